@@ -6,10 +6,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/distlock-go/distlock/backend/sqllock"
 	"github.com/distlock-go/distlock/driver"
 )
 
@@ -43,6 +45,12 @@ type Backend struct {
 	// backend has its own connection.
 	Client any
 
+	Dialect  sqllock.Dialect // of a *sql.DB
+	Servers  []string        // host and port of each server; of SQLite the file
+	Password bool            // the URL has one
+	TLS      bool
+
+	reach func(context.Context) error // checks that the store answers; may change it
 	close sync.Once
 	end   func() error // closes the client and the server
 	err   error        // of end
@@ -56,27 +64,27 @@ func (b *Backend) Close() error {
 	return b.err
 }
 
-// opener opens the backend that a URL names. Its errors must not quote the URL, which
-// may contain a password. An error about the URL itself wraps ErrURL.
-type opener func(ctx context.Context, rawURL string) (*Backend, error)
-
 // scheme is a kind of values.
 type scheme struct {
 	prefix string // in any case
 	form   string // of the rest; "": there is none
-	open   opener
+	port   string // the default; "": the rest is not a URL
+
+	// connect makes the backend. It does not ask the store for anything; only etcd checks
+	// the password of a user. An error about the URL wraps ErrURL.
+	connect func(context.Context, *hostURL) (*Backend, error)
 }
 
 var schemes = []scheme{
-	{"embedded", "", openEmbedded},
-	{"redis://", "[user:password@]host:port/db", openRedis},
-	{"rediss://", "[user:password@]host:port/db", openRedis},
-	{"zk://", "[user:password@]host:port,host:port/chroot", openZooKeeper},
-	{"postgres://", "[user:password@]host:port/db", openPostgres},
-	{"postgresql://", "[user:password@]host:port/db", openPostgres},
-	{"mysql://", "[user:password@]host:port/db", openMySQL},
-	{sqlitePrefix, "path", openSQLite},
-	{"etcd://", "[user:password@]host:port,host:port/prefix", openEtcd},
+	{"embedded", "", "", connectEmbedded},
+	{"redis://", "[user:password@]host:port/db", "6379", connectRedis},
+	{"rediss://", "[user:password@]host:port/db", "6379", connectRedis},
+	{"zk://", "[user:password@]host:port,host:port/chroot", "2181", connectZooKeeper},
+	{"postgres://", "[user:password@]host:port/db", "5432", connectPostgres},
+	{"postgresql://", "[user:password@]host:port/db", "5432", connectPostgres},
+	{"mysql://", "[user:password@]host:port/db", "3306", connectMySQL},
+	{sqlitePrefix, "path", "", connectSQLite},
+	{"etcd://", "[user:password@]host:port,host:port/prefix", "2379", connectEtcd},
 }
 
 // Open opens the backend that rawURL names and checks that it answers, which takes at
@@ -84,16 +92,36 @@ var schemes = []scheme{
 // is one line that names rawURL without user, password and parameters, and quotes nothing
 // of a value that it cannot read. It wraps [ErrURL] if rawURL is invalid.
 func Open(ctx context.Context, rawURL string) (*Backend, error) {
-	s, err := find(rawURL)
-	var b *Backend
-	if err == nil {
-		b, err = s.open(ctx, rawURL)
+	b, err := Connect(ctx, rawURL)
+	if err != nil {
+		return nil, err
 	}
+	if err := b.reach(ctx); err != nil {
+		if c, ok := b.Backend.(io.Closer); ok {
+			_ = c.Close() // it was never used
+		}
+		_ = b.Close()
+		return nil, refused(rawURL, err)
+	}
+	return b, nil
+}
+
+// Connect is [Open] without the check: it changes nothing in the store. With etcd and a
+// user it logs in.
+func Connect(ctx context.Context, rawURL string) (*Backend, error) {
+	s, u, err := parse(rawURL)
+	if err != nil {
+		return nil, refused(rawURL, invalid(err))
+	}
+	b, err := s.connect(ctx, u)
 	if err != nil {
 		return nil, refused(rawURL, err)
 	}
 	return b, nil
 }
+
+// invalid returns err as an error about the URL.
+func invalid(err error) error { return fmt.Errorf("%w: %w", ErrURL, err) }
 
 // InProcess reports whether the locks that rawURL names are inside this process, where
 // they exclude only this process.
@@ -102,16 +130,25 @@ func InProcess(rawURL string) bool {
 	return ok && path == inMemory || strings.EqualFold(rawURL, "embedded")
 }
 
-// find returns the scheme of rawURL.
-func find(rawURL string) (scheme, error) {
+// parse returns the scheme of rawURL, and its parts.
+func parse(rawURL string) (scheme, *hostURL, error) {
 	forms := make([]string, len(schemes))
 	for i, s := range schemes {
-		if rest, ok := cutPrefixFold(rawURL, s.prefix); ok && (s.form != "" || rest == "") {
-			return s, nil
+		rest, ok := cutPrefixFold(rawURL, s.prefix)
+		switch {
+		case !ok || s.form == "" && rest != "":
+			forms[i] = s.prefix + s.form
+		case s.port == "":
+			return s, &hostURL{path: rest}, nil
+		default:
+			u, err := parseHosts(rest, s.port)
+			if err == nil {
+				u.scheme = strings.TrimSuffix(s.prefix, "://")
+			}
+			return s, u, err
 		}
-		forms[i] = s.prefix + s.form
 	}
-	return scheme{}, fmt.Errorf("%w: want one of %s", ErrURL, strings.Join(forms, ", "))
+	return scheme{}, nil, fmt.Errorf("want one of %s", strings.Join(forms, ", "))
 }
 
 // cutPrefixFold is [strings.CutPrefix] in any case, for an ASCII prefix.

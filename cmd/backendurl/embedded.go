@@ -2,6 +2,7 @@ package backendurl
 
 import (
 	"context"
+	"errors"
 
 	"github.com/redis/go-redis/v9"
 
@@ -9,7 +10,7 @@ import (
 	"github.com/distlock-go/distlock/backend/redislock/embedded"
 )
 
-func openEmbedded(context.Context, string) (*Backend, error) {
+func connectEmbedded(context.Context, *hostURL) (*Backend, error) {
 	server := embedded.Start()
 	opts := server.Options()
 	tune(opts)
@@ -17,12 +18,7 @@ func openEmbedded(context.Context, string) (*Backend, error) {
 	return &Backend{
 		Backend: redislock.New(client),
 		Client:  server,
-		end: func() error {
-			err := client.Close()
-			if serverErr := server.Close(); err == nil {
-				err = serverErr
-			}
-			return err
-		},
+		reach:   func(context.Context) error { return nil },
+		end:     func() error { return errors.Join(client.Close(), server.Close()) },
 	}, nil
 }

@@ -14,36 +14,24 @@ import (
 	"github.com/distlock-go/distlock/backend/etcdlock"
 )
 
-// etcdPort is the default port.
-const etcdPort = "2379"
-
-func openEtcd(ctx context.Context, rawURL string) (*Backend, error) {
-	client, prefix, end, err := etcdClient(ctx, rawURL)
+func connectEtcd(ctx context.Context, u *hostURL) (*Backend, error) {
+	config, prefix, err := parseEtcd(u)
+	if err != nil {
+		return nil, invalid(err)
+	}
+	client, end, err := etcdClient(ctx, config)
 	if err != nil {
 		return nil, err
 	}
 	b, err := etcdlock.New(client, etcdlock.WithPrefix(prefix))
-	if err == nil {
-		if err = reachEtcd(ctx, b); err != nil {
-			_ = b.Close() // it was never used
-		}
-	}
 	if err != nil {
 		_ = end()
 		return nil, err
 	}
-	return &Backend{Backend: b, Client: client, end: end}, nil
-}
-
-// etcdClient returns the client of a URL, the prefix of the keys, and a function that
-// closes the client.
-func etcdClient(ctx context.Context, rawURL string) (client *clientv3.Client, prefix string, end func() error, err error) {
-	config, prefix, err := parseEtcd(rawURL)
-	if err != nil {
-		return nil, "", nil, fmt.Errorf("%w: %w", ErrURL, err)
-	}
-	client, end, err = connectEtcd(ctx, config)
-	return client, prefix, end, err
+	return &Backend{
+		Backend: b, Client: client, Servers: u.servers, Password: config.Password != "", TLS: config.TLS != nil,
+		reach: func(ctx context.Context) error { return reachEtcd(ctx, b) }, end: end,
+	}, nil
 }
 
 // reachEtcd checks that a majority answers, and that the user may read the keys. A command
@@ -56,9 +44,9 @@ func reachEtcd(ctx context.Context, b *etcdlock.Backend) error {
 	return err
 }
 
-// connectEtcd returns a client, and a function that closes it. With a user, the client
+// etcdClient returns a client, and a function that closes it. With a user, the client
 // logs in at once, and says only that this took too long if it has no connection.
-func connectEtcd(ctx context.Context, config clientv3.Config) (*clientv3.Client, func() error, error) {
+func etcdClient(ctx context.Context, config clientv3.Config) (*clientv3.Client, func() error, error) {
 	base, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, cancel)
 	config.Context = base
@@ -96,16 +84,12 @@ func noAnswer(servers []string) error {
 const dialTimeout = 500 * time.Millisecond
 
 // parseEtcd returns the configuration of the client, and the prefix of the keys.
-func parseEtcd(rawURL string) (config clientv3.Config, prefix string, err error) {
-	u, err := parseHosts(rawURL, etcdPort)
-	if err != nil {
-		return config, "", err
-	}
+func parseEtcd(u *hostURL) (config clientv3.Config, prefix string, err error) {
 	if err := u.onlyParameters(tlsParameter); err != nil {
 		return config, "", err
 	}
 	config.Endpoints, config.DialTimeout, config.Logger = u.servers, reachTimeout, zap.NewNop()
-	if config.Username, config.Password, err = u.login(); err != nil {
+	if config.Username, config.Password, err = u.loginBoth(); err != nil {
 		return config, "", err
 	}
 	if config.TLS, err = u.tls(); err != nil {

@@ -3,10 +3,21 @@ package backendurl
 import (
 	"net"
 	"strconv"
+
+	"github.com/jackc/pgx/v5"
 )
 
 // Redact is redact.
 var Redact = redact
+
+// ParsePostgres returns what the driver gets.
+func ParsePostgres(rawURL string) (*pgx.ConnConfig, error) {
+	_, u, err := parse(rawURL)
+	if err != nil {
+		return nil, err
+	}
+	return parsePostgres(u)
+}
 
 // Parsed is the part of a parsed value that tests can see.
 type Parsed struct {
@@ -19,26 +30,26 @@ type Parsed struct {
 // Parse parses rawURL as Open does, without a connection. Open fails for the same values
 // before it connects.
 func Parse(rawURL string) (Parsed, error) {
-	s, err := find(rawURL)
+	s, u, err := parse(rawURL)
 	if err != nil {
 		return Parsed{}, err
 	}
 	var p Parsed
 	switch s.prefix {
 	case "redis://", "rediss://":
-		o, err := parseRedis(rawURL)
+		o, _, err := parseRedis(u)
 		if err != nil {
 			return p, err
 		}
 		p = Parsed{[]string{o.Addr}, o.Username, o.Password, o.TLSConfig != nil, strconv.Itoa(o.DB)}
 	case "zk://":
-		z, err := parseZooKeeper(rawURL)
-		if err != nil {
+		if _, err := parseZooKeeper(u); err != nil {
 			return p, err
 		}
-		p = Parsed{z.Servers, z.User, z.Password, false, z.Root}
+		p = Parsed{Servers: u.servers, Place: u.path}
+		p.User, p.Password, err = u.loginBoth()
 	case "postgres://", "postgresql://":
-		c, err := ParsePostgres(rawURL)
+		c, err := parsePostgres(u)
 		if err != nil {
 			return p, err
 		}
@@ -47,15 +58,15 @@ func Parse(rawURL string) (Parsed, error) {
 			p.Servers = append(p.Servers, join(f.Host, f.Port))
 		}
 	case "mysql://":
-		c, err := parseMySQL(rawURL)
+		c, err := parseMySQL(u)
 		if err != nil {
 			return p, err
 		}
 		p = Parsed{[]string{c.Addr}, c.User, c.Passwd, c.TLS != nil, c.DBName}
 	case sqlitePrefix:
-		p.Place, err = parseSQLite(rawURL)
+		p.Place, err = u.path, checkFile(u.path)
 	case "etcd://":
-		c, prefix, err := parseEtcd(rawURL)
+		c, prefix, err := parseEtcd(u)
 		if err != nil {
 			return p, err
 		}

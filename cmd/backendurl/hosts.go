@@ -8,21 +8,28 @@ import (
 	"net"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 )
 
 // hostURL is a URL that may have a list of hosts, which [url.Parse] refuses.
 type hostURL struct {
+	scheme  string
 	user    *url.Userinfo // nil if there is none
 	servers []string      // each with its port
 	path    string        // with the slash before it
 	query   url.Values
 }
 
-// parseHosts parses a URL. A host without a port gets the default port. Like those of
-// parseRedis, its errors never contain a password.
-func parseHosts(rawURL, port string) (*hostURL, error) {
-	_, rest, _ := strings.Cut(rawURL, "://")
+// String returns the URL for another parser, with all ports and correct encoding.
+func (u *hostURL) String() string {
+	again := url.URL{Scheme: u.scheme, User: u.user, Host: strings.Join(u.servers, ","), Path: u.path, RawQuery: u.query.Encode()}
+	return again.String()
+}
+
+// parseHosts parses what follows the scheme. A host without a port gets the default port.
+// Errors never contain a password.
+func parseHosts(rest, port string) (*hostURL, error) {
 	authority, tail := rest, ""
 	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
 		authority, tail = rest[:i], rest[i:]
@@ -41,9 +48,6 @@ func parseHosts(rawURL, port string) (*hostURL, error) {
 		if err != nil || user.User == nil {
 			return nil, errNotEncoded
 		}
-		if user.User.Username() == "" {
-			return nil, errNoUser
-		}
 		u.user = user.User
 	}
 	for host := range strings.SplitSeq(hosts, ",") {
@@ -53,8 +57,7 @@ func parseHosts(rawURL, port string) (*hostURL, error) {
 		}
 		u.servers = append(u.servers, server)
 	}
-	err := u.parseTail(tail)
-	return u, err
+	return u, u.parseTail(tail)
 }
 
 var errNoUser = errors.New("want user:password before the @")
@@ -79,8 +82,8 @@ func parseHost(host, defaultPort string) (string, error) {
 	case port == "":
 		port = defaultPort
 	}
-	if err := checkPort(port); err != nil {
-		return "", err
+	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+		return "", errors.New("invalid port: want a number from 1 to 65535")
 	}
 	return net.JoinHostPort(u.Hostname(), port), nil
 }
@@ -100,16 +103,25 @@ func (u *hostURL) parseTail(tail string) (err error) {
 	return nil
 }
 
-// login returns user and password, both of which the store needs if it has users. Both
-// are "" if the URL has none.
+// login returns user and password. Both are "" if the URL has none.
 func (u *hostURL) login() (user, password string, err error) {
 	if u.user == nil {
 		return "", "", nil
 	}
-	if password, _ = u.user.Password(); password == "" {
+	if user = u.user.Username(); user == "" {
 		return "", "", errNoUser
 	}
-	return u.user.Username(), password, nil
+	password, _ = u.user.Password()
+	return user, password, nil
+}
+
+// loginBoth is login for a store that needs a password for each user.
+func (u *hostURL) loginBoth() (user, password string, err error) {
+	user, password, err = u.login()
+	if user != "" && password == "" {
+		err = errNoUser
+	}
+	return user, password, err
 }
 
 // database returns the path as the name of a database, "" if there is none.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/go-sql-driver/mysql"
@@ -12,41 +11,31 @@ import (
 	"github.com/distlock-go/distlock/backend/sqllock"
 )
 
-// mysqlPort is the default port.
-const mysqlPort = "3306"
-
-func openMySQL(ctx context.Context, rawURL string) (*Backend, error) {
-	db, err := mysqlDB(rawURL)
+func connectMySQL(_ context.Context, u *hostURL) (*Backend, error) {
+	config, err := parseMySQL(u)
 	if err != nil {
-		return nil, err
-	}
-	return openSQL(ctx, db, sqllock.MySQL)
-}
-
-// mysqlDB returns the pool of a URL. It does not connect.
-func mysqlDB(rawURL string) (*sql.DB, error) {
-	config, err := parseMySQL(rawURL)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrURL, err)
+		return nil, invalid(err)
 	}
 	connector, err := mysql.NewConnector(config)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrURL, err)
+		return nil, invalid(err)
 	}
-	return sql.OpenDB(connector), nil
-}
-
-// parseMySQL parses a URL: the driver has another form.
-func parseMySQL(rawURL string) (*mysql.Config, error) {
-	u, err := parseHosts(rawURL, mysqlPort)
+	b, err := connectSQL(sql.OpenDB(connector), sqllock.MySQL)
 	if err != nil {
 		return nil, err
 	}
+	b.Servers, b.Password, b.TLS = u.servers, config.Passwd != "", config.TLS != nil
+	return b, nil
+}
+
+// parseMySQL returns the configuration of the driver, which has another form of URLs.
+func parseMySQL(u *hostURL) (*mysql.Config, error) {
 	if len(u.servers) > 1 {
-		return nil, errors.New("want one host")
+		return nil, errOneHost
 	}
 	config := mysql.NewConfig()
 	config.Net, config.Addr, config.Logger = "tcp", u.servers[0], debugLogger("mysql")
+	var err error
 	if config.DBName, err = u.database(); err != nil {
 		return nil, err
 	}
@@ -59,12 +48,11 @@ func parseMySQL(rawURL string) (*mysql.Config, error) {
 	if config.TLS, err = u.tls(); err != nil {
 		return nil, err
 	}
-	if u.user != nil {
-		config.User = u.user.Username()
-		config.Passwd, _ = u.user.Password()
-		if strings.ContainsRune(config.User, 0) {
-			return nil, errors.New("the user has a zero byte")
-		}
+	if config.User, config.Passwd, err = u.login(); err != nil {
+		return nil, err
+	}
+	if strings.ContainsRune(config.User, 0) {
+		return nil, errors.New("the user has a zero byte")
 	}
 	return config, nil
 }

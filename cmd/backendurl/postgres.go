@@ -5,8 +5,6 @@ import (
 	"database/sql"
 	sqldriver "database/sql/driver"
 	"errors"
-	"fmt"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -18,9 +16,6 @@ import (
 	"github.com/distlock-go/distlock/backend/sqllock/pglisten"
 )
 
-// postgresPort is the default port.
-const postgresPort = "5432"
-
 // postgresParameters are the parameters of a URL, which mean what they mean to psql.
 // The last one is pgx's, for a pooler in transaction mode: there is no listener then.
 var postgresParameters = []string{
@@ -28,37 +23,30 @@ var postgresParameters = []string{
 	"target_session_attrs", "default_query_exec_mode",
 }
 
-func openPostgres(ctx context.Context, rawURL string) (*Backend, error) {
-	db, config, err := postgresDB(rawURL)
+func connectPostgres(_ context.Context, u *hostURL) (*Backend, error) {
+	config, err := parsePostgres(u)
 	if err != nil {
-		return nil, err
+		return nil, invalid(err)
 	}
-	var opts []sqllock.Option
-	if config.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement {
-		opts = append(opts, sqllock.WithListener(pglisten.New(config, readAgain(rawURL))))
-	}
-	return openSQL(ctx, db, sqllock.Postgres, opts...)
-}
-
-// postgresDB returns the pool of a URL, and what the URL says. It does not connect.
-func postgresDB(rawURL string) (*sql.DB, *pgx.ConnConfig, error) {
-	config, err := ParsePostgres(rawURL)
-	if err != nil {
-		return nil, nil, fmt.Errorf("%w: %w", ErrURL, err)
-	}
-	return sql.OpenDB(postgresConnector{stdlib.GetConnector(*config, stdlib.OptionBeforeConnect(readAgain(rawURL)))}), config, nil
-}
-
-// readAgain returns what parses the URL before each connection: what it takes from files,
-// such as .pgpass and certificates, may be new.
-func readAgain(rawURL string) func(context.Context, *pgx.ConnConfig) error {
-	return func(_ context.Context, config *pgx.ConnConfig) error {
-		fresh, err := ParsePostgres(rawURL)
+	// What comes from files, such as .pgpass and certificates, may be new: it is read again.
+	again := func(_ context.Context, config *pgx.ConnConfig) error {
+		fresh, err := parsePostgres(u)
 		if err == nil {
 			*config = *fresh
 		}
 		return err
 	}
+	var opts []sqllock.Option
+	if config.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement {
+		opts = append(opts, sqllock.WithListener(pglisten.New(config, again)))
+	}
+	db := sql.OpenDB(postgresConnector{stdlib.GetConnector(*config, stdlib.OptionBeforeConnect(again))})
+	b, err := connectSQL(db, sqllock.Postgres, opts...)
+	if err != nil {
+		return nil, err
+	}
+	b.Servers, b.Password, b.TLS = u.servers, config.Password != "", config.TLSConfig != nil
+	return b, nil
 }
 
 // postgresConnector opens connections. If it cannot, the error is one line, without the
@@ -84,28 +72,23 @@ func (e *postgresError) Error() string {
 
 func (e *postgresError) Unwrap() error { return e.err }
 
-// ParsePostgres is [pgx.ParseConfig] with the differences that parseRedis has. Like psql
-// it takes what the URL does not say from environment variables and .pgpass. An error is
-// one line, without user and password.
-func ParsePostgres(rawURL string) (*pgx.ConnConfig, error) {
-	u, err := parseHosts(rawURL, postgresPort)
-	if err != nil {
-		return nil, err
-	}
-	name, err := u.database()
-	if err != nil {
+// parsePostgres takes what the URL does not say from environment variables and .pgpass, as
+// psql does. An error is one line, without user and password.
+func parsePostgres(u *hostURL) (*pgx.ConnConfig, error) {
+	if _, err := u.database(); err != nil {
 		return nil, err
 	}
 	if err := u.onlyParameters(postgresParameters...); err != nil {
 		return nil, err
 	}
-	if u.user != nil {
-		if password, _ := u.user.Password(); strings.ContainsRune(u.user.Username()+password, 0) {
-			return nil, errors.New("user or password has a zero byte")
-		}
+	user, password, err := u.login()
+	switch {
+	case err != nil:
+		return nil, err
+	case strings.ContainsRune(user+password, 0):
+		return nil, errors.New("user or password has a zero byte")
 	}
-	again := url.URL{Scheme: "postgres", User: u.user, Host: strings.Join(u.servers, ","), Path: "/" + name, RawQuery: u.query.Encode()}
-	config, err := pgx.ParseConfig(again.String())
+	config, err := pgx.ParseConfig(u.String())
 	if err != nil {
 		if parse, ok := errors.AsType[*pgconn.ParseConfigError](err); ok {
 			// Its text begins with the URL between backquotes, which a URL does not contain.

@@ -35,11 +35,7 @@ func TestPostgresReadsAgain(t *testing.T) {
 	s := sqltest.Postgres.Shared(t)
 	name := s.NewDatabase(t)
 	s.Exec(t, name, "CREATE ROLE rotated LOGIN")
-	store, err := backendurl.Connect(t.Context(), strings.Replace(s.URL(name), "postgres@", "", 1))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer store.Close()
+	store, _ := connect(t, strings.Replace(s.URL(name), "postgres@", "", 1))
 	db, _ := store.Client.(*sql.DB)
 	for _, want := range []string{"postgres", "rotated"} {
 		t.Setenv("PGUSER", want)

@@ -27,25 +27,20 @@ func Name(rawURL string) string { return strings.Replace(redact(rawURL), hidden+
 // path. If the value cannot be read, any part of it may be a password, and redact returns
 // the scheme alone, or not even that.
 func redact(rawURL string) string {
-	s, err := find(rawURL)
+	s, u, err := parse(rawURL)
 	switch {
-	case err != nil:
+	case s.prefix == "":
 		return unshown
 	case s.form == "":
 		return rawURL
-	case s.prefix == sqlitePrefix:
-		path, err := parseSQLite(rawURL)
-		if err != nil {
-			path = unshown
-		}
-		return sqlitePrefix + path
+	case err == nil && s.prefix == sqlitePrefix:
+		err = checkFile(u.path)
 	}
-	u, err := parseHosts(rawURL, "1")
-	if err != nil || strings.ContainsAny(u.path, " =&;") {
+	if err != nil || s.port != "" && strings.ContainsAny(u.path, " =&;") {
 		return s.prefix + unshown
 	}
 	shown, _, _ := strings.Cut(rawURL, "?")
-	if i := strings.LastIndexByte(shown, '@'); i >= 0 {
+	if i := strings.LastIndexByte(shown, '@'); i >= 0 && s.port != "" {
 		return s.prefix + hidden + shown[i:]
 	}
 	return shown
@@ -99,7 +94,7 @@ func secrets(rawURL string) []string {
 
 // shownParameters are parameters whose values are not secret.
 var shownParameters = append([]string{
-	tlsParameter, zkTimeout, "record", "db", "protocol", "max_retries", "pool_size", "min_idle_conns", "max_idle_conns",
+	tlsParameter, zkTimeout, recordParameter, "db", "protocol", "max_retries", "pool_size", "min_idle_conns", "max_idle_conns",
 	"dial_timeout", "read_timeout", "write_timeout", "pool_timeout", "conn_max_idle_time", "conn_max_lifetime",
 }, postgresParameters...)
 

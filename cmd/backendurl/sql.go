@@ -13,25 +13,20 @@ import (
 // has about a hundred for all processes.
 const sqlConns = 10
 
-// openSQL returns the backend for db, and creates the tables if they are missing. It
-// closes db if it fails.
-func openSQL(ctx context.Context, db *sql.DB, d sqllock.Dialect, opts ...sqllock.Option) (*Backend, error) {
+// connectSQL returns the backend for db. It closes db if it fails.
+func connectSQL(db *sql.DB, d sqllock.Dialect, opts ...sqllock.Option) (*Backend, error) {
 	if db.Stats().MaxOpenConnections == 0 {
 		db.SetMaxOpenConns(sqlConns)
 		db.SetMaxIdleConns(sqlConns)
 		db.SetConnMaxIdleTime(5 * time.Minute)
 	}
 	b, err := sqllock.New(db, d, opts...)
-	if err == nil {
-		if err = reachSQL(ctx, db, d, b); err != nil {
-			_ = b.Close() // it was never used
-		}
-	}
 	if err != nil {
 		_ = db.Close() // it was never used
 		return nil, err
 	}
-	return &Backend{Backend: b, Client: db, end: db.Close}, nil
+	reach := func(ctx context.Context) error { return reachSQL(ctx, db, d, b) }
+	return &Backend{Backend: b, Client: db, Dialect: d, reach: reach, end: db.Close}, nil
 }
 
 // reachSQL checks that the database answers and has the tables. It tries to create them
@@ -40,7 +35,14 @@ func reachSQL(ctx context.Context, db *sql.DB, d sqllock.Dialect, b *sqllock.Bac
 	ctx, cancel := context.WithTimeout(ctx, reachTimeout)
 	defer cancel()
 	err := b.Ping(ctx)
-	if !errors.Is(err, sqllock.ErrNoTable) {
+	missing := errors.Is(err, sqllock.ErrNoTable)
+	if d == sqllock.SQLite && (err == nil || missing) {
+		// Processes then read while another one writes. The file keeps the mode.
+		if _, err := db.ExecContext(ctx, "PRAGMA journal_mode = WAL"); err != nil {
+			return err
+		}
+	}
+	if !missing {
 		return err
 	}
 	if err := sqllock.CreateTable(ctx, db, d); err != nil {

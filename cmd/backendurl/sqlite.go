@@ -18,44 +18,47 @@ const sqlitePrefix = "sqlite:"
 // inMemory is the path of a database that is inside this process.
 const inMemory = ":memory:"
 
-func openSQLite(ctx context.Context, rawURL string) (*Backend, error) {
-	path, err := parseSQLite(rawURL)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrURL, err)
+// sqliteSettings let processes wait for each other. What a crash of the machine can undo are
+// locks of processes that the crash ended.
+const sqliteSettings = "?_pragma=busy_timeout(5000)&_pragma=synchronous(NORMAL)"
+
+func connectSQLite(_ context.Context, u *hostURL) (*Backend, error) {
+	if err := checkFile(u.path); err != nil {
+		return nil, invalid(err)
 	}
-	db, err := sql.Open("sqlite", path+sqliteSettings)
+	db, err := sql.Open("sqlite", u.path+sqliteSettings)
 	if err != nil {
 		return nil, err
 	}
-	if path == inMemory {
+	if u.path == inMemory {
 		db.SetMaxOpenConns(1) // each connection has a database of its own
 	}
-	return openSQL(ctx, db, sqllock.SQLite)
+	b, err := connectSQL(db, sqllock.SQLite)
+	if err != nil {
+		return nil, err
+	}
+	b.Servers = []string{u.path}
+	return b, nil
 }
 
-// sqliteSettings let processes read while another one writes, and wait for each other.
-// What a crash of the machine can undo are locks of processes that the crash ended.
-const sqliteSettings = "?_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)"
-
-// parseSQLite returns the path in a value. The path is taken as it is, without
-// percent-encoding and parameters, as a user of a shell expects.
-func parseSQLite(rawURL string) (path string, err error) {
-	path = rawURL[len(sqlitePrefix):]
+// checkFile checks a path, which is taken as it is, without percent-encoding and
+// parameters, as a user of a shell expects.
+func checkFile(path string) error {
 	switch {
 	case path == "":
-		return "", errors.New("the path is missing: want sqlite:path")
+		return errors.New("the path is missing: want sqlite:path")
 	case strings.HasPrefix(path, "//"):
-		return "", errors.New("want sqlite:path without slashes before the path")
+		return errors.New("want sqlite:path without slashes before the path")
 	case strings.HasPrefix(path, "file:"):
-		return "", errors.New("want sqlite:path without file: before the path")
+		return errors.New("want sqlite:path without file: before the path")
 	case strings.HasPrefix(path, ":") && path != inMemory:
-		return "", fmt.Errorf("%q is not a file: want a path or %s", path, inMemory)
+		return fmt.Errorf("%q is not a file: want a path or %s", path, inMemory)
 	case strings.ContainsRune(path, 0):
-		return "", errors.New("the path has a zero byte")
+		return errors.New("the path has a zero byte")
 	case strings.ContainsRune(path, '?'):
-		return "", errors.New("a SQLite database has no parameters, and its path must not have a ?")
+		return errors.New("a SQLite database has no parameters, and its path must not have a ?")
 	case strings.HasSuffix(path, "/"):
-		return "", fmt.Errorf("%q is a folder: want a file", path)
+		return fmt.Errorf("%q is a folder: want a file", path)
 	}
-	return path, nil
+	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -11,20 +12,48 @@ import (
 	"github.com/distlock-go/distlock/backend/zklock"
 )
 
-func openZooKeeper(ctx context.Context, rawURL string) (*Backend, error) {
-	z, err := parseZooKeeper(rawURL)
+// zkTimeout is the only parameter of a ZooKeeper URL: how long the servers keep the
+// locks of a process that was killed.
+const zkTimeout = "session_timeout"
+
+func connectZooKeeper(_ context.Context, u *hostURL) (*Backend, error) {
+	opts, err := parseZooKeeper(u)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrURL, err)
+		return nil, invalid(err)
 	}
-	b, err := zklock.New(z.Servers, z.options()...)
+	b, err := zklock.New(u.servers, opts...)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrURL, err)
+		return nil, invalid(err)
 	}
-	if err := reachZooKeeper(ctx, b); err != nil {
-		_ = b.Close() // it was never used
+	return &Backend{
+		Backend: b, Servers: u.servers, Password: u.user != nil,
+		reach: func(ctx context.Context) error { return reachZooKeeper(ctx, b) }, end: b.Close,
+	}, nil
+}
+
+// parseZooKeeper returns the options of the backend.
+func parseZooKeeper(u *hostURL) ([]zklock.Option, error) {
+	opts := []zklock.Option{zklock.WithRoot(strings.TrimSuffix(u.path, "/") + zklock.DefaultRoot)}
+	user, password, err := u.loginBoth()
+	switch {
+	case err != nil:
+		return nil, err
+	case strings.ContainsRune(user, ':'):
+		return nil, errors.New("the user has a colon, which ZooKeeper does not allow")
+	case user != "":
+		opts = append(opts, zklock.WithDigest(user, password))
+	}
+	if err := u.onlyParameters(zkTimeout); err != nil {
 		return nil, err
 	}
-	return &Backend{Backend: b, end: b.Close}, nil
+	if value, ok := u.parameter(zkTimeout); ok {
+		d, err := time.ParseDuration(value)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", zkTimeout, err)
+		}
+		opts = append(opts, zklock.WithSessionTimeout(d))
+	}
+	return opts, nil
 }
 
 // reachZooKeeper asks for an answer from a server with a majority. A server that does

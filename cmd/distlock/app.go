@@ -33,8 +33,7 @@ func newApp(args []string, stdout io.Writer, stderr *hider) *cli.Command {
 		Usage: "run a command under a lock that several machines share",
 		Commands: []*cli.Command{
 			runCommand(args, stderr),
-			lsCommand(stdout),
-			topCommand(stdout, stderr.hide),
+			lsCommand(stdout, stderr),
 			releaseCommand(stdout),
 			keyCommand(stdout),
 			doctorCommand(stdout, stderr.hide),

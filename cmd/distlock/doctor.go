@@ -4,11 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"io"
-	"os"
 	"time"
 
 	"github.com/urfave/cli/v3"
-	"golang.org/x/term"
 
 	"github.com/distlock-go/distlock/cmd/internal/doctor"
 )
@@ -17,9 +15,8 @@ func doctorCommand(stdout io.Writer, hide func(string) string) *cli.Command {
 	return &cli.Command{
 		Name:  "doctor",
 		Usage: "examine the store: what stands between it and the promises of the locks",
-		Description: "It reads the settings and the state of the store, tries what locks need of this user's rights, and\n" +
-			"measures round trips, commits and messages. It creates no tables and changes no settings. What it\n" +
-			"writes to try and to measure are keys, rows and nodes with doctor in their names, which it removes.\n" +
+		Description: "It reads the settings and the state of the store, and takes locks with doctor in their keys, with\n" +
+			"the rights of this user. It creates no tables and changes no settings.\n" +
 			"A fault is a promise that does not hold, or locks that do not work. A warning is a promise that\n" +
 			"depends on something that may not hold. The exit code is 0 without faults, 1 with faults or, with\n" +
 			"-strict, with warnings, and 69 if the store does not answer.",
@@ -54,7 +51,7 @@ func doctorCommand(stdout io.Writer, hide func(string) string) *cli.Command {
 			if c.Bool("json") {
 				err = writeReportJSON(stdout, report)
 			} else {
-				err = report.Write(stdout, inColour(stdout))
+				err = report.Write(stdout)
 			}
 			if err != nil {
 				return err
@@ -80,14 +77,4 @@ func writeReportJSON(w io.Writer, r *doctor.Report) error {
 		Worst doctor.Severity `json:"worst"`
 		*doctor.Report
 	}{r.Worst(), r})
-}
-
-// inColour reports whether w is a terminal that may show colours. With NO_COLOR there are
-// none: see https://no-color.org.
-func inColour(w io.Writer) bool {
-	f, isFile := w.(*os.File)
-	if !isFile || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
-		return false
-	}
-	return term.IsTerminal(int(f.Fd()))
 }

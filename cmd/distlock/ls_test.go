@@ -20,7 +20,7 @@ var rare = []driver.KeyInfo{
 
 func TestTableOfRareLocks(t *testing.T) {
 	var out strings.Builder
-	if err := writeTable(&out, lsColumns, rare); err != nil {
+	if err := writeTable(&out, rare); err != nil {
 		t.Fatal(err)
 	}
 	const want = `

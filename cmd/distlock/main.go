@@ -7,7 +7,6 @@
 //	distlock run -key nightly -wait 0 -E 0 -min-hold 10m -- ./report.sh
 //	distlock ls
 //	distlock key -prefix shop: -value pay 42
-//	distlock top
 //	distlock release -ask -key deploy
 //	distlock release -force -key deploy
 //	distlock doctor

@@ -11,43 +11,20 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// column is a column of a table of locks.
-type column struct {
-	title string
-	cell  func(l *driver.KeyInfo, h *driver.HolderInfo) string // "": unknown
-}
-
-var (
-	keyColumn     = column{"KEY", func(l *driver.KeyInfo, _ *driver.HolderInfo) string { return printable(l.Key) }}
-	modeColumn    = column{"MODE", func(l *driver.KeyInfo, _ *driver.HolderInfo) string { return modeCell(l) }}
-	heldColumn    = column{"HELD", func(l *driver.KeyInfo, _ *driver.HolderInfo) string { return fmt.Sprint(l.Held) }}
-	waitingColumn = column{"WAITING", func(l *driver.KeyInfo, _ *driver.HolderInfo) string { return fmt.Sprint(l.Waiting) }}
-	holderColumn  = column{"HOLDER", func(_ *driver.KeyInfo, h *driver.HolderInfo) string { return printable(h.Holder) }}
-	ownerColumn   = column{"OWNER", func(_ *driver.KeyInfo, h *driver.HolderInfo) string { return h.Owner }}
-	tokenColumn   = column{"TOKEN", func(_ *driver.KeyInfo, h *driver.HolderInfo) string { return tokenCell(h.Token) }}
-	sinceColumn   = column{"SINCE", func(_ *driver.KeyInfo, h *driver.HolderInfo) string { return sinceCell(h.Since) }}
-	leftColumn    = column{"LEFT", func(_ *driver.KeyInfo, h *driver.HolderInfo) string { return leftCell(h.ExpiresIn) }}
-)
-
 // writeTable writes a line for each holder, and one for each key that has only waiters.
-func writeTable(w io.Writer, columns []column, locks []driver.KeyInfo) error {
+func writeTable(w io.Writer, locks []driver.KeyInfo) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	cells := make([]string, len(columns))
-	for i, c := range columns {
-		cells[i] = c.title
-	}
-	_, _ = fmt.Fprintln(t, strings.Join(cells, "\t")) // Flush returns the error
+	_, _ = fmt.Fprintln(t, "KEY\tMODE\tHELD\tWAITING\tHOLDER\tOWNER\tTOKEN\tSINCE\tLEFT") // Flush returns the error
 	for i := range locks {
 		l := &locks[i]
 		holders := l.Holders
 		if len(holders) == 0 {
 			holders = []driver.HolderInfo{{}}
 		}
-		for j := range holders {
-			for i, c := range columns {
-				cells[i] = cmp.Or(c.cell(l, &holders[j]), "-")
-			}
-			_, _ = fmt.Fprintln(t, strings.Join(cells, "\t")) // the same
+		for _, h := range holders {
+			_, _ = fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%s\t%s\t%s\t%s\t%s\n", // the same
+				printable(l.Key), modeCell(l), l.Held, l.Waiting, cmp.Or(printable(h.Holder), "-"), cmp.Or(h.Owner, "-"),
+				tokenCell(h.Token), sinceCell(h.Since), leftCell(h.ExpiresIn))
 		}
 	}
 	return t.Flush()
@@ -62,21 +39,21 @@ func modeCell(l *driver.KeyInfo) string {
 
 func tokenCell(token uint64) string {
 	if token == 0 {
-		return ""
+		return "-"
 	}
 	return fmt.Sprint(token)
 }
 
 func sinceCell(since time.Time) string {
 	if since.IsZero() {
-		return ""
+		return "-"
 	}
 	return since.Local().Format(time.DateTime)
 }
 
 func leftCell(left time.Duration) string {
 	if left <= 0 {
-		return ""
+		return "-"
 	}
 	return left.Round(100 * time.Millisecond).String()
 }

@@ -5,12 +5,14 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/redis/go-redis/v9"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
-	"github.com/distlock-go/distlock/backend/sqllock"
+	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/cmd/backendurl"
 )
 
@@ -22,30 +24,17 @@ const reachTimeout = 3 * time.Second
 // could not be examined, because it does not answer or does not let the user in, or that
 // the URL is invalid ([backendurl.ErrURL]).
 func Examine(ctx context.Context, rawURL, prefix string) (*Report, error) {
+	if backendurl.InProcess(rawURL) {
+		return nil, fmt.Errorf("backend %q: %w: its locks are inside this process", rawURL, backendurl.ErrURL)
+	}
 	store, err := backendurl.Connect(ctx, rawURL)
 	if err != nil {
 		return nil, err
 	}
-	defer store.Close() //nolint:errcheck // nothing depends on it
-	var findings []Finding
-	switch c := store.Client.(type) {
-	case *redis.Client:
-		findings, err = examineRedis(ctx, c, prefix)
-	case *backendurl.ZooKeeper:
-		findings, err = examineZooKeeper(ctx, c)
-	case *clientv3.Client:
-		findings, err = examineEtcd(ctx, c, store.Prefix)
-	case *sql.DB:
-		switch store.Dialect {
-		case sqllock.Postgres:
-			findings, err = examinePostgres(ctx, c)
-		case sqllock.MySQL:
-			findings, err = examineMySQL(ctx, c)
-		case sqllock.SQLite:
-			findings, err = examineSQLite(ctx, c, store.File)
-		}
-	}
+	locker := distlock.New(store.Backend, distlock.Config{HandOverTime: -1})
+	defer func() { _, _ = locker.Close(), store.Close() }() // nothing depends on it
 	name := backendurl.Name(rawURL)
+	findings, err := examine(ctx, store)
 	switch {
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("backend %q: the examination did not end in time: %w", name, ctx.Err())
@@ -54,5 +43,26 @@ func Examine(ctx context.Context, rawURL, prefix string) (*Report, error) {
 	case err != nil:
 		return nil, fmt.Errorf("backend %q: %w", name, err)
 	}
+	findings = append(findings, run(ctx, store, connectionChecks)...)
+	if !slices.ContainsFunc(findings, func(f Finding) bool { return f.ID == "file" }) { // to open it would create it
+		findings = append(findings, run(ctx, &trial{locker: locker, store: store, url: rawURL, key: prefix + "distlock:doctor:" + uuid.NewString()}, lockChecks)...)
+	}
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("backend %q: the examination did not end in time: %w", name, ctx.Err())
+	}
 	return &Report{Store: name, Findings: findings}, nil
+}
+
+// examine applies the table of the store. It returns an error if the store does not answer.
+func examine(ctx context.Context, store *backendurl.Backend) ([]Finding, error) {
+	switch c := store.Client.(type) {
+	case *redis.Client:
+		return examineRedis(ctx, c)
+	case *clientv3.Client:
+		return examineEtcd(ctx, c)
+	case *sql.DB:
+		return examineSQL(ctx, c, store.Dialect, store.Servers[0])
+	default:
+		return examineZooKeeper(ctx, store.Servers)
+	}
 }

@@ -84,7 +84,7 @@ func wantFindings(t *testing.T, r *doctor.Report, want ...string) {
 func text(t *testing.T, r *doctor.Report) string {
 	t.Helper()
 	var b strings.Builder
-	if err := r.Write(&b, false); err != nil {
+	if err := r.Write(&b); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -119,16 +119,6 @@ func wantRefused(t *testing.T, rawURL, why string) {
 	r, err := doctor.Examine(t.Context(), rawURL, "")
 	if r != nil || err == nil || !strings.Contains(err.Error(), why) || strings.Contains(err.Error(), "not-it") {
 		t.Errorf("got %v, %v; want %s", r, err, why)
-	}
-}
-
-// wantMeasured checks that the times were measured.
-func wantMeasured(t *testing.T, r *doctor.Report, ids ...string) {
-	t.Helper()
-	for _, id := range ids {
-		if f := of(t, r, id); !isTime(f) || !strings.Contains(f.Seen, "s") {
-			t.Errorf("%s: %+v", id, f)
-		}
 	}
 }
 

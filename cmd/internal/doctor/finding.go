@@ -1,11 +1,11 @@
 // Package doctor examines a store: what stands between it and the promises of the locks.
-// It changes nothing in the store that it does not remove. See docs/doctor.md.
+// See docs/doctor.md.
 //
-// Each file named after a store reads values and hands them to functions that decide. A
-// function that decides has no other input.
+// Each store has a table of checks. A check reads a value and judges it.
 package doctor
 
 import (
+	"context"
 	"fmt"
 	"strings"
 )
@@ -39,33 +39,51 @@ type Finding struct {
 	Do       string   `json:"do,omitempty"` // the command or the setting; empty if there is nothing to do
 }
 
-// finding returns a finding of a check in the [Catalogue].
-func finding(id string, s Severity, seen, do string) Finding {
-	for _, c := range Catalogue {
-		if c.ID == id {
-			return Finding{ID: id, Topic: c.Topic, Severity: s, Seen: seen, Why: c.Why, Do: do}
+// The topics, in the order of the report.
+const (
+	server     = "Server"
+	durability = "What a crash or a failover loses"
+	access     = "Access"
+	timing     = "Time"
+)
+
+var topics = []string{server, durability, access, timing}
+
+// check is a row in the table of a store.
+type check[S any] struct {
+	id, topic string
+	why       string // it matters. P1 to P8 are the promises in docs/reliability.md
+	judge     func(context.Context, S) (verdict, error)
+}
+
+// verdict is what a check has found. The zero verdict means that it does not apply.
+type verdict struct {
+	severity Severity
+	seen, do string
+}
+
+func ok(format string, args ...any) verdict { return verdict{OK, fmt.Sprintf(format, args...), ""} }
+
+func note(seen, do string) verdict { return verdict{Note, seen, do} }
+
+func warning(seen, do string) verdict { return verdict{Warning, seen, do} }
+
+func fault(seen, do string) verdict { return verdict{Fault, seen, do} }
+
+// run returns the findings of a table. A check that gets an error becomes a note: the store
+// does not tell this user the value.
+func run[S any](ctx context.Context, store S, table []check[S]) []Finding {
+	var findings []Finding
+	for _, c := range table {
+		v, err := c.judge(ctx, store)
+		if err != nil {
+			v = note("cannot see it: "+oneLine(err), "look at it as an administrator")
+		}
+		if v != (verdict{}) {
+			findings = append(findings, Finding{c.id, c.topic, v.severity, v.seen, c.why, v.do})
 		}
 	}
-	panic("doctor: the catalogue has no check " + id)
-}
-
-func ok(id, format string, args ...any) Finding {
-	return finding(id, OK, fmt.Sprintf(format, args...), "")
-}
-
-func note(id, seen, do string) Finding { return finding(id, Note, seen, do) }
-
-func warning(id, seen, do string) Finding { return finding(id, Warning, seen, do) }
-
-func fault(id, seen, do string) Finding { return finding(id, Fault, seen, do) }
-
-// unseen is the finding of a check if the store does not tell this user the value.
-func unseen(id, what string, err error) Finding {
-	seen := "cannot see " + what
-	if err != nil {
-		seen += ": " + oneLine(err)
-	}
-	return note(id, seen, "look at it as an administrator")
+	return findings
 }
 
 // oneLine returns the text of an error on one line.
@@ -77,4 +95,12 @@ func count(n int, noun string) string {
 		return "1 " + noun
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// bytes returns a number of bytes for people.
+func bytes(n int64) string {
+	if n >= 10<<20 {
+		return fmt.Sprintf("%d MB", n>>20)
+	}
+	return fmt.Sprintf("%d KB", n>>10)
 }

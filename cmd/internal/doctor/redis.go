@@ -4,256 +4,241 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/redis/go-redis/v9"
 )
 
-// redisLimit is the default operation timeout of redislock.
-const redisLimit = time.Second
-
 // redisServer reads the values of a Redis server.
 type redisServer struct {
-	client   *redis.Client
-	info     map[string]string // of INFO; empty if the user may not run it
-	infoErr  error
-	settings map[string]string // of CONFIG GET
-	getErr   error             // of the first setting that was refused
+	client  *redis.Client
+	info    map[string]string // of INFO
+	infoErr error
 }
 
-// The settings that INFO does not show.
-var redisSettings = []string{"appendfsync", "min-replicas-to-write", "timeout", "tcp-keepalive", "cluster-require-full-coverage", "save"}
+var redisChecks = []check[*redisServer]{
+	{"version", server, "The locks need commands that older servers do not have, and the tests run on these servers only.", redisVersion},
+	{"role", server, "Only the primary grants, renews and releases locks (P1).", redisRole},
+	{"cluster", server, "If a slot has no master, its locks are neither granted nor renewed, and a client of one server cannot use the keys of the others (P5).", redisCluster},
+	{"eviction", durability, "A lock is a key that expires. If it is evicted, another gets the lock while the holder works (P1, P2).", redisEviction},
+	{"persistence", durability, "A server that restarts without its data has forgotten all locks: two holders are possible until the first one renews (P1).", redisPersistence},
+	{"replicas", durability, "A lock that the replica has not received is lost when the replica takes over: two holders are possible (P1).", redisReplicas},
+	{"token-clock", durability, "If the last token is lost while the clock is behind it, tokens are repeated (P3).", redisTokenClock},
+	{"clock", timing, clockWhy, redisClock},
+}
 
-func examineRedis(ctx context.Context, client *redis.Client, prefix string) ([]Finding, error) {
+func examineRedis(ctx context.Context, client *redis.Client) ([]Finding, error) {
 	first, cancel := context.WithTimeout(ctx, reachTimeout)
 	defer cancel()
-	if err := client.Ping(first).Err(); err != nil && !answers(err) {
+	var answer redis.Error
+	err := client.Ping(first).Err()
+	if err != nil && (!errors.As(err, &answer) || redis.HasErrorPrefix(err, "NOAUTH") || redis.HasErrorPrefix(err, "WRONGPASS")) {
 		return nil, err
 	}
-	s := &redisServer{client: client, settings: make(map[string]string)}
 	text, err := client.Info(ctx).Result()
-	s.info, s.infoErr = parseInfo(text), err
-	for _, name := range redisSettings {
-		values, err := client.ConfigGet(ctx, name).Result()
-		if err != nil {
-			s.getErr = errors.Join(s.getErr, err)
-			break
-		}
-		if v, has := values[name]; has {
-			s.settings[name] = v
-		}
-	}
-
-	findings := s.server()
-	if s.info["redis_mode"] == "sentinel" {
-		return findings, nil
-	}
-	findings = append(findings, s.durability()...)
-	findings = append(findings, s.sentinels(ctx)...)
-	if s.info["cluster_enabled"] == "1" || s.info["redis_mode"] == "cluster" {
-		findings = append(findings, s.cluster(ctx)...)
-	} else {
-		findings = append(findings, s.tokens(ctx)...)
-	}
-	findings = append(findings, s.access(ctx, prefix)...)
-	return append(findings, s.timing(ctx)...), nil
+	return run(ctx, &redisServer{client, parseFields(text), err}, redisChecks), nil
 }
 
-// answers reports whether an error is an answer of a server that lets the user in.
-func answers(err error) bool {
-	var answer redis.Error
-	return errors.As(err, &answer) && !redis.HasErrorPrefix(err, "NOAUTH") && !redis.HasErrorPrefix(err, "WRONGPASS")
-}
-
-// parseInfo returns the fields in the text of INFO.
-func parseInfo(text string) map[string]string {
+// parseFields returns the fields in the text of INFO: name:value on each line.
+func parseFields(text string) map[string]string {
 	fields := make(map[string]string)
 	for line := range strings.Lines(text) {
 		if name, value, isField := strings.Cut(strings.TrimSpace(line), ":"); isField && !strings.HasPrefix(line, "#") {
-			fields[name] = value
+			fields[name] = strings.TrimSpace(value)
 		}
 	}
 	return fields
 }
 
-// number returns a field of INFO, and whether it is there.
-func (s *redisServer) number(name string) (int64, bool) {
-	n, err := strconv.ParseInt(s.info[name], 10, 64)
-	return n, err == nil
+// value returns a field of INFO, or else a setting.
+func (s *redisServer) value(ctx context.Context, name string) (string, error) {
+	if value, has := s.info[name]; has || s.infoErr != nil {
+		return value, s.infoErr
+	}
+	values, err := s.client.ConfigGet(ctx, name).Result()
+	return values[name], err
 }
 
-// setting returns a setting as a number, and whether it is known.
-func (s *redisServer) setting(name string) (int64, bool) {
-	n, err := strconv.ParseInt(s.settings[name], 10, 64)
-	return n, err == nil
+// number is value for a number, which is 0 if the server does not have it.
+func (s *redisServer) number(ctx context.Context, name string) (int64, error) {
+	value, err := s.value(ctx, name)
+	n, _ := strconv.ParseInt(value, 10, 64)
+	return n, err
 }
 
-func (s *redisServer) server() []Finding {
-	if s.infoErr != nil {
-		return []Finding{unseen("version", "anything of INFO, such as version, role, memory and eviction policy", s.infoErr)}
-	}
-	flavour, number := redisFlavour(s.info)
-	findings := []Finding{redisVersion(flavour, number), redisRole(s.info["redis_mode"], s.info["role"], s.info["master_host"]+":"+s.info["master_port"])}
-	if s.info["redis_mode"] == "sentinel" {
-		return findings
-	}
-	if used, has := s.number("used_memory"); has {
-		limit, _ := s.number("maxmemory")
-		findings = append(findings, memory(used, limit))
-	}
-	clients, hasClients := s.number("connected_clients")
-	if most, has := s.number("maxclients"); has && hasClients {
-		findings = append(findings, connections(int(clients), int(most), "CONFIG SET maxclients, or fewer connections for each program"))
-	}
-	if d, known := s.setting("timeout"); known {
-		findings = append(findings, redisIdle(time.Duration(d)*time.Second))
-	} else {
-		findings = append(findings, unseen("idle-timeout", "timeout", s.getErr))
-	}
-	if d, known := s.setting("tcp-keepalive"); known {
-		findings = append(findings, keepalive(time.Duration(d)*time.Second))
-	} else {
-		findings = append(findings, unseen("tcp-keepalive", "tcp-keepalive", s.getErr))
-	}
-	return findings
-}
-
-func (s *redisServer) durability() []Finding {
-	if s.infoErr != nil {
-		return nil
-	}
-	var findings []Finding
-	if policy := s.info["maxmemory_policy"]; policy != "" {
-		limit, _ := s.number("maxmemory")
-		findings = append(findings, eviction(policy, limit))
-	} else {
-		findings = append(findings, unseen("eviction", "maxmemory_policy in INFO", nil))
-	}
-	if aof, has := s.number("aof_enabled"); has {
-		f := persistence(aof == 1, s.settings["appendfsync"], s.settings["save"])
-		if s.settings["appendfsync"] == "" && aof == 1 {
-			f = unseen("persistence", "appendfsync, and there is an append-only file", s.getErr)
-		}
-		findings = append(findings, f, diskWrites(s.info["aof_last_write_status"], s.info["rdb_last_bgsave_status"]))
-	} else {
-		findings = append(findings, unseen("persistence", "aof_enabled in INFO", nil))
-	}
-	if s.info["role"] != "master" {
-		return findings
-	}
-	n, _ := s.number("connected_slaves")
-	replicas := parseReplicas(s.info, int(n))
-	switch least, known := s.setting("min-replicas-to-write"); {
-	case n == 0 && least == 0, known:
-		findings = append(findings, redisReplicas(replicas, int(least)))
-	default:
-		findings = append(findings, unseen("replicas", fmt.Sprintf("min-replicas-to-write, and there is a replica: %d", n), s.getErr))
-	}
-	if n > 0 {
-		offset, _ := s.number("master_repl_offset")
-		findings = append(findings, redisLag(replicas, offset))
-	}
-	return findings
-}
-
-// sentinels looks for the connections of Sentinels.
-func (s *redisServer) sentinels(ctx context.Context) []Finding {
-	if n, _ := s.number("connected_clients"); n > 5000 {
-		return nil // a long list would delay the locks
-	}
-	list, err := s.client.ClientList(ctx).Result()
-	if err != nil {
-		return nil
-	}
-	seen := make(map[string]bool)
-	for line := range strings.Lines(list) {
-		for field := range strings.FieldsSeq(line) {
-			if id, is := strings.CutPrefix(field, "name=sentinel-"); is {
-				id, _, _ = strings.Cut(id, "-")
-				seen[id] = true
-			}
-		}
-	}
-	if len(seen) == 0 {
-		return nil
-	}
-	return []Finding{sentinel(len(seen))}
-}
-
-// tokens compares the last token with the clock.
-func (s *redisServer) tokens(ctx context.Context) []Finding {
-	text, err := s.client.Get(ctx, clockKey).Result()
-	now, clockErr := s.client.Time(ctx).Result()
+// redisVersion judges the product, too.
+func redisVersion(_ context.Context, s *redisServer) (verdict, error) {
+	name, version := "Redis", s.info["redis_version"]
 	switch {
-	case errors.Is(err, redis.Nil):
-		return []Finding{ok("token-clock", "no lock was ever granted")}
-	case redis.HasErrorPrefix(err, "WRONGTYPE"):
-		return []Finding{tokenClock("a value of another type", now)}
-	case err != nil, clockErr != nil:
-		return nil // the user may not read the key or the clock, and the check of the ACL says so
+	case s.info["dragonfly_version"] != "":
+		name, version = "Dragonfly", s.info["dragonfly_version"]
+	case s.info["valkey_version"] != "":
+		name, version = "Valkey", s.info["valkey_version"]
+	case strings.Contains(s.info["executable"], "keydb"):
+		name = "KeyDB"
 	}
-	return []Finding{tokenClock(text, now)}
+	seen := name + " " + version
+	switch {
+	case version == "":
+		return verdict{}, errors.Join(s.infoErr, errors.New("INFO has no version"))
+	case name == "Redis" && before(version, 5, 0):
+		return fault(seen, "use Redis 5 or later, or Valkey"), nil
+	case name != "Redis" && name != "Valkey":
+		return warning(seen+": the locks are not tested on it", "run the suite on it: DISTLOCK_TEST_REDIS=path go test ./backend/redislock"), nil
+	default:
+		return ok("%s", seen), nil
+	}
 }
 
-func (s *redisServer) timing(ctx context.Context) []Finding {
-	var findings []Finding
-	t, err := measure(ctx, 100, func(ctx context.Context) error {
-		if err := s.client.Ping(ctx).Err(); err != nil && !answers(err) {
-			return err
-		}
-		return nil
-	})
+func redisRole(_ context.Context, s *redisServer) (verdict, error) {
+	switch role := s.info["role"]; {
+	case s.info["redis_mode"] == "sentinel":
+		return fault("a Sentinel, which keeps no locks", "name the master in the URL; in programs use redis.NewFailoverClient with the Sentinels"), nil
+	case role == "slave":
+		return fault("a replica of "+s.info["master_host"]+":"+s.info["master_port"]+": it refuses every write", "name the master in the URL"), nil
+	case role == "":
+		return verdict{}, errors.Join(s.infoErr, errors.New("INFO has no role"))
+	default:
+		return ok("%s", role), nil
+	}
+}
+
+// redisCluster judges the Cluster that the server belongs to.
+func redisCluster(ctx context.Context, s *redisServer) (verdict, error) {
+	if s.info["cluster_enabled"] != "1" {
+		return verdict{}, nil
+	}
+	text, err := s.client.ClusterInfo(ctx).Result()
 	if err != nil {
-		return []Finding{fault("round-trip", oneLine(err), "find out why the server stops answering")}
+		return verdict{}, err
 	}
-	findings = append(findings, roundTrip(t, redisLimit))
-	r, err := readClock(ctx, 10, func(ctx context.Context) (time.Time, error) { return s.client.Time(ctx).Result() })
-	if err == nil {
-		findings = append(findings, clock(r))
-	} else {
-		findings = append(findings, unseen("clock", "the clock", err))
-	}
-	t, err = s.messages(ctx)
-	if err == nil {
-		findings = append(findings, wakeUp(t))
-	} else {
-		findings = append(findings, warning("wake-up", "no message arrives: "+oneLine(err), "see acl-channels, or the network"))
-	}
-	return findings
+	return judgeCluster(parseFields(text)), nil
 }
 
-// inbox is the prefix of the channels of redislock.
-const inbox = "distlock:inbox:"
-
-// messages measures how long a message takes from the client to the client.
-func (s *redisServer) messages(ctx context.Context) (times, error) {
-	ctx, cancel := context.WithTimeout(ctx, 3*redisLimit)
-	defer cancel()
-	channel := inbox + "doctor-" + uuid.NewString()
-	sub := s.client.Subscribe(ctx, channel)
-	defer sub.Close() //nolint:errcheck // nothing depends on it
-	if _, err := sub.Receive(ctx); err != nil {
-		return times{}, err
+// judgeCluster judges the fields of CLUSTER INFO.
+func judgeCluster(info map[string]string) verdict {
+	const slots = 16384
+	assigned, _ := strconv.Atoi(info["cluster_slots_assigned"])
+	failed, _ := strconv.Atoi(info["cluster_slots_fail"])
+	masters, _ := strconv.Atoi(info["cluster_size"])
+	seen := fmt.Sprintf("state %s, %d of %d slots have a master", info["cluster_state"], assigned-failed, slots)
+	switch {
+	case info["cluster_state"] != "ok" || assigned-failed < slots:
+		return fault(seen, "redis-cli --cluster fix HOST:PORT")
+	case masters > 1:
+		return warning(fmt.Sprintf("%s; the URL names one of %d masters", seen, masters),
+			"in programs redis.NewClusterClient; this report is about one server: run it for each")
+	default:
+		return ok("%s", seen)
 	}
-	return measure(ctx, 20, func(ctx context.Context) error {
-		if err := s.client.Publish(ctx, channel, "doctor").Err(); err != nil {
-			return err
-		}
-		_, err := sub.ReceiveMessage(ctx)
-		return err
-	})
 }
 
-// onLoopback reports whether a server is on this machine.
-func onLoopback(addr string) bool {
-	host, _, err := net.SplitHostPort(addr)
+func redisEviction(ctx context.Context, s *redisServer) (verdict, error) {
+	policy, err := s.value(ctx, "maxmemory_policy")
+	if err != nil || policy == "" {
+		return verdict{}, errors.Join(err, errors.New("INFO has no maxmemory_policy"))
+	}
+	limit, err := s.number(ctx, "maxmemory")
+	return judgeEviction(policy, limit), err
+}
+
+func judgeEviction(policy string, limit int64) verdict {
+	const do = "CONFIG SET maxmemory-policy noeviction, and the same in redis.conf"
+	seen := fmt.Sprintf("%s, maxmemory %s", policy, bytes(limit))
+	switch {
+	case policy == "noeviction":
+		return ok("%s", policy)
+	case limit == 0:
+		return warning(policy+" without a maxmemory: it begins to evict locks as soon as somebody sets one", do)
+	case strings.HasPrefix(policy, "volatile-"):
+		return fault(seen+": it evicts keys that expire, and every lock expires", do)
+	default:
+		return fault(seen+": it evicts locks, and distlock:clock, which has the last token (P3)", do)
+	}
+}
+
+// redisPersistence judges what a restart loses.
+func redisPersistence(ctx context.Context, s *redisServer) (verdict, error) {
+	const do = "CONFIG SET appendonly yes, CONFIG SET appendfsync always, and the same in redis.conf"
+	aof, err := s.value(ctx, "aof_enabled")
 	if err != nil {
-		host = addr
+		return verdict{}, err
 	}
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback() || strings.HasPrefix(host, "/")
+	if aof != "1" {
+		return warning("no append-only file: a restart loses all locks since the last snapshot", do), nil
+	}
+	switch fsync, err := s.value(ctx, "appendfsync"); {
+	case err != nil:
+		return verdict{}, fmt.Errorf("appendfsync: %w", err)
+	case fsync == "always":
+		return ok("an append-only file, appendfsync always"), nil
+	case fsync == "everysec":
+		return note("appendfsync everysec: a crash of the machine loses up to two seconds of locks", "CONFIG SET appendfsync always, if that is too much"), nil
+	default:
+		return warning("appendfsync "+fsync+": a crash of the machine loses half a minute of locks", do), nil
+	}
+}
+
+// redisReplicas judges the replicas that there are, and min-replicas-to-write.
+func redisReplicas(ctx context.Context, s *redisServer) (verdict, error) {
+	if s.info["role"] != "master" {
+		return verdict{}, s.infoErr
+	}
+	n, err := s.number(ctx, "connected_slaves")
+	if err != nil {
+		return verdict{}, err
+	}
+	least, err := s.number(ctx, "min-replicas-to-write")
+	if n == 0 && least == 0 {
+		err = nil // a server without replicas has nothing to wait for
+	}
+	return judgeReplicas(int(n), int(least)), err
+}
+
+func judgeReplicas(n, least int) verdict {
+	seen := fmt.Sprintf("%s, min-replicas-to-write %d", count(n, "replica"), least)
+	switch {
+	case n < least:
+		return fault(seen+": all writes are refused", "start the replicas, or CONFIG SET min-replicas-to-write 0")
+	case n == 0:
+		return note("none: no failover can lose a lock, and there are no locks while this server is down", "choose redlock or zklock, if locks must be available then")
+	case least == 0:
+		return warning(seen+": a master that is cut off from its replicas grants locks that a failover loses",
+			"CONFIG SET min-replicas-to-write 1, CONFIG SET min-replicas-max-lag 10; redislock.WithWaitReplicas(1, time.Second)")
+	default:
+		return note(seen+": a failover loses the locks that the replica has not received", "redislock.WithWaitReplicas(1, time.Second), if a lost lock is expensive")
+	}
+}
+
+// redisTokenClock compares the last token with the server's clock.
+func redisTokenClock(ctx context.Context, s *redisServer) (verdict, error) {
+	if s.info["cluster_enabled"] == "1" { // each lock has its own key for tokens
+		return verdict{}, nil
+	}
+	value, err := s.client.Get(ctx, "distlock:clock").Result()
+	if errors.Is(err, redis.Nil) {
+		return ok("no lock was ever granted"), nil
+	}
+	now, clockErr := s.client.Time(ctx).Result()
+	if err = errors.Join(err, clockErr); err != nil {
+		return verdict{}, err
+	}
+	return judgeToken(value, now), nil
+}
+
+func judgeToken(value string, now time.Time) verdict {
+	token, err := strconv.ParseInt(value, 10, 64)
+	if err != nil {
+		return fault(fmt.Sprintf("distlock:clock is %q, which is not a token: no lock is granted", value), "find out what writes the key, and then DEL distlock:clock")
+	}
+	if ahead := time.UnixMicro(token).Sub(now); ahead > time.Second {
+		return warning(fmt.Sprintf("the last token is %v ahead of the server's clock, which was set back", short(ahead)), "keep distlock:clock, and do not set the clock back")
+	}
+	return ok("the last token is not ahead of the server's clock")
+}
+
+func redisClock(ctx context.Context, s *redisServer) (verdict, error) {
+	return clock(func() (time.Time, error) { return s.client.Time(ctx).Result() })
 }

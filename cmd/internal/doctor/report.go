@@ -33,14 +33,11 @@ func (r *Report) Summary() string {
 	return fmt.Sprintf("%s, %s, %s, %d ok", count(n[Fault], "fault"), count(n[Warning], "warning"), count(n[Note], "note"), n[OK])
 }
 
-// colours are the escape sequences of a terminal for each severity.
-var colours = [...]string{OK: "\x1b[32m", Note: "\x1b[36m", Warning: "\x1b[33m", Fault: "\x1b[1;31m"}
-
 // lineWidth limits the lines of explanations.
 const lineWidth = 100
 
 // Write writes the report for people: by topic, the worst first in each.
-func (r *Report) Write(w io.Writer, coloured bool) error {
+func (r *Report) Write(w io.Writer) error {
 	var b strings.Builder
 	b.WriteString(r.Store + "\n")
 	width := 0
@@ -60,11 +57,7 @@ func (r *Report) Write(w io.Writer, coloured bool) error {
 		slices.SortStableFunc(of, func(a, b Finding) int { return cmp.Compare(b.Severity, a.Severity) })
 		b.WriteString("\n" + topic + "\n")
 		for _, f := range of {
-			name := fmt.Sprintf("%-7s", f.Severity)
-			if coloured {
-				name = colours[f.Severity] + name + "\x1b[0m"
-			}
-			fmt.Fprintf(&b, "  %s  %-*s  ", name, width, f.ID)
+			fmt.Fprintf(&b, "  %-7s  %-*s  ", f.Severity, width, f.ID)
 			indent := strings.Repeat(" ", 2+7+2+width+2)
 			b.WriteString(wrap(f.Seen, indent))
 			if f.Severity > OK {

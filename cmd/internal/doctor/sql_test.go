@@ -9,17 +9,16 @@ import (
 	"testing"
 	"time"
 
-	"github.com/distlock-go/distlock/cmd/backendurl"
 	"github.com/distlock-go/distlock/internal/test/sqltest"
 	"github.com/distlock-go/distlock/internal/test/testmode"
 )
 
 func TestPostgres(t *testing.T) {
 	t.Parallel()
-	s := sqltest.Postgres.Start(t, "-c", "fsync=on", "-c", "idle_in_transaction_session_timeout=30s")
+	s := sqltest.Postgres.Start(t, "-c", "fsync=on")
 
 	empty := s.NewDatabase(t)
-	wantFindings(t, examine(t, s.URL(empty), ""), "fault tables", "note replicas")
+	wantFindings(t, examine(t, s.URL(empty), ""), "fault ping", "note replicas")
 	if got := s.Exec(t, empty, "SELECT count(*) FROM pg_tables WHERE tablename LIKE 'distlock%'"); got != "0" {
 		t.Errorf("the doctor has created %s tables", got)
 	}
@@ -28,20 +27,16 @@ func TestPostgres(t *testing.T) {
 	rawURL := opened(t, s.URL(db))
 	r := examine(t, rawURL, "")
 	wantFindings(t, r, "note replicas")
-	wantMeasured(t, r, "round-trip", "commit", "clock")
-	if got := s.Exec(t, db, "SELECT count(*) FROM distlock WHERE lock_key <> 'k'"); got != "1" {
-		t.Errorf("the table has %s rows", got)
-	}
+	wantSeen(t, r, "lock", "median")
 
 	s.Exec(t, db, "CREATE ROLE shop LOGIN")
 	s.Exec(t, db, "GRANT SELECT, INSERT, UPDATE, DELETE ON distlock TO shop")
 	s.Exec(t, db, "GRANT SELECT ON distlock_member TO shop")
 	r = examine(t, strings.Replace(rawURL, "postgres@", "shop@", 1), "")
-	wantFindings(t, r, "fault privileges", "note replicas")
-	wantSeen(t, r, "privileges", "INSERT ON distlock_member, UPDATE ON distlock_member, DELETE ON distlock_member")
+	wantFindings(t, r, "fault ping", "note replicas")
+	wantSeen(t, r, "ping", "permission denied for table distlock_member")
 
 	s.Exec(t, db, "ALTER DATABASE "+db+" SET synchronous_commit = off")
-	s.Exec(t, db, "ALTER DATABASE "+db+" SET idle_in_transaction_session_timeout = 0")
 	s.Exec(t, db, "ALTER TABLE distlock_member SET UNLOGGED")
 	standby := s.Replica(t)
 	for start := time.Now(); s.Exec(t, db, "SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'") != "1"; {
@@ -50,11 +45,11 @@ func TestPostgres(t *testing.T) {
 		}
 	}
 	r = examine(t, rawURL, "")
-	wantFindings(t, r, "fault unlogged-tables", "warning synchronous-commit", "warning replicas", "note idle-in-transaction")
+	wantFindings(t, r, "fault unlogged-tables", "warning synchronous-commit", "warning replicas")
 
 	r = examine(t, standby.URL(db), "")
-	wantFindings(t, r, "fault role", "fault fsync", "fault unlogged-tables", "warning synchronous-commit", "note idle-in-transaction")
-	documented(t, "postgres-standby", r)
+	wantFindings(t, r, "fault role", "fault ping", "fault fsync", "fault unlogged-tables", "warning synchronous-commit")
+	wantSeen(t, r, "role", "a standby")
 }
 
 func TestMariaDB(t *testing.T) {
@@ -62,50 +57,47 @@ func TestMariaDB(t *testing.T) {
 	s := sqltest.MariaDB.Start(t, "--innodb-flush-log-at-trx-commit=1", "--innodb-flush-method=O_DIRECT")
 
 	empty := s.NewDatabase(t)
-	wantFindings(t, examine(t, s.URL(empty), ""), "fault tables", "note replicas")
+	wantFindings(t, examine(t, s.URL(empty), ""), "fault ping", "note replicas")
 
 	db := s.NewDatabase(t)
 	rawURL := opened(t, s.URL(db))
 	r := examine(t, rawURL, "")
 	wantFindings(t, r, "note replicas")
-	wantMeasured(t, r, "round-trip", "commit", "clock")
 
 	s.Exec(t, db, "CREATE USER shop")
 	s.Exec(t, db, "GRANT SELECT, INSERT, UPDATE, DELETE ON distlock TO shop")
 	s.Exec(t, db, "GRANT SELECT, INSERT, UPDATE ON distlock_member TO shop")
 	s.Exec(t, db, "GRANT SELECT, INSERT ON distlock_guard TO shop")
 	r = examine(t, strings.Replace(rawURL, "root@", "shop@", 1), "")
-	wantFindings(t, r, "fault privileges", "note replicas")
-	wantSeen(t, r, "privileges", "may not DELETE ON distlock_member, UPDATE ON distlock_guard, DELETE ON distlock_guard")
+	wantFindings(t, r, "fault ping", "note replicas")
+	wantSeen(t, r, "ping", "DELETE command denied")
 
 	s.Exec(t, db, "SET GLOBAL sql_mode = 'EMPTY_STRING_IS_NULL'")
 	r = examine(t, rawURL, "")
-	wantFindings(t, r, "fault session", "note replicas")
-	wantSeen(t, r, "session", "sql_mode has EMPTY_STRING_IS_NULL: remove it")
+	wantFindings(t, r, "fault ping", "note replicas")
+	wantSeen(t, r, "ping", "sql_mode has EMPTY_STRING_IS_NULL: remove it")
 	s.Exec(t, db, "SET GLOBAL sql_mode = DEFAULT")
 
 	s.Exec(t, db, "ALTER TABLE distlock_guard ENGINE=MyISAM")
 	s.Exec(t, db, "SET GLOBAL innodb_flush_log_at_trx_commit = 0")
 	s.Exec(t, db, "SET GLOBAL autocommit = OFF")
-	s.Exec(t, db, "SET GLOBAL wait_timeout = 10")
 	s.Exec(t, db, "SET GLOBAL read_only = ON")
 	r = examine(t, rawURL, "")
-	wantFindings(t, r, "fault role", "fault autocommit", "fault table-engine", "warning flush-log-at-commit", "note idle-timeout", "note replicas")
-	wantSeen(t, r, "table-engine", "distlock_guard (MyISAM)")
+	wantFindings(t, r, "fault role", "fault ping", "fault table-engine", "warning flush-log-at-commit", "note replicas")
+	wantSeen(t, r, "table-engine", "distlock_guard MyISAM")
 }
 
 func TestSQLite(t *testing.T) {
 	t.Parallel()
 	testmode.InRealTime(t)
 	file := filepath.Join(t.TempDir(), "locks.db")
-	wantFindings(t, examine(t, "sqlite:"+file, ""), "fault tables")
+	wantFindings(t, examine(t, "sqlite:"+file, ""), "fault file")
 	if _, err := os.Stat(file); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the doctor has created the file: %v", err)
 	}
 
 	r := examine(t, opened(t, "sqlite:"+file), "")
 	wantFindings(t, r)
-	wantMeasured(t, r, "commit")
 
 	changeMode(t, file)
 	wantFindings(t, examine(t, "sqlite:"+file, ""), "warning journal-mode")
@@ -115,15 +107,11 @@ func TestSQLite(t *testing.T) {
 // changeMode turns WAL off.
 func changeMode(t *testing.T, file string) {
 	t.Helper()
-	s, err := backendurl.Connect(t.Context(), "sqlite:"+file)
+	db, err := sql.Open("sqlite", file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close()
-	db, ok := s.Client.(*sql.DB)
-	if !ok {
-		t.Fatalf("the client is %v", s.Client)
-	}
+	defer db.Close()
 	if _, err := db.ExecContext(t.Context(), "PRAGMA journal_mode = DELETE"); err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,91 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"slices"
+	"time"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/cmd/backendurl"
+)
+
+// connectionChecks are about the URL.
+var connectionChecks = []check[*backendurl.Backend]{
+	{"authentication", access, "Every client that can write the keys can take every lock (P1, P6).", authentication},
+	{"tls", access, "Without TLS the network can read passwords and owners, and an owner is all that is needed to release a lock (P6).", encryption},
+}
+
+// authentication judges a URL with or without a password. SQL databases know other ways.
+func authentication(_ context.Context, b *backendurl.Backend) (verdict, error) {
+	const do = "set a user and a password, and put them into the URL"
+	switch {
+	case b.Dialect != 0:
+		return verdict{}, nil
+	case b.Password:
+		return ok("the URL has a password"), nil
+	case onLoopback(b.Servers):
+		return note("none: every program of this machine can take every lock", do), nil
+	default:
+		return warning("none: every machine that reaches the server can take every lock", do), nil
+	}
+}
+
+// encryption judges a connection with or without TLS.
+func encryption(_ context.Context, b *backendurl.Backend) (verdict, error) {
+	switch {
+	case b.TLS:
+		return ok("on"), nil
+	case onLoopback(b.Servers):
+		return ok("off, on this machine"), nil
+	default:
+		return note("off", "use TLS, or a network that you trust"), nil
+	}
+}
+
+// onLoopback reports whether all servers are on this machine, as the file of SQLite is.
+func onLoopback(servers []string) bool {
+	return !slices.ContainsFunc(servers, func(addr string) bool {
+		host, _, err := net.SplitHostPort(addr)
+		ip := net.ParseIP(host)
+		return err == nil && host != "localhost" && (ip == nil || !ip.IsLoopback())
+	})
+}
+
+// clock reads a store's clock a few times. The shortest request tells the most.
+func clock(read func() (time.Time, error)) (verdict, error) {
+	var ahead, uncertain time.Duration
+	for i := range 10 {
+		start := time.Now()
+		shown, err := read()
+		if err != nil {
+			return verdict{}, err
+		}
+		half := time.Since(start) / 2
+		if i == 0 || half < uncertain {
+			ahead, uncertain = shown.Sub(start.Add(half)), half
+		}
+	}
+	return clockDifference(ahead, uncertain), nil
+}
+
+const clockWhy = "Leases and tokens use the store's clock alone, but a wrong clock is often one that jumps, and a jump ends leases early (P2, P3)."
+
+// clockDifference judges how far a clock is ahead of that of this machine.
+func clockDifference(ahead, uncertain time.Duration) verdict {
+	least := max(0, ahead.Abs()-uncertain)
+	seen := fmt.Sprintf("%v ahead of this machine, ± %v", short(ahead), short(uncertain))
+	if ahead < 0 {
+		seen = fmt.Sprintf("%v behind this machine, ± %v", short(-ahead), short(uncertain))
+	}
+	const do = "synchronize the clocks of both machines: chronyc tracking, or timedatectl"
+	switch {
+	case least < time.Second:
+		return ok("%s", seen)
+	case least < distlock.DefaultKeyTimeout:
+		return note(seen, do)
+	default:
+		return warning(seen, do)
+	}
+}
