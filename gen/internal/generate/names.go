@@ -41,6 +41,7 @@ func (g *generator) namesOf(src *source) *names {
 	for _, name := range scope.Names() {
 		switch obj := scope.Lookup(name).(type) {
 		case *types.PkgName:
+			n.taken[name] = true
 			n.add(name, obj.Imported().Path())
 		default: // from a dot import
 			if n.taken[name] {
