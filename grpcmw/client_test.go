@@ -106,20 +106,3 @@ func TestClientCallHasTheLeasesContext(t *testing.T) {
 		t.Errorf("the server: %v", err)
 	}
 }
-
-func TestClientLosses(t *testing.T) {
-	s := testkit.NewStore()
-	stealing := func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoker grpc.UnaryInvoker, o ...grpc.CallOption) error {
-		err := invoker(ctx, method, req, reply, cc, o...)
-		steal(ctx, t, s)
-		return err
-	}
-	client := start(t, memory, &service{unary: ok}, nil, grpc.WithChainUnaryInterceptor(
-		grpcmw.UnaryClientInterceptor(testkit.NewLocker(t, s, distlock.Config{}), rules(unaryCall, messageKey)), stealing,
-	))
-	_, err := client.UnaryCall(t.Context(), message("7"))
-	wantStatus(t, err, lost)
-	if !errors.Is(err, distlock.ErrLost) {
-		t.Errorf("%v", err)
-	}
-}

@@ -15,7 +15,6 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
-	"google.golang.org/protobuf/types/descriptorpb"
 	"google.golang.org/protobuf/types/known/durationpb"
 )
 
@@ -39,19 +38,9 @@ import (
 // request does not have or that cannot be a key, params where the client streams, a
 // bad duration, a field of a newer version. It panics too if no method has the
 // option, because then the code was not generated again.
-func FromOptions() Rules { return fromFiles("FromOptions", protoregistry.GlobalFiles) }
+func FromOptions() Rules { return fromFiles(protoregistry.GlobalFiles) }
 
-// FromFiles is [FromOptions] for the services in files only, such as those that the
-// program serves. They need not be linked into the program, for a proxy. FromFiles
-// panics also if files is nil.
-func FromFiles(files *protoregistry.Files) Rules {
-	if files == nil {
-		panic("grpcmw: FromFiles: nil Files")
-	}
-	return fromFiles("FromFiles", files)
-}
-
-func fromFiles(name string, files *protoregistry.Files) Rules {
+func fromFiles(files *protoregistry.Files) Rules {
 	r := Rules{map[string]rule{}}
 	faults := map[string][]error{}
 	files.RangeFiles(func(f protoreflect.FileDescriptor) bool {
@@ -71,9 +60,9 @@ func fromFiles(name string, files *protoregistry.Files) Rules {
 	}
 	switch {
 	case len(lines) > 0:
-		panic("grpcmw: " + name + ": " + strings.Join(lines, "\n"))
+		panic("grpcmw: FromOptions: " + strings.Join(lines, "\n"))
 	case len(r.byMethod) == 0:
-		panic("grpcmw: " + name + ": no method has the option (distlock.v1.lock)")
+		panic("grpcmw: FromOptions: no method has the option (distlock.v1.lock)")
 	}
 	return r
 }
@@ -100,20 +89,10 @@ func (r Rules) add(desc protoreflect.MethodDescriptor, faults map[string][]error
 
 // lockOption returns nil if the method has no such option.
 func lockOption(desc protoreflect.MethodDescriptor) (*distlockv1.Lock, error) {
-	// Marshal and unmarshal, because a descriptor that was made at run time may have
-	// the option as an unknown field, or as a message made at run time.
-	raw, err := proto.MarshalOptions{AllowPartial: true}.Marshal(desc.Options())
-	if err != nil {
-		return nil, fmt.Errorf("cannot be read: %w", err)
-	}
-	options := new(descriptorpb.MethodOptions)
-	if err := (proto.UnmarshalOptions{AllowPartial: true}).Unmarshal(raw, options); err != nil {
-		return nil, fmt.Errorf("cannot be read: %w", err)
-	}
-	if !proto.HasExtension(options, distlockv1.E_Lock) {
+	if !proto.HasExtension(desc.Options(), distlockv1.E_Lock) {
 		return nil, nil //nolint:nilnil // no option is not an error
 	}
-	lock, ok := proto.GetExtension(options, distlockv1.E_Lock).(*distlockv1.Lock)
+	lock, ok := proto.GetExtension(desc.Options(), distlockv1.E_Lock).(*distlockv1.Lock)
 	if !ok {
 		return nil, errors.New("is another option")
 	}

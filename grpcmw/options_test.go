@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -14,13 +13,9 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/grpcmw"
 	"github.com/distlock-go/distlock/grpcmw/internal/billv1"
-	"github.com/distlock-go/distlock/internal/optfield"
 	"github.com/distlock-go/distlock/internal/test/testkit"
-	distlockv1 "github.com/distlock-go/distlock/proto/distlock/v1"
 	"github.com/distlock-go/distlock/wiring"
 	"google.golang.org/grpc"
-	"google.golang.org/protobuf/reflect/protoreflect"
-	"google.golang.org/protobuf/types/known/durationpb"
 )
 
 // bills is a BillService with one behaviour for all methods.
@@ -179,42 +174,6 @@ func TestOptionsLockAServer(t *testing.T) {
 	wantStatus(t, err, invalid(`field "order.id" is missing`))
 }
 
-// TestOptionsShare checks that readers share a lock, and that a writer waits for them.
-func TestOptionsShare(t *testing.T) {
-	inside, leave := make(chan bool, 2), make(chan bool)
-	b := &bills{do: func(_ context.Context, method string) error {
-		if method == "Read" {
-			inside <- true
-			<-leave
-		}
-		return nil
-	}}
-	client := startBills(t, b, lockBills(testkit.NewLocker(t, testkit.NewStore(), distlock.Config{}), grpcmw.FromOptions()))
-	done := make(chan error, 2)
-	for range 2 {
-		go func() { done <- calls["Read"](t.Context(), client) }()
-	}
-	for range 2 {
-		select {
-		case <-inside:
-		case err := <-done:
-			t.Errorf("a reader is not let in: %v", err)
-		}
-	}
-	if !t.Failed() {
-		wantStatus(t, calls["Pay"](t.Context(), client), busy)
-	}
-	close(leave)
-	if t.Failed() {
-		return
-	}
-	for range 2 {
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	}
-}
-
 func TestOptionsLockAClient(t *testing.T) {
 	s := testkit.NewStore()
 	pay := wrapKey(t, distlock.Opts{Prefix: "shop:", Value: "pay"}, 42)
@@ -263,41 +222,6 @@ func TestOptionsInAProtoFile(t *testing.T) {
 		Prefix: "shop:", Value: "pay", ParamLock: true, KeyTimeout: 10 * time.Second, RetryCount: 1,
 	}) {
 		t.Errorf("Pay is declared as %+v", pay)
-	}
-}
-
-// TestEachFieldOfAnOptionIsRead sets the fields of an option one by one.
-func TestEachFieldOfAnOptionIsRead(t *testing.T) {
-	for _, f := range optfield.All() {
-		if f.Proto() == "" || f.Of == nil {
-			continue
-		}
-		lock := &distlockv1.Lock{Value: "v"}
-		want := distlock.Opts{Value: "v"}
-		m := lock.ProtoReflect()
-		fd := m.Descriptor().Fields().ByName(protoreflect.Name(f.Proto()))
-		switch p := f.Of(&want).(type) {
-		case *string:
-			*p = "x"
-			m.Set(fd, protoreflect.ValueOf(*p))
-		case *bool:
-			*p = true
-			m.Set(fd, protoreflect.ValueOf(*p))
-		case *int:
-			*p = 7
-			m.Set(fd, protoreflect.ValueOf(uint32(7)))
-		case *time.Duration:
-			*p = time.Second
-			m.Set(fd, protoreflect.ValueOf(durationpb.New(*p).ProtoReflect()))
-		case *distlock.Mode:
-			*p = distlock.Shared
-			m.Set(fd, protoreflect.ValueOf(distlockv1.Mode_MODE_SHARED.Number()))
-		}
-		grpcmw.FromFiles(declare(t, false, lock)).Adjust(func(_ string, got *distlock.Opts) {
-			if !reflect.DeepEqual(*got, want) { //nolint:govet // an Opts has an error only in a Selector, and there is none
-				t.Errorf("%s is declared as %+v, want %+v", fd.Name(), *got, want)
-			}
-		})
 	}
 }
 

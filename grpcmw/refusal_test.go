@@ -12,7 +12,6 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/grpcmw"
 	"github.com/distlock-go/distlock/internal/test/testkit"
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	testpb "google.golang.org/grpc/interop/grpc_testing"
 	"google.golang.org/grpc/metadata"
@@ -90,9 +89,6 @@ func TestRefusals(t *testing.T) {
 		},
 		{"nothing", nil, constant(nil), nil, invalid("what the request is about is missing")},
 		{"an empty string", nil, constant(""), nil, invalid("what the request is about is missing")},
-		{"an empty part", nil, constant([]any{"a", ""}), nil, invalid("what the request is about is missing")},
-		{"an empty list", nil, constant([]string{}), nil, invalid("what the request is about is missing")},
-		{"a nil pointer", nil, constant((*int)(nil)), nil, invalid("what the request is about is missing")},
 		{"what has no encoding", nil, constant(func() {}), nil, invalid("invalid request")},
 		{"an empty field", nil, messageKey, nil, invalid(`field "response_status.message" is missing`)},
 		{"no metadata", nil, grpcmw.Metadata("order"), nil, invalid(`metadata "order" is missing or empty`)},
@@ -143,72 +139,20 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestRetryInfoIsWhatIsLeftOfTheLease needs an exact clock.
-func TestRetryInfoIsWhatIsLeftOfTheLease(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := testkit.NewStore()
-		l := testkit.NewLocker(t, s, distlock.Config{})
-		other := testkit.NewLocker(t, s.Backend, distlock.Config{})
-		lease, err := other.Acquire(t.Context(), keyOf(t, "7"), distlock.Opts{KeyTimeout: 4 * time.Second, NoWatchdog: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		<-time.After(500 * time.Millisecond)
-		_, err = direct(t.Context(), grpcmw.UnaryServerInterceptor(l, rules(unaryCall, messageKey)), unaryCall, message("7"), nil)
-		wantStatus(t, err, want{busy.code, busy.message, busy.reason, 3500 * time.Millisecond})
-		if err := lease.Release(t.Context()); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
-func TestQueueFull(t *testing.T) {
-	inside, leave := make(chan bool), make(chan bool)
-	client := startUnary(t, testkit.NewLocker(t, testkit.NewStore(), distlock.Config{}), func(ctx context.Context, r *testpb.SimpleRequest) (*testpb.SimpleResponse, error) {
-		inside <- true
-		<-leave
-		return ok(ctx, r)
-	}, rules(unaryCall, messageKey, waits, func(o *distlock.Opts) { o.MaxWaiters = 1 }))
-	results := make(chan error, 3)
-	call := func() {
-		_, err := client.UnaryCall(t.Context(), message("7"))
-		results <- err
-	}
-	go call()
-	<-inside
-	go call() // one of these waits, the other is refused
-	go call()
-	wantStatus(t, <-results, queueFull)
-	leave <- true
-	<-inside
-	leave <- true
-	if err := errors.Join(<-results, <-results); err != nil {
-		t.Error(err)
-	}
-}
-
 func TestWaitsThatEnd(t *testing.T) {
 	for name, c := range map[string]struct {
-		end     func(context.Context) (context.Context, context.CancelFunc)
-		acquire error
-		want    want
+		deadline time.Duration // 0: none
+		cancel   time.Duration // 0: not at all
+		acquire  error         // of all attempts
+		maxWait  time.Duration
+		want     want
 	}{
-		"at the caller's deadline": {func(ctx context.Context) (context.Context, context.CancelFunc) {
-			return context.WithTimeout(ctx, time.Minute)
-		}, nil, deadline},
-		"because the caller left": {func(ctx context.Context) (context.Context, context.CancelFunc) {
-			ctx, cancel := context.WithCancel(ctx)
-			time.AfterFunc(time.Minute, cancel)
-			return ctx, cancel
-		}, nil, canceled},
-		"at the caller's deadline, while the store fails": {func(ctx context.Context) (context.Context, context.CancelFunc) {
-			return context.WithTimeout(ctx, time.Minute)
-		}, errBroken, deadline},
-		"before they begin": {func(ctx context.Context) (context.Context, context.CancelFunc) {
-			ctx, cancel := context.WithCancel(ctx)
-			cancel()
-			return ctx, cancel
-		}, nil, canceled},
+		"at the caller's deadline":                        {time.Minute, 0, nil, 0, deadline},
+		"because the caller left":                         {0, time.Minute, nil, 0, canceled},
+		"at the caller's deadline, while the store fails": {time.Minute, 0, errBroken, 0, deadline},
+		"before they begin":                               {-1, 0, nil, 0, deadline},
+		"after MaxWait":                                   {0, 0, nil, time.Minute, want{busy.code, busy.message, busy.reason, distlock.DefaultKeyTimeout}},
+		"after MaxWait, while the store fails":            {0, 0, errBroken, time.Minute, unavailable},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -217,56 +161,30 @@ func TestWaitsThatEnd(t *testing.T) {
 				hold(t, s, keyOf(t, "7"))
 				s.Fail(c.acquire, testkit.Try, testkit.Wait)
 				defer s.Fail(nil)
-				ctx, cancel := c.end(t.Context())
+				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
-				i := grpcmw.UnaryServerInterceptor(l, rules(unaryCall, constant("7"), waits))
+				if c.deadline != 0 {
+					ctx, cancel = context.WithTimeout(ctx, c.deadline)
+					defer cancel()
+				}
+				if c.cancel != 0 {
+					time.AfterFunc(c.cancel, cancel)
+				}
+				i := grpcmw.UnaryServerInterceptor(l, rules(unaryCall, constant("7"), waits, func(o *distlock.Opts) { o.MaxWait = c.maxWait }))
+				start := time.Now()
 				_, err := direct(ctx, i, unaryCall, message("7"), func(context.Context, any) (any, error) {
 					t.Error("the handler ran")
 					return nil, nil
 				})
 				wantStatus(t, err, c.want)
-				if !errors.Is(err, distlock.ErrNotAcquired) || !errors.Is(err, ctx.Err()) {
+				if ended := ctx.Err(); !errors.Is(err, distlock.ErrNotAcquired) || ended != nil && !errors.Is(err, ended) {
 					t.Errorf("err = %v", err)
+				}
+				if took := time.Since(start); took != time.Minute && c.deadline >= 0 {
+					t.Errorf("answered after %v", took)
 				}
 			})
 		})
-	}
-}
-
-// TestACallerThatLeavesGivesUpItsPlace is the same over a network.
-func TestACallerThatLeavesGivesUpItsPlace(t *testing.T) {
-	s := testkit.NewStore()
-	held := hold(t, s, keyOf(t, "7"))
-	l := testkit.NewLocker(t, s, distlock.Config{})
-	returned := make(chan error)
-	interceptor := grpcmw.UnaryServerInterceptor(l, rules(unaryCall, messageKey, waits))
-	client := start(t, tcp, &service{unary: never(t)}, []grpc.ServerOption{grpc.ChainUnaryInterceptor(
-		func(ctx context.Context, req any, info *grpc.UnaryServerInfo, h grpc.UnaryHandler) (any, error) {
-			resp, err := interceptor(ctx, req, info, h)
-			returned <- err
-			return resp, err
-		},
-	)})
-	ctx, cancel := context.WithCancel(t.Context())
-	left := make(chan error)
-	go func() {
-		_, err := client.UnaryCall(ctx, message("7"))
-		left <- err
-	}()
-	testkit.Eventually(t, "the call waits", func() bool { return len(s.Calls(testkit.Wait)) == 1 })
-	cancel()
-	if err := <-left; status.Code(err) != codes.Canceled {
-		t.Errorf("the caller: %v", err)
-	}
-	wantStatus(t, <-returned, canceled)
-	if err := held.Release(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if err := l.Close(); err != nil { // waits for what is given up in the background
-		t.Fatal(err)
-	}
-	if !s.Free(t, keyOf(t, "7")) {
-		t.Error("somebody got the lock who had left")
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// TestStatusError has errors that match several others.
+// TestStatusError has each code of an error, and errors that match several others.
 func TestStatusError(t *testing.T) {
 	join := func(errs ...error) error {
 		return &distlock.Error{Op: "acquire", Key: "shop:pay:7", Err: errors.Join(errs...)}
@@ -36,6 +36,9 @@ func TestStatusError(t *testing.T) {
 		{t.Context(), join(errForeign), busy},
 		{ended, join(errForeign, context.Canceled), canceled},
 		{t.Context(), join(distlock.ErrLost, distlock.ErrClosed), lost},
+		{t.Context(), &distlock.Error{Op: "options", Err: errBroken}, internal},
+		{t.Context(), distlock.ErrUpgrade, internal},
+		{t.Context(), distlock.ErrNoFencing, internal},
 		{t.Context(), errBroken, internal},
 		{ended, join(distlock.ErrNotAcquired, context.Canceled), canceled},
 		{ended, join(distlock.ErrNotAcquired, distlock.ErrUnavailable, context.Canceled), canceled},
@@ -52,16 +55,5 @@ func TestStatusError(t *testing.T) {
 	own := status.Error(codes.PermissionDenied, "no")
 	if got := grpcmw.StatusError(t.Context(), own); got != own { //nolint:errorlint // the very error
 		t.Errorf("%v", got)
-	}
-}
-
-// Each code of an error has a status: its own, or that of a fault of the server.
-func TestStatusOfEveryCode(t *testing.T) {
-	for err, want := range map[error]want{
-		distlock.ErrLost: lost, distlock.ErrKey: invalid("invalid request"), distlock.ErrClosed: unavailable, distlock.ErrUnavailable: unavailable,
-		distlock.ErrForeign: busy, distlock.ErrQueueFull: queueFull, distlock.ErrNotAcquired: busy,
-		&distlock.Error{Op: "options", Err: errBroken}: internal, distlock.ErrUpgrade: internal, distlock.ErrNoFencing: internal, errBroken: internal,
-	} {
-		wantStatus(t, grpcmw.StatusError(t.Context(), err), want)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -16,7 +15,6 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	testpb "google.golang.org/grpc/interop/grpc_testing"
-	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 )
 
@@ -45,18 +43,6 @@ func startUnary(t testing.TB, l *distlock.Locker, h unaryFunc, r grpcmw.Rules, m
 // direct calls the interceptor without a network.
 func direct(ctx context.Context, i grpc.UnaryServerInterceptor, method string, req any, h grpc.UnaryHandler) (any, error) {
 	return i(ctx, req, &grpc.UnaryServerInfo{FullMethod: method}, h)
-}
-
-func TestMetadataKey(t *testing.T) {
-	s := testkit.NewStore()
-	client := startUnary(t, testkit.NewLocker(t, s, distlock.Config{}), ok, rules(unaryCall, grpcmw.Params(grpcmw.Metadata("X-Tenant"), messageKey)))
-	ctx := metadata.AppendToOutgoingContext(t.Context(), "x-tenant", "north")
-	if _, err := client.UnaryCall(ctx, message("u1")); err != nil {
-		t.Fatal(err)
-	}
-	if want := keyOf(t, []any{"north", "u1"}); !slices.Equal(s.Attempts(), []string{want}) {
-		t.Errorf("keys %q, want %q", s.Attempts(), want)
-	}
 }
 
 func TestMethodsWithoutARuleAndSkipRunWithoutALock(t *testing.T) {

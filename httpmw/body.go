@@ -9,28 +9,12 @@ import (
 	"github.com/distlock-go/distlock"
 )
 
-// replay is a body that was read and can be read again.
-type replay struct {
-	bytes.Reader
-	data []byte
-	orig io.Closer
-}
-
-// Close closes the body that was read.
-func (b *replay) Close() error { return b.orig.Close() }
-
 // readBody returns the request's body and puts the same body in its place. If the body
 // is too large or cannot be read, the error is a KeyError, and the handler can still
 // read all of it.
 func readBody(r *http.Request, limit int64) ([]byte, error) {
 	if r.Body == nil || r.Body == http.NoBody {
 		return nil, nil
-	}
-	if b, ok := r.Body.(*replay); ok && b.Len() == len(b.data) {
-		if int64(len(b.data)) > limit {
-			return nil, tooLarge(limit)
-		}
-		return b.data, nil
 	}
 	if r.ContentLength > limit {
 		return nil, tooLarge(limit)
@@ -42,17 +26,11 @@ func readBody(r *http.Request, limit int64) ([]byte, error) {
 	} else if err != nil {
 		err = &distlock.KeyError{Detail: "the body could not be read", Err: err}
 	}
-	if err != nil {
-		r.Body = &unread{io.MultiReader(bytes.NewReader(data), orig), orig}
-		return nil, err
-	}
-	b := &replay{data: data, orig: orig}
-	b.Reset(data)
-	r.Body = b
-	return data, nil
+	r.Body = &unread{io.MultiReader(bytes.NewReader(data), orig), orig}
+	return data, err
 }
 
-// unread is a body with its first part read and put back.
+// unread is a body with what was read of it put back.
 type unread struct {
 	io.Reader
 	io.Closer

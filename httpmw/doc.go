@@ -29,7 +29,7 @@
 // to the route: use chi's With and Group, not Use, and ServeMux.Handle, not a handler
 // around the ServeMux. If the lock is in the wrong place, or the pattern does not have
 // the wildcard, the server is at fault: the answer is 500, and [http.Server].ErrorLog gets
-// one line for each pattern.
+// one line for each [Lock].
 //
 // # Answers
 //

@@ -188,14 +188,3 @@ func TestJSONFieldOfManyFields(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
-
-func BenchmarkJSONFieldOfManyFields(b *testing.B) {
-	body := `{"order":{` + strings.Repeat(`"a":1,`, 170_000) + `"id":7}}`
-	key := httpmw.JSONField("order.id", 0)
-	r := httptest.NewRequest("POST", "/", strings.NewReader(body))
-	for b.Loop() {
-		if _, err := key(r); err != nil {
-			b.Fatal(err)
-		}
-	}
-}

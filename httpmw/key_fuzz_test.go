@@ -12,7 +12,6 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/httpmw"
-	"github.com/distlock-go/distlock/wiring"
 	"github.com/go-chi/chi/v5"
 )
 
@@ -56,6 +55,7 @@ func FuzzPathValue(f *testing.F) {
 	f.Add("%61", "a", ^uint64(0))
 	f.Add("%2541", "%", uint64(1)<<40)
 	f.Add("100%25", "x", uint64(1))
+	f.Add("%", "a", ^uint64(0))
 	f.Add("é", "\xff\x00", uint64(2))
 	var got, gotTwo any
 	var err, errTwo error
@@ -150,75 +150,4 @@ func decimal(text string) (int64, bool) {
 		return 0, false
 	}
 	return n.Int64(), true
-}
-
-// FuzzHeader: a field that is there once is the string that the handler gets, in
-// whatever case the client has written its name.
-func FuzzHeader(f *testing.F) {
-	f.Add("X-Order", "7", "8", byte(0))
-	f.Add("x-order", "", "8", byte(1))
-	f.Add("X-ORDER", "a", "a", byte(2))
-	f.Add("Other", "a\x00", "", byte(3))
-	key := httpmw.Header("x-oRDER")
-	f.Fuzz(func(t *testing.T, name, one, two string, which byte) {
-		r := &http.Request{Header: http.Header{}}
-		var there []string
-		add := func(name, value string) {
-			r.Header.Add(name, value)
-			if strings.EqualFold(name, "X-Order") && len(name) == len("X-Order") { // not with a Kelvin sign for a k, and so on
-				there = append(there, value)
-			}
-		}
-		for i, value := range []string{one, two} {
-			if which>>i&1 == 0 {
-				add(name, value)
-			} else if which>>(i+2)&1 == 0 {
-				add("X-Order", value)
-			}
-		}
-		got, err := key(r)
-		if len(there) == 1 && there[0] != "" {
-			if err != nil || got != there[0] {
-				t.Errorf("%q: %#v, %v", r.Header, got, err)
-			}
-			return
-		}
-		mustBeRefused(t, got, err)
-	})
-}
-
-// FuzzParts: several parts make one key, which is that of the list of them: no
-// byte of one can make up for another, and it is the key of the annotation.
-func FuzzParts(f *testing.F) {
-	f.Add("a", "b", int64(1), "c", "b")
-	f.Add("a:", "b", int64(-1), "a", ":b")
-	f.Add("a", "", int64(0), "", "a")
-	f.Add("1", "1", int64(1), "\x001", "1")
-	o := opts()
-	o.ParamLock = true
-	constants := func(one, two any) httpmw.KeyFunc {
-		return httpmw.Params(httpmw.Header("One"), httpmw.Params(httpmw.Query("two"), constant(one)), constant(two))
-	}
-	f.Fuzz(func(t *testing.T, one, two string, n int64, other, another string) {
-		build := func(one, two string) string {
-			r := &http.Request{Header: http.Header{"One": {one}}, URL: &url.URL{RawQuery: url.Values{"two": {two}}.Encode()}}
-			params, err := constants(n, two)(r)
-			if one == "" || two == "" {
-				mustBeRefused(t, params, err)
-				return ""
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			key, err := wiring.Key(o, params)
-			if want, _ := wiring.Key(o, []any{one, []any{two, n}, two}); err != nil || key != want {
-				t.Errorf("%q, %q: %s, %v; want %s", one, two, key, err, want)
-			}
-			return key
-		}
-		a, b := build(one, two), build(other, another)
-		if same := one == other && two == another; a != "" && b != "" && (a == b) != same {
-			t.Errorf("%q, %q and %q, %q: %s and %s", one, two, other, another, a, b)
-		}
-	})
 }

@@ -104,38 +104,6 @@ func TestOneThingHasOneKeyWhicheverWayItIsReached(t *testing.T) {
 	}
 }
 
-func TestDecodedPathValuesAreNotDecodedAgain(t *testing.T) {
-	want := keyOf(t, "100%25")
-	for _, path := range []string{"/100%2525", "/%31%30%30%2525"} {
-		for name, router := range map[string]func(http.Handler) http.Handler{
-			"ServeMux": func(h http.Handler) http.Handler {
-				mux := http.NewServeMux()
-				mux.Handle("/{x}", h)
-				return mux
-			},
-			"chi": func(h http.Handler) http.Handler {
-				r := chi.NewRouter()
-				r.With(func(http.Handler) http.Handler { return h }).Get("/{x}", nil)
-				return r
-			},
-		} {
-			s := testkit.NewStore()
-			l := testkit.NewLocker(t, s, distlock.Config{})
-			h := router(httpmw.Lock(l, httpmw.PathValue("x"), opts())(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})))
-			send(t, serve(t, h), "GET", path, "")
-			if got := s.Attempts(); !slices.Equal(got, []string{want}) {
-				t.Errorf("%s %s: keys %q, want %q", name, path, got, want)
-			}
-		}
-	}
-	// A "%" that came out of decoding, beside a piece that was encoded for no reason.
-	r := httptest.NewRequest("GET", "/%25/%61", nil)
-	r.SetPathValue("x", "%")
-	if got, err := httpmw.PathValue("x")(r); err != nil || got != "%" {
-		t.Errorf("PathValue = %v, %v", got, err)
-	}
-}
-
 // TestAmbiguousPathValuesAreRefused: what a router has decoded must not be decoded
 // again, or "%61" has the lock of "a", only because a client has encoded something
 // else that need not be.
@@ -241,27 +209,4 @@ func TestSkipRunsWithoutALock(t *testing.T) {
 	if v, err := httpmw.Params(refuse, skip)(httptest.NewRequest("GET", "/", nil)); !errors.Is(err, distlock.ErrKey) {
 		t.Errorf("Params = %v, %v", v, err)
 	}
-}
-
-func FuzzInt(f *testing.F) {
-	for _, seed := range []string{"1", "01", "+1", "-0", "1e3", "9223372036854775807", "", "%31"} {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		r := httptest.NewRequest("GET", "/", nil)
-		r.Pattern = "/{id}"
-		r.SetPathValue("id", text)
-		got, err := httpmw.Int(httpmw.PathValue("id"))(r)
-		if err != nil {
-			if !errors.Is(err, distlock.ErrKey) || got != nil {
-				t.Errorf("Int(%q) = %v, %v", text, got, err)
-			}
-			return
-		}
-		n, ok := got.(int64)
-		digits := strings.TrimLeft(strings.TrimLeft(text, "+-"), "0123456789")
-		if !ok || digits != "" || (n < 0) && text[0] != '-' {
-			t.Errorf("Int(%q) = %v", text, got)
-		}
-	})
 }

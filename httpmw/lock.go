@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"reflect"
+	"sync"
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/internal/keyenc"
@@ -52,13 +53,13 @@ type middleware struct {
 	fail    ErrorHandler
 	maxBody int64 // read before the lock is taken; 0: not read
 
-	wiring mistakes
+	once sync.Once // logs a wiringError
 }
 
 func (m *middleware) serve(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	params, err := m.params(r)
-	if isWiring(err) {
-		m.wiring.tell(r, err)
+	if wrong := new(wiringError); errors.As(err, &wrong) {
+		m.once.Do(func() { tell(r, err) }) // every request has the same mistake
 	}
 	if err != nil {
 		params = keyenc.Fault{Err: err} // the hooks are told, and Do returns err

@@ -53,18 +53,6 @@ func TestRefusals(t *testing.T) {
 			nil, nil, busy, "1",
 		},
 		{
-			"the same, and somebody expects that to take time",
-			func(t *testing.T, _ *testkit.Store, l *distlock.Locker) {
-				t.Helper()
-				lease, err := l.Acquire(t.Context(), key, distlock.Opts{})
-				if err != nil {
-					t.Fatal(err)
-				}
-				t.Cleanup(func() { _ = lease.Release(context.WithoutCancel(t.Context())) })
-			},
-			nil, func(o *distlock.Opts) { o.RetryInterval = 1001 * time.Millisecond }, busy, "2",
-		},
-		{
 			"the wait is over",
 			func(t *testing.T, s *testkit.Store, _ *distlock.Locker) { t.Helper(); hold(t, s, key) },
 			nil, func(o *distlock.Opts) { o.RetryCount, o.RetryInterval = 2, time.Millisecond }, busy, "10",
@@ -179,27 +167,19 @@ func TestQueueFull(t *testing.T) {
 
 func TestWaitsThatEnd(t *testing.T) {
 	for name, c := range map[string]struct {
-		end        func(context.Context) (context.Context, context.CancelFunc)
-		acquire    error
+		deadline   time.Duration // 0: none
+		cancel     time.Duration // 0: not at all
+		acquire    error         // of all attempts
+		maxWait    time.Duration
 		want       httpmw.Problem
 		retryAfter string
 	}{
-		"at a deadline": {func(ctx context.Context) (context.Context, context.CancelFunc) {
-			return context.WithTimeout(ctx, time.Minute)
-		}, nil, busy, "10"},
-		"because the client left": {func(ctx context.Context) (context.Context, context.CancelFunc) {
-			ctx, cancel := context.WithCancel(ctx)
-			time.AfterFunc(time.Minute, cancel)
-			return ctx, cancel
-		}, nil, busy, "10"},
-		"while the store fails": {func(ctx context.Context) (context.Context, context.CancelFunc) {
-			return context.WithTimeout(ctx, time.Minute)
-		}, errBroken, unavailable, "1"},
-		"before they begin": {func(ctx context.Context) (context.Context, context.CancelFunc) {
-			ctx, cancel := context.WithCancel(ctx)
-			cancel()
-			return ctx, cancel
-		}, nil, busy, "1"},
+		"at a deadline":            {time.Minute, 0, nil, 0, busy, "10"},
+		"because the client left":  {0, time.Minute, nil, 0, busy, "10"},
+		"while the store fails":    {time.Minute, 0, errBroken, 0, unavailable, "1"},
+		"before they begin":        {-1, 0, nil, 0, busy, "1"},
+		"after MaxWait":            {0, 0, nil, time.Minute, busy, "10"},
+		"after MaxWait in a fault": {0, 0, errBroken, time.Minute, unavailable, "1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -208,12 +188,23 @@ func TestWaitsThatEnd(t *testing.T) {
 				hold(t, s, keyOf(t, "7"))
 				s.Fail(c.acquire, testkit.Try, testkit.Wait)
 				defer s.Fail(nil)
-				ctx, cancel := c.end(t.Context())
+				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
+				if c.deadline != 0 {
+					ctx, cancel = context.WithTimeout(ctx, c.deadline)
+					defer cancel()
+				}
+				if c.cancel != 0 {
+					time.AfterFunc(c.cancel, cancel)
+				}
 				o := opts()
-				o.RetryCount = 0
+				o.RetryCount, o.MaxWait = 0, c.maxWait
 				h := httpmw.Lock(l, constant("7"), o)(never(t))
+				start := time.Now()
 				wantProblem(t, record(h, httptest.NewRequestWithContext(ctx, "GET", "/", nil)), c.want, c.retryAfter)
+				if took := time.Since(start); took != time.Minute && c.deadline >= 0 {
+					t.Errorf("answered after %v", took)
+				}
 			})
 		})
 	}

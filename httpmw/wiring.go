@@ -1,12 +1,10 @@
 package httpmw
 
 import (
-	"errors"
 	"fmt"
 	"log"
 	"net/http"
 	"strings"
-	"sync"
 )
 
 // wiringError is a mistake of the server: the route of a request has no path value of
@@ -49,34 +47,11 @@ func hasWildcard(pattern, name string) bool {
 	return false
 }
 
-func isWiring(err error) bool {
-	var w *wiringError
-	return errors.As(err, &w)
-}
-
-// mistakes logs each mistake once, however many requests it affects.
-type mistakes struct {
-	mu   sync.Mutex
-	told map[string]bool
-}
-
-// maxMistakes limits the log in case a router sets a new pattern for each request.
-const maxMistakes = 100
-
-func (m *mistakes) tell(r *http.Request, err error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	text := err.Error()
-	if m.told[text] || len(m.told) == maxMistakes {
-		return
-	}
-	if m.told == nil {
-		m.told = make(map[string]bool)
-	}
-	m.told[text] = true
+// tell logs the mistake for the operator of the server.
+func tell(r *http.Request, err error) {
 	logger := log.Default()
 	if s, ok := r.Context().Value(http.ServerContextKey).(*http.Server); ok && s.ErrorLog != nil {
 		logger = s.ErrorLog
 	}
-	logger.Print(text)
+	logger.Print(err)
 }

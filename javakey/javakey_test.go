@@ -235,13 +235,3 @@ func TestKeysAreChecked(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
-
-func BenchmarkAspect(b *testing.B) {
-	b.ReportAllocs()
-	params := []any{"customer-4711", int64(42)}
-	for b.Loop() {
-		if _, err := javakey.Aspect("shop:pay", params); err != nil {
-			b.Fatal(err)
-		}
-	}
-}

@@ -22,16 +22,8 @@ func TestAssets(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := s.get("/" + e.Name())
-			etag := got.header.Get("ETag")
-			if got.status != http.StatusOK || got.body != string(content) || got.header.Get("Content-Type") != types[filepath.Ext(e.Name())] || len(etag) < 10 {
+			if got.status != http.StatusOK || got.body != string(content) || got.header.Get("Content-Type") != types[filepath.Ext(e.Name())] {
 				t.Errorf("%s: %d %v", e.Name(), got.status, got.header)
-			}
-			again := s.get("/"+e.Name(), "If-None-Match", etag)
-			if again.status != http.StatusNotModified || again.body != "" {
-				t.Errorf("%s: %d for a client that has it", e.Name(), again.status)
-			}
-			if got := s.get("/"+e.Name(), "If-None-Match", `"other"`); got.status != http.StatusOK {
-				t.Errorf("%s: %d for a client that has another", e.Name(), got.status)
 			}
 		}
 		page := s.get("/index.html").body

@@ -22,8 +22,8 @@
 //	GET  ./events?prefix=P   the locks as server-sent events
 //	POST ./release           takes the key of the field "key" away from its holders
 //
-// The first two answer with JSON if the header Accept prefers application/json. Without
-// a prefix they are about all keys, or those of [WithPrefix]; "limit" asks for fewer keys.
+// The first two answer with JSON if the header Accept names application/json. Without
+// a prefix they are about all keys, or those of [WithPrefix], at most 1,000.
 // A free key is not an error. Errors are problem JSON (RFC 9457): 400 for parameters
 // that are not acceptable, 403 for keys outside of the prefix, 501 if the backend cannot
 // list its locks, 503 if the store does not answer.
@@ -39,7 +39,7 @@
 // that is not a lock of this library, and "foreign" is its type. What the store does not
 // know about a holder is omitted. A token is a string, because it may exceed what
 // JavaScript counts exactly. All times but "since" are those of this process, "since" is
-// the store's. "more" says that there are more keys than the limit.
+// the store's. "more" says that there are more keys than these.
 //
 // # Events
 //

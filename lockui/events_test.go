@@ -2,7 +2,6 @@ package lockui_test
 
 import (
 	"bufio"
-	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -228,39 +227,6 @@ func TestOnePollForAllViewers(t *testing.T) {
 	})
 }
 
-// A viewer that comes later gets what the others have, with the time of now: the page
-// compares it with the clock of its browser.
-func TestLaterViewer(t *testing.T) {
-	bubble(t, func(s *site) {
-		s.hold("a", distlock.Opts{NoWatchdog: true, KeyTimeout: time.Hour})
-		first := s.watch("/events")
-		before := s.decode(first.next("locks"))
-		time.Sleep(time.Minute)
-		second := s.watch("/events")
-		got := s.decode(second.next("locks"))
-		if d := got.At.Sub(before.At); d != time.Minute {
-			t.Errorf("the time is that of %v later", d)
-		}
-		if got.Locks[0].Holders[0] != before.Locks[0].Holders[0] {
-			t.Errorf("the holder is %+v, and was %+v", got.Locks[0].Holders[0], before.Locks[0].Holders[0])
-		}
-	})
-}
-
-func TestStreamsHaveBeats(t *testing.T) {
-	bubble(t, func(s *site) {
-		stream := s.watch("/events")
-		stream.next("locks")
-		start := time.Now()
-		for range 3 {
-			stream.next("beat")
-		}
-		if d := time.Since(start); d != 45*time.Second {
-			t.Errorf("3 beats in %v", d)
-		}
-	})
-}
-
 func TestUnavailable(t *testing.T) {
 	const unavailable = `{"error":"unavailable"}`
 	bubble(t, func(s *site) {
@@ -290,18 +256,6 @@ func TestUnavailable(t *testing.T) {
 		if got := stream.next("unavailable"); got != unavailable || time.Since(start) > 11*time.Second {
 			t.Errorf("the store hangs: %s after %v", got, time.Since(start))
 		}
-	})
-}
-
-// Events are for a browser, which tries again by itself: a store that is down at first is
-// an event, too.
-func TestUnavailableAtFirst(t *testing.T) {
-	bubble(t, func(s *site) {
-		s.store.Fail(errBroken, testkit.Inspect)
-		stream := s.watch("/events")
-		stream.next("unavailable")
-		s.store.Fail(nil)
-		s.wantKeys(s.decode(stream.next("locks")))
 	})
 }
 
@@ -350,18 +304,6 @@ func TestClosed(t *testing.T) {
 		s.ui.Close()
 		s.wantProblem(s.get("/events"), http.StatusServiceUnavailable, "this process shuts down")
 		s.wantKeys(s.list("/"))
-	})
-}
-
-func TestCloseBeforeTheFirstAnswer(t *testing.T) {
-	bubble(t, func(s *site) {
-		s.store.Hang(testkit.Inspect)
-		time.AfterFunc(time.Second, s.ui.Close)
-		start := time.Now()
-		s.wantProblem(s.get("/events"), http.StatusServiceUnavailable, "this process shuts down")
-		if d := time.Since(start); d != time.Second {
-			t.Errorf("the answer came after %v", d)
-		}
 	})
 }
 
@@ -433,25 +375,5 @@ func TestWriterThatCannotFlush(t *testing.T) {
 		ui.ServeHTTP(stiff{w}, httptest.NewRequestWithContext(t.Context(), "GET", "/events", nil))
 		s.wantProblem(answer{w.Code, w.Header(), w.Body.String()}, http.StatusInternalServerError,
 			"the server cannot send events: a middleware has replaced the ResponseWriter by one that cannot flush")
-	})
-}
-
-// The client of a request leaves before the store has answered.
-func TestClientLeavesEarly(t *testing.T) {
-	bubble(t, func(s *site) {
-		s.store.Hang(testkit.Inspect)
-		ctx, leave := context.WithCancel(s.Context())
-		w := httptest.NewRecorder()
-		done := make(chan bool)
-		go func() {
-			s.ui.ServeHTTP(w, httptest.NewRequestWithContext(ctx, "GET", "/events", nil))
-			done <- true
-		}()
-		time.Sleep(time.Second)
-		leave()
-		<-done
-		if w.Body.Len() != 0 {
-			t.Errorf("got %s", w.Body)
-		}
 	})
 }

@@ -11,8 +11,7 @@ import (
 // Handler shows the locks of a store. It is safe for concurrent use. Make one with [New].
 type Handler struct {
 	locker    *distlock.Locker
-	prefix    string // of all keys that it shows and releases
-	limit     int
+	prefix    string                                  // of all keys that it shows and releases
 	authorize func(r *http.Request, key string) error // nil: nothing is released
 
 	routes  map[string]route
@@ -37,7 +36,7 @@ func New(l *distlock.Locker, opts ...Option) *Handler {
 	if l == nil {
 		panic("lockui: New: nil Locker")
 	}
-	h := &Handler{locker: l, limit: DefaultLimit, watches: make(map[string]*watch), closed: make(chan struct{})}
+	h := &Handler{locker: l, watches: make(map[string]*watch), closed: make(chan struct{})}
 	h.close = sync.OnceFunc(func() { close(h.closed) })
 	for _, opt := range opts {
 		opt(h)
@@ -47,8 +46,12 @@ func New(l *distlock.Locker, opts ...Option) *Handler {
 		"/key":    {"GET, HEAD", h.key},
 		"/events": {"GET", h.events},
 	}
-	for name, a := range assets() {
-		h.routes["/"+name] = route{"GET, HEAD", a.serve}
+	entries, err := files.ReadDir("assets")
+	if err != nil {
+		panic("lockui: " + err.Error()) // cannot happen with embedded files
+	}
+	for _, e := range entries {
+		h.routes["/"+e.Name()] = route{"GET, HEAD", serveAsset(e.Name())}
 	}
 	if h.authorize != nil {
 		h.routes["/release"] = route{"POST", h.release}

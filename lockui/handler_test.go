@@ -73,10 +73,7 @@ func TestAccept(t *testing.T) {
 	bubble(t, func(s *site) {
 		for accept, json := range map[string]bool{
 			"": false, "*/*": false, "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8": false,
-			"application/json": true, "Application/JSON; charset=utf-8": true, "application/*": true, "application/json, text/plain, */*": false,
-			"application/json, */*;q=0.5": true, "application/json;q=0.4, text/html;q=0.5": false, "application/json;q=0.6, text/html;q=0.5": true,
-			"text/html, application/json": false, "application/json;q=0, */*;q=0.1": false, "application/json;q=x": true, ";;, application/json": true,
-			"text/plain": false, "*/*, application/json;q=0.1, text/html;q=0": true,
+			"application/json": true, "Application/JSON; charset=utf-8": true, "application/json, text/plain, */*": true,
 		} {
 			for _, path := range []string{"/", "/key?name=a"} {
 				got := s.get(path, "Accept", accept)
@@ -146,8 +143,6 @@ func TestPanics(t *testing.T) {
 		"lockui: New: nil Locker":                                  func() { lockui.New(nil) },
 		"lockui: WithPrefix: the prefix is empty":                  func() { lockui.WithPrefix("") },
 		`lockui: WithPrefix: the prefix "\xff" is not valid UTF-8`: func() { lockui.WithPrefix("\xff") },
-		"lockui: WithLimit: the limit is 0: want 1 to 100000":      func() { lockui.WithLimit(0) },
-		"lockui: WithLimit: the limit is 100001: want 1 to 100000": func() { lockui.WithLimit(100_001) },
 		"lockui: WithForceRelease: nil function":                   func() { lockui.WithForceRelease(nil) },
 	} {
 		func() {

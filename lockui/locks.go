@@ -47,7 +47,7 @@ type holderJSON struct {
 // list answers with the page or with the locks.
 func (h *Handler) list(w http.ResponseWriter, r *http.Request) error {
 	if wantsPage(w, r) {
-		return assets()[page].serve(w, r)
+		return servePage(w, r)
 	}
 	p, err := paramsOf(r)
 	if err != nil {
@@ -57,11 +57,7 @@ func (h *Handler) list(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	limit, err := p.limit(h.limit)
-	if err != nil {
-		return err
-	}
-	found, err := h.inspect(r.Context(), prefix, limit)
+	found, err := h.inspect(r.Context(), prefix, maxKeys)
 	if err != nil {
 		return err
 	}
@@ -72,7 +68,7 @@ func (h *Handler) list(w http.ResponseWriter, r *http.Request) error {
 // key answers with the page or with one key.
 func (h *Handler) key(w http.ResponseWriter, r *http.Request) error {
 	if wantsPage(w, r) {
-		return assets()[page].serve(w, r)
+		return servePage(w, r)
 	}
 	p, err := paramsOf(r)
 	if err != nil {
@@ -102,7 +98,13 @@ func (h *Handler) key(w http.ResponseWriter, r *http.Request) error {
 
 func wantsPage(w http.ResponseWriter, r *http.Request) bool {
 	w.Header().Set("Vary", "Accept")
-	return !prefers(r, "application/json", "text/html")
+	return !accepts(r, "application/json")
+}
+
+// accepts reports whether the client names the type. A browser that opens a page does not
+// name JSON.
+func accepts(r *http.Request, typ string) bool {
+	return strings.Contains(strings.ToLower(strings.Join(r.Header.Values("Accept"), ",")), typ)
 }
 
 // inspect asks the store for the locks.

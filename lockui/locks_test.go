@@ -56,6 +56,7 @@ func TestModes(t *testing.T) {
 		s.hold("shared", distlock.Opts{Mode: distlock.Shared})
 		s.others(
 			driver.KeyInfo{Key: "x:hash", Foreign: "hash", Held: 1, Holders: []driver.HolderInfo{{ExpiresIn: time.Minute}}},
+			driver.KeyInfo{Key: "x:token", Held: 1, Holders: []driver.HolderInfo{{Token: 1<<64 - 1}}},
 			driver.KeyInfo{Key: "x:waited", Waiting: 1},
 		)
 		got := s.get("/").body
@@ -63,21 +64,12 @@ func TestModes(t *testing.T) {
 			`"key":"permits","mode":"permits","held":1,`,
 			`"key":"shared","mode":"shared","held":1,`,
 			`"mode":"foreign","foreign":"hash","held":1,"waiting":0,"holders":[{"until":"2000-01-01T00:01:00Z"}]`,
+			`"token":"18446744073709551615"`, // larger than the numbers that JavaScript counts exactly
 			`{"key":"x:waited","mode":"exclusive","held":0,"waiting":1,"holders":[]}`,
 		} {
 			if !strings.Contains(got, want) {
 				t.Errorf("not %s in %s", want, got)
 			}
-		}
-	})
-}
-
-// A token may be larger than the numbers that JavaScript counts exactly.
-func TestTokensAreStrings(t *testing.T) {
-	bubble(t, func(s *site) {
-		s.others(driver.KeyInfo{Key: "a", Held: 1, Holders: []driver.HolderInfo{{Token: 1<<64 - 1}}})
-		if got := s.get("/").body; !strings.Contains(got, `"token":"18446744073709551615"`) {
-			t.Errorf("got %s", got)
 		}
 	})
 }
@@ -99,66 +91,38 @@ func TestHoldersAreInOneOrder(t *testing.T) {
 	})
 }
 
-func TestPrefixAndLimit(t *testing.T) {
+func TestPrefix(t *testing.T) {
 	bubble(t, func(s *site) {
 		for _, key := range []string{"a", "shop:a", "shop:b", "shop:c"} {
 			s.hold(key, distlock.Opts{})
 		}
-		for path, want := range map[string]struct {
-			keys string
-			more bool
-		}{
-			"/":                      {"[a shop:a shop:b shop:c]", false},
-			"/?prefix=":              {"[a shop:a shop:b shop:c]", false},
-			"/?prefix=shop:":         {"[shop:a shop:b shop:c]", false},
-			"/?prefix=shop:b":        {"[shop:b]", false},
-			"/?prefix=none":          {"[]", false},
-			"/?prefix=shop:&limit=3": {"[shop:a shop:b shop:c]", false},
+		for path, want := range map[string]string{
+			"/":               "[a shop:a shop:b shop:c]",
+			"/?prefix=":       "[a shop:a shop:b shop:c]",
+			"/?prefix=shop:":  "[shop:a shop:b shop:c]",
+			"/?prefix=shop:b": "[shop:b]",
+			"/?prefix=none":   "[]",
 		} {
-			if got := s.list(path); fmt.Sprint(got.keys()) != want.keys || got.More != want.more {
+			if got := s.list(path); fmt.Sprint(got.keys()) != want || got.More {
 				t.Errorf("%s: %q, more: %v", path, got.keys(), got.More)
 			}
-		}
-		if got := s.list("/?prefix=shop:&limit=2"); len(got.Locks) != 2 || !got.More {
-			t.Errorf("with a limit of 2: %q, more: %v", got.keys(), got.More)
 		}
 	})
 }
 
-func TestWithLimit(t *testing.T) {
+// A thousand keys are shown, and that there are more.
+func TestManyKeys(t *testing.T) {
 	bubble(t, func(s *site) {
-		s.hold("a", distlock.Opts{})
-		s.hold("b", distlock.Opts{})
-		if got := s.list("/"); got.More {
-			t.Errorf("2 of 2 keys: %+v", got)
+		found := make([]driver.KeyInfo, 1001)
+		for i := range found {
+			found[i] = driver.KeyInfo{Key: fmt.Sprintf("shop:%04d", i), Held: 1}
 		}
-		s.hold("c", distlock.Opts{})
-		if got := s.list("/"); len(got.Locks) != 2 || !got.More {
-			t.Errorf("2 of 3 keys: %+v", got)
-		}
-		s.wantProblem(s.get("/?limit=3"), http.StatusBadRequest, "limit is not a number from 1 to 2")
-		stream := s.watch("/events")
-		if got := s.decode(stream.next("locks")); len(got.Locks) != 2 || !got.More {
-			t.Errorf("2 of 3 keys: %+v", got)
-		}
-	}, lockui.WithLimit(2))
-}
-
-func TestAThousandKeys(t *testing.T) {
-	bubble(t, func(s *site) {
-		for i := range lockui.DefaultLimit {
-			s.hold(fmt.Sprintf("shop:%04d", i), distlock.Opts{NoWatchdog: true})
-		}
-		got := s.list("/")
-		if len(got.Locks) != lockui.DefaultLimit || got.More || got.Locks[999].Key != "shop:0999" {
+		s.others(found[:1000]...)
+		if got := s.list("/"); len(got.Locks) != 1000 || got.More || got.Locks[999].Key != "shop:0999" {
 			t.Errorf("%d keys, more: %v", len(got.Locks), got.More)
 		}
-		stream := s.watch("/events")
-		if got := s.decode(stream.next("locks")); len(got.Locks) != lockui.DefaultLimit {
-			t.Errorf("%d keys in the event", len(got.Locks))
-		}
-		s.hold("shop:one-more", distlock.Opts{NoWatchdog: true})
-		if got := s.decode(stream.next("locks")); len(got.Locks) != lockui.DefaultLimit || !got.More {
+		s.others(found...)
+		if got := s.list("/"); len(got.Locks) != 1000 || !got.More {
 			t.Errorf("one more: %d keys, more: %v", len(got.Locks), got.More)
 		}
 	})
@@ -237,13 +201,6 @@ func TestBadParameters(t *testing.T) {
 			"prefix=a&prefix=b":                  "prefix is given 2 times",
 			"prefix=%zz":                         "the query cannot be parsed",
 			"prefix=a;b":                         "the query cannot be parsed",
-			"limit=0":                            "limit is not a number from 1 to 1000",
-			"limit=-1":                           "limit is not a number from 1 to 1000",
-			"limit=1001":                         "limit is not a number from 1 to 1000",
-			"limit=ten":                          "limit is not a number from 1 to 1000",
-			"limit=99999999999999999999":         "limit is not a number from 1 to 1000",
-			"limit=" + long:                      "limit has 1025 bytes: at most 1024",
-			"limit=1&limit=2":                    "limit is given 2 times",
 			"prefix=" + strings.Repeat("x", 1e5): "prefix has 100000 bytes: at most 1024",
 		} {
 			s.wantProblem(s.get("/?"+query), http.StatusBadRequest, detail)

@@ -6,10 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// DefaultLimit is the default of [WithLimit].
-const DefaultLimit = 1000
-
-const maxLimit = 100_000
+// maxKeys is how many keys are shown. The page says if there are more.
+const maxKeys = 1000
 
 // Option is an option of [New].
 type Option func(*Handler)
@@ -26,17 +24,6 @@ func WithPrefix(prefix string) Option {
 		panic(fmt.Sprintf("lockui: WithPrefix: the prefix %q is not valid UTF-8", prefix))
 	}
 	return func(h *Handler) { h.prefix = prefix }
-}
-
-// WithLimit sets how many keys are shown at most; the page says if there are more. The
-// default is [DefaultLimit].
-//
-// WithLimit panics if n is less than 1 or more than 100,000.
-func WithLimit(n int) Option {
-	if n < 1 || n > maxLimit {
-		panic(fmt.Sprintf("lockui: WithLimit: the limit is %d: want 1 to %d", n, maxLimit))
-	}
-	return func(h *Handler) { h.limit = n }
 }
 
 // WithForceRelease lets requests take a key away from its holders, as

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -37,19 +36,6 @@ func (p params) text(name string) (string, error) {
 		return "", badRequest("%s is not valid UTF-8", name)
 	}
 	return values[0], nil
-}
-
-// limit returns the parameter limit, or most.
-func (p params) limit(most int) (int, error) {
-	text, err := p.text("limit")
-	if err != nil || text == "" {
-		return most, err
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil || n < 1 || n > most {
-		return 0, badRequest("limit is not a number from 1 to %d", most)
-	}
-	return n, nil
 }
 
 func badRequest(format string, args ...any) error {

@@ -35,7 +35,7 @@ func (h *Handler) release(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if prefers(r, "text/html", "application/json") { // a form without a script
+	if accepts(r, "text/html") { // a form without a script
 		w.Header().Set("Location", "./")
 		w.WriteHeader(http.StatusSeeOther)
 		return nil

@@ -95,10 +95,7 @@ func TestReleaseFromAnotherOrigin(t *testing.T) {
 		for _, header := range [][]string{
 			{"Sec-Fetch-Site", "cross-site"},
 			{"Sec-Fetch-Site", "same-site"}, // another host of the same domain
-			{"Sec-Fetch-Site", "cross-site", "Origin", "http://shop.example"},
 			{"Origin", "http://evil.example"},
-			{"Origin", "http://shop.example:8080"},
-			{"Origin", "http://shop.example.evil.example"},
 			{"Origin", "null"},
 		} {
 			s.release(http.StatusForbidden, "a", detail, header...)

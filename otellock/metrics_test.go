@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/memlock"
@@ -94,5 +95,28 @@ func TestTwoCalls(t *testing.T) {
 		if !slices.Contains(got, want) {
 			t.Errorf("no %q in %q", want, got)
 		}
+	}
+}
+
+// A lock with metrics needs at most two allocations more, also with spans that are not
+// made, because the caller has none.
+func TestAllocations(t *testing.T) {
+	locked := func(h distlock.Hooks) func() {
+		l := distlock.New(memlock.New(), distlock.Config{Hooks: h})
+		t.Cleanup(func() { _ = l.Close() })
+		return func() {
+			lease, err := l.Acquire(t.Context(), "7", distlock.Opts{Prefix: "shop:", Value: "pay"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = lease.Release(t.Context())
+		}
+	}
+	off := testing.AllocsPerRun(1000, locked(distlock.Hooks{}))
+	on := testing.AllocsPerRun(1000, locked(otellock.Hooks(
+		otellock.WithMeterProvider(sdkmetric.NewMeterProvider(sdkmetric.WithReader(sdkmetric.NewManualReader()))),
+		otellock.WithTracerProvider(sdktrace.NewTracerProvider()))))
+	if on > off+2 {
+		t.Errorf("%v allocations, %v without hooks", on, off)
 	}
 }

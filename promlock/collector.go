@@ -2,9 +2,6 @@ package promlock
 
 import (
 	"context"
-	"fmt"
-	"math"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -25,41 +22,15 @@ type Collector struct {
 
 var _ prometheus.Collector = (*Collector)(nil)
 
-// An Option changes a [Collector].
-type Option func(*options)
-
-type options struct{ buckets []float64 }
-
-// WithBuckets sets the upper bounds of the histograms, in seconds and rising. The default
-// goes from 0.0001 to 30.
-//
-// WithBuckets panics if there are no bounds, or if they do not rise.
-func WithBuckets(bounds ...float64) Option {
-	if len(bounds) == 0 {
-		panic("promlock: WithBuckets: no bounds")
-	}
-	for i, bound := range bounds { // Prometheus would look at them at the first lock
-		if math.IsNaN(bound) || i > 0 && bound <= bounds[i-1] {
-			panic(fmt.Sprintf("promlock: WithBuckets: the bounds are %v: want rising ones", bounds))
-		}
-	}
-	bounds = slices.Clone(bounds)
-	return func(o *options) { o.buckets = bounds }
-}
-
 // New returns a Collector. Register it once, and give its Hooks to each Locker.
-func New(opts ...Option) *Collector {
-	o := options{buckets: lockmetrics.Buckets()}
-	for _, opt := range opts {
-		opt(&o)
-	}
+func New() *Collector {
 	labels := []string{"distlock_name", "distlock_mode"}
 	withOutcome := []string{"distlock_name", "distlock_mode", "distlock_outcome"}
 	gauge := func(name, help string) *prometheus.GaugeVec {
 		return prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels)
 	}
 	histogram := func(name, help string) *prometheus.HistogramVec {
-		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: o.buckets}, withOutcome)
+		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: lockmetrics.Buckets()}, withOutcome)
 	}
 	counter := func(name, help string, labels []string) *prometheus.CounterVec {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)

@@ -2,13 +2,15 @@ package promlock_test
 
 import (
 	"fmt"
-	"math"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/memlock"
 	"github.com/distlock-go/distlock/internal/test/knownrun"
 	"github.com/distlock-go/distlock/promlock"
 )
@@ -54,51 +56,36 @@ func lines(t *testing.T, g prometheus.Gatherer) []string {
 	return all
 }
 
-// One Collector counts the locks of several Lockers, and the option sets its buckets.
-func TestWithBuckets(t *testing.T) {
-	bounds := []float64{1, 2}
-	c := promlock.New(promlock.WithBuckets(bounds...))
-	bounds[0] = 3 // is not seen
+// One Collector counts the locks of several Lockers, and a lock with metrics needs at most
+// two allocations more.
+func TestTwoLockers(t *testing.T) {
+	c := promlock.New()
 	registry := prometheus.NewPedanticRegistry()
 	registry.MustRegister(c)
 	for range 2 {
 		locked(t, c.Hooks())()
 	}
-	families, err := registry.Gather()
-	if err != nil {
-		t.Fatal(err)
+	if got := lines(t, registry); !slices.ContainsFunc(got, func(line string) bool {
+		return strings.HasPrefix(line, "distlock_hold_duration_seconds shop:pay exclusive released 2 ")
+	}) {
+		t.Errorf("got %q", got)
 	}
-	for _, family := range families {
-		h := family.GetMetric()[0].GetHistogram()
-		if h == nil {
-			continue
-		}
-		var got []float64
-		for _, b := range h.GetBucket() {
-			got = append(got, b.GetUpperBound())
-		}
-		if !slices.Equal(got, []float64{1, 2}) || h.GetSampleCount() != 2 {
-			t.Errorf("%s: %d with buckets %v", family.GetName(), h.GetSampleCount(), got)
-		}
+	off := testing.AllocsPerRun(1000, locked(t, distlock.Hooks{}))
+	if on := testing.AllocsPerRun(1000, locked(t, c.Hooks())); on > off+2 {
+		t.Errorf("%v allocations with metrics, %v without", on, off)
 	}
 }
 
-// Bounds that the histograms cannot have are refused at once, not at the first lock.
-func TestWrongBuckets(t *testing.T) {
-	for want, bounds := range map[string][]float64{
-		"promlock: WithBuckets: no bounds":                                nil,
-		"promlock: WithBuckets: the bounds are [2 1]: want rising ones":   {2, 1},
-		"promlock: WithBuckets: the bounds are [1 1]: want rising ones":   {1, 1},
-		"promlock: WithBuckets: the bounds are [NaN]: want rising ones":   {math.NaN()},
-		"promlock: WithBuckets: the bounds are [1 NaN]: want rising ones": {1, math.NaN()},
-	} {
-		func() {
-			defer func() {
-				if got := recover(); got != want {
-					t.Errorf("%v: panic %v, want %s", bounds, got, want)
-				}
-			}()
-			promlock.WithBuckets(bounds...)
-		}()
+// locked returns a function that takes a lock and releases it.
+func locked(t *testing.T, h distlock.Hooks) func() {
+	t.Helper()
+	l := distlock.New(memlock.New(), distlock.Config{Hooks: h})
+	t.Cleanup(func() { _ = l.Close() })
+	return func() {
+		lease, err := l.Acquire(t.Context(), "7", distlock.Opts{Prefix: "shop:", Value: "pay"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = lease.Release(t.Context())
 	}
 }

@@ -19,7 +19,7 @@ var lockServiceReserve = wiring.NewSite("Service.reserve", distlock.Opts{
 
 // Reserve is Service.reserve under the lock shop:stock, one for each sku.
 func (s *Service) Reserve(ctx context.Context, sku SKU) error {
-	return lockServiceReserve.On(s.locker).Do(ctx, string(sku), func(ctx context.Context) error {
+	return lockServiceReserve.On(s.locker).Do(ctx, sku, func(ctx context.Context) error {
 		return s.reserve(ctx, sku)
 	})
 }

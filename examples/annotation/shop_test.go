@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"testing"
-	"testing/synctest"
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/memlock"
@@ -78,34 +77,6 @@ func TestInside(t *testing.T) {
 	if token == 0 || err != nil {
 		t.Errorf("token %d, %v", token, err)
 	}
-}
-
-// Three calls run, the fourth does not.
-func TestPermits(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := distlock.New(memlock.New(), distlock.Config{})
-		s := NewService(l)
-		enough := make(chan struct{})
-		errs := make(chan error)
-		for range 4 {
-			go func() {
-				errs <- s.NightlyReport(t.Context(), func(context.Context) error { <-enough; return nil })
-			}()
-		}
-		if err := <-errs; !errors.Is(err, distlock.ErrNotAcquired) {
-			t.Errorf("the one too many: %v", err)
-		}
-		synctest.Wait()
-		close(enough)
-		for range 3 {
-			if err := <-errs; err != nil {
-				t.Error(err)
-			}
-		}
-		if err := l.Close(); err != nil {
-			t.Error(err)
-		}
-	})
 }
 
 // A missing Locker is an error that names the function, or a panic of the constructor

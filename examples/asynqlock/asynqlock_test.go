@@ -66,18 +66,6 @@ func TestSchedule(t *testing.T) {
 	second.stop()
 }
 
-// TestScheduleFails: an error of the scheduler ends the candidacy.
-func TestScheduleFails(t *testing.T) {
-	t.Parallel()
-	locker := distlock.New(memlock.New(), distlock.Config{})
-	defer locker.Close()
-	wrong := errors.New("wrong entry")
-	err := asynqlock.Schedule(t.Context(), locker, "scheduler", distlock.Opts{}, func() (*asynq.Scheduler, error) { return nil, wrong })
-	if !errors.Is(err, wrong) {
-		t.Errorf("Schedule: %v", err)
-	}
-}
-
 // TestExclusive runs tasks of two customers in a server with several workers. The tasks of
 // one customer do not overlap: one meets a busy lock before the first one returns. All are
 // done although each may fail only once.

@@ -161,43 +161,6 @@ func TestError(t *testing.T) {
 	}
 }
 
-// TestWiring: mistakes are found before they cost a lock.
-func TestWiring(t *testing.T) {
-	t.Parallel()
-	l := distlock.New(memlock.New(), distlock.Config{})
-	defer l.Close()
-	for name, rule := range map[string]connectlock.Rule{
-		"no Key":       {Opts: distlock.Opts{Value: "pay"}},
-		"invalid Opts": {Key: rules[pay].Key},
-	} {
-		func() {
-			defer func() {
-				if recover() == nil {
-					t.Errorf("%s: no panic", name)
-				}
-			}()
-			connectlock.New(l, map[string]connectlock.Rule{pay: rule})
-		}()
-	}
-
-	mux := http.NewServeMux()
-	mux.Handle(pay, connect.NewServerStreamHandler(pay, func(context.Context, *request, *connect.ServerStream[emptypb.Empty]) error {
-		t.Error("a stream ran without its lock")
-		return nil
-	}, connect.WithInterceptors(connectlock.New(l, rules))))
-	server := httptest.NewServer(mux)
-	defer server.Close()
-	stream, err := connect.NewClient[wrapperspb.StringValue, emptypb.Empty](server.Client(), server.URL+pay).
-		CallServerStream(t.Context(), connect.NewRequest(wrapperspb.String("42")))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer stream.Close()
-	if stream.Receive() || connect.CodeOf(stream.Err()) != connect.CodeInternal {
-		t.Errorf("a stream with a rule: %v", stream.Err())
-	}
-}
-
 // Two calls pay the same order: the second one is refused while the first one runs.
 func Example() {
 	locker := distlock.New(memlock.New(), distlock.Config{})

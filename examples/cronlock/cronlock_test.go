@@ -103,18 +103,6 @@ func TestLoss(t *testing.T) {
 	})
 }
 
-// TestOwnError: an error of the job is not taken for one of its lock.
-func TestOwnError(t *testing.T) {
-	logger := new(log)
-	locker := distlock.New(memlock.New(), distlock.Config{})
-	defer locker.Close()
-	busy := fmt.Errorf("another lock: %w", distlock.ErrNotAcquired)
-	cronlock.Once(t.Context(), locker, distlock.Opts{Value: "report"}, logger, func(context.Context) error { return busy }).Run()
-	if !errors.Is(logger.err, busy) || logger.skipped.Load() != 0 {
-		t.Errorf("logged: %v, skipped %d", logger.err, logger.skipped.Load())
-	}
-}
-
 // TestName: a job may have any name, and excludes the job of that name in another adapter.
 func TestName(t *testing.T) {
 	l := distlock.New(memlock.New(), distlock.Config{})

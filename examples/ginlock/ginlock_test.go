@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"log"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -120,29 +119,6 @@ func TestLoss(t *testing.T) {
 		if code, body := post(r, "/orders/42"); code != c.want || strings.Contains(body, "TypeLost") != (code == http.StatusFailedDependency) || strings.Contains(body, "paid") {
 			t.Errorf("%s: %d %s", name, code, body)
 		}
-	}
-}
-
-// TestWiring: a route without the parameter is answered with 500.
-func TestWiring(t *testing.T) {
-	t.Parallel()
-	l := testkit.NewLocker(t, memlock.New(), distlock.Config{})
-	r := gin.New()
-	never := func(*gin.Context) { t.Error("it ran") }
-	r.POST("/orders/:order", ginlock.Use(httpmw.Lock(l, httpmw.Int(httpmw.PathValue("id")), pay)), never)
-
-	var logged strings.Builder
-	server := httptest.NewUnstartedServer(r)
-	server.Config.ErrorLog = log.New(&logged, "", 0)
-	server.Start()
-	resp, err := http.Post(server.URL+"/orders/42", "", http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = resp.Body.Close()
-	server.Close()
-	if resp.StatusCode != http.StatusInternalServerError || !strings.Contains(logged.String(), `"/orders/:order" has no path value "id"`) {
-		t.Errorf("%d, logged: %s", resp.StatusCode, &logged)
 	}
 }
 

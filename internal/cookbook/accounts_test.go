@@ -9,7 +9,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/internal/cookbook"
 )
 
@@ -107,30 +106,6 @@ func TestBookFails(t *testing.T) {
 		b := newBank("ann", "bob")
 		err := cookbook.Book(t.Context(), processes[0], b, map[string]int{"ann": -5, "bob": 3, "zoe": 2})
 		if !errors.Is(err, errNoRow) || b.balances["ann"] != 0 || b.balances["bob"] != 0 {
-			t.Errorf("%v: %v", b.balances, err)
-		}
-	})
-}
-
-// TestBookBusy: one account is held by another process. The batch takes no lock, and the
-// error names the account.
-func TestBookBusy(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		_, processes := newProcesses(t, 2)
-		lease, err := processes[1].Acquire(t.Context(), "account:bob", distlock.Opts{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		b := newBank("ann", "bob")
-		start := time.Now()
-		err = cookbook.Book(t.Context(), processes[0], b, map[string]int{"ann": -5, "bob": 5})
-		failed, ok := errors.AsType[*distlock.Error](err)
-		if !ok || failed.Key != "account:bob" || !errors.Is(err, distlock.ErrNotAcquired) || time.Since(start) != 10*time.Second {
-			t.Errorf("after %v: %v", time.Since(start), err)
-		}
-		if err := errors.Join(lease.Release(t.Context()),
-			cookbook.Book(t.Context(), processes[0], b, map[string]int{"ann": -5, "bob": 5})); err != nil || b.balances["bob"] != 5 {
 			t.Errorf("%v: %v", b.balances, err)
 		}
 	})

@@ -3,16 +3,12 @@ package cookbook_test
 import (
 	"context"
 	"errors"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/backend/memlock"
 	"github.com/distlock-go/distlock/internal/cookbook"
-	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
 // TestNightly: cron starts the report on five machines with different clocks, forty times in
@@ -40,33 +36,6 @@ func TestNightly(t *testing.T) {
 		}
 		if n := reports.total.Load(); n != 3 {
 			t.Errorf("%d reports, want 3", n)
-		}
-	})
-}
-
-// TestNightlyAtTheSameTime: five machines start at the same time, and four skip.
-func TestNightlyAtTheSameTime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := memlock.New()
-		var reports atomic.Int32
-		report := func(ctx context.Context) error {
-			reports.Add(1)
-			time.Sleep(time.Minute)
-			return ctx.Err()
-		}
-		var machines sync.WaitGroup
-		for range 5 {
-			machines.Go(func() {
-				locker := distlock.New(store, distlock.Config{})
-				defer locker.Close()
-				if err := cookbook.Nightly(t.Context(), locker, report); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		machines.Wait()
-		if n := reports.Load(); n != 1 {
-			t.Errorf("%d reports, want 1", n)
 		}
 	})
 }
@@ -112,20 +81,6 @@ func TestNightlyCrash(t *testing.T) {
 			return nil
 		}); err != nil || begun != 1 || written != 1 {
 			t.Errorf("%d begun, %d written: %v", begun, written, err)
-		}
-	})
-}
-
-// TestNightlyOutage: without the store the report is not written, and the error says why.
-func TestNightlyOutage(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		err := cookbook.Nightly(t.Context(), newDead(t), func(context.Context) error {
-			t.Error("the report is written without the lock")
-			return nil
-		})
-		if !errors.Is(err, distlock.ErrUnavailable) || !errors.Is(err, testkit.ErrBroken) {
-			t.Errorf("Nightly: %v", err)
 		}
 	})
 }

@@ -122,24 +122,6 @@ func TestCustomersBusy(t *testing.T) {
 	})
 }
 
-// TestCustomersRefused: without a customer, and without the store, nothing is ordered.
-func TestCustomersRefused(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		_, processes := newProcesses(t, 1)
-		service := new(orders)
-		_, err := connect(t, cookbook.NewServer(processes[0], service)).Place(t.Context(), &orderv1.PlaceRequest{Sku: "tea"})
-		checkStatus(t, err, codes.InvalidArgument, grpcmw.ReasonKey)
-
-		client := connect(t, cookbook.NewServer(newDead(t), service))
-		_, err = client.Place(t.Context(), &orderv1.PlaceRequest{CustomerId: "1"})
-		checkStatus(t, err, codes.Unavailable, grpcmw.ReasonUnavailable)
-		if n := service.all.total.Load(); n != 0 {
-			t.Errorf("%d orders", n)
-		}
-	})
-}
-
 // TestLockCustomers: the customer is the authenticated one, whatever the request says.
 func TestLockCustomers(t *testing.T) {
 	t.Parallel()

@@ -148,15 +148,3 @@ func TestPaymentsLost(t *testing.T) {
 		}
 	})
 }
-
-// TestPaymentsOutage: without the store nothing is paid.
-func TestPaymentsOutage(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		book := new(ledger)
-		w := pay(t, cookbook.Payments(newDead(t), book, user), "ann", "k1")
-		if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" || book.attempts != 0 {
-			t.Errorf("%d %v, %d payments", w.Code, w.Header(), book.attempts)
-		}
-	})
-}

@@ -176,22 +176,3 @@ func TestSendMailsPaused(t *testing.T) {
 		stopPaused()
 	})
 }
-
-// TestSendMailsFailure: a mail that fails makes the leader resign, and another process tries
-// it.
-func TestSendMailsFailure(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		_, processes := newProcesses(t, 2)
-		box := &outbox{last: 3}
-		stopFailing := candidate(t, processes[0], box, func(context.Context, cookbook.Mail) error {
-			return errors.New("no route to host")
-		})
-		stop := candidate(t, processes[1], box, delivery)
-		time.Sleep(3 * time.Second)
-		synctest.Wait()
-		box.check(t)
-		stop()
-		stopFailing()
-	})
-}

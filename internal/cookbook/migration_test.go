@@ -104,22 +104,3 @@ func TestMigrateCrash(t *testing.T) {
 		}
 	})
 }
-
-// TestMigrateFails: a migration that fails is tried by each instance, one after the other,
-// and no instance starts.
-func TestMigrateFails(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		_, instances := newProcesses(t, 5)
-		errSyntax := errors.New("syntax error")
-		db := &schema{crash: func(context.Context, int) error { return errSyntax }}
-		together(instances, 1, func(l *distlock.Locker) {
-			if err := cookbook.Migrate(t.Context(), l, db, 3); !errors.Is(err, errSyntax) {
-				t.Error(err)
-			}
-		})
-		if n := db.running.total.Load(); n != 5 || db.running.most.Load() != 1 {
-			t.Errorf("%d attempts, %d at once", n, db.running.most.Load())
-		}
-	})
-}

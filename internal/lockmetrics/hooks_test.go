@@ -177,17 +177,6 @@ func TestMaxSeries(t *testing.T) {
 	}
 }
 
-// A hook that loses the context is found when it is first called.
-func TestForeignContext(t *testing.T) {
-	h := newCounts().hooks()
-	defer func() {
-		if r := recover(); r != "distlock: a Start hook returned a context that does not derive from its own" {
-			t.Errorf("panicked with %v", r)
-		}
-	}()
-	h.Acquired(t.Context(), distlock.AcquiredInfo{})
-}
-
 // Whatever happens to locks, and though other hooks panic and exit, in the end nothing
 // waits and nothing is held, and each acquisition and hold has one outcome.
 func TestNothingDrifts(t *testing.T) {

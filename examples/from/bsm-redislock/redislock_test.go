@@ -3,8 +3,6 @@ package bsm
 
 import (
 	"context"
-	"errors"
-	"strings"
 	"testing"
 	"time"
 
@@ -53,60 +51,6 @@ func TestBothAtOnce(t *testing.T) {
 		func(ctx context.Context, job mixed.Job) error { return before(ctx, client, job) },
 		func(ctx context.Context, job mixed.Job) error { return after(ctx, locker, job) },
 	); err != nil {
-		t.Error(err)
-	}
-}
-
-// TestErrors pins what the page says of errors: of a busy key, of a wait that the context
-// ends, of a lock that is gone, and of a shared lock.
-func TestErrors(t *testing.T) {
-	t.Parallel()
-	client, locker := start(t)
-	never := func(context.Context) error { t.Error("it has run"); return nil }
-	if err := after(t.Context(), locker, func(ctx context.Context) error {
-		if _, err := client.Obtain(ctx, "report", time.Second, nil); !errors.Is(err, bsm.ErrNotObtained) {
-			t.Errorf("Obtain without a strategy: %v", err)
-		}
-		short, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
-		defer cancel()
-		if err := before(short, client, never); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, bsm.ErrNotObtained) {
-			t.Errorf("Obtain until the context ends: %v", err)
-		}
-		another, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond) // ctx would re-enter
-		defer cancel()
-		err := after(another, locker, never)
-		if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, distlock.ErrNotAcquired) {
-			t.Errorf("Do until the context ends: %v", err)
-		}
-		return nil
-	}); err != nil {
-		t.Error(err)
-	}
-
-	lock, err := client.Obtain(t.Context(), "report", 20*time.Millisecond, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := after(t.Context(), locker, func(ctx context.Context) error { // as soon as it has expired
-		if err := lock.Refresh(ctx, time.Minute, nil); !errors.Is(err, bsm.ErrNotObtained) {
-			t.Errorf("Refresh of a lock that is gone: %v", err)
-		}
-		if err := lock.Release(ctx); !errors.Is(err, bsm.ErrLockNotHeld) {
-			t.Errorf("Release of a lock that is gone: %v", err)
-		}
-		return nil
-	}); err != nil {
-		t.Error(err)
-	}
-
-	reader, err := locker.Acquire(t.Context(), "report", distlock.Opts{Mode: distlock.Shared})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := client.Obtain(t.Context(), "report", time.Second, nil); err == nil || !strings.Contains(err.Error(), "WRONGTYPE") {
-		t.Errorf("Obtain of a shared lock: %v", err)
-	}
-	if err := reader.Release(t.Context()); err != nil {
 		t.Error(err)
 	}
 }

@@ -4,9 +4,7 @@ package etcd
 import (
 	"context"
 	"errors"
-	"sync/atomic"
 	"testing"
-	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/client/v3/concurrency"
@@ -14,6 +12,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/etcdlock"
+	"github.com/distlock-go/distlock/examples/internal/mixed"
 	"github.com/distlock-go/distlock/internal/test/etcdtest"
 )
 
@@ -66,62 +65,11 @@ func start(t *testing.T) (*clientv3.Client, *distlock.Locker) {
 func TestBothAtOnce(t *testing.T) {
 	t.Parallel()
 	client, locker := start(t)
-	var users atomic.Int32
-	report := func(context.Context) error {
-		if users.Add(1) != 1 {
-			t.Error("two holders at the same time")
-		}
-		time.Sleep(5 * time.Millisecond)
-		users.Add(-1)
-		return nil
-	}
-	errs := make(chan error)
-	for range 3 {
-		go func() {
-			var err error
-			for range 5 {
-				err = errors.Join(err, before(t.Context(), client, report))
-			}
-			errs <- err
-		}()
-		go func() {
-			var err error
-			for range 5 {
-				err = errors.Join(err, after(t.Context(), locker, report))
-			}
-			errs <- err
-		}()
-	}
-	for range 6 {
-		if err := <-errs; err != nil {
-			t.Error(err)
-		}
-	}
-}
-
-// TestOneSession: goroutines that share a session do not exclude each other, while those
-// that share a Locker do.
-func TestOneSession(t *testing.T) {
-	t.Parallel()
-	client, locker := start(t)
-	session, err := concurrency.NewSession(client)
+	err := mixed.Run(t.Context(),
+		func(ctx context.Context, job mixed.Job) error { return before(ctx, client, job) },
+		func(ctx context.Context, job mixed.Job) error { return after(ctx, locker, job) },
+	)
 	if err != nil {
-		t.Fatal(err)
-	}
-	defer session.Close()
-	for range 2 {
-		if err := concurrency.NewMutex(session, "/shop/session").Lock(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	lease, err := locker.Acquire(t.Context(), "locker", distlock.Opts{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := locker.TryAcquire(t.Context(), "locker", distlock.Opts{}); !errors.Is(err, distlock.ErrNotAcquired) {
-		t.Errorf("TryAcquire of a key that this process holds: %v", err)
-	}
-	if err := lease.Release(t.Context()); err != nil {
 		t.Error(err)
 	}
 }

@@ -80,10 +80,3 @@ func TestOneKey(t *testing.T) {
 		t.Errorf("pay while klock has the lock: %q, %v", got, err)
 	}
 }
-
-func TestKeyOfSeveralParts(t *testing.T) {
-	t.Parallel()
-	if key, err := klockKey("lock.pay", []any{"tea", 42}); key != "lock.pay-tea-42" || err != nil {
-		t.Errorf("%q, %v", key, err)
-	}
-}

@@ -6,14 +6,13 @@ import (
 	"database/sql"
 	"errors"
 	"os"
-	"sync/atomic"
 	"testing"
-	"time"
 
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/sqllock"
+	"github.com/distlock-go/distlock/examples/internal/mixed"
 	"github.com/distlock-go/distlock/internal/test/sqltest"
 )
 
@@ -80,35 +79,11 @@ func start(t *testing.T) (*sql.DB, *distlock.Locker) {
 func TestBothAtOnce(t *testing.T) {
 	t.Parallel()
 	db, locker := start(t)
-	ctx := t.Context()
-	old := func(report job) error { return before(ctx, db, report) }
-	both := func(report job) error { return between(ctx, db, locker, report) }
-	ours := func(report job) error { return after(ctx, locker, report) }
-	for _, releases := range [][]func(job) error{{old, both}, {both, ours}} {
-		var users atomic.Int32
-		report := func(context.Context) error {
-			if users.Add(1) != 1 {
-				t.Error("two holders at the same time")
-			}
-			time.Sleep(time.Millisecond)
-			users.Add(-1)
-			return nil
-		}
-		errs := make(chan error)
-		for i := range 4 {
-			go func() {
-				var err error
-				for range 5 {
-					err = errors.Join(err, releases[i%2](report))
-				}
-				errs <- err
-			}()
-		}
-		for range 4 {
-			if err := <-errs; err != nil {
-				t.Error(err)
-			}
-		}
+	old := func(ctx context.Context, job mixed.Job) error { return before(ctx, db, job) }
+	both := func(ctx context.Context, job mixed.Job) error { return between(ctx, db, locker, job) }
+	ours := func(ctx context.Context, job mixed.Job) error { return after(ctx, locker, job) }
+	if err := errors.Join(mixed.Run(t.Context(), old, both), mixed.Run(t.Context(), both, ours)); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -125,46 +100,5 @@ func TestBlind(t *testing.T) {
 	})
 	if err != nil {
 		t.Error(err)
-	}
-}
-
-// TestConnectionLost: when the connection of an advisory lock breaks, another gets the
-// lock at once, and the holder is not told. A lease does not depend on a connection.
-func TestConnectionLost(t *testing.T) {
-	t.Parallel()
-	db, locker := start(t)
-	breakAll := func(ctx context.Context) error {
-		_, err := db.ExecContext(ctx, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
-		return err
-	}
-
-	err := before(t.Context(), db, func(ctx context.Context) error {
-		if err := breakAll(ctx); err != nil {
-			return err
-		}
-		if err := before(ctx, db, func(context.Context) error { return nil }); err != nil {
-			t.Errorf("another could not get the advisory lock: %v", err)
-		}
-		return ctx.Err()
-	})
-	if err != nil {
-		t.Errorf("the holder of the advisory lock: %v", err)
-	}
-
-	err = after(t.Context(), locker, func(ctx context.Context) error {
-		if err := breakAll(ctx); err != nil {
-			return err
-		}
-		lease, _ := distlock.FromContext(ctx)
-		if err := lease.Refresh(ctx); err != nil {
-			return err
-		}
-		if _, err := locker.TryAcquire(distlock.Detach(ctx), "report", distlock.Opts{}); !errors.Is(err, distlock.ErrNotAcquired) {
-			t.Errorf("another gets the key: %v", err)
-		}
-		return ctx.Err()
-	})
-	if err != nil {
-		t.Errorf("the holder of the lease: %v", err)
 	}
 }

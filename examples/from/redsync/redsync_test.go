@@ -87,29 +87,3 @@ func TestBothOnThreeServers(t *testing.T) {
 		t.Error(err)
 	}
 }
-
-// TestCancelled pins what the page says of a context that ends: redsync's error does not
-// tell that the context has ended, and distlock's does.
-func TestCancelled(t *testing.T) {
-	t.Parallel()
-	server := redistest.Start(t)
-	rs, locker := newRedsync(server.Client(t)), newLocker(server.Client(t))
-	defer locker.Close()
-	lease, err := locker.Acquire(t.Context(), "report", distlock.Opts{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-	defer cancel()
-	never := func(context.Context) error { t.Error("it has run"); return nil }
-	if err := before(ctx, rs, never); err == nil || errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("redsync: %v", err)
-	}
-	err = after(ctx, locker, never)
-	if !errors.Is(err, distlock.ErrNotAcquired) || !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("distlock: %v", err)
-	}
-	if err := lease.Release(t.Context()); err != nil {
-		t.Error(err)
-	}
-}

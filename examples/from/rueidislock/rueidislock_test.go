@@ -3,7 +3,6 @@ package rueidislock
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"time"
 
@@ -80,27 +79,5 @@ func TestBlind(t *testing.T) {
 	})
 	if err != nil {
 		t.Error(err)
-	}
-}
-
-// TestForce: rueidislock takes keys away from any holder, which is told at its next
-// renewal.
-func TestForce(t *testing.T) {
-	t.Parallel()
-	old, locker := start(t)
-	err := locker.DoAll(t.Context(), keys, distlock.Opts{KeyTimeout: time.Second}, func(ctx context.Context) error {
-		if _, _, err := old.TryWithContext(t.Context(), "report"); !errors.Is(err, rueidislock.ErrNotLocked) {
-			t.Errorf("TryWithContext: %v", err)
-		}
-		_, cancel, err := old.ForceWithContext(t.Context(), "report")
-		if err != nil {
-			return err
-		}
-		defer cancel()
-		<-ctx.Done()
-		return nil
-	})
-	if !errors.Is(err, distlock.ErrLost) {
-		t.Errorf("the holder: %v", err)
 	}
 }

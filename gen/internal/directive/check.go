@@ -28,12 +28,8 @@ func (c *Checker) Check(s *Site) (*Signature, Problems) {
 	var problems Problems
 	sig := s.readSignature(c.Info, &problems)
 	c.checkParts(s, sig, &problems)
-	if s.Lock.Hasher != nil {
-		c.checkHasher(s, &problems)
-	}
-	if s.Lock.KeyFormat != nil {
-		c.checkKeyFormat(s, &problems)
-	}
+	c.checkExpr("hasher", s, s.Lock.Hasher, assignable(hasher, " is not a distlock.Hasher"), &problems)
+	c.checkExpr("keyFormat", s, s.Lock.KeyFormat, assignable(keyFormat, " is not a func(base string, params any) (key string, err error)"), &problems)
 	if s.Func != nil {
 		c.checkName(s, &problems)
 		c.checkLocker(s, &problems)
@@ -64,18 +60,12 @@ func (c *Checker) checkParts(s *Site, sig *Signature, problems *Problems) {
 	}
 	for _, part := range l.Parts {
 		if part.Expr != nil {
-			tv, err := c.eval(s, part.Expr)
-			switch {
-			case err != nil:
-				problems.add(err.pos, "key: %s", err.what)
-			case tv.Type == nil || types.Identical(tv.Type, types.Typ[types.Invalid]):
-			case !tv.IsValue():
-				problems.add(part.Pos, "key: %s is not one value", part.Expr.Text)
-			default:
-				if why := unkeyable(tv.Type); why != "" {
-					problems.add(part.Pos, "key: %s: %s", part.Expr.Text, why)
+			c.checkExpr("key", s, part.Expr, func(t types.Type) string {
+				if why := unkeyable(t); why != "" {
+					return ": " + why
 				}
-			}
+				return ""
+			}, problems)
 			continue
 		}
 		i := slices.IndexFunc(sig.Params, func(p Param) bool { return p.Name == part.Param })
@@ -116,40 +106,71 @@ func parameters(sig *Signature) string {
 	return ": there are " + strings.Join(names, ", ")
 }
 
-// hasherType is the type below distlock.Hasher.
-var hasherType = func() types.Type {
-	text := types.NewParam(token.NoPos, nil, "", types.NewSlice(types.Typ[types.Byte]))
-	return types.NewSignatureType(nil, nil, nil, types.NewTuple(text, text), types.NewTuple(text), false)
-}()
+// hasher and keyFormat are the type below distlock.Hasher and the type of Opts.KeyFormat.
+var (
+	hasher    = typeOf("func(dst, encoded []byte) []byte")
+	keyFormat = typeOf("func(base string, params any) (string, error)")
+)
 
-func (c *Checker) checkHasher(s *Site, problems *Problems) {
-	tv, err := c.evalAt(s.File.Name.End(), s.Lock.Hasher)
+func typeOf(text string) types.Type {
+	tv, err := types.Eval(token.NewFileSet(), nil, token.NoPos, text)
+	if err != nil {
+		panic(err)
+	}
+	return tv.Type
+}
+
+// assignable returns a function that returns text for types that cannot be assigned to t.
+func assignable(t types.Type, text string) func(types.Type) string {
+	return func(have types.Type) string {
+		if types.AssignableTo(have.Underlying(), t) {
+			return ""
+		}
+		return text
+	}
+}
+
+// checkExpr reports an expression that is wrong, or whose type is refused. It does not
+// know the types of packages that the file does not import: the compiler checks these
+// expressions in the generated code.
+func (c *Checker) checkExpr(option string, s *Site, e *Expr, refuse func(types.Type) string, problems *Problems) {
+	if e == nil || len(c.Unknown(s, e)) > 0 {
+		return
+	}
+	tv, err := c.eval(s, e)
 	switch {
 	case err != nil:
-		problems.add(err.pos, "hasher: %s", err.what)
+		problems.add(err.pos, "%s: %s", option, err.what)
 	case tv.Type == nil || types.Identical(tv.Type, types.Typ[types.Invalid]):
+	case !tv.IsValue():
+		problems.add(e.Pos, "%s: %s is not one value", option, e.Text)
 	default:
-		if !tv.IsValue() || !types.Identical(tv.Type.Underlying(), hasherType) {
-			problems.add(s.Lock.Hasher.Pos, "hasher: %s is not a distlock.Hasher", s.Lock.Hasher.Text)
+		if why := refuse(tv.Type); why != "" {
+			problems.add(e.Pos, "%s: %s%s", option, e.Text, why)
 		}
 	}
 }
 
-// keyFormat is the type of the field KeyFormat of distlock.Opts.
-var keyFormat = types.NewSignatureType(nil, nil, nil,
-	types.NewTuple(types.NewVar(0, nil, "", types.Typ[types.String]), types.NewVar(0, nil, "", types.Universe.Lookup("any").Type())),
-	types.NewTuple(types.NewVar(0, nil, "", types.Typ[types.String]), types.NewVar(0, nil, "", types.Universe.Lookup("error").Type())),
-	false)
-
-func (c *Checker) checkKeyFormat(s *Site, problems *Problems) {
-	tv, err := c.evalAt(s.File.Name.End(), s.Lock.KeyFormat)
-	switch {
-	case err != nil:
-		problems.add(err.pos, "keyFormat: %s", err.what)
-	case tv.Type == nil || types.Identical(tv.Type, types.Typ[types.Invalid]):
-	case !tv.IsValue() || !types.AssignableTo(tv.Type, keyFormat):
-		problems.add(s.Lock.KeyFormat.Pos, "keyFormat: %s is not a func(base string, params any) (key string, err error)", s.Lock.KeyFormat.Text)
-	}
+// Unknown returns the names before a dot in e that nothing declares. They may be packages
+// that the file does not import, because an import that only a comment needs does not
+// compile.
+func (c *Checker) Unknown(s *Site, e *Expr) []*ast.Ident {
+	var all []*ast.Ident
+	local := s.Visible(e)
+	ast.Inspect(e.Node, func(node ast.Node) bool {
+		if _, is := node.(*ast.FuncLit); is {
+			return false // it may declare names of its own
+		}
+		if selector, ok := node.(*ast.SelectorExpr); ok {
+			x, ok := selector.X.(*ast.Ident)
+			if ok && !local[x.Name] && types.Universe.Lookup(x.Name) == nil && c.Pkg.Scope().Lookup(x.Name) == nil &&
+				c.Info.Scopes[s.File].Lookup(x.Name) == nil {
+				all = append(all, x)
+			}
+		}
+		return true
+	})
+	return all
 }
 
 // LockerOf returns the expression for the Locker of a function: that of the
@@ -177,20 +198,17 @@ func (c *Checker) checkLocker(s *Site, problems *Problems) {
 		if e, err = expr(Arg{Value: s.LockerOf(receiver), ValuePos: s.Lock.Pos}); err != nil {
 			return
 		}
-	}
-	tv, err := c.eval(s, e)
-	switch {
-	case err != nil && s.Lock.Locker == nil:
-		problems.add(s.Lock.Pos, "no Locker: %s: add it, or say where it is with locker:expression", err.what)
-	case err != nil:
-		problems.add(err.pos, "locker: %s", err.what)
-	case tv.Type == nil || types.Identical(tv.Type, types.Typ[types.Invalid]):
-	default:
-		p, pointer := types.Unalias(tv.Type).(*types.Pointer)
-		if !pointer || !isNamed(p.Elem(), root, "Locker") {
-			problems.add(e.Pos, "locker: %s is a %s, not a *distlock.Locker", e.Text, types.TypeString(tv.Type, types.RelativeTo(c.Pkg)))
+		if _, err := c.eval(s, e); err != nil {
+			problems.add(s.Lock.Pos, "no Locker: %s: add it, or say where it is with locker:expression", err.what)
+			return
 		}
 	}
+	c.checkExpr("locker", s, e, func(t types.Type) string {
+		if p, ok := types.Unalias(t).(*types.Pointer); ok && isNamed(p.Elem(), root, "Locker") {
+			return ""
+		}
+		return " is a " + types.TypeString(t, types.RelativeTo(c.Pkg)) + ", not a *distlock.Locker"
+	}, problems)
 }
 
 // evalError is an error of the type checker in an expression.
@@ -199,27 +217,24 @@ type evalError struct {
 	what string
 }
 
-// eval finds the type of an expression in the scope of the function's body. Methods
-// of interfaces have no body; the compiler checks their generated code.
+// eval finds the type of an expression in the scope of the function's body, or of the
+// file for what is evaluated outside the function. Methods of interfaces have no body;
+// the compiler checks their generated code.
 func (c *Checker) eval(s *Site, e *Expr) (types.TypeAndValue, *evalError) {
-	if s.Func == nil || s.Func.Body == nil {
-		return types.TypeAndValue{}, nil
+	pos := s.File.Name.End()
+	if e != s.Lock.Hasher && e != s.Lock.KeyFormat {
+		if s.Func == nil || s.Func.Body == nil {
+			return types.TypeAndValue{}, nil
+		}
+		pos = s.Func.Body.Lbrace + 1
 	}
-	return c.evalAt(s.Func.Body.Lbrace+1, e)
-}
-
-func (c *Checker) evalAt(pos token.Pos, e *Expr) (types.TypeAndValue, *evalError) {
 	info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}}
 	err := types.CheckExpr(c.Fset, c.Pkg, pos, e.Node, info)
 	if err == nil {
 		return info.Types[e.Node], nil
 	}
 	if where := (types.Error{}); errors.As(err, &where) {
-		at := e.Pos
-		if n := where.Pos; n >= 1 && int(n) <= len(e.Text) {
-			at = e.At(n)
-		}
-		return types.TypeAndValue{}, &evalError{at, where.Msg}
+		return types.TypeAndValue{}, &evalError{e.At(where.Pos), where.Msg}
 	}
 	return types.TypeAndValue{}, &evalError{e.Pos, err.Error()}
 }

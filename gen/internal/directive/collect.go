@@ -2,7 +2,7 @@ package directive
 
 import (
 	"go/ast"
-	"slices"
+	"strings"
 )
 
 // Site is a function or a method of an interface with its directive.
@@ -76,15 +76,7 @@ func (c *collector) take(doc *ast.CommentGroup, site *Site) {
 	if doc == nil {
 		return
 	}
-	for i, comment := range doc.List {
-		if written, ok := annotation(doc.List[i:]); ok && (isDirective(comment) || !slices.ContainsFunc(doc.List, isDirective)) {
-			c.owned[comment] = true
-			lock, problems := parseAnnotation(written, comment.Pos())
-			site.Lock = lock
-			c.problems = append(c.problems, problems...)
-			c.sites = append(c.sites, site)
-			return
-		}
+	for _, comment := range doc.List {
 		if !isDirective(comment) {
 			continue
 		}
@@ -97,6 +89,18 @@ func (c *collector) take(doc *ast.CommentGroup, site *Site) {
 		site.Lock = lock
 		c.problems = append(c.problems, problems...)
 		c.sites = append(c.sites, site)
+	}
+	if site.Lock == nil {
+		c.annotation(doc)
+	}
+}
+
+// annotation reports Java's annotation above a function without a directive.
+func (c *collector) annotation(doc *ast.CommentGroup) {
+	for _, comment := range doc.List {
+		if text := strings.TrimLeft(comment.Text, "/ \t"); strings.HasPrefix(text, "@DistributedLock(") {
+			c.problems.add(comment.Pos(), "Java's annotation has no effect here: write %s with its attributes as in prefix:shop: value:pay keyTimeout:10s", Marker)
+		}
 	}
 }
 

@@ -1,48 +1,14 @@
 package directive_test
 
 import (
-	"flag"
 	"fmt"
-	"go/parser"
-	"go/token"
-	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/gen/internal/directive"
-	"github.com/distlock-go/distlock/internal/optfield"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
-
-// All errors of a file are reported at once, each with its line and column.
-func TestErrors(t *testing.T) {
-	t.Parallel()
-	fset := token.NewFileSet()
-	f, err := parser.ParseFile(fset, "testdata/wrong.go", nil, parser.ParseComments|parser.SkipObjectResolution)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, problems := directive.Collect(f)
-	got := strings.ReplaceAll(problems.Text(fset, filepath.Base), strings.Join(directive.Options(), ", "), "(all options)")
-	const golden = "testdata/wrong.txt"
-	if *update {
-		if err := os.WriteFile(golden, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
-	}
-}
 
 func TestParse(t *testing.T) {
 	t.Parallel()
@@ -79,24 +45,6 @@ func TestParse(t *testing.T) {
 	if l, problems := directive.Parse("//distlock:lock value:a mode:shared paramLock:false fencing:false", 1); len(problems) > 0 ||
 		fmt.Sprintf("%+v", l.Opts) != fmt.Sprintf("%+v", distlock.Opts{Value: "a", Mode: distlock.Shared}) {
 		t.Errorf("%+v, %v", l.Opts, problems)
-	}
-}
-
-// Directives have the same options, with param and key instead of params, and as and
-// locker, which are not fields of Opts.
-func TestDirectivesHaveTheSameOptions(t *testing.T) {
-	t.Parallel()
-	var want []string
-	for _, f := range optfield.All() {
-		if f.Name == "Params" {
-			want = append(want, "param", "key")
-			continue
-		}
-		want = append(want, f.Directive())
-	}
-	want = append(want, "as", "locker")
-	if got := directive.Options(); !slices.Equal(got, want) {
-		t.Errorf("directives have %q, want %q", got, want)
 	}
 }
 

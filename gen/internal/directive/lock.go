@@ -36,7 +36,7 @@ type Expr struct {
 
 // At turns a position in the expression into a position in the file.
 func (e *Expr) At(pos token.Pos) token.Pos {
-	if !pos.IsValid() {
+	if pos < 1 || int(pos) > len(e.Text) {
 		return e.Pos
 	}
 	return e.Pos + pos - 1

@@ -3,8 +3,6 @@ package generate
 import (
 	"fmt"
 	"go/ast"
-	"go/types"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -144,70 +142,24 @@ func (b *body) write(f *file, do string) {
 // for itself, several form a list, as everywhere in this module.
 func (f *file) key(s *site, params []directive.Param) string {
 	var parts []string
-	var only *directive.Param
-	add := func(p directive.Param) {
-		parts = append(parts, p.Name)
-		only = &p
-	}
 	switch {
 	case !s.Lock.Opts.ParamLock:
 		return "nil"
 	case len(s.Lock.Parts) == 0:
 		for i, p := range params {
 			if i != s.sig.Ctx && !directive.IsContext(p.Go) {
-				add(p)
+				parts = append(parts, p.Name)
 			}
 		}
 	default:
 		for _, part := range s.Lock.Parts {
-			if part.Expr != nil {
-				parts, only = append(parts, part.Expr.Text), nil
-				continue
-			}
-			add(params[slices.IndexFunc(params, func(p directive.Param) bool { return p.Name == part.Param })])
+			parts = append(parts, part.Text())
 		}
 	}
 	if len(parts) > 1 {
 		return "[]any{" + strings.Join(parts, ", ") + "}"
 	}
-	if only != nil {
-		if basic := plain(only.Go); basic != "" && !only.Variadic {
-			return basic + "(" + parts[0] + ")"
-		}
-	}
 	return parts[0]
-}
-
-// plain returns the basic type to which a parameter is converted, so that it is encoded
-// without reflection; "" means no conversion. The key stays the same: it does not
-// depend on the name of a type, unless the type has a method for it.
-func plain(t types.Type) string {
-	if t == nil {
-		return ""
-	}
-	if _, generic := types.Unalias(t).(*types.TypeParam); generic {
-		return ""
-	}
-	b, ok := t.Underlying().(*types.Basic)
-	if !ok {
-		return ""
-	}
-	for _, method := range []string{"LockKey", "MarshalText"} {
-		if m, _, _ := types.LookupFieldOrMethod(types.NewPointer(t), true, nil, method); m != nil {
-			return ""
-		}
-	}
-	switch b.Kind() {
-	case types.Int8, types.Int16, types.Int32, types.Uint8, types.Uint16, types.Uint32:
-		return "int64"
-	case types.Int, types.Int64, types.String:
-		if _, named := types.Unalias(t).(*types.Named); !named {
-			return "" // encoded without reflection already
-		}
-		return b.Name()
-	default:
-		return ""
-	}
 }
 
 // typeParameters returns the declaration of type parameters, with brackets.

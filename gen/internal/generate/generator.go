@@ -1,12 +1,16 @@
 package generate
 
 import (
+	"fmt"
 	"go/ast"
 	"go/parser"
+	"go/token"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"golang.org/x/tools/imports"
 
 	"github.com/distlock-go/distlock/gen/internal/directive"
 )
@@ -25,6 +29,11 @@ type source struct {
 	path  string
 	file  *ast.File
 	sites []*site
+}
+
+// has reports whether the position is in the file.
+func (src *source) has(pos token.Pos) bool {
+	return src.file.FileStart <= pos && pos < src.file.FileEnd
 }
 
 // site is a function with a valid directive.
@@ -48,14 +57,10 @@ func (g *generator) collect(f *ast.File, path string) {
 	g.sources = append(g.sources, src)
 }
 
-// checkAll checks the directives of all sources, but for those that name a package whose
-// path is not known.
-func (g *generator) checkAll(unknown []string) {
+// checkAll checks the directives of all sources.
+func (g *generator) checkAll() {
 	for _, src := range g.sources {
 		for _, s := range src.sites {
-			if slices.ContainsFunc(unknown, func(name string) bool { return g.uses(s, name) }) {
-				continue
-			}
 			var problems directive.Problems
 			s.sig, problems = g.check.Check(s.Site)
 			g.problems = append(g.problems, problems...)
@@ -97,13 +102,17 @@ func (g *generator) collectTests(files []string) {
 	}
 }
 
+// files returns the generated files, unless there are problems.
 func (g *generator) files() ([]*Output, error) {
+	if len(g.problems) > 0 {
+		return nil, nil
+	}
 	var made []*Output
 	for _, src := range g.sources {
 		if len(src.sites) == 0 {
 			continue
 		}
-		content, err := g.render(src)
+		content, err := g.finish(src)
 		if err != nil {
 			return nil, err
 		}
@@ -111,6 +120,39 @@ func (g *generator) files() ([]*Output, error) {
 		made = append(made, &Output{path: path, shown: g.rel(path), content: content})
 	}
 	return made, nil
+}
+
+// finish returns the content of the generated file for src. It adds the packages that only
+// the directives name, and reports names of which there is no package.
+func (g *generator) finish(src *source) ([]byte, error) {
+	head, body := g.render(src)
+	content, err := imports.Process(target(src.path), []byte(head+body), nil)
+	if err != nil {
+		return nil, fmt.Errorf("%s: what would be generated is not Go: %w\n%s", g.rel(src.path), err, head+body)
+	}
+	made, err := parser.ParseFile(token.NewFileSet(), "", content, parser.ImportsOnly)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range src.sites {
+		for _, e := range s.Lock.Exprs() {
+			for _, x := range g.check.Unknown(s.Site, e) {
+				if !slices.ContainsFunc(made.Imports, func(spec *ast.ImportSpec) bool { return declares(spec, x.Name) }) {
+					g.problems = append(g.problems, directive.Problem{Pos: e.At(x.Pos()), Message: "undefined: " + x.Name})
+				}
+			}
+		}
+	}
+	return content, nil
+}
+
+// declares reports whether an import may declare the name. An import without a name of its
+// own has the package's name in its path.
+func declares(spec *ast.ImportSpec, name string) bool {
+	if spec.Name != nil {
+		return spec.Name.Name == name
+	}
+	return strings.Contains(spec.Path.Value, name)
 }
 
 // stale returns the generated files without a source. A source that exists but is not

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -66,67 +65,26 @@ func inPackage(dir string, listed *packages.Package) ([]*Output, error) {
 		}
 		return file
 	}
-	g, err := read(home, old, listed.Name, nil)
+	p, err := load(home, old, listed.Name)
 	if err != nil {
 		return nil, err
 	}
-	g.rel = rel
-	if g, err = g.resolve(old, listed.Name); err != nil {
-		return nil, err
+	g := &generator{home: home, rel: rel, check: directive.Checker{Fset: p.Fset, Pkg: p.Types, Info: p.TypesInfo}}
+	for _, f := range p.Syntax {
+		if file := p.Fset.File(f.FileStart).Name(); !slices.Contains(old, file) {
+			g.collect(f, file)
+		}
 	}
-	g.checkAll(nil)
+	g.checkAll()
 	g.collectTests(tests)
-	if len(g.problems) > 0 {
-		return nil, errors.New(strings.TrimSuffix(g.problems.Text(g.check.Fset, rel), "\n"))
-	}
 	made, err := g.files()
 	if err != nil {
 		return nil, err
 	}
+	if len(g.problems) > 0 {
+		return nil, errors.New(strings.TrimSuffix(g.problems.Text(g.check.Fset, rel), "\n"))
+	}
 	return append(made, g.stale(old, made)...), nil
-}
-
-// read loads the package, with more imports, and collects its directives.
-func read(home string, old []string, name string, imports map[string]string) (*generator, error) {
-	p, err := load(home, old, name, imports)
-	if err != nil {
-		return nil, err
-	}
-	g := &generator{home: home, check: directive.Checker{Fset: p.Fset, Pkg: p.Types, Info: p.TypesInfo}}
-	for _, f := range p.Syntax {
-		if file := p.Fset.File(f.FileStart).Name(); file != importsFile(home) && !slices.Contains(old, file) {
-			g.collect(f, file)
-		}
-	}
-	return g, nil
-}
-
-// resolve declares the packages that only the directives name. It returns a generator
-// that has them.
-func (g *generator) resolve(old []string, name string) (*generator, error) {
-	wanted := g.qualifiers()
-	if len(wanted) == 0 {
-		return g, nil
-	}
-	found, err := g.find(wanted)
-	if err != nil || len(found) == 0 {
-		return g, err
-	}
-	one := maps.Clone(found)
-	maps.DeleteFunc(one, func(_, path string) bool { return strings.Contains(path, ",") })
-	again, err := read(g.home, old, name, one)
-	if err != nil {
-		return nil, err
-	}
-	again.rel = g.rel
-	again.bind(one, again.check.Pkg.Imports())
-	for name, q := range again.qualifiers() {
-		if found[name] != "" {
-			again.problems = append(again.problems, directive.Problem{Pos: q.at.Pos, Message: name +
-				" is the name of several packages: import one of them in a file of this package: " + found[name]})
-		}
-	}
-	return again, nil
 }
 
 // mentions reports whether one of the files may have a directive, so that most packages
@@ -149,11 +107,8 @@ func mentions(files []string) (bool, error) {
 
 // load loads the package without its generated files. Type errors are expected, because
 // the source calls functions that are not generated yet.
-func load(home string, old []string, name string, imports map[string]string) (*packages.Package, error) {
+func load(home string, old []string, name string) (*packages.Package, error) {
 	overlay := map[string][]byte{}
-	if len(imports) > 0 {
-		overlay[importsFile(home)] = importsText(name, imports)
-	}
 	for _, file := range old {
 		overlay[file] = []byte("package " + name + "\n")
 	}

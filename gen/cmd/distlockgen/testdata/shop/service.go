@@ -20,8 +20,6 @@ type Service struct {
 
 type Request struct{ User struct{ ID string } }
 
-type SKU string
-
 // ID defines its own key.
 type ID int64
 
@@ -53,14 +51,8 @@ func expr(ctx context.Context, r Request, n int) (_, _ string, _ error) { return
 //distlock:lock value:whole mode:shared
 func (s *Service) whole(context.Context, int, ...func(int) chan<- int) error { return nil }
 
-//distlock:lock value:one paramLock
-func (s *Service) one(_ context.Context, sku SKU) error { return nil }
-
 //distlock:lock value:id param:id
-func (s *Service) byID(ctx context.Context, id ID, small uint16) error { return nil }
-
-//distlock:lock value:small param:small
-func (s *Service) bySmall(ctx context.Context, id ID, small uint16) error { return nil }
+func (s *Service) byID(ctx context.Context, id ID) error { return nil }
 
 //distlock:lock value:generic paramLock
 func generic[K comparable, V any](ctx context.Context, k K, v V) (K, error) { return k, nil }

@@ -93,39 +93,15 @@ func (s *Service) Whole(ctx context.Context, p1 int, p2 ...func(int) chan<- int)
 	})
 }
 
-var lockServiceOne = wiring.NewSite("Service.one", distlock2.Opts{
-	Value:     "one",
-	ParamLock: true,
-})
-
-// One is Service.one under the lock one, one for each sku.
-func (s *Service) One(ctx context.Context, sku SKU) error {
-	return lockServiceOne.On(s.locker).Do(ctx, string(sku), func(ctx context2.Context) error {
-		return s.one(ctx, sku)
-	})
-}
-
 var lockServiceByID = wiring.NewSite("Service.byID", distlock2.Opts{
 	Value:     "id",
 	ParamLock: true,
 })
 
 // ByID is Service.byID under the lock id, one for each id.
-func (s *Service) ByID(ctx context.Context, id ID, small uint16) error {
+func (s *Service) ByID(ctx context.Context, id ID) error {
 	return lockServiceByID.On(s.locker).Do(ctx, id, func(ctx context2.Context) error {
-		return s.byID(ctx, id, small)
-	})
-}
-
-var lockServiceBySmall = wiring.NewSite("Service.bySmall", distlock2.Opts{
-	Value:     "small",
-	ParamLock: true,
-})
-
-// BySmall is Service.bySmall under the lock small, one for each small.
-func (s *Service) BySmall(ctx context.Context, id ID, small uint16) error {
-	return lockServiceBySmall.On(s.locker).Do(ctx, int64(small), func(ctx context2.Context) error {
-		return s.bySmall(ctx, id, small)
+		return s.byID(ctx, id)
 	})
 }
 

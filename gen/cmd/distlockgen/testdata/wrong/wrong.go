@@ -12,6 +12,8 @@ type service struct {
 	nolock int
 }
 
+var locker *distlock.Locker
+
 type request struct{ ID int }
 
 //distlock:lock value:a valu:b
@@ -19,12 +21,6 @@ func (s *service) unknownOption(ctx context.Context) error { return nil }
 
 //distlock:lock prefix:shop:
 func (s *service) noValue(ctx context.Context) error { return nil }
-
-//distlock:lock value:a keyTimeout:10sx
-func (s *service) badDuration(ctx context.Context) error { return nil }
-
-//distlock:lock value:a retryCount:-1
-func (s *service) negative(ctx context.Context) error { return nil }
 
 //distlock:lock value:a
 func (s *service) noContext(id int) error { return nil }
@@ -47,13 +43,15 @@ func (s *service) nothing(ctx context.Context) error { return nil }
 //distlock:lock value:a locker:s.nolock
 func (s *service) notALocker(ctx context.Context) error { return nil }
 
+type bare struct{}
+
 //distlock:lock value:a
-func noLocker(ctx context.Context) error { return nil }
+func (b bare) noLocker(ctx context.Context) error { return nil }
 
 //distlock:lock value:a hasher:42 paramLock
 func (s *service) noHasher(ctx context.Context, id int) error { return nil }
 
-//distlock:lock value:a keyFormat:noLocker paramLock
+//distlock:lock value:a keyFormat:locker paramLock
 func (s *service) noFormat(ctx context.Context, id int) error { return nil }
 
 //distlock:lock value:a
@@ -79,12 +77,8 @@ func (s *service) onlyUnexported(ctx context.Context, o opaque) error { return n
 
 // Pasted from Java.
 //
-//	@DistributedLock(prefix = "shop:", value = "reserve", paramLock = true,
-//	        keyTimeout = 10000, retryCount = 0, retryInterval = 200, fairness = 1)
+//	@DistributedLock(prefix = "shop:", value = "reserve", paramLock = true)
 func (s *service) Pasted(ctx context.Context, sku string) error { return nil }
-
-//distlock:lock prefix = "shop:", value = "two words", paramLock = false
-func (s *service) pasted(ctx context.Context, sku string) error { return nil }
 
 //distlock:lock value:elsewhere key:nowhere.Name(sku)
 func (s *service) noPackage(ctx context.Context, sku string) error { return nil }

@@ -2,12 +2,6 @@ package wrong
 
 import "context"
 
-//distlock:lock prefix:shop: valu:pay
-func unknownOption(ctx context.Context) error { return nil }
-
-//distlock:lock prefix:shop:
-func noValue(ctx context.Context) error { return nil }
-
 //distlock:lock value:a keyTimeout:10sx retryInterval:200 retryCount:many mode:both fencing:maybe
 func badValues(ctx context.Context) error { return nil }
 
@@ -44,21 +38,11 @@ func brace(ctx context.Context) error { return nil }
 //distlock:lock KeyTimeout:1s params:a paramlock
 func capitals(ctx context.Context) error { return nil }
 
-//distlock:lock value:a
-//distlock:lock value:b
-func doubled(ctx context.Context) error { return nil }
-
-// distlock:lock value:a
-func spaced(ctx context.Context) error { return nil }
-
-//distlock:lok value:a
+//dislock:lock value:a
 func misspelt(ctx context.Context) error { return nil }
 
-//dislock:lock value:a
-func misspelt2(ctx context.Context) error { return nil }
-
 // distlock lock value:a
-func misspelt3(ctx context.Context) error { return nil }
+func spacedWords(ctx context.Context) error { return nil }
 
 //distlock:lock:value:a
 func colon(ctx context.Context) error { return nil }
@@ -67,25 +51,12 @@ func colon(ctx context.Context) error { return nil }
 func block(ctx context.Context) error { return nil }
 
 //distlock:lock value:a
-
-func detached(ctx context.Context) error { return nil }
-
-//distlock:lock value:a
-type onAType struct {
-	//distlock:lock value:a
-	field int
-}
-
-//distlock:lock value:a
 var onAVar = func(ctx context.Context) error {
 	//distlock:lock value:a
 	return nil
 }
 
 type onAnInterface interface {
-	//distlock:lock value:a b:c
-	Method(ctx context.Context) error
-
 	//distlock:lock value:a
 	context.Context
 
