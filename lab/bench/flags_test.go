@@ -4,7 +4,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 )
 
 func TestBadFlags(t *testing.T) {
@@ -66,32 +65,6 @@ func TestHelp(t *testing.T) {
 	}
 	if got.stderr != "" {
 		t.Errorf("stderr %q", got.stderr)
-	}
-}
-
-func TestDefaults(t *testing.T) {
-	t.Parallel()
-	got := *mustParse(t)
-	want := config{
-		plan: "wrap", lock: "both", keys: 1, backend: "embedded",
-		group: threadGroup{users: 1000, loops: 10, rampUp: time.Second, think: 100 * time.Millisecond},
-	}
-	if got != want {
-		t.Errorf("got %+v, want %+v", got, want)
-	}
-}
-
-func TestTargets(t *testing.T) {
-	t.Parallel()
-	for plan, targets := range map[string][]string{
-		"http": {"http://127.0.0.1:8080", "http://localhost:8080/", "https://shop.example/base", "http://[::1]:8080"},
-		"grpc": {"127.0.0.1:9090", "localhost:9090", "[::1]:9090"},
-	} {
-		for _, target := range targets {
-			if _, err := parseFlags([]string{"-plan", plan, "-target", target}); err != nil {
-				t.Errorf("-plan %s -target %s: %v", plan, target, err)
-			}
-		}
 	}
 }
 

@@ -47,8 +47,6 @@ func (a *agent) backend(name string) (driver.Backend, error) {
 		return redissonlock.New(a.redis), nil
 	case "zklock.lock":
 		return zklock.New([]string{a.zooKeeper}, session)
-	case "zklock.latch":
-		return zklock.New([]string{a.zooKeeper}, session, zklock.WithLatchNames())
 	case "zklock.write":
 		return zklock.New([]string{a.zooKeeper}, session, zklock.WithReadWriteNames())
 	}
