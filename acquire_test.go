@@ -190,7 +190,7 @@ func TestThousandWaitersCancelledAtOnce(t *testing.T) {
 // Promise P8: even if the lease is lost, the next caller in this process waits until
 // the function has returned.
 //
-// Row 13 (memlock): the gate stays shut until the function has returned. Fails if it is
+// Row 13 (any): the gate stays shut until the function has returned. Fails if it is
 // opened at the loss.
 func TestGateStaysShutAfterLoss(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {

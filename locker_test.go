@@ -371,7 +371,7 @@ func TestGrantForACancelledWaiterIsPassedOn(t *testing.T) {
 	})
 }
 
-// Row 13 (memlock): the key is released exactly once. Fails if the release is sent
+// Row 13 (any): the key is released exactly once. Fails if the release is sent
 // twice.
 func TestPanicAndGoexitReleaseOnce(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {

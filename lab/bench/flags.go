@@ -8,7 +8,6 @@ import (
 	"math"
 	"net"
 	"net/url"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -17,19 +16,14 @@ import (
 
 // config holds the values of the flags.
 type config struct {
-	plan     string
-	lock     string
-	group    threadGroup
-	hold     time.Duration
-	keys     int
-	backend  string
-	target   string
-	jtl      string
-	json     string
-	report   string
-	from     string // a file to report, instead of a load
-	compare  bool   // two files, instead of a load
-	compared [2]string
+	plan    string
+	lock    string
+	group   threadGroup
+	hold    time.Duration
+	keys    int
+	backend string
+	target  string
+	jtl     string
 }
 
 // settings returns whether the lock is on in each run, in order.
@@ -75,10 +69,6 @@ func newFlagSet(c *config) *flag.FlagSet {
 	fs.StringVar(&c.backend, "backend", "embedded", "wrap: `URL` of "+backendurl.Usage)
 	fs.StringVar(&c.target, "target", "", "http: `URL` of the example service, such as http://127.0.0.1:8080; grpc: its host:port")
 	fs.StringVar(&c.jtl, "jtl", "", "`file` for all samples, as JMeter's CSV")
-	fs.StringVar(&c.json, "json", "", "`file` for the results, as JSON")
-	fs.StringVar(&c.report, "report", "", "`directory` for the results as an HTML page, index.html")
-	fs.StringVar(&c.from, "from", "", "runs no load: makes the -report of a `file` that -json wrote")
-	fs.BoolVar(&c.compare, "compare", false, "runs no load: compares two files that -json wrote, with -report also as an HTML page: -compare a.json b.json")
 	return fs
 }
 
@@ -86,55 +76,18 @@ func newFlagSet(c *config) *flag.FlagSet {
 func parseFlags(args []string) (*config, error) {
 	c := &config{}
 	fs := newFlagSet(c)
-	names, err := parseArgs(fs, args)
-	switch {
+	switch err := fs.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):
 		return nil, err
 	case err != nil:
 		return nil, &usageError{err}
-	}
-	switch {
-	case c.compare && len(names) != 2:
-		return nil, &usageError{fmt.Errorf("-compare: want the names of two files, got %d", len(names))}
-	case c.compare:
-		c.compared = [2]string(names)
-		return c, runsNoLoad(fs, "compare")
-	case len(names) > 0:
-		return nil, &usageError{fmt.Errorf("unexpected argument %q", names[0])}
-	case c.from != "" && c.report == "":
-		return nil, badFlag("from", c.from, "needs -report, the directory for the page")
-	case c.from != "":
-		return c, runsNoLoad(fs, "from")
+	case fs.NArg() > 0:
+		return nil, &usageError{fmt.Errorf("unexpected argument %q", fs.Arg(0))}
 	}
 	if err := c.validate(fs); err != nil {
 		return nil, err
 	}
 	return c, nil
-}
-
-// parseArgs parses the flags, before, between and after the other arguments, which it
-// returns.
-func parseArgs(fs *flag.FlagSet, args []string) (others []string, err error) {
-	for {
-		if err := fs.Parse(args); err != nil {
-			return nil, err
-		}
-		if fs.NArg() == 0 {
-			return others, nil
-		}
-		others, args = append(others, fs.Arg(0)), fs.Args()[1:]
-	}
-}
-
-// runsNoLoad refuses the flags for a load beside the flag name.
-func runsNoLoad(fs *flag.FlagSet, name string) (err error) {
-	fs.Visit(func(f *flag.Flag) {
-		// The value may contain a password.
-		if err == nil && f.Name != name && f.Name != "report" {
-			err = &usageError{fmt.Errorf("-%s: -%s runs no load", f.Name, name)}
-		}
-	})
-	return err
 }
 
 func usage(w io.Writer) {
@@ -166,8 +119,6 @@ func (c *config) validate(fs *flag.FlagSet) error {
 		return bad("think", "is negative")
 	case c.hold < 0:
 		return bad("hold", "is negative")
-	case c.jtl != "" && c.json != "" && filepath.Clean(c.jtl) == filepath.Clean(c.json):
-		return bad("json", "is the -jtl file too")
 	case c.plan != "wrap":
 		return c.validateRemote(fs)
 	case c.target != "":

@@ -4,7 +4,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 )
 
 func TestBadFlags(t *testing.T) {
@@ -45,17 +44,6 @@ func TestBadFlags(t *testing.T) {
 		"backend scheme":      {[]string{"-backend", "carrier-pigeon"}, `backend "…": invalid backend: want one of ` + forms},
 		"backend, no lock":    {[]string{"-backend", "redis", "-lock", "off"}, `backend "…": invalid backend: want one of ` + forms},
 		"jtl":                 {[]string{"-jtl", missing}, `-jtl "` + missing + `": no such file or directory`},
-		"json":                {[]string{"-json", missing}, `-json "` + missing + `": no such file or directory`},
-		"report":              {[]string{"-report", "/dev/null"}, `-report "/dev/null": not a directory`},
-		"compare one":         {[]string{"-compare", "a.json"}, `-compare: want the names of two files, got 1`},
-		"compare three":       {[]string{"-compare", "a.json", "b.json", "-report", "dir", "c.json"}, `-compare: want the names of two files, got 3`},
-		"compare and load":    {[]string{"-backend", "redis://u:secret@x", "-compare", "a.json", "b.json"}, `-backend: -compare runs no load`},
-		"compare no file":     {[]string{"-compare", missing, "b.json"}, `-compare "` + missing + `": no such file or directory`},
-		"from, no report":     {[]string{"-from", "a.json"}, `-from "a.json": needs -report, the directory for the page`},
-		"from and load":       {[]string{"-from", "a.json", "-report", "dir", "-json", "b.json"}, `-json: -from runs no load`},
-		"from and compare":    {[]string{"-from", "a.json", "-compare", "a.json", "b.json"}, `-from: -compare runs no load`},
-		"from no file":        {[]string{"-from", missing, "-report", "dir"}, `-from "` + missing + `": no such file or directory`},
-		"json is jtl":         {[]string{"-jtl", "a", "-json", "./a"}, `-json "./a": is the -jtl file too`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -72,37 +60,11 @@ func TestHelp(t *testing.T) {
 	t.Parallel()
 	got := runArgs(t.Context(), "-h")
 	got.wantCode(t, 0)
-	for _, name := range []string{"plan", "users", "loops", "ramp-up", "think", "hold", "keys", "lock", "backend", "target", "jtl", "json", "report", "from"} {
+	for _, name := range []string{"plan", "users", "loops", "ramp-up", "think", "hold", "keys", "lock", "backend", "target", "jtl"} {
 		wantContains(t, got.stdout, "\n  -"+name+" ")
 	}
 	if got.stderr != "" {
 		t.Errorf("stderr %q", got.stderr)
-	}
-}
-
-func TestDefaults(t *testing.T) {
-	t.Parallel()
-	got := *mustParse(t)
-	want := config{
-		plan: "wrap", lock: "both", keys: 1, backend: "embedded",
-		group: threadGroup{users: 1000, loops: 10, rampUp: time.Second, think: 100 * time.Millisecond},
-	}
-	if got != want {
-		t.Errorf("got %+v, want %+v", got, want)
-	}
-}
-
-func TestTargets(t *testing.T) {
-	t.Parallel()
-	for plan, targets := range map[string][]string{
-		"http": {"http://127.0.0.1:8080", "http://localhost:8080/", "https://shop.example/base", "http://[::1]:8080"},
-		"grpc": {"127.0.0.1:9090", "localhost:9090", "[::1]:9090"},
-	} {
-		for _, target := range targets {
-			if _, err := parseFlags([]string{"-plan", plan, "-target", target}); err != nil {
-				t.Errorf("-plan %s -target %s: %v", plan, target, err)
-			}
-		}
 	}
 }
 

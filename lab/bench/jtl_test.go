@@ -5,7 +5,6 @@ import (
 	"encoding/csv"
 	"errors"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 )
@@ -85,54 +84,5 @@ func TestJTL(t *testing.T) {
 	}
 	if len(lines) != 2 {
 		t.Errorf("%d lines, want 2", len(lines))
-	}
-}
-
-func TestJTLOfManyUsers(t *testing.T) {
-	t.Parallel()
-	var out buffer
-	j := newJTLWriter(&out)
-	var users sync.WaitGroup
-	for user := range 100 {
-		users.Go(func() {
-			for range 200 {
-				j.write(jtlSample{user: user})
-			}
-		})
-	}
-	users.Wait()
-	if err := j.close(); err != nil {
-		t.Fatal(err)
-	}
-	if n := len(parseJTL(t, out.String())); n != 20_000 {
-		t.Errorf("%d lines, want 20000", n)
-	}
-}
-
-type fullDisk struct{}
-
-var errFull = errors.New("no space left on device")
-
-func (fullDisk) Write([]byte) (int, error) { return 0, errFull }
-func (fullDisk) Close() error              { return nil }
-
-// A full disk is reported at the end, and does not slow the users down.
-func TestJTLOnFullDisk(t *testing.T) {
-	t.Parallel()
-	j := newJTLWriter(fullDisk{})
-	for range 50_000 {
-		j.write(jtlSample{})
-	}
-	if err := j.close(); !errors.Is(err, errFull) {
-		t.Errorf("got %v, want %v", err, errFull)
-	}
-}
-
-func TestNoJTL(t *testing.T) {
-	t.Parallel()
-	var j *jtlWriter
-	j.write(jtlSample{})
-	if err := j.close(); err != nil {
-		t.Error(err)
 	}
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"sync/atomic"
 	"time"
 )
@@ -19,7 +18,6 @@ type load struct {
 	label  string
 	number int // number of the thread group in the JTL file
 	jtl    *jtlWriter
-	bar    *progress
 	stats  *recorder
 
 	cutShort atomic.Int64
@@ -36,16 +34,14 @@ func labelOf(plan string, locked bool) string {
 
 // runLoad does one run, as thread group number n. If it fails, it returns the outcome
 // so far, if there is one.
-func runLoad(ctx context.Context, c *config, locked bool, n int, jtl *jtlWriter, terminal io.Writer) (*outcome, error) {
+func runLoad(ctx context.Context, c *config, locked bool, n int, jtl *jtlWriter) (*outcome, error) {
 	p, err := openPlan(ctx, c, locked)
 	if err != nil {
 		return nil, err
 	}
 	l := newLoad(c, p, locked)
 	l.number, l.jtl = n, jtl
-	l.bar = newProgress(terminal, l.label, c.group.total())
 	l.run(ctx)
-	l.bar.close()
 	o, err := l.outcome(ctx)
 	if closeErr := p.close(); err == nil {
 		err = closeErr
@@ -54,13 +50,12 @@ func runLoad(ctx context.Context, c *config, locked bool, n int, jtl *jtlWriter,
 }
 
 func newLoad(c *config, p plan, locked bool) *load {
-	return &load{cfg: c, plan: p, locked: locked, label: labelOf(c.plan, locked), number: 1, bar: &progress{}, stats: newRecorder()}
+	return &load{cfg: c, plan: p, locked: locked, label: labelOf(c.plan, locked), number: 1, stats: newRecorder()}
 }
 
 // outcome reads the counters, also after an interrupt.
 func (l *load) outcome(ctx context.Context) (*outcome, error) {
-	o := &outcome{label: l.label, locked: l.locked, cutShort: l.cutShort.Load()}
-	o.tally, o.series, o.faults = l.stats.total()
+	o := &outcome{label: l.label, locked: l.locked, tally: l.stats.total(), cutShort: l.cutShort.Load()}
 	if f := l.failure.Load(); f != nil {
 		o.failure = *f
 	}
@@ -86,7 +81,6 @@ func (l *load) sample(ctx context.Context, user int, active int64) {
 	r := l.plan.sample(ctx, user)
 	elapsed := time.Since(start)
 
-	l.bar.add(r.err == nil)
 	if r.err != nil {
 		if ctx.Err() != nil {
 			l.cutShort.Add(1) // says nothing about the lock
@@ -94,7 +88,7 @@ func (l *load) sample(ctx context.Context, user int, active int64) {
 		}
 		l.failure.CompareAndSwap(nil, &r.err)
 	}
-	l.stats.add(user, active, start, elapsed, r.err)
+	l.stats.add(user, start, elapsed, r.err == nil)
 	l.jtl.write(jtlSample{
 		start: start, elapsed: elapsed, label: l.label, group: l.number, user: user, active: active, result: r,
 	})

@@ -48,47 +48,17 @@
 // that does not count as its time. -keys is the number of locks and counters, over
 // which the users are spread. -lock is on, off or both, one after the other.
 //
-// # Reports
+// # The samples
 //
 // -jtl writes every sample as a line of CSV, with the default columns of JMeter 5, for
-// JMeter's listeners and for the report of jmeter -g. The runs are thread groups 1 and
+// JMeter's listeners and for its report in HTML, jmeter -g out.jtl -o report. The runs are thread groups 1 and
 // 2. Times there are in milliseconds; those of the table are measured in microseconds.
 // bytes and sentBytes are the sizes of the bodies.
-//
-// -report writes index.html into a directory: one file without references to others, for
-// a browser or a printer. It shows which increments were lost, the statistics, errors by
-// message, and charts with both lock settings: percentiles and distribution of the
-// response times, and throughput, response times, users and errors over time.
-//
-//	go run ./lab/bench -report report
-//
-// -json writes the same results as JSON, and -from makes the report of such a file.
-// -compare sets two of them beside each other, as a table with differences and ratios,
-// and with -report also as HTML. The loads must be the same; backend, target and machine
-// may differ.
-//
-//	go run ./lab/bench -json embedded.json
-//	go run ./lab/bench -json redis.json -backend redis://127.0.0.1:6379/0
-//	go run ./lab/bench -compare embedded.json redis.json -report comparison
-//	go run ./lab/bench -from redis.json -report report
-//
-// The JSON is
-//
-//	{"version","date","settings":{…},"machine":{…},"interrupted",
-//	 "runs":[{"plan","lock","users","loops","samples","errors","cut_short","expected","counted",
-//	          "throughput_per_s","mean_ms","min_ms","p50_ms","p90_ms","p95_ms","p99_ms","max_ms",
-//	          "error_messages":[{"message","samples"}],"percentiles":[{"percent","ms"}],
-//	          "histogram":[{"from_ms","to_ms","samples"}],
-//	          "series":{"interval_ms","points":[{"samples","errors","users","p50_ms","p99_ms"}]}}]}
-//
-// expected is the number of confirmed increments. counted is the sum of the counters,
-// or null if it is unknown. An interval of the series is 100 ms, or longer if the run
-// takes more than 20 s: then it is doubled as often as necessary.
 //
 // An interrupt ends the run: samples may continue for two seconds, and then the results
 // are reported. A second interrupt ends the process.
 //
-// The exit code is 2 for a mistake on the command line or in a file to compare. It is 1 if the service or the
+// The exit code is 2 for a mistake on the command line. It is 1 if the service or the
 // backend cannot be reached, if all samples of a run failed, or if an increment was
 // lost in spite of the lock.
 package main
@@ -118,14 +88,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		usage(stdout)
 		return 0
 	}
-	switch {
-	case err != nil:
-	case cfg.compare:
-		err = compareFiles(cfg, stdout)
-	case cfg.from != "":
-		err = reportFile(cfg)
-	default:
-		err = bench(ctx, cfg, stdout, stderr)
+	if err == nil {
+		err = bench(ctx, cfg, stdout)
 	}
 	if err == nil {
 		return 0

@@ -7,8 +7,6 @@ type outcome struct {
 	label    string
 	locked   bool
 	tally    *tally
-	series   *series
-	faults   faults
 	counted  *int64 // sum of the counters; nil if it is unknown
 	cutShort int64  // samples that an interrupt ended; they are not in the statistics
 	failure  error  // of the first failed sample

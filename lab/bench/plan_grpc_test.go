@@ -108,23 +108,6 @@ func TestGRPCPlanRefused(t *testing.T) {
 	}
 }
 
-func TestGRPCPlanConnections(t *testing.T) {
-	t.Parallel()
-	_, addr := serveGRPC(t)
-	for users, want := range map[string]int{"1": 1, "100": 1, "101": 2, "1000": 10} {
-		p, err := openGRPCPlan(t.Context(), mustParse(t, "-plan", "grpc", "-target", addr, "-users", users), true)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if n := len(p.(*grpcPlan).conns); n != want {
-			t.Errorf("%s users have %d connections, want %d", users, n, want)
-		}
-		if err := p.close(); err != nil {
-			t.Error(err)
-		}
-	}
-}
-
 // A service without the methods that the plan needs is reported as such.
 func TestGRPCPlanOtherService(t *testing.T) {
 	t.Parallel()

@@ -72,18 +72,6 @@ func TestWrapKeys(t *testing.T) {
 	}
 }
 
-func TestWrapOptionsAreThoseOfTheAnnotation(t *testing.T) {
-	t.Parallel()
-	o := testOpts(1000)
-	if err := o.Validate(); err != nil {
-		t.Fatal(err)
-	}
-	if o.Prefix != "my-" || o.Value != "test" || o.KeyTimeout != 3*time.Second || o.RetryCount != 0 ||
-		!o.ParamLock || o.RetryInterval != 200*time.Millisecond {
-		t.Errorf("%+v", o)
-	}
-}
-
 // A sample that an interrupt ends does not count; one that finishes in time does.
 func TestInterruptOfLoad(t *testing.T) {
 	t.Parallel()

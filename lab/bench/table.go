@@ -94,3 +94,5 @@ func group(n int64) string {
 	}
 	return sign + s
 }
+
+func millis(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

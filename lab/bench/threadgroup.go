@@ -16,9 +16,6 @@ type threadGroup struct {
 	think  time.Duration // pause before each sample, also the first
 }
 
-// total returns the number of samples of the group.
-func (g threadGroup) total() int64 { return int64(g.users) * int64(g.loops) }
-
 // startOf returns when user i starts, counted from the start of the group.
 func (g threadGroup) startOf(i int) time.Duration {
 	whole, rest := g.rampUp/time.Duration(g.users), g.rampUp%time.Duration(g.users)

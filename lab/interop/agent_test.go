@@ -58,7 +58,7 @@ func beAgent(args string, in io.Reader, out io.Writer) error {
 				for words := range calls {
 					result, err := a.call(words[1], words[2], words[3], words[4], words[5:])
 					if err != nil {
-						result = "!" + distlock.CodeOf(err).String() + " " + err.Error()
+						result = "!" + nameOf(err) + " " + err.Error()
 					}
 					answer(words[0], result)
 				}
@@ -67,6 +67,14 @@ func beAgent(args string, in io.Reader, out io.Writer) error {
 		calls <- words
 	}
 	return lines.Err()
+}
+
+// nameOf returns a word for an error.
+func nameOf(err error) string {
+	if errors.Is(err, distlock.ErrForeign) {
+		return "foreign"
+	}
+	return distlock.CodeOf(err).String()
 }
 
 func (a *agent) call(thread, kind, verb, key string, more []string) (string, error) {
@@ -95,8 +103,6 @@ func (a *agent) call(thread, kind, verb, key string, more []string) (string, err
 			return "", err
 		}
 		return "done", a.count(l, key, n, more[1], a.options(kind, nil, 0))
-	case "turns":
-		return a.turns(l, key, millis(more, 0), millis(more, 1), a.options(kind, nil, 0))
 	case "token":
 		return strconv.FormatUint(held.Token(), 10), nil
 	case "lost": // waits for the loss
@@ -181,34 +187,6 @@ func (a *agent) count(l *distlock.Locker, key string, n int, counter string, o d
 		}
 	}
 	return nil
-}
-
-// turns takes the lock again and again, and holds it for a while. It returns how often it
-// had the lock, and the longest wait in milliseconds.
-func (a *agent) turns(l *distlock.Locker, key string, span, hold time.Duration, o distlock.Opts) (string, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), span)
-	defer cancel()
-	var turns int
-	var longest time.Duration
-	for {
-		from := time.Now()
-		lease, err := l.Acquire(ctx, key, o)
-		longest = max(longest, time.Since(from))
-		if ctx.Err() != nil {
-			if err == nil {
-				_ = lease.Release(ctx)
-			}
-			return fmt.Sprint(turns, longest.Milliseconds()), nil
-		}
-		if err != nil {
-			return "", err
-		}
-		turns++
-		time.Sleep(hold)
-		if err := lease.Release(ctx); err != nil && !errors.Is(err, distlock.ErrLost) { // on a machine that is too busy
-			return "", err
-		}
-	}
 }
 
 // inspect returns what an operator sees of a key.

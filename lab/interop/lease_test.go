@@ -25,10 +25,6 @@ func TestLease(t *testing.T) {
 		}
 	}
 	j, victimJ, g, victimG := startJava(t, s), startJava(t, s), startGo(t, s), startGo(t, s)
-	rows := make([]row, len(pairs))
-	for i, p := range pairs {
-		rows[i] = row{p.theirs, labels[p.ours], "–", "–"}
-	}
 	// Java loads much at the first use.
 	var first []*call
 	for i, p := range pairs {
@@ -41,7 +37,7 @@ func TestLease(t *testing.T) {
 		c.must(t, []string{"true", "done"}[i%2])
 	}
 	// die lets the victim hold all locks and kills it while others wait for them.
-	die := func(victim, other *peer, column int, sides func(p pair, name string) (held, waits side, how wake)) {
+	die := func(victim, other *peer, sides func(p pair, name string) (held, waits side, how wake)) {
 		tries, waits := make([]*call, len(pairs)), make([]*call, len(pairs))
 		for i, p := range pairs {
 			name := fmt.Sprintf("%s-dies-%d", victim.name, i)
@@ -62,20 +58,22 @@ func TestLease(t *testing.T) {
 		for i, c := range waits {
 			if c != nil {
 				c.must(t, "true")
-				rows[i][column] = fmt.Sprintf("%.1f s", max(0, c.at.Sub(killed)).Seconds())
+				if took := c.at.Sub(killed); took > soon {
+					t.Errorf("%s: it has the lock %v after the death of the holder", pairs[i].theirs, took)
+				}
 			}
 		}
 	}
 	t.Run("killed", func(t *testing.T) {
 		t.Run("Java", func(t *testing.T) {
 			t.Parallel()
-			die(victimJ, g, 2, func(p pair, name string) (held, waits side, how wake) {
+			die(victimJ, g, func(p pair, name string) (held, waits side, how wake) {
 				return p.javaSide(nil, name), p.goSide(nil, name), p.goWakes
 			})
 		})
 		t.Run("Go", func(t *testing.T) {
 			t.Parallel()
-			die(victimG, j, 3, func(p pair, name string) (held, waits side, how wake) {
+			die(victimG, j, func(p pair, name string) (held, waits side, how wake) {
 				how = p.javaWakes
 				if p.java == "integration.pubsub" { // it waits for a message, which nobody sends
 					how = nothing
@@ -95,5 +93,4 @@ func TestLease(t *testing.T) {
 			g.must(t, "done", "holder", "redissonlock.lock", "unlock", "ours")
 		})
 	})
-	section(t, "kill", markdown(row{"theirs", "ours", "theirs killed: ours has it after", "ours killed: theirs has it after"}, rows))
 }

@@ -2,7 +2,6 @@ package interop_test
 
 import (
 	"os"
-	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -13,11 +12,8 @@ const page = "../../docs/interop.md"
 // pageMutex: the tests write their sections one after the other.
 var pageMutex sync.Mutex
 
-// volatile matches what differs from run to run.
-var volatile = regexp.MustCompile(`[0-9][0-9,.]*( \([0-9,.]+\))? (ms|s|turns|locks/s)\b`)
-
-// section compares a section of the page with what a test has found, except for times, or
-// writes it with -update.
+// section compares a section of the page with what a test has found, or writes it with
+// -update.
 func section(t *testing.T, name, text string) {
 	t.Helper()
 	if t.Failed() {
@@ -41,9 +37,8 @@ func section(t *testing.T, name, text string) {
 		}
 		return
 	}
-	masked := func(s string) string { return volatile.ReplaceAllString(s, "N $2") }
-	if masked(text) != masked(old) {
-		t.Errorf("%s, section %s, should be, but for times (make interop writes it):\n%s", page, name, text)
+	if text != old {
+		t.Errorf("%s, section %s, should be (make interop writes it):\n%s", page, name, text)
 	}
 }
 
@@ -78,6 +73,6 @@ func meetAll(t *testing.T, pairs []pair, javaSide, goSide *peer) string {
 			})
 		}
 	})
-	header := row{"theirs", "record", "ours", "theirs is held: ours sees", "our waiter has it by", "ours is held: theirs sees", "their waiter has it by"}
+	header := row{"theirs", "ours", "theirs is held: ours sees", "our waiter has it by", "ours is held: theirs sees", "their waiter has it by"}
 	return markdown(header, rows)
 }

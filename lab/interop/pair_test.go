@@ -2,8 +2,6 @@ package interop_test
 
 import (
 	"cmp"
-	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,7 +9,7 @@ import (
 
 // pair is a lock of a Java library and one of ours that may have the same record.
 type pair struct {
-	theirs, record string              // in the table
+	theirs         string              // in the table
 	java, ours     string              // kinds of locks
 	javaKey, goKey func(string) string // the key for a name; nil: the name
 
@@ -60,18 +58,11 @@ const soon = long / 3 * time.Millisecond
 // both directions. It returns the row of the table. name is the name of the lock.
 func (p pair) meet(t *testing.T, name string, javaSide, goSide *peer) row {
 	t.Helper()
-	rounds := 1
-	if *update {
-		rounds = 5
-	}
-	var wakes [2][]time.Duration
-	for range rounds {
-		j, g := p.javaSide(javaSide, name+"-theirs"), p.goSide(goSide, name+"-theirs")
-		wakes[0] = append(wakes[0], handOver(t, j, g, cmp.Or(p.goSees, "false"), p.goWakes))
-		j, g = p.javaSide(javaSide, name+"-ours"), p.goSide(goSide, name+"-ours")
-		wakes[1] = append(wakes[1], handOver(t, g, j, cmp.Or(p.javaSees, "false"), p.javaWakes))
-	}
-	return row{p.theirs, p.record, labels[p.ours], sees(p.goSees), p.goWakes.cell(wakes[0]), sees(p.javaSees), p.javaWakes.cell(wakes[1])}
+	j, g := p.javaSide(javaSide, name+"-theirs"), p.goSide(goSide, name+"-theirs")
+	handOver(t, j, g, cmp.Or(p.goSees, "false"), p.goWakes)
+	j, g = p.javaSide(javaSide, name+"-ours"), p.goSide(goSide, name+"-ours")
+	handOver(t, g, j, cmp.Or(p.javaSees, "false"), p.javaWakes)
+	return row{p.theirs, labels[p.ours], sees(p.goSees), p.goWakes.cell(), sees(p.javaSees), p.javaWakes.cell()}
 }
 
 // side is one side of a pair.
@@ -98,8 +89,8 @@ func (p pair) goSide(process *peer, name string) side {
 }
 
 // handOver lets from hold the lock while to tries to get it, and, unless how is nothing,
-// waits for it. It returns how long to waited after the release.
-func handOver(t *testing.T, from, to side, sees string, how wake) time.Duration {
+// waits for it.
+func handOver(t *testing.T, from, to side, sees string, how wake) {
 	t.Helper()
 	lease, interval := long, 0 // the default
 	switch how {
@@ -114,7 +105,7 @@ func handOver(t *testing.T, from, to side, sees string, how wake) time.Duration 
 		from.must(t, "!lost", from.thread, from.kind, "lost", from.key, long)
 		from.must(t, "!lost", from.thread, from.kind, "unlock", from.key)
 		to.unlock(t)
-		return 0
+		return
 	}
 	to.must(t, sees, to.thread, to.kind, "try", to.key, long)
 	if sees == "true" {
@@ -122,11 +113,11 @@ func handOver(t *testing.T, from, to side, sees string, how wake) time.Duration 
 	}
 	if how == nothing {
 		from.unlock(t)
-		return 0
+		return
 	}
 	if how == asleep {
 		sleepsThrough(t, from, to)
-		return 0
+		return
 	}
 	waiter := to.waiting(t, 2*long, interval)
 	released := time.Now()
@@ -137,7 +128,6 @@ func handOver(t *testing.T, from, to side, sees string, how wake) time.Duration 
 		t.Errorf("%s: woken %v after the release", waiter.text, took)
 	}
 	to.unlock(t)
-	return took
 }
 
 // sleepsThrough lets to wait for the lock that from holds, until it is seen that the
@@ -195,14 +185,13 @@ func sees(answer string) string {
 	return "throws `" + answer[strings.LastIndex(answer, ".")+1:] + "`"
 }
 
-// cell returns the cell for the waits that this ended.
-func (w wake) cell(waits []time.Duration) string {
+// cell returns the cell for a wait that this ended.
+func (w wake) cell() string {
 	switch w {
 	case nothing:
 		return "–"
 	case asleep:
-		return "nothing: at the end of its wait"
+		return "nothing: it sleeps to the end of its wait"
 	}
-	slices.Sort(waits)
-	return fmt.Sprintf("%s, %d (%d) ms", w, waits[len(waits)/2].Milliseconds(), waits[len(waits)-1].Milliseconds())
+	return string(w)
 }

@@ -11,8 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/distlock-go/distlock/internal/test/child"
+	"github.com/distlock-go/distlock/internal/test/maven"
 	"github.com/distlock-go/distlock/internal/test/testkit"
-	"github.com/distlock-go/distlock/lab/interop/internal/java"
 )
 
 // agentEnv holds the arguments of a test binary that is an agent, with spaces between.
@@ -38,7 +39,6 @@ func (s servers) args() []string {
 //	LIBRARY.KIND wait KEY WAIT [LEASE]    true or false, after WAIT ms at the latest
 //	LIBRARY.KIND unlock KEY               done
 //	LIBRARY.KIND count KEY N COUNTER      done, after N increments of a counter in Redis
-//	LIBRARY.KIND turns KEY MS HOLD        how often it had the lock in MS ms, and its longest wait
 //
 // and what only one of them can. The result of a call that failed begins with "!".
 type peer struct {
@@ -63,7 +63,11 @@ type call struct {
 // startJava starts the agent in Java.
 func startJava(t *testing.T, s servers) *peer {
 	t.Helper()
-	return newPeer(t, "Java", java.Build(t, "java").Start(t, "agent.Agent", s.args()...))
+	p, err := maven.Build(t.Context(), "java")
+	child.Need(t, err)
+	// Small, and quick to start.
+	args := []string{"-Xmx256m", "-Xss512k", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto", "-cp", p.ClassPath, "agent.Agent"}
+	return newPeer(t, "Java", exec.Command(p.Java, append(args, s.args()...)...))
 }
 
 // startGo starts the agent in Go.
@@ -75,10 +79,23 @@ func startGo(t *testing.T, s servers) *peer {
 	}
 	cmd := exec.Command(self)
 	cmd.Env = append(os.Environ(), agentEnv+"="+strings.Join(s.args(), " "))
-	return newPeer(t, "Go", java.Run(t, cmd))
+	return newPeer(t, "Go", cmd)
 }
 
-func newPeer(t *testing.T, name string, process *testkit.Process) *peer {
+// newPeer starts an agent, and waits until it is ready. It ends when its input ends, and is
+// killed if it has not ended soon after the test.
+func newPeer(t *testing.T, name string, cmd *exec.Cmd) *peer {
+	t.Helper()
+	process := testkit.StartProcess(t, cmd)
+	t.Cleanup(func() {
+		process.Cont() // the test may have stopped it
+		process.CloseInput()
+		select {
+		case <-process.Exited():
+		case <-time.After(5 * time.Second):
+		}
+	})
+	process.Hear("ready")
 	p := &peer{Process: process, t: t, name: name, calls: make(map[string]*call)}
 	go func() {
 		for line := range process.Lines() {

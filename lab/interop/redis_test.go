@@ -12,39 +12,31 @@ import (
 
 // strings that expire: the record of redislock, and of most libraries.
 var stringPairs = []pair{
-	{theirs: "the aspect", record: "string, UUID", java: "aspect.method", ours: "redislock.lock", goKey: aspectKey, goWakes: polling, javaWakes: polling},
-	{theirs: "Jedis, `SET NX PX`", record: "string, UUID", java: "jedis.lock", ours: "redislock.lock", goWakes: polling, javaWakes: polling},
-	{theirs: "Spring Integration, `SPIN_LOCK`", record: "string, UUID", java: "integration.spin", ours: "redislock.lock", goKey: prefix("reg:"), goWakes: polling, javaWakes: polling},
-	{theirs: "Spring Integration, `PUB_SUB_LOCK`", record: "string, UUID", java: "integration.pubsub", ours: "redislock.lock", goKey: prefix("reg:"), goWakes: polling, javaWakes: asleep},
-	{theirs: "Spring Integration, `PUB_SUB_LOCK`", record: "string, UUID", java: "integration.pubsub", ours: "redislock.free", goKey: prefix("reg:"), goWakes: polling, javaWakes: asleep},
-	{theirs: "ShedLock", record: "string, `ADDED:…@host:uuid`", java: "shedlock.plain", ours: "redislock.lock", goKey: prefix("job-lock:prod:"), goWakes: polling},
-	{theirs: "ShedLock, `safeUpdate`", record: "string, `ADDED:…@host:uuid`", java: "shedlock.safe", ours: "redislock.lock", goKey: prefix("job-lock:prod:"), goWakes: polling},
-	{theirs: "lock4j, `@Lock4j` with the RedisTemplate executor", record: "string, 32 hex digits", java: "lock4j.method", ours: "redislock.lock", goKey: lock4jKey, goWakes: polling, javaWakes: polling},
-	{theirs: "lock4j, RedisTemplate executor", record: "string, 32 hex digits", java: "lock4j.template", ours: "redislock.lock", goWakes: polling, javaWakes: polling},
+	{theirs: "the aspect", java: "aspect.method", ours: "redislock.lock", goKey: aspectKey, goWakes: polling, javaWakes: polling},
+	{theirs: "Jedis, `SET NX PX`", java: "jedis.lock", ours: "redislock.lock", goWakes: polling, javaWakes: polling},
+	{theirs: "Spring Integration, `SPIN_LOCK`", java: "integration.spin", ours: "redislock.lock", goKey: prefix("reg:"), goWakes: polling, javaWakes: polling},
+	{theirs: "Spring Integration, `PUB_SUB_LOCK`", java: "integration.pubsub", ours: "redislock.lock", goKey: prefix("reg:"), goWakes: polling, javaWakes: asleep},
+	{theirs: "Spring Integration, `PUB_SUB_LOCK`", java: "integration.pubsub", ours: "redislock.free", goKey: prefix("reg:"), goWakes: polling, javaWakes: asleep},
+	{theirs: "ShedLock", java: "shedlock.plain", ours: "redislock.lock", goKey: prefix("job-lock:prod:"), goWakes: polling},
+	{theirs: "ShedLock, `safeUpdate`", java: "shedlock.safe", ours: "redislock.lock", goKey: prefix("job-lock:prod:"), goWakes: polling},
+	{theirs: "lock4j, `@Lock4j` with the RedisTemplate executor", java: "lock4j.method", ours: "redislock.lock", goKey: lock4jKey, goWakes: polling, javaWakes: polling},
+	{theirs: "lock4j, RedisTemplate executor", java: "lock4j.template", ours: "redislock.lock", goWakes: polling, javaWakes: polling},
 }
 
 const redissonThrows = "!org.redisson.client.RedisException: WRONGTYPE"
 
 // setPairs: readers and holders of permits of ours are a sorted set.
 var setPairs = []pair{
-	{theirs: "the aspect", record: "string, UUID", java: "aspect.method", ours: "redislock.shared", goKey: aspectKey, goWakes: polling, javaSees: "!org.springframework.data.redis.RedisSystemException"},
-	{theirs: "Jedis, `SET NX PX`", record: "string, UUID", java: "jedis.lock", ours: "redislock.shared", goWakes: polling, javaWakes: polling},
-	{theirs: "Spring Integration, `SPIN_LOCK`", record: "string, UUID", java: "integration.spin", ours: "redislock.shared", goKey: prefix("reg:"), goWakes: polling, javaSees: "!org.springframework.dao.CannotAcquireLockException"},
-	{theirs: "ShedLock", record: "string, `ADDED:…@host:uuid`", java: "shedlock.plain", ours: "redislock.shared", goKey: prefix("job-lock:prod:"), goWakes: polling},
-	{theirs: "lock4j, RedisTemplate executor", record: "string, 32 hex digits", java: "lock4j.template", ours: "redislock.shared", goWakes: polling, javaWakes: polling},
+	{theirs: "the aspect", java: "aspect.method", ours: "redislock.shared", goKey: aspectKey, goWakes: polling, javaSees: "!org.springframework.data.redis.RedisSystemException"},
+	{theirs: "Jedis, `SET NX PX`", java: "jedis.lock", ours: "redislock.shared", goWakes: polling, javaWakes: polling},
 }
 
 // hashes are the record of Redisson, and not of redislock.
 var hashPairs = []pair{
-	{theirs: "lock4j, Redisson executor", record: "hash", java: "lock4j.redisson", ours: "redislock.lock", goSees: foreign, goWakes: polling, javaSees: redissonThrows},
-	{theirs: "`RLock`", record: "hash", java: "redisson.lock", ours: "redislock.lock", goSees: foreign, goWakes: polling, javaSees: redissonThrows},
-	{theirs: "`RFairLock`", record: "hash", java: "redisson.fair", ours: "redislock.lock", goSees: foreign, goWakes: polling, javaSees: redissonThrows},
-	{theirs: "`RSpinLock`", record: "hash", java: "redisson.spin", ours: "redislock.lock", goSees: foreign, goWakes: polling, javaSees: redissonThrows},
-	{theirs: "`RFencedLock`", record: "hash", java: "redisson.fenced", ours: "redislock.lock", goSees: foreign, goWakes: polling, javaSees: redissonThrows},
-	{theirs: "`RReadWriteLock`, read", record: "hash", java: "redisson.read", ours: "redislock.lock", goSees: foreign, goWakes: polling, javaSees: redissonThrows},
-	{theirs: "`RSemaphore`", record: "string, a number without TTL", java: "redisson.semaphore", ours: "redislock.lock", javaSees: "!org.redisson.client.RedisException: ERR"},
-	{theirs: "`RPermitExpirableSemaphore`", record: "string, a number without TTL", java: "redisson.permits", ours: "redislock.lock", javaSees: "!org.redisson.client.RedisException: ERR"},
-	{theirs: "`RReadWriteLock`, write", record: "hash", java: "redisson.write", ours: "redislock.lock", goSees: foreign, goWakes: polling, javaSees: redissonThrows},
+	{theirs: "lock4j, Redisson executor", java: "lock4j.redisson", ours: "redislock.lock", goSees: foreign, goWakes: polling, javaSees: redissonThrows},
+	{theirs: "`RLock`", java: "redisson.lock", ours: "redislock.lock", goSees: foreign, goWakes: polling, javaSees: redissonThrows},
+	{theirs: "`RSemaphore`", java: "redisson.semaphore", ours: "redislock.lock", javaSees: "!org.redisson.client.RedisException: ERR"},
+	{theirs: "`RReadWriteLock`, write", java: "redisson.write", ours: "redislock.lock", goSees: foreign, goWakes: polling, javaSees: redissonThrows},
 }
 
 // prefix returns the function that sets a prefix before a name.

@@ -12,16 +12,16 @@ import (
 // redissonPairs share Redisson's record. RSpinLock publishes nothing, and the waiters of
 // RFairLock listen on channels of their own.
 var redissonPairs = []pair{
-	{theirs: "`RLock`", record: "hash", java: "redisson.lock", ours: "redissonlock.lock", goWakes: message, javaWakes: message},
-	{theirs: "`RLock`, hash tag in the name", record: "hash", java: "redisson.lock", ours: "redissonlock.lock", javaKey: tagged, goKey: tagged, goWakes: message, javaWakes: message},
-	{theirs: "`RFencedLock`", record: "hash", java: "redisson.fenced", ours: "redissonlock.lock", goWakes: message, javaWakes: message},
-	{theirs: "`RSpinLock`", record: "hash", java: "redisson.spin", ours: "redissonlock.lock", goWakes: polling, javaWakes: polling},
-	{theirs: "`RFairLock`", record: "hash", java: "redisson.fair", ours: "redissonlock.lock", goWakes: polling, javaWakes: expiry},
-	{theirs: "`RReadWriteLock`, write", record: "hash", java: "redisson.write", ours: "redissonlock.lock", goWakes: message, javaWakes: message},
-	{theirs: "`RReadWriteLock`, read", record: "hash", java: "redisson.read", ours: "redissonlock.lock", goWakes: message, javaWakes: message},
-	{theirs: "`MultiLock`, of which ours is one", record: "hashes", java: "redisson.multi", ours: "redissonlock.lock", javaKey: twoOf, goWakes: message, javaWakes: polling},
-	{theirs: "lock4j, Redisson executor", record: "hash", java: "lock4j.redisson", ours: "redissonlock.lock", goWakes: message, javaWakes: message},
-	{theirs: "Jedis, `SET NX PX`", record: "string, UUID", java: "jedis.lock", ours: "redissonlock.lock", goSees: foreign, goWakes: polling, javaWakes: polling},
+	{theirs: "`RLock`", java: "redisson.lock", ours: "redissonlock.lock", goWakes: message, javaWakes: message},
+	{theirs: "`RLock`, hash tag in the name", java: "redisson.lock", ours: "redissonlock.lock", javaKey: tagged, goKey: tagged, goWakes: message, javaWakes: message},
+	{theirs: "`RFencedLock`", java: "redisson.fenced", ours: "redissonlock.lock", goWakes: message, javaWakes: message},
+	{theirs: "`RSpinLock`", java: "redisson.spin", ours: "redissonlock.lock", goWakes: polling, javaWakes: polling},
+	{theirs: "`RFairLock`", java: "redisson.fair", ours: "redissonlock.lock", goWakes: polling, javaWakes: expiry},
+	{theirs: "`RReadWriteLock`, write", java: "redisson.write", ours: "redissonlock.lock", goWakes: message, javaWakes: message},
+	{theirs: "`RReadWriteLock`, read", java: "redisson.read", ours: "redissonlock.lock", goWakes: message, javaWakes: message},
+	{theirs: "`MultiLock`, of which ours is one", java: "redisson.multi", ours: "redissonlock.lock", javaKey: twoOf, goWakes: message, javaWakes: polling},
+	{theirs: "lock4j, Redisson executor", java: "lock4j.redisson", ours: "redissonlock.lock", goWakes: message, javaWakes: message},
+	{theirs: "Jedis, `SET NX PX`", java: "jedis.lock", ours: "redissonlock.lock", goSees: foreign, goWakes: polling, javaWakes: polling},
 }
 
 // tagged returns a key with a hash tag.

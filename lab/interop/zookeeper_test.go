@@ -15,19 +15,17 @@ func znode(key string) string { return zklock.DefaultRoot + "/" + zklock.EscapeK
 const foreign = "!foreign distlock: acquire"
 
 var curatorPairs = []pair{
-	{theirs: "`InterProcessMutex`", record: "`-lock-`", javaKey: znode, java: "curator.mutex", ours: "zklock.lock", goWakes: message, javaWakes: message},
-	{theirs: "`LeaderSelector`", record: "`-lock-`", javaKey: znode, java: "curator.selector", ours: "zklock.lock", goWakes: message, javaWakes: message},
-	{theirs: "`InterProcessReadWriteLock`, write", record: "`-__WRIT__`", javaKey: znode, java: "curator.write", ours: "zklock.write", goWakes: message, javaWakes: message},
-	{theirs: "`InterProcessReadWriteLock`, read", record: "`-__READ__`", javaKey: znode, java: "curator.read", ours: "zklock.write", goWakes: message, javaWakes: message},
-	{theirs: "`InterProcessReadWriteLock`, write", record: "`-__WRIT__`", javaKey: znode, java: "curator.write", ours: "zklock.read", goWakes: message, javaWakes: message},
-	{theirs: "`InterProcessReadWriteLock`, read", record: "`-__READ__`", javaKey: znode, java: "curator.read", ours: "zklock.read", goSees: "true", javaSees: "true"},
-	{theirs: "`InterProcessReadWriteLock`, write", record: "`-__WRIT__`", javaKey: znode, java: "curator.write", ours: "zklock.lock", goSees: foreign, goWakes: message, javaSees: evicts},
-	{theirs: "`InterProcessMutex`", record: "`-lock-`", javaKey: znode, java: "curator.mutex", ours: "zklock.write", goSees: foreign, goWakes: message, javaSees: evicts},
-	{theirs: "`InterProcessMutex`", record: "`-lock-`", javaKey: znode, java: "curator.mutex", ours: "zklock.shared", goSees: foreign, goWakes: message, javaSees: evicts},
-	{theirs: "`InterProcessMutex`", record: "`-lock-`", javaKey: znode, java: "curator.mutex", ours: "zklock.permits", goSees: foreign, goWakes: message, javaSees: evicts},
-	{theirs: "`InterProcessSemaphoreV2`", record: "`leases`, `locks`", javaKey: znode, java: "curator.semaphore", ours: "zklock.lock", goSees: foreign, goWakes: polling, javaSees: evicts},
-	{theirs: "`InterProcessSemaphoreMutex`", record: "`leases`, `locks`", javaKey: znode, java: "curator.semaphoremutex", ours: "zklock.lock", goSees: foreign, goWakes: polling, javaSees: evicts},
-	{theirs: "`LeaderLatch`", record: "`-latch-`", javaKey: znode, java: "curator.latch", ours: "zklock.lock", goSees: foreign, goWakes: message, javaSees: evicts},
+	{theirs: "`InterProcessMutex`", javaKey: znode, java: "curator.mutex", ours: "zklock.lock", goWakes: message, javaWakes: message},
+	{theirs: "`LeaderSelector`", javaKey: znode, java: "curator.selector", ours: "zklock.lock", goWakes: message, javaWakes: message},
+	{theirs: "`InterProcessReadWriteLock`, write", javaKey: znode, java: "curator.write", ours: "zklock.write", goWakes: message, javaWakes: message},
+	{theirs: "`InterProcessReadWriteLock`, read", javaKey: znode, java: "curator.read", ours: "zklock.write", goWakes: message, javaWakes: message},
+	{theirs: "`InterProcessReadWriteLock`, write", javaKey: znode, java: "curator.write", ours: "zklock.read", goWakes: message, javaWakes: message},
+	{theirs: "`InterProcessReadWriteLock`, read", javaKey: znode, java: "curator.read", ours: "zklock.read", goSees: "true", javaSees: "true"},
+	{theirs: "`InterProcessReadWriteLock`, write", javaKey: znode, java: "curator.write", ours: "zklock.lock", goSees: foreign, goWakes: message, javaSees: evicts},
+	{theirs: "`InterProcessMutex`", javaKey: znode, java: "curator.mutex", ours: "zklock.write", goSees: foreign, goWakes: message, javaSees: evicts},
+	{theirs: "`InterProcessMutex`", javaKey: znode, java: "curator.mutex", ours: "zklock.shared", goSees: foreign, goWakes: message, javaSees: evicts},
+	{theirs: "`InterProcessSemaphoreV2`", javaKey: znode, java: "curator.semaphore", ours: "zklock.lock", goSees: foreign, goWakes: polling, javaSees: evicts},
+	{theirs: "`LeaderLatch`", javaKey: znode, java: "curator.latch", ours: "zklock.lock", goSees: foreign, goWakes: message, javaSees: evicts},
 }
 
 // startZooKeeper starts a server that deletes unused nodes soon.

@@ -38,6 +38,13 @@ func Start(tb testing.TB, args ...string) *Server {
 	return run(tb, 1, slices.Concat(quick, args))[0]
 }
 
+// Launch is [Start] for a server that outlives a test, with etcd's own defaults. The caller
+// has to kill the server and to remove dir.
+func Launch(dir string, args ...string) (*Server, error) {
+	servers, err := launch(dir, 1, args)
+	return servers[0], err
+}
+
 // run starts servers that are killed when the test ends.
 func run(tb testing.TB, n int, args []string) []*Server {
 	tb.Helper()

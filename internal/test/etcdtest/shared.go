@@ -20,7 +20,6 @@ func (s *Shared) Server(tb testing.TB) *Server {
 	return s.Get(tb, func(dir string) (*Server, error) {
 		// It is not killed before the end. With this option, etcd 3.4 does not even pass
 		// what it has acknowledged on to the operating system.
-		servers, err := launch(dir, 1, append(slices.Clip(quick), "--unsafe-no-fsync"))
-		return servers[0], err
+		return Launch(dir, append(slices.Clip(quick), "--unsafe-no-fsync")...)
 	})
 }

@@ -24,9 +24,9 @@ type Project struct {
 
 // Build returns the Maven project in dir. Its pom.xml makes target/main.jar and writes the
 // class path of its dependencies to target/classpath. Build runs Maven unless the project is
-// built already, by this process or by another. The sources are those in dir and in more.
+// built already, by this process or by another.
 // The error matches [child.ErrMissing] if Java or Maven is not installed.
-func Build(ctx context.Context, dir string, more ...string) (*Project, error) {
+func Build(ctx context.Context, dir string) (*Project, error) {
 	const needs = "it needs Java and Maven"
 	java, err := child.LookPath("java", needs)
 	if err != nil {
@@ -49,7 +49,7 @@ func Build(ctx context.Context, dir string, more ...string) (*Project, error) {
 		return nil, err
 	}
 	defer unlock()
-	digest, err := sources(append([]string{filepath.Join(dir, "pom.xml"), filepath.Join(dir, "src")}, more...))
+	digest, err := sources([]string{filepath.Join(dir, "pom.xml"), filepath.Join(dir, "src")})
 	if err != nil {
 		return nil, err
 	}

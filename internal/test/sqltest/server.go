@@ -45,6 +45,13 @@ func (e *Engine) StartWithClock(tb testing.TB, args ...string) *Server {
 	return e.start(tb, true, args)
 }
 
+// Launch is [Engine.Start] for a server that outlives a test. The caller has to kill the
+// server and to remove dir, which the server's user can enter.
+func (e *Engine) Launch(dir string, args ...string) (*Server, error) {
+	s := e.newServer(dir, args)
+	return s, s.launch()
+}
+
 func (e *Engine) start(tb testing.TB, withClock bool, args []string) *Server {
 	tb.Helper()
 	testmode.InRealTime(tb)

@@ -14,9 +14,7 @@ func (e *Engine) NewDatabase(tb testing.TB) string {
 func (e *Engine) Shared(tb testing.TB) *Server {
 	tb.Helper()
 	return e.shared.Get(tb, func(dir string) (*Server, error) {
-		s := e.newServer(dir, nil)
-		err := s.launch()
-		return s, err
+		return e.Launch(dir)
 	})
 }
 

@@ -9,59 +9,96 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
+	"slices"
 	"time"
 )
 
-// crew is the processes that work on a task together. Each slice of each scenario has a
-// new crew, so that peers do not share garbage, goroutines or connections, and a crew
-// that hangs can be killed. But the JVMs of a peer work for a whole scenario.
-type crew struct {
-	task     task
-	dir      string
-	register *register // nil if each goroutine has its own key
-	unmap    func()
-	members  []*member
+// task is the work of a process. The parent passes it as JSON in the environment.
+type task struct {
+	Peer       string // or the name of a probe
+	URL        string // of the store
+	Key        string // the key, or the prefix of the goroutines' own keys
+	OwnKeys    bool   // each goroutine has its own key
+	Turns      bool   // record when the lock was taken and given back
+	Goroutines int
+	Proc       int    // number of this process, from 0
+	Profile    string // directory for CPU profiles; "": none
 }
+
+// order is the next work of a process. The parent writes its fields as a line of numbers.
+type order struct {
+	Start  int64         // in nanoseconds since 1970, the same for all processes
+	Loops  int           // locks for each goroutine; 0: as many as the time allows
+	Length time.Duration // how long, if Loops is 0
+	Limit  time.Duration // time limit
+}
+
+func (o order) write(w io.Writer) error {
+	_, err := fmt.Fprintln(w, o.Start, o.Loops, int64(o.Length), int64(o.Limit))
+	return err
+}
+
+func readOrder(r io.Reader) (o order, err error) {
+	_, err = fmt.Fscanln(r, &o.Start, &o.Loops, &o.Length, &o.Limit)
+	return o, err
+}
+
+// report is the answer of a process, as a line of JSON: first that it is ready, then one for
+// each order.
+type report struct {
+	Err      string        // an error of the peer
+	Locks    int64         // acquired and released
+	End      int64         // of the last goroutine, in nanoseconds since 1970
+	Finished bool          // all goroutines did what the order says
+	CPU      time.Duration // that the process used
+	Full     spread        // of the waits that began and ended while all goroutines were waiting
+	Samples  []time.Duration
+	Moves    []move // with task.Turns
+}
+
+// move is the moment at which a process took the lock, or was about to give it back.
+type move struct {
+	At    int64 // nanoseconds since 1970
+	Taken bool
+	proc  int
+}
+
+// crew is the processes that work on a task together. Each turn has a new crew, so that peers
+// do not share garbage, goroutines or connections, and a crew that hangs can be killed.
+type crew struct{ members []*member }
 
 // member is one process.
 type member struct {
 	cmd     *exec.Cmd
 	in      io.WriteCloser
-	orders  *json.Encoder
 	reports chan report // closed when the process has ended
 	stderr  bytes.Buffer
 }
 
+// The time limits of a process: to become ready, and to stop. A JVM loads thousands of
+// classes first.
+const (
+	readyLimit = time.Minute
+	grace      = 3 * time.Second
+)
+
 // hire starts the processes and waits until all are ready.
-func hire(ctx context.Context, t task) (_ *crew, err error) {
-	c := &crew{task: t, unmap: func() {}}
+func hire(ctx context.Context, t task, procs int) (_ *crew, err error) {
+	c := new(crew)
 	defer func() {
 		if err != nil {
-			err = fmt.Errorf("%s: %w", t.Peer, err)
 			c.dismiss()
 		}
 	}()
-	if !t.OwnKeys {
-		if c.dir, err = os.MkdirTemp("", "peers"); err != nil {
-			return nil, err
-		}
-		c.task.Register = filepath.Join(c.dir, "register")
-		if c.register, c.unmap, err = openRegister(c.task.Register); err != nil {
-			c.unmap = func() {}
-			return nil, err
-		}
-	}
-	for i := range t.Procs {
-		c.task.Proc = i
-		m, err := start(c.task)
+	for t.Proc = range procs {
+		m, err := start(t)
 		if err != nil {
 			return nil, err
 		}
 		c.members = append(c.members, m)
 	}
 	for _, m := range c.members {
-		if r, err := m.answer(ctx, warmUpLimit(t.Peer)); err != nil {
+		if r, err := m.answer(ctx, readyLimit); err != nil {
 			return nil, err
 		} else if r.Err != "" {
 			return nil, errors.New(r.Err)
@@ -71,7 +108,7 @@ func hire(ctx context.Context, t task) (_ *crew, err error) {
 }
 
 func start(t task) (*member, error) {
-	cmd, err := processOf(t.Peer)
+	cmd, err := processOf(t)
 	if err != nil {
 		return nil, err
 	}
@@ -98,131 +135,90 @@ func start(t task) (*member, error) {
 		}
 		_ = m.cmd.Wait()
 	}()
-	m.orders = json.NewEncoder(m.in)
-	return m, m.orders.Encode(t)
+	return m, nil
 }
 
-var errSilent = errors.New("did not return when its time was up")
-
-// warmUpLimit is how long a process may take until it is ready.
-func warmUpLimit(peer string) time.Duration {
-	if isJava(peer) {
-		return time.Minute // it loads thousands of classes
-	}
-	return 15 * time.Second
-}
-
-// processOf returns the command of a process for a peer.
-func processOf(peer string) (*exec.Cmd, error) {
-	if isJava(peer) {
-		return javaCommand()
+// processOf returns the command of a process.
+func processOf(t task) (*exec.Cmd, error) {
+	if t.Peer == redisson {
+		return javaCommand(t)
 	}
 	exe, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
+	text, err := json.Marshal(t)
+	if err != nil {
+		return nil, err
+	}
 	cmd := exec.Command(exe)
-	cmd.Env = append(os.Environ(), childEnv+"=1")
+	cmd.Env = append(os.Environ(), childEnv+"="+string(text))
 	return cmd, nil
 }
 
+var errSilent = errors.New("did not return when its time was up")
+
 // answer waits for the next report.
 func (m *member) answer(ctx context.Context, limit time.Duration) (report, error) {
-	t := time.NewTimer(limit)
-	defer t.Stop()
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
 	select {
 	case r, ok := <-m.reports:
 		if !ok {
-			return report{}, fmt.Errorf("a child has ended: %s", bytes.TrimSpace(m.stderr.Bytes()))
+			return r, fmt.Errorf("a process has ended: %s", bytes.TrimSpace(m.stderr.Bytes()))
 		}
 		return r, nil
-	case <-t.C:
+	case <-timer.C:
 		return report{}, errSilent
 	case <-ctx.Done():
-		return report{}, ctx.Err()
+		return report{}, context.Cause(ctx)
 	}
 }
 
-// result is the result of an order.
-type result struct {
-	report                   // the sum over all processes
-	shares   []int64         // of each process, when the first process had done its part
-	elapsed  time.Duration   // until the last process had done its part
-	held     time.Duration   // how long the lock was held since the first grant
-	span     time.Duration   // from the first grant to the last return
-	problems map[string]bool // error messages
-}
-
-// do gives all processes the same order, to begin at the same moment, and waits until
-// they are done. Processes that are not done within o.Limit are stopped.
-func (c *crew) do(ctx context.Context, o order) (result, error) {
+// do gives all processes the same order, to begin at the same moment, and adds up their
+// reports.
+func (c *crew) do(ctx context.Context, o order) (turn, error) {
 	const lead = 10 * time.Millisecond
-	if c.register != nil {
-		c.register.begin()
-	}
 	o.Start = time.Now().Add(lead).UnixNano()
 	for _, m := range c.members {
-		if err := m.orders.Encode(o); err != nil {
-			return result{}, err
+		if err := o.write(m.in); err != nil {
+			return turn{}, err
 		}
 	}
-	res := result{report: report{Finished: true}, problems: make(map[string]bool)}
-	type answer struct {
-		report
-		err error
-	}
-	answers := make(chan answer, len(c.members))
-	for _, m := range c.members {
-		go func() {
-			r, err := m.answer(ctx, lead+o.For+o.Limit+grace)
-			answers <- answer{r, err}
-		}()
-	}
-	for range c.members {
-		a := <-answers
-		if ctx.Err() != nil {
-			return result{}, ctx.Err()
+	sum := turn{finished: true}
+	var moves []move
+	for i, m := range c.members {
+		r, err := m.answer(ctx, lead+o.Limit+grace)
+		if err != nil {
+			return sum, err
 		}
-		if c.register != nil && res.shares == nil {
-			res.shares = c.register.shares(len(c.members))
+		sum.addReport(o, r)
+		for _, one := range r.Moves {
+			one.proc = i
+			moves = append(moves, one)
 		}
-		res.add(a.report, a.err)
 	}
-	res.elapsed = time.Duration(res.End - o.Start)
-	if res.End == 0 { // no process reported an end
-		res.elapsed = time.Since(time.Unix(0, o.Start))
-	}
-	if c.register != nil {
-		res.held, res.span = c.register.utilisation()
-		locks := int64(0)
-		for _, n := range c.register.shares(len(c.members)) {
-			locks += n
-		}
-		res.Locks = max(res.Locks, locks) // counts processes that do not answer, too
-	}
-	return res, nil
+	handOvers, err := handOvers(moves)
+	sum.samples = append(sum.samples, handOvers...)
+	return sum, err
 }
 
-func (r *result) add(o report, err error) {
-	if err != nil {
-		o.Err = err.Error()
+var errTwoHolders = errors.New("two callers had the lock at once")
+
+// handOvers returns how long it took from the start of an unlock in one process to the lock
+// in another. All processes use the machine's clock.
+func handOvers(moves []move) (times []time.Duration, err error) {
+	slices.SortStableFunc(moves, func(a, b move) int { return int(a.At - b.At) })
+	for i, m := range moves[min(1, len(moves)):] {
+		last := moves[i]
+		if m.Taken && last.Taken {
+			return times, errTwoHolders
+		}
+		if m.Taken && m.proc != last.proc {
+			times = append(times, time.Duration(m.At-last.At))
+		}
 	}
-	if o.Err != "" {
-		r.problems[o.Err] = true
-		r.Finished = false
-		return
-	}
-	if o.FirstError != "" {
-		r.problems[o.FirstError] = true
-	}
-	r.Locks += o.Locks
-	r.End = max(r.End, o.End)
-	r.Finished = r.Finished && o.Finished
-	r.Errors += o.Errors
-	r.Waits.merge(o.Waits)
-	r.Full.merge(o.Full)
-	r.Overtaken.merge(o.Overtaken)
-	r.HandOvers.merge(o.HandOvers)
+	return times, nil
 }
 
 // dismiss ends the processes, and kills those that do not exit.
@@ -231,13 +227,9 @@ func (c *crew) dismiss() {
 		_ = m.in.Close()
 	}
 	for _, m := range c.members {
-		t := time.AfterFunc(grace, func() { _ = m.cmd.Process.Kill() })
+		timer := time.AfterFunc(grace, func() { _ = m.cmd.Process.Kill() })
 		for range m.reports { // until it has exited
 		}
-		t.Stop()
-	}
-	c.unmap()
-	if c.dir != "" {
-		_ = os.RemoveAll(c.dir)
+		timer.Stop()
 	}
 }

@@ -2,34 +2,86 @@ package main
 
 import (
 	"slices"
-	"strings"
 	"time"
 )
 
-// figure is the result of one peer in one scenario, over all rounds.
+// turn is the result of one peer in one turn.
+type turn struct {
+	locks    int64
+	elapsed  time.Duration
+	finished bool
+	client   time.Duration // CPU time of the processes
+	server   time.Duration // CPU time of Redis
+	full     spread        // of the last order, while all goroutines were waiting
+	samples  []time.Duration
+	problems []string
+}
+
+// addReport adds the part of one process in an order.
+func (t *turn) addReport(o order, r report) {
+	t.locks += r.Locks
+	t.elapsed = max(t.elapsed, time.Duration(r.End-o.Start))
+	t.finished = t.finished && r.Finished
+	t.client += r.CPU
+	t.full.merge(r.Full)
+	t.samples = append(t.samples, r.Samples...)
+	if r.Err != "" {
+		t.problems = append(t.problems, r.Err)
+	}
+}
+
+// add adds the result of an order to that of its turn.
+func (t *turn) add(o turn) {
+	t.locks += o.locks
+	t.elapsed += o.elapsed
+	t.finished = o.finished
+	t.client += o.client
+	t.server += o.server
+	t.full = o.full
+	t.samples = append(t.samples, o.samples...)
+	t.problems = append(t.problems, o.problems...)
+}
+
+// figure is the result of one peer in one scenario.
 type figure struct {
 	scenario *scenario
 	peer     string
-	slices   []*slice
+	rounds   [][]turn
+	stopped  bool // it did not finish a turn
+	problems []string
 }
 
-// median returns the median over all turns.
-func (f *figure) median(value func(*slice) float64) float64 {
-	values := make([]float64, len(f.slices))
-	for i, s := range f.slices {
-		values[i] = value(s)
+// add adds a turn, or the error that ended it.
+func (f *figure) add(round int, t turn, err error) {
+	if err != nil {
+		t.finished, t.problems = false, append(t.problems, err.Error())
 	}
-	return median(values)
+	f.stopped = f.stopped || !t.finished
+	for _, p := range t.problems {
+		if !slices.Contains(f.problems, p) {
+			f.problems = append(f.problems, p)
+		}
+	}
+	for len(f.rounds) <= round {
+		f.rounds = append(f.rounds, nil)
+	}
+	f.rounds[round] = append(f.rounds[round], t)
 }
 
-// worst returns the maximum over all turns.
-func (f *figure) worst(value func(*slice) float64) float64 {
-	w := 0.0
-	for _, s := range f.slices {
-		w = max(w, value(s))
+// metric is a value of the turns of one round.
+type metric func([]turn) float64
+
+// values returns a metric of each round.
+func (f *figure) values(of metric) []float64 {
+	values := make([]float64, len(f.rounds))
+	for i, r := range f.rounds {
+		values[i] = of(r)
 	}
-	return w
+	return values
 }
+
+// median returns the median of a metric over the rounds.
+func (f *figure) median(of metric) float64 { return median(f.values(of)) }
 
 func median(values []float64) float64 {
 	if len(values) == 0 {
@@ -40,111 +92,55 @@ func median(values []float64) float64 {
 	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }
 
-// rates returns how many locks per second were acquired and released, for each round.
-func (f *figure) rates() []float64 {
-	var rates []float64
-	for s := range f.slices {
-		if s > 0 && f.slices[s].round == f.slices[s-1].round {
-			continue
-		}
-		var locks int64
-		var elapsed time.Duration
-		for _, t := range f.slices[s:] {
-			if t.round == f.slices[s].round {
-				locks, elapsed = locks+t.locks, elapsed+t.elapsed
-			}
-		}
-		rates = append(rates, float64(locks)/elapsed.Seconds())
+func total(r []turn) (sum turn) {
+	for _, t := range r {
+		sum.add(t)
 	}
-	return rates
+	return sum
 }
 
-func (f *figure) rate() float64 { return median(f.rates()) }
-
-func (f *figure) finished() bool {
-	return len(f.slices) > 0 && !slices.ContainsFunc(f.slices, func(s *slice) bool { return !s.finished })
-}
-
-// waits returns the waiting times of all rounds.
-func (f *figure) waits() (h histogram) {
-	for _, s := range f.slices {
-		h.merge(s.waits)
-	}
-	return h
-}
-
-// handOver returns the median time of a hand-over between processes.
-func (f *figure) handOver() time.Duration {
-	var h histogram
-	for _, s := range f.slices {
-		h.merge(s.handOvers)
-	}
-	return h.quantile(0.5)
-}
-
-// longest and mean are the waiting times in a full queue, and patience is longest
-// divided by mean.
-func longest(s *slice) float64 { return float64(s.full.Max) }
-func mean(s *slice) float64    { return float64(s.full.mean()) }
-func patience(s *slice) float64 {
-	if s.full.N == 0 {
+// over returns a/b, and 0 if there is no b.
+func over(a, b float64) float64 {
+	if b == 0 {
 		return 0
 	}
-	return longest(s) / mean(s)
+	return a / b
 }
 
-// imbalance returns the largest share of a process divided by the smallest. A process
-// without a lock counts as one with a single lock.
-func imbalance(s *slice) float64 {
-	if len(s.shares) == 0 {
+// rate is locks per second. The metrics below are in microseconds.
+func rate(r []turn) float64 {
+	sum := total(r)
+	return over(float64(sum.locks), sum.elapsed.Seconds())
+}
+
+func timePerLock(r []turn) float64 { return over(1e6, rate(r)) }
+
+func clientPerLock(r []turn) float64 {
+	sum := total(r)
+	return over(inMicros(sum.client), float64(sum.locks))
+}
+
+func serverPerLock(r []turn) float64 {
+	sum := total(r)
+	return over(inMicros(sum.server), float64(sum.locks))
+}
+
+func cpuPerLock(r []turn) float64 { return clientPerLock(r) + serverPerLock(r) }
+
+func medianSample(r []turn) float64 {
+	samples := slices.Sorted(slices.Values(total(r).samples))
+	if len(samples) == 0 {
 		return 0
 	}
-	return float64(slices.Max(s.shares)) / float64(max(slices.Min(s.shares), 1))
+	return inMicros(samples[len(samples)/2])
 }
 
-// utilisation returns the part of the time in which the lock was held.
-func utilisation(s *slice) float64 {
-	if s.span <= 0 {
-		return 0
-	}
-	return float64(s.held) / float64(s.span)
+// longestWait and meanWait are in milliseconds.
+func longestWait(r []turn) float64 { return inMicros(total(r).full.Max) / 1e3 }
+
+func meanWait(r []turn) float64 {
+	full := total(r).full
+	return over(inMicros(full.Sum)/1e3, float64(full.N))
 }
 
-// commandsPerLock returns the commands that the server executed for an acquisition, and
-// cpuPerLock the CPU time that it used, in microseconds.
-func commandsPerLock(s *slice) float64 { return perLock(s, s.server.commands) }
-func cpuPerLock(s *slice) float64      { return perLock(s, int64(s.server.cpu)) / 1e3 }
-
-// keysLeft returns how many keys are left, memoryLeft the bytes that are left for each
-// lock, and streamPerLock the bytes that were sent to a replica for each lock.
-func keysLeft(s *slice) float64      { return float64(s.server.keys) }
-func memoryLeft(s *slice) float64    { return perLock(s, s.server.memory) }
-func streamPerLock(s *slice) float64 { return perLock(s, s.server.stream) }
-
-func perLock(s *slice, n int64) float64 { return float64(n) / float64(max(s.locks, 1)) }
-
-func overtaking(s *slice) float64 { return float64(s.overtaken.Most) }
-
-// violations returns the number of violations that the registers found.
-func (f *figure) violations() (n int64) {
-	for _, s := range f.slices {
-		n += s.overlaps + s.backwards
-	}
-	return n
-}
-
-// problems returns all error messages, without duplicates.
-func (f *figure) problems() string {
-	all := make(map[string]bool)
-	for _, s := range f.slices {
-		for p := range s.problems {
-			all[p] = true
-		}
-	}
-	list := make([]string, 0, len(all))
-	for p := range all {
-		list = append(list, p)
-	}
-	slices.Sort(list)
-	return strings.Join(list, "; ")
-}
+func inMicros(d time.Duration) float64 { return float64(d) / 1e3 }

@@ -3,153 +3,162 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
+	"io"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/distlock-go/distlock/internal/test/redistest"
 	"github.com/distlock-go/distlock/internal/test/testmode"
+	"github.com/distlock-go/distlock/internal/test/zktest"
 )
 
-// realEnv is an environment variable. If it is 1, tests fail instead of being skipped
-// when redis-server or ZooKeeper is missing.
-const realEnv = "DISTLOCK_TEST_REAL"
-
 func TestMain(m *testing.M) {
-	makers["none"], makers["leaver"] = newNone, newLeaver
-	if os.Getenv(childEnv) != "" {
-		os.Exit(child(os.Stdin, os.Stdout))
+	peers["none"] = newNone
+	if text, ok := os.LookupEnv(childEnv); ok {
+		os.Exit(child(text, os.Stdin, os.Stdout))
 	}
 	os.Exit(m.Run())
 }
 
-// nonePeer does not lock. A register must notice that.
+// nonePeer does not lock.
 type nonePeer struct{}
 
 func newNone(string) (Peer, error) { return nonePeer{}, nil }
 
-func (nonePeer) Lock(ctx context.Context, _ string) (Held, error) {
-	return Held{Unlock: func(context.Context) error { return nil }, Token: 1}, ctx.Err()
+func (nonePeer) Lock(ctx context.Context, _ string) (func(context.Context) error, error) {
+	return func(context.Context) error { return nil }, ctx.Err()
 }
 
 func (nonePeer) Close() error { return nil }
 
-// server starts a Redis for a test and returns its URL.
-func server(t *testing.T) string {
-	t.Helper()
-	_, err := exec.LookPath(serverBinary)
-	need(t, serverBinary, err)
-	testmode.InRealTime(t)
-	url, stop, err := startServer(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(stop)
-	return url
-}
-
-// need skips a test if a server is not installed.
-func need(t *testing.T, server string, err error) {
-	t.Helper()
-	switch {
-	case err == nil:
-	case os.Getenv(realEnv) == "1":
-		t.Fatalf("%s=1, but there is no %s: %v", realEnv, server, err)
-	default:
-		t.Skipf(testmode.LeftOut+"it needs %s: %v", server, err)
-	}
-}
-
-func errorOf(_ string, err error) error { return err }
-
-// TestEveryScenario runs every scenario and every peer briefly, and checks the tables
-// and the files.
+// TestEveryScenario runs every scenario and every peer briefly, and checks the tables.
 func TestEveryScenario(t *testing.T) {
 	testmode.Long(t)
-	url := server(t)
-	needZooKeeper(t)
-	need(t, "postgres", errorOf(postgreSQLProgram("postgres")))
-	need(t, "etcd", errorOf(exec.LookPath("etcd")))
-	need(t, "mvn", errorOf(exec.LookPath("mvn")))
-	dir := t.TempDir()
-	js, svg := filepath.Join(dir, "peers.json"), filepath.Join(dir, "utilisation.svg")
+	testmode.InRealTime(t)
 	var stdout, stderr bytes.Buffer
-	code := run(t.Context(), []string{
-		"-redis", url, "-short", "-slice", "100ms", "-patience", "2s", "-json", js, "-svg", svg,
-	}, &stdout, &stderr)
+	code := run(t.Context(), []string{"-rounds", "2", "-slice", "100ms"}, &stdout, &stderr)
+	t.Log(stderr.String(), stdout.String())
 	if code != 0 {
-		t.Fatalf("exit code %d\n%s", code, stderr.String())
+		t.Fatalf("exit code %d", code)
 	}
-	t.Log(stdout.String())
-
-	text, err := os.ReadFile(js)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got jsonReport
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&got); err != nil {
-		t.Fatal(err)
-	}
-	if got.Machine.CPUs == 0 || got.Machine.Go == "" || got.Machine.Redis == "" || got.Machine.ZooKeeper == "" ||
-		got.Machine.PostgreSQL == "" || got.Machine.Etcd == "" || got.Machine.Java == "" {
-		t.Errorf("machine %+v", got.Machine)
-	}
-	var ids []string
-	for _, v := range got.Scenarios {
-		ids = append(ids, v.ID)
-		if !strings.Contains(stdout.String(), v.What) {
-			t.Errorf("the table lacks %q", v.What)
+	for _, s := range allScenarios() {
+		if strings.Contains(stderr.String(), s.group()+" is left out") && os.Getenv("DISTLOCK_TEST_REAL") != "1" {
+			continue
 		}
-	}
-	want := []string{
-		"F1", "F2", "F2.cpu", "F3", "F3.limit", "F4", "F4.wait", "F4.order",
-		"F5", "F5.share", "F5.register", "F6", "F7.2", "F7.8", "F7.64", "F8.64", "F14.own", "F14.one",
-		"F16", "F16.memory", "F16.replica",
-		"F17.alone", "F17.alone.memory", "F17.own", "F17.own.memory", "F17.one", "F17.one.memory", "F18.alone", "F18.own", "F18.one",
-		"F19.alone", "F19.alone.shared", "F19.own", "F19.own.shared", "F19.one", "F19.one.shared", "F19.procs", "F19.procs.shared",
-		"F20.alone", "F20.own", "F20.one", "F20.procs",
-	}
-	if !slices.Equal(ids, want) {
-		t.Errorf("goals %v instead of %v", ids, want)
-	}
-	for _, s := range scenarios(true) {
+		for _, g := range s.goals {
+			if !strings.Contains(stdout.String(), "\n"+s.id+g.suffix+" ") {
+				t.Errorf("nothing about %s%s", s.id, g.suffix)
+			}
+		}
 		for _, name := range s.field {
-			i := slices.IndexFunc(got.Figures, func(f jsonFigure) bool { return f.Scenario == s.id && f.Peer == name })
-			if i < 0 {
-				t.Errorf("%s: nothing about %s", s.id, name)
-				continue
-			}
-			f := got.Figures[i]
-			if name == ours && (!f.Finished || f.Locks == 0 || f.Problems != "" || f.Violations != nil && *f.Violations != 0) {
-				t.Errorf("%s: %+v", s.id, f)
-			}
-			if isJava(name) && f.Locks == 0 && strings.HasSuffix(s.id, ".alone") {
-				t.Errorf("%s: %s did nothing: %s", s.id, name, f.Problems)
-			}
-			if f.Locks == 0 {
-				t.Logf("%s: %s did nothing: %s", s.id, name, f.Problems)
+			if !slices.ContainsFunc(strings.Split(stdout.String(), "\n"), func(line string) bool {
+				words := strings.Fields(line)
+				return len(words) > 2 && words[0] == s.id && words[1] == name && words[2] != "0"
+			}) {
+				t.Errorf("%s: %s did nothing", s.id, name)
 			}
 		}
-	}
-	if b, err := os.ReadFile(svg); err != nil || !bytes.Contains(b, []byte("<svg")) {
-		t.Errorf("%v in %q", err, b)
 	}
 }
 
-// Without a server, and without one to start, there is an error.
-func TestNoServer(t *testing.T) {
-	t.Setenv("PATH", "")
-	var stdout, stderr bytes.Buffer
-	if code := run(t.Context(), []string{"-short"}, &stdout, &stderr); code != 1 || !strings.Contains(stderr.String(), "there is no redis-server to start") {
-		t.Errorf("exit code %d, %q", code, stderr.String())
+// A peer that does not lock is detected, with one process and with two.
+func TestNoneHasTwoHolders(t *testing.T) {
+	url := "redis://" + redistest.Start(t).Addr()
+	b := &bench{cfg: &config{rounds: 1, slice: 20 * time.Millisecond}, servers: &servers{urls: map[store]string{inZooKeeper: url}}, progress: io.Discard}
+	for _, s := range []*scenario{
+		{id: "one", goroutines: 8, procs: 1, store: inZooKeeper, field: []string{"none"}},
+		{id: "two", goroutines: 1, procs: 2, store: inZooKeeper, field: []string{"none"}, turns: true},
+	} {
+		if err := b.measure(t.Context(), s); err != nil {
+			t.Fatal(err)
+		}
+		if f := b.figures[len(b.figures)-1]; !slices.Contains(f.problems, errTwoHolders.Error()) {
+			t.Errorf("%s: %q in %d rounds", s.id, f.problems, len(f.rounds))
+		}
 	}
-	stderr.Reset()
-	if code := run(t.Context(), []string{"-redis", "redis://127.0.0.1:1"}, &stdout, &stderr); code != 1 || !strings.Contains(stderr.String(), "does not answer") {
-		t.Errorf("exit code %d, %q", code, stderr.String())
+	if err := b.failed(); err != nil {
+		t.Errorf("another peer's violation is ours: %v", err)
+	}
+	b.figures[0].peer = ours
+	if err := b.failed(); err == nil {
+		t.Error("a violation of ours is no failure")
+	}
+}
+
+func TestFlags(t *testing.T) {
+	c, err := parseFlags([]string{"-only", "f4, F14", "-peers", "bare"}, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, s := range c.scenarios() {
+		got = append(got, s.id+":"+strings.Join(s.field, ","))
+	}
+	if want := []string{"F4:distlock,bare", "F14.own:distlock", "F14.one:distlock"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	for arg, want := range map[string]string{
+		"-only F9":                 `-only "F9": want some of F1,F2,F3,F4,F5,F6,F14,F17,F18,F19`,
+		"-peers zookeeper":         `-peers "zookeeper": want some of bare,`,
+		"-peers distlock":          `-peers "distlock": want some of`,
+		"-rounds 0":                "-rounds 0: is not positive",
+		"-slice -1s":               "-slice -1s: is not positive",
+		"-redis http://localhost/": "-redis: redis: invalid URL scheme: http",
+		"now":                      `unexpected argument "now"`,
+	} {
+		var stderr strings.Builder
+		if code := run(t.Context(), strings.Fields(arg), io.Discard, &stderr); code != 2 || !strings.Contains(stderr.String(), want) {
+			t.Errorf("%s: exit code %d, %q", arg, code, stderr.String())
+		}
+	}
+}
+
+// Without a server there is an error, and what can be measured is.
+func TestMissingServers(t *testing.T) {
+	s := redistest.Start(t)
+	t.Setenv("PATH", "")
+	for _, test := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{"-only", "F1"}, 1, "F1 is left out: it needs redis-server"},
+		{[]string{"-redis", "redis://127.0.0.1:1"}, 1, "does not answer"},
+		{[]string{"-redis", "redis://" + s.Addr(), "-rounds", "1", "-slice", "20ms", "-peers", "bare", "-only", "F2,F14"}, 0, "F14 is left out: "},
+	} {
+		var stderr strings.Builder
+		if code := run(t.Context(), test.args, io.Discard, &stderr); code != test.code || !strings.Contains(stderr.String(), test.want) {
+			t.Errorf("%q: exit code %d, %q", test.args, code, stderr.String())
+		}
+	}
+}
+
+// go-zookeeper's lock has no contexts. The peer has them, and leaves no node behind.
+func TestGoZooKeeperGivesUp(t *testing.T) {
+	p, err := newGoZooKeeper("zk://" + zktest.Start(t, zktest.Config{}).Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	unlock, err := p.Lock(t.Context(), "k")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := p.Lock(ctx, "k"); err != context.DeadlineExceeded {
+		t.Errorf("got %v", err)
+	}
+	if err := unlock(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if unlock, err = p.Lock(t.Context(), "k"); err != nil {
+		t.Fatal(err)
+	}
+	if err := unlock(t.Context()); err != nil {
+		t.Error(err)
 	}
 }

@@ -2,8 +2,7 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"slices"
+	"errors"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -18,28 +17,19 @@ const leaseTime = 10 * time.Second
 
 // Peer takes locks in one store with one library. It is safe for concurrent use.
 type Peer interface {
-	// Lock waits for the lock and acquires it. It fails if ctx ends first.
-	Lock(ctx context.Context, key string) (Held, error)
+	// Lock waits for the lock, acquires it, and returns what releases it. It fails if ctx
+	// ends first.
+	Lock(ctx context.Context, key string) (unlock func(context.Context) error, err error)
 
 	// Close closes the connections. No lock is held at that time.
 	Close() error
 }
 
-// Held is a lock that is held.
-type Held struct {
-	// Unlock releases the lock.
-	Unlock func(ctx context.Context) error
-
-	// Token is the fencing token; 0 if the library has none.
-	Token uint64
-}
-
-// makers has the constructor of every peer by name. The scenarios select the peers.
-var makers = map[string]func(url string) (Peer, error){
+// peers has the constructor of every peer in Go by name. The scenarios select the peers.
+var peers = map[string]func(url string) (Peer, error){
 	ours:          newDistlock,
-	"bare":        newBare,
+	bare:          newBare,
 	"redislock":   newRedislock,
-	"polling":     newPolling,
 	"redsync":     newRedsync,
 	"rueidislock": newRueidislock,
 	goZooKeeper:   newGoZooKeeper,
@@ -50,22 +40,20 @@ var makers = map[string]func(url string) (Peer, error){
 }
 
 // redisPeers is the field of most scenarios, in the order of the tables.
-var redisPeers = []string{ours, "bare", "redislock", "redsync", "rueidislock"}
+var redisPeers = []string{ours, bare, "redislock", "redsync", "rueidislock"}
 
 // rivals are the peers that our lock is compared with, in any scenario.
-var rivals = slices.Concat(redisPeers[1:], []string{goZooKeeper, forUpdate, advisory, etcdMutex, sharing}, javaPeers)
+var rivals = []string{bare, "redislock", "redsync", "rueidislock", goZooKeeper, forUpdate, advisory, etcdMutex, redisson}
 
-func newPeer(name, url string) (Peer, error) {
-	makePeer, ok := makers[name]
-	if !ok {
-		names := make([]string, 0, len(makers))
-		for n := range makers {
-			names = append(names, n)
-		}
-		slices.Sort(names)
-		return nil, fmt.Errorf("there is no peer %q, only %v", name, names)
+// errGone is the error of an unlock that found another holder, or none.
+var errGone = errors.New("the lock was no longer held")
+
+// lockedUntil returns the error of an unlock that found out whether the lock was still held.
+func lockedUntil(now bool, err error) error {
+	if err == nil && !now {
+		return errGone
 	}
-	return makePeer(url)
+	return err
 }
 
 // newClient returns the go-redis client of all peers except rueidislock. The pool has

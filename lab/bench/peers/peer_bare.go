@@ -2,13 +2,15 @@ package main
 
 import (
 	"context"
-	"errors"
 	"math/rand/v2"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/redis/go-redis/v9"
 )
+
+// bare is the name of the peer that others are compared with.
+const bare = "bare"
 
 // barePeer does not use a library. It uses the commands that the documentation of Redis
 // gives for a lock on one server: SET with NX and PX, and a script that deletes the key
@@ -25,8 +27,6 @@ const bareDelay = 25 * time.Millisecond
 
 var bareUnlock = redis.NewScript(`if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0`)
 
-var errGone = errors.New("the lock was no longer held")
-
 func newBare(url string) (Peer, error) {
 	c, err := newClient(url)
 	if err != nil {
@@ -35,27 +35,24 @@ func newBare(url string) (Peer, error) {
 	return &barePeer{client: c}, nil
 }
 
-func (p *barePeer) Lock(ctx context.Context, key string) (Held, error) {
+func (p *barePeer) Lock(ctx context.Context, key string) (func(context.Context) error, error) {
 	owner := uuid.NewString()
 	for {
 		ok, err := p.client.SetNX(ctx, key, owner, leaseTime).Result()
 		if err != nil {
-			return Held{}, err
+			return nil, err
 		}
 		if ok {
 			break
 		}
 		if err := pause(ctx, bareDelay+rand.N(bareDelay)); err != nil {
-			return Held{}, err
+			return nil, err
 		}
 	}
-	return Held{Unlock: func(ctx context.Context) error {
+	return func(ctx context.Context) error {
 		n, err := bareUnlock.Run(ctx, p.client, []string{key}, owner).Int64()
-		if err == nil && n != 1 {
-			err = errGone
-		}
-		return err
-	}}, nil
+		return lockedUntil(n == 1, err)
+	}, nil
 }
 
 func (p *barePeer) Close() error { return p.client.Close() }

@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"strings"
 	"sync"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/client/v3/concurrency"
+	"go.uber.org/zap"
 )
 
 // etcdMutex is the name of the peer in F18.
@@ -13,8 +15,7 @@ const etcdMutex = "concurrency"
 
 // etcdMutexPeer is concurrency.Mutex of the official client. A lock belongs to a session:
 // two callers with the same session would both have it, so each caller has a session of
-// its own while it holds the lock or waits for it. Sessions are used again. It has no
-// token.
+// its own while it holds the lock or waits for it. Sessions are used again.
 type etcdMutexPeer struct {
 	client *clientv3.Client
 
@@ -23,27 +24,27 @@ type etcdMutexPeer struct {
 }
 
 func newEtcdMutex(url string) (Peer, error) {
-	c, err := newEtcdClient(url)
+	c, err := clientv3.New(clientv3.Config{Endpoints: []string{strings.TrimPrefix(url, "etcd://")}, Logger: zap.NewNop()})
 	if err != nil {
 		return nil, err
 	}
 	return &etcdMutexPeer{client: c}, nil
 }
 
-func (p *etcdMutexPeer) Lock(ctx context.Context, key string) (Held, error) {
+func (p *etcdMutexPeer) Lock(ctx context.Context, key string) (func(context.Context) error, error) {
 	s, err := p.session()
 	if err != nil {
-		return Held{}, err
+		return nil, err
 	}
 	m := concurrency.NewMutex(s, "/"+key)
 	if err := m.Lock(ctx); err != nil {
 		p.put(s)
-		return Held{}, err
+		return nil, err
 	}
-	return Held{Unlock: func(ctx context.Context) error {
+	return func(ctx context.Context) error {
 		defer p.put(s)
 		return m.Unlock(ctx)
-	}}, nil
+	}, nil
 }
 
 // session returns an idle session, or a new one.

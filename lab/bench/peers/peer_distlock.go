@@ -7,12 +7,11 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/backend/redissonlock"
-	"github.com/distlock-go/distlock/backend/zklock"
 	"github.com/distlock-go/distlock/cmd/backendurl"
+	"github.com/distlock-go/distlock/driver"
 )
 
-// distlockPeer is this library with all defaults: at most 64 hand-overs in a row, the
-// watchdog, a token for every holder, messages between processes.
+// distlockPeer is this library with all defaults.
 type distlockPeer struct {
 	locker *distlock.Locker
 	end    func() error // closes the client of the locker
@@ -20,38 +19,18 @@ type distlockPeer struct {
 
 // newDistlock returns a peer for the store at url.
 func newDistlock(url string) (Peer, error) {
-	if strings.HasPrefix(url, postgreSQLScheme) || strings.HasPrefix(url, etcdScheme) {
-		b, err := backendurl.Open(context.Background(), url) // it has a time limit of its own
+	if strings.HasPrefix(url, "redis://") {
+		c, err := newClient(url)
 		if err != nil {
 			return nil, err
 		}
-		return &distlockPeer{locker: distlock.New(b.Backend, distlock.Config{}), end: b.Close}, nil
+		return newDistlockPeer(redislock.New(c), c.Close), nil
 	}
-	if servers, ok := zooKeeperServers(url); ok {
-		b, err := zklock.New(servers)
-		if err != nil {
-			return nil, err
-		}
-		return &distlockPeer{locker: distlock.New(b, distlock.Config{}), end: b.Close}, nil
-	}
-	c, err := newClient(url)
+	b, err := backendurl.Open(context.Background(), url) // it has a time limit of its own
 	if err != nil {
 		return nil, err
 	}
-	return &distlockPeer{locker: distlock.New(redislock.New(c), distlock.Config{}), end: c.Close}, nil
-}
-
-func (p *distlockPeer) Lock(ctx context.Context, key string) (Held, error) {
-	lease, err := p.locker.Acquire(ctx, key, distlock.Opts{KeyTimeout: leaseTime})
-	if err != nil {
-		return Held{}, err
-	}
-	return Held{Unlock: lease.Release, Token: lease.Token()}, nil
-}
-
-func (p *distlockPeer) Close() error {
-	_ = p.locker.Close()
-	return p.end()
+	return newDistlockPeer(b.Backend, b.Close), nil
 }
 
 // sharing is the name of this library with the locks that it shares with Redisson.
@@ -62,5 +41,22 @@ func newSharing(url string) (Peer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &distlockPeer{locker: distlock.New(redissonlock.New(c), distlock.Config{}), end: c.Close}, nil
+	return newDistlockPeer(redissonlock.New(c), c.Close), nil
+}
+
+func newDistlockPeer(b driver.Backend, end func() error) *distlockPeer {
+	return &distlockPeer{locker: distlock.New(b, distlock.Config{}), end: end}
+}
+
+func (p *distlockPeer) Lock(ctx context.Context, key string) (func(context.Context) error, error) {
+	lease, err := p.locker.Acquire(ctx, key, distlock.Opts{KeyTimeout: leaseTime})
+	if err != nil {
+		return nil, err
+	}
+	return lease.Release, nil
+}
+
+func (p *distlockPeer) Close() error {
+	_ = p.locker.Close()
+	return p.end()
 }

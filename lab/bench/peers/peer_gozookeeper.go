@@ -11,25 +11,16 @@ import (
 // goZooKeeper is the name of the peer in F14.
 const goZooKeeper = "go-zookeeper"
 
-// zooKeeperServers returns the hosts in the URL of a ZooKeeper, or false for another
-// URL.
-func zooKeeperServers(url string) ([]string, bool) {
-	hosts, ok := strings.CutPrefix(url, zooKeeperScheme)
-	return strings.Split(hosts, ","), ok
-}
-
 // goZooKeeperPeer is the lock of github.com/go-zookeeper/zk, which follows the recipe
 // of ZooKeeper's documentation: each caller creates a sequential node and watches the
-// node before it. All callers share one connection, as the library intends. It has no
-// token.
+// node before it. All callers share one connection, as the library intends.
 type goZooKeeperPeer struct{ conn *zk.Conn }
 
 // sessionTimeout is the default of zklock.
 const sessionTimeout = 20 * time.Second
 
 func newGoZooKeeper(url string) (Peer, error) {
-	servers, _ := zooKeeperServers(url)
-	c, _, err := zk.Connect(servers, sessionTimeout, zk.WithLogInfo(false))
+	c, _, err := zk.Connect([]string{strings.TrimPrefix(url, "zk://")}, sessionTimeout, zk.WithLogInfo(false))
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +29,7 @@ func newGoZooKeeper(url string) (Peer, error) {
 
 // Lock implements Peer. The library's Lock has no context and may wait without limit,
 // so it runs in a goroutine. The cost of that is negligible beside the round trips.
-func (p *goZooKeeperPeer) Lock(ctx context.Context, key string) (Held, error) {
+func (p *goZooKeeperPeer) Lock(ctx context.Context, key string) (func(context.Context) error, error) {
 	// A lock has one holder at a time, so each caller creates its own.
 	l := zk.NewLock(p.conn, "/"+key, zk.WorldACL(zk.PermAll))
 	locked := make(chan error, 1)
@@ -46,16 +37,16 @@ func (p *goZooKeeperPeer) Lock(ctx context.Context, key string) (Held, error) {
 	select {
 	case err := <-locked:
 		if err != nil {
-			return Held{}, err
+			return nil, err
 		}
-		return Held{Unlock: func(context.Context) error { return l.Unlock() }}, nil
+		return func(context.Context) error { return l.Unlock() }, nil
 	case <-ctx.Done():
 		go func() { // otherwise the waiters after it wait until the connection is closed
 			if <-locked == nil {
 				_ = l.Unlock()
 			}
 		}()
-		return Held{}, ctx.Err()
+		return nil, ctx.Err()
 	}
 }
 

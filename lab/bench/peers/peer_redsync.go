@@ -27,19 +27,16 @@ func newRedsync(url string) (Peer, error) {
 	return &redsyncPeer{client: c, sync: redsync.New(goredis.NewPool(c))}, nil
 }
 
-func (p *redsyncPeer) Lock(ctx context.Context, key string) (Held, error) {
+func (p *redsyncPeer) Lock(ctx context.Context, key string) (func(context.Context) error, error) {
 	// A mutex has one holder at a time, so each caller creates its own.
 	m := p.sync.NewMutex(key, redsync.WithExpiry(leaseTime), redsync.WithTries(math.MaxInt))
 	if err := m.LockContext(ctx); err != nil {
-		return Held{}, errors.Join(err, ctx.Err()) // redsync does not report that ctx ended
+		return nil, errors.Join(err, ctx.Err()) // redsync does not report that ctx ended
 	}
-	return Held{Unlock: func(ctx context.Context) error {
+	return func(ctx context.Context) error {
 		ok, err := m.UnlockContext(ctx)
-		if err == nil && !ok {
-			err = errGone
-		}
-		return err
-	}}, nil
+		return lockedUntil(ok, err)
+	}, nil
 }
 
 func (p *redsyncPeer) Close() error { return p.client.Close() }

@@ -37,15 +37,15 @@ func newRueidislock(url string) (Peer, error) {
 	return &rueidislockPeer{locker: l}, nil
 }
 
-func (p *rueidislockPeer) Lock(ctx context.Context, key string) (Held, error) {
+func (p *rueidislockPeer) Lock(ctx context.Context, key string) (func(context.Context) error, error) {
 	_, cancel, err := p.locker.WithContext(ctx, key)
 	if err != nil {
-		return Held{}, err
+		return nil, err
 	}
-	return Held{Unlock: func(context.Context) error {
+	return func(context.Context) error {
 		cancel() // returns when the key is deleted, and cannot fail
 		return nil
-	}}, nil
+	}, nil
 }
 
 func (p *rueidislockPeer) Close() error {

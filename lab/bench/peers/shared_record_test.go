@@ -14,13 +14,14 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/admin"
 	backend "github.com/distlock-go/distlock/backend/redislock"
+	"github.com/distlock-go/distlock/internal/test/redistest"
 )
 
 // TestSharedRecord takes one key with this library and with each library that uses the
 // same record. A lock of one excludes the other, and a release of one admits the other.
 // The holder's name in our record makes no difference.
 func TestSharedRecord(t *testing.T) {
-	o, err := redis.ParseURL(server(t))
+	o, err := redis.ParseURL("redis://" + redistest.Start(t).Addr())
 	if err != nil {
 		t.Fatal(err)
 	}

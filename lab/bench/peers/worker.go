@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -11,23 +10,18 @@ import (
 
 // worker does the part of one process in a task.
 type worker struct {
-	task     task
-	peer     Peer
-	register *register // nil with OwnKeys
-	callers  []caller
-	drained  atomic.Bool // a goroutine has done all its loops
-	arrivals *arrivals   // nil if they are not recorded
+	task    task
+	peer    Peer
+	callers []caller
+	drained atomic.Bool  // a goroutine has done all its loops
+	holders atomic.Int32 // of the one key, in this process
 }
 
-func newWorker(t task, p Peer, r *register) *worker {
-	w := &worker{task: t, peer: p, register: r, callers: make([]caller, t.Goroutines)}
+func newWorker(t task, p Peer) *worker {
+	w := &worker{task: t, peer: p, callers: make([]caller, t.Goroutines)}
 	for i := range w.callers {
 		c := &w.callers[i]
-		c.worker, c.key = w, t.Key
-		c.ownKey = fmt.Sprintf("%s:%d:%d", t.Key, t.Proc, i)
-		if t.OwnKeys {
-			c.key = c.ownKey
-		}
+		c.worker, c.ownKey = w, fmt.Sprintf("%s:%d:%d", t.Key, t.Proc, i)
 	}
 	return w
 }
@@ -38,17 +32,14 @@ func (w *worker) warmUp(ctx context.Context) error {
 	errs := make(chan error, len(w.callers))
 	for i := range w.callers {
 		go func() {
-			for range 3 {
-				h, err := w.peer.Lock(ctx, w.callers[i].ownKey)
-				if err == nil {
-					err = h.Unlock(ctx)
-				}
-				if err != nil {
-					errs <- err
-					return
+			var err error
+			for n := 0; n < 3 && err == nil; n++ {
+				var unlock func(context.Context) error
+				if unlock, err = w.peer.Lock(ctx, w.callers[i].ownKey); err == nil {
+					err = unlock(ctx)
 				}
 			}
-			errs <- nil
+			errs <- err
 		}()
 	}
 	for range w.callers {
@@ -59,28 +50,21 @@ func (w *worker) warmUp(ctx context.Context) error {
 	return nil
 }
 
-// do executes an order. If ctx ends first, the report says so.
-func (w *worker) do(ctx context.Context, o order) report {
+// do executes an order.
+func (w *worker) do(o order) report {
 	w.drained.Store(false)
-	w.arrivals = nil
-	if o.Order {
-		w.arrivals = newArrivals(o.Loops * len(w.callers))
-	}
 	start := time.Unix(0, o.Start)
 	time.Sleep(time.Until(start))
 
-	var wg sync.WaitGroup
+	var callers sync.WaitGroup
 	for i := range w.callers {
-		wg.Go(func() { w.callers[i].run(ctx, o, start) })
+		callers.Go(func() { w.callers[i].run(o, start) })
 	}
-	wg.Wait()
+	callers.Wait()
 
-	r := report{Start: o.Start, End: time.Now().UnixNano(), Finished: true}
+	r := report{End: time.Now().UnixNano(), Finished: true}
 	for i := range w.callers {
 		w.callers[i].sumUp(&r)
-	}
-	if w.arrivals != nil {
-		r.Overtaken = w.arrivals.count()
 	}
 	return r
 }
@@ -88,48 +72,35 @@ func (w *worker) do(ctx context.Context, o order) report {
 // caller is the part of one goroutine.
 type caller struct {
 	worker *worker
-	key    string
 	ownKey string
-	newKey int // the number of the last one, with NewKeys
 
-	locks     int64
-	waits     []time.Duration
-	full      spread
-	handOvers []time.Duration
-	errors    int
-	err       error // the first error
-	stopped   bool
-	_         cacheLine // keeps the next caller in another cache line
+	locks   int64
+	full    spread
+	moves   []move
+	err     error // the first error
+	errors  int
+	stopped bool
+	_       [64]byte // keeps the next caller in another cache line
 }
 
 // maxErrors ends a caller that fails so often that it measures nothing.
 const maxErrors = 100
 
-func (c *caller) run(parent context.Context, o order, start time.Time) {
-	c.locks, c.full, c.errors, c.err, c.stopped = 0, spread{}, 0, nil, false
-	c.waits, c.handOvers = c.waits[:0], c.handOvers[:0]
+func (c *caller) run(o order, start time.Time) {
+	*c = caller{worker: c.worker, ownKey: c.ownKey}
 	// A context for each order, as for a request. It has a deadline because redislock
 	// sets one if there is none.
-	ctx, cancel := context.WithTimeout(parent, o.Limit)
+	ctx, cancel := context.WithDeadline(context.Background(), start.Add(o.Limit))
 	defer cancel()
-	end := start.Add(o.For)
+	end := start.Add(o.Length)
 	for n := 0; n < o.Loops || o.Loops == 0; {
 		asked := time.Now()
 		if o.Loops == 0 && n > 0 && asked.After(end) {
 			return // but a caller that begins late, on a busy machine, takes the lock once
 		}
-		err := c.once(ctx, asked, n > 0)
-		if err == nil {
+		if err := c.once(ctx, asked, n > 0); err == nil {
 			n++
-			continue
-		}
-		if ctx.Err() != nil {
-			c.stopped = true
-			c.waits = append(c.waits, time.Since(asked)) // a lower bound
-			return
-		}
-		c.fail(err)
-		if c.errors >= maxErrors {
+		} else if c.fail(err); ctx.Err() != nil || c.errors >= maxErrors {
 			c.stopped = true
 			return
 		}
@@ -139,48 +110,31 @@ func (c *caller) run(parent context.Context, o order, start time.Time) {
 
 // once acquires the lock and releases it.
 func (c *caller) once(ctx context.Context, asked time.Time, again bool) error {
-	w := c.worker
-	if w.task.NewKeys {
-		c.newKey++
-		c.key = c.ownKey + ":" + strconv.Itoa(c.newKey)
+	w, key := c.worker, c.ownKey
+	if !w.task.OwnKeys {
+		key = w.task.Key
 	}
-	var a *arriving
-	if w.arrivals != nil {
-		// A new one each time: an earlier acquisition may still look at its own.
-		a = w.arrivals.arriving(ctx)
-		ctx = a
-	}
-	h, err := w.peer.Lock(ctx, c.key)
+	unlock, err := w.peer.Lock(ctx, key)
 	if err != nil {
 		return err
 	}
-	got := time.Now()
-	if w.arrivals != nil {
-		w.arrivals.grant(a)
-	}
-	if w.register != nil {
-		if from := w.register.enter(w.task.Proc, h.Token, got); from.other {
-			c.handOvers = append(c.handOvers, from.after)
+	if !w.task.OwnKeys {
+		if w.holders.Add(1) != 1 {
+			c.fail(errTwoHolders)
 		}
+		got := time.Now()
+		if again && !w.drained.Load() {
+			c.full.add(got.Sub(asked))
+		}
+		if w.task.Turns {
+			c.moves = append(c.moves, move{At: got.UnixNano(), Taken: true}, move{At: time.Now().UnixNano()})
+		}
+		w.holders.Add(-1)
 	}
-	if w.task.Hold > 0 {
-		time.Sleep(w.task.Hold)
-	}
-	if w.register != nil {
-		w.register.leave(w.task.Proc, time.Now())
-	}
-	if err := h.Unlock(ctx); err != nil {
+	if err := unlock(ctx); err != nil {
 		c.fail(err) // but the lock was held
 	}
 	c.locks++
-	if w.task.OwnKeys {
-		got = time.Now() // without waiters, lock and unlock count together
-	}
-	wait := got.Sub(asked)
-	c.waits = append(c.waits, wait)
-	if again && !w.drained.Load() {
-		c.full.add(wait)
-	}
 	return nil
 }
 
@@ -194,15 +148,23 @@ func (c *caller) fail(err error) {
 func (c *caller) sumUp(r *report) {
 	r.Locks += c.locks
 	r.Finished = r.Finished && !c.stopped
-	r.Errors += c.errors
-	if c.err != nil && r.FirstError == "" {
-		r.FirstError = c.err.Error()
-	}
-	for _, d := range c.waits {
-		r.Waits.add(d)
-	}
-	for _, d := range c.handOvers {
-		r.HandOvers.add(d)
+	if c.err != nil && r.Err == "" {
+		r.Err = c.err.Error()
 	}
 	r.Full.merge(c.full)
+	r.Moves = append(r.Moves, c.moves...)
+}
+
+// spread summarises durations.
+type spread struct {
+	N        int64
+	Sum, Max time.Duration
+}
+
+func (s *spread) add(d time.Duration) { s.merge(spread{1, d, d}) }
+
+func (s *spread) merge(o spread) {
+	s.N += o.N
+	s.Sum += o.Sum
+	s.Max = max(s.Max, o.Max)
 }

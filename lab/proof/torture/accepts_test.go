@@ -5,197 +5,127 @@ import "testing"
 // TestCheckerAccepts checks that events that faults can cause are not reported as
 // violations.
 func TestCheckerAccepts(t *testing.T) {
-	for name, tell := range map[string]func() *tale{
-		"Quiet": quiet,
-		"ExpiredAfterPause": func() *tale {
-			s := quiet()
+	for name, tell := range map[string]func(s *tale){
+		"Quiet": func(*tale) {},
+		"ExpiredAfterPause": func(s *tale) {
 			s.h.Pauses["0.0"] = []window{{25 * ms, 4000 * ms}}
 			stopped := s.held("0.0", 40, 20, 21, 1000)
 			s.held("1.0", 50, 30, 1005, 2000).used(ok, 1006, 1007).released(ok, 1010, 1011)
 			stopped.used(failed, 4001, 4002).released(failed, 4010, 4011)
-			return s
 		},
-		"PausedHolderWritesUnopposed": func() *tale {
-			s := quiet()
+		"PausedHolderWritesUnopposed": func(s *tale) {
 			s.h.Pauses["0.0"] = []window{{25 * ms, 4000 * ms}}
 			s.held("0.0", 40, 20, 21, 1000).used(ok, 4001, 4002).released(failed, 4010, 4011)
-			return s
 		},
-		"KilledHolder": func() *tale {
-			s := quiet()
+		"KilledHolder": func(s *tale) {
 			delete(s.h.Ends, "0.0")
 			s.held("0.0", 40, 20, 21, 1000)
 			s.held("1.0", 50, 30, 1020, 2000).released(ok, 1030, 1031)
-			return s
 		},
-		"UnknownReleaseApplied": func() *tale {
-			s := quiet()
+		"UnknownReleaseApplied": func(s *tale) {
 			s.held("0.0", 40, 20, 21, 1000).released(unknown, 25, 0)
 			s.held("1.0", 50, 24, 30, 1020).released(ok, 31, 32)
-			return s
 		},
-		"UnknownReleaseNotApplied": func() *tale {
-			s := quiet()
-			s.held("0.0", 40, 20, 21, 1000).released(unknown, 25, 0)
-			s.held("1.0", 50, 24, 1010, 2000).released(ok, 1011, 1012)
-			return s
-		},
-		"UnknownWriteApplied": func() *tale {
-			s := quiet()
+		"UnknownWriteApplied": func(s *tale) {
 			s.held("0.0", 40, 20, 21, 1000).used(unknown, 22, never/ms)
 			s.h.Leases[2].used(failed, 30, 31)
 			delete(s.h.Ends, "0.0")
-			return s
 		},
-		"UnknownWriteNotApplied": func() *tale {
-			s := quiet()
+		"UnknownWriteNotApplied": func(s *tale) {
 			s.held("0.0", 40, 20, 21, 1000).used(unknown, 22, never/ms)
 			s.h.Leases[2].used(ok, 30, 31)
 			delete(s.h.Ends, "0.0")
-			return s
 		},
-		"UnknownAcquisition": func() *tale {
-			s := quiet()
+		"UnknownAcquisition": func(s *tale) {
 			delete(s.h.Ends, "0.0")
 			s.h.Leases = append(s.h.Leases, &lease{Proc: "0.0", Acquire: operation{Call: 20 * ms, Return: never, Outcome: unknown}})
 			s.held("1.0", 50, 21, 22, 1020).released(ok, 30, 31)
-			return s
 		},
-		"TwoHoldersAfterLossOfData": func() *tale {
-			s := quiet()
+		"TwoHoldersAfterLossOfData": func(s *tale) {
 			s.h.Losses = []window{{22 * ms, 30 * ms}}
 			s.held("0.0", 40, 20, 21, 1000).used(ok, 35, 36).used(failed, 45, 46).released(ok, 50, 51)
 			s.held("0.0", 41, 51, 52, 1000).used(failed, 53, 54).released(failed, 60, 61).handedBy(s.h.Leases[3])
 			s.held("1.0", 80, 31, 40, 1040).used(ok, 41, 42).released(ok, 70, 71)
-			return s
 		},
-		"ReadersBesideEachOther": func() *tale {
-			s := quiet()
+		"ReadersBesideEachOther": func(s *tale) {
 			s.held("0.0", 40, 20, 21, 1020).used(ok, 22, 23).released(ok, 40, 41).shared()
 			s.held("0.0", 41, 20, 22, 1020).used(ok, 23, 24).released(ok, 30, 31).shared().handedBy(s.h.Leases[3])
 			s.held("1.0", 80, 20, 23, 1020).used(ok, 24, 25).released(ok, 50, 51).shared()
 			s.held("1.0", 90, 20, 51, 1040).used(ok, 52, 53).released(ok, 60, 61)
-			return s
 		},
-		"PermitsBesideEachOther": func() *tale {
-			s := quiet()
+		"PermitsBesideEachOther": func(s *tale) {
 			s.held("0.0", 40, 20, 21, 1020).used(ok, 22, 23).released(ok, 30, 31).permit(2)
 			s.held("1.0", 80, 20, 22, 1020).used(ok, 23, 24).released(ok, 50, 51).permit(2)
 			s.held("0.0", 81, 20, 31, 1020).used(ok, 32, 33).released(ok, 40, 41).permit(2)
-			return s
 		},
-		"TokensOfPermitsInNoOrder": func() *tale {
-			s := quiet()
+		"TokensOfPermitsInNoOrder": func(s *tale) {
 			s.held("0.0", 40, 20, 21, 1020).released(ok, 22, 23).permit(2)
 			s.held("1.0", 39, 30, 31, 1030).released(ok, 32, 33).permit(2)
 			s.held("0.0", 41, 34, 35, 1040).released(ok, 36, 37).shared()
-			return s
 		},
-		"StaleReadRefused": func() *tale {
-			s := quiet()
+		"StaleReadRefused": func(s *tale) {
 			s.held("0.0", 40, 20, 21, 30).shared()
 			s.held("1.0", 50, 31, 32, 1020).used(ok, 33, 34).released(ok, 40, 41)
 			s.h.Leases[3].used(failed, 50, 51).released(failed, 52, 53)
-			return s
 		},
-		"DeadReaderKeepsWriterOut": func() *tale {
-			s := quiet()
+		"DeadReaderKeepsWriterOut": func(s *tale) {
 			delete(s.h.Ends, "0.0")
 			s.held("0.0", 40, 20, 21, 1000).shared()
 			s.held("1.0", 41, 20, 22, 1000).released(ok, 30, 31).shared()
 			s.held("1.0", 50, 30, 1020, 2000).released(ok, 1030, 1031)
-			return s
 		},
-		"MinHold": func() *tale {
-			s := quiet()
+		"MinHold": func(s *tale) {
 			s.held("0.0", 40, 20, 21, 1000).released(ok, 25, 26).keeping(500)
 			s.held("1.0", 50, 24, 520, 1520).released(ok, 525, 526)
-			return s
 		},
-		"MinHoldBeyondTheLease": func() *tale {
-			s := quiet()
-			s.held("0.0", 40, 20, 21, 1000).released(ok, 25, 26).keeping(1900)
-			s.held("1.0", 50, 24, 1920, 2900).released(ok, 1925, 1926)
-			return s
-		},
-		"MinHoldInSet": func() *tale { // it waited for another key for a while
-			s := quiet()
+		"MinHoldInSet": func(s *tale) { // it waited for another key for a while
 			s.held("0.0", 40, 20, 600, 1500).released(ok, 601, 602).inSet(7).keeping(500).Sent = 550 * ms
 			s.held("1.0", 50, 24, 610, 1620).released(ok, 620, 621)
-			return s
 		},
-		"MinHoldOver": func() *tale {
-			s := quiet()
+		"MinHoldOver": func(s *tale) {
 			s.held("0.0", 40, 20, 21, 1000).released(ok, 125, 126).keeping(50)
 			s.held("1.0", 50, 24, 126, 1020).released(ok, 130, 131)
-			return s
 		},
-		"MinHoldAfterCrash": func() *tale {
-			s := quiet()
-			delete(s.h.Ends, "0.0")
-			s.held("0.0", 40, 20, 21, 1000).keeping(1900)
-			s.held("1.0", 50, 24, 1020, 2000).released(ok, 1030, 1031)
-			return s
-		},
-		"MinHoldAfterLoss": func() *tale {
-			s := quiet()
+		"MinHoldAfterLoss": func(s *tale) {
 			s.held("0.0", 40, 20, 21, 30).released(failed, 31, 32).keeping(500)
 			s.held("1.0", 50, 24, 35, 1020).released(ok, 40, 41)
-			return s
 		},
-		"MinHoldUntilDeath": func() *tale {
-			s := quiet()
+		"MinHoldUntilDeath": func(s *tale) {
 			s.h.Deaths = map[string]int64{"0.0": 90 * ms}
 			s.held("0.0", 40, 20, 21, 1000).released(ok, 25, 26).keeping(500)
 			s.held("1.0", 50, 24, 100, 1020).released(ok, 110, 111)
-			return s
 		},
-		"MinHoldAndLossOfData": func() *tale {
-			s := quiet()
-			s.h.Losses = []window{{60 * ms, 70 * ms}}
-			s.held("0.0", 40, 20, 21, 1000).released(ok, 25, 26).keeping(500)
-			s.held("1.0", 80, 75, 100, 1020).released(ok, 110, 111)
-			return s
-		},
-		"ReadersBesideOneWithMinHold": func() *tale {
-			s := quiet()
+		"ReadersBesideOneWithMinHold": func(s *tale) {
 			s.held("0.0", 40, 20, 21, 1000).released(ok, 25, 26).shared().keeping(500)
 			s.held("1.0", 50, 24, 100, 1020).released(ok, 110, 111).shared()
-			return s
 		},
-		"Sets": func() *tale {
-			s := quiet()
+		"Sets": func(s *tale) {
 			s.refused("1.0", 20, 21).inSet(7)
 			s.refused("1.0", 20, 21).inSet(7)
 			s.held("0.0", 40, 20, 21, 1020).released(ok, 22, 23).inSet(7)
 			s.h.Keys = 2
 			s.held("0.0", 9, 20, 21, 1020).released(ok, 22, 23).inSet(7).Key = 1
-			return s
 		},
-		"Served": func() *tale {
-			s := quiet()
+		"Served": func(s *tale) {
 			s.h.Workers = []string{"0.0/0"}
 			s.held("0.0", 40, 20, 21, 1020).released(ok, 22, 23).Healed = true
 			s.held("0.0", 50, 30, 31, 1030).released(ok, 32, 33).inSet(7).Healed = true
-			return s
 		},
-		"Leaders": func() *tale {
-			s := quiet()
+		"Leaders": func(s *tale) {
 			s.held("0.0", 40, 20, 21, 1020).released(ok, 22, 23).leading()
 			s.held("1.0", 80, 20, 23, 1020).released(ok, 24, 25).leading()
 			s.held("0.0", 90, 20, 26, 1020).released(ok, 27, 28).leading()
-			return s
 		},
-		"AcquisitionsOverlap": func() *tale {
-			s := newTale()
+		"AcquisitionsOverlap": func(s *tale) {
+			*s = *newTale()
 			s.held("0.0", 40, 0, 50, 1000).released(ok, 51, 52)
 			s.held("1.0", 30, 0, 20, 1000).released(ok, 21, 40)
-			return s
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, size := range []int{1, pieceSize} {
-				s := tell()
+				s := quiet()
+				tell(s)
 				s.h.findOrphans()
 				vs, _ := s.h.violations(size)
 				for _, v := range vs {

@@ -13,6 +13,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/distlock-go/distlock/backend/etcdlock"
+	"github.com/distlock-go/distlock/internal/test/child"
 	"github.com/distlock-go/distlock/internal/test/etcdtest"
 )
 
@@ -40,22 +41,7 @@ func startEtcd(tb testing.TB, servers int) store {
 
 func (s *etcdStore) addrs() []string { return s.Addrs() }
 
-func (s *etcdStore) stop(tb testing.TB, i int) {
-	tb.Helper()
-	s.Servers[i].Stop(tb)
-}
-
-func (s *etcdStore) cont(tb testing.TB, i int) {
-	tb.Helper()
-	s.Servers[i].Cont(tb)
-}
-
-func (s *etcdStore) kill(i int) { s.Servers[i].Kill() }
-
-func (s *etcdStore) restart(tb testing.TB, i int) {
-	tb.Helper()
-	s.Servers[i].Restart(tb)
-}
+func (s *etcdStore) server(i int) *child.Server { return &s.Servers[i].Server }
 
 // compact removes the history, so that watches of the past fail.
 func (s *etcdStore) compact(tb testing.TB) {

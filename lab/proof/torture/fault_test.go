@@ -56,18 +56,18 @@ var faults = []fault{
 		begin: func(r *rig, target int, _ time.Duration) { r.processes[target].Tell(cmdCancel) },
 	}, {
 		name: "stop server", shortest: 50 * time.Millisecond, longest: 2 * time.Second,
-		begin: func(r *rig, target int, _ time.Duration) { r.store.stop(r.tb, target) },
-		end:   func(r *rig, target int) { r.store.cont(r.tb, target) },
+		begin: func(r *rig, target int, _ time.Duration) { r.store.server(target).Stop(r.tb) },
+		end:   func(r *rig, target int) { r.store.server(target).Cont(r.tb) },
 	}, {
 		name: "restart server", restarts: true, shortest: 10 * time.Millisecond, longest: 300 * time.Millisecond,
-		begin: func(r *rig, target int, _ time.Duration) { r.store.kill(target) },
-		end:   func(r *rig, target int) { r.store.restart(r.tb, target) },
+		begin: func(r *rig, target int, _ time.Duration) { r.store.server(target).Kill() },
+		end:   func(r *rig, target int) { r.store.server(target).Restart(r.tb) },
 	}, {
 		name: "empty server", backends: onRedis, restarts: true, shortest: 10 * time.Millisecond, longest: 300 * time.Millisecond,
-		begin: func(r *rig, target int, _ time.Duration) { r.beginLoss(); r.store.kill(target) },
+		begin: func(r *rig, target int, _ time.Duration) { r.beginLoss(); r.store.server(target).Kill() },
 		end: func(r *rig, target int) {
 			r.store.(*redisStore).empty(r.tb, target)
-			r.store.restart(r.tb, target)
+			r.store.server(target).Restart(r.tb)
 			r.endLoss()
 		},
 	}, {
@@ -104,8 +104,8 @@ var faults = []fault{
 		end:   func(r *rig, _ int) { r.store.(*sqlStore).unlock() },
 	}, {
 		name: "shut down server", backends: onSQL, restarts: true, shortest: 10 * time.Millisecond, longest: 300 * time.Millisecond,
-		begin: func(r *rig, _ int, _ time.Duration) { r.store.(*sqlStore).server.Shutdown(r.tb) },
-		end:   func(r *rig, target int) { r.store.restart(r.tb, target) },
+		begin: func(r *rig, _ int, _ time.Duration) { r.store.(*sqlStore).database.Shutdown(r.tb) },
+		end:   func(r *rig, target int) { r.store.server(target).Restart(r.tb) },
 	}, {
 		name: "compact history", backends: onEtcd,
 		begin: func(r *rig, _ int, _ time.Duration) { r.store.(*etcdStore).compact(r.tb) },

@@ -11,6 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/distlock-go/distlock/internal/test/child"
 	"github.com/distlock-go/distlock/internal/test/redistest"
 )
 
@@ -42,10 +43,7 @@ func (s *redisStore) addrs() (all []string) {
 	return all
 }
 
-func (s *redisStore) stop(_ testing.TB, i int)    { s.servers[i].Stop() }
-func (s *redisStore) cont(_ testing.TB, i int)    { s.servers[i].Cont() }
-func (s *redisStore) kill(i int)                  { s.servers[i].Kill() }
-func (s *redisStore) restart(_ testing.TB, i int) { s.servers[i].Restart() }
+func (s *redisStore) server(i int) *child.Server { return &s.servers[i].Server }
 
 // empty removes the data of a killed server.
 func (s *redisStore) empty(tb testing.TB, i int) {

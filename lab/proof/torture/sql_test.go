@@ -12,16 +12,17 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver pgx
 
 	"github.com/distlock-go/distlock/backend/sqllock"
+	"github.com/distlock-go/distlock/internal/test/child"
 	"github.com/distlock-go/distlock/internal/test/sqltest"
 )
 
 // sqlStore is a database server. It writes a commit to its log before it replies, so a
 // server that is killed does not lose any.
 type sqlStore struct {
-	server *sqltest.Server
-	dsn    string
-	admin  *sql.DB
-	locked *sql.Tx // has locked the tables
+	database *sqltest.Server
+	dsn      string
+	admin    *sql.DB
+	locked   *sql.Tx // has locked the tables
 
 	sessions  string // finds the sessions of the others
 	terminate string // one of them; cancel ends only its statement
@@ -49,8 +50,8 @@ func startMariaDB(tb testing.TB, _ int) store {
 
 func startSQL(tb testing.TB, e *sqltest.Engine, driverName string, d sqllock.Dialect, s *sqlStore) store {
 	tb.Helper()
-	s.server = e.Start(tb)
-	s.dsn = s.server.DSN(s.server.NewDatabase(tb))
+	s.database = e.Start(tb)
+	s.dsn = s.database.DSN(s.database.NewDatabase(tb))
 	var err error
 	if s.admin, err = sql.Open(driverName, s.dsn); err != nil {
 		tb.Fatal(err)
@@ -64,22 +65,7 @@ func startSQL(tb testing.TB, e *sqltest.Engine, driverName string, d sqllock.Dia
 
 func (s *sqlStore) addrs() []string { return []string{s.dsn} }
 
-func (s *sqlStore) stop(tb testing.TB, _ int) {
-	tb.Helper()
-	s.server.Stop(tb)
-}
-
-func (s *sqlStore) cont(tb testing.TB, _ int) {
-	tb.Helper()
-	s.server.Cont(tb)
-}
-
-func (s *sqlStore) kill(int) { s.server.Kill() }
-
-func (s *sqlStore) restart(tb testing.TB, _ int) {
-	tb.Helper()
-	s.server.Restart(tb)
-}
+func (s *sqlStore) server(int) *child.Server { return &s.database.Server }
 
 // others executes a statement for each session of a client that is not the administrator.
 func (s *sqlStore) others(tb testing.TB, statement string) {

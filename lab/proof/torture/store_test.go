@@ -4,15 +4,14 @@ import (
 	"context"
 	"testing"
 	"time"
+
+	"github.com/distlock-go/distlock/internal/test/child"
 )
 
 // store is the servers of the backend.
 type store interface {
 	addrs() []string
-	stop(tb testing.TB, i int)
-	cont(tb testing.TB, i int)
-	kill(i int)
-	restart(tb testing.TB, i int) // with its data
+	server(i int) *child.Server // it has its data after a restart
 
 	// left returns data that a lock should not leave behind.
 	left(keys int) ([]string, error)

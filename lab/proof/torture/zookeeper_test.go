@@ -8,13 +8,14 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/distlock-go/distlock/backend/zklock"
+	"github.com/distlock-go/distlock/internal/test/child"
 	"github.com/distlock-go/distlock/internal/test/zktest"
 )
 
 // zkStore is a ZooKeeper server.
 type zkStore struct {
-	server *zktest.Server
-	admin  *zk.Conn
+	zooKeeper *zktest.Server
+	admin     *zk.Conn
 }
 
 type silentZK struct{}
@@ -32,24 +33,9 @@ func startZooKeeper(tb testing.TB, _ int) store {
 	return &zkStore{server, c}
 }
 
-func (s *zkStore) addrs() []string { return []string{s.server.Addr()} }
+func (s *zkStore) addrs() []string { return []string{s.zooKeeper.Addr()} }
 
-func (s *zkStore) stop(tb testing.TB, _ int) {
-	tb.Helper()
-	s.server.Stop(tb)
-}
-
-func (s *zkStore) cont(tb testing.TB, _ int) {
-	tb.Helper()
-	s.server.Cont(tb)
-}
-
-func (s *zkStore) kill(int) { s.server.Kill() }
-
-func (s *zkStore) restart(tb testing.TB, _ int) {
-	tb.Helper()
-	s.server.Restart(tb)
-}
+func (s *zkStore) server(int) *child.Server { return &s.zooKeeper.Server }
 
 // left returns the nodes of owners.
 func (s *zkStore) left(keys int) ([]string, error) {

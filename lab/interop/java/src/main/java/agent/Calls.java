@@ -16,9 +16,6 @@ final class Calls {
 
     /** Makes a call: the library and the kind of lock with a dot between, a verb, a key, and more. */
     String call(String[] word) throws Exception {
-        if (word[0].equals("echo")) {
-            return String.join(" ", word).substring(5);
-        }
         String name = word[0].substring(0, word[0].indexOf('.'));
         String kind = word[0].substring(name.length() + 1);
         Library library = libraries.get(name);
@@ -36,8 +33,6 @@ final class Calls {
                 return "done";
             case "count":
                 return count(lock, number(more, 0), more[1]);
-            case "turns":
-                return turns(lock, number(more, 0), number(more, 1), number(more, 2));
             default:
                 return library.call(verb, kind, key, more);
         }
@@ -62,29 +57,5 @@ final class Calls {
             }
         }
         return "done";
-    }
-
-    /**
-     * Takes the lock again and again for some milliseconds, and holds it for some, with a pause
-     * behind each. Returns how often it had the lock, and the longest wait in milliseconds.
-     */
-    private static String turns(Lock lock, long millis, long hold, long pause) throws Exception {
-        long turns = 0;
-        long longest = 0;
-        long end = System.nanoTime() + millis * 1_000_000;
-        for (long from = System.nanoTime(); from < end; from = System.nanoTime()) {
-            boolean locked = lock.tryLock((end - from) / 1_000_000, 0);
-            longest = Math.max(longest, (System.nanoTime() - from) / 1_000_000);
-            if (locked) {
-                try {
-                    Thread.sleep(hold);
-                } finally {
-                    lock.unlock();
-                }
-                turns++;
-                Thread.sleep(pause);
-            }
-        }
-        return turns + " " + longest;
     }
 }

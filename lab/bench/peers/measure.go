@@ -1,0 +1,155 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// bench is one run of the benchmark.
+type bench struct {
+	cfg      *config
+	servers  *servers
+	progress io.Writer
+
+	jvm      *crew // of the present scenario
+	figures  []*figure
+	verdicts []verdict
+}
+
+// turnsInRound is how many turns a peer has in a round. But with one key it has a single
+// one: all goroutines have to come to wait first.
+const turnsInRound = 4
+
+// slowFactor is how many times the total time of its turns a peer may use in a scenario
+// before it gets no more turns.
+const slowFactor = 2
+
+// measure gives each peer its turns, and judges the results.
+func (b *bench) measure(ctx context.Context, s *scenario) error {
+	inRound := turnsInRound
+	if s.orders() {
+		inRound = 1
+	}
+	prefix := "distlock-peers:" + uuid.NewString()[:8] + ":" + s.id
+	defer func() {
+		if b.jvm != nil {
+			b.jvm.dismiss()
+			b.jvm = nil
+		}
+	}()
+	of := make(map[string]*figure)
+	for _, name := range s.field {
+		of[name] = &figure{scenario: s, peer: name}
+		b.figures = append(b.figures, of[name])
+	}
+	spent := make(map[string]time.Duration)
+	first := 0
+	if s.heat {
+		first = -b.cfg.rounds * inRound
+	}
+	for n := first; n < b.cfg.rounds*inRound; n++ {
+		for i := range s.field {
+			at := (i + n - first) % len(s.field)
+			f := of[s.field[at]]
+			if f.stopped || spent[f.peer] > slowFactor*b.cfg.slice*time.Duration(b.cfg.rounds) {
+				continue
+			}
+			began := time.Now()
+			// Not the name of the peer: keys are as long for each.
+			t, err := b.turn(ctx, s, f.peer, fmt.Sprintf("%s:%d:%d", prefix, at, n), b.cfg.slice/time.Duration(inRound))
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			if n < 0 && err == nil {
+				continue
+			}
+			spent[f.peer] += time.Since(began)
+			f.add(n/inRound, t, err)
+		}
+		if (n+1)%inRound == 0 && n >= 0 {
+			_, _ = fmt.Fprintf(b.progress, "%-9s round %d of %d\n", s.id, n/inRound+1, b.cfg.rounds)
+		}
+	}
+	for _, g := range s.goals {
+		b.verdicts = append(b.verdicts, judge(s, g, of))
+	}
+	return nil
+}
+
+// orders reports whether each goroutine takes the lock as often as the others.
+func (s *scenario) orders() bool { return !s.ownKeys && !s.turns }
+
+// overtime is how long the last lock of a goroutine may take after its time is up, and
+// patience how long a peer may take to give one key to all goroutines once.
+const (
+	overtime = 5 * time.Second
+	patience = time.Minute
+)
+
+// turn lets a new crew do the scenario's work once, for about the time d.
+func (b *bench) turn(ctx context.Context, s *scenario, peer, key string, d time.Duration) (turn, error) {
+	c, err := b.crew(ctx, s, peer, key)
+	if err != nil {
+		return turn{}, err
+	}
+	if c != b.jvm {
+		defer c.dismiss()
+	}
+	before := b.servers.cpu(ctx, s)
+	sum := turn{finished: true}
+	o := order{Length: d, Limit: d + overtime}
+	if s.orders() {
+		o = order{Loops: 1, Limit: patience}
+	}
+	for {
+		r, err := c.do(ctx, o)
+		if err != nil {
+			return sum, err
+		}
+		sum.add(r)
+		left := d - sum.elapsed
+		if !s.orders() || !sum.finished || left < r.elapsed {
+			break
+		}
+		o.Loops = max(int(int64(o.Loops)*int64(left)/int64(max(r.elapsed, 1))), 1)
+	}
+	sum.server = b.servers.cpu(ctx, s) - before
+	return sum, nil
+}
+
+// crew returns the processes of a peer: new ones, or the JVM of the scenario, which uses the
+// key of its first turn.
+func (b *bench) crew(ctx context.Context, s *scenario, peer, key string) (*crew, error) {
+	if peer == redisson && b.jvm != nil {
+		return b.jvm, nil
+	}
+	t := task{Peer: peer, URL: b.servers.url(s.store), Key: key, OwnKeys: s.ownKeys, Turns: s.turns, Goroutines: s.goroutines}
+	if peer == ours {
+		t.Profile = b.cfg.profile
+	}
+	procs := s.procs
+	if peer == "ping" || peer == "pipeline" {
+		procs = 1
+	}
+	c, err := hire(ctx, t, procs)
+	if err == nil && peer == redisson {
+		b.jvm = c
+	}
+	return c, err
+}
+
+// failed returns an error if our lock failed anywhere.
+func (b *bench) failed() error {
+	for _, f := range b.figures {
+		if (f.peer == ours || f.peer == sharing) && len(f.problems) > 0 {
+			return fmt.Errorf("%s: %s: %s", f.scenario.id, f.peer, strings.Join(slices.Sorted(slices.Values(f.problems)), "; "))
+		}
+	}
+	return nil
+}
