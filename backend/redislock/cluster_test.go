@@ -99,56 +99,47 @@ func TestSlotsMove(t *testing.T) {
 	nothingLeft(t, c.Masters...)
 }
 
+// movable returns a Cluster of two masters, a Backend, the slot of lockKey, its master and the
+// other one.
+func movable(t *testing.T) (c *redistest.Cluster, b *redislock.Backend, slot int, from, to *redistest.Server) {
+	t.Helper()
+	testmode.Long(t)
+	t.Parallel()
+	c = &redistest.Cluster{Masters: redistest.StartCluster(t, 2)}
+	b = newBackend(t, redistest.ClusterClient(t, c.Masters), redislock.WithOpTimeout(15*time.Second))
+	from, to = c.Masters[0], c.Masters[1]
+	if slot = c.Slot(t, lockKey); slot >= 16384/2 {
+		from, to = to, from
+	}
+	return c, b, slot, from, to
+}
+
 // Commands that a Cluster refuses temporarily are sent again until the operation
 // timeout, longer than go-redis tries: a release must not fail because a slot moves.
 //
 // Row 18 (redislock): calls outlast TRYAGAIN. Fails if a command that a Cluster refuses
 // temporarily is not sent again.
 func TestRefusedForTheMoment(t *testing.T) {
-	testmode.Long(t)
-	t.Parallel()
-	c := &redistest.Cluster{Masters: redistest.StartCluster(t, 2)}
-	b := newBackend(t, redistest.ClusterClient(t, c.Masters), redislock.WithOpTimeout(15*time.Second))
-	slot := c.Slot(t, lockKey)
-	from, to := c.Masters[0], c.Masters[1]
-	if slot >= 16384/2 {
-		from, to = to, from
-	}
-	refusals := func(name string) int { return from.ErrorStat(t, name) + to.ErrorStat(t, name) }
-	// during runs f while a refusal lasts, and ends the refusal when f was refused
-	// often.
-	during := func(refusal string, f func() error) (wait, check func()) {
-		before, done := refusals(refusal), make(chan error, 1)
-		go func() { done <- f() }()
-		return func() {
-				t.Helper()
-				testkit.Eventually(t, "it was refused often", func() bool { return refusals(refusal) >= before+8 })
-			}, func() {
-				t.Helper()
-				if err := <-done; err != nil {
-					t.Error(err)
-				}
-			}
-	}
-
+	c, b, slot, from, to := movable(t)
+	refusals := func() int { return from.ErrorStat(t, "TRYAGAIN") + to.ErrorStat(t, "TRYAGAIN") }
 	var g driver.Grant
-	r := request(lockKey)
-	take := func() (err error) { g, err = b.TryAcquire(context.Background(), r); return err }
-	give := func() error { return b.Release(context.Background(), g) }
-	for _, f := range []func() error{take, give} {
-		var check func()
+	for _, call := range []func() error{
+		func() (err error) { g, err = b.TryAcquire(t.Context(), request(lockKey)); return err },
+		func() error { return b.Release(t.Context(), g) },
+	} {
+		done := make(chan error, 1)
+		moves := 0
 		c.MoveSlot(t, slot, from, to, func() {
-			if check != nil {
+			if moves++; moves > 1 {
 				return
 			}
-			var wait func()
-			wait, check = during("TRYAGAIN", f)
-			wait()
+			before := refusals()
+			go func() { done <- call() }()
+			testkit.Eventually(t, "it was refused often", func() bool { return refusals() >= before+8 })
 		})
-		check()
+		noError(t, <-done)
 		from, to = to, from
 	}
-
 	if n := b.InDoubt(); n != 0 {
 		t.Errorf("%d owners in doubt", n)
 	}
@@ -161,36 +152,24 @@ func TestRefusedForTheMoment(t *testing.T) {
 // Row 18 (redislock): calls outlast servers that redirect to each other. Fails if MOVED
 // is not sent again.
 func TestNamingEachOther(t *testing.T) {
-	testmode.Long(t)
-	t.Parallel()
-	c := &redistest.Cluster{Masters: redistest.StartCluster(t, 2)}
-	b := newBackend(t, redistest.ClusterClient(t, c.Masters), redislock.WithOpTimeout(15*time.Second))
-	slot := c.Slot(t, lockKey)
-	from, to := c.Masters[0], c.Masters[1]
-	if slot >= 16384/2 {
-		from, to = to, from
-	}
+	_, b, slot, from, to := movable(t)
 	heir := to.Client(t).Do(t.Context(), "cluster", "myid").Val()
 	hand := func(at *redistest.Server) {
 		t.Helper()
-		if err := at.Client(t).Do(t.Context(), "cluster", "setslot", slot, "node", heir).Err(); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, at.Client(t).Do(t.Context(), "cluster", "setslot", slot, "node", heir).Err())
 	}
 	hand(from)
 	got := make(chan error, 1)
 	go func() {
-		g, err := b.TryAcquire(context.Background(), request(lockKey))
+		g, err := b.TryAcquire(t.Context(), request(lockKey))
 		if err == nil {
-			err = b.Release(context.Background(), g)
+			err = b.Release(t.Context(), g)
 		}
 		got <- err
 	}()
 	testkit.Eventually(t, "they name each other", func() bool { return to.ErrorStat(t, "MOVED") >= 8 })
 	hand(to)
-	if err := <-got; err != nil {
-		t.Error(err)
-	}
+	noError(t, <-got)
 }
 
 // keysOn returns n keys of each master.

@@ -22,7 +22,7 @@ func locktestRules(t *testing.T) []string {
 	for i, r := range rules {
 		rules[i] = strings.ReplaceAll(r, "shop:", "locktest:")
 	}
-	return append(rules, "~{*}{locktest:*}:queue", "~{*}{locktest:*}:gone", "+scan", "+zcount", "+zrangebyscore")
+	return append(append(rules, "~{*}{locktest:*}:queue", "~{*}{locktest:*}:gone"), inspection...)
 }
 
 // asAdmin makes a client log in as the administrator.

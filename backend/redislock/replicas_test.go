@@ -128,22 +128,3 @@ func TestWaitReplicasCluster(t *testing.T) {
 		mustReleaseAny(t, b, r)
 	}
 }
-
-func TestWaitReplicasPanics(t *testing.T) {
-	c := redistestClosedClient(t)
-	for name, f := range map[string]func(){
-		"none":      func() { redislock.WithWaitReplicas(0, time.Second) },
-		"no time":   func() { redislock.WithWaitReplicas(1, 0) },
-		"too long":  func() { redislock.New(c, redislock.WithWaitReplicas(1, redislock.DefaultOpTimeout)) },
-		"a wrapper": func() { redislock.New(wrapped{c}, redislock.WithWaitReplicas(1, time.Millisecond)) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			defer func() {
-				if recover() == nil {
-					t.Error("no panic")
-				}
-			}()
-			f()
-		})
-	}
-}
