@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"testing"
 	"time"
 
@@ -52,27 +51,6 @@ func useShared(t *testing.T, s server, b *redislock.Backend, inspect bool) error
 	return b.Release(t.Context(), g)
 }
 
-// releaseTogether releases several locks with one script.
-func releaseTogether(t *testing.T, s server, b *redislock.Backend) error {
-	t.Helper()
-	errs := make([]error, 16)
-	var all sync.WaitGroup
-	grants := make([]driver.Grant, len(errs))
-	for i := range grants {
-		if grants[i], errs[i] = b.TryAcquire(t.Context(), request(fmt.Sprint("shop:", i))); errs[i] != nil {
-			return errs[i]
-		}
-	}
-	s.paused(func() {
-		for i, g := range grants {
-			all.Go(func() { errs[i] = b.Release(t.Context(), g) })
-		}
-		testkit.Eventually(t, "they meet", func() bool { return b.Queued() > len(errs)/2 })
-	})
-	all.Wait()
-	return errors.Join(errs...)
-}
-
 // The rules in doc.go are sufficient, and each is necessary. So are those for inspection.
 func TestACL(t *testing.T) {
 	s := realServer(t)
@@ -92,9 +70,6 @@ func TestACL(t *testing.T) {
 		}
 		if got := driver.RenewAll(t.Context(), b, []driver.Grant{g})[0]; got.Status != driver.Renewed {
 			return errors.Join(fmt.Errorf("the renewal: %v", got.Status), got.Err)
-		}
-		if err := releaseTogether(t, s, b); err != nil {
-			return err
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()

@@ -77,6 +77,21 @@ func TestBadRequests(t *testing.T) {
 			}
 		})
 	}
+	// Companions of other locks, clocks, and braces that are not one hash tag.
+	for _, key := range []string{"{a}:queue", "{a}:gone", "{a}:token", "{a}:gone:x", "distlock:clock:{m2k}", "{a}{b}", "{}", "a}", "{a"} {
+		for what, use := range map[string]func(ctx context.Context, key string) error{
+			"Acquire":      func(ctx context.Context, key string) error { _, err := b.Acquire(ctx, request(key)); return err },
+			"ForceRelease": func(ctx context.Context, key string) error { _, err := b.ForceRelease(ctx, key); return err },
+			"Revoke":       func(ctx context.Context, key string) error { _, err := b.Revoke(ctx, key); return err },
+		} {
+			err := use(t.Context(), key)
+			matches(t, what, err)
+			if errors.Is(err, redis.ErrClosed) {
+				t.Errorf("%s(%q) was sent", what, key)
+			}
+			says(t, what, err, key)
+		}
+	}
 	if n := b.InDoubt(); n != 0 {
 		t.Errorf("%d doubts about what was never sent", n)
 	}

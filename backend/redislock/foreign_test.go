@@ -13,7 +13,6 @@ import (
 	mini "github.com/alicebob/miniredis/v2/server"
 	"github.com/google/uuid"
 
-	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/redistest"
 	"github.com/distlock-go/distlock/internal/test/testkit"
@@ -35,16 +34,13 @@ func TestForeignLock(t *testing.T) {
 				t.Errorf("%s: %v", what, err)
 			}
 		}
-		for _, r := range []driver.Request{request(lockKey), reader(lockKey), permit(lockKey, 2)} {
-			start := time.Now()
+		for _, ask := range modes {
+			r := ask(lockKey)
 			_, err := b.TryAcquire(ctx, r)
 			check("TryAcquire", err)
 			r.Backoff = driver.NewBackoff(time.Millisecond, 3)
 			_, err = b.Acquire(ctx, r)
 			check("Acquire", err)
-			if n := b.InDoubt(); n != 0 && s.mini != nil && time.Since(start) < resend { // nothing was sent again
-				t.Errorf("%d owners in doubt about what was refused", n)
-			}
 			g := r.Grant()
 			g.Token, g.LastToken = 1, 1
 			renewed(t, driver.RenewAll(ctx, b, []driver.Grant{g}), all(driver.Lost))
@@ -54,9 +50,6 @@ func TestForeignLock(t *testing.T) {
 		check("ForceRelease", err)
 		_, err = b.Extend(ctx, request(lockKey).Grant(), 1)
 		matches(t, "Extend", err, driver.ErrLost)
-
-		_, err = distlock.New(b, distlock.Config{}).ForceRelease(ctx, lockKey)
-		check("ForceRelease by a Locker", err)
 	})
 }
 
@@ -94,7 +87,6 @@ func TestForeignLockIsWaitedFor(t *testing.T) {
 		r := request(lockKey)
 		r.Backoff = driver.NewBackoff(5*time.Millisecond, 0)
 		w := acquire(t.Context(), b, r)
-		before := must(s.TTL(t.Context(), lockKey).Result())
 		testkit.Eventually(t, "it waits", func() bool { return b.Waiters() == 1 })
 		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 		defer cancel()
@@ -103,14 +95,12 @@ func TestForeignLockIsWaitedFor(t *testing.T) {
 		if !errors.Is(err, driver.ErrForeign) {
 			t.Errorf("whose context ends: %v", err)
 		}
-		if after := s.TTL(t.Context(), lockKey).Val(); after != before {
-			t.Errorf("the lock has %v to live instead of %v", after, before)
+		if ttl := s.TTL(t.Context(), lockKey).Val(); ttl != -1 {
+			t.Errorf("the other lock has %v to live", ttl)
 		}
 		s.Del(t.Context(), lockKey)
 		<-w.done
-		if w.err != nil {
-			t.Fatal(w.err)
-		}
+		noError(t, w.err)
 		mustRelease(t, b, w.grant)
 	})
 }

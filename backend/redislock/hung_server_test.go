@@ -3,7 +3,6 @@ package redislock_test
 import (
 	"context"
 	"errors"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,7 +12,6 @@ import (
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/redistest"
-	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
 func contextError(err error) bool {
@@ -57,48 +55,6 @@ func TestVirtualHungClient(t *testing.T) {
 			t.Errorf("Close: %v after %v", err, time.Since(start))
 		}
 	})
-}
-
-// A server is stopped and continues: all calls fail in time, and nothing is left after an
-// answered release, whatever the server still had to read.
-func TestStoppedServer(t *testing.T) {
-	s := realServer(t)
-	const limit = 50 * time.Millisecond
-	b := newBackend(t, s.real.Client(t, func(o *redis.Options) { o.ReadTimeout = 100 * time.Millisecond }), redislock.WithOpTimeout(limit))
-	for round := range 10 {
-		s.real.Stop()
-		var wg sync.WaitGroup
-		claims := make([]driver.Grant, 8)
-		for i := range claims {
-			wg.Go(func() {
-				r := request(lockKey)
-				claims[i] = r.Grant()
-				acquire := b.TryAcquire
-				if i%2 == 1 {
-					acquire = b.Acquire
-				}
-				start := time.Now()
-				_, err := acquire(t.Context(), r)
-				if d := time.Since(start); err == nil || contextError(err) || errors.Is(err, driver.ErrNotAcquired) || d > limit+5*time.Second {
-					t.Errorf("acquire: %v after %v", err, d)
-				}
-			})
-		}
-		wg.Wait()
-		s.real.Cont()
-		for _, claim := range claims {
-			testkit.Eventually(t, "a release is answered", func() bool {
-				err := b.Release(t.Context(), claim)
-				return err == nil || errors.Is(err, driver.ErrLost)
-			})
-		}
-		if n := s.Exists(t.Context(), lockKey, queueKey).Val(); n != 0 {
-			t.Fatalf("round %d left\n%s", round, s.dump(t))
-		}
-	}
-	if n := b.InDoubt(); n != 0 {
-		t.Errorf("%d owners in doubt", n)
-	}
 }
 
 // A server is responsive and then hangs: a single caller without others may exceed its

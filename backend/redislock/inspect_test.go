@@ -159,7 +159,7 @@ func TestScriptForceRepeated(t *testing.T) {
 		s := scripts{server: srv, t: t}
 		force := func(order, want string) {
 			t.Helper()
-			lines, err := redislock.RunForce(t.Context(), s.Client, "a", testClaim, "in:", redislock.ScriptOp{Key: lockKey, Owner: order})
+			lines, err := s.run(forces, redislock.ScriptOp{Key: lockKey, Owner: order})
 			if err != nil || lines[0] != want {
 				t.Errorf("%s: %q, %v", order, lines, err)
 			}

@@ -8,18 +8,6 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// The key expires with the last of its holders, also when that changes.
-func TestScriptShareKeyEndsWithTheLast(t *testing.T) {
-	eachScripts(t, func(_ *testing.T, s scripts) {
-		s.join("a1", reads)
-		s.ends("r a1", time.Minute)
-		s.join("b1", reads)
-		s.ttl(lockKey, time.Minute)
-		s.leave("a1", reads, 1)
-		s.ttl(lockKey, testTTL)
-	})
-}
-
 // A holder with an expired lease does not count, for any request, nor for its own release.
 func TestScriptExpiredHolders(t *testing.T) {
 	eachScripts(t, func(t *testing.T, s scripts) {

@@ -69,6 +69,7 @@ func (s scripts) runFor(claim time.Duration, pick func(redislock.Scripts) *luasc
 func acquires(s redislock.Scripts) *luascript.Script { return s.Acquire }
 func releases(s redislock.Scripts) *luascript.Script { return s.Release }
 func renews(redislock.Scripts) *luascript.Script     { return redislock.RenewScript }
+func forces(redislock.Scripts) *luascript.Script     { return redislock.ForceScript }
 
 // try makes an attempt and returns the reply.
 func (s scripts) try(owner, share string, queue bool) (string, error) {

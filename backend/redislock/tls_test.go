@@ -3,7 +3,6 @@ package redislock_test
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -90,49 +89,34 @@ func TestTLSAndAuth(t *testing.T) {
 // useEverything uses a lock in every way, as two processes.
 func useEverything(t *testing.T, admin *redis.Client, newBackend func() *redislock.Backend) {
 	t.Helper()
-	one, two := distlock.New(newBackend(), distlock.Config{}), distlock.New(newBackend(), distlock.Config{})
-	defer one.Close()
-	defer two.Close()
-	const patient = 15 * time.Second // less than the wait without a message
-	o := distlock.Opts{KeyTimeout: time.Minute, RetryInterval: time.Minute}
-	for _, kind := range []distlock.Opts{{}, {Mode: driver.Shared}, {Permits: 1}} {
-		ctx, cancel := context.WithTimeout(t.Context(), patient)
-		t.Cleanup(cancel)
-		kind.KeyTimeout = o.KeyTimeout
-		s, err := one.Acquire(ctx, lockKey, kind)
+	one, two := testkit.NewLocker(t, newBackend(), distlock.Config{}), testkit.NewLocker(t, newBackend(), distlock.Config{})
+	for _, o := range []distlock.Opts{{}, {Mode: driver.Shared}, {Permits: 1}} {
+		ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second) // less than the wait without a message
+		defer cancel()
+		o.KeyTimeout = time.Minute
+		s, err := one.Acquire(ctx, lockKey, o)
 		noError(t, err)
 		noError(t, s.Refresh(ctx))
-		if _, err := two.TryAcquire(ctx, lockKey, distlock.Opts{}); !errors.Is(err, driver.ErrNotAcquired) || errors.Is(err, distlock.ErrUnavailable) {
-			t.Errorf("%v: the other: %v", kind.Mode, err)
-		}
 		waited := make(chan error, 1)
 		go func() {
-			waited <- two.Do(ctx, lockKey, o, func(ctx context.Context) error {
-				lease, _ := distlock.FromContext(ctx)
-				if lease.Token() <= s.Token() {
-					t.Errorf("token %d after %d", lease.Token(), s.Token())
-				}
-				return nil
-			})
+			next, err := two.Acquire(ctx, lockKey, distlock.Opts{KeyTimeout: time.Minute, RetryInterval: time.Minute})
+			if err == nil {
+				err = next.Release(ctx)
+			}
+			waited <- err
 		}()
 		testkit.Eventually(t, "it waits, and listens", func() bool {
-			return admin.ZCard(t.Context(), queueKey).Val() == 1 && len(admin.PubSubChannels(t.Context(), "distlock:inbox:*").Val()) == 1
+			return admin.ZCard(t.Context(), queueKey).Val() == 1 && server{Client: admin}.inboxes(t) == 1
 		})
 		noError(t, s.Release(ctx))
-		if err := <-waited; err != nil {
-			t.Errorf("%v: the one that waited: %v", kind.Mode, err)
-		}
+		noError(t, <-waited)
 
-		s, err = one.Acquire(ctx, lockKey, kind)
+		s, err = one.Acquire(ctx, lockKey, o)
 		noError(t, err)
 		if n := admin.Del(t.Context(), lockKey).Val(); n != 1 {
 			t.Errorf("%d keys deleted", n)
 		}
-		if err := s.Refresh(ctx); !errors.Is(err, driver.ErrLost) {
-			t.Errorf("%v: after the loss: %v", kind.Mode, err)
-		}
-		if err := s.Release(ctx); !errors.Is(err, driver.ErrLost) {
-			t.Errorf("%v: release after the loss: %v", kind.Mode, err)
-		}
+		matches(t, "after the loss", s.Refresh(ctx), driver.ErrLost)
+		matches(t, "release after the loss", s.Release(ctx), driver.ErrLost)
 	}
 }
