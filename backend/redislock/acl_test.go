@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"testing"
 	"time"
 
@@ -22,76 +21,59 @@ func documentedRules(t *testing.T) []string {
 	return redistest.DocumentedRules(t, 20)
 }
 
+// inspection has the rules that Inspect needs besides.
+var inspection = []string{"+scan", "+zcount", "+zrangebyscore"}
+
 // useShared uses those commands that only permits and readers need.
-func useShared(t *testing.T, s server, b *redislock.Backend) error {
+func useShared(t *testing.T, s server, b *redislock.Backend, inspect bool) error {
 	t.Helper()
-	r := request("shop:sale")
-	r.Permits = 2
+	r := permit("shop:sale", 2)
 	g, err := b.TryAcquire(t.Context(), r)
 	if err != nil {
 		return err
 	}
-	got := driver.RenewAll(t.Context(), b, []driver.Grant{g})
-	if got[0].Status != driver.Renewed {
-		return errors.Join(fmt.Errorf("the renewal of a permit: %v", got[0].Status), got[0].Err)
+	if got := driver.RenewAll(t.Context(), b, []driver.Grant{g})[0]; got.Status != driver.Renewed {
+		return errors.Join(fmt.Errorf("the renewal of a permit: %v", got.Status), got.Err)
 	}
 	// An expired holder, and one more.
 	s.ZAdd(t.Context(), r.Key, redis.Z{Score: 1, Member: "p x"})
-	again := request(r.Key)
-	again.Permits = 2
-	if _, err := b.TryAcquire(t.Context(), again); err != nil {
+	if _, err := b.TryAcquire(t.Context(), permit(r.Key, 2)); err != nil {
 		return err
+	}
+	if inspect {
+		if _, err := b.Inspect(t.Context(), "shop:", 10); err != nil {
+			return err
+		}
+		if _, err := b.ForceRelease(t.Context(), "shop:none"); err != nil {
+			return err
+		}
 	}
 	return b.Release(t.Context(), g)
 }
 
-// releaseTogether releases several locks with one script.
-func releaseTogether(t *testing.T, s server, b *redislock.Backend) error {
-	t.Helper()
-	errs := make([]error, 16)
-	var all sync.WaitGroup
-	grants := make([]driver.Grant, len(errs))
-	for i := range grants {
-		if grants[i], errs[i] = b.TryAcquire(t.Context(), request(fmt.Sprint("shop:", i))); errs[i] != nil {
-			return errs[i]
-		}
-	}
-	s.paused(func() {
-		for i, g := range grants {
-			all.Go(func() { errs[i] = b.Release(t.Context(), g) })
-		}
-		testkit.Eventually(t, "they meet", func() bool { return b.Queued() > len(errs)/2 })
-	})
-	all.Wait()
-	return errors.Join(errs...)
-}
-
-// The rules in doc.go are sufficient, and each is necessary.
+// The rules in doc.go are sufficient, and each is necessary. So are those for inspection.
 func TestACL(t *testing.T) {
 	s := realServer(t)
-	use := func(rules []string) error {
+	use := func(rules []string, inspect bool) error {
 		redistest.SetUser(t, s.Client, rules)
 		s.FlushAll(t.Context())
 		s.ScriptFlush(t.Context())
 		b := newBackend(t, s.real.Client(t, redistest.AsUser))
 		defer b.Close()
 		testkit.Eventually(t, "earlier inboxes are gone", func() bool { return s.inboxes(t) == 0 })
-		g, err := b.Acquire(t.Context(), request("shop:pay"))
+		g, err := b.Acquire(t.Context(), request(lockKey))
 		if err != nil {
 			return err
 		}
-		if err := useShared(t, s, b); err != nil {
+		if err := useShared(t, s, b, inspect); err != nil {
 			return err
 		}
-		if got := driver.RenewAll(t.Context(), b, []driver.Grant{g}); got[0].Status != driver.Renewed {
-			return errors.Join(fmt.Errorf("the renewal: %v", got[0].Status), got[0].Err)
-		}
-		if err := releaseTogether(t, s, b); err != nil {
-			return err
+		if got := driver.RenewAll(t.Context(), b, []driver.Grant{g})[0]; got.Status != driver.Renewed {
+			return errors.Join(fmt.Errorf("the renewal: %v", got.Status), got.Err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
-		w := acquire(ctx, b, request("shop:pay"))
+		w := acquire(ctx, b, request(lockKey))
 		testkit.Eventually(t, "it has queued or failed", func() bool {
 			select {
 			case <-w.done:
@@ -107,8 +89,9 @@ func TestACL(t *testing.T) {
 		<-w.done
 		return errors.Join(released, w.err)
 	}
-
-	redistest.MustBeEnough(t, documentedRules(t), map[string]bool{
+	rules := documentedRules(t)
+	noError(t, use(rules, false))
+	redistest.MustBeEnough(t, append(rules, inspection...), map[string]bool{
 		"+getset":         true, // only the frequent case uses it
 		"+mget":           true, // for releases that are sent together
 		"+subscribe":      true, // without it, waiters poll
@@ -117,5 +100,25 @@ func TestACL(t *testing.T) {
 		"+type":           true, // to say what a foreign lock is
 		"+hello":          true, // optional for go-redis
 		"+client|setname": true, // needed if the client has a name
-	}, use)
+	}, func(rules []string) error { return use(rules, true) })
+}
+
+// A user that may not run TYPE still sees foreign locks, and sees nothing at a key that
+// does not exist.
+func TestForeignLockWithoutType(t *testing.T) {
+	t.Parallel()
+	s := realServer(t)
+	redistest.SetUser(t, s.Client, append(append(documentedRules(t), inspection...), "-type"))
+	b := newBackend(t, s.real.Client(t, redistest.AsUser))
+	s.HSet(t.Context(), "shop:hash", "a", "1")
+	_, err := b.TryAcquire(t.Context(), request("shop:hash"))
+	if !errors.Is(err, driver.ErrForeign) {
+		t.Errorf("TryAcquire: %v", err)
+	}
+	if infos := mustInspect(t, b, "shop:hash"); len(infos) != 1 || infos[0].Foreign != "unknown" {
+		t.Errorf("listed %+v", infos)
+	}
+	if infos := mustInspect(t, b, "shop:nothing"); len(infos) != 0 {
+		t.Errorf("listed %+v", infos)
+	}
 }

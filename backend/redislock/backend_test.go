@@ -3,6 +3,7 @@ package redislock_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,11 +15,13 @@ import (
 )
 
 func TestNewPanics(t *testing.T) {
-	client := redis.NewClient(&redis.Options{})
-	defer client.Close()
+	client := redistestClosedClient(t)
+	wait := func(c redis.UniversalClient, d time.Duration) func() {
+		return func() { redislock.New(c, redislock.WithWaitReplicas(1, d)) }
+	}
 	for name, c := range map[string]struct {
 		make func()
-		want string
+		want string // the beginning
 	}{
 		"nil client":   {func() { redislock.New(nil) }, "redislock: nil client"},
 		"typed nil":    {func() { redislock.New((*redis.Client)(nil)) }, "redislock: nil client"},
@@ -27,11 +30,15 @@ func TestNewPanics(t *testing.T) {
 		"claim window": {func() { redislock.WithClaimWindow(time.Microsecond) }, "redislock: WithClaimWindow: 1µs is less than a millisecond"},
 		"op timeout":   {func() { redislock.WithOpTimeout(-time.Second) }, "redislock: WithOpTimeout: -1s is less than a millisecond"},
 		"logger":       {func() { redislock.WithLogger(nil) }, "redislock: WithLogger: nil logger"},
+		"no replicas":  {func() { redislock.WithWaitReplicas(0, time.Second) }, "redislock: WithWaitReplicas: 0 replicas"},
+		"no time":      {wait(client, 0), "redislock: WithWaitReplicas: 0s is less"},
+		"too long":     {wait(client, redislock.DefaultOpTimeout), "redislock: WithWaitReplicas: 1s is not shorter"},
+		"a wrapper":    {wait(wrapped{client}, time.Millisecond), "redislock: WithWaitReplicas: a redislock_test.wrapped may"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			defer func() {
-				if got := recover(); got != c.want {
-					t.Errorf("got %v instead of %q", got, c.want)
+				if got, _ := recover().(string); !strings.HasPrefix(got, c.want) || c.want == "" {
+					t.Errorf("got %q instead of %q", got, c.want)
 				}
 			}()
 			c.make()
@@ -39,53 +46,21 @@ func TestNewPanics(t *testing.T) {
 	}
 }
 
-func TestTryAcquireRelease(t *testing.T) {
-	eachServer(t, func(t *testing.T, s server) {
-		b := newBackend(t, s.Client)
-		r := request("k")
-		before := time.Now()
-		g, err := b.TryAcquire(t.Context(), r)
-		switch {
-		case err != nil:
-			t.Fatal(err)
-		case g.Key != r.Key || g.Owner != r.Owner || g.TTL != r.TTL:
-			t.Errorf("%+v was granted for %+v", g, r)
-		case g.Token == 0 || g.LastToken < g.Token:
-			t.Errorf("tokens %d..%d", g.Token, g.LastToken)
-		case g.Sent.Before(before) || g.Sent.After(time.Now()):
-			t.Errorf("sent at %v, called at %v", g.Sent, before)
-		}
-
-		_, err = b.TryAcquire(t.Context(), request("k"))
-		var held *driver.HeldError
-		if !errors.As(err, &held) || held.RetryAfter > r.TTL || held.RetryAfter < r.TTL-5*time.Second {
-			t.Errorf("held: %v", err)
-		}
-		other := request("k").Grant()
-		if err := b.Release(t.Context(), other); !errors.Is(err, driver.ErrLost) {
-			t.Errorf("release by another: %v", err)
-		}
-		if err := b.Release(t.Context(), g); err != nil {
-			t.Errorf("release: %v", err)
-		}
-		if g2, err := b.TryAcquire(t.Context(), request("k")); err != nil || g2.Token <= g.LastToken {
-			t.Errorf("after the release: %+v, %v", g2, err)
-		}
-	})
-}
-
 func TestBadRequests(t *testing.T) {
 	b := newBackend(t, redistestClosedClient(t))
 	good := request("k")
 	for name, change := range map[string]func(*driver.Request){
 		"no key":         func(r *driver.Request) { r.Key = "" },
-		"the clock":      func(r *driver.Request) { r.Key = redislock.ClockKey },
+		"the clock":      func(r *driver.Request) { r.Key = clockKey },
 		"no owner":       func(r *driver.Request) { r.Owner = "" },
 		"reserved owner": func(r *driver.Request) { r.Owner = "-" },
 		"space":          func(r *driver.Request) { r.Owner = "secret owner" },
 		"newline":        func(r *driver.Request) { r.Owner = "secret\n" },
 		"not ASCII":      func(r *driver.Request) { r.Owner = "secretä" },
 		"short TTL":      func(r *driver.Request) { r.TTL = time.Millisecond - 1 },
+		"unknown mode":   func(r *driver.Request) { r.Mode = 7 },
+		"no permits":     func(r *driver.Request) { r.Permits = -1 },
+		"both modes":     func(r *driver.Request) { r.Mode, r.Permits = driver.Shared, 2 },
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := good
@@ -101,6 +76,21 @@ func TestBadRequests(t *testing.T) {
 				}
 			}
 		})
+	}
+	// Companions of other locks, clocks, and braces that are not one hash tag.
+	for _, key := range []string{"{a}:queue", "{a}:gone", "{a}:token", "{a}:gone:x", "distlock:clock:{m2k}", "{a}{b}", "{}", "a}", "{a"} {
+		for what, use := range map[string]func(ctx context.Context, key string) error{
+			"Acquire":      func(ctx context.Context, key string) error { _, err := b.Acquire(ctx, request(key)); return err },
+			"ForceRelease": func(ctx context.Context, key string) error { _, err := b.ForceRelease(ctx, key); return err },
+			"Revoke":       func(ctx context.Context, key string) error { _, err := b.Revoke(ctx, key); return err },
+		} {
+			err := use(t.Context(), key)
+			matches(t, what, err)
+			if errors.Is(err, redis.ErrClosed) {
+				t.Errorf("%s(%q) was sent", what, key)
+			}
+			says(t, what, err, key)
+		}
 	}
 	if n := b.InDoubt(); n != 0 {
 		t.Errorf("%d doubts about what was never sent", n)
@@ -143,13 +133,6 @@ func TestErrorsAsTheyAre(t *testing.T) {
 	}
 }
 
-func TestCloseUnused(t *testing.T) {
-	c := redistestClosedClient(t)
-	if err := redislock.New(c).Close(); err != nil {
-		t.Error(err)
-	}
-}
-
 // unhurried is a timeout that is longer than the pauses of a slow machine, for tests
 // that do not test timeouts.
 var unhurried = redislock.WithOpTimeout(10 * time.Second)
@@ -183,9 +166,40 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-func noError(t *testing.T, err error) {
+func noError(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func reader(key string) driver.Request {
+	r := request(key)
+	r.Mode = driver.Shared
+	return r
+}
+
+func permit(key string, n int) driver.Request {
+	r := request(key)
+	r.Permits = n
+	return r
+}
+
+func mustTry(t testing.TB, b *redislock.Backend, r driver.Request) driver.Grant {
+	t.Helper()
+	g, err := b.TryAcquire(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if g.Mode != r.Mode || g.Permits != r.Permits {
+		t.Fatalf("granted %v, %d permits; asked for %v, %d", g.Mode, g.Permits, r.Mode, r.Permits)
+	}
+	return g
+}
+
+func mustRelease(t testing.TB, b *redislock.Backend, g driver.Grant) {
+	t.Helper()
+	if err := b.Release(t.Context(), g); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -2,9 +2,7 @@ package redislock_test
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -240,27 +238,5 @@ func TestTokensRiseOverAFailoverToASlowClock(t *testing.T) {
 			u.t = t
 			after[i](u)
 		})
-	}
-}
-
-// All data of the server is lost while its clock is right. Tokens do not run ahead of the
-// clock, however many are issued at once.
-func TestTokensRiseAfterTheLossOfAllData(t *testing.T) {
-	t.Parallel()
-	s := realServer(t)
-	bs := [2]*redislock.Backend{newBackend(t, s.Client), newBackend(t, s.Client)}
-	var users []*user
-	for mode, ask := range modes {
-		for i := range 200 {
-			users = append(users, &user{t: t, s: s, key: mode + strconv.Itoa(i), bs: bs, ask: ask, tokens: 64})
-		}
-	}
-	for range 4 {
-		var all sync.WaitGroup
-		for _, u := range users {
-			all.Go(func() { use(u) })
-		}
-		all.Wait()
-		s.FlushAll(t.Context())
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -99,56 +100,47 @@ func TestSlotsMove(t *testing.T) {
 	nothingLeft(t, c.Masters...)
 }
 
+// movable returns a Cluster of two masters, a Backend, the slot of lockKey, its master and the
+// other one.
+func movable(t *testing.T) (c *redistest.Cluster, b *redislock.Backend, slot int, from, to *redistest.Server) {
+	t.Helper()
+	testmode.Long(t)
+	t.Parallel()
+	c = &redistest.Cluster{Masters: redistest.StartCluster(t, 2)}
+	b = newBackend(t, redistest.ClusterClient(t, c.Masters), redislock.WithOpTimeout(15*time.Second))
+	from, to = c.Masters[0], c.Masters[1]
+	if slot = c.Slot(t, lockKey); slot >= 16384/2 {
+		from, to = to, from
+	}
+	return c, b, slot, from, to
+}
+
 // Commands that a Cluster refuses temporarily are sent again until the operation
 // timeout, longer than go-redis tries: a release must not fail because a slot moves.
 //
 // Row 18 (redislock): calls outlast TRYAGAIN. Fails if a command that a Cluster refuses
 // temporarily is not sent again.
 func TestRefusedForTheMoment(t *testing.T) {
-	testmode.Long(t)
-	t.Parallel()
-	c := &redistest.Cluster{Masters: redistest.StartCluster(t, 2)}
-	b := newBackend(t, redistest.ClusterClient(t, c.Masters), redislock.WithOpTimeout(15*time.Second))
-	slot := c.Slot(t, lockKey)
-	from, to := c.Masters[0], c.Masters[1]
-	if slot >= 16384/2 {
-		from, to = to, from
-	}
-	refusals := func(name string) int { return from.ErrorStat(t, name) + to.ErrorStat(t, name) }
-	// during runs f while a refusal lasts, and ends the refusal when f was refused
-	// often.
-	during := func(refusal string, f func() error) (wait, check func()) {
-		before, done := refusals(refusal), make(chan error, 1)
-		go func() { done <- f() }()
-		return func() {
-				t.Helper()
-				testkit.Eventually(t, "it was refused often", func() bool { return refusals(refusal) >= before+8 })
-			}, func() {
-				t.Helper()
-				if err := <-done; err != nil {
-					t.Error(err)
-				}
-			}
-	}
-
+	c, b, slot, from, to := movable(t)
+	refusals := func() int { return from.ErrorStat(t, "TRYAGAIN") + to.ErrorStat(t, "TRYAGAIN") }
 	var g driver.Grant
-	r := request(lockKey)
-	take := func() (err error) { g, err = b.TryAcquire(context.Background(), r); return err }
-	give := func() error { return b.Release(context.Background(), g) }
-	for _, f := range []func() error{take, give} {
-		var check func()
+	for _, call := range []func() error{
+		func() (err error) { g, err = b.TryAcquire(t.Context(), request(lockKey)); return err },
+		func() error { return b.Release(t.Context(), g) },
+	} {
+		done := make(chan error, 1)
+		moves := 0
 		c.MoveSlot(t, slot, from, to, func() {
-			if check != nil {
+			if moves++; moves > 1 {
 				return
 			}
-			var wait func()
-			wait, check = during("TRYAGAIN", f)
-			wait()
+			before := refusals()
+			go func() { done <- call() }()
+			testkit.Eventually(t, "it was refused often", func() bool { return refusals() >= before+8 })
 		})
-		check()
+		noError(t, <-done)
 		from, to = to, from
 	}
-
 	if n := b.InDoubt(); n != 0 {
 		t.Errorf("%d owners in doubt", n)
 	}
@@ -161,36 +153,24 @@ func TestRefusedForTheMoment(t *testing.T) {
 // Row 18 (redislock): calls outlast servers that redirect to each other. Fails if MOVED
 // is not sent again.
 func TestNamingEachOther(t *testing.T) {
-	testmode.Long(t)
-	t.Parallel()
-	c := &redistest.Cluster{Masters: redistest.StartCluster(t, 2)}
-	b := newBackend(t, redistest.ClusterClient(t, c.Masters), redislock.WithOpTimeout(15*time.Second))
-	slot := c.Slot(t, lockKey)
-	from, to := c.Masters[0], c.Masters[1]
-	if slot >= 16384/2 {
-		from, to = to, from
-	}
+	_, b, slot, from, to := movable(t)
 	heir := to.Client(t).Do(t.Context(), "cluster", "myid").Val()
 	hand := func(at *redistest.Server) {
 		t.Helper()
-		if err := at.Client(t).Do(t.Context(), "cluster", "setslot", slot, "node", heir).Err(); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, at.Client(t).Do(t.Context(), "cluster", "setslot", slot, "node", heir).Err())
 	}
 	hand(from)
 	got := make(chan error, 1)
 	go func() {
-		g, err := b.TryAcquire(context.Background(), request(lockKey))
+		g, err := b.TryAcquire(t.Context(), request(lockKey))
 		if err == nil {
-			err = b.Release(context.Background(), g)
+			err = b.Release(t.Context(), g)
 		}
 		got <- err
 	}()
 	testkit.Eventually(t, "they name each other", func() bool { return to.ErrorStat(t, "MOVED") >= 8 })
 	hand(to)
-	if err := <-got; err != nil {
-		t.Error(err)
-	}
+	noError(t, <-got)
 }
 
 // keysOn returns n keys of each master.
@@ -216,9 +196,7 @@ func TestMasterStopped(t *testing.T) {
 	t.Parallel()
 	c := &redistest.Cluster{Masters: redistest.StartCluster(t, 3)}
 	const limit = redislock.DefaultOpTimeout
-	b := redislock.New(redistest.ClusterClient(t, c.Masters))
-	locker := distlock.New(b, distlock.Config{HandOverTime: -1})
-	defer locker.Close()
+	locker := testkit.NewLocker(t, redislock.New(redistest.ClusterClient(t, c.Masters)), distlock.Config{HandOverTime: -1})
 	on := keysOn(t, c, 10)
 	stopped := c.Masters[1]
 	// A lease that ends if its renewals take as long as the timeout.
@@ -226,18 +204,11 @@ func TestMasterStopped(t *testing.T) {
 
 	// Releases and renewals have connections of their own. The first of them asks any server
 	// for the slots, and that might be the one that is stopped.
-	if err := locker.Do(t.Context(), "first", opts, func(context.Context) error { return nil }); err != nil {
-		t.Fatal(err)
-	}
-	leases := make(map[*redistest.Server][]*distlock.Lease)
+	noError(t, testkit.MustAcquire(t, locker, "first", opts).Release(t.Context()))
+	leases := make(map[string]*distlock.Lease)
 	for _, keys := range on {
-		for _, key := range keys {
-			s, err := locker.Acquire(t.Context(), "held:"+key, opts)
-			if err != nil {
-				t.Fatal(err)
-			}
-			m := c.Masters[min(c.Slot(t, s.Key())*3/16384, 2)]
-			leases[m] = append(leases[m], s)
+		for _, key := range keys[5:] {
+			leases[key] = testkit.MustAcquire(t, locker, key, opts)
 		}
 	}
 
@@ -245,7 +216,7 @@ func TestMasterStopped(t *testing.T) {
 	stalled := stalls(t, c.Masters[0], c.Masters[2])
 	ctx, cancel := context.WithCancel(t.Context())
 	var stuck sync.WaitGroup
-	for _, key := range on[stopped] {
+	for _, key := range on[stopped][:5] {
 		stuck.Go(func() {
 			if s, err := locker.Acquire(ctx, key, opts); err == nil {
 				t.Errorf("got %s of a server that is stopped", s.Key())
@@ -254,46 +225,64 @@ func TestMasterStopped(t *testing.T) {
 	}
 	// Longer than a lease, so that a lease without renewals ends.
 	var slowest time.Duration
+	pause := time.NewTicker(20 * time.Millisecond)
+	defer pause.Stop()
 	for start, n := time.Now(), 0; time.Since(start) < opts.KeyTimeout+time.Second; n++ {
-		for _, m := range c.Masters {
-			if m == stopped {
-				continue
-			}
+		for _, m := range []*redistest.Server{c.Masters[0], c.Masters[2]} {
 			began := time.Now()
-			s, err := locker.Acquire(t.Context(), on[m][n%10], opts)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := s.Release(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, testkit.MustAcquire(t, locker, on[m][n%5], opts).Release(t.Context()))
 			slowest = max(slowest, time.Since(began))
 		}
-		pause := time.NewTimer(20 * time.Millisecond)
 		<-pause.C
 	}
 	if machine := stalled(); slowest > limit/2+2*machine {
 		t.Errorf("on the other servers a lock took up to %v, and an answer up to %v", slowest, machine)
 	}
-	for m, ss := range leases {
-		for _, s := range ss {
-			if (s.Check() == nil) == (m == stopped) {
-				t.Errorf("%s, stopped %v: valid %v", s.Key(), m == stopped, s.Check() == nil)
-			}
+	lost := func(key string) bool { return slices.Contains(on[stopped], key) }
+	for key, lease := range leases {
+		if (lease.Check() != nil) != lost(key) {
+			t.Errorf("%s, stopped %v: %v", key, lost(key), lease.Check())
 		}
 	}
 	cancel()
 	stuck.Wait()
 	stopped.Cont()
-	for m, ss := range leases {
-		for _, s := range ss {
-			if err := s.Release(t.Context()); (err == nil) == (m == stopped) || err != nil && !errors.Is(err, driver.ErrLost) {
-				t.Errorf("%s, stopped %v: release: %v", s.Key(), m == stopped, err)
-			}
+	for key, lease := range leases {
+		if err := lease.Release(t.Context()); errors.Is(err, driver.ErrLost) != lost(key) || err != nil && !lost(key) {
+			t.Errorf("%s, stopped %v: release: %v", key, lost(key), err)
 		}
 	}
-	if err := locker.Close(); err != nil {
-		t.Error(err)
-	}
+	noError(t, locker.Close())
 	nothingLeft(t, c.Masters...)
+}
+
+// stalls pings the servers in turn, repeatedly. The returned function ends that, and
+// returns the longest time of a round: that part of a delay is caused by the machine.
+func stalls(t *testing.T, servers ...*redistest.Server) (longest func() time.Duration) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	var clients []*redis.Client
+	for _, s := range servers {
+		clients = append(clients, s.Client(t))
+	}
+	var most time.Duration
+	var asking sync.WaitGroup
+	asking.Go(func() {
+		tick := time.NewTicker(10 * time.Millisecond)
+		defer tick.Stop()
+		for last := time.Now(); ctx.Err() == nil; last = time.Now() {
+			<-tick.C
+			for _, c := range clients {
+				c.Ping(ctx)
+			}
+			most = max(most, time.Since(last))
+		}
+	})
+	longest = func() time.Duration {
+		cancel()
+		asking.Wait()
+		return most
+	}
+	t.Cleanup(func() { longest() })
+	return longest
 }

@@ -14,39 +14,22 @@ import (
 	"github.com/distlock-go/distlock/locktest"
 )
 
-// locktestRules returns the documented rules for the keys of the suite, including those
-// for hash tags and for inspection.
-func locktestRules(t *testing.T) []string {
-	t.Helper()
-	rules := documentedRules(t)
-	for i, r := range rules {
-		rules[i] = strings.ReplaceAll(r, "shop:", "locktest:")
-	}
-	return append(rules, "~{*}{locktest:*}:queue", "~{*}{locktest:*}:gone", "+scan", "+zcount", "+zrangebyscore")
-}
-
-// asAdmin makes a client log in as the administrator.
-func asAdmin(o *redis.Options) { o.Username, o.Password = "default", "admin's" }
-
-// aclServer returns a server with two users: the administrator and the user of the
-// documented rules.
-func aclServer(t *testing.T, args ...string) (s *redistest.Server, admin *redis.Client) {
-	t.Helper()
-	s = redistest.Start(t, args...)
-	if err := s.Client(t).Do(t.Context(), "acl", "setuser", "default", "resetpass", ">admin's").Err(); err != nil {
-		t.Fatal(err)
-	}
-	admin = s.Client(t, asAdmin)
-	redistest.SetUser(t, admin, locktestRules(t))
-	return s, admin
-}
-
 // The conformance suite passes with the documented permissions, and the server never
 // refuses anything.
 func TestConformanceACL(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
-	s, admin := aclServer(t)
+	s := redistest.Start(t)
+	if err := s.Client(t).Do(t.Context(), "acl", "setuser", "default", "resetpass", ">admin's").Err(); err != nil {
+		t.Fatal(err)
+	}
+	admin := s.Client(t, func(o *redis.Options) { o.Username, o.Password = "default", "admin's" })
+	// The documented rules for the keys of the suite, with those for hash tags and inspection.
+	rules := append([]string{"~{*}{locktest:*}:queue", "~{*}{locktest:*}:gone"}, inspection...)
+	for _, r := range documentedRules(t) {
+		rules = append(rules, strings.ReplaceAll(r, "shop:", "locktest:"))
+	}
+	redistest.SetUser(t, admin, rules)
 	asUser := make(map[driver.Backend]bool)
 	add := func(t *testing.T) driver.Backend {
 		t.Helper()

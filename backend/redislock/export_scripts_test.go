@@ -25,6 +25,7 @@ var (
 // Other scripts.
 var (
 	RenewScript = renewScript
+	ForceScript = forceReleaseScript
 	Sources     = []string{
 		acquireScript.Source(), releaseScript.Source(), renewScript.Source(),
 		forceReleaseScript.Source(), inspectScript.Source(),

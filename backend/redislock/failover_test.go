@@ -2,6 +2,7 @@ package redislock_test
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -53,9 +54,7 @@ func (f *failover) take(key string) driver.Grant {
 		g, err = f.b.TryAcquire(f.t.Context(), r)
 		return err == nil || errors.Is(err, driver.ErrNotAcquired)
 	})
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	noError(f.t, err)
 	return g
 }
 
@@ -66,65 +65,42 @@ func (f *failover) cut() {
 	for _, key := range f.toDoom[1:] {
 		f.doomed = append(f.doomed, f.take(key))
 	}
-	var err error
-	f.doomedOne, err = f.locker.Acquire(f.t.Context(), f.toDoom[0], distlock.Opts{KeyTimeout: 40 * time.Second})
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	f.doomedOne = testkit.MustAcquire(f.t, f.locker, f.toDoom[0], distlock.Opts{KeyTimeout: 40 * time.Second})
 }
 
 // check is called after the heir has taken over. Every holder learns the fate of its
 // lock from a renewal, and a release gives the same answer.
 func (f *failover) check() {
-	f.t.Helper()
-	renewals := func(grants []driver.Grant) (known bool) {
-		for _, r := range driver.RenewAll(f.t.Context(), f.b, grants) {
-			if r.Status == driver.Unknown {
-				return false
-			}
-		}
-		return true
+	t := f.t
+	t.Helper()
+	for _, grants := range [][]driver.Grant{f.kept, f.doomed} {
+		testkit.Eventually(t, "renewals are answered again", func() bool {
+			return !slices.ContainsFunc(driver.RenewAll(t.Context(), f.b, grants), func(r driver.RenewResult) bool { return r.Status == driver.Unknown })
+		})
 	}
-	testkit.Eventually(f.t, "renewals are answered again", func() bool { return renewals(f.kept) && renewals(f.doomed) })
-	renewed(f.t, driver.RenewAll(f.t.Context(), f.b, f.kept), all(driver.Renewed))
-	renewed(f.t, driver.RenewAll(f.t.Context(), f.b, f.doomed), all(driver.Lost))
+	renewed(t, driver.RenewAll(t.Context(), f.b, f.kept), all(driver.Renewed))
+	renewed(t, driver.RenewAll(t.Context(), f.b, f.doomed), all(driver.Lost))
 
 	// Its lease would last longer than this waits: the renewal reports the loss.
 	over := f.doomedOne.Until()
 	<-f.doomedOne.Context().Done()
 	if err := f.doomedOne.Check(); !errors.Is(err, driver.ErrLost) || !time.Now().Before(over) {
-		f.t.Errorf("the doomed lease: %v, at %v, with a deadline of %v", err, time.Now(), over)
+		t.Errorf("the doomed lease: %v, at %v, with a deadline of %v", err, time.Now(), over)
 	}
+	matches(t, "release of the doomed lease", f.doomedOne.Release(t.Context()), driver.ErrLost)
 
-	for i, g := range f.doomed {
-		if i == 0 { // another holder gets a lost lock, with a higher token
-			next := f.take(g.Key)
-			if next.Token <= g.LastToken {
-				f.t.Errorf("token %d after %d", next.Token, g.LastToken)
-			}
-			if err := f.b.Release(f.t.Context(), g); !errors.Is(err, driver.ErrLost) {
-				f.t.Errorf("release of a lock that another has: %v", err)
-			}
-			if err := f.b.Release(f.t.Context(), next); err != nil {
-				f.t.Errorf("release by the next: %v", err)
-			}
-			continue
-		}
-		if err := f.b.Release(f.t.Context(), g); !errors.Is(err, driver.ErrLost) {
-			f.t.Errorf("release of a lock that is lost: %v", err)
-		}
+	// Another holder gets a lost lock, with a higher token.
+	next := f.take(f.doomed[0].Key)
+	if next.Token <= f.doomed[0].LastToken {
+		t.Errorf("token %d after %d", next.Token, f.doomed[0].LastToken)
 	}
-	for _, g := range f.kept {
-		if err := f.b.Release(f.t.Context(), g); err != nil {
-			f.t.Errorf("release of a lock that was kept: %v", err)
-		}
+	for _, g := range f.doomed {
+		matches(t, "release of a lock that is lost", f.b.Release(t.Context(), g), driver.ErrLost)
 	}
-	if err := f.doomedOne.Release(f.t.Context()); !errors.Is(err, driver.ErrLost) {
-		f.t.Errorf("release of the doomed lease: %v", err)
+	for _, g := range append(f.kept, next) {
+		mustRelease(t, f.b, g)
 	}
-	if err := f.locker.Close(); err != nil {
-		f.t.Error(err)
-	}
+	noError(t, f.locker.Close())
 }
 
 // settle ends the noise, after the last old lease has ended or was renewed.

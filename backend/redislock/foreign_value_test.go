@@ -3,7 +3,8 @@ package redislock_test
 import (
 	"context"
 	"errors"
-	"fmt"
+	"maps"
+	"strings"
 	"testing"
 	"time"
 
@@ -37,75 +38,62 @@ func (s server) contents(t testing.TB) map[string]string {
 func TestForeignValues(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
-	types := map[string]func(s server, key string){
-		"list": func(s server, key string) { s.RPush(context.Background(), key, "a", "b") },
-		"set":  func(s server, key string) { s.SAdd(context.Background(), key, "a", "b") },
-		"hash": func(s server, key string) { s.HSet(context.Background(), key, "a", "b") },
-		"stream": func(s server, key string) {
-			s.XAdd(context.Background(), &redis.XAddArgs{Stream: key, Values: []string{"a", "b"}})
+	types := map[string]func(ctx context.Context, s server, key string) redis.Cmder{
+		"list": func(ctx context.Context, s server, key string) redis.Cmder { return s.RPush(ctx, key, "a", "b") },
+		"set":  func(ctx context.Context, s server, key string) redis.Cmder { return s.SAdd(ctx, key, "a", "b") },
+		"hash": func(ctx context.Context, s server, key string) redis.Cmder { return s.HSet(ctx, key, "a", "b") },
+		"stream": func(ctx context.Context, s server, key string) redis.Cmder {
+			return s.XAdd(ctx, &redis.XAddArgs{Stream: key, Values: []string{"a", "b"}})
 		},
-		"sorted set": func(s server, key string) { s.ZAdd(context.Background(), key, redis.Z{Score: 1, Member: "a"}) },
+		"sorted set": func(ctx context.Context, s server, key string) redis.Cmder {
+			return s.ZAdd(ctx, key, redis.Z{Score: 1, Member: "a"})
+		},
+		"string": func(ctx context.Context, s server, key string) redis.Cmder {
+			return s.Set(ctx, key, "something else", 0)
+		},
 	}
-	text := func(s server, key string) { s.Set(context.Background(), key, "something else", 0) }
-	type place struct {
-		put  func(s server, key string)
-		is   error
-		says string
-	}
-	places := make(map[string]map[string]place)
-	for key, says := range map[string]string{
-		lockKey:  "held by another kind of lock: a %s",
-		queueKey: `: the queue "{shop:pay}:queue" is a %s`,
-		goneKey:  `: the set of tombstones "{shop:pay}:gone" is a %s`,
+	s := realServer(t)
+	for key, c := range map[string]struct {
+		own, says string // the type of our values; what an error says
+	}{
+		lockKey:  {"string", "held by another kind of lock: a %s"},
+		queueKey: {"sorted set", `: the queue "{shop:pay}:queue" is a %s`},
+		goneKey:  {"sorted set", `: the set of tombstones "{shop:pay}:gone" is a %s`},
+		clockKey: {"", "BADCLOCK the value of distlock:clock is not a token"},
 	} {
 		is := distlock.ErrUnavailable
 		if key == lockKey {
 			is = driver.ErrNotAcquired
 		}
-		places[key] = make(map[string]place)
 		for name, put := range types {
-			places[key][name] = place{put, is, fmt.Sprintf(says, name)}
-		}
-	}
-	places[clockKey] = make(map[string]place)
-	for name, put := range types {
-		places[clockKey][name] = place{put, distlock.ErrUnavailable, "BADCLOCK the value of distlock:clock is not a token"}
-	}
-	delete(places[queueKey], "sorted set") // the type of a queue
-	delete(places[goneKey], "sorted set")
-	places[clockKey]["text"] = place{text, distlock.ErrUnavailable, "BADCLOCK"}
-	places[queueKey]["text"] = place{text, distlock.ErrUnavailable, `: the queue "{shop:pay}:queue" is a string`}
-	places[goneKey]["text"] = place{text, distlock.ErrUnavailable, `: the set of tombstones "{shop:pay}:gone" is a string`}
-
-	s := realServer(t)
-	for key, foreign := range places {
-		for name, p := range foreign {
+			if name == c.own {
+				continue
+			}
 			t.Run(key+"/"+name, func(t *testing.T) {
 				s.FlushAll(t.Context())
-				p.put(s, key)
+				noError(t, put(t.Context(), s, key).Err())
 				before := s.contents(t)
 				b := newBackend(t, s.Client)
 				locker := distlock.New(redislock.New(s.Client, unhurried), distlock.Config{})
 				defer locker.Close()
+				text := strings.ReplaceAll(c.says, "%s", name)
 				for _, o := range []distlock.Opts{{}, {Mode: driver.Shared}, {Permits: 2}} {
-					o.KeyTimeout, o.RetryInterval = 300*time.Millisecond, 10*time.Millisecond
+					o.KeyTimeout, o.RetryInterval, o.RetryCount = 300*time.Millisecond, 10*time.Millisecond, 2
 					_, err := locker.TryAcquire(t.Context(), lockKey, o)
-					matches(t, "TryAcquire", err, p.is)
-					says(t, "TryAcquire", err, p.says)
-					o.RetryCount = 3
+					matches(t, "TryAcquire", err, is)
+					says(t, "TryAcquire", err, text)
 					_, err = locker.Acquire(t.Context(), lockKey, o)
-					matches(t, "Acquire", err, p.is)
-					says(t, "Acquire", err, p.says)
-					if foreign := errors.Is(err, driver.ErrForeign); foreign != (key == lockKey) {
-						t.Errorf("Acquire: %v is of another kind of lock: %v", err, foreign)
-					}
+					matches(t, "Acquire", err, is)
+					says(t, "Acquire", err, text)
 				}
 				if key != clockKey { // to take a free lock away needs no token
-					if held, err := admin.ForceRelease(t.Context(), locker, lockKey); held || errors.Is(err, driver.ErrForeign) != (key == lockKey) || errors.Is(err, distlock.ErrUnavailable) == (key == lockKey) {
+					held, err := admin.ForceRelease(t.Context(), locker, lockKey)
+					if held || errors.Is(err, driver.ErrForeign) != (key == lockKey) || errors.Is(err, distlock.ErrUnavailable) == (key == lockKey) {
 						t.Errorf("ForceRelease: %v, %v", held, err)
 					}
 				}
-				for _, r := range []driver.Request{request(lockKey), reader(lockKey), permit(lockKey, 2)} {
+				for _, ask := range modes {
+					r := ask(lockKey)
 					g := r.Grant()
 					g.Token, g.LastToken = 1, 1
 					renewed(t, driver.RenewAll(t.Context(), b, []driver.Grant{g}), all(driver.Lost))
@@ -113,17 +101,13 @@ func TestForeignValues(t *testing.T) {
 						t.Errorf("what is another's was released: %v", err)
 					}
 				}
-				if err := locker.Close(); err != nil { // its background work has ended
-					t.Error(err)
+				noError(t, locker.Close()) // its background work has ended
+				after := s.contents(t)
+				if key != clockKey { // a token may be issued that is not used
+					delete(after, clockKey)
 				}
-				for k, v := range s.contents(t) {
-					if before[k] != v && (k != clockKey || key == clockKey) { // a token may be issued that is not used
-						t.Errorf("%s was changed or made", k)
-					}
-					delete(before, k)
-				}
-				for k := range before {
-					t.Errorf("%s was removed", k)
+				if !maps.Equal(after, before) {
+					t.Errorf("it changed something:\n%s", s.dump(t))
 				}
 			})
 		}
@@ -139,7 +123,8 @@ func TestLockOfAnotherKit(t *testing.T) {
 	s := realServer(t)
 	b := newBackend(t, s.Client)
 	s.Set(t.Context(), lockKey, "of redislock or Spring", time.Hour)
-	for _, r := range []driver.Request{request(lockKey), reader(lockKey), permit(lockKey, 2)} {
+	for _, ask := range modes {
+		r := ask(lockKey)
 		_, err := b.TryAcquire(t.Context(), r)
 		matches(t, "TryAcquire", err, driver.ErrNotAcquired)
 		g := r.Grant()
@@ -156,9 +141,7 @@ func TestLockOfAnotherKit(t *testing.T) {
 	testkit.Eventually(t, "it waits", func() bool { return s.ZCard(t.Context(), queueKey).Val() == 1 })
 	s.Del(t.Context(), lockKey)
 	<-w.done
-	if w.err != nil {
-		t.Fatal(w.err)
-	}
+	noError(t, w.err)
 	mustRelease(t, b, w.grant)
 	nothingLeft(t, s.real)
 }

@@ -2,9 +2,6 @@ package redislock_test
 
 import (
 	"context"
-	"errors"
-	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -16,6 +13,7 @@ import (
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/redistest"
+	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
 // javaSlots are slots as Java clients compute them: redis.clients.jedis.util.JedisClusterCRC16.getSlot
@@ -36,12 +34,10 @@ func TestHashTagInACluster(t *testing.T) {
 		}
 	}
 
-	lockers := []*distlock.Locker{
-		distlock.New(redislock.New(client, unhurried), distlock.Config{HandOverTime: -1}),
-		distlock.New(redislock.New(redistest.ClusterClient(t, servers), unhurried), distlock.Config{HandOverTime: -1}),
-	}
-	for _, l := range lockers {
-		t.Cleanup(func() { l.Close() })
+	var lockers []*distlock.Locker
+	for range 2 {
+		b := redislock.New(redistest.ClusterClient(t, servers), unhurried)
+		lockers = append(lockers, testkit.NewLocker(t, b, distlock.Config{HandOverTime: -1}))
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second) // only a failing test takes that long
 	defer cancel()
@@ -65,6 +61,16 @@ func TestHashTagInACluster(t *testing.T) {
 	}
 	all.Wait()
 	nothingLeft(t, servers...)
+	used, clocks := make(map[int]bool), 0
+	for _, key := range keys {
+		used[slotOf(key)] = true
+	}
+	for _, s := range servers {
+		clocks += len(s.Client(t).Keys(t.Context(), clockKey+"*").Val())
+	}
+	if clocks != len(used) {
+		t.Errorf("%d clocks are left of %d slots", clocks, len(used))
+	}
 
 	// While it is held, the key is the record that Java programs share.
 	lease, err := lockers[0].Acquire(ctx, keys[0], distlock.Opts{})
@@ -75,80 +81,37 @@ func TestHashTagInACluster(t *testing.T) {
 	noError(t, lease.Release(t.Context()))
 }
 
-// Inspect and ForceRelease know keys with a hash tag: held, and waited for.
+// Inspect and ForceRelease know keys with a hash tag: held, and waited for. A name with two
+// tags and the companions of other locks are not locks.
 func TestInspectHashTag(t *testing.T) {
 	eachServer(t, func(t *testing.T, s server) {
 		b := newBackend(t, s.Client)
 		ctx := t.Context()
-		var want []string
-		for _, key := range []string{"{order}:1", "{order}:2", "a{order}", "{a}:queue:b", "plain"} {
-			must(b.TryAcquire(ctx, request(key)))
-			want = append(want, key)
+		want := []string{"a{order}", "plain", "{a}:queue:b", "{order}:1", "{order}:2", "{order}:3"}
+		for _, key := range want[:5] {
+			mustTry(t, b, request(key))
 		}
-		slices.Sort(want)
 		waiter := request("{order}:1")
 		waiter.Backoff = driver.NewBackoff(time.Millisecond, 2)
-		if _, err := b.Acquire(ctx, waiter); err == nil {
-			t.Fatal("granted")
-		}
+		_, err := b.Acquire(ctx, waiter)
+		matches(t, "a waiter", err, driver.ErrNotAcquired)
 		s.Set(ctx, "{order}:3", uuid.NewString(), time.Hour) // as Java programs write it
-		want = append(want, "{order}:3")
-		slices.Sort(want)
-		// Not locks: a name with two tags, and the companions of other locks.
 		s.Set(ctx, "{order}{1}", uuid.NewString(), time.Hour)
 		s.ZAdd(ctx, "{x}:gone", redis.Z{Score: 1e18, Member: "r " + uuid.NewString()})
 
-		if got := keysOf(mustInspect(t, b, "")); !slices.Equal(got, want) {
-			t.Errorf("listed %q, want %q", got, want)
-		}
+		expect(t, "listed", keysOf(mustInspect(t, b, "")), want)
 		infos := mustInspect(t, b, "{order}:")
-		if len(infos) != 3 || infos[0].Key != "{order}:1" || infos[0].Held != 1 || infos[0].Waiting != 1 {
-			t.Errorf("listed %+v", infos)
-		}
-		if infos := mustInspect(t, b, "{order}:3"); len(infos) != 1 || infos[0].Held != 1 {
-			t.Errorf("listed %+v", infos)
+		expect(t, "with the prefix", keysOf(infos), want[3:])
+		if infos[0].Held != 1 || infos[0].Waiting != 1 {
+			t.Errorf("listed %+v", infos[0])
 		}
 		for _, key := range []string{"{order}:1", "{order}:3", "a{order}"} {
 			if held, err := b.ForceRelease(ctx, key); !held || err != nil {
 				t.Errorf("ForceRelease(%s): %v, %v", key, held, err)
 			}
 		}
-		if key := mustInspect(t, b, "{order}:1"); len(key) != 1 || key[0].Waiting != 0 || key[0].Held != 1 {
-			t.Errorf("the waiter has not been granted the key: %+v", key)
+		if infos := mustInspect(t, b, "{order}:1"); len(infos) != 1 || infos[0].Waiting != 0 || infos[0].Held != 1 {
+			t.Errorf("the waiter has not been granted the key: %+v", infos)
 		}
 	})
-}
-
-// A key that is a companion of another lock is refused before a command is sent, and so
-// are braces that are not one hash tag.
-func TestReservedKeys(t *testing.T) {
-	t.Parallel()
-	s := realServer(t)
-	b := newBackend(t, s.Client)
-	l := distlock.New(newBackend(t, s.Client), distlock.Config{})
-	defer l.Close()
-	before := s.commandCalls(t, "evalsha") + s.commandCalls(t, "eval")
-	for _, key := range []string{"{a}:queue", "{a}:gone", "{a}:token", "{a}:gone:x", "distlock:clock:{m2k}", "{a}{b}", "{}", "a}", "{a"} {
-		if _, err := b.TryAcquire(t.Context(), request(key)); err == nil || errors.Is(err, driver.ErrNotAcquired) || !strings.Contains(err.Error(), key) {
-			t.Errorf("%s: %v", key, err)
-		}
-		if _, err := b.Acquire(t.Context(), request(key)); err == nil {
-			t.Errorf("%s: granted", key)
-		}
-		if held, err := b.ForceRelease(t.Context(), key); held || err == nil {
-			t.Errorf("ForceRelease(%s): %v, %v", key, held, err)
-		}
-		if held, err := b.Revoke(t.Context(), key); held || err == nil {
-			t.Errorf("Revoke(%s): %v, %v", key, held, err)
-		}
-		if infos := mustInspect(t, b, key); len(infos) != 0 {
-			t.Errorf("%s: %+v", key, infos)
-		}
-		if _, err := l.TryAcquire(t.Context(), key, distlock.Opts{}); err == nil {
-			t.Errorf("%s: granted", key)
-		}
-	}
-	if n := s.commandCalls(t, "evalsha") + s.commandCalls(t, "eval") - before; n != 0 {
-		t.Errorf("%d scripts were sent", n)
-	}
 }

@@ -2,7 +2,9 @@ package redislock_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -33,163 +35,171 @@ func keysOf(infos []driver.KeyInfo) (keys []string) {
 	return keys
 }
 
-func TestInspectOthersKeys(t *testing.T) {
+// A prefix lists locks: of this package, and strings that look like those of other
+// libraries. The exact key shows any value that blocks the lock, with its type. Only what is
+// a lock for certain can be taken away, and nothing else changes.
+func TestInspectAndForce(t *testing.T) {
+	const listed, shown = true, false // by its prefix, or by its exact key only
 	eachServer(t, func(t *testing.T, s server) {
 		b := newBackend(t, s.Client)
 		ctx := t.Context()
-		g := must(b.TryAcquire(ctx, request("shop:lock")))
-		s.Set(ctx, "shop:text", "some text", time.Hour)
-		s.Set(ctx, "shop:id", uuid.NewString(), 0)
-		s.HSet(ctx, "shop:hash", "a", "b")
-		s.RPush(ctx, "shop:list", "a")
-		s.ZAdd(ctx, "shop:scores", redis.Z{Score: 1e18, Member: "alice"})
-		s.ZAdd(ctx, "shop:mixed", redis.Z{Score: 1e18, Member: "r alice"}, redis.Z{Score: 2e18, Member: "alice"})
-		s.Set(ctx, "shop:aspect", uuid.NewString(), time.Hour) // as the usual aspects write it
-		s.Set(ctx, "shop:busy", "redsync", time.Hour)          // it has a waiter here
-		waiter := request("shop:busy")
-		waiter.Backoff = driver.NewBackoff(time.Millisecond, 2)
-		if _, err := b.Acquire(ctx, waiter); err == nil {
-			t.Fatal("granted")
+		mine, busy := request("shop:mine"), request("shop:busy")
+		mine.Owner += "@web-3/1432"
+		g := mustTry(t, b, mine)
+		cases := map[string]struct {
+			put             func(key string) redis.Cmder
+			foreign, holder string
+			ends            bool
+			listed, force   bool
+		}{
+			"mine":   {nil, "", "web-3/1432", true, listed, true},
+			"aspect": {func(key string) redis.Cmder { return s.Set(ctx, key, uuid.NewString(), time.Hour) }, "", "", true, listed, true},
+			"named": {func(key string) redis.Cmder {
+				return s.Set(ctx, key, uuid.NewString()+"@web-3.example/1432", time.Hour)
+			},
+				"", "web-3.example/1432", true, listed, true},
+			"busy":     {func(key string) redis.Cmder { return s.Set(ctx, key, "redsync", time.Hour) }, "", "", true, listed, false},
+			"shedlock": {func(key string) redis.Cmder { return s.Set(ctx, key, "ADDED:2026-11-22@web-3", time.Hour) }, "", "", true, shown, false},
+			"id":       {func(key string) redis.Cmder { return s.Set(ctx, key, uuid.NewString(), 0) }, "string", "", false, shown, false},
+			"hash":     {func(key string) redis.Cmder { return s.HSet(ctx, key, "a", "1") }, "hash", "", false, shown, false},
+			"list":     {func(key string) redis.Cmder { return s.RPush(ctx, key, "a") }, "list", "", false, shown, false},
+			"scores":   {func(key string) redis.Cmder { return s.ZAdd(ctx, key, redis.Z{Score: 1e18, Member: "alice"}) }, "zset", "", false, shown, false},
+			"mixed": {func(key string) redis.Cmder {
+				return s.ZAdd(ctx, key, redis.Z{Score: 1e18, Member: "r alice"}, redis.Z{Score: 2e18, Member: "alice"})
+			}, "zset", "", false, shown, false},
 		}
-		before := s.dump(t)
+		var want []string
+		for name, c := range cases {
+			if c.put != nil {
+				noError(t, c.put("shop:"+name).Err())
+			}
+			if c.listed {
+				want = append(want, "shop:"+name)
+			}
+		}
+		busy.Backoff = driver.NewBackoff(time.Millisecond, 2)
+		_, err := b.Acquire(ctx, busy)
+		matches(t, "a waiter", err, driver.ErrNotAcquired)
+		noError(t, s.Set(ctx, "{brace", "a", time.Hour).Err())
 
 		infos := mustInspect(t, b, "shop:")
-		if got, want := keysOf(infos), []string{"shop:aspect", "shop:busy", "shop:lock"}; !slices.Equal(got, want) {
-			t.Fatalf("listed %q, want %q", got, want)
-		}
+		slices.Sort(want)
+		expect(t, "listed", keysOf(infos), want)
 		if strings.Contains(fmt.Sprintf("%+v", infos), g.Owner) {
 			t.Error("an owner is shown")
 		}
-		if busy := infos[1]; busy.Held != 1 || busy.Waiting != 1 || busy.Holders[0].Token != 0 || !busy.Holders[0].Since.IsZero() {
-			t.Errorf("a lock of others is %+v", busy)
-		}
-		lock := infos[2].Holders[0]
-		now := time.Now()
-		if s.mini == nil { // the clock of the simulated server stands still
-			now = s.Time(ctx).Val()
-		}
-		if lock.Token != g.Token || now.Sub(lock.Since) < 0 || now.Sub(lock.Since) > time.Minute || lock.ExpiresIn > 10*time.Second || lock.ExpiresIn <= 0 {
-			t.Errorf("the lock is %+v, the token is %d", lock, g.Token)
-		}
-
-		for _, key := range []string{"shop:text", "shop:id", "shop:hash", "shop:list", "shop:scores", "shop:mixed"} {
-			if held, err := b.ForceRelease(ctx, key); held || err == nil {
+		for name, c := range cases {
+			key := "shop:" + name
+			before := s.contents(t)
+			infos := mustInspect(t, b, key)
+			if len(infos) != 1 || infos[0].Key != key || infos[0].Held != 1 || len(infos[0].Holders) != 1 {
+				t.Errorf("%s: %+v", key, infos)
+				continue
+			}
+			info, h := infos[0], infos[0].Holders[0]
+			if info.Foreign != c.foreign || h.Holder != c.holder || h.ExpiresIn > 0 != c.ends || h.ExpiresIn > time.Hour || info.Waiting == 1 != (name == "busy") {
+				t.Errorf("%s: %+v", key, info)
+			}
+			if isMine := name == "mine"; isMine != (h.Token == g.Token) || isMine == h.Since.IsZero() {
+				t.Errorf("%s has the token %d since %v, want %d", key, h.Token, h.Since, g.Token)
+			}
+			held, err := b.ForceRelease(ctx, key)
+			if held != c.force || errors.Is(err, driver.ErrForeign) == c.force {
 				t.Errorf("ForceRelease(%q): %v, %v", key, held, err)
+			}
+			if !c.force && !maps.Equal(s.contents(t), before) {
+				t.Errorf("ForceRelease(%q) changed something", key)
+			}
+		}
+		for _, key := range []string{"shop:none", "{brace"} {
+			if infos := mustInspect(t, b, key); len(infos) != 0 {
+				t.Errorf("%s: %+v", key, infos)
 			}
 		}
 		if held, err := b.ForceRelease(ctx, "shop:none"); held || err != nil {
 			t.Errorf("ForceRelease of nothing: %v, %v", held, err)
 		}
-		if after := s.dump(t); after != before && s.mini == nil {
-			t.Errorf("before:\n%s\nafter:\n%s", before, after)
-		}
-		if held, err := b.ForceRelease(ctx, "shop:aspect"); !held || err != nil {
-			t.Errorf("ForceRelease of another kit's lock: %v, %v", held, err)
-		}
-		if err := b.Release(ctx, waiter.Grant()); err != nil {
-			t.Log(err)
-		}
+		_ = b.Release(ctx, busy.Grant())
 	})
 }
 
-// A lock that outlives the clock keeps its token, and the next one gets a larger token.
-func TestInspectWithoutClock(t *testing.T) {
-	eachServer(t, func(t *testing.T, s server) {
-		b := newBackend(t, s.Client)
-		g := must(b.TryAcquire(t.Context(), request(lockKey)))
-		s.Del(t.Context(), clockKey)
-		infos := mustInspect(t, b, lockKey)
-		if len(infos) != 1 || infos[0].Held != 1 || infos[0].Holders[0].Token != g.Token {
-			t.Fatalf("listed %+v", infos)
-		}
-		if held, err := b.ForceRelease(t.Context(), lockKey); !held || err != nil {
-			t.Fatalf("ForceRelease: %v, %v", held, err)
-		}
-		next := must(b.TryAcquire(t.Context(), request(lockKey)))
-		if next.Token <= g.LastToken {
-			t.Errorf("token %d after %d", next.Token, g.LastToken)
-		}
-	})
+// A lock outlives the clock, and keeps its token. Without a clock the next one gets a larger
+// token. A clock that is not a token keeps locks from being granted, but not from being taken
+// away.
+func TestForceReleaseWithoutClock(t *testing.T) {
+	for _, clock := range []string{"", "rubbish"} {
+		eachServer(t, func(t *testing.T, s server) {
+			b := newBackend(t, s.Client)
+			g := mustTry(t, b, request(lockKey))
+			s.Del(t.Context(), clockKey)
+			if clock != "" {
+				s.Set(t.Context(), clockKey, clock, 0)
+			}
+			if infos := mustInspect(t, b, lockKey); len(infos) != 1 || infos[0].Holders[0].Token != g.Token {
+				t.Errorf("listed %+v", infos)
+			}
+			if held, err := b.ForceRelease(t.Context(), lockKey); !held || err != nil {
+				t.Errorf("ForceRelease: %v, %v", held, err)
+			}
+			time.Sleep(time.Microsecond) // the simulated clock stands still
+			next, err := b.TryAcquire(t.Context(), request(lockKey))
+			if clock != "" {
+				says(t, "TryAcquire", err, "BADCLOCK")
+			} else if err != nil || next.Token <= g.LastToken {
+				t.Errorf("token %d after %d, %v", next.Token, g.LastToken, err)
+			}
+		})
+	}
 }
 
-// A repeated order, after a lost reply, does not affect the next holder.
+// A repeated order, after a lost reply, does not affect the next holder. A late attempt by
+// the old holder fails.
 func TestScriptForceRepeated(t *testing.T) {
 	eachServer(t, func(t *testing.T, srv server) {
 		s := scripts{server: srv, t: t}
-		force := func(order string) string {
+		force := func(order, want string) {
 			t.Helper()
-			lines, err := redislock.RunForce(t.Context(), s.Client, "a", testClaim, "in:", redislock.ScriptOp{Key: lockKey, Owner: order})
-			if err != nil {
-				t.Fatal(err)
+			lines, err := s.run(forces, redislock.ScriptOp{Key: lockKey, Owner: order})
+			if err != nil || lines[0] != want {
+				t.Errorf("%s: %q, %v", order, lines, err)
 			}
-			return lines[0]
 		}
-		_, last := s.take("a1")
-		s.busy("b1", true)
+		s.join("a1", writes)
+		s.kept("b1", writes, true)
 		for range 3 {
-			if line := force("order1"); line != "1" {
-				t.Errorf("answered %q", line)
-			}
+			force("order1", "1")
 			s.holder("b1")
 		}
-		if first, _ := s.take("b1"); first <= last {
-			t.Errorf("token %d after %d", first, last)
-		}
-		if line := force("order1"); line != "1" {
-			t.Errorf("after the claim: %q", line)
-		}
+		s.join("b1", writes)
+		force("order1", "1")
 		s.holder("b1")
-		if line := force("order2"); line != "1" || s.Exists(t.Context(), lockKey).Val() != 0 {
-			t.Errorf("another order: %q", line)
-		}
-		if line := force("order3"); line != "2" {
-			t.Errorf("a free lock: %q", line)
-		}
-		// A late attempt by the old holder fails.
-		if _, err := s.try("b1", "", false); err == nil {
-			t.Error("the deposed owner is back")
-		}
+		force("order2", "1")
+		s.holder("")
+		force("order3", "2")
+		s.refused("b1", writes, "GONE")
 	})
 }
 
-// A lock without a holder, because a message was lost, goes to the waiter.
+// A lock without a holder, because a message was lost, goes to the waiter. What is held is
+// taken away also if the server is full.
 func TestForceReleaseOfNobodys(t *testing.T) {
-	eachServer(t, func(t *testing.T, srv server) {
-		s := scripts{server: srv, t: t}
-		s.take("a1")
-		s.busy("b1", true)
-		s.Del(t.Context(), lockKey)
-		b := newBackend(t, s.Client)
-		infos := mustInspect(t, b, lockKey)
-		if len(infos) != 1 || infos[0].Held != 0 || infos[0].Waiting != 1 {
-			t.Errorf("listed %+v", infos)
-		}
-		if held, err := b.ForceRelease(t.Context(), lockKey); held || err != nil {
+	t.Parallel()
+	s := scripts{server: realServer(t, "--maxmemory-policy", "noeviction"), t: t}
+	s.join("a1", writes)
+	s.kept("b1", writes, true)
+	s.kept("c1", writes, true)
+	s.Del(t.Context(), lockKey)
+	b := newBackend(t, s.Client)
+	if infos := mustInspect(t, b, lockKey); len(infos) != 1 || infos[0].Held != 0 || infos[0].Waiting != 2 {
+		t.Errorf("listed %+v", infos)
+	}
+	for _, owner := range []string{"b1", "c1"} {
+		if held, err := b.ForceRelease(t.Context(), lockKey); held != (owner == "c1") || err != nil {
 			t.Errorf("ForceRelease: %v, %v", held, err)
 		}
-		s.holder("b1")
-	})
-}
-
-// A clock that is not a token keeps locks from being granted, but not from being taken
-// away.
-func TestForceReleaseBadClock(t *testing.T) {
-	eachServer(t, func(t *testing.T, s server) {
-		b := newBackend(t, s.Client)
-		g := must(b.TryAcquire(t.Context(), request(lockKey)))
-		s.Set(t.Context(), clockKey, "rubbish", 0)
-		if infos := mustInspect(t, b, lockKey); len(infos) != 1 || infos[0].Holders[0].Token != g.Token {
-			t.Errorf("listed %+v", infos)
-		}
-		if held, err := b.ForceRelease(t.Context(), lockKey); !held || err != nil {
-			t.Errorf("ForceRelease: %v, %v", held, err)
-		}
-		_, err := b.TryAcquire(t.Context(), request(lockKey))
-		says(t, "TryAcquire", err, "BADCLOCK")
-		if got := s.Get(t.Context(), clockKey).Val(); got != "rubbish" {
-			t.Errorf("the clock is %q", got)
-		}
-	})
+		s.holder(owner)
+		s.fill()
+	}
 }
 
 // More keys than one reply of SCAN has, among keys that are not locks.
@@ -204,11 +214,10 @@ func TestInspectMany(t *testing.T) {
 			}
 		}
 		must(pipe.Exec(t.Context()))
-		if n := len(mustInspect(t, b, "lock:")); n != 300 {
-			t.Errorf("%d locks, want 300", n)
-		}
-		if n := len(mustInspect(t, b, "")); n != 300 {
-			t.Errorf("%d locks of all, want 300", n)
+		for _, prefix := range []string{"lock:", ""} {
+			if n := len(mustInspect(t, b, prefix)); n != 300 {
+				t.Errorf("%d locks with the prefix %q, want 300", n, prefix)
+			}
 		}
 		if infos, err := b.Inspect(t.Context(), "lock:", 7); err != nil || len(infos) != 7 {
 			t.Errorf("%d locks, want 7; %v", len(infos), err)
@@ -249,69 +258,5 @@ func TestInspectCluster(t *testing.T) {
 	}
 	if infos := mustInspect(t, b, ""); len(infos) != 0 {
 		t.Errorf("left: %+v", infos)
-	}
-}
-
-func TestForceReleaseWithoutMemory(t *testing.T) {
-	t.Parallel()
-	s := scripts{server: realServer(t, "--maxmemory-policy", "noeviction"), t: t}
-	b := newBackend(t, s.Client)
-	s.take("a1")
-	s.busy("b1", true)
-	if err := s.ConfigSet(t.Context(), "maxmemory", "100kb").Err(); err != nil {
-		t.Fatal(err)
-	}
-	if held, err := b.ForceRelease(t.Context(), lockKey); !held || err != nil {
-		t.Errorf("ForceRelease: %v, %v", held, err)
-	}
-	s.holder("b1")
-}
-
-// The rules in doc.go are sufficient with those for inspection, and each of these is
-// needed.
-func TestInspectACL(t *testing.T) {
-	t.Parallel()
-	s := realServer(t)
-	more := []string{"+scan", "+zcount", "+zrangebyscore"}
-	use := func(more []string) error {
-		redistest.SetUser(t, s.Client, append(documentedRules(t), more...))
-		s.FlushAll(t.Context())
-		b := newBackend(t, s.real.Client(t, redistest.AsUser))
-		r := request("shop:sale")
-		r.Permits = 2
-		must(b.TryAcquire(t.Context(), r))
-		_, err := b.Inspect(t.Context(), "shop:", 10)
-		if err != nil {
-			return err
-		}
-		_, err = b.ForceRelease(t.Context(), r.Key)
-		return err
-	}
-	if err := use(more); err != nil {
-		t.Fatal(err)
-	}
-	for i, rule := range more {
-		if err := use(slices.Delete(slices.Clone(more), i, i+1)); err == nil {
-			t.Errorf("without %s there is no error", rule)
-		}
-	}
-}
-
-// Inspect waits for a server that hangs for at most the operation timeout.
-func TestInspectHungServer(t *testing.T) {
-	s := redistest.Start(t)
-	b := newBackend(t, s.Client(t), redislock.WithOpTimeout(100*time.Millisecond))
-	must(newBackend(t, s.Client(t)).TryAcquire(t.Context(), request(lockKey)))
-	s.Stop()
-	defer s.Cont()
-	start := time.Now()
-	if _, err := b.Inspect(t.Context(), "", 10); err == nil {
-		t.Error("no error")
-	}
-	if _, err := b.ForceRelease(t.Context(), lockKey); err == nil {
-		t.Error("no error")
-	}
-	if d := time.Since(start); d > 5*time.Second {
-		t.Errorf("it took %v", d)
 	}
 }

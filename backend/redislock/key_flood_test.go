@@ -49,14 +49,6 @@ func flood(t *testing.T, lockers []*distlock.Locker, workers, n int, name string
 	all.Wait()
 }
 
-// usedMemory returns the memory that the server reports.
-func (s server) usedMemory(t *testing.T) int {
-	t.Helper()
-	_, rest, _ := strings.Cut(s.Info(t.Context(), "memory").Val(), "\nused_memory:")
-	digits, _, _ := strings.Cut(rest, "\r")
-	return must(strconv.Atoi(digits))
-}
-
 // heapInUse returns the size of reachable objects in this process.
 func heapInUse() int {
 	runtime.GC()
@@ -76,20 +68,15 @@ func TestKeyFlood(t *testing.T) {
 	const n = 10_000 // for each of two processes
 	const workers = 48
 	s := realServer(t)
+	backends := []*redislock.Backend{redislock.New(s.real.Client(t), unhurried), redislock.New(s.real.Client(t), unhurried)}
 	var lockers []*distlock.Locker
-	var backends []*redislock.Backend
-	for range 2 {
-		b := redislock.New(s.real.Client(t), unhurried)
-		backends = append(backends, b)
-		l := distlock.New(b, distlock.Config{})
-		lockers = append(lockers, l)
+	for _, b := range backends {
+		lockers = append(lockers, testkit.NewLocker(t, b, distlock.Config{}))
 	}
-	defer lockers[0].Close()
-	defer lockers[1].Close()
 
 	flood(t, lockers, workers, 1000, "first") // connections, pools, scripts
 	s.FlushAll(t.Context())
-	processBefore, serverBefore, goroutines := heapInUse(), s.usedMemory(t), runtime.NumGoroutine()
+	processBefore, serverBefore, goroutines := heapInUse(), s.real.Stat(t, "used_memory"), runtime.NumGoroutine()
 	flood(t, lockers, workers, n, "second")
 
 	for _, b := range backends {
@@ -112,7 +99,7 @@ func TestKeyFlood(t *testing.T) {
 	if tombstones > n/20 {
 		t.Errorf("%d locks have left tombstones", tombstones)
 	}
-	testkit.Eventually(t, "the memory of Redis is as it was", func() bool { return s.usedMemory(t) < serverBefore+slack })
+	testkit.Eventually(t, "the memory of Redis is as it was", func() bool { return s.real.Stat(t, "used_memory") < serverBefore+slack })
 }
 
 // What processes leave that die ends by itself, and so do tombstones.

@@ -2,6 +2,7 @@ package redislock_test
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -13,7 +14,6 @@ import (
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/redistest"
-	"github.com/distlock-go/distlock/internal/test/spoilnet"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
@@ -23,83 +23,99 @@ import (
 //
 // Row 15 (redislock): a waiter finds its turn by polling. Fails if waiters do not poll.
 func TestMessageLost(t *testing.T) {
-	for _, poll := range []time.Duration{redislock.DefaultClaimWindow / 4, 6 * redislock.DefaultClaimWindow / 5} {
-		synctest.Test(t, func(t *testing.T) {
-			m := redistest.Virtual(t)
-			n := spoilnet.To(m.Dial)
-			b := newBackend(t, redistest.VirtualClient(t, m, func(o *redis.Options) { o.Dialer = n.DialContext }))
-			other := newBackend(t, redistest.VirtualClient(t, m))
-			held := request(lockKey)
-			held.TTL = time.Hour
-			g := mustTry(t, other, held)
-			n.DeafenAt(func(p []byte) bool { return bytes.Contains(p, []byte("subscribe")) })
-			var line []*waiting
-			for range 3 {
-				r := request(lockKey)
-				r.Backoff = driver.NewBackoff(poll, 0)
-				line = append(line, acquire(t.Context(), b, r))
-				synctest.Wait()
-			}
-			if n.Deaf() != 1 {
-				t.Fatalf("%d connections are deaf", n.Deaf())
-			}
-			start := time.Now()
-			mustRelease(t, other, g)
-			var all sync.WaitGroup
-			for i, w := range line {
-				all.Go(func() {
-					<-w.done
-					// Each waiter polls within twice the interval, and waits for at
-					// most one claim window of a waiter that did not know of its turn.
-					if d := time.Since(start); w.err != nil || d > 3*(2*poll+redislock.DefaultClaimWindow) {
-						t.Errorf("number %d: %v after %v", i, w.err, d)
+	for mode, ask := range modes {
+		for _, poll := range []time.Duration{redislock.DefaultClaimWindow / 4, 6 * redislock.DefaultClaimWindow / 5} {
+			t.Run(fmt.Sprintf("%s/%v", mode, poll), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					m := redistest.Virtual(t)
+					c, n := overNetwork(t, m)
+					b, other := newBackend(t, c), newBackend(t, redistest.VirtualClient(t, m))
+					held := request(lockKey)
+					held.TTL = time.Hour
+					g := mustTry(t, other, held)
+					n.DeafenAt(func(p []byte) bool { return bytes.Contains(p, []byte("subscribe")) })
+					var line []*waiting
+					for range 3 {
+						r := ask(lockKey)
+						r.Backoff = driver.NewBackoff(poll, 0)
+						line = append(line, acquire(t.Context(), b, r))
+						synctest.Wait()
 					}
-					mustRelease(t, b, w.grant)
+					if n.Deaf() != 1 {
+						t.Fatalf("%d connections are deaf", n.Deaf())
+					}
+					start := time.Now()
+					mustRelease(t, other, g)
+					var all sync.WaitGroup
+					for i, w := range line {
+						all.Go(func() {
+							<-w.done
+							// Each waiter polls within twice the interval, and waits for at
+							// most one claim window of a waiter that did not know of its turn.
+							if d := time.Since(start); w.err != nil || d > 3*(2*poll+redislock.DefaultClaimWindow) {
+								t.Errorf("number %d: %v after %v", i, w.err, d)
+							}
+							mustRelease(t, b, w.grant)
+						})
+					}
+					all.Wait()
+					if keys := m.Keys(); len(keys) != 1 {
+						t.Errorf("left behind: %q", keys)
+					}
 				})
-			}
-			all.Wait()
-			if keys := m.Keys(); len(keys) != 1 {
-				t.Errorf("left behind: %q", keys)
-			}
-		})
+			})
+		}
 	}
 }
 
-// The server's output buffer for a subscriber overflows, and the connection ends; a
-// message at that time is lost. The waiter asks as soon as it is connected again: its
-// own poll is far away.
+// A subscription ends, because its connection is killed or because the server's output buffer
+// for it overflows, and a message at that time is lost. The waiter asks as soon as it is
+// connected again: its own poll is far away.
 //
 // Row 15 (redislock): a waiter asks at once when its subscription works again. Fails if
 // a new subscription does not wake waiters.
-func TestBufferOverflow(t *testing.T) {
-	t.Parallel()
-	s := realServer(t, "--client-output-buffer-limit", "pubsub", "32kb", "32kb", "1")
-	b := newBackend(t, s.Client)
-	r := request(lockKey)
-	r.TTL = time.Minute
-	g := mustTry(t, b, r)
-	r = request(lockKey)
-	r.Backoff = driver.NewBackoff(time.Hour, 0)
-	w := acquire(t.Context(), b, r)
-	testkit.Eventually(t, "it listens", func() bool { return s.inboxes(t) == 1 })
-	inbox := s.PubSubChannels(t.Context(), redislock.DefaultInboxPrefix+"*").Val()[0]
+func TestSubscriptionLost(t *testing.T) {
+	for name, end := range map[string]func(pipe redis.Pipeliner, t *testing.T, inbox string){
+		"killed": func(pipe redis.Pipeliner, t *testing.T, _ string) {
+			t.Helper()
+			pipe.ClientKillByFilter(t.Context(), "TYPE", "pubsub")
+		},
+		"overflown": func(pipe redis.Pipeliner, t *testing.T, inbox string) {
+			t.Helper()
+			pipe.Publish(t.Context(), inbox, strings.Repeat("x", 1<<20))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := realServer(t, "--client-output-buffer-limit", "pubsub", "32kb", "32kb", "1")
+			b := newBackend(t, s.Client)
+			r := request(lockKey)
+			r.TTL = time.Minute
+			g := mustTry(t, b, r)
+			r = request(lockKey)
+			r.Backoff = driver.NewBackoff(time.Hour, 0)
+			w := acquire(t.Context(), b, r)
+			testkit.Eventually(t, "it listens", func() bool { return s.inboxes(t) == 1 })
 
-	pipe := s.TxPipeline()
-	flood := pipe.Publish(t.Context(), inbox, strings.Repeat("x", 1<<20))
-	keys := redislock.LockKeys(lockKey)
-	pipe.Eval(t.Context(), redislock.ReleaseSource, append(keys[:], clockKey),
-		"an inbox", "60000", redislock.DefaultInboxPrefix, g.Owner, "0", "")
-	if _, err := pipe.Exec(t.Context()); err != nil || flood.Val() != 1 {
-		t.Fatalf("%d have got the flood, %v", flood.Val(), err)
+			// Both at once: the message has no receiver.
+			pipe := s.TxPipeline()
+			end(pipe, t, s.PubSubChannels(t.Context(), redislock.DefaultInboxPrefix+"*").Val()[0])
+			keys := redislock.LockKeys(lockKey)
+			pipe.Eval(t.Context(), redislock.ReleaseSource, append(keys[:], clockKey),
+				"an inbox", "60000", redislock.DefaultInboxPrefix, g.Owner, "0", "")
+			if _, err := pipe.Exec(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			select {
+			case <-w.done:
+			case <-time.After(15 * time.Second): // the waiter asks after twenty seconds
+				t.Fatal("the waiter was not woken by the new subscription")
+			}
+			if w.err != nil || w.grant.Token <= g.LastToken {
+				t.Errorf("token %d after %d, %v", w.grant.Token, g.LastToken, w.err)
+			}
+			mustRelease(t, b, w.grant)
+			nothingLeft(t, s.real)
+		})
 	}
-	select {
-	case <-w.done:
-	case <-time.After(20 * time.Second):
-		t.Fatal("the waiter was not woken by the new subscription")
-	}
-	if w.err != nil || w.grant.Token <= g.LastToken {
-		t.Errorf("token %d after %d, %v", w.grant.Token, g.LastToken, w.err)
-	}
-	mustRelease(t, b, w.grant)
-	nothingLeft(t, s.real)
 }

@@ -5,12 +5,10 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/distlock-go/distlock/internal/test/testkit"
 	"github.com/distlock-go/distlock/internal/test/testmode"
 )
 
 func TestMain(m *testing.M) {
-	testkit.BeChild(map[string]func(*testkit.Child) error{"readers": beReaders})
 	testmode.AtATime(4)
 	// go-redis tries to reach a dead server once a second, and notices only then that
 	// the client was closed.

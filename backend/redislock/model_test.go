@@ -56,7 +56,7 @@ func (m *modelled) put(s q.Server) {
 	ctx := m.t.Context()
 	pipe.Del(ctx, lockKey, queueKey)
 	pipe.Del(ctx, goneKey)
-	pipe.Set(ctx, redislock.ClockKey, token(1), 0)
+	pipe.Set(ctx, clockKey, token(1), 0)
 	if s.Lock != q.Nobody {
 		ttl := modelTTL
 		if s.Promised {
@@ -86,7 +86,7 @@ func (m *modelled) reset() {
 	if err := m.Del(m.t.Context(), lockKey, goneKey, queueKey).Err(); err != nil {
 		m.t.Fatal(err)
 	}
-	m.Set(m.t.Context(), redislock.ClockKey, token(1), 0)
+	m.Set(m.t.Context(), clockKey, token(1), 0)
 }
 
 // apply applies a step to the server, and compares the reply.

@@ -24,9 +24,7 @@ func TestOldMasterStillWrites(t *testing.T) {
 	t.Parallel()
 	old := realServer(t, "--repl-diskless-sync-delay", "0")
 	heir := redistest.StartReplica(t, old.real)
-	if err := old.ConfigSet(t.Context(), "min-replicas-to-write", "1").Err(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, old.ConfigSet(t.Context(), "min-replicas-to-write", "1").Err())
 	locker := distlock.New(redislock.New(old.real.Client(t), unhurried), distlock.Config{})
 	defer locker.Close()
 	opts := distlock.Opts{KeyTimeout: 5 * time.Second, RetryInterval: 50 * time.Millisecond}

@@ -16,7 +16,6 @@ import (
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/child"
 	"github.com/distlock-go/distlock/internal/test/redistest"
-	"github.com/distlock-go/distlock/internal/test/testkit"
 	"github.com/distlock-go/distlock/internal/test/testmode"
 )
 
@@ -34,142 +33,107 @@ func readable(t *testing.T, what string, err error, pattern string) {
 
 // tellsWhy uses a client that fails every operation. Every error has the reason, from
 // the first operation to the operations after the client has stopped trying.
-func tellsWhy(t *testing.T, c redis.UniversalClient, pattern string) {
+func tellsWhy(t *testing.T, c redis.UniversalClient, pattern string, opts ...redislock.Option) {
 	t.Helper()
-	b := redislock.New(c, redislock.WithOpTimeout(500*time.Millisecond))
+	b := redislock.New(c, append([]redislock.Option{redislock.WithOpTimeout(500 * time.Millisecond)}, opts...)...)
 	l := distlock.New(b, distlock.Config{CloseTimeout: time.Millisecond})
 	defer l.Close()
+	ctx := t.Context()
 	for range 2 {
-		_, err := l.TryAcquire(t.Context(), lockKey, distlock.Opts{})
+		_, err := l.TryAcquire(ctx, lockKey, distlock.Opts{})
 		matches(t, "TryAcquire", err, distlock.ErrUnavailable)
 		readable(t, "TryAcquire", err, `^distlock: acquire "shop:pay": lock backend unavailable: redislock: `+pattern)
 	}
 	r := request(lockKey)
-	_, err := b.Acquire(t.Context(), r)
-	readable(t, "Acquire", err, "^redislock: "+pattern)
-	g := r.Grant()
-	readable(t, "Renew", driver.RenewAll(t.Context(), b, []driver.Grant{g})[0].Err, "^redislock: "+pattern)
-	readable(t, "Release", b.Release(t.Context(), g), "^redislock: "+pattern)
-	_, err = b.Inspect(t.Context(), lockKey, 1)
-	readable(t, "Inspect", err, "^redislock: "+pattern)
-	_, err = b.ForceRelease(t.Context(), lockKey)
-	readable(t, "ForceRelease", err, "^redislock: "+pattern)
+	for what, f := range map[string]func() error{
+		"Acquire":      func() error { _, err := b.Acquire(ctx, r); return err },
+		"Renew":        func() error { return driver.RenewAll(ctx, b, []driver.Grant{r.Grant()})[0].Err },
+		"Release":      func() error { return b.Release(ctx, r.Grant()) },
+		"Inspect":      func() error { _, err := b.Inspect(ctx, lockKey, 1); return err },
+		"ForceRelease": func() error { _, err := b.ForceRelease(ctx, lockKey); return err },
+		"Ping":         func() error { return b.Ping(ctx) },
+	} {
+		err := f()
+		matches(t, what, err)
+		readable(t, what, err, "^redislock: "+pattern)
+	}
 }
 
+// An error has the address and the reason, for each way to have no server.
 func TestOutageText(t *testing.T) {
-	t.Run("down", func(t *testing.T) {
-		t.Parallel()
-		addr := child.ClosedAddr(t)
-		refused := `(no answer within the operation timeout of 500ms: )?dial tcp ` + addr + `: connect: connection refused`
-		t.Run("one server", func(t *testing.T) {
+	const late = `no answer within the operation timeout of 500ms: `
+	addr := child.ClosedAddr(t)
+	refused := `(` + late + `)?dial tcp ` + addr + `: connect: connection refused`
+	for name, c := range map[string]struct {
+		long   bool
+		client func(t *testing.T) redis.UniversalClient
+		says   string
+	}{
+		"down": {false, func(*testing.T) redis.UniversalClient {
+			return redis.NewClient(&redis.Options{Addr: addr, Password: "pw-xyzzy"})
+		}, refused},
+		"Cluster is down": {true, func(*testing.T) redis.UniversalClient {
+			return redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{addr}, Password: "pw-xyzzy"})
+		}, refused},
+		// Its client tries for longer than an operation may take.
+		"Sentinel is down": {true, func(*testing.T) redis.UniversalClient {
+			return redis.NewFailoverClient(&redis.FailoverOptions{MasterName: "mymaster", SentinelAddrs: []string{addr}, Password: "pw-xyzzy"})
+		}, `the master that Sentinel names: ` + late + `(no connection for [\d.]+m?s|redis: all sentinels .*)$`},
+		"wrong host": {false, func(*testing.T) redis.UniversalClient {
+			return redis.NewClient(&redis.Options{Addr: "redis.internal:6379", Dialer: func(_ context.Context, network, _ string) (net.Conn, error) {
+				// The error of package net, without asking the resolver of this machine.
+				return nil, &net.OpError{Op: "dial", Net: network, Err: &net.DNSError{Err: "no such host", Name: "redis.internal", IsNotFound: true}}
+			}})
+		}, `redis\.internal:6379: (` + late + `)?dial tcp: lookup redis\.internal: no such host$`},
+		"no way": {true, func(t *testing.T) redis.UniversalClient {
+			t.Helper()
+			return redis.NewClient(&redis.Options{Addr: "192.0.2.1:6379", DialerRetries: 1, Dialer: func(ctx context.Context, network, _ string) (net.Conn, error) {
+				select { // as if packets were dropped
+				case <-ctx.Done():
+				case <-t.Context().Done():
+				}
+				return nil, &net.OpError{Op: "dial", Net: network, Err: os.ErrDeadlineExceeded}
+			}})
+		}, `192\.0\.2\.1:6379: ` + late + `(no connection for [\d.]+m?s|dial tcp: i/o timeout)$`},
+		"no password": {false, func(t *testing.T) redis.UniversalClient {
+			t.Helper()
+			return redistest.Start(t, "--requirepass", "secret-xyzzy").Client(t)
+		}, `127[\d.:]+: .*NOAUTH`},
+		"wrong password": {false, func(t *testing.T) redis.UniversalClient {
+			t.Helper()
+			return redistest.Start(t, "--requirepass", "secret-xyzzy").Client(t, func(o *redis.Options) { o.Password = "wrong-xyzzy" })
+		}, `127[\d.:]+: .*WRONGPASS`},
+		"hangs": {true, func(t *testing.T) redis.UniversalClient {
+			t.Helper()
+			s := redistest.Start(t)
+			s.Stop()
+			t.Cleanup(s.Cont)
+			return s.Client(t)
+		}, `127[\d.:]+: ` + late + `it takes connections, but answers nothing`},
+	} {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := redis.NewClient(&redis.Options{Addr: addr, Password: "pw-xyzzy"})
-			defer c.Close()
-			tellsWhy(t, c, refused)
-		})
-		t.Run("Cluster", func(t *testing.T) {
-			t.Parallel()
-			testmode.Long(t)
-			c := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{addr}, Password: "pw-xyzzy"})
-			defer c.Close()
-			tellsWhy(t, c, refused)
-		})
-		t.Run("Sentinel", func(t *testing.T) {
-			t.Parallel()
-			testmode.Long(t)
-			c := redis.NewFailoverClient(&redis.FailoverOptions{MasterName: "mymaster", SentinelAddrs: []string{addr}, Password: "pw-xyzzy"})
-			defer c.Close()
-			// Its client tries for longer than an operation may take.
-			tellsWhy(t, c, `the master that Sentinel names: no answer within the operation timeout of 500ms: (no connection for [\d.]+m?s|redis: all sentinels .*)$`)
-		})
-	})
-	t.Run("wrong host", func(t *testing.T) {
-		t.Parallel()
-		c := redis.NewClient(&redis.Options{Addr: "redis.internal:6379", Dialer: func(_ context.Context, network, _ string) (net.Conn, error) {
-			// The error of package net, without asking the resolver of this machine.
-			return nil, &net.OpError{Op: "dial", Net: network, Err: &net.DNSError{Err: "no such host", Name: "redis.internal", IsNotFound: true}}
-		}})
-		defer c.Close()
-		tellsWhy(t, c, `redis\.internal:6379: (no answer within the operation timeout of 500ms: )?dial tcp: lookup redis\.internal: no such host$`)
-	})
-	t.Run("no way", func(t *testing.T) {
-		t.Parallel()
-		testmode.Long(t)
-		over := make(chan struct{})
-		defer close(over)
-		c := redis.NewClient(&redis.Options{Addr: "192.0.2.1:6379", DialerRetries: 1, Dialer: func(ctx context.Context, network, _ string) (net.Conn, error) {
-			select { // as if packets were dropped
-			case <-ctx.Done():
-			case <-over:
+			if c.long {
+				testmode.Long(t)
 			}
-			return nil, &net.OpError{Op: "dial", Net: network, Err: os.ErrDeadlineExceeded}
-		}})
-		defer c.Close()
-		tellsWhy(t, c, `192\.0\.2\.1:6379: no answer within the operation timeout of 500ms: (no connection for [\d.]+m?s|dial tcp: i/o timeout)$`)
-	})
-	t.Run("password", func(t *testing.T) {
-		t.Parallel()
-		s := redistest.Start(t, "--requirepass", "secret-xyzzy")
-		addr := regexp.QuoteMeta(s.Addr())
-		tellsWhy(t, s.Client(t), addr+`: .*NOAUTH`)
-		tellsWhy(t, s.Client(t, func(o *redis.Options) { o.Password = "wrong-xyzzy" }), addr+`: .*WRONGPASS`)
-	})
-	t.Run("hangs", func(t *testing.T) {
-		t.Parallel()
-		testmode.Long(t)
-		s := redistest.Start(t)
-		s.Stop()
-		defer s.Cont()
-		tellsWhy(t, s.Client(t), regexp.QuoteMeta(s.Addr())+`: no answer within the operation timeout of 500ms: it takes connections, but answers nothing`)
-	})
-	t.Run("the application has all connections", func(t *testing.T) {
-		t.Parallel()
-		testmode.Long(t)
-		s := redistest.Start(t)
-		c := s.Client(t, func(o *redis.Options) { o.PoolSize = 2 })
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
-		for range 2 {
-			conn := c.Conn()
-			t.Cleanup(func() { _ = conn.Close() })
-			if err := conn.Ping(ctx).Err(); err != nil {
-				t.Fatal(err)
-			}
-		}
-		b := redislock.New(c, redislock.WithOpTimeout(500*time.Millisecond))
-		defer b.Close()
-		_, err := b.TryAcquire(t.Context(), request(lockKey))
-		readable(t, "TryAcquire", err, `^redislock: `+regexp.QuoteMeta(s.Addr())+`: no answer within the operation timeout of 500ms: the server answers others, but all 2 connections of the client are in use`)
-		if err := b.Release(t.Context(), request(lockKey).Grant()); err != nil { // it has connections of its own
-			t.Errorf("Release: %v", err)
-		}
-	})
+			client := c.client(t)
+			defer client.Close()
+			tellsWhy(t, client, c.says)
+		})
+	}
 }
 
-// The server is killed while the lock has a holder and a waiter.
-func TestOutageTextKilled(t *testing.T) {
+// The application has all connections: an acquisition says so, and a release has connections
+// of its own.
+func TestOutageTextOfABusyPool(t *testing.T) {
 	t.Parallel()
+	testmode.Long(t)
 	s := redistest.Start(t)
-	c := s.Client(t)
+	c := s.Client(t, func(o *redis.Options) { o.PoolSize = 2 })
+	redistest.UseUp(t, c)
 	b := redislock.New(c, redislock.WithOpTimeout(500*time.Millisecond))
 	defer b.Close()
-	g := must(b.TryAcquire(t.Context(), request(lockKey)))
-	r := request(lockKey)
-	r.Backoff = driver.NewBackoff(100*time.Millisecond, 0)
-	w := acquire(t.Context(), b, r)
-	testkit.Eventually(t, "it waits", func() bool { return c.ZCard(t.Context(), queueKey).Val() == 1 })
-	s.Kill()
-
-	refused := `^redislock: (no answer within the operation timeout of 500ms: )?dial tcp ` + s.Addr() + `: connect: connection refused`
-	for range 3 {
-		got := driver.RenewAll(t.Context(), b, []driver.Grant{g})[0]
-		if got.Status != driver.Unknown {
-			t.Errorf("renewal: %v", got.Status)
-		}
-		readable(t, "the holder's renewal", got.Err, refused)
-	}
-	<-w.done
-	matches(t, "the waiter", w.err)
-	readable(t, "the waiter", w.err, refused)
-	readable(t, "the holder's release", b.Release(t.Context(), g), refused)
+	_, err := b.TryAcquire(t.Context(), request(lockKey))
+	readable(t, "TryAcquire", err, `^redislock: `+regexp.QuoteMeta(s.Addr())+`: no answer within the operation timeout of 500ms: the server answers others, but all 2 connections of the client are in use`)
+	mustRelease(t, b, request(lockKey).Grant())
 }

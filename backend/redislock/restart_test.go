@@ -1,7 +1,6 @@
 package redislock_test
 
 import (
-	"errors"
 	"testing"
 	"time"
 
@@ -22,47 +21,40 @@ func TestRestartedEmpty(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
 	s := realServer(t)
-	b := newBackend(t, s.Client)
-	g, err := b.TryAcquire(t.Context(), request(lockKey))
-	if err != nil {
-		t.Fatal(err)
-	}
-	locker := distlock.New(redislock.New(s.Client), distlock.Config{})
-	defer locker.Close()
+	b := newBackend(t, s.Client, redislock.WithOpTimeout(500*time.Millisecond))
+	g := mustTry(t, b, request(lockKey))
+	locker := testkit.NewLocker(t, redislock.New(s.Client), distlock.Config{})
 	lease := must(locker.Acquire(t.Context(), "another", distlock.Opts{KeyTimeout: 20 * time.Second}))
 	r := request(lockKey)
 	r.Backoff = driver.NewBackoff(20*time.Millisecond, 0)
 	w := acquire(t.Context(), b, r)
 	testkit.Eventually(t, "it has queued", func() bool { return s.ZCard(t.Context(), queueKey).Val() == 1 })
 	s.real.Kill()
-	testkit.Eventually(t, "the failure is told", func() bool {
-		select {
-		case <-w.done:
-			return true
-		default:
-			return false
-		}
-	})
-	if w.err == nil || contextError(w.err) || errors.Is(w.err, driver.ErrNotAcquired) {
-		t.Errorf("acquire: %v", w.err)
+	<-w.done
+	matches(t, "the waiter", w.err)
+	refused := `^redislock: .*dial tcp ` + s.real.Addr() + `: connect: connection refused`
+	got := driver.RenewAll(t.Context(), b, []driver.Grant{g})[0]
+	if got.Status != driver.Unknown {
+		t.Errorf("renewal: %v", got.Status)
 	}
+	readable(t, "the holder's renewal", got.Err, refused)
 	s.real.Restart()
 
-	w = acquire(t.Context(), b, r)
-	<-w.done
-	if w.err != nil || w.grant.Token <= g.LastToken {
-		t.Errorf("%+v, %v after token %d", w.grant, w.err, g.LastToken)
+	testkit.Eventually(t, "the waiter is served", func() bool {
+		w = acquire(t.Context(), b, r)
+		<-w.done
+		return w.err == nil
+	})
+	if w.grant.Token <= g.LastToken {
+		t.Errorf("token %d after %d", w.grant.Token, g.LastToken)
 	}
-	if got := driver.RenewAll(t.Context(), b, []driver.Grant{g}); got[0].Status != driver.Lost {
-		t.Errorf("renewal of what was lost: %v", got)
-	}
-	if err := b.Release(t.Context(), g); !errors.Is(err, driver.ErrLost) {
-		t.Errorf("release of what was lost: %v", err)
-	}
-	if err := b.Release(t.Context(), w.grant); err != nil {
-		t.Error(err)
-	}
+	testkit.Eventually(t, "the holder learns of it", func() bool {
+		return driver.RenewAll(t.Context(), b, []driver.Grant{g})[0].Status == driver.Lost
+	})
+	matches(t, "release of what was lost", b.Release(t.Context(), g), driver.ErrLost)
+	mustRelease(t, b, w.grant)
 	<-lease.Context().Done()
 	matches(t, "the holder", lease.Check(), driver.ErrLost)
 	says(t, "the holder", lease.Check(), "the store says") // it has not just expired
+	matches(t, "its release", lease.Release(t.Context()), driver.ErrLost)
 }

@@ -6,73 +6,9 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
-
-	"github.com/distlock-go/distlock/backend/redislock"
 )
 
-func TestScriptShareTogether(t *testing.T) {
-	eachScripts(t, func(t *testing.T, s scripts) {
-		from := s.now()
-		_, last := s.join("a1", reads)
-		if last < from || last > s.now() {
-			t.Errorf("the token is %d instead of the time %d", last, from)
-		}
-		if second, _ := s.join("b1", reads); second <= last {
-			t.Errorf("token %d after %d", second, last)
-		}
-		s.holders("r a1", "r b1")
-		s.queue()
-		s.ttl(lockKey, testTTL)
-		ends := int64(s.ZScore(t.Context(), lockKey, "r a1").Val())
-		if at := from + testTTL.Microseconds(); ends < at || ends > at+5e6 {
-			t.Errorf("the lease of the first ends at %d instead of %d", ends, at)
-		}
-
-		s.unchanged(func() { near(t, "left for a writer", s.busy("c1", false), testTTL) })
-		s.leave("a1", reads, 1)
-		s.busy("c1", false)
-		s.leave("b1", reads, 1)
-		s.take("c1")
-		s.holder("c1")
-	})
-}
-
-// The key expires with the last of its holders, also when that changes.
-func TestScriptShareKeyEndsWithTheLast(t *testing.T) {
-	eachScripts(t, func(_ *testing.T, s scripts) {
-		s.join("a1", reads)
-		s.ends("r a1", time.Minute)
-		s.join("b1", reads)
-		s.ttl(lockKey, time.Minute)
-		s.leave("a1", reads, 1)
-		s.ttl(lockKey, testTTL)
-	})
-}
-
-// A holder that repeats its attempt gets larger tokens, and keeps its place.
-func TestScriptShareRepeat(t *testing.T) {
-	eachScripts(t, func(t *testing.T, s scripts) {
-		_, last := s.join("a1", reads)
-		s.ends("r a1", time.Second)
-		again, until := s.join("a1", reads)
-		if again <= last {
-			t.Errorf("token %d after %d", again, last)
-		}
-		s.ttl(lockKey, testTTL)
-		s.lease("r a1", testTTL)
-
-		_, other := s.join("b1", reads)
-		if again, _ := s.join("a1", reads); other <= until || again <= other {
-			t.Errorf("token %d after %d and %d", again, other, until)
-		}
-		s.busy("c1", true)
-		s.join("a1", reads)
-		s.holders("r a1", "r b1")
-		s.queue("c:c1")
-	})
-}
-
-// A holder with an expired lease does not count, for any request.
+// A holder with an expired lease does not count, for any request, nor for its own release.
 func TestScriptExpiredHolders(t *testing.T) {
 	eachScripts(t, func(t *testing.T, s scripts) {
 		heard := s.hear()
@@ -82,37 +18,22 @@ func TestScriptExpiredHolders(t *testing.T) {
 		s.leave("a1", reads, 0)
 		s.holders("r b1")
 		s.ends("r b1", 0)
-		s.take("c1") // no holder is left
-		s.holder("c1")
-		s.release("c1", 1)
+		s.join("c1", writes) // no holder is left
+		s.leave("c1", writes, 1)
 
-		// It makes room for a permit.
 		s.join("d1", "p1")
 		s.kept("e1", "p1", true)
 		s.ends("p d1", 0)
 		s.kept("f1", "p1", true) // helps the first
 		s.holders("p e1")
-		expect(t, "messages", heard(), []string{"in:e e1"})
 		s.ends("p e1", 0)
-		s.busy("g1", false) // helps the first, too
+		s.kept("g1", writes, false) // helps the first, too
 		s.holders("p f1")
-		expect(t, "messages", heard(), []string{"in:f f1"})
-
-		// So does a holder that releases too late.
-		s.busy("h1", true)
+		s.kept("h1", writes, true)
 		s.ends("p f1", 0)
 		s.leave("f1", "p1", 2)
 		s.holder("h1")
-		expect(t, "messages", heard(), []string{"in:h h1"})
-
-		// A holder that returns after its lease is a newcomer.
-		s.release("h1", 1)
-		_, last := s.join("i1", reads)
-		_, other := s.join("j1", reads)
-		s.ends("r i1", 0)
-		if first, _ := s.join("i1", reads); first <= last || first <= other {
-			t.Errorf("token %d after %d and %d", first, last, other)
-		}
+		expect(t, "messages", heard(), []string{"in:e e1", "in:f f1", "in:h h1"})
 	})
 }
 
@@ -125,146 +46,154 @@ func TestScriptShareTimeLeft(t *testing.T) {
 		s.join("c1", reads)
 		s.ends("r a1", 2*time.Second)
 		s.ends("r b1", 20*time.Second)
-		near(t, "left for a waiter", s.busy("d1", true), 2*time.Second)
-		near(t, "left for one attempt", s.busy("e1", false), 20*time.Second)
+		near(t, "left for a waiter", s.kept("d1", writes, true), 2*time.Second)
+		near(t, "left for one attempt", s.kept("e1", writes, false), 20*time.Second)
 		near(t, "left for a permit", s.kept("e1", "p9", false), 20*time.Second)
 	})
 }
 
-func TestScriptRenewShared(t *testing.T) {
+func TestScriptPermits(t *testing.T) {
 	eachScripts(t, func(t *testing.T, s scripts) {
-		ctx := t.Context()
+		heard := s.hear()
+		s.join("a1", "p2")
+		s.join("b1", "p2")
+		s.join("a1", "p2") // a repeat does not take a second one
+		s.ends("p b1", 7*time.Second)
+		near(t, "left for a permit", s.kept("c1", "p2", false), 7*time.Second)
+		s.kept("c1", "p2", true)
+		s.kept("d1", "p2", true)
+		s.leave("b1", "p2", 1)
+		s.holders("p a1", "p c1")
+		s.queue("d:d1 p2")
+		expect(t, "messages", heard(), []string{"in:c c1"})
+
+		// As many as the newcomer's own request says, and not before earlier waiters.
+		s.kept("f1", "p4", true)
+		s.leave("d1", "p2", 0)
+		s.holders("p a1", "p c1", "p f1")
+		s.join("g1", "p4")
+		s.kept("h1", "p4", true)
+	})
+}
+
+// Readers and holders of permits keep each other out, and an owner has one kind of lock.
+func TestScriptKindsKeepEachOtherOut(t *testing.T) {
+	eachScripts(t, func(_ *testing.T, s scripts) {
 		s.join("a1", reads)
-		s.join("b1", reads)
-		s.join("c1", reads)
-		s.ends("r b1", 30*time.Second)
-		s.ends("r c1", -time.Microsecond)
-		s.Set(ctx, "k2", "r a1", time.Minute)
-		s.RPush(ctx, "k3", "r a1")
-		renew := func(ttl time.Duration, retain bool) {
-			t.Helper()
-			var ops []redislock.ScriptOp
-			for _, o := range [][3]string{
-				{lockKey, "a1", reads}, {"k2", "a1", reads}, {"k3", "a1", reads}, {"k4", "a1", reads},
-				{lockKey, "a1", "p2"}, {lockKey, "c1", reads}, {lockKey, "d1", reads}, {lockKey, "a1", ""},
-			} {
-				ops = append(ops, redislock.ScriptOp{Key: o[0], Owner: o[1], Share: o[2], TTL: ttl, Retain: retain})
-			}
-			s.renewed([]string{"1", "0", "0", "0", "0", "0", "0", "0"}, ops...)
-		}
-		renew(20*time.Second, false)
-		s.lease("r a1", 20*time.Second)
-		s.lease("r b1", 30*time.Second)
-		s.ttl(lockKey, 30*time.Second)
-		renew(60*time.Second, false)
-		s.ttl(lockKey, 60*time.Second)
-		renew(10*time.Second, false) // late
-		s.lease("r a1", 60*time.Second)
-		s.ttl(lockKey, 60*time.Second)
-		renew(10*time.Second, true)
-		s.lease("r a1", 10*time.Second)
-		s.ttl(lockKey, 30*time.Second)
-		if n := s.Exists(ctx, "k4").Val(); n != 0 {
-			t.Error("a lock that was gone was created")
-		}
-		if got := s.ZCard(ctx, lockKey).Val(); got != 3 {
-			t.Errorf("%d members instead of 3: a renewal adds none", got)
-		}
-		s.holdersAfter("r a1", "r b1")
+		s.kept("b1", "p5", true)
+		s.leave("a1", reads, 1)
+		s.holders("p b1")
+		s.kept("c1", reads, true)
+		s.leave("b1", "p5", 1)
+		s.holders("r c1")
+		s.kept("c1", "p5", false)
+		s.kept("c1", writes, false)
+		s.leave("c1", "p5", 0)
+		s.holders("r c1")
 	})
 }
 
-func TestScriptShareTokens(t *testing.T) {
-	eachScripts(t, func(t *testing.T, s scripts) {
-		var highest int64
-		rises := func(first, last int64) {
-			t.Helper()
-			if first <= highest || last < first {
-				t.Fatalf("tokens %d..%d after %d", first, last, highest)
-			}
-			highest = last
-		}
-		for i := range 20 {
-			a, b, c := fmt.Sprint("a", i), fmt.Sprint("b", i), fmt.Sprint("c", i)
-			rises(s.join(a, reads))
-			rises(s.join(b, reads))
-			s.leave(b, reads, 1)
-			s.leave(a, reads, 1)
-			rises(s.take(c))
-			s.release(c, 1)
-			rises(s.join(a+"p", "p2"))
-			rises(s.join(b+"p", "p2"))
-			s.leave(a+"p", "p2", 1)
-			s.leave(b+"p", "p2", 1)
-			if i == 10 {
-				s.Del(t.Context(), redislock.ClockKey) // the next token is the time
-			}
-		}
-		if highest > s.now() {
-			t.Errorf("token %d is ahead of the time %d", highest, s.now())
-		}
-	})
-}
+// A writer that leaves admits all readers up to the next writer, or as many holders of
+// permits as there may be. The last of them admits the writer.
+func TestScriptWriterPassesOn(t *testing.T) {
+	for _, share := range []string{reads, "p2"} {
+		t.Run(share, func(t *testing.T) {
+			eachScripts(t, func(t *testing.T, s scripts) {
+				heard := s.hear()
+				_, last := s.join("a1", writes)
+				s.kept("b1", share, true)
+				s.kept("c1", share, true)
+				s.kept("d1", writes, true)
+				s.kept("e1", share, true)
+				expect(t, "messages before", heard(), nil)
 
-// A foreign value at the key is not changed.
-func TestScriptShareForeign(t *testing.T) {
-	for name, set := range map[string]func(s scripts){
-		"list":       func(s scripts) { s.RPush(s.t.Context(), lockKey, "x", "y") },
-		"hash":       func(s scripts) { s.HSet(s.t.Context(), lockKey, "x", "y") },
-		"sorted set": func(s scripts) { s.ZAdd(s.t.Context(), lockKey, redis.Z{Score: 1, Member: "x"}) },
-		"first foreign": func(s scripts) {
-			s.ZAdd(s.t.Context(), lockKey, redis.Z{Score: 1, Member: "x"}, redis.Z{Score: 2, Member: "r a1"})
-		},
-		"last foreign": func(s scripts) {
-			s.ZAdd(s.t.Context(), lockKey, redis.Z{Score: 1, Member: "r a1"}, redis.Z{Score: 9e15, Member: "x"})
-		},
-		"almost like us": func(s scripts) { s.ZAdd(s.t.Context(), lockKey, redis.Z{Score: 9e15, Member: "r a b"}) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			eachScripts(t, func(_ *testing.T, s scripts) {
-				set(s)
-				s.unchanged(func() {
-					s.refused("a1", "WRONGTYPE")
-					s.refusedShare("a1", reads, "WRONGTYPE")
-					s.leave("b1", reads, 0)
-					s.release("a1", 0)
-					s.renewed([]string{"0"}, redislock.ScriptOp{Key: lockKey, Owner: "b1", TTL: testTTL, Share: reads})
-				})
+				s.leave("a1", writes, 1)
+				s.holders(share[:1]+" b1", share[:1]+" c1")
+				s.ttl(lockKey, testClaim)
+				s.queue("d:d1", "e:e1 "+share)
+				expect(t, "messages", heard(), []string{"in:b b1", "in:c c1"})
+				for _, owner := range []string{"b1", "c1"} {
+					first, until := s.join(owner, share)
+					if first <= last {
+						t.Errorf("token %d after %d", first, last)
+					}
+					last = until
+				}
+				s.ttl(lockKey, testTTL)
+
+				s.leave("b1", share, 1)
+				expect(t, "messages while one has it", heard(), nil)
+				s.leave("c1", share, 1)
+				s.holder("d1")
+				s.queue("e:e1 " + share)
+				expect(t, "messages", heard(), []string{"in:d d1"})
 			})
 		})
 	}
 }
 
-func TestScriptShareOutOfMemory(t *testing.T) {
-	t.Parallel()
-	eachVariant(t, func(t *testing.T, v variant) {
-		s := scripts{server: realServer(t, "--maxmemory-policy", "noeviction"), t: t}
-		s.variant = v
+func TestScriptPassesOnToSixteenAtMost(t *testing.T) {
+	eachScripts(t, func(t *testing.T, s scripts) {
 		heard := s.hear()
-		s.join("a1", reads)
-		s.busy("b1", true)
+		s.join("a1", writes)
+		for i := range 40 {
+			s.kept(fmt.Sprint("b", 10+i), reads, true)
+		}
+		check := func(inside, messages int) {
+			t.Helper()
+			if n := s.ZCard(t.Context(), lockKey).Val(); n != int64(inside) {
+				t.Errorf("%d are in instead of %d", n, inside)
+			}
+			if n := len(heard()); n != messages {
+				t.Errorf("%d messages instead of %d", n, messages)
+			}
+		}
+		s.leave("a1", writes, 1)
+		check(16, 16)
+		s.join("b10", reads) // a claim admits further ones
+		check(32, 16)
+		s.join("b45", reads) // and also one that was not in the queue
+		check(40, 7)
+		s.queue()
+	})
+}
+
+// The lease of a dead holder ends. Whoever asks next helps the first waiters.
+func TestScriptHelpsTheHead(t *testing.T) {
+	eachScripts(t, func(t *testing.T, s scripts) {
+		heard := s.hear()
+		s.join("a1", writes)
+		s.kept("b1", writes, true)
 		s.kept("c1", reads, true)
-		s.fill()
-		s.unchanged(func() {
-			for _, mode := range []string{"try", "enqueue"} {
-				_, err := s.run(acquires, redislock.ScriptOp{Key: "other", Owner: "c2", TTL: time.Second, Mode: mode, Share: reads})
-				if !isFull(err) {
-					t.Errorf("share on a full server: %v", err)
-				}
-			}
-			if _, err := s.try("d1", reads, true); !isFull(err) {
-				t.Errorf("queueing on a full server: %v", err)
-			}
-		})
-		s.renewed([]string{"1"}, redislock.ScriptOp{Key: lockKey, Owner: "a1", TTL: 2 * testTTL, Share: reads})
-		s.ttl(lockKey, 2*testTTL)
-		s.leave("a1", reads, 1)
+		s.kept("d1", reads, true)
+		s.expire(t, lockKey)
+		s.kept("d1", reads, true) // the writer comes first
 		s.holder("b1")
-		s.take("b1")
-		s.release("b1", 1)
+		s.queue("c:c1 r", "d:d1 r")
+		expect(t, "messages", heard(), []string{"in:b b1"})
+
+		// A reader behind a reader enters with it, and needs no message.
+		s.expire(t, lockKey)
+		s.join("d1", reads)
+		s.holders("r c1", "r d1")
+		s.lease("r d1", testTTL)
+		s.queue()
+		expect(t, "messages", heard(), []string{"in:c c1"})
+	})
+}
+
+// Entries of another form, and those of the owner that leaves, are dropped.
+func TestScriptForeignQueueEntries(t *testing.T) {
+	eachScripts(t, func(t *testing.T, s scripts) {
+		heard := s.hear()
+		s.join("a1", writes)
+		for i, entry := range []string{"nonsense", "b:b1 x", "b:b1 p", "b:b1 r ", "b:b1 p3x", "a:a1", "a:a1 r"} {
+			s.ZAdd(t.Context(), queueKey, redis.Z{Score: float64(i), Member: entry})
+		}
+		s.kept("c1", reads, true)
+		s.leave("a1", writes, 1)
 		s.holders("r c1")
-		s.join("c1", reads)
-		s.leave("c1", reads, 1)
-		expect(t, "messages", heard(), []string{"in:b b1", "in:c c1"})
+		s.queue()
+		expect(t, "messages", heard(), []string{"in:c c1"})
 	})
 }

@@ -23,6 +23,9 @@ const (
 
 	testTTL   = 10 * time.Second
 	testClaim = 500 * time.Millisecond
+
+	// What an owner asks for: to write, to read. Others want a permit: "p2" is one of two.
+	writes, reads = "", "r"
 )
 
 // scripts calls the scripts for lockKey as the Backend does. The inbox of the
@@ -30,16 +33,6 @@ const (
 type scripts struct {
 	server
 	t *testing.T
-}
-
-// expire makes a key of the server expire now.
-func (s scripts) expire(t testing.TB, key string) {
-	t.Helper()
-	if s.mini == nil {
-		s.server.expire(t, key)
-		return
-	}
-	time.Sleep(s.PTTL(t.Context(), key).Val() + time.Millisecond) // it is rounded down
 }
 
 // run runs a script once for the locks. The inbox is that of the first owner.
@@ -76,8 +69,9 @@ func (s scripts) runFor(claim time.Duration, pick func(redislock.Scripts) *luasc
 func acquires(s redislock.Scripts) *luascript.Script { return s.Acquire }
 func releases(s redislock.Scripts) *luascript.Script { return s.Release }
 func renews(redislock.Scripts) *luascript.Script     { return redislock.RenewScript }
+func forces(redislock.Scripts) *luascript.Script     { return redislock.ForceScript }
 
-// try makes an attempt and returns the reply. The share "" asks for an exclusive lock.
+// try makes an attempt and returns the reply.
 func (s scripts) try(owner, share string, queue bool) (string, error) {
 	mode := "try"
 	if queue {
@@ -116,30 +110,38 @@ func grant(t *testing.T, line string) (first, last int64) {
 	return ns[1] + 1, ns[2]
 }
 
-// take acquires and must succeed. It returns the tokens.
-func (s scripts) take(owner string) (first, last int64) {
+// join acquires and must succeed. It returns the tokens.
+func (s scripts) join(owner, share string) (first, last int64) {
 	s.t.Helper()
-	line, err := s.try(owner, "", false)
+	line, err := s.try(owner, share, true)
 	if err != nil {
-		s.t.Fatalf("%s does not get the lock: %v", owner, err)
+		s.t.Fatalf("%s does not get the lock %q: %v", owner, share, err)
 	}
 	return grant(s.t, line)
 }
 
-// busy acquires and must find the lock held or promised. It returns the time left.
-func (s scripts) busy(owner string, queue bool) time.Duration {
+// extend extends an exclusive lease. It returns the tokens.
+func (s scripts) extend(owner string) (first, last int64) {
 	s.t.Helper()
-	return s.kept(owner, "", queue)
+	lines, err := s.run(acquires, redislock.ScriptOp{Key: lockKey, Owner: owner, TTL: testTTL, Mode: "extend"})
+	noError(s.t, err)
+	return grant(s.t, lines[0])
+}
+
+// kept acquires and must find the lock held or promised. It returns the time left.
+func (s scripts) kept(owner, share string, queue bool) time.Duration {
+	s.t.Helper()
+	line, err := s.try(owner, share, queue)
+	match := regexp.MustCompile(`^0 (-?\d+) \d{1,16}( -?\d+ [\w.]*)?$`).FindStringSubmatch(line)
+	if err != nil || match == nil {
+		s.t.Fatalf("%s is not kept from the lock %q: %q, %v", owner, share, line, err)
+	}
+	return time.Duration(numbers(s.t, match[1])[0]) * time.Millisecond
 }
 
 // refused acquires and must get an error that begins with prefix, and change
 // nothing.
-func (s scripts) refused(owner, prefix string) {
-	s.t.Helper()
-	s.refusedShare(owner, "", prefix)
-}
-
-func (s scripts) refusedShare(owner, share, prefix string) {
+func (s scripts) refused(owner, share, prefix string) {
 	s.t.Helper()
 	for _, queue := range []bool{false, true} {
 		s.unchanged(func() {
@@ -148,6 +150,25 @@ func (s scripts) refusedShare(owner, share, prefix string) {
 				s.t.Errorf("got %q, %v instead of an error %s", line, err, prefix)
 			}
 		})
+	}
+}
+
+// leave releases and checks the reply.
+func (s scripts) leave(owner, share string, want int) {
+	s.t.Helper()
+	s.gives(want, redislock.ScriptOp{Key: lockKey, Owner: owner, Share: share})
+}
+
+// leaveInDoubt is leave by an owner with an attempt or a release in doubt.
+func (s scripts) leaveInDoubt(owner, share string, want int) {
+	s.t.Helper()
+	s.gives(want, redislock.ScriptOp{Key: lockKey, Owner: owner, Share: share, InDoubt: true})
+}
+
+func (s scripts) gives(want int, op redislock.ScriptOp) {
+	s.t.Helper()
+	if got, err := s.run(releases, op); err != nil || got[0] != strconv.Itoa(want) {
+		s.t.Errorf("release of %s: %q, %v instead of %d", op.Owner, got, err, want)
 	}
 }
 
@@ -168,15 +189,6 @@ func (s scripts) unchanged(f func()) {
 	}
 }
 
-func (s scripts) releaseErr(owner string, inDoubt bool) (int, error) {
-	return s.leaveErr(owner, "", inDoubt)
-}
-
-func (s scripts) release(owner string, want int) {
-	s.t.Helper()
-	s.leave(owner, "", want)
-}
-
 // renewed extends leases and checks the reply.
 func (s scripts) renewed(want []string, ops ...redislock.ScriptOp) {
 	s.t.Helper()
@@ -194,18 +206,45 @@ func (s scripts) holder(want string) {
 	}
 }
 
-func (s scripts) ttl(key string, atMost time.Duration) {
+// holders checks the owners of a shared lock, in alphabetical order.
+func (s scripts) holders(want ...string) {
 	s.t.Helper()
-	if got := s.PTTL(s.t.Context(), key).Val(); got > atMost || got < atMost-5*time.Second || got <= 0 {
-		s.t.Errorf("%s has %v to live instead of %v", key, got, atMost)
+	got := s.ZRange(s.t.Context(), lockKey, 0, -1).Val()
+	slices.Sort(got)
+	expect(s.t, "the lock is shared by", got, want)
+}
+
+// ends sets the end of a holder's lease.
+func (s scripts) ends(member string, in time.Duration) {
+	s.t.Helper()
+	at := float64(s.now() + in.Microseconds())
+	if n := s.ZAddArgs(s.t.Context(), lockKey, redis.ZAddArgs{XX: true, Ch: true, Members: []redis.Z{{Score: at, Member: member}}}).Val(); n != 1 {
+		s.t.Fatalf("%q is not a holder", member)
+	}
+}
+
+// lease checks when the lease of a holder ends.
+func (s scripts) lease(member string, in time.Duration) {
+	s.t.Helper()
+	ends := int64(s.ZScore(s.t.Context(), lockKey, member).Val())
+	near(s.t, "lease of "+member, time.Duration(ends-s.now())*time.Microsecond, in)
+}
+
+func (s scripts) ttl(key string, want time.Duration) {
+	s.t.Helper()
+	near(s.t, key, s.PTTL(s.t.Context(), key).Val(), want)
+}
+
+func near(t *testing.T, what string, got, want time.Duration) {
+	t.Helper()
+	if got > want || got < want-5*time.Second || got <= 0 {
+		t.Errorf("%s: %v instead of %v", what, got, want)
 	}
 }
 
 func (s scripts) queue(want ...string) {
 	s.t.Helper()
-	if got := s.ZRange(s.t.Context(), queueKey, 0, -1).Val(); !slices.Equal(got, want) {
-		s.t.Errorf("the queue is %q instead of %q", got, want)
-	}
+	expect(s.t, "the queue is", s.ZRange(s.t.Context(), queueKey, 0, -1).Val(), want)
 }
 
 func (s scripts) now() int64 { return s.Time(s.t.Context()).Val().UnixMicro() }
@@ -257,12 +296,6 @@ func (s scripts) hearFor(claim time.Duration) func() []string {
 			got = append(got, m.Channel+" "+owner)
 		}
 	}
-}
-
-// isFull reports whether err says that the server is out of memory. Before version 7 the
-// error of a script contains that of its command.
-func isFull(err error) bool {
-	return err != nil && strings.Contains(err.Error(), "OOM command not allowed")
 }
 
 func expect(t *testing.T, what string, got, want []string) {

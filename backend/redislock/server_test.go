@@ -5,15 +5,20 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 
+	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/internal/test/redistest"
 	"github.com/distlock-go/distlock/internal/test/testkit"
-	"github.com/distlock-go/distlock/internal/test/testmode"
 )
+
+// clockKey has the last token that the server has issued. In a Cluster there is one for
+// each slot, with a tag in braces behind it.
+const clockKey = redislock.ClockKey
 
 // server is a simulated or a real Redis.
 type server struct {
@@ -23,15 +28,14 @@ type server struct {
 	variant                      // of scripts that a test runs
 }
 
-// eachServer runs f on the simulated server and on a real one.
+// eachServer runs f on the simulated server, in virtual time, and on a real one.
 func eachServer(t *testing.T, f func(t *testing.T, s server)) {
 	t.Helper()
 	t.Run("miniredis", func(t *testing.T) {
-		testmode.InRealTime(t) // over a socket, by the clock of the machine
-		m := miniredis.RunT(t)
-		c := redis.NewClient(&redis.Options{Addr: m.Addr()})
-		t.Cleanup(func() { _ = c.Close() })
-		f(t, server{Client: c, mini: m})
+		synctest.Test(t, func(t *testing.T) {
+			m := redistest.Virtual(t)
+			f(t, server{Client: redistest.VirtualClient(t, m, redistest.Buffered), mini: m})
+		})
 	})
 	t.Run("redis", func(t *testing.T) {
 		f(t, realServer(t))
@@ -48,7 +52,7 @@ func realServer(t testing.TB, args ...string) server {
 func (s server) expire(t testing.TB, key string) {
 	t.Helper()
 	if s.mini != nil {
-		s.mini.FastForward(s.PTTL(t.Context(), key).Val())
+		time.Sleep(s.PTTL(t.Context(), key).Val() + time.Millisecond) // it is rounded down
 		return
 	}
 	s.PExpire(t.Context(), key, time.Millisecond)

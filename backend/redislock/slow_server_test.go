@@ -1,8 +1,6 @@
 package redislock_test
 
 import (
-	"context"
-	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,7 +11,6 @@ import (
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/redistest"
-	"github.com/distlock-go/distlock/internal/test/spoilnet"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 	"github.com/distlock-go/distlock/internal/test/testmode"
 )
@@ -28,19 +25,13 @@ func TestServerSleeps(t *testing.T) {
 	t.Parallel()
 	s := realServer(t)
 	opts := distlock.Opts{KeyTimeout: 2 * time.Second, RetryInterval: 50 * time.Millisecond}
-	var lockers []*distlock.Locker
-	var backends []*redislock.Backend
-	for range 2 {
-		b := redislock.New(s.real.Client(t))
-		l := distlock.New(b, distlock.Config{})
-		t.Cleanup(func() { _ = l.Close() })
-		backends, lockers = append(backends, b), append(lockers, l)
-	}
-	lease := must(lockers[0].Acquire(t.Context(), lockKey, opts))
+	one := testkit.NewLocker(t, redislock.New(s.real.Client(t)), distlock.Config{})
+	two := testkit.NewLocker(t, redislock.New(s.real.Client(t)), distlock.Config{})
+	lease := must(one.Acquire(t.Context(), lockKey, opts))
 	next := make(chan *distlock.Lease)
 	go func() {
 		defer close(next)
-		l, err := lockers[1].Acquire(t.Context(), lockKey, opts)
+		l, err := two.Acquire(t.Context(), lockKey, opts)
 		if err != nil {
 			t.Errorf("the next: %v", err)
 			return
@@ -69,57 +60,18 @@ func TestServerSleeps(t *testing.T) {
 	}
 	matches(t, "release by the one before", lease.Release(t.Context()), driver.ErrLost)
 	matches(t, "the next", l.Release(t.Context()))
-	for i, locker := range lockers {
-		if err := locker.Close(); err != nil {
-			t.Error(err)
-		}
-		if d, a := backends[i].InDoubt(), backends[i].InFlight(); d != 0 || a != 0 {
-			t.Errorf("%d owners in doubt, %d batches in flight", d, a)
-		}
-	}
 	nothingLeft(t, s.real)
 }
 
-// The server answers an acquisition after the end of its lease. The grant is not
-// accepted, and is released.
-//
-// Row 9 (redislock): a grant that arrives after its lease is refused and released.
-// Fails if a late grant is accepted, or if it is not released.
-func TestLateGrant(t *testing.T) {
-	testmode.Long(t)
-	t.Parallel()
-	s := realServer(t)
-	b := redislock.New(s.real.Client(t, func(o *redis.Options) { o.ReadTimeout = time.Minute }), redislock.WithOpTimeout(30*time.Second))
-	locker := distlock.New(b, distlock.Config{})
-	defer locker.Close()
-	const ttl = 3 * time.Second
-	warm := must(locker.Acquire(t.Context(), lockKey, distlock.Opts{KeyTimeout: ttl}))
-	matches(t, "release", warm.Release(t.Context()))
-	before := s.real.Stat(t, "expired_keys")
-
-	end := s.real.Pause(t, time.Minute)
-	time.AfterFunc(ttl+500*time.Millisecond, end)
-	start := time.Now()
-	_, err := locker.TryAcquire(t.Context(), lockKey, distlock.Opts{KeyTimeout: ttl})
-	if d := time.Since(start); d < ttl {
-		t.Errorf("it was answered after %v", d)
-	}
-	matches(t, "a grant that comes late", err, distlock.ErrUnavailable)
-	testkit.Eventually(t, "the key is gone", func() bool { return s.Exists(context.Background(), lockKey).Val() == 0 })
-	if n := s.real.Stat(t, "expired_keys") - before; n != 0 {
-		t.Error("it was not given back, it has ended")
-	}
-}
-
-// The same over a slow network, to the millisecond.
+// A slow network delivers a grant after the end of its lease. The grant is not accepted, and
+// is released.
 //
 // Row 9 (redislock): a grant that arrives after its lease is refused and released.
 // Fails if a late grant is accepted, or if it is not released.
 func TestSlowNetwork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := redistest.Virtual(t)
-		n := spoilnet.To(m.Dial)
-		c := redistest.VirtualClient(t, m, func(o *redis.Options) { o.Dialer, o.ReadTimeout, o.WriteTimeout = n.DialContext, -1, -1 })
+		c, n := overNetwork(t, m, func(o *redis.Options) { o.ReadTimeout, o.WriteTimeout = -1, -1 })
 		locker := distlock.New(redislock.New(c, redislock.WithOpTimeout(time.Minute)), distlock.Config{})
 		defer locker.Close()
 		opts := distlock.Opts{KeyTimeout: 3 * time.Second}
@@ -150,56 +102,4 @@ func TestSlowNetwork(t *testing.T) {
 			}
 		}
 	})
-}
-
-// The server delays the renewals of hundreds of leases, which fall due in dozens of
-// batches. Few batches are sent; when the server continues, every lease is renewed.
-//
-// Row 9 (redislock): few of hundreds of renewals are at the server at once, and no
-// lease is lost. Fails if the number of renewals in progress for one server has no
-// limit.
-func TestRenewalsDoNotPileUp(t *testing.T) {
-	testmode.Long(t)
-	t.Parallel()
-	s := realServer(t)
-	const leases, ttl, limit, patience = 300, 9 * time.Second, time.Second, 2 * time.Second
-	b := redislock.New(s.real.Client(t, func(o *redis.Options) {
-		o.PoolSize, o.ReadTimeout = 1000, patience // an abandoned renewal stays at the server for that long
-	}), redislock.WithOpTimeout(limit))
-	locker := distlock.New(b, distlock.Config{})
-	defer locker.Close()
-	held := make([]*distlock.Lease, leases)
-	spread := time.NewTicker(ttl / 3 / leases) // so that the renewals are not due together
-	defer spread.Stop()
-	for i := range held {
-		<-spread.C
-		held[i] = must(locker.Acquire(t.Context(), fmt.Sprint("k", i), distlock.Opts{KeyTimeout: ttl}))
-	}
-
-	end := s.real.Pause(t, time.Minute)
-	blocked := func() int { return s.real.Stat(t, "blocked_clients") }
-	testkit.Eventually(t, "renewals are kept back", func() bool { return blocked() > 0 })
-	most := 0
-	for start := time.Now(); time.Since(start) < 5*limit/2; {
-		most = max(most, blocked())
-	}
-	end()
-	on := time.Now()
-	testkit.Eventually(t, "all are renewed", func() bool {
-		for _, l := range held {
-			if l.Until().Before(on.Add(ttl / 2)) {
-				return false
-			}
-		}
-		return true
-	})
-	// At most four are in progress, each for as long as the limit.
-	if bound := 4 * int(patience/limit+1); most > bound {
-		t.Errorf("%d renewals were at the server at once, want %d at most", most, bound)
-	}
-	t.Logf("%d at the server", most)
-	for _, l := range held {
-		matches(t, "a lease", l.Release(t.Context()))
-	}
-	nothingLeft(t, s.real)
 }

@@ -2,91 +2,99 @@ package redislock_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 
+	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/redistest"
 	"github.com/distlock-go/distlock/internal/test/spoilnet"
 )
 
-// The same wait for hours: a holder that is renewed for long, and waiters in two
-// processes, one of which dies.
-func TestVirtualHours(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m := redistest.Virtual(t)
-		c := redistest.VirtualClient(t, m)
-		b := newBackend(t, c)
-		long := request(lockKey)
-		long.TTL = time.Minute
-		held, err := b.TryAcquire(t.Context(), long)
-		if err != nil {
-			t.Fatal(err)
-		}
-		// It polls so rarely that its queue would expire between two polls.
-		patient := request(lockKey)
-		patient.Backoff = driver.NewBackoff(10*time.Minute, 0)
-		w := acquire(t.Context(), b, patient)
-		synctest.Wait()
+// overNetwork returns a client of m with connections over a network that can fail.
+func overNetwork(t *testing.T, m *miniredis.Miniredis, change ...func(*redis.Options)) (*redis.Client, *spoilnet.Network) {
+	t.Helper()
+	n := spoilnet.To(m.Dial)
+	return redistest.VirtualClient(t, m, append(change, func(o *redis.Options) { o.Dialer = n.DialContext })...), n
+}
 
-		dead := newBackend(t, redistest.VirtualClient(t, m))
-		ctx, kill := context.WithCancel(t.Context())
-		dying := acquire(ctx, dead, request(lockKey))
-		synctest.Wait()
-		kill()
-		<-dying.done
+// virtualLocker returns a Locker with connections of its own to m, and their network.
+func virtualLocker(t *testing.T, m *miniredis.Miniredis) (*distlock.Locker, *spoilnet.Network) {
+	t.Helper()
+	c, n := overNetwork(t, m)
+	l := distlock.New(newBackend(t, c), distlock.Config{})
+	t.Cleanup(func() { _ = l.Close() })
+	return l, n
+}
 
-		last := newBackend(t, redistest.VirtualClient(t, m))
-		r := request(lockKey)
-		r.Backoff = driver.NewBackoff(5*time.Second, 0)
-		w2 := acquire(t.Context(), last, r)
-		synctest.Wait()
+func lockFor(t *testing.T, l *distlock.Locker, o distlock.Opts) *distlock.Lease {
+	t.Helper()
+	lease, err := l.Acquire(t.Context(), lockKey, o)
+	noError(t, err)
+	return lease
+}
 
-		for range 3 * 60 * 3 {
-			time.Sleep(20 * time.Second)
-			if got := driver.RenewAll(t.Context(), b, []driver.Grant{held}); got[0].Status != driver.Renewed {
-				t.Fatalf("renewal: %+v", got)
-			}
-		}
-		start := time.Now()
-		if err := b.Release(t.Context(), held); err != nil {
-			t.Fatal(err)
-		}
-		<-w.done
-		if d := time.Since(start); w.err != nil || d != 0 {
-			t.Errorf("the first got it after %v: %v", d, w.err)
-		}
-		if w.grant.Token <= held.LastToken {
-			t.Errorf("token %d after %d", w.grant.Token, held.LastToken)
-		}
-		start = time.Now()
-		if err := b.Release(t.Context(), w.grant); err != nil {
-			t.Fatal(err)
-		}
-		<-w2.done
-		if d := time.Since(start); w2.err != nil || d > redislock.DefaultClaimWindow+10*time.Second {
-			t.Errorf("behind a dead one it took %v: %v", d, w2.err)
-		}
-	})
+// The holder is told that it has lost the key before another has it.
+func TestVirtualPartition(t *testing.T) {
+	for name, cut := range map[string]func(n *spoilnet.Network){
+		"both ways": func(n *spoilnet.Network) { n.Hang(true) },
+		"one way":   (*spoilnet.Network).Deafen,
+		"refused":   func(n *spoilnet.Network) { n.Refuse(true); n.Kill() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m := redistest.Virtual(t)
+				l, n := virtualLocker(t, m)
+				other, _ := virtualLocker(t, m)
+				lease := lockFor(t, l, distlock.Opts{KeyTimeout: 10 * time.Second})
+				time.Sleep(time.Hour)
+				// New connections are cut as well: Deafen does not end by itself.
+				n.Hang(name != "refused")
+				cut(n)
+				var next *distlock.Lease
+				var granted time.Time
+				done := make(chan struct{})
+				go func() {
+					defer close(done)
+					next = lockFor(t, other, distlock.Opts{})
+					granted = time.Now()
+				}()
+				<-lease.Context().Done()
+				told := time.Now()
+				<-done
+				if margin := granted.Sub(told); margin <= 0 {
+					t.Errorf("told %v after another had the key", -margin)
+				}
+				if next.Token() <= lease.Token() {
+					t.Errorf("token %d after %d", next.Token(), lease.Token())
+				}
+				if err := lease.Release(t.Context()); !errors.Is(err, driver.ErrLost) {
+					t.Errorf("Release: %v", err)
+				}
+				noError(t, next.Release(t.Context()))
+				n.Hang(false)
+				n.Refuse(false)
+				n.Kill() // connections that hang are not closed otherwise
+			})
+		})
+	}
 }
 
 // A waiter with a long interval keeps its place, although queues expire without
 // requests.
 func TestVirtualPatientWaiter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := redistest.Virtual(t)
-		c := redistest.VirtualClient(t, m)
+		c := redistest.VirtualClient(t, redistest.Virtual(t))
 		b := newBackend(t, c)
 		long := request(lockKey)
 		long.TTL = time.Hour
-		g, err := b.TryAcquire(t.Context(), long)
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := mustTry(t, b, long)
 		r := request(lockKey)
 		r.Backoff = driver.NewBackoff(time.Hour, 0)
 		w := acquire(t.Context(), b, r)
@@ -98,12 +106,11 @@ func TestVirtualPatientWaiter(t *testing.T) {
 				t.Fatalf("the ticket was %f and is %f", ticket, got)
 			}
 		}
-		if err := b.Release(t.Context(), g); err != nil {
-			t.Fatal(err)
-		}
+		start := time.Now()
+		mustRelease(t, b, g)
 		<-w.done
-		if w.err != nil {
-			t.Error(w.err)
+		if d := time.Since(start); w.err != nil || d != 0 {
+			t.Errorf("it got the key after %v: %v", d, w.err)
 		}
 		// A queue of dead owners expires.
 		ctx, cancel := context.WithCancel(t.Context())
@@ -118,63 +125,95 @@ func TestVirtualPatientWaiter(t *testing.T) {
 	})
 }
 
-// The lock of a dead holder is granted as soon as its lease ends, not at the next poll.
+// What a dead holder has is free as soon as its lease ends, not at the next poll, although a
+// later holder is alive and renews its lease. Polling does not help.
 func TestVirtualDeadHolder(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := redistest.VirtualClient(t, redistest.Virtual(t))
-		b := newBackend(t, c)
-		if _, err := b.TryAcquire(t.Context(), request(lockKey)); err != nil {
-			t.Fatal(err)
-		}
-		r := request(lockKey)
-		r.Backoff = driver.NewBackoff(time.Hour, 0)
-		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
-		defer cancel()
-		start := time.Now()
-		if _, err := b.Acquire(ctx, r); err != nil {
-			t.Fatal(err)
-		}
-		if d := time.Since(start); d < r.TTL || d > r.TTL+10*time.Millisecond {
-			t.Errorf("it took %v after a lease of %v", d, r.TTL)
-		}
-	})
+	for name, c := range map[string]struct{ dead, alive, next driver.Request }{
+		"exclusive": {dead: request(lockKey), next: request(lockKey)},
+		"reader":    {dead: reader(lockKey), alive: reader(lockKey), next: request(lockKey)},
+		"permit":    {dead: permit(lockKey, 2), alive: permit(lockKey, 2), next: permit(lockKey, 2)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBackend(t, redistest.VirtualClient(t, redistest.Virtual(t)))
+				start := time.Now()
+				dead := mustTry(t, b, c.dead)
+				time.Sleep(4 * time.Second)
+				var alive driver.Grant
+				if c.alive.Key != "" {
+					alive = mustTry(t, b, c.alive)
+				}
+				c.next.Backoff = driver.NewBackoff(time.Hour, 0)
+				w := acquire(t.Context(), b, c.next)
+				time.Sleep(time.Second)
+				if alive.Key != "" {
+					renewed(t, driver.RenewAll(t.Context(), b, []driver.Grant{alive}), all(driver.Renewed))
+				}
+				if name == "reader" {
+					time.Sleep(time.Second)
+					mustRelease(t, b, alive)
+				}
+				<-w.done
+				if d := time.Since(start); w.err != nil || d < dead.TTL || d > dead.TTL+10*time.Millisecond {
+					t.Errorf("it took %v after a lease of %v: %v", d, dead.TTL, w.err)
+				}
+				renewed(t, driver.RenewAll(t.Context(), b, []driver.Grant{dead}), all(driver.Lost))
+				matches(t, "release of what has ended", b.Release(t.Context(), dead), driver.ErrLost)
+			})
+		})
+	}
 }
 
 // go-redis does not notice a dead subscription. The inbox does.
 func TestVirtualDeafSubscription(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := redistest.Virtual(t)
-		n := spoilnet.To(m.Dial)
-		own := redistest.VirtualClient(t, m, func(o *redis.Options) { o.Dialer = n.DialContext; o.ConnMaxIdleTime = time.Second })
+		own, n := overNetwork(t, m, func(o *redis.Options) { o.ConnMaxIdleTime = time.Second })
 		b := newBackend(t, own)
 		other := newBackend(t, redistest.VirtualClient(t, m))
-
 		r := request(lockKey)
 		r.TTL = time.Hour
-		g, err := other.TryAcquire(t.Context(), r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := mustTry(t, other, r)
 		waiter := request(lockKey)
 		waiter.Backoff = driver.NewBackoff(time.Hour, 0)
 		w := acquire(t.Context(), b, waiter)
-		time.Sleep(time.Minute)
-		select {
-		case <-w.done:
-			t.Fatal(w.err)
-		default:
-		}
-
-		// Long before its next check, which is every twenty seconds.
-		time.Sleep(time.Second)
+		time.Sleep(time.Minute + time.Second) // long before its next check, which is every twenty seconds
 		n.Cut()
 		start := time.Now()
-		if err := other.Release(t.Context(), g); err != nil {
-			t.Fatal(err)
-		}
+		mustRelease(t, other, g)
 		<-w.done
 		if d := time.Since(start); w.err != nil || d > 4*redislock.PingEvery {
 			t.Errorf("deaf for %v: %v", d, w.err)
+		}
+	})
+}
+
+// An owner is compared as a whole: the owners of one process have the same end, and an
+// owner may be a prefix of another.
+func TestOwnersAreComparedAsAWhole(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := redistest.VirtualClient(t, redistest.Virtual(t))
+		b := newBackend(t, c)
+		const uuid = "6b1e4a3f-a10f-4c1e-9066-e476dbbcd8e6"
+		owners := []string{uuid, uuid + "@web-3/1", uuid + "@web-3/14", uuid[:35] + "7@web-3/14"}
+		for _, has := range owners {
+			for _, ask := range modes {
+				r := ask(lockKey)
+				c.FlushAll(t.Context())
+				r.Owner = has
+				g := must(b.TryAcquire(t.Context(), r))
+				for _, other := range owners {
+					if other == has {
+						continue
+					}
+					o := g
+					o.Owner = other
+					renewed(t, driver.RenewAll(t.Context(), b, []driver.Grant{o}), all(driver.Lost))
+					matches(t, "release", b.Release(t.Context(), o), driver.ErrLost)
+				}
+				renewed(t, driver.RenewAll(t.Context(), b, []driver.Grant{g}), all(driver.Renewed))
+				mustRelease(t, b, g)
+			}
 		}
 	})
 }

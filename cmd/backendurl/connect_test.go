@@ -6,9 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/distlock-go/distlock/admin"
-
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/admin"
 	"github.com/distlock-go/distlock/backend/sqllock"
 	"github.com/distlock-go/distlock/cmd/backendurl"
 	"github.com/distlock-go/distlock/internal/test/sqltest"

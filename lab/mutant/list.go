@@ -49,7 +49,7 @@ var store = []Mutant{
 		Rule: "a repeated attempt waits for itself",
 		Edits: []Edit{{"backend/redislock/lua/acquire.lua", "if share == '' and holds(value, owner) then",
 			"if share == '' and mode == 'extend' and holds(value, owner) then"}},
-		Package: "./backend/redislock", Test: "TestScriptAcquireRepeat",
+		Package: "./backend/redislock", Test: "TestScriptLateAttempt",
 	},
 	{
 		Name:    "clock-set-back",

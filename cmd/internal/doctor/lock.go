@@ -8,9 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/distlock-go/distlock/admin"
-
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/admin"
 	"github.com/distlock-go/distlock/backend/sqllock"
 	"github.com/distlock-go/distlock/cmd/backendurl"
 )
