@@ -149,7 +149,7 @@ func TestRetryInfoIsWhatIsLeftOfTheLease(t *testing.T) {
 		s := testkit.NewStore()
 		l := testkit.NewLocker(t, s, distlock.Config{})
 		other := testkit.NewLocker(t, s.Backend, distlock.Config{})
-		lease, err := other.Acquire(t.Context(), keyOf(t, "7"), distlock.Opts{KeyTimeout: 4 * time.Second, NoWatchdog: true})
+		lease, err := other.Acquire(t.Context(), keyOf(t, "7"), distlock.Opts{KeyTimeout: 4 * time.Second})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -232,7 +232,7 @@ func TestOnePollForAllViewers(t *testing.T) {
 // compares it with the clock of its browser.
 func TestLaterViewer(t *testing.T) {
 	bubble(t, func(s *site) {
-		s.hold("a", distlock.Opts{NoWatchdog: true, KeyTimeout: time.Hour})
+		s.hold("a", distlock.Opts{KeyTimeout: time.Hour})
 		first := s.watch("/events")
 		before := s.decode(first.next("locks"))
 		time.Sleep(time.Minute)
@@ -264,7 +264,7 @@ func TestStreamsHaveBeats(t *testing.T) {
 func TestUnavailable(t *testing.T) {
 	const unavailable = `{"error":"unavailable"}`
 	bubble(t, func(s *site) {
-		s.hold("a", distlock.Opts{NoWatchdog: true, KeyTimeout: time.Hour})
+		s.hold("a", distlock.Opts{KeyTimeout: time.Hour})
 		stream := s.watch("/events")
 		before := s.decode(stream.next("locks"))
 

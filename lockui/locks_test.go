@@ -147,7 +147,7 @@ func TestWithLimit(t *testing.T) {
 func TestAThousandKeys(t *testing.T) {
 	bubble(t, func(s *site) {
 		for i := range lockui.DefaultLimit {
-			s.hold(fmt.Sprintf("shop:%04d", i), distlock.Opts{NoWatchdog: true})
+			s.hold(fmt.Sprintf("shop:%04d", i), distlock.Opts{})
 		}
 		got := s.list("/")
 		if len(got.Locks) != lockui.DefaultLimit || got.More || got.Locks[999].Key != "shop:0999" {
@@ -157,7 +157,7 @@ func TestAThousandKeys(t *testing.T) {
 		if got := s.decode(stream.next("locks")); len(got.Locks) != lockui.DefaultLimit {
 			t.Errorf("%d keys in the event", len(got.Locks))
 		}
-		s.hold("shop:one-more", distlock.Opts{NoWatchdog: true})
+		s.hold("shop:one-more", distlock.Opts{})
 		if got := s.decode(stream.next("locks")); len(got.Locks) != lockui.DefaultLimit || !got.More {
 			t.Errorf("one more: %d keys, more: %v", len(got.Locks), got.More)
 		}

@@ -60,12 +60,12 @@ func TestPanicAndGoexit(t *testing.T) {
 // function has returned. Fails if the gate is opened when the lease is lost.
 func TestIgnoredContext(t *testing.T) {
 	eachStore(t, func(t *testing.T, s *store) {
-		l, other := s.locker(t), s.locker(t)
+		l, other := s.unrenewed(t), s.locker(t)
 		stubborn, started := make(chan struct{}), make(chan struct{})
 		var running atomic.Bool
 		first := make(chan error, 1)
 		go func() {
-			first <- l.Do(context.Background(), key, distlock.Opts{KeyTimeout: time.Second, NoWatchdog: true},
+			first <- l.Do(context.Background(), key, distlock.Opts{KeyTimeout: time.Second},
 				func(context.Context) error {
 					running.Store(true)
 					close(started)

@@ -92,3 +92,11 @@ func (e extending) Extend(ctx context.Context, g driver.Grant, tokens int) (driv
 	}
 	return c.Grants[0], nil
 }
+
+// Unrenewed returns b without optional abilities, and with renewals that get no answer, so
+// that leases end by themselves.
+func Unrenewed(b driver.Backend) driver.Backend { return unrenewed{b} }
+
+type unrenewed struct{ driver.Backend }
+
+func (unrenewed) Renew(context.Context, []driver.Grant, func(int, driver.RenewResult)) {}
