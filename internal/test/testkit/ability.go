@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"io"
 
 	"github.com/distlock-go/distlock/driver"
 )
@@ -100,3 +101,11 @@ func Unrenewed(b driver.Backend) driver.Backend { return unrenewed{b} }
 type unrenewed struct{ driver.Backend }
 
 func (unrenewed) Renew(context.Context, []driver.Grant, func(int, driver.RenewResult)) {}
+
+// Close closes the backend if it is an [io.Closer].
+func (u unrenewed) Close() error {
+	if c, ok := u.Backend.(io.Closer); ok {
+		return c.Close()
+	}
+	return nil
+}
