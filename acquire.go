@@ -240,7 +240,7 @@ func (l *Locker) acquireRemote(ctx context.Context, s *Lease, key string, c comp
 func (l *Locker) request(key string, o *Opts) driver.Request {
 	return driver.Request{
 		Key: key, Owner: owner.New(l.ownerSuffix), TTL: o.KeyTimeout, Mode: o.Mode, Permits: o.Permits,
-		Tokens: leasestate.Tokens(l.cfg.HandOverTime), Renews: !o.NoWatchdog,
+		Tokens: leasestate.Tokens(l.cfg.HandOverTime), Renews: true,
 	}
 }
 

@@ -70,7 +70,6 @@ func TestAcquireAllOrNothing(t *testing.T) {
 		"once":    {RetryCount: 1},
 		"budget":  {RetryCount: 3},
 		"minhold": {RetryCount: 1, MinHold: time.Hour},
-		"fixed":   {RetryCount: 1, NoWatchdog: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
@@ -138,7 +137,7 @@ func TestAcquireAllLostMeanwhile(t *testing.T) {
 	})
 }
 
-// A fixed lease may end while the store is slow to grant another.
+// A lease that is not renewed may end while the store is slow to grant another.
 func TestAcquireAllLostBeforeTheLast(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 		s.After(func(_ context.Context, c *testkit.Call) error {
@@ -147,9 +146,12 @@ func TestAcquireAllLostBeforeTheLast(t *testing.T) {
 			}
 			return nil
 		})
-		o := distlock.Opts{KeyTimeout: time.Second, NoWatchdog: true, RetryCount: 1}
+		o := distlock.Opts{KeyTimeout: time.Second, RetryCount: 1}
 		s.Before(func(_ context.Context, c *testkit.Call) error {
-			if c.Op == testkit.Try && c.Key == "b" {
+			switch {
+			case c.Op == testkit.Renew:
+				return testkit.ErrBroken
+			case c.Op == testkit.Try && c.Key == "b":
 				time.Sleep(500 * time.Millisecond)
 			}
 			return nil

@@ -77,7 +77,7 @@ type Opts struct {
 
 	// Mode is Exclusive, the default, or Shared, for a reader beside other readers. In one
 	// process, readers share a lease in the store if they have the same KeyTimeout, and no
-	// MaxHold, MinHold or NoWatchdog. The backend must support sharing.
+	// MaxHold or MinHold. The backend must support sharing.
 	Mode Mode
 
 	// Permits above 0, at most 1,000,000, makes the key a semaphore with that many holders
@@ -104,9 +104,6 @@ type Opts struct {
 	// Fencing demands a fencing token: without one, the acquisition fails at once with
 	// [ErrNoFencing]. Set it if the resource checks [Lease.Token], which would be 0.
 	Fencing bool
-
-	// NoWatchdog makes the lease end after KeyTimeout unless [Lease.Refresh] extends it.
-	NoWatchdog bool
 
 	// MaxWaiters limits how many goroutines of this process wait for one key; the next one
 	// gets [ErrQueueFull]. The default is 10,000.
@@ -267,8 +264,7 @@ func (o *Opts) sharing() driver.Sharing { return driver.Sharing{Mode: o.Mode, Pe
 
 func (o *Opts) class() compat.Class {
 	return compat.Class{
-		Sharing: o.sharing(), TTL: o.KeyTimeout, Fixed: o.NoWatchdog,
-		Alone: o.Mode == Shared && (o.MaxHold > 0 || o.MinHold > 0),
+		Sharing: o.sharing(), TTL: o.KeyTimeout, Alone: o.Mode == Shared && (o.MaxHold > 0 || o.MinHold > 0),
 	}
 }
 

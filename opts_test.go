@@ -23,7 +23,7 @@ func TestOptsValidate(t *testing.T) {
 		{"least", distlock.Opts{Value: "v"}, nil},
 		{"all", distlock.Opts{
 			Prefix: "p:", Value: "v", ParamLock: true, Params: byOrder, Hasher: distlock.Plain(), KeyTimeout: time.Millisecond, RetryCount: 1,
-			RetryInterval: time.Millisecond, MaxHold: time.Hour, NoWatchdog: true, MaxWaiters: 1, MinHold: time.Hour, Fencing: true,
+			RetryInterval: time.Millisecond, MaxHold: time.Hour, MaxWaiters: 1, MinHold: time.Hour, Fencing: true,
 		}, nil},
 		{"longest durations", distlock.Opts{Value: "v", KeyTimeout: year, RetryInterval: year, MaxWait: year, MaxHold: year, MinHold: year}, nil},
 		{"zero", distlock.Opts{}, []string{"Value is empty"}},
@@ -48,7 +48,7 @@ func TestOptsValidate(t *testing.T) {
 		{"MinHold above MaxHold", distlock.Opts{Value: "v", MinHold: time.Hour, MaxHold: time.Minute}, []string{"MinHold is above MaxHold: 1h0m0s, 1m0s"}},
 		{"RetryCount", distlock.Opts{Value: "v", RetryCount: -3}, []string{"RetryCount is negative: -3"}},
 		{"MaxWaiters", distlock.Opts{Value: "v", MaxWaiters: -4}, []string{"MaxWaiters is negative: -4"}},
-		{"Shared", distlock.Opts{Value: "v", Mode: distlock.Shared, MaxHold: time.Hour, MinHold: time.Minute, NoWatchdog: true}, nil},
+		{"Shared", distlock.Opts{Value: "v", Mode: distlock.Shared, MaxHold: time.Hour, MinHold: time.Minute}, nil},
 		{"Permits", distlock.Opts{Value: "v", Permits: 1_000_000}, nil},
 		{"Mode unknown", distlock.Opts{Value: "v", Mode: 7}, []string{"Mode is unknown: Mode(7)"}},
 		{"Mode negative", distlock.Opts{Value: "v", Mode: -1}, []string{"Mode is unknown: Mode(-1)"}},
@@ -111,8 +111,8 @@ func TestOptsDefaults(t *testing.T) {
 	if o.KeyTimeout != distlock.DefaultKeyTimeout || o.RetryInterval != distlock.DefaultRetryInterval || o.MaxWaiters != 10_000 {
 		t.Errorf("got %v, %v, %d", o.KeyTimeout, o.RetryInterval, o.MaxWaiters)
 	}
-	if o.RetryCount != 0 || o.MaxHold != 0 || o.NoWatchdog {
-		t.Errorf("got %d, %v, %t", o.RetryCount, o.MaxHold, o.NoWatchdog)
+	if o.RetryCount != 0 || o.MaxHold != 0 {
+		t.Errorf("got %d, %v", o.RetryCount, o.MaxHold)
 	}
 
 	set := distlock.Opts{KeyTimeout: 1500 * time.Microsecond, RetryInterval: 3 * time.Millisecond, MaxWaiters: 2, RetryCount: 4, MaxHold: time.Minute}

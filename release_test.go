@@ -143,7 +143,6 @@ func TestMinHold(t *testing.T) {
 		"over":                    {distlock.Opts{MinHold: time.Minute}, time.Minute, 0},
 		"long over":               {distlock.Opts{MinHold: time.Minute}, time.Hour, 0},
 		"as long as MaxHold":      {distlock.Opts{MinHold: time.Minute, MaxHold: time.Minute}, time.Second, 59 * time.Second},
-		"of a fixed lease":        {distlock.Opts{MinHold: time.Minute, NoWatchdog: true}, time.Second, 59 * time.Second},
 		"less than a millisecond": {distlock.Opts{MinHold: time.Second}, time.Second - 10, time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -59,24 +59,6 @@ func TestMaxHoldEndsTheLease(t *testing.T) {
 	})
 }
 
-func TestFixedLease(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-		o := distlock.Opts{KeyTimeout: time.Second, NoWatchdog: true}
-		held := testkit.MustAcquire(t, l, "k", o)
-		time.Sleep(900 * time.Millisecond)
-		wantIs(t, held.Refresh(t.Context()))
-		time.Sleep(900 * time.Millisecond)
-		if held.Check() != nil {
-			t.Errorf("Refresh did not extend the lease: %v", held.Check())
-		}
-		<-held.Context().Done()
-		wantIs(t, held.Release(t.Context()), distlock.ErrLost)
-		if n := len(s.Calls(testkit.Renew)); n != 1 {
-			t.Errorf("%d renewals, want that of Refresh alone", n)
-		}
-	})
-}
-
 // Promise P2: without a reply the lease is not cancelled before its deadline, and is
 // cancelled then, before the store may grant the key to another.
 func TestUnansweredRenewalsAreTriedUntilTheDeadline(t *testing.T) {

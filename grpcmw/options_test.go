@@ -209,7 +209,7 @@ func TestOptionsInAProtoFile(t *testing.T) {
 	want := distlock.Opts{
 		Prefix: "audit:", Value: "v1", ParamLock: true, KeyTimeout: 3 * time.Second, RetryCount: 7,
 		RetryInterval: 20 * time.Millisecond, MaxWait: 3 * time.Second, Permits: 4, MaxHold: time.Minute, MinHold: 1500 * time.Millisecond,
-		Fencing: true, NoWatchdog: true, MaxWaiters: 9,
+		Fencing: true, MaxWaiters: 9,
 	}
 	audit := declared[billMethod+"Audit"]
 	if text(audit) != text(want) {

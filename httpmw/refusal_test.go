@@ -122,15 +122,15 @@ func TestRetryAfterIsWhatIsLeftOfTheLease(t *testing.T) {
 		s := testkit.NewStore()
 		l := testkit.NewLocker(t, s, distlock.Config{})
 		other := testkit.NewLocker(t, s.Backend, distlock.Config{})
-		lease, err := other.Acquire(t.Context(), keyOf(t, "7"), distlock.Opts{KeyTimeout: 4 * time.Second, NoWatchdog: true})
+		lease, err := other.Acquire(t.Context(), keyOf(t, "7"), distlock.Opts{KeyTimeout: 9 * time.Second})
 		if err != nil {
 			t.Fatal(err)
 		}
 		<-time.After(500 * time.Millisecond)
 		h := httpmw.Lock(l, constant("7"), opts())(never(t))
-		wantProblem(t, record(h, httptest.NewRequest("GET", "/", nil)), busy, "4")
+		wantProblem(t, record(h, httptest.NewRequest("GET", "/", nil)), busy, "9")
 		<-time.After(time.Second)
-		wantProblem(t, record(h, httptest.NewRequest("GET", "/", nil)), busy, "3")
+		wantProblem(t, record(h, httptest.NewRequest("GET", "/", nil)), busy, "8")
 		if err := lease.Release(t.Context()); err != nil {
 			t.Error(err)
 		}

@@ -230,7 +230,7 @@ func TestOnePollForAllViewers(t *testing.T) {
 func TestUnavailable(t *testing.T) {
 	const unavailable = `{"error":"unavailable"}`
 	bubble(t, func(s *site) {
-		s.hold("a", distlock.Opts{NoWatchdog: true, KeyTimeout: time.Hour})
+		s.hold("a", distlock.Opts{KeyTimeout: time.Hour})
 		stream := s.watch("/events")
 		before := s.decode(stream.next("locks"))
 

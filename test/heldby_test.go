@@ -84,7 +84,7 @@ func TestHeldByThisProcessSince(t *testing.T) {
 		if got := refusal(writing); !got.Local || got.Held != 2*time.Second {
 			t.Errorf("of two readers: %+v", got)
 		}
-		next := inBackground(t, here, distlock.Opts{KeyTimeout: time.Minute, NoWatchdog: true})
+		next := inBackground(t, here, distlock.Opts{KeyTimeout: 2 * time.Minute, MaxHold: time.Minute})
 		synctest.Wait()
 		wantIs(t, first.Release(t.Context()))
 		if got := refusal(writing); !got.Local || got.Held != time.Second {
@@ -114,7 +114,7 @@ func TestHeldElsewhere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := testkit.NewStore()
 		here, there := testkit.NewLocker(t, s.Only(0), distlock.Config{Holder: "here/1"}), testkit.NewLocker(t, s, distlock.Config{Holder: "there/2"})
-		held := testkit.MustAcquire(t, there, "k", distlock.Opts{KeyTimeout: time.Minute, NoWatchdog: true})
+		held := testkit.MustAcquire(t, there, "k", distlock.Opts{KeyTimeout: time.Minute})
 		time.Sleep(3 * time.Second)
 		front := inBackground(t, here, distlock.Opts{RetryInterval: time.Second})
 		time.Sleep(time.Second / 2) // after its first attempt, and before its second

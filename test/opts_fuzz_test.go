@@ -120,7 +120,7 @@ func FuzzOpts(f *testing.F) {
 	hashers := []distlock.Hasher{nil, distlock.Plain(), func(dst, _ []byte) []byte { return append(dst, 'x') }, nil}
 	f.Fuzz(func(t *testing.T, prefix, value string, how byte, lease, interval, most, least int64, count, waiters, mode, permits int, wait int64, alone bool) {
 		o := distlock.Opts{
-			Prefix: prefix, Value: value, ParamLock: how&1 != 0, Hasher: hashers[how>>1&3], NoWatchdog: how&8 != 0, Fencing: how&16 != 0,
+			Prefix: prefix, Value: value, ParamLock: how&1 != 0, Hasher: hashers[how>>1&3], Fencing: how&16 != 0,
 			KeyTimeout: time.Duration(lease), RetryInterval: time.Duration(interval), MaxHold: time.Duration(most), MinHold: time.Duration(least),
 			MaxWait: time.Duration(wait), RetryCount: count, MaxWaiters: waiters, Mode: distlock.Mode(mode), Permits: permits, OneReentry: alone,
 		}

@@ -70,7 +70,6 @@ func TestCallersThatDoNotShare(t *testing.T) {
 		"another lease":    {Mode: distlock.Shared, KeyTimeout: time.Minute},
 		"MaxHold":          {Mode: distlock.Shared, MaxHold: time.Minute},
 		"MinHold":          {Mode: distlock.Shared, MinHold: time.Second},
-		"without watchdog": {Mode: distlock.Shared, NoWatchdog: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {

@@ -99,8 +99,9 @@ func TestStep(t *testing.T) {
 
 // The process is paused inside Do for longer than the lease: the clock shows the loss.
 func TestStepLooksAtTheClock(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, _ *testkit.Store) {
-		held := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: time.Second, NoWatchdog: true})
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		s.Hang(testkit.Renew)
+		held := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: time.Second})
 		undone := false
 		err := held.Step(t.Context(), distlock.Step{
 			Do:     func(context.Context) error { time.Sleep(time.Until(held.Until())); return nil },

@@ -57,7 +57,7 @@ func ExampleBackend_Guard() {
 		return tx.Commit()
 	}
 
-	lease, err := locker.Acquire(ctx, "tea", distlock.Opts{NoWatchdog: true})
+	lease, err := locker.Acquire(ctx, "tea", distlock.Opts{})
 	if err != nil {
 		panic(err)
 	}

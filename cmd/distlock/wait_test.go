@@ -38,7 +38,7 @@ func TestWait(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store := memlock.New()
 				holder, locker := distlock.New(store, distlock.Config{Holder: "web-3/1432"}), distlock.New(store, distlock.Config{})
-				held, err := holder.Acquire(t.Context(), "deploy", distlock.Opts{KeyTimeout: time.Minute, NoWatchdog: true})
+				held, err := holder.Acquire(t.Context(), "deploy", distlock.Opts{KeyTimeout: time.Minute})
 				if err != nil {
 					t.Fatal(err)
 				}

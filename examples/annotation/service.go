@@ -103,7 +103,7 @@ func (s *Service) report(ctx context.Context, run func(context.Context) error) e
 // invoice has a key from which the number cannot be guessed, and a token that fences
 // off a paused writer.
 //
-//distlock:lock prefix:shop: value:invoice param:number hasher:hasher fencing noWatchdog keyTimeout:1m
+//distlock:lock prefix:shop: value:invoice param:number hasher:hasher fencing keyTimeout:1m
 func (s *Service) invoice(ctx context.Context, number string) (uint64, error) {
 	lease, _ := distlock.FromContext(ctx)
 	return lease.Token(), s.note(ctx, "invoice ", number)

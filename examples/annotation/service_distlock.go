@@ -116,7 +116,6 @@ var lockServiceInvoice = wiring.NewSite("Service.invoice", distlock.Opts{
 	Hasher:     hasher,
 	KeyTimeout: time.Minute,
 	Fencing:    true,
-	NoWatchdog: true,
 })
 
 // Invoice is Service.invoice under the lock shop:invoice, one for each number.

@@ -14,9 +14,6 @@ type Class struct {
 	Sharing driver.Sharing
 	TTL     time.Duration
 
-	// Fixed is set if the lease is not renewed.
-	Fixed bool
-
 	// Alone is set for a reader with a MaxHold or a MinHold. A lease has one of each,
 	// so such a reader shares its lease with no other.
 	Alone bool
@@ -24,5 +21,5 @@ type Class struct {
 
 // Shares reports whether several holders share one lease.
 func (c Class) Shares() bool {
-	return c.Sharing.Mode == driver.Shared && !c.Fixed && !c.Alone
+	return c.Sharing.Mode == driver.Shared && !c.Alone
 }

@@ -151,8 +151,7 @@ func (s *State[H]) Assign(h H, a *Assignment, now, began time.Time, maxHold time
 // Transfer ends the present holder's time but not the lease, so that it can be assigned to
 // the next holder. It returns false, and changes nothing, if the lease must go back to the
 // store instead: because it is over or soon will be, because its tokens are spent, or
-// because other processes have waited long enough. A fixed lease is never handed over:
-// the next holder would get less than a full one.
+// because other processes have waited long enough.
 //
 // If the answer depends on a request to the store for more tokens, Transfer returns a
 // channel that is closed when the answer is known. After any Transfer that returned true or
@@ -231,7 +230,7 @@ func (s *State[H]) Detach(h H) (last bool, over error) {
 // it: it is not over, goes on for a while, and other processes have not waited for long.
 // The caller has the mutex.
 func (s *State[H]) transferable(now time.Time) bool {
-	return s.over == nil && !s.bound && s.left(now) > 0 && !s.class.Fixed && s.safeTTL-clock.Elapsed(s.sent, now) >= s.enough &&
+	return s.over == nil && !s.bound && s.left(now) > 0 && s.safeTTL-clock.Elapsed(s.sent, now) >= s.enough &&
 		s.age(now)-s.since < s.limits.MaxTime
 }
 
@@ -330,7 +329,7 @@ func (s *State[H]) Until() (end time.Time, renewable bool) {
 			return limit, false
 		}
 	}
-	return end, !s.class.Fixed
+	return end, true
 }
 
 // Holders returns the holders, and how much longer the lease may be relied on. If the

@@ -21,7 +21,6 @@ const ttl = 10 * time.Second
 
 var (
 	writer = compat.Class{TTL: ttl}
-	fixed  = compat.Class{TTL: ttl, Fixed: true}
 	reader = compat.Class{TTL: ttl, Sharing: driver.Sharing{Mode: driver.Shared}}
 
 	limits = leasestate.Limits{MaxTime: time.Hour, Extend: true}
@@ -95,7 +94,6 @@ func TestTransferIsRefused(t *testing.T) {
 		"at once":                  {class: writer, limits: limits, want: true},
 		"at half of the lease":     {class: writer, limits: limits, after: safe / 2, want: true},
 		"after half of the lease":  {class: writer, limits: limits, after: safe/2 + 1},
-		"fixed":                    {class: fixed, limits: limits},
 		"lost":                     {class: writer, limits: limits, lost: true},
 		"within the time":          {class: writer, limits: second, after: time.Second - 1, want: true},
 		"after the time":           {class: writer, limits: second, after: time.Second},
@@ -323,15 +321,6 @@ func TestExtendMovesTheEnd(t *testing.T) {
 		time.Sleep(3*time.Second + safe)
 		if err := s.Check(time.Now()); err == nil || strings.Contains(err.Error(), "renewal") {
 			t.Errorf("%v, want nothing about renewals", err)
-		}
-	})
-}
-
-func TestFixedLeaseIsNotRenewable(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		s := newLease(t, fixed, limits, false)
-		if _, renewable := s.Until(); renewable {
-			t.Error("renewable")
 		}
 	})
 }

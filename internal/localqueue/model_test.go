@@ -17,7 +17,7 @@ import (
 
 var classes = []compat.Class{
 	writer, writer, {TTL: time.Hour},
-	reader, reader, {TTL: time.Second, Sharing: reader.Sharing, Fixed: true},
+	reader, reader, {TTL: time.Second, Sharing: reader.Sharing, Alone: true},
 	semaphore, {TTL: time.Second, Sharing: driver.Sharing{Permits: 3}},
 }
 

@@ -215,13 +215,13 @@ func TestReaderAsksAgainAfterALoss(t *testing.T) {
 
 func TestLeaseThatIsNotSharedIsNotOffered(t *testing.T) {
 	t.Parallel()
-	fixed := compat.Class{TTL: time.Second, Sharing: reader.Sharing, Fixed: true}
+	alone := compat.Class{TTL: time.Second, Sharing: reader.Sharing, Alone: true}
 	q := newQueue()
-	admitted(t, q, "k", fixed)
-	l := &lease{class: fixed}
+	admitted(t, q, "k", alone)
+	l := &lease{class: alone}
 	q.Acquired("k", l)
-	if admitted(t, q, "k", fixed) != nil || l.attached != 0 {
-		t.Error("shares a fixed lease")
+	if admitted(t, q, "k", alone) != nil || l.attached != 0 {
+		t.Error("shares a lease that is its own")
 	}
 }
 

@@ -74,7 +74,6 @@ var fields = []Field{
 		Name: "Fencing", Of: func(o *distlock.Opts) any { return &o.Fencing },
 		Usage: "fail if the store has no token for DISTLOCK_TOKEN",
 	},
-	{Name: "NoWatchdog", Of: func(o *distlock.Opts) any { return &o.NoWatchdog }},
 	{Name: "MaxWaiters", Of: func(o *distlock.Opts) any { return &o.MaxWaiters }},
 }
 

@@ -6,8 +6,6 @@ var leaseState = []Mutant{
 		Edit{"internal/leasestate/state.go", "clock.SafeTTL(g.TTL), lost", "clock.SafeTTL(g.TTL)+clock.Margin(g.TTL), lost"}),
 	inLeaseState("state-max-hold-ignored", "a lease continues after MaxHold", "TestLeaseExpires/MaxHold",
 		Edit{"internal/leasestate/state.go", "		left = min(left, s.maxHold-clock.Elapsed(s.began, now))\n", ""}),
-	inLeaseState("state-fixed-handed-over", "a fixed lease is handed over", "TestTransferIsRefused/fixed",
-		Edit{"internal/leasestate/state.go", " && !s.class.Fixed && ", " && "}),
 	inLeaseState("state-old-lease-handed-over", "a lease that soon expires is handed over", "TestTransferIsRefused/after_half_of_the_lease",
 		Edit{"internal/leasestate/state.go", "s.safeTTL-clock.Elapsed(s.sent, now) >= s.enough", "true"}),
 	inLeaseState("state-time-bound-ignored", "hand-overs that are quick have no limit", "TestHandOversAreBounded/by_the_time",

@@ -46,7 +46,7 @@ var promises = []struct {
 	}},
 	{"P8", "in one process, holders that exclude each other never overlap, even after a loss", []string{
 		"gate-opened-at-loss", "queue-admits-all", "queue-hand-over-to-another-class",
-		"queue-hand-over-against-the-lease", "shared-lease-goes-on", "state-fixed-handed-over",
+		"queue-hand-over-against-the-lease", "shared-lease-goes-on",
 		"state-old-lease-handed-over",
 	}},
 }

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/redislock"
+	"github.com/distlock-go/distlock/internal/test/redistest"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 	"github.com/distlock-go/distlock/internal/test/testmode"
 )
@@ -22,16 +24,16 @@ func TestClientClock(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				v := startVirtual(t, "redislock")
 				v.runClocks(t)(-d)
-				l, _ := v.locker(t, distlock.Config{})
 				other, _ := v.locker(t, distlock.Config{})
-				endsInTime(t, l, other)
+				unrenewed := redislock.New(redistest.VirtualClient(t, v.servers[0]))
+				endsInTime(t, testkit.NewLocker(t, testkit.Unrenewed(unrenewed), distlock.Config{}), other)
 			})
 		})
 		t.Run("redislock/real/"+d.String(), func(t *testing.T) {
 			testmode.Long(t)
 			s, set := startClocked(t)
 			set(-d)
-			endsInTime(t, s.locker(t), s.locker(t))
+			endsInTime(t, s.unrenewed(t), s.locker(t))
 			s.mustBeEmpty(t)
 		})
 	}
@@ -41,7 +43,7 @@ func endsInTime(t *testing.T, l, other *distlock.Locker) {
 	t.Helper()
 	const lease = 2 * time.Second
 	begun := time.Now()
-	held := testkit.MustAcquire(t, l, key, distlock.Opts{KeyTimeout: lease, NoWatchdog: true})
+	held := testkit.MustAcquire(t, l, key, distlock.Opts{KeyTimeout: lease})
 	if err := held.Check(); err != nil && time.Since(begun) < lease*9/10 {
 		t.Errorf("a lease that has begun: %v", err)
 	}
@@ -69,6 +71,7 @@ func TestSuspended(t *testing.T) {
 		// clock stands still.
 		jumped := func(d time.Duration) *distlock.Locker {
 			l, double := s.observed(t)
+			double.Fail(testkit.ErrSilent, testkit.Renew)
 			double.After(func(_ context.Context, c *testkit.Call) error {
 				if c.Op == testkit.Try || c.Op == testkit.Wait {
 					c.Grants[0].Sent = testkit.Suspend(c.Grants[0].Sent, -d)
@@ -86,7 +89,7 @@ func TestSuspended(t *testing.T) {
 
 		// The clock is set back: the lease ends on time, and not an hour later.
 		begun := time.Now()
-		o = distlock.Opts{KeyTimeout: lease, NoWatchdog: true}
+		o = distlock.Opts{KeyTimeout: lease}
 		held := testkit.MustAcquire(t, jumped(-time.Hour), key, o)
 		await(t, "the holder is told", held.Context().Done())
 		if d := time.Since(begun); d < lease/2 {

@@ -70,7 +70,7 @@ func (t *task) sleepWalk(lease *distlock.Lease) error {
 	}
 	// This lease ends first, and its cancellation blocks the watchdog. Otherwise the
 	// watchdog might be as quick as this goroutine when the process continues.
-	decoy, err := t.Acquire(stuckCtx{context.Background(), t.awake}, decoyKey, distlock.Opts{KeyTimeout: t.Lease / 2, NoWatchdog: true})
+	decoy, err := t.Acquire(stuckCtx{context.Background(), t.awake}, decoyKey, distlock.Opts{KeyTimeout: t.Lease / 2})
 	if err != nil {
 		return err
 	}

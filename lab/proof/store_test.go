@@ -133,6 +133,12 @@ func (s *store) locker(tb testing.TB) *distlock.Locker {
 	return s.lockerOver(tb, new(spoilnet.Network), distlock.Config{})
 }
 
+// unrenewed is locker with leases that end by themselves.
+func (s *store) unrenewed(tb testing.TB) *distlock.Locker {
+	tb.Helper()
+	return testkit.NewLocker(tb, testkit.Unrenewed(s.open(tb, new(spoilnet.Network))), distlock.Config{})
+}
+
 // lockerOver is locker with a network and a configuration.
 func (s *store) lockerOver(tb testing.TB, n *spoilnet.Network, cfg distlock.Config) *distlock.Locker {
 	tb.Helper()

@@ -175,7 +175,7 @@ const file_grpcmw_internal_billv1_bill_proto_rawDesc = "" +
 	"\x05order\x18\x01 \x01(\v2\x1c.distlock.test.bill.v1.OrderR\x05order\x12\x14\n" +
 	"\x05cents\x18\x02 \x01(\x03R\x05cents\"!\n" +
 	"\vPayResponse\x12\x12\n" +
-	"\x04text\x18\x01 \x01(\tR\x04text2\x91\x06\n" +
+	"\x04text\x18\x01 \x01(\tR\x04text2\x8f\x06\n" +
 	"\vBillService\x12n\n" +
 	"\x03Pay\x12!.distlock.test.bill.v1.PayRequest\x1a\".distlock.test.bill.v1.PayResponse\" \x8a\xae%\x1c\n" +
 	"\x05shop:\x12\x03pay\x1a\border.id\"\x02\b\n" +
@@ -184,9 +184,9 @@ const file_grpcmw_internal_billv1_bill_proto_rawDesc = "" +
 	"\x05shop:\x12\x03pay\x1a\border.id(\x010\x01\x12h\n" +
 	"\x06Import\x12!.distlock.test.bill.v1.PayRequest\x1a\".distlock.test.bill.v1.PayResponse\"\x15\x8a\xae%\x11\n" +
 	"\x05shop:\x12\x06import(\x01(\x01\x12]\n" +
-	"\x05Close\x12!.distlock.test.bill.v1.PayRequest\x1a\".distlock.test.bill.v1.PayResponse\"\r\x8a\xae%\t\x12\x05close(\x01\x12\x9a\x01\n" +
-	"\x05Audit\x12!.distlock.test.bill.v1.PayRequest\x1a\".distlock.test.bill.v1.PayResponse\"J\x8a\xae%F\n" +
-	"\x06audit:\x12\x02v1\x1a\border.id\x1a\x05cents\"\x02\b\x03(\a2\x05\x10\x80\xda\xc4\t8\x01@\x04J\x02\b<R\b\b\x01\x10\x80ʵ\xee\x01X\x01`\x01h\tr\x02\b\x03\x12m\n" +
+	"\x05Close\x12!.distlock.test.bill.v1.PayRequest\x1a\".distlock.test.bill.v1.PayResponse\"\r\x8a\xae%\t\x12\x05close(\x01\x12\x98\x01\n" +
+	"\x05Audit\x12!.distlock.test.bill.v1.PayRequest\x1a\".distlock.test.bill.v1.PayResponse\"H\x8a\xae%D\n" +
+	"\x06audit:\x12\x02v1\x1a\border.id\x1a\x05cents\"\x02\b\x03(\a2\x05\x10\x80\xda\xc4\t8\x01@\x04J\x02\b<R\b\b\x01\x10\x80ʵ\xee\x01X\x01h\tr\x02\b\x03\x12m\n" +
 	"\x04Read\x12!.distlock.test.bill.v1.PayRequest\x1a\".distlock.test.bill.v1.PayResponse\"\x1e\x8a\xae%\x1a\n" +
 	"\x05shop:\x12\x03pay\x1a\border.id(\x018\x02\x12L\n" +
 	"\x03Get\x12!.distlock.test.bill.v1.PayRequest\x1a\".distlock.test.bill.v1.PayResponseB?Z=github.com/distlock-go/distlock/grpcmw/internal/billv1;billv1b\x06proto3"

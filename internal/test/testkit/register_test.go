@@ -91,8 +91,8 @@ func TestRegisterFindsViolations(t *testing.T) {
 // next one, but that tokens are above that of a holder that left before the request.
 func TestRegisterOfLeases(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := testkit.NewLocker(t, memlock.New(), distlock.Config{})
-		o := distlock.Opts{KeyTimeout: time.Minute, NoWatchdog: true}
+		l := testkit.NewLocker(t, testkit.Unrenewed(memlock.New()), distlock.Config{})
+		o := distlock.Opts{KeyTimeout: time.Minute}
 		f := &failures{TB: t}
 		var r testkit.Register
 		var leases []*distlock.Lease

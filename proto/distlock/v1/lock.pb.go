@@ -133,8 +133,6 @@ type Lock struct {
 	OneReentry bool `protobuf:"varint,15,opt,name=one_reentry,json=oneReentry,proto3" json:"one_reentry,omitempty"`
 	// Requires a fencing token: with a backend without tokens the call fails.
 	Fencing bool `protobuf:"varint,11,opt,name=fencing,proto3" json:"fencing,omitempty"`
-	// Makes the lease a fixed one that is not renewed.
-	NoWatchdog bool `protobuf:"varint,12,opt,name=no_watchdog,json=noWatchdog,proto3" json:"no_watchdog,omitempty"`
 	// How many calls of one process may wait for one key. The default is 10,000.
 	MaxWaiters    uint32 `protobuf:"varint,13,opt,name=max_waiters,json=maxWaiters,proto3" json:"max_waiters,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -262,13 +260,6 @@ func (x *Lock) GetFencing() bool {
 	return false
 }
 
-func (x *Lock) GetNoWatchdog() bool {
-	if x != nil {
-		return x.NoWatchdog
-	}
-	return false
-}
-
 func (x *Lock) GetMaxWaiters() uint32 {
 	if x != nil {
 		return x.MaxWaiters
@@ -303,7 +294,7 @@ var File_distlock_v1_lock_proto protoreflect.FileDescriptor
 
 const file_distlock_v1_lock_proto_rawDesc = "" +
 	"\n" +
-	"\x16distlock/v1/lock.proto\x12\vdistlock.v1\x1a google/protobuf/descriptor.proto\x1a\x1egoogle/protobuf/duration.proto\"\xcb\x04\n" +
+	"\x16distlock/v1/lock.proto\x12\vdistlock.v1\x1a google/protobuf/descriptor.proto\x1a\x1egoogle/protobuf/duration.proto\"\xb0\x04\n" +
 	"\x04Lock\x12\x16\n" +
 	"\x06prefix\x18\x01 \x01(\tR\x06prefix\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value\x12\x16\n" +
@@ -322,10 +313,8 @@ const file_distlock_v1_lock_proto_rawDesc = "" +
 	"\vone_reentry\x18\x0f \x01(\bR\n" +
 	"oneReentry\x12\x18\n" +
 	"\afencing\x18\v \x01(\bR\afencing\x12\x1f\n" +
-	"\vno_watchdog\x18\f \x01(\bR\n" +
-	"noWatchdog\x12\x1f\n" +
 	"\vmax_waiters\x18\r \x01(\rR\n" +
-	"maxWaiters*A\n" +
+	"maxWaitersJ\x04\b\f\x10\r*A\n" +
 	"\x04Mode\x12\x14\n" +
 	"\x10MODE_UNSPECIFIED\x10\x00\x12\x12\n" +
 	"\x0eMODE_EXCLUSIVE\x10\x01\x12\x0f\n" +

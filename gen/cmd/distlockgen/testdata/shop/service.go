@@ -34,7 +34,7 @@ func (s *Service) pay(ctx context.Context, userID string, orderID int64) (Receip
 	return Receipt{orderID}, ctx.Err()
 }
 
-//distlock:lock value:all paramLock retryCount:3 maxWait:3s maxHold:1m minHold:1500ms fencing noWatchdog maxWaiters:7 locker:s.other.lk hasher:distlock.Plain()
+//distlock:lock value:all paramLock retryCount:3 maxWait:3s maxHold:1m minHold:1500ms fencing maxWaiters:7 locker:s.other.lk hasher:distlock.Plain()
 func (s Service) all(at clock.Time, ctx context.Context, b ...string) (r *Receipt, n int, err error) {
 	return nil, 0, nil
 }

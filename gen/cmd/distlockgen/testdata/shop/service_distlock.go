@@ -39,7 +39,6 @@ var lockServiceAll = wiring.NewSite("Service.all", distlock2.Opts{
 	MaxHold:    clock.Minute,
 	MinHold:    1500 * clock.Millisecond,
 	Fencing:    true,
-	NoWatchdog: true,
 	MaxWaiters: 7,
 })
 
