@@ -80,6 +80,7 @@ type Batcher[R, V any] struct {
 	direct     int // requests that were sent directly
 	inFlight   int // batches
 	young      int // those of them that others may not follow yet
+	empty      int // those of them that have not taken their requests yet
 	crowd      int // the mean size of the last batches
 	responsive bool
 	answered   time.Time     // the time of the last answer
@@ -224,6 +225,7 @@ func (b *Batcher[R, V]) claim() bool {
 	}
 	b.inFlight++
 	b.young++
+	b.empty++
 	return true
 }
 
@@ -242,6 +244,7 @@ func (b *Batcher[R, V]) start(claimed bool) {
 func (b *Batcher[R, V]) take() *batch[R, V] {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.empty--
 	n := min(len(b.queue), maxBatch)
 	if n == 0 {
 		b.inFlight--
@@ -331,7 +334,8 @@ func (b *Batcher[R, V]) abandon(t *batch[R, V]) {
 	b.mu.Lock()
 	var queued []*call[R, V]
 	if !b.answered.After(t.start) {
-		queued, b.queue = b.queue, nil
+		n := min(b.empty, len(b.queue)) // a batch is about to take them
+		queued, b.queue = slices.Clone(b.queue[n:]), b.queue[:n]
 	}
 	for _, c := range queued {
 		c.state, c.result = stateDone, Result[V]{Err: err, OutcomeKnown: true}
