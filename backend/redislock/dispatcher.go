@@ -19,8 +19,8 @@ type batcher = dispatch.Batcher[*request, reply]
 //
 // The client may exceed the deadline of an operation: while go-redis waits for a reply,
 // it ignores cancellations and, by default, deadlines. So a batch runs on a goroutine of
-// its own, which is abandoned if it is late, or inline, through a copy of the client with
-// short timeouts: see package dispatch.
+// its own, which is abandoned if it is late. A request that goes directly uses a copy of
+// the client with short timeouts: see package dispatch.
 //
 // Every command is sent once by go-redis. If a connection breaks, the dispatcher sends
 // again what may be sent twice. Then the outcome is not known: the first copy may have been
@@ -31,7 +31,6 @@ type dispatcher struct {
 	topology    topology
 	processArgs *processArgs
 	replicas    replicas
-	inline      [2]func() redis.UniversalClient // copies of the client and of the own one, with short timeouts
 
 	mu            sync.RWMutex
 	sites         map[string]*site // by the server's address
@@ -60,39 +59,37 @@ const (
 
 func newDispatcher(c *calls, t topology, args *processArgs, r replicas) *dispatcher {
 	d := &dispatcher{calls: c, topology: t, processArgs: args, replicas: r, sites: make(map[string]*site)}
-	plain, ok := c.client.(*redis.Client)
-	if ok {
-		// The copies are made when they are first needed, so that the first has the
-		// client's hooks.
-		d.inline[0] = sync.OnceValue(func() redis.UniversalClient { return plain.WithTimeout(dispatch.InlineTimeout) })
-		d.inline[1] = sync.OnceValue(func() redis.UniversalClient {
-			if own, ok := c.own.Client().(*redis.Client); ok {
-				return own.WithTimeout(dispatch.InlineTimeout)
-			}
-			return d.inline[0]()
-		})
+	d.defaultSite = d.newSite(c.server)
+	if plain, ok := c.client.(*redis.Client); ok && r.n == 0 { // to wait for replicas takes too long
+		// The copy is made when it is first needed, so that it has the client's hooks.
+		short := sync.OnceValue(func() *redis.Client { return plain.WithTimeout(dispatch.DirectTimeout) })
+		d.defaultSite = d.newDirectSite(c.server, short)
 	}
-	d.defaultSite = d.newSite(c.server, ok)
 	return d
 }
 
-func (d *dispatcher) newSite(server *rediskit.Server, inline bool) *site {
-	return &site{
-		server: server, renewals: make(chan struct{}, maxRenewals),
-		batcher: dispatch.New(dispatch.Config[*request, reply]{
-			Send: func(ctx context.Context, inline bool, batch []*request) []dispatch.Result[reply] {
-				return d.send(ctx, server, inline, batch)
-			},
-			CanInline: inline && d.replicas.n == 0, // to wait for replicas takes too long
-			Timeout:   d.limit,
-			Run:       d.workers.Run,
-			Slow:      func() { d.diagnose(server) },
-			NoAnswer: func() error {
-				rediskit.Reload(d.topology.client)
-				return d.noAnswer(server)
-			},
-		}),
+func (d *dispatcher) newSite(server *rediskit.Server) *site { return d.newDirectSite(server, nil) }
+
+// newDirectSite
+func (d *dispatcher) newDirectSite(server *rediskit.Server, short func() *redis.Client) *site {
+	cfg := dispatch.Config[*request, reply]{
+		Send: func(ctx context.Context, batch []*request) []dispatch.Result[reply] {
+			return d.send(ctx, server, batch)
+		},
+		Timeout: d.limit,
+		Run:     d.workers.Run,
+		Slow:    func() { d.diagnose(server) },
+		NoAnswer: func() error {
+			rediskit.Reload(d.topology.client)
+			return d.noAnswer(server)
+		},
 	}
+	if short != nil {
+		cfg.Direct = func(ctx context.Context, r *request) dispatch.Result[reply] {
+			return d.sendDirect(ctx, short(), server, r)
+		}
+	}
+	return &site{server: server, renewals: make(chan struct{}, maxRenewals), batcher: dispatch.New(cfg)}
 }
 
 // do sends r and returns the result.
@@ -170,24 +167,36 @@ func (d *dispatcher) siteFor(server *redis.Client) *site {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.sites[addr] == nil {
-		d.sites[addr] = d.newSite(rediskit.NewServer("redislock", server, d.background), false)
+		d.sites[addr] = d.newSite(rediskit.NewServer("redislock", server, d.background))
 	}
 	return d.sites[addr]
+}
+
+// sendDirect sends one request with a client that has short timeouts. It leaves a release to
+// a batch if all connections of the client are in use: they are the application's.
+func (d *dispatcher) sendDirect(ctx context.Context, client *redis.Client, server *rediskit.Server, r *request) dispatch.Result[reply] {
+	results := []dispatch.Result[reply]{{OutcomeKnown: true}}
+	if r.mode == "" && client.PoolStats().IdleConns == 0 {
+		return results[0]
+	}
+	c := scriptCall{script: r.script, requests: []*request{r}, which: []int{0}}
+	sent := time.Now()
+	c.cmd = c.command(ctx, d.processArgs, false)
+	if redis.HasErrorPrefix(client.Process(ctx, c.cmd), "NOSCRIPT") {
+		c.cmd = c.command(ctx, d.processArgs, true)
+		_ = client.Process(ctx, c.cmd) // the command has the error, too
+	}
+	c.finish(results, sent)
+	server.Leave(client, r.keys[0], results[0].Err)
+	return results[0]
 }
 
 // send sends a batch to the server. It writes only to what it returns, because it may be
 // abandoned. A batch with a release uses the connections of the Backend: it must not wait
 // for those of the application.
-func (d *dispatcher) send(ctx context.Context, server *rediskit.Server, inline bool, batch []*request) []dispatch.Result[reply] {
-	own := 0
-	if releases(batch) {
-		own = 1
-	}
+func (d *dispatcher) send(ctx context.Context, server *rediskit.Server, batch []*request) []dispatch.Result[reply] {
 	client := d.client
-	switch {
-	case inline:
-		client = d.inline[own]()
-	case own == 1:
+	if releases(batch) {
 		client = d.own.Client()
 	}
 
@@ -209,16 +218,13 @@ func (d *dispatcher) send(ctx context.Context, server *rediskit.Server, inline b
 	}
 	for range maxRepeats {
 		left = broken(batch, results, left)
-		if inline || len(left) == 0 || ctx.Err() != nil {
+		if len(left) == 0 || ctx.Err() != nil {
 			break
 		}
 		d.sendCalls(ctx, client, batch, results, left, most)
 	}
 	for i := range results {
 		server.Leave(client, batch[i].keys[0], results[i].Err)
-	}
-	if inline {
-		return results
 	}
 	if !rediskit.Answered(results[0].Err) {
 		rediskit.Reload(d.topology.client)
@@ -259,14 +265,7 @@ func (d *dispatcher) sendCalls(ctx context.Context, client redis.UniversalClient
 		}
 	}
 	for i := range calls {
-		calls[i].parse(results)
-		fate := rediskit.FateOf(calls[i].cmd.Err())
-		for _, n := range calls[i].which {
-			results[n].OutcomeKnown = results[n].OutcomeKnown && fate != rediskit.Unknown
-			if fate == rediskit.Replied {
-				results[n].Sent = sent
-			}
-		}
+		calls[i].finish(results, sent)
 	}
 }
 

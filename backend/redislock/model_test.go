@@ -1,299 +1,222 @@
 package redislock_test
 
 import (
-	"errors"
-	"fmt"
+	"maps"
 	"math/rand/v2"
 	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
-	"time"
+	"testing/fstest"
+	"testing/synctest"
 
-	"github.com/redis/go-redis/v9"
-
+	"github.com/distlock-go/distlock/backend/internal/luascript"
 	"github.com/distlock-go/distlock/backend/redislock"
-	q "github.com/distlock-go/distlock/backend/redislock/internal/queuemodel"
+	"github.com/distlock-go/distlock/internal/test/redistest"
 	"github.com/distlock-go/distlock/internal/test/testmode"
 )
 
-// The results of package queuemodel apply to the scripts only as long as both do the
-// same. These tests compare them.
+// The model of the queue for one exclusive key is small enough to explore all of its states. A
+// change of the protocol is checked with it before it is measured or tested under load.
+//
+// What the server does comes from the scripts themselves: each is run once for each request in
+// each state of the key. A modelProcess is what a caller of the Backend knows, and its requests
+// and messages in flight. A step is an event: a process acquires, polls, claims, abandons or
+// releases; a lease, a claim window or the queue ends; a message arrives or is lost; a reply is
+// lost and the call repeated; a request arrives late; a process crashes.
+//
+// Only the number of processes is bounded: each acquires again and again, and an exploration
+// ends because there are no further states. A process starts again with a new owner, and only
+// when its last owner has nothing in flight or at the server. Each owner has at most one late
+// attempt and one late release.
+//
+// Time is not modelled: a lease can end at any moment, with one exception. The lease of a
+// process that trusts it does not end, because the deadline of the process comes first. Nor are
+// tokens, the extension of leases, renewals, shared locks, forced releases and the loss of data.
 
-const (
-	// Long, so that keys expire only by a step of the model.
-	modelTTL   = time.Hour
-	modelClaim = modelTTL / 2
-)
+// luaScript is a script.
+type luaScript = luascript.Script
 
-// modelled is a server on which scripts follow the model. The owner that stands for
-// process 2 is "b1", then "b2"; its inbox is "b".
-type modelled struct {
-	scripts
-	heard func() []string
-	lives [q.Most]int // of the processes
-}
+// onTime has all faults in which a call does not overtake another.
+const onTime = faultAny &^ (faultCallLate | faultCallLost)
 
-func newModelled(t *testing.T, s scripts) *modelled {
-	t.Helper()
-	s.t = t
-	return &modelled{scripts: s, heard: s.hearFor(modelClaim)}
-}
+// told are the rules for waiters that do not poll. Messages are enough as long as only replies
+// are lost. With a late call they are not: it may take the lock for a process that was told
+// before that the lock is held.
+var told = modelRules{noPolls: true}
 
-func (m *modelled) name(o q.Owner) string {
-	if o == q.Nobody {
-		return "-"
-	}
-	return fmt.Sprintf("%c%d", 'a'+o-1, m.lives[o-1])
-}
-
-func (m *modelled) entry(o q.Owner) string { return m.name(o)[:1] + ":" + m.name(o) }
-
-// put sets the server to a state of the model.
-func (m *modelled) put(s q.Server) {
-	m.t.Helper()
-	pipe := m.TxPipeline()
-	ctx := m.t.Context()
-	pipe.Del(ctx, lockKey, queueKey)
-	pipe.Del(ctx, goneKey)
-	pipe.Set(ctx, clockKey, token(1), 0)
-	if s.Lock != q.Nobody {
-		ttl := modelTTL
-		if s.Promised {
-			ttl = modelClaim
-		}
-		pipe.Set(ctx, lockKey, m.name(s.Lock)+" "+token(1), ttl)
-	}
-	for o := q.Owner(1); o <= q.Most; o++ {
-		if s.Tombstones.Has(o) {
-			pipe.ZAdd(ctx, goneKey, redis.Z{Score: float64(time.Now().UnixMicro()), Member: m.name(o)})
-		}
-	}
-	for i, o := range s.Queue.List() {
-		pipe.ZAdd(ctx, queueKey, redis.Z{Score: float64(i), Member: m.entry(o)})
-	}
-	if _, err := pipe.Exec(ctx); err != nil {
-		m.t.Fatal(err)
-	}
-}
-
-// token is a token as the scripts write it.
-func token(n int64) string { return fmt.Sprintf("%016d", n) }
-
-// reset sets the server to its unused state.
-func (m *modelled) reset() {
-	m.t.Helper()
-	if err := m.Del(m.t.Context(), lockKey, goneKey, queueKey).Err(); err != nil {
-		m.t.Fatal(err)
-	}
-	m.Set(m.t.Context(), clockKey, token(1), 0)
-}
-
-// apply applies a step to the server, and compares the reply.
-func (m *modelled) apply(s q.Step) error {
-	m.t.Helper()
-	owner, ctx := m.name(s.Call.Owner), m.t.Context()
-	op := redislock.ScriptOp{Key: lockKey, Owner: owner, TTL: modelTTL, InDoubt: s.Call.InDoubt}
-	pick := acquires
-	switch s.Call.Op {
-	case q.Try:
-		op.Mode = "try"
-	case q.Acquire:
-		op.Mode = "enqueue"
-	case q.Release:
-		pick = releases
-	case q.Expire:
-		return m.Del(ctx, lockKey).Err()
-	case q.End:
-		return m.Del(ctx, queueKey).Err()
-	default:
-		return nil
-	}
-	held, issued := m.Get(ctx, lockKey).Val(), m.last()
-	lines, err := m.runFor(modelClaim, pick, op)
-	if lines == nil {
-		return err
-	}
-
-	if answer, _, _ := strings.Cut(lines[0], " "); answer != string(s.Reply.Answer) {
-		return errors.Join(fmt.Errorf("the script answered %q instead of %q", lines[0], s.Reply.Answer), err)
-	}
-	// The model leaves out tokens.
-	if s.Call.Op != q.Release && s.Reply.Answer == q.Granted {
-		first, last := grant(m.t, lines[0])
-		if repeated := strings.HasPrefix(held, owner+" "); repeated && held != owner+" "+token(last) || !repeated && first <= issued {
-			return fmt.Errorf("%q after the token %d, and %q had the lock", lines[0], issued, held)
-		}
-		if strings.HasSuffix(lines[0], " 1") != (len(s.After.Queue.List()) > 0) {
-			return fmt.Errorf("%q, but %v wait", lines[0], s.After.Queue.List())
-		}
-	}
-	var told []string
-	if o := s.Reply.Told; o != q.Nobody {
-		told = []string{"in:" + m.name(o)[:1] + " " + m.name(o)}
-	}
-	if got := m.heard(); !slices.Equal(got, told) {
-		return fmt.Errorf("the messages are %q instead of %q", got, told)
-	}
-	return nil
-}
-
-// read returns the state of the server in terms of the model.
-func (m *modelled) read() (q.Server, error) {
-	m.t.Helper()
-	ctx := m.t.Context()
-	pipe := m.Pipeline()
-	lock, left := pipe.Get(ctx, lockKey), pipe.PTTL(ctx, lockKey)
-	queue, gone := pipe.ZRange(ctx, queueKey, 0, -1), pipe.ZRange(ctx, goneKey, 0, -1)
-	_, _ = pipe.Exec(ctx) // each command has its own error, also for a missing key
-
-	var s q.Server
-	owners := map[string]q.Owner{}
-	for o := q.Owner(1); o <= q.Most; o++ {
-		owners[m.name(o)] = o
-		owners[m.entry(o)] = o
-	}
-	if lock.Err() == nil {
-		owner, _, _ := strings.Cut(lock.Val(), " ")
-		if s.Lock = owners[owner]; s.Lock == q.Nobody {
-			return s, fmt.Errorf("%q has the lock, and has ended", lock.Val())
-		}
-		s.Promised = left.Val() <= modelClaim
-		if left.Val() <= 0 || left.Val() > modelTTL {
-			return s, fmt.Errorf("%v is left of a lease", left.Val())
-		}
-	}
-	for i, entry := range queue.Val() {
-		if i == len(s.Queue) || owners[entry] == q.Nobody {
-			return s, fmt.Errorf("the queue is %q", queue.Val())
-		}
-		s.Queue[i] = owners[entry]
-	}
-	for _, name := range gone.Val() {
-		if o := owners[name]; o != q.Nobody { // not one of the past
-			s.Tombstones |= 1 << o
-		}
-	}
-	return s, nil
-}
-
-// follow takes a step and compares the states after it. A process that is idle after it
-// gets a new owner.
-func (m *modelled) follow(before q.State, s q.Step) error {
-	m.t.Helper()
-	if err := m.apply(s); err != nil {
-		return err
-	}
-	for i := range before.Processes {
-		if s.To.Processes[i].Phase == q.Idle && before.Processes[i].Phase != q.Idle {
-			m.lives[i]++
-		}
-	}
-	return m.compare(s.To.Server)
-}
-
-func (m *modelled) compare(want q.Server) error {
-	m.t.Helper()
-	got, err := m.read()
-	if err == nil && got != want {
-		err = fmt.Errorf("the server is %+v instead of %+v", got, want)
-	}
-	return err
-}
-
-// In every state of the server that the model reaches, every request to the scripts has
-// the effect that the model says.
-func TestModelSteps(t *testing.T) {
-	models := []q.Model{
-		{Processes: 2, Rules: q.Protocol, Faults: q.Anything},
-		{Processes: 3, Rules: q.Protocol, Faults: q.Anything &^ (q.CallLate | q.CallLost)},
-	}
-	atLeast := 660
-	if testmode.Full() && !raceDetected() {
-		models, atLeast = []q.Model{{Processes: 3, Rules: q.Protocol, Faults: q.CallLate | q.ReplyLost}}, 820
-	}
-	takeSteps(t, atLeast, models...)
-}
-
-func takeSteps(t *testing.T, atLeast int, models ...q.Model) {
-	t.Helper()
-	type question struct {
-		server q.Server
-		call   q.Call
-	}
-	asked := make(map[question]bool)
-	var steps []q.Step
-	var from []q.Server
-	for _, model := range models {
-		_, violation := q.Explore(model, func(before q.State, s q.Step) {
-			if at := (question{before.Server, s.Call}); s.Call.Op != q.None && !asked[at] {
-				asked[at] = true
-				steps, from = append(steps, s), append(from, before.Server)
+// TestModel checks that the protocol keeps its promises in every reachable state.
+func TestModel(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		model  model
+		states int  // at least
+		long   bool // and not under the race detector
+	}{
+		{"two/anything", model{2, modelRules{}, faultAny}, 11_000, false},
+		{"three/on time", model{3, modelRules{}, onTime}, 130_000, true},
+		{"three/anything", model{3, modelRules{}, faultAny}, 1_400_000, true},
+		{"three/messages are enough", model{3, told, faultReplyLost}, 42_000, true},
+		{"four/messages are enough", model{4, told, faultReplyLost}, 1_700_000, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if c.long && raceDetected() {
+				t.Skip("takes minutes under the race detector")
 			}
+			if c.long {
+				testmode.Long(t)
+			}
+			eachScripts(t, func(t *testing.T, s scripts) {
+				if c.long && (s.mini != nil || s.slow || s.several) {
+					return // the scripts do the same, see the first case
+				}
+				g := explore(c.model, newModelled(s, s.both()).do)
+				if g.what != "" {
+					t.Fatalf("%s:\n\t%s", g.what, g.trace)
+				}
+				t.Logf("%d states", len(g.states))
+				if len(g.states) < c.states {
+					t.Errorf("%d states are fewer than %d: something does not happen any more", len(g.states), c.states)
+				}
+				if c.model.faults == faultAny && len(g.taken) != 24 {
+					t.Errorf("took %d kinds of steps: %q", len(g.taken), slices.Sorted(maps.Keys(g.taken)))
+				}
+			})
 		})
-		if violation != nil {
-			t.Fatal(violation)
-		}
 	}
-	if len(steps) < atLeast {
-		t.Fatalf("%d steps are fewer than %d", len(steps), atLeast)
-	}
-	t.Logf("%d steps", len(steps))
-
-	eachScripts(t, func(t *testing.T, s scripts) {
-		m := newModelled(t, s)
-		for i, step := range steps {
-			m.put(from[i])
-			err := m.apply(step)
-			if err == nil {
-				err = m.compare(step.After)
-			}
-			if err != nil {
-				t.Fatalf("%v when %v (%+v) from %+v\n%s", err, step, step.Call, from[i], m.dump(t))
-			}
-		}
-	})
 }
 
-// Long walks through the model, with all that earlier steps leave at the server.
+// both returns the scripts of the variant.
+func (s scripts) both() redislock.Scripts {
+	if s.slow {
+		return redislock.SlowScripts
+	}
+	return redislock.FastScripts
+}
+
+// TestModelFinds leaves out one rule at a time, and checks that the exploration finds the
+// violation. A rule of a script is left out by a change of its text.
+func TestModelFinds(t *testing.T) {
+	acquire := func(old, with string) redislock.Scripts {
+		return redislock.Scripts{Acquire: changed(redislock.SlowScripts.Acquire, old, with), Release: redislock.SlowScripts.Release}
+	}
+	release := func(edits ...string) redislock.Scripts {
+		return redislock.Scripts{Acquire: redislock.SlowScripts.Acquire, Release: changed(redislock.SlowScripts.Release, edits...)}
+	}
+	const free = "if kind ~= 'x' then\nlocal ok, messages"
+	for _, c := range []struct {
+		name      string
+		without   modelRules
+		scripts   redislock.Scripts
+		processes int
+		faults    modelFault
+		want      string
+	}{
+		// Without these a waiter waits without end.
+		{"no polling", told, redislock.SlowScripts, 2, faultAny, neverServed},
+		{"the head of the queue gets no help", modelRules{}, acquire("messages, kind, own = grant_next(lock, queue, kind, nil, entry)", "own = nil"), 2, faultAny, neverServed},
+		// These spare waiters the polling.
+		{"a release does not pass on", told, release(free, "if kind ~= 'x' and not mine then\nlocal ok, messages"), 2, faultReplyLost, neverServed},
+		{"a late release does not pass on", told, release(free, "if kind ~= 'x' and mine then\nlocal ok, messages"), 2, faultReplyLost, neverServed},
+		{
+			"a grant that was never claimed is not passed on", told, release(
+				"local mine = false", "local mine, unclaimed = false, redis.call('PTTL', lock) <= tonumber(ARGV[2])",
+				free, "if kind ~= 'x' and not (mine and unclaimed) then\nlocal ok, messages"), 2, faultReplyLost, neverServed,
+		},
+
+		// Without these there are two holders.
+		{"the deadline counts from the reply", modelRules{trustsReply: true}, redislock.SlowScripts, 2, faultAny, twoHolders},
+		{"a release deletes any lock", modelRules{}, release("mine = value and holds(value, owner)", "mine = value"), 2, 0, twoHolders},
+		{"a claim does not extend", modelRules{}, acquire("redis.call('PEXPIRE', lock, ttl)\nend\nlocal token", "end\nlocal token"), 2, faultAny, twoHolders},
+
+		// Without these data remains.
+		{"an owner that has released is not refused", modelRules{}, acquire("if refused and not mine then", "if false then"), 2, faultAny, leftBehind},
+		{"a release does not report attempts in flight", modelRules{hidesDoubt: true}, redislock.SlowScripts, 2, faultAny, leftBehind},
+		{"a release does not leave the queue", modelRules{}, release("local left = redis.pcall('ZREM', queue, entry_of(owner, share))", "local left"), 2, faultAny, leftBehind},
+
+		// Without these the order changes.
+		{"a lock is taken back if its message had no receiver", modelRules{takesUnheard: true}, redislock.SlowScripts, 2, faultAny, placeLost},
+		{"a repeated request goes to the end of the queue", modelRules{}, acquire("'ZADD', queue, 'NX', ", "'ZADD', queue, "), 3, faultAny, placeLost},
+		{"a newcomer takes a free lock", modelRules{}, acquire("(not first or first == entry) and admits", "admits"), 2, faultAny, queueJumped},
+
+		// A repeated attempt: the first reply was lost.
+		{"an owner does not know its lock", modelRules{}, acquire("if share == '' and holds(value, owner) then", "if false then"), 1, faultAny, behindItself},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m := redistest.Virtual(t)
+				s := scripts{server{Client: redistest.VirtualClient(t, m, redistest.Buffered), mini: m}, t}
+				g := explore(model{c.processes, c.without, c.faults}, newModelled(s, c.scripts).do)
+				t.Logf("%s:\n\t%s", g.what, g.trace)
+				if g.what != c.want {
+					t.Errorf("found that %q, instead of that %q", g.what, c.want)
+				}
+			})
+		})
+	}
+}
+
+// changed returns a script with parts of its text replaced: pairs of the old and the new.
+func changed(s *luaScript, edits ...string) *luaScript {
+	text := s.Source()
+	for edit := range slices.Chunk(edits, 2) {
+		if strings.Count(text, edit[0]) != 1 {
+			panic(s.Name + " does not have " + edit[0] + " once")
+		}
+		text = strings.Replace(text, edit[0], edit[1], 1)
+	}
+	return luascript.Load(fstest.MapFS{s.Name: {Data: []byte(text)}}, s.Name, nil)
+}
+
+// Long walks through the model, with all that earlier steps leave at the server: the scripts do
+// the same as in a state that was put there.
 func TestModelWalks(t *testing.T) {
-	const length = 100
 	walks := uint64(20)
 	if testmode.Full() {
 		walks = 100
 	}
-	takeWalks(t, walks, length, q.Model{Processes: 3, Rules: q.Protocol, Faults: q.Anything})
-}
-
-func takeWalks(t *testing.T, walks uint64, length int, model q.Model) {
-	t.Helper()
 	eachScripts(t, func(t *testing.T, s scripts) {
-		m := newModelled(t, s)
+		m := newModelled(s, s.both())
 		for seed := range walks {
-			m.reset()
-			rnd := rand.New(rand.NewPCG(seed, seed))
-			var state q.State
-			var trace []string
-			for range length {
-				var steps, fair []q.Step
-				model.Steps(state, func(st q.Step) {
-					steps = append(steps, st)
-					if st.Fair {
-						fair = append(fair, st)
+			steps := m.plan(rand.New(rand.NewPCG(seed, seed)), 100)
+			m.put(modelKey{})
+			for i, st := range steps {
+				reply := m.run(st.call)
+				for p := range st.to.processes {
+					if i > 0 && st.to.processes[p].phase == phaseIdle && steps[i-1].to.processes[p].phase != phaseIdle {
+						m.lives[p]++
 					}
-				})
-				if len(fair) > 0 && rnd.IntN(2) == 0 {
-					steps = fair // otherwise most processes leave or crash
 				}
-				step := steps[rnd.IntN(len(steps))]
-				trace = append(trace, step.String())
-				if err := m.follow(state, step); err != nil {
-					t.Fatalf("seed %d: %v after\n\t%s", seed, err, strings.Join(trace, "\n\t"))
+				got, err := m.read()
+				if err != nil || got != st.to.key || reply != st.reply {
+					t.Fatalf("seed %d: %+v, %+v, %v instead of %+v, %+v after\n\t%v", seed, got, reply, err, st.to.key, st.reply, steps[:i+1])
 				}
-				state = step.To
 			}
 		}
 	})
+}
+
+// plan returns the steps of a random walk.
+func (m *modelled) plan(rnd *rand.Rand, length int) []modelStep {
+	m.t.Helper()
+	m.lives = [modelMost]int{}
+	walk := make([]modelStep, 0, length)
+	var state modelState
+	for range length {
+		var steps, fair []modelStep
+		model{3, modelRules{}, faultAny}.steps(m.do, state, func(st modelStep) {
+			steps = append(steps, st)
+			if st.fair {
+				fair = append(fair, st)
+			}
+		})
+		if len(fair) > 0 && rnd.IntN(2) == 0 {
+			steps = fair // otherwise most processes leave or crash
+		}
+		walk = append(walk, steps[rnd.IntN(len(steps))])
+		state = walk[len(walk)-1].to
+	}
+	return walk
 }
 
 func raceDetected() bool {

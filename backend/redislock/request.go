@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/distlock-go/distlock/backend/internal/luascript"
 	"github.com/distlock-go/distlock/backend/internal/rediskit"
@@ -116,12 +117,18 @@ func (c *scriptCall) command(ctx context.Context, p *processArgs, source bool) *
 	return rediskit.NewCmd(ctx, args...)
 }
 
-// parse splits the reply into the results of the requests.
-func (c *scriptCall) parse(results []dispatch.Result[reply]) {
+// finish splits the reply into the results of the requests, and adds what is known of their
+// fate.
+func (c *scriptCall) finish(results []dispatch.Result[reply], sent time.Time) {
 	text, err := c.cmd.Text()
+	fate := rediskit.FateOf(err)
 	for n, i := range c.which {
 		r := &results[i]
 		r.Err, r.Value = err, reply{confirmed: c.confirmed}
+		r.OutcomeKnown = r.OutcomeKnown && fate != rediskit.Unknown
+		if fate == rediskit.Replied {
+			r.Sent = sent
+		}
 		if err != nil {
 			continue
 		}

@@ -33,12 +33,12 @@ var promises = []struct {
 	{"P5", "after faults have ended, every waiter is served", []string{
 		"set-nx-retried", "no-poll", "skipped-as-nobody-heard", "grant-before-the-queue",
 		"watch-unheeded", "refused-renewal-not-repeated", "queue-turn-forgotten", "silence-is-not-told",
-		"leader-leaves-silently", "interruption-unnoticed", "shared-lease-left-behind",
+		"interruption-unnoticed", "shared-lease-left-behind",
 		"state-time-bound-ignored", "state-asks-although-others-wait", "extend-while-others-wait",
 	}},
 	{"P6", "a release never removes another's grant", []string{
 		"release-of-another", "release-of-another-on-a-node", "row-of-another", "repeated-unseen",
-		"inline-without-repetition", "repetition-is-not-doubt", "name-used-again-too-early",
+		"direct-without-repetition", "repetition-is-not-doubt", "name-used-again-too-early",
 	}},
 	{"P7", "a crash blocks the key for at most the lease", []string{
 		"unwatched-after-the-release", "lost-and-watched", "state-max-hold-ignored", "fence-not-written",

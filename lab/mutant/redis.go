@@ -12,27 +12,20 @@ var redisServers = []Mutant{
 	{
 		Name:    "silence-is-not-told",
 		Rule:    "queued requests do not end together with those in flight to a silent server",
-		Edits:   []Edit{{"backend/redislock/internal/dispatch/batcher.go", "		queued, b.queue = b.queue, nil\n", ""}},
+		Edits:   []Edit{{"backend/redislock/internal/dispatch/batcher.go", "		queued, b.queue = slices.Clone(b.queue[n:]), b.queue[:n]\n", "		_ = n\n"}},
 		Package: "./backend/redislock/internal/dispatch", Test: "TestSilentServer",
-	},
-	{
-		Name: "leader-leaves-silently",
-		Rule: "a caller that leaves instead of sending the queued requests does not wake another",
-		Edits: []Edit{{"backend/redislock/internal/dispatch/batcher.go", "		b.start(leader, next) // another caller must send the queued requests\n",
-			"		_, _ = leader, next\n"}},
-		Package: "./backend/redislock/internal/dispatch", Test: "TestLeaderThatLeavesIsFollowed",
 	},
 	{
 		Name: "repetition-is-not-doubt",
 		Rule: "the outcome of a request that was sent again counts as known",
-		Edits: []Edit{{"backend/redislock/internal/dispatch/batcher.go", "			r.OutcomeKnown = r.OutcomeKnown && !c.inDoubt\n",
-			""}},
+		Edits: []Edit{{"backend/redislock/internal/dispatch/batcher.go", "	r.OutcomeKnown = r.OutcomeKnown && !inDoubt\n",
+			"	_ = inDoubt\n"}},
 		Package: "./backend/redislock/internal/dispatch", Test: "TestRequestWithoutAnswerIsSentAgain",
 	},
 	{
-		Name:    "inline-without-repetition",
-		Rule:    "a request that must not be sent twice is sent inline",
-		Edits:   []Edit{{"backend/redislock/internal/dispatch/call.go", "	t.inline = t.inline && c.idempotent\n", ""}},
+		Name:    "direct-without-repetition",
+		Rule:    "a request that must not be sent twice goes directly",
+		Edits:   []Edit{{"backend/redislock/internal/dispatch/batcher.go", "	if idempotent && b.cfg", "	if b.cfg"}},
 		Package: "./backend/redislock/internal/dispatch", Test: "TestNotIdempotentIsSentOnce",
 	},
 }

@@ -1,8 +1,6 @@
 package embedded_test
 
 import (
-	"context"
-	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -140,30 +138,6 @@ func TestClose(t *testing.T) {
 	}
 	if err := s.Client().Ping(t.Context()).Err(); err == nil {
 		t.Error("a closed server answers a new client")
-	}
-}
-
-// BenchmarkKeys measures the cost of a command with many keys.
-func BenchmarkKeys(b *testing.B) {
-	for _, n := range []int{10, 1000, 10_000} {
-		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			s := embedded.Start()
-			defer s.Close()
-			c := s.Client()
-			ctx := context.Background()
-			pipe := c.Pipeline()
-			for i := range n {
-				pipe.Set(ctx, fmt.Sprint(i), "v", time.Hour)
-			}
-			if _, err := pipe.Exec(ctx); err != nil {
-				b.Fatal(err)
-			}
-			for b.Loop() {
-				if err := c.Ping(ctx).Err(); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
 	}
 }
 

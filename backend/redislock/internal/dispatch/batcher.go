@@ -2,7 +2,6 @@ package dispatch
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -11,32 +10,40 @@ import (
 )
 
 const (
-	// InlineTimeout is how long Send may take on a caller's goroutine.
-	InlineTimeout = 50 * time.Millisecond
+	// DirectTimeout is how long Direct may take.
+	DirectTimeout = 50 * time.Millisecond
 
 	// A server is responsive if its last answer took no longer than this.
 	responsiveWithin = 10 * time.Millisecond
 
-	maxBatch = 128 // requests
+	// few is how many requests go directly at once. From about ten callers on, batches cost
+	// less than half: see docs/adr/0004-batching.md.
+	few = 8
+
+	// followAfter is when another batch may follow one to a distant server. A server nearby
+	// gets one at a time: meanwhile the next one fills. A server counts as distant if its
+	// last answer took longer than this.
+	followAfter = time.Millisecond
+
+	maxInFlight = 16  // batches
+	maxBatch    = 512 // requests
 )
 
 // Config configures a [Batcher].
 type Config[R, V any] struct {
+	// Direct sends one request on the goroutine of its caller. It must return within
+	// DirectTimeout, even if the server does not answer. It sets the Result as Send does. It
+	// is nil if that is not possible. It has no effect unless Timeout is longer than
+	// DirectTimeout.
+	Direct func(ctx context.Context, req R) Result[V]
+
 	// Send sends the requests at once and returns a Result for each, in the same order. It
 	// sets Sent if the server has answered the request, and OutcomeKnown unless the request
-	// can still reach the server.
-	//
-	// If inline is true, Send runs on the goroutine of a caller. It must return within
-	// InlineTimeout, even if the server does not answer. Otherwise it runs on a goroutine
-	// of its own, and is abandoned when ctx ends: it goes on, but its results are dropped.
-	// It must not use reqs after it has returned.
-	Send func(ctx context.Context, inline bool, reqs []R) []Result[V]
+	// can still reach the server. It is abandoned when ctx ends: it goes on, but its results
+	// are dropped.
+	Send func(ctx context.Context, reqs []R) []Result[V]
 
-	// CanInline says that Send accepts inline. It has no effect unless Timeout is longer
-	// than InlineTimeout.
-	CanInline bool
-
-	// Timeout is how long a batch may take that is not sent inline.
+	// Timeout is how long a batch may take.
 	Timeout time.Duration
 
 	// Run runs a function on another goroutine. It must not block.
@@ -53,12 +60,11 @@ type Config[R, V any] struct {
 
 // Batcher sends requests to one server. It is safe for concurrent use.
 //
-// To pass a request to another goroutine and back costs as much as the request. So a batch
-// for a responsive server is sent inline: on the goroutine of one of its callers, with a
-// short timeout. Requests that get no answer in this way are sent again on a goroutine of
-// their own, so only idempotent requests are sent inline. An inline batch may make its
-// caller exceed its context by InlineTimeout. That happens once: the server is not
-// responsive afterwards.
+// To pass a request to another goroutine and back costs as much as the request. So a
+// request goes directly, on its caller's goroutine, if few others are under way and the
+// server is responsive. If it gets no answer within a short time, it is sent again in a
+// batch, so only idempotent requests go directly. A caller may exceed its context by
+// DirectTimeout. That happens once: the server is not responsive afterwards.
 //
 // A connection may fail while a batch is in flight. So a batch without an answer becomes
 // late: others may overtake it. Until the server answers again, they have one request
@@ -66,27 +72,32 @@ type Config[R, V any] struct {
 type Batcher[R, V any] struct {
 	cfg            Config[R, V]
 	lateAfter      time.Duration
-	inlineTimeouts *rolling.Timeout
-	calls, batches sync.Pool
+	directTimeouts *rolling.Timeout
+	calls          sync.Pool
 
 	mu         sync.Mutex
 	queue      []*call[R, V]
-	inFlight   int // batches, without late ones
-	late       int // batches
-	distance   distance
+	direct     int // requests that were sent directly
+	inFlight   int // batches
+	young      int // those of them that others may not follow yet
+	empty      int // those of them that have not taken their requests yet
+	crowd      int // the mean size of the last batches
 	responsive bool
-	answered   time.Time // the time of the last answer
-	silent     bool      // there was no answer since a batch became late
-	giveUp     time.Time // if it is silent: the deadline of that batch
+	answered   time.Time     // the time of the last answer
+	took       time.Duration // it
+	silent     bool          // there was no answer since a batch became late
+	giveUp     time.Time     // if it is silent: the deadline of that batch
 }
 
 // New returns a Batcher.
 func New[R, V any](cfg Config[R, V]) *Batcher[R, V] {
-	cfg.CanInline = cfg.CanInline && cfg.Timeout > InlineTimeout
+	if cfg.Timeout <= DirectTimeout {
+		cfg.Direct = nil
+	}
 	return &Batcher[R, V]{
 		cfg:            cfg,
-		lateAfter:      min(InlineTimeout, cfg.Timeout/2),
-		inlineTimeouts: rolling.New(InlineTimeout),
+		lateAfter:      min(DirectTimeout, cfg.Timeout/2),
+		directTimeouts: rolling.New(DirectTimeout),
 	}
 }
 
@@ -94,200 +105,217 @@ func New[R, V any](cfg Config[R, V]) *Batcher[R, V] {
 // the request may still be carried out, unless the result says that the outcome is known.
 // A request that is not idempotent is sent once only.
 //
-// Do returns within Timeout after the request was sent. Before that, the request may be
-// queued, but for no longer than Timeout while the server answers nothing at all.
+// Do returns within Timeout after the request was sent in a batch. Before that, the request
+// may be queued, but for no longer than Timeout while the server answers nothing at all.
 func (b *Batcher[R, V]) Do(ctx context.Context, req R, idempotent bool) Result[V] {
 	if err := ctx.Err(); err != nil {
 		return Result[V]{Err: err, OutcomeKnown: true}
 	}
-	c, ok := b.calls.Get().(*call[R, V])
-	if !ok {
-		c = &call[R, V]{events: make(chan event, 1)}
-	}
-	c.req, c.idempotent = req, idempotent
-
-	b.mu.Lock()
-	lead := b.hasRoom()
-	if lead {
-		b.inFlight++
-	} else {
-		c.state = stateQueued
-		b.queue = append(b.queue, c)
-		b.mu.Unlock()
-	}
-	for {
-		if lead {
-			t := b.take(c)
-			b.mu.Unlock()
-			b.send(ctx, t)
-		}
-		var e event
-		select {
-		case e = <-c.events:
-		case <-ctx.Done():
-			if r, left := b.leave(ctx, c); left {
-				return r
-			}
-			e = <-c.events
-		}
-		if e == eventDone {
-			r := c.result
-			b.recycle(c)
+	inDoubt := false
+	if idempotent && b.cfg.Direct != nil && b.enter() {
+		r := b.sendDirect(ctx, req)
+		if r.answered() {
 			return r
 		}
+		if err := ctx.Err(); err != nil {
+			r.Err = err
+			return r
+		}
+		inDoubt = !r.OutcomeKnown
+	}
+	r := b.await(ctx, b.add(req))
+	r.OutcomeKnown = r.OutcomeKnown && !inDoubt
+	return r
+}
+
+// enter reports whether a request may go directly, and counts it.
+func (b *Batcher[R, V]) enter() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.responsive || b.crowd >= few || b.direct >= few || b.young > 0 || len(b.queue) > 0 {
+		return false
+	}
+	b.direct++
+	return true
+}
+
+// sendDirect sends a request on this goroutine.
+func (b *Batcher[R, V]) sendDirect(ctx context.Context, req R) (r Result[V]) {
+	start := time.Now()
+	defer func() { // also if a hook of the client panics, and the caller recovers
+		now := time.Now()
 		b.mu.Lock()
-		lead = true
+		defer b.mu.Unlock()
+		b.direct--
+		if r.answered() {
+			b.answered, b.took, b.silent = now, now.Sub(start), false
+		}
+		b.responsive = r.answered() && now.Sub(start) <= responsiveWithin
+	}()
+	return b.cfg.Direct(b.directTimeouts.Context(ctx), req)
+}
+
+// add queues a request. A batch takes it at once if there is room.
+func (b *Batcher[R, V]) add(req R) *call[R, V] {
+	c, ok := b.calls.Get().(*call[R, V])
+	if !ok {
+		c = &call[R, V]{done: make(chan struct{}, 1)}
+	}
+	c.req = req
+	b.mu.Lock()
+	b.queue = append(b.queue, c)
+	due := b.claim()
+	b.mu.Unlock()
+	b.start(due)
+	return c
+}
+
+// await waits for the result of a call, or for the end of ctx.
+func (b *Batcher[R, V]) await(ctx context.Context, c *call[R, V]) Result[V] {
+	select {
+	case <-c.done:
+	case <-ctx.Done():
+		if known, left := b.leave(c); left {
+			return Result[V]{Err: ctx.Err(), OutcomeKnown: known}
+		}
+		<-c.done
+	}
+	r := c.result
+	b.recycle(c)
+	return r
+}
+
+// leave ends a call whose caller does not wait any more. It returns false if the call is
+// done. The outcome is known if the request was not sent.
+func (b *Batcher[R, V]) leave(c *call[R, V]) (outcomeKnown, left bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch c.state {
+	case stateDone:
+		return false, false
+	case stateSent:
+		c.state = stateLeft // the batch refers to it
+		return false, true
+	default:
+		i := slices.Index(b.queue, c)
+		b.queue = slices.Delete(b.queue, i, i+1)
+		b.recycle(c)
+		return true, true
 	}
 }
 
 // recycle keeps a call for reuse, because it has a channel. Only its caller refers to it.
 func (b *Batcher[R, V]) recycle(c *call[R, V]) {
-	*c = call[R, V]{events: c.events}
+	*c = call[R, V]{done: c.done}
 	b.calls.Put(c)
 }
 
-// Counts returns how many batches are in flight, and how many requests are queued.
+// Counts returns how many messages are in flight, and how many requests are queued.
 func (b *Batcher[R, V]) Counts() (inFlight, queued int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.inFlight + b.late, len(b.queue)
+	return b.direct + b.inFlight, len(b.queue)
 }
 
-// hasRoom reports whether another batch may be sent. The caller has the mutex.
-func (b *Batcher[R, V]) hasRoom() bool {
-	return b.inFlight < b.distance.limit() && b.inFlight+b.late < maxInFlight
+// claim reports whether requests are queued and a batch may be sent, and counts the batch.
+// The caller has the mutex.
+func (b *Batcher[R, V]) claim() bool {
+	if len(b.queue) == 0 || b.young > 0 || b.inFlight >= maxInFlight {
+		return false
+	}
+	b.inFlight++
+	b.young++
+	b.empty++
+	return true
 }
 
-// canInline reports whether a batch may be sent inline. The caller has the mutex.
-func (b *Batcher[R, V]) canInline() bool { return b.cfg.CanInline && b.responsive }
+// start begins to send batches on a goroutine of their own, if claim has said so.
+func (b *Batcher[R, V]) start(claimed bool) {
+	if claimed {
+		b.cfg.Run(func() {
+			for b.sendBatch() {
+			}
+		})
+	}
+}
 
-// take returns the next batch: the given call and those that are queued. It is already
-// counted in inFlight. The caller has the mutex.
-func (b *Batcher[R, V]) take(first *call[R, V]) *batch[R, V] {
-	t, ok := b.batches.Get().(*batch[R, V])
-	if !ok {
-		t = new(batch[R, V])
+// take returns the next batch, which is already counted. If all callers have
+// left meanwhile, it returns nil.
+func (b *Batcher[R, V]) take() *batch[R, V] {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.empty--
+	n := min(len(b.queue), maxBatch)
+	if n == 0 {
+		b.inFlight--
+		b.young--
+		return nil
 	}
 	now := time.Now()
-	t.start, t.deadline = now, now.Add(b.cfg.Timeout)
-	t.inline, t.alone = b.canInline(), b.inFlight == 1
-	n := min(len(b.queue), b.distance.batchSize()-1)
+	t := &batch[R, V]{start: now, deadline: now.Add(b.cfg.Timeout), youth: b.lateAfter}
+	if b.took > followAfter {
+		t.youth = min(followAfter, b.lateAfter)
+	}
 	if b.silent {
-		n = 0
+		n = 1
 		if now.Before(b.giveUp) {
 			t.deadline = b.giveUp
 		}
 	}
-	t.calls, t.reqs = slices.Grow(t.calls, n+1), slices.Grow(t.reqs, n+1)
-	t.add(first)
-	for _, c := range b.queue[:n] {
-		t.add(c)
+	t.calls, t.reqs = slices.Clone(b.queue[:n]), make([]R, n)
+	for i, c := range t.calls {
+		c.state = stateSent
+		t.reqs[i] = c.req
 	}
 	b.queue = slices.Delete(b.queue, 0, n)
+	b.crowd = (b.crowd + n) / 2
 	return t
 }
 
-// next prepares the next batch if requests are queued and there is room. It returns a
-// call whose caller has to send it or, if that cannot be inline, the batch. The caller has
-// the mutex, and calls start without it.
-func (b *Batcher[R, V]) next() (leader *call[R, V], t *batch[R, V]) {
-	if len(b.queue) == 0 || !b.hasRoom() {
-		return nil, nil
+// sendBatch sends a batch. It reports whether it has claimed another one.
+func (b *Batcher[R, V]) sendBatch() (again bool) {
+	t := b.take()
+	if t == nil {
+		return false
 	}
-	b.inFlight++
-	first := b.queue[0]
-	b.queue = slices.Delete(b.queue, 0, 1)
-	if b.canInline() {
-		first.state = stateLeader
-		return first, nil
-	}
-	return nil, b.take(first)
-}
-
-// start starts what next has returned.
-func (b *Batcher[R, V]) start(leader *call[R, V], t *batch[R, V]) {
-	switch {
-	case leader != nil:
-		leader.events <- eventLead
-	case t != nil:
-		b.sendAsync(t)
-	}
-}
-
-// leave ends a call because ctx has ended. It returns false if the call is done.
-func (b *Batcher[R, V]) leave(ctx context.Context, c *call[R, V]) (r Result[V], left bool) {
-	r = Result[V]{Err: ctx.Err()}
-	b.mu.Lock()
-	switch c.state {
-	case stateDone:
-		b.mu.Unlock()
-		return r, false
-	case stateSent:
-		c.state = stateLeft
-		b.mu.Unlock()
-		return r, true // the batch refers to the call
-	case stateLeader:
-		b.inFlight--
-		leader, next := b.next()
-		b.mu.Unlock()
-		b.start(leader, next) // another caller must send the queued requests
-		<-c.events
-	default:
-		i := slices.Index(b.queue, c)
-		b.queue = slices.Delete(b.queue, i, i+1)
-		b.mu.Unlock()
-	}
-	b.recycle(c)
-	r.OutcomeKnown = true
-	return r, true
-}
-
-// send sends a batch.
-func (b *Batcher[R, V]) send(ctx context.Context, t *batch[R, V]) {
-	if t.inline {
-		b.sendInline(ctx, t)
-	} else {
-		b.sendAsync(t)
-	}
-}
-
-var errPanic = errors.New("the goroutine that sent the request has ended with a panic")
-
-// sendInline sends a batch on this goroutine, and sends requests without an answer again
-// on another one.
-func (b *Batcher[R, V]) sendInline(ctx context.Context, t *batch[R, V]) {
-	returned := false
-	defer func() {
-		if !returned { // Send has panicked, and the caller of Do may recover
-			b.fail(t, errPanic)
-		}
-	}()
-	results := b.cfg.Send(b.inlineTimeouts.Context(ctx), true, t.reqs)
-	returned = true
-	if again := b.end(t, results); again != nil {
-		b.sendAsync(again)
-	}
-	t.reset()
-	b.batches.Put(t)
-}
-
-// sendAsync sends a batch on a goroutine of its own, which is abandoned if it is late.
-func (b *Batcher[R, V]) sendAsync(t *batch[R, V]) {
 	ctx, cancel := context.WithDeadline(context.Background(), t.deadline) //nolint:forbidigo // the batch has many callers, which leave by themselves
-	late := time.AfterFunc(b.lateAfter, func() { b.overtake(t) })
+	defer cancel()
+	growing := time.AfterFunc(t.youth, func() { b.grow(t) })
 	waiting := context.AfterFunc(ctx, func() { b.abandon(t) })
-	b.cfg.Run(func() {
-		defer cancel()
-		results := b.cfg.Send(ctx, false, t.reqs)
-		late.Stop()
-		if waiting() {
-			b.end(t, results)
-		}
-	})
+	results := b.cfg.Send(ctx, t.reqs)
+	growing.Stop()
+	return waiting() && b.end(t, results)
 }
 
-// overtake lets others overtake a batch that is late.
-func (b *Batcher[R, V]) overtake(t *batch[R, V]) {
+// grow lets others follow a batch, and watches whether it becomes late.
+func (b *Batcher[R, V]) grow(t *batch[R, V]) {
+	b.mu.Lock()
+	due := false
+	if !t.ended {
+		t.old = true
+		b.young--
+		if t.youth < b.lateAfter {
+			time.AfterFunc(b.lateAfter-t.youth, func() {
+				b.mu.Lock()
+				defer b.mu.Unlock()
+				b.miss(t)
+			})
+		} else {
+			b.miss(t)
+		}
+		due = b.claim()
+	}
+	b.mu.Unlock()
+	b.start(due)
+}
+
+// miss is called with the mutex when a batch is late.
+func (b *Batcher[R, V]) miss(t *batch[R, V]) {
+	if t.ended {
+		return
+	}
+	b.responsive = false
+	b.silent, b.giveUp = true, t.deadline
 	time.AfterFunc(b.cfg.Timeout/2-b.lateAfter, func() {
 		b.mu.Lock()
 		ended := t.ended
@@ -296,24 +324,6 @@ func (b *Batcher[R, V]) overtake(t *batch[R, V]) {
 			b.cfg.Slow()
 		}
 	})
-	b.mu.Lock()
-	if t.ended || t.late {
-		b.mu.Unlock()
-		return
-	}
-	b.inFlight--
-	b.setLate(t)
-	leader, next := b.next()
-	b.mu.Unlock()
-	b.start(leader, next)
-}
-
-// setLate counts t as late. The caller has the mutex.
-func (b *Batcher[R, V]) setLate(t *batch[R, V]) {
-	t.late = true
-	b.late++
-	b.responsive = false
-	b.silent, b.giveUp = true, t.deadline
 }
 
 // abandon ends a batch that has had no answer in time. If the server has not answered
@@ -324,77 +334,53 @@ func (b *Batcher[R, V]) abandon(t *batch[R, V]) {
 	b.mu.Lock()
 	var queued []*call[R, V]
 	if !b.answered.After(t.start) {
-		queued, b.queue = b.queue, nil
+		n := min(b.empty, len(b.queue)) // a batch is about to take them
+		queued, b.queue = slices.Clone(b.queue[n:]), b.queue[:n]
 	}
 	for _, c := range queued {
 		c.state, c.result = stateDone, Result[V]{Err: err, OutcomeKnown: true}
 	}
 	b.mu.Unlock()
 	for _, c := range queued {
-		c.events <- eventDone
+		c.done <- struct{}{}
 	}
-	b.fail(t, err)
-}
-
-// fail ends a batch whose requests have no answer.
-func (b *Batcher[R, V]) fail(t *batch[R, V], err error) {
 	results := make([]Result[V], len(t.calls))
 	for i := range results {
 		results[i].Err = err
 	}
-	t.inline = false // not again
-	b.end(t, results)
+	b.start(b.end(t, results))
 }
 
-// end ends a batch and gives the callers their results. It returns the requests of an
-// inline batch that must be sent again. The caller that sends the next batch is told last:
-// then its goroutine runs first.
-func (b *Batcher[R, V]) end(t *batch[R, V], results []Result[V]) (again *batch[R, V]) {
+// end ends a batch and gives the callers their results. It reports whether it has claimed
+// the next one.
+func (b *Batcher[R, V]) end(t *batch[R, V], results []Result[V]) (again bool) {
 	now := time.Now()
-	took := now.Sub(t.start)
 	done, answers := 0, 0
 	b.mu.Lock()
 	for i, c := range t.calls {
-		r := results[i]
-		if r.answered() {
+		if results[i].answered() {
 			answers++
 		}
-		switch {
-		case c.state == stateLeft:
-		case t.inline && !r.answered():
-			c.inDoubt = !r.OutcomeKnown
-			if again == nil {
-				again = &batch[R, V]{start: now, deadline: now.Add(b.cfg.Timeout)}
-			}
-			again.add(c)
-		default:
-			r.OutcomeKnown = r.OutcomeKnown && !c.inDoubt
-			c.state, c.result = stateDone, r
-			t.calls[done] = c
-			done++
+		if c.state == stateLeft {
+			continue
 		}
+		c.state, c.result = stateDone, results[i]
+		t.calls[done] = c
+		done++
 	}
 	if answers > 0 {
-		b.answered, b.silent = now, false
+		b.answered, b.took, b.silent = now, now.Sub(t.start), false
 	}
-	b.responsive = answers == len(results) && took <= responsiveWithin
-	if answers == len(results) {
-		b.distance.observe(now, took, t.alone)
-	}
+	b.responsive = answers == len(results) && now.Sub(t.start) <= responsiveWithin
 	t.ended = true
-	if t.late {
-		b.late--
-	} else {
-		b.inFlight--
+	b.inFlight--
+	if !t.old {
+		b.young--
 	}
-	if again != nil {
-		b.setLate(again)
-	}
-	leader, next := b.next()
+	again = b.claim()
 	b.mu.Unlock()
 	for _, c := range t.calls[:done] {
-		c.events <- eventDone
+		c.done <- struct{}{}
 	}
-	b.start(leader, next)
 	return again
 }

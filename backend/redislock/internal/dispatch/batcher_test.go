@@ -13,7 +13,7 @@ import (
 	"github.com/distlock-go/distlock/backend/redislock/internal/dispatch"
 )
 
-func TestLoneCallerIsSentInlineAtOnce(t *testing.T) {
+func TestLoneCallerGoesDirectlyAtOnce(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *server) {
 		for i := range 5 {
 			start := time.Now()
@@ -23,57 +23,50 @@ func TestLoneCallerIsSentInlineAtOnce(t *testing.T) {
 			}
 		}
 		for _, b := range s.sent() {
-			if !b.inline || len(b.reqs) != 1 {
+			if !b.direct || len(b.reqs) != 1 {
 				t.Errorf("%+v", b)
 			}
 		}
 	})
 }
 
-// While a batch is in flight, requests queue. They are sent in their order, in batches of
-// limited size.
+// Few requests go directly. While they and a batch are on their way, others queue. They are
+// sent in their order, in batches of limited size.
 func TestQueuedRequestsAreSentTogether(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *server) {
-		const n = 2*dispatch.MaxBatch + 5
 		var all sync.WaitGroup
-		for i := range n {
+		for i := range dispatch.Few + 1 + 2*dispatch.MaxBatch + 5 {
 			all.Go(func() { s.mustDo(t, i) })
-			if i == 0 {
-				time.Sleep(time.Microsecond)
+			if i < dispatch.Few+5 {
+				synctest.Wait()
 			}
 		}
 		all.Wait()
 		var sizes []int
-		for _, b := range s.sent() {
-			sizes = append(sizes, len(b.reqs))
-		}
-		if len(sizes) != 4 || sizes[0] != 1 || sizes[1] != dispatch.MaxBatch || sizes[2] != dispatch.MaxBatch || sizes[3] != 4 {
-			t.Errorf("batches of %v requests", sizes)
-		}
-	})
-}
-
-func TestQueueKeepsItsOrder(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *server) {
-		var all sync.WaitGroup
-		for i := range 20 {
-			all.Go(func() { s.mustDo(t, i) })
-			time.Sleep(time.Microsecond)
-		}
-		all.Wait()
 		next := 0
 		for _, b := range s.sent() {
+			sizes = append(sizes, len(b.reqs))
+			if b.direct != (len(sizes) <= dispatch.Few) {
+				t.Errorf("batch %d: direct %v", len(sizes), b.direct)
+			}
+			if len(sizes) > dispatch.Few+1 {
+				continue // those that come at the same time have no order
+			}
 			for _, n := range b.reqs {
 				if n != next {
-					t.Fatalf("%d instead of %d", n, next)
+					t.Errorf("%d instead of %d", n, next)
 				}
 				next++
 			}
 		}
+		want := append(slices.Repeat([]int{1}, dispatch.Few+1), dispatch.MaxBatch, dispatch.MaxBatch, 5)
+		if !slices.Equal(sizes, want) {
+			t.Errorf("batches of %v requests, want %v", sizes, want)
+		}
 	})
 }
 
-// A request that is not idempotent is sent once, and not inline, because it could not be
+// A request that is not idempotent is sent once, and not direct, because it could not be
 // sent again.
 func TestNotIdempotentIsSentOnce(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *server) {
@@ -83,35 +76,77 @@ func TestNotIdempotentIsSentOnce(t *testing.T) {
 		if d := time.Since(start); !errors.Is(r.Err, errSilent) || r.OutcomeKnown || !r.Sent.IsZero() || d != timeout {
 			t.Errorf("%+v after %v", r, d)
 		}
-		if sent := s.sent(); len(sent) != 1 || sent[0].inline {
+		if sent := s.sent(); len(sent) != 1 || sent[0].direct {
 			t.Errorf("%+v", sent)
 		}
 	})
 }
 
-// A batch with one such request is not sent inline either.
-func TestNotIdempotentInABatch(t *testing.T) {
+// Nothing goes directly while a batch fills, or after a batch of many: then batches cost less.
+func TestManyCallersShareBatches(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *server) {
+		const callers, rounds = 64, 100
 		var all sync.WaitGroup
-		all.Go(func() { s.mustDo(t, 1) })
-		time.Sleep(time.Microsecond)
-		for i := range 3 {
+		for i := range callers {
 			all.Go(func() {
-				if r := s.Do(t.Context(), i, i != 2); r.Err != nil || !r.OutcomeKnown {
-					t.Errorf("%+v", r)
+				for range rounds {
+					s.mustDo(t, i)
 				}
 			})
 		}
 		all.Wait()
-		if sent := s.sent(); len(sent) != 2 || !sent[0].inline || sent[1].inline {
-			t.Errorf("%+v", sent)
+		if n := len(s.sent()); n > callers*rounds/16 {
+			t.Errorf("%d messages for %d requests", n, callers*rounds)
+		}
+		for range 10 {
+			s.mustDo(t, 1)
+		}
+		if sent := s.sent(); !sent[len(sent)-1].direct {
+			t.Error("a lone caller does not go directly again")
 		}
 	})
 }
 
-// A caller should not exceed its context by much. So a slow server gets nothing inline,
+// A batch to a distant server is followed by others, and a caller hardly waits for those of
+// others. The silence of a long way is not taken for that of the server.
+func TestDistantServer(t *testing.T) {
+	for _, rtt := range []time.Duration{500 * time.Microsecond, 20 * time.Millisecond, 120 * time.Millisecond} {
+		t.Run(rtt.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newServer(rtt, 5*time.Microsecond)
+				s.mustDo(t, 0)
+				for _, callers := range []int{dispatch.Few, 500} {
+					s.forget()
+					requests, end := 0, time.Now().Add(100*rtt)
+					var mu sync.Mutex
+					var all sync.WaitGroup
+					for i := range callers {
+						all.Go(func() {
+							for time.Now().Before(end) {
+								s.mustDo(t, i)
+								mu.Lock()
+								requests++
+								mu.Unlock()
+							}
+						})
+					}
+					all.Wait()
+					if mean := 100 * rtt * time.Duration(callers) / time.Duration(requests); mean > 2*rtt+time.Duration(callers)*5*time.Microsecond {
+						t.Errorf("with %d callers a request takes %v", callers, mean)
+					}
+					if n := len(s.sent()); callers > dispatch.Few && requests/n < 20 {
+						t.Errorf("%d messages for %d requests", n, requests)
+					}
+				}
+				s.idle(t)
+			})
+		})
+	}
+}
+
+// A caller should not exceed its context by much. So a slow server gets nothing direct,
 // until it is fast again.
-func TestSlowServerGetsNothingInline(t *testing.T) {
+func TestSlowServerGetsNothingDirect(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *server) {
 		for i, delay := range []time.Duration{11 * time.Millisecond, 11 * time.Millisecond, 0, 0} {
 			s.next(func(context.Context, bool, []int) (bool, bool) {
@@ -120,12 +155,12 @@ func TestSlowServerGetsNothingInline(t *testing.T) {
 			})
 			s.mustDo(t, i)
 		}
-		var inline []bool
+		var direct []bool
 		for _, b := range s.sent() {
-			inline = append(inline, b.inline)
+			direct = append(direct, b.direct)
 		}
-		if !slices.Equal(inline, []bool{true, false, false, true}) {
-			t.Errorf("inline: %v", inline)
+		if !slices.Equal(direct, []bool{true, false, false, true}) {
+			t.Errorf("direct: %v", direct)
 		}
 	})
 }
@@ -135,10 +170,10 @@ func TestRequestWithoutAnswerIsSentAgain(t *testing.T) {
 		s.next(silent)
 		start := time.Now()
 		r := s.Do(t.Context(), 7, true)
-		if r.Err != nil || r.Value != 70 || r.OutcomeKnown || r.Sent != start.Add(dispatch.InlineTimeout) {
+		if r.Err != nil || r.Value != 70 || r.OutcomeKnown || r.Sent != start.Add(dispatch.DirectTimeout) {
 			t.Errorf("%+v", r)
 		}
-		if sent := s.sent(); len(sent) != 2 || !sent[0].inline || sent[1].inline {
+		if sent := s.sent(); len(sent) != 2 || !sent[0].direct || sent[1].direct {
 			t.Errorf("%+v", sent)
 		}
 	})
@@ -149,7 +184,7 @@ func TestRequestThatWasNotSentIsSentAgain(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *server) {
 		s.next(unreachable)
 		s.mustDo(t, 7)
-		s.mustDo(t, 8)                   // inline again
+		s.mustDo(t, 8)                   // direct again
 		s.next(unreachable, unreachable) //nolint:gocritic // two requests fail
 		if r := s.Do(t.Context(), 7, true); r.Err == nil || !r.OutcomeKnown {
 			t.Errorf("%+v", r)
@@ -163,9 +198,9 @@ func TestSilentServer(t *testing.T) {
 	for name, responsive := range map[string]bool{"at first": false, "later": true} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s, limit := newServer(0, 0), timeout
+				s := newServer(0, 0)
 				if responsive {
-					s, limit = near(t), timeout+dispatch.InlineTimeout
+					s = near(t)
 				}
 				s.next(silentFor(100)...)
 				const n = 300
@@ -181,12 +216,12 @@ func TestSilentServer(t *testing.T) {
 						if !r.OutcomeKnown {
 							inDoubt++
 						}
-						if d := time.Since(start); !errors.Is(r.Err, errSilent) || d != limit {
+						if d := time.Since(start); !errors.Is(r.Err, errSilent) || d != timeout {
 							t.Errorf("%+v after %v", r, d)
 						}
 					})
 				}
-				time.Sleep(limit / 2)
+				time.Sleep(timeout / 2)
 				if _, queued := s.Counts(); queued < n/2 {
 					t.Errorf("%d are queued", queued)
 				}
@@ -195,7 +230,7 @@ func TestSilentServer(t *testing.T) {
 					t.Error("Slow was not called")
 				}
 				all.Wait()
-				if inDoubt > dispatch.MaxInFlight {
+				if inDoubt > dispatch.MaxInFlight+dispatch.Few {
 					t.Errorf("%d are in doubt", inDoubt)
 				}
 				s.next()
@@ -210,11 +245,11 @@ func TestSilentServer(t *testing.T) {
 // A connection that fails delays others by less than a timeout.
 func TestDeadConnectionDoesNotBlockOthers(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *server) {
-		dead := func(ctx context.Context, inline bool, reqs []int) (answered, outcomeKnown bool) {
+		dead := func(ctx context.Context, direct bool, reqs []int) (answered, outcomeKnown bool) {
 			if reqs[0] != 1 {
 				return true, true
 			}
-			return silent(ctx, inline, reqs)
+			return silent(ctx, direct, reqs)
 		}
 		s.next(dead, dead, dead) //nolint:gocritic // three requests meet it
 		var all sync.WaitGroup
@@ -229,7 +264,7 @@ func TestDeadConnectionDoesNotBlockOthers(t *testing.T) {
 			all.Go(func() {
 				start := time.Now()
 				s.mustDo(t, 2+i)
-				if d := time.Since(start); d > 2*dispatch.InlineTimeout {
+				if d := time.Since(start); d > 2*dispatch.DirectTimeout {
 					t.Errorf("it took %v", d)
 				}
 			})
@@ -238,14 +273,14 @@ func TestDeadConnectionDoesNotBlockOthers(t *testing.T) {
 	})
 }
 
-// The same for a request that is not sent inline. A request that comes later is sent at
+// The same for a request that is not sent directly. A request that comes later is sent at
 // once.
 func TestDeadConnectionOfAnAsynchronousBatch(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *server) {
 		s.next(silent)
 		var all sync.WaitGroup
 		all.Go(func() { s.Do(t.Context(), 1, false) })
-		time.Sleep(dispatch.InlineTimeout - time.Millisecond)
+		time.Sleep(dispatch.DirectTimeout - time.Millisecond)
 		start := time.Now()
 		s.mustDo(t, 2)
 		if d := time.Since(start); d > 2*time.Millisecond {
@@ -281,7 +316,7 @@ func TestDeadConnectionDoesNotEndTheQueue(t *testing.T) {
 }
 
 // Callers of a server that does not answer leave when their contexts end: nothing is sent
-// inline.
+// direct.
 func TestCallersOfASilentServerLeaveAtOnce(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *server) {
 		s.next(silentFor(10)...)
@@ -307,21 +342,13 @@ func TestCallersOfASilentServerLeaveAtOnce(t *testing.T) {
 // A request is not sent again when its caller has left.
 func TestRequestOfACallerThatHasLeftIsNotSentAgain(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *server) {
-		var all sync.WaitGroup
-		all.Go(func() { s.mustDo(t, 1) })
-		time.Sleep(time.Microsecond)
 		s.next(silent)
-		all.Go(func() { s.Do(t.Context(), 2, true) })
-		time.Sleep(time.Microsecond)
-		all.Go(func() {
-			ctx, cancel := context.WithTimeout(t.Context(), dispatch.InlineTimeout/2)
-			defer cancel()
-			if r := s.Do(ctx, 3, true); !errors.Is(r.Err, context.DeadlineExceeded) || r.OutcomeKnown {
-				t.Errorf("%+v", r)
-			}
-		})
-		all.Wait()
-		if sent := s.sent(); len(sent) != 3 || len(sent[1].reqs) != 2 || len(sent[2].reqs) != 1 {
+		ctx, cancel := context.WithTimeout(t.Context(), dispatch.DirectTimeout/2)
+		defer cancel()
+		if r := s.Do(ctx, 3, true); !errors.Is(r.Err, context.DeadlineExceeded) || r.OutcomeKnown {
+			t.Errorf("%+v", r)
+		}
+		if sent := s.sent(); len(sent) != 1 || !sent[0].direct {
 			t.Errorf("%+v", sent)
 		}
 	})
@@ -332,7 +359,7 @@ func TestBatchEndsWhenItBecomesLate(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *server) {
 		for i := range 100 {
 			s.next(func(context.Context, bool, []int) (bool, bool) {
-				time.Sleep(dispatch.InlineTimeout)
+				time.Sleep(dispatch.DirectTimeout)
 				return true, true
 			})
 			if r := s.Do(t.Context(), i, false); r.Err != nil {
@@ -346,16 +373,16 @@ func TestBatchEndsWhenItBecomesLate(t *testing.T) {
 	})
 }
 
-// If the timeout is shorter than that of inline batches, nothing is sent inline.
+// If the timeout is shorter than that of direct batches, nothing is sent directly.
 func TestShortTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newServerWith(0, 0, dispatch.InlineTimeout/2)
+		s := newServerWith(0, 0, dispatch.DirectTimeout/2)
 		for i := range 5 {
 			s.mustDo(t, i)
 		}
 		for _, b := range s.sent() {
-			if b.inline {
-				t.Error("sent inline")
+			if b.direct {
+				t.Error("sent directly")
 			}
 		}
 		s.next(silent)
@@ -400,8 +427,8 @@ func TestCallerLeaves(t *testing.T) {
 	})
 }
 
-// The caller that sends a batch may leave. That does not end the requests of others.
-func TestLeaderThatLeavesDoesNotEndOthers(t *testing.T) {
+// A request has the values of its context, but does not end with it: the server may have it.
+func TestRequestHasTheValuesOfItsContext(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *server) {
 		ctx, cancel := context.WithCancel(context.WithValue(t.Context(), key{}, 5))
 		s.next(func(got context.Context, _ bool, _ []int) (bool, bool) {
@@ -418,31 +445,6 @@ func TestLeaderThatLeavesDoesNotEndOthers(t *testing.T) {
 }
 
 type key struct{}
-
-// If the caller leaves that was told to send the queued requests, another sends them.
-func TestLeaderThatLeavesIsFollowed(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *server) {
-		for range 500 {
-			ctx, cancel := context.WithCancel(t.Context())
-			s.next(func(context.Context, bool, []int) (bool, bool) {
-				time.Sleep(time.Millisecond)
-				cancel() // just before the next in the queue is told
-				return true, true
-			})
-			var all sync.WaitGroup
-			all.Go(func() { s.mustDo(t, 1) })
-			time.Sleep(time.Microsecond)
-			all.Go(func() {
-				if r := s.Do(ctx, 2, true); r.Err != nil && (!errors.Is(r.Err, context.Canceled) || !r.OutcomeKnown) {
-					t.Errorf("%+v", r)
-				}
-			})
-			time.Sleep(time.Microsecond)
-			all.Go(func() { s.mustDo(t, 3) })
-			all.Wait()
-		}
-	})
-}
 
 // Callers that leave at any moment leave nothing behind, and no caller gets the result of
 // another.
@@ -467,24 +469,18 @@ func TestCallersLeaveAtAnyMoment(t *testing.T) {
 	})
 }
 
-// A panic of a client's hook reaches the caller. Others get an error, and the Batcher goes
-// on.
+// A panic of a client's hook reaches the caller, and the Batcher goes on.
 func TestPanic(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *server) {
-		var all sync.WaitGroup
-		all.Go(func() { s.mustDo(t, 1) })
-		time.Sleep(time.Microsecond)
 		s.next(func(context.Context, bool, []int) (bool, bool) { panic("hook") })
-		for i := range 2 {
-			all.Go(func() {
-				defer func() { _ = recover() }()
-				if r := s.Do(t.Context(), i, true); r.Err == nil || r.OutcomeKnown || i == 0 {
-					t.Errorf("%d: %+v", i, r)
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Error("no panic")
 				}
-			})
-			time.Sleep(time.Microsecond)
-		}
-		all.Wait()
+			}()
+			s.Do(t.Context(), 1, true)
+		}()
 		s.mustDo(t, 2)
 	})
 }

@@ -18,16 +18,14 @@ type Result[V any] struct {
 
 func (r *Result[V]) answered() bool { return !r.Sent.IsZero() }
 
-// call is one call of Do.
+// call is a request in the queue or in a batch.
 type call[R, V any] struct {
-	req        R
-	idempotent bool
-	events     chan event
+	req  R
+	done chan struct{} // receives a value when the result is there
 
-	// Guarded by the mutex of the Batcher. After eventDone they are the caller's.
-	state   state
-	inDoubt bool // a copy was sent inline that can still reach the server
-	result  Result[V]
+	// Guarded by the mutex of the Batcher. When the call is done they are the caller's.
+	state  state
+	result Result[V]
 }
 
 // state is the state of a call.
@@ -35,18 +33,9 @@ type state int
 
 const (
 	stateQueued state = iota
-	stateLeader       // not queued any more: its caller was told to send the next batch
 	stateSent
 	stateDone
 	stateLeft // its caller has left while it was in flight
-)
-
-// event is what the caller of Do waits for.
-type event int
-
-const (
-	eventDone event = iota // the result is there
-	eventLead              // send the next batch
 )
 
 // batch is requests that are sent together.
@@ -55,25 +44,10 @@ type batch[R, V any] struct {
 	reqs  []R // of the calls
 
 	start    time.Time
-	deadline time.Time // unless it is inline
-	inline   bool      // it is sent on the goroutine of a caller
-	alone    bool      // nothing else was in flight when it was sent
+	deadline time.Time
+	youth    time.Duration // after which others may follow
 
 	// Guarded by the mutex of the Batcher.
-	late  bool // others may overtake it
+	old   bool // its youth is over
 	ended bool
-}
-
-// add adds a call.
-func (t *batch[R, V]) add(c *call[R, V]) {
-	c.state = stateSent
-	t.calls, t.reqs = append(t.calls, c), append(t.reqs, c.req)
-	t.inline = t.inline && c.idempotent
-}
-
-// reset makes the batch empty.
-func (t *batch[R, V]) reset() {
-	clear(t.calls)
-	clear(t.reqs)
-	*t = batch[R, V]{calls: t.calls[:0], reqs: t.reqs[:0]}
 }

@@ -25,15 +25,15 @@ type server struct {
 
 	mu        sync.Mutex
 	busyUntil time.Time
-	script    []func(ctx context.Context, inline bool, reqs []int) (answered, outcomeKnown bool) // for the next batches, instead of an answer
+	script    []func(ctx context.Context, direct bool, reqs []int) (answered, outcomeKnown bool) // for the next batches, instead of an answer
 	batches   []batch
 	open, max int // batches in flight
 	slow      int // calls of Slow
 }
 
-// batch is a call of Send.
+// batch is a call of Direct or Send.
 type batch struct {
-	inline bool
+	direct bool
 	reqs   []int
 	at     time.Time
 }
@@ -45,10 +45,14 @@ func newServer(rtt, perRequest time.Duration) *server {
 func newServerWith(rtt, perRequest, timeout time.Duration) *server {
 	s := &server{rtt: rtt, perRequest: perRequest}
 	s.Batcher = dispatch.New(dispatch.Config[int, int]{
-		Send:      s.send,
-		CanInline: true,
-		Timeout:   timeout,
-		Run:       func(f func()) { go f() },
+		Direct: func(ctx context.Context, n int) dispatch.Result[int] {
+			return s.send(ctx, true, []int{n})[0]
+		},
+		Send: func(ctx context.Context, reqs []int) []dispatch.Result[int] {
+			return s.send(ctx, false, reqs)
+		},
+		Timeout: timeout,
+		Run:     func(f func()) { go f() },
 		Slow: func() {
 			s.mu.Lock()
 			s.slow++
@@ -77,24 +81,17 @@ func (s *server) forget() {
 	s.batches, s.max, s.slow = nil, 0, 0
 }
 
-// setDistance moves the server.
-func (s *server) setDistance(rtt time.Duration) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.rtt = rtt
-}
-
 // next sets what the server does with the next batches instead of answering.
-func (s *server) next(f ...func(ctx context.Context, inline bool, reqs []int) (answered, outcomeKnown bool)) {
+func (s *server) next(f ...func(ctx context.Context, direct bool, reqs []int) (answered, outcomeKnown bool)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.script = f
 }
 
 // silent is a server that does not answer.
-func silent(ctx context.Context, inline bool, _ []int) (answered, outcomeKnown bool) {
-	if inline {
-		time.Sleep(dispatch.InlineTimeout)
+func silent(ctx context.Context, direct bool, _ []int) (answered, outcomeKnown bool) {
+	if direct {
+		time.Sleep(dispatch.DirectTimeout)
 	} else {
 		<-ctx.Done()
 		time.Sleep(time.Second) // clients may exceed it
@@ -110,10 +107,10 @@ func silentFor(n int) []func(context.Context, bool, []int) (bool, bool) {
 	return slices.Repeat([]func(context.Context, bool, []int) (bool, bool){silent}, n)
 }
 
-func (s *server) send(ctx context.Context, inline bool, reqs []int) []dispatch.Result[int] {
+func (s *server) send(ctx context.Context, direct bool, reqs []int) []dispatch.Result[int] {
 	sent := time.Now()
 	s.mu.Lock()
-	s.batches = append(s.batches, batch{inline, slices.Clone(reqs), sent})
+	s.batches = append(s.batches, batch{direct, slices.Clone(reqs), sent})
 	s.open++
 	s.max = max(s.max, s.open)
 	answered, outcomeKnown := true, true
@@ -121,7 +118,7 @@ func (s *server) send(ctx context.Context, inline bool, reqs []int) []dispatch.R
 		act := s.script[0]
 		s.script = s.script[1:]
 		s.mu.Unlock()
-		answered, outcomeKnown = act(ctx, inline, reqs)
+		answered, outcomeKnown = act(ctx, direct, reqs)
 		s.mu.Lock()
 	} else {
 		if now := time.Now(); s.busyUntil.Before(now.Add(s.rtt / 2)) {
@@ -175,10 +172,8 @@ func (s *server) idle(t *testing.T) {
 	t.Helper()
 	time.Sleep(timeout + 2*time.Second) // for what was abandoned
 	synctest.Wait()
-	_, queued := s.Counts()
-	inFlight, late := s.InFlight()
-	if queued != 0 || inFlight != 0 || late != 0 {
-		t.Errorf("%d queued, %d in flight, %d late", queued, inFlight, late)
+	if inFlight, queued := s.Counts(); queued != 0 || inFlight != 0 {
+		t.Errorf("%d queued, %d in flight", queued, inFlight)
 	}
 }
 
