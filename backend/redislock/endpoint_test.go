@@ -60,11 +60,8 @@ func TestPasswordChanges(t *testing.T) {
 	next := mustTry(t, other, request("next"))
 	r := request("next")
 	r.Backoff = driver.NewBackoff(time.Hour, 0)
-	waiting := make(chan error, 1)
-	go func() { _, err := b.Acquire(t.Context(), r); waiting <- err }()
-	listens := func() bool {
-		return len(admin.PubSubChannels(t.Context(), redislock.DefaultInboxPrefix+"*").Val()) == 1
-	}
+	w := acquire(t.Context(), b, r)
+	listens := func() bool { return server{Client: admin}.inboxes(t) == 1 }
 	testkit.Eventually(t, "it listens", listens)
 
 	noError(t, admin.ConfigSet(t.Context(), "requirepass", "new").Err())
@@ -75,14 +72,13 @@ func TestPasswordChanges(t *testing.T) {
 		t.Errorf("a renewal with the old password: %v", err)
 	}
 	password.Store("new")
-	if r := driver.RenewAll(t.Context(), b, []driver.Grant{held})[0]; r.Status != driver.Renewed {
-		t.Errorf("a renewal: %+v", r)
-	}
+	renewed(t, driver.RenewAll(t.Context(), b, []driver.Grant{held}), all(driver.Renewed))
 	mustRelease(t, b, leaving)
 	noError(t, b.Ping(t.Context()))
 	testkit.Eventually(t, "it listens again", listens)
 	mustRelease(t, other, next)
-	noError(t, <-waiting)
+	<-w.done
+	noError(t, w.err)
 }
 
 func isHeld(err error) bool { return errors.Is(err, driver.ErrNotAcquired) }

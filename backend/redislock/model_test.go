@@ -212,11 +212,6 @@ func TestModelSteps(t *testing.T) {
 	if testmode.Full() && !raceDetected() {
 		models, atLeast = []q.Model{{Processes: 3, Rules: q.Protocol, Faults: q.CallLate | q.ReplyLost}}, 820
 	}
-	takeSteps(t, atLeast, models...)
-}
-
-func takeSteps(t *testing.T, atLeast int, models ...q.Model) {
-	t.Helper()
 	type question struct {
 		server q.Server
 		call   q.Call
@@ -262,11 +257,7 @@ func TestModelWalks(t *testing.T) {
 	if testmode.Full() {
 		walks = 100
 	}
-	takeWalks(t, walks, length, q.Model{Processes: 3, Rules: q.Protocol, Faults: q.Anything})
-}
-
-func takeWalks(t *testing.T, walks uint64, length int, model q.Model) {
-	t.Helper()
+	model := q.Model{Processes: 3, Rules: q.Protocol, Faults: q.Anything}
 	eachScripts(t, func(t *testing.T, s scripts) {
 		m := newModelled(t, s)
 		for seed := range walks {

@@ -4,9 +4,10 @@ import (
 	"context"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
 // UseUp occupies all connections of the client with commands that block, as an application
@@ -22,10 +23,8 @@ func UseUp(tb testing.TB, c *redis.Client) {
 		_ = c.Close()
 		ended.Wait()
 	})
-	ctx, cancel := context.WithTimeout(tb.Context(), time.Minute)
-	defer cancel()
-	poll(ctx, tb, func() bool {
+	testkit.Eventually(tb, "no connection is idle", func() bool {
 		s := c.PoolStats()
 		return int(s.TotalConns) == n && s.IdleConns == 0
-	}, func() string { return "some connections stay idle" })
+	})
 }
