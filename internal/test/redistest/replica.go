@@ -3,8 +3,6 @@ package redistest
 import (
 	"strings"
 	"testing"
-
-	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
 // StartReplica starts a replica of the master, waits until it has the master's
@@ -29,7 +27,7 @@ func (s *Server) Follow(tb testing.TB, master *Server) {
 // awaitSync waits until the server is a replica that has all data of its master.
 func (s *Server) awaitSync(tb testing.TB) {
 	tb.Helper()
-	testkit.Eventually(tb, "the replica has all data", func() bool { return s.replicates(tb, "master_link_status:up") })
+	await(tb, "the replica has all data", func() bool { return s.replicates(tb, "master_link_status:up") })
 }
 
 // replicates reports whether the server says that of its replication.
@@ -42,7 +40,7 @@ func (s *Server) replicates(tb testing.TB, text string) bool {
 func (s *Server) Promote(tb testing.TB, old *Server) {
 	tb.Helper()
 	must(tb, s.admin().Do(tb.Context(), "REPLICAOF", "NO", "ONE").Err())
-	testkit.Eventually(tb, "the old master has no replica", func() bool { return old.replicates(tb, "connected_slaves:0") })
+	await(tb, "the old master has no replica", func() bool { return old.replicates(tb, "connected_slaves:0") })
 }
 
 // IsMaster reports whether the server says that it is a master.
@@ -61,5 +59,5 @@ func (s *Server) CutOff(tb testing.TB, replica *Server) {
 func (s *Server) Replicated(tb testing.TB) {
 	tb.Helper()
 	written := s.Stat(tb, "master_repl_offset")
-	testkit.Eventually(tb, "the replica has all writes", func() bool { return written > 0 && s.number(tb, ",offset=") >= written })
+	await(tb, "the replica has all writes", func() bool { return written > 0 && s.number(tb, ",offset=") >= written })
 }

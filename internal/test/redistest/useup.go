@@ -6,8 +6,6 @@ import (
 	"testing"
 
 	"github.com/redis/go-redis/v9"
-
-	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
 // UseUp occupies all connections of the client with commands that block, as an application
@@ -23,7 +21,7 @@ func UseUp(tb testing.TB, c *redis.Client) {
 		_ = c.Close()
 		ended.Wait()
 	})
-	testkit.Eventually(tb, "no connection is idle", func() bool {
+	await(tb, "no connection is idle", func() bool {
 		s := c.PoolStats()
 		return int(s.TotalConns) == n && s.IdleConns == 0
 	})
