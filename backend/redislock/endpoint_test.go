@@ -33,7 +33,7 @@ func TestEndpointMoves(t *testing.T) {
 			"an extension":     func() bool { _, err := b.Extend(t.Context(), extended, 1); return lost(err) },
 			"a release":        func() bool { return lost(b.Release(t.Context(), leaving)) },
 			"a place given up": func() bool { r := request("place"); return b.Release(t.Context(), r.Grant()) == nil },
-			"an attempt":       func() bool { _, err := b.TryAcquire(t.Context(), request("free")); return err == nil || isHeld(err) },
+			"an attempt":       func() bool { _, err := b.TryAcquire(t.Context(), request("free")); return err == nil || errors.Is(err, driver.ErrNotAcquired) },
 			"a ping":           func() bool { return b.Ping(t.Context()) == nil },
 			"a revocation":     func() bool { _, err := b.Revoke(t.Context(), "free"); return err == nil },
 			"an inspection":    func() bool { _, err := b.Inspect(t.Context(), "none", 1); return err == nil },
@@ -80,8 +80,6 @@ func TestPasswordChanges(t *testing.T) {
 	<-w.done
 	noError(t, w.err)
 }
-
-func isHeld(err error) bool { return errors.Is(err, driver.ErrNotAcquired) }
 
 // A server that has become a replica does not answer a release: it may be behind, and the
 // place in the queue would stay in the master.

@@ -32,13 +32,6 @@ func virtualLocker(t *testing.T, m *miniredis.Miniredis) (*distlock.Locker, *spo
 	return l, n
 }
 
-func lockFor(t *testing.T, l *distlock.Locker, o distlock.Opts) *distlock.Lease {
-	t.Helper()
-	lease, err := l.Acquire(t.Context(), lockKey, o)
-	noError(t, err)
-	return lease
-}
-
 // A waiter with a long interval keeps its place, although queues expire without
 // requests.
 func TestVirtualPatientWaiter(t *testing.T) {

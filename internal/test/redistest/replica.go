@@ -1,6 +1,7 @@
 package redistest
 
 import (
+	"context"
 	"strings"
 	"testing"
 )
@@ -27,12 +28,12 @@ func (s *Server) Follow(tb testing.TB, master *Server) {
 // awaitSync waits until the server is a replica that has all data of its master.
 func (s *Server) awaitSync(tb testing.TB) {
 	tb.Helper()
-	await(tb, "the replica has all data", func() bool { return s.replicates(tb, "master_link_status:up") })
+	await(tb, "the replica has all data", func() bool { return s.replicates(tb.Context(), "master_link_status:up") })
 }
 
 // replicates reports whether the server says that of its replication.
-func (s *Server) replicates(tb testing.TB, text string) bool {
-	return strings.Contains(s.admin().Info(tb.Context(), "replication").Val(), text)
+func (s *Server) replicates(ctx context.Context, text string) bool {
+	return strings.Contains(s.admin().Info(ctx, "replication").Val(), text)
 }
 
 // Promote turns a replica of old into a master. old is not told; Promote waits until
@@ -40,11 +41,14 @@ func (s *Server) replicates(tb testing.TB, text string) bool {
 func (s *Server) Promote(tb testing.TB, old *Server) {
 	tb.Helper()
 	must(tb, s.admin().Do(tb.Context(), "REPLICAOF", "NO", "ONE").Err())
-	await(tb, "the old master has no replica", func() bool { return old.replicates(tb, "connected_slaves:0") })
+	await(tb, "the old master has no replica", func() bool { return old.replicates(tb.Context(), "connected_slaves:0") })
 }
 
 // IsMaster reports whether the server says that it is a master.
-func (s *Server) IsMaster(tb testing.TB) bool { return s.replicates(tb, "role:master") }
+func (s *Server) IsMaster(tb testing.TB) bool {
+	tb.Helper()
+	return s.replicates(tb.Context(), "role:master")
+}
 
 // CutOff stops the server's writes from reaching its replica until the replica process
 // is continued. If the server is killed meanwhile, the replica misses those writes.
