@@ -33,11 +33,14 @@ func TestEndpointMoves(t *testing.T) {
 			"an extension":     func() bool { _, err := b.Extend(t.Context(), extended, 1); return lost(err) },
 			"a release":        func() bool { return lost(b.Release(t.Context(), leaving)) },
 			"a place given up": func() bool { r := request("place"); return b.Release(t.Context(), r.Grant()) == nil },
-			"an attempt":       func() bool { _, err := b.TryAcquire(t.Context(), request("free")); return err == nil || errors.Is(err, driver.ErrNotAcquired) },
-			"a ping":           func() bool { return b.Ping(t.Context()) == nil },
-			"a revocation":     func() bool { _, err := b.Revoke(t.Context(), "free"); return err == nil },
-			"an inspection":    func() bool { _, err := b.Inspect(t.Context(), "none", 1); return err == nil },
-			"force":            func() bool { _, err := b.ForceRelease(t.Context(), "none"); return err == nil },
+			"an attempt": func() bool {
+				_, err := b.TryAcquire(t.Context(), request("free"))
+				return err == nil || errors.Is(err, driver.ErrNotAcquired)
+			},
+			"a ping":        func() bool { return b.Ping(t.Context()) == nil },
+			"a revocation":  func() bool { _, err := b.Revoke(t.Context(), "free"); return err == nil },
+			"an inspection": func() bool { _, err := b.Inspect(t.Context(), "none", 1); return err == nil },
+			"force":         func() bool { _, err := b.ForceRelease(t.Context(), "none"); return err == nil },
 		} {
 			testkit.Eventually(t, what, done)
 		}
