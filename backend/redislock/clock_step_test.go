@@ -6,48 +6,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/alicebob/miniredis/v2"
-	"github.com/redis/go-redis/v9"
-
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/redistest"
 	"github.com/distlock-go/distlock/internal/test/testkit"
-	"github.com/distlock-go/distlock/internal/test/testmode"
 )
-
-// clocked is a server with a clock that can be set. Steps of the clock are relative to
-// the beginning of the test.
-type clocked struct {
-	server
-	set func(t *testing.T, d time.Duration)
-}
-
-// eachClock runs f on a simulated server, whose clock stands still between two steps, and
-// on a real one. They differ in what a step does to keys that expire: at the simulated
-// server the time that is left stays, at the real one the point in time stays.
-func eachClock(t *testing.T, f func(t *testing.T, c clocked)) {
-	t.Helper()
-	t.Parallel()
-	t.Run("miniredis", func(t *testing.T) {
-		testmode.InRealTime(t) // over a socket
-		m := miniredis.RunT(t)
-		start := time.Now()
-		m.SetTime(start)
-		m.ClockTTL(true)
-		c := redis.NewClient(&redis.Options{Addr: m.Addr()})
-		t.Cleanup(func() { _ = c.Close() })
-		f(t, clocked{server{Client: c, mini: m}, func(_ *testing.T, d time.Duration) { m.SetTime(start.Add(d)) }})
-	})
-	t.Run("redis", func(t *testing.T) {
-		clock := redistest.NewClock(t)
-		s := clock.Start(t)
-		f(t, clocked{server{Client: s.Client(t), real: s}, func(t *testing.T, d time.Duration) {
-			t.Helper()
-			clock.Set(t, d)
-		}})
-	})
-}
 
 // step is what happens to a lock when the server's clock is at this time.
 type step struct {
@@ -177,24 +140,26 @@ func clockSteps() map[string][]step {
 // the key is held, after its lease has ended, after a long rest: each token of the key is
 // larger than all before.
 func TestTokensRiseWhenTheClockIsSetBack(t *testing.T) {
-	eachClock(t, func(t *testing.T, c clocked) {
-		a, b := newBackend(t, c.Client), newBackend(t, c.Client)
-		for mode, ask := range modes {
-			for name, steps := range clockSteps() {
-				for _, tokens := range []int{1, 64} {
-					t.Run(fmt.Sprintf("%s/%s/%d tokens", mode, name, tokens), func(t *testing.T) {
-						c.set(t, 0)
-						c.FlushAll(t.Context())
-						u := &user{t: t, s: c.server, key: lockKey, bs: [2]*redislock.Backend{a, b}, ask: ask, tokens: tokens}
-						for _, s := range steps {
-							c.set(t, s.at)
-							s.do(u)
-						}
-					})
-				}
+	t.Parallel()
+	clock := redistest.NewClock(t)
+	process := clock.Start(t)
+	s := server{Client: process.Client(t), real: process}
+	a, b := newBackend(t, s.Client), newBackend(t, s.Client)
+	for mode, ask := range modes {
+		for name, steps := range clockSteps() {
+			for _, tokens := range []int{1, 64} {
+				t.Run(fmt.Sprintf("%s/%s/%d tokens", mode, name, tokens), func(t *testing.T) {
+					clock.Set(t, 0)
+					s.FlushAll(t.Context())
+					u := &user{t: t, s: s, key: lockKey, bs: [2]*redislock.Backend{a, b}, ask: ask, tokens: tokens}
+					for _, step := range steps {
+						clock.Set(t, step.at)
+						step.do(u)
+					}
+				})
 			}
 		}
-	})
+	}
 }
 
 // A replica takes over, with all data and a clock that is an hour behind the master's.

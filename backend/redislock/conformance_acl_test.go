@@ -25,11 +25,11 @@ func TestConformanceACL(t *testing.T) {
 	}
 	admin := s.Client(t, func(o *redis.Options) { o.Username, o.Password = "default", "admin's" })
 	// The documented rules for the keys of the suite, with those for hash tags and inspection.
-	rules := append([]string{"~{*}{locktest:*}:queue", "~{*}{locktest:*}:gone"}, inspection...)
-	for _, r := range documentedRules(t) {
-		rules = append(rules, strings.ReplaceAll(r, "shop:", "locktest:"))
+	rules := documentedRules(t)
+	for i, r := range rules {
+		rules[i] = strings.ReplaceAll(r, "shop:", "locktest:")
 	}
-	redistest.SetUser(t, admin, rules)
+	redistest.SetUser(t, admin, append(append(rules, "~{*}{locktest:*}:queue", "~{*}{locktest:*}:gone"), inspection...))
 	asUser := make(map[driver.Backend]bool)
 	add := func(t *testing.T) driver.Backend {
 		t.Helper()

@@ -33,11 +33,14 @@ func TestEndpointMoves(t *testing.T) {
 			"an extension":     func() bool { _, err := b.Extend(t.Context(), extended, 1); return lost(err) },
 			"a release":        func() bool { return lost(b.Release(t.Context(), leaving)) },
 			"a place given up": func() bool { r := request("place"); return b.Release(t.Context(), r.Grant()) == nil },
-			"an attempt":       func() bool { _, err := b.TryAcquire(t.Context(), request("free")); return err == nil || isHeld(err) },
-			"a ping":           func() bool { return b.Ping(t.Context()) == nil },
-			"a revocation":     func() bool { _, err := b.Revoke(t.Context(), "free"); return err == nil },
-			"an inspection":    func() bool { _, err := b.Inspect(t.Context(), "none", 1); return err == nil },
-			"force":            func() bool { _, err := b.ForceRelease(t.Context(), "none"); return err == nil },
+			"an attempt": func() bool {
+				_, err := b.TryAcquire(t.Context(), request("free"))
+				return err == nil || errors.Is(err, driver.ErrNotAcquired)
+			},
+			"a ping":        func() bool { return b.Ping(t.Context()) == nil },
+			"a revocation":  func() bool { _, err := b.Revoke(t.Context(), "free"); return err == nil },
+			"an inspection": func() bool { _, err := b.Inspect(t.Context(), "none", 1); return err == nil },
+			"force":         func() bool { _, err := b.ForceRelease(t.Context(), "none"); return err == nil },
 		} {
 			testkit.Eventually(t, what, done)
 		}
@@ -60,11 +63,8 @@ func TestPasswordChanges(t *testing.T) {
 	next := mustTry(t, other, request("next"))
 	r := request("next")
 	r.Backoff = driver.NewBackoff(time.Hour, 0)
-	waiting := make(chan error, 1)
-	go func() { _, err := b.Acquire(t.Context(), r); waiting <- err }()
-	listens := func() bool {
-		return len(admin.PubSubChannels(t.Context(), redislock.DefaultInboxPrefix+"*").Val()) == 1
-	}
+	w := acquire(t.Context(), b, r)
+	listens := func() bool { return server{Client: admin}.inboxes(t) == 1 }
 	testkit.Eventually(t, "it listens", listens)
 
 	noError(t, admin.ConfigSet(t.Context(), "requirepass", "new").Err())
@@ -75,17 +75,14 @@ func TestPasswordChanges(t *testing.T) {
 		t.Errorf("a renewal with the old password: %v", err)
 	}
 	password.Store("new")
-	if r := driver.RenewAll(t.Context(), b, []driver.Grant{held})[0]; r.Status != driver.Renewed {
-		t.Errorf("a renewal: %+v", r)
-	}
+	renewed(t, driver.RenewAll(t.Context(), b, []driver.Grant{held}), all(driver.Renewed))
 	mustRelease(t, b, leaving)
 	noError(t, b.Ping(t.Context()))
 	testkit.Eventually(t, "it listens again", listens)
 	mustRelease(t, other, next)
-	noError(t, <-waiting)
+	<-w.done
+	noError(t, w.err)
 }
-
-func isHeld(err error) bool { return errors.Is(err, driver.ErrNotAcquired) }
 
 // A server that has become a replica does not answer a release: it may be behind, and the
 // place in the queue would stay in the master.

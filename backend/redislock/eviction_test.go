@@ -16,18 +16,10 @@ func TestEvictionWarning(t *testing.T) {
 	var log child.Output
 	b := newBackend(t, s.Client, redislock.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
 	for range 3 {
-		g, err := b.TryAcquire(t.Context(), request("k"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := b.Release(t.Context(), g); err != nil {
-			t.Fatal(err)
-		}
+		mustRelease(t, b, mustTry(t, b, request("k")))
 	}
 	testkit.Eventually(t, "it warns", func() bool { return log.String() != "" })
-	if err := b.Close(); err != nil {
-		t.Error(err)
-	}
+	noError(t, b.Close())
 	if got := log.String(); strings.Count(got, "level=WARN") != 1 || !strings.Contains(got, "volatile-lru") {
 		t.Errorf("logged %q", got)
 	}

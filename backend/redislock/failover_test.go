@@ -68,6 +68,17 @@ func (f *failover) cut() {
 	f.doomedOne = testkit.MustAcquire(f.t, f.locker, f.toDoom[0], distlock.Opts{KeyTimeout: 40 * time.Second})
 }
 
+// killMaster lets the heir take over without the doomed locks, while the load goes on.
+func (f *failover) killMaster(l *load) {
+	f.t.Helper()
+	f.cut()
+	l.reg.SetLenient(true)
+	f.master.Kill()
+	f.heir.Cont()
+	testkit.Eventually(f.t, "the heir takes over", func() bool { return f.heir.IsMaster(f.t) })
+	f.check()
+}
+
 // check is called after the heir has taken over. Every holder learns the fate of its
 // lock from a renewal, and a release gives the same answer.
 func (f *failover) check() {

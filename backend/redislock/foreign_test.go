@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -17,41 +16,6 @@ import (
 	"github.com/distlock-go/distlock/internal/test/redistest"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
-
-// Redisson keeps its locks in hashes. A key that has such a lock is held, and the error
-// of every operation says by what and for how long.
-func TestForeignLock(t *testing.T) {
-	eachServer(t, func(t *testing.T, s server) {
-		b := newBackend(t, s.Client)
-		ctx := t.Context()
-		s.HSet(ctx, lockKey, "8743c9c0-0795-4907-87fd-6c719a6b4586:1", "1")
-		s.PExpire(ctx, lockKey, 30*time.Second)
-
-		check := func(what string, err error) {
-			t.Helper()
-			matches(t, what, err, driver.ErrNotAcquired)
-			if !errors.Is(err, driver.ErrForeign) || !regexp.MustCompile(`a hash, [\d.]+s left`).MatchString(err.Error()) {
-				t.Errorf("%s: %v", what, err)
-			}
-		}
-		for _, ask := range modes {
-			r := ask(lockKey)
-			_, err := b.TryAcquire(ctx, r)
-			check("TryAcquire", err)
-			r.Backoff = driver.NewBackoff(time.Millisecond, 3)
-			_, err = b.Acquire(ctx, r)
-			check("Acquire", err)
-			g := r.Grant()
-			g.Token, g.LastToken = 1, 1
-			renewed(t, driver.RenewAll(ctx, b, []driver.Grant{g}), all(driver.Lost))
-			matches(t, "Release", b.Release(ctx, g), driver.ErrLost)
-		}
-		_, err := b.ForceRelease(ctx, lockKey)
-		check("ForceRelease", err)
-		_, err = b.Extend(ctx, request(lockKey).Grant(), 1)
-		matches(t, "Extend", err, driver.ErrLost)
-	})
-}
 
 // A waiter whose context ends while it asks what is at the key knows that from the
 // attempt before.
@@ -97,35 +61,6 @@ func TestForeignLockIsWaitedFor(t *testing.T) {
 		}
 		if ttl := s.TTL(t.Context(), lockKey).Val(); ttl != -1 {
 			t.Errorf("the other lock has %v to live", ttl)
-		}
-		s.Del(t.Context(), lockKey)
-		<-w.done
-		noError(t, w.err)
-		mustRelease(t, b, w.grant)
-	})
-}
-
-// A string of an application does not count as a lock because a waiter waits for its
-// key, or because the key had a lock before.
-func TestForceReleaseOfAnApplicationsValue(t *testing.T) {
-	eachServer(t, func(t *testing.T, s server) {
-		b := newBackend(t, s.Client)
-		mustRelease(t, b, mustTry(t, b, request(lockKey)))
-		s.Set(t.Context(), lockKey, "precious", 0)
-		r := request(lockKey)
-		r.Backoff = driver.NewBackoff(100*time.Millisecond, 0)
-		w := acquire(t.Context(), b, r)
-		testkit.Eventually(t, "it waits", func() bool { return s.ZCard(t.Context(), queueKey).Val() == 1 })
-
-		held, err := b.ForceRelease(t.Context(), lockKey)
-		if held || !errors.Is(err, driver.ErrForeign) || s.Get(t.Context(), lockKey).Val() != "precious" {
-			t.Errorf("ForceRelease: %v, %v", held, err)
-		}
-		if infos := mustInspect(t, b, lockKey[:3]); len(infos) != 1 || infos[0].Held != 0 || infos[0].Waiting != 1 {
-			t.Errorf("listed %+v", infos)
-		}
-		if infos := mustInspect(t, b, lockKey); len(infos) != 1 || infos[0].Foreign != "string" || infos[0].Held != 1 || infos[0].Waiting != 1 {
-			t.Errorf("by its key: %+v", infos)
 		}
 		s.Del(t.Context(), lockKey)
 		<-w.done

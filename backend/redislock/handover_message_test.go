@@ -17,6 +17,7 @@ import (
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/internal/test/redistest"
 	"github.com/distlock-go/distlock/internal/test/spoilnet"
+	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
 // lateMessages is a network over which messages to waiters take longer than replies.
@@ -65,7 +66,7 @@ func passOn(t *testing.T, m *miniredis.Miniredis, after time.Duration, network *
 	l, _ := virtualLocker(t, m)
 	waiter := distlock.New(newBackend(t, network.client(t, m)), distlock.Config{})
 	t.Cleanup(func() { _ = waiter.Close() })
-	held := lockFor(t, l, distlock.Opts{})
+	held := testkit.MustAcquire(t, l, lockKey, distlock.Opts{})
 	next = new(atomic.Pointer[distlock.Lease])
 	ctx, cancel := context.WithCancel(context.Background())
 	over := make(chan struct{})

@@ -75,12 +75,12 @@ func TestMessageLost(t *testing.T) {
 // Row 15 (redislock): a waiter asks at once when its subscription works again. Fails if
 // a new subscription does not wake waiters.
 func TestSubscriptionLost(t *testing.T) {
-	for name, end := range map[string]func(pipe redis.Pipeliner, t *testing.T, inbox string){
-		"killed": func(pipe redis.Pipeliner, t *testing.T, _ string) {
+	for name, end := range map[string]func(t *testing.T, pipe redis.Pipeliner, inbox string){
+		"killed": func(t *testing.T, pipe redis.Pipeliner, _ string) {
 			t.Helper()
 			pipe.ClientKillByFilter(t.Context(), "TYPE", "pubsub")
 		},
-		"overflown": func(pipe redis.Pipeliner, t *testing.T, inbox string) {
+		"overflown": func(t *testing.T, pipe redis.Pipeliner, inbox string) {
 			t.Helper()
 			pipe.Publish(t.Context(), inbox, strings.Repeat("x", 1<<20))
 		},
@@ -99,7 +99,7 @@ func TestSubscriptionLost(t *testing.T) {
 
 			// Both at once: the message has no receiver.
 			pipe := s.TxPipeline()
-			end(pipe, t, s.PubSubChannels(t.Context(), redislock.DefaultInboxPrefix+"*").Val()[0])
+			end(t, pipe, s.PubSubChannels(t.Context(), redislock.DefaultInboxPrefix+"*").Val()[0])
 			keys := redislock.LockKeys(lockKey)
 			pipe.Eval(t.Context(), redislock.ReleaseSource, append(keys[:], clockKey),
 				"an inbox", "60000", redislock.DefaultInboxPrefix, g.Owner, "0", "")

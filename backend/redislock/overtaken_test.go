@@ -9,8 +9,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/redistest"
 )
@@ -66,26 +64,6 @@ func TestVirtualOvertakenAcquire(t *testing.T) {
 			})
 		}
 	}
-}
-
-// Callers that violate the contract and never release do not fill the memory.
-func TestOwnersInDoubtAreForgotten(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m := redistest.Virtual(t)
-		m.SetError("LOADING never ready")
-		b := newBackend(t, redistest.VirtualClient(t, m, func(o *redis.Options) { o.MaxRetries = -1 }))
-		for range 5 {
-			for range 1024 {
-				if _, err := b.TryAcquire(t.Context(), request("k")); err == nil {
-					t.Fatal("acquired from a server that answers errors")
-				}
-			}
-			time.Sleep(time.Hour)
-		}
-		if n := b.InDoubt(); n > 2048 {
-			t.Errorf("%d owners in doubt", n)
-		}
-	})
 }
 
 // The connection breaks when a renewal was sent, and the renewal is repeated with success. The

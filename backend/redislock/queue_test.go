@@ -30,33 +30,6 @@ func acquire(ctx context.Context, b *redislock.Backend, r driver.Request) *waiti
 	return w
 }
 
-// A release wakes one waiter, however many wait in all processes, and costs few
-// commands. Polling does not help here: the intervals are long.
-func TestOneWakeUpPerRelease(t *testing.T) {
-	s := realServer(t)
-	const processes, rounds = 4, 200
-	var wg sync.WaitGroup
-	for range processes {
-		b := newBackend(t, s.Client)
-		wg.Go(func() {
-			for range rounds {
-				g, err := b.Acquire(t.Context(), request("k"))
-				if err == nil {
-					err = b.Release(t.Context(), g)
-				}
-				if err != nil {
-					t.Error(err)
-					return
-				}
-			}
-		})
-	}
-	wg.Wait()
-	if calls := s.commandCalls(t, "evalsha"); calls > processes*rounds*4 {
-		t.Errorf("%d script calls for %d acquisitions", calls, processes*rounds)
-	}
-}
-
 // commandCalls returns how often the server has run a command.
 func (s server) commandCalls(t testing.TB, command string) int64 {
 	t.Helper()

@@ -140,7 +140,7 @@ func TestScriptTicketsSurviveAClockSetBack(t *testing.T) {
 }
 
 // A clock that is not a token is an error for each attempt. Nothing is granted, and the
-// value stays. Locks can be released.
+// value stays. Locks can be released and taken away.
 func TestScriptBadClock(t *testing.T) {
 	for _, text := range []string{
 		"", "42", "not a token", "9007199254740991", "99999999999999999999", "-000000000000001",
@@ -148,6 +148,8 @@ func TestScriptBadClock(t *testing.T) {
 	} {
 		t.Run(strconv.Quote(text), func(t *testing.T) {
 			eachScripts(t, func(t *testing.T, s scripts) {
+				_, err := s.run(acquires, exclusive("forced", "d1"))
+				noError(t, err)
 				s.join("a1", writes)
 				s.kept("b1", writes, true)
 				if text == "" {
@@ -164,6 +166,9 @@ func TestScriptBadClock(t *testing.T) {
 					t.Errorf("got %q, %v", line, err)
 				}
 				s.renewed([]string{"1"}, redislock.ScriptOp{Key: lockKey, Owner: "a1", TTL: testTTL})
+				if lines, err := s.run(forces, redislock.ScriptOp{Key: "forced", Owner: "order"}); err != nil || lines[0] != "1" {
+					t.Errorf("force: %q, %v", lines, err)
+				}
 				s.leave("a1", writes, 1)
 				s.holder("")
 				s.queue("b:b1") // it is not granted the lock, because it would get no token

@@ -92,7 +92,7 @@ func useEverything(t *testing.T, admin *redis.Client, newBackend func() *redislo
 	one, two := testkit.NewLocker(t, newBackend(), distlock.Config{}), testkit.NewLocker(t, newBackend(), distlock.Config{})
 	for _, o := range []distlock.Opts{{}, {Mode: driver.Shared}, {Permits: 1}} {
 		ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second) // less than the wait without a message
-		defer cancel()
+		t.Cleanup(cancel)
 		o.KeyTimeout = time.Minute
 		s, err := one.Acquire(ctx, lockKey, o)
 		noError(t, err)

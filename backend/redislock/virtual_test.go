@@ -2,7 +2,6 @@ package redislock_test
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -31,59 +30,6 @@ func virtualLocker(t *testing.T, m *miniredis.Miniredis) (*distlock.Locker, *spo
 	l := distlock.New(newBackend(t, c), distlock.Config{})
 	t.Cleanup(func() { _ = l.Close() })
 	return l, n
-}
-
-func lockFor(t *testing.T, l *distlock.Locker, o distlock.Opts) *distlock.Lease {
-	t.Helper()
-	lease, err := l.Acquire(t.Context(), lockKey, o)
-	noError(t, err)
-	return lease
-}
-
-// The holder is told that it has lost the key before another has it.
-func TestVirtualPartition(t *testing.T) {
-	for name, cut := range map[string]func(n *spoilnet.Network){
-		"both ways": func(n *spoilnet.Network) { n.Hang(true) },
-		"one way":   (*spoilnet.Network).Deafen,
-		"refused":   func(n *spoilnet.Network) { n.Refuse(true); n.Kill() },
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				m := redistest.Virtual(t)
-				l, n := virtualLocker(t, m)
-				other, _ := virtualLocker(t, m)
-				lease := lockFor(t, l, distlock.Opts{KeyTimeout: 10 * time.Second})
-				time.Sleep(time.Hour)
-				// New connections are cut as well: Deafen does not end by itself.
-				n.Hang(name != "refused")
-				cut(n)
-				var next *distlock.Lease
-				var granted time.Time
-				done := make(chan struct{})
-				go func() {
-					defer close(done)
-					next = lockFor(t, other, distlock.Opts{})
-					granted = time.Now()
-				}()
-				<-lease.Context().Done()
-				told := time.Now()
-				<-done
-				if margin := granted.Sub(told); margin <= 0 {
-					t.Errorf("told %v after another had the key", -margin)
-				}
-				if next.Token() <= lease.Token() {
-					t.Errorf("token %d after %d", next.Token(), lease.Token())
-				}
-				if err := lease.Release(t.Context()); !errors.Is(err, driver.ErrLost) {
-					t.Errorf("Release: %v", err)
-				}
-				noError(t, next.Release(t.Context()))
-				n.Hang(false)
-				n.Refuse(false)
-				n.Kill() // connections that hang are not closed otherwise
-			})
-		})
-	}
 }
 
 // A waiter with a long interval keeps its place, although queues expire without

@@ -18,9 +18,7 @@ const user, password = "locker", "pw"
 func DocumentedRules(tb testing.TB, atLeast int) (rules []string) {
 	tb.Helper()
 	doc, err := os.ReadFile("doc.go")
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, err)
 	for line := range strings.Lines(string(doc)) {
 		if rule, ok := strings.CutPrefix(line, "//	"); ok && strings.ContainsRune("r-+", rune(rule[0])) && !strings.Contains(rule, "(") {
 			rules = append(rules, strings.Fields(rule)...)
@@ -40,9 +38,7 @@ func SetUser(tb testing.TB, admin *redis.Client, rules []string) {
 	for _, r := range rules {
 		args = append(args, r)
 	}
-	if err := admin.Do(tb.Context(), args...).Err(); err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, admin.Do(tb.Context(), args...).Err())
 }
 
 // AsUser makes a client log in as the user of [SetUser]. Pass it to [Server.Client].

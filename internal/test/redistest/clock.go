@@ -4,15 +4,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/distlock-go/distlock/internal/test/child"
 )
 
 // Clock is the wall clock of real servers. It can be set while they run.
 type Clock struct {
-	clock  *child.Clock
-	admins []*redis.Client // one for each server
+	clock   *child.Clock
+	servers []*Server
 }
 
 // NewClock returns a clock that shows the true time. Without a C compiler the test is
@@ -28,7 +26,7 @@ func NewClock(tb testing.TB) *Clock {
 func (c *Clock) Start(tb testing.TB, args ...string) *Server {
 	tb.Helper()
 	s := launch(tb, &Server{args: args, env: c.clock.Env()}, "")
-	c.admins = append(c.admins, s.Client(tb))
+	c.servers = append(c.servers, s)
 	return s
 }
 
@@ -36,8 +34,8 @@ func (c *Clock) Start(tb testing.TB, args ...string) *Server {
 func (c *Clock) Set(tb testing.TB, d time.Duration) {
 	tb.Helper()
 	must(tb, c.clock.Set(d))
-	for _, admin := range c.admins {
-		now, err := admin.Time(tb.Context()).Result()
+	for _, s := range c.servers {
+		now, err := s.admin().Time(tb.Context()).Result()
 		if got := time.Until(now); err != nil || (got-d).Abs() > 10*time.Minute {
 			tb.Fatalf("the server's clock is %v ahead, not %v: %v", got, d, err)
 		}

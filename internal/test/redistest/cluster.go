@@ -1,7 +1,6 @@
 package redistest
 
 import (
-	"context"
 	"slices"
 	"strconv"
 	"strings"
@@ -44,96 +43,54 @@ func StartClusterWithReplicas(tb testing.TB, masters, replicas int) *Cluster {
 
 func startCluster(tb testing.TB, masters, replicas int, timeout time.Duration) *Cluster {
 	tb.Helper()
-	ctx, cancel := context.WithTimeout(tb.Context(), time.Minute)
-	defer cancel()
-
-	cluster := new(Cluster)
-	n := masters + replicas
-	clients := make([]*redis.Client, n)
-	for i := range n {
+	ctx := tb.Context()
+	var all []*Server
+	for i := range masters + replicas {
 		s := Start(tb, "--cluster-enabled", "yes",
 			"--cluster-node-timeout", strconv.FormatInt(timeout.Milliseconds(), 10),
 			"--cluster-require-full-coverage", "no",
 			"--cluster-replica-validity-factor", "0", "--repl-diskless-sync-delay", "0")
-		c := s.Client(tb)
-		clients[i] = c
+		all = append(all, s)
 		// Masters with the same epoch may compete for slots.
-		if err := c.Do(ctx, "cluster", "set-config-epoch", i+1).Err(); err != nil {
-			tb.Fatal(err)
-		}
-		if i >= masters {
-			cluster.Replicas = append(cluster.Replicas, s)
-			continue
-		}
-		cluster.Masters = append(cluster.Masters, s)
-		if err := c.ClusterAddSlotsRange(ctx, i*slots/masters, (i+1)*slots/masters-1).Err(); err != nil {
-			tb.Fatal(err)
+		must(tb, s.admin().Do(ctx, "cluster", "set-config-epoch", i+1).Err())
+		if i < masters {
+			must(tb, s.admin().ClusterAddSlotsRange(ctx, i*slots/masters, (i+1)*slots/masters-1).Err())
 		}
 	}
-	await := func(c *redis.Client, formed func() bool) {
-		tb.Helper()
-		poll(ctx, tb, formed, func() string { return "the cluster does not form:\n" + c.ClusterNodes(tb.Context()).Val() })
-	}
-	host, port, _ := strings.Cut(cluster.Masters[0].Addr(), ":")
-	await(clients[0], func() bool {
+	cluster := &Cluster{Masters: all[:masters:masters], Replicas: all[masters:]}
+	nodes := func(s *Server) string { return s.admin().ClusterNodes(ctx).Val() }
+	host, port, _ := strings.Cut(all[0].Addr(), ":")
+	await(tb, "the cluster forms", func() bool {
 		formed := true
-		for i, c := range clients {
+		for i, s := range all {
 			// A node forgets a handshake that took too long.
-			if i > 0 && strings.Count(c.ClusterNodes(ctx).Val(), "\n") == 1 {
-				c.ClusterMeet(ctx, host, port)
+			if i > 0 && strings.Count(nodes(s), "\n") == 1 {
+				s.admin().ClusterMeet(ctx, host, port)
 			}
-			formed = agrees(ctx, c, n) && formed
+			info := s.admin().ClusterInfo(ctx).Val()
+			formed = strings.Contains(info, "cluster_state:ok") && strings.Contains(info, "cluster_slots_assigned:16384") &&
+				strings.Count(nodes(s), " connected") == len(all) && !strings.Contains(nodes(s), "handshake") && formed
 		}
 		return formed
 	})
-	for i, c := range clients[masters:] {
-		if err := c.ClusterReplicate(ctx, nodeID(ctx, tb, cluster.Masters[i%masters])).Err(); err != nil {
-			tb.Fatal(err)
-		}
+	for i, s := range cluster.Replicas {
+		must(tb, s.admin().ClusterReplicate(ctx, cluster.Masters[i%masters].nodeID(tb)).Err())
 	}
-	for _, c := range clients[masters:] {
-		await(c, func() bool { return inSync(ctx, c) })
+	for _, s := range cluster.Replicas {
+		s.awaitSync(tb)
 	}
-	for _, c := range clients {
+	for _, s := range all {
 		// Only masters with slots vote, and a voter must know the replica.
-		await(c, func() bool { return strings.Count(c.ClusterNodes(ctx).Val(), "slave ") == replicas })
+		await(tb, "all know the replicas", func() bool { return strings.Count(nodes(s), "slave ") == replicas })
 	}
 	return cluster
 }
 
-func poll(ctx context.Context, tb testing.TB, cond func() bool, failure func() string) {
+func (s *Server) nodeID(tb testing.TB) string {
 	tb.Helper()
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	for !cond() {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			tb.Fatal(failure())
-		}
-	}
-}
-
-func nodeID(ctx context.Context, tb testing.TB, s *Server) string {
-	tb.Helper()
-	id, err := s.Client(tb).Do(ctx, "cluster", "myid").Text()
-	if err != nil {
-		tb.Fatal(err)
-	}
+	id, err := s.admin().Do(tb.Context(), "cluster", "myid").Text()
+	must(tb, err)
 	return id
-}
-
-// inSync reports whether the server is a replica that has all data of its master.
-func inSync(ctx context.Context, c *redis.Client) bool {
-	return strings.Contains(c.Info(ctx, "replication").Val(), "master_link_status:up")
-}
-
-// agrees reports whether the server knows all n nodes and the owner of every slot.
-func agrees(ctx context.Context, c *redis.Client, n int) bool {
-	info := c.ClusterInfo(ctx).Val()
-	nodes := c.ClusterNodes(ctx).Val()
-	return strings.Contains(info, "cluster_state:ok") && strings.Contains(info, "cluster_slots_assigned:16384") &&
-		strings.Count(nodes, " connected") == n && !strings.Contains(nodes, "handshake")
 }
 
 // ClusterClient returns a client of the cluster with the given masters, and closes it

@@ -3,7 +3,6 @@ package redistest
 import (
 	"context"
 	"net"
-	"sync"
 	"testing"
 	"time"
 
@@ -15,26 +14,15 @@ import (
 // fails, and with it the pending commands.
 func HungClient(tb testing.TB) *redis.Client {
 	tb.Helper()
-	var mu sync.Mutex
-	var ends []net.Conn
 	c := redis.NewClient(&redis.Options{
 		Addr: "127.0.0.1:0",
 		Dialer: func(context.Context, string, string) (net.Conn, error) {
 			ours, theirs := net.Pipe()
-			mu.Lock()
-			defer mu.Unlock()
-			ends = append(ends, theirs)
+			tb.Cleanup(func() { _ = theirs.Close() }) // before c is closed
 			return ours, nil
 		},
 		DialTimeout: time.Hour, ReadTimeout: -1, WriteTimeout: -1, MaxRetries: 100,
 	})
 	tb.Cleanup(func() { _ = c.Close() })
-	tb.Cleanup(func() { // before c is closed
-		mu.Lock()
-		defer mu.Unlock()
-		for _, end := range ends {
-			_ = end.Close()
-		}
-	})
 	return c
 }

@@ -15,10 +15,8 @@ import (
 // or d has passed. Other commands are answered at once.
 func (s *Server) Pause(tb testing.TB, d time.Duration) (end func()) {
 	tb.Helper()
-	c := s.Client(tb)
-	if err := c.Do(tb.Context(), "client", "pause", d.Milliseconds(), "write").Err(); err != nil {
-		tb.Fatal(err)
-	}
+	c := s.admin()
+	must(tb, c.Do(tb.Context(), "client", "pause", d.Milliseconds(), "write").Err())
 	end = sync.OnceFunc(func() { c.ClientUnpause(context.Background()) })
 	tb.Cleanup(end)
 	return end
@@ -29,9 +27,7 @@ func (s *Server) Pause(tb testing.TB, d time.Duration) (end func()) {
 func (s *Server) Sleep(tb testing.TB, d time.Duration) <-chan struct{} {
 	tb.Helper()
 	c := s.Client(tb, func(o *redis.Options) { o.MaxRetries, o.ReadTimeout = -1, d+time.Minute })
-	if err := c.Ping(tb.Context()).Err(); err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, c.Ping(tb.Context()).Err())
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
@@ -46,14 +42,23 @@ func (s *Server) Sleep(tb testing.TB, d time.Duration) <-chan struct{} {
 // Stat returns a number from INFO, or 0 if INFO has no such field.
 func (s *Server) Stat(tb testing.TB, name string) int {
 	tb.Helper()
-	c := s.Client(tb)
-	defer c.Close() //nolint:errcheck // nothing is lost
-	info, err := c.Info(tb.Context()).Result()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	_, rest, _ := strings.Cut(info, "\n"+name+":")
-	digits, _, _ := strings.Cut(rest, "\r")
+	return s.number(tb, "\n"+name+":")
+}
+
+// ErrorStat returns how often the server has answered with the named error, such as
+// MOVED, ASK or TRYAGAIN.
+func (s *Server) ErrorStat(tb testing.TB, name string) int {
+	tb.Helper()
+	return s.number(tb, "\nerrorstat_"+name+":count=")
+}
+
+// number returns the number in INFO that follows the text, or 0.
+func (s *Server) number(tb testing.TB, text string) int {
+	tb.Helper()
+	info, err := s.admin().Info(tb.Context(), "everything").Result()
+	must(tb, err)
+	_, rest, _ := strings.Cut(info, text)
+	digits := strings.TrimRightFunc(rest[:strings.IndexAny(rest+"\r", "\r,")], func(r rune) bool { return r < '0' || r > '9' })
 	n, _ := strconv.Atoi(digits)
 	return n
 }

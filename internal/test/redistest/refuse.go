@@ -39,9 +39,7 @@ func (r Refusal) Begin(tb testing.TB, s *Server) (end func()) {
 	tb.Helper()
 	// A connection that is authenticated stays authenticated: admin keeps working.
 	admin := s.Client(tb, func(o *redis.Options) { o.PoolSize, o.MaxRetries, o.ReadTimeout = 1, -1, time.Minute })
-	if err := admin.Ping(tb.Context()).Err(); err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, admin.Ping(tb.Context()).Err())
 	leave := r.begin(tb, admin)
 	r.await(tb, s, func(err error) bool { return redis.HasErrorPrefix(err, r.Error) })
 	end = sync.OnceFunc(func() {
@@ -58,24 +56,14 @@ const probe = "distlock:redistest:probe"
 // await writes until as accepts the result.
 func (r Refusal) await(tb testing.TB, s *Server, as func(error) bool) {
 	tb.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // the test's own context may be cancelled already
-	defer cancel()
-	var err error
-	poll(ctx, tb, func() bool {
+	ctx := context.Background() // the test's own context may be cancelled already
+	await(tb, "the server answers with "+r.Error+", or no longer", func() bool {
 		// Use a new connection each time: a server authenticates a connection only
 		// once.
 		c := redis.NewClient(&redis.Options{Addr: s.Addr(), MaxRetries: -1})
 		defer c.Close() //nolint:errcheck // nothing is lost
-		err = c.Eval(ctx, "return redis.call('SET', KEYS[1], 'x')", []string{probe}).Err()
-		return as(err)
-	}, func() string { return r.Error + ": the answer is " + errorText(err) })
-}
-
-func errorText(err error) string {
-	if err == nil {
-		return "no error"
-	}
-	return err.Error()
+		return as(c.Eval(ctx, "return redis.call('SET', KEYS[1], 'x')", []string{probe}).Err())
+	})
 }
 
 // settings returns a function that changes the configuration.

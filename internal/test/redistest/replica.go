@@ -4,7 +4,6 @@ import (
 	"context"
 	"strings"
 	"testing"
-	"time"
 )
 
 // StartReplica starts a replica of the master, waits until it has the master's
@@ -20,29 +19,49 @@ func StartReplica(tb testing.TB, master *Server) *Server {
 // master's data.
 func (s *Server) Follow(tb testing.TB, master *Server) {
 	tb.Helper()
-	ctx, cancel := context.WithTimeout(tb.Context(), time.Minute)
-	defer cancel()
-	from, c := master.Client(tb), s.Client(tb)
-	defer from.Close() //nolint:errcheck // nothing is lost
-	defer c.Close()    //nolint:errcheck // the same
-	must(tb, from.ConfigSet(ctx, "repl-diskless-sync-delay", "0").Err())
+	must(tb, master.admin().ConfigSet(tb.Context(), "repl-diskless-sync-delay", "0").Err())
 	host, port, _ := strings.Cut(master.Addr(), ":")
-	must(tb, c.Do(ctx, "REPLICAOF", host, port).Err())
-	poll(ctx, tb, func() bool { return inSync(ctx, c) }, func() string { return "the replica does not connect" })
+	must(tb, s.admin().Do(tb.Context(), "REPLICAOF", host, port).Err())
+	s.awaitSync(tb)
+}
+
+// awaitSync waits until the server is a replica that has all data of its master.
+func (s *Server) awaitSync(tb testing.TB) {
+	tb.Helper()
+	await(tb, "the replica has all data", func() bool { return s.replicates(tb.Context(), "master_link_status:up") })
+}
+
+// replicates reports whether the server says that of its replication.
+func (s *Server) replicates(ctx context.Context, text string) bool {
+	return strings.Contains(s.admin().Info(ctx, "replication").Val(), text)
 }
 
 // Promote turns a replica of old into a master. old is not told; Promote waits until
 // old has noticed that its replica is gone.
 func (s *Server) Promote(tb testing.TB, old *Server) {
 	tb.Helper()
-	ctx, cancel := context.WithTimeout(tb.Context(), time.Minute)
-	defer cancel()
-	c, was := s.Client(tb), old.Client(tb)
-	defer c.Close()   //nolint:errcheck // nothing is lost
-	defer was.Close() //nolint:errcheck // the same
-	if err := c.Do(ctx, "REPLICAOF", "NO", "ONE").Err(); err != nil {
-		tb.Fatal(err)
-	}
-	poll(ctx, tb, func() bool { return strings.Contains(was.Info(ctx, "replication").Val(), "connected_slaves:0") },
-		func() string { return "the old master still has a replica" })
+	must(tb, s.admin().Do(tb.Context(), "REPLICAOF", "NO", "ONE").Err())
+	await(tb, "the old master has no replica", func() bool { return old.replicates(tb.Context(), "connected_slaves:0") })
+}
+
+// IsMaster reports whether the server says that it is a master.
+func (s *Server) IsMaster(tb testing.TB) bool {
+	tb.Helper()
+	return s.replicates(tb.Context(), "role:master")
+}
+
+// CutOff stops the server's writes from reaching its replica until the replica process
+// is continued. If the server is killed meanwhile, the replica misses those writes.
+func (s *Server) CutOff(tb testing.TB, replica *Server) {
+	tb.Helper()
+	replica.Stop()
+	// Kill the connection first, so that data in the network does not arrive.
+	must(tb, s.admin().Do(tb.Context(), "client", "kill", "type", "replica").Err())
+}
+
+// Replicated waits until the server's only replica has acknowledged all writes.
+func (s *Server) Replicated(tb testing.TB) {
+	tb.Helper()
+	written := s.Stat(tb, "master_repl_offset")
+	await(tb, "the replica has all writes", func() bool { return written > 0 && s.number(tb, ",offset=") >= written })
 }

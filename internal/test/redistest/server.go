@@ -42,6 +42,9 @@ type Server struct {
 	args    []string
 	env     []string    // more of it than this process has
 	tls     *tls.Config // for clients; nil if the server does not use TLS
+
+	adminOnce   sync.Once
+	adminClient *redis.Client
 }
 
 // Start starts an empty server without persistence, and kills it when the test ends. args
@@ -63,9 +66,7 @@ func launch(tb testing.TB, s *Server, text string) *Server {
 	s.tb, s.dir = tb, tb.TempDir()
 	if text != "" {
 		s.conf = filepath.Join(s.dir, "redis.conf")
-		if err := os.WriteFile(s.conf, []byte(text), 0o600); err != nil {
-			tb.Fatal(err)
-		}
+		must(tb, os.WriteFile(s.conf, []byte(text), 0o600))
 	}
 	tb.Cleanup(s.Kill)
 	s.Server = child.Server{Name: filepath.Base(s.program.path), Ports: make([]int, 1), Command: s.command, Ready: s.ready}
@@ -141,6 +142,12 @@ func (s *Server) Client(tb testing.TB, change ...func(*redis.Options)) *redis.Cl
 	c := redis.NewClient(o)
 	tb.Cleanup(func() { _ = c.Close() })
 	return c
+}
+
+// admin returns a client for the methods of s.
+func (s *Server) admin() *redis.Client {
+	s.adminOnce.Do(func() { s.adminClient = s.Client(s.tb) })
+	return s.adminClient
 }
 
 // Stop stops the process: connections stay open, and the server does not answer.

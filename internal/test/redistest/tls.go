@@ -25,11 +25,11 @@ type Authority struct {
 // NewAuthority returns a new authority.
 func NewAuthority(tb testing.TB) *Authority {
 	tb.Helper()
-	a := &Authority{key: newKey(tb)}
-	a.cert = a.sign(tb, &x509.Certificate{
+	a := new(Authority)
+	a.cert, a.key = a.issue(tb, &x509.Certificate{
 		Subject: pkix.Name{CommonName: "an authority for tests"}, IsCA: true, BasicConstraintsValid: true,
 		NotAfter: time.Now().Add(time.Hour), KeyUsage: x509.KeyUsageCertSign,
-	}, a.key)
+	})
 	return a
 }
 
@@ -45,21 +45,16 @@ func (a *Authority) Trust() *tls.Config {
 // the returned Server trust the authority.
 func (a *Authority) StartTLS(tb testing.TB, notAfter time.Time, args ...string) *Server {
 	tb.Helper()
-	key := newKey(tb)
-	cert := a.sign(tb, &x509.Certificate{
+	cert, key := a.issue(tb, &x509.Certificate{
 		Subject: pkix.Name{CommonName: "redis-server"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
 		NotAfter: notAfter, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-	}, key)
+	})
 	der, err := x509.MarshalECPrivateKey(key)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, err)
 	dir := tb.TempDir()
 	file := func(name, kind string, der []byte) string {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600); err != nil {
-			tb.Fatal(err)
-		}
+		must(tb, os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600))
 		return path
 	}
 	return launch(tb, &Server{tls: a.Trust(), args: append([]string{
@@ -69,34 +64,19 @@ func (a *Authority) StartTLS(tb testing.TB, notAfter time.Time, args ...string) 
 	}, args...)}, "")
 }
 
-// sign returns a certificate for key that became valid an hour ago.
-func (a *Authority) sign(tb testing.TB, template *x509.Certificate, key *ecdsa.PrivateKey) *x509.Certificate {
-	tb.Helper()
-	serial, err := rand.Int(rand.Reader, big.NewInt(1<<62))
-	if err != nil {
-		tb.Fatal(err)
-	}
-	template.SerialNumber, template.NotBefore = serial, time.Now().Add(-time.Hour)
-	parent := a.cert
-	if parent == nil {
-		parent = template // self-signed
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, parent, &key.PublicKey, a.key)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	cert, err := x509.ParseCertificate(der)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return cert
-}
-
-func newKey(tb testing.TB) *ecdsa.PrivateKey {
+// issue returns a key and a certificate for it that became valid an hour ago.
+func (a *Authority) issue(tb testing.TB, template *x509.Certificate) (*x509.Certificate, *ecdsa.PrivateKey) {
 	tb.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		tb.Fatal(err)
+	must(tb, err)
+	template.SerialNumber, template.NotBefore = big.NewInt(time.Now().UnixNano()), time.Now().Add(-time.Hour)
+	parent, signer := a.cert, a.key
+	if parent == nil {
+		parent, signer = template, key // self-signed
 	}
-	return key
+	der, err := x509.CreateCertificate(rand.Reader, template, parent, &key.PublicKey, signer)
+	must(tb, err)
+	cert, err := x509.ParseCertificate(der)
+	must(tb, err)
+	return cert, key
 }

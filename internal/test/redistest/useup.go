@@ -4,7 +4,6 @@ import (
 	"context"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -22,10 +21,8 @@ func UseUp(tb testing.TB, c *redis.Client) {
 		_ = c.Close()
 		ended.Wait()
 	})
-	ctx, cancel := context.WithTimeout(tb.Context(), time.Minute)
-	defer cancel()
-	poll(ctx, tb, func() bool {
+	await(tb, "no connection is idle", func() bool {
 		s := c.PoolStats()
 		return int(s.TotalConns) == n && s.IdleConns == 0
-	}, func() string { return "some connections stay idle" })
+	})
 }

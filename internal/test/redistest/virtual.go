@@ -24,9 +24,7 @@ func Virtual(tb testing.TB) *miniredis.Miniredis {
 	m := miniredis.NewMiniRedis()
 	m.ClockTTL(true)
 	c, err := m.Dial() // starts the server without a port
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, err)
 	_ = c.Close()
 	tb.Cleanup(m.Close)
 	return m
