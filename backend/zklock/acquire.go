@@ -11,9 +11,8 @@ import (
 )
 
 var (
-	errHeld     = fmt.Errorf("zklock: it is not the owner's turn: %w", driver.ErrNotAcquired) // callers get a HeldError
-	errGivenUp  = fmt.Errorf("%w: released while waiting", driver.ErrNotAcquired)
-	errReleased = errors.New("zklock: the owner has released the key: take another one")
+	errHeld    = fmt.Errorf("zklock: it is not the owner's turn: %w", driver.ErrNotAcquired) // callers get a HeldError
+	errGivenUp = fmt.Errorf("%w: released while waiting", driver.ErrNotAcquired)
 )
 
 // retryInterval is the wait of a request without a Backoff.

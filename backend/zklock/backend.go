@@ -102,10 +102,7 @@ func (b *Backend) ticket(ctx context.Context, r *driver.Request, queued bool) (*
 			busy: make(chan struct{}, 1), gone: make(chan struct{}),
 		}
 	})
-	switch {
-	case tk == nil:
-		return nil, errReleased
-	case tk.kind != k:
+	if tk.kind != k {
 		return nil, fmt.Errorf("zklock: the owner has asked for %s before", tk.kind.tag)
 	}
 	return tk, nil

@@ -104,17 +104,7 @@ func (b *Backend) inspect(ctx context.Context, key string, children *pending[[]s
 		}
 		info.Holders = append(info.Holders, h)
 	}
-	slices.SortStableFunc(info.Holders, func(x, y driver.HolderInfo) int {
-		switch {
-		case x.ExpiresIn > 0 && y.ExpiresIn > 0:
-			return int(x.ExpiresIn - y.ExpiresIn)
-		case x.ExpiresIn > 0:
-			return -1
-		case y.ExpiresIn > 0:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(info.Holders, func(x, y driver.HolderInfo) int { return int(x.ExpiresIn - y.ExpiresIn) })
 	return info, nil
 }
 

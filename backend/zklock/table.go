@@ -15,8 +15,8 @@ type table struct {
 
 	mu       sync.Mutex
 	tickets  map[ticketID]*ticket
-	holders  map[string]*ticket // by path of the node
-	released recent.Set[ticketID]
+	holders  map[string]*ticket   // by path of the node
+	releases recent.Set[ticketID] // those without an answer
 }
 
 func newTable(onExpiry func(tk *ticket)) *table {
@@ -24,15 +24,12 @@ func newTable(onExpiry func(tk *ticket)) *table {
 }
 
 // getOrAdd returns the ticket with the ID. If there is none, it adds the one that
-// newTicket returns. It returns nil if the ticket was released before.
+// newTicket returns.
 func (t *table) getOrAdd(id ticketID, queued bool, newTicket func() *ticket) *ticket {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	tk := t.tickets[id]
 	if tk == nil {
-		if t.released.Has(id) {
-			return nil
-		}
 		tk = newTicket()
 		t.tickets[id] = tk
 	}
@@ -40,31 +37,29 @@ func (t *table) getOrAdd(id ticketID, queued bool, newTicket func() *ticket) *ti
 	return tk
 }
 
-// release removes a ticket and remembers for some time that it was released. It returns
-// nil if there is no such ticket.
+// release removes a ticket. It returns nil if there is no such ticket.
 func (t *table) release(id ticketID) (tk *ticket, wasHeld bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if tk = t.tickets[id]; tk == nil {
 		return nil, false
 	}
-	t.released.Add(id)
 	wasHeld = tk.held
 	t.drop(tk)
 	return tk, wasHeld
 }
 
-// forgetRelease undoes what release remembers.
-func (t *table) forgetRelease(id ticketID) {
+// setUnanswered remembers for some time that a release had no answer.
+func (t *table) setUnanswered(id ticketID) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.released.Remove(id)
+	t.releases.Add(id)
 }
 
-func (t *table) wasReleased(id ticketID) bool {
+func (t *table) wasUnanswered(id ticketID) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.released.Has(id)
+	return t.releases.Has(id)
 }
 
 // remove removes a ticket. It returns false if the ticket was removed before. With unqueued
