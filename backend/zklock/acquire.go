@@ -36,7 +36,7 @@ func (b *Backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Gran
 	if err == errHeld { //nolint:errorlint // one that is wrapped says more
 		err = b.heldError(op, o.first)
 	}
-	if errors.Is(err, driver.ErrNotAcquired) && b.table.remove(tk, true) {
+	if errors.Is(err, driver.ErrNotAcquired) && b.table.Remove(tk, true) {
 		_, _ = b.nodes.delete(op, tk) // continues in the background after an error
 	}
 	return g, err
@@ -84,7 +84,7 @@ func (b *Backend) attempt(ctx context.Context, tk *ticket, r *driver.Request) (d
 		}
 	}()
 	for ctx.Err() == nil {
-		if tk.isGone() {
+		if tk.IsGone() {
 			return driver.Grant{}, obstacle{}, errGivenUp
 		}
 		s, err := b.link.ready(ctx)

@@ -98,9 +98,9 @@ func (b *Backend) inspect(ctx context.Context, key string, children *pending[[]s
 			Owner: driver.Fingerprint(ownerOf(n.guid, name)), Holder: name, Since: time.UnixMilli(node.stat.Ctime),
 		}
 		h.Token, _ = placequeue.Tokens(node.stat.Czxid, tokensPerID, 1)
-		if l, ok := b.table.heldAt(path); ok {
-			h.Owner, h.Token = driver.Fingerprint(l.grant.Owner), l.grant.Token
-			h.ExpiresIn = time.Until(placequeue.End(l.grant))
+		if l, ok := b.table.HeldAt(path); ok {
+			h.Owner, h.Token = driver.Fingerprint(l.Grant.Owner), l.Grant.Token
+			h.ExpiresIn = time.Until(placequeue.End(l.Grant))
 		}
 		info.Holders = append(info.Holders, h)
 	}

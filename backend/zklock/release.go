@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/distlock-go/distlock/backend/internal/placequeue"
 	"github.com/distlock-go/distlock/driver"
 )
 
@@ -15,15 +16,15 @@ import (
 func (b *Backend) Release(ctx context.Context, g driver.Grant) error {
 	op, end := b.link.opContext(ctx)
 	defer end()
-	id := ticketID{g.Key, g.Owner}
-	tk, wasHeld := b.table.release(id)
-	if tk == nil {
+	id := placequeue.ID{Key: g.Key, Owner: g.Owner}
+	tk, wasHeld, ok := b.table.Release(id)
+	if !ok {
 		return b.releaseUnknown(op, b.path(g.Key), &g)
 	}
 	existed, err := b.nodes.delete(op, tk)
 	switch {
 	case err != nil:
-		b.table.setUnanswered(id)
+		b.table.SetUnanswered(id)
 		return err
 	case wasHeld && !existed:
 		return fmt.Errorf("zklock: the owner's node was deleted: %w", driver.ErrLost)
@@ -49,7 +50,7 @@ func (b *Backend) releaseUnknown(ctx context.Context, parent string, g *driver.G
 		}
 	}
 	switch {
-	case found, b.table.wasUnanswered(ticketID{g.Key, g.Owner}):
+	case found, b.table.WasUnanswered(placequeue.ID{Key: g.Key, Owner: g.Owner}):
 		return nil
 	case len(q) > 0:
 		return fmt.Errorf("zklock: another has the key: %w", driver.ErrLost)

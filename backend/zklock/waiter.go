@@ -54,7 +54,7 @@ func (w *waiter) wait(ctx context.Context) error {
 			return w.backend.link.cause(ctx)
 		case <-w.backend.background.ctx.Done():
 			return errClosed
-		case <-w.ticket.gone:
+		case <-w.ticket.Gone:
 			return errGivenUp
 		case err := <-fired:
 			return err
@@ -81,7 +81,7 @@ func (w *waiter) unchanged(ctx context.Context) bool {
 		return false
 	}
 	defer tk.unlock()
-	if tk.isGone() || tk.node != w.last.own || w.last.session != link.session() {
+	if tk.IsGone() || tk.node != w.last.own || w.last.session != link.session() {
 		return false
 	}
 	other := link.stat(w.last.watch[0])
