@@ -32,7 +32,7 @@ func (b *Backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Gran
 		err = b.heldError(o.queue)
 	}
 	if errors.Is(err, driver.ErrNotAcquired) {
-		b.table.remove(tk, true)
+		b.table.lose(tk, true)
 	}
 	return g, err
 }
@@ -72,7 +72,7 @@ func (b *Backend) ticket(ctx context.Context, r *driver.Request, queued bool) (*
 	if b.background.Err() != nil {
 		return nil, errClosed
 	}
-	return b.table.getOrAdd(r, queued)
+	return b.table.ticket(r, queued)
 }
 
 // obstacle is why a ticket's owner does not get the key now.
@@ -101,7 +101,7 @@ func (b *Backend) attempt(ctx context.Context, tk *ticket, r *driver.Request, tr
 		}
 		fence := s.fence.Load()
 		if created != 0 {
-			o.queue, o.revision, err = b.queue(ctx, tk.id.key)
+			o.queue, o.revision, err = b.queue(ctx, tk.ID.Key)
 		} else {
 			o.queue, o.revision, err = b.create(ctx, tk, path, s, fence, try, newest)
 		}
@@ -153,7 +153,7 @@ func (b *Backend) grant(ctx context.Context, tk *ticket, r *driver.Request, s *s
 // queue has the new place alone. It fails with errFence if it has created nothing because the
 // fence was written: the session then knows the new fence, or has ended.
 func (b *Backend) create(ctx context.Context, tk *ticket, path string, s *session, fence int64, try bool, newest int64) (queue, int64, error) {
-	dir, value := b.dir(tk.id.key), valueOf(tk.sharing, tk.id.owner)
+	dir, value := b.dir(tk.ID.Key), valueOf(tk.sharing, tk.ID.Owner)
 	read := clientv3.OpGet(dir, clientv3.WithPrefix())
 	then := []clientv3.Op{clientv3.OpPut(path, value, clientv3.WithLease(s.id)), read}
 	free := clientv3.Compare(clientv3.CreateRevision(path), "=", 0)
@@ -168,7 +168,7 @@ func (b *Backend) create(ctx context.Context, tk *ticket, path string, s *sessio
 	b.learnTerm(resp.Header)
 	revision := resp.Header.Revision
 	if resp.Succeeded && try {
-		return queue{{path: path, owner: tk.id.owner, sharing: tk.sharing, created: revision, written: revision}}, revision, nil
+		return queue{{path: path, owner: tk.ID.Owner, sharing: tk.sharing, created: revision, written: revision}}, revision, nil
 	}
 	q := parseQueue(resp.Responses[1].GetResponseRange().Kvs, b.opts.prefix)
 	if !resp.Succeeded && !s.learn(resp.Responses[0].GetResponseRange(), fence) && q.find(path) < 0 {

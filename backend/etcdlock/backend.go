@@ -55,7 +55,8 @@ func New(client *clientv3.Client, opts ...Option) (*Backend, error) {
 	mendLogin(client)
 	b := &Backend{opts: o, client: client, making: make(chan struct{}, 1)}
 	b.background, b.cancel = context.WithCancel(context.Background()) //nolint:forbidigo // belongs to no call: ended by Close
-	b.table = table{backend: b, tickets: make(map[ticketID]*ticket), held: make(map[string]*ticket), slots: make(map[string]*slots)}
+	b.table.backend, b.table.slots = b, make(map[string]*slots)
+	b.table.Init(b.table.sweep)
 	b.sweeper = sweeper{backend: b, wake: make(chan struct{}, 1), places: make(map[string]leftover)}
 	b.run(b.sweeper.run)
 	return b, nil
@@ -72,7 +73,7 @@ func (b *Backend) Close() error {
 	if closed {
 		return nil
 	}
-	b.table.stopTimers()
+	b.table.StopTimers()
 	b.tasks.Wait()
 	b.making <- struct{}{} // a session that is being made is revoked, too
 	if s := b.current.Load(); s != nil && !s.hasEnded() {

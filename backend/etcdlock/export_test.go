@@ -23,8 +23,8 @@ func WaitForSweeper(tb testing.TB, b *Backend) {
 
 // Slots returns how many keys have slots in use.
 func Slots(b *Backend) int {
-	b.table.mu.Lock()
-	defer b.table.mu.Unlock()
+	b.table.Lock()
+	defer b.table.Unlock()
 	return len(b.table.slots)
 }
 
@@ -32,7 +32,7 @@ func Slots(b *Backend) int {
 // process had ended.
 func Crash(b *Backend) {
 	b.cancel()
-	b.table.stopTimers()
+	b.table.StopTimers()
 }
 
 // MendLogin does to a client what New does to it.

@@ -19,25 +19,25 @@ func (b *Backend) Extend(ctx context.Context, g driver.Grant, n int) (driver.Gra
 	if g.Sharing() != (driver.Sharing{}) {
 		return driver.Grant{}, errNotExclusive
 	}
-	l, ok := b.table.heldBy(ticketID{g.Key, g.Owner})
+	l, ok := b.table.HeldBy(placequeue.ID{Key: g.Key, Owner: g.Owner})
 	if !ok {
 		return driver.Grant{}, errNotHeld
 	}
-	if l.session.hasEnded() {
-		b.table.remove(l.ticket, false)
+	if l.Store.session.hasEnded() {
+		b.table.lose(l.Ticket, false)
 		return driver.Grant{}, errNotHeld
 	}
 	op, end := b.opContext(ctx)
 	defer end()
-	extended := l.grant
-	extended.Sent, extended.TTL, extended.Contended = time.Now(), min(g.TTL, l.session.maxLease()), false
+	extended := l.Grant
+	extended.Sent, extended.TTL, extended.Contended = time.Now(), min(g.TTL, l.Store.session.maxLease()), false
 	resp, err := b.client.Txn(op).If(
-		clientv3.Compare(clientv3.CreateRevision(l.path), "=", l.created),
-		clientv3.Compare(clientv3.CreateRevision(b.dir(g.Key)), "<", l.created+1).WithPrefix(),
+		clientv3.Compare(clientv3.CreateRevision(l.Place), "=", l.Store.created),
+		clientv3.Compare(clientv3.CreateRevision(b.dir(g.Key)), "<", l.Store.created+1).WithPrefix(),
 	).Then(
-		clientv3.OpPut(l.path, valueOf(g.Sharing(), g.Owner), clientv3.WithLease(l.session.id)),
+		clientv3.OpPut(l.Place, valueOf(g.Sharing(), g.Owner), clientv3.WithLease(l.Store.session.id)),
 	).Else(
-		clientv3.OpGet(l.path, clientv3.WithMinCreateRev(l.created), clientv3.WithMaxCreateRev(l.created)),
+		clientv3.OpGet(l.Place, clientv3.WithMinCreateRev(l.Store.created), clientv3.WithMaxCreateRev(l.Store.created)),
 	).Commit()
 	switch {
 	case err != nil:
@@ -45,17 +45,17 @@ func (b *Backend) Extend(ctx context.Context, g driver.Grant, n int) (driver.Gra
 	case !resp.Succeeded && len(resp.Responses[0].GetResponseRange().Kvs) > 0:
 		return driver.Grant{}, errOthers
 	case !resp.Succeeded:
-		b.table.remove(l.ticket, false)
+		b.table.lose(l.Ticket, false)
 		return driver.Grant{}, errNotHeld
 	}
 	b.learnTerm(resp.Header)
-	if err := l.session.fresh(op, extended.Sent); errors.Is(err, errLeaseGone) {
+	if err := l.Store.session.fresh(op, extended.Sent); errors.Is(err, errLeaseGone) {
 		return driver.Grant{}, errNotHeld
 	} else if err != nil {
 		return driver.Grant{}, err
 	}
 	extended.Token, extended.LastToken = placequeue.Tokens(resp.Header.Revision, tokensPerRevision, n)
-	if !b.table.extend(l.ticket, extended) {
+	if !b.table.Extend(l.Ticket, extended) {
 		return driver.Grant{}, errNotHeld
 	}
 	return extended, nil

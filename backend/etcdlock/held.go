@@ -3,6 +3,7 @@ package etcdlock
 import (
 	"time"
 
+	"github.com/distlock-go/distlock/backend/internal/placequeue"
 	"github.com/distlock-go/distlock/driver"
 )
 
@@ -14,8 +15,8 @@ func (b *Backend) heldError(q queue) *driver.HeldError {
 		return held
 	}
 	held.Holder = driver.HolderOf(q[0].owner)
-	if l, ok := b.table.heldAt(q[0].path); ok {
-		held.Held, held.RetryAfter = time.Since(l.since), max(time.Until(l.grant.Sent.Add(l.grant.TTL)), 0)
+	if l, ok := b.table.HeldAt(q[0].path); ok {
+		held.Held, held.RetryAfter = time.Since(l.Since), max(time.Until(placequeue.End(l.Grant)), 0)
 	}
 	return held
 }

@@ -83,8 +83,8 @@ func (b *Backend) info(key string, q queue) driver.KeyInfo {
 			h.Owner = driver.Fingerprint(p.owner)
 		}
 		h.Token, _ = placequeue.Tokens(p.written, tokensPerRevision, 1)
-		if l, ok := b.table.heldAt(p.path); ok {
-			h.Since, h.ExpiresIn = l.since, time.Until(l.grant.Sent.Add(l.grant.TTL))
+		if l, ok := b.table.HeldAt(p.path); ok {
+			h.Since, h.ExpiresIn = l.Since, time.Until(placequeue.End(l.Grant))
 		}
 		info.Holders = append(info.Holders, h)
 	}

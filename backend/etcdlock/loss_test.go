@@ -3,7 +3,6 @@ package etcdlock_test
 import (
 	"context"
 	"errors"
-	"strings"
 	"testing"
 	"time"
 
@@ -11,7 +10,6 @@ import (
 
 	"github.com/distlock-go/distlock/backend/etcdlock"
 	"github.com/distlock-go/distlock/driver"
-	"github.com/distlock-go/distlock/internal/test/etcdtest"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
@@ -92,42 +90,6 @@ func TestSessionLost(t *testing.T) {
 			})
 		})
 	}
-}
-
-// The server stops. The holder's lease ends in time, a renewal then says so although the
-// server does not answer, and the lock works again when the server does.
-func TestServerStopped(t *testing.T) {
-	t.Parallel()
-	s := etcdtest.Start(t)
-	c := newClient(t, s.Addr())
-	b := newBackend(t, c, etcdlock.WithSessionTTL(4*time.Second), etcdlock.WithOpTimeout(300*time.Millisecond))
-	r, g := testkit.NewRequest(t.Name()), driver.Grant{}
-	testkit.Eventually(t, "it has the free key", func() (ok bool) {
-		var err error
-		g, err = b.TryAcquire(context.Background(), r)
-		return err == nil
-	})
-	if g.TTL != 2*time.Second {
-		t.Errorf("a lease of %v with a session of 4s", g.TTL)
-	}
-	s.Stop(t)
-	defer s.Cont(t)
-	testkit.Eventually(t, "the lease is lost", func() bool { return testkit.Renewed(t, b, g).Status == driver.Lost })
-	if held := time.Since(g.Sent); held < g.TTL {
-		t.Errorf("lost after %v, with a lease of %v", held, g.TTL)
-	}
-	r = testkit.NewRequest(g.Key)
-	if _, err := b.TryAcquire(context.Background(), r); err == nil || !strings.Contains(err.Error(), s.Addr()) {
-		t.Errorf("TryAcquire at a stopped server: %v", err)
-	}
-	s.Cont(t)
-	testkit.Eventually(t, "it has the key again", func() bool {
-		next, err := b.TryAcquire(context.Background(), r) // it may have the key since the request before
-		if err == nil && next.Token <= g.LastToken {
-			t.Errorf("token %d after token %d", next.Token, g.LastToken)
-		}
-		return err == nil
-	})
 }
 
 // A process that ends without Close blocks its keys for the TTL of the session. The holder

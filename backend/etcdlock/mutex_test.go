@@ -137,38 +137,3 @@ func TestMutexInTheQueue(t *testing.T) {
 	}
 	testkit.MustRelease(t, b, next)
 }
-
-// A Mutex excludes readers and holders of permits, and waits for all of them.
-func TestMutexAndSharedLocks(t *testing.T) {
-	t.Parallel()
-	c := newClient(t, shared.Server(t).Addr())
-	b := newBackend(t, c)
-	for name, share := range map[string]func(*driver.Request){
-		"readers": func(r *driver.Request) { r.Mode = driver.Shared },
-		"permits": func(r *driver.Request) { r.Permits = 2 },
-	} {
-		key := t.Name() + "/" + name
-		of := func() driver.Request {
-			r := testkit.NewRequest(key)
-			share(&r)
-			return r
-		}
-		first, second := testkit.MustTry(t, b, of()), testkit.MustTry(t, b, of())
-		m := newMutex(t, c, key)
-		if err := m.TryLock(context.Background()); !errors.Is(err, concurrency.ErrLocked) {
-			t.Errorf("%s: TryLock of a held key: %v", name, err)
-		}
-		testkit.MustRelease(t, b, first)
-		if err := m.TryLock(context.Background()); !errors.Is(err, concurrency.ErrLocked) {
-			t.Errorf("%s: TryLock of a held key: %v", name, err)
-		}
-		testkit.MustRelease(t, b, second)
-		mustLock(t, m)
-		if _, err := b.TryAcquire(context.Background(), of()); !errors.Is(err, driver.ErrNotAcquired) {
-			t.Errorf("%s: TryAcquire while a Mutex has the key: %v", name, err)
-		}
-		w := startWaiter(t, b, c, of())
-		mustUnlock(t, m)
-		testkit.MustRelease(t, b, w.Served(t))
-	}
-}

@@ -6,6 +6,7 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/distlock-go/distlock/backend/internal/placequeue"
 	"github.com/distlock-go/distlock/driver"
 )
 
@@ -20,12 +21,13 @@ func (b *Backend) Release(ctx context.Context, g driver.Grant) error {
 	}
 	op, end := b.opContext(ctx)
 	defer end()
-	id := ticketID{g.Key, g.Owner}
-	l, wasHeld, ok := b.table.release(id)
-	switch {
-	case !ok:
+	id := placequeue.ID{Key: g.Key, Owner: g.Owner}
+	tk, wasHeld, ok := b.table.Release(id)
+	if !ok {
 		return b.releaseUnknown(op, &g)
-	case l.path == "":
+	}
+	l, ok := b.table.leftover(tk)
+	if !ok {
 		return nil
 	}
 	resp, err := b.client.Delete(op, l.path)
@@ -33,7 +35,7 @@ func (b *Backend) Release(ctx context.Context, g driver.Grant) error {
 	case err != nil:
 		l.doubt = l.session.fence.Load()
 		b.sweeper.add(l)
-		b.table.setUnanswered(id)
+		b.table.SetUnanswered(id)
 		return b.explain(op, err)
 	case l.doubt != 0:
 		b.sweeper.add(l)
@@ -63,7 +65,7 @@ func (b *Backend) releaseUnknown(ctx context.Context, g *driver.Grant) error {
 		}
 	}
 	switch {
-	case found, b.table.wasUnanswered(ticketID{g.Key, g.Owner}):
+	case found, b.table.WasUnanswered(placequeue.ID{Key: g.Key, Owner: g.Owner}):
 		return nil
 	case len(q) > 0:
 		return fmt.Errorf("etcdlock: another has the key: %w", driver.ErrLost)

@@ -9,13 +9,14 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/distlock-go/distlock/backend/internal/placequeue"
 	"github.com/distlock-go/distlock/driver"
 )
 
 // renewal is one grant of a call of Renew.
 type renewal struct {
 	index int
-	lock  lock
+	lock  held
 }
 
 // Renew implements [driver.Backend]. It makes sure that the lease of etcd was kept alive
@@ -28,12 +29,12 @@ func (b *Backend) Renew(ctx context.Context, grants []driver.Grant, report func(
 	sent := time.Now()
 	var renewals []renewal
 	for i := range grants {
-		l, ok := b.table.heldBy(ticketID{grants[i].Key, grants[i].Owner})
+		l, ok := b.table.HeldBy(placequeue.ID{Key: grants[i].Key, Owner: grants[i].Owner})
 		switch {
 		case !ok:
 			report(i, driver.RenewResult{Status: driver.Lost})
-		case l.session.hasEnded():
-			b.table.remove(l.ticket, false)
+		case l.Store.session.hasEnded():
+			b.table.lose(l.Ticket, false)
 			report(i, driver.RenewResult{Status: driver.Lost})
 		default:
 			renewals = append(renewals, renewal{i, l})
@@ -46,13 +47,13 @@ func (b *Backend) Renew(ctx context.Context, grants []driver.Grant, report func(
 		batches.Go(func() {
 			places := make(queue, len(batch))
 			for i, r := range batch {
-				places[i] = place{path: r.lock.path, created: r.lock.created}
+				places[i] = place{path: r.lock.Place, created: r.lock.Store.created}
 			}
 			exist, unknown := b.exist(op, places)
 			for i, r := range batch {
 				err := unknown
 				if err == nil && exist[i] {
-					err = r.lock.session.fresh(op, sent)
+					err = r.lock.Store.session.fresh(op, sent)
 				}
 				report(r.index, b.renewed(r.lock, exist[i], err, sent, &grants[r.index]))
 			}
@@ -81,17 +82,17 @@ func (b *Backend) exist(ctx context.Context, places queue) ([]bool, error) {
 }
 
 // renewed records the outcome of a renewal and returns it.
-func (b *Backend) renewed(l lock, exists bool, err error, sent time.Time, asked *driver.Grant) driver.RenewResult {
-	if l.session.hasEnded() || errors.Is(err, errLeaseGone) || err == nil && !exists {
-		b.table.remove(l.ticket, false)
+func (b *Backend) renewed(l held, exists bool, err error, sent time.Time, asked *driver.Grant) driver.RenewResult {
+	if l.Store.session.hasEnded() || errors.Is(err, errLeaseGone) || err == nil && !exists {
+		b.table.lose(l.Ticket, false)
 		return driver.RenewResult{Status: driver.Lost}
 	}
 	if err != nil {
 		return driver.RenewResult{Err: err}
 	}
-	g := l.grant
+	g := l.Grant
 	g.Sent, g.TTL, g.Retain = sent, asked.TTL, asked.Retain
-	if !b.table.extend(l.ticket, g) {
+	if !b.table.Extend(l.Ticket, g) {
 		return driver.RenewResult{Status: driver.Lost}
 	}
 	return driver.RenewResult{Status: driver.Renewed}

@@ -167,21 +167,6 @@ func TestWaiterLooksForItsPlace(t *testing.T) {
 	})
 }
 
-// A lease that nobody renews ends in time, and its place is deleted.
-func TestLeaseEndsWithoutRenewal(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := startFake(t)
-		b, _ := newVirtual(t, f)
-		r := testkit.NewRequest("k")
-		r.TTL = time.Second
-		testkit.MustTry(t, b, r)
-		time.Sleep(r.TTL - time.Millisecond)
-		testkit.MustBeBusy(t, b, "k")
-		time.Sleep(2 * time.Millisecond)
-		testkit.MustRelease(t, b, testkit.MustTry(t, b, testkit.NewRequest("k")))
-	})
-}
-
 // An owner gives up while its request is under way. The request creates nothing when it
 // arrives.
 func TestRequestUnderWayIsFenced(t *testing.T) {

@@ -58,7 +58,7 @@ func (w *waiter) wait(ctx context.Context) error {
 			return w.backend.explain(ctx, ctx.Err())
 		case <-w.backend.background.Done():
 			return errClosed
-		case <-w.ticket.gone:
+		case <-w.ticket.Gone:
 			return errGivenUp
 		case <-fired:
 			return nil

@@ -11,9 +11,8 @@ import (
 )
 
 var (
-	errHeld     = fmt.Errorf("zklock: it is not the owner's turn: %w", driver.ErrNotAcquired) // callers get a HeldError
-	errGivenUp  = fmt.Errorf("%w: released while waiting", driver.ErrNotAcquired)
-	errReleased = errors.New("zklock: the owner has released the key: take another one")
+	errHeld    = fmt.Errorf("zklock: it is not the owner's turn: %w", driver.ErrNotAcquired) // callers get a HeldError
+	errGivenUp = fmt.Errorf("%w: released while waiting", driver.ErrNotAcquired)
 )
 
 // retryInterval is the wait of a request without a Backoff.
@@ -37,7 +36,7 @@ func (b *Backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Gran
 	if err == errHeld { //nolint:errorlint // one that is wrapped says more
 		err = b.heldError(op, o.first)
 	}
-	if errors.Is(err, driver.ErrNotAcquired) && b.table.remove(tk, true) {
+	if errors.Is(err, driver.ErrNotAcquired) && b.table.Remove(tk, true) {
 		_, _ = b.nodes.delete(op, tk) // continues in the background after an error
 	}
 	return g, err
@@ -85,7 +84,7 @@ func (b *Backend) attempt(ctx context.Context, tk *ticket, r *driver.Request) (d
 		}
 	}()
 	for ctx.Err() == nil {
-		if tk.isGone() {
+		if tk.IsGone() {
 			return driver.Grant{}, obstacle{}, errGivenUp
 		}
 		s, err := b.link.ready(ctx)

@@ -25,7 +25,7 @@ var (
 type Backend struct {
 	opts       options
 	link       *link
-	table      *table
+	table      table
 	nodes      *nodes
 	watches    *watches
 	background *background
@@ -50,7 +50,7 @@ func New(servers []string, opts ...Option) (*Backend, error) {
 	}
 	b.watches = newWatches(b.link)
 	b.nodes = &nodes{opts: &b.opts, link: b.link, background: b.background, parents: parents{&b.opts}}
-	b.table = newTable(b.nodes.deleteInBackground)
+	b.table.Init(b.nodes.deleteInBackground)
 	return b, nil
 }
 
@@ -61,7 +61,7 @@ func New(servers []string, opts ...Option) (*Backend, error) {
 func (b *Backend) Close() error {
 	if b.background.stop(errClosed) {
 		b.link.close()
-		b.table.stopTimers()
+		b.table.StopTimers()
 		b.background.wait()
 	}
 	return nil
@@ -94,18 +94,12 @@ func (b *Backend) ticket(ctx context.Context, r *driver.Request, queued bool) (*
 	if err := ctx.Err(); err != nil {
 		return nil, err // nothing was sent
 	}
-	id := ticketID{r.Key, r.Owner}
+	id := placequeue.ID{Key: r.Key, Owner: r.Owner}
 	k := b.opts.kindOf(r.Sharing())
-	tk := b.table.getOrAdd(id, queued, func() *ticket {
-		return &ticket{
-			id: id, parent: b.path(r.Key), guid: guidOf(r.Owner), kind: k,
-			busy: make(chan struct{}, 1), gone: make(chan struct{}),
-		}
+	tk := b.table.GetOrAdd(id, queued, func() *ticket {
+		return &ticket{Ticket: placequeue.NewTicket[*session](id), parent: b.path(r.Key), guid: guidOf(r.Owner), kind: k, busy: make(chan struct{}, 1)}
 	})
-	switch {
-	case tk == nil:
-		return nil, errReleased
-	case tk.kind != k:
+	if tk.kind != k {
 		return nil, fmt.Errorf("zklock: the owner has asked for %s before", tk.kind.tag)
 	}
 	return tk, nil
@@ -127,9 +121,9 @@ func (b *Backend) queue(ctx context.Context, parent string) (queue, error) {
 // in the queue. If that owner is in another process, it has held the key for at most the time
 // since it joined the queue. Values that are not known are left out.
 func (b *Backend) heldError(ctx context.Context, first string) *driver.HeldError {
-	if l, ok := b.table.heldAt(first); ok {
-		left := max(time.Until(placequeue.End(l.grant)), 0)
-		return &driver.HeldError{Holder: driver.HolderOf(l.grant.Owner), Held: time.Since(l.since), RetryAfter: left}
+	if l, ok := b.table.HeldAt(first); ok {
+		left := max(time.Until(placequeue.End(l.Grant)), 0)
+		return &driver.HeldError{Holder: driver.HolderOf(l.Grant.Owner), Held: time.Since(l.Since), RetryAfter: left}
 	}
 	node, err := b.link.content(first).wait(ctx)
 	if err != nil || node.stat.Czxid == 0 {
@@ -141,7 +135,7 @@ func (b *Backend) heldError(ctx context.Context, first string) *driver.HeldError
 
 // lose gives up the ticket of an owner that has lost the key.
 func (b *Backend) lose(tk *ticket) {
-	if b.table.remove(tk, false) {
+	if b.table.Remove(tk, false) {
 		b.nodes.deleteInBackground(tk)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"testing"
-	"time"
 
 	"github.com/go-zookeeper/zk"
 
@@ -71,43 +70,6 @@ func TestNodeDeleted(t *testing.T) {
 	<-first.Done
 	_ = b.Release(context.Background(), first.Request.Grant())
 	testkit.MustRelease(t, b, testkit.MustTry(t, b, testkit.NewRequest(key)))
-}
-
-// TestStolenName: the nodes of a holder and of a waiter are replaced by nodes of another
-// session with the same names. Those do not count as their locks.
-func TestStolenName(t *testing.T) {
-	t.Parallel()
-	addr := shared.Server(t).Addr()
-	admin := newAdmin(t, addr)
-	b, other := newBackend(t, []string{addr}), newBackend(t, []string{addr})
-	const key = "stolen"
-	g := testkit.MustTry(t, other, testkit.NewRequest(key))
-	r := testkit.NewRequest(key)
-	r.Backoff = driver.NewBackoff(20*time.Millisecond, 0)
-	w := testkit.StartWaiter(t, b, r)
-	testkit.Eventually(t, "it is in the queue", func() bool { return len(children(t, admin, parentOf(key))) == 2 })
-	steal := func(name string) string {
-		path := parentOf(key) + "/" + name
-		_, err := admin.Multi(&zk.DeleteRequest{Path: path, Version: -1},
-			&zk.CreateRequest{Path: path, Acl: zk.WorldACL(zk.PermAll), Flags: zk.FlagEphemeral})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
-	names := byNumber(children(t, admin, parentOf(key)))
-	stolen := steal(names[1])
-	testkit.Eventually(t, "the waiter has a new node", func() bool {
-		exists, _, err := admin.Exists(stolen)
-		return err == nil && !exists && len(children(t, admin, parentOf(key))) == 2
-	})
-	w.MustWait(t)
-	steal(names[0])
-	if s := testkit.Renewed(t, other, g); s.Status != driver.Lost {
-		t.Errorf("the holder whose node belongs to another session is %v", s)
-	}
-	testkit.MustRelease(t, b, w.Served(t))
-	testkit.Eventually(t, "no node is left", func() bool { return len(children(t, admin, parentOf(key))) == 0 })
 }
 
 // TestOverflow: calls fail when the sequence numbers are used up.

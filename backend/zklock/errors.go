@@ -22,14 +22,6 @@ var (
 	errTurnedAway    = errors.New("the server began no session: it may have no majority, as in its read-only mode, or too many connections of this client")
 )
 
-// refusals are the errors of servers for which the client library has no text.
-var refusals = map[string]string{
-	"unknown error: -119": "the server is read-only: it has no majority",
-	"unknown error: -124": "the server demands authentication with SASL, which the client library does not have",
-	"unknown error: -125": "the quota of the nodes is used up",
-	"unknown error: -127": "the server is overloaded and drops requests",
-}
-
 // denied names the permission that a request lacks.
 func denied(err error, permission, path string) error {
 	if errors.Is(err, zk.ErrNoAuth) {

@@ -7,7 +7,6 @@ import (
 	"path"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -15,7 +14,6 @@ import (
 	"github.com/distlock-go/distlock/backend/zklock"
 	"github.com/distlock-go/distlock/internal/test/child"
 	"github.com/distlock-go/distlock/internal/test/testkit"
-	"github.com/distlock-go/distlock/internal/test/zktest"
 )
 
 // outage is one way in which ZooKeeper is unavailable.
@@ -35,13 +33,6 @@ func TestOutageTexts(t *testing.T) {
 			_, err := newLocker(t, addr, zklock.WithOpTimeout(opTimeout)).TryAcquire(t.Context(), "key", distlock.Opts{})
 			return err
 		}
-	}
-	once := sync.OnceValues(func() (holder, waiter error) { return killed(t) })
-	killed := func(t *testing.T) (holder, waiter error) {
-		t.Helper()
-		_, _, err := zktest.ServerPath()
-		child.Need(t, err) // a skip in OnceValues would be a panic
-		return once()
 	}
 	for _, o := range []outage{
 		{
@@ -75,16 +66,6 @@ func TestOutageTexts(t *testing.T) {
 			"wrong password", // for ZooKeeper this is another user
 			func(t *testing.T) error { return refused(t, password, zklock.WithDigest("shop", "guess")) },
 			`zklock: 127\.0\.0\.1:\d+: no permission to .* "/.*": zk: not authenticated: the ACL does not give it to the user "shop" with this password, see WithACL`,
-		},
-		{
-			"killed under a holder",
-			func(t *testing.T) error { holder, _ := killed(t); return holder },
-			`zklock: .*127\.0\.0\.1:\d+.*connection refused`,
-		},
-		{
-			"killed under a waiter",
-			func(t *testing.T) error { _, waiter := killed(t); return waiter },
-			`zklock: .*127\.0\.0\.1:\d+.*(connection refused|connection ended: EOF|connection reset by peer)`,
 		},
 	} {
 		t.Run(o.name, func(t *testing.T) {
@@ -136,33 +117,4 @@ func refused(t *testing.T, password string, opts ...zklock.Option) error {
 	testkit.MustRelease(t, owner, testkit.MustTry(t, owner, testkit.NewRequest(key)))
 	_, err := newLocker(t, addr, append(opts, root)...).TryAcquire(t.Context(), key, distlock.Opts{})
 	return err
-}
-
-// killed returns the errors of a holder and a waiter after their server was killed.
-func killed(t *testing.T) (holder, waiter error) {
-	t.Helper()
-	server := zktest.Start(t, zktest.Config{})
-	admin := newAdmin(t, server.Addr())
-	one, other := newLocker(t, server.Addr()), newLocker(t, server.Addr())
-	lease, err := one.Acquire(t.Context(), "key", distlock.Opts{KeyTimeout: time.Minute})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	done := make(chan error)
-	go func() {
-		_, err := other.Acquire(ctx, "key", distlock.Opts{})
-		done <- err
-	}()
-	testkit.Eventually(t, "it waits", func() bool { return len(children(t, admin, parentOf("key"))) == 2 })
-	server.Kill()
-	testkit.Eventually(t, "the renewal fails", func() bool {
-		short, end := context.WithTimeout(ctx, time.Second)
-		defer end()
-		holder = lease.Refresh(short)
-		return errors.Is(holder, distlock.ErrUnavailable) && strings.Contains(holder.Error(), "refused")
-	})
-	cancel()
-	return holder, <-done
 }

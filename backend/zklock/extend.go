@@ -28,7 +28,7 @@ func (b *Backend) Extend(ctx context.Context, g driver.Grant, n int) (driver.Gra
 	if g.Sharing() != (driver.Sharing{}) {
 		return driver.Grant{}, errNotExclusive
 	}
-	lock, ok := b.table.heldBy(ticketID{g.Key, g.Owner})
+	lock, ok := b.table.HeldBy(placequeue.ID{Key: g.Key, Owner: g.Owner})
 	if !ok {
 		return driver.Grant{}, errNotHeld
 	}
@@ -38,32 +38,33 @@ func (b *Backend) Extend(ctx context.Context, g driver.Grant, n int) (driver.Gra
 	if err != nil {
 		return driver.Grant{}, err
 	}
-	if s != lock.session {
-		b.lose(lock.ticket)
+	if s != lock.Store {
+		b.lose(lock.Ticket)
 		return driver.Grant{}, errNotHeld
 	}
-	if err := b.checkAlone(op, lock.ticket); err != nil {
+	if err := b.checkAlone(op, lock.Ticket); err != nil {
 		return driver.Grant{}, err
 	}
 	sent := time.Now()
-	stat, err := b.link.set(lock.node, lock.ticket.data(), lock.version).wait(op)
+	stat, err := b.link.set(lock.Place, lock.Ticket.data(), lock.Ticket.version.Load()).wait(op)
 	switch {
 	case errors.Is(err, zk.ErrBadVersion):
 		return driver.Grant{}, errAsked
-	case errors.Is(err, zk.ErrNoNode), err == nil && stat.EphemeralOwner != lock.session.id:
-		b.lose(lock.ticket)
+	case errors.Is(err, zk.ErrNoNode), err == nil && stat.EphemeralOwner != lock.Store.id:
+		b.lose(lock.Ticket)
 		return driver.Grant{}, errNotHeld
 	case err != nil:
 		return driver.Grant{}, err
 	}
 	// An owner that came before the write has smaller tokens.
-	if err := b.checkAlone(op, lock.ticket); err != nil {
+	if err := b.checkAlone(op, lock.Ticket); err != nil {
 		return driver.Grant{}, err
 	}
-	extended := lock.grant
+	extended := lock.Grant
 	extended.Sent, extended.TTL, extended.Contended = sent, g.TTL, false
 	extended.Token, extended.LastToken = placequeue.Tokens(stat.Mzxid, tokensPerID, n)
-	if !b.table.extend(lock.ticket, extended, stat.Version) {
+	lock.Ticket.version.Store(stat.Version)
+	if !b.table.Extend(lock.Ticket, extended) {
 		return driver.Grant{}, errNotHeld
 	}
 	return extended, nil

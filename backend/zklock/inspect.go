@@ -98,23 +98,13 @@ func (b *Backend) inspect(ctx context.Context, key string, children *pending[[]s
 			Owner: driver.Fingerprint(ownerOf(n.guid, name)), Holder: name, Since: time.UnixMilli(node.stat.Ctime),
 		}
 		h.Token, _ = placequeue.Tokens(node.stat.Czxid, tokensPerID, 1)
-		if l, ok := b.table.heldAt(path); ok {
-			h.Owner, h.Token = driver.Fingerprint(l.grant.Owner), l.grant.Token
-			h.ExpiresIn = time.Until(placequeue.End(l.grant))
+		if l, ok := b.table.HeldAt(path); ok {
+			h.Owner, h.Token = driver.Fingerprint(l.Grant.Owner), l.Grant.Token
+			h.ExpiresIn = time.Until(placequeue.End(l.Grant))
 		}
 		info.Holders = append(info.Holders, h)
 	}
-	slices.SortStableFunc(info.Holders, func(x, y driver.HolderInfo) int {
-		switch {
-		case x.ExpiresIn > 0 && y.ExpiresIn > 0:
-			return int(x.ExpiresIn - y.ExpiresIn)
-		case x.ExpiresIn > 0:
-			return -1
-		case y.ExpiresIn > 0:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(info.Holders, func(x, y driver.HolderInfo) int { return int(x.ExpiresIn - y.ExpiresIn) })
 	return info, nil
 }
 

@@ -334,8 +334,6 @@ func (l *link) explain(err error) error {
 		e.cause = errNoCredentials
 	case errors.Is(err, zk.ErrNoAuth):
 		e.cause = fmt.Errorf("the ACL does not give it to the user %q with this password, see WithACL", user)
-	case refusals[err.Error()] != "":
-		e.cause = errors.New(refusals[err.Error()])
 	}
 	return e
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"testing"
-	"time"
 
 	"github.com/distlock-go/distlock/backend/zklock"
 	"github.com/distlock-go/distlock/driver"
@@ -108,53 +107,4 @@ func TestLostCreateReply(t *testing.T) {
 	if left := children(t, admin, parentOf(key)); len(left) != 0 {
 		t.Errorf("left behind: %q", left)
 	}
-}
-
-// TestLostCreateGivenUp: the reply to the creation of a node is lost, and the owner
-// gives up. The node is deleted.
-//
-// Row 8 (zklock): no node of an owner that gave up is left. Fails if nothing is deleted in
-// the background.
-func TestLostCreateGivenUp(t *testing.T) {
-	testmode.Long(t)
-	t.Parallel()
-	addr := shared.Server(t).Addr()
-	admin := newAdmin(t, addr)
-	b, n := overNetwork(t, addr, zklock.WithOpTimeout(shortTimeout))
-	const key = "given-up-create"
-	keepParent(t, admin, key)
-	mustWork(t, b, key)
-	n.DeafenAt(creates)
-	r := testkit.NewRequest(key)
-	start := time.Now()
-	if _, err := b.TryAcquire(context.Background(), r); err == nil || errors.Is(err, driver.ErrNotAcquired) {
-		t.Errorf("TryAcquire without a reply: %v", err)
-	}
-	if err := b.Release(context.Background(), r.Grant()); err == nil {
-		t.Error("Release without a reply succeeds")
-	}
-	if d := time.Since(start); d > patience {
-		t.Errorf("two calls without a reply took %v", d)
-	}
-	testkit.Eventually(t, "the node is there", func() bool { return n.Deaf() == 1 && len(children(t, admin, parentOf(key))) == 1 })
-	n.Kill()
-	testkit.Eventually(t, "the orphan is deleted", func() bool { return len(children(t, admin, parentOf(key))) == 0 })
-	mustWork(t, b, key)
-}
-
-// TestLostReleaseReply: a release without an answer continues in the background.
-func TestLostReleaseReply(t *testing.T) {
-	t.Parallel()
-	addr := shared.Server(t).Addr()
-	admin := newAdmin(t, addr)
-	b, n := overNetwork(t, addr, zklock.WithOpTimeout(shortTimeout))
-	const key = "lost-release"
-	g := testkit.TryRepeatedly(t, b, testkit.NewRequest(key))
-	n.Cut()
-	if err := b.Release(context.Background(), g); err == nil {
-		t.Error("Release without a reply succeeds")
-	}
-	n.Kill()
-	testkit.Eventually(t, "the node is deleted", func() bool { return len(children(t, admin, parentOf(key))) == 0 })
-	testkit.ReleaseRepeatedly(t, b, g)
 }

@@ -36,7 +36,7 @@ func (n *nodes) create(tk *ticket, s *session) *pending[view] {
 			tk.inDoubt = tk.inDoubt || !nothingDone(err)
 			return view{}, err
 		}
-		tk.node, tk.session, tk.inDoubt = node, s, false
+		tk.created(node, s)
 		names, parent, err := c.Children(tk.parent)
 		switch {
 		case errors.Is(err, zk.ErrNoNode):
@@ -105,7 +105,7 @@ func (n *nodes) find(ctx context.Context, tk *ticket, s *session) error {
 		n.deleteOrphan(path)
 	}
 	if len(found) > 0 {
-		tk.node, tk.session = found[0], s
+		tk.created(found[0], s)
 		for _, path := range found[1:] {
 			n.deleteOrphan(path)
 		}

@@ -52,36 +52,6 @@ func TestOptionsRefused(t *testing.T) {
 	}
 }
 
-// TestUnreachable: without a server the calls fail in time.
-func TestUnreachable(t *testing.T) {
-	t.Parallel()
-	b := newBackend(t, []string{"127.0.0.1:1"}, zklock.WithOpTimeout(50*time.Millisecond))
-	start := time.Now()
-	if _, err := b.TryAcquire(context.Background(), testkit.NewRequest("key")); err == nil || errors.Is(err, driver.ErrNotAcquired) {
-		t.Errorf("TryAcquire: %v", err)
-	}
-	if err := b.Release(context.Background(), testkit.NewRequest("key").Grant()); err == nil {
-		t.Error("Release succeeds")
-	}
-	if _, err := b.Inspect(context.Background(), "", 1); err == nil {
-		t.Error("Inspect succeeds")
-	}
-	if d := time.Since(start); d > patience {
-		t.Errorf("took %v", d)
-	}
-	w := testkit.StartWaiter(t, b, testkit.NewRequest("other"))
-	if err := b.Close(); err != nil {
-		t.Errorf("Close: %v", err)
-	}
-	<-w.Done
-	if w.Err == nil || errors.Is(w.Err, driver.ErrNotAcquired) {
-		t.Errorf("Acquire: %v", w.Err)
-	}
-	if _, err := b.TryAcquire(context.Background(), testkit.NewRequest("key")); err == nil {
-		t.Error("TryAcquire after Close succeeds")
-	}
-}
-
 // TestCloseGivesUp: closing a Backend releases its keys at once.
 func TestCloseGivesUp(t *testing.T) {
 	t.Parallel()

@@ -7,8 +7,12 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/distlock-go/distlock/backend/internal/placequeue"
 	"github.com/distlock-go/distlock/driver"
 )
+
+// held is a lock that an owner has, with the session of its node.
+type held = placequeue.Held[*ticket, *session]
 
 // maxRenewals is how many nodes one call of Renew reads at the same time.
 const maxRenewals = 256
@@ -24,16 +28,16 @@ const maxRenewals = 256
 func (b *Backend) Renew(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
 	type renewal struct {
 		index int
-		lock  heldLock
+		lock  held
 	}
 	var renewals []renewal
 	for i := range grants {
-		lock, ok := b.table.heldBy(ticketID{grants[i].Key, grants[i].Owner})
+		lock, ok := b.table.HeldBy(placequeue.ID{Key: grants[i].Key, Owner: grants[i].Owner})
 		switch {
 		case !ok:
 			report(i, driver.RenewResult{Status: driver.Lost})
-		case lock.session.hasEnded():
-			b.lose(lock.ticket)
+		case lock.Store.hasEnded():
+			b.lose(lock.Ticket)
 			report(i, driver.RenewResult{Status: driver.Lost})
 		default:
 			renewals = append(renewals, renewal{i, lock})
@@ -63,12 +67,12 @@ func (b *Backend) Renew(ctx context.Context, grants []driver.Grant, report func(
 }
 
 // renew renews one lock. The error says why the leader has not answered, if it has not.
-func (b *Backend) renew(ctx context.Context, lock heldLock, asked *driver.Grant, sent time.Time, err error) driver.RenewResult {
+func (b *Backend) renew(ctx context.Context, lock held, asked *driver.Grant, sent time.Time, err error) driver.RenewResult {
 	lost := driver.RenewResult{Status: driver.Lost}
 	var stat zk.Stat
 	var names []string
 	if err == nil {
-		node, children := b.link.stat(lock.node), b.link.children(lock.ticket.parent)
+		node, children := b.link.stat(lock.Place), b.link.children(lock.Ticket.parent)
 		if stat, err = node.wait(ctx); err == nil {
 			names, err = children.wait(ctx)
 		}
@@ -76,29 +80,29 @@ func (b *Backend) renew(ctx context.Context, lock heldLock, asked *driver.Grant,
 	var other *stranger
 	if err == nil {
 		q, _ := parseQueue(names) // a holder need not know its place
-		other, err = b.stranger(ctx, lock.ticket.parent, names, q, lock.ticket.kind)
+		other, err = b.stranger(ctx, lock.Ticket.parent, names, q, lock.Ticket.kind)
 	}
 	switch {
 	case err != nil:
-	case stat.EphemeralOwner != lock.session.id:
-		b.lose(lock.ticket)
+	case stat.EphemeralOwner != lock.Store.id:
+		b.lose(lock.Ticket)
 		return lost
 	case other != nil:
-		b.lose(lock.ticket)
+		b.lose(lock.Ticket)
 		lost.Err = other.err
 		return lost
-	case b.link.session() != lock.session:
+	case b.link.session() != lock.Store:
 		err = b.link.explain(errNoSession)
 	default:
-		g := lock.grant
+		g := lock.Grant
 		g.Sent, g.TTL, g.Retain = sent, asked.TTL, asked.Retain
-		if b.table.extend(lock.ticket, g, lock.version) {
+		if b.table.Extend(lock.Ticket, g) {
 			return driver.RenewResult{Status: driver.Renewed}
 		}
 		return lost
 	}
-	if lock.session.hasEnded() { // and its nodes with it, whatever the answer was
-		b.lose(lock.ticket)
+	if lock.Store.hasEnded() { // and its nodes with it, whatever the answer was
+		b.lose(lock.Ticket)
 		return lost
 	}
 	return driver.RenewResult{Err: err}

@@ -90,37 +90,3 @@ func TestRenewReportsEachResult(t *testing.T) {
 		testkit.MustRelease(t, b, g)
 	}
 }
-
-// TestRenewMany renews more locks than are read at the same time.
-func TestRenewMany(t *testing.T) {
-	t.Parallel()
-	b := newBackend(t, []string{shared.Server(t).Addr()})
-	const keys = 600
-	grants := make([]driver.Grant, keys)
-	var wg sync.WaitGroup
-	for i := range grants {
-		wg.Go(func() {
-			var err error
-			if grants[i], err = b.TryAcquire(context.Background(), testkit.NewRequest(fmt.Sprint("many-", i))); err != nil {
-				t.Errorf("TryAcquire of a free key: %v", err)
-			}
-		})
-	}
-	wg.Wait()
-	testkit.MustRelease(t, b, grants[keys/2])
-	for i, r := range driver.RenewAll(context.Background(), b, grants) {
-		if want := i != keys/2; r.Err != nil || (r.Status == driver.Renewed) != want {
-			t.Errorf("number %d: %v, %v", i, r.Status, r.Err)
-		}
-	}
-	for i, g := range grants {
-		if i != keys/2 {
-			wg.Go(func() {
-				if err := b.Release(context.Background(), g); err != nil {
-					t.Errorf("Release by the holder: %v", err)
-				}
-			})
-		}
-	}
-	wg.Wait()
-}

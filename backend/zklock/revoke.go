@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/distlock-go/distlock/backend/internal/placequeue"
 	"github.com/distlock-go/distlock/driver"
 )
 
@@ -42,9 +43,9 @@ func (b *Backend) ask(ctx context.Context, path string, n node) (existed bool, e
 // Revoked implements [driver.Revoker]. It watches the data of the owner's node.
 func (b *Backend) Revoked(ctx context.Context, g driver.Grant) <-chan struct{} {
 	asked := make(chan struct{})
-	if lock, ok := b.table.heldBy(ticketID{g.Key, g.Owner}); ok {
+	if lock, ok := b.table.HeldBy(placequeue.ID{Key: g.Key, Owner: g.Owner}); ok {
 		b.background.run(func() {
-			if b.awaitMessage(ctx, lock.node) {
+			if b.awaitMessage(ctx, lock.Place) {
 				close(asked)
 			}
 		})

@@ -214,6 +214,9 @@ func TestLeaderMustAnswer(t *testing.T) {
 
 // TestGivenUpInFlight: an owner gives up while the creation of its node is in flight. The node
 // is deleted when it comes.
+//
+// Row 9 (zklock): a node that is created late is deleted. Fails if nothing is deleted in
+// the background.
 func TestGivenUpInFlight(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, v *virtual) {
 		mustWork(t, v.Backend, "key") // creates the key's node

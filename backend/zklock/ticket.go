@@ -2,39 +2,53 @@ package zklock
 
 import (
 	"context"
-	"time"
+	"sync/atomic"
 
 	"github.com/distlock-go/distlock/backend/internal/placequeue"
 	"github.com/distlock-go/distlock/driver"
 )
 
-// ticketID identifies a ticket.
-type ticketID struct{ key, owner string }
-
-// ticket is one owner's request for one key, from the first attempt until the owner gives
-// it up. It has a node in the key's queue, except for a short time.
+// ticket is one owner's request for one key. It has a node in the key's queue, except for a
+// short time.
 type ticket struct {
-	id     ticketID
-	parent string // path of the key's node
-	guid   string
-	kind   kind
-	busy   chan struct{} // full while a goroutine has the ticket locked
-	gone   chan struct{} // closed when the ticket has left the table
+	placequeue.Ticket[*session]
+
+	parent  string // path of the key's node
+	guid    string
+	kind    kind
+	busy    chan struct{} // full while a goroutine has the ticket locked
+	version atomic.Int32  // of the data that this process has written to the node last
 
 	// The ticket's lock guards these.
 	node    string   // path of the node; "" if none is known
 	session *session // the session of the node
 	inDoubt bool     // there may be a node with an unknown path
+}
 
-	// The table's mutex guards these.
-	queued      bool         // the ticket is kept while another owner has the key
-	held        bool         // the owner has the key; the fields below are set
-	since       time.Time    // when it got the key
-	grant       driver.Grant // as last confirmed
-	heldNode    string       // path of the node
-	version     int32        // of the data that this process has written to it last
-	heldSession *session     // the session of the node
-	timer       *time.Timer  // ends the lease
+// table has the tickets of a Backend. It knows the session of the node of each holder.
+type table struct {
+	placequeue.Table[*ticket, *session]
+}
+
+// setLost records that the owner of tk does not have the key. The ticket stays.
+func (t *table) setLost(tk *ticket) {
+	t.Lock()
+	defer t.Unlock()
+	t.SetLost(tk)
+}
+
+// setHeld records that the owner of tk, which the caller has locked, has the key under the
+// terms of g: see [placequeue.Table.SetHeld].
+func (t *table) setHeld(tk *ticket, g *driver.Grant) bool {
+	t.Lock()
+	defer t.Unlock()
+	return t.SetHeld(tk, tk.node, tk.session, g)
+}
+
+// created records the node of tk, which the caller has locked.
+func (tk *ticket) created(node string, s *session) {
+	tk.node, tk.session, tk.inDoubt = node, s, false
+	tk.version.Store(0)
 }
 
 // obstacle is why a ticket's owner does not get the key now.
@@ -64,29 +78,7 @@ func (tk *ticket) unlock() { <-tk.busy }
 
 // data returns the data of the node, for people: the name of the holder. Curator writes
 // the client's address there.
-func (tk *ticket) data() []byte { return []byte(driver.HolderOf(tk.id.owner)) }
+func (tk *ticket) data() []byte { return []byte(driver.HolderOf(tk.ID.Owner)) }
 
 // name returns the name of the node.
 func (tk *ticket) name() string { return tk.node[len(tk.parent)+1:] }
-
-// isGone reports whether the ticket has left the table.
-func (tk *ticket) isGone() bool {
-	select {
-	case <-tk.gone:
-		return true
-	default:
-		return false
-	}
-}
-
-// extend records that g was confirmed.
-func (tk *ticket) extend(g driver.Grant) {
-	tk.grant = placequeue.Extend(tk.grant, g)
-	tk.timer.Reset(time.Until(tk.end()))
-}
-
-// end returns when the lease ends.
-func (tk *ticket) end() time.Time { return placequeue.End(tk.grant) }
-
-// expired reports whether the lease has ended.
-func (tk *ticket) expired(now time.Time) bool { return !now.Before(tk.end()) }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
@@ -19,13 +18,12 @@ const lastLookTimeout = 100 * time.Millisecond
 
 // waiter is one call of Acquire that waits.
 type waiter struct {
-	backend  *Backend
-	ticket   *ticket
-	backoff  driver.Backoff
-	last     obstacle    // what it waited for last
-	reason   error       // why it waited; nil if it has not waited
-	timer    *time.Timer // when to look without a watch event; nil if it is not set
-	timedOut bool        // the timer ended the last sleep
+	backend *Backend
+	ticket  *ticket
+	backoff driver.Backoff
+	last    obstacle    // what it waited for last
+	reason  error       // why it waited; nil if it has not waited
+	timer   *time.Timer // when to look without a watch event; nil if it is not set
 }
 
 func (w *waiter) stop() {
@@ -34,69 +32,40 @@ func (w *waiter) stop() {
 	}
 }
 
-// wait returns nil when the last obstacle may be gone.
+// wait returns nil when the last obstacle may be gone. A watch event does not count as an
+// attempt of the budget: the timer continues.
 func (w *waiter) wait(ctx context.Context) error {
-	for {
-		if err := w.sleep(ctx); err != nil || !w.timedOut || !w.unchanged(ctx) {
-			return err
-		}
-	}
-}
-
-// sleep returns nil after a watch event or when it is time to look. A watch event does not
-// count as an attempt of the budget: the timer continues.
-func (w *waiter) sleep(ctx context.Context) error {
-	if w.timer == nil || w.timedOut {
-		d, ok := w.backoff.Wait()
-		if !ok {
-			return errSpent
-		}
-		w.stop()
-		w.timer, w.timedOut = time.NewTimer(d), false
-	}
 	watching, end := context.WithCancel(ctx)
 	defer end()
-	fired, err := w.watch(watching)
-	if err != nil || fired == nil {
-		return err
+	fired := make(chan error, len(w.last.watch))
+	for _, path := range w.last.watch {
+		go func() { fired <- w.backend.watches.wait(watching, path) }()
 	}
-	select {
-	case <-ctx.Done():
-		return w.backend.link.cause(ctx)
-	case <-w.backend.background.ctx.Done():
-		return errClosed
-	case <-w.ticket.gone:
-		return errGivenUp
-	case <-fired:
-		return nil
-	case <-w.last.session.ended:
-		return nil
-	case <-w.timer.C:
-		w.timedOut = true
-		return nil
-	}
-}
-
-// watch returns a channel that is closed when one of the nodes to wait for is deleted or
-// changed. It is nil if one of them does not exist.
-func (w *waiter) watch(ctx context.Context) (<-chan struct{}, error) {
-	op, end := w.backend.link.opContext(ctx)
-	defer end()
-	channels := make([]<-chan struct{}, len(w.last.watch))
-	for i, path := range w.last.watch {
-		one, err := w.backend.watches.add(op, path)
-		if err != nil {
-			return nil, err
+	for {
+		if w.timer == nil {
+			d, ok := w.backoff.Wait()
+			if !ok {
+				return errSpent
+			}
+			w.timer = time.NewTimer(d)
 		}
-		if one == nil {
-			return nil, nil //nolint:nilnil // as watches.add does
+		select {
+		case <-ctx.Done():
+			return w.backend.link.cause(ctx)
+		case <-w.backend.background.ctx.Done():
+			return errClosed
+		case <-w.ticket.Gone:
+			return errGivenUp
+		case err := <-fired:
+			return err
+		case <-w.last.session.ended:
+			return nil
+		case <-w.timer.C:
+			if w.timer = nil; !w.unchanged(ctx) {
+				return nil
+			}
 		}
-		channels[i] = one.fired
 	}
-	if len(channels) == 1 {
-		return channels[0], nil
-	}
-	return anyOf(ctx, channels), nil
 }
 
 // unchanged reports whether the ticket's node, if it has one, and the one node that it waits
@@ -112,7 +81,7 @@ func (w *waiter) unchanged(ctx context.Context) bool {
 		return false
 	}
 	defer tk.unlock()
-	if tk.isGone() || tk.node != w.last.own || w.last.session != link.session() {
+	if tk.IsGone() || tk.node != w.last.own || w.last.session != link.session() {
 		return false
 	}
 	other := link.stat(w.last.watch[0])
@@ -157,18 +126,4 @@ func (w *waiter) notAcquired(ctx context.Context) error {
 		return &driver.HeldError{}
 	}
 	return w.backend.heldError(ctx, w.ticket.parent+"/"+q[0].name)
-}
-
-// anyOf returns a channel that is closed when one of the channels is closed or ctx ends.
-func anyOf(ctx context.Context, channels []<-chan struct{}) <-chan struct{} {
-	cases := make([]reflect.SelectCase, 0, len(channels)+1)
-	for _, c := range append(channels, ctx.Done()) {
-		cases = append(cases, reflect.SelectCase{Dir: reflect.SelectRecv, Chan: reflect.ValueOf(c)})
-	}
-	fired := make(chan struct{})
-	go func() {
-		reflect.Select(cases)
-		close(fired)
-	}()
-	return fired
 }

@@ -52,6 +52,21 @@ func (w *watches) add(ctx context.Context, path string) (*watch, error) {
 	return one, nil
 }
 
+// wait returns when the node was deleted or changed, or is not there.
+func (w *watches) wait(ctx context.Context, path string) error {
+	op, end := w.link.opContext(ctx)
+	defer end()
+	one, err := w.add(op, path)
+	if err != nil || one == nil {
+		return err
+	}
+	select {
+	case <-one.fired:
+	case <-ctx.Done():
+	}
+	return nil
+}
+
 // run sets the watch and waits for its event. It reads the data of the node, because that
 // sets no watch on a node that does not exist.
 func (w *watches) run(path string, one *watch) {

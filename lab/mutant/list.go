@@ -153,7 +153,7 @@ var zooKeeper = []Mutant{
 		Edits: []Edit{
 			{"backend/zklock/renew.go", "case stat.EphemeralOwner != lock.session.id:", "case stat.Czxid == 0:"},
 		},
-		Package: "./backend/zklock", Test: "TestStolenName", Needs: "zookeeper",
+		Package: "./backend/zklock", Test: "TestNodeOfAnotherSession",
 	},
 	{
 		Name:    "stranger-is-not-refused",

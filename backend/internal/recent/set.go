@@ -30,9 +30,6 @@ func (s *Set[T]) Add(e T) {
 	s.index[e] = struct{}{}
 }
 
-// Remove removes an element if it is there.
-func (s *Set[T]) Remove(e T) { delete(s.index, e) }
-
 // Has reports whether an element is there.
 func (s *Set[T]) Has(e T) bool {
 	_, ok := s.index[e]

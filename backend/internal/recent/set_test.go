@@ -16,18 +16,13 @@ func TestSet(t *testing.T) {
 		s.Add(i)
 		s.Add(i) // counts once
 	}
-	s.Remove(5)
 	for i := range most {
-		if s.Has(i) != (i != 5) {
-			t.Errorf("%d: %v", i, s.Has(i))
+		if !s.Has(i) {
+			t.Errorf("%d is not there", i)
 		}
 	}
 	s.Add(most)
 	if s.Has(0) || !s.Has(1) || !s.Has(most) {
 		t.Errorf("after one more: %v, %v, %v", s.Has(0), s.Has(1), s.Has(most))
-	}
-	s.Remove(1) // the oldest
-	if s.Add(1); !s.Has(1) {
-		t.Error("1 was removed, and was added again")
 	}
 }
