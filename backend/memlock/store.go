@@ -93,8 +93,6 @@ func (s *store) release(g *driver.Grant) bool {
 	}
 	if w := e.waiter(g.Owner); w != nil {
 		e.removeWaiter(w)
-		w.err = errReleased
-		close(w.done)
 		s.advanceOrRemove(e) // others may have waited only because of w
 		return true
 	}
