@@ -83,7 +83,7 @@ func (b *Backend) Acquire(ctx context.Context, r driver.Request) (driver.Grant, 
 	for {
 		select {
 		case <-w.done:
-			return w.grant, w.err
+			return w.grant, nil
 		case <-ctx.Done():
 			return b.stopWaiting(e, w, ctx.Err())
 		case <-due:
@@ -105,7 +105,7 @@ func (b *Backend) stopWaiting(e *entry, w *waiter, cause error) (driver.Grant, e
 	defer b.mu.Unlock()
 	select {
 	case <-w.done:
-		return w.grant, w.err
+		return w.grant, nil
 	default:
 	}
 	held := e.heldError(w.request.Sharing(), time.Now())

@@ -2,7 +2,6 @@ package memlock
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"time"
 
@@ -172,16 +171,12 @@ func (e *entry) inspect(now time.Time) driver.KeyInfo {
 	return info
 }
 
-// errReleased is the error of an Acquire after its place was released.
-var errReleased = fmt.Errorf("%w: released while waiting", driver.ErrNotAcquired)
-
 // waiter is a place in a queue. It outlives the Acquire that made it: an Acquire that
 // comes back with the same owner has the same place. If its turn comes between two
 // calls, the waiter is granted the key all the same: the next Acquire finds the grant,
 // Release passes it on, and otherwise it expires.
 type waiter struct {
 	request driver.Request
-	done    chan struct{} // closed when the waiter has left the queue
+	done    chan struct{} // closed when the waiter is granted the key
 	grant   driver.Grant
-	err     error
 }

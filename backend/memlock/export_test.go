@@ -9,6 +9,3 @@ func (b *Backend) Size() (keys, waiters int) {
 	}
 	return len(b.keys), waiters
 }
-
-// Remembered is how many releases a Backend remembers.
-const Remembered = len(history{}.last)

@@ -4,6 +4,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/distlock-go/distlock/backend/internal/recent"
 	"github.com/distlock-go/distlock/driver"
 )
 
@@ -15,10 +16,13 @@ type store struct {
 	mu       sync.Mutex
 	token    uint64 // the last one issued
 	keys     map[string]*entry
-	released history
-	deposed  history // owners that ForceRelease has taken a key from
+	released recent.Set[keyOwner] // a Release that is repeated differs from one of a key that another has taken
+	deposed  recent.Set[keyOwner] // ForceRelease has taken the key from these owners
 	sweepAt  int
 }
+
+// keyOwner identifies a request for a key.
+type keyOwner struct{ key, owner string }
 
 // acquire grants the key to r's owner if the owner has it already, or if the holders
 // admit the request and there are no waiters. Otherwise it returns the holder.
@@ -80,21 +84,19 @@ func (s *store) release(g *driver.Grant) bool {
 	e := s.keys[g.Key]
 	ko := keyOwner{g.Key, g.Owner}
 	if e == nil {
-		return !s.deposed.has(ko)
+		return !s.deposed.Has(ko)
 	}
 	if e.removeHolder(g.Owner) {
-		s.released.add(ko)
+		s.released.Add(ko)
 		s.advanceOrRemove(e)
 		return true
 	}
 	if w := e.waiter(g.Owner); w != nil {
 		e.removeWaiter(w)
-		w.err = errReleased
-		close(w.done)
 		s.advanceOrRemove(e) // others may have waited only because of w
 		return true
 	}
-	return s.released.has(ko)
+	return s.released.Has(ko)
 }
 
 // force takes the key from all holders for good. It reports whether there were any.
@@ -105,7 +107,7 @@ func (s *store) force(key string) bool {
 	}
 	e.prune(time.Now())
 	for i := range e.holders {
-		s.deposed.add(keyOwner{key, e.holders[i].owner})
+		s.deposed.Add(keyOwner{key, e.holders[i].owner})
 	}
 	held := len(e.holders) > 0
 	s.drop(key)

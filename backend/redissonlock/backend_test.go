@@ -79,7 +79,6 @@ func TestACL(t *testing.T) {
 		"+subscribe":      true, // without it, waiters poll
 		"+unsubscribe":    true, // to stop listening
 		"+ping":           true, // to notice a dead connection sooner
-		"+info":           true, // to notice a replica
 		"+type":           true, // to say what a foreign value is
 		"+exists":         true, // to say why a release failed
 		"+hello":          true, // optional for go-redis

@@ -129,12 +129,12 @@
 //	resetchannels &redisson_lock__channel:{shop:*} &redisson_rwlock:{shop:*}
 //	-@all +eval +evalsha +hexists +hlen +hset +hgetall +hkeys +get +set +del +exists +pexpire
 //	+pttl +zadd +zscore +zremrangebyscore +publish +time +subscribe +unsubscribe +ping +hello
-//	+client|setname +info +type
+//	+client|setname +type
 //
 // Inspection also needs scan, which shows the names of all keys. Without subscribe, waiters
 // poll. Without publish, waiters in Java sleep until the lease ends. Without unsubscribe, a
 // process goes on listening to channels that it has waited for. Without ping, a dead connection
-// for messages is noticed later. Without info, Ping does not notice a replica. Without the two
-// keys for Ping, it does not notice that the server takes no writes. Without type, errors do not
-// contain the type of a foreign value. In a Cluster add +spublish +ssubscribe +sunsubscribe +cluster|slots +command.
+// for messages is noticed later. Without the two keys for Ping, it does not notice that the
+// server takes no writes. Without type, errors do not contain the type of a foreign value. In a
+// Cluster add +spublish +ssubscribe +sunsubscribe +cluster|slots +command.
 package redissonlock

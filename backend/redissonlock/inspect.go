@@ -98,17 +98,7 @@ func (b *Backend) inspectExactly(ctx context.Context, key string, found map[stri
 // scan calls page with the hashes with the prefix on every master, until page returns an error.
 // It may pass a name twice.
 func (b *Backend) scan(ctx context.Context, prefix string, page func(keys []string) error) error {
-	masters, err := call(ctx, b, func(ctx context.Context) ([]redis.UniversalClient, error) {
-		var mu sync.Mutex
-		var masters []redis.UniversalClient
-		err := b.eachMaster(ctx, func(_ context.Context, master redis.UniversalClient) error {
-			mu.Lock()
-			defer mu.Unlock()
-			masters = append(masters, master)
-			return nil
-		})
-		return masters, err
-	})
+	masters, err := b.masters(ctx)
 	if err != nil {
 		return err
 	}
@@ -119,6 +109,23 @@ func (b *Backend) scan(ctx context.Context, prefix string, page func(keys []stri
 			return cmd, err
 		})
 	}, func(keys []string) (bool, error) { return true, page(keys) })
+}
+
+// masters returns the servers that keep keys.
+func (b *Backend) masters(ctx context.Context) ([]redis.UniversalClient, error) {
+	if b.cluster == nil {
+		return []redis.UniversalClient{b.client}, nil
+	}
+	return call(ctx, b, func(ctx context.Context) (masters []redis.UniversalClient, _ error) {
+		var mu sync.Mutex
+		err := b.cluster.ForEachMaster(ctx, func(_ context.Context, master *redis.Client) error {
+			mu.Lock()
+			defer mu.Unlock()
+			masters = append(masters, master)
+			return nil
+		})
+		return masters, err
+	})
 }
 
 // readLocks returns the keys that are locks.

@@ -13,35 +13,6 @@ import (
 	"github.com/distlock-go/distlock/internal/test/redistest"
 )
 
-// A message is lost because the connection for messages is dead. The waiter looks when there is
-// a new one; its own poll is far away.
-func TestDeafListener(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b, n, c := spoiled(t)
-		lockInJava(t, c, lockKey, javaThread, time.Hour)
-		l := distlock.New(b, distlock.Config{})
-		defer l.Close()
-		var got *distlock.Lease
-		done := make(chan error)
-		go func() {
-			var err error
-			got, err = l.Acquire(t.Context(), lockKey, distlock.Opts{RetryInterval: time.Hour})
-			done <- err
-		}()
-		time.Sleep(time.Minute)
-		n.Cut()
-		start := time.Now()
-		noError(t, c.Del(t.Context(), lockKey).Err())
-		noError(t, c.Publish(t.Context(), channel, "0").Err())
-		noError(t, <-done)
-		if d := time.Since(start); d > 15*time.Second {
-			t.Errorf("deaf for %v", d)
-		}
-		noError(t, got.Release(t.Context()))
-		n.CloseCut()
-	})
-}
-
 // The channel of RReadWriteLock works later than that of RLock: a release may have been missed
 // until then.
 func TestSecondChannelWorksLater(t *testing.T) {

@@ -28,7 +28,7 @@ func TestPingWrites(t *testing.T) {
 	}
 	redistest.SetUser(t, admin, append(redistest.DocumentedRules(t, 20), "-evalsha"))
 	fails("without evalsha", "NOPERM", "ACL rules")
-	redistest.SetUser(t, admin, append(redistest.DocumentedRules(t, 20), "-info"))
+	redistest.SetUser(t, admin, redistest.DocumentedRules(t, 20))
 	noError(t, admin.ConfigSet(t.Context(), "min-replicas-to-write", "1").Err())
 	fails("without its replicas", "NOREPLICAS", "")
 	noError(t, admin.ConfigSet(t.Context(), "min-replicas-to-write", "0").Err())

@@ -75,7 +75,7 @@ func parse(reply []any, known bool, err error) answer {
 	switch {
 	case len(reply) == 4 && ints == 3 && n[0] == 0:
 		record, _ := reply[3].(string)
-		owner, _, _ := strings.Cut(record, " ") // the generation may follow
+		owner, _, _ := strings.Cut(record, " ") // the generation follows
 		return answer{outcome: heldByOther, owner: owner, other: driver.HeldError{
 			RetryAfter: leaseLeft(n[1]), Held: time.Duration(max(n[2], 0)) * time.Microsecond, Holder: driver.HolderOf(owner),
 		}}
@@ -120,13 +120,6 @@ func (as answers) votes() (n int) {
 		}
 	}
 	return n
-}
-
-// mayHold reports whether a node has the lock for this owner, or may get it.
-func (as answers) mayHold() bool {
-	return slices.ContainsFunc(as, func(a answer) bool {
-		return a.doubt || a.outcome != heldByOther && a.outcome != foreign && a.outcome != refused
-	})
 }
 
 // tokens returns what the nodes with the lock know about its tokens, and the nodes that

@@ -113,15 +113,9 @@ func (a *attempt) fail(err error, alsoGranted bool) {
 	a.releaseAll(context.Background()) //nolint:forbidigo // that of the caller has ended
 }
 
-// releaseAll releases, after a failure, what this attempt has acquired, and begins a new
-// generation. Nodes that have not answered follow when they do.
+// releaseAll releases, after a failure, what this attempt has acquired. Nodes that have
+// not answered follow when they do.
 func (a *attempt) releaseAll(ctx context.Context) {
-	a.mu.Lock()
-	mayHold := a.answers.mayHold()
-	a.mu.Unlock()
-	if mayHold {
-		a.b.owners.nextGeneration(a.owner, a.generation)
-	}
 	for i := range a.answers {
 		a.releaseOn(ctx, i)
 	}

@@ -19,9 +19,8 @@
 // # Keys
 //
 // On each node a lock is one string key that contains its owner and expires with its lease.
-// This is the record of package redislock, of redsync and of others: they see the lock as
-// held, and redlock sees theirs as held. If an attempt of the owner has failed before, a
-// space and a number follow the owner. In the same hash slot are, for a key without a
+// A space and the number of the attempt follow the owner. Package redislock, redsync and
+// others see the lock as held, and redlock sees theirs as held. In the same hash slot are, for a key without a
 // hash tag (the names for a key such as {order}:1 begin with the tag: {order}{{order}:1}:token),
 //
 //   - {key}:token, "first last holder released", only with WithTokens: the tokens that were

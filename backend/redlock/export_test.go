@@ -51,21 +51,6 @@ func (b *Backend) PendingReleases() (n int) {
 // NodeTTL returns how long a node keeps a lease of ttl.
 func NodeTTL(ttl time.Duration) time.Duration { return nodeTTL(ttl) }
 
-// NodeTokens is what a node knows about the tokens of a lock.
-type NodeTokens struct {
-	Now, First, Last uint64
-	Ours             bool
-}
-
-// NextTokens returns the tokens that follow the known ones.
-func NextTokens(known []NodeTokens, want uint64) (first, last uint64) {
-	var ts []nodeTokens
-	for _, k := range known {
-		ts = append(ts, nodeTokens{now: k.Now, first: k.First, last: k.Last, ours: k.Ours})
-	}
-	return nextTokens(ts, want)
-}
-
 // Watches returns how many watches the Backend has.
 func (b *Backend) Watches() (n int) {
 	b.watches.mu.Lock()

@@ -2,7 +2,6 @@ package redlock
 
 import (
 	"sync"
-	"time"
 )
 
 const (
@@ -14,23 +13,18 @@ const (
 // the operations that may acquire. An owner is forgotten when no operation is in flight
 // or in doubt.
 type owners struct {
-	mu    sync.Mutex
-	nodes int
-	known map[string]*ownerState
+	mu         sync.Mutex
+	nodes      int
+	known      map[string]*ownerState
+	generation int // the number of the last attempt or restoration
 }
 
 // ownerState is what is known of one owner. The mutex of owners guards it.
 type ownerState struct {
-	owner      string
-	refs       int
-	tombstones int // the refs that are there because of a tombstone
-	released   bool
-
-	// generation is the number of the next attempt. The release of a failed attempt may
-	// arrive late. It does not touch what a later generation has acquired.
-	generation int
-
-	nodes []nodeState // by node; nil if nothing was sent
+	owner    string
+	refs     int
+	released bool
+	nodes    []nodeState // by node; nil if nothing was sent
 }
 
 // nodeState is what is known of an owner on one node.
@@ -82,6 +76,9 @@ func (os *owners) put(o *ownerState) {
 
 // begin begins an attempt on all nodes, each of which must be ended, and keeps the state
 // until unref. It returns false if the owner has released.
+//
+// Each attempt has a generation of its own. The release of a failed attempt may arrive
+// late. It does not touch what a later generation has acquired.
 func (os *owners) begin(owner string) (o *ownerState, generation int, ok bool) {
 	os.mu.Lock()
 	defer os.mu.Unlock()
@@ -92,7 +89,8 @@ func (os *owners) begin(owner string) (o *ownerState, generation int, ok bool) {
 	for i := range os.nodes {
 		os.node(o, i).pending++
 	}
-	return o, o.generation, true
+	os.generation++
+	return o, os.generation, true
 }
 
 // beginOn begins an operation that may acquire on one node. It returns false if the owner
@@ -105,7 +103,8 @@ func (os *owners) beginOn(o *ownerState, i int) (generation int, ok bool) {
 	}
 	o.refs++
 	os.node(o, i).pending++
-	return o.generation, true
+	os.generation++
+	return os.generation, true
 }
 
 func (os *owners) node(o *ownerState, i int) *nodeState {
@@ -150,54 +149,13 @@ func (os *owners) whenIdle(o *ownerState, i int, f func()) {
 	}
 }
 
-// nextGeneration begins a new generation, unless the one that failed is an older one.
-func (os *owners) nextGeneration(o *ownerState, failed int) {
-	os.mu.Lock()
-	defer os.mu.Unlock()
-	if o.generation == failed {
-		o.generation++
-	}
-}
-
 // markReleased makes the owner one that has released. The caller must call unref.
 func (os *owners) markReleased(owner string) *ownerState {
 	os.mu.Lock()
 	defer os.mu.Unlock()
 	o := os.get(owner, 1)
 	o.released = true
-	o.refs -= o.tombstones // it makes no more attempts
-	o.tombstones = 0
 	return o
-}
-
-// retainTombstone keeps the state for d, unless the owner has released: a node with a
-// tombstone of a generation refuses that generation, so the next one must have another
-// number.
-func (os *owners) retainTombstone(o *ownerState, d time.Duration) {
-	os.mu.Lock()
-	defer os.mu.Unlock()
-	if o.released {
-		return
-	}
-	o.refs++
-	o.tombstones++
-	time.AfterFunc(d, func() {
-		os.mu.Lock()
-		defer os.mu.Unlock()
-		if o.tombstones > 0 { // otherwise the owner has released
-			o.tombstones--
-			os.put(o)
-		}
-	})
-}
-
-// retainFor keeps the state for d: the release of a generation may arrive until then, so
-// the next one must have another number.
-func (os *owners) retainFor(o *ownerState, d time.Duration) {
-	os.mu.Lock()
-	defer os.mu.Unlock()
-	o.refs++
-	time.AfterFunc(d, func() { os.unref(o) })
 }
 
 // isInDoubt reports whether an operation may still take effect on the node.

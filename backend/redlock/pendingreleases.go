@@ -61,9 +61,6 @@ type pendingReleases struct {
 func (p *pendingReleases) send(ctx context.Context, r nodeRelease, limit time.Duration, onReply func(found int64, known bool, err error)) {
 	r.until = time.Now().Add(nodeTTL(r.ttl))
 	p.request(ctx, &r, limit, func(found int64, known bool, err error) {
-		if !known && r.generation != anyGeneration {
-			p.owners.retainFor(r.state, nodeTTL(r.ttl))
-		}
 		switch {
 		case err == nil:
 			p.resolve(&r)
@@ -95,30 +92,23 @@ func (p *pendingReleases) request(ctx context.Context, r *nodeRelease, limit tim
 // the release: the lease ends by itself.
 func (p *pendingReleases) repeat(ctx context.Context, r *nodeRelease, pause time.Duration) {
 	time.AfterFunc(pause/2+rand.N(pause/2), func() {
-		switch {
-		case p.node.background.Ended():
-			p.count.Add(-1)
-			p.owners.resolve(r.state, p.node.index, r.inDoubt)
-		case time.Now().After(r.until):
+		if p.node.background.Ended() || time.Now().After(r.until) {
 			p.count.Add(-1)
 			p.resolve(r)
-		default:
-			p.request(ctx, r, p.node.timeout, func(_ int64, _ bool, err error) {
-				if err != nil {
-					p.repeat(ctx, r, min(2*pause, longestPause))
-					return
-				}
-				p.count.Add(-1)
-				p.resolve(r)
-			})
+			return
 		}
+		p.request(ctx, r, p.node.timeout, func(_ int64, _ bool, err error) {
+			if err != nil {
+				p.repeat(ctx, r, min(2*pause, longestPause))
+				return
+			}
+			p.count.Add(-1)
+			p.resolve(r)
+		})
 	})
 }
 
-// resolve ends a release that the node has answered, or that is too old to matter.
+// resolve ends a release that the node has answered, or that is not sent any more.
 func (p *pendingReleases) resolve(r *nodeRelease) {
-	if ttl := r.tombstoneTTL(); ttl > 0 && r.generation != anyGeneration {
-		p.owners.retainTombstone(r.state, nodeTTL(ttl))
-	}
 	p.owners.resolve(r.state, p.node.index, r.inDoubt)
 }

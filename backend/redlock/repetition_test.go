@@ -58,42 +58,6 @@ func TestVirtualRepeatedAttemptArrivesLate(t *testing.T) {
 	})
 }
 
-// The replies to an attempt are lost with their connections. The attempt is repeated and
-// has the lock. The nodes get tombstones, because it is in doubt.
-func TestVirtualRepeatedAttemptIsGranted(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := virtualFleet(t, 3)
-		b, networks := spoilt(t, f, 10*time.Second)
-		f.warm(t, b)
-
-		for _, n := range networks {
-			n.DeafenAt(callOf(redlock.AcquireHash))
-		}
-		type result struct {
-			g   driver.Grant
-			err error
-		}
-		granted := make(chan result, 1)
-		go func() {
-			g, err := b.TryAcquire(t.Context(), request())
-			granted <- result{g, err}
-		}()
-		breakAll(t, networks, (*spoilnet.Network).Deaf)
-		r := <-granted
-		if r.err != nil {
-			t.Fatal(r.err)
-		}
-		release(t, b, r.g)
-		quiet(t, b)
-		f.allFree(t)
-		for i, c := range f.admins {
-			if n := c.Exists(t.Context(), "{"+lockKey+"}:gone:"+r.g.Owner).Val(); n != 1 {
-				t.Errorf("node %d has no tombstone", i)
-			}
-		}
-	})
-}
-
 // The holder attempts again, and a majority does not answer. That takes nothing back on the node
 // that had the lock already.
 func TestVirtualFailedAttemptOfTheHolder(t *testing.T) {

@@ -65,12 +65,7 @@ func tombstoneKey(key, owner string, generation int) string {
 }
 
 // value returns the record of an owner.
-func value(owner string, generation int) string {
-	if generation == 0 {
-		return owner // as other libraries write it
-	}
-	return owner + " " + strconv.Itoa(generation)
-}
+func value(owner string, generation int) string { return owner + " " + strconv.Itoa(generation) }
 
 // nodeTTL returns the time to live on a node of a lease of ttl: 1 % and 2 ms more, for
 // nodes with a fast clock. So a holder can rely on all of ttl.

@@ -16,30 +16,6 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testmode"
 )
 
-func TestNextToken(t *testing.T) {
-	t.Parallel()
-	type known = redlock.NodeTokens
-	for _, c := range []struct {
-		name        string
-		known       []known
-		want        uint64
-		first, last uint64
-	}{
-		{"nobody knows", []known{{Now: 1000}, {Now: 1005}, {Now: 990}}, 8, 1005, 1005},
-		{"a block ends now", []known{{Now: 1000, First: 5, Last: 9}, {Now: 990}}, 8, 993, 1000},
-		{"the highest counts", []known{{Now: 1000, First: 5, Last: 9}, {Now: 990, First: 996, Last: 996}}, 8, 997, 1000},
-		{"clocks behind", []known{{Now: 1000, First: 5, Last: 2000}, {Now: 990}}, 8, 2001, 2001},
-		{"the same again", []known{{Now: 1000, First: 5, Last: 9, Ours: true}, {Now: 1001}}, 8, 5, 9},
-		{"somebody since", []known{{Now: 100, First: 5, Last: 9, Ours: true}, {Now: 100, First: 10, Last: 12}}, 1, 100, 100},
-		{"want more than now", []known{{Now: 3, First: 1, Last: 1}}, 8, 2, 3},
-	} {
-		first, last := redlock.NextTokens(c.known, c.want)
-		if first != c.first || last != c.last {
-			t.Errorf("%s: %d to %d, want %d to %d", c.name, first, last, c.first, c.last)
-		}
-	}
-}
-
 // Tokens rise while minorities of every kind are down, restart empty, or return with an
 // old counter.
 //

@@ -2,7 +2,6 @@ package redlock_test
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -271,31 +270,6 @@ func TestWaitersPollWithoutMessages(t *testing.T) {
 	if n := two.Watches(); n != 0 {
 		t.Errorf("%d watches are left", n)
 	}
-}
-
-// A Backend that was closed has no messages, and its waiters poll.
-func TestVirtualWakeAfterClose(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := virtualFleet(t, 3)
-		b := f.backend(t)
-		if err := b.Close(); err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		up := b.Wake(ctx, lockKey)
-		time.Sleep(time.Minute)
-		if took(up) {
-			t.Error("it was woken")
-		}
-		cancel()
-		synctest.Wait()
-		if n := b.Watches(); n != 0 {
-			t.Errorf("%d watches are left", n)
-		}
-		if _, err := b.TryAcquire(t.Context(), request()); err != nil && !errors.Is(err, redis.ErrClosed) {
-			t.Error(err)
-		}
-	})
 }
 
 // The documented rules are sufficient for messages, from the subscription to its end.

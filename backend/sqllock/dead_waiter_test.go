@@ -48,32 +48,3 @@ func TestDeadWaiters(t *testing.T) {
 		}
 	})
 }
-
-// A waiter says in its row that it is there, and says it often while the key has no
-// exclusive owner.
-func TestWaiterSaysThatItIsThere(t *testing.T) {
-	each(t, func(t *testing.T, d database, dsn string) {
-		db, b := d.pool(t, dsn), d.opened(t, dsn)
-		reader := request("key", time.Minute)
-		reader.Mode = driver.Shared
-		g := testkit.MustTry(t, b, reader)
-		served := make(chan error, 1)
-		go func() {
-			_, err := b.Acquire(t.Context(), request("key", time.Minute))
-			served <- err
-		}()
-		const asked = "SELECT coalesce(max(expires), 0) FROM distlock_member WHERE token = 0"
-		last := "0"
-		for range 3 {
-			before := last
-			testkit.Eventually(t, "the waiter says that it is there", func() bool {
-				last = scan(t, db, asked)
-				return last != before
-			})
-		}
-		testkit.MustRelease(t, b, g)
-		if err := <-served; err != nil {
-			t.Error(err)
-		}
-	})
-}

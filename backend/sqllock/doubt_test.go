@@ -1,7 +1,6 @@
 package sqllock_test
 
 import (
-	"context"
 	"errors"
 	"io"
 	"strings"
@@ -113,33 +112,6 @@ func TestGuardedLeaseThatHasEnded(t *testing.T) {
 			if errors.Is(err, driver.ErrNotAcquired) != guarded || !guarded && err != nil {
 				t.Errorf("guarded %v: %v", guarded, err)
 			}
-		}
-	})
-}
-
-// The owner of a waiter is released in the moment before the waiter takes its place. The waiter
-// gives the place back.
-func TestReleaseBeforeThePlace(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &script{owner: "holder"}
-		b := s.open(t, 4)
-		if err := b.Ping(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		r := request("key", time.Minute)
-		s.before = func(_ int, query string) error {
-			if strings.HasPrefix(query, "BEGIN") {
-				s.before = nil
-				return b.Release(context.WithoutCancel(t.Context()), r.Grant())
-			}
-			return nil
-		}
-		if _, err := b.Acquire(t.Context(), r); !errors.Is(err, driver.ErrNotAcquired) {
-			t.Errorf("Acquire of an owner that was released: %v", err)
-		}
-		place, released := s.index("INSERT INTO \"distlock_member\"", r.Owner), s.index("SET owner = ''", r.Owner)
-		if place < 0 || released < place {
-			t.Errorf("the place was taken with statement %d, the last release is statement %d", place, released)
 		}
 	})
 }

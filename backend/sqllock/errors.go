@@ -22,7 +22,6 @@ var ErrNoTable = errors.New("the table for locks does not exist")
 
 var (
 	errClosed   = errors.New("sqllock: the Backend is closed")
-	errReleased = fmt.Errorf("sqllock: %w: released while waiting", driver.ErrNotAcquired)
 	errNoAnswer = errors.New("no answer")
 	errNoConn   = errors.New("no connection of the pool is free")
 	errUnfit    = errors.New("a session of the pool cannot be used for locks")

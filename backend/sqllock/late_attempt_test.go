@@ -1,7 +1,6 @@
 package sqllock_test
 
 import (
-	"context"
 	"strings"
 	"testing"
 	"time"
@@ -84,36 +83,4 @@ func TestLateAttempt(t *testing.T) {
 			})
 		})
 	}
-}
-
-// An attempt waits for the row of the key, which a transaction has locked, when its caller
-// gives it up and releases its owner.
-func TestAttemptWaitsForRow(t *testing.T) {
-	eachShared(t, func(t *testing.T, of *store) {
-		b, db := of.open(t), of.pool(t)
-		testkit.MustRelease(t, b, testkit.MustTry(t, b, request("key", time.Minute)))
-		tx := begin(t, db, 0)
-		scan(t, tx, "SELECT token FROM distlock WHERE lock_key = 'key' FOR UPDATE")
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
-		r := request("key", time.Minute)
-		done := make(chan error, 1)
-		go func() {
-			_, err := b.TryAcquire(ctx, r)
-			done <- err
-		}()
-		testkit.Eventually(t, "the attempt waits", func() bool { return of.sessions(t, true) == "1" })
-		cancel()
-		if err := <-done; !unknown(err) {
-			t.Errorf("TryAcquire without an answer: %v", err)
-		}
-		go func() { done <- b.Release(t.Context(), r.Grant()) }()
-		commit(t, tx)
-		if err := <-done; err != nil {
-			t.Errorf("Release: %v", err)
-		}
-		for range 2 {
-			testkit.MustRelease(t, b, testkit.MustTry(t, b, request("key", time.Minute)))
-		}
-	})
 }

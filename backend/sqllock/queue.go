@@ -32,26 +32,13 @@ func (b *Backend) Acquire(ctx context.Context, r driver.Request) (driver.Grant, 
 	}
 	w, leave := b.wakes.join(ctx, r.Owner)
 	defer leave()
-	g, err := b.acquire(ctx, &r, w)
-	if w.isReleased() {
-		// The place may have been taken again after the release.
-		own := r.Grant()
-		if _, _, err := b.release(context.WithoutCancel(ctx), &own); err != nil {
-			return driver.Grant{}, err
-		}
-		return driver.Grant{}, errReleased
-	}
-	return g, err
-}
-
-func (b *Backend) acquire(ctx context.Context, r *driver.Request, w *waiter) (driver.Grant, error) {
-	g, held, err := b.attempt(ctx, r)
+	g, held, err := b.attempt(ctx, &r)
 	var touched time.Time // when the place was last said to be in use; zero before there is one
 	var first time.Time   // since when it is the first in the queue; zero if it is not
 	open := 0             // how many looks, one after the other, have found only waiters in the way
 	for err == nil && held != nil {
 		looked := time.Now()
-		if open++; held.opens(r) == 0 {
+		if open++; held.opens(&r) == 0 {
 			open = 0
 		}
 		switch {
@@ -68,7 +55,7 @@ func (b *Backend) acquire(ctx context.Context, r *driver.Request, w *waiter) (dr
 			return driver.Grant{}, held.heldError(r.Sharing())
 		}
 		if !touched.IsZero() {
-			err := b.await(ctx, w, min(wait, b.interval(held, r, looked.Sub(first))))
+			err := b.await(ctx, w, min(wait, b.interval(held, &r, looked.Sub(first))))
 			if err != nil && errors.Is(err, ctx.Err()) {
 				e := held.heldError(r.Sharing())
 				e.RetryAfter = max(0, e.RetryAfter-time.Since(looked))
@@ -78,7 +65,7 @@ func (b *Backend) acquire(ctx context.Context, r *driver.Request, w *waiter) (dr
 				return driver.Grant{}, err
 			}
 		}
-		g, held, err = b.look(ctx, r, &touched, open < looksToOvertake-1)
+		g, held, err = b.look(ctx, &r, &touched, open < looksToOvertake-1)
 	}
 	return g, err
 }
@@ -93,8 +80,6 @@ func (b *Backend) await(ctx context.Context, w *waiter, d time.Duration) error {
 		return nil
 	case <-w.woken:
 		return nil
-	case <-w.released:
-		return errReleased
 	case <-b.ctx.Done():
 		return errClosed
 	case <-ctx.Done():

@@ -22,7 +22,6 @@ func (b *Backend) Release(ctx context.Context, g driver.Grant) error {
 	if err := checkNames(g.Key, g.Owner); err != nil {
 		return err
 	}
-	waits := b.wakes.release(g.Owner) // the waiter may give up its place before this call does
 	if err := b.ready(ctx); err != nil {
 		return err
 	}
@@ -41,7 +40,7 @@ func (b *Backend) Release(ctx context.Context, g driver.Grant) error {
 	}
 	doubt := b.doubts.remove(g.Owner, releaseInDoubt)
 	switch {
-	case found, doubt, waits:
+	case found, doubt:
 		return nil
 	case held:
 		return fmt.Errorf("sqllock: another owner has the key: %w", driver.ErrLost)

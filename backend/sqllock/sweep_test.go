@@ -2,7 +2,6 @@ package sqllock_test
 
 import (
 	"errors"
-	"fmt"
 	"strconv"
 	"testing"
 	"time"
@@ -77,30 +76,6 @@ func TestSweep(t *testing.T) {
 		commit(t, guard(t, b, db, next))
 		if err := b.Guard(t.Context(), begin(t, db, 0), granted{old["unused"]}); !errors.Is(err, sqllock.ErrStale) {
 			t.Errorf("Guard with a lease from before, while another has the key: %v", err)
-		}
-	})
-}
-
-// However far the clock is behind the last token, the next one is larger.
-func TestTokensRiseOverTheClock(t *testing.T) {
-	each(t, func(t *testing.T, d database, dsn string) {
-		db := d.pool(t, dsn)
-		b := d.opened(t, dsn)
-		const future = 4e15 // in the year 2096
-		for i, mode := range []driver.Mode{driver.Exclusive, driver.Shared} {
-			r := request(fmt.Sprint("key", i), time.Minute)
-			r.Mode, r.Tokens = mode, 8
-			testkit.MustRelease(t, b, testkit.MustTry(t, b, r))
-			exec(t, db, fmt.Sprintf("UPDATE distlock SET token = %d WHERE lock_key = '%s'", int64(future), r.Key))
-			first := testkit.MustTry(t, b, r)
-			if first.Token != future+1 || first.LastToken != future+8 {
-				t.Errorf("%v: tokens %d to %d after %d", mode, first.Token, first.LastToken, int64(future))
-			}
-			more, err := b.Extend(t.Context(), first, 4)
-			if err != nil || more.Token != first.LastToken+1 || more.LastToken != first.LastToken+4 {
-				t.Errorf("%v: tokens %d to %d after %d: %v", mode, more.Token, more.LastToken, first.LastToken, err)
-			}
-			testkit.MustRelease(t, b, more)
 		}
 	})
 }

@@ -50,8 +50,7 @@ type wakes struct {
 
 // waiter is a call of Acquire.
 type waiter struct {
-	woken    chan struct{} // has room for one, and receives when the owner's turn may have come
-	released chan struct{} // closed when Release was called for the owner
+	woken chan struct{} // has room for one, and receives when the owner's turn may have come
 }
 
 func newWakes(l Listener) *wakes {
@@ -63,7 +62,7 @@ func newWakes(l Listener) *wakes {
 // leave at the end.
 func (w *wakes) join(ctx context.Context, owner string) (joined *waiter, leave func()) {
 	name := driver.Fingerprint(owner)
-	joined = &waiter{woken: make(chan struct{}, 1), released: make(chan struct{})}
+	joined = &waiter{woken: make(chan struct{}, 1)}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.waiting[name] = joined
@@ -79,23 +78,6 @@ func (w *wakes) join(ctx context.Context, owner string) (joined *waiter, leave f
 			delete(w.waiting, name)
 		}
 	}
-}
-
-// release tells the waiter for the owner, if there is one here, that the owner was
-// released. It reports whether there is one.
-func (w *wakes) release(owner string) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if len(w.waiting) == 0 {
-		return false
-	}
-	name := driver.Fingerprint(owner)
-	joined := w.waiting[name]
-	if joined != nil {
-		delete(w.waiting, name)
-		close(joined.released)
-	}
-	return joined != nil
 }
 
 // wakeOwners wakes the waiters for the owners that wait here.
@@ -175,14 +157,5 @@ func (w *waiter) wake() {
 	select {
 	case w.woken <- struct{}{}:
 	default: // it is woken already
-	}
-}
-
-func (w *waiter) isReleased() bool {
-	select {
-	case <-w.released:
-		return true
-	default:
-		return false
 	}
 }

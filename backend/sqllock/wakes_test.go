@@ -6,8 +6,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/distlock-go/distlock/driver"
 )
 
 // script is a Listener whose connections do what a test says.
@@ -32,49 +30,6 @@ func receives(w *waiter) bool {
 	default:
 		return false
 	}
-}
-
-// The connection is opened for the first waiter, is the only one, and is closed at the
-// end. A message wakes the waiter that it names.
-func TestWakesOfOneConnection(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var hear func(string)
-		s := &script{connect: func(ctx context.Context, _ int, listening func(), heard func(string)) error {
-			hear = heard
-			listening()
-			<-ctx.Done()
-			return ctx.Err()
-		}}
-		w := newWakes(s)
-		if time.Sleep(time.Minute); len(s.opened) != 0 || w.working() {
-			t.Fatalf("%d connections without a waiter", len(s.opened))
-		}
-		a, leaveA := w.join(t.Context(), "a")
-		b, leaveB := w.join(t.Context(), "b")
-		receives(a)
-		receives(b)
-		if !w.working() {
-			t.Error("a connection that listens does not work")
-		}
-		hear(driver.Fingerprint("b"))
-		hear(driver.Fingerprint("b"))
-		if receives(a) {
-			t.Error("the message for another wakes a waiter")
-		}
-		if !receives(b) || receives(b) {
-			t.Error("two messages are not one wake-up")
-		}
-		leaveB()
-		hear(driver.Fingerprint("b"))
-		if receives(b) {
-			t.Error("a waiter that has left is woken")
-		}
-		leaveA()
-		w.close()
-		if len(s.opened) != 1 {
-			t.Errorf("%d connections", len(s.opened))
-		}
-	})
 }
 
 // A connection that fails is opened again, after longer and longer pauses, and soon again
@@ -126,8 +81,7 @@ func TestWakesConnectAgain(t *testing.T) {
 	})
 }
 
-// What happens in this process wakes its waiters without a listener. A waiter is told of
-// the release of its owner once, and not of the release of another.
+// What happens in this process wakes its waiters without a listener.
 func TestWakesInProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWakes(nil)
@@ -138,16 +92,11 @@ func TestWakesInProcess(t *testing.T) {
 		if receives(a) || !receives(b) {
 			t.Error("the wrong waiter is woken")
 		}
-		w.release("a")
-		w.release("a")
-		if !a.isReleased() || b.isReleased() {
-			t.Error("the wrong waiter is told of the release")
-		}
 		again, leaveAgain := w.join(t.Context(), "a")
 		defer leaveAgain()
 		leaveA()
 		w.wakeOwners([]string{"a"})
-		if again.isReleased() || !receives(again) {
+		if !receives(again) {
 			t.Error("the first call for an owner takes the place of the second")
 		}
 	})

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"net"
+
+	"github.com/redis/go-redis/v9"
 )
 
 // Fate is what is known about the effect of a command.
@@ -44,3 +46,13 @@ type notSentError struct{ err error }
 func (e *notSentError) Error() string { return e.err.Error() }
 
 func (e *notSentError) Unwrap() error { return e.err }
+
+// Answered reports whether the server has answered the operation that returned err,
+// possibly with an error.
+func Answered(err error) bool {
+	if err == nil {
+		return true
+	}
+	var reply redis.Error
+	return errors.As(err, &reply)
+}

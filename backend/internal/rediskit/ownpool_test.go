@@ -103,42 +103,6 @@ func TestOwnPoolConnections(t *testing.T) {
 	testkit.Eventually(t, "two are kept", func() bool { return len(connections(t, s)) == 2 })
 }
 
-func TestOwnPoolOptions(t *testing.T) {
-	s := redistest.Start(t)
-	redistest.SetUser(t, s.Client(t), []string{"~*", "+@all"})
-	var dialled, connected atomic.Int32
-	c := s.Client(t, redistest.AsUser, named, func(o *redis.Options) {
-		o.DB, o.Protocol = 3, 2
-		dialer := net.Dialer{}
-		o.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
-			dialled.Add(1)
-			return dialer.DialContext(ctx, network, addr)
-		}
-		o.OnConnect = func(context.Context, *redis.Conn) error {
-			connected.Add(1)
-			return nil
-		}
-		o.Limiter = noLimit{}
-	})
-	p := newOwnPool(t, c)
-	mustEcho(t, p.Client())
-	l := connections(t, s)
-	if len(l) != 1 || dialled.Load() != 1 || connected.Load() != 1 {
-		t.Fatalf("dialled %d times, OnConnect was called %d times, connections: %q", dialled.Load(), connected.Load(), l)
-	}
-	for _, want := range []string{" db=3 ", " user=locker ", " resp=2"} {
-		if !strings.Contains(l[0], want) {
-			t.Errorf("no %q in %q", want, l[0])
-		}
-	}
-}
-
-// noLimit refuses all commands.
-type noLimit struct{}
-
-func (noLimit) Allow() error       { return errors.New("the circuit is open") }
-func (noLimit) ReportResult(error) {}
-
 // If no connection can be made, commands go through the client of the user. So they do
 // after Close.
 func TestOwnPoolFallsBack(t *testing.T) {

@@ -7,7 +7,7 @@
 --
 -- Returns {0, milliseconds left, microseconds held, value} if another owner has the lock; a
 -- negative time is not known. Returns {1, ...} if the lock was acquired now, or {2, ...} if
--- this generation or a later one had it already, followed by the age of the data, the time
+-- a generation of this owner had it already, followed by the age of the data, the time
 -- of the node, the first and the last of the tokens that were minted last, and whether they
 -- were minted for this owner.
 
@@ -54,18 +54,11 @@ local age = data_age(KEYS[5], now)
 if mine then
   ttl = math.max(ttl, redis.call('PTTL', KEYS[1])) -- a late attempt never shortens the lease
 end
-local code
 if mine and mine >= generation then
   redis.call('PEXPIRE', KEYS[1], ttl)
-  code = 2
 else
   -- The release of an earlier generation of this owner may be in flight. It leaves the new
   -- generation alone.
-  local value = owner
-  if generation > 0 then
-    value = string.format('%s %.0f', owner, generation)
-  end
-  redis.call('SET', KEYS[1], value, 'PX', ttl)
-  code = 1
+  redis.call('SET', KEYS[1], string.format('%s %.0f', owner, generation), 'PX', ttl)
 end
-return { code, age, now, first, last, holder == owner and 1 or 0 }
+return { mine and 2 or 1, age, now, first, last, holder == owner and 1 or 0 }

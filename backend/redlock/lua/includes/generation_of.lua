@@ -1,5 +1,4 @@
--- The value of a lock is "<owner>", or "<owner> <generation>" if an attempt of this owner
--- has failed before. generation_of returns the generation of the value, or nil if another
+-- The value of a lock is "<owner> <generation>"; each attempt is a generation. generation_of returns the generation of the value, or nil if another
 -- owner wrote it.
 local function generation_of(value, owner)
   if value == owner then
