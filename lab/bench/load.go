@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -18,7 +19,9 @@ type load struct {
 	label  string
 	number int // number of the thread group in the JTL file
 	jtl    *jtlWriter
-	stats  *recorder
+
+	mu    sync.Mutex
+	tally *tally // guarded by mu
 
 	cutShort atomic.Int64
 	failure  atomic.Pointer[error]
@@ -50,12 +53,12 @@ func runLoad(ctx context.Context, c *config, locked bool, n int, jtl *jtlWriter)
 }
 
 func newLoad(c *config, p plan, locked bool) *load {
-	return &load{cfg: c, plan: p, locked: locked, label: labelOf(c.plan, locked), number: 1, stats: newRecorder()}
+	return &load{cfg: c, plan: p, locked: locked, label: labelOf(c.plan, locked), number: 1, tally: newTally()}
 }
 
 // outcome reads the counters, also after an interrupt.
 func (l *load) outcome(ctx context.Context) (*outcome, error) {
-	o := &outcome{label: l.label, locked: l.locked, tally: l.stats.total(), cutShort: l.cutShort.Load()}
+	o := &outcome{label: l.label, locked: l.locked, tally: l.tally, cutShort: l.cutShort.Load()}
 	if f := l.failure.Load(); f != nil {
 		o.failure = *f
 	}
@@ -88,7 +91,9 @@ func (l *load) sample(ctx context.Context, user int, active int64) {
 		}
 		l.failure.CompareAndSwap(nil, &r.err)
 	}
-	l.stats.add(user, start, elapsed, r.err == nil)
+	l.mu.Lock()
+	l.tally.add(start, elapsed, r.err == nil)
+	l.mu.Unlock()
 	l.jtl.write(jtlSample{
 		start: start, elapsed: elapsed, label: l.label, group: l.number, user: user, active: active, result: r,
 	})

@@ -6,16 +6,16 @@ import (
 	"io"
 	"strconv"
 	"strings"
-	"unicode/utf8"
+	"text/tabwriter"
 )
 
 // report writes the machine and the tables.
 func (b *bench) report(ctx context.Context, w io.Writer) error {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%s\n%d rounds of %v\n\n", b.servers.machine(ctx), b.cfg.rounds, b.cfg.slice)
-	align(&out, goalRows(b.verdicts), "llrrlrlrl")
+	write(&out, goalRows(b.verdicts))
 	out.WriteByte('\n')
-	align(&out, figureRows(b.figures), "llrrrl")
+	write(&out, figureRows(b.figures))
 	if noisy := noisyIDs(b.verdicts); noisy != "" {
 		fmt.Fprintf(&out, "\nThe halves differ by more than 10 %%: the machine is too noisy, or the run too short, to judge by %s.\n", noisy)
 	}
@@ -78,28 +78,13 @@ func figureRows(figures []*figure) [][]string {
 	return rows
 }
 
-// align writes the rows in columns, aligned left or right as the letters in columns
-// say.
-func align(b *strings.Builder, rows [][]string, columns string) {
-	widths := make([]int, len(columns))
+// write writes the rows in columns.
+func write(w io.Writer, rows [][]string) {
+	columns := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, row := range rows {
-		for i, cell := range row {
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
-		}
+		_, _ = fmt.Fprintln(columns, strings.Join(row, "\t"))
 	}
-	for _, row := range rows {
-		line := ""
-		for i, cell := range row {
-			fill := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
-			if columns[i] == 'r' {
-				cell = fill + cell
-			} else {
-				cell += fill
-			}
-			line += cell + "  "
-		}
-		b.WriteString(strings.TrimRight(line, " ") + "\n")
-	}
+	_ = columns.Flush()
 }
 
 // quantity formats a value with its unit.
