@@ -10,5 +10,9 @@
 // re-entry and the queue inside the process belong to the Locker. Package locktest is
 // the conformance suite: each "must" in this package is one of its cases.
 //
+// Until version 2 of the module, this package may change in a minor version. The changelog
+// then says what the author of a backend has to do. Programs that only use locks notice
+// nothing.
+//
 // [distlock.Locker]: https://pkg.go.dev/github.com/distlock-go/distlock#Locker
 package driver

@@ -26,32 +26,20 @@ var exclusionCases = []testCase{
 		},
 	},
 	{
-		name: "hint",
-		explanation: "RetryAfter of a HeldError is the rest of the present lease: never more than its TTL, and never negative. " +
-			"A waiter may sleep for that time.",
-		run: func(f *fixture) {
-			key := f.key()
-			r := f.request(key, long)
-			f.try(r)
-			_, err := f.backend.TryAcquire(f.Context(), f.request(key, 10*long))
-			held, ok := errors.AsType[*driver.HeldError](err)
-			if ok && (held.RetryAfter < 0 || held.RetryAfter > r.TTL) {
-				f.Errorf("the lease is %v, the hint %v", r.TTL, held.RetryAfter)
-			}
-		},
-	},
-	{
 		name: "holder",
-		explanation: "A HeldError may leave out the name of the holder and how long it has had the key. If it has them, they must be right: " +
-			"an operator relies on them.",
+		explanation: "A HeldError may leave out the name of the holder, how long it has had the key, and the rest of its lease. What it has must be right: " +
+			"an operator relies on the first two, and a waiter may sleep for the third.",
 		run: func(f *fixture) {
 			key := f.key()
 			before := time.Now()
 			f.try(f.request(key, long))
-			_, err := f.backend.TryAcquire(f.Context(), f.request(key, long))
+			_, err := f.backend.TryAcquire(f.Context(), f.request(key, 10*long))
 			held, ok := errors.AsType[*driver.HeldError](err)
 			if !ok {
 				return
+			}
+			if held.RetryAfter < 0 || held.RetryAfter > long {
+				f.Errorf("the lease is %v, the hint %v", long, held.RetryAfter)
 			}
 			if held.Holder != "" && held.Holder != holderName {
 				f.Errorf("the holder is named %q, want %q", held.Holder, holderName)
@@ -98,26 +86,6 @@ var exclusionCases = []testCase{
 		},
 	},
 	{
-		name:        "goroutines",
-		explanation: "When many goroutines try at once, at most one may have the key at any moment, and each must get it in the end.",
-		run: func(f *fixture) {
-			const goroutines, visits = 8, 5
-			var r room
-			key := f.key()
-			var wg sync.WaitGroup
-			for range goroutines {
-				wg.Go(func() {
-					for range visits {
-						f.visitAndRelease(&r, key)
-					}
-				})
-			}
-			wg.Wait()
-			r.mustHaveHad(f, goroutines*visits)
-			f.free(key)
-		},
-	},
-	{
 		name: "keys-are-apart",
 		explanation: "Each key is a separate lock, even if two keys differ only in case or at the end of a long text, if one is a prefix " +
 			"of the other, or if they have the same hash tag. Otherwise unrelated callers wait for each other, and a release of one lock frees both.",
@@ -145,19 +113,24 @@ var exclusionCases = []testCase{
 	},
 	{
 		name:        "two-backends",
-		explanation: "Two processes with one store must exclude each other, and one can have what the other has released.",
+		explanation: "Two processes with one store must exclude each other, and one can have what the other has released, with larger tokens.",
 		needs:       []need{needsPeer},
 		run: func(f *fixture) {
 			peer := f.peer()
 			key := f.key()
 			g := f.try(f.request(key, long))
-			f.busyOn(peer, f.request(key, long))
-			f.release(g)
-			g = f.tryOn(peer, f.request(key, long))
-			f.busy(f.request(key, long))
-			if err := peer.Release(f.Context(), g); err != nil {
-				f.Fatalf("Release by the holder: %v", err)
+			for i := range 6 {
+				holder, other := f.backend, peer
+				if i%2 == 1 {
+					holder, other = peer, f.backend
+				}
+				f.busyOn(other, f.request(key, long))
+				f.releaseOn(holder, g)
+				next := f.tryOn(other, f.request(key, long))
+				f.mustFollow(g, next)
+				g = next
 			}
+			f.release(g)
 			f.free(key)
 		},
 	},
@@ -183,34 +156,6 @@ var exclusionCases = []testCase{
 			}
 		},
 	},
-}
-
-// visitAndRelease visits the room under the key. It may run on any goroutine.
-func (f *fixture) visitAndRelease(r *room, key string) {
-	g, ok := f.retry(f.request(key, long))
-	if !ok {
-		return
-	}
-	r.visit(f, g.Token, time.Millisecond)
-	if err := f.backend.Release(f.Context(), g); err != nil {
-		f.Errorf("Release by the holder: %v", err)
-	}
-}
-
-// retry tries until it gets the key.
-func (f *fixture) retry(r driver.Request) (driver.Grant, bool) {
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(f.tick()) {
-		g, err := f.backend.TryAcquire(f.Context(), r)
-		if err == nil {
-			return g, true
-		}
-		if !errors.Is(err, driver.ErrNotAcquired) {
-			f.Errorf("another owner holds the key, but the error does not wrap ErrNotAcquired: %v", err)
-			return driver.Grant{}, false
-		}
-	}
-	f.Errorf("no grant within %v", patience)
-	return driver.Grant{}, false
 }
 
 // visitOnce calls every method for one owner, which may or may not get the key.

@@ -35,15 +35,19 @@ var expiryCases = []testCase{
 	},
 	{
 		name: "late-owner",
-		explanation: "When its lease has ended, an owner has no rights left: while another owner has the key, TryAcquire by the first must fail. " +
-			"Otherwise both hold it.",
+		explanation: "When its lease has ended, an owner has no rights left: while another owner has the key, TryAcquire by the first must fail, " +
+			"and the error of its Release must wrap ErrLost. Otherwise both hold it.",
 		needs: []need{needsExpiry},
 		run: func(f *fixture) {
 			key := f.key()
 			late := f.request(key, f.Lease)
-			f.try(late)
+			lost := f.try(late)
 			g := f.seize(f.request(key, long), f.Lease)
 			f.busy(late)
+			for range 2 {
+				f.releaseLost(lost)
+			}
+			f.busy(f.request(key, long))
 			f.release(g)
 			f.free(key)
 		},

@@ -44,37 +44,24 @@ var extendCases = []testCase{
 	},
 	{
 		name: "others-wait",
-		explanation: "While another owner waits in the queue, Extend must fail with an error that wraps ErrNotAcquired: " +
+		explanation: "While another owner waits in the queue, in any process, Extend must fail with an error that wraps ErrNotAcquired: " +
 			"a process that hands the key from goroutine to goroutine would otherwise never give it back.",
 		needs: []need{needsExtend, needsQueue},
 		run: func(f *fixture) {
 			key := f.key()
 			g := f.try(f.request(key, long))
-			w := f.queueUp(f.request(key, long))
+			other, ok := f.last().(driver.Queuer)
+			if !ok {
+				f.Fatal("the peer is not a Queuer")
+			}
+			w := f.queueUpOn(other, f.request(key, long), nil)
 			f.mustBeRefused(g)
 			f.want(f.renewAll(g), driver.Renewed) // and still holds the key
 			w.mustWait(f)
 			f.release(g)
-			g = f.more(w.served(f), 4) // the queue is empty now
-			f.release(g)
-			f.free(key)
-		},
-	},
-	{
-		name:        "others-wait-elsewhere",
-		explanation: "Extend must see the waiters of other processes.",
-		needs:       []need{needsExtend, needsQueue, needsPeer},
-		run: func(f *fixture) {
-			other, ok := f.peer().(driver.Queuer)
-			if !ok {
-				f.Fatal("the peer is not a Queuer")
-			}
-			key := f.key()
-			g := f.try(f.request(key, long))
-			w := f.queueUpOn(other, f.request(key, long), nil)
-			f.mustBeRefused(g)
-			f.release(g)
 			f.release(w.served(f))
+			g = f.more(f.try(f.request(key, long)), 4) // the queue is empty now
+			f.release(g)
 			f.free(key)
 		},
 	},

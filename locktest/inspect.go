@@ -119,32 +119,18 @@ var inspectCases = []testCase{
 	},
 	{
 		name:        "expired",
-		explanation: "Inspect must not list a holder after the end of its lease, even if nobody has asked for the key since.",
+		explanation: "Inspect must not list a holder after the end of its lease, even if nobody has asked for the key since, and whether or not others have it, too.",
 		needs:       []need{needsInspect, needsExpiry},
 		run: func(f *fixture) {
 			key := f.key()
 			f.try(f.request(key, f.Lease))
-			for start := time.Now(); len(f.list(key, 1)) > 0; time.Sleep(f.tick()) {
-				if time.Since(start) > f.Lease+f.soon() {
-					f.Fatalf("listed %v after it was acquired, with a lease of %v", time.Since(start), f.Lease)
-				}
+			f.mustVanish(key, 0)
+			if f.backend.Features().Sharing {
+				key = f.key()
+				f.try(f.reader(key, f.Lease))
+				f.try(f.reader(key, long))
+				f.mustVanish(key, 1)
 			}
-		},
-	},
-	{
-		name:        "expired-beside-others",
-		explanation: "Inspect must not list one of several holders when its lease has ended.",
-		needs:       []need{needsInspect, needsShare, needsExpiry},
-		run: func(f *fixture) {
-			key := f.key()
-			f.try(f.reader(key, f.Lease))
-			f.try(f.reader(key, long))
-			for start := time.Now(); f.listed(key).Held > 1; time.Sleep(f.tick()) {
-				if time.Since(start) > f.Lease+f.soon() {
-					f.Fatalf("listed %v after it was acquired, with a lease of %v", time.Since(start), f.Lease)
-				}
-			}
-			f.mustCount(key, 1, 0)
 		},
 	},
 	{
@@ -217,6 +203,26 @@ var inspectCases = []testCase{
 			f.free(key)
 		},
 	},
+}
+
+// mustVanish waits until a lease that was acquired just now is not listed any more, and the
+// others are.
+func (f *fixture) mustVanish(key string, others int) {
+	f.Helper()
+	held := func() (n int) {
+		for _, info := range f.list(key, 1) {
+			n += info.Held
+		}
+		return n
+	}
+	for start := time.Now(); held() > others; time.Sleep(f.tick()) {
+		if time.Since(start) > f.Lease+f.soon() {
+			f.Fatalf("listed %v after it was acquired, with a lease of %v", time.Since(start), f.Lease)
+		}
+	}
+	if n := held(); n != others {
+		f.Errorf("%d holders are listed, want %d", n, others)
+	}
 }
 
 // mustFollow checks the tokens of a grant that follows one that was taken away.

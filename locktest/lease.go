@@ -86,45 +86,6 @@ var leaseCases = []testCase{
 			f.release(g)
 		},
 	},
-	{
-		name:        "loss-found-by-refresh",
-		explanation: "Refresh asks the store, so it finds a loss before the watchdog does.",
-		needs:       []need{needsDrop},
-		run: func(f *fixture) {
-			key := f.key()
-			l := f.locker(f.backend)
-			o := f.opts()
-			o.KeyTimeout = long
-			s := f.acquire(l, key, o)
-			f.Drop(f.T, f.backend, key)
-			f.mustBeLost(s.Refresh(f.Context()))
-			if s.Check() == nil || !f.ended(s, 0) {
-				f.Error("the lease is lost, but still valid")
-			}
-			f.mustBeLost(s.Release(f.Context()))
-			f.free(key)
-		},
-	},
-	{
-		name:        "loss-found-by-release",
-		explanation: "Release reports a loss that was not noticed before.",
-		needs:       []need{needsDrop},
-		run: func(f *fixture) {
-			key := f.key()
-			l := f.locker(f.backend)
-			o := f.opts()
-			o.KeyTimeout = long
-			var start time.Time
-			err := l.Do(f.Context(), key, o, func(context.Context) error {
-				f.Drop(f.T, f.backend, key)
-				f.try(f.request(key, long))
-				start = time.Now()
-				return nil
-			})
-			f.mustHearOfLoss(err, start)
-			f.busy(f.request(key, long))
-		},
-	},
 }
 
 // timed is a backend that measures how long its acquisitions and renewals take. It has no

@@ -14,13 +14,6 @@ import (
 // lockerCases are about a Locker with the backend: what the users of the backend get.
 var lockerCases = []testCase{
 	{
-		name:        "exclusive",
-		explanation: "Functions under one key must never overlap, within a process or between two, and each must get its turn.",
-		run: func(f *fixture) {
-			f.crowd(8, 5, f.key())
-		},
-	},
-	{
 		name: "crowd",
 		explanation: "Many goroutines of two processes that use a few keys must all be served, one at a time for each key, " +
 			"with tokens that rise in the order of the grants.",
@@ -63,86 +56,6 @@ var lockerCases = []testCase{
 		},
 	},
 	{
-		name:        "own-error",
-		explanation: "Do must return the error of the function unchanged, and the key is free afterwards.",
-		run: func(f *fixture) {
-			key := f.key()
-			l := f.locker(f.backend)
-			own := errors.New("the error of the function")
-			err := l.Do(f.Context(), key, f.opts(), func(context.Context) error { return own })
-			if err != own { //nolint:errorlint // as it is, not wrapped
-				f.Errorf("Do returned %v", err)
-			}
-			f.free(key)
-		},
-	},
-	{
-		name:        "one-attempt",
-		explanation: "With RetryCount 1 a call fails at once if another process holds the key, and leaves nothing in the store.",
-		run: func(f *fixture) {
-			key := f.key()
-			g := f.try(f.request(key, long))
-			l := f.locker(f.backend)
-			o := f.opts()
-			o.RetryCount = 1
-			start := time.Now()
-			err := l.Do(f.Context(), key, o, f.unreachable)
-			if !errors.Is(err, driver.ErrNotAcquired) {
-				f.Errorf("Do while another owner holds the key: %v", err)
-			}
-			if d := time.Since(start); d > f.soon() {
-				f.Errorf("one attempt took %v", d)
-			}
-			f.release(g)
-			f.free(key)
-		},
-	},
-	{
-		name:        "budget",
-		explanation: "If the key stays held, a call must wait for RetryCount attempts, each at least RetryInterval after the last.",
-		run: func(f *fixture) {
-			key := f.key()
-			g := f.try(f.request(key, long))
-			l := f.locker(f.backend)
-			o := f.opts()
-			o.RetryCount, o.RetryInterval = 4, f.Lease/5
-			start := time.Now()
-			err := l.Do(f.Context(), key, o, f.unreachable)
-			if !errors.Is(err, driver.ErrNotAcquired) {
-				f.Errorf("Do while another owner holds the key: %v", err)
-			}
-			if d := time.Since(start); d < 3*o.RetryInterval || d > 6*o.RetryInterval+f.soon() {
-				f.Errorf("%d attempts with intervals of %v were over after %v", o.RetryCount, o.RetryInterval, d)
-			}
-			f.calm()
-			f.release(g)
-			f.eventuallyFree(key)
-		},
-	},
-	{
-		name: "max-wait",
-		explanation: "If the key stays held, a call must wait for MaxWait, whatever the intervals are, " +
-			"and leave nothing in the store: neither a key nor a place in the queue.",
-		run: func(f *fixture) {
-			key := f.key()
-			g := f.try(f.request(key, long))
-			l := f.locker(f.last())
-			o := f.opts()
-			o.MaxWait, o.RetryInterval = f.Lease/2, long
-			start := time.Now()
-			err := l.Do(f.Context(), key, o, f.unreachable)
-			if !errors.Is(err, driver.ErrNotAcquired) || errors.Is(err, context.DeadlineExceeded) {
-				f.Errorf("Do while another owner holds the key: %v", err)
-			}
-			if d := time.Since(start); d < o.MaxWait || d > o.MaxWait+f.soon() {
-				f.Errorf("a wait of at most %v was over after %v", o.MaxWait, d)
-			}
-			f.calm()
-			f.release(g)
-			f.eventuallyFree(key)
-		},
-	},
-	{
 		name:        "waits-for-the-lock",
 		explanation: "A call waits for the lock of another process, and gets it when that process releases it.",
 		run: func(f *fixture) {
@@ -177,26 +90,6 @@ var lockerCases = []testCase{
 			f.calm() // the place is given up in the background
 			f.release(g)
 			f.eventuallyFree(key)
-		},
-	},
-	{
-		name:        "closed",
-		explanation: "A closed Locker refuses its waiters and new calls with ErrClosed.",
-		run: func(f *fixture) {
-			key := f.key()
-			f.try(f.request(key, long))
-			l := f.locker(f.last())
-			served := f.start(func() error { return l.Do(f.Context(), key, f.opts(), f.unreachable) })
-			f.mustNotEnd(served)
-			if err := l.Close(); err != nil {
-				f.Errorf("Close: %v", err)
-			}
-			if err := f.end(served); !errors.Is(err, distlock.ErrClosed) {
-				f.Errorf("Do while the Locker is closed: %v", err)
-			}
-			if err := l.Do(f.Context(), f.key(), f.opts(), f.unreachable); !errors.Is(err, distlock.ErrClosed) {
-				f.Errorf("Do after Close: %v", err)
-			}
 		},
 	},
 }

@@ -99,15 +99,6 @@ var extendMutants = []mutant{
 			return more, err
 		}
 	}},
-	{"extends-without-tokens", []string{"extend/larger-tokens"}, func(s *spoiled) {
-		s.extends()
-		honest := s.extend
-		s.extend = func(ctx context.Context, g driver.Grant, tokens int) (driver.Grant, error) {
-			more, err := honest(ctx, g, tokens)
-			more.Token, more.LastToken = 0, 0
-			return more, err
-		}
-	}},
 	{"extends-without-time", []string{"extend/extends"}, func(s *spoiled) {
 		s.extends()
 		s.extend = func(ctx context.Context, g driver.Grant, tokens int) (driver.Grant, error) {
@@ -134,9 +125,7 @@ var extendMutants = []mutant{
 			return more, err
 		}
 	}},
-	{"extends-while-others-wait", []string{
-		"extend/others-wait", "extend/others-wait-elsewhere", "extend/refusal-changes-nothing",
-	}, func(s *spoiled) {
+	{"extends-while-others-wait", []string{"extend/others-wait", "extend/refusal-changes-nothing"}, func(s *spoiled) {
 		s.extends()
 		s.extend = func(ctx context.Context, g driver.Grant, tokens int) (driver.Grant, error) {
 			if !s.holds(ctx, g) {
@@ -145,7 +134,7 @@ var extendMutants = []mutant{
 			return mint(ctx, s.Backend, g, tokens)
 		}
 	}},
-	{"does-not-see-waiters-elsewhere", []string{"extend/others-wait-elsewhere"}, func(s *spoiled) {
+	{"does-not-see-waiters-elsewhere", []string{"extend/others-wait"}, func(s *spoiled) {
 		s.extends()
 		s.peer = s.Backend
 	}},
@@ -154,16 +143,6 @@ var extendMutants = []mutant{
 		honest := s.extend
 		s.extend = func(ctx context.Context, g driver.Grant, tokens int) (driver.Grant, error) {
 			s.holds(ctx, g) // which renews
-			return honest(ctx, g, tokens)
-		}
-	}},
-	{"refused-means-lost", []string{"extend/others-wait", "extend/others-wait-elsewhere"}, func(s *spoiled) {
-		p := s.extends()
-		honest := s.extend
-		s.extend = func(ctx context.Context, g driver.Grant, tokens int) (driver.Grant, error) {
-			if p.taken(g.Key) {
-				return driver.Grant{}, driver.ErrLost
-			}
 			return honest(ctx, g, tokens)
 		}
 	}},

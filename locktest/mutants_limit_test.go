@@ -5,7 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/driver"
 )
 
@@ -18,14 +17,6 @@ var limitMutants = []mutant{
 		s.renew = s.renewUpTo(s.limit, driver.RenewResult{Status: driver.Lost})
 	}},
 	{"takes-what-is-too-long", []string{"renewal/above-the-limit"}, func(s *spoiled) { s.limit = time.Hour }},
-	{"calls-itself-unavailable-for-what-is-too-long", []string{"renewal/above-the-limit"}, func(s *spoiled) {
-		s.limit = time.Hour
-		s.renew = s.renewUpTo(s.limit, driver.RenewResult{Err: distlock.ErrUnavailable})
-	}},
-	{"keeps-less-than-it-says", []string{"renewal/far-longer-than-before"}, func(s *spoiled) {
-		s.limit = 2 * time.Hour
-		s.renew = s.renewUpTo(time.Hour, driver.RenewResult{Err: errors.New("too long")})
-	}},
 }
 
 // renewUpTo renews with the TTLs that are not above the limit.

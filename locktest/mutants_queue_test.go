@@ -19,7 +19,7 @@ var queueMutants = []mutant{
 			return s.poll(ctx, r, time.Millisecond, func() bool { return l.isLast(r.Owner) })
 		}
 	}},
-	{"polls-by-the-backoff", []string{"queue/in-order-of-arrival", "queue/over-processes"}, func(s *spoiled) {
+	{"polls-by-the-backoff", []string{"queue/in-order-of-arrival"}, func(s *spoiled) {
 		s.acquire = func(ctx context.Context, r driver.Request) (driver.Grant, error) {
 			return s.poll(ctx, r, 0, func() bool { return true })
 		}
@@ -49,7 +49,7 @@ var queueMutants = []mutant{
 			return s.Backend.Acquire(ctx, r)
 		}
 	}},
-	{"never-gives-up", []string{"queue/budget", "queue/one-attempt", "locker/budget"}, func(s *spoiled) {
+	{"never-gives-up", []string{"queue/budget"}, func(s *spoiled) {
 		s.acquire = func(ctx context.Context, r driver.Request) (driver.Grant, error) {
 			r.Backoff = nil
 			return s.Backend.Acquire(ctx, r)
@@ -93,7 +93,7 @@ var queueMutants = []mutant{
 			}
 		}
 	}},
-	{"wakes-two", []string{"queue/in-order-of-arrival", "locker/exclusive"}, func(s *spoiled) {
+	{"wakes-two", []string{"queue/in-order-of-arrival", "locker/crowd"}, func(s *spoiled) {
 		s.release = func(ctx context.Context, g driver.Grant) error {
 			err := s.Backend.Release(ctx, g)
 			s.Drop(g.Key)

@@ -9,7 +9,7 @@ import (
 )
 
 var reportMutants = []mutant{
-	{"reports-twice", []string{"renewal/one-report-each", "renewal/in-order"}, func(s *spoiled) {
+	{"reports-twice", []string{"renewal/large-batch"}, func(s *spoiled) {
 		s.reports = func(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
 			s.Backend.Renew(ctx, grants, func(i int, r driver.RenewResult) {
 				report(i, r)
@@ -19,26 +19,12 @@ var reportMutants = []mutant{
 			})
 		}
 	}},
-	{"reports-the-next-index", []string{"renewal/one-report-each", "renewal/in-order"}, func(s *spoiled) {
+	{"reports-the-next-index", []string{"renewal/large-batch"}, func(s *spoiled) {
 		s.reports = func(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
 			s.Backend.Renew(ctx, grants, func(i int, r driver.RenewResult) { report(i+1, r) })
 		}
 	}},
-	{"reports-by-the-index-in-a-batch", []string{"renewal/large-batch"}, func(s *spoiled) {
-		s.reports = func(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
-			s.Backend.Renew(ctx, grants, func(i int, r driver.RenewResult) { report(i%256, r) })
-		}
-	}},
-	{"reports-only-what-is-held", []string{"renewal/one-report-each", "renewal/in-order"}, func(s *spoiled) {
-		s.reports = func(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
-			s.Backend.Renew(ctx, grants, func(i int, r driver.RenewResult) {
-				if r.Status == driver.Renewed {
-					report(i, r)
-				}
-			})
-		}
-	}},
-	{"reports-nothing-without-time", []string{"renewal/cancelled-context", "renewal/no-report-afterwards"}, func(s *spoiled) {
+	{"reports-nothing-without-time", []string{"renewal/no-report-afterwards"}, func(s *spoiled) {
 		s.reports = func(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
 			if ctx.Err() == nil {
 				s.Backend.Renew(ctx, grants, report)
@@ -53,17 +39,7 @@ var reportMutants = []mutant{
 			}
 		}
 	}},
-	{"does-not-say-why-it-is-unknown", []string{"renewal/cancelled-context"}, func(s *spoiled) {
-		s.reports = func(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
-			s.Backend.Renew(ctx, grants, func(i int, r driver.RenewResult) {
-				if ctx.Err() != nil {
-					r = driver.RenewResult{}
-				}
-				report(i, r)
-			})
-		}
-	}},
-	{"renews-with-an-error", []string{"renewal/one-report-each"}, func(s *spoiled) {
+	{"renews-with-an-error", []string{"renewal/large-batch"}, func(s *spoiled) {
 		s.reports = func(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
 			s.Backend.Renew(ctx, grants, func(i int, r driver.RenewResult) {
 				r.Err = errors.New("something else")
@@ -80,14 +56,6 @@ var featuresMutants = []mutant{
 			if calls++; calls > 2 {
 				f.MaxTTL = 24 * time.Hour
 			}
-		}
-	}},
-	{"shares-no-more-after-a-release", []string{"features/constant"}, func(s *spoiled) {
-		released := false
-		s.features = func(f *driver.Features) { f.Sharing = !released }
-		s.release = func(ctx context.Context, g driver.Grant) error {
-			released = true
-			return s.Backend.Release(ctx, g)
 		}
 	}},
 }

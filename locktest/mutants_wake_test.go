@@ -75,7 +75,7 @@ var wakeMutants = []mutant{
 		w := s.wakes()
 		s.wake = func(ctx context.Context, key string) <-chan struct{} { return w.begin(ctx, key) }
 	}},
-	{"wakes-nobody", []string{"wake/release", "wake/again", "wake/over-processes"}, func(s *spoiled) {
+	{"wakes-nobody", []string{"wake/release", "wake/again"}, func(s *spoiled) {
 		s.wakes()
 		s.release = s.Backend.Release
 	}},
@@ -89,17 +89,6 @@ var wakeMutants = []mutant{
 				}
 			}
 			return s.Backend.Release(ctx, g)
-		}
-	}},
-	{"wakes-once", []string{"wake/again"}, func(s *spoiled) {
-		w := s.wakes()
-		s.release = func(ctx context.Context, g driver.Grant) error {
-			err := s.Backend.Release(ctx, g)
-			w.wake(g.Key)
-			w.mu.Lock()
-			defer w.mu.Unlock()
-			clear(w.open)
-			return err
 		}
 	}},
 	{"wakes-one", []string{"wake/release"}, func(s *spoiled) {
@@ -133,7 +122,7 @@ var wakeMutants = []mutant{
 }
 
 var revokeMutants = []mutant{
-	{"asks-nobody", []string{"revoke/asks", "revoke/over-processes", "revoke/readers"}, func(s *spoiled) {
+	{"asks-nobody", []string{"revoke/asks", "revoke/readers"}, func(s *spoiled) {
 		s.revoke = func(ctx context.Context, key string) (bool, error) {
 			infos, err := s.Inspect(ctx, key, 1)
 			return len(infos) > 0, err
@@ -156,12 +145,6 @@ var revokeMutants = []mutant{
 		s.revoke = func(ctx context.Context, key string) (bool, error) {
 			_, err := s.Backend.Revoke(ctx, key)
 			return true, err
-		}
-	}},
-	{"says-that-a-held-key-is-free", []string{"revoke/asks"}, func(s *spoiled) {
-		s.revoke = func(ctx context.Context, key string) (bool, error) {
-			_, err := s.Backend.Revoke(ctx, key)
-			return false, err
 		}
 	}},
 }

@@ -21,50 +21,27 @@ var queueCases = []testCase{
 	},
 	{
 		name: "in-order-of-arrival",
-		explanation: "Waiters must be served in order of arrival, one for each release, and long before their Backoff makes them look again: " +
-			"a Locker does not poll a Queuer.",
+		explanation: "Waiters of all processes must be served in order of arrival, one for each release, with larger tokens, and long before their Backoff " +
+			"makes them look again: a Locker does not poll a Queuer.",
 		needs: []need{needsQueue},
 		run: func(f *fixture) {
 			key := f.key()
 			g := f.try(f.request(key, long))
 			const waiters = 6
 			queue := f.waitQueue()
-			for range waiters {
-				queue.join(f.request(key, long))
+			other, ok := f.last().(driver.Queuer)
+			if !ok {
+				f.Fatal("the peer is not a Queuer")
+			}
+			for i := range waiters {
+				queue.joinOn([]driver.Queuer{f.queue, other}[i%2], f.request(key, long))
 			}
 			for range waiters {
 				queue.mustWait()
 				f.release(g)
-				g = queue.next()
-			}
-			f.release(g)
-			f.free(key)
-		},
-	},
-	{
-		name:        "over-processes",
-		explanation: "A release in one process must wake the waiters of another.",
-		needs:       []need{needsQueue, needsPeer},
-		run: func(f *fixture) {
-			peer := f.peer()
-			other, ok := peer.(driver.Queuer)
-			if !ok {
-				f.Fatal("the peer is not a Queuer")
-			}
-			key := f.key()
-			g := f.try(f.request(key, long))
-			const waiters = 4
-			queue := f.waitQueue()
-			for i := range waiters {
-				q := f.queue
-				if i%2 == 0 {
-					q = other
-				}
-				queue.joinOn(q, f.request(key, long))
-			}
-			for range waiters {
-				f.release(g)
-				g = queue.next()
+				next := queue.next()
+				f.mustFollow(g, next)
+				g = next
 			}
 			f.release(g)
 			f.free(key)
@@ -125,35 +102,24 @@ var queueCases = []testCase{
 	{
 		name: "budget",
 		explanation: "When r.Backoff is spent, Acquire must return an error that wraps ErrNotAcquired. That is after attempts-1 waits, " +
-			"each between one interval and two.",
+			"each between one interval and two, so with one attempt it must not wait.",
 		needs: []need{needsQueue},
 		run: func(f *fixture) {
-			const attempts = 4
 			interval := f.Lease / 5
 			key := f.key()
 			f.try(f.request(key, long))
-			r := f.request(key, long)
-			start := time.Now()
-			r.Backoff = driver.NewBackoff(interval, attempts)
-			w := f.wait(r)
-			f.mustBeHeld(w.grant, w.failed(f, 2*(attempts-1)*interval))
-			if d := time.Since(start); d < (attempts-1)*interval {
-				f.Errorf("%d attempts with intervals of %v were over after %v", attempts, interval, d)
+			for _, attempts := range []int{1, 4} {
+				waits := time.Duration(attempts-1) * interval
+				r := f.request(key, long)
+				start := time.Now()
+				r.Backoff = driver.NewBackoff(interval, attempts)
+				w := f.wait(r)
+				f.mustBeHeld(w.grant, w.failed(f, 2*waits))
+				if d := time.Since(start); d < waits {
+					f.Errorf("%d attempts with intervals of %v were over after %v", attempts, interval, d)
+				}
+				f.giveUp(r)
 			}
-		},
-	},
-	{
-		name:        "one-attempt",
-		explanation: "With a Backoff of one attempt Acquire must not wait.",
-		needs:       []need{needsQueue},
-		run: func(f *fixture) {
-			key := f.key()
-			f.try(f.request(key, long))
-			r := f.request(key, long)
-			r.Backoff = driver.NewBackoff(2*patience, 1)
-			w := f.wait(r)
-			f.mustBeHeld(w.grant, w.failed(f, 0))
-			f.giveUp(r)
 		},
 	},
 	{
@@ -172,25 +138,6 @@ var queueCases = []testCase{
 			f.release(g)
 			f.release(queue.next())
 			f.release(queue.next())
-			f.free(key)
-		},
-	},
-	{
-		name: "release-gives-up-the-place",
-		explanation: "Release must give up the place of an owner that waits. Otherwise the key goes to an owner that has left, " +
-			"and is blocked until the store notices.",
-		needs: []need{needsQueue},
-		run: func(f *fixture) {
-			key := f.key()
-			g := f.try(f.request(key, long))
-			gone := f.request(key, long)
-			f.takePlace(gone)
-			w := f.queueUp(f.request(key, long))
-			f.giveUp(gone)
-			f.want(f.renewAll(g), driver.Renewed) // the holder keeps the key
-			w.mustWait(f)
-			f.release(g)
-			f.release(w.served(f))
 			f.free(key)
 		},
 	},

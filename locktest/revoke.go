@@ -12,25 +12,14 @@ var revokeCases = []testCase{
 		explanation: "Revoke must close the channel of the holder, whichever process asks, and must take nothing away.",
 		needs:       []need{needsRevoke},
 		run: func(f *fixture) {
-			g := f.try(f.request(f.key(), long))
-			asked := f.revoker.Revoked(f.Context(), g)
-			f.mustNotBeAsked(asked)
-			f.mustRevoke(f.revoker, g.Key, asked)
-			f.mustStillHold(g)
-			f.release(g)
-		},
-	},
-	{
-		name:        "over-processes",
-		explanation: "A holder must be told of a request from another process.",
-		needs:       []need{needsRevoke, needsPeer},
-		run: func(f *fixture) {
-			peer, ok := f.peer().(driver.Revoker)
+			other, ok := f.last().(driver.Revoker)
 			if !ok {
 				f.Fatal("the peer is not a Revoker")
 			}
 			g := f.try(f.request(f.key(), long))
-			f.mustRevoke(peer, g.Key, f.revoker.Revoked(f.Context(), g))
+			asked := f.revoker.Revoked(f.Context(), g)
+			f.mustNotBeAsked(asked)
+			f.mustRevoke(other, g.Key, asked)
 			f.mustStillHold(g)
 			f.release(g)
 		},

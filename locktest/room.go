@@ -37,11 +37,3 @@ func (r *room) visit(t testing.TB, token uint64, stay time.Duration) {
 	r.visits.Store(n + 1)
 	r.inside.Add(-1)
 }
-
-// mustHaveHad checks that no visit was lost.
-func (r *room) mustHaveHad(t testing.TB, visits int) {
-	t.Helper()
-	if n := r.visits.Load(); n != int64(visits) {
-		t.Errorf("%d visits, and %d were counted", visits, n)
-	}
-}

@@ -11,37 +11,6 @@ import (
 
 var sharedCases = []testCase{
 	{
-		name:        "readers-together",
-		explanation: "Any number of readers may hold a key together. They must exclude writers.",
-		needs:       []need{needsShare},
-		run: func(f *fixture) {
-			key := f.key()
-			var readers []driver.Grant
-			for range 5 {
-				readers = append(readers, f.try(f.reader(key, long)))
-				f.busy(f.request(key, long))
-			}
-			for _, g := range readers {
-				f.busy(f.request(key, long))
-				f.release(g)
-			}
-			f.free(key)
-		},
-	},
-	{
-		name:        "writer-alone",
-		explanation: "While a writer has the key, no reader may get it.",
-		needs:       []need{needsShare},
-		run: func(f *fixture) {
-			key := f.key()
-			g := f.try(f.request(key, long))
-			f.busy(f.reader(key, long))
-			f.release(g)
-			f.release(f.try(f.reader(key, long)))
-			f.free(key)
-		},
-	},
-	{
 		name:        "writer-waits-for-all",
 		explanation: "A waiting writer must get the key at once when the last reader has released, and not before.",
 		needs:       []need{needsShare, needsQueue},
@@ -125,20 +94,6 @@ var sharedCases = []testCase{
 		},
 	},
 	{
-		name:        "crashed-reader",
-		explanation: "A reader that does not renew must block a writer for the length of its lease.",
-		needs:       []need{needsShare, needsExpiry},
-		run: func(f *fixture) {
-			key := f.key()
-			g := f.try(f.reader(key, f.Lease))
-			writer := f.seize(f.request(key, long), f.Lease)
-			f.mustHaveEnded(g)
-			f.want(f.renewAll(g), driver.Lost)
-			f.release(writer)
-			f.free(key)
-		},
-	},
-	{
 		name:        "crashed-reader-with-waiters",
 		explanation: "If a reader never releases, the next waiter must get the key when its lease has ended.",
 		needs:       []need{needsShare, needsQueue, needsExpiry},
@@ -167,9 +122,12 @@ var sharedCases = []testCase{
 	},
 	{
 		name:        "renewal-of-one",
-		explanation: "Renew must extend the lease of the reader that it is called for, and no other.",
+		explanation: "Renew must extend the lease of the reader, or holder of a permit, that it is called for, and no other.",
 		needs:       []need{needsShare, needsExpiry},
-		run:         func(f *fixture) { f.renewOne(f.reader) },
+		run: func(f *fixture) {
+			f.renewOne(f.reader)
+			f.renewOne(f.permit)
+		},
 	},
 	{
 		name:        "release-of-one",
@@ -187,20 +145,6 @@ var sharedCases = []testCase{
 			f.want(f.renewAll(other), driver.Renewed)
 			f.release(other)
 			f.free(key)
-		},
-	},
-	{
-		name:        "same-reader-again",
-		explanation: "A reader that has the key must succeed again, with tokens that are not smaller, and holds it once: one Release is enough.",
-		needs:       []need{needsShare},
-		run: func(f *fixture) {
-			r := f.reader(f.key(), long)
-			r.Tokens = 8
-			first := f.try(r)
-			again := f.try(r)
-			f.mustRepeat(first, again)
-			f.release(again)
-			f.free(r.Key)
 		},
 	},
 	{

@@ -1,7 +1,6 @@
 package locktest
 
 import (
-	"sync"
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
@@ -41,21 +40,6 @@ var tokensCases = []testCase{
 		},
 	},
 	{
-		name: "same-owner-after-expiry",
-		explanation: "An owner that acquires again after its lease has ended must get new tokens, because others may have had the key: " +
-			"idempotence ends with the lease.",
-		needs: []need{needsTokens, needsExpiry},
-		run: func(f *fixture) {
-			r := f.request(f.key(), f.Lease)
-			first := f.try(r)
-			other := f.seize(f.request(r.Key, long), f.Lease)
-			f.release(other)
-			again := f.try(r)
-			f.mustRise(first, other)
-			f.mustRise(other, again)
-		},
-	},
-	{
 		name: "blocks",
 		explanation: "The tokens from Token to LastToken belong to one grant, even if it uses only one of them: the Locker gives them " +
 			"to the holders that follow each other inside the process. A grant may have fewer than asked for, but at least one.",
@@ -73,70 +57,6 @@ var tokensCases = []testCase{
 				f.release(g)
 				last = g
 			}
-		},
-	},
-	{
-		name:        "rise-over-processes",
-		explanation: "Tokens must rise over all processes that share the store.",
-		needs:       []need{needsTokens, needsPeer},
-		run: func(f *fixture) {
-			backends := []driver.Backend{f.backend, f.peer()}
-			r := f.request(f.key(), long)
-			r.Tokens = 16
-			var last driver.Grant
-			for i := range 10 {
-				r.Owner = newOwner()
-				b := backends[i%2]
-				g := f.tryOn(b, r)
-				if i > 0 {
-					f.mustRise(last, g)
-				}
-				if err := b.Release(f.Context(), g); err != nil {
-					f.Fatalf("Release by the holder: %v", err)
-				}
-				last = g
-			}
-		},
-	},
-	{
-		name:        "rise-over-the-queue",
-		explanation: "Tokens must rise when the key goes from one waiter to the next.",
-		needs:       []need{needsTokens, needsQueue},
-		run: func(f *fixture) {
-			r := f.request(f.key(), long)
-			r.Tokens = 16
-			g := f.try(r)
-			var waiters []*waiter
-			for range 5 {
-				r.Owner = newOwner()
-				waiters = append(waiters, f.queueUp(r))
-			}
-			for _, w := range waiters {
-				f.release(g)
-				next := w.served(f)
-				f.mustRise(g, next)
-				g = next
-			}
-		},
-	},
-	{
-		name:        "rise-among-goroutines",
-		explanation: "Tokens must rise in the order in which the store grants the key, even under contention.",
-		needs:       []need{needsTokens},
-		run: func(f *fixture) {
-			const goroutines, visits = 8, 5
-			var r room // checks the tokens
-			key := f.key()
-			var wg sync.WaitGroup
-			for range goroutines {
-				wg.Go(func() {
-					for range visits {
-						f.visitAndRelease(&r, key)
-					}
-				})
-			}
-			wg.Wait()
-			r.mustHaveHad(f, goroutines*visits)
 		},
 	},
 }

@@ -14,7 +14,7 @@ var quorum = []Mutant{
 		Rule: "a reader gets a key that a writer holds",
 		Edits: []Edit{{"driver/sharing.go", "return s.Mode == Shared && o.Mode == Shared",
 			"return o.Mode == Shared"}},
-		Package: "./backend/memlock", Test: "TestConformance/shared/writer-alone",
+		Package: "./backend/memlock", Test: "TestConformance/shared/admits",
 	},
 	inRedlock("quorum-of-one", "one node is enough for a lock", "TestVirtualHalfTaken",
 		Edit{"backend/redlock/attempt.go", "case votes >= a.b.quorum:", "case votes >= 1:"}),

@@ -2,11 +2,8 @@ package main
 
 import (
 	"bytes"
-	"go/parser"
-	"go/token"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 )
@@ -33,31 +30,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-func TestProofs(t *testing.T) {
-	for comment, want := range map[string]string{
-		"// TestX is of no row.":                                     "",
-		"// TestX does.\n// Row 3 (redislock, zklock): all is well.": "3 redislock+zklock",
-		"// Row 3 (any): a. Fails if b.\n// Row 4 (any): c.":         "3 any; 4 any",
-		"// Row 3: all is well.":                                     "error",
-	} {
-		file, err := parser.ParseFile(token.NewFileSet(), "x.go", "package p\n"+comment+"\nfunc TestX() {}\n", parser.ParseComments)
-		if err != nil {
-			t.Fatal(err)
-		}
-		proofs, err := proofsIn(file)
-		var got []string
-		for _, p := range proofs {
-			got = append(got, strconv.Itoa(p.row)+" "+strings.Join(p.backends, "+"))
-		}
-		if err != nil {
-			got = []string{"error"}
-		}
-		if s := strings.Join(got, "; "); s != want {
-			t.Errorf("%s: got %q, want %q", comment, s, want)
-		}
-	}
-}
-
+// The gate names what is missing, and what is not known.
 func TestIncomplete(t *testing.T) {
 	err := complete([]proof{{row: 99, test: "TestA"}, {row: 1, backends: []string{"consul"}, test: "TestB"}, {row: 3, backends: []string{redis}}})
 	for _, want := range []string{"TestA: there is no row 99", `TestB: there is no backend "consul"`, "row 1, ", "row 25, "} {

@@ -3,7 +3,6 @@ package testkit_test
 import (
 	"errors"
 	"os"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -25,13 +24,6 @@ func echo(c *testkit.Child) error {
 	if end != "" {
 		return errors.New(end)
 	}
-	return nil
-}
-
-// sleep is the role of a process that does not end.
-func sleep(c *testkit.Child) error {
-	c.Say("ready")
-	<-time.After(time.Hour)
 	return nil
 }
 
@@ -93,35 +85,5 @@ func TestProcessStopped(t *testing.T) {
 	p.Kill()
 	if code := p.Wait(); code != -1 || p.Runs() {
 		t.Errorf("killed, it ends with %d", code)
-	}
-}
-
-// TestProcessDumps ends a process that does not end by itself. It says where it waits.
-func TestProcessDumps(t *testing.T) {
-	if !child.CanStop {
-		t.Skip("this system has no SIGQUIT")
-	}
-	p := testkit.StartChild(t, "sleep", nil)
-	p.Hear("ready")
-	p.Dump()
-	if p.Runs() || !strings.Contains(p.Stderr(), "testkit_test.sleep") {
-		t.Errorf("it runs: %v; it says %s", p.Runs(), p.Stderr())
-	}
-}
-
-// TestProcessOfCommand starts a command that leaves a child behind, which has the output.
-func TestProcessOfCommand(t *testing.T) {
-	if _, err := exec.LookPath("sh"); err != nil {
-		t.Skip(err)
-	}
-	cmd := exec.Command("sh", "-c", "sleep 30 2>&- & echo started; exit 3")
-	p := testkit.StartProcess(t, cmd)
-	p.Hear("started")
-	begun := time.Now()
-	if code := p.Wait(); code != 3 {
-		t.Errorf("it ends with %d", code)
-	}
-	if d := time.Since(begun); d > 20*time.Second {
-		t.Errorf("it took %v to end", d)
 	}
 }

@@ -3,13 +3,8 @@ package testkit_test
 import (
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
-	"testing/synctest"
-	"time"
 
-	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/backend/memlock"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
@@ -84,63 +79,5 @@ func TestRegisterFindsViolations(t *testing.T) {
 				t.Errorf("it found %q, want %q", f.what, c.want)
 			}
 		})
-	}
-}
-
-// TestRegisterOfLeases checks that a lease that has ended may be inside together with the
-// next one, but that tokens are above that of a holder that left before the request.
-func TestRegisterOfLeases(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := testkit.NewLocker(t, testkit.Unrenewed(memlock.New()), distlock.Config{})
-		o := distlock.Opts{KeyTimeout: time.Minute}
-		f := &failures{TB: t}
-		var r testkit.Register
-		var leases []*distlock.Lease
-		for range 2 {
-			s := testkit.MustAcquire(t, l, "k", o)
-			r.EnterLease(f, s, r.Left("k"))
-			time.Sleep(time.Minute)
-			_ = s.Release(t.Context()) // it is lost
-			leases = append(leases, s)
-		}
-		if len(f.what) > 0 {
-			t.Errorf("two leases, one after the other: %q", f.what)
-		}
-		late := testkit.MustAcquire(t, l, "k", o)
-		r.EnterLease(f, late, late.Token())
-		if len(f.what) != 1 {
-			t.Errorf("a token that is not above: %q", f.what)
-		}
-		r.Leave("k", leases[1].Token())
-		if got := r.Left("k"); got != leases[1].Token() {
-			t.Errorf("token %d has left", got)
-		}
-		if got := r.Uses(); got != 3 {
-			t.Errorf("%d uses", got)
-		}
-	})
-}
-
-// TestRegisterUnderMutex checks that a real lock causes no violation, however many
-// goroutines use it.
-func TestRegisterUnderMutex(t *testing.T) {
-	var r testkit.Register
-	var mu sync.Mutex
-	var token uint64
-	var all sync.WaitGroup
-	for range 4 {
-		all.Go(func() {
-			for range 1000 {
-				mu.Lock()
-				token++
-				r.Enter(t, "k", token)
-				r.Leave("k", token)
-				mu.Unlock()
-			}
-		})
-	}
-	all.Wait()
-	if got := r.Uses(); got != 4000 {
-		t.Errorf("%d uses", got)
 	}
 }
