@@ -116,27 +116,6 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestRetryAfterIsWhatIsLeftOfTheLease needs an exact clock.
-func TestRetryAfterIsWhatIsLeftOfTheLease(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := testkit.NewStore()
-		l := testkit.NewLocker(t, s, distlock.Config{})
-		other := testkit.NewLocker(t, s.Backend, distlock.Config{})
-		lease, err := other.Acquire(t.Context(), keyOf(t, "7"), distlock.Opts{KeyTimeout: 4 * time.Second, NoWatchdog: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		<-time.After(500 * time.Millisecond)
-		h := httpmw.Lock(l, constant("7"), opts())(never(t))
-		wantProblem(t, record(h, httptest.NewRequest("GET", "/", nil)), busy, "4")
-		<-time.After(time.Second)
-		wantProblem(t, record(h, httptest.NewRequest("GET", "/", nil)), busy, "3")
-		if err := lease.Release(t.Context()); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
 // TestQueueFull fills the queue of one process and checks that the next request is refused.
 func TestQueueFull(t *testing.T) {
 	s := testkit.NewStore()
