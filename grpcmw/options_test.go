@@ -247,18 +247,6 @@ func TestOptionsOfOtherKinds(t *testing.T) {
 			[]string{billMethod + `Import": the method streams: clients can lock unary methods only`},
 		},
 		{
-			"names that are wrong stay in both halves", func() {
-				bad := rules("/a.b/", messageKey)
-				defer func() {
-					text := fmt.Sprint(recover())
-					defer func() { panic(text + fmt.Sprint(recover())) }()
-					grpcmw.StreamServerInterceptor(l, bad.Streams())
-				}()
-				grpcmw.UnaryServerInterceptor(l, bad.Unary())
-			},
-			[]string{`UnaryServerInterceptor: rule for "/a.b/"`, `StreamServerInterceptor: rule for "/a.b/"`},
-		},
-		{
 			"what was adjusted", func() {
 				grpcmw.UnaryServerInterceptor(l, grpcmw.FromOptions().Unary().Adjust(func(_ string, o *distlock.Opts) { o.RetryCount = -1 }))
 			},

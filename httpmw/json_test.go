@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"net/http"
 	"net/http/httptest"
 	"strconv"
 	"strings"
@@ -107,14 +106,6 @@ func TestJSONField(t *testing.T) {
 				t.Errorf("the body that is left: %.50q, %v", left, err)
 			}
 		})
-	}
-}
-
-func TestJSONFieldWithoutABody(t *testing.T) {
-	for _, r := range []*http.Request{{}, {Body: http.NoBody}} {
-		if got, err := httpmw.JSONField("id", 0)(r); !errors.Is(err, distlock.ErrKey) {
-			t.Errorf("JSONField = %v, %v", got, err)
-		}
 	}
 }
 

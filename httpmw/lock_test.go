@@ -59,7 +59,7 @@ func TestNestedLocks(t *testing.T) {
 	wantProblem(t, record(lock(lose(lock(never(t)))), r), lost, "")
 }
 
-func TestPanicsPassThroughAndRelease(t *testing.T) {
+func TestPanicsAndGoexitPassThroughAndRelease(t *testing.T) {
 	for _, value := range []any{"boom", http.ErrAbortHandler, errors.New("boom")} {
 		s := testkit.NewStore()
 		l := testkit.NewLocker(t, s, distlock.Config{})
@@ -76,6 +76,14 @@ func TestPanicsPassThroughAndRelease(t *testing.T) {
 			}()
 			h.ServeHTTP(w, httptest.NewRequest("GET", "/", nil))
 		}()
+		done := make(chan bool)
+		goexit := httpmw.Lock(l, constant("7"), opts())(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { runtime.Goexit() }))
+		go func() {
+			defer close(done)
+			goexit.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil))
+			t.Error("Goexit did not go on")
+		}()
+		<-done
 		if !s.Free(t, keyOf(t, "7")) || w.Body.Len() != 0 {
 			t.Errorf("after %v: free %v, body %q", value, s.Free(t, keyOf(t, "7")), w.Body)
 		}
@@ -89,22 +97,6 @@ func TestPanicsPassThroughAndRelease(t *testing.T) {
 		if !s.Free(t, keyOf(t, "7")) {
 			t.Errorf("%v: not released", value)
 		}
-	}
-}
-
-func TestGoexitPassesThroughAndReleases(t *testing.T) {
-	s := testkit.NewStore()
-	l := testkit.NewLocker(t, s, distlock.Config{})
-	h := httpmw.Lock(l, constant("7"), opts())(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { runtime.Goexit() }))
-	done := make(chan bool)
-	go func() {
-		defer close(done)
-		h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil))
-		t.Error("Goexit did not go on")
-	}()
-	<-done
-	if !s.Free(t, keyOf(t, "7")) {
-		t.Error("not released")
 	}
 }
 
@@ -142,31 +134,5 @@ func TestAHundredRequestsForOneKeyNeverOverlap(t *testing.T) {
 	}
 	if !s.Free(t, keyOf(t, 7)) {
 		t.Error("not released")
-	}
-}
-
-// A preflight has no key. It does not reach the handler, and a CORS middleware around the
-// lock answers it.
-func TestPreflight(t *testing.T) {
-	s := testkit.NewStore()
-	locked := httpmw.Lock(testkit.NewLocker(t, s, distlock.Config{}), httpmw.Header("X-Order"), opts())(
-		http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the handler runs without its lock") }))
-	cors := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodOptions {
-			w.WriteHeader(http.StatusNoContent)
-			return
-		}
-		locked.ServeHTTP(w, r)
-	})
-	for want, h := range map[int]http.Handler{http.StatusBadRequest: locked, http.StatusNoContent: cors} {
-		r := httptest.NewRequest(http.MethodOptions, "/", nil)
-		r.Header.Set("Origin", "https://shop.example")
-		r.Header.Set("Access-Control-Request-Method", "POST")
-		if got := record(h, r); got.status != want {
-			t.Errorf("%d %s, want %d", got.status, got.body, want)
-		}
-	}
-	if len(s.Attempts()) != 0 {
-		t.Errorf("keys %q", s.Attempts())
 	}
 }

@@ -105,19 +105,6 @@ func TestWrongWiringIsTheServersFault(t *testing.T) {
 	}
 }
 
-// TestUseWhereTheWildcardIsKnown is right: the wildcard is in front of the routes.
-func TestUseWhereTheWildcardIsKnown(t *testing.T) {
-	s := testkit.NewStore()
-	r := chi.NewRouter()
-	r.Route("/orders/{order}", func(r chi.Router) {
-		r.Use(httpmw.Lock(testkit.NewLocker(t, s, distlock.Config{}), httpmw.PathValue("order"), opts()))
-		r.Get("/", func(http.ResponseWriter, *http.Request) {})
-	})
-	if got, lines := logged(t, r, "/orders/7/"); got.status != http.StatusOK || lines != "" || s.Attempts()[0] != keyOf(t, "7") {
-		t.Errorf("%d %s, log %s, keys %q", got.status, got.body, lines, s.Attempts())
-	}
-}
-
 // TestWhatTheClientLeavesOutIsItsOwnFault checks that nothing is logged for it.
 func TestWhatTheClientLeavesOutIsItsOwnFault(t *testing.T) {
 	for _, c := range []struct {

@@ -18,16 +18,14 @@ func TestMethods(t *testing.T) {
 		for path, allow := range map[string]string{
 			"/": "GET, HEAD", "/key?name=a": "GET, HEAD", "/events": "GET", "/index.html": "GET, HEAD", "/release": "POST",
 		} {
-			for _, method := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "QUERY"} {
+			for _, method := range []string{"GET", "POST", "DELETE"} {
 				if strings.Contains(allow, method) {
 					continue
 				}
 				got := s.send(method, path, "")
-				if got.status != http.StatusMethodNotAllowed || got.header.Get("Allow") != allow {
-					t.Errorf("%s %s: %d, Allow %q", method, path, got.status, got.header.Get("Allow"))
-				}
-				if method != "HEAD" {
-					s.wantProblem(got, http.StatusMethodNotAllowed, "this path allows "+allow)
+				s.wantProblem(got, http.StatusMethodNotAllowed, "this path allows "+allow)
+				if got.header.Get("Allow") != allow {
+					t.Errorf("%s %s: Allow %q", method, path, got.header.Get("Allow"))
 				}
 			}
 		}
@@ -96,36 +94,18 @@ func TestMounts(t *testing.T) {
 		ui := lockui.New(newLocker(t, testkit.NewStore()))
 		routed := http.NewServeMux()
 		routed.Handle("/admin/locks/", http.StripPrefix("/admin/locks", ui))
-		withSlash := http.NewServeMux()
-		withSlash.Handle("/admin/locks/", http.StripPrefix("/admin/locks/", ui))
 		mounted := chi.NewRouter()
 		mounted.Mount("/admin/locks", http.StripPrefix("/admin/locks", ui))
-		for name, h := range map[string]http.Handler{
-			"ServeMux": routed, "slash": withSlash, "chi": mounted, "StripPrefix": http.StripPrefix("/admin/locks", ui),
-		} {
-			for path, want := range map[string]int{
-				"/admin/locks": http.StatusTemporaryRedirect, "/admin/locks?prefix=a%20b": http.StatusTemporaryRedirect,
-				"/admin/locks/": http.StatusOK, "/admin/locks/?prefix=a": http.StatusOK, "/admin/locks/key?name=a": http.StatusOK, "/admin/locks/no": http.StatusNotFound,
-			} {
+		for name, h := range map[string]http.Handler{"ServeMux": routed, "chi": mounted} {
+			for path, want := range map[string]int{"/admin/locks?prefix=a%20b": http.StatusTemporaryRedirect, "/admin/locks/": http.StatusOK, "/admin/locks/no": http.StatusNotFound} {
 				w := httptest.NewRecorder()
 				r := httptest.NewRequest("GET", path, nil)
 				h.ServeHTTP(w, r)
-				if w.Code != want {
-					t.Errorf("%s: %s: %d", name, path, w.Code)
-				}
-				if want != http.StatusTemporaryRedirect {
-					continue
-				}
 				to, err := r.URL.Parse(w.Header().Get("Location"))
-				if err != nil || to.RequestURI() != strings.Replace(path, "/locks", "/locks/", 1) {
-					t.Errorf("%s: %s: Location %q, %v", name, path, w.Header().Get("Location"), err)
+				if w.Code != want || err != nil || want == http.StatusTemporaryRedirect && to.RequestURI() != "/admin/locks/?prefix=a%20b" {
+					t.Errorf("%s: %s: %d, Location %v, %v", name, path, w.Code, to, err)
 				}
 			}
-		}
-		alone := httptest.NewRecorder()
-		ui.ServeHTTP(alone, httptest.NewRequest("GET", "/", nil))
-		if alone.Code != http.StatusOK {
-			t.Errorf("alone: %d", alone.Code)
 		}
 		// A path that looks like another host stays on this one.
 		w := httptest.NewRecorder()

@@ -40,14 +40,12 @@ package connectlock
 import (
 	"context"
 	"errors"
-	"time"
 
 	"connectrpc.com/connect"
-	"google.golang.org/genproto/googleapis/rpc/errdetails"
-	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/grpc/status"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/grpcmw"
 	"github.com/distlock-go/distlock/wiring"
 )
 
@@ -160,64 +158,20 @@ func stopped(caller context.Context, err error) bool {
 	return canceled && caller.Err() == nil || errors.Is(err, distlock.ErrLost) && !errors.As(err, new(*connect.Error))
 }
 
-// answer is what the client gets for a code of [distlock.CodeOf].
-type answer struct {
-	code   connect.Code
-	text   string
-	reason string
-	retry  bool // nothing was done
-}
-
-var answers = map[distlock.Code]answer{
-	distlock.CodeLost:        {connect.CodeFailedPrecondition, "the lock was lost: the outcome is in doubt", "LOCK_LOST", false},
-	distlock.CodeKey:         {connect.CodeInvalidArgument, "invalid request", "LOCK_KEY", false},
-	distlock.CodeClosed:      {connect.CodeUnavailable, "locks are temporarily unavailable", "LOCK_UNAVAILABLE", true},
-	distlock.CodeUnavailable: {connect.CodeUnavailable, "locks are temporarily unavailable", "LOCK_UNAVAILABLE", true},
-	distlock.CodeQueueFull:   {connect.CodeResourceExhausted, "too many calls are waiting", "LOCK_QUEUE_FULL", true},
-	distlock.CodeNotAcquired: {connect.CodeAborted, "busy with another call", "LOCK_BUSY", true},
-}
-
-// Error returns err, of a lock, as the error for the client. ctx is the caller's. A
-// [*connect.Error] of a Key is returned unchanged.
+// Error returns err, of a lock, as the error for the client: the one of grpcmw. ctx is the
+// caller's. A [*connect.Error] of a Key is returned unchanged.
 func Error(ctx context.Context, err error) error {
-	code := distlock.CodeOf(err)
-	a, known := answers[code]
-	switch ended := ctx.Err(); {
-	case code == distlock.CodeLost:
-	case code == distlock.CodeKey:
-		if k := new(distlock.KeyError); errors.As(err, &k) {
-			a.text = k.Detail
+	if distlock.CodeOf(err) == distlock.CodeOther && errors.As(err, new(*connect.Error)) {
+		return err
+	}
+	s := status.Convert(grpcmw.StatusError(ctx, err))
+	answer := connect.NewError(connect.Code(s.Code()), &hiddenError{s.Message(), err})
+	for _, detail := range s.Proto().GetDetails() {
+		if d, err := connect.NewErrorDetail(detail); err == nil {
+			answer.AddDetail(d)
 		}
-	case ended != nil && errors.Is(err, ended):
-		a = answer{connect.CodeCanceled, "ended before the lock was got", "LOCK_BUSY", false}
-		if errors.Is(ended, context.DeadlineExceeded) {
-			a.code = connect.CodeDeadlineExceeded
-		}
-	case !known:
-		if errors.As(err, new(*connect.Error)) {
-			return err
-		}
-		a = answer{connect.CodeInternal, "internal error", "LOCK_INTERNAL", false}
 	}
-	answered := connect.NewError(a.code, &hiddenError{a.text, err})
-	add(answered, &errdetails.ErrorInfo{Reason: a.reason, Domain: "github.com/distlock-go/distlock"})
-	if a.retry {
-		add(answered, &errdetails.RetryInfo{RetryDelay: durationpb.New(retryAfter(err))})
-	}
-	return answered
-}
-
-func add(e *connect.Error, detail proto.Message) {
-	if d, err := connect.NewErrorDetail(detail); err == nil {
-		e.AddDetail(d)
-	}
-}
-
-func retryAfter(err error) time.Duration {
-	if e := new(distlock.Error); errors.As(err, &e) && e.RetryAfter > 0 {
-		return e.RetryAfter
-	}
-	return distlock.DefaultRetryInterval
+	return answer
 }
 
 // hiddenError has a text for clients, without keys and servers, and the error for logs.

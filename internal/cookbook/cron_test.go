@@ -3,11 +3,14 @@ package cookbook_test
 import (
 	"context"
 	"errors"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/memlock"
 	"github.com/distlock-go/distlock/internal/cookbook"
 )
 
@@ -36,6 +39,33 @@ func TestNightly(t *testing.T) {
 		}
 		if n := reports.total.Load(); n != 3 {
 			t.Errorf("%d reports, want 3", n)
+		}
+	})
+}
+
+// TestNightlyAtTheSameTime: five machines start at the same time, and four skip.
+func TestNightlyAtTheSameTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memlock.New()
+		var reports atomic.Int32
+		report := func(ctx context.Context) error {
+			reports.Add(1)
+			time.Sleep(time.Minute)
+			return ctx.Err()
+		}
+		var machines sync.WaitGroup
+		for range 5 {
+			machines.Go(func() {
+				locker := distlock.New(store, distlock.Config{})
+				defer locker.Close()
+				if err := cookbook.Nightly(t.Context(), locker, report); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		machines.Wait()
+		if n := reports.Load(); n != 1 {
+			t.Errorf("%d reports, want 1", n)
 		}
 	})
 }

@@ -7,28 +7,24 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/example_service/shopv1"
 	"github.com/distlock-go/distlock/grpcmw"
-	"github.com/distlock-go/distlock/internal/cookbook/orderv1"
 )
 
-// NewServer returns a server with the locks that the .proto files declare.
-func NewServer(locker *distlock.Locker, orders orderv1.OrderServiceServer) *grpc.Server {
-	server := grpc.NewServer(grpc.ChainUnaryInterceptor(
-		grpcmw.UnaryServerInterceptor(locker, grpcmw.FromOptions()),
-	))
-	orderv1.RegisterOrderServiceServer(server, orders)
-	return server
-}
-
-// LockCustomers is an interceptor that takes the customer from the authentication instead
-// of the request.
-func LockCustomers(locker *distlock.Locker, customer func(ctx context.Context) string) grpc.UnaryServerInterceptor {
+// LockCustomers is an interceptor with one lock for each customer, for example
+// grpcmw.Fields("buyer").
+func LockCustomers(locker *distlock.Locker, customer grpcmw.Key) grpc.UnaryServerInterceptor {
 	return grpcmw.UnaryServerInterceptor(locker, grpcmw.ByMethod(map[string]grpcmw.Rule{
-		orderv1.OrderService_Place_FullMethodName: {
-			Key: grpcmw.KeyFunc(func(ctx context.Context, _ string, _ any) (any, error) {
-				return customer(ctx), nil
-			}),
+		shopv1.ShopService_PlaceOrder_FullMethodName: {
+			Key:  customer,
 			Opts: distlock.Opts{Prefix: "shop:", Value: "customer", MaxWait: 5 * time.Second},
 		},
 	}))
+}
+
+// Authenticated takes the customer from the authentication instead of the request.
+func Authenticated(customer func(ctx context.Context) string) grpcmw.Key {
+	return grpcmw.KeyFunc(func(ctx context.Context, _ string, _ any) (any, error) {
+		return customer(ctx), nil
+	})
 }

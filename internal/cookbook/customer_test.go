@@ -18,20 +18,20 @@ import (
 	"google.golang.org/grpc/test/bufconn"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/example_service/shopv1"
 	"github.com/distlock-go/distlock/grpcmw"
 	"github.com/distlock-go/distlock/internal/cookbook"
-	"github.com/distlock-go/distlock/internal/cookbook/orderv1"
 )
 
 // orders is the service. An order takes a second.
 type orders struct {
-	orderv1.UnimplementedOrderServiceServer
+	shopv1.UnimplementedShopServiceServer
 	all gauge
 	of  [4]gauge // of each customer
 }
 
-func (o *orders) Place(ctx context.Context, r *orderv1.PlaceRequest) (*orderv1.PlaceResponse, error) {
-	customer, err := strconv.Atoi(r.GetCustomerId())
+func (o *orders) PlaceOrder(ctx context.Context, r *shopv1.PlaceOrderRequest) (*shopv1.PlaceOrderResponse, error) {
+	customer, err := strconv.Atoi(r.GetBuyer())
 	if err != nil {
 		return nil, err
 	}
@@ -41,12 +41,14 @@ func (o *orders) Place(ctx context.Context, r *orderv1.PlaceRequest) (*orderv1.P
 	defer o.of[customer].end()
 	time.Sleep(time.Second)
 	lease, _ := distlock.FromContext(ctx)
-	return &orderv1.PlaceResponse{OrderId: int64(o.all.total.Load())}, lease.Check()
+	return &shopv1.PlaceOrderResponse{OrderId: int64(o.all.total.Load())}, lease.Check()
 }
 
-// connect serves server in memory and returns a client of it.
-func connect(t *testing.T, server *grpc.Server) orderv1.OrderServiceClient {
+// connect serves the service in memory and returns a client of it.
+func connect(t *testing.T, service *orders, lock grpc.UnaryServerInterceptor) shopv1.ShopServiceClient {
 	t.Helper()
+	server := grpc.NewServer(grpc.ChainUnaryInterceptor(lock))
+	shopv1.RegisterShopServiceServer(server, service)
 	l := bufconn.Listen(1 << 16)
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(l) }()
@@ -65,7 +67,7 @@ func connect(t *testing.T, server *grpc.Server) orderv1.OrderServiceClient {
 			t.Error(err)
 		}
 	})
-	return orderv1.NewOrderServiceClient(cc)
+	return shopv1.NewShopServiceClient(cc)
 }
 
 // TestCustomers: twelve orders of four customers arrive at three servers. Each customer has
@@ -78,11 +80,11 @@ func TestCustomers(t *testing.T) {
 		var calls sync.WaitGroup
 		start := time.Now()
 		for _, l := range processes {
-			client := connect(t, cookbook.NewServer(l, service))
+			client := connect(t, service, cookbook.LockCustomers(l, grpcmw.Fields("buyer")))
 			for customer := range service.of {
 				calls.Go(func() {
-					r := &orderv1.PlaceRequest{CustomerId: strconv.Itoa(customer)}
-					if _, err := client.Place(t.Context(), r); err != nil {
+					r := &shopv1.PlaceOrderRequest{Buyer: strconv.Itoa(customer)}
+					if _, err := client.PlaceOrder(t.Context(), r); err != nil {
 						t.Errorf("customer %d: %v", customer, err)
 					}
 				})
@@ -107,10 +109,10 @@ func TestCustomersBusy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, processes := newProcesses(t, 1)
 		service := new(orders)
-		client := connect(t, cookbook.NewServer(processes[0], service))
+		client := connect(t, service, cookbook.LockCustomers(processes[0], grpcmw.Fields("buyer")))
 		var busy gauge
 		together(processes, 8, func(*distlock.Locker) {
-			_, err := client.Place(t.Context(), &orderv1.PlaceRequest{CustomerId: "1"})
+			_, err := client.PlaceOrder(t.Context(), &shopv1.PlaceOrderRequest{Buyer: "1"})
 			if err != nil {
 				busy.begin()
 				checkStatus(t, err, codes.Aborted, grpcmw.ReasonBusy)
@@ -122,8 +124,8 @@ func TestCustomersBusy(t *testing.T) {
 	})
 }
 
-// TestLockCustomers: the customer is the authenticated one, whatever the request says.
-func TestLockCustomers(t *testing.T) {
+// TestAuthenticated: the customer is the authenticated one, whatever the request says.
+func TestAuthenticated(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		_, processes := newProcesses(t, 2)
@@ -134,15 +136,13 @@ func TestLockCustomers(t *testing.T) {
 			}
 			return ""
 		}
-		var clients []orderv1.OrderServiceClient
+		var clients []shopv1.ShopServiceClient
 		for _, l := range processes {
-			server := grpc.NewServer(grpc.ChainUnaryInterceptor(cookbook.LockCustomers(l, authenticated)))
-			orderv1.RegisterOrderServiceServer(server, service)
-			clients = append(clients, connect(t, server))
+			clients = append(clients, connect(t, service, cookbook.LockCustomers(l, cookbook.Authenticated(authenticated))))
 		}
-		place := func(client orderv1.OrderServiceClient, user, customer string) error {
+		place := func(client shopv1.ShopServiceClient, user, customer string) error {
 			ctx := metadata.AppendToOutgoingContext(t.Context(), "user", user)
-			_, err := client.Place(ctx, &orderv1.PlaceRequest{CustomerId: customer})
+			_, err := client.PlaceOrder(ctx, &shopv1.PlaceOrderRequest{Buyer: customer})
 			return err
 		}
 		start := time.Now()

@@ -47,7 +47,7 @@ func inPackage(dir string, listed *packages.Package) ([]*Output, error) {
 	if err != nil {
 		return nil, err
 	}
-	tests, err := filepath.Glob(filepath.Join(escapeGlob(home), "*_test.go"))
+	tests, err := filesIn(home, "_test.go")
 	if err != nil {
 		return nil, err
 	}

@@ -56,9 +56,21 @@ func (o *Output) Write() error {
 	}
 }
 
-// own returns the generated files in dir, for all build constraints.
+// filesIn returns the files in dir whose names end in suffix, for all build constraints.
+func filesIn(dir, suffix string) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	var files []string
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), suffix) {
+			files = append(files, filepath.Join(dir, e.Name()))
+		}
+	}
+	return files, err
+}
+
+// own returns the generated files in dir.
 func own(dir string) ([]string, error) {
-	all, err := filepath.Glob(filepath.Join(escapeGlob(dir), "*"+suffix))
+	all, err := filesIn(dir, suffix)
 	if err != nil {
 		return nil, err
 	}
@@ -73,16 +85,6 @@ func own(dir string) ([]string, error) {
 		}
 	}
 	return files, nil
-}
-
-// escapeGlob quotes the name of a directory for a glob pattern.
-func escapeGlob(dir string) string {
-	return regexp.MustCompile(`[*?\[\\]`).ReplaceAllStringFunc(dir, func(c string) string {
-		if c == `\` && os.PathSeparator == '\\' {
-			return c
-		}
-		return `\` + c
-	})
 }
 
 // target returns the name of the generated file for a source file.

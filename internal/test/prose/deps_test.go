@@ -81,8 +81,8 @@ var layers = []layer{
 	{"measured", "internal/test/knownrun", "root admin driver backends kit", ""},
 	{"servers", "internal/test/etcdtest internal/test/redistest internal/test/sqltest internal/test/zktest", "modes processes testing", goRedis + " " + miniredis},
 	{"tools", "internal/test/matrix backend/internal/luascript/compose", "modes testing scripts backends", ""},
-	{"services", "grpcmw/internal/billv1 internal/cookbook/orderv1", "proto", grpc + " " + protobuf},
-	{"recipes", "internal/cookbook", "root http grpc services", grpc},
+	{"services", "grpcmw/internal/billv1", "proto", grpc + " " + protobuf},
+	{"recipes", "internal/cookbook", "root http grpc messages", grpc},
 }
 
 // TestLayers: each package is in the table of layers, and imports only what the table

@@ -54,9 +54,6 @@ func (s *Service) whole(context.Context, int, ...func(int) chan<- int) error { r
 //distlock:lock value:id param:id
 func (s *Service) byID(ctx context.Context, id ID) error { return nil }
 
-//distlock:lock value:generic paramLock
-func generic[K comparable, V any](ctx context.Context, k K, v V) (K, error) { return k, nil }
-
 // Names that hide names of generated code.
 //
 //distlock:lock value:hidden param:time

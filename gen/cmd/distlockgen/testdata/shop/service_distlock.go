@@ -104,20 +104,6 @@ func (s *Service) ByID(ctx context.Context, id ID) error {
 	})
 }
 
-var lockGeneric = wiring.NewSite("generic", distlock2.Opts{
-	Value:     "generic",
-	ParamLock: true,
-})
-
-// Generic is generic under the lock generic, one for each k and v.
-func Generic[K comparable, V any](ctx context.Context, k K, v V) (r0 K, err error) {
-	err = lockGeneric.On(locker).Do(ctx, []any{k, v}, func(ctx context2.Context) error {
-		r0, err = generic[K, V](ctx, k, v)
-		return err
-	})
-	return r0, err
-}
-
 var lockHidden = wiring.NewSite("hidden", distlock2.Opts{
 	Value:     "hidden",
 	ParamLock: true,

@@ -10,20 +10,6 @@ import (
 	"github.com/distlock-go/distlock/wiring"
 )
 
-var lockStorePut = wiring.NewSite("Store.put", distlock.Opts{
-	Value:     "put",
-	ParamLock: true,
-})
-
-// Put is Store.put under the lock put, one for each k and v.
-func (s *Store[K, V]) Put(ctx context.Context, k K, v V) (old V, err error) {
-	err = lockStorePut.On(s.Locker(k)).Do(ctx, []any{k, v}, func(ctx context.Context) error {
-		old, err = s.put(ctx, k, v)
-		return err
-	})
-	return old, err
-}
-
 var lockRead = wiring.NewSite("read", distlock.Opts{
 	Value:     "read",
 	ParamLock: true,
@@ -38,55 +24,11 @@ func Read(ctx Ctx, from Reader) (r0 Writer, err error) {
 	return r0, err
 }
 
-// LockedPayer is a Payer that runs Pay and Refund under locks. It does not change other methods.
-type LockedPayer struct {
-	Payer
-	paySite    *wiring.Site
-	refundSite *wiring.Site
-}
-
-// NewLockedPayer returns a decorator of next with the locks that Payer declares. It panics
-// if next or the Locker is nil, or if the Locker's backend does not support the locks.
-func NewLockedPayer(next Payer, locker *distlock.Locker) *LockedPayer {
-	if next == nil {
-		panic("distlock: NewLockedPayer: nil Payer")
-	}
-	return &LockedPayer{
-		Payer: next,
-		paySite: wiring.Bind(locker, distlock.Opts{
-			Prefix:    "shop:",
-			Value:     "pay",
-			ParamLock: true,
-		}),
-		refundSite: wiring.Bind(locker, distlock.Opts{
-			Value:     "refund",
-			ParamLock: true,
-		}),
-	}
-}
-
-var _ Payer = (*LockedPayer)(nil)
-
-// Pay runs the method under the lock shop:pay, one for each orderID.
-func (d *LockedPayer) Pay(ctx context.Context, userID string, orderID int64) (r0 Receipt, err error) {
-	err = d.paySite.Do(ctx, orderID, func(ctx context.Context) error {
-		r0, err = d.Payer.Pay(ctx, userID, orderID)
-		return err
-	})
-	return r0, err
-}
-
-// Refund runs the method under the lock refund, one for each len(userID).
-func (d *LockedPayer) Refund(ctx context.Context, userID string) error {
-	return d.refundSite.Do(ctx, len(userID), func(ctx context.Context) error {
-		return d.Payer.Refund(ctx, userID)
-	})
-}
-
-// Cache is a cache that runs Fill under locks. It does not change other methods.
+// Cache is a cache that runs Fill and Drop under locks. It does not change other methods.
 type Cache[K comparable] struct {
 	cache[K]
 	fillSite *wiring.Site
+	dropSite *wiring.Site
 }
 
 // NewCache returns a decorator of next with the locks that cache declares. It panics
@@ -101,6 +43,11 @@ func NewCache[K comparable](next cache[K], locker *distlock.Locker) *Cache[K] {
 			Value:     "fill",
 			ParamLock: true,
 		}),
+		dropSite: wiring.Bind(locker, distlock.Opts{
+			Prefix:    "shop:",
+			Value:     "drop",
+			ParamLock: true,
+		}),
 	}
 }
 
@@ -111,4 +58,13 @@ func (d *Cache[K]) Fill(ctx context.Context, p1 K) error {
 	return d.fillSite.Do(ctx, p1, func(ctx context.Context) error {
 		return d.cache.Fill(ctx, p1)
 	})
+}
+
+// Drop runs the method under the lock shop:drop, one for each len(name).
+func (d *Cache[K]) Drop(ctx context.Context, name string) (r0 Receipt, err error) {
+	err = d.dropSite.Do(ctx, len(name), func(ctx context.Context) error {
+		r0, err = d.cache.Drop(ctx, name)
+		return err
+	})
+	return r0, err
 }
