@@ -43,7 +43,7 @@ func (l *Locker) Lead(ctx context.Context, key string, o Opts, fn func(ctx conte
 			again, err = s.term(fn)
 			pause += interval
 		}
-		if !again || !l.sleep(ctx, pause, nil) {
+		if !again || !l.life.sleep(ctx, pause, nil) {
 			return l.stopped(ctx, o.Prefix+key, err)
 		}
 	}

@@ -141,13 +141,13 @@ func (s *Lease) tellReleased(err error) {
 	}
 }
 
-// minHoldLeft returns how much of its MinHold is left to s, in whole milliseconds.
-func (s *Lease) minHoldLeft() time.Duration {
+// keepUntil returns the end of MinHold, or the zero Time.
+func (s *Lease) keepUntil() time.Time {
 	if s == nil || s.minHold == 0 || s.noMinHold.Load() {
-		return 0
+		return time.Time{}
 	}
 	_, began := s.state.Holder()
-	return keepFor(began, s.minHold)
+	return began.Add(s.minHold)
 }
 
 // tellAcquired calls the hook. If the hook does not return, tellAcquired releases the

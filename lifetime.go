@@ -4,6 +4,7 @@ import (
 	"context"
 	"hash/maphash"
 	"sync"
+	"time"
 )
 
 // lifetime counts what a Locker has in progress: acquisitions, leases, and the clean-up that
@@ -132,6 +133,22 @@ func (l *lifetime) background(f func()) {
 		}()
 		f()
 	}()
+}
+
+// sleep waits for d, or until changed receives a value. It returns false if ctx ends or the
+// lifetime is over first.
+func (l *lifetime) sleep(ctx context.Context, d time.Duration, changed <-chan struct{}) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-changed:
+		return true
+	case <-ctx.Done():
+	case <-l.ctx.Done():
+	}
+	return false
 }
 
 // close ends the lifetime and its ctx, and returns the leases in progress. It

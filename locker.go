@@ -8,9 +8,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
-	"github.com/distlock-go/distlock/internal/leasestate"
 	"github.com/distlock-go/distlock/internal/localqueue"
-	"github.com/distlock-go/distlock/internal/rolling"
 )
 
 // Locker takes locks from one [driver.Backend]. It is safe for concurrent use. Make one
@@ -27,14 +25,9 @@ type Locker struct {
 	queue    *localqueue.Queue[*leaseState]
 	watchdog *watchdog
 	life     *lifetime
-	releases *rolling.Timeout
-
-	roundTrip leasestate.RoundTrip // of releases
+	releaser *releaser
 
 	ownerSuffix string // "@" and Config.Holder, or nothing
-
-	bg     context.Context //nolint:containedctx // ends the clean-up that outlives calls when the Locker is closed
-	stopBg context.CancelFunc
 }
 
 // New returns a Locker that owns b. It panics if b is nil or cfg is invalid.
@@ -49,8 +42,8 @@ func New(b driver.Backend, cfg Config) *Locker {
 		queue:    localqueue.New[*leaseState](maxKeys, cfg.MaxWaiters),
 		watchdog: newWatchdog(b, &cfg.Hooks),
 		life:     newLifetime(),
-		releases: rolling.New(releaseTimeout),
 	}
+	l.releaser = newReleaser(b, l.life)
 	if cfg.Holder != "" {
 		l.ownerSuffix = "@" + cfg.Holder
 	}
@@ -59,7 +52,6 @@ func New(b driver.Backend, cfg Config) *Locker {
 	l.waker, _ = b.(driver.Waker)
 	l.revoker, _ = b.(driver.Revoker)
 	l.features = b.Features()
-	l.bg, l.stopBg = context.WithCancel(context.Background()) //nolint:forbidigo // belongs to no call: ended by Close
 	return l
 }
 
@@ -105,22 +97,32 @@ func Call[T any](
 // function for [Locker.Do]. The caller must release the lease and pass on its Context.
 func (l *Locker) Acquire(ctx context.Context, key string, o Opts) (*Lease, error) {
 	full := o.Prefix + key
-	if err := l.check(full, &o); err != nil {
+	if err := l.check(&o, full); err != nil {
 		return nil, l.refuse(ctx, full, &o, err)
 	}
 	o = o.withDefaults()
 	return l.acquire(ctx, full, &o, nil)
 }
 
-// check returns an error if a lock with a key from the caller cannot be taken under o.
-func (l *Locker) check(key string, o *Opts) error {
-	if err := o.validateGivenKey(); err != nil {
-		return &Error{Op: "options", Key: key, Err: err}
+// check returns an error if locks with full keys from the caller cannot be taken under opts.
+func (l *Locker) check(opts *Opts, keys ...string) error {
+	err := opts.validateGivenKey()
+	if err == nil {
+		err = l.supports(opts)
 	}
-	if err := l.supports(o); err != nil {
-		return &Error{Op: "options", Key: key, Err: err}
+	if err != nil {
+		refused := &Error{Op: "options", Err: err}
+		if len(keys) == 1 {
+			refused.Key = keys[0]
+		}
+		return refused
 	}
-	return checkKey(key)
+	for _, key := range keys {
+		if err := checkKey(key); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // supports returns an error if o asks for what the backend cannot do.
@@ -182,7 +184,7 @@ func (l *Locker) Close() error {
 	case <-timer.C:
 		l.releaseAll()
 	}
-	l.stopBg()
+	l.releaser.stop()
 	l.watchdog.close()
 	if c, ok := l.backend.(io.Closer); ok {
 		return c.Close()

@@ -87,15 +87,12 @@ func (l *Locker) fullKeys(keys []string, o *Opts) ([]string, error) {
 	case len(keys) > maxSet:
 		return nil, &Error{Op: "options", Err: fmt.Errorf("keys has %d elements, more than %d", len(keys), maxSet)}
 	}
-	if err := errors.Join(o.validateGivenKey(), l.supports(o)); err != nil {
-		return nil, &Error{Op: "options", Err: err}
-	}
 	full := make([]string, len(keys))
 	for i, key := range keys {
 		full[i] = o.Prefix + key
-		if err := checkKey(full[i]); err != nil {
-			return nil, err
-		}
+	}
+	if err := l.check(o, full...); err != nil {
+		return nil, err
 	}
 	slices.Sort(full)
 	return slices.Compact(full), nil

@@ -19,9 +19,9 @@ func TestLeaseThatIsShortAtFirst(t *testing.T) {
 		refresh bool
 		left    time.Duration // at least, after the pause
 	}{
-		"at once":     {distlock.Opts{KeyTimeout: time.Minute}, 0, false, 0},
-		"refreshed":   {distlock.Opts{KeyTimeout: time.Minute}, 0, true, 59 * time.Second},
-		"later":       {distlock.Opts{KeyTimeout: time.Minute}, 10 * time.Second, false, 40 * time.Second},
+		"at once":   {distlock.Opts{KeyTimeout: time.Minute}, 0, false, 0},
+		"refreshed": {distlock.Opts{KeyTimeout: time.Minute}, 0, true, 59 * time.Second},
+		"later":     {distlock.Opts{KeyTimeout: time.Minute}, 10 * time.Second, false, 40 * time.Second},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			store := testkit.NewStore()

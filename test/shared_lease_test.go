@@ -67,9 +67,9 @@ func TestSharingNeedsTime(t *testing.T) {
 
 func TestCallersThatDoNotShare(t *testing.T) {
 	for name, o := range map[string]distlock.Opts{
-		"another lease":    {Mode: distlock.Shared, KeyTimeout: time.Minute},
-		"MaxHold":          {Mode: distlock.Shared, MaxHold: time.Minute},
-		"MinHold":          {Mode: distlock.Shared, MinHold: time.Second},
+		"another lease": {Mode: distlock.Shared, KeyTimeout: time.Minute},
+		"MaxHold":       {Mode: distlock.Shared, MaxHold: time.Minute},
+		"MinHold":       {Mode: distlock.Shared, MinHold: time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
