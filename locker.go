@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/bridge"
 	"github.com/distlock-go/distlock/internal/localqueue"
 )
 
@@ -154,10 +155,10 @@ func (l *Locker) TryAcquire(ctx context.Context, key string, o Opts) (*Lease, er
 	return l.Acquire(ctx, key, o)
 }
 
-// Close refuses new work and ends waits, both with [ErrClosed]. It cancels the contexts
-// of held leases, with a cause that matches [ErrLost] and ErrClosed, waits up to
-// [Config].CloseTimeout for their release, releases the rest, and closes the backend if
-// it is an [io.Closer]. Without held leases it takes at most half a second, to clean up
+// Close refuses new work and ends waits, both with [ErrClosed]. It cancels the contexts of
+// held leases, with a cause that matches [ErrLost] and ErrClosed. It waits up to
+// [Config].CloseTimeout for their release and releases the rest. Then it closes the backend
+// if it is an [io.Closer]. Without held leases it takes at most half a second, to clean up
 // after earlier failures. Keys that [Opts].MinHold keeps stay in the store. Stop
 // servers first, so no request is cut short. Only the first call does anything.
 func (l *Locker) Close() error {
@@ -193,3 +194,27 @@ func (l *Locker) Close() error {
 }
 
 var errClosed = fmt.Errorf("%w: %w", ErrLost, ErrClosed)
+
+// What packages wiring and admin need of this package.
+func init() {
+	bridge.Site = func(locker *Locker, name string, opts Opts) any { return newSite(locker, name, opts) }
+	bridge.RefusedOptions = refusedOptions
+	bridge.Key = func(opts Opts, params any) (string, error) {
+		keys, err := newKeyBuilder(opts)
+		if err != nil {
+			return "", err
+		}
+		return keys.Key(params)
+	}
+	bridge.CheckKey = checkKey
+	bridge.Join = join
+	bridge.Unavailable = unavailable
+	bridge.Operate = func(locker *Locker, f func(driver.Backend) error) error {
+		if !locker.life.begin() {
+			return ErrClosed
+		}
+		defer locker.life.done(nil)
+		return f(locker.backend)
+	}
+	bridge.Owner = func(lease *Lease) string { return lease.state.Grant().Owner }
+}

@@ -19,13 +19,10 @@ const maxSet = 1000
 // does not keep them. A key that is given twice is taken once.
 //
 // The keys are taken one after the other in the order of the full keys. So two calls never
-// wait for each other, unless their callers hold other locks. Leases are renewed meanwhile.
-// RetryCount, RetryInterval, MaxWait and ctx limit the wait for all keys together; with
-// RetryCount 1 every key is tried once, until one is busy. Keys that ctx holds are
-// re-entered.
-//
-// The error is an [*Error] with the key that was not acquired. It also matches
-// [ErrLost] if a lease was lost during the wait for another.
+// wait for each other, unless their callers hold other locks. RetryCount, RetryInterval,
+// MaxWait and ctx limit the wait for all keys together; with RetryCount 1 every key is tried
+// once, until one is busy. Keys that ctx holds are re-entered. The error is an [*Error] with
+// the key that was not acquired. It also matches [ErrLost] if a lease was lost meanwhile.
 func (l *Locker) AcquireAll(ctx context.Context, keys []string, o Opts) (*MultiLease, error) {
 	full, err := l.fullKeys(keys, &o)
 	if err != nil {

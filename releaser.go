@@ -81,9 +81,9 @@ func (r *releaser) ReleaseInBackground(g driver.Grant) {
 	})
 }
 
-// Keep makes one attempt for a caller to have the store keep the key of a grant until a
-// time, and goes on in the background if there is no answer. The store is asked again until
-// it answers or the lease has run out; Close ends it.
+// Keep asks the store once for a caller to keep the key of a grant until a time. If there is
+// no answer, it goes on in the background until there is one or the lease has run out. Close
+// ends it.
 //
 // One answer is enough. An earlier request of this owner may still reach the store, but no
 // such request shortens a lease. If it lengthens this one, the release in the end comes first.
