@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -41,15 +40,6 @@ func TestDoRunsUnderTheLock(t *testing.T) {
 		}
 		if l.Keys() != 0 || l.Watched() != 0 {
 			t.Errorf("left behind: %d keys, %d watched", l.Keys(), l.Watched())
-		}
-	})
-}
-
-func TestDoReturnsTheFunctionsErrorItself(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, _ *testkit.Store) {
-		mine := errors.New("mine")
-		if err := l.Do(t.Context(), "k", distlock.Opts{}, func(context.Context) error { return mine }); err != mine { //nolint:errorlint // the same value
-			t.Errorf("Do = %v, want the function's own error", err)
 		}
 	})
 }
@@ -394,23 +384,6 @@ func TestPanicAndGoexitReleaseOnce(t *testing.T) {
 	})
 }
 
-func TestOwnersAreFresh(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-		for range 100 {
-			held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
-			wantIs(t, held.Release(t.Context()))
-		}
-		var owners []string
-		for _, c := range s.Calls(testkit.Wait) {
-			owners = append(owners, c.Owner)
-		}
-		slices.Sort(owners)
-		if n := len(slices.Compact(owners)); n != 100 {
-			t.Errorf("%d owners for 100 acquisitions", n)
-		}
-	})
-}
-
 func TestNewRefusesNonsense(t *testing.T) {
 	for name, f := range map[string]func(){
 		"distlock: New: nil Backend":                      func() { distlock.New(nil, distlock.Config{}) },
@@ -419,26 +392,6 @@ func TestNewRefusesNonsense(t *testing.T) {
 		"distlock: nil Locker":                            func() { wiring.Bind(nil, distlock.Opts{Value: "v"}) },
 	} {
 		wantPanic(t, name, f)
-	}
-}
-
-func TestOptsDefaults(t *testing.T) {
-	t.Parallel()
-	o := distlock.Opts{}.WithDefaults()
-	if o.KeyTimeout != distlock.DefaultKeyTimeout || o.RetryInterval != distlock.DefaultRetryInterval || o.MaxWaiters != 10_000 {
-		t.Errorf("got %v, %v, %d", o.KeyTimeout, o.RetryInterval, o.MaxWaiters)
-	}
-	if o.RetryCount != 0 || o.MaxHold != 0 {
-		t.Errorf("got %d, %v", o.RetryCount, o.MaxHold)
-	}
-
-	set := distlock.Opts{KeyTimeout: 1500 * time.Microsecond, RetryInterval: 3 * time.Millisecond, MaxWaiters: 2, RetryCount: 4, MaxHold: time.Minute}
-	o = set.WithDefaults()
-	if o.KeyTimeout != time.Millisecond {
-		t.Errorf("the lease is %v, want whole milliseconds", o.KeyTimeout)
-	}
-	if o.RetryInterval != set.RetryInterval || o.MaxWaiters != 2 || o.RetryCount != 4 || o.MaxHold != time.Minute {
-		t.Errorf("got %+v", o)
 	}
 }
 

@@ -205,20 +205,6 @@ func TestAcquireAllHasOneBudget(t *testing.T) {
 	}
 }
 
-// Keys that are free do not use up the budget, and they are acquired even when it is
-// used up.
-func TestAcquireAllAfterABudgetIsSpent(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-		time.AfterFunc(500*time.Millisecond, other(t, s, "a"))
-		o := distlock.Opts{RetryCount: 2, RetryInterval: time.Second}
-		m, err := l.AcquireAll(t.Context(), []string{"a", "b", "c"}, o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		wantIs(t, m.Release(t.Context()))
-	})
-}
-
 func TestAcquireAllReentry(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 		outer := testkit.MustAcquire(t, l, "b", distlock.Opts{})
