@@ -28,12 +28,7 @@ type (
 		SKU string
 		Qty int
 	}
-	failsToText struct{ A string }
 )
-
-var errText = errors.New("no text today")
-
-func (failsToText) MarshalText() ([]byte, error) { return nil, errText }
 
 func TestKeyShape(t *testing.T) {
 	t.Parallel()

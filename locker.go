@@ -81,17 +81,17 @@ func (l *Locker) Do(ctx context.Context, key string, o Opts, fn func(ctx context
 // Call is [Locker.Do] for a function with a result. It returns the result even if the
 // lease was lost; the error then says so.
 func Call[T any](
-	ctx context.Context, l *Locker, key string, o Opts, fn func(ctx context.Context) (T, error),
+	ctx context.Context, locker *Locker, key string, opts Opts, fn func(ctx context.Context) (T, error),
 ) (result T, err error) {
 	if fn == nil {
-		return result, l.refuse(ctx, o.Prefix+key, &o, noFunction(o.Prefix+key))
+		return result, locker.refuse(ctx, opts.Prefix+key, &opts, noFunction(opts.Prefix+key))
 	}
-	s, err := l.Acquire(ctx, key, o)
+	lease, err := locker.Acquire(ctx, key, opts)
 	if err != nil {
 		return result, err
 	}
-	defer s.finish(&err)
-	return fn(&s.ctx)
+	defer lease.finish(&err)
+	return fn(&lease.ctx)
 }
 
 // Acquire takes the lock with the key o.Prefix + key, for code that cannot be a

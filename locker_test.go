@@ -397,21 +397,18 @@ func TestNewRefusesNonsense(t *testing.T) {
 
 // What the package tests share with those of test is in testkit.
 var (
-	bubble         = testkit.Bubble
-	extending      = testkit.WithoutWaiters
-	suspend        = testkit.Suspend
-	heldFor        = testkit.HeldFor
-	inBackground   = testkit.InBackground
-	keyOf          = testkit.KeyOf
-	line           = testkit.Line
-	mustBeFree     = testkit.MustBeFree
-	mustAcquireAll = testkit.MustAcquireAll
-	mustGet        = testkit.MustGet
-	other          = testkit.Other
-	wantCalls      = testkit.WantCalls
-	wantInOrder    = testkit.WantInOrder
-	wantIs         = testkit.WantIs
-	wantPanic      = testkit.WantPanic
+	bubble       = testkit.Bubble
+	suspend      = testkit.Suspend
+	heldFor      = testkit.HeldFor
+	inBackground = testkit.InBackground
+	keyOf        = testkit.KeyOf
+	line         = testkit.Line
+	mustBeFree   = testkit.MustBeFree
+	mustGet      = testkit.MustGet
+	other        = testkit.Other
+	wantCalls    = testkit.WantCalls
+	wantIs       = testkit.WantIs
+	wantPanic    = testkit.WantPanic
 )
 
 // The options of a reader, of a writer, and of a holder of one of three permits.
@@ -432,5 +429,3 @@ func nothingLeft(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 		t.Errorf("left: %d under way, %d leases to cancel", n, leases)
 	}
 }
-
-type leavingCtx = testkit.LeavingCtx

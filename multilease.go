@@ -116,9 +116,9 @@ type MultiLease struct {
 	result   error // of Release
 }
 
-func (m *MultiLease) add(s *Lease) {
-	m.leases = append(m.leases, s)
-	m.ctx = &s.ctx
+func (m *MultiLease) add(lease *Lease) {
+	m.leases = append(m.leases, lease)
+	m.ctx = &lease.ctx
 }
 
 // Context returns the context of the acquisition. It carries all leases, and is

@@ -200,7 +200,7 @@ func (o *Opts) validateKeyFormat(base string) error {
 	if o.Hasher != nil {
 		return fieldErrorf("Hasher", "is set but %v makes the whole key", fieldName("KeyFormat"))
 	}
-	if o.ParamLock || validateBase(base) != nil { // reported elsewhere
+	if o.ParamLock || base != "" && keyFault(base) != "" { // reported elsewhere
 		return nil
 	}
 	if _, err := keyFormat(o.KeyFormat).call(base, nil); err != nil {

@@ -22,16 +22,16 @@ const lastLook = 500 * time.Millisecond
 
 // takeGrant asks the backend until it grants the key, the budget is spent, ctx ends or the
 // Locker is closed. What a failure may leave in the store is released in the background.
-func (l *Locker) takeGrant(ctx context.Context, s *Lease, r driver.Request, wait bool) (driver.Grant, error) {
+func (l *Locker) takeGrant(ctx context.Context, lease *Lease, r driver.Request, wait bool) (driver.Grant, error) {
 	queues := wait && l.queuer != nil
 	uncertain := queues  // whether something is left in the store: a place in its queue, or a grant
 	told := false        // the waiters in this process were told what the store answered
 	var backendErr error // of the last attempt, if it was not that another owner has the key
 	attempt := ctx
 	if queues {
-		attempt = &s.ctx // ends when the Locker is closed, too
+		attempt = &lease.ctx // ends when the Locker is closed, too
 	}
-	attempt, limit := within(attempt, &s.budget)
+	attempt, limit := within(attempt, &lease.budget)
 	defer limit.end()
 	var watch keyWatch
 	defer watch.end()
@@ -46,7 +46,7 @@ func (l *Locker) takeGrant(ctx context.Context, s *Lease, r driver.Request, wait
 		err = limit.strip(err)
 		if err == nil {
 			uncertain = true // until it is known to be usable
-			err = usable(&s.ctx, g)
+			err = usable(&lease.ctx, g)
 		}
 		if err == nil {
 			if told {
@@ -69,7 +69,7 @@ func (l *Locker) takeGrant(ctx context.Context, s *Lease, r driver.Request, wait
 		var pause time.Duration
 		more := false
 		if !held || !queues { // a Queuer that says so has waited already
-			pause, more = nextAttempt(ctx, &s.budget, err)
+			pause, more = nextAttempt(ctx, &lease.budget, err)
 		}
 		if held && wait || !held && !errors.Is(err, ctx.Err()) {
 			told = true
@@ -84,7 +84,7 @@ func (l *Locker) takeGrant(ctx context.Context, s *Lease, r driver.Request, wait
 		if uncertain {
 			l.releaser.ReleaseInBackground(r.Grant())
 		}
-		return driver.Grant{}, l.refusal(ctx, &s.budget, l.markLocal(r.Key, err))
+		return driver.Grant{}, l.refusal(ctx, &lease.budget, l.markLocal(r.Key, err))
 	}
 }
 
