@@ -2,8 +2,6 @@ package distlock
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
@@ -11,7 +9,6 @@ import (
 	"github.com/distlock-go/distlock/internal/clock"
 	"github.com/distlock-go/distlock/internal/compat"
 	"github.com/distlock-go/distlock/internal/leasestate"
-	"github.com/distlock-go/distlock/internal/localqueue"
 	"github.com/distlock-go/distlock/internal/owner"
 )
 
@@ -23,9 +20,6 @@ import (
 //	takeOver        takes the lease that the caller before passed on, if it did
 //	acquireRemote   otherwise asks the store: takeGrant in retry.go
 //	accept          makes the grant the lease
-
-// errLate says that a grant came after the lease would have ended.
-var errLate = errors.New("the reply came later than the lease would have lasted")
 
 // acquire acquires the lock for a full key under checked options with defaults. set is
 // what is left of the wait budget if the key is one of several, otherwise nil.
@@ -61,16 +55,16 @@ func (l *Locker) tellFailed(ctx context.Context, key string, o *Opts, wait time.
 }
 
 // tellOutcome calls the hook for the outcome of an acquisition, and returns the outcome.
-func (l *Locker) tellOutcome(ctx context.Context, key string, o *Opts, start time.Time, s *Lease, err error) (*Lease, error) {
+func (l *Locker) tellOutcome(ctx context.Context, key string, o *Opts, start time.Time, lease *Lease, err error) (*Lease, error) {
 	if err != nil {
 		err = o.notAcquired(key, err)
 		l.tellFailed(ctx, key, o, time.Since(start), err)
 		return nil, err
 	}
 	if h := l.cfg.Hooks.Acquired; h != nil {
-		s.tellAcquired(h, time.Since(start))
+		lease.tellAcquired(h, time.Since(start))
 	}
-	return s, nil
+	return lease, nil
 }
 
 // reenterOrQueue re-enters the lease of the key that ctx carries. If ctx carries none, it
@@ -154,51 +148,12 @@ func (l *Locker) waitLocal(ctx context.Context, key string, c compat.Class, o *O
 	return st, nil
 }
 
-// queueErr returns the error for a caller that may not wait in the queue.
-func (l *Locker) queueErr(key string, err error) error {
-	switch {
-	case errors.Is(err, localqueue.ErrBusy):
-		return l.busyErr(key)
-	case errors.Is(err, localqueue.ErrClosed):
-		return ErrClosed
-	default:
-		return fmt.Errorf("%w: %v", ErrQueueFull, err) //nolint:errorlint // its type is not for the caller
-	}
-}
-
-// busyErr returns the error for a caller that gives up in the queue. It names the holder in
-// this process or, if there is none, contains what the store last answered to the caller
-// that asks it.
-func (l *Locker) busyErr(key string) error {
-	s := l.life.holder(key)
-	if s == nil {
-		return l.backendErr(key)
-	}
-	now := time.Now()
-	held := &HeldError{Local: true, Holder: l.cfg.Holder, Held: now.Sub(s.assigned.Since)}
-	if end, renewable := s.state.Until(); !renewable {
-		held.RetryAfter = max(end.Sub(now), 0)
-	}
-	return held
-}
-
-// markLocal marks a HeldError of the store as local if its holder belongs to this Locker.
-func (l *Locker) markLocal(key string, err error) error {
-	held := new(HeldError)
-	if !errors.As(err, &held) || held.Holder == "" || held.Holder != l.cfg.Holder || l.life.holder(key) == nil {
-		return err
-	}
-	local := *held
-	local.Local = true
-	return &local
-}
-
-// takeOver makes s a holder of st, which was passed on to the caller. It returns false and
+// takeOver makes lease a holder of st, which was passed on to the caller. It returns false and
 // no error if st is nil or was lost meanwhile: then the caller asks the store. With an
 // error, the caller's admission is passed on.
-func (l *Locker) takeOver(s *Lease, key string, c compat.Class, o *Opts, st *leaseState) (bool, error) {
+func (l *Locker) takeOver(lease *Lease, key string, c compat.Class, o *Opts, st *leaseState) (bool, error) {
 	switch {
-	case !l.life.register(s, key):
+	case !l.life.register(lease, key):
 		l.forward(key, c, st)
 		return false, ErrClosed
 	case st == nil:
@@ -208,7 +163,7 @@ func (l *Locker) takeOver(s *Lease, key string, c compat.Class, o *Opts, st *lea
 		return false, ErrNoFencing
 	}
 	now := time.Now()
-	ok, moved := s.assign(st, now, now, o.MaxHold)
+	ok, moved := lease.assign(st, now, now, o.MaxHold)
 	switch {
 	case !ok:
 		l.discard(st)
@@ -221,14 +176,14 @@ func (l *Locker) takeOver(s *Lease, key string, c compat.Class, o *Opts, st *lea
 	return ok, nil
 }
 
-// acquireRemote gets the lease of s from the store. With an error, the caller's admission
+// acquireRemote gets the lease from the store. With an error, the caller's admission
 // is passed on.
-func (l *Locker) acquireRemote(ctx context.Context, s *Lease, key string, c compat.Class, o *Opts) error {
+func (l *Locker) acquireRemote(ctx context.Context, lease *Lease, key string, c compat.Class, o *Opts) error {
 	r := l.request(key, o)
-	r.Backoff = &s.budget
-	g, err := l.takeGrant(ctx, s, r, o.RetryCount != 1)
+	r.Backoff = &lease.budget
+	g, err := l.takeGrant(ctx, lease, r, o.RetryCount != 1)
 	if err == nil {
-		err = l.accept(ctx, s, g, c, o)
+		err = l.accept(ctx, lease, g, c, o)
 	}
 	if err != nil {
 		l.queue.Exit(key, c.Sharing.Mode == Shared)
@@ -244,21 +199,19 @@ func (l *Locker) request(key string, o *Opts) driver.Request {
 	}
 }
 
-// accept makes the grant the lease of s.
-func (l *Locker) accept(ctx context.Context, s *Lease, g driver.Grant, c compat.Class, o *Opts) error {
+// accept makes the grant the lease.
+func (l *Locker) accept(ctx context.Context, lease *Lease, g driver.Grant, c compat.Class, o *Opts) error {
 	if o.Fencing && g.Token == 0 {
-		if err := l.sendRelease(ctx, g); err != nil && !errors.Is(err, ErrLost) {
-			l.releaseInBackground(g)
-		}
+		_ = l.releaser.Release(ctx, g)
 		return ErrNoFencing
 	}
-	limits := leasestate.NewLimits(l.cfg.HandOverTime, l.extender != nil, &l.roundTrip)
+	limits := leasestate.NewLimits(l.cfg.HandOverTime, l.extender != nil, &l.releaser.roundTrip)
 	st, now := new(leaseState), time.Now()
 	st.Init(now, g, c, limits, (*Lease).lost)
-	s.assign(st, now, g.Sent, o.MaxHold)
+	lease.assign(st, now, g.Sent, o.MaxHold)
 	l.watchdog.add(st) // before anything runs under it
 	if c.Sharing.Mode == Shared {
-		l.queue.Acquired(s.Key(), st)
+		l.queue.Acquired(lease.Key(), st)
 	}
 	return nil
 }

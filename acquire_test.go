@@ -13,7 +13,6 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/internal/test/testkit"
-	"github.com/distlock-go/distlock/wiring"
 )
 
 func TestGateServesInOrderOfArrival(t *testing.T) {
@@ -334,17 +333,4 @@ func TestGateStaysShutForAWriterAfterLoss(t *testing.T) {
 		all.Wait()
 		nothingLeft(t, l, s)
 	})
-}
-
-// A limit that is not reached costs almost nothing.
-func TestMaxWaitAllocations(t *testing.T) {
-	l := testkit.NewLocker(t, testkit.Instant{}, distlock.Config{})
-	allocs := func(o distlock.Opts) float64 {
-		g := wiring.Bind(l, o)
-		return testing.AllocsPerRun(100, func() { wantIs(t, g.Do(t.Context(), nil, func(context.Context) error { return nil })) })
-	}
-	without, with := allocs(distlock.Opts{Value: "k"}), allocs(distlock.Opts{Value: "k", MaxWait: time.Minute})
-	if with > without+1 {
-		t.Errorf("%v allocations with MaxWait, %v without", with, without)
-	}
 }

@@ -23,8 +23,8 @@
 //   - At most one holder per key, according to the backend; with Permits, that many; with
 //     Mode [Shared], any number of readers and no writer beside them.
 //   - The holder's context is cancelled, with cause [ErrLost], before the backend may
-//     grant the key to another, as long as the process runs and clocks tick at the same
-//     rate, within 1 % of the lease.
+//     grant the key to another. This needs a process that runs, and clocks that tick at
+//     the same rate, within 1 % of the lease.
 //   - Every lease has its own fencing token: see [Lease.Token]. The backend's
 //     documentation states the conditions.
 //   - A release never removes another owner's lock.
@@ -67,8 +67,8 @@
 // lease in the store while no other caller waits there, for [Config].HandOverTime, so many
 // of them cost few requests. If the lease is lost, all its readers are told.
 //
-// Code below a holder re-enters if the holder has what it asks for. A writer below a
-// reader, or anything else below a permit, is [ErrUpgrade] at once.
+// Code below a holder re-enters if the holder has what it asks for. A caller that holds the
+// key as a reader, or with a permit, cannot take a stronger lock: it gets [ErrUpgrade].
 //
 // # Goroutines
 //

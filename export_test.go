@@ -143,6 +143,3 @@ func (b *keyBuilder) Build(params any) (key string, skipped bool, err error) {
 
 // CheckRequest is checkRequest.
 var CheckRequest = (*keyBuilder).checkRequest
-
-// WithDefaults is withDefaults.
-func (o Opts) WithDefaults() Opts { return o.withDefaults() }

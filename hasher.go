@@ -21,9 +21,8 @@ import (
 // feasible to find two encodings with one text, because clients choose parameters. When
 // options are checked, encoded is empty, and the text shows how much room to leave.
 //
-// The text must not be empty. A key is refused with [ErrKey] if it is over 200 bytes or is
-// not UTF-8. White space, control characters, and braces that are not one hash tag are
-// refused too.
+// A key is refused with [ErrKey] if it is over 200 bytes or not UTF-8, or has white space,
+// control characters, or braces that are not one hash tag. The text must not be empty.
 type Hasher func(dst, encoded []byte) []byte
 
 // Plain returns a [Hasher] that shows the parameters, such as "(u1,7)" or "s(ID=7)",
@@ -56,10 +55,9 @@ func (h Hasher) textLen() (n int) {
 // minSecret is the least length of a secret in bytes: the 128 bits of the result.
 const minSecret = keyenc.DigestLen / 2
 
-// Keyed returns a Hasher with a secret: HMAC-SHA-256 cut to 128 bits, in hex. It is for
-// stores in which others see the names of keys: they cannot try out which order or
-// customer a key stands for. All processes need the same secret, and a new one changes
-// all keys. Keyed copies the secret and panics if it has fewer than 16 bytes.
+// Keyed returns a Hasher with a secret: HMAC-SHA-256 cut to 128 bits, in hex. Others who
+// see the keys in the store cannot try out which customer a key stands for. All processes
+// need the same secret. Keyed copies it and panics if it has fewer than 16 bytes.
 func Keyed(secret []byte) Hasher {
 	if len(secret) < minSecret {
 		panic("distlock: Keyed: the secret has " + strconv.Itoa(len(secret)) +

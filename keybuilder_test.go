@@ -28,12 +28,7 @@ type (
 		SKU string
 		Qty int
 	}
-	failsToText struct{ A string }
 )
-
-var errText = errors.New("no text today")
-
-func (failsToText) MarshalText() ([]byte, error) { return nil, errText }
 
 func TestKeyShape(t *testing.T) {
 	t.Parallel()
@@ -157,18 +152,6 @@ func TestCheckRequest(t *testing.T) {
 	}
 }
 
-func TestKeyRefuses(t *testing.T) {
-	t.Parallel()
-	key, err := paramKeys().Key([]any{1, failsToText{}})
-	e, ok := errors.AsType[*distlock.Error](err)
-	if key != "" || !ok || e.Op != "key" || !errors.Is(err, distlock.ErrKey) || !errors.Is(err, errText) {
-		t.Errorf("got %q, %v; want an *Error of key that wraps ErrKey and the method's error", key, err)
-	}
-	if want := `parameters of "k": params[1]: `; !strings.Contains(err.Error(), want) {
-		t.Errorf("%v does not say %q", err, want)
-	}
-}
-
 func TestKeySkip(t *testing.T) {
 	t.Parallel()
 	skips := distlock.NewKeyBuilder(distlock.Opts{
@@ -201,20 +184,6 @@ func TestKeySkip(t *testing.T) {
 			t.Errorf("%s: Key gives %q, %v", c.name, key, err)
 		}
 	}
-}
-
-func TestNewKeyBuilderPanics(t *testing.T) {
-	t.Parallel()
-	o := distlock.Opts{Prefix: "shop ", KeyTimeout: -1}
-	defer func() {
-		r := recover()
-		text, ok := r.(string)
-		if !ok || !strings.HasPrefix(text, "distlock: ") || text != o.Validate().Error() {
-			t.Errorf("panicked with %v", r)
-		}
-	}()
-	distlock.NewKeyBuilder(o)
-	t.Error("did not panic")
 }
 
 func TestKeyChecksTheHasher(t *testing.T) {
@@ -346,62 +315,6 @@ func TestKeyAllocations(t *testing.T) {
 	}
 	if got := testing.AllocsPerRun(100, func() { _ = distlock.CheckKey("shop:pay:42") }); got != 0 {
 		t.Errorf("CheckKey allocates %v times", got)
-	}
-}
-
-func BenchmarkKey(b *testing.B) {
-	id := int64(1 << 40)
-	keyed := distlock.NewKeyBuilder(distlock.Opts{Prefix: "shop:", Value: "pay", ParamLock: true, Hasher: distlock.Keyed(make([]byte, 32))})
-	readable := distlock.NewKeyBuilder(distlock.Opts{Prefix: "shop:", Value: "pay", ParamLock: true, Hasher: distlock.Plain()})
-	by := distlock.NewKeyBuilder(distlock.Opts{Prefix: "shop:", Value: "pay", ParamLock: true, Params: distlock.By(func(r order) any { return r.ID })})
-	keys := distlock.NewKeyBuilder(distlock.Opts{Prefix: "shop:", Value: "pay", ParamLock: true})
-	text := "order-0000000042"
-	at := time.Now()
-	labels := map[string]string{"a": "1", "b": "2", "c": "3", "d": "4"}
-	for _, c := range []struct {
-		name string
-		key  func() (string, error)
-	}{
-		{"string", func() (string, error) { return keys.Key(text) }},
-		{"int64", func() (string, error) { return keys.Key(id) }},
-		{"struct3", func() (string, error) { return keys.Key(order{ID: id, SKU: "u1", Qty: 3}) }},
-		{"struct3/pointer", func() (string, error) { return keys.Key(&order{ID: id, SKU: "u1", Qty: 3}) }},
-		{"struct3/keyed", func() (string, error) { return keyed.Key(order{ID: id, SKU: "u1", Qty: 3}) }},
-		{"struct3/plain", func() (string, error) { return readable.Key(order{ID: id, SKU: "u1", Qty: 3}) }},
-		{"struct3/by", func() (string, error) { return by.Key(order{ID: id, SKU: "u1", Qty: 3}) }},
-		{"list2", func() (string, error) { return keys.Key([]any{text, id}) }},
-		{"time", func() (string, error) { return keys.Key(at) }},
-		{"map4", func() (string, error) { return keys.Key(labels) }},
-	} {
-		b.Run(c.name, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				if _, err := c.key(); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
-}
-
-func BenchmarkKeyParallel(b *testing.B) {
-	keys := distlock.NewKeyBuilder(distlock.Opts{Prefix: "shop:", Value: "pay", ParamLock: true})
-	b.ReportAllocs()
-	b.RunParallel(func(pb *testing.PB) {
-		for i := int64(0); pb.Next(); i++ {
-			if _, err := keys.Key(order{ID: i, SKU: "u1", Qty: 3}); err != nil {
-				b.Error(err)
-			}
-		}
-	})
-}
-
-func BenchmarkCheckKey(b *testing.B) {
-	b.ReportAllocs()
-	for b.Loop() {
-		if err := distlock.CheckKey("shop:pay:order-0000000042:item-17"); err != nil {
-			b.Fatal(err)
-		}
 	}
 }
 

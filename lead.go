@@ -16,20 +16,17 @@ import (
 // [Lease.Token] is the number of the term and larger than those of earlier leaders.
 //
 // If fn returns nil, or after a loss an error that wraps ErrLost or [context.Canceled],
-// the candidate campaigns again after two to three times o.RetryInterval, so every
-// other candidate with the same interval gets a turn. A leader that wants to stay does
-// not return. If fn fails, Lead resigns and returns its error, with that of the lock
-// joined behind it. If fn panics or calls [runtime.Goexit], the leader resigns and the
-// panic goes on.
+// the candidate campaigns again after two to three times RetryInterval. So every other
+// candidate with the same interval gets a turn. A leader that wants to stay does not
+// return. If fn fails, Lead resigns and returns its error, with that of the lock joined
+// behind it. If fn panics or calls [runtime.Goexit], the leader resigns.
 //
-// If the store fails, the queue in the process is full, or o.RetryCount or o.MaxWait
-// ends the wait, Lead tries again after one to two times o.RetryInterval. It returns
-// what trying again cannot help: refused options or key, [ErrNoFencing], [ErrUpgrade],
-// ErrLost if ctx comes from a function whose lease of the key is over, [ErrClosed], or
-// the error of ctx with its cause.
+// If the store fails, the queue in the process is full, or RetryCount or MaxWait ends the
+// wait, Lead tries again after one to two times RetryInterval. It returns what trying again
+// cannot help: refused options or key, [ErrNoFencing], [ErrUpgrade], [ErrClosed], the error
+// of ctx with its cause, or ErrLost below a function whose lease of the key is over.
 //
-// Function Inspect of package admin shows the leader. Curator calls this LeaderSelector with
-// autoRequeue.
+// Inspect of package admin shows the leader.
 func (l *Locker) Lead(ctx context.Context, key string, o Opts, fn func(ctx context.Context) error) error {
 	if fn == nil {
 		return l.refuse(ctx, o.Prefix+key, &o, noFunction(o.Prefix+key))
@@ -43,7 +40,7 @@ func (l *Locker) Lead(ctx context.Context, key string, o Opts, fn func(ctx conte
 			again, err = s.term(fn)
 			pause += interval
 		}
-		if !again || !l.sleep(ctx, pause, nil) {
+		if !again || !l.life.sleep(ctx, pause, nil) {
 			return l.stopped(ctx, o.Prefix+key, err)
 		}
 	}

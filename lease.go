@@ -63,13 +63,12 @@ func (s *Lease) cancel(cause error) { s.ctx.end(cause) }
 // Key returns the full key.
 func (s *Lease) Key() string { return s.state.Key() }
 
-// Token returns the fencing token; 0 if the backend does not provide tokens. No two
-// leases of a key have the same token, except that a re-entry has that of the lease
-// that it re-enters. The token of an exclusive lease is larger than that of every
-// earlier lease of the key and smaller than that of every later one, so a resource that
-// remembers the largest token can refuse a holder that was paused. Leases that may be
-// held at the same time, by readers or with Permits, have tokens in any order: the
-// resource must refuse a token only if it has seen a larger exclusive one.
+// Token returns the fencing token; 0 if the backend does not provide tokens. No two leases
+// of a key have the same token, except that a re-entry has the token of its lease. The
+// token of an exclusive lease is larger than all earlier ones of the key, and smaller than
+// all later ones. So a resource that remembers the largest can refuse a holder that was
+// paused. Leases that may be held at the same time, by readers or with Permits, have tokens
+// in any order: the resource must refuse a token only below a larger exclusive one.
 func (s *Lease) Token() uint64 { return s.assigned.Token }
 
 // Context returns the context of the acquisition, which is cancelled with a cause that
@@ -92,8 +91,8 @@ func (s *Lease) Until() time.Time {
 }
 
 // Refresh extends the lease in the store to a full KeyTimeout from now, but not beyond
-// MaxHold. The error wraps [ErrLost] if the lease is not held any more, or
-// [ErrUnavailable] without an answer; then the lease is as valid as it was.
+// MaxHold. The error wraps [ErrLost] if the lease is not held any more. If the store does
+// not answer, it wraps [ErrUnavailable] and the lease is unchanged.
 func (s *Lease) Refresh(ctx context.Context) error {
 	st := s.state
 	if err := s.over(); err != nil {
@@ -141,13 +140,13 @@ func (s *Lease) tellReleased(err error) {
 	}
 }
 
-// minHoldLeft returns how much of its MinHold is left to s, in whole milliseconds.
-func (s *Lease) minHoldLeft() time.Duration {
+// keepUntil returns the end of MinHold, or the zero Time.
+func (s *Lease) keepUntil() time.Time {
 	if s == nil || s.minHold == 0 || s.noMinHold.Load() {
-		return 0
+		return time.Time{}
 	}
 	_, began := s.state.Holder()
-	return keepFor(began, s.minHold)
+	return began.Add(s.minHold)
 }
 
 // tellAcquired calls the hook. If the hook does not return, tellAcquired releases the
@@ -264,8 +263,8 @@ func (s *Lease) fail(op string, err error) error {
 	return &Error{Op: op, Key: s.Key(), Err: err}
 }
 
-// renewed is called after each renewal of the lease while s is a holder. failed reports that
-// it failed, for the reason err if that is known.
+// renewed is called after each renewal of the lease while s is a holder. If the renewal
+// failed, failed is true, and err is the reason, if known.
 func (s *Lease) renewed(failed bool, err error, left time.Duration) {
 	i := RenewedInfo{LockInfo: s.info(), Token: s.assigned.Token, Held: time.Since(s.assigned.Since), Left: left}
 	if failed {
@@ -299,17 +298,8 @@ func (s *Lease) info() LockInfo {
 }
 
 // Revoked returns a channel that is closed when the holder is asked to give the key back: by
-// Revoke of package admin in any process, or by Curator's Revoker. The lock stays held until it is
-// released, so a function can end at a good moment:
-//
-//	for _, order := range orders {
-//		select {
-//		case <-lease.Revoked():
-//			return nil // the rest is for another run
-//		default:
-//		}
-//		…
-//	}
+// Revoke of package admin in any process, or by Curator's Revoker. The lock stays held until
+// it is released, so a function can end at a good moment, for example between two orders.
 //
 // The first call begins to watch, in the background; before it, a request may be missed. A
 // re-entry has the channel of the lease that it re-enters. The channel is nil, so it is never

@@ -4,6 +4,7 @@ import (
 	"context"
 	"hash/maphash"
 	"sync"
+	"time"
 )
 
 // lifetime counts what a Locker has in progress: acquisitions, leases, and the clean-up that
@@ -56,9 +57,9 @@ func (l *lifetime) bucket(key string) uint16 {
 	return uint16(maphash.String(l.seed, key) % buckets)
 }
 
-// register arranges that the context of s, which is for the key, is cancelled when the
+// register arranges that the context of the lease, which is for the key, is cancelled when the
 // lifetime ends, unless the lifetime is over already.
-func (l *lifetime) register(s *Lease, key string) bool {
+func (l *lifetime) register(lease *Lease, key string) bool {
 	b := l.bucket(key)
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -66,11 +67,11 @@ func (l *lifetime) register(s *Lease, key string) bool {
 		return false
 	}
 	first := l.leases[b]
-	s.node = listNode{next: first, bucket: b, listed: true}
+	lease.node = listNode{next: first, bucket: b, listed: true}
 	if first != nil {
-		first.node.prev = s
+		first.node.prev = lease
 	}
-	l.leases[b] = s
+	l.leases[b] = lease
 	return true
 }
 
@@ -94,18 +95,18 @@ func (l *lifetime) holder(key string) *Lease {
 }
 
 // done is called once for each begin, with the lease that came of it or nil.
-func (l *lifetime) done(s *Lease) {
+func (l *lifetime) done(lease *Lease) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if s != nil && s.node.listed {
-		l.unlist(s)
+	if lease != nil && lease.node.listed {
+		l.unlist(lease)
 	}
 	l.n--
 	l.signal()
 }
 
-func (l *lifetime) unlist(s *Lease) {
-	m := s.node
+func (l *lifetime) unlist(lease *Lease) {
+	m := lease.node
 	if m.prev == nil {
 		l.leases[m.bucket] = m.next
 	} else {
@@ -114,7 +115,7 @@ func (l *lifetime) unlist(s *Lease) {
 	if m.next != nil {
 		m.next.node.prev = m.prev
 	}
-	s.node = listNode{}
+	lease.node = listNode{}
 }
 
 // background runs f in the background and counts it as clean-up in progress. Only a caller
@@ -132,6 +133,22 @@ func (l *lifetime) background(f func()) {
 		}()
 		f()
 	}()
+}
+
+// sleep waits for d, or until changed receives a value. It returns false if ctx ends or the
+// lifetime is over first.
+func (l *lifetime) sleep(ctx context.Context, d time.Duration, changed <-chan struct{}) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-changed:
+		return true
+	case <-ctx.Done():
+	case <-l.ctx.Done():
+	}
+	return false
 }
 
 // close ends the lifetime and its ctx, and returns the leases in progress. It

@@ -8,9 +8,8 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
-	"github.com/distlock-go/distlock/internal/leasestate"
+	"github.com/distlock-go/distlock/internal/bridge"
 	"github.com/distlock-go/distlock/internal/localqueue"
-	"github.com/distlock-go/distlock/internal/rolling"
 )
 
 // Locker takes locks from one [driver.Backend]. It is safe for concurrent use. Make one
@@ -27,14 +26,9 @@ type Locker struct {
 	queue    *localqueue.Queue[*leaseState]
 	watchdog *watchdog
 	life     *lifetime
-	releases *rolling.Timeout
-
-	roundTrip leasestate.RoundTrip // of releases
+	releaser *releaser
 
 	ownerSuffix string // "@" and Config.Holder, or nothing
-
-	bg     context.Context //nolint:containedctx // ends the clean-up that outlives calls when the Locker is closed
-	stopBg context.CancelFunc
 }
 
 // New returns a Locker that owns b. It panics if b is nil or cfg is invalid.
@@ -49,8 +43,8 @@ func New(b driver.Backend, cfg Config) *Locker {
 		queue:    localqueue.New[*leaseState](maxKeys, cfg.MaxWaiters),
 		watchdog: newWatchdog(b, &cfg.Hooks),
 		life:     newLifetime(),
-		releases: rolling.New(releaseTimeout),
 	}
+	l.releaser = newReleaser(b, l.life)
 	if cfg.Holder != "" {
 		l.ownerSuffix = "@" + cfg.Holder
 	}
@@ -59,7 +53,6 @@ func New(b driver.Backend, cfg Config) *Locker {
 	l.waker, _ = b.(driver.Waker)
 	l.revoker, _ = b.(driver.Revoker)
 	l.features = b.Features()
-	l.bg, l.stopBg = context.WithCancel(context.Background()) //nolint:forbidigo // belongs to no call: ended by Close
 	return l
 }
 
@@ -88,39 +81,49 @@ func (l *Locker) Do(ctx context.Context, key string, o Opts, fn func(ctx context
 // Call is [Locker.Do] for a function with a result. It returns the result even if the
 // lease was lost; the error then says so.
 func Call[T any](
-	ctx context.Context, l *Locker, key string, o Opts, fn func(ctx context.Context) (T, error),
+	ctx context.Context, locker *Locker, key string, opts Opts, fn func(ctx context.Context) (T, error),
 ) (result T, err error) {
 	if fn == nil {
-		return result, l.refuse(ctx, o.Prefix+key, &o, noFunction(o.Prefix+key))
+		return result, locker.refuse(ctx, opts.Prefix+key, &opts, noFunction(opts.Prefix+key))
 	}
-	s, err := l.Acquire(ctx, key, o)
+	lease, err := locker.Acquire(ctx, key, opts)
 	if err != nil {
 		return result, err
 	}
-	defer s.finish(&err)
-	return fn(&s.ctx)
+	defer lease.finish(&err)
+	return fn(&lease.ctx)
 }
 
 // Acquire takes the lock with the key o.Prefix + key, for code that cannot be a
 // function for [Locker.Do]. The caller must release the lease and pass on its Context.
 func (l *Locker) Acquire(ctx context.Context, key string, o Opts) (*Lease, error) {
 	full := o.Prefix + key
-	if err := l.check(full, &o); err != nil {
+	if err := l.check(&o, full); err != nil {
 		return nil, l.refuse(ctx, full, &o, err)
 	}
 	o = o.withDefaults()
 	return l.acquire(ctx, full, &o, nil)
 }
 
-// check returns an error if a lock with a key from the caller cannot be taken under o.
-func (l *Locker) check(key string, o *Opts) error {
-	if err := o.validateGivenKey(); err != nil {
-		return &Error{Op: "options", Key: key, Err: err}
+// check returns an error if locks with full keys from the caller cannot be taken under opts.
+func (l *Locker) check(opts *Opts, keys ...string) error {
+	err := opts.validateGivenKey()
+	if err == nil {
+		err = l.supports(opts)
 	}
-	if err := l.supports(o); err != nil {
-		return &Error{Op: "options", Key: key, Err: err}
+	if err != nil {
+		refused := &Error{Op: "options", Err: err}
+		if len(keys) == 1 {
+			refused.Key = keys[0]
+		}
+		return refused
 	}
-	return checkKey(key)
+	for _, key := range keys {
+		if err := checkKey(key); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // supports returns an error if o asks for what the backend cannot do.
@@ -152,10 +155,10 @@ func (l *Locker) TryAcquire(ctx context.Context, key string, o Opts) (*Lease, er
 	return l.Acquire(ctx, key, o)
 }
 
-// Close refuses new work and ends waits, both with [ErrClosed]. It cancels the contexts
-// of held leases, with a cause that matches [ErrLost] and ErrClosed, waits up to
-// [Config].CloseTimeout for their release, releases the rest, and closes the backend if
-// it is an [io.Closer]. Without held leases it takes at most half a second, to clean up
+// Close refuses new work and ends waits, both with [ErrClosed]. It cancels the contexts of
+// held leases, with a cause that matches [ErrLost] and ErrClosed. It waits up to
+// [Config].CloseTimeout for their release and releases the rest. Then it closes the backend
+// if it is an [io.Closer]. Without held leases it takes at most half a second, to clean up
 // after earlier failures. Keys that [Opts].MinHold keeps stay in the store. Stop
 // servers first, so no request is cut short. Only the first call does anything.
 func (l *Locker) Close() error {
@@ -182,7 +185,7 @@ func (l *Locker) Close() error {
 	case <-timer.C:
 		l.releaseAll()
 	}
-	l.stopBg()
+	l.releaser.stop()
 	l.watchdog.close()
 	if c, ok := l.backend.(io.Closer); ok {
 		return c.Close()
@@ -191,3 +194,27 @@ func (l *Locker) Close() error {
 }
 
 var errClosed = fmt.Errorf("%w: %w", ErrLost, ErrClosed)
+
+// What packages wiring and admin need of this package.
+func init() {
+	bridge.Site = func(locker *Locker, name string, opts Opts) any { return newSite(locker, name, opts) }
+	bridge.RefusedOptions = refusedOptions
+	bridge.Key = func(opts Opts, params any) (string, error) {
+		keys, err := newKeyBuilder(opts)
+		if err != nil {
+			return "", err
+		}
+		return keys.Key(params)
+	}
+	bridge.CheckKey = checkKey
+	bridge.Join = join
+	bridge.Unavailable = unavailable
+	bridge.Operate = func(locker *Locker, f func(driver.Backend) error) error {
+		if !locker.life.begin() {
+			return ErrClosed
+		}
+		defer locker.life.done(nil)
+		return f(locker.backend)
+	}
+	bridge.Owner = func(lease *Lease) string { return lease.state.Grant().Owner }
+}

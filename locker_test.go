@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -41,15 +40,6 @@ func TestDoRunsUnderTheLock(t *testing.T) {
 		}
 		if l.Keys() != 0 || l.Watched() != 0 {
 			t.Errorf("left behind: %d keys, %d watched", l.Keys(), l.Watched())
-		}
-	})
-}
-
-func TestDoReturnsTheFunctionsErrorItself(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, _ *testkit.Store) {
-		mine := errors.New("mine")
-		if err := l.Do(t.Context(), "k", distlock.Opts{}, func(context.Context) error { return mine }); err != mine { //nolint:errorlint // the same value
-			t.Errorf("Do = %v, want the function's own error", err)
 		}
 	})
 }
@@ -394,23 +384,6 @@ func TestPanicAndGoexitReleaseOnce(t *testing.T) {
 	})
 }
 
-func TestOwnersAreFresh(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-		for range 100 {
-			held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
-			wantIs(t, held.Release(t.Context()))
-		}
-		var owners []string
-		for _, c := range s.Calls(testkit.Wait) {
-			owners = append(owners, c.Owner)
-		}
-		slices.Sort(owners)
-		if n := len(slices.Compact(owners)); n != 100 {
-			t.Errorf("%d owners for 100 acquisitions", n)
-		}
-	})
-}
-
 func TestNewRefusesNonsense(t *testing.T) {
 	for name, f := range map[string]func(){
 		"distlock: New: nil Backend":                      func() { distlock.New(nil, distlock.Config{}) },
@@ -419,5 +392,40 @@ func TestNewRefusesNonsense(t *testing.T) {
 		"distlock: nil Locker":                            func() { wiring.Bind(nil, distlock.Opts{Value: "v"}) },
 	} {
 		wantPanic(t, name, f)
+	}
+}
+
+// What the package tests share with those of test is in testkit.
+var (
+	bubble       = testkit.Bubble
+	suspend      = testkit.Suspend
+	heldFor      = testkit.HeldFor
+	inBackground = testkit.InBackground
+	keyOf        = testkit.KeyOf
+	line         = testkit.Line
+	mustBeFree   = testkit.MustBeFree
+	mustGet      = testkit.MustGet
+	other        = testkit.Other
+	wantCalls    = testkit.WantCalls
+	wantIs       = testkit.WantIs
+	wantPanic    = testkit.WantPanic
+)
+
+// The options of a reader, of a writer, and of a holder of one of three permits.
+var (
+	reading = distlock.Opts{Mode: distlock.Shared}
+	writing = distlock.Opts{}
+	permit  = distlock.Opts{Permits: 3}
+)
+
+// nothingLeft checks that neither the Locker nor the store has data of the key.
+func nothingLeft(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+	t.Helper()
+	synctest.Wait()
+	if l.Keys() != 0 || l.Watched() != 0 || !s.Free(t, "k") {
+		t.Errorf("left: %d keys, %d watched; free %v", l.Keys(), l.Watched(), s.Free(t, "k"))
+	}
+	if n, leases := l.UnderWay(); n != 0 || leases != 0 {
+		t.Errorf("left: %d under way, %d leases to cancel", n, leases)
 	}
 }

@@ -19,13 +19,10 @@ const maxSet = 1000
 // does not keep them. A key that is given twice is taken once.
 //
 // The keys are taken one after the other in the order of the full keys. So two calls never
-// wait for each other, unless their callers hold other locks. Leases are renewed meanwhile.
-// RetryCount, RetryInterval, MaxWait and ctx limit the wait for all keys together; with
-// RetryCount 1 every key is tried once, until one is busy. Keys that ctx holds are
-// re-entered.
-//
-// The error is an [*Error] with the key that was not acquired. It also matches
-// [ErrLost] if a lease was lost during the wait for another.
+// wait for each other, unless their callers hold other locks. RetryCount, RetryInterval,
+// MaxWait and ctx limit the wait for all keys together; with RetryCount 1 every key is tried
+// once, until one is busy. Keys that ctx holds are re-entered. The error is an [*Error] with
+// the key that was not acquired. It also matches [ErrLost] if a lease was lost meanwhile.
 func (l *Locker) AcquireAll(ctx context.Context, keys []string, o Opts) (*MultiLease, error) {
 	full, err := l.fullKeys(keys, &o)
 	if err != nil {
@@ -87,15 +84,12 @@ func (l *Locker) fullKeys(keys []string, o *Opts) ([]string, error) {
 	case len(keys) > maxSet:
 		return nil, &Error{Op: "options", Err: fmt.Errorf("keys has %d elements, more than %d", len(keys), maxSet)}
 	}
-	if err := errors.Join(o.validateGivenKey(), l.supports(o)); err != nil {
-		return nil, &Error{Op: "options", Err: err}
-	}
 	full := make([]string, len(keys))
 	for i, key := range keys {
 		full[i] = o.Prefix + key
-		if err := checkKey(full[i]); err != nil {
-			return nil, err
-		}
+	}
+	if err := l.check(o, full...); err != nil {
+		return nil, err
 	}
 	slices.Sort(full)
 	return slices.Compact(full), nil
@@ -122,9 +116,9 @@ type MultiLease struct {
 	result   error // of Release
 }
 
-func (m *MultiLease) add(s *Lease) {
-	m.leases = append(m.leases, s)
-	m.ctx = &s.ctx
+func (m *MultiLease) add(lease *Lease) {
+	m.leases = append(m.leases, lease)
+	m.ctx = &lease.ctx
 }
 
 // Context returns the context of the acquisition. It carries all leases, and is

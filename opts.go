@@ -45,14 +45,11 @@ type Opts struct {
 	// Hasher makes the last part of the key. The default is [Config].Hasher.
 	Hasher Hasher
 
-	// KeyFormat makes the whole key, in the place of a Hasher, for a lock that another program
-	// takes under a key of its own rule; package javakey has the rules of Java libraries. It
-	// gets Prefix + Value, and the request or what Params selects; nil without ParamLock. The
-	// key must depend on these alone. KeyFormat is called concurrently and must not block.
-	//
-	// Requests with equal keys share a lock, and clients choose parameters: separate the parts
-	// of a key, so that no request gets the key of another. If KeyFormat fails or panics, or
-	// makes a key that a lock cannot have, the call ends with [ErrKey].
+	// KeyFormat makes the whole key, in the place of a Hasher, as another program makes it:
+	// package javakey has the rules of Java libraries. It gets Prefix + Value, and the request
+	// or what Params selects; nil without ParamLock. The key must depend on these alone, and
+	// no request should get the key of another. KeyFormat is called concurrently and must not
+	// block. If it fails, panics or makes an invalid key, the call ends with [ErrKey].
 	KeyFormat func(base string, params any) (key string, err error)
 
 	// KeyTimeout is the lease: how long the key outlives a crashed holder, in whole
@@ -70,9 +67,9 @@ type Opts struct {
 	// function usually runs. The default is [DefaultRetryInterval].
 	RetryInterval time.Duration
 
-	// MaxWait limits the wait in this process and for the store, but not the function. The
-	// wait ends with [ErrNotAcquired], and [ErrUnavailable] too if the store failed. An
-	// operation in progress may take half a second more. The default means no limit.
+	// MaxWait limits the wait, but not the function. The wait ends with [ErrNotAcquired], and
+	// [ErrUnavailable] too if the store failed. An operation in progress may take half a
+	// second more. The default means no limit.
 	MaxWait time.Duration
 
 	// Mode is Exclusive, the default, or Shared, for a reader beside other readers. In one
@@ -203,7 +200,7 @@ func (o *Opts) validateKeyFormat(base string) error {
 	if o.Hasher != nil {
 		return fieldErrorf("Hasher", "is set but %v makes the whole key", fieldName("KeyFormat"))
 	}
-	if o.ParamLock || validateBase(base) != nil { // reported elsewhere
+	if o.ParamLock || base != "" && keyFault(base) != "" { // reported elsewhere
 		return nil
 	}
 	if _, err := keyFormat(o.KeyFormat).call(base, nil); err != nil {

@@ -178,7 +178,7 @@ func TestMinHold(t *testing.T) {
 func TestMinHoldGoesByTheMonotonicClock(t *testing.T) {
 	t.Parallel()
 	for _, jump := range []time.Duration{-time.Hour, -30 * time.Second, 0, 30 * time.Second, time.Hour} {
-		if d := distlock.KeepFor(suspend(time.Now(), jump), time.Minute); d > time.Minute || d < 50*time.Second {
+		if d := distlock.KeepFor(suspend(time.Now(), jump).Add(time.Minute)); d > time.Minute || d < 50*time.Second {
 			t.Errorf("%v are left of a minute that has just begun, by a wall clock %v away", d, jump)
 		}
 	}
@@ -266,5 +266,44 @@ func TestSharedLeaseLostOnItsWay(t *testing.T) {
 			t.Error("nothing was lost")
 		}
 		nothingLeft(t, l, s)
+	})
+}
+
+// A lease that is lost during a hand-over belongs to no holder: the next waiter asks
+// the store.
+func TestHoldLostOnItsWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := testkit.NewStore()
+		var l *distlock.Locker
+		var lost atomic.Int64
+		l = testkit.NewLocker(t, s, distlock.Config{Hooks: distlock.Hooks{
+			Released: func(context.Context, distlock.ReleasedInfo) {
+				if l.LoseOnItsWay("k") {
+					lost.Add(1)
+				}
+			},
+			Lost: func(context.Context, distlock.LostInfo) {
+				t.Error("a caller without a lock was told that it was lost")
+			},
+		}})
+		for range 1000 {
+			held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
+			asked := len(s.Calls(testkit.Wait))
+			var all sync.WaitGroup
+			line(t, &all, l, 1, distlock.Opts{}, func(ctx context.Context, _ int) {
+				lease, _ := distlock.FromContext(ctx)
+				wantIs(t, lease.Check())
+			})
+			wantIs(t, held.Release(t.Context()))
+			all.Wait()
+			n := int64(len(s.Calls(testkit.Wait)) - asked)
+			if n != lost.Load() {
+				t.Errorf("%d acquisitions in the store, %d leases were lost on their way", n, lost.Load())
+			}
+			if lost.Load() > 0 {
+				return // otherwise the waiter was quicker than the hook
+			}
+		}
+		t.Error("no lease was lost on its way")
 	})
 }

@@ -20,21 +20,18 @@ const hintFloor = 2 * time.Millisecond
 // MaxWait to the length of its timeouts.
 const lastLook = 500 * time.Millisecond
 
-// errSilent is the store's error if MaxWait ended an operation.
-var errSilent = errors.New("no answer by the end of MaxWait")
-
 // takeGrant asks the backend until it grants the key, the budget is spent, ctx ends or the
 // Locker is closed. What a failure may leave in the store is released in the background.
-func (l *Locker) takeGrant(ctx context.Context, s *Lease, r driver.Request, wait bool) (driver.Grant, error) {
+func (l *Locker) takeGrant(ctx context.Context, lease *Lease, r driver.Request, wait bool) (driver.Grant, error) {
 	queues := wait && l.queuer != nil
 	uncertain := queues  // whether something is left in the store: a place in its queue, or a grant
 	told := false        // the waiters in this process were told what the store answered
 	var backendErr error // of the last attempt, if it was not that another owner has the key
 	attempt := ctx
 	if queues {
-		attempt = &s.ctx // ends when the Locker is closed, too
+		attempt = &lease.ctx // ends when the Locker is closed, too
 	}
-	attempt, limit := within(attempt, &s.budget)
+	attempt, limit := within(attempt, &lease.budget)
 	defer limit.end()
 	var watch keyWatch
 	defer watch.end()
@@ -49,7 +46,7 @@ func (l *Locker) takeGrant(ctx context.Context, s *Lease, r driver.Request, wait
 		err = limit.strip(err)
 		if err == nil {
 			uncertain = true // until it is known to be usable
-			err = usable(&s.ctx, g)
+			err = usable(&lease.ctx, g)
 		}
 		if err == nil {
 			if told {
@@ -72,7 +69,7 @@ func (l *Locker) takeGrant(ctx context.Context, s *Lease, r driver.Request, wait
 		var pause time.Duration
 		more := false
 		if !held || !queues { // a Queuer that says so has waited already
-			pause, more = nextAttempt(ctx, &s.budget, err)
+			pause, more = nextAttempt(ctx, &lease.budget, err)
 		}
 		if held && wait || !held && !errors.Is(err, ctx.Err()) {
 			told = true
@@ -81,13 +78,13 @@ func (l *Locker) takeGrant(ctx context.Context, s *Lease, r driver.Request, wait
 		if more && held {
 			watch.begin(ctx, l.waker, r.Key)
 		}
-		if more && l.sleep(ctx, pause, watch.changed) {
+		if more && l.life.sleep(ctx, pause, watch.changed) {
 			continue
 		}
 		if uncertain {
-			l.releaseInBackground(r.Grant())
+			l.releaser.ReleaseInBackground(r.Grant())
 		}
-		return driver.Grant{}, l.refusal(ctx, &s.budget, l.markLocal(r.Key, err))
+		return driver.Grant{}, l.refusal(ctx, &lease.budget, l.markLocal(r.Key, err))
 	}
 }
 
@@ -110,102 +107,6 @@ func nextAttempt(ctx context.Context, b *backoff.Budget, err error) (time.Durati
 		d = min(d, max(held.RetryAfter, hintFloor))
 	}
 	return d, ok
-}
-
-// sleep waits for d, or until changed receives a value. It returns false if ctx ends or the
-// Locker is closed first.
-func (l *Locker) sleep(ctx context.Context, d time.Duration, changed <-chan struct{}) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-changed:
-		return true
-	case <-ctx.Done():
-	case <-l.life.ctx.Done():
-	}
-	return false
-}
-
-// backendErr returns the error for a waiter that gives up while no holder in this process
-// has the key: what the store last answered to the caller that asks it.
-func (l *Locker) backendErr(key string) error {
-	age, err := l.queue.BackendErr(key, time.Now())
-	held := new(HeldError)
-	switch {
-	case err == nil:
-		return held
-	case errors.As(err, &held):
-		return aged(held, age)
-	case errors.Is(err, ErrNotAcquired):
-		return err
-	default:
-		return unavailable(err)
-	}
-}
-
-// aged returns e as it is after d has passed.
-func aged(e *HeldError, d time.Duration) *HeldError {
-	old := *e
-	if old.Held > 0 {
-		old.Held += d
-	}
-	old.RetryAfter = max(old.RetryAfter-d, 0)
-	return &old
-}
-
-// refusal returns the error for the caller when the last attempt has ended with err.
-func (l *Locker) refusal(ctx context.Context, b *backoff.Budget, err error) error {
-	switch {
-	case l.life.ctx.Err() != nil:
-		return ErrClosed
-	case ctx.Err() != nil:
-		return ended(ctx, err)
-	default:
-		return spent(b, err)
-	}
-}
-
-// spent returns the error for a wait that ctx did not end.
-func spent(b *backoff.Budget, err error) error {
-	maxWait, _ := b.MaxWait()
-	switch {
-	case b.Over(time.Now()):
-		return cutShort(fmt.Errorf("waited for MaxWait, %v", maxWait), err)
-	case errors.Is(err, ErrNotAcquired):
-		return err
-	default:
-		return unavailable(err)
-	}
-}
-
-// ended returns the error for a wait that ctx ended, with that of the last attempt.
-func ended(ctx context.Context, last error) error {
-	end := ctx.Err()
-	if errors.Is(last, end) && !errors.Is(last, ErrNotAcquired) {
-		last = nil // nothing new
-	}
-	if cause := context.Cause(ctx); !errors.Is(cause, end) {
-		end = fmt.Errorf("%w: %w", end, cause)
-	}
-	return cutShort(end, last)
-}
-
-// cutShort returns the error for the end of the wait. It also contains the result of
-// the last attempt: the holder of the key, or how the backend failed.
-func cutShort(end, last error) error {
-	why := ErrNotAcquired
-	if held := new(HeldError); errors.As(last, &held) {
-		why = held
-	} else if errors.Is(last, ErrForeign) {
-		why = last
-	}
-	err := fmt.Errorf("%w: %w", why, end)
-	if last != nil && !errors.Is(last, ErrNotAcquired) {
-		err = fmt.Errorf("%w: %w", err, unavailable(last))
-	}
-	return err
 }
 
 // keyWatch is what one acquisition watches while it waits. The zero value watches nothing.

@@ -346,22 +346,6 @@ func TestMaxWaitOfACampaign(t *testing.T) {
 	})
 }
 
-// Hooks get the wait and its end.
-func TestMaxWaitIsToldToHooks(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var failed []distlock.FailedInfo
-		s := testkit.NewStore()
-		l := testkit.NewLocker(t, s, distlock.Config{Hooks: distlock.Hooks{
-			Failed: func(_ context.Context, i distlock.FailedInfo) { failed = append(failed, i) },
-		}})
-		defer other(t, s, "k")()
-		_, err := l.Acquire(t.Context(), "k", distlock.Opts{MaxWait: maxWait})
-		if len(failed) != 1 || failed[0].Wait != maxWait || failed[0].Err != err { //nolint:errorlint // the same value
-			t.Errorf("%+v, %v", failed, err)
-		}
-	})
-}
-
 // silent returns a store that never answers an attempt: it ends with its context, or after
 // limit if that is not 0. In the first case the error also wraps says, if it is not nil.
 func silent(limit time.Duration, says error) *testkit.Store {

@@ -6,20 +6,18 @@ import (
 	"fmt"
 )
 
-// Step is an operation under a lease; see [Lease.Step]. Do does the work: its changes
-// should not show before Commit, or Undo should be able to take them back. Undo should
-// limit its own time. After a loss another holder may have the key, so Undo should touch
-// only what this step wrote, which the [Lease.Token] shows.
+// Step is an operation under a lease; see [Lease.Step]. The changes of Do should not show
+// before Commit, or Undo should take them back, in limited time. After a loss another holder
+// may have the key, so Undo should touch only what the [Lease.Token] shows as its own.
 type Step struct {
 	Do     func(ctx context.Context) error // required
 	Commit func(ctx context.Context) error // makes the work count, if Do succeeded and the lease is valid
 	Undo   func(ctx context.Context) error // takes back the work of Do, perhaps half done, and of a failed Commit
 }
 
-// Step runs an operation and checks the lease before Do, between Do and Commit, and
-// after Commit. The checks compare the clock with the deadline, as [Lease.Check] does,
-// so they are right even if this process was paused. Only a resource that checks the
-// [Lease.Token] can refuse an act that comes too late after a check.
+// Step runs an operation and calls [Lease.Check] before Do, between Do and Commit, and after
+// Commit. Only a resource that checks the [Lease.Token] can refuse what comes too late after
+// a check.
 //
 //   - Lost before Do: nothing runs.
 //   - Do fails, or the lease is lost by then: Undo runs, Commit does not.
@@ -32,10 +30,9 @@ type Step struct {
 // otherwise "step", and the error of Undo. If Do or Commit panics or calls
 // [runtime.Goexit], Undo runs and the panic goes on.
 //
-// Do and Commit get ctx, cancelled with a cause that wraps ErrLost when the lease is
-// over; Undo gets it without cancellation and deadline. It carries the lease unless it
-// carries another, so locking the key again is a re-entry, or ErrLost at once after a
-// loss. Step does not check whether ctx has ended.
+// Do and Commit get ctx, cancelled with a cause that wraps ErrLost when the lease is over;
+// Undo gets it without cancellation and deadline. It carries the lease unless it carries
+// another. Step does not check whether ctx has ended.
 func (s *Lease) Step(ctx context.Context, step Step) error {
 	if step.Do == nil {
 		return s.fail("step", errors.New("Step.Do is nil"))

@@ -7,9 +7,9 @@ import (
 
 // Backend takes, renews and releases locks in one store.
 //
-// Every method must be safe for concurrent use, must bound its own network
-// operations (a hung server must not hang a caller beyond a few seconds, nor
-// beyond its context), and must return soon after ctx ends.
+// Every method must be safe for concurrent use, and must return soon after ctx ends. It must
+// bound its own network operations: a hung server must not hang a caller for longer than a
+// few seconds.
 //
 // A request can reach the store late, after others of the same owner: networks delay, and
 // clients repeat. So no request may shorten a lease. Wherever a method extends a lease to
@@ -78,11 +78,10 @@ type Features struct {
 // arrival and wakes the first when the key becomes free. The Locker then does not
 // poll.
 type Queuer interface {
-	// Acquire is TryAcquire that waits for its turn. It returns when the key is
-	// granted, when ctx ends (an error that wraps ctx.Err(), and a [*HeldError] if
-	// the holder is known), when r.Backoff is spent (an error that wraps
-	// [ErrNotAcquired]), or when the backend fails (any other error). After an error
-	// the Locker either calls Acquire again with the same Owner, which must keep its
+	// Acquire is TryAcquire that waits for its turn. It returns when the key is granted or
+	// the backend fails. When ctx ends, the error wraps ctx.Err(), and a [*HeldError] if the
+	// holder is known. When r.Backoff is spent, it wraps [ErrNotAcquired]. After an error the
+	// Locker either calls Acquire again with the same Owner, which must keep its
 	// place, or calls Release, which must give it up.
 	//
 	// A message from the store may only save time: an implementation must also
@@ -94,10 +93,9 @@ type Queuer interface {
 // store's queue. While a Locker hands a key from one goroutine to the next, it then
 // asks whether it may continue, instead of giving the key back to find out.
 type Extender interface {
-	// Extend extends g to a full TTL from now, shortens nothing, and issues more tokens: as
-	// many as asked for or fewer, but at least one, each larger than all before, of which
-	// g.LastToken is the last of g.Owner. It returns g with the new tokens and the new
-	// time of sending.
+	// Extend extends g to a full TTL from now, and shortens nothing. It issues at least one
+	// token and at most the number asked for. Each is larger than g.LastToken and than every
+	// other token issued so far. It returns g with the new tokens and the new time of sending.
 	//
 	// If other owners wait it changes nothing, and the error wraps [ErrNotAcquired].
 	// If g.Owner does not have the key, it creates nothing, and the error wraps
@@ -110,9 +108,8 @@ type Extender interface {
 // that it makes at intervals. It promises no order: the fastest waiter gets the key.
 type Waker interface {
 	// Wake returns a channel that receives a value each time that the key may have
-	// become free. It must also receive one when the watch has begun, and when it has
-	// begun again after an interruption, so that a caller that makes an attempt for each
-	// value misses no release. Values may come without a reason, and may be combined.
+	// become free. It must also receive one when the watch has begun, and when it has begun
+	// again after an interruption: an attempt for each value then misses no release. Values may come without a reason, and may be combined.
 	//
 	// Wake must not block. The watch ends with ctx; the channel is never closed.
 	Wake(ctx context.Context, key string) <-chan struct{}

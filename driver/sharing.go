@@ -5,7 +5,7 @@ import "strconv"
 // Mode says whether a key can have several holders at the same time.
 type Mode int
 
-// The modes. The zero value is the one that excludes all others.
+// The modes. The zero value is Exclusive.
 const (
 	// Exclusive admits one holder.
 	Exclusive Mode = iota

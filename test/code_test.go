@@ -59,22 +59,3 @@ func TestCodeOrder(t *testing.T) {
 		}
 	}
 }
-
-func TestCodeString(t *testing.T) {
-	t.Parallel()
-	seen := map[string]bool{}
-	for c := distlock.CodeOK; c <= distlock.CodeOther; c++ {
-		if s := c.String(); s == "" || seen[s] {
-			t.Errorf("code %d is %q", int(c), s)
-		} else {
-			seen[s] = true
-		}
-	}
-	for c, want := range map[distlock.Code]string{
-		distlock.CodeOK: "ok", distlock.CodeNotAcquired: "not_acquired", distlock.CodeOther: "other", -1: "Code(-1)", distlock.CodeOther + 1: "Code(11)",
-	} {
-		if got := c.String(); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
-	}
-}

@@ -78,15 +78,3 @@ func wantRetryAfter(t *testing.T, name string, err error, code distlock.Code, wa
 		t.Errorf("%s: %v is %v, try again after %v; want %v, %v", name, err, distlock.CodeOf(err), e.RetryAfter, code, want)
 	}
 }
-
-func TestKeyError(t *testing.T) {
-	t.Parallel()
-	e := &distlock.KeyError{Detail: "no tenant", Err: testkit.ErrBroken}
-	if !errors.Is(e, distlock.ErrKey) || !errors.Is(e, testkit.ErrBroken) || e.Error() != "invalid lock key: no tenant: broken pipe" {
-		t.Errorf("%v", e)
-	}
-	e = &distlock.KeyError{Detail: "no tenant"}
-	if !errors.Is(e, distlock.ErrKey) || e.Error() != "invalid lock key: no tenant" {
-		t.Errorf("%v", e)
-	}
-}

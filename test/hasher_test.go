@@ -9,24 +9,7 @@ import (
 	"testing"
 
 	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/wiring"
 )
-
-func TestDefaultHasherIsSHA256(t *testing.T) {
-	t.Parallel()
-	sum := sha256.Sum256([]byte("s\x03abc"))
-	if got, want := mustKey(t, "abc"), "k:"+hex.EncodeToString(sum[:16]); got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
-}
-
-func TestHasher(t *testing.T) {
-	t.Parallel()
-	o := distlock.Opts{Value: "v", ParamLock: true, Hasher: hex.AppendEncode}
-	if got, err := wiring.Key(o, true); got != "v:74" || err != nil {
-		t.Errorf("got %s, %v", got, err)
-	}
-}
 
 func TestKeyed(t *testing.T) {
 	t.Parallel()
@@ -70,12 +53,5 @@ func TestKeyedRefusesShortSecrets(t *testing.T) {
 			}()
 			distlock.Keyed(secret)
 		}()
-	}
-}
-
-func TestPlain(t *testing.T) {
-	t.Parallel()
-	if got, want := string(distlock.Plain()([]byte("{x}:"), []byte("l\x02s\x02u1+\x07"))), "{x}:(u1,7)"; got != want {
-		t.Errorf("got %s, want %s", got, want)
 	}
 }

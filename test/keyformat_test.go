@@ -113,15 +113,6 @@ func TestKeyFormatFails(t *testing.T) {
 	})
 }
 
-// A Hasher would have no effect beside a KeyFormat.
-func TestKeyFormatAndHasher(t *testing.T) {
-	t.Parallel()
-	err := distlock.Opts{Value: "f", ParamLock: true, KeyFormat: joined, Hasher: distlock.Plain()}.Validate()
-	if err == nil || err.Error() != "distlock: options: Hasher is set but KeyFormat makes the whole key" {
-		t.Errorf("got %v", err)
-	}
-}
-
 // Skip needs no key, whatever makes keys.
 func TestKeyFormatAndSkip(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {

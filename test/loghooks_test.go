@@ -2,8 +2,6 @@ package test
 
 import (
 	"bytes"
-	"context"
-	"io"
 	"log/slog"
 	"strings"
 	"sync"
@@ -90,20 +88,6 @@ func TestLogHooks(t *testing.T) {
 		`level=WARN msg="lock not renewed" name=job key="job\n1" token=7 held=1m0s left=1s err="broken pipe"`,
 		`level=DEBUG msg="leader resigned" name=job key="job\n1" token=7 held=1h0m0s reentrant=false err="broken pipe"`,
 	)
-}
-
-// With the debug level off, the hooks of a lock that goes well do not allocate.
-func TestLogHooksOff(t *testing.T) {
-	h := distlock.LogHooks(slog.New(slog.NewTextHandler(io.Discard, nil)))
-	if n := testing.AllocsPerRun(100, func() {
-		ctx := h.Start(context.Background(), distlock.LockInfo{})
-		h.Acquired(ctx, distlock.AcquiredInfo{})
-		h.Renewed(ctx, distlock.RenewedInfo{})
-		h.Failed(ctx, distlock.FailedInfo{Err: testkit.ErrBroken})
-		h.Released(ctx, distlock.ReleasedInfo{})
-	}); n > 0 {
-		t.Errorf("%v allocations", n)
-	}
 }
 
 // A nil Logger is refused at once, not at the first lock.

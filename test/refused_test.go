@@ -47,7 +47,7 @@ func TestRefusedReachesTheHooks(t *testing.T) {
 		"DoAll, key": {func(ctx context.Context, l *distlock.Locker) error {
 			return l.DoAll(ctx, []string{"a", "b c"}, distlock.Opts{}, run)
 		}, distlock.CodeKey, "b c", true},
-		"DoAll, options": {func(ctx context.Context, l *distlock.Locker) error { return l.DoAll(ctx, []string{"a"}, bad, run) }, distlock.CodeOptions, "", true},
+		"DoAll, options": {func(ctx context.Context, l *distlock.Locker) error { return l.DoAll(ctx, []string{"a"}, bad, run) }, distlock.CodeOptions, "a", true},
 		"DoAll, nothing": {func(ctx context.Context, l *distlock.Locker) error { return l.DoAll(ctx, nil, distlock.Opts{}, run) }, distlock.CodeOptions, "", true},
 		"DoAll, nil": {func(ctx context.Context, l *distlock.Locker) error {
 			return l.DoAll(ctx, []string{"a"}, distlock.Opts{}, nil)

@@ -9,7 +9,6 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/internal/test/testkit"
-	"github.com/distlock-go/distlock/wiring"
 )
 
 // handOverTime is the default of Config.HandOverTime.
@@ -76,13 +75,4 @@ func mustLose(t *testing.T, s *testkit.Store, lease *distlock.Lease) {
 	t.Helper()
 	s.Steal(t, lease.Key())
 	wantIs(t, lease.Refresh(t.Context()), distlock.ErrLost)
-}
-
-func mustKey(t testing.TB, params any) string {
-	t.Helper()
-	key, err := wiring.Key(distlock.Opts{Value: "k", ParamLock: true}, params)
-	if err != nil {
-		t.Fatalf("Key(%#v): %v", params, err)
-	}
-	return key
 }

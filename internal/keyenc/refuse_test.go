@@ -264,32 +264,3 @@ func TestEncodeRecursiveEmbedding(t *testing.T) {
 		t.Error("what is embedded deeper does not count")
 	}
 }
-
-func TestEncodeConcurrently(t *testing.T) {
-	t.Parallel()
-	type fresh struct {
-		A map[string]*fresh
-		B []any
-		C order
-	}
-	value := fresh{A: map[string]*fresh{"x": {}, "y": nil}, B: []any{order{}, 1, "a"}}
-	got := make([]string, 32)
-	var wg sync.WaitGroup
-	for i := range got {
-		wg.Go(func() {
-			for range 50 {
-				encoded, err := encode(value)
-				if err != nil || got[i] != "" && got[i] != encoded {
-					t.Errorf("got %q, %v", encoded, err)
-				}
-				got[i] = encoded
-			}
-		})
-	}
-	wg.Wait()
-	for _, encoded := range got {
-		if encoded != got[0] {
-			t.Errorf("got %q and %q", encoded, got[0])
-		}
-	}
-}

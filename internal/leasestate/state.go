@@ -112,12 +112,13 @@ func (s *State[H]) TTL() time.Duration { return s.grant.TTL }
 // Grant returns the grant as the store gave it.
 func (s *State[H]) Grant() driver.Grant { return s.grant }
 
-// LastGrant returns the grant with the last token that the store issued for it.
+// LastGrant returns the grant with the last token that the store issued for it, and the
+// time at which the last confirmed request for it was sent.
 func (s *State[H]) LastGrant() driver.Grant {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	g := s.grant
-	g.LastToken = s.tokens.last
+	g.Sent, g.LastToken = s.sent, s.tokens.last
 	if s.nextTokens != nil {
 		g.LastToken = s.nextTokens.last
 	}
@@ -370,13 +371,6 @@ func (s *State[H]) Sharers() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.sharers)
-}
-
-// Sent returns when the last request that extended the lease was sent.
-func (s *State[H]) Sent() time.Time {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.sent
 }
 
 // Extend records that a request which extends the lease was sent then, and was confirmed.

@@ -307,8 +307,8 @@ func TestExtendMovesTheEnd(t *testing.T) {
 		start := time.Now()
 		want := func(d time.Duration) {
 			t.Helper()
-			if end, _ := s.Until(); end.Sub(start) != d || s.Sent().Sub(start) != d-safe {
-				t.Errorf("until %v, sent %v; want %v", end.Sub(start), s.Sent().Sub(start), d)
+			if end, _ := s.Until(); end.Sub(start) != d || s.LastGrant().Sent.Sub(start) != d-safe {
+				t.Errorf("until %v, sent %v; want %v", end.Sub(start), s.LastGrant().Sent.Sub(start), d)
 			}
 		}
 		want(safe)

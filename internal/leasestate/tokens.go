@@ -9,16 +9,15 @@ type tokenRange struct {
 	handOvers   int           // number of hand-overs so far
 }
 
-// spent reports whether another hand-over is not covered, with reserved tokens for
-// holders on their way.
+// spent reports whether no token is left for another hand-over, after reserved tokens for
+// holders that are attaching.
 func (r *tokenRange) spent(age time.Duration, l *Limits, reserved int) bool {
 	return r.handOvers >= MinHandOvers && age-r.began >= l.MinTime || r.token != 0 && r.token+uint64(reserved) > r.last
 }
 
 // low reports whether an eighth is used: of the tokens, or of the hand-overs and the time.
-// Then the store should be asked for more. Not before: a key that changes hands now and then
-// shall not cost a request each time. Not later: what is left, which may be little because
-// the store gave few tokens, should last until the answer comes.
+// Then the store should be asked for more. Asking earlier would cost a request for keys that
+// are handed over rarely. Asking later might use up the tokens before the answer arrives.
 func (r *tokenRange) low(age time.Duration, l *Limits) bool {
 	return r.token != 0 && 7*uint64(r.handOvers) > r.last-r.token+1 ||
 		r.handOvers > MinHandOvers/8 && age-r.began >= l.MinTime/8

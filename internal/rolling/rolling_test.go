@@ -36,17 +36,6 @@ func TestEndsAfterTheLimitAtTheLatest(t *testing.T) {
 	})
 }
 
-func TestSharesTheTimer(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := rolling.New(time.Second)
-		a, b := r.Context(t.Context()), r.Context(t.Context())
-		if a.Done() != b.Done() {
-			t.Error("two that begin together have a timer each")
-		}
-		<-a.Done()
-	})
-}
-
 type key struct{}
 
 func TestHasTheValuesOfTheParentAlone(t *testing.T) {

@@ -7,7 +7,7 @@ var core = []Mutant{
 	root("refresh-counts-from-the-answer", "a refreshed lease counts from the reply", "TestExtensionCountsFromTheSending/refresh",
 		Edit{"lease.go", "st.Extend(sent)", "st.Extend(time.Now().Add(0 * time.Since(sent)))"}),
 	outside("watch-unheeded", "a message that the key is free does not lead to an attempt", "TestWakerWakesAtOnce",
-		Edit{"retry.go", "	case <-changed:\n		return true\n", ""}),
+		Edit{"lifetime.go", "	case <-changed:\n		return true\n", ""}),
 	root("jump-unnoticed", "leases are not checked after a jump of the clock", "TestJumpOfTheClockEndsTheLeases",
 		Edit{"watchdog.go", "if clock.Jumped(last, now) {", "if clock.Jumped(last, now) && false {"}),
 	root("batch-of-a-lease", "a request for several leases may take as long as the shortest", "TestBatchTakesAThirdOfItsShortestLease",

@@ -109,7 +109,7 @@ var process = []Mutant{
 		Name: "unwatched-after-the-release",
 		Rule: "the watchdog drops a lease only after its release was sent",
 		Edits: []Edit{
-			{"release.go", "	l.watchdog.remove(s.state)\n	if over", "	defer l.watchdog.remove(s.state)\n	if over"},
+			{"release.go", "	l.watchdog.remove(lease.state)\n	if over", "	defer l.watchdog.remove(lease.state)\n	if over"},
 		},
 		Package: ".", Test: "TestReleaseIsSentAfterTheWatchEnds",
 	},

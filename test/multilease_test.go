@@ -1,4 +1,4 @@
-package distlock_test
+package test
 
 import (
 	"context"
@@ -59,9 +59,7 @@ func TestAcquireAll(t *testing.T) {
 		if n := len(s.Calls(testkit.Release)); n != 3 {
 			t.Errorf("%d releases after the second call", n)
 		}
-		if l.Keys() != 0 || l.Watched() != 0 {
-			t.Errorf("%d keys and %d holds are left", l.Keys(), l.Watched())
-		}
+		mustCloseAtOnce(t, l)
 	})
 }
 
@@ -84,9 +82,6 @@ func TestAcquireAllOrNothing(t *testing.T) {
 					t.Errorf("tried once for %v", d)
 				}
 				mustBeFree(t, s, "a", "b", "d")
-				if n := l.Keys(); n != 0 {
-					t.Errorf("%d keys are left at the gate", n)
-				}
 				release()
 				wantIs(t, mustAcquireAll(t, l, t.Context(), "a", "b", "c", "d").Release(t.Context()))
 			})
@@ -208,20 +203,6 @@ func TestAcquireAllHasOneBudget(t *testing.T) {
 			})
 		})
 	}
-}
-
-// Keys that are free do not use up the budget, and they are acquired even when it is
-// used up.
-func TestAcquireAllAfterABudgetIsSpent(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-		time.AfterFunc(500*time.Millisecond, other(t, s, "a"))
-		o := distlock.Opts{RetryCount: 2, RetryInterval: time.Second}
-		m, err := l.AcquireAll(t.Context(), []string{"a", "b", "c"}, o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		wantIs(t, m.Release(t.Context()))
-	})
 }
 
 func TestAcquireAllReentry(t *testing.T) {
@@ -359,7 +340,7 @@ func TestReleaseOfManyFromASilentStore(t *testing.T) {
 		start := time.Now()
 		err := m.Release(t.Context())
 		wantIs(t, err, distlock.ErrUnavailable, context.DeadlineExceeded)
-		if d := time.Since(start); d > 2*distlock.ReleaseTimeout {
+		if d := time.Since(start); d > 4*time.Second {
 			t.Errorf("it took %v", d)
 		}
 		if joined, ok := err.(interface{ Unwrap() []error }); !ok || len(joined.Unwrap()) != len(keys) {
@@ -442,9 +423,11 @@ func TestAcquireAllTriesOnceWhenTheBudgetIsSpent(t *testing.T) {
 // The errors of several locks are reported in the order in which the locks were
 // released.
 func TestAcquireAllLossOfAll(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, _ *testkit.Store) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 		m := mustAcquireAll(t, l, t.Context(), "a", "b", "c")
-		l.LoseAll()
+		for _, key := range []string{"a", "b", "c"} {
+			s.Steal(t, key)
+		}
 		err := m.Release(t.Context())
 		wantInOrder(t, err, []error{distlock.ErrLost, distlock.ErrLost, distlock.ErrLost})
 		if keyOf(err) != "c" {

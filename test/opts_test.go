@@ -1,4 +1,4 @@
-package distlock_test
+package test
 
 import (
 	"errors"
@@ -102,25 +102,5 @@ func TestOptsValidate(t *testing.T) {
 				t.Errorf("%v names Prefix+Value %d times", err, n)
 			}
 		})
-	}
-}
-
-func TestOptsDefaults(t *testing.T) {
-	t.Parallel()
-	o := distlock.Opts{}.WithDefaults()
-	if o.KeyTimeout != distlock.DefaultKeyTimeout || o.RetryInterval != distlock.DefaultRetryInterval || o.MaxWaiters != 10_000 {
-		t.Errorf("got %v, %v, %d", o.KeyTimeout, o.RetryInterval, o.MaxWaiters)
-	}
-	if o.RetryCount != 0 || o.MaxHold != 0 {
-		t.Errorf("got %d, %v", o.RetryCount, o.MaxHold)
-	}
-
-	set := distlock.Opts{KeyTimeout: 1500 * time.Microsecond, RetryInterval: 3 * time.Millisecond, MaxWaiters: 2, RetryCount: 4, MaxHold: time.Minute}
-	o = set.WithDefaults()
-	if o.KeyTimeout != time.Millisecond {
-		t.Errorf("the lease is %v, want whole milliseconds", o.KeyTimeout)
-	}
-	if o.RetryInterval != set.RetryInterval || o.MaxWaiters != 2 || o.RetryCount != 4 || o.MaxHold != time.Minute {
-		t.Errorf("got %+v", o)
 	}
 }

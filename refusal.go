@@ -1,0 +1,138 @@
+package distlock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/distlock-go/distlock/internal/backoff"
+	"github.com/distlock-go/distlock/internal/localqueue"
+)
+
+// The errors of an acquisition that ends without the lock.
+
+// errLate says that a grant came after the lease would have ended.
+var errLate = errors.New("the reply came later than the lease would have lasted")
+
+// errSilent is the store's error if MaxWait ended an operation.
+var errSilent = errors.New("no answer by the end of MaxWait")
+
+// queueErr returns the error for a caller that may not wait in the queue.
+func (l *Locker) queueErr(key string, err error) error {
+	switch {
+	case errors.Is(err, localqueue.ErrBusy):
+		return l.busyErr(key)
+	case errors.Is(err, localqueue.ErrClosed):
+		return ErrClosed
+	default:
+		return fmt.Errorf("%w: %v", ErrQueueFull, err) //nolint:errorlint // its type is not for the caller
+	}
+}
+
+// busyErr returns the error for a caller that gives up in the queue. It names the holder in
+// this process or, if there is none, contains what the store last answered to the caller
+// that asks it.
+func (l *Locker) busyErr(key string) error {
+	s := l.life.holder(key)
+	if s == nil {
+		return l.backendErr(key)
+	}
+	now := time.Now()
+	held := &HeldError{Local: true, Holder: l.cfg.Holder, Held: now.Sub(s.assigned.Since)}
+	if end, renewable := s.state.Until(); !renewable {
+		held.RetryAfter = max(end.Sub(now), 0)
+	}
+	return held
+}
+
+// markLocal marks a HeldError of the store as local if its holder belongs to this Locker.
+func (l *Locker) markLocal(key string, err error) error {
+	held := new(HeldError)
+	if !errors.As(err, &held) || held.Holder == "" || held.Holder != l.cfg.Holder || l.life.holder(key) == nil {
+		return err
+	}
+	local := *held
+	local.Local = true
+	return &local
+}
+
+// backendErr returns the error for a waiter that gives up while no holder in this process
+// has the key: what the store last answered to the caller that asks it.
+func (l *Locker) backendErr(key string) error {
+	age, err := l.queue.BackendErr(key, time.Now())
+	held := new(HeldError)
+	switch {
+	case err == nil:
+		return held
+	case errors.As(err, &held):
+		return aged(held, age)
+	case errors.Is(err, ErrNotAcquired):
+		return err
+	default:
+		return unavailable(err)
+	}
+}
+
+// aged returns e as it is after d has passed.
+func aged(e *HeldError, d time.Duration) *HeldError {
+	old := *e
+	if old.Held > 0 {
+		old.Held += d
+	}
+	old.RetryAfter = max(old.RetryAfter-d, 0)
+	return &old
+}
+
+// refusal returns the error for the caller when the last attempt has ended with err.
+func (l *Locker) refusal(ctx context.Context, b *backoff.Budget, err error) error {
+	switch {
+	case l.life.ctx.Err() != nil:
+		return ErrClosed
+	case ctx.Err() != nil:
+		return ended(ctx, err)
+	default:
+		return spent(b, err)
+	}
+}
+
+// spent returns the error for a wait that ctx did not end.
+func spent(b *backoff.Budget, err error) error {
+	maxWait, _ := b.MaxWait()
+	switch {
+	case b.Over(time.Now()):
+		return cutShort(fmt.Errorf("waited for MaxWait, %v", maxWait), err)
+	case errors.Is(err, ErrNotAcquired):
+		return err
+	default:
+		return unavailable(err)
+	}
+}
+
+// ended returns the error for a wait that ctx ended, with that of the last attempt.
+func ended(ctx context.Context, last error) error {
+	end := ctx.Err()
+	if errors.Is(last, end) && !errors.Is(last, ErrNotAcquired) {
+		last = nil // nothing new
+	}
+	if cause := context.Cause(ctx); !errors.Is(cause, end) {
+		end = fmt.Errorf("%w: %w", end, cause)
+	}
+	return cutShort(end, last)
+}
+
+// cutShort returns the error for the end of the wait. It also contains the result of
+// the last attempt: the holder of the key, or how the backend failed.
+func cutShort(end, last error) error {
+	why := ErrNotAcquired
+	if held := new(HeldError); errors.As(last, &held) {
+		why = held
+	} else if errors.Is(last, ErrForeign) {
+		why = last
+	}
+	err := fmt.Errorf("%w: %w", why, end)
+	if last != nil && !errors.Is(last, ErrNotAcquired) {
+		err = fmt.Errorf("%w: %w", err, unavailable(last))
+	}
+	return err
+}

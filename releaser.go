@@ -1,0 +1,179 @@
+package distlock
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/backoff"
+	"github.com/distlock-go/distlock/internal/leasestate"
+	"github.com/distlock-go/distlock/internal/rolling"
+)
+
+// releaseTimeout bounds one attempt to release a key, which may get a quarter less. The
+// caller waits for the first attempt, so it is short; if the lease is shorter still, the
+// attempt ends with the lease.
+const releaseTimeout = 2 * time.Second
+
+// releaseInterval is the base of the pause between attempts in the background.
+const releaseInterval = 100 * time.Millisecond
+
+// releaser makes a store forget grants: with one attempt for a caller and, if that gets no
+// answer, with more of them in the background.
+type releaser struct {
+	backend   driver.Backend
+	life      *lifetime // counts what runs in the background
+	timeout   *rolling.Timeout
+	roundTrip leasestate.RoundTrip // of releases
+
+	bg   context.Context //nolint:containedctx // ends the work in the background when the Locker is closed
+	stop context.CancelFunc
+}
+
+func newReleaser(b driver.Backend, life *lifetime) *releaser {
+	r := &releaser{backend: b, life: life, timeout: rolling.New(releaseTimeout)}
+	r.bg, r.stop = context.WithCancel(context.Background()) //nolint:forbidigo // belongs to no call: ended by Close
+	return r
+}
+
+// Release makes one attempt to release a grant for a caller, and goes on in the background
+// if there is no answer. The attempt is made even if ctx has ended: the lock of a request
+// that was cancelled must not stay behind. The error wraps ErrLost if the store says that
+// this owner does not have the key.
+func (r *releaser) Release(ctx context.Context, g driver.Grant) error {
+	own, end := r.outlive(ctx, g)
+	defer end()
+	sent := time.Now()
+	err := r.backend.Release(own, g)
+	switch {
+	case err == nil:
+		r.roundTrip.Add(time.Since(sent))
+	case !errors.Is(err, ErrLost):
+		r.ReleaseInBackground(g)
+	}
+	return err
+}
+
+// ReleaseInBackground makes sure that nothing of the grant is left in the store: neither a
+// key whose release got no answer, or that was granted without an answer, nor a place in
+// the queue. It goes on until that is certain, or until the lease has run out in any case.
+// When the Locker is closed and no lease is held, it makes a last attempt at once.
+func (r *releaser) ReleaseInBackground(g driver.Grant) {
+	r.life.background(func() {
+		b := backoff.New(releaseInterval, 0)
+		last := false
+		for start := time.Now(); time.Since(start) < g.TTL; {
+			err := r.Once(g, time.Time{})
+			if err == nil || errors.Is(err, ErrLost) || last {
+				return
+			}
+			pause, _ := b.Wait()
+			select {
+			case <-time.After(pause):
+			case <-r.life.idle:
+				last = true
+			case <-r.bg.Done():
+				return
+			}
+		}
+	})
+}
+
+// Keep asks the store once for a caller to keep the key of a grant until a time. If there is
+// no answer, it goes on in the background until there is one or the lease has run out. Close
+// ends it.
+//
+// One answer is enough. An earlier request of this owner may still reach the store, but no
+// such request shortens a lease. If it lengthens this one, the release in the end comes first.
+func (r *releaser) Keep(ctx context.Context, g driver.Grant, until time.Time) error {
+	own, end := r.outlive(ctx, g)
+	defer end()
+	err := r.keep(own, g, until)
+	switch {
+	case err == nil:
+		r.releaseAt(until, g)
+	case !errors.Is(err, ErrLost):
+		r.life.background(func() { r.keepInBackground(g, until) })
+	}
+	return err
+}
+
+func (r *releaser) keepInBackground(g driver.Grant, until time.Time) {
+	for r.life.sleep(r.life.ctx, releaseInterval+rand.N(releaseInterval), nil) {
+		if keepFor(until) == 0 || time.Since(g.Sent) >= g.TTL {
+			r.releaseAt(until, g)
+			return
+		}
+		ctx, cancel := context.WithTimeout(r.life.ctx, min(releaseTimeout, g.TTL))
+		err := r.keep(ctx, g, until)
+		cancel()
+		switch {
+		case err == nil:
+			r.releaseAt(until, g)
+			return
+		case errors.Is(err, ErrLost):
+			return
+		}
+	}
+}
+
+// Once makes one attempt in the background to release a grant, or to keep it until a time
+// that is not over.
+func (r *releaser) Once(g driver.Grant, until time.Time) error {
+	ctx, cancel := context.WithTimeout(r.bg, min(releaseTimeout, g.TTL))
+	defer cancel()
+	if keepFor(until) > 0 {
+		return r.keep(ctx, g, until)
+	}
+	return r.backend.Release(ctx, g)
+}
+
+// keep sets the TTL of the key to the time that is left, at least a millisecond. Even if the
+// process crashes, the key then expires on time.
+func (r *releaser) keep(ctx context.Context, g driver.Grant, until time.Time) error {
+	g.TTL, g.Retain = max(keepFor(until), time.Millisecond), true
+	switch r := driver.RenewAll(ctx, r.backend, []driver.Grant{g})[0]; r.Status {
+	case driver.Renewed:
+		return nil
+	case driver.Lost:
+		return taken(r.Err)
+	default:
+		return unavailable(r.Err)
+	}
+}
+
+// releaseAt releases a key at the end of the time for which it was kept, for stores in which
+// keys do not expire. Until then it costs a timer, for which Close does not wait.
+func (r *releaser) releaseAt(until time.Time, g driver.Grant) {
+	ctx, cancel := context.WithTimeout(r.life.ctx, keepFor(until))
+	context.AfterFunc(ctx, func() {
+		defer cancel()
+		if !r.life.begin() {
+			return // the Locker was closed, and the timer stopped with it
+		}
+		defer r.life.done(nil)
+		r.ReleaseInBackground(g)
+	})
+}
+
+// outlive returns a context for one attempt to release g: with the values of ctx, and a
+// time of its own.
+func (r *releaser) outlive(ctx context.Context, g driver.Grant) (context.Context, context.CancelFunc) {
+	if g.TTL < releaseTimeout {
+		return context.WithTimeout(context.WithoutCancel(ctx), g.TTL)
+	}
+	return r.timeout.Context(ctx), func() {}
+}
+
+// keepFor returns the time left until then, in whole milliseconds, rounded up: a store would
+// take less than one for none. It uses the monotonic clock alone, which never runs ahead: a
+// key that is kept too long costs a run, one that is kept too short runs twice.
+func keepFor(until time.Time) time.Duration {
+	left := time.Until(until)
+	if left <= 0 {
+		return 0
+	}
+	return (left + time.Millisecond - 1).Truncate(time.Millisecond)
+}
