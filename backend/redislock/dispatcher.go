@@ -55,23 +55,27 @@ const (
 	// maxRepeats is how often a batch is repeated after its connection broke. More than
 	// one connection may have been closed meanwhile.
 	maxRepeats = 3
+
+	// maxRenewals is the number of renewals in progress for one server. While a server
+	// does not answer, the Locker sends a batch for each part of its schedule; more of
+	// them would only take connections.
+	maxRenewals = 4
 )
 
 func newDispatcher(c *calls, t topology, args *processArgs, r replicas) *dispatcher {
 	d := &dispatcher{calls: c, topology: t, processArgs: args, replicas: r, sites: make(map[string]*site)}
-	d.defaultSite = d.newSite(c.server)
+	var short func() *redis.Client
 	if plain, ok := c.client.(*redis.Client); ok && r.n == 0 { // to wait for replicas takes too long
 		// The copy is made when it is first needed, so that it has the client's hooks.
-		short := sync.OnceValue(func() *redis.Client { return plain.WithTimeout(dispatch.DirectTimeout) })
-		d.defaultSite = d.newDirectSite(c.server, short)
+		short = sync.OnceValue(func() *redis.Client { return plain.WithTimeout(dispatch.DirectTimeout) })
 	}
+	d.defaultSite = d.newSite(c.server, short)
 	return d
 }
 
-func (d *dispatcher) newSite(server *rediskit.Server) *site { return d.newDirectSite(server, nil) }
-
-// newDirectSite
-func (d *dispatcher) newDirectSite(server *rediskit.Server, short func() *redis.Client) *site {
+// newSite returns the site of a server. If short is nil, requests go in batches only:
+// otherwise it returns a client for that server with the timeout of direct requests.
+func (d *dispatcher) newSite(server *rediskit.Server, short func() *redis.Client) *site {
 	cfg := dispatch.Config[*request, reply]{
 		Send: func(ctx context.Context, batch []*request) []dispatch.Result[reply] {
 			return d.send(ctx, server, batch)
@@ -167,13 +171,13 @@ func (d *dispatcher) siteFor(server *redis.Client) *site {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.sites[addr] == nil {
-		d.sites[addr] = d.newSite(rediskit.NewServer("redislock", server, d.background))
+		d.sites[addr] = d.newSite(rediskit.NewServer("redislock", server, d.background), nil)
 	}
 	return d.sites[addr]
 }
 
-// sendDirect sends one request with a client that has short timeouts. It leaves a release to
-// a batch if all connections of the client are in use: they are the application's.
+// sendDirect sends one request with a client that has short timeouts. A release must not wait
+// for the connections of the application: if none is idle, it is left to a batch.
 func (d *dispatcher) sendDirect(ctx context.Context, client *redis.Client, server *rediskit.Server, r *request) dispatch.Result[reply] {
 	results := []dispatch.Result[reply]{{OutcomeKnown: true}}
 	if r.mode == "" && client.PoolStats().IdleConns == 0 {
@@ -276,18 +280,6 @@ func (d *dispatcher) execute(ctx context.Context, client redis.UniversalClient, 
 		return
 	}
 	execute(ctx, client, calls)
-}
-
-func execute(ctx context.Context, client redis.UniversalClient, calls []scriptCall) {
-	if len(calls) == 1 {
-		_ = client.Process(ctx, calls[0].cmd) // the command has the error, too
-		return
-	}
-	pipe := client.Pipeline()
-	for i := range calls {
-		_ = pipe.Process(ctx, calls[i].cmd) // queues it
-	}
-	rediskit.Exec(ctx, pipe)
 }
 
 // alone returns the requests that have to be sent again alone, because the server refused a

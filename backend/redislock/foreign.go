@@ -2,7 +2,6 @@ package redislock
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -80,12 +79,6 @@ func (b *Backend) wrongType(ctx context.Context, key string, found error) (left 
 
 // foreignSet is the error of scripts for a sorted set that is not a shared lock.
 const foreignSet = "WRONGTYPE the sorted set"
-
-// isLine reports whether err is from one line of a script's reply and begins with prefix.
-func isLine(err error, prefix string) bool {
-	line := replyError("")
-	return errors.As(err, &line) && redis.HasErrorPrefix(line, prefix)
-}
 
 // foreign returns the error for a request whose key has a lock of another kind.
 func foreign(v value) error {

@@ -16,16 +16,9 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-const (
-	// maxRenewBatch is the number of renewals in one script or pipeline: a script stops
-	// the server while it runs.
-	maxRenewBatch = 256
-
-	// maxRenewals is the number of renewals in progress for one server. While a server
-	// does not answer, the Locker sends a batch for each part of its schedule; more of
-	// them would only take connections.
-	maxRenewals = 4
-)
+// maxRenewBatch is the number of renewals in one script or pipeline: a script stops the server
+// while it runs.
+const maxRenewBatch = 256
 
 var (
 	errNotSent = errors.New("redislock: not sent, because the batch before it failed")

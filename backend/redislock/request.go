@@ -2,10 +2,13 @@ package redislock
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/distlock-go/distlock/backend/internal/luascript"
 	"github.com/distlock-go/distlock/backend/internal/rediskit"
@@ -117,6 +120,19 @@ func (c *scriptCall) command(ctx context.Context, p *processArgs, source bool) *
 	return rediskit.NewCmd(ctx, args...)
 }
 
+// execute sends the calls, in one pipeline if there are several.
+func execute(ctx context.Context, client redis.UniversalClient, calls []scriptCall) {
+	if len(calls) == 1 {
+		_ = client.Process(ctx, calls[0].cmd) // the command has the error, too
+		return
+	}
+	pipe := client.Pipeline()
+	for i := range calls {
+		_ = pipe.Process(ctx, calls[i].cmd) // queues it
+	}
+	rediskit.Exec(ctx, pipe)
+}
+
 // finish splits the reply into the results of the requests, and adds what is known of their
 // fate.
 func (c *scriptCall) finish(results []dispatch.Result[reply], sent time.Time) {
@@ -152,6 +168,12 @@ func (e replyError) Error() string { return string(e) }
 
 // RedisError marks the error as one that the server sent.
 func (replyError) RedisError() {}
+
+// isLine reports whether err is from one line of a script's reply and begins with prefix.
+func isLine(err error, prefix string) bool {
+	line := replyError("")
+	return errors.As(err, &line) && redis.HasErrorPrefix(line, prefix)
+}
 
 // releases reports whether a batch has a release.
 func releases(batch []*request) bool {

@@ -220,6 +220,9 @@ func TestSilentServer(t *testing.T) {
 							t.Errorf("%+v after %v", r, d)
 						}
 					})
+					if i <= dispatch.Few {
+						synctest.Wait() // those that are direct, and a batch of one
+					}
 				}
 				time.Sleep(timeout / 2)
 				if _, queued := s.Counts(); queued < n/2 {
