@@ -106,7 +106,7 @@ func (f *failover) check() {
 		t.Errorf("token %d after %d", next.Token, f.doomed[0].LastToken)
 	}
 	for _, g := range f.doomed {
-		matches(t, "release of a lock that is lost", f.b.Release(t.Context(), g), driver.ErrLost)
+		mustBeLost(t, f.b, g)
 	}
 	for _, g := range append(f.kept, next) {
 		mustRelease(t, f.b, g)

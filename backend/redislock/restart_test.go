@@ -51,7 +51,7 @@ func TestRestartedEmpty(t *testing.T) {
 	testkit.Eventually(t, "the holder learns of it", func() bool {
 		return driver.RenewAll(t.Context(), b, []driver.Grant{g})[0].Status == driver.Lost
 	})
-	matches(t, "release of what was lost", b.Release(t.Context(), g), driver.ErrLost)
+	mustBeLost(t, b, g)
 	mustRelease(t, b, w.grant)
 	<-lease.Context().Done()
 	matches(t, "the holder", lease.Check(), driver.ErrLost)
