@@ -27,7 +27,6 @@ var (
 	errNotHeld      = fmt.Errorf("etcdlock: the owner does not have the key: %w", driver.ErrLost)
 	errFence        = errors.New("etcdlock: the fence was written")
 	errLeaseGone    = errors.New("etcdlock: the lease of etcd has ended")
-	errLearner      = rpctypes.Error(rpctypes.ErrGRPCNotSupportedForLearner)
 )
 
 // serverError says at which servers a request failed, and why.
@@ -101,14 +100,8 @@ func (b *Backend) remedy(err error) string {
 			"etcdctl role grant-permission ROLE readwrite --prefix %[2]q", b.client.Username, b.opts.prefix)
 	case errors.Is(err, rpctypes.ErrUserEmpty):
 		return "; the servers have authentication enabled: the client needs Username and Password"
-	case errors.Is(err, rpctypes.ErrAuthFailed):
-		return fmt.Sprintf("; the client's Username is %q", b.client.Username)
 	case errors.Is(err, rpctypes.ErrNoSpace):
 		return "; the servers have raised the alarm NOSPACE: compact, defragment, then etcdctl alarm disarm"
-	case errors.Is(err, rpctypes.ErrCorrupt):
-		return "; the servers have raised the alarm CORRUPT: replace the member with the wrong data"
-	case errors.Is(err, errLearner):
-		return "; an endpoint is a learner: promote it, or name other members"
 	default:
 		return ""
 	}

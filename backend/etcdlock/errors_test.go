@@ -7,10 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.uber.org/zap"
-	"google.golang.org/grpc"
 
 	"github.com/distlock-go/distlock/backend/etcdlock"
 	"github.com/distlock-go/distlock/driver"
@@ -106,33 +103,5 @@ func TestClosed(t *testing.T) {
 	}
 	if fences, err := c.Get(context.Background(), etcdlock.FenceOf(b), clientv3.WithCountOnly()); err != nil || fences.Count > 0 {
 		t.Errorf("the fence is left in etcd: %v", err)
-	}
-}
-
-// An error of etcd that an operator can do something about says what.
-func TestRemedies(t *testing.T) {
-	t.Parallel()
-	for err, says := range map[error]string{
-		rpctypes.ErrGRPCPermissionDenied:       `readwrite --prefix "distlock/"`,
-		rpctypes.ErrGRPCUserEmpty:              "needs Username and Password",
-		rpctypes.ErrGRPCAuthFailed:             "the client's Username",
-		rpctypes.ErrGRPCNoSpace:                "NOSPACE: compact, defragment",
-		rpctypes.ErrGRPCCorrupt:                "CORRUPT: replace the member",
-		rpctypes.ErrGRPCNotSupportedForLearner: "an endpoint is a learner",
-	} {
-		refuse := func(context.Context, string, any, any, *grpc.ClientConn, grpc.UnaryInvoker, ...grpc.CallOption) error {
-			return err
-		}
-		c, dialErr := clientv3.New(clientv3.Config{
-			Endpoints: []string{"127.0.0.1:1"}, Logger: zap.NewNop(), DialOptions: []grpc.DialOption{grpc.WithChainUnaryInterceptor(refuse)},
-		})
-		if dialErr != nil {
-			t.Fatal(dialErr)
-		}
-		b := newBackend(t, c)
-		_, tried := b.TryAcquire(t.Context(), testkit.NewRequest("k"))
-		checkError(t, "TryAcquire", tried, rpctypes.ErrorDesc(err), says)
-		checkError(t, "Ping", b.Ping(t.Context()), rpctypes.ErrorDesc(err), says)
-		_ = c.Close()
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock/backend/etcdlock"
-	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
@@ -28,18 +27,6 @@ func TestOptionsAreChecked(t *testing.T) {
 	if _, err := etcdlock.New(nil); err == nil || err.Error() != "etcdlock: nil client" {
 		t.Errorf("New without a client: %v", err)
 	}
-}
-
-func TestOtherKindOfLockByTheSameOwner(t *testing.T) {
-	t.Parallel()
-	b := newBackend(t, newClient(t, shared.Server(t).Addr()))
-	r := testkit.NewRequest(t.Name())
-	g := testkit.MustTry(t, b, r)
-	r.Mode = driver.Shared
-	if _, err := b.TryAcquire(context.Background(), r); err == nil || !strings.Contains(err.Error(), "the owner has asked for") {
-		t.Errorf("an owner that asks for another kind of lock: %v", err)
-	}
-	testkit.MustRelease(t, b, g)
 }
 
 // Without a prefix, the Backend still tells its keys from its own data.

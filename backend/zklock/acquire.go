@@ -101,7 +101,8 @@ func (b *Backend) attempt(ctx context.Context, tk *ticket, r *driver.Request) (d
 		if err := b.nodes.find(ctx, tk, s); err != nil {
 			return driver.Grant{}, obstacle{}, err
 		}
-		sent, seen := time.Now(), view{}
+		var seen view
+		sent := time.Now()
 		if tk.node == "" {
 			creation := b.nodes.create(tk, s)
 			if seen, err = creation.wait(ctx); err != nil && !creation.isDone() {

@@ -43,6 +43,8 @@ func TestCutForLonger(t *testing.T) {
 		return len(children(t, admin, parentOf("cut"))) == 2 && len(children(t, admin, parentOf("cut-too"))) == 2
 	})
 	node := byNumber(children(t, admin, parentOf("cut-too")))[1]
+	watched(t, parentOf("cut-too")+"/")
+	drain(t, cut) // it knows that it watches
 
 	network.Hang(true)
 	served := make(chan time.Time, 1)

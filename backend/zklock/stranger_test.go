@@ -83,11 +83,11 @@ func TestStrangers(t *testing.T) {
 			g := testkit.MustTry(t, b, testkit.NewRequest(key))
 			other := plant(t, admin, parentOf(key)+"/"+c.name, c.flags)
 			if got := testkit.Renewed(t, b, g); got.Status != driver.Lost || !errors.Is(got.Err, driver.ErrForeign) {
-				t.Errorf("renewal: %+v", got)
+				t.Fatalf("renewal: %+v", got)
 			}
 			for range 2 {
 				if _, err := b.TryAcquire(context.Background(), testkit.NewRequest(key)); !errors.Is(err, driver.ErrForeign) {
-					t.Errorf("the next owner: %v", err)
+					t.Fatalf("the next owner: %v", err)
 				}
 			}
 			w := testkit.StartWaiter(t, b, testkit.NewRequest(key))

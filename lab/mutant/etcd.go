@@ -9,7 +9,7 @@ var etcd = []Mutant{
 	etcdlock("name-used-again-too-early", "a deletion that arrives late deletes the place of the next owner",
 		"TestReleaseWithoutAnswer/late", Edit{"backend/etcdlock/release.go", "l.doubt = l.session.fence.Load()", "l.doubt = 0"}),
 	etcdlock("extend-while-others-wait", "Extend does not look at the queue",
-		"TestMutexInTheQueue", Edit{"backend/etcdlock/extend.go", `"<", l.created+1).WithPrefix(),`, `">", 0).WithPrefix(),`}),
+		"TestMutexInTheQueue", Edit{"backend/etcdlock/extend.go", `"<", l.Store.created+1).WithPrefix(),`, `">", 0).WithPrefix(),`}),
 }
 
 // etcdlock returns a mutant of the etcd backend.

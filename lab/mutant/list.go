@@ -151,7 +151,7 @@ var zooKeeper = []Mutant{
 		Name: "whose-node-is-not-asked",
 		Rule: "a node with the name is the lock, independent of the session that created it",
 		Edits: []Edit{
-			{"backend/zklock/renew.go", "case stat.EphemeralOwner != lock.session.id:", "case stat.Czxid == 0:"},
+			{"backend/zklock/renew.go", "case stat.EphemeralOwner != lock.Store.id:", "case stat.Czxid == 0:"},
 		},
 		Package: "./backend/zklock", Test: "TestNodeOfAnotherSession",
 	},

@@ -4,7 +4,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/distlock-go/distlock/backend/internal/recent"
 	"github.com/distlock-go/distlock/driver"
 )
 
@@ -71,7 +70,7 @@ type Table[T interface{ base() *Ticket[S] }, S any] struct {
 	ended    func(tk T) // called for each lease that has ended, without the mutex
 	tickets  map[ID]T
 	holders  map[string]T // by path of the place
-	releases recent.Set[ID]
+	releases Recent[ID]
 }
 
 // Init prepares an empty table. It calls ended for each lease that has ended.

@@ -57,7 +57,7 @@ var layers = []layer{
 
 	{"clients", "backend/internal/rediskit", "", goRedis},
 	{"scripts", "backend/internal/luascript", "clients", goRedis},
-	{"queues", "backend/internal/placequeue backend/internal/recent", "driver", ""},
+	{"queues", "backend/internal/placequeue", "driver", ""},
 	{"batches", "backend/redislock/internal/dispatch", "basics", ""},
 	{"backends", "backend/memlock backend/redislock backend/redissonlock backend/redlock", "basics driver clients scripts queues batches", goRedis + " " + uuidPath},
 	{"embedded", "backend/redislock/embedded", "", goRedis + " " + miniredis},

@@ -1,19 +1,18 @@
-// Package recent remembers what was added last, in bounded memory.
-package recent
+package placequeue
 
-// most is how many elements a Set has at most.
+// most is how many elements a Recent has at most.
 const most = 1024
 
-// Set is a set of the elements that were added last, at most 1024 of them. The zero value
+// Recent is a set of the elements that were added last, at most 1024 of them. The zero value
 // is empty. It is not safe for concurrent use.
-type Set[T comparable] struct {
+type Recent[T comparable] struct {
 	ring  []T
 	next  int // the oldest, when the ring is full
 	index map[T]struct{}
 }
 
 // Add adds an element, and removes the oldest one if there are too many.
-func (s *Set[T]) Add(e T) {
+func (s *Recent[T]) Add(e T) {
 	if s.index == nil {
 		s.index = make(map[T]struct{})
 	}
@@ -31,7 +30,7 @@ func (s *Set[T]) Add(e T) {
 }
 
 // Has reports whether an element is there.
-func (s *Set[T]) Has(e T) bool {
+func (s *Recent[T]) Has(e T) bool {
 	_, ok := s.index[e]
 	return ok
 }

@@ -1,14 +1,14 @@
-package recent_test
+package placequeue_test
 
 import (
 	"testing"
 
-	"github.com/distlock-go/distlock/backend/internal/recent"
+	"github.com/distlock-go/distlock/backend/internal/placequeue"
 )
 
-func TestSet(t *testing.T) {
+func TestRecent(t *testing.T) {
 	const most = 1024
-	var s recent.Set[int]
+	var s placequeue.Recent[int]
 	if s.Has(0) {
 		t.Error("the empty set has 0")
 	}
