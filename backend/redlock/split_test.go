@@ -26,18 +26,20 @@ func TestVirtualHalfTaken(t *testing.T) {
 		f.put(t, "c", 5*time.Second, 2)
 		r := request()
 		start := time.Now()
-		_, err := b.TryAcquire(t.Context(), r)
-		// The first lease to end is enough: then two nodes are free.
-		if held := mustBeHeld(t, err); held.RetryAfter > 3*time.Second || held.RetryAfter < 2900*time.Millisecond {
-			t.Errorf("hint %v", held.RetryAfter)
+		for range 20 { // the nodes answer in different orders
+			_, err := b.TryAcquire(t.Context(), r)
+			// The first lease to end is enough: then two nodes are free.
+			if held := mustBeHeld(t, err); held.RetryAfter > 3*time.Second || held.RetryAfter < 2900*time.Millisecond {
+				t.Errorf("hint %v", held.RetryAfter)
+			}
+			synctest.Wait()
 		}
-		synctest.Wait()
 		if n := f.have(lockKey, ""); n != 2 {
 			t.Errorf("%d nodes are free, want 2", n)
 		}
 
 		f.put(t, "d", 6*time.Second, 3, 4)
-		_, err = b.TryAcquire(t.Context(), r)
+		_, err := b.TryAcquire(t.Context(), r)
 		// The hint comes before all nodes have answered, and may be for less than a
 		// quorum.
 		if held := mustBeHeld(t, err); held.RetryAfter > 6*time.Second || held.RetryAfter < 2900*time.Millisecond {
@@ -52,7 +54,7 @@ func TestVirtualHalfTaken(t *testing.T) {
 			t.Errorf("it waited for %v", d)
 		}
 		f.del(t, lockKey, upTo(5)...)
-		release(t, b, acquire(t, b, r)) // the same owner, after three failures
+		release(t, b, acquire(t, b, r)) // the same owner, after failures
 		synctest.Wait()
 		if n := f.have(lockKey, ""); n != 5 || b.InFlight() != 0 {
 			t.Errorf("%d nodes are free", n)

@@ -27,5 +27,5 @@ func Example() {
 		log.Fatal(err)
 	}
 	locker := distlock.New(backend, distlock.Config{})
-	defer locker.Close()
+	locker.Close()
 }
