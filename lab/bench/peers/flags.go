@@ -34,7 +34,10 @@ func parseFlags(args []string, stderr io.Writer) (*config, error) {
 	if err := f.Parse(args); err != nil {
 		return nil, err
 	}
-	return c, c.check(f.Args())
+	if err := c.check(f.Args()); err != nil {
+		return nil, err
+	}
+	return c, nil
 }
 
 func list(to *[]string) func(string) error {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -80,7 +81,7 @@ func TestHandOvers(t *testing.T) {
 	if times, err := handOvers(moves); err != nil || !slices.Equal(times, []time.Duration{17, 11}) {
 		t.Errorf("%v, %v", times, err)
 	}
-	if times, err := handOvers(append(moves, move{48, true, 0})); err != errTwoHolders {
+	if times, err := handOvers(append(moves, move{48, true, 0})); !errors.Is(err, errTwoHolders) {
 		t.Errorf("%v, %v", times, err)
 	}
 	if times, err := handOvers(nil); err != nil || times != nil {
