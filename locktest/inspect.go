@@ -111,7 +111,7 @@ var inspectCases = []testCase{
 				}
 			}
 			key = f.key()
-			f.all(key, long)
+			f.all(key)
 			if info := f.mustCount(key, permits, 0); info.Mode != driver.Exclusive || !info.Semaphore {
 				f.Errorf("holders of permits are listed as %+v", info)
 			}
@@ -190,7 +190,7 @@ var inspectCases = []testCase{
 		needs:       []need{needsInspect, needsShare},
 		run: func(f *fixture) {
 			key := f.key()
-			grants := f.all(key, long)
+			grants := f.all(key)
 			f.mustForce(key, true)
 			f.mustNotBeListed(key)
 			alone := f.try(f.request(key, long))

@@ -16,7 +16,7 @@ var semaphoreCases = []testCase{
 		needs:       []need{needsShare},
 		run: func(f *fixture) {
 			key := f.key()
-			grants := f.all(key, long)
+			grants := f.all(key)
 			for range 2 * permits {
 				f.busy(f.permit(key, long))
 				f.release(grants[0])
@@ -34,7 +34,7 @@ var semaphoreCases = []testCase{
 		needs:       []need{needsShare, needsQueue},
 		run: func(f *fixture) {
 			key := f.key()
-			grants := f.all(key, long)
+			grants := f.all(key)
 			queue := f.waitQueue()
 			queue.join(f.permit(key, long))
 			queue.join(f.permit(key, long))
@@ -145,11 +145,11 @@ func (f *fixture) allButOne(key string) {
 }
 
 // all takes every permit.
-func (f *fixture) all(key string, ttl time.Duration) []driver.Grant {
+func (f *fixture) all(key string) []driver.Grant {
 	f.Helper()
 	grants := make([]driver.Grant, permits)
 	for i := range grants {
-		grants[i] = f.try(f.permit(key, ttl))
+		grants[i] = f.try(f.permit(key, long))
 	}
 	return grants
 }

@@ -57,7 +57,8 @@ func parseHosts(rest, port string) (*hostURL, error) {
 		}
 		u.servers = append(u.servers, server)
 	}
-	return u, u.parseTail(tail)
+	err := u.parseTail(tail)
+	return u, err
 }
 
 var errNoUser = errors.New("want user:password before the @")

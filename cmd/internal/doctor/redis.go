@@ -222,7 +222,7 @@ func redisTokenClock(ctx context.Context, s *redisServer) (verdict, error) {
 		return ok("no lock was ever granted"), nil
 	}
 	now, clockErr := s.client.Time(ctx).Result()
-	if err = errors.Join(err, clockErr); err != nil {
+	if err := errors.Join(err, clockErr); err != nil {
 		return verdict{}, err
 	}
 	return judgeToken(value, now), nil

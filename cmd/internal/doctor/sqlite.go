@@ -29,7 +29,7 @@ func examineFile(ctx context.Context, file string) ([]Finding, error) {
 }
 
 func missingFile(_ context.Context, file string) (verdict, error) {
-	if _, err := os.Stat(file); err != nil {
+	if _, err := os.Stat(file); errors.Is(err, os.ErrNotExist) {
 		return fault("there is no file", "distlock ls -backend URL creates it with its tables"), nil
 	}
 	return verdict{}, nil
