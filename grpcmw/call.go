@@ -40,12 +40,12 @@ func (c *call) fit(desc protoreflect.MethodDescriptor) error {
 		return errors.New("the method does not stream: its rule belongs to UnaryServerInterceptor")
 	}
 	if desc.IsStreamingClient() {
-		return checkKey(c.key, nil)
+		return c.key.fits(nil)
 	}
 	if streams {
 		c.input = messageType(desc.Input())
 	}
-	return checkKey(c.key, desc.Input())
+	return c.key.fits(desc.Input())
 }
 
 // run runs fn under the lock for req. It returns the result of fn unchanged, unless the lock

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"strconv"
 	"strings"
 
@@ -33,18 +34,20 @@ func Fields(paths ...string) Key {
 	if len(paths) == 0 {
 		panic("grpcmw: Fields: no field")
 	}
-	f := &fields{}
+	var f fields
 	for _, text := range paths {
 		p, err := parsePath(text)
 		if err != nil {
 			panic("grpcmw: Fields: " + err.Error())
 		}
-		f.paths = append(f.paths, p)
+		f = append(f, p)
 	}
-	return f
+	return f.key()
 }
 
-type fields struct{ paths []fieldPath }
+type fields []fieldPath
+
+func (f fields) key() Key { return Key{f.params, f.check} }
 
 type fieldPath struct {
 	text  string
@@ -62,17 +65,17 @@ func parsePath(text string) (fieldPath, error) {
 	return p, nil
 }
 
-func (f *fields) Params(_ context.Context, _ string, req any) (any, error) {
+func (f fields) params(_ context.Context, _ string, req any) (any, error) {
 	m := reflectMessage(req)
 	if m == nil {
 		return nil, fmt.Errorf("grpcmw: Fields: the request is a %T, not a protobuf message that is linked into the program", req)
 	}
-	if len(f.paths) == 1 {
-		return f.paths[0].value(m)
+	if len(f) == 1 {
+		return f[0].value(m)
 	}
-	parts := make([]any, len(f.paths))
-	for i := range f.paths {
-		v, err := f.paths[i].value(m)
+	parts := make([]any, len(f))
+	for i := range f {
+		v, err := f[i].value(m)
 		if err != nil {
 			return nil, err
 		}
@@ -81,11 +84,11 @@ func (f *fields) Params(_ context.Context, _ string, req any) (any, error) {
 	return parts, nil
 }
 
-func (f *fields) check(d protoreflect.MessageDescriptor) error {
+func (f fields) check(d protoreflect.MessageDescriptor) error {
 	if d == nil {
 		return errors.New("the client streams, so there is no one request to take fields from: use Metadata")
 	}
-	for _, p := range f.paths {
+	for _, p := range f {
 		if err := p.check(d); err != nil {
 			return fmt.Errorf("Fields(%q): %w", p.text, err)
 		}
@@ -171,7 +174,7 @@ func field(d protoreflect.MessageDescriptor, name protoreflect.Name, last bool) 
 
 // reflectMessage returns nil if m is not a message.
 func reflectMessage(m any) protoreflect.Message {
-	if isNil(m) {
+	if v := reflect.ValueOf(m); v.Kind() == reflect.Pointer && v.IsNil() {
 		return nil
 	}
 	switch m := m.(type) {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"google.golang.org/grpc/metadata"
-	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
 // Metadata returns a Key that is a value of the call's metadata, a string: of incoming
@@ -20,34 +19,29 @@ func Metadata(name string) Key {
 	if name == "" {
 		panic("grpcmw: Metadata: empty name")
 	}
-	return metadataKey{strings.ToLower(name)}
+	name = strings.ToLower(name)
+	return KeyFunc(func(ctx context.Context, _ string, _ any) (any, error) {
+		values := metadataValues(ctx, name)
+		var fault string
+		switch {
+		case len(values) > 1: // which of them the handler takes is unknown
+			fault = "appears more than once"
+		case len(values) == 0 || values[0] == "":
+			fault = "is missing or empty"
+		default:
+			return values[0], nil
+		}
+		return nil, &distlock.KeyError{Detail: "metadata " + strconv.Quote(name) + " " + fault}
+	})
 }
 
-type metadataKey struct{ name string }
-
-func (k metadataKey) Params(ctx context.Context, _ string, _ any) (any, error) {
-	values := k.values(ctx)
-	var fault string
-	switch {
-	case len(values) > 1: // which of them the handler takes is unknown
-		fault = "appears more than once"
-	case len(values) == 0 || values[0] == "":
-		fault = "is missing or empty"
-	default:
-		return values[0], nil
-	}
-	return nil, &distlock.KeyError{Detail: "metadata " + strconv.Quote(k.name) + " " + fault}
-}
-
-func (k metadataKey) values(ctx context.Context) []string {
+func metadataValues(ctx context.Context, name string) []string {
 	if ctx.Value(outgoing{}) == nil {
-		return metadata.ValueFromIncomingContext(ctx, k.name)
+		return metadata.ValueFromIncomingContext(ctx, name)
 	}
 	md, _ := metadata.FromOutgoingContext(ctx)
-	return md.Get(k.name)
+	return md.Get(name)
 }
-
-func (metadataKey) check(protoreflect.MessageDescriptor) error { return nil }
 
 // outgoing marks the context in which a client makes its keys. Inside a handler the
 // context has metadata of both directions.

@@ -160,9 +160,9 @@ func keyOf(params []string, desc protoreflect.MethodDescriptor) (Key, []error) {
 		return Method(), nil // not used in the key: the rule is whole
 	}
 	if desc.IsStreamingClient() {
-		return nil, []error{errors.New("params: the client streams, so there is no one request to take fields from")}
+		return Key{}, []error{errors.New("params: the client streams, so there is no one request to take fields from")}
 	}
-	f := &fields{}
+	var f fields
 	var errs []error
 	for _, text := range params {
 		p, err := parsePath(text)
@@ -175,7 +175,7 @@ func keyOf(params []string, desc protoreflect.MethodDescriptor) (Key, []error) {
 		if err != nil {
 			errs = append(errs, fmt.Errorf("params: %w", err))
 		}
-		f.paths = append(f.paths, p)
+		f = append(f, p)
 	}
-	return f, errs
+	return f.key(), errs
 }

@@ -1,7 +1,6 @@
 package grpcmw_test
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -68,8 +67,6 @@ func locked(change func(*distlockv1.Lock)) *distlockv1.Lock {
 func params(names ...string) *distlockv1.Lock {
 	return locked(func(l *distlockv1.Lock) { l.Params = names })
 }
-
-func nothing(context.Context, any) (any, error) { return nil, nil }
 
 func TestBadOptionsArePanicsWhenItIsWired(t *testing.T) {
 	seconds := func(s int64, nanos int32) *durationpb.Duration {

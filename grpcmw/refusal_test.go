@@ -31,12 +31,12 @@ func TestRefusals(t *testing.T) {
 		{
 			"another process has the lock, for longer than we would",
 			func(t *testing.T, s *testkit.Store, _ *distlock.Locker) { t.Helper(); hold(t, s, key) },
-			nil, nil, want{busy.code, busy.message, busy.reason, 10 * time.Second},
+			constant("7"), nil, want{busy.code, busy.message, busy.reason, 10 * time.Second},
 		},
 		{
 			"the same, and we would have it for less",
 			func(t *testing.T, s *testkit.Store, _ *distlock.Locker) { t.Helper(); hold(t, s, key) },
-			nil, func(o *distlock.Opts) { o.KeyTimeout = 2500 * time.Millisecond },
+			constant("7"), func(o *distlock.Opts) { o.KeyTimeout = 2500 * time.Millisecond },
 			want{busy.code, busy.message, busy.reason, 2500 * time.Millisecond},
 		},
 		{
@@ -49,33 +49,33 @@ func TestRefusals(t *testing.T) {
 				}
 				t.Cleanup(func() { _ = lease.Release(context.WithoutCancel(t.Context())) })
 			},
-			nil, nil, busy,
+			constant("7"), nil, busy,
 		},
 		{
 			"the store is down",
 			func(_ *testing.T, s *testkit.Store, _ *distlock.Locker) { s.Fail(errBroken, testkit.Try, testkit.Wait) },
-			nil, nil, unavailable,
+			constant("7"), nil, unavailable,
 		},
 		{
 			"the store times out, although the caller has time",
 			func(_ *testing.T, s *testkit.Store, _ *distlock.Locker) {
 				s.Fail(fmt.Errorf("i/o: %w", context.DeadlineExceeded), testkit.Try, testkit.Wait)
 			},
-			nil, nil, unavailable,
+			constant("7"), nil, unavailable,
 		},
 		{
 			"the store itself speaks gRPC",
 			func(_ *testing.T, s *testkit.Store, _ *distlock.Locker) {
 				s.Fail(status.Error(codes.NotFound, "10.1.2.3"), testkit.Try, testkit.Wait)
 			},
-			nil, nil, unavailable,
+			constant("7"), nil, unavailable,
 		},
 		{
 			"a lock of another kind is there",
 			func(_ *testing.T, s *testkit.Store, _ *distlock.Locker) {
 				s.Fail(errForeign, testkit.Try, testkit.Wait)
 			},
-			nil, nil, busy,
+			constant("7"), nil, busy,
 		},
 		{
 			"the Locker is closed",
@@ -85,7 +85,7 @@ func TestRefusals(t *testing.T) {
 					t.Fatal(err)
 				}
 			},
-			nil, nil, unavailable,
+			constant("7"), nil, unavailable,
 		},
 		{"nothing", nil, constant(nil), nil, invalid("what the request is about is missing")},
 		{"an empty string", nil, constant(""), nil, invalid("what the request is about is missing")},
@@ -118,9 +118,6 @@ func TestRefusals(t *testing.T) {
 			if c.prepare != nil {
 				c.prepare(t, s, l)
 				defer s.Fail(nil)
-			}
-			if c.key == nil {
-				c.key = constant("7")
 			}
 			if c.opts == nil {
 				c.opts = func(*distlock.Opts) {}

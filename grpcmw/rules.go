@@ -135,7 +135,7 @@ func newCall(l *distlock.Locker, method string, r rule, k kind) (*call, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.Key == nil || isNil(r.Key) {
+	if r.Key.params == nil {
 		return nil, errors.New("Key is nil")
 	}
 	if !reflect.ValueOf(r.Opts.Params).IsZero() {
@@ -151,14 +151,4 @@ func newCall(l *distlock.Locker, method string, r rule, k kind) (*call, error) {
 	}
 	c.site = wiring.Bind(l, r.Opts)
 	return c, nil
-}
-
-// isNil reports whether v is a nil function or pointer in an interface.
-func isNil(v any) bool {
-	switch rv := reflect.ValueOf(v); rv.Kind() {
-	case reflect.Func, reflect.Pointer:
-		return rv.IsNil()
-	default:
-		return false
-	}
 }

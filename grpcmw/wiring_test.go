@@ -38,9 +38,9 @@ func TestMistakesArePanicsWhenItIsWired(t *testing.T) {
 		{"half a path", `grpcmw: Fields: empty name in the path "order."`, func() { grpcmw.Fields("id", "order.") }},
 		{"no metadata", "grpcmw: Metadata: empty name", func() { grpcmw.Metadata("") }},
 		{"no parts", "grpcmw: Params: no Key", func() { grpcmw.Params() }},
-		{"a nil part", "grpcmw: Params: Key 1 is nil", func() { grpcmw.Params(grpcmw.Method(), nil) }},
+		{"a nil part", "grpcmw: Params: Key 1 is nil", func() { grpcmw.Params(grpcmw.Method(), grpcmw.KeyFunc(nil)) }},
 
-		{"no Key", rule + "Key is nil", unary(unaryCall, nil)},
+		{"no Key", rule + "Key is nil", unary(unaryCall, grpcmw.Key{})},
 		{"Params", rule + "Opts.Params is set, but Key selects the parameters", unary(unaryCall, messageKey, func(o *distlock.Opts) {
 			o.ParamLock, o.Params = true, distlock.By(func(s string) any { return s })
 		})},
