@@ -59,11 +59,15 @@ func TestPasswordChanges(t *testing.T) {
 	r := request("next")
 	r.Backoff = driver.NewBackoff(time.Hour, 0)
 	waiting := make(chan error, 1)
+	scripts := server{Client: admin}
+	before := scripts.scriptCalls(t)
 	go func() { _, err := b.Acquire(t.Context(), r); waiting <- err }()
 	listens := func() bool {
 		return len(admin.PubSubChannels(t.Context(), redislock.DefaultInboxPrefix+"*").Val()) == 1
 	}
 	testkit.Eventually(t, "it listens", listens)
+	// The subscription makes it ask again. With the old password that would end the wait.
+	testkit.Eventually(t, "it has asked again", func() bool { return scripts.scriptCalls(t) == before+2 && b.InFlight() == 0 })
 
 	noError(t, admin.ConfigSet(t.Context(), "requirepass", "new").Err())
 	for _, kind := range []string{"normal", "pubsub"} {
