@@ -112,7 +112,7 @@ func TestOneOfManyFails(t *testing.T) {
 func TestScriptsForgottenUnderLoad(t *testing.T) {
 	t.Parallel()
 	s := realServer(t)
-	l := newLoad(t, loadKeys(8), s.real.Client(t), s.real.Client(t))
+	l := newLoadWith(t, loadOpts.KeyTimeout, loadKeys(8), s.real.Client(t), s.real.Client(t))
 	ctx, cancel := context.WithCancel(t.Context())
 	var flusher sync.WaitGroup
 	var flushes atomic.Int64

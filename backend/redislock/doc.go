@@ -123,9 +123,10 @@
 //
 // # Connections
 //
-// Renewals and releases have up to four connections of their own to each server, so that an
-// application that uses up the pool of its client, for example with blocking commands,
-// loses no lease. Requests that are sent together with a release use them, too; all others
+// A Backend has up to four connections of its own to each server, so that an application that
+// uses up the pool of its client, for example with blocking commands, loses no lease. Renewals
+// use them, and releases that find no idle connection of the client or share a message with
+// others. All other requests
 // use the connections of the client. The first is made when it is needed, and up to two are
 // kept. They have the options of the client: address, dialer, TLS, credentials, database,
 // name, OnConnect. They have neither its hooks nor its Limiter, cache and maintenance

@@ -63,9 +63,13 @@ func TestPasswordChanges(t *testing.T) {
 	next := mustTry(t, other, request("next"))
 	r := request("next")
 	r.Backoff = driver.NewBackoff(time.Hour, 0)
+	scripts := server{Client: admin}
+	before := scripts.scriptCalls(t)
 	w := acquire(t.Context(), b, r)
-	listens := func() bool { return server{Client: admin}.inboxes(t) == 1 }
+	listens := func() bool { return scripts.inboxes(t) == 1 }
 	testkit.Eventually(t, "it listens", listens)
+	// The subscription makes it ask again. With the old password that would end the wait.
+	testkit.Eventually(t, "it has asked again", func() bool { return scripts.scriptCalls(t) == before+2 && b.InFlight() == 0 })
 
 	noError(t, admin.ConfigSet(t.Context(), "requirepass", "new").Err())
 	for _, kind := range []string{"normal", "pubsub"} {

@@ -39,9 +39,16 @@ var loadOpts = distlock.Opts{KeyTimeout: 4 * time.Second, RetryInterval: 50 * ti
 
 func newLoad(t testing.TB, keys []string, clients ...redis.UniversalClient) *load {
 	t.Helper()
+	return newLoadWith(t, redislock.DefaultClaimWindow, keys, clients...)
+}
+
+// newLoadWith sets the claim window, too. A waiter that does not run for that long loses its
+// lock, as it may on a busy machine.
+func newLoadWith(t testing.TB, claimWindow time.Duration, keys []string, clients ...redis.UniversalClient) *load {
+	t.Helper()
 	l := &load{t: t, keys: keys, opts: loadOpts, errors: make(map[string]int)}
 	for i, c := range clients {
-		b := redislock.New(c)
+		b := redislock.New(c, redislock.WithClaimWindow(claimWindow))
 		cfg := distlock.Config{HandOverTime: time.Millisecond}
 		if i == 0 {
 			cfg.HandOverTime = -1 // see once

@@ -132,7 +132,7 @@ func (b *Batcher[R, V]) Do(ctx context.Context, req R, idempotent bool) Result[V
 func (b *Batcher[R, V]) enter() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if !b.responsive || b.crowd >= few || b.direct >= few || b.young > 0 || len(b.queue) > 0 {
+	if !b.responsive || b.crowd >= few/2 || b.direct >= few || b.young > 0 || len(b.queue) > 0 {
 		return false
 	}
 	b.direct++
