@@ -42,10 +42,12 @@ func TestClose(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, key := range []string{"a", "b"} { // wait at the gate, and in the store's queue
-			all.Go(func() {
-				_, err := l.Acquire(t.Context(), key, distlock.Opts{})
-				wantIs(t, err, distlock.ErrClosed)
-			})
+			for _, o := range []distlock.Opts{{}, {MaxWait: time.Minute}} {
+				all.Go(func() {
+					_, err := l.Acquire(t.Context(), key, o)
+					wantIs(t, err, distlock.ErrClosed)
+				})
+			}
 		}
 		synctest.Wait()
 

@@ -401,7 +401,6 @@ var (
 	suspend      = testkit.Suspend
 	heldFor      = testkit.HeldFor
 	inBackground = testkit.InBackground
-	keyOf        = testkit.KeyOf
 	line         = testkit.Line
 	mustBeFree   = testkit.MustBeFree
 	mustGet      = testkit.MustGet

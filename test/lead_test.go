@@ -329,13 +329,14 @@ func TestLeadOutlastsAFailingBackend(t *testing.T) {
 	}
 }
 
-// RetryCount applies to each campaign: with 1 a candidate does not queue, and a full
+// RetryCount and MaxWait apply to each campaign: with 1 a candidate does not queue, and a full
 // queue does not end its candidacy.
 func TestLeadCampaignsAgain(t *testing.T) {
 	for name, o := range map[string]distlock.Opts{
 		"one attempt":    {RetryCount: 1},
 		"three attempts": {RetryCount: 3},
 		"a full line":    {MaxWaiters: 1},
+		"MaxWait":        {MaxWait: 3 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {

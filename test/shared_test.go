@@ -3,7 +3,6 @@ package test
 import (
 	"context"
 	"errors"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -11,9 +10,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/testkit"
-	"github.com/distlock-go/distlock/wiring"
 )
 
 func TestWriterIsNotStarvedByReaders(t *testing.T) {
@@ -170,46 +167,6 @@ func TestCloseWithReadersAndPermits(t *testing.T) {
 		for _, h := range stuck {
 			wantIs(t, h.Release(t.Context()), distlock.ErrLost, distlock.ErrClosed)
 		}
-	})
-}
-
-// A backend with exclusive locks only is not asked for others.
-func TestBackendWithoutSharing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := testkit.NewStore()
-		s.SetFeatures(driver.Features{})
-		l := testkit.NewLocker(t, s, distlock.Config{})
-		fn := func(context.Context, payRequest) (string, error) { return "", nil }
-		for want, o := range map[string]distlock.Opts{
-			"Mode is shared, but the backend *testkit.Store does not support sharing": {Mode: distlock.Shared, Value: "v"},
-			"Permits is 3, but the backend *testkit.Store does not support sharing":   {Permits: 3, Value: "v"},
-		} {
-			_, err := l.Acquire(t.Context(), "k", o)
-			e, ok := errors.AsType[*distlock.Error](err)
-			if !ok || e.Op != "options" || e.Key != "k" || !strings.Contains(err.Error(), want) {
-				t.Errorf("Acquire: %v, want %q", err, want)
-			}
-			if err := l.Lead(t.Context(), "k", o, func(context.Context) error { return testkit.ErrBroken }); err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("Lead: %v, want %q", err, want)
-			}
-			for name, wire := range map[string]func(){
-				"Site": func() { wiring.Bind(l, o) },
-				"Wrap": func() { distlock.Wrap(l, fn, o) },
-			} {
-				func() {
-					defer func() {
-						if r, _ := recover().(string); r != `distlock: options "v": `+want {
-							t.Errorf("%s panics with %q, want %q", name, r, want)
-						}
-					}()
-					wire()
-				}()
-			}
-		}
-		if n := len(s.Calls(testkit.Try)) + len(s.Calls(testkit.Wait)); n != 0 {
-			t.Errorf("%d requests reached the store", n)
-		}
-		wantIs(t, l.Do(t.Context(), "k", writing, func(context.Context) error { return nil }))
 	})
 }
 

@@ -8,30 +8,6 @@ import (
 	"github.com/distlock-go/distlock/internal/backoff"
 )
 
-func TestBackoffIntervals(t *testing.T) {
-	const interval = 100 * time.Millisecond
-	synctest.Test(t, func(t *testing.T) {
-		for attempts := range 20 {
-			b := backoff.New(interval, attempts)
-			made := 1 // the first attempt is at once
-			for made < 50 {
-				d, ok := b.Wait()
-				if !ok {
-					break
-				}
-				if d < interval || d >= 2*interval {
-					t.Fatalf("a wait of %v, want [%v, %v)", d, interval, 2*interval)
-				}
-				time.Sleep(d)
-				made++
-			}
-			if want := map[bool]int{true: 50, false: attempts}[attempts == 0]; made != want {
-				t.Errorf("%d attempts of a budget of %d", made, attempts)
-			}
-		}
-	})
-}
-
 func TestBackoffSpreads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		waits := map[time.Duration]bool{}
@@ -41,25 +17,6 @@ func TestBackoffSpreads(t *testing.T) {
 		}
 		if len(waits) < 90 {
 			t.Errorf("only %d different waits of 100", len(waits))
-		}
-	})
-}
-
-// Wake-ups cost no attempt: they leave what is left of the interval.
-func TestBackoffWakeUpIsFree(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := backoff.New(time.Second, 2)
-		start := time.Now()
-		first, _ := b.Wait()
-		for time.Since(start) < time.Second {
-			if d, ok := b.Wait(); !ok || d != first-time.Since(start) {
-				t.Fatalf("after %v: wait %v, %v; want what is left of %v", time.Since(start), d, ok, first)
-			}
-			time.Sleep(100 * time.Millisecond)
-		}
-		time.Sleep(time.Second)
-		if d, ok := b.Wait(); ok {
-			t.Errorf("a wait of %v after the last attempt", d)
 		}
 	})
 }

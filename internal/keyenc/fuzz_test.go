@@ -136,9 +136,12 @@ func FuzzInjective(f *testing.F) {
 
 // FuzzPlain: the text is fit for a key even if encoded is not an encoding.
 func FuzzPlain(f *testing.F) {
-	f.Add([]byte("l\x02s\x01a+\x05"))
-	f.Add([]byte("r\x01\x01Am\x01nt"))
-	f.Add([]byte("s\xff\xff\xff\xff\x0f"))
+	for _, encoded := range []string{
+		"l\x02s\x01a+\x05", "r\x01\x01Am\x01nt", "s\xff\xff\xff\xff\x0f", "", "?", "s", "s\x05abc", "+", "+\x80", "d\x00", "c\x00",
+		"l\x02n", "nn", "m\x01n", "r\x01\x01", "b\x09", "l\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", strings.Repeat("l\x01", 1000),
+	} {
+		f.Add([]byte(encoded))
+	}
 	f.Fuzz(func(t *testing.T, encoded []byte) {
 		if got := string(keyenc.AppendPlain(nil, encoded)); !fit(got) {
 			t.Errorf("%q: %q", encoded, got)

@@ -1,13 +1,9 @@
 package keyenc_test
 
 import (
-	"fmt"
 	"math"
 	"math/big"
 	"net/netip"
-	"os"
-	"os/exec"
-	"strings"
 	"testing"
 	"time"
 
@@ -91,45 +87,6 @@ func TestEncodingBytes(t *testing.T) {
 	} {
 		if got := mustEncode(t, c.params); got != c.want {
 			t.Errorf("Encode(%v) = %q, want %q", c.params, got, c.want)
-		}
-	}
-}
-
-const childEnv = "DISTLOCK_TEST_KEYS_CHILD"
-
-// The encoding does not depend on random values that a process draws when it starts.
-func TestGoldenInAnotherProcess(t *testing.T) {
-	if os.Getenv(childEnv) != "" {
-		for _, g := range golden {
-			fmt.Printf("digest %s\n", digest(t, g.params))
-		}
-		return
-	}
-	t.Parallel()
-	exe, err := os.Executable()
-	if err != nil {
-		t.Skip(err)
-	}
-	for range 2 {
-		cmd := exec.CommandContext(t.Context(), exe, "-test.run=^TestGoldenInAnotherProcess$")
-		cmd.Env = append(os.Environ(), childEnv+"=1")
-		out, err := cmd.Output()
-		if err != nil {
-			t.Fatalf("%v\n%s", err, out)
-		}
-		var got []string
-		for line := range strings.Lines(string(out)) {
-			if text, ok := strings.CutPrefix(line, "digest "); ok {
-				got = append(got, strings.TrimSpace(text))
-			}
-		}
-		if len(got) != len(golden) {
-			t.Fatalf("got %d digests, want %d:\n%s", len(got), len(golden), out)
-		}
-		for i, g := range golden {
-			if got[i] != g.want {
-				t.Errorf("%s: got %s, want %s", g.name, got[i], g.want)
-			}
 		}
 	}
 }

@@ -3,14 +3,12 @@ package keyenc_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"reflect"
 	"strings"
 	"sync"
 	"testing"
 	"time"
-	"unsafe"
 
 	"github.com/distlock-go/distlock/internal/keyenc"
 )
@@ -28,8 +26,6 @@ func TestEncodeRefuses(t *testing.T) {
 	ring.Next = ring
 	var self pointer
 	self = &self
-	var selfAny any
-	selfAny = &selfAny
 	selfMap := map[string]any{}
 	selfMap["m"] = selfMap
 	long := strings.Repeat("é", 30)
@@ -47,33 +43,19 @@ func TestEncodeRefuses(t *testing.T) {
 	}{
 		{"function", func() {}, "params: func() cannot"},
 		{"channel", make(chan int), "chan int"},
-		{"unsafe pointer", unsafe.Pointer(nil), "unsafe.Pointer"},
-		{"address", uintptr(1), "uintptr"},
 		{"context", t.Context(), "context"},
 		{"Skip", keyenc.Skip, "Skip"},
 		{"Skip in a list", []any{keyenc.Skip}, "params[0]: Skip"},
-		{"Skip behind a pointer", ptr(keyenc.Skip), "Skip"},
-		{"context in a list", []any{1, t.Context()}, "params[1]: "},
-		{"list of contexts", []context.Context{}, "params[]: a context"},
 		{"NaN", math.NaN(), "NaN"},
-		{"NaN float32", float32(math.NaN()), "NaN"},
-		{"NaN in a complex", complex(0, math.NaN()), "NaN"},
-		{"NaN as a map key", map[float64]int{math.NaN(): 1}, "params[key]: NaN"},
 		{"NaN in a map", map[string]any{"a b": math.NaN()}, `params["a b"]: NaN`},
-		{"NaN in a map of integers", map[int]any{-3: math.NaN()}, `params[-3]: NaN`},
 		{"NaN in a map of anything", map[any]any{uint(3): math.NaN()}, `params[3]: NaN`},
 		{"static field", struct{ Req *item }{}, "params.Req.Callback: func()"},
-		{"static field, reached", []item{{}}, "params[0].Callback: func()"},
 		{"static field, not reached", []item{}, "params[].Callback: func()"},
-		{"named type", &item{}, "keyenc_test.item.Callback: func()"},
 		{"static field of maps", map[string]map[string]item{}, "params[][].Callback"},
 		{"map key", map[any]int{make(chan int): 1}, "params[key]: chan int"},
-		{"static map key", map[chan int]int{}, "params[key]: chan int"},
 		{"dynamic field", &dynamic{Items: []any{1, 2, 3, item{}}}, "keyenc_test.dynamic.Items[3].Callback: func()"},
 		{"dynamic type with a fault that the value hides", dynamic{Items: []any{(*item)(nil)}}, "keyenc_test.dynamic.Items[0].Callback: func()"},
 		{"only unexported fields", sync.Mutex{}, "sync.Mutex: sync.Mutex has no field"},
-		{"field with only unexported fields", struct{ Mu sync.Mutex }{}, "params.Mu: sync.Mutex has no field"},
-		{"only contexts", struct{ Ctx context.Context }{}, "no field"},
 		{"only fields that are left out", struct {
 			A int `lock:"-"`
 		}{}, "no field"},
@@ -92,7 +74,6 @@ func TestEncodeRefuses(t *testing.T) {
 			A context.Context `lock:"key"`
 		}{}, `params.A: is tagged`},
 		{"empty LockKey", speaker{}, "LockKey returned an empty string"},
-		{"empty LockKey in a list", []any{&speakerPtr{}}, "params[0]: keyenc_test.speakerPtr: LockKey"},
 		{"LockKey promoted through nil", embedsSpeaker{}, "LockKey panicked"},
 		{"MarshalText fails", failsToText{}, "no text today"},
 		{"time out of range", time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC), "time.Time"},
@@ -100,17 +81,12 @@ func TestEncodeRefuses(t *testing.T) {
 		{"opaque message", &opaqueMessage{}, "no field"},
 		{"cycle", ring, "without end"},
 		{"cycle of pointers", self, "without end"},
-		{"cycle of interfaces", selfAny, "without end"},
 		{"cycle of maps", selfMap, "without end"},
 		{"cycle of maps with a long key", selfMapLong, "without end"},
 		{"too deep", deep, "nested deeper than 64 levels"},
 		{"large string", strings.Repeat("x", keyenc.MaxEncoded+1), "over 1048576 bytes"},
-		{"large bytes", make([]byte, keyenc.MaxEncoded+1), "over 1048576 bytes"},
 		{"large array", &[keyenc.MaxEncoded + 1]struct{}{}, "over 1048576 bytes"},
 		{"large in sum", []string{big1, big1}, "over 1048576 bytes"},
-		{"large map", map[string]string{"a": big1, "b": big1}, "over 1048576 bytes"},
-		{"large struct", struct{ A, B string }{big1, big1}, "over 1048576 bytes"},
-		{"large text", textual{A: big1 + big1}, "over 1048576 bytes"},
 		{"large LockKey", speaker{a: big1 + big1 + "x"}, "over 1048576 bytes"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -122,6 +98,9 @@ func TestEncodeRefuses(t *testing.T) {
 			if !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%v does not say %q", err, c.want)
 			}
+			if c.name == "MarshalText fails" && !errors.Is(err, errText) {
+				t.Errorf("%v does not wrap the method's error", err)
+			}
 			if n := len(err.Error()); n > 512 {
 				t.Errorf("an error of %d bytes, which strangers choose", n)
 			}
@@ -130,13 +109,6 @@ func TestEncodeRefuses(t *testing.T) {
 }
 
 type ctxOnly struct{ Ctx context.Context }
-
-func TestEncodeKeepsTheMethodsError(t *testing.T) {
-	t.Parallel()
-	if _, err := encode([]any{failsToText{}}); !errors.Is(err, errText) {
-		t.Errorf("%v does not wrap the method's error", err)
-	}
-}
 
 func TestEncodeLimitsAreReached(t *testing.T) {
 	t.Parallel()
@@ -180,21 +152,16 @@ func TestLockTag(t *testing.T) {
 	}{
 		{``, true},
 		{`lock:"key"`, true},
-		{`lock:"-"`, true},
 		{`json:"a" lock:"key" xml:"b"`, true},
 		{`json:"lock:x" db:"lock"`, true},
 		{`block:"x" locks:"y" lock_for:"z"`, true},
 		{`just text about a lock: here`, true},
 		{`lock:"KEY"`, false},
 		{`lock:"key,omitempty"`, false},
-		{`lock:" key"`, false},
 		{`lock:key`, false},
 		{`lock: "key"`, false},
-		{`lock "key"`, false},
-		{`lock`, false},
 		{`Lock:"key"`, false},
 		{`json:"a",lock:"key"`, false},
-		{`json:"a" lock:'key'`, false},
 	} {
 		typ := reflect.StructOf([]reflect.StructField{{
 			Name: "A", Type: reflect.TypeFor[int](), Tag: reflect.StructTag(c.tag),
@@ -224,19 +191,14 @@ func TestCheckType(t *testing.T) {
 		want string // "" if it is valid
 	}{
 		{reflect.TypeFor[order](), ""},
-		{reflect.TypeFor[*order](), ""},
 		{reflect.TypeFor[any](), ""},
-		{reflect.TypeFor[fmt.Stringer](), ""},
 		{reflect.TypeFor[node](), ""},
 		{reflect.TypeFor[embedsContext](), ""},
 		{reflect.TypeFor[*message](), ""},
 		{reflect.TypeFor[speakingFunc](), ""},
-		{reflect.TypeFor[onlyKeys](), ""},
 		{reflect.TypeFor[context.Context](), "context.Context: a context"},
 		{reflect.TypeFor[*bad](), "keyenc_test.bad.Done: chan int"},
 		{reflect.TypeFor[[]map[string]*bad](), "params[][].Done: chan int"},
-		{reflect.TypeFor[func()](), "params: func()"},
-		{reflect.TypeFor[*opaqueMessage](), "keyenc_test.opaqueMessage: "},
 	} {
 		err := keyenc.CheckType(c.typ)
 		switch {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -153,25 +152,6 @@ func TestReadersShareALease(t *testing.T) {
 	})
 }
 
-func TestDetachAfterALoss(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		s := newLease(t, reader, limits, false)
-		s.assign("a", 0)
-		s.attaches(true)
-		gone := fmt.Errorf("%w: gone", driver.ErrLost)
-		_ = s.Lose(gone)
-		if ok, _ := s.Assign("b", new(leasestate.Assignment), time.Now(), time.Now(), 0); ok {
-			t.Error("assigned after the end")
-		}
-		if last, over := s.Detach(""); last || over != gone { //nolint:errorlint // that very value
-			t.Errorf("%v, %v", last, over)
-		}
-		if last, over := s.Detach("a"); !last || over != gone { //nolint:errorlint // that very value
-			t.Errorf("%v, %v", last, over)
-		}
-	})
-}
-
 func TestEachHolderIsToldOnceOfALoss(t *testing.T) {
 	gone := fmt.Errorf("%w: gone", driver.ErrLost)
 	for name, c := range map[string]struct {
@@ -217,38 +197,26 @@ func TestEachHolderIsToldOnceOfALoss(t *testing.T) {
 	}
 }
 
-func TestReleaseReturnsAnEarlierLoss(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		s := newLease(t, writer, limits, false)
-		s.assign("a", 0)
-		if err := s.Release(); err != nil {
-			t.Errorf("a release: %v", err)
-		}
-		if err := s.Lose(driver.ErrLost); !errors.Is(err, leasestate.ErrReleased) || len(s.told) > 0 {
-			t.Errorf("a loss after a release: %v, told %q", err, s.told)
-		}
-		s = newLease(t, writer, limits, false)
-		gone := fmt.Errorf("%w: gone", driver.ErrLost)
-		_ = s.Lose(gone)
-		if err := s.Release(); err != gone { //nolint:errorlint // that very value
-			t.Errorf("a release after a loss: %v", err)
-		}
-	})
-}
-
 func TestLeaseExpires(t *testing.T) {
 	safe := clock.SafeTTL(ttl)
 	for name, c := range map[string]struct {
 		maxHold time.Duration
 		failed  error
 		end     time.Duration
+		late    time.Duration // from when the process was stopped
 		want    string
 	}{
 		"the lease runs out": {end: safe, want: "lock lost: the lease of 10s ran out"},
-		"a renewal failed": {failed: errors.New("broken\npipe"), end: safe,
-			want: "lock lost: the lease of 10s ran out; the last renewal failed 8.9s ago: broken; pipe"},
+		"a renewal failed": {
+			failed: errors.New("broken\npipe"), end: safe,
+			want: "lock lost: the lease of 10s ran out; the last renewal failed 8.9s ago: broken; pipe",
+		},
 		"MaxHold":               {maxHold: time.Second, end: time.Second, want: "lock lost: held for MaxHold, 1s"},
 		"MaxHold after the end": {maxHold: time.Hour, end: safe, want: "lock lost: the lease of 10s ran out"},
+		"the process was stopped": {
+			end: safe, late: 12 * time.Second,
+			want: "lock lost: the lease of 10s ran out 12s ago, while this process was stopped or its clock was set",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
@@ -267,7 +235,7 @@ func TestLeaseExpires(t *testing.T) {
 				if err := s.Check(time.Now()); err != nil {
 					t.Errorf("just before: %v", err)
 				}
-				time.Sleep(time.Nanosecond)
+				time.Sleep(max(c.late, time.Nanosecond))
 				err := s.Check(time.Now())
 				if !errors.Is(err, driver.ErrLost) || err.Error() != c.want {
 					t.Errorf("%v, want %s", err, c.want)
@@ -278,89 +246,6 @@ func TestLeaseExpires(t *testing.T) {
 			})
 		})
 	}
-}
-
-// A process that was stopped learns for how long it has not had the lease.
-func TestLossSaysHowLateItIsNoticed(t *testing.T) {
-	for late, want := range map[time.Duration]string{
-		time.Second:      "lock lost: the lease of 10s ran out",
-		12 * time.Second: "lock lost: the lease of 10s ran out 12s ago, while this process was stopped or its clock was set",
-	} {
-		t.Run(late.String(), func(t *testing.T) {
-			bubble(t, func(t *testing.T) {
-				s := newLease(t, writer, limits, false)
-				s.assign("a", 0)
-				time.Sleep(clock.SafeTTL(ttl) + late)
-				if err := s.Check(time.Now()); err == nil || err.Error() != want {
-					t.Errorf("%v, want %s", err, want)
-				}
-			})
-		})
-	}
-}
-
-func TestExtendMovesTheEnd(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		safe := clock.SafeTTL(ttl)
-		s := newLease(t, writer, limits, false)
-		s.assign("a", 0)
-		start := time.Now()
-		want := func(d time.Duration) {
-			t.Helper()
-			if end, _ := s.Until(); end.Sub(start) != d || s.LastGrant().Sent.Sub(start) != d-safe {
-				t.Errorf("until %v, sent %v; want %v", end.Sub(start), s.LastGrant().Sent.Sub(start), d)
-			}
-		}
-		want(safe)
-		s.NotRenewed(start, nil)
-		s.Extend(start.Add(3 * time.Second))
-		want(3*time.Second + safe)
-		s.Extend(start.Add(time.Second)) // a late answer to an earlier request
-		want(3*time.Second + safe)
-		s.NotRenewed(start.Add(time.Second), errors.New("late")) // a later renewal succeeded
-		time.Sleep(3*time.Second + safe)
-		if err := s.Check(time.Now()); err == nil || strings.Contains(err.Error(), "renewal") {
-			t.Errorf("%v, want nothing about renewals", err)
-		}
-	})
-}
-
-// The end of a lease moves when a holder with a MaxHold comes or goes.
-func TestAssignTellsWhetherTheEndMoves(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		s := newLease(t, writer, limits, false)
-		for i, c := range []struct {
-			maxHold time.Duration
-			want    bool
-		}{{0, false}, {time.Minute, true}, {time.Minute, true}, {0, true}, {0, false}} {
-			if i > 0 {
-				s.transfers(true)
-			}
-			if _, moved := s.assign("h", c.maxHold); moved != c.want {
-				t.Errorf("holder %d: moved %v", i, moved)
-			}
-		}
-	})
-}
-
-func TestMaxHoldIsThePresentHolders(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		s := newLease(t, writer, limits, false)
-		s.assign("a", time.Minute)
-		began := time.Now()
-		if h, at := s.Holder(); h != "a" || !at.Equal(began) {
-			t.Errorf("held by %q since %v", h, at)
-		}
-		s.transfers(true)
-		if h, _ := s.Holder(); h != "" {
-			t.Errorf("held by %q on the way", h)
-		}
-		time.Sleep(time.Second)
-		s.assign("b", 2*time.Second)
-		if end, _ := s.Until(); end.Sub(began) != 3*time.Second {
-			t.Errorf("until %v", end.Sub(began))
-		}
-	})
 }
 
 // TestManyHolders has readers attach, get tokens, and detach at the same time, while the

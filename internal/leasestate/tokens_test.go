@@ -10,26 +10,6 @@ import (
 	"github.com/distlock-go/distlock/internal/leasestate"
 )
 
-func TestTokensRiseFromHolderToHolder(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		s := newLease(t, writer, limits, true)
-		for i := range 4 {
-			if i > 0 {
-				s.transfers(true)
-			}
-			time.Sleep(time.Second)
-			a, _ := s.assign(fmt.Sprint(i), 0)
-			if want := (leasestate.Assignment{Token: uint64(i) + 1, Since: time.Now(), HandedOver: i > 0}); a != want {
-				t.Errorf("holder %d: %+v, want %+v", i, a, want)
-			}
-		}
-		s.transfers(false) // there is no token left
-		if h, _ := s.Holder(); h != "3" {
-			t.Errorf("the holder is %q after a refused transfer", h)
-		}
-	})
-}
-
 // handsOver hands the lease over n times, to writers or to more readers.
 func (s *lease) handsOver(n int) {
 	s.t.Helper()
@@ -93,43 +73,6 @@ func (s *lease) asks(want bool) chan struct{} {
 		s.t.Fatalf("the store is asked for more tokens: %v", !want)
 	}
 	return done
-}
-
-func TestMoreTokens(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		s := newLease(t, writer, limits, true)
-		s.assign("first", 0)
-		s.asks(false)
-		s.transfers(true)
-		s.assign("second", 0)
-		done := s.asks(true)
-		s.asks(false) // it is asked once
-		if s.ExtendRequested() != (<-chan struct{})(done) {
-			t.Error("ExtendRequested is another channel")
-		}
-		s.handsOver(2)
-		if s.transfers(false) != (<-chan struct{})(done) {
-			t.Error("Transfer does not say that the answer is pending")
-		}
-		s.AddTokens(driver.Grant{Token: 100, LastToken: 110, Sent: time.Now()})
-		close(done)
-		if g := s.LastGrant(); g.Token != 1 || g.LastToken != 110 {
-			t.Errorf("the last grant has the tokens %d to %d", g.Token, g.LastToken)
-		}
-		s.transfers(true)
-		if a, _ := s.assign("next", 0); a.Token != 100 {
-			t.Errorf("token %d, want 100", a.Token)
-		}
-		if g := s.LastGrant(); g.LastToken != 110 {
-			t.Errorf("the last token is %d", g.LastToken)
-		}
-		if s.ExtendRequested() != nil {
-			t.Error("the answer before is taken for the next")
-		}
-		s.asks(false)
-		s.handsOver(1)
-		s.asks(true)
-	})
 }
 
 // The store is asked early enough for the answer to come before the rest is used, but not

@@ -2,7 +2,6 @@ package localqueue_test
 
 import (
 	"errors"
-	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -116,86 +115,6 @@ func wantEmpty(t *testing.T, q *queue) {
 	}
 }
 
-func TestWaitersAreAdmittedInOrderOfArrival(t *testing.T) {
-	t.Parallel()
-	q := newQueue()
-	admitted(t, q, "k", writer)
-	var ws []*waiter
-	for range 5 {
-		ws = append(ws, waits(t, q, "k", writer))
-	}
-	for i, w := range ws {
-		for _, later := range ws[i:] {
-			wantNoTurn(t, q, later)
-		}
-		q.Exit("k", false)
-		wantTurn(t, q, w, nil)
-	}
-	q.Exit("k", false)
-	wantEmpty(t, q)
-}
-
-func TestKeysAreIndependent(t *testing.T) {
-	t.Parallel()
-	q := newQueue()
-	for i := range 10 {
-		admitted(t, q, fmt.Sprint(i), writer)
-	}
-}
-
-func TestReadersShareWhatTheFirstGets(t *testing.T) {
-	t.Parallel()
-	q := newQueue()
-	if admitted(t, q, "k", reader) != nil {
-		t.Fatal("the first reader has a lease to share")
-	}
-	second, third := waits(t, q, "k", reader), waits(t, q, "k", reader)
-	writing, behind := waits(t, q, "k", writer), waits(t, q, "k", reader)
-	l := &lease{class: reader}
-	q.Acquired("k", l)
-	wantTurn(t, q, second, l)
-	wantTurn(t, q, third, l)
-	wantNoTurn(t, q, writing)
-	wantNoTurn(t, q, behind) // it must not overtake the writer
-	last := waits(t, q, "k", reader)
-	if l.attached != 2 {
-		t.Errorf("attached %d times", l.attached)
-	}
-	for range 3 {
-		wantNoTurn(t, q, writing)
-		q.Exit("k", false)
-	}
-	wantTurn(t, q, writing, nil)
-	q.Exit("k", false)
-	wantTurn(t, q, behind, nil) // what was shared went with the last reader
-	q.Exit("k", true)
-	wantTurn(t, q, last, nil)
-	q.Exit("k", true)
-	wantEmpty(t, q)
-}
-
-func TestReaderAsksItselfIfTheLeaseCannotBeShared(t *testing.T) {
-	t.Parallel()
-	for name, other := range map[string]struct {
-		class  compat.Class
-		refuse bool
-	}{
-		"refused":       {reader, true},
-		"another class": {compat.Class{TTL: time.Hour, Sharing: reader.Sharing}, false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			q := newQueue()
-			admitted(t, q, "k", reader)
-			q.Acquired("k", &lease{class: reader, refuse: other.refuse})
-			if admitted(t, q, "k", other.class) != nil {
-				t.Error("got a lease to share")
-			}
-			waits(t, q, "k", other.class) // one reader at a time asks
-		})
-	}
-}
-
 func TestReaderAsksAgainAfterALoss(t *testing.T) {
 	t.Parallel()
 	q := newQueue()
@@ -211,111 +130,6 @@ func TestReaderAsksAgainAfterALoss(t *testing.T) {
 	next := &lease{class: reader}
 	q.Acquired("k", next)
 	wantTurn(t, q, w, next)
-}
-
-func TestLeaseThatIsNotSharedIsNotOffered(t *testing.T) {
-	t.Parallel()
-	alone := compat.Class{TTL: time.Second, Sharing: reader.Sharing, Alone: true}
-	q := newQueue()
-	admitted(t, q, "k", alone)
-	l := &lease{class: alone}
-	q.Acquired("k", l)
-	if admitted(t, q, "k", alone) != nil || l.attached != 0 {
-		t.Error("shares a lease that is its own")
-	}
-}
-
-func TestSemaphoreAdmitsItsPermits(t *testing.T) {
-	t.Parallel()
-	q := newQueue()
-	admitted(t, q, "k", semaphore)
-	admitted(t, q, "k", semaphore)
-	third := waits(t, q, "k", semaphore)
-	q.Exit("k", false)
-	wantTurn(t, q, third, nil)
-}
-
-func TestHandOverAdmitsTheNextWithMorePermits(t *testing.T) {
-	t.Parallel()
-	q := newQueue()
-	admitted(t, q, "k", semaphore)
-	admitted(t, q, "k", semaphore)
-	first := waits(t, q, "k", semaphore)
-	more := compat.Class{TTL: time.Second, Sharing: driver.Sharing{Permits: 3}}
-	second := waits(t, q, "k", more)
-	l := &lease{class: semaphore}
-	if ok, _ := q.HandOver("k", l, time.Now()); !ok {
-		t.Fatal("not handed over")
-	}
-	wantTurn(t, q, first, l)
-	wantTurn(t, q, second, nil)
-}
-
-func TestCallerThatDoesNotWait(t *testing.T) {
-	t.Parallel()
-	q := newQueue()
-	admitted(t, q, "k", reader)
-	if w, l, err := q.Enter("k", reader, 0); w != nil || l != nil || err != nil {
-		t.Errorf("a reader beside one that asks: %v, %v, %v", w, l, err)
-	}
-	if _, _, err := q.Enter("k", writer, 0); !errors.Is(err, localqueue.ErrBusy) {
-		t.Errorf("a writer beside readers: %v", err)
-	}
-	writing := waits(t, q, "k", writer)
-	if _, _, err := q.Enter("k", reader, 0); !errors.Is(err, localqueue.ErrBusy) {
-		t.Errorf("a reader while a writer waits: %v", err)
-	}
-	if _, late := q.Cancel("k", writing); late {
-		t.Fatal("the writer's turn came")
-	}
-	if _, _, err := q.Enter("k", reader, 0); err != nil {
-		t.Errorf("a reader when the writer has gone: %v", err)
-	}
-	admitted(t, q, "x", writer)
-	if _, _, err := q.Enter("x", reader, 0); !errors.Is(err, localqueue.ErrBusy) {
-		t.Errorf("a reader beside a writer: %v", err)
-	}
-}
-
-func TestLimits(t *testing.T) {
-	t.Parallel()
-	q := localqueue.New[*lease](2, 3)
-	refused := func(key string, most int, want string) {
-		t.Helper()
-		_, _, err := q.Enter(key, writer, most)
-		if full := new(localqueue.FullError); !errors.As(err, &full) || err.Error() != want {
-			t.Errorf("error %v, want %q", err, want)
-		}
-	}
-	admitted(t, q, "a", writer)
-	admitted(t, q, "b", writer)
-	refused("c", 100, "2 keys in use, which is the limit")
-	a := waits(t, q, "a", writer)
-	refused("a", 1, "1 wait (MaxWaiters)")
-	waits(t, q, "b", writer)
-	b := waits(t, q, "b", writer)
-	refused("a", 100, "3 wait (Config.MaxWaiters)")
-
-	q.Cancel("b", b)
-	b = waits(t, q, "b", writer) // one that has given up does not count
-	q.Exit("a", false)
-	wantTurn(t, q, a, nil)
-	a = waits(t, q, "a", writer) // nor does one that was admitted
-	l := &lease{class: writer}
-	if ok, _ := q.HandOver("a", l, time.Now()); !ok {
-		t.Fatal("not handed over")
-	}
-	wantTurn(t, q, a, l)
-	a = waits(t, q, "a", writer) // nor does one that a lease was handed over to
-	q.Close()
-	for _, w := range []*waiter{a, b} {
-		if got, ok := turn(q, w); !ok || !got.Closed {
-			t.Errorf("after Close: %+v, %v", got, ok)
-		}
-	}
-	if _, n := q.Counts(); n != 0 {
-		t.Errorf("%d wait after Close", n)
-	}
 }
 
 func TestHandOver(t *testing.T) {
@@ -368,19 +182,6 @@ func TestCancelWhileTheTurnComes(t *testing.T) {
 	behind := waits(t, q, "k", writer) // the caller is admitted
 	q.Exit("k", false)
 	wantTurn(t, q, behind, nil)
-}
-
-func TestCancelledWriterLetsReadersIn(t *testing.T) {
-	t.Parallel()
-	q := newQueue()
-	admitted(t, q, "k", reader)
-	l := &lease{class: reader}
-	q.Acquired("k", l)
-	w, behind := waits(t, q, "k", writer), waits(t, q, "k", reader)
-	if _, late := q.Cancel("k", w); late {
-		t.Fatal("the writer's turn came")
-	}
-	wantTurn(t, q, behind, l)
 }
 
 func TestWaitEnds(t *testing.T) {
