@@ -15,32 +15,6 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
-func TestGateServesInOrderOfArrival(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, _ *testkit.Store) {
-		held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
-		var order []int // protected by the lock
-		var all sync.WaitGroup
-		for i := range 50 {
-			all.Go(func() {
-				if err := l.Do(t.Context(), "k", distlock.Opts{}, func(context.Context) error {
-					order = append(order, i)
-					return nil
-				}); err != nil {
-					t.Error(err)
-				}
-			})
-			synctest.Wait() // i waits
-		}
-		wantIs(t, held.Release(t.Context()))
-		all.Wait()
-		for i, got := range order {
-			if got != i {
-				t.Fatalf("order %v", order)
-			}
-		}
-	})
-}
-
 func TestOneContenderPerKey(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 		other := testkit.NewLocker(t, s, distlock.Config{})
@@ -58,22 +32,6 @@ func TestOneContenderPerKey(t *testing.T) {
 		if n := l.Waiting("k"); n != 99 {
 			t.Errorf("%d wait at the gate, want 99", n)
 		}
-		wantIs(t, held.Release(t.Context()))
-		all.Wait()
-	})
-}
-
-func TestMaxWaiters(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, _ *testkit.Store) {
-		held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
-		o := distlock.Opts{MaxWaiters: 3}
-		var all sync.WaitGroup
-		for range 3 {
-			all.Go(func() { wantIs(t, l.Do(t.Context(), "k", o, func(context.Context) error { return nil })) })
-		}
-		synctest.Wait()
-		_, err := l.Acquire(t.Context(), "k", o)
-		wantIs(t, err, distlock.ErrQueueFull)
 		wantIs(t, held.Release(t.Context()))
 		all.Wait()
 	})
