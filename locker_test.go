@@ -111,24 +111,6 @@ func TestOneHolderAtATime(t *testing.T) {
 	})
 }
 
-func TestCallReturnsTheResult(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-		got, err := distlock.Call(t.Context(), l, "k", distlock.Opts{}, func(context.Context) (int, error) { return 7, nil })
-		if got != 7 || err != nil {
-			t.Errorf("Call = %d, %v", got, err)
-		}
-		got, err = distlock.Call(t.Context(), l, "k", distlock.Opts{}, func(ctx context.Context) (int, error) {
-			s.Memory().Drop("k")
-			<-ctx.Done()
-			return 8, nil
-		})
-		if got != 8 {
-			t.Errorf("Call = %d, want the result beside the loss", got)
-		}
-		wantIs(t, err, distlock.ErrLost)
-	})
-}
-
 func TestWaitEndsWithTheContext(t *testing.T) {
 	for _, backend := range []string{"queue", "poll", "gate"} {
 		t.Run(backend, func(t *testing.T) {

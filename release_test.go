@@ -185,15 +185,20 @@ func TestMinHoldGoesByTheMonotonicClock(t *testing.T) {
 }
 
 func TestReadersShareOneLease(t *testing.T) {
-	for bound, config := range map[int]distlock.Config{
-		64: {}, // the store answers in no time
-		3:  {},
-		0:  {HandOverTime: -1},
+	for _, c := range []struct {
+		tokens, bound int
+		config        distlock.Config
+	}{
+		{65, 64, distlock.Config{}}, // the store answers in no time
+		{4, 3, distlock.Config{}},
+		{0, 64, distlock.Config{}}, // the limit also applies without tokens
+		{1, 0, distlock.Config{HandOverTime: -1}},
 	} {
+		bound, config := c.bound, c.config
 		synctest.Test(t, func(t *testing.T) {
 			const readers = 100
 			s := testkit.NewStore()
-			s.LimitTokens(bound + 1)
+			s.LimitTokens(c.tokens)
 			var mu sync.Mutex
 			handed := 0
 			config.Hooks.Acquired = func(_ context.Context, i distlock.AcquiredInfo) {
@@ -214,7 +219,7 @@ func TestReadersShareOneLease(t *testing.T) {
 			var leases []*distlock.Lease
 			for range readers {
 				lease := testkit.MustAcquire(t, l, "k", reading)
-				if n := len(leases); n > 0 && lease.Token() <= leases[n-1].Token() {
+				if n := len(leases); n > 0 && c.tokens > 0 && lease.Token() <= leases[n-1].Token() {
 					t.Errorf("token %d after %d", lease.Token(), leases[n-1].Token())
 				}
 				leases = append(leases, lease)

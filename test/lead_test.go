@@ -387,6 +387,7 @@ func TestLeadRefusesWhatCannotBeMended(t *testing.T) {
 		held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
 		wantIs(t, held.Release(t.Context()))
 		wantIs(t, l.Lead(context.WithoutCancel(held.Context()), "k", distlock.Opts{}, never), distlock.ErrLost)
+		wantIs(t, l.Do(t.Context(), "k", reading, func(ctx context.Context) error { return l.Lead(ctx, "k", writing, never) }), distlock.ErrUpgrade)
 	})
 }
 

@@ -199,26 +199,36 @@ func TestMinHoldOutlastsALateRenewal(t *testing.T) {
 	}
 }
 
-// Close waits neither for the end of MinHold nor for a reply, and lets the key expire.
+// Close waits neither for the end of MinHold nor for a reply, and lets the key expire. MinHold
+// also applies to a holder that Close interrupts, whether it releases the lock or not.
 func TestMinHoldAtClose(t *testing.T) {
+	const patience = 3 * time.Second
+	release := func(h *distlock.Lease) { _ = h.Release(context.Background()) }
 	for name, c := range map[string]struct {
-		fail testkit.Op
-		left time.Duration
+		before func(s *testkit.Store, h *distlock.Lease)
+		took   time.Duration
+		left   time.Duration // after that
 	}{
-		"kept":       {"", time.Minute},
-		"unanswered": {testkit.Renew, distlock.DefaultKeyTimeout},
+		"kept": {func(_ *testkit.Store, h *distlock.Lease) { release(h) }, 0, time.Minute},
+		"unanswered": {func(s *testkit.Store, h *distlock.Lease) {
+			s.Fail(testkit.ErrBroken, testkit.Renew)
+			release(h)
+		}, 0, distlock.DefaultKeyTimeout},
+		"returns when told": {func(_ *testkit.Store, h *distlock.Lease) {
+			context.AfterFunc(h.Context(), func() { release(h) })
+		}, 0, time.Minute},
+		"does not return": {func(*testkit.Store, *distlock.Lease) {}, patience, time.Minute - patience},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := testkit.NewStore()
-				l := distlock.New(s, distlock.Config{CloseTimeout: time.Hour})
+				l := distlock.New(s, distlock.Config{CloseTimeout: patience})
 				held := testkit.MustAcquire(t, l, "k", distlock.Opts{MinHold: time.Minute})
-				s.Fail(testkit.ErrBroken, c.fail)
-				_ = held.Release(t.Context())
+				c.before(s, held)
 				start := time.Now()
 				wantIs(t, l.Close())
-				if d := time.Since(start); d != 0 {
-					t.Errorf("Close took %v", d)
+				if d := time.Since(start); d != c.took {
+					t.Errorf("Close took %v, want %v", d, c.took)
 				}
 				if d := heldFor(t, s, "k"); d != c.left {
 					t.Errorf("the key stayed for %v, want %v", d, c.left)
@@ -230,50 +240,4 @@ func TestMinHoldAtClose(t *testing.T) {
 			})
 		})
 	}
-}
-
-// MinHold also applies to a holder that Close interrupts, whether it releases the lock
-// or not.
-func TestMinHoldOfAHolderAtClose(t *testing.T) {
-	for name, c := range map[string]struct {
-		returns bool
-		left    time.Duration // after Close
-	}{
-		"returns when told": {true, 59 * time.Second},
-		"does not return":   {false, 56 * time.Second},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := testkit.NewStore()
-				l := distlock.New(s, distlock.Config{CloseTimeout: 3 * time.Second})
-				held := testkit.MustAcquire(t, l, "k", distlock.Opts{MinHold: time.Minute})
-				time.Sleep(time.Second)
-				if c.returns {
-					context.AfterFunc(held.Context(), func() {
-						wantIs(t, held.Release(context.Background()), distlock.ErrLost, distlock.ErrClosed)
-					})
-				}
-				wantIs(t, l.Close())
-				if d := heldFor(t, s, "k"); d != c.left {
-					t.Errorf("the key stayed for %v, want %v", d, c.left)
-				}
-				if !c.returns {
-					wantIs(t, held.Release(t.Context()), distlock.ErrLost, distlock.ErrClosed)
-				}
-			})
-		})
-	}
-}
-
-// After a crash while the function runs, the key expires with its lease. A crash after
-// the function makes no difference: the process is not needed any more.
-func TestMinHoldNeedsNobody(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-		held := testkit.MustAcquire(t, l, "k", distlock.Opts{MinHold: time.Minute})
-		wantIs(t, held.Release(t.Context()))
-		s.Fail(testkit.ErrBroken, testkit.Try, testkit.Wait, testkit.Renew, testkit.Release) // all requests of this process from now on
-		if d := heldFor(t, s, "k"); d != time.Minute {
-			t.Errorf("the key stayed for %v", d)
-		}
-	})
 }

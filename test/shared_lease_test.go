@@ -130,6 +130,8 @@ func TestReadersComeInTogether(t *testing.T) {
 		}
 		writer := inBackground(t, l, writing)
 		last := inBackground(t, l, reading)
+		_, err := l.TryAcquire(t.Context(), "k", reading)
+		wantIs(t, err, distlock.ErrNotAcquired)
 		wantIs(t, held.Release(t.Context()))
 		synctest.Wait()
 		wantCalls(t, s, testkit.Wait, 2)
@@ -146,10 +148,15 @@ func TestReadersComeInTogether(t *testing.T) {
 			token = lease.Token()
 			mustWait(t, writer)
 			mustWait(t, last)
+			_, err := l.TryAcquire(t.Context(), "k", reading)
+			wantIs(t, err, distlock.ErrNotAcquired)
 			wantIs(t, lease.Release(t.Context()))
 		}
 		w := mustGet(t, writer)
 		mustWait(t, last)
+		if w.Token() <= token {
+			t.Errorf("the writer's token is %d, after %d", w.Token(), token)
+		}
 		wantIs(t, w.Release(t.Context()))
 		wantIs(t, mustGet(t, last).Release(t.Context()))
 		nothingLeft(t, l, s)
@@ -262,22 +269,6 @@ func TestNextReaderAsksAfterAFailure(t *testing.T) {
 		s.Fail(nil)
 		wantIs(t, mustGet(t, inBackground(t, l, reading)).Release(t.Context()))
 		wantIs(t, first.Release(t.Context()))
-		nothingLeft(t, l, s)
-	})
-}
-
-// The limit also applies without tokens.
-func TestSharingWithoutTokensIsBounded(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-		s.LimitTokens(0)
-		var leases []*distlock.Lease
-		for range 2 * (64 + 1) {
-			leases = append(leases, testkit.MustAcquire(t, l, "k", reading))
-		}
-		wantCalls(t, s, testkit.Wait, 2)
-		for _, lease := range leases {
-			wantIs(t, lease.Release(t.Context()))
-		}
 		nothingLeft(t, l, s)
 	})
 }

@@ -60,12 +60,3 @@ func TestReentryOfModes(t *testing.T) {
 		})
 	}
 }
-
-// A campaign by a reader of the same key cannot succeed.
-func TestLeadBelowAReader(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, _ *testkit.Store) {
-		wantIs(t, l.Do(t.Context(), "k", reading, func(ctx context.Context) error {
-			return l.Lead(ctx, "k", writing, func(context.Context) error { return nil })
-		}), distlock.ErrUpgrade)
-	})
-}
