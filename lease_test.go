@@ -196,32 +196,6 @@ func TestHungReleaseIsBounded(t *testing.T) {
 	})
 }
 
-// Check gives the right answer before the watchdog has noticed the expiry, for example
-// after a pause of the process.
-func TestValidLooksAtTheClock(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-		s.Hang(testkit.Renew)
-		held := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: time.Second})
-		if d := time.Until(held.Until()); d != time.Second-distlock.Margin(time.Second) {
-			t.Errorf("Until is %v away", d)
-		}
-		time.Sleep(time.Until(held.Until()) - 1)
-		if held.Check() != nil {
-			t.Error("not valid a nanosecond before Until")
-		}
-		time.Sleep(time.Nanosecond)
-		if held.Check() == nil {
-			t.Error("valid at Until")
-		}
-		asked := len(s.Calls(testkit.Renew))
-		wantIs(t, held.Refresh(t.Context()), distlock.ErrLost)
-		if n := len(s.Calls(testkit.Renew)); n != asked {
-			t.Error("a lost lease was renewed")
-		}
-		wantIs(t, held.Release(t.Context()), distlock.ErrLost)
-	})
-}
-
 func TestRefresh(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 		held := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: 3 * time.Second})
@@ -232,6 +206,8 @@ func TestRefresh(t *testing.T) {
 		}
 		s.Fail(testkit.ErrBroken, testkit.Renew)
 		wantIs(t, held.Refresh(t.Context()), distlock.ErrUnavailable, testkit.ErrBroken)
+		s.Fail(testkit.ErrSilent, testkit.Renew)
+		wantIs(t, held.Refresh(t.Context()), distlock.ErrUnavailable)
 		wantIs(t, held.Check())
 		s.Fail(nil)
 		s.Memory().Drop("k")

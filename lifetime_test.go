@@ -69,6 +69,8 @@ func TestClose(t *testing.T) {
 	})
 }
 
+// Leases that Close releases are not renewed any more, as after any release.
+//
 // Row 24 (memlock): leases that are not given back are released in the end. Fails if
 // that release is left out.
 func TestCloseReleasesWhatIsNotGivenBack(t *testing.T) {
@@ -76,6 +78,12 @@ func TestCloseReleasesWhatIsNotGivenBack(t *testing.T) {
 		s := testkit.NewStore()
 		l := distlock.New(s, distlock.Config{CloseTimeout: 3 * time.Second})
 		held := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: time.Hour})
+		s.Before(func(_ context.Context, c *testkit.Call) error {
+			if n := l.Watched(); c.Op == testkit.Release && n != 0 {
+				t.Errorf("%d are watched when the release is sent", n)
+			}
+			return nil
+		})
 		start := time.Now()
 		wantIs(t, l.Close())
 		if d := time.Since(start); d != 3*time.Second {
@@ -138,41 +146,32 @@ func TestCloseWithNobodyInside(t *testing.T) {
 	}
 }
 
-// If the store works, clean-up in the background is done before Close returns: Close
-// makes a last attempt at once instead of waiting for the next one.
+// If the store works, clean-up in the background is done before Close returns: while a lease
+// is held it is retried, otherwise Close makes a last attempt at once.
 func TestCloseCleansUp(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := testkit.NewStore()
-		l := distlock.New(s, distlock.Config{})
-		held := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: time.Hour})
-		s.Fail(testkit.ErrBroken, testkit.Release)
-		wantIs(t, held.Release(t.Context()), distlock.ErrUnavailable, testkit.ErrBroken)
-		synctest.Wait()
-		s.Fail(nil)
-		start := time.Now()
-		wantIs(t, l.Close())
-		if d := time.Since(start); d != 0 || !s.Free(t, "k") {
-			t.Errorf("free %v after %v", s.Free(t, "k"), d)
-		}
-	})
-}
-
-// While a lease is held, clean-up is retried.
-func TestCloseCleansUpWhileAHolderGoesOn(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := testkit.NewStore()
-		l := distlock.New(s, distlock.Config{})
-		held, slow := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: time.Hour}), testkit.MustAcquire(t, l, "slow", distlock.Opts{})
-		s.Fail(testkit.ErrBroken, testkit.Release)
-		wantIs(t, held.Release(t.Context()), distlock.ErrUnavailable, testkit.ErrBroken)
-		time.AfterFunc(time.Second, func() { s.Fail(nil) })
-		time.AfterFunc(2*time.Second, func() { _ = slow.Release(t.Context()) })
-		start := time.Now()
-		wantIs(t, l.Close())
-		if d := time.Since(start); d != 2*time.Second || !s.Free(t, "k") {
-			t.Errorf("free %v after %v", s.Free(t, "k"), d)
-		}
-	})
+	for name, wait := range map[string]time.Duration{"nobody inside": 0, "a holder goes on": 2 * time.Second} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := testkit.NewStore()
+				l := distlock.New(s, distlock.Config{})
+				held := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: time.Hour})
+				if wait > 0 {
+					slow := testkit.MustAcquire(t, l, "slow", distlock.Opts{})
+					time.AfterFunc(wait, func() { _ = slow.Release(t.Context()) })
+				}
+				s.Fail(testkit.ErrBroken, testkit.Release)
+				wantIs(t, held.Release(t.Context()), distlock.ErrUnavailable, testkit.ErrBroken)
+				synctest.Wait()
+				time.AfterFunc(wait/2, func() { s.Fail(nil) })
+				synctest.Wait()
+				start := time.Now()
+				wantIs(t, l.Close())
+				if d := time.Since(start); d != wait || !s.Free(t, "k") {
+					t.Errorf("free %v after %v", s.Free(t, "k"), d)
+				}
+			})
+		})
+	}
 }
 
 // A lease was handed over to a waiter that has not run since: Close comes first. The waiter

@@ -97,24 +97,6 @@ func TestReleasedLeaseIsNotShared(t *testing.T) {
 	wantCalls(t, s, testkit.Wait, 2)
 }
 
-// Leases that Close releases are not renewed any more, as after any release.
-func TestCloseReleasesAfterTheWatchEnds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := testkit.NewStore()
-		l := distlock.New(s, distlock.Config{CloseTimeout: time.Millisecond})
-		held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
-		s.Before(func(_ context.Context, c *testkit.Call) error {
-			if n := l.Watched(); c.Op == testkit.Release && n != 0 {
-				t.Errorf("%d are watched when the release is sent", n)
-			}
-			return nil
-		})
-		wantIs(t, l.Close())
-		wantCalls(t, s, testkit.Release, 1)
-		wantIs(t, held.Release(t.Context()), distlock.ErrLost, distlock.ErrClosed)
-	})
-}
-
 // Close gives up on a silent store, however many leases are held.
 func TestCloseOfManyIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -46,25 +46,6 @@ func TestSharingEndsWithItsTime(t *testing.T) {
 	})
 }
 
-// A lease with an unanswered renewal does not have enough time left, and admits no more
-// readers.
-func TestSharingNeedsTime(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-		o := distlock.Opts{Mode: distlock.Shared, KeyTimeout: 100 * time.Millisecond}
-		first := testkit.MustAcquire(t, l, "k", o)
-		s.Fail(testkit.ErrBroken, testkit.Renew)
-		time.Sleep(60 * time.Millisecond)
-		second := testkit.MustAcquire(t, l, "k", o)
-		wantCalls(t, s, testkit.Wait, 2)
-		<-first.Context().Done()
-		wantIs(t, second.Check())
-		wantIs(t, second.Release(t.Context()))
-		wantIs(t, first.Release(t.Context()), distlock.ErrLost)
-		s.Fail(nil)
-		nothingLeft(t, l, s)
-	})
-}
-
 func TestCallersThatDoNotShare(t *testing.T) {
 	for name, o := range map[string]distlock.Opts{
 		"another lease": {Mode: distlock.Shared, KeyTimeout: time.Minute},

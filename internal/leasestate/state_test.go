@@ -83,33 +83,37 @@ func TestTransferIsRefused(t *testing.T) {
 	safe := clock.SafeTTL(ttl)
 	second := leasestate.Limits{MaxTime: time.Second}
 	for name, c := range map[string]struct {
-		class   compat.Class
 		limits  leasestate.Limits
 		after   time.Duration
 		maxHold time.Duration
 		lost    bool
 		want    bool
 	}{
-		"at once":                  {class: writer, limits: limits, want: true},
-		"at half of the lease":     {class: writer, limits: limits, after: safe / 2, want: true},
-		"after half of the lease":  {class: writer, limits: limits, after: safe/2 + 1},
-		"lost":                     {class: writer, limits: limits, lost: true},
-		"within the time":          {class: writer, limits: second, after: time.Second - 1, want: true},
-		"after the time":           {class: writer, limits: second, after: time.Second},
-		"within MaxHold":           {class: writer, limits: limits, maxHold: time.Second, after: time.Second - 1, want: true},
-		"when MaxHold has run out": {class: writer, limits: limits, maxHold: time.Second, after: time.Second},
-		"no hand-overs":            {class: writer, limits: leasestate.NewLimits(-1, true, nil)},
+		"at once":                  {limits: limits, want: true},
+		"at half of the lease":     {limits: limits, after: safe / 2, want: true},
+		"after half of the lease":  {limits: limits, after: safe/2 + 1},
+		"lost":                     {limits: limits, lost: true},
+		"within the time":          {limits: second, after: time.Second - 1, want: true},
+		"after the time":           {limits: second, after: time.Second},
+		"within MaxHold":           {limits: limits, maxHold: time.Second, after: time.Second - 1, want: true},
+		"when MaxHold has run out": {limits: limits, maxHold: time.Second, after: time.Second},
+		"no hand-overs":            {limits: leasestate.NewLimits(-1, true, nil)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
-				s := newLease(t, c.class, c.limits, false)
+				s, shared := newLease(t, writer, c.limits, false), newLease(t, reader, c.limits, false)
 				s.assign("a", c.maxHold)
+				shared.assign("a", 0)
 				time.Sleep(c.after)
 				if c.lost {
 					_ = s.Lose(driver.ErrLost)
+					_ = shared.Lose(driver.ErrLost)
 				}
 				if pending := s.transfers(c.want); pending != nil {
 					t.Error("a request is pending")
+				}
+				if c.maxHold == 0 { // a reader with MaxHold has a lease of its own
+					shared.attaches(c.want)
 				}
 			})
 		})
@@ -201,7 +205,8 @@ func TestLeaseExpires(t *testing.T) {
 	safe := clock.SafeTTL(ttl)
 	for name, c := range map[string]struct {
 		maxHold time.Duration
-		failed  error
+		renewed time.Duration // a request that succeeded was sent so long after the first
+		failed  error         // of one that was sent with the first
 		end     time.Duration
 		late    time.Duration // from when the process was stopped
 		want    string
@@ -211,6 +216,7 @@ func TestLeaseExpires(t *testing.T) {
 			failed: errors.New("broken\npipe"), end: safe,
 			want: "lock lost: the lease of 10s ran out; the last renewal failed 8.9s ago: broken; pipe",
 		},
+		"another succeeded":     {failed: errors.New("late"), renewed: 1, end: safe + 1, want: "lock lost: the lease of 10s ran out"},
 		"MaxHold":               {maxHold: time.Second, end: time.Second, want: "lock lost: held for MaxHold, 1s"},
 		"MaxHold after the end": {maxHold: time.Hour, end: safe, want: "lock lost: the lease of 10s ran out"},
 		"the process was stopped": {
@@ -224,10 +230,13 @@ func TestLeaseExpires(t *testing.T) {
 				s.assign("a", c.maxHold)
 				start := time.Now()
 				end, renewable := s.Until()
-				if d := end.Sub(start); d != c.end || renewable != (c.maxHold != time.Second) {
+				if d := end.Sub(start); d != c.end-c.renewed || renewable != (c.maxHold != time.Second) {
 					t.Errorf("until %v, renewable %v", d, renewable)
 				}
 				time.Sleep(time.Second - 1)
+				if c.renewed > 0 {
+					s.Extend(start.Add(c.renewed))
+				}
 				if c.failed != nil {
 					s.NotRenewed(start, c.failed)
 				}
