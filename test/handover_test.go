@@ -72,45 +72,6 @@ func TestHandOverNeedsNoRoundTrip(t *testing.T) {
 	}
 }
 
-func TestOthersGetTheirTurn(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := testkit.NewStore()
-		l := testkit.NewLocker(t, s, distlock.Config{HandOverTime: time.Hour}) // only the count is tested
-		other := testkit.NewLocker(t, s, distlock.Config{HandOverTime: time.Hour})
-		held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
-		var all sync.WaitGroup
-		var order []string // protected by the lock
-		note := func(who string) func(context.Context, int) {
-			return func(context.Context, int) {
-				order = append(order, who)
-				time.Sleep(time.Millisecond) // time for the next waiter of the other Locker to queue
-			}
-		}
-		line(t, &all, l, 300, distlock.Opts{}, note("l"))
-		line(t, &all, other, 100, distlock.Opts{}, note("o"))
-		wantIs(t, held.Release(t.Context()))
-		all.Wait()
-		run, longest := 0, 0
-		seen := map[string]int{}
-		for i, who := range order {
-			if i > 0 && order[i-1] != who {
-				run = 0
-			}
-			run++
-			seen[who]++
-			if seen["l"] < 300 && seen["o"] < 100 {
-				longest = max(longest, run)
-			}
-		}
-		if seen["l"] != 300 || seen["o"] != 100 {
-			t.Errorf("served: %v", seen)
-		}
-		if longest > 64+1 {
-			t.Errorf("one process had the lock %d times in a row while the other waited", longest)
-		}
-	})
-}
-
 func TestOnlyTheSameTermsAreHandedOver(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 		held := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: time.Second})

@@ -207,17 +207,6 @@ func TestAcquireAllRefused(t *testing.T) {
 		}
 		mustBeFree(t, s, "a")
 
-		go func() { _, _ = l.Acquire(reader.Context(), "x", distlock.Opts{}) }()
-		ctx, cancel := context.WithCancel(t.Context())
-		go func() { _, _ = l.Acquire(ctx, "b", distlock.Opts{}) }()
-		synctest.Wait()
-		_, err = l.AcquireAll(t.Context(), []string{"a", "b"}, distlock.Opts{MaxWaiters: 1})
-		wantIs(t, err, distlock.ErrQueueFull)
-		if keyOf(err) != "b" {
-			t.Errorf("the error names %q", keyOf(err))
-		}
-		mustBeFree(t, s, "a")
-		cancel()
 		wantIs(t, reader.Release(t.Context()))
 
 		s.Fail(testkit.ErrBroken, testkit.Try, testkit.Wait)
