@@ -26,9 +26,7 @@ func TestOneContenderPerKey(t *testing.T) {
 			})
 		}
 		synctest.Wait()
-		if n := len(s.Calls(testkit.Wait)); n != 2 {
-			t.Errorf("%d requests reached the backend, want the holder's and one contender's", n)
-		}
+		wantCalls(t, s, testkit.Wait, 2)
 		if n := l.Waiting("k"); n != 99 {
 			t.Errorf("%d wait at the gate, want 99", n)
 		}
@@ -130,17 +128,13 @@ func TestThousandWaitersCancelledAtOnce(t *testing.T) {
 		start := time.Now()
 		cancel()
 		all.Wait()
-		if d := time.Since(start); d != 0 {
-			t.Errorf("the last was back after %v", d)
-		}
+		wantTook(t, start, 0)
 		synctest.Wait()
 		if l.Keys() != 0 {
 			t.Error("the gate is still shut")
 		}
 		wantIs(t, held.Release(t.Context()))
-		if !s.Free(t, "k") {
-			t.Error("a place in line was kept")
-		}
+		mustBeFree(t, s, "k")
 	})
 }
 

@@ -53,19 +53,13 @@ func TestClose(t *testing.T) {
 
 		start := time.Now()
 		wantIs(t, l.Close())
-		if d := time.Since(start); d != time.Second {
-			t.Errorf("Close took %v, want until the function returned", d)
-		}
+		wantTook(t, start, time.Second)
 		all.Wait()
-		if !s.Free(t, "a") {
-			t.Error("a is still held")
-		}
+		mustBeFree(t, s, "a")
 		_, err := closed.Acquire(t.Context(), "c", distlock.Opts{})
 		wantIs(t, err, distlock.ErrClosed)
 		wantIs(t, l.Close())
-		if n := len(s.Calls(testkit.Close)); n != 1 {
-			t.Errorf("the backend was closed %d times", n)
-		}
+		wantCalls(t, s, testkit.Close, 1)
 	})
 }
 
@@ -86,9 +80,7 @@ func TestCloseReleasesWhatIsNotGivenBack(t *testing.T) {
 		})
 		start := time.Now()
 		wantIs(t, l.Close())
-		if d := time.Since(start); d != 3*time.Second {
-			t.Errorf("Close took %v", d)
-		}
+		wantTook(t, start, 3*time.Second)
 		if !s.Free(t, "k") || held.Check() == nil {
 			t.Errorf("free %v, valid %v", s.Free(t, "k"), held.Check() == nil)
 		}
@@ -197,8 +189,6 @@ func TestLeaseHandedOverDuringCloseIsReleased(t *testing.T) {
 		if err := <-result; err != nil { // nil if it has run before Close all the same
 			wantIs(t, err, distlock.ErrClosed)
 		}
-		if !s.Free(t, "k") {
-			t.Error("the key stays held")
-		}
+		mustBeFree(t, s, "k")
 	})
 }

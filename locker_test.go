@@ -32,9 +32,7 @@ func TestDoRunsUnderTheLock(t *testing.T) {
 			return nil
 		})
 		wantIs(t, err)
-		if !s.Free(t, "shop:pay") {
-			t.Error("the key was not given back")
-		}
+		mustBeFree(t, s, "shop:pay")
 		if !errors.Is(lease.Check(), distlock.ErrLost) || !errors.Is(context.Cause(inner), distlock.ErrLost) {
 			t.Errorf("after release: Check %v, cause %v", lease.Check(), context.Cause(inner))
 		}
@@ -213,9 +211,7 @@ func TestHintBringsTheNextAttemptForward(t *testing.T) {
 		}
 		start := time.Now()
 		held := testkit.MustAcquire(t, l, "k", distlock.Opts{RetryInterval: time.Hour})
-		if d := time.Since(start); d != 100*time.Millisecond {
-			t.Errorf("got the key after %v, want when the dead holder's lease ended", d)
-		}
+		wantTook(t, start, 100*time.Millisecond)
 		wantIs(t, held.Release(t.Context()))
 	})
 }
@@ -236,9 +232,7 @@ func TestLostAcquireReply(t *testing.T) {
 		_, err := l.TryAcquire(t.Context(), "k", distlock.Opts{})
 		wantIs(t, err, distlock.ErrUnavailable, testkit.ErrBroken)
 		synctest.Wait()
-		if !s.Free(t, "k") {
-			t.Error("the grant that nobody heard of was kept")
-		}
+		mustBeFree(t, s, "k")
 
 		s.LoseReplies(testkit.Try, 1)
 		s.Fail(testkit.ErrBroken, testkit.Release)
@@ -247,9 +241,7 @@ func TestLostAcquireReply(t *testing.T) {
 		time.Sleep(3 * time.Second)
 		s.Fail(nil)
 		time.Sleep(time.Second)
-		if !s.Free(t, "k") {
-			t.Error("the key was given up on before it was released")
-		}
+		mustBeFree(t, s, "k")
 	})
 }
 
@@ -264,9 +256,7 @@ func TestReplyAfterTheLeaseIsNoLock(t *testing.T) {
 			return nil
 		})
 		held := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: time.Second})
-		if n := len(s.Calls(testkit.Wait)); n != 3 {
-			t.Errorf("%d attempts, want 3: two replies came too late", n)
-		}
+		wantCalls(t, s, testkit.Wait, 3)
 		if held.Check() != nil {
 			t.Error("not valid")
 		}
@@ -347,6 +337,7 @@ var (
 	wantCalls    = testkit.WantCalls
 	wantIs       = testkit.WantIs
 	wantPanic    = testkit.WantPanic
+	wantTook     = testkit.WantTook
 )
 
 // The options of a reader, of a writer, and of a holder of one of three permits.

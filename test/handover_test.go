@@ -92,9 +92,7 @@ func TestOnlyTheSameTermsAreHandedOver(t *testing.T) {
 		}
 		wantIs(t, held.Release(t.Context()))
 		all.Wait()
-		if n := len(s.Calls(testkit.Wait)); n != 4 {
-			t.Errorf("%d acquisitions in the store, want 4: two had the terms of the one before", n)
-		}
+		wantCalls(t, s, testkit.Wait, 4)
 	})
 }
 
@@ -106,9 +104,7 @@ func TestMaxHoldIsEachHoldersOwn(t *testing.T) {
 			wantIs(t, l.Do(t.Context(), "k", distlock.Opts{MaxHold: 2 * time.Second}, func(ctx context.Context) error {
 				start := time.Now()
 				<-ctx.Done()
-				if d := time.Since(start); d != 2*time.Second {
-					t.Errorf("cancelled after %v", d)
-				}
+				wantTook(t, start, 2*time.Second)
 				return nil
 			}), distlock.ErrLost)
 		})
@@ -122,9 +118,7 @@ func TestMaxHoldIsEachHoldersOwn(t *testing.T) {
 		synctest.Wait()
 		wantIs(t, held.Release(t.Context()))
 		all.Wait()
-		if n := len(s.Calls(testkit.Wait)); n != 2 {
-			t.Errorf("%d acquisitions in the store, want 2: the lost hold is not handed on", n)
-		}
+		wantCalls(t, s, testkit.Wait, 2)
 	})
 }
 
@@ -182,9 +176,7 @@ func TestDoubtfulHoldIsNotHandedOver(t *testing.T) {
 				spoil(s, held)
 				_ = held.Release(t.Context())
 				all.Wait()
-				if n := len(s.Calls(testkit.Wait)); n != 2 {
-					t.Errorf("%d acquisitions in the store, want 2", n)
-				}
+				wantCalls(t, s, testkit.Wait, 2)
 			})
 		})
 	}
@@ -267,9 +259,7 @@ func TestExtendThatFindsTheKeyLost(t *testing.T) {
 				start := time.Now()
 				<-ctx.Done()
 				wantIs(t, context.Cause(ctx), distlock.ErrLost)
-				if d := time.Since(start); d != 10*time.Millisecond {
-					t.Errorf("told after %v, want with the answer", d)
-				}
+				wantTook(t, start, 10*time.Millisecond)
 				return nil
 			}), distlock.ErrLost)
 		})

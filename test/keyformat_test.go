@@ -107,8 +107,6 @@ func TestKeyFormatFails(t *testing.T) {
 				t.Errorf("%s without parameters: %v, want %s", name, err, want)
 			}
 		}
-		if n := len(s.Calls(testkit.Wait)); n != 0 {
-			t.Errorf("%d requests were sent", n)
-		}
+		wantCalls(t, s, testkit.Wait, 0)
 	})
 }

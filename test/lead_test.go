@@ -80,9 +80,7 @@ func TestLeadIsForOne(t *testing.T) {
 			stop[i]()
 			synctest.Wait()
 		}
-		if !s.Free(t, "k") {
-			t.Error("the last did not resign")
-		}
+		mustBeFree(t, s, "k")
 	})
 }
 
@@ -212,9 +210,7 @@ func TestLeadReturnsTheFunctionsError(t *testing.T) {
 					t.Errorf("the hook was told of %+v", r.terms)
 				}
 				synctest.Wait()
-				if !s.Free(t, "k") {
-					t.Error("did not resign")
-				}
+				mustBeFree(t, s, "k")
 			})
 		})
 	}
@@ -274,9 +270,7 @@ func TestLeadEnds(t *testing.T) {
 						cancel(why)
 					}
 					err := <-got
-					if d := time.Since(ended); d != 0 {
-						t.Errorf("returned after %v", d)
-					}
+					wantTook(t, ended, 0)
 					for _, e := range want {
 						if !errors.Is(err, e) {
 							t.Errorf("%v does not match %v", err, e)

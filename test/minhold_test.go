@@ -42,9 +42,7 @@ func TestMinHoldIsNotHandedOver(t *testing.T) {
 		held := testkit.MustAcquire(t, l, "k", o)
 		var all sync.WaitGroup
 		line(t, &all, l, 1, o, func(context.Context, int) {
-			if d := time.Since(start); d != 5*time.Second {
-				t.Errorf("the next ran after %v", d)
-			}
+			wantTook(t, start, 5*time.Second)
 			// The time of this holder has passed when it ends, so its lease is handed
 			// over.
 			time.Sleep(5 * time.Second)
@@ -55,9 +53,7 @@ func TestMinHoldIsNotHandedOver(t *testing.T) {
 		_, err := l.TryAcquire(t.Context(), "k", o)
 		wantIs(t, err, distlock.ErrNotAcquired)
 		all.Wait()
-		if n := len(s.Calls(testkit.Wait)); n != 2 {
-			t.Errorf("%d acquisitions in the store, want 2", n)
-		}
+		wantCalls(t, s, testkit.Wait, 2)
 	})
 }
 
@@ -75,9 +71,7 @@ func TestMinHoldOfAHandedOverLock(t *testing.T) {
 		if d := heldFor(t, s, "k"); d != 59*time.Second {
 			t.Errorf("the key stayed for %v", d)
 		}
-		if n := len(s.Calls(testkit.Wait)); n != 1 {
-			t.Errorf("%d acquisitions in the store, want 1", n)
-		}
+		wantCalls(t, s, testkit.Wait, 1)
 	})
 }
 
@@ -89,9 +83,7 @@ func TestMinHoldOfAReentryIsTheOuters(t *testing.T) {
 		wantIs(t, again.Release(t.Context()))
 		wantIs(t, held.Check())
 		wantIs(t, held.Release(t.Context()))
-		if !s.Free(t, "k") {
-			t.Error("the re-entry's MinHold was obeyed")
-		}
+		mustBeFree(t, s, "k")
 	})
 }
 
@@ -157,9 +149,7 @@ func TestMinHoldWithoutAnAnswer(t *testing.T) {
 		if n := len(s.Calls(testkit.Renew)); n != asked {
 			t.Errorf("%d more requests for a lease that ran out", n-asked)
 		}
-		if !s.Free(t, "k") {
-			t.Error("the key was kept although nobody could ask for it")
-		}
+		mustBeFree(t, s, "k")
 	})
 }
 
@@ -215,16 +205,12 @@ func TestMinHoldAtClose(t *testing.T) {
 				c.before(s, held)
 				start := time.Now()
 				wantIs(t, l.Close())
-				if d := time.Since(start); d != c.took {
-					t.Errorf("Close took %v, want %v", d, c.took)
-				}
+				wantTook(t, start, c.took)
 				if d := heldFor(t, s, "k"); d != c.left {
 					t.Errorf("the key stayed for %v, want %v", d, c.left)
 				}
 				time.Sleep(time.Hour)
-				if n := len(s.Calls(testkit.Release)); n != 0 {
-					t.Errorf("%d releases through a backend that was closed", n)
-				}
+				wantCalls(t, s, testkit.Release, 0)
 			})
 		})
 	}

@@ -55,9 +55,7 @@ func TestAcquireAll(t *testing.T) {
 			t.Errorf("released %q, want %q", released, want)
 		}
 		wantIs(t, m.Release(t.Context()))
-		if n := len(s.Calls(testkit.Release)); n != 3 {
-			t.Errorf("%d releases after the second call", n)
-		}
+		wantCalls(t, s, testkit.Release, 3)
 		mustCloseAtOnce(t, l)
 	})
 }
@@ -261,9 +259,7 @@ func TestAcquireAllClose(t *testing.T) {
 		synctest.Wait()
 		start := time.Now()
 		wantIs(t, l.Close())
-		if d := time.Since(start); d != 0 {
-			t.Errorf("Close took %v", d)
-		}
+		wantTook(t, start, 0)
 		for range 3 {
 			if err := <-ended; err != nil && !errors.Is(err, distlock.ErrClosed) {
 				t.Errorf("released with %v", err)

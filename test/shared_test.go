@@ -142,9 +142,7 @@ func TestCloseWithReadersAndPermits(t *testing.T) {
 		synctest.Wait()
 		start := time.Now()
 		wantIs(t, l.Close())
-		if d := time.Since(start); d != 3*time.Second {
-			t.Errorf("Close took %v, want its timeout", d)
-		}
+		wantTook(t, start, 3*time.Second)
 		all.Wait()
 		for _, key := range []string{"k", "p", "r"} {
 			if !s.Free(t, key) {
