@@ -4,7 +4,6 @@ import (
 	"context"
 	"math/rand/v2"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,32 +12,6 @@ import (
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
-
-func TestSemaphoreLetsNIn(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-		var inside, most atomic.Int32
-		var all sync.WaitGroup
-		for range 50 {
-			all.Go(func() {
-				wantIs(t, l.Do(t.Context(), "k", permit, func(context.Context) error {
-					if n := inside.Add(1); n > most.Load() {
-						most.Store(n)
-					}
-					time.Sleep(time.Second)
-					inside.Add(-1)
-					return nil
-				}))
-			})
-		}
-		start := time.Now()
-		all.Wait()
-		if n := most.Load(); n != 3 {
-			t.Errorf("%d were inside at once, want 3", n)
-		}
-		wantTook(t, start, 17*time.Second)
-		nothingLeft(t, l, s)
-	})
-}
 
 // Each permit is handed over in the process like any lock.
 func TestPermitsAreHandedOver(t *testing.T) {
