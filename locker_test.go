@@ -3,7 +3,6 @@ package distlock_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"runtime"
 	"sync"
 	"testing"
@@ -71,67 +70,6 @@ func TestDoFailsClosed(t *testing.T) {
 			t.Errorf("bad options: %v", err)
 		}
 	})
-}
-
-func TestWaitEndsWithTheContext(t *testing.T) {
-	for _, backend := range []string{"queue", "poll", "gate"} {
-		t.Run(backend, func(t *testing.T) {
-			bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-				holder := testkit.NewLocker(t, s, distlock.Config{})
-				switch backend {
-				case "poll":
-					l = testkit.NewLocker(t, s.Only(0), distlock.Config{})
-				case "gate":
-					l = holder
-				}
-				held := testkit.MustAcquire(t, holder, "k", distlock.Opts{})
-				bored := errors.New("bored")
-				ctx, cancel := context.WithCancelCause(t.Context())
-				time.AfterFunc(3*time.Second, func() { cancel(bored) })
-				start := time.Now()
-				_, err := l.Acquire(ctx, "k", distlock.Opts{})
-				wantIs(t, err, distlock.ErrNotAcquired, context.Canceled)
-				if !errors.Is(err, bored) {
-					t.Errorf("%v does not match the cause", err)
-				}
-				if waited := time.Since(start); waited != 3*time.Second {
-					t.Errorf("waited %v, want 3s", waited)
-				}
-				wantIs(t, held.Release(t.Context()))
-				synctest.Wait()
-				if !s.Free(t, "k") || l.Keys() != 0 {
-					t.Errorf("a place was kept: free %v, keys %d", s.Free(t, "k"), l.Keys())
-				}
-			})
-		})
-	}
-}
-
-func TestWaitBudget(t *testing.T) {
-	const interval = 300 * time.Millisecond
-	for _, attempts := range []int{1, 2, 3, 10} {
-		t.Run(fmt.Sprint(attempts), func(t *testing.T) {
-			bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-				poller := testkit.NewLocker(t, s.Only(0), distlock.Config{})
-				held := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: time.Hour})
-				defer held.Release(t.Context())
-				before := len(s.Calls(testkit.Try))
-				o := distlock.Opts{RetryCount: attempts, RetryInterval: interval}
-				least, most := time.Duration(attempts-1)*interval, 2*time.Duration(attempts-1)*interval
-				for name, lk := range map[string]*distlock.Locker{"poll": poller, "gate": l} {
-					start := time.Now()
-					_, err := lk.Acquire(t.Context(), "k", o)
-					wantIs(t, err, distlock.ErrNotAcquired)
-					if d := time.Since(start); d < least || d > most {
-						t.Errorf("%s: waited %v, want between %v and %v", name, d, least, most)
-					}
-				}
-				if n := len(s.Calls(testkit.Try)) - before; n != attempts {
-					t.Errorf("%d attempts, want %d", n, attempts)
-				}
-			})
-		})
-	}
 }
 
 func TestFailingBackendIsTriedAgainWithinTheBudget(t *testing.T) {

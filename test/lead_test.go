@@ -271,16 +271,7 @@ func TestLeadEnds(t *testing.T) {
 					}
 					err := <-got
 					wantTook(t, ended, 0)
-					for _, e := range want {
-						if !errors.Is(err, e) {
-							t.Errorf("%v does not match %v", err, e)
-						}
-					}
-					for _, e := range []error{distlock.ErrNotAcquired, distlock.ErrLost, distlock.ErrUnavailable, distlock.ErrClosed, context.Canceled} {
-						if errors.Is(err, e) && !slices.Contains(want, e) {
-							t.Errorf("%v matches %v", err, e)
-						}
-					}
+					wantIs(t, err, want...)
 					if e, ok := errors.AsType[*distlock.Error](err); !ok || e.Key != "k" {
 						t.Errorf("got %#v", err)
 					}

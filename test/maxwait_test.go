@@ -177,6 +177,50 @@ func TestMaxWaitBesideOtherLimits(t *testing.T) {
 	}
 }
 
+// RetryCount limits the wait to as many attempts, and the pauses between them.
+func TestWaitBudget(t *testing.T) {
+	const interval = 300 * time.Millisecond
+	for _, attempts := range []int{1, 2, 3, 10} {
+		for _, place := range places {
+			waitAt(t, place, func(t *testing.T, l *distlock.Locker, s *testkit.Store, release func()) {
+				before := len(s.Calls(testkit.Try))
+				least, most := time.Duration(attempts-1)*interval, 2*time.Duration(attempts-1)*interval
+				start := time.Now()
+				_, err := l.Acquire(t.Context(), "k", distlock.Opts{RetryCount: attempts, RetryInterval: interval})
+				wantIs(t, err, distlock.ErrNotAcquired)
+				if d := time.Since(start); d < least || d > most {
+					t.Errorf("%s: waited %v, want between %v and %v", place, d, least, most)
+				}
+				if place == "poll" {
+					wantCalls(t, s, testkit.Try, before+attempts)
+				}
+				synctest.Wait()
+				release()
+			})
+		}
+	}
+}
+
+// The end of the context ends the wait, with an error that has its cause.
+func TestWaitEndsWithTheContext(t *testing.T) {
+	for _, place := range places {
+		waitAt(t, place, func(t *testing.T, l *distlock.Locker, _ *testkit.Store, release func()) {
+			bored := errors.New("bored")
+			ctx, cancel := context.WithCancelCause(t.Context())
+			time.AfterFunc(3*time.Second, func() { cancel(bored) })
+			start := time.Now()
+			_, err := l.Acquire(ctx, "k", distlock.Opts{})
+			wantIs(t, err, distlock.ErrNotAcquired, context.Canceled)
+			if !errors.Is(err, bored) {
+				t.Errorf("%s: %v does not match the cause", place, err)
+			}
+			wantTook(t, start, 3*time.Second)
+			synctest.Wait()
+			release()
+		})
+	}
+}
+
 // One limit applies to all keys together, not one to each.
 func TestMaxWaitOfASet(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {

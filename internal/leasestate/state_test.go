@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -254,70 +252,5 @@ func TestLeaseExpires(t *testing.T) {
 				}
 			})
 		})
-	}
-}
-
-// TestManyHolders has readers attach, get tokens, and detach at the same time, while the
-// lease is lost or not. No token is issued twice, one reader is the last, and of a loss
-// each holder is told at most once.
-func TestManyHolders(t *testing.T) {
-	t.Parallel()
-	for round := range 50 {
-		s := new(leasestate.State[int])
-		var mu sync.Mutex
-		told, tokens := map[int]int{}, map[uint64]int{}
-		g := driver.Grant{TTL: ttl, Sent: time.Now(), Token: 1, LastToken: 1000}
-		l := leasestate.Limits{MaxTime: time.Hour}
-		s.Init(time.Now(), g, reader, l, func(h int, _ error) func() {
-			return func() {
-				mu.Lock()
-				defer mu.Unlock()
-				told[h]++
-			}
-		})
-		var lasts atomic.Int64
-		var all sync.WaitGroup
-		hold := func(h int) {
-			var a leasestate.Assignment
-			ok, _ := s.Assign(h, &a, time.Now(), time.Now(), 0)
-			if ok {
-				mu.Lock()
-				tokens[a.Token]++
-				mu.Unlock()
-			} else {
-				h = 0
-			}
-			if last, _ := s.Detach(h); last {
-				lasts.Add(1)
-			}
-		}
-		for i := range 20 {
-			all.Go(func() {
-				if s.Attach(time.Now()) {
-					hold(i + 2)
-				}
-			})
-		}
-		all.Go(func() { hold(1) })
-		if round%2 == 0 {
-			all.Go(func() { _ = s.Lose(driver.ErrLost) })
-		}
-		all.Wait()
-		if n := lasts.Load(); n != 1 {
-			t.Errorf("%d were the last", n)
-		}
-		for h, n := range told {
-			if n != 1 {
-				t.Errorf("holder %d was told %d times", h, n)
-			}
-		}
-		for token, n := range tokens {
-			if n != 1 {
-				t.Errorf("token %d was issued %d times", token, n)
-			}
-		}
-		if s.Sharers() != 0 || s.Over() == nil {
-			t.Errorf("%d holders are left, over: %v", s.Sharers(), s.Over())
-		}
 	}
 }

@@ -1,7 +1,9 @@
 package localqueue_test
 
 import (
+	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
@@ -180,4 +182,25 @@ func TestCancelWhileTheTurnComes(t *testing.T) {
 	behind := waits(t, q, "k", writer) // the caller is admitted
 	q.Exit("k", false)
 	wantTurn(t, q, behind, nil)
+}
+
+func TestBackendErr(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue()
+		admitted(t, q, "k", writer)
+		broken := errors.New("broken pipe")
+		q.SetBackendErr("k", broken, time.Now().Add(3*time.Second))
+		for _, want := range []error{broken, broken, broken, nil} {
+			if _, err := q.BackendErr("k", time.Now()); err != want { //nolint:errorlint // the same value
+				t.Errorf("%v, want %v", err, want)
+			}
+			time.Sleep(time.Second)
+		}
+		q.SetBackendErr("k", broken, time.Now().Add(time.Hour))
+		q.Exit("k", false)
+		if _, err := q.BackendErr("k", time.Now()); err != nil {
+			t.Errorf("%v after the last caller has left", err)
+		}
+	})
 }
