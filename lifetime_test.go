@@ -53,22 +53,18 @@ func TestClose(t *testing.T) {
 
 		start := time.Now()
 		wantIs(t, l.Close())
-		if d := time.Since(start); d != time.Second {
-			t.Errorf("Close took %v, want until the function returned", d)
-		}
+		wantTook(t, start, time.Second)
 		all.Wait()
-		if !s.Free(t, "a") {
-			t.Error("a is still held")
-		}
+		mustBeFree(t, s, "a")
 		_, err := closed.Acquire(t.Context(), "c", distlock.Opts{})
 		wantIs(t, err, distlock.ErrClosed)
 		wantIs(t, l.Close())
-		if n := len(s.Calls(testkit.Close)); n != 1 {
-			t.Errorf("the backend was closed %d times", n)
-		}
+		wantCalls(t, s, testkit.Close, 1)
 	})
 }
 
+// Leases that Close releases are not renewed any more, as after any release.
+//
 // Row 24 (memlock): leases that are not given back are released in the end. Fails if
 // that release is left out.
 func TestCloseReleasesWhatIsNotGivenBack(t *testing.T) {
@@ -76,11 +72,15 @@ func TestCloseReleasesWhatIsNotGivenBack(t *testing.T) {
 		s := testkit.NewStore()
 		l := distlock.New(s, distlock.Config{CloseTimeout: 3 * time.Second})
 		held := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: time.Hour})
+		s.Before(func(_ context.Context, c *testkit.Call) error {
+			if n := l.Watched(); c.Op == testkit.Release && n != 0 {
+				t.Errorf("%d are watched when the release is sent", n)
+			}
+			return nil
+		})
 		start := time.Now()
 		wantIs(t, l.Close())
-		if d := time.Since(start); d != 3*time.Second {
-			t.Errorf("Close took %v", d)
-		}
+		wantTook(t, start, 3*time.Second)
 		if !s.Free(t, "k") || held.Check() == nil {
 			t.Errorf("free %v, valid %v", s.Free(t, "k"), held.Check() == nil)
 		}
@@ -138,41 +138,36 @@ func TestCloseWithNobodyInside(t *testing.T) {
 	}
 }
 
-// If the store works, clean-up in the background is done before Close returns: Close
-// makes a last attempt at once instead of waiting for the next one.
+// If the store works, clean-up in the background is done before Close returns: while a lease
+// is held it is retried, otherwise Close makes a last attempt at once.
 func TestCloseCleansUp(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := testkit.NewStore()
-		l := distlock.New(s, distlock.Config{})
-		held := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: time.Hour})
-		s.Fail(testkit.ErrBroken, testkit.Release)
-		wantIs(t, held.Release(t.Context()), distlock.ErrUnavailable, testkit.ErrBroken)
-		synctest.Wait()
-		s.Fail(nil)
-		start := time.Now()
-		wantIs(t, l.Close())
-		if d := time.Since(start); d != 0 || !s.Free(t, "k") {
-			t.Errorf("free %v after %v", s.Free(t, "k"), d)
-		}
-	})
-}
-
-// While a lease is held, clean-up is retried.
-func TestCloseCleansUpWhileAHolderGoesOn(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := testkit.NewStore()
-		l := distlock.New(s, distlock.Config{})
-		held, slow := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: time.Hour}), testkit.MustAcquire(t, l, "slow", distlock.Opts{})
-		s.Fail(testkit.ErrBroken, testkit.Release)
-		wantIs(t, held.Release(t.Context()), distlock.ErrUnavailable, testkit.ErrBroken)
-		time.AfterFunc(time.Second, func() { s.Fail(nil) })
-		time.AfterFunc(2*time.Second, func() { _ = slow.Release(t.Context()) })
-		start := time.Now()
-		wantIs(t, l.Close())
-		if d := time.Since(start); d != 2*time.Second || !s.Free(t, "k") {
-			t.Errorf("free %v after %v", s.Free(t, "k"), d)
-		}
-	})
+	for name, wait := range map[string]time.Duration{"nobody inside": 0, "a holder goes on": 2 * time.Second} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := testkit.NewStore()
+				l := distlock.New(s, distlock.Config{})
+				held := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: time.Hour})
+				mend := func() { s.Fail(nil) }
+				if wait > 0 {
+					slow := testkit.MustAcquire(t, l, "slow", distlock.Opts{})
+					time.AfterFunc(wait, func() { _ = slow.Release(t.Context()) })
+				}
+				s.Fail(testkit.ErrBroken, testkit.Release)
+				wantIs(t, held.Release(t.Context()), distlock.ErrUnavailable, testkit.ErrBroken)
+				synctest.Wait()
+				if wait > 0 {
+					time.AfterFunc(wait/2, mend)
+				} else {
+					mend()
+				}
+				start := time.Now()
+				wantIs(t, l.Close())
+				if d := time.Since(start); d != wait || !s.Free(t, "k") {
+					t.Errorf("free %v after %v", s.Free(t, "k"), d)
+				}
+			})
+		})
+	}
 }
 
 // A lease was handed over to a waiter that has not run since: Close comes first. The waiter
@@ -194,8 +189,6 @@ func TestLeaseHandedOverDuringCloseIsReleased(t *testing.T) {
 		if err := <-result; err != nil { // nil if it has run before Close all the same
 			wantIs(t, err, distlock.ErrClosed)
 		}
-		if !s.Free(t, "k") {
-			t.Error("the key stays held")
-		}
+		mustBeFree(t, s, "k")
 	})
 }

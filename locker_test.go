@@ -3,7 +3,6 @@ package distlock_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"runtime"
 	"sync"
 	"testing"
@@ -32,9 +31,7 @@ func TestDoRunsUnderTheLock(t *testing.T) {
 			return nil
 		})
 		wantIs(t, err)
-		if !s.Free(t, "shop:pay") {
-			t.Error("the key was not given back")
-		}
+		mustBeFree(t, s, "shop:pay")
 		if !errors.Is(lease.Check(), distlock.ErrLost) || !errors.Is(context.Cause(inner), distlock.ErrLost) {
 			t.Errorf("after release: Check %v, cause %v", lease.Check(), context.Cause(inner))
 		}
@@ -73,121 +70,6 @@ func TestDoFailsClosed(t *testing.T) {
 			t.Errorf("bad options: %v", err)
 		}
 	})
-}
-
-func TestOneHolderAtATime(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-		other := testkit.NewLocker(t, s, distlock.Config{})
-		var inside, done int // protected only by the lock
-		var last uint64
-		var all sync.WaitGroup
-		for i := range 200 {
-			lk := []*distlock.Locker{l, other}[i%2]
-			all.Go(func() {
-				err := lk.Do(t.Context(), "k", distlock.Opts{}, func(ctx context.Context) error {
-					inside++
-					if inside != 1 {
-						t.Errorf("%d holders", inside)
-					}
-					if lease, _ := distlock.FromContext(ctx); lease.Token() <= last {
-						t.Errorf("token %d after %d", lease.Token(), last)
-					} else {
-						last = lease.Token()
-					}
-					time.Sleep(time.Millisecond)
-					inside--
-					done++
-					return nil
-				})
-				if err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		all.Wait()
-		if done != 200 {
-			t.Errorf("%d of 200 ran", done)
-		}
-	})
-}
-
-func TestCallReturnsTheResult(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-		got, err := distlock.Call(t.Context(), l, "k", distlock.Opts{}, func(context.Context) (int, error) { return 7, nil })
-		if got != 7 || err != nil {
-			t.Errorf("Call = %d, %v", got, err)
-		}
-		got, err = distlock.Call(t.Context(), l, "k", distlock.Opts{}, func(ctx context.Context) (int, error) {
-			s.Memory().Drop("k")
-			<-ctx.Done()
-			return 8, nil
-		})
-		if got != 8 {
-			t.Errorf("Call = %d, want the result beside the loss", got)
-		}
-		wantIs(t, err, distlock.ErrLost)
-	})
-}
-
-func TestWaitEndsWithTheContext(t *testing.T) {
-	for _, backend := range []string{"queue", "poll", "gate"} {
-		t.Run(backend, func(t *testing.T) {
-			bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-				holder := testkit.NewLocker(t, s, distlock.Config{})
-				switch backend {
-				case "poll":
-					l = testkit.NewLocker(t, s.Only(0), distlock.Config{})
-				case "gate":
-					l = holder
-				}
-				held := testkit.MustAcquire(t, holder, "k", distlock.Opts{})
-				bored := errors.New("bored")
-				ctx, cancel := context.WithCancelCause(t.Context())
-				time.AfterFunc(3*time.Second, func() { cancel(bored) })
-				start := time.Now()
-				_, err := l.Acquire(ctx, "k", distlock.Opts{})
-				wantIs(t, err, distlock.ErrNotAcquired, context.Canceled)
-				if !errors.Is(err, bored) {
-					t.Errorf("%v does not match the cause", err)
-				}
-				if waited := time.Since(start); waited != 3*time.Second {
-					t.Errorf("waited %v, want 3s", waited)
-				}
-				wantIs(t, held.Release(t.Context()))
-				synctest.Wait()
-				if !s.Free(t, "k") || l.Keys() != 0 {
-					t.Errorf("a place was kept: free %v, keys %d", s.Free(t, "k"), l.Keys())
-				}
-			})
-		})
-	}
-}
-
-func TestWaitBudget(t *testing.T) {
-	const interval = 300 * time.Millisecond
-	for _, attempts := range []int{1, 2, 3, 10} {
-		t.Run(fmt.Sprint(attempts), func(t *testing.T) {
-			bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-				poller := testkit.NewLocker(t, s.Only(0), distlock.Config{})
-				held := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: time.Hour})
-				defer held.Release(t.Context())
-				before := len(s.Calls(testkit.Try))
-				o := distlock.Opts{RetryCount: attempts, RetryInterval: interval}
-				least, most := time.Duration(attempts-1)*interval, 2*time.Duration(attempts-1)*interval
-				for name, lk := range map[string]*distlock.Locker{"poll": poller, "gate": l} {
-					start := time.Now()
-					_, err := lk.Acquire(t.Context(), "k", o)
-					wantIs(t, err, distlock.ErrNotAcquired)
-					if d := time.Since(start); d < least || d > most {
-						t.Errorf("%s: waited %v, want between %v and %v", name, d, least, most)
-					}
-				}
-				if n := len(s.Calls(testkit.Try)) - before; n != attempts {
-					t.Errorf("%d attempts, want %d", n, attempts)
-				}
-			})
-		})
-	}
 }
 
 func TestFailingBackendIsTriedAgainWithinTheBudget(t *testing.T) {
@@ -267,9 +149,7 @@ func TestHintBringsTheNextAttemptForward(t *testing.T) {
 		}
 		start := time.Now()
 		held := testkit.MustAcquire(t, l, "k", distlock.Opts{RetryInterval: time.Hour})
-		if d := time.Since(start); d != 100*time.Millisecond {
-			t.Errorf("got the key after %v, want when the dead holder's lease ended", d)
-		}
+		wantTook(t, start, 100*time.Millisecond)
 		wantIs(t, held.Release(t.Context()))
 	})
 }
@@ -290,27 +170,16 @@ func TestLostAcquireReply(t *testing.T) {
 		_, err := l.TryAcquire(t.Context(), "k", distlock.Opts{})
 		wantIs(t, err, distlock.ErrUnavailable, testkit.ErrBroken)
 		synctest.Wait()
-		if !s.Free(t, "k") {
-			t.Error("the grant that nobody heard of was kept")
-		}
-	})
-}
+		mustBeFree(t, s, "k")
 
-func TestGivingUpGoesOnUntilItIsCertain(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 		s.LoseReplies(testkit.Try, 1)
 		s.Fail(testkit.ErrBroken, testkit.Release)
-		_, err := l.TryAcquire(t.Context(), "k", distlock.Opts{})
+		_, err = l.TryAcquire(t.Context(), "k", distlock.Opts{})
 		wantIs(t, err, distlock.ErrUnavailable, testkit.ErrBroken)
 		time.Sleep(3 * time.Second)
-		if s.Free(t, "k") {
-			t.Fatal("free although no release got through")
-		}
 		s.Fail(nil)
 		time.Sleep(time.Second)
-		if !s.Free(t, "k") {
-			t.Error("the key was given up on before it was released")
-		}
+		mustBeFree(t, s, "k")
 	})
 }
 
@@ -325,9 +194,7 @@ func TestReplyAfterTheLeaseIsNoLock(t *testing.T) {
 			return nil
 		})
 		held := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: time.Second})
-		if n := len(s.Calls(testkit.Wait)); n != 3 {
-			t.Errorf("%d attempts, want 3: two replies came too late", n)
-		}
+		wantCalls(t, s, testkit.Wait, 3)
 		if held.Check() != nil {
 			t.Error("not valid")
 		}
@@ -408,6 +275,7 @@ var (
 	wantCalls    = testkit.WantCalls
 	wantIs       = testkit.WantIs
 	wantPanic    = testkit.WantPanic
+	wantTook     = testkit.WantTook
 )
 
 // The options of a reader, of a writer, and of a holder of one of three permits.

@@ -97,24 +97,6 @@ func TestReleasedLeaseIsNotShared(t *testing.T) {
 	wantCalls(t, s, testkit.Wait, 2)
 }
 
-// Leases that Close releases are not renewed any more, as after any release.
-func TestCloseReleasesAfterTheWatchEnds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := testkit.NewStore()
-		l := distlock.New(s, distlock.Config{CloseTimeout: time.Millisecond})
-		held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
-		s.Before(func(_ context.Context, c *testkit.Call) error {
-			if n := l.Watched(); c.Op == testkit.Release && n != 0 {
-				t.Errorf("%d are watched when the release is sent", n)
-			}
-			return nil
-		})
-		wantIs(t, l.Close())
-		wantCalls(t, s, testkit.Release, 1)
-		wantIs(t, held.Release(t.Context()), distlock.ErrLost, distlock.ErrClosed)
-	})
-}
-
 // Close gives up on a silent store, however many leases are held.
 func TestCloseOfManyIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -185,15 +167,20 @@ func TestMinHoldGoesByTheMonotonicClock(t *testing.T) {
 }
 
 func TestReadersShareOneLease(t *testing.T) {
-	for bound, config := range map[int]distlock.Config{
-		64: {}, // the store answers in no time
-		3:  {},
-		0:  {HandOverTime: -1},
+	for _, c := range []struct {
+		tokens, bound int
+		config        distlock.Config
+	}{
+		{65, 64, distlock.Config{}}, // the store answers in no time
+		{4, 3, distlock.Config{}},
+		{0, 64, distlock.Config{}}, // the limit also applies without tokens
+		{1, 0, distlock.Config{HandOverTime: -1}},
 	} {
+		bound, config := c.bound, c.config
 		synctest.Test(t, func(t *testing.T) {
 			const readers = 100
 			s := testkit.NewStore()
-			s.LimitTokens(bound + 1)
+			s.LimitTokens(c.tokens)
 			var mu sync.Mutex
 			handed := 0
 			config.Hooks.Acquired = func(_ context.Context, i distlock.AcquiredInfo) {
@@ -214,7 +201,7 @@ func TestReadersShareOneLease(t *testing.T) {
 			var leases []*distlock.Lease
 			for range readers {
 				lease := testkit.MustAcquire(t, l, "k", reading)
-				if n := len(leases); n > 0 && lease.Token() <= leases[n-1].Token() {
+				if n := len(leases); n > 0 && c.tokens > 0 && lease.Token() <= leases[n-1].Token() {
 					t.Errorf("token %d after %d", lease.Token(), leases[n-1].Token())
 				}
 				leases = append(leases, lease)

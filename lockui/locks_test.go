@@ -91,25 +91,6 @@ func TestHoldersAreInOneOrder(t *testing.T) {
 	})
 }
 
-func TestPrefix(t *testing.T) {
-	bubble(t, func(s *site) {
-		for _, key := range []string{"a", "shop:a", "shop:b", "shop:c"} {
-			s.hold(key, distlock.Opts{})
-		}
-		for path, want := range map[string]string{
-			"/":               "[a shop:a shop:b shop:c]",
-			"/?prefix=":       "[a shop:a shop:b shop:c]",
-			"/?prefix=shop:":  "[shop:a shop:b shop:c]",
-			"/?prefix=shop:b": "[shop:b]",
-			"/?prefix=none":   "[]",
-		} {
-			if got := s.list(path); fmt.Sprint(got.keys()) != want || got.More {
-				t.Errorf("%s: %q, more: %v", path, got.keys(), got.More)
-			}
-		}
-	})
-}
-
 // A thousand keys are shown, and that there are more.
 func TestManyKeys(t *testing.T) {
 	bubble(t, func(s *site) {

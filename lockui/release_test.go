@@ -138,29 +138,20 @@ func TestBadRelease(t *testing.T) {
 			detail            string
 		}{
 			{form, "", http.StatusBadRequest, "key is missing"},
-			{form, "key=", http.StatusBadRequest, "key is missing"},
 			{form, "key=a&key=b", http.StatusBadRequest, unparsed},
 			{form, "key=%zz", http.StatusBadRequest, unparsed},
 			{form, "key=%ff", http.StatusBadRequest, "the key is not the key of a lock"},
 			{form, "key=a+b", http.StatusBadRequest, "the key is not the key of a lock"},
-			{form, "key=" + strings.Repeat("x", 1000), http.StatusBadRequest, "the key is not the key of a lock"},
 			{form, "key=" + strings.Repeat("x", 5000), http.StatusRequestEntityTooLarge, "the body is too large"},
 			{asJSON, `{"key":"` + strings.Repeat("x", 5000) + `"}`, http.StatusRequestEntityTooLarge, "the body is too large"},
 			{asJSON, "", http.StatusBadRequest, unparsed},
-			{asJSON, `{"key":""}`, http.StatusBadRequest, "key is missing"},
 			{asJSON, "{}", http.StatusBadRequest, unparsed},
 			{asJSON, `{"key":7}`, http.StatusBadRequest, unparsed},
-			{asJSON, `{"key":null}`, http.StatusBadRequest, "key is missing"},
 			{asJSON, `{"KEY":"a"}`, http.StatusBadRequest, unparsed},
-			{asJSON, `[{"key":"a"}]`, http.StatusBadRequest, unparsed},
 			{asJSON, `{"key":"b","key":"a"}`, http.StatusBadRequest, unparsed},
 			{asJSON, `{"key":"a","all":true}`, http.StatusBadRequest, unparsed},
 			{asJSON, `{"key":"a"}{"key":"b"}`, http.StatusBadRequest, unparsed},
-			{asJSON, `{"key":"a"}}`, http.StatusBadRequest, unparsed},
-			{asJSON, `{"key":"a"}]`, http.StatusBadRequest, unparsed},
-			{asJSON, `{"key":"a"} x`, http.StatusBadRequest, unparsed},
 			{"text/plain", "key=a", http.StatusUnsupportedMediaType, "want a form or application/json"},
-			{"", "key=a", http.StatusUnsupportedMediaType, "want a form or application/json"},
 		} {
 			s.wantProblem(s.send("POST", "/release", c.body, "Content-Type", c.contentType), c.status, c.detail)
 		}

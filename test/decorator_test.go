@@ -3,8 +3,6 @@ package test
 import (
 	"context"
 	"errors"
-	"math"
-	"sync"
 	"testing"
 	"time"
 
@@ -60,25 +58,6 @@ func TestWrap(t *testing.T) {
 	})
 }
 
-func TestWrapIsForManyGoroutines(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, _ *testkit.Store) {
-		svc := &payService{paid: map[int64]int{}} // a map that only the lock protects
-		pay := distlock.Wrap(l, svc.pay, distlock.Opts{Value: "pay"})
-		var all sync.WaitGroup
-		for i := range 100 {
-			all.Go(func() {
-				if _, err := pay(t.Context(), payRequest{OrderID: int64(i)}); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		all.Wait()
-		if len(svc.paid) != 100 {
-			t.Errorf("%d of 100 paid", len(svc.paid))
-		}
-	})
-}
-
 func TestWrapKeepsResultsAndErrors(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 		mine := errors.New("mine")
@@ -97,56 +76,6 @@ func TestWrapKeepsResultsAndErrors(t *testing.T) {
 			t.Errorf("%d, %v", got, err)
 		}
 		wantIs(t, err, distlock.ErrLost)
-
-		held := testkit.MustAcquire(t, l, "f", distlock.Opts{})
-		tried := distlock.Wrap(l, func(context.Context, int) (int, error) { panic("ran without the lock") },
-			distlock.Opts{Value: "f", RetryCount: 1})
-		got, err = tried(t.Context(), 1)
-		if got != 0 {
-			t.Errorf("%d from a function that did not run", got)
-		}
-		wantIs(t, err, distlock.ErrNotAcquired)
-		wantIs(t, held.Release(t.Context()))
-	})
-}
-
-func TestBadParametersDoNotRun(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-		f := distlock.Wrap(l, func(context.Context, any) (int, error) { panic("ran") },
-			distlock.Opts{Value: "f", ParamLock: true})
-		for _, bad := range []any{math.NaN(), func() {}, make(chan int), t.Context()} {
-			_, err := f(t.Context(), bad)
-			wantIs(t, err, distlock.ErrKey)
-		}
-		if n := len(s.Calls(testkit.Wait)); n != 0 {
-			t.Errorf("%d requests were sent", n)
-		}
-	})
-}
-
-func TestSkipRunsWithoutALock(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-		f := distlock.Wrap(l, func(ctx context.Context, _ int) (bool, error) {
-			_, locked := distlock.FromContext(ctx)
-			return locked, nil
-		}, distlock.Opts{Value: "f", ParamLock: true, Params: distlock.By(func(id int) any {
-			if id == 0 {
-				return distlock.Skip
-			}
-			return id
-		})})
-		if locked, err := f(t.Context(), 0); locked || err != nil {
-			t.Errorf("Skip: locked %v, %v", locked, err)
-		}
-		if locked, err := f(t.Context(), 1); !locked || err != nil {
-			t.Errorf("no Skip: locked %v, %v", locked, err)
-		}
-		if n := len(s.Calls(testkit.Wait)); n != 1 {
-			t.Errorf("%d acquisitions, want 1", n)
-		}
-		g := wiring.Bind(l, distlock.Opts{Value: "f", ParamLock: true})
-		_, err := g.Acquire(t.Context(), distlock.Skip)
-		wantIs(t, err, distlock.ErrKey)
 	})
 }
 
@@ -160,10 +89,6 @@ func TestWrapRefusesNonsense(t *testing.T) {
 		"distlock: Wrap: nil Func[int, string]":              func() { distlock.Wrap[int, string](l, nil, ok) },
 		"distlock: options: Value is empty":                  func() { distlock.Wrap(l, f, distlock.Opts{}) },
 		`distlock: options "f": KeyTimeout is negative: -1s`: func() { distlock.Wrap(l, f, distlock.Opts{Value: "f", KeyTimeout: -time.Second}) },
-		`distlock: options "f": RetryInterval is below one millisecond: 1µs`: func() {
-			distlock.Wrap(l, f, distlock.Opts{Value: "f", RetryInterval: time.Microsecond})
-		},
-		`distlock: options "f": RetryCount is negative: -1`: func() { distlock.Wrap(l, f, distlock.Opts{Value: "f", RetryCount: -1}) },
 		"distlock: Wrap: Params takes string but the request is a int": func() {
 			distlock.Wrap(l, f, distlock.Opts{Value: "f", ParamLock: true, Params: by})
 		},

@@ -11,9 +11,14 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
-// circulate passes one key among n waiters and the first holder, and returns the number
-// of calls of each kind that reached the store. The tokens must rise.
-func circulate(t *testing.T, s *testkit.Store, cfg distlock.Config, n int, f func(ctx context.Context)) (waits, releases, extends int) {
+// circulation is what passing a key around has cost.
+type circulation struct {
+	waits, releases, extends int // calls that reached the store
+	took                     time.Duration
+}
+
+// circulate passes one key among n waiters and the first holder. The tokens must rise.
+func circulate(t *testing.T, s *testkit.Store, cfg distlock.Config, n int, f func(ctx context.Context)) circulation {
 	t.Helper()
 	l := distlock.New(extending(s), cfg)
 	defer nothingLeft(t, l, s)
@@ -31,83 +36,72 @@ func circulate(t *testing.T, s *testkit.Store, cfg distlock.Config, n int, f fun
 		wantIs(t, lease.Check())
 		inside = false
 	})
+	start := time.Now()
 	wantIs(t, held.Release(t.Context()))
 	all.Wait()
+	took := time.Since(start)
 	synctest.Wait() // a request may have been decided on and not sent
-	return len(s.Calls(testkit.Wait)), len(s.Calls(testkit.Release)), len(s.Calls(testkit.Extend))
+	return circulation{len(s.Calls(testkit.Wait)), len(s.Calls(testkit.Release)), len(s.Calls(testkit.Extend)), took}
 }
 
 // untimed makes only the count end the hand-overs.
 var untimed = distlock.Config{HandOverTime: time.Hour}
 
-func TestExtendedKeyStaysInTheProcess(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		waits, releases, extends := circulate(t, testkit.NewStore(), untimed, 500, func(context.Context) {})
-		if waits != 1 || releases != 1 || extends != 8 { // 500 hand-overs by 64
-			t.Errorf("%d acquisitions, %d releases, %d questions; want 1, 1, 8", waits, releases, extends)
-		}
-	})
-}
-
-// A key with few hand-overs does not cause requests.
-func TestFewHandOversAskNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		if _, _, n := circulate(t, testkit.NewStore(), untimed, 8, func(context.Context) {}); n != 0 {
-			t.Errorf("%d questions for 8 hand-overs", n)
-		}
-	})
-}
-
-func TestRefusedHoldGoesBackAtItsBound(t *testing.T) {
-	for name, refusal := range map[string]error{"others wait": distlock.ErrNotAcquired, "no answer": testkit.ErrBroken} {
+// A grant is used for 64 hand-overs. Early enough before the last, and not for a key that
+// changes hands now and then, the store is asked once for more. The key stays in the process
+// if it answers so, also if it answers late, and goes back at its bound otherwise.
+func TestExtend(t *testing.T) {
+	failing := func(err error) func(*testkit.Store) {
+		return func(s *testkit.Store) { s.Fail(err, testkit.Extend) }
+	}
+	slow := func(d time.Duration) func(*testkit.Store) {
+		return func(s *testkit.Store) { s.Delay(d, testkit.Extend) }
+	}
+	nothing := func(context.Context) {}
+	for name, c := range map[string]struct {
+		store   func(s *testkit.Store)
+		waiters int
+		work    func(context.Context)
+		want    circulation
+	}{
+		"extended":       {func(*testkit.Store) {}, 500, nothing, circulation{1, 1, 8, 0}}, // 500 hand-overs by 64
+		"few hand-overs": {func(*testkit.Store) {}, 8, nothing, circulation{1, 1, 0, 0}},
+		"others wait":    {failing(distlock.ErrNotAcquired), 500, nothing, circulation{8, 8, 8, 0}}, // 501 holders by 65
+		"broken":         {failing(testkit.ErrBroken), 500, nothing, circulation{8, 8, 8, 0}},
+		"contended": {func(s *testkit.Store) {
+			s.After(func(_ context.Context, c *testkit.Call) error {
+				if c.Op == testkit.Wait {
+					c.Grants[0].Contended = true
+				}
+				return nil
+			})
+		}, 500, nothing, circulation{8, 8, 0, 0}},
+		"a few tokens": {func(s *testkit.Store) { s.LimitTokens(16) }, 15 + 160, func(context.Context) { synctest.Wait() }, circulation{1, 1, 1 + 10, 0}},
+		// The holder of the last share of a block waits for the reply, for at most 100 ms.
+		"a slow answer": {slow(10 * time.Millisecond), 500, nothing, circulation{1, 1, 8, 7 * 10 * time.Millisecond}},
+		"no answer":     {func(s *testkit.Store) { s.Hang(testkit.Extend) }, 64 + 65, nothing, circulation{2, 2, 2, 100 * time.Millisecond}},
+		// There is nothing more to hand over, so nothing waits for the reply.
+		"a slow answer, unused": {slow(50 * time.Millisecond), 20, nothing, circulation{1, 1, 1, 0}},
+	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := testkit.NewStore()
-				s.Fail(refusal, testkit.Extend)
-				waits, releases, extends := circulate(t, s, untimed, 500, func(context.Context) {})
-				if waits != 8 || releases != 8 || extends != 8 { // 501 holders by 65
-					t.Errorf("%d acquisitions, %d releases, %d questions; want 8 each", waits, releases, extends)
+				c.store(s)
+				if got := circulate(t, s, untimed, c.waiters, c.work); got != c.want {
+					t.Errorf("%+v, want %+v", got, c.want)
 				}
 			})
 		})
 	}
 }
 
-func TestContendedGrantIsNotExtended(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := testkit.NewStore()
-		s.After(func(_ context.Context, c *testkit.Call) error {
-			if c.Op == testkit.Wait {
-				c.Grants[0].Contended = true
-			}
-			return nil
-		})
-		waits, _, extends := circulate(t, s, untimed, 500, func(context.Context) {})
-		if waits != 8 || extends != 0 {
-			t.Errorf("%d acquisitions, %d questions; want 8 and none", waits, extends)
-		}
-	})
-}
-
-// A block may be smaller than asked for.
-func TestExtendedByFewTokens(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := testkit.NewStore()
-		s.LimitTokens(16)
-		waits, _, extends := circulate(t, s, untimed, 15+160, func(context.Context) { synctest.Wait() })
-		if waits != 1 || extends != 1+10 {
-			t.Errorf("%d acquisitions, %d questions; want 1 and 11", waits, extends)
-		}
-	})
-}
-
 func TestExtendedHoldEndsWithItsTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := testkit.NewStore()
 		s.LimitTokens(5) // each grant is extended before its time has passed
-		waits, releases, extends := circulate(t, s, distlock.Config{}, 50, func(context.Context) { time.Sleep(10 * time.Millisecond) })
-		if waits < 5 || waits > 6 || releases != waits || extends < waits { // 100 ms are ten holders of 10 ms
-			t.Errorf("%d acquisitions, %d releases, %d questions for 50 holders of 10 ms", waits, releases, extends)
+		got := circulate(t, s, distlock.Config{}, 50, func(context.Context) { time.Sleep(10 * time.Millisecond) })
+		if got.waits < 5 || got.waits > 6 || got.releases != got.waits || got.extends < got.waits { // 100 ms are ten holders of 10 ms
+			t.Errorf("%+v for 50 holders of 10 ms", got)
 		}
 	})
 }
@@ -126,56 +120,6 @@ func TestExtendExtendsTheLease(t *testing.T) {
 		})
 		if n := len(s.Calls(testkit.Renew)); n > 0 { // requests come every two seconds
 			t.Errorf("renewed %d times by the watchdog", n)
-		}
-	})
-}
-
-// A holder that releases the last share of a block waits for the reply, for at most 100
-// ms.
-func TestExtendWithoutAnAnswer(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := testkit.NewStore()
-		s.Hang(testkit.Extend)
-		start := time.Now()
-		waits, releases, extends := circulate(t, s, untimed, 64+65, func(context.Context) {})
-		if d := time.Since(start); d != 200*time.Millisecond { // the last one of each grant
-			t.Errorf("it took %v", d)
-		}
-		if waits != 2 || releases != 2 || extends != 2 {
-			t.Errorf("%d acquisitions, %d releases, %d questions; want 2 each", waits, releases, extends)
-		}
-	})
-}
-
-// A release does not wait for a reply if there is nothing to hand over, or no room for
-// another holder.
-func TestReleaseDoesNotWaitForAExtend(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := testkit.NewStore()
-		s.Delay(50*time.Millisecond, testkit.Extend)
-		start := time.Now()
-		l := distlock.New(extending(s), untimed)
-		held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
-		var all sync.WaitGroup
-		line(t, &all, l, 20, distlock.Opts{}, func(context.Context, int) {})
-		wantIs(t, held.Release(t.Context()))
-		all.Wait()
-		if d := time.Since(start); d != 0 {
-			t.Errorf("it took %v", d)
-		}
-		wantIs(t, l.Close()) // waits for requests in progress
-		nothingLeft(t, l, s)
-	})
-}
-
-// The holder of the last share of a block waits for a reply in flight.
-func TestSlowAnswerIsWaitedFor(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := testkit.NewStore()
-		s.Delay(10*time.Millisecond, testkit.Extend)
-		waits, releases, extends := circulate(t, s, untimed, 500, func(context.Context) {})
-		if waits != 1 || releases != 1 || extends != 8 {
-			t.Errorf("%d acquisitions, %d releases, %d questions; want 1, 1, 8", waits, releases, extends)
 		}
 	})
 }

@@ -2,7 +2,6 @@ package test
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -14,26 +13,33 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
+// Waiters get the lease in the order of their arrival, each with a larger token, until its
+// tokens or its 64 hand-overs are used up; the limit also applies without tokens.
 func TestHandOverNeedsNoRoundTrip(t *testing.T) {
-	for bound, config := range map[int]distlock.Config{
-		64: {}, // the store answers in no time
-		9:  {},
-		0:  {HandOverTime: -1},
+	for name, c := range map[string]struct {
+		tokens, bound int
+		config        distlock.Config
+	}{
+		"by default":    {65, 64, distlock.Config{}}, // the store answers in no time
+		"ten tokens":    {10, 9, distlock.Config{}},
+		"one token":     {1, 0, distlock.Config{}},
+		"no tokens":     {0, 64, distlock.Config{}},
+		"no hand-overs": {65, 0, distlock.Config{HandOverTime: -1}},
 	} {
-		t.Run(fmt.Sprint(bound), func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				const waiters = 500
 				s := testkit.NewStore()
-				s.LimitTokens(bound + 1)
+				s.LimitTokens(c.tokens)
 				var handed, fresh atomic.Int64
-				config.Hooks.Acquired = func(_ context.Context, i distlock.AcquiredInfo) {
+				c.config.Hooks.Acquired = func(_ context.Context, i distlock.AcquiredInfo) {
 					if i.HandedOver {
 						handed.Add(1)
 					} else {
 						fresh.Add(1)
 					}
 				}
-				l := testkit.NewLocker(t, s, config)
+				l := testkit.NewLocker(t, s, c.config)
 				held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
 				var all sync.WaitGroup
 				inside := false
@@ -41,7 +47,8 @@ func TestHandOverNeedsNoRoundTrip(t *testing.T) {
 				order := 0
 				line(t, &all, l, waiters, distlock.Opts{}, func(ctx context.Context, i int) {
 					lease, _ := distlock.FromContext(ctx)
-					if inside || lease.Check() != nil || lease.Token() <= last || i != order {
+					rises := lease.Token() > last || c.tokens == 0 && lease.Token() == 0
+					if inside || lease.Check() != nil || !rises || i != order {
 						t.Errorf("holder %d in place %d: overlap %v, valid %v, token %d after %d", i, order, inside, lease.Check() == nil, lease.Token(), last)
 					}
 					inside, last = true, lease.Token()
@@ -52,7 +59,7 @@ func TestHandOverNeedsNoRoundTrip(t *testing.T) {
 				wantIs(t, held.Release(t.Context()))
 				all.Wait()
 
-				want := (waiters + 1 + bound) / (bound + 1)
+				want := (waiters + 1 + c.bound) / (c.bound + 1)
 				if got := len(s.Calls(testkit.Wait)); got != want || len(s.Calls(testkit.Release)) != want || fresh.Load() != int64(want) {
 					t.Errorf("%d acquisitions and %d releases in the store, %d by the hooks, want %d", got, len(s.Calls(testkit.Release)), fresh.Load(), want)
 				}
@@ -63,59 +70,6 @@ func TestHandOverNeedsNoRoundTrip(t *testing.T) {
 			})
 		})
 	}
-}
-
-func TestOthersGetTheirTurn(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := testkit.NewStore()
-		l := testkit.NewLocker(t, s, distlock.Config{HandOverTime: time.Hour}) // only the count is tested
-		other := testkit.NewLocker(t, s, distlock.Config{HandOverTime: time.Hour})
-		held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
-		var all sync.WaitGroup
-		var order []string // protected by the lock
-		note := func(who string) func(context.Context, int) {
-			return func(context.Context, int) {
-				order = append(order, who)
-				time.Sleep(time.Millisecond) // time for the next waiter of the other Locker to queue
-			}
-		}
-		line(t, &all, l, 300, distlock.Opts{}, note("l"))
-		line(t, &all, other, 100, distlock.Opts{}, note("o"))
-		wantIs(t, held.Release(t.Context()))
-		all.Wait()
-		run, longest := 0, 0
-		seen := map[string]int{}
-		for i, who := range order {
-			if i > 0 && order[i-1] != who {
-				run = 0
-			}
-			run++
-			seen[who]++
-			if seen["l"] < 300 && seen["o"] < 100 {
-				longest = max(longest, run)
-			}
-		}
-		if seen["l"] != 300 || seen["o"] != 100 {
-			t.Errorf("served: %v", seen)
-		}
-		if longest > 64+1 {
-			t.Errorf("one process had the lock %d times in a row while the other waited", longest)
-		}
-	})
-}
-
-func TestHandOverEndsWithItsTime(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-		held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
-		var all sync.WaitGroup
-		line(t, &all, l, 50, distlock.Opts{}, func(context.Context, int) { time.Sleep(20 * time.Millisecond) })
-		wantIs(t, held.Release(t.Context()))
-		all.Wait()
-		// each grant is used until the first holder that ends after at least 100 ms
-		if got, want := len(s.Calls(testkit.Wait)), 10; got < want || got > want+1 {
-			t.Errorf("%d acquisitions for 50 holders of 20 ms, want %d", got, want)
-		}
-	})
 }
 
 func TestOnlyTheSameTermsAreHandedOver(t *testing.T) {
@@ -138,9 +92,7 @@ func TestOnlyTheSameTermsAreHandedOver(t *testing.T) {
 		}
 		wantIs(t, held.Release(t.Context()))
 		all.Wait()
-		if n := len(s.Calls(testkit.Wait)); n != 4 {
-			t.Errorf("%d acquisitions in the store, want 4: two had the terms of the one before", n)
-		}
+		wantCalls(t, s, testkit.Wait, 4)
 	})
 }
 
@@ -152,9 +104,7 @@ func TestMaxHoldIsEachHoldersOwn(t *testing.T) {
 			wantIs(t, l.Do(t.Context(), "k", distlock.Opts{MaxHold: 2 * time.Second}, func(ctx context.Context) error {
 				start := time.Now()
 				<-ctx.Done()
-				if d := time.Since(start); d != 2*time.Second {
-					t.Errorf("cancelled after %v", d)
-				}
+				wantTook(t, start, 2*time.Second)
 				return nil
 			}), distlock.ErrLost)
 		})
@@ -168,9 +118,7 @@ func TestMaxHoldIsEachHoldersOwn(t *testing.T) {
 		synctest.Wait()
 		wantIs(t, held.Release(t.Context()))
 		all.Wait()
-		if n := len(s.Calls(testkit.Wait)); n != 2 {
-			t.Errorf("%d acquisitions in the store, want 2: the lost hold is not handed on", n)
-		}
+		wantCalls(t, s, testkit.Wait, 2)
 	})
 }
 
@@ -228,102 +176,32 @@ func TestDoubtfulHoldIsNotHandedOver(t *testing.T) {
 				spoil(s, held)
 				_ = held.Release(t.Context())
 				all.Wait()
-				if n := len(s.Calls(testkit.Wait)); n != 2 {
-					t.Errorf("%d acquisitions in the store, want 2", n)
-				}
+				wantCalls(t, s, testkit.Wait, 2)
 			})
 		})
 	}
 }
 
-// A waiter that leaves at the moment when the lease is handed to it passes the lease
-// on.
+// A waiter that leaves at the moment when the lease is handed to it passes the lease on, to
+// the next waiter or to the store.
 func TestCancelledWaiterPassesTheHoldOn(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-		held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
-		ctx, cancel := context.WithCancel(t.Context())
-		leaving := &leavingCtx{Context: ctx}
-		var all sync.WaitGroup
-		all.Go(func() {
-			_, err := l.Acquire(leaving, "k", distlock.Opts{})
-			wantIs(t, err, distlock.ErrNotAcquired, context.Canceled)
-		})
-		synctest.Wait()
-		served := false
-		line(t, &all, l, 1, distlock.Opts{}, func(context.Context, int) { served = true })
-		var released error
-		leaving.InTheMoment = func() { released = held.Release(t.Context()) }
-		cancel()
-		all.Wait()
-		wantIs(t, released)
-		if n := len(s.Calls(testkit.Wait)); n != 1 {
-			t.Errorf("%d acquisitions in the store: the hold went astray", n)
-		}
-		if !served || !s.Free(t, "k") {
-			t.Errorf("served %v, free %v", served, s.Free(t, "k"))
-		}
-
-		// the same without further waiters
-		held = testkit.MustAcquire(t, l, "k", distlock.Opts{})
-		ctx, cancel = context.WithCancel(t.Context())
-		leaving = &leavingCtx{Context: ctx}
-		all.Go(func() { _, _ = l.Acquire(leaving, "k", distlock.Opts{}) })
-		synctest.Wait()
-		leaving.InTheMoment = func() { released = held.Release(t.Context()) }
-		cancel()
-		all.Wait()
-		synctest.Wait()
-		nothingLeft(t, l, s)
-	})
-}
-
-// The holder's own limit does not end the lease in the store.
-func TestMaxHoldDoesNotPreventHandOver(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-		o := distlock.Opts{MaxHold: 3 * time.Second} // much shorter than the lease
-		held := testkit.MustAcquire(t, l, "k", o)
-		var all sync.WaitGroup
-		line(t, &all, l, 10, o, func(context.Context, int) {})
-		wantIs(t, held.Release(t.Context()))
-		all.Wait()
-		if n := len(s.Calls(testkit.Wait)); n != 1 {
-			t.Errorf("%d acquisitions in the store, want 1", n)
-		}
-	})
-}
-
-// The limit of hand-overs also applies without tokens, and a block with fewer tokens
-// than requested ends the hand-overs too.
-func TestHandOverWithFewTokens(t *testing.T) {
-	for name, c := range map[string]struct {
-		tokens int // in a block; 0: the backend has none
-		want   int // acquisitions in the store
-	}{
-		"none":  {0, 4}, // 201 holders, 65 for each grant
-		"one":   {1, 201},
-		"three": {3, 67},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := testkit.NewStore()
-				s.LimitTokens(c.tokens)
-				l := testkit.NewLocker(t, s, distlock.Config{})
-				held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
-				var all sync.WaitGroup
-				last := held.Token()
-				line(t, &all, l, 200, distlock.Opts{}, func(ctx context.Context, _ int) {
-					lease, _ := distlock.FromContext(ctx)
-					if c.tokens > 0 && lease.Token() <= last || c.tokens == 0 && lease.Token() != 0 {
-						t.Errorf("token %d after %d", lease.Token(), last)
-					}
-					last = lease.Token()
-				})
-				wantIs(t, held.Release(t.Context()))
-				all.Wait()
-				if got := len(s.Calls(testkit.Wait)); got != c.want {
-					t.Errorf("%d acquisitions in the store, want %d", got, c.want)
-				}
-			})
+	for _, behind := range []int{1, 0} {
+		bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+			held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
+			ctx, cancel := context.WithCancel(t.Context())
+			leaving := &leavingCtx{Context: ctx}
+			var all sync.WaitGroup
+			inVain(leaving, t, l, &all, distlock.Opts{})
+			served := 0
+			line(t, &all, l, behind, distlock.Opts{}, func(context.Context, int) { served++ })
+			leaving.InTheMoment = func() { wantIs(t, held.Release(t.Context())) }
+			cancel()
+			all.Wait()
+			wantCalls(t, s, testkit.Wait, 1)
+			if served != behind {
+				t.Errorf("%d served, want %d", served, behind)
+			}
+			nothingLeft(t, l, s)
 		})
 	}
 }
@@ -381,9 +259,7 @@ func TestExtendThatFindsTheKeyLost(t *testing.T) {
 				start := time.Now()
 				<-ctx.Done()
 				wantIs(t, context.Cause(ctx), distlock.ErrLost)
-				if d := time.Since(start); d != 10*time.Millisecond {
-					t.Errorf("told after %v, want with the answer", d)
-				}
+				wantTook(t, start, 10*time.Millisecond)
 				return nil
 			}), distlock.ErrLost)
 		})

@@ -72,6 +72,8 @@ func TestForceRelease(t *testing.T) {
 		}
 		_, err = admin.ForceRelease(t.Context(), l, "")
 		wantIs(t, err, distlock.ErrKey)
+		_, err = admin.Revoke(t.Context(), l, "")
+		wantIs(t, err, distlock.ErrKey)
 	})
 }
 
@@ -91,12 +93,20 @@ func TestInspectErrors(t *testing.T) {
 		} {
 			t.Log(name)
 			l := distlock.New(c.backend, distlock.Config{})
+			if name == "unsupported" {
+				held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
+				if held.Revoked() != nil {
+					t.Error("there is a channel that is never ready")
+				}
+				wantIs(t, held.Release(t.Context()))
+			}
 			if c.closed {
 				wantIs(t, l.Close())
 			}
 			infos, err := admin.Inspect(t.Context(), l, "k", 1)
 			_, err2 := admin.ForceRelease(t.Context(), l, "k")
-			for _, err := range []error{err, err2} {
+			_, err3 := admin.Revoke(t.Context(), l, "k")
+			for _, err := range []error{err, err2, err3} {
 				if err == nil || keyOf(err) != "k" || errors.Is(err, errors.ErrUnsupported) != (name == "unsupported") {
 					t.Errorf("the error is %v", err)
 				}

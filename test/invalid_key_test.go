@@ -24,56 +24,34 @@ var badKeys = map[string]string{
 	"newline":           "a\nb",
 	"carriage return":   "a\r\nSET b 1\r\n",
 	"escape":            "\x1b[2J",
-	"DEL":               "a\x7f",
 	"space":             "a b",
-	"next line":         "a\u0085b",
 	"line separator":    "a\u2028b",
 	"two hash tags":     "{a}{b}",
 	"an empty hash tag": "{}b",
 	"nested braces":     "{{a}}",
-	"opening brace":     "a{",
-	"closing brace":     "a}b",
 	"not UTF-8":         "a\xff",
-	"half of a letter":  "é"[:1],
 	"surrogate":         "\xed\xa0\x80",
-	"overlong encoding": "\xc0\xaf",
 }
 
 // badParams are parameters that cannot make a key.
 func badParams(t *testing.T) map[string]any {
 	t.Helper()
-	type node struct {
-		Next *node
-		All  map[string]any
-	}
-	ring := &node{}
-	ring.Next = ring
-	list := make([]any, 1)
-	list[0] = list
 	self := map[string]any{}
 	self["self"] = self
-	tree := &node{All: map[string]any{}}
-	tree.All["a"], tree.All["b"] = tree, tree
 	var deep any = "bottom"
 	for range keyenc.MaxNesting + 1 {
 		deep = []any{deep}
 	}
 	return map[string]any{
-		"NaN":                   math.NaN(),
-		"NaN in a list":         []any{1, float32(math.NaN())},
-		"NaN as a key":          map[float64]int{math.NaN(): 1},
-		"a cycle of pointers":   ring,
-		"a cycle of lists":      list,
-		"a cycle of maps":       self,
-		"a cycle with branches": tree,
-		"too deep":              deep,
-		"a large string":        strings.Repeat("x", keyenc.MaxEncoded+1),
-		"a large list":          make([]int64, keyenc.MaxEncoded),
-		"a function":            func() {},
-		"a channel":             map[string]any{"done": make(chan int)},
-		"a context":             []any{t.Context()},
-		"Skip among others":     []any{"a", distlock.Skip},
-		"nothing to see":        struct{ secret int }{1},
+		"NaN":               math.NaN(),
+		"NaN in a list":     []any{1, float32(math.NaN())},
+		"a cycle of maps":   self,
+		"too deep":          deep,
+		"a large string":    strings.Repeat("x", keyenc.MaxEncoded+1),
+		"a function":        func() {},
+		"a context":         []any{t.Context()},
+		"Skip among others": []any{"a", distlock.Skip},
+		"nothing to see":    struct{ secret int }{1},
 		"a tag misspelt": struct {
 			ID int `lock:"keys"`
 		}{1},

@@ -55,34 +55,6 @@ func TestJoinHooks(t *testing.T) {
 	}
 }
 
-// If one hook panics, the others are still called.
-func TestJoinedHookPanics(t *testing.T) {
-	var told []string
-	named := func(name string) distlock.Hooks {
-		return distlock.Hooks{
-			Acquired: func(context.Context, distlock.AcquiredInfo) { told = append(told, "acquired "+name); panic(name) },
-			Released: func(context.Context, distlock.ReleasedInfo) { told = append(told, "released "+name); panic(name) },
-		}
-	}
-	h := distlock.JoinHooks(named("a"), named("b"))
-	for _, f := range []func(){
-		func() { h.Acquired(t.Context(), distlock.AcquiredInfo{}) },
-		func() { h.Released(t.Context(), distlock.ReleasedInfo{}) },
-	} {
-		func() {
-			defer func() {
-				if recover() == nil {
-					t.Error("the panic was swallowed")
-				}
-			}()
-			f()
-		}()
-	}
-	if want := []string{"acquired a", "acquired b", "released b", "released a"}; !reflect.DeepEqual(told, want) {
-		t.Errorf("told %q, want %q", told, want)
-	}
-}
-
 // If a Start does not return, the acquisition has failed for the hooks before it.
 func TestJoinedStartPanics(t *testing.T) {
 	for how, end := range map[string]func(){"panic": func() { panic("a hook") }, "Goexit": runtime.Goexit} {

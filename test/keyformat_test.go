@@ -107,22 +107,6 @@ func TestKeyFormatFails(t *testing.T) {
 				t.Errorf("%s without parameters: %v, want %s", name, err, want)
 			}
 		}
-		if n := len(s.Calls(testkit.Wait)); n != 0 {
-			t.Errorf("%d requests were sent", n)
-		}
-	})
-}
-
-// Skip needs no key, whatever makes keys.
-func TestKeyFormatAndSkip(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-		o := distlock.Opts{Value: "f", ParamLock: true, KeyFormat: joined, Params: distlock.By(func(int) any { return distlock.Skip })}
-		runs := 0
-		for _, params := range []any{1, distlock.Skip} {
-			wantIs(t, wiring.Bind(l, o).Do(t.Context(), params, func(context.Context) error { runs++; return nil }))
-		}
-		if n := len(s.Calls(testkit.Wait)); n != 0 || runs != 2 {
-			t.Errorf("%d requests were sent, it ran %d times", n, runs)
-		}
+		wantCalls(t, s, testkit.Wait, 0)
 	})
 }

@@ -80,9 +80,7 @@ func TestLeadIsForOne(t *testing.T) {
 			stop[i]()
 			synctest.Wait()
 		}
-		if !s.Free(t, "k") {
-			t.Error("the last did not resign")
-		}
+		mustBeFree(t, s, "k")
 	})
 }
 
@@ -212,9 +210,7 @@ func TestLeadReturnsTheFunctionsError(t *testing.T) {
 					t.Errorf("the hook was told of %+v", r.terms)
 				}
 				synctest.Wait()
-				if !s.Free(t, "k") {
-					t.Error("did not resign")
-				}
+				mustBeFree(t, s, "k")
 			})
 		})
 	}
@@ -274,19 +270,8 @@ func TestLeadEnds(t *testing.T) {
 						cancel(why)
 					}
 					err := <-got
-					if d := time.Since(ended); d != 0 {
-						t.Errorf("returned after %v", d)
-					}
-					for _, e := range want {
-						if !errors.Is(err, e) {
-							t.Errorf("%v does not match %v", err, e)
-						}
-					}
-					for _, e := range []error{distlock.ErrNotAcquired, distlock.ErrLost, distlock.ErrUnavailable, distlock.ErrClosed, context.Canceled} {
-						if errors.Is(err, e) && !slices.Contains(want, e) {
-							t.Errorf("%v matches %v", err, e)
-						}
-					}
+					wantTook(t, ended, 0)
+					wantIs(t, err, want...)
 					if e, ok := errors.AsType[*distlock.Error](err); !ok || e.Key != "k" {
 						t.Errorf("got %#v", err)
 					}
@@ -297,71 +282,53 @@ func TestLeadEnds(t *testing.T) {
 	}
 }
 
-// While a backend fails, it is asked repeatedly but not in a loop, and a candidate is
-// elected soon after.
-func TestLeadOutlastsAFailingBackend(t *testing.T) {
-	const outage = 10 * time.Minute
-	for _, attempts := range []int{0, 1, 3} {
-		t.Run(fmt.Sprint(attempts), func(t *testing.T) {
-			bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-				s.Fail(testkit.ErrBroken, testkit.Try, testkit.Wait, testkit.Release)
-				mended := time.Now().Add(outage)
-				go func() {
-					time.Sleep(outage)
-					s.Fail(nil)
-				}()
-				done := errors.New("done")
-				err := l.Lead(t.Context(), "k", distlock.Opts{RetryCount: attempts}, func(context.Context) error {
-					if d := time.Since(mended); d > 2*time.Second {
-						t.Errorf("elected %v after the store came back", d)
-					}
-					return done
-				})
-				if err != done { //nolint:errorlint // the same value
-					t.Errorf("got %v", err)
-				}
-				n := len(s.Calls(testkit.Wait)) + len(s.Calls(testkit.Try))
-				if most := int(outage/distlock.DefaultRetryInterval) + 2; n > most || n < most/2 {
-					t.Errorf("%d attempts meanwhile, want %d to %d", n, most/2, most)
-				}
-			})
-		})
-	}
-}
-
-// RetryCount and MaxWait apply to each campaign: with 1 a candidate does not queue, and a full
-// queue does not end its candidacy.
+// RetryCount and MaxWait apply to each campaign: with 1 a candidate does not queue. Neither
+// a full queue nor a failing backend ends its candidacy: the backend is asked repeatedly but
+// not in a loop, and the candidate is elected soon after.
 func TestLeadCampaignsAgain(t *testing.T) {
-	for name, o := range map[string]distlock.Opts{
-		"one attempt":    {RetryCount: 1},
-		"three attempts": {RetryCount: 3},
-		"a full line":    {MaxWaiters: 1},
-		"MaxWait":        {MaxWait: 3 * time.Second},
+	const outage = 10 * time.Minute
+	for name, c := range map[string]struct {
+		opts distlock.Opts
+		down bool // the store fails; otherwise another holder has the key
+	}{
+		"busy, one attempt":    {opts: distlock.Opts{RetryCount: 1}},
+		"busy, three attempts": {opts: distlock.Opts{RetryCount: 3}},
+		"busy, a full line":    {opts: distlock.Opts{MaxWaiters: 1}},
+		"busy, MaxWait":        {opts: distlock.Opts{MaxWait: 3 * time.Second}},
+		"down":                 {down: true},
+		"down, one attempt":    {opts: distlock.Opts{RetryCount: 1}, down: true},
+		"down, three attempts": {opts: distlock.Opts{RetryCount: 3}, down: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-				held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
-				if o.MaxWaiters == 1 {
+				if c.down {
+					s.Fail(testkit.ErrBroken, testkit.Try, testkit.Wait, testkit.Release)
+					time.AfterFunc(outage, func() { s.Fail(nil) })
+				} else {
+					held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
+					time.AfterFunc(outage, func() { _ = held.Release(context.Background()) })
+				}
+				if c.opts.MaxWaiters == 1 {
 					go func() { _, _ = l.Acquire(ctx, "k", distlock.Opts{}) }()
 					synctest.Wait()
 				}
-				go func() {
-					time.Sleep(2 * time.Minute)
-					_ = held.Release(context.Background())
-				}()
 				elected := errors.New("elected")
 				start := time.Now()
-				err := l.Lead(t.Context(), "k", o, func(context.Context) error { return elected })
+				err := l.Lead(t.Context(), "k", c.opts, func(context.Context) error { return elected })
 				if err != elected { //nolint:errorlint // the same value
 					t.Errorf("got %v", err)
 				}
-				if d := time.Since(start); d < 2*time.Minute || d > 2*time.Minute+4*time.Second {
+				if d := time.Since(start); d < outage || d > outage+4*time.Second {
 					t.Errorf("elected after %v", d)
 				}
-				if o.RetryCount == 1 && len(s.Calls(testkit.Wait)) != 1 {
-					t.Error("stood in line")
+				n := len(s.Calls(testkit.Wait)) + len(s.Calls(testkit.Try))
+				if most := int(outage/distlock.DefaultRetryInterval) + 2; c.down && (n > most || n < most/2) {
+					t.Errorf("%d attempts meanwhile, want %d to %d", n, most/2, most)
+				}
+				if !c.down && c.opts.RetryCount == 1 {
+					wantCalls(t, s, testkit.Wait, 1) // only the holder's
 				}
 			})
 		})
@@ -387,6 +354,7 @@ func TestLeadRefusesWhatCannotBeMended(t *testing.T) {
 		held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
 		wantIs(t, held.Release(t.Context()))
 		wantIs(t, l.Lead(context.WithoutCancel(held.Context()), "k", distlock.Opts{}, never), distlock.ErrLost)
+		wantIs(t, l.Do(t.Context(), "k", reading, func(ctx context.Context) error { return l.Lead(ctx, "k", writing, never) }), distlock.ErrUpgrade)
 	})
 }
 

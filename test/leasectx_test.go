@@ -29,8 +29,15 @@ func TestLeaseContext(t *testing.T) {
 				s := testkit.MustAcquire(t, l, "lost", distlock.Opts{})
 				look(s.Context())
 				mustLose(t, store, s)
+				if name != "never looked at" {
+					wantEnded(s.Context(), t, context.Canceled, distlock.ErrLost)
+				}
+				wantIs(t, s.Release(t.Context()), distlock.ErrLost)
 				wantEnded(s.Context(), t, context.Canceled, distlock.ErrLost)
-				_ = s.Release(t.Context())
+				// the first event is the cause: the loss, and not the release after it
+				if cause := context.Cause(s.Context()); keyOf(cause) != "lost" || !strings.Contains(cause.Error(), "store says") {
+					t.Errorf("the cause is %v", cause)
+				}
 
 				// released
 				s = testkit.MustAcquire(t, l, "released", distlock.Opts{})
@@ -91,25 +98,4 @@ func TestLeaseContextHasChildren(t *testing.T) {
 		wantEnded(child, t, context.Canceled, distlock.ErrLost)
 		_ = s.Release(t.Context())
 	})
-}
-
-// The first event that ended the context is always its cause: the loss, and not the
-// release after it.
-func TestLeaseContextKeepsItsFirstCause(t *testing.T) {
-	for name, look := range map[string]func(context.Context){
-		"never looked at":          func(context.Context) {},
-		"looked at before the end": func(c context.Context) { _ = c.Done() },
-	} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, l *distlock.Locker, store *testkit.Store) {
-				s := testkit.MustAcquire(t, l, "k", distlock.Opts{})
-				look(s.Context())
-				mustLose(t, store, s)
-				wantIs(t, s.Release(t.Context()), distlock.ErrLost)
-				if cause := context.Cause(s.Context()); keyOf(cause) != "k" || !strings.Contains(cause.Error(), "store says") {
-					t.Errorf("the cause is %v", cause)
-				}
-			})
-		})
-	}
 }

@@ -62,9 +62,7 @@ func TestMaxWait(t *testing.T) {
 					start := time.Now()
 					err := take(t.Context(), l, distlock.Opts{MaxWait: maxWait})
 					wantBusy(t, err)
-					if d := time.Since(start); d != maxWait {
-						t.Errorf("waited for %v: %v", d, err)
-					}
+					wantTook(t, start, maxWait)
 					if left := heldBy(t, err).RetryAfter; place != "gate" && left != time.Hour-maxWait {
 						t.Errorf("the holder has %v left: %v", left, err)
 					}
@@ -95,9 +93,7 @@ func TestMaxWaitIsNotForTheFunction(t *testing.T) {
 					}
 					start := time.Now()
 					wantIs(t, l.Do(t.Context(), "k", distlock.Opts{MaxWait: maxWait, RetryInterval: time.Hour}, func(ctx context.Context) error {
-						if d := time.Since(start); d != want {
-							t.Errorf("it runs after %v, want %v", d, want)
-						}
+						wantTook(t, start, want)
 						if end, ok := ctx.Deadline(); ok {
 							t.Errorf("the function has a deadline: %v", time.Until(end))
 						}
@@ -181,6 +177,50 @@ func TestMaxWaitBesideOtherLimits(t *testing.T) {
 	}
 }
 
+// RetryCount limits the wait to as many attempts, and the pauses between them.
+func TestWaitBudget(t *testing.T) {
+	const interval = 300 * time.Millisecond
+	for _, attempts := range []int{1, 2, 3, 10} {
+		for _, place := range places {
+			waitAt(t, place, func(t *testing.T, l *distlock.Locker, s *testkit.Store, release func()) {
+				before := len(s.Calls(testkit.Try))
+				least, most := time.Duration(attempts-1)*interval, 2*time.Duration(attempts-1)*interval
+				start := time.Now()
+				_, err := l.Acquire(t.Context(), "k", distlock.Opts{RetryCount: attempts, RetryInterval: interval})
+				wantIs(t, err, distlock.ErrNotAcquired)
+				if d := time.Since(start); d < least || d > most {
+					t.Errorf("%s: waited %v, want between %v and %v", place, d, least, most)
+				}
+				if place == "poll" {
+					wantCalls(t, s, testkit.Try, before+attempts)
+				}
+				synctest.Wait()
+				release()
+			})
+		}
+	}
+}
+
+// The end of the context ends the wait, with an error that has its cause.
+func TestWaitEndsWithTheContext(t *testing.T) {
+	for _, place := range places {
+		waitAt(t, place, func(t *testing.T, l *distlock.Locker, _ *testkit.Store, release func()) {
+			bored := errors.New("bored")
+			ctx, cancel := context.WithCancelCause(t.Context())
+			time.AfterFunc(3*time.Second, func() { cancel(bored) })
+			start := time.Now()
+			_, err := l.Acquire(ctx, "k", distlock.Opts{})
+			wantIs(t, err, distlock.ErrNotAcquired, context.Canceled)
+			if !errors.Is(err, bored) {
+				t.Errorf("%s: %v does not match the cause", place, err)
+			}
+			wantTook(t, start, 3*time.Second)
+			synctest.Wait()
+			release()
+		})
+	}
+}
+
 // One limit applies to all keys together, not one to each.
 func TestMaxWaitOfASet(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
@@ -189,9 +229,7 @@ func TestMaxWaitOfASet(t *testing.T) {
 		start := time.Now()
 		_, err := l.AcquireAll(t.Context(), []string{"a", "k"}, distlock.Opts{MaxWait: maxWait, MinHold: time.Hour})
 		wantBusy(t, err)
-		if d := time.Since(start); d != maxWait {
-			t.Errorf("waited for %v: %v", d, err)
-		}
+		wantTook(t, start, maxWait)
 		time.AfterFunc(2*time.Second, release)
 		m, err := l.AcquireAll(t.Context(), []string{"a", "k"}, distlock.Opts{MaxWait: maxWait})
 		wantIs(t, err)
@@ -270,9 +308,7 @@ func TestMaxWaitInSilence(t *testing.T) {
 						l := testkit.NewLocker(t, silent(limit, nil).Only(abilities), distlock.Config{})
 						start := time.Now()
 						err := take(t.Context(), l, distlock.Opts{MaxWait: maxWait, RetryInterval: 100 * time.Millisecond})
-						if d := time.Since(start); d != want {
-							t.Errorf("waited for %v, want %v: %v", d, want, err)
-						}
+						wantTook(t, start, want)
 						if 0 < limit && limit < most {
 							wantIs(t, err, distlock.ErrNotAcquired, distlock.ErrUnavailable, testkit.ErrBroken)
 							return

@@ -42,9 +42,7 @@ func TestMinHoldIsNotHandedOver(t *testing.T) {
 		held := testkit.MustAcquire(t, l, "k", o)
 		var all sync.WaitGroup
 		line(t, &all, l, 1, o, func(context.Context, int) {
-			if d := time.Since(start); d != 5*time.Second {
-				t.Errorf("the next ran after %v", d)
-			}
+			wantTook(t, start, 5*time.Second)
 			// The time of this holder has passed when it ends, so its lease is handed
 			// over.
 			time.Sleep(5 * time.Second)
@@ -55,9 +53,7 @@ func TestMinHoldIsNotHandedOver(t *testing.T) {
 		_, err := l.TryAcquire(t.Context(), "k", o)
 		wantIs(t, err, distlock.ErrNotAcquired)
 		all.Wait()
-		if n := len(s.Calls(testkit.Wait)); n != 2 {
-			t.Errorf("%d acquisitions in the store, want 2", n)
-		}
+		wantCalls(t, s, testkit.Wait, 2)
 	})
 }
 
@@ -75,9 +71,7 @@ func TestMinHoldOfAHandedOverLock(t *testing.T) {
 		if d := heldFor(t, s, "k"); d != 59*time.Second {
 			t.Errorf("the key stayed for %v", d)
 		}
-		if n := len(s.Calls(testkit.Wait)); n != 1 {
-			t.Errorf("%d acquisitions in the store, want 1", n)
-		}
+		wantCalls(t, s, testkit.Wait, 1)
 	})
 }
 
@@ -89,9 +83,7 @@ func TestMinHoldOfAReentryIsTheOuters(t *testing.T) {
 		wantIs(t, again.Release(t.Context()))
 		wantIs(t, held.Check())
 		wantIs(t, held.Release(t.Context()))
-		if !s.Free(t, "k") {
-			t.Error("the re-entry's MinHold was obeyed")
-		}
+		mustBeFree(t, s, "k")
 	})
 }
 
@@ -139,14 +131,6 @@ func TestMinHoldWithoutAnAnswer(t *testing.T) {
 			t.Errorf("the key stayed for %v", d)
 		}
 
-		// applied, but the reply is lost
-		held = testkit.MustAcquire(t, l, "k", distlock.Opts{MinHold: time.Minute})
-		s.LoseReplies(testkit.Renew, 1)
-		wantIs(t, held.Release(t.Context()), distlock.ErrUnavailable, testkit.ErrBroken)
-		if d := heldFor(t, s, "k").Truncate(time.Millisecond); d != time.Minute {
-			t.Errorf("the key stayed for %v", d)
-		}
-
 		// no further reply: the attempts end with the lease
 		held = testkit.MustAcquire(t, l, "k", distlock.Opts{MinHold: time.Hour})
 		s.Fail(testkit.ErrBroken, testkit.Renew, testkit.Release)
@@ -157,123 +141,69 @@ func TestMinHoldWithoutAnAnswer(t *testing.T) {
 		if n := len(s.Calls(testkit.Renew)); n != asked {
 			t.Errorf("%d more requests for a lease that ran out", n-asked)
 		}
-		if !s.Free(t, "k") {
-			t.Error("the key was kept although nobody could ask for it")
-		}
+		mustBeFree(t, s, "k")
 	})
 }
 
-// A renewal was in flight at the release, and reaches the store after the request to
-// keep the key: it would shorten the time.
+// A renewal was in flight at the release, and reaches the store after the request to keep the
+// key, for longer than that: the release in the end comes first.
 func TestMinHoldOutlastsALateRenewal(t *testing.T) {
-	for name, minHold := range map[string]time.Duration{
-		"longer than the lease":  time.Minute,
-		"shorter than the lease": 8 * time.Second,
-		"soon over":              5 * time.Second,
-	} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-				s.Before(func(_ context.Context, c *testkit.Call) error {
-					if c.Op == testkit.Renew && len(s.Calls(testkit.Renew)) == 1 {
-						time.Sleep(2 * time.Second)
-					}
-					return nil
-				})
-				start := time.Now()
-				held := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: 9 * time.Second, MinHold: minHold})
-				time.Sleep(4 * time.Second)
-				if n := len(s.Calls(testkit.Renew)); n != 1 {
-					t.Fatalf("%d renewals under way", n)
-				}
-				wantIs(t, held.Release(t.Context()))
-				heldFor(t, s, "k")
-				if d := time.Since(start).Truncate(time.Millisecond); d != minHold {
-					t.Errorf("the key stayed for %v, want %v", d, minHold)
-				}
-				time.Sleep(time.Second)
-				if n := len(s.Calls(testkit.Release)); n != 1 {
-					t.Errorf("%d releases when the time had come", n)
-				}
-			})
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		s.Before(func(_ context.Context, c *testkit.Call) error {
+			if c.Op == testkit.Renew && len(s.Calls(testkit.Renew)) == 1 {
+				time.Sleep(2 * time.Second)
+			}
+			return nil
 		})
-	}
+		start := time.Now()
+		held := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: 9 * time.Second, MinHold: 8 * time.Second})
+		time.Sleep(4 * time.Second)
+		wantCalls(t, s, testkit.Renew, 1)
+		wantIs(t, held.Release(t.Context()))
+		heldFor(t, s, "k")
+		if d := time.Since(start).Truncate(time.Millisecond); d != 8*time.Second {
+			t.Errorf("the key stayed for %v", d)
+		}
+		time.Sleep(time.Second)
+		wantCalls(t, s, testkit.Release, 1)
+	})
 }
 
-// Close waits neither for the end of MinHold nor for a reply, and lets the key expire.
+// Close waits neither for the end of MinHold nor for a reply, and lets the key expire. MinHold
+// also applies to a holder that Close interrupts, whether it releases the lock or not.
 func TestMinHoldAtClose(t *testing.T) {
+	const patience = 3 * time.Second
+	release := func(h *distlock.Lease) { _ = h.Release(context.Background()) }
 	for name, c := range map[string]struct {
-		fail testkit.Op
-		left time.Duration
+		before func(s *testkit.Store, h *distlock.Lease)
+		took   time.Duration
+		left   time.Duration // after that
 	}{
-		"kept":       {"", time.Minute},
-		"unanswered": {testkit.Renew, distlock.DefaultKeyTimeout},
+		"kept": {func(_ *testkit.Store, h *distlock.Lease) { release(h) }, 0, time.Minute},
+		"unanswered": {func(s *testkit.Store, h *distlock.Lease) {
+			s.Fail(testkit.ErrBroken, testkit.Renew)
+			release(h)
+		}, 0, distlock.DefaultKeyTimeout},
+		"returns when told": {func(_ *testkit.Store, h *distlock.Lease) {
+			context.AfterFunc(h.Context(), func() { release(h) })
+		}, 0, time.Minute},
+		"does not return": {func(*testkit.Store, *distlock.Lease) {}, patience, time.Minute - patience},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := testkit.NewStore()
-				l := distlock.New(s, distlock.Config{CloseTimeout: time.Hour})
+				l := distlock.New(s, distlock.Config{CloseTimeout: patience})
 				held := testkit.MustAcquire(t, l, "k", distlock.Opts{MinHold: time.Minute})
-				s.Fail(testkit.ErrBroken, c.fail)
-				_ = held.Release(t.Context())
+				c.before(s, held)
 				start := time.Now()
 				wantIs(t, l.Close())
-				if d := time.Since(start); d != 0 {
-					t.Errorf("Close took %v", d)
-				}
+				wantTook(t, start, c.took)
 				if d := heldFor(t, s, "k"); d != c.left {
 					t.Errorf("the key stayed for %v, want %v", d, c.left)
 				}
 				time.Sleep(time.Hour)
-				if n := len(s.Calls(testkit.Release)); n != 0 {
-					t.Errorf("%d releases through a backend that was closed", n)
-				}
+				wantCalls(t, s, testkit.Release, 0)
 			})
 		})
 	}
-}
-
-// MinHold also applies to a holder that Close interrupts, whether it releases the lock
-// or not.
-func TestMinHoldOfAHolderAtClose(t *testing.T) {
-	for name, c := range map[string]struct {
-		returns bool
-		left    time.Duration // after Close
-	}{
-		"returns when told": {true, 59 * time.Second},
-		"does not return":   {false, 56 * time.Second},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := testkit.NewStore()
-				l := distlock.New(s, distlock.Config{CloseTimeout: 3 * time.Second})
-				held := testkit.MustAcquire(t, l, "k", distlock.Opts{MinHold: time.Minute})
-				time.Sleep(time.Second)
-				if c.returns {
-					context.AfterFunc(held.Context(), func() {
-						wantIs(t, held.Release(context.Background()), distlock.ErrLost, distlock.ErrClosed)
-					})
-				}
-				wantIs(t, l.Close())
-				if d := heldFor(t, s, "k"); d != c.left {
-					t.Errorf("the key stayed for %v, want %v", d, c.left)
-				}
-				if !c.returns {
-					wantIs(t, held.Release(t.Context()), distlock.ErrLost, distlock.ErrClosed)
-				}
-			})
-		})
-	}
-}
-
-// After a crash while the function runs, the key expires with its lease. A crash after
-// the function makes no difference: the process is not needed any more.
-func TestMinHoldNeedsNobody(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-		held := testkit.MustAcquire(t, l, "k", distlock.Opts{MinHold: time.Minute})
-		wantIs(t, held.Release(t.Context()))
-		s.Fail(testkit.ErrBroken, testkit.Try, testkit.Wait, testkit.Renew, testkit.Release) // all requests of this process from now on
-		if d := heldFor(t, s, "k"); d != time.Minute {
-			t.Errorf("the key stayed for %v", d)
-		}
-	})
 }

@@ -117,31 +117,3 @@ func TestGoexitWhileAKeyIsMade(t *testing.T) {
 		t.Errorf("%q, %v, want %q", got, err, want)
 	}
 }
-
-// A nil function is refused before a lock is taken for it.
-func TestNilFunction(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-		o := distlock.Opts{Prefix: "p:", Value: "v"}
-		g := wiring.Bind(l, o)
-		_, called := distlock.Call[int](t.Context(), l, "k", o, nil)
-		for name, c := range map[string]struct {
-			err error
-			key string
-		}{
-			"Do":       {l.Do(t.Context(), "k", o, nil), "p:k"},
-			"Call":     {called, "p:k"},
-			"DoAll":    {l.DoAll(t.Context(), []string{"k", "j"}, o, nil), ""},
-			"Lead":     {l.Lead(t.Context(), "k", o, nil), "p:k"},
-			"Guard.Do": {g.Do(t.Context(), nil, nil), "p:v"},
-			"Skip":     {g.Do(t.Context(), distlock.Skip, nil), "p:v"},
-		} {
-			var e *distlock.Error
-			if !errors.As(c.err, &e) || e.Op != "options" || e.Key != c.key || e.Err.Error() != "fn is nil" {
-				t.Errorf("%s: %v", name, c.err)
-			}
-		}
-		if n := len(s.Calls(testkit.Wait)); n != 0 {
-			t.Errorf("%d requests were sent", n)
-		}
-	})
-}

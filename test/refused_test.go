@@ -58,6 +58,9 @@ func TestRefusedReachesTheHooks(t *testing.T) {
 		"Site.Do, nil": {func(ctx context.Context, l *distlock.Locker) error {
 			return wiring.Bind(l, distlock.Opts{Value: "f"}).Do(ctx, nil, nil)
 		}, distlock.CodeOptions, "", true},
+		"Site.Do, Skip": {func(ctx context.Context, l *distlock.Locker) error {
+			return wiring.Bind(l, distlock.Opts{Value: "f"}).Do(ctx, distlock.Skip, nil)
+		}, distlock.CodeOptions, "", true},
 		"Site.Acquire": {func(ctx context.Context, l *distlock.Locker) error {
 			_, err := wiring.Bind(l, distlock.Opts{Value: "f", ParamLock: true}).Acquire(ctx, distlock.Skip)
 			return err

@@ -2,7 +2,6 @@ package test
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -55,19 +54,4 @@ func TestRevoke(t *testing.T) {
 			t.Error("the key is free, but Revoke says that it is held")
 		}
 	})
-}
-
-// Without the ability there is no request, and the channel is never ready.
-func TestRevokeUnsupported(t *testing.T) {
-	l := testkit.NewLocker(t, testkit.Instant{}, distlock.Config{})
-	held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
-	if held.Revoked() != nil {
-		t.Error("there is a channel")
-	}
-	if _, err := admin.Revoke(t.Context(), l, "k"); !errors.Is(err, errors.ErrUnsupported) || keyOf(err) != "k" {
-		t.Errorf("the error is %v", err)
-	}
-	_, err := admin.Revoke(t.Context(), l, "")
-	wantIs(t, err, distlock.ErrKey)
-	wantIs(t, held.Release(t.Context()))
 }

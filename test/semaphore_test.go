@@ -4,7 +4,6 @@ import (
 	"context"
 	"math/rand/v2"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,34 +12,6 @@ import (
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
-
-func TestSemaphoreLetsNIn(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-		var inside, most atomic.Int32
-		var all sync.WaitGroup
-		for range 50 {
-			all.Go(func() {
-				wantIs(t, l.Do(t.Context(), "k", permit, func(context.Context) error {
-					if n := inside.Add(1); n > most.Load() {
-						most.Store(n)
-					}
-					time.Sleep(time.Second)
-					inside.Add(-1)
-					return nil
-				}))
-			})
-		}
-		start := time.Now()
-		all.Wait()
-		if n := most.Load(); n != 3 {
-			t.Errorf("%d were inside at once, want 3", n)
-		}
-		if d := time.Since(start); d != 17*time.Second {
-			t.Errorf("50 times one second by threes took %v", d)
-		}
-		nothingLeft(t, l, s)
-	})
-}
 
 // Each permit is handed over in the process like any lock.
 func TestPermitsAreHandedOver(t *testing.T) {
@@ -69,44 +40,6 @@ func TestPermitsAreHandedOver(t *testing.T) {
 	})
 }
 
-func TestPermitsAreForAllProcesses(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-		other := testkit.NewLocker(t, s, distlock.Config{})
-		a, b, c := testkit.MustAcquire(t, l, "k", permit), testkit.MustAcquire(t, other, "k", permit), testkit.MustAcquire(t, l, "k", permit)
-		for _, locker := range []*distlock.Locker{l, other} {
-			_, err := locker.TryAcquire(t.Context(), "k", permit)
-			wantIs(t, err, distlock.ErrNotAcquired)
-		}
-		here, there := inBackground(t, l, permit), inBackground(t, other, permit)
-		wantIs(t, a.Release(t.Context()))
-		d := mustGet(t, here)
-		mustWait(t, there)
-		wantIs(t, c.Release(t.Context()))
-		e := mustGet(t, there)
-		for _, lease := range []*distlock.Lease{b, d, e} {
-			wantIs(t, lease.Release(t.Context()))
-		}
-		nothingLeft(t, l, s)
-	})
-}
-
-func TestReentryTakesNoSecondPermit(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-		held := testkit.MustAcquire(t, l, "k", permit)
-		for range 5 {
-			_, err := l.Acquire(held.Context(), "k", permit)
-			wantIs(t, err)
-		}
-		second, third := testkit.MustAcquire(t, l, "k", permit), testkit.MustAcquire(t, l, "k", permit)
-		_, err := l.TryAcquire(t.Context(), "k", permit)
-		wantIs(t, err, distlock.ErrNotAcquired)
-		for _, lease := range []*distlock.Lease{held, second, third} {
-			wantIs(t, lease.Release(t.Context()))
-		}
-		nothingLeft(t, l, s)
-	})
-}
-
 // Promise P8: a lost permit is not given to another caller in this process before the
 // function has returned.
 func TestLostPermitKeepsItsPlace(t *testing.T) {
@@ -129,29 +62,6 @@ func TestLostPermitKeepsItsPlace(t *testing.T) {
 			}
 		}
 		wantIs(t, mustGet(t, writer).Release(t.Context()))
-		nothingLeft(t, l, s)
-	})
-}
-
-func TestPermitOfACancelledWaiter(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-		leases := []*distlock.Lease{testkit.MustAcquire(t, l, "k", permit), testkit.MustAcquire(t, l, "k", permit), testkit.MustAcquire(t, l, "k", permit)}
-		ctx, cancel := context.WithCancel(t.Context())
-		var all sync.WaitGroup
-		all.Go(func() {
-			_, err := l.Acquire(ctx, "k", writing)
-			wantIs(t, err, distlock.ErrNotAcquired, context.Canceled)
-		})
-		synctest.Wait()
-		wantIs(t, leases[0].Release(t.Context()))
-		next := inBackground(t, l, permit)
-		mustWait(t, next) // behind the writer, although a permit is free
-		cancel()
-		all.Wait()
-		leases[0] = mustGet(t, next)
-		for _, lease := range leases {
-			wantIs(t, lease.Release(t.Context()))
-		}
 		nothingLeft(t, l, s)
 	})
 }

@@ -74,19 +74,43 @@ func TestSiteOnAllocates(t *testing.T) {
 	}
 }
 
-func TestSiteSkip(t *testing.T) {
-	t.Parallel()
-	l := testkit.NewLocker(t, memlock.New(), distlock.Config{})
-	s := wiring.NewSite("f", distlock.Opts{Value: "f", ParamLock: true}).On(l)
-	err := s.Do(t.Context(), distlock.Skip, func(ctx context.Context) error {
-		if _, ok := distlock.FromContext(ctx); ok {
-			t.Error("a lock although there is none to take")
+// With Skip a function runs without a lock, and there is no lock to acquire.
+func TestSkip(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		byID := distlock.By(func(id int) any {
+			if id == 0 {
+				return distlock.Skip
+			}
+			return id
+		})
+		locked := 0
+		fn := func(ctx context.Context) error {
+			if _, ok := distlock.FromContext(ctx); ok {
+				locked++
+			}
+			return nil
 		}
-		return nil
+		for i, o := range []distlock.Opts{
+			{Value: "f", ParamLock: true}, {Value: "f", ParamLock: true, Params: byID}, {Value: "f", ParamLock: true, Params: byID, KeyFormat: joined},
+		} {
+			site := wiring.Bind(l, o)
+			wantIs(t, site.Do(t.Context(), distlock.Skip, fn))
+			_, err := site.Acquire(t.Context(), distlock.Skip)
+			wantIs(t, err, distlock.ErrKey)
+			if i > 0 {
+				f := distlock.Wrap(l, func(ctx context.Context, _ int) (int, error) { return 0, fn(ctx) }, o)
+				_, err := f(t.Context(), 0)
+				wantIs(t, err)
+			}
+		}
+		if calls := s.Calls(); len(calls) > 0 || locked > 0 {
+			t.Errorf("the store was asked: %v; %d ran with a lock", calls, locked)
+		}
+		wantIs(t, wiring.Bind(l, distlock.Opts{Value: "f", ParamLock: true, Params: byID}).Do(t.Context(), 1, fn))
+		if locked != 1 {
+			t.Error("it ran without a lock")
+		}
 	})
-	wantIs(t, err)
-	_, err = s.Acquire(t.Context(), distlock.Skip)
-	wantIs(t, err, distlock.ErrKey)
 }
 
 // A Site that cannot lock returns an error for each call, and does not panic.

@@ -227,25 +227,6 @@ func TestStepUndoesAfterAPanic(t *testing.T) {
 	}
 }
 
-func TestStepOfAReentry(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, _ *testkit.Store) {
-		held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
-		inner, err := l.Acquire(held.Context(), "k", distlock.Opts{})
-		wantIs(t, err)
-		undone := false
-		err = inner.Step(t.Context(), distlock.Step{
-			Do:     func(context.Context) error { return held.Release(t.Context()) }, // while Step runs
-			Commit: func(context.Context) error { t.Error("committed"); return nil },
-			Undo:   func(context.Context) error { undone = true; return nil },
-		})
-		wantIs(t, err, distlock.ErrLost)
-		if !undone {
-			t.Error("not undone")
-		}
-		_ = inner.Release(t.Context())
-	})
-}
-
 // A result that was produced after the loss is returned with ErrLost, also if the
 // function ignores its context, and if only the store knows of the loss.
 func TestResultAfterTheLossComesWithIt(t *testing.T) {

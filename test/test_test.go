@@ -33,6 +33,7 @@ var (
 	wantIs         = testkit.WantIs
 	wantLine       = testkit.WantLine
 	wantPanic      = testkit.WantPanic
+	wantTook       = testkit.WantTook
 )
 
 // The options of a reader, of a writer, and of a holder of one of three permits.

@@ -45,12 +45,8 @@ func TestReentryOfModes(t *testing.T) {
 					wantIs(t, err)
 					wantIs(t, inner.Release(t.Context()))
 				}
-				if d := time.Since(start); d != 0 {
-					t.Errorf("it took %v", d)
-				}
-				if n := len(s.Calls(testkit.Wait)); n != 1 {
-					t.Errorf("%d acquisitions in the store", n)
-				}
+				wantTook(t, start, 0)
+				wantCalls(t, s, testkit.Wait, 1)
 				wantIs(t, outer.Check())
 				wantIs(t, outer.Release(t.Context()))
 				_, err = l.Acquire(context.WithoutCancel(outer.Context()), "k", c.inner)
@@ -59,13 +55,4 @@ func TestReentryOfModes(t *testing.T) {
 			})
 		})
 	}
-}
-
-// A campaign by a reader of the same key cannot succeed.
-func TestLeadBelowAReader(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, _ *testkit.Store) {
-		wantIs(t, l.Do(t.Context(), "k", reading, func(ctx context.Context) error {
-			return l.Lead(ctx, "k", writing, func(context.Context) error { return nil })
-		}), distlock.ErrUpgrade)
-	})
 }

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -83,33 +81,37 @@ func TestTransferIsRefused(t *testing.T) {
 	safe := clock.SafeTTL(ttl)
 	second := leasestate.Limits{MaxTime: time.Second}
 	for name, c := range map[string]struct {
-		class   compat.Class
 		limits  leasestate.Limits
 		after   time.Duration
 		maxHold time.Duration
 		lost    bool
 		want    bool
 	}{
-		"at once":                  {class: writer, limits: limits, want: true},
-		"at half of the lease":     {class: writer, limits: limits, after: safe / 2, want: true},
-		"after half of the lease":  {class: writer, limits: limits, after: safe/2 + 1},
-		"lost":                     {class: writer, limits: limits, lost: true},
-		"within the time":          {class: writer, limits: second, after: time.Second - 1, want: true},
-		"after the time":           {class: writer, limits: second, after: time.Second},
-		"within MaxHold":           {class: writer, limits: limits, maxHold: time.Second, after: time.Second - 1, want: true},
-		"when MaxHold has run out": {class: writer, limits: limits, maxHold: time.Second, after: time.Second},
-		"no hand-overs":            {class: writer, limits: leasestate.NewLimits(-1, true, nil)},
+		"at once":                  {limits: limits, want: true},
+		"at half of the lease":     {limits: limits, after: safe / 2, want: true},
+		"after half of the lease":  {limits: limits, after: safe/2 + 1},
+		"lost":                     {limits: limits, lost: true},
+		"within the time":          {limits: second, after: time.Second - 1, want: true},
+		"after the time":           {limits: second, after: time.Second},
+		"within MaxHold":           {limits: limits, maxHold: time.Second, after: time.Second - 1, want: true},
+		"when MaxHold has run out": {limits: limits, maxHold: time.Second, after: time.Second},
+		"no hand-overs":            {limits: leasestate.NewLimits(-1, true, nil)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
-				s := newLease(t, c.class, c.limits, false)
+				s, shared := newLease(t, writer, c.limits, false), newLease(t, reader, c.limits, false)
 				s.assign("a", c.maxHold)
+				shared.assign("a", 0)
 				time.Sleep(c.after)
 				if c.lost {
 					_ = s.Lose(driver.ErrLost)
+					_ = shared.Lose(driver.ErrLost)
 				}
 				if pending := s.transfers(c.want); pending != nil {
 					t.Error("a request is pending")
+				}
+				if c.maxHold == 0 { // a reader with MaxHold has a lease of its own
+					shared.attaches(c.want)
 				}
 			})
 		})
@@ -201,7 +203,8 @@ func TestLeaseExpires(t *testing.T) {
 	safe := clock.SafeTTL(ttl)
 	for name, c := range map[string]struct {
 		maxHold time.Duration
-		failed  error
+		renewed time.Duration // a request that succeeded was sent so long after the first
+		failed  error         // of one that was sent with the first
 		end     time.Duration
 		late    time.Duration // from when the process was stopped
 		want    string
@@ -211,6 +214,7 @@ func TestLeaseExpires(t *testing.T) {
 			failed: errors.New("broken\npipe"), end: safe,
 			want: "lock lost: the lease of 10s ran out; the last renewal failed 8.9s ago: broken; pipe",
 		},
+		"another succeeded":     {failed: errors.New("late"), renewed: 1, end: safe + 1, want: "lock lost: the lease of 10s ran out"},
 		"MaxHold":               {maxHold: time.Second, end: time.Second, want: "lock lost: held for MaxHold, 1s"},
 		"MaxHold after the end": {maxHold: time.Hour, end: safe, want: "lock lost: the lease of 10s ran out"},
 		"the process was stopped": {
@@ -224,10 +228,13 @@ func TestLeaseExpires(t *testing.T) {
 				s.assign("a", c.maxHold)
 				start := time.Now()
 				end, renewable := s.Until()
-				if d := end.Sub(start); d != c.end || renewable != (c.maxHold != time.Second) {
+				if d := end.Sub(start); d != c.end-c.renewed || renewable != (c.maxHold != time.Second) {
 					t.Errorf("until %v, renewable %v", d, renewable)
 				}
 				time.Sleep(time.Second - 1)
+				if c.renewed > 0 {
+					s.Extend(start.Add(c.renewed))
+				}
 				if c.failed != nil {
 					s.NotRenewed(start, c.failed)
 				}
@@ -245,70 +252,5 @@ func TestLeaseExpires(t *testing.T) {
 				}
 			})
 		})
-	}
-}
-
-// TestManyHolders has readers attach, get tokens, and detach at the same time, while the
-// lease is lost or not. No token is issued twice, one reader is the last, and of a loss
-// each holder is told at most once.
-func TestManyHolders(t *testing.T) {
-	t.Parallel()
-	for round := range 50 {
-		s := new(leasestate.State[int])
-		var mu sync.Mutex
-		told, tokens := map[int]int{}, map[uint64]int{}
-		g := driver.Grant{TTL: ttl, Sent: time.Now(), Token: 1, LastToken: 1000}
-		l := leasestate.Limits{MaxTime: time.Hour}
-		s.Init(time.Now(), g, reader, l, func(h int, _ error) func() {
-			return func() {
-				mu.Lock()
-				defer mu.Unlock()
-				told[h]++
-			}
-		})
-		var lasts atomic.Int64
-		var all sync.WaitGroup
-		hold := func(h int) {
-			var a leasestate.Assignment
-			ok, _ := s.Assign(h, &a, time.Now(), time.Now(), 0)
-			if ok {
-				mu.Lock()
-				tokens[a.Token]++
-				mu.Unlock()
-			} else {
-				h = 0
-			}
-			if last, _ := s.Detach(h); last {
-				lasts.Add(1)
-			}
-		}
-		for i := range 20 {
-			all.Go(func() {
-				if s.Attach(time.Now()) {
-					hold(i + 2)
-				}
-			})
-		}
-		all.Go(func() { hold(1) })
-		if round%2 == 0 {
-			all.Go(func() { _ = s.Lose(driver.ErrLost) })
-		}
-		all.Wait()
-		if n := lasts.Load(); n != 1 {
-			t.Errorf("%d were the last", n)
-		}
-		for h, n := range told {
-			if n != 1 {
-				t.Errorf("holder %d was told %d times", h, n)
-			}
-		}
-		for token, n := range tokens {
-			if n != 1 {
-				t.Errorf("token %d was issued %d times", token, n)
-			}
-		}
-		if s.Sharers() != 0 || s.Over() == nil {
-			t.Errorf("%d holders are left, over: %v", s.Sharers(), s.Over())
-		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -239,6 +238,9 @@ func TestQueueIsTheModel(t *testing.T) {
 				}
 			}
 			m.q.Close()
+			if _, _, err := m.q.Enter("a", writer, 1); !errors.Is(err, localqueue.ErrClosed) {
+				m.fail("Enter of a closed queue: %v", err)
+			}
 			for key := range m.queued {
 				for _, c := range m.queued[key] {
 					if got, ok := turn(m.q, c.w); !ok || !got.Closed {
@@ -255,71 +257,4 @@ func TestQueueIsTheModel(t *testing.T) {
 			wantEmpty(t, m.q)
 		})
 	}
-}
-
-// TestManyCallers has callers of all classes enter, wait, give up, hand over and exit at
-// the same time. Callers that exclude each other must not overlap.
-func TestManyCallers(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		q := newQueue()
-		var mu sync.Mutex
-		var admitted []compat.Class
-		overlaps := func(c compat.Class) bool {
-			return slices.ContainsFunc(admitted, func(o compat.Class) bool {
-				return o.Sharing == (driver.Sharing{}) || !o.Sharing.Admits(1, c.Sharing)
-			})
-		}
-		run := func(r *rand.Rand, c compat.Class, l *lease) {
-			mu.Lock()
-			if overlaps(c) {
-				t.Errorf("%v is admitted beside %v", c, admitted)
-			}
-			admitted = append(admitted, c)
-			mu.Unlock()
-			acquiring := l == nil && c.Sharing.Mode == driver.Shared
-			time.Sleep(time.Duration(r.IntN(3)) * time.Millisecond)
-			if acquiring && r.IntN(3) > 0 {
-				l, acquiring = &lease{class: c, refuse: r.IntN(3) == 0}, false
-				q.Acquired("k", l)
-				time.Sleep(time.Duration(r.IntN(3)) * time.Millisecond)
-			}
-			mu.Lock()
-			admitted = slices.Delete(admitted, slices.Index(admitted, c), slices.Index(admitted, c)+1)
-			mu.Unlock()
-			if c.Sharing == (driver.Sharing{}) && r.IntN(2) == 0 {
-				if ok, _ := q.HandOver("k", &lease{class: c}, time.Now()); ok {
-					return
-				}
-			}
-			q.Exit("k", acquiring)
-		}
-		var all sync.WaitGroup
-		for i := range uint64(50) {
-			all.Go(func() {
-				r := rand.New(rand.NewPCG(i, 1))
-				for range 50 {
-					c := classes[r.IntN(len(classes))]
-					w, l, err := q.Enter("k", c, r.IntN(100))
-					if err != nil {
-						time.Sleep(time.Millisecond)
-						continue
-					}
-					if w != nil {
-						got, ok := q.Wait(w, nil, time.After(time.Duration(1+r.IntN(50))*time.Millisecond))
-						if !ok {
-							got, ok = q.Cancel("k", w)
-						}
-						if !ok {
-							continue
-						}
-						l = got.Lease
-					}
-					run(r, c, l)
-				}
-			})
-		}
-		all.Wait()
-		wantEmpty(t, q)
-	})
 }

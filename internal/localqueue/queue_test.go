@@ -184,73 +184,23 @@ func TestCancelWhileTheTurnComes(t *testing.T) {
 	wantTurn(t, q, behind, nil)
 }
 
-func TestWaitEnds(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		q := newQueue()
-		admitted(t, q, "k", writer)
-		w := waits(t, q, "k", writer)
-		start := time.Now()
-		if _, ok := q.Wait(w, nil, time.After(time.Second)); ok || time.Since(start) != time.Second {
-			t.Errorf("the alarm: %v after %v", ok, time.Since(start))
-		}
-		done := make(chan struct{})
-		time.AfterFunc(time.Second, func() { close(done) })
-		if _, ok := q.Wait(w, done, nil); ok || time.Since(start) != 2*time.Second {
-			t.Errorf("done: %v after %v", ok, time.Since(start))
-		}
-		time.AfterFunc(time.Second, func() { q.Exit("k", false) })
-		if _, ok := q.Wait(w, nil, nil); !ok || time.Since(start) != 3*time.Second {
-			t.Errorf("the turn: %v after %v", ok, time.Since(start))
-		}
-	})
-}
-
-func TestClose(t *testing.T) {
-	t.Parallel()
-	q := newQueue()
-	admitted(t, q, "k", writer)
-	w, late := waits(t, q, "k", writer), waits(t, q, "k", writer)
-	q.Close()
-	if got, ok := turn(q, w); !ok || !got.Closed {
-		t.Fatalf("a waiter: %+v, %v", got, ok)
-	}
-	if got, ok := q.Cancel("k", late); !ok || !got.Closed {
-		t.Errorf("a waiter that gives up: %+v, %v", got, ok)
-	}
-	for _, key := range []string{"k", "new"} {
-		if _, _, err := q.Enter(key, writer, 1); !errors.Is(err, localqueue.ErrClosed) {
-			t.Errorf("Enter(%q): %v", key, err)
-		}
-	}
-	q.Exit("k", false)
-	wantEmpty(t, q)
-}
-
 func TestBackendErr(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := newQueue()
-		want := func(want error, age time.Duration) {
-			t.Helper()
-			if got, err := q.BackendErr("k", time.Now()); err != want || got != age { //nolint:errorlint // the same value
-				t.Errorf("%v of %v ago, want %v of %v", err, got, want, age)
-			}
-		}
 		admitted(t, q, "k", writer)
-		want(nil, 0)
 		broken := errors.New("broken pipe")
 		q.SetBackendErr("k", broken, time.Now().Add(3*time.Second))
-		want(broken, 0)
-		time.Sleep(2 * time.Second)
-		want(broken, 2*time.Second)
-		time.Sleep(time.Second)
-		want(nil, 0)
-		q.SetBackendErr("k", broken, time.Now().Add(time.Hour))
-		q.SetBackendErr("k", nil, time.Now())
-		want(nil, 0)
+		for _, want := range []error{broken, broken, broken, nil} {
+			if _, err := q.BackendErr("k", time.Now()); err != want { //nolint:errorlint // the same value
+				t.Errorf("%v, want %v", err, want)
+			}
+			time.Sleep(time.Second)
+		}
 		q.SetBackendErr("k", broken, time.Now().Add(time.Hour))
 		q.Exit("k", false)
-		want(nil, 0) // it went with the key
+		if _, err := q.BackendErr("k", time.Now()); err != nil {
+			t.Errorf("%v after the last caller has left", err)
+		}
 	})
 }

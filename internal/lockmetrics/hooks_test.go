@@ -117,16 +117,6 @@ func TestLostInAnyOrder(t *testing.T) {
 	}
 }
 
-// What begins in one series ends there, though a re-entry has the mode of its lease.
-func TestModeOfAReentry(t *testing.T) {
-	c := newCounts()
-	h := c.hooks()
-	ctx := h.Start(t.Context(), distlock.LockInfo{Name: "a", Mode: distlock.Shared})
-	h.Acquired(ctx, distlock.AcquiredInfo{LockInfo: distlock.LockInfo{Name: "a", Permits: 3}, Reentrant: true})
-	h.Released(ctx, distlock.ReleasedInfo{LockInfo: distlock.LockInfo{Name: "a", Permits: 3}, Reentrant: true})
-	c.want(t, "a shared waited reentered: 1")
-}
-
 // Two sets of hooks do not disturb each other, one inside the other.
 func TestTwoCollectors(t *testing.T) {
 	outer, inner := newCounts(), newCounts()

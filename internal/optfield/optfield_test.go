@@ -100,22 +100,6 @@ func typeOf(f optfield.Field) string {
 	}
 }
 
-func TestNames(t *testing.T) {
-	t.Parallel()
-	for field, want := range map[string][3]string{
-		"KeyTimeout":    {"keyTimeout", "key_timeout", "-lease"},
-		"RetryInterval": {"retryInterval", "retry_interval", "-retry-interval"},
-		"MaxWait":       {"maxWait", "max_wait", "-wait"},
-		"Mode":          {"mode", "mode", "-shared"},
-		"Value":         {"value", "value", "Value"},
-		"ParamLock":     {"paramLock", "param_lock", "ParamLock"},
-	} {
-		if got := [3]string{optfield.DirectiveName(field), optfield.ProtoName(field), optfield.FlagName(field)}; got != want {
-			t.Errorf("%s: %q, want %q", field, got, want)
-		}
-	}
-}
-
 func TestSet(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

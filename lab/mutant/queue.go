@@ -2,7 +2,7 @@ package mutant
 
 // queue has mutants of the queue inside one process.
 var queue = []Mutant{
-	inQueue("queue-admits-all", "callers that exclude each other are admitted together", "TestManyCallers",
+	inQueue("queue-admits-all", "callers that exclude each other are admitted together", "TestQueueIsTheModel",
 		Edit{"internal/localqueue/entry.go", "if e.acquiring > 0 || !e.sharing.Admits(e.admitted, c.Sharing) {", "if e.acquiring > 0 {"}),
 	inQueue("queue-turn-forgotten", "a caller that leaves at the moment of its turn loses its grant", "TestCancelWhileTheTurnComes",
 		Edit{"internal/localqueue/queue.go", "	return t, true\n}\n\n// remove", "	return Turn[L]{}, t.Closed\n}\n\n// remove"}),

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/distlock-go/distlock"
 )
@@ -82,6 +83,14 @@ func WantCalls(t *testing.T, s *Store, op Op, want int) {
 	t.Helper()
 	if n := len(s.Calls(op)); n != want {
 		t.Errorf("%d calls of %s in the store, want %d", n, op, want)
+	}
+}
+
+// WantTook checks how much virtual time has passed since the start.
+func WantTook(t *testing.T, start time.Time, want time.Duration) {
+	t.Helper()
+	if took := time.Since(start); took != want {
+		t.Errorf("it took %v, want %v", took, want)
 	}
 }
 
