@@ -50,10 +50,10 @@ var reportMutants = []mutant{
 }
 
 var featuresMutants = []mutant{
-	{"limits-the-ttl-later", []string{"features/constant"}, func(s *spoiled) {
+	{"limits-the-ttl-later", []string{"exclusion/one-holder"}, func(s *spoiled) {
 		calls := 0
 		s.features = func(f *driver.Features) {
-			if calls++; calls > 2 {
+			if calls++; calls > 1 {
 				f.MaxTTL = 24 * time.Hour
 			}
 		}

@@ -71,7 +71,7 @@ var acquireMutants = []mutant{
 	{"folds-case", []string{"exclusion/keys-are-apart"}, func(s *spoiled) {
 		s.ask(func(r *driver.Request) { r.Key = strings.ToLower(r.Key) })
 	}},
-	{"store-of-its-own", []string{"exclusion/two-backends", "locker/crowd", "shared/two-peers"}, func(s *spoiled) {
+	{"store-of-its-own", []string{"exclusion/two-backends", "locker/crowd", "shared/admits"}, func(s *spoiled) {
 		s.peer = memlock.New()
 	}},
 	{"forgets-when-it-was-sent", []string{"exclusion/one-holder"}, func(s *spoiled) {
@@ -98,7 +98,7 @@ var acquireMutants = []mutant{
 			return g, err
 		}
 	}},
-	{"again-without-a-lease", []string{"idempotence/extends-the-lease", "idempotence/longer-the-second-time"}, func(s *spoiled) {
+	{"again-without-a-lease", []string{"idempotence/extends-the-lease"}, func(s *spoiled) {
 		var b book
 		s.tryAcquire = func(ctx context.Context, r driver.Request) (driver.Grant, error) {
 			if g, ok := b.get(r.Key, r.Owner); ok {
@@ -121,7 +121,7 @@ var leaseMutants = []mutant{
 	{"expires-early", []string{"expiry/after-the-ttl"}, func(s *spoiled) {
 		s.ask(func(r *driver.Request) { r.TTL -= r.TTL / 20 })
 	}},
-	{"one-length-for-all", []string{"expiry/each-its-own", "idempotence/longer-the-second-time"}, func(s *spoiled) {
+	{"one-length-for-all", []string{"expiry/after-the-ttl", "idempotence/extends-the-lease"}, func(s *spoiled) {
 		s.ask(func(r *driver.Request) { r.TTL = 500 * time.Millisecond })
 	}},
 	{"old-owners-are-welcome", []string{"expiry/late-owner"}, func(s *spoiled) {
@@ -166,14 +166,14 @@ var tokenMutants = []mutant{
 			return nil
 		})
 	}},
-	{"promises-a-block-and-takes-one", []string{"tokens/blocks"}, func(s *spoiled) {
+	{"promises-a-block-and-takes-one", []string{"tokens/rise-over-release"}, func(s *spoiled) {
 		s.answer(func(r driver.Request, g *driver.Grant, err error) error {
 			g.Token /= 10
 			g.LastToken = g.Token + uint64(r.Tokens) - 1
 			return err
 		})
 	}},
-	{"more-tokens-than-asked-for", []string{"tokens/blocks"}, func(s *spoiled) {
+	{"more-tokens-than-asked-for", []string{"tokens/rise-over-release"}, func(s *spoiled) {
 		s.ask(func(r *driver.Request) { r.Tokens++ })
 	}},
 }

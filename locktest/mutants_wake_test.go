@@ -71,7 +71,7 @@ func TestRunOnWaker(t *testing.T) {
 }
 
 var wakeMutants = []mutant{
-	{"does-not-say-that-the-watch-has-begun", []string{"wake/begins"}, func(s *spoiled) {
+	{"does-not-say-that-the-watch-has-begun", []string{"wake/release"}, func(s *spoiled) {
 		w := s.wakes()
 		s.wake = func(ctx context.Context, key string) <-chan struct{} { return w.begin(ctx, key) }
 	}},
