@@ -16,7 +16,8 @@ var cancelCases = []testCase{
 		run: func(f *fixture) {
 			ctx, end := context.WithCancel(f.Context())
 			end()
-			for _, key := range []string{f.heldKey(), f.key()} {
+			held, _ := f.hold(long)
+			for _, key := range []string{held, f.key()} {
 				r := f.request(key, long)
 				r.Backoff = driver.NewBackoff(2*patience, 2)
 				start := time.Now()
@@ -40,7 +41,7 @@ var cancelCases = []testCase{
 		explanation: "When ctx ends, Acquire must soon return an error that wraps ctx.Err(): the caller has a deadline, or has gone.",
 		needs:       []need{needsQueue},
 		run: func(f *fixture) {
-			key := f.heldKey()
+			key, _ := f.hold(long)
 			w := f.queueUp(f.request(key, long))
 			w.cancel()
 			if err := w.failed(f, 0); !errors.Is(err, context.Canceled) {
@@ -67,8 +68,7 @@ var cancelCases = []testCase{
 		explanation: "After the context of a waiter has ended and it was released, its place must be free: the next waiter is served.",
 		needs:       []need{needsQueue},
 		run: func(f *fixture) {
-			key := f.key()
-			g := f.try(f.request(key, long))
+			key, g := f.hold(long)
 			first, second, third := f.queueUp(f.request(key, long)), f.queueUp(f.request(key, long)), f.queueUp(f.request(key, long))
 			first.cancel()
 			first.discard(f)
@@ -76,8 +76,7 @@ var cancelCases = []testCase{
 			third.discard(f)
 			second.mustWait(f)
 			f.release(g)
-			f.release(second.served(f))
-			f.free(key)
+			f.releaseLast(second.served(f))
 		},
 	},
 	{
@@ -85,8 +84,7 @@ var cancelCases = []testCase{
 		explanation: "Any number of waiters may leave at once, and their places must be free then.",
 		needs:       []need{needsQueue},
 		run: func(f *fixture) {
-			key := f.key()
-			g := f.try(f.request(key, long))
+			key, g := f.hold(long)
 			var waiters []*waiter
 			for range 200 {
 				waiters = append(waiters, f.wait(f.request(key, long)))
@@ -98,8 +96,7 @@ var cancelCases = []testCase{
 				w.discard(f)
 			}
 			f.want(f.renewAll(g), driver.Renewed)
-			f.release(g)
-			f.free(key)
+			f.releaseLast(g)
 		},
 	},
 	{
@@ -108,8 +105,7 @@ var cancelCases = []testCase{
 			"or Release gives it up; either way the next waiter must get the key.",
 		needs: []need{needsQueue},
 		run: func(f *fixture) {
-			key := f.key()
-			g := f.try(f.request(key, long))
+			key, g := f.hold(long)
 			for range 30 {
 				leaving, staying := f.queueUp(f.request(key, long)), f.queueUp(f.request(key, long))
 				go leaving.cancel()
@@ -117,14 +113,7 @@ var cancelCases = []testCase{
 				leaving.discard(f)
 				g = staying.served(f)
 			}
-			f.release(g)
-			f.free(key)
+			f.releaseLast(g)
 		},
 	},
-}
-
-// heldKey returns a key that another owner holds.
-func (f *fixture) heldKey() string {
-	f.Helper()
-	return f.try(f.request(f.key(), long)).Key
 }

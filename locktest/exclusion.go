@@ -16,13 +16,11 @@ var exclusionCases = []testCase{
 		explanation: "While an owner holds a key, TryAcquire by any other must fail with an error that wraps ErrNotAcquired " +
 			"and none that means a failure of the backend: the Locker waits after the first, and takes the outcome for unknown after the second.",
 		run: func(f *fixture) {
-			key := f.key()
-			g := f.try(f.request(key, long))
+			key, g := f.hold(long)
 			for range 3 {
 				f.busy(f.request(key, long))
 			}
-			f.release(g)
-			f.free(key)
+			f.releaseLast(g)
 		},
 	},
 	{
@@ -57,13 +55,13 @@ var exclusionCases = []testCase{
 		explanation: "Ping must return nil if the store answers, and must return when its context ends: a health check that hangs takes a healthy process out of service.",
 		needs:       []need{needsPing},
 		run: func(f *fixture) {
-			if err := f.backend.(driver.Pinger).Ping(f.Context()); err != nil {
+			if err := f.pinger.Ping(f.Context()); err != nil {
 				f.Errorf("Ping: %v", err)
 			}
 			ctx, cancel := context.WithCancel(f.Context())
 			cancel()
 			start := time.Now()
-			_ = f.backend.(driver.Pinger).Ping(ctx) // either result is right
+			_ = f.pinger.Ping(ctx) // either result is right
 			if d := time.Since(start); d > f.soon() {
 				f.Errorf("Ping under a context that has ended took %v", d)
 			}
@@ -78,11 +76,11 @@ var exclusionCases = []testCase{
 			r := f.request(key, long)
 			r.Backoff = driver.NewBackoff(2*patience, 0) // TryAcquire ignores it
 			start := time.Now()
-			g, err := f.backend.TryAcquire(f.Context(), r)
+			_, err := f.backend.TryAcquire(f.Context(), r)
 			if d := time.Since(start); d > f.soon() {
 				f.Errorf("TryAcquire took %v", d)
 			}
-			f.mustBeHeld(g, err)
+			f.mustBeHeld(err)
 		},
 	},
 	{
@@ -116,22 +114,16 @@ var exclusionCases = []testCase{
 		explanation: "Two processes with one store must exclude each other, and one can have what the other has released, with larger tokens.",
 		needs:       []need{needsPeer},
 		run: func(f *fixture) {
-			peer := f.peer()
-			key := f.key()
-			g := f.try(f.request(key, long))
-			for i := range 6 {
-				holder, other := f.backend, peer
-				if i%2 == 1 {
-					holder, other = peer, f.backend
-				}
-				f.busyOn(other, f.request(key, long))
-				f.releaseOn(holder, g)
-				next := f.tryOn(other, f.request(key, long))
-				f.mustFollow(g, next)
-				g = next
+			holder, other := f, f.peer()
+			key, g := f.hold(long)
+			for range 6 {
+				other.busy(f.request(key, long))
+				holder.release(g)
+				next := other.try(f.request(key, long))
+				f.mustRise(g, next)
+				g, holder, other = next, other, holder
 			}
-			f.release(g)
-			f.free(key)
+			holder.releaseLast(g)
 		},
 	},
 	{
@@ -166,7 +158,7 @@ func (f *fixture) visitOnce(room *room, r driver.Request) {
 		g, err = f.queue.Acquire(f.Context(), r)
 	}
 	if err == nil {
-		if r := f.renewOn(f.Context(), f.backend, []driver.Grant{g})[0]; r.Status != driver.Renewed {
+		if r := f.renewUnder(f.Context(), []driver.Grant{g})[0]; r.Status != driver.Renewed {
 			f.Errorf("Renew of a lease that has not ended: %v, %v", r.Status, r.Err)
 		}
 		room.visit(f, g.Token, 0)

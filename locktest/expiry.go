@@ -10,34 +10,21 @@ import (
 var expiryCases = []testCase{
 	{
 		name: "after-the-ttl",
-		explanation: "A lease that is not renewed must end after its TTL, and not before: a crashed holder blocks the key for no longer, " +
-			"and a running one relies on all of it.",
-		needs: []need{needsExpiry},
+		explanation: "A lease that is not renewed must end after the TTL of its own request, and not before: a crashed holder blocks the key " +
+			"for no longer, and a running one relies on all of it.",
 		run: func(f *fixture) {
-			key := f.key()
-			g := f.try(f.request(key, f.Lease))
+			key, g := f.hold(f.Lease)
+			_, longer := f.hold(4 * f.Lease)
 			other := f.seize(f.request(key, long), f.Lease)
 			f.mustHaveEnded(g)
-			f.release(other)
-			f.free(key)
-		},
-	},
-	{
-		name:        "each-its-own",
-		explanation: "Each lease must have the TTL of its own request.",
-		needs:       []need{needsExpiry},
-		run: func(f *fixture) {
-			short := f.try(f.request(f.key(), f.Lease))
-			longer := f.try(f.request(f.key(), 4*f.Lease))
-			f.seize(f.request(short.Key, long), f.Lease)
 			f.mustStillHold(longer)
+			f.releaseLast(other)
 		},
 	},
 	{
 		name: "late-owner",
 		explanation: "When its lease has ended, an owner has no rights left: while another owner has the key, TryAcquire by the first must fail, " +
 			"and the error of its Release must wrap ErrLost. Otherwise both hold it.",
-		needs: []need{needsExpiry},
 		run: func(f *fixture) {
 			key := f.key()
 			late := f.request(key, f.Lease)
@@ -48,17 +35,14 @@ var expiryCases = []testCase{
 				f.releaseLost(lost)
 			}
 			f.busy(f.request(key, long))
-			f.release(g)
-			f.free(key)
+			f.releaseLast(g)
 		},
 	},
 	{
 		name:        "hint-shrinks",
 		explanation: "RetryAfter of a HeldError is the rest of the lease, not its whole length.",
-		needs:       []need{needsExpiry},
 		run: func(f *fixture) {
-			key := f.key()
-			g := f.try(f.request(key, 4*f.Lease))
+			key, g := f.hold(4 * f.Lease)
 			time.Sleep(2 * f.Lease)
 			before := time.Now()
 			_, err := f.backend.TryAcquire(f.Context(), f.request(key, long))

@@ -12,7 +12,7 @@ var extendCases = []testCase{
 		name: "larger-tokens",
 		explanation: "Extend must issue more tokens: as many as asked for or fewer, but at least one, each larger than all before. " +
 			"The tokens of the next owner must be larger still.",
-		needs: []need{needsExtend, needsTokens},
+		needs: []need{needsTokens},
 		run: func(f *fixture) {
 			key := f.key()
 			r := f.request(key, long)
@@ -31,10 +31,9 @@ var extendCases = []testCase{
 	{
 		name:        "extends",
 		explanation: "Extend must extend the lease to a full TTL from now, and no further.",
-		needs:       []need{needsExtend, needsExpiry},
+		needs:       []need{needsExpiry},
 		run: func(f *fixture) {
-			key := f.key()
-			g := f.try(f.request(key, f.Lease))
+			key, g := f.hold(f.Lease)
 			f.keepAlive(g, func() (time.Time, bool) {
 				more, err := f.extender.Extend(f.Context(), g, 4)
 				return more.Sent, err == nil
@@ -46,32 +45,25 @@ var extendCases = []testCase{
 		name: "others-wait",
 		explanation: "While another owner waits in the queue, in any process, Extend must fail with an error that wraps ErrNotAcquired: " +
 			"a process that hands the key from goroutine to goroutine would otherwise never give it back.",
-		needs: []need{needsExtend, needsQueue},
+		needs: []need{needsQueue},
 		run: func(f *fixture) {
-			key := f.key()
-			g := f.try(f.request(key, long))
-			other, ok := f.last().(driver.Queuer)
-			if !ok {
-				f.Fatal("the peer is not a Queuer")
-			}
-			w := f.queueUpOn(other, f.request(key, long), nil)
+			key, g := f.hold(long)
+			w := f.last().queueUp(f.request(key, long))
 			f.mustBeRefused(g)
 			f.want(f.renewAll(g), driver.Renewed) // and still holds the key
 			w.mustWait(f)
 			f.release(g)
 			f.release(w.served(f))
 			g = f.more(f.try(f.request(key, long)), 4) // the queue is empty now
-			f.release(g)
-			f.free(key)
+			f.releaseLast(g)
 		},
 	},
 	{
 		name:        "refusal-changes-nothing",
 		explanation: "An Extend that is refused must not extend the lease: the question must not make the waiters wait for longer.",
-		needs:       []need{needsExtend, needsQueue, needsExpiry},
+		needs:       []need{needsQueue, needsExpiry},
 		run: func(f *fixture) {
-			key := f.key()
-			g := f.try(f.request(key, 2*f.Lease))
+			key, g := f.hold(2 * f.Lease)
 			w := f.queueUpLooking(g, f.request(key, long), f.Lease/2)
 			for end := g.Sent.Add(6 * f.Lease); time.Now().Before(end); time.Sleep(f.Lease / 4) {
 				select {
@@ -88,35 +80,23 @@ var extendCases = []testCase{
 		},
 	},
 	{
-		name:        "released",
-		explanation: "If the owner has released the key, the error of Extend must wrap ErrLost, and nothing must be created.",
-		needs:       []need{needsExtend},
+		name: "released",
+		explanation: "If the owner has released the key, the error of Extend must wrap ErrLost. Nothing must be created, and the lease of " +
+			"another owner must not change.",
 		run: func(f *fixture) {
-			key := f.key()
-			g := f.try(f.request(key, long))
+			key, g := f.hold(long)
 			f.release(g)
 			f.mustNotExtend(g)
-			f.free(key)
-		},
-	},
-	{
-		name:        "others",
-		explanation: "If another owner has the key, the error of Extend must wrap ErrLost, and the other lease must not change.",
-		needs:       []need{needsExtend, needsExpiry},
-		run: func(f *fixture) {
-			key := f.key()
-			late := f.try(f.request(key, f.Lease))
-			g := f.seize(f.request(key, long), f.Lease)
-			f.mustNotExtend(late)
-			f.want(f.renewAll(g, late), driver.Renewed, driver.Lost)
-			f.release(g)
-			f.free(key)
+			next := f.try(f.request(key, long))
+			f.mustNotExtend(g)
+			f.want(f.renewAll(next, g), driver.Renewed, driver.Lost)
+			f.releaseLast(next)
 		},
 	},
 	{
 		name:        "after-expiry",
 		explanation: "If the lease has ended, the error of Extend must wrap ErrLost, even if nobody has taken the key since, and nothing must be created.",
-		needs:       []need{needsExtend, needsExpiry},
+		needs:       []need{needsExpiry},
 		run: func(f *fixture) {
 			g := f.try(f.request(f.key(), f.Lease))
 			other := f.try(f.request(f.key(), f.Lease))
@@ -128,17 +108,14 @@ var extendCases = []testCase{
 	{
 		name:        "release-after",
 		explanation: "A grant that was extended must be renewed and released as before.",
-		needs:       []need{needsExtend},
 		run: func(f *fixture) {
-			key := f.key()
-			g := f.try(f.request(key, long))
+			_, g := f.hold(long)
 			for range 3 {
 				more := f.more(g, 16)
 				g.LastToken = more.LastToken // as the Locker has it
 				f.want(f.renewAll(g), driver.Renewed)
 			}
-			f.release(g)
-			f.free(key)
+			f.releaseLast(g)
 		},
 	},
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sync"
 	"testing"
 	"time"
 
@@ -28,30 +27,27 @@ type fixture struct {
 	*testing.T
 	Features
 	backend   driver.Backend
-	queue     driver.Queuer     // nil if the backend is not one
-	extender  driver.Extender   // nil if the backend is not one
-	waker     driver.Waker      // nil if the backend is not one
-	revoker   driver.Revoker    // nil if the backend is not one
-	inspector driver.Inspector  // nil if the backend is not one
+	queue     driver.Queuer    // nil if the backend is not one
+	extender  driver.Extender  // nil if the backend is not one
+	waker     driver.Waker     // nil if the backend is not one
+	revoker   driver.Revoker   // nil if the backend is not one
+	inspector driver.Inspector // nil if the backend is not one
+	pinger    driver.Pinger    // nil if the backend is not one
+	can       driver.Features
 	ctx       context.Context   //nolint:containedctx // that of the case, as testing.T has one
 	held      map[string]func() // by owner: releases what the case has not released
 	closed    map[io.Closer]bool
-
-	mu       sync.Mutex
-	renewals []*reports
 }
 
 func newFixture(t *testing.T, newBackend func(t *testing.T) driver.Backend, features Features) *fixture {
 	t.Helper()
 	f := &fixture{T: t, Features: features, held: make(map[string]func()), closed: make(map[io.Closer]bool)}
-	f.Cleanup(f.checkReports) // after the backend is closed
-	f.backend = newBackend(t)
-	f.closeLater(f.backend)
-	f.queue, _ = f.backend.(driver.Queuer)
-	f.extender, _ = f.backend.(driver.Extender)
-	f.waker, _ = f.backend.(driver.Waker)
-	f.revoker, _ = f.backend.(driver.Revoker)
-	f.inspector, _ = f.backend.(driver.Inspector)
+	f.use(newBackend(t))
+	f.Cleanup(func() {
+		if now := f.backend.Features(); now != f.can {
+			f.Errorf("Features returned %+v at first, and %+v at the end; the Locker asks once", f.can, now)
+		}
+	})
 	// After a failure, a key that stays held would keep its waiters, and so the case,
 	// from ending.
 	f.Cleanup(func() {
@@ -63,6 +59,19 @@ func newFixture(t *testing.T, newBackend func(t *testing.T) driver.Backend, feat
 	f.Cleanup(cancel)
 	f.ctx = ctx
 	return f
+}
+
+// use makes the fixture work with b, and closes it at the end.
+func (f *fixture) use(b driver.Backend) {
+	f.backend = b
+	f.can = b.Features()
+	f.queue, _ = b.(driver.Queuer)
+	f.extender, _ = b.(driver.Extender)
+	f.waker, _ = b.(driver.Waker)
+	f.revoker, _ = b.(driver.Revoker)
+	f.inspector, _ = b.(driver.Inspector)
+	f.pinger, _ = b.(driver.Pinger)
+	f.closeLater(b)
 }
 
 // Context returns the context of the case. Unlike [testing.T.Context] it has a deadline,
@@ -86,14 +95,24 @@ func (f *fixture) closeLater(b driver.Backend) {
 	})
 }
 
-// peer returns a backend like that of another process.
-func (f *fixture) peer() driver.Backend {
+// peer returns the fixture of another process, with the same store.
+func (f *fixture) peer() *fixture {
 	f.Helper()
-	b := f.Peer(f.T, f.backend)
-	if b != f.backend {
-		f.closeLater(b)
+	p := *f
+	p.use(f.Peer(f.T, f.backend))
+	if (f.queue != nil && p.queue == nil) || (f.waker != nil && p.waker == nil) || (f.revoker != nil && p.revoker == nil) {
+		f.Fatal("the peer lacks an ability of the first backend")
 	}
-	return b
+	return &p
+}
+
+// last returns the fixture of the last process, which is the second if there are two.
+func (f *fixture) last() *fixture {
+	f.Helper()
+	if f.Peer == nil {
+		return f
+	}
+	return f.peer()
 }
 
 // key returns a key that no other case uses.
@@ -133,37 +152,44 @@ func newOwner() string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x@%s", b[:4], b[4:6], b[6:8], b[8:10], b[10:], holderName)
 }
 
+// attempt calls TryAcquire, and checks the grant.
+func (f *fixture) attempt(r driver.Request) (driver.Grant, error) {
+	f.Helper()
+	before := time.Now()
+	g, err := f.backend.TryAcquire(f.Context(), r)
+	if err == nil {
+		f.inspect(g, r, before)
+	}
+	return g, err
+}
+
 // try acquires a free key.
 func (f *fixture) try(r driver.Request) driver.Grant {
 	f.Helper()
-	return f.tryOn(f.backend, r)
-}
-
-func (f *fixture) tryOn(b driver.Backend, r driver.Request) driver.Grant {
-	f.Helper()
-	begun, before := time.Now(), time.Now()
-	g, err := b.TryAcquire(f.Context(), r)
+	begun := time.Now()
+	g, err := f.attempt(r)
 	for errors.Is(err, driver.ErrNotAcquired) && time.Since(begun) < f.Settle {
 		time.Sleep(time.Millisecond)
-		before = time.Now()
-		g, err = b.TryAcquire(f.Context(), r)
+		g, err = f.attempt(r)
 	}
 	if err != nil {
 		f.Fatalf("TryAcquire of a free key: %v", err)
 	}
-	f.inspect(g, r, before)
-	f.releaseLater(b, g)
 	return g
 }
 
-// releaseLater releases g at the end of the case, unless the case has released it.
-func (f *fixture) releaseLater(b driver.Backend, g driver.Grant) {
-	f.held[g.Owner] = func() { _ = b.Release(context.WithoutCancel(f.ctx), g) }
+// hold acquires a key that no other case uses.
+func (f *fixture) hold(ttl time.Duration) (key string, g driver.Grant) {
+	f.Helper()
+	g = f.try(f.request(f.key(), ttl))
+	return g.Key, g
 }
 
-// inspect checks the fields of a grant.
+// inspect checks the fields of a grant. It is released at the end of the case, unless the
+// case has released it.
 func (f *fixture) inspect(g driver.Grant, r driver.Request, before time.Time) {
 	f.Helper()
+	f.held[g.Owner] = func() { _ = f.backend.Release(context.WithoutCancel(f.ctx), g) }
 	if g.Key != r.Key || g.Owner != r.Owner || g.TTL != r.TTL {
 		f.Errorf("asked for %q, %s, %v; granted %q, %s, %v", r.Key, r.Owner, r.TTL, g.Key, g.Owner, g.TTL)
 	}
@@ -186,17 +212,12 @@ func (f *fixture) inspect(g driver.Grant, r driver.Request, before time.Time) {
 // busy checks that r is refused because another owner holds the key.
 func (f *fixture) busy(r driver.Request) {
 	f.Helper()
-	f.busyOn(f.backend, r)
+	_, err := f.backend.TryAcquire(f.Context(), r)
+	f.mustBeHeld(err)
 }
 
-func (f *fixture) busyOn(b driver.Backend, r driver.Request) {
-	f.Helper()
-	g, err := b.TryAcquire(f.Context(), r)
-	f.mustBeHeld(g, err)
-}
-
-// mustBeHeld checks the result of a request for a key that another owner holds.
-func (f *fixture) mustBeHeld(_ driver.Grant, err error) {
+// mustBeHeld checks the error of a request for a key that another owner holds.
+func (f *fixture) mustBeHeld(err error) {
 	f.Helper()
 	switch {
 	case err == nil:
@@ -211,15 +232,17 @@ func (f *fixture) mustBeHeld(_ driver.Grant, err error) {
 // release releases a key that is held.
 func (f *fixture) release(g driver.Grant) {
 	f.Helper()
-	f.releaseOn(f.backend, g)
-}
-
-func (f *fixture) releaseOn(b driver.Backend, g driver.Grant) {
-	f.Helper()
-	if err := b.Release(f.Context(), g); err != nil {
+	if err := f.backend.Release(f.Context(), g); err != nil {
 		f.Fatalf("Release by the holder: %v", err)
 	}
 	delete(f.held, g.Owner)
+}
+
+// releaseLast releases a key that is held, and checks that it is free then.
+func (f *fixture) releaseLast(g driver.Grant) {
+	f.Helper()
+	f.release(g)
+	f.free(g.Key)
 }
 
 // releaseInTime releases a key that is held, unless its lease has ended because the
@@ -261,7 +284,7 @@ func (f *fixture) renew(g driver.Grant) driver.RenewStatus {
 // renewAll renews several grants. Each outcome must be known.
 func (f *fixture) renewAll(grants ...driver.Grant) []driver.RenewResult {
 	f.Helper()
-	results := f.renewOn(f.Context(), f.backend, grants)
+	results := f.renewUnder(f.Context(), grants)
 	for i, r := range results {
 		if r.Status == driver.Unknown || r.Err != nil {
 			f.Fatalf("Renew, grant %d of %d: %v, %v", i, len(results), r.Status, r.Err)
@@ -307,14 +330,11 @@ func (f *fixture) tick() time.Duration { return max(f.Lease/250, time.Millisecon
 func (f *fixture) seize(r driver.Request, within time.Duration) driver.Grant {
 	f.Helper()
 	for start := time.Now(); ; time.Sleep(f.tick()) {
-		before := time.Now()
-		g, err := f.backend.TryAcquire(f.Context(), r)
+		g, err := f.attempt(r)
 		if err == nil {
-			f.inspect(g, r, before)
-			f.releaseLater(f.backend, g)
 			return g
 		}
-		f.mustBeHeld(g, err)
+		f.mustBeHeld(err)
 		if late := time.Since(start) - within; late > f.soon() {
 			f.Fatalf("the key is still held %v after it had to become free", late)
 		}

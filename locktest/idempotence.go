@@ -25,27 +25,16 @@ var idempotenceCases = []testCase{
 		},
 	},
 	{
-		name:        "extends-the-lease",
-		explanation: "An owner that acquires again must get a lease of TTL from then on: the Locker counts from the last request.",
-		needs:       []need{needsExpiry},
+		name: "extends-the-lease",
+		explanation: "An owner that acquires again must get a lease from then on, with the TTL of that request and not of the first: " +
+			"the Locker counts from the last request.",
+		needs: []need{needsExpiry},
 		run: func(f *fixture) {
-			key := f.key()
-			r := f.request(key, f.Lease)
+			r := f.request(f.key(), f.Lease)
 			f.keepAlive(f.try(r), func() (time.Time, bool) {
 				g, err := f.backend.TryAcquire(f.Context(), r)
 				return g.Sent, err == nil
 			})
-			f.release(r.Grant())
-		},
-	},
-	{
-		name:        "longer-the-second-time",
-		explanation: "The lease must have the TTL of the last request, not of the first.",
-		needs:       []need{needsExpiry},
-		run: func(f *fixture) {
-			key := f.key()
-			r := f.request(key, f.Lease)
-			f.try(r)
 			r.TTL = 4 * f.Lease
 			g := f.try(r)
 			time.Sleep(2 * f.Lease)
@@ -63,8 +52,7 @@ var idempotenceCases = []testCase{
 			w := f.wait(r)
 			again := w.served(f)
 			f.mustRepeat(first, again)
-			f.release(again)
-			f.free(key)
+			f.releaseLast(again)
 		},
 	},
 }

@@ -11,7 +11,6 @@ var inspectCases = []testCase{
 	{
 		name:        "held",
 		explanation: "Inspect must list a held key with the name of its holder, its token and the rest of its lease, but without the owner itself. It must not list a free key.",
-		needs:       []need{needsInspect},
 		run: func(f *fixture) {
 			key := f.key()
 			f.mustNotBeListed(key)
@@ -46,7 +45,6 @@ var inspectCases = []testCase{
 	{
 		name:        "prefix-and-limit",
 		explanation: "Inspect must list only keys with the prefix, whatever characters it contains, in order, and at most as many as asked for. If the prefix is a key itself, that key must be among them.",
-		needs:       []need{needsInspect},
 		run: func(f *fixture) {
 			base := f.key()
 			var want []string
@@ -76,10 +74,9 @@ var inspectCases = []testCase{
 	{
 		name:        "waiting",
 		explanation: "Inspect must count the places in the queue, and none of a waiter that has left.",
-		needs:       []need{needsInspect, needsQueue},
+		needs:       []need{needsQueue},
 		run: func(f *fixture) {
-			key := f.key()
-			g := f.try(f.request(key, long))
+			key, g := f.hold(long)
 			w1 := f.queueUp(f.request(key, long))
 			w2 := f.queueUp(f.request(key, long))
 			f.mustCount(key, 1, 2)
@@ -94,7 +91,7 @@ var inspectCases = []testCase{
 	{
 		name:        "together",
 		explanation: "Inspect must list all holders of a key, and how they share it.",
-		needs:       []need{needsInspect, needsShare},
+		needs:       []need{needsShare},
 		run: func(f *fixture) {
 			key := f.key()
 			var owners []string
@@ -120,12 +117,12 @@ var inspectCases = []testCase{
 	{
 		name:        "expired",
 		explanation: "Inspect must not list a holder after the end of its lease, even if nobody has asked for the key since, and whether or not others have it, too.",
-		needs:       []need{needsInspect, needsExpiry},
+		needs:       []need{needsExpiry},
 		run: func(f *fixture) {
 			key := f.key()
 			f.try(f.request(key, f.Lease))
 			f.mustVanish(key, 0)
-			if f.backend.Features().Sharing {
+			if f.can.Sharing {
 				key = f.key()
 				f.try(f.reader(key, f.Lease))
 				f.try(f.reader(key, long))
@@ -137,7 +134,6 @@ var inspectCases = []testCase{
 		name: "force",
 		explanation: "ForceRelease must take the key from its holder: the next renewal is Lost, Release wraps ErrLost, and the next token is larger " +
 			"than all that the holder was given.",
-		needs: []need{needsInspect},
 		run: func(f *fixture) {
 			key := f.key()
 			r := f.request(key, long)
@@ -151,7 +147,7 @@ var inspectCases = []testCase{
 				f.releaseLost(g)
 				r.Owner = newOwner()
 				next := f.try(r)
-				f.mustFollow(g, next)
+				f.mustRise(g, next)
 				f.releaseLost(g)
 				f.want(f.renewAll(g, next), driver.Lost, driver.Renewed)
 				f.release(next)
@@ -162,32 +158,28 @@ var inspectCases = []testCase{
 	{
 		name:        "force-with-waiters",
 		explanation: "ForceRelease must pass the key on to the first waiter, as a release does. Another ForceRelease takes it from that one.",
-		needs:       []need{needsInspect, needsQueue},
+		needs:       []need{needsQueue},
 		run: func(f *fixture) {
-			key := f.key()
-			g := f.try(f.request(key, long))
-			queue := f.waitQueue()
-			queue.join(f.request(key, long))
-			queue.join(f.request(key, long))
+			key, g := f.hold(long)
+			w1, w2 := f.queueUp(f.request(key, long)), f.queueUp(f.request(key, long))
 			f.mustForce(key, true)
-			next := queue.next()
-			f.mustFollow(g, next)
-			queue.mustWait()
+			next := w1.served(f)
+			f.mustRise(g, next)
+			w2.mustWait(f)
 			f.want(f.renewAll(g), driver.Lost)
 			f.releaseLost(g)
 			f.want(f.renewAll(next), driver.Renewed)
 			f.mustForce(key, true)
-			last := queue.next()
-			f.mustFollow(next, last)
+			last := w2.served(f)
+			f.mustRise(next, last)
 			f.want(f.renewAll(next), driver.Lost)
-			f.release(last)
-			f.free(key)
+			f.releaseLast(last)
 		},
 	},
 	{
 		name:        "force-sharers",
 		explanation: "ForceRelease must take the key from all its holders.",
-		needs:       []need{needsInspect, needsShare},
+		needs:       []need{needsShare},
 		run: func(f *fixture) {
 			key := f.key()
 			grants := f.all(key)
@@ -197,10 +189,9 @@ var inspectCases = []testCase{
 			for _, g := range grants {
 				f.want(f.renewAll(g), driver.Lost)
 				f.releaseLost(g)
-				f.mustFollow(g, alone)
+				f.mustRise(g, alone)
 			}
-			f.release(alone)
-			f.free(key)
+			f.releaseLast(alone)
 		},
 	},
 }
@@ -222,14 +213,6 @@ func (f *fixture) mustVanish(key string, others int) {
 	}
 	if n := held(); n != others {
 		f.Errorf("%d holders are listed, want %d", n, others)
-	}
-}
-
-// mustFollow checks the tokens of a grant that follows one that was taken away.
-func (f *fixture) mustFollow(earlier, later driver.Grant) {
-	f.Helper()
-	if !f.NoTokens {
-		f.mustRise(earlier, later)
 	}
 }
 

@@ -11,7 +11,6 @@ var lateCases = []testCase{
 		name: "shortens-nothing",
 		explanation: "A request that arrives late must not shorten a lease that another request of the owner has extended since: " +
 			"the function would lose its lock, and a job would run twice within its MinHold.",
-		needs: []need{needsExpiry},
 		run: func(f *fixture) {
 			var extended []driver.Grant
 			for _, extend := range []func(g driver.Grant){
@@ -42,7 +41,6 @@ var lateCases = []testCase{
 	{
 		name:        "others",
 		explanation: "A request that arrives when another owner has the key must not change the lease of the other.",
-		needs:       []need{needsExpiry},
 		run: func(f *fixture) {
 			var others []driver.Grant
 			f.eachLateRequest(func(g driver.Grant, arrives func()) {
@@ -67,12 +65,12 @@ var lateCases = []testCase{
 func (f *fixture) eachLateRequest(do func(g driver.Grant, arrives func())) {
 	f.Helper()
 	modes := []func(string, time.Duration) driver.Request{f.request}
-	if f.backend.Features().Sharing {
+	if f.can.Sharing {
 		modes = append(modes, f.reader, f.permit)
 	}
 	requests := []func(driver.Request){
 		func(r driver.Request) { _, _ = f.backend.TryAcquire(f.Context(), r) },
-		func(r driver.Request) { f.renewOn(f.Context(), f.backend, []driver.Grant{r.Grant()}) },
+		func(r driver.Request) { f.renewUnder(f.Context(), []driver.Grant{r.Grant()}) },
 	}
 	if f.queue != nil {
 		requests = append(requests, func(r driver.Request) {

@@ -19,7 +19,7 @@ var leaseCases = []testCase{
 		run: func(f *fixture) {
 			key := f.key()
 			b := &timed{Backend: f.backend}
-			l := f.locker(b)
+			l := f.locker(b, distlock.Config{})
 			o := f.opts()
 			o.KeyTimeout = 2 * f.Lease
 			var stall time.Duration // the longest delay by the machine
@@ -43,32 +43,13 @@ var leaseCases = []testCase{
 		},
 	},
 	{
-		name:        "not-renewed",
-		explanation: "A lease that is not renewed ends after KeyTimeout, and its context is cancelled before another owner can have the key.",
-		needs:       []need{needsExpiry},
-		run: func(f *fixture) {
-			key := f.key()
-			l := f.locker(unrenewed{f.backend})
-			o := f.opts()
-			o.KeyTimeout = f.Lease
-			s := f.acquire(l, key, o)
-			g := f.seize(f.request(key, long), f.Lease)
-			if !f.ended(s, 0) {
-				f.Error("another owner has the key, and the context of the lease has not ended")
-			}
-			f.mustBeLost(s.Check())
-			f.mustBeLost(s.Release(f.Context()))
-			f.want(f.renewAll(g), driver.Renewed)
-		},
-	},
-	{
 		name: "loss-is-told",
 		explanation: "If the store has forgotten the holder and granted the key to another owner, the next renewal cancels the context of the function " +
 			"with cause ErrLost. Release reports ErrLost, and the new holder keeps the key.",
 		needs: []need{needsDrop},
 		run: func(f *fixture) {
 			key := f.key()
-			l := f.locker(f.backend)
+			l := f.locker(f.backend, distlock.Config{})
 			o := f.opts()
 			o.KeyTimeout = 2 * f.Lease
 			s := f.acquire(l, key, o)
@@ -113,14 +94,11 @@ func (t *timed) took(begun time.Time) {
 // busyWhileValid checks that no other owner gets the key while the lease in ctx is valid.
 func (f *fixture) busyWhileValid(ctx context.Context, key string) {
 	f.Helper()
-	g, err := f.backend.TryAcquire(f.Context(), f.request(key, long))
-	if err == nil {
-		f.releaseLater(f.backend, g)
-	}
+	_, err := f.attempt(f.request(key, long))
 	if s, ok := distlock.FromContext(ctx); ok && s.Check() != nil {
 		return
 	}
-	f.mustBeHeld(g, err)
+	f.mustBeHeld(err)
 }
 
 // acquire takes a free key. It releases it at the end if the case has not.
@@ -143,8 +121,3 @@ func (f *fixture) ended(s *distlock.Lease, within time.Duration) bool {
 		return false
 	}
 }
-
-// unrenewed is a backend whose renewals get no answer. It has no optional ability.
-type unrenewed struct{ driver.Backend }
-
-func (unrenewed) Renew(context.Context, []driver.Grant, func(int, driver.RenewResult)) {}

@@ -28,7 +28,7 @@ var lockerCases = []testCase{
 		needs: []need{needsQueue, needsPeer},
 		run: func(f *fixture) {
 			key := f.key()
-			busy, other := f.locker(f.backend), f.locker(f.peer())
+			busy, other := f.locker(f.backend, distlock.Config{}), f.locker(f.peer().backend, distlock.Config{})
 			var over atomic.Bool
 			defer over.Store(true)
 			var wg sync.WaitGroup
@@ -46,7 +46,7 @@ var lockerCases = []testCase{
 				})
 			}
 			for range 3 {
-				if err := f.end(f.start(func() error { return other.Do(f.Context(), key, f.opts(), nothing) })); err != nil {
+				if err := f.do(other, key, nothing).result(f, patience); err != nil {
 					f.Errorf("Do of the other process: %v", err)
 				}
 			}
@@ -59,13 +59,12 @@ var lockerCases = []testCase{
 		name:        "waits-for-the-lock",
 		explanation: "A call waits for the lock of another process, and gets it when that process releases it.",
 		run: func(f *fixture) {
-			key := f.key()
-			g := f.try(f.request(key, long))
-			l := f.locker(f.last())
-			served := f.start(func() error { return l.Do(f.Context(), key, f.opts(), nothing) })
-			f.mustNotEnd(served)
+			key, g := f.hold(long)
+			l := f.locker(f.last().backend, distlock.Config{})
+			w := f.do(l, key, nothing)
+			w.mustWait(f)
 			f.release(g)
-			if err := f.end(served); err != nil {
+			if err := w.result(f, patience); err != nil {
 				f.Errorf("Do after the release: %v", err)
 			}
 			f.eventuallyFree(key)
@@ -76,14 +75,12 @@ var lockerCases = []testCase{
 		explanation: "If the context of a waiting caller ends, the error matches ErrNotAcquired and the error of the context, and nothing stays in the store: " +
 			"neither a key nor a place in the queue.",
 		run: func(f *fixture) {
-			key := f.key()
-			g := f.try(f.request(key, long))
-			l := f.locker(f.last())
-			ctx, cancel := context.WithCancel(f.Context())
-			served := f.start(func() error { return l.Do(ctx, key, f.opts(), f.unreachable) })
-			f.mustNotEnd(served)
-			cancel()
-			err := f.end(served)
+			key, g := f.hold(long)
+			l := f.locker(f.last().backend, distlock.Config{})
+			w := f.do(l, key, f.unreachable)
+			w.mustWait(f)
+			w.cancel()
+			err := w.result(f, patience)
 			if !errors.Is(err, driver.ErrNotAcquired) || !errors.Is(err, context.Canceled) {
 				f.Errorf("Do with a cancelled context: %v", err)
 			}

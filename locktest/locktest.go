@@ -74,6 +74,7 @@ func Run(t *testing.T, newBackend func(t *testing.T) driver.Backend, features Fe
 	for _, g := range groups {
 		t.Run(g.name, func(t *testing.T) {
 			for _, c := range g.cases {
+				c.needs = slices.Concat(g.needs, c.needs)
 				run := func(t *testing.T) {
 					t.Helper()
 					c.exec(t, newBackend, features)
@@ -93,29 +94,29 @@ func Run(t *testing.T, newBackend func(t *testing.T) driver.Backend, features Fe
 // group holds the cases on one subject.
 type group struct {
 	name  string
+	needs []need // of every case, beside its own
 	cases []testCase
 }
 
 var groups = []group{
-	{"features", featuresCases},
-	{"exclusion", exclusionCases},
-	{"idempotence", idempotenceCases},
-	{"expiry", expiryCases},
-	{"renewal", renewalCases},
-	{"late", lateCases},
-	{"loss", lossCases},
-	{"release", releaseCases},
-	{"tokens", tokensCases},
-	{"queue", queueCases},
-	{"cancel", cancelCases},
-	{"shared", sharedCases},
-	{"semaphore", semaphoreCases},
-	{"extend", extendCases},
-	{"wake", wakeCases},
-	{"inspect", inspectCases},
-	{"revoke", revokeCases},
-	{"locker", lockerCases},
-	{"lease", leaseCases},
+	{"exclusion", nil, exclusionCases},
+	{"idempotence", nil, idempotenceCases},
+	{"expiry", []need{needsExpiry}, expiryCases},
+	{"renewal", nil, renewalCases},
+	{"late", []need{needsExpiry}, lateCases},
+	{"loss", []need{needsDrop}, lossCases},
+	{"release", nil, releaseCases},
+	{"tokens", []need{needsTokens}, tokensCases},
+	{"queue", []need{needsQueue}, queueCases},
+	{"cancel", nil, cancelCases},
+	{"shared", []need{needsShare}, sharedCases},
+	{"semaphore", []need{needsShare}, semaphoreCases},
+	{"extend", []need{needsExtend}, extendCases},
+	{"wake", []need{needsWake}, wakeCases},
+	{"inspect", []need{needsInspect}, inspectCases},
+	{"revoke", []need{needsRevoke}, revokeCases},
+	{"locker", nil, lockerCases},
+	{"lease", nil, leaseCases},
 }
 
 // testCase is one rule and the check of it.
@@ -127,21 +128,24 @@ type testCase struct {
 }
 
 // need is something that a case needs and not every backend has.
-type need string
+type need struct {
+	what string
+	met  func(f *fixture) bool
+}
 
-const (
-	needsQueue   need = "a backend that is a driver.Queuer"
-	needsShare   need = "a backend with driver.Features.Sharing"
-	needsExtend  need = "a backend that is a driver.Extender"
-	needsInspect need = "a backend that is a driver.Inspector"
-	needsWake    need = "a backend that is a driver.Waker"
-	needsRevoke  need = "a backend that is a driver.Revoker"
-	needsPing    need = "a backend that is a driver.Pinger"
-	needsLimit   need = "a backend with driver.Features.MaxTTL"
-	needsTokens  need = "fencing tokens (Features.NoTokens is set)"
-	needsExpiry  need = "leases that expire (Features.NoExpiry is set)"
-	needsDrop    need = "Features.Drop"
-	needsPeer    need = "Features.Peer"
+var (
+	needsQueue   = need{"a backend that is a driver.Queuer", func(f *fixture) bool { return f.queue != nil }}
+	needsShare   = need{"a backend with driver.Features.Sharing", func(f *fixture) bool { return f.can.Sharing }}
+	needsExtend  = need{"a backend that is a driver.Extender", func(f *fixture) bool { return f.extender != nil }}
+	needsInspect = need{"a backend that is a driver.Inspector", func(f *fixture) bool { return f.inspector != nil }}
+	needsWake    = need{"a backend that is a driver.Waker", func(f *fixture) bool { return f.waker != nil }}
+	needsRevoke  = need{"a backend that is a driver.Revoker", func(f *fixture) bool { return f.revoker != nil }}
+	needsPing    = need{"a backend that is a driver.Pinger", func(f *fixture) bool { return f.pinger != nil }}
+	needsLimit   = need{"a backend with driver.Features.MaxTTL", func(f *fixture) bool { return f.can.MaxTTL > 0 }}
+	needsTokens  = need{"fencing tokens (Features.NoTokens is set)", func(f *fixture) bool { return !f.NoTokens }}
+	needsExpiry  = need{"leases that expire (Features.NoExpiry is set)", func(f *fixture) bool { return !f.NoExpiry }}
+	needsDrop    = need{"Features.Drop", func(f *fixture) bool { return f.Drop != nil }}
+	needsPeer    = need{"Features.Peer", func(f *fixture) bool { return f.Peer != nil }}
 )
 
 func (c *testCase) exec(t *testing.T, newBackend func(t *testing.T) driver.Backend, features Features) {
@@ -152,24 +156,10 @@ func (c *testCase) exec(t *testing.T, newBackend func(t *testing.T) driver.Backe
 		}
 	})
 	f := newFixture(t, newBackend, features)
-	_, pings := f.backend.(driver.Pinger)
-	can := f.backend.Features()
-	missing := map[need]bool{
-		needsQueue:   f.queue == nil,
-		needsShare:   !can.Sharing,
-		needsExtend:  f.extender == nil,
-		needsInspect: f.inspector == nil,
-		needsWake:    f.waker == nil,
-		needsRevoke:  f.revoker == nil,
-		needsPing:    !pings,
-		needsLimit:   can.MaxTTL == 0,
-		needsTokens:  f.NoTokens,
-		needsExpiry:  f.NoExpiry,
-		needsDrop:    f.Drop == nil,
-		needsPeer:    f.Peer == nil,
-	}
-	if i := slices.IndexFunc(c.needs, func(n need) bool { return missing[n] }); i >= 0 {
-		t.Skipf("needs %s", c.needs[i])
+	for _, n := range c.needs {
+		if !n.met(f) {
+			t.Skipf("needs %s", n.what)
+		}
 	}
 	c.run(f)
 }

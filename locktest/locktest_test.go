@@ -3,7 +3,6 @@ package locktest_test
 import (
 	"testing"
 
-	"github.com/distlock-go/distlock/backend/memlock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 	"github.com/distlock-go/distlock/locktest"
@@ -12,57 +11,40 @@ import (
 // bare is a backend with none of the abilities that a backend may leave out.
 type bare struct {
 	driver.Backend
-	store *testkit.Store
+	store  *testkit.Store
+	closed *int // how often
 }
 
-func newBare(*testing.T) driver.Backend {
-	s := testkit.NewStore()
-	s.SetFeatures(driver.Features{})
-	s.LimitTokens(0)
-	return bare{s.Only(0), s}
+func (b bare) Close() error {
+	*b.closed++
+	return nil
 }
 
-// TestRunOnBareBackend checks that the cases that a backend cannot do are skipped, and
-// that the others pass with a Locker that has to poll.
+// TestRunOnBareBackend checks that the cases that a backend cannot do are skipped, that the
+// others pass with a Locker that has to poll, and that each backend is closed once.
 func TestRunOnBareBackend(t *testing.T) {
+	var counts []*int
+	of := func(s *testkit.Store) driver.Backend {
+		n := new(int)
+		counts = append(counts, n)
+		return bare{s.Only(0), s, n}
+	}
+	newBare := func(*testing.T) driver.Backend {
+		s := testkit.NewStore()
+		s.SetFeatures(driver.Features{})
+		s.LimitTokens(0)
+		return of(s)
+	}
 	t.Run("levers", func(t *testing.T) {
 		locktest.Run(t, newBare, locktest.Features{
 			Bubble:   true,
 			NoTokens: true,
 			Drop:     func(_ *testing.T, b driver.Backend, key string) { b.(bare).store.Memory().Drop(key) },
-			Peer:     func(_ *testing.T, first driver.Backend) driver.Backend { return first },
+			Peer:     func(_ *testing.T, first driver.Backend) driver.Backend { return of(first.(bare).store) },
 		})
 	})
 	t.Run("no-levers", func(t *testing.T) {
 		locktest.Run(t, newBare, locktest.Features{Bubble: true, NoTokens: true, NoExpiry: true})
-	})
-}
-
-// closing counts how often it is closed.
-type closing struct {
-	*memlock.Backend
-	closed *int
-}
-
-func (c closing) Close() error {
-	*c.closed++
-	return nil
-}
-
-// TestRunClosesBackends checks that each backend is closed once, by the suite or by a
-// Locker.
-func TestRunClosesBackends(t *testing.T) {
-	var counts []*int
-	made := func(b *memlock.Backend) driver.Backend {
-		c := closing{b, new(int)}
-		counts = append(counts, c.closed)
-		return c
-	}
-	t.Run("suite", func(t *testing.T) {
-		locktest.Run(t, func(*testing.T) driver.Backend { return made(memlock.New()) }, locktest.Features{
-			Bubble: true,
-			Peer:   func(_ *testing.T, first driver.Backend) driver.Backend { return made(first.(closing).Backend) },
-		})
 	})
 	for i, n := range counts {
 		if *n != 1 {

@@ -32,12 +32,12 @@ type spoiled struct {
 	renew               renewFunc
 	reports             reportFunc // if not nil it is used instead of renew
 	release             releaseFunc
-	extend              extendFunc // nil: it is not an Extender
-	wake                wakeFunc   // nil: it is not a Waker
+	extend              extendFunc // of an extending
+	wake                wakeFunc   // of a waking
 	revoke              revokeFunc
 	limit               time.Duration          // 0: no limit
 	features            func(*driver.Features) // changes them, if not nil
-	peer                driver.Backend
+	self, peer          driver.Backend         // what the two processes use
 }
 
 func newSpoiled(m *mutant) *spoiled {
@@ -46,7 +46,7 @@ func newSpoiled(m *mutant) *spoiled {
 		Backend: b, tryAcquire: b.TryAcquire, acquire: b.Acquire, renew: renewing(b), release: b.Release,
 		revoke: b.Revoke,
 	}
-	s.peer = s
+	s.self, s.peer = s, s
 	m.spoil(s)
 	return s
 }
@@ -100,29 +100,20 @@ func TestSuiteOnMutant(t *testing.T) {
 
 func runOn(t *testing.T, m *mutant) {
 	t.Helper()
-	newBackend := func(*testing.T) driver.Backend {
-		s := newSpoiled(m)
-		switch {
-		case s.extend != nil:
-			return extending{s}
-		case s.wake != nil:
-			return waking{s}
-		}
-		return s
-	}
-	inner := func(b driver.Backend) *spoiled {
-		switch b := b.(type) {
-		case extending:
-			return b.spoiled
-		case waking:
-			return b.spoiled
-		default:
-			return b.(*spoiled)
-		}
-	}
-	locktest.Run(t, newBackend, locktest.Features{
+	var s *spoiled // of the present case
+	locktest.Run(t, func(*testing.T) driver.Backend {
+		s = newSpoiled(m)
+		return s.self
+	}, locktest.Features{
 		Bubble: true,
-		Drop:   func(_ *testing.T, b driver.Backend, key string) { inner(b).Drop(key) },
-		Peer:   func(_ *testing.T, first driver.Backend) driver.Backend { return inner(first).peer },
+		Drop:   func(_ *testing.T, _ driver.Backend, key string) { s.Drop(key) },
+		Peer:   func(*testing.T, driver.Backend) driver.Backend { return s.peer },
 	})
+}
+
+// TestRunOnAbilities checks that the suite passes on the backends that the mutants with an
+// optional ability are made of.
+func TestRunOnAbilities(t *testing.T) {
+	t.Run("extender", func(t *testing.T) { runOn(t, &mutant{spoil: (*spoiled).extends}) })
+	t.Run("waker", func(t *testing.T) { runOn(t, &mutant{spoil: (*spoiled).wakes}) })
 }

@@ -3,8 +3,7 @@ package locktest_test
 import (
 	"context"
 	"errors"
-	"slices"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
@@ -12,16 +11,14 @@ import (
 
 var queueMutants = []mutant{
 	{"last-come-first-served", []string{"queue/in-order-of-arrival"}, func(s *spoiled) {
-		var l lifo
+		var arrivals atomic.Int64
 		s.acquire = func(ctx context.Context, r driver.Request) (driver.Grant, error) {
-			l.push(r.Owner)
-			defer l.remove(r.Owner)
-			return s.poll(ctx, r, time.Millisecond, func() bool { return l.isLast(r.Owner) })
+			return s.poll(ctx, r, time.Second>>arrivals.Add(1))
 		}
 	}},
 	{"polls-by-the-backoff", []string{"queue/in-order-of-arrival"}, func(s *spoiled) {
 		s.acquire = func(ctx context.Context, r driver.Request) (driver.Grant, error) {
-			return s.poll(ctx, r, 0, func() bool { return true })
+			return s.poll(ctx, r, 0)
 		}
 	}},
 	{"forgets-places", []string{"queue/keeps-its-place"}, func(s *spoiled) {
@@ -125,14 +122,11 @@ var queueMutants = []mutant{
 	}},
 }
 
-// poll makes attempts while ready returns true: after the pause or, if that is 0, after
-// the waits of the Backoff.
-func (s *spoiled) poll(ctx context.Context, r driver.Request, pause time.Duration, ready func() bool) (driver.Grant, error) {
+// poll makes attempts: after the pause or, if that is 0, after the waits of the Backoff.
+func (s *spoiled) poll(ctx context.Context, r driver.Request, pause time.Duration) (driver.Grant, error) {
 	for {
-		if ready() {
-			if g, err := s.Backend.TryAcquire(ctx, r); err == nil || ctx.Err() != nil {
-				return g, err
-			}
+		if g, err := s.Backend.TryAcquire(ctx, r); err == nil || ctx.Err() != nil {
+			return g, err
 		}
 		d, ok := r.Backoff.Wait()
 		if !ok {
@@ -147,28 +141,4 @@ func (s *spoiled) poll(ctx context.Context, r driver.Request, pause time.Duratio
 			return driver.Grant{}, ctx.Err()
 		}
 	}
-}
-
-// lifo is a queue that serves the last waiter first.
-type lifo struct {
-	mu     sync.Mutex
-	owners []string
-}
-
-func (l *lifo) push(owner string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.owners = append(l.owners, owner)
-}
-
-func (l *lifo) remove(owner string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.owners = slices.DeleteFunc(l.owners, func(o string) bool { return o == owner })
-}
-
-func (l *lifo) isLast(owner string) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.owners[len(l.owners)-1] == owner
 }

@@ -8,7 +8,7 @@ import (
 )
 
 var sharedMutants = []mutant{
-	{"readers-exclude-each-other", []string{"shared/admits", "shared/next-readers-together", "shared/two-peers"}, func(s *spoiled) {
+	{"readers-exclude-each-other", []string{"shared/admits", "shared/next-readers-together"}, func(s *spoiled) {
 		s.ask(func(r *driver.Request) { r.Mode = driver.Exclusive })
 	}},
 	{"everybody-reads", []string{"shared/admits", "shared/writer-waits-for-all", "shared/later-readers-wait", "shared/crowd"}, func(s *spoiled) {
@@ -24,7 +24,7 @@ var sharedMutants = []mutant{
 			return err
 		})
 	}},
-	{"releases-for-all", []string{"shared/release-of-one", "shared/writer-waits-for-all", "shared/two-peers", "semaphore/exactly-n"}, func(s *spoiled) {
+	{"releases-for-all", []string{"shared/release-of-one", "shared/writer-waits-for-all", "shared/admits", "semaphore/exactly-n"}, func(s *spoiled) {
 		s.release = func(ctx context.Context, g driver.Grant) error {
 			err := s.Backend.Release(ctx, g)
 			if err == nil {
@@ -56,7 +56,7 @@ var sharedMutants = []mutant{
 			return g, err
 		}
 	}},
-	{"crashed-readers-stay", []string{"shared/each-its-own-lease", "shared/crashed-reader-with-waiters"}, func(s *spoiled) {
+	{"crashed-readers-stay", []string{"shared/each-its-own-lease", "shared/crashed-with-waiters"}, func(s *spoiled) {
 		s.ask(func(r *driver.Request) {
 			if r.Mode == driver.Shared {
 				r.TTL *= 1000
@@ -102,7 +102,7 @@ var sharedMutants = []mutant{
 			return g, err
 		}
 	}},
-	{"one-token-for-all-readers", []string{"shared/tokens-rise", "semaphore/tokens-rise"}, func(s *spoiled) {
+	{"one-token-for-all-readers", []string{"shared/tokens-rise"}, func(s *spoiled) {
 		var last driver.Grant
 		s.answer(func(r driver.Request, g *driver.Grant, err error) error {
 			if err == nil && last.Mode == g.Mode && last.Permits == g.Permits && (r.Mode == driver.Shared || r.Permits > 0) {
@@ -133,7 +133,7 @@ var semaphoreMutants = []mutant{
 			}
 		})
 	}},
-	{"crashed-permits-stay", []string{"semaphore/expired-permit", "semaphore/expired-permit-with-waiters"}, func(s *spoiled) {
+	{"crashed-permits-stay", []string{"semaphore/expired-permit", "shared/crashed-with-waiters"}, func(s *spoiled) {
 		s.ask(func(r *driver.Request) {
 			if r.Permits > 0 {
 				r.TTL *= 1000

@@ -12,13 +12,9 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// locker returns a Locker with b. The Locker closes b at the end of the case.
-func (f *fixture) locker(b driver.Backend) *distlock.Locker {
-	f.Helper()
-	return f.lockerWith(b, distlock.Config{})
-}
-
-func (f *fixture) lockerWith(b driver.Backend, cfg distlock.Config) *distlock.Locker {
+// locker returns a Locker of this process, with the backend b, which it closes at the end of
+// the case.
+func (f *fixture) locker(b driver.Backend, cfg distlock.Config) *distlock.Locker {
 	f.Helper()
 	l := distlock.New(b, cfg)
 	if c, ok := b.(io.Closer); ok {
@@ -37,9 +33,9 @@ func (f *fixture) lockerWith(b driver.Backend, cfg distlock.Config) *distlock.Lo
 func (f *fixture) turns(goroutines, rounds int, turn func(l *distlock.Locker, i, round int) error) {
 	f.Helper()
 	cfg := distlock.Config{HandOverTime: time.Millisecond}
-	lockers := []*distlock.Locker{f.lockerWith(f.backend, cfg)}
+	lockers := []*distlock.Locker{f.locker(f.backend, cfg)}
 	if f.Peer != nil {
-		lockers = append(lockers, f.lockerWith(f.peer(), cfg))
+		lockers = append(lockers, f.locker(f.peer().backend, cfg))
 	}
 	var wg sync.WaitGroup
 	for i := range goroutines {
@@ -54,38 +50,18 @@ func (f *fixture) turns(goroutines, rounds int, turn func(l *distlock.Locker, i,
 	wg.Wait()
 }
 
-// last returns the backend of the last process, which is the second if there are two.
-func (f *fixture) last() driver.Backend {
-	f.Helper()
-	if f.Peer == nil {
-		return f.backend
-	}
-	return f.peer()
-}
-
 // opts returns options for calls that wait as long as it takes. The interval is short for
 // backends that are not a Queuer.
 func (f *fixture) opts() distlock.Opts {
 	return distlock.Opts{KeyTimeout: long, RetryInterval: max(f.Lease/50, time.Millisecond)}
 }
 
-// start runs do on a new goroutine.
-func (f *fixture) start(do func() error) <-chan error {
-	done := make(chan error, 1)
-	go func() { done <- do() }()
-	return done
-}
-
-// end waits for a call that start has begun.
-func (f *fixture) end(done <-chan error) error {
+// do starts a call of the Locker that waits for a key.
+func (f *fixture) do(l *distlock.Locker, key string, work func(context.Context) error) *waiter {
 	f.Helper()
-	select {
-	case err := <-done:
-		return err
-	case <-time.After(patience):
-		f.Fatalf("a call has not returned after %v", patience)
-		return nil
-	}
+	return f.begin(func(ctx context.Context) (driver.Grant, error) {
+		return driver.Grant{}, l.Do(ctx, key, f.opts(), work)
+	})
 }
 
 // calm waits until all other goroutines wait. In real time that cannot be known, and it
@@ -93,18 +69,6 @@ func (f *fixture) end(done <-chan error) error {
 func (f *fixture) calm() {
 	if f.Bubble {
 		synctest.Wait()
-	}
-}
-
-// mustNotEnd checks that a call has not returned. In virtual time it also knows that the
-// call has begun to wait.
-func (f *fixture) mustNotEnd(done <-chan error) {
-	f.Helper()
-	f.calm()
-	select {
-	case err := <-done:
-		f.Fatalf("a call has returned although another owner holds the key: %v", err)
-	default:
 	}
 }
 

@@ -10,7 +10,6 @@ var queueCases = []testCase{
 	{
 		name:        "free-key",
 		explanation: "Acquire of a free key must return at once, without use of the Backoff.",
-		needs:       []need{needsQueue},
 		run: func(f *fixture) {
 			r := f.request(f.key(), long)
 			r.Backoff = driver.NewBackoff(time.Minute, 1)
@@ -23,37 +22,31 @@ var queueCases = []testCase{
 		name: "in-order-of-arrival",
 		explanation: "Waiters of all processes must be served in order of arrival, one for each release, with larger tokens, and long before their Backoff " +
 			"makes them look again: a Locker does not poll a Queuer.",
-		needs: []need{needsQueue},
 		run: func(f *fixture) {
-			key := f.key()
-			g := f.try(f.request(key, long))
-			const waiters = 6
-			queue := f.waitQueue()
-			other, ok := f.last().(driver.Queuer)
-			if !ok {
-				f.Fatal("the peer is not a Queuer")
+			key, g := f.hold(long)
+			processes := []*fixture{f, f.last()}
+			var waiters []*waiter
+			for i := range 6 {
+				waiters = append(waiters, processes[i%2].queueUp(f.request(key, long)))
 			}
-			for i := range waiters {
-				queue.joinOn([]driver.Queuer{f.queue, other}[i%2], f.request(key, long))
-			}
-			for range waiters {
-				queue.mustWait()
+			for i, w := range waiters {
+				for _, waiting := range waiters[i:] {
+					waiting.mustWait(f)
+				}
 				f.release(g)
-				next := queue.next()
-				f.mustFollow(g, next)
+				next := w.served(f)
+				f.mustRise(g, next)
 				g = next
 			}
-			f.release(g)
-			f.free(key)
+			f.releaseLast(g)
 		},
 	},
 	{
 		name:        "holder-crashed",
 		explanation: "If the holder never releases, the next waiter must get the key when the lease has ended.",
-		needs:       []need{needsQueue, needsExpiry},
+		needs:       []need{needsExpiry},
 		run: func(f *fixture) {
-			key := f.key()
-			g := f.try(f.request(key, 2*f.Lease))
+			key, g := f.hold(2 * f.Lease)
 			first := f.queueUpLooking(g, f.request(key, f.Lease), f.Lease/2) // and it crashes too
 			second := f.queueUpLooking(g, f.request(key, long), f.Lease/2)
 			if !f.Bubble {
@@ -66,17 +59,15 @@ var queueCases = []testCase{
 			}
 			first.served(f)
 			f.mustHaveEnded(g)
-			f.release(second.served(f))
-			f.free(key)
+			f.releaseLast(second.served(f))
 		},
 	},
 	{
 		name:        "renewed-meanwhile",
 		explanation: "A waiter must not get the key while the holder renews its lease.",
-		needs:       []need{needsQueue, needsExpiry},
+		needs:       []need{needsExpiry},
 		run: func(f *fixture) {
-			key := f.key()
-			g := f.try(f.request(key, 2*f.Lease))
+			key, g := f.hold(2 * f.Lease)
 			w := f.queueUpLooking(g, f.request(key, long), f.Lease/3)
 			for end := time.Now().Add(5 * f.Lease); time.Now().Before(end); time.Sleep(f.Lease / 10) {
 				sent := time.Now()
@@ -103,7 +94,6 @@ var queueCases = []testCase{
 		name: "budget",
 		explanation: "When r.Backoff is spent, Acquire must return an error that wraps ErrNotAcquired. That is after attempts-1 waits, " +
 			"each between one interval and two, so with one attempt it must not wait.",
-		needs: []need{needsQueue},
 		run: func(f *fixture) {
 			interval := f.Lease / 5
 			key := f.key()
@@ -114,7 +104,7 @@ var queueCases = []testCase{
 				start := time.Now()
 				r.Backoff = driver.NewBackoff(interval, attempts)
 				w := f.wait(r)
-				f.mustBeHeld(w.grant, w.failed(f, 2*waits))
+				f.mustBeHeld(w.failed(f, 2*waits))
 				if d := time.Since(start); d < waits {
 					f.Errorf("%d attempts with intervals of %v were over after %v", attempts, interval, d)
 				}
@@ -126,42 +116,36 @@ var queueCases = []testCase{
 		name: "keeps-its-place",
 		explanation: "A second Acquire with the same owner must have the place of the first: the Locker calls it after a failure of the backend, " +
 			"and would otherwise lose its place each time.",
-		needs: []need{needsQueue},
 		run: func(f *fixture) {
-			key := f.key()
-			g := f.try(f.request(key, long))
-			queue := f.waitQueue()
-			first := f.request(key, long)
-			queue.takePlace(first)
-			queue.join(f.request(key, long))
-			queue.join(first)
+			key, g := f.hold(long)
+			r := f.request(key, long)
+			f.takePlace(r)
+			second := f.queueUp(f.request(key, long))
+			first := f.queueUp(r)
 			f.release(g)
-			f.release(queue.next())
-			f.release(queue.next())
-			f.free(key)
+			g = first.served(f)
+			second.mustWait(f)
+			f.release(g)
+			f.releaseLast(second.served(f))
 		},
 	},
 	{
 		name: "granted-while-away",
 		explanation: "An owner may be granted the key between two calls of Acquire. Release must then pass it on like any grant: " +
 			"a waiter leaves that way when its context has ended.",
-		needs: []need{needsQueue},
 		run: func(f *fixture) {
-			key := f.key()
-			g := f.try(f.request(key, long))
+			key, g := f.hold(long)
 			away := f.request(key, long)
 			f.takePlace(away)
 			w := f.queueUp(f.request(key, long))
 			f.release(g)
 			f.giveUp(away)
-			f.release(w.served(f))
-			f.free(key)
+			f.releaseLast(w.served(f))
 		},
 	},
 	{
 		name:        "keys-are-apart",
 		explanation: "Each key must have its own queue.",
-		needs:       []need{needsQueue},
 		run: func(f *fixture) {
 			busy, key := f.key(), f.key()
 			f.try(f.request(busy, long))

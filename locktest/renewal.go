@@ -15,8 +15,7 @@ var renewalCases = []testCase{
 		explanation: "Renew must extend a lease to a full TTL from now, each time, and no further: nothing else keeps the lock of a long function.",
 		needs:       []need{needsExpiry},
 		run: func(f *fixture) {
-			key := f.key()
-			g := f.try(f.request(key, f.Lease))
+			key, g := f.hold(f.Lease)
 			f.keepAlive(g, func() (time.Time, bool) {
 				sent := time.Now()
 				return sent, f.renew(g) == driver.Renewed
@@ -85,7 +84,7 @@ var renewalCases = []testCase{
 		run: func(f *fixture) {
 			g := f.try(f.request(f.key(), long))
 			g.TTL = 24 * time.Hour
-			if limit := f.backend.Features().MaxTTL; limit > 0 {
+			if limit := f.can.MaxTTL; limit > 0 {
 				g.TTL = limit
 			}
 			f.want(f.renewAll(g), driver.Renewed)
@@ -99,7 +98,7 @@ var renewalCases = []testCase{
 			"the Locker would cancel a function that has its lock, or wait for nothing.",
 		needs: []need{needsLimit},
 		run: func(f *fixture) {
-			limit := f.backend.Features().MaxTTL
+			limit := f.can.MaxTTL
 			f.release(f.try(f.request(f.key(), limit)))
 			r := f.request(f.key(), limit+time.Millisecond)
 			if _, err := f.backend.TryAcquire(f.Context(), r); !refusesTTL(err) {
@@ -109,7 +108,7 @@ var renewalCases = []testCase{
 			g := f.try(f.request(f.key(), long))
 			long := g
 			long.TTL = r.TTL
-			if got := f.renewOn(f.Context(), f.backend, []driver.Grant{long})[0]; got.Status != driver.Unknown || !refusesTTL(got.Err) {
+			if got := f.renewUnder(f.Context(), []driver.Grant{long})[0]; got.Status != driver.Unknown || !refusesTTL(got.Err) {
 				f.Errorf("Renew for %v: %v, %v", long.TTL, got.Status, got.Err)
 			}
 			f.mustStillHold(g)
@@ -121,8 +120,7 @@ var renewalCases = []testCase{
 		explanation: "If another owner has the key, a grant must be reported Lost, and the lease of the other must not be extended.",
 		needs:       []need{needsExpiry},
 		run: func(f *fixture) {
-			key := f.key()
-			late := f.try(f.request(key, long))
+			key, late := f.hold(long)
 			f.release(late)
 			g := f.try(f.request(key, f.Lease))
 			f.want(f.renewAll(late), driver.Lost)
@@ -134,8 +132,7 @@ var renewalCases = []testCase{
 		name:        "never-recreates",
 		explanation: "A grant that was released must be reported Lost and must not be created anew: the key would be blocked for a whole lease.",
 		run: func(f *fixture) {
-			key := f.key()
-			g := f.try(f.request(key, long))
+			key, g := f.hold(long)
 			f.release(g)
 			f.want(f.renewAll(g), driver.Lost)
 			f.free(key)
@@ -161,15 +158,14 @@ var renewalCases = []testCase{
 			grants := f.several(5)
 			ended, end := context.WithCancel(f.Context())
 			end()
-			f.mustNotBeLost(f.renewOn(ended, f.backend, grants))
+			f.mustNotBeLost(f.renewUnder(ended, grants))
 			ctx, cancel := context.WithCancel(f.Context())
 			defer cancel()
-			f.mustNotBeLost(f.renewAnd(ctx, f.backend, grants, cancel)) // at the first report
+			f.mustNotBeLost(f.renewAnd(ctx, grants, cancel)) // at the first report
 			brief, stop := context.WithTimeout(f.Context(), time.Microsecond)
 			defer stop()
-			f.mustNotBeLost(f.renewOn(brief, f.backend, grants))
+			f.mustNotBeLost(f.renewUnder(brief, grants))
 			time.Sleep(f.Lease)
-			f.checkReports()
 			for _, g := range grants {
 				f.want(f.renewAll(g), driver.Renewed)
 			}

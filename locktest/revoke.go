@@ -10,12 +10,8 @@ var revokeCases = []testCase{
 	{
 		name:        "asks",
 		explanation: "Revoke must close the channel of the holder, whichever process asks, and must take nothing away.",
-		needs:       []need{needsRevoke},
 		run: func(f *fixture) {
-			other, ok := f.last().(driver.Revoker)
-			if !ok {
-				f.Fatal("the peer is not a Revoker")
-			}
+			other := f.last().revoker
 			g := f.try(f.request(f.key(), long))
 			asked := f.revoker.Revoked(f.Context(), g)
 			f.mustNotBeAsked(asked)
@@ -27,7 +23,7 @@ var revokeCases = []testCase{
 	{
 		name:        "readers",
 		explanation: "Revoke must ask all holders of the key.",
-		needs:       []need{needsRevoke, needsShare},
+		needs:       []need{needsShare},
 		run: func(f *fixture) {
 			key := f.key()
 			one, two := f.try(f.reader(key, long)), f.try(f.reader(key, long))
@@ -39,7 +35,6 @@ var revokeCases = []testCase{
 	{
 		name:        "only-this-holder",
 		explanation: "A request is for the present holders of one key: neither another key nor the next holder is asked.",
-		needs:       []need{needsRevoke},
 		run: func(f *fixture) {
 			g, other := f.try(f.request(f.key(), long)), f.try(f.request(f.key(), long))
 			otherAsked := f.revoker.Revoked(f.Context(), other)
@@ -56,7 +51,6 @@ var revokeCases = []testCase{
 	{
 		name:        "free",
 		explanation: "Revoke of a free key must say that it is not held, and a former holder need not be told.",
-		needs:       []need{needsRevoke},
 		run: func(f *fixture) {
 			key := f.key()
 			f.mustSayHeld(f.revoker, key, false)

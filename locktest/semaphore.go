@@ -13,7 +13,6 @@ var semaphoreCases = []testCase{
 	{
 		name:        "exactly-n",
 		explanation: "A semaphore of n permits must admit n holders and no more, and one more after each Release.",
-		needs:       []need{needsShare},
 		run: func(f *fixture) {
 			key := f.key()
 			grants := f.all(key)
@@ -31,28 +30,25 @@ var semaphoreCases = []testCase{
 	{
 		name:        "one-more-waits",
 		explanation: "Without a free permit a request waits in the queue. Each Release must admit one waiter.",
-		needs:       []need{needsShare, needsQueue},
+		needs:       []need{needsQueue},
 		run: func(f *fixture) {
 			key := f.key()
 			grants := f.all(key)
-			queue := f.waitQueue()
-			queue.join(f.permit(key, long))
-			queue.join(f.permit(key, long))
-			queue.mustWait()
+			first, second := f.queueUp(f.permit(key, long)), f.queueUp(f.permit(key, long))
+			first.mustWait(f)
 			f.release(grants[1])
-			first := queue.next()
-			queue.mustWait()
+			next := first.served(f)
+			second.mustWait(f)
 			f.release(grants[0])
-			f.release(first)
-			f.release(queue.next())
-			f.release(grants[2])
-			f.free(key)
+			f.release(next)
+			f.release(second.served(f))
+			f.releaseLast(grants[2])
 		},
 	},
 	{
 		name:        "expired-permit",
 		explanation: "When the lease of one holder has ended, its permit must be free, and no other.",
-		needs:       []need{needsShare, needsExpiry},
+		needs:       []need{needsExpiry},
 		run: func(f *fixture) {
 			key := f.key()
 			f.allButOne(key)
@@ -64,21 +60,8 @@ var semaphoreCases = []testCase{
 		},
 	},
 	{
-		name:        "expired-permit-with-waiters",
-		explanation: "If a holder never releases, its permit must go to the first waiter when the lease has ended.",
-		needs:       []need{needsShare, needsQueue, needsExpiry},
-		run: func(f *fixture) {
-			key := f.key()
-			f.allButOne(key)
-			g := f.try(f.permit(key, 2*f.Lease))
-			f.queueUpLooking(g, f.permit(key, long), f.Lease/2).served(f)
-			f.busy(f.permit(key, long))
-		},
-	},
-	{
 		name:        "same-owner-again",
 		explanation: "An owner that shares a key must succeed again, with tokens that are not smaller, and must not take a second permit.",
-		needs:       []need{needsShare},
 		run: func(f *fixture) {
 			key := f.key()
 			r := f.permit(key, long)
@@ -96,26 +79,8 @@ var semaphoreCases = []testCase{
 		},
 	},
 	{
-		name:        "tokens-rise",
-		explanation: "The tokens of holders of permits must rise in the order of the grants.",
-		needs:       []need{needsShare, needsTokens},
-		run: func(f *fixture) {
-			key := f.key()
-			last := f.try(f.permit(key, long))
-			for i := range 4 * permits {
-				r := f.permit(key, long)
-				r.Tokens = 1 + i%8
-				g := f.try(r)
-				f.mustRise(last, g)
-				f.release(last)
-				last = g
-			}
-		},
-	},
-	{
 		name:        "crowd",
 		explanation: "Under a semaphore of n permits at most n functions of two processes may run at once, and each must get its turn.",
-		needs:       []need{needsShare},
 		run: func(f *fixture) {
 			key := f.key()
 			o := f.opts()

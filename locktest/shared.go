@@ -13,7 +13,7 @@ var sharedCases = []testCase{
 	{
 		name:        "writer-waits-for-all",
 		explanation: "A waiting writer must get the key at once when the last reader has released, and not before.",
-		needs:       []need{needsShare, needsQueue},
+		needs:       []need{needsQueue},
 		run: func(f *fixture) {
 			key := f.key()
 			var readers []driver.Grant
@@ -25,38 +25,34 @@ var sharedCases = []testCase{
 				w.mustWait(f)
 				f.release(g)
 			}
-			f.release(w.served(f))
-			f.free(key)
+			f.releaseLast(w.served(f))
 		},
 	},
 	{
 		name: "later-readers-wait",
 		explanation: "A reader that arrives after a waiting writer must wait behind it, even if other readers have the key: " +
 			"otherwise readers that come and go would keep the writer out.",
-		needs: []need{needsShare, needsQueue},
+		needs: []need{needsQueue},
 		run: func(f *fixture) {
 			key := f.key()
 			g := f.try(f.reader(key, long))
-			queue := f.waitQueue()
-			queue.join(f.request(key, long))
+			writer := f.queueUp(f.request(key, long))
 			f.busy(f.reader(key, long))
-			queue.join(f.reader(key, long))
-			queue.mustWait()
+			reader := f.queueUp(f.reader(key, long))
+			writer.mustWait(f)
 			f.release(g)
-			writer := queue.next()
-			queue.mustWait()
-			f.release(writer)
-			f.release(queue.next())
-			f.free(key)
+			g = writer.served(f)
+			reader.mustWait(f)
+			f.release(g)
+			f.releaseLast(reader.served(f))
 		},
 	},
 	{
 		name:        "next-readers-together",
 		explanation: "When a reader is first in the queue, all readers up to the next writer must get the key together.",
-		needs:       []need{needsShare, needsQueue},
+		needs:       []need{needsQueue},
 		run: func(f *fixture) {
-			key := f.key()
-			g := f.try(f.request(key, long))
+			key, g := f.hold(long)
 			var readers []*waiter
 			for range 3 {
 				readers = append(readers, f.queueUp(f.reader(key, long)))
@@ -73,14 +69,13 @@ var sharedCases = []testCase{
 				f.release(w.grant)
 			}
 			f.release(writer.served(f))
-			f.release(last.served(f))
-			f.free(key)
+			f.releaseLast(last.served(f))
 		},
 	},
 	{
 		name:        "writer-leaves-the-queue",
 		explanation: "When a waiting writer gives up its place, the readers behind it must get the key.",
-		needs:       []need{needsShare, needsQueue},
+		needs:       []need{needsQueue},
 		run: func(f *fixture) {
 			key := f.key()
 			g := f.try(f.reader(key, long))
@@ -89,27 +84,29 @@ var sharedCases = []testCase{
 			w := f.queueUp(f.reader(key, long))
 			f.giveUp(gone)
 			f.release(w.served(f))
-			f.release(g)
-			f.free(key)
+			f.releaseLast(g)
 		},
 	},
 	{
-		name:        "crashed-reader-with-waiters",
-		explanation: "If a reader never releases, the next waiter must get the key when its lease has ended.",
-		needs:       []need{needsShare, needsQueue, needsExpiry},
+		name:        "crashed-with-waiters",
+		explanation: "If a reader or the holder of a permit never releases, the next waiter must get its place when its lease has ended.",
+		needs:       []need{needsQueue, needsExpiry},
 		run: func(f *fixture) {
 			key := f.key()
 			g := f.try(f.reader(key, 2*f.Lease))
 			writer := f.queueUpLooking(g, f.request(key, long), f.Lease/2).served(f)
 			f.mustHaveEnded(g)
-			f.release(writer)
-			f.free(key)
+			f.releaseLast(writer)
+			f.allButOne(key)
+			g = f.try(f.permit(key, 2*f.Lease))
+			f.queueUpLooking(g, f.permit(key, long), f.Lease/2).served(f)
+			f.busy(f.permit(key, long))
 		},
 	},
 	{
 		name:        "each-its-own-lease",
 		explanation: "Each reader has its own lease: the end of one must not end another, and the longest keeps a writer out.",
-		needs:       []need{needsShare, needsExpiry},
+		needs:       []need{needsExpiry},
 		run: func(f *fixture) {
 			key := f.key()
 			longer := f.try(f.reader(key, 4*f.Lease))
@@ -123,7 +120,7 @@ var sharedCases = []testCase{
 	{
 		name:        "renewal-of-one",
 		explanation: "Renew must extend the lease of the reader, or holder of a permit, that it is called for, and no other.",
-		needs:       []need{needsShare, needsExpiry},
+		needs:       []need{needsExpiry},
 		run: func(f *fixture) {
 			f.renewOne(f.reader)
 			f.renewOne(f.permit)
@@ -132,7 +129,6 @@ var sharedCases = []testCase{
 	{
 		name:        "release-of-one",
 		explanation: "Release by one reader must not change the others.",
-		needs:       []need{needsShare},
 		run: func(f *fixture) {
 			key := f.key()
 			one, other := f.try(f.reader(key, long)), f.try(f.reader(key, long))
@@ -143,63 +139,43 @@ var sharedCases = []testCase{
 			f.releaseLost(f.request(key, long).Grant())
 			f.busy(f.request(key, long))
 			f.want(f.renewAll(other), driver.Renewed)
-			f.release(other)
-			f.free(key)
+			f.releaseLast(other)
 		},
 	},
 	{
 		name: "tokens-rise",
-		explanation: "The tokens of readers and writers must rise in the order of the grants, even among readers that hold the key together: " +
-			"a resource that has seen a later token refuses an earlier one.",
-		needs: []need{needsShare, needsTokens},
+		explanation: "The tokens of readers, of writers and of holders of permits must rise in the order of the grants, even among those that " +
+			"hold the key together: a resource that has seen a later token refuses an earlier one.",
+		needs: []need{needsTokens},
 		run: func(f *fixture) {
-			key := f.key()
-			last := f.try(f.request(key, long))
+			key, last := f.hold(long)
 			for range 4 {
-				f.release(last)
-				one := f.reader(key, long)
-				one.Tokens = 16
-				first := f.try(one)
-				f.mustRise(last, first)
-				second := f.try(f.reader(key, long))
-				f.mustRise(first, second)
-				f.release(first)
-				f.release(second)
-				last = f.try(f.request(key, long))
-				f.mustRise(second, last)
+				for _, ask := range []func(string, time.Duration) driver.Request{f.reader, f.permit, f.request} {
+					f.release(last)
+					r := ask(key, long)
+					r.Tokens = 16
+					next := f.try(r)
+					f.mustRise(last, next)
+					if last = next; next.Sharing() != (driver.Sharing{}) {
+						last = f.try(ask(key, long))
+						f.mustRise(next, last)
+						f.release(next)
+					}
+				}
 			}
-		},
-	},
-	{
-		name:        "two-peers",
-		explanation: "Readers and writers of two processes must exclude each other like those of one.",
-		needs:       []need{needsShare, needsPeer},
-		run: func(f *fixture) {
-			peer := f.peer()
-			key := f.key()
-			here, there := f.try(f.reader(key, long)), f.tryOn(peer, f.reader(key, long))
-			f.busy(f.request(key, long))
-			f.busyOn(peer, f.request(key, long))
-			f.release(here)
-			f.busy(f.request(key, long))
-			f.releaseOn(peer, there)
-			g := f.tryOn(peer, f.request(key, long))
-			f.busy(f.reader(key, long))
-			f.releaseOn(peer, g)
-			f.free(key)
 		},
 	},
 	{
 		name: "admits",
 		explanation: "TryAcquire must grant a key beside its holders exactly if driver.Sharing.Admits says so: " +
 			"the Locker decides by it inside a process, and two processes must decide alike.",
-		needs: []need{needsShare},
 		run: func(f *fixture) {
+			other := f.last()
 			for _, has := range sharings {
 				for _, asks := range sharings {
 					key := f.key()
 					for n := 0; n <= 3; n++ {
-						f.mustAgree(key, n, has, asks)
+						other.mustAgree(key, n, has, asks)
 						if !has.Admits(n, has) {
 							break
 						}
@@ -212,7 +188,6 @@ var sharedCases = []testCase{
 	{
 		name:        "crowd",
 		explanation: "A function under a writer's lock must not overlap with any other, in one process or two, and each must get its turn.",
-		needs:       []need{needsShare},
 		run: func(f *fixture) {
 			key := f.key()
 			var readers, writers atomic.Int32
@@ -265,7 +240,7 @@ func (f *fixture) asking(key string, s driver.Sharing) driver.Request {
 func (f *fixture) mustAgree(key string, n int, has, asks driver.Sharing) {
 	f.Helper()
 	r := f.asking(key, asks)
-	g, err := f.backend.TryAcquire(f.Context(), r)
+	g, err := f.attempt(r)
 	admitted := has.Admits(n, asks)
 	if admitted && err != nil && f.Settle > 0 {
 		g, err = f.try(r), nil
@@ -276,7 +251,7 @@ func (f *fixture) mustAgree(key string, n int, has, asks driver.Sharing) {
 	if err == nil {
 		f.release(g)
 	} else {
-		f.mustBeHeld(g, err)
+		f.mustBeHeld(err)
 	}
 }
 

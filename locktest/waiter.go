@@ -8,50 +8,48 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// waiter is an Acquire on its own goroutine.
+// waiter is a call on its own goroutine that waits for a key.
 type waiter struct {
-	request driver.Request
+	request driver.Request // of an Acquire
 	start   time.Time
 	cancel  context.CancelFunc
-	done    chan struct{}  // closed when Acquire has returned
-	told    chan<- *waiter // told then, if not nil
+	done    chan struct{} // closed when the call has returned
 	grant   driver.Grant
 	err     error
 }
 
-// wait starts an Acquire. Without a Backoff in r the Acquire looks again so late that only
-// a message or the end of a lease can help it in time, and it ends if it is stuck.
-func (f *fixture) wait(r driver.Request) *waiter {
+// begin starts a call that waits for a key. It is cancelled at the end of the case.
+func (f *fixture) begin(call func(ctx context.Context) (driver.Grant, error)) *waiter {
 	f.Helper()
-	return f.waitOn(f.queue, r, nil)
-}
-
-func (f *fixture) waitOn(q driver.Queuer, r driver.Request, told chan<- *waiter) *waiter {
-	f.Helper()
-	if r.Backoff == nil {
-		r.Backoff = driver.NewBackoff(2*patience, 2)
-	}
 	ctx, cancel := context.WithCancel(f.Context())
-	w := &waiter{request: r, start: time.Now(), cancel: cancel, done: make(chan struct{}), told: told}
+	w := &waiter{start: time.Now(), cancel: cancel, done: make(chan struct{})}
 	go func() {
-		w.grant, w.err = q.Acquire(ctx, r)
-		close(w.done)
-		if told != nil {
-			told <- w
-		}
+		defer close(w.done)
+		w.grant, w.err = call(ctx)
 	}()
 	f.Cleanup(func() {
 		cancel()
 		select {
 		case <-w.done:
 		case <-time.After(5 * patience):
-			f.Errorf("Acquire has not returned long after its context has ended")
-			return
-		}
-		if b, ok := q.(driver.Backend); ok { // the owner still has its place
-			_ = b.Release(context.WithoutCancel(ctx), r.Grant())
+			f.Errorf("a call has not returned long after its context has ended")
 		}
 	})
+	return w
+}
+
+// wait starts an Acquire. Without a Backoff in r the Acquire looks again so late that only
+// a message or the end of a lease can help it in time, and it ends if it is stuck.
+func (f *fixture) wait(r driver.Request) *waiter {
+	f.Helper()
+	if r.Backoff == nil {
+		r.Backoff = driver.NewBackoff(2*patience, 2)
+	}
+	f.Cleanup(func() { // after the call: the owner still has its place
+		_ = f.backend.Release(context.WithoutCancel(f.Context()), r.Grant())
+	})
+	w := f.begin(func(ctx context.Context) (driver.Grant, error) { return f.queue.Acquire(ctx, r) })
+	w.request = r
 	return w
 }
 
@@ -59,35 +57,25 @@ func (f *fixture) waitOn(q driver.Queuer, r driver.Request, told chan<- *waiter)
 // the place until Release.
 func (f *fixture) takePlace(r driver.Request) {
 	f.Helper()
-	f.takePlaceOn(f.queue, r)
+	_, err := f.waitBriefly(r)
+	f.mustBeHeld(err)
 }
 
-func (f *fixture) takePlaceOn(q driver.Queuer, r driver.Request) {
-	f.Helper()
-	f.mustBeHeld(f.waitBriefly(q, r))
-}
-
-func (f *fixture) waitBriefly(q driver.Queuer, r driver.Request) (driver.Grant, error) {
+func (f *fixture) waitBriefly(r driver.Request) (driver.Grant, error) {
 	r.Backoff = driver.NewBackoff(5*time.Millisecond, 2)
-	return q.Acquire(f.Context(), r)
+	return f.queue.Acquire(f.Context(), r)
 }
 
 // queueUp starts an Acquire for a key that is held, and returns when the owner is in the
 // queue.
 func (f *fixture) queueUp(r driver.Request) *waiter {
 	f.Helper()
-	return f.queueUpOn(f.queue, r, nil)
-}
-
-func (f *fixture) queueUpOn(q driver.Queuer, r driver.Request, told chan<- *waiter) *waiter {
-	f.Helper()
-	if f.Bubble {
-		w := f.waitOn(q, r, told)
-		f.calm()
-		return w
+	if !f.Bubble {
+		f.takePlace(r) // the queue cannot be seen from outside
 	}
-	f.takePlaceOn(q, r) // the queue cannot be seen from outside
-	return f.waitOn(q, r, told)
+	w := f.wait(r)
+	f.calm()
+	return w
 }
 
 // queueUpLooking starts an Acquire that looks again at intervals, because no message says
@@ -98,46 +86,50 @@ func (f *fixture) queueUpLooking(holder driver.Grant, r driver.Request, every ti
 	if f.Bubble {
 		return f.queueUp(r)
 	}
-	g, err := f.waitBriefly(f.queue, r)
+	before := time.Now()
+	g, err := f.waitBriefly(r)
 	if err == nil && !running(holder.Sent, holder.TTL) {
-		f.releaseLater(f.backend, g)
+		f.inspect(g, r, before)
 		f.tooSlow()
 	}
-	f.mustBeHeld(g, err)
-	return f.waitOn(f.queue, r, nil)
+	f.mustBeHeld(err)
+	return f.wait(r)
+}
+
+// result waits for the error of the call, or nil.
+func (w *waiter) result(f *fixture, within time.Duration) error {
+	f.Helper()
+	select {
+	case <-w.done:
+		return w.err
+	case <-time.After(within):
+		f.Fatalf("a call has not returned after %v", time.Since(w.start))
+		return nil
+	}
 }
 
 // served waits for the grant, which must come before the Backoff makes the Acquire look again.
 func (w *waiter) served(f *fixture) driver.Grant {
 	f.Helper()
-	select {
-	case <-w.done:
-	case <-time.After(patience):
-		f.Fatalf("not served within %v", patience)
-	}
-	if w.err != nil {
-		f.Fatalf("Acquire, after %v: %v", time.Since(w.start), w.err)
+	if err := w.result(f, patience); err != nil {
+		f.Fatalf("Acquire, after %v: %v", time.Since(w.start), err)
 	}
 	f.inspect(w.grant, w.request, w.start)
-	f.releaseLater(f.backend, w.grant)
 	return w.grant
 }
 
 // failed waits for the error of an Acquire that cannot succeed.
 func (w *waiter) failed(f *fixture, within time.Duration) error {
 	f.Helper()
-	select {
-	case <-w.done:
-	case <-time.After(within + f.soon()):
-		f.Fatalf("Acquire has not returned after %v", time.Since(w.start))
-	}
-	if w.err == nil {
+	err := w.result(f, within+f.soon())
+	if err == nil {
 		f.Fatal("the key was granted although another owner holds it")
 	}
-	return w.err
+	return err
 }
 
-// mustWait checks that w has not been served out of turn.
+// mustWait checks that w has not been served out of turn. In virtual time it also knows that
+// w waits.
 func (w *waiter) mustWait(f *fixture) {
 	f.Helper()
 	f.calm()
@@ -152,13 +144,8 @@ func (w *waiter) mustWait(f *fixture) {
 // has.
 func (w *waiter) discard(f *fixture) {
 	f.Helper()
-	select {
-	case <-w.done:
-	case <-time.After(f.soon()):
-		f.Fatal("Acquire has not returned although its context has ended")
-	}
-	if w.err != nil && !errors.Is(w.err, context.Canceled) {
-		f.Errorf("Acquire with a cancelled context: %v", w.err)
+	if err := w.result(f, f.soon()); err != nil && !errors.Is(err, context.Canceled) {
+		f.Errorf("Acquire with a cancelled context: %v", err)
 	}
 	f.giveUp(w.request)
 }

@@ -2,37 +2,21 @@ package locktest
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
 )
 
 var wakeCases = []testCase{
+
 	{
-		name: "begins",
-		explanation: "The channel of Wake must receive a value when the watch has begun: the key may have become free since the attempt " +
-			"that was refused.",
-		needs: []need{needsWake},
+		name: "release",
+		explanation: "The channel of Wake must receive a value when the watch has begun: the key may have become free since the attempt that was refused. " +
+			"A release must then wake all that watch the key, in any process, and the key must be free for one of them.",
 		run: func(f *fixture) {
-			g := f.try(f.request(f.key(), long))
-			f.mustWake(f.waker.Wake(f.Context(), g.Key), "when the watch has begun")
-			f.release(g)
-		},
-	},
-	{
-		name:        "release",
-		explanation: "A release must wake all that watch the key, in any process, and the key must be free for one of them.",
-		needs:       []need{needsWake},
-		run: func(f *fixture) {
-			other, ok := f.last().(driver.Waker)
-			if !ok {
-				f.Fatal("the peer is not a Waker")
-			}
-			key := f.key()
-			g := f.try(f.request(key, long))
+			key, g := f.hold(long)
 			var watches []<-chan struct{}
-			for _, w := range []driver.Waker{f.waker, f.waker, other} {
+			for _, w := range []driver.Waker{f.waker, f.waker, f.last().waker} {
 				up := w.Wake(f.Context(), key)
 				f.mustWake(up, "when the watch has begun")
 				watches = append(watches, up)
@@ -47,27 +31,22 @@ var wakeCases = []testCase{
 	{
 		name:        "again",
 		explanation: "A watch must go on after it was woken: another waiter may have been faster.",
-		needs:       []need{needsWake},
 		run: func(f *fixture) {
-			key := f.key()
-			g := f.try(f.request(key, long))
+			key, g := f.hold(long)
 			up := f.waker.Wake(f.Context(), key)
 			f.mustWake(up, "when the watch has begun")
 			for range 3 {
 				f.release(g)
 				g = f.seizeWoken(up, f.request(key, long))
 			}
-			f.release(g)
-			f.free(key)
+			f.releaseLast(g)
 		},
 	},
 	{
 		name:        "ends",
 		explanation: "When the context of a watch has ended, other watches of the key must go on.",
-		needs:       []need{needsWake},
 		run: func(f *fixture) {
-			key := f.key()
-			g := f.try(f.request(key, long))
+			key, g := f.hold(long)
 			ctx, cancel := context.WithCancel(f.Context())
 			ended, up := f.waker.Wake(ctx, key), f.waker.Wake(f.Context(), key)
 			f.mustWake(ended, "when the watch has begun")
@@ -75,8 +54,7 @@ var wakeCases = []testCase{
 			cancel()
 			f.calm()
 			f.release(g)
-			f.release(f.seizeWoken(up, f.request(key, long)))
-			f.free(key)
+			f.releaseLast(f.seizeWoken(up, f.request(key, long)))
 		},
 	},
 }
@@ -96,16 +74,11 @@ func (f *fixture) seizeWoken(up <-chan struct{}, r driver.Request) driver.Grant 
 	f.Helper()
 	for start := time.Now(); time.Since(start) < patience; {
 		f.mustWake(up, "after a release")
-		before := time.Now()
-		g, err := f.backend.TryAcquire(f.Context(), r)
+		g, err := f.attempt(r)
 		if err == nil {
-			f.inspect(g, r, before)
-			f.releaseLater(f.backend, g)
 			return g
 		}
-		if !errors.Is(err, driver.ErrNotAcquired) {
-			f.Fatalf("TryAcquire: %v", err)
-		}
+		f.mustBeHeld(err)
 	}
 	f.Fatalf("the key was not free within %v after a release", patience)
 	return driver.Grant{}

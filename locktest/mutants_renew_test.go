@@ -1,0 +1,176 @@
+package locktest_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/distlock-go/distlock/driver"
+)
+
+var renewMutants = []mutant{
+	{"renews-nothing", []string{"renewal/extends", "renewal/large-batch", "lease/loss-is-told"}, func(s *spoiled) {
+		s.renew = func(_ context.Context, grants []driver.Grant) []driver.RenewResult {
+			return slices.Repeat([]driver.RenewResult{{Status: driver.Renewed}}, len(grants))
+		}
+	}},
+	{"renews-all-or-nothing", []string{"renewal/large-batch"}, func(s *spoiled) {
+		s.renewals(func(_ []driver.Grant, results []driver.RenewResult) []driver.RenewResult {
+			for i := range results {
+				results[i] = results[0]
+			}
+			return results
+		})
+	}},
+	{"renews-for-anybody", []string{"renewal/others", "renewal/large-batch"}, func(s *spoiled) {
+		s.renewals(func(grants []driver.Grant, results []driver.RenewResult) []driver.RenewResult {
+			for i, g := range grants {
+				g.Owner = "a passer-by"
+				if _, err := s.Backend.TryAcquire(context.Background(), driver.Request{Key: g.Key, Owner: g.Owner, TTL: g.TTL}); err != nil {
+					results[i].Status = driver.Renewed
+				} else {
+					_ = s.Backend.Release(context.Background(), g)
+				}
+			}
+			return results
+		})
+	}},
+	{"renews-what-is-gone", []string{"renewal/never-recreates", "renewal/never-revives", "loss/next-holder"}, func(s *spoiled) {
+		s.renewals(func(grants []driver.Grant, results []driver.RenewResult) []driver.RenewResult {
+			for i, g := range grants {
+				if _, err := s.Backend.TryAcquire(context.Background(), driver.Request{Key: g.Key, Owner: g.Owner, TTL: g.TTL}); err == nil {
+					results[i].Status = driver.Renewed
+				}
+			}
+			return results
+		})
+	}},
+	{"creates-what-is-gone", []string{"renewal/never-recreates", "loss/next-holder"}, func(s *spoiled) {
+		s.renewals(func(grants []driver.Grant, results []driver.RenewResult) []driver.RenewResult {
+			for _, g := range grants { // and says that it was lost
+				_, _ = s.Backend.TryAcquire(context.Background(), driver.Request{Key: g.Key, Owner: g.Owner, TTL: g.TTL})
+			}
+			return results
+		})
+	}},
+	{"renews-for-too-long", []string{"renewal/extends"}, func(s *spoiled) {
+		s.renewAs(func(g *driver.Grant) { g.TTL *= 3 })
+	}},
+	{"never-shortens", []string{"renewal/retain-for-less"}, func(s *spoiled) {
+		s.renewAs(func(g *driver.Grant) { g.Retain = false })
+	}},
+	{"late-renewal-shortens", []string{"late/shortens-nothing"}, func(s *spoiled) {
+		s.renewAs(func(g *driver.Grant) { g.Retain = true })
+	}},
+	{"late-renewal-takes-the-key", []string{"late/others"}, func(s *spoiled) {
+		s.renewals(func(grants []driver.Grant, results []driver.RenewResult) []driver.RenewResult {
+			for i, g := range grants {
+				if results[i].Status == driver.Lost {
+					s.Drop(g.Key)
+				}
+			}
+			return results
+		})
+	}},
+	{"lost-for-want-of-time", []string{"renewal/no-report-afterwards"}, func(s *spoiled) {
+		s.renew = func(ctx context.Context, grants []driver.Grant) []driver.RenewResult {
+			if ctx.Err() != nil {
+				return slices.Repeat([]driver.RenewResult{{Status: driver.Lost}}, len(grants))
+			}
+			return driver.RenewAll(ctx, s.Backend, grants)
+		}
+	}},
+	{"reports-twice", []string{"renewal/large-batch"}, func(s *spoiled) {
+		s.reports = func(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
+			s.Backend.Renew(ctx, grants, func(i int, r driver.RenewResult) {
+				report(i, r)
+				if i == len(grants)-1 {
+					report(i, r)
+				}
+			})
+		}
+	}},
+	{"reports-the-next-index", []string{"renewal/large-batch"}, func(s *spoiled) {
+		s.reports = func(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
+			s.Backend.Renew(ctx, grants, func(i int, r driver.RenewResult) { report(i+1, r) })
+		}
+	}},
+	{"reports-nothing-without-time", []string{"renewal/no-report-afterwards"}, func(s *spoiled) {
+		s.reports = func(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
+			if ctx.Err() == nil {
+				s.Backend.Renew(ctx, grants, report)
+			}
+		}
+	}},
+	{"reports-afterwards", []string{"renewal/no-report-afterwards"}, func(s *spoiled) {
+		s.reports = func(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
+			s.Backend.Renew(ctx, grants, report)
+			if ctx.Err() != nil {
+				time.AfterFunc(50*time.Millisecond, func() { report(0, driver.RenewResult{Status: driver.Renewed}) })
+			}
+		}
+	}},
+	{"renews-with-an-error", []string{"renewal/large-batch"}, func(s *spoiled) {
+		s.reports = func(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
+			s.Backend.Renew(ctx, grants, func(i int, r driver.RenewResult) {
+				r.Err = errors.New("something else")
+				report(i, r)
+			})
+		}
+	}},
+	{"refuses-long-renewals", []string{"renewal/far-longer-than-before"}, func(s *spoiled) {
+		s.renew = s.renewUpTo(time.Hour, driver.RenewResult{Err: errors.New("too long")})
+	}},
+	{"loses-what-is-too-long", []string{"renewal/above-the-limit"}, func(s *spoiled) {
+		s.limit = time.Hour
+		s.renew = s.renewUpTo(s.limit, driver.RenewResult{Status: driver.Lost})
+	}},
+	{"takes-what-is-too-long", []string{"renewal/above-the-limit"}, func(s *spoiled) { s.limit = time.Hour }},
+	{"limits-the-ttl-later", []string{"exclusion/one-holder"}, func(s *spoiled) {
+		calls := 0
+		s.features = func(f *driver.Features) {
+			if calls++; calls > 1 {
+				f.MaxTTL = 24 * time.Hour
+			}
+		}
+	}},
+}
+
+// shorten sets the lease of a grant to its TTL from now.
+func (s *spoiled) shorten(g driver.Grant, err error) {
+	if g.Retain = true; err == nil {
+		driver.RenewAll(context.Background(), s.Backend, []driver.Grant{g})
+	}
+}
+
+// renewals changes the results of an honest renewal.
+func (s *spoiled) renewals(change func([]driver.Grant, []driver.RenewResult) []driver.RenewResult) {
+	s.renew = func(ctx context.Context, grants []driver.Grant) []driver.RenewResult {
+		return change(grants, driver.RenewAll(ctx, s.Backend, grants))
+	}
+}
+
+// renewAs renews changed grants.
+func (s *spoiled) renewAs(change func(g *driver.Grant)) {
+	s.renew = func(ctx context.Context, grants []driver.Grant) []driver.RenewResult {
+		grants = slices.Clone(grants)
+		for i := range grants {
+			change(&grants[i])
+		}
+		return driver.RenewAll(ctx, s.Backend, grants)
+	}
+}
+
+// renewUpTo renews with the TTLs that are not above the limit.
+func (s *spoiled) renewUpTo(limit time.Duration, refusal driver.RenewResult) renewFunc {
+	return func(ctx context.Context, grants []driver.Grant) []driver.RenewResult {
+		results := make([]driver.RenewResult, len(grants))
+		for i, g := range grants {
+			if results[i] = refusal; g.TTL <= limit {
+				results[i] = driver.RenewAll(ctx, s.Backend, grants[i:i+1])[0]
+			}
+		}
+		return results
+	}
+}
