@@ -10,6 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/distlock-go/distlock/backend/internal/doubt"
 	"github.com/distlock-go/distlock/backend/internal/rediskit"
 	"github.com/distlock-go/distlock/backend/redislock/internal/dispatch"
 	"github.com/distlock-go/distlock/driver"
@@ -161,7 +162,7 @@ func (b *Backend) attempt(ctx context.Context, r driver.Request, mode string) (d
 		ttl: r.TTL.Milliseconds(), mode: mode, once: mode == modeTry || b.opts.replicas.n > 0,
 	})
 	if !a.OutcomeKnown {
-		b.inDoubt.Add(r.Owner, rediskit.AttemptInDoubt)
+		b.inDoubt.Add(r.Owner, doubt.Attempt)
 	}
 	switch {
 	case redis.HasErrorPrefix(a.Err, "WRONGTYPE"):
@@ -196,7 +197,7 @@ func (b *Backend) parseReply(r driver.Request, a dispatch.Result[reply]) (driver
 	case "2":
 		return driver.Grant{}, refusal{}, fmt.Errorf("redislock: the owner does not have the key: %w", driver.ErrLost)
 	}
-	b.inDoubt.Add(r.Owner, rediskit.AttemptInDoubt)
+	b.inDoubt.Add(r.Owner, doubt.Attempt)
 	return driver.Grant{}, refusal{}, fmt.Errorf("redislock: acquire answered %q", a.Value.line)
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/redis/go-redis/v9"
 
+	"github.com/distlock-go/distlock/backend/internal/doubt"
 	"github.com/distlock-go/distlock/backend/internal/rediskit"
 	"github.com/distlock-go/distlock/driver"
 )
@@ -26,7 +27,7 @@ type Backend struct {
 	dispatcher *dispatcher
 	calls      *calls
 	inbox      *inbox
-	inDoubt    rediskit.Doubts
+	inDoubt    doubt.Owners
 
 	evictionOnce sync.Once
 	background   *rediskit.Background

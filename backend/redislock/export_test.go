@@ -1,6 +1,9 @@
 package redislock
 
-import "github.com/distlock-go/distlock/backend/internal/rediskit"
+import (
+	"github.com/distlock-go/distlock/backend/internal/doubt"
+	"github.com/distlock-go/distlock/backend/internal/rediskit"
+)
 
 // Internals for the tests of scripts and leaks.
 var (
@@ -9,7 +12,7 @@ var (
 )
 
 const (
-	TombstoneTTL = rediskit.TombstoneTTL
+	TombstoneTTL = doubt.TombstoneTTL
 	QueueTTL     = queueTTL
 	PingEvery    = rediskit.PingEvery
 	ClockKey     = clockKey

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/distlock-go/distlock/backend/internal/doubt"
 	"github.com/distlock-go/distlock/backend/internal/rediskit"
 	"github.com/distlock-go/distlock/driver"
 )
@@ -23,17 +24,17 @@ func (b *Backend) Release(ctx context.Context, g driver.Grant) error {
 	if err := checkMode(g.Mode, g.Permits); err != nil {
 		return err
 	}
-	doubt := b.inDoubt.Of(g.Owner)
+	unclear := b.inDoubt.Of(g.Owner)
 	a := b.dispatcher.do(ctx, &request{
 		script: releaseScript, keys: lockKeys(g.Key), owner: g.Owner, share: share(g.Mode, g.Permits),
-		inDoubt: rediskit.Flag(doubt != 0),
+		inDoubt: rediskit.Flag(unclear != 0),
 	})
 	if !a.OutcomeKnown {
-		doubt |= rediskit.ReleaseInDoubt
+		unclear |= doubt.Release
 	}
 	if a.Err != nil {
 		if !a.OutcomeKnown {
-			b.inDoubt.Add(g.Owner, rediskit.ReleaseInDoubt)
+			b.inDoubt.Add(g.Owner, doubt.Release)
 		}
 		return a.Err
 	}
@@ -41,7 +42,7 @@ func (b *Backend) Release(ctx context.Context, g driver.Grant) error {
 	switch {
 	case a.Value.line == replyHeld, a.Value.line == replyNotHeld && g.Token == 0:
 		return nil
-	case doubt&rediskit.ReleaseInDoubt != 0:
+	case unclear&doubt.Release != 0:
 		return nil // sent more than once: an earlier request counts as the one that gave it back
 	case a.Value.line == replyNotHeld:
 		return fmt.Errorf("redislock: the lease has ended: %w", driver.ErrLost)

@@ -4,6 +4,7 @@ import (
 	"embed"
 	"strings"
 
+	"github.com/distlock-go/distlock/backend/internal/doubt"
 	"github.com/distlock-go/distlock/backend/internal/luascript"
 	"github.com/distlock-go/distlock/backend/internal/rediskit"
 )
@@ -23,7 +24,7 @@ var (
 
 func load(name string) *luascript.Script {
 	return luascript.Load(luaFiles, "lua/"+name+".lua", luascript.Constants{
-		"QUEUE_TTL": queueTTL.Milliseconds(), "TOMBSTONE_TTL": rediskit.TombstoneTTL.Milliseconds(),
+		"QUEUE_TTL": queueTTL.Milliseconds(), "TOMBSTONE_TTL": doubt.TombstoneTTL.Milliseconds(),
 	})
 }
 

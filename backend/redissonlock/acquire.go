@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/distlock-go/distlock/backend/internal/rediskit"
+	"github.com/distlock-go/distlock/backend/internal/doubt"
 	"github.com/distlock-go/distlock/driver"
 )
 
@@ -28,7 +28,7 @@ func (b *Backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Gran
 	a, err := b.run(ctx, b.client, acquireScript, []string{k.lock, k.counter, k.gone},
 		r.Owner, r.TTL.Milliseconds(), tokens)
 	if !a.known {
-		b.inDoubt.Add(r.Owner, rediskit.AttemptInDoubt)
+		b.inDoubt.Add(r.Owner, doubt.Attempt)
 	}
 	if err != nil {
 		return driver.Grant{}, err
@@ -64,7 +64,7 @@ func (b *Backend) parseGrant(g driver.Grant, tokens int, a result) (driver.Grant
 			return driver.Grant{}, errGone
 		}
 	}
-	b.inDoubt.Add(g.Owner, rediskit.AttemptInDoubt)
+	b.inDoubt.Add(g.Owner, doubt.Attempt)
 	return driver.Grant{}, fmt.Errorf("redissonlock: acquire answered %q", a.value)
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/distlock-go/distlock/backend/internal/doubt"
 	"github.com/distlock-go/distlock/backend/internal/rediskit"
 	"github.com/distlock-go/distlock/driver"
 )
@@ -28,7 +29,7 @@ type Backend struct {
 	listener *rediskit.Listener
 	publish  string // the command for messages
 
-	inDoubt rediskit.Doubts
+	inDoubt doubt.Owners
 	turns   turns
 
 	background *rediskit.Background

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/distlock-go/distlock/backend/internal/doubt"
 	"github.com/distlock-go/distlock/backend/internal/rediskit"
 	"github.com/distlock-go/distlock/driver"
 )
@@ -19,23 +20,23 @@ func (b *Backend) Release(ctx context.Context, g driver.Grant) error {
 	if err := checkRequest(g); err != nil {
 		return err
 	}
-	doubt := b.inDoubt.Of(g.Owner)
+	unclear := b.inDoubt.Of(g.Owner)
 	k := keysOf(g.Key)
 	lock, readWrite := channels(g.Key)
 	a, err := b.run(ctx, b.own.Client(), releaseScript, []string{k.lock, k.gone},
-		g.Owner, rediskit.Flag(doubt != 0), b.publish, lock, readWrite)
+		g.Owner, rediskit.Flag(unclear != 0), b.publish, lock, readWrite)
 	if !a.known {
-		doubt |= rediskit.ReleaseInDoubt
+		unclear |= doubt.Release
 	}
 	if err != nil {
 		if !a.known {
-			b.inDoubt.Add(g.Owner, rediskit.ReleaseInDoubt)
+			b.inDoubt.Add(g.Owner, doubt.Release)
 		}
 		return err
 	}
 	n, _, ok := a.numbers(3)
 	if !ok {
-		b.inDoubt.Add(g.Owner, rediskit.ReleaseInDoubt)
+		b.inDoubt.Add(g.Owner, doubt.Release)
 		return fmt.Errorf("redissonlock: release answered %q", a.value)
 	}
 	b.inDoubt.Remove(g.Owner)
@@ -49,7 +50,7 @@ func (b *Backend) Release(ctx context.Context, g driver.Grant) error {
 	switch {
 	case n[0] == isHeld, n[0] == notHeld && g.Token == 0:
 		return nil
-	case doubt&rediskit.ReleaseInDoubt != 0:
+	case unclear&doubt.Release != 0:
 		return nil // sent more than once: an earlier request counts as the one that gave it back
 	case n[0] == notHeld:
 		return fmt.Errorf("redissonlock: the lease has ended: %w", driver.ErrLost)

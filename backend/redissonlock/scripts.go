@@ -3,8 +3,8 @@ package redissonlock
 import (
 	"embed"
 
+	"github.com/distlock-go/distlock/backend/internal/doubt"
 	"github.com/distlock-go/distlock/backend/internal/luascript"
-	"github.com/distlock-go/distlock/backend/internal/rediskit"
 )
 
 //go:embed lua
@@ -24,6 +24,6 @@ const maxToken int64 = 1<<53 - 1<<20
 
 func load(name string) *luascript.Script {
 	return luascript.Load(luaFiles, "lua/"+name+".lua", luascript.Constants{
-		"GO_SUFFIX": goSuffix, "MAX_TOKEN": maxToken, "TOMBSTONE_TTL": rediskit.TombstoneTTL.Milliseconds(),
+		"GO_SUFFIX": goSuffix, "MAX_TOKEN": maxToken, "TOMBSTONE_TTL": doubt.TombstoneTTL.Milliseconds(),
 	})
 }

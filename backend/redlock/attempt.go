@@ -159,53 +159,28 @@ func (a *attempt) mint(ctx context.Context) (nodeTokens, error) {
 
 	t := nodeTokens{}
 	t.first, t.last = nextTokens(known, uint64(max(a.r.Tokens, 1)))
-	type answer struct {
-		stored int64
-		err    error
-	}
-	answers := make(chan answer, len(ask))
+	answers := newBallot(len(ask))
 	for _, i := range ask {
 		a.b.owners.whenIdle(a.owner, i, func() {
-			a.storeTokens(ctx, i, t, func(stored int64, err error) {
+			a.storeTokens(ctx, i, t, func(stored int64, known bool, err error) {
 				a.b.owners.unref(a.owner)
-				answers <- answer{stored, err}
+				answers.cast(stored, known, err)
 			})
 		})
 	}
-
-	var errs []error
-	pending := len(ask)
-	for votes := 0; votes < a.b.quorum; {
-		if votes+pending < a.b.quorum {
-			err := errNotStored
-			if len(errs) > 0 {
-				err = &quorumError{len(a.b.nodes), errs}
-			}
-			a.fail(err, true)
-			return nodeTokens{}, err
-		}
-		select {
-		case ans := <-answers:
-			pending--
-			if ans.err != nil {
-				errs = append(errs, ans.err)
-			} else if ans.stored == 1 {
-				votes++
-			}
-		case <-ctx.Done():
-			a.fail(ctx.Err(), true)
-			return nodeTokens{}, ctx.Err()
-		}
+	if err := answers.majority(ctx, len(a.b.nodes), a.b.quorum, func(stored int64) bool { return stored == 1 }); err != nil {
+		a.fail(err, true)
+		return nodeTokens{}, err
 	}
 	return t, nil
 }
 
 // storeTokens stores the tokens on one node.
-func (a *attempt) storeTokens(ctx context.Context, i int, t nodeTokens, done func(int64, error)) {
+func (a *attempt) storeTokens(ctx context.Context, i int, t nodeTokens, done func(stored int64, known bool, err error)) {
 	keys := []string{a.r.Key, tokenKey(a.r.Key)}
 	args := []any{a.r.Owner, t.first, t.last}
 	op := func(ctx context.Context, c redis.UniversalClient) (int64, error) {
 		return mintScript.Run(ctx, c, keys, args...).Int64()
 	}
-	send(ctx, a.b.nodes[i], a.b.nodes[i].client, a.b.limit(a.r.TTL), op, func(stored int64, _ bool, err error) { done(stored, err) })
+	send(ctx, a.b.nodes[i], a.b.nodes[i].client, a.b.limit(a.r.TTL), op, done)
 }

@@ -211,12 +211,7 @@ func (b *Backend) Release(ctx context.Context, g driver.Grant) error {
 	if g.TTL <= 0 || g.TTL > b.opts.maxLease {
 		g.TTL = b.opts.maxLease
 	}
-	type answer struct {
-		found int64
-		known bool
-		err   error
-	}
-	answers := make(chan answer, len(b.nodes))
+	answers := newBallot(len(b.nodes))
 	o := b.owners.markReleased(g.Owner)
 	for i, n := range b.nodes {
 		b.owners.whenIdle(o, i, func() {
@@ -227,22 +222,18 @@ func (b *Backend) Release(ctx context.Context, g driver.Grant) error {
 			if b.owners.isInDoubt(o, i) {
 				r.inDoubt = everyDoubt
 			}
-			n.pending.send(ctx, r, b.limit(g.TTL), func(found int64, known bool, err error) { answers <- answer{found, known, err} })
+			n.pending.send(ctx, r, b.limit(g.TTL), answers.cast)
 		})
 	}
 	b.owners.unref(o)
 
 	count := releaseCount{nodes: len(b.nodes), quorum: b.quorum, tokens: g.Token != 0}
-	for {
-		select {
-		case a := <-answers:
-			if decided, err := count.add(a.found, a.known, a.err); decided {
-				return err
-			}
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
+	var outcome error
+	ended := answers.count(ctx, func(v vote) (decided bool) {
+		decided, outcome = count.add(v)
+		return decided
+	})
+	return cmp.Or(ended, outcome)
 }
 
 // limit returns how long one node may take for a lease of ttl.

@@ -10,12 +10,12 @@ import (
 )
 
 var (
-	errReleased  = errors.New("redlock: this owner has released the lock")
-	errFormat    = errors.New("redlock: acquire.lua returned a reply of another format")
-	errSilent    = errors.New("not asked, because it does not answer")
-	errTaken     = fmt.Errorf("redlock: another owner has the key: %w", driver.ErrLost)
-	errExpired   = fmt.Errorf("redlock: the owner does not have the key any more: %w", driver.ErrLost)
-	errNotStored = errors.New("redlock: the lock was lost while its tokens were stored")
+	errReleased = errors.New("redlock: this owner has released the lock")
+	errFormat   = errors.New("redlock: acquire.lua returned a reply of another format")
+	errSilent   = errors.New("not asked, because it does not answer")
+	errTaken    = fmt.Errorf("redlock: another owner has the key: %w", driver.ErrLost)
+	errExpired  = fmt.Errorf("redlock: the owner does not have the key any more: %w", driver.ErrLost)
+	errDenied   = errors.New("redlock: the lock was lost while its tokens were stored")
 )
 
 // quorumError says which nodes have failed, and why, if too many have. It is one line.

@@ -72,8 +72,9 @@ func newNode(index int, client redis.UniversalClient, timeout time.Duration, os 
 // It must not share anything with its caller that either may write to.
 type operation[T any] func(context.Context, redis.UniversalClient) (T, error)
 
-// send runs op on the node, with a client of the node, and calls done once: when there is an answer, or when the limit
-// has passed. It never blocks. It may call done on the goroutine of the caller.
+// send runs op on the node, with a client of the node, and calls done once: when there is an
+// answer, or when the limit has passed. It never blocks. It may call done on the goroutine of
+// the caller.
 //
 // The client cannot be trusted with the limit: by default go-redis ignores the deadline
 // while it waits for a reply. A late operation is therefore abandoned. An operation whose
@@ -117,11 +118,11 @@ func send[T any](ctx context.Context, n *node, client func() redis.UniversalClie
 }
 
 // marker asks the node whether it has a marker. With set it marks the node if it has none.
-func (n *node) marker(ctx context.Context, set bool, done func(marked int64, err error)) {
+func (n *node) marker(ctx context.Context, set bool, done func(marked int64, known bool, err error)) {
 	op := func(ctx context.Context, c redis.UniversalClient) (int64, error) {
 		return bootstrapScript.Run(ctx, c, []string{markerKey}, rediskit.Flag(set)).Int64()
 	}
-	send(ctx, n, n.client, n.timeout, op, func(marked int64, _ bool, err error) { done(marked, err) })
+	send(ctx, n, n.client, n.timeout, op, done)
 }
 
 // explainUnanswered returns an error that names the node and, if there was no answer, the

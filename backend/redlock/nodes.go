@@ -40,18 +40,14 @@ func (ns nodes) bootstrap(ctx context.Context, timeout time.Duration, end <-chan
 // none. It returns the number of nodes that had a marker, and false if a node did not
 // answer.
 func (ns nodes) markers(ctx context.Context, set bool) (marked int, ok bool) {
-	type answer struct {
-		marked int64
-		err    error
-	}
-	answers := make(chan answer, len(ns))
+	answers := newBallot(len(ns))
 	for _, n := range ns {
-		n.marker(ctx, set, func(marked int64, err error) { answers <- answer{marked, err} })
+		n.marker(ctx, set, answers.cast)
 	}
 	ok = true
 	for range ns {
 		a := <-answers
-		marked += int(a.marked)
+		marked += int(a.value)
 		ok = ok && a.err == nil
 	}
 	return marked, ok
@@ -59,27 +55,9 @@ func (ns nodes) markers(ctx context.Context, set bool) (marked int, ok bool) {
 
 // ping returns nil when a quorum has answered.
 func (ns nodes) ping(ctx context.Context, quorum int) error {
-	answers := make(chan error, len(ns))
+	answers := newBallot(len(ns))
 	for _, n := range ns {
-		n.marker(ctx, false, func(_ int64, err error) { answers <- err })
+		n.marker(ctx, false, answers.cast)
 	}
-	var errs []error
-	for votes := 0; ; {
-		select {
-		case err := <-answers:
-			if err != nil {
-				errs = append(errs, err)
-			} else {
-				votes++
-			}
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-		switch {
-		case votes >= quorum:
-			return nil
-		case len(errs) > len(ns)-quorum:
-			return &quorumError{len(ns), errs}
-		}
-	}
+	return answers.majority(ctx, len(ns), quorum, func(int64) bool { return true })
 }

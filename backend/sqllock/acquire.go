@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/distlock-go/distlock/backend/internal/doubt"
 	"github.com/distlock-go/distlock/driver"
 )
 
@@ -81,7 +82,7 @@ func (b *Backend) decide(ctx context.Context, r *driver.Request, queued, patient
 // doubtAttempt notes that an attempt had no answer. In SQLite none goes on after its call.
 func (b *Backend) doubtAttempt(owner string) {
 	if b.dialect != SQLite {
-		b.doubts.add(owner, attemptInDoubt)
+		b.inDoubt.Add(owner, doubt.Attempt)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/distlock-go/distlock/backend/internal/doubt"
 	"github.com/distlock-go/distlock/driver"
 )
 
@@ -31,7 +32,7 @@ type Backend struct {
 	pool    *pool
 	sql     *statements
 	wakes   *wakes
-	doubts  *doubts
+	inDoubt doubt.Owners
 
 	checking chan struct{} // has room while the tables are checked
 	checked  chan struct{} // closed when they are as expected
@@ -72,7 +73,7 @@ func New(db *sql.DB, d Dialect, opts ...Option) (*Backend, error) {
 	}
 	b := &Backend{
 		opts: o, dialect: d, db: db, pool: newPool(db), sql: newStatements(d, t),
-		wakes: newWakes(o.listener), doubts: newDoubts(),
+		wakes:    newWakes(o.listener),
 		checking: make(chan struct{}, 1), checked: make(chan struct{}),
 	}
 	b.ctx, b.stop = context.WithCancel(context.Background()) //nolint:forbidigo // belongs to no call: ended by Close

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/distlock-go/distlock/backend/internal/doubt"
 	"github.com/distlock-go/distlock/driver"
 )
 
@@ -31,16 +32,17 @@ func (b *Backend) Release(ctx context.Context, g driver.Grant) error {
 		if errors.Is(err, errGuarded) {
 			return err // nothing is in doubt
 		}
-		b.doubts.add(g.Owner, releaseInDoubt)
+		b.inDoubt.Add(g.Owner, doubt.Release)
 		if i == attempts || !b.broken(err) || time.Since(begun) > b.opts.opTimeout ||
 			!sleep(ctx, rand.N(time.Duration(i)*time.Millisecond)) {
 			return err
 		}
 		found, held, err = b.release(ctx, &g)
 	}
-	doubt := b.doubts.remove(g.Owner, releaseInDoubt)
+	unclear := b.inDoubt.Of(g.Owner)&doubt.Release != 0
+	b.inDoubt.Remove(g.Owner)
 	switch {
-	case found, doubt:
+	case found, unclear:
 		return nil
 	case held:
 		return fmt.Errorf("sqllock: another owner has the key: %w", driver.ErrLost)
@@ -54,7 +56,7 @@ func (b *Backend) Release(ctx context.Context, g driver.Grant) error {
 // another owner has the key. If an attempt of the owner had no answer, it leaves a
 // tombstone: the attempt may still arrive, and would take the key for nobody.
 func (b *Backend) release(ctx context.Context, g *driver.Grant) (found, held bool, err error) {
-	late := b.doubts.has(g.Owner, attemptInDoubt)
+	late := b.inDoubt.Of(g.Owner)&doubt.Attempt != 0
 	if g.Sharing() == (driver.Sharing{}) && !late {
 		err := b.do(ctx, forRelease, func(ctx context.Context, c *sql.Conn) error {
 			s := b.sql.release
@@ -83,9 +85,6 @@ func (b *Backend) release(ctx context.Context, g *driver.Grant) (found, held boo
 	})
 	if err == nil && guarded {
 		err = b.failure(ctx, errGuarded)
-	}
-	if err == nil && late {
-		b.doubts.remove(g.Owner, attemptInDoubt)
 	}
 	return found, held, err
 }

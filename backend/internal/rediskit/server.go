@@ -23,7 +23,7 @@ type Server struct {
 	pkg    string // named in errors
 	addr   string
 	client redis.UniversalClient
-	dial   func(context.Context) (net.Conn, error) // nil if unknown
+	probe  *redis.Options // of the separate connection; nil if unknown
 
 	background *Background
 
@@ -42,9 +42,8 @@ func NewServer(pkg string, client redis.UniversalClient, bg *Background) *Server
 	s := &Server{pkg: pkg, client: client, background: bg}
 	switch c := client.(type) {
 	case *redis.Client:
-		o := c.Options()
-		s.addr = o.Addr
-		s.dial = func(ctx context.Context) (net.Conn, error) { return o.Dialer(ctx, o.Network, o.Addr) }
+		o := *c.Options()
+		s.addr, s.probe = o.Addr, &o
 		if s.addr == "FailoverClient" { // as go-redis calls it
 			s.addr = "the master that Sentinel names"
 		}
@@ -52,19 +51,16 @@ func NewServer(pkg string, client redis.UniversalClient, bg *Background) *Server
 		o := c.Options()
 		s.addr = strings.Join(o.Addrs, ",")
 		if len(o.Addrs) > 0 {
-			s.dial = dialer(o.Dialer, &redis.Options{DialTimeout: o.DialTimeout, TLSConfig: o.TLSConfig}, o.Addrs[0])
+			s.probe = &redis.Options{
+				Addr: o.Addrs[0], Dialer: o.Dialer, DialTimeout: o.DialTimeout, TLSConfig: o.TLSConfig, Protocol: o.Protocol,
+				Username: o.Username, Password: o.Password, CredentialsProvider: o.CredentialsProvider,
+				CredentialsProviderContext: o.CredentialsProviderContext, StreamingCredentialsProvider: o.StreamingCredentialsProvider,
+			}
 		}
 	case *redis.Ring:
 		s.addr = strings.Join(slices.Sorted(maps.Values(c.Options().Addrs)), ",")
 	}
 	return s
-}
-
-func dialer(dial func(ctx context.Context, network, addr string) (net.Conn, error), o *redis.Options, addr string) func(context.Context) (net.Conn, error) {
-	if dial == nil {
-		dial = redis.NewDialer(o)
-	}
-	return func(ctx context.Context) (net.Conn, error) { return dial(ctx, "tcp", addr) }
 }
 
 // Explain adds to err what the operator needs: the package, the address, and what helps if a
@@ -126,7 +122,7 @@ func (s *Server) text(err error) string {
 // passed; later calls then use the result.
 func (s *Server) Ask(limit time.Duration) {
 	s.mu.Lock()
-	if s.asking || s.dial == nil {
+	if s.asking || s.probe == nil {
 		s.mu.Unlock()
 		return
 	}
@@ -157,30 +153,22 @@ const patience = 20
 func (s *Server) ask(ctx context.Context, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, patience*limit)
 	defer cancel()
-	c, err := s.dial(ctx)
-	if err != nil {
-		return err
-	}
+	o := *s.probe
+	o.PoolSize, o.MinIdleConns, o.MaxActiveConns, o.PipelinePoolSize = 1, 0, 0, -1
+	o.MaxRetries, o.DialerRetries = -1, 1
+	o.ReadTimeout, o.WriteTimeout, o.PoolTimeout = limit/2, limit/2, patience*limit
+	o.ContextTimeoutEnabled = true
+	o.Limiter, o.OnConnect, o.ClientSideCache, o.ClientSideCacheConfig = nil, nil, nil, nil
+	o.PushNotificationProcessor, o.MaintNotificationsConfig = nil, noNotifications()
+	c := redis.NewClient(&o)
 	defer c.Close() //nolint:errcheck // it had no other use
-	stop := context.AfterFunc(ctx, func() { _ = c.Close() })
-	defer stop()
-	_ = c.SetDeadline(time.Now().Add(limit / 2))
-	reply := make([]byte, 128)
-	_, err = c.Write([]byte("PING\r\n"))
-	n := 0
-	if err == nil {
-		n, err = c.Read(reply)
-	}
-	line, _, _ := strings.Cut(string(reply[:n]), "\r\n")
+	err := c.Ping(ctx).Err()
 	timeout := net.Error(nil)
 	switch {
-	case errors.As(err, &timeout) && timeout.Timeout():
+	case err != nil && errors.As(err, &timeout) && timeout.Timeout() && !Dialled(err):
 		return errors.New("it takes connections, but answers nothing")
 	case err != nil:
 		return err
-	case strings.HasPrefix(line, "-NOAUTH") && s.hasPassword(): // it would answer the client
-	case strings.HasPrefix(line, "-"):
-		return errors.New(line[1:])
 	}
 	if p, ok := s.client.(*redis.Client); ok {
 		if st := p.PoolStats(); st.IdleConns == 0 && int(st.TotalConns) >= p.Options().PoolSize {
@@ -188,19 +176,6 @@ func (s *Server) ask(ctx context.Context, limit time.Duration) error {
 		}
 	}
 	return errors.New("the server answers others")
-}
-
-func (s *Server) hasPassword() bool {
-	switch c := s.client.(type) {
-	case *redis.Client:
-		o := c.Options()
-		return o.Password != "" || o.CredentialsProvider != nil || o.CredentialsProviderContext != nil || o.StreamingCredentialsProvider != nil
-	case *redis.ClusterClient:
-		o := c.Options()
-		return o.Password != "" || o.CredentialsProvider != nil || o.CredentialsProviderContext != nil || o.StreamingCredentialsProvider != nil
-	default:
-		return false
-	}
 }
 
 // Dialled reports whether err says that a connection could not be made. Such an error

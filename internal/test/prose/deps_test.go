@@ -56,10 +56,11 @@ var layers = []layer{
 	{"admin", "admin", "root basics driver", ""},
 
 	{"clients", "backend/internal/rediskit", "", goRedis},
+	{"doubts", "backend/internal/doubt", "", ""},
 	{"scripts", "backend/internal/luascript", "clients", goRedis},
 	{"queues", "backend/internal/placequeue", "driver", ""},
 	{"batches", "backend/redislock/internal/dispatch", "basics", ""},
-	{"backends", "backend/memlock backend/redislock backend/redissonlock backend/redlock", "basics driver clients scripts queues batches", goRedis + " " + uuidPath},
+	{"backends", "backend/memlock backend/redislock backend/redissonlock backend/redlock", "basics driver clients doubts scripts queues batches", goRedis + " " + uuidPath},
 	{"embedded", "backend/redislock/embedded", "", goRedis + " " + miniredis},
 
 	{"metrics", "internal/lockmetrics", "root", ""},

@@ -1,0 +1,81 @@
+// Package doubt remembers requests whose outcome is not known.
+package doubt
+
+import (
+	"sync"
+	"time"
+)
+
+// Owners are those with requests that had no answer. An attempt without an answer may still
+// reach the server, so the release of such an owner tells the server to refuse the attempt. A release without an answer may have given the key back, so the next
+// one does not report a loss.
+//
+// An entry lives until a release of its owner was answered. An entry of a caller that
+// breaks the contract and never releases is removed when it is old and the map has grown.
+//
+// The zero value is ready to use. It is safe for concurrent use.
+type Owners struct {
+	mu     sync.Mutex
+	owners map[string]owner
+}
+
+// TombstoneTTL is how long an owner in doubt is remembered, here and by the server. After
+// that, no attempt is on its way.
+const TombstoneTTL = 15 * time.Minute
+
+// Requests says which requests of an owner had no answer.
+type Requests int
+
+// The bits of Requests.
+const (
+	Attempt Requests = 1 << iota
+	Release
+)
+
+// owner is an owner with requests that had no answer.
+type owner struct {
+	what  Requests
+	since time.Time
+}
+
+// manyInDoubt is the number of entries at which old ones are removed.
+const manyInDoubt = 1024
+
+// Add notes that a request of an owner had no answer.
+func (o *Owners) Add(name string, what Requests) {
+	now := time.Now()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.owners == nil {
+		o.owners = make(map[string]owner)
+	}
+	o.owners[name] = owner{o.owners[name].what | what, now}
+	if n := len(o.owners); n >= manyInDoubt && n%manyInDoubt == 0 {
+		for old, is := range o.owners {
+			if now.Sub(is.since) > TombstoneTTL {
+				delete(o.owners, old)
+			}
+		}
+	}
+}
+
+// Of returns what is in doubt; 0 if nothing is.
+func (o *Owners) Of(name string) Requests {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.owners[name].what
+}
+
+// Remove forgets an owner: its release was answered.
+func (o *Owners) Remove(name string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	delete(o.owners, name)
+}
+
+// Len returns the number of owners.
+func (o *Owners) Len() int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return len(o.owners)
+}

@@ -1,0 +1,101 @@
+package redlock
+
+import "context"
+
+// vote is the answer of one node.
+type vote struct {
+	value int64
+	known bool // nothing takes effect after the answer
+	err   error
+}
+
+// ballot receives the votes of nodes, and has room for all of them.
+type ballot chan vote
+
+func newBallot(nodes int) ballot { return make(ballot, nodes) }
+
+// cast is called once for each node, see [send].
+func (b ballot) cast(value int64, known bool, err error) { b <- vote{value, known, err} }
+
+// count passes the votes to add until that returns true.
+func (b ballot) count(ctx context.Context, add func(vote) (decided bool)) error {
+	for {
+		select {
+		case v := <-b:
+			if add(v) {
+				return nil
+			}
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// majority returns nil when a quorum says yes. If too few can, it returns the errors of the
+// nodes, or errDenied if there are none.
+func (b ballot) majority(ctx context.Context, nodes, quorum int, yes func(value int64) bool) error {
+	var errs []error
+	votes, pending := 0, cap(b)
+	err := b.count(ctx, func(v vote) bool {
+		pending--
+		switch {
+		case v.err != nil:
+			errs = append(errs, v.err)
+		case yes(v.value):
+			votes++
+		}
+		return votes >= quorum || votes+pending < quorum
+	})
+	switch {
+	case err != nil || votes >= quorum:
+		return err
+	case len(errs) == 0:
+		return errDenied
+	default:
+		return &quorumError{nodes, errs}
+	}
+}
+
+// releaseCount counts what the nodes say about a release.
+type releaseCount struct {
+	nodes, quorum int
+	tokens        bool // the grant has tokens, so it was granted for certain
+
+	mine, other, nobody int
+	errs                []error
+}
+
+// add adds the vote of a node. If it is not known, the release was repeated there, and what it
+// has not found it may have given back itself. add returns true, and the error of the
+// release, when the outcome is certain.
+func (c *releaseCount) add(v vote) (bool, error) {
+	switch {
+	case v.err != nil:
+		c.errs = append(c.errs, v.err)
+	case v.value == foundMine, !v.known:
+		c.mine++
+	case v.value == foundNobody:
+		c.nobody++
+	default:
+		c.other++
+	}
+	answered := c.mine + c.other + c.nobody
+	all := answered+len(c.errs) == c.nodes
+	notOurs := c.other+c.nobody > c.nodes-c.quorum
+	switch {
+	case c.mine >= c.quorum:
+		return true, nil
+	case notOurs && c.tokens:
+		return true, errExpired
+	case c.nobody >= c.quorum:
+		return true, nil
+	case c.other >= c.quorum, notOurs && all && c.other > 0:
+		return true, errTaken
+	case !all:
+		return false, nil
+	case answered >= c.quorum: // so many nodes do not have the lock any more
+		return true, nil
+	default:
+		return true, &quorumError{c.nodes, c.errs}
+	}
+}
