@@ -1,6 +1,5 @@
 // Package zktest starts ZooKeeper servers for tests, each as a [child.Server], which can be
-// stopped, killed and started again. [Virtual] is a server in memory, for virtual time. Only
-// tests import it.
+// stopped, killed and started again. Only tests import it.
 //
 // A new fault of ZooKeeper goes here, as a method of [Server] or [Ensemble]; one that any
 // server can have goes to package child, and one of the network to package spoilnet.
