@@ -252,7 +252,7 @@ func TestCancelledWaiterPassesTheHoldOn(t *testing.T) {
 		served := false
 		line(t, &all, l, 1, distlock.Opts{}, func(context.Context, int) { served = true })
 		var released error
-		leaving.InTheMoment = func() { released = held.Release(t.Context()) }
+		leaving.inTheMoment = func() { released = held.Release(t.Context()) }
 		cancel()
 		all.Wait()
 		wantIs(t, released)
@@ -269,7 +269,7 @@ func TestCancelledWaiterPassesTheHoldOn(t *testing.T) {
 		leaving = &leavingCtx{Context: ctx}
 		all.Go(func() { _, _ = l.Acquire(leaving, "k", distlock.Opts{}) })
 		synctest.Wait()
-		leaving.InTheMoment = func() { released = held.Release(t.Context()) }
+		leaving.inTheMoment = func() { released = held.Release(t.Context()) }
 		cancel()
 		all.Wait()
 		synctest.Wait()

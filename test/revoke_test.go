@@ -59,7 +59,7 @@ func TestRevoke(t *testing.T) {
 
 // Without the ability there is no request, and the channel is never ready.
 func TestRevokeUnsupported(t *testing.T) {
-	l := testkit.NewLocker(t, testkit.Instant{}, distlock.Config{})
+	l := testkit.NewLocker(t, testkit.NewStore().Only(0), distlock.Config{})
 	held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
 	if held.Revoked() != nil {
 		t.Error("there is a channel")
