@@ -156,6 +156,7 @@ image: ## Build the container image of cmd/distlock (needs docker, or ENGINE=pod
 .PHONY: generate
 generate: ## Write the generated code anew (needs protoc)
 	go generate work
+	go test ./internal/test/matrix -update
 
 .PHONY: generate-check
 generate-check: generate ## Fail if the generated code is not up to date

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
@@ -188,7 +189,7 @@ func TestSizeOfALease(t *testing.T) {
 	if testkit.Race {
 		n = 10_000 // a smaller number gives the same size and takes less time
 	}
-	l := distlock.New(testkit.Instant{}, distlock.Config{})
+	l := distlock.New(instant{}, distlock.Config{})
 	keys := make([]string, n)
 	for i := range keys {
 		keys[i] = fmt.Sprint("some-prefix:some-key-", i)
@@ -211,7 +212,7 @@ func TestSizeOfALease(t *testing.T) {
 
 func TestSizeOfAWaiter(t *testing.T) {
 	const n = 10_000
-	l := distlock.New(testkit.Instant{}, distlock.Config{})
+	l := distlock.New(instant{}, distlock.Config{})
 	held := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: time.Hour})
 	ctx, cancel := context.WithCancel(t.Context())
 	var all sync.WaitGroup
@@ -277,3 +278,22 @@ func TestGateStaysShutForAWriterAfterLoss(t *testing.T) {
 		nothingLeft(t, l, s)
 	})
 }
+
+// instant grants every request and stores nothing, so that only the caller is measured.
+type instant struct{}
+
+func (instant) Features() driver.Features { return driver.Features{} }
+
+func (instant) TryAcquire(_ context.Context, r driver.Request) (driver.Grant, error) {
+	g := r.Grant()
+	g.Token, g.LastToken, g.Sent = 1, 1, time.Now()
+	return g, nil
+}
+
+func (instant) Renew(_ context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
+	for i := range grants {
+		report(i, driver.RenewResult{Status: driver.Renewed})
+	}
+}
+
+func (instant) Release(context.Context, driver.Grant) error { return nil }

@@ -223,6 +223,16 @@ func TestRefresh(t *testing.T) {
 	})
 }
 
+// slowRenewals makes the reply to each renewal take d.
+func slowRenewals(d time.Duration) testkit.Hook {
+	return func(_ context.Context, c *testkit.Call) error {
+		if c.Op == testkit.Renew {
+			time.Sleep(d)
+		}
+		return nil
+	}
+}
+
 // An extended lease counts from before the request was sent: the reply does not say
 // when the store started its clock.
 func TestExtensionCountsFromTheSending(t *testing.T) {
@@ -233,7 +243,7 @@ func TestExtensionCountsFromTheSending(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-				s.DelayReplies(slow, testkit.Renew)
+				s.After(slowRenewals(slow))
 				held := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: ttl})
 				wait(t, held)
 				if d := held.Until().Sub(s.Calls(testkit.Renew)[0].At); d != ttl-distlock.Margin(ttl) {
@@ -281,7 +291,7 @@ func TestRefreshLooksAgainAfterTheAnswer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-				s.DelayReplies(c.slow, testkit.Renew)
+				s.After(slowRenewals(c.slow))
 				held := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: time.Second})
 				if name == "released" {
 					time.AfterFunc(c.slow/2, func() { wantIs(t, held.Release(context.Background())) })

@@ -194,7 +194,7 @@ func TestCancelledWaiterPassesTheHoldOn(t *testing.T) {
 			inVain(leaving, t, l, &all, distlock.Opts{})
 			served := 0
 			line(t, &all, l, behind, distlock.Opts{}, func(context.Context, int) { served++ })
-			leaving.InTheMoment = func() { wantIs(t, held.Release(t.Context())) }
+			leaving.inTheMoment = func() { wantIs(t, held.Release(t.Context())) }
 			cancel()
 			all.Wait()
 			wantCalls(t, s, testkit.Wait, 1)

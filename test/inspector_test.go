@@ -87,7 +87,7 @@ func TestInspectErrors(t *testing.T) {
 			closed  bool
 			want    []error
 		}{
-			"unsupported": {backend: testkit.Instant{}},
+			"unsupported": {backend: testkit.NewStore().Only(0)},
 			"broken":      {backend: broken, want: []error{distlock.ErrUnavailable, testkit.ErrBroken}},
 			"closed":      {backend: testkit.NewStore(), closed: true, want: []error{distlock.ErrClosed}},
 		} {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 	"github.com/distlock-go/distlock/wiring"
 )
@@ -86,7 +87,9 @@ func TestRefusedReachesTheHooks(t *testing.T) {
 					failed = append(failed, i)
 				},
 			}, distlock.LogHooks(slog.New(slog.NewTextHandler(&log, nil))))
-			l := distlock.New(testkit.Instant{}, distlock.Config{Hooks: hooks})
+			store := testkit.NewStore()
+			store.SetFeatures(driver.Features{})
+			l := distlock.New(store.Only(0), distlock.Config{Hooks: hooks})
 			defer l.Close()
 			err := c.call(t.Context(), l)
 			if distlock.CodeOf(err) != c.code {

@@ -203,7 +203,7 @@ func TestCancelledReaderPassesTheLeaseOn(t *testing.T) {
 			if behind {
 				reader, writer = inBackground(t, l, reading), inBackground(t, l, writing)
 			}
-			leaving.InTheMoment = func() { wantIs(t, held.Release(t.Context())) }
+			leaving.inTheMoment = func() { wantIs(t, held.Release(t.Context())) }
 			cancel()
 			all.Wait()
 			if behind {
@@ -227,7 +227,7 @@ func TestCancelledSharerLeavesTheOthers(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		leaving := &leavingCtx{Context: ctx}
 		inVain(leaving, t, l, &all, reading)
-		leaving.InTheMoment = func() { unblock(); time.Sleep(time.Nanosecond) } // the writer leaves, so this reader is admitted
+		leaving.inTheMoment = func() { unblock(); time.Sleep(time.Nanosecond) } // the writer leaves, so this reader is admitted
 		cancel()
 		all.Wait()
 		wantIs(t, held.Check())

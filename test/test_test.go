@@ -3,11 +3,16 @@
 package test
 
 import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
@@ -16,24 +21,19 @@ const handOverTime = 100 * time.Millisecond
 
 // What the package tests share with those of the root package is in testkit.
 var (
-	bubble         = testkit.Bubble
-	extending      = testkit.WithoutWaiters
-	heldFor        = testkit.HeldFor
-	inBackground   = testkit.InBackground
-	keyOf          = testkit.KeyOf
-	line           = testkit.Line
-	mustBeFree     = testkit.MustBeFree
-	inVain         = testkit.InVain
-	mustAcquireAll = testkit.MustAcquireAll
-	mustGet        = testkit.MustGet
-	mustWait       = testkit.MustWait
-	other          = testkit.Other
-	wantCalls      = testkit.WantCalls
-	wantInOrder    = testkit.WantInOrder
-	wantIs         = testkit.WantIs
-	wantLine       = testkit.WantLine
-	wantPanic      = testkit.WantPanic
-	wantTook       = testkit.WantTook
+	bubble       = testkit.Bubble
+	heldFor      = testkit.HeldFor
+	inBackground = testkit.InBackground
+	keyOf        = testkit.KeyOf
+	line         = testkit.Line
+	mustBeFree   = testkit.MustBeFree
+	mustGet      = testkit.MustGet
+	mustWait     = testkit.MustWait
+	other        = testkit.Other
+	wantCalls    = testkit.WantCalls
+	wantIs       = testkit.WantIs
+	wantPanic    = testkit.WantPanic
+	wantTook     = testkit.WantTook
 )
 
 // The options of a reader, of a writer, and of a holder of one of three permits.
@@ -42,8 +42,6 @@ var (
 	writing = distlock.Opts{}
 	permit  = distlock.Opts{Permits: 3}
 )
-
-type leavingCtx = testkit.LeavingCtx
 
 type ctxKey struct{}
 
@@ -76,4 +74,76 @@ func mustLose(t *testing.T, s *testkit.Store, lease *distlock.Lease) {
 	t.Helper()
 	s.Steal(t, lease.Key())
 	wantIs(t, lease.Refresh(t.Context()), distlock.ErrLost)
+}
+
+// extending returns a view of s that extends grants. It does not know its waiters, so a test
+// refuses in its place.
+func extending(s *testkit.Store) driver.Backend {
+	return s.Only(testkit.Queuing | testkit.Extending)
+}
+
+// inVain waits for the lock of the key "k" until ctx is cancelled. It returns when the
+// wait has begun, and all tells when it has ended.
+func inVain(ctx context.Context, t *testing.T, l *distlock.Locker, all *sync.WaitGroup, o distlock.Opts) {
+	t.Helper()
+	all.Go(func() {
+		_, err := l.Acquire(ctx, "k", o)
+		wantIs(t, err, distlock.ErrNotAcquired, context.Canceled)
+	})
+	synctest.Wait()
+}
+
+// mustAcquireAll acquires a set of keys.
+func mustAcquireAll(t *testing.T, l *distlock.Locker, ctx context.Context, keys ...string) *distlock.MultiLease { //nolint:revive // t comes first in tests
+	t.Helper()
+	m, err := l.AcquireAll(ctx, keys, distlock.Opts{})
+	if err != nil {
+		t.Fatalf("AcquireAll(%q): %v", keys, err)
+	}
+	return m
+}
+
+// wantLine checks the text of err.
+func wantLine(t *testing.T, err error, want string) {
+	t.Helper()
+	if err == nil || err.Error() != want {
+		t.Errorf("error %v, want %s", err, want)
+	}
+}
+
+// wantInOrder checks that err matches all of want, and lists them in this order.
+func wantInOrder(t *testing.T, err error, want []error) {
+	t.Helper()
+	if len(want) == 0 && err != nil {
+		t.Errorf("error %v, want none", err)
+	}
+	from := 0
+	for _, e := range want {
+		if !errors.Is(err, e) {
+			t.Errorf("%v does not match %v", err, e)
+			return
+		}
+		at := strings.Index(err.Error()[from:], e.Error())
+		if at < 0 {
+			t.Errorf("%v says %v too early", err, e)
+			return
+		}
+		from += at
+	}
+}
+
+// leavingCtx calls inTheMoment when a caller has seen that the context has ended and
+// reads its error.
+type leavingCtx struct {
+	context.Context
+	inTheMoment func()
+}
+
+// Err returns the error of the context.
+func (c *leavingCtx) Err() error {
+	if f := c.inTheMoment; f != nil {
+		c.inTheMoment = nil
+		f()
+	}
+	return c.Context.Err()
 }

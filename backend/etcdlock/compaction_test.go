@@ -46,9 +46,7 @@ func TestCompaction(t *testing.T) {
 
 	second := testkit.MustTry(t, other, testkit.NewRequest("cut"))
 	w = startWaiter(t, b, admin, testkit.NewRequest("cut"))
-	testkit.Eventually(t, "it watches", func() bool {
-		return server.Metric(t, "etcd_debugging_mvcc_watcher_total") == 1
-	})
+	testkit.Eventually(t, "it watches", func() bool { return watchersOf(t, server) == 1 })
 	n.Hang(true)
 	testkit.MustRelease(t, other, second)
 	compact(t, admin)

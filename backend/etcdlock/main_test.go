@@ -2,7 +2,10 @@ package etcdlock_test
 
 import (
 	"fmt"
+	"io"
+	"net/http"
 	"os"
+	"strings"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -24,4 +27,24 @@ func TestMain(m *testing.M) {
 		code = 1
 	}
 	os.Exit(code)
+}
+
+// watchersOf returns how many watches a server has.
+func watchersOf(t *testing.T, s *etcdtest.Server) (n int) {
+	t.Helper()
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	answer, err := client.Get("http://" + s.Addr() + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, value, _ := strings.Cut(string(text), "\netcd_debugging_mvcc_watcher_total ")
+	if _, err := fmt.Sscan(value, &n); err != nil {
+		t.Fatal(err)
+	}
+	return n
 }

@@ -152,8 +152,7 @@ func TestTokenEnds(t *testing.T) {
 			b := newBackend(t, c)
 			g, other := testkit.MustTry(t, b, testkit.NewRequest("k")), testkit.MustTry(t, b, testkit.NewRequest("other"))
 			w := startWaiter(t, b, root, testkit.NewRequest("k"))
-			const watchers = "etcd_debugging_mvcc_watcher_total"
-			testkit.Eventually(t, "it watches", func() bool { return s.Metric(t, watchers) == 1 })
+			testkit.Eventually(t, "it watches", func() bool { return watchersOf(t, s) == 1 })
 			token := logins.token.Load().(string)
 			logins.password.Store(test.end(s, root))
 			testkit.Eventually(t, "the token has ended", func() bool {
@@ -167,7 +166,7 @@ func TestTokenEnds(t *testing.T) {
 			})
 			// The watch of this one would be on the stream of the other.
 			next := startWaiter(t, b, root, testkit.NewRequest("other"))
-			testkit.Eventually(t, "both watch", func() bool { return s.Metric(t, watchers) == 2 })
+			testkit.Eventually(t, "both watch", func() bool { return watchersOf(t, s) == 2 })
 			testkit.Eventually(t, "the lease is renewed", func() bool {
 				r := testkit.Renewed(t, b, g)
 				if r.Status == driver.Lost {

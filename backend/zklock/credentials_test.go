@@ -8,7 +8,6 @@ import (
 	"testing/synctest"
 
 	"github.com/distlock-go/distlock/backend/zklock"
-	"github.com/distlock-go/distlock/internal/test/zktest"
 )
 
 // TestCredentialsAreReadAgain: each connection has the credentials of its time. If there are
@@ -19,11 +18,11 @@ func TestCredentialsAreReadAgain(t *testing.T) {
 	option := zklock.WithDigestFunc(func() (string, string, error) { return "shop", password.get(), broken.get() })
 	inVirtualTime(t, func(t *testing.T, v *virtual) {
 		var got locked[string]
-		v.server.On(func(op int32, credentials string) zktest.Fate {
-			if op == zktest.OpSetAuth {
+		v.server.On(func(op int32, credentials string) fate {
+			if op == opSetAuth {
 				got.set(credentials)
 			}
-			return zktest.Serve
+			return served
 		})
 		for _, p := range []string{"2", "longer than before", ""} {
 			password.set(p)
@@ -46,16 +45,16 @@ func TestCredentialsAreReadAgain(t *testing.T) {
 		broken.set(nil)
 		for _, c := range []struct {
 			op   int32
-			fate zktest.Fate
+			fate fate
 			want string
 		}{
-			{zktest.OpSetAuth, zktest.HangUp, "the connection ended"},
-			{zktest.OpConnect, zktest.HangUp, "read-only"},
+			{opSetAuth, hungUp, "the connection ended"},
+			{opConnect, hungUp, "read-only"},
 		} {
 			var refused atomic.Int32
-			v.server.On(func(op int32, _ string) zktest.Fate {
+			v.server.On(func(op int32, _ string) fate {
 				if op != c.op {
-					return zktest.Serve
+					return served
 				}
 				if refused.Add(1) == 100 { // no time passes meanwhile
 					t.Error("the client does not pause between its connections")

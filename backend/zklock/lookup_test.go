@@ -13,7 +13,6 @@ import (
 	"github.com/distlock-go/distlock/backend/zklock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/testkit"
-	"github.com/distlock-go/distlock/internal/test/zktest"
 )
 
 // TestNamesAreLookedUpAgain: a server moves to another address and keeps its name. A name
@@ -28,7 +27,7 @@ func TestNamesAreLookedUpAgain(t *testing.T) {
 			}
 			return at.get(), nil
 		}
-		server := new(zktest.Virtual)
+		server := new(fakeServer)
 		dial := func(_, address string, _ time.Duration) (net.Conn, error) {
 			host, _, _ := net.SplitHostPort(address)
 			switch {

@@ -12,7 +12,6 @@ import (
 	"github.com/distlock-go/distlock/backend/zklock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/testkit"
-	"github.com/distlock-go/distlock/internal/test/zktest"
 )
 
 // TestMissingPermission: a user that lacks one permission is refused by Ping, and before it
@@ -65,7 +64,7 @@ func mustLack(tb testing.TB, err error, want string) {
 func TestTrialIsMadeOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		v := newVirtual(t, new(zktest.Virtual))
+		v := newVirtual(t, new(fakeServer))
 		for range 2 {
 			if err := v.Ping(t.Context()); err != nil {
 				t.Fatal(err)

@@ -30,7 +30,7 @@ func TestServerRestarted(t *testing.T) {
 	admin := newAdmin(t, server.Addr())
 	w := testkit.StartWaiter(t, other, testkit.NewRequest("key"))
 	testkit.Eventually(t, "it is in the queue", func() bool { return len(children(t, admin, parentOf("key"))) == 2 })
-	testkit.Eventually(t, "it watches", func() bool { return server.Metric(t, "zk_watch_count") == 1 })
+	testkit.Eventually(t, "it watches", func() bool { return metric(t, server, "zk_watch_count") == 1 })
 	drain(t, other)
 	server.Kill()
 	if s := testkit.Renewed(t, b, g); s.Status != driver.Unknown {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/testkit"
-	"github.com/distlock-go/distlock/internal/test/zktest"
 )
 
 // TestSessionIsOver: as soon as the server has said that the session is over, a renewal is
@@ -18,11 +17,11 @@ import (
 func TestSessionIsOver(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, v *virtual) {
 		g := testkit.MustTry(t, v, testkit.NewRequest("key"))
-		v.server.On(func(op int32, _ string) zktest.Fate {
-			if op == zktest.OpConnect { // the server says that the session is over, and is gone
+		v.server.On(func(op int32, _ string) fate {
+			if op == opConnect { // the server says that the session is over, and is gone
 				v.network.Refuse(true)
 			}
-			return zktest.Serve
+			return served
 		})
 		v.newSession()
 		start := time.Now()
@@ -38,11 +37,11 @@ func TestSessionEndsDuringRenewal(t *testing.T) {
 		g := testkit.MustTry(t, v, testkit.NewRequest("key"))
 		v.network.Refuse(true)
 		v.newSession()
-		v.server.On(func(op int32, _ string) zktest.Fate {
-			if op == zktest.OpConnect {
+		v.server.On(func(op int32, _ string) fate {
+			if op == opConnect {
 				v.network.Refuse(true)
 			}
-			return zktest.Serve
+			return served
 		})
 		time.AfterFunc(time.Second/2, func() { v.network.Refuse(false) })
 		if got := testkit.Renewed(t, v, g); got.Status != driver.Lost {
@@ -136,12 +135,12 @@ func TestNodeOfAnotherKind(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, v *virtual) {
 		mustWork(t, v.Backend, "key") // creates the key's node
 		id := testkit.NewRequest("key").Owner
-		doubt := func(name string, mode driver.Mode, fate zktest.Fate) driver.Request {
-			v.server.On(func(op int32, path string) zktest.Fate {
-				if op == zktest.OpCreate && strings.Contains(path, id) {
-					return fate
+		doubt := func(name string, mode driver.Mode, answer fate) driver.Request {
+			v.server.On(func(op int32, path string) fate {
+				if op == opCreate && strings.Contains(path, id) {
+					return answer
 				}
-				return zktest.Serve
+				return served
 			})
 			r := testkit.NewRequest("key")
 			r.Owner, r.Mode = id+name, mode
@@ -150,8 +149,8 @@ func TestNodeOfAnotherKind(t *testing.T) {
 			}
 			return r
 		}
-		doubt("@writer", driver.Exclusive, zktest.Mute)
-		reader := doubt("@reader", driver.Shared, zktest.Drop)
+		doubt("@writer", driver.Exclusive, muted)
+		reader := doubt("@reader", driver.Shared, dropped)
 		v.server.On(nil)
 		v.network.Kill() // the calls that are in flight end
 		testkit.TryRepeatedly(t, v, reader)
@@ -181,11 +180,11 @@ func TestCreatedInTheNextSession(t *testing.T) {
 func TestLeaderMustAnswer(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, v *virtual) {
 		g := testkit.MustTry(t, v, testkit.NewRequest("key"))
-		v.server.On(func(op int32, _ string) zktest.Fate {
-			if op == zktest.OpSync {
-				return zktest.Drop
+		v.server.On(func(op int32, _ string) fate {
+			if op == opSync {
+				return dropped
 			}
-			return zktest.Serve
+			return served
 		})
 		if got := testkit.Renewed(t, v, g); got.Status != driver.Unknown || got.Err == nil {
 			t.Errorf("a renewal without the leader: %+v", got)
@@ -195,11 +194,11 @@ func TestLeaderMustAnswer(t *testing.T) {
 		v.server.On(nil)
 		mustWork(t, v.Backend, "other") // creates the key's node
 		r := testkit.NewRequest("other")
-		v.server.On(func(op int32, path string) zktest.Fate {
-			if op == zktest.OpCreate && strings.Contains(path, r.Owner) {
-				return zktest.Defer
+		v.server.On(func(op int32, path string) fate {
+			if op == opCreate && strings.Contains(path, r.Owner) {
+				return postponed
 			}
-			return zktest.Serve
+			return served
 		})
 		if _, err := v.TryAcquire(t.Context(), r); err == nil || errors.Is(err, driver.ErrNotAcquired) {
 			t.Errorf("TryAcquire without an answer: %v", err)
@@ -221,11 +220,11 @@ func TestGivenUpInFlight(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, v *virtual) {
 		mustWork(t, v.Backend, "key") // creates the key's node
 		r := testkit.NewRequest("key")
-		v.server.On(func(op int32, path string) zktest.Fate {
-			if op == zktest.OpCreate && strings.Contains(path, r.Owner) {
+		v.server.On(func(op int32, path string) fate {
+			if op == opCreate && strings.Contains(path, r.Owner) {
 				time.Sleep(5 * time.Second)
 			}
-			return zktest.Serve
+			return served
 		})
 		if _, err := v.TryAcquire(t.Context(), r); err == nil {
 			t.Error("TryAcquire without an answer succeeds")

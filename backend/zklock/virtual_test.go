@@ -11,13 +11,12 @@ import (
 
 	"github.com/distlock-go/distlock/backend/zklock"
 	"github.com/distlock-go/distlock/internal/test/spoilnet"
-	"github.com/distlock-go/distlock/internal/test/zktest"
 )
 
 // virtual is a Backend in a bubble, with the server and the network of its connections.
 type virtual struct {
 	*zklock.Backend
-	server  *zktest.Virtual
+	server  *fakeServer
 	network *spoilnet.Network
 	gate    atomic.Pointer[chan struct{}]
 }
@@ -28,14 +27,14 @@ func inVirtualTime(t *testing.T, f func(t *testing.T, v *virtual), opts ...zkloc
 	t.Helper()
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		v := newVirtual(t, new(zktest.Virtual), opts...)
+		v := newVirtual(t, new(fakeServer), opts...)
 		mustWork(t, v.Backend, "first")
 		time.Sleep(2 * time.Second) // after a short connection the library waits before the next
 		f(t, v)
 	})
 }
 
-func newVirtual(t *testing.T, server *zktest.Virtual, opts ...zklock.Option) *virtual {
+func newVirtual(t *testing.T, server *fakeServer, opts ...zklock.Option) *virtual {
 	t.Helper()
 	v := &virtual{server: server, network: spoilnet.To(server.Dial)}
 	dial := func(network, address string, timeout time.Duration) (net.Conn, error) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/distlock-go/distlock/backend/zklock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/test/child"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 	"github.com/distlock-go/distlock/internal/test/zktest"
 )
@@ -32,9 +33,9 @@ func TestOrderOfArrival(t *testing.T) {
 		waiters = append(waiters, testkit.StartWaiter(t, b, testkit.NewRequest("key")))
 		testkit.Eventually(t, "it is in the queue", func() bool { return len(children(t, admin, parentOf("key"))) == i+2 })
 	}
-	watching := func() int64 { return server.Metric(t, "zk_watch_count") }
+	watching := func() int64 { return metric(t, server, "zk_watch_count") }
 	testkit.Eventually(t, "all of them watch", func() bool { return watching() == contenders })
-	fired := func() int64 { return server.Metric(t, "zk_sum_node_deleted_watch_count") }
+	fired := func() int64 { return metric(t, server, "zk_sum_node_deleted_watch_count") }
 	var order testkit.Register
 	for i, w := range waiters {
 		for _, later := range waiters[i:] {
@@ -80,9 +81,9 @@ func TestOneWatchForMany(t *testing.T) {
 		waiters = append(waiters, testkit.StartWaiter(t, b, r))
 	}
 	testkit.Eventually(t, "all of them are in the queue", func() bool { return len(children(t, admin, parentOf("key"))) == 21 })
-	reads := func() int64 { return server.Metric(t, "zk_packets_received") }
+	reads := func() int64 { return metric(t, server, "zk_packets_received") }
 	for start := reads(); reads() < start+500; { // they look again and again
-		if n := server.Metric(t, "zk_watch_count"); n > 1 {
+		if n := metric(t, server, "zk_watch_count"); n > 1 {
 			t.Fatalf("%d watches for one node", n)
 		}
 	}
@@ -114,7 +115,7 @@ func TestNothingIsLeft(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if !testkit.Within(2*time.Minute, func() bool { return len(children(t, admin, "/left/behind")) == 0 }) {
+	if !child.Within(2*time.Minute, func() bool { return len(children(t, admin, "/left/behind")) == 0 }) {
 		t.Fatal("not after two minutes: no node is left")
 	}
 	testkit.MustRelease(t, b, testkit.MustTry(t, b, testkit.NewRequest("key1"))) // and they can be used again

@@ -1,95 +1,130 @@
-package mutant_test
+// Package mutant breaks the rules of this module one at a time, to show that a test
+// fails: a test that never failed proves nothing. A mutant is a few edits of the
+// source. The go command compiles the edited files in place of the originals ([go build
+// -overlay]); the working tree does not change.
+//
+// [go build -overlay]: https://pkg.go.dev/cmd/go#hdr-Compile_packages_and_dependencies
+package mutant
 
 import (
 	"bytes"
+	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
-	"testing"
-
-	"github.com/distlock-go/distlock/internal/test/child"
-	"github.com/distlock-go/distlock/internal/test/testmode"
-	"github.com/distlock-go/distlock/internal/test/zktest"
-	"github.com/distlock-go/distlock/lab/mutant"
+	"strings"
+	"time"
 )
 
-// TestMutant checks that the named test of each mutant fails.
-func TestMutant(t *testing.T) {
-	testmode.Long(t)
-	root, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, m := range mutant.All {
-		t.Run(m.Promise+"/"+m.Name, func(t *testing.T) {
-			t.Parallel()
-			if err := missing(m.Needs); err != nil && !child.Required() {
-				t.Skipf(testmode.LeftOut+"%v", err)
-			}
-			output, err := m.Run(t.Context(), root, t.TempDir())
-			if err != nil {
-				t.Fatalf("%v\n%s", err, output)
-			}
-			t.Logf("%s: caught by %s, which says:\n%s", m.Rule, m.Test, said(output))
-		})
+// mutant is one broken rule and the test that must fail because of it.
+type mutant struct {
+	Name    string
+	Promise string // that of docs/reliability.md which it breaks, such as P3
+	Rule    string // the rule that is broken, in a few words
+	Edits   []edit
+	Package string // the package of the test, such as ./backend/redislock
+	Test    string // name of the test, with subtests after slashes
+	Needs   string // a server that the test starts; "" if it starts none
+}
+
+// edit replaces Old by New. Old must occur exactly once in the file.
+type edit struct{ File, Old, New string }
+
+// errSurvived means that the test passed in spite of the mutant.
+var errSurvived = errors.New("mutant: the test did not fail")
+
+// in returns a function that makes mutants of a package. The named test of that package
+// must fail.
+func in(pkg string) func(name, rule, test string, edits ...edit) mutant {
+	return func(name, rule, test string, edits ...edit) mutant {
+		return mutant{Name: name, Rule: rule, Edits: edits, Package: pkg, Test: test}
 	}
 }
 
-// missing returns an error if a server is not installed. The test of the mutant would
-// be skipped.
-func missing(server string) (err error) {
-	switch server {
-	case "":
-	case "zookeeper":
-		_, _, err = zktest.ServerPath()
-	default:
-		_, err = exec.LookPath(server)
+// run runs the test of m on the mutated source of the module at root. Its own files are
+// in dir. It returns the output of the test, and an error that wraps [errSurvived]
+// unless the test failed for its own reasons.
+func (m *mutant) run(ctx context.Context, root, dir string) ([]byte, error) {
+	overlay, err := m.overlay(root, dir)
+	if err != nil {
+		return nil, err
 	}
+	// The test runs only once, so go vet and debug information are not worth their
+	// time.
+	cmd := exec.CommandContext(ctx, "go", "test", "-count=1", "-vet=off", "-ldflags=-s -w", "-timeout=3m",
+		"-overlay", overlay, "-run", pattern(m.Test), m.Package)
+	cmd.Dir = root
+	cmd.WaitDelay = 10 * time.Second
+	output, err := cmd.CombinedOutput()
+	exit := new(exec.ExitError)
+	switch {
+	case err == nil:
+		return output, fmt.Errorf("%w: %s passes", errSurvived, m.Test)
+	case !errors.As(err, &exit):
+		return output, fmt.Errorf("mutant: go test: %w", err)
+	case !bytes.Contains(output, []byte("--- FAIL: "+m.Test+" ")):
+		return output, fmt.Errorf("mutant: %s did not fail, but something else did", m.Test)
+	default:
+		return output, nil
+	}
+}
+
+// check returns an error if the source of the module at root does not have the text that
+// m edits.
+func (m *mutant) check(root string) error {
+	_, err := m.mutated(root)
 	return err
 }
 
-var remark = regexp.MustCompile(`(?m)^ +\w+_test\.go:\d+: .*$|^ +\w+\.go:\d+: .*$`)
-
-// said returns the first messages of a failed test.
-func said(output []byte) []byte {
-	lines := remark.FindAll(output, 3)
-	for i, l := range lines {
-		lines[i] = bytes.TrimSpace(l[:min(len(l), 300)])
-	}
-	return bytes.Join(lines, []byte("\n"))
-}
-
-// TestUpToDate looks for the text that each mutant edits.
-func TestUpToDate(t *testing.T) {
-	root := filepath.Join("..", "..")
-	for _, m := range mutant.All {
-		if err := m.Check(root); err != nil {
-			t.Error(err)
+// mutated returns the edited text of the files that m edits.
+func (m *mutant) mutated(root string) (map[string]string, error) {
+	files := make(map[string]string)
+	for _, e := range m.Edits {
+		if _, ok := files[e.File]; !ok {
+			text, err := os.ReadFile(filepath.Join(root, e.File)) //nolint:gosec // a file of ours
+			if err != nil {
+				return nil, fmt.Errorf("mutant: %w", err)
+			}
+			files[e.File] = string(text)
 		}
+		if n := strings.Count(files[e.File], e.Old); n != 1 {
+			return nil, fmt.Errorf("mutant: %s has %q %d times; the mutant %q needs to be brought up to date", e.File, e.Old, n, m.Name)
+		}
+		files[e.File] = strings.Replace(files[e.File], e.Old, e.New, 1)
 	}
+	return files, nil
 }
 
-// TestNotUpToDate has an edit of a text that is not in the source.
-func TestNotUpToDate(t *testing.T) {
-	m := mutant.Mutant{Name: "x", Edits: []mutant.Edit{{File: "internal/clock/clock.go", Old: "no such text"}}}
-	if _, err := m.Run(t.Context(), filepath.Join("..", ".."), t.TempDir()); err == nil {
-		t.Error("no error")
-	}
-}
-
-// TestSurvivor has an edit that changes nothing that matters.
-func TestSurvivor(t *testing.T) {
-	testmode.Long(t)
-	root, err := filepath.Abs("../..")
+// overlay writes the mutated files to dir, and the go command's list of them.
+func (m *mutant) overlay(root, dir string) (string, error) {
+	files, err := m.mutated(root)
 	if err != nil {
-		t.Fatal(err)
+		return "", err
 	}
-	m := mutant.Mutant{
-		Name: "comment", Edits: []mutant.Edit{{File: "internal/clock/clock.go", Old: "// Jumped reports", New: "// Jumped says"}},
-		Package: "./internal/clock", Test: "TestMarginLeavesSomething",
+	var list struct{ Replace map[string]string }
+	list.Replace = make(map[string]string)
+	for file, text := range files {
+		path := filepath.Join(dir, strings.ReplaceAll(file, "/", "_"))
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			return "", fmt.Errorf("mutant: %w", err)
+		}
+		list.Replace[filepath.Join(root, file)] = path
 	}
-	if output, err := m.Run(t.Context(), root, t.TempDir()); !errors.Is(err, mutant.ErrSurvived) {
-		t.Errorf("a change of a comment: %v\n%s", err, output)
+	text, err := json.Marshal(list)
+	if err != nil {
+		return "", fmt.Errorf("mutant: %w", err)
 	}
+	path := filepath.Join(dir, "overlay.json")
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		return "", fmt.Errorf("mutant: %w", err)
+	}
+	return path, nil
+}
+
+// pattern returns a -run pattern that matches only the named test.
+func pattern(test string) string {
+	return "^" + strings.ReplaceAll(test, "/", "$/^") + "$"
 }

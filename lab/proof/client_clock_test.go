@@ -25,8 +25,8 @@ func TestClientClock(t *testing.T) {
 				v := startVirtual(t, "redislock")
 				v.runClocks(t)(-d)
 				other, _ := v.locker(t, distlock.Config{})
-				unrenewed := redislock.New(redistest.VirtualClient(t, v.servers[0]))
-				endsInTime(t, testkit.NewLocker(t, testkit.Unrenewed(unrenewed), distlock.Config{}), other)
+				b := redislock.New(redistest.VirtualClient(t, v.servers[0]))
+				endsInTime(t, testkit.NewLocker(t, unrenewed{b}, distlock.Config{}), other)
 			})
 		})
 		t.Run("redislock/real/"+d.String(), func(t *testing.T) {

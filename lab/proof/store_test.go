@@ -22,6 +22,7 @@ import (
 	"github.com/distlock-go/distlock/backend/redlock"
 	"github.com/distlock-go/distlock/backend/zklock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/test/child"
 	"github.com/distlock-go/distlock/internal/test/etcdtest"
 	"github.com/distlock-go/distlock/internal/test/redistest"
 	"github.com/distlock-go/distlock/internal/test/spoilnet"
@@ -136,8 +137,14 @@ func (s *store) locker(tb testing.TB) *distlock.Locker {
 // unrenewed is locker with leases that end by themselves.
 func (s *store) unrenewed(tb testing.TB) *distlock.Locker {
 	tb.Helper()
-	return testkit.NewLocker(tb, testkit.Unrenewed(s.open(tb, new(spoilnet.Network))), distlock.Config{})
+	return testkit.NewLocker(tb, unrenewed{s.open(tb, new(spoilnet.Network))}, distlock.Config{})
 }
+
+// unrenewed is a Backend without optional abilities, and with renewals that get no answer, so
+// that leases end by themselves.
+type unrenewed struct{ driver.Backend }
+
+func (unrenewed) Renew(context.Context, []driver.Grant, func(int, driver.RenewResult)) {}
 
 // lockerOver is locker with a network and a configuration.
 func (s *store) lockerOver(tb testing.TB, n *spoilnet.Network, cfg distlock.Config) *distlock.Locker {
@@ -276,7 +283,7 @@ func (s *store) remains(tb testing.TB) (names []string) {
 func (s *store) mustBeEmpty(tb testing.TB) {
 	tb.Helper()
 	var names []string
-	if !testkit.Within(testkit.Patience, func() bool { names = s.remains(tb); return len(names) == 0 }) {
+	if !child.Within(testkit.Patience, func() bool { names = s.remains(tb); return len(names) == 0 }) {
 		tb.Errorf("left behind: %q", names)
 	}
 }

@@ -11,9 +11,6 @@ import (
 	"time"
 )
 
-// patience limits the wait for a server on a slow and busy machine.
-const patience = time.Minute
-
 // tries is how often Launch tries. Another process may take a port before the server
 // listens on it.
 const tries = 5
@@ -106,7 +103,7 @@ func (s *Server) await() error {
 	cmd, exited := s.process()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	for begin := time.Now(); time.Since(begin) < patience; {
+	for begin := time.Now(); time.Since(begin) < Patience; {
 		select {
 		case <-exited:
 			return fmt.Errorf("%v: %s", cmd.ProcessState, s.Output())
@@ -191,7 +188,7 @@ func (s *Server) Shutdown(tb TB, signal os.Signal) {
 	}
 	select {
 	case <-exited:
-	case <-time.After(patience):
+	case <-time.After(Patience):
 		tb.Fatal(s.Name+" does not end:", s.Output())
 	}
 }

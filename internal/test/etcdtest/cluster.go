@@ -3,7 +3,6 @@ package etcdtest
 import (
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/distlock-go/distlock/internal/test/child"
 )
@@ -31,15 +30,13 @@ func (c *Cluster) Addrs() []string {
 }
 
 // Leader waits for a leader and returns it.
-func (c *Cluster) Leader(tb testing.TB) *Server {
+func (c *Cluster) Leader(tb testing.TB) (leader *Server) {
 	tb.Helper()
-	for start := time.Now(); time.Since(start) < patience; time.Sleep(20 * time.Millisecond) {
-		if s := c.leader(); s != nil {
-			return s
-		}
-	}
-	tb.Fatal("no server leads")
-	return nil
+	child.Await(tb, "a server leads", func() bool {
+		leader = c.leader()
+		return leader != nil
+	})
+	return leader
 }
 
 // leader returns the server that leads, or nil. The leader has to answer itself: the
@@ -54,12 +51,12 @@ func (c *Cluster) leader() *Server {
 }
 
 // MoveLeader makes another server the leader, and returns the one that leads now.
-func (c *Cluster) MoveLeader(tb testing.TB) *Server {
+func (c *Cluster) MoveLeader(tb testing.TB) (now *Server) {
 	tb.Helper()
 	from := c.Leader(tb)
-	for start := time.Now(); time.Since(start) < patience; time.Sleep(20 * time.Millisecond) {
-		if now := c.leader(); now != nil && now != from {
-			return now
+	child.Await(tb, "the leader moves", func() bool {
+		if now = c.leader(); now != nil && now != from {
+			return true
 		}
 		for _, to := range c.Servers {
 			if id, _, err := to.status(); err == nil && to != from {
@@ -68,9 +65,9 @@ func (c *Cluster) MoveLeader(tb testing.TB) *Server {
 				break
 			}
 		}
-	}
-	tb.Fatal("the leader does not move")
-	return nil
+		return false
+	})
+	return now
 }
 
 // Kill kills all servers.

@@ -3,11 +3,8 @@ package etcdtest
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
-	"strconv"
 	"strings"
-	"testing"
 	"time"
 )
 
@@ -51,30 +48,4 @@ func (s *Server) post(path, request string, answer any) error {
 		return fmt.Errorf("etcdtest: %s: %s", path, r.Status)
 	}
 	return json.NewDecoder(r.Body).Decode(answer)
-}
-
-// Metric returns a value from the server's metrics, such as
-// etcd_debugging_mvcc_watcher_total.
-func (s *Server) Metric(tb testing.TB, name string) float64 {
-	tb.Helper()
-	r, err := gateway.Get("http://" + s.Addr() + "/metrics")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer r.Body.Close() //nolint:errcheck // nothing is lost
-	text, err := io.ReadAll(r.Body)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	for line := range strings.Lines(string(text)) {
-		if value, ok := strings.CutPrefix(line, name+" "); ok {
-			v, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
-			if err != nil {
-				tb.Fatal(err)
-			}
-			return v
-		}
-	}
-	tb.Fatalf("%s is not among the metrics", name)
-	return 0
 }

@@ -44,7 +44,7 @@ func Build(ctx context.Context, dir string) (*Project, error) {
 		return nil, err
 	}
 	// One lock for all projects: two Mavens must not write to one repository of jars.
-	unlock, err := lockFile(filepath.Join(os.TempDir(), "distlock-maven.lock"))
+	unlock, err := child.LockFile(filepath.Join(os.TempDir(), "distlock-maven.lock"))
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/distlock-go/distlock/internal/test/child"
 )
 
 const slots = 16384
@@ -60,7 +62,7 @@ func startCluster(tb testing.TB, masters, replicas int, timeout time.Duration) *
 	cluster := &Cluster{Masters: all[:masters:masters], Replicas: all[masters:]}
 	nodes := func(s *Server) string { return s.admin().ClusterNodes(ctx).Val() }
 	host, port, _ := strings.Cut(all[0].Addr(), ":")
-	await(tb, "the cluster forms", func() bool {
+	child.Await(tb, "the cluster forms", func() bool {
 		formed := true
 		for i, s := range all {
 			// A node forgets a handshake that took too long.
@@ -81,7 +83,7 @@ func startCluster(tb testing.TB, masters, replicas int, timeout time.Duration) *
 	}
 	for _, s := range all {
 		// Only masters with slots vote, and a voter must know the replica.
-		await(tb, "all know the replicas", func() bool { return strings.Count(nodes(s), "slave ") == replicas })
+		child.Await(tb, "all know the replicas", func() bool { return strings.Count(nodes(s), "slave ") == replicas })
 	}
 	return cluster
 }

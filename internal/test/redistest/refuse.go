@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/distlock-go/distlock/internal/test/child"
 )
 
 // Refusal is a state in which a server is alive and answers writes with an error.
@@ -57,7 +59,7 @@ const probe = "distlock:redistest:probe"
 func (r Refusal) await(tb testing.TB, s *Server, as func(error) bool) {
 	tb.Helper()
 	ctx := context.Background() // the test's own context may be cancelled already
-	await(tb, "the server answers with "+r.Error+", or no longer", func() bool {
+	child.Await(tb, "the server answers with "+r.Error+", or no longer", func() bool {
 		// Use a new connection each time: a server authenticates a connection only
 		// once.
 		c := redis.NewClient(&redis.Options{Addr: s.Addr(), MaxRetries: -1})

@@ -4,6 +4,8 @@ import (
 	"context"
 	"strings"
 	"testing"
+
+	"github.com/distlock-go/distlock/internal/test/child"
 )
 
 // StartReplica starts a replica of the master, waits until it has the master's
@@ -28,7 +30,7 @@ func (s *Server) Follow(tb testing.TB, master *Server) {
 // awaitSync waits until the server is a replica that has all data of its master.
 func (s *Server) awaitSync(tb testing.TB) {
 	tb.Helper()
-	await(tb, "the replica has all data", func() bool { return s.replicates(tb.Context(), "master_link_status:up") })
+	child.Await(tb, "the replica has all data", func() bool { return s.replicates(tb.Context(), "master_link_status:up") })
 }
 
 // replicates reports whether the server says that of its replication.
@@ -41,7 +43,7 @@ func (s *Server) replicates(ctx context.Context, text string) bool {
 func (s *Server) Promote(tb testing.TB, old *Server) {
 	tb.Helper()
 	must(tb, s.admin().Do(tb.Context(), "REPLICAOF", "NO", "ONE").Err())
-	await(tb, "the old master has no replica", func() bool { return old.replicates(tb.Context(), "connected_slaves:0") })
+	child.Await(tb, "the old master has no replica", func() bool { return old.replicates(tb.Context(), "connected_slaves:0") })
 }
 
 // IsMaster reports whether the server says that it is a master.
@@ -63,5 +65,5 @@ func (s *Server) CutOff(tb testing.TB, replica *Server) {
 func (s *Server) Replicated(tb testing.TB) {
 	tb.Helper()
 	written := s.Stat(tb, "master_repl_offset")
-	await(tb, "the replica has all writes", func() bool { return written > 0 && s.number(tb, ",offset=") >= written })
+	child.Await(tb, "the replica has all writes", func() bool { return written > 0 && s.number(tb, ",offset=") >= written })
 }

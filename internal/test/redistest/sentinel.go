@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/distlock-go/distlock/internal/test/child"
 )
 
 // MasterName is the name of the master of StartSentinels.
@@ -33,7 +35,7 @@ sentinel failover-timeout %[1]s 5000
 		s.Watchers = append(s.Watchers, launch(tb, &Server{args: []string{"--sentinel"}}, text))
 	}
 	for _, w := range s.Watchers {
-		await(tb, "the sentinels find one another", func() bool {
+		child.Await(tb, "the sentinels find one another", func() bool {
 			master := redis.NewMapStringStringCmd(tb.Context(), "sentinel", "master", MasterName)
 			err := w.admin().Process(tb.Context(), master)
 			return err == nil && master.Val()["num-other-sentinels"] == "2" && master.Val()["num-slaves"] == "1"
@@ -61,7 +63,7 @@ func (s *Sentinels) Client(tb testing.TB, change ...func(*redis.FailoverOptions)
 // does not wait for the end of the failover.
 func (s *Sentinels) Failover(tb testing.TB) {
 	tb.Helper()
-	await(tb, "the sentinel has checked the replica", func() bool {
+	child.Await(tb, "the sentinel has checked the replica", func() bool {
 		return s.Watchers[0].admin().Do(tb.Context(), "sentinel", "failover", MasterName).Err() == nil
 	})
 }

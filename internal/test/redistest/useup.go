@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/distlock-go/distlock/internal/test/child"
 )
 
 // UseUp occupies all connections of the client with commands that block, as an application
@@ -21,7 +23,7 @@ func UseUp(tb testing.TB, c *redis.Client) {
 		_ = c.Close()
 		ended.Wait()
 	})
-	await(tb, "no connection is idle", func() bool {
+	child.Await(tb, "no connection is idle", func() bool {
 		s := c.PoolStats()
 		return int(s.TotalConns) == n && s.IdleConns == 0
 	})

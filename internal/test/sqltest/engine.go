@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"syscall"
+	"testing"
 
 	"github.com/distlock-go/distlock/internal/test/child"
 )
@@ -148,4 +149,25 @@ func (e *Engine) command(dir, program string, args ...string) (*exec.Cmd, error)
 		return cmd, nil
 	}
 	return cmd, child.Unprivileged(cmd, e.user, dir)
+}
+
+// NewDatabase makes an empty database on a server that the tests of this binary share,
+// and returns its URL. TestMain has to call [StopShared] after the tests.
+func (e *Engine) NewDatabase(tb testing.TB) string {
+	tb.Helper()
+	s := e.Shared(tb)
+	return s.URL(s.NewDatabase(tb))
+}
+
+// Shared returns the server of [Engine.NewDatabase]. A test must not stop it.
+func (e *Engine) Shared(tb testing.TB) *Server {
+	tb.Helper()
+	return e.shared.Get(tb, func(dir string) (*Server, error) { return e.Launch(dir) })
+}
+
+// StopShared kills the shared servers and removes their data.
+func StopShared() {
+	for _, e := range []*Engine{Postgres, MariaDB} {
+		_ = e.shared.Close() // the system removes old files
+	}
 }

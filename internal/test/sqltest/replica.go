@@ -31,7 +31,7 @@ func (s *Server) Replica(tb testing.TB, args ...string) *Server {
 // Promote makes a standby accept writes.
 func (s *Server) Promote(tb testing.TB) {
 	tb.Helper()
-	if got := s.Exec(tb, s.engine.first, fmt.Sprintf("SELECT pg_promote(wait_seconds => %d)", int(patience.Seconds()))); got != "t" {
+	if got := s.Exec(tb, s.engine.first, fmt.Sprintf("SELECT pg_promote(wait_seconds => %d)", int(child.Patience.Seconds()))); got != "t" {
 		tb.Fatalf("pg_promote: %q", got)
 	}
 }

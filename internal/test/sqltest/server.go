@@ -16,9 +16,6 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testmode"
 )
 
-// patience limits the wait for a server on a slow and busy machine.
-const patience = time.Minute
-
 // Server is a database server process with its children.
 type Server struct {
 	child.Server
@@ -88,8 +85,12 @@ func (e *Engine) newServer(dir string, args []string) *Server {
 
 // launch starts the server with an empty data directory.
 func (s *Server) launch() error {
-	if err := s.engine.newData(s.dir); err != nil {
+	cmd, err := s.engine.command(s.dir, s.engine.install, s.engine.installArgs(s.data())...)
+	if err != nil {
 		return err
+	}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("sqltest: %s: %w\n%s", s.engine.install, err, out)
 	}
 	return child.Launch(&s.Server)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
-	"io"
 
 	"github.com/distlock-go/distlock/driver"
 )
@@ -92,20 +91,4 @@ func (e extending) Extend(ctx context.Context, g driver.Grant, tokens int) (driv
 		return driver.Grant{}, err
 	}
 	return c.Grants[0], nil
-}
-
-// Unrenewed returns b without optional abilities, and with renewals that get no answer, so
-// that leases end by themselves.
-func Unrenewed(b driver.Backend) driver.Backend { return unrenewed{b} }
-
-type unrenewed struct{ driver.Backend }
-
-func (unrenewed) Renew(context.Context, []driver.Grant, func(int, driver.RenewResult)) {}
-
-// Close closes the backend if it is an [io.Closer].
-func (u unrenewed) Close() error {
-	if c, ok := u.Backend.(io.Closer); ok {
-		return c.Close()
-	}
-	return nil
 }

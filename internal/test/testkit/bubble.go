@@ -21,10 +21,6 @@ func Bubble(t *testing.T, f func(t *testing.T, l *distlock.Locker, s *Store)) {
 	})
 }
 
-// WithoutWaiters returns a view of s that extends grants. It does not know its waiters, so a test
-// refuses in its place.
-func WithoutWaiters(s *Store) driver.Backend { return s.Only(Queuing | Extending) }
-
 // Line starts n goroutines that run f under the lock, in this order.
 func Line(t *testing.T, all *sync.WaitGroup, l *distlock.Locker, n int, o distlock.Opts, f func(ctx context.Context, i int)) {
 	t.Helper()
@@ -68,27 +64,6 @@ func MustGet(t *testing.T, got <-chan *distlock.Lease) *distlock.Lease {
 	return <-got
 }
 
-// InVain waits for the lock of the key "k" until ctx is cancelled. It returns when the
-// wait has begun, and all tells when it has ended.
-func InVain(ctx context.Context, t *testing.T, l *distlock.Locker, all *sync.WaitGroup, o distlock.Opts) {
-	t.Helper()
-	all.Go(func() {
-		_, err := l.Acquire(ctx, "k", o)
-		WantIs(t, err, distlock.ErrNotAcquired, context.Canceled)
-	})
-	synctest.Wait()
-}
-
-// MustAcquireAll acquires a set of keys.
-func MustAcquireAll(t *testing.T, l *distlock.Locker, ctx context.Context, keys ...string) *distlock.MultiLease { //nolint:revive // t comes first in tests
-	t.Helper()
-	m, err := l.AcquireAll(ctx, keys, distlock.Opts{})
-	if err != nil {
-		t.Fatalf("AcquireAll(%q): %v", keys, err)
-	}
-	return m
-}
-
 // Other holds a key, as another process would, until it is released.
 func Other(t *testing.T, s *Store, key string) (release func()) {
 	t.Helper()
@@ -110,20 +85,4 @@ func HeldFor(t *testing.T, s *Store, key string) time.Duration {
 	}
 	defer func() { WantIs(t, s.Backend.Release(context.Background(), r.Grant())) }()
 	return time.Since(start)
-}
-
-// LeavingCtx calls InTheMoment when a caller has seen that the context has ended and
-// reads its error.
-type LeavingCtx struct {
-	context.Context
-	InTheMoment func()
-}
-
-// Err returns the error of the context.
-func (c *LeavingCtx) Err() error {
-	if f := c.InTheMoment; f != nil {
-		c.InTheMoment = nil
-		f()
-	}
-	return c.Context.Err()
 }

@@ -2,30 +2,15 @@ package testkit
 
 import (
 	"testing"
-	"time"
+
+	"github.com/distlock-go/distlock/internal/test/child"
 )
 
 // Patience limits the wait for an event on a slow and busy machine.
-const Patience = time.Minute
+const Patience = child.Patience
 
 // Eventually waits until cond is true, and fails the test if it is not after [Patience].
 func Eventually(tb testing.TB, what string, cond func() bool) {
 	tb.Helper()
-	if !Within(Patience, cond) {
-		tb.Fatalf("it never came true that %s", what)
-	}
-}
-
-// Within waits until cond is true, and returns false if it is not true in time.
-func Within(d time.Duration, cond func() bool) bool {
-	deadline := time.Now().Add(d)
-	tick := time.NewTicker(2 * time.Millisecond)
-	defer tick.Stop()
-	for !cond() {
-		if time.Now().After(deadline) {
-			return false
-		}
-		<-tick.C
-	}
-	return true
+	child.Await(tb, what, cond)
 }

@@ -1,8 +1,10 @@
 package testkit
 
 import (
+	"bytes"
 	"encoding/json"
-	"net"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"sync"
 	"testing"
@@ -13,14 +15,11 @@ import (
 // network. For each key it accepts a write or a read if the token is not below the largest
 // that it has accepted for a write.
 type NetRegister struct {
-	listener net.Listener
-	serving  sync.WaitGroup
+	server *httptest.Server
 
 	mu      sync.Mutex
 	largest map[string]uint64
 	log     []Use
-	conns   map[net.Conn]bool
-	closed  bool
 }
 
 // Use is a write or a read of a [NetRegister], and its result.
@@ -37,18 +36,14 @@ type Use struct {
 // NewNetRegister starts a register, which is closed at the end of the test.
 func NewNetRegister(tb testing.TB) *NetRegister {
 	tb.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	r := &NetRegister{listener: l, largest: make(map[string]uint64), conns: make(map[net.Conn]bool)}
-	r.serving.Go(r.accept)
+	r := &NetRegister{largest: make(map[string]uint64)}
+	r.server = httptest.NewServer(http.HandlerFunc(r.serve))
 	tb.Cleanup(r.Close)
 	return r
 }
 
 // Addr returns the address for [DialRegister].
-func (r *NetRegister) Addr() string { return r.listener.Addr().String() }
+func (r *NetRegister) Addr() string { return r.server.URL }
 
 // Use reports whether the register accepts a use.
 func (r *NetRegister) Use(u Use) (accepted bool) {
@@ -71,72 +66,45 @@ func (r *NetRegister) Log() []Use {
 
 // Close closes the register. When it returns, all earlier uses are in the log.
 func (r *NetRegister) Close() {
-	r.mu.Lock()
-	r.closed = true
-	_ = r.listener.Close()
-	for c := range r.conns {
-		_ = c.Close()
-	}
-	r.mu.Unlock()
-	r.serving.Wait()
+	r.server.CloseClientConnections()
+	r.server.Close()
 }
 
-func (r *NetRegister) accept() {
-	for {
-		c, err := r.listener.Accept()
-		if err != nil {
-			return
-		}
-		r.mu.Lock()
-		if r.closed {
-			_ = c.Close()
-		}
-		r.conns[c] = true
-		r.mu.Unlock()
-		r.serving.Go(func() { r.serve(c) })
+func (r *NetRegister) serve(w http.ResponseWriter, request *http.Request) {
+	var u Use
+	if err := json.NewDecoder(request.Body).Decode(&u); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
 	}
+	_ = json.NewEncoder(w).Encode(r.Use(u)) // the caller learns of a failure
 }
 
-func (r *NetRegister) serve(c net.Conn) {
-	defer c.Close() //nolint:errcheck // nothing is lost
-	in, out := json.NewDecoder(c), json.NewEncoder(c)
-	for {
-		var u Use
-		if in.Decode(&u) != nil || out.Encode(r.Use(u)) != nil {
-			return
-		}
-	}
-}
-
-// RegisterConn is a connection to a register in another process. It is safe for concurrent
-// use.
+// RegisterConn is a client of a register in another process. It is safe for concurrent use.
 type RegisterConn struct {
-	conn net.Conn
-
-	mu  sync.Mutex
-	in  *json.Decoder
-	out *json.Encoder
+	client http.Client
+	addr   string
 }
 
-// DialRegister connects to the register at addr.
-func DialRegister(addr string) (*RegisterConn, error) {
-	c, err := net.Dial("tcp", addr)
-	if err != nil {
-		return nil, err
-	}
-	return &RegisterConn{conn: c, in: json.NewDecoder(c), out: json.NewEncoder(c)}, nil
+// DialRegister returns a client of the register at addr.
+func DialRegister(addr string) *RegisterConn {
+	return &RegisterConn{client: http.Client{Transport: new(http.Transport)}, addr: addr}
 }
 
 // Use reports whether the register accepts a use. With an error, the register may have
 // accepted it.
 func (c *RegisterConn) Use(u Use) (accepted bool, err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if err = c.out.Encode(u); err == nil {
-		err = c.in.Decode(&accepted)
+	text, err := json.Marshal(u)
+	if err != nil {
+		return false, err
 	}
+	answer, err := c.client.Post(c.addr, "application/json", bytes.NewReader(text))
+	if err != nil {
+		return false, err
+	}
+	defer answer.Body.Close() //nolint:errcheck // nothing is lost
+	err = json.NewDecoder(answer.Body).Decode(&accepted)
 	return accepted, err
 }
 
-// Close closes the connection.
-func (c *RegisterConn) Close() error { return c.conn.Close() }
+// Close closes the connections.
+func (c *RegisterConn) Close() { c.client.CloseIdleConnections() }

@@ -92,19 +92,13 @@ func (s *Store) Hang(ops ...Op) {
 
 // Delay makes each later call of ops take d on its way to the store. It replaces the hook
 // of Before.
-func (s *Store) Delay(d time.Duration, ops ...Op) { s.Before(delay(d, ops)) }
-
-// DelayReplies makes the reply to each later call of ops take d. It replaces the hook of
-// After.
-func (s *Store) DelayReplies(d time.Duration, ops ...Op) { s.After(delay(d, ops)) }
-
-func delay(d time.Duration, ops []Op) Hook {
-	return func(_ context.Context, c *Call) error {
+func (s *Store) Delay(d time.Duration, ops ...Op) {
+	s.Before(func(_ context.Context, c *Call) error {
 		if slices.Contains(ops, c.Op) {
 			time.Sleep(d)
 		}
 		return nil
-	}
+	})
 }
 
 // LoseReplies makes the next n calls of op fail with ErrBroken after they have been applied.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -26,35 +25,6 @@ func WantIs(t *testing.T, err error, want ...error) {
 		if got := errors.Is(err, e); got != slices.Contains(want, e) {
 			t.Errorf("errors.Is(%v, %v) = %v", err, e, got)
 		}
-	}
-}
-
-// WantLine checks the text of err.
-func WantLine(t *testing.T, err error, want string) {
-	t.Helper()
-	if err == nil || err.Error() != want {
-		t.Errorf("error %v, want %s", err, want)
-	}
-}
-
-// WantInOrder checks that err matches all of want, and lists them in this order.
-func WantInOrder(t *testing.T, err error, want []error) {
-	t.Helper()
-	if len(want) == 0 && err != nil {
-		t.Errorf("error %v, want none", err)
-	}
-	from := 0
-	for _, e := range want {
-		if !errors.Is(err, e) {
-			t.Errorf("%v does not match %v", err, e)
-			return
-		}
-		at := strings.Index(err.Error()[from:], e.Error())
-		if at < 0 {
-			t.Errorf("%v says %v too early", err, e)
-			return
-		}
-		from += at
 	}
 }
 

@@ -2,9 +2,9 @@ package zktest
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/distlock-go/distlock/internal/test/child"
 	"github.com/distlock-go/distlock/internal/test/testmode"
@@ -56,15 +56,15 @@ func (e *Ensemble) Addrs() []string {
 // Leader waits for a leader and returns it.
 func (e *Ensemble) Leader(tb testing.TB) *Server {
 	tb.Helper()
-	for start := time.Now(); time.Since(start) < patience; time.Sleep(20 * time.Millisecond) {
-		for _, s := range e.Servers {
-			if answer, err := s.Ask("srvr"); err == nil && strings.Contains(answer, "Mode: leader") {
-				return s
-			}
-		}
-	}
-	tb.Fatal("no server leads")
-	return nil
+	leads := -1
+	child.Await(tb, "a server leads", func() bool {
+		leads = slices.IndexFunc(e.Servers, func(s *Server) bool {
+			answer, err := s.Ask("srvr")
+			return err == nil && strings.Contains(answer, "Mode: leader")
+		})
+		return leads >= 0
+	})
+	return e.Servers[leads]
 }
 
 // Kill kills all servers.

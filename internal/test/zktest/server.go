@@ -1,6 +1,5 @@
 // Package zktest starts ZooKeeper servers for tests, each as a [child.Server], which can be
-// stopped, killed and started again. [Virtual] is a server in memory, for virtual time. Only
-// tests import it.
+// stopped, killed and started again. Only tests import it.
 //
 // A new fault of ZooKeeper goes here, as a method of [Server] or [Ensemble]; one that any
 // server can have goes to package child, and one of the network to package spoilnet.
@@ -22,21 +21,14 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testmode"
 )
 
-// patience limits the wait for a server on a slow and busy machine.
-const patience = time.Minute
-
 // Config configures a server. The zero value works.
 type Config struct {
-	// Tick is the server's unit of time. The shortest session timeout is two ticks. The
-	// default is 200 ms.
-	Tick time.Duration
-
 	// Properties are Java system properties, such as
 	// "znode.container.checkIntervalMs=100".
 	Properties []string
 
 	// Settings are lines of the configuration file. They come after the others, and so
-	// win.
+	// win. The default of tickTime is 200 ms, and the shortest session timeout two ticks.
 	Settings []string
 }
 
@@ -80,17 +72,13 @@ func (s *Server) command() (*exec.Cmd, error) {
 	if err != nil {
 		return nil, err
 	}
-	tick := s.config.Tick
-	if tick == 0 {
-		tick = 200 * time.Millisecond
-	}
 	dir := filepath.Join(s.dir, strconv.Itoa(s.Ports[0])) // other members and earlier tries have others
 	data := filepath.Join(dir, "data")
 	if err := os.MkdirAll(data, 0o700); err != nil {
 		return nil, err
 	}
 	conf := []string{
-		"tickTime=" + strconv.FormatInt(tick.Milliseconds(), 10),
+		"tickTime=200",
 		"dataDir=" + data,
 		"clientPort=" + strconv.Itoa(s.Ports[0]),
 		"clientPortAddress=127.0.0.1",
@@ -163,23 +151,18 @@ func (s *Server) Ask(command string) (string, error) {
 	return string(answer), err
 }
 
-// Metric returns a value from the output of the command mntr.
-func (s *Server) Metric(tb testing.TB, name string) int64 {
+// Shared is a server for all tests of a package. TestMain has to call Close. The zero
+// value is ready to use.
+type Shared struct {
+	// Config configures the server.
+	Config Config
+
+	child.Shared[*Server]
+}
+
+// Server returns the server, and starts it if it is the first call. Each test has to use
+// keys of its own. See [Start] for what happens without ZooKeeper.
+func (s *Shared) Server(tb testing.TB) *Server {
 	tb.Helper()
-	var answer string
-	var err error
-	for start := time.Now(); time.Since(start) < patience; { // the end of an answer can get lost
-		answer, err = s.Ask("mntr")
-		for text := range strings.Lines(answer) {
-			if f := strings.Fields(text); len(f) == 2 && f[0] == name && strings.HasSuffix(text, "\n") {
-				v, err := strconv.ParseFloat(f[1], 64)
-				if err != nil {
-					tb.Fatalf("mntr: %q: %v", text, err)
-				}
-				return int64(v)
-			}
-		}
-	}
-	tb.Fatalf("mntr tells nothing of %s: %d bytes, %v", name, len(answer), err)
-	return 0
+	return s.Get(tb, func(dir string) (*Server, error) { return Launch(dir, s.Config) })
 }

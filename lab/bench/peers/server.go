@@ -35,7 +35,7 @@ const (
 var starters = map[store]func(ctx context.Context, dir string) (url string, kill func(), err error){
 	inRedis: startRedis,
 	inZooKeeper: func(_ context.Context, dir string) (string, func(), error) {
-		s, err := zktest.Launch(dir, zktest.Config{Tick: 2 * time.Second})
+		s, err := zktest.Launch(dir, zktest.Config{Settings: []string{"tickTime=2000"}})
 		return "zk://" + s.Addr(), s.Kill, err
 	},
 	inPostgreSQL: func(_ context.Context, dir string) (string, func(), error) {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/distlock-go/distlock/internal/test/child"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 	"github.com/distlock-go/distlock/internal/test/testmode"
 )
@@ -56,7 +57,7 @@ func torture(t *testing.T, backend string) {
 	left := r.waitEmpty()
 	if s, ok := r.store.(*etcdStore); ok {
 		var how string
-		if !testkit.Within(30*time.Second, func() bool { how = s.differ(t); return how == "" }) {
+		if !child.Within(30*time.Second, func() bool { how = s.differ(t); return how == "" }) {
 			t.Errorf("the servers have different data: %s", how)
 		}
 	}

@@ -1,16 +1,17 @@
-package zktest
+package zklock_test
 
 import (
 	"encoding/binary"
 	"io"
 	"net"
+	"slices"
 	"sync"
 	"time"
 )
 
-// virtualConn is a connection of a client.
-type virtualConn struct {
-	v       *Virtual
+// fakeConn is a connection of a client.
+type fakeConn struct {
+	v       *fakeServer
 	conn    net.Conn
 	session int64
 	timeout time.Duration
@@ -21,10 +22,10 @@ type virtualConn struct {
 	closed chan struct{}
 }
 
-func (c *virtualConn) send(p packet) { c.add(packet{}.withBytes(p)) }
+func (c *fakeConn) send(p packet) { c.add(packet{}.withBytes(p)) }
 
 // add adds a packet to those that are to be written; nil closes the connection.
-func (c *virtualConn) add(p packet) {
+func (c *fakeConn) add(p packet) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.out = append(c.out, p)
@@ -34,7 +35,7 @@ func (c *virtualConn) add(p packet) {
 	}
 }
 
-func (c *virtualConn) write() {
+func (c *fakeConn) write() {
 	for {
 		c.mu.Lock()
 		out := c.out
@@ -56,7 +57,7 @@ func (c *virtualConn) write() {
 	}
 }
 
-func (c *virtualConn) read() {
+func (c *fakeConn) read() {
 	defer close(c.closed)
 	defer c.conn.Close() //nolint:errcheck // nothing is lost
 	for first := true; ; first = false {
@@ -75,10 +76,10 @@ func (c *virtualConn) read() {
 }
 
 // serve serves a request. It returns false if the connection is to be closed.
-func (c *virtualConn) serve(p packet, first bool) bool {
+func (c *fakeConn) serve(p packet, first bool) bool {
 	v := c.v
 	if first {
-		if v.on(OpConnect, "") != Serve {
+		if v.on(opConnect, "") != served {
 			return false
 		}
 		_, _ = p.int32(), p.int64()
@@ -94,10 +95,10 @@ func (c *virtualConn) serve(p packet, first bool) bool {
 	xid, op := p.int32(), p.int32()
 	name := ""
 	switch arguments := p; op {
-	case OpSetAuth:
+	case opSetAuth:
 		_, _ = arguments.int32(), arguments.text()
 		name = arguments.text()
-	case OpPing, opSetWatches, opClose:
+	case opPing, opSetWatches, opClose:
 	default:
 		name = arguments.text()
 	}
@@ -110,22 +111,22 @@ func (c *virtualConn) serve(p packet, first bool) bool {
 		t.Reset(c.timeout)
 	}
 	switch fate {
-	case Drop:
+	case dropped:
 		return true
-	case HangUp:
+	case hungUp:
 		return false
-	case Defer:
+	case postponed:
 		v.deferred = append(v.deferred, func() { v.execute(c, op, p) })
 		return true
 	}
-	if op == OpSync {
+	if op == opSync {
 		for _, f := range v.deferred {
 			f()
 		}
 		v.deferred = nil
 	}
 	body, code := v.execute(c, op, p)
-	if fate != Mute {
+	if fate != muted {
 		c.send(append(packet{}.with32(xid).with64(v.zxid).with32(code), body...))
 	}
 	if op == opClose {
@@ -133,3 +134,40 @@ func (c *virtualConn) serve(p packet, first bool) bool {
 	}
 	return true
 }
+
+// packet is the rest of a packet that is read from the front, or a packet that is written
+// at the end.
+type packet []byte
+
+func (p *packet) take(n int) []byte {
+	n = min(max(n, 0), len(*p))
+	b := (*p)[:n]
+	*p = (*p)[n:]
+	return b
+}
+
+func (p *packet) int32() int32 {
+	b := append(slices.Clone(p.take(4)), 0, 0, 0, 0)
+	return int32(binary.BigEndian.Uint32(b))
+}
+
+func (p *packet) int64() int64 { return int64(p.int32())<<32 | int64(uint32(p.int32())) }
+
+func (p *packet) bytes() []byte { return slices.Clone(p.take(int(p.int32()))) }
+
+func (p *packet) text() string { return string(p.bytes()) }
+
+func (p *packet) bool() bool { return slices.Equal(p.take(1), []byte{1}) }
+
+func (p *packet) texts() (all []string) {
+	for range p.int32() {
+		all = append(all, p.text())
+	}
+	return all
+}
+
+func (p packet) with32(v int32) packet { return binary.BigEndian.AppendUint32(p, uint32(v)) }
+
+func (p packet) with64(v int64) packet { return binary.BigEndian.AppendUint64(p, uint64(v)) }
+
+func (p packet) withBytes(b []byte) packet { return append(p.with32(int32(len(b))), b...) }

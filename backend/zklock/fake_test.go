@@ -1,4 +1,4 @@
-package zktest
+package zklock_test
 
 import (
 	"cmp"
@@ -12,33 +12,33 @@ import (
 	"time"
 )
 
-// Kinds of requests, for [Virtual.On].
+// Kinds of requests, for [fakeServer.On].
 const (
-	OpConnect     = 0 // the first request on a connection
-	OpCreate      = 1
-	OpDelete      = 2
-	OpExists      = 3
-	OpGetData     = 4
-	OpSetData     = 5
-	OpSync        = 9
-	OpPing        = 11
-	OpGetChildren = 12
+	opConnect     = 0 // the first request on a connection
+	opCreate      = 1
+	opDelete      = 2
+	opExists      = 3
+	opGetData     = 4
+	opSetData     = 5
+	opSync        = 9
+	opPing        = 11
+	opGetChildren = 12
 	opContainer   = 19
-	OpSetAuth     = 100
+	opSetAuth     = 100
 	opSetWatches  = 101
 	opClose       = -11
 )
 
-// Fate is what a [Virtual] does with a request.
-type Fate int
+// fate is what a [fakeServer] does with a request.
+type fate int
 
 // Fates.
 const (
-	Serve  Fate = iota
-	Drop        // it is not executed, and there is no answer
-	Mute        // it is executed, and there is no answer
-	Defer       // it is executed before the next OpSync, and there is no answer
-	HangUp      // the connection is closed
+	served    fate = iota
+	dropped        // it is not executed, and there is no answer
+	muted          // it is executed, and there is no answer
+	postponed      // it is executed before the next opSync, and there is no answer
+	hungUp         // the connection is closed
 )
 
 const (
@@ -47,23 +47,23 @@ const (
 	codeExists     = -110
 )
 
-// Virtual is a ZooKeeper server in the memory of a test, for bubbles of testing/synctest:
+// fakeServer is a ZooKeeper server in the memory of a test, for bubbles of testing/synctest:
 // its sessions end in virtual time. It has what a lock needs, and no ACLs. The zero value is
 // ready to use. A network of package spoilnet can be between it and its clients.
-type Virtual struct {
+type fakeServer struct {
 	mu       sync.Mutex
-	decide   func(op int32, path string) Fate
+	decide   func(op int32, path string) fate
 	zxid     int64
 	last     int64 // the ID of the session that began last
 	sessions map[int64]*time.Timer
-	nodes    map[string]*virtualNode
+	nodes    map[string]*fakeNode
 	deferred []func()
 	created  []string
-	watches  map[string][]*virtualConn
+	watches  map[string][]*fakeConn
 	conns    []net.Conn
 }
 
-type virtualNode struct {
+type fakeNode struct {
 	data                []byte
 	czxid, mzxid, owner int64
 	ctime               time.Time
@@ -72,18 +72,18 @@ type virtualNode struct {
 }
 
 // On lets decide choose the fate of each request from now on; nil serves all. The path is that
-// of the node, or the credentials of OpSetAuth. The function may block: the connection then
+// of the node, or the credentials of opSetAuth. The function may block: the connection then
 // waits.
-func (v *Virtual) On(decide func(op int32, path string) Fate) {
+func (v *fakeServer) On(decide func(op int32, path string) fate) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.decide = decide
 }
 
 // Dial opens a connection to the server, for spoilnet.To.
-func (v *Virtual) Dial() (net.Conn, error) {
+func (v *fakeServer) Dial() (net.Conn, error) {
 	client, server := net.Pipe()
-	c := &virtualConn{v: v, conn: server, wake: make(chan struct{}, 1), closed: make(chan struct{})}
+	c := &fakeConn{v: v, conn: server, wake: make(chan struct{}, 1), closed: make(chan struct{})}
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.conns = append(v.conns, server)
@@ -93,7 +93,7 @@ func (v *Virtual) Dial() (net.Conn, error) {
 }
 
 // Kill closes all connections, also those on which a write is blocked.
-func (v *Virtual) Kill() {
+func (v *fakeServer) Kill() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for _, c := range v.conns {
@@ -104,7 +104,7 @@ func (v *Virtual) Kill() {
 
 // Expire ends all sessions. Their clients learn it when they connect again. If keep is true,
 // their nodes stay, as a server shows them that lags behind.
-func (v *Virtual) Expire(keep bool) {
+func (v *fakeServer) Expire(keep bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for id := range maps.Clone(v.sessions) {
@@ -113,14 +113,14 @@ func (v *Virtual) Expire(keep bool) {
 }
 
 // Steal replaces a node by one of another session with the same name.
-func (v *Virtual) Steal(path string) {
+func (v *fakeServer) Steal(path string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.nodes[path].owner = -1 // no session has this ID
 }
 
 // Created returns the paths of all nodes that were ever created below a path.
-func (v *Virtual) Created(below string) (paths []string) {
+func (v *fakeServer) Created(below string) (paths []string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for _, p := range v.created {
@@ -132,7 +132,7 @@ func (v *Virtual) Created(below string) (paths []string) {
 }
 
 // Children returns the paths of the nodes below a path.
-func (v *Virtual) Children(of string) (paths []string) {
+func (v *fakeServer) Children(of string) (paths []string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for p := range v.nodes {
@@ -145,7 +145,7 @@ func (v *Virtual) Children(of string) (paths []string) {
 }
 
 // expire ends a session, and deletes its nodes unless keep is true.
-func (v *Virtual) expire(id int64, keep bool) {
+func (v *fakeServer) expire(id int64, keep bool) {
 	v.sessions[id].Stop()
 	delete(v.sessions, id)
 	if keep {
@@ -158,7 +158,7 @@ func (v *Virtual) expire(id int64, keep bool) {
 	}
 }
 
-func (v *Virtual) remove(p string) {
+func (v *fakeServer) remove(p string) {
 	v.zxid++
 	delete(v.nodes, p)
 	if parent := v.nodes[path.Dir(p)]; parent != nil {
@@ -168,7 +168,7 @@ func (v *Virtual) remove(p string) {
 }
 
 // fire sends an event to those that watch a node.
-func (v *Virtual) fire(p string, event int32) {
+func (v *fakeServer) fire(p string, event int32) {
 	for _, c := range v.watches[p] {
 		c.send(packet{}.with32(-1).with64(-1).with32(0).with32(event).with32(3).withBytes([]byte(p)))
 	}
@@ -176,7 +176,7 @@ func (v *Virtual) fire(p string, event int32) {
 }
 
 // connect returns the session of a client that had a session with this ID, or 0.
-func (v *Virtual) connect(id int64, timeout time.Duration) int64 {
+func (v *fakeServer) connect(id int64, timeout time.Duration) int64 {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if id != 0 {
@@ -188,7 +188,7 @@ func (v *Virtual) connect(id int64, timeout time.Duration) int64 {
 		id = v.last
 	}
 	if v.sessions == nil {
-		v.sessions, v.nodes, v.watches = map[int64]*time.Timer{}, map[string]*virtualNode{"/": {}}, map[string][]*virtualConn{}
+		v.sessions, v.nodes, v.watches = map[int64]*time.Timer{}, map[string]*fakeNode{"/": {}}, map[string][]*fakeConn{}
 	}
 	v.sessions[id] = time.AfterFunc(timeout, func() {
 		v.mu.Lock()
@@ -200,20 +200,20 @@ func (v *Virtual) connect(id int64, timeout time.Duration) int64 {
 	return id
 }
 
-func (v *Virtual) on(op int32, name string) Fate {
+func (v *fakeServer) on(op int32, name string) fate {
 	v.mu.Lock()
 	decide := v.decide
 	v.mu.Unlock()
 	if decide == nil {
-		return Serve
+		return served
 	}
 	return decide(op, name)
 }
 
 // execute executes a request, and returns the answer.
-func (v *Virtual) execute(c *virtualConn, op int32, p packet) (body packet, code int32) {
+func (v *fakeServer) execute(c *fakeConn, op int32, p packet) (body packet, code int32) {
 	switch op {
-	case OpPing, OpSetAuth, opClose:
+	case opPing, opSetAuth, opClose:
 		return nil, 0
 	case opSetWatches:
 		p.int64()
@@ -231,9 +231,9 @@ func (v *Virtual) execute(c *virtualConn, op int32, p packet) (body packet, code
 	name := p.text()
 	n := v.nodes[name]
 	switch {
-	case op == OpSync:
+	case op == opSync:
 		return packet{}.withBytes([]byte(name)), 0
-	case op == OpCreate || op == opContainer:
+	case op == opCreate || op == opContainer:
 		data := p.bytes()
 		for range p.int32() { // the ACL
 			_, _, _ = p.int32(), p.text(), p.text()
@@ -241,10 +241,10 @@ func (v *Virtual) execute(c *virtualConn, op int32, p packet) (body packet, code
 		return v.create(c, name, data, p.int32())
 	case n == nil:
 		return nil, codeNoNode
-	case op == OpDelete:
+	case op == opDelete:
 		v.remove(name)
 		return nil, 0
-	case op == OpSetData:
+	case op == opSetData:
 		data, version := p.bytes(), p.int32()
 		if version >= 0 && version != n.version {
 			return nil, codeBadVersion
@@ -259,11 +259,11 @@ func (v *Virtual) execute(c *virtualConn, op int32, p packet) (body packet, code
 		v.watches[name] = append(v.watches[name], c)
 	}
 	switch op {
-	case OpExists:
+	case opExists:
 		return n.stat(), 0
-	case OpGetData:
+	case opGetData:
 		return append(packet{}.withBytes(n.data), n.stat()...), 0
-	case OpGetChildren:
+	case opGetChildren:
 		var names packet
 		count := int32(0)
 		for child := range v.nodes {
@@ -273,11 +273,11 @@ func (v *Virtual) execute(c *virtualConn, op int32, p packet) (body packet, code
 		}
 		return slices.Concat(packet{}.with32(count), names, n.stat()), 0
 	default:
-		panic(fmt.Sprintf("zktest: a request of kind %d", op))
+		panic(fmt.Sprintf("a request of kind %d", op))
 	}
 }
 
-func (v *Virtual) create(c *virtualConn, name string, data []byte, flags int32) (body packet, code int32) {
+func (v *fakeServer) create(c *fakeConn, name string, data []byte, flags int32) (body packet, code int32) {
 	parent := v.nodes[path.Dir(name)]
 	if parent == nil {
 		return nil, codeNoNode
@@ -289,7 +289,7 @@ func (v *Virtual) create(c *virtualConn, name string, data []byte, flags int32) 
 		return nil, codeExists
 	}
 	v.zxid++
-	n := &virtualNode{data: data, czxid: v.zxid, mzxid: v.zxid, ctime: time.Now()}
+	n := &fakeNode{data: data, czxid: v.zxid, mzxid: v.zxid, ctime: time.Now()}
 	if flags&1 != 0 {
 		n.owner = c.session
 	}
@@ -300,7 +300,7 @@ func (v *Virtual) create(c *virtualConn, name string, data []byte, flags int32) 
 	return packet{}.withBytes([]byte(name)), 0
 }
 
-func (n *virtualNode) stat() packet {
+func (n *fakeNode) stat() packet {
 	ms := n.ctime.UnixMilli()
 	return packet{}.with64(n.czxid).with64(n.mzxid).with64(ms).with64(ms).with32(n.version).with32(n.sequence).with32(0).
 		with64(n.owner).with32(int32(len(n.data))).with32(n.children).with64(cmp.Or(n.mzxid, n.czxid))

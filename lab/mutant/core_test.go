@@ -1,27 +1,27 @@
 package mutant
 
 // core has mutants of how the Locker handles time: leases, renewals and waits.
-var core = []Mutant{
+var core = []mutant{
 	root("renewal-counts-from-the-answer", "a renewed lease counts from the reply", "TestExtensionCountsFromTheSending/renewal",
-		Edit{"watchdog.go", "st.Extend(sent)", "st.Extend(now.Add(0 * now.Sub(sent)))"}),
+		edit{"watchdog.go", "st.Extend(sent)", "st.Extend(now.Add(0 * now.Sub(sent)))"}),
 	root("refresh-counts-from-the-answer", "a refreshed lease counts from the reply", "TestExtensionCountsFromTheSending/refresh",
-		Edit{"lease.go", "st.Extend(sent)", "st.Extend(time.Now().Add(0 * time.Since(sent)))"}),
+		edit{"lease.go", "st.Extend(sent)", "st.Extend(time.Now().Add(0 * time.Since(sent)))"}),
 	outside("watch-unheeded", "a message that the key is free does not lead to an attempt", "TestWakerWakesAtOnce",
-		Edit{"lifetime.go", "	case <-changed:\n		return true\n", ""}),
+		edit{"lifetime.go", "	case <-changed:\n		return true\n", ""}),
 	root("jump-unnoticed", "leases are not checked after a jump of the clock", "TestJumpOfTheClockEndsTheLeases",
-		Edit{"watchdog.go", "if clock.Jumped(last, now) {", "if clock.Jumped(last, now) && false {"}),
+		edit{"watchdog.go", "if clock.Jumped(last, now) {", "if clock.Jumped(last, now) && false {"}),
 	root("batch-of-a-lease", "a request for several leases may take as long as the shortest", "TestBatchTakesAThirdOfItsShortestLease",
-		Edit{"watchdog.go", "timeout/3)", "timeout)"}),
+		edit{"watchdog.go", "timeout/3)", "timeout)"}),
 	outside("refused-renewal-not-repeated", "a renewal that the store refuses is not sent again soon", "TestRenewalsRefusedForAWhile",
-		Edit{"watchdog.go", "		w.reschedule(st, now.Add(retryPause(st.TTL())))\n", ""}),
+		edit{"watchdog.go", "		w.reschedule(st, now.Add(retryPause(st.TTL())))\n", ""}),
 	root("lost-and-watched", "a lease that the store denies stays in the schedule", "TestLostLeaseIsNotWatched",
-		Edit{"watchdog.go", "		w.remove(st)\n		_ = st.Lose(taken(r.Err))", "		_ = st.Lose(taken(r.Err))"}),
+		edit{"watchdog.go", "		w.remove(st)\n		_ = st.Lose(taken(r.Err))", "		_ = st.Lose(taken(r.Err))"}),
 	outside("shared-lease-left-behind", "the last reader of a shared lease does not release it", "TestSharedLeaseIsReleasedByTheLastReader",
-		Edit{"internal/leasestate/state.go", "last = s.attaching == 0 && len(s.sharers) == 0", "last = false"}),
+		edit{"internal/leasestate/state.go", "last = s.attaching == 0 && len(s.sharers) == 0", "last = false"}),
 	root("shared-lease-goes-on", "a reader may join a shared lease while its last reader releases it", "TestReleasedLeaseIsNotShared",
-		Edit{"internal/leasestate/state.go", "	if last && over == nil {", "	if last && over == nil && false {"}),
+		edit{"internal/leasestate/state.go", "	if last && over == nil {", "	if last && over == nil && false {"}),
 	outside("token-for-two", "a hand-over gives the next holder the token of the previous one", "TestTokensOrderThoseWhoExcludeEachOther",
-		Edit{"internal/leasestate/tokens.go", "		r.token++\n", ""}),
+		edit{"internal/leasestate/tokens.go", "		r.token++\n", ""}),
 }
 
 var (

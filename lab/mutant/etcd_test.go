@@ -1,19 +1,19 @@
 package mutant
 
 // etcd has mutants of the requests of the etcd backend. All of them start a server.
-var etcd = []Mutant{
+var etcd = []mutant{
 	etcdlock("fence-not-demanded", "a request that arrives late creates a place",
-		"TestLateRequest/Acquire", Edit{"backend/etcdlock/acquire.go", "If(s.isFenced(fence), free)", "If(free)"}),
+		"TestLateRequest/Acquire", edit{"backend/etcdlock/acquire.go", "If(s.isFenced(fence), free)", "If(free)"}),
 	etcdlock("fence-not-written", "the request of an owner that has given up may still arrive",
-		"TestLateRequest/TryAcquire", Edit{"backend/etcdlock/sweeper.go", "unfenced = s.writeFence(ctx)", "_ = ctx"}),
+		"TestLateRequest/TryAcquire", edit{"backend/etcdlock/sweeper.go", "unfenced = s.writeFence(ctx)", "_ = ctx"}),
 	etcdlock("name-used-again-too-early", "a deletion that arrives late deletes the place of the next owner",
-		"TestReleaseWithoutAnswer/late", Edit{"backend/etcdlock/release.go", "l.doubt = l.session.fence.Load()", "l.doubt = 0"}),
+		"TestReleaseWithoutAnswer/late", edit{"backend/etcdlock/release.go", "l.doubt = l.session.fence.Load()", "l.doubt = 0"}),
 	etcdlock("extend-while-others-wait", "Extend does not look at the queue",
-		"TestMutexInTheQueue", Edit{"backend/etcdlock/extend.go", `"<", l.Store.created+1).WithPrefix(),`, `">", 0).WithPrefix(),`}),
+		"TestMutexInTheQueue", edit{"backend/etcdlock/extend.go", `"<", l.Store.created+1).WithPrefix(),`, `">", 0).WithPrefix(),`}),
 }
 
 // etcdlock returns a mutant of the etcd backend.
-func etcdlock(name, rule, test string, e Edit) Mutant {
+func etcdlock(name, rule, test string, e edit) mutant {
 	m := in("./backend/etcdlock")(name, rule, test, e)
 	m.Needs = "etcd"
 	return m

@@ -51,15 +51,15 @@ var promises = []struct {
 	}},
 }
 
-// All are the mutants in the order of the promises.
-var All = byPromise(slices.Concat(store, process, core, queue, leaseState, waiting, zooKeeper, etcd, sqlStore, redisServers, redisson, quorum, keys))
+// all are the mutants in the order of the promises.
+var all = byPromise(slices.Concat(store, process, core, queue, leaseState, waiting, zooKeeper, etcd, sqlStore, redisServers, redisson, quorum, keys))
 
 // byPromise sets the promise of each mutant. It panics if a mutant does not have exactly one.
-func byPromise(mutants []Mutant) []Mutant {
-	var all []Mutant
+func byPromise(mutants []mutant) []mutant {
+	var all []mutant
 	for _, p := range promises {
 		for _, name := range p.mutants {
-			i := slices.IndexFunc(mutants, func(m Mutant) bool { return m.Name == name && m.Promise == "" })
+			i := slices.IndexFunc(mutants, func(m mutant) bool { return m.Name == name && m.Promise == "" })
 			if i < 0 {
 				panic(fmt.Sprintf("mutant: %s of %s is not a mutant, or is there twice", name, p.name))
 			}
@@ -68,7 +68,7 @@ func byPromise(mutants []Mutant) []Mutant {
 		}
 	}
 	if len(all) != len(mutants) {
-		i := slices.IndexFunc(mutants, func(m Mutant) bool { return m.Promise == "" })
+		i := slices.IndexFunc(mutants, func(m mutant) bool { return m.Promise == "" })
 		panic(fmt.Sprintf("mutant: %s breaks no promise", mutants[i].Name))
 	}
 	return all

@@ -1,15 +1,15 @@
 package mutant
 
 // redisson has mutants of the backend that shares locks with Redisson.
-var redisson = []Mutant{
+var redisson = []mutant{
 	redissonMutant("java-is-not-a-holder", "a hash without the own field is free", "TestHeldInJava",
-		Edit{"backend/redissonlock/lua/acquire.lua", "if fields > 0 then", "if false then"}),
+		edit{"backend/redissonlock/lua/acquire.lua", "if fields > 0 then", "if false then"}),
 	redissonMutant("own-counter", "tokens ignore the counter of RFencedLock", "TestTokensAreSharedWithRFencedLock",
-		Edit{"backend/redissonlock/lua/acquire.lua", "math.max(tonumber(last) + tokens, micros())", "micros()"}),
+		edit{"backend/redissonlock/lua/acquire.lua", "math.max(tonumber(last) + tokens, micros())", "micros()"}),
 	redissonMutant("late-attempt-has-the-key", "an attempt is granted although its owner has released", "TestOvertakenAttempt",
-		Edit{"backend/redissonlock/lua/acquire.lua", "if redis.call('ZSCORE', gone, owner) then", "if false then"}),
+		edit{"backend/redissonlock/lua/acquire.lua", "if redis.call('ZSCORE', gone, owner) then", "if false then"}),
 	redissonMutant("abandoned-attempt-is-no-doubt", "an attempt that was abandoned counts as answered", "TestOvertakenAttempt",
-		Edit{"backend/redissonlock/acquire.go", "	if !a.known {\n", "	if !a.known && err == nil {\n"}),
+		edit{"backend/redissonlock/acquire.go", "	if !a.known {\n", "	if !a.known && err == nil {\n"}),
 }
 
 var redissonMutant = in("./backend/redissonlock")

@@ -2,6 +2,11 @@
 
 package child
 
-import "syscall"
+import (
+	"os"
+	"syscall"
+)
 
 func dieWithParent(*syscall.SysProcAttr) {}
+
+func awaitStop(*os.Process) {}

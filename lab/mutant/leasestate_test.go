@@ -1,21 +1,21 @@
 package mutant
 
 // leaseState has mutants of the state of a lease in this process.
-var leaseState = []Mutant{
+var leaseState = []mutant{
 	inLeaseState("state-without-margin", "a process relies on a lease for all of its TTL", "TestLeaseExpires/the_lease_runs_out",
-		Edit{"internal/leasestate/state.go", "clock.SafeTTL(g.TTL), lost", "clock.SafeTTL(g.TTL)+clock.Margin(g.TTL), lost"}),
+		edit{"internal/leasestate/state.go", "clock.SafeTTL(g.TTL), lost", "clock.SafeTTL(g.TTL)+clock.Margin(g.TTL), lost"}),
 	inLeaseState("state-max-hold-ignored", "a lease continues after MaxHold", "TestLeaseExpires/MaxHold",
-		Edit{"internal/leasestate/state.go", "		left = min(left, s.maxHold-clock.Elapsed(s.began, now))\n", ""}),
+		edit{"internal/leasestate/state.go", "		left = min(left, s.maxHold-clock.Elapsed(s.began, now))\n", ""}),
 	inLeaseState("state-old-lease-handed-over", "a lease that soon expires is handed over", "TestTransferIsRefused/after_half_of_the_lease",
-		Edit{"internal/leasestate/state.go", "s.safeTTL-clock.Elapsed(s.sent, now) >= s.enough", "true"}),
+		edit{"internal/leasestate/state.go", "s.safeTTL-clock.Elapsed(s.sent, now) >= s.enough", "true"}),
 	inLeaseState("state-time-bound-ignored", "hand-overs that are quick have no limit", "TestHandOversAreBounded/by_the_time",
-		Edit{"internal/leasestate/tokens.go", "age-r.began >= l.MinTime || ", "l.MinTime == 0 || "}),
+		edit{"internal/leasestate/tokens.go", "age-r.began >= l.MinTime || ", "l.MinTime == 0 || "}),
 	inLeaseState("state-tokens-not-reserved", "a reader may share a lease although its token is another reader's", "TestReadersShareALease",
-		Edit{"internal/leasestate/tokens.go", "r.token+uint64(reserved) > r.last", "r.token+0*uint64(reserved) > r.last"}),
+		edit{"internal/leasestate/tokens.go", "r.token+uint64(reserved) > r.last", "r.token+0*uint64(reserved) > r.last"}),
 	inLeaseState("state-asks-although-others-wait", "the store is asked for more tokens although others wait", "TestMoreTokensAreNotAskedFor",
-		Edit{"internal/leasestate/state.go", "s.limits.Extend && !s.grant.Contended", "s.limits.Extend"}),
+		edit{"internal/leasestate/state.go", "s.limits.Extend && !s.grant.Contended", "s.limits.Extend"}),
 	inLeaseState("state-loss-untold", "readers are not told of a loss", "TestEachHolderIsToldOnceOfALoss/readers",
-		Edit{"internal/leasestate/state.go", "	for h := range s.sharers {\n		all = append(all, h)\n	}\n", ""}),
+		edit{"internal/leasestate/state.go", "	for h := range s.sharers {\n		all = append(all, h)\n	}\n", ""}),
 }
 
 var inLeaseState = in("./internal/leasestate")

@@ -1,0 +1,94 @@
+package mutant
+
+import (
+	"bytes"
+	"errors"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"testing"
+
+	"github.com/distlock-go/distlock/internal/test/child"
+	"github.com/distlock-go/distlock/internal/test/testmode"
+	"github.com/distlock-go/distlock/internal/test/zktest"
+)
+
+// TestMutant checks that the named test of each mutant fails.
+func TestMutant(t *testing.T) {
+	testmode.Long(t)
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range all {
+		t.Run(m.Promise+"/"+m.Name, func(t *testing.T) {
+			t.Parallel()
+			if err := missing(m.Needs); err != nil && !child.Required() {
+				t.Skipf(testmode.LeftOut+"%v", err)
+			}
+			output, err := m.run(t.Context(), root, t.TempDir())
+			if err != nil {
+				t.Fatalf("%v\n%s", err, output)
+			}
+			t.Logf("%s: caught by %s, which says:\n%s", m.Rule, m.Test, said(output))
+		})
+	}
+}
+
+// missing returns an error if a server is not installed. The test of the mutant would
+// be skipped.
+func missing(server string) (err error) {
+	switch server {
+	case "":
+	case "zookeeper":
+		_, _, err = zktest.ServerPath()
+	default:
+		_, err = exec.LookPath(server)
+	}
+	return err
+}
+
+var remark = regexp.MustCompile(`(?m)^ +\w+_test\.go:\d+: .*$|^ +\w+\.go:\d+: .*$`)
+
+// said returns the first messages of a failed test.
+func said(output []byte) []byte {
+	lines := remark.FindAll(output, 3)
+	for i, l := range lines {
+		lines[i] = bytes.TrimSpace(l[:min(len(l), 300)])
+	}
+	return bytes.Join(lines, []byte("\n"))
+}
+
+// TestUpToDate looks for the text that each mutant edits.
+func TestUpToDate(t *testing.T) {
+	root := filepath.Join("..", "..")
+	for _, m := range all {
+		if err := m.check(root); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestNotUpToDate has an edit of a text that is not in the source.
+func TestNotUpToDate(t *testing.T) {
+	m := mutant{Name: "x", Edits: []edit{{File: "internal/clock/clock.go", Old: "no such text"}}}
+	if _, err := m.run(t.Context(), filepath.Join("..", ".."), t.TempDir()); err == nil {
+		t.Error("no error")
+	}
+}
+
+// TestSurvivor has an edit that changes nothing that matters.
+func TestSurvivor(t *testing.T) {
+	testmode.Long(t)
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := mutant{
+		Name: "comment", Edits: []edit{{File: "internal/clock/clock.go", Old: "// Jumped reports", New: "// Jumped says"}},
+		Package: "./internal/clock", Test: "TestMarginLeavesSomething",
+	}
+	if output, err := m.run(t.Context(), root, t.TempDir()); !errors.Is(err, errSurvived) {
+		t.Errorf("a change of a comment: %v\n%s", err, output)
+	}
+}
