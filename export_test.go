@@ -4,7 +4,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/clock"
 	"github.com/distlock-go/distlock/internal/localqueue"
 )
@@ -111,9 +110,6 @@ func (l *Locker) UnderWay() (all, leases int) {
 	}
 	return l.life.n + l.life.cleaning, leases
 }
-
-// Backend returns the Locker's backend.
-func (l *Locker) Backend() driver.Backend { return l.backend }
 
 // CleanupTimeout is how long Close waits for clean-up when no lease is held.
 const CleanupTimeout time.Duration = cleanupTimeout

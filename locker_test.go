@@ -271,7 +271,6 @@ var (
 	line         = testkit.Line
 	mustBeFree   = testkit.MustBeFree
 	mustGet      = testkit.MustGet
-	other        = testkit.Other
 	wantCalls    = testkit.WantCalls
 	wantIs       = testkit.WantIs
 	wantPanic    = testkit.WantPanic

@@ -125,13 +125,6 @@ func TestPanics(t *testing.T) {
 		`lockui: WithPrefix: the prefix "\xff" is not valid UTF-8`: func() { lockui.WithPrefix("\xff") },
 		"lockui: WithForceRelease: nil function":                   func() { lockui.WithForceRelease(nil) },
 	} {
-		func() {
-			defer func() {
-				if got := recover(); got != want {
-					t.Errorf("panic %v, want %s", got, want)
-				}
-			}()
-			f()
-		}()
+		testkit.WantPanic(t, want, f)
 	}
 }

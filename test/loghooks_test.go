@@ -92,10 +92,5 @@ func TestLogHooks(t *testing.T) {
 
 // A nil Logger is refused at once, not at the first lock.
 func TestLogHooksWithoutLogger(t *testing.T) {
-	defer func() {
-		if got := recover(); got != "distlock: LogHooks: nil Logger" {
-			t.Errorf("panic %v", got)
-		}
-	}()
-	distlock.LogHooks(nil)
+	wantPanic(t, "distlock: LogHooks: nil Logger", func() { distlock.LogHooks(nil) })
 }

@@ -13,33 +13,6 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
-// Each permit is handed over in the process like any lock.
-func TestPermitsAreHandedOver(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-		var all sync.WaitGroup
-		var mu sync.Mutex
-		tokens := map[uint64]bool{}
-		leases := []*distlock.Lease{testkit.MustAcquire(t, l, "k", permit), testkit.MustAcquire(t, l, "k", permit), testkit.MustAcquire(t, l, "k", permit)}
-		line(t, &all, l, 90, permit, func(ctx context.Context, _ int) {
-			lease, _ := distlock.FromContext(ctx)
-			mu.Lock()
-			defer mu.Unlock()
-			if tokens[lease.Token()] {
-				t.Errorf("token %d twice", lease.Token())
-			}
-			tokens[lease.Token()] = true
-		})
-		for _, lease := range leases {
-			wantIs(t, lease.Release(t.Context()))
-		}
-		all.Wait()
-		if n := len(s.Calls(testkit.Wait)); n > 5 {
-			t.Errorf("%d acquisitions in the store for 93 holders of 3 permits", n)
-		}
-		nothingLeft(t, l, s)
-	})
-}
-
 // Promise P8: a lost permit is not given to another caller in this process before the
 // function has returned.
 func TestLostPermitKeepsItsPlace(t *testing.T) {
