@@ -30,7 +30,6 @@ type spoiled struct {
 
 	tryAcquire, acquire acquireFunc
 	renew               renewFunc
-	reports             reportFunc // if not nil it is used instead of renew
 	release             releaseFunc
 	extend              extendFunc // of an extending
 	wake                wakeFunc   // of a waking
@@ -43,7 +42,7 @@ type spoiled struct {
 func newSpoiled(m *mutant) *spoiled {
 	b := memlock.New()
 	s := &spoiled{
-		Backend: b, tryAcquire: b.TryAcquire, acquire: b.Acquire, renew: renewing(b), release: b.Release,
+		Backend: b, tryAcquire: b.TryAcquire, acquire: b.Acquire, renew: b.Renew, release: b.Release,
 		revoke: b.Revoke,
 	}
 	s.self, s.peer = s, s

@@ -11,9 +11,9 @@ import (
 
 var renewMutants = []mutant{
 	{"renews-nothing", []string{"renewal/extends", "renewal/large-batch", "lease/loss-is-told"}, func(s *spoiled) {
-		s.renew = func(_ context.Context, grants []driver.Grant) []driver.RenewResult {
+		s.results(func(_ context.Context, grants []driver.Grant) []driver.RenewResult {
 			return slices.Repeat([]driver.RenewResult{{Status: driver.Renewed}}, len(grants))
-		}
+		})
 	}},
 	{"renews-all-or-nothing", []string{"renewal/large-batch"}, func(s *spoiled) {
 		s.renewals(func(_ []driver.Grant, results []driver.RenewResult) []driver.RenewResult {
@@ -74,15 +74,15 @@ var renewMutants = []mutant{
 		})
 	}},
 	{"lost-for-want-of-time", []string{"renewal/no-report-afterwards"}, func(s *spoiled) {
-		s.renew = func(ctx context.Context, grants []driver.Grant) []driver.RenewResult {
+		s.results(func(ctx context.Context, grants []driver.Grant) []driver.RenewResult {
 			if ctx.Err() != nil {
 				return slices.Repeat([]driver.RenewResult{{Status: driver.Lost}}, len(grants))
 			}
 			return driver.RenewAll(ctx, s.Backend, grants)
-		}
+		})
 	}},
 	{"reports-twice", []string{"renewal/large-batch"}, func(s *spoiled) {
-		s.reports = func(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
+		s.renew = func(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
 			s.Backend.Renew(ctx, grants, func(i int, r driver.RenewResult) {
 				report(i, r)
 				if i == len(grants)-1 {
@@ -92,19 +92,19 @@ var renewMutants = []mutant{
 		}
 	}},
 	{"reports-the-next-index", []string{"renewal/large-batch"}, func(s *spoiled) {
-		s.reports = func(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
+		s.renew = func(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
 			s.Backend.Renew(ctx, grants, func(i int, r driver.RenewResult) { report(i+1, r) })
 		}
 	}},
 	{"reports-nothing-without-time", []string{"renewal/no-report-afterwards"}, func(s *spoiled) {
-		s.reports = func(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
+		s.renew = func(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
 			if ctx.Err() == nil {
 				s.Backend.Renew(ctx, grants, report)
 			}
 		}
 	}},
 	{"reports-afterwards", []string{"renewal/no-report-afterwards"}, func(s *spoiled) {
-		s.reports = func(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
+		s.renew = func(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
 			s.Backend.Renew(ctx, grants, report)
 			if ctx.Err() != nil {
 				time.AfterFunc(50*time.Millisecond, func() { report(0, driver.RenewResult{Status: driver.Renewed}) })
@@ -112,7 +112,7 @@ var renewMutants = []mutant{
 		}
 	}},
 	{"renews-with-an-error", []string{"renewal/large-batch"}, func(s *spoiled) {
-		s.reports = func(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
+		s.renew = func(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
 			s.Backend.Renew(ctx, grants, func(i int, r driver.RenewResult) {
 				r.Err = errors.New("something else")
 				report(i, r)
@@ -120,11 +120,11 @@ var renewMutants = []mutant{
 		}
 	}},
 	{"refuses-long-renewals", []string{"renewal/far-longer-than-before"}, func(s *spoiled) {
-		s.renew = s.renewUpTo(time.Hour, driver.RenewResult{Err: errors.New("too long")})
+		s.renewUpTo(time.Hour, driver.RenewResult{Err: errors.New("too long")})
 	}},
 	{"loses-what-is-too-long", []string{"renewal/above-the-limit"}, func(s *spoiled) {
 		s.limit = time.Hour
-		s.renew = s.renewUpTo(s.limit, driver.RenewResult{Status: driver.Lost})
+		s.renewUpTo(s.limit, driver.RenewResult{Status: driver.Lost})
 	}},
 	{"takes-what-is-too-long", []string{"renewal/above-the-limit"}, func(s *spoiled) { s.limit = time.Hour }},
 	{"limits-the-ttl-later", []string{"exclusion/one-holder"}, func(s *spoiled) {
@@ -146,25 +146,25 @@ func (s *spoiled) shorten(g driver.Grant, err error) {
 
 // renewals changes the results of an honest renewal.
 func (s *spoiled) renewals(change func([]driver.Grant, []driver.RenewResult) []driver.RenewResult) {
-	s.renew = func(ctx context.Context, grants []driver.Grant) []driver.RenewResult {
+	s.results(func(ctx context.Context, grants []driver.Grant) []driver.RenewResult {
 		return change(grants, driver.RenewAll(ctx, s.Backend, grants))
-	}
+	})
 }
 
 // renewAs renews changed grants.
 func (s *spoiled) renewAs(change func(g *driver.Grant)) {
-	s.renew = func(ctx context.Context, grants []driver.Grant) []driver.RenewResult {
+	s.results(func(ctx context.Context, grants []driver.Grant) []driver.RenewResult {
 		grants = slices.Clone(grants)
 		for i := range grants {
 			change(&grants[i])
 		}
 		return driver.RenewAll(ctx, s.Backend, grants)
-	}
+	})
 }
 
 // renewUpTo renews with the TTLs that are not above the limit.
-func (s *spoiled) renewUpTo(limit time.Duration, refusal driver.RenewResult) renewFunc {
-	return func(ctx context.Context, grants []driver.Grant) []driver.RenewResult {
+func (s *spoiled) renewUpTo(limit time.Duration, refusal driver.RenewResult) {
+	s.results(func(ctx context.Context, grants []driver.Grant) []driver.RenewResult {
 		results := make([]driver.RenewResult, len(grants))
 		for i, g := range grants {
 			if results[i] = refusal; g.TTL <= limit {
@@ -172,5 +172,5 @@ func (s *spoiled) renewUpTo(limit time.Duration, refusal driver.RenewResult) ren
 			}
 		}
 		return results
-	}
+	})
 }

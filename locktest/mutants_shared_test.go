@@ -84,12 +84,12 @@ var sharedMutants = []mutant{
 			}
 			return err
 		})
-		s.renew = func(ctx context.Context, grants []driver.Grant) []driver.RenewResult {
+		s.results(func(ctx context.Context, grants []driver.Grant) []driver.RenewResult {
 			for _, g := range grants {
 				driver.RenewAll(ctx, s.Backend, b.owners(g.Key))
 			}
 			return driver.RenewAll(ctx, s.Backend, grants)
-		}
+		})
 	}},
 	{"counts-the-same-owner-twice", []string{"semaphore/same-owner-again"}, func(s *spoiled) {
 		s.tryAcquire = func(ctx context.Context, r driver.Request) (driver.Grant, error) {

@@ -10,8 +10,7 @@ import (
 type (
 	acquireFunc func(ctx context.Context, r driver.Request) (driver.Grant, error)
 
-	renewFunc   func(ctx context.Context, grants []driver.Grant) []driver.RenewResult
-	reportFunc  func(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult))
+	renewFunc   func(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult))
 	releaseFunc func(ctx context.Context, g driver.Grant) error
 	revokeFunc  func(ctx context.Context, key string) (bool, error)
 	wakeFunc    func(ctx context.Context, key string) <-chan struct{}
@@ -35,20 +34,16 @@ func (s *spoiled) Features() driver.Features {
 	return f
 }
 
-// renewing returns a renewFunc that returns the results of b.
-func renewing(b driver.Backend) renewFunc {
-	return func(ctx context.Context, grants []driver.Grant) []driver.RenewResult {
-		return driver.RenewAll(ctx, b, grants)
-	}
+func (s *spoiled) Renew(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
+	s.renew(ctx, grants, report)
 }
 
-func (s *spoiled) Renew(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
-	if s.reports != nil {
-		s.reports(ctx, grants, report)
-		return
-	}
-	for i, r := range s.renew(ctx, grants) {
-		report(i, r)
+// results makes Renew report these results.
+func (s *spoiled) results(renew func(ctx context.Context, grants []driver.Grant) []driver.RenewResult) {
+	s.renew = func(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
+		for i, r := range renew(ctx, grants) {
+			report(i, r)
+		}
 	}
 }
 
