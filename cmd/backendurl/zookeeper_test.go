@@ -1,14 +1,10 @@
 package backendurl_test
 
 import (
-	"context"
 	"net"
-	"strings"
 	"testing"
 
-	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/zklock"
-	"github.com/distlock-go/distlock/cmd/backendurl"
 	"github.com/distlock-go/distlock/internal/test/testmode"
 	"github.com/distlock-go/distlock/internal/test/zktest"
 )
@@ -30,45 +26,19 @@ func TestZooKeeper(t *testing.T) {
 	} {
 		use(t, rawURL)
 	}
+	refused(t, "zk://user:secret@"+addr+"/mine", "not authenticated")
 }
 
-// TestChroot opens the same servers with different chroots.
+// TestChroot: a lock is below the chroot of its URL.
 func TestChroot(t *testing.T) {
 	testmode.Long(t)
 	addr := zktest.Start(t, zktest.Config{}).Addr()
-	b, err := backendurl.Open(t.Context(), "zk://"+addr+"/shop")
-	if err != nil {
-		t.Fatal(err)
-	}
-	l := distlock.New(b.Backend, distlock.Config{})
-	defer l.Close()
-	err = l.Do(t.Context(), "tea", distlock.Opts{}, func(ctx context.Context) error {
-		for root, want := range map[string]int{"/shop/distlock": 1, "/distlock": 0, "/shop": 0} {
-			other, err := zklock.New([]string{addr}, zklock.WithRoot(root))
-			if err != nil {
-				return err
-			}
-			found, err := other.Inspect(ctx, "tea", 10)
-			if err != nil || len(found) != want {
-				t.Errorf("below %s: %+v, %v", root, found, err)
-			}
-			if err := other.Close(); err != nil {
-				t.Error(err)
-			}
+	for root, want := range map[string]int{"/shop/distlock": 1, "/distlock": 0, "/shop": 0} {
+		other, err := zklock.New([]string{addr}, zklock.WithRoot(root))
+		if err != nil {
+			t.Fatal(err)
 		}
-		return nil
-	})
-	if err != nil {
-		t.Error(err)
-	}
-}
-
-// TestDigest opens nodes that belong to another user.
-func TestDigest(t *testing.T) {
-	addr := zktest.Start(t, zktest.Config{}).Addr()
-	use(t, "zk://user:secret@"+addr)
-	b, err := backendurl.Open(t.Context(), "zk://user:wrong@"+addr)
-	if b != nil || err == nil || !strings.Contains(err.Error(), "not authenticated") || strings.Contains(err.Error(), "wrong") {
-		t.Errorf("with another password: %v, %v", b, err)
+		defer other.Close()
+		mustBeBelow(t, "zk://"+addr+"/shop", root, other, want)
 	}
 }
