@@ -28,16 +28,9 @@ func (b *Backend) attempt(ctx context.Context, r *driver.Request) (driver.Grant,
 	if err := b.ready(ctx); err != nil {
 		return driver.Grant{}, nil, err
 	}
-	sent := time.Now()
 	if r.Sharing() == (driver.Sharing{}) {
-		last, err := b.issue(ctx, b.sql.acquire, r)
-		if err != nil {
-			return driver.Grant{}, nil, err
-		}
-		if last != 0 {
-			g := grantOf(r, last)
-			g.Sent = sent
-			return g, nil, nil
+		if g, ok, err := b.issue(ctx, b.sql.acquire, r); ok || err != nil {
+			return g, nil, err
 		}
 	}
 	e, err := b.peek(ctx, forAttempt, r.Key)
@@ -97,9 +90,11 @@ func (e *entry) mayGrant(r *driver.Request) bool {
 	return m != nil && m.holds() || (m == nil || m.waits()) && e.admits(r)
 }
 
-// issue executes a statement that issues tokens for r. It returns the last of them, or 0
-// if the statement has changed nothing.
-func (b *Backend) issue(ctx context.Context, s *statement, r *driver.Request) (last int64, err error) {
+// issue executes a statement that issues tokens for r. It returns false if the statement has
+// changed nothing.
+func (b *Backend) issue(ctx context.Context, s *statement, r *driver.Request) (g driver.Grant, ok bool, err error) {
+	sent := time.Now()
+	var last int64
 	do := func(ctx context.Context, q querier) error {
 		last, err = b.issueIn(ctx, q, s, acquireValues(r))
 		if err != nil && s == b.sql.acquire && !undone(err) && (code(err) == "" || b.broken(err)) {
@@ -114,7 +109,12 @@ func (b *Backend) issue(ctx context.Context, s *statement, r *driver.Request) (l
 	} else {
 		err = b.do(ctx, forAttempt, func(ctx context.Context, c *sql.Conn) error { return do(ctx, c) })
 	}
-	return last, err
+	if err != nil || last == 0 {
+		return driver.Grant{}, false, err
+	}
+	g = grantOf(r, last)
+	g.Sent = sent
+	return g, true, nil
 }
 
 func (b *Backend) issueIn(ctx context.Context, q querier, s *statement, v values) (last int64, err error) {
@@ -125,7 +125,7 @@ func (b *Backend) issueIn(ctx context.Context, q querier, s *statement, v values
 		}
 		return result.LastInsertId()
 	}
-	err = q.QueryRowContext(ctx, s.text, s.args(v)...).Scan(&last)
+	err = s.row(ctx, q, v).Scan(&last)
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, nil
 	}

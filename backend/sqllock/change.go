@@ -53,7 +53,7 @@ func (b *Backend) changeIn(ctx context.Context, q querier, key string, create bo
 	next := slices.DeleteFunc(e.admitted(), func(owner string) bool { return slices.Contains(was, owner) })
 	if b.opts.listener != nil {
 		for _, owner := range next[:min(len(next), mostMessages)] {
-			if _, err := q.ExecContext(ctx, b.sql.notify.text, b.sql.notify.args(values{"channel": channel, "message": driver.Fingerprint(owner)})...); err != nil {
+			if _, err := b.sql.notify.exec(ctx, q, values{"channel": channel, "message": driver.Fingerprint(owner)}); err != nil {
 				return nil, err
 			}
 		}
@@ -66,7 +66,7 @@ func (b *Backend) load(ctx context.Context, q querier, key string, create bool) 
 	e := &entry{}
 	args := values{"key": key}
 	for created := false; ; created = true {
-		err := q.QueryRowContext(ctx, b.sql.load.text, b.sql.load.args(args)...).Scan(e.columns()...)
+		err := b.sql.load.row(ctx, q, args).Scan(e.columns()...)
 		if err == nil {
 			break
 		}
@@ -76,7 +76,7 @@ func (b *Backend) load(ctx context.Context, q querier, key string, create bool) 
 		if !create || created {
 			return e, nil
 		}
-		if _, err := q.ExecContext(ctx, b.sql.create.text, b.sql.create.args(args)...); err != nil {
+		if _, err := b.sql.create.exec(ctx, q, args); err != nil {
 			return nil, err
 		}
 	}
@@ -84,19 +84,12 @@ func (b *Backend) load(ctx context.Context, q querier, key string, create bool) 
 	if e.busy == 0 {
 		return e, nil
 	}
-	rows, err := q.QueryContext(ctx, b.sql.members.text, b.sql.members.args(args)...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close() //nolint:errcheck // the error of reading them is checked
-	for rows.Next() {
+	return e, b.sql.members.rows(ctx, q, args, func(scan func(...any) error) error {
 		var r memberRow
-		if err := rows.Scan(r.columns()...); err != nil {
-			return nil, err
-		}
+		err := scan(r.columns()...)
 		e.members = append(e.members, r.member())
-	}
-	return e, rows.Err()
+		return err
+	})
 }
 
 // columns returns where the columns of the key go.
@@ -145,15 +138,10 @@ type keyRow struct {
 func (b *Backend) find(ctx context.Context, why purpose, s *statement, v values) (found []keyRow, err error) {
 	err = b.do(ctx, why, func(ctx context.Context, c *sql.Conn) error {
 		found = nil
-		rows, err := c.QueryContext(ctx, s.text, s.args(v)...)
-		if err != nil {
-			return err
-		}
-		defer rows.Close() //nolint:errcheck // the error of reading them is checked
-		for rows.Next() {  // a row for each member, or one without a member
+		return s.rows(ctx, c, v, func(scan func(...any) error) error { // for each member, or once without a member
 			var k keyRow
 			var r memberRow
-			if err := rows.Scan(slices.Concat([]any{&k.key}, k.columns(), r.columns())...); err != nil {
+			if err := scan(slices.Concat([]any{&k.key}, k.columns(), r.columns())...); err != nil {
 				return err
 			}
 			if n := len(found); n == 0 || found[n-1].key != k.key {
@@ -163,8 +151,8 @@ func (b *Backend) find(ctx context.Context, why purpose, s *statement, v values)
 			if last := &found[len(found)-1]; r.m.owner != "" {
 				last.members = append(last.members, r.member())
 			}
-		}
-		return rows.Err()
+			return nil
+		})
 	})
 	return found, err
 }
@@ -182,7 +170,7 @@ func (b *Backend) peek(ctx context.Context, why purpose, key string) (*entry, er
 func (b *Backend) save(ctx context.Context, q querier, key string, before, after *entry) error {
 	exec := func(s *statement, v values) error {
 		v["key"] = key
-		_, err := q.ExecContext(ctx, s.text, s.args(v)...)
+		_, err := s.exec(ctx, q, v)
 		return err
 	}
 	for i := range before.members {

@@ -86,7 +86,7 @@ func (b *Backend) checkTables(ctx context.Context) error {
 		}
 		// In MySQL another process may have created the table and not yet added the row.
 		for range 10 {
-			err = c.QueryRowContext(ctx, b.sql.version.text).Scan(&version)
+			err = b.sql.version.row(ctx, c, nil).Scan(&version)
 			if b.dialect != MySQL || !errors.Is(err, sql.ErrNoRows) || !sleep(ctx, 50*time.Millisecond) {
 				break
 			}
@@ -120,14 +120,14 @@ func (d Dialect) fits(ctx context.Context, session Tx) error {
 // transaction, and undone with it: another process would get the key, too.
 func (b *Backend) tryStatement(ctx context.Context) error {
 	read := func(ctx context.Context, c *sql.Conn, mark *int64) error {
-		return c.QueryRowContext(ctx, b.sql.readMark.text).Scan(mark)
+		return b.sql.readMark.row(ctx, c, nil).Scan(mark)
 	}
 	return b.do(ctx, forAttempt, func(ctx context.Context, c *sql.Conn) error {
 		var before, after int64
 		if err := read(ctx, c, &before); err != nil {
 			return err
 		}
-		if _, err := c.ExecContext(ctx, b.sql.mark.text, b.sql.mark.args(values{"token": rand.Int64()})...); err != nil {
+		if _, err := b.sql.mark.exec(ctx, c, values{"token": rand.Int64()}); err != nil {
 			return err
 		}
 		if b.db.Stats().MaxOpenConnections == 1 {
@@ -159,7 +159,7 @@ func (b *Backend) tryTransaction(ctx context.Context) error {
 	}
 	return b.transact(ctx, forAttempt, func(ctx context.Context, q querier) error {
 		for _, s := range append(all, b.sql.delKey) {
-			if _, err := q.ExecContext(ctx, s.text, s.args(v)...); err != nil {
+			if _, err := s.exec(ctx, q, v); err != nil {
 				return err
 			}
 		}

@@ -1,6 +1,8 @@
 package sqllock
 
 import (
+	"context"
+	"database/sql"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -108,6 +110,36 @@ func (s *statement) args(v values) []any {
 		args[i] = v[name]
 	}
 	return args
+}
+
+// exec executes the statement, and reports whether it has changed a row.
+func (s *statement) exec(ctx context.Context, q querier, v values) (changed bool, err error) {
+	result, err := q.ExecContext(ctx, s.text, s.args(v)...)
+	if err != nil {
+		return false, err
+	}
+	n, err := result.RowsAffected()
+	return n > 0, err
+}
+
+// row returns the one row that the statement returns.
+func (s *statement) row(ctx context.Context, q Tx, v values) *sql.Row {
+	return q.QueryRowContext(ctx, s.text, s.args(v)...)
+}
+
+// rows calls row with each row that the statement returns.
+func (s *statement) rows(ctx context.Context, q querier, v values, row func(scan func(...any) error) error) error {
+	rows, err := q.QueryContext(ctx, s.text, s.args(v)...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close() //nolint:errcheck // the error of reading them is checked
+	for rows.Next() {
+		if err := row(rows.Scan); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
 }
 
 var parameter = regexp.MustCompile(`:[a-z]+[0-9]*`)

@@ -17,21 +17,14 @@ func (b *Backend) Extend(ctx context.Context, g driver.Grant, tokens int) (drive
 	if err := b.ready(ctx); err != nil {
 		return driver.Grant{}, err
 	}
-	sent := time.Now()
 	if r.Sharing() == (driver.Sharing{}) {
-		last, err := b.issue(ctx, b.sql.extend, &r)
-		if err != nil {
-			return driver.Grant{}, err
-		}
-		if last != 0 {
-			more := grantOf(&r, last)
-			more.Sent = sent
-			return more, nil
+		if more, ok, err := b.issue(ctx, b.sql.extend, &r); ok || err != nil {
+			return more, err
 		}
 	}
 	var more driver.Grant
 	var failure error
-	sent = time.Now()
+	sent := time.Now()
 	err := b.change(ctx, forRenewal, g.Key, false, nil, func(e *entry) { more, failure = e.extend(&r) })
 	if err == nil {
 		err = failure

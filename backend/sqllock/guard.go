@@ -61,7 +61,7 @@ func (b *Backend) Guard(ctx context.Context, tx Tx, lease Lease) error {
 	}
 	v := values{"key": key, "token": token}
 	var mark int64 // 0 if a release may still pass over what the statement has locked
-	err := tx.QueryRowContext(ctx, b.sql.guard.text, b.sql.guard.args(v)...).Scan(&mark)
+	err := b.sql.guard.row(ctx, tx, v).Scan(&mark)
 	if err == nil && mark >= manyLockers {
 		if err := b.belowSavepoint(ctx, tx); err != nil {
 			return err
@@ -78,7 +78,7 @@ func (b *Backend) Guard(ctx context.Context, tx Tx, lease Lease) error {
 		return ErrStale
 	case !errors.Is(err, sql.ErrNoRows):
 		return fmt.Errorf("sqllock: Guard: %w", err)
-	case tx.QueryRowContext(ctx, b.sql.guardMember.text, b.sql.guardMember.args(v)...).Scan(&mark) == nil:
+	case b.sql.guardMember.row(ctx, tx, v).Scan(&mark) == nil:
 		return fmt.Errorf("sqllock: Guard: a lease that is shared: %w", errors.ErrUnsupported)
 	}
 	return ErrStale
@@ -92,7 +92,7 @@ const manyLockers = 2
 // or locked something, as Guard has.
 func (b *Backend) belowSavepoint(ctx context.Context, tx Tx) error {
 	var parts int
-	err := tx.QueryRowContext(ctx, b.sql.parts.text).Scan(&parts)
+	err := b.sql.parts.row(ctx, tx, nil).Scan(&parts)
 	if err == nil && parts > 1 {
 		err = errors.New("below a savepoint, and a rollback to it would undo this: call Guard first in the transaction")
 	}
@@ -131,11 +131,11 @@ func (b *Backend) prepareGuard(ctx context.Context, key string, token int64) (ne
 			if e.owner == "" {
 				closed = e.token
 			}
-			if _, err := q.ExecContext(ctx, b.sql.addGuard.text, b.sql.addGuard.args(values{"key": key, "token": closed})...); err != nil {
+			if _, err := b.sql.addGuard.exec(ctx, q, values{"key": key, "token": closed}); err != nil {
 				return err
 			}
 		}
-		_, err = q.ExecContext(ctx, b.sql.setGuarded.text, b.sql.setGuarded.args(values{"key": key})...)
+		_, err = b.sql.setGuarded.exec(ctx, q, values{"key": key})
 		return err
 	})
 	return newest, err
@@ -148,7 +148,7 @@ func (b *Backend) lockGuard(ctx context.Context, q querier, key string, e *entry
 		return true, nil
 	}
 	var mark int64
-	err := q.QueryRowContext(ctx, b.sql.remove.text, b.sql.remove.args(values{"key": key})...).Scan(&mark)
+	err := b.sql.remove.row(ctx, q, values{"key": key}).Scan(&mark)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	}

@@ -116,9 +116,8 @@ func (b *Backend) look(ctx context.Context, r *driver.Request, touched *time.Tim
 
 // touch says that the owner's waiter is still there.
 func (b *Backend) touch(ctx context.Context, r *driver.Request) error {
-	s := b.sql.touch
 	return b.do(ctx, forAttempt, func(ctx context.Context, c *sql.Conn) error {
-		_, err := c.ExecContext(ctx, s.text, s.args(values{"key": r.Key, "owner": r.Owner})...)
+		_, err := b.sql.touch.exec(ctx, c, values{"key": r.Key, "owner": r.Owner})
 		return err
 	})
 }

@@ -58,14 +58,8 @@ func (b *Backend) Release(ctx context.Context, g driver.Grant) error {
 func (b *Backend) release(ctx context.Context, g *driver.Grant) (found, held bool, err error) {
 	late := b.inDoubt.Of(g.Owner)&doubt.Attempt != 0
 	if g.Sharing() == (driver.Sharing{}) && !late {
-		err := b.do(ctx, forRelease, func(ctx context.Context, c *sql.Conn) error {
-			s := b.sql.release
-			result, err := c.ExecContext(ctx, s.text, s.args(values{"key": g.Key, "owner": g.Owner})...)
-			if err != nil {
-				return err
-			}
-			n, err := result.RowsAffected()
-			found = n > 0
+		err := b.do(ctx, forRelease, func(ctx context.Context, c *sql.Conn) (err error) {
+			found, err = b.sql.release.exec(ctx, c, values{"key": g.Key, "owner": g.Owner})
 			return err
 		})
 		if found || err != nil {

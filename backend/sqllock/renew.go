@@ -83,29 +83,23 @@ func (b *Backend) renew(ctx context.Context, table string, batch []renewal) (map
 		renewed = make(map[keyOwner]bool, len(batch))
 		query := s
 		if readTemplate != "" {
-			if _, err := c.ExecContext(ctx, s.text, s.args(v)...); err != nil {
+			if _, err := s.exec(ctx, c, v); err != nil {
 				return err
 			}
 			query = read
 		}
-		rows, err := c.QueryContext(ctx, query.text, query.args(v)...)
-		if err != nil {
-			return err
-		}
-		defer rows.Close() //nolint:errcheck // the error of reading them is checked
-		for rows.Next() {
+		err := query.rows(ctx, c, v, func(scan func(...any) error) error {
 			var k keyOwner
-			if err := rows.Scan(&k.key, &k.owner); err != nil {
-				return err
-			}
-			if k == (keyOwner{}) { // nothing is committed here: the next call has another session
-				_ = rows.Close()
-				_ = c.Raw(func(any) error { return errBadConn })
+			err := scan(&k.key, &k.owner)
+			if renewed[k] = true; err == nil && k == (keyOwner{}) {
 				return fmt.Errorf("%w: %s", errUnfit, unfit["autocommit"])
 			}
-			renewed[k] = true
+			return err
+		})
+		if errors.Is(err, errUnfit) { // nothing is committed here: the next call has another session
+			_ = c.Raw(func(any) error { return errBadConn })
 		}
-		return rows.Err()
+		return err
 	})
 	return renewed, err
 }

@@ -32,13 +32,8 @@ func (b *Backend) sweepAtIntervals() {
 // sweep deletes the rows of unused keys unless another process did it within the interval.
 func (b *Backend) sweep(ctx context.Context, interval time.Duration) error {
 	mine := false
-	err := b.do(ctx, forAttempt, func(ctx context.Context, c *sql.Conn) error {
-		result, err := c.ExecContext(ctx, b.sql.takeTurn.text, b.sql.takeTurn.args(values{"interval": interval.Microseconds()})...)
-		if err != nil {
-			return err
-		}
-		n, err := result.RowsAffected()
-		mine = n > 0
+	err := b.do(ctx, forAttempt, func(ctx context.Context, c *sql.Conn) (err error) {
+		mine, err = b.sql.takeTurn.exec(ctx, c, values{"interval": interval.Microseconds()})
 		return err
 	})
 	for after := ""; err == nil && mine; {
@@ -61,24 +56,17 @@ func (b *Backend) sweep(ctx context.Context, interval time.Duration) error {
 func (b *Backend) unused(ctx context.Context, after string) (page, unused []string, err error) {
 	err = b.do(ctx, forAttempt, func(ctx context.Context, c *sql.Conn) error {
 		page, unused = nil, nil
-		s := b.sql.unused
-		rows, err := c.QueryContext(ctx, s.text, s.args(values{"from": after, "retention": b.opts.retention.Microseconds()})...)
-		if err != nil {
-			return err
-		}
-		defer rows.Close() //nolint:errcheck // the error of reading them is checked
-		for rows.Next() {
+		v := values{"from": after, "retention": b.opts.retention.Microseconds()}
+		return b.sql.unused.rows(ctx, c, v, func(scan func(...any) error) error {
 			var key string
 			var yes bool
-			if err := rows.Scan(&key, &yes); err != nil {
-				return err
-			}
+			err := scan(&key, &yes)
 			page = append(page, key)
 			if yes {
 				unused = append(unused, key)
 			}
-		}
-		return rows.Err()
+			return err
+		})
 	})
 	return page, unused, err
 }
@@ -96,14 +84,11 @@ func (b *Backend) delete(ctx context.Context, key string) error {
 		if err := b.save(ctx, q, key, &before, e); err != nil {
 			return err
 		}
-		result, err := q.ExecContext(ctx, b.sql.delKey.text, b.sql.delKey.args(values{"key": key, "retention": b.opts.retention.Microseconds()})...)
-		if err != nil {
+		deleted, err := b.sql.delKey.exec(ctx, q, values{"key": key, "retention": b.opts.retention.Microseconds()})
+		if err != nil || !deleted || !e.guarded || b.dialect != MySQL {
 			return err
 		}
-		if n, err := result.RowsAffected(); err != nil || n == 0 || !e.guarded || b.dialect != MySQL {
-			return err
-		}
-		_, err = q.ExecContext(ctx, b.sql.delGuard.text, b.sql.delGuard.args(values{"key": key})...)
+		_, err = b.sql.delGuard.exec(ctx, q, values{"key": key})
 		return err
 	})
 }
