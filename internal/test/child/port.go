@@ -20,8 +20,8 @@ var taken struct {
 	conns []net.PacketConn
 }
 
-// FreePort returns a free port of 127.0.0.1 for a server.
-func FreePort() (port int, err error) {
+// freePort returns a free port of 127.0.0.1 for a server.
+func freePort() (port int, err error) {
 	for range 1000 {
 		port = firstPort + rand.IntN(ports)
 		addr := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
@@ -40,4 +40,23 @@ func FreePort() (port int, err error) {
 		return port, l.Close()
 	}
 	return 0, err
+}
+
+// ClosedAddr returns an address that no server listens on, and on which no other test can
+// start one: its port is that of the client's side of a connection, until the test ends.
+func ClosedAddr(tb TB) string {
+	tb.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	c, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		_ = c.Close()
+		_ = l.Close()
+	})
+	return c.LocalAddr().String()
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 )
@@ -42,7 +43,7 @@ func Launch(servers ...*Server) error {
 	for range tries {
 		for _, s := range servers {
 			for i := range s.Ports {
-				if s.Ports[i], err = FreePort(); err != nil {
+				if s.Ports[i], err = freePort(); err != nil {
 					return err
 				}
 			}
@@ -198,4 +199,22 @@ func (s *Server) Shutdown(tb TB, signal os.Signal) {
 func (s *Server) Restart(tb TB) {
 	tb.Helper()
 	Restart(tb, s)
+}
+
+// children returns the child processes of a process, which must not have ended. Linux lists
+// them; on other systems there are none.
+func children(of *os.Process) []*os.Process {
+	list, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%[1]d/children", of.Pid))
+	if err != nil {
+		return nil
+	}
+	var all []*os.Process
+	for word := range strings.FieldsSeq(string(list)) {
+		if pid, err := strconv.Atoi(word); err == nil {
+			if p, err := os.FindProcess(pid); err == nil {
+				all = append(all, p)
+			}
+		}
+	}
+	return all
 }

@@ -1,7 +1,6 @@
 package child_test
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -88,13 +87,5 @@ func TestServerWithChildren(t *testing.T) {
 	s.Kill() // again
 	if !slices.Equal(s.Ports, ports) {
 		t.Errorf("ports %v, then %v", ports, s.Ports)
-	}
-}
-
-// TestMissing checks that the error of a program that is missing says what needs it.
-func TestMissing(t *testing.T) {
-	_, err := child.LookPath("no-such-program", "needs what nobody has")
-	if !errors.Is(err, child.ErrMissing) || !errors.Is(err, exec.ErrNotFound) || !strings.HasPrefix(err.Error(), "needs what nobody has: ") {
-		t.Errorf("error %v", err)
 	}
 }

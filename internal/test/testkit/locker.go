@@ -5,6 +5,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/test/child"
 )
 
 // NewLocker returns a Locker that is closed at the end of the test, which must succeed.
@@ -27,4 +28,13 @@ func MustAcquire(tb testing.TB, l *distlock.Locker, key string, o distlock.Opts)
 		tb.Fatalf("Acquire(%q): %v", key, err)
 	}
 	return lease
+}
+
+// Patience limits the wait for an event on a slow and busy machine.
+const Patience = child.Patience
+
+// Eventually waits until cond is true, and fails the test if it is not after [Patience].
+func Eventually(tb testing.TB, what string, cond func() bool) {
+	tb.Helper()
+	child.Await(tb, what, cond)
 }

@@ -9,7 +9,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testkit.BeChild(map[string]func(*testkit.Child) error{"echo": echo, "write": write})
+	testkit.BeChild(map[string]func(*testkit.Child) error{"echo": echo})
 	goleak.VerifyTestMain(m)
 }
 

@@ -1,9 +1,7 @@
 package testkit_test
 
 import (
-	"errors"
 	"os"
-	"strings"
 	"testing"
 	"time"
 
@@ -11,25 +9,18 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
-// echo is the role of a process that says what it hears. Its order is an error.
+// echo is the role of a process that says what it hears.
 func echo(c *testkit.Child) error {
-	var end string
-	if err := c.Decode(&end); err != nil {
-		return err
-	}
 	c.Say("ready", len(os.Args), true)
 	for line := c.Hear(); line != ""; line = c.Hear() {
 		c.Say("heard", line)
-	}
-	if end != "" {
-		return errors.New(end)
 	}
 	return nil
 }
 
 // TestProcess talks to a process that ends well.
 func TestProcess(t *testing.T) {
-	p := testkit.StartChild(t, "echo", "", "one", "two")
+	p := testkit.StartChild(t, "echo", nil, "one", "two")
 	var args int
 	var ok bool
 	if p.Hear("ready", &args, &ok); args != 3 || !ok {
@@ -49,28 +40,12 @@ func TestProcess(t *testing.T) {
 	p.Tell("nobody hears this")
 }
 
-// TestProcessFails has a process that ends with an error, and keeps what it said before.
-func TestProcessFails(t *testing.T) {
-	p := testkit.StartChild(t, "echo", "boom")
-	p.Tell("hello")
-	p.CloseInput()
-	if code := p.Wait(); code != 1 || !strings.Contains(p.Stderr(), "child echo: boom") {
-		t.Errorf("it ends with %d: %s", code, p.Stderr())
-	}
-	p.Hear("ready")
-	p.Hear("heard hello")
-
-	if p = testkit.StartChild(t, "unknown", nil); p.Wait() != 1 || !strings.Contains(p.Stderr(), "no role") {
-		t.Errorf("a role that does not exist: %s", p.Stderr())
-	}
-}
-
 // TestProcessStopped stops a process, lets it go on, and kills it while it is stopped.
 func TestProcessStopped(t *testing.T) {
 	if !child.CanStop {
 		t.Skip("this system cannot stop a process")
 	}
-	p := testkit.StartChild(t, "echo", "")
+	p := testkit.StartChild(t, "echo", nil)
 	p.Hear("ready")
 	p.Stop()
 	p.Tell("hello")
