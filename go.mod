@@ -6,7 +6,7 @@ go 1.26.0
 // that a program that uses the library keeps its own. CI tests the library with these,
 // and in the workspace with the newest ones, which the other modules require.
 require (
-	github.com/alicebob/miniredis/v2 v2.40.0 // Dial, for tests in virtual time
+	github.com/alicebob/miniredis/v2 v2.40.0 // Dial and ClockTTL
 	github.com/go-chi/chi/v5 v5.2.4 // older: GHSA-mqqf-5wvp-8fh8
 	github.com/google/uuid v1.6.0
 	github.com/redis/go-redis/v9 v9.22.0 // older: renewals on a Ring are lost, or messages of channels are late

@@ -6,6 +6,7 @@ go 1.26.0
 // its modules. There is no replace directive: go install …@latest refuses a module that
 // has one. docs/releasing.md says how a release sets the versions here and in the other modules.
 require (
+	github.com/alicebob/miniredis/v2 v2.40.0
 	github.com/distlock-go/distlock v0.1.0
 	github.com/distlock-go/distlock/backend/etcdlock v0.1.0
 	github.com/distlock-go/distlock/backend/sqllock v0.1.0
@@ -30,7 +31,6 @@ require (
 
 require (
 	filippo.io/edwards25519 v1.2.0 // indirect
-	github.com/alicebob/miniredis/v2 v2.40.0 // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/coreos/go-semver v0.3.1 // indirect
 	github.com/coreos/go-systemd/v22 v22.7.0 // indirect

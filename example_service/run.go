@@ -11,12 +11,12 @@ import (
 	"sync"
 	"time"
 
+	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 	"google.golang.org/grpc"
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
-	"github.com/distlock-go/distlock/backend/redislock/embedded"
 )
 
 // grace is how long requests may take to end at shutdown.
@@ -97,12 +97,13 @@ func openRedis(redisURL string) (client *redis.Client, usedURL string, closeAll 
 		client = redis.NewClient(o)
 		return client, redisURL, func() { _ = client.Close() }, nil
 	}
-	server := embedded.Start()
-	addr, err := server.Listen("127.0.0.1:0")
+	server, err := miniredis.Run()
 	if err != nil {
 		return nil, "", nil, err
 	}
-	return server.Client(), "redis://" + addr + "/0", func() { _ = server.Close() }, nil
+	server.ClockTTL(true) // leases expire by themselves
+	client = redis.NewClient(&redis.Options{Addr: server.Addr()})
+	return client, "redis://" + server.Addr() + "/0", func() { _ = client.Close(); server.Close() }, nil
 }
 
 // pageURL returns the address of the page for a browser on this machine.

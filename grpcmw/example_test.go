@@ -10,8 +10,8 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/memlock"
+	"github.com/distlock-go/distlock/example_service/shopv1"
 	"github.com/distlock-go/distlock/grpcmw"
-	"github.com/distlock-go/distlock/grpcmw/internal/billv1"
 	"github.com/distlock-go/distlock/wiring"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
@@ -125,10 +125,20 @@ func Example_stream() {
 	// Output: 3 EOF
 }
 
+// orders is a service whose lock is an option in its .proto file.
+type orders struct {
+	shopv1.UnimplementedShopServiceServer
+}
+
+func (orders) PlaceOrder(ctx context.Context, r *shopv1.PlaceOrderRequest) (*shopv1.PlaceOrderResponse, error) {
+	lease, _ := distlock.FromContext(ctx)
+	return &shopv1.PlaceOrderResponse{Sku: r.GetSku()}, lease.Check() // before what is done is committed
+}
+
 // ExampleFromOptions locks methods by what their .proto file says:
 //
-//	rpc Pay(PayRequest) returns (PayResponse) {
-//	  option (distlock.v1.lock) = {prefix: "shop:" value: "pay" params: ["order.id"] key_timeout: {seconds: 10} retry_count: 1};
+//	rpc PlaceOrder(PlaceOrderRequest) returns (PlaceOrderResponse) {
+//	  option (distlock.v1.lock) = {prefix: "shop:" value: "item" params: ["sku"] key_timeout: {seconds: 3}};
 //	}
 func ExampleFromOptions() {
 	locker := distlock.New(memlock.New(), distlock.Config{})
@@ -139,23 +149,20 @@ func ExampleFromOptions() {
 		grpc.ChainUnaryInterceptor(grpcmw.UnaryServerInterceptor(locker, rules.Unary())),
 		grpc.ChainStreamInterceptor(grpcmw.StreamServerInterceptor(locker, rules.Streams())),
 	)
-	billv1.RegisterBillServiceServer(srv, &bills{do: func(ctx context.Context, _ string) error {
-		lease, _ := distlock.FromContext(ctx)
-		return lease.Check() // before what is done is committed
-	}})
+	shopv1.RegisterShopServiceServer(srv, orders{})
 	defer srv.Stop()
 	cc := dial(srv)
 	defer cc.Close()
-	client := billv1.NewBillServiceClient(cc)
+	client := shopv1.NewShopServiceClient(cc)
 
-	resp, err := client.Pay(context.Background(), &billv1.PayRequest{Order: &billv1.Order{Id: 42}})
-	fmt.Println(resp.GetText(), err)
+	resp, err := client.PlaceOrder(context.Background(), &shopv1.PlaceOrderRequest{Sku: "tea"})
+	fmt.Println(resp.GetSku(), err)
 
-	_, err = client.Pay(context.Background(), &billv1.PayRequest{})
+	_, err = client.PlaceOrder(context.Background(), &shopv1.PlaceOrderRequest{})
 	fmt.Println(err)
 	// Output:
-	// paid 42 <nil>
-	// rpc error: code = InvalidArgument desc = field "order.id" is missing
+	// tea <nil>
+	// rpc error: code = InvalidArgument desc = field "sku" is empty
 }
 
 // ExampleRules_Adjust lets no call wait, whatever the .proto files say.

@@ -156,6 +156,47 @@ func TestFields(t *testing.T) {
 	}
 }
 
+// FuzzFields: the key of what a client sends is that of the values that the generated code
+// reads, and a call without one of them is refused.
+func FuzzFields(f *testing.F) {
+	for _, r := range []*testpb.SimpleRequest{
+		{}, message("u1"), {ResponseSize: -7, Payload: &testpb.Payload{Body: []byte{0}}, ExpectCompressed: &testpb.BoolValue{}},
+	} {
+		wire, err := proto.Marshal(r)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(wire)
+	}
+	f.Add([]byte{0x3a, 3, 0x12, 1, 'a', 0x3a, 2, 0x12, 0}) // response_status twice, at last with an empty message
+	f.Add([]byte{0x12, 1, 'a', 0x3d, 1, 0, 0, 0})          // fields of another wire type
+	f.Fuzz(func(t *testing.T, wire []byte) {
+		r := new(testpb.SimpleRequest)
+		if proto.Unmarshal(wire, r) != nil {
+			return
+		}
+		body, status := r.GetPayload().GetBody(), r.GetResponseStatus()
+		for _, c := range []struct {
+			path  string
+			value any
+			there bool
+		}{
+			{"response_type", int32(r.GetResponseType()), true},
+			{"fill_username", r.GetFillUsername(), true},
+			{"expect_compressed.value", r.GetExpectCompressed().GetValue(), r.ExpectCompressed != nil},
+			{"payload.body", body, len(body) > 0},
+			{"response_status.code", status.GetCode(), status != nil},
+			{"response_status.message", status.GetMessage(), status.GetMessage() != ""},
+		} {
+			got, err := grpcmw.Fields("response_size", c.path).Params(t.Context(), unaryCall, r)
+			if !c.there && (got != nil || !errors.Is(err, distlock.ErrKey)) ||
+				c.there && (err != nil || keyOf(t, got) != keyOf(t, []any{r.GetResponseSize(), c.value})) {
+				t.Errorf("%s of %x: %#v, %v; want %#v, %t", c.path, wire, got, err, c.value, c.there)
+			}
+		}
+	})
+}
+
 // TestOneThingHasOneKeyWhicheverWayItIsReached compares with the annotation, over
 // a real server.
 func TestOneThingHasOneKeyWhicheverWayItIsReached(t *testing.T) {

@@ -11,91 +11,59 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/example_service/shopv1"
 	"github.com/distlock-go/distlock/grpcmw"
-	"github.com/distlock-go/distlock/grpcmw/internal/billv1"
 	"github.com/distlock-go/distlock/internal/test/testkit"
+	distlockv1 "github.com/distlock-go/distlock/proto/distlock/v1"
 	"github.com/distlock-go/distlock/wiring"
 	"google.golang.org/grpc"
+	testpb "google.golang.org/grpc/interop/grpc_testing"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protodesc"
+	"google.golang.org/protobuf/types/descriptorpb"
+	"google.golang.org/protobuf/types/known/durationpb"
 )
 
-// bills is a BillService with one behaviour for all methods.
-type bills struct {
-	billv1.UnimplementedBillServiceServer
-	do func(ctx context.Context, method string) error
-}
+const testService = "/grpc.testing.TestService/"
 
-func (b *bills) Pay(ctx context.Context, r *billv1.PayRequest) (*billv1.PayResponse, error) {
-	return &billv1.PayResponse{Text: fmt.Sprint("paid ", r.GetOrder().GetId())}, b.do(ctx, "Pay")
-}
-
-func (b *bills) Close(ctx context.Context, _ *billv1.PayRequest) (*billv1.PayResponse, error) {
-	return &billv1.PayResponse{}, b.do(ctx, "Close")
-}
-
-func (b *bills) Read(ctx context.Context, _ *billv1.PayRequest) (*billv1.PayResponse, error) {
-	return &billv1.PayResponse{}, b.do(ctx, "Read")
-}
-
-func (b *bills) Get(ctx context.Context, _ *billv1.PayRequest) (*billv1.PayResponse, error) {
-	return &billv1.PayResponse{}, b.do(ctx, "Get")
-}
-
-func (b *bills) Follow(_ *billv1.PayRequest, ss grpc.ServerStreamingServer[billv1.PayResponse]) error {
-	return b.do(ss.Context(), "Follow")
-}
-
-func (b *bills) Import(ss grpc.ClientStreamingServer[billv1.PayRequest, billv1.PayResponse]) error {
-	if err := b.do(ss.Context(), "Import"); err != nil {
-		return err
-	}
-	return ss.SendAndClose(&billv1.PayResponse{})
-}
-
-// startBills serves b and returns a client.
-func startBills(t *testing.T, b *bills, server []grpc.ServerOption, client ...grpc.DialOption) billv1.BillServiceClient {
+// declared are the rules of a TestService whose methods have options. EmptyCall has none.
+func declared(t *testing.T) grpcmw.Rules {
 	t.Helper()
-	srv := grpc.NewServer(server...)
-	billv1.RegisterBillServiceServer(srv, b)
-	cc := dial(srv, client...)
-	t.Cleanup(func() {
-		_ = cc.Close()
-		srv.Stop()
-	})
-	return billv1.NewBillServiceClient(cc)
-}
-
-// lockBills are interceptors for all methods of a server.
-func lockBills(l *distlock.Locker, rules grpcmw.Rules) []grpc.ServerOption {
-	return []grpc.ServerOption{
-		grpc.ChainUnaryInterceptor(grpcmw.UnaryServerInterceptor(l, rules.Unary())),
-		grpc.ChainStreamInterceptor(grpcmw.StreamServerInterceptor(l, rules.Streams())),
+	pay := &distlockv1.Lock{Prefix: "shop:", Value: "pay", Params: []string{"response_status.message"}, RetryCount: 1}
+	locks := map[string]*distlockv1.Lock{
+		"UnaryCall":           pay,
+		"StreamingOutputCall": pay,
+		"StreamingInputCall":  {Prefix: "shop:", Value: "import", RetryCount: 1},
+		"HalfDuplexCall":      {Value: "read", Mode: distlockv1.Mode_MODE_SHARED},
+		"CacheableUnaryCall": {
+			Prefix: "audit:", Value: "v1", Params: []string{"response_status.message", "response_size"},
+			KeyTimeout: durationpb.New(3 * time.Second), RetryCount: 7, RetryInterval: durationpb.New(20 * time.Millisecond),
+			MaxWait: durationpb.New(3 * time.Second), Mode: distlockv1.Mode_MODE_EXCLUSIVE, Permits: 4,
+			MaxHold: durationpb.New(time.Minute), MinHold: durationpb.New(1500 * time.Millisecond), Fencing: true, MaxWaiters: 9,
+		},
 	}
+	file := protodesc.ToFileDescriptorProto(testpb.File_grpc_testing_test_proto)
+	for _, m := range file.GetService()[0].GetMethod() {
+		if lock := locks[m.GetName()]; lock != nil {
+			m.Options = &descriptorpb.MethodOptions{}
+			proto.SetExtension(m.Options, distlockv1.E_Lock, lock)
+		}
+	}
+	return grpcmw.FromFiles(register(t, file))
 }
 
-func payRequest(id int64) *billv1.PayRequest {
-	return &billv1.PayRequest{Order: &billv1.Order{Id: id}}
-}
-
-// calls are all methods of bills.
-var calls = map[string]func(context.Context, billv1.BillServiceClient) error{
-	"Pay": func(ctx context.Context, c billv1.BillServiceClient) error {
-		_, err := c.Pay(ctx, payRequest(42))
+// calls are the methods that a test calls, each for one order.
+var calls = map[string]func(context.Context, testpb.TestServiceClient) error{
+	"UnaryCall": func(ctx context.Context, c testpb.TestServiceClient) error {
+		_, err := c.UnaryCall(ctx, message("42"))
 		return err
 	},
-	"Close": func(ctx context.Context, c billv1.BillServiceClient) error {
-		_, err := c.Close(ctx, payRequest(42))
+	"EmptyCall": func(ctx context.Context, c testpb.TestServiceClient) error {
+		_, err := c.EmptyCall(ctx, &testpb.Empty{})
 		return err
 	},
-	"Read": func(ctx context.Context, c billv1.BillServiceClient) error {
-		_, err := c.Read(ctx, payRequest(42))
-		return err
-	},
-	"Get": func(ctx context.Context, c billv1.BillServiceClient) error {
-		_, err := c.Get(ctx, payRequest(42))
-		return err
-	},
-	"Follow": func(ctx context.Context, c billv1.BillServiceClient) error {
-		ss, err := c.Follow(ctx, payRequest(42))
+	"StreamingOutputCall": func(ctx context.Context, c testpb.TestServiceClient) error {
+		ss, err := c.StreamingOutputCall(ctx, outputRequest("42"))
 		if err != nil {
 			return err
 		}
@@ -104,8 +72,8 @@ var calls = map[string]func(context.Context, billv1.BillServiceClient) error{
 		}
 		return err
 	},
-	"Import": func(ctx context.Context, c billv1.BillServiceClient) error {
-		ss, err := c.Import(ctx)
+	"StreamingInputCall": func(ctx context.Context, c testpb.TestServiceClient) error {
+		ss, err := c.StreamingInputCall(ctx)
 		if err != nil {
 			return err
 		}
@@ -114,145 +82,143 @@ var calls = map[string]func(context.Context, billv1.BillServiceClient) error{
 	},
 }
 
-// wrapKey is the key that Wrap gives to a declaration.
-func wrapKey(t *testing.T, o distlock.Opts, params any) string {
-	t.Helper()
-	o.ParamLock = params != nil
-	key, err := wiring.Key(o, params)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return key
-}
-
 // TestOptionsLockAServer: each method runs under the key of its option, which is
 // that of a function with the same declaration, and another holder keeps it out.
 func TestOptionsLockAServer(t *testing.T) {
-	pay := wrapKey(t, distlock.Opts{Prefix: "shop:", Value: "pay"}, 42)
+	imports, err := wiring.Key(distlock.Opts{Prefix: "shop:", Value: "import"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
 	keys := map[string]string{
-		"Pay": pay, "Follow": pay, "Read": pay,
-		"Close":  wrapKey(t, distlock.Opts{Value: "close"}, nil),
-		"Import": wrapKey(t, distlock.Opts{Prefix: "shop:", Value: "import"}, nil),
-		"Get":    "",
+		"UnaryCall": keyOf(t, "42"), "StreamingOutputCall": keyOf(t, "42"), "StreamingInputCall": imports, "EmptyCall": "",
+	}
+	taken := false
+	check := func(ctx context.Context, method string) {
+		lease, ok := distlock.FromContext(ctx)
+		if taken || !ok || lease.Key() != keys[method] || lease.Check() != nil {
+			t.Errorf("%s runs under %v, want %q; another has it: %t", method, lease, keys[method], taken)
+		}
+	}
+	svc := &service{
+		unary: func(ctx context.Context, r *testpb.SimpleRequest) (*testpb.SimpleResponse, error) {
+			check(ctx, "UnaryCall")
+			return ok(ctx, r)
+		},
+		output: func(_ *testpb.StreamingOutputCallRequest, ss outputStream) error {
+			check(ss.Context(), "StreamingOutputCall")
+			return nil
+		},
+		input: func(ss grpc.ClientStreamingServer[testpb.StreamingInputCallRequest, testpb.StreamingInputCallResponse]) error {
+			check(ss.Context(), "StreamingInputCall")
+			return ss.SendAndClose(&testpb.StreamingInputCallResponse{})
+		},
 	}
 	s := testkit.NewStore()
-	b := &bills{do: func(ctx context.Context, method string) error {
-		lease, ok := distlock.FromContext(ctx)
-		if want := keys[method]; ok != (want != "") || (ok && (lease.Key() != want || lease.Check() != nil)) {
-			t.Errorf("%s runs under %v, want %q", method, lease, want)
-		}
-		return nil
-	}}
-	client := startBills(t, b, lockBills(testkit.NewLocker(t, s, distlock.Config{}), grpcmw.FromOptions()))
+	l, rules := testkit.NewLocker(t, s, distlock.Config{}), declared(t)
+	client := start(t, memory, svc, []grpc.ServerOption{
+		grpc.UnaryInterceptor(grpcmw.UnaryServerInterceptor(l, rules.Unary())),
+		grpc.StreamInterceptor(grpcmw.StreamServerInterceptor(l, rules.Streams())),
+	})
 	for method, call := range calls {
 		if err := call(t.Context(), client); err != nil {
 			t.Errorf("%s: %v", method, err)
 		}
 	}
-	b.do = func(_ context.Context, method string) error {
-		if keys[method] != "" {
-			t.Errorf("%s ran without its lock", method)
-		}
-		return nil
-	}
-	for _, key := range []string{pay, keys["Close"], keys["Import"]} {
-		hold(t, s, key)
-	}
+	taken = true
+	hold(t, s, keyOf(t, "42"))
+	hold(t, s, imports)
 	held := busy
 	held.retry = distlock.DefaultKeyTimeout // the store knows of an hour
 	for method, call := range calls {
 		err := call(t.Context(), client)
-		if keys[method] == "" {
-			if err != nil {
-				t.Errorf("%s: %v", method, err)
-			}
-			continue
+		if keys[method] != "" {
+			wantStatus(t, err, held)
+		} else if err != nil {
+			t.Errorf("%s: %v", method, err)
 		}
-		wantStatus(t, err, held)
 	}
-	_, err := client.Pay(t.Context(), &billv1.PayRequest{})
-	wantStatus(t, err, invalid(`field "order.id" is missing`))
+	_, err = client.UnaryCall(t.Context(), &testpb.SimpleRequest{})
+	wantStatus(t, err, invalid(`field "response_status.message" is missing`))
 }
 
 func TestOptionsLockAClient(t *testing.T) {
 	s := testkit.NewStore()
-	pay := wrapKey(t, distlock.Opts{Prefix: "shop:", Value: "pay"}, 42)
-	b := &bills{do: func(_ context.Context, method string) error {
-		if s.Free(t, pay) != (method == "Get") {
-			t.Errorf("%s: the lock is free while the server works, or not held by a caller", method)
+	h := func(ctx context.Context, r *testpb.SimpleRequest) (*testpb.SimpleResponse, error) {
+		if s.Free(t, keyOf(t, "42")) {
+			t.Error("the lock is free while the server works")
 		}
-		return nil
-	}}
-	client := startBills(t, b, nil, grpc.WithChainUnaryInterceptor(
-		grpcmw.UnaryClientInterceptor(testkit.NewLocker(t, s, distlock.Config{}), grpcmw.FromOptions().Unary())))
-	for _, method := range []string{"Pay", "Get"} {
+		return ok(ctx, r)
+	}
+	client := startClient(t, testkit.NewLocker(t, s, distlock.Config{}), h, declared(t).Unary())
+	for _, method := range []string{"UnaryCall", "EmptyCall"} {
 		if err := calls[method](t.Context(), client); err != nil {
 			t.Errorf("%s: %v", method, err)
 		}
 	}
+	if got := s.Attempts(); !slices.Equal(got, []string{keyOf(t, "42")}) {
+		t.Errorf("keys %q", got)
+	}
 }
 
-const billMethod = "/distlock.test.bill.v1.BillService/"
-
-// TestOptionsInAProtoFile reads the options in bill.proto.
-func TestOptionsInAProtoFile(t *testing.T) {
+// TestFieldsOfOptions compares options with the Opts that they stand for: those of the
+// descriptor above, and that of the shop, which protoc has read in shop.proto.
+func TestFieldsOfOptions(t *testing.T) {
 	text := func(o distlock.Opts) string { return fmt.Sprintf("%+v", o) }
-	declared := map[string]distlock.Opts{}
+	pay := distlock.Opts{Prefix: "shop:", Value: "pay", ParamLock: true, RetryCount: 1}
+	want := map[string]distlock.Opts{
+		testService + "UnaryCall":           pay,
+		testService + "StreamingOutputCall": pay,
+		testService + "StreamingInputCall":  {Prefix: "shop:", Value: "import", RetryCount: 1},
+		testService + "HalfDuplexCall":      {Value: "read", Mode: distlock.Shared},
+		testService + "CacheableUnaryCall": {
+			Prefix: "audit:", Value: "v1", ParamLock: true, KeyTimeout: 3 * time.Second, RetryCount: 7,
+			RetryInterval: 20 * time.Millisecond, MaxWait: 3 * time.Second, Permits: 4, MaxHold: time.Minute,
+			MinHold: 1500 * time.Millisecond, Fencing: true, MaxWaiters: 9,
+		},
+		shopv1.ShopService_PlaceOrder_FullMethodName: {Prefix: "shop:", Value: "item", ParamLock: true, KeyTimeout: 3 * time.Second},
+	}
 	var order []string
-	grpcmw.FromOptions().Adjust(func(method string, o *distlock.Opts) {
-		declared[method] = *o
+	compare := func(method string, o *distlock.Opts) {
 		order = append(order, method)
-	})
-	if !slices.IsSorted(order) || len(order) != 6 {
+		if text(*o) != text(want[method]) {
+			t.Errorf("%s is declared as\n%+v, want\n%+v", method, *o, want[method])
+		}
+	}
+	declared(t).Adjust(compare)
+	grpcmw.FromOptions().Adjust(compare)
+	if !slices.IsSorted(order) || len(order) != len(want) {
 		t.Errorf("the methods with a lock are %q", order)
-	}
-	want := distlock.Opts{
-		Prefix: "audit:", Value: "v1", ParamLock: true, KeyTimeout: 3 * time.Second, RetryCount: 7,
-		RetryInterval: 20 * time.Millisecond, MaxWait: 3 * time.Second, Permits: 4, MaxHold: time.Minute, MinHold: 1500 * time.Millisecond,
-		Fencing: true, MaxWaiters: 9,
-	}
-	audit := declared[billMethod+"Audit"]
-	if text(audit) != text(want) {
-		t.Errorf("Audit is declared as\n%+v, want\n%+v", audit, want)
-	}
-	if read := declared[billMethod+"Read"]; read.Mode != distlock.Shared {
-		t.Errorf("Read is declared as %+v", read)
-	}
-	if pay := declared[billMethod+"Pay"]; text(pay) != text(distlock.Opts{
-		Prefix: "shop:", Value: "pay", ParamLock: true, KeyTimeout: 10 * time.Second, RetryCount: 1,
-	}) {
-		t.Errorf("Pay is declared as %+v", pay)
 	}
 }
 
 // TestOptionsOfOtherKinds: an interceptor refuses the lock of a method that it
 // does not see, because no other takes it.
 func TestOptionsOfOtherKinds(t *testing.T) {
-	l := testkit.NewLocker(t, testkit.NewStore(), distlock.Config{})
+	l, rules := testkit.NewLocker(t, testkit.NewStore(), distlock.Config{}), declared(t)
 	for _, c := range []struct {
 		explanation string
 		wire        func()
 		want        []string // parts of the panic
 	}{
 		{
-			"streams for the unary interceptor", func() { grpcmw.UnaryServerInterceptor(l, grpcmw.FromOptions()) },
-			[]string{billMethod + `Follow": the method streams`, billMethod + `Import": the method streams`},
+			"streams for the unary interceptor", func() { grpcmw.UnaryServerInterceptor(l, rules) },
+			[]string{testService + `StreamingOutputCall": the method streams`, testService + `StreamingInputCall": the method streams`},
 		},
 		{
-			"unary methods for the stream interceptor", func() { grpcmw.StreamServerInterceptor(l, grpcmw.FromOptions()) },
-			[]string{billMethod + `Pay": the method does not stream`},
+			"unary methods for the stream interceptor", func() { grpcmw.StreamServerInterceptor(l, rules) },
+			[]string{testService + `UnaryCall": the method does not stream`},
 		},
 		{
-			"streams for the client", func() { grpcmw.UnaryClientInterceptor(l, grpcmw.FromOptions()) },
-			[]string{billMethod + `Import": the method streams: clients can lock unary methods only`},
+			"streams for the client", func() { grpcmw.UnaryClientInterceptor(l, rules) },
+			[]string{testService + `StreamingInputCall": the method streams: clients can lock unary methods only`},
 		},
 		{
 			"what was adjusted", func() {
-				grpcmw.UnaryServerInterceptor(l, grpcmw.FromOptions().Unary().Adjust(func(_ string, o *distlock.Opts) { o.RetryCount = -1 }))
+				grpcmw.UnaryServerInterceptor(l, rules.Unary().Adjust(func(_ string, o *distlock.Opts) { o.RetryCount = -1 }))
 			},
-			[]string{billMethod + `Pay": distlock: options: RetryCount is negative: -1`},
+			[]string{testService + `UnaryCall": distlock: options: RetryCount is negative: -1`},
 		},
-		{"nothing to adjust with", func() { grpcmw.FromOptions().Adjust(nil) }, []string{"grpcmw: Adjust: nil function"}},
+		{"nothing to adjust with", func() { rules.Adjust(nil) }, []string{"grpcmw: Adjust: nil function"}},
 	} {
 		t.Run(c.explanation, func(t *testing.T) {
 			defer func() {

@@ -56,37 +56,6 @@ func TestRefusals(t *testing.T) {
 			func(_ *testing.T, s *testkit.Store, _ *distlock.Locker) { s.Fail(errBroken, testkit.Try, testkit.Wait) },
 			constant("7"), nil, unavailable,
 		},
-		{
-			"the store times out, although the caller has time",
-			func(_ *testing.T, s *testkit.Store, _ *distlock.Locker) {
-				s.Fail(fmt.Errorf("i/o: %w", context.DeadlineExceeded), testkit.Try, testkit.Wait)
-			},
-			constant("7"), nil, unavailable,
-		},
-		{
-			"the store itself speaks gRPC",
-			func(_ *testing.T, s *testkit.Store, _ *distlock.Locker) {
-				s.Fail(status.Error(codes.NotFound, "10.1.2.3"), testkit.Try, testkit.Wait)
-			},
-			constant("7"), nil, unavailable,
-		},
-		{
-			"a lock of another kind is there",
-			func(_ *testing.T, s *testkit.Store, _ *distlock.Locker) {
-				s.Fail(errForeign, testkit.Try, testkit.Wait)
-			},
-			constant("7"), nil, busy,
-		},
-		{
-			"the Locker is closed",
-			func(t *testing.T, _ *testkit.Store, l *distlock.Locker) {
-				t.Helper()
-				if err := l.Close(); err != nil {
-					t.Fatal(err)
-				}
-			},
-			constant("7"), nil, unavailable,
-		},
 		{"nothing", nil, constant(nil), nil, invalid("what the request is about is missing")},
 		{"an empty string", nil, constant(""), nil, invalid("what the request is about is missing")},
 		{"what has no encoding", nil, constant(func() {}), nil, invalid("invalid request")},

@@ -63,23 +63,6 @@ func TestRefusals(t *testing.T) {
 			nil, nil, unavailable, "1",
 		},
 		{
-			"a lock of another kind is there",
-			func(_ *testing.T, s *testkit.Store, _ *distlock.Locker) {
-				s.Fail(errForeign, testkit.Try, testkit.Wait)
-			},
-			nil, nil, busy, "1",
-		},
-		{
-			"the Locker is closed",
-			func(t *testing.T, _ *testkit.Store, l *distlock.Locker) {
-				t.Helper()
-				if err := l.Close(); err != nil {
-					t.Fatal(err)
-				}
-			},
-			nil, nil, unavailable, "1",
-		},
-		{
 			"the KeyFunc fails",
 			nil, func(*http.Request) (any, error) { return nil, secret },
 			nil, internal, "",

@@ -10,11 +10,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
-	"github.com/distlock-go/distlock/backend/redislock/embedded"
 	"github.com/distlock-go/distlock/httpmw"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
@@ -62,12 +62,9 @@ func beShop(c *testkit.Child) error {
 func TestStoppedHandler(t *testing.T) {
 	for stopped, want := range map[string]string{"asks": "ended", "books": "booked"} {
 		t.Run(stopped, func(t *testing.T) {
-			server := embedded.Start()
-			t.Cleanup(func() { _ = server.Close() })
-			addr, err := server.Listen("127.0.0.1:0")
-			if err != nil {
-				t.Fatal(err)
-			}
+			server := miniredis.RunT(t)
+			server.ClockTTL(true)
+			addr := server.Addr()
 			p := testkit.StartChild(t, "shop", addr)
 			var url string
 			p.Hear("serves", &url)

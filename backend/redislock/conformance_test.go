@@ -8,7 +8,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/distlock-go/distlock/backend/redislock"
-	"github.com/distlock-go/distlock/backend/redislock/embedded"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/redistest"
 	"github.com/distlock-go/distlock/internal/test/testmode"
@@ -45,11 +44,10 @@ func conform(t *testing.T, f locktest.Features, start func(t *testing.T) func() 
 // responsive server has not replied within fifty milliseconds, less a quarter.
 const resend = 30 * time.Millisecond
 
-func TestConformanceEmbedded(t *testing.T) {
+func TestConformanceVirtual(t *testing.T) {
 	conform(t, locktest.Features{Bubble: true}, func(t *testing.T) func() redis.UniversalClient {
-		s := embedded.Start()
-		t.Cleanup(func() { _ = s.Close() })
-		return func() redis.UniversalClient { return s.Client() }
+		m := redistest.Virtual(t)
+		return func() redis.UniversalClient { return redistest.VirtualClient(t, m) }
 	})
 }
 

@@ -6,8 +6,7 @@
 //	locker := distlock.New(redislock.New(rdb), distlock.Config{})
 //	defer locker.Close()
 //
-// It needs Redis 5 or newer. Package redislock/embedded has a Redis inside the
-// process, for demos and tests.
+// It needs Redis 5 or newer.
 //
 // # Keys
 //

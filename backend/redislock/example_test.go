@@ -4,21 +4,31 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log"
 	"time"
 
+	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
-	"github.com/distlock-go/distlock/backend/redislock/embedded"
 	"github.com/distlock-go/distlock/driver"
 )
 
+// openRedis starts a miniredis, and returns a client of it.
+func openRedis() (*redis.Client, func()) {
+	srv, err := miniredis.Run()
+	if err != nil {
+		log.Fatal(err)
+	}
+	rdb := redis.NewClient(&redis.Options{Addr: srv.Addr()})
+	return rdb, func() { _ = rdb.Close(); srv.Close() }
+}
+
 // The usual way: a Locker over the application's own client.
 func Example() {
-	srv := embedded.Start() // in production: redis.NewClient, NewFailoverClient or NewClusterClient
-	defer srv.Close()
-	rdb := srv.Client()
+	rdb, stop := openRedis() // in production: redis.NewClient, NewFailoverClient or NewClusterClient
+	defer stop()
 
 	locker := distlock.New(redislock.New(rdb), distlock.Config{})
 	defer locker.Close()
@@ -38,10 +48,10 @@ func Example() {
 
 // Options are arguments of New.
 func ExampleNew() {
-	srv := embedded.Start()
-	defer srv.Close()
+	rdb, stop := openRedis()
+	defer stop()
 
-	backend := redislock.New(srv.Client(),
+	backend := redislock.New(rdb,
 		redislock.WithInboxPrefix("shop:inbox:"),
 		redislock.WithClaimWindow(time.Second),
 		redislock.WithOpTimeout(2*time.Second),
@@ -63,9 +73,8 @@ func ExampleNew() {
 
 // Locks of other libraries are respected, because they write the same record.
 func Example_interoperation() {
-	srv := embedded.Start()
-	defer srv.Close()
-	rdb := srv.Client()
+	rdb, stop := openRedis()
+	defer stop()
 	ctx := context.Background()
 
 	// The record of bsm/redislock, redsync or a Spring service.

@@ -4,18 +4,25 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log"
 	"time"
 
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
+
 	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/backend/redislock/embedded"
 	"github.com/distlock-go/distlock/backend/redissonlock"
 )
 
 // A lock that a thread of Java holds is refused, and what is held here is a lock for Java.
 func Example() {
-	srv := embedded.Start() // in production: redis.NewClient, NewFailoverClient or NewClusterClient
+	srv, err := miniredis.Run()
+	if err != nil {
+		log.Fatal(err)
+	}
 	defer srv.Close()
-	rdb := srv.Client()
+	rdb := redis.NewClient(&redis.Options{Addr: srv.Addr()}) // or NewFailoverClient, NewClusterClient
+	defer rdb.Close()
 	ctx := context.Background()
 
 	locker := distlock.New(redissonlock.New(rdb), distlock.Config{})
@@ -25,7 +32,7 @@ func Example() {
 	rdb.HSet(ctx, "stock:42", "6f1b2c3d-0000-4000-8000-000000000001:57", 1)
 	rdb.PExpire(ctx, "stock:42", 30*time.Second)
 
-	_, err := locker.TryAcquire(ctx, "stock:42", distlock.Opts{})
+	_, err = locker.TryAcquire(ctx, "stock:42", distlock.Opts{})
 	held := new(distlock.HeldError)
 	fmt.Println(errors.As(err, &held), held.Holder)
 

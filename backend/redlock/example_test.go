@@ -3,22 +3,29 @@ package redlock_test
 import (
 	"context"
 	"fmt"
+	"log"
 	"time"
 
+	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/backend/redislock/embedded"
 	"github.com/distlock-go/distlock/backend/redlock"
 )
 
 // Three independent masters, of which one may fail.
 func Example() {
-	a, b, c := embedded.Start(), embedded.Start(), embedded.Start() // in production: three servers
-	defer a.Close()
-	defer b.Close()
-	defer c.Close()
-	clients := []redis.UniversalClient{a.Client(), b.Client(), c.Client()} // redis.NewClient
+	var clients []redis.UniversalClient
+	for range 3 {
+		srv, err := miniredis.Run() // in production: three servers
+		if err != nil {
+			log.Fatal(err)
+		}
+		defer srv.Close()
+		rdb := redis.NewClient(&redis.Options{Addr: srv.Addr()})
+		defer rdb.Close()
+		clients = append(clients, rdb)
+	}
 	// There are no locks yet, so there is no need to wait for a longest lease.
 	backend := redlock.New(clients, redlock.WithTrustedStart(), redlock.WithNodeTimeout(time.Second))
 	locker := distlock.New(backend, distlock.Config{})

@@ -40,9 +40,8 @@ type Backend struct {
 	// Backend is for [distlock.New]. The Locker closes it.
 	Backend driver.Backend
 
-	// Client is what Backend uses: a *redis.Client, *sql.DB, *clientv3.Client or, for
-	// the embedded store, *embedded.Server. It is nil for ZooKeeper, because there the
-	// backend has its own connection.
+	// Client is what Backend uses: a *redis.Client, *sql.DB or *clientv3.Client. It is
+	// nil for ZooKeeper, because there the backend has its own connection.
 	Client any
 
 	Dialect  sqllock.Dialect // of a *sql.DB

@@ -2,23 +2,31 @@ package backendurl
 
 import (
 	"context"
-	"errors"
 
+	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/distlock-go/distlock/backend/redislock"
-	"github.com/distlock-go/distlock/backend/redislock/embedded"
 )
 
+// connectEmbedded starts a miniredis in the process, whose keys expire in real time.
 func connectEmbedded(context.Context, *hostURL) (*Backend, error) {
-	server := embedded.Start()
-	opts := server.Options()
+	server, err := miniredis.Run()
+	if err != nil {
+		return nil, err
+	}
+	server.ClockTTL(true)
+	opts := &redis.Options{Addr: server.Addr()}
 	tune(opts)
 	client := redis.NewClient(opts)
 	return &Backend{
 		Backend: redislock.New(client),
-		Client:  server,
+		Client:  client,
 		reach:   func(context.Context) error { return nil },
-		end:     func() error { return errors.Join(client.Close(), server.Close()) },
+		end: func() error {
+			err := client.Close()
+			server.Close()
+			return err
+		},
 	}, nil
 }

@@ -12,10 +12,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/backend/redislock/embedded"
 	"github.com/distlock-go/distlock/backend/redissonlock"
 	"github.com/distlock-go/distlock/cmd/backendurl"
 	"github.com/distlock-go/distlock/driver"
@@ -74,13 +74,9 @@ func TestEmbedded(t *testing.T) { use(t, "embedded") }
 
 func listen(t *testing.T) string {
 	t.Helper()
-	s := embedded.Start()
-	t.Cleanup(func() { _ = s.Close() })
-	addr, err := s.Listen("127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return addr
+	s := miniredis.RunT(t)
+	s.ClockTTL(true)
+	return s.Addr()
 }
 
 func TestRedis(t *testing.T) {

@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/alicebob/miniredis/v2"
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/distlock-go/distlock/backend/redislock/embedded"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 	"github.com/distlock-go/distlock/internal/test/testmode"
 )
@@ -40,12 +40,15 @@ func TestScripts(t *testing.T) {
 			"await": await,
 		},
 		Setup: func(env *testscript.Env) error {
-			server := embedded.Start()
-			env.Defer(func() { _ = server.Close() })
-			addr, err := server.Listen("127.0.0.1:0")
-			env.Setenv(backendEnv, "redis://"+addr)
+			server, err := miniredis.Run()
+			if err != nil {
+				return err
+			}
+			env.Defer(server.Close)
+			server.ClockTTL(true)
+			env.Setenv(backendEnv, "redis://"+server.Addr())
 			env.Vars = append(env.Vars, raceExit)
-			return err
+			return nil
 		},
 	})
 }

@@ -15,7 +15,7 @@ var store = []mutant{
 		Name:    "release-of-another",
 		Rule:    "a release does not check the owner",
 		Edits:   []edit{{"backend/redislock/lua/release.lua", "mine = value and holds(value, owner)", "mine = value ~= nil"}},
-		Package: "./backend/redislock", Test: "TestConformanceEmbedded/release/others",
+		Package: "./backend/redislock", Test: "TestConformanceVirtual/release/others",
 	},
 	{
 		Name: "renewal-recreates",

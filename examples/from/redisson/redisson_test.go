@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
-	"github.com/distlock-go/distlock/backend/redislock/embedded"
 	"github.com/distlock-go/distlock/backend/redissonlock"
 )
 
@@ -43,9 +43,8 @@ func after(ctx context.Context, locker *distlock.Locker, stock stock, sku string
 
 func TestOneKey(t *testing.T) {
 	t.Parallel()
-	server := embedded.Start()
-	defer server.Close()
-	rdb := server.Client()
+	rdb := redis.NewClient(&redis.Options{Addr: miniredis.RunT(t).Addr()})
+	defer rdb.Close()
 	locker := newLocker(rdb)
 	defer locker.Close()
 
@@ -69,11 +68,11 @@ func TestOneKey(t *testing.T) {
 // TestToRedislock: processes with redissonlock and with redislock exclude each other.
 func TestToRedislock(t *testing.T) {
 	t.Parallel()
-	server := embedded.Start()
-	defer server.Close()
-	before := newLocker(server.Client())
+	rdb := redis.NewClient(&redis.Options{Addr: miniredis.RunT(t).Addr()})
+	defer rdb.Close()
+	before := newLocker(rdb)
 	defer before.Close()
-	after := distlock.New(redislock.New(server.Client()), distlock.Config{})
+	after := distlock.New(redislock.New(rdb), distlock.Config{})
 	defer after.Close()
 
 	for _, c := range []struct{ holder, other *distlock.Locker }{{before, after}, {after, before}} {

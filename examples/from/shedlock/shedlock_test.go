@@ -6,11 +6,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
-	"github.com/distlock-go/distlock/backend/redislock/embedded"
 )
 
 func newLocker(rdb redis.UniversalClient) *distlock.Locker {
@@ -33,9 +33,8 @@ func report(ctx context.Context, locker *distlock.Locker, write func(context.Con
 
 func TestOneKey(t *testing.T) {
 	t.Parallel()
-	server := embedded.Start()
-	defer server.Close()
-	rdb := server.Client()
+	rdb := redis.NewClient(&redis.Options{Addr: miniredis.RunT(t).Addr()})
+	defer rdb.Close()
 	locker := newLocker(rdb)
 	defer locker.Close()
 

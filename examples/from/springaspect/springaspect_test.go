@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
-	"github.com/distlock-go/distlock/backend/redislock/embedded"
 	"github.com/distlock-go/distlock/javakey"
 )
 
@@ -48,9 +48,8 @@ const theirs = "shop:reserve-114704-locks"
 
 func TestOneKey(t *testing.T) {
 	t.Parallel()
-	server := embedded.Start()
-	defer server.Close()
-	rdb := server.Client()
+	rdb := redis.NewClient(&redis.Options{Addr: miniredis.RunT(t).Addr()})
+	defer rdb.Close()
 	locker := newLocker(rdb)
 	defer locker.Close()
 

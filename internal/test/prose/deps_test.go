@@ -34,12 +34,12 @@ type layer struct {
 }
 
 const (
-	grpc      = "google.golang.org/grpc"
-	protobuf  = "google.golang.org/protobuf"
-	genproto  = "google.golang.org/genproto/googleapis/rpc"
-	goRedis   = "github.com/redis/go-redis/v9"
-	miniredis = "github.com/alicebob/miniredis/v2"
-	uuidPath  = "github.com/google/uuid"
+	grpc          = "google.golang.org/grpc"
+	protobuf      = "google.golang.org/protobuf"
+	genproto      = "google.golang.org/genproto/googleapis/rpc"
+	goRedis       = "github.com/redis/go-redis/v9"
+	miniredisPath = "github.com/alicebob/miniredis/v2"
+	uuidPath      = "github.com/google/uuid"
 )
 
 // layers are all packages of the module, the lowest first. A layer uses only layers above
@@ -61,7 +61,6 @@ var layers = []layer{
 	{"queues", "backend/internal/placequeue", "driver", ""},
 	{"batches", "backend/redislock/internal/dispatch", "basics", ""},
 	{"backends", "backend/memlock backend/redislock backend/redissonlock backend/redlock", "basics driver clients doubts scripts queues batches", goRedis + " " + uuidPath},
-	{"embedded", "backend/redislock/embedded", "", goRedis + " " + miniredis},
 
 	{"metrics", "internal/lockmetrics", "root", ""},
 	{"options", "internal/optfield", "root", ""},
@@ -76,13 +75,12 @@ var layers = []layer{
 	{"modes", "internal/test/testmode", "", ""},
 	{"processes", "internal/test/child", "modes", "golang.org/x/sys"},
 	{"testing", "internal/test/maven internal/test/prose internal/test/spoilnet internal/test/stall", "modes processes", "golang.org/x/sys"},
-	{"shop", "example_service", "root admin http grpc page backends embedded processes messages", grpc + " " + goRedis},
+	{"shop", "example_service", "root admin http grpc page backends processes messages", grpc + " " + goRedis + " " + miniredisPath},
 	{"kit", "internal/test/testkit", "root driver backends modes processes testing", uuidPath},
 	{"behaviour", "test", "", ""},
 	{"measured", "internal/test/knownrun", "root admin driver backends kit", ""},
-	{"servers", "internal/test/etcdtest internal/test/redistest internal/test/sqltest internal/test/zktest", "modes processes testing", goRedis + " " + miniredis},
+	{"servers", "internal/test/etcdtest internal/test/redistest internal/test/sqltest internal/test/zktest", "modes processes testing", goRedis + " " + miniredisPath},
 	{"tools", "internal/test/matrix backend/internal/luascript/compose", "modes testing scripts backends", ""},
-	{"services", "grpcmw/internal/billv1", "proto", grpc + " " + protobuf},
 	{"recipes", "internal/cookbook", "root http grpc messages", grpc},
 }
 

@@ -11,8 +11,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/alicebob/miniredis/v2"
+
 	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/backend/redislock/embedded"
 )
 
 // examples are the files with the code of each page.
@@ -99,19 +100,15 @@ func TestOptionsAreOnTheirPage(t *testing.T) {
 // address of another Redis.
 func TestTheProgramOfTheREADMERuns(t *testing.T) {
 	t.Parallel()
-	server := embedded.Start()
-	defer server.Close()
-	addr, err := server.Listen("127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	server := miniredis.RunT(t)
+	server.ClockTTL(true)
 	_, program, found := strings.Cut(read(t, "README.md"), "```go\npackage main\n")
 	program, _, closed := strings.Cut(program, "```")
 	if !found || !closed || strings.Count(program, "127.0.0.1:6379") != 1 {
 		t.Fatalf("the README has no program with an address:\n%s", program)
 	}
 	main := filepath.Join(t.TempDir(), "main.go")
-	program = "package main\n" + strings.Replace(program, "127.0.0.1:6379", addr, 1)
+	program = "package main\n" + strings.Replace(program, "127.0.0.1:6379", server.Addr(), 1)
 	if err := os.WriteFile(main, []byte(program), 0o600); err != nil {
 		t.Fatal(err)
 	}
