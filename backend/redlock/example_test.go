@@ -13,19 +13,25 @@ import (
 	"github.com/distlock-go/distlock/backend/redlock"
 )
 
+// openRedis starts a miniredis, and returns a client of it.
+func openRedis() (*redis.Client, func()) {
+	srv, err := miniredis.Run()
+	if err != nil {
+		log.Fatal(err)
+	}
+	rdb := redis.NewClient(&redis.Options{Addr: srv.Addr()})
+	return rdb, func() { _ = rdb.Close(); srv.Close() }
+}
+
 // Three independent masters, of which one may fail.
 func Example() {
-	var clients []redis.UniversalClient
-	for range 3 {
-		srv, err := miniredis.Run() // in production: three servers
-		if err != nil {
-			log.Fatal(err)
-		}
-		defer srv.Close()
-		rdb := redis.NewClient(&redis.Options{Addr: srv.Addr()})
-		defer rdb.Close()
-		clients = append(clients, rdb)
-	}
+	a, stopA := openRedis() // in production: redis.NewClient
+	defer stopA()
+	b, stopB := openRedis()
+	defer stopB()
+	c, stopC := openRedis()
+	defer stopC()
+	clients := []redis.UniversalClient{a, b, c}
 	// There are no locks yet, so there is no need to wait for a longest lease.
 	backend := redlock.New(clients, redlock.WithTrustedStart(), redlock.WithNodeTimeout(time.Second))
 	locker := distlock.New(backend, distlock.Config{})
