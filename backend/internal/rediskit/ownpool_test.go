@@ -82,7 +82,10 @@ func TestOwnPoolConnections(t *testing.T) {
 	if l := connections(t, s); len(l) != 0 {
 		t.Errorf("before the first use: %q", l)
 	}
-	end := s.Pause(t, time.Minute)
+	admin := s.Client(t)
+	if err := admin.Do(t.Context(), "client", "pause", time.Minute.Milliseconds(), "write").Err(); err != nil {
+		t.Fatal(err)
+	}
 	results := make(chan error, 40)
 	for range cap(results) {
 		go func() {
@@ -94,7 +97,9 @@ func TestOwnPoolConnections(t *testing.T) {
 	if l := connections(t, s); len(l) != 4 {
 		t.Errorf("%d connections: %q", len(l), l)
 	}
-	end()
+	if err := admin.ClientUnpause(t.Context()).Err(); err != nil {
+		t.Fatal(err)
+	}
 	for range cap(results) {
 		if err := <-results; err != nil {
 			t.Error(err)

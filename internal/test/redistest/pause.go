@@ -4,23 +4,11 @@ import (
 	"context"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 )
-
-// Pause makes the server delay writes and scripts until the returned function is called
-// or d has passed. Other commands are answered at once.
-func (s *Server) Pause(tb testing.TB, d time.Duration) (end func()) {
-	tb.Helper()
-	c := s.admin()
-	must(tb, c.Do(tb.Context(), "client", "pause", d.Milliseconds(), "write").Err())
-	end = sync.OnceFunc(func() { c.ClientUnpause(context.Background()) })
-	tb.Cleanup(end)
-	return end
-}
 
 // Sleep stops the whole server for d. The returned channel is closed when the server
 // runs again.
