@@ -59,7 +59,7 @@ func (c *fakeConn) write() {
 
 func (c *fakeConn) read() {
 	defer close(c.closed)
-	defer c.conn.Close() //nolint:errcheck // nothing is lost
+	defer c.conn.Close()
 	for first := true; ; first = false {
 		var length [4]byte
 		if _, err := io.ReadFull(c.conn, length[:]); err != nil {

@@ -39,7 +39,7 @@ func TestEtcd(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer other.Close()
+		t.Cleanup(func() { _ = other.Close() })
 		mustBeBelow(t, "etcd://"+addr+"/shop", prefix, other, want)
 	}
 }

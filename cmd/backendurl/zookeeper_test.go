@@ -38,7 +38,7 @@ func TestChroot(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer other.Close()
+		t.Cleanup(func() { _ = other.Close() })
 		mustBeBelow(t, "zk://"+addr+"/shop", root, other, want)
 	}
 }

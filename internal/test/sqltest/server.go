@@ -46,7 +46,8 @@ func (e *Engine) StartWithClock(tb testing.TB, args ...string) *Server {
 // server and to remove dir, which the server's user can enter.
 func (e *Engine) Launch(dir string, args ...string) (*Server, error) {
 	s := e.newServer(dir, args)
-	return s, s.launch()
+	err := s.launch()
+	return s, err
 }
 
 func (e *Engine) start(tb testing.TB, withClock bool, args []string) *Server {
