@@ -8,6 +8,7 @@ import (
 	"os"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -31,7 +32,7 @@ type guarded struct {
 	deaf    bool          // it ignores SIGTERM
 	stops   time.Duration // how long suspend takes
 	left    bool          // the command has ended
-	dead    bool          // the whole group has
+	dead    atomic.Bool   // the whole group has
 	log     []string
 	warned  []string
 }
@@ -50,7 +51,7 @@ func (c *guarded) terminate() {
 func (c *guarded) kill() { c.record("KILL"); c.end(137) }
 
 // end ends the whole group; leave ends the command, and its children stay.
-func (c *guarded) end(code int) { c.leave(code); c.dead = true }
+func (c *guarded) end(code int) { c.leave(code); c.dead.Store(true) }
 
 func (c *guarded) leave(code int) {
 	if !c.left {
@@ -59,7 +60,7 @@ func (c *guarded) leave(code int) {
 	}
 }
 
-func (c *guarded) gone() bool { return c.dead }
+func (c *guarded) gone() bool { return c.dead.Load() }
 
 func (c *guarded) pass(s os.Signal) { c.record(fmt.Sprint(s)) }
 

@@ -14,7 +14,7 @@ var quorum = []mutant{
 		Rule: "a reader gets a key that a writer holds",
 		Edits: []edit{{"driver/sharing.go", "return s.Mode == Shared && o.Mode == Shared",
 			"return o.Mode == Shared"}},
-		Package: "./backend/memlock", Test: "TestConformance/shared/admits",
+		Package: "./driver", Test: "TestAdmits",
 	},
 	inRedlock("quorum-of-one", "one node is enough for a lock", "TestVirtualHalfTaken",
 		edit{"backend/redlock/attempt.go", "case votes >= a.b.quorum:", "case votes >= 1:"}),
