@@ -1,4 +1,4 @@
-// Package doubt remembers requests whose outcome is not known.
+// Package doubt remembers which requests had no answer.
 package doubt
 
 import (
@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// Owners are those with requests that had no answer. An attempt without an answer may still
-// reach the server, so the release of such an owner tells the server to refuse the attempt. A release without an answer may have given the key back, so the next
-// one does not report a loss.
+// Owners has the owners of requests that had no answer. An attempt without an answer may
+// still reach the server: the release of its owner tells the server to refuse it. A release
+// without an answer may have given the key back: the next one does not report a loss.
 //
-// An entry lives until a release of its owner was answered. An entry of a caller that
-// breaks the contract and never releases is removed when it is old and the map has grown.
+// An entry lives until a release of its owner was answered. A caller that breaks the contract
+// may never release: its entry is removed when it is old and the map has grown.
 //
 // The zero value is ready to use. It is safe for concurrent use.
 type Owners struct {

@@ -43,9 +43,9 @@ func Holders[Q ~[]P, P Place](q Q) Q {
 	return held
 }
 
-// Tokens returns the fencing tokens of an owner whose place the store has created or written
-// with the given number, which rises with each write. A number yields up to limit tokens, all
-// of them larger than those of smaller numbers.
+// Tokens returns n fencing tokens, but at most limit, for a place. The store gives each write
+// of a place a number, and numbers rise. The tokens of a number are larger than all tokens of
+// smaller numbers.
 func Tokens(number int64, limit, n int) (first, last uint64) {
 	first = uint64(number) * uint64(limit)
 	return first, first + uint64(min(max(n, 1), limit)) - 1

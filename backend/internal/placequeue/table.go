@@ -54,7 +54,7 @@ type Lease[S any] struct {
 	Grant driver.Grant // as last confirmed
 }
 
-// Held is a ticket whose owner has the key, and a copy of its lease.
+// Held is a ticket and a copy of its lease. Its owner has the key.
 type Held[T any, S any] struct {
 	Lease[S]
 
