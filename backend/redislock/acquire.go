@@ -83,7 +83,7 @@ func (b *Backend) grantOf(r driver.Request, m message, asked time.Time, issued u
 	if m.tokens == "" || !r.Renews || b.opts.replicas.n > 0 {
 		return driver.Grant{}, false
 	}
-	g, ok := granted(r, m.tokens)
+	g, _, ok := granted(r, m.tokens)
 	if !ok || g.Token <= issued {
 		return driver.Grant{}, false
 	}
@@ -157,10 +157,13 @@ func (b *Backend) attempt(ctx context.Context, r driver.Request, mode string) (d
 	// A caller that does not queue relies on a refusal, and may not release. If the
 	// attempt was sent twice, the other request could still take the key, and no caller
 	// would have it.
-	a := b.dispatcher.do(ctx, &request{
+	req := &request{
 		script: acquireScript, keys: lockKeys(r.Key), owner: r.Owner, share: share(r.Mode, r.Permits),
-		ttl: r.TTL.Milliseconds(), mode: mode, once: mode == modeTry || b.opts.replicas.n > 0,
-	})
+		ttl: r.TTL.Milliseconds(), mode: mode, tokens: r.Tokens, once: mode == modeTry || b.opts.replicas.n > 0,
+	}
+	// A script that is still on its way could give back what a plain attempt has taken.
+	req.plain = mode == modeEnqueue && req.share == "" && b.inDoubt.Of(r.Owner) == 0
+	a := b.dispatcher.do(ctx, req)
 	if !a.OutcomeKnown {
 		b.inDoubt.Add(r.Owner, doubt.Attempt)
 	}
@@ -186,8 +189,11 @@ func (b *Backend) parseReply(r driver.Request, a dispatch.Result[reply]) (driver
 	status, rest, _ := strings.Cut(a.Value.line, " ")
 	switch status {
 	case "1":
-		if g, ok := granted(r, rest); ok {
+		if g, clock, ok := granted(r, rest); ok {
 			g.Sent = a.Sent
+			if clock {
+				b.dispatcher.plain.granted(r.Key, g.LastToken, g.Sent, g.Contended)
+			}
 			return g, refusal{}, nil
 		}
 	case "0":
@@ -202,18 +208,19 @@ func (b *Backend) parseReply(r driver.Request, a dispatch.Result[reply]) (driver
 }
 
 // granted parses what follows the 1 of a grant: the last token that was issued before, the
-// last one of this grant, and whether others wait.
-func granted(r driver.Request, rest string) (driver.Grant, bool) {
+// last one of this grant, and whether others wait. It also reports whether the last token is
+// the server's time.
+func granted(r driver.Request, rest string) (g driver.Grant, clock, ok bool) {
 	before, rest, _ := strings.Cut(rest, " ")
 	last, others, _ := strings.Cut(rest, " ")
 	b, err := strconv.ParseUint(before, 10, 64)
 	l, err2 := strconv.ParseUint(last, 10, 64)
 	if err != nil || err2 != nil || b >= l {
-		return driver.Grant{}, false
+		return driver.Grant{}, false, false
 	}
-	g := r.Grant()
+	g = r.Grant()
 	g.Token, g.LastToken, g.Contended = max(b+1, l-min(l, uint64(max(r.Tokens, 1))-1)), l, others == "1"
-	return g, true
+	return g, l-b > plainTokens, true
 }
 
 // parseRefusal parses what follows the 0 of a refusal: see refusal.lua. It returns nil if it

@@ -31,6 +31,7 @@ type dispatcher struct {
 	topology    topology
 	processArgs *processArgs
 	replicas    replicas
+	plain       plain
 
 	mu            sync.RWMutex
 	sites         map[string]*site // by the server's address
@@ -64,18 +65,17 @@ const (
 
 func newDispatcher(c *calls, t topology, args *processArgs, r replicas) *dispatcher {
 	d := &dispatcher{calls: c, topology: t, processArgs: args, replicas: r, sites: make(map[string]*site)}
-	var short func() *redis.Client
+	var short *redis.Client
 	if plain, ok := c.client.(*redis.Client); ok && r.n == 0 { // to wait for replicas takes too long
-		// The copy is made when it is first needed, so that it has the client's hooks.
-		short = sync.OnceValue(func() *redis.Client { return plain.WithTimeout(dispatch.DirectTimeout) })
+		short = plain.WithTimeout(dispatch.DirectTimeout)
 	}
 	d.defaultSite = d.newSite(c.server, short)
 	return d
 }
 
-// newSite returns the site of a server. If short is nil, requests go in batches only:
-// otherwise it returns a client for that server with the timeout of direct requests.
-func (d *dispatcher) newSite(server *rediskit.Server, short func() *redis.Client) *site {
+// newSite returns the site of a server. short is a client for it with the timeout of direct
+// requests. If short is nil, requests go in batches only.
+func (d *dispatcher) newSite(server *rediskit.Server, short *redis.Client) *site {
 	cfg := dispatch.Config[*request, reply]{
 		Send: func(ctx context.Context, batch []*request) []dispatch.Result[reply] {
 			return d.send(ctx, server, batch)
@@ -90,7 +90,7 @@ func (d *dispatcher) newSite(server *rediskit.Server, short func() *redis.Client
 	}
 	if short != nil {
 		cfg.Direct = func(ctx context.Context, r *request) dispatch.Result[reply] {
-			return d.sendDirect(ctx, short(), server, r)
+			return d.sendDirect(ctx, short, server, r)
 		}
 	}
 	return &site{server: server, renewals: make(chan struct{}, maxRenewals), batcher: dispatch.New(cfg)}
@@ -182,6 +182,11 @@ func (d *dispatcher) sendDirect(ctx context.Context, client *redis.Client, serve
 	results := []dispatch.Result[reply]{{OutcomeKnown: true}}
 	if r.mode == "" && client.PoolStats().IdleConns == 0 {
 		return results[0]
+	}
+	if !d.topology.slotted.Load() {
+		if result, done := d.plain.do(ctx, client, r); done {
+			return result
+		}
 	}
 	c := scriptCall{script: r.script, requests: []*request{r}, which: []int{0}}
 	sent := time.Now()

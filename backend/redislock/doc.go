@@ -11,8 +11,9 @@
 // # Keys
 //
 // An exclusive lock is one string key. Its value is "owner token": the owner, and the
-// number with sixteen digits that it got as its fencing token. The key expires with the
-// lease (SET key value PX ttl). Other libraries use a string that expires, too: bsm's
+// number with sixteen digits that it got as its fencing token; or "owner ~number", if a
+// plain attempt took the lock, with a number that is a little smaller. The key expires with
+// the lease (SET key value PX ttl). Other libraries use a string that expires, too: bsm's
 // redislock, redsync, common Spring aspects, Spring Integration, ShedLock, and lock4j if it
 // uses a RedisTemplate, not Redisson. So this package treats their locks as held, and they
 // treat the locks of this package as held. What waiting clients of theirs may expect is under
@@ -51,11 +52,17 @@
 //
 // # Protocol
 //
-// Every operation is one script. So it is atomic.
+// Every operation is one script, and so atomic, with one exception. A program that locks
+// often tries an exclusive key that it thinks is free with three plain commands in one message,
+// which cost the server half as much: SET NX, INCRBY of distlock:clock, and EXISTS of the
+// queue and the tombstones. What they find in their way is left to the script. If they take
+// the lock past the queue, the script gives it back before anybody has it. If they arrive when
+// their owner has released the lock, the next attempt of another owner deletes it.
 //
 // Tokens: a new token is the server's time in microseconds, or the last token plus one if
 // that is larger. So the tokens of a server rise, for all keys, and they need no counter
-// for each key.
+// for each key. Plain attempts add up to eight to the last token, as long as a script has
+// set it to the time in the last 20 ms.
 //
 // Acquire: a free key is taken if there is no queue, or if this owner is at the head of the
 // queue. In all other cases the owner is queued if it wants to wait. An owner that has the
@@ -126,7 +133,7 @@
 // uses up the pool of its client, for example with blocking commands, loses no lease. Renewals
 // use them, and releases that find no idle connection of the client or share a message with
 // others. All other requests
-// use the connections of the client. The first is made when it is needed, and up to two are
+// use the connections of the client, some of them without its hooks. The first is made when it is needed, and up to two are
 // kept. They have the options of the client: address, dialer, TLS, credentials, database,
 // name, OnConnect. They have neither its hooks nor its Limiter, cache and maintenance
 // notifications. If none of them is free within half of the operation timeout, the request
@@ -154,7 +161,8 @@
 // Each grant of a key has larger tokens than all grants before, even if the server's clock
 // is set back, and even after the loss of all data, because a lost distlock:clock is
 // replaced by the server's time. A token is repeated only if distlock:clock is lost and
-// the server's time is also behind the last token. If distlock:clock has a value that is
+// the server's time is also behind the last token, or if a server that has lost the last
+// tokens grants locks within 20 ms. If distlock:clock has a value that is
 // not a token, no lock is granted until it is deleted.
 //
 // An operation returns when its context ends, and after the operation timeout in any case,
@@ -179,8 +187,8 @@
 //
 //	resetkeys ~shop:* ~{shop:*}:queue ~{shop:*}:gone ~distlock:clock*
 //	resetchannels &distlock:inbox:*
-//	-@all +eval +evalsha +get +mget +getset +exists +set +del +pexpire +pttl +zadd +zrem
-//	+zrange +zscore +zcard +zremrangebyscore +publish +time +subscribe +ping +hello
+//	-@all +eval +evalsha +get +mget +getset +incrby +exists +set +del +pexpire +pttl +zadd
+//	+zrem +zrange +zscore +zcard +zremrangebyscore +publish +time +subscribe +ping +hello
 //	+client|setname +info +type
 //
 // If there are hash tags in keys with that prefix, as in shop:{42}, add ~{*}{shop:*}:queue and
@@ -189,7 +197,7 @@
 //
 // [WithWaitReplicas] also needs wait. Inspection and Revoke also need scan, zcount and
 // zrangebyscore; SCAN shows the names of all keys.
-// Without getset, to acquire a lock takes the server
+// Without getset or incrby, to acquire a lock takes the server
 // longer. Without subscribe, waiters poll. Without ping, a dead connection of the
 // inbox is noticed later. Without info, there is no warning about eviction. Without type, errors do not contain the type of a foreign lock. In a
 // Cluster add +cluster|slots, and +command, because without it go-redis logs warnings.

@@ -28,5 +28,8 @@ func (b *Backend) Waiters() int {
 	return len(b.inbox.waiters)
 }
 
+// Doubt notes that an attempt of the owner had no answer.
+func (b *Backend) Doubt(owner string) { b.inDoubt.Add(owner, doubt.Attempt) }
+
 // InDoubt returns the number of owners with a request in doubt.
 func (b *Backend) InDoubt() int { return b.inDoubt.Len() }

@@ -34,7 +34,8 @@ const (
 // another library, is listed if a waiter waits for it, or if the prefix is the key itself.
 // If the prefix is the key itself, a value of any other kind is listed as foreign.
 //
-// The tokens of readers and of holders of permits are not known.
+// The tokens of readers and of holders of permits are not known, nor are those of locks that
+// were taken with plain commands.
 func (b *Backend) Inspect(ctx context.Context, prefix string, limit int) ([]driver.KeyInfo, error) {
 	found := make(map[string]driver.KeyInfo)
 	if err := b.inspectExactly(ctx, prefix, found); err != nil {
@@ -147,7 +148,7 @@ func readLocks(ctx context.Context, c redis.UniversalClient, keys []string, exac
 	calls := make([]luascript.Call, len(keys))
 	for i, key := range keys {
 		names := lockKeys(key)
-		calls[i] = luascript.Call{Keys: names[:2], Args: []any{driver.MaxHolderInfos, rediskit.Flag(exact)}}
+		calls[i] = luascript.Call{Keys: names[:], Args: []any{driver.MaxHolderInfos, rediskit.Flag(exact)}}
 	}
 	var infos []driver.KeyInfo
 	for i, cmd := range inspectScript.RunAll(ctx, c, calls) {
@@ -195,8 +196,8 @@ func keyInfo(key string, reply []any) (driver.KeyInfo, error) {
 }
 
 // holderInfo parses an owner, the milliseconds until its lease ends, and its token. A token
-// is the server's time in microseconds. So it says since when the owner has the lock, unless
-// the clock was set back.
+// is about the server's time in microseconds. So it says since when the owner has the lock,
+// unless the clock was set back.
 func holderInfo(parts []any) (h driver.HolderInfo, err error) {
 	if len(parts) != 3 {
 		return h, errors.New("redislock: inspect answered with a part of a holder")
@@ -210,8 +211,12 @@ func holderInfo(parts []any) (h driver.HolderInfo, err error) {
 	}
 	h.Owner, h.Holder = driver.Fingerprint(owner), driver.HolderOf(owner)
 	h.ExpiresIn = max(time.Duration(ms)*time.Millisecond, 0)
-	if h.Token, err = strconv.ParseUint(token, 10, 53); err == nil {
-		h.Since = time.UnixMicro(int64(h.Token))
+	number, smaller := strings.CutPrefix(token, "~")
+	if at, err := strconv.ParseUint(number, 10, 53); err == nil {
+		h.Since = time.UnixMicro(int64(at))
+		if !smaller {
+			h.Token = at
+		}
 	}
 	return h, nil
 }

@@ -15,6 +15,7 @@ const (
 	liveRefused  = "a live owner is refused"
 	placeLost    = "a waiter has lost its place"
 	queueJumped  = "a later waiter got the lock"
+	keptFromFree = "a lock that nobody has was refused"
 	neverServed  = "process 1 waits, and can never be served"
 	neverClean   = "the key can never return to its unused state"
 )
@@ -114,15 +115,18 @@ func violation(from *modelState, st *modelStep, processes int) string {
 			return leftBehind
 		}
 	}
-	if after.lock != nobody && after.place(after.lock) >= 0 {
+	if after.lock != nobody && !after.plain && after.place(after.lock) >= 0 {
 		return behindItself
+	}
+	if (st.call.op == opTry || st.call.op == opEnqueue) && st.reply.answer == "0" && after.lock == nobody {
+		return keptFromFree
 	}
 	leaver := nobody
 	if st.call.op == opRelease {
 		leaver = st.call.owner
 	}
 	queue := slices.DeleteFunc(slices.Clone(before.waiting()), func(o modelOwner) bool { return o == leaver })
-	if after.lock != before.lock && after.lock != nobody && len(queue) > 0 && queue[0] != after.lock {
+	if (after.lock != before.lock || before.plain) && after.lock != nobody && !after.plain && len(queue) > 0 && queue[0] != after.lock {
 		return queueJumped
 	}
 	if st.call.op == opExpire || st.call.op == opEnd {
@@ -143,7 +147,9 @@ func lostPlace(before, after *modelKey, o modelOwner) bool {
 	switch {
 	case !before.knows(o) || after.lock == o:
 		return false
-	case !after.knows(o) || before.lock == o:
+	case before.place(o) < 0 && before.plain:
+		return false // a plain attempt took the lock, and its owner does not know it yet
+	case !after.knows(o) || before.lock == o && !before.plain:
 		return true
 	}
 	was := before.place(o)

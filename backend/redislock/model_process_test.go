@@ -6,6 +6,7 @@ type modelPhase uint8
 const (
 	phaseIdle     modelPhase = iota // without an acquisition and without remains of the last one
 	phaseAsking                     // before an attempt, the first or a later one
+	phaseTaking                     // a plain attempt took the lock, and has not looked for others yet
 	phaseWaiting                    // the reply was that another owner has the lock
 	phaseAnswered                   // a grant is in flight to the process
 	phaseOutlived                   // a grant is in flight, but the lease has ended
@@ -21,14 +22,17 @@ type modelProcess struct {
 	phase   modelPhase
 	inDoubt bool // an attempt had no reply
 	woken   bool // a message came during an attempt
+	ended   bool // the lease ended while it was taking the lock
 
-	message     bool // in flight to the process
-	lateAttempt bool // in flight to the server; its reply is ignored
-	lateRelease bool // in flight to the server; its reply is ignored
+	message     bool    // in flight to the process
+	lateAttempt modelOp // in flight to the server; its reply is ignored
+	lateRelease bool    // in flight to the server; its reply is ignored
 }
 
 // waits reports whether the process wants the lock and does not have it.
-func (p *modelProcess) waits() bool { return p.phase == phaseAsking || p.phase == phaseWaiting }
+func (p *modelProcess) waits() bool {
+	return phaseAsking <= p.phase && p.phase <= phaseWaiting && !p.ended
+}
 
 // lives reports whether the process has an acquisition that it has not ended.
 func (p *modelProcess) lives() bool { return phaseAsking <= p.phase && p.phase <= phaseHolding }
@@ -47,10 +51,29 @@ func (p *modelProcess) answer(r modelReply) {
 	}
 }
 
+// take handles the reply to the first command of a plain attempt.
+func (p *modelProcess) take(r modelReply) {
+	if r.answer == "1" {
+		p.phase = phaseTaking
+	}
+}
+
+// look handles the reply to its other commands.
+func (p *modelProcess) look(r modelReply) {
+	switch {
+	case r.answer != "1":
+		p.phase = phaseAsking // to run the script
+	case p.ended:
+		p.phase = phaseOutlived
+	default:
+		p.phase = phaseAnswered
+	}
+}
+
 // hear handles a message.
 func (p *modelProcess) hear() {
 	p.message = false
-	if p.phase == phaseAsking {
+	if p.phase == phaseAsking || p.phase == phaseTaking {
 		p.woken = true
 	} else {
 		p.phase = phaseAsking
@@ -73,16 +96,17 @@ func (s *modelState) tidy(processes int) {
 		if !p.waits() {
 			p.message = false // no waiter needs it
 		}
-		if p.phase != phaseAsking {
+		if p.phase != phaseAsking && p.phase != phaseTaking {
 			p.woken = false
 		}
+		p.ended = p.ended && p.phase == phaseTaking
 		if p.phase != phaseGone && p.phase != phaseDead {
 			continue
 		}
 		if !p.lateRelease {
 			p.inDoubt = false
 		}
-		if !p.lateAttempt && !p.lateRelease && !s.key.knows(o) {
+		if p.lateAttempt == opNone && !p.lateRelease && !s.key.knows(o) && s.key.unowned != o {
 			s.key.tombstones &^= 1 << o
 			*p = modelProcess{}
 		}

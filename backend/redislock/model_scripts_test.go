@@ -30,6 +30,8 @@ const nobody modelOwner = 0
 type modelKey struct {
 	lock       modelOwner
 	promised   bool                  // the key lives for a claim window, not for a lease
+	plain      bool                  // a plain attempt took the lock
+	unowned    modelOwner            // an owner that had a tombstone when a plain attempt of it took the lock
 	queue      [modelMost]modelOwner // in order, followed by zeros
 	tombstones uint8                 // bits of the owners that left with an attempt in flight
 }
@@ -54,6 +56,8 @@ const (
 	opNone    modelOp = iota
 	opTry             // acquire.lua
 	opEnqueue         // acquire.lua
+	opTake            // the first command of a plain attempt
+	opLook            // the others
 	opRelease         // release.lua
 	opExpire          // the lease or the claim window ends
 	opEnd             // the queue ends
@@ -131,7 +135,10 @@ func (m *modelled) put(k modelKey) {
 		if k.promised {
 			ttl = modelClaim
 		}
-		pipe.Set(ctx, lockKey, m.name(k.lock)+" "+token(1), ttl)
+		pipe.Set(ctx, lockKey, m.value(k.lock, k.plain), ttl)
+	}
+	if k.unowned != nobody {
+		pipe.Set(ctx, lockKey, m.value(k.unowned, true), modelTTL)
 	}
 	for o := modelOwner(1); o <= modelMost; o++ {
 		if k.tombstones&(1<<o) != 0 {
@@ -144,6 +151,14 @@ func (m *modelled) put(k modelKey) {
 	if _, err := pipe.Exec(ctx); err != nil {
 		m.t.Fatal(err)
 	}
+}
+
+// value returns the value of a lock.
+func (m *modelled) value(o modelOwner, plain bool) string {
+	if plain {
+		return m.name(o) + " ~" + token(1)
+	}
+	return m.name(o) + " " + token(1)
 }
 
 // token is a token as the scripts write it.
@@ -163,6 +178,14 @@ func (m *modelled) run(c modelCall) modelReply {
 		return modelReply{}
 	case opNone:
 		return modelReply{}
+	case opTake:
+		return modelReply{answer: flag(m.SetNX(ctx, lockKey, m.value(c.owner, true), modelTTL).Val())}
+	case opLook:
+		if issued := m.last(); m.IncrBy(ctx, redislock.ClockKey, 1).Val() <= issued {
+			m.t.Errorf("the clock is not above %d", issued)
+		}
+		k, err := m.read() // and not EXISTS: earlier owners may have left tombstones
+		return modelReply{answer: flag(err == nil && k.place(nobody) == 0 && k.tombstones == 0)}
 	case opRetract: // then it is as if a stranger released
 		m.Del(ctx, lockKey)
 		script, op.Owner = m.lua.Release, "z1"
@@ -182,7 +205,7 @@ func (m *modelled) run(c modelCall) modelReply {
 	answer, _, _ := strings.Cut(lines[0], " ")
 	if answer == "1" && script == m.lua.Acquire {
 		first, last := grant(m.t, lines[0])
-		if repeated := strings.HasPrefix(held, op.Owner+" "); repeated && held != op.Owner+" "+token(last) || !repeated && first <= issued {
+		if repeated := strings.HasPrefix(held, op.Owner+" ") && !strings.Contains(held, "~"); repeated && held != op.Owner+" "+token(last) || !repeated && first <= issued {
 			m.t.Errorf("%q after the token %d, and %q had the lock", lines[0], issued, held)
 		}
 		if wait := m.Exists(ctx, queueKey).Val(); !strings.HasSuffix(lines[0], fmt.Sprint(" ", wait)) {
@@ -217,8 +240,8 @@ func (m *modelled) read() (k modelKey, err error) {
 		owners[m.entry(o)] = o
 	}
 	if lock.Err() == nil {
-		owner, _, _ := strings.Cut(lock.Val(), " ")
-		k.lock, k.promised = owners[owner], left.Val() <= modelClaim
+		owner, token, _ := strings.Cut(lock.Val(), " ")
+		k.lock, k.promised, k.plain = owners[owner], left.Val() <= modelClaim, strings.HasPrefix(token, "~")
 		if k.lock == nobody || left.Val() <= 0 || left.Val() > modelTTL {
 			return k, fmt.Errorf("%q has the lock for %v", lock.Val(), left.Val())
 		}
@@ -234,5 +257,15 @@ func (m *modelled) read() (k modelKey, err error) {
 			k.tombstones |= 1 << o
 		}
 	}
+	if k.plain && k.tombstones&(1<<k.lock) != 0 {
+		k.unowned, k.lock, k.plain, k.promised = k.lock, nobody, false, false
+	}
 	return k, nil
+}
+
+func flag(yes bool) string {
+	if yes {
+		return "1"
+	}
+	return "0"
 }

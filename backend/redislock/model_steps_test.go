@@ -21,6 +21,7 @@ const (
 type modelRules struct {
 	noPolls      bool // a waiter asks only after a message
 	trustsReply  bool // a grant counts although its lease has ended, because it is counted from the reply
+	takesInDoubt bool // an owner with an attempt in doubt makes plain ones
 	hidesDoubt   bool // a release does not say that an attempt may be in flight
 	takesUnheard bool // a lock is taken back if its message had no receiver
 }
@@ -118,7 +119,7 @@ func (st *stepper) decisions(o modelOwner) {
 	}
 	if p.lives() && p.phase != phaseHolding {
 		st.step(modelStep{what: "gives up", call: by}, func(p *modelProcess, _ modelReply) {
-			p.inDoubt = p.inDoubt || p.phase == phaseAnswered || p.phase == phaseOutlived
+			p.inDoubt = p.inDoubt || p.phase == phaseTaking || p.phase == phaseAnswered || p.phase == phaseOutlived
 			p.phase = phaseLeaving
 		})
 	}
@@ -145,11 +146,19 @@ func (st *stepper) calls(o modelOwner) {
 		ask := modelCall{op: opEnqueue, owner: o}
 		st.step(modelStep{what: "asks", fair: true, call: ask}, (*modelProcess).answer)
 		st.step(modelStep{what: "asks and hears nothing", fault: faultReplyLost, call: ask}, func(p *modelProcess, _ modelReply) { p.inDoubt = true })
-		if !p.lateAttempt {
-			st.step(modelStep{what: "asks, which is stuck", fault: faultCallLate, call: modelCall{owner: o}}, func(p *modelProcess, _ modelReply) {
-				p.lateAttempt, p.inDoubt = true, true
-			})
+		st.stuck(o, "asks, which is stuck", opEnqueue)
+		if !p.inDoubt || st.rules.takesInDoubt {
+			take := modelCall{op: opTake, owner: o}
+			st.step(modelStep{what: "takes", call: take}, (*modelProcess).take)
+			st.step(modelStep{what: "takes and hears nothing", fault: faultReplyLost, call: take}, func(p *modelProcess, _ modelReply) { p.inDoubt = true })
+			st.stuck(o, "takes, which is stuck", opTake)
 		}
+	case phaseTaking:
+		look := modelCall{op: opLook, owner: o}
+		st.step(modelStep{what: "looks for others", fair: true, call: look}, (*modelProcess).look)
+		st.step(modelStep{what: "looks and hears nothing", fault: faultReplyLost, call: look}, func(p *modelProcess, _ modelReply) {
+			p.phase, p.inDoubt = phaseAsking, true
+		})
 	case phaseLeaving:
 		release := st.release(o)
 		st.step(modelStep{what: "releases", fair: true, call: release}, func(p *modelProcess, _ modelReply) { p.phase = phaseGone })
@@ -159,6 +168,16 @@ func (st *stepper) calls(o modelOwner) {
 		}
 	default:
 	}
+}
+
+// stuck delays a request of a process that is asking.
+func (st *stepper) stuck(o modelOwner, what string, op modelOp) {
+	if st.from.process(o).lateAttempt != opNone {
+		return
+	}
+	st.step(modelStep{what: what, fault: faultCallLate, call: modelCall{owner: o}}, func(p *modelProcess, _ modelReply) {
+		p.lateAttempt, p.inDoubt = op, true
+	})
 }
 
 func (st *stepper) release(o modelOwner) modelCall {
@@ -177,9 +196,9 @@ func (st *stepper) network(o modelOwner) {
 		}
 		st.step(modelStep{what: "misses the message", fault: faultMessageLost, call: lost}, func(p *modelProcess, _ modelReply) { p.message = false })
 	}
-	if p.lateAttempt {
-		gone := func(p *modelProcess, _ modelReply) { p.lateAttempt = false }
-		st.step(modelStep{what: "asks, at last", fair: true, call: modelCall{op: opEnqueue, owner: o}}, gone)
+	if p.lateAttempt != opNone {
+		gone := func(p *modelProcess, _ modelReply) { p.lateAttempt = opNone }
+		st.step(modelStep{what: "has its attempt arrive", fair: true, call: modelCall{op: p.lateAttempt, owner: o}}, gone)
 		st.step(modelStep{what: "has its attempt lost", fault: faultCallLost, call: by}, gone)
 	}
 	if p.lateRelease {
@@ -201,8 +220,12 @@ func (st *stepper) server() {
 				if p.phase == phaseAnswered {
 					p.phase = phaseOutlived
 				}
+				p.ended = true
 			})
 		}
+	}
+	if o := key.unowned; o != nobody {
+		st.step(modelStep{what: "has the lock that nobody has end", fair: true, call: modelCall{op: opExpire, owner: o}}, nil)
 	}
 	waiting := key.waiting()
 	if len(waiting) == 0 {

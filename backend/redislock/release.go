@@ -25,10 +25,12 @@ func (b *Backend) Release(ctx context.Context, g driver.Grant) error {
 		return err
 	}
 	unclear := b.inDoubt.Of(g.Owner)
-	a := b.dispatcher.do(ctx, &request{
+	req := &request{
 		script: releaseScript, keys: lockKeys(g.Key), owner: g.Owner, share: share(g.Mode, g.Permits),
 		inDoubt: rediskit.Flag(unclear != 0),
-	})
+	}
+	req.plain = req.share == "" && unclear == 0
+	a := b.dispatcher.do(ctx, req)
 	if !a.OutcomeKnown {
 		unclear |= doubt.Release
 	}

@@ -23,13 +23,15 @@ type request struct {
 	owner  string
 
 	// For acquire.lua.
-	ttl  int64 // milliseconds
-	mode string
+	ttl    int64 // milliseconds
+	mode   string
+	tokens int
 
 	inDoubt string // for release.lua: a flag
 	share   string // for both: see share
 
-	once bool // it must not be sent twice
+	once  bool // it must not be sent twice
+	plain bool // it may be sent as plain commands
 }
 
 // The modes of an acquisition. A release has none.

@@ -52,7 +52,7 @@ func (b *Backend) Revoke(ctx context.Context, key string) (held bool, err error)
 // readOwners returns the owners that hold a key.
 func readOwners(ctx context.Context, c redis.UniversalClient, key string) ([]string, error) {
 	names := lockKeys(key)
-	reply, err := inspectScript.Run(ctx, c, names[:2], maxRevoked, rediskit.Flag(true)).Slice()
+	reply, err := inspectScript.Run(ctx, c, names[:], maxRevoked, rediskit.Flag(true)).Slice()
 	if err != nil {
 		if errors.Is(err, redis.Nil) {
 			err = nil

@@ -17,6 +17,7 @@ var luaFiles embed.FS
 var (
 	acquireScript      = load("acquire")
 	releaseScript      = load("release")
+	releasePlainScript = load("release_plain")
 	forceReleaseScript = load("force_release")
 	renewScript        = load("renew")
 	inspectScript      = load("inspect")

@@ -47,9 +47,21 @@ var store = []mutant{
 	{
 		Name: "set-nx-retried",
 		Rule: "a repeated attempt waits for itself",
-		Edits: []edit{{"backend/redislock/lua/acquire.lua", "if share == '' and holds(value, owner) then",
-			"if share == '' and mode == 'extend' and holds(value, owner) then"}},
+		Edits: []edit{{"backend/redislock/lua/acquire.lua", "if kind == 'x' and share == '' and holds(value, owner) then",
+			"if kind == 'x' and share == '' and mode == 'extend' and holds(value, owner) then"}},
 		Package: "./backend/redislock", Test: "TestScriptLateAttempt",
+	},
+	{
+		Name:    "plain-in-doubt",
+		Rule:    "an owner with an attempt in doubt takes the lock with plain commands",
+		Edits:   []edit{{"backend/redislock/acquire.go", ` && b.inDoubt.Of(r.Owner) == 0`, ``}},
+		Package: "./backend/redislock", Test: "TestPlainInDoubt",
+	},
+	{
+		Name:    "plain-clock-lags",
+		Rule:    "plain attempts add to a clock that was not set for long",
+		Edits:   []edit{{"backend/redislock/plain.go", "sent.Sub(clock.at) > clockLag", "false"}},
+		Package: "./backend/redislock", Test: "TestPlainClockLag",
 	},
 	{
 		Name:    "clock-set-back",
@@ -60,7 +72,7 @@ var store = []mutant{
 	{
 		Name:    "tombstone-ignored-fast",
 		Rule:    "the prefix grants a lock to an owner that has released it",
-		Edits:   []edit{{"backend/redislock/lua/acquire_fast.lua", "call('EXISTS', KEYS[2], KEYS[3]) == 0", "call('EXISTS', KEYS[2]) == 0"}},
+		Edits:   []edit{{"backend/redislock/lua/acquire_fast.lua", "call('EXISTS', KEYS[n + i], KEYS[2 * n + i]) == 0", "call('EXISTS', KEYS[n + i]) == 0"}},
 		Package: "./backend/redislock", Test: "TestScriptTombstone",
 	},
 	{
@@ -78,8 +90,8 @@ var store = []mutant{
 	{
 		Name: "late-attempt-shortens",
 		Rule: "an attempt that arrives late shortens the lease",
-		Edits: []edit{{"backend/redislock/lua/acquire.lua", "  redis.call('ZREM', queue, entry)\n  if redis.call('PTTL', lock) < tonumber(ttl) then",
-			"  redis.call('ZREM', queue, entry)\n  if true then"}},
+		Edits: []edit{{"backend/redislock/lua/acquire.lua", "  if left < tonumber(ttl) then",
+			"  if true then"}},
 		Package: "./backend/redislock", Test: "TestScriptLateAttempt",
 	},
 	{

@@ -22,8 +22,8 @@
 --- @include "acquire_fast.lua"
 --- @constants
 --- @include "includes/time.lua"
---- @include "includes/lock.lua"
 --- @include "includes/tombstone.lua"
+--- @include "includes/lock.lua"
 --- @include "includes/queue.lua"
 --- @include "includes/refusal.lua"
 --- @include "includes/each.lua"
@@ -52,12 +52,19 @@ local function extend(lock, queue, value, owner, ttl)
 end
 
 -- repeat_exclusive answers an owner that has the lock: it repeats an attempt, or claims the
--- lock that was granted to it. A late attempt never shortens the lease.
-local function repeat_exclusive(lock, queue, value, owner, ttl, entry)
+-- lock that was granted to it. A late attempt never shortens the lease. The token of a plain
+-- attempt is not known here, so its owner gets a new one.
+local function repeat_exclusive(lock, queue, value, owner, ttl, entry, before)
   -- First a command that Redis does not refuse when it is out of memory.
   redis.call('ZREM', queue, entry)
-  if redis.call('PTTL', lock) < tonumber(ttl) then
+  local left = redis.call('PTTL', lock)
+  if left < tonumber(ttl) then
     redis.call('PEXPIRE', lock, ttl)
+  end
+  if taken(value) then
+    local token = issue(before)
+    redis.call('SET', lock, owner .. ' ' .. token, 'PX', math.max(left, ttl))
+    return granted_line(before, token, queue)
   end
   local token = string.sub(value, #owner + 2)
   return granted_line(string.format('%016.0f', token - 1), token, queue)
@@ -68,7 +75,7 @@ local function attempt(i)
   local owner, ttl, mode, share = ARGV[4 * i], ARGV[4 * i + 1], ARGV[4 * i + 2], ARGV[4 * i + 3]
   local entry = entry_of(owner, share)
 
-  local kind, value, err = holders(lock)
+  local kind, value, err = holders(lock, gone)
   if err then
     return '-' .. err
   elseif mode == 'extend' then
@@ -86,11 +93,16 @@ local function attempt(i)
 
   local tokens
   local mine = false
-  if kind == 'x' then
-    if share == '' and holds(value, owner) then
-      return repeat_exclusive(lock, queue, value, owner, ttl, entry)
+  if kind == 'x' and share == '' and holds(value, owner) then
+    if waiting == 0 or not taken(value) then
+      return repeat_exclusive(lock, queue, value, owner, ttl, entry, before)
     end
-  elseif kind == string.sub(share, 1, 1) and redis.call('ZSCORE', lock, member(share, owner)) then
+    -- A plain attempt does not see the queue before it takes the lock. Its owner does not
+    -- know yet that it has it.
+    redis.call('DEL', lock)
+    kind, value = nil, nil
+  end
+  if kind == string.sub(share, 1, 1) and redis.call('ZSCORE', lock, member(share, owner)) then
     mine = true
     redis.call('PEXPIRE', lock, ttl) -- first, as above; expire_with_last corrects it
   end

@@ -1,6 +1,5 @@
 -- The frequent case of acquire.lua: exclusive locks that are free, without waiters and
--- tombstones. It only saves time. Locks of one call share the expensive commands. A lock
--- that is alone in its call does without the tables for several.
+-- tombstones. It only saves time: the locks of one call share the expensive commands.
 
 local answers = {}
 do
@@ -21,38 +20,29 @@ do
     call('SET', KEYS[#KEYS], before)
   end
 
-  if n == 1 then
-    if ARGV[7] == '' and ARGV[6] ~= 'extend' and call('EXISTS', KEYS[2], KEYS[3]) == 0 then
-      local before, token = issue_fast()
-      if before and call('SET', KEYS[1], ARGV[4] .. ' ' .. token, 'NX', 'PX', ARGV[5]) then
-        return '1 ' .. before .. ' ' .. token .. ' 0'
+  local busy = call('EXISTS', unpack(KEYS, n + 1, 3 * n)) > 0 -- some lock is
+  local free = {}
+  local done = 0
+  for i = 1, n do
+    if ARGV[4 * i + 3] == '' and ARGV[4 * i + 2] ~= 'extend'
+      and (not busy or call('EXISTS', KEYS[n + i], KEYS[2 * n + i]) == 0) then
+      free[#free + 1] = i
+    end
+  end
+  local before, token
+  if #free > 0 then
+    before, token = issue_fast()
+  end
+  if before then
+    for _, i in ipairs(free) do
+      local set = pcall('SET', KEYS[i], ARGV[4 * i] .. ' ' .. token, 'NX', 'PX', ARGV[4 * i + 1])
+      if set and set.ok then
+        answers[i] = '1 ' .. before .. ' ' .. token .. ' 0'
+        done = done + 1
       end
     end
-  else
-    local busy = call('EXISTS', unpack(KEYS, n + 1, 3 * n)) > 0 -- some lock is
-    local free = {}
-    local done = 0
-    for i = 1, n do
-      if ARGV[4 * i + 3] == '' and ARGV[4 * i + 2] ~= 'extend'
-        and (not busy or call('EXISTS', KEYS[n + i], KEYS[2 * n + i]) == 0) then
-        free[#free + 1] = i
-      end
-    end
-    local before, token
-    if #free > 0 then
-      before, token = issue_fast()
-    end
-    if before then
-      for _, i in ipairs(free) do
-        local set = pcall('SET', KEYS[i], ARGV[4 * i] .. ' ' .. token, 'NX', 'PX', ARGV[4 * i + 1])
-        if set and set.ok then
-          answers[i] = '1 ' .. before .. ' ' .. token .. ' 0'
-          done = done + 1
-        end
-      end
-    end
-    if done == n then
-      return table.concat(answers, '\n')
-    end
+  end
+  if done == n then
+    return table.concat(answers, '\n')
   end
 end

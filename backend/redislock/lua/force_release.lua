@@ -12,8 +12,8 @@
 
 --- @constants
 --- @include "includes/time.lua"
---- @include "includes/lock.lua"
 --- @include "includes/tombstone.lua"
+--- @include "includes/lock.lua"
 --- @include "includes/queue.lua"
 --- @include "includes/ownership.lua"
 --- @include "includes/each.lua"
@@ -24,7 +24,7 @@ local function force_release(i)
   local lock, queue, gone = KEYS[i], KEYS[n + i], KEYS[2 * n + i]
   local name = ARGV[3 * i + 1]
 
-  local kind, value, err = holders(lock)
+  local kind, value, err = holders(lock, gone)
   if err then
     return '-' .. err -- a value of a foreign type
   end

@@ -1,6 +1,6 @@
 -- Describes one lock and changes nothing.
 --
--- KEYS: the lock, its queue.
+-- KEYS: the lock, its queue, its set of tombstones.
 -- ARGV: the number of holders to list at most; and 1 if a string that expires is to be
 --   listed although another library may have set it. Such a string is also listed if a
 --   waiter waits for it.
@@ -11,11 +11,12 @@
 --   the number of holders
 --   the number of waiters
 --   for each holder: the owner, the milliseconds until its lease ends, negative if it does
---     not end, and the token, or "" if it is not known
+--     not end, and the token, or "" if it is not known. A token with ~ before it is a
+--     little smaller than the holder's.
 
 --- @include "includes/ownership.lua"
 
-local lock, queue = KEYS[1], KEYS[2]
+local lock, queue, gone = KEYS[1], KEYS[2], KEYS[3]
 
 -- get returns a reply, or nil and true if the key has another type.
 local function get(...)
@@ -33,6 +34,9 @@ local waiting = get('ZCARD', queue) or 0
 local kind, held, holders = '-', 0, {}
 
 local value, wrong = get('GET', lock)
+if value and get('ZSCORE', gone, (parse(value))) then
+  value = nil -- an attempt took the lock after the release of its owner: nobody has it
+end
 if value then
   local ms = redis.call('PTTL', lock)
   if value_is_lock(lock, value) or ms > 0 and (waiting > 0 or ARGV[2] == '1') then

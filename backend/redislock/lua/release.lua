@@ -14,8 +14,8 @@
 --- @include "release_fast.lua"
 --- @constants
 --- @include "includes/time.lua"
---- @include "includes/lock.lua"
 --- @include "includes/tombstone.lua"
+--- @include "includes/lock.lua"
 --- @include "includes/queue.lua"
 --- @include "includes/each.lua"
 
@@ -25,7 +25,7 @@ local function release(i)
   local lock, queue, gone = KEYS[i], KEYS[n + i], KEYS[2 * n + i]
   local owner, in_doubt, share = ARGV[3 * i + 1], ARGV[3 * i + 2] == '1', ARGV[3 * i + 3]
 
-  local kind, value, err = holders(lock)
+  local kind, value, err = holders(lock, gone)
   if err and string.sub(err, 1, 9) ~= 'WRONGTYPE' then
     return '-' .. err
   elseif err then
@@ -48,7 +48,7 @@ local function release(i)
       kind = nil
     end
   end
-  if not mine then
+  if not mine or value and taken(value) then -- a waiter may have taken the lock past the queue
     local left = redis.pcall('ZREM', queue, entry_of(owner, share))
     if type(left) == 'table' and string.sub(left.err, 1, 9) ~= 'WRONGTYPE' then
       return '-' .. left.err

@@ -1,7 +1,8 @@
 -- What is at the key of a lock.
 --
 -- An exclusive lock is a string: "<owner> <token>", with the token that was issued to the
--- owner when it got the lock.
+-- owner when it got the lock. If the owner took the lock with plain commands, it is "<owner>
+-- ~<token>": it got a token that is not much larger than this one.
 --
 -- A shared lock is a sorted set. Its members are "r <owner>" for readers and "p <owner>" for
 -- holders of permits. The score is the time at which the lease ends, in microseconds of the
@@ -45,13 +46,24 @@ local function shared_kind(lock)
   return kind
 end
 
+-- taken returns the owner of a lock that was taken with plain commands, or nil.
+local function taken(value)
+  return string.match(value, '^(%S+) ~%d+$')
+end
+
 -- holders returns the kind of the holders of a lock: x for an exclusive one, r, p, or nil if
--- there are none. With x it also returns the value. Of a foreign value it returns an error.
-local function holders(lock)
+-- there are none. With x it also returns the value. Of a foreign value it returns an error. It
+-- deletes a lock that a plain attempt took after the release of its owner: nobody has it.
+local function holders(lock, gone)
   local value = redis.pcall('GET', lock)
   if not value then
     return nil
   elseif type(value) == 'string' then
+    local owner = taken(value)
+    if owner and tombstoned(gone, owner) then
+      redis.call('DEL', lock)
+      return nil
+    end
     return 'x', value
   elseif string.sub(value.err, 1, 9) ~= 'WRONGTYPE' then
     return nil, nil, value.err

@@ -5,7 +5,7 @@
 -- expires, and is an owner with a token, or a UUID with or without a name. A waiter in the
 -- queue proves nothing: it may wait for a value that an application keeps at the key.
 local function parse(value)
-  local owner, token = string.match(value, '^(%S+) (%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d)$')
+  local owner, token = string.match(value, '^(%S+) (~?%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d)$')
   return owner or value, token or ''
 end
 

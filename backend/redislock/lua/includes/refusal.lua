@@ -10,7 +10,7 @@ local function refusal(ms, issued, value)
     return line
   end
   local held = -1
-  local owner, token = string.match(value, '^(%S+) (%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d)$')
+  local owner, token = string.match(value, '^(%S+) ~?(%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d)$')
   if token then
     held = math.max(time() - token, 0)
   end

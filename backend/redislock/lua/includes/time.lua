@@ -15,10 +15,16 @@ local function time()
 end
 
 -- last_issued returns the last token that this server issued, or nil and an error. If it was
--- lost, all tokens up to the present time may have been issued.
+-- lost, all tokens up to the present time may have been issued. A small number says that it
+-- was lost, and that plain attempts have incremented it since. INCRBY drops a leading zero:
+-- until September 2001 the time has one.
 local function last_issued()
   local last = redis.pcall('GET', KEYS[#KEYS])
-  if not last then
+  local digits = type(last) == 'string' and string.find(last, '^%d+$') and #last
+  if digits == 15 then
+    last = '0' .. last
+  end
+  if not last or digits and digits < 15 then
     return string.format('%016.0f', time() - 1)
   elseif type(last) == 'table' and string.sub(last.err, 1, 9) ~= 'WRONGTYPE' then
     return nil, last.err

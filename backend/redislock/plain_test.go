@@ -1,0 +1,294 @@
+package redislock_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/distlock-go/distlock/backend/redislock"
+	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/test/redistest"
+)
+
+// sentCommands notes the names of the commands that a client sends.
+type sentCommands struct {
+	mu    sync.Mutex
+	names []string
+}
+
+var commandName = regexp.MustCompile(`\*\d+\r\n\$\d+\r\n(\w+)\r\n`)
+
+// over makes the client note its commands.
+func (s *sentCommands) over(o *redis.Options) {
+	dial := o.Dialer
+	o.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		c, err := dial(ctx, network, addr)
+		return noted{c, s}, err
+	}
+}
+
+// take returns the names since the last call, in one text.
+func (s *sentCommands) take() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	text := strings.Join(s.names, " ")
+	s.names = nil
+	return text
+}
+
+// noted is a connection of such a client.
+type noted struct {
+	net.Conn
+
+	sent *sentCommands
+}
+
+// Write implements [net.Conn]. A client writes whole commands.
+func (c noted) Write(p []byte) (int, error) {
+	c.sent.mu.Lock()
+	defer c.sent.mu.Unlock()
+	for _, match := range commandName.FindAllSubmatch(p, -1) {
+		c.sent.names = append(c.sent.names, string(match[1]))
+	}
+	return c.Conn.Write(p)
+}
+
+// plainly has a Backend that is about to make a plain attempt.
+type plainly struct {
+	*redis.Client // another one
+
+	b    *redislock.Backend
+	sent *sentCommands
+}
+
+// plain runs f in a bubble with a Backend that has just locked another key with scripts.
+func plain(t *testing.T, f func(t *testing.T, p plainly)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		m := redistest.Virtual(t)
+		sent := new(sentCommands)
+		c := redistest.VirtualClient(t, m, redistest.Buffered, sent.over)
+		p := plainly{redistest.VirtualClient(t, m, redistest.Buffered), newBackend(t, c), sent}
+		for range 3 { // in a batch; with the source of the script; with its hash
+			p.pair(t, "other")
+			time.Sleep(time.Millisecond)
+		}
+		p.sent.take()
+		f(t, p)
+	})
+}
+
+// pair acquires and releases the key. It returns the token.
+func (p plainly) pair(t *testing.T, key string) uint64 {
+	t.Helper()
+	g := p.acquire(t, key)
+	mustRelease(t, p.b, g)
+	return g.Token
+}
+
+func (p plainly) acquire(t *testing.T, key string) driver.Grant {
+	t.Helper()
+	g, err := p.b.Acquire(t.Context(), request(key))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+const plainPair = "set incrby exists evalsha"
+
+// A lock that nobody else wants takes three plain commands and one small script, and leaves
+// nothing behind.
+func TestPlain(t *testing.T) {
+	plain(t, func(t *testing.T, p plainly) {
+		last := uint64(0)
+		for range 100 {
+			token := p.pair(t, lockKey)
+			if token <= last {
+				t.Fatalf("the token %d follows %d", token, last)
+			}
+			last = token
+		}
+		want := strings.TrimSuffix(strings.Repeat(plainPair+" ", 100), " ")
+		if got := p.sent.take(); got != want {
+			t.Errorf("sent %q instead of %q", got, want)
+		}
+		if keys := p.Keys(t.Context(), "*").Val(); !slices.Equal(keys, []string{redislock.ClockKey}) {
+			t.Errorf("%q are left", keys)
+		}
+	})
+}
+
+// The clock must not lag: a replica that becomes the master may lack its last increments. So
+// after a pause a script sets it to the server's time.
+func TestPlainClockLag(t *testing.T) {
+	plain(t, func(t *testing.T, p plainly) {
+		p.pair(t, lockKey)
+		time.Sleep(20*time.Millisecond + time.Microsecond)
+		p.sent.take()
+		if token, now := p.pair(t, lockKey), p.Time(t.Context()).Val(); int64(token) > now.UnixMicro() || now.UnixMicro()-int64(token) > 1100 {
+			t.Errorf("the token is %d, and it is %d", token, now.UnixMicro())
+		}
+		if got := p.sent.take(); got != "evalsha evalsha" {
+			t.Errorf("sent %q", got)
+		}
+	})
+}
+
+// A plain attempt issues no token if the clock was lost or is not a number, and none that
+// another attempt has.
+func TestPlainBadClock(t *testing.T) {
+	for _, c := range []struct {
+		clock string
+		fails bool
+	}{{"", false}, {"7", false}, {"word", true}, {"9007199254740991", true}} {
+		t.Run(c.clock, func(t *testing.T) {
+			plain(t, func(t *testing.T, p plainly) {
+				before := p.pair(t, lockKey)
+				time.Sleep(10 * time.Microsecond)
+				p.Del(t.Context(), redislock.ClockKey)
+				if c.clock != "" {
+					p.Set(t.Context(), redislock.ClockKey, c.clock, 0)
+				}
+				r := request(lockKey)
+				g, err := p.b.Acquire(t.Context(), r)
+				switch {
+				case c.fails:
+					if !redis.HasErrorPrefix(err, "BADCLOCK") {
+						t.Errorf("got %+v, %v", g, err)
+					}
+					g = r.Grant()
+				case err != nil || g.Token <= before:
+					t.Errorf("got the token %d after %d, %v", g.Token, before, err)
+				}
+				_ = p.b.Release(t.Context(), g)
+				if n := p.Exists(t.Context(), lockKey).Val(); n != 0 {
+					t.Error("the lock is left")
+				}
+			})
+		})
+	}
+}
+
+// A plain attempt leaves what is in its way to the scripts.
+func TestPlainYields(t *testing.T) {
+	for name, c := range map[string]struct {
+		before func(p plainly)
+		holder string // in the end; "" if the attempt is successful
+	}{
+		"a holder": {func(p plainly) { p.Set(context.Background(), lockKey, "x 0946684800000001", testTTL) }, "x"},
+		"a waiter": {func(p plainly) { p.ZAdd(context.Background(), queueKey, redis.Z{Score: 1, Member: "in:w1"}) }, "w1"},
+		"the tombstones of others": {func(p plainly) {
+			p.ZAdd(context.Background(), "{shop:pay}:gone", redis.Z{Score: float64(time.Now().UnixMicro()), Member: "x"})
+		}, ""},
+		"an attempt that came late": {func(p plainly) {
+			p.ZAdd(context.Background(), "{shop:pay}:gone", redis.Z{Score: float64(time.Now().UnixMicro()), Member: "x"})
+			p.Set(context.Background(), lockKey, "x ~0946684800000001", testTTL)
+		}, ""},
+		"scripts that were forgotten": {func(p plainly) { p.ScriptFlush(context.Background()) }, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			plain(t, func(t *testing.T, p plainly) {
+				c.before(p)
+				ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+				defer cancel()
+				r := request(lockKey)
+				g, err := p.b.Acquire(ctx, r)
+				if c.holder == "" && err != nil || c.holder != "" && !errors.Is(err, driver.ErrNotAcquired) {
+					t.Errorf("got %+v, %v", g, err)
+				}
+				holder, _, _ := strings.Cut(p.Get(t.Context(), lockKey).Val(), " ")
+				if want := c.holder; want == "" && holder != r.Owner || want != "" && holder != want {
+					t.Errorf("the lock is held by %q", holder)
+				}
+			})
+		})
+	}
+}
+
+// Whoever releases a lock by force between the commands of a plain attempt, its owner learns
+// that it does not have it.
+func TestPlainForced(t *testing.T) {
+	plain(t, func(t *testing.T, p plainly) {
+		admin := newBackend(t, p.Client)
+		next := driver.Grant{}
+		g := p.acquire(t, lockKey)
+		if held, err := admin.ForceRelease(t.Context(), lockKey); !held || err != nil {
+			t.Fatal(held, err)
+		}
+		next = p.acquire(t, lockKey)
+		if next.Token <= g.LastToken {
+			t.Errorf("the token %d follows %d", next.Token, g.LastToken)
+		}
+		if err := p.b.Release(t.Context(), g); !errors.Is(err, driver.ErrLost) {
+			t.Errorf("the release of what was taken away: %v", err)
+		}
+		mustRelease(t, p.b, next)
+	})
+}
+
+// Others see since when somebody has a lock that was taken with plain commands, though not its
+// token. They do not see a lock that nobody has.
+func TestPlainInspect(t *testing.T) {
+	plain(t, func(t *testing.T, p plainly) {
+		start := time.Now()
+		p.acquire(t, lockKey)
+		time.Sleep(time.Second)
+		infos, err := p.b.Inspect(t.Context(), "shop:", 10)
+		if err != nil || len(infos) != 1 || len(infos[0].Holders) != 1 {
+			t.Fatalf("%+v, %v", infos, err)
+		}
+		if h := infos[0].Holders[0]; h.Token != 0 || start.Sub(h.Since).Abs() > 20*time.Millisecond {
+			t.Errorf("the holder is %+v, and it has had the lock since %v", h, start)
+		}
+		held := new(driver.HeldError)
+		if _, err := p.b.TryAcquire(t.Context(), request(lockKey)); !errors.As(err, &held) || (held.Held-time.Second).Abs() > 21*time.Millisecond {
+			t.Errorf("refused with %v: %+v", err, held)
+		}
+		owner, _, _ := strings.Cut(p.Get(t.Context(), lockKey).Val(), " ")
+		p.ZAdd(t.Context(), "{shop:pay}:gone", redis.Z{Score: float64(time.Now().UnixMicro()), Member: owner})
+		if infos, err := p.b.Inspect(t.Context(), "shop:", 10); err != nil || len(infos) != 0 {
+			t.Errorf("nobody has the lock, but listed is %+v, %v", infos, err)
+		}
+	})
+}
+
+// A key that somebody else has is left to the scripts, until nobody does.
+func TestPlainWanted(t *testing.T) {
+	plain(t, func(t *testing.T, p plainly) {
+		p.Set(t.Context(), lockKey, "x", 50*time.Millisecond)
+		p.pair(t, lockKey)
+		got := p.sent.take()
+		time.Sleep(time.Millisecond)
+		p.pair(t, lockKey)
+		if again := p.sent.take(); strings.Count(got, "set incrby") != 1 || again != plainPair {
+			t.Errorf("sent %q, and then %q", got, again)
+		}
+	})
+}
+
+// An attempt that is still on its way could give back what a plain attempt has taken. So an owner
+// with an attempt in doubt leaves it to the scripts.
+func TestPlainInDoubt(t *testing.T) {
+	plain(t, func(t *testing.T, p plainly) {
+		r := request(lockKey)
+		p.b.Doubt(r.Owner)
+		g, err := p.b.Acquire(t.Context(), r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		mustRelease(t, p.b, g)
+		if got := p.sent.take(); strings.Contains(got, "incrby") {
+			t.Errorf("sent %q", got)
+		}
+	})
+}
