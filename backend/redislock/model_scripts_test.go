@@ -129,7 +129,7 @@ func (m *modelled) put(k modelKey) {
 	ctx := m.t.Context()
 	pipe := m.TxPipeline()
 	pipe.Del(ctx, lockKey, queueKey, goneKey)
-	pipe.Set(ctx, redislock.ClockKey, token(1), 0)
+	pipe.Set(ctx, redislock.ClockKey, token(1e15), 0) // without a leading zero, for INCRBY
 	if k.lock != nobody {
 		ttl := modelTTL
 		if k.promised {
