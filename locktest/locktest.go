@@ -116,7 +116,6 @@ var groups = []group{
 	{"inspect", []need{needsInspect}, inspectCases},
 	{"revoke", []need{needsRevoke}, revokeCases},
 	{"locker", nil, lockerCases},
-	{"lease", nil, leaseCases},
 }
 
 // testCase is one rule and the check of it.

@@ -68,7 +68,7 @@ var extendMutants = []mutant{
 			more.Token, more.LastToken = g.Token, g.LastToken
 		})
 	}},
-	{"extends-for-too-long", []string{"extend/extends"}, func(s *spoiled) {
+	{"extends-for-too-long", []string{"renewal/extends"}, func(s *spoiled) {
 		s.extendsAnd(func(ctx context.Context, g driver.Grant, _ *driver.Grant, _ error) {
 			g.TTL *= 10
 			s.holds(ctx, g) // which renews
@@ -80,7 +80,7 @@ var extendMutants = []mutant{
 	{"extends-and-refuses", []string{"extend/refusal-changes-nothing"}, func(s *spoiled) {
 		s.extendsAnd(func(ctx context.Context, g driver.Grant, _ *driver.Grant, _ error) { s.holds(ctx, g) })
 	}},
-	{"creates-what-it-extends", []string{"extend/released", "extend/after-expiry"}, func(s *spoiled) {
+	{"creates-what-it-extends", []string{"renewal/never-recreates", "renewal/never-revives"}, func(s *spoiled) {
 		s.extendsAnd(func(ctx context.Context, g driver.Grant, _ *driver.Grant, err error) {
 			if err != nil { // and says that it was lost
 				_, _ = s.Backend.TryAcquire(ctx, driver.Request{Key: g.Key, Owner: g.Owner, TTL: g.TTL})
@@ -100,13 +100,13 @@ var extendMutants = []mutant{
 		s.extendsUnless(func(context.Context, string) bool { return waiters.Load() > 0 })
 		s.peer = s.Backend
 	}},
-	{"extends-for-anybody-and-without-time", []string{"extend/extends", "extend/released", "extend/after-expiry"}, func(s *spoiled) {
+	{"extends-for-anybody-and-without-time", []string{"renewal/extends", "renewal/never-recreates", "renewal/never-revives"}, func(s *spoiled) {
 		s.extends()
 		s.extend = func(ctx context.Context, g driver.Grant, tokens int) (driver.Grant, error) {
 			return mint(ctx, s.Backend, g, tokens)
 		}
 	}},
-	{"extends-under-another-owner", []string{"extend/release-after"}, func(s *spoiled) {
+	{"extends-under-another-owner", []string{"extend/larger-tokens"}, func(s *spoiled) {
 		s.extends()
 		s.extend = func(ctx context.Context, g driver.Grant, tokens int) (driver.Grant, error) {
 			s.Drop(g.Key)

@@ -30,7 +30,7 @@ var queueMutants = []mutant{
 			return g, err
 		}
 	}},
-	{"waits-behind-itself", []string{"idempotence/acquire-again"}, func(s *spoiled) {
+	{"waits-behind-itself", []string{"idempotence/same-owner-again"}, func(s *spoiled) {
 		s.acquire = func(ctx context.Context, r driver.Request) (driver.Grant, error) {
 			if s.holds(ctx, r.Grant()) {
 				r.Owner += "'"

@@ -10,7 +10,7 @@ import (
 )
 
 var renewMutants = []mutant{
-	{"renews-nothing", []string{"renewal/extends", "renewal/large-batch", "lease/loss-is-told"}, func(s *spoiled) {
+	{"renews-nothing", []string{"renewal/extends", "renewal/large-batch", "locker/loss-is-told"}, func(s *spoiled) {
 		s.results(func(_ context.Context, grants []driver.Grant) []driver.RenewResult {
 			return slices.Repeat([]driver.RenewResult{{Status: driver.Renewed}}, len(grants))
 		})

@@ -91,7 +91,7 @@ var sharedMutants = []mutant{
 			return driver.RenewAll(ctx, s.Backend, grants)
 		})
 	}},
-	{"counts-the-same-owner-twice", []string{"semaphore/same-owner-again"}, func(s *spoiled) {
+	{"counts-the-same-owner-twice", []string{"idempotence/same-owner-again"}, func(s *spoiled) {
 		s.tryAcquire = func(ctx context.Context, r driver.Request) (driver.Grant, error) {
 			owner := r.Owner
 			if s.holds(ctx, r.Grant()) {

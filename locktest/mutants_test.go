@@ -52,7 +52,7 @@ var acquireMutants = []mutant{
 			return err
 		})
 	}},
-	{"hints-at-the-whole-lease", []string{"expiry/hint-shrinks"}, func(s *spoiled) {
+	{"hints-at-the-whole-lease", []string{"exclusion/holder"}, func(s *spoiled) {
 		var ttl time.Duration
 		s.answer(func(r driver.Request, _ *driver.Grant, err error) error {
 			if err != nil {
@@ -62,7 +62,7 @@ var acquireMutants = []mutant{
 			return nil
 		})
 	}},
-	{"tries-and-waits", []string{"exclusion/never-waits"}, func(s *spoiled) {
+	{"tries-and-waits", []string{"exclusion/one-holder"}, func(s *spoiled) {
 		s.tryAcquire = func(ctx context.Context, r driver.Request) (driver.Grant, error) {
 			r.Backoff = driver.NewBackoff(time.Second, 2)
 			return s.Backend.Acquire(ctx, r)
@@ -98,7 +98,7 @@ var acquireMutants = []mutant{
 			return g, err
 		}
 	}},
-	{"again-without-a-lease", []string{"idempotence/extends-the-lease"}, func(s *spoiled) {
+	{"again-without-a-lease", []string{"renewal/extends"}, func(s *spoiled) {
 		var b book
 		s.tryAcquire = func(ctx context.Context, r driver.Request) (driver.Grant, error) {
 			if g, ok := b.get(r.Key, r.Owner); ok {
@@ -121,7 +121,7 @@ var leaseMutants = []mutant{
 	{"expires-early", []string{"expiry/after-the-ttl"}, func(s *spoiled) {
 		s.ask(func(r *driver.Request) { r.TTL -= r.TTL / 20 })
 	}},
-	{"one-length-for-all", []string{"expiry/after-the-ttl", "idempotence/extends-the-lease"}, func(s *spoiled) {
+	{"one-length-for-all", []string{"expiry/after-the-ttl", "renewal/extends"}, func(s *spoiled) {
 		s.ask(func(r *driver.Request) { r.TTL = 500 * time.Millisecond })
 	}},
 	{"old-owners-are-welcome", []string{"expiry/late-owner"}, func(s *spoiled) {
@@ -179,7 +179,7 @@ var tokenMutants = []mutant{
 }
 
 var releaseMutants = []mutant{
-	{"releases-for-anybody", []string{"release/others", "release/twice", "expiry/late-owner", "loss/next-holder", "lease/loss-is-told"}, func(s *spoiled) {
+	{"releases-for-anybody", []string{"release/others", "release/twice", "expiry/late-owner", "loss/next-holder", "locker/loss-is-told"}, func(s *spoiled) {
 		s.release = func(_ context.Context, g driver.Grant) error {
 			s.Drop(g.Key)
 			return nil
@@ -212,7 +212,7 @@ var releaseMutants = []mutant{
 			return s.Backend.Release(ctx, g)
 		}
 	}},
-	{"keeps-the-place", []string{"cancel/next-in-queue", "locker/cancelled-while-waiting", "shared/writer-leaves-the-queue"}, func(s *spoiled) {
+	{"keeps-the-place", []string{"cancel/next-in-queue", "shared/writer-leaves-the-queue"}, func(s *spoiled) {
 		s.release = func(ctx context.Context, g driver.Grant) error {
 			if !s.holds(ctx, g) {
 				return nil

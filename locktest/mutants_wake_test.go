@@ -50,7 +50,7 @@ var wakeMutants = []mutant{
 			return up
 		}
 	}},
-	{"forgets-all-watches-with-one", []string{"wake/ends"}, func(s *spoiled) {
+	{"forgets-all-watches-with-one", []string{"wake/again"}, func(s *spoiled) {
 		s.wakes()
 		honest := s.wake
 		all, end := context.WithCancel(context.Background())
@@ -81,7 +81,7 @@ var revokeMutants = []mutant{
 			return err
 		})
 	}},
-	{"says-that-a-free-key-is-held", []string{"revoke/free"}, func(s *spoiled) {
+	{"says-that-a-free-key-is-held", []string{"revoke/only-this-holder"}, func(s *spoiled) {
 		s.revoke = func(ctx context.Context, key string) (bool, error) {
 			_, err := s.Backend.Revoke(ctx, key)
 			return true, err

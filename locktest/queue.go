@@ -67,17 +67,12 @@ var queueCases = []testCase{
 		explanation: "A waiter must not get the key while the holder renews its lease.",
 		needs:       []need{needsExpiry},
 		run: func(f *fixture) {
-			key, g := f.hold(2 * f.Lease)
-			w := f.queueUpLooking(g, f.request(key, long), f.Lease/3)
-			for end := time.Now().Add(5 * f.Lease); time.Now().Before(end); time.Sleep(f.Lease / 10) {
-				sent := time.Now()
-				if f.renew(g) == driver.Lost {
-					if running(g.Sent, g.TTL) {
-						f.Fatalf("the holder lost the key %v after its last request", time.Since(g.Sent))
-					}
-					f.tooSlow()
-				}
-				g.Sent = sent
+			r := f.request(f.key(), 2*f.Lease)
+			g := f.try(r)
+			w := f.queueUpLooking(g, f.request(r.Key, long), f.Lease/3)
+			for range 20 {
+				time.Sleep(f.Lease / 4)
+				g = f.extend(g, r, f.renewing)
 			}
 			f.calm()
 			select {
@@ -86,7 +81,7 @@ var queueCases = []testCase{
 				f.tooSlow()
 			default:
 			}
-			f.releaseInTime(g)
+			f.giveUp(r)
 			f.release(w.served(f))
 		},
 	},
@@ -104,7 +99,7 @@ var queueCases = []testCase{
 				start := time.Now()
 				r.Backoff = driver.NewBackoff(interval, attempts)
 				w := f.wait(r)
-				f.mustBeHeld(w.failed(f, 2*waits))
+				f.mustBeHeld(w.result(f, 2*waits+f.soon()))
 				if d := time.Since(start); d < waits {
 					f.Errorf("%d attempts with intervals of %v were over after %v", attempts, interval, d)
 				}

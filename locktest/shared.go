@@ -1,11 +1,8 @@
 package locktest
 
 import (
-	"context"
-	"sync/atomic"
 	"time"
 
-	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/driver"
 )
 
@@ -97,7 +94,7 @@ var sharedCases = []testCase{
 			writer := f.queueUpLooking(g, f.request(key, long), f.Lease/2).served(f)
 			f.mustHaveEnded(g)
 			f.releaseLast(writer)
-			f.allButOne(key)
+			f.take(key, permits-1)
 			g = f.try(f.permit(key, 2*f.Lease))
 			f.queueUpLooking(g, f.permit(key, long), f.Lease/2).served(f)
 			f.busy(f.permit(key, long))
@@ -122,8 +119,12 @@ var sharedCases = []testCase{
 		explanation: "Renew must extend the lease of the reader, or holder of a permit, that it is called for, and no other.",
 		needs:       []need{needsExpiry},
 		run: func(f *fixture) {
-			f.renewOne(f.reader)
-			f.renewOne(f.permit)
+			for _, ask := range f.modes()[1:] {
+				r := ask(f.key(), f.Lease)
+				crashed := f.try(ask(r.Key, f.Lease))
+				f.keepAlive(r, f.renewing)
+				f.want(f.renewAll(crashed), driver.Lost)
+			}
 		},
 	},
 	{
@@ -189,36 +190,8 @@ var sharedCases = []testCase{
 		name:        "crowd",
 		explanation: "A function under a writer's lock must not overlap with any other, in one process or two, and each must get its turn.",
 		run: func(f *fixture) {
-			key := f.key()
-			var readers, writers atomic.Int32
-			read := func(context.Context) error {
-				readers.Add(1)
-				defer readers.Add(-1)
-				time.Sleep(f.tick())
-				if n := writers.Load(); n != 0 {
-					f.Errorf("%d writers while another function reads", n)
-				}
-				return nil
-			}
-			write := func(context.Context) error {
-				if n := writers.Add(1); n != 1 {
-					f.Errorf("%d writers at once", n)
-				}
-				defer writers.Add(-1)
-				time.Sleep(f.tick())
-				if n := readers.Load(); n != 0 {
-					f.Errorf("%d readers while another function writes", n)
-				}
-				return nil
-			}
-			f.turns(16, 4, func(l *distlock.Locker, i, round int) error {
-				o, do := f.opts(), write
-				if (i/2+round)%4 != 0 {
-					o.Mode, do = driver.Shared, read
-				}
-				return l.Do(f.Context(), key, o, do)
-			})
-			f.eventuallyFree(key)
+			reader := driver.Sharing{Mode: driver.Shared}
+			f.crowd(reader, reader, reader, driver.Sharing{})
 		},
 	},
 }
@@ -253,18 +226,4 @@ func (f *fixture) mustAgree(key string, n int, has, asks driver.Sharing) {
 	} else {
 		f.mustBeHeld(err)
 	}
-}
-
-// renewOne keeps one of two leases of a shared key alive, and lets the other end.
-func (f *fixture) renewOne(ask func(key string, ttl time.Duration) driver.Request) {
-	f.Helper()
-	key := f.key()
-	g, crashed := f.try(ask(key, f.Lease)), f.try(ask(key, f.Lease))
-	g = f.keepAlive(g, func() (time.Time, bool) {
-		sent := time.Now()
-		return sent, f.renew(g) == driver.Renewed
-	})
-	f.want(f.renewAll(crashed), driver.Lost)
-	f.releaseInTime(g)
-	f.free(key)
 }
