@@ -32,10 +32,12 @@ type spoiled struct {
 	renew               renewFunc
 	release             releaseFunc
 	extend              extendFunc // of an extending
+	waits               waitsFunc  // says to an extending whether others do
 	wake                wakeFunc   // of a waking
 	revoke              revokeFunc
 	limit               time.Duration          // 0: no limit
 	features            func(*driver.Features) // changes them, if not nil
+	granted             book                   // by TryAcquire
 	self, peer          driver.Backend         // what the two processes use
 }
 

@@ -16,42 +16,26 @@ var renewMutants = []mutant{
 		})
 	}},
 	{"renews-all-or-nothing", []string{"renewal/large-batch"}, func(s *spoiled) {
-		s.renewals(func(_ []driver.Grant, results []driver.RenewResult) []driver.RenewResult {
+		s.renewals(func(_ []driver.Grant, results []driver.RenewResult) {
 			for i := range results {
 				results[i] = results[0]
 			}
-			return results
 		})
 	}},
 	{"renews-for-anybody", []string{"renewal/others", "renewal/large-batch"}, func(s *spoiled) {
-		s.renewals(func(grants []driver.Grant, results []driver.RenewResult) []driver.RenewResult {
+		s.renewals(func(grants []driver.Grant, results []driver.RenewResult) {
 			for i, g := range grants {
-				g.Owner = "a passer-by"
-				if _, err := s.Backend.TryAcquire(context.Background(), driver.Request{Key: g.Key, Owner: g.Owner, TTL: g.TTL}); err != nil {
-					results[i].Status = driver.Renewed
-				} else {
-					_ = s.Backend.Release(context.Background(), g)
-				}
-			}
-			return results
-		})
-	}},
-	{"renews-what-is-gone", []string{"renewal/never-recreates", "renewal/never-revives", "loss/next-holder"}, func(s *spoiled) {
-		s.renewals(func(grants []driver.Grant, results []driver.RenewResult) []driver.RenewResult {
-			for i, g := range grants {
-				if _, err := s.Backend.TryAcquire(context.Background(), driver.Request{Key: g.Key, Owner: g.Owner, TTL: g.TTL}); err == nil {
+				if infos, err := s.Inspect(context.Background(), g.Key, 1); err == nil && len(infos) > 0 {
 					results[i].Status = driver.Renewed
 				}
 			}
-			return results
 		})
 	}},
-	{"creates-what-is-gone", []string{"renewal/never-recreates", "loss/next-holder"}, func(s *spoiled) {
-		s.renewals(func(grants []driver.Grant, results []driver.RenewResult) []driver.RenewResult {
+	{"creates-what-is-gone", []string{"renewal/never-recreates", "renewal/never-revives", "loss/next-holder"}, func(s *spoiled) {
+		s.renewals(func(grants []driver.Grant, results []driver.RenewResult) {
 			for _, g := range grants { // and says that it was lost
 				_, _ = s.Backend.TryAcquire(context.Background(), driver.Request{Key: g.Key, Owner: g.Owner, TTL: g.TTL})
 			}
-			return results
 		})
 	}},
 	{"renews-for-too-long", []string{"renewal/extends"}, func(s *spoiled) {
@@ -64,13 +48,12 @@ var renewMutants = []mutant{
 		s.renewAs(func(g *driver.Grant) { g.Retain = true })
 	}},
 	{"late-renewal-takes-the-key", []string{"late/others"}, func(s *spoiled) {
-		s.renewals(func(grants []driver.Grant, results []driver.RenewResult) []driver.RenewResult {
+		s.renewals(func(grants []driver.Grant, results []driver.RenewResult) {
 			for i, g := range grants {
 				if results[i].Status == driver.Lost {
 					s.Drop(g.Key)
 				}
 			}
-			return results
 		})
 	}},
 	{"lost-for-want-of-time", []string{"renewal/no-report-afterwards"}, func(s *spoiled) {
@@ -137,17 +120,12 @@ var renewMutants = []mutant{
 	}},
 }
 
-// shorten sets the lease of a grant to its TTL from now.
-func (s *spoiled) shorten(g driver.Grant, err error) {
-	if g.Retain = true; err == nil {
-		driver.RenewAll(context.Background(), s.Backend, []driver.Grant{g})
-	}
-}
-
 // renewals changes the results of an honest renewal.
-func (s *spoiled) renewals(change func([]driver.Grant, []driver.RenewResult) []driver.RenewResult) {
+func (s *spoiled) renewals(change func([]driver.Grant, []driver.RenewResult)) {
 	s.results(func(ctx context.Context, grants []driver.Grant) []driver.RenewResult {
-		return change(grants, driver.RenewAll(ctx, s.Backend, grants))
+		results := driver.RenewAll(ctx, s.Backend, grants)
+		change(grants, results)
+		return results
 	})
 }
 
@@ -162,15 +140,13 @@ func (s *spoiled) renewAs(change func(g *driver.Grant)) {
 	})
 }
 
-// renewUpTo renews with the TTLs that are not above the limit.
+// renewUpTo refuses to renew for longer than the limit.
 func (s *spoiled) renewUpTo(limit time.Duration, refusal driver.RenewResult) {
-	s.results(func(ctx context.Context, grants []driver.Grant) []driver.RenewResult {
-		results := make([]driver.RenewResult, len(grants))
+	s.renewals(func(grants []driver.Grant, results []driver.RenewResult) {
 		for i, g := range grants {
-			if results[i] = refusal; g.TTL <= limit {
-				results[i] = driver.RenewAll(ctx, s.Backend, grants[i:i+1])[0]
+			if g.TTL > limit {
+				results[i] = refusal
 			}
 		}
-		return results
 	})
 }

@@ -38,16 +38,14 @@ var wakeMutants = []mutant{
 	{"wakes-one", []string{"wake/release"}, func(s *spoiled) {
 		s.wakes()
 		honest := s.wake
-		first := true
+		watches := 0
 		s.wake = func(ctx context.Context, key string) <-chan struct{} {
-			up := honest(ctx, key)
-			if !first { // the others only hear that the watch has begun
-				other := make(chan struct{}, 1)
-				other <- <-up
-				up = other
+			if watches++; watches == 1 {
+				return honest(ctx, key)
 			}
-			first = false
-			return up
+			begun := make(chan struct{}, 1) // the others only hear this
+			begun <- struct{}{}
+			return begun
 		}
 	}},
 	{"forgets-all-watches-with-one", []string{"wake/again"}, func(s *spoiled) {
