@@ -22,24 +22,7 @@ var queueCases = []testCase{
 		name: "in-order-of-arrival",
 		explanation: "Waiters of all processes must be served in order of arrival, one for each release, with larger tokens, and long before their Backoff " +
 			"makes them look again: a Locker does not poll a Queuer.",
-		run: func(f *fixture) {
-			key, g := f.hold(long)
-			processes := []*fixture{f, f.last()}
-			var waiters []*waiter
-			for i := range 6 {
-				waiters = append(waiters, processes[i%2].queueUp(f.request(key, long)))
-			}
-			for i, w := range waiters {
-				for _, waiting := range waiters[i:] {
-					waiting.mustWait(f)
-				}
-				f.release(g)
-				next := w.served(f)
-				f.mustRise(g, next)
-				g = next
-			}
-			f.releaseLast(g)
-		},
+		run: func(f *fixture) { f.inTurn("w", "wwwwww") },
 	},
 	{
 		name:        "holder-crashed",

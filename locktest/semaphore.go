@@ -24,19 +24,7 @@ var semaphoreCases = []testCase{
 		name:        "one-more-waits",
 		explanation: "Without a free permit a request waits in the queue. Each Release must admit one waiter.",
 		needs:       []need{needsQueue},
-		run: func(f *fixture) {
-			key := f.key()
-			grants := f.take(key, permits)
-			first, second := f.queueUp(f.permit(key, long)), f.queueUp(f.permit(key, long))
-			first.mustWait(f)
-			f.release(grants[1])
-			next := first.served(f)
-			second.mustWait(f)
-			f.release(grants[0])
-			f.release(next)
-			f.release(second.served(f))
-			f.releaseLast(grants[2])
-		},
+		run:         func(f *fixture) { f.inTurn("ppp", "pp") },
 	},
 	{
 		name:        "expired-permit",

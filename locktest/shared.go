@@ -11,63 +11,20 @@ var sharedCases = []testCase{
 		name:        "writer-waits-for-all",
 		explanation: "A waiting writer must get the key at once when the last reader has released, and not before.",
 		needs:       []need{needsQueue},
-		run: func(f *fixture) {
-			key := f.key()
-			var readers []driver.Grant
-			for range 3 {
-				readers = append(readers, f.try(f.reader(key, long)))
-			}
-			w := f.queueUp(f.request(key, long))
-			for _, g := range readers {
-				w.mustWait(f)
-				f.release(g)
-			}
-			f.releaseLast(w.served(f))
-		},
+		run:         func(f *fixture) { f.inTurn("rrr", "w") },
 	},
 	{
 		name: "later-readers-wait",
 		explanation: "A reader that arrives after a waiting writer must wait behind it, even if other readers have the key: " +
 			"otherwise readers that come and go would keep the writer out.",
 		needs: []need{needsQueue},
-		run: func(f *fixture) {
-			key := f.key()
-			g := f.try(f.reader(key, long))
-			writer := f.queueUp(f.request(key, long))
-			f.busy(f.reader(key, long))
-			reader := f.queueUp(f.reader(key, long))
-			writer.mustWait(f)
-			f.release(g)
-			g = writer.served(f)
-			reader.mustWait(f)
-			f.release(g)
-			f.releaseLast(reader.served(f))
-		},
+		run:   func(f *fixture) { f.inTurn("r", "wr") },
 	},
 	{
 		name:        "next-readers-together",
 		explanation: "When a reader is first in the queue, all readers up to the next writer must get the key together.",
 		needs:       []need{needsQueue},
-		run: func(f *fixture) {
-			key, g := f.hold(long)
-			var readers []*waiter
-			for range 3 {
-				readers = append(readers, f.queueUp(f.reader(key, long)))
-			}
-			writer := f.queueUp(f.request(key, long))
-			last := f.queueUp(f.reader(key, long))
-			f.release(g)
-			for _, w := range readers { // all are served before one is released
-				w.served(f)
-			}
-			for _, w := range readers {
-				writer.mustWait(f)
-				last.mustWait(f)
-				f.release(w.grant)
-			}
-			f.release(writer.served(f))
-			f.releaseLast(last.served(f))
-		},
+		run:         func(f *fixture) { f.inTurn("w", "rrrwr") },
 	},
 	{
 		name:        "writer-leaves-the-queue",
