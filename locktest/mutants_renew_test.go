@@ -68,9 +68,7 @@ var renewMutants = []mutant{
 		s.renew = func(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
 			s.Backend.Renew(ctx, grants, func(i int, r driver.RenewResult) {
 				report(i, r)
-				if i == len(grants)-1 {
-					report(i, r)
-				}
+				report(i, r)
 			})
 		}
 	}},
@@ -95,12 +93,11 @@ var renewMutants = []mutant{
 		}
 	}},
 	{"renews-with-an-error", []string{"renewal/large-batch"}, func(s *spoiled) {
-		s.renew = func(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
-			s.Backend.Renew(ctx, grants, func(i int, r driver.RenewResult) {
-				r.Err = errors.New("something else")
-				report(i, r)
-			})
-		}
+		s.renewals(func(_ []driver.Grant, results []driver.RenewResult) {
+			for i := range results {
+				results[i].Err = errors.New("something else")
+			}
+		})
 	}},
 	{"refuses-long-renewals", []string{"renewal/far-longer-than-before"}, func(s *spoiled) {
 		s.renewUpTo(time.Hour, driver.RenewResult{Err: errors.New("too long")})

@@ -73,9 +73,6 @@ var sharedMutants = []mutant{
 			return err
 		})
 	}},
-}
-
-var semaphoreMutants = []mutant{
 	{"counts-by-the-first-holder", []string{"shared/admits"}, func(s *spoiled) {
 		s.ask(func(r *driver.Request) {
 			if all := s.granted.of(r.Key, ""); r.Permits > 0 && len(all) > 0 {
