@@ -32,7 +32,7 @@ var renewMutants = []mutant{
 		})
 	}},
 	{"creates-what-is-gone", []string{"renewal/never-recreates", "renewal/never-revives", "loss/next-holder"}, func(s *spoiled) {
-		s.renewals(func(grants []driver.Grant, results []driver.RenewResult) {
+		s.renewals(func(grants []driver.Grant, _ []driver.RenewResult) {
 			for _, g := range grants { // and says that it was lost
 				_, _ = s.Backend.TryAcquire(context.Background(), driver.Request{Key: g.Key, Owner: g.Owner, TTL: g.TTL})
 			}

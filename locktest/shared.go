@@ -108,7 +108,7 @@ var sharedCases = []testCase{
 		run: func(f *fixture) {
 			key, last := f.hold(long)
 			for range 4 {
-				for _, ask := range []func(string, time.Duration) driver.Request{f.reader, f.permit, f.request} {
+				for _, ask := range f.modes() {
 					f.release(last)
 					r := ask(key, long)
 					r.Tokens = 16
