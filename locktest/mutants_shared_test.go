@@ -19,10 +19,7 @@ var sharedMutants = []mutant{
 		})
 	}},
 	{"forgets-the-mode", []string{"shared/admits"}, func(s *spoiled) {
-		s.answer(func(_ driver.Request, g *driver.Grant, err error) error {
-			g.Mode = driver.Exclusive
-			return err
-		})
+		s.grant(func(g *driver.Grant) { g.Mode = driver.Exclusive })
 	}},
 	{"releases-for-all", []string{"shared/release-of-one", "shared/writer-waits-for-all", "shared/admits", "semaphore/exactly-n"}, func(s *spoiled) {
 		s.release = func(ctx context.Context, g driver.Grant) error {

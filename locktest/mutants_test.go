@@ -29,28 +29,13 @@ var acquireMutants = []mutant{
 		s.acquire = s.tryAcquire // the honest one would wait for its turn
 	}},
 	{"says-only-held", []string{"exclusion/one-holder"}, func(s *spoiled) {
-		s.answer(func(_ driver.Request, _ *driver.Grant, err error) error {
-			if err != nil {
-				err = errors.New("held")
-			}
-			return err
-		})
+		s.refuse(func(error) error { return errors.New("held") })
 	}},
 	{"says-held-and-unavailable", []string{"exclusion/one-holder"}, func(s *spoiled) {
-		s.answer(func(_ driver.Request, _ *driver.Grant, err error) error {
-			if err != nil {
-				err = fmt.Errorf("%w: %w", distlock.ErrUnavailable, err)
-			}
-			return err
-		})
+		s.refuse(func(err error) error { return fmt.Errorf("%w: %w", distlock.ErrUnavailable, err) })
 	}},
 	{"hints-at-the-whole-lease", []string{"exclusion/holder"}, func(s *spoiled) {
-		s.answer(func(_ driver.Request, _ *driver.Grant, err error) error {
-			if err != nil {
-				err = &driver.HeldError{RetryAfter: time.Minute}
-			}
-			return err
-		})
+		s.refuse(func(error) error { return &driver.HeldError{RetryAfter: time.Minute} })
 	}},
 	{"tries-and-waits", []string{"exclusion/one-holder"}, func(s *spoiled) {
 		s.tryAcquire = func(ctx context.Context, r driver.Request) (driver.Grant, error) {
@@ -65,10 +50,7 @@ var acquireMutants = []mutant{
 		s.peer = memlock.New()
 	}},
 	{"forgets-when-it-was-sent", []string{"exclusion/one-holder"}, func(s *spoiled) {
-		s.answer(func(_ driver.Request, g *driver.Grant, err error) error {
-			g.Sent = time.Time{}
-			return err
-		})
+		s.grant(func(g *driver.Grant) { g.Sent = time.Time{} })
 	}},
 	{"waits-for-itself", []string{"idempotence/same-owner-again"}, func(s *spoiled) {
 		s.answer(func(r driver.Request, _ *driver.Grant, err error) error {
@@ -120,16 +102,10 @@ var leaseMutants = []mutant{
 
 var tokenMutants = []mutant{
 	{"no-tokens", []string{"tokens/rise-over-release"}, func(s *spoiled) {
-		s.answer(func(_ driver.Request, g *driver.Grant, err error) error {
-			g.Token, g.LastToken = 0, 0
-			return err
-		})
+		s.grant(func(g *driver.Grant) { g.Token, g.LastToken = 0, 0 })
 	}},
 	{"falling-tokens", []string{"tokens/rise-over-release", "queue/in-order-of-arrival", "exclusion/two-backends"}, func(s *spoiled) {
-		s.answer(func(_ driver.Request, g *driver.Grant, err error) error {
-			g.Token, g.LastToken = 1<<40-g.LastToken, 1<<40-g.Token
-			return err
-		})
+		s.grant(func(g *driver.Grant) { g.Token, g.LastToken = 1<<40-g.LastToken, 1<<40-g.Token })
 	}},
 	{"same-tokens-after-expiry", []string{"tokens/rise-over-expiry"}, func(s *spoiled) {
 		s.answer(func(r driver.Request, g *driver.Grant, err error) error {

@@ -80,6 +80,24 @@ func (s *spoiled) answer(change func(r driver.Request, g *driver.Grant, err erro
 	})
 }
 
+// grant changes the grants of TryAcquire and Acquire.
+func (s *spoiled) grant(change func(g *driver.Grant)) {
+	s.answer(func(_ driver.Request, g *driver.Grant, err error) error {
+		change(g)
+		return err
+	})
+}
+
+// refuse changes the errors of TryAcquire and Acquire.
+func (s *spoiled) refuse(with func(err error) error) {
+	s.answer(func(_ driver.Request, _ *driver.Grant, err error) error {
+		if err != nil {
+			err = with(err)
+		}
+		return err
+	})
+}
+
 func (s *spoiled) acquireAs(how func(context.Context, driver.Request, acquireFunc) (driver.Grant, error)) {
 	with := func(honest acquireFunc) acquireFunc {
 		return func(ctx context.Context, r driver.Request) (driver.Grant, error) { return how(ctx, r, honest) }
