@@ -44,7 +44,7 @@ var cancelCases = []testCase{
 			key, _ := f.hold(long)
 			w := f.queueUp(f.request(key, long))
 			w.cancel()
-			if err := w.failed(f, 0); !errors.Is(err, context.Canceled) {
+			if err := w.result(f, f.soon()); !errors.Is(err, context.Canceled) {
 				f.Errorf("Acquire with a cancelled context: %v", err)
 			}
 			f.giveUp(w.request)

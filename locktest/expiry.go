@@ -1,12 +1,5 @@
 package locktest
 
-import (
-	"errors"
-	"time"
-
-	"github.com/distlock-go/distlock/driver"
-)
-
 var expiryCases = []testCase{
 	{
 		name: "after-the-ttl",
@@ -36,20 +29,6 @@ var expiryCases = []testCase{
 			}
 			f.busy(f.request(key, long))
 			f.releaseLast(g)
-		},
-	},
-	{
-		name:        "hint-shrinks",
-		explanation: "RetryAfter of a HeldError is the rest of the lease, not its whole length.",
-		run: func(f *fixture) {
-			key, g := f.hold(4 * f.Lease)
-			time.Sleep(2 * f.Lease)
-			before := time.Now()
-			_, err := f.backend.TryAcquire(f.Context(), f.request(key, long))
-			left := g.Sent.Add(g.TTL).Sub(before)
-			if held, ok := errors.AsType[*driver.HeldError](err); ok && held.RetryAfter > left+f.soon() {
-				f.Errorf("%v are left, the hint is %v", left, held.RetryAfter)
-			}
 		},
 	},
 }

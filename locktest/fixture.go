@@ -71,21 +71,12 @@ func (f *fixture) use(b driver.Backend) {
 	f.revoker, _ = b.(driver.Revoker)
 	f.inspector, _ = b.(driver.Inspector)
 	f.pinger, _ = b.(driver.Pinger)
-	f.closeLater(b)
-}
-
-// Context returns the context of the case. Unlike [testing.T.Context] it has a deadline,
-// so that a call that hangs fails.
-func (f *fixture) Context() context.Context { return f.ctx }
-
-// closeLater closes b at the end of the case, unless a Locker has closed it.
-func (f *fixture) closeLater(b driver.Backend) {
 	c, ok := b.(io.Closer)
 	if !ok {
 		return
 	}
 	f.Cleanup(func() {
-		if f.closed[c] {
+		if f.closed[c] { // by a Locker
 			return
 		}
 		f.closed[c] = true
@@ -94,6 +85,10 @@ func (f *fixture) closeLater(b driver.Backend) {
 		}
 	})
 }
+
+// Context returns the context of the case. Unlike [testing.T.Context] it has a deadline,
+// so that a call that hangs fails.
+func (f *fixture) Context() context.Context { return f.ctx }
 
 // peer returns the fixture of another process, with the same store.
 func (f *fixture) peer() *fixture {
@@ -133,6 +128,16 @@ func (f *fixture) reader(key string, ttl time.Duration) driver.Request {
 // permits is the number of permits of the semaphores in the cases.
 const permits = 3
 
+// modes are the ways in which the backend can share a key, as functions that return a
+// request of a new owner.
+func (f *fixture) modes() []func(key string, ttl time.Duration) driver.Request {
+	modes := []func(string, time.Duration) driver.Request{f.request}
+	if f.can.Sharing {
+		modes = append(modes, f.reader, f.permit)
+	}
+	return modes
+}
+
 // permit returns a request of a new owner for a permit.
 func (f *fixture) permit(key string, ttl time.Duration) driver.Request {
 	r := f.request(key, ttl)
@@ -166,16 +171,27 @@ func (f *fixture) attempt(r driver.Request) (driver.Grant, error) {
 // try acquires a free key.
 func (f *fixture) try(r driver.Request) driver.Grant {
 	f.Helper()
-	begun := time.Now()
-	g, err := f.attempt(r)
-	for errors.Is(err, driver.ErrNotAcquired) && time.Since(begun) < f.Settle {
-		time.Sleep(time.Millisecond)
-		g, err = f.attempt(r)
+	return f.tryFor(f.Settle, r)
+}
+
+// seize acquires a key that becomes free in time, as the lease of the holder ends.
+func (f *fixture) seize(r driver.Request, within time.Duration) driver.Grant {
+	f.Helper()
+	return f.tryFor(within+f.soon(), r)
+}
+
+// tryFor makes attempts until it gets the key, which must have become free by the limit.
+func (f *fixture) tryFor(limit time.Duration, r driver.Request) driver.Grant {
+	f.Helper()
+	for start := time.Now(); ; time.Sleep(f.tick()) {
+		g, err := f.attempt(r)
+		if err == nil {
+			return g
+		}
+		if took := time.Since(start); !errors.Is(err, driver.ErrNotAcquired) || took >= limit {
+			f.Fatalf("TryAcquire of a free key, after %v: %v", took, err)
+		}
 	}
-	if err != nil {
-		f.Fatalf("TryAcquire of a free key: %v", err)
-	}
-	return g
 }
 
 // hold acquires a key that no other case uses.
@@ -209,10 +225,15 @@ func (f *fixture) inspect(g driver.Grant, r driver.Request, before time.Time) {
 	}
 }
 
-// busy checks that r is refused because another owner holds the key.
+// busy checks that r is refused at once because another owner holds the key.
 func (f *fixture) busy(r driver.Request) {
 	f.Helper()
+	r.Backoff = driver.NewBackoff(2*patience, 0) // TryAcquire ignores it
+	start := time.Now()
 	_, err := f.backend.TryAcquire(f.Context(), r)
+	if d := time.Since(start); d > f.soon() {
+		f.Errorf("TryAcquire took %v", d)
+	}
 	f.mustBeHeld(err)
 }
 
@@ -245,21 +266,6 @@ func (f *fixture) releaseLast(g driver.Grant) {
 	f.free(g.Key)
 }
 
-// releaseInTime releases a key that is held, unless its lease has ended because the
-// machine is slow.
-func (f *fixture) releaseInTime(g driver.Grant) {
-	f.Helper()
-	err := f.backend.Release(f.Context(), g)
-	switch {
-	case err == nil:
-		delete(f.held, g.Owner)
-	case running(g.Sent, g.TTL):
-		f.Errorf("Release %v after the last request of the holder, with a lease of %v: %v", time.Since(g.Sent), g.TTL, err)
-	default:
-		f.mustBeLost(err)
-	}
-}
-
 // giveUp releases a request, whether it was granted, waits, or neither. If another owner
 // has the key, the error may say so.
 func (f *fixture) giveUp(r driver.Request) {
@@ -275,16 +281,10 @@ func (f *fixture) free(key string) {
 	f.release(f.try(f.request(key, long)))
 }
 
-// renew renews one grant.
-func (f *fixture) renew(g driver.Grant) driver.RenewStatus {
-	f.Helper()
-	return f.renewAll(g)[0].Status
-}
-
 // renewAll renews several grants. Each outcome must be known.
 func (f *fixture) renewAll(grants ...driver.Grant) []driver.RenewResult {
 	f.Helper()
-	results := f.renewUnder(f.Context(), grants)
+	results := f.renewUnder(f.Context(), grants, nil)
 	for i, r := range results {
 		if r.Status == driver.Unknown || r.Err != nil {
 			f.Fatalf("Renew, grant %d of %d: %v, %v", i, len(results), r.Status, r.Err)
@@ -325,18 +325,3 @@ func (f *fixture) soon() time.Duration {
 
 // tick is how long to wait before looking again.
 func (f *fixture) tick() time.Duration { return max(f.Lease/250, time.Millisecond) }
-
-// seize tries until it gets the key. The lease of the holder must end in time.
-func (f *fixture) seize(r driver.Request, within time.Duration) driver.Grant {
-	f.Helper()
-	for start := time.Now(); ; time.Sleep(f.tick()) {
-		g, err := f.attempt(r)
-		if err == nil {
-			return g
-		}
-		f.mustBeHeld(err)
-		if late := time.Since(start) - within; late > f.soon() {
-			f.Fatalf("the key is still held %v after it had to become free", late)
-		}
-	}
-}

@@ -1,58 +1,31 @@
 package locktest
 
-import (
-	"time"
-
-	"github.com/distlock-go/distlock/driver"
-)
+import "github.com/distlock-go/distlock/driver"
 
 var idempotenceCases = []testCase{
 	{
 		name: "same-owner-again",
-		explanation: "TryAcquire by the owner that holds the key must succeed, and its tokens must not be smaller than at first: a reply can be lost after the store has acted, " +
-			"and an owner that tries again must not wait for itself.",
+		explanation: "TryAcquire and Acquire by an owner that has the key must succeed, with tokens that are not smaller than at first, and must not take a second permit: " +
+			"a reply can be lost after the store has acted, and an owner that tries again must not wait for itself.",
 		run: func(f *fixture) {
-			key := f.key()
-			r := f.request(key, long)
-			r.Tokens = 8
-			first := f.try(r)
-			for range 3 {
-				f.mustRepeat(first, f.try(r))
+			for _, ask := range f.modes() {
+				r := ask(f.key(), long)
+				r.Tokens = 8
+				first := f.try(r)
+				for range permits {
+					f.mustRepeat(first, f.try(r))
+				}
+				if f.queue != nil {
+					f.mustRepeat(first, f.wait(r).served(f))
+				}
+				if r.Permits > 0 {
+					for _, other := range f.take(r.Key, permits-1) {
+						f.release(other)
+					}
+				}
+				f.busy(f.request(r.Key, long))
+				f.releaseLast(first) // once is enough
 			}
-			f.busy(f.request(key, long))
-			f.release(first) // once is enough
-			f.free(key)
-		},
-	},
-	{
-		name: "extends-the-lease",
-		explanation: "An owner that acquires again must get a lease from then on, with the TTL of that request and not of the first: " +
-			"the Locker counts from the last request.",
-		needs: []need{needsExpiry},
-		run: func(f *fixture) {
-			r := f.request(f.key(), f.Lease)
-			f.keepAlive(f.try(r), func() (time.Time, bool) {
-				g, err := f.backend.TryAcquire(f.Context(), r)
-				return g.Sent, err == nil
-			})
-			r.TTL = 4 * f.Lease
-			g := f.try(r)
-			time.Sleep(2 * f.Lease)
-			f.mustStillHold(g)
-		},
-	},
-	{
-		name:        "acquire-again",
-		explanation: "Acquire must be idempotent like TryAcquire: the holder must not wait for itself.",
-		needs:       []need{needsQueue},
-		run: func(f *fixture) {
-			key := f.key()
-			r := f.request(key, long)
-			first := f.try(r)
-			w := f.wait(r)
-			again := w.served(f)
-			f.mustRepeat(first, again)
-			f.releaseLast(again)
 		},
 	},
 }
@@ -64,36 +37,4 @@ func (f *fixture) mustRepeat(first, again driver.Grant) {
 	if again.Token < first.Token || again.LastToken < first.LastToken || (again.Token == 0) != (first.Token == 0) {
 		f.Errorf("tokens %d to %d at first, then %d to %d", first.Token, first.LastToken, again.Token, again.LastToken)
 	}
-}
-
-// mustStillHold checks that no other owner gets the key while the lease runs.
-func (f *fixture) mustStillHold(g driver.Grant) {
-	f.Helper()
-	other, err := f.backend.TryAcquire(f.Context(), f.request(g.Key, long))
-	if err != nil {
-		return
-	}
-	if running(g.Sent, g.TTL) {
-		f.Errorf("another owner got the key %v after the last request of the holder, with a lease of %v", time.Since(g.Sent), g.TTL)
-	}
-	f.release(other)
-}
-
-// keepAlive calls extend often, for several times the TTL of g, and checks that no other
-// owner gets the key. It returns g as it was extended last.
-func (f *fixture) keepAlive(g driver.Grant, extend func() (sent time.Time, ok bool)) driver.Grant {
-	f.Helper()
-	for end := time.Now().Add(5 * g.TTL / 2); time.Now().Before(end); time.Sleep(g.TTL / 10) {
-		f.mustStillHold(g)
-		sent, ok := extend()
-		switch {
-		case ok:
-			g.Sent = sent
-		case running(g.Sent, g.TTL):
-			f.Fatalf("the holder lost the key %v after its last request, with a lease of %v", time.Since(g.Sent), g.TTL)
-		default:
-			f.tooSlow()
-		}
-	}
-	return g
 }

@@ -1,6 +1,7 @@
 package locktest
 
 import (
+	"context"
 	"slices"
 	"time"
 
@@ -13,14 +14,14 @@ var inspectCases = []testCase{
 		explanation: "Inspect must list a held key with the name of its holder, its token and the rest of its lease, but without the owner itself. It must not list a free key.",
 		run: func(f *fixture) {
 			key := f.key()
-			f.mustNotBeListed(key)
+			f.mustList(key, 10)
 			r := f.request(key, long)
 			r.Tokens = 8
 			before := time.Now()
 			g := f.try(r)
-			info := f.listed(key)
-			if info.Mode != driver.Exclusive || info.Semaphore || info.Held != 1 || len(info.Holders) != 1 || info.Waiting != 0 {
-				f.Fatalf("held by one owner, listed as %+v", info)
+			info := f.mustCount(key, 1, 0)
+			if info.Mode != driver.Exclusive || info.Semaphore {
+				f.Errorf("held by one owner, listed as %+v", info)
 			}
 			h := info.Holders[0]
 			if h.Owner != driver.Fingerprint(g.Owner) {
@@ -39,7 +40,7 @@ var inspectCases = []testCase{
 				f.Errorf("expires in %v, with a lease of %v", h.ExpiresIn, long)
 			}
 			f.release(g)
-			f.mustNotBeListed(key)
+			f.mustList(key, 10)
 		},
 	},
 	{
@@ -85,7 +86,7 @@ var inspectCases = []testCase{
 			g = w2.served(f)
 			f.mustCount(key, 1, 0)
 			f.release(g)
-			f.mustNotBeListed(key)
+			f.mustList(key, 10)
 		},
 	},
 	{
@@ -108,7 +109,7 @@ var inspectCases = []testCase{
 				}
 			}
 			key = f.key()
-			f.all(key)
+			f.take(key, permits)
 			if info := f.mustCount(key, permits, 0); info.Mode != driver.Exclusive || !info.Semaphore {
 				f.Errorf("holders of permits are listed as %+v", info)
 			}
@@ -139,10 +140,10 @@ var inspectCases = []testCase{
 			r := f.request(key, long)
 			r.Tokens = 64
 			for range 3 {
-				f.mustForce(key, false)
+				f.mustSay(false, f.inspector.ForceRelease, key)
 				g := f.try(r)
-				f.mustForce(key, true)
-				f.mustNotBeListed(key)
+				f.mustSay(true, f.inspector.ForceRelease, key)
+				f.mustList(key, 10)
 				f.want(f.renewAll(g), driver.Lost)
 				f.releaseLost(g)
 				r.Owner = newOwner()
@@ -162,14 +163,14 @@ var inspectCases = []testCase{
 		run: func(f *fixture) {
 			key, g := f.hold(long)
 			w1, w2 := f.queueUp(f.request(key, long)), f.queueUp(f.request(key, long))
-			f.mustForce(key, true)
+			f.mustSay(true, f.inspector.ForceRelease, key)
 			next := w1.served(f)
 			f.mustRise(g, next)
 			w2.mustWait(f)
 			f.want(f.renewAll(g), driver.Lost)
 			f.releaseLost(g)
 			f.want(f.renewAll(next), driver.Renewed)
-			f.mustForce(key, true)
+			f.mustSay(true, f.inspector.ForceRelease, key)
 			last := w2.served(f)
 			f.mustRise(next, last)
 			f.want(f.renewAll(next), driver.Lost)
@@ -182,9 +183,9 @@ var inspectCases = []testCase{
 		needs:       []need{needsShare},
 		run: func(f *fixture) {
 			key := f.key()
-			grants := f.all(key)
-			f.mustForce(key, true)
-			f.mustNotBeListed(key)
+			grants := f.take(key, permits)
+			f.mustSay(true, f.inspector.ForceRelease, key)
+			f.mustList(key, 10)
 			alone := f.try(f.request(key, long))
 			for _, g := range grants {
 				f.want(f.renewAll(g), driver.Lost)
@@ -200,19 +201,17 @@ var inspectCases = []testCase{
 // others are.
 func (f *fixture) mustVanish(key string, others int) {
 	f.Helper()
-	held := func() (n int) {
+	for start := time.Now(); ; time.Sleep(f.tick()) {
+		held := 0
 		for _, info := range f.list(key, 1) {
-			n += info.Held
+			held += info.Held
 		}
-		return n
-	}
-	for start := time.Now(); held() > others; time.Sleep(f.tick()) {
-		if time.Since(start) > f.Lease+f.soon() {
-			f.Fatalf("listed %v after it was acquired, with a lease of %v", time.Since(start), f.Lease)
+		if held == others {
+			return
 		}
-	}
-	if n := held(); n != others {
-		f.Errorf("%d holders are listed, want %d", n, others)
+		if took := time.Since(start); held < others || took > f.Lease+f.soon() {
+			f.Fatalf("%d holders are listed after %v, want %d after %v", held, took, others, f.Lease)
+		}
 	}
 }
 
@@ -224,21 +223,6 @@ func (f *fixture) list(prefix string, limit int) []driver.KeyInfo {
 		f.Fatalf("Inspect: %v", err)
 	}
 	return infos
-}
-
-// listed returns the information about one key.
-func (f *fixture) listed(key string) driver.KeyInfo {
-	f.Helper()
-	infos := f.list(key, 10)
-	if len(infos) != 1 || infos[0].Key != key {
-		f.Fatalf("not listed: %q, but %+v", key, infos)
-	}
-	return infos[0]
-}
-
-func (f *fixture) mustNotBeListed(key string) {
-	f.Helper()
-	f.mustList(key, 10)
 }
 
 // mustList checks which keys with the prefix are listed. Each must have one holder.
@@ -259,18 +243,17 @@ func (f *fixture) mustList(prefix string, limit int, want ...string) {
 // mustCount checks the number of holders and of waiters.
 func (f *fixture) mustCount(key string, held, waiting int) driver.KeyInfo {
 	f.Helper()
-	info := f.listed(key)
-	if info.Held != held || len(info.Holders) != held || info.Waiting != waiting {
-		f.Errorf("%d holders and %d waiters, listed as %+v", held, waiting, info)
+	infos := f.list(key, 10)
+	if len(infos) != 1 || infos[0].Key != key || infos[0].Held != held || len(infos[0].Holders) != held || infos[0].Waiting != waiting {
+		f.Fatalf("%d holders and %d waiters of %q, listed as %+v", held, waiting, key, infos)
 	}
-	return info
+	return infos[0]
 }
 
-// mustForce calls ForceRelease. Held is the result that it must have.
-func (f *fixture) mustForce(key string, held bool) {
+// mustSay calls ForceRelease or Revoke, which must say whether the key is held.
+func (f *fixture) mustSay(held bool, ask func(context.Context, string) (bool, error), key string) {
 	f.Helper()
-	got, err := f.inspector.ForceRelease(f.Context(), key)
-	if err != nil || got != held {
-		f.Fatalf("ForceRelease: %v, %v; want %v", got, err, held)
+	if got, err := ask(f.Context(), key); err != nil || got != held {
+		f.Fatalf("ForceRelease or Revoke returned %v, %v; want %v", got, err, held)
 	}
 }

@@ -64,29 +64,12 @@ var lateCases = []testCase{
 // Features.Lease. To a store that is the arrival of a late copy; the result does not count.
 func (f *fixture) eachLateRequest(do func(g driver.Grant, arrives func())) {
 	f.Helper()
-	modes := []func(string, time.Duration) driver.Request{f.request}
-	if f.can.Sharing {
-		modes = append(modes, f.reader, f.permit)
-	}
-	requests := []func(driver.Request){
-		func(r driver.Request) { _, _ = f.backend.TryAcquire(f.Context(), r) },
-		func(r driver.Request) { f.renewUnder(f.Context(), []driver.Grant{r.Grant()}) },
-	}
-	if f.queue != nil {
-		requests = append(requests, func(r driver.Request) {
-			r.Backoff = driver.NewBackoff(f.Lease, 1)
-			_, _ = f.queue.Acquire(f.Context(), r)
-		})
-	}
-	if f.extender != nil {
-		requests = append(requests, func(r driver.Request) { _, _ = f.extender.Extend(f.Context(), r.Grant(), 4) })
-	}
-	for _, ask := range modes {
-		for _, send := range requests {
+	for _, ask := range f.modes() {
+		for _, send := range f.extensions() {
 			r := ask(f.key(), long)
 			g := f.try(r)
 			r.TTL = f.Lease
-			do(g, func() { send(r) })
+			do(g, func() { _ = send(r) })
 		}
 	}
 }

@@ -2,9 +2,8 @@ package locktest
 
 import (
 	"context"
-	"errors"
+	"io"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/distlock-go/distlock"
@@ -15,104 +14,91 @@ import (
 var lockerCases = []testCase{
 	{
 		name: "crowd",
-		explanation: "Many goroutines of two processes that use a few keys must all be served, one at a time for each key, " +
+		explanation: "Many goroutines of two processes that use a key must all be served, one at a time, " +
 			"with tokens that rise in the order of the grants.",
-		run: func(f *fixture) {
-			f.crowd(200, 1, f.key(), f.key(), f.key())
-		},
+		run: func(f *fixture) { f.crowd(driver.Sharing{}) },
 	},
 	{
-		name: "turn-of-the-other",
-		explanation: "However many goroutines of one process want a key, another process must get its turn: " +
-			"the hand-overs inside a process must end, and its next request must not overtake the other in the store's queue.",
-		needs: []need{needsQueue, needsPeer},
+		name: "loss-is-told",
+		explanation: "If the store has forgotten the holder and granted the key to another owner, the next renewal cancels the context of the function " +
+			"with cause ErrLost. Release reports ErrLost, and the new holder keeps the key.",
+		needs: []need{needsDrop},
 		run: func(f *fixture) {
 			key := f.key()
-			busy, other := f.locker(f.backend, distlock.Config{}), f.locker(f.peer().backend, distlock.Config{})
-			var over atomic.Bool
-			defer over.Store(true)
-			var wg sync.WaitGroup
-			for range 8 {
-				wg.Go(func() {
-					for !over.Load() && f.Context().Err() == nil {
-						err := busy.Do(f.Context(), key, f.opts(), func(context.Context) error {
-							time.Sleep(f.tick())
-							return nil
-						})
-						if err != nil && f.Context().Err() == nil {
-							f.Errorf("Do: %v", err)
-						}
-					}
-				})
+			o := distlock.Opts{KeyTimeout: 2 * f.Lease}
+			s, err := f.locker(f.backend, distlock.Config{}).Acquire(f.Context(), key, o)
+			if err != nil {
+				f.Fatalf("Acquire of a free key: %v", err)
 			}
-			for range 3 {
-				if err := f.do(other, key, nothing).result(f, patience); err != nil {
-					f.Errorf("Do of the other process: %v", err)
-				}
+			f.Cleanup(func() { _ = s.Release(context.WithoutCancel(f.Context())) })
+			f.Drop(f.T, f.backend, key)
+			g := f.try(f.request(key, long))
+			select {
+			case <-s.Context().Done():
+			case <-time.After(o.KeyTimeout + f.soon()):
+				f.Fatal("the context of a lost lease has not ended")
 			}
-			over.Store(true)
-			wg.Wait()
-			f.eventuallyFree(key)
-		},
-	},
-	{
-		name:        "waits-for-the-lock",
-		explanation: "A call waits for the lock of another process, and gets it when that process releases it.",
-		run: func(f *fixture) {
-			key, g := f.hold(long)
-			l := f.locker(f.last().backend, distlock.Config{})
-			w := f.do(l, key, nothing)
-			w.mustWait(f)
+			f.mustBeLost(context.Cause(s.Context()))
+			f.mustBeLost(s.Check())
+			f.mustBeLost(s.Refresh(f.Context()))
+			f.mustBeLost(s.Release(f.Context()))
+			f.busy(f.request(key, long))
+			f.want(f.renewAll(g), driver.Renewed)
 			f.release(g)
-			if err := w.result(f, patience); err != nil {
-				f.Errorf("Do after the release: %v", err)
-			}
-			f.eventuallyFree(key)
-		},
-	},
-	{
-		name: "cancelled-while-waiting",
-		explanation: "If the context of a waiting caller ends, the error matches ErrNotAcquired and the error of the context, and nothing stays in the store: " +
-			"neither a key nor a place in the queue.",
-		run: func(f *fixture) {
-			key, g := f.hold(long)
-			l := f.locker(f.last().backend, distlock.Config{})
-			w := f.do(l, key, f.unreachable)
-			w.mustWait(f)
-			w.cancel()
-			err := w.result(f, patience)
-			if !errors.Is(err, driver.ErrNotAcquired) || !errors.Is(err, context.Canceled) {
-				f.Errorf("Do with a cancelled context: %v", err)
-			}
-			f.calm() // the place is given up in the background
-			f.release(g)
-			f.eventuallyFree(key)
 		},
 	},
 }
 
-// crowd makes many goroutines, of two processes if there are two, run under the keys in
-// turn, and checks the order.
-func (f *fixture) crowd(goroutines, rounds int, keys ...string) {
+// locker returns a Locker of this process, with the backend b, which it closes at the end of
+// the case.
+func (f *fixture) locker(b driver.Backend, cfg distlock.Config) *distlock.Locker {
 	f.Helper()
-	rooms := make([]room, len(keys))
-	f.turns(goroutines, rounds, func(l *distlock.Locker, i, round int) error {
-		k := (i + round) % len(keys)
-		return l.Do(f.Context(), keys[k], f.opts(), func(ctx context.Context) error {
-			lease, ok := distlock.FromContext(ctx)
-			if !ok {
-				return errors.New("no lease in the context")
-			}
-			rooms[k].visit(f, lease.Token(), f.tick())
-			return lease.Check()
-		})
+	l := distlock.New(b, cfg)
+	if c, ok := b.(io.Closer); ok {
+		f.closed[c] = true
+	}
+	f.Cleanup(func() {
+		if err := l.Close(); err != nil {
+			f.Errorf("Close: %v", err)
+		}
 	})
-	visits := 0
-	for k, key := range keys {
-		visits += int(rooms[k].visits.Load())
-		f.eventuallyFree(key)
+	return l
+}
+
+// crowd makes many goroutines, of two processes if there are two, take turns in a room under
+// one key, with each sharing of it in turn. With little time for hand-overs the key often goes
+// from one process to the other.
+func (f *fixture) crowd(sharings ...driver.Sharing) {
+	f.Helper()
+	const goroutines, rounds = 60, 3
+	cfg := distlock.Config{HandOverTime: time.Millisecond}
+	lockers := []*distlock.Locker{f.locker(f.backend, cfg)}
+	if f.Peer != nil {
+		lockers = append(lockers, f.locker(f.peer().backend, cfg))
 	}
-	if visits != goroutines*rounds {
-		f.Errorf("%d visits, and %d were counted", goroutines*rounds, visits)
+	key := f.key()
+	var r room
+	var wg sync.WaitGroup
+	for i := range goroutines {
+		wg.Go(func() {
+			for round := range rounds {
+				s := sharings[(i/2+round)%len(sharings)]
+				// The interval is short for backends that are not a Queuer.
+				o := distlock.Opts{KeyTimeout: long, RetryInterval: max(f.Lease/50, time.Millisecond), Mode: s.Mode, Permits: s.Permits}
+				err := lockers[i%len(lockers)].Do(f.Context(), key, o, func(ctx context.Context) error {
+					lease, _ := distlock.FromContext(ctx)
+					r.visit(f, s, lease.Token(), f.tick())
+					return lease.Check()
+				})
+				if err != nil {
+					f.Errorf("Do: %v", err)
+				}
+			}
+		})
 	}
+	wg.Wait()
+	if r.visits != goroutines*rounds {
+		f.Errorf("%d visits, and %d were counted", goroutines*rounds, r.visits)
+	}
+	f.release(f.seize(f.request(key, long), 0)) // a Locker may release in the background
 }

@@ -3,52 +3,39 @@ package locktest_test
 import (
 	"testing"
 
+	"github.com/distlock-go/distlock/backend/memlock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 	"github.com/distlock-go/distlock/locktest"
 )
 
-// bare is a backend with none of the abilities that a backend may leave out.
-type bare struct {
-	driver.Backend
-	store  *testkit.Store
-	closed *int // how often
-}
-
-func (b bare) Close() error {
-	*b.closed++
-	return nil
-}
-
 // TestRunOnBareBackend checks that the cases that a backend cannot do are skipped, that the
 // others pass with a Locker that has to poll, and that each backend is closed once.
 func TestRunOnBareBackend(t *testing.T) {
-	var counts []*int
-	of := func(s *testkit.Store) driver.Backend {
-		n := new(int)
-		counts = append(counts, n)
-		return bare{s.Only(0), s, n}
-	}
-	newBare := func(*testing.T) driver.Backend {
-		s := testkit.NewStore()
+	stores := make(map[driver.Backend]*testkit.Store) // by what the suite has of each
+	of := func(memory *memlock.Backend) driver.Backend {
+		s := testkit.Wrap(memory)
 		s.SetFeatures(driver.Features{})
 		s.LimitTokens(0)
-		return of(s)
+		b := s.Only(0)
+		stores[b] = s
+		return b
 	}
+	newBare := func(*testing.T) driver.Backend { return of(memlock.New()) }
 	t.Run("levers", func(t *testing.T) {
 		locktest.Run(t, newBare, locktest.Features{
 			Bubble:   true,
 			NoTokens: true,
-			Drop:     func(_ *testing.T, b driver.Backend, key string) { b.(bare).store.Memory().Drop(key) },
-			Peer:     func(_ *testing.T, first driver.Backend) driver.Backend { return of(first.(bare).store) },
+			Drop:     func(_ *testing.T, b driver.Backend, key string) { stores[b].Memory().Drop(key) },
+			Peer:     func(_ *testing.T, first driver.Backend) driver.Backend { return of(stores[first].Memory()) },
 		})
 	})
 	t.Run("no-levers", func(t *testing.T) {
 		locktest.Run(t, newBare, locktest.Features{Bubble: true, NoTokens: true, NoExpiry: true})
 	})
-	for i, n := range counts {
-		if *n != 1 {
-			t.Errorf("backend %d of %d was closed %d times", i+1, len(counts), *n)
+	for _, s := range stores {
+		if n := len(s.Calls(testkit.Close)); n != 1 {
+			t.Errorf("one of %d backends was closed %d times", len(stores), n)
 		}
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"sync/atomic"
 
-	"github.com/distlock-go/distlock/backend/memlock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
 // extending is a spoiled backend that is an Extender.
@@ -19,22 +19,16 @@ func (p extending) Extend(ctx context.Context, g driver.Grant, tokens int) (driv
 
 // extends makes s an Extender that keeps the contract.
 func (s *spoiled) extends() {
-	s.extendsUnless(func(ctx context.Context, key string) bool {
+	s.waits = func(ctx context.Context, key string) bool {
 		infos, err := s.Inspect(ctx, key, 1)
 		return err != nil || len(infos) > 0 && infos[0].Waiting > 0
-	})
-}
-
-// extendsUnless makes s an Extender that refuses if waits reports that others wait.
-func (s *spoiled) extendsUnless(waits func(ctx context.Context, key string) bool) {
+	}
+	honest := testkit.Wrap(s.Backend).Only(testkit.Queuing | testkit.Extending).(driver.Extender)
 	s.extend = func(ctx context.Context, g driver.Grant, tokens int) (driver.Grant, error) {
-		switch {
-		case waits(ctx, g.Key):
+		if s.waits(ctx, g.Key) {
 			return driver.Grant{}, fmt.Errorf("others wait: %w", driver.ErrNotAcquired)
-		case !s.holds(ctx, g):
-			return driver.Grant{}, driver.ErrLost
 		}
-		return mint(ctx, s.Backend, g, tokens)
+		return honest.Extend(ctx, g, tokens)
 	}
 	s.self = extending{s}
 	s.peer = s.self
@@ -51,44 +45,34 @@ func (s *spoiled) extendsAnd(do func(ctx context.Context, g driver.Grant, more *
 	}
 }
 
-// mint returns g with more tokens. The tokens of memlock count over all keys.
-func mint(ctx context.Context, b *memlock.Backend, g driver.Grant, tokens int) (driver.Grant, error) {
-	r := driver.Request{Key: rand.Text(), Owner: g.Owner, TTL: g.TTL, Tokens: tokens}
-	more, err := b.TryAcquire(ctx, r)
-	if err != nil {
-		return driver.Grant{}, err
-	}
-	g.Token, g.LastToken, g.Sent = more.Token, more.LastToken, more.Sent
-	return g, b.Release(ctx, more)
-}
-
 var extendMutants = []mutant{
 	{"extends-with-the-same-tokens", []string{"extend/larger-tokens"}, func(s *spoiled) {
 		s.extendsAnd(func(_ context.Context, g driver.Grant, more *driver.Grant, _ error) {
 			more.Token, more.LastToken = g.Token, g.LastToken
 		})
 	}},
-	{"extends-for-too-long", []string{"extend/extends"}, func(s *spoiled) {
+	{"extends-for-too-long", []string{"renewal/extends"}, func(s *spoiled) {
 		s.extendsAnd(func(ctx context.Context, g driver.Grant, _ *driver.Grant, _ error) {
 			g.TTL *= 10
 			s.holds(ctx, g) // which renews
 		})
 	}},
 	{"late-extend-shortens", []string{"late/shortens-nothing"}, func(s *spoiled) {
-		s.extendsAnd(func(_ context.Context, g driver.Grant, _ *driver.Grant, err error) { s.shorten(g, err) })
+		s.extendsAnd(func(ctx context.Context, g driver.Grant, _ *driver.Grant, err error) {
+			if g.Retain = true; err == nil {
+				driver.RenewAll(ctx, s.Backend, []driver.Grant{g})
+			}
+		})
 	}},
 	{"extends-and-refuses", []string{"extend/refusal-changes-nothing"}, func(s *spoiled) {
 		s.extendsAnd(func(ctx context.Context, g driver.Grant, _ *driver.Grant, _ error) { s.holds(ctx, g) })
 	}},
-	{"creates-what-it-extends", []string{"extend/released", "extend/after-expiry"}, func(s *spoiled) {
+	{"creates-what-it-extends", []string{"renewal/never-recreates", "renewal/never-revives"}, func(s *spoiled) {
 		s.extendsAnd(func(ctx context.Context, g driver.Grant, _ *driver.Grant, err error) {
 			if err != nil { // and says that it was lost
 				_, _ = s.Backend.TryAcquire(ctx, driver.Request{Key: g.Key, Owner: g.Owner, TTL: g.TTL})
 			}
 		})
-	}},
-	{"extends-while-others-wait", []string{"extend/others-wait", "extend/refusal-changes-nothing"}, func(s *spoiled) {
-		s.extendsUnless(func(context.Context, string) bool { return false })
 	}},
 	{"does-not-see-waiters-elsewhere", []string{"extend/others-wait"}, func(s *spoiled) {
 		var waiters atomic.Int32 // of this process
@@ -97,16 +81,20 @@ var extendMutants = []mutant{
 			defer waiters.Add(-1)
 			return s.Backend.Acquire(ctx, r)
 		}
-		s.extendsUnless(func(context.Context, string) bool { return waiters.Load() > 0 })
+		s.extends()
+		s.waits = func(context.Context, string) bool { return waiters.Load() > 0 }
 		s.peer = s.Backend
 	}},
-	{"extends-for-anybody-and-without-time", []string{"extend/extends", "extend/released", "extend/after-expiry"}, func(s *spoiled) {
+	{"extends-for-anybody-and-without-time", []string{"renewal/extends", "renewal/never-recreates", "renewal/never-revives"}, func(s *spoiled) {
 		s.extends()
 		s.extend = func(ctx context.Context, g driver.Grant, tokens int) (driver.Grant, error) {
-			return mint(ctx, s.Backend, g, tokens)
+			r := driver.Request{Key: rand.Text(), Owner: g.Owner, TTL: g.TTL, Tokens: tokens}
+			more, err := s.Backend.TryAcquire(ctx, r) // for its tokens
+			more.Key = g.Key
+			return more, err
 		}
 	}},
-	{"extends-under-another-owner", []string{"extend/release-after"}, func(s *spoiled) {
+	{"extends-under-another-owner", []string{"extend/larger-tokens"}, func(s *spoiled) {
 		s.extends()
 		s.extend = func(ctx context.Context, g driver.Grant, tokens int) (driver.Grant, error) {
 			s.Drop(g.Key)

@@ -10,48 +10,32 @@ import (
 )
 
 var renewMutants = []mutant{
-	{"renews-nothing", []string{"renewal/extends", "renewal/large-batch", "lease/loss-is-told"}, func(s *spoiled) {
+	{"renews-nothing", []string{"renewal/extends", "renewal/large-batch", "locker/loss-is-told"}, func(s *spoiled) {
 		s.results(func(_ context.Context, grants []driver.Grant) []driver.RenewResult {
 			return slices.Repeat([]driver.RenewResult{{Status: driver.Renewed}}, len(grants))
 		})
 	}},
 	{"renews-all-or-nothing", []string{"renewal/large-batch"}, func(s *spoiled) {
-		s.renewals(func(_ []driver.Grant, results []driver.RenewResult) []driver.RenewResult {
+		s.renewals(func(_ []driver.Grant, results []driver.RenewResult) {
 			for i := range results {
 				results[i] = results[0]
 			}
-			return results
 		})
 	}},
 	{"renews-for-anybody", []string{"renewal/others", "renewal/large-batch"}, func(s *spoiled) {
-		s.renewals(func(grants []driver.Grant, results []driver.RenewResult) []driver.RenewResult {
+		s.renewals(func(grants []driver.Grant, results []driver.RenewResult) {
 			for i, g := range grants {
-				g.Owner = "a passer-by"
-				if _, err := s.Backend.TryAcquire(context.Background(), driver.Request{Key: g.Key, Owner: g.Owner, TTL: g.TTL}); err != nil {
-					results[i].Status = driver.Renewed
-				} else {
-					_ = s.Backend.Release(context.Background(), g)
-				}
-			}
-			return results
-		})
-	}},
-	{"renews-what-is-gone", []string{"renewal/never-recreates", "renewal/never-revives", "loss/next-holder"}, func(s *spoiled) {
-		s.renewals(func(grants []driver.Grant, results []driver.RenewResult) []driver.RenewResult {
-			for i, g := range grants {
-				if _, err := s.Backend.TryAcquire(context.Background(), driver.Request{Key: g.Key, Owner: g.Owner, TTL: g.TTL}); err == nil {
+				if infos, err := s.Inspect(context.Background(), g.Key, 1); err == nil && len(infos) > 0 {
 					results[i].Status = driver.Renewed
 				}
 			}
-			return results
 		})
 	}},
-	{"creates-what-is-gone", []string{"renewal/never-recreates", "loss/next-holder"}, func(s *spoiled) {
-		s.renewals(func(grants []driver.Grant, results []driver.RenewResult) []driver.RenewResult {
+	{"creates-what-is-gone", []string{"renewal/never-recreates", "renewal/never-revives", "loss/next-holder"}, func(s *spoiled) {
+		s.renewals(func(grants []driver.Grant, _ []driver.RenewResult) {
 			for _, g := range grants { // and says that it was lost
 				_, _ = s.Backend.TryAcquire(context.Background(), driver.Request{Key: g.Key, Owner: g.Owner, TTL: g.TTL})
 			}
-			return results
 		})
 	}},
 	{"renews-for-too-long", []string{"renewal/extends"}, func(s *spoiled) {
@@ -64,13 +48,12 @@ var renewMutants = []mutant{
 		s.renewAs(func(g *driver.Grant) { g.Retain = true })
 	}},
 	{"late-renewal-takes-the-key", []string{"late/others"}, func(s *spoiled) {
-		s.renewals(func(grants []driver.Grant, results []driver.RenewResult) []driver.RenewResult {
+		s.renewals(func(grants []driver.Grant, results []driver.RenewResult) {
 			for i, g := range grants {
 				if results[i].Status == driver.Lost {
 					s.Drop(g.Key)
 				}
 			}
-			return results
 		})
 	}},
 	{"lost-for-want-of-time", []string{"renewal/no-report-afterwards"}, func(s *spoiled) {
@@ -85,9 +68,7 @@ var renewMutants = []mutant{
 		s.renew = func(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
 			s.Backend.Renew(ctx, grants, func(i int, r driver.RenewResult) {
 				report(i, r)
-				if i == len(grants)-1 {
-					report(i, r)
-				}
+				report(i, r)
 			})
 		}
 	}},
@@ -112,12 +93,11 @@ var renewMutants = []mutant{
 		}
 	}},
 	{"renews-with-an-error", []string{"renewal/large-batch"}, func(s *spoiled) {
-		s.renew = func(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
-			s.Backend.Renew(ctx, grants, func(i int, r driver.RenewResult) {
-				r.Err = errors.New("something else")
-				report(i, r)
-			})
-		}
+		s.renewals(func(_ []driver.Grant, results []driver.RenewResult) {
+			for i := range results {
+				results[i].Err = errors.New("something else")
+			}
+		})
 	}},
 	{"refuses-long-renewals", []string{"renewal/far-longer-than-before"}, func(s *spoiled) {
 		s.renewUpTo(time.Hour, driver.RenewResult{Err: errors.New("too long")})
@@ -137,17 +117,12 @@ var renewMutants = []mutant{
 	}},
 }
 
-// shorten sets the lease of a grant to its TTL from now.
-func (s *spoiled) shorten(g driver.Grant, err error) {
-	if g.Retain = true; err == nil {
-		driver.RenewAll(context.Background(), s.Backend, []driver.Grant{g})
-	}
-}
-
 // renewals changes the results of an honest renewal.
-func (s *spoiled) renewals(change func([]driver.Grant, []driver.RenewResult) []driver.RenewResult) {
+func (s *spoiled) renewals(change func([]driver.Grant, []driver.RenewResult)) {
 	s.results(func(ctx context.Context, grants []driver.Grant) []driver.RenewResult {
-		return change(grants, driver.RenewAll(ctx, s.Backend, grants))
+		results := driver.RenewAll(ctx, s.Backend, grants)
+		change(grants, results)
+		return results
 	})
 }
 
@@ -162,15 +137,13 @@ func (s *spoiled) renewAs(change func(g *driver.Grant)) {
 	})
 }
 
-// renewUpTo renews with the TTLs that are not above the limit.
+// renewUpTo refuses to renew for longer than the limit.
 func (s *spoiled) renewUpTo(limit time.Duration, refusal driver.RenewResult) {
-	s.results(func(ctx context.Context, grants []driver.Grant) []driver.RenewResult {
-		results := make([]driver.RenewResult, len(grants))
+	s.renewals(func(grants []driver.Grant, results []driver.RenewResult) {
 		for i, g := range grants {
-			if results[i] = refusal; g.TTL <= limit {
-				results[i] = driver.RenewAll(ctx, s.Backend, grants[i:i+1])[0]
+			if g.TTL > limit {
+				results[i] = refusal
 			}
 		}
-		return results
 	})
 }

@@ -19,10 +19,7 @@ var sharedMutants = []mutant{
 		})
 	}},
 	{"forgets-the-mode", []string{"shared/admits"}, func(s *spoiled) {
-		s.answer(func(_ driver.Request, g *driver.Grant, err error) error {
-			g.Mode = driver.Exclusive
-			return err
-		})
+		s.grant(func(g *driver.Grant) { g.Mode = driver.Exclusive })
 	}},
 	{"releases-for-all", []string{"shared/release-of-one", "shared/writer-waits-for-all", "shared/admits", "semaphore/exactly-n"}, func(s *spoiled) {
 		s.release = func(ctx context.Context, g driver.Grant) error {
@@ -34,95 +31,49 @@ var sharedMutants = []mutant{
 		}
 	}},
 	{"readers-overtake", []string{"shared/later-readers-wait"}, func(s *spoiled) {
-		var b book
 		s.answer(func(r driver.Request, g *driver.Grant, err error) error {
-			if err == nil && r.Mode == driver.Shared {
-				b.add(*g)
+			if err == nil || r.Mode != driver.Shared || len(s.granted.of(r.Key, "")) == 0 {
+				return err
 			}
-			if err != nil && r.Mode == driver.Shared && len(b.owners(r.Key)) > 0 {
-				*g = r.Grant()
-				g.Token, g.LastToken, g.Sent = 1, 1, time.Now()
-				return nil
-			}
-			return err
+			*g = r.Grant()
+			g.Token, g.LastToken, g.Sent = 1, 1, time.Now()
+			return nil
 		})
 	}},
-	{"wakes-one-reader", []string{"shared/next-readers-together"}, func(s *spoiled) {
-		s.acquire = func(ctx context.Context, r driver.Request) (driver.Grant, error) {
-			mode := r.Mode
-			r.Mode = driver.Exclusive
-			g, err := s.Backend.Acquire(ctx, r)
-			g.Mode = mode
-			return g, err
-		}
-	}},
-	{"crashed-readers-stay", []string{"shared/each-its-own-lease", "shared/crashed-with-waiters"}, func(s *spoiled) {
+	{"crashed-sharers-stay", []string{"shared/each-its-own-lease", "shared/crashed-with-waiters", "semaphore/expired-permit"}, func(s *spoiled) {
 		s.ask(func(r *driver.Request) {
-			if r.Mode == driver.Shared {
+			if r.Sharing() != (driver.Sharing{}) {
 				r.TTL *= 1000
 			}
 		})
 	}},
-	{"one-lease-for-all-readers", []string{"shared/each-its-own-lease"}, func(s *spoiled) {
-		var b book
-		s.answer(func(r driver.Request, g *driver.Grant, err error) error {
-			for _, other := range b.owners(r.Key) {
-				other.TTL = r.TTL
-				driver.RenewAll(context.Background(), s.Backend, []driver.Grant{other})
-			}
-			if err == nil && r.Mode == driver.Shared {
-				b.add(*g)
-			}
-			return err
-		})
-	}},
 	{"renews-for-all", []string{"shared/renewal-of-one"}, func(s *spoiled) {
-		var b book
-		s.answer(func(_ driver.Request, g *driver.Grant, err error) error {
-			if err == nil {
-				b.add(*g)
-			}
-			return err
-		})
-		s.results(func(ctx context.Context, grants []driver.Grant) []driver.RenewResult {
+		s.renewals(func(grants []driver.Grant, _ []driver.RenewResult) {
 			for _, g := range grants {
-				driver.RenewAll(ctx, s.Backend, b.owners(g.Key))
+				driver.RenewAll(context.Background(), s.Backend, s.granted.of(g.Key, ""))
 			}
-			return driver.RenewAll(ctx, s.Backend, grants)
 		})
 	}},
-	{"counts-the-same-owner-twice", []string{"semaphore/same-owner-again"}, func(s *spoiled) {
-		s.tryAcquire = func(ctx context.Context, r driver.Request) (driver.Grant, error) {
-			owner := r.Owner
-			if s.holds(ctx, r.Grant()) {
+	{"counts-the-same-owner-twice", []string{"idempotence/same-owner-again"}, func(s *spoiled) {
+		s.ask(func(r *driver.Request) {
+			if r.Permits > 0 && s.holds(context.Background(), r.Grant()) {
 				r.Owner += "'"
 			}
-			g, err := s.Backend.TryAcquire(ctx, r)
-			g.Owner = owner
-			return g, err
-		}
+		})
 	}},
 	{"one-token-for-all-readers", []string{"shared/tokens-rise"}, func(s *spoiled) {
-		var last driver.Grant
 		s.answer(func(r driver.Request, g *driver.Grant, err error) error {
-			if err == nil && last.Mode == g.Mode && last.Permits == g.Permits && (r.Mode == driver.Shared || r.Permits > 0) {
+			if all := s.granted.of(r.Key, ""); r.Mode == driver.Shared && len(all) > 0 {
+				last := all[len(all)-1]
 				g.Token, g.LastToken = last.Token, last.Token
 			}
-			last = *g
 			return err
 		})
 	}},
-}
-
-var semaphoreMutants = []mutant{
 	{"counts-by-the-first-holder", []string{"shared/admits"}, func(s *spoiled) {
-		first := make(map[string]int)
 		s.ask(func(r *driver.Request) {
-			if r.Permits > 0 {
-				if first[r.Key] == 0 {
-					first[r.Key] = r.Permits
-				}
-				r.Permits = first[r.Key]
+			if all := s.granted.of(r.Key, ""); r.Permits > 0 && len(all) > 0 {
+				r.Permits = all[0].Permits
 			}
 		})
 	}},
@@ -130,20 +81,6 @@ var semaphoreMutants = []mutant{
 		s.ask(func(r *driver.Request) {
 			if r.Permits > 0 {
 				r.Permits++
-			}
-		})
-	}},
-	{"crashed-permits-stay", []string{"semaphore/expired-permit", "shared/crashed-with-waiters"}, func(s *spoiled) {
-		s.ask(func(r *driver.Request) {
-			if r.Permits > 0 {
-				r.TTL *= 1000
-			}
-		})
-	}},
-	{"exclusive-is-a-permit", []string{"shared/admits"}, func(s *spoiled) {
-		s.ask(func(r *driver.Request) {
-			if r.Permits == 0 {
-				r.Permits = 1000
 			}
 		})
 	}},

@@ -38,19 +38,17 @@ var wakeMutants = []mutant{
 	{"wakes-one", []string{"wake/release"}, func(s *spoiled) {
 		s.wakes()
 		honest := s.wake
-		first := true
+		watches := 0
 		s.wake = func(ctx context.Context, key string) <-chan struct{} {
-			up := honest(ctx, key)
-			if !first { // the others only hear that the watch has begun
-				other := make(chan struct{}, 1)
-				other <- <-up
-				up = other
+			if watches++; watches == 1 {
+				return honest(ctx, key)
 			}
-			first = false
-			return up
+			begun := make(chan struct{}, 1) // the others only hear this
+			begun <- struct{}{}
+			return begun
 		}
 	}},
-	{"forgets-all-watches-with-one", []string{"wake/ends"}, func(s *spoiled) {
+	{"forgets-all-watches-with-one", []string{"wake/again"}, func(s *spoiled) {
 		s.wakes()
 		honest := s.wake
 		all, end := context.WithCancel(context.Background())
@@ -81,7 +79,7 @@ var revokeMutants = []mutant{
 			return err
 		})
 	}},
-	{"says-that-a-free-key-is-held", []string{"revoke/free"}, func(s *spoiled) {
+	{"says-that-a-free-key-is-held", []string{"revoke/only-this-holder"}, func(s *spoiled) {
 		s.revoke = func(ctx context.Context, key string) (bool, error) {
 			_, err := s.Backend.Revoke(ctx, key)
 			return true, err

@@ -22,24 +22,7 @@ var queueCases = []testCase{
 		name: "in-order-of-arrival",
 		explanation: "Waiters of all processes must be served in order of arrival, one for each release, with larger tokens, and long before their Backoff " +
 			"makes them look again: a Locker does not poll a Queuer.",
-		run: func(f *fixture) {
-			key, g := f.hold(long)
-			processes := []*fixture{f, f.last()}
-			var waiters []*waiter
-			for i := range 6 {
-				waiters = append(waiters, processes[i%2].queueUp(f.request(key, long)))
-			}
-			for i, w := range waiters {
-				for _, waiting := range waiters[i:] {
-					waiting.mustWait(f)
-				}
-				f.release(g)
-				next := w.served(f)
-				f.mustRise(g, next)
-				g = next
-			}
-			f.releaseLast(g)
-		},
+		run: func(f *fixture) { f.inTurn("w", "wwwwww") },
 	},
 	{
 		name:        "holder-crashed",
@@ -67,17 +50,12 @@ var queueCases = []testCase{
 		explanation: "A waiter must not get the key while the holder renews its lease.",
 		needs:       []need{needsExpiry},
 		run: func(f *fixture) {
-			key, g := f.hold(2 * f.Lease)
-			w := f.queueUpLooking(g, f.request(key, long), f.Lease/3)
-			for end := time.Now().Add(5 * f.Lease); time.Now().Before(end); time.Sleep(f.Lease / 10) {
-				sent := time.Now()
-				if f.renew(g) == driver.Lost {
-					if running(g.Sent, g.TTL) {
-						f.Fatalf("the holder lost the key %v after its last request", time.Since(g.Sent))
-					}
-					f.tooSlow()
-				}
-				g.Sent = sent
+			r := f.request(f.key(), 2*f.Lease)
+			g := f.try(r)
+			w := f.queueUpLooking(g, f.request(r.Key, long), f.Lease/3)
+			for range 20 {
+				time.Sleep(f.Lease / 4)
+				g = f.extend(g, r, f.renewing)
 			}
 			f.calm()
 			select {
@@ -86,7 +64,7 @@ var queueCases = []testCase{
 				f.tooSlow()
 			default:
 			}
-			f.releaseInTime(g)
+			f.giveUp(r)
 			f.release(w.served(f))
 		},
 	},
@@ -104,7 +82,7 @@ var queueCases = []testCase{
 				start := time.Now()
 				r.Backoff = driver.NewBackoff(interval, attempts)
 				w := f.wait(r)
-				f.mustBeHeld(w.failed(f, 2*waits))
+				f.mustBeHeld(w.result(f, 2*waits+f.soon()))
 				if d := time.Since(start); d < waits {
 					f.Errorf("%d attempts with intervals of %v were over after %v", attempts, interval, d)
 				}

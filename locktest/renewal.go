@@ -11,16 +11,20 @@ import (
 
 var renewalCases = []testCase{
 	{
-		name:        "extends",
-		explanation: "Renew must extend a lease to a full TTL from now, each time, and no further: nothing else keeps the lock of a long function.",
-		needs:       []need{needsExpiry},
+		name: "extends",
+		explanation: "Renew must extend a lease to a full TTL from now, each time, and no further: nothing else keeps the lock of a long function. " +
+			"So must Extend, and TryAcquire and Acquire by an owner that has the key. The TTL is that of the last request, as the Locker counts it.",
+		needs: []need{needsExpiry},
 		run: func(f *fixture) {
-			key, g := f.hold(f.Lease)
-			f.keepAlive(g, func() (time.Time, bool) {
-				sent := time.Now()
-				return sent, f.renew(g) == driver.Renewed
-			})
-			f.seize(f.request(key, long), f.Lease)
+			for _, send := range f.extensions() {
+				r := f.request(f.key(), f.Lease)
+				g := f.keepAlive(r, send)
+				r.TTL = 2 * f.Lease
+				g = f.extend(g, r, send)
+				time.Sleep(3 * f.Lease / 2)
+				f.mustStillHold(g)
+				f.seize(f.request(r.Key, long), f.Lease/2)
+			}
 		},
 	},
 	{
@@ -108,7 +112,7 @@ var renewalCases = []testCase{
 			g := f.try(f.request(f.key(), long))
 			long := g
 			long.TTL = r.TTL
-			if got := f.renewUnder(f.Context(), []driver.Grant{long})[0]; got.Status != driver.Unknown || !refusesTTL(got.Err) {
+			if got := f.renewUnder(f.Context(), []driver.Grant{long}, nil)[0]; got.Status != driver.Unknown || !refusesTTL(got.Err) {
 				f.Errorf("Renew for %v: %v, %v", long.TTL, got.Status, got.Err)
 			}
 			f.mustStillHold(g)
@@ -129,24 +133,28 @@ var renewalCases = []testCase{
 		},
 	},
 	{
-		name:        "never-recreates",
-		explanation: "A grant that was released must be reported Lost and must not be created anew: the key would be blocked for a whole lease.",
+		name: "never-recreates",
+		explanation: "A grant that was released must be reported Lost, and the error of Extend must wrap ErrLost, whether or not another owner has the key. " +
+			"Nothing must be created: the key would be blocked for a whole lease.",
 		run: func(f *fixture) {
 			key, g := f.hold(long)
 			f.release(g)
-			f.want(f.renewAll(g), driver.Lost)
-			f.free(key)
+			f.mustBeGone(g)
+			next := f.try(f.request(key, long))
+			f.mustBeGone(g)
+			f.want(f.renewAll(next), driver.Renewed)
+			f.releaseLast(next)
 		},
 	},
 	{
 		name:        "never-revives",
-		explanation: "After the end of its lease a grant must be reported Lost, even if the key is free: another owner may have had it in between.",
+		explanation: "After the end of its lease a grant must be lost in the same way, even if the key is free: another owner may have had it in between.",
 		needs:       []need{needsExpiry},
 		run: func(f *fixture) {
 			g := f.try(f.request(f.key(), f.Lease))
 			other := f.try(f.request(f.key(), f.Lease))
 			f.seize(f.request(other.Key, long), f.Lease) // so the lease of g has ended too
-			f.want(f.renewAll(g), driver.Lost)
+			f.mustBeGone(g)
 			f.seize(f.request(g.Key, long), 0) // a store may take a moment to notice the end
 		},
 	},
@@ -155,16 +163,20 @@ var renewalCases = []testCase{
 		explanation: "Renew must report one result for each grant before it returns, and none afterwards, even if its context has ended: " +
 			"the Locker reads the results then. A result may be Unknown. It must not be Lost if the lease has not ended.",
 		run: func(f *fixture) {
-			grants := f.several(5)
-			ended, end := context.WithCancel(f.Context())
-			end()
-			f.mustNotBeLost(f.renewUnder(ended, grants))
-			ctx, cancel := context.WithCancel(f.Context())
-			defer cancel()
-			f.mustNotBeLost(f.renewAnd(ctx, grants, cancel)) // at the first report
-			brief, stop := context.WithTimeout(f.Context(), time.Microsecond)
-			defer stop()
-			f.mustNotBeLost(f.renewUnder(brief, grants))
+			grants := make([]driver.Grant, 5)
+			for i := range grants {
+				_, grants[i] = f.hold(long)
+			}
+			for _, timeout := range []time.Duration{0, time.Microsecond, long} {
+				ctx, cancel := context.WithTimeout(f.Context(), timeout)
+				results := f.renewUnder(ctx, grants, cancel) // at the first report
+				cancel()
+				for i, r := range results {
+					if r.Status == driver.Lost {
+						f.Errorf("Renew, grant %d of %d: lost, and its lease has not ended", i, len(results))
+					}
+				}
+			}
 			time.Sleep(f.Lease)
 			for _, g := range grants {
 				f.want(f.renewAll(g), driver.Renewed)
@@ -185,23 +197,13 @@ func refusesTTL(err error) bool {
 	return err != nil
 }
 
-// several returns the grants of n fresh keys.
-func (f *fixture) several(n int) []driver.Grant {
+// mustBeGone checks that neither Renew nor Extend takes g for a grant that its owner has.
+func (f *fixture) mustBeGone(g driver.Grant) {
 	f.Helper()
-	grants := make([]driver.Grant, n)
-	for i := range grants {
-		grants[i] = f.try(f.request(f.key(), long))
-	}
-	return grants
-}
-
-// mustNotBeLost checks the results for leases that have not ended.
-func (f *fixture) mustNotBeLost(results []driver.RenewResult) {
-	f.Helper()
-	for i, r := range results {
-		if r.Status == driver.Lost {
-			f.Errorf("Renew, grant %d of %d: lost, and its lease has not ended", i, len(results))
-		}
+	f.want(f.renewAll(g), driver.Lost)
+	if f.extender != nil {
+		_, err := f.extender.Extend(f.Context(), g, 4)
+		f.mustBeLost(err)
 	}
 }
 

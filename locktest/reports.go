@@ -9,14 +9,9 @@ import (
 )
 
 // renewUnder calls Renew under ctx and returns the results in the order of the grants. Each
-// grant must be reported once, before Renew returns. It may run on any goroutine.
-func (f *fixture) renewUnder(ctx context.Context, grants []driver.Grant) []driver.RenewResult {
-	f.Helper()
-	return f.renewAnd(ctx, grants, func() {})
-}
-
-// renewAnd is renewUnder that calls do at each report.
-func (f *fixture) renewAnd(ctx context.Context, grants []driver.Grant, do func()) []driver.RenewResult {
+// grant must be reported once, before Renew returns. It calls also, if it is not nil, at each
+// report. It may run on any goroutine.
+func (f *fixture) renewUnder(ctx context.Context, grants []driver.Grant, also func()) []driver.RenewResult {
 	f.Helper()
 	var mu sync.Mutex
 	returned := false
@@ -39,7 +34,9 @@ func (f *fixture) renewAnd(ctx context.Context, grants []driver.Grant, do func()
 		if i >= 0 && i < len(grants) && !returned {
 			results[i], reported[i] = r, true
 		}
-		do()
+		if also != nil {
+			also()
+		}
 	})
 	mu.Lock()
 	defer mu.Unlock()

@@ -33,40 +33,25 @@ var revokeCases = []testCase{
 		},
 	},
 	{
-		name:        "only-this-holder",
-		explanation: "A request is for the present holders of one key: neither another key nor the next holder is asked.",
+		name: "only-this-holder",
+		explanation: "A request is for the present holders of one key: neither another key nor the next holder is asked. " +
+			"Revoke of a free key must say that it is not held.",
 		run: func(f *fixture) {
-			g, other := f.try(f.request(f.key(), long)), f.try(f.request(f.key(), long))
+			key, g := f.hold(long)
+			_, other := f.hold(long)
 			otherAsked := f.revoker.Revoked(f.Context(), other)
-			f.mustRevoke(f.revoker, g.Key, f.revoker.Revoked(f.Context(), g))
+			f.mustRevoke(f.revoker, key, f.revoker.Revoked(f.Context(), g))
 			f.release(g)
-			next := f.try(f.request(g.Key, long))
+			f.mustSay(false, f.revoker.Revoke, key)
+			next := f.try(f.request(key, long))
 			nextAsked := f.revoker.Revoked(f.Context(), next)
 			f.mustNotBeAsked(otherAsked)
 			f.mustNotBeAsked(nextAsked)
 			f.release(next)
-			f.release(other)
+			f.mustSay(false, f.revoker.Revoke, key)
+			f.mustSay(false, f.revoker.Revoke, f.key())
 		},
 	},
-	{
-		name:        "free",
-		explanation: "Revoke of a free key must say that it is not held, and a former holder need not be told.",
-		run: func(f *fixture) {
-			key := f.key()
-			f.mustSayHeld(f.revoker, key, false)
-			f.release(f.try(f.request(key, long)))
-			f.mustSayHeld(f.revoker, key, false)
-			f.free(key)
-		},
-	},
-}
-
-func (f *fixture) mustSayHeld(r driver.Revoker, key string, want bool) {
-	f.Helper()
-	held, err := r.Revoke(f.Context(), key)
-	if held != want || err != nil {
-		f.Fatalf("Revoke returned %v, %v, want %v", held, err, want)
-	}
 }
 
 // mustRevoke asks until all channels are closed: a request may be lost.
@@ -75,7 +60,7 @@ func (f *fixture) mustRevoke(r driver.Revoker, key string, asked ...<-chan struc
 	end := time.After(patience)
 	for _, asked := range asked {
 		for told := false; !told; {
-			f.mustSayHeld(r, key, true)
+			f.mustSay(true, r.Revoke, key)
 			select {
 			case <-asked:
 				told = true

@@ -1,39 +1,41 @@
 package locktest
 
 import (
-	"runtime"
-	"sync/atomic"
+	"sync"
 	"testing"
 	"time"
+
+	"github.com/distlock-go/distlock/driver"
 )
 
-// room is what a lock protects. It fails the test if two visits overlap, and if tokens do
-// not rise in the order of the visits.
-//
-// A visit reads and writes the counter in two steps, so an overlap loses a visit. The
-// steps are atomic only because the race detector does not know that a lock outside the
-// process orders them.
+// room is what a lock protects. It fails the test if visits overlap that must not, and if an
+// exclusive visit has a token that is not larger than all before.
 type room struct {
-	inside atomic.Int32
-	visits atomic.Int64
-	token  atomic.Uint64
+	mu     sync.Mutex
+	inside int
+	has    driver.Sharing // of the last visit
+	visits int
+	token  uint64 // the largest
 }
 
 // visit enters the room for a while, with a fencing token or 0.
-func (r *room) visit(t testing.TB, token uint64, stay time.Duration) {
+func (r *room) visit(t testing.TB, s driver.Sharing, token uint64, stay time.Duration) {
 	t.Helper()
-	if n := r.inside.Add(1); n != 1 {
-		t.Errorf("%d visits at once", n)
+	r.mu.Lock()
+	if !r.has.Admits(r.inside, s) {
+		t.Errorf("a visit with %+v beside %d with %+v", s, r.inside, r.has)
 	}
-	if last := r.token.Swap(token); token != 0 && token <= last {
-		t.Errorf("token %d after token %d", token, last)
+	if token != 0 && token <= r.token && s == (driver.Sharing{}) {
+		t.Errorf("token %d after token %d", token, r.token)
 	}
-	n := r.visits.Load()
-	if stay > 0 {
-		time.Sleep(stay)
-	} else {
-		runtime.Gosched()
-	}
-	r.visits.Store(n + 1)
-	r.inside.Add(-1)
+	r.inside++
+	r.has, r.token = s, max(r.token, token)
+	r.visits++
+	r.mu.Unlock()
+
+	time.Sleep(stay)
+
+	r.mu.Lock()
+	r.inside--
+	r.mu.Unlock()
 }

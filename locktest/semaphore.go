@@ -1,13 +1,6 @@
 package locktest
 
-import (
-	"context"
-	"sync/atomic"
-	"time"
-
-	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/driver"
-)
+import "github.com/distlock-go/distlock/driver"
 
 var semaphoreCases = []testCase{
 	{
@@ -15,7 +8,7 @@ var semaphoreCases = []testCase{
 		explanation: "A semaphore of n permits must admit n holders and no more, and one more after each Release.",
 		run: func(f *fixture) {
 			key := f.key()
-			grants := f.all(key)
+			grants := f.take(key, permits)
 			for range 2 * permits {
 				f.busy(f.permit(key, long))
 				f.release(grants[0])
@@ -31,19 +24,7 @@ var semaphoreCases = []testCase{
 		name:        "one-more-waits",
 		explanation: "Without a free permit a request waits in the queue. Each Release must admit one waiter.",
 		needs:       []need{needsQueue},
-		run: func(f *fixture) {
-			key := f.key()
-			grants := f.all(key)
-			first, second := f.queueUp(f.permit(key, long)), f.queueUp(f.permit(key, long))
-			first.mustWait(f)
-			f.release(grants[1])
-			next := first.served(f)
-			second.mustWait(f)
-			f.release(grants[0])
-			f.release(next)
-			f.release(second.served(f))
-			f.releaseLast(grants[2])
-		},
+		run:         func(f *fixture) { f.inTurn("ppp", "pp") },
 	},
 	{
 		name:        "expired-permit",
@@ -51,7 +32,7 @@ var semaphoreCases = []testCase{
 		needs:       []need{needsExpiry},
 		run: func(f *fixture) {
 			key := f.key()
-			f.allButOne(key)
+			f.take(key, permits-1)
 			g := f.try(f.permit(key, f.Lease))
 			f.seize(f.permit(key, long), f.Lease)
 			f.mustHaveEnded(g)
@@ -60,59 +41,16 @@ var semaphoreCases = []testCase{
 		},
 	},
 	{
-		name:        "same-owner-again",
-		explanation: "An owner that shares a key must succeed again, with tokens that are not smaller, and must not take a second permit.",
-		run: func(f *fixture) {
-			key := f.key()
-			r := f.permit(key, long)
-			first := f.try(r)
-			for range permits {
-				f.mustRepeat(first, f.try(r))
-			}
-			f.allButOne(key)
-			f.busy(f.permit(key, long))
-			r = f.reader(f.key(), long)
-			first = f.try(r)
-			f.mustRepeat(first, f.try(r))
-			f.release(first) // once is enough
-			f.free(r.Key)
-		},
-	},
-	{
 		name:        "crowd",
 		explanation: "Under a semaphore of n permits at most n functions of two processes may run at once, and each must get its turn.",
-		run: func(f *fixture) {
-			key := f.key()
-			o := f.opts()
-			o.Permits = permits
-			var inside atomic.Int32
-			f.turns(12, 4, func(l *distlock.Locker, _, _ int) error {
-				return l.Do(f.Context(), key, o, func(context.Context) error {
-					if n := inside.Add(1); n > permits {
-						f.Errorf("%d run at once", n)
-					}
-					time.Sleep(f.tick())
-					inside.Add(-1)
-					return nil
-				})
-			})
-			f.eventuallyFree(key)
-		},
+		run:         func(f *fixture) { f.crowd(driver.Sharing{Permits: permits}) },
 	},
 }
 
-// allButOne takes all permits but one.
-func (f *fixture) allButOne(key string) {
+// take takes n permits of a semaphore.
+func (f *fixture) take(key string, n int) []driver.Grant {
 	f.Helper()
-	for range permits - 1 {
-		f.try(f.permit(key, long))
-	}
-}
-
-// all takes every permit.
-func (f *fixture) all(key string) []driver.Grant {
-	f.Helper()
-	grants := make([]driver.Grant, permits)
+	grants := make([]driver.Grant, n)
 	for i := range grants {
 		grants[i] = f.try(f.permit(key, long))
 	}

@@ -1,11 +1,8 @@
 package locktest
 
 import (
-	"context"
-	"sync/atomic"
 	"time"
 
-	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/driver"
 )
 
@@ -14,63 +11,20 @@ var sharedCases = []testCase{
 		name:        "writer-waits-for-all",
 		explanation: "A waiting writer must get the key at once when the last reader has released, and not before.",
 		needs:       []need{needsQueue},
-		run: func(f *fixture) {
-			key := f.key()
-			var readers []driver.Grant
-			for range 3 {
-				readers = append(readers, f.try(f.reader(key, long)))
-			}
-			w := f.queueUp(f.request(key, long))
-			for _, g := range readers {
-				w.mustWait(f)
-				f.release(g)
-			}
-			f.releaseLast(w.served(f))
-		},
+		run:         func(f *fixture) { f.inTurn("rrr", "w") },
 	},
 	{
 		name: "later-readers-wait",
 		explanation: "A reader that arrives after a waiting writer must wait behind it, even if other readers have the key: " +
 			"otherwise readers that come and go would keep the writer out.",
 		needs: []need{needsQueue},
-		run: func(f *fixture) {
-			key := f.key()
-			g := f.try(f.reader(key, long))
-			writer := f.queueUp(f.request(key, long))
-			f.busy(f.reader(key, long))
-			reader := f.queueUp(f.reader(key, long))
-			writer.mustWait(f)
-			f.release(g)
-			g = writer.served(f)
-			reader.mustWait(f)
-			f.release(g)
-			f.releaseLast(reader.served(f))
-		},
+		run:   func(f *fixture) { f.inTurn("r", "wr") },
 	},
 	{
 		name:        "next-readers-together",
 		explanation: "When a reader is first in the queue, all readers up to the next writer must get the key together.",
 		needs:       []need{needsQueue},
-		run: func(f *fixture) {
-			key, g := f.hold(long)
-			var readers []*waiter
-			for range 3 {
-				readers = append(readers, f.queueUp(f.reader(key, long)))
-			}
-			writer := f.queueUp(f.request(key, long))
-			last := f.queueUp(f.reader(key, long))
-			f.release(g)
-			for _, w := range readers { // all are served before one is released
-				w.served(f)
-			}
-			for _, w := range readers {
-				writer.mustWait(f)
-				last.mustWait(f)
-				f.release(w.grant)
-			}
-			f.release(writer.served(f))
-			f.releaseLast(last.served(f))
-		},
+		run:         func(f *fixture) { f.inTurn("w", "rrrwr") },
 	},
 	{
 		name:        "writer-leaves-the-queue",
@@ -97,7 +51,7 @@ var sharedCases = []testCase{
 			writer := f.queueUpLooking(g, f.request(key, long), f.Lease/2).served(f)
 			f.mustHaveEnded(g)
 			f.releaseLast(writer)
-			f.allButOne(key)
+			f.take(key, permits-1)
 			g = f.try(f.permit(key, 2*f.Lease))
 			f.queueUpLooking(g, f.permit(key, long), f.Lease/2).served(f)
 			f.busy(f.permit(key, long))
@@ -122,8 +76,12 @@ var sharedCases = []testCase{
 		explanation: "Renew must extend the lease of the reader, or holder of a permit, that it is called for, and no other.",
 		needs:       []need{needsExpiry},
 		run: func(f *fixture) {
-			f.renewOne(f.reader)
-			f.renewOne(f.permit)
+			for _, ask := range f.modes()[1:] {
+				r := ask(f.key(), f.Lease)
+				crashed := f.try(ask(r.Key, f.Lease))
+				f.keepAlive(r, f.renewing)
+				f.want(f.renewAll(crashed), driver.Lost)
+			}
 		},
 	},
 	{
@@ -150,7 +108,7 @@ var sharedCases = []testCase{
 		run: func(f *fixture) {
 			key, last := f.hold(long)
 			for range 4 {
-				for _, ask := range []func(string, time.Duration) driver.Request{f.reader, f.permit, f.request} {
+				for _, ask := range f.modes() {
 					f.release(last)
 					r := ask(key, long)
 					r.Tokens = 16
@@ -189,36 +147,8 @@ var sharedCases = []testCase{
 		name:        "crowd",
 		explanation: "A function under a writer's lock must not overlap with any other, in one process or two, and each must get its turn.",
 		run: func(f *fixture) {
-			key := f.key()
-			var readers, writers atomic.Int32
-			read := func(context.Context) error {
-				readers.Add(1)
-				defer readers.Add(-1)
-				time.Sleep(f.tick())
-				if n := writers.Load(); n != 0 {
-					f.Errorf("%d writers while another function reads", n)
-				}
-				return nil
-			}
-			write := func(context.Context) error {
-				if n := writers.Add(1); n != 1 {
-					f.Errorf("%d writers at once", n)
-				}
-				defer writers.Add(-1)
-				time.Sleep(f.tick())
-				if n := readers.Load(); n != 0 {
-					f.Errorf("%d readers while another function writes", n)
-				}
-				return nil
-			}
-			f.turns(16, 4, func(l *distlock.Locker, i, round int) error {
-				o, do := f.opts(), write
-				if (i/2+round)%4 != 0 {
-					o.Mode, do = driver.Shared, read
-				}
-				return l.Do(f.Context(), key, o, do)
-			})
-			f.eventuallyFree(key)
+			reader := driver.Sharing{Mode: driver.Shared}
+			f.crowd(reader, reader, reader, driver.Sharing{})
 		},
 	},
 }
@@ -253,18 +183,4 @@ func (f *fixture) mustAgree(key string, n int, has, asks driver.Sharing) {
 	} else {
 		f.mustBeHeld(err)
 	}
-}
-
-// renewOne keeps one of two leases of a shared key alive, and lets the other end.
-func (f *fixture) renewOne(ask func(key string, ttl time.Duration) driver.Request) {
-	f.Helper()
-	key := f.key()
-	g, crashed := f.try(ask(key, f.Lease)), f.try(ask(key, f.Lease))
-	g = f.keepAlive(g, func() (time.Time, bool) {
-		sent := time.Now()
-		return sent, f.renew(g) == driver.Renewed
-	})
-	f.want(f.renewAll(crashed), driver.Lost)
-	f.releaseInTime(g)
-	f.free(key)
 }

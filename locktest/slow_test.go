@@ -20,22 +20,22 @@ import (
 type slow struct {
 	*testkit.Store
 
-	mu       sync.Mutex
-	released map[string]bool // by owner
+	released sync.Map // by owner
 }
 
 func newSlow(lease time.Duration, seed uint64) *slow {
-	s := &slow{Store: testkit.NewStore(), released: make(map[string]bool)}
+	s := &slow{Store: testkit.NewStore()}
+	var mu sync.Mutex
 	rnd := rand.New(rand.NewPCG(seed, 0))
 	stalls := 20 // how many are left
 	stall := func(context.Context, *testkit.Call) error {
-		s.mu.Lock()
+		mu.Lock()
 		d := time.Duration(rnd.Int64N(int64(lease / 100)))
 		if stalls > 0 && rnd.IntN(8) == 0 {
 			stalls--
 			d = time.Duration(rnd.Int64N(int64(5 * lease / 2)))
 		}
-		s.mu.Unlock()
+		mu.Unlock()
 		time.Sleep(d)
 		return nil
 	}
@@ -58,18 +58,14 @@ const resend = 50 * time.Millisecond
 // reports it only if another owner has the key.
 func (s *slow) Release(ctx context.Context, g driver.Grant) error {
 	begun := time.Now()
-	s.mu.Lock()
-	again := s.released[g.Owner]
-	s.mu.Unlock()
+	_, again := s.released.Load(g.Owner)
 	ended := g.Token != 0 && !again && driver.RenewAll(ctx, s.Backend, []driver.Grant{g})[0].Status == driver.Lost
 	err := s.Store.Release(ctx, g)
 	switch {
 	case err == nil && ended:
 		err = driver.ErrLost
 	case err == nil:
-		s.mu.Lock()
-		s.released[g.Owner] = true
-		s.mu.Unlock()
+		s.released.Store(g.Owner, true)
 	}
 	if time.Since(begun) >= resend && errors.Is(err, driver.ErrLost) {
 		return nil

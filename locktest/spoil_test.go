@@ -2,6 +2,7 @@ package locktest_test
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"github.com/distlock-go/distlock/driver"
@@ -14,11 +15,16 @@ type (
 	releaseFunc func(ctx context.Context, g driver.Grant) error
 	revokeFunc  func(ctx context.Context, key string) (bool, error)
 	wakeFunc    func(ctx context.Context, key string) <-chan struct{}
+	waitsFunc   func(ctx context.Context, key string) bool
 	extendFunc  func(ctx context.Context, g driver.Grant, tokens int) (driver.Grant, error)
 )
 
 func (s *spoiled) TryAcquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
-	return s.tryAcquire(ctx, r)
+	g, err := s.tryAcquire(ctx, r)
+	if err == nil {
+		s.granted.add(g)
+	}
+	return g, err
 }
 
 func (s *spoiled) Acquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
@@ -54,30 +60,49 @@ func (s *spoiled) Revoke(ctx context.Context, key string) (bool, error) { return
 // ask changes the requests of TryAcquire and Acquire. The grants have the fields of the
 // original requests.
 func (s *spoiled) ask(change func(r *driver.Request)) {
-	wrap := func(honest acquireFunc) acquireFunc {
-		return func(ctx context.Context, r driver.Request) (driver.Grant, error) {
-			asked := r
-			change(&r)
-			g, err := honest(ctx, r)
-			if err == nil {
-				g.Key, g.Owner, g.TTL, g.Mode, g.Permits = asked.Key, asked.Owner, asked.TTL, asked.Mode, asked.Permits
-			}
-			return g, err
+	s.acquireAs(func(ctx context.Context, r driver.Request, honest acquireFunc) (driver.Grant, error) {
+		asked := r
+		change(&r)
+		g, err := honest(ctx, r)
+		if err == nil {
+			g.Key, g.Owner, g.TTL, g.Mode, g.Permits = asked.Key, asked.Owner, asked.TTL, asked.Mode, asked.Permits
 		}
-	}
-	s.tryAcquire, s.acquire = wrap(s.Backend.TryAcquire), wrap(s.Backend.Acquire)
+		return g, err
+	})
 }
 
 // answer changes the results of TryAcquire and Acquire.
 func (s *spoiled) answer(change func(r driver.Request, g *driver.Grant, err error) error) {
-	wrap := func(honest acquireFunc) acquireFunc {
-		return func(ctx context.Context, r driver.Request) (driver.Grant, error) {
-			g, err := honest(ctx, r)
-			err = change(r, &g, err)
-			return g, err
+	s.acquireAs(func(ctx context.Context, r driver.Request, honest acquireFunc) (driver.Grant, error) {
+		g, err := honest(ctx, r)
+		err = change(r, &g, err)
+		return g, err
+	})
+}
+
+// grant changes the grants of TryAcquire and Acquire.
+func (s *spoiled) grant(change func(g *driver.Grant)) {
+	s.answer(func(_ driver.Request, g *driver.Grant, err error) error {
+		change(g)
+		return err
+	})
+}
+
+// refuse changes the errors of TryAcquire and Acquire.
+func (s *spoiled) refuse(with func(err error) error) {
+	s.answer(func(_ driver.Request, _ *driver.Grant, err error) error {
+		if err != nil {
+			err = with(err)
 		}
+		return err
+	})
+}
+
+func (s *spoiled) acquireAs(how func(context.Context, driver.Request, acquireFunc) (driver.Grant, error)) {
+	with := func(honest acquireFunc) acquireFunc {
+		return func(ctx context.Context, r driver.Request) (driver.Grant, error) { return how(ctx, r, honest) }
 	}
-	s.tryAcquire, s.acquire = wrap(s.Backend.TryAcquire), wrap(s.Backend.Acquire)
+	s.tryAcquire, s.acquire = with(s.Backend.TryAcquire), with(s.Backend.Acquire)
 }
 
 // holds reports whether the owner has the key. It also renews the lease.
@@ -85,37 +110,23 @@ func (s *spoiled) holds(ctx context.Context, g driver.Grant) bool {
 	return driver.RenewAll(ctx, s.Backend, []driver.Grant{g})[0].Status == driver.Renewed
 }
 
-// book remembers a grant for each key and owner.
+// book remembers grants.
 type book struct {
 	mu     sync.Mutex
-	grants map[[2]string]driver.Grant
+	grants []driver.Grant
 }
 
 func (b *book) add(g driver.Grant) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.grants == nil {
-		b.grants = make(map[[2]string]driver.Grant)
-	}
-	b.grants[[2]string{g.Key, g.Owner}] = g
+	b.grants = append(b.grants, g)
 }
 
-func (b *book) get(key, owner string) (driver.Grant, bool) {
+// of returns the grants of a key, of one owner or, if owner is empty, of all.
+func (b *book) of(key, owner string) []driver.Grant {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	g, ok := b.grants[[2]string{key, owner}]
-	return g, ok
-}
-
-// owners returns all grants of the key.
-func (b *book) owners(key string) []driver.Grant {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	var all []driver.Grant
-	for _, g := range b.grants {
-		if g.Key == key {
-			all = append(all, g)
-		}
-	}
-	return all
+	return slices.DeleteFunc(slices.Clone(b.grants), func(g driver.Grant) bool {
+		return g.Key != key || owner != "" && g.Owner != owner
+	})
 }

@@ -3,53 +3,45 @@ package locktest
 import (
 	"context"
 	"errors"
+	"testing/synctest"
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
 )
 
-// waiter is a call on its own goroutine that waits for a key.
+// waiter is an Acquire on its own goroutine.
 type waiter struct {
-	request driver.Request // of an Acquire
+	request driver.Request
 	start   time.Time
 	cancel  context.CancelFunc
-	done    chan struct{} // closed when the call has returned
+	done    chan struct{} // closed when it has returned
 	grant   driver.Grant
 	err     error
 }
 
-// begin starts a call that waits for a key. It is cancelled at the end of the case.
-func (f *fixture) begin(call func(ctx context.Context) (driver.Grant, error)) *waiter {
-	f.Helper()
-	ctx, cancel := context.WithCancel(f.Context())
-	w := &waiter{start: time.Now(), cancel: cancel, done: make(chan struct{})}
-	go func() {
-		defer close(w.done)
-		w.grant, w.err = call(ctx)
-	}()
-	f.Cleanup(func() {
-		cancel()
-		select {
-		case <-w.done:
-		case <-time.After(5 * patience):
-			f.Errorf("a call has not returned long after its context has ended")
-		}
-	})
-	return w
-}
-
 // wait starts an Acquire. Without a Backoff in r the Acquire looks again so late that only
-// a message or the end of a lease can help it in time, and it ends if it is stuck.
+// a message or the end of a lease can help it in time, and it ends if it is stuck. It is
+// cancelled at the end of the case.
 func (f *fixture) wait(r driver.Request) *waiter {
 	f.Helper()
 	if r.Backoff == nil {
 		r.Backoff = driver.NewBackoff(2*patience, 2)
 	}
-	f.Cleanup(func() { // after the call: the owner still has its place
-		_ = f.backend.Release(context.WithoutCancel(f.Context()), r.Grant())
+	ctx, cancel := context.WithCancel(f.Context())
+	w := &waiter{request: r, start: time.Now(), cancel: cancel, done: make(chan struct{})}
+	go func() {
+		defer close(w.done)
+		w.grant, w.err = f.queue.Acquire(ctx, r)
+	}()
+	f.Cleanup(func() {
+		cancel()
+		select {
+		case <-w.done: // the owner may still have its place
+			_ = f.backend.Release(context.WithoutCancel(f.Context()), r.Grant())
+		case <-time.After(5 * patience):
+			f.Errorf("an Acquire has not returned long after its context has ended")
+		}
 	})
-	w := f.begin(func(ctx context.Context) (driver.Grant, error) { return f.queue.Acquire(ctx, r) })
-	w.request = r
 	return w
 }
 
@@ -64,6 +56,14 @@ func (f *fixture) takePlace(r driver.Request) {
 func (f *fixture) waitBriefly(r driver.Request) (driver.Grant, error) {
 	r.Backoff = driver.NewBackoff(5*time.Millisecond, 2)
 	return f.queue.Acquire(f.Context(), r)
+}
+
+// calm waits until all other goroutines wait. In real time that cannot be known, and it
+// returns at once.
+func (f *fixture) calm() {
+	if f.Bubble {
+		synctest.Wait()
+	}
 }
 
 // queueUp starts an Acquire for a key that is held, and returns when the owner is in the
@@ -96,14 +96,14 @@ func (f *fixture) queueUpLooking(holder driver.Grant, r driver.Request, every ti
 	return f.wait(r)
 }
 
-// result waits for the error of the call, or nil.
+// result waits for the error of the Acquire, or nil.
 func (w *waiter) result(f *fixture, within time.Duration) error {
 	f.Helper()
 	select {
 	case <-w.done:
 		return w.err
 	case <-time.After(within):
-		f.Fatalf("a call has not returned after %v", time.Since(w.start))
+		f.Fatalf("Acquire has not returned after %v", time.Since(w.start))
 		return nil
 	}
 }
@@ -116,16 +116,6 @@ func (w *waiter) served(f *fixture) driver.Grant {
 	}
 	f.inspect(w.grant, w.request, w.start)
 	return w.grant
-}
-
-// failed waits for the error of an Acquire that cannot succeed.
-func (w *waiter) failed(f *fixture, within time.Duration) error {
-	f.Helper()
-	err := w.result(f, within+f.soon())
-	if err == nil {
-		f.Fatal("the key was granted although another owner holds it")
-	}
-	return err
 }
 
 // mustWait checks that w has not been served out of turn. In virtual time it also knows that
