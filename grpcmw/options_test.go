@@ -141,25 +141,6 @@ func TestOptionsLockAServer(t *testing.T) {
 	wantStatus(t, err, invalid(`field "response_status.message" is missing`))
 }
 
-func TestOptionsLockAClient(t *testing.T) {
-	s := testkit.NewStore()
-	h := func(ctx context.Context, r *testpb.SimpleRequest) (*testpb.SimpleResponse, error) {
-		if s.Free(t, keyOf(t, "42")) {
-			t.Error("the lock is free while the server works")
-		}
-		return ok(ctx, r)
-	}
-	client := startClient(t, testkit.NewLocker(t, s, distlock.Config{}), h, declared(t).Unary())
-	for _, method := range []string{"UnaryCall", "EmptyCall"} {
-		if err := calls[method](t.Context(), client); err != nil {
-			t.Errorf("%s: %v", method, err)
-		}
-	}
-	if got := s.Attempts(); !slices.Equal(got, []string{keyOf(t, "42")}) {
-		t.Errorf("keys %q", got)
-	}
-}
-
 // TestFieldsOfOptions compares options with the Opts that they stand for: those of the
 // descriptor above, and that of the shop, which protoc has read in shop.proto.
 func TestFieldsOfOptions(t *testing.T) {
@@ -207,10 +188,6 @@ func TestOptionsOfOtherKinds(t *testing.T) {
 		{
 			"unary methods for the stream interceptor", func() { grpcmw.StreamServerInterceptor(l, rules) },
 			[]string{testService + `UnaryCall": the method does not stream`},
-		},
-		{
-			"streams for the client", func() { grpcmw.UnaryClientInterceptor(l, rules) },
-			[]string{testService + `StreamingInputCall": the method streams: clients can lock unary methods only`},
 		},
 		{
 			"what was adjusted", func() {

@@ -16,9 +16,6 @@ func TestMistakesArePanicsWhenItIsWired(t *testing.T) {
 	unary := func(method string, key grpcmw.Key, change ...func(*distlock.Opts)) func() {
 		return func() { grpcmw.UnaryServerInterceptor(l, rules(method, key, change...)) }
 	}
-	client := func(method string, key grpcmw.Key) func() {
-		return func() { grpcmw.UnaryClientInterceptor(l, rules(method, key)) }
-	}
 	stream := func(method string, key grpcmw.Key) func() {
 		return func() { grpcmw.StreamServerInterceptor(l, rules(method, key)) }
 	}
@@ -81,11 +78,6 @@ func TestMistakesArePanicsWhenItIsWired(t *testing.T) {
 			"a stream for the unary interceptor",
 			`grpcmw: UnaryServerInterceptor: rule for "/grpc.testing.TestService/StreamingOutputCall": the method streams: its rule belongs to StreamServerInterceptor`,
 			unary(serverStream, messageKey),
-		},
-		{
-			"a stream for the client interceptor",
-			`grpcmw: UnaryClientInterceptor: rule for "/grpc.testing.TestService/StreamingInputCall": the method streams: clients can lock unary methods only`,
-			client(clientStream, grpcmw.Method()),
 		},
 		{
 			"a unary method for the stream interceptor",

@@ -9,7 +9,6 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -118,34 +117,6 @@ func TestRetryAfterIsWhatIsLeftOfTheLease(t *testing.T) {
 			t.Error(err)
 		}
 	})
-}
-
-// TestQueueFull fills the queue of one process and checks that the next request is refused.
-func TestQueueFull(t *testing.T) {
-	s := testkit.NewStore()
-	o := opts()
-	o.RetryCount, o.MaxWaiters = 0, 1
-	inside, leave := make(chan bool), make(chan bool)
-	h := httpmw.Lock(testkit.NewLocker(t, s, distlock.Config{}), constant("7"), o)(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
-		inside <- true
-		<-leave
-	}))
-	srv := serve(t, h)
-	var requests sync.WaitGroup
-	requests.Go(func() { send(t, srv, "GET", "/", "") })
-	<-inside
-	full := make(chan answer, 2)
-	for range 2 { // one waits, the other is refused
-		requests.Go(func() { full <- send(t, srv, "GET", "/", "") })
-	}
-	wantProblem(t, <-full, queueFull, "1")
-	leave <- true
-	<-inside
-	leave <- true
-	if got := <-full; got.status != http.StatusOK {
-		t.Errorf("the one that waited: %d %s", got.status, got.body)
-	}
-	requests.Wait()
 }
 
 func TestWaitsThatEnd(t *testing.T) {

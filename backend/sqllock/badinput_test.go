@@ -118,7 +118,7 @@ func TestMissingTable(t *testing.T) {
 	t.Parallel()
 	for _, d := range []database{postgres, mariaDB, sqlite} {
 		dsn := d.newDSN(t)
-		b := d.opened(t, dsn, sqllock.WithTable("locks"))
+		b := d.open(t, dsn, sqllock.WithTable("locks"))
 		tellsWhy(t, b, `"locks"`, "does not exist", "CreateTable")
 
 		// It works as soon as the table is there.
@@ -138,11 +138,11 @@ func TestTableOfAnotherVersion(t *testing.T) {
 		dsn := d.newTables(t)
 		db := d.pool(t, dsn)
 		exec(t, db, "UPDATE distlock SET token = 99 WHERE lock_key = ''")
-		tellsWhy(t, d.opened(t, dsn), `"distlock"`, "version 99", "version 1")
+		tellsWhy(t, d.open(t, dsn), `"distlock"`, "version 99", "version 1")
 		exec(t, db, "DELETE FROM distlock")
-		tellsWhy(t, d.opened(t, dsn), `"distlock"`, "no version")
+		tellsWhy(t, d.open(t, dsn), `"distlock"`, "no version")
 		exec(t, db, "CREATE TABLE products (id int NOT NULL PRIMARY KEY)")
-		tellsWhy(t, d.opened(t, dsn, sqllock.WithTable("products")), `"products"`, "column")
+		tellsWhy(t, d.open(t, dsn, sqllock.WithTable("products")), `"products"`, "column")
 	}
 }
 
@@ -153,7 +153,7 @@ func TestNoServer(t *testing.T) {
 		&postgres: "postgres://user:secret@127.0.0.1:1/shop?sslmode=disable",
 		&mariaDB:  "user:secret@tcp(127.0.0.1:1)/shop",
 	} {
-		tellsWhy(t, d.opened(t, dsn), "127.0.0.1:1", "refused")
+		tellsWhy(t, d.open(t, dsn), "127.0.0.1:1", "refused")
 	}
 }
 
@@ -167,7 +167,7 @@ func TestTableInSchema(t *testing.T) {
 		if err := sqllock.CreateTable(t.Context(), d.pool(t, dsn), d.dialect, o); err != nil {
 			t.Fatal(err)
 		}
-		b := d.opened(t, dsn, o)
+		b := d.open(t, dsn, o)
 		testkit.MustRelease(t, b, testkit.MustTry(t, b, request("key", time.Minute)))
 		scan(t, d.pool(t, dsn), "SELECT count(*) FROM shop.locks_member")
 	}
@@ -185,7 +185,7 @@ func TestSchema(t *testing.T) {
 		}
 		s.Exec(t, name, text)
 		s.Exec(t, name, text)
-		b := d.opened(t, s.DSN(name))
+		b := d.open(t, s.DSN(name))
 		testkit.MustRelease(t, b, testkit.MustTry(t, b, request("key", time.Minute)))
 	}
 }
@@ -193,7 +193,7 @@ func TestSchema(t *testing.T) {
 // A request that makes no sense is refused before it is sent.
 func TestRequestRefused(t *testing.T) {
 	t.Parallel()
-	b := sqlite.opened(t, sqlite.newTables(t))
+	b := sqlite.open(t, sqlite.newTables(t))
 	for what, change := range map[string]func(r *driver.Request){
 		"a TTL below a millisecond":  func(r *driver.Request) { r.TTL = time.Microsecond },
 		"no key":                     func(r *driver.Request) { r.Key = "" },

@@ -102,16 +102,3 @@ func TestReservedConnectionBreaks(t *testing.T) {
 		}
 	})
 }
-
-// A guarded transaction keeps the key although the lease of its holder has ended.
-func TestGuardedLeaseThatHasEnded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		for _, guarded := range []bool{true, false} {
-			s := &script{owner: "holder", over: true, guarded: guarded}
-			_, err := s.open(t, 4).TryAcquire(t.Context(), request("key", time.Minute))
-			if errors.Is(err, driver.ErrNotAcquired) != guarded || !guarded && err != nil {
-				t.Errorf("guarded %v: %v", guarded, err)
-			}
-		}
-	})
-}

@@ -67,7 +67,7 @@ func (of *store) pool(t *testing.T) *sql.DB { return of.database.pool(t, of.dsn)
 // open returns a Backend that is closed when the test ends.
 func (of *store) open(t *testing.T, opts ...sqllock.Option) *sqllock.Backend {
 	t.Helper()
-	return of.opened(t, of.dsn, opts...)
+	return of.database.open(t, of.dsn, opts...)
 }
 
 // locker returns a process: a Locker with a Backend of its own.
@@ -148,6 +148,10 @@ func (of *store) over(t *testing.T, timeout time.Duration) (*sqllock.Backend, *s
 	t.Helper()
 	n := new(spoilnet.Network)
 	var db *sql.DB
+	t.Cleanup(func() {
+		n.Kill()
+		_ = db.Close() // there may be connections that are cut
+	})
 	if of.dialect == sqllock.Postgres {
 		config, err := pgx.ParseConfig(of.dsn)
 		if err != nil {
@@ -167,16 +171,5 @@ func (of *store) over(t *testing.T, timeout time.Duration) (*sqllock.Backend, *s
 		}
 		db = sql.OpenDB(connector)
 	}
-	b, err := sqllock.New(db, of.dialect, sqllock.WithOpTimeout(timeout))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := b.Close(); err != nil {
-			t.Error(err)
-		}
-		n.Kill()
-		_ = db.Close() // there may be connections that are cut
-	})
-	return b, n
+	return of.on(t, db, sqllock.WithOpTimeout(timeout)), n
 }
