@@ -34,12 +34,12 @@ func (c *call) fit(desc protoreflect.MethodDescriptor, forStreams bool) error {
 	case !streams(desc) && forStreams:
 		return errors.New("the method does not stream: its rule belongs to UnaryServerInterceptor")
 	case desc.IsStreamingClient():
-		return c.key.fits(nil)
+		return c.key.check(nil)
 	}
 	if forStreams {
 		c.input = messageType(desc.Input())
 	}
-	return c.key.fits(desc.Input())
+	return c.key.check(desc.Input())
 }
 
 // run runs fn under the lock for req. It returns the result of fn unchanged, unless the lock
@@ -58,7 +58,10 @@ func (m *middleware) run(ctx context.Context, c *call, req any, fn func(context.
 	})
 	switch {
 	case !ran:
-		return m.refuse(ctx, c, err)
+		if answer := m.fail(ctx, c.method, err); answer != nil {
+			return answer
+		}
+		return StatusError(ctx, err)
 	case errors.Is(err, distlock.ErrLost) && (fnErr == nil || stopped(ctx, fnErr)):
 		return StatusError(ctx, err)
 	default: // what err says comes too late; the hooks have it
@@ -85,12 +88,4 @@ func (c *call) params(ctx context.Context, req any) (any, error) {
 	default:
 		return params, nil
 	}
-}
-
-// refuse returns the error for a call that did not get its lock. It is never nil.
-func (m *middleware) refuse(ctx context.Context, c *call, err error) error {
-	if answer := m.fail(ctx, c.method, err); answer != nil {
-		return answer
-	}
-	return StatusError(ctx, err)
 }

@@ -49,11 +49,7 @@ func (h *Handler) list(w http.ResponseWriter, r *http.Request) error {
 	if wantsPage(w, r) {
 		return servePage(w, r)
 	}
-	p, err := paramsOf(r)
-	if err != nil {
-		return err
-	}
-	prefix, err := h.shownPrefix(p)
+	prefix, err := h.prefixOf(r)
 	if err != nil {
 		return err
 	}
@@ -70,11 +66,7 @@ func (h *Handler) key(w http.ResponseWriter, r *http.Request) error {
 	if wantsPage(w, r) {
 		return servePage(w, r)
 	}
-	p, err := paramsOf(r)
-	if err != nil {
-		return err
-	}
-	name, err := p.text("name")
+	name, err := textOf(r, "name")
 	if err == nil && name == "" {
 		err = badRequest("name is missing")
 	}

@@ -102,3 +102,33 @@ func TestReservedConnectionBreaks(t *testing.T) {
 		}
 	})
 }
+
+// sqlState is an error of PostgreSQL with that code.
+type sqlState string
+
+func (s sqlState) Error() string    { return "state " + string(s) }
+func (s sqlState) SQLState() string { return string(s) }
+
+// The database undoes a statement because of a deadlock, a conflict or a limit for the wait.
+//
+// Row 32 (sqllock): the Backend repeats it, and its caller does not notice. Fails if one of
+// the codes counts as an answer.
+func TestUndoneIsRepeated(t *testing.T) {
+	for _, code := range []sqlState{"40P01", "40001", "55P03"} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &script{}
+			b := s.open(t, 4)
+			undone := 0
+			s.before = func(_ int, query string) error {
+				if strings.Contains(query, "FROM (VALUES") && undone < 3 {
+					undone++
+					return code
+				}
+				return nil
+			}
+			if got := testkit.Renewed(t, b, request("key", time.Minute).Grant()); got.Status != driver.Renewed || undone != 3 {
+				t.Errorf("%v, undone %d times: %v, %v", code, undone, got.Status, got.Err)
+			}
+		})
+	}
+}

@@ -23,6 +23,7 @@ const (
 // decide without SQL: they change the entry, and the caller writes the difference. All
 // times are the database's, in microseconds since 1970.
 type entry struct {
+	key     string
 	now     int64
 	exists  bool
 	guarded bool // Guard was called for the key; not in SQLite

@@ -328,35 +328,42 @@ func TestGuardWithoutConnections(t *testing.T) {
 	})
 }
 
+// inLine returns the lease of a caller, and the next caller of the same process, which waits.
+func inLine(t *testing.T, b *sqllock.Backend) (*distlock.Lease, *testkit.Waiting[*distlock.Lease]) {
+	t.Helper()
+	l := distlock.New(b, distlock.Config{HandOverTime: time.Hour})
+	t.Cleanup(func() { _ = l.Close() })
+	o := distlock.Opts{KeyTimeout: time.Minute, RetryInterval: 20 * time.Millisecond}
+	lease := testkit.MustAcquire(t, l, "key", o)
+	next := testkit.StartAcquire(t, l, "key", o)
+	testkit.Eventually(t, "the next caller waits", func() bool {
+		_, err := l.Acquire(t.Context(), "key", distlock.Opts{MaxWaiters: 1, MaxWait: time.Millisecond})
+		return errors.Is(err, distlock.ErrQueueFull)
+	})
+	return lease, next
+}
+
 // The holder gives the lock back while its guarded transaction is open, and another caller of
 // the process waits. It gets the key when the transaction has ended, as one elsewhere does.
 func TestGuardBeforeHandOver(t *testing.T) {
 	each(t, func(t *testing.T, d database, dsn string) {
 		db := shop(t, d, dsn)
 		b := d.open(t, dsn, waitsForWriter(d)...)
-		l := distlock.New(b, distlock.Config{HandOverTime: time.Hour})
-		t.Cleanup(func() { _ = l.Close() })
-		o := distlock.Opts{KeyTimeout: time.Minute, RetryInterval: 20 * time.Millisecond}
-		lease := testkit.MustAcquire(t, l, "key", o)
+		lease, next := inLine(t, b)
 		tx := begin(t, db, sql.LevelDefault)
 		if err := b.Guard(t.Context(), tx, lease); err != nil {
 			t.Fatal(err)
 		}
-		next := startWaiter(t, l, "key", o)
-		testkit.Eventually(t, "the next caller waits", func() bool {
-			_, err := l.Acquire(t.Context(), "key", distlock.Opts{MaxWaiters: 1, MaxWait: time.Millisecond})
-			return errors.Is(err, distlock.ErrQueueFull)
-		})
 		if err := lease.Release(t.Context()); !errors.Is(err, distlock.ErrUnavailable) {
 			t.Errorf("Release before the transaction has ended: %v", err)
 		}
-		next.mustWait(t)
+		next.MustWait(t)
 		if _, err := b.TryAcquire(t.Context(), request("key", time.Minute)); err == nil {
 			t.Error("another owner got the key")
 		}
-		next.mustWait(t)
+		next.MustWait(t)
 		commit(t, tx)
-		if err := next.served(t).Release(t.Context()); err != nil {
+		if err := next.Served(t).Release(t.Context()); err != nil {
 			t.Error(err)
 		}
 	})
@@ -368,19 +375,11 @@ func TestGuardAfterHandOver(t *testing.T) {
 	each(t, func(t *testing.T, d database, dsn string) {
 		db := shop(t, d, dsn)
 		b := d.open(t, dsn)
-		l := distlock.New(b, distlock.Config{HandOverTime: time.Hour})
-		t.Cleanup(func() { _ = l.Close() })
-		o := distlock.Opts{KeyTimeout: time.Minute}
-		lease := testkit.MustAcquire(t, l, "key", o)
-		next := startWaiter(t, l, "key", o)
-		testkit.Eventually(t, "the next caller waits", func() bool {
-			_, err := l.Acquire(t.Context(), "key", distlock.Opts{MaxWaiters: 1, MaxWait: time.Millisecond})
-			return errors.Is(err, distlock.ErrQueueFull)
-		})
+		lease, next := inLine(t, b)
 		if err := lease.Release(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		holder := next.served(t)
+		holder := next.Served(t)
 		tx := begin(t, db, sql.LevelDefault)
 		if err := b.Guard(t.Context(), tx, lease); !errors.Is(err, sqllock.ErrStale) {
 			t.Errorf("Guard with a lease that was handed over: %v", err)

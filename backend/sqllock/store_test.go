@@ -1,7 +1,6 @@
 package sqllock_test
 
 import (
-	"context"
 	"database/sql"
 	"errors"
 	"testing"
@@ -76,51 +75,6 @@ func (of *store) locker(t *testing.T, opts ...sqllock.Option) *distlock.Locker {
 	l := distlock.New(of.database.open(t, of.dsn, opts...), distlock.Config{})
 	t.Cleanup(func() { _ = l.Close() })
 	return l
-}
-
-// waiter is a call of Acquire on a goroutine of its own.
-type waiter struct {
-	done  chan struct{}
-	lease *distlock.Lease
-	err   error
-}
-
-func startWaiter(t *testing.T, l *distlock.Locker, key string, o distlock.Opts) *waiter {
-	t.Helper()
-	w := &waiter{done: make(chan struct{})}
-	ctx, cancel := context.WithCancel(t.Context())
-	go func() {
-		w.lease, w.err = l.Acquire(ctx, key, o)
-		close(w.done)
-	}()
-	t.Cleanup(func() {
-		cancel()
-		<-w.done
-	})
-	return w
-}
-
-// served returns the lease of a waiter that must get it.
-func (w *waiter) served(t *testing.T) *distlock.Lease {
-	t.Helper()
-	select {
-	case <-w.done:
-	case <-time.After(patience):
-		t.Fatal("the waiter does not get the key")
-	}
-	if w.err != nil {
-		t.Fatalf("Acquire: %v", w.err)
-	}
-	return w.lease
-}
-
-func (w *waiter) mustWait(t *testing.T) {
-	t.Helper()
-	select {
-	case <-w.done:
-		t.Fatalf("Acquire returned early: %v", w.err)
-	default:
-	}
 }
 
 // waiting returns how many wait for a key.
