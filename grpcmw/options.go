@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -151,9 +150,8 @@ func keyOf(params []string, desc protoreflect.MethodDescriptor) (Key, []error) {
 	for _, text := range params {
 		p, err := parsePath(text)
 		if err == nil {
-			err = p.check(desc.Input())
-			if err != nil {
-				err = errors.New(strconv.Quote(text) + ": " + err.Error())
+			if err = p.check(desc.Input()); err != nil {
+				err = fmt.Errorf("%q: %w", text, err)
 			}
 		}
 		if err != nil {

@@ -86,8 +86,8 @@ func (e *entry) mayGrant(r *driver.Request) bool {
 	return m != nil && m.holds() || (m == nil || m.waits()) && e.admits(r)
 }
 
-// take executes the statement that takes a free key. It returns false if it has changed
-// nothing.
+// take executes the statement that takes a free key, or one that the owner has. It returns
+// false if the statement has changed nothing.
 func (b *Backend) take(ctx context.Context, r *driver.Request) (g driver.Grant, ok bool, err error) {
 	sent := time.Now()
 	var last int64
