@@ -44,6 +44,11 @@ func TestMistakesArePanicsWhenItIsWired(t *testing.T) {
 		{"no Value", rule + "distlock: options: Value is empty", unary(unaryCall, messageKey, func(o *distlock.Opts) { o.Prefix, o.Value = "", "" })},
 		{"a bad Opts", rule + "distlock: options: KeyTimeout is negative: -1s", unary(unaryCall, messageKey, func(o *distlock.Opts) { o.KeyTimeout = -time.Second })},
 
+		{"what was adjusted", rule + "distlock: options: RetryCount is negative: -1", func() {
+			grpcmw.UnaryServerInterceptor(l, rules(unaryCall, messageKey).Adjust(func(_ string, o *distlock.Opts) { o.RetryCount = -1 }))
+		}},
+		{"nothing to adjust with", "grpcmw: Adjust: nil function", func() { grpcmw.Rules{}.Adjust(nil) }},
+
 		{"no slash", shape("a.b/c"), unary("a.b/c", messageKey)},
 		{"one part", shape("/a.b"), unary("/a.b", messageKey)},
 		{"three parts", shape("/a/b/c"), unary("/a/b/c", messageKey)},
