@@ -15,7 +15,6 @@ import (
 // call is a checked rule.
 type call struct {
 	method string
-	kind   kind
 	key    Key
 	site   *wiring.Site
 
@@ -25,27 +24,22 @@ type call struct {
 }
 
 // fit checks that the key can be made for the method, if it is known, and that the
-// interceptor sees the method.
-func (c *call) fit(desc protoreflect.MethodDescriptor) error {
-	if desc == nil {
-		return nil
-	}
-	streams := streams(desc)
+// interceptor, which is for streams or for unary methods, sees the method.
+func (c *call) fit(desc protoreflect.MethodDescriptor, forStreams bool) error {
 	switch {
-	case streams && c.kind == unaryClient:
-		return errors.New("the method streams: clients can lock unary methods only")
-	case streams && c.kind == unaryServer:
+	case desc == nil:
+		return nil
+	case streams(desc) && !forStreams:
 		return errors.New("the method streams: its rule belongs to StreamServerInterceptor")
-	case !streams && c.kind == streamServer:
+	case !streams(desc) && forStreams:
 		return errors.New("the method does not stream: its rule belongs to UnaryServerInterceptor")
+	case desc.IsStreamingClient():
+		return c.key.check(nil)
 	}
-	if desc.IsStreamingClient() {
-		return c.key.fits(nil)
-	}
-	if streams {
+	if forStreams {
 		c.input = messageType(desc.Input())
 	}
-	return c.key.fits(desc.Input())
+	return c.key.check(desc.Input())
 }
 
 // run runs fn under the lock for req. It returns the result of fn unchanged, unless the lock
@@ -64,7 +58,10 @@ func (m *middleware) run(ctx context.Context, c *call, req any, fn func(context.
 	})
 	switch {
 	case !ran:
-		return m.refuse(ctx, c, err)
+		if answer := m.fail(ctx, c.method, err); answer != nil {
+			return answer
+		}
+		return StatusError(ctx, err)
 	case errors.Is(err, distlock.ErrLost) && (fnErr == nil || stopped(ctx, fnErr)):
 		return StatusError(ctx, err)
 	default: // what err says comes too late; the hooks have it
@@ -82,9 +79,6 @@ func stopped(caller context.Context, err error) bool {
 // params calls the Key and refuses parameters that are missing, which all calls would
 // share.
 func (c *call) params(ctx context.Context, req any) (any, error) {
-	if c.kind == unaryClient {
-		ctx = context.WithValue(ctx, outgoing{}, true)
-	}
 	params, err := c.key.Params(ctx, c.method, req)
 	switch {
 	case err != nil:
@@ -94,12 +88,4 @@ func (c *call) params(ctx context.Context, req any) (any, error) {
 	default:
 		return params, nil
 	}
-}
-
-// refuse returns the error for a call that did not get its lock. It is never nil.
-func (m *middleware) refuse(ctx context.Context, c *call, err error) error {
-	if answer := m.fail(ctx, c.method, err); answer != nil {
-		return answer
-	}
-	return StatusError(ctx, err)
 }

@@ -50,8 +50,7 @@
 //	)
 //
 // [Rules.Adjust] sets what depends on where a program runs. A key from metadata or from a
-// function needs [ByMethod], in an interceptor of its own. An option does not say whether
-// the client or the server locks; one of them does.
+// function needs [ByMethod], in an interceptor of its own.
 //
 // # Waiting
 //
@@ -99,9 +98,9 @@
 //
 // # Clients
 //
-// [UnaryClientInterceptor] takes the lock around the outgoing call. Do not lock one key on
-// both sides: leases do not travel, so the server would wait for the client, which waits for
-// the server. The same is true for a handler that calls another method with the same lock.
-// The wait ends with a deadline or MaxWait, and the error names the process that holds the
-// lock, and since when.
+// A client that has to lock, because the server does not, calls within
+// [distlock.Locker.Do]. Do not lock one key on both sides: leases do not travel, so the
+// server would wait for the client, which waits for the server. The same is true for a
+// handler that calls another method with the same lock. The wait ends with a deadline or
+// MaxWait, and the error names the process that holds the lock, and since when.
 package grpcmw

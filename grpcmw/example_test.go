@@ -2,7 +2,6 @@ package grpcmw_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log"
 	"net"
@@ -12,13 +11,10 @@ import (
 	"github.com/distlock-go/distlock/backend/memlock"
 	"github.com/distlock-go/distlock/example_service/shopv1"
 	"github.com/distlock-go/distlock/grpcmw"
-	"github.com/distlock-go/distlock/wiring"
-	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 	testpb "google.golang.org/grpc/interop/grpc_testing"
 	"google.golang.org/grpc/metadata"
-	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/test/bufconn"
 )
 
@@ -174,49 +170,6 @@ func ExampleRules_Adjust() {
 	srv := grpc.NewServer(grpc.ChainUnaryInterceptor(grpcmw.UnaryServerInterceptor(locker, rules)))
 	srv.Stop()
 	// Output:
-}
-
-// ExampleUnaryClientInterceptor takes the lock before the call leaves the
-// process, and tells a busy lock from an answer of the server.
-func ExampleUnaryClientInterceptor() {
-	store := memlock.New()
-	locker := distlock.New(store, distlock.Config{})
-	defer locker.Close()
-
-	// Another process holds the lock.
-	other := distlock.New(store, distlock.Config{})
-	defer other.Close()
-	opts := distlock.Opts{Prefix: "shop:", Value: "inventory", ParamLock: true, RetryCount: 1}
-	lease, err := wiring.Bind(other, opts).Acquire(context.Background(), "north")
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer func() { _ = lease.Release(context.Background()) }()
-
-	srv := grpc.NewServer()
-	testpb.RegisterTestServiceServer(srv, shop{})
-	defer srv.Stop()
-	cc := dial(srv, grpc.WithChainUnaryInterceptor(
-		grpcmw.UnaryClientInterceptor(locker, grpcmw.ByMethod(map[string]grpcmw.Rule{
-			testpb.TestService_EmptyCall_FullMethodName: {
-				Key:  grpcmw.Metadata("warehouse"),
-				Opts: opts,
-			},
-		})),
-	))
-	defer cc.Close()
-
-	ctx := metadata.AppendToOutgoingContext(context.Background(), "warehouse", "north")
-	_, err = testpb.NewTestServiceClient(cc).EmptyCall(ctx, &testpb.Empty{})
-	fmt.Println(status.Code(err), errors.Is(err, distlock.ErrNotAcquired))
-	for _, detail := range status.Convert(err).Details() {
-		if info, ok := detail.(*errdetails.ErrorInfo); ok {
-			fmt.Println(info.GetReason())
-		}
-	}
-	// Output:
-	// Aborted true
-	// LOCK_BUSY
 }
 
 // ExampleParams takes the tenant from the authentication and the order from the request,

@@ -15,8 +15,7 @@ type Key struct {
 	params func(ctx context.Context, fullMethod string, req any) (any, error)
 
 	// check reports why the key can never be made for a method that takes a message of
-	// type d; nil means that there is no one message. It is nil for a key that is not
-	// known before a call.
+	// type d; nil means that there is no one message.
 	check func(d protoreflect.MessageDescriptor) error
 }
 
@@ -34,20 +33,12 @@ type Key struct {
 // called concurrently, once for each call, before the lock is taken. It may block until
 // ctx ends.
 func KeyFunc(f func(ctx context.Context, fullMethod string, req any) (any, error)) Key {
-	return Key{params: f}
+	return Key{f, func(protoreflect.MessageDescriptor) error { return nil }} // not known before a call
 }
 
 // Params returns the parameters of the key for a call.
 func (k Key) Params(ctx context.Context, fullMethod string, req any) (any, error) {
 	return k.params(ctx, fullMethod, req)
-}
-
-// fits reports why the key can never be made for a method that takes a d.
-func (k Key) fits(d protoreflect.MessageDescriptor) error {
-	if k.check == nil {
-		return nil
-	}
-	return k.check(d)
 }
 
 // Method returns a Key that is the full name of the method: all its calls share one
@@ -82,7 +73,7 @@ func Params(keys ...Key) Key {
 		return parts, nil
 	}, func(d protoreflect.MessageDescriptor) error {
 		for _, k := range keys {
-			if err := k.fits(d); err != nil {
+			if err := k.check(d); err != nil {
 				return err
 			}
 		}

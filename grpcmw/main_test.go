@@ -27,7 +27,6 @@ import (
 const (
 	unaryCall    = testpb.TestService_UnaryCall_FullMethodName
 	serverStream = testpb.TestService_StreamingOutputCall_FullMethodName
-	clientStream = testpb.TestService_StreamingInputCall_FullMethodName
 	duplex       = testpb.TestService_FullDuplexCall_FullMethodName
 )
 

@@ -10,15 +10,6 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 )
 
-// kind says which calls an interceptor sees.
-type kind int
-
-const (
-	unaryServer kind = iota
-	unaryClient
-	streamServer
-)
-
 // findMethod returns the description of a method, or nil if its service is not linked
 // into the program, for example with another codec than protobuf. It returns an error
 // if the service does not have the method, or if the package has other services but not

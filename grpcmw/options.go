@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -69,15 +68,11 @@ func fromFiles(files *protoregistry.Files) Rules {
 
 // add adds the rule of a method if it has the option.
 func (r Rules) add(desc protoreflect.MethodDescriptor, faults map[string][]error) {
-	method := "/" + string(desc.Parent().FullName()) + "/" + string(desc.Name())
-	lock, err := lockOption(desc)
-	if err != nil {
-		faults[method] = []error{err}
-		return
-	}
+	lock, _ := proto.GetExtension(desc.Options(), distlockv1.E_Lock).(*distlockv1.Lock)
 	if lock == nil {
 		return
 	}
+	method := "/" + string(desc.Parent().FullName()) + "/" + string(desc.Name())
 	o, errs := optsOf(lock)
 	key, keyErrs := keyOf(lock.GetParams(), desc)
 	if errs = append(errs, keyErrs...); len(errs) > 0 {
@@ -85,18 +80,6 @@ func (r Rules) add(desc protoreflect.MethodDescriptor, faults map[string][]error
 		return
 	}
 	r.byMethod[method] = rule{Rule: Rule{Key: key, Opts: o}, desc: desc, whole: !o.ParamLock}
-}
-
-// lockOption returns nil if the method has no such option.
-func lockOption(desc protoreflect.MethodDescriptor) (*distlockv1.Lock, error) {
-	if !proto.HasExtension(desc.Options(), distlockv1.E_Lock) {
-		return nil, nil //nolint:nilnil // no option is not an error
-	}
-	lock, ok := proto.GetExtension(desc.Options(), distlockv1.E_Lock).(*distlockv1.Lock)
-	if !ok {
-		return nil, errors.New("is another option")
-	}
-	return lock, nil
 }
 
 // optsOf returns the Opts that the option declares.
@@ -167,9 +150,8 @@ func keyOf(params []string, desc protoreflect.MethodDescriptor) (Key, []error) {
 	for _, text := range params {
 		p, err := parsePath(text)
 		if err == nil {
-			err = p.check(desc.Input())
-			if err != nil {
-				err = errors.New(strconv.Quote(text) + ": " + err.Error())
+			if err = p.check(desc.Input()); err != nil {
+				err = fmt.Errorf("%q: %w", text, err)
 			}
 		}
 		if err != nil {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -141,25 +140,6 @@ func TestOptionsLockAServer(t *testing.T) {
 	wantStatus(t, err, invalid(`field "response_status.message" is missing`))
 }
 
-func TestOptionsLockAClient(t *testing.T) {
-	s := testkit.NewStore()
-	h := func(ctx context.Context, r *testpb.SimpleRequest) (*testpb.SimpleResponse, error) {
-		if s.Free(t, keyOf(t, "42")) {
-			t.Error("the lock is free while the server works")
-		}
-		return ok(ctx, r)
-	}
-	client := startClient(t, testkit.NewLocker(t, s, distlock.Config{}), h, declared(t).Unary())
-	for _, method := range []string{"UnaryCall", "EmptyCall"} {
-		if err := calls[method](t.Context(), client); err != nil {
-			t.Errorf("%s: %v", method, err)
-		}
-	}
-	if got := s.Attempts(); !slices.Equal(got, []string{keyOf(t, "42")}) {
-		t.Errorf("keys %q", got)
-	}
-}
-
 // TestFieldsOfOptions compares options with the Opts that they stand for: those of the
 // descriptor above, and that of the shop, which protoc has read in shop.proto.
 func TestFieldsOfOptions(t *testing.T) {
@@ -188,49 +168,6 @@ func TestFieldsOfOptions(t *testing.T) {
 	grpcmw.FromOptions().Adjust(compare)
 	if !slices.IsSorted(order) || len(order) != len(want) {
 		t.Errorf("the methods with a lock are %q", order)
-	}
-}
-
-// TestOptionsOfOtherKinds: an interceptor refuses the lock of a method that it
-// does not see, because no other takes it.
-func TestOptionsOfOtherKinds(t *testing.T) {
-	l, rules := testkit.NewLocker(t, testkit.NewStore(), distlock.Config{}), declared(t)
-	for _, c := range []struct {
-		explanation string
-		wire        func()
-		want        []string // parts of the panic
-	}{
-		{
-			"streams for the unary interceptor", func() { grpcmw.UnaryServerInterceptor(l, rules) },
-			[]string{testService + `StreamingOutputCall": the method streams`, testService + `StreamingInputCall": the method streams`},
-		},
-		{
-			"unary methods for the stream interceptor", func() { grpcmw.StreamServerInterceptor(l, rules) },
-			[]string{testService + `UnaryCall": the method does not stream`},
-		},
-		{
-			"streams for the client", func() { grpcmw.UnaryClientInterceptor(l, rules) },
-			[]string{testService + `StreamingInputCall": the method streams: clients can lock unary methods only`},
-		},
-		{
-			"what was adjusted", func() {
-				grpcmw.UnaryServerInterceptor(l, rules.Unary().Adjust(func(_ string, o *distlock.Opts) { o.RetryCount = -1 }))
-			},
-			[]string{testService + `UnaryCall": distlock: options: RetryCount is negative: -1`},
-		},
-		{"nothing to adjust with", func() { rules.Adjust(nil) }, []string{"grpcmw: Adjust: nil function"}},
-	} {
-		t.Run(c.explanation, func(t *testing.T) {
-			defer func() {
-				text := fmt.Sprint(recover())
-				for _, part := range c.want {
-					if !strings.Contains(text, part) {
-						t.Errorf("panic\n%s\nwithout\n%s", text, part)
-					}
-				}
-			}()
-			c.wire()
-		})
 	}
 }
 

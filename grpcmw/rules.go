@@ -108,7 +108,7 @@ type middleware struct {
 }
 
 // wire makes the rules into a middleware and panics with all errors in them.
-func wire(name string, l *distlock.Locker, rules Rules, k kind, opts []Option) *middleware {
+func wire(name string, l *distlock.Locker, rules Rules, forStreams bool, opts []Option) *middleware {
 	if l == nil {
 		panic("grpcmw: " + name + ": nil Locker")
 	}
@@ -118,7 +118,7 @@ func wire(name string, l *distlock.Locker, rules Rules, k kind, opts []Option) *
 	}
 	var errs []error
 	for _, method := range slices.Sorted(maps.Keys(rules.byMethod)) {
-		c, err := newCall(l, method, rules.byMethod[method], k)
+		c, err := newCall(l, method, rules.byMethod[method], forStreams)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("rule for %q: %w", method, err))
 		}
@@ -130,7 +130,7 @@ func wire(name string, l *distlock.Locker, rules Rules, k kind, opts []Option) *
 	return m
 }
 
-func newCall(l *distlock.Locker, method string, r rule, k kind) (*call, error) {
+func newCall(l *distlock.Locker, method string, r rule, forStreams bool) (*call, error) {
 	desc, err := r.describe(method)
 	if err != nil {
 		return nil, err
@@ -145,8 +145,8 @@ func newCall(l *distlock.Locker, method string, r rule, k kind) (*call, error) {
 	if err := r.Opts.Validate(); err != nil {
 		return nil, err
 	}
-	c := &call{method: method, kind: k, key: r.Key}
-	if err := c.fit(desc); err != nil {
+	c := &call{method: method, key: r.Key}
+	if err := c.fit(desc, forStreams); err != nil {
 		return nil, err
 	}
 	c.site = wiring.Bind(l, r.Opts)

@@ -19,7 +19,7 @@ import (
 // handler's first RecvMsg gets a copy. For services that are not linked into the
 // program, nothing is received.
 func StreamServerInterceptor(l *distlock.Locker, rules Rules, opts ...Option) grpc.StreamServerInterceptor {
-	m := wire("StreamServerInterceptor", l, rules, streamServer, opts)
+	m := wire("StreamServerInterceptor", l, rules, true, opts)
 	return func(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
 		c := m.calls[info.FullMethod]
 		if c == nil {

@@ -13,7 +13,7 @@ import (
 // its Opts are invalid. For services that are not linked into the program only the form
 // of the name can be checked.
 func UnaryServerInterceptor(l *distlock.Locker, rules Rules, opts ...Option) grpc.UnaryServerInterceptor {
-	m := wire("UnaryServerInterceptor", l, rules, unaryServer, opts)
+	m := wire("UnaryServerInterceptor", l, rules, false, opts)
 	return func(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (resp any, err error) {
 		c := m.calls[info.FullMethod]
 		if c == nil {
@@ -24,25 +24,5 @@ func UnaryServerInterceptor(l *distlock.Locker, rules Rules, opts ...Option) grp
 			return err
 		})
 		return resp, err
-	}
-}
-
-// UnaryClientInterceptor returns an interceptor that makes outgoing calls of methods
-// with a rule under their locks. The call has the context of the lease, so it ends when
-// the lease is lost. It panics as [UnaryServerInterceptor] does.
-//
-// The error of a call that did not get its lock has a status, as on a server, and
-// matches the errors of package distlock. The error of a call that was made is returned
-// unchanged.
-func UnaryClientInterceptor(l *distlock.Locker, rules Rules, opts ...Option) grpc.UnaryClientInterceptor {
-	m := wire("UnaryClientInterceptor", l, rules, unaryClient, opts)
-	return func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoker grpc.UnaryInvoker, callOpts ...grpc.CallOption) error {
-		c := m.calls[method]
-		if c == nil {
-			return invoker(ctx, method, req, reply, cc, callOpts...)
-		}
-		return m.run(ctx, c, req, func(ctx context.Context) error {
-			return invoker(ctx, method, req, reply, cc, callOpts...)
-		})
 	}
 }

@@ -16,9 +16,6 @@ func TestMistakesArePanicsWhenItIsWired(t *testing.T) {
 	unary := func(method string, key grpcmw.Key, change ...func(*distlock.Opts)) func() {
 		return func() { grpcmw.UnaryServerInterceptor(l, rules(method, key, change...)) }
 	}
-	client := func(method string, key grpcmw.Key) func() {
-		return func() { grpcmw.UnaryClientInterceptor(l, rules(method, key)) }
-	}
 	stream := func(method string, key grpcmw.Key) func() {
 		return func() { grpcmw.StreamServerInterceptor(l, rules(method, key)) }
 	}
@@ -46,6 +43,11 @@ func TestMistakesArePanicsWhenItIsWired(t *testing.T) {
 		})},
 		{"no Value", rule + "distlock: options: Value is empty", unary(unaryCall, messageKey, func(o *distlock.Opts) { o.Prefix, o.Value = "", "" })},
 		{"a bad Opts", rule + "distlock: options: KeyTimeout is negative: -1s", unary(unaryCall, messageKey, func(o *distlock.Opts) { o.KeyTimeout = -time.Second })},
+
+		{"what was adjusted", rule + "distlock: options: RetryCount is negative: -1", func() {
+			grpcmw.UnaryServerInterceptor(l, rules(unaryCall, messageKey).Adjust(func(_ string, o *distlock.Opts) { o.RetryCount = -1 }))
+		}},
+		{"nothing to adjust with", "grpcmw: Adjust: nil function", func() { grpcmw.Rules{}.Adjust(nil) }},
 
 		{"no slash", shape("a.b/c"), unary("a.b/c", messageKey)},
 		{"one part", shape("/a.b"), unary("/a.b", messageKey)},
@@ -81,11 +83,6 @@ func TestMistakesArePanicsWhenItIsWired(t *testing.T) {
 			"a stream for the unary interceptor",
 			`grpcmw: UnaryServerInterceptor: rule for "/grpc.testing.TestService/StreamingOutputCall": the method streams: its rule belongs to StreamServerInterceptor`,
 			unary(serverStream, messageKey),
-		},
-		{
-			"a stream for the client interceptor",
-			`grpcmw: UnaryClientInterceptor: rule for "/grpc.testing.TestService/StreamingInputCall": the method streams: clients can lock unary methods only`,
-			client(clientStream, grpcmw.Method()),
 		},
 		{
 			"a unary method for the stream interceptor",

@@ -36,13 +36,7 @@ type KeyFunc func(r *http.Request) (any, error)
 // wildcards that can be empty.
 func PathValue(name string) KeyFunc {
 	what := part("PathValue", "path value", name)
-	return func(r *http.Request) (any, error) {
-		text, err := pathValue(r, what, name)
-		if err != nil {
-			return nil, err
-		}
-		return text, nil
-	}
+	return func(r *http.Request) (any, error) { return pathValue(r, what, name) }
 }
 
 // Header returns a KeyFunc for a header field, a string. A field that is missing, empty
@@ -88,14 +82,17 @@ func Int(f KeyFunc) KeyFunc {
 		}
 		switch v := v.(type) {
 		case string:
-			return integer(v)
+			var n int64
+			if n, err = strconv.ParseInt(v, 10, 64); err == nil {
+				return n, nil
+			}
 		case int64, uint64, int:
 			return v, nil
 		}
 		if v == distlock.Skip {
 			return v, nil
 		}
-		return nil, &distlock.KeyError{Detail: "the parameter is not an integer"}
+		return nil, &distlock.KeyError{Detail: "the parameter is not an integer", Err: err}
 	}
 }
 
@@ -147,24 +144,18 @@ func single(what string, values []string) (any, error) {
 	}
 }
 
-func integer(text string) (any, error) {
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil {
-		return nil, &distlock.KeyError{Detail: "the parameter is not an integer", Err: err}
-	}
-	return n, nil
-}
-
 // pathValue returns the decoded value, which is not empty. If the router has matched
 // the path in its encoded form, the value is a piece of that form; if it has decoded a
 // "%", it is not. A piece that cannot be decoded was not encoded. A value that fits
 // both is refused: read in the wrong way, it is the lock of another value.
-func pathValue(r *http.Request, what, name string) (string, error) {
+func pathValue(r *http.Request, what, name string) (any, error) {
 	v := r.PathValue(name)
-	if v == "" {
-		return "", noPathValue(r, what, name)
-	}
-	if strings.IndexByte(v, '%') < 0 || !strings.Contains(r.URL.RawPath, v) {
+	switch {
+	case v == "" && !hasWildcard(r.Pattern, name):
+		return nil, &wiringError{what, r.Pattern}
+	case v == "":
+		return nil, missing(what)
+	case strings.IndexByte(v, '%') < 0 || !strings.Contains(r.URL.RawPath, v):
 		return v, nil
 	}
 	decoded, err := url.PathUnescape(v)
@@ -172,7 +163,7 @@ func pathValue(r *http.Request, what, name string) (string, error) {
 	case err != nil:
 		return v, nil //nolint:nilerr // not encoded, as said above
 	case strings.Contains(r.URL.Path, v):
-		return "", &distlock.KeyError{Detail: what + " is ambiguous"}
+		return nil, &distlock.KeyError{Detail: what + " is ambiguous"}
 	default:
 		return decoded, nil
 	}

@@ -3,10 +3,8 @@ package httpmw_test
 import (
 	"errors"
 	"fmt"
-	"math/big"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"strings"
 	"testing"
 
@@ -97,57 +95,4 @@ func FuzzPathValue(f *testing.F) {
 			}
 		}
 	})
-}
-
-// FuzzQuery compares with what the handler gets from URL.Query: where there is a
-// key, the handler has the same value and no other.
-func FuzzQuery(f *testing.F) {
-	for _, seed := range []string{
-		"id=1", "id=01&x=2", "id=a+b", "id=%2B1", "id=1&id=1", "ID=1", "id=1;x=2", "id=%zz", "id", "=1&id=%00", "%69d=7", "id=1%26id=2",
-	} {
-		f.Add(seed, "a", "b", uint64(0))
-	}
-	query, integer := httpmw.Query("id"), httpmw.Int(httpmw.Query("id"))
-	f.Fuzz(func(t *testing.T, raw, value, other string, how uint64) {
-		r := &http.Request{URL: &url.URL{RawQuery: raw}}
-		got, err := query(r)
-		handler := r.URL.Query()
-		if err != nil {
-			mustBeRefused(t, got, err)
-		} else if values := handler["id"]; len(values) != 1 || got == "" || got != values[0] {
-			t.Errorf("%q: the lock is on %#v, the handler has %q", raw, got, values)
-		}
-		n, intErr := integer(r)
-		if intErr != nil {
-			mustBeRefused(t, n, intErr)
-		}
-		if want, ok := decimal(fmt.Sprint(got)); err == nil && ok != (intErr == nil) || ok && n != want {
-			t.Errorf("%q: %#v as an integer is %#v, %v; want %d, %t", raw, got, n, intErr, want, ok)
-		}
-
-		// What was written in the ordinary way is found, whatever stands beside it.
-		r.URL.RawQuery = written("x"+other, unreserved, how) + "=" + written(value, unreserved, how>>1) + "&id=" + written(value, unreserved, how>>2)
-		switch got, err := query(r); {
-		case value == "":
-			mustBeRefused(t, got, err)
-		case err != nil || got != value:
-			t.Errorf("%q: %#v, %v; want %q", r.URL.RawQuery, got, err, value)
-		}
-	})
-}
-
-// decimal is what an integer of 64 bits is, in other words than strconv's.
-func decimal(text string) (int64, bool) {
-	digits := strings.TrimPrefix(text, "-")
-	if digits == text {
-		digits = strings.TrimPrefix(text, "+")
-	}
-	if digits == "" || strings.Trim(digits, "0123456789") != "" {
-		return 0, false
-	}
-	n, ok := new(big.Int).SetString(strings.TrimPrefix(text, "+"), 10)
-	if !ok || !n.IsInt64() {
-		return 0, false
-	}
-	return n.Int64(), true
 }

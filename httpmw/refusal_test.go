@@ -9,7 +9,6 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -118,79 +117,6 @@ func TestRetryAfterIsWhatIsLeftOfTheLease(t *testing.T) {
 			t.Error(err)
 		}
 	})
-}
-
-// TestQueueFull fills the queue of one process and checks that the next request is refused.
-func TestQueueFull(t *testing.T) {
-	s := testkit.NewStore()
-	o := opts()
-	o.RetryCount, o.MaxWaiters = 0, 1
-	inside, leave := make(chan bool), make(chan bool)
-	h := httpmw.Lock(testkit.NewLocker(t, s, distlock.Config{}), constant("7"), o)(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
-		inside <- true
-		<-leave
-	}))
-	srv := serve(t, h)
-	var requests sync.WaitGroup
-	requests.Go(func() { send(t, srv, "GET", "/", "") })
-	<-inside
-	full := make(chan answer, 2)
-	for range 2 { // one waits, the other is refused
-		requests.Go(func() { full <- send(t, srv, "GET", "/", "") })
-	}
-	wantProblem(t, <-full, queueFull, "1")
-	leave <- true
-	<-inside
-	leave <- true
-	if got := <-full; got.status != http.StatusOK {
-		t.Errorf("the one that waited: %d %s", got.status, got.body)
-	}
-	requests.Wait()
-}
-
-func TestWaitsThatEnd(t *testing.T) {
-	for name, c := range map[string]struct {
-		deadline   time.Duration // 0: none
-		cancel     time.Duration // 0: not at all
-		acquire    error         // of all attempts
-		maxWait    time.Duration
-		want       httpmw.Problem
-		retryAfter string
-	}{
-		"at a deadline":            {time.Minute, 0, nil, 0, busy, "10"},
-		"because the client left":  {0, time.Minute, nil, 0, busy, "10"},
-		"while the store fails":    {time.Minute, 0, errBroken, 0, unavailable, "1"},
-		"before they begin":        {-1, 0, nil, 0, busy, "1"},
-		"after MaxWait":            {0, 0, nil, time.Minute, busy, "10"},
-		"after MaxWait in a fault": {0, 0, errBroken, time.Minute, unavailable, "1"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := testkit.NewStore()
-				l := testkit.NewLocker(t, s, distlock.Config{})
-				hold(t, s, keyOf(t, "7"))
-				s.Fail(c.acquire, testkit.Try, testkit.Wait)
-				defer s.Fail(nil)
-				ctx, cancel := context.WithCancel(t.Context())
-				defer cancel()
-				if c.deadline != 0 {
-					ctx, cancel = context.WithTimeout(ctx, c.deadline)
-					defer cancel()
-				}
-				if c.cancel != 0 {
-					time.AfterFunc(c.cancel, cancel)
-				}
-				o := opts()
-				o.RetryCount, o.MaxWait = 0, c.maxWait
-				h := httpmw.Lock(l, constant("7"), o)(never(t))
-				start := time.Now()
-				wantProblem(t, record(h, httptest.NewRequestWithContext(ctx, "GET", "/", nil)), c.want, c.retryAfter)
-				if took := time.Since(start); took != time.Minute && c.deadline >= 0 {
-					t.Errorf("answered after %v", took)
-				}
-			})
-		})
-	}
 }
 
 // TestErrorHandler checks its arguments, and that it is called exactly once.

@@ -24,15 +24,6 @@ func (e *wiringError) Error() string {
 	return fmt.Sprintf("httpmw: the pattern %q has no %s", e.pattern, e.what)
 }
 
-// noPathValue returns the error for an empty path value: a mistake of the server if the
-// route does not have the path value, otherwise a mistake of the client.
-func noPathValue(r *http.Request, what, name string) error {
-	if !hasWildcard(r.Pattern, name) {
-		return &wiringError{what, r.Pattern}
-	}
-	return missing(what)
-}
-
 // hasWildcard reports whether a pattern of ServeMux or chi has a wildcard with the
 // given name: {name}, {name...}, {name:regexp}, or chi's * with the name "*".
 func hasWildcard(pattern, name string) bool {

@@ -20,7 +20,7 @@
 //	GET  ./?prefix=P         the page, or the locks in JSON
 //	GET  ./key?name=K        the page for one key, or the key in JSON
 //	GET  ./events?prefix=P   the locks as server-sent events
-//	POST ./release           takes the key of the field "key" away from its holders
+//	POST ./release           takes the key in the field "key" of a form away from its holders
 //
 // The first two answer with JSON if the header Accept names application/json. Without
 // a prefix they are about all keys, or those of [WithPrefix], at most 1,000.

@@ -20,11 +20,7 @@ const (
 
 // events sends the locks of a prefix as server-sent events.
 func (h *Handler) events(w http.ResponseWriter, r *http.Request) error {
-	p, err := paramsOf(r)
-	if err != nil {
-		return err
-	}
-	prefix, err := h.shownPrefix(p)
+	prefix, err := h.prefixOf(r)
 	if err != nil {
 		return err
 	}

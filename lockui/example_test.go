@@ -40,8 +40,8 @@ func Example() {
 		log.Fatal(err)
 	}
 
-	r := httptest.NewRequest("POST", "/locks/release", strings.NewReader(`{"key": "shop:stock:u1"}`))
-	r.Header.Set("Content-Type", "application/json")
+	r := httptest.NewRequest("POST", "/locks/release", strings.NewReader("key=shop:stock:u1"))
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	r.SetBasicAuth("ann", "secret")
 	w := httptest.NewRecorder()
 	server.Handler.ServeHTTP(w, r)

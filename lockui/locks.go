@@ -49,11 +49,7 @@ func (h *Handler) list(w http.ResponseWriter, r *http.Request) error {
 	if wantsPage(w, r) {
 		return servePage(w, r)
 	}
-	p, err := paramsOf(r)
-	if err != nil {
-		return err
-	}
-	prefix, err := h.shownPrefix(p)
+	prefix, err := h.prefixOf(r)
 	if err != nil {
 		return err
 	}
@@ -70,11 +66,7 @@ func (h *Handler) key(w http.ResponseWriter, r *http.Request) error {
 	if wantsPage(w, r) {
 		return servePage(w, r)
 	}
-	p, err := paramsOf(r)
-	if err != nil {
-		return err
-	}
-	name, err := p.text("name")
+	name, err := textOf(r, "name")
 	if err == nil && name == "" {
 		err = badRequest("name is missing")
 	}
@@ -96,15 +88,11 @@ func (h *Handler) key(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
+// wantsPage reports whether the client does not name JSON, as a browser that opens a page.
 func wantsPage(w http.ResponseWriter, r *http.Request) bool {
 	w.Header().Set("Vary", "Accept")
-	return !accepts(r, "application/json")
-}
-
-// accepts reports whether the client names the type. A browser that opens a page does not
-// name JSON.
-func accepts(r *http.Request, typ string) bool {
-	return strings.Contains(strings.ToLower(strings.Join(r.Header.Values("Accept"), ",")), typ)
+	accept := strings.ToLower(strings.Join(r.Header.Values("Accept"), ","))
+	return !strings.Contains(accept, "application/json")
 }
 
 // inspect asks the store for the locks.

@@ -11,21 +11,12 @@ import (
 // maxText is how long a prefix or a name may be, in bytes. Keys are shorter.
 const maxText = 1024
 
-// params are the query parameters of a request.
-type params url.Values
-
-func paramsOf(r *http.Request) (params, error) {
-	values, err := url.ParseQuery(r.URL.RawQuery)
-	if err != nil {
-		return nil, badRequest("the query cannot be parsed")
-	}
-	return params(values), nil
-}
-
-// text returns a parameter; "" if it is missing.
-func (p params) text(name string) (string, error) {
-	values := p[name]
-	switch {
+// textOf returns a query parameter of the request; "" if it is missing.
+func textOf(r *http.Request, name string) (string, error) {
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	switch values := query[name]; {
+	case err != nil:
+		return "", badRequest("the query cannot be parsed")
 	case len(values) == 0:
 		return "", nil
 	case len(values) > 1:
@@ -34,18 +25,19 @@ func (p params) text(name string) (string, error) {
 		return "", badRequest("%s has %d bytes: at most %d", name, len(values[0]), maxText)
 	case !utf8.ValidString(values[0]):
 		return "", badRequest("%s is not valid UTF-8", name)
+	default:
+		return values[0], nil
 	}
-	return values[0], nil
 }
 
 func badRequest(format string, args ...any) error {
 	return &problem{http.StatusBadRequest, fmt.Sprintf(format, args...)}
 }
 
-// shownPrefix returns the prefix of those keys with the parameter prefix that the Handler
+// prefixOf returns the prefix of those keys with the parameter prefix that the Handler
 // shows.
-func (h *Handler) shownPrefix(p params) (string, error) {
-	prefix, err := p.text("prefix")
+func (h *Handler) prefixOf(r *http.Request) (string, error) {
+	prefix, err := textOf(r, "prefix")
 	switch {
 	case err != nil:
 		return "", err

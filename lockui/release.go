@@ -4,10 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"github.com/distlock-go/distlock/admin"
-	"io"
 	"mime"
 	"net/http"
+
+	"github.com/distlock-go/distlock/admin"
 )
 
 // maxBody is the longest body of a release, in bytes.
@@ -35,11 +35,6 @@ func (h *Handler) release(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if accepts(r, "text/html") { // a form without a script
-		w.Header().Set("Location", "./")
-		w.WriteHeader(http.StatusSeeOther)
-		return nil
-	}
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(struct { // an error means that the client is gone
 		Key  string `json:"key"`
@@ -48,50 +43,21 @@ func (h *Handler) release(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// keyToRelease returns the field key of a form or of a JSON object.
-func keyToRelease(w http.ResponseWriter, r *http.Request) (key string, err error) {
-	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
-	switch typ, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); typ {
-	case "application/json":
-		key, err = keyOf(r.Body)
-	case "application/x-www-form-urlencoded":
-		err = r.ParseForm()
-		key = r.PostForm.Get("key")
-		if len(r.PostForm["key"]) > 1 {
-			err = errors.New("more than one key")
-		}
-	default:
-		return "", &problem{http.StatusUnsupportedMediaType, "want a form or application/json"}
+// keyToRelease returns the field key of a form.
+func keyToRelease(w http.ResponseWriter, r *http.Request) (string, error) {
+	if typ, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); typ != "application/x-www-form-urlencoded" {
+		return "", &problem{http.StatusUnsupportedMediaType, "want a form: application/x-www-form-urlencoded"}
 	}
-	switch {
+	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+	err := r.ParseForm()
+	switch keys := r.PostForm["key"]; {
 	case errors.As(err, new(*http.MaxBytesError)):
 		return "", &problem{http.StatusRequestEntityTooLarge, "the body is too large"}
-	case err != nil:
+	case err != nil, len(keys) > 1:
 		return "", badRequest("the body cannot be parsed")
-	case key == "":
+	case len(keys) == 0 || keys[0] == "":
 		return "", badRequest("key is missing")
+	default:
+		return keys[0], nil
 	}
-	return key, nil
-}
-
-// keyOf returns the value of {"key": "…"}. It refuses whatever another parser might read
-// differently: a second "key", "KEY", or anything behind the object.
-func keyOf(body io.Reader) (key string, err error) {
-	d := json.NewDecoder(body)
-	for _, want := range []json.Token{json.Delim('{'), "key", nil, json.Delim('}')} {
-		got, err := d.Token()
-		text, isText := got.(string)
-		switch {
-		case err != nil:
-			return "", err
-		case want == nil && isText:
-			key = text
-		case got != want:
-			return "", errors.New("not an object with one key")
-		}
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return "", errors.Join(errors.New("more than an object"), err)
-	}
-	return key, nil
 }

@@ -113,7 +113,7 @@ func (a *acquisition) Value(key any) any {
 func (a *acquisition) span(what string, i *distlock.LockInfo, began time.Time, links []trace.Link, more ...attribute.KeyValue) trace.Span {
 	name := lockmetrics.Text(i.Name)
 	attrs := make([]attribute.KeyValue, 0, 8)
-	attrs = append(attrs, nameKey.String(name), modeKey.String(lockmetrics.ModeOf(i).String()), keyKey.String(lockmetrics.Text(i.Key)))
+	attrs = append(attrs, nameKey.String(name), modeKey.String(lockmetrics.ModeOf(i)), keyKey.String(lockmetrics.Text(i.Key)))
 	if i.Permits > 0 {
 		attrs = append(attrs, permitsKey.Int(i.Permits))
 	}

@@ -23,7 +23,7 @@ func stray(s *testkit.Store, op testkit.Op, nth int, delay time.Duration) {
 		arrived := make(chan struct{})
 		time.AfterFunc(delay, func() {
 			if op == testkit.Try {
-				_, _ = s.Backend.TryAcquire(context.Background(), c.Requests[0])
+				_, _ = s.Backend.TryAcquire(context.Background(), c.Request)
 			} else { // an extension is a renewal, too
 				driver.RenewAll(context.Background(), s.Backend, c.Grants)
 			}

@@ -24,12 +24,9 @@ var (
 	bubble       = testkit.Bubble
 	heldFor      = testkit.HeldFor
 	inBackground = testkit.InBackground
-	keyOf        = testkit.KeyOf
 	line         = testkit.Line
 	mustBeFree   = testkit.MustBeFree
 	mustGet      = testkit.MustGet
-	mustWait     = testkit.MustWait
-	other        = testkit.Other
 	wantCalls    = testkit.WantCalls
 	wantIs       = testkit.WantIs
 	wantPanic    = testkit.WantPanic
@@ -49,6 +46,33 @@ type order struct {
 	ID  int64
 	SKU string
 	Qty int
+}
+
+// keyOf returns the key that an error names.
+func keyOf(err error) string {
+	if e := new(distlock.Error); errors.As(err, &e) {
+		return e.Key
+	}
+	return ""
+}
+
+// mustWait checks that a waiter of inBackground still waits.
+func mustWait(t *testing.T, got <-chan *distlock.Lease) {
+	t.Helper()
+	synctest.Wait()
+	if len(got) > 0 {
+		t.Fatal("was let in")
+	}
+}
+
+// other holds a key, as another process would, until it is released.
+func other(t *testing.T, s *testkit.Store, key string) (release func()) {
+	t.Helper()
+	r := driver.Request{Key: key, Owner: "Other-" + key, TTL: time.Hour, Tokens: 1}
+	if _, err := s.Backend.TryAcquire(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	return func() { wantIs(t, s.Backend.Release(context.Background(), r.Grant())) }
 }
 
 // nothingLeft checks that the key "k" is free, and that the Locker has nothing.

@@ -4,7 +4,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/distlock-go/distlock/backend/internal/placequeue"
+	"github.com/distlock-go/distlock/backend/internal/recent"
 	"github.com/distlock-go/distlock/driver"
 )
 
@@ -16,8 +16,8 @@ type store struct {
 	mu       sync.Mutex
 	token    uint64 // the last one issued
 	keys     map[string]*entry
-	released placequeue.Recent[keyOwner] // a Release that is repeated differs from one of a key that another has taken
-	deposed  placequeue.Recent[keyOwner] // ForceRelease has taken the key from these owners
+	released recent.Set[keyOwner] // a Release that is repeated differs from one of a key that another has taken
+	deposed  recent.Set[keyOwner] // ForceRelease has taken the key from these owners
 	sweepAt  int
 }
 

@@ -29,7 +29,7 @@ func (b *Backend) attempt(ctx context.Context, r *driver.Request) (driver.Grant,
 		return driver.Grant{}, nil, err
 	}
 	if r.Sharing() == (driver.Sharing{}) {
-		if g, ok, err := b.issue(ctx, b.sql.acquire, r); ok || err != nil {
+		if g, ok, err := b.take(ctx, r); ok || err != nil {
 			return g, nil, err
 		}
 	}
@@ -41,10 +41,6 @@ func (b *Backend) attempt(ctx context.Context, r *driver.Request) (driver.Grant,
 		return driver.Grant{}, e, nil
 	}
 	return b.decide(ctx, r, false, false)
-}
-
-func acquireValues(r *driver.Request) values {
-	return values{"key": r.Key, "owner": r.Owner, "ttl": r.TTL.Microseconds(), "tokens": int64(max(r.Tokens, 1))}
 }
 
 // decide makes one attempt in a transaction, which can also take over a lease that has
@@ -90,14 +86,14 @@ func (e *entry) mayGrant(r *driver.Request) bool {
 	return m != nil && m.holds() || (m == nil || m.waits()) && e.admits(r)
 }
 
-// issue executes a statement that issues tokens for r. It returns false if the statement has
-// changed nothing.
-func (b *Backend) issue(ctx context.Context, s *statement, r *driver.Request) (g driver.Grant, ok bool, err error) {
+// take executes the statement that takes a free key, or one that the owner has. It returns
+// false if the statement has changed nothing.
+func (b *Backend) take(ctx context.Context, r *driver.Request) (g driver.Grant, ok bool, err error) {
 	sent := time.Now()
 	var last int64
 	do := func(ctx context.Context, q querier) error {
-		last, err = b.issueIn(ctx, q, s, acquireValues(r))
-		if err != nil && s == b.sql.acquire && !undone(err) && (code(err) == "" || b.broken(err)) {
+		last, err = b.takeIn(ctx, q, r)
+		if err != nil && !undone(err) && (code(err) == "" || b.broken(err)) {
 			b.doubtAttempt(r.Owner)
 		}
 		return err
@@ -117,7 +113,10 @@ func (b *Backend) issue(ctx context.Context, s *statement, r *driver.Request) (g
 	return g, true, nil
 }
 
-func (b *Backend) issueIn(ctx context.Context, q querier, s *statement, v values) (last int64, err error) {
+// takeIn returns the last token, or 0 if the statement has changed nothing.
+func (b *Backend) takeIn(ctx context.Context, q querier, r *driver.Request) (last int64, err error) {
+	s := b.sql.acquire
+	v := values{"key": r.Key, "owner": r.Owner, "ttl": r.TTL.Microseconds(), "tokens": int64(max(r.Tokens, 1))}
 	if b.dialect == MySQL {
 		result, err := q.ExecContext(ctx, s.text, s.args(v)...)
 		if err != nil {

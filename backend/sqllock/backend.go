@@ -78,6 +78,9 @@ func New(db *sql.DB, d Dialect, opts ...Option) (*Backend, error) {
 	}
 	b.ctx, b.stop = context.WithCancel(context.Background()) //nolint:forbidigo // belongs to no call: ended by Close
 	b.background.Go(b.sweepAtIntervals)
+	if o.listener != nil {
+		b.background.Go(func() { b.wakes.listen(b.ctx) })
+	}
 	return b, nil
 }
 
@@ -85,7 +88,6 @@ func New(db *sql.DB, d Dialect, opts ...Option) (*Backend, error) {
 // Calling Close again does nothing.
 func (b *Backend) Close() error {
 	b.stop()
-	b.wakes.close()
 	b.background.Wait()
 	b.pool.close()
 	return nil

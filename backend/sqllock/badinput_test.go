@@ -3,7 +3,6 @@ package sqllock_test
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -83,42 +82,61 @@ func (deaf) Listen(ctx context.Context, _ string, _ func(), _ func(string)) erro
 	return ctx.Err()
 }
 
-// each call of a Backend that cannot work says why, and grants nothing.
+// calls are all calls of a Backend, by their names. Some are about what was granted.
+func calls(t *testing.T, b *sqllock.Backend, g driver.Grant) map[string]func() error {
+	t.Helper()
+	other, waiter := request("other", time.Minute), request(g.Key, time.Minute)
+	waiter.Backoff = driver.NewBackoff(time.Hour, 0)
+	return map[string]func() error{
+		"TryAcquire": func() error {
+			_, err := b.TryAcquire(t.Context(), other)
+			return err
+		},
+		"Acquire": func() error {
+			_, err := b.Acquire(t.Context(), waiter)
+			return err
+		},
+		"Renew": func() error {
+			r := testkit.Renewed(t, b, g)
+			if r.Status != driver.Unknown {
+				t.Errorf("Renew: %v", r.Status)
+			}
+			return r.Err
+		},
+		"Extend": func() error {
+			_, err := b.Extend(t.Context(), g, 1)
+			return err
+		},
+		"Release": func() error { return b.Release(t.Context(), other.Grant()) },
+		"Inspect": func() error {
+			_, err := b.Inspect(t.Context(), "", 10)
+			return err
+		},
+		"ForceRelease": func() error {
+			_, err := b.ForceRelease(t.Context(), "other")
+			return err
+		},
+		"Ping": func() error { return b.Ping(t.Context()) },
+	}
+}
+
+// tellsWhy checks that each call of a Backend that cannot work says why, and grants nothing.
 func tellsWhy(t *testing.T, b *sqllock.Backend, words ...string) {
 	t.Helper()
-	r := request("key", time.Minute)
-	_, err := b.TryAcquire(t.Context(), r)
-	fails(t, "TryAcquire", err, words...)
-	if errors.Is(err, driver.ErrNotAcquired) {
-		t.Errorf("TryAcquire: %v", err)
+	for name, call := range calls(t, b, request("key", time.Minute).Grant()) {
+		err := call()
+		fails(t, name, err, words...)
+		if !unknown(err) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
-	_, err = b.Acquire(t.Context(), r)
-	fails(t, "Acquire", err, words...)
-	g := r.Grant()
-	renewed := driver.RenewAll(t.Context(), b, []driver.Grant{g})[0]
-	fails(t, "Renew", renewed.Err, words...)
-	if renewed.Status != driver.Unknown {
-		t.Errorf("Renew: %v", renewed.Status)
-	}
-	err = b.Release(t.Context(), g)
-	fails(t, "Release", err, words...)
-	if errors.Is(err, driver.ErrLost) {
-		t.Errorf("Release: %v", err)
-	}
-	_, err = b.Extend(t.Context(), g, 1)
-	fails(t, "Extend", err, words...)
-	_, err = b.Inspect(t.Context(), "", 1)
-	fails(t, "Inspect", err, words...)
-	_, err = b.ForceRelease(t.Context(), "key")
-	fails(t, "ForceRelease", err, words...)
-	fails(t, "Ping", b.Ping(t.Context()), words...)
 }
 
 func TestMissingTable(t *testing.T) {
 	t.Parallel()
 	for _, d := range []database{postgres, mariaDB, sqlite} {
 		dsn := d.newDSN(t)
-		b := d.opened(t, dsn, sqllock.WithTable("locks"))
+		b := d.open(t, dsn, sqllock.WithTable("locks"))
 		tellsWhy(t, b, `"locks"`, "does not exist", "CreateTable")
 
 		// It works as soon as the table is there.
@@ -138,11 +156,11 @@ func TestTableOfAnotherVersion(t *testing.T) {
 		dsn := d.newTables(t)
 		db := d.pool(t, dsn)
 		exec(t, db, "UPDATE distlock SET token = 99 WHERE lock_key = ''")
-		tellsWhy(t, d.opened(t, dsn), `"distlock"`, "version 99", "version 1")
+		tellsWhy(t, d.open(t, dsn), `"distlock"`, "version 99", "version 1")
 		exec(t, db, "DELETE FROM distlock")
-		tellsWhy(t, d.opened(t, dsn), `"distlock"`, "no version")
+		tellsWhy(t, d.open(t, dsn), `"distlock"`, "no version")
 		exec(t, db, "CREATE TABLE products (id int NOT NULL PRIMARY KEY)")
-		tellsWhy(t, d.opened(t, dsn, sqllock.WithTable("products")), `"products"`, "column")
+		tellsWhy(t, d.open(t, dsn, sqllock.WithTable("products")), `"products"`, "column")
 	}
 }
 
@@ -153,7 +171,7 @@ func TestNoServer(t *testing.T) {
 		&postgres: "postgres://user:secret@127.0.0.1:1/shop?sslmode=disable",
 		&mariaDB:  "user:secret@tcp(127.0.0.1:1)/shop",
 	} {
-		tellsWhy(t, d.opened(t, dsn), "127.0.0.1:1", "refused")
+		tellsWhy(t, d.open(t, dsn), "127.0.0.1:1", "refused")
 	}
 }
 
@@ -167,7 +185,7 @@ func TestTableInSchema(t *testing.T) {
 		if err := sqllock.CreateTable(t.Context(), d.pool(t, dsn), d.dialect, o); err != nil {
 			t.Fatal(err)
 		}
-		b := d.opened(t, dsn, o)
+		b := d.open(t, dsn, o)
 		testkit.MustRelease(t, b, testkit.MustTry(t, b, request("key", time.Minute)))
 		scan(t, d.pool(t, dsn), "SELECT count(*) FROM shop.locks_member")
 	}
@@ -185,7 +203,7 @@ func TestSchema(t *testing.T) {
 		}
 		s.Exec(t, name, text)
 		s.Exec(t, name, text)
-		b := d.opened(t, s.DSN(name))
+		b := d.open(t, s.DSN(name))
 		testkit.MustRelease(t, b, testkit.MustTry(t, b, request("key", time.Minute)))
 	}
 }
@@ -193,7 +211,7 @@ func TestSchema(t *testing.T) {
 // A request that makes no sense is refused before it is sent.
 func TestRequestRefused(t *testing.T) {
 	t.Parallel()
-	b := sqlite.opened(t, sqlite.newTables(t))
+	b := sqlite.open(t, sqlite.newTables(t))
 	for what, change := range map[string]func(r *driver.Request){
 		"a TTL below a millisecond":  func(r *driver.Request) { r.TTL = time.Microsecond },
 		"no key":                     func(r *driver.Request) { r.Key = "" },

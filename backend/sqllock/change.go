@@ -36,7 +36,7 @@ func (b *Backend) changeIn(ctx context.Context, q querier, key string, create bo
 		return nil, err
 	}
 	if e.owner != "" && (e.expires <= e.now || removes != nil && removes(e)) {
-		free, err := b.lockGuard(ctx, q, key, e)
+		free, err := b.lockGuard(ctx, q, e)
 		if err != nil {
 			return nil, err
 		}
@@ -46,7 +46,7 @@ func (b *Backend) changeIn(ctx context.Context, q querier, key string, create bo
 	before.members = slices.Clone(e.members)
 	e.prune()
 	decide(e)
-	if err := b.save(ctx, q, key, &before, e); err != nil {
+	if err := b.save(ctx, q, &before, e); err != nil {
 		return nil, err
 	}
 	was := before.admitted()
@@ -63,7 +63,7 @@ func (b *Backend) changeIn(ctx context.Context, q querier, key string, create bo
 
 // load locks a key and reads it with its members.
 func (b *Backend) load(ctx context.Context, q querier, key string, create bool) (*entry, error) {
-	e := &entry{}
+	e := &entry{key: key}
 	args := values{"key": key}
 	for created := false; ; created = true {
 		err := b.sql.load.row(ctx, q, args).Scan(e.columns()...)
@@ -127,19 +127,13 @@ func sharingColumn(s driver.Sharing) int64 {
 	return int64(s.Permits)
 }
 
-// keyRow is a key with its name.
-type keyRow struct {
-	key string
-	entry
-}
-
 // find returns the keys that a statement reads, with their members, as they were at one
 // moment. It locks nothing.
-func (b *Backend) find(ctx context.Context, why purpose, s *statement, v values) (found []keyRow, err error) {
+func (b *Backend) find(ctx context.Context, why purpose, s *statement, v values) (found []entry, err error) {
 	err = b.do(ctx, why, func(ctx context.Context, c *sql.Conn) error {
 		found = nil
 		return s.rows(ctx, c, v, func(scan func(...any) error) error { // for each member, or once without a member
-			var k keyRow
+			var k entry
 			var r memberRow
 			if err := scan(slices.Concat([]any{&k.key}, k.columns(), r.columns())...); err != nil {
 				return err
@@ -161,15 +155,15 @@ func (b *Backend) find(ctx context.Context, why purpose, s *statement, v values)
 func (b *Backend) peek(ctx context.Context, why purpose, key string) (*entry, error) {
 	found, err := b.find(ctx, why, b.sql.peek, values{"key": key})
 	if err != nil || len(found) == 0 {
-		return &entry{}, err
+		return &entry{key: key}, err
 	}
-	return &found[0].entry, nil
+	return &found[0], nil
 }
 
 // save writes what differs between two states of a key.
-func (b *Backend) save(ctx context.Context, q querier, key string, before, after *entry) error {
+func (b *Backend) save(ctx context.Context, q querier, before, after *entry) error {
 	exec := func(s *statement, v values) error {
-		v["key"] = key
+		v["key"] = after.key
 		_, err := s.exec(ctx, q, v)
 		return err
 	}

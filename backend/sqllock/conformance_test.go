@@ -41,29 +41,23 @@ func TestConformanceInMemory(t *testing.T) {
 	}
 	t.Parallel()
 	locktest.Run(t, func(t *testing.T) driver.Backend {
-		b, _ := inMemory(t)
-		return b
+		return sqlite.on(t, inMemory(t))
 	}, locktest.Features{Lease: lease / 2}) // it is fast
 }
 
 func TestInMemory(t *testing.T) {
 	t.Parallel()
 	testmode.InRealTime(t)
-	b, db := inMemory(t)
-	closeLater(t, b)
-	everyCall(t, b, db)
+	db := inMemory(t)
+	everyCall(t, sqlite.on(t, db), db)
 }
 
-func inMemory(t *testing.T) (*sqllock.Backend, *sql.DB) {
+func inMemory(t *testing.T) *sql.DB {
 	t.Helper()
 	db := sqlite.pool(t, ":memory:")
 	db.SetMaxOpenConns(1)
 	if err := sqllock.CreateTable(t.Context(), db, sqllock.SQLite); err != nil {
 		t.Fatal(err)
 	}
-	b, err := sqllock.New(db, sqllock.SQLite, slow(nil)...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b, db
+	return db
 }

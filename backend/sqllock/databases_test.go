@@ -92,39 +92,29 @@ func (d database) pool(tb testing.TB, dsn string) *sql.DB {
 	return db
 }
 
-// slow is the default of the tests: a busy machine does not cost an answer.
-func slow(opts []sqllock.Option) []sqllock.Option {
-	return append([]sqllock.Option{sqllock.WithOpTimeout(patience)}, opts...)
-}
-
-// open returns a Backend that the caller closes.
+// open returns a Backend with connections of its own.
 func (d database) open(tb testing.TB, dsn string, opts ...sqllock.Option) *sqllock.Backend {
 	tb.Helper()
 	db := d.pool(tb, dsn)
 	db.SetMaxOpenConns(10)
 	db.SetMaxIdleConns(10)
-	b, err := sqllock.New(db, d.dialect, slow(opts)...)
+	return d.on(tb, db, opts...)
+}
+
+// on returns a Backend that is closed when the test ends, if not before. By default a busy
+// machine does not cost an answer.
+func (d database) on(tb testing.TB, db *sql.DB, opts ...sqllock.Option) *sqllock.Backend {
+	tb.Helper()
+	b, err := sqllock.New(db, d.dialect, append([]sqllock.Option{sqllock.WithOpTimeout(patience)}, opts...)...)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return b
-}
-
-// opened returns a Backend that is closed when the test ends.
-func (d database) opened(tb testing.TB, dsn string, opts ...sqllock.Option) *sqllock.Backend {
-	tb.Helper()
-	b := d.open(tb, dsn, opts...)
-	closeLater(tb, b)
-	return b
-}
-
-func closeLater(tb testing.TB, b *sqllock.Backend) {
-	tb.Helper()
 	tb.Cleanup(func() {
 		if err := b.Close(); err != nil {
 			tb.Errorf("Close: %v", err)
 		}
 	})
+	return b
 }
 
 // request returns a request of a new owner.

@@ -35,7 +35,7 @@ type syntax struct {
 	max    string // the function that returns the larger of two numbers
 	quote  string // around identifiers
 	shared string // ends a read that locks rows: others may renew what they hold, and not more
-	skip   string // ends a read that locks rows as a removal does, and passes over those that it cannot lock
+	update string // ends a read that locks rows as a removal does
 	key    string // the type of keys and owners: compared byte by byte
 	with   string // ends a CREATE TABLE of rows that change often
 	mode   string // a query that works on this database only: a key of unfit, or anything else
@@ -46,13 +46,13 @@ func (d Dialect) syntax() *syntax {
 	case Postgres:
 		return &syntax{
 			name: "PostgreSQL", now: "CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint)",
-			max: "greatest", quote: `"`, shared: "FOR NO KEY UPDATE", skip: "FOR UPDATE SKIP LOCKED",
+			max: "greatest", quote: `"`, shared: "FOR NO KEY UPDATE", update: "FOR UPDATE",
 			key: `text COLLATE "C"`, with: " WITH (fillfactor = 50)", mode: "SELECT CASE WHEN pg_is_in_recovery() THEN 'standby' WHEN current_setting('transaction_read_only') = 'on' THEN 'read-only' END",
 		}
 	case MySQL:
 		return &syntax{
 			name: "MySQL", now: "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))",
-			max: "greatest", quote: "`", shared: "FOR UPDATE", skip: "FOR UPDATE SKIP LOCKED",
+			max: "greatest", quote: "`", shared: "FOR UPDATE", update: "FOR UPDATE",
 			key: "varbinary(255)", with: " ENGINE=InnoDB", mode: "SELECT CASE WHEN @@autocommit = 0 THEN 'autocommit' WHEN @@sql_mode LIKE '%EMPTY_STRING_IS_NULL%' THEN 'empty' " +
 				"WHEN @@global.read_only THEN 'read-only' END",
 		}
@@ -172,7 +172,7 @@ func (d Dialect) compile(t table, template string) *statement {
 	})
 	y := d.syntax()
 	s.text = strings.NewReplacer(
-		"{now}", y.now, "{max}", y.max, "{shared}", y.shared, "{skip}", y.skip, "{key}", y.key, "{with}", y.with,
+		"{now}", y.now, "{max}", y.max, "{shared}", y.shared, "{update}", y.update, "{key}", y.key, "{with}", y.with,
 		"{lock}", t.lock, "{member}", t.member, "{guard}", t.guard,
 	).Replace(text)
 	return s

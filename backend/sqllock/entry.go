@@ -2,6 +2,7 @@ package sqllock
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 	"time"
 
@@ -22,6 +23,7 @@ const (
 // decide without SQL: they change the entry, and the caller writes the difference. All
 // times are the database's, in microseconds since 1970.
 type entry struct {
+	key     string
 	now     int64
 	exists  bool
 	guarded bool // Guard was called for the key; not in SQLite
@@ -121,15 +123,32 @@ func (e *entry) lapses(m *member) int64 {
 // counts reports whether m waits, and others may not overtake it.
 func (e *entry) counts(m *member) bool { return m.waits() && e.lapses(m) > e.now }
 
+// before yields the waiters that came before the owner and that it may not overtake, in order
+// of arrival. They are all such waiters if the owner is not one.
+func (e *entry) before(owner string) iter.Seq[*member] {
+	return func(yield func(*member) bool) {
+		for i := range e.members {
+			m := &e.members[i]
+			if m.owner == owner || e.counts(m) && !yield(m) {
+				return
+			}
+		}
+	}
+}
+
+// ahead returns how many waiters came before the owner.
+func (e *entry) ahead(owner string) (n int) {
+	for range e.before(owner) {
+		n++
+	}
+	return n
+}
+
 // admitted returns the waiters that may have the key now, in order of arrival. Waiters
 // that are away do not count: the others overtake them.
 func (e *entry) admitted() (owners []string) {
 	n, s := e.held()
-	for i := range e.members {
-		m := &e.members[i]
-		if !e.counts(m) {
-			continue
-		}
+	for m := range e.before("") {
 		if !s.Admits(n, m.sharing) {
 			break
 		}
@@ -143,20 +162,25 @@ func (e *entry) admitted() (owners []string) {
 // came before, so that they find room when they ask.
 func (e *entry) admits(r *driver.Request) bool {
 	n, s := e.held()
-	for i := range e.members {
-		m := &e.members[i]
-		if m.owner == r.Owner {
-			break
-		}
-		if !e.counts(m) {
-			continue
-		}
+	for m := range e.before(r.Owner) {
 		if !s.Admits(n, m.sharing) {
 			return false
 		}
 		n, s = n+1, m.sharing
 	}
 	return s.Admits(n, r.Sharing())
+}
+
+// opens returns when the owner of r may have the key, if none of the waiters before it
+// looks; 0 if a holder keeps it from that.
+func (e *entry) opens(r *driver.Request) (at int64) {
+	if n, s := e.held(); !s.Admits(n, r.Sharing()) {
+		return 0
+	}
+	for m := range e.before(r.Owner) {
+		at = max(at, e.lapses(m))
+	}
+	return at
 }
 
 // waiting returns how many others wait.
@@ -167,39 +191,6 @@ func (e *entry) waiting(owner string) (n int) {
 		}
 	}
 	return n
-}
-
-// ahead returns how many waiters came before the owner.
-func (e *entry) ahead(owner string) (n int) {
-	for i := range e.members {
-		m := &e.members[i]
-		if m.owner == owner {
-			break
-		}
-		if e.counts(m) {
-			n++
-		}
-	}
-	return n
-}
-
-// opens returns when the owner of r may have the key, if none of the waiters before it
-// looks; 0 if a holder keeps it from that.
-func (e *entry) opens(r *driver.Request) (at int64) {
-	n, s := e.held()
-	if !s.Admits(n, r.Sharing()) {
-		return 0
-	}
-	for i := range e.members {
-		m := &e.members[i]
-		if m.owner == r.Owner {
-			break
-		}
-		if e.counts(m) {
-			at = max(at, e.lapses(m))
-		}
-	}
-	return at
 }
 
 // overtake notes that the owner gets the key before waiters that are away. Each of them

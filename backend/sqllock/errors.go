@@ -110,11 +110,10 @@ func code(err error) string {
 		if m := mysqlError.FindStringSubmatch(s); m != nil {
 			return m[1]
 		}
-		if strings.Contains(s, "SQLITE_BUSY") || strings.Contains(s, "database is locked") {
-			return "SQLITE_BUSY"
-		}
-		if strings.Contains(s, "SQLITE_LOCKED") || strings.Contains(s, "database table is locked") {
-			return "SQLITE_BUSY"
+		for _, busy := range []string{"SQLITE_BUSY", "database is locked", "SQLITE_LOCKED", "database table is locked"} {
+			if strings.Contains(s, busy) {
+				return "SQLITE_BUSY"
+			}
 		}
 		if strings.Contains(s, "no such table") {
 			return "no such table"

@@ -17,11 +17,6 @@ func (b *Backend) Extend(ctx context.Context, g driver.Grant, tokens int) (drive
 	if err := b.ready(ctx); err != nil {
 		return driver.Grant{}, err
 	}
-	if r.Sharing() == (driver.Sharing{}) {
-		if more, ok, err := b.issue(ctx, b.sql.extend, &r); ok || err != nil {
-			return more, err
-		}
-	}
 	var more driver.Grant
 	var failure error
 	sent := time.Now()

@@ -143,12 +143,12 @@ func (b *Backend) prepareGuard(ctx context.Context, key string, token int64) (ne
 
 // lockGuard reports whether no transaction is guarded with the lease of the key's
 // exclusive holder. Then there can be none until q has ended.
-func (b *Backend) lockGuard(ctx context.Context, q querier, key string, e *entry) (bool, error) {
+func (b *Backend) lockGuard(ctx context.Context, q querier, e *entry) (bool, error) {
 	if !e.guarded {
 		return true, nil
 	}
 	var mark int64
-	err := b.sql.remove.row(ctx, q, values{"key": key}).Scan(&mark)
+	err := b.sql.remove.row(ctx, q, values{"key": e.key}).Scan(&mark)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	}

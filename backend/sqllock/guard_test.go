@@ -58,25 +58,30 @@ func shop(t *testing.T, d database, dsn string) *sql.DB {
 	return db
 }
 
+// waitsForWriter returns the options of a Backend for operations that have to fail in SQLite
+// because a transaction writes.
+func waitsForWriter(d database) []sqllock.Option {
+	if d.dialect == sqllock.SQLite {
+		return []sqllock.Option{sqllock.WithOpTimeout(300 * time.Millisecond)}
+	}
+	return nil
+}
+
 // The lease of a holder ends while its guarded transaction is open. No other owner gets
-// the key before the transaction has ended. Then the transaction has written, the next
-// owner has the key, and the late holder cannot write again.
+// the key before the transaction has ended, but a waiter gets its place. Then the
+// transaction has written, the waiter has the key, and the late holder cannot write again.
 func TestGuardKeepsOthersOut(t *testing.T) {
 	each(t, func(t *testing.T, d database, dsn string) {
 		db := shop(t, d, dsn)
-		b := d.opened(t, dsn)
-		hurried := b
-		if d.dialect == sqllock.SQLite { // it has to wait
-			hurried = d.opened(t, dsn, sqllock.WithOpTimeout(300*time.Millisecond))
-		}
+		b := d.open(t, dsn)
+		hurried := d.open(t, dsn, waitsForWriter(d)...)
 		g := testkit.MustTry(t, b, request("key", time.Second))
 
 		tx := guard(t, b, db, g)
 		exec(t, tx, "UPDATE stock SET count = count - 1")
 		ended(t, b, "key")
-		next := request("key", time.Minute)
 		for range 2 {
-			_, err := hurried.TryAcquire(t.Context(), next)
+			_, err := hurried.TryAcquire(t.Context(), request("key", time.Minute))
 			switch {
 			case err == nil:
 				t.Fatal("another owner got the key before the transaction has ended")
@@ -84,9 +89,13 @@ func TestGuardKeepsOthersOut(t *testing.T) {
 				t.Fatalf("TryAcquire while the transaction is open: %v", err)
 			}
 		}
+		next := testkit.StartWaiter(t, b, request("key", time.Minute))
+		if d.dialect != sqllock.SQLite {
+			testkit.Eventually(t, "a place in the queue", func() bool { return waiting(t, b, "key") == 1 })
+		}
+		next.MustWait(t)
 		commit(t, tx)
-
-		testkit.MustTry(t, b, next)
+		next.Served(t)
 		if count := scan(t, db, "SELECT count FROM stock"); count != "99" {
 			t.Errorf("the count is %s, want 99", count)
 		}
@@ -97,48 +106,11 @@ func TestGuardKeepsOthersOut(t *testing.T) {
 	})
 }
 
-// A waiter gets its place while a transaction keeps the expired lease of the holder, and
-// the key when the transaction has ended.
-func TestGuardAndWaiter(t *testing.T) {
-	each(t, func(t *testing.T, d database, dsn string) {
-		db := shop(t, d, dsn)
-		b := d.opened(t, dsn)
-		g := testkit.MustTry(t, b, request("key", 500*time.Millisecond))
-		tx := guard(t, b, db, g)
-		ended(t, b, "key")
-		served := make(chan error, 1)
-		go func() {
-			_, err := b.Acquire(t.Context(), request("key", time.Minute))
-			served <- err
-		}()
-		if d.dialect != sqllock.SQLite {
-			testkit.Eventually(t, "a place in the queue", func() bool {
-				infos, err := b.Inspect(t.Context(), "key", 1)
-				return err == nil && len(infos) == 1 && infos[0].Waiting == 1
-			})
-		}
-		select {
-		case err := <-served:
-			t.Fatalf("served before the transaction has ended: %v", err)
-		default:
-		}
-		commit(t, tx)
-		select {
-		case err := <-served:
-			if err != nil {
-				t.Error(err)
-			}
-		case <-time.After(patience):
-			t.Error("not served after the transaction has ended")
-		}
-	})
-}
-
 // While a guarded transaction is open, the holder renews its lease. SQLite has one writer.
 func TestGuardLetsRenewalsPass(t *testing.T) {
 	eachOf(t, []database{postgres, mariaDB}, func(t *testing.T, d database, dsn string) {
 		db := shop(t, d, dsn)
-		b := d.opened(t, dsn)
+		b := d.open(t, dsn)
 		g := testkit.MustTry(t, b, request("key", time.Minute))
 		tx := guard(t, b, db, g)
 		for range 3 {
@@ -160,11 +132,8 @@ func TestGuardLetsRenewalsPass(t *testing.T) {
 func TestGuardBeforeRelease(t *testing.T) {
 	each(t, func(t *testing.T, d database, dsn string) {
 		db := shop(t, d, dsn)
-		b := d.opened(t, dsn)
-		hurried := b
-		if d.dialect == sqllock.SQLite { // it has to wait
-			hurried = d.opened(t, dsn, sqllock.WithOpTimeout(300*time.Millisecond))
-		}
+		b := d.open(t, dsn)
+		hurried := d.open(t, dsn, waitsForWriter(d)...)
 		g := testkit.MustTry(t, b, request("key", time.Minute))
 		tx := guard(t, b, db, g)
 		if err := hurried.Release(t.Context(), g); err == nil || errors.Is(err, driver.ErrLost) {
@@ -189,7 +158,7 @@ func TestGuardBeforeRelease(t *testing.T) {
 func TestGuardedReleaseTooLate(t *testing.T) {
 	eachOf(t, []database{postgres, mariaDB}, func(t *testing.T, d database, dsn string) {
 		db := shop(t, d, dsn)
-		b := d.opened(t, dsn)
+		b := d.open(t, dsn)
 		g := testkit.MustTry(t, b, request("key", time.Second))
 		tx := guard(t, b, db, g)
 		if err := b.Release(t.Context(), g); err == nil || errors.Is(err, driver.ErrLost) {
@@ -208,7 +177,7 @@ func TestGuardedReleaseTooLate(t *testing.T) {
 func TestGuardOfSnapshot(t *testing.T) {
 	each(t, func(t *testing.T, d database, dsn string) {
 		db := shop(t, d, dsn)
-		b := d.opened(t, dsn)
+		b := d.open(t, dsn)
 		for range 2 { // the second time Guard was called for the key before
 			g := testkit.MustTry(t, b, request("key", time.Minute))
 			isolation := sql.LevelRepeatableRead
@@ -237,7 +206,7 @@ func TestGuardOfSnapshot(t *testing.T) {
 func TestGuardRefuses(t *testing.T) {
 	each(t, func(t *testing.T, d database, dsn string) {
 		db := shop(t, d, dsn)
-		b := d.opened(t, dsn)
+		b := d.open(t, dsn)
 		shared := request("shared", time.Minute)
 		shared.Mode = driver.Shared
 		g := testkit.MustTry(t, b, shared)
@@ -269,7 +238,7 @@ func TestGuardRefuses(t *testing.T) {
 func TestReleaseOfUnguarded(t *testing.T) {
 	eachOf(t, []database{postgres}, func(t *testing.T, d database, dsn string) {
 		db := shop(t, d, dsn)
-		b := d.opened(t, dsn)
+		b := d.open(t, dsn)
 		g := testkit.MustTry(t, b, request("key", time.Minute))
 		tx := begin(t, db, sql.LevelDefault)
 		scan(t, tx, "SELECT token FROM distlock WHERE lock_key = 'key' FOR KEY SHARE")
@@ -289,7 +258,7 @@ func TestReleaseOfUnguarded(t *testing.T) {
 func TestGuardDuringRelease(t *testing.T) {
 	eachOf(t, []database{postgres}, func(t *testing.T, d database, dsn string) {
 		db := shop(t, d, dsn)
-		b := d.opened(t, dsn)
+		b := d.open(t, dsn)
 		for _, key := range []string{"free", "taken"} {
 			g := testkit.MustTry(t, b, request(key, time.Minute))
 			tx := begin(t, db, sql.LevelDefault)
@@ -327,7 +296,7 @@ func (tx during) QueryRowContext(ctx context.Context, query string, args ...any)
 func TestReleaseDuringGuard(t *testing.T) {
 	eachOf(t, []database{postgres}, func(t *testing.T, d database, dsn string) {
 		db := shop(t, d, dsn)
-		b := d.opened(t, dsn)
+		b := d.open(t, dsn)
 		g := testkit.MustTry(t, b, request("key", time.Minute))
 		tx, first := begin(t, db, sql.LevelDefault), begin(t, db, sql.LevelDefault)
 		scan(t, tx, "SELECT token FROM distlock WHERE lock_key = 'key' FOR KEY SHARE")
@@ -352,24 +321,26 @@ func TestGuardWithoutConnections(t *testing.T) {
 	eachOf(t, []database{postgres, mariaDB}, func(t *testing.T, d database, dsn string) {
 		db := shop(t, d, dsn)
 		db.SetMaxOpenConns(2)
-		b, err := sqllock.New(db, d.dialect, slow(nil)...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		closeLater(t, b)
+		b := d.on(t, db)
 		g := testkit.MustTry(t, b, request("key", time.Minute))
 		commit(t, guard(t, b, db, g))
 		testkit.MustRelease(t, b, g)
 	})
 }
 
-// waitsForWriter returns the options of a Backend for operations that have to fail in SQLite
-// because a transaction writes.
-func waitsForWriter(d database) []sqllock.Option {
-	if d.dialect == sqllock.SQLite {
-		return []sqllock.Option{sqllock.WithOpTimeout(300 * time.Millisecond)}
-	}
-	return slow(nil)
+// inLine returns the lease of a caller, and the next caller of the same process, which waits.
+func inLine(t *testing.T, b *sqllock.Backend) (*distlock.Lease, *testkit.Waiting[*distlock.Lease]) {
+	t.Helper()
+	l := distlock.New(b, distlock.Config{HandOverTime: time.Hour})
+	t.Cleanup(func() { _ = l.Close() })
+	o := distlock.Opts{KeyTimeout: time.Minute, RetryInterval: 20 * time.Millisecond}
+	lease := testkit.MustAcquire(t, l, "key", o)
+	next := testkit.StartAcquire(t, l, "key", o)
+	testkit.Eventually(t, "the next caller waits", func() bool {
+		_, err := l.Acquire(t.Context(), "key", distlock.Opts{MaxWaiters: 1, MaxWait: time.Millisecond})
+		return errors.Is(err, distlock.ErrQueueFull)
+	})
+	return lease, next
 }
 
 // The holder gives the lock back while its guarded transaction is open, and another caller of
@@ -378,29 +349,21 @@ func TestGuardBeforeHandOver(t *testing.T) {
 	each(t, func(t *testing.T, d database, dsn string) {
 		db := shop(t, d, dsn)
 		b := d.open(t, dsn, waitsForWriter(d)...)
-		l := distlock.New(b, distlock.Config{HandOverTime: time.Hour})
-		t.Cleanup(func() { _ = l.Close() })
-		o := distlock.Opts{KeyTimeout: time.Minute, RetryInterval: 20 * time.Millisecond}
-		lease := testkit.MustAcquire(t, l, "key", o)
+		lease, next := inLine(t, b)
 		tx := begin(t, db, sql.LevelDefault)
 		if err := b.Guard(t.Context(), tx, lease); err != nil {
 			t.Fatal(err)
 		}
-		next := startWaiter(t, l, "key", o)
-		testkit.Eventually(t, "the next caller waits", func() bool {
-			_, err := l.Acquire(t.Context(), "key", distlock.Opts{MaxWaiters: 1, MaxWait: time.Millisecond})
-			return errors.Is(err, distlock.ErrQueueFull)
-		})
 		if err := lease.Release(t.Context()); !errors.Is(err, distlock.ErrUnavailable) {
 			t.Errorf("Release before the transaction has ended: %v", err)
 		}
-		next.mustWait(t)
+		next.MustWait(t)
 		if _, err := b.TryAcquire(t.Context(), request("key", time.Minute)); err == nil {
 			t.Error("another owner got the key")
 		}
-		next.mustWait(t)
+		next.MustWait(t)
 		commit(t, tx)
-		if err := next.served(t).Release(t.Context()); err != nil {
+		if err := next.Served(t).Release(t.Context()); err != nil {
 			t.Error(err)
 		}
 	})
@@ -411,20 +374,12 @@ func TestGuardBeforeHandOver(t *testing.T) {
 func TestGuardAfterHandOver(t *testing.T) {
 	each(t, func(t *testing.T, d database, dsn string) {
 		db := shop(t, d, dsn)
-		b := d.open(t, dsn, slow(nil)...)
-		l := distlock.New(b, distlock.Config{HandOverTime: time.Hour})
-		t.Cleanup(func() { _ = l.Close() })
-		o := distlock.Opts{KeyTimeout: time.Minute}
-		lease := testkit.MustAcquire(t, l, "key", o)
-		next := startWaiter(t, l, "key", o)
-		testkit.Eventually(t, "the next caller waits", func() bool {
-			_, err := l.Acquire(t.Context(), "key", distlock.Opts{MaxWaiters: 1, MaxWait: time.Millisecond})
-			return errors.Is(err, distlock.ErrQueueFull)
-		})
+		b := d.open(t, dsn)
+		lease, next := inLine(t, b)
 		if err := lease.Release(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		holder := next.served(t)
+		holder := next.Served(t)
 		tx := begin(t, db, sql.LevelDefault)
 		if err := b.Guard(t.Context(), tx, lease); !errors.Is(err, sqllock.ErrStale) {
 			t.Errorf("Guard with a lease that was handed over: %v", err)
@@ -442,7 +397,7 @@ func TestGuardAfterHandOver(t *testing.T) {
 func TestGuardBelowSavepoint(t *testing.T) {
 	each(t, func(t *testing.T, d database, dsn string) {
 		db := shop(t, d, dsn)
-		b := d.opened(t, dsn, waitsForWriter(d)...)
+		b := d.open(t, dsn, waitsForWriter(d)...)
 		var g driver.Grant
 		testkit.Eventually(t, "it has the key", func() (ok bool) {
 			var err error

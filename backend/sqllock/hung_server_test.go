@@ -34,49 +34,17 @@ func TestServerStopped(t *testing.T) {
 		})
 		opts := distlock.Opts{KeyTimeout: 3 * time.Second, RetryInterval: 50 * time.Millisecond}
 		lease := testkit.MustAcquire(t, of.locker(t, bounded), "lost", opts)
-		next := startWaiter(t, of.locker(t, bounded), "lost", opts)
+		next := testkit.StartAcquire(t, of.locker(t, bounded), "lost", opts)
 		admin := of.open(t)
 		testkit.Eventually(t, "it waits", func() bool { return waiting(t, admin, "lost") == 1 })
 
 		of.server.Stop(t)
 		var all sync.WaitGroup
-		for name, op := range map[string]func(b *sqllock.Backend) error{
-			"TryAcquire": func(b *sqllock.Backend) error {
-				_, err := b.TryAcquire(t.Context(), request("other", time.Minute))
-				return err
-			},
-			"Acquire": func(b *sqllock.Backend) error {
-				r := request("held", time.Minute)
-				r.Backoff = driver.NewBackoff(time.Hour, 0)
-				_, err := b.Acquire(t.Context(), r)
-				return err
-			},
-			"Renew": func(b *sqllock.Backend) error {
-				r := testkit.Renewed(t, b, g)
-				if r.Status != driver.Unknown {
-					t.Errorf("renewed without a server: %v", r.Status)
-				}
-				return r.Err
-			},
-			"Extend": func(b *sqllock.Backend) error {
-				_, err := b.Extend(t.Context(), g, 1)
-				return err
-			},
-			"Release": func(b *sqllock.Backend) error { return b.Release(t.Context(), request("other", time.Minute).Grant()) },
-			"Inspect": func(b *sqllock.Backend) error {
-				_, err := b.Inspect(t.Context(), "", 10)
-				return err
-			},
-			"ForceRelease": func(b *sqllock.Backend) error {
-				_, err := b.ForceRelease(t.Context(), "other")
-				return err
-			},
-			"Ping": func(b *sqllock.Backend) error { return b.Ping(t.Context()) },
-		} {
-			for _, b := range []*sqllock.Backend{b, fresh} {
+		for _, b := range []*sqllock.Backend{b, fresh} {
+			for name, call := range calls(t, b, g) {
 				all.Go(func() {
 					start := time.Now()
-					if err := op(b); !unknown(err) {
+					if err := call(); !unknown(err) {
 						t.Errorf("%s without a server: %v", name, err)
 					}
 					if d := time.Since(start); d > 10*time.Second {
@@ -90,9 +58,9 @@ func TestServerStopped(t *testing.T) {
 		if err := context.Cause(lease.Context()); !errors.Is(err, driver.ErrLost) {
 			t.Errorf("the holder is told %v", err)
 		}
-		next.mustWait(t)
+		next.MustWait(t)
 		of.server.Cont(t)
-		s := next.served(t)
+		s := next.Served(t)
 		if s.Token() <= lease.Token() {
 			t.Errorf("token %d after %d", s.Token(), lease.Token())
 		}

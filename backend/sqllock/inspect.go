@@ -42,12 +42,12 @@ func (b *Backend) Inspect(ctx context.Context, prefix string, limit int) ([]driv
 }
 
 // info describes the key.
-func (k *keyRow) info() driver.KeyInfo {
-	k.prune()
-	holders := k.holders()
-	info := driver.KeyInfo{Key: k.key, Held: len(holders)}
-	for i := range k.members {
-		if k.members[i].waits() {
+func (e *entry) info() driver.KeyInfo {
+	e.prune()
+	holders := e.holders()
+	info := driver.KeyInfo{Key: e.key, Held: len(holders)}
+	for i := range e.members {
+		if e.members[i].waits() {
 			info.Waiting++
 		}
 	}
@@ -56,7 +56,7 @@ func (k *keyRow) info() driver.KeyInfo {
 		info.Mode, info.Semaphore = h.sharing.Mode, h.sharing.Permits > 0
 		info.Holders = append(info.Holders, driver.HolderInfo{
 			Owner: driver.Fingerprint(h.owner), Holder: driver.HolderOf(h.owner), Token: uint64(h.token),
-			Since: time.UnixMicro(h.since), ExpiresIn: micros(h.expires - k.now),
+			Since: time.UnixMicro(h.since), ExpiresIn: micros(h.expires - e.now),
 		})
 	}
 	return info

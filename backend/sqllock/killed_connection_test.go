@@ -3,6 +3,7 @@ package sqllock_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -17,30 +18,13 @@ import (
 func (of *store) killConnections(t *testing.T) (n int) {
 	t.Helper()
 	list := "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
-	kill := "SELECT pg_terminate_backend(%d)"
+	kill := "SELECT pg_terminate_backend(%s)"
 	if of.dialect == sqllock.MySQL {
 		list = "SELECT id FROM information_schema.processlist WHERE db = database() AND id <> connection_id()"
-		kill = "KILL %d"
+		kill = "KILL %s"
 	}
 	db := of.pool(t)
-	db.SetMaxOpenConns(1)
-	rows, err := db.QueryContext(t.Context(), list)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer rows.Close()
-	var ids []int64
-	for rows.Next() {
-		var id int64
-		if err := rows.Scan(&id); err != nil {
-			t.Fatal(err)
-		}
-		ids = append(ids, id)
-	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
-	for _, id := range ids {
+	for _, id := range strings.Fields(of.server.Exec(t, of.name, list)) {
 		if _, err := db.ExecContext(t.Context(), fmt.Sprintf(kill, id)); err == nil { // it may have ended by itself
 			n++
 		}

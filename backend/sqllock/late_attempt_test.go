@@ -6,8 +6,6 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock/backend/sqllock"
-	"github.com/distlock-go/distlock/driver"
-	"github.com/distlock-go/distlock/internal/test/spoilnet"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
@@ -30,28 +28,19 @@ func (of *store) sessions(t *testing.T, waiting bool) string {
 // TestLateAttempt: the connection breaks before an attempt has an answer, and its caller
 // releases the owner. The attempt arrives afterwards. It takes the key for nobody.
 func TestLateAttempt(t *testing.T) {
-	statement := func(r driver.Request) spoilnet.Match {
-		return func(p []byte) bool { return strings.Contains(string(p), r.Owner) }
-	}
-	for name, c := range map[string]struct {
-		late   func(r driver.Request) spoilnet.Match // what arrives late
-		exists bool                                  // whether the row of the key exists
-	}{
-		"statement":              {statement, true},
-		"statement of a new key": {statement, false},
-	} {
+	for name, exists := range map[string]bool{"of a key with a row": true, "of a new key": false} {
 		t.Run(name, func(t *testing.T) {
 			eachShared(t, func(t *testing.T, of *store) {
 				others := of.sessions(t, false)
 				b, n := of.over(t, patience)
 				r := request("key", time.Minute)
 				first := request("first", time.Minute)
-				if c.exists {
+				if exists {
 					first.Key = r.Key
 				}
 				testkit.MustRelease(t, b, testkit.MustTry(t, b, first))
 
-				n.HoldAt(c.late(r))
+				n.HoldAt(func(p []byte) bool { return strings.Contains(string(p), r.Owner) })
 				done := make(chan error, 1)
 				go func() {
 					_, err := b.TryAcquire(t.Context(), r)

@@ -37,7 +37,7 @@ func TestReleaseNotifies(t *testing.T) {
 	if _, err := c.Exec(ctx, "LISTEN distlock"); err != nil {
 		t.Fatal(err)
 	}
-	b := postgres.opened(t, dsn, sqllock.WithListener(newListener(t, dsn)))
+	b := postgres.open(t, dsn, sqllock.WithListener(newListener(t, dsn)))
 	testkit.MustRelease(t, b, testkit.MustTry(t, b, request("another", time.Minute)))
 	for _, mode := range []driver.Mode{driver.Exclusive, driver.Shared} {
 		g := testkit.MustTry(t, b, request("key", time.Minute))
@@ -70,36 +70,22 @@ func TestReleaseNotifies(t *testing.T) {
 func TestListenersInOrder(t *testing.T) {
 	t.Parallel()
 	dsn := postgres.newTables(t)
-	holder := postgres.opened(t, dsn, sqllock.WithListener(newListener(t, dsn)))
+	holder := postgres.open(t, dsn, sqllock.WithListener(newListener(t, dsn)))
 	g := testkit.MustTry(t, holder, request("key", time.Minute))
-	served := make(chan int, 4)
-	grants := make([]driver.Grant, 4)
-	backends := make([]*sqllock.Backend, 4)
-	for i := range grants {
-		b := postgres.opened(t, dsn, sqllock.WithListener(newListener(t, dsn)))
-		backends[i] = b
-		go func() {
-			var err error
-			if grants[i], err = b.Acquire(t.Context(), request("key", time.Minute)); err != nil {
-				t.Errorf("Acquire: %v", err)
-			}
-			served <- i
-		}()
-		testkit.Eventually(t, "a place", func() bool {
-			infos, err := holder.Inspect(t.Context(), "key", 1)
-			return err == nil && len(infos) == 1 && infos[0].Waiting == i+1
-		})
+	var line []*testkit.Waiter
+	var backends []*sqllock.Backend
+	for i := range 4 {
+		b := postgres.open(t, dsn, sqllock.WithListener(newListener(t, dsn)))
+		backends = append(backends, b)
+		line = append(line, testkit.StartWaiter(t, b, request("key", time.Minute)))
+		testkit.Eventually(t, "a place", func() bool { return waiting(t, holder, "key") == i+1 })
 	}
 	testkit.MustRelease(t, holder, g)
-	for want := range grants {
-		select {
-		case got := <-served:
-			if got != want {
-				t.Fatalf("waiter %d is served, and it is the turn of waiter %d", got, want)
-			}
-			testkit.MustRelease(t, backends[got], grants[got])
-		case <-time.After(patience):
-			t.Fatalf("waiter %d is not served", want)
+	for i, w := range line {
+		next := w.Served(t)
+		for _, later := range line[i+1:] {
+			later.MustWait(t)
 		}
+		testkit.MustRelease(t, backends[i], next)
 	}
 }

@@ -1,8 +1,6 @@
 package sqllock_test
 
 import (
-	"fmt"
-	"os"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -10,12 +8,4 @@ import (
 	"github.com/distlock-go/distlock/internal/test/sqltest"
 )
 
-func TestMain(m *testing.M) {
-	code := m.Run()
-	sqltest.StopShared()
-	if err := goleak.Find(); code == 0 && err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { goleak.VerifyTestMain(sqltest.Main{M: m}) }

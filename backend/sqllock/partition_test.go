@@ -27,9 +27,9 @@ func TestPartition(t *testing.T) {
 		t.Cleanup(func() { _ = l.Close() })
 		opts := distlock.Opts{KeyTimeout: 3 * time.Second, RetryInterval: 20 * time.Millisecond}
 		lease := testkit.MustAcquire(t, l, "key", opts)
-		next := startWaiter(t, of.locker(t), "key", distlock.Opts{KeyTimeout: time.Minute, RetryInterval: 20 * time.Millisecond})
+		next := testkit.StartAcquire(t, of.locker(t), "key", distlock.Opts{KeyTimeout: time.Minute, RetryInterval: 20 * time.Millisecond})
 		n.Hang(true)
-		s := next.served(t)
+		s := next.Served(t)
 		if lease.Check() == nil {
 			t.Error("two holders")
 		}

@@ -42,14 +42,9 @@ func (p *pool) reserve(ctx context.Context, limit time.Duration) error {
 	}
 	select {
 	case c := <-p.reserved:
-		var err error
-		if c == nil {
-			op, cancel := context.WithTimeout(ctx, limit)
-			c, err = p.db.Conn(op)
-			cancel()
-		}
-		p.reserved <- c
-		return err
+		ctx, cancel := context.WithTimeout(ctx, limit)
+		defer cancel()
+		return p.useReserved(ctx, c, func(*sql.Conn) error { return nil })
 	default:
 		return nil // it is in use
 	}

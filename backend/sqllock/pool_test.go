@@ -33,15 +33,11 @@ func TestFunctionHoldsAllConnections(t *testing.T) {
 	each(t, func(t *testing.T, d database, dsn string) {
 		db := d.pool(t, dsn)
 		db.SetMaxOpenConns(2)
-		b, err := sqllock.New(db, d.dialect)
-		if err != nil {
-			t.Fatal(err)
-		}
-		l := distlock.New(b, distlock.Config{})
+		l := distlock.New(d.on(t, db, sqllock.WithOpTimeout(sqllock.DefaultOpTimeout)), distlock.Config{})
 		defer l.Close()
 		const lease = time.Second
 		var taken []*sql.Conn
-		err = l.Do(t.Context(), "key", distlock.Opts{KeyTimeout: lease}, func(ctx context.Context) error {
+		err := l.Do(t.Context(), "key", distlock.Opts{KeyTimeout: lease}, func(ctx context.Context) error {
 			if taken = takeAll(t, db); len(taken) != 1 {
 				t.Errorf("the application has %d connections of 2", len(taken))
 			}
@@ -82,12 +78,7 @@ func TestWithoutSessions(t *testing.T) {
 			dsn := postgres.newTables(t)
 			db := postgres.pool(t, dsn+"&default_query_exec_mode="+mode)
 			db.SetMaxIdleConns(0)
-			b, err := sqllock.New(db, sqllock.Postgres, slow(nil)...)
-			if err != nil {
-				t.Fatal(err)
-			}
-			closeLater(t, b)
-			everyCall(t, b, db)
+			everyCall(t, postgres.on(t, db), db)
 		})
 	}
 }
@@ -116,14 +107,7 @@ func everyCall(t *testing.T, b *sqllock.Backend, db *sql.DB) {
 		}
 	}
 	commit(t, guard(t, b, db, g))
-	served := make(chan driver.Grant, 1)
-	go func() {
-		next, err := b.Acquire(t.Context(), request("key", time.Minute))
-		if err != nil {
-			t.Errorf("Acquire: %v", err)
-		}
-		served <- next
-	}()
+	next := testkit.StartWaiter(t, b, request("key", time.Minute))
 	testkit.Eventually(t, "a place", func() bool {
 		infos, err := b.Inspect(t.Context(), "", 10)
 		return err == nil && len(infos) == 3 && infos[0].Waiting == 1
@@ -131,11 +115,11 @@ func everyCall(t *testing.T, b *sqllock.Backend, db *sql.DB) {
 	for _, g := range grants {
 		testkit.MustRelease(t, b, g)
 	}
-	next := <-served
+	more := next.Served(t)
 	if held, err := b.ForceRelease(t.Context(), "key"); err != nil || !held {
 		t.Errorf("ForceRelease: %v, %v", held, err)
 	}
-	if r := driver.RenewAll(t.Context(), b, []driver.Grant{next})[0]; r.Status != driver.Lost {
+	if r := driver.RenewAll(t.Context(), b, []driver.Grant{more})[0]; r.Status != driver.Lost {
 		t.Errorf("Renew after ForceRelease: %v, %v", r.Status, r.Err)
 	}
 	if err := b.Sweep(t.Context()); err != nil {

@@ -30,7 +30,7 @@ func (b *Backend) Acquire(ctx context.Context, r driver.Request) (driver.Grant, 
 	if err := ctx.Err(); err != nil {
 		return driver.Grant{}, err
 	}
-	w, leave := b.wakes.join(ctx, r.Owner)
+	woken, leave := b.wakes.join(r.Owner)
 	defer leave()
 	g, held, err := b.attempt(ctx, &r)
 	var touched time.Time // when the place was last said to be in use; zero before there is one
@@ -55,7 +55,7 @@ func (b *Backend) Acquire(ctx context.Context, r driver.Request) (driver.Grant, 
 			return driver.Grant{}, held.heldError(r.Sharing())
 		}
 		if !touched.IsZero() {
-			err := b.await(ctx, w, min(wait, b.interval(held, &r, looked.Sub(first))))
+			err := b.await(ctx, woken, min(wait, b.interval(held, &r, looked.Sub(first))))
 			if err != nil && errors.Is(err, ctx.Err()) {
 				e := held.heldError(r.Sharing())
 				e.RetryAfter = max(0, e.RetryAfter-time.Since(looked))
@@ -72,13 +72,13 @@ func (b *Backend) Acquire(ctx context.Context, r driver.Request) (driver.Grant, 
 
 // await returns after d, or earlier if the waiter is woken. Its error says why the waiter
 // has to stop.
-func (b *Backend) await(ctx context.Context, w *waiter, d time.Duration) error {
+func (b *Backend) await(ctx context.Context, woken <-chan struct{}, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
 		return nil
-	case <-w.woken:
+	case <-woken:
 		return nil
 	case <-b.ctx.Done():
 		return errClosed

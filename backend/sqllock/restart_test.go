@@ -25,9 +25,9 @@ func TestRestart(t *testing.T) {
 			opts := distlock.Opts{KeyTimeout: time.Minute, RetryInterval: 100 * time.Millisecond}
 			admin := of.open(t, sqllock.WithOpTimeout(2*time.Second))
 			lease := testkit.MustAcquire(t, of.locker(t), name, opts)
-			var line []*waiter
+			var line []*testkit.Waiting[*distlock.Lease]
 			for i := range 3 {
-				line = append(line, startWaiter(t, of.locker(t), name, opts))
+				line = append(line, testkit.StartAcquire(t, of.locker(t), name, opts))
 				testkit.Eventually(t, "it waits", func() bool { return waiting(t, admin, name) == i+1 })
 			}
 			end()
@@ -41,7 +41,7 @@ func TestRestart(t *testing.T) {
 				return of.server.Exec(t, of.name, fmt.Sprintf("SELECT count(*) FROM distlock_member WHERE expires > %d", started)) == "3"
 			})
 			for _, w := range line {
-				w.mustWait(t)
+				w.MustWait(t)
 			}
 			for i, w := range line {
 				if err := lease.Check(); err != nil {
@@ -50,7 +50,7 @@ func TestRestart(t *testing.T) {
 				if err := lease.Release(t.Context()); err != nil {
 					t.Errorf("%s: release before number %d: %v", name, i, err)
 				}
-				next := w.served(t)
+				next := w.Served(t)
 				if next.Token() <= lease.Token() {
 					t.Errorf("%s: token %d after %d", name, next.Token(), lease.Token())
 				}

@@ -21,7 +21,7 @@ func TestCreateTogether(t *testing.T) {
 				table := sqllock.WithTable(fmt.Sprint("locks", round))
 				var all sync.WaitGroup
 				for range 5 {
-					b, db := d.opened(t, dsn, table), d.pool(t, dsn)
+					b, db := d.open(t, dsn, table), d.pool(t, dsn)
 					all.Go(func() {
 						err := b.Ping(t.Context())
 						if errors.Is(err, sqllock.ErrNoTable) {

@@ -22,10 +22,6 @@ type script struct {
 	// nil.
 	before func(conn int, query string) error
 
-	owner   string // of the key; its lease has ended if over is set
-	over    bool
-	guarded bool // a guarded transaction is open
-
 	mu    sync.Mutex
 	conns int
 	marks int64
@@ -37,16 +33,8 @@ func (s *script) open(t *testing.T, n int) *sqllock.Backend {
 	t.Helper()
 	db := sql.OpenDB(s)
 	db.SetMaxOpenConns(n)
-	b, err := sqllock.New(db, sqllock.Postgres)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := errors.Join(b.Close(), db.Close()); err != nil {
-			t.Error(err)
-		}
-	})
-	return b
+	t.Cleanup(func() { _ = db.Close() }) // it has no connections that can fail
+	return postgres.on(t, db)
 }
 
 // index returns the place of the last statement that has all the texts; -1 if none has.
@@ -137,14 +125,8 @@ func (c *scriptConn) answer(query string, args []sqldriver.NamedValue) ([][]sqld
 		}
 	}
 	s.done = append(s.done, text)
-	now, guarded := time.Now().UnixMicro(), int64(0)
-	if s.guarded {
-		guarded = 1
-	}
-	key := []sqldriver.Value{s.owner, int64(0), now, now, now + int64(time.Hour/time.Microsecond), int64(0), guarded, now}
-	if s.over {
-		key[4] = now
-	}
+	now := time.Now().UnixMicro()
+	key := []sqldriver.Value{"", int64(0), now, now, now, int64(0), int64(0), now}
 	row := func(values ...sqldriver.Value) ([][]sqldriver.Value, error) { return [][]sqldriver.Value{values}, nil }
 	has := func(text string) bool { return strings.Contains(query, text) }
 	switch {
@@ -155,8 +137,6 @@ func (c *scriptConn) answer(query string, args []sqldriver.NamedValue) ([][]sqld
 	case has("SELECT prior_token"):
 		s.marks++
 		return row(s.marks)
-	case has("SKIP LOCKED") && s.guarded, has("SELECT owner, ticket"): // the row is locked; no members
-		return nil, nil
 	case has("LEFT JOIN"):
 		return row(append(append([]sqldriver.Value{"key"}, key...), "", int64(0), int64(0), int64(0), int64(0), int64(0), int64(0))...)
 	case has("WITH l AS (SELECT *"):

@@ -17,12 +17,7 @@ func (d database) limited(t *testing.T, dsn string, n int) (*sql.DB, *sqllock.Ba
 	t.Helper()
 	db := d.pool(t, dsn)
 	db.SetMaxOpenConns(n)
-	b, err := sqllock.New(db, d.dialect, slow(nil)...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	closeLater(t, b)
-	return db, b
+	return db, d.on(t, db)
 }
 
 // Sessions in which a lock would not work, or not exclude others, are refused by the first
@@ -58,12 +53,7 @@ func TestSessionRefused(t *testing.T) {
 			if dsn != ":memory:" {
 				db = c.d.pool(t, dsn+c.param)
 			}
-			b, err := sqllock.New(db, c.d.dialect, slow(nil)...)
-			if err != nil {
-				t.Fatal(err)
-			}
-			closeLater(t, b)
-			tellsWhy(t, b, c.words...)
+			tellsWhy(t, c.d.on(t, db), c.words...)
 		})
 	}
 }
@@ -85,7 +75,7 @@ func TestSessionSettings(t *testing.T) {
 		&postgres: "&TimeZone=Asia/Kolkata&DateStyle=German&standard_conforming_strings=off&default_transaction_isolation=repeatable%20read",
 	} {
 		dsn := d.newTables(t) + param
-		everyCall(t, d.opened(t, dsn), d.pool(t, dsn))
+		everyCall(t, d.open(t, dsn), d.pool(t, dsn))
 	}
 }
 
@@ -96,7 +86,7 @@ func TestAutocommitOffInPool(t *testing.T) {
 	t.Parallel()
 	dsn := mariaDB.newTables(t)
 	db, b := mariaDB.limited(t, dsn, 4)
-	peer := mariaDB.opened(t, dsn)
+	peer := mariaDB.open(t, dsn)
 	g := testkit.MustTry(t, b, request("held", time.Minute))
 	testkit.MustRelease(t, b, testkit.MustTry(t, b, request("key", time.Minute)))
 	for _, c := range takeAll(t, db) {
@@ -152,7 +142,7 @@ func TestAutocommitOffAtRenewal(t *testing.T) {
 			t.Errorf("%v: the next renewal: %v, %v", g.Mode, got.Status, got.Err)
 		}
 		held := new(driver.HeldError)
-		if _, err := mariaDB.opened(t, dsn).TryAcquire(t.Context(), request(g.Key, time.Minute)); !errors.As(err, &held) || held.RetryAfter < time.Hour/2 {
+		if _, err := mariaDB.open(t, dsn).TryAcquire(t.Context(), request(g.Key, time.Minute)); !errors.As(err, &held) || held.RetryAfter < time.Hour/2 {
 			t.Errorf("%v: held for %v, want an hour: %v", g.Mode, held.RetryAfter, err)
 		}
 	}
@@ -191,7 +181,7 @@ func TestLockTimeoutOfSession(t *testing.T) {
 	t.Parallel()
 	for d, param := range map[*database]string{&postgres: "&lock_timeout=10", &mariaDB: "?innodb_lock_wait_timeout=1"} {
 		dsn := d.newTables(t)
-		db, b := d.pool(t, dsn), d.opened(t, dsn+param)
+		db, b := d.pool(t, dsn), d.open(t, dsn+param)
 		testkit.MustRelease(t, b, testkit.MustTry(t, b, request("key", time.Minute)))
 		tx := begin(t, db, 0)
 		scan(t, tx, "SELECT token FROM distlock WHERE lock_key = 'key' FOR UPDATE")

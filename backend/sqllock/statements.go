@@ -1,16 +1,12 @@
 package sqllock
 
-import (
-	"strconv"
-	"strings"
-)
+import "strconv"
 
 // statements are the SQL of a Backend.
 type statements struct {
 	table table
 
 	acquire *statement // takes a key that is free, or that the owner has
-	extend  *statement // issues more tokens to the holder
 	release *statement // gives back a key that no other owner wants
 
 	peek    *statement // reads a key and its members
@@ -65,12 +61,6 @@ func newStatements(d Dialect, t table) *statements {
 		}
 		return one(template)
 	}
-	locking := func(template string) string { // SQLite has one writer, and no locks on rows
-		if d == SQLite {
-			template, _, _ = strings.Cut(template, " FOR UPDATE")
-		}
-		return template
-	}
 	const columns = "l.owner, l.prior_token, l.token, l.since, l.expires, l.busy"
 	guarded := ", l.guarded"
 	if d == SQLite {
@@ -108,19 +98,13 @@ RETURNING token`,
   owner = :owner
 WHERE l.lock_key = :key AND (` + free + ` OR ` + own + `) AND @@autocommit = 1`,
 		}),
-		extend: pick(byDialect{
-			0: `UPDATE {lock} AS l SET token = {max}(l.token + :tokens, {now}), expires = {max}(l.expires, {now} + :ttl)
-WHERE l.lock_key = :key AND l.busy = 0 AND ` + own + ` RETURNING token`,
-			MySQL: `UPDATE {lock} AS l SET token = LAST_INSERT_ID({max}(l.token + :tokens, {now})), expires = {max}(l.expires, {now} + :ttl)
-WHERE l.lock_key = :key AND l.busy = 0 AND ` + own + ` AND @@autocommit = 1`,
-		}),
 		release: pick(byDialect{
 			// The commit does not wait for the disk: to lose a release is to wait for the
 			// end of the lease. Only if Guard was called for the key does the database
 			// execute the inner query: to lock the row costs as much as to change it.
 			Postgres: `UPDATE {lock} AS l SET owner = '', expires = {now}
 WHERE l.lock_key = :key AND l.owner = :owner AND l.busy = 0 AND set_config('synchronous_commit', 'off', true) = 'off'
-  AND (l.guarded = 0 OR EXISTS (SELECT 1 FROM {lock} WHERE lock_key = :key {skip}))`,
+  AND (l.guarded = 0 OR EXISTS (SELECT 1 FROM {lock} WHERE lock_key = :key {update} SKIP LOCKED))`,
 			MySQL: `UPDATE {lock} AS l SET owner = '', expires = {now}
 WHERE l.lock_key = :key AND l.owner = :owner AND l.busy = 0 AND l.guarded = 0 AND @@autocommit = 1`,
 			SQLite: `UPDATE {lock} AS l SET owner = '', expires = {now}
@@ -142,13 +126,13 @@ VALUES (:key, '', {now}, {now}, 0, 0, 0)`,
 SELECT ` + columns + guarded + `, {now} FROM l`,
 			// The clock is that of the start of the statement: what counts as running
 			// is running.
-			0: strings.TrimSuffix(`SELECT `+columns+guarded+`, {now} FROM {lock} AS l WHERE l.lock_key = :key {shared}`, " "),
+			0: `SELECT ` + columns + guarded + `, {now} FROM {lock} AS l WHERE l.lock_key = :key {shared}`,
 		}),
-		members: one(locking(`SELECT owner, ticket, sharing, prior_token, token, since, expires
-FROM {member} WHERE lock_key = :key ORDER BY ticket FOR UPDATE`)),
+		members: one(`SELECT owner, ticket, sharing, prior_token, token, since, expires
+FROM {member} WHERE lock_key = :key ORDER BY ticket {update}`),
 		remove: pick(byDialect{
-			Postgres: `SELECT token FROM {lock} WHERE lock_key = :key {skip}`,
-			MySQL:    `SELECT closed FROM {guard} WHERE lock_key = :key {skip}`,
+			Postgres: `SELECT token FROM {lock} WHERE lock_key = :key {update} SKIP LOCKED`,
+			MySQL:    `SELECT closed FROM {guard} WHERE lock_key = :key {update} SKIP LOCKED`,
 		}),
 
 		setKey: one(`UPDATE {lock} SET owner = :owner, prior_token = :prior, token = :token, since = :since, expires = :expires,

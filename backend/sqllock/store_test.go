@@ -1,7 +1,6 @@
 package sqllock_test
 
 import (
-	"context"
 	"database/sql"
 	"errors"
 	"testing"
@@ -67,7 +66,7 @@ func (of *store) pool(t *testing.T) *sql.DB { return of.database.pool(t, of.dsn)
 // open returns a Backend that is closed when the test ends.
 func (of *store) open(t *testing.T, opts ...sqllock.Option) *sqllock.Backend {
 	t.Helper()
-	return of.opened(t, of.dsn, opts...)
+	return of.database.open(t, of.dsn, opts...)
 }
 
 // locker returns a process: a Locker with a Backend of its own.
@@ -76,51 +75,6 @@ func (of *store) locker(t *testing.T, opts ...sqllock.Option) *distlock.Locker {
 	l := distlock.New(of.database.open(t, of.dsn, opts...), distlock.Config{})
 	t.Cleanup(func() { _ = l.Close() })
 	return l
-}
-
-// waiter is a call of Acquire on a goroutine of its own.
-type waiter struct {
-	done  chan struct{}
-	lease *distlock.Lease
-	err   error
-}
-
-func startWaiter(t *testing.T, l *distlock.Locker, key string, o distlock.Opts) *waiter {
-	t.Helper()
-	w := &waiter{done: make(chan struct{})}
-	ctx, cancel := context.WithCancel(t.Context())
-	go func() {
-		w.lease, w.err = l.Acquire(ctx, key, o)
-		close(w.done)
-	}()
-	t.Cleanup(func() {
-		cancel()
-		<-w.done
-	})
-	return w
-}
-
-// served returns the lease of a waiter that must get it.
-func (w *waiter) served(t *testing.T) *distlock.Lease {
-	t.Helper()
-	select {
-	case <-w.done:
-	case <-time.After(patience):
-		t.Fatal("the waiter does not get the key")
-	}
-	if w.err != nil {
-		t.Fatalf("Acquire: %v", w.err)
-	}
-	return w.lease
-}
-
-func (w *waiter) mustWait(t *testing.T) {
-	t.Helper()
-	select {
-	case <-w.done:
-		t.Fatalf("Acquire returned early: %v", w.err)
-	default:
-	}
 }
 
 // waiting returns how many wait for a key.
@@ -148,6 +102,10 @@ func (of *store) over(t *testing.T, timeout time.Duration) (*sqllock.Backend, *s
 	t.Helper()
 	n := new(spoilnet.Network)
 	var db *sql.DB
+	t.Cleanup(func() {
+		n.Kill()
+		_ = db.Close() // there may be connections that are cut
+	})
 	if of.dialect == sqllock.Postgres {
 		config, err := pgx.ParseConfig(of.dsn)
 		if err != nil {
@@ -167,16 +125,5 @@ func (of *store) over(t *testing.T, timeout time.Duration) (*sqllock.Backend, *s
 		}
 		db = sql.OpenDB(connector)
 	}
-	b, err := sqllock.New(db, of.dialect, sqllock.WithOpTimeout(timeout))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := b.Close(); err != nil {
-			t.Error(err)
-		}
-		n.Kill()
-		_ = db.Close() // there may be connections that are cut
-	})
-	return b, n
+	return of.on(t, db, sqllock.WithOpTimeout(timeout)), n
 }

@@ -81,7 +81,7 @@ func (b *Backend) delete(ctx context.Context, key string) error {
 		before := *e
 		before.members = slices.Clone(e.members)
 		e.pruneMembers() // of processes that have died
-		if err := b.save(ctx, q, key, &before, e); err != nil {
+		if err := b.save(ctx, q, &before, e); err != nil {
 			return err
 		}
 		deleted, err := b.sql.delKey.exec(ctx, q, values{"key": key, "retention": b.opts.retention.Microseconds()})

@@ -39,38 +39,29 @@ type Listener interface {
 // waiters. A message may get lost, and may come without a reason.
 type wakes struct {
 	listener Listener // nil: there are no messages
+	asked    chan struct{}
+	ask      func() // closes asked: there is a waiter
 
 	mu      sync.Mutex
-	waiting map[string]*waiter // by the fingerprint of the owner
-	works   bool               // a connection listens
-	end     context.CancelFunc // nil before the first waiter
-	ended   chan struct{}
-	closed  bool
-}
-
-// waiter is a call of Acquire.
-type waiter struct {
-	woken chan struct{} // has room for one, and receives when the owner's turn may have come
+	waiting map[string]chan struct{} // by the fingerprint of the owner; each has room for one
+	works   bool                     // a connection listens
 }
 
 func newWakes(l Listener) *wakes {
-	return &wakes{listener: l, waiting: make(map[string]*waiter)}
+	w := &wakes{listener: l, asked: make(chan struct{}), waiting: make(map[string]chan struct{})}
+	w.ask = sync.OnceFunc(func() { close(w.asked) })
+	return w
 }
 
-// join returns a waiter for the owner. The first call opens the connection of the
-// listener. A waiter joins before it takes its place, so that it misses nothing, and calls
-// leave at the end.
-func (w *wakes) join(ctx context.Context, owner string) (joined *waiter, leave func()) {
+// join returns a channel that receives when the turn of the owner may have come. A waiter
+// joins before it takes its place, so that it misses nothing, and calls leave at the end.
+func (w *wakes) join(owner string) (woken <-chan struct{}, leave func()) {
+	w.ask()
 	name := driver.Fingerprint(owner)
-	joined = &waiter{woken: make(chan struct{}, 1)}
+	joined := make(chan struct{}, 1)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.waiting[name] = joined
-	if w.listener != nil && w.end == nil && !w.closed {
-		ctx, end := context.WithCancel(context.WithoutCancel(ctx))
-		w.end, w.ended = end, make(chan struct{})
-		go w.listen(ctx)
-	}
 	return joined, func() {
 		w.mu.Lock()
 		defer w.mu.Unlock()
@@ -94,33 +85,21 @@ func (w *wakes) working() bool {
 	return w.works
 }
 
-// close closes the connection and waits until that is done.
-func (w *wakes) close() {
-	w.mu.Lock()
-	w.closed = true
-	end, ended := w.end, w.ended
-	w.mu.Unlock()
-	if end != nil {
-		end()
-		<-ended
-	}
-}
-
-// listen keeps a connection until ctx ends.
+// listen keeps a connection from the first waiter on, until ctx ends.
 func (w *wakes) listen(ctx context.Context) {
-	defer close(w.ended)
-	pause := minPause
-	for {
+	select {
+	case <-w.asked:
+	case <-ctx.Done():
+		return
+	}
+	for pause := minPause; ; pause = min(2*pause, maxPause) {
 		_ = w.listener.Listen(ctx, channel, w.begin, w.heard) // waiters look without it
 		if w.fail() {
 			pause = minPause
 		}
-		select {
-		case <-ctx.Done():
+		if !sleep(ctx, pause/2+rand.N(pause)) {
 			return
-		case <-time.After(pause/2 + rand.N(pause)):
 		}
-		pause = min(2*pause, maxPause)
 	}
 }
 
@@ -131,7 +110,7 @@ func (w *wakes) begin() {
 	defer w.mu.Unlock()
 	w.works = true
 	for _, joined := range w.waiting {
-		joined.wake()
+		wake(joined)
 	}
 }
 
@@ -149,13 +128,13 @@ func (w *wakes) heard(payload string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if joined := w.waiting[payload]; joined != nil {
-		joined.wake()
+		wake(joined)
 	}
 }
 
-func (w *waiter) wake() {
+func wake(joined chan struct{}) {
 	select {
-	case w.woken <- struct{}{}:
+	case joined <- struct{}{}:
 	default: // it is woken already
 	}
 }

@@ -21,11 +21,11 @@ func (s *script) Listen(ctx context.Context, _ string, listening func(), heard f
 
 var errDown = errors.New("connection refused")
 
-// receives reports whether w has a wake-up when nothing else happens any more.
-func receives(w *waiter) bool {
+// receives reports whether there is a wake-up when nothing else happens any more.
+func receives(woken <-chan struct{}) bool {
 	synctest.Wait()
 	select {
-	case <-w.woken:
+	case <-woken:
 		return true
 	default:
 		return false
@@ -51,8 +51,13 @@ func TestWakesConnectAgain(t *testing.T) {
 			}
 		}}
 		w := newWakes(s)
-		defer w.close()
-		woken, leave := w.join(t.Context(), "a")
+		ctx, end := context.WithCancel(t.Context())
+		defer end()
+		go w.listen(ctx)
+		if synctest.Wait(); len(s.opened) != 0 {
+			t.Error("it connects without a waiter")
+		}
+		woken, leave := w.join("a")
 		defer leave()
 		for start := time.Now(); !w.working(); synctest.Wait() {
 			if time.Since(start) > time.Hour {
@@ -85,14 +90,14 @@ func TestWakesConnectAgain(t *testing.T) {
 func TestWakesInProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWakes(nil)
-		a, leaveA := w.join(t.Context(), "a")
-		b, leaveB := w.join(t.Context(), "b")
+		a, leaveA := w.join("a")
+		b, leaveB := w.join("b")
 		defer leaveB()
 		w.wakeOwners([]string{"b", "c"})
 		if receives(a) || !receives(b) {
 			t.Error("the wrong waiter is woken")
 		}
-		again, leaveAgain := w.join(t.Context(), "a")
+		again, leaveAgain := w.join("a")
 		defer leaveAgain()
 		leaveA()
 		w.wakeOwners([]string{"a"})

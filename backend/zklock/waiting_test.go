@@ -45,7 +45,7 @@ func TestOrderOfArrival(t *testing.T) {
 		if i == 0 {
 			testkit.MustRelease(t, holder, g)
 		} else {
-			testkit.MustRelease(t, backends[i-1], waiters[i-1].Grant)
+			testkit.MustRelease(t, backends[i-1], waiters[i-1].Got)
 		}
 		g := w.Served(t)
 		order.Enter(t, "key", g.Token)
@@ -59,7 +59,7 @@ func TestOrderOfArrival(t *testing.T) {
 			t.Errorf("after release %d there are %d watches for %d waiters", i+1, left, contenders-1-i)
 		}
 	}
-	testkit.MustRelease(t, backends[contenders-1], waiters[contenders-1].Grant)
+	testkit.MustRelease(t, backends[contenders-1], waiters[contenders-1].Got)
 	if names := children(t, admin, parentOf("key")); len(names) != 0 {
 		t.Errorf("left behind: %q", names)
 	}

@@ -14,6 +14,12 @@ const (
 	HeldText     = "Locks held."
 )
 
+// The outcomes of renewals, as labels.
+const (
+	Renewed = "renewed"
+	Failed  = "failed"
+)
+
 // Buckets returns the upper bounds of the histograms, in seconds: from a hand-over in the
 // process to a job.
 func Buckets() []float64 {

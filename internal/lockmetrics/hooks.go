@@ -8,25 +8,14 @@ import (
 	"github.com/distlock-go/distlock"
 )
 
-// Series has the measurements of the locks with one name and mode. Its methods are called
-// concurrently. They get the context of the caller of the acquisition.
-type Series interface {
-	Waiting(n int64) // n acquisitions more are under way, or fewer
-	Held(n int64)    // n locks more are held, or fewer
-	Waited(ctx context.Context, d time.Duration, o Outcome)
-	HeldFor(ctx context.Context, d time.Duration, o Outcome)
-	Renewal(o Outcome)
-	Loss()
-}
-
 // acquisition is the context that Start returns: that of the caller, and what the later
 // hooks must know of the acquisition.
 type acquisition struct {
 	context.Context //nolint:containedctx // it is one itself
 
-	all    *seriesSet
-	series Series
-	phase  atomic.Int32
+	metrics *Metrics
+	series  *Series
+	phase   atomic.Int32
 }
 
 // The phases of an acquisition and its lease.
@@ -38,22 +27,20 @@ const (
 
 // Value returns a for the key of its hooks: other hooks may be above and below.
 func (a *acquisition) Value(key any) any {
-	if k, ok := key.(*seriesSet); ok && k == a.all {
+	if k, ok := key.(*Metrics); ok && k == a.metrics {
 		return a
 	}
 	return a.Context.Value(key)
 }
 
-// Hooks returns hooks that call the methods of series, which newSeries returns for each
-// name and mode.
+// Hooks returns the hooks that measure, for the Config of one or more Lockers.
 //
 // What Start has counted ends in the same series, whatever happens: a re-entry may have
 // another mode than was asked for, and Lost may come before Acquired, before or after
 // Released, or without it.
-func Hooks(newSeries func(name, mode string) Series) distlock.Hooks {
-	all := &seriesSet{newSeries: newSeries}
+func (m *Metrics) Hooks() distlock.Hooks {
 	of := func(ctx context.Context) *acquisition {
-		a, ok := ctx.Value(all).(*acquisition)
+		a, ok := ctx.Value(m).(*acquisition)
 		if !ok {
 			panic("distlock: a Start hook returned a context that does not derive from its own")
 		}
@@ -61,25 +48,26 @@ func Hooks(newSeries func(name, mode string) Series) distlock.Hooks {
 	}
 	return distlock.Hooks{
 		Start: func(ctx context.Context, i distlock.LockInfo) context.Context {
-			a := &acquisition{Context: ctx, all: all, series: all.of(&i)}
-			a.series.Waiting(1)
+			a := &acquisition{Context: ctx, metrics: m, series: m.of(&i)}
+			a.series.Waiting.Add(1)
 			return a
 		},
 		Acquired: func(ctx context.Context, i distlock.AcquiredInfo) {
 			a := of(ctx)
-			a.series.Waiting(-1)
-			a.series.Waited(a.Context, i.Wait, OfAcquired(&i))
+			a.waited(i.Wait, OfAcquired(&i))
 			if !i.Reentrant && a.phase.CompareAndSwap(waiting, held) { // otherwise it was lost meanwhile
-				a.series.Held(1)
+				a.series.Held.Add(1)
 			}
 		},
 		Failed: func(ctx context.Context, i distlock.FailedInfo) {
-			a := of(ctx)
-			a.series.Waiting(-1)
-			a.series.Waited(a.Context, i.Wait, OfFailed(&i))
+			of(ctx).waited(i.Wait, OfFailed(&i))
 		},
 		Renewed: func(ctx context.Context, i distlock.RenewedInfo) {
-			of(ctx).series.Renewal(OfRenewed(&i))
+			if s := of(ctx).series; i.Err == nil {
+				s.Renewed.Add(1)
+			} else {
+				s.Failed.Add(1)
+			}
 		},
 		Lost: func(ctx context.Context, i distlock.LostInfo) { of(ctx).end(i.Held, Lost) },
 		Released: func(ctx context.Context, i distlock.ReleasedInfo) {
@@ -90,6 +78,12 @@ func Hooks(newSeries func(name, mode string) Series) distlock.Hooks {
 	}
 }
 
+// waited counts the end of the acquisition.
+func (a *acquisition) waited(d time.Duration, o Outcome) {
+	a.series.Waiting.Add(-1)
+	a.series.waits.observe(a.Context, a.series, d, o)
+}
+
 // end counts the end of the lease, unless it has ended already.
 func (a *acquisition) end(d time.Duration, o Outcome) {
 	phase := a.phase.Swap(over)
@@ -97,10 +91,10 @@ func (a *acquisition) end(d time.Duration, o Outcome) {
 		return
 	}
 	if phase == held {
-		a.series.Held(-1)
+		a.series.Held.Add(-1)
 	}
-	a.series.HeldFor(a.Context, d, o)
+	a.series.holds.observe(a.Context, a.series, d, o)
 	if o == Lost {
-		a.series.Loss()
+		a.series.Losses.Add(1)
 	}
 }

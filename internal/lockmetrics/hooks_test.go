@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -18,35 +19,47 @@ import (
 	"github.com/distlock-go/distlock/internal/lockmetrics"
 )
 
-// counts are the measurements of all series.
+// counts are Metrics whose histograms only count.
 type counts struct {
-	mu   sync.Mutex
-	made []string         // the series, in the order in which they were made
-	n    map[string]int64 // by series and what was measured
+	*lockmetrics.Metrics
+	mu    sync.Mutex
+	times map[string]int64 // by series and what was measured
 }
 
-func newCounts() *counts { return &counts{n: map[string]int64{}} }
-
-func (c *counts) hooks() distlock.Hooks {
-	return lockmetrics.Hooks(func(name, mode string) lockmetrics.Series {
-		c.made = append(c.made, name+" "+mode)
-		return &series{c, name + " " + mode}
-	})
+func newCounts() *counts {
+	c := &counts{times: map[string]int64{}}
+	c.Metrics = lockmetrics.New(c.histogram("waited"), c.histogram("held for"))
+	return c
 }
 
-func (c *counts) add(what string, n int64) {
+func (c *counts) histogram(what string) lockmetrics.Histogram {
+	return func(name, mode, outcome string) lockmetrics.Observe {
+		return func(context.Context, float64) {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.times[fmt.Sprintf("%s %s %s %s", name, mode, what, outcome)]++
+		}
+	}
+}
+
+// all returns everything by series and what was measured.
+func (c *counts) all() map[string]int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.n[what] += n
+	all := maps.Clone(c.times)
+	for s := range c.Series() {
+		of := s.Name + " " + s.Mode
+		all[of+" waiting"], all[of+" held"], all[of+" losses"] = s.Waiting.Load(), s.Held.Load(), s.Losses.Load()
+		all[of+" renewed"], all[of+" failed"] = s.Renewed.Load(), s.Failed.Load()
+	}
+	return all
 }
 
 // want checks everything that is not 0.
 func (c *counts) want(t *testing.T, want ...string) {
 	t.Helper()
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	var got []string
-	for what, n := range c.n {
+	for what, n := range c.all() {
 		if n != 0 {
 			got = append(got, fmt.Sprintf("%s: %d", what, n))
 		}
@@ -56,25 +69,6 @@ func (c *counts) want(t *testing.T, want ...string) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
-
-type series struct {
-	*counts
-	name string
-}
-
-func (s *series) Waiting(n int64) { s.add(s.name+" waiting", n) }
-func (s *series) Held(n int64)    { s.add(s.name+" held", n) }
-
-func (s *series) Waited(_ context.Context, _ time.Duration, o lockmetrics.Outcome) {
-	s.add(s.name+" waited "+o.String(), 1)
-}
-
-func (s *series) HeldFor(_ context.Context, _ time.Duration, o lockmetrics.Outcome) {
-	s.add(s.name+" held for "+o.String(), 1)
-}
-
-func (s *series) Renewal(o lockmetrics.Outcome) { s.add(s.name+" "+o.String(), 1) }
-func (s *series) Loss()                         { s.add(s.name+" losses", 1) }
 
 // Lost and Renewed run on goroutines of their own: they may come before Acquired, and
 // before or after Released. A lease is lost once, whatever the order.
@@ -106,7 +100,7 @@ func TestLostInAnyOrder(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newCounts()
-			h := c.hooks()
+			h := c.Hooks()
 			ctx := h.Start(t.Context(), lock)
 			c.want(t, "a exclusive waiting: 1")
 			for _, call := range order {
@@ -121,8 +115,8 @@ func TestLostInAnyOrder(t *testing.T) {
 func TestTwoCollectors(t *testing.T) {
 	outer, inner := newCounts(), newCounts()
 	synctest.Test(t, func(t *testing.T) {
-		l := distlock.New(memlock.New(), distlock.Config{Hooks: distlock.JoinHooks(outer.hooks(), inner.hooks())})
-		other := distlock.New(memlock.New(), distlock.Config{Hooks: inner.hooks()})
+		l := distlock.New(memlock.New(), distlock.Config{Hooks: distlock.JoinHooks(outer.Hooks(), inner.Hooks())})
+		other := distlock.New(memlock.New(), distlock.Config{Hooks: inner.Hooks()})
 		if err := l.Do(t.Context(), "k", distlock.Opts{Value: "a"}, func(ctx context.Context) error {
 			return other.Do(ctx, "k", distlock.Opts{Value: "b"}, func(context.Context) error { return nil })
 		}); err != nil {
@@ -139,28 +133,29 @@ func TestTwoCollectors(t *testing.T) {
 // Names without a bound end in one series, and a name that is not UTF-8 is made so.
 func TestMaxSeries(t *testing.T) {
 	c := newCounts()
-	h := c.hooks()
+	h := c.Hooks()
 	start := func(name string) context.Context {
 		return h.Start(t.Context(), distlock.LockInfo{Name: name})
 	}
 	start("\xff")
 	var all []context.Context
-	for i := range lockmetrics.MaxSeries + 10 {
+	for i := range 1010 {
 		all = append(all, start(fmt.Sprint(i)))
 	}
-	if n := len(c.made); n != lockmetrics.MaxSeries+1 {
-		t.Errorf("%d series", n)
+	names := map[string]bool{}
+	for series := range c.Series() {
+		names[series.Name] = true
 	}
-	if first, last := c.made[0], c.made[len(c.made)-1]; first != "\uFFFD exclusive" || last != "other exclusive" {
-		t.Errorf("the first is %q, the last %q", first, last)
+	if len(names) != 1001 || !names["\uFFFD"] || !names["other"] {
+		t.Errorf("%d series", len(names))
 	}
 	for _, ctx := range all {
 		h.Failed(ctx, distlock.FailedInfo{Err: distlock.ErrClosed})
 	}
-	if n := c.n["other exclusive waited closed"]; n != 11 {
+	if n := c.all()["other exclusive waited closed"]; n != 11 {
 		t.Errorf("%d others", n)
 	}
-	for what, n := range c.n {
+	for what, n := range c.all() {
 		if strings.HasSuffix(what, " waiting") && n != 0 && what != "\uFFFD exclusive waiting" {
 			t.Errorf("%s: %d", what, n)
 		}
@@ -198,7 +193,7 @@ func TestNothingDrifts(t *testing.T) {
 			}}
 			c := newCounts()
 			store := memlock.New()
-			l := distlock.New(store, distlock.Config{Hooks: distlock.JoinHooks(faulty, counting, c.hooks(), faulty)})
+			l := distlock.New(store, distlock.Config{Hooks: distlock.JoinHooks(faulty, counting, c.Hooks(), faulty)})
 			var all sync.WaitGroup
 			for range 30 {
 				all.Go(func() {
@@ -219,7 +214,7 @@ func TestNothingDrifts(t *testing.T) {
 			synctest.Wait()
 
 			var waited, got, held int64
-			for what, n := range c.n {
+			for what, n := range c.all() {
 				switch {
 				case (strings.HasSuffix(what, " waiting") || strings.HasSuffix(what, " held")) && n != 0:
 					t.Errorf("seed %d: %s: %d", seed, what, n)
@@ -272,17 +267,5 @@ func act(ctx context.Context, l *distlock.Locker, store *memlock.Backend, draw f
 		_, _ = l.TryAcquire(ctx, "forgotten", o)
 	default:
 		_ = l.Do(ctx, "k", o, work)
-	}
-}
-
-// The texts are labels that others read.
-func TestOutcomes(t *testing.T) {
-	var got []string
-	for o := range lockmetrics.Outcome(lockmetrics.Outcomes) {
-		got = append(got, o.String())
-	}
-	if want := strings.Fields("acquired handed_over reentered released renewed failed ok lost options key upgrade no_fencing " +
-		"closed unavailable queue_full not_acquired other"); !slices.Equal(got, want) {
-		t.Errorf("got %q, want %q", got, want)
 	}
 }

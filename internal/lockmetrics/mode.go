@@ -2,27 +2,14 @@ package lockmetrics
 
 import "github.com/distlock-go/distlock"
 
-// Mode is how a lock is held: as its text says.
-type Mode uint8
-
-// The modes.
-const (
-	Exclusive Mode = iota
-	Shared
-	Permits
-)
-
-// ModeOf returns the mode of a lock.
-func ModeOf(i *distlock.LockInfo) Mode {
+// ModeOf returns how a lock is held, as the text of a label.
+func ModeOf(i *distlock.LockInfo) string {
 	switch {
 	case i.Permits > 0:
-		return Permits
+		return "permits"
 	case i.Mode == distlock.Shared:
-		return Shared
+		return "shared"
 	default:
-		return Exclusive
+		return "exclusive"
 	}
 }
-
-// String returns the text of the label.
-func (m Mode) String() string { return [...]string{"exclusive", "shared", "permits"}[m] }

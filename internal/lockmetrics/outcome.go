@@ -2,7 +2,7 @@ package lockmetrics
 
 import "github.com/distlock-go/distlock"
 
-// Outcome is how an acquisition, a hold or a renewal ended.
+// Outcome is how an acquisition or a hold ended.
 type Outcome int
 
 // The outcomes that are not codes of errors.
@@ -11,16 +11,14 @@ const (
 	HandedOver                // a lock came from another holder in this process
 	Reentered                 // the caller held the lock already
 	Released                  // a hold ended as it should
-	Renewed                   // a lease was renewed
-	Failed                    // a lease was not renewed
 	firstCode
 )
 
 // Lost is the outcome of a hold that ended with a loss.
 const Lost = firstCode + Outcome(distlock.CodeLost)
 
-// Outcomes is the number of outcomes.
-const Outcomes = int(firstCode) + int(distlock.CodeOther) + 1
+// outcomes is the number of outcomes.
+const outcomes = int(firstCode) + int(distlock.CodeOther) + 1
 
 // OfAcquired returns the outcome of an acquisition that succeeded.
 func OfAcquired(i *distlock.AcquiredInfo) Outcome {
@@ -45,14 +43,6 @@ func OfReleased(i *distlock.ReleasedInfo) Outcome {
 	return ofError(i.Err)
 }
 
-// OfRenewed returns the outcome of a renewal.
-func OfRenewed(i *distlock.RenewedInfo) Outcome {
-	if i.Err == nil {
-		return Renewed
-	}
-	return Failed
-}
-
 func ofError(err error) Outcome { return firstCode + Outcome(distlock.CodeOf(err)) }
 
 // String returns the text of the label.
@@ -60,5 +50,5 @@ func (o Outcome) String() string {
 	if o >= firstCode {
 		return distlock.Code(o - firstCode).String()
 	}
-	return [...]string{"acquired", "handed_over", "reentered", "released", "renewed", "failed"}[o]
+	return [...]string{"acquired", "handed_over", "reentered", "released"}[o]
 }

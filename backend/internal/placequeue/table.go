@@ -4,6 +4,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/distlock-go/distlock/backend/internal/recent"
 	"github.com/distlock-go/distlock/driver"
 )
 
@@ -70,7 +71,7 @@ type Table[T interface{ base() *Ticket[S] }, S any] struct {
 	ended    func(tk T) // called for each lease that has ended, without the mutex
 	tickets  map[ID]T
 	holders  map[string]T // by path of the place
-	releases Recent[ID]
+	releases recent.Set[ID]
 }
 
 // Init prepares an empty table. It calls ended for each lease that has ended.

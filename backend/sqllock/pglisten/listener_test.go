@@ -3,8 +3,6 @@ package pglisten
 import (
 	"context"
 	"errors"
-	"fmt"
-	"os"
 	"testing"
 	"time"
 
@@ -15,15 +13,7 @@ import (
 	"github.com/distlock-go/distlock/internal/test/sqltest"
 )
 
-func TestMain(m *testing.M) {
-	code := m.Run()
-	sqltest.StopShared()
-	if err := goleak.Find(); code == 0 && err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { goleak.VerifyTestMain(sqltest.Main{M: m}) }
 
 // patience is more than anything takes on a slow machine.
 const patience = time.Minute

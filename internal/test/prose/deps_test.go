@@ -56,11 +56,11 @@ var layers = []layer{
 	{"admin", "admin", "root basics driver", ""},
 
 	{"clients", "backend/internal/rediskit", "", goRedis},
-	{"doubts", "backend/internal/doubt", "", ""},
+	{"doubts", "backend/internal/doubt backend/internal/recent", "", ""},
 	{"scripts", "backend/internal/luascript", "clients", goRedis},
-	{"queues", "backend/internal/placequeue", "driver", ""},
+	{"queues", "backend/internal/placequeue", "driver doubts", ""},
 	{"batches", "backend/redislock/internal/dispatch", "basics", ""},
-	{"backends", "backend/memlock backend/redislock backend/redissonlock backend/redlock", "basics driver clients doubts scripts queues batches", goRedis + " " + uuidPath},
+	{"backends", "backend/memlock backend/redislock backend/redissonlock backend/redlock", "basics driver clients doubts scripts batches", goRedis + " " + uuidPath},
 
 	{"metrics", "internal/lockmetrics", "root", ""},
 	{"options", "internal/optfield", "root", ""},

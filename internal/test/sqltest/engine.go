@@ -152,7 +152,7 @@ func (e *Engine) command(dir, program string, args ...string) (*exec.Cmd, error)
 }
 
 // NewDatabase makes an empty database on a server that the tests of this binary share,
-// and returns its URL. TestMain has to call [StopShared] after the tests.
+// and returns its URL. TestMain has to use [Main], or to call [StopShared] after the tests.
 func (e *Engine) NewDatabase(tb testing.TB) string {
 	tb.Helper()
 	s := e.Shared(tb)
@@ -163,6 +163,16 @@ func (e *Engine) NewDatabase(tb testing.TB) string {
 func (e *Engine) Shared(tb testing.TB) *Server {
 	tb.Helper()
 	return e.shared.Get(tb, func(dir string) (*Server, error) { return e.Launch(dir) })
+}
+
+// Main runs the tests of a package that uses [Engine.Shared], and stops the servers. TestMain
+// passes it to goleak.
+type Main struct{ *testing.M }
+
+// Run runs the tests.
+func (m Main) Run() int {
+	defer StopShared()
+	return m.M.Run()
 }
 
 // StopShared kills the shared servers and removes their data.

@@ -127,24 +127,15 @@ func (s *Server) NewDatabase(tb testing.TB) string {
 // rows that the client prints, one for each line.
 func (s *Server) Exec(tb testing.TB, database, sql string) string {
 	tb.Helper()
-	cmd, err := s.client(database, sql)
+	client, err := s.engine.bin(s.engine.client)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	out, err := cmd.CombinedOutput()
+	out, err := exec.Command(client, append(s.engine.clientArgs(s, database), sql)...).CombinedOutput()
 	if err != nil {
 		tb.Fatalf("%s: %v: %s", sql, err, out)
 	}
 	return strings.TrimSpace(string(out))
-}
-
-// client returns the server's command-line client with SQL to run.
-func (s *Server) client(database, sql string) (*exec.Cmd, error) {
-	path, err := s.engine.bin(s.engine.client)
-	if err != nil {
-		return nil, err
-	}
-	return exec.Command(path, append(s.engine.clientArgs(s, database), sql)...), nil
 }
 
 // Shutdown ends the server in an orderly way: it closes all connections and aborts

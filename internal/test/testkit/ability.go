@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"io"
 	"maps"
 
 	"github.com/distlock-go/distlock/driver"
@@ -23,7 +24,7 @@ const (
 // can be closed. The abilities beside Queuing are made here, so the store need not have
 // them.
 func (s *Store) Only(abilities Ability) driver.Backend {
-	p := plain{s}
+	p := plain{s, s}
 	switch abilities {
 	case 0:
 		return p
@@ -48,21 +49,10 @@ func (s *Store) Only(abilities Ability) driver.Backend {
 }
 
 // plain hides the optional abilities of a store.
-type plain struct{ s *Store }
-
-func (p plain) Features() driver.Features { return p.s.Features() }
-
-func (p plain) TryAcquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
-	return p.s.TryAcquire(ctx, r)
+type plain struct {
+	driver.Backend
+	io.Closer
 }
-
-func (p plain) Renew(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
-	p.s.Renew(ctx, grants, report)
-}
-
-func (p plain) Release(ctx context.Context, g driver.Grant) error { return p.s.Release(ctx, g) }
-
-func (p plain) Close() error { return p.s.Close() }
 
 type extending struct{ s *Store }
 

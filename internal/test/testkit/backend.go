@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"time"
 
 	"github.com/distlock-go/distlock/driver"
 )
@@ -29,11 +30,11 @@ func (s *Store) Features() driver.Features {
 
 // attempt passes an attempt on.
 func (s *Store) attempt(ctx context.Context, op Op, r driver.Request, pass func(context.Context, driver.Request) (driver.Grant, error)) (driver.Grant, error) {
-	c := attempt(op, r)
+	c := &Call{Op: op, Key: r.Key, Owner: r.Owner, At: time.Now(), Request: r}
 	if err := s.enter(ctx, c); err != nil {
 		return driver.Grant{}, err
 	}
-	g, err := pass(ctx, c.Requests[0])
+	g, err := pass(ctx, c.Request)
 	c.Grants = []driver.Grant{g}
 	if err := s.leave(ctx, c, err); err != nil {
 		return driver.Grant{}, err

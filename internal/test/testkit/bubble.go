@@ -45,15 +45,6 @@ func InBackground(t *testing.T, l *distlock.Locker, o distlock.Opts) <-chan *dis
 	return got
 }
 
-// MustWait checks that a waiter of InBackground still waits.
-func MustWait(t *testing.T, got <-chan *distlock.Lease) {
-	t.Helper()
-	synctest.Wait()
-	if len(got) > 0 {
-		t.Fatal("was let in")
-	}
-}
-
 // MustGet returns the lease of a waiter of InBackground, which has it by now.
 func MustGet(t *testing.T, got <-chan *distlock.Lease) *distlock.Lease {
 	t.Helper()
@@ -62,16 +53,6 @@ func MustGet(t *testing.T, got <-chan *distlock.Lease) *distlock.Lease {
 		t.Fatal("was not let in")
 	}
 	return <-got
-}
-
-// Other holds a key, as another process would, until it is released.
-func Other(t *testing.T, s *Store, key string) (release func()) {
-	t.Helper()
-	r := driver.Request{Key: key, Owner: "Other-" + key, TTL: time.Hour, Tokens: 1}
-	if _, err := s.Backend.TryAcquire(t.Context(), r); err != nil {
-		t.Fatal(err)
-	}
-	return func() { WantIs(t, s.Backend.Release(context.Background(), r.Grant())) }
 }
 
 // HeldFor returns how long the key stays with its owner from now on, measured by a

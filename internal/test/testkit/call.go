@@ -28,12 +28,12 @@ const (
 // Call is one call of a method of a [Store].
 type Call struct {
 	Op    Op
-	Key   string // that of the first request or grant; for Inspect the prefix
-	Owner string // that of the first request or grant
+	Key   string // that of the request or the first grant; for Inspect the prefix
+	Owner string // that of the request or the first grant
 	At    time.Time
 
-	// Requests are those of an attempt. Before may change them.
-	Requests []driver.Request
+	// Request is that of an attempt. Before may change it.
+	Request driver.Request
 	// Grants are those of Renew, Release and Extend, which Before may change, and in
 	// After the result of an attempt or an extension, which After may change.
 	Grants []driver.Grant
@@ -44,14 +44,6 @@ type Call struct {
 }
 
 func keyed(op Op, key string) *Call { return &Call{Op: op, Key: key, At: time.Now()} }
-
-func attempt(op Op, rs ...driver.Request) *Call {
-	c := &Call{Op: op, At: time.Now(), Requests: slices.Clone(rs)}
-	if len(rs) > 0 {
-		c.Key, c.Owner = rs[0].Key, rs[0].Owner
-	}
-	return c
-}
 
 func about(op Op, gs ...driver.Grant) *Call {
 	c := &Call{Op: op, At: time.Now(), Grants: slices.Clone(gs)}

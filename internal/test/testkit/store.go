@@ -134,13 +134,13 @@ func (s *Store) SetFeatures(f driver.Features) {
 func (s *Store) ShortAtFirst(d time.Duration) {
 	var ttl time.Duration
 	s.Before(func(_ context.Context, c *Call) error {
-		if c.Op == Wait && c.Requests[0].Renews {
-			ttl, c.Requests[0].TTL = c.Requests[0].TTL, d
+		if c.Op == Wait && c.Request.Renews {
+			ttl, c.Request.TTL = c.Request.TTL, d
 		}
 		return nil
 	})
 	s.After(func(_ context.Context, c *Call) error {
-		if c.Op == Wait && c.Requests[0].Renews {
+		if c.Op == Wait && c.Request.Renews {
 			g := &c.Grants[0]
 			g.Until, g.TTL = g.Sent.Add(d), ttl
 		}
@@ -169,9 +169,7 @@ func (s *Store) Calls(ops ...Op) []Call {
 func (s *Store) Attempts() []string {
 	var keys []string
 	for _, c := range s.Calls(Try, Wait) {
-		for _, r := range c.Requests {
-			keys = append(keys, r.Key)
-		}
+		keys = append(keys, c.Key)
 	}
 	return keys
 }

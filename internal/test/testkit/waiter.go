@@ -5,16 +5,23 @@ import (
 	"testing"
 	"time"
 
+	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/driver"
 )
 
-// Waiter is a call of Acquire of a backend on a goroutine of its own.
+// Waiting is a call on a goroutine of its own that waits for a lock.
+type Waiting[T any] struct {
+	Cancel context.CancelFunc
+	Done   <-chan struct{} // closed when Got and Err are the result
+	Got    T
+	Err    error
+}
+
+// Waiter waits for a key of a backend.
 type Waiter struct {
+	*Waiting[driver.Grant]
+
 	Request driver.Request
-	Cancel  context.CancelFunc
-	Done    <-chan struct{} // closed when Grant and Err are the result
-	Grant   driver.Grant
-	Err     error
 }
 
 // StartWaiter starts a waiter, which is cancelled at the end of the test. Unless r has a
@@ -24,11 +31,22 @@ func StartWaiter(tb testing.TB, b driver.Queuer, r driver.Request) *Waiter {
 	if r.Backoff == nil {
 		r.Backoff = driver.NewBackoff(time.Hour, 0)
 	}
+	return &Waiter{wait(tb, func(ctx context.Context) (driver.Grant, error) { return b.Acquire(ctx, r) }), r}
+}
+
+// StartAcquire starts a caller of a Locker, which is cancelled at the end of the test.
+func StartAcquire(tb testing.TB, l *distlock.Locker, key string, o distlock.Opts) *Waiting[*distlock.Lease] {
+	tb.Helper()
+	return wait(tb, func(ctx context.Context) (*distlock.Lease, error) { return l.Acquire(ctx, key, o) })
+}
+
+func wait[T any](tb testing.TB, acquire func(ctx context.Context) (T, error)) *Waiting[T] {
+	tb.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(tb.Context()))
 	done := make(chan struct{})
-	w := &Waiter{Request: r, Cancel: cancel, Done: done}
+	w := &Waiting[T]{Cancel: cancel, Done: done}
 	go func() {
-		w.Grant, w.Err = b.Acquire(ctx, r)
+		w.Got, w.Err = acquire(ctx)
 		close(done)
 	}()
 	tb.Cleanup(func() {
@@ -38,8 +56,8 @@ func StartWaiter(tb testing.TB, b driver.Queuer, r driver.Request) *Waiter {
 	return w
 }
 
-// Served waits until the waiter has the key.
-func (w *Waiter) Served(tb testing.TB) driver.Grant {
+// Served waits until the waiter has the lock.
+func (w *Waiting[T]) Served(tb testing.TB) T {
 	tb.Helper()
 	select {
 	case <-w.Done:
@@ -49,11 +67,11 @@ func (w *Waiter) Served(tb testing.TB) driver.Grant {
 	if w.Err != nil {
 		tb.Fatalf("Acquire: %v", w.Err)
 	}
-	return w.Grant
+	return w.Got
 }
 
 // MustWait checks that the waiter still waits.
-func (w *Waiter) MustWait(tb testing.TB) {
+func (w *Waiting[T]) MustWait(tb testing.TB) {
 	tb.Helper()
 	select {
 	case <-w.Done:

@@ -28,14 +28,6 @@ func WantIs(t *testing.T, err error, want ...error) {
 	}
 }
 
-// KeyOf returns the key that an error names.
-func KeyOf(err error) string {
-	if e := new(distlock.Error); errors.As(err, &e) {
-		return e.Key
-	}
-	return ""
-}
-
 // WantPanic checks that f panics with a value whose text is want.
 func WantPanic(t *testing.T, want string, f func()) {
 	t.Helper()

@@ -1,14 +1,14 @@
-package placequeue_test
+package recent_test
 
 import (
 	"testing"
 
-	"github.com/distlock-go/distlock/backend/internal/placequeue"
+	"github.com/distlock-go/distlock/backend/internal/recent"
 )
 
-func TestRecent(t *testing.T) {
+func TestSet(t *testing.T) {
 	const most = 1024
-	var s placequeue.Recent[int]
+	var s recent.Set[int]
 	if s.Has(0) {
 		t.Error("the empty set has 0")
 	}

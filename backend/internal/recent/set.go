@@ -1,18 +1,19 @@
-package placequeue
+// Package recent has a set with a limit.
+package recent
 
-// most is how many elements a Recent has at most.
+// most is how many elements a Set has at most.
 const most = 1024
 
-// Recent is a set of the elements that were added last, at most 1024 of them. The zero value
+// Set is a set of the elements that were added last, at most 1024 of them. The zero value
 // is empty. It is not safe for concurrent use.
-type Recent[T comparable] struct {
+type Set[T comparable] struct {
 	ring  []T
 	next  int // the oldest, when the ring is full
 	index map[T]struct{}
 }
 
 // Add adds an element, and removes the oldest one if there are too many.
-func (s *Recent[T]) Add(e T) {
+func (s *Set[T]) Add(e T) {
 	if s.index == nil {
 		s.index = make(map[T]struct{})
 	}
@@ -30,7 +31,7 @@ func (s *Recent[T]) Add(e T) {
 }
 
 // Has reports whether an element is there.
-func (s *Recent[T]) Has(e T) bool {
+func (s *Set[T]) Has(e T) bool {
 	_, ok := s.index[e]
 	return ok
 }
