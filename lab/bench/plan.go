@@ -24,9 +24,7 @@ type result struct {
 	err            error  // nil: the increment was confirmed
 	code, message  string // of the response
 	url            string
-	sent, received int           // bytes of the bodies
-	latency        time.Duration // until the first byte of the response
-	connect        time.Duration // to open a connection, if there was none
+	sent, received int // bytes of the bodies
 }
 
 // controlTimeout limits each request that is not a sample, such as reading the

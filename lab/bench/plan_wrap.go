@@ -56,16 +56,13 @@ func openWrapPlan(ctx context.Context, c *config, locked bool) (plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := newWrapPlan(c, b.Backend, locked)
-	closeLocker := p.end
-	p.end = func() error { return errors.Join(closeLocker(), b.Close()) }
-	return p, nil
+	return newWrapPlan(c, b.Backend, b.Close, locked), nil
 }
 
-func newWrapPlan(c *config, b driver.Backend, locked bool) *wrapPlan {
+func newWrapPlan(c *config, b driver.Backend, end func() error, locked bool) *wrapPlan {
 	p := &wrapPlan{cfg: c, counters: make([]atomic.Int64, c.usedKeys())}
 	locker := distlock.New(b, distlock.Config{MaxWaiters: c.group.users})
-	p.end = locker.Close
+	p.end = func() error { return errors.Join(locker.Close(), end()) }
 	p.test = p.increment
 	if locked {
 		p.test = distlock.Wrap(locker, p.increment, testOpts(c.group.users))

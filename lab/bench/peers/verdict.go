@@ -1,20 +1,15 @@
 package main
 
-import (
-	"math"
-	"slices"
-	"strings"
-)
+import "slices"
 
 // verdict says how a metric of ours compares.
 type verdict struct {
+	goal
 	id, what     string
+	peer         string  // whose metric theirs is
 	ours, theirs float64 // medians
-	beside       string  // whose
-	unit         string
 	ratio        float64 // the median of the ratios of the rounds; 0: there is none
 	halves       []float64
-	goal         goal
 }
 
 // Units as they appear in the table.
@@ -28,46 +23,25 @@ const (
 const maxNoise = 1.10
 
 func judge(s *scenario, g goal, of map[string]*figure) verdict {
-	v := verdict{id: s.id + g.suffix, what: s.what, unit: g.unit, goal: g}
+	v := verdict{goal: g, id: s.id + g.suffix, what: s.what}
 	if g.what != "" {
 		v.what += ": " + g.what
 	}
-	peer, theirs := g.peer, g.theirs
-	if peer == "" {
-		peer = ours
+	if g.theirs == nil {
+		g.theirs = g.metric
 	}
-	if theirs == nil {
-		theirs = g.metric
+	us, them := of[s.field[0]], of[g.beside]
+	if g.beside == "" {
+		them = best(of)
 	}
-	us, ok := of[peer]
-	beside := g.beside
-	if beside == nil {
-		beside = best(of)
-	}
-	if !ok || us.stopped || len(beside) == 0 {
+	if us.stopped || them == nil {
 		return v
 	}
-	mine := us.values(g.metric)
-	var sums []float64
-	for i, name := range beside {
-		f, ok := of[name]
-		if !ok {
-			return v
-		}
-		values := f.values(theirs)
-		if i == 0 {
-			sums = values
-			continue
-		}
-		for j := range min(len(sums), len(values)) {
-			sums[j] += values[j]
-		}
-	}
-	v.beside = strings.Join(beside, "+")
-	v.ours, v.theirs = median(mine), median(sums)
+	mine, others := us.values(g.metric), them.values(g.theirs)
+	v.peer, v.ours, v.theirs = them.peer, median(mine), median(others)
 	var ratios []float64
-	for i := range min(len(mine), len(sums)) {
-		if r := over(mine[i], sums[i]); r > 0 {
+	for i := range min(len(mine), len(others)) {
+		if r := over(mine[i], others[i]); r > 0 {
 			ratios = append(ratios, r)
 		}
 	}
@@ -79,9 +53,8 @@ func judge(s *scenario, g goal, of map[string]*figure) verdict {
 }
 
 // best returns the rival with the most locks per second: of those that finished, or of all if
-// none did.
-func best(of map[string]*figure) []string {
-	var best *figure
+// none did. A lock in memory does not compare.
+func best(of map[string]*figure) (best *figure) {
 	for _, name := range rivals {
 		f, ok := of[name]
 		if !ok || name == advisory || len(f.rounds) == 0 {
@@ -91,26 +64,18 @@ func best(of map[string]*figure) []string {
 			best = f
 		}
 	}
-	if best == nil {
-		return nil
-	}
-	return []string{best.peer}
+	return best
 }
 
 // met returns what the table says about the goal.
 func (v verdict) met() string {
-	g := v.goal
-	switch {
-	case g.atLeast == 0 && g.atMost == 0:
-		return ""
-	case v.ratio > 0 && v.ratio >= g.atLeast && (g.atMost == 0 || v.ratio <= g.atMost):
+	if v.ratio > 0 && v.ratio >= v.atLeast && (v.atMost == 0 || v.ratio <= v.atMost) {
 		return "yes"
-	default:
-		return "no"
 	}
+	return "no"
 }
 
 // noisy reports whether the two halves of the run differ too much to judge.
 func (v verdict) noisy() bool {
-	return len(v.halves) == 2 && math.Max(v.halves[0], v.halves[1]) > maxNoise*slices.Min(v.halves)
+	return len(v.halves) == 2 && slices.Max(v.halves) > maxNoise*slices.Min(v.halves)
 }
