@@ -123,8 +123,7 @@ func TestNoAnswer(t *testing.T) {
 	t.Parallel()
 	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
 	defer s.Close()
-	p := &httpPlan{cfg: mustParse(t), orders: []string{s.URL}, client: s.Client()}
-	r := p.sample(t.Context(), 0)
+	r := newHTTPShop(mustParse(t, "-plan", "http", "-target", s.URL), true).order(t.Context(), 0, "bench-1", "u1")
 	if r.err == nil || !strings.HasPrefix(r.code, "Non HTTP response code: ") || !strings.HasPrefix(r.message, "Non HTTP response message: ") {
 		t.Errorf("%+v", r)
 	}

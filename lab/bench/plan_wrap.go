@@ -100,7 +100,7 @@ func (p *wrapPlan) meanwhile(ctx context.Context) error {
 
 func (p *wrapPlan) sample(ctx context.Context, user int) result {
 	// Use a new object each time: only its content is part of the key.
-	params := testParams{S: "bench", N: p.cfg.keyOf(user), O: &struct{ Name string }{"object"}}
+	params := testParams{S: "bench", N: user % p.cfg.keys, O: &struct{ Name string }{"object"}}
 	if _, err := p.test(ctx, params); err != nil {
 		return result{err: err, code: "500", message: "Error"}
 	}

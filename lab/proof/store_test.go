@@ -134,12 +134,6 @@ func (s *store) locker(tb testing.TB) *distlock.Locker {
 	return s.lockerOver(tb, new(spoilnet.Network), distlock.Config{})
 }
 
-// unrenewed is locker with leases that end by themselves.
-func (s *store) unrenewed(tb testing.TB) *distlock.Locker {
-	tb.Helper()
-	return testkit.NewLocker(tb, unrenewed{s.open(tb, new(spoilnet.Network))}, distlock.Config{})
-}
-
 // unrenewed is a Backend without optional abilities, and with renewals that get no answer, so
 // that leases end by themselves.
 type unrenewed struct{ driver.Backend }

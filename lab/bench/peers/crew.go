@@ -156,8 +156,8 @@ func (c crew) do(o order) (turn, error) {
 		}
 		sum.beside(t)
 	}
-	var err error
-	sum.Passed, err = handOvers(sum.Moves)
+	passed, err := handOvers(sum.Moves)
+	sum.Passed = append(sum.Passed, passed...)
 	return sum, err
 }
 

@@ -124,13 +124,16 @@ func (b *bench) crew(ctx context.Context, s *scenario, peer, key string) (c crew
 		return b.jvm, nil
 	}
 	t := task{Peer: peer, URL: b.servers.urls[s.store], Key: key, OwnKeys: s.ownKeys, Turns: s.turns, Goroutines: s.goroutines}
+	procs := s.procs
 	switch peer {
 	case ours:
 		t.Profile = b.cfg.profile
+	case ping:
+		procs = 1
 	case pipeline:
 		t.Goroutines = pipelineConns
 	}
-	c, err = hire(ctx, t, s.procs)
+	c, err = hire(ctx, t, procs)
 	if err == nil && peer == redisson {
 		b.jvm = c
 	}

@@ -34,7 +34,8 @@ var peers = map[string]func(task) (lockFunc, error){
 	advisory:      newAdvisory,
 	forUpdate:     newForUpdate,
 	etcdMutex:     newEtcdMutex,
-	message:       newMessage,
+	ping:          onRedis(newPing),
+	publish:       newPublish,
 	pipeline:      newPipeline,
 }
 

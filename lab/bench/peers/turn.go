@@ -11,12 +11,12 @@ import (
 type turn struct {
 	Locks    int64 // acquired and released
 	Elapsed  time.Duration
-	Finished bool          // all goroutines did what the orders say
-	Client   time.Duration // CPU time of the processes
-	Server   time.Duration // CPU time of Redis
-	Full     spread        // of the last order: the waits that began and ended while all goroutines were waiting
-	Moves    []move        // of the last order, with task.Turns
-	Passed   []time.Duration
+	Finished bool            // all goroutines did what the orders say
+	Client   time.Duration   // CPU time of the processes
+	Server   time.Duration   // CPU time of Redis
+	Full     spread          // of the last order: the waits that began and ended while all goroutines were waiting
+	Moves    []move          // of the last order, with task.Turns
+	Passed   []time.Duration // how long hand-overs took, or round trips
 	Problems []string
 }
 
@@ -24,7 +24,7 @@ type turn struct {
 func (t *turn) beside(o turn) {
 	elapsed := max(t.Elapsed, o.Elapsed)
 	o.Full.add(t.Full)
-	o.Moves = append(t.Moves, o.Moves...)
+	o.Moves = slices.Concat(t.Moves, o.Moves)
 	t.then(o)
 	t.Elapsed = elapsed
 }

@@ -1,6 +1,9 @@
 package main
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // verdict says how a metric of ours compares.
 type verdict struct {
@@ -30,15 +33,15 @@ func judge(s *scenario, g goal, of map[string]*figure) verdict {
 	if g.theirs == nil {
 		g.theirs = g.metric
 	}
-	us, them := of[s.field[0]], of[g.beside]
 	if g.beside == "" {
-		them = best(of)
+		g.beside = best(of)
 	}
-	if us.stopped || them == nil {
+	us, others := of[s.field[0]], sum(of, g.beside, g.theirs)
+	if us.stopped || others == nil {
 		return v
 	}
-	mine, others := us.values(g.metric), them.values(g.theirs)
-	v.peer, v.ours, v.theirs = them.peer, median(mine), median(others)
+	mine := us.values(g.metric)
+	v.peer, v.ours, v.theirs = g.beside, median(mine), median(others)
 	var ratios []float64
 	for i := range min(len(mine), len(others)) {
 		if r := over(mine[i], others[i]); r > 0 {
@@ -52,19 +55,40 @@ func judge(s *scenario, g goal, of map[string]*figure) verdict {
 	return v
 }
 
+// sum returns a metric of each round, added up over the peers; nil if one of them took no part.
+func sum(of map[string]*figure, peers string, m metric) (sums []float64) {
+	for i, name := range strings.Split(peers, "+") {
+		f, ok := of[name]
+		if !ok {
+			return nil
+		}
+		values := f.values(m)
+		if i == 0 {
+			sums = values
+			continue
+		}
+		sums = sums[:min(len(sums), len(values))]
+		for j := range sums {
+			sums[j] += values[j]
+		}
+	}
+	return sums
+}
+
 // best returns the rival with the most locks per second: of those that finished, or of all if
 // none did. A lock in memory does not compare.
-func best(of map[string]*figure) (best *figure) {
+func best(of map[string]*figure) string {
+	best := new(figure)
 	for _, name := range rivals {
 		f, ok := of[name]
 		if !ok || name == advisory || len(f.rounds) == 0 {
 			continue
 		}
-		if best == nil || best.stopped && !f.stopped || best.stopped == f.stopped && f.median(rate) > best.median(rate) {
+		if best.peer == "" || best.stopped && !f.stopped || best.stopped == f.stopped && f.median(rate) > best.median(rate) {
 			best = f
 		}
 	}
-	return best
+	return best.peer
 }
 
 // met returns what the table says about the goal.

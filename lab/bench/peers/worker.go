@@ -126,7 +126,10 @@ func (c *caller) once(ctx context.Context, asked time.Time, again bool) error {
 		if again && !w.drained.Load() {
 			c.did.Full.add(spread{1, got.Sub(asked), got.Sub(asked)})
 		}
-		if w.task.Turns {
+		switch {
+		case w.task.Peer == ping:
+			c.did.Passed = append(c.did.Passed, got.Sub(asked))
+		case w.task.Turns:
 			c.did.Moves = append(c.did.Moves, move{At: got.UnixNano(), Taken: true}, move{At: time.Now().UnixNano()})
 		}
 		w.holders.Add(-1)

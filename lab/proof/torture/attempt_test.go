@@ -107,7 +107,7 @@ func (t *attempt) granted(leases []*distlock.Lease) {
 		if s != nil {
 			t.parts[i].lease = s
 			e.Outcome, e.Token, e.Grant = ok, s.Token(), admin.Fingerprint(s)
-			e.Handed, e.Until = t.witness.handedOver(s.Key()), t.worker.until(s)
+			e.Handed, e.Until = t.witness.handedOver(s.Key()), until(s)
 		}
 		t.worker.journal.write(e)
 	}
@@ -164,7 +164,7 @@ func (t *attempt) work(ctx context.Context, valid func() bool) error {
 	}
 	for _, p := range t.parts {
 		e := p.at
-		e.Until = w.until(p.lease)
+		e.Until = until(p.lease)
 		w.tell(e, beginRelease)
 	}
 	return nil
@@ -194,7 +194,7 @@ func (t *attempt) use(p part) error {
 func (t *attempt) sawValid() {
 	for _, p := range t.parts {
 		e := p.at
-		if e.Until = t.worker.until(p.lease); e.Until != 0 {
+		if e.Until = until(p.lease); e.Until != 0 {
 			t.worker.tell(e, sawUntil)
 		}
 	}
@@ -240,11 +240,10 @@ func verdict(err error) outcome {
 	}
 }
 
-// until returns the end of the lease on the clock that all processes share, or 0 if the
-// lease is not valid.
-func (w *worker) until(l *distlock.Lease) int64 {
+// until returns the end of the lease, or 0 if the lease is not valid.
+func until(l *distlock.Lease) int64 {
 	if t := l.Until(); l.Check() == nil {
-		return w.anchor.at(t)
+		return t.UnixNano()
 	}
 	return 0
 }
