@@ -15,7 +15,7 @@ import (
 func bench(ctx context.Context, c *config, stdout io.Writer) error {
 	var runs []*outcome
 	var failure error
-	for _, locked := range c.settings() {
+	for _, locked := range settings[c.lock] {
 		p, err := openPlan(ctx, c, locked)
 		if err == nil {
 			var o *outcome

@@ -28,19 +28,13 @@ type config struct {
 	samples *os.File // named jtl; nil: none
 }
 
-// settings returns whether the lock is on in each run, in order.
-func (c *config) settings() []bool {
-	switch c.lock {
-	case "on":
-		return []bool{true}
-	case "off":
-		return []bool{false}
-	default:
-		return []bool{true, false}
-	}
-}
+// settings says of each value of -lock whether the lock is on in each run, in order.
+var settings = map[string][]bool{"on": {true}, "off": {false}, "both": {true, false}}
 
-func newFlagSet(c *config) *flag.FlagSet {
+// parseFlags parses args, and returns the first mistake in them. If they ask for help, it
+// writes that. A backend that is mistaken is found when it is opened.
+func parseFlags(args []string, help io.Writer) (*config, error) {
+	c := new(config)
 	fs := flag.NewFlagSet("bench", flag.ContinueOnError)
 	fs.SetOutput(io.Discard) // run prints one line instead
 	fs.StringVar(&c.plan, "plan", "wrap", "what a sample is: `wrap` (a decorated function), http or grpc (an order at the example service)")
@@ -54,35 +48,22 @@ func newFlagSet(c *config) *flag.FlagSet {
 	fs.StringVar(&c.backend, "backend", "embedded", "wrap: `URL` of "+backendurl.Usage)
 	fs.StringVar(&c.target, "target", "", "http: `URL` of the example service, such as http://127.0.0.1:8080; grpc: its host:port")
 	fs.StringVar(&c.jtl, "jtl", "", "`file` for all samples, as JMeter's CSV")
-	return fs
-}
-
-// parseFlags parses args, and returns the first mistake in them. A backend that is mistaken
-// is found when it is opened.
-func parseFlags(args []string) (*config, error) {
-	c := new(config)
-	fs := newFlagSet(c)
-	if err := fs.Parse(args); err != nil {
-		return nil, err
+	err := fs.Parse(args)
+	if errors.Is(err, flag.ErrHelp) {
+		_, _ = fmt.Fprintln(help, "bench puts load on a distributed lock and counts the updates that it protects.")
+		fs.SetOutput(help)
+		fs.PrintDefaults()
 	}
-	if fs.NArg() > 0 {
-		return nil, fmt.Errorf("unexpected argument %q", fs.Arg(0))
+	if err == nil {
+		err = c.validate(fs)
 	}
-	if err := c.validate(fs); err != nil || c.jtl == "" {
+	if err != nil || c.jtl == "" {
 		return c, err
 	}
-	var err error
 	if c.samples, err = os.Create(c.jtl); err != nil {
 		return nil, fmt.Errorf("-jtl: %w", err)
 	}
 	return c, nil
-}
-
-func usage(w io.Writer) {
-	_, _ = fmt.Fprintln(w, "bench puts load on a distributed lock and counts the updates that it protects.")
-	fs := newFlagSet(&config{})
-	fs.SetOutput(w)
-	fs.PrintDefaults()
 }
 
 func (c *config) validate(fs *flag.FlagSet) error {
@@ -91,9 +72,11 @@ func (c *config) validate(fs *flag.FlagSet) error {
 	}
 	remote := c.plan != "wrap"
 	switch {
+	case fs.NArg() > 0:
+		return fmt.Errorf("unexpected argument %q", fs.Arg(0))
 	case remote && c.plan != "http" && c.plan != "grpc":
 		return bad("plan", "want wrap, http or grpc")
-	case c.lock != "on" && c.lock != "off" && c.lock != "both":
+	case settings[c.lock] == nil:
 		return bad("lock", "want on, off or both")
 	case c.group.users < 1:
 		return bad("users", "want at least 1")

@@ -86,9 +86,8 @@ func main() {
 // run is the program without the parts that belong to the process. It returns the exit
 // code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	cfg, err := parseFlags(args)
+	cfg, err := parseFlags(args, stdout)
 	if errors.Is(err, flag.ErrHelp) {
-		usage(stdout)
 		return 0
 	}
 	mistake := err != nil
