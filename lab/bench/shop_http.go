@@ -63,21 +63,28 @@ func (s *httpShop) stock(ctx context.Context, sku string) (int, error) {
 // control sends a request about an item that is not a sample, and returns the answer.
 func (s *httpShop) control(ctx context.Context, method, sku, body string) ([]byte, error) {
 	path := "/items/" + sku
-	resp, answer, err := s.do(ctx, method, s.base+path, body)
-	if err == nil && resp.StatusCode/100 != 2 {
-		err = refusal(resp, answer)
+	a, err := s.do(ctx, method, s.base+path, body)
+	if err == nil && a.code/100 != 2 {
+		err = a.refusal()
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: %w", method, path, err)
 	}
-	return answer, nil
+	return a.body, nil
+}
+
+// answer is the answer to a request.
+type answer struct {
+	code   int
+	status string // the code and its text
+	body   []byte
 }
 
 // do sends a request, and reads the answer. Its error does not name the request.
-func (s *httpShop) do(ctx context.Context, method, target, body string) (*http.Response, []byte, error) {
+func (s *httpShop) do(ctx context.Context, method, target, body string) (a answer, err error) {
 	req, err := http.NewRequestWithContext(ctx, method, target, strings.NewReader(body))
 	if err != nil {
-		return nil, nil, err
+		return a, err
 	}
 	req.Header.Set("Content-Type", "application/json")
 	resp, err := s.client.Do(req)
@@ -85,40 +92,40 @@ func (s *httpShop) do(ctx context.Context, method, target, body string) (*http.R
 		err = u.Err
 	}
 	if err != nil {
-		return nil, nil, err
+		return a, err
 	}
 	defer func() { _ = resp.Body.Close() }()
-	answer, err := io.ReadAll(io.LimitReader(resp.Body, 64<<10)) // no answer of the service is larger
-	return resp, answer, err
+	a.code, a.status = resp.StatusCode, resp.Status
+	a.body, err = io.ReadAll(io.LimitReader(resp.Body, 64<<10)) // no answer of the service is larger
+	return a, err
 }
 
 func (s *httpShop) order(ctx context.Context, _ int, sku, buyer string) result {
 	body := `{"buyer":"` + buyer + `","quantity":1}`
 	r := result{url: s.base + s.orders + sku + "/orders", sent: len(body)}
-	resp, answer, err := s.do(ctx, http.MethodPost, r.url, body)
+	a, err := s.do(ctx, http.MethodPost, r.url, body)
 	if err != nil { // in JMeter's terms
 		r.err = err
 		r.code, r.message = fmt.Sprintf("Non HTTP response code: %T", err), "Non HTTP response message: "+oneLine(err.Error())
 		return r
 	}
-	r.received = len(answer)
-	r.code, r.message = strconv.Itoa(resp.StatusCode), http.StatusText(resp.StatusCode)
-	if resp.StatusCode != http.StatusCreated {
-		r.err = refusal(resp, answer)
+	r.code, r.message, r.received = strconv.Itoa(a.code), http.StatusText(a.code), len(a.body)
+	if a.code != http.StatusCreated {
+		r.err = a.refusal()
 	}
 	return r
 }
 
 // refusal returns the error for an unexpected response. The service gives the reason as
 // problem JSON.
-func refusal(resp *http.Response, body []byte) error {
+func (a answer) refusal() error {
 	var problem struct{ Title, Detail string }
-	if err := json.Unmarshal(body, &problem); err == nil {
+	if err := json.Unmarshal(a.body, &problem); err == nil {
 		if why := cmp.Or(problem.Detail, problem.Title); why != "" {
-			return fmt.Errorf("%s: %s", resp.Status, why)
+			return fmt.Errorf("%s: %s", a.status, why)
 		}
 	}
-	return errors.New(resp.Status)
+	return errors.New(a.status)
 }
 
 func (s *httpShop) close() error {

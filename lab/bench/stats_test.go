@@ -22,9 +22,9 @@ func TestStatistics(t *testing.T) {
 	if got.errorPercent() != 10 || got.mean() != 500_500*time.Microsecond {
 		t.Errorf("%v %% errors, mean %v: want 10, 500.5ms", got.errorPercent(), got.mean())
 	}
-	for p, want := range map[float64]time.Duration{0: 1, 50: 500, 90: 900, 95: 950, 99: 990, 100: 1000} {
-		if d := got.percentile(p); d != want*time.Millisecond {
-			t.Errorf("%v %%: %v, want %v", p, d, want*time.Millisecond)
+	for p, want := range map[float64]int{0: 1, 50: 500, 90: 900, 95: 950, 99: 990, 100: 1000} {
+		if d := got.percentile(p); d != time.Duration(want)*time.Millisecond {
+			t.Errorf("%v %%: %v, want %d ms", p, d, want)
 		}
 	}
 	// The last sample began at 1998 ms and took 1 ms.

@@ -3,12 +3,13 @@ package interop_test
 import (
 	"context"
 	"flag"
-	"fmt"
 	"os"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
 // update writes docs/interop.md anew.
@@ -19,13 +20,7 @@ const patience = time.Minute
 
 func TestMain(m *testing.M) {
 	redis.SetLogger(silence{}) // the client logs every refused connection
-	if args := os.Getenv(agentEnv); args != "" {
-		if err := beAgent(args, os.Stdin, os.Stdout); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		return
-	}
+	testkit.BeChild(map[string]func(*testkit.Child) error{roleAgent: beAgent})
 	os.Exit(m.Run())
 }
 

@@ -30,7 +30,8 @@ func parseFlags(args []string, stderr io.Writer) (*config, error) {
 	if err := f.Parse(args); err != nil {
 		return nil, err
 	}
-	return c, c.check(f.Args())
+	err := c.check(f.Args())
+	return c, err
 }
 
 func list(to *[]string) func(string) error {

@@ -2,7 +2,6 @@ package torture
 
 import (
 	"slices"
-	"testing"
 	"time"
 )
 
@@ -28,8 +27,8 @@ func (f *fault) fits(backend string) bool {
 // span is how long a fault may last.
 type span struct{ shortest, longest time.Duration }
 
-func millis(shortest, longest time.Duration) span {
-	return span{shortest * time.Millisecond, longest * time.Millisecond}
+func millis(shortest, longest int) span {
+	return span{time.Duration(shortest) * time.Millisecond, time.Duration(longest) * time.Millisecond}
 }
 
 var (
@@ -76,23 +75,26 @@ var faults = []fault{
 		},
 	},
 	{name: "hold requests", backends: slices.Concat(onSQL, onEtcd), ofProcess: true, lasts: millis(50, 3000), begin: tell("hold"), end: tell("send")},
-	{name: "terminate sessions", backends: onSQL, begin: on(func(s *sqlStore, tb testing.TB) { s.others(tb, s.terminate) })},
-	{name: "cancel statements", backends: onSQL, begin: on(func(s *sqlStore, tb testing.TB) { s.others(tb, s.cancel) })},
-	{name: "lock tables", backends: onSQL, lasts: millis(50, 1200), begin: on((*sqlStore).lock), end: on((*sqlStore).unlock)},
+	{name: "terminate sessions", backends: onSQL, begin: on(func(r *rig, s *sqlStore) { s.others(r.tb, s.terminate) })},
+	{name: "cancel statements", backends: onSQL, begin: on(func(r *rig, s *sqlStore) { s.others(r.tb, s.cancel) })},
+	{
+		name: "lock tables", backends: onSQL, lasts: millis(50, 1200),
+		begin: on(func(r *rig, s *sqlStore) { s.lock(r.tb) }), end: on(func(_ *rig, s *sqlStore) { s.unlock() }),
+	},
 	{
 		name: "shut down server", backends: onSQL, restarts: true, lasts: millis(10, 300),
-		begin: on(func(s *sqlStore, tb testing.TB) { s.database.Shutdown(tb) }), end: restartServer,
+		begin: on(func(r *rig, s *sqlStore) { s.database.Shutdown(r.tb) }), end: restartServer,
 	},
-	{name: "compact history", backends: onEtcd, begin: on((*etcdStore).compact)},
+	{name: "compact history", backends: onEtcd, begin: on(func(r *rig, s *etcdStore) { s.compact(r.tb) })},
 	{
 		name: "raise NOSPACE", backends: onEtcd, lasts: millis(50, 1200),
-		begin: on(func(s *etcdStore, tb testing.TB) { s.alarm(tb, true) }),
-		end:   on(func(s *etcdStore, tb testing.TB) { s.alarm(tb, false) }),
+		begin: on(func(r *rig, s *etcdStore) { s.alarm(r.tb, true) }),
+		end:   on(func(r *rig, s *etcdStore) { s.alarm(r.tb, false) }),
 	},
-	{name: "move leader", backends: onCluster, begin: on(func(s *etcdStore, tb testing.TB) { s.MoveLeader(tb) })},
+	{name: "move leader", backends: onCluster, begin: on(func(r *rig, s *etcdStore) { s.MoveLeader(r.tb) })},
 	{
 		name: "restart all servers", backends: onCluster, restarts: true, lasts: millis(10, 300),
-		begin: on(func(s *etcdStore, _ testing.TB) { s.Kill() }), end: on(func(s *etcdStore, tb testing.TB) { s.Restart(tb) }),
+		begin: on(func(_ *rig, s *etcdStore) { s.Kill() }), end: on(func(r *rig, s *etcdStore) { s.Restart(r.tb) }),
 	},
 }
 
@@ -105,8 +107,8 @@ func of(do func(*process)) action {
 func tell(command string) action { return of(func(p *process) { p.Tell(command) }) }
 
 // on does something to the servers of a kind.
-func on[S store](do func(S, testing.TB)) action {
-	return func(r *rig, _ int, _ time.Duration) { do(r.store.(S), r.tb) }
+func on[S store](do func(*rig, S)) action {
+	return func(r *rig, _ int, _ time.Duration) { do(r, r.store.(S)) }
 }
 
 // command sends a command to a Redis server.

@@ -107,7 +107,7 @@ func (s *sqlStore) lock(tb testing.TB) {
 	})
 }
 
-func (s *sqlStore) unlock(testing.TB) { _ = s.locked.Rollback() }
+func (s *sqlStore) unlock() { _ = s.locked.Rollback() }
 
 // left returns the leases that have not ended, and the places that count. Those that have
 // ended stay until the next request for the key, or until the sweep.
