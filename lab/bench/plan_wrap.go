@@ -35,20 +35,6 @@ type testParams struct {
 	O any
 }
 
-// testOpts returns the options of the annotation above, with room for all users in the
-// queue.
-func testOpts(users int) distlock.Opts {
-	return distlock.Opts{
-		Prefix:        "my-",
-		Value:         "test",
-		ParamLock:     true,
-		KeyTimeout:    3 * time.Second,
-		RetryCount:    0,
-		RetryInterval: 200 * time.Millisecond,
-		MaxWaiters:    users,
-	}
-}
-
 // openWrapPlan also opens the backend for a run without the lock, because a bad
 // -backend is a mistake in either case.
 func openWrapPlan(ctx context.Context, c *config, locked bool) (plan, error) {
@@ -65,7 +51,10 @@ func newWrapPlan(c *config, b driver.Backend, end func() error, locked bool) *wr
 	p.end = func() error { return errors.Join(locker.Close(), end()) }
 	p.test = p.increment
 	if locked {
-		p.test = distlock.Wrap(locker, p.increment, testOpts(c.group.users))
+		p.test = distlock.Wrap(locker, p.increment, distlock.Opts{
+			Prefix: "my-", Value: "test", ParamLock: true, KeyTimeout: 3 * time.Second, RetryInterval: 200 * time.Millisecond,
+			MaxWaiters: c.group.users,
+		})
 	}
 	return p
 }

@@ -1,13 +1,12 @@
 package interop_test
 
 import (
-	"context"
 	"flag"
 	"os"
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
 
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
@@ -19,11 +18,7 @@ var update = flag.Bool("update", false, "write docs/interop.md with the results 
 const patience = time.Minute
 
 func TestMain(m *testing.M) {
-	redis.SetLogger(silence{}) // the client logs every refused connection
+	logging.Disable() // the client logs every refused connection
 	testkit.BeChild(map[string]func(*testkit.Child) error{roleAgent: beAgent})
 	os.Exit(m.Run())
 }
-
-type silence struct{}
-
-func (silence) Printf(context.Context, string, ...any) {}

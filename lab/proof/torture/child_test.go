@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
 	"go.uber.org/goleak"
 
 	"github.com/distlock-go/distlock"
@@ -76,7 +76,7 @@ func beKid(c *testkit.Child) (err error) {
 	if k.journal, err = openJournal(k.Journal); err != nil {
 		return err
 	}
-	redis.SetLogger(silence{}) // the client logs every lost connection
+	logging.Disable() // the client logs every lost connection
 	var life context.Context
 	life, k.end = context.WithCancel(context.Background())
 	defer k.end()
@@ -97,10 +97,6 @@ func beKid(c *testkit.Child) (err error) {
 // ignoreDial: go-redis tries to reach a dead server once a second, and notices only
 // then that the client was closed.
 var ignoreDial = goleak.IgnoreAnyFunction("github.com/redis/go-redis/v9/internal/pool.(*ConnPool).tryDial")
-
-type silence struct{}
-
-func (silence) Printf(context.Context, string, ...any) {}
 
 // obey follows the parent's commands.
 func (k *kid) obey(c *testkit.Child) {
