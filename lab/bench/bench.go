@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/distlock-go/distlock/cmd/backendurl"
@@ -14,25 +13,25 @@ import (
 // bench does the runs of c and reports them: as a table on stdout and in the JTL file.
 // After a failure it still reports the results so far.
 func bench(ctx context.Context, c *config, stdout io.Writer) error {
-	jtl, err := openJTL(c.jtl)
-	if err != nil {
-		return err
-	}
 	var runs []*outcome
 	var failure error
-	for i, locked := range c.settings() {
-		o, err := runLoad(ctx, c, locked, i+1, jtl)
-		if o == nil && ctx.Err() != nil {
-			break // an interrupt before the first run is not a failure
-		}
-		if o != nil {
+	for _, locked := range settings[c.lock] {
+		p, err := openPlan(ctx, c, locked)
+		if err == nil {
+			var o *outcome
+			o, err = runPlan(ctx, c, p, locked)
 			runs = append(runs, o)
+		} else if ctx.Err() != nil {
+			err = nil // an interrupt before the first run is not a failure
 		}
 		if failure = err; err != nil || ctx.Err() != nil {
 			break
 		}
 	}
-	err = errors.Join(report(stdout, c, runs, ctx.Err() != nil), jtl.close())
+	err := report(stdout, c, runs, ctx.Err() != nil)
+	if c.samples != nil {
+		err = errors.Join(err, writeJTL(c.samples, runs))
+	}
 	for _, o := range runs {
 		failure = firstOf(failure, o.verdict())
 	}
@@ -68,28 +67,8 @@ func report(w io.Writer, c *config, runs []*outcome, interrupted bool) error {
 func (c *config) summary() string {
 	g := c.group
 	s := fmt.Sprintf("%s: %s users x %s loops, ramp-up %v, think %v", c.plan, group(int64(g.users)), group(int64(g.loops)), g.rampUp, g.think)
-	if c.plan == "wrap" {
-		s += fmt.Sprintf(", hold %v", c.hold)
-	}
-	s += fmt.Sprintf(", keys %d, ", c.keys)
 	if c.plan != "wrap" {
-		return s + "target " + c.target
+		return s + fmt.Sprintf(", keys %d, target %s", c.keys, c.target)
 	}
-	return s + "backend " + backendurl.Name(c.backend)
-}
-
-// openJTL opens the JTL file before the load runs, so that a bad file name is found first.
-// Without a name there is no file.
-func openJTL(path string) (*jtlWriter, error) {
-	if path == "" {
-		return nil, nil //nolint:nilnil // a nil writer writes nothing
-	}
-	file, err := os.Create(path)
-	if err != nil {
-		if p := (*os.PathError)(nil); errors.As(err, &p) {
-			err = p.Err // the message names the path already
-		}
-		return nil, badFlag("jtl", path, err.Error())
-	}
-	return newJTLWriter(file), nil
+	return s + fmt.Sprintf(", hold %v, keys %d, backend %s", c.hold, c.keys, backendurl.Name(c.backend))
 }

@@ -8,6 +8,7 @@ import (
 	"math"
 	"net"
 	"net/url"
+	"os"
 	"strings"
 	"time"
 
@@ -24,38 +25,16 @@ type config struct {
 	backend string
 	target  string
 	jtl     string
+	samples *os.File // named jtl; nil: none
 }
 
-// settings returns whether the lock is on in each run, in order.
-func (c *config) settings() []bool {
-	switch c.lock {
-	case "on":
-		return []bool{true}
-	case "off":
-		return []bool{false}
-	default:
-		return []bool{true, false}
-	}
-}
+// settings says of each value of -lock whether the lock is on in each run, in order.
+var settings = map[string][]bool{"on": {true}, "off": {false}, "both": {true, false}}
 
-// usageError is a mistake on the command line, as opposed to a failure at run time.
-type usageError struct{ err error }
-
-func (e *usageError) Error() string { return e.err.Error() }
-func (e *usageError) Unwrap() error { return e.err }
-
-func badFlag(name, value, fault string) error {
-	return &usageError{fmt.Errorf("-%s %q: %s", name, value, fault)}
-}
-
-// isUsage reports whether err is a mistake on the command line. A bad -backend is found
-// only when it is opened.
-func isUsage(err error) bool {
-	var u *usageError
-	return errors.As(err, &u) || errors.Is(err, backendurl.ErrURL)
-}
-
-func newFlagSet(c *config) *flag.FlagSet {
+// parseFlags parses args, and returns the first mistake in them. If they ask for help, it
+// writes that. A backend that is mistaken is found when it is opened.
+func parseFlags(args []string, help io.Writer) (*config, error) {
+	c := new(config)
 	fs := flag.NewFlagSet("bench", flag.ContinueOnError)
 	fs.SetOutput(io.Discard) // run prints one line instead
 	fs.StringVar(&c.plan, "plan", "wrap", "what a sample is: `wrap` (a decorated function), http or grpc (an order at the example service)")
@@ -69,40 +48,35 @@ func newFlagSet(c *config) *flag.FlagSet {
 	fs.StringVar(&c.backend, "backend", "embedded", "wrap: `URL` of "+backendurl.Usage)
 	fs.StringVar(&c.target, "target", "", "http: `URL` of the example service, such as http://127.0.0.1:8080; grpc: its host:port")
 	fs.StringVar(&c.jtl, "jtl", "", "`file` for all samples, as JMeter's CSV")
-	return fs
-}
-
-// parseFlags parses args, and returns the first mistake in them.
-func parseFlags(args []string) (*config, error) {
-	c := &config{}
-	fs := newFlagSet(c)
-	switch err := fs.Parse(args); {
-	case errors.Is(err, flag.ErrHelp):
-		return nil, err
-	case err != nil:
-		return nil, &usageError{err}
-	case fs.NArg() > 0:
-		return nil, &usageError{fmt.Errorf("unexpected argument %q", fs.Arg(0))}
+	err := fs.Parse(args)
+	if errors.Is(err, flag.ErrHelp) {
+		_, _ = fmt.Fprintln(help, "bench puts load on a distributed lock and counts the updates that it protects.")
+		fs.SetOutput(help)
+		fs.PrintDefaults()
 	}
-	if err := c.validate(fs); err != nil {
-		return nil, err
+	if err == nil {
+		err = c.validate(fs)
+	}
+	if err != nil || c.jtl == "" {
+		return c, err
+	}
+	if c.samples, err = os.Create(c.jtl); err != nil {
+		return nil, fmt.Errorf("-jtl: %w", err)
 	}
 	return c, nil
 }
 
-func usage(w io.Writer) {
-	_, _ = fmt.Fprintln(w, "bench puts load on a distributed lock and counts the updates that it protects.")
-	fs := newFlagSet(&config{})
-	fs.SetOutput(w)
-	fs.PrintDefaults()
-}
-
 func (c *config) validate(fs *flag.FlagSet) error {
-	bad := func(name, fault string) error { return badFlag(name, fs.Lookup(name).Value.String(), fault) }
+	bad := func(name, fault string) error {
+		return fmt.Errorf("-%s %q: %s", name, fs.Lookup(name).Value, fault)
+	}
+	remote := c.plan != "wrap"
 	switch {
-	case c.plan != "wrap" && c.plan != "http" && c.plan != "grpc":
+	case fs.NArg() > 0:
+		return fmt.Errorf("unexpected argument %q", fs.Arg(0))
+	case remote && c.plan != "http" && c.plan != "grpc":
 		return bad("plan", "want wrap, http or grpc")
-	case c.lock != "on" && c.lock != "off" && c.lock != "both":
+	case settings[c.lock] == nil:
 		return bad("lock", "want on, off or both")
 	case c.group.users < 1:
 		return bad("users", "want at least 1")
@@ -119,53 +93,30 @@ func (c *config) validate(fs *flag.FlagSet) error {
 		return bad("think", "is negative")
 	case c.hold < 0:
 		return bad("hold", "is negative")
-	case c.plan != "wrap":
-		return c.validateRemote(fs)
-	case c.target != "":
+	case !remote && c.target != "":
 		return bad("target", "-plan wrap has no target: its lock is where -backend says")
+	case remote && c.hold != 0:
+		return bad("hold", "-plan "+c.plan+" leaves that to the service")
+	case remote && c.backend != fs.Lookup("backend").DefValue:
+		return errors.New("-backend: -plan " + c.plan + " leaves that to the service") // the value may contain a password
+	case c.plan == "http" && !isURL(c.target):
+		return bad("target", "want the URL of the service, such as http://127.0.0.1:8080")
+	case c.plan == "grpc" && !isHostPort(c.target):
+		return bad("target", "want host:port of the service, such as 127.0.0.1:9090")
 	default:
 		return nil
 	}
 }
 
-// validateRemote checks the flags that only apply to plans with a service, and refuses
-// those that do not apply to them.
-func (c *config) validateRemote(fs *flag.FlagSet) error {
-	if c.hold != 0 {
-		return badFlag("hold", c.hold.String(), "-plan "+c.plan+" leaves that to the service")
-	}
-	if c.backend != fs.Lookup("backend").DefValue {
-		// The value may contain a password.
-		return &usageError{errors.New("-backend: -plan " + c.plan + " leaves that to the service")}
-	}
-	if fault := c.targetFault(); fault != "" {
-		return badFlag("target", c.target, fault)
-	}
-	return nil
+func isURL(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" &&
+		u.User == nil && u.RawQuery == "" && u.Fragment == ""
 }
 
-// targetFault says what is wrong with the target; "" if it is valid.
-func (c *config) targetFault() string {
-	want := "want the URL of the service, such as http://127.0.0.1:8080"
-	if c.plan == "grpc" {
-		want = "want host:port of the service, such as 127.0.0.1:9090"
-	}
-	if c.target == "" {
-		return "missing: " + want
-	}
-	if c.plan == "grpc" {
-		host, port, err := net.SplitHostPort(c.target)
-		if err != nil || host == "" || port == "" || strings.ContainsAny(c.target, "/@ ") {
-			return want
-		}
-		return ""
-	}
-	u, err := url.Parse(c.target)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" ||
-		u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		return want
-	}
-	return ""
+func isHostPort(s string) bool {
+	host, port, err := net.SplitHostPort(s)
+	return err == nil && host != "" && port != "" && !strings.ContainsAny(s, "/@ ")
 }
 
 // oneLine puts the text of an error on one line.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"encoding/csv"
 	"errors"
 	"io"
@@ -15,76 +14,35 @@ var jtlHeader = []string{
 	"failureMessage", "bytes", "sentBytes", "grpThreads", "allThreads", "URL", "Latency", "IdleTime", "Connect",
 }
 
-// jtlSample is one line. It is formatted by the writer, so that formatting does not
-// count as the users' time.
-type jtlSample struct {
-	start   time.Time
-	elapsed time.Duration
-	label   string
-	group   int // number of the run, from 1
-	user    int
-	active  int64 // users at that time
-	result  result
-}
-
-// fields returns the values of the columns. Times are rounded to milliseconds, so that
-// their average is right. Byte counts are those of the bodies.
-func (s *jtlSample) fields() []string {
-	whole := func(d time.Duration) string { return strconv.FormatInt(d.Round(time.Millisecond).Milliseconds(), 10) }
-	r := &s.result
-	failure, url := "", r.url
-	if r.err != nil {
-		failure = oneLine(r.err.Error())
-	}
-	if url == "" {
-		url = "null" // JMeter's value for a sampler without a URL
-	}
-	active := strconv.FormatInt(s.active, 10)
-	return []string{
-		strconv.FormatInt(s.start.UnixMilli(), 10), whole(s.elapsed), s.label, r.code, r.message,
-		"Thread Group " + strconv.Itoa(s.group) + "-" + strconv.Itoa(s.user+1),
-		"text", strconv.FormatBool(r.err == nil), failure,
-		strconv.Itoa(r.received), strconv.Itoa(r.sent), active, active, url, whole(r.latency), "0", whole(r.connect),
-	}
-}
-
-// jtlWriter writes samples in JMeter's CSV format. Users only put samples into its
-// channel; one goroutine writes. A nil jtlWriter writes nothing.
-type jtlWriter struct {
-	samples chan jtlSample
-	err     chan error // of the writing, once
-}
-
-// newJTLWriter starts a writer on w, and closes w at the end.
-func newJTLWriter(w io.WriteCloser) *jtlWriter {
-	j := &jtlWriter{samples: make(chan jtlSample, 8192), err: make(chan error, 1)}
-	go func() { j.err <- j.writeAll(w) }()
-	return j
-}
-
-func (j *jtlWriter) writeAll(w io.WriteCloser) error {
-	// A csv.Writer keeps its first error and writes nothing after it, so a full disk
-	// does not slow the users down.
-	lines := csv.NewWriter(bufio.NewWriterSize(w, 64<<10))
+// writeJTL writes all samples in JMeter's CSV format, and closes w. The runs are thread
+// groups 1 and 2.
+func writeJTL(w io.WriteCloser, runs []*outcome) error {
+	lines := csv.NewWriter(w) // it keeps its first error
 	_ = lines.Write(jtlHeader)
-	for s := range j.samples {
-		_ = lines.Write(s.fields())
+	for i, o := range runs {
+		for _, s := range o.samples {
+			_ = lines.Write(s.fields(o.label, "Thread Group "+strconv.Itoa(i+1)+"-"+strconv.Itoa(s.user+1)))
+		}
 	}
 	lines.Flush()
 	return errors.Join(lines.Error(), w.Close())
 }
 
-func (j *jtlWriter) write(s jtlSample) {
-	if j != nil {
-		j.samples <- s
+// fields returns the values of the columns. Times are rounded to milliseconds, so that
+// their average is right. Byte counts are those of the bodies. What is not measured is 0.
+func (s *sample) fields(label, thread string) []string {
+	failure, url := "", s.url
+	if s.err != nil {
+		failure = oneLine(s.err.Error())
 	}
-}
-
-// close writes the rest. It must be the last call.
-func (j *jtlWriter) close() error {
-	if j == nil {
-		return nil
+	if url == "" {
+		url = "null" // JMeter's value for a sampler without a URL
 	}
-	close(j.samples)
-	return <-j.err
+	elapsed := strconv.FormatInt(s.elapsed.Round(time.Millisecond).Milliseconds(), 10)
+	active := strconv.FormatInt(s.active, 10)
+	return []string{
+		strconv.FormatInt(s.start.UnixMilli(), 10), elapsed, label, s.code, s.message, thread,
+		"text", strconv.FormatBool(s.err == nil), failure,
+		strconv.Itoa(s.received), strconv.Itoa(s.sent), active, active, url, "0", "0", "0",
+	}
 }

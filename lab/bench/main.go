@@ -51,9 +51,10 @@
 // # The samples
 //
 // -jtl writes every sample as a line of CSV, with the default columns of JMeter 5, for
-// JMeter's listeners and for its report in HTML, jmeter -g out.jtl -o report. The runs are thread groups 1 and
-// 2. Times there are in milliseconds; those of the table are measured in microseconds.
-// bytes and sentBytes are the sizes of the bodies.
+// JMeter's listeners and for its report in HTML, jmeter -g out.jtl -o report. The runs are
+// thread groups 1 and 2. Times there are in milliseconds; those of the table are measured in
+// microseconds. bytes and sentBytes are the sizes of the bodies; Latency and Connect are 0.
+// All samples are kept in memory until the end.
 //
 // An interrupt ends the run: samples may continue for two seconds, and then the results
 // are reported. A second interrupt ends the process.
@@ -72,6 +73,8 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/distlock-go/distlock/cmd/backendurl"
 )
 
 func main() {
@@ -83,19 +86,20 @@ func main() {
 // run is the program without the parts that belong to the process. It returns the exit
 // code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	cfg, err := parseFlags(args)
+	cfg, err := parseFlags(args, stdout)
 	if errors.Is(err, flag.ErrHelp) {
-		usage(stdout)
 		return 0
 	}
+	mistake := err != nil
 	if err == nil {
 		err = bench(ctx, cfg, stdout)
+		mistake = errors.Is(err, backendurl.ErrURL)
 	}
 	if err == nil {
 		return 0
 	}
 	_, _ = fmt.Fprintln(stderr, "bench: "+oneLine(err.Error()))
-	if isUsage(err) {
+	if mistake {
 		return 2
 	}
 	return 1

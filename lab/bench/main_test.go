@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"io"
 	"strings"
 	"testing"
 
@@ -41,7 +42,7 @@ func wantContains(t *testing.T, text, part string) {
 
 func mustParse(t *testing.T, args ...string) *config {
 	t.Helper()
-	c, err := parseFlags(args)
+	c, err := parseFlags(args, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -35,20 +35,6 @@ type testParams struct {
 	O any
 }
 
-// testOpts returns the options of the annotation above, with room for all users in the
-// queue.
-func testOpts(users int) distlock.Opts {
-	return distlock.Opts{
-		Prefix:        "my-",
-		Value:         "test",
-		ParamLock:     true,
-		KeyTimeout:    3 * time.Second,
-		RetryCount:    0,
-		RetryInterval: 200 * time.Millisecond,
-		MaxWaiters:    users,
-	}
-}
-
 // openWrapPlan also opens the backend for a run without the lock, because a bad
 // -backend is a mistake in either case.
 func openWrapPlan(ctx context.Context, c *config, locked bool) (plan, error) {
@@ -56,19 +42,19 @@ func openWrapPlan(ctx context.Context, c *config, locked bool) (plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := newWrapPlan(c, b.Backend, locked)
-	closeLocker := p.end
-	p.end = func() error { return errors.Join(closeLocker(), b.Close()) }
-	return p, nil
+	return newWrapPlan(c, b.Backend, b.Close, locked), nil
 }
 
-func newWrapPlan(c *config, b driver.Backend, locked bool) *wrapPlan {
+func newWrapPlan(c *config, b driver.Backend, end func() error, locked bool) *wrapPlan {
 	p := &wrapPlan{cfg: c, counters: make([]atomic.Int64, c.usedKeys())}
 	locker := distlock.New(b, distlock.Config{MaxWaiters: c.group.users})
-	p.end = locker.Close
+	p.end = func() error { return errors.Join(locker.Close(), end()) }
 	p.test = p.increment
 	if locked {
-		p.test = distlock.Wrap(locker, p.increment, testOpts(c.group.users))
+		p.test = distlock.Wrap(locker, p.increment, distlock.Opts{
+			Prefix: "my-", Value: "test", ParamLock: true, KeyTimeout: 3 * time.Second, RetryInterval: 200 * time.Millisecond,
+			MaxWaiters: c.group.users,
+		})
 	}
 	return p
 }
@@ -103,7 +89,7 @@ func (p *wrapPlan) meanwhile(ctx context.Context) error {
 
 func (p *wrapPlan) sample(ctx context.Context, user int) result {
 	// Use a new object each time: only its content is part of the key.
-	params := testParams{S: "bench", N: p.cfg.keyOf(user), O: &struct{ Name string }{"object"}}
+	params := testParams{S: "bench", N: user % p.cfg.keys, O: &struct{ Name string }{"object"}}
 	if _, err := p.test(ctx, params); err != nil {
 		return result{err: err, code: "500", message: "Error"}
 	}

@@ -10,17 +10,12 @@ import (
 )
 
 // wrapOnMemlock does a run of the wrap plan on memlock.
-func wrapOnMemlock(t *testing.T, locked bool, args ...string) *outcome {
+func wrapOnMemlock(ctx context.Context, t *testing.T, locked bool, args ...string) *outcome {
 	t.Helper()
 	c := mustParse(t, args...)
-	p := newWrapPlan(c, memlock.New(), locked)
-	l := newLoad(c, p, locked)
-	l.run(t.Context())
-	o, err := l.outcome(t.Context())
+	none := func() error { return nil }
+	o, err := runPlan(ctx, c, newWrapPlan(c, memlock.New(), none, locked), locked)
 	if err != nil {
-		t.Fatal(err)
-	}
-	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
 	return o
@@ -36,7 +31,7 @@ func wantIncrements(t *testing.T, o *outcome, expected, counted int64) {
 func TestWrapLocked(t *testing.T) {
 	t.Parallel()
 	for _, hold := range []string{"0", "1ms"} {
-		o := wrapOnMemlock(t, true, "-users", "20", "-loops", "5", "-ramp-up", "0", "-think", "0", "-hold", hold)
+		o := wrapOnMemlock(t.Context(), t, true, "-users", "20", "-loops", "5", "-ramp-up", "0", "-think", "0", "-hold", hold)
 		wantIncrements(t, o, 100, 100)
 	}
 }
@@ -45,10 +40,10 @@ func TestWrapLocked(t *testing.T) {
 func TestWrapUnlocked(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o := wrapOnMemlock(t, false, "-users", "7", "-loops", "3", "-ramp-up", "0", "-think", "10ms", "-hold", "5ms")
+		o := wrapOnMemlock(t.Context(), t, false, "-users", "7", "-loops", "3", "-ramp-up", "0", "-think", "10ms", "-hold", "5ms")
 		wantIncrements(t, o, 21, 3)
-		if o.tally.min != 5*time.Millisecond || o.tally.max != 5*time.Millisecond {
-			t.Errorf("samples took %v to %v, want 5ms: think time is not in them", o.tally.min, o.tally.max)
+		if s := statsOf(o.samples); s.percentile(0) != 5*time.Millisecond || s.percentile(100) != 5*time.Millisecond {
+			t.Errorf("samples took %v, want 5ms: think time is not in them", s.times)
 		}
 	})
 }
@@ -62,10 +57,10 @@ func TestWrapKeys(t *testing.T) {
 		t.Run(keys, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				o := wrapOnMemlock(t, true, "-users", "6", "-loops", "1", "-ramp-up", "0", "-think", "0", "-hold", "10ms", "-keys", keys)
+				o := wrapOnMemlock(t.Context(), t, true, "-users", "6", "-loops", "1", "-ramp-up", "0", "-think", "0", "-hold", "10ms", "-keys", keys)
 				wantIncrements(t, o, 6, 6)
-				if o.tally.max != longest {
-					t.Errorf("the longest sample took %v, want %v", o.tally.max, longest)
+				if got := statsOf(o.samples).percentile(100); got != longest {
+					t.Errorf("the longest sample took %v, want %v", got, longest)
 				}
 			})
 		})
@@ -76,28 +71,18 @@ func TestWrapKeys(t *testing.T) {
 func TestInterruptOfLoad(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c := mustParse(t, "-users", "10", "-loops", "5", "-ramp-up", "0", "-think", "0", "-hold", "500ms")
-		p := newWrapPlan(c, memlock.New(), true)
-		l := newLoad(c, p, true)
 		ctx, interrupt := context.WithTimeout(t.Context(), 700*time.Millisecond)
 		defer interrupt()
 		start := time.Now()
-		l.run(ctx)
+		o := wrapOnMemlock(ctx, t, true, "-users", "10", "-loops", "5", "-ramp-up", "0", "-think", "0", "-hold", "500ms")
 		if took := time.Since(start); took != 700*time.Millisecond+grace {
 			t.Errorf("the load ended after %v, want it %v after the interrupt", took, grace)
-		}
-		o, err := l.outcome(ctx)
-		if err != nil {
-			t.Fatal(err)
 		}
 		// Holds end at 0.5, 1, 1.5, 2 and 2.5 s. The tenth user waits again, as do the
 		// users that have not entered: all were in the queue before the interrupt.
 		wantIncrements(t, o, 5, 5)
-		if o.cutShort != 6 || o.tally.errors != 0 {
-			t.Errorf("%d samples cut short, %d errors, want 6 and none", o.cutShort, o.tally.errors)
-		}
-		if err := p.close(); err != nil {
-			t.Error(err)
+		if failed, _ := o.failed(); o.cutShort != 6 || failed != 0 {
+			t.Errorf("%d samples cut short, %d errors, want 6 and none", o.cutShort, failed)
 		}
 	})
 }

@@ -1,98 +1,58 @@
 package main
 
 import (
+	"math"
+	"slices"
 	"time"
-
-	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// Times are whole microseconds up to ten minutes, with three significant digits.
-const (
-	shortest = time.Microsecond
-	longest  = 10 * time.Minute
-	digits   = 3
-)
-
-// tally has the statistics of samples. It is not safe for concurrent use.
-type tally struct {
-	hist        *hdrhistogram.Histogram
-	samples     int64
-	errors      int64
+// stats are the statistics of samples.
+type stats struct {
+	times       []time.Duration // in order
+	errors      int
 	sum         time.Duration
-	min, max    time.Duration
 	first, last time.Time // start of the first sample and end of the last
 }
 
-func newTally() *tally {
-	return &tally{hist: hdrhistogram.New(shortest.Microseconds(), longest.Microseconds(), digits)}
+func statsOf(samples []sample) *stats {
+	s := new(stats)
+	for _, one := range samples {
+		s.times = append(s.times, one.elapsed)
+		s.sum += one.elapsed
+		if one.err != nil {
+			s.errors++
+		}
+		if s.first.IsZero() || one.start.Before(s.first) {
+			s.first = one.start
+		}
+		if end := one.start.Add(one.elapsed); end.After(s.last) {
+			s.last = end
+		}
+	}
+	slices.Sort(s.times)
+	return s
 }
 
-// add counts one sample.
-func (t *tally) add(start time.Time, elapsed time.Duration, ok bool) {
-	d := measured(elapsed)
-	_ = t.hist.RecordValue(d.Microseconds()) // in range
-	if !ok {
-		t.errors++
-	}
-	t.extend(1, d, d, d, start, start.Add(elapsed))
-}
+func (s *stats) mean() time.Duration { return s.sum / time.Duration(max(len(s.times), 1)) }
 
-// measured returns the time of a sample as it is counted.
-func measured(elapsed time.Duration) time.Duration {
-	return min(max(elapsed.Round(time.Microsecond), shortest), longest)
-}
-
-// merge adds the samples of o.
-func (t *tally) merge(o *tally) {
-	if o.samples == 0 {
-		return
-	}
-	t.hist.Merge(o.hist)
-	t.errors += o.errors
-	t.extend(o.samples, o.sum, o.min, o.max, o.first, o.last)
-}
-
-func (t *tally) extend(n int64, sum, least, most time.Duration, first, last time.Time) {
-	if t.samples == 0 {
-		t.min, t.first = least, first
-	}
-	t.samples += n
-	t.sum += sum
-	t.min, t.max = min(t.min, least), max(t.max, most)
-	if first.Before(t.first) {
-		t.first = first
-	}
-	if last.After(t.last) {
-		t.last = last
-	}
-}
-
-func (t *tally) mean() time.Duration {
-	if t.samples == 0 {
+// percentile returns the shortest time that p percent of the samples did not exceed.
+func (s *stats) percentile(p float64) time.Duration {
+	if len(s.times) == 0 {
 		return 0
 	}
-	return t.sum / time.Duration(t.samples)
+	rank := int(math.Ceil(p / 100 * float64(len(s.times))))
+	return s.times[max(rank, 1)-1]
 }
 
-// percentile returns a time that p percent of the samples did not exceed.
-func (t *tally) percentile(p float64) time.Duration {
-	d := time.Duration(t.hist.ValueAtPercentile(p)) * time.Microsecond
-	return min(max(d, t.min), t.max) // these are exact
-}
-
-func (t *tally) errorPercent() float64 {
-	if t.samples == 0 {
-		return 0
-	}
-	return 100 * float64(t.errors) / float64(t.samples)
+func (s *stats) errorPercent() float64 {
+	return 100 * float64(s.errors) / float64(max(len(s.times), 1))
 }
 
 // throughput returns samples per second from the beginning of the first sample to the
 // end of the last, as in JMeter: with ramp-up and think time.
-func (t *tally) throughput() float64 {
-	span := t.last.Sub(t.first)
-	if span <= 0 {
+func (s *stats) throughput() float64 {
+	if len(s.times) == 0 {
 		return 0
 	}
-	return float64(t.samples) / span.Seconds()
+	return float64(len(s.times)) / s.last.Sub(s.first).Seconds()
 }

@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 )
 
 // tableHeader has the columns of JMeter's Aggregate Report that apply here. Times are
@@ -18,24 +17,23 @@ var tableHeader = []string{
 // run.
 func writeTable(b *strings.Builder, runs []*outcome) {
 	rows := [][]string{tableHeader}
-	total := newTally()
+	var all []sample
 	for _, o := range runs {
-		rows = append(rows, tableRow(o.label, o.tally))
-		total.merge(o.tally)
+		rows = append(rows, tableRow(o.label, statsOf(o.samples)))
+		all = append(all, o.samples...)
 	}
 	if len(runs) > 1 {
-		rows = append(rows, tableRow("TOTAL", total))
+		rows = append(rows, tableRow("TOTAL", statsOf(all)))
 	}
 	align(b, rows)
 }
 
-func tableRow(label string, t *tally) []string {
-	row := []string{label, group(t.samples), ms(t.mean())}
-	for _, p := range []float64{50, 90, 95, 99} {
-		row = append(row, ms(t.percentile(p)))
+func tableRow(label string, s *stats) []string {
+	row := []string{label, group(int64(len(s.times))), ms(s.mean())}
+	for _, p := range []float64{50, 90, 95, 99, 0, 100} {
+		row = append(row, ms(s.percentile(p)))
 	}
-	return append(row, ms(t.min), ms(t.max),
-		strconv.FormatFloat(t.errorPercent(), 'f', 2, 64)+"%", throughput(t.throughput()))
+	return append(row, strconv.FormatFloat(s.errorPercent(), 'f', 2, 64)+"%", throughput(s.throughput()))
 }
 
 // align writes the rows with the first column aligned left and the others right.
@@ -43,36 +41,32 @@ func align(b *strings.Builder, rows [][]string) {
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {
 		for i, cell := range row {
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+			widths[i] = max(widths[i], len(cell))
 		}
 	}
 	for _, row := range rows {
-		for i, cell := range row {
-			if i == 0 {
-				fmt.Fprintf(b, "%-*s", widths[i], cell)
-			} else {
-				fmt.Fprintf(b, "  %*s", widths[i], cell)
-			}
+		fmt.Fprintf(b, "%-*s", widths[0], row[0])
+		for i, cell := range row[1:] {
+			fmt.Fprintf(b, "  %*s", widths[i+1], cell)
 		}
 		b.WriteByte('\n')
 	}
 }
 
-// ms formats d in milliseconds with three digits, the precision of the histogram, or
-// more for large values.
+// ms formats d in milliseconds with three digits, or more for large values.
 func ms(d time.Duration) string {
+	var decimals int
 	switch {
+	case d < time.Millisecond:
+		decimals = 3
 	case d < 10*time.Millisecond-5*time.Microsecond:
-		decimals := 2
-		if d < time.Millisecond {
-			decimals = 3
-		}
-		return strconv.FormatFloat(millis(d), 'f', decimals, 64)
+		decimals = 2
 	case d < 100*time.Millisecond-50*time.Microsecond:
-		return strconv.FormatFloat(millis(d), 'f', 1, 64)
+		decimals = 1
 	default:
-		return group(int64(d.Round(time.Millisecond) / time.Millisecond))
+		return group(d.Round(time.Millisecond).Milliseconds())
 	}
+	return strconv.FormatFloat(float64(d.Microseconds())/1000, 'f', decimals, 64)
 }
 
 func throughput(perSecond float64) string {
@@ -94,5 +88,3 @@ func group(n int64) string {
 	}
 	return sign + s
 }
-
-func millis(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

@@ -1,12 +1,10 @@
 package interop_test
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 	"sync"
@@ -16,6 +14,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/admin"
+	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
 // agent takes locks of this kit, as the agent in Java does with Java's libraries.
@@ -30,26 +29,22 @@ type agent struct {
 }
 
 // beAgent makes the calls that it reads, until there are no more.
-func beAgent(args string, in io.Reader, out io.Writer) error {
-	words := strings.Fields(args)
+func beAgent(c *testkit.Child) error {
+	var args []string
+	if err := c.Decode(&args); err != nil {
+		return err
+	}
 	a := &agent{
-		redis:     redis.NewClient(&redis.Options{Addr: words[0]}),
-		zooKeeper: words[1],
-		lease:     millis(words, 2),
+		redis:     redis.NewClient(&redis.Options{Addr: args[0]}),
+		zooKeeper: args[1],
+		lease:     millis(args, 2),
 		lockers:   make(map[string]*distlock.Locker),
 		leases:    make(map[string]*distlock.Lease),
 	}
-	var answering sync.Mutex
-	answer := func(id, text string) {
-		answering.Lock()
-		defer answering.Unlock()
-		_, _ = fmt.Fprintln(out, id, strings.Join(strings.Fields(text), " "))
-	}
-	_, _ = fmt.Fprintln(out, "ready")
+	c.Say("ready")
 	threads := make(map[string]chan []string)
-	lines := bufio.NewScanner(in)
-	for lines.Scan() {
-		words := strings.Fields(lines.Text())
+	for line := c.Hear(); line != ""; line = c.Hear() {
+		words := strings.Fields(line)
 		calls, ok := threads[words[1]]
 		if !ok {
 			calls = make(chan []string, 100)
@@ -60,13 +55,13 @@ func beAgent(args string, in io.Reader, out io.Writer) error {
 					if err != nil {
 						result = "!" + nameOf(err) + " " + err.Error()
 					}
-					answer(words[0], result)
+					c.Say(words[0], strings.Join(strings.Fields(result), " "))
 				}
 			}()
 		}
 		calls <- words
 	}
-	return lines.Err()
+	return nil
 }
 
 // nameOf returns a word for an error.

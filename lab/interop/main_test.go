@@ -1,14 +1,14 @@
 package interop_test
 
 import (
-	"context"
 	"flag"
-	"fmt"
 	"os"
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
+
+	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
 // update writes docs/interop.md anew.
@@ -18,17 +18,7 @@ var update = flag.Bool("update", false, "write docs/interop.md with the results 
 const patience = time.Minute
 
 func TestMain(m *testing.M) {
-	redis.SetLogger(silence{}) // the client logs every refused connection
-	if args := os.Getenv(agentEnv); args != "" {
-		if err := beAgent(args, os.Stdin, os.Stdout); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		return
-	}
+	logging.Disable() // the client logs every refused connection
+	testkit.BeChild(map[string]func(*testkit.Child) error{roleAgent: beAgent})
 	os.Exit(m.Run())
 }
-
-type silence struct{}
-
-func (silence) Printf(context.Context, string, ...any) {}

@@ -3,7 +3,6 @@ package interop_test
 import (
 	"cmp"
 	"fmt"
-	"os"
 	"os/exec"
 	"strconv"
 	"strings"
@@ -16,8 +15,8 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
-// agentEnv holds the arguments of a test binary that is an agent, with spaces between.
-const agentEnv = "DISTLOCK_TEST_INTEROP"
+// roleAgent is the role of a child process that is an agent. Its order is servers.args.
+const roleAgent = "agent"
 
 // servers are what agents are started with.
 type servers struct {
@@ -67,26 +66,19 @@ func startJava(t *testing.T, s servers) *peer {
 	child.Need(t, err)
 	// Small, and quick to start.
 	args := []string{"-Xmx256m", "-Xss512k", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto", "-cp", p.ClassPath, "agent.Agent"}
-	return newPeer(t, "Java", exec.Command(p.Java, append(args, s.args()...)...))
+	return newPeer(t, "Java", testkit.StartProcess(t, exec.Command(p.Java, append(args, s.args()...)...)))
 }
 
 // startGo starts the agent in Go.
 func startGo(t *testing.T, s servers) *peer {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(self)
-	cmd.Env = append(os.Environ(), agentEnv+"="+strings.Join(s.args(), " "))
-	return newPeer(t, "Go", cmd)
+	return newPeer(t, "Go", testkit.StartChild(t, roleAgent, s.args()))
 }
 
-// newPeer starts an agent, and waits until it is ready. It ends when its input ends, and is
-// killed if it has not ended soon after the test.
-func newPeer(t *testing.T, name string, cmd *exec.Cmd) *peer {
+// newPeer waits until an agent is ready. It ends when its input ends, and is killed if it has
+// not ended soon after the test.
+func newPeer(t *testing.T, name string, process *testkit.Process) *peer {
 	t.Helper()
-	process := testkit.StartProcess(t, cmd)
 	t.Cleanup(func() {
 		process.Cont() // the test may have stopped it
 		process.CloseInput()

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/admin"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
@@ -45,19 +44,12 @@ func TestThousandCancelled(t *testing.T) {
 			}
 		}
 		full.Wait()
-		inLine := func() int {
-			keys, err := admin.Inspect(context.Background(), holder, key, 1)
-			if err != nil || len(keys) != 1 || keys[0].Held != 1 {
-				t.Fatalf("%+v, %v", keys, err)
-			}
-			return keys[0].Waiting
-		}
 		if !s.hasQueue() {
 			for _, d := range doubles {
 				testkit.Eventually(t, "a process was refused", func() bool { return d.Answers(testkit.Try) > 0 })
 			}
 		} else {
-			testkit.Eventually(t, "all processes are in line", func() bool { return inLine() == processes })
+			awaitLine(t, holder, processes)
 		}
 		begun := time.Now()
 		cancel()
@@ -71,7 +63,7 @@ func TestThousandCancelled(t *testing.T) {
 			t.Errorf("the last was back after %v", d)
 		}
 		if s.hasQueue() {
-			testkit.Eventually(t, "the queue is empty", func() bool { return inLine() == 0 })
+			awaitLine(t, holder, 0)
 		}
 		mustRelease(t, held)
 		s.mustBeEmpty(t)
@@ -103,22 +95,18 @@ func TestGrantInFlight(t *testing.T) {
 			}
 			return nil
 		})
-		inLine := func(n int) {
-			testkit.Eventually(t, "they are in line", func() bool {
-				if !s.hasQueue() {
-					return true
-				}
-				keys, err := admin.Inspect(context.Background(), l, key, 1)
-				return err == nil && len(keys) == 1 && keys[0].Waiting == n
-			})
+		line := func(n int) {
+			if s.hasQueue() {
+				awaitLine(t, l, n)
+			}
 		}
 		for range rounds {
 			held := testkit.MustAcquire(t, l, key, o)
 			leaving := acquire(t, leaver, key, o)
-			inLine(1)
+			line(1)
 			behind := acquire(t, leaver, key, o)
 			next := acquire(t, other, key, o)
-			inLine(2)
+			line(2)
 			cancel.Store(&leaving.cancel)
 			mustRelease(t, held)
 			var both sync.WaitGroup

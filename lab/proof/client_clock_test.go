@@ -3,14 +3,11 @@ package proof_test
 import (
 	"context"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/backend/redislock"
-	"github.com/distlock-go/distlock/internal/test/redistest"
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/testkit"
-	"github.com/distlock-go/distlock/internal/test/testmode"
 )
 
 // The clock of the process is an hour ahead of the server's, or behind it. A lease
@@ -19,45 +16,28 @@ import (
 // Row 10 (redislock): the holder trusts the lease exactly as long as it lasts. Fails if
 // leases are sent as points in time (PXAT).
 func TestClientClock(t *testing.T) {
-	for _, d := range []time.Duration{time.Hour, -time.Hour} {
-		t.Run("redislock/simulated/"+d.String(), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				v := startVirtual(t, "redislock")
-				v.runClocks(t)(-d)
-				other, _ := v.locker(t, distlock.Config{})
-				b := redislock.New(redistest.VirtualClient(t, v.servers[0]))
-				endsInTime(t, testkit.NewLocker(t, unrenewed{b}, distlock.Config{}), other)
-			})
-		})
-		t.Run("redislock/real/"+d.String(), func(t *testing.T) {
-			testmode.Long(t)
-			s, set := startClocked(t)
-			set(-d)
-			endsInTime(t, s.unrenewed(t), s.locker(t))
-			s.mustBeEmpty(t)
-		})
-	}
-}
-
-func endsInTime(t *testing.T, l, other *distlock.Locker) {
-	t.Helper()
-	const lease = 2 * time.Second
-	begun := time.Now()
-	held := testkit.MustAcquire(t, l, key, distlock.Opts{KeyTimeout: lease})
-	if err := held.Check(); err != nil && time.Since(begun) < lease*9/10 {
-		t.Errorf("a lease that has begun: %v", err)
-	}
-	after := testkit.MustAcquire(t, other, key, distlock.Opts{KeyTimeout: time.Minute})
-	d := time.Since(begun)
-	t.Logf("served after %v", d)
-	if d < lease || d > lease+10*time.Second {
-		t.Errorf("another got the key after %v, at a lease of %v", d, lease)
-	}
-	if held.Check() == nil {
-		t.Error("another has the key, and the lease is valid")
-	}
-	wantKinds(t, "the release of the lost", held.Release(context.Background()), "lost")
-	mustRelease(t, after)
+	eachClock(t, func(t *testing.T, d time.Duration, set func(time.Duration), open func() driver.Backend) {
+		set(-d)
+		l := testkit.NewLocker(t, unrenewed{open()}, distlock.Config{})
+		other := testkit.NewLocker(t, open(), distlock.Config{})
+		const lease = 2 * time.Second
+		begun := time.Now()
+		held := testkit.MustAcquire(t, l, key, distlock.Opts{KeyTimeout: lease})
+		if err := held.Check(); err != nil && time.Since(begun) < lease*9/10 {
+			t.Errorf("a lease that has begun: %v", err)
+		}
+		after := testkit.MustAcquire(t, other, key, distlock.Opts{KeyTimeout: time.Minute})
+		took := time.Since(begun)
+		t.Logf("served after %v", took)
+		if took < lease || took > lease+10*time.Second {
+			t.Errorf("another got the key after %v, at a lease of %v", took, lease)
+		}
+		if held.Check() == nil {
+			t.Error("another has the key, and the lease is valid")
+		}
+		wantKinds(t, "the release of the lost", held.Release(context.Background()), "lost")
+		mustRelease(t, after)
+	})
 }
 
 // The machine is suspended, or its clock is set, while a reply is in flight.

@@ -2,12 +2,12 @@ package proof_test
 
 import (
 	"context"
-	"errors"
 	"os"
 	"os/signal"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -47,31 +47,34 @@ func beClosed(t *task) error {
 			return nil
 		})
 	})
-	passed := newOutcomes()
-	for range 20 {
+	var visits atomic.Int64
+	many, full := make(chan struct{}), make(chan struct{})
+	passed, waiting := make([]string, 20), make([]string, 3)
+	for i := range passed {
 		all.Go(func() {
-			for err := error(nil); err == nil; {
-				err = t.Do(ctx, passedKey, o, func(context.Context) error { passed.visited(100); return nil })
-				passed.add(err)
+			for passed[i] = "none"; passed[i] == "none"; {
+				passed[i] = kinds(t.Do(ctx, passedKey, o, func(context.Context) error {
+					if visits.Add(1) == 100 {
+						close(many)
+					}
+					return nil
+				}))
 			}
 		})
 	}
-	waiting := newOutcomes()
-	full := make(chan struct{})
-	for range 3 { // one in the store's queue, one at the gate, one refused
+	limited := o
+	limited.MaxWaiters = 1
+	for i := range waiting { // one in the store's queue, one at the gate, one refused
 		all.Go(func() {
-			o := o
-			o.MaxWaiters = 1
-			if _, err := t.Acquire(ctx, busyKey, o); errors.Is(err, distlock.ErrQueueFull) {
+			_, err := t.Acquire(ctx, busyKey, limited)
+			if waiting[i] = kinds(err); waiting[i] == "queue-full" {
 				close(full)
-			} else {
-				waiting.add(err)
 			}
 		})
 	}
 	<-started
 	<-full
-	<-passed.many
+	<-many
 	t.Say("ready")
 
 	<-term
@@ -80,43 +83,13 @@ func beClosed(t *task) error {
 	took := time.Since(begun)
 	_, err = t.Acquire(ctx, "close:new", o)
 	all.Wait()
-	t.Say("closed", int64(took), kinds(closed), kinds(err), kinds(held), kinds(kept.Check()), passed, waiting)
+	t.Say("closed", int64(took), kinds(closed), kinds(err), kinds(held), kinds(kept.Check()), list(passed), list(waiting))
 	t.Hear()
 	return nil
 }
 
-// outcomes counts how calls ended.
-type outcomes struct {
-	many chan struct{} // closed after that many visits
-
-	mu     sync.Mutex
-	visits int
-	kinds  []string
-}
-
-func newOutcomes() *outcomes { return &outcomes{many: make(chan struct{})} }
-
-func (o *outcomes) add(err error) {
-	if err == nil {
-		return
-	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.kinds = append(o.kinds, kinds(err))
-}
-
-func (o *outcomes) visited(many int) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.visits++; o.visits == many {
-		close(o.many)
-	}
-}
-
-// String lists the kinds of outcomes that occurred.
-func (o *outcomes) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	slices.Sort(o.kinds)
-	return strings.Join(slices.Compact(o.kinds), ",")
+// list lists the kinds of errors that occurred.
+func list(kinds []string) string {
+	slices.Sort(kinds)
+	return strings.Join(slices.Compact(kinds), ",")
 }

@@ -2,7 +2,6 @@ package proof_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"runtime"
 	"sync"
@@ -65,13 +64,11 @@ func (t *task) visit(token uint64) error {
 			err = fmt.Errorf("the register refuses %+v", u)
 		}
 		if err != nil {
-			return errors.Join(errVisit, err)
+			return err
 		}
 	}
 	return nil
 }
-
-var errVisit = errors.New("not alone")
 
 // inUse returns the number of bytes in use.
 func inUse() int64 {

@@ -1,20 +1,19 @@
 package proof_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
 	"testing"
 
-	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
 	"go.uber.org/goleak"
 
 	"github.com/distlock-go/distlock/internal/test/sqltest"
 )
 
 func TestMain(m *testing.M) {
-	redis.SetLogger(silence{}) // the client logs every refused connection
+	logging.Disable() // the client logs every refused connection
 	beChild()
 	code := m.Run()
 	sqltest.StopShared()
@@ -27,7 +26,3 @@ func TestMain(m *testing.M) {
 	}
 	os.Exit(code)
 }
-
-type silence struct{}
-
-func (silence) Printf(context.Context, string, ...any) {}

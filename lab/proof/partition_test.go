@@ -55,7 +55,7 @@ func TestPartitionOfSession(t *testing.T) {
 				cutStore := store{address: s.dying(lease)}
 				n := new(spoilnet.Network)
 				lost, cfg := losses()
-				l := cutStore.lockerOver(t, n, cfg)
+				l := testkit.NewLocker(t, cutStore.open(t, n), cfg)
 				cutOff(t, l, s.locker(t), lost, func() { cut(networks{n}) }, time.Minute, lease)
 				heal(t, l, networks{n})
 				s.mustBeEmpty(t)

@@ -131,13 +131,7 @@ type store struct {
 // closed when the test ends.
 func (s *store) locker(tb testing.TB) *distlock.Locker {
 	tb.Helper()
-	return s.lockerOver(tb, new(spoilnet.Network), distlock.Config{})
-}
-
-// unrenewed is locker with leases that end by themselves.
-func (s *store) unrenewed(tb testing.TB) *distlock.Locker {
-	tb.Helper()
-	return testkit.NewLocker(tb, unrenewed{s.open(tb, new(spoilnet.Network))}, distlock.Config{})
+	return testkit.NewLocker(tb, s.open(tb, new(spoilnet.Network)), distlock.Config{})
 }
 
 // unrenewed is a Backend without optional abilities, and with renewals that get no answer, so
@@ -145,12 +139,6 @@ func (s *store) unrenewed(tb testing.TB) *distlock.Locker {
 type unrenewed struct{ driver.Backend }
 
 func (unrenewed) Renew(context.Context, []driver.Grant, func(int, driver.RenewResult)) {}
-
-// lockerOver is locker with a network and a configuration.
-func (s *store) lockerOver(tb testing.TB, n *spoilnet.Network, cfg distlock.Config) *distlock.Locker {
-	tb.Helper()
-	return testkit.NewLocker(tb, s.open(tb, n), cfg)
-}
 
 // observed is locker with the double of a store between it and its Backend. Of the
 // optional abilities it has only that of a Queuer.

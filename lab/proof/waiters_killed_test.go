@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/admin"
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
@@ -29,15 +28,9 @@ func TestWaitersKilled(t *testing.T) {
 			p.Hear("waiting")
 			dead = append(dead, p)
 		}
-		inLine := func(n int) {
-			testkit.Eventually(t, "all stand in line", func() bool {
-				line, err := admin.Inspect(t.Context(), l, key, 1)
-				return err == nil && len(line) == 1 && line[0].Waiting == n
-			})
-		}
-		inLine(processes) // they are in the queue before the last waiter
+		awaitLine(t, l, processes) // they are in the queue before the last waiter
 		next := acquire(t, s.locker(t), key, o)
-		inLine(processes + 1)
+		awaitLine(t, l, processes+1)
 		for _, p := range dead {
 			p.Kill()
 		}

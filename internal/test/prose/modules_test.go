@@ -54,7 +54,7 @@ func TestModuleOutside(t *testing.T) {
 	}
 	all := golang("list", "-m", "all")
 	for _, path := range []string{
-		"github.com/HdrHistogram/hdrhistogram-go", "github.com/anishathalye/porcupine", "github.com/go-sql-driver/mysql",
+		"github.com/anishathalye/porcupine", "github.com/go-sql-driver/mysql",
 		"github.com/go-zookeeper/zk",
 		"github.com/jackc/pgx/v5", "github.com/rogpeppe/go-internal", "github.com/schollz/progressbar/v3", "github.com/urfave/cli/v3",
 		"go.etcd.io/etcd/client/v3", "modernc.org/sqlite",

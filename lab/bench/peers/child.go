@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -10,78 +9,54 @@ import (
 	"path/filepath"
 	"runtime/pprof"
 	"strings"
-	"time"
 )
 
 // childEnv has the task of a child process, which runs the same binary.
 const childEnv = "DISTLOCK_PEERS_CHILD"
 
-// child runs a child process: it reads orders from in, writes reports to out, and returns
-// the exit code. It ends when its parent closes in.
-func child(text string, in io.Reader, out io.Writer) int {
-	reports := json.NewEncoder(out)
-	var t task
-	if err := json.Unmarshal([]byte(text), &t); err != nil {
-		return 1
-	}
-	do, end, err := prepare(t)
+// child runs a child process: it reads orders from in, and writes to out that it is ready,
+// and what it did. It ends when its parent closes in.
+func child(text string, in io.Reader, out io.Writer) {
+	answers := json.NewEncoder(out) // if the parent has ended, there are no orders either
+	w, end, err := prepare(text)
 	if err != nil {
-		_ = reports.Encode(report{Err: err.Error()})
-		return 1
+		_ = answers.Encode(turn{Problems: []string{err.Error()}})
+		return
 	}
 	defer end()
-	if reports.Encode(report{}) != nil {
-		return 1
-	}
+	_ = answers.Encode(turn{})
 	for orders := bufio.NewReader(in); ; {
 		o, err := readOrder(orders)
 		if err != nil {
-			return 0
+			return
 		}
 		before := cpuTime()
-		r := do(o)
-		r.CPU = cpuTime() - before
-		if reports.Encode(r) != nil {
-			return 1
-		}
+		t := w.do(o)
+		t.Client = cpuTime() - before
+		_ = answers.Encode(t)
 	}
 }
 
-// prepare warms up, and returns functions that execute an order and end the task.
-func prepare(t task) (do func(order) report, end func(), err error) {
-	if probe, ok := probes[t.Peer]; ok {
-		return probe(t)
+// prepare returns a worker that is warm, and a function that ends the task.
+func prepare(text string) (w *worker, end func(), err error) {
+	var t task
+	if err := json.Unmarshal([]byte(text), &t); err != nil {
+		return nil, nil, err
 	}
-	p, err := peers[t.Peer](t.URL)
+	lock, err := peers[t.Peer](t)
 	if err != nil {
 		return nil, nil, err
 	}
-	w := newWorker(t, p)
-	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
-	defer cancel()
-	if err := w.warmUp(ctx); err != nil {
-		return nil, nil, fmt.Errorf("warming up: %w", err)
-	}
-	stop, err := profile(t)
-	if err != nil {
+	w = newWorker(t, lock)
+	if err := w.warmUp(); err != nil {
 		return nil, nil, err
 	}
-	return w.do, func() { stop(); _ = p.Close() }, nil
-}
-
-// profile starts a CPU profile of this process if the task asks for one, and returns a
-// function that ends it.
-func profile(t task) (stop func(), err error) {
 	if t.Profile == "" {
-		return func() {}, nil
+		return w, func() {}, nil
 	}
-	name := fmt.Sprintf("%s.%d.pprof", strings.ReplaceAll(t.Key, ":", "."), t.Proc)
-	f, err := os.Create(filepath.Join(t.Profile, name))
+	f, err := os.Create(filepath.Join(t.Profile, fmt.Sprintf("%s.%d.pprof", strings.ReplaceAll(t.Key, ":", "."), t.Proc)))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if err := pprof.StartCPUProfile(f); err != nil {
-		return nil, err
-	}
-	return func() { pprof.StopCPUProfile(); _ = f.Close() }, nil
+	return w, func() { pprof.StopCPUProfile(); _ = f.Close() }, pprof.StartCPUProfile(f)
 }

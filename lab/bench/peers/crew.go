@@ -9,7 +9,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"slices"
 	"time"
 )
 
@@ -26,6 +25,7 @@ type task struct {
 }
 
 // order is the next work of a process. The parent writes its fields as a line of numbers.
+// The answer is a turn, as JSON.
 type order struct {
 	Start  int64         // in nanoseconds since 1970, the same for all processes
 	Loops  int           // locks for each goroutine; 0: as many as the time allows
@@ -43,35 +43,15 @@ func readOrder(r io.Reader) (o order, err error) {
 	return o, err
 }
 
-// report is the answer of a process, as a line of JSON: first that it is ready, then one for
-// each order.
-type report struct {
-	Err      string        // an error of the peer
-	Locks    int64         // acquired and released
-	End      int64         // of the last goroutine, in nanoseconds since 1970
-	Finished bool          // all goroutines did what the order says
-	CPU      time.Duration // that the process used
-	Full     spread        // of the waits that began and ended while all goroutines were waiting
-	Samples  []time.Duration
-	Moves    []move // with task.Turns
-}
-
-// move is the moment at which a process took the lock, or was about to give it back.
-type move struct {
-	At    int64 // nanoseconds since 1970
-	Taken bool
-	proc  int
-}
-
 // crew is the processes that work on a task together. Each turn has a new crew, so that peers
 // do not share garbage, goroutines or connections, and a crew that hangs can be killed.
-type crew struct{ members []*member }
+type crew []*member
 
 // member is one process.
 type member struct {
 	cmd     *exec.Cmd
 	in      io.WriteCloser
-	reports chan report // closed when the process has ended
+	answers *json.Decoder
 	stderr  bytes.Buffer
 }
 
@@ -82,37 +62,41 @@ const (
 	grace      = 3 * time.Second
 )
 
-// hire starts the processes and waits until all are ready.
-func hire(ctx context.Context, t task, procs int) (_ *crew, err error) {
-	c := new(crew)
+// hire starts the processes and waits until all are ready. They are killed when ctx ends.
+func hire(ctx context.Context, t task, procs int) (c crew, err error) {
 	defer func() {
 		if err != nil {
 			c.dismiss()
 		}
 	}()
 	for t.Proc = range procs {
-		m, err := start(t)
+		m, err := start(ctx, t)
 		if err != nil {
-			return nil, err
+			return c, err
 		}
-		c.members = append(c.members, m)
+		c = append(c, m)
 	}
-	for _, m := range c.members {
-		if r, err := m.answer(ctx, readyLimit); err != nil {
-			return nil, err
-		} else if r.Err != "" {
-			return nil, errors.New(r.Err)
+	for _, m := range c {
+		if ready, err := m.answer(readyLimit); err != nil {
+			return c, err
+		} else if len(ready.Problems) > 0 {
+			return c, errors.New(ready.Problems[0])
 		}
 	}
 	return c, nil
 }
 
-func start(t task) (*member, error) {
-	cmd, err := processOf(t)
+func start(ctx context.Context, t task) (*member, error) {
+	words, err := commandOf(t)
 	if err != nil {
 		return nil, err
 	}
-	m := &member{cmd: cmd, reports: make(chan report, 1)}
+	text, err := json.Marshal(t)
+	if err != nil {
+		return nil, err
+	}
+	m := &member{cmd: exec.CommandContext(ctx, words[0], words[1:]...)} //nolint:gosec // our own program
+	m.cmd.Env = append(os.Environ(), childEnv+"="+string(text))
 	m.cmd.Stderr = &m.stderr
 	if m.in, err = m.cmd.StdinPipe(); err != nil {
 		return nil, err
@@ -121,115 +105,70 @@ func start(t task) (*member, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := m.cmd.Start(); err != nil {
-		return nil, err
-	}
-	go func() {
-		defer close(m.reports)
-		for d := json.NewDecoder(out); ; {
-			var r report
-			if d.Decode(&r) != nil {
-				break
-			}
-			m.reports <- r
-		}
-		_ = m.cmd.Wait()
-	}()
-	return m, nil
+	m.answers = json.NewDecoder(out)
+	return m, m.cmd.Start()
 }
 
-// processOf returns the command of a process.
-func processOf(t task) (*exec.Cmd, error) {
+// commandOf returns the command of a process.
+func commandOf(t task) ([]string, error) {
 	if t.Peer == redisson {
 		return javaCommand(t)
 	}
 	exe, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	text, err := json.Marshal(t)
-	if err != nil {
-		return nil, err
-	}
-	cmd := exec.Command(exe)
-	cmd.Env = append(os.Environ(), childEnv+"="+string(text))
-	return cmd, nil
+	return []string{exe}, err
 }
 
-var errSilent = errors.New("did not return when its time was up")
-
-// answer waits for the next report.
-func (m *member) answer(ctx context.Context, limit time.Duration) (report, error) {
-	timer := time.NewTimer(limit)
-	defer timer.Stop()
-	select {
-	case r, ok := <-m.reports:
-		if !ok {
-			return r, fmt.Errorf("a process has ended: %s", bytes.TrimSpace(m.stderr.Bytes()))
-		}
-		return r, nil
-	case <-timer.C:
-		return report{}, errSilent
-	case <-ctx.Done():
-		return report{}, context.Cause(ctx)
+// answer waits for the next answer of the process, and kills it if there is none.
+func (m *member) answer(limit time.Duration) (t turn, err error) {
+	late := time.AfterFunc(limit, m.kill)
+	err = m.answers.Decode(&t)
+	switch inTime := late.Stop(); {
+	case err == nil:
+		return t, nil
+	case !inTime:
+		return t, errors.New("did not return when its time was up")
 	}
+	m.kill()
+	_ = m.cmd.Wait() // its standard error is complete
+	return t, fmt.Errorf("a process has ended: %s", bytes.TrimSpace(m.stderr.Bytes()))
 }
+
+func (m *member) kill() { _ = m.cmd.Process.Kill() } // it may have ended
 
 // do gives all processes the same order, to begin at the same moment, and adds up their
-// reports.
-func (c *crew) do(ctx context.Context, o order) (turn, error) {
+// answers.
+func (c crew) do(o order) (turn, error) {
 	const lead = 10 * time.Millisecond
 	o.Start = time.Now().Add(lead).UnixNano()
-	for _, m := range c.members {
+	for _, m := range c {
 		if err := o.write(m.in); err != nil {
 			return turn{}, err
 		}
 	}
-	sum := turn{finished: true}
-	var moves []move
-	for i, m := range c.members {
-		r, err := m.answer(ctx, lead+o.Limit+grace)
+	sum := turn{Finished: true}
+	for i, m := range c {
+		t, err := m.answer(lead + o.Limit + grace)
 		if err != nil {
 			return sum, err
 		}
-		sum.addReport(o, r)
-		for _, one := range r.Moves {
-			one.proc = i
-			moves = append(moves, one)
+		for j := range t.Moves {
+			t.Moves[j].proc = i
 		}
+		sum.beside(t)
 	}
-	handOvers, err := handOvers(moves)
-	sum.samples = append(sum.samples, handOvers...)
+	passed, err := handOvers(sum.Moves)
+	sum.Passed = append(sum.Passed, passed...)
 	return sum, err
 }
 
-var errTwoHolders = errors.New("two callers had the lock at once")
-
-// handOvers returns how long it took from the start of an unlock in one process to the lock
-// in another. All processes use the machine's clock.
-func handOvers(moves []move) (times []time.Duration, err error) {
-	slices.SortStableFunc(moves, func(a, b move) int { return int(a.At - b.At) })
-	for i, m := range moves[min(1, len(moves)):] {
-		last := moves[i]
-		if m.Taken && last.Taken {
-			return times, errTwoHolders
-		}
-		if m.Taken && m.proc != last.proc {
-			times = append(times, time.Duration(m.At-last.At))
-		}
-	}
-	return times, nil
-}
-
 // dismiss ends the processes, and kills those that do not exit.
-func (c *crew) dismiss() {
-	for _, m := range c.members {
+func (c crew) dismiss() {
+	for _, m := range c {
 		_ = m.in.Close()
 	}
-	for _, m := range c.members {
-		timer := time.AfterFunc(grace, func() { _ = m.cmd.Process.Kill() })
-		for range m.reports { // until it has exited
-		}
+	for _, m := range c {
+		timer := time.AfterFunc(grace, m.kill)
+		_ = m.cmd.Wait()
 		timer.Stop()
 	}
 }

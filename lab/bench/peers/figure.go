@@ -5,48 +5,12 @@ import (
 	"time"
 )
 
-// turn is the result of one peer in one turn.
-type turn struct {
-	locks    int64
-	elapsed  time.Duration
-	finished bool
-	client   time.Duration // CPU time of the processes
-	server   time.Duration // CPU time of Redis
-	full     spread        // of the last order, while all goroutines were waiting
-	samples  []time.Duration
-	problems []string
-}
-
-// addReport adds the part of one process in an order.
-func (t *turn) addReport(o order, r report) {
-	t.locks += r.Locks
-	t.elapsed = max(t.elapsed, time.Duration(r.End-o.Start))
-	t.finished = t.finished && r.Finished
-	t.client += r.CPU
-	t.full.merge(r.Full)
-	t.samples = append(t.samples, r.Samples...)
-	if r.Err != "" {
-		t.problems = append(t.problems, r.Err)
-	}
-}
-
-// add adds the result of an order to that of its turn.
-func (t *turn) add(o turn) {
-	t.locks += o.locks
-	t.elapsed += o.elapsed
-	t.finished = o.finished
-	t.client += o.client
-	t.server += o.server
-	t.full = o.full
-	t.samples = append(t.samples, o.samples...)
-	t.problems = append(t.problems, o.problems...)
-}
-
 // figure is the result of one peer in one scenario.
 type figure struct {
 	scenario *scenario
 	peer     string
-	rounds   [][]turn
+	rounds   []turn
+	spent    time.Duration
 	stopped  bool // it did not finish a turn
 	problems []string
 }
@@ -54,22 +18,22 @@ type figure struct {
 // add adds a turn, or the error that ended it.
 func (f *figure) add(round int, t turn, err error) {
 	if err != nil {
-		t.finished, t.problems = false, append(t.problems, err.Error())
+		t.Finished, t.Problems = false, append(t.Problems, err.Error())
 	}
-	f.stopped = f.stopped || !t.finished
-	for _, p := range t.problems {
+	f.stopped = f.stopped || !t.Finished
+	for _, p := range t.Problems {
 		if !slices.Contains(f.problems, p) {
 			f.problems = append(f.problems, p)
 		}
 	}
 	for len(f.rounds) <= round {
-		f.rounds = append(f.rounds, nil)
+		f.rounds = append(f.rounds, turn{})
 	}
-	f.rounds[round] = append(f.rounds[round], t)
+	f.rounds[round].then(t)
 }
 
-// metric is a value of the turns of one round.
-type metric func([]turn) float64
+// metric is a value of one round.
+type metric func(turn) float64
 
 // values returns a metric of each round.
 func (f *figure) values(of metric) []float64 {
@@ -92,13 +56,6 @@ func median(values []float64) float64 {
 	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }
 
-func total(r []turn) (sum turn) {
-	for _, t := range r {
-		sum.add(t)
-	}
-	return sum
-}
-
 // over returns a/b, and 0 if there is no b.
 func over(a, b float64) float64 {
 	if b == 0 {
@@ -108,39 +65,26 @@ func over(a, b float64) float64 {
 }
 
 // rate is locks per second. The metrics below are in microseconds.
-func rate(r []turn) float64 {
-	sum := total(r)
-	return over(float64(sum.locks), sum.elapsed.Seconds())
-}
+func rate(r turn) float64 { return over(float64(r.Locks), r.Elapsed.Seconds()) }
 
-func timePerLock(r []turn) float64 { return over(1e6, rate(r)) }
+func timePerLock(r turn) float64 { return over(1e6, rate(r)) }
 
-func clientPerLock(r []turn) float64 {
-	sum := total(r)
-	return over(inMicros(sum.client), float64(sum.locks))
-}
+func clientPerLock(r turn) float64 { return over(inMicros(r.Client), float64(r.Locks)) }
 
-func serverPerLock(r []turn) float64 {
-	sum := total(r)
-	return over(inMicros(sum.server), float64(sum.locks))
-}
+func serverPerLock(r turn) float64 { return over(inMicros(r.Server), float64(r.Locks)) }
 
-func cpuPerLock(r []turn) float64 { return clientPerLock(r) + serverPerLock(r) }
+func cpuPerLock(r turn) float64 { return clientPerLock(r) + serverPerLock(r) }
 
-func medianSample(r []turn) float64 {
-	samples := slices.Sorted(slices.Values(total(r).samples))
-	if len(samples) == 0 {
+func timeToPass(r turn) float64 {
+	if len(r.Passed) == 0 {
 		return 0
 	}
-	return inMicros(samples[len(samples)/2])
+	return inMicros(slices.Sorted(slices.Values(r.Passed))[len(r.Passed)/2])
 }
 
 // longestWait and meanWait are in milliseconds.
-func longestWait(r []turn) float64 { return inMicros(total(r).full.Max) / 1e3 }
+func longestWait(r turn) float64 { return inMicros(r.Full.Max) / 1e3 }
 
-func meanWait(r []turn) float64 {
-	full := total(r).full
-	return over(inMicros(full.Sum)/1e3, float64(full.N))
-}
+func meanWait(r turn) float64 { return over(inMicros(r.Full.Sum)/1e3, float64(r.Full.N)) }
 
 func inMicros(d time.Duration) float64 { return float64(d) / 1e3 }

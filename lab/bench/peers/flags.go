@@ -7,13 +7,10 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 )
 
 // config holds the values of the flags.
 type config struct {
-	redis   string // URL; "": start a server
 	only    []string
 	peers   []string // nil: all
 	rounds  int
@@ -25,7 +22,6 @@ func parseFlags(args []string, stderr io.Writer) (*config, error) {
 	c := new(config)
 	f := flag.NewFlagSet("peers", flag.ContinueOnError)
 	f.SetOutput(stderr)
-	f.StringVar(&c.redis, "redis", "", "`URL` of the Redis, without a password; empty: start a redis-server from PATH and stop it at the end")
 	f.Func("only", "`goals` to measure, such as F1,F4 (default all)", list(&c.only))
 	f.Func("peers", "`names` of the peers to compare with "+ours+", such as bare,redsync (default all)", list(&c.peers))
 	f.IntVar(&c.rounds, "rounds", 5, "how `often` all peers have their turns")
@@ -34,10 +30,8 @@ func parseFlags(args []string, stderr io.Writer) (*config, error) {
 	if err := f.Parse(args); err != nil {
 		return nil, err
 	}
-	if err := c.check(f.Args()); err != nil {
-		return nil, err
-	}
-	return c, nil
+	err := c.check(f.Args())
+	return c, err
 }
 
 func list(to *[]string) func(string) error {
@@ -62,24 +56,14 @@ func (c *config) check(rest []string) error {
 		groups = append(groups, s.group())
 	}
 	groups = slices.Compact(groups)
-	for i, id := range c.only {
-		c.only[i] = strings.ToUpper(id)
-		if !slices.Contains(groups, c.only[i]) {
+	for _, id := range c.only {
+		if !slices.Contains(groups, id) {
 			return fmt.Errorf("-only %q: want some of %s", id, strings.Join(groups, ","))
 		}
 	}
 	for _, name := range c.peers {
 		if !slices.Contains(rivals, name) {
 			return fmt.Errorf("-peers %q: want some of %s", name, strings.Join(rivals, ","))
-		}
-	}
-	if c.redis != "" {
-		o, err := redis.ParseURL(c.redis)
-		if err != nil {
-			return fmt.Errorf("-redis: %w", err)
-		}
-		if o.Password != "" || o.TLSConfig != nil || o.DB != 0 {
-			return fmt.Errorf("-redis: want the database 0, without a password and TLS")
 		}
 	}
 	return nil

@@ -46,11 +46,14 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	testserver "github.com/distlock-go/distlock/internal/test/child" // this package has a child of its own
 )
 
 func main() {
 	if text, ok := os.LookupEnv(childEnv); ok {
-		os.Exit(child(text, os.Stdin, os.Stdout))
+		child(text, os.Stdin, os.Stdout)
+		return
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // the first signal ends the run, the second the process
@@ -77,20 +80,21 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 
 // measureAll runs the benchmark and reports the results, also if our lock failed.
 func measureAll(ctx context.Context, cfg *config, stdout, stderr io.Writer) error {
-	scenarios := cfg.scenarios()
-	servers, err := startServers(ctx, cfg, scenarios, stderr)
-	if err != nil {
-		return err
-	}
-	defer servers.stop()
-	b := &bench{cfg: cfg, servers: servers, progress: stderr}
-	for _, s := range scenarios {
-		if !servers.serve(s) {
+	b := &bench{cfg: cfg, servers: &servers{urls: make(map[store]string)}, progress: stderr}
+	defer b.servers.stop()
+	for _, s := range cfg.scenarios() {
+		if err := b.servers.need(s); errors.Is(err, testserver.ErrMissing) {
+			_, _ = fmt.Fprintf(stderr, "%s is left out: %v\n", s.id, err)
 			continue
+		} else if err != nil {
+			return err
 		}
 		if err := b.measure(ctx, s); err != nil {
 			return err
 		}
+	}
+	if b.figures == nil {
+		return errors.New("no scenario can be measured")
 	}
 	if err := b.report(ctx, stdout); err != nil {
 		return err

@@ -17,7 +17,7 @@ type bench struct {
 	servers  *servers
 	progress io.Writer
 
-	jvm      *crew // of the present scenario
+	jvm      crew // of the present scenario
 	figures  []*figure
 	verdicts []verdict
 }
@@ -38,17 +38,14 @@ func (b *bench) measure(ctx context.Context, s *scenario) error {
 	}
 	prefix := "distlock-peers:" + uuid.NewString()[:8] + ":" + s.id
 	defer func() {
-		if b.jvm != nil {
-			b.jvm.dismiss()
-			b.jvm = nil
-		}
+		b.jvm.dismiss()
+		b.jvm = nil
 	}()
 	of := make(map[string]*figure)
 	for _, name := range s.field {
 		of[name] = &figure{scenario: s, peer: name}
 		b.figures = append(b.figures, of[name])
 	}
-	spent := make(map[string]time.Duration)
 	first := 0
 	if s.heat {
 		first = -b.cfg.rounds * inRound
@@ -57,7 +54,7 @@ func (b *bench) measure(ctx context.Context, s *scenario) error {
 		for i := range s.field {
 			at := (i + n - first) % len(s.field)
 			f := of[s.field[at]]
-			if f.stopped || spent[f.peer] > slowFactor*b.cfg.slice*time.Duration(b.cfg.rounds) {
+			if f.stopped || f.spent > slowFactor*b.cfg.slice*time.Duration(b.cfg.rounds) {
 				continue
 			}
 			began := time.Now()
@@ -69,8 +66,8 @@ func (b *bench) measure(ctx context.Context, s *scenario) error {
 			if n < 0 && err == nil {
 				continue
 			}
-			spent[f.peer] += time.Since(began)
-			f.add(n/inRound, t, err)
+			f.spent += time.Since(began)
+			f.add(max(n, 0)/inRound, t, err)
 		}
 		if (n+1)%inRound == 0 && n >= 0 {
 			_, _ = fmt.Fprintf(b.progress, "%-9s round %d of %d\n", s.id, n/inRound+1, b.cfg.rounds)
@@ -81,9 +78,6 @@ func (b *bench) measure(ctx context.Context, s *scenario) error {
 	}
 	return nil
 }
-
-// orders reports whether each goroutine takes the lock as often as the others.
-func (s *scenario) orders() bool { return !s.ownKeys && !s.turns }
 
 // overtime is how long the last lock of a goroutine may take after its time is up, and
 // patience how long a peer may take to give one key to all goroutines once.
@@ -98,46 +92,48 @@ func (b *bench) turn(ctx context.Context, s *scenario, peer, key string, d time.
 	if err != nil {
 		return turn{}, err
 	}
-	if c != b.jvm {
+	if peer != redisson {
 		defer c.dismiss()
 	}
 	before := b.servers.cpu(ctx, s)
-	sum := turn{finished: true}
+	sum := turn{Finished: true}
 	o := order{Length: d, Limit: d + overtime}
 	if s.orders() {
 		o = order{Loops: 1, Limit: patience}
 	}
 	for {
-		r, err := c.do(ctx, o)
+		t, err := c.do(o)
 		if err != nil {
 			return sum, err
 		}
-		sum.add(r)
-		left := d - sum.elapsed
-		if !s.orders() || !sum.finished || left < r.elapsed {
+		sum.then(t)
+		left := d - sum.Elapsed
+		if !s.orders() || !sum.Finished || left < t.Elapsed {
 			break
 		}
-		o.Loops = max(int(int64(o.Loops)*int64(left)/int64(max(r.elapsed, 1))), 1)
+		o.Loops = max(int(int64(o.Loops)*int64(left)/int64(max(t.Elapsed, 1))), 1)
 	}
-	sum.server = b.servers.cpu(ctx, s) - before
+	sum.Server = b.servers.cpu(ctx, s) - before
 	return sum, nil
 }
 
 // crew returns the processes of a peer: new ones, or the JVM of the scenario, which uses the
 // key of its first turn.
-func (b *bench) crew(ctx context.Context, s *scenario, peer, key string) (*crew, error) {
+func (b *bench) crew(ctx context.Context, s *scenario, peer, key string) (c crew, err error) {
 	if peer == redisson && b.jvm != nil {
 		return b.jvm, nil
 	}
-	t := task{Peer: peer, URL: b.servers.url(s.store), Key: key, OwnKeys: s.ownKeys, Turns: s.turns, Goroutines: s.goroutines}
-	if peer == ours {
-		t.Profile = b.cfg.profile
-	}
+	t := task{Peer: peer, URL: b.servers.urls[s.store], Key: key, OwnKeys: s.ownKeys, Turns: s.turns, Goroutines: s.goroutines}
 	procs := s.procs
-	if peer == "ping" || peer == "pipeline" {
+	switch peer {
+	case ours:
+		t.Profile = b.cfg.profile
+	case ping:
 		procs = 1
+	case pipeline:
+		t.Goroutines = pipelineConns
 	}
-	c, err := hire(ctx, t, procs)
+	c, err = hire(ctx, t, procs)
 	if err == nil && peer == redisson {
 		b.jvm = c
 	}

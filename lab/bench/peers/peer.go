@@ -15,43 +15,37 @@ const ours = "distlock"
 // renewal does not affect the figures.
 const leaseTime = 10 * time.Second
 
-// Peer takes locks in one store with one library. It is safe for concurrent use.
-type Peer interface {
-	// Lock waits for the lock, acquires it, and returns what releases it. It fails if ctx
-	// ends first.
-	Lock(ctx context.Context, key string) (unlock func(context.Context) error, err error)
+// A lockFunc takes locks in one store with one library: it waits for the lock, acquires it,
+// and returns what releases it. It fails if ctx ends first, if the library can do that. It is
+// safe for concurrent use. Its connections are closed when the process ends.
+type lockFunc func(ctx context.Context, key string) (unlockFunc, error)
 
-	// Close closes the connections. No lock is held at that time.
-	Close() error
-}
+type unlockFunc func(ctx context.Context) error
 
-// peers has the constructor of every peer in Go by name. The scenarios select the peers.
-var peers = map[string]func(url string) (Peer, error){
+// peers has what opens every peer in Go, and every probe, by name. The scenarios select them.
+var peers = map[string]func(task) (lockFunc, error){
 	ours:          newDistlock,
-	bare:          newBare,
-	"redislock":   newRedislock,
-	"redsync":     newRedsync,
+	sharing:       onRedis(newSharing),
+	bare:          onRedis(newBare),
+	"redislock":   onRedis(newRedislock),
+	"redsync":     onRedis(newRedsync),
 	"rueidislock": newRueidislock,
 	goZooKeeper:   newGoZooKeeper,
 	advisory:      newAdvisory,
 	forUpdate:     newForUpdate,
 	etcdMutex:     newEtcdMutex,
-	sharing:       newSharing,
+	ping:          onRedis(newPing),
+	publish:       newPublish,
+	pipeline:      newPipeline,
 }
-
-// redisPeers is the field of most scenarios, in the order of the tables.
-var redisPeers = []string{ours, bare, "redislock", "redsync", "rueidislock"}
 
 // rivals are the peers that our lock is compared with, in any scenario.
 var rivals = []string{bare, "redislock", "redsync", "rueidislock", goZooKeeper, forUpdate, advisory, etcdMutex, redisson}
 
-// errGone is the error of an unlock that found another holder, or none.
-var errGone = errors.New("the lock was no longer held")
-
 // lockedUntil returns the error of an unlock that found out whether the lock was still held.
 func lockedUntil(now bool, err error) error {
 	if err == nil && !now {
-		return errGone
+		return errors.New("the lock was no longer held")
 	}
 	return err
 }
@@ -61,11 +55,22 @@ func lockedUntil(now bool, err error) error {
 // thousand that gave about the most locks per second, and sizes above a hundred gave
 // half of it. But a caller may wait a minute for a connection and not four seconds,
 // because a thousand goroutines share them.
-func newClient(url string) (*redis.Client, error) {
-	o, err := redis.ParseURL(url)
+func newClient(t task) (*redis.Client, error) {
+	o, err := redis.ParseURL(t.URL)
 	if err != nil {
 		return nil, err
 	}
 	o.PoolTimeout = time.Minute
 	return redis.NewClient(o), nil
+}
+
+// onRedis opens a peer that uses go-redis.
+func onRedis(open func(*redis.Client) lockFunc) func(task) (lockFunc, error) {
+	return func(t task) (lockFunc, error) {
+		c, err := newClient(t)
+		if err != nil {
+			return nil, err
+		}
+		return open(c), nil
+	}
 }

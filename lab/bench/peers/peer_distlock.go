@@ -4,6 +4,8 @@ import (
 	"context"
 	"strings"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/backend/redissonlock"
@@ -11,52 +13,31 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// distlockPeer is this library with all defaults.
-type distlockPeer struct {
-	locker *distlock.Locker
-	end    func() error // closes the client of the locker
-}
-
-// newDistlock returns a peer for the store at url.
-func newDistlock(url string) (Peer, error) {
-	if strings.HasPrefix(url, "redis://") {
-		c, err := newClient(url)
-		if err != nil {
-			return nil, err
-		}
-		return newDistlockPeer(redislock.New(c), c.Close), nil
+// newDistlock opens this library on any store.
+func newDistlock(t task) (lockFunc, error) {
+	if strings.HasPrefix(t.URL, "redis://") {
+		return onRedis(func(c *redis.Client) lockFunc { return lockOn(redislock.New(c)) })(t)
 	}
-	b, err := backendurl.Open(context.Background(), url) // it has a time limit of its own
+	b, err := backendurl.Open(context.Background(), t.URL) // it has a time limit of its own
 	if err != nil {
 		return nil, err
 	}
-	return newDistlockPeer(b.Backend, b.Close), nil
+	return lockOn(b.Backend), nil
 }
 
 // sharing is the name of this library with the locks that it shares with Redisson.
 const sharing = "redissonlock"
 
-func newSharing(url string) (Peer, error) {
-	c, err := newClient(url)
-	if err != nil {
-		return nil, err
+func newSharing(c *redis.Client) lockFunc { return lockOn(redissonlock.New(c)) }
+
+// lockOn is this library with all defaults.
+func lockOn(b driver.Backend) lockFunc {
+	locker := distlock.New(b, distlock.Config{})
+	return func(ctx context.Context, key string) (unlockFunc, error) {
+		lease, err := locker.Acquire(ctx, key, distlock.Opts{KeyTimeout: leaseTime})
+		if err != nil {
+			return nil, err
+		}
+		return lease.Release, nil
 	}
-	return newDistlockPeer(redissonlock.New(c), c.Close), nil
-}
-
-func newDistlockPeer(b driver.Backend, end func() error) *distlockPeer {
-	return &distlockPeer{locker: distlock.New(b, distlock.Config{}), end: end}
-}
-
-func (p *distlockPeer) Lock(ctx context.Context, key string) (func(context.Context) error, error) {
-	lease, err := p.locker.Acquire(ctx, key, distlock.Opts{KeyTimeout: leaseTime})
-	if err != nil {
-		return nil, err
-	}
-	return lease.Release, nil
-}
-
-func (p *distlockPeer) Close() error {
-	_ = p.locker.Close()
-	return p.end()
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strconv"
@@ -17,8 +16,6 @@ import (
 // has compiled it.
 const redisson = "redisson"
 
-func (s *scenario) java() bool { return s.store == inRedis && s.heat }
-
 // javaProject is the worker in Java, built when it is first needed.
 var javaProject = sync.OnceValues(func() (*maven.Project, error) {
 	_, here, _, _ := runtime.Caller(0)
@@ -26,11 +23,13 @@ var javaProject = sync.OnceValues(func() (*maven.Project, error) {
 })
 
 // javaCommand returns the command of a process of the peer in Java.
-func javaCommand(t task) (*exec.Cmd, error) {
+func javaCommand(t task) ([]string, error) {
 	p, err := javaProject()
 	if err != nil {
 		return nil, err
 	}
-	return exec.Command(p.Java, "-Xmx512m", "-cp", p.ClassPath, "peers.Worker", //nolint:gosec // our own program
-		t.URL, t.Key, strconv.FormatBool(t.OwnKeys), strconv.Itoa(t.Goroutines)), nil
+	return []string{
+		p.Java, "-Xmx512m", "-cp", p.ClassPath, "peers.Worker",
+		t.URL, t.Key, strconv.FormatBool(t.OwnKeys), strconv.Itoa(t.Goroutines),
+	}, nil
 }

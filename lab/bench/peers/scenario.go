@@ -1,16 +1,13 @@
 package main
 
-import (
-	"slices"
-	"strings"
-)
+import "strings"
 
 // scenario is a kind of work, the peers that do it, and what is expected of ours.
 type scenario struct {
 	id, what string
 	store    store
-	field    []string // peers and probes, in the order of the first round
-	heat     bool     // a JVM takes part, as a client: each peer first has turns that do not count
+	field    []string // ours, and the peers and probes beside it, in the order of the first round
+	heat     bool     // a JVM takes part: each peer first has turns that do not count
 
 	procs      int
 	goroutines int  // in each process
@@ -20,110 +17,83 @@ type scenario struct {
 	goals []goal
 }
 
-// goal compares a metric of ours with that of another peer. Without a limit, it only
-// compares.
+// goal compares a metric of ours with that of another peer.
 type goal struct {
 	suffix  string // of the scenario's ID, if it is not the first goal
 	what    string
 	unit    string
 	metric  metric
-	peer    string   // whose metric; "": ours
-	beside  []string // peers and probes whose metrics are added up; nil: the best peer
-	theirs  metric   // of these; nil: the same
+	beside  string // peer, or probes that are added up, such as a+b; "": the best peer
+	theirs  metric // of these; nil: the same
 	atLeast float64
 	atMost  float64
 }
 
-func allScenarios() []*scenario {
-	return slices.Concat(redisScenarios(), otherScenarios())
+// faster are the goals of a scenario in which our rate is to be that of the best peer, or
+// many times of it.
+func faster(times float64) []goal { return []goal{{unit: perSecond, metric: rate, atLeast: times}} }
+
+// cost is the goal of CPU time beside the bare pair.
+func cost(atMost float64) goal {
+	return goal{suffix: ".both", what: "CPU of client and server per lock", unit: micros, metric: cpuPerLock, beside: bare, atMost: atMost}
 }
 
-func redisScenarios() []*scenario {
-	bare := []string{bare}
+func allScenarios() []*scenario {
+	onRedis := func(more ...string) []string {
+		return append([]string{ours, bare, "redislock", "redsync", "rueidislock"}, more...)
+	}
+	onZooKeeper := scenario{store: inZooKeeper, field: []string{ours, goZooKeeper}, heat: true, procs: 1}
+	onPostgreSQL := scenario{store: inPostgreSQL, field: []string{ours, forUpdate, advisory}, procs: 1}
+	onEtcd := scenario{store: inEtcd, field: []string{ours, etcdMutex}, procs: 1}
+	shared := scenario{field: []string{sharing, redisson}, heat: true, procs: 1}
 	return []*scenario{
 		{
-			id: "F1", what: "1 goroutine: time", field: redisPeers, procs: 1, goroutines: 1, ownKeys: true,
-			goals: []goal{
-				{unit: micros, metric: timePerLock, beside: bare, atMost: 1.15},
-				{suffix: ".both", what: "CPU of client and server per lock", unit: micros, metric: cpuPerLock, beside: bare, atMost: 1.15},
-			},
+			id: "F1", what: "1 goroutine: time", field: onRedis(), procs: 1, goroutines: 1, ownKeys: true,
+			goals: []goal{{unit: micros, metric: timePerLock, beside: bare, atMost: 1.15}, cost(1.15)},
 		},
 		{
-			id: "F2", what: "8 goroutines, own keys", field: redisPeers, procs: 1, goroutines: 8, ownKeys: true,
-			goals: []goal{
-				{unit: perSecond, metric: rate, atLeast: 0.95},
-				{suffix: ".cpu", what: "server CPU per lock", unit: micros, metric: serverPerLock, beside: bare, atMost: 1.10},
-				{suffix: ".both", what: "CPU of client and server per lock", unit: micros, metric: cpuPerLock, beside: bare, atMost: 1.10},
-			},
+			id: "F2", what: "8 goroutines, own keys", field: onRedis(), procs: 1, goroutines: 8, ownKeys: true,
+			goals: append(faster(0.95),
+				goal{suffix: ".cpu", what: "server CPU per lock", unit: micros, metric: serverPerLock, beside: bare, atMost: 1.10},
+				cost(1.10)),
 		},
 		{
-			id: "F3", what: "1,000 goroutines, own keys", field: append(slices.Clone(redisPeers), "pipeline"),
-			procs: 1, goroutines: 1000, ownKeys: true,
-			goals: []goal{
-				{unit: perSecond, metric: rate, atLeast: 2.5},
-				{suffix: ".limit", what: "beside pairs in full pipelines", unit: perSecond, metric: rate, beside: []string{"pipeline"}, atLeast: 0.45},
-			},
+			id: "F3", what: "1,000 goroutines, own keys", field: onRedis(pipeline), procs: 1, goroutines: 1000, ownKeys: true,
+			goals: append(faster(2.5),
+				goal{suffix: ".limit", what: "beside pairs in full pipelines", unit: perSecond, metric: rate, beside: pipeline, atLeast: 0.45}),
 		},
 		{
-			id: "F4", what: "1,000 goroutines, one key", field: redisPeers, procs: 1, goroutines: 1000,
-			goals: []goal{
-				{unit: perSecond, metric: rate, atLeast: 50},
-				{suffix: ".wait", what: "longest wait, over the mean of a full queue", unit: millis, metric: longestWait, beside: []string{ours}, theirs: meanWait, atMost: 3},
-			},
+			id: "F4", what: "1,000 goroutines, one key", field: onRedis(), procs: 1, goroutines: 1000,
+			goals: append(faster(50),
+				goal{suffix: ".wait", what: "longest wait, over the mean of a full queue", unit: millis, metric: longestWait, beside: ours, theirs: meanWait, atMost: 3}),
 		},
+		{id: "F5", what: "4 processes x 64 goroutines, one key", field: onRedis(), procs: 4, goroutines: 64, goals: faster(50)},
 		{
-			id: "F5", what: "4 processes x 64 goroutines, one key", field: redisPeers, procs: 4, goroutines: 64,
-			goals: []goal{{unit: perSecond, metric: rate, atLeast: 50}},
+			id: "F6", what: "hand-over between 2 processes", field: onRedis(publish, ping), procs: 2, goroutines: 1, turns: true,
+			goals: []goal{{unit: micros, metric: timeToPass, beside: publish + "+" + ping, atMost: 1.5}},
 		},
-		{
-			id: "F6", what: "hand-over between 2 processes", field: append(slices.Clone(redisPeers), "publish", "ping"),
-			procs: 2, goroutines: 1, turns: true,
-			goals: []goal{{unit: micros, metric: medianSample, beside: []string{"publish", "ping"}, atMost: 1.5}},
-		},
+		onZooKeeper.withOwnKeys("F14.own", "ZooKeeper, 100 goroutines, own keys", 100, 1),
+		onZooKeeper.withOneKey("F14.one", "ZooKeeper, one key", 1, 100, 20),
+		onPostgreSQL.withOwnKeys("F17.alone", "PostgreSQL, 1 goroutine", 1, 0.9),
+		onPostgreSQL.withOwnKeys("F17.own", "PostgreSQL, 8 goroutines, own keys", 8, 0.9),
+		onPostgreSQL.withOneKey("F17.one", "PostgreSQL, one key", 2, 32, 5),
+		onEtcd.withOwnKeys("F18.alone", "etcd, 1 goroutine", 1, 1),
+		onEtcd.withOwnKeys("F18.own", "etcd, 8 goroutines, own keys", 8, 1),
+		onEtcd.withOneKey("F18.one", "etcd, one key", 2, 32, 5),
+		shared.withOwnKeys("F19.alone", "Redisson's record, 1 goroutine", 1, 1),
+		shared.withOwnKeys("F19.own", "Redisson's record, 64 goroutines, own keys", 64, 1),
+		shared.withOneKey("F19.one", "Redisson's record, one key", 1, 64, 1),
 	}
 }
 
-// otherScenarios are those of the other stores, and Redisson's.
-func otherScenarios() []*scenario {
-	var all []*scenario
-	for _, o := range []struct {
-		id, name   string
-		store      store
-		field      []string
-		memory     []string // the peer whose locks are not on disk
-		goroutines int
-		procs      int // with one key
-		own, one   float64
-	}{
-		{id: "F14", name: "ZooKeeper", store: inZooKeeper, field: []string{ours, goZooKeeper}, goroutines: 100, procs: 1, own: 1, one: 20},
-		{id: "F17", name: "PostgreSQL", store: inPostgreSQL, field: []string{ours, forUpdate, advisory}, memory: []string{advisory}, goroutines: 8, procs: 2, own: 0.9, one: 5},
-		{id: "F18", name: "etcd", store: inEtcd, field: []string{ours, etcdMutex}, goroutines: 8, procs: 2, own: 1, one: 5},
-		{id: "F19", name: "Redisson", store: inRedis, field: []string{ours, sharing, redisson}, goroutines: 64, procs: 1, own: 1, one: 20},
-	} {
-		goals := func(least float64) []goal {
-			goals := []goal{{unit: perSecond, metric: rate, atLeast: least}}
-			if o.memory != nil {
-				goals = append(goals, goal{suffix: ".memory", what: "beside a lock in memory", unit: perSecond, metric: rate, beside: o.memory})
-			}
-			if slices.Contains(o.field, sharing) {
-				goals = append(goals, goal{suffix: ".shared", what: "in its record", peer: sharing, unit: perSecond, metric: rate, atLeast: 1})
-			}
-			return goals
-		}
-		base := scenario{store: o.store, field: o.field, heat: slices.Contains(o.field, redisson) || o.store == inZooKeeper, procs: 1}
-		alone, own, one := base, base, base
-		alone.id, alone.what, alone.goroutines = o.id+".alone", o.name+", 1 goroutine", 1
-		alone.ownKeys, alone.goals = true, goals(o.own)
-		own.id, own.what, own.goroutines = o.id+".own", o.name+", "+count(float64(o.goroutines))+" goroutines, own keys", o.goroutines
-		own.ownKeys, own.goals = true, goals(o.own)
-		one.id, one.what, one.goroutines = o.id+".one", o.name+", one key", max(o.goroutines, 64)/o.procs
-		one.procs, one.goals = o.procs, goals(o.one)
-		if o.store != inZooKeeper { // a round trip is a write to disk there
-			all = append(all, &alone)
-		}
-		all = append(all, &own, &one)
-	}
-	return all
+func (s scenario) withOwnKeys(id, what string, goroutines int, times float64) *scenario {
+	s.id, s.what, s.goroutines, s.ownKeys, s.goals = id, what, goroutines, true, faster(times)
+	return &s
+}
+
+func (s scenario) withOneKey(id, what string, procs, goroutines int, times float64) *scenario {
+	s.id, s.what, s.procs, s.goroutines, s.goals = id, what, procs, goroutines, faster(times)
+	return &s
 }
 
 // group returns the scenario's name for -only: F17 for F17.own.
@@ -131,3 +101,6 @@ func (s *scenario) group() string {
 	g, _, _ := strings.Cut(s.id, ".")
 	return g
 }
+
+// orders reports whether each goroutine takes the lock as often as the others.
+func (s *scenario) orders() bool { return !s.ownKeys && !s.turns }

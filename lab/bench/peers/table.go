@@ -16,8 +16,14 @@ func (b *bench) report(ctx context.Context, w io.Writer) error {
 	write(&out, goalRows(b.verdicts))
 	out.WriteByte('\n')
 	write(&out, figureRows(b.figures))
-	if noisy := noisyIDs(b.verdicts); noisy != "" {
-		fmt.Fprintf(&out, "\nThe halves differ by more than 10 %%: the machine is too noisy, or the run too short, to judge by %s.\n", noisy)
+	var noisy []string
+	for _, v := range b.verdicts {
+		if v.noisy() {
+			noisy = append(noisy, v.id)
+		}
+	}
+	if noisy != nil {
+		fmt.Fprintf(&out, "\nThe halves differ by more than 10 %%: the machine is too noisy, or the run too short, to judge by %s.\n", strings.Join(noisy, ", "))
 	}
 	_, err := io.WriteString(w, out.String())
 	return err
@@ -27,7 +33,11 @@ func (b *bench) report(ctx context.Context, w io.Writer) error {
 func goalRows(verdicts []verdict) [][]string {
 	rows := [][]string{{"Goal", "What", "Ours", "Theirs", "", "Ratio", "Halves", "Goal", "Met"}}
 	for _, v := range verdicts {
-		row := []string{v.id, v.what, "", "", v.beside, "", "", limitText(v.goal), v.met()}
+		limit := ">= " + ratio(v.atLeast)
+		if v.atMost > 0 {
+			limit = "<= " + ratio(v.atMost)
+		}
+		row := []string{v.id, v.what, "", "", v.peer, "", "", limit, v.met()}
 		if v.ratio > 0 {
 			row[2], row[3], row[5] = quantity(v.ours, v.unit), quantity(v.theirs, v.unit), ratio(v.ratio)
 		}
@@ -37,27 +47,6 @@ func goalRows(verdicts []verdict) [][]string {
 		rows = append(rows, row)
 	}
 	return rows
-}
-
-func limitText(g goal) string {
-	switch {
-	case g.atLeast > 0:
-		return ">= " + ratio(g.atLeast)
-	case g.atMost > 0:
-		return "<= " + ratio(g.atMost)
-	default:
-		return ""
-	}
-}
-
-func noisyIDs(verdicts []verdict) string {
-	var ids []string
-	for _, v := range verdicts {
-		if v.noisy() {
-			ids = append(ids, v.id)
-		}
-	}
-	return strings.Join(ids, ", ")
 }
 
 // figureRows has a row for each peer in each scenario.

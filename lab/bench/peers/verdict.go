@@ -1,20 +1,18 @@
 package main
 
 import (
-	"math"
 	"slices"
 	"strings"
 )
 
 // verdict says how a metric of ours compares.
 type verdict struct {
+	goal
 	id, what     string
+	peer         string  // whose metric theirs is
 	ours, theirs float64 // medians
-	beside       string  // whose
-	unit         string
 	ratio        float64 // the median of the ratios of the rounds; 0: there is none
 	halves       []float64
-	goal         goal
 }
 
 // Units as they appear in the table.
@@ -28,46 +26,25 @@ const (
 const maxNoise = 1.10
 
 func judge(s *scenario, g goal, of map[string]*figure) verdict {
-	v := verdict{id: s.id + g.suffix, what: s.what, unit: g.unit, goal: g}
+	v := verdict{goal: g, id: s.id + g.suffix, what: s.what}
 	if g.what != "" {
 		v.what += ": " + g.what
 	}
-	peer, theirs := g.peer, g.theirs
-	if peer == "" {
-		peer = ours
+	if g.theirs == nil {
+		g.theirs = g.metric
 	}
-	if theirs == nil {
-		theirs = g.metric
+	if g.beside == "" {
+		g.beside = best(of)
 	}
-	us, ok := of[peer]
-	beside := g.beside
-	if beside == nil {
-		beside = best(of)
-	}
-	if !ok || us.stopped || len(beside) == 0 {
+	us, others := of[s.field[0]], sum(of, g.beside, g.theirs)
+	if us.stopped || others == nil {
 		return v
 	}
 	mine := us.values(g.metric)
-	var sums []float64
-	for i, name := range beside {
-		f, ok := of[name]
-		if !ok {
-			return v
-		}
-		values := f.values(theirs)
-		if i == 0 {
-			sums = values
-			continue
-		}
-		for j := range min(len(sums), len(values)) {
-			sums[j] += values[j]
-		}
-	}
-	v.beside = strings.Join(beside, "+")
-	v.ours, v.theirs = median(mine), median(sums)
+	v.peer, v.ours, v.theirs = g.beside, median(mine), median(others)
 	var ratios []float64
-	for i := range min(len(mine), len(sums)) {
-		if r := over(mine[i], sums[i]); r > 0 {
+	for i := range min(len(mine), len(others)) {
+		if r := over(mine[i], others[i]); r > 0 {
 			ratios = append(ratios, r)
 		}
 	}
@@ -78,39 +55,51 @@ func judge(s *scenario, g goal, of map[string]*figure) verdict {
 	return v
 }
 
+// sum returns a metric of each round, added up over the peers; nil if one of them took no part.
+func sum(of map[string]*figure, peers string, m metric) (sums []float64) {
+	for i, name := range strings.Split(peers, "+") {
+		f, ok := of[name]
+		if !ok {
+			return nil
+		}
+		values := f.values(m)
+		if i == 0 {
+			sums = values
+			continue
+		}
+		sums = sums[:min(len(sums), len(values))]
+		for j := range sums {
+			sums[j] += values[j]
+		}
+	}
+	return sums
+}
+
 // best returns the rival with the most locks per second: of those that finished, or of all if
-// none did.
-func best(of map[string]*figure) []string {
-	var best *figure
+// none did. A lock in memory does not compare.
+func best(of map[string]*figure) string {
+	best := new(figure)
 	for _, name := range rivals {
 		f, ok := of[name]
 		if !ok || name == advisory || len(f.rounds) == 0 {
 			continue
 		}
-		if best == nil || best.stopped && !f.stopped || best.stopped == f.stopped && f.median(rate) > best.median(rate) {
+		if best.peer == "" || best.stopped && !f.stopped || best.stopped == f.stopped && f.median(rate) > best.median(rate) {
 			best = f
 		}
 	}
-	if best == nil {
-		return nil
-	}
-	return []string{best.peer}
+	return best.peer
 }
 
 // met returns what the table says about the goal.
 func (v verdict) met() string {
-	g := v.goal
-	switch {
-	case g.atLeast == 0 && g.atMost == 0:
-		return ""
-	case v.ratio > 0 && v.ratio >= g.atLeast && (g.atMost == 0 || v.ratio <= g.atMost):
+	if v.ratio > 0 && v.ratio >= v.atLeast && (v.atMost == 0 || v.ratio <= v.atMost) {
 		return "yes"
-	default:
-		return "no"
 	}
+	return "no"
 }
 
 // noisy reports whether the two halves of the run differ too much to judge.
 func (v verdict) noisy() bool {
-	return len(v.halves) == 2 && math.Max(v.halves[0], v.halves[1]) > maxNoise*slices.Min(v.halves)
+	return len(v.halves) == 2 && slices.Max(v.halves) > maxNoise*slices.Min(v.halves)
 }

@@ -79,12 +79,9 @@ func (t *attempt) settled() {
 func (t *attempt) refused(err error) {
 	end := now()
 	t.settled()
-	for _, p := range t.parts {
-		e := p.at
-		e.What, e.Time, e.Outcome, e.Err = endAcquire, end, t.refusal(err), err.Error()
-		e.Kept = t.witness.held()
-		t.worker.journal.write(e)
-	}
+	t.tell(endAcquire, end, func(_ *part, e *entry) {
+		e.Outcome, e.Err, e.Kept = t.refusal(err), err.Error(), t.witness.held()
+	})
 }
 
 // refusal classifies the error of an acquisition.
@@ -102,15 +99,15 @@ func (t *attempt) granted(leases []*distlock.Lease) {
 	end := now()
 	t.settled()
 	for i, s := range leases {
-		e := t.parts[i].at
-		e.What, e.Time, e.Outcome = endAcquire, end, failed
-		if s != nil {
-			t.parts[i].lease = s
-			e.Outcome, e.Token, e.Grant = ok, s.Token(), admin.Fingerprint(s)
-			e.Handed, e.Until = t.witness.handedOver(s.Key()), t.worker.until(s)
-		}
-		t.worker.journal.write(e)
+		t.parts[i].lease = s
 	}
+	t.tell(endAcquire, end, func(p *part, e *entry) {
+		e.Outcome = failed
+		if s := p.lease; s != nil {
+			e.Outcome, e.Token, e.Grant = ok, s.Token(), admin.Fingerprint(s)
+			e.Handed, e.Until = t.witness.handedOver(s.Key()), until(s)
+		}
+	})
 }
 
 // work uses the locks, mostly for a short time, and returns when they are to be
@@ -121,9 +118,7 @@ func (t *attempt) work(ctx context.Context, valid func() bool) error {
 	untie := context.AfterFunc(ctx, func() {
 		defer close(told)
 		if errors.Is(context.Cause(ctx), distlock.ErrLost) {
-			for _, p := range t.parts {
-				w.tell(p.at, sawLoss)
-			}
+			t.tell(sawLoss, 0, func(*part, *entry) {})
 		}
 	})
 	longest := 20 * time.Millisecond
@@ -150,7 +145,7 @@ func (t *attempt) work(ctx context.Context, valid func() bool) error {
 		}
 		time.Sleep(min(left, 100*time.Millisecond))
 		if left > 100*time.Millisecond {
-			t.sawValid()
+			t.tell(sawUntil, 0, func(p *part, e *entry) { e.Until = until(p.lease) })
 		}
 	}
 	if !valid() { // the loss must be reported
@@ -162,11 +157,7 @@ func (t *attempt) work(ctx context.Context, valid func() bool) error {
 	if !untie() {
 		<-told
 	}
-	for _, p := range t.parts {
-		e := p.at
-		e.Until = w.until(p.lease)
-		w.tell(e, beginRelease)
-	}
+	t.tell(beginRelease, 0, func(p *part, e *entry) { e.Until = until(p.lease) })
 	return nil
 }
 
@@ -190,24 +181,23 @@ func (t *attempt) use(p part) error {
 	return nil
 }
 
-// sawValid records how long the leases are valid.
-func (t *attempt) sawValid() {
-	for _, p := range t.parts {
-		e := p.at
-		if e.Until = t.worker.until(p.lease); e.Until != 0 {
-			t.worker.tell(e, sawUntil)
-		}
-	}
-}
-
 // released is called with the result of the release.
 func (t *attempt) released(err error) {
-	end := now()
-	for _, p := range t.parts {
-		e := p.at
-		e.What, e.Time, e.Outcome = endRelease, end, ok
+	t.tell(endRelease, now(), func(p *part, e *entry) {
+		e.Outcome = ok
 		if err := errorOf(err, p.lease.Key()); err != nil {
 			e.Outcome, e.Err = verdict(err), err.Error()
+		}
+	})
+}
+
+// tell writes an entry for each key. The time is at, or if that is 0, after add.
+func (t *attempt) tell(what string, at int64, add func(p *part, e *entry)) {
+	for i := range t.parts {
+		e := t.parts[i].at
+		e.What, e.Time = what, at
+		if add(&t.parts[i], &e); at == 0 {
+			e.Time = now()
 		}
 		t.worker.journal.write(e)
 	}
@@ -240,11 +230,10 @@ func verdict(err error) outcome {
 	}
 }
 
-// until returns the end of the lease on the clock that all processes share, or 0 if the
-// lease is not valid.
-func (w *worker) until(l *distlock.Lease) int64 {
+// until returns the end of the lease, or 0 if the lease is not valid.
+func until(l *distlock.Lease) int64 {
 	if t := l.Until(); l.Check() == nil {
-		return w.anchor.at(t)
+		return t.UnixNano()
 	}
 	return 0
 }

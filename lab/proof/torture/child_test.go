@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
 	"go.uber.org/goleak"
 
 	"github.com/distlock-go/distlock"
@@ -24,19 +24,19 @@ const roleKid = "kid"
 // ended.
 const healBound = 60 * time.Second
 
-// Commands to a child, one per line of its input. At the end of the input the child
-// exits.
-const (
-	cmdHang   = "hang"   // open and new connections are cut silently
-	cmdDeafen = "deafen" // replies on open connections are lost
-	cmdRefuse = "refuse" // connections are closed, and new ones refused
-	cmdKill   = "kill"   // connections are closed
-	cmdHold   = "hold"   // the next request on some connection, and all later ones there, are held back
-	cmdSend   = "send"   // what was held back is sent
-	cmdMend   = "mend"   // the network works again; connections that were cut are closed
-	cmdCancel = "cancel" // all waiting acquisitions are cancelled
-	cmdHeal   = "heal"   // the faults have ended
-)
+// commands are what a child can be told, one per line of its input. At the end of the input
+// the child exits.
+var commands = map[string]func(k *kid){
+	"hang":   func(k *kid) { k.network.Hang(true) },                                                 // open and new connections are cut silently
+	"deafen": func(k *kid) { k.network.Deafen() },                                                   // replies on open connections are lost
+	"refuse": func(k *kid) { k.network.Refuse(true); k.network.Kill() },                             // connections are closed, and new ones refused
+	"kill":   func(k *kid) { k.network.Kill() },                                                     // connections are closed
+	"hold":   func(k *kid) { k.network.HoldAt(func([]byte) bool { return true }) },                  // the next request on some connection, and all later ones there, are held back
+	"send":   func(k *kid) { k.network.HoldAt(nil); _ = k.network.Deliver() },                       // what was held back is sent, if its connection is not broken
+	"mend":   func(k *kid) { k.network.Hang(false); k.network.Refuse(false); k.network.CloseCut() }, // connections that were cut are closed
+	"cancel": (*kid).cancelWaiters,
+	"heal":   func(k *kid) { close(k.healed); time.AfterFunc(healBound, k.end) }, // the faults have ended
+}
 
 // config is the input of a child process.
 type config struct {
@@ -57,11 +57,11 @@ type config struct {
 type kid struct {
 	config
 	journal *journal
-	anchor  anchor
 	network spoilnet.Network
 	locker  *distlock.Locker
 	ids     atomic.Uint64 // of acquisitions, sets and uses
 	healed  chan struct{}
+	end     context.CancelFunc // of its life
 
 	mu      sync.Mutex
 	waiting map[uint64]context.CancelFunc
@@ -69,17 +69,18 @@ type kid struct {
 
 // beKid runs a child process.
 func beKid(c *testkit.Child) (err error) {
-	k := &kid{anchor: newAnchor(), healed: make(chan struct{}), waiting: make(map[uint64]context.CancelFunc)}
+	k := &kid{healed: make(chan struct{}), waiting: make(map[uint64]context.CancelFunc)}
 	if err := c.Decode(&k.config); err != nil {
 		return err
 	}
 	if k.journal, err = openJournal(k.Journal); err != nil {
 		return err
 	}
-	redis.SetLogger(silence{}) // the client logs every lost connection
-	life, end := context.WithCancel(context.Background())
-	defer end()
-	go k.obey(c, end)
+	logging.Disable() // the client logs every lost connection
+	var life context.Context
+	life, k.end = context.WithCancel(context.Background())
+	defer k.end()
+	go k.obey(c)
 	known := goleak.IgnoreCurrent()
 
 	bye := entry{What: sawEnd}
@@ -97,44 +98,21 @@ func beKid(c *testkit.Child) (err error) {
 // then that the client was closed.
 var ignoreDial = goleak.IgnoreAnyFunction("github.com/redis/go-redis/v9/internal/pool.(*ConnPool).tryDial")
 
-type silence struct{}
-
-func (silence) Printf(context.Context, string, ...any) {}
-
 // obey follows the parent's commands.
-func (k *kid) obey(c *testkit.Child, end context.CancelFunc) {
+func (k *kid) obey(c *testkit.Child) {
 	for line := c.Hear(); line != ""; line = c.Hear() {
-		switch line {
-		case cmdHang:
-			k.network.Hang(true)
-		case cmdDeafen:
-			k.network.Deafen()
-		case cmdRefuse:
-			k.network.Refuse(true)
-			k.network.Kill()
-		case cmdKill:
-			k.network.Kill()
-		case cmdHold:
-			k.network.HoldAt(func([]byte) bool { return true })
-		case cmdSend:
-			k.network.HoldAt(nil)
-			_ = k.network.Deliver() // its connection may be broken meanwhile
-		case cmdMend:
-			k.network.Hang(false)
-			k.network.Refuse(false)
-			k.network.CloseCut()
-		case cmdCancel:
-			k.mu.Lock()
-			for _, cancel := range k.waiting {
-				cancel()
-			}
-			k.mu.Unlock()
-		case cmdHeal:
-			close(k.healed)
-			time.AfterFunc(healBound, end)
-		}
+		commands[line](k)
 	}
 	os.Exit(3) // the parent is gone
+}
+
+// cancelWaiters cancels all waiting acquisitions.
+func (k *kid) cancelWaiters() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, cancel := range k.waiting {
+		cancel()
+	}
 }
 
 // live runs the workers until all are served after the faults have ended, and closes

@@ -7,18 +7,28 @@ import (
 
 // fault is a kind of fault.
 type fault struct {
-	name              string
-	backends          []string // where it makes sense; empty: everywhere
-	ofProcess         bool     // of a process, otherwise of a server
-	restarts          bool     // a server is restarted
-	shortest, longest time.Duration
+	name      string
+	backends  []string // where it makes sense; empty: everywhere
+	ofProcess bool     // of a process, otherwise of a server
+	restarts  bool     // a server is restarted
+	lasts     span
 
-	begin func(r *rig, target int, length time.Duration)
-	end   func(r *rig, target int) // may be nil
+	begin action
+	end   action // may be nil
 }
+
+// action does something to a process or server of a rig.
+type action func(r *rig, target int, length time.Duration)
 
 func (f *fault) fits(backend string) bool {
 	return len(f.backends) == 0 || slices.Contains(f.backends, backend)
+}
+
+// span is how long a fault may last.
+type span struct{ shortest, longest time.Duration }
+
+func millis(shortest, longest int) span {
+	return span{time.Duration(shortest) * time.Millisecond, time.Duration(longest) * time.Millisecond}
 }
 
 var (
@@ -31,94 +41,81 @@ var (
 
 // faults are all kinds. The plan of a seed depends on their order.
 var faults = []fault{
+	{name: "stop process", ofProcess: true, lasts: millis(200, 3500), begin: of((*process).Stop), end: of((*process).Cont)},
 	{
-		name: "stop process", ofProcess: true, shortest: 200 * time.Millisecond, longest: 3500 * time.Millisecond,
-		begin: func(r *rig, target int, _ time.Duration) { r.processes[target].Stop() },
-		end:   func(r *rig, target int) { r.processes[target].Cont() },
-	}, {
-		name: "kill process", ofProcess: true, shortest: 50 * time.Millisecond, longest: 500 * time.Millisecond,
-		begin: func(r *rig, target int, _ time.Duration) { r.processes[target].kill() },
-		end:   func(r *rig, target int) { r.spawn(target) },
-	}, {
-		name: "cut network", ofProcess: true, shortest: 100 * time.Millisecond, longest: 2500 * time.Millisecond,
-		begin: func(r *rig, target int, _ time.Duration) { r.processes[target].Tell(cmdHang) },
-		end:   func(r *rig, target int) { r.processes[target].Tell(cmdMend) },
-	}, {
-		name: "deafen network", ofProcess: true, shortest: 100 * time.Millisecond, longest: 1500 * time.Millisecond,
-		begin: func(r *rig, target int, _ time.Duration) { r.processes[target].Tell(cmdDeafen) },
-		end:   func(r *rig, target int) { r.processes[target].Tell(cmdKill) },
-	}, {
-		name: "refuse connections", ofProcess: true, shortest: 50 * time.Millisecond, longest: 800 * time.Millisecond,
-		begin: func(r *rig, target int, _ time.Duration) { r.processes[target].Tell(cmdRefuse) },
-		end:   func(r *rig, target int) { r.processes[target].Tell(cmdMend) },
-	}, {
-		name: "cancel waiters", ofProcess: true,
-		begin: func(r *rig, target int, _ time.Duration) { r.processes[target].Tell(cmdCancel) },
-	}, {
-		name: "stop server", shortest: 50 * time.Millisecond, longest: 2 * time.Second,
+		name: "kill process", ofProcess: true, lasts: millis(50, 500), begin: of((*process).kill),
+		end: func(r *rig, target int, _ time.Duration) { r.spawn(target) },
+	},
+	{name: "cut network", ofProcess: true, lasts: millis(100, 2500), begin: tell("hang"), end: tell("mend")},
+	{name: "deafen network", ofProcess: true, lasts: millis(100, 1500), begin: tell("deafen"), end: tell("kill")},
+	{name: "refuse connections", ofProcess: true, lasts: millis(50, 800), begin: tell("refuse"), end: tell("mend")},
+	{name: "cancel waiters", ofProcess: true, begin: tell("cancel")},
+	{
+		name: "stop server", lasts: millis(50, 2000),
 		begin: func(r *rig, target int, _ time.Duration) { r.store.server(target).Stop(r.tb) },
-		end:   func(r *rig, target int) { r.store.server(target).Cont(r.tb) },
-	}, {
-		name: "restart server", restarts: true, shortest: 10 * time.Millisecond, longest: 300 * time.Millisecond,
-		begin: func(r *rig, target int, _ time.Duration) { r.store.server(target).Kill() },
-		end:   func(r *rig, target int) { r.store.server(target).Restart(r.tb) },
-	}, {
-		name: "empty server", backends: onRedis, restarts: true, shortest: 10 * time.Millisecond, longest: 300 * time.Millisecond,
+		end:   func(r *rig, target int, _ time.Duration) { r.store.server(target).Cont(r.tb) },
+	},
+	{name: "restart server", restarts: true, lasts: millis(10, 300), begin: killServer, end: restartServer},
+	{
+		name: "empty server", backends: onRedis, restarts: true, lasts: millis(10, 300),
 		begin: func(r *rig, target int, _ time.Duration) { r.beginLoss(); r.store.server(target).Kill() },
-		end: func(r *rig, target int) {
+		end: func(r *rig, target int, length time.Duration) {
 			r.store.(*redisStore).empty(r.tb, target)
-			r.store.server(target).Restart(r.tb)
+			restartServer(r, target, length)
 			r.endLoss()
 		},
-	}, {
-		name: "flush scripts", backends: onRedis,
-		begin: func(r *rig, target int, _ time.Duration) { r.store.(*redisStore).command(target, "SCRIPT", "FLUSH") },
-	}, {
-		name: "kill subscribers", backends: onOneRedis,
-		begin: func(r *rig, target int, _ time.Duration) {
-			r.store.(*redisStore).command(target, "CLIENT", "KILL", "TYPE", "pubsub")
-		},
-	}, {
-		name: "kill clients", backends: onRedis,
-		begin: func(r *rig, target int, _ time.Duration) {
-			r.store.(*redisStore).command(target, "CLIENT", "KILL", "TYPE", "normal")
-		},
-	}, {
-		name: "pause clients", backends: onRedis, shortest: 50 * time.Millisecond, longest: 1200 * time.Millisecond,
+	},
+	{name: "flush scripts", backends: onRedis, begin: command("SCRIPT", "FLUSH")},
+	{name: "kill subscribers", backends: onOneRedis, begin: command("CLIENT", "KILL", "TYPE", "pubsub")},
+	{name: "kill clients", backends: onRedis, begin: command("CLIENT", "KILL", "TYPE", "normal")},
+	{
+		name: "pause clients", backends: onRedis, lasts: millis(50, 1200),
 		begin: func(r *rig, target int, length time.Duration) {
-			r.store.(*redisStore).command(target, "CLIENT", "PAUSE", length.Milliseconds(), "ALL")
+			command("CLIENT", "PAUSE", length.Milliseconds(), "ALL")(r, target, length)
 		},
-	}, {
-		name: "hold requests", backends: slices.Concat(onSQL, onEtcd), ofProcess: true, shortest: 50 * time.Millisecond, longest: 3 * time.Second,
-		begin: func(r *rig, target int, _ time.Duration) { r.processes[target].Tell(cmdHold) },
-		end:   func(r *rig, target int) { r.processes[target].Tell(cmdSend) },
-	}, {
-		name: "terminate sessions", backends: onSQL,
-		begin: func(r *rig, _ int, _ time.Duration) { s := r.store.(*sqlStore); s.others(r.tb, s.terminate) },
-	}, {
-		name: "cancel statements", backends: onSQL,
-		begin: func(r *rig, _ int, _ time.Duration) { s := r.store.(*sqlStore); s.others(r.tb, s.cancel) },
-	}, {
-		name: "lock tables", backends: onSQL, shortest: 50 * time.Millisecond, longest: 1200 * time.Millisecond,
-		begin: func(r *rig, _ int, _ time.Duration) { r.store.(*sqlStore).lock(r.tb) },
-		end:   func(r *rig, _ int) { r.store.(*sqlStore).unlock() },
-	}, {
-		name: "shut down server", backends: onSQL, restarts: true, shortest: 10 * time.Millisecond, longest: 300 * time.Millisecond,
-		begin: func(r *rig, _ int, _ time.Duration) { r.store.(*sqlStore).database.Shutdown(r.tb) },
-		end:   func(r *rig, target int) { r.store.server(target).Restart(r.tb) },
-	}, {
-		name: "compact history", backends: onEtcd,
-		begin: func(r *rig, _ int, _ time.Duration) { r.store.(*etcdStore).compact(r.tb) },
-	}, {
-		name: "raise NOSPACE", backends: onEtcd, shortest: 50 * time.Millisecond, longest: 1200 * time.Millisecond,
-		begin: func(r *rig, _ int, _ time.Duration) { r.store.(*etcdStore).alarm(r.tb, true) },
-		end:   func(r *rig, _ int) { r.store.(*etcdStore).alarm(r.tb, false) },
-	}, {
-		name: "move leader", backends: onCluster,
-		begin: func(r *rig, _ int, _ time.Duration) { r.store.(*etcdStore).MoveLeader(r.tb) },
-	}, {
-		name: "restart all servers", backends: onCluster, restarts: true, shortest: 10 * time.Millisecond, longest: 300 * time.Millisecond,
-		begin: func(r *rig, _ int, _ time.Duration) { r.store.(*etcdStore).Kill() },
-		end:   func(r *rig, _ int) { r.store.(*etcdStore).Restart(r.tb) },
+	},
+	{name: "hold requests", backends: slices.Concat(onSQL, onEtcd), ofProcess: true, lasts: millis(50, 3000), begin: tell("hold"), end: tell("send")},
+	{name: "terminate sessions", backends: onSQL, begin: on(func(r *rig, s *sqlStore) { s.others(r.tb, s.terminate) })},
+	{name: "cancel statements", backends: onSQL, begin: on(func(r *rig, s *sqlStore) { s.others(r.tb, s.cancel) })},
+	{
+		name: "lock tables", backends: onSQL, lasts: millis(50, 1200),
+		begin: on(func(r *rig, s *sqlStore) { s.lock(r.tb) }), end: on(func(_ *rig, s *sqlStore) { s.unlock() }),
+	},
+	{
+		name: "shut down server", backends: onSQL, restarts: true, lasts: millis(10, 300),
+		begin: on(func(r *rig, s *sqlStore) { s.database.Shutdown(r.tb) }), end: restartServer,
+	},
+	{name: "compact history", backends: onEtcd, begin: on(func(r *rig, s *etcdStore) { s.compact(r.tb) })},
+	{
+		name: "raise NOSPACE", backends: onEtcd, lasts: millis(50, 1200),
+		begin: on(func(r *rig, s *etcdStore) { s.alarm(r.tb, true) }),
+		end:   on(func(r *rig, s *etcdStore) { s.alarm(r.tb, false) }),
+	},
+	{name: "move leader", backends: onCluster, begin: on(func(r *rig, s *etcdStore) { s.MoveLeader(r.tb) })},
+	{
+		name: "restart all servers", backends: onCluster, restarts: true, lasts: millis(10, 300),
+		begin: on(func(_ *rig, s *etcdStore) { s.Kill() }), end: on(func(r *rig, s *etcdStore) { s.Restart(r.tb) }),
 	},
 }
+
+// of does something to a process.
+func of(do func(*process)) action {
+	return func(r *rig, target int, _ time.Duration) { do(r.processes[target]) }
+}
+
+// tell sends one of the commands to a process.
+func tell(command string) action { return of(func(p *process) { p.Tell(command) }) }
+
+// on does something to the servers of a kind.
+func on[S store](do func(*rig, S)) action {
+	return func(r *rig, _ int, _ time.Duration) { do(r, r.store.(S)) }
+}
+
+// command sends a command to a Redis server.
+func command(args ...any) action {
+	return func(r *rig, target int, _ time.Duration) { r.store.(*redisStore).command(target, args...) }
+}
+
+func killServer(r *rig, target int, _ time.Duration) { r.store.server(target).Kill() }
+
+func restartServer(r *rig, target int, _ time.Duration) { r.store.server(target).Restart(r.tb) }

@@ -31,13 +31,12 @@ type operation struct {
 	Err          string
 }
 
-// lease is one acquisition and, if it was granted, the use of the lease.
+// lease is one acquisition and, if it was granted, the use of the lease. Its entry is the
+// one with which it began, and has what the process learned later: the token, the grant, and
+// until when the store confirmed the lease; 0 if never.
 type lease struct {
+	entry
 	Proc    string
-	Worker  int
-	Key     int
-	Number  uint64
-	Healed  bool
 	Acquire operation
 
 	// Sent is a time before the request that was granted was sent, at the earliest the
@@ -46,27 +45,14 @@ type lease struct {
 	// other lease has the key meanwhile.
 	Sent int64
 
-	Token    uint64
-	Handed   bool
-	Grant    string // fingerprint of the owner in the store: the same after a hand-over
 	Uses     []*operation
 	Release  *operation // nil if the process died before
-	Until    int64      // until when the store confirmed the lease; 0 if never
 	Expired  bool       // not valid when Release was called
 	LostSeen int64      // when the context was cancelled; 0 if it was not
 
 	// Orphan tells that the store lost its data while the process had the key, for this
 	// lease or an earlier one. Nothing is promised then.
 	Orphan bool
-
-	// The options of the acquisition.
-	Mode    distlock.Mode
-	Permits int
-	TTL     int64
-	MinHold int64
-	Set     uint64 // number of its set; 0: none
-	Leads   bool   // a term of a leader
-	Kept    int    // keys not released although their set was refused
 }
 
 // older reports whether the store may have granted the key long before the lease was
@@ -149,7 +135,7 @@ func useID(proc string, id uint64) string { return fmt.Sprintf("%s/%d", proc, id
 
 // add reads the journal of a process into the history. If the process died during a
 // use, the log of the register, by useID, has the outcome.
-func (h *history) add(proc string, entries []entry, log map[string]testkit.Use, clock anchor) error {
+func (h *history) add(proc string, entries []entry, log map[string]testkit.Use) error {
 	leases := make(map[uint64]*lease)
 	uses := make(map[uint64]*operation)
 	for _, e := range entries {
@@ -159,11 +145,7 @@ func (h *history) add(proc string, entries []entry, log map[string]testkit.Use, 
 		}
 		switch e.What {
 		case beginAcquire:
-			l = &lease{
-				Proc: proc, Worker: e.Worker, Key: e.Key, Number: e.Lease, Healed: e.Healed,
-				Acquire: operation{Call: e.Time, Return: never, Outcome: unknown}, Sent: e.Time,
-				Mode: e.Mode, Permits: e.Permits, TTL: e.TTL, MinHold: e.MinHold, Set: e.Set, Leads: e.Leads,
-			}
+			l = &lease{entry: e, Proc: proc, Acquire: operation{Call: e.Time, Return: never, Outcome: unknown}, Sent: e.Time}
 			leases[e.Lease] = l
 			h.Leases = append(h.Leases, l)
 		case endAcquire:
@@ -198,7 +180,7 @@ func (h *history) add(proc string, entries []entry, log map[string]testkit.Use, 
 	}
 	for id, w := range uses {
 		if known, found := log[useID(proc, id)]; w.Outcome == unknown && found {
-			w.Outcome, w.Return = failed, clock.at(known.At)
+			w.Outcome, w.Return = failed, known.At.UnixNano()
 			if known.Accepted {
 				w.Outcome = ok
 			}

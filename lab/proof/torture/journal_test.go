@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"sync"
+	"time"
 
 	"github.com/distlock-go/distlock"
 )
@@ -51,6 +52,9 @@ type entry struct {
 	Leads   bool          `json:"ld,omitempty"` // a term of a leader
 	Kept    int           `json:"kp,omitempty"` // keys of a set that were not released although others were not acquired
 }
+
+// now returns the time in nanoseconds on the clock of the machine, which all processes share.
+func now() int64 { return time.Now().UnixNano() }
 
 // journal is the file of one process. Each entry is written at once, so that a process
 // that is killed does not lose any.

@@ -15,7 +15,6 @@ var (
 	seedFlag    = flag.Uint64("seed", 0, "of the plan of faults; 0 chooses one")
 	durFlag     = flag.Duration("dur", 0, "how long faults are injected; 0 is the short form")
 	backendFlag = flag.String("backend", "", "what is tortured: "+strings.Join(backends, ", ")+"; by default some of them")
-	keepFlag    = flag.String("keep", "", "directory for the history, which is kept then")
 )
 
 // shortForm is how long faults are injected by default.

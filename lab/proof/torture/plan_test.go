@@ -47,13 +47,14 @@ func newPlan(seed uint64, length time.Duration, s setup) plan {
 			}
 			rng.Shuffle(len(deck), func(i, j int) { deck[i], deck[j] = deck[j], deck[i] })
 		}
-		f := planned{at: at, fault: deck[0]}
-		if deck[0].longest > 0 {
-			f.length = deck[0].shortest + time.Duration(rng.Int64N(int64(deck[0].longest-deck[0].shortest)))
+		f, lasts := planned{at: at, fault: deck[0]}, deck[0].lasts
+		deck = deck[1:]
+		if lasts.longest > 0 {
+			f.length = lasts.shortest + time.Duration(rng.Int64N(int64(lasts.longest-lasts.shortest)))
 		}
 		f.at, f.length = f.at.Truncate(time.Millisecond), f.length.Truncate(time.Millisecond)
 		well := &serversFree
-		if deck[0].ofProcess {
+		if f.fault.ofProcess {
 			f.target = rng.IntN(s.processes)
 			well = &free[f.target]
 		} else {
@@ -61,11 +62,9 @@ func newPlan(seed uint64, length time.Duration, s setup) plan {
 		}
 		f.at = max(f.at, *well)
 		f.length = min(f.length, length-f.at) // all faults are over at the end
-		if f.length < deck[0].shortest || f.length < 0 {
-			deck = deck[1:]
+		if f.length < lasts.shortest || f.length < 0 {
 			continue
 		}
-		deck = deck[1:]
 		*well = f.at + f.length
 		if f.fault.restarts {
 			*well += s.afterRestart

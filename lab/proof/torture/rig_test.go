@@ -61,7 +61,6 @@ type rig struct {
 	dir       string // for the history
 	store     store
 	register  *testkit.NetRegister
-	clock     anchor
 	processes []*process // the current ones
 	all       []*process
 
@@ -73,7 +72,7 @@ func newRig(tb testing.TB, s setup, seed uint64, dir string) *rig {
 	tb.Helper()
 	r := &rig{
 		tb: tb, setup: s, seed: seed, dir: dir,
-		processes: make([]*process, s.processes), injected: make(map[string]int), clock: newAnchor(),
+		processes: make([]*process, s.processes), injected: make(map[string]int),
 	}
 	r.store = s.start(tb, s.servers)
 	r.register = testkit.NewNetRegister(tb)
@@ -81,6 +80,23 @@ func newRig(tb testing.TB, s setup, seed uint64, dir string) *rig {
 		r.spawn(i)
 	}
 	return r
+}
+
+// process is a child process with workers.
+type process struct {
+	*testkit.Process
+	config config
+
+	killed   bool
+	killedAt int64
+}
+
+// kill kills the process and waits until it has exited.
+func (p *process) kill() {
+	if !p.killed && p.Runs() {
+		p.killed, p.killedAt = true, now()
+	}
+	p.Kill()
 }
 
 // spawn starts a process, or a successor of a process that has ended.
@@ -94,8 +110,8 @@ func (r *rig) spawn(i int) {
 		Proc: fmt.Sprintf("%d.%d", i, life), Number: i, Life: life,
 		Seed: r.seed, Workers: r.setup.workers, Keys: r.setup.keys, Shares: r.setup.backend != "redlock",
 	}
-	c.Journal = journalOf(r.dir, c.Proc)
-	r.processes[i] = startProcess(r.tb, c)
+	c.Journal = filepath.Join(r.dir, "process-"+c.Proc+".jsonl")
+	r.processes[i] = &process{Process: testkit.StartChild(r.tb, roleKid, c), config: c}
 	r.all = append(r.all, r.processes[i])
 }
 
@@ -114,27 +130,26 @@ func (r *rig) endLoss() {
 // is over. A fault that takes longer than planned delays all later ones: the time
 // between two restarts of servers must be as long as the plan says.
 func (r *rig) run(p plan, length time.Duration) {
-	type action struct {
-		at time.Duration
-		do func()
+	type due struct {
+		planned
+		do action
 	}
-	var actions []action
+	var all []due
 	for _, f := range p {
-		actions = append(actions, action{f.at, func() {
-			r.injected[f.fault.name]++
-			f.fault.begin(r, f.target, f.length)
-		}})
+		r.injected[f.fault.name]++
+		all = append(all, due{f, f.fault.begin})
 		if f.fault.end != nil {
-			actions = append(actions, action{f.at + f.length, func() { f.fault.end(r, f.target) }})
+			f.at += f.length
+			all = append(all, due{f, f.fault.end})
 		}
 	}
 	// A fault ends before another begins at the same time, because it was planned
 	// first.
-	slices.SortStableFunc(actions, func(a, b action) int { return cmp.Compare(a.at, b.at) })
+	slices.SortStableFunc(all, func(a, b due) int { return cmp.Compare(a.at, b.at) })
 	start := time.Now()
-	for _, a := range actions {
+	for _, a := range all {
 		time.Sleep(time.Until(start.Add(a.at)))
-		a.do()
+		a.do(r, a.target, a.length)
 		if late := time.Since(start.Add(a.at)); late > 0 {
 			start = start.Add(late)
 		}
@@ -146,7 +161,7 @@ func (r *rig) run(p plan, length time.Duration) {
 // have exited, or after a time limit.
 func (r *rig) heal() {
 	for _, p := range r.processes {
-		p.Tell(cmdHeal)
+		p.Tell("heal")
 	}
 	limit, cancel := context.WithTimeout(context.Background(), healBound+30*time.Second)
 	defer cancel()
@@ -205,7 +220,7 @@ func (r *rig) history() (*history, error) {
 		if err != nil && (!p.killed || !errors.Is(err, os.ErrNotExist)) { // it died too early to write one
 			return nil, err
 		}
-		if err := h.add(proc, entries, log, r.clock); err != nil {
+		if err := h.add(proc, entries, log); err != nil {
 			return nil, err
 		}
 		if code := p.Cmd.ProcessState.ExitCode(); !p.killed && (code != 0 || p.Stderr() != "") {
@@ -217,9 +232,4 @@ func (r *rig) history() (*history, error) {
 	}
 	h.findOrphans()
 	return h, nil
-}
-
-// save writes the plan to the directory of the journals.
-func (r *rig) save(p plan) error {
-	return os.WriteFile(filepath.Join(r.dir, "plan.txt"), []byte(p.String()), 0o600)
 }

@@ -22,11 +22,9 @@ func newTale() *tale {
 // held adds a lease with the times of its call, its return and its confirmed end in
 // milliseconds. It is not released yet.
 func (s *tale) held(proc string, token uint64, call, ret, until int64) *lease {
-	number := uint64(len(s.h.Leases))
 	l := &lease{
-		Proc: proc, Number: number, Token: token, Until: until * ms, Sent: call * ms, TTL: 1000 * ms,
-		Grant:   fmt.Sprint("grant ", number),
-		Acquire: operation{Call: call * ms, Return: ret * ms, Outcome: ok},
+		entry: entry{Token: token, Until: until * ms, TTL: 1000 * ms, Grant: fmt.Sprint("grant ", len(s.h.Leases))},
+		Proc:  proc, Sent: call * ms, Acquire: operation{Call: call * ms, Return: ret * ms, Outcome: ok},
 	}
 	s.h.Leases = append(s.h.Leases, l)
 	return l

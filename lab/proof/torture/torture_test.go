@@ -3,7 +3,6 @@ package torture
 import (
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -47,11 +46,8 @@ func torture(t *testing.T, backend string) {
 	p := newPlan(seed, length, s)
 	t.Logf("seed %d, %s for %v, the faults:\n%v", seed, s.backend, length, p)
 
-	dir := historyDir(t, backend)
+	dir := historyDir(t)
 	r := newRig(t, s, seed, dir)
-	if err := r.save(p); err != nil {
-		t.Fatal(err)
-	}
 	r.run(p, length)
 	r.heal()
 	left := r.waitEmpty()
@@ -87,17 +83,9 @@ func torture(t *testing.T, backend string) {
 	}
 }
 
-// historyDir returns a directory that is removed if the test passes, or the one that
-// the flag names.
-func historyDir(t *testing.T, backend string) string {
+// historyDir returns a directory that is removed if the test passes.
+func historyDir(t *testing.T) string {
 	t.Helper()
-	if *keepFlag != "" {
-		dir := filepath.Join(*keepFlag, backend)
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			t.Fatal(err)
-		}
-		return dir
-	}
 	dir, err := os.MkdirTemp("", "torture-") //nolint:usetesting // it must outlive a failed test
 	if err != nil {
 		t.Fatal(err)

@@ -2,6 +2,8 @@ package torture
 
 import (
 	"errors"
+	"io"
+	"log"
 	"testing"
 	"time"
 
@@ -18,14 +20,10 @@ type zkStore struct {
 	admin     *zk.Conn
 }
 
-type silentZK struct{}
-
-func (silentZK) Printf(string, ...any) {}
-
 func startZooKeeper(tb testing.TB, _ int) store {
 	tb.Helper()
 	server := zktest.Start(tb, zktest.Config{})
-	c, _, err := zk.Connect([]string{server.Addr()}, 10*time.Second, zk.WithLogger(silentZK{}), zk.WithLogInfo(false))
+	c, _, err := zk.Connect([]string{server.Addr()}, 10*time.Second, zk.WithLogger(log.New(io.Discard, "", 0)))
 	if err != nil {
 		tb.Fatal(err)
 	}

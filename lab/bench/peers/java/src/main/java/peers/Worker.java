@@ -12,7 +12,7 @@ import org.redisson.api.RedissonClient;
 import org.redisson.config.Config;
 
 /**
- * A process of a crew: it reads orders from the standard input, and writes reports to the standard output, as child.go
+ * A process of a crew: it reads orders from the standard input, and writes turns to the standard output, as child.go
  * does. It ends when its parent closes the input. Redisson has its defaults: 32 netty threads, 64 connections, the
  * watchdog.
  */
@@ -59,11 +59,11 @@ public final class Worker {
             c.join();
             locks += c.locks;
             finished &= c.error == null;
-            error = c.error == null ? error : c.error;
+            error = c.error == null ? error : '"' + c.error.replaceAll("[^ -~]|[\"\\\\]", "?") + '"';
         }
         return String.format(
-                "{\"Err\": \"%s\", \"Locks\": %d, \"End\": %d, \"Finished\": %b, \"CPU\": %d}",
-                error.replaceAll("[^ -~]|[\"\\\\]", "?"), locks, now(), finished, cpuTime() - cpu);
+                "{\"Problems\": [%s], \"Locks\": %d, \"Elapsed\": %d, \"Finished\": %b, \"Client\": %d}",
+                error, locks, now() - start, finished, cpuTime() - cpu);
     }
 
     /** Returns the time in nanoseconds since 1970, as the other processes see it. */
