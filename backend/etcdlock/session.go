@@ -12,6 +12,7 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/distlock-go/distlock/backend/internal/placequeue"
 	"github.com/distlock-go/distlock/internal/clock"
 )
 
@@ -27,14 +28,14 @@ const sessions = "%session"
 // any more, a new write to the fence makes sure that the request creates nothing if it
 // arrives late. If the lease has ended there is no fence.
 type session struct {
+	placequeue.Session
+
 	backend *Backend
 	id      clientv3.LeaseID
 	ttl     time.Duration // as agreed with the server
 	path    string        // of the fence
 	fence   atomic.Int64  // the last revision of the fence that is known
 	poke    chan struct{} // makes run send a keep-alive
-	ended   chan struct{} // closed when the lease has ended
-	endOnce sync.Once
 
 	mu      sync.Mutex
 	alive   time.Time     // when the last keep-alive was sent that the server has answered
@@ -54,22 +55,11 @@ func (s *session) maxAge() time.Duration { return s.ttl * 2 / 5 }
 // interval is the time between keep-alives.
 func (s *session) interval() time.Duration { return s.ttl / 3 }
 
-func (s *session) hasEnded() bool {
-	select {
-	case <-s.ended:
-		return true
-	default:
-		return false
-	}
-}
-
-func (s *session) end() { s.endOnce.Do(func() { close(s.ended) }) }
-
 // abandon ends a session without a fence. If the lease of etcd is still there, because an
 // operator has deleted the fence alone, it is revoked, and otherwise ends by itself.
 func (s *session) abandon() {
-	s.end()
-	s.backend.run(func() {
+	s.End()
+	s.backend.background.Run(func() {
 		ctx, end := s.backend.opContext(s.backend.background)
 		defer end()
 		_, _ = s.backend.client.Revoke(ctx, s.id)
@@ -94,7 +84,7 @@ func (s *session) writeFence(ctx context.Context) error {
 	case err == nil:
 		s.setFence(resp.Header.Revision)
 	case errors.Is(err, rpctypes.ErrLeaseNotFound):
-		s.end()
+		s.End()
 	}
 	return err
 }
@@ -140,7 +130,7 @@ func (s *session) fresh(ctx context.Context, from time.Time) error {
 		s.mu.Lock()
 		alive, term, changed := s.alive, s.term, s.changed
 		s.mu.Unlock()
-		if s.hasEnded() {
+		if s.HasEnded() {
 			return errLeaseGone
 		}
 		if clock.Elapsed(alive, from) <= s.maxAge() && term >= s.backend.term.Load() {
@@ -152,7 +142,7 @@ func (s *session) fresh(ctx context.Context, from time.Time) error {
 		}
 		select {
 		case <-changed:
-		case <-s.ended:
+		case <-s.Ended():
 		case <-ctx.Done():
 			return s.backend.explain(ctx, ctx.Err())
 		}
@@ -175,7 +165,7 @@ func (s *session) run() {
 		select {
 		case <-pause.C:
 		case <-s.poke:
-		case <-s.ended:
+		case <-s.Ended():
 			return
 		case <-s.backend.background.Done():
 			return
@@ -208,7 +198,7 @@ func (s *session) keepAlive() {
 			return
 		}
 		if resp.TTL <= 0 {
-			s.end()
+			s.End()
 			return
 		}
 		if resp.Header.RaftTerm < s.backend.term.Load() {
@@ -220,7 +210,7 @@ func (s *session) keepAlive() {
 		select {
 		case <-pause.C:
 		case <-s.poke:
-		case <-s.ended:
+		case <-s.Ended():
 			return
 		case <-ctx.Done():
 			return
@@ -231,7 +221,7 @@ func (s *session) keepAlive() {
 
 // session returns the present session, or makes one if there is none.
 func (b *Backend) session(ctx context.Context) (*session, error) {
-	if s := b.current.Load(); s != nil && !s.hasEnded() {
+	if s := b.current.Load(); s != nil && !s.HasEnded() {
 		return s, nil
 	}
 	select {
@@ -240,7 +230,7 @@ func (b *Backend) session(ctx context.Context) (*session, error) {
 	case <-ctx.Done():
 		return nil, b.explain(ctx, ctx.Err())
 	}
-	if s := b.current.Load(); s != nil && !s.hasEnded() {
+	if s := b.current.Load(); s != nil && !s.HasEnded() {
 		return s, nil
 	}
 	if b.background.Err() != nil {
@@ -252,14 +242,14 @@ func (b *Backend) session(ctx context.Context) (*session, error) {
 		return nil, b.explain(ctx, err)
 	}
 	s := &session{
-		backend: b, id: lease.ID, ttl: time.Duration(lease.TTL) * time.Second, alive: sent, term: lease.RaftTerm,
+		Session: placequeue.NewSession(), backend: b, id: lease.ID, ttl: time.Duration(lease.TTL) * time.Second, alive: sent, term: lease.RaftTerm,
 		path: b.opts.prefix + sessions + "/" + strconv.FormatInt(int64(lease.ID), 16),
-		poke: make(chan struct{}, 1), ended: make(chan struct{}), changed: make(chan struct{}),
+		poke: make(chan struct{}, 1), changed: make(chan struct{}),
 	}
 	if err := s.writeFence(ctx); err != nil {
 		return nil, b.explain(ctx, err) // the lease ends by itself
 	}
 	b.current.Store(s)
-	b.run(s.run)
+	b.background.Run(s.run)
 	return s, nil
 }

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/distlock-go/distlock/backend/internal/placequeue"
 )
 
 const (
@@ -27,14 +29,13 @@ const (
 type link struct {
 	opts   *options
 	conn   *zk.Conn
-	done   chan struct{} // closed by close
-	nudges atomic.Int32  // in flight
+	ctx    context.Context //nolint:containedctx // ends when the Backend is closed
+	nudges atomic.Int32    // in flight
 
 	mu            sync.Mutex
-	latest        *sniffer // the connection that was opened last
-	current       *session // nil before the first and after an expired session
-	up            chan struct{}
-	isUp          bool
+	latest        *sniffer      // the connection that was opened last
+	current       *session      // nil before the first and after an expired session
+	up            chan struct{} // closed while the session can be used
 	authenticated bool
 	user          string // that the latest connection has; "" if it has no credentials
 	lastAddr      string // of the server that was tried last
@@ -42,7 +43,7 @@ type link struct {
 }
 
 func newLink(ctx context.Context, servers []string, o *options) (*link, error) {
-	l := &link{opts: o, done: make(chan struct{}), up: make(chan struct{})}
+	l := &link{opts: o, ctx: ctx, up: make(chan struct{})}
 	l.mu.Lock() // events wait until conn is set
 	defer l.mu.Unlock()
 	conn, _, err := zk.Connect(servers, o.sessionTimeout, zk.WithHostProvider(&hosts{ctx: ctx, lookup: o.lookup}),
@@ -55,10 +56,8 @@ func newLink(ctx context.Context, servers []string, o *options) (*link, error) {
 }
 
 func (l *link) dial(network, address string, timeout time.Duration) (net.Conn, error) {
-	select {
-	case <-l.done:
+	if l.ctx.Err() != nil {
 		return nil, errClosed
-	default:
 	}
 	l.mu.Lock()
 	l.lastAddr = address
@@ -94,7 +93,7 @@ func (l *link) onEvent(e zk.Event) {
 	case zk.StateHasSession:
 		id, timeout := l.latest.session()
 		if l.current == nil { // otherwise it continues: the end of a session is an event of its own
-			l.current = &session{id: id, timeout: timeout, ended: make(chan struct{})}
+			l.current = &session{placequeue.NewSession(), id, timeout}
 		}
 		if l.user != "" && !l.authenticated {
 			go l.authenticate()
@@ -126,22 +125,21 @@ func (l *link) authenticate() {
 }
 
 func (l *link) setUp() {
-	if !l.isUp {
-		l.isUp, l.lastErr = true, nil
+	if !placequeue.IsClosed(l.up) {
+		l.lastErr = nil
 		close(l.up)
 	}
 }
 
 func (l *link) setDown() {
-	if l.isUp {
-		l.isUp = false
+	if placequeue.IsClosed(l.up) {
 		l.up = make(chan struct{})
 	}
 }
 
 func (l *link) endSession() {
 	if l.current != nil {
-		close(l.current.ended)
+		l.current.End()
 		l.current = nil
 	}
 }
@@ -164,14 +162,14 @@ func (l *link) session() *session {
 func (l *link) ready(ctx context.Context) (*session, error) {
 	for {
 		l.mu.Lock()
-		s, up, isUp := l.current, l.up, l.isUp
+		s, up := l.current, l.up
 		l.mu.Unlock()
-		if isUp && s != nil {
+		if s != nil && placequeue.IsClosed(up) {
 			return s, nil
 		}
 		select {
 		case <-up:
-		case <-l.done:
+		case <-l.ctx.Done():
 			return nil, errClosed
 		case <-ctx.Done():
 			if errors.Is(context.Cause(ctx), errNoAnswer) {
@@ -192,18 +190,9 @@ func (l *link) confirm(ctx context.Context) error {
 	return err
 }
 
-// close ends the session, and with it all its nodes. It takes a few seconds at most if
-// the server does not answer.
+// close ends the session, and with it all its nodes, when ctx has ended. It takes a few seconds
+// at most if the server does not answer.
 func (l *link) close() {
-	l.mu.Lock()
-	select {
-	case <-l.done:
-		l.mu.Unlock()
-		return
-	default:
-	}
-	close(l.done)
-	l.mu.Unlock()
 	l.conn.Close()
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -346,7 +335,7 @@ func (l *link) cause(ctx context.Context) error {
 		return l.explain(cause)
 	}
 	l.mu.Lock()
-	up := l.isUp
+	up := placequeue.IsClosed(l.up)
 	l.mu.Unlock()
 	if up {
 		return ctx.Err()
