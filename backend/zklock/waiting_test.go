@@ -31,7 +31,7 @@ func TestOrderOfArrival(t *testing.T) {
 		b := newBackend(t, addr)
 		backends = append(backends, b)
 		waiters = append(waiters, testkit.StartWaiter(t, b, testkit.NewRequest("key")))
-		testkit.Eventually(t, "it is in the queue", func() bool { return len(children(t, admin, parentOf("key"))) == i+2 })
+		queued(t, admin, "key", i+2)
 	}
 	watching := func() int64 { return metric(t, server, "zk_watch_count") }
 	testkit.Eventually(t, "all of them watch", func() bool { return watching() == contenders })
@@ -60,9 +60,7 @@ func TestOrderOfArrival(t *testing.T) {
 		}
 	}
 	testkit.MustRelease(t, backends[contenders-1], waiters[contenders-1].Grant)
-	if names := children(t, admin, parentOf("key")); len(names) != 0 {
-		t.Errorf("left behind: %q", names)
-	}
+	mustBeEmpty(t, admin, "key")
 }
 
 // TestOneWatchForMany: if many callers of one Backend wait for the same node and look
@@ -80,7 +78,7 @@ func TestOneWatchForMany(t *testing.T) {
 		r.Backoff = driver.NewBackoff(2*time.Millisecond, 0)
 		waiters = append(waiters, testkit.StartWaiter(t, b, r))
 	}
-	testkit.Eventually(t, "all of them are in the queue", func() bool { return len(children(t, admin, parentOf("key"))) == 21 })
+	queued(t, admin, "key", 21)
 	reads := func() int64 { return metric(t, server, "zk_packets_received") }
 	for start := reads(); reads() < start+500; { // they look again and again
 		if n := metric(t, server, "zk_watch_count"); n > 1 {
