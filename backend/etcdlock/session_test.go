@@ -286,7 +286,7 @@ func TestDeletionSparesTheNextPlace(t *testing.T) {
 
 // The deletion of a place arrives after another one, and after the next owner has the key.
 func TestLateDeletionSparesTheNextOwner(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, f *fake, b *etcdlock.Backend, s *spoiler) {
+	inVirtualTime(t, func(t *testing.T, _ *fake, b *etcdlock.Backend, s *spoiler) {
 		r := testkit.NewRequest("k")
 		r.TTL = time.Second
 		testkit.MustTry(t, b, r)

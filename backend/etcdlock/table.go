@@ -55,8 +55,9 @@ func (t *table) putSlot(key string, slot int) {
 	}
 }
 
-// begin begins an attempt in session s, after which the caller has to call end. It returns the path of the ticket's place, and the revision that has created
-// the place, or 0 if it is not known to exist. It returns false if the ticket was removed.
+// begin begins an attempt in session s, after which the caller has to call end. It returns the
+// path of the ticket's place, and the revision that has created the place, or 0 if it is not
+// known to exist. It returns false if the ticket was removed.
 func (t *table) begin(tk *ticket, s *session) (path string, created int64, ok bool) {
 	t.Lock()
 	defer t.Unlock()

@@ -24,12 +24,11 @@ func (b *Backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Gran
 	op, end := b.link.opContext(ctx)
 	defer end()
 	g, o, err := b.attempt(op, tk, &r)
-	switch {
-	case o == nil:
-	case o.foreign != nil:
+	if o != nil {
 		err = o.foreign
-	default:
-		err = b.heldError(op, o.first)
+		if err == nil {
+			err = b.heldError(op, o.first)
+		}
 	}
 	if errors.Is(err, driver.ErrNotAcquired) && b.table.Remove(tk, true) {
 		_, _ = b.nodes.delete(op, tk) // continues in the background after an error
@@ -84,7 +83,7 @@ func (b *Backend) attempt(ctx context.Context, tk *ticket, r *driver.Request) (d
 			return driver.Grant{}, nil, err
 		}
 		var seen view
-		sent := time.Now()
+		o, sent := &obstacle{session: s, backend: b, ticket: tk}, time.Now()
 		if tk.node == "" {
 			creation := b.nodes.create(tk, s)
 			if seen, err = creation.wait(ctx); err != nil && !placequeue.IsClosed(creation.done) {
@@ -95,7 +94,8 @@ func (b *Backend) attempt(ctx context.Context, tk *ticket, r *driver.Request) (d
 				}()
 			}
 			if errors.Is(err, errEphemeral) {
-				return driver.Grant{}, &obstacle{session: s, backend: b, ticket: tk, watch: []string{tk.parent}, foreign: err}, nil
+				o.watch, o.foreign = []string{tk.parent}, err
+				return driver.Grant{}, o, nil
 			}
 		} else {
 			seen, err = b.nodes.look(ctx, tk)
@@ -120,8 +120,8 @@ func (b *Backend) attempt(ctx context.Context, tk *ticket, r *driver.Request) (d
 			if _, err := b.nodes.discard(ctx, own, s); err != nil {
 				return driver.Grant{}, nil, err
 			}
-			path := tk.parent + "/" + p.stranger.name
-			return driver.Grant{}, &obstacle{s, b, tk, []string{path}, "", p.first, p.stranger.err}, nil
+			o.watch, o.first, o.foreign = []string{tk.parent + "/" + p.stranger.name}, p.first, p.stranger.err
+			return driver.Grant{}, o, nil
 		case len(p.orphans) > 0: // an owner must not wait for itself
 			for _, path := range p.orphans {
 				if _, err := b.nodes.discard(ctx, path, s); err != nil {
@@ -129,7 +129,8 @@ func (b *Backend) attempt(ctx context.Context, tk *ticket, r *driver.Request) (d
 				}
 			}
 		case len(p.blockers) > 0:
-			return driver.Grant{}, &obstacle{s, b, tk, p.blockers, tk.node, p.first, nil}, nil
+			o.watch, o.own, o.first = p.blockers, tk.node, p.first
+			return driver.Grant{}, o, nil
 		default:
 			g, err := b.grant(tk, r, &p, sent)
 			return g, nil, err

@@ -16,52 +16,40 @@ type Queue interface {
 }
 
 // Contend lets three processes, each with a Backend of its own, take turns at a key, and disturbs
-// them when each has had some. Never do two have the key at the same time, tokens rise, and all
+// them when they have had some. Never do two have the key at the same time, tokens rise, and all
 // have all their turns: attempts without an answer are repeated.
 func Contend(t *testing.T, key string, open func() Queue, disturb func()) {
 	t.Helper()
-	const processes, before, after = 3, 15, 25
+	const processes, turns = 3, 40
 	var r Register
-	var all, half sync.WaitGroup
-	halfway := make(chan struct{})
-	half.Add(processes)
+	var all sync.WaitGroup
 	for range processes {
 		b := open()
 		all.Go(func() {
-			for range before {
-				turn(t, b, key, &r)
-			}
-			half.Done()
-			<-halfway
-			for range after {
-				turn(t, b, key, &r)
+			for range turns {
+				takeTurn(t, b, key, &r)
 			}
 		})
 	}
-	half.Wait()
-	close(halfway)
+	Eventually(t, "they take turns", func() bool { return r.Uses() > turns })
 	disturb()
 	all.Wait()
-	if n := r.Uses(); n != processes*(before+after) {
-		t.Errorf("%d turns of %d", n, processes*(before+after))
+	if n := r.Uses(); n != processes*turns {
+		t.Errorf("%d turns of %d", n, processes*turns)
 	}
 }
 
-func turn(t *testing.T, b Queue, key string, r *Register) {
+func takeTurn(t *testing.T, b Queue, key string, r *Register) {
 	t.Helper()
-	req := NewRequest(key)
-	for deadline := time.Now().Add(Patience); ; {
+	req, ctx := NewRequest(key), context.WithoutCancel(t.Context())
+	for deadline := time.Now().Add(Patience); time.Now().Before(deadline); {
 		req.Backoff = driver.NewBackoff(time.Second, 0)
-		g, err := b.Acquire(context.WithoutCancel(t.Context()), req)
-		if err == nil {
+		if g, err := b.Acquire(ctx, req); err == nil {
 			r.Enter(t, key, g.Token)
 			r.Leave(key, g.Token)
-			_ = b.Release(context.WithoutCancel(t.Context()), g) // continues in the background after an error
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Errorf("Acquire: %v", err)
+			_ = b.Release(ctx, g) // continues in the background after an error
 			return
 		}
 	}
+	t.Error("no turn in time")
 }
