@@ -81,17 +81,20 @@ func (b *Backend) attempt(ctx context.Context, tk *ticket, r *driver.Request, tr
 			o.queue, o.revision, err = b.create(ctx, tk, path, s, fence, try, newest)
 		}
 		i := o.queue.find(path)
+		if i >= 0 {
+			o.own = o.queue[i]
+		}
 		doubt := int64(0)
 		if created == 0 && isUnknown(err) {
 			doubt = fence
 		}
-		b.table.end(tk, s, o.queue.created(i), doubt)
+		b.table.end(tk, s, o.own.created, doubt)
 		switch {
 		case errors.Is(err, errFence):
 		case err != nil:
 			return driver.Grant{}, nil, b.explain(ctx, err)
 		case i >= 0:
-			o.own, o.blockers = o.queue[i], placequeue.Blockers(o.queue, i)
+			o.blockers = placequeue.Blockers(o.queue, i)
 			if len(o.blockers) > 0 {
 				return driver.Grant{}, o, nil
 			}

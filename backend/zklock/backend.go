@@ -99,11 +99,7 @@ func (b *Backend) queue(ctx context.Context, parent string) (queue, error) {
 	if err := b.link.confirm(ctx); err != nil {
 		return nil, err
 	}
-	names, err := b.link.children(parent).wait(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return parseQueue(names)
+	return b.link.queue(ctx, parent)
 }
 
 // heldError returns the error that names the holder of the key: the owner of the first node

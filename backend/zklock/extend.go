@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -64,18 +65,9 @@ func (b *Backend) Extend(ctx context.Context, g driver.Grant, n int) (driver.Gra
 
 // checkAlone returns an error if an owner other than tk's is in the queue.
 func (b *Backend) checkAlone(ctx context.Context, tk *ticket) error {
-	names, err := b.link.children(tk.parent).wait(ctx)
-	if err != nil {
-		return err
+	q, err := b.link.queue(ctx, tk.parent)
+	if err == nil && slices.ContainsFunc(q, func(n node) bool { return n.guid != tk.guid }) {
+		return placequeue.ErrOthersWait
 	}
-	q, err := parseQueue(names)
-	if err != nil {
-		return err
-	}
-	for _, n := range q {
-		if n.guid != tk.guid {
-			return placequeue.ErrOthersWait
-		}
-	}
-	return nil
+	return err
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -47,7 +49,7 @@ func newLink(ctx context.Context, servers []string, o *options) (*link, error) {
 	l.mu.Lock() // events wait until conn is set
 	defer l.mu.Unlock()
 	conn, _, err := zk.Connect(servers, o.sessionTimeout, zk.WithHostProvider(&hosts{ctx: ctx, lookup: o.lookup}),
-		zk.WithDialer(l.dial), zk.WithEventCallback(l.onEvent), zk.WithLogger(silent{}), zk.WithLogInfo(false))
+		zk.WithDialer(l.dial), zk.WithEventCallback(l.onEvent), zk.WithLogger(silent), zk.WithLogInfo(false))
 	if err != nil {
 		return nil, fmt.Errorf("zklock: %w", err)
 	}
@@ -219,6 +221,15 @@ func (l *link) children(path string) *pending[[]string] {
 	})
 }
 
+// queue returns the queue below a node, as the connected server knows it.
+func (l *link) queue(ctx context.Context, path string) (queue, error) {
+	names, err := l.children(path).wait(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return parseQueue(names)
+}
+
 // stat returns the metadata of a node; zero if there is no such node.
 func (l *link) stat(path string) *pending[zk.Stat] {
 	return begin(l, func(c *zk.Conn) (zk.Stat, error) {
@@ -252,13 +263,10 @@ func (l *link) content(path string) *pending[content] {
 }
 
 // set writes the data of a node that has this version, and returns its new metadata.
-func (l *link) set(path string, data []byte, version int32) *pending[zk.Stat] {
-	return begin(l, func(c *zk.Conn) (zk.Stat, error) {
+func (l *link) set(path string, data []byte, version int32) *pending[*zk.Stat] {
+	return begin(l, func(c *zk.Conn) (*zk.Stat, error) {
 		stat, err := c.Set(path, data, version)
-		if err != nil {
-			return zk.Stat{}, denied(err, "write", path)
-		}
-		return *stat, nil
+		return stat, denied(err, "write", path)
 	})
 }
 
@@ -275,11 +283,8 @@ func (l *link) remove(path string) *pending[bool] {
 
 // sync returns when the connected server has caught up with the state that the leader had
 // after the call. A server that is cut off from the leader does not answer.
-func (l *link) sync() *pending[struct{}] {
-	return begin(l, func(c *zk.Conn) (struct{}, error) {
-		_, err := c.Sync("/")
-		return struct{}{}, err
-	})
+func (l *link) sync() *pending[string] {
+	return begin(l, func(c *zk.Conn) (string, error) { return c.Sync("/") })
 }
 
 // nudge sends a request to a server that owes an answer. ZooKeeper 3.8's CommitProcessor
@@ -344,7 +349,4 @@ func (l *link) cause(ctx context.Context) error {
 }
 
 // silent drops the messages of the client library: the errors of the calls say the same.
-type silent struct{}
-
-// Printf is for [zk.Logger].
-func (silent) Printf(string, ...any) {}
+var silent = log.New(io.Discard, "", 0)

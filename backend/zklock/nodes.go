@@ -118,11 +118,7 @@ func (n *nodes) search(ctx context.Context, tk *ticket, s *session) (own string,
 	if _, err := n.link.sync().wait(ctx); err != nil {
 		return "", nil, err
 	}
-	names, err := n.link.children(tk.parent).wait(ctx)
-	if err != nil {
-		return "", nil, err
-	}
-	q, err := parseQueue(names)
+	q, err := n.link.queue(ctx, tk.parent)
 	if err != nil {
 		return "", nil, err
 	}

@@ -67,8 +67,7 @@ func (o *obstacle) Err(ctx context.Context) error {
 	ctx, end := context.WithTimeout(context.WithoutCancel(ctx), min(lastLookTimeout, o.backend.opts.opTimeout))
 	defer end()
 	// The holder may have changed since the ticket's owner has looked.
-	names, _ := o.backend.link.children(o.ticket.parent).wait(ctx)
-	q, _ := parseQueue(names)
+	q, _ := o.backend.link.queue(ctx, o.ticket.parent)
 	if len(q) == 0 || q[0].guid == o.ticket.guid {
 		return &driver.HeldError{}
 	}

@@ -41,7 +41,6 @@ func Acquire[O Obstacle](ctx context.Context, bg *Background, gone <-chan struct
 		budget = driver.NewBackoff(retryInterval, 0)
 	}
 	w := waiter[O]{background: bg, gone: gone, budget: budget}
-	defer w.stop()
 	var none O
 	for {
 		g, o, err := attempt()
@@ -68,13 +67,7 @@ type waiter[O Obstacle] struct {
 	gone       <-chan struct{}
 	budget     driver.Backoff
 	last       O
-	timer      *time.Timer // when to look without an event; nil if it is not set
-}
-
-func (w *waiter[O]) stop() {
-	if w.timer != nil {
-		w.timer.Stop()
-	}
+	look       <-chan time.Time // when to look without an event; nil if it is not set
 }
 
 // wait returns nil when the last obstacle may be gone, and when ctx ends: the next attempt says
@@ -84,12 +77,12 @@ func (w *waiter[O]) wait(ctx context.Context) error {
 	defer end()
 	changed := w.last.Watch(watching)
 	for {
-		if w.timer == nil {
+		if w.look == nil {
 			d, ok := w.budget.Wait()
 			if !ok {
 				return errSpent
 			}
-			w.timer = time.NewTimer(d)
+			w.look = time.After(d)
 		}
 		select {
 		case <-ctx.Done():
@@ -102,8 +95,8 @@ func (w *waiter[O]) wait(ctx context.Context) error {
 			return context.Cause(w.background)
 		case err := <-changed:
 			return err
-		case <-w.timer.C:
-			if w.timer = nil; !w.last.Remains(ctx) {
+		case <-w.look:
+			if w.look = nil; !w.last.Remains(ctx) {
 				return nil
 			}
 		}
