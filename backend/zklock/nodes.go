@@ -3,6 +3,7 @@ package zklock
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -78,15 +79,10 @@ func (n *nodes) look(ctx context.Context, tk *ticket) (view, error) {
 
 // nothingDone reports whether the error says that the server has done nothing.
 func nothingDone(err error) bool {
-	for _, e := range []error{
+	return slices.ContainsFunc([]error{
 		zk.ErrNoServer, zk.ErrNoNode, zk.ErrNoAuth, zk.ErrInvalidACL, zk.ErrInvalidPath, zk.ErrNodeExists,
 		zk.ErrNoChildrenForEphemerals, zk.ErrSessionExpired, zk.ErrSessionMoved,
-	} {
-		if errors.Is(err, e) {
-			return true
-		}
-	}
-	return false
+	}, func(e error) bool { return errors.Is(err, e) })
 }
 
 // find looks for the node of tk if its creation is in doubt because the reply was lost. It
