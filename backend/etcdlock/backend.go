@@ -26,7 +26,7 @@ type Backend struct {
 	opts    options
 	client  *clientv3.Client
 	current atomic.Pointer[session] // nil before the first
-	term    atomic.Uint64           // the newest term that is known: see fresh
+	term    atomic.Int64            // the newest term that is known: see fresh
 	stream  atomic.Int64            // of watches: see watch
 	making  chan struct{}           // full while a goroutine makes a session
 	table   table

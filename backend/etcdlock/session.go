@@ -39,7 +39,7 @@ type session struct {
 
 	mu      sync.Mutex
 	alive   time.Time     // when the last keep-alive was sent that the server has answered
-	term    uint64        // of the server that has answered it
+	term    int64         // of the server that has answered it
 	changed chan struct{} // closed when alive changes
 }
 
@@ -66,11 +66,11 @@ func (s *session) abandon() {
 	})
 }
 
-// setFence records that the fence was written with this revision.
-func (s *session) setFence(revision int64) {
+// raise makes v at least n.
+func raise(v *atomic.Int64, n int64) {
 	for {
-		old := s.fence.Load()
-		if old >= revision || s.fence.CompareAndSwap(old, revision) {
+		old := v.Load()
+		if old >= n || v.CompareAndSwap(old, n) {
 			return
 		}
 	}
@@ -82,7 +82,7 @@ func (s *session) writeFence(ctx context.Context) error {
 	resp, err := s.backend.client.Put(ctx, s.path, "", clientv3.WithLease(s.id))
 	switch {
 	case err == nil:
-		s.setFence(resp.Header.Revision)
+		raise(&s.fence, resp.Header.Revision)
 	case errors.Is(err, rpctypes.ErrLeaseNotFound):
 		s.End()
 	}
@@ -97,19 +97,12 @@ func (s *session) learn(resp *pb.RangeResponse, demanded int64) bool {
 		s.abandon()
 		return false
 	}
-	s.setFence(resp.Kvs[0].ModRevision)
+	raise(&s.fence, resp.Kvs[0].ModRevision)
 	return resp.Kvs[0].ModRevision == demanded
 }
 
 // learnTerm records the term of an answer that a majority of the servers stands for.
-func (b *Backend) learnTerm(h *pb.ResponseHeader) {
-	for {
-		old := b.term.Load()
-		if old >= h.RaftTerm || b.term.CompareAndSwap(old, h.RaftTerm) {
-			return
-		}
-	}
-}
+func (b *Backend) learnTerm(h *pb.ResponseHeader) { raise(&b.term, int64(h.RaftTerm)) }
 
 // isFenced demands that the fence is unchanged.
 func (s *session) isFenced(fence int64) clientv3.Cmp {
@@ -149,7 +142,7 @@ func (s *session) fresh(ctx context.Context, from time.Time) error {
 	}
 }
 
-func (s *session) confirm(sent time.Time, term uint64) {
+func (s *session) confirm(sent time.Time, term int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.alive, s.term = sent, term
@@ -201,10 +194,11 @@ func (s *session) keepAlive() {
 			s.End()
 			return
 		}
-		if resp.Header.RaftTerm < s.backend.term.Load() {
+		term := int64(resp.Header.RaftTerm)
+		if term < s.backend.term.Load() {
 			return // the next stream may be one to another server
 		}
-		s.confirm(sent, resp.Header.RaftTerm)
+		s.confirm(sent, term)
 		limit.Stop()
 		pause.Reset(s.interval())
 		select {
@@ -242,7 +236,7 @@ func (b *Backend) session(ctx context.Context) (*session, error) {
 		return nil, b.explain(ctx, err)
 	}
 	s := &session{
-		Session: placequeue.NewSession(), backend: b, id: lease.ID, ttl: time.Duration(lease.TTL) * time.Second, alive: sent, term: lease.RaftTerm,
+		Session: placequeue.NewSession(), backend: b, id: lease.ID, ttl: time.Duration(lease.TTL) * time.Second, alive: sent, term: int64(lease.RaftTerm),
 		path: b.opts.prefix + sessions + "/" + strconv.FormatInt(int64(lease.ID), 16),
 		poke: make(chan struct{}, 1), changed: make(chan struct{}),
 	}

@@ -39,10 +39,20 @@ func (tk *Ticket[S]) IsGone() bool { return IsClosed(tk.Gone) }
 // expired reports whether the lease has ended.
 func (tk *Ticket[S]) expired() bool { return !time.Now().Before(End(tk.lease.Grant)) }
 
+// extend records that the store has confirmed the terms of g. The answer may be late, so the
+// lease is shortened only if g has [driver.Grant].Retain. Retain is not kept: a later request is
+// not of that renewal.
 func (tk *Ticket[S]) extend(g driver.Grant) {
-	tk.lease.Grant = Extend(tk.lease.Grant, g)
-	tk.timer.Reset(time.Until(End(tk.lease.Grant)))
+	if present := tk.lease.Grant; !g.Retain && End(g).Before(End(present)) {
+		g.Sent, g.TTL = present.Sent, present.TTL
+	}
+	g.Retain = false
+	tk.lease.Grant = g
+	tk.timer.Reset(time.Until(End(g)))
 }
+
+// End returns when the lease of g ends.
+func End(g driver.Grant) time.Time { return g.Sent.Add(g.TTL) }
 
 // Lease is what is known of an owner that has the key.
 type Lease[S Store] struct {
