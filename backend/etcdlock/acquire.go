@@ -11,9 +11,6 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// retryInterval is the wait of a request without a Backoff.
-const retryInterval = 500 * time.Millisecond
-
 // TryAcquire implements [driver.Backend]. It creates a place only if the owner then has
 // the key: one request if the key is free, or if it is held by an owner that excludes
 // others; two if the owner joins other holders.
@@ -28,11 +25,11 @@ func (b *Backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Gran
 	op, end := b.opContext(ctx)
 	defer end()
 	g, o, err := b.attempt(op, tk, &r, true)
-	if errors.Is(err, errHeld) {
+	if o != nil {
 		err = b.heldError(o.queue)
 	}
 	if errors.Is(err, driver.ErrNotAcquired) {
-		b.table.lose(tk, true)
+		b.table.Lose(tk, true)
 	}
 	return g, err
 }
@@ -45,59 +42,37 @@ func (b *Backend) Acquire(ctx context.Context, r driver.Request) (driver.Grant, 
 	if err != nil {
 		return driver.Grant{}, err
 	}
-	w := waiter{backend: b, ticket: tk, backoff: r.Backoff}
-	if w.backoff == nil {
-		w.backoff = driver.NewBackoff(retryInterval, 0)
-	}
-	defer w.stop()
-	for {
+	return placequeue.Acquire(ctx, b.background, tk.Gone, r.Backoff, func() (driver.Grant, *obstacle, error) {
 		op, end := b.opContext(ctx)
-		g, o, err := b.attempt(op, tk, &r, false)
-		end()
-		if !errors.Is(err, errHeld) {
-			return g, w.explain(ctx, err)
-		}
-		w.last = o
-		if err := w.wait(ctx); err != nil {
-			return driver.Grant{}, w.explain(ctx, err)
-		}
-	}
+		defer end()
+		return b.attempt(op, tk, &r, false)
+	})
 }
 
 // ticket returns the ticket of the request's owner.
 func (b *Backend) ticket(ctx context.Context, r *driver.Request, queued bool) (*ticket, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err // nothing was sent
-	}
 	if b.background.Err() != nil {
 		return nil, errClosed
 	}
-	return b.table.ticket(r, queued)
+	return b.table.GetOrAdd(ctx, r, queued, func(tk placequeue.Ticket[granted]) *ticket {
+		return &ticket{Ticket: tk, slot: b.table.takeSlot(r.Key)}
+	})
 }
 
-// obstacle is why a ticket's owner does not get the key now.
-type obstacle struct {
-	session  *session
-	queue    queue
-	own      place // that of the ticket; zero if it has none
-	blockers queue // of that place
-	revision int64 // at which the queue was read
-}
-
-// attempt grants the key if it is the owner's turn. Otherwise the error is errHeld. With
+// attempt grants the key if it is the owner's turn. Otherwise it returns an obstacle. With
 // try, it creates a place only if the owner then has the key.
-func (b *Backend) attempt(ctx context.Context, tk *ticket, r *driver.Request, try bool) (driver.Grant, obstacle, error) {
+func (b *Backend) attempt(ctx context.Context, tk *ticket, r *driver.Request, try bool) (driver.Grant, *obstacle, error) {
 	newest := int64(0) // with try, the owner shares the key with all places up to this revision
 	for ctx.Err() == nil {
 		s, err := b.session(ctx)
 		if err != nil {
-			return driver.Grant{}, obstacle{}, err
+			return driver.Grant{}, nil, err
 		}
 		sent := time.Now()
-		o := obstacle{session: s}
+		o := &obstacle{session: s}
 		path, created, ok := b.table.begin(tk, s)
 		if !ok {
-			return driver.Grant{}, obstacle{}, errGivenUp
+			return driver.Grant{}, nil, placequeue.ErrGivenUp
 		}
 		fence := s.fence.Load()
 		if created != 0 {
@@ -106,32 +81,35 @@ func (b *Backend) attempt(ctx context.Context, tk *ticket, r *driver.Request, tr
 			o.queue, o.revision, err = b.create(ctx, tk, path, s, fence, try, newest)
 		}
 		i := o.queue.find(path)
-		if created == 0 && isUnknown(err) {
-			b.table.unanswered(tk, s, fence)
-		} else {
-			b.table.answered(tk, s, o.queue.created(i))
+		if i >= 0 {
+			o.own = o.queue[i]
 		}
+		doubt := int64(0)
+		if created == 0 && isUnknown(err) {
+			doubt = fence
+		}
+		b.table.end(tk, s, o.own.created, doubt)
 		switch {
 		case errors.Is(err, errFence):
 		case err != nil:
-			return driver.Grant{}, obstacle{}, b.explain(ctx, err)
+			return driver.Grant{}, nil, b.explain(ctx, err)
 		case i >= 0:
-			o.own, o.blockers = o.queue[i], placequeue.Blockers(o.queue, i)
+			o.blockers = placequeue.Blockers(o.queue, i)
 			if len(o.blockers) > 0 {
-				return driver.Grant{}, o, errHeld
+				return driver.Grant{}, o, nil
 			}
 			if g, err := b.grant(ctx, tk, r, s, o.queue, i, sent); !errors.Is(err, errLeaseGone) {
-				return g, obstacle{}, err
+				return g, nil, err
 			}
 		case created != 0:
 			b.table.setDeleted(tk, s)
-		case !o.queue.admits(tk.sharing):
-			return driver.Grant{}, o, errHeld
+		case !o.queue.admits(tk.Sharing):
+			return driver.Grant{}, o, nil
 		default:
 			newest = o.revision
 		}
 	}
-	return driver.Grant{}, obstacle{}, b.explain(ctx, ctx.Err())
+	return driver.Grant{}, nil, b.explain(ctx, ctx.Err())
 }
 
 // grant records that the owner of tk has the key, with place i of the queue.
@@ -143,7 +121,7 @@ func (b *Backend) grant(ctx context.Context, tk *ticket, r *driver.Request, s *s
 	g.TTL, g.Sent, g.Contended = min(r.TTL, s.maxLease()), sent, i < len(q)-1
 	g.Token, g.LastToken = placequeue.Tokens(q[i].written, tokensPerRevision, r.Tokens)
 	if !b.table.setHeld(tk, s, &g) {
-		return driver.Grant{}, errGivenUp // the call that gave up the ticket deletes the place
+		return driver.Grant{}, placequeue.ErrGivenUp // the call that gave up the ticket deletes the place
 	}
 	return g, nil
 }
@@ -153,7 +131,7 @@ func (b *Backend) grant(ctx context.Context, tk *ticket, r *driver.Request, s *s
 // queue has the new place alone. It fails with errFence if it has created nothing because the
 // fence was written: the session then knows the new fence, or has ended.
 func (b *Backend) create(ctx context.Context, tk *ticket, path string, s *session, fence int64, try bool, newest int64) (queue, int64, error) {
-	dir, value := b.dir(tk.ID.Key), valueOf(tk.sharing, tk.ID.Owner)
+	dir, value := b.dir(tk.ID.Key), valueOf(tk.Sharing, tk.ID.Owner)
 	read := clientv3.OpGet(dir, clientv3.WithPrefix())
 	then := []clientv3.Op{clientv3.OpPut(path, value, clientv3.WithLease(s.id)), read}
 	free := clientv3.Compare(clientv3.CreateRevision(path), "=", 0)
@@ -168,7 +146,7 @@ func (b *Backend) create(ctx context.Context, tk *ticket, path string, s *sessio
 	b.learnTerm(resp.Header)
 	revision := resp.Header.Revision
 	if resp.Succeeded && try {
-		return queue{{path: path, owner: tk.ID.Owner, sharing: tk.sharing, created: revision, written: revision}}, revision, nil
+		return queue{{path: path, owner: tk.ID.Owner, sharing: tk.Sharing, created: revision, written: revision}}, revision, nil
 	}
 	q := parseQueue(resp.Responses[1].GetResponseRange().Kvs, b.opts.prefix)
 	if !resp.Succeeded && !s.learn(resp.Responses[0].GetResponseRange(), fence) && q.find(path) < 0 {

@@ -3,12 +3,12 @@ package etcdlock
 import (
 	"context"
 	"errors"
-	"sync"
 	"sync/atomic"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/distlock-go/distlock/backend/internal/placequeue"
 	"github.com/distlock-go/distlock/driver"
 )
 
@@ -26,17 +26,13 @@ type Backend struct {
 	opts    options
 	client  *clientv3.Client
 	current atomic.Pointer[session] // nil before the first
-	term    atomic.Uint64           // the newest term that is known: see fresh
+	term    atomic.Int64            // the newest term that is known: see fresh
 	stream  atomic.Int64            // of watches: see watch
 	making  chan struct{}           // full while a goroutine makes a session
 	table   table
 	sweeper sweeper
 
-	background context.Context //nolint:containedctx // the context of the tasks that belong to no call
-	cancel     context.CancelFunc
-
-	mu    sync.Mutex // orders run and Close
-	tasks sync.WaitGroup
+	background *placequeue.Background
 }
 
 // New returns a Backend that keeps locks on the servers of client, which the caller closes
@@ -53,12 +49,11 @@ func New(client *clientv3.Client, opts ...Option) (*Backend, error) {
 		return nil, err
 	}
 	mendLogin(client)
-	b := &Backend{opts: o, client: client, making: make(chan struct{}, 1)}
-	b.background, b.cancel = context.WithCancel(context.Background()) //nolint:forbidigo // belongs to no call: ended by Close
+	b := &Backend{opts: o, client: client, making: make(chan struct{}, 1), background: placequeue.NewBackground()}
 	b.table.backend, b.table.slots = b, make(map[string]*slots)
 	b.table.Init(b.table.sweep)
 	b.sweeper = sweeper{backend: b, wake: make(chan struct{}, 1), places: make(map[string]leftover)}
-	b.run(b.sweeper.run)
+	b.background.Run(b.sweeper.run)
 	return b, nil
 }
 
@@ -66,34 +61,20 @@ func New(client *clientv3.Client, opts ...Option) (*Backend, error) {
 // no server answers, they end with the lease. Close takes a few seconds at most, and returns
 // nil. Calls that wait return an error. Calling Close again does nothing.
 func (b *Backend) Close() error {
-	b.mu.Lock()
-	closed := b.background.Err() != nil
-	b.cancel()
-	b.mu.Unlock()
-	if closed {
+	if !b.background.Close(errClosed) {
 		return nil
 	}
 	b.table.StopTimers()
-	b.tasks.Wait()
+	b.background.Wait()
 	b.making <- struct{}{} // a session that is being made is revoked, too
-	if s := b.current.Load(); s != nil && !s.hasEnded() {
-		s.end()
+	if s := b.current.Load(); s != nil && !s.HasEnded() {
+		s.End()
 		ctx, end := context.WithTimeout(context.WithoutCancel(b.background), b.opts.opTimeout)
 		defer end()
 		_, _ = b.client.Revoke(ctx, s.id)
 	}
 	<-b.making
 	return nil
-}
-
-// run runs f on a goroutine. After Close it does nothing: the places have ended with the
-// lease of etcd.
-func (b *Backend) run(f func()) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.background.Err() == nil {
-		b.tasks.Go(f)
-	}
 }
 
 // Ping implements [driver.Pinger]. It does what a lock does: it gets a lease of etcd if the
@@ -113,7 +94,7 @@ func (b *Backend) Ping(ctx context.Context) error {
 		if !errors.Is(err, rpctypes.ErrLeaseNotFound) {
 			return b.explain(op, err)
 		}
-		s.end()
+		s.End()
 	}
 	return b.explain(op, op.Err())
 }
@@ -140,4 +121,16 @@ func (b *Backend) queue(ctx context.Context, key string) (queue, int64, error) {
 	}
 	b.learnTerm(resp.Header)
 	return parseQueue(resp.Kvs, b.opts.prefix), resp.Header.Revision, nil
+}
+
+// heldError returns the error that names the holder of the key, the owner of the first
+// place. Only the holder's process knows when it got the key and when its lease ends.
+func (b *Backend) heldError(q queue) *driver.HeldError {
+	if len(q) == 0 {
+		return &driver.HeldError{}
+	}
+	if l, ok := b.table.HeldAt(q[0].path); ok {
+		return l.HeldError()
+	}
+	return &driver.HeldError{Holder: driver.HolderOf(q[0].owner)}
 }

@@ -2,7 +2,6 @@ package etcdlock_test
 
 import (
 	"context"
-	"errors"
 	"net"
 	"testing"
 	"time"
@@ -11,9 +10,7 @@ import (
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
 
-	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/etcdlock"
-	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/spoilnet"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
@@ -21,7 +18,14 @@ import (
 // newClient returns a client that is closed when the test ends.
 func newClient(tb testing.TB, addrs ...string) *clientv3.Client {
 	tb.Helper()
-	c, err := clientv3.New(clientv3.Config{Endpoints: addrs, Logger: zap.NewNop()})
+	return open(tb, clientv3.Config{Endpoints: addrs})
+}
+
+// open is newClient for other configurations.
+func open(tb testing.TB, cfg clientv3.Config) *clientv3.Client {
+	tb.Helper()
+	cfg.Logger = zap.NewNop()
+	c, err := clientv3.New(cfg)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -59,13 +63,7 @@ func overNetwork(tb testing.TB, addr string, opts ...etcdlock.Option) (*etcdlock
 	tb.Helper()
 	n := new(spoilnet.Network)
 	dial := func(ctx context.Context, addr string) (net.Conn, error) { return n.DialContext(ctx, "tcp", addr) }
-	c, err := clientv3.New(clientv3.Config{
-		Endpoints: []string{addr}, Logger: zap.NewNop(), DialOptions: []grpc.DialOption{grpc.WithContextDialer(dial)},
-	})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() { _ = c.Close() })
+	c := open(tb, clientv3.Config{Endpoints: []string{addr}, DialOptions: []grpc.DialOption{grpc.WithContextDialer(dial)}})
 	return newBackend(tb, c, opts...), n
 }
 
@@ -77,17 +75,4 @@ const shortTimeout = time.Second
 func mustWork(tb testing.TB, b *etcdlock.Backend, key string) {
 	tb.Helper()
 	testkit.ReleaseRepeatedly(tb, b, testkit.TryRepeatedly(tb, b, testkit.NewRequest(key)))
-}
-
-// mustEnd waits until the holder is told that its lease is lost.
-func mustEnd(tb testing.TB, lease *distlock.Lease) {
-	tb.Helper()
-	select {
-	case <-lease.Context().Done():
-	case <-time.After(patience):
-		tb.Fatal("the holder is not told")
-	}
-	if err := context.Cause(lease.Context()); !errors.Is(err, driver.ErrLost) {
-		tb.Errorf("the holder's context was cancelled because of %v", err)
-	}
 }

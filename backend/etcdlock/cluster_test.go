@@ -3,7 +3,6 @@ package etcdlock_test
 import (
 	"context"
 	"errors"
-	"sync"
 	"testing"
 	"time"
 
@@ -42,16 +41,13 @@ func TestCluster(t *testing.T) {
 }
 
 // disturbed breaks the cluster while three processes contend for a key, and another holds a
-// lock. Never do two have the key, all continue, and the holder loses nothing.
+// lock. The holder loses nothing.
 func disturbed(t *testing.T, c *etcdtest.Cluster, disturb func()) {
-	const processes, before, after = 3, 10, 30
 	open := func() *etcdlock.Backend {
 		return newBackend(t, newClient(t, c.Addrs()...), etcdlock.WithOpTimeout(time.Second))
 	}
 	steady := open()
 	g := testkit.TryRepeatedly(t, steady, testkit.NewRequest("steady"))
-	var r testkit.Register
-	var all, half sync.WaitGroup
 	done, renewing := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(renewing)
@@ -67,55 +63,13 @@ func disturbed(t *testing.T, c *etcdtest.Cluster, disturb func()) {
 			}
 		}
 	}()
-	halfway := make(chan struct{})
-	half.Add(processes)
-	for range processes {
-		b := open()
-		all.Go(func() {
-			for range before {
-				useRepeatedly(t, b, &r)
-			}
-			half.Done()
-			<-halfway
-			for range after {
-				useRepeatedly(t, b, &r)
-			}
-		})
-	}
-	half.Wait()
-	close(halfway)
-	disturb()
-	all.Wait()
+	testkit.Contend(t, "contended", func() testkit.Queue { return open() }, disturb)
 	close(done)
 	<-renewing
-	if n := r.Uses(); n != processes*(before+after) {
-		t.Errorf("%d uses of %d", n, processes*(before+after))
-	}
 	testkit.Eventually(t, "the lock is renewed", func() bool { return testkit.Renewed(t, steady, g).Status == driver.Renewed })
 	testkit.ReleaseRepeatedly(t, steady, g)
 	admin := newClient(t, c.Addrs()...)
 	testkit.Eventually(t, "no place is left", func() bool { return len(places(t, admin, "contended")) == 0 })
-}
-
-// useRepeatedly takes the key, uses the register and releases the key. It repeats calls
-// that get no answer.
-func useRepeatedly(t *testing.T, b *etcdlock.Backend, r *testkit.Register) {
-	req := testkit.NewRequest("contended")
-	var g driver.Grant
-	for deadline := time.Now().Add(time.Minute); ; {
-		var err error
-		req.Backoff = driver.NewBackoff(time.Second, 0)
-		if g, err = b.Acquire(context.Background(), req); err == nil {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Errorf("Acquire: %v", err)
-			return
-		}
-	}
-	r.Enter(t, g.Key, g.Token)
-	r.Leave(g.Key, g.Token)
-	_ = b.Release(context.Background(), g) // continues in the background after an error
 }
 
 // leaderStopped stops the leader: its connections stay open, and it does not answer. The
@@ -190,7 +144,10 @@ func majorityLost(t *testing.T, c *etcdtest.Cluster) {
 		s.Kill()
 	}
 	killed := time.Now()
-	mustEnd(t, lease)
+	<-lease.Context().Done()
+	if err := context.Cause(lease.Context()); !errors.Is(err, driver.ErrLost) {
+		t.Errorf("the holder's context was cancelled because of %v", err)
+	}
 	if lease.Until().After(killed.Add(session / 2)) {
 		t.Error("the lease was renewed without a majority")
 	}

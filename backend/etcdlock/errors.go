@@ -12,21 +12,13 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/status"
-
-	"github.com/distlock-go/distlock/driver"
 )
 
 var (
-	errClosed       = errors.New("etcdlock: the Backend is closed")
-	errNoAnswer     = errors.New("no answer")
-	errHeld         = fmt.Errorf("etcdlock: it is not the owner's turn: %w", driver.ErrNotAcquired) // callers get a HeldError
-	errGivenUp      = fmt.Errorf("etcdlock: released while waiting: %w", driver.ErrNotAcquired)
-	errSpent        = fmt.Errorf("etcdlock: no attempt is left: %w", driver.ErrNotAcquired)
-	errOthers       = fmt.Errorf("etcdlock: others wait: %w", driver.ErrNotAcquired)
-	errNotExclusive = fmt.Errorf("etcdlock: only exclusive locks are handed on: %w", driver.ErrNotAcquired)
-	errNotHeld      = fmt.Errorf("etcdlock: the owner does not have the key: %w", driver.ErrLost)
-	errFence        = errors.New("etcdlock: the fence was written")
-	errLeaseGone    = errors.New("etcdlock: the lease of etcd has ended")
+	errClosed    = errors.New("etcdlock: the Backend is closed")
+	errNoAnswer  = errors.New("no answer")
+	errFence     = errors.New("etcdlock: the fence was written")
+	errLeaseGone = errors.New("etcdlock: the lease of etcd has ended")
 )
 
 // serverError says at which servers a request failed, and why.

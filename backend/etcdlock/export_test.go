@@ -31,7 +31,7 @@ func Slots(b *Backend) int {
 // Crash ends all that b does in the background. Nothing is deleted in etcd, as if the
 // process had ended.
 func Crash(b *Backend) {
-	b.cancel()
+	b.background.Close(errClosed)
 	b.table.StopTimers()
 }
 

@@ -15,7 +15,6 @@ import (
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.uber.org/zap"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/test/bufconn"
 )
@@ -75,29 +74,25 @@ func startFake(tb testing.TB) *fake {
 	return f
 }
 
-// client returns a client whose requests pass s, which may be nil.
+// client returns a client whose requests pass s.
 func (f *fake) client(tb testing.TB, s *spoiler) *clientv3.Client {
 	tb.Helper()
 	dial := func(ctx context.Context, _ string) (net.Conn, error) { return f.listener.DialContext(ctx) }
-	opts := []grpc.DialOption{grpc.WithContextDialer(dial)}
-	if s != nil {
-		opts = append(opts, grpc.WithChainUnaryInterceptor(s.intercept))
-	}
-	c, err := clientv3.New(clientv3.Config{Endpoints: []string{"127.0.0.1:1"}, Logger: zap.NewNop(), DialOptions: opts})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() { _ = c.Close() })
+	opts := []grpc.DialOption{grpc.WithContextDialer(dial), grpc.WithChainUnaryInterceptor(s.intercept)}
+	c := open(tb, clientv3.Config{Endpoints: []string{"127.0.0.1:1"}, DialOptions: opts})
 	c.Watcher = watcher{c.Watcher, f}
 	return c
 }
 
 // places returns the names of the places of a key.
-func (f *fake) places(key string) (paths []string) {
+func (f *fake) places(key string) []string { return f.paths(dirOf(key)) }
+
+// paths returns the names of the keys with a prefix.
+func (f *fake) paths(prefix string) (paths []string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for path := range f.keys {
-		if strings.HasPrefix(path, dirOf(key)) {
+		if strings.HasPrefix(path, prefix) {
 			paths = append(paths, path)
 		}
 	}

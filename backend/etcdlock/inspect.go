@@ -102,12 +102,5 @@ func (b *Backend) ForceRelease(ctx context.Context, key string) (held bool, err 
 	if err != nil {
 		return false, err
 	}
-	for _, p := range placequeue.Holders(q) {
-		deleted, err := p.delete(op, b.client)
-		if err != nil {
-			return held, b.explain(op, err)
-		}
-		held = held || deleted
-	}
-	return held, nil
+	return placequeue.Each(placequeue.Holders(q), func(p place) (bool, error) { return b.delete(op, &p) })
 }

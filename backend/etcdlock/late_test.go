@@ -3,12 +3,12 @@ package etcdlock_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.uber.org/zap"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -89,14 +89,9 @@ func (s *spoiler) send(tb testing.TB) {
 func newSpoiled(t *testing.T) (*etcdlock.Backend, *clientv3.Client, *spoiler) {
 	t.Helper()
 	s := &spoiler{}
-	c, err := clientv3.New(clientv3.Config{
-		Endpoints: []string{shared.Server(t).Addr()}, Logger: zap.NewNop(),
-		DialOptions: []grpc.DialOption{grpc.WithChainUnaryInterceptor(s.intercept)},
+	c := open(t, clientv3.Config{
+		Endpoints: []string{shared.Server(t).Addr()}, DialOptions: []grpc.DialOption{grpc.WithChainUnaryInterceptor(s.intercept)},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = c.Close() })
 	b := newBackend(t, c)
 	testkit.MustRelease(t, b, testkit.MustTry(t, b, testkit.NewRequest(t.Name()+"/session")))
 	return b, c, s
@@ -112,95 +107,47 @@ var attempts = map[string]func(b *etcdlock.Backend, r driver.Request) (driver.Gr
 	},
 }
 
-func forEachAttempt(t *testing.T, test func(t *testing.T, try func(*etcdlock.Backend, driver.Request) (driver.Grant, error))) {
-	t.Helper()
-	for name, try := range attempts {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			test(t, try)
-		})
-	}
-}
-
-// A request for a key arrives after its owner has given up. It does not take the key, and
-// the owners that come later are served.
+// The answer to a request for a key is lost, or the request is late. Its owner tries again and has
+// the key, or gives it up. A late request does not take the key, and nothing is left.
 //
+// Row 8 (etcdlock): the owner has the key when it tries again, and an owner that gives up
+// leaves nothing. Fails if only a place that is known to exist is deleted.
 // Row 9 (etcdlock): a request that arrives late does not take the key. Fails if the fence
 // is not written.
 func TestLateRequest(t *testing.T) {
 	t.Parallel()
-	forEachAttempt(t, func(t *testing.T, try func(*etcdlock.Backend, driver.Request) (driver.Grant, error)) {
-		t.Helper()
-		b, c, s := newSpoiled(t)
-		r := testkit.NewRequest(t.Name())
-		s.spoilNext("Txn", true)
-		if _, err := try(b, r); err == nil || errors.Is(err, driver.ErrNotAcquired) {
-			t.Fatalf("an attempt without an answer: %v", err)
+	for name, try := range attempts {
+		for _, c := range []struct{ late, again bool }{{true, true}, {true, false}, {false, true}, {false, false}} {
+			t.Run(fmt.Sprintf("%s/%+v", name, c), func(t *testing.T) {
+				t.Parallel()
+				b, client, s := newSpoiled(t)
+				r := testkit.NewRequest(t.Name())
+				s.spoilNext("Txn", c.late)
+				if _, err := try(b, r); err == nil || errors.Is(err, driver.ErrNotAcquired) {
+					t.Fatalf("an attempt without an answer: %v", err)
+				}
+				if applied := len(places(t, client, r.Key)) == 1; applied == c.late {
+					t.Fatalf("the request was applied: %v", applied)
+				}
+				g := r.Grant()
+				if c.again {
+					g = testkit.MustTry(t, b, r)
+				}
+				testkit.MustRelease(t, b, g)
+				etcdlock.WaitForSweeper(t, b) // it writes the fence
+				if c.late {
+					s.send(t)
+				}
+				if n := len(places(t, client, r.Key)); n != 0 {
+					t.Errorf("%d places are left", n)
+				}
+				// Later owners use the same name.
+				g = testkit.MustTry(t, b, testkit.NewRequest(r.Key))
+				testkit.MustBeBusy(t, b, r.Key)
+				testkit.MustRelease(t, b, g)
+			})
 		}
-		testkit.MustRelease(t, b, r.Grant())
-		etcdlock.WaitForSweeper(t, b)
-		s.send(t)
-		if n := len(places(t, c, r.Key)); n != 0 {
-			t.Errorf("%d places after the late request", n)
-		}
-		// Later owners use the same name.
-		g := testkit.MustTry(t, b, testkit.NewRequest(r.Key))
-		testkit.MustBeBusy(t, b, r.Key)
-		testkit.MustRelease(t, b, g)
-	})
-}
-
-// A request for a key arrives after its owner has tried again, and has released the key.
-func TestLateRequestAfterRelease(t *testing.T) {
-	t.Parallel()
-	forEachAttempt(t, func(t *testing.T, try func(*etcdlock.Backend, driver.Request) (driver.Grant, error)) {
-		t.Helper()
-		b, c, s := newSpoiled(t)
-		r := testkit.NewRequest(t.Name())
-		s.spoilNext("Txn", true)
-		if _, err := try(b, r); err == nil {
-			t.Fatal("an attempt without an answer succeeded")
-		}
-		g := testkit.MustTry(t, b, r)
-		testkit.MustRelease(t, b, g)
-		etcdlock.WaitForSweeper(t, b)
-		s.send(t)
-		if n := len(places(t, c, r.Key)); n != 0 {
-			t.Errorf("%d places after the late request", n)
-		}
-	})
-}
-
-// The answer to a request for a key is lost. The owner has the key when it tries again,
-// and otherwise gives it up.
-//
-// Row 8 (etcdlock): the owner has the key when it tries again, and an owner that gives up
-// leaves nothing. Fails if only a place that is known to exist is deleted.
-func TestLostReply(t *testing.T) {
-	t.Parallel()
-	forEachAttempt(t, func(t *testing.T, try func(*etcdlock.Backend, driver.Request) (driver.Grant, error)) {
-		t.Helper()
-		b, c, s := newSpoiled(t)
-		for _, again := range []bool{true, false} {
-			r := testkit.NewRequest(t.Name())
-			s.spoilNext("Txn", false)
-			if _, err := try(b, r); err == nil {
-				t.Fatal("an attempt without an answer succeeded")
-			}
-			if len(places(t, c, r.Key)) != 1 {
-				t.Fatal("the request was not applied")
-			}
-			g := r.Grant()
-			if again {
-				g = testkit.MustTry(t, b, r)
-			}
-			testkit.MustRelease(t, b, g)
-			if n := len(places(t, c, r.Key)); n != 0 {
-				t.Errorf("%d places after the release", n)
-			}
-			etcdlock.WaitForSweeper(t, b) // it writes the fence
-		}
-	})
+	}
 }
 
 // The answer to a release is lost, or the release is late. The key becomes free, to repeat
@@ -227,9 +174,7 @@ func TestReleaseWithoutAnswer(t *testing.T) {
 			if late {
 				s.send(t)
 			}
-			if got := testkit.Renewed(t, b, next); got.Status != driver.Renewed {
-				t.Errorf("the next owner's renewal: %v, %v", got.Status, got.Err)
-			}
+			testkit.MustRenew(t, b, next)
 			testkit.MustRelease(t, b, next)
 		})
 	}

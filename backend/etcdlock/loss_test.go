@@ -1,12 +1,10 @@
 package etcdlock_test
 
 import (
-	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
-
-	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/distlock-go/distlock/backend/etcdlock"
 	"github.com/distlock-go/distlock/driver"
@@ -21,100 +19,66 @@ import (
 // renewal, and waiters and later owners are served. Fails if a renewal does not ask whether
 // the place exists.
 func TestSessionLost(t *testing.T) {
-	t.Parallel()
-	for name, spoil := range map[string]func(c *clientv3.Client, lease clientv3.LeaseID) error{
-		"revoked": func(c *clientv3.Client, lease clientv3.LeaseID) error {
-			_, err := c.Revoke(context.Background(), lease)
-			return err
-		},
-		"deleted": func(c *clientv3.Client, _ clientv3.LeaseID) error {
-			_, err := c.Delete(context.Background(), "lost/"+"deleted/", clientv3.WithPrefix())
-			return err
+	for name, spoil := range map[string]func(f *fake, lease int64){
+		"revoked": (*fake).revoke,
+		"deleted": func(f *fake, _ int64) {
+			for _, path := range f.paths("") {
+				f.delete(path)
+			}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			c := newClient(t, shared.Server(t).Addr())
-			prefix := "lost/" + name + "/"
-			b := newBackend(t, c, etcdlock.WithPrefix(prefix))
-			keys := []string{"a", "b"}
-			var grants []driver.Grant
-			for _, key := range keys {
-				grants = append(grants, testkit.MustTry(t, b, testkit.NewRequest(key)))
-			}
-			resp, err := c.Get(context.Background(), prefix, clientv3.WithPrefix())
-			if err != nil {
-				t.Fatal(err)
-			}
-			lease := clientv3.LeaseID(resp.Kvs[0].Lease)
-			r := testkit.NewRequest(keys[0])
-			r.Backoff = driver.NewBackoff(50*time.Millisecond, 0)
-			got := make(chan driver.Grant, 1)
-			go func() {
-				g, err := b.Acquire(context.Background(), r)
-				if err != nil {
-					t.Errorf("Acquire: %v", err)
+			inVirtualTime(t, func(t *testing.T, f *fake, b *etcdlock.Backend, _ *spoiler) {
+				grants := []driver.Grant{testkit.MustTry(t, b, testkit.NewRequest("a")), testkit.MustTry(t, b, testkit.NewRequest("b"))}
+				r := testkit.NewRequest("a")
+				r.Backoff = driver.NewBackoff(time.Second, 0)
+				w := testkit.StartWaiter(t, b, r)
+				synctest.Wait()
+				lease, _ := f.lastLease()
+				spoil(f, lease)
+				if err := b.Ping(t.Context()); err != nil {
+					t.Errorf("Ping: %v", err)
 				}
-				got <- g
-			}()
-			testkit.Eventually(t, "the waiter has a place", func() bool {
-				resp, err := c.Get(context.Background(), prefix+keys[0]+"/", clientv3.WithPrefix(), clientv3.WithCountOnly())
-				return err == nil && resp.Count == 2
-			})
-			if err := spoil(c, lease); err != nil {
-				t.Fatal(err)
-			}
-			if err := b.Ping(context.Background()); err != nil {
-				t.Errorf("Ping: %v", err)
-			}
-			for i, result := range driver.RenewAll(context.Background(), b, grants) {
-				if result.Status != driver.Lost {
-					t.Errorf("renewal of grant %d: %v, %v", i, result.Status, result.Err)
+				for i, result := range driver.RenewAll(t.Context(), b, grants) {
+					if result.Status != driver.Lost {
+						t.Errorf("renewal of grant %d: %v, %v", i, result.Status, result.Err)
+					}
 				}
-			}
-			next := <-got
-			if next.Token <= grants[0].LastToken {
-				t.Errorf("token %d after token %d", next.Token, grants[0].LastToken)
-			}
-			if err := b.Release(context.Background(), grants[0]); !errors.Is(err, driver.ErrLost) {
-				t.Errorf("Release of a lost lock: %v", err)
-			}
-			if got := testkit.Renewed(t, b, next); got.Status != driver.Renewed {
-				t.Errorf("renewal in the new session: %v, %v", got.Status, got.Err)
-			}
-			testkit.MustRelease(t, b, next)
-			testkit.MustRelease(t, b, testkit.MustTry(t, b, testkit.NewRequest(keys[1])))
-			testkit.Eventually(t, "the old lease is gone", func() bool {
-				ttl, err := c.TimeToLive(context.Background(), lease)
-				return err == nil && ttl.TTL < 0
+				next := w.Served(t)
+				if next.Token <= grants[0].LastToken {
+					t.Errorf("token %d after token %d", next.Token, grants[0].LastToken)
+				}
+				if err := b.Release(t.Context(), grants[0]); !errors.Is(err, driver.ErrLost) {
+					t.Errorf("Release of a lost lock: %v", err)
+				}
+				testkit.MustRenew(t, b, next)
+				testkit.MustRelease(t, b, next)
+				testkit.MustRelease(t, b, testkit.MustTry(t, b, testkit.NewRequest("b")))
+				if now, _ := f.lastLease(); now == lease {
+					t.Error("the old lease is the last")
+				}
 			})
 		})
 	}
 }
 
-// A process that ends without Close blocks its keys for the TTL of the session. The holder
-// that keeps its session alive has the key for much longer.
+// The holder that keeps its session alive has the key for much longer than the TTL of the
+// session. A process that ends without Close blocks its keys for that TTL.
 func TestKeepAlive(t *testing.T) {
-	t.Parallel()
-	addr := shared.Server(t).Addr()
-	c := newClient(t, addr)
-	b := newBackend(t, c, etcdlock.WithSessionTTL(2*time.Second))
-	g := testkit.MustTry(t, b, testkit.NewRequest(t.Name()+"/kept"))
-	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); {
-		sent := time.Now()
-		switch r := testkit.Renewed(t, b, g); {
-		case r.Status == driver.Renewed:
-			g.Sent = sent
-		case time.Since(g.Sent) < g.TTL:
-			t.Fatalf("%v after the last renewal: %v, %v", time.Since(g.Sent), r.Status, r.Err)
-		default:
-			t.Skip("the machine was too slow for what this test shows")
+	inVirtualTime(t, func(t *testing.T, f *fake, b *etcdlock.Backend, _ *spoiler) {
+		g := testkit.MustTry(t, b, testkit.NewRequest("k"))
+		for range 20 {
+			time.Sleep(5 * time.Second)
+			testkit.MustRenew(t, b, g)
 		}
-		time.Sleep(100 * time.Millisecond)
-	}
-	crashing := newClient(t, addr)
-	crashed := newBackend(t, crashing, etcdlock.WithSessionTTL(time.Second))
-	lost := testkit.MustTry(t, crashed, testkit.NewRequest(t.Name()+"/crashed"))
-	etcdlock.Crash(crashed)
-	testkit.Eventually(t, "the key is free", func() bool { return len(places(t, c, lost.Key)) == 0 })
+		etcdlock.Crash(b)
+		time.Sleep(10 * time.Second)
+		if n := len(f.places("k")); n != 1 {
+			t.Errorf("%d places soon after the crash", n)
+		}
+		time.Sleep(11 * time.Second)
+		if n := len(f.places("k")); n != 0 {
+			t.Errorf("%d places after the crash", n)
+		}
+	})
 }

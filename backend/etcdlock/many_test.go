@@ -31,7 +31,7 @@ func TestManyAtOnce(t *testing.T) {
 						g := acquireAnyway(t, b, testkit.NewRequest(t.Name()+"/"+strconv.Itoa(key)))
 						registers[key].Enter(t, g.Key, g.Token)
 						registers[key].Leave(g.Key, g.Token)
-						releaseAnyway(t, b, g)
+						testkit.ReleaseRepeatedly(t, b, g)
 					}
 				})
 			}
@@ -83,21 +83,6 @@ func acquireAnyway(tb testing.TB, b *etcdlock.Backend, r driver.Request) driver.
 			return g
 		case errors.Is(err, driver.ErrNotAcquired):
 			tb.Errorf("Acquire: %v", err)
-		}
-	}
-}
-
-// releaseAnyway repeats a release until it is answered.
-func releaseAnyway(tb testing.TB, b *etcdlock.Backend, g driver.Grant) {
-	tb.Helper()
-	for {
-		err := b.Release(context.Background(), g)
-		if err == nil {
-			return
-		}
-		if errors.Is(err, driver.ErrLost) {
-			tb.Errorf("Release: %v", err)
-			return
 		}
 	}
 }

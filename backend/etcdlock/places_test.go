@@ -2,7 +2,6 @@ package etcdlock_test
 
 import (
 	"context"
-	"strings"
 	"testing"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -35,19 +34,4 @@ func startWaiter(tb testing.TB, b *etcdlock.Backend, c *clientv3.Client, r drive
 	w := testkit.StartWaiter(tb, b, r)
 	testkit.Eventually(tb, "the waiter has a place", func() bool { return len(places(tb, c, r.Key)) > before })
 	return w
-}
-
-// placeOf returns the name of the owner's place, or "" if it has none.
-func placeOf(tb testing.TB, c *clientv3.Client, r driver.Request) string {
-	tb.Helper()
-	resp, err := c.Get(context.Background(), dirOf(r.Key), clientv3.WithPrefix())
-	if err != nil {
-		tb.Fatal(err)
-	}
-	for _, kv := range resp.Kvs {
-		if strings.HasSuffix(string(kv.Value), r.Owner) {
-			return string(kv.Key)
-		}
-	}
-	return ""
 }

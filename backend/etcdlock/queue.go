@@ -33,14 +33,6 @@ func (q queue) find(path string) int {
 	return slices.IndexFunc(q, func(p place) bool { return p.path == path })
 }
 
-// created returns the revision that has created place i, or 0 if i is -1.
-func (q queue) created(i int) int64 {
-	if i < 0 {
-		return 0
-	}
-	return q[i].created
-}
-
 // admits reports whether a request for s would have the key at once.
 func (q queue) admits(s driver.Sharing) bool {
 	return len(placequeue.Blockers(append(slices.Clip(q), place{sharing: s}), len(q))) == 0

@@ -2,7 +2,6 @@ package etcdlock
 
 import (
 	"context"
-	"fmt"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
@@ -21,63 +20,51 @@ func (b *Backend) Release(ctx context.Context, g driver.Grant) error {
 	}
 	op, end := b.opContext(ctx)
 	defer end()
-	id := placequeue.ID{Key: g.Key, Owner: g.Owner}
-	tk, wasHeld, ok := b.table.Release(id)
-	if !ok {
-		return b.releaseUnknown(op, &g)
-	}
-	l, ok := b.table.leftover(tk)
-	if !ok {
-		return nil
-	}
-	resp, err := b.client.Delete(op, l.path)
-	switch {
-	case err != nil:
-		l.doubt = l.session.fence.Load()
-		b.sweeper.add(l)
-		b.table.SetUnanswered(id)
-		return b.explain(op, err)
-	case l.doubt != 0:
-		b.sweeper.add(l)
-	default:
-		b.table.deleted(l)
-	}
-	if wasHeld && resp.Deleted == 0 {
-		return errNotHeld
-	}
-	return nil
+	return b.table.Release(&g,
+		func(tk *ticket) (existed bool, err error) { return b.deletePlace(op, tk) },
+		func() (found bool, queued int, err error) { return b.deleteAll(op, &g) })
 }
 
-// releaseUnknown releases the key for an owner that has no ticket. It deletes the places of
-// the owner that it finds in the queue.
-func (b *Backend) releaseUnknown(ctx context.Context, g *driver.Grant) error {
+// deletePlace deletes the place of a ticket that has left the table. After an error it continues
+// in the background.
+func (b *Backend) deletePlace(ctx context.Context, tk *ticket) (existed bool, err error) {
+	l, ok := b.table.leftover(tk)
+	if !ok {
+		return false, nil
+	}
+	resp, err := b.client.Delete(ctx, l.path)
+	if err != nil {
+		l.doubt = l.session.fence.Load()
+		b.sweeper.add(l)
+		return false, b.explain(ctx, err)
+	}
+	if l.doubt != 0 {
+		b.sweeper.add(l)
+	} else {
+		b.table.deleted(l)
+	}
+	return resp.Deleted > 0, nil
+}
+
+// deleteAll deletes the places of g's owner that it finds in the queue.
+func (b *Backend) deleteAll(ctx context.Context, g *driver.Grant) (found bool, queued int, err error) {
 	q, _, err := b.queue(ctx, g.Key)
 	if err != nil {
-		return err
+		return false, 0, err
 	}
-	found := false
-	for _, p := range q {
-		if p.owner == g.Owner {
-			found = true
-			if _, err := p.delete(ctx, b.client); err != nil {
-				return b.explain(ctx, err)
-			}
+	found, err = placequeue.Each(q, func(p place) (bool, error) {
+		if p.owner != g.Owner {
+			return false, nil
 		}
-	}
-	switch {
-	case found, b.table.WasUnanswered(placequeue.ID{Key: g.Key, Owner: g.Owner}):
-		return nil
-	case len(q) > 0:
-		return fmt.Errorf("etcdlock: another has the key: %w", driver.ErrLost)
-	case g.Token != 0:
-		return fmt.Errorf("etcdlock: the lease has ended: %w", driver.ErrLost)
-	}
-	return nil
+		_, err := b.delete(ctx, &p)
+		return true, err
+	})
+	return found, len(q), err
 }
 
 // delete deletes a place of any process, but not the next one with the same name.
-func (p *place) delete(ctx context.Context, c *clientv3.Client) (deleted bool, err error) {
-	resp, err := c.Txn(ctx).If(clientv3.Compare(clientv3.CreateRevision(p.path), "=", p.created)).
+func (b *Backend) delete(ctx context.Context, p *place) (deleted bool, err error) {
+	resp, err := b.client.Txn(ctx).If(clientv3.Compare(clientv3.CreateRevision(p.path), "=", p.created)).
 		Then(clientv3.OpDelete(p.path)).Commit()
-	return err == nil && resp.Succeeded, err
+	return err == nil && resp.Succeeded, b.explain(ctx, err)
 }

@@ -12,6 +12,7 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/distlock-go/distlock/backend/internal/placequeue"
 	"github.com/distlock-go/distlock/internal/clock"
 )
 
@@ -27,18 +28,18 @@ const sessions = "%session"
 // any more, a new write to the fence makes sure that the request creates nothing if it
 // arrives late. If the lease has ended there is no fence.
 type session struct {
+	placequeue.Session
+
 	backend *Backend
 	id      clientv3.LeaseID
 	ttl     time.Duration // as agreed with the server
 	path    string        // of the fence
 	fence   atomic.Int64  // the last revision of the fence that is known
 	poke    chan struct{} // makes run send a keep-alive
-	ended   chan struct{} // closed when the lease has ended
-	endOnce sync.Once
 
 	mu      sync.Mutex
 	alive   time.Time     // when the last keep-alive was sent that the server has answered
-	term    uint64        // of the server that has answered it
+	term    int64         // of the server that has answered it
 	changed chan struct{} // closed when alive changes
 }
 
@@ -54,33 +55,22 @@ func (s *session) maxAge() time.Duration { return s.ttl * 2 / 5 }
 // interval is the time between keep-alives.
 func (s *session) interval() time.Duration { return s.ttl / 3 }
 
-func (s *session) hasEnded() bool {
-	select {
-	case <-s.ended:
-		return true
-	default:
-		return false
-	}
-}
-
-func (s *session) end() { s.endOnce.Do(func() { close(s.ended) }) }
-
 // abandon ends a session without a fence. If the lease of etcd is still there, because an
 // operator has deleted the fence alone, it is revoked, and otherwise ends by itself.
 func (s *session) abandon() {
-	s.end()
-	s.backend.run(func() {
+	s.End()
+	s.backend.background.Run(func() {
 		ctx, end := s.backend.opContext(s.backend.background)
 		defer end()
 		_, _ = s.backend.client.Revoke(ctx, s.id)
 	})
 }
 
-// setFence records that the fence was written with this revision.
-func (s *session) setFence(revision int64) {
+// raise makes v at least n.
+func raise(v *atomic.Int64, n int64) {
 	for {
-		old := s.fence.Load()
-		if old >= revision || s.fence.CompareAndSwap(old, revision) {
+		old := v.Load()
+		if old >= n || v.CompareAndSwap(old, n) {
 			return
 		}
 	}
@@ -92,9 +82,9 @@ func (s *session) writeFence(ctx context.Context) error {
 	resp, err := s.backend.client.Put(ctx, s.path, "", clientv3.WithLease(s.id))
 	switch {
 	case err == nil:
-		s.setFence(resp.Header.Revision)
+		raise(&s.fence, resp.Header.Revision)
 	case errors.Is(err, rpctypes.ErrLeaseNotFound):
-		s.end()
+		s.End()
 	}
 	return err
 }
@@ -107,19 +97,12 @@ func (s *session) learn(resp *pb.RangeResponse, demanded int64) bool {
 		s.abandon()
 		return false
 	}
-	s.setFence(resp.Kvs[0].ModRevision)
+	raise(&s.fence, resp.Kvs[0].ModRevision)
 	return resp.Kvs[0].ModRevision == demanded
 }
 
 // learnTerm records the term of an answer that a majority of the servers stands for.
-func (b *Backend) learnTerm(h *pb.ResponseHeader) {
-	for {
-		old := b.term.Load()
-		if old >= h.RaftTerm || b.term.CompareAndSwap(old, h.RaftTerm) {
-			return
-		}
-	}
-}
+func (b *Backend) learnTerm(h *pb.ResponseHeader) { raise(&b.term, int64(h.RaftTerm)) }
 
 // isFenced demands that the fence is unchanged.
 func (s *session) isFenced(fence int64) clientv3.Cmp {
@@ -140,7 +123,7 @@ func (s *session) fresh(ctx context.Context, from time.Time) error {
 		s.mu.Lock()
 		alive, term, changed := s.alive, s.term, s.changed
 		s.mu.Unlock()
-		if s.hasEnded() {
+		if s.HasEnded() {
 			return errLeaseGone
 		}
 		if clock.Elapsed(alive, from) <= s.maxAge() && term >= s.backend.term.Load() {
@@ -152,14 +135,14 @@ func (s *session) fresh(ctx context.Context, from time.Time) error {
 		}
 		select {
 		case <-changed:
-		case <-s.ended:
+		case <-s.Ended():
 		case <-ctx.Done():
 			return s.backend.explain(ctx, ctx.Err())
 		}
 	}
 }
 
-func (s *session) confirm(sent time.Time, term uint64) {
+func (s *session) confirm(sent time.Time, term int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.alive, s.term = sent, term
@@ -175,7 +158,7 @@ func (s *session) run() {
 		select {
 		case <-pause.C:
 		case <-s.poke:
-		case <-s.ended:
+		case <-s.Ended():
 			return
 		case <-s.backend.background.Done():
 			return
@@ -208,19 +191,20 @@ func (s *session) keepAlive() {
 			return
 		}
 		if resp.TTL <= 0 {
-			s.end()
+			s.End()
 			return
 		}
-		if resp.Header.RaftTerm < s.backend.term.Load() {
+		term := int64(resp.Header.RaftTerm)
+		if term < s.backend.term.Load() {
 			return // the next stream may be one to another server
 		}
-		s.confirm(sent, resp.Header.RaftTerm)
+		s.confirm(sent, term)
 		limit.Stop()
 		pause.Reset(s.interval())
 		select {
 		case <-pause.C:
 		case <-s.poke:
-		case <-s.ended:
+		case <-s.Ended():
 			return
 		case <-ctx.Done():
 			return
@@ -231,7 +215,7 @@ func (s *session) keepAlive() {
 
 // session returns the present session, or makes one if there is none.
 func (b *Backend) session(ctx context.Context) (*session, error) {
-	if s := b.current.Load(); s != nil && !s.hasEnded() {
+	if s := b.current.Load(); s != nil && !s.HasEnded() {
 		return s, nil
 	}
 	select {
@@ -240,7 +224,7 @@ func (b *Backend) session(ctx context.Context) (*session, error) {
 	case <-ctx.Done():
 		return nil, b.explain(ctx, ctx.Err())
 	}
-	if s := b.current.Load(); s != nil && !s.hasEnded() {
+	if s := b.current.Load(); s != nil && !s.HasEnded() {
 		return s, nil
 	}
 	if b.background.Err() != nil {
@@ -252,14 +236,14 @@ func (b *Backend) session(ctx context.Context) (*session, error) {
 		return nil, b.explain(ctx, err)
 	}
 	s := &session{
-		backend: b, id: lease.ID, ttl: time.Duration(lease.TTL) * time.Second, alive: sent, term: lease.RaftTerm,
+		Session: placequeue.NewSession(), backend: b, id: lease.ID, ttl: time.Duration(lease.TTL) * time.Second, alive: sent, term: int64(lease.RaftTerm),
 		path: b.opts.prefix + sessions + "/" + strconv.FormatInt(int64(lease.ID), 16),
-		poke: make(chan struct{}, 1), ended: make(chan struct{}), changed: make(chan struct{}),
+		poke: make(chan struct{}, 1), changed: make(chan struct{}),
 	}
 	if err := s.writeFence(ctx); err != nil {
 		return nil, b.explain(ctx, err) // the lease ends by itself
 	}
 	b.current.Store(s)
-	b.run(s.run)
+	b.background.Run(s.run)
 	return s, nil
 }

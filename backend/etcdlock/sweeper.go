@@ -71,7 +71,7 @@ func (w *sweeper) next() (batch, ended []leftover) {
 	defer w.mu.Unlock()
 	for path, l := range w.places {
 		switch {
-		case l.session.hasEnded():
+		case l.session.HasEnded():
 			ended = append(ended, l)
 			delete(w.places, path)
 		case len(batch) == 0 || l.session == batch[0].session && len(batch) < maxOps:

@@ -27,23 +27,9 @@ type slots struct {
 
 // granted is what is known of a place that has the key.
 type granted struct {
-	session *session
+	*session
+
 	created int64 // the revision that has created the place
-}
-
-// held is a lock that an owner has.
-type held = placequeue.Held[*ticket, granted]
-
-// ticket returns the ticket of the request's owner. If there is none, it adds one.
-func (t *table) ticket(r *driver.Request, queued bool) (*ticket, error) {
-	id := placequeue.ID{Key: r.Key, Owner: r.Owner}
-	tk := t.GetOrAdd(id, queued, func() *ticket {
-		return &ticket{Ticket: placequeue.NewTicket[granted](id), sharing: r.Sharing(), slot: t.takeSlot(r.Key)}
-	})
-	if tk.sharing != r.Sharing() {
-		return nil, fmt.Errorf("etcdlock: the owner has asked for a lock that is %s before", kindOf(tk.sharing))
-	}
-	return tk, nil
 }
 
 // takeSlot returns a slot that no place of the key has.
@@ -69,9 +55,9 @@ func (t *table) putSlot(key string, slot int) {
 	}
 }
 
-// begin begins an attempt in session s, after which the caller has to call answered or
-// unanswered. It returns the path of the ticket's place, and the revision that has created
-// the place, or 0 if it is not known to exist. It returns false if the ticket was removed.
+// begin begins an attempt in session s, after which the caller has to call end. It returns the
+// path of the ticket's place, and the revision that has created the place, or 0 if it is not
+// known to exist. It returns false if the ticket was removed.
 func (t *table) begin(tk *ticket, s *session) (path string, created int64, ok bool) {
 	t.Lock()
 	defer t.Unlock()
@@ -87,25 +73,14 @@ func (t *table) begin(tk *ticket, s *session) (path string, created int64, ok bo
 	return tk.path, tk.created, true
 }
 
-// answered ends an attempt. It records the revision that has created the place, or 0 if
-// the place is not known to exist.
-func (t *table) answered(tk *ticket, s *session, created int64) {
+// end ends an attempt. It records the revision that has created the place, or 0 if the place is
+// not known to exist, and the fence of the attempt if that is in doubt, or 0 if it is not.
+func (t *table) end(tk *ticket, s *session, created, doubt int64) {
 	t.Lock()
 	defer t.Unlock()
 	if tk.session == s {
 		tk.inFlight--
-		tk.created = max(tk.created, created)
-	}
-}
-
-// unanswered ends an attempt that has sent a request for the place, with an unknown
-// outcome.
-func (t *table) unanswered(tk *ticket, s *session, fence int64) {
-	t.Lock()
-	defer t.Unlock()
-	if tk.session == s {
-		tk.inFlight--
-		tk.doubt = max(tk.doubt, fence)
+		tk.created, tk.doubt = max(tk.created, created), max(tk.doubt, doubt)
 	}
 }
 
@@ -125,14 +100,6 @@ func (t *table) setHeld(tk *ticket, s *session, g *driver.Grant) bool {
 	t.Lock()
 	defer t.Unlock()
 	return tk.session == s && t.SetHeld(tk, tk.path, granted{s, tk.created}, g)
-}
-
-// lose removes a ticket, and has its place deleted. With unqueued it keeps a ticket that waits
-// or is held.
-func (t *table) lose(tk *ticket, unqueued bool) {
-	if t.Remove(tk, unqueued) {
-		t.sweep(tk)
-	}
 }
 
 // sweep has the place of a ticket deleted that has left the table.

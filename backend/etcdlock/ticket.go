@@ -1,16 +1,12 @@
 package etcdlock
 
-import (
-	"github.com/distlock-go/distlock/backend/internal/placequeue"
-	"github.com/distlock-go/distlock/driver"
-)
+import "github.com/distlock-go/distlock/backend/internal/placequeue"
 
 // ticket is one owner's request for one key. The table's mutex guards the fields that change.
 type ticket struct {
 	placequeue.Ticket[granted]
 
-	sharing driver.Sharing
-	slot    int
+	slot int
 
 	session  *session // that the place belongs to; nil before the first attempt
 	path     string   // of the place

@@ -55,12 +55,7 @@ func startWithUsers(tb testing.TB, args ...string) *etcdtest.Server {
 // clientOf returns the client of a user.
 func clientOf(tb testing.TB, s *etcdtest.Server, user string) *clientv3.Client {
 	tb.Helper()
-	c, err := clientv3.New(clientv3.Config{Endpoints: []string{s.Addr()}, Username: user, Password: password, Logger: zap.NewNop()})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() { _ = c.Close() })
-	return c
+	return open(tb, clientv3.Config{Endpoints: []string{s.Addr()}, Username: user, Password: password})
 }
 
 // A user needs no more than a role that may read and write the keys below the prefix. The

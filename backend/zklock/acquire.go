@@ -3,20 +3,11 @@ package zklock
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/distlock-go/distlock/backend/internal/placequeue"
 	"github.com/distlock-go/distlock/driver"
 )
-
-var (
-	errHeld    = fmt.Errorf("zklock: it is not the owner's turn: %w", driver.ErrNotAcquired) // callers get a HeldError
-	errGivenUp = fmt.Errorf("%w: released while waiting", driver.ErrNotAcquired)
-)
-
-// retryInterval is the wait of a request without a Backoff.
-const retryInterval = 500 * time.Millisecond
 
 // TryAcquire implements [driver.Backend]. It joins the queue as Acquire does and leaves
 // it at once if it does not get the key: one or two round trips if it gets the key, four
@@ -33,8 +24,11 @@ func (b *Backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Gran
 	op, end := b.link.opContext(ctx)
 	defer end()
 	g, o, err := b.attempt(op, tk, &r)
-	if err == errHeld { //nolint:errorlint // one that is wrapped says more
-		err = b.heldError(op, o.first)
+	if o != nil {
+		err = o.foreign
+		if err == nil {
+			err = b.heldError(op, o.first)
+		}
 	}
 	if errors.Is(err, driver.ErrNotAcquired) && b.table.Remove(tk, true) {
 		_, _ = b.nodes.delete(op, tk) // continues in the background after an error
@@ -51,76 +45,67 @@ func (b *Backend) Acquire(ctx context.Context, r driver.Request) (driver.Grant, 
 	if err != nil {
 		return driver.Grant{}, err
 	}
-	w := waiter{backend: b, ticket: tk, backoff: r.Backoff}
-	if w.backoff == nil {
-		w.backoff = driver.NewBackoff(retryInterval, 0)
-	}
-	defer w.stop()
-	for {
+	return placequeue.Acquire(ctx, b.background, tk.Gone, r.Backoff, func() (driver.Grant, *obstacle, error) {
 		op, end := b.link.opContext(ctx)
-		g, o, err := b.attempt(op, tk, &r)
-		end()
-		if len(o.watch) == 0 { // it has the key, or an error
-			return g, w.explain(ctx, err)
-		}
-		w.last, w.reason = o, err
-		if err := w.wait(ctx); err != nil {
-			return driver.Grant{}, w.explain(ctx, err)
-		}
-	}
+		defer end()
+		return b.attempt(op, tk, &r)
+	})
 }
 
 // attempt makes sure that tk has a node in the queue, and grants the key if it is the
-// owner's turn. Otherwise it returns an obstacle, and the error is errHeld or wraps
-// [driver.ErrForeign].
-func (b *Backend) attempt(ctx context.Context, tk *ticket, r *driver.Request) (driver.Grant, obstacle, error) {
+// owner's turn. Otherwise it returns an obstacle.
+func (b *Backend) attempt(ctx context.Context, tk *ticket, r *driver.Request) (driver.Grant, *obstacle, error) {
 	if !tk.lock(ctx) {
-		return driver.Grant{}, obstacle{}, b.link.cause(ctx)
+		return driver.Grant{}, nil, b.link.cause(ctx)
 	}
-	abandoned := false // nodes.abandon unlocks tk
+	inFlight := false // the creation of a node: a deletion waits for its result
 	defer func() {
-		if !abandoned {
+		if !inFlight {
 			tk.unlock()
 		}
 	}()
 	for ctx.Err() == nil {
 		if tk.IsGone() {
-			return driver.Grant{}, obstacle{}, errGivenUp
+			return driver.Grant{}, nil, placequeue.ErrGivenUp
 		}
 		s, err := b.link.ready(ctx)
 		if err != nil {
-			return driver.Grant{}, obstacle{}, err
+			return driver.Grant{}, nil, err
 		}
 		if tk.node != "" && tk.session != s {
 			tk.node, tk.inDoubt = "", false // the node ended with its session
 			b.table.setLost(tk)
 		}
 		if err := b.trial.run(ctx, b.nodes); err != nil {
-			return driver.Grant{}, obstacle{}, err
+			return driver.Grant{}, nil, err
 		}
 		if err := b.nodes.find(ctx, tk, s); err != nil {
-			return driver.Grant{}, obstacle{}, err
+			return driver.Grant{}, nil, err
 		}
 		var seen view
-		sent := time.Now()
+		o, sent := &obstacle{session: s, backend: b, ticket: tk}, time.Now()
 		if tk.node == "" {
 			creation := b.nodes.create(tk, s)
-			if seen, err = creation.wait(ctx); err != nil && !creation.isDone() {
-				abandoned = true
-				go b.nodes.abandon(tk, creation)
+			if seen, err = creation.wait(ctx); err != nil && !placequeue.IsClosed(creation.done) {
+				inFlight = true
+				go func() {
+					<-creation.done
+					tk.unlock()
+				}()
 			}
 			if errors.Is(err, errEphemeral) {
-				return driver.Grant{}, obstacle{session: s, watch: []string{tk.parent}}, err
+				o.watch, o.foreign = []string{tk.parent}, err
+				return driver.Grant{}, o, nil
 			}
 		} else {
 			seen, err = b.nodes.look(ctx, tk)
 		}
 		if err != nil {
-			return driver.Grant{}, obstacle{}, err
+			return driver.Grant{}, nil, err
 		}
 		p, err := b.position(ctx, tk, seen)
 		if err != nil {
-			return driver.Grant{}, obstacle{}, err
+			return driver.Grant{}, nil, err
 		}
 		switch {
 		case !p.exists:
@@ -130,25 +115,28 @@ func (b *Backend) attempt(ctx context.Context, tk *ticket, r *driver.Request) (d
 			b.table.setLost(tk)
 		case p.stranger != nil: // it does not matter which of them is first
 			b.table.setLost(tk)
-			if err := b.nodes.withdraw(ctx, tk); err != nil {
-				return driver.Grant{}, obstacle{}, err
+			own := tk.node
+			tk.node = ""
+			if _, err := b.nodes.discard(ctx, own, s); err != nil {
+				return driver.Grant{}, nil, err
 			}
-			path := tk.parent + "/" + p.stranger.name
-			return driver.Grant{}, obstacle{session: s, watch: []string{path}, first: p.first}, p.stranger.err
+			o.watch, o.first, o.foreign = []string{tk.parent + "/" + p.stranger.name}, p.first, p.stranger.err
+			return driver.Grant{}, o, nil
 		case len(p.orphans) > 0: // an owner must not wait for itself
 			for _, path := range p.orphans {
-				if _, err := b.link.remove(path).wait(ctx); err != nil {
-					return driver.Grant{}, obstacle{}, err
+				if _, err := b.nodes.discard(ctx, path, s); err != nil {
+					return driver.Grant{}, nil, err
 				}
 			}
 		case len(p.blockers) > 0:
-			return driver.Grant{}, obstacle{s, p.blockers, tk.node, p.first}, errHeld
+			o.watch, o.own, o.first = p.blockers, tk.node, p.first
+			return driver.Grant{}, o, nil
 		default:
 			g, err := b.grant(tk, r, &p, sent)
-			return g, obstacle{}, err
+			return g, nil, err
 		}
 	}
-	return driver.Grant{}, obstacle{}, b.link.cause(ctx)
+	return driver.Grant{}, nil, b.link.cause(ctx)
 }
 
 // grant records that the owner of tk has the key.
@@ -158,7 +146,7 @@ func (b *Backend) grant(tk *ticket, r *driver.Request, p *position, sent time.Ti
 	g.Sent, g.Contended = sent, p.contended
 	g.Token, g.LastToken = placequeue.Tokens(p.createZxid, tokensPerID, r.Tokens)
 	if !b.table.setHeld(tk, &g) {
-		return driver.Grant{}, errGivenUp // the call that gave up the ticket deletes the node
+		return driver.Grant{}, placequeue.ErrGivenUp // the call that gave up the ticket deletes the node
 	}
 	return g, nil
 }
@@ -192,7 +180,7 @@ func (b *Backend) position(ctx context.Context, tk *ticket, seen view) (position
 	}
 	for _, n := range placequeue.Blockers(q, i) {
 		if n.kind.tag == tagPlain && p.stranger == nil {
-			p.stranger = &stranger{name: n.name, err: errHeld}
+			p.stranger = &stranger{name: n.name}
 		}
 		path := tk.parent + "/" + n.name
 		p.blockers = append(p.blockers, path)

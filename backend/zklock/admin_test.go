@@ -1,7 +1,11 @@
 package zklock_test
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
+	"io"
+	"log"
 	"slices"
 	"strings"
 	"testing"
@@ -13,14 +17,10 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
-type quiet struct{}
-
-func (quiet) Printf(string, ...any) {}
-
 // newAdmin returns a connection of the client library, for what an operator does.
 func newAdmin(tb testing.TB, servers ...string) *zk.Conn {
 	tb.Helper()
-	c, _, err := zk.Connect(servers, 5*time.Minute, zk.WithLogger(quiet{}), zk.WithLogInfo(false))
+	c, _, err := zk.Connect(servers, 5*time.Minute, zk.WithLogger(log.New(io.Discard, "", 0)), zk.WithLogInfo(false))
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -39,8 +39,8 @@ func keepParent(tb testing.TB, c *zk.Conn, key string) {
 	}
 }
 
-// children returns the names of the nodes below path, as the leader knows them. It returns
-// none if there is no such node.
+// children returns the names of the nodes below path, as the leader knows them, in the order of
+// their numbers. It returns none if there is no such node.
 func children(tb testing.TB, c *zk.Conn, path string) []string {
 	tb.Helper()
 	if _, err := c.Sync("/"); err != nil {
@@ -50,21 +50,26 @@ func children(tb testing.TB, c *zk.Conn, path string) []string {
 	if err != nil && !errors.Is(err, zk.ErrNoNode) {
 		tb.Fatal(err)
 	}
+	number := func(name string) string { return name[max(len(name)-10, 0):] }
+	slices.SortFunc(names, func(a, b string) int { return cmp.Compare(number(a), number(b)) })
 	return names
+}
+
+// queued waits until a key has n nodes.
+func queued(tb testing.TB, c *zk.Conn, key string, n int) {
+	tb.Helper()
+	testkit.Eventually(tb, fmt.Sprint(n, " are in the queue"), func() bool { return len(children(tb, c, parentOf(key))) == n })
+}
+
+// mustBeEmpty checks that nothing is left of a key.
+func mustBeEmpty(tb testing.TB, c *zk.Conn, key string) {
+	tb.Helper()
+	if names := children(tb, c, parentOf(key)); len(names) != 0 {
+		tb.Errorf("left behind: %q", names)
+	}
 }
 
 func parentOf(key string) string { return zklock.DefaultRoot + "/" + zklock.EscapeKey(key) }
-
-// byNumber sorts the names of nodes by their numbers.
-func byNumber(names []string) []string {
-	slices.SortFunc(names, func(a, b string) int {
-		if a[len(a)-10:] < b[len(b)-10:] {
-			return -1
-		}
-		return 1
-	})
-	return names
-}
 
 // watched waits until a client of the shared server watches a node whose path begins so.
 func watched(t *testing.T, path string) {

@@ -3,7 +3,6 @@ package zklock
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/distlock-go/distlock/backend/internal/placequeue"
@@ -28,7 +27,7 @@ type Backend struct {
 	table      table
 	nodes      *nodes
 	watches    *watches
-	background *background
+	background *placequeue.Background
 	trial      trial
 }
 
@@ -44,12 +43,12 @@ func New(servers []string, opts ...Option) (*Backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Backend{opts: o, background: newBackground()}
-	if b.link, err = newLink(b.background.ctx, servers, &b.opts); err != nil {
+	b := &Backend{opts: o, background: placequeue.NewBackground()}
+	if b.link, err = newLink(b.background, servers, &b.opts); err != nil {
 		return nil, err
 	}
 	b.watches = newWatches(b.link)
-	b.nodes = &nodes{opts: &b.opts, link: b.link, background: b.background, parents: parents{&b.opts}}
+	b.nodes = &nodes{opts: &b.opts, link: b.link, background: b.background}
 	b.table.Init(b.nodes.deleteInBackground)
 	return b, nil
 }
@@ -59,10 +58,10 @@ func New(servers []string, opts ...Option) (*Backend, error) {
 // seconds at most and returns nil. Calls that wait return an error. Calling Close again
 // does nothing.
 func (b *Backend) Close() error {
-	if b.background.stop(errClosed) {
+	if b.background.Close(errClosed) {
 		b.link.close()
 		b.table.StopTimers()
-		b.background.wait()
+		b.background.Wait()
 	}
 	return nil
 }
@@ -88,21 +87,11 @@ func (b *Backend) Features() driver.Features { return driver.Features{Sharing: t
 // path returns the path of the key's node.
 func (b *Backend) path(key string) string { return b.opts.root + "/" + EscapeKey(key) }
 
-// ticket returns the ticket of the request's owner. If the owner has none, it makes one.
-// The ticket of a queued request is kept while another owner has the key.
+// ticket returns the ticket of the request's owner.
 func (b *Backend) ticket(ctx context.Context, r *driver.Request, queued bool) (*ticket, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err // nothing was sent
-	}
-	id := placequeue.ID{Key: r.Key, Owner: r.Owner}
-	k := b.opts.kindOf(r.Sharing())
-	tk := b.table.GetOrAdd(id, queued, func() *ticket {
-		return &ticket{Ticket: placequeue.NewTicket[*session](id), parent: b.path(r.Key), guid: guidOf(r.Owner), kind: k, busy: make(chan struct{}, 1)}
+	return b.table.GetOrAdd(ctx, r, queued, func(tk placequeue.Ticket[*session]) *ticket {
+		return &ticket{Ticket: tk, parent: b.path(r.Key), guid: guidOf(r.Owner), kind: b.opts.kindOf(r.Sharing()), busy: make(chan struct{}, 1)}
 	})
-	if tk.kind != k {
-		return nil, fmt.Errorf("zklock: the owner has asked for %s before", tk.kind.tag)
-	}
-	return tk, nil
 }
 
 // queue returns the queue below parent as the leader knows it.
@@ -110,11 +99,7 @@ func (b *Backend) queue(ctx context.Context, parent string) (queue, error) {
 	if err := b.link.confirm(ctx); err != nil {
 		return nil, err
 	}
-	names, err := b.link.children(parent).wait(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return parseQueue(names)
+	return b.link.queue(ctx, parent)
 }
 
 // heldError returns the error that names the holder of the key: the owner of the first node
@@ -122,8 +107,7 @@ func (b *Backend) queue(ctx context.Context, parent string) (queue, error) {
 // since it joined the queue. Values that are not known are left out.
 func (b *Backend) heldError(ctx context.Context, first string) *driver.HeldError {
 	if l, ok := b.table.HeldAt(first); ok {
-		left := max(time.Until(placequeue.End(l.Grant)), 0)
-		return &driver.HeldError{Holder: driver.HolderOf(l.Grant.Owner), Held: time.Since(l.Since), RetryAfter: left}
+		return l.HeldError()
 	}
 	node, err := b.link.content(first).wait(ctx)
 	if err != nil || node.stat.Czxid == 0 {
@@ -131,11 +115,4 @@ func (b *Backend) heldError(ctx context.Context, first string) *driver.HeldError
 	}
 	since := time.UnixMilli(node.stat.Ctime) // by the server's clock
 	return &driver.HeldError{Holder: holderName(node.data), Held: max(time.Since(since), 0)}
-}
-
-// lose gives up the ticket of an owner that has lost the key.
-func (b *Backend) lose(tk *ticket) {
-	if b.table.Remove(tk, false) {
-		b.nodes.deleteInBackground(tk)
-	}
 }

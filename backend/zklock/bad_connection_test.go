@@ -3,51 +3,36 @@ package zklock_test
 import (
 	"bytes"
 	"errors"
+	"io"
 	"net"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/distlock-go/distlock/backend/zklock"
-	"github.com/distlock-go/distlock/driver"
-	"github.com/distlock-go/distlock/internal/test/spoilnet"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
-
-// failing is a connection that fails at the next write of credentials if it is armed.
-type failing struct {
-	net.Conn
-	armed *atomic.Bool
-}
-
-func (c failing) Write(p []byte) (int, error) {
-	if bytes.Contains(p, []byte("digest")) && c.armed.CompareAndSwap(true, false) {
-		return 0, errors.New("broken pipe")
-	}
-	return c.Conn.Write(p)
-}
 
 // TestCredentialsNotWritten: a new connection breaks when the credentials are repeated on
 // it. Without our Write go-zookeeper 1.0.4 would hang.
 func TestCredentialsNotWritten(t *testing.T) {
-	t.Parallel()
-	addr := shared.Server(t).Addr()
-	n, armed := new(spoilnet.Network), new(atomic.Bool)
-	dial := func(network, address string, timeout time.Duration) (net.Conn, error) {
-		c, err := n.DialTimeout(network, address, timeout)
-		return failing{c, armed}, err
-	}
-	b := newBackend(t, []string{addr}, zklock.WithDialer(dial), zklock.WithDigest("shop", "secret"),
-		zklock.WithRoot("/credentials"), zklock.WithOpTimeout(5*time.Second))
-	drain(t, b)
-	g := testkit.MustTry(t, b, testkit.NewRequest("key"))
-	armed.Store(true)
-	n.Kill()
-	testkit.Eventually(t, "it is renewed", func() bool { return testkit.Renewed(t, b, g).Status == driver.Renewed })
-	if armed.Load() {
-		t.Error("the credentials were not repeated: the test proves nothing")
-	}
-	testkit.MustRelease(t, b, g)
+	inVirtualTime(t, func(t *testing.T, v *virtual) {
+		g := testkit.MustTry(t, v, testkit.NewRequest("key"))
+		var broken atomic.Bool
+		v.gate.set(func(p []byte) error {
+			if bytes.Contains(p, []byte("digest")) && broken.CompareAndSwap(false, true) {
+				return errors.New("broken pipe")
+			}
+			return nil
+		})
+		v.network.Kill()
+		synctest.Wait()
+		testkit.MustRenew(t, v, g)
+		if !broken.Load() {
+			t.Error("the credentials were not repeated: the test proves nothing")
+		}
+	}, zklock.WithDigest("shop", "secret"))
 }
 
 // drowsy is a connection to a server that overlooks the creation of a node until the next
@@ -59,7 +44,7 @@ type drowsy struct {
 }
 
 func (c *drowsy) Write(p []byte) (int, error) {
-	if creates(p) && c.kept == nil {
+	if bytes.Contains(p, []byte("-lock-")) && c.kept == nil {
 		c.kept = bytes.Clone(p)
 		c.overlooked.Add(1)
 		return len(p), nil
@@ -75,14 +60,37 @@ func (c *drowsy) Write(p []byte) (int, error) {
 // 3.8.0 does if its CommitProcessor misses that it was woken.
 func TestDrowsyServer(t *testing.T) {
 	t.Parallel()
-	addr, overlooked := shared.Server(t).Addr(), new(atomic.Int32)
-	dial := func(network, address string, timeout time.Duration) (net.Conn, error) {
-		c, err := net.DialTimeout(network, address, timeout)
-		return &drowsy{Conn: c, overlooked: overlooked}, err
-	}
-	b := newBackend(t, []string{addr}, zklock.WithDialer(dial), zklock.WithOpTimeout(patience))
-	testkit.MustRelease(t, b, testkit.MustTry(t, b, testkit.NewRequest("drowsy")))
-	if overlooked.Load() == 0 {
-		t.Error("the server overlooked nothing: the test proves nothing")
-	}
+	synctest.Test(t, func(t *testing.T) {
+		server, overlooked := new(fakeServer), new(atomic.Int32)
+		dial := func(string, string, time.Duration) (net.Conn, error) {
+			c, err := server.Dial()
+			return &drowsy{Conn: c, overlooked: overlooked}, err
+		}
+		b := newBackend(t, []string{"10.0.0.1:1"}, zklock.WithDialer(dial), zklock.WithOpTimeout(2*time.Second))
+		testkit.MustRelease(t, b, testkit.MustTry(t, b, testkit.NewRequest("drowsy")))
+		if overlooked.Load() == 0 {
+			t.Error("the server overlooked nothing: the test proves nothing")
+		}
+	})
+}
+
+// TestSilentServer: a server accepts connections and does not answer, as ZooKeeper 3.8 may
+// do while it starts. The Backend tries another connection soon, even if its session is
+// long.
+func TestSilentServer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		dialed := make(chan time.Time, 10)
+		dial := func(string, string, time.Duration) (net.Conn, error) {
+			dialed <- time.Now()
+			client, server := net.Pipe()
+			go func() { _, _ = io.Copy(io.Discard, server) }()
+			return client, nil
+		}
+		newBackend(t, []string{"127.0.0.1:1"}, zklock.WithDialer(dial), zklock.WithSessionTimeout(time.Hour))
+		first := <-dialed
+		if d := (<-dialed).Sub(first); d > 6*time.Second {
+			t.Errorf("the next connection is opened after %v", d)
+		}
+	})
 }

@@ -1,7 +1,6 @@
 package zklock_test
 
 import (
-	"slices"
 	"testing"
 	"time"
 
@@ -38,28 +37,18 @@ func conform(t *testing.T, servers []string) {
 // ensemble may be behind the others: when drop returns, each has deleted the node.
 func drop(t *testing.T, admins []*zk.Conn, key string) {
 	t.Helper()
-	parent := zklock.DefaultRoot + "/" + zklock.EscapeKey(key)
-	catchUp := func(c *zk.Conn) {
-		if _, err := c.Sync(parent); err != nil {
-			t.Fatal(err)
-		}
-	}
-	catchUp(admins[0])
+	parent := parentOf(key)
 	names := children(t, admins[0], parent)
 	if len(names) == 0 {
 		t.Fatal("nobody has the key")
 	}
-	first := slices.MinFunc(names, func(a, b string) int {
-		if a[len(a)-10:] < b[len(b)-10:] {
-			return -1
-		}
-		return 1
-	})
-	if err := admins[0].Delete(parent+"/"+first, -1); err != nil {
+	if err := admins[0].Delete(parent+"/"+names[0], -1); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range admins {
-		catchUp(c)
+		if _, err := c.Sync(parent); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

@@ -39,18 +39,16 @@ func TestNodeDeleted(t *testing.T) {
 	const key = "deleted"
 	g := testkit.MustTry(t, b, testkit.NewRequest(key))
 	first := testkit.StartWaiter(t, b, testkit.NewRequest(key))
-	testkit.Eventually(t, "it is in the queue", func() bool { return len(children(t, admin, parentOf(key))) == 2 })
+	queued(t, admin, key, 2)
 	second := testkit.StartWaiter(t, other, testkit.NewRequest(key))
-	testkit.Eventually(t, "it is in the queue", func() bool { return len(children(t, admin, parentOf(key))) == 3 })
-	names := byNumber(children(t, admin, parentOf(key)))
+	queued(t, admin, key, 3)
+	names := children(t, admin, parentOf(key))
 
 	// The first waiter's node: neither waiter gets the key.
 	if err := admin.Delete(parentOf(key)+"/"+names[1], -1); err != nil {
 		t.Fatal(err)
 	}
-	if s := testkit.Renewed(t, b, g); s.Status != driver.Renewed {
-		t.Errorf("the holder is %v", s)
-	}
+	testkit.MustRenew(t, b, g)
 	first.MustWait(t)
 	second.MustWait(t)
 	// The holder's node: the second waiter gets the key.

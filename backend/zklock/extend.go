@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -12,12 +13,8 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-var (
-	errNotExclusive = fmt.Errorf("zklock: only exclusive locks are handed on: %w", driver.ErrNotAcquired)
-	errAsked        = fmt.Errorf("zklock: the owner was asked to give the key back: %w", driver.ErrNotAcquired)
-	errOthersWait   = fmt.Errorf("zklock: others wait: %w", driver.ErrNotAcquired)
-	errNotHeld      = fmt.Errorf("zklock: the owner does not have the key: %w", driver.ErrLost)
-)
+// errAsked is the error of Extend if the owner was asked to give the key back.
+var errAsked = fmt.Errorf("zklock: the owner was asked to give the key back: %w", driver.ErrNotAcquired)
 
 // Extend implements [driver.Extender]. If no other owner is in the queue, it writes to the
 // owner's node and makes tokens of that transaction's ID. Every owner that comes later has
@@ -25,12 +22,9 @@ var (
 // anything else has written to the node, as [Backend.Revoke] does, it changes nothing.
 // It extends only exclusive locks: for others the error wraps [driver.ErrNotAcquired].
 func (b *Backend) Extend(ctx context.Context, g driver.Grant, n int) (driver.Grant, error) {
-	if g.Sharing() != (driver.Sharing{}) {
-		return driver.Grant{}, errNotExclusive
-	}
-	lock, ok := b.table.HeldBy(placequeue.ID{Key: g.Key, Owner: g.Owner})
-	if !ok {
-		return driver.Grant{}, errNotHeld
+	lock, err := b.table.Extendable(&g)
+	if err != nil {
+		return driver.Grant{}, err
 	}
 	op, end := b.link.opContext(ctx)
 	defer end()
@@ -39,8 +33,7 @@ func (b *Backend) Extend(ctx context.Context, g driver.Grant, n int) (driver.Gra
 		return driver.Grant{}, err
 	}
 	if s != lock.Store {
-		b.lose(lock.Ticket)
-		return driver.Grant{}, errNotHeld
+		return driver.Grant{}, placequeue.ErrNotHeld
 	}
 	if err := b.checkAlone(op, lock.Ticket); err != nil {
 		return driver.Grant{}, err
@@ -51,8 +44,8 @@ func (b *Backend) Extend(ctx context.Context, g driver.Grant, n int) (driver.Gra
 	case errors.Is(err, zk.ErrBadVersion):
 		return driver.Grant{}, errAsked
 	case errors.Is(err, zk.ErrNoNode), err == nil && stat.EphemeralOwner != lock.Store.id:
-		b.lose(lock.Ticket)
-		return driver.Grant{}, errNotHeld
+		b.table.Lose(lock.Ticket, false)
+		return driver.Grant{}, placequeue.ErrNotHeld
 	case err != nil:
 		return driver.Grant{}, err
 	}
@@ -65,25 +58,16 @@ func (b *Backend) Extend(ctx context.Context, g driver.Grant, n int) (driver.Gra
 	extended.Token, extended.LastToken = placequeue.Tokens(stat.Mzxid, tokensPerID, n)
 	lock.Ticket.version.Store(stat.Version)
 	if !b.table.Extend(lock.Ticket, extended) {
-		return driver.Grant{}, errNotHeld
+		return driver.Grant{}, placequeue.ErrNotHeld
 	}
 	return extended, nil
 }
 
 // checkAlone returns an error if an owner other than tk's is in the queue.
 func (b *Backend) checkAlone(ctx context.Context, tk *ticket) error {
-	names, err := b.link.children(tk.parent).wait(ctx)
-	if err != nil {
-		return err
+	q, err := b.link.queue(ctx, tk.parent)
+	if err == nil && slices.ContainsFunc(q, func(n node) bool { return n.guid != tk.guid }) {
+		return placequeue.ErrOthersWait
 	}
-	q, err := parseQueue(names)
-	if err != nil {
-		return err
-	}
-	for _, n := range q {
-		if n.guid != tk.guid {
-			return errOthersWait
-		}
-	}
-	return nil
+	return err
 }

@@ -69,7 +69,7 @@ func TestHolderNames(t *testing.T) {
 			// There is little time to find the holder when a wait is over.
 			testkit.Eventually(t, "the error after a cancelled wait names the holder", func() bool {
 				w := testkit.StartWaiter(t, from, named(key, batch))
-				testkit.Eventually(t, "it waits", func() bool { return len(children(t, admin, parentOf(key))) == 2 })
+				queued(t, admin, key, 2)
 				w.Cancel()
 				<-w.Done
 				testkit.MustRelease(t, from, w.Request.Grant())

@@ -149,12 +149,5 @@ func (b *Backend) eachHolder(ctx context.Context, key string, f func(ctx context
 	if err != nil {
 		return false, err
 	}
-	for _, n := range placequeue.Holders(q) {
-		existed, err := f(op, parent+"/"+n.name, n)
-		if err != nil {
-			return held, err
-		}
-		held = held || existed
-	}
-	return held, nil
+	return placequeue.Each(placequeue.Holders(q), func(n node) (bool, error) { return f(op, parent+"/"+n.name, n) })
 }

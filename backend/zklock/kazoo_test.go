@@ -11,18 +11,29 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
-// startKazoo starts a program in Python that takes locks with kazoo. Debian's package is for
-// Debian's Python, which need not be the first in PATH.
-func startKazoo(t *testing.T, addr string) *peer {
+// kazoo is a program in Python that takes locks with kazoo. It reads lines with a verb, a kind
+// of lock and a path, and answers each with a line.
+type kazoo struct{ *testkit.Process }
+
+// startKazoo starts the program. Debian's package is for Debian's Python, which need not be the
+// first in PATH.
+func startKazoo(t *testing.T, addr string) kazoo {
 	t.Helper()
 	var err error
 	for _, python := range []string{"python3", "/usr/bin/python3"} {
 		if err = exec.Command(python, "-c", "import kazoo").Run(); err == nil {
-			return startPeer(t, exec.Command(python, "testdata/kazoo_peer.py", addr))
+			c := kazoo{testkit.StartProcess(t, exec.Command(python, "testdata/kazoo_peer.py", addr))}
+			c.Hear("ready")
+			return c
 		}
 	}
 	child.Need(t, child.Missing("zklock: needs Python with kazoo, as in Debian's python3-kazoo", err))
-	return nil
+	return kazoo{}
+}
+
+func (c kazoo) must(want, verb, kind, path string) {
+	c.Tell(verb, kind, path)
+	c.Hear(want)
 }
 
 // TestKazoo: with WithKazooNames, kazoo's locks and this package share one queue.
@@ -34,24 +45,15 @@ func TestKazoo(t *testing.T) {
 	b := newBackend(t, []string{addr}, zklock.WithKazooNames())
 	const key = "kazoo"
 	path := parentOf(key)
-	waiting := func(n int) {
-		t.Helper()
-		testkit.Eventually(t, "it is in the queue", func() bool { return len(children(t, admin, path)) == n })
-	}
-
 	g := testkit.MustTry(t, b, testkit.NewRequest(key))
 	c.must("false", "try", "Lock", path)
-	c.send("acquire", "Lock", path)
-	waiting(2)
+	c.Tell("acquire", "Lock", path)
+	queued(t, admin, key, 2)
 	behind := testkit.StartWaiter(t, b, testkit.NewRequest(key))
-	waiting(3)
-	if got := testkit.Renewed(t, b, g); got.Status != driver.Renewed {
-		t.Errorf("a renewal before a lock of kazoo that waits: %+v", got)
-	}
+	queued(t, admin, key, 3)
+	testkit.MustRenew(t, b, g)
 	testkit.MustRelease(t, b, g)
-	if got := c.answer(); got != "true" {
-		t.Errorf("kazoo's lock behind ours: %s", got)
-	}
+	c.Hear("true")
 	behind.MustWait(t)
 	infos, err := b.Inspect(t.Context(), key, 1)
 	if err != nil || len(infos) != 1 || infos[0].Holders[0].Holder != "a-snake" || infos[0].Waiting != 1 {
@@ -69,7 +71,7 @@ func TestKazoo(t *testing.T) {
 	testkit.MustBeBusy(t, b, key)
 	testkit.MustRelease(t, b, g)
 	w := testkit.StartWaiter(t, b, testkit.NewRequest(key))
-	waiting(2)
+	queued(t, admin, key, 2)
 	w.MustWait(t)
 	c.must("released", "release", "ReadLock", path)
 	testkit.MustRelease(t, b, w.Served(t))

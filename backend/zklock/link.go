@@ -4,12 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"net"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/distlock-go/distlock/backend/internal/placequeue"
 )
 
 const (
@@ -27,14 +31,13 @@ const (
 type link struct {
 	opts   *options
 	conn   *zk.Conn
-	done   chan struct{} // closed by close
-	nudges atomic.Int32  // in flight
+	ctx    context.Context //nolint:containedctx // ends when the Backend is closed
+	nudges atomic.Int32    // in flight
 
 	mu            sync.Mutex
-	latest        *sniffer // the connection that was opened last
-	current       *session // nil before the first and after an expired session
-	up            chan struct{}
-	isUp          bool
+	latest        *sniffer      // the connection that was opened last
+	current       *session      // nil before the first and after an expired session
+	up            chan struct{} // closed while the session can be used
 	authenticated bool
 	user          string // that the latest connection has; "" if it has no credentials
 	lastAddr      string // of the server that was tried last
@@ -42,11 +45,11 @@ type link struct {
 }
 
 func newLink(ctx context.Context, servers []string, o *options) (*link, error) {
-	l := &link{opts: o, done: make(chan struct{}), up: make(chan struct{})}
+	l := &link{opts: o, ctx: ctx, up: make(chan struct{})}
 	l.mu.Lock() // events wait until conn is set
 	defer l.mu.Unlock()
 	conn, _, err := zk.Connect(servers, o.sessionTimeout, zk.WithHostProvider(&hosts{ctx: ctx, lookup: o.lookup}),
-		zk.WithDialer(l.dial), zk.WithEventCallback(l.onEvent), zk.WithLogger(silent{}), zk.WithLogInfo(false))
+		zk.WithDialer(l.dial), zk.WithEventCallback(l.onEvent), zk.WithLogger(silent), zk.WithLogInfo(false))
 	if err != nil {
 		return nil, fmt.Errorf("zklock: %w", err)
 	}
@@ -55,10 +58,8 @@ func newLink(ctx context.Context, servers []string, o *options) (*link, error) {
 }
 
 func (l *link) dial(network, address string, timeout time.Duration) (net.Conn, error) {
-	select {
-	case <-l.done:
+	if l.ctx.Err() != nil {
 		return nil, errClosed
-	default:
 	}
 	l.mu.Lock()
 	l.lastAddr = address
@@ -94,7 +95,7 @@ func (l *link) onEvent(e zk.Event) {
 	case zk.StateHasSession:
 		id, timeout := l.latest.session()
 		if l.current == nil { // otherwise it continues: the end of a session is an event of its own
-			l.current = &session{id: id, timeout: timeout, ended: make(chan struct{})}
+			l.current = &session{placequeue.NewSession(), id, timeout}
 		}
 		if l.user != "" && !l.authenticated {
 			go l.authenticate()
@@ -126,22 +127,21 @@ func (l *link) authenticate() {
 }
 
 func (l *link) setUp() {
-	if !l.isUp {
-		l.isUp, l.lastErr = true, nil
+	if !placequeue.IsClosed(l.up) {
+		l.lastErr = nil
 		close(l.up)
 	}
 }
 
 func (l *link) setDown() {
-	if l.isUp {
-		l.isUp = false
+	if placequeue.IsClosed(l.up) {
 		l.up = make(chan struct{})
 	}
 }
 
 func (l *link) endSession() {
 	if l.current != nil {
-		close(l.current.ended)
+		l.current.End()
 		l.current = nil
 	}
 }
@@ -164,14 +164,14 @@ func (l *link) session() *session {
 func (l *link) ready(ctx context.Context) (*session, error) {
 	for {
 		l.mu.Lock()
-		s, up, isUp := l.current, l.up, l.isUp
+		s, up := l.current, l.up
 		l.mu.Unlock()
-		if isUp && s != nil {
+		if s != nil && placequeue.IsClosed(up) {
 			return s, nil
 		}
 		select {
 		case <-up:
-		case <-l.done:
+		case <-l.ctx.Done():
 			return nil, errClosed
 		case <-ctx.Done():
 			if errors.Is(context.Cause(ctx), errNoAnswer) {
@@ -192,18 +192,9 @@ func (l *link) confirm(ctx context.Context) error {
 	return err
 }
 
-// close ends the session, and with it all its nodes. It takes a few seconds at most if
-// the server does not answer.
+// close ends the session, and with it all its nodes, when ctx has ended. It takes a few seconds
+// at most if the server does not answer.
 func (l *link) close() {
-	l.mu.Lock()
-	select {
-	case <-l.done:
-		l.mu.Unlock()
-		return
-	default:
-	}
-	close(l.done)
-	l.mu.Unlock()
 	l.conn.Close()
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -228,6 +219,15 @@ func (l *link) children(path string) *pending[[]string] {
 		}
 		return names, denied(err, "read", path)
 	})
+}
+
+// queue returns the queue below a node, as the connected server knows it.
+func (l *link) queue(ctx context.Context, path string) (queue, error) {
+	names, err := l.children(path).wait(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return parseQueue(names)
 }
 
 // stat returns the metadata of a node; zero if there is no such node.
@@ -263,13 +263,10 @@ func (l *link) content(path string) *pending[content] {
 }
 
 // set writes the data of a node that has this version, and returns its new metadata.
-func (l *link) set(path string, data []byte, version int32) *pending[zk.Stat] {
-	return begin(l, func(c *zk.Conn) (zk.Stat, error) {
+func (l *link) set(path string, data []byte, version int32) *pending[*zk.Stat] {
+	return begin(l, func(c *zk.Conn) (*zk.Stat, error) {
 		stat, err := c.Set(path, data, version)
-		if err != nil {
-			return zk.Stat{}, denied(err, "write", path)
-		}
-		return *stat, nil
+		return stat, denied(err, "write", path)
 	})
 }
 
@@ -286,11 +283,8 @@ func (l *link) remove(path string) *pending[bool] {
 
 // sync returns when the connected server has caught up with the state that the leader had
 // after the call. A server that is cut off from the leader does not answer.
-func (l *link) sync() *pending[struct{}] {
-	return begin(l, func(c *zk.Conn) (struct{}, error) {
-		_, err := c.Sync("/")
-		return struct{}{}, err
-	})
+func (l *link) sync() *pending[string] {
+	return begin(l, func(c *zk.Conn) (string, error) { return c.Sync("/") })
 }
 
 // nudge sends a request to a server that owes an answer. ZooKeeper 3.8's CommitProcessor
@@ -346,7 +340,7 @@ func (l *link) cause(ctx context.Context) error {
 		return l.explain(cause)
 	}
 	l.mu.Lock()
-	up := l.isUp
+	up := placequeue.IsClosed(l.up)
 	l.mu.Unlock()
 	if up {
 		return ctx.Err()
@@ -355,7 +349,4 @@ func (l *link) cause(ctx context.Context) error {
 }
 
 // silent drops the messages of the client library: the errors of the calls say the same.
-type silent struct{}
-
-// Printf is for [zk.Logger].
-func (silent) Printf(string, ...any) {}
+var silent = log.New(io.Discard, "", 0)

@@ -1,15 +1,16 @@
 package zklock_test
 
 import (
-	"bytes"
-	"context"
 	"errors"
+	"slices"
 	"testing"
+	"testing/synctest"
+	"time"
 
+	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/zklock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/testkit"
-	"github.com/distlock-go/distlock/internal/test/testmode"
 )
 
 // TestLostRenewalAndRelease: the replies to a renewal and to a release are lost. The
@@ -20,55 +21,36 @@ import (
 // not touch the node of the next holder. Fails if a renewal without an answer counts as
 // Lost.
 func TestLostRenewalAndRelease(t *testing.T) {
-	testmode.Long(t)
-	reconnects(t)
-	t.Parallel()
-	addr := shared.Server(t).Addr()
-	admin := newAdmin(t, addr)
-	b, n := overNetwork(t, addr, zklock.WithOpTimeout(shortTimeout))
-	other := newBackend(t, []string{addr})
-	const key = "lost-release-reply"
-	g := testkit.TryRepeatedly(t, b, testkit.NewRequest(key))
-	w := testkit.StartWaiter(t, other, testkit.NewRequest(key))
-	testkit.Eventually(t, "it is in the queue", func() bool { return len(children(t, admin, parentOf(key))) == 2 })
-
-	n.Deafen()
-	if got := testkit.Renewed(t, b, g); got.Status != driver.Unknown || got.Err == nil {
-		t.Errorf("renewed without a reply: %v", got)
-	}
-	n.Kill()
-	testkit.Eventually(t, "it is renewed", func() bool {
-		got := testkit.Renewed(t, b, g)
-		if got.Status == driver.Lost {
-			t.Fatal("the renewal of a held lock is Lost")
+	inVirtualTime(t, func(t *testing.T, v *virtual) {
+		other := newVirtual(t, v.server, zklock.WithSessionTimeout(5*time.Minute))
+		g := testkit.MustTry(t, v, testkit.NewRequest("key"))
+		w := testkit.StartWaiter(t, other, testkit.NewRequest("key"))
+		synctest.Wait()
+		v.network.Deafen()
+		if got := testkit.Renewed(t, v, g); got.Status != driver.Unknown || got.Err == nil {
+			t.Errorf("renewed without a reply: %v", got)
 		}
-		return got.Status == driver.Renewed
+		v.network.Kill()
+		synctest.Wait()
+		testkit.MustRenew(t, v, g)
+		w.MustWait(t)
+
+		v.network.Deafen()
+		if err := v.Release(t.Context(), g); err == nil || errors.Is(err, driver.ErrLost) {
+			t.Errorf("Release without a reply: %v", err)
+		}
+		next := w.Served(t) // so the server has released the key
+		if next.Token <= g.Token {
+			t.Errorf("token %d after token %d", next.Token, g.Token)
+		}
+		v.network.Kill()
+		testkit.ReleaseRepeatedly(t, v, g)
+		time.Sleep(10 * time.Second) // the deletion is repeated in the background
+		testkit.MustRenew(t, other, next)
+		testkit.MustRelease(t, other, next)
+		v.mustBeEmpty(t, "key")
 	})
-	w.MustWait(t)
-
-	name := []byte(byNumber(children(t, admin, parentOf(key)))[0])
-	n.DeafenAt(func(p []byte) bool { return bytes.Contains(p, name) })
-	if err := b.Release(context.Background(), g); err == nil || errors.Is(err, driver.ErrLost) {
-		t.Errorf("Release without a reply: %v", err)
-	}
-	next := w.Served(t) // so the server has released the key
-	if next.Token <= g.Token {
-		t.Errorf("token %d after token %d", next.Token, g.Token)
-	}
-	n.Kill()
-	testkit.ReleaseRepeatedly(t, b, g)
-	mustWork(t, b, "of "+key)
-	if got := testkit.Renewed(t, other, next); got.Status != driver.Renewed {
-		t.Errorf("the next holder's lock after the release was repeated: %v", got)
-	}
-	testkit.MustRelease(t, other, next)
-	if names := children(t, admin, parentOf(key)); len(names) != 0 {
-		t.Errorf("left behind: %q", names)
-	}
 }
-
-// creates matches the creation of a lock's node.
-func creates(p []byte) bool { return bytes.Contains(p, []byte("-lock-")) }
 
 // TestLostCreateReply: the reply to the creation of a node is lost. When the owner
 // tries again, it gets the key with that node and does not wait for itself.
@@ -78,33 +60,61 @@ func creates(p []byte) bool { return bytes.Contains(p, []byte("-lock-")) }
 // Row 12 (zklock): the owner finds its node again. Fails if the Backend does not look for
 // a node after the reply to its creation was lost.
 func TestLostCreateReply(t *testing.T) {
-	t.Parallel()
-	addr := shared.Server(t).Addr()
-	admin := newAdmin(t, addr)
-	b, n := overNetwork(t, addr)
-	const key = "lost-create"
-	keepParent(t, admin, key)
-	testkit.MustRelease(t, b, testkit.MustTry(t, b, testkit.NewRequest(key)))
+	inVirtualTime(t, func(t *testing.T, v *virtual) {
+		mustWork(t, v.Backend, "key") // creates the key's node
+		r := testkit.NewRequest("key")
+		v.tryInDoubt(t, r, muted)
+		node := v.server.Children(parentOf("key"))
+		g := testkit.TryRepeatedly(t, v, r)
+		if again := v.server.Children(parentOf("key")); len(node) != 1 || !slices.Equal(node, again) {
+			t.Errorf("at first %q, then %q", node, again)
+		}
+		testkit.MustRelease(t, v, g)
+		v.mustBeEmpty(t, "key")
+	})
+}
 
-	n.DeafenAt(creates)
-	r := testkit.NewRequest(key)
-	result := make(chan error, 1)
-	go func() {
-		_, err := b.TryAcquire(context.Background(), r)
-		result <- err
-	}()
-	testkit.Eventually(t, "the node is there", func() bool { return n.Deaf() == 1 && len(children(t, admin, parentOf(key))) == 1 })
-	n.Kill()
-	if err := <-result; err == nil || errors.Is(err, driver.ErrNotAcquired) {
-		t.Errorf("TryAcquire without a reply: %v", err)
-	}
-	node := children(t, admin, parentOf(key))
-	g := testkit.MustTry(t, b, r)
-	if again := children(t, admin, parentOf(key)); len(again) != 1 || again[0] != node[0] {
-		t.Errorf("at first %q, then %q", node, again)
-	}
-	testkit.MustRelease(t, b, g)
-	if left := children(t, admin, parentOf(key)); len(left) != 0 {
-		t.Errorf("left behind: %q", left)
-	}
+// TestCutForLonger: the connection of a holder and of a waiter is cut for longer than
+// the session lasts.
+//
+// Row 9 (zklock): the holder's context is cancelled while no server answers, before another owner
+// gets the key. Fails if a lease may be longer than the session.
+// Row 12 (zklock): the holder's context is cancelled before another owner gets the key, and both
+// work again in a new session, the waiter at once. Fails if a lease may be longer than the session.
+func TestCutForLonger(t *testing.T) {
+	reconnects(t)
+	inVirtualTime(t, func(t *testing.T, v *virtual) {
+		other := newVirtual(t, v.server, zklock.WithSessionTimeout(5*time.Minute))
+		locker := testkit.NewLocker(t, v, distlock.Config{})
+		lease := testkit.MustAcquire(t, locker, "cut", distlock.Opts{KeyTimeout: time.Minute})
+		held := testkit.MustTry(t, other, testkit.NewRequest("cut-too"))
+		w := testkit.StartWaiter(t, v, testkit.NewRequest("cut-too"))
+		next := testkit.StartWaiter(t, other, testkit.NewRequest("cut"))
+		synctest.Wait()
+
+		v.network.Hang(true)
+		<-lease.Context().Done()
+		synctest.Wait()
+		next.MustWait(t)
+		if g := next.Served(t); g.Token <= lease.Token() {
+			t.Errorf("token %d after token %d", g.Token, lease.Token())
+		}
+		w.MustWait(t)
+
+		testkit.MustRelease(t, other, held)
+		v.network.Hang(false)
+		v.network.CloseCut()
+		start := time.Now()
+		testkit.MustRelease(t, v, w.Served(t))
+		if d := time.Since(start); d > 10*time.Second {
+			t.Errorf("served %v after the connection", d)
+		}
+		if err := lease.Release(t.Context()); !errors.Is(err, driver.ErrLost) {
+			t.Errorf("Release of the lost lease: %v", err)
+		}
+		testkit.MustRelease(t, other, next.Grant)
+		mustWork(t, v.Backend, "cut")
+		v.mustBeEmpty(t, "cut")
+		v.mustBeEmpty(t, "cut-too")
+	})
 }

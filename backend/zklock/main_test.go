@@ -16,9 +16,7 @@ import (
 
 // shared is the server of all tests that do not stop or restart it. A JVM takes a second
 // to start.
-var shared = zktest.Shared{Config: zktest.Config{
-	Properties: []string{"znode.container.checkIntervalMs=500", "znode.container.maxPerMinute=1000000"},
-}}
+var shared zktest.Shared
 
 func TestMain(m *testing.M) {
 	testmode.AtATime(3)

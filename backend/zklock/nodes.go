@@ -3,17 +3,24 @@ package zklock
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
 	"sync"
+	"time"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/distlock-go/distlock/backend/internal/placequeue"
 )
+
+// retryPause is the wait before a background task tries again.
+const retryPause = 100 * time.Millisecond
 
 // nodes creates, finds and deletes the nodes of tickets.
 type nodes struct {
 	opts       *options
 	link       *link
-	background *background
-	parents    parents
+	background *placequeue.Background
 	deleting   sync.Map // the paths of nodes that are being deleted: search leaves them out
 }
 
@@ -24,11 +31,11 @@ type view struct {
 	zxid  int64    // ID of the transaction that created that node
 }
 
-// create creates the node of tk, which the caller has locked, and reads the queue. A caller
-// that does not wait for the result must call abandon.
+// create creates the node of tk, which the caller has locked, and reads the queue. The lock is
+// needed until the result is there.
 func (n *nodes) create(tk *ticket, s *session) *pending[view] {
 	return begin(n.link, func(c *zk.Conn) (view, error) {
-		node, err := n.parents.createIn(c, tk.parent, nodePrefix(tk.guid, tk.kind), tk.data())
+		node, err := n.createIn(c, tk.parent, nodePrefix(tk.guid, tk.kind), tk.data())
 		switch {
 		case errors.Is(err, zk.ErrNoChildrenForEphemerals):
 			return view{}, errEphemeral
@@ -72,62 +79,44 @@ func (n *nodes) look(ctx context.Context, tk *ticket) (view, error) {
 
 // nothingDone reports whether the error says that the server has done nothing.
 func nothingDone(err error) bool {
-	for _, e := range []error{
+	return slices.ContainsFunc([]error{
 		zk.ErrNoServer, zk.ErrNoNode, zk.ErrNoAuth, zk.ErrInvalidACL, zk.ErrInvalidPath, zk.ErrNodeExists,
 		zk.ErrNoChildrenForEphemerals, zk.ErrSessionExpired, zk.ErrSessionMoved,
-	} {
-		if errors.Is(err, e) {
-			return true
-		}
-	}
-	return false
+	}, func(e error) bool { return errors.Is(err, e) })
 }
 
-// abandon waits for the result of create in place of its caller, and unlocks tk. If tk
-// was given up by then, a deletion waits for that.
-func (n *nodes) abandon(tk *ticket, creation *pending[view]) {
-	<-creation.done
-	tk.unlock()
-}
-
-// find looks for the node of tk if its creation is in doubt because the reply was lost.
-// A node with the owner's UUID that belongs to another session is an orphan. It is
-// deleted.
+// find looks for the node of tk if its creation is in doubt because the reply was lost. It
+// deletes the other nodes of the owner.
 func (n *nodes) find(ctx context.Context, tk *ticket, s *session) error {
 	if !tk.inDoubt {
 		return nil
 	}
-	found, orphans, err := n.search(ctx, tk, s)
+	own, others, err := n.search(ctx, tk, s)
 	if err != nil {
 		return err
 	}
-	for _, path := range orphans {
-		n.deleteOrphan(path)
-	}
-	if len(found) > 0 {
-		tk.created(found[0], s)
-		for _, path := range found[1:] {
-			n.deleteOrphan(path)
-		}
+	if own != "" {
+		tk.created(own, s)
 	}
 	tk.inDoubt = false
+	for _, path := range others {
+		if _, err := n.discard(ctx, path, s); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
-// search returns the paths of the nodes of tk's owner: found are those of session s in
-// their order, orphans are the others. Nodes that are being deleted are left out.
-func (n *nodes) search(ctx context.Context, tk *ticket, s *session) (found, orphans []string, err error) {
+// search returns the paths of the nodes of tk's owner, without those that are being deleted:
+// the first one that is of session s and of tk's kind, and all others.
+func (n *nodes) search(ctx context.Context, tk *ticket, s *session) (own string, others []string, err error) {
 	// The server of the present connection may not know the node yet.
 	if _, err := n.link.sync().wait(ctx); err != nil {
-		return nil, nil, err
+		return "", nil, err
 	}
-	names, err := n.link.children(tk.parent).wait(ctx)
+	q, err := n.link.queue(ctx, tk.parent)
 	if err != nil {
-		return nil, nil, err
-	}
-	q, err := parseQueue(names)
-	if err != nil {
-		return nil, nil, err
+		return "", nil, err
 	}
 	for _, other := range q {
 		path := tk.parent + "/" + other.name
@@ -137,14 +126,14 @@ func (n *nodes) search(ctx context.Context, tk *ticket, s *session) (found, orph
 		stat, err := n.link.stat(path).wait(ctx)
 		switch {
 		case err != nil:
-			return nil, nil, err
-		case stat.EphemeralOwner == s.id && other.kind == tk.kind:
-			found = append(found, path)
+			return "", nil, err
+		case own == "" && stat.EphemeralOwner == s.id && other.kind == tk.kind:
+			own = path
 		case stat.Czxid != 0:
-			orphans = append(orphans, path)
+			others = append(others, path)
 		}
 	}
-	return found, orphans, nil
+	return own, others, nil
 }
 
 // delete deletes the node of a ticket that was given up. It reports whether there was
@@ -154,9 +143,8 @@ func (n *nodes) delete(ctx context.Context, tk *ticket) (existed bool, err error
 		n.deleteInBackground(tk)
 		return false, n.link.cause(ctx)
 	}
-	existed, err = n.tryDelete(ctx, tk)
-	tk.unlock()
-	if err != nil {
+	defer tk.unlock()
+	if existed, err = n.tryDelete(ctx, tk); err != nil {
 		n.deleteInBackground(tk)
 	}
 	return existed, err
@@ -165,15 +153,13 @@ func (n *nodes) delete(ctx context.Context, tk *ticket) (existed bool, err error
 // deleteInBackground deletes the node of a ticket that was given up. It returns at once.
 // The deletion is repeated until the node or the session is gone.
 func (n *nodes) deleteInBackground(tk *ticket) {
-	n.background.run(func() {
-		if !tk.lock(n.background.ctx) {
+	n.background.Run(func() {
+		if !tk.lock(n.background) {
 			return
 		}
 		defer tk.unlock()
-		n.background.retry(func(ctx context.Context) error {
-			op, end := n.link.opContext(ctx)
-			defer end()
-			_, err := n.tryDelete(op, tk)
+		n.retry(func(ctx context.Context) error {
+			_, err := n.tryDelete(ctx, tk)
 			return err
 		})
 	})
@@ -189,57 +175,104 @@ func (n *nodes) tryDelete(ctx context.Context, tk *ticket) (existed bool, err er
 	if err != nil {
 		return false, err
 	}
-	if tk.node != "" {
-		if tk.session == s {
-			n.deleting.Store(tk.node, true)
-			if existed, err = n.link.remove(tk.node).wait(ctx); err != nil {
-				return false, err
-			}
-			n.deleting.Delete(tk.node)
-		}
-		tk.node = ""
-		return existed, nil
-	}
-	found, orphans, err := n.search(ctx, tk, s)
-	if err != nil {
-		return false, err
-	}
-	for _, path := range append(found, orphans...) {
-		if _, err := n.link.remove(path).wait(ctx); err != nil {
+	var all []string
+	switch {
+	case tk.node == "":
+		own, others, err := n.search(ctx, tk, s)
+		if err != nil {
 			return false, err
 		}
+		if all = others; own != "" {
+			all = append(all, own)
+		}
+	case tk.session == s: // otherwise the node ended with its session
+		all = []string{tk.node}
 	}
-	tk.inDoubt = false
-	return len(found) > 0, nil
+	tk.node, tk.inDoubt = "", false
+	for _, path := range all {
+		was, failed := n.discard(ctx, path, s)
+		existed = existed || was
+		if failed != nil {
+			err = failed
+		}
+	}
+	return existed, err
 }
 
-// deleteOrphan deletes a node in the background.
-func (n *nodes) deleteOrphan(path string) {
+// discard deletes a node, which is nobody's from now on. After an error it continues in the
+// background, until session s ends.
+func (n *nodes) discard(ctx context.Context, path string, s *session) (existed bool, err error) {
 	n.deleting.Store(path, true)
-	n.background.run(func() {
-		n.background.retry(func(ctx context.Context) error {
-			op, end := n.link.opContext(ctx)
-			defer end()
-			if _, err := n.link.ready(op); err != nil {
-				return err
+	if existed, err = n.link.remove(path).wait(ctx); err == nil {
+		n.deleting.Delete(path)
+		return existed, nil
+	}
+	n.background.Run(func() {
+		defer n.deleting.Delete(path)
+		n.retry(func(ctx context.Context) error {
+			if s.HasEnded() {
+				return nil
 			}
-			_, err := n.link.remove(path).wait(op)
+			_, err := n.link.ready(ctx)
+			if err == nil {
+				_, err = n.link.remove(path).wait(ctx)
+			}
 			return err
 		})
-		n.deleting.Delete(path)
 	})
+	return false, err
 }
 
-// withdraw deletes the node of tk, which the caller has locked and whose owner remains. After
-// an error it continues in the background.
-func (n *nodes) withdraw(ctx context.Context, tk *ticket) error {
-	path := tk.node
-	tk.node = ""
-	n.deleting.Store(path, true)
-	if _, err := n.link.remove(path).wait(ctx); err != nil {
-		n.deleteOrphan(path)
-		return err
+// retry calls f until it succeeds or the Backend is closed.
+func (n *nodes) retry(f func(ctx context.Context) error) {
+	for n.background.Err() == nil {
+		op, end := n.link.opContext(n.background)
+		err := f(op)
+		end()
+		if err == nil {
+			return
+		}
+		select {
+		case <-time.After(retryPause):
+		case <-n.background.Done():
+		}
 	}
-	n.deleting.Delete(path)
-	return nil
+}
+
+// createIn creates an ephemeral sequential node, and the nodes above it if they do not exist.
+// It returns the path of the node. It blocks.
+func (n *nodes) createIn(c *zk.Conn, parent, name string, data []byte) (string, error) {
+	for {
+		node, err := c.Create(parent+"/"+name, data, zk.FlagEphemeralSequential, n.opts.acl)
+		if !errors.Is(err, zk.ErrNoNode) {
+			return node, denied(err, "create in", parent)
+		}
+		if err := n.createAll(c, parent); err != nil {
+			return "", err
+		}
+	}
+}
+
+// createAll creates the node at path and those above it. The root and the nodes above it are
+// persistent. The nodes below the root are containers, which the server deletes some time after
+// their last child: at any time, even between two requests.
+func (n *nodes) createAll(c *zk.Conn, path string) error {
+	for {
+		var err error
+		if len(path) > len(n.opts.root) {
+			_, err = c.CreateContainer(path, nil, zk.FlagContainer, n.opts.acl)
+		} else {
+			_, err = c.Create(path, nil, zk.FlagPersistent, n.opts.acl)
+		}
+		i := strings.LastIndexByte(path, '/')
+		switch {
+		case errors.Is(err, zk.ErrNodeExists):
+			return nil
+		case !errors.Is(err, zk.ErrNoNode) || i <= 0:
+			return denied(err, "create", path)
+		}
+		if err := n.createAll(c, path[:i]); err != nil {
+			return err
+		}
+	}
 }

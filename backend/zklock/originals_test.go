@@ -10,7 +10,6 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
@@ -107,9 +106,7 @@ func TestOriginals(t *testing.T) {
 							return
 						}
 						work()
-						if got := testkit.Renewed(t, b, g); got.Status != driver.Renewed {
-							t.Errorf("renewal: %+v", got)
-						}
+						testkit.MustRenew(t, b, g)
 						if err := b.Release(t.Context(), g); err != nil {
 							t.Error(err)
 						}

@@ -33,9 +33,6 @@ func EscapeKey(key string) string {
 // UnescapeKey is the inverse of [EscapeKey]. It returns false if EscapeKey does not return
 // the name for any key.
 func UnescapeKey(name string) (key string, ok bool) {
-	if name == "%" {
-		return "", true
-	}
 	if name == EscapeKey("") {
 		return "", true
 	}

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/distlock-go/distlock/backend/internal/placequeue"
 )
 
 // nudgeAfter is the time without an answer after which the server gets another request.
@@ -44,20 +46,11 @@ func (p *pending[T]) wait(ctx context.Context) (T, error) {
 			pause *= 2
 			timer.Reset(pause)
 		case <-ctx.Done():
-			if p.isDone() { // just now, or while the process was suspended
+			if placequeue.IsClosed(p.done) { // just now, or while the process was suspended
 				return p.value, p.err
 			}
 			var none T
 			return none, p.link.cause(ctx)
 		}
-	}
-}
-
-func (p *pending[T]) isDone() bool {
-	select {
-	case <-p.done:
-		return true
-	default:
-		return false
 	}
 }

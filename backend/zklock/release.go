@@ -2,7 +2,6 @@ package zklock
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/distlock-go/distlock/backend/internal/placequeue"
 	"github.com/distlock-go/distlock/driver"
@@ -16,46 +15,24 @@ import (
 func (b *Backend) Release(ctx context.Context, g driver.Grant) error {
 	op, end := b.link.opContext(ctx)
 	defer end()
-	id := placequeue.ID{Key: g.Key, Owner: g.Owner}
-	tk, wasHeld, ok := b.table.Release(id)
-	if !ok {
-		return b.releaseUnknown(op, b.path(g.Key), &g)
-	}
-	existed, err := b.nodes.delete(op, tk)
-	switch {
-	case err != nil:
-		b.table.SetUnanswered(id)
-		return err
-	case wasHeld && !existed:
-		return fmt.Errorf("zklock: the owner's node was deleted: %w", driver.ErrLost)
-	}
-	return nil
+	return b.table.Release(&g,
+		func(tk *ticket) (existed bool, err error) { return b.nodes.delete(op, tk) },
+		func() (found bool, queued int, err error) { return b.deleteAll(op, &g) })
 }
 
-// releaseUnknown releases the key for an owner that has no ticket. It deletes the nodes of
-// the owner that it finds in the queue.
-func (b *Backend) releaseUnknown(ctx context.Context, parent string, g *driver.Grant) error {
+// deleteAll deletes the nodes of g's owner that it finds in the queue.
+func (b *Backend) deleteAll(ctx context.Context, g *driver.Grant) (found bool, queued int, err error) {
+	parent := b.path(g.Key)
 	q, err := b.queue(ctx, parent)
 	if err != nil {
-		return err
+		return false, 0, err
 	}
-	guid, found := guidOf(g.Owner), false
-	for _, n := range q {
-		if n.guid != guid {
-			continue
+	found, err = placequeue.Each(q, func(n node) (bool, error) {
+		if n.guid != guidOf(g.Owner) {
+			return false, nil
 		}
-		found = true
-		if _, err := b.link.remove(parent + "/" + n.name).wait(ctx); err != nil {
-			return err
-		}
-	}
-	switch {
-	case found, b.table.WasUnanswered(placequeue.ID{Key: g.Key, Owner: g.Owner}):
-		return nil
-	case len(q) > 0:
-		return fmt.Errorf("zklock: another has the key: %w", driver.ErrLost)
-	case g.Token != 0:
-		return fmt.Errorf("zklock: the lease has ended: %w", driver.ErrLost)
-	}
-	return nil
+		_, err := b.link.remove(parent + "/" + n.name).wait(ctx)
+		return true, err
+	})
+	return found, len(q), err
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// held is a lock that an owner has, with the session of its node.
-type held = placequeue.Held[*ticket, *session]
+// renewal is one grant of a call of Renew.
+type renewal = placequeue.Renewal[*ticket, *session]
 
 // maxRenewals is how many nodes one call of Renew reads at the same time.
 const maxRenewals = 256
@@ -26,23 +26,7 @@ const maxRenewals = 256
 // lease then lasts as long as the process, and only as long as the session if the process
 // dies.
 func (b *Backend) Renew(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
-	type renewal struct {
-		index int
-		lock  held
-	}
-	var renewals []renewal
-	for i := range grants {
-		lock, ok := b.table.HeldBy(placequeue.ID{Key: grants[i].Key, Owner: grants[i].Owner})
-		switch {
-		case !ok:
-			report(i, driver.RenewResult{Status: driver.Lost})
-		case lock.Store.hasEnded():
-			b.lose(lock.Ticket)
-			report(i, driver.RenewResult{Status: driver.Lost})
-		default:
-			renewals = append(renewals, renewal{i, lock})
-		}
-	}
+	renewals := b.table.Renewals(grants, report)
 	if len(renewals) == 0 {
 		return
 	}
@@ -55,7 +39,7 @@ func (b *Backend) Renew(ctx context.Context, grants []driver.Grant, report func(
 	for range min(len(renewals), maxRenewals) {
 		workers.Go(func() {
 			for r := range jobs {
-				report(r.index, b.renew(op, r.lock, &grants[r.index], sent, err))
+				report(r.Index, b.renew(op, &r, sent, err))
 			}
 		})
 	}
@@ -67,43 +51,28 @@ func (b *Backend) Renew(ctx context.Context, grants []driver.Grant, report func(
 }
 
 // renew renews one lock. The error says why the leader has not answered, if it has not.
-func (b *Backend) renew(ctx context.Context, lock held, asked *driver.Grant, sent time.Time, err error) driver.RenewResult {
-	lost := driver.RenewResult{Status: driver.Lost}
+func (b *Backend) renew(ctx context.Context, r *renewal, sent time.Time, err error) driver.RenewResult {
 	var stat zk.Stat
 	var names []string
 	if err == nil {
-		node, children := b.link.stat(lock.Place), b.link.children(lock.Ticket.parent)
+		node, children := b.link.stat(r.Place), b.link.children(r.Ticket.parent)
 		if stat, err = node.wait(ctx); err == nil {
 			names, err = children.wait(ctx)
 		}
 	}
-	var other *stranger
-	if err == nil {
+	exists := stat.EphemeralOwner == r.Store.id
+	if err == nil && exists {
 		q, _ := parseQueue(names) // a holder need not know its place
-		other, err = b.stranger(ctx, lock.Ticket.parent, names, q, lock.Ticket.kind)
-	}
-	switch {
-	case err != nil:
-	case stat.EphemeralOwner != lock.Store.id:
-		b.lose(lock.Ticket)
-		return lost
-	case other != nil:
-		b.lose(lock.Ticket)
-		lost.Err = other.err
-		return lost
-	case b.link.session() != lock.Store:
-		err = b.link.explain(errNoSession)
-	default:
-		g := lock.Grant
-		g.Sent, g.TTL, g.Retain = sent, asked.TTL, asked.Retain
-		if b.table.Extend(lock.Ticket, g) {
-			return driver.RenewResult{Status: driver.Renewed}
+		other, failed := b.stranger(ctx, r.Ticket.parent, names, q, r.Ticket.kind)
+		switch {
+		case failed != nil:
+			err = failed
+		case other != nil:
+			b.table.Lose(r.Ticket, false)
+			return driver.RenewResult{Status: driver.Lost, Err: other.err}
+		case b.link.session() != r.Store:
+			err = b.link.explain(errNoSession)
 		}
-		return lost
 	}
-	if lock.Store.hasEnded() { // and its nodes with it, whatever the answer was
-		b.lose(lock.Ticket)
-		return lost
-	}
-	return driver.RenewResult{Err: err}
+	return b.table.Renewed(r, sent, exists, err)
 }

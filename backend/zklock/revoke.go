@@ -8,7 +8,6 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/distlock-go/distlock/backend/internal/placequeue"
 	"github.com/distlock-go/distlock/driver"
 )
 
@@ -43,8 +42,8 @@ func (b *Backend) ask(ctx context.Context, path string, n node) (existed bool, e
 // Revoked implements [driver.Revoker]. It watches the data of the owner's node.
 func (b *Backend) Revoked(ctx context.Context, g driver.Grant) <-chan struct{} {
 	asked := make(chan struct{})
-	if lock, ok := b.table.HeldBy(placequeue.ID{Key: g.Key, Owner: g.Owner}); ok {
-		b.background.run(func() {
+	if lock, ok := b.table.HeldBy(&g); ok {
+		b.background.Run(func() {
 			if b.awaitMessage(ctx, lock.Place) {
 				close(asked)
 			}
@@ -75,7 +74,7 @@ func (b *Backend) awaitMessage(ctx context.Context, path string) bool {
 		case <-changed:
 		case <-ctx.Done():
 			return false
-		case <-b.background.ctx.Done():
+		case <-b.background.Done():
 			return false
 		}
 	}

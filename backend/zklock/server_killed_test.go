@@ -3,7 +3,6 @@ package zklock_test
 import (
 	"context"
 	"errors"
-	"sync"
 	"testing"
 	"time"
 
@@ -29,7 +28,7 @@ func TestServerRestarted(t *testing.T) {
 	g := testkit.TryRepeatedly(t, b, testkit.NewRequest("key"))
 	admin := newAdmin(t, server.Addr())
 	w := testkit.StartWaiter(t, other, testkit.NewRequest("key"))
-	testkit.Eventually(t, "it is in the queue", func() bool { return len(children(t, admin, parentOf("key"))) == 2 })
+	queued(t, admin, "key", 2)
 	testkit.Eventually(t, "it watches", func() bool { return metric(t, server, "zk_watch_count") == 1 })
 	drain(t, other)
 	server.Kill()
@@ -99,54 +98,15 @@ func leaderStopped(t *testing.T, e *zktest.Ensemble) {
 }
 
 // leaderKilled kills the leader while three sessions contend for a key, and starts it
-// again. Never do two of them have the key, and all continue.
+// again.
 func leaderKilled(t *testing.T, e *zktest.Ensemble) {
-	const sessions, before, after = 3, 20, 20
-	var r testkit.Register
-	var wg sync.WaitGroup
-	halfway := make(chan struct{})
-	var half sync.WaitGroup
-	half.Add(sessions)
-	for range sessions {
-		b := newBackend(t, e.Addrs(), zklock.WithSessionTimeout(30*time.Second), zklock.WithOpTimeout(time.Second))
-		wg.Go(func() {
-			use := func() {
-				req := testkit.NewRequest("killed")
-				var g driver.Grant
-				for deadline := time.Now().Add(time.Minute); ; {
-					var err error
-					req.Backoff = driver.NewBackoff(time.Second, 0)
-					if g, err = b.Acquire(context.Background(), req); err == nil {
-						break
-					}
-					if time.Now().After(deadline) {
-						t.Errorf("Acquire: %v", err)
-						return
-					}
-				}
-				r.Enter(t, "killed", g.Token)
-				r.Leave("killed", g.Token)
-				_ = b.Release(context.Background(), g) // continues in the background after an error
-			}
-			for range before {
-				use()
-			}
-			half.Done()
-			<-halfway
-			for range after {
-				use()
-			}
-		})
-	}
-	half.Wait()
-	leader := e.Leader(t)
-	close(halfway)
-	leader.Kill()
-	wg.Wait()
-	if n := r.Uses(); n != sessions*(before+after) {
-		t.Errorf("%d uses of %d", n, sessions*(before+after))
-	}
+	var leader *zktest.Server
+	testkit.Contend(t, "killed", func() testkit.Queue {
+		return newBackend(t, e.Addrs(), zklock.WithSessionTimeout(30*time.Second), zklock.WithOpTimeout(time.Second))
+	}, func() {
+		leader = e.Leader(t)
+		leader.Kill()
+	})
 	leader.Restart(t)
-	admin := newAdmin(t, e.Addrs()...)
-	testkit.Eventually(t, "no node is left", func() bool { return len(children(t, admin, parentOf("killed"))) == 0 })
+	queued(t, newAdmin(t, e.Addrs()...), "killed", 0)
 }

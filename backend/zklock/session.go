@@ -1,13 +1,18 @@
 package zklock
 
-import "time"
+import (
+	"time"
+
+	"github.com/distlock-go/distlock/backend/internal/placequeue"
+)
 
 // session is a session with the servers. Ephemeral nodes belong to a session and are
 // deleted when it ends.
 type session struct {
+	placequeue.Session
+
 	id      int64
 	timeout time.Duration // as agreed with the server
-	ended   chan struct{} // closed when the server has said that the session is over
 }
 
 // maxLease returns how long a lease may be so that it ends before the session can end. The
@@ -21,13 +26,3 @@ type session struct {
 // timeout - timeout/3 - tick/2. That is at least half of the timeout if the timeout is
 // three ticks or more.
 func (s *session) maxLease() time.Duration { return s.timeout / 2 }
-
-// hasEnded reports whether the server has said that the session is over.
-func (s *session) hasEnded() bool {
-	select {
-	case <-s.ended:
-		return true
-	default:
-		return false
-	}
-}

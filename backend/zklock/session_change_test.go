@@ -1,11 +1,9 @@
 package zklock_test
 
 import (
-	"context"
 	"errors"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
@@ -50,21 +48,6 @@ func TestSessionEndsDuringRenewal(t *testing.T) {
 	})
 }
 
-// TestNoConnection: without a connection a call says so, even if its context ends first.
-func TestNoConnection(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, v *virtual) {
-		v.network.Refuse(true)
-		v.network.Kill()
-		synctest.Wait()
-		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-		defer cancel()
-		_, err := v.TryAcquire(ctx, testkit.NewRequest("key"))
-		if err == nil || errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "no session") {
-			t.Errorf("without a connection: %v", err)
-		}
-	})
-}
-
 // TestNodeOfAnEarlierSession: between the start of a call and its first request the session
 // has changed. The node of the earlier session, which the server still shows, is not a lock.
 //
@@ -84,9 +67,7 @@ func TestNodeOfAnEarlierSession(t *testing.T) {
 				}
 			})
 			testkit.MustRelease(t, v, r.Grant())
-			if left := v.server.Children(parentOf(r.Key)); len(left) != 0 {
-				t.Errorf("left behind: %q", left)
-			}
+			v.mustBeEmpty(t, r.Key)
 		},
 		"renewal": func(t *testing.T, v *virtual, _ driver.Request, g driver.Grant) {
 			v.acrossSessions(func() {
@@ -134,25 +115,12 @@ func TestNodeOfAnotherSession(t *testing.T) {
 func TestNodeOfAnotherKind(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, v *virtual) {
 		mustWork(t, v.Backend, "key") // creates the key's node
-		id := testkit.NewRequest("key").Owner
-		doubt := func(name string, mode driver.Mode, answer fate) driver.Request {
-			v.server.On(func(op int32, path string) fate {
-				if op == opCreate && strings.Contains(path, id) {
-					return answer
-				}
-				return served
-			})
-			r := testkit.NewRequest("key")
-			r.Owner, r.Mode = id+name, mode
-			if _, err := v.TryAcquire(t.Context(), r); err == nil || errors.Is(err, driver.ErrNotAcquired) {
-				t.Fatalf("TryAcquire without an answer: %v", err)
-			}
-			return r
-		}
-		doubt("@writer", driver.Exclusive, muted)
-		reader := doubt("@reader", driver.Shared, dropped)
-		v.server.On(nil)
-		v.network.Kill() // the calls that are in flight end
+		writer := testkit.NewRequest("key")
+		reader := writer
+		writer.Owner += "@writer"
+		reader.Owner, reader.Mode = reader.Owner+"@reader", driver.Shared
+		v.tryInDoubt(t, writer, muted)
+		v.tryInDoubt(t, reader, dropped)
 		testkit.TryRepeatedly(t, v, reader)
 		other := testkit.NewRequest("key")
 		other.Mode = driver.Shared
@@ -194,16 +162,7 @@ func TestLeaderMustAnswer(t *testing.T) {
 		v.server.On(nil)
 		mustWork(t, v.Backend, "other") // creates the key's node
 		r := testkit.NewRequest("other")
-		v.server.On(func(op int32, path string) fate {
-			if op == opCreate && strings.Contains(path, r.Owner) {
-				return postponed
-			}
-			return served
-		})
-		if _, err := v.TryAcquire(t.Context(), r); err == nil || errors.Is(err, driver.ErrNotAcquired) {
-			t.Errorf("TryAcquire without an answer: %v", err)
-		}
-		v.network.Kill() // the call that is in flight ends
+		v.tryInDoubt(t, r, postponed)
 		testkit.ReleaseRepeatedly(t, v, testkit.TryRepeatedly(t, v, r))
 		if all := v.server.Created(parentOf("other")); len(all) != 2 {
 			t.Errorf("created %q", all)
@@ -246,28 +205,6 @@ func TestReleaseOfAnother(t *testing.T) {
 		if err := v.Release(t.Context(), testkit.NewRequest("key").Grant()); !errors.Is(err, driver.ErrLost) {
 			t.Errorf("the release of another owner: %v", err)
 		}
-		if got := testkit.Renewed(t, v, g); got.Status != driver.Renewed {
-			t.Errorf("after the release of another owner: %+v", got)
-		}
-	})
-}
-
-// TestWaiterInTheNextSession: a waiter whose session ends joins the queue again at once.
-func TestWaiterInTheNextSession(t *testing.T) {
-	reconnects(t)
-	inVirtualTime(t, func(t *testing.T, v *virtual) {
-		holder := newVirtual(t, v.server)
-		testkit.MustTry(t, holder, testkit.NewRequest("key"))
-		r := testkit.NewRequest("key")
-		r.Backoff = driver.NewBackoff(time.Hour, 0)
-		w := testkit.StartWaiter(t, v, r)
-		synctest.Wait()
-		v.server.Expire(false)
-		start := time.Now()
-		v.network.Kill()
-		w.Served(t)
-		if d := time.Since(start); d > time.Minute {
-			t.Errorf("served %v after its session", d)
-		}
+		testkit.MustRenew(t, v, g)
 	})
 }

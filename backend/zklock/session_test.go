@@ -70,7 +70,5 @@ func TestMinHoldBeyondTheBound(t *testing.T) {
 		t.Errorf("kept for %v, want %v", d, keep)
 	}
 	testkit.MustRelease(t, other, g)
-	if names := children(t, admin, parentOf("kept")); len(names) != 0 {
-		t.Errorf("left behind: %q", names)
-	}
+	mustBeEmpty(t, admin, "kept")
 }

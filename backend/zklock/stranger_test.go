@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/go-zookeeper/zk"
-	"github.com/google/uuid"
 
 	"github.com/distlock-go/distlock/backend/zklock"
 	"github.com/distlock-go/distlock/driver"
@@ -101,30 +100,6 @@ func TestStrangers(t *testing.T) {
 			testkit.MustRelease(t, b, w.Served(t))
 		})
 	}
-}
-
-// TestInspectStranger: Inspect shows an ephemeral node of another program, as long as it is
-// there, and no other node.
-func TestInspectStranger(t *testing.T) {
-	t.Parallel()
-	addr := shared.Server(t).Addr()
-	admin := newAdmin(t, addr)
-	b := newBackend(t, []string{addr})
-	key := "stranger-" + uuid.NewString() // some nodes stay, and the test may run again
-	keepParent(t, admin, key)
-	plant(t, admin, parentOf(key)+"/config", 0) // not ephemeral: not a lock
-	stranger := plant(t, admin, parentOf(key)+"/lock", zk.FlagEphemeral)
-	infos, err := b.Inspect(t.Context(), key, 1)
-	if err != nil || len(infos) != 1 || infos[0].Foreign != "ephemeral node" || infos[0].Held != 1 || len(infos[0].Holders) != 1 {
-		t.Errorf("Inspect beside a stranger: %+v, %v", infos, err)
-	}
-	if err := admin.Delete(stranger, -1); err != nil {
-		t.Fatal(err)
-	}
-	if infos, err := b.Inspect(t.Context(), key, 1); err != nil || len(infos) != 0 {
-		t.Errorf("Inspect without it: %+v, %v", infos, err)
-	}
-	testkit.MustRelease(t, b, testkit.MustTry(t, b, testkit.NewRequest(key)))
 }
 
 // TestWithdrawnHolder: a holder asks again beside a stranger, and gives its node up. Its next

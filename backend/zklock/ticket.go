@@ -51,21 +51,8 @@ func (tk *ticket) created(node string, s *session) {
 	tk.version.Store(0)
 }
 
-// obstacle is why a ticket's owner does not get the key now.
-type obstacle struct {
-	session *session
-	watch   []string // the paths of the nodes to wait for
-	own     string   // the path of the ticket's node; "" if there can be none
-	first   string   // the path of the first node in the queue
-}
-
 // lock locks the ticket, to work on its node. It returns false if ctx ends first.
 func (tk *ticket) lock(ctx context.Context) bool {
-	select {
-	case tk.busy <- struct{}{}:
-		return true
-	default:
-	}
 	select {
 	case tk.busy <- struct{}{}:
 		return true

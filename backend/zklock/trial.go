@@ -35,7 +35,7 @@ func (t *trial) run(ctx context.Context, n *nodes) error {
 		}
 		parent := n.opts.root + "/" + EscapeKey("")
 		if t.node == "" {
-			if t.node, err = n.parents.createIn(c, parent, trialName, nil); err != nil {
+			if t.node, err = n.createIn(c, parent, trialName, nil); err != nil {
 				return struct{}{}, err
 			}
 		}

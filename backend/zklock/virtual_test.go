@@ -2,14 +2,16 @@ package zklock_test
 
 import (
 	"context"
+	"errors"
 	"net"
+	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/distlock-go/distlock/backend/zklock"
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/spoilnet"
 )
 
@@ -18,7 +20,7 @@ type virtual struct {
 	*zklock.Backend
 	server  *fakeServer
 	network *spoilnet.Network
-	gate    atomic.Pointer[chan struct{}]
+	gate    locked[func(written []byte) error] // of all writes; nil if there is none
 }
 
 // inVirtualTime runs f in a bubble. The Backend knows two servers, so that the client library
@@ -55,15 +57,41 @@ func (v *virtual) newSession() {
 	synctest.Wait()
 }
 
-// gatedConn is a connection whose writes block while there is a gate.
+// tryInDoubt makes an attempt that gets no answer, because of the fate of the owner's node.
+func (v *virtual) tryInDoubt(t *testing.T, r driver.Request, answer fate) {
+	t.Helper()
+	v.server.On(func(op int32, path string) fate {
+		if op == opCreate && strings.Contains(path, r.Owner[:len(guid)]) {
+			return answer
+		}
+		return served
+	})
+	if _, err := v.TryAcquire(t.Context(), r); err == nil || errors.Is(err, driver.ErrNotAcquired) {
+		t.Fatalf("TryAcquire without an answer: %v", err)
+	}
+	v.server.On(nil)
+	v.network.Kill() // the calls that are in flight end
+}
+
+// mustBeEmpty checks that nothing is left of a key.
+func (v *virtual) mustBeEmpty(t *testing.T, key string) {
+	t.Helper()
+	if left := v.server.Children(parentOf(key)); len(left) != 0 {
+		t.Errorf("left behind: %q", left)
+	}
+}
+
+// gatedConn is a connection whose writes pass a gate.
 type gatedConn struct {
 	net.Conn
-	gate *atomic.Pointer[chan struct{}]
+	gate *locked[func(written []byte) error]
 }
 
 func (c gatedConn) Write(p []byte) (int, error) {
-	if gate := c.gate.Load(); gate != nil {
-		<-*gate
+	if gate := c.gate.get(); gate != nil {
+		if err := gate(p); err != nil {
+			return 0, err
+		}
 	}
 	return c.Conn.Write(p)
 }
@@ -72,7 +100,10 @@ func (c gatedConn) Write(p []byte) (int, error) {
 // f has seen the session before: the client blocks at writing a request before that.
 func (v *virtual) acrossSessions(f func()) {
 	gate := make(chan struct{})
-	v.gate.Store(&gate)
+	v.gate.set(func([]byte) error {
+		<-gate
+		return nil
+	})
 	for range 2 { // the library may give one more to the connection that ends
 		go func() { _ = v.Ping(context.Background()) }()
 		synctest.Wait()
@@ -84,7 +115,7 @@ func (v *virtual) acrossSessions(f func()) {
 	}()
 	synctest.Wait()
 	v.newSession()
-	v.gate.Store(nil)
+	v.gate.set(nil)
 	close(gate)
 	<-done
 }

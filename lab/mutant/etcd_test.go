@@ -3,9 +3,9 @@ package mutant
 // etcd has mutants of the requests of the etcd backend. All of them start a server.
 var etcd = []mutant{
 	etcdlock("fence-not-demanded", "a request that arrives late creates a place",
-		"TestLateRequest/Acquire", edit{"backend/etcdlock/acquire.go", "If(s.isFenced(fence), free)", "If(free)"}),
+		"TestLateRequest", edit{"backend/etcdlock/acquire.go", "If(s.isFenced(fence), free)", "If(free)"}),
 	etcdlock("fence-not-written", "the request of an owner that has given up may still arrive",
-		"TestLateRequest/TryAcquire", edit{"backend/etcdlock/sweeper.go", "unfenced = s.writeFence(ctx)", "_ = ctx"}),
+		"TestLateRequest", edit{"backend/etcdlock/sweeper.go", "unfenced = s.writeFence(ctx)", "_ = ctx"}),
 	etcdlock("name-used-again-too-early", "a deletion that arrives late deletes the place of the next owner",
 		"TestReleaseWithoutAnswer/late", edit{"backend/etcdlock/release.go", "l.doubt = l.session.fence.Load()", "l.doubt = 0"}),
 	etcdlock("extend-while-others-wait", "Extend does not look at the queue",

@@ -156,14 +156,14 @@ var zooKeeper = []mutant{
 		Name: "sequence-as-token",
 		Rule: "a token is the number in a node's name, which starts again with a new parent",
 		Edits: []edit{{"backend/zklock/acquire.go", "placequeue.Tokens(p.createZxid, tokensPerID, r.Tokens)",
-			"placequeue.Tokens(func() (n int64) { _, _ = fmt.Sscan(tk.node[len(tk.node)-10:], &n); return n + 1 }(), tokensPerID, r.Tokens)"}},
+			"placequeue.Tokens(func() int64 { n, _ := parseNode(tk.name()); return n.seq + 1 }(), tokensPerID, r.Tokens)"}},
 		Package: "./backend/zklock", Test: "TestContainersComeAndGo", Needs: "zookeeper",
 	},
 	{
 		Name: "whose-node-is-not-asked",
 		Rule: "a node with the name is the lock, independent of the session that created it",
 		Edits: []edit{
-			{"backend/zklock/renew.go", "case stat.EphemeralOwner != lock.Store.id:", "case stat.Czxid == 0:"},
+			{"backend/zklock/renew.go", "exists := stat.EphemeralOwner == r.Store.id", "exists := stat.Czxid != 0"},
 		},
 		Package: "./backend/zklock", Test: "TestNodeOfAnotherSession",
 	},

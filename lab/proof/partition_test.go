@@ -9,7 +9,6 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/internal/test/spoilnet"
-	"github.com/distlock-go/distlock/internal/test/stall"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 	"github.com/distlock-go/distlock/internal/test/testmode"
 )
@@ -77,7 +76,7 @@ func cutOff(
 	t *testing.T, l, other *distlock.Locker, lost <-chan time.Time, cut func(), lease, while time.Duration,
 ) {
 	t.Helper()
-	stalls := stall.Start(t)
+	stalls := watchStalls(t)
 	held := testkit.MustAcquire(t, l, key, distlock.Opts{KeyTimeout: lease})
 	next := acquire(t, other, key, distlock.Opts{KeyTimeout: lease})
 	time.Sleep(while)
@@ -95,7 +94,7 @@ func cutOff(
 	t.Logf("cancelled %v and granted %v after the cut", cancelled.Sub(begun), next.at.Sub(begun))
 	switch late := cancelled.Sub(held.Until()); {
 	case next.at.After(cancelled):
-	case stalls.Excuses(late):
+	case stalls.excuse(late):
 		t.Logf("this process stood still: the holder was told %v late", late)
 	default:
 		t.Errorf("another had the key %v before the holder was told", cancelled.Sub(next.at))

@@ -1,6 +1,7 @@
-// Package placequeue has the rule by which a queue of places says which owners have a key:
-// for stores in which an owner that waits, and one that has the key, each have a place in
-// the same queue.
+// Package placequeue is for stores in which an owner that waits, and one that has the key, each
+// have a place in the same queue, until the session of their process ends. It has the rule by
+// which the queue says who has the key, and what a Backend on such a store does in its process:
+// it keeps tickets and leases, waits, renews and releases.
 package placequeue
 
 import "github.com/distlock-go/distlock/driver"

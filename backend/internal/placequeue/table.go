@@ -1,6 +1,8 @@
 package placequeue
 
 import (
+	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -11,12 +13,18 @@ import (
 // ID identifies a ticket.
 type ID struct{ Key, Owner string }
 
+// Store is what a store knows of a place that has the key.
+type Store interface {
+	// HasEnded reports whether the session of the place is known to have ended.
+	HasEnded() bool
+}
+
 // Ticket is one owner's request for one key, from the first attempt until the owner gives it
-// up. A store embeds it in a type of its own. S is what the store knows of a place that has
-// the key.
-type Ticket[S any] struct {
-	ID   ID
-	Gone chan struct{} // closed when the ticket has left the table
+// up. A store embeds it in a type of its own.
+type Ticket[S Store] struct {
+	ID      ID
+	Sharing driver.Sharing
+	Gone    chan struct{} // closed when the ticket has left the table
 
 	queued bool // the ticket is kept while another owner has the key
 	held   bool // the owner has the key; the fields below are set
@@ -24,39 +32,45 @@ type Ticket[S any] struct {
 	timer  *time.Timer // ends the lease
 }
 
-// NewTicket returns a ticket for a [Table].
-func NewTicket[S any](id ID) Ticket[S] { return Ticket[S]{ID: id, Gone: make(chan struct{})} }
-
 func (tk *Ticket[S]) base() *Ticket[S] { return tk }
 
 // IsGone reports whether the ticket has left the table.
-func (tk *Ticket[S]) IsGone() bool {
-	select {
-	case <-tk.Gone:
-		return true
-	default:
-		return false
-	}
-}
+func (tk *Ticket[S]) IsGone() bool { return IsClosed(tk.Gone) }
 
 // expired reports whether the lease has ended.
 func (tk *Ticket[S]) expired() bool { return !time.Now().Before(End(tk.lease.Grant)) }
 
+// extend records that the store has confirmed the terms of g. The answer may be late, so the
+// lease is shortened only if g has [driver.Grant].Retain. Retain is not kept: a later request is
+// not of that renewal.
 func (tk *Ticket[S]) extend(g driver.Grant) {
-	tk.lease.Grant = Extend(tk.lease.Grant, g)
-	tk.timer.Reset(time.Until(End(tk.lease.Grant)))
+	if present := tk.lease.Grant; !g.Retain && End(g).Before(End(present)) {
+		g.Sent, g.TTL = present.Sent, present.TTL
+	}
+	g.Retain = false
+	tk.lease.Grant = g
+	tk.timer.Reset(time.Until(End(g)))
 }
 
+// End returns when the lease of g ends.
+func End(g driver.Grant) time.Time { return g.Sent.Add(g.TTL) }
+
 // Lease is what is known of an owner that has the key.
-type Lease[S any] struct {
+type Lease[S Store] struct {
 	Place string       // its path
 	Store S            // of the store
 	Since time.Time    // when the owner got the key
 	Grant driver.Grant // as last confirmed
 }
 
+// HeldError returns the error for another owner that asks for the key.
+func (l *Lease[S]) HeldError() *driver.HeldError {
+	left := max(time.Until(End(l.Grant)), 0)
+	return &driver.HeldError{Holder: driver.HolderOf(l.Grant.Owner), Held: time.Since(l.Since), RetryAfter: left}
+}
+
 // Held is a ticket and a copy of its lease. Its owner has the key.
-type Held[T any, S any] struct {
+type Held[T any, S Store] struct {
 	Lease[S]
 
 	Ticket T
@@ -65,10 +79,10 @@ type Held[T any, S any] struct {
 // Table has the tickets of a Backend, which of their owners have the key, and until when. The
 // stores know no leases of locks: the table ends a lease that is not renewed. The mutex also
 // guards what the store keeps in its tickets.
-type Table[T interface{ base() *Ticket[S] }, S any] struct {
+type Table[T interface{ base() *Ticket[S] }, S Store] struct {
 	sync.Mutex
 
-	ended    func(tk T) // called for each lease that has ended, without the mutex
+	ended    func(tk T) // has the place deleted of a lease that has ended; called without the mutex
 	tickets  map[ID]T
 	holders  map[string]T // by path of the place
 	releases recent.Set[ID]
@@ -79,20 +93,27 @@ func (t *Table[T, S]) Init(ended func(tk T)) {
 	t.ended, t.tickets, t.holders = ended, make(map[ID]T), make(map[string]T)
 }
 
-// GetOrAdd returns the ticket with the ID. If there is none, it adds the one that newTicket
-// returns, which it calls with the mutex. The ticket of a queued request is kept while another
-// owner has the key.
-func (t *Table[T, S]) GetOrAdd(id ID, queued bool, newTicket func() T) T {
+// GetOrAdd returns the ticket of the request's owner. If there is none, it adds the one that
+// newTicket makes, which it calls with the mutex. The ticket of a queued request is kept while
+// another owner has the key.
+func (t *Table[T, S]) GetOrAdd(ctx context.Context, r *driver.Request, queued bool, newTicket func(Ticket[S]) T) (none T, err error) {
+	if err := ctx.Err(); err != nil {
+		return none, err // nothing was sent
+	}
+	id := ID{r.Key, r.Owner}
 	t.Lock()
 	defer t.Unlock()
 	tk, ok := t.tickets[id]
 	if !ok {
-		tk = newTicket()
+		tk = newTicket(Ticket[S]{ID: id, Sharing: r.Sharing(), Gone: make(chan struct{})})
 		t.tickets[id] = tk
 	}
 	one := tk.base()
+	if one.Sharing != r.Sharing() {
+		return none, fmt.Errorf("the owner has asked for %+v before, and now for %+v", one.Sharing, r.Sharing())
+	}
 	one.queued = one.queued || queued
-	return tk
+	return tk, nil
 }
 
 // Remove removes a ticket. It returns false if the ticket was removed before. With unqueued it
@@ -108,30 +129,11 @@ func (t *Table[T, S]) Remove(tk T, unqueued bool) bool {
 	return true
 }
 
-// Release removes the ticket with the ID. It returns false if there is none, and otherwise the
-// ticket and whether its owner had the key.
-func (t *Table[T, S]) Release(id ID) (tk T, wasHeld, ok bool) {
-	t.Lock()
-	defer t.Unlock()
-	if tk, ok = t.tickets[id]; ok {
-		wasHeld = tk.base().held
-		t.drop(tk)
+// Lose removes a ticket as [Table.Remove] does, and ends its lease.
+func (t *Table[T, S]) Lose(tk T, unqueued bool) {
+	if t.Remove(tk, unqueued) {
+		t.ended(tk)
 	}
-	return tk, wasHeld, ok
-}
-
-// SetUnanswered remembers for some time that a release had no answer.
-func (t *Table[T, S]) SetUnanswered(id ID) {
-	t.Lock()
-	defer t.Unlock()
-	t.releases.Add(id)
-}
-
-// WasUnanswered reports whether a release had no answer.
-func (t *Table[T, S]) WasUnanswered(id ID) bool {
-	t.Lock()
-	defer t.Unlock()
-	return t.releases.Has(id)
 }
 
 func (t *Table[T, S]) drop(tk T) {
@@ -184,13 +186,13 @@ func (t *Table[T, S]) expire(tk T) {
 	}
 }
 
-// HeldBy returns the lease of an owner. It returns false if it has none or the lease has
-// ended.
-func (t *Table[T, S]) HeldBy(id ID) (Held[T, S], bool) {
+// HeldBy returns the lease of g's owner. It returns false if there is none, or the lease or the
+// session has ended.
+func (t *Table[T, S]) HeldBy(g *driver.Grant) (Held[T, S], bool) {
 	t.Lock()
 	defer t.Unlock()
-	tk, ok := t.tickets[id]
-	if !ok || !tk.base().held || tk.base().expired() {
+	tk, ok := t.tickets[ID{g.Key, g.Owner}]
+	if !ok || !tk.base().held || tk.base().expired() || tk.base().lease.Store.HasEnded() {
 		return Held[T, S]{}, false
 	}
 	return Held[T, S]{tk.base().lease, tk}, true

@@ -74,7 +74,7 @@ var layers = []layer{
 	{"suite", "locktest", "root driver", ""},
 	{"modes", "internal/test/testmode", "", ""},
 	{"processes", "internal/test/child", "modes", "golang.org/x/sys"},
-	{"testing", "internal/test/maven internal/test/prose internal/test/spoilnet internal/test/stall", "modes processes", "golang.org/x/sys"},
+	{"testing", "internal/test/maven internal/test/prose internal/test/spoilnet", "modes processes", "golang.org/x/sys"},
 	{"shop", "example_service", "root admin http grpc page backends processes messages", grpc + " " + goRedis + " " + miniredisPath},
 	{"kit", "internal/test/testkit", "root driver backends modes processes testing", uuidPath},
 	{"behaviour", "test", "", ""},

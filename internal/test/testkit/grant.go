@@ -48,6 +48,14 @@ func Renewed(tb testing.TB, b driver.Backend, g driver.Grant) driver.RenewResult
 	return driver.RenewAll(context.WithoutCancel(tb.Context()), b, []driver.Grant{g})[0]
 }
 
+// MustRenew renews what was granted.
+func MustRenew(tb testing.TB, b driver.Backend, g driver.Grant) {
+	tb.Helper()
+	if got := Renewed(tb, b, g); got.Status != driver.Renewed {
+		tb.Errorf("renewal by the holder: %+v", got)
+	}
+}
+
 // TryRepeatedly is [MustTry] for a backend with a short timeout. It repeats calls that get
 // no answer.
 func TryRepeatedly(tb testing.TB, b driver.Backend, r driver.Request) (g driver.Grant) {

@@ -154,9 +154,6 @@ func (s *Server) Ask(command string) (string, error) {
 // Shared is a server for all tests of a package. TestMain has to call Close. The zero
 // value is ready to use.
 type Shared struct {
-	// Config configures the server.
-	Config Config
-
 	child.Shared[*Server]
 }
 
@@ -164,5 +161,5 @@ type Shared struct {
 // keys of its own. See [Start] for what happens without ZooKeeper.
 func (s *Shared) Server(tb testing.TB) *Server {
 	tb.Helper()
-	return s.Get(tb, func(dir string) (*Server, error) { return Launch(dir, s.Config) })
+	return s.Get(tb, func(dir string) (*Server, error) { return Launch(dir, Config{}) })
 }

@@ -1,4 +1,4 @@
-package stall_test
+package proof_test
 
 import (
 	"os/exec"
@@ -7,16 +7,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/distlock-go/distlock/internal/test/stall"
 	"github.com/distlock-go/distlock/internal/test/testmode"
 )
 
 // TestStopped stops this process for half a second.
 func TestStopped(t *testing.T) {
 	testmode.InRealTime(t)
-	w := stall.Start(t)
+	s := watchStalls(t)
 	time.Sleep(20 * time.Millisecond)
-	if w.Excuses(time.Minute) {
+	if s.excuse(time.Minute) {
 		t.Error("an excuse for a minute, and no minute has passed")
 	}
 	self := strconv.Itoa(syscall.Getpid())
@@ -24,7 +23,7 @@ func TestStopped(t *testing.T) {
 	if out, err := exec.CommandContext(t.Context(), "sh", "-c", script).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	if !w.Excuses(400 * time.Millisecond) {
+	if !s.excuse(400 * time.Millisecond) {
 		t.Error("no excuse for what was late because the process had stopped")
 	}
 }

@@ -1,0 +1,66 @@
+package placequeue
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/distlock-go/distlock/driver"
+)
+
+// Renewal is one grant of a call of Renew, the owner of which has the key.
+type Renewal[T any, S Store] struct {
+	Held[T, S]
+
+	Index int
+	asked *driver.Grant
+}
+
+// Renewals returns the grants whose owners have the key. It reports the others as lost.
+func (t *Table[T, S]) Renewals(grants []driver.Grant, report func(int, driver.RenewResult)) (all []Renewal[T, S]) {
+	for i := range grants {
+		if lock, ok := t.HeldBy(&grants[i]); ok {
+			all = append(all, Renewal[T, S]{lock, i, &grants[i]})
+		} else {
+			report(i, driver.RenewResult{Status: driver.Lost})
+		}
+	}
+	return all
+}
+
+// Renewed records the answer to a renewal that was sent at that time, and returns the result:
+// whether the place exists, or the error if there is no answer.
+func (t *Table[T, S]) Renewed(r *Renewal[T, S], sent time.Time, exists bool, err error) driver.RenewResult {
+	switch {
+	case r.Store.HasEnded(), err == nil && !exists:
+		t.Lose(r.Ticket, false)
+	case err != nil:
+		return driver.RenewResult{Err: err}
+	default:
+		g := r.Grant
+		g.Sent, g.TTL, g.Retain = sent, r.asked.TTL, r.asked.Retain
+		if t.Extend(r.Ticket, g) {
+			return driver.RenewResult{Status: driver.Renewed}
+		}
+	}
+	return driver.RenewResult{Status: driver.Lost}
+}
+
+// The errors of Extend.
+var (
+	ErrOthersWait   = fmt.Errorf("others wait: %w", driver.ErrNotAcquired)
+	ErrNotHeld      = fmt.Errorf("the owner does not have the key: %w", driver.ErrLost)
+	errNotExclusive = fmt.Errorf("only exclusive locks are handed on: %w", driver.ErrNotAcquired)
+)
+
+// Extendable returns the lease of g's owner, or the error of Extend if it has none or shares the
+// key.
+func (t *Table[T, S]) Extendable(g *driver.Grant) (Held[T, S], error) {
+	if g.Sharing() != (driver.Sharing{}) {
+		return Held[T, S]{}, errNotExclusive
+	}
+	lock, ok := t.HeldBy(g)
+	if !ok {
+		return lock, ErrNotHeld
+	}
+	return lock, nil
+}
