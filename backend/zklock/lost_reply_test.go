@@ -112,7 +112,7 @@ func TestCutForLonger(t *testing.T) {
 		if err := lease.Release(t.Context()); !errors.Is(err, driver.ErrLost) {
 			t.Errorf("Release of the lost lease: %v", err)
 		}
-		testkit.MustRelease(t, other, next.Grant)
+		testkit.MustRelease(t, other, next.Got)
 		mustWork(t, v.Backend, "cut")
 		v.mustBeEmpty(t, "cut")
 		v.mustBeEmpty(t, "cut-too")

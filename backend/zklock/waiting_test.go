@@ -56,7 +56,7 @@ func TestOrderOfArrival(t *testing.T) {
 			t.Errorf("after release %d there are %d watches for %d waiters", i+1, left, contenders-1-i)
 		}
 	}
-	testkit.MustRelease(t, backends[contenders-1], waiters[contenders-1].Grant)
+	testkit.MustRelease(t, backends[contenders-1], waiters[contenders-1].Got)
 	mustBeEmpty(t, admin, "key")
 }
 
