@@ -11,7 +11,7 @@ var promises = []struct {
 	mutants    []string
 }{
 	{"P1", "at most one exclusive holder per key, or readers without a writer, or n permits", []string{
-		"tombstone-ignored", "tombstone-ignored-fast", "tombstone-not-written", "owner-by-its-beginning",
+		"tombstone-ignored", "tombstone-ignored-fast", "plain-in-doubt", "tombstone-not-written", "owner-by-its-beginning",
 		"renewal-recreates", "publish-before-write", "reader-beside-writer", "permits-of-the-holders",
 		"quorum-of-one", "repetition-is-no-doubt", "whose-node-is-not-asked",
 		"stranger-is-not-refused", "fence-not-demanded",
@@ -25,7 +25,7 @@ var promises = []struct {
 	}},
 	{"P3", "each lease has its own token, larger than all earlier ones of its key", []string{
 		"incr-tokens", "token-concatenated", "clock-set-back", "token-for-two",
-		"state-tokens-not-reserved", "sequence-as-token", "token-of-the-last-owner", "own-counter",
+		"state-tokens-not-reserved", "sequence-as-token", "plain-clock-lags", "token-of-the-last-owner", "own-counter",
 	}},
 	{"P4", "a resource that checks the token is safe, and so is a transaction with Guard", []string{
 		"guard-of-any-token",
