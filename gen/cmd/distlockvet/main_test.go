@@ -93,7 +93,7 @@ func pay(ctx context.Context, order string) error { return nil }
 		t.Fatal(err)
 	}
 	for _, f := range files {
-		if err := f.Write(); err != nil {
+		if err := f.Write(false); err != nil {
 			t.Fatal(err)
 		}
 	}
