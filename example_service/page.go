@@ -85,9 +85,6 @@ func (p *page) close() {
 	p.locks.Close()
 }
 
-// wait waits for the end of what runs.
-func (p *page) wait() { p.runs.Wait() }
-
 func (p *page) routes(mux *http.ServeMux) {
 	serve := func(w http.ResponseWriter, r *http.Request, file string) {
 		w.Header().Set("Content-Security-Policy", "default-src 'self'; frame-ancestors 'none'")
@@ -163,22 +160,18 @@ func (p *page) rush(t *tally, place distlock.Func[order, receipt]) error {
 			_, err := place(p.ctx, order{shown, fmt.Sprintf("buyer %d", i+1), 1})
 			p.mu.Lock()
 			defer p.mu.Unlock()
-			t.count(err)
+			switch {
+			case err == nil:
+				t.Sold++
+			case errors.Is(err, errSoldOut):
+				t.SoldOut++
+			default:
+				t.Failed++
+			}
 		})
 	}
 	ordering.Wait()
 	return nil
-}
-
-func (t *tally) count(err error) {
-	switch {
-	case err == nil:
-		t.Sold++
-	case errors.Is(err, errSoldOut):
-		t.SoldOut++
-	default:
-		t.Failed++
-	}
 }
 
 // tell adds a line about what happens.

@@ -121,7 +121,7 @@ func (sh *shop) sell(ctx context.Context, o order) (receipt, error) {
 	if err := sh.think(ctx); err != nil {
 		return receipt{}, err
 	}
-	id, err := sh.stock.sell(ctx, o.SKU, o.Quantity, left, token)
+	id, err := sh.stock.put(ctx, o.SKU, left, o.Quantity, token)
 	if err != nil {
 		return receipt{}, err
 	}
@@ -129,10 +129,8 @@ func (sh *shop) sell(ctx context.Context, o order) (receipt, error) {
 }
 
 func (sh *shop) start(ctx context.Context, s sale) (item, error) {
-	if err := sh.stock.put(ctx, s.SKU, s.Stock, tokenOf(ctx)); err != nil {
-		return item{}, err
-	}
-	return item{SKU: s.SKU, Stock: s.Stock}, nil
+	_, err := sh.stock.put(ctx, s.SKU, s.Stock, 0, tokenOf(ctx))
+	return item{SKU: s.SKU, Stock: s.Stock}, err
 }
 
 // tokenOf returns the fencing token of the lock that ctx holds, or 0 without one.
