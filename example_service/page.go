@@ -70,7 +70,7 @@ func newPage(ctx context.Context, c config, sh *shop, l *distlock.Locker, sc sce
 	lock := itemLock(c)
 	lock.MaxWait = max(c.wait, time.Minute) // for 200 buyers on a slow machine
 	p := &page{
-		shop:  newShop(l, lock, sh.stock, thinkFor(max(c.think, browse))),
+		shop:  newShop(l, lock, sh.stock, max(c.think, browse)),
 		scene: sc,
 		locks: lockui.New(l, lockui.WithPrefix(lock.Prefix)),
 		state: pageState{Pieces: pieces, Steps: []step{}, CanStop: child.CanStop},

@@ -58,7 +58,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if cfg.stock != "" {
 		items, stockURL = newRemoteStock(cfg.stock), cfg.stock
 	}
-	sh := newShop(locker, itemLock(cfg), items, thinkFor(cfg.think))
+	sh := newShop(locker, itemLock(cfg), items, cfg.think)
 	page := newPage(ctx, cfg, sh, locker, scene{redisURL, stockURL})
 
 	mux := http.NewServeMux()

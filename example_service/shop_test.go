@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -22,7 +21,7 @@ var testConfig = config{think: time.Millisecond, wait: 10 * time.Second}
 func newTestShop(t *testing.T, c config, stock int) (*shop, *distlock.Locker) {
 	t.Helper()
 	l := testkit.NewLocker(t, memlock.New(), distlock.Config{})
-	sh := newShop(l, itemLock(c), newMemoryStock(), thinkFor(c.think))
+	sh := newShop(l, itemLock(c), newMemoryStock(), c.think)
 	if _, err := sh.reset(t.Context(), sale{"tea", stock}); err != nil {
 		t.Fatal(err)
 	}
@@ -85,13 +84,12 @@ func TestUnlockedSaleOversells(t *testing.T) {
 // An order that loses its lock while it thinks writes nothing.
 func TestLostLock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		sh, l := newTestShop(t, testConfig, 10)
-		sh.think = func(ctx context.Context) error {
+		sh, l := newTestShop(t, config{think: time.Minute, wait: time.Second}, 10)
+		time.AfterFunc(time.Second, func() {
 			if _, err := admin.ForceRelease(t.Context(), l, "shop:item:tea"); err != nil {
 				t.Error(err)
 			}
-			return thinkFor(time.Minute)(ctx)
-		}
+		})
 		if _, err := sh.place(t.Context(), order{"tea", "u1", 1}); !errors.Is(err, distlock.ErrLost) {
 			t.Errorf("the order ends with %v", err)
 		}

@@ -124,13 +124,6 @@ func pay(ctx context.Context, order string) error { return nil }
 	}
 }
 
-// TestRight checks that valid directives are not reported.
-func TestRight(t *testing.T) {
-	if out, err := vet(t, "../distlockgen/testdata/shop"); err != nil {
-		t.Errorf("%v\n%s", err, out)
-	}
-}
-
 func TestVersion(t *testing.T) {
 	out, err := exec.CommandContext(t.Context(), tool, "-version").CombinedOutput()
 	if err != nil || !strings.HasPrefix(string(out), "distlockvet ") {
