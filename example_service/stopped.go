@@ -12,7 +12,6 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/internal/test/child"
-	"github.com/distlock-go/distlock/wiring"
 )
 
 // scene is a holder that is stopped for longer than its lease, just before it writes. The
@@ -92,7 +91,8 @@ func lateOrder(ctx context.Context, args []string, stdout io.Writer) error {
 	defer closeRedis()
 	locker := distlock.New(redislock.New(client), distlock.Config{})
 	defer locker.Close() //nolint:errcheck // its lease is over
-	lease, err := wiring.Bind(locker, itemLock(cfg)).Acquire(ctx, shown)
+	lock := itemLock(cfg)
+	lease, err := locker.Acquire(ctx, lock.Value+":"+shown, distlock.Opts{Prefix: lock.Prefix, KeyTimeout: lock.KeyTimeout, MaxWait: lock.MaxWait})
 	if err != nil {
 		return err
 	}
