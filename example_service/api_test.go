@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"net"
@@ -34,7 +33,7 @@ func newAPI(t *testing.T, c config, stock int) *api {
 	sh, l := newTestShop(t, c, stock)
 	mux := http.NewServeMux()
 	shopRoutes(mux, sh, l, itemLock(c))
-	stockRoutes(mux, sh.stock)
+	stockRoute(mux, sh.stock)
 	web := httptest.NewServer(mux)
 	t.Cleanup(web.Close)
 
@@ -60,6 +59,7 @@ func do(t *testing.T, method, url, body string) (int, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	req.Header.Set("Accept", "application/json")
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		t.Fatal(err)
@@ -72,48 +72,26 @@ func do(t *testing.T, method, url, body string) (int, string) {
 	return resp.StatusCode, string(answer)
 }
 
-// Orders over HTTP, over gRPC and by calling the method take one lock.
-func TestThreeWaysSellTogether(t *testing.T) {
-	a := newAPI(t, testConfig, 20)
-	ways := []distlock.Func[order, receipt]{a.shop.place, a.orderHTTP(t), a.orderGRPC}
-	results := make(chan error, 60)
-	for i := range cap(results) {
-		way := ways[i%len(ways)]
-		go func() {
-			_, err := way(t.Context(), order{"tea", "u1", 1})
-			results <- err
-		}()
-	}
-	sold := 0
-	for range cap(results) {
-		switch err := <-results; {
-		case err == nil:
-			sold++
-		case !errors.Is(err, errSoldOut):
-			t.Error(err)
-		}
-	}
-	if it, err := a.shop.stock.get(t.Context(), "tea", 0); err != nil || it != (item{"tea", 0, 20}) || sold != 20 {
-		t.Errorf("%d sold, %+v, %v", sold, it, err)
-	}
-}
-
 // While another caller has the lock, each way to change an item is refused, and afterwards
 // each succeeds. So the path of HTTP, shop.proto and the methods declare one lock.
 func TestAllWaysTakeOneLock(t *testing.T) {
 	a := newAPI(t, config{wait: 100 * time.Millisecond}, 10)
-	one := order{"tea", "u1", 1}
-	put := func(context.Context) error {
-		if status, body := do(t, "PUT", a.url+"/items/tea", `{"stock":10}`); status != http.StatusOK {
-			return errors.New(body)
+	request := func(method, path, body string) func(context.Context) error {
+		return func(context.Context) error {
+			if status, answer := do(t, method, a.url+path, body); status >= 300 {
+				return errors.New(answer)
+			}
+			return nil
 		}
-		return nil
 	}
 	ways := map[string]func(context.Context) error{
-		"method":     func(ctx context.Context) error { _, err := a.shop.place(ctx, one); return err },
-		"HTTP order": func(ctx context.Context) error { _, err := a.orderHTTP(t)(ctx, one); return err },
-		"gRPC order": func(ctx context.Context) error { _, err := a.orderGRPC(ctx, one); return err },
-		"HTTP put":   put,
+		"method":     func(ctx context.Context) error { _, err := a.shop.place(ctx, order{"tea", "u1", 1}); return err },
+		"HTTP order": request("POST", "/items/tea/orders", `{"buyer":"u1","quantity":1}`),
+		"HTTP put":   request("PUT", "/items/tea", `{"stock":10}`),
+		"gRPC order": func(ctx context.Context) error {
+			_, err := a.rpc.PlaceOrder(ctx, &shopv1.PlaceOrderRequest{Sku: "tea", Buyer: "u1", Quantity: 1})
+			return err
+		},
 		"gRPC set": func(ctx context.Context) error {
 			_, err := a.rpc.SetItem(ctx, &shopv1.SetItemRequest{Sku: "tea", Stock: 10})
 			return err
@@ -138,32 +116,6 @@ func TestAllWaysTakeOneLock(t *testing.T) {
 	}
 }
 
-func (a *api) orderHTTP(t *testing.T) distlock.Func[order, receipt] {
-	return func(_ context.Context, o order) (r receipt, err error) {
-		body, err := json.Marshal(o)
-		if err != nil {
-			return r, err
-		}
-		status, answer := do(t, "POST", a.url+"/items/"+o.SKU+"/orders", string(body))
-		switch {
-		case status == http.StatusCreated:
-			err := json.Unmarshal([]byte(answer), &r)
-			return r, err
-		case strings.Contains(answer, "sold_out"):
-			return r, errSoldOut
-		}
-		return r, errors.New(answer)
-	}
-}
-
-func (a *api) orderGRPC(ctx context.Context, o order) (receipt, error) {
-	r, err := a.rpc.PlaceOrder(ctx, &shopv1.PlaceOrderRequest{Sku: o.SKU, Buyer: o.Buyer, Quantity: int32(o.Quantity)})
-	if status.Code(err) == codes.FailedPrecondition {
-		return receipt{}, errSoldOut
-	}
-	return receipt{OrderID: r.GetOrderId(), SKU: r.GetSku(), Remaining: int(r.GetRemaining()), Token: r.GetToken()}, err
-}
-
 // The answers to requests that cannot succeed.
 func TestAnswers(t *testing.T) {
 	a := newAPI(t, testConfig, 0)
@@ -180,7 +132,7 @@ func TestAnswers(t *testing.T) {
 		{"POST", "/items/a%20b/orders", `{"buyer":"u1","quantity":1}`, 400, "sku: want 1 to 64"},
 		{"PUT", "/items/tea", `{}`, 400, "stock: want 0 or more"},
 		{"GET", "/items/coffee", "", 404, "unknown_sku"},
-		{"GET", "/stock/tea?token=x", "", 400, "token: want a number"},
+		{"POST", "/stock", "{", 400, "unexpected EOF"},
 		{"GET", "/healthz", "", 200, "ok"},
 	} {
 		if status, body := do(t, c.method, a.url+c.path, c.body); status != c.status || !strings.Contains(body, c.says) {
@@ -198,30 +150,5 @@ func TestAnswers(t *testing.T) {
 		if _, err := a.rpc.PlaceOrder(t.Context(), c.order); status.Code(err) != c.code {
 			t.Errorf("%v: %v, want %v", c.order, err, c.code)
 		}
-	}
-}
-
-// A shop with the stock of another one sees its items and its fence.
-func TestRemoteStock(t *testing.T) {
-	a := newAPI(t, testConfig, 10)
-	remote, ctx := newRemoteStock(a.url), t.Context()
-	it, err := remote.get(ctx, "tea", 1<<62)
-	if err != nil || it != (item{"tea", 10, 0}) {
-		t.Errorf("%+v, %v", it, err)
-	}
-	if _, err := remote.sell(ctx, "tea", 1, 9, 1); !errors.Is(err, errFenced) {
-		t.Errorf("a late sale: %v", err)
-	}
-	if id, err := remote.sell(ctx, "tea", 1, 9, 1<<62); err != nil || id != 1 {
-		t.Errorf("%d, %v", id, err)
-	}
-	if _, err := remote.get(ctx, "coffee", 0); !errors.Is(err, errUnknownSKU) {
-		t.Error(err)
-	}
-	if err := remote.put(ctx, "coffee", 3, 0); err != nil {
-		t.Error(err)
-	}
-	if it, err := a.shop.stock.get(ctx, "coffee", 0); err != nil || it.Stock != 3 {
-		t.Errorf("%+v, %v", it, err)
 	}
 }

@@ -31,7 +31,7 @@ func main() {
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	var err error
 	if os.Getenv(lateEnv) != "" {
-		err = lateOrder(ctx, os.Args[1:], os.Stdin, os.Stdout)
+		err = lateOrder(ctx, os.Args[1:], os.Stdout)
 	} else {
 		err = run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	}

@@ -70,7 +70,7 @@ func newPage(ctx context.Context, c config, sh *shop, l *distlock.Locker, sc sce
 	lock := itemLock(c)
 	lock.MaxWait = max(c.wait, time.Minute) // for 200 buyers on a slow machine
 	p := &page{
-		shop:  newShop(l, lock, sh.stock, thinkFor(max(c.think, browse))),
+		shop:  newShop(l, lock, sh.stock, max(c.think, browse)),
 		scene: sc,
 		locks: lockui.New(l, lockui.WithPrefix(lock.Prefix)),
 		state: pageState{Pieces: pieces, Steps: []step{}, CanStop: child.CanStop},
@@ -84,9 +84,6 @@ func (p *page) close() {
 	p.end()
 	p.locks.Close()
 }
-
-// wait waits for the end of what runs.
-func (p *page) wait() { p.runs.Wait() }
 
 func (p *page) routes(mux *http.ServeMux) {
 	serve := func(w http.ResponseWriter, r *http.Request, file string) {
@@ -163,22 +160,18 @@ func (p *page) rush(t *tally, place distlock.Func[order, receipt]) error {
 			_, err := place(p.ctx, order{shown, fmt.Sprintf("buyer %d", i+1), 1})
 			p.mu.Lock()
 			defer p.mu.Unlock()
-			t.count(err)
+			switch {
+			case err == nil:
+				t.Sold++
+			case errors.Is(err, errSoldOut):
+				t.SoldOut++
+			default:
+				t.Failed++
+			}
 		})
 	}
 	ordering.Wait()
 	return nil
-}
-
-func (t *tally) count(err error) {
-	switch {
-	case err == nil:
-		t.Sold++
-	case errors.Is(err, errSoldOut):
-		t.SoldOut++
-	default:
-		t.Failed++
-	}
 }
 
 // tell adds a line about what happens.

@@ -13,7 +13,6 @@ import (
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
-	"google.golang.org/grpc"
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
@@ -59,31 +58,53 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if cfg.stock != "" {
 		items, stockURL = newRemoteStock(cfg.stock), cfg.stock
 	}
-	sh := newShop(locker, itemLock(cfg), items, thinkFor(cfg.think))
+	sh := newShop(locker, itemLock(cfg), items, cfg.think)
 	page := newPage(ctx, cfg, sh, locker, scene{redisURL, stockURL})
 
 	mux := http.NewServeMux()
 	shopRoutes(mux, sh, locker, itemLock(cfg))
-	stockRoutes(mux, items)
+	stockRoute(mux, items)
 	page.routes(mux)
 	base, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()
-	s := &servers{
-		web: &http.Server{
-			Handler:           mux,
-			ReadHeaderTimeout: 5 * time.Second,
-			ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
-			BaseContext:       func(net.Listener) context.Context { return base },
-		},
-		rpc: newGRPCServer(sh, locker, itemLock(cfg)),
-		cut: cut,
+	httpServer := &http.Server{
+		Handler:           mux,
+		ReadHeaderTimeout: 5 * time.Second,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+		BaseContext:       func(net.Listener) context.Context { return base },
 	}
-	s.web.RegisterOnShutdown(page.close)
+	httpServer.RegisterOnShutdown(page.close)
+	grpcServer := newGRPCServer(sh, locker, itemLock(cfg))
+
+	ctx, fail := context.WithCancelCause(ctx)
+	var serving sync.WaitGroup
+	serving.Go(func() {
+		if err := httpServer.Serve(web); !errors.Is(err, http.ErrServerClosed) {
+			fail(fmt.Errorf("HTTP: %w", err))
+		}
+	})
+	serving.Go(func() {
+		if err := grpcServer.Serve(rpc); err != nil {
+			fail(fmt.Errorf("gRPC: %w", err))
+		}
+	})
 	_, _ = fmt.Fprintf(stdout, "page on %s\nhttp on %s\ngrpc on %s\n", pageURL(web.Addr()), web.Addr(), rpc.Addr())
-	err = s.serve(ctx, web, rpc)
-	page.wait()
+	<-ctx.Done()
+	end := time.AfterFunc(grace, func() {
+		cut() // all HTTP requests
+		_ = httpServer.Close()
+		grpcServer.Stop()
+	})
+	defer end.Stop()
+	_ = httpServer.Shutdown(context.WithoutCancel(ctx))
+	grpcServer.GracefulStop()
+	serving.Wait()
+	page.runs.Wait()
 	_, _ = fmt.Fprintln(stdout, "stopped")
-	return err
+	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
+		return cause
+	}
+	return nil
 }
 
 // openRedis returns a client of the Redis at a URL. Without a URL it starts a Redis in
@@ -113,46 +134,4 @@ func pageURL(addr net.Addr) string {
 		host = "localhost"
 	}
 	return "http://" + net.JoinHostPort(host, port) + "/"
-}
-
-// servers are the HTTP and the gRPC server.
-type servers struct {
-	web *http.Server
-	rpc *grpc.Server
-	cut context.CancelFunc // cancels all HTTP requests
-}
-
-// serve serves until ctx ends or one of the servers fails. Then it waits for the current
-// requests, at most for grace.
-func (s *servers) serve(ctx context.Context, web, rpc net.Listener) (err error) {
-	ctx, stop := context.WithCancelCause(ctx)
-	var serving sync.WaitGroup
-	serving.Go(func() {
-		if err := s.web.Serve(web); !errors.Is(err, http.ErrServerClosed) {
-			stop(fmt.Errorf("HTTP: %w", err))
-		}
-	})
-	serving.Go(func() {
-		if err := s.rpc.Serve(rpc); err != nil {
-			stop(fmt.Errorf("gRPC: %w", err))
-		}
-	})
-	<-ctx.Done()
-	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
-		err = cause
-	}
-
-	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
-	defer cancel()
-	end := context.AfterFunc(limited, func() {
-		s.cut()
-		s.rpc.Stop()
-	})
-	defer end()
-	if s.web.Shutdown(limited) != nil {
-		_ = s.web.Close() // the grace is over
-	}
-	s.rpc.GracefulStop()
-	serving.Wait()
-	return err
 }

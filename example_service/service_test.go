@@ -113,18 +113,8 @@ func TestShutdown(t *testing.T) {
 		answer <- body
 	}()
 	testkit.Eventually(t, "the order has the lock", func() bool {
-		req, err := http.NewRequestWithContext(t.Context(), "GET", url+"/locks/key?name=shop:item:tea", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		req.Header.Set("Accept", "application/json")
-		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer resp.Body.Close()
-		body, err := io.ReadAll(resp.Body)
-		return err == nil && strings.Contains(string(body), "fingerprint")
+		_, body := do(t, "GET", url+"/locks/key?name=shop:item:tea", "")
+		return strings.Contains(body, "fingerprint")
 	})
 	if err := stop(); err != nil {
 		t.Error(err)

@@ -57,7 +57,7 @@ func (s sale) validate() error {
 // shop is the service. HTTP and gRPC only translate to it.
 type shop struct {
 	stock stock
-	think func(context.Context) error
+	think time.Duration
 
 	lockedSell  distlock.Func[order, receipt]
 	lockedStart distlock.Func[sale, item]
@@ -69,7 +69,7 @@ type shop struct {
 // method then re-enters: the context holds the key already, so it runs at once. The lock
 // here is the one that matters, because all changes of the stock go through it. The outer
 // ones show where else a lock can be.
-func newShop(l *distlock.Locker, lock distlock.Opts, s stock, think func(context.Context) error) *shop {
+func newShop(l *distlock.Locker, lock distlock.Opts, s stock, think time.Duration) *shop {
 	sh := &shop{stock: s, think: think}
 	lock.Params = distlock.By(func(o order) any { return o.SKU })
 	sh.lockedSell = distlock.Wrap(l, sh.sell, lock)
@@ -118,10 +118,10 @@ func (sh *shop) sell(ctx context.Context, o order) (receipt, error) {
 	if left < 0 {
 		return receipt{}, errSoldOut
 	}
-	if err := sh.think(ctx); err != nil {
+	if err := pause(ctx, sh.think); err != nil {
 		return receipt{}, err
 	}
-	id, err := sh.stock.sell(ctx, o.SKU, o.Quantity, left, token)
+	id, err := sh.stock.put(ctx, o.SKU, left, o.Quantity, token)
 	if err != nil {
 		return receipt{}, err
 	}
@@ -129,10 +129,8 @@ func (sh *shop) sell(ctx context.Context, o order) (receipt, error) {
 }
 
 func (sh *shop) start(ctx context.Context, s sale) (item, error) {
-	if err := sh.stock.put(ctx, s.SKU, s.Stock, tokenOf(ctx)); err != nil {
-		return item{}, err
-	}
-	return item{SKU: s.SKU, Stock: s.Stock}, nil
+	_, err := sh.stock.put(ctx, s.SKU, s.Stock, 0, tokenOf(ctx))
+	return item{SKU: s.SKU, Stock: s.Stock}, err
 }
 
 // tokenOf returns the fencing token of the lock that ctx holds, or 0 without one.
@@ -144,15 +142,13 @@ func tokenOf(ctx context.Context) uint64 {
 	return lease.Token()
 }
 
-// thinkFor returns a function that takes d. It ends early if the context ends, and
-// returns the cause: distlock.ErrLost if the lock was lost.
-func thinkFor(d time.Duration) func(context.Context) error {
-	return func(ctx context.Context) error {
-		select {
-		case <-time.After(d):
-			return nil
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
+// pause takes d. It ends early if the context ends, and returns the cause: distlock.ErrLost
+// if the lock was lost.
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -22,7 +21,7 @@ var testConfig = config{think: time.Millisecond, wait: 10 * time.Second}
 func newTestShop(t *testing.T, c config, stock int) (*shop, *distlock.Locker) {
 	t.Helper()
 	l := testkit.NewLocker(t, memlock.New(), distlock.Config{})
-	sh := newShop(l, itemLock(c), newMemoryStock(), thinkFor(c.think))
+	sh := newShop(l, itemLock(c), newMemoryStock(), c.think)
 	if _, err := sh.reset(t.Context(), sale{"tea", stock}); err != nil {
 		t.Fatal(err)
 	}
@@ -85,13 +84,12 @@ func TestUnlockedSaleOversells(t *testing.T) {
 // An order that loses its lock while it thinks writes nothing.
 func TestLostLock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		sh, l := newTestShop(t, testConfig, 10)
-		sh.think = func(ctx context.Context) error {
+		sh, l := newTestShop(t, config{think: time.Minute, wait: time.Second}, 10)
+		time.AfterFunc(time.Second, func() {
 			if _, err := admin.ForceRelease(t.Context(), l, "shop:item:tea"); err != nil {
 				t.Error(err)
 			}
-			return thinkFor(time.Minute)(ctx)
-		}
+		})
 		if _, err := sh.place(t.Context(), order{"tea", "u1", 1}); !errors.Is(err, distlock.ErrLost) {
 			t.Errorf("the order ends with %v", err)
 		}
@@ -101,22 +99,30 @@ func TestLostLock(t *testing.T) {
 	})
 }
 
-// A caller with a smaller token than the last one changes nothing.
+// A caller with a smaller token than the last one changes nothing, here and in a shop that has
+// the stock of another one.
 func TestFence(t *testing.T) {
-	s, ctx := newMemoryStock(), t.Context()
-	if err := s.put(ctx, "tea", 10, 5); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.get(ctx, "tea", 7); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.sell(ctx, "tea", 1, 9, 6); !errors.Is(err, errFenced) {
-		t.Errorf("a late sale: %v", err)
-	}
-	if err := s.put(ctx, "tea", 3, 6); !errors.Is(err, errFenced) {
-		t.Errorf("a late reset: %v", err)
-	}
-	if it, err := s.get(ctx, "tea", 0); err != nil || it != (item{"tea", 10, 0}) {
-		t.Errorf("%+v, %v", it, err)
+	remote := newRemoteStock(newAPI(t, testConfig, 0).url)
+	for name, s := range map[string]stock{"memory": newMemoryStock(), "remote": remote} {
+		_, err := s.get(t.Context(), "coffee", 0)
+		if !errors.Is(err, errUnknownSKU) {
+			t.Errorf("%s: before the sale: %v", name, err)
+		}
+		for _, c := range []struct {
+			quantity int
+			token    uint64
+			order    int64
+			err      error
+		}{{0, 5, 0, nil}, {1, 7, 1, nil}, {1, 6, 0, errFenced}, {0, 6, 0, errFenced}, {2, 7, 2, nil}, {1, 0, 3, nil}} {
+			if id, err := s.put(t.Context(), "coffee", 9, c.quantity, c.token); id != c.order || !errors.Is(err, c.err) {
+				t.Errorf("%s: %+v: order %d, %v", name, c, id, err)
+			}
+		}
+		if it, err := s.get(t.Context(), "coffee", 8); err != nil || it != (item{"coffee", 9, 4}) {
+			t.Errorf("%s: %+v, %v", name, it, err)
+		}
+		if _, err := s.get(t.Context(), "coffee", 7); !errors.Is(err, errFenced) {
+			t.Errorf("%s: a late reader: %v", name, err)
+		}
 	}
 }

@@ -29,75 +29,53 @@ type stock interface {
 	// get returns an item, and shows it the token.
 	get(ctx context.Context, sku string, token uint64) (item, error)
 
-	// put starts a sale of n pieces.
-	put(ctx context.Context, sku string, n int, token uint64) error
-
-	// sell notes that a quantity was sold and that left pieces remain. It returns the
-	// number of the order.
-	sell(ctx context.Context, sku string, quantity, left int, token uint64) (orderID int64, err error)
+	// put leaves n pieces of an item, notes that a quantity was sold, and returns the
+	// number of the order. A quantity of 0 starts a sale.
+	put(ctx context.Context, sku string, n, quantity int, token uint64) (orderID int64, err error)
 }
 
 // memoryStock keeps the items in memory.
 type memoryStock struct {
 	mu     sync.Mutex
-	items  map[string]*fencedItem
+	items  map[string]item
+	fences map[string]uint64 // the largest token of each item so far
 	orders int64
 }
 
-type fencedItem struct {
-	item
-
-	fence uint64 // the largest token so far
+func newMemoryStock() *memoryStock {
+	return &memoryStock{items: map[string]item{}, fences: map[string]uint64{}}
 }
-
-func newMemoryStock() *memoryStock { return &memoryStock{items: map[string]*fencedItem{}} }
 
 func (s *memoryStock) get(_ context.Context, sku string, token uint64) (item, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	it, err := s.fenced(sku, token)
-	if err != nil {
-		return item{}, err
+	it, ok := s.items[sku]
+	if !ok {
+		return item{}, errUnknownSKU
 	}
-	return it.item, nil
+	return it, s.fence(sku, token)
 }
 
-func (s *memoryStock) put(_ context.Context, sku string, n int, token uint64) error {
+func (s *memoryStock) put(_ context.Context, sku string, n, quantity int, token uint64) (int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.items[sku] == nil {
-		s.items[sku] = &fencedItem{}
-	}
-	it, err := s.fenced(sku, token)
-	if err != nil {
-		return err
-	}
-	it.item = item{SKU: sku, Stock: n}
-	return nil
-}
-
-func (s *memoryStock) sell(_ context.Context, sku string, quantity, left int, token uint64) (int64, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	it, err := s.fenced(sku, token)
-	if err != nil {
+	if err := s.fence(sku, token); err != nil {
 		return 0, err
 	}
-	it.Stock = left
-	it.Sold += quantity
+	if quantity == 0 {
+		s.items[sku] = item{SKU: sku, Stock: n}
+		return 0, nil
+	}
+	s.items[sku] = item{SKU: sku, Stock: n, Sold: s.items[sku].Sold + quantity}
 	s.orders++
 	return s.orders, nil
 }
 
-// fenced returns the item, unless it has seen a larger token.
-func (s *memoryStock) fenced(sku string, token uint64) (*fencedItem, error) {
-	it := s.items[sku]
-	switch {
-	case it == nil:
-		return nil, errUnknownSKU
-	case token != 0 && token < it.fence:
-		return nil, errFenced
+// fence refuses a token if the item has seen a larger one.
+func (s *memoryStock) fence(sku string, token uint64) error {
+	if token != 0 && token < s.fences[sku] {
+		return errFenced
 	}
-	it.fence = max(it.fence, token)
-	return it, nil
+	s.fences[sku] = max(s.fences[sku], token)
+	return nil
 }

@@ -1,10 +1,8 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -23,45 +21,45 @@ type scene struct{ redis, stock string } // URLs
 
 // play plays the scene in a sale of pieces, and tells each step.
 func (s scene) play(ctx context.Context, sh *shop, tell func(kind, format string, args ...any)) error {
-	late, err := startLate("-redis", s.redis, "-stock", s.stock)
+	ctx, cancel := context.WithCancel(ctx)
+	late, news, exited, err := startLate(ctx, "-redis", s.redis, "-stock", s.stock)
 	if err != nil {
+		cancel()
 		return err
 	}
-	defer late.end()
-	defer context.AfterFunc(ctx, func() { _ = late.process.Kill() })() // also while it is stopped
-
-	held, err := late.next()
-	if err != nil {
-		return err
-	}
-	if held.Token == 0 {
-		return fmt.Errorf("process %d does not get the lock: %s", late.process.Pid, held.Result)
+	defer func() {
+		cancel() // kills the process, even if it is stopped
+		<-exited
+	}()
+	var token uint64
+	if err := news.Decode(&token); err != nil {
+		return fmt.Errorf("the other process has ended: %w", err)
 	}
 	tell("info", "Process %d has the lock, with token %d. It has read that %d are left, and is about to write %d.",
-		late.process.Pid, held.Token, pieces, pieces-1)
-	if err := child.Stop(late.process); err != nil {
+		late.Pid, token, pieces, pieces-1)
+	if err := child.Stop(late); err != nil {
 		return err
 	}
 	since := time.Now()
-	tell("bad", "SIGSTOP: process %d is stopped between its read and its write. Nobody renews its lease.", late.process.Pid)
+	tell("bad", "SIGSTOP: process %d is stopped between its read and its write. Nobody renews its lease.", late.Pid)
 	r, err := sh.place(ctx, order{shown, "quick", 1})
 	if err != nil {
 		return err
 	}
 	tell("good", "After %.1f s the lease has expired. This process gets the lock, with the larger token %d, and sells a piece: %d are left.",
 		time.Since(since).Seconds(), r.Token, r.Remaining)
-	if err := late.resume(); err != nil {
+	if err := child.Cont(late); err != nil {
 		return err
 	}
-	tell("info", "SIGCONT: process %d continues. It does not look at its lock, and writes.", late.process.Pid)
-	result, err := late.next()
-	if err != nil {
-		return err
+	tell("info", "SIGCONT: process %d continues. It does not look at its lock, and writes.", late.Pid)
+	var result string
+	if err := news.Decode(&result); err != nil {
+		return fmt.Errorf("the other process has ended: %w", err)
 	}
-	if result.Fenced {
-		tell("good", "The stock refuses the write: the item has seen a larger token than %d.", held.Token)
+	if result == errFenced.Error() {
+		tell("good", "The stock refuses the write: the item has seen a larger token than %d.", token)
 	} else {
-		tell("bad", "The stock does not refuse the write because of its token: %s.", result.Result)
+		tell("bad", "The stock does not refuse the write because of its token: %s.", result)
 	}
 	it, err := sh.stock.get(ctx, shown, 0)
 	if err != nil {
@@ -78,17 +76,10 @@ func (s scene) play(ctx context.Context, sh *shop, tell func(kind, format string
 // lateEnv is the environment variable that makes this program run lateOrder.
 const lateEnv = "EXAMPLE_SERVICE_LATE_ORDER"
 
-// lateNews is a line of the other process: first its token, when it is about to write,
-// and then the result.
-type lateNews struct {
-	Token  uint64 `json:"token,omitempty"`
-	Result string `json:"result,omitempty"`
-	Fenced bool   `json:"fenced,omitempty"` // the token was refused
-}
-
-// lateOrder is the other process. It places an order, and waits for a line on stdin
-// before it writes, like a program that is paused there and does not look at its context.
-func lateOrder(ctx context.Context, args []string, stdin io.Reader, stdout io.Writer) error {
+// lateOrder is the other process. It takes the lock and reads the stock, and writes when its
+// lease has ended, like a program that was paused there and does not look at its lock. It
+// tells its token and then its error, in JSON.
+func lateOrder(ctx context.Context, args []string, stdout io.Writer) error {
 	cfg, err := parseFlags(args, stdout)
 	if err != nil {
 		return err
@@ -100,80 +91,40 @@ func lateOrder(ctx context.Context, args []string, stdin io.Reader, stdout io.Wr
 	defer closeRedis()
 	locker := distlock.New(redislock.New(client), distlock.Config{})
 	defer locker.Close() //nolint:errcheck // its lease is over
-	news := json.NewEncoder(stdout)
-	sh := newShop(locker, itemLock(cfg), deafStock{newRemoteStock(cfg.stock)}, func(ctx context.Context) error {
-		if err := news.Encode(lateNews{Token: tokenOf(ctx)}); err != nil {
-			return err
-		}
-		_, err := bufio.NewReader(stdin).ReadString('\n')
+	lock := itemLock(cfg)
+	lease, err := locker.Acquire(ctx, lock.Value+":"+shown, distlock.Opts{Prefix: lock.Prefix, KeyTimeout: lock.KeyTimeout, MaxWait: lock.MaxWait})
+	if err != nil {
 		return err
-	})
-	r, err := sh.place(ctx, order{shown, "late", 1})
-	return news.Encode(lateNews{Result: fmt.Sprintf("%+v, %v", r, err), Fenced: errors.Is(err, errFenced)})
+	}
+	items, news := newRemoteStock(cfg.stock), json.NewEncoder(stdout)
+	it, err := items.get(ctx, shown, lease.Token())
+	if err != nil {
+		return err
+	}
+	if err := news.Encode(lease.Token()); err != nil {
+		return err
+	}
+	<-lease.Context().Done()
+	_, err = items.put(ctx, shown, it.Stock-1, 1, lease.Token())
+	if err := news.Encode(fmt.Sprint(err)); err != nil {
+		return err
+	}
+	<-ctx.Done() // until the news are read
+	return nil
 }
 
-// deafStock is a stock for a program that does not look at its context, which ends with
-// the lease.
-type deafStock struct{ stock }
-
-func (s deafStock) sell(ctx context.Context, sku string, quantity, left int, token uint64) (int64, error) {
-	return s.stock.sell(context.WithoutCancel(ctx), sku, quantity, left, token)
-}
-
-// lateProcess is a child process that runs lateOrder.
-type lateProcess struct {
-	process *os.Process
-	in      io.Writer
-	out     *os.File
-	news    *json.Decoder
-	exited  <-chan struct{}
-}
-
-func startLate(args ...string) (*lateProcess, error) {
+// startLate starts a child process that runs lateOrder, and is killed when ctx ends.
+func startLate(ctx context.Context, args ...string) (late *os.Process, news *json.Decoder, exited <-chan struct{}, err error) {
 	self, err := os.Executable()
 	if err != nil {
-		return nil, err
+		return nil, nil, nil, err
 	}
-	p := &lateProcess{}
-	cmd := exec.Command(self, args...) //nolint:noctx // end ends it
-	cmd.Env = append(os.Environ(), lateEnv+"=1")
-	cmd.Stderr = os.Stderr
-	if p.in, err = cmd.StdinPipe(); err != nil {
-		return nil, err
-	}
-	out, w, err := os.Pipe()
+	cmd := exec.CommandContext(ctx, self, args...)
+	cmd.Env, cmd.Stderr = append(os.Environ(), lateEnv+"=1"), os.Stderr
+	out, err := cmd.StdoutPipe()
 	if err != nil {
-		return nil, err
+		return nil, nil, nil, err
 	}
-	defer w.Close() //nolint:errcheck // it is the child's
-	cmd.Stdout = w
-	if p.exited, err = child.Start(cmd); err != nil { // it ends with this process at the latest
-		_ = out.Close()
-		return nil, err
-	}
-	p.process, p.out, p.news = cmd.Process, out, json.NewDecoder(out)
-	return p, nil
-}
-
-// next returns what the process says next.
-func (p *lateProcess) next() (n lateNews, err error) {
-	if err = p.news.Decode(&n); err != nil {
-		err = fmt.Errorf("the other process has ended: %w", err)
-	}
-	return n, err
-}
-
-// resume lets the process continue, and write.
-func (p *lateProcess) resume() error {
-	if _, err := io.WriteString(p.in, "write\n"); err != nil {
-		return err
-	}
-	return child.Cont(p.process)
-}
-
-// end kills the process, even if it is stopped, and waits for its end.
-func (p *lateProcess) end() {
-	_ = p.process.Kill() // an error means that it has ended
-	<-p.exited
-	_ = p.out.Close()
+	exited, err = child.Start(cmd) // it ends with this process at the latest
+	return cmd.Process, json.NewDecoder(out), exited, err
 }

@@ -2,8 +2,6 @@ package javakey_test
 
 import (
 	"bytes"
-	"context"
-	"errors"
 	"math"
 	"os"
 	"os/exec"
@@ -13,7 +11,6 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/backend/memlock"
 	"github.com/distlock-go/distlock/internal/test/child"
 	"github.com/distlock-go/distlock/javakey"
 	"github.com/distlock-go/distlock/wiring"
@@ -221,17 +218,5 @@ func TestRefused(t *testing.T) {
 	}
 	if key, err := javakey.ShedLock("prod")("a", 1); err == nil {
 		t.Errorf("ShedLock with a parameter: %s", key)
-	}
-}
-
-// A key that a lock cannot have is refused, whichever format has made it.
-func TestKeysAreChecked(t *testing.T) {
-	t.Parallel()
-	l := distlock.New(memlock.New(), distlock.Config{})
-	defer l.Close()
-	o := distlock.Opts{Value: "pay", ParamLock: true, KeyFormat: javakey.Lock4j}
-	err := wiring.Bind(l, o).Do(t.Context(), "two words", func(context.Context) error { t.Error("it ran"); return nil })
-	if !errors.Is(err, distlock.ErrKey) {
-		t.Errorf("got %v", err)
 	}
 }

@@ -18,7 +18,7 @@ var lockCounterTest = wiring.NewSite("Counter.test", distlock.Opts{
 	RetryInterval: 200 * time.Millisecond,
 })
 
-// Test is Counter.test under the lock my-test, one for each name and parameter 3 and parameter 4.
+// Test is Counter.test under a lock: prefix:my- value:test keyTimeout:3s retryCount:0 paramLock retryInterval:200ms locker:locker
 func (c *Counter) Test(ctx context.Context, name string, p2 int, p3 any) error {
 	return lockCounterTest.On(locker).Do(ctx, []any{name, p2, p3}, func(ctx context.Context) error {
 		return c.test(ctx, name, p2, p3)

@@ -10,7 +10,8 @@ import (
 	"github.com/distlock-go/distlock/wiring"
 )
 
-// LockedPayments is a Payments that runs Pay and Refund under locks. It does not change other methods.
+// LockedPayments is a Payments that runs methods under the locks of their comments. It does not
+// change other methods.
 type LockedPayments struct {
 	Payments
 	paySite    *wiring.Site
@@ -44,7 +45,7 @@ func NewLockedPayments(next Payments, locker *distlock.Locker) *LockedPayments {
 
 var _ Payments = (*LockedPayments)(nil)
 
-// Pay runs the method under the lock shop:order, one for each orderID.
+// Pay runs the method under a lock: prefix:shop: value:order param:orderID keyTimeout:10s maxWait:3s retryInterval:200ms
 func (d *LockedPayments) Pay(ctx context.Context, user string, orderID int64) (r0 Receipt, err error) {
 	err = d.paySite.Do(ctx, orderID, func(ctx context.Context) error {
 		r0, err = d.Payments.Pay(ctx, user, orderID)
@@ -53,7 +54,7 @@ func (d *LockedPayments) Pay(ctx context.Context, user string, orderID int64) (r
 	return r0, err
 }
 
-// Refund runs the method under the lock shop:order, one for each r.OrderID.
+// Refund runs the method under a lock: prefix:shop: value:order key:r.OrderID retryCount:1
 func (d *LockedPayments) Refund(ctx context.Context, r Receipt) error {
 	return d.refundSite.Do(ctx, r.OrderID, func(ctx context.Context) error {
 		return d.Payments.Refund(ctx, r)

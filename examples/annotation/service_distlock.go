@@ -17,7 +17,7 @@ var lockServiceReserve = wiring.NewSite("Service.reserve", distlock.Opts{
 	ParamLock: true,
 })
 
-// Reserve is Service.reserve under the lock shop:stock, one for each sku.
+// Reserve is Service.reserve under a lock: prefix:shop: value:stock paramLock
 func (s *Service) Reserve(ctx context.Context, sku SKU) error {
 	return lockServiceReserve.On(s.locker).Do(ctx, sku, func(ctx context.Context) error {
 		return s.reserve(ctx, sku)
@@ -30,7 +30,7 @@ var lockServiceOrder = wiring.NewSite("Service.order", distlock.Opts{
 	ParamLock: true,
 })
 
-// Order is Service.order under the lock shop:user, one for each o.User.ID.
+// Order is Service.order under a lock: prefix:shop: value:user key:o.User.ID
 func (s *Service) Order(ctx context.Context, at time.Time, o Order) (n int, text string, err error) {
 	err = lockServiceOrder.On(s.locker).Do(ctx, o.User.ID, func(ctx context.Context) error {
 		n, text, err = s.order(ctx, at, o)
@@ -45,7 +45,7 @@ var lockServiceProfile = wiring.NewSite("Service.profile", distlock.Opts{
 	ParamLock: true,
 })
 
-// Profile is Service.profile under the lock shop:user, one for each u.
+// Profile is Service.profile under a lock: prefix:shop: value:user param:u
 func (s *Service) Profile(ctx context.Context, u *User) error {
 	return lockServiceProfile.On(s.locker).Do(ctx, u, func(ctx context.Context) error {
 		return s.profile(ctx, u)
@@ -60,8 +60,8 @@ var lockServiceMove = wiring.NewSite("Service.move", distlock.Opts{
 	MinHold:   100 * time.Millisecond,
 })
 
-// Move is Service.move under the lock shop:move, one for each from and to.
-func (s *Service) Move(ctx context.Context, from SKU, to SKU, n int) error {
+// Move is Service.move under a lock: prefix:shop: value:move param:from param:to minHold:100ms maxHold:1m
+func (s *Service) Move(ctx context.Context, from, to SKU, n int) error {
 	return lockServiceMove.On(s.locker).Do(ctx, []any{from, to}, func(ctx context.Context) error {
 		return s.move(ctx, from, to, n)
 	})
@@ -73,7 +73,7 @@ var lockServicePrice = wiring.NewSite("Service.price", distlock.Opts{
 	Mode:   distlock.Shared,
 })
 
-// Price is Service.price under the lock shop:prices.
+// Price is Service.price under a lock: prefix:shop: value:prices mode:shared
 func (s *Service) Price(ctx context.Context, sku string) (r0 int, err error) {
 	err = lockServicePrice.On(s.locker).Do(ctx, nil, func(ctx context.Context) error {
 		r0, err = s.price(ctx, sku)
@@ -87,7 +87,7 @@ var lockServiceRaise = wiring.NewSite("Service.raise", distlock.Opts{
 	Value:  "prices",
 })
 
-// Raise is Service.raise under the lock shop:prices.
+// Raise is Service.raise under a lock: prefix:shop: value:prices
 func (s *Service) Raise(ctx context.Context, sku string, by int) error {
 	return lockServiceRaise.On(s.locker).Do(ctx, nil, func(ctx context.Context) error {
 		return s.raise(ctx, sku, by)
@@ -102,7 +102,7 @@ var lockServiceReport = wiring.NewSite("Service.report", distlock.Opts{
 	MaxWaiters: 10,
 })
 
-// NightlyReport is Service.report under the lock shop:report.
+// NightlyReport is Service.report under a lock: prefix:shop: value:report permits:3 retryCount:1 maxWaiters:10 as:NightlyReport
 func (s *Service) NightlyReport(ctx context.Context, run func(context.Context) error) error {
 	return lockServiceReport.On(s.locker).Do(ctx, nil, func(ctx context.Context) error {
 		return s.report(ctx, run)
@@ -118,7 +118,7 @@ var lockServiceInvoice = wiring.NewSite("Service.invoice", distlock.Opts{
 	Fencing:    true,
 })
 
-// Invoice is Service.invoice under the lock shop:invoice, one for each number.
+// Invoice is Service.invoice under a lock: prefix:shop: value:invoice param:number hasher:hasher fencing keyTimeout:1m
 func (s *Service) Invoice(ctx context.Context, number string) (r0 uint64, err error) {
 	err = lockServiceInvoice.On(s.locker).Do(ctx, number, func(ctx context.Context) error {
 		r0, err = s.invoice(ctx, number)
@@ -133,7 +133,7 @@ var lockSorted = wiring.NewSite("sorted", distlock.Opts{
 	ParamLock: true,
 })
 
-// Sorted is sorted under the lock shop:sort, one for each name(list).
+// Sorted is sorted under a lock: prefix:shop: value:sort key:name(list) locker:s.locker
 func Sorted[S ~[]E, E cmp.Ordered](ctx context.Context, s *Service, list S) (r0 S, err error) {
 	err = lockSorted.On(s.locker).Do(ctx, name(list), func(ctx context.Context) error {
 		r0, err = sorted[S, E](ctx, s, list)
@@ -148,7 +148,7 @@ var lockShelfSwap = wiring.NewSite("Shelf.swap", distlock.Opts{
 	ParamLock: true,
 })
 
-// Swap is Shelf.swap under the lock shop:shelf, one for each k.
+// Swap is Shelf.swap under a lock: prefix:shop: value:shelf param:k
 func (s *Shelf[K, V]) Swap(ctx context.Context, k K, v V) (old V, err error) {
 	err = lockShelfSwap.On(s.locker).Do(ctx, k, func(ctx context.Context) error {
 		old, err = s.swap(ctx, k, v)

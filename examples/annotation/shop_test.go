@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"testing"
 
 	"github.com/distlock-go/distlock"
@@ -121,18 +120,4 @@ func Example() {
 	// <nil>
 	// 3 <nil>
 	// ada paid 42 <nil>
-}
-
-func TestGenericFunction(t *testing.T) {
-	l, _ := newLocker(t)
-	type names []string
-	list := names{"b", "a"}
-	got, err := Sorted(t.Context(), NewService(l), list)
-	if !slices.Equal(got, names{"a", "b"}) || err != nil || list[0] != "b" {
-		t.Errorf("%v, %v, %v", got, err, list)
-	}
-	shelf := &Shelf[string, int]{locker: l, things: map[string]int{"left": 1}}
-	if old, err := shelf.Swap(t.Context(), "left", 2); old != 1 || err != nil {
-		t.Errorf("%d, %v", old, err)
-	}
 }

@@ -160,15 +160,3 @@ func TestNames(t *testing.T) {
 		})
 	}
 }
-
-// TestWrongOptions: they are found when the program starts, not by each job.
-func TestWrongOptions(t *testing.T) {
-	l := distlock.New(memlock.New(), distlock.Config{})
-	defer l.Close()
-	defer func() {
-		if recover() == nil {
-			t.Error("no panic")
-		}
-	}()
-	gocronlock.New(l, distlock.Opts{Prefix: "my jobs:"})
-}

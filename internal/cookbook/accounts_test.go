@@ -98,19 +98,6 @@ func TestBook(t *testing.T) {
 	})
 }
 
-// TestBookFails: one account of the batch does not exist, and nothing is booked.
-func TestBookFails(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		_, processes := newProcesses(t, 1)
-		b := newBank("ann", "bob")
-		err := cookbook.Book(t.Context(), processes[0], b, map[string]int{"ann": -5, "bob": 3, "zoe": 2})
-		if !errors.Is(err, errNoRow) || b.balances["ann"] != 0 || b.balances["bob"] != 0 {
-			t.Errorf("%v: %v", b.balances, err)
-		}
-	})
-}
-
 // TestBookLost: one lock of the batch is lost, and nothing is booked. A later holder has
 // changed the account; its token is larger.
 func TestBookLost(t *testing.T) {

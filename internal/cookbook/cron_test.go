@@ -2,7 +2,6 @@ package cookbook_test
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -66,51 +65,6 @@ func TestNightlyAtTheSameTime(t *testing.T) {
 		machines.Wait()
 		if n := reports.Load(); n != 1 {
 			t.Errorf("%d reports, want 1", n)
-		}
-	})
-}
-
-// TestNightlyFails: the error of the report is returned, and the key is kept.
-func TestNightlyFails(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		_, machines := newProcesses(t, 2)
-		errDisk := errors.New("disk full")
-		if err := cookbook.Nightly(t.Context(), machines[0], func(context.Context) error { return errDisk }); !errors.Is(err, errDisk) {
-			t.Errorf("Nightly: %v", err)
-		}
-		if err := cookbook.Nightly(t.Context(), machines[1], func(context.Context) error {
-			t.Error("another machine writes the report")
-			return nil
-		}); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
-// TestNightlyCrash: a machine dies during the report. Another one that starts after the end
-// of the lease writes it.
-func TestNightlyCrash(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		store, machines := newProcesses(t, 1)
-		dying, cut := newMortal(t, store)
-		var begun, written int
-		time.AfterFunc(15*time.Second, cut)
-		err := cookbook.Nightly(t.Context(), dying, func(ctx context.Context) error {
-			begun++
-			<-ctx.Done()
-			return context.Cause(ctx)
-		})
-		if !errors.Is(err, distlock.ErrLost) {
-			t.Errorf("the machine that died: %v", err)
-		}
-		time.Sleep(distlock.DefaultKeyTimeout)
-		if err := cookbook.Nightly(t.Context(), machines[0], func(context.Context) error {
-			written++
-			return nil
-		}); err != nil || begun != 1 || written != 1 {
-			t.Errorf("%d begun, %d written: %v", begun, written, err)
 		}
 	})
 }

@@ -9,7 +9,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
@@ -102,28 +101,6 @@ func TestCustomers(t *testing.T) {
 	})
 }
 
-// TestCustomersBusy: of eight orders of one customer, five run in the five seconds that a
-// call waits. The others are told to try again.
-func TestCustomersBusy(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		_, processes := newProcesses(t, 1)
-		service := new(orders)
-		client := connect(t, service, cookbook.LockCustomers(processes[0], grpcmw.Fields("buyer")))
-		var busy gauge
-		together(processes, 8, func(*distlock.Locker) {
-			_, err := client.PlaceOrder(t.Context(), &shopv1.PlaceOrderRequest{Buyer: "1"})
-			if err != nil {
-				busy.begin()
-				checkStatus(t, err, codes.Aborted, grpcmw.ReasonBusy)
-			}
-		})
-		if n := service.all.total.Load(); n+busy.total.Load() != 8 || n != 5 || service.all.most.Load() != 1 {
-			t.Errorf("%d orders, at most %d at once, %d refused", n, service.all.most.Load(), busy.total.Load())
-		}
-	})
-}
-
 // TestAuthenticated: the customer is the authenticated one, whatever the request says.
 func TestAuthenticated(t *testing.T) {
 	t.Parallel()
@@ -158,17 +135,8 @@ func TestAuthenticated(t *testing.T) {
 		if took := time.Since(start); took != 2*time.Second || service.all.most.Load() != 1 {
 			t.Errorf("%v, at most %d at once", took, service.all.most.Load())
 		}
-		checkStatus(t, place(clients[0], "", "1"), codes.InvalidArgument, grpcmw.ReasonKey)
-	})
-}
-
-func checkStatus(t *testing.T, err error, code codes.Code, reason string) {
-	t.Helper()
-	s := status.Convert(err)
-	for _, d := range s.Details() {
-		if info, ok := d.(*errdetails.ErrorInfo); ok && s.Code() == code && info.GetReason() == reason {
-			return
+		if err := place(clients[0], "", "1"); status.Code(err) != codes.InvalidArgument {
+			t.Errorf("nobody: %v", err)
 		}
-	}
-	t.Errorf("%v %v, want %v with %s", err, s.Details(), code, reason)
+	})
 }

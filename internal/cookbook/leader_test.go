@@ -126,31 +126,6 @@ func TestSendMails(t *testing.T) {
 	})
 }
 
-// TestSendMailsCrash: the leader's process is dead for the store after four and a half
-// mails. Another leader continues when the lease has ended.
-func TestSendMailsCrash(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		store, processes := newProcesses(t, 1)
-		box := &outbox{last: 10}
-		dead, cut := newMortal(t, store)
-		stopDead := candidate(t, dead, box, func(ctx context.Context, m cookbook.Mail) error {
-			if m.ID < 5 {
-				return delivery(ctx, m)
-			}
-			cut()
-			<-ctx.Done() // the crash
-			return context.Cause(ctx)
-		})
-		stop := candidate(t, processes[0], box, delivery)
-		time.Sleep(4*time.Second + distlock.DefaultKeyTimeout + 6*time.Second)
-		synctest.Wait()
-		box.check(t)
-		stop()
-		stopDead()
-	})
-}
-
 // TestSendMailsPaused: a leader is paused during a mail for so long that another process
 // leads. What it finishes afterwards is refused.
 func TestSendMailsPaused(t *testing.T) {

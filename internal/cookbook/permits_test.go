@@ -42,34 +42,6 @@ func TestExport(t *testing.T) {
 	})
 }
 
-// TestExportHangs: four exports that hang do not block others for longer than MaxHold.
-func TestExportHangs(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		_, processes := newProcesses(t, 2)
-		hanging := make(chan struct{})
-		go func() {
-			defer close(hanging)
-			together(processes[:1], 4, func(l *distlock.Locker) {
-				err := cookbook.Export(t.Context(), l, func(ctx context.Context) error {
-					<-ctx.Done()
-					return context.Cause(ctx)
-				})
-				if !errors.Is(err, distlock.ErrLost) {
-					t.Errorf("an export that hangs: %v", err)
-				}
-			})
-		}()
-		time.Sleep(9*time.Minute + 30*time.Second)
-		start := time.Now()
-		if err := cookbook.Export(t.Context(), processes[1], func(context.Context) error { return nil }); err != nil ||
-			time.Since(start) != 30*time.Second {
-			t.Errorf("after %v: %v", time.Since(start), err)
-		}
-		<-hanging
-	})
-}
-
 // TestCallBank: twenty quick calls in five processes. Four begin at once, and four in each
 // second after that.
 func TestCallBank(t *testing.T) {

@@ -41,9 +41,10 @@ func ProtoName(field string) string { return Field{Name: field}.Proto() }
 // FlagName returns the flag for a field of [distlock.Opts], with its dash. If there
 // is none, it returns the field itself.
 func FlagName(field string) string {
-	f, _ := find(func(f Field) bool { return f.Name == field })
-	if f.Flag() == "" {
-		return field
+	for _, f := range fields {
+		if f.Name == field && f.Flag() != "" {
+			return "-" + f.Flag()
+		}
 	}
-	return "-" + f.Flag()
+	return field
 }

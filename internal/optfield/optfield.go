@@ -80,25 +80,6 @@ var fields = []Field{
 // All returns all fields, in the order of [distlock.Opts].
 func All() []Field { return fields }
 
-// ByDirective returns the field with that name in directives.
-func ByDirective(name string) (Field, bool) {
-	return find(func(f Field) bool { return f.Directive() == name })
-}
-
-// ByProto returns the field with that name in .proto files.
-func ByProto(name string) (Field, bool) {
-	return find(func(f Field) bool { return f.Proto() == name })
-}
-
-func find(is func(Field) bool) (Field, bool) {
-	for _, f := range fields {
-		if is(f) {
-			return f, true
-		}
-	}
-	return Field{}, false
-}
-
 // Directive returns the name in a directive: keyTimeout.
 func (f Field) Directive() string { return strings.ToLower(f.Name[:1]) + f.Name[1:] }
 

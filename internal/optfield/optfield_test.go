@@ -122,12 +122,9 @@ func TestSet(t *testing.T) {
 		{"mode", "both", distlock.Opts{}, `"both" is neither exclusive nor shared`},
 		{"hasher", "h", distlock.Opts{}, "its value is Go code"},
 	} {
-		f, ok := optfield.ByDirective(c.option)
-		if !ok {
-			t.Fatalf("there is no option %s", c.option)
-		}
+		i := slices.IndexFunc(optfield.All(), func(f optfield.Field) bool { return f.Directive() == c.option })
 		var o distlock.Opts
-		err := f.Set(&o, c.text)
+		err := optfield.All()[i].Set(&o, c.text)
 		if err != nil {
 			if err.Error() != c.fault {
 				t.Errorf("%s:%s: %v, want %s", c.option, c.text, err, c.fault)

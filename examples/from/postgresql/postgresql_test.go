@@ -86,19 +86,3 @@ func TestBothAtOnce(t *testing.T) {
 		t.Error(err)
 	}
 }
-
-// TestBlind: the advisory lock and the lease of one name do not see each other.
-func TestBlind(t *testing.T) {
-	t.Parallel()
-	db, locker := start(t)
-	err := before(t.Context(), db, func(ctx context.Context) error {
-		lease, err := locker.TryAcquire(ctx, "report", distlock.Opts{})
-		if err != nil {
-			return err
-		}
-		return lease.Release(ctx)
-	})
-	if err != nil {
-		t.Error(err)
-	}
-}

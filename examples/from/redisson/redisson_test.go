@@ -11,7 +11,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/backend/redissonlock"
 )
 
@@ -62,29 +61,5 @@ func TestOneKey(t *testing.T) {
 	err := after(ctx, locker, stockFunc(func() { ran = true }), "tea")
 	if ran || !errors.Is(err, distlock.ErrNotAcquired) {
 		t.Errorf("while Redisson has the lock: %v; it ran: %t", err, ran)
-	}
-}
-
-// TestToRedislock: processes with redissonlock and with redislock exclude each other.
-func TestToRedislock(t *testing.T) {
-	t.Parallel()
-	rdb := redis.NewClient(&redis.Options{Addr: miniredis.RunT(t).Addr()})
-	defer rdb.Close()
-	before := newLocker(rdb)
-	defer before.Close()
-	after := distlock.New(redislock.New(rdb), distlock.Config{})
-	defer after.Close()
-
-	for _, c := range []struct{ holder, other *distlock.Locker }{{before, after}, {after, before}} {
-		lease, err := c.holder.TryAcquire(t.Context(), "stock:tea", distlock.Opts{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := c.other.TryAcquire(t.Context(), "stock:tea", distlock.Opts{}); !errors.Is(err, distlock.ErrForeign) {
-			t.Errorf("TryAcquire beside a lock of the other backend: %v", err)
-		}
-		if err := lease.Release(t.Context()); err != nil {
-			t.Error(err)
-		}
 	}
 }

@@ -65,14 +65,7 @@ func run(dir string, args []string, stdout, stderr io.Writer) int {
 	}
 	files, err := generate.Packages(dir, patterns)
 	for _, f := range files {
-		if *check {
-			err = errors.Join(err, f.Check())
-		}
-	}
-	if err == nil && !*check {
-		for _, f := range files {
-			err = errors.Join(err, f.Write())
-		}
+		err = errors.Join(err, f.Write(*check))
 	}
 	if err != nil {
 		_, _ = io.WriteString(stderr, err.Error()+"\n")

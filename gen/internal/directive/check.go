@@ -2,13 +2,11 @@ package directive
 
 import (
 	"errors"
-	"go/ast"
 	"go/token"
 	"go/types"
 	"slices"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 )
 
 // root is the import path of distlock.
@@ -22,91 +20,81 @@ type Checker struct {
 	Info *types.Info
 }
 
-// Check reports the problems of a directive with its function. The signature is
+// Check reports the problems of a directive with its function. What it sets in the site is
 // valid only if there are none.
-func (c *Checker) Check(s *Site) (*Signature, Problems) {
+func (c *Checker) Check(s *Site) Problems {
 	var problems Problems
-	sig := s.readSignature(c.Info, &problems)
-	c.checkParts(s, sig, &problems)
-	c.checkExpr("hasher", s, s.Lock.Hasher, assignable(hasher, " is not a distlock.Hasher"), &problems)
-	c.checkExpr("keyFormat", s, s.Lock.KeyFormat, assignable(keyFormat, " is not a func(base string, params any) (key string, err error)"), &problems)
-	if s.Func != nil {
+	name, l := s.Name().Name, s.Lock
+	fn, ok := c.Info.Defs[s.Name()].(*types.Func)
+	if !ok {
+		problems.add(l.Pos, "%s is declared twice", name)
+		return problems
+	}
+	s.Sig, s.Packages = fn.Signature(), map[string]token.Pos{}
+	params, results := slices.Collect(s.Sig.Params().Variables()), s.Sig.Results()
+	if s.Ctx = slices.IndexFunc(params, IsContext); s.Ctx < 0 {
+		problems.add(l.Pos, "%s has no context.Context among its parameters, which limits the wait and reports the loss of the lock", name)
+	}
+	if n := results.Len(); n == 0 || !types.Identical(results.At(n-1).Type(), types.Universe.Lookup("error").Type()) {
+		problems.add(l.Pos, "the last result of %s is not an error, so it cannot report that there is no lock", name)
+	}
+	c.checkKey(s, params, &problems)
+	for _, option := range []string{"hasher", "keyFormat"} {
+		c.checkExpr(option, s, l.Exprs[option], &problems)
+	}
+	switch a, given := l.find("locker"); {
+	case s.Func != nil:
 		c.checkName(s, &problems)
 		c.checkLocker(s, &problems)
-	} else if a, ok := s.Lock.find("locker"); ok {
+	case given:
 		problems.add(a.Pos, "locker: the decorator of an interface gets its Locker from its constructor")
 	}
-	return sig, problems
+	return problems
 }
 
 func (c *Checker) checkName(s *Site, problems *Problems) {
-	name := s.Name().Name
+	name := s.Func.Name.Name
 	switch {
-	case s.Name().IsExported():
+	case s.Func.Name.IsExported():
 		problems.add(s.Lock.Pos, "%s is exported, so others could call it without its lock: name it %s, and %s is generated",
-			name, lower(name), name)
+			name, inCase(name, unicode.ToLower), name)
 	case s.Lock.As == name:
 		problems.add(s.Lock.pos("as"), "as: %s is the function itself", name)
-	case s.Lock.As == "" && upper(name) == name:
+	case s.Generated() == name:
 		problems.add(s.Lock.Pos, "%s has no exported form: name what is generated with as:Name", name)
 	}
 }
 
-func (c *Checker) checkParts(s *Site, sig *Signature, problems *Problems) {
+func (c *Checker) checkKey(s *Site, params []*types.Var, problems *Problems) {
 	l := s.Lock
-	unkeyable := unkeyable
-	if l.KeyFormat != nil { // it may take what the encoding refuses
-		unkeyable = func(types.Type) string { return "" }
-	}
-	for _, part := range l.Parts {
-		if part.Expr != nil {
-			c.checkExpr("key", s, part.Expr, func(t types.Type) string {
-				if why := unkeyable(t); why != "" {
-					return ": " + why
-				}
-				return ""
-			}, problems)
-			continue
+	check := func(pos token.Pos, p *types.Var) {
+		if why := unkeyable(p.Type()); why != "" && l.Exprs["keyFormat"] == nil { // which may take what the encoding refuses
+			problems.add(pos, "parameter %s: %s", p.Name(), why)
 		}
-		i := slices.IndexFunc(sig.Params, func(p Param) bool { return p.Name == part.Param })
-		if i < 0 {
-			problems.add(part.Pos, "param: %s has no parameter %s%s", s.Name().Name, part.Param, parameters(sig))
-		} else if why := unkeyable(sig.Params[i].Go); why != "" {
-			problems.add(part.Pos, "param: %s: %s", part.Param, why)
+	}
+	for _, e := range l.Parts {
+		i := slices.IndexFunc(params, func(p *types.Var) bool { return p.Name() == e.Text })
+		switch {
+		case !e.Param:
+			c.checkExpr("key", s, e, problems)
+		case i < 0:
+			problems.add(e.Pos, "param: %s has no parameter %s: it is %v", s.Name().Name, e.Text, types.TypeString(s.Sig, types.RelativeTo(c.Pkg)))
+		default:
+			check(e.Pos, params[i])
 		}
 	}
 	if !l.Opts.ParamLock || len(l.Parts) > 0 {
 		return
 	}
-	taken := 0
-	for i, p := range sig.Params {
-		if i == sig.Ctx || IsContext(p.Go) {
-			continue
-		}
-		taken++
-		if why := unkeyable(p.Go); why != "" {
-			problems.add(l.pos("paramLock"), "paramLock: parameter %s: %s; select others with param or key", p.Name, why)
-		}
-	}
-	if taken == 0 {
+	if params = slices.DeleteFunc(params, IsContext); len(params) == 0 {
 		problems.add(l.pos("paramLock"), "paramLock: %s has no parameters that could take part in the key", s.Name().Name)
 	}
+	for _, p := range params {
+		check(l.pos("paramLock"), p)
+	}
 }
 
-func parameters(sig *Signature) string {
-	var names []string
-	for i, p := range sig.Params {
-		if i != sig.Ctx && p.Named() {
-			names = append(names, p.Name)
-		}
-	}
-	if len(names) == 0 {
-		return ""
-	}
-	return ": there are " + strings.Join(names, ", ")
-}
-
-// hasher and keyFormat are the type below distlock.Hasher and the type of Opts.KeyFormat.
+// The types of options: that below distlock.Hasher and that of Opts.KeyFormat.
 var (
 	hasher    = typeOf("func(dst, encoded []byte) []byte")
 	keyFormat = typeOf("func(base string, params any) (string, error)")
@@ -120,145 +108,76 @@ func typeOf(text string) types.Type {
 	return tv.Type
 }
 
-// assignable returns a function that returns text for types that cannot be assigned to t.
-func assignable(t types.Type, text string) func(types.Type) string {
-	return func(have types.Type) string {
-		if types.AssignableTo(have.Underlying(), t) {
-			return ""
-		}
-		return text
+// refuse returns why a value of type t is wrong for the option, or "".
+func (c *Checker) refuse(option string, s *Site, t types.Type) string {
+	p, _ := types.Unalias(t).(*types.Pointer)
+	switch {
+	case option == "hasher" && !types.AssignableTo(t.Underlying(), hasher):
+		return " is not a distlock.Hasher"
+	case option == "keyFormat" && !types.AssignableTo(t.Underlying(), keyFormat):
+		return " is not a func(base string, params any) (key string, err error)"
+	case option == "locker" && (p == nil || !isNamed(p.Elem(), root, "Locker")):
+		return " is a " + types.TypeString(t, types.RelativeTo(c.Pkg)) + ", not a *distlock.Locker"
+	case option == "key" && s.Lock.Exprs["keyFormat"] == nil && unkeyable(t) != "":
+		return ": " + unkeyable(t)
 	}
+	return ""
 }
 
-// checkExpr reports an expression that is wrong, or whose type is refused. It does not
-// know the types of packages that the file does not import: the compiler checks these
-// expressions in the generated code.
-func (c *Checker) checkExpr(option string, s *Site, e *Expr, refuse func(types.Type) string, problems *Problems) {
-	if e == nil || len(c.Unknown(s, e)) > 0 {
+// checkExpr reports an expression that is wrong, or whose type is refused.
+func (c *Checker) checkExpr(option string, s *Site, e *Expr, problems *Problems) {
+	if e == nil {
 		return
 	}
 	tv, err := c.eval(s, e)
 	switch {
 	case err != nil:
-		problems.add(err.pos, "%s: %s", option, err.what)
+		problems.add(e.Pos, "%s: %v", option, err)
 	case tv.Type == nil || types.Identical(tv.Type, types.Typ[types.Invalid]):
 	case !tv.IsValue():
 		problems.add(e.Pos, "%s: %s is not one value", option, e.Text)
 	default:
-		if why := refuse(tv.Type); why != "" {
+		if why := c.refuse(option, s, tv.Type); why != "" {
 			problems.add(e.Pos, "%s: %s%s", option, e.Text, why)
 		}
 	}
 }
 
-// Unknown returns the names before a dot in e that nothing declares. They may be packages
-// that the file does not import, because an import that only a comment needs does not
-// compile.
-func (c *Checker) Unknown(s *Site, e *Expr) []*ast.Ident {
-	var all []*ast.Ident
-	local := s.Visible(e)
-	ast.Inspect(e.Node, func(node ast.Node) bool {
-		if _, is := node.(*ast.FuncLit); is {
-			return false // it may declare names of its own
-		}
-		if selector, ok := node.(*ast.SelectorExpr); ok {
-			x, ok := selector.X.(*ast.Ident)
-			if ok && !local[x.Name] && types.Universe.Lookup(x.Name) == nil && c.Pkg.Scope().Lookup(x.Name) == nil &&
-				c.Info.Scopes[s.File].Lookup(x.Name) == nil {
-				all = append(all, x)
-			}
-		}
-		return true
-	})
-	return all
-}
-
-// LockerOf returns the expression for the Locker of a function: that of the
-// directive, or the default, which is the field locker of the receiver or the
-// variable locker of the package.
-func (s *Site) LockerOf(receiver string) string {
-	switch {
-	case s.Lock.Locker != nil:
-		return s.Lock.Locker.Text
-	case s.Func.Recv != nil:
-		return receiver + ".locker"
-	default:
-		return "locker"
-	}
-}
-
 func (c *Checker) checkLocker(s *Site, problems *Problems) {
-	e := s.Lock.Locker
+	e := s.Lock.Exprs["locker"]
 	if e == nil {
-		receiver := s.Receiver()
-		if s.Func.Recv != nil && receiver == "" {
+		if s.Func.Recv != nil && s.Receiver() == "" {
 			return // the compiler reports it
 		}
-		var err error
-		if e, err = expr(Arg{Value: s.LockerOf(receiver), ValuePos: s.Lock.Pos}); err != nil {
-			return
-		}
+		e = &Expr{Text: s.Locker(s.Receiver()), Pos: s.Lock.Pos}
 		if _, err := c.eval(s, e); err != nil {
-			problems.add(s.Lock.Pos, "no Locker: %s: add it, or say where it is with locker:expression", err.what)
+			problems.add(e.Pos, "no Locker: %v: add it, or say where it is with locker:expression", err)
 			return
 		}
 	}
-	c.checkExpr("locker", s, e, func(t types.Type) string {
-		if p, ok := types.Unalias(t).(*types.Pointer); ok && isNamed(p.Elem(), root, "Locker") {
-			return ""
-		}
-		return " is a " + types.TypeString(t, types.RelativeTo(c.Pkg)) + ", not a *distlock.Locker"
-	}, problems)
-}
-
-// evalError is an error of the type checker in an expression.
-type evalError struct {
-	pos  token.Pos
-	what string
+	c.checkExpr("locker", s, e, problems)
 }
 
 // eval finds the type of an expression in the scope of the function's body, or of the
 // file for what is evaluated outside the function. Methods of interfaces have no body;
-// the compiler checks their generated code.
-func (c *Checker) eval(s *Site, e *Expr) (types.TypeAndValue, *evalError) {
+// the compiler checks their generated code. It does so, too, if the expression names a
+// package that the file does not import, because an import that only a comment needs does
+// not compile.
+func (c *Checker) eval(s *Site, e *Expr) (types.TypeAndValue, error) {
 	pos := s.File.Name.End()
-	if e != s.Lock.Hasher && e != s.Lock.KeyFormat {
+	if e != s.Lock.Exprs["hasher"] && e != s.Lock.Exprs["keyFormat"] {
 		if s.Func == nil || s.Func.Body == nil {
 			return types.TypeAndValue{}, nil
 		}
 		pos = s.Func.Body.Lbrace + 1
 	}
-	info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}}
-	err := types.CheckExpr(c.Fset, c.Pkg, pos, e.Node, info)
-	if err == nil {
-		return info.Types[e.Node], nil
+	tv, err := types.Eval(c.Fset, c.Pkg, pos, e.Text)
+	if where, ok := errors.AsType[types.Error](err); ok {
+		if name, undefined := strings.CutPrefix(where.Msg, "undefined: "); undefined && strings.Contains(e.Text, name+".") {
+			s.Packages[name] = e.Pos
+			return types.TypeAndValue{}, nil
+		}
+		return tv, errors.New(where.Msg)
 	}
-	if where := (types.Error{}); errors.As(err, &where) {
-		return types.TypeAndValue{}, &evalError{e.At(where.Pos), where.Msg}
-	}
-	return types.TypeAndValue{}, &evalError{e.Pos, err.Error()}
-}
-
-func upper(name string) string {
-	r, n := utf8.DecodeRuneInString(name)
-	return string(unicode.ToUpper(r)) + name[n:]
-}
-
-func lower(name string) string {
-	r, n := utf8.DecodeRuneInString(name)
-	return string(unicode.ToLower(r)) + name[n:]
-}
-
-// Generated returns the name of the function or type that is generated.
-func (s *Site) Generated() string {
-	switch {
-	case s.Lock.As != "":
-		return s.Lock.As
-	case s.Func != nil:
-		return upper(s.Func.Name.Name)
-	case s.Interface.Name.IsExported():
-		return "Locked" + s.Interface.Name.Name
-	default:
-		return "locked" + upper(s.Interface.Name.Name)
-	}
+	return tv, err
 }

@@ -28,18 +28,18 @@ func TestParse(t *testing.T) {
 	}
 	var parts []string
 	for _, p := range l.Parts {
-		parts = append(parts, p.Text())
-		if at := int(p.Pos) - 1; !strings.HasPrefix(all[at:], p.Text()) {
-			t.Errorf("%s is said to be at %q", p.Text(), all[at:])
+		parts = append(parts, p.Text)
+		if at := int(p.Pos) - 1; !strings.HasPrefix(all[at:], p.Text) {
+			t.Errorf("%s is said to be at %q", p.Text, all[at:])
 		}
 	}
 	if got, want := strings.Join(parts, "|"), `orderID|r.User.ID|fmt.Sprintf("%04d", n)|m['a']`; got != want {
 		t.Errorf("parts %s, want %s", got, want)
 	}
-	if l.KeyFormat.Text != "javakey.Aspect" || l.Locker.Text != "s.locker" || l.As != "PayLocked" {
-		t.Errorf("key format %q, locker %q, as %q", l.KeyFormat.Text, l.Locker.Text, l.As)
+	if l.Exprs["keyFormat"].Text != "javakey.Aspect" || l.Exprs["locker"].Text != "s.locker" || l.As != "PayLocked" {
+		t.Errorf("key format %q, locker %q, as %q", l.Exprs["keyFormat"].Text, l.Exprs["locker"].Text, l.As)
 	}
-	if l, problems := directive.Parse("//distlock:lock value:a paramLock hasher:distlock.Plain()", 1); len(problems) > 0 || l.Hasher.Text != "distlock.Plain()" {
+	if l, problems := directive.Parse("//distlock:lock value:a paramLock hasher:distlock.Plain()", 1); len(problems) > 0 || l.Exprs["hasher"].Text != "distlock.Plain()" {
 		t.Errorf("%+v, %v", l, problems)
 	}
 	if l, problems := directive.Parse("//distlock:lock value:a mode:shared paramLock:false fencing:false", 1); len(problems) > 0 ||

@@ -37,44 +37,27 @@ func distance(a, b string) int {
 	return last[len(b)]
 }
 
-// kind is the kind of a comment.
-type kind int
+// isDirective reports whether a comment is a directive.
+func isDirective(comment string) bool {
+	rest, ok := strings.CutPrefix(comment, Marker)
+	return ok && (rest == "" || strings.ContainsAny(rest[:1], " \t\r"))
+}
 
-const (
-	prose kind = iota
-	genuine
-	wrong // looks like a directive but does nothing
-)
-
-// classify returns the kind of a comment and, if it is wrong, what to change. The
-// compiler takes a wrong directive for prose and reports nothing.
-func classify(comment string) (kind, string) {
-	body, line := strings.CutPrefix(comment, "//")
-	if !line {
-		body = strings.TrimSuffix(strings.TrimPrefix(comment, "/*"), "*/")
-	}
-	trimmed := strings.TrimLeft(body, " ") // a tab begins code in a comment
-	word, rest, _ := strings.Cut(strings.ReplaceAll(trimmed, "\t", " "), " ")
-	word = strings.TrimSpace(word)
+// resembles returns the beginning of a comment that looks like a directive but is none, or "".
+// The compiler takes it for prose and reports nothing.
+func resembles(comment string) string {
+	body := strings.TrimLeft(comment[2:], " ") // a tab begins code in a comment
+	word, rest, _ := strings.Cut(strings.TrimSuffix(body, "*/"), " ")
+	word = strings.TrimSpace(strings.SplitN(word, "\t", 2)[0])
 	near := strings.Contains(word, ":") && word[0] != '/' && distance(strings.ToLower(word), "distlock:lock") <= 2
+	spaced := len(body) < len(comment)-2
 	switch {
-	case !line && word == "distlock:lock":
-		return wrong, "a directive is a // comment, not a /* */ one: it does nothing here"
-	case !line:
-		return prose, ""
-	case trimmed != body && (near || word == "distlock" && strings.HasPrefix(rest, "lock ") && strings.Contains(rest, ":")):
-		return wrong, "a space between // and " + word + " makes the directive a plain comment: write " + Marker
-	case trimmed != body:
-		return prose, ""
-	case word == "distlock:lock":
-		return genuine, ""
-	case strings.HasPrefix(word, "distlock:lock:"):
-		return wrong, "a space must follow " + Marker
-	case strings.HasPrefix(word, "distlock:"):
-		return wrong, "unknown directive //" + word + ": did you mean " + Marker + "?"
-	case near, word == "distlock" && strings.HasPrefix(rest, "lock"):
-		return wrong, "misspelt directive //" + word + ": did you mean " + Marker + "?"
-	default:
-		return prose, ""
+	case isDirective(comment):
+		return ""
+	case near, strings.HasPrefix(word, "distlock:") && !spaced:
+		return strings.TrimSuffix(comment, body) + word
+	case word == "distlock" && strings.HasPrefix(rest, "lock") && (!spaced || strings.HasPrefix(rest, "lock ") && strings.Contains(rest, ":")):
+		return strings.TrimSuffix(comment, body) + "distlock lock"
 	}
+	return ""
 }

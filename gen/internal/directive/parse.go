@@ -13,11 +13,12 @@ import (
 )
 
 // Parse reads the directive in a comment that begins with [Marker] and stands at
-// pos. It reports all problems, not only the first.
+// pos. It reports all problems with options, not only the first.
 func Parse(comment string, pos token.Pos) (*Lock, Problems) {
 	var problems Problems
-	l := &Lock{Pos: pos}
-	l.Args = split(strings.TrimPrefix(comment, Marker), pos+token.Pos(len(Marker)), &problems)
+	text := strings.TrimPrefix(comment, Marker)
+	l := &Lock{Pos: pos, Text: strings.Join(strings.Fields(text), " "), Exprs: map[string]*Expr{}}
+	l.Args = split(text, pos+token.Pos(len(Marker)), &problems)
 	l.read(&problems)
 	if len(problems) == 0 {
 		l.validate(&problems)
@@ -38,70 +39,49 @@ var readers = makeReaders()
 func makeReaders() []reader {
 	var all []reader
 	for _, f := range optfield.All() {
-		switch f.Name {
-		case "Params":
+		switch {
+		case f.Name == "Params":
 			all = append(all, reader{name: "param", read: readParam, again: true}, reader{name: "key", read: readKey, again: true})
-		case "Hasher":
-			all = append(all, reader{name: f.Directive(), read: func(l *Lock, a Arg) (err error) { l.Hasher, err = expr(a); return err }})
-		case "KeyFormat":
-			all = append(all, reader{name: f.Directive(), read: func(l *Lock, a Arg) (err error) { l.KeyFormat, err = expr(a); return err }})
+		case f.Of == nil:
+			all = append(all, reader{name: f.Directive(), read: readExpr})
 		default:
 			all = append(all, reader{
 				name: f.Directive(), alone: f.IsBool(), read: func(l *Lock, a Arg) error { return f.Set(&l.Opts, a.Value) },
 			})
 		}
 	}
-	return append(all,
-		reader{name: "as", read: readAs},
-		reader{name: "locker", read: func(l *Lock, a Arg) (err error) { l.Locker, err = expr(a); return err }},
-	)
-}
-
-// Options returns the names of all options.
-func Options() []string {
-	names := make([]string, len(readers))
-	for i, r := range readers {
-		names[i] = r.name
-	}
-	return names
+	return append(all, reader{name: "as", read: readAs}, reader{name: "locker", read: readExpr})
 }
 
 func (l *Lock) read(problems *Problems) {
 	seen := map[string]bool{}
 	for _, a := range l.Args {
 		i := slices.IndexFunc(readers, func(r reader) bool { return r.name == a.Name })
-		if i < 0 {
-			problems.add(a.Pos, "%s", unknown(a.Name))
-			continue
-		}
-		r := readers[i]
 		switch {
-		case seen[a.Name] && !r.again:
+		case i < 0:
+			problems.add(a.Pos, "%s", unknown(a.Name))
+		case seen[a.Name] && !readers[i].again:
 			problems.add(a.Pos, "%s is given twice", a.Name)
-			continue
-		case !a.HasValue && !r.alone, a.HasValue && a.Value == "":
+		case !a.HasValue && !readers[i].alone, a.HasValue && a.Value == "":
 			problems.add(a.Pos, "%s has no value: write %s:…", a.Name, a.Name)
-			continue
-		}
-		seen[a.Name] = true
-		if err := r.read(l, a); err != nil {
-			at := a.Pos
-			if where := new(exprError); errors.As(err, &where) {
-				at = a.ValuePos + token.Pos(where.offset)
+		default:
+			seen[a.Name] = true
+			if err := readers[i].read(l, a); err != nil {
+				problems.add(a.Pos, "%s: %v", a.Name, err)
 			}
-			problems.add(at, "%s: %v", a.Name, err)
 		}
 	}
 	if len(l.Parts) > 0 {
 		if a, ok := l.find("paramLock"); ok && a.Value == "false" {
-			problems.add(a.Pos, "paramLock is false but %s takes part in the key", l.Parts[0].Text())
+			problems.add(a.Pos, "paramLock is false but %s takes part in the key", l.Parts[0].Text)
 		}
 		l.Opts.ParamLock = true
 	}
 	switch {
-	case l.Hasher != nil && l.KeyFormat != nil:
+	case l.Exprs["hasher"] == nil:
+	case l.Exprs["keyFormat"] != nil:
 		problems.add(l.pos("hasher"), "hasher is set but keyFormat makes the whole key")
-	case l.Hasher != nil && !l.Opts.ParamLock:
+	case !l.Opts.ParamLock:
 		problems.add(l.pos("hasher"), "hasher is set but no parameters take part in the key: add paramLock, param or key")
 	}
 }
@@ -120,30 +100,38 @@ func (l *Lock) validate(problems *Problems) {
 }
 
 func unknown(name string) string {
+	var names []string
+	for _, r := range readers {
+		names = append(names, r.name)
+	}
 	if strings.EqualFold(name, "params") {
 		return "unknown option " + name + ": select parameters with param:name or key:expression"
 	}
-	if near := nearest(name, Options()); near != "" {
+	if near := nearest(name, names); near != "" {
 		return "unknown option " + name + ": did you mean " + near + "?"
 	}
-	return "unknown option " + name + ": there are " + strings.Join(Options(), ", ")
+	return "unknown option " + name + ": there are " + strings.Join(names, ", ")
 }
 
 func readParam(l *Lock, a Arg) error {
 	if !token.IsIdentifier(a.Value) || a.Value == "_" {
 		return errors.New(strconv.Quote(a.Value) + " is not the name of a parameter; for an expression write key:" + a.Value)
 	}
-	l.Parts = append(l.Parts, Part{Param: a.Value, Pos: a.ValuePos})
+	l.Parts = append(l.Parts, &Expr{Text: a.Value, Param: true, Pos: a.ValuePos})
 	return nil
 }
 
 func readKey(l *Lock, a Arg) error {
 	e, err := expr(a)
-	if err != nil {
-		return err
+	if err == nil {
+		l.Parts = append(l.Parts, e)
 	}
-	l.Parts = append(l.Parts, Part{Expr: e, Pos: a.ValuePos})
-	return nil
+	return err
+}
+
+func readExpr(l *Lock, a Arg) (err error) {
+	l.Exprs[a.Name], err = expr(a)
+	return err
 }
 
 func readAs(l *Lock, a Arg) error {
@@ -154,23 +142,13 @@ func readAs(l *Lock, a Arg) error {
 	return nil
 }
 
-// exprError is a syntax error in an expression.
-type exprError struct {
-	what   string
-	offset int
-}
-
-func (e *exprError) Error() string { return e.what }
-
 func expr(a Arg) (*Expr, error) {
-	node, err := parser.ParseExpr(a.Value)
-	if err != nil {
-		bad := &exprError{what: strconv.Quote(a.Value) + " is not a Go expression: " + err.Error()}
-		if list := (scanner.ErrorList)(nil); errors.As(err, &list) && len(list) > 0 {
-			bad.what = strconv.Quote(a.Value) + " is not a Go expression: " + list[0].Msg
-			bad.offset = min(list[0].Pos.Offset, len(a.Value))
-		}
-		return nil, bad
+	_, err := parser.ParseExpr(a.Value)
+	if list, ok := errors.AsType[scanner.ErrorList](err); ok {
+		err = errors.New(strconv.Quote(a.Value) + " is not a Go expression: " + list[0].Msg)
 	}
-	return &Expr{Text: a.Value, Node: node, Pos: a.ValuePos}, nil
+	if err != nil {
+		return nil, err
+	}
+	return &Expr{Text: a.Value, Pos: a.ValuePos}, nil
 }

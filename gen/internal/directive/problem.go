@@ -35,14 +35,14 @@ func (p Problems) Sort(fset *token.FileSet) Problems {
 	return slices.Compact(p)
 }
 
-// Text returns one line for each problem, file:line:col: message. The function rel
+// Text returns a line for each problem, file:line:col: message. The function rel
 // turns the path of the file into the name that is printed.
 func (p Problems) Text(fset *token.FileSet, rel func(file string) string) string {
-	var b strings.Builder
+	var lines []string
 	for _, problem := range p.Sort(fset) {
 		at := fset.Position(problem.Pos)
 		at.Filename = rel(at.Filename)
-		fmt.Fprintf(&b, "%s: %s\n", at, problem.Message)
+		lines = append(lines, at.String()+": "+problem.Message)
 	}
-	return b.String()
+	return strings.Join(lines, "\n")
 }

@@ -2,9 +2,8 @@ package directive
 
 import (
 	"go/token"
+	"regexp"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 )
 
 // Marker is the beginning of every directive.
@@ -19,99 +18,29 @@ type Arg struct {
 	ValuePos token.Pos // of the first character of the value, after a quote
 }
 
-// split cuts text, which stands at pos, into options.
+// option is an option and the white space after it. Its groups are the name, the colon, and
+// the value in double quotes, in single quotes, and without quotes.
+var option = regexp.MustCompile(`^([^\s:="']+)(?:(:)(?:"([^"]*)"|'([^']*)'|([^\s"']*)))?(?:\s+|$)`)
+
+// split cuts text, which stands at pos, into options. It stops at what is not an option.
 func split(text string, pos token.Pos, problems *Problems) []Arg {
 	var args []Arg
-	s := lexer{text: text, pos: pos}
-	for s.space(); s.text != ""; s.space() {
-		if arg, ok := s.option(problems); ok {
-			args = append(args, arg)
+	for at := len(text) - len(strings.TrimLeft(text, " \t\r")); at < len(text); {
+		m := option.FindStringSubmatchIndex(text[at:])
+		here := pos + token.Pos(at)
+		if m == nil {
+			word := strings.Fields(text[at:])[0]
+			problems.add(here, `%s: options are name:value, with quotes around a whole value that has spaces or quotes, as in key:'a + "b"'`, word)
+			break
 		}
+		arg := Arg{Name: text[at+m[2] : at+m[3]], HasValue: m[4] >= 0, Pos: here}
+		for group := 6; group < len(m); group += 2 {
+			if m[group] >= 0 {
+				arg.Value, arg.ValuePos = text[at+m[group]:at+m[group+1]], here+token.Pos(m[group])
+			}
+		}
+		args = append(args, arg)
+		at += m[1]
 	}
 	return args
-}
-
-type lexer struct {
-	text string
-	pos  token.Pos
-}
-
-func (s *lexer) take(n int) string {
-	taken := s.text[:n]
-	s.text, s.pos = s.text[n:], s.pos+token.Pos(n)
-	return taken
-}
-
-func (s *lexer) space() {
-	s.take(len(s.text) - len(strings.TrimLeftFunc(s.text, unicode.IsSpace)))
-}
-
-// word takes the text up to the next white space.
-func (s *lexer) word() string {
-	n := strings.IndexFunc(s.text, unicode.IsSpace)
-	if n < 0 {
-		n = len(s.text)
-	}
-	return s.take(n)
-}
-
-func (s *lexer) option(problems *Problems) (Arg, bool) {
-	arg := Arg{Pos: s.pos}
-	n := strings.IndexFunc(s.text, func(r rune) bool { return r == ':' || unicode.IsSpace(r) })
-	if n < 0 {
-		n = len(s.text)
-	}
-	arg.Name = s.take(n)
-	name, value, equals := strings.Cut(arg.Name, "=")
-	if strings.ContainsAny(name, `"'`) {
-		word := arg.Name + s.word()
-		problems.add(arg.Pos, "%s: a quote where an option begins: quotes go around a value, as in key:'a + \"b\"'", word)
-		return arg, false
-	}
-	if equals {
-		problems.add(arg.Pos, "%s=%s: write a colon, %s:%s", name, value+s.word(), name, value)
-		return arg, false
-	}
-	if s.text == "" || s.text[0] != ':' {
-		return arg, true
-	}
-	s.take(1)
-	arg.HasValue, arg.ValuePos = true, s.pos
-	if s.text == "" {
-		return arg, true
-	}
-	if quote := s.text[0]; quote == '"' || quote == '\'' {
-		return s.quoted(arg, quote, problems)
-	}
-	arg.Value = s.word()
-	if i := strings.IndexAny(arg.Value, `"'`); i >= 0 {
-		around := "'"
-		if strings.Contains(arg.Value, "'") {
-			around = `"`
-		}
-		problems.add(arg.ValuePos+token.Pos(i), "%s: a quote inside of a value: quotes go around the whole value, %s:%s%s%s",
-			arg.Name, arg.Name, around, arg.Value, around)
-		return arg, false
-	}
-	return arg, true
-}
-
-func (s *lexer) quoted(arg Arg, quote byte, problems *Problems) (Arg, bool) {
-	n := strings.IndexByte(s.text[1:], quote)
-	if n < 0 {
-		problems.add(s.pos, "%s: the quote %c is not closed", arg.Name, quote)
-		s.take(len(s.text))
-		return arg, false
-	}
-	s.take(1)
-	arg.ValuePos = s.pos
-	arg.Value = s.take(n)
-	s.take(1)
-	if s.text != "" {
-		if r, _ := utf8.DecodeRuneInString(s.text); !unicode.IsSpace(r) {
-			problems.add(s.pos, "%s: %s after the closing quote: a space must follow", arg.Name, s.word())
-			return arg, false
-		}
-	}
-	return arg, true
 }

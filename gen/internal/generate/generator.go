@@ -1,10 +1,12 @@
 package generate
 
 import (
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,12 +17,17 @@ import (
 	"github.com/distlock-go/distlock/gen/internal/directive"
 )
 
+// testSuffix ends the names of tests, for which nothing is generated.
+const testSuffix = "_test.go"
+
 // generator writes the files of one package.
 type generator struct {
+	directive.Checker
+
 	home     string // the directory of the package; "" if cgo's files are not looked for
 	rel      func(file string) string
-	check    directive.Checker
 	sources  []*source
+	old      map[string]token.Pos // the generated files, and where they begin
 	problems directive.Problems
 }
 
@@ -28,98 +35,71 @@ type generator struct {
 type source struct {
 	path  string
 	file  *ast.File
-	sites []*site
+	sites []*directive.Site
 }
 
-// has reports whether the position is in the file.
-func (src *source) has(pos token.Pos) bool {
-	return src.file.FileStart <= pos && pos < src.file.FileEnd
+func (g *generator) problem(pos token.Pos, text string) {
+	g.problems = append(g.problems, directive.Problem{Pos: pos, Message: text})
 }
 
-// site is a function with a valid directive.
-type site struct {
-	*directive.Site
-	sig *directive.Signature
-}
-
-func (g *generator) collect(f *ast.File, path string) {
-	src := &source{path: path, file: f}
+// add adds a file of the package, unless it is generated.
+func (g *generator) add(f *ast.File) {
+	path := g.Fset.File(f.FileStart).Name()
+	if _, old := g.old[path]; old {
+		return
+	}
 	sites, problems := directive.Collect(f)
-	for _, s := range sites {
-		src.sites = append(src.sites, &site{Site: s})
-	}
-	if len(problems) == 0 && len(src.sites) > 0 && g.home != "" && filepath.Dir(path) != g.home {
-		problems = append(problems, directive.Problem{
-			Pos: src.sites[0].Lock.Pos, Message: "the file is rewritten before it is compiled (cgo): move the function to another one",
-		})
-	}
 	g.problems = append(g.problems, problems...)
-	g.sources = append(g.sources, src)
+	if strings.HasSuffix(path, testSuffix) {
+		for _, s := range sites {
+			g.problem(s.Lock.Pos, "a directive in a test: nothing is generated for tests")
+		}
+		return
+	}
+	if len(sites) > 0 && g.home != "" && filepath.Dir(path) != g.home {
+		g.problem(sites[0].Lock.Pos, "the file is rewritten before it is compiled (cgo): move the function to another one")
+	}
+	g.sources = append(g.sources, &source{path, f, sites})
 }
 
-// checkAll checks the directives of all sources.
+// checkAll checks the directives of all sources, and that all methods of an interface name
+// the same type.
 func (g *generator) checkAll() {
+	decorators := map[*ast.TypeSpec]string{}
 	for _, src := range g.sources {
 		for _, s := range src.sites {
-			var problems directive.Problems
-			s.sig, problems = g.check.Check(s.Site)
-			g.problems = append(g.problems, problems...)
-		}
-		g.sameDecorator(src)
-	}
-}
-
-// sameDecorator checks that all methods of an interface name the same type.
-func (g *generator) sameDecorator(src *source) {
-	names := map[*ast.TypeSpec]*site{}
-	for _, s := range src.sites {
-		if s.Func != nil || s.Lock.As == "" {
-			continue
-		}
-		first, ok := names[s.Interface]
-		if !ok {
-			names[s.Interface] = s
-		} else if first.Lock.As != s.Lock.As {
-			g.problems = append(g.problems, directive.Problem{
-				Pos: s.Lock.Pos, Message: "as: " + s.Lock.As + ", but another method of " + s.Interface.Name.Name + " says " + first.Lock.As,
-			})
+			g.problems = append(g.problems, g.Check(s)...)
+			if s.Func != nil || s.Lock.As == "" {
+				continue
+			}
+			if first := decorators[s.Interface]; first != "" && first != s.Lock.As {
+				g.problem(s.Lock.Pos, "as: "+s.Lock.As+", but another method of "+s.Interface.Name.Name+" says "+first)
+			}
+			decorators[s.Interface] = s.Lock.As
 		}
 	}
 }
 
-// collectTests reports directives in tests, because nothing is generated for tests.
-func (g *generator) collectTests(files []string) {
-	for _, path := range files {
-		f, err := parser.ParseFile(g.check.Fset, path, nil, parser.ParseComments|parser.SkipObjectResolution)
-		if err != nil {
-			continue // the go command reports the error if it builds the file
-		}
-		sites, problems := directive.Collect(f)
-		g.problems = append(g.problems, problems...)
-		for _, s := range sites {
-			g.problems = append(g.problems, inTest(s))
-		}
-	}
-}
-
-// files returns the generated files, unless there are problems.
+// files returns the files to write and to remove, or all problems.
 func (g *generator) files() ([]*Output, error) {
-	if len(g.problems) > 0 {
-		return nil, nil
-	}
-	var made []*Output
+	var all []*Output
 	for _, src := range g.sources {
-		if len(src.sites) == 0 {
+		if len(src.sites) == 0 || len(g.problems) > 0 {
 			continue
 		}
 		content, err := g.finish(src)
 		if err != nil {
 			return nil, err
 		}
-		path := target(src.path)
-		made = append(made, &Output{path: path, shown: g.rel(path), content: content})
+		all = append(all, &Output{target(src.path), g.rel(target(src.path)), content})
 	}
-	return made, nil
+	for _, path := range g.stale() {
+		all = append(all, &Output{path, g.rel(path), nil})
+	}
+	if len(g.problems) > 0 {
+		return nil, errors.New(g.problems.Text(g.Fset, g.rel))
+	}
+	return all, nil
 }
 
 // finish returns the content of the generated file for src. It adds the packages that only
@@ -135,11 +115,9 @@ func (g *generator) finish(src *source) ([]byte, error) {
 		return nil, err
 	}
 	for _, s := range src.sites {
-		for _, e := range s.Lock.Exprs() {
-			for _, x := range g.check.Unknown(s.Site, e) {
-				if !slices.ContainsFunc(made.Imports, func(spec *ast.ImportSpec) bool { return declares(spec, x.Name) }) {
-					g.problems = append(g.problems, directive.Problem{Pos: e.At(x.Pos()), Message: "undefined: " + x.Name})
-				}
+		for name, pos := range s.Packages {
+			if !slices.ContainsFunc(made.Imports, func(spec *ast.ImportSpec) bool { return declares(spec, name) }) {
+				g.problem(pos, "undefined: "+name)
 			}
 		}
 	}
@@ -157,16 +135,16 @@ func declares(spec *ast.ImportSpec, name string) bool {
 
 // stale returns the generated files without a source. A source that exists but is not
 // part of this build keeps its file.
-func (g *generator) stale(old []string, made []*Output) []*Output {
-	var gone []*Output
-	for _, path := range old {
-		from := strings.TrimSuffix(path, suffix) + ".go"
-		if slices.ContainsFunc(made, func(o *Output) bool { return o.path == path }) {
-			continue
-		}
-		_, err := os.Stat(from)
-		if err != nil || slices.ContainsFunc(g.sources, func(s *source) bool { return s.path == from }) {
-			gone = append(gone, &Output{path: path, shown: g.rel(path)})
+func (g *generator) stale() []string {
+	var gone []string
+	for _, path := range slices.Sorted(maps.Keys(g.old)) {
+		i := slices.IndexFunc(g.sources, func(src *source) bool { return target(src.path) == path })
+		if i < 0 {
+			if _, err := os.Stat(strings.TrimSuffix(path, suffix) + ".go"); err != nil {
+				gone = append(gone, path)
+			}
+		} else if len(g.sources[i].sites) == 0 {
+			gone = append(gone, path)
 		}
 	}
 	return gone

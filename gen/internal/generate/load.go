@@ -3,12 +3,14 @@
 package generate
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
+	"go/parser"
+	"go/token"
+	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
+	"regexp"
 	"strings"
 
 	"golang.org/x/tools/go/packages"
@@ -19,6 +21,16 @@ import (
 // Packages returns the files to write for the packages that match the patterns, as the go
 // command in dir understands them, or all errors in their directives.
 func Packages(dir string, patterns []string) ([]*Output, error) {
+	base, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	rel := func(file string) string {
+		if r, err := filepath.Rel(base, file); err == nil && filepath.IsLocal(r) {
+			return r
+		}
+		return file
+	}
 	listed, err := packages.Load(&packages.Config{Dir: dir, Mode: packages.NeedName | packages.NeedFiles}, patterns...)
 	if err != nil {
 		return nil, err
@@ -26,15 +38,22 @@ func Packages(dir string, patterns []string) ([]*Output, error) {
 	var files []*Output
 	var errs []error
 	for _, p := range listed {
-		made, err := inPackage(dir, p)
+		made, err := inPackage(p, rel)
 		files, errs = append(files, made...), append(errs, err)
 	}
-	return files, errors.Join(errs...)
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return files, nil
 }
+
+// traces are in each file that may have a directive, also a misspelt one, so that most
+// packages need not be loaded.
+var traces = regexp.MustCompile(`(?i)distlock|@distributedlock|lock:|:lock`)
 
 // inPackage handles one package. Each package is loaded separately, because its
 // generated files are hidden while it is loaded, and other packages may need them.
-func inPackage(dir string, listed *packages.Package) ([]*Output, error) {
+func inPackage(listed *packages.Package, rel func(string) string) ([]*Output, error) {
 	if len(listed.GoFiles) == 0 {
 		var errs []error
 		for _, e := range listed.Errors {
@@ -43,75 +62,50 @@ func inPackage(dir string, listed *packages.Package) ([]*Output, error) {
 		return nil, errors.Join(errs...)
 	}
 	home := filepath.Dir(listed.GoFiles[0])
-	old, err := own(home)
+	names, err := fs.Glob(os.DirFS(home), "*.go") // for all build constraints
 	if err != nil {
 		return nil, err
 	}
-	tests, err := filesIn(home, "_test.go")
-	if err != nil {
-		return nil, err
-	}
-	candidates := slices.DeleteFunc(slices.Concat(listed.GoFiles, tests), func(f string) bool { return slices.Contains(old, f) })
-	if mentioned, err := mentions(candidates); err != nil || !mentioned && len(old) == 0 {
-		return nil, err
-	}
-	rel := func(file string) string {
-		base, err := filepath.Abs(dir)
+	g := &generator{home: home, rel: rel, old: map[string]token.Pos{}}
+	overlay, traced := map[string][]byte{}, false
+	for _, name := range names {
+		path := filepath.Join(home, name)
+		text, err := os.ReadFile(path)
 		if err != nil {
-			return file
+			return nil, err
 		}
-		if r, err := filepath.Rel(base, file); err == nil && filepath.IsLocal(r) {
-			return r
+		if strings.HasSuffix(name, suffix) && generated.Match(text) {
+			g.old[path], overlay[path] = token.NoPos, []byte("package "+listed.Name+"\n")
+		} else {
+			traced = traced || traces.Match(text)
 		}
-		return file
 	}
-	p, err := load(home, old, listed.Name)
+	if !traced && len(g.old) == 0 {
+		return nil, nil
+	}
+	p, err := load(home, overlay)
 	if err != nil {
 		return nil, err
 	}
-	g := &generator{home: home, rel: rel, check: directive.Checker{Fset: p.Fset, Pkg: p.Types, Info: p.TypesInfo}}
+	g.Checker = directive.Checker{Fset: p.Fset, Pkg: p.Types, Info: p.TypesInfo}
 	for _, f := range p.Syntax {
-		if file := p.Fset.File(f.FileStart).Name(); !slices.Contains(old, file) {
-			g.collect(f, file)
-		}
+		g.add(f)
 	}
-	g.checkAll()
-	g.collectTests(tests)
-	made, err := g.files()
-	if err != nil {
-		return nil, err
-	}
-	if len(g.problems) > 0 {
-		return nil, errors.New(strings.TrimSuffix(g.problems.Text(g.check.Fset, rel), "\n"))
-	}
-	return append(made, g.stale(old, made)...), nil
-}
-
-// mentions reports whether one of the files may have a directive, so that most packages
-// need not be loaded. It must also find misspelt ones.
-func mentions(files []string) (bool, error) {
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			return false, err
-		}
-		lower := bytes.ToLower(text)
-		for _, trace := range []string{"distlock", "@distributedlock", "lock:", ":lock"} {
-			if bytes.Contains(lower, []byte(trace)) {
-				return true, nil
+	for _, name := range names {
+		if strings.HasSuffix(name, testSuffix) {
+			f, err := parser.ParseFile(p.Fset, filepath.Join(home, name), nil, parser.ParseComments|parser.SkipObjectResolution)
+			if err == nil { // or else the go command reports it if it builds the file
+				g.add(f)
 			}
 		}
 	}
-	return false, nil
+	g.checkAll()
+	return g.files()
 }
 
 // load loads the package without its generated files. Type errors are expected, because
 // the source calls functions that are not generated yet.
-func load(home string, old []string, name string) (*packages.Package, error) {
-	overlay := map[string][]byte{}
-	for _, file := range old {
-		overlay[file] = []byte("package " + name + "\n")
-	}
+func load(home string, overlay map[string][]byte) (*packages.Package, error) {
 	loaded, err := packages.Load(&packages.Config{Dir: home, Mode: packages.LoadSyntax, Overlay: overlay}, ".")
 	if err != nil {
 		return nil, err

@@ -7,9 +7,12 @@ import (
 	"go/types"
 	"maps"
 	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/distlock-go/distlock/gen/internal/directive"
 )
 
 // names manages the names in one generated file.
@@ -27,17 +30,22 @@ type imported struct {
 
 func (g *generator) namesOf(src *source) *names {
 	n := &names{taken: map[string]bool{}, bound: map[string]bool{}}
-	for _, name := range g.check.Pkg.Scope().Names() {
-		pos := g.check.Pkg.Scope().Lookup(name).Pos()
-		if slices.ContainsFunc(g.sources, func(src *source) bool { return src.has(pos) }) {
+	for _, name := range g.Pkg.Scope().Names() {
+		at := g.Fset.File(g.Pkg.Scope().Lookup(name).Pos())
+		if at == nil {
+			continue
+		}
+		if _, old := g.old[at.Name()]; !old {
 			n.taken[name] = true
 		}
 	}
 	for _, s := range src.sites {
-		maps.Copy(n.taken, s.mentioned())
-		maps.Copy(n.bound, s.Locals())
+		g.mention(s, n.taken)
+		for _, name := range g.Info.Scopes[s.Type()].Names() {
+			n.bound[name] = true
+		}
 	}
-	scope := g.check.Info.Scopes[src.file]
+	scope := g.Info.Scopes[src.file]
 	for _, name := range scope.Names() {
 		switch obj := scope.Lookup(name).(type) {
 		case *types.PkgName:
@@ -63,49 +71,34 @@ func (n *names) add(name, from string) {
 }
 
 // enter begins a function for the sites. Its variables must not hide their names.
-func (n *names) enter(sites ...*site) {
-	n.local = map[string]bool{}
+func (f *file) enter(sites ...*directive.Site) {
+	f.local = map[string]bool{}
 	for _, s := range sites {
-		maps.Copy(n.local, s.mentioned())
+		f.mention(s, f.local)
 	}
-	for _, i := range n.imports {
-		n.local[i.declared()] = true
+	for _, i := range f.imports {
+		f.local[i.declared()] = true
 	}
 }
 
-// mentioned returns all names in the site.
-func (s *site) mentioned() map[string]bool {
-	all := map[string]bool{s.Name().Name: true}
+var word = regexp.MustCompile(`[\pL_][\pL_\pN]*`)
+
+// mention adds all words in the site.
+func (g *generator) mention(s *directive.Site, to map[string]bool) {
+	head := &ast.FuncDecl{Name: s.Name(), Type: s.Type()}
+	var texts []string
 	if s.Func != nil {
-		for _, name := range strings.Split(s.LockerOf(""), ".") {
-			all[name] = true
-		}
+		head.Recv = s.Func.Recv
+		texts = append(texts, s.Locker(""))
+	} else if list := s.Interface.TypeParams; list != nil {
+		texts = append(texts, g.typeParameters(list))
 	}
-	nodes := s.types()
-	for _, e := range s.Lock.Exprs() {
-		nodes = append(nodes, e.Node)
+	for _, e := range slices.Concat(s.Lock.Parts, slices.Collect(maps.Values(s.Lock.Exprs))) {
+		texts = append(texts, e.Text)
 	}
-	for _, node := range nodes {
-		ast.Inspect(node, func(node ast.Node) bool {
-			if id, ok := node.(*ast.Ident); ok {
-				all[id.Name] = true
-			}
-			return true
-		})
+	for _, name := range word.FindAllString(strings.Join(append(texts, g.source(head)), " "), -1) {
+		to[name] = true
 	}
-	return all
-}
-
-// types returns the types of the source that appear in the generated code.
-func (s *site) types() []ast.Node {
-	nodes := []ast.Node{s.Type()}
-	if s.Func != nil && s.Func.Recv != nil {
-		nodes = append(nodes, s.Func.Recv)
-	}
-	if s.Interface != nil && s.Interface.TypeParams != nil {
-		nodes = append(nodes, s.Interface.TypeParams)
-	}
-	return nodes
 }
 
 // declared returns the name that the import declares.

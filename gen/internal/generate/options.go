@@ -2,82 +2,63 @@ package generate
 
 import (
 	"fmt"
-	"strconv"
+	"reflect"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/gen/internal/directive"
 	"github.com/distlock-go/distlock/internal/optfield"
 )
 
-// options returns the Opts literal of a site: one line for each field that is set.
-func (f *file) options(s *site) string {
+// options returns the Opts literal of a site: one line for each field that is set. Params is
+// an argument of the call.
+func (f *file) options(s *directive.Site) string {
 	kit := f.importing(kitPath)
 	var b strings.Builder
 	b.WriteString(kit + ".Opts{\n")
 	for _, field := range optfield.All() {
-		if value := f.value(s, field, kit); value != "" {
-			fmt.Fprintf(&b, "%s: %s,\n", field.Name, value)
+		if e := s.Lock.Exprs[field.Directive()]; e != nil {
+			fmt.Fprintf(&b, "%s: %s,\n", field.Name, e.Text)
 		}
+		if field.Of == nil {
+			continue
+		}
+		value := reflect.ValueOf(field.Of(&s.Lock.Opts)).Elem()
+		if value.IsZero() {
+			continue
+		}
+		text := fmt.Sprintf("%#v", value)
+		switch v := value.Interface().(type) {
+		case time.Duration:
+			text = f.duration(v)
+		case distlock.Mode:
+			text = kit + ".Shared"
+		}
+		fmt.Fprintf(&b, "%s: %s,\n", field.Name, text)
 	}
 	b.WriteString("}")
 	return b.String()
 }
 
-// value returns the Go expression for the value of a field, or "" if it is zero.
-func (f *file) value(s *site, field optfield.Field, kit string) string {
-	if field.Of == nil {
-		switch {
-		case field.Name == "Hasher" && s.Lock.Hasher != nil:
-			return s.Lock.Hasher.Text
-		case field.Name == "KeyFormat" && s.Lock.KeyFormat != nil:
-			return s.Lock.KeyFormat.Text
-		default:
-			return "" // Params is an argument of the call
-		}
-	}
-	switch p := field.Of(&s.Lock.Opts).(type) {
-	case *string:
-		if *p != "" {
-			return strconv.Quote(*p)
-		}
-	case *bool:
-		if *p {
-			return "true"
-		}
-	case *int:
-		if *p != 0 {
-			return strconv.Itoa(*p)
-		}
-	case *time.Duration:
-		if *p != 0 {
-			return f.duration(*p)
-		}
-	case *distlock.Mode:
-		if *p == distlock.Shared {
-			return kit + ".Shared"
-		}
-	}
-	return ""
+// units are the units of durations, the largest first.
+var units = []unit{
+	{"Hour", time.Hour}, {"Minute", time.Minute}, {"Second", time.Second},
+	{"Millisecond", time.Millisecond}, {"Microsecond", time.Microsecond}, {"Nanosecond", time.Nanosecond},
+}
+
+type unit struct {
+	name string
+	d    time.Duration
 }
 
 // duration returns d in the largest unit that divides it.
 func (f *file) duration(d time.Duration) string {
-	pkg := f.importing("time")
-	unit, name := time.Duration(1), "Nanosecond"
-	for _, u := range []struct {
-		value time.Duration
-		name  string
-	}{
-		{time.Microsecond, "Microsecond"}, {time.Millisecond, "Millisecond"}, {time.Second, "Second"},
-		{time.Minute, "Minute"}, {time.Hour, "Hour"},
-	} {
-		if d%u.value == 0 {
-			unit, name = u.value, u.name
-		}
+	i := slices.IndexFunc(units, func(u unit) bool { return d%u.d == 0 })
+	name := f.importing("time") + "." + units[i].name
+	if d == units[i].d {
+		return name
 	}
-	if d == unit {
-		return pkg + "." + name
-	}
-	return fmt.Sprintf("%d * %s.%s", d/unit, pkg, name)
+	return fmt.Sprintf("%d * %s", d/units[i].d, name)
 }

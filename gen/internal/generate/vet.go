@@ -3,8 +3,8 @@ package generate
 import (
 	"go/ast"
 	"go/format"
+	"go/token"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"golang.org/x/tools/go/analysis"
@@ -15,52 +15,29 @@ import (
 // Vet returns the problems of a package's directives, or else what is generated for them
 // and is not up to date.
 func Vet(pass *analysis.Pass) directive.Problems {
-	var sources, generatedFiles []*ast.File
-	var problems directive.Problems
-	directives := false
+	g := &generator{
+		Checker: directive.Checker{Fset: pass.Fset, Pkg: pass.Pkg, Info: pass.TypesInfo},
+		rel:     filepath.Base, old: map[string]token.Pos{},
+	}
 	for _, f := range pass.Files {
-		name := pass.Fset.File(f.FileStart).Name()
-		sites, found := directive.Collect(f)
-		switch {
-		case strings.HasSuffix(name, "_test.go"):
-			problems = append(problems, found...)
-			for _, s := range sites {
-				problems = append(problems, inTest(s))
-			}
-		case isGenerated(f):
-			generatedFiles = append(generatedFiles, f)
-		default:
-			sources = append(sources, f)
-			directives = directives || len(sites) > 0 || len(found) > 0
+		if isGenerated(f) {
+			g.old[pass.Fset.File(f.FileStart).Name()] = f.Package
 		}
-	}
-	if !directives && len(generatedFiles) == 0 {
-		return problems
-	}
-	g := &generator{rel: filepath.Base, check: directive.Checker{Fset: pass.Fset, Pkg: pass.Pkg, Info: pass.TypesInfo}}
-	for _, f := range sources {
-		g.collect(f, pass.Fset.File(f.FileStart).Name())
+		g.add(f)
 	}
 	g.checkAll()
-	if problems = append(problems, g.problems...); len(problems) > 0 {
-		return problems // nothing can be generated
+	if len(g.problems) > 0 {
+		return g.problems // nothing can be generated
 	}
 	for _, src := range g.sources {
 		if len(src.sites) > 0 && !g.current(pass, src) {
-			problems = append(problems, directive.Problem{
-				Pos:     src.sites[0].Lock.Pos,
-				Message: filepath.Base(target(src.path)) + " is not up to date with the comments of this file: run distlockgen",
-			})
+			g.problem(src.sites[0].Lock.Pos, g.rel(target(src.path))+" is not up to date with the comments of this file: run distlockgen")
 		}
 	}
-	for _, f := range generatedFiles {
-		if !slices.ContainsFunc(g.sources, func(src *source) bool {
-			return len(src.sites) > 0 && target(src.path) == pass.Fset.File(f.FileStart).Name()
-		}) {
-			problems = append(problems, directive.Problem{Pos: f.Package, Message: "the comments for this file are gone: run distlockgen"})
-		}
+	for _, path := range g.stale() {
+		g.problem(g.old[path], "the comments for this file are gone: run distlockgen")
 	}
-	return problems
+	return g.problems
 }
 
 // current reports whether the generated file for src declares what would be generated.
@@ -85,8 +62,4 @@ func declarations(text []byte) string {
 // isGenerated reports whether distlockgen wrote f.
 func isGenerated(f *ast.File) bool {
 	return len(f.Comments) > 0 && generated.MatchString(f.Comments[0].List[0].Text+"\n")
-}
-
-func inTest(s *directive.Site) directive.Problem {
-	return directive.Problem{Pos: s.Lock.Pos, Message: "a directive in a test: nothing is generated for tests"}
 }

@@ -20,19 +20,7 @@ type Service struct {
 
 type Request struct{ User struct{ ID string } }
 
-// ID defines its own key.
-type ID int64
-
-func (i ID) LockKey() string { return fmt.Sprint("id-", int64(i)) }
-
 var locker *distlock.Locker
-
-// pay takes a payment.
-//
-//distlock:lock prefix:shop: value:pay param:orderID keyTimeout:10s retryInterval:200ms
-func (s *Service) pay(ctx context.Context, userID string, orderID int64) (Receipt, error) {
-	return Receipt{orderID}, ctx.Err()
-}
 
 //distlock:lock value:all paramLock retryCount:3 maxWait:3s maxHold:1m minHold:1500ms fencing maxWaiters:7 locker:s.other.lk hasher:distlock.Plain()
 func (s Service) all(at clock.Time, ctx context.Context, b ...string) (r *Receipt, n int, err error) {
@@ -51,12 +39,9 @@ func expr(ctx context.Context, r Request, n int) (_, _ string, _ error) { return
 //distlock:lock value:whole mode:shared
 func (s *Service) whole(context.Context, int, ...func(int) chan<- int) error { return nil }
 
-//distlock:lock value:id param:id
-func (s *Service) byID(ctx context.Context, id ID) error { return nil }
-
 // Names that hide names of generated code.
 //
 //distlock:lock value:hidden param:time
-func hidden(err context.Context, context, distlock string, time ID) (ctx int, r0 error) {
+func hidden(err context.Context, context, distlock string, time int) (ctx int, r0 error) {
 	return 0, nil
 }

@@ -13,23 +13,6 @@ import (
 	"github.com/distlock-go/distlock/wiring"
 )
 
-var lockServicePay = wiring.NewSite("Service.pay", distlock2.Opts{
-	Prefix:        "shop:",
-	Value:         "pay",
-	ParamLock:     true,
-	KeyTimeout:    10 * clock.Second,
-	RetryInterval: 200 * clock.Millisecond,
-})
-
-// Pay is Service.pay under the lock shop:pay, one for each orderID.
-func (s *Service) Pay(ctx context.Context, userID string, orderID int64) (r0 Receipt, err error) {
-	err = lockServicePay.On(s.locker).Do(ctx, orderID, func(ctx context2.Context) error {
-		r0, err = s.pay(ctx, userID, orderID)
-		return err
-	})
-	return r0, err
-}
-
 var lockServiceAll = wiring.NewSite("Service.all", distlock2.Opts{
 	Value:      "all",
 	ParamLock:  true,
@@ -42,7 +25,7 @@ var lockServiceAll = wiring.NewSite("Service.all", distlock2.Opts{
 	MaxWaiters: 7,
 })
 
-// All is Service.all under the lock all, one for each at and b.
+// All is Service.all under a lock: value:all paramLock retryCount:3 maxWait:3s maxHold:1m minHold:1500ms fencing maxWaiters:7 locker:s.other.lk hasher:distlock.Plain()
 func (s Service) All(at clock.Time, ctx context.Context, b ...string) (r *Receipt, n int, err error) {
 	err = lockServiceAll.On(s.other.lk).Do(ctx, []any{at, b}, func(ctx context2.Context) error {
 		r, n, err = s.all(at, ctx, b...)
@@ -58,7 +41,7 @@ var lockFormatted = wiring.NewSite("formatted", distlock2.Opts{
 	KeyFormat: joined,
 })
 
-// Formatted is formatted under the lock shop:formatted, one for each order and done.
+// Formatted is formatted under a lock: prefix:shop: value:formatted keyFormat:joined param:order param:done as:Formatted
 func Formatted(ctx context.Context, joined string, order int, done func()) error {
 	return lockFormatted.On(locker).Do(ctx, []any{order, done}, func(ctx context2.Context) error {
 		return formatted(ctx, joined, order, done)
@@ -71,8 +54,8 @@ var lockExpr = wiring.NewSite("expr", distlock2.Opts{
 	Permits:   3,
 })
 
-// Expression is expr under the lock expr, one for each r.User.ID and fmt.Sprintf("%04d", n).
-func Expression(ctx context.Context, r Request, n int) (r0 string, r1 string, err error) {
+// Expression is expr under a lock: value:expr key:r.User.ID key:'fmt.Sprintf("%04d", n)' permits:3 as:Expression
+func Expression(ctx context.Context, r Request, n int) (r0, r1 string, err error) {
 	err = lockExpr.On(locker).Do(ctx, []any{r.User.ID, fmt.Sprintf("%04d", n)}, func(ctx context2.Context) error {
 		r0, r1, err = expr(ctx, r, n)
 		return err
@@ -85,22 +68,10 @@ var lockServiceWhole = wiring.NewSite("Service.whole", distlock2.Opts{
 	Mode:  distlock2.Shared,
 })
 
-// Whole is Service.whole under the lock whole.
+// Whole is Service.whole under a lock: value:whole mode:shared
 func (s *Service) Whole(ctx context.Context, p1 int, p2 ...func(int) chan<- int) error {
 	return lockServiceWhole.On(s.locker).Do(ctx, nil, func(ctx context2.Context) error {
 		return s.whole(ctx, p1, p2...)
-	})
-}
-
-var lockServiceByID = wiring.NewSite("Service.byID", distlock2.Opts{
-	Value:     "id",
-	ParamLock: true,
-})
-
-// ByID is Service.byID under the lock id, one for each id.
-func (s *Service) ByID(ctx context.Context, id ID) error {
-	return lockServiceByID.On(s.locker).Do(ctx, id, func(ctx context2.Context) error {
-		return s.byID(ctx, id)
 	})
 }
 
@@ -109,8 +80,8 @@ var lockHidden = wiring.NewSite("hidden", distlock2.Opts{
 	ParamLock: true,
 })
 
-// Hidden is hidden under the lock hidden, one for each time.
-func Hidden(err context.Context, context string, distlock string, time ID) (ctx int, r0 error) {
+// Hidden is hidden under a lock: value:hidden param:time
+func Hidden(err context.Context, context, distlock string, time int) (ctx int, r0 error) {
 	r0 = lockHidden.On(locker).Do(err, time, func(err context2.Context) error {
 		ctx, r0 = hidden(err, context, distlock, time)
 		return r0

@@ -15,7 +15,7 @@ var lockRead = wiring.NewSite("read", distlock.Opts{
 	ParamLock: true,
 })
 
-// Read is read under the lock read, one for each EOF.Error().
+// Read is read under a lock: value:read key:EOF.Error()
 func Read(ctx Ctx, from Reader) (r0 Writer, err error) {
 	err = lockRead.On(locker).Do(ctx, EOF.Error(), func(ctx context.Context) error {
 		r0, err = read(ctx, from)
@@ -24,7 +24,8 @@ func Read(ctx Ctx, from Reader) (r0 Writer, err error) {
 	return r0, err
 }
 
-// Cache is a cache that runs Fill and Drop under locks. It does not change other methods.
+// Cache is a cache that runs methods under the locks of their comments. It does not
+// change other methods.
 type Cache[K comparable] struct {
 	cache[K]
 	fillSite *wiring.Site
@@ -53,14 +54,14 @@ func NewCache[K comparable](next cache[K], locker *distlock.Locker) *Cache[K] {
 
 func _[K comparable]() { var _ cache[K] = (*Cache[K])(nil) }
 
-// Fill runs the method under the lock fill, one for each parameter 2.
+// Fill runs the method under a lock: value:fill paramLock as:Cache
 func (d *Cache[K]) Fill(ctx context.Context, p1 K) error {
 	return d.fillSite.Do(ctx, p1, func(ctx context.Context) error {
 		return d.cache.Fill(ctx, p1)
 	})
 }
 
-// Drop runs the method under the lock shop:drop, one for each len(name).
+// Drop runs the method under a lock: prefix:shop: value:drop key:len(name)
 func (d *Cache[K]) Drop(ctx context.Context, name string) (r0 Receipt, err error) {
 	err = d.dropSite.Do(ctx, len(name), func(ctx context.Context) error {
 		r0, err = d.cache.Drop(ctx, name)
