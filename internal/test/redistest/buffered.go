@@ -1,29 +1,14 @@
 package redistest
 
 import (
-	"context"
 	"net"
 	"sync"
-
-	"github.com/redis/go-redis/v9"
 )
 
-// Buffered gives the connections of a [VirtualClient] buffers for what they write, as sockets
-// have them. A subscription that changes needs them: go-redis does not receive while it
-// writes, and the server does not read while it writes.
-func Buffered(o *redis.Options) {
-	dial := o.Dialer
-	o.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
-		c, err := dial(ctx, network, addr)
-		if err != nil {
-			return nil, err
-		}
-		return &bufferedConn{Conn: c}, nil
-	}
-}
-
-// bufferedConn passes on what is written on another goroutine. It has that goroutine only while
-// there is something to pass on: go-redis may forget a connection without closing it.
+// bufferedConn passes on what is written on another goroutine. A subscription that changes needs
+// that: go-redis does not receive while it writes, and the server does not read while it writes.
+// The goroutine is there only while there is something to pass on: go-redis may forget a
+// connection without closing it.
 type bufferedConn struct {
 	net.Conn
 
