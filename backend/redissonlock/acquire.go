@@ -23,7 +23,8 @@ func (b *Backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Gran
 	if r.TTL < time.Millisecond {
 		return driver.Grant{}, tooShort(r.TTL)
 	}
-	tokens := b.turns.wait(ctx, r.Key, max(r.Tokens, 1))
+	b.turns.wait(ctx, r.Key)
+	tokens := max(r.Tokens, 1)
 	k := keysOf(r.Key)
 	a, err := b.run(ctx, b.client, acquireScript, []string{k.lock, k.counter, k.gone},
 		r.Owner, r.TTL.Milliseconds(), tokens)

@@ -3,6 +3,7 @@ package redissonlock_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/distlock-go/distlock/backend/redissonlock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/redistest"
+	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
 func contextError(err error) bool {
@@ -57,23 +59,23 @@ func TestHungClient(t *testing.T) {
 func TestRestart(t *testing.T) {
 	s := redistest.Start(t)
 	b := newBackend(t, s.Client(t))
-	g := mustTry(t, b, request(lockKey))
-	if got := renew(t, b, g); got != driver.Renewed {
+	g := testkit.MustTry(t, b, request(lockKey))
+	if got := testkit.Renewed(t, b, g).Status; got != driver.Renewed {
 		t.Fatal(got)
 	}
 	s.Kill()
 	s.Restart()
-	if got := renew(t, b, g); got != driver.Lost {
+	if got := testkit.Renewed(t, b, g).Status; got != driver.Lost {
 		t.Errorf("Renew: %v", got)
 	}
 	if err := b.Release(t.Context(), g); !errors.Is(err, driver.ErrLost) {
 		t.Errorf("Release: %v", err)
 	}
-	next := mustTry(t, b, request(lockKey))
+	next := testkit.MustTry(t, b, request(lockKey))
 	if next.Token <= g.LastToken {
 		t.Errorf("token %d after %d", next.Token, g.LastToken)
 	}
-	mustRelease(t, b, next)
+	testkit.MustRelease(t, b, next)
 }
 
 // An application that uses up the pool of its client loses no lease.
@@ -81,10 +83,70 @@ func TestUsedUpPool(t *testing.T) {
 	s := redistest.Start(t)
 	c := s.Client(t, func(o *redis.Options) { o.PoolSize = 2 })
 	b := newBackend(t, c)
-	g := mustTry(t, b, request(lockKey))
+	g := testkit.MustTry(t, b, request(lockKey))
 	redistest.UseUp(t, c)
-	if got := renew(t, b, g); got != driver.Renewed {
+	if got := testkit.Renewed(t, b, g).Status; got != driver.Renewed {
 		t.Errorf("Renew: %v", got)
 	}
-	mustRelease(t, b, g)
+	testkit.MustRelease(t, b, g)
+}
+
+// The address of a server leads to another one, and the old server refuses, for example
+// because it has become a replica. Its connections stay open: each operation comes to the
+// new server.
+func TestEndpointMoves(t *testing.T) {
+	redistest.EachMove(t, 1, func(t *testing.T, clients []*redis.Client, move func()) {
+		b := newBackend(t, clients[0])
+		held, leaving := testkit.MustTry(t, b, request("held")), testkit.MustTry(t, b, request("leaving"))
+		move()
+		for what, done := range map[string]func() bool{
+			"a renewal":     func() bool { return testkit.Renewed(t, b, held).Status == driver.Lost },
+			"a release":     func() bool { return errors.Is(b.Release(t.Context(), leaving), driver.ErrLost) },
+			"an attempt":    func() bool { _, err := b.TryAcquire(t.Context(), request("free")); return err == nil || isHeld(err) },
+			"a ping":        func() bool { return b.Ping(t.Context()) == nil },
+			"an inspection": func() bool { _, err := b.Inspect(t.Context(), "none", 1); return err == nil },
+			"force":         func() bool { _, err := b.ForceRelease(t.Context(), "none"); return err == nil },
+		} {
+			testkit.Eventually(t, what+" comes to the new server", done)
+		}
+	})
+}
+
+// A server that has become a replica does not answer that an owner has lost the key: the
+// replica may be behind.
+func TestReplicaAnswersNoRelease(t *testing.T) {
+	s := redistest.Start(t)
+	b := newBackend(t, s.Client(t))
+	r := request(lockKey)
+	noError(t, s.Client(t).Do(t.Context(), "REPLICAOF", "127.0.0.1", "1").Err())
+	if err := b.Release(t.Context(), r.Grant()); !redis.HasErrorPrefix(err, "READONLY") {
+		t.Errorf("a release on a replica: %v", err)
+	}
+}
+
+// Ping fails where a release would, and says what helps.
+func TestPingWrites(t *testing.T) {
+	s := redistest.Start(t)
+	admin := s.Client(t)
+	redistest.SetUser(t, admin, redistest.DocumentedRules(t, 20))
+	b := newBackend(t, s.Client(t, redistest.AsUser))
+	noError(t, b.Ping(t.Context()))
+	if keys := admin.Keys(t.Context(), "*").Val(); len(keys) != 0 {
+		t.Errorf("it left %q", keys)
+	}
+	fails := func(what, code, advice string) {
+		t.Helper()
+		err := b.Ping(t.Context())
+		if !redis.HasErrorPrefix(err, code) || !strings.Contains(err.Error(), advice) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	redistest.SetUser(t, admin, append(redistest.DocumentedRules(t, 20), "-evalsha"))
+	fails("without evalsha", "NOPERM", "ACL rules")
+	redistest.SetUser(t, admin, redistest.DocumentedRules(t, 20))
+	noError(t, admin.ConfigSet(t.Context(), "min-replicas-to-write", "1").Err())
+	fails("without its replicas", "NOREPLICAS", "")
+	noError(t, admin.ConfigSet(t.Context(), "min-replicas-to-write", "0").Err())
+	noError(t, admin.Do(t.Context(), "REPLICAOF", "127.0.0.1", "1").Err())
+	fails("a replica that hides it", "READONLY", "need the master")
 }

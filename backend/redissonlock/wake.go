@@ -1,9 +1,6 @@
 package redissonlock
 
-import (
-	"context"
-	"sync/atomic"
-)
+import "context"
 
 // Wake implements [driver.Waker]. It listens to the messages of RLock and of RReadWriteLock.
 func (b *Backend) Wake(ctx context.Context, key string) <-chan struct{} {
@@ -16,18 +13,8 @@ func (b *Backend) Wake(ctx context.Context, key string) <-chan struct{} {
 	}
 	lock, readWrite := channels(key)
 	message := func(string) { wake() }
-	// One value is enough if both subscriptions begin together. If that of RReadWriteLock works
-	// later or again, one of its releases may have been missed.
-	var begun atomic.Bool
-	endReadWrite := b.listener.Subscribe(readWrite, message, func() {
-		if begun.Load() {
-			wake()
-		}
-	})
-	endLock := b.listener.Subscribe(lock, message, func() {
-		begun.Store(true)
-		wake()
-	})
+	endReadWrite := b.listener.Subscribe(readWrite, message, wake)
+	endLock := b.listener.Subscribe(lock, message, wake)
 	context.AfterFunc(ctx, func() {
 		endLock()
 		endReadWrite()
