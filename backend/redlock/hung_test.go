@@ -83,13 +83,13 @@ func TestCloseWithPendingReleases(t *testing.T) {
 	g := f.everywhere(t, b, request())
 	f.servers[1].Stop()
 	defer f.servers[1].Cont()
-	release(t, b, g)
+	testkit.MustRelease(t, b, g)
 	testkit.Eventually(t, "a release is pending", func() bool { return b.PendingReleases() == 1 })
 	if d := stop(t, b); d > 6*time.Second {
 		t.Errorf("Close took %v", d)
 	}
 	testkit.Eventually(t, "no release is pending", func() bool { return b.PendingReleases() == 0 })
-	release(t, b, acquire(t, b, request()))
+	testkit.MustRelease(t, b, testkit.MustTry(t, b, request()))
 }
 
 // Pending releases to a node end with their leases.
@@ -99,10 +99,10 @@ func TestVirtualPendingReleasesEnd(t *testing.T) {
 		cs := f.clients()
 		b := newBackend(t, plainly(cs)) // without connections of its own
 		r := request()
-		g := acquire(t, b, r)
+		g := testkit.MustTry(t, b, r)
 		synctest.Wait()
 		_ = cs[1].Close()
-		release(t, b, g)
+		testkit.MustRelease(t, b, g)
 		synctest.Wait()
 		if n := b.PendingReleases(); n != 1 {
 			t.Errorf("%d pending releases for one lock", n)

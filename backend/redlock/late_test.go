@@ -1,13 +1,16 @@
 package redlock_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/distlock-go/distlock/backend/redlock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/test/spoilnet"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 	"github.com/distlock-go/distlock/internal/test/testmode"
 )
@@ -33,14 +36,14 @@ func TestLostRenewalAndRelease(t *testing.T) {
 	}
 
 	deafen()
-	if got := status(t, b, g); got != driver.Unknown {
+	if got := testkit.Renewed(t, b, g).Status; got != driver.Unknown {
 		t.Errorf("a renewal without a majority: %v", got)
 	}
 	for _, n := range networks {
 		n.Kill()
 	}
 	testkit.Eventually(t, "it is renewed", func() bool {
-		got := status(t, b, g)
+		got := testkit.Renewed(t, b, g).Status
 		if got == driver.Lost {
 			t.Fatal("the renewal denies its own lock")
 		}
@@ -66,7 +69,7 @@ func TestLostRenewalAndRelease(t *testing.T) {
 	if n := f.have(lockKey, next.Owner); n != 3 {
 		t.Errorf("the next one's lock is on %d of 3 nodes", n)
 	}
-	release(t, other, next)
+	testkit.MustRelease(t, other, next)
 	quiet(t, other)
 	f.allFree(t)
 }
@@ -74,34 +77,122 @@ func TestLostRenewalAndRelease(t *testing.T) {
 // Two nodes lose the replies to an attempt, which is rolled back with a tombstone
 // there. When nothing is in flight any more, the owner tries again: the tombstone does
 // not refuse it, because a Locker uses one owner for all its attempts.
-func TestTriesAgainLater(t *testing.T) {
-	f := realFleet(t, 3)
-	b, networks := spoilt(t, f, 300*time.Millisecond)
-	f.warm(t, b)
-
-	r := request()
-	for range 3 {
-		for _, n := range networks[:2] {
-			n.DeafenAt(callOf(redlock.AcquireHash))
+func TestVirtualTriesAgainLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := virtualFleet(t, 3)
+		b, networks := spoilt(t, f, 300*time.Millisecond)
+		f.warm(t, b)
+		r := request()
+		for range 3 {
+			for _, n := range networks[:2] {
+				n.DeafenAt(callOf(redlock.AcquireHash))
+			}
+			_, err := b.TryAcquire(t.Context(), r)
+			mustFail(t, err)
+			quiet(t, b)
+			f.allFree(t)
 		}
-		if _, err := b.TryAcquire(t.Context(), r); err == nil || errors.Is(err, driver.ErrNotAcquired) {
-			t.Errorf("TryAcquire without replies: %v", err)
-		}
+		testkit.MustRelease(t, b, testkit.MustTry(t, b, r))
 		quiet(t, b)
 		f.allFree(t)
-	}
-	var g driver.Grant
-	testkit.Eventually(t, "the owner has the free key", func() (ok bool) {
-		quiet(t, b)
-		time.Sleep(20 * time.Millisecond) // the pause of a Locker
-		var err error
-		if g, err = b.TryAcquire(t.Context(), r); err != nil {
-			t.Logf("TryAcquire of a free key: %v", err)
+		synctest.Wait()
+		if n := b.Owners(); n != 0 {
+			t.Errorf("%d owners are known", n)
 		}
-		return err == nil
 	})
-	release(t, b, g)
-	quiet(t, b)
-	f.allFree(t)
-	testkit.Eventually(t, "the owner is forgotten", func() bool { return b.Owners() == 0 })
+}
+
+// An attempt is delayed in the network and arrives after its owner has released: it is
+// refused, and another owner can have the key.
+func TestVirtualOvertakenAttempt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := virtualFleet(t, 3)
+		b, networks := spoilt(t, f, 2*time.Second)
+		f.warm(t, b)
+
+		r := request()
+		networks[0].HoldAt(callOf(redlock.AcquireHash))
+		g := testkit.MustTry(t, b, r) // a quorum of the other two
+		testkit.MustRelease(t, b, g)
+		testkit.Eventually(t, "the node that did not answer has a tombstone of the owner", func() bool {
+			return f.admins[0].Exists(t.Context(), "{"+lockKey+"}:gone:"+r.Owner).Val() == 1
+		})
+		deliver(t, networks[0])
+		// The server handles connections in order of arrival; the next attempt comes after
+		// the delayed one.
+		next := f.everywhere(t, b, request())
+		testkit.MustRelease(t, b, next)
+		quiet(t, b)
+		f.allFree(t)
+	})
+}
+
+// The rollback of a failed attempt is delayed in the network and arrives when the same
+// owner has the lock by its next attempt, which it must not end.
+func TestVirtualOvertakenTakeBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := virtualFleet(t, 3)
+		b, networks := spoilt(t, f, 2*time.Second)
+		f.warm(t, b)
+
+		f.put(t, "another", time.Minute, 1, 2)
+		r := request()
+		networks[0].HoldAt(callOf(redlock.ReleaseHash))
+		_, err := b.TryAcquire(t.Context(), r)
+		mustBeHeld(t, err)
+		testkit.Eventually(t, "it was tried", func() bool { return b.PendingReleases() == 1 })
+		quiet(t, b)
+		f.del(t, lockKey, 1, 2)
+		g := f.everywhere(t, b, r)
+
+		deliver(t, networks[0])
+		synctest.Wait()
+		if n := f.have(lockKey, r.Owner); n != 3 {
+			t.Errorf("on %d of 3 nodes", n)
+		}
+		testkit.MustRelease(t, b, g)
+		f.allFree(t)
+	})
+}
+
+// A lock is restored on a node without it, and the request is delayed in the network. It
+// arrives when the owner has released: the node refuses it.
+func TestVirtualOvertakenRestoration(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := virtualFleet(t, 3)
+		b, networks := spoilt(t, f, 2*time.Second)
+		g := f.everywhere(t, b, request())
+		for _, delayed := range []bool{false, true} { // the node has the script from the first time
+			f.del(t, lockKey, 0)
+			if delayed {
+				networks[0].HoldAt(callOf(redlock.RestoreHash))
+			}
+			if got := testkit.Renewed(t, b, g).Status; got != driver.Renewed {
+				t.Fatal(got)
+			}
+			synctest.Wait() // until the restoration is under way
+		}
+		testkit.MustRelease(t, b, g)
+		time.Sleep(3 * time.Second) // the node has not answered, and then the release
+		deliver(t, networks[0])
+		synctest.Wait()
+		if n := f.have(lockKey, ""); n != 3 {
+			t.Errorf("%d of 3 nodes are free", n)
+		}
+	})
+}
+
+// deliver sends the delayed data. An owner with a quorum does not wait for it to be
+// written.
+func deliver(t *testing.T, n *spoilnet.Network) {
+	t.Helper()
+	testkit.Eventually(t, "something is kept back", func() bool { return n.Held() == 1 })
+	if err := n.Deliver(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// callOf matches a call of a script, for a network that delays it.
+func callOf(sha string) spoilnet.Match {
+	return func(written []byte) bool { return bytes.Contains(written, []byte(sha)) }
 }
