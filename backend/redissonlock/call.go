@@ -41,7 +41,7 @@ func call[T any](ctx context.Context, b *Backend, op func(context.Context) (T, e
 	diagnosis := time.AfterFunc(limit/2, func() { b.server.Ask(limit / 4) })
 	defer diagnosis.Stop()
 	answers := make(chan answer, 1)
-	rediskit.Call(limited, b.workers, b.background, op, func(v T, err error) { answers <- answer{v, err} })
+	rediskit.Call(limited, b.background, op, func(v T, err error) { answers <- answer{v, err} })
 	a := <-answers
 	b.server.Leave(b.client, "", a.err)
 	return a.value, b.explain(ctx, a.err)

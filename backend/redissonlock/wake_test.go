@@ -2,52 +2,15 @@ package redissonlock_test
 
 import (
 	"context"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/alicebob/miniredis/v2/server"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/internal/test/redistest"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
-
-// The channel of RReadWriteLock works later than that of RLock: a release may have been missed
-// until then.
-func TestSecondChannelWorksLater(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m := redistest.Virtual(t)
-		var allowed atomic.Bool
-		m.Server().SetPreHook(func(c *server.Peer, cmd string, args ...string) bool {
-			refused := cmd == "SUBSCRIBE" && args[0] == rwChannel && !allowed.Load()
-			if refused {
-				c.WriteError("NOPERM this user has no permissions")
-			}
-			return refused
-		})
-		up := newBackend(t, redistest.VirtualClient(t, m)).Wake(t.Context(), lockKey)
-		woken := func() bool {
-			synctest.Wait()
-			select {
-			case <-up:
-				return true
-			default:
-				return false
-			}
-		}
-		if !woken() || woken() {
-			t.Error("one channel works: there must be one value")
-		}
-		allowed.Store(true)
-		time.Sleep(10 * time.Second)
-		if !woken() || woken() {
-			t.Error("the other works, too: there must be one value")
-		}
-	})
-}
 
 // A waiter has the key as soon as Java publishes, or as soon as the lease of a dead holder in
 // Java ends.

@@ -60,9 +60,8 @@ func New(clients []redis.UniversalClient, opts ...Option) *Backend {
 		background: bg,
 		started:    make(chan struct{}),
 	}
-	w := rediskit.NewWorkers(bg.Done())
 	for i, c := range clients {
-		b.nodes[i] = newNode(i, c, b.opts.nodeTimeout, b.owners, w, bg)
+		b.nodes[i] = newNode(i, c, b.opts.nodeTimeout, b.owners, bg)
 	}
 	return b
 }
