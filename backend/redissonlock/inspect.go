@@ -46,7 +46,7 @@ func (b *Backend) Inspect(ctx context.Context, prefix string, limit int) ([]driv
 		return len(found) < limit, nil
 	}
 	more, err := true, error(nil)
-	if prefix != "" && checkKey(prefix) == nil {
+	if checkKey(prefix) == nil {
 		more, err = page([]string{prefix})
 	}
 	if more && err == nil {
@@ -149,9 +149,6 @@ func keyInfo(key string, reply result) (driver.KeyInfo, bool) {
 // told: its unlock throws an IllegalMonitorStateException. If what is at the key is not a lock,
 // ForceRelease changes nothing, and the error wraps [driver.ErrForeign].
 func (b *Backend) ForceRelease(ctx context.Context, key string) (bool, error) {
-	if key == "" {
-		return false, errors.New("redissonlock: the key is empty")
-	}
 	if err := checkKey(key); err != nil {
 		return false, err
 	}

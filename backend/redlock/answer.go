@@ -169,14 +169,12 @@ func (as answers) heldError(missing int) *driver.HeldError {
 // split reports whether none of the other owners has the lock on a quorum of the nodes, as
 // far as is known.
 func (as answers) split(quorum int) bool {
+	nodes := make(map[string]int)
 	for i := range as {
-		n := 0
-		for j := range as {
-			if as[i].outcome == heldByOther && as[j].outcome == heldByOther && as[j].owner == as[i].owner {
-				n++
-			}
+		if as[i].outcome == heldByOther {
+			nodes[as[i].owner]++
 		}
-		if n >= quorum {
+		if nodes[as[i].owner] >= quorum {
 			return false
 		}
 	}

@@ -119,7 +119,7 @@ func (b *Backend) Ping(ctx context.Context) error { return b.nodes.ping(ctx, b.q
 // If several owners share the nodes, perhaps none of them gets the key. Then it makes a few
 // attempts, after random pauses.
 func (b *Backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
-	if err := cmp.Or(checkNames(r.Key, r.Owner), b.checkTTL(r.TTL)); err != nil {
+	if err := cmp.Or(rediskit.CheckNames("redlock", r.Key, r.Owner), b.checkTTL(r.TTL)); err != nil {
 		return driver.Grant{}, err
 	}
 	if err := ctx.Err(); err != nil {
@@ -197,7 +197,7 @@ func (b *Backend) Renew(ctx context.Context, grants []driver.Grant, report func(
 		nodesLeft: len(b.nodes),
 	}
 	for i, g := range v.grants {
-		if err := cmp.Or(ctx.Err(), checkNames(g.Key, g.Owner), b.checkTTL(g.TTL)); err != nil {
+		if err := cmp.Or(ctx.Err(), rediskit.CheckNames("redlock", g.Key, g.Owner), b.checkTTL(g.TTL)); err != nil {
 			report(i, driver.RenewResult{Err: err})
 			continue
 		}
@@ -221,7 +221,7 @@ func (b *Backend) Renew(ctx context.Context, grants []driver.Grant, report func(
 // After a release, an attempt of the same owner that arrives late is refused: an owner is
 // for one acquisition.
 func (b *Backend) Release(ctx context.Context, g driver.Grant) error {
-	if err := checkNames(g.Key, g.Owner); err != nil {
+	if err := rediskit.CheckNames("redlock", g.Key, g.Owner); err != nil {
 		return err
 	}
 	if err := ctx.Err(); err != nil {
@@ -269,14 +269,6 @@ func (b *Backend) checkTTL(ttl time.Duration) error {
 	default:
 		return nil
 	}
-}
-
-// checkNames adds the package to the errors of rediskit.
-func checkNames(key, owner string) error {
-	if err := rediskit.CheckNames(key, owner); err != nil {
-		return fmt.Errorf("redlock: %w", err)
-	}
-	return nil
 }
 
 // bootstrap lets new nodes count if [WithTrustedStart] says so. The first call starts it,

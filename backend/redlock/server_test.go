@@ -65,7 +65,9 @@ func TestACL(t *testing.T) {
 
 	// With the rules, messages arrive.
 	for _, c := range f.admins {
-		c.ACLLogReset(ctx)
+		if err := errors.Join(c.FlushAll(ctx).Err(), c.ACLLogReset(ctx).Err()); err != nil {
+			t.Fatal(err)
+		}
 	}
 	b := f.backendAsUser(t, rules)
 	ctx, cancel := context.WithCancel(ctx)
