@@ -105,19 +105,8 @@ func (b *Backend) isRedirect(err error) bool {
 	})
 }
 
-// numbers returns the numbers at the beginning of an array that a script returned, and the
-// rest. It returns false if there are fewer than n.
-func (r result) numbers(n int) (numbers []int64, rest []any, ok bool) {
+// numbers returns the numbers at the beginning of an array that a script returned, and the rest.
+func (r result) numbers() (numbers []int64, rest []any) {
 	parts, _ := r.value.([]any)
-	if len(parts) < n {
-		return nil, nil, false
-	}
-	for _, part := range parts[:n] {
-		v, ok := part.(int64)
-		if !ok {
-			return nil, nil, false
-		}
-		numbers = append(numbers, v)
-	}
-	return numbers, parts[n:], true
+	return rediskit.Numbers(parts)
 }

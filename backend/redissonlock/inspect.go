@@ -108,7 +108,7 @@ func (b *Backend) readLocks(ctx context.Context, keys []string, exactly string) 
 			if err != nil {
 				return nil, err
 			}
-			info, ok := keyInfo(keys[i], result{value: reply})
+			info, ok := keyInfo(keys[i], reply)
 			if !ok {
 				return nil, fmt.Errorf("redissonlock: inspect answered %q", reply)
 			}
@@ -119,9 +119,9 @@ func (b *Backend) readLocks(ctx context.Context, keys []string, exactly string) 
 }
 
 // keyInfo parses a reply of inspect.lua.
-func keyInfo(key string, reply result) (driver.KeyInfo, bool) {
-	n, rest, ok := reply.numbers(3)
-	if !ok || len(rest) != 2 {
+func keyInfo(key string, reply []any) (driver.KeyInfo, bool) {
+	n, rest := rediskit.Numbers(reply)
+	if len(n) != 3 || len(rest) != 2 {
 		return driver.KeyInfo{}, false
 	}
 	info := driver.KeyInfo{Key: key, Held: int(n[0])}

@@ -34,8 +34,8 @@ func (b *Backend) Release(ctx context.Context, g driver.Grant) error {
 		}
 		return err
 	}
-	n, _, ok := a.numbers(2)
-	if !ok {
+	n, _ := a.numbers()
+	if len(n) != 2 {
 		b.inDoubt.Add(g.Owner, doubt.Release)
 		return fmt.Errorf("redissonlock: release answered %q", a.value)
 	}

@@ -133,12 +133,11 @@ func (a *attempt) releaseOn(ctx context.Context, i int) {
 	// If the node had the lock already, the owner may be the holder. The holder keeps its
 	// lock when other nodes do not answer: after an error the caller releases, or tries
 	// again.
-	uncertain := ans.outcome == unknown || ans.doubt
 	due := !ans.releasing &&
-		(ans.outcome == acquired || uncertain && !ans.outcome.ours() || ans.outcome == alreadyHeld && a.noneHeld)
+		(ans.outcome == acquired || ans.doubt && !ans.outcome.ours() || ans.outcome == alreadyHeld && a.noneHeld)
 	ans.releasing = ans.releasing || due
 	inDoubt := 0
-	if uncertain {
+	if ans.doubt {
 		inDoubt = 1
 	}
 	a.mu.Unlock()

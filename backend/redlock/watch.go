@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 
+	"github.com/distlock-go/distlock/backend/internal/rediskit"
 	"github.com/distlock-go/distlock/driver"
 )
 
@@ -16,7 +17,7 @@ func channelOf(key string) string { return "distlock:redlock:free:" + key }
 // of the nodes can arrive, and when a quorum has told that the key was released. Without
 // messages from a quorum there are no values.
 func (b *Backend) Wake(ctx context.Context, key string) <-chan struct{} {
-	w := &watch{quorum: b.quorum, up: make(chan struct{}, 1), live: make([]bool, len(b.nodes))}
+	w := &watch{quorum: b.quorum, up: make(chan struct{}, 1), live: votes{told: make([]bool, len(b.nodes))}}
 	ends := make([]func(), len(b.nodes))
 	for i, n := range b.nodes {
 		ends[i] = n.listener.Subscribe(channelOf(key), func(owner string) { w.released(i, owner) }, func() { w.begun(i) })
@@ -35,7 +36,7 @@ type watch struct {
 	up     chan struct{}
 
 	mu       sync.Mutex
-	live     []bool             // by node: whether its messages arrive
+	live     votes              // the nodes whose messages arrive
 	releases [maxReleases]votes // the last ones
 	next     int                // the release that the next new one replaces
 }
@@ -44,44 +45,40 @@ type watch struct {
 // within moments, so there are many only if messages are lost.
 const maxReleases = 4
 
-// votes are the nodes that have told of the release by an owner.
+// votes are nodes, such as those that have told of the release by an owner.
 type votes struct {
 	owner string
 	told  []bool // by node
 	nodes int
 }
 
+// add adds a node, and reports whether it was there already.
+func (v *votes) add(node int) (again bool) {
+	if again = v.told[node]; !again {
+		v.told[node] = true
+		v.nodes++
+	}
+	return again
+}
+
 // begun notes that the messages of a node arrive from now on.
 func (w *watch) begun(node int) {
 	w.mu.Lock()
-	again := w.live[node] // messages may have been missed
-	w.live[node] = true
-	n := 0
-	for _, live := range w.live {
-		if live {
-			n++
-		}
-	}
-	w.mu.Unlock()
+	defer w.mu.Unlock()
+	again := w.live.add(node) // messages may have been missed
+	n := w.live.nodes
 	if n == w.quorum || n > w.quorum && again {
-		w.signal()
+		rediskit.Signal(w.up)
 	}
 }
 
 // released counts the message of a node, once if the release was sent twice.
 func (w *watch) released(node int, owner string) {
 	w.mu.Lock()
+	defer w.mu.Unlock()
 	r := w.votesFor(owner)
-	if r.told[node] {
-		w.mu.Unlock()
-		return
-	}
-	r.told[node] = true
-	r.nodes++
-	reached := r.nodes == w.quorum // not again for the messages of slower nodes
-	w.mu.Unlock()
-	if reached {
-		w.signal()
+	if !r.add(node) && r.nodes == w.quorum { // not again for the messages of slower nodes
+		rediskit.Signal(w.up)
 	}
 }
 
@@ -93,14 +90,6 @@ func (w *watch) votesFor(owner string) *votes {
 	}
 	r := &w.releases[w.next]
 	w.next = (w.next + 1) % maxReleases
-	*r = votes{owner: owner, told: make([]bool, len(w.live))}
+	*r = votes{owner: owner, told: make([]bool, len(w.live.told))}
 	return r
-}
-
-// signal does not block: a value that is there already says the same.
-func (w *watch) signal() {
-	select {
-	case w.up <- struct{}{}:
-	default:
-	}
 }
