@@ -150,14 +150,14 @@ func (as answers) heldError(missing int) *driver.HeldError {
 }
 
 // split reports whether none of the other owners has the lock on a quorum of the nodes, as
-// far as is known.
+// far as is known. On a node that has failed, the holder may have it.
 func (as answers) split(quorum int) bool {
 	nodes := make(map[string]int)
 	for i := range as {
 		if as[i].outcome == heldByOther {
 			nodes[as[i].owner]++
 		}
-		if nodes[as[i].owner] >= quorum {
+		if as[i].err != nil || nodes[as[i].owner] >= quorum {
 			return false
 		}
 	}

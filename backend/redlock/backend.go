@@ -116,8 +116,8 @@ func (b *Backend) Ping(ctx context.Context) error { return b.nodes.ping(ctx, b.q
 // count yet. After each of these errors it releases in the background what it has
 // acquired.
 //
-// If several owners share the nodes, perhaps none of them gets the key. Then it makes a few
-// attempts, after random pauses.
+// If several owners share the nodes, perhaps none of them gets the key. Then it tries again up
+// to five times, after random pauses.
 func (b *Backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	if err := cmp.Or(rediskit.CheckNames("redlock", r.Key, r.Owner), b.checkTTL(r.TTL)); err != nil {
 		return driver.Grant{}, err
