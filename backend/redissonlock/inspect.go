@@ -126,11 +126,11 @@ func keyInfo(key string, reply []any) (driver.KeyInfo, bool) {
 	}
 	info := driver.KeyInfo{Key: key, Held: int(n[0])}
 	left := time.Duration(max(n[1], 0)) * time.Millisecond
-	switch rest[0] {
-	case "read":
+	if rest[0] == "read" {
 		info.Mode = driver.Shared
-	case "foreign":
-		info.Foreign, info.Holders = fmt.Sprint(rest[1]), []driver.HolderInfo{{ExpiresIn: left}}
+	}
+	if kind, ok := rest[1].(string); ok { // not a lock
+		info.Foreign, info.Holders = kind, []driver.HolderInfo{{ExpiresIn: left}}
 	}
 	for _, f := range fieldsOf(rest[1]) {
 		h := driver.HolderInfo{ExpiresIn: left}

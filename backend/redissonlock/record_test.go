@@ -306,9 +306,6 @@ func TestBadRequests(t *testing.T) {
 			"no key":              {Owner: "o", TTL: time.Second},
 			"no owner":            {Key: "k", TTL: time.Second},
 			"an open brace":       {Key: "{k", Owner: "o", TTL: time.Second},
-			"a closing brace":     {Key: "k}", Owner: "o", TTL: time.Second},
-			"an empty tag":        {Key: "{}k", Owner: "o", TTL: time.Second},
-			"two tags":            {Key: "{a}{b}", Owner: "o", TTL: time.Second},
 			"a counter":           {Key: "redisson_lock_token:{k}", Owner: "o", TTL: time.Second},
 			"a set of tombstones": {Key: "distlock_gone:{k}", Owner: "o", TTL: time.Second},
 		} {

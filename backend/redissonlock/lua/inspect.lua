@@ -5,7 +5,7 @@
 --
 -- Returns nil if there is no lock at the key. Otherwise an array: the number of holders, the
 -- milliseconds left, the value of the token counter, or 0, the mode, or "", and the fields of the
--- holders with their values. For anything else the mode is "foreign", and its type is last.
+-- holders with their values. For anything else its type is last.
 
 --- @constants
 --- @include "includes/lock.lua"
@@ -22,7 +22,7 @@ elseif err or not is_lock(lock) then
   if ARGV[2] ~= '1' then
     return nil
   end
-  return { 1, redis.call('PTTL', lock), 0, 'foreign', redis.pcall('TYPE', lock).ok or 'unknown' }
+  return { 1, redis.call('PTTL', lock), 0, '', redis.pcall('TYPE', lock).ok or 'unknown' }
 end
 local mode, holders, held = '', {}, 0
 local fields = redis.call('HGETALL', lock)
