@@ -58,7 +58,7 @@ func New(client redis.UniversalClient, opts ...Option) *Backend {
 		inbox:      newInbox(client, o.inboxPrefix, uuid.NewString(), bg),
 		background: bg,
 		calls: &calls{
-			client: client, own: rediskit.NewOwnPool(client, ownConnections, o.opTimeout), limit: o.opTimeout, workers: rediskit.NewWorkers(bg.Done()),
+			client: client, own: rediskit.NewOwnPool(client, ownConnections, o.opTimeout), limit: o.opTimeout,
 			background: bg,
 			server:     rediskit.NewServer("redislock", client, bg),
 		},

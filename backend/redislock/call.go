@@ -15,11 +15,10 @@ import (
 // ends or when the limit has passed. It runs on a goroutine of its own, which is abandoned
 // if it is late: dispatcher explains why.
 type calls struct {
-	client  redis.UniversalClient
-	own     *rediskit.OwnPool // for what must not wait for the application
-	limit   time.Duration
-	workers *rediskit.Workers
-	server  *rediskit.Server // the server that errors name first
+	client redis.UniversalClient
+	own    *rediskit.OwnPool // for what must not wait for the application
+	limit  time.Duration
+	server *rediskit.Server // the server that errors name first
 
 	background *rediskit.Background
 }
@@ -65,7 +64,7 @@ func callAt[T any](ctx context.Context, c *calls, s *rediskit.Server, client red
 	defer cancel()
 	diagnosis := time.AfterFunc(c.limit/2, func() { c.diagnose(s) })
 	defer diagnosis.Stop()
-	c.workers.Run(func() {
+	c.background.Go(func() {
 		v, err := op(waiting, client)
 		s.Leave(client, "", err)
 		if causeUnknown(err) {

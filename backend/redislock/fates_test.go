@@ -31,7 +31,7 @@ func inBubble(t *testing.T, ring bool, test func(t *testing.T, s *scripted), opt
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		m := redistest.Virtual(t)
-		dial := func() *redis.Client { return redistest.VirtualClient(t, m, redistest.Buffered) }
+		dial := func() *redis.Client { return redistest.VirtualClient(t, m) }
 		var c redis.UniversalClient = dial()
 		if ring {
 			r := redis.NewRing(&redis.RingOptions{

@@ -99,7 +99,7 @@ func TestVirtualSilentShardDelaysNoOther(t *testing.T) {
 			Addrs:              map[string]string{"1": "127.0.0.1:1", "2": silent}, // never dialled
 			HeartbeatFrequency: time.Hour,
 			NewClient: func(o *redis.Options) *redis.Client {
-				return redistest.VirtualClient(t, servers[o.Addr], redistest.Buffered, func(virtual *redis.Options) { virtual.Addr = o.Addr })
+				return redistest.VirtualClient(t, servers[o.Addr], func(virtual *redis.Options) { virtual.Addr = o.Addr })
 			},
 		})
 		t.Cleanup(func() { _ = ring.Close() })

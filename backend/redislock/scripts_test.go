@@ -308,7 +308,7 @@ func eachScripts(t *testing.T, f func(t *testing.T, s scripts)) {
 		t.Run("miniredis", func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				m := redistest.Virtual(t)
-				f(t, scripts{server{Client: redistest.VirtualClient(t, m, redistest.Buffered), mini: m, variant: v}, t})
+				f(t, scripts{server{Client: redistest.VirtualClient(t, m), mini: m, variant: v}, t})
 			})
 		})
 		t.Run("redis", func(t *testing.T) {

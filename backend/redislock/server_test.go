@@ -34,7 +34,7 @@ func eachServer(t *testing.T, f func(t *testing.T, s server)) {
 	t.Run("miniredis", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			m := redistest.Virtual(t)
-			f(t, server{Client: redistest.VirtualClient(t, m, redistest.Buffered), mini: m})
+			f(t, server{Client: redistest.VirtualClient(t, m), mini: m})
 		})
 	})
 	t.Run("redis", func(t *testing.T) {

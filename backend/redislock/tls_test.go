@@ -32,8 +32,7 @@ func (l clientLog) Printf(_ context.Context, format string, v ...any) {
 // noticed. A client that is refused gets the reason, and no password is ever printed.
 func TestTLSAndAuth(t *testing.T) {
 	testmode.Long(t)
-	authority := redistest.NewAuthority(t)
-	s := authority.StartTLS(t, time.Now().Add(time.Hour), "--requirepass", "admin-xyzzy")
+	s := redistest.StartTLS(t, time.Now().Add(time.Hour), "--requirepass", "admin-xyzzy")
 	admin := s.Client(t, func(o *redis.Options) { o.Password = "admin-xyzzy" })
 	redistest.SetUser(t, admin, documentedRules(t))
 	var said child.Output
@@ -46,9 +45,9 @@ func TestTLSAndAuth(t *testing.T) {
 		})
 	})
 
-	expired := authority.StartTLS(t, time.Now().Add(-time.Minute), "--requirepass", "admin-xyzzy")
+	expired := redistest.StartTLS(t, time.Now().Add(-time.Minute), "--requirepass", "admin-xyzzy")
 	trust := func(c *tls.Config) func(o *redis.Options) { return func(o *redis.Options) { o.TLSConfig = c } }
-	old, other := authority.Trust(), authority.Trust()
+	old, other := s.Trust(), s.Trust()
 	old.MinVersion, old.MaxVersion = tls.VersionTLS10, tls.VersionTLS10
 	other.ServerName = "redis.example"
 	as := func(user string) func(o *redis.Options) {
@@ -64,7 +63,7 @@ func TestTLSAndAuth(t *testing.T) {
 			"a user that is not":      {s, as("nobody"), "WRONGPASS"},
 			"an old-fashioned login":  {s, as(""), "WRONGPASS"},
 			"no password":             {s, func(*redis.Options) {}, "NOAUTH"},
-			"an unknown authority":    {s, trust(redistest.NewAuthority(t).Trust()), "certificate"},
+			"an unknown authority":    {s, trust(expired.Trust()), "certificate"},
 			"the machine's authority": {s, trust(&tls.Config{MinVersion: tls.VersionTLS12}), "certificate"},
 			"another name":            {s, trust(other), "certificate"},
 			"an expired certificate":  {expired, as("locker"), "certificate has expired"},

@@ -23,7 +23,8 @@ func (b *Backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Gran
 	if r.TTL < time.Millisecond {
 		return driver.Grant{}, tooShort(r.TTL)
 	}
-	tokens := b.turns.wait(ctx, r.Key, max(r.Tokens, 1))
+	b.turns.wait(ctx, r.Key)
+	tokens := max(r.Tokens, 1)
 	k := keysOf(r.Key)
 	a, err := b.run(ctx, b.client, acquireScript, []string{k.lock, k.counter, k.gone},
 		r.Owner, r.TTL.Milliseconds(), tokens)
@@ -44,44 +45,33 @@ func tooShort(ttl time.Duration) error {
 
 // parseGrant fills in g from the reply of acquire.lua, which had asked for so many tokens.
 func (b *Backend) parseGrant(g driver.Grant, tokens int, a result) (driver.Grant, error) {
-	if status, rest, ok := a.numbers(1); ok {
-		switch status[0] {
-		case 0:
-			if held, ok := parseHeld(a); ok {
-				return driver.Grant{}, held
-			}
-		case 1:
-			if n, _, ok := a.numbers(2); ok && n[1] >= int64(tokens) {
-				g.LastToken = uint64(n[1])
-				g.Token = g.LastToken - uint64(tokens) + 1
-				return g, nil
-			}
-		case 2:
-			if len(rest) == 1 {
-				return driver.Grant{}, foreign(fmt.Sprint(rest[0]))
-			}
-		case 3:
-			return driver.Grant{}, errGone
-		}
+	n, rest := a.numbers()
+	switch {
+	case len(n) == 3 && len(rest) == 1 && n[0] == 0:
+		return driver.Grant{}, heldError(n, rest[0])
+	case len(n) == 2 && n[0] == 1 && n[1] >= int64(tokens):
+		g.LastToken = uint64(n[1])
+		g.Token = g.LastToken - uint64(tokens) + 1
+		return g, nil
+	case len(n) == 1 && len(rest) == 1 && n[0] == 2:
+		return driver.Grant{}, foreign(fmt.Sprint(rest[0]))
+	case len(n) == 1 && n[0] == 3:
+		return driver.Grant{}, errGone
 	}
 	b.inDoubt.Add(g.Owner, doubt.Attempt)
 	return driver.Grant{}, fmt.Errorf("redissonlock: acquire answered %q", a.value)
 }
 
-// parseHeld parses the reply to an attempt that was refused.
-func parseHeld(a result) (*driver.HeldError, bool) {
-	n, rest, ok := a.numbers(3)
-	if !ok || len(rest) != 1 {
-		return nil, false
-	}
+// heldError returns the error of an attempt that was refused.
+func heldError(n []int64, fields any) *driver.HeldError {
 	held := &driver.HeldError{RetryAfter: time.Duration(n[1]) * time.Millisecond}
 	if n[2] > 0 {
 		held.Held = time.Duration(n[2]) * time.Microsecond
 	}
-	for _, f := range fieldsOf(rest[0]) {
+	for _, f := range fieldsOf(fields) {
 		_, held.Holder, _ = holder(f.name, f.holds)
 	}
-	return held, true
+	return held
 }
 
 // field is a holder in the record of a lock.

@@ -25,7 +25,6 @@ type Backend struct {
 	cluster  *redis.ClusterClient // nil if the client is for one server
 	own      *rediskit.OwnPool    // for what must not wait for the application
 	server   *rediskit.Server     // that errors name
-	workers  *rediskit.Workers
 	listener *rediskit.Listener
 	publish  string // the command for messages
 
@@ -57,9 +56,9 @@ func New(client redis.UniversalClient, opts ...Option) *Backend {
 	bg := rediskit.NewBackground()
 	b := &Backend{
 		opts: o, client: client, publish: "PUBLISH",
-		own:     rediskit.NewOwnPool(client, ownConnections, o.opTimeout),
-		server:  rediskit.NewServer("redissonlock", client, bg),
-		workers: rediskit.NewWorkers(bg.Done()), background: bg,
+		own:        rediskit.NewOwnPool(client, ownConnections, o.opTimeout),
+		server:     rediskit.NewServer("redissonlock", client, bg),
+		background: bg,
 	}
 	if c, ok := client.(*redis.ClusterClient); ok {
 		b.cluster, b.publish, b.listener = c, "SPUBLISH", rediskit.NewShardedListener(c, bg)

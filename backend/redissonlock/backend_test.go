@@ -12,6 +12,7 @@ import (
 	"github.com/distlock-go/distlock/backend/redissonlock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/redistest"
+	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
 func TestNewPanics(t *testing.T) {
@@ -89,10 +90,10 @@ func TestACL(t *testing.T) {
 	admin.FlushAll(t.Context())
 	redistest.SetUser(t, admin, redistest.DocumentedRules(t, 20))
 	b := newBackend(t, s.Client(t, redistest.AsUser))
-	g := mustTry(t, b, request(lockKey))
+	g := testkit.MustTry(t, b, request(lockKey))
 	up := b.Wake(t.Context(), lockKey)
 	<-up
-	mustRelease(t, b, g)
+	testkit.MustRelease(t, b, g)
 	select {
 	case <-up:
 	case <-time.After(time.Minute):
@@ -136,25 +137,11 @@ func newBackend(t testing.TB, c redis.UniversalClient, opts ...redissonlock.Opti
 func virtual(t testing.TB, opts ...redissonlock.Option) (*redissonlock.Backend, *redis.Client) {
 	t.Helper()
 	m := redistest.Virtual(t)
-	return newBackend(t, redistest.VirtualClient(t, m, redistest.Buffered), opts...), redistest.VirtualClient(t, m)
+	return newBackend(t, redistest.VirtualClient(t, m), opts...), redistest.VirtualClient(t, m)
 }
 
 func request(key string) driver.Request {
 	return driver.Request{Key: key, Owner: uuid.NewString(), TTL: 10 * time.Second, Tokens: 1}
-}
-
-func mustTry(t testing.TB, b *redissonlock.Backend, r driver.Request) driver.Grant {
-	t.Helper()
-	g, err := b.TryAcquire(context.Background(), r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return g
-}
-
-func mustRelease(t testing.TB, b *redissonlock.Backend, g driver.Grant) {
-	t.Helper()
-	noError(t, b.Release(context.Background(), g))
 }
 
 // mustBeHeld checks that another has the key, and returns what the Backend says of it.
@@ -166,15 +153,6 @@ func mustBeHeld(t testing.TB, b *redissonlock.Backend, key string) *driver.HeldE
 		t.Fatalf("TryAcquire: %v, want a HeldError", err)
 	}
 	return held
-}
-
-func renew(t testing.TB, b *redissonlock.Backend, g driver.Grant) driver.RenewStatus {
-	t.Helper()
-	r := driver.RenewAll(context.Background(), b, []driver.Grant{g})[0]
-	if r.Err != nil {
-		t.Error(r.Err)
-	}
-	return r.Status
 }
 
 func noError(t testing.TB, err error) {

@@ -41,7 +41,7 @@ func call[T any](ctx context.Context, b *Backend, op func(context.Context) (T, e
 	diagnosis := time.AfterFunc(limit/2, func() { b.server.Ask(limit / 4) })
 	defer diagnosis.Stop()
 	answers := make(chan answer, 1)
-	rediskit.Call(limited, b.workers, b.background, op, func(v T, err error) { answers <- answer{v, err} })
+	rediskit.Call(limited, b.background, op, func(v T, err error) { answers <- answer{v, err} })
 	a := <-answers
 	b.server.Leave(b.client, "", a.err)
 	return a.value, b.explain(ctx, a.err)
@@ -105,19 +105,8 @@ func (b *Backend) isRedirect(err error) bool {
 	})
 }
 
-// numbers returns the numbers at the beginning of an array that a script returned, and the
-// rest. It returns false if there are fewer than n.
-func (r result) numbers(n int) (numbers []int64, rest []any, ok bool) {
+// numbers returns the numbers at the beginning of an array that a script returned, and the rest.
+func (r result) numbers() (numbers []int64, rest []any) {
 	parts, _ := r.value.([]any)
-	if len(parts) < n {
-		return nil, nil, false
-	}
-	for _, part := range parts[:n] {
-		v, ok := part.(int64)
-		if !ok {
-			return nil, nil, false
-		}
-		numbers = append(numbers, v)
-	}
-	return numbers, parts[n:], true
+	return rediskit.Numbers(parts)
 }

@@ -23,7 +23,7 @@ func TestCluster(t *testing.T) {
 	b := newBackend(t, c, redissonlock.WithOpTimeout(2*time.Second))
 
 	t.Run("wake", func(t *testing.T) {
-		g := mustTry(t, b, request(lockKey))
+		g := testkit.MustTry(t, b, request(lockKey))
 		up := newBackend(t, redistest.ClusterClient(t, cluster.Masters)).Wake(t.Context(), lockKey)
 		<-up
 		slot := cluster.Slot(t, lockKey)
@@ -48,7 +48,7 @@ func TestCluster(t *testing.T) {
 		grants := make([]driver.Grant, 12)
 		silent := make([]bool, len(grants))
 		for i := range grants {
-			grants[i] = mustTry(t, b, request(fmt.Sprint("shop:", i)))
+			grants[i] = testkit.MustTry(t, b, request(fmt.Sprint("shop:", i)))
 			silent[i] = cluster.Masters[2].Client(t).Exists(t.Context(), grants[i].Key).Val() == 1
 		}
 		cluster.Masters[2].Stop()

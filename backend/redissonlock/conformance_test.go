@@ -35,7 +35,7 @@ func conform(t *testing.T, f locktest.Features, start func(t *testing.T) func() 
 func TestConformanceVirtual(t *testing.T) {
 	conform(t, locktest.Features{Bubble: true}, func(t *testing.T) func() redis.UniversalClient {
 		m := redistest.Virtual(t)
-		return func() redis.UniversalClient { return redistest.VirtualClient(t, m, redistest.Buffered) }
+		return func() redis.UniversalClient { return redistest.VirtualClient(t, m) }
 	})
 }
 

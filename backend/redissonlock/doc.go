@@ -74,9 +74,8 @@
 // There is no queue, as there is none in Redisson: when a lock is released, all waiters race for
 // it. So no order is promised, and a waiter may be overtaken any number of times. A process
 // that releases a lock is the first to know, so it leaves others their turn: if others have
-// heard of the release, its next attempt for the key begins 3 ms later. While Redisson is among
-// them, at most two holders in this process have the key one after the other, whatever
-// Config.HandOverTime is.
+// heard of the release, its next attempt for the key begins 3 ms later. For how long the lock
+// first passes from one holder in the process to the next is limited by Config.HandOverTime.
 //
 //   - RLock: both sides exclude and wake each other. A thread of Java may lock again what it
 //     holds; that is its own affair. forceUnlock takes a lock of Go away, and ForceRelease one

@@ -1,13 +1,11 @@
 package redissonlock
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
@@ -33,28 +31,26 @@ const (
 // of the thread, and how often it holds the lock. Redisson does not store the waiters.
 func (b *Backend) Inspect(ctx context.Context, prefix string, limit int) ([]driver.KeyInfo, error) {
 	found := make(map[string]driver.KeyInfo)
-	if err := b.inspectExactly(ctx, prefix, found); err != nil {
-		return nil, err
-	}
-	err := b.scan(ctx, prefix, func(keys []string) error {
+	page := func(keys []string) (more bool, err error) {
 		for batch := range slices.Chunk(keys, inspectBatch) {
-			infos, err := b.readLocks(ctx, batch)
+			infos, err := b.readLocks(ctx, batch, prefix)
 			if err != nil {
-				return err
+				return false, err
 			}
 			for _, info := range infos {
-				if _, known := found[info.Key]; !known && len(found) < limit {
+				if len(found) < limit {
 					found[info.Key] = info
 				}
 			}
-			if len(found) >= limit {
-				return errEnough
-			}
 		}
-		return nil
-	})
-	if errors.Is(err, errEnough) {
-		err = nil
+		return len(found) < limit, nil
+	}
+	more, err := true, error(nil)
+	if checkKey(prefix) == nil {
+		more, err = page([]string{prefix})
+	}
+	if more && err == nil {
+		err = b.scan(ctx, prefix, page)
 	}
 	sorted := make([]driver.KeyInfo, 0, len(found))
 	for _, key := range slices.Sorted(maps.Keys(found)) {
@@ -63,44 +59,15 @@ func (b *Backend) Inspect(ctx context.Context, prefix string, limit int) ([]driv
 	return sorted, err
 }
 
-// errEnough ends a scan.
-var errEnough = errors.New("enough keys were found")
-
-// inspectExactly adds what is at the key, of any type, to found.
-func (b *Backend) inspectExactly(ctx context.Context, key string, found map[string]driver.KeyInfo) error {
-	if key == "" || checkKey(key) != nil {
-		return nil //nolint:nilerr // such a key cannot be a lock
-	}
-	infos, err := b.readLocks(ctx, []string{key})
-	if err != nil {
-		return err
-	}
-	if len(infos) > 0 {
-		found[key] = infos[0]
-		return nil
-	}
-	info, err := call(ctx, b, func(ctx context.Context) (driver.KeyInfo, error) {
-		pipe := b.client.Pipeline()
-		kind, left := pipe.Type(ctx, key), pipe.PTTL(ctx, key)
-		rediskit.Exec(ctx, pipe)
-		if left.Err() != nil || left.Val() == -2 { // it does not exist
-			return driver.KeyInfo{}, left.Err()
+// scan calls page with the hashes with the prefix on every master, until page returns false or
+// an error. It may pass a name twice.
+func (b *Backend) scan(ctx context.Context, prefix string, page func(keys []string) (more bool, err error)) error {
+	masters := []redis.UniversalClient{b.client}
+	if b.cluster != nil {
+		var err error
+		if masters, err = b.masters(ctx); err != nil {
+			return err
 		}
-		holder := driver.HolderInfo{ExpiresIn: max(left.Val(), 0)}
-		return driver.KeyInfo{Key: key, Foreign: cmp.Or(kind.Val(), "unknown"), Held: 1, Holders: []driver.HolderInfo{holder}}, nil
-	})
-	if err == nil && info.Held > 0 {
-		found[key] = info
-	}
-	return err
-}
-
-// scan calls page with the hashes with the prefix on every master, until page returns an error.
-// It may pass a name twice.
-func (b *Backend) scan(ctx context.Context, prefix string, page func(keys []string) error) error {
-	masters, err := b.masters(ctx)
-	if err != nil {
-		return err
 	}
 	return rediskit.Scan(masters, func(master redis.UniversalClient, cursor uint64) (*redis.ScanCmd, error) {
 		return call(ctx, b, func(ctx context.Context) (*redis.ScanCmd, error) {
@@ -108,14 +75,11 @@ func (b *Backend) scan(ctx context.Context, prefix string, page func(keys []stri
 			err := cmd.Err()
 			return cmd, err
 		})
-	}, func(keys []string) (bool, error) { return true, page(keys) })
+	}, page)
 }
 
-// masters returns the servers that keep keys.
+// masters returns the masters of the Cluster.
 func (b *Backend) masters(ctx context.Context) ([]redis.UniversalClient, error) {
-	if b.cluster == nil {
-		return []redis.UniversalClient{b.client}, nil
-	}
 	return call(ctx, b, func(ctx context.Context) (masters []redis.UniversalClient, _ error) {
 		var mu sync.Mutex
 		err := b.cluster.ForEachMaster(ctx, func(_ context.Context, master *redis.Client) error {
@@ -128,12 +92,12 @@ func (b *Backend) masters(ctx context.Context) ([]redis.UniversalClient, error) 
 	})
 }
 
-// readLocks returns the keys that are locks.
-func (b *Backend) readLocks(ctx context.Context, keys []string) ([]driver.KeyInfo, error) {
+// readLocks returns those of the keys that are locks, and exactly whatever it is.
+func (b *Backend) readLocks(ctx context.Context, keys []string, exactly string) ([]driver.KeyInfo, error) {
 	calls := make([]luascript.Call, len(keys))
 	for i, key := range keys {
 		k := keysOf(key)
-		calls[i] = luascript.Call{Keys: []string{k.lock, k.counter}, Args: []any{driver.MaxHolderInfos}}
+		calls[i] = luascript.Call{Keys: []string{k.lock, k.counter}, Args: []any{driver.MaxHolderInfos, rediskit.Flag(key == exactly)}}
 	}
 	return call(ctx, b, func(ctx context.Context) (infos []driver.KeyInfo, _ error) {
 		for i, cmd := range inspectScript.RunAll(ctx, b.client, calls) {
@@ -144,9 +108,9 @@ func (b *Backend) readLocks(ctx context.Context, keys []string) ([]driver.KeyInf
 			if err != nil {
 				return nil, err
 			}
-			info, err := keyInfo(keys[i], reply)
-			if err != nil {
-				return nil, err
+			info, ok := keyInfo(keys[i], reply)
+			if !ok {
+				return nil, fmt.Errorf("redissonlock: inspect answered %q", reply)
 			}
 			infos = append(infos, info)
 		}
@@ -155,39 +119,36 @@ func (b *Backend) readLocks(ctx context.Context, keys []string) ([]driver.KeyInf
 }
 
 // keyInfo parses a reply of inspect.lua.
-func keyInfo(key string, reply []any) (driver.KeyInfo, error) {
-	info := driver.KeyInfo{Key: key}
-	if len(reply) == 5 {
-		left, ok1 := reply[1].(int64)
-		held, ok2 := reply[3].(int64)
-		if ok1 && ok2 {
-			if reply[0] == "read" {
-				info.Mode = driver.Shared
-			}
-			info.Held = int(held)
-			for _, f := range fieldsOf(reply[4]) {
-				h := driver.HolderInfo{ExpiresIn: time.Duration(left) * time.Millisecond}
-				var ours bool
-				h.Owner, h.Holder, ours = holder(f.name, f.holds)
-				// A holder of this package was the last that was given a token.
-				if token, err := strconv.ParseUint(fmt.Sprint(reply[2]), 10, 53); ours && err == nil {
-					h.Token, h.Since = token, time.UnixMicro(int64(token))
-				}
-				info.Holders = append(info.Holders, h)
-			}
-			return info, nil
-		}
+func keyInfo(key string, reply []any) (driver.KeyInfo, bool) {
+	n, rest := rediskit.Numbers(reply)
+	if len(n) != 3 || len(rest) != 2 {
+		return driver.KeyInfo{}, false
 	}
-	return info, fmt.Errorf("redissonlock: inspect answered %q", reply)
+	info := driver.KeyInfo{Key: key, Held: int(n[0])}
+	left := time.Duration(max(n[1], 0)) * time.Millisecond
+	if rest[0] == "read" {
+		info.Mode = driver.Shared
+	}
+	if kind, ok := rest[1].(string); ok { // not a lock
+		info.Foreign, info.Holders = kind, []driver.HolderInfo{{ExpiresIn: left}}
+	}
+	for _, f := range fieldsOf(rest[1]) {
+		h := driver.HolderInfo{ExpiresIn: left}
+		var ours bool
+		h.Owner, h.Holder, ours = holder(f.name, f.holds)
+		// A holder of this package was the last that was given a token.
+		if ours && n[2] > 0 {
+			h.Token, h.Since = uint64(n[2]), time.UnixMicro(n[2])
+		}
+		info.Holders = append(info.Holders, h)
+	}
+	return info, true
 }
 
 // ForceRelease deletes the lock, whatever holds it, and wakes waiters. A holder in Java is not
 // told: its unlock throws an IllegalMonitorStateException. If what is at the key is not a lock,
 // ForceRelease changes nothing, and the error wraps [driver.ErrForeign].
 func (b *Backend) ForceRelease(ctx context.Context, key string) (bool, error) {
-	if key == "" {
-		return false, errors.New("redissonlock: the key is empty")
-	}
 	if err := checkKey(key); err != nil {
 		return false, err
 	}

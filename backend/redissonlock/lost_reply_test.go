@@ -14,6 +14,7 @@ import (
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/redistest"
 	"github.com/distlock-go/distlock/internal/test/spoilnet"
+	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
 // scriptCall matches a call of any script.
@@ -27,8 +28,8 @@ func spoiled(t *testing.T, opts ...redissonlock.Option) (*redissonlock.Backend, 
 	n := spoilnet.To(m.Dial)
 	c := redistest.VirtualClient(t, m, func(o *redis.Options) {
 		o.Dialer, o.MaxRetries, o.ConnMaxIdleTime = n.DialContext, -1, time.Second
-	}, redistest.Buffered)
-	return newBackend(t, c, opts...), n, redistest.VirtualClient(t, m, redistest.Buffered)
+	})
+	return newBackend(t, c, opts...), n, redistest.VirtualClient(t, m)
 }
 
 // The reply to an attempt is lost: the same owner tries again and has the key, or releases it.
@@ -36,7 +37,7 @@ func spoiled(t *testing.T, opts ...redissonlock.Option) (*redissonlock.Backend, 
 func TestLostReply(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, n, c := spoiled(t, redissonlock.WithOpTimeout(time.Second))
-		mustRelease(t, b, mustTry(t, b, request("other"))) // the scripts are loaded
+		testkit.MustRelease(t, b, testkit.MustTry(t, b, request("other"))) // the scripts are loaded
 		r := request(lockKey)
 		lose := func(what string, op func() error) {
 			t.Helper()
@@ -49,17 +50,17 @@ func TestLostReply(t *testing.T) {
 		if c.Exists(t.Context(), lockKey).Val() != 1 {
 			t.Fatal("it did not arrive")
 		}
-		g := mustTry(t, b, r)
+		g := testkit.MustTry(t, b, r)
 		lose("Renew", func() error { return driver.RenewAll(t.Context(), b, []driver.Grant{g})[0].Err })
-		mustRelease(t, b, g)
-		g = mustTry(t, b, request(lockKey)) // without an attempt in doubt
+		testkit.MustRelease(t, b, g)
+		g = testkit.MustTry(t, b, request(lockKey)) // without an attempt in doubt
 		lose("Release", func() error { return b.Release(t.Context(), g) })
 		if c.Exists(t.Context(), lockKey).Val() != 0 {
 			t.Fatal("it did not arrive")
 		}
-		next := mustTry(t, b, request(lockKey))
-		mustRelease(t, b, g)
-		mustRelease(t, b, next)
+		next := testkit.MustTry(t, b, request(lockKey))
+		testkit.MustRelease(t, b, g)
+		testkit.MustRelease(t, b, next)
 	})
 }
 
@@ -67,13 +68,13 @@ func TestLostReply(t *testing.T) {
 func TestLossBesideForeignTombstones(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, n, c := spoiled(t, redissonlock.WithOpTimeout(time.Second))
-		mustRelease(t, b, mustTry(t, b, request("other")))
+		testkit.MustRelease(t, b, testkit.MustTry(t, b, request("other")))
 		r := request(lockKey)
 		n.DeafenAt(scriptCall)
 		if _, err := b.TryAcquire(t.Context(), r); err == nil {
 			t.Fatal("the attempt is not in doubt")
 		}
-		g := mustTry(t, b, r)
+		g := testkit.MustTry(t, b, r)
 		noError(t, c.Del(t.Context(), lockKey).Err())
 		lockInJava(t, c, lockKey, javaThread, time.Minute)
 		noError(t, c.Set(t.Context(), goneKey, "x", 0).Err())
@@ -90,7 +91,7 @@ func TestLossBesideForeignTombstones(t *testing.T) {
 func TestOvertakenAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, n, c := spoiled(t)
-		mustRelease(t, b, mustTry(t, b, request("other")))
+		testkit.MustRelease(t, b, testkit.MustTry(t, b, request("other")))
 		r := request(lockKey)
 		n.HoldAt(scriptCall)
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
@@ -98,7 +99,7 @@ func TestOvertakenAttempt(t *testing.T) {
 		if _, err := b.TryAcquire(ctx, r); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("TryAcquire: %v", err)
 		}
-		mustRelease(t, b, r.Grant())
+		testkit.MustRelease(t, b, r.Grant())
 		if err := n.Deliver(); err != nil {
 			t.Fatal(err)
 		}
@@ -109,7 +110,7 @@ func TestOvertakenAttempt(t *testing.T) {
 		if c.ZCard(t.Context(), goneKey).Val() != 1 {
 			t.Error("the owner has no tombstone")
 		}
-		mustRelease(t, b, mustTry(t, b, request(lockKey)))
+		testkit.MustRelease(t, b, testkit.MustTry(t, b, request(lockKey)))
 		time.Sleep(15 * time.Minute)
 		if keys := c.Keys(t.Context(), "*gone*").Val(); len(keys) != 0 {
 			t.Errorf("left behind: %q", keys)

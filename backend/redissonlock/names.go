@@ -1,6 +1,7 @@
 package redissonlock
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -36,25 +37,16 @@ func checkRequest(g driver.Grant) error {
 	if g.Mode != driver.Exclusive || g.Permits != 0 {
 		return fmt.Errorf("redissonlock: %v with %d permits: all locks are exclusive", g.Mode, g.Permits)
 	}
-	if err := rediskit.CheckNames(g.Key, g.Owner); err != nil {
-		return fmt.Errorf("redissonlock: %w", err)
-	}
-	return checkKey(g.Key)
+	return cmp.Or(rediskit.CheckNames("redissonlock", g.Key, g.Owner), checkKey(g.Key))
 }
 
-// checkKey refuses a key if its companions would be in another hash slot, or if it is a companion
-// of another lock.
+// checkKey refuses what cannot be the key of a lock, and the companion of another lock.
 func checkKey(key string) error {
-	if open := strings.IndexByte(key, '{'); open >= 0 || strings.ContainsRune(key, '}') {
-		end := strings.IndexByte(key, '}')
-		if open < 0 || end <= open+1 || strings.Count(key, "{") > 1 || strings.Count(key, "}") > 1 {
-			return fmt.Errorf("redissonlock: the key %q has braces, but not one hash tag", key)
-		}
-		for _, prefix := range []string{"redisson_", "distlock_gone:"} {
-			if strings.HasPrefix(key, prefix) {
-				return fmt.Errorf("redissonlock: the key %q is reserved", key)
-			}
-		}
+	if err := rediskit.CheckKey(key); err != nil {
+		return fmt.Errorf("redissonlock: %w", err)
+	}
+	if strings.ContainsRune(key, '{') && (strings.HasPrefix(key, "redisson_") || strings.HasPrefix(key, "distlock_gone:")) {
+		return fmt.Errorf("redissonlock: the key %q is reserved", key)
 	}
 	return nil
 }

@@ -34,18 +34,18 @@ func (b *Backend) Release(ctx context.Context, g driver.Grant) error {
 		}
 		return err
 	}
-	n, _, ok := a.numbers(3)
-	if !ok {
+	n, _ := a.numbers()
+	if len(n) != 2 {
 		b.inDoubt.Add(g.Owner, doubt.Release)
 		return fmt.Errorf("redissonlock: release answered %q", a.value)
 	}
 	b.inDoubt.Remove(g.Owner)
-	heard := max(n[1], n[2])
+	heard := n[1]
 	if b.listener.Subscribed(lock) {
 		heard-- // this process itself
 	}
 	if heard > 0 {
-		b.turns.leave(g.Key, n[1] != n[2]) // each waiter of this package has both channels
+		b.turns.leave(g.Key)
 	}
 	switch {
 	case n[0] == isHeld, n[0] == notHeld && g.Token == 0:

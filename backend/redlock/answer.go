@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/distlock-go/distlock/backend/internal/rediskit"
 	"github.com/distlock-go/distlock/driver"
 )
 
@@ -20,8 +21,7 @@ const (
 	foreign                    // the key is of another type
 	acquired                   // by this attempt
 	alreadyHeld                // by this attempt, which was sent twice, or by an earlier one
-	unknown                    // it may take effect
-	refused                    // it never takes effect
+	refused                    // or no answer came
 )
 
 // ours reports whether the node has the lock for this owner.
@@ -35,7 +35,7 @@ type answer struct {
 	owner     string           // of the other
 	tokens    nodeTokens
 	err       error
-	doubt     bool // the attempt was repeated, and what was sent first may still take effect
+	doubt     bool // what was sent may still take effect, perhaps only the first of two copies
 	releasing bool // what was acquired is released
 }
 
@@ -48,48 +48,31 @@ const foreignPrefix = "FOREIGN "
 // parseReply parses the reply of acquire.lua. Known means that nothing takes effect after
 // the reply, or after the error.
 func parseReply(reply []any, known bool, err error) answer {
-	ans := parse(reply, known, err)
-	ans.doubt = !known
-	return ans
-}
-
-func parse(reply []any, known bool, err error) answer {
+	ans := answer{outcome: refused, doubt: !known, err: err}
+	n, rest := rediskit.Numbers(reply)
 	switch {
-	case err != nil && !known:
-		return answer{outcome: unknown, err: err}
-	case redis.HasErrorPrefix(err, foreignPrefix):
-		return answer{outcome: foreign, err: err}
 	case err != nil:
-		return answer{outcome: refused, err: err}
-	}
-	var n [6]int64
-	ints := 0
-	for ints < min(len(reply), len(n)) {
-		v, ok := reply[ints].(int64)
-		if !ok {
-			break
+		if known && redis.HasErrorPrefix(err, foreignPrefix) {
+			ans.outcome = foreign
 		}
-		n[ints] = v
-		ints++
-	}
-	switch {
-	case len(reply) == 4 && ints == 3 && n[0] == 0:
-		record, _ := reply[3].(string)
-		owner, _, _ := strings.Cut(record, " ") // the generation follows
-		return answer{outcome: heldByOther, owner: owner, other: driver.HeldError{
-			RetryAfter: leaseLeft(n[1]), Held: time.Duration(max(n[2], 0)) * time.Microsecond, Holder: driver.HolderOf(owner),
-		}}
-	case len(reply) == 6 && ints == 6 && (n[0] == 1 || n[0] == 2):
-		o := acquired
+	case len(n) == 3 && len(rest) == 1 && n[0] == 0:
+		record, _ := rest[0].(string)
+		ans.outcome = heldByOther
+		ans.owner, _, _ = strings.Cut(record, " ") // the generation follows
+		ans.other = driver.HeldError{
+			RetryAfter: leaseLeft(n[1]), Held: time.Duration(max(n[2], 0)) * time.Microsecond, Holder: driver.HolderOf(ans.owner),
+		}
+	case len(n) == 6 && (n[0] == 1 || n[0] == 2):
+		ans.outcome = acquired
 		if n[0] == 2 {
-			o = alreadyHeld
+			ans.outcome = alreadyHeld
 		}
-		return answer{outcome: o, dataAge: time.Duration(n[1]) * time.Microsecond, tokens: nodeTokens{
-			now: uint64(n[2]), first: uint64(n[3]), last: uint64(n[4]), ours: n[5] == 1,
-		}}
+		ans.dataAge = time.Duration(n[1]) * time.Microsecond
+		ans.tokens = nodeTokens{now: uint64(n[2]), first: uint64(n[3]), last: uint64(n[4]), ours: n[5] == 1}
 	default: // the script may have acquired the lock all the same
-		return answer{outcome: unknown, err: errFormat}
+		ans.doubt, ans.err = true, errFormat
 	}
+	return ans
 }
 
 // leaseLeft returns the rest of the lease of another owner, if its key exists for so many
@@ -167,16 +150,14 @@ func (as answers) heldError(missing int) *driver.HeldError {
 }
 
 // split reports whether none of the other owners has the lock on a quorum of the nodes, as
-// far as is known.
+// far as is known. On a node that has failed, the holder may have it.
 func (as answers) split(quorum int) bool {
+	nodes := make(map[string]int)
 	for i := range as {
-		n := 0
-		for j := range as {
-			if as[i].outcome == heldByOther && as[j].outcome == heldByOther && as[j].owner == as[i].owner {
-				n++
-			}
+		if as[i].outcome == heldByOther {
+			nodes[as[i].owner]++
 		}
-		if n >= quorum {
+		if as[i].err != nil || nodes[as[i].owner] >= quorum {
 			return false
 		}
 	}

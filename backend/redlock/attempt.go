@@ -2,7 +2,9 @@ package redlock
 
 import (
 	"context"
+	"fmt"
 	"sync"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -54,8 +56,9 @@ func (a *attempt) send(ctx context.Context, i int) {
 // onReply takes the answer of a node.
 func (a *attempt) onReply(ctx context.Context, i int, ans answer) {
 	a.mu.Lock()
-	if ans.outcome.ours() && !a.b.counts(ans.dataAge) {
-		ans.err = a.b.nodes[i].explain(&warmingUpError{ans.dataAge, a.b.warmUp()})
+	if need := a.b.warmUp(); ans.outcome.ours() && ans.dataAge < need {
+		ans.err = a.b.nodes[i].explain(fmt.Errorf("does not count: it may have lost its data %v ago, and counts after %v",
+			ans.dataAge.Truncate(time.Millisecond), need))
 	}
 	a.answers[i] = ans
 	before := a.state
@@ -91,10 +94,12 @@ func (a *attempt) decide() {
 	close(a.decided)
 }
 
-func (a *attempt) error() error {
+// failure returns why the attempt has failed, if it has, and whether perhaps no owner holds the
+// lock.
+func (a *attempt) failure() (split bool, _ error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.err
+	return a.split, a.err
 }
 
 // fail ends the attempt for another reason than the answers. An attempt that was granted
@@ -128,12 +133,11 @@ func (a *attempt) releaseOn(ctx context.Context, i int) {
 	// If the node had the lock already, the owner may be the holder. The holder keeps its
 	// lock when other nodes do not answer: after an error the caller releases, or tries
 	// again.
-	uncertain := ans.outcome == unknown || ans.doubt
 	due := !ans.releasing &&
-		(ans.outcome == acquired || uncertain && !ans.outcome.ours() || ans.outcome == alreadyHeld && a.noneHeld)
+		(ans.outcome == acquired || ans.doubt && !ans.outcome.ours() || ans.outcome == alreadyHeld && a.noneHeld)
 	ans.releasing = ans.releasing || due
 	inDoubt := 0
-	if uncertain {
+	if ans.doubt {
 		inDoubt = 1
 	}
 	a.mu.Unlock()

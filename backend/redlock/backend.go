@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"reflect"
 	"slices"
 	"sync"
@@ -28,7 +29,6 @@ type Backend struct {
 	quorum     int
 	owners     *owners
 	background *rediskit.Background
-	watches    watches
 
 	starting sync.Once
 	started  chan struct{} // closed when bootstrap has ended
@@ -60,9 +60,8 @@ func New(clients []redis.UniversalClient, opts ...Option) *Backend {
 		background: bg,
 		started:    make(chan struct{}),
 	}
-	w := rediskit.NewWorkers(bg.Done())
 	for i, c := range clients {
-		b.nodes[i] = newNode(i, c, b.opts.nodeTimeout, b.owners, w, bg)
+		b.nodes[i] = newNode(i, c, b.opts.nodeTimeout, b.owners, bg)
 	}
 	return b
 }
@@ -116,8 +115,11 @@ func (b *Backend) Ping(ctx context.Context) error { return b.nodes.ping(ctx, b.q
 // It fails with the errors of the nodes if too many did not answer, refused, or do not
 // count yet. After each of these errors it releases in the background what it has
 // acquired.
+//
+// If several owners share the nodes, perhaps none of them gets the key. Then it tries again up
+// to five times, after random pauses.
 func (b *Backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
-	if err := cmp.Or(checkNames(r.Key, r.Owner), b.checkTTL(r.TTL)); err != nil {
+	if err := cmp.Or(rediskit.CheckNames("redlock", r.Key, r.Owner), b.checkTTL(r.TTL)); err != nil {
 		return driver.Grant{}, err
 	}
 	if err := ctx.Err(); err != nil {
@@ -126,10 +128,30 @@ func (b *Backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Gran
 	if err := b.bootstrap(ctx); err != nil {
 		return driver.Grant{}, err
 	}
+	for tries := 1; ; tries++ {
+		began := time.Now()
+		g, split, err := b.attempt(ctx, r)
+		if !split || tries == maxTries || !rediskit.Sleep(ctx, splitPause(tries, time.Since(began))) {
+			return g, err
+		}
+	}
+}
 
+// maxTries is how many attempts a TryAcquire makes if several owners share the nodes. They stay
+// shared if a process has died during an attempt.
+const maxTries = 6
+
+// splitPause returns a random pause: otherwise the attempts that have failed together fail
+// together again. The pause is longer each time.
+func splitPause(tries int, took time.Duration) time.Duration {
+	return rand.N(max(took, time.Millisecond) << min(tries, 4))
+}
+
+// attempt makes one attempt. split is true if it has failed, and perhaps no owner has the key.
+func (b *Backend) attempt(ctx context.Context, r driver.Request) (_ driver.Grant, split bool, _ error) {
 	o, generation, ok := b.owners.begin(r.Owner)
 	if !ok {
-		return driver.Grant{}, errReleased
+		return driver.Grant{}, false, errReleased
 	}
 	defer b.owners.unref(o)
 	a := &attempt{
@@ -147,20 +169,17 @@ func (b *Backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Gran
 	case <-ctx.Done():
 		a.fail(ctx.Err(), false)
 	}
-	if err := a.error(); err != nil {
-		if a.split {
-			b.watches.split(r.Key, time.Since(g.Sent))
-		}
-		return driver.Grant{}, err
+	if split, err := a.failure(); err != nil {
+		return driver.Grant{}, split, err
 	}
 	if b.opts.tokens {
 		t, err := a.mint(ctx)
 		if err != nil {
-			return driver.Grant{}, err
+			return driver.Grant{}, false, err
 		}
 		g.Token, g.LastToken = t.first, t.last
 	}
-	return g, nil
+	return g, false, nil
 }
 
 // Renew extends the grants on all nodes at once, with one script on each node for every
@@ -178,7 +197,7 @@ func (b *Backend) Renew(ctx context.Context, grants []driver.Grant, report func(
 		nodesLeft: len(b.nodes),
 	}
 	for i, g := range v.grants {
-		if err := cmp.Or(ctx.Err(), checkNames(g.Key, g.Owner), b.checkTTL(g.TTL)); err != nil {
+		if err := cmp.Or(ctx.Err(), rediskit.CheckNames("redlock", g.Key, g.Owner), b.checkTTL(g.TTL)); err != nil {
 			report(i, driver.RenewResult{Err: err})
 			continue
 		}
@@ -202,7 +221,7 @@ func (b *Backend) Renew(ctx context.Context, grants []driver.Grant, report func(
 // After a release, an attempt of the same owner that arrives late is refused: an owner is
 // for one acquisition.
 func (b *Backend) Release(ctx context.Context, g driver.Grant) error {
-	if err := checkNames(g.Key, g.Owner); err != nil {
+	if err := rediskit.CheckNames("redlock", g.Key, g.Owner); err != nil {
 		return err
 	}
 	if err := ctx.Err(); err != nil {
@@ -252,14 +271,6 @@ func (b *Backend) checkTTL(ttl time.Duration) error {
 	}
 }
 
-// checkNames adds the package to the errors of rediskit.
-func checkNames(key, owner string) error {
-	if err := rediskit.CheckNames(key, owner); err != nil {
-		return fmt.Errorf("redlock: %w", err)
-	}
-	return nil
-}
-
 // bootstrap lets new nodes count if [WithTrustedStart] says so. The first call starts it,
 // and each call waits for its end.
 func (b *Backend) bootstrap(ctx context.Context) error {
@@ -267,10 +278,13 @@ func (b *Backend) bootstrap(ctx context.Context) error {
 		return nil
 	}
 	b.starting.Do(func() {
-		go func() {
+		start := func(ctx context.Context) {
 			defer close(b.started)
-			b.nodes.bootstrap(ctx, b.opts.nodeTimeout, b.background.Done())
-		}()
+			b.nodes.bootstrap(ctx, b.opts.nodeTimeout)
+		}
+		if !b.background.Run(start) {
+			close(b.started)
+		}
 	})
 	select {
 	case <-b.started:
@@ -280,9 +294,6 @@ func (b *Backend) bootstrap(ctx context.Context) error {
 	}
 }
 
-// counts reports whether a node counts whose data is complete since dataAge. All leases
-// that the node may have lost before have ended then.
-func (b *Backend) counts(dataAge time.Duration) bool { return dataAge >= b.warmUp() }
-
-// warmUp returns how old the data of a node must be.
+// warmUp returns how old the data of a node must be, so that the node counts. All leases that
+// it may have lost before have ended then.
 func (b *Backend) warmUp() time.Duration { return nodeTTL(b.opts.maxLease) }

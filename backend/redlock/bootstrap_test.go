@@ -74,7 +74,7 @@ func TestRollingRestart(t *testing.T) {
 	last := time.Now()
 	renew := func() {
 		sent := time.Now()
-		got := status(t, b, g)
+		got := testkit.Renewed(t, b, g).Status
 		switch {
 		case got == driver.Renewed:
 			last = sent
@@ -139,7 +139,7 @@ func TestVirtualTrustedStartTogether(t *testing.T) {
 		mark(0, 1)
 		time.AfterFunc(100*time.Millisecond, func() { mark(2, 3, 4) })
 		b := f.backend(t)
-		release(t, b, acquire(t, b, request()))
+		testkit.MustRelease(t, b, testkit.MustTry(t, b, request()))
 		synctest.Wait()
 	})
 }
@@ -149,7 +149,7 @@ func TestVirtualTrustedStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := virtualFleet(t, 3)
 		b := f.backend(t)
-		release(t, b, acquire(t, b, request()))
+		testkit.MustRelease(t, b, testkit.MustTry(t, b, request()))
 		synctest.Wait()
 
 		// Two of three nodes restart empty, and a process starts that trusts new nodes.
@@ -177,7 +177,7 @@ func TestVirtualClockSetBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := virtualFleet(t, 3)
 		b := f.backend(t)
-		release(t, b, acquire(t, b, request()))
+		testkit.MustRelease(t, b, testkit.MustTry(t, b, request()))
 		synctest.Wait() // also on the third node
 		for _, c := range f.admins[:2] {
 			c.Set(t.Context(), redlock.MarkerKey, "- 9000000000000000", 0)
@@ -185,7 +185,7 @@ func TestVirtualClockSetBack(t *testing.T) {
 		_, err := b.TryAcquire(t.Context(), request())
 		mustFail(t, err)
 		time.Sleep(redlock.NodeTTL(redlock.DefaultMaxLease))
-		acquire(t, b, request())
+		testkit.MustTry(t, b, request())
 	})
 }
 

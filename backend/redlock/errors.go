@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/distlock-go/distlock/driver"
 )
@@ -33,14 +32,3 @@ func (e *quorumError) Error() string {
 }
 
 func (e *quorumError) Unwrap() []error { return e.errs }
-
-// warmingUpError says that a node has the key for this owner but does not count, because
-// its data is not old enough.
-type warmingUpError struct {
-	dataAge, need time.Duration
-}
-
-func (e *warmingUpError) Error() string {
-	return fmt.Sprintf("does not count: it may have lost its data %v ago, and counts after %v",
-		e.dataAge.Truncate(time.Millisecond), e.need)
-}

@@ -47,22 +47,3 @@ func Example() {
 	// shop:report true
 	// error: <nil>
 }
-
-// Options are arguments of New, which does not send anything.
-func ExampleNew() {
-	var clients []redis.UniversalClient
-	for _, addr := range []string{"localhost:7001", "localhost:7002", "localhost:7003"} {
-		clients = append(clients, redis.NewClient(&redis.Options{Addr: addr}))
-	}
-	backend := redlock.New(clients,
-		redlock.WithNodeTimeout(20*time.Millisecond),
-		redlock.WithMaxLease(30*time.Second),
-		redlock.WithTokens(),
-	)
-	fmt.Println(backend.Close())
-	for _, c := range clients { // the caller closes them
-		_ = c.Close()
-	}
-	// Output:
-	// <nil>
-}

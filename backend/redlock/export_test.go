@@ -5,7 +5,7 @@ import "time"
 const (
 	MarkerKey   = markerKey
 	SilentAfter = silentAfter
-	MaxSplits   = maxSplits
+	MaxTries    = maxTries
 )
 
 // The hashes of scripts.
@@ -50,13 +50,3 @@ func (b *Backend) PendingReleases() (n int) {
 
 // NodeTTL returns how long a node keeps a lease of ttl.
 func NodeTTL(ttl time.Duration) time.Duration { return nodeTTL(ttl) }
-
-// Watches returns how many watches the Backend has.
-func (b *Backend) Watches() (n int) {
-	b.watches.mu.Lock()
-	defer b.watches.mu.Unlock()
-	for _, ws := range b.watches.byKey {
-		n += len(ws)
-	}
-	return n
-}

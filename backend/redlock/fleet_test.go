@@ -55,7 +55,7 @@ func virtualFleet(tb testing.TB, n int) *fleet {
 		f.admins = append(f.admins, redistest.VirtualClient(tb, m))
 	}
 	f.client = func(i int, change ...func(*redis.Options)) *redis.Client {
-		return redistest.VirtualClient(tb, servers[i], append(change, redistest.Buffered)...)
+		return redistest.VirtualClient(tb, servers[i], change...)
 	}
 	f.dial = func(i int) func() (net.Conn, error) { return servers[i].Dial }
 	return f
@@ -75,6 +75,17 @@ func (f *fleet) clients() []redis.UniversalClient {
 func (f *fleet) backend(tb testing.TB, opts ...redlock.Option) *redlock.Backend {
 	tb.Helper()
 	return newBackend(tb, f.clients(), append([]redlock.Option{redlock.WithNodeTimeout(3 * time.Second)}, opts...)...)
+}
+
+// backendAsUser returns a Backend of a user with these rights.
+func (f *fleet) backendAsUser(tb testing.TB, rules []string, opts ...redlock.Option) *redlock.Backend {
+	tb.Helper()
+	var cs []redis.UniversalClient
+	for i, c := range f.admins {
+		redistest.SetUser(tb, c, rules)
+		cs = append(cs, f.servers[i].Client(tb, redistest.AsUser))
+	}
+	return newBackend(tb, cs, append(opts, redlock.WithNodeTimeout(10*time.Second))...)
 }
 
 func newBackend(tb testing.TB, clients []redis.UniversalClient, opts ...redlock.Option) *redlock.Backend {
@@ -140,28 +151,13 @@ func request() driver.Request {
 	return driver.Request{Key: lockKey, Owner: uuid.NewString(), TTL: 50 * time.Second, Tokens: 1}
 }
 
-// acquire acquires a free key. On a busy machine that can take several attempts.
-func acquire(tb testing.TB, b *redlock.Backend, r driver.Request) driver.Grant {
-	tb.Helper()
-	g, err := b.TryAcquire(context.Background(), r)
-	if err != nil {
-		tb.Fatalf("TryAcquire: %v", err)
-	}
-	return g
-}
-
 // everywhere acquires when all nodes are free, and waits until all have the lock. A
 // node gets only a part of the lease as time limit: with a short lease, a busy machine
 // may need several attempts.
 func (f *fleet) everywhere(tb testing.TB, b *redlock.Backend, r driver.Request) driver.Grant {
 	tb.Helper()
 	f.allFree(tb)
-	var g driver.Grant
-	testkit.Eventually(tb, "a quorum has the lock", func() bool {
-		var err error
-		g, err = b.TryAcquire(context.Background(), r)
-		return err == nil
-	})
+	g := testkit.TryRepeatedly(tb, b, r)
 	testkit.Eventually(tb, "all nodes have the lock", func() bool { return f.have(r.Key, r.Owner) == len(f.admins) })
 	return g
 }
@@ -169,21 +165,9 @@ func (f *fleet) everywhere(tb testing.TB, b *redlock.Backend, r driver.Request) 
 // warm uses all nodes once, so that they are known and connected.
 func (f *fleet) warm(tb testing.TB, b *redlock.Backend) {
 	tb.Helper()
-	release(tb, b, f.everywhere(tb, b, request()))
+	testkit.MustRelease(tb, b, f.everywhere(tb, b, request()))
 	quiet(tb, b)
 	f.allFree(tb)
-}
-
-func release(tb testing.TB, b *redlock.Backend, g driver.Grant) {
-	tb.Helper()
-	if err := b.Release(context.Background(), g); err != nil {
-		tb.Fatalf("Release: %v", err)
-	}
-}
-
-func status(tb testing.TB, b *redlock.Backend, g driver.Grant) driver.RenewStatus {
-	tb.Helper()
-	return driver.RenewAll(context.Background(), b, []driver.Grant{g})[0].Status
 }
 
 func mustBeHeld(tb testing.TB, err error) *driver.HeldError {

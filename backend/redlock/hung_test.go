@@ -75,34 +75,18 @@ func stop(t *testing.T, b *redlock.Backend) time.Duration {
 	return time.Since(start)
 }
 
-// Close ends pending releases to a node that hangs, and a closed Backend still works.
+// Pending releases to a node end with their leases, or with the Backend, which still works.
 // TestMain detects leaks.
-func TestCloseWithPendingReleases(t *testing.T) {
-	f := realFleet(t, 3)
-	b := newBackend(t, f.clients(), redlock.WithNodeTimeout(time.Second))
-	g := f.everywhere(t, b, request())
-	f.servers[1].Stop()
-	defer f.servers[1].Cont()
-	release(t, b, g)
-	testkit.Eventually(t, "a release is pending", func() bool { return b.PendingReleases() == 1 })
-	if d := stop(t, b); d > 6*time.Second {
-		t.Errorf("Close took %v", d)
-	}
-	testkit.Eventually(t, "no release is pending", func() bool { return b.PendingReleases() == 0 })
-	release(t, b, acquire(t, b, request()))
-}
-
-// Pending releases to a node end with their leases.
 func TestVirtualPendingReleasesEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := virtualFleet(t, 3)
 		cs := f.clients()
 		b := newBackend(t, plainly(cs)) // without connections of its own
 		r := request()
-		g := acquire(t, b, r)
+		g := testkit.MustTry(t, b, r)
 		synctest.Wait()
 		_ = cs[1].Close()
-		release(t, b, g)
+		testkit.MustRelease(t, b, g)
 		synctest.Wait()
 		if n := b.PendingReleases(); n != 1 {
 			t.Errorf("%d pending releases for one lock", n)
@@ -114,5 +98,17 @@ func TestVirtualPendingReleasesEnd(t *testing.T) {
 		if n := b.PendingReleases() + b.Owners(); n != 0 {
 			t.Errorf("%d pending releases and owners after the lease", n)
 		}
+
+		testkit.MustRelease(t, b, testkit.MustTry(t, b, request()))
+		synctest.Wait()
+		if n := b.PendingReleases(); n != 1 {
+			t.Errorf("%d pending releases for one lock", n)
+		}
+		stop(t, b)
+		time.Sleep(time.Second)
+		if n := b.PendingReleases(); n != 0 {
+			t.Errorf("%d pending releases after Close", n)
+		}
+		testkit.MustRelease(t, b, testkit.MustTry(t, b, request()))
 	})
 }

@@ -43,7 +43,6 @@ type node struct {
 	server     *rediskit.Server
 	listener   *rediskit.Listener
 	addressed  bool // its errors contain the address of the server
-	workers    *rediskit.Workers
 	background *rediskit.Background
 	pending    pendingReleases
 
@@ -51,9 +50,9 @@ type node struct {
 	probing    atomic.Bool
 }
 
-func newNode(index int, client redis.UniversalClient, timeout time.Duration, os *owners, w *rediskit.Workers, bg *rediskit.Background) *node {
+func newNode(index int, client redis.UniversalClient, timeout time.Duration, os *owners, bg *rediskit.Background) *node {
 	n := &node{
-		index: index, timeout: timeout, workers: w, background: bg,
+		index: index, timeout: timeout, background: bg,
 		server:   rediskit.NewServer("redlock", client, bg),
 		listener: rediskit.NewListener(client, bg),
 		own:      rediskit.NewOwnPool(client, ownConnections, timeout),
@@ -102,7 +101,7 @@ func send[T any](ctx context.Context, n *node, client func() redis.UniversalClie
 			r.doubt = true
 		}
 	}
-	rediskit.Call(ctx, n.workers, n.background, call, func(r result, err error) {
+	rediskit.Call(ctx, n.background, call, func(r result, err error) {
 		defer cancel()
 		if rediskit.Answered(err) {
 			n.unanswered.Store(0)

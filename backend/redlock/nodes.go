@@ -3,6 +3,8 @@ package redlock
 import (
 	"context"
 	"time"
+
+	"github.com/distlock-go/distlock/backend/internal/rediskit"
 )
 
 // nodes are the masters of a Backend.
@@ -15,7 +17,7 @@ const bootstrapPause = 10 * time.Millisecond
 // marker. If only some have a marker, the others have lost their data, or another process
 // is bootstrapping. It asks again until the timeout, because a node that is used before
 // it gets its marker looks like one that has lost its data.
-func (ns nodes) bootstrap(ctx context.Context, timeout time.Duration, end <-chan struct{}) {
+func (ns nodes) bootstrap(ctx context.Context, timeout time.Duration) {
 	for start := time.Now(); ; {
 		switch marked, ok := ns.markers(ctx, false); {
 		case !ok || marked == len(ns):
@@ -26,11 +28,7 @@ func (ns nodes) bootstrap(ctx context.Context, timeout time.Duration, end <-chan
 		case time.Since(start) >= timeout:
 			return
 		}
-		pause := time.NewTimer(bootstrapPause)
-		select {
-		case <-pause.C:
-		case <-end:
-			pause.Stop()
+		if !rediskit.Sleep(ctx, bootstrapPause) {
 			return
 		}
 	}

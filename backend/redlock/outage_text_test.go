@@ -15,6 +15,7 @@ import (
 	"github.com/distlock-go/distlock/backend/redlock"
 	"github.com/distlock-go/distlock/internal/test/child"
 	"github.com/distlock-go/distlock/internal/test/redistest"
+	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
 const (
@@ -160,7 +161,7 @@ func TestHolderNames(t *testing.T) {
 			if held.Held < 0 || held.Held > time.Since(begin) || name == "tokens" && held.Held == 0 {
 				t.Errorf("held for %v, taken at most %v ago", held.Held, time.Since(begin))
 			}
-			release(t, b, g)
+			testkit.MustRelease(t, b, g)
 			f.allFree(t)
 
 			// Neither of two owners with half of the nodes has the key.

@@ -39,14 +39,6 @@ func (r *nodeRelease) tombstoneTTL() time.Duration {
 	return max(nodeTTL(r.ttl), time.Minute)
 }
 
-func (r *nodeRelease) keys() []string {
-	return []string{r.key, tokenKey(r.key), tombstoneKey(r.key, r.owner, r.generation)}
-}
-
-func (r *nodeRelease) args() []any {
-	return []any{r.owner, r.generation, millis(r.tombstoneTTL()), r.first, r.last}
-}
-
 // pendingReleases are the releases that a node has not answered. Each is repeated until
 // the node answers or its lease has ended.
 type pendingReleases struct {
@@ -76,16 +68,12 @@ func (p *pendingReleases) send(ctx context.Context, r nodeRelease, limit time.Du
 
 // request sends the release once.
 func (p *pendingReleases) request(ctx context.Context, r *nodeRelease, limit time.Duration, done func(found int64, known bool, err error)) {
-	op := func(ctx context.Context, c redis.UniversalClient) ([]int64, error) {
-		return run(ctx, c, releaseScript, 1, r.keys(), r.args())
+	keys := []string{r.key, tokenKey(r.key), tombstoneKey(r.key, r.owner, r.generation)}
+	args := []any{r.owner, r.generation, millis(r.tombstoneTTL()), r.first, r.last}
+	op := func(ctx context.Context, c redis.UniversalClient) (int64, error) {
+		return releaseScript.Run(ctx, c, keys, args...).Int64()
 	}
-	send(ctx, p.node, p.node.own.Client, limit, op, func(reply []int64, known bool, err error) {
-		if err != nil {
-			done(0, known, err)
-			return
-		}
-		done(reply[0], known, nil)
-	})
+	send(ctx, p.node, p.node.own.Client, limit, op, done)
 }
 
 // repeat sends a pending release again after a pause. After the end of the Backend it drops

@@ -33,16 +33,12 @@ func TestRefusals(t *testing.T) {
 			t.Parallel()
 			f := realFleet(t, 3)
 			b := newBackend(t, f.clients(), redlock.WithTokens(), redlock.WithNodeTimeout(10*time.Second))
-			locker := distlock.New(b, distlock.Config{})
-			defer locker.Close()
+			locker := testkit.NewLocker(t, b, distlock.Config{})
 			opts := distlock.Opts{KeyTimeout: time.Minute, RetryInterval: 20 * time.Millisecond}
 			f.warm(t, b)
 			take := func(key string) *distlock.Lease {
 				t.Helper()
-				s, err := locker.Acquire(t.Context(), key, opts)
-				if err != nil {
-					t.Fatal(err)
-				}
+				s := testkit.MustAcquire(t, locker, key, opts)
 				testkit.Eventually(t, "all nodes have it", func() bool { return f.have(key, "") == 0 })
 				return s
 			}
@@ -80,6 +76,11 @@ func TestRefusals(t *testing.T) {
 			check("Acquire", err, words, distlock.ErrUnavailable, driver.ErrLost)
 			check("Acquire", err, words, context.DeadlineExceeded, driver.ErrLost)
 
+			if refusal.Error == "OOM" { // also if the nodes have forgotten their scripts
+				for _, c := range f.admins {
+					c.ScriptFlush(t.Context())
+				}
+			}
 			refreshed, released := held.Refresh(t.Context()), leaving.Release(t.Context())
 			if refusal.Error == "OOM" {
 				if err := errors.Join(refreshed, released); err != nil {

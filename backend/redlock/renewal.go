@@ -53,29 +53,26 @@ func (v *renewal) run(ctx context.Context, report func(int, driver.RenewResult))
 		v.send(ctx, n, v.valid)
 	}
 	reported := make([]bool, len(v.grants))
-	for range v.valid {
-		select {
-		case d := <-v.decided:
-			report(d.index, d.result)
-			reported[d.index] = true
-		case <-ctx.Done():
-			v.reportRest(ctx.Err(), reported, report)
-			return
-		}
-	}
-}
-
-// reportRest reports the grants that are left when the context has ended.
-func (v *renewal) reportRest(err error, reported []bool, report func(int, driver.RenewResult)) {
-	for len(v.decided) > 0 {
-		d := <-v.decided
+	tell := func(d decision) {
 		report(d.index, d.result)
 		reported[d.index] = true
 	}
-	for _, i := range v.valid {
-		if !reported[i] {
-			report(i, driver.RenewResult{Err: err})
+	for range v.valid {
+		select {
+		case d := <-v.decided:
+			tell(d)
+			continue
+		case <-ctx.Done():
 		}
+		for len(v.decided) > 0 {
+			tell(<-v.decided)
+		}
+		for _, i := range v.valid {
+			if !reported[i] {
+				report(i, driver.RenewResult{Err: ctx.Err()})
+			}
+		}
+		return
 	}
 }
 

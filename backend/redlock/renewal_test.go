@@ -12,6 +12,7 @@ import (
 
 	"github.com/distlock-go/distlock/backend/redlock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
 // onScript is called before each call of a script, with its hash and its number of keys.
@@ -66,7 +67,7 @@ func TestVirtualRenewReportsWhatIsDecided(t *testing.T) {
 		for i := range grants {
 			r := request()
 			r.Key = strconv.Itoa(i)
-			grants[i] = acquire(t, b, r)
+			grants[i] = testkit.MustTry(t, b, r)
 		}
 		synctest.Wait()
 		ctx, cancel := context.WithCancel(t.Context())
@@ -105,7 +106,7 @@ func TestVirtualOldAnswerRestoresNothing(t *testing.T) {
 			for i := range grants {
 				r := shorter(request(), 4*time.Second)
 				r.Key = strconv.Itoa(i)
-				grants[i] = acquire(t, b, r)
+				grants[i] = testkit.MustTry(t, b, r)
 			}
 			synctest.Wait()
 			slow(clients[2:], delay, 256)

@@ -52,7 +52,7 @@ func TestVirtualRepeatedAttemptArrivesLate(t *testing.T) {
 		for _, n := range networks {
 			deliver(t, n)
 		}
-		release(t, b, acquire(t, b, request())) // it arrives after them
+		testkit.MustRelease(t, b, testkit.MustTry(t, b, request())) // it arrives after them
 		quiet(t, b)
 		f.allFree(t)
 	})
@@ -100,7 +100,7 @@ func TestVirtualRepeatedReleaseIsNoLoss(t *testing.T) {
 				other := f.backend(t, redlock.WithTokens())
 				next := f.everywhere(t, other, request())
 				if released {
-					release(t, other, next)
+					testkit.MustRelease(t, other, next)
 					f.allFree(t)
 				}
 				breakAll(t, networks, (*spoilnet.Network).Deaf)
@@ -126,10 +126,10 @@ func TestApplicationUsesUpItsConnections(t *testing.T) {
 	for _, c := range clients {
 		redistest.UseUp(t, c.(*redis.Client))
 	}
-	if got := status(t, b, g); got != driver.Renewed {
+	if got := testkit.Renewed(t, b, g).Status; got != driver.Renewed {
 		t.Errorf("renewal: %v", got)
 	}
-	release(t, b, g)
+	testkit.MustRelease(t, b, g)
 	quiet(t, b)
 	f.allFree(t)
 }
@@ -150,7 +150,7 @@ func TestVirtualLateCopiesLeaveMinHold(t *testing.T) {
 				result := make(chan error, 1)
 				go func() {
 					_, err := b.TryAcquire(t.Context(), driver.Request{Key: g.Key, Owner: g.Owner, TTL: g.TTL})
-					if err == nil && status(t, b, g) != driver.Renewed {
+					if err == nil && testkit.Renewed(t, b, g).Status != driver.Renewed {
 						err = driver.ErrLost
 					}
 					result <- err
@@ -160,7 +160,7 @@ func TestVirtualLateCopiesLeaveMinHold(t *testing.T) {
 					t.Fatal(err)
 				}
 				g.TTL, g.Retain = redlock.DefaultMaxLease, true
-				if s := status(t, b, g); s != driver.Renewed {
+				if s := testkit.Renewed(t, b, g).Status; s != driver.Renewed {
 					t.Fatal(s)
 				}
 				retained := func() bool {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -13,6 +15,8 @@ import (
 	"github.com/distlock-go/distlock/backend/redlock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/redistest"
+	"github.com/distlock-go/distlock/internal/test/testkit"
+	"github.com/distlock-go/distlock/internal/test/testmode"
 )
 
 // The rules in doc.go are sufficient, and each is necessary.
@@ -21,15 +25,12 @@ func TestACL(t *testing.T) {
 	rules := redistest.DocumentedRules(t, 20)
 	ctx := context.Background()
 	use := func(rules []string) error {
-		var cs []redis.UniversalClient
-		for i, c := range f.admins {
+		for _, c := range f.admins {
 			if err := errors.Join(c.FlushAll(ctx).Err(), c.ScriptFlush(ctx).Err()); err != nil {
 				t.Fatal(err)
 			}
-			redistest.SetUser(t, c, rules)
-			cs = append(cs, f.servers[i].Client(t, redistest.AsUser))
 		}
-		b := newBackend(t, cs, redlock.WithTokens(), redlock.WithNodeTimeout(10*time.Second))
+		b := f.backendAsUser(t, rules, redlock.WithTokens())
 		defer b.Close()
 		r := request()
 		g, err := b.TryAcquire(ctx, r)
@@ -61,6 +62,31 @@ func TestACL(t *testing.T) {
 	if err := use(append(rules, "-info")); err != nil {
 		t.Errorf("without +info: %v", err)
 	}
+
+	// With the rules, messages arrive.
+	for _, c := range f.admins {
+		if err := errors.Join(c.FlushAll(ctx).Err(), c.ACLLogReset(ctx).Err()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b := f.backendAsUser(t, rules)
+	ctx, cancel := context.WithCancel(ctx)
+	up := b.Wake(ctx, lockKey)
+	testkit.Eventually(t, "the watch begins", func() bool { return took(up) })
+	testkit.MustRelease(t, b, testkit.MustTry(t, b, request()))
+	testkit.Eventually(t, "the waiter wakes", func() bool { return took(up) })
+	cancel()
+	for _, c := range f.admins {
+		testkit.Eventually(t, "the subscription ends", func() bool {
+			n, err := c.PubSubNumSub(t.Context(), channel).Result()
+			return err == nil && n[channel] == 0
+		})
+		for _, r := range c.ACLLog(t.Context(), 100).Val() {
+			if r.Object != "client|setinfo" && r.Object != "client" { // go-redis reports its version, if it may
+				t.Errorf("refused: %s %q", r.Reason, r.Object)
+			}
+		}
+	}
 }
 
 // A missing permission does not say which owner has the key: the renewal is not denied,
@@ -68,20 +94,12 @@ func TestACL(t *testing.T) {
 func TestRightTakenAway(t *testing.T) {
 	f := realFleet(t, 3)
 	rules := redistest.DocumentedRules(t, 20)
-	var cs []redis.UniversalClient
-	for i, c := range f.admins {
-		redistest.SetUser(t, c, rules)
-		cs = append(cs, f.servers[i].Client(t, redistest.AsUser))
-	}
-	b := newBackend(t, cs, redlock.WithNodeTimeout(10*time.Second))
-	g, err := b.TryAcquire(t.Context(), request())
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := f.backendAsUser(t, rules)
+	g := testkit.MustTry(t, b, request())
 	for _, c := range f.admins {
 		redistest.SetUser(t, c, append(rules, "-get"))
 	}
-	if got := status(t, b, g); got != driver.Unknown {
+	if got := testkit.Renewed(t, b, g).Status; got != driver.Unknown {
 		t.Errorf("renewal: %v", got)
 	}
 	if err := b.Release(t.Context(), g); err == nil || errors.Is(err, driver.ErrLost) {
@@ -90,43 +108,7 @@ func TestRightTakenAway(t *testing.T) {
 	for _, c := range f.admins {
 		redistest.SetUser(t, c, rules)
 	}
-	release(t, b, g)
-}
-
-// A server that is out of memory refuses new locks, but renews and releases existing
-// ones. The same holds after it has forgotten its scripts.
-//
-// Row 17 (redlock): full nodes renew and release what they have. Fails if a renewal
-// writes what a full node refuses.
-func TestOutOfMemory(t *testing.T) {
-	f := realFleet(t, 3)
-	b := f.backend(t, redlock.WithTokens())
-	ctx := context.Background()
-	g := f.everywhere(t, b, request())
-	for _, c := range f.admins {
-		if err := errors.Join(c.ConfigSet(ctx, "maxmemory", "1").Err(), c.ScriptFlush(ctx).Err()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if got := status(t, b, g); got != driver.Renewed {
-		t.Errorf("renewal: %v", got)
-	}
-	release(t, b, g)
-	release(t, b, g)
-	f.allFree(t)
-	_, err := b.TryAcquire(ctx, request())
-	mustFail(t, err)
-	if !strings.Contains(err.Error(), "OOM") {
-		t.Errorf("acquire: %v", err)
-	}
-	for _, c := range f.admins {
-		c.ConfigSet(ctx, "maxmemory", "0")
-	}
-	next := acquire(t, b, request())
-	if next.Token <= g.LastToken {
-		t.Errorf("token %d after %d", next.Token, g.LastToken)
-	}
-	release(t, b, next)
+	testkit.MustRelease(t, b, g)
 }
 
 // Foreign values are neither changed nor treated as locks.
@@ -137,7 +119,7 @@ func TestForeignRecords(t *testing.T) {
 	f := realFleet(t, 3)
 	b := f.backend(t)
 	ctx := context.Background()
-	release(t, b, f.everywhere(t, b, request()))
+	testkit.MustRelease(t, b, f.everywhere(t, b, request()))
 	f.allFree(t)
 	for _, c := range f.admins {
 		c.RPush(ctx, lockKey, "a list")
@@ -147,7 +129,7 @@ func TestForeignRecords(t *testing.T) {
 	if !errors.Is(err, driver.ErrForeign) || !strings.Contains(err.Error(), "a list on ") {
 		t.Errorf("acquire: %v", err)
 	}
-	if got := status(t, b, r.Grant()); got != driver.Lost {
+	if got := testkit.Renewed(t, b, r.Grant()).Status; got != driver.Lost {
 		t.Errorf("renewal: %v", got)
 	}
 	if err := b.Release(ctx, r.Grant()); !errors.Is(err, driver.ErrLost) {
@@ -159,4 +141,122 @@ func TestForeignRecords(t *testing.T) {
 		}
 		c.Del(ctx, lockKey)
 	}
+}
+
+// The addresses of all nodes lead to other servers, and the old ones refuse, for example
+// because they have become replicas. Their connections stay open: each operation comes to the
+// new servers.
+func TestEndpointMoves(t *testing.T) {
+	redistest.EachMove(t, 3, func(t *testing.T, clients []*redis.Client, move func()) {
+		nodes := make([]redis.UniversalClient, len(clients))
+		for i, c := range clients {
+			nodes[i] = c
+		}
+		b := newBackend(t, nodes, redlock.WithNodeTimeout(3*time.Second), redlock.WithMaxLease(time.Second))
+		ask := func(key string) driver.Request {
+			r := request()
+			r.Key, r.TTL = key, time.Second
+			return r
+		}
+		held, leaving := testkit.MustTry(t, b, ask("held")), testkit.MustTry(t, b, ask("leaving"))
+		move()
+		for what, done := range map[string]func() bool{
+			"a renewal": func() bool { return testkit.Renewed(t, b, held).Status == driver.Lost },
+			"a release": func() bool {
+				err := b.Release(t.Context(), leaving)
+				return err == nil || errors.Is(err, driver.ErrLost)
+			},
+			"an attempt": func() bool { _, err := b.TryAcquire(t.Context(), ask("free")); return err == nil },
+			"a ping":     func() bool { return b.Ping(t.Context()) == nil },
+		} {
+			testkit.Eventually(t, what+" comes to the new servers", done)
+		}
+	})
+}
+
+// All nodes restart empty. The holder learns of it at its next renewal, for a longest
+// lease no caller gets the lock, and then one gets it with a higher token.
+//
+// Row 4 (redlock): the holder learns of it at its next renewal, the lock is not granted
+// for a longest lease, the next token is higher. Fails if tokens start at 1 without the
+// counter, if an empty node is trusted at once, or if a renewal creates a lock that is
+// gone.
+func TestRestartedEmpty(t *testing.T) {
+	testmode.Long(t)
+	t.Parallel()
+	f := realFleet(t, 3)
+	const lease = 4 * time.Second
+	b := f.backend(t, redlock.WithTokens(), redlock.WithMaxLease(lease))
+	g := f.everywhere(t, b, shorter(request(), lease))
+	restarted := time.Now()
+	f.restart(upTo(3)...)
+	got := driver.Unknown
+	testkit.Eventually(t, "a renewal is answered", func() bool {
+		got = testkit.Renewed(t, b, g).Status
+		return got != driver.Unknown
+	})
+	if got != driver.Lost {
+		t.Errorf("renewal: %v", got)
+	}
+	releaseLost(t, b, g)
+
+	var next driver.Grant
+	testkit.Eventually(t, "it is granted again", func() bool {
+		var err error
+		next, err = b.TryAcquire(t.Context(), shorter(request(), lease))
+		return err == nil
+	})
+	if d := time.Since(restarted); d < lease {
+		t.Errorf("it is granted %v after the restart, and the old lease of %v is not over", d, lease)
+	}
+	if next.Token <= g.LastToken {
+		t.Errorf("token %d after %d", next.Token, g.LastToken)
+	}
+	_ = b.Release(t.Context(), next) // its lease is short
+}
+
+// The nodes forget their scripts repeatedly: callers do not notice, and nothing is done
+// twice.
+//
+// Row 16 (redlock): locks are granted, renewed and released, and tokens rise. Fails if
+// a script that a node has forgotten is not sent again.
+func TestScriptFlush(t *testing.T) {
+	t.Parallel()
+	f := realFleet(t, 3)
+	b := f.backend(t, redlock.WithTokens())
+	f.warm(t, b)
+	ctx, stop := context.WithCancel(t.Context())
+	var flushers sync.WaitGroup
+	var flushes atomic.Int64
+	defer flushers.Wait()
+	defer stop()
+	for _, c := range f.admins {
+		flushers.Go(func() {
+			for ctx.Err() == nil {
+				c.ScriptFlush(ctx)
+				flushes.Add(1)
+			}
+		})
+	}
+	last := uint64(0)
+	missed := func() (n int) {
+		for _, s := range f.servers {
+			n += s.ErrorStat(t, "NOSCRIPT")
+		}
+		return n
+	}
+	for i := 0; i < 100 || missed() < 20; i++ {
+		g := testkit.MustTry(t, b, request())
+		if g.Token <= last {
+			t.Fatalf("token %d after %d", g.Token, last)
+		}
+		last = g.LastToken
+		if got := testkit.Renewed(t, b, g).Status; got != driver.Renewed {
+			t.Fatalf("renewal: %v", got)
+		}
+		testkit.MustRelease(t, b, g)
+		quiet(t, b)
+	}
+	t.Logf("%d flushes, %d scripts missed", flushes.Load(), missed())
+	f.allFree(t)
 }

@@ -81,8 +81,8 @@ func TestVirtualTokensAheadOfClocks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := virtualFleet(t, 5)
 		b := f.backend(t, redlock.WithTokens())
-		g := acquire(t, b, request())
-		release(t, b, g)
+		g := testkit.MustTry(t, b, request())
+		testkit.MustRelease(t, b, g)
 		synctest.Wait()
 		const ahead uint64 = 5_000_000_000_000_000
 		token := "{" + lockKey + "}:token"
@@ -91,11 +91,11 @@ func TestVirtualTokensAheadOfClocks(t *testing.T) {
 		}
 		for i, others := range [][]int{{1, 2}, {2, 3}, {1, 3}, {0, 1}, {3, 4}} {
 			f.put(t, "others", time.Minute, others...)
-			g := acquire(t, b, request())
+			g := testkit.MustTry(t, b, request())
 			if want := ahead + uint64(i) + 1; g.Token != want {
 				t.Errorf("without %v: token %d, want %d", others, g.Token, want)
 			}
-			release(t, b, g)
+			testkit.MustRelease(t, b, g)
 			f.del(t, lockKey, others...)
 			synctest.Wait()
 		}
@@ -116,12 +116,12 @@ func TestVirtualTokensOutliveAClockThatWasAhead(t *testing.T) {
 		var last uint64
 		for _, pause := range []time.Duration{0, 16 * time.Minute, 2*time.Hour - time.Minute, 3 * time.Hour} {
 			time.Sleep(pause)
-			g := acquire(t, b, request())
+			g := testkit.MustTry(t, b, request())
 			if g.Token <= last || g.Token <= uint64(ahead) {
 				t.Errorf("token %d after a pause of %v, want more than %d and %d", g.Token, pause, last, ahead)
 			}
 			last = g.Token
-			release(t, b, g)
+			testkit.MustRelease(t, b, g)
 			synctest.Wait()
 		}
 		for i, c := range f.admins {
@@ -167,7 +167,7 @@ func TestVirtualNoNodeForgetsAHigherToken(t *testing.T) {
 		const counter = "5000000000000000 5000000000000000 x x"
 		f.admins[2].Set(t.Context(), "{"+lockKey+"}:token", counter, time.Hour)
 		networks[2].HoldAt(callOf(redlock.AcquireHash))
-		acquire(t, b, request())
+		testkit.MustTry(t, b, request())
 		deliver(t, networks[2])
 		quiet(t, b)
 		synctest.Wait()

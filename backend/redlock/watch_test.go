@@ -2,6 +2,7 @@ package redlock_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,7 +13,6 @@ import (
 	"github.com/distlock-go/distlock/backend/redlock"
 	"github.com/distlock-go/distlock/internal/test/redistest"
 	"github.com/distlock-go/distlock/internal/test/testkit"
-	"github.com/distlock-go/distlock/internal/test/testmode"
 )
 
 // channel is that of the messages about the key.
@@ -106,7 +106,7 @@ func TestVirtualFailedAttemptsWakeNobody(t *testing.T) {
 			t.Error("a failed attempt has woken the waiter")
 		}
 		f.del(t, lockKey, 0, 1)
-		release(t, other, acquire(t, other, request()))
+		testkit.MustRelease(t, other, testkit.MustTry(t, other, request()))
 		synctest.Wait()
 		if !took(up) {
 			t.Error("a release has not woken the waiter")
@@ -115,67 +115,51 @@ func TestVirtualFailedAttemptsWakeNobody(t *testing.T) {
 }
 
 // If several owners share the nodes, perhaps none of them gets the key, and it is not
-// released. A waiter that has seen that tries again soon, a few times.
-func TestVirtualSharedNodesWake(t *testing.T) {
+// released. A few more attempts are made then, and none if the key has a holder.
+func TestVirtualSharedNodes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := virtualFleet(t, 5)
-		b := f.backend(t)
-		up := watched(t, b)
-		synctest.Wait()
-		took(up)
-		try := func() bool {
+		clients := f.clients()
+		attempts := 0
+		clients[4].(*redis.Client).AddHook(onScript(func(hash string, _ int) {
+			if hash == redlock.AcquireHash {
+				attempts++
+			}
+		}))
+		b := newBackend(t, plainly(clients), redlock.WithNodeTimeout(3*time.Second))
+		testkit.MustRelease(t, b, testkit.MustTry(t, b, request()))
+		try := func(want int) {
 			t.Helper()
+			attempts = 0
+			start := time.Now()
 			_, err := b.TryAcquire(t.Context(), request())
 			mustBeHeld(t, err)
-			time.Sleep(time.Second) // the longest pause is 16 times as long as an attempt
-			return took(up)
+			synctest.Wait()
+			if d := time.Since(start); attempts != want || d > time.Second {
+				t.Errorf("%d attempts in %v, want %d", attempts, d, want)
+			}
 		}
 		f.put(t, "x", time.Hour, 0, 1)
 		f.put(t, "y", time.Hour, 2, 3)
-		n := 0
-		for n < 100 && try() {
-			n++
-		}
-		if n != redlock.MaxSplits {
-			t.Errorf("it was woken %d times, want %d", n, redlock.MaxSplits)
-		}
-		f.tell(t, "z", upTo(5)...) // a release: it may go on
-		synctest.Wait()
-		if !took(up) || !try() {
-			t.Error("it was not woken after a release")
-		}
+		try(redlock.MaxTries)
 		f.put(t, "x", time.Hour, 2, 3) // a quorum has one holder, whichever nodes answer first
-		if try() {
-			t.Error("it was woken although the key has a holder")
-		}
+		try(1)
+		f.del(t, lockKey, 2, 3)
+		_ = clients[3].Close() // x may have it there, and an attempt that waits for a node takes long
+		try(1)
 	})
-}
-
-// locker returns a Locker, and options with which it polls once an hour.
-func (f *fleet) locker(t *testing.T) (*distlock.Locker, distlock.Opts) {
-	t.Helper()
-	l := distlock.New(f.backend(t), distlock.Config{})
-	t.Cleanup(func() {
-		if err := l.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return l, distlock.Opts{RetryInterval: time.Hour, KeyTimeout: 50 * time.Second}
 }
 
 // Processes that wait get the key one after the other without polling, whichever is first.
 func TestVirtualWaitersOfOtherProcesses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := virtualFleet(t, 5)
-		holder, o := f.locker(t)
-		s, err := holder.Acquire(t.Context(), lockKey, o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		o := distlock.Opts{RetryInterval: time.Hour, KeyTimeout: 50 * time.Second}
+		s := testkit.MustAcquire(t, testkit.NewLocker(t, f.backend(t), distlock.Config{}), lockKey, o)
 		const waiters = 6
 		done := make(chan error, waiters)
 		for range waiters {
-			l, o := f.locker(t)
+			l := testkit.NewLocker(t, f.backend(t), distlock.Config{})
 			go func() {
 				done <- l.Do(t.Context(), lockKey, o, func(context.Context) error { time.Sleep(time.Second); return nil })
 			}()
@@ -217,9 +201,9 @@ func TestWakeSurvivesNodes(t *testing.T) {
 	up := watched(t, b)
 	turn := func(what string) {
 		t.Helper()
-		g := acquire(t, other, request())
+		g := testkit.MustTry(t, other, request())
 		took(up) // of what was before
-		release(t, other, g)
+		testkit.MustRelease(t, other, g)
 		testkit.Eventually(t, what, func() bool { return took(up) })
 	}
 	turn("the waiter wakes")
@@ -247,61 +231,18 @@ func TestWaitersPollWithoutMessages(t *testing.T) {
 	t.Parallel()
 	f := realFleet(t, 3)
 	rules := append(redistest.DocumentedRules(t, 20), "-publish", "-subscribe", "resetchannels")
-	clients := func() (cs []redis.UniversalClient) {
-		for i, c := range f.admins {
-			redistest.SetUser(t, c, rules)
-			cs = append(cs, f.servers[i].Client(t, redistest.AsUser))
-		}
-		return cs
-	}
-	one, two := newBackend(t, clients(), redlock.WithNodeTimeout(10*time.Second)), newBackend(t, clients(), redlock.WithNodeTimeout(10*time.Second))
-	g := acquire(t, one, request())
-	l := distlock.New(two, distlock.Config{})
-	defer l.Close()
+	one, two := f.backendAsUser(t, rules), f.backendAsUser(t, rules)
+	g := testkit.MustTry(t, one, request())
+	l := testkit.NewLocker(t, two, distlock.Config{})
 	done := make(chan error, 1)
 	go func() {
 		done <- l.Do(t.Context(), lockKey, distlock.Opts{RetryInterval: 20 * time.Millisecond}, func(context.Context) error { return nil })
 	}()
-	testkit.Eventually(t, "it waits", func() bool { return two.Watches() == 1 })
-	release(t, one, g)
+	testkit.Eventually(t, "it may not listen", func() bool {
+		return slices.ContainsFunc(f.admins[0].ACLLog(t.Context(), 100).Val(), func(e *redis.ACLLogEntry) bool { return e.Object == "subscribe" })
+	})
+	testkit.MustRelease(t, one, g)
 	if err := <-done; err != nil {
 		t.Error(err)
-	}
-	if n := two.Watches(); n != 0 {
-		t.Errorf("%d watches are left", n)
-	}
-}
-
-// The documented rules are sufficient for messages, from the subscription to its end.
-func TestACLForMessages(t *testing.T) {
-	testmode.Long(t)
-	t.Parallel()
-	f := realFleet(t, 3)
-	var cs []redis.UniversalClient
-	for i, c := range f.admins {
-		redistest.SetUser(t, c, redistest.DocumentedRules(t, 20))
-		cs = append(cs, f.servers[i].Client(t, redistest.AsUser))
-	}
-	b := newBackend(t, cs, redlock.WithNodeTimeout(10*time.Second))
-	ctx, cancel := context.WithCancel(t.Context())
-	up := b.Wake(ctx, lockKey)
-	testkit.Eventually(t, "the watch begins", func() bool { return took(up) })
-	release(t, b, acquire(t, b, request()))
-	testkit.Eventually(t, "the waiter wakes", func() bool { return took(up) })
-	cancel()
-	for _, c := range f.admins {
-		testkit.Eventually(t, "the subscription ends", func() bool {
-			n, err := c.PubSubNumSub(t.Context(), channel).Result()
-			return err == nil && n[channel] == 0
-		})
-		refusals, err := c.ACLLog(t.Context(), 100).Result()
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, r := range refusals {
-			if r.Object != "client|setinfo" && r.Object != "client" { // go-redis reports its version, if it may
-				t.Errorf("refused: %s %q", r.Reason, r.Object)
-			}
-		}
 	}
 }

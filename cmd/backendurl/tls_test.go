@@ -15,7 +15,7 @@ import (
 func TestTLSAndPassword(t *testing.T) {
 	testmode.Long(t)
 	const password = "not-the-pw-1234"
-	s := redistest.NewAuthority(t).StartTLS(t, time.Now().Add(time.Hour), "--requirepass", "pw")
+	s := redistest.StartTLS(t, time.Now().Add(time.Hour), "--requirepass", "pw")
 	use(t, "rediss://:pw@"+s.Addr()+"/0?skip_verify=true")
 	for query, want := range map[string]string{"?skip_verify=true": "WRONGPASS", "": "certificate"} {
 		_, err := backendurl.Open(t.Context(), "rediss://default:"+password+"@"+s.Addr()+"/0"+query)

@@ -8,6 +8,7 @@ import (
 
 // Background owns the goroutines that outlive the call that started them.
 type Background struct {
+	jobs   chan func()
 	ctx    context.Context //nolint:containedctx // that of the goroutines, not of a call
 	cancel context.CancelFunc
 
@@ -19,7 +20,7 @@ type Background struct {
 // NewBackground returns a Background without goroutines.
 func NewBackground() *Background {
 	ctx, cancel := context.WithCancel(context.Background()) //nolint:forbidigo // it outlives all callers
-	return &Background{ctx: ctx, cancel: cancel}
+	return &Background{jobs: make(chan func()), ctx: ctx, cancel: cancel}
 }
 
 // Done returns a channel that is closed when the goroutines must end.
@@ -27,6 +28,36 @@ func (bg *Background) Done() <-chan struct{} { return bg.ctx.Done() }
 
 // Ended reports whether the goroutines must end.
 func (bg *Background) Ended() bool { return bg.ctx.Err() != nil }
+
+// idleWorker is how long a goroutine of Go waits for something to do.
+const idleWorker = time.Second
+
+// Go starts f, also after End. It never blocks, and End does not wait for f. The goroutines are
+// kept for a while: a new one has a small stack, and to grow it to the size that the client needs
+// costs more than to pass f to another goroutine.
+func (bg *Background) Go(f func()) {
+	select {
+	case bg.jobs <- f:
+	default:
+		go bg.work(f)
+	}
+}
+
+func (bg *Background) work(f func()) {
+	idle := time.NewTimer(idleWorker)
+	defer idle.Stop()
+	for {
+		f()
+		idle.Reset(idleWorker)
+		select {
+		case f = <-bg.jobs:
+		case <-idle.C:
+			return
+		case <-bg.Done():
+			return
+		}
+	}
+}
 
 // Run starts f, which must return when its context ends. After End it does
 // nothing and returns false.

@@ -11,7 +11,7 @@ import (
 // If ctx ends first, op is abandoned: it goes on, may still take effect, and its result is
 // dropped. So op must use the context that it gets, and must not share anything with the
 // caller that either may write to. The End of bg waits for op.
-func Call[T any](ctx context.Context, w *Workers, bg *Background, op func(context.Context) (T, error), done func(T, error)) {
+func Call[T any](ctx context.Context, bg *Background, op func(context.Context) (T, error), done func(T, error)) {
 	var over atomic.Bool
 	finish := func(v T, err error) {
 		if !over.Swap(true) {
@@ -23,7 +23,7 @@ func Call[T any](ctx context.Context, w *Workers, bg *Background, op func(contex
 		finish(none, ctx.Err())
 	})
 	leave := bg.Enter()
-	w.Run(func() {
+	bg.Go(func() {
 		defer leave()
 		v, err := op(ctx)
 		stop()

@@ -14,14 +14,13 @@ func TestEndWaitsForAbandonedCalls(t *testing.T) {
 	for takes, want := range map[time.Duration]time.Duration{3 * time.Second: 3 * time.Second, time.Hour: time.Minute} {
 		synctest.Test(t, func(t *testing.T) {
 			bg := rediskit.NewBackground()
-			w := rediskit.NewWorkers(bg.Done())
 			ctx, cancel := context.WithCancel(t.Context())
 			cancel()
 			op := func(context.Context) (int, error) {
 				time.Sleep(takes)
 				return 0, nil
 			}
-			rediskit.Call(ctx, w, bg, op, func(int, error) {})
+			rediskit.Call(ctx, bg, op, func(int, error) {})
 			start := time.Now()
 			bg.End(time.Minute)
 			if d := time.Since(start); d != want {

@@ -1,7 +1,6 @@
 package rediskit
 
 import (
-	"bufio"
 	"context"
 	"log/slog"
 	"strings"
@@ -22,8 +21,8 @@ func WarnOfEviction(ctx context.Context, logger *slog.Logger, pkg, info string) 
 // a lock.
 func evicts(info string) (policy string, ok bool) {
 	limited := false
-	for s := bufio.NewScanner(strings.NewReader(info)); s.Scan(); {
-		name, value, _ := strings.Cut(strings.TrimSpace(s.Text()), ":")
+	for line := range strings.Lines(info) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
 		switch name {
 		case "maxmemory":
 			limited = value != "0"

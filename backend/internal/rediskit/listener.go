@@ -163,7 +163,7 @@ func (l *Listener) assign(name, addr string, client redis.UniversalClient) {
 	}
 	ch.link = k
 	k.added = append(k.added, name)
-	signal(k.changed)
+	Signal(k.changed)
 }
 
 // ended takes the channels of a link that has ended, and places them again.
@@ -259,8 +259,8 @@ func Sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// signal does not block: a value that is there already says the same.
-func signal(c chan<- struct{}) {
+// Signal does not block: a value that is there already says the same.
+func Signal(c chan<- struct{}) {
 	select {
 	case c <- struct{}{}:
 	default:

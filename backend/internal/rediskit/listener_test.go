@@ -186,7 +186,7 @@ func TestListenerWithoutPing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := redistest.Virtual(t)
 		refuse(m, func(cmd string, _ []string) bool { return cmd == "PING" })
-		l := newListener(t, redistest.VirtualClient(t, m, redistest.Buffered))
+		l := newListener(t, redistest.VirtualClient(t, m))
 		var a heard
 		defer l.Subscribe("a", a.message, a.look)()
 		a.want(t, "the subscription works", "look")
@@ -206,7 +206,7 @@ func TestListenerRefused(t *testing.T) {
 			return !allowed.Load() && cmd == "SUBSCRIBE" && strings.HasPrefix(args[0], "secret")
 		})
 		c := redistest.VirtualClient(t, m)
-		l := newListener(t, redistest.VirtualClient(t, m, redistest.Buffered))
+		l := newListener(t, redistest.VirtualClient(t, m))
 		var a, secret heard
 		defer l.Subscribe("a", a.message, a.look)()
 		const refused = 20

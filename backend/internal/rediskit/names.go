@@ -1,17 +1,18 @@
 package rediskit
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
 )
 
-// CheckNames is CheckKey and CheckOwner.
-func CheckNames(key, owner string) error {
-	if err := CheckKey(key); err != nil {
-		return err
+// CheckNames is CheckKey and CheckOwner. Errors name the package pkg.
+func CheckNames(pkg, key, owner string) error {
+	if err := cmp.Or(CheckKey(key), CheckOwner(owner)); err != nil {
+		return fmt.Errorf("%s: %w", pkg, err)
 	}
-	return CheckOwner(owner)
+	return nil
 }
 
 // CheckOwner refuses owners that would break the format of locks, tombstones and queues.

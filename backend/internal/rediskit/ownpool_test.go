@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -186,38 +185,6 @@ func TestOwnPoolDoubt(t *testing.T) {
 	for _, cmd := range cmds {
 		if cmd.Err() == nil || rediskit.FateOf(cmd.Err()) != rediskit.Unknown || cmd.Sent() != 1 {
 			t.Errorf("fate %v, sent %d times: %v", rediskit.FateOf(cmd.Err()), cmd.Sent(), cmd)
-		}
-	}
-}
-
-// The pool follows the redirections of a Cluster, over connections of its own on each
-// server.
-func TestOwnPoolCluster(t *testing.T) {
-	servers := redistest.StartCluster(t, 3)
-	c := redistest.ClusterClient(t, servers, func(o *redis.ClusterOptions) {
-		o.PoolSize, o.ClientName = 1, "application"
-	})
-	if err := c.ForEachMaster(t.Context(), func(_ context.Context, master *redis.Client) error {
-		redistest.UseUp(t, master)
-		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
-	own := newOwnPool(t, c).Client()
-	pipe := own.Pipeline()
-	var cmds []*rediskit.Cmd
-	for i := range 30 {
-		key := strconv.Itoa(i)
-		if text, err := echo(t.Context(), own, key).Text(); text != key || err != nil {
-			t.Errorf("key %s: %q, %v", key, text, err)
-		}
-		cmds = append(cmds, newEcho(t.Context(), key))
-		_ = pipe.Process(t.Context(), cmds[i])
-	}
-	rediskit.Exec(t.Context(), pipe)
-	for i, cmd := range cmds {
-		if cmd.Val() != strconv.Itoa(i) {
-			t.Errorf("key %d: %v", i, cmd)
 		}
 	}
 }

@@ -4,11 +4,11 @@
 -- ARGV: the owner, 1 if an attempt of the owner is in doubt, the command to publish with, the
 --   channels of RLock and of RReadWriteLock.
 --
--- Returns an array of three numbers. The first is
+-- Returns an array of two numbers. The first is
 --   1  this owner had it, or this is a repeated call of an owner in doubt
 --   0  another has it
 --   2  it had no holder
--- The others are how many connections have heard that it is free, for either channel.
+-- The other is how many connections have heard that it is free.
 
 --- @constants
 --- @include "includes/lock.lua"
@@ -25,11 +25,11 @@ if err and not wrong_type(err) then
   return mine
 end
 
-local heard, rw_heard = 0, 0
+local heard = 0
 if mine == 1 then
   -- First a command that Redis does not refuse when it is out of memory.
   redis.call('DEL', lock)
-  heard, rw_heard = publish(ARGV[3], ARGV[4], ARGV[5])
+  heard = publish(ARGV[3], ARGV[4], ARGV[5])
 end
 if in_doubt or mine ~= 1 then
   local known = in_doubt and type(redis.pcall('ZSCORE', gone, owner)) == 'string' -- not an error
@@ -47,6 +47,6 @@ if in_doubt or mine ~= 1 then
   end
 end
 if mine == 1 then
-  return { 1, heard, rw_heard }
+  return { 1, heard }
 end
-return { redis.call('EXISTS', lock) == 1 and 0 or 2, 0, 0 }
+return { redis.call('EXISTS', lock) == 1 and 0 or 2, 0 }

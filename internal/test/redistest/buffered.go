@@ -1,65 +1,47 @@
 package redistest
 
 import (
-	"context"
 	"net"
-	"slices"
 	"sync"
-
-	"github.com/redis/go-redis/v9"
 )
 
-// Buffered gives the connections of a [VirtualClient] buffers for what they write, as sockets
-// have them. A subscription that changes needs them: go-redis does not receive while it
-// writes, and the server does not read while it writes.
-func Buffered(o *redis.Options) {
-	dial := o.Dialer
-	o.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
-		c, err := dial(ctx, network, addr)
-		if err != nil {
-			return nil, err
-		}
-		b := &bufferedConn{Conn: c, writes: make(chan []byte, 1024), closed: make(chan struct{})}
-		go b.write()
-		return b, nil
-	}
-}
-
-// bufferedConn passes on what is written on another goroutine.
+// bufferedConn passes on what is written on another goroutine. A subscription that changes needs
+// that: go-redis does not receive while it writes, and the server does not read while it writes.
+// The goroutine is there only while there is something to pass on: go-redis may forget a
+// connection without closing it.
 type bufferedConn struct {
 	net.Conn
 
-	writes chan []byte
-	once   sync.Once
-	closed chan struct{}
+	mu      sync.Mutex
+	buffer  []byte
+	sending bool
 }
 
-func (c *bufferedConn) write() {
-	for {
-		select {
-		case p := <-c.writes:
-			if _, err := c.Conn.Write(p); err != nil {
-				_ = c.Close() // a read tells
-				return
-			}
-		case <-c.closed:
-			return
+// Write implements [net.Conn]. If the connection does not work, a read tells.
+func (c *bufferedConn) Write(p []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.buffer = append(c.buffer, p...)
+	if !c.sending {
+		c.sending = true
+		go c.send()
+	}
+	return len(p), nil
+}
+
+func (c *bufferedConn) send() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for len(c.buffer) > 0 {
+		p := c.buffer
+		c.buffer = nil
+		c.mu.Unlock()
+		_, err := c.Conn.Write(p)
+		c.mu.Lock()
+		if err != nil {
+			_ = c.Close()
+			return // and nothing more is sent
 		}
 	}
-}
-
-// Write implements [net.Conn].
-func (c *bufferedConn) Write(p []byte) (int, error) {
-	select {
-	case c.writes <- slices.Clone(p):
-		return len(p), nil
-	case <-c.closed:
-		return 0, net.ErrClosed
-	}
-}
-
-// Close implements [net.Conn].
-func (c *bufferedConn) Close() error {
-	c.once.Do(func() { close(c.closed) })
-	return c.Conn.Close()
+	c.sending = false
 }

@@ -56,7 +56,7 @@ func dropTimers() {
 }
 
 // VirtualClient returns a client of m that works in the bubble, and closes it at the
-// end of the bubble.
+// end of the bubble. Its connections have buffers for what they write, as sockets have them.
 func VirtualClient(tb testing.TB, m *miniredis.Miniredis, change ...func(*redis.Options)) *redis.Client {
 	tb.Helper()
 	o := &redis.Options{
@@ -67,6 +67,14 @@ func VirtualClient(tb testing.TB, m *miniredis.Miniredis, change ...func(*redis.
 	}
 	for _, f := range change {
 		f(o)
+	}
+	dial := o.Dialer
+	o.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		c, err := dial(ctx, network, addr)
+		if err != nil {
+			return nil, err
+		}
+		return &bufferedConn{Conn: c}, nil
 	}
 	c := redis.NewClient(o)
 	tb.Cleanup(func() {

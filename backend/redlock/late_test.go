@@ -2,6 +2,8 @@ package redlock_test
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,7 +12,95 @@ import (
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/spoilnet"
 	"github.com/distlock-go/distlock/internal/test/testkit"
+	"github.com/distlock-go/distlock/internal/test/testmode"
 )
+
+// The replies of a majority are lost after a lock was renewed, and after it was
+// released: a repeated renewal keeps it, and a repeated release does not affect the
+// next lock.
+//
+// Row 8 (redlock): a repeated renewal succeeds, and a repeated release does not affect
+// the next lock. Fails if a release does not check the owner.
+func TestLostRenewalAndRelease(t *testing.T) {
+	testmode.Long(t)
+	t.Parallel()
+	f := realFleet(t, 3)
+	b, networks := spoilt(t, f, 2*time.Second)
+	f.warm(t, b)
+	other := f.backend(t)
+	g := f.everywhere(t, b, request())
+	deafen := func() {
+		for _, n := range networks[:2] {
+			n.Deafen()
+		}
+	}
+
+	deafen()
+	if got := testkit.Renewed(t, b, g).Status; got != driver.Unknown {
+		t.Errorf("a renewal without a majority: %v", got)
+	}
+	for _, n := range networks {
+		n.Kill()
+	}
+	testkit.Eventually(t, "it is renewed", func() bool {
+		got := testkit.Renewed(t, b, g).Status
+		if got == driver.Lost {
+			t.Fatal("the renewal denies its own lock")
+		}
+		return got == driver.Renewed
+	})
+	// Otherwise the release might use other connections than those without replies.
+	testkit.Eventually(t, "all nodes answer", func() bool { return b.InFlight() == 0 && f.have(lockKey, g.Owner) == 3 })
+
+	deafen()
+	if err := b.Release(t.Context(), g); err == nil || errors.Is(err, driver.ErrLost) {
+		t.Errorf("a release without a majority: %v", err)
+	}
+	f.allFree(t)
+	next := f.everywhere(t, other, request())
+	for _, n := range networks {
+		n.Kill()
+	}
+	testkit.Eventually(t, "the release is answered", func() bool {
+		err := b.Release(context.Background(), g)
+		return err == nil || errors.Is(err, driver.ErrLost)
+	})
+	quiet(t, b)
+	if n := f.have(lockKey, next.Owner); n != 3 {
+		t.Errorf("the next one's lock is on %d of 3 nodes", n)
+	}
+	testkit.MustRelease(t, other, next)
+	quiet(t, other)
+	f.allFree(t)
+}
+
+// Two nodes lose the replies to an attempt, which is rolled back with a tombstone
+// there. When nothing is in flight any more, the owner tries again: the tombstone does
+// not refuse it, because a Locker uses one owner for all its attempts.
+func TestVirtualTriesAgainLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := virtualFleet(t, 3)
+		b, networks := spoilt(t, f, 300*time.Millisecond)
+		f.warm(t, b)
+		r := request()
+		for range 3 {
+			for _, n := range networks[:2] {
+				n.DeafenAt(callOf(redlock.AcquireHash))
+			}
+			_, err := b.TryAcquire(t.Context(), r)
+			mustFail(t, err)
+			quiet(t, b)
+			f.allFree(t)
+		}
+		testkit.MustRelease(t, b, testkit.MustTry(t, b, r))
+		quiet(t, b)
+		f.allFree(t)
+		synctest.Wait()
+		if n := b.Owners(); n != 0 {
+			t.Errorf("%d owners are known", n)
+		}
+	})
+}
 
 // An attempt is delayed in the network and arrives after its owner has released: it is
 // refused, and another owner can have the key.
@@ -22,8 +112,8 @@ func TestVirtualOvertakenAttempt(t *testing.T) {
 
 		r := request()
 		networks[0].HoldAt(callOf(redlock.AcquireHash))
-		g := acquire(t, b, r) // a quorum of the other two
-		release(t, b, g)
+		g := testkit.MustTry(t, b, r) // a quorum of the other two
+		testkit.MustRelease(t, b, g)
 		testkit.Eventually(t, "the node that did not answer has a tombstone of the owner", func() bool {
 			return f.admins[0].Exists(t.Context(), "{"+lockKey+"}:gone:"+r.Owner).Val() == 1
 		})
@@ -31,7 +121,7 @@ func TestVirtualOvertakenAttempt(t *testing.T) {
 		// The server handles connections in order of arrival; the next attempt comes after
 		// the delayed one.
 		next := f.everywhere(t, b, request())
-		release(t, b, next)
+		testkit.MustRelease(t, b, next)
 		quiet(t, b)
 		f.allFree(t)
 	})
@@ -60,7 +150,7 @@ func TestVirtualOvertakenTakeBack(t *testing.T) {
 		if n := f.have(lockKey, r.Owner); n != 3 {
 			t.Errorf("on %d of 3 nodes", n)
 		}
-		release(t, b, g)
+		testkit.MustRelease(t, b, g)
 		f.allFree(t)
 	})
 }
@@ -77,12 +167,12 @@ func TestVirtualOvertakenRestoration(t *testing.T) {
 			if delayed {
 				networks[0].HoldAt(callOf(redlock.RestoreHash))
 			}
-			if got := status(t, b, g); got != driver.Renewed {
+			if got := testkit.Renewed(t, b, g).Status; got != driver.Renewed {
 				t.Fatal(got)
 			}
 			synctest.Wait() // until the restoration is under way
 		}
-		release(t, b, g)
+		testkit.MustRelease(t, b, g)
 		time.Sleep(3 * time.Second) // the node has not answered, and then the release
 		deliver(t, networks[0])
 		synctest.Wait()

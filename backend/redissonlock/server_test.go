@@ -1,0 +1,152 @@
+package redissonlock_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/distlock-go/distlock/backend/redissonlock"
+	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/test/redistest"
+	"github.com/distlock-go/distlock/internal/test/testkit"
+)
+
+func contextError(err error) bool {
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+}
+
+// With a client that never replies and ignores contexts, every operation returns when its
+// timeout has passed, at the latest, or when its context ends.
+func TestHungClient(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := redissonlock.New(redistest.HungClient(t), redissonlock.WithOpTimeout(3*time.Second))
+		r := request(lockKey)
+		for name, op := range map[string]func(context.Context) error{
+			"TryAcquire": func(ctx context.Context) error { _, err := b.TryAcquire(ctx, r); return err },
+			"Release":    func(ctx context.Context) error { return b.Release(ctx, r.Grant()) },
+			"Renew":      func(ctx context.Context) error { return driver.RenewAll(ctx, b, []driver.Grant{r.Grant()})[0].Err },
+			"Ping":       b.Ping,
+			"Inspect":    func(ctx context.Context) error { _, err := b.Inspect(ctx, lockKey, 1); return err },
+			"Force":      func(ctx context.Context) error { _, err := b.ForceRelease(ctx, lockKey); return err },
+		} {
+			start := time.Now()
+			err := op(t.Context())
+			if d := time.Since(start); d == 0 || d > 3*time.Second || err == nil || contextError(err) {
+				t.Errorf("%s with a context that goes on: %v after %v", name, err, d)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			start = time.Now()
+			err = op(ctx)
+			if d := time.Since(start); d != time.Second || !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("%s with a deadline: %v after %v", name, err, d)
+			}
+			cancel()
+		}
+		start := time.Now()
+		if err := b.Close(); err != nil || time.Since(start) > 3*time.Second {
+			t.Errorf("Close: %v after %v", err, time.Since(start))
+		}
+	})
+}
+
+// A server that was killed and has lost its data: the lease is lost, as the next renewal says,
+// and the key can be taken again with a larger token. The connections of the pools are dead.
+func TestRestart(t *testing.T) {
+	s := redistest.Start(t)
+	b := newBackend(t, s.Client(t))
+	g := testkit.MustTry(t, b, request(lockKey))
+	if got := testkit.Renewed(t, b, g).Status; got != driver.Renewed {
+		t.Fatal(got)
+	}
+	s.Kill()
+	s.Restart()
+	if got := testkit.Renewed(t, b, g).Status; got != driver.Lost {
+		t.Errorf("Renew: %v", got)
+	}
+	if err := b.Release(t.Context(), g); !errors.Is(err, driver.ErrLost) {
+		t.Errorf("Release: %v", err)
+	}
+	next := testkit.MustTry(t, b, request(lockKey))
+	if next.Token <= g.LastToken {
+		t.Errorf("token %d after %d", next.Token, g.LastToken)
+	}
+	testkit.MustRelease(t, b, next)
+}
+
+// An application that uses up the pool of its client loses no lease.
+func TestUsedUpPool(t *testing.T) {
+	s := redistest.Start(t)
+	c := s.Client(t, func(o *redis.Options) { o.PoolSize = 2 })
+	b := newBackend(t, c)
+	g := testkit.MustTry(t, b, request(lockKey))
+	redistest.UseUp(t, c)
+	if got := testkit.Renewed(t, b, g).Status; got != driver.Renewed {
+		t.Errorf("Renew: %v", got)
+	}
+	testkit.MustRelease(t, b, g)
+}
+
+// The address of a server leads to another one, and the old server refuses, for example
+// because it has become a replica. Its connections stay open: each operation comes to the
+// new server.
+func TestEndpointMoves(t *testing.T) {
+	redistest.EachMove(t, 1, func(t *testing.T, clients []*redis.Client, move func()) {
+		b := newBackend(t, clients[0])
+		held, leaving := testkit.MustTry(t, b, request("held")), testkit.MustTry(t, b, request("leaving"))
+		move()
+		for what, done := range map[string]func() bool{
+			"a renewal":     func() bool { return testkit.Renewed(t, b, held).Status == driver.Lost },
+			"a release":     func() bool { return errors.Is(b.Release(t.Context(), leaving), driver.ErrLost) },
+			"an attempt":    func() bool { _, err := b.TryAcquire(t.Context(), request("free")); return err == nil || isHeld(err) },
+			"a ping":        func() bool { return b.Ping(t.Context()) == nil },
+			"an inspection": func() bool { _, err := b.Inspect(t.Context(), "none", 1); return err == nil },
+			"force":         func() bool { _, err := b.ForceRelease(t.Context(), "none"); return err == nil },
+		} {
+			testkit.Eventually(t, what+" comes to the new server", done)
+		}
+	})
+}
+
+// A server that has become a replica does not answer that an owner has lost the key: the
+// replica may be behind.
+func TestReplicaAnswersNoRelease(t *testing.T) {
+	s := redistest.Start(t)
+	b := newBackend(t, s.Client(t))
+	r := request(lockKey)
+	noError(t, s.Client(t).Do(t.Context(), "REPLICAOF", "127.0.0.1", "1").Err())
+	if err := b.Release(t.Context(), r.Grant()); !redis.HasErrorPrefix(err, "READONLY") {
+		t.Errorf("a release on a replica: %v", err)
+	}
+}
+
+// Ping fails where a release would, and says what helps.
+func TestPingWrites(t *testing.T) {
+	s := redistest.Start(t)
+	admin := s.Client(t)
+	redistest.SetUser(t, admin, redistest.DocumentedRules(t, 20))
+	b := newBackend(t, s.Client(t, redistest.AsUser))
+	noError(t, b.Ping(t.Context()))
+	if keys := admin.Keys(t.Context(), "*").Val(); len(keys) != 0 {
+		t.Errorf("it left %q", keys)
+	}
+	fails := func(what, code, advice string) {
+		t.Helper()
+		err := b.Ping(t.Context())
+		if !redis.HasErrorPrefix(err, code) || !strings.Contains(err.Error(), advice) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	redistest.SetUser(t, admin, append(redistest.DocumentedRules(t, 20), "-evalsha"))
+	fails("without evalsha", "NOPERM", "ACL rules")
+	redistest.SetUser(t, admin, redistest.DocumentedRules(t, 20))
+	noError(t, admin.ConfigSet(t.Context(), "min-replicas-to-write", "1").Err())
+	fails("without its replicas", "NOREPLICAS", "")
+	noError(t, admin.ConfigSet(t.Context(), "min-replicas-to-write", "0").Err())
+	noError(t, admin.Do(t.Context(), "REPLICAOF", "127.0.0.1", "1").Err())
+	fails("a replica that hides it", "READONLY", "need the master")
+}
