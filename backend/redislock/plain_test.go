@@ -76,8 +76,8 @@ func plain(t *testing.T, f func(t *testing.T, p plainly)) {
 	synctest.Test(t, func(t *testing.T) {
 		m := redistest.Virtual(t)
 		sent := new(sentCommands)
-		c := redistest.VirtualClient(t, m, redistest.Buffered, sent.over)
-		p := plainly{redistest.VirtualClient(t, m, redistest.Buffered), newBackend(t, c), sent}
+		c := redistest.VirtualClient(t, m, sent.over)
+		p := plainly{redistest.VirtualClient(t, m), newBackend(t, c), sent}
 		for range 3 { // in a batch; with the source of the script; with its hash
 			p.pair(t, "other")
 			time.Sleep(time.Millisecond)
