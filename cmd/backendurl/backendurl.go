@@ -68,6 +68,7 @@ type scheme struct {
 	prefix string // in any case
 	form   string // of the rest; "": there is none
 	port   string // the default; "": the rest is not a URL
+	rules         // of a URL
 
 	// connect makes the backend. It does not ask the store for anything; only etcd checks
 	// the password of a user. An error about the URL wraps ErrURL.
@@ -75,15 +76,15 @@ type scheme struct {
 }
 
 var schemes = []scheme{
-	{"embedded", "", "", connectEmbedded},
-	{"redis://", "[user:password@]host:port/db", "6379", connectRedis},
-	{"rediss://", "[user:password@]host:port/db", "6379", connectRedis},
-	{"zk://", "[user:password@]host:port,host:port/chroot", "2181", connectZooKeeper},
-	{"postgres://", "[user:password@]host:port/db", "5432", connectPostgres},
-	{"postgresql://", "[user:password@]host:port/db", "5432", connectPostgres},
-	{"mysql://", "[user:password@]host:port/db", "3306", connectMySQL},
-	{sqlitePrefix, "path", "", connectSQLite},
-	{"etcd://", "[user:password@]host:port,host:port/prefix", "2379", connectEtcd},
+	{"embedded", "", "", rules{}, connectEmbedded},
+	{"redis://", "[user:password@]host:port/db", "6379", redisRules, connectRedis},
+	{"rediss://", "[user:password@]host:port/db", "6379", redisRules, connectRedis},
+	{"zk://", "[user:password@]host:port,host:port/chroot", "2181", zkRules, connectZooKeeper},
+	{"postgres://", "[user:password@]host:port/db", "5432", postgresRules, connectPostgres},
+	{"postgresql://", "[user:password@]host:port/db", "5432", postgresRules, connectPostgres},
+	{"mysql://", "[user:password@]host:port/db", "3306", mysqlRules, connectMySQL},
+	{sqlitePrefix, "path", "", rules{}, connectSQLite},
+	{"etcd://", "[user:password@]host:port,host:port/prefix", "2379", etcdRules, connectEtcd},
 }
 
 // Open opens the backend that rawURL names and checks that it answers, which takes at
@@ -109,6 +110,9 @@ func Open(ctx context.Context, rawURL string) (*Backend, error) {
 // user it logs in.
 func Connect(ctx context.Context, rawURL string) (*Backend, error) {
 	s, u, err := parse(rawURL)
+	if err == nil {
+		err = s.check(u)
+	}
 	if err != nil {
 		return nil, refused(rawURL, invalid(err))
 	}
@@ -116,6 +120,8 @@ func Connect(ctx context.Context, rawURL string) (*Backend, error) {
 	if err != nil {
 		return nil, refused(rawURL, err)
 	}
+	b.Servers = u.servers
+	b.Password, b.TLS = b.Password || u.password() != "", b.TLS || u.tls != nil
 	return b, nil
 }
 
@@ -125,8 +131,8 @@ func invalid(err error) error { return fmt.Errorf("%w: %w", ErrURL, err) }
 // InProcess reports whether the locks that rawURL names are inside this process, where
 // they exclude only this process.
 func InProcess(rawURL string) bool {
-	path, ok := cutPrefixFold(rawURL, sqlitePrefix)
-	return ok && path == inMemory || strings.EqualFold(rawURL, "embedded")
+	file, ok := cutPrefixFold(rawURL, sqlitePrefix)
+	return ok && file == inMemory || strings.EqualFold(rawURL, "embedded")
 }
 
 // parse returns the scheme of rawURL, and its parts.
@@ -138,7 +144,7 @@ func parse(rawURL string) (scheme, *hostURL, error) {
 		case !ok || s.form == "" && rest != "":
 			forms[i] = s.prefix + s.form
 		case s.port == "":
-			return s, &hostURL{path: rest}, nil
+			return s, &hostURL{servers: []string{rest}, path: rest}, nil
 		default:
 			u, err := parseHosts(rest, s.port)
 			if err == nil {

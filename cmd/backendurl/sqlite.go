@@ -33,12 +33,7 @@ func connectSQLite(_ context.Context, u *hostURL) (*Backend, error) {
 	if u.path == inMemory {
 		db.SetMaxOpenConns(1) // each connection has a database of its own
 	}
-	b, err := connectSQL(db, sqllock.SQLite)
-	if err != nil {
-		return nil, err
-	}
-	b.Servers = []string{u.path}
-	return b, nil
+	return connectSQL(db, sqllock.SQLite)
 }
 
 // checkFile checks a path, which is taken as it is, without percent-encoding and
