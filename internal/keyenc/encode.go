@@ -2,6 +2,7 @@ package keyenc
 
 import (
 	"bytes"
+	"encoding"
 	"encoding/binary"
 	"math"
 	"reflect"
@@ -166,21 +167,8 @@ func (e *Encoder) direct(p *typePlan, v reflect.Value, depth int) *paramError {
 		return e.bytes(v)
 	case opTime:
 		return e.time(v)
-	case opText:
-		text, err := p.marshalText(v)
-		if err != nil {
-			return err
-		}
-		if err := e.open(tagString, len(text)); err != nil {
-			return err
-		}
-		e.buf = append(e.buf, text...)
-	case opLockKey:
-		key, err := p.lockKey(v)
-		if err != nil {
-			return err
-		}
-		return e.string(key)
+	case opMethod:
+		return e.method(p, v)
 	case opList, opMap, opStruct:
 		if depth == MaxNesting {
 			return tooDeep()
@@ -193,6 +181,35 @@ func (e *Encoder) direct(p *typePlan, v reflect.Value, depth int) *paramError {
 	default:
 		return p.refused
 	}
+	return nil
+}
+
+// method appends the text that LockKey of v returns, or MarshalText if it has no LockKey. The
+// method belongs to the caller, and may be promoted through an embedded pointer that is nil.
+func (e *Encoder) method(p *typePlan, v reflect.Value) (fault *paramError) {
+	name := "LockKey"
+	defer func() {
+		if r := recover(); r != nil {
+			fault = p.blame(name+" panicked", Panicked(r))
+		}
+	}()
+	receiver := p.receiver(v)
+	if keyer, ok := receiver.(lockKeyer); ok {
+		key := keyer.LockKey()
+		if key == "" {
+			return p.blame("LockKey returned an empty string", nil)
+		}
+		return e.string(key)
+	}
+	name = "MarshalText"
+	text, err := receiver.(encoding.TextMarshaler).MarshalText()
+	if err != nil {
+		return p.blame(name, err)
+	}
+	if fault := e.open(tagString, len(text)); fault != nil {
+		return fault
+	}
+	e.buf = append(e.buf, text...)
 	return nil
 }
 
