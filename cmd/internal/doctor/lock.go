@@ -12,6 +12,7 @@ import (
 	"github.com/distlock-go/distlock/admin"
 	"github.com/distlock-go/distlock/backend/sqllock"
 	"github.com/distlock-go/distlock/cmd/backendurl"
+	"github.com/distlock-go/distlock/internal/text"
 )
 
 // trial tries locks in a store.
@@ -34,7 +35,7 @@ var lockChecks = []check[*trial]{
 func tryPing(ctx context.Context, t *trial) (verdict, error) {
 	err := admin.Ping(ctx, t.locker)
 	if t.failed = err != nil; t.failed {
-		return fault(oneLine(err), remedy(err)), nil
+		return fault(text.OneLine(err), remedy(err)), nil
 	}
 	return ok("it does what a lock needs"), nil
 }
@@ -74,7 +75,7 @@ func tryLock(ctx context.Context, t *trial) (verdict, error) {
 		return time.Since(start), err
 	})
 	if t.failed = err != nil; t.failed {
-		return fault(oneLine(err), remedy(err)), nil
+		return fault(text.OneLine(err), remedy(err)), nil
 	}
 	const do = "move the program and the store closer together, or find out what slows the store down"
 	seen := fmt.Sprintf("%v to acquire and release, of an operation timeout of %v", times, opTimeout)
@@ -146,7 +147,7 @@ func tryWakeUp(ctx context.Context, t *trial) (verdict, error) {
 	})
 	switch {
 	case err != nil:
-		return warning(oneLine(err), remedy(err)), nil
+		return warning(text.OneLine(err), remedy(err)), nil
 	case times.median >= settle:
 		return warning(fmt.Sprintf("%v from a release to the next holder", times), "find out what slows the messages down, or whether the user may not receive them"), nil
 	default:

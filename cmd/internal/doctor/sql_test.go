@@ -54,7 +54,7 @@ func TestPostgres(t *testing.T) {
 
 func TestMariaDB(t *testing.T) {
 	t.Parallel()
-	s := sqltest.MariaDB.Start(t, "--innodb-flush-log-at-trx-commit=1", "--innodb-flush-method=O_DIRECT")
+	s := sqltest.MariaDB.Start(t, "--innodb-flush-log-at-trx-commit=1")
 
 	empty := s.NewDatabase(t)
 	wantFindings(t, examine(t, s.URL(empty), ""), "fault ping", "note replicas")
