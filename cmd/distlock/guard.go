@@ -55,6 +55,13 @@ type guard struct {
 	code     int       // of the command
 }
 
+// change is an event of the command: it was stopped, which only Unix reports, or has ended.
+type change struct {
+	ended   bool
+	code    int            // if it has ended
+	stopped syscall.Signal // if it was stopped
+}
+
 // group is a command with its descendants: a [*process].
 type group interface {
 	terminate()
