@@ -50,18 +50,13 @@ type Backend struct {
 	TLS      bool
 
 	reach func(context.Context) error // checks that the store answers; may change it
-	close sync.Once
-	end   func() error // closes the client and the server
-	err   error        // of end
+	end   func() error                // closes the client and the server, once
 }
 
 // Close closes the client, and the server if it is embedded. Close the
 // [distlock.Locker] first, because it still has locks to release. Further calls do
 // nothing and return the same error.
-func (b *Backend) Close() error {
-	b.close.Do(func() { b.err = b.end() })
-	return b.err
-}
+func (b *Backend) Close() error { return b.end() }
 
 // scheme is a kind of values.
 type scheme struct {
@@ -120,6 +115,7 @@ func Connect(ctx context.Context, rawURL string) (*Backend, error) {
 	if err != nil {
 		return nil, refused(rawURL, err)
 	}
+	b.end = sync.OnceValue(b.end)
 	b.Servers = u.servers
 	b.Password, b.TLS = b.Password || u.password() != "", b.TLS || u.tls != nil
 	return b, nil

@@ -4,7 +4,6 @@ package main
 
 import (
 	"errors"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -116,57 +115,6 @@ func (m *machine) alive(name string) bool {
 		return !strings.HasPrefix(state, "Z") && !strings.HasPrefix(state, "X")
 	}
 	return syscall.Kill(pid, 0) == nil
-}
-
-// TestOneAtATime runs three processes with the same key.
-func TestOneAtATime(t *testing.T) {
-	m := newMachine(t)
-	var all []*testkit.Process
-	for range 3 {
-		all = append(all, m.start("-key", "deploy", "--", "sh", "-c", "echo begin >>log; sleep 0.2; echo end >>log"))
-	}
-	for _, r := range all {
-		m.ends(r, 0)
-	}
-	if got, want := m.read("log"), strings.Repeat("begin\nend\n", 3); got != want {
-		t.Errorf("got %q", got)
-	}
-}
-
-// TestLsNamesTheProcesses runs two processes on one Redis, and lists them from a third.
-func TestLsNamesTheProcesses(t *testing.T) {
-	m := newMachine(t)
-	host, err := os.Hostname()
-	if err != nil {
-		t.Fatal(err)
-	}
-	const script = `echo >"$DISTLOCK_KEY"; until test -e stop; do sleep 0.02; done`
-	want := map[string]string{} // name of the holder of each key
-	var all []*testkit.Process
-	for _, key := range []string{"deploy", "report"} {
-		r := m.start("-key", key, "--", "sh", "-c", script)
-		want[key] = host + "/" + strconv.Itoa(r.Cmd.Process.Pid)
-		m.has(key)
-		all = append(all, r)
-	}
-	ls := exec.Command("distlock", "ls", "-backend", "redis://"+m.server.Addr())
-	ls.Env = append(os.Environ(), raceExit)
-	table, err := ls.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v: %s", err, table)
-	}
-	got := map[string]string{}
-	for _, line := range strings.Split(strings.TrimSpace(string(table)), "\n")[1:] {
-		columns := strings.Fields(line)
-		got[columns[0]] = columns[4]
-	}
-	if !maps.Equal(got, want) {
-		t.Errorf("named %v, want %v:\n%s", got, want, table)
-	}
-	m.touch("stop")
-	for _, r := range all {
-		m.ends(r, 0)
-	}
 }
 
 // TestKilled kills the process that has the lock. The waiter gets the lock when the

@@ -179,12 +179,5 @@ func (t times) String() string {
 	return fmt.Sprintf("median %v, p99 %v", short(t.median), short(t.p99))
 }
 
-// short rounds a duration to three digits or so.
-func short(d time.Duration) time.Duration {
-	for unit := time.Nanosecond; unit < time.Second; unit *= 10 {
-		if d.Abs() < 1000*unit {
-			return d.Round(unit)
-		}
-	}
-	return d.Round(time.Second / 10)
-}
+// short rounds a duration for people.
+func short(d time.Duration) string { return text.Duration(d.Round(time.Microsecond)) }
