@@ -96,7 +96,7 @@ func Open(ctx context.Context, rawURL string) (*Backend, error) {
 			_ = c.Close() // it was never used
 		}
 		_ = b.Close()
-		return nil, refused(rawURL, err)
+		return nil, refused(rawURL, because(ctx, err))
 	}
 	return b, nil
 }
@@ -113,7 +113,7 @@ func Connect(ctx context.Context, rawURL string) (*Backend, error) {
 	}
 	b, err := s.connect(ctx, u)
 	if err != nil {
-		return nil, refused(rawURL, err)
+		return nil, refused(rawURL, because(ctx, err))
 	}
 	b.end = sync.OnceValue(b.end)
 	b.Servers = u.servers
@@ -123,6 +123,14 @@ func Connect(ctx context.Context, rawURL string) (*Backend, error) {
 
 // invalid returns err as an error about the URL.
 func invalid(err error) error { return fmt.Errorf("%w: %w", ErrURL, err) }
+
+// because returns err with the reason for which ctx has ended.
+func because(ctx context.Context, err error) error {
+	if end := ctx.Err(); end != nil && !errors.Is(err, end) {
+		return fmt.Errorf("%w: %w", end, err)
+	}
+	return err
+}
 
 // InProcess reports whether the locks that rawURL names are inside this process, where
 // they exclude only this process.

@@ -31,17 +31,9 @@ func connectEtcd(ctx context.Context, u *hostURL) (*Backend, error) {
 		_ = end()
 		return nil, err
 	}
-	return &Backend{Backend: b, Client: client, reach: func(ctx context.Context) error { return reachEtcd(ctx, b) }, end: end}, nil
-}
-
-// reachEtcd checks that a majority answers, and that the user may read the keys. A command
-// that only shows locks needs no more.
-func reachEtcd(ctx context.Context, b *etcdlock.Backend) error {
-	_, err := b.Inspect(ctx, "", 1)
-	if err != nil && ctx.Err() != nil {
-		return ctx.Err()
-	}
-	return err
+	// A command that only shows locks needs a majority that answers, and the right to read.
+	reach := func(ctx context.Context) error { _, err := b.Inspect(ctx, "", 1); return err }
+	return &Backend{Backend: b, Client: client, reach: reach, end: end}, nil
 }
 
 // etcdClient returns a client, and a function that closes it. With a user, the client
@@ -54,8 +46,6 @@ func etcdClient(ctx context.Context, config clientv3.Config) (*clientv3.Client, 
 	switch stopped := stop(); {
 	case !stopped && err == nil:
 		_ = client.Close() // it was never used
-		err = ctx.Err()
-	case !stopped:
 		err = ctx.Err()
 	case errors.Is(err, context.DeadlineExceeded):
 		err = fmt.Errorf("no answer of %s within %v", strings.Join(config.Endpoints, ","), reachTimeout)

@@ -30,6 +30,6 @@ func TestEtcd(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = other.Close() })
-		mustBeBelow(t, "etcd://"+addr+"/shop", prefix, other, want)
+		mustFind(t, "etcd://"+addr+"/shop", other, want)
 	}
 }

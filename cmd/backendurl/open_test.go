@@ -47,21 +47,14 @@ func use(t *testing.T, rawURL string) {
 	}
 }
 
-// mustBeBelow checks how many locks a Backend finds below its prefix while a lock of rawURL is
-// held.
-func mustBeBelow(t *testing.T, rawURL, prefix string, other driver.Inspector, want int) {
+// mustFind checks how many locks a Backend finds while a lock of rawURL is held.
+func mustFind(t *testing.T, rawURL string, other driver.Inspector, want int) {
 	t.Helper()
-	b, err := backendurl.Open(t.Context(), rawURL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer b.Close()
-	l := distlock.New(b.Backend, distlock.Config{})
-	defer l.Close()
-	err = l.Do(t.Context(), "tea", distlock.Opts{}, func(ctx context.Context) error {
+	_, l := connect(t, rawURL)
+	err := l.Do(t.Context(), "tea", distlock.Opts{}, func(ctx context.Context) error {
 		found, err := other.Inspect(ctx, "tea", 10)
 		if len(found) != want {
-			t.Errorf("below %q: %+v", prefix, found)
+			t.Errorf("%s: found %+v, want %d", rawURL, found, want)
 		}
 		return err
 	})

@@ -48,8 +48,6 @@ func reachZooKeeper(ctx context.Context, b *zklock.Backend) error {
 		switch {
 		case err == nil:
 			return nil
-		case ctx.Err() != nil:
-			return ctx.Err()
 		case errors.Is(err, zk.ErrNoAuth): // an answer, too
 			return fmt.Errorf("%w: the nodes belong to another user", err)
 		}

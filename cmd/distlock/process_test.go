@@ -198,28 +198,3 @@ func (m *machine) lastAlive() time.Time {
 	}
 	return info.ModTime()
 }
-
-// TestSignal sends signals to a distlock that runs a command, which receives them, and
-// to one that waits, which exits.
-func TestSignal(t *testing.T) {
-	m := newMachine(t)
-	first := m.start("-key", "deploy", "--", "sh", "-c",
-		`trap 'echo one >usr1' USR1; trap 'exit 5' TERM; echo $$ >first; while :; do sleep 0.02; done`)
-	m.has("first")
-	second := m.start("-key", "deploy", "--", "sh", "-c", "echo >second")
-	queue := func() int64 { return m.server.Client(t).ZCard(t.Context(), "{deploy}:queue").Val() }
-	testkit.Eventually(m, "the second waits", func() bool { return queue() == 1 })
-	second.Signal(syscall.SIGINT)
-	m.ends(second, 128+int(syscall.SIGINT))
-	if n := queue(); n != 0 {
-		t.Errorf("%d in line", n)
-	}
-	first.Signal(syscall.SIGUSR1)
-	m.has("usr1")
-	first.Signal(syscall.SIGTERM)
-	m.ends(first, 5)
-	if m.read("second") != "" {
-		t.Error("the second ran")
-	}
-	m.ends(m.start("-key", "deploy", "-wait", "0", "--", "true"), 0) // the lock was released
-}

@@ -90,11 +90,7 @@ func (p *process) wait() {
 func (p *process) send(s syscall.Signal) { _ = syscall.Kill(-p.pid, s) }
 
 // pass forwards a signal that this process received.
-func (p *process) pass(s os.Signal) {
-	if n, ok := s.(syscall.Signal); ok {
-		p.send(n)
-	}
-}
+func (p *process) pass(s os.Signal) { p.send(syscall.Signal(number(s))) }
 
 // terminate sends SIGTERM to the group, also to its stopped processes.
 func (p *process) terminate() {

@@ -35,6 +35,13 @@ func Examine(ctx context.Context, rawURL, prefix string) (*Report, error) {
 	defer func() { _, _ = locker.Close(), store.Close() }() // nothing depends on it
 	name := backendurl.Name(rawURL)
 	findings, err := examine(ctx, store)
+	if err == nil {
+		findings = append(findings, run(ctx, store, connectionChecks)...)
+		if !slices.ContainsFunc(findings, func(f Finding) bool { return f.ID == "file" }) { // to open it would create it
+			t := &trial{locker: locker, store: store, url: rawURL, key: prefix + "distlock:doctor:" + uuid.NewString()}
+			findings = append(findings, run(ctx, t, lockChecks)...)
+		}
+	}
 	switch {
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("backend %q: the examination did not end in time: %w", name, ctx.Err())
@@ -42,13 +49,6 @@ func Examine(ctx context.Context, rawURL, prefix string) (*Report, error) {
 		return nil, fmt.Errorf("backend %q: no answer within %v: %w", name, reachTimeout, err)
 	case err != nil:
 		return nil, fmt.Errorf("backend %q: %w", name, err)
-	}
-	findings = append(findings, run(ctx, store, connectionChecks)...)
-	if !slices.ContainsFunc(findings, func(f Finding) bool { return f.ID == "file" }) { // to open it would create it
-		findings = append(findings, run(ctx, &trial{locker: locker, store: store, url: rawURL, key: prefix + "distlock:doctor:" + uuid.NewString()}, lockChecks)...)
-	}
-	if ctx.Err() != nil {
-		return nil, fmt.Errorf("backend %q: the examination did not end in time: %w", name, ctx.Err())
 	}
 	return &Report{Store: name, Findings: findings}, nil
 }

@@ -21,7 +21,8 @@ type trial struct {
 	store  *backendurl.Backend
 	url    string
 	key    string
-	failed bool // the store cannot keep locks, so there is nothing to measure
+	failed bool          // the store cannot keep locks, so there is nothing to measure
+	lease  time.Duration // that the store has granted
 }
 
 var lockChecks = []check[*trial]{
@@ -70,6 +71,7 @@ func tryLock(ctx context.Context, t *trial) (verdict, error) {
 		start := time.Now()
 		lease, err := t.locker.Acquire(ctx, t.key, once)
 		if err == nil {
+			t.lease = lease.Until().Sub(start)
 			err = lease.Release(ctx)
 		}
 		return time.Since(start), err
@@ -90,22 +92,16 @@ func tryLock(ctx context.Context, t *trial) (verdict, error) {
 }
 
 // tryLease compares the lease that a store grants with the default that was asked for.
-func tryLease(ctx context.Context, t *trial) (verdict, error) {
-	if t.failed {
+func tryLease(_ context.Context, t *trial) (verdict, error) {
+	switch {
+	case t.failed:
 		return verdict{}, nil
+	case t.lease < distlock.DefaultKeyTimeout*9/10:
+		return warning(fmt.Sprintf("%v, of the default of %v", short(t.lease), distlock.DefaultKeyTimeout),
+			"maxSessionTimeout=20000 in zoo.cfg, or session_timeout=20s in the URL; or Opts.KeyTimeout with less"), nil
+	default:
+		return ok("%v", distlock.DefaultKeyTimeout), nil
 	}
-	asked := time.Now()
-	lease, err := t.locker.Acquire(ctx, t.key, once)
-	if err != nil {
-		return verdict{}, err
-	}
-	granted := lease.Until().Sub(asked)
-	err = lease.Release(ctx)
-	if granted < distlock.DefaultKeyTimeout*9/10 {
-		return warning(fmt.Sprintf("%v, of the default of %v", short(granted), distlock.DefaultKeyTimeout),
-			"maxSessionTimeout=20000 in zoo.cfg, or session_timeout=20s in the URL; or Opts.KeyTimeout with less"), err
-	}
-	return ok("%v", distlock.DefaultKeyTimeout), err
 }
 
 // settle is how long a waiter may take to be in the queue.
