@@ -22,11 +22,8 @@ const reachTimeout = 3 * time.Second
 // Examine examines the store that rawURL names. prefix is what the keys of the locks
 // begin with: a user may have rights for these keys alone. An error means that the store
 // could not be examined, because it does not answer or does not let the user in, or that
-// the URL is invalid ([backendurl.ErrURL]).
+// the URL is invalid ([backendurl.ErrURL]). The store must not be inside this process.
 func Examine(ctx context.Context, rawURL, prefix string) (*Report, error) {
-	if backendurl.InProcess(rawURL) {
-		return nil, fmt.Errorf("backend %q: %w: its locks are inside this process", rawURL, backendurl.ErrURL)
-	}
 	store, err := backendurl.Connect(ctx, rawURL)
 	if err != nil {
 		return nil, err

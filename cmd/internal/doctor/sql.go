@@ -22,11 +22,7 @@ func examineSQL(ctx context.Context, db *sql.DB, d sqllock.Dialect, file string)
 	case sqllock.MySQL:
 		table = mysqlChecks
 	default:
-		findings, err := examineFile(ctx, file)
-		if err != nil || len(findings) > 1 {
-			return findings, err
-		}
-		return append(findings, run(ctx, db, sqliteChecks)...), db.PingContext(ctx)
+		return examineFile(ctx, file)
 	}
 	first, cancel := context.WithTimeout(ctx, reachTimeout)
 	defer cancel()
