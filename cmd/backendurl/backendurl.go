@@ -78,7 +78,7 @@ var schemes = []scheme{
 	{"postgres://", "[user:password@]host:port/db", "5432", postgresRules, connectPostgres},
 	{"postgresql://", "[user:password@]host:port/db", "5432", postgresRules, connectPostgres},
 	{"mysql://", "[user:password@]host:port/db", "3306", mysqlRules, connectMySQL},
-	{sqlitePrefix, "path", "", rules{}, connectSQLite},
+	{"sqlite:", "path", "", rules{file: true}, connectSQLite},
 	{"etcd://", "[user:password@]host:port,host:port/prefix", "2379", etcdRules, connectEtcd},
 }
 
@@ -134,10 +134,7 @@ func because(ctx context.Context, err error) error {
 
 // InProcess reports whether the locks that rawURL names are inside this process, where
 // they exclude only this process.
-func InProcess(rawURL string) bool {
-	file, ok := cutPrefixFold(rawURL, sqlitePrefix)
-	return ok && file == inMemory || strings.EqualFold(rawURL, "embedded")
-}
+func InProcess(rawURL string) bool { return strings.EqualFold(rawURL, "embedded") }
 
 // parse returns the scheme of rawURL, and its parts.
 func parse(rawURL string) (scheme, *hostURL, error) {

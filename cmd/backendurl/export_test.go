@@ -54,8 +54,6 @@ func Parse(rawURL string) (Parsed, error) {
 		for _, f := range c.Fallbacks {
 			p.Servers = append(p.Servers, join(f.Host, f.Port))
 		}
-	case sqlitePrefix:
-		err = checkFile(u.path)
 	}
 	return p, err
 }

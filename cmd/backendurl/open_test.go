@@ -200,7 +200,7 @@ func TestBadURL(t *testing.T) {
 		{"sqlite:", "the path is missing"},
 		{"sqlite://x.db", "without slashes"},
 		{"sqlite:file:x.db", "without file:"},
-		{"sqlite::memory", `":memory" is not a file`},
+		{"sqlite::memory:", `":memory:" is not a file`},
 		{"sqlite:x\x00", "zero byte"},
 		{"sqlite:/var/lib/", `"/var/lib/" is a folder`},
 		{"etcd://http://h:1", "two slashes"},
@@ -280,18 +280,6 @@ func TestCancelled(t *testing.T) {
 		time.AfterFunc(20*time.Millisecond, cancel)
 		if _, err := backendurl.Open(ctx, scheme+mute.Addr().String()+"/0"); !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: %v", scheme, err)
-		}
-	}
-}
-
-// The locks of these stores are inside this process.
-func TestInProcess(t *testing.T) {
-	for rawURL, want := range map[string]bool{
-		"embedded": true, "EMBEDDED": true, "sqlite::memory:": true, "SQLite::memory:": true,
-		"sqlite:memory.db": false, "sqlite::memory": false, "redis://h:1": false, "": false,
-	} {
-		if got := backendurl.InProcess(rawURL); got != want {
-			t.Errorf("%q: %v", rawURL, got)
 		}
 	}
 }

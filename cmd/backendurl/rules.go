@@ -16,6 +16,7 @@ type rules struct {
 	user       bool // before an @
 	password   bool // the same
 	database   bool // the path is the name of a database
+	file       bool // the path is that of a file
 	parameters []string
 }
 
@@ -43,6 +44,8 @@ func (r rules) check(u *hostURL) error {
 		return errors.New("user or password has a zero byte")
 	case r.database && strings.ContainsAny(u.name(), "/\x00"):
 		return errors.New("the name of the database has a slash or a zero byte")
+	case r.file:
+		return checkFile(u.path)
 	case r.parameters == nil:
 		return nil
 	}

@@ -108,7 +108,6 @@ func TestSQLite(t *testing.T) {
 	use(t, "sqlite:"+file)
 	use(t, "SQLite:"+file)
 	exclude(t, "sqlite:"+file, "sqlite:"+file)
-	use(t, "sqlite::memory:")
 	if found, err := filepath.Glob(filepath.Join(dir, "a @ b%20#.db")); len(found) != 1 {
 		t.Errorf("the files are %q, %v", found, err)
 	}

@@ -50,7 +50,7 @@ func FuzzURL(f *testing.F) {
 		"redis://h:99999/0", "redis://:0", "redis://[::1/0", "zk://h:1?a;b", "zk://h:1?session_timeout", "redis://h:1/0?dial_timeout=%0A",
 		"postgres://u:p@h:1,[::1]:2/db?sslmode=disable", "postgresql://h", "postgres://h:1/a%0Ab?sslmode=%0A", "postgres://h:1/?application_name=%00",
 		"postgres://h:1/a`b?sslmode=`: x", "postgres://%2Ftmp/db", "mysql://u:p@h:1/db?tls=true", "mysql://h/a%0Ab?tls=%0A", "mysql://(h)/db",
-		"sqlite:x.db", "sqlite::memory:", "sqlite:a\nb", "SQLITE:x@y", "etcd://u:p@h:1,[::1]:2/a?tls=skip-verify", "etcd://h/a%0Ab", "etcd://h:1?tls=%0A",
+		"sqlite:x.db", "sqlite:a\nb", "SQLITE:x@y", "etcd://u:p@h:1,[::1]:2/a?tls=skip-verify", "etcd://h/a%0Ab", "etcd://h:1?tls=%0A",
 	} {
 		f.Add(seed)
 	}
