@@ -67,7 +67,7 @@ func tryLock(ctx context.Context, t *trial) (verdict, error) {
 	if t.failed {
 		return verdict{}, nil
 	}
-	times, err := measure(ctx, 20, func(ctx context.Context) (time.Duration, error) {
+	median, slowest, err := measure(ctx, 20, func(ctx context.Context) (time.Duration, error) {
 		start := time.Now()
 		lease, err := t.locker.Acquire(ctx, t.key, once)
 		if err == nil {
@@ -80,11 +80,11 @@ func tryLock(ctx context.Context, t *trial) (verdict, error) {
 		return fault(text.OneLine(err), remedy(err)), nil
 	}
 	const do = "move the program and the store closer together, or find out what slows the store down"
-	seen := fmt.Sprintf("%v to acquire and release, of an operation timeout of %v", times, opTimeout)
+	seen := fmt.Sprintf("median %v, slowest %v to acquire and release, of an operation timeout of %v", short(median), short(slowest), opTimeout)
 	switch {
-	case times.p99 >= opTimeout:
+	case slowest >= opTimeout:
 		return fault(seen, do), nil
-	case times.p99 >= opTimeout/5:
+	case slowest >= opTimeout/5:
 		return warning(seen, do), nil
 	default:
 		return ok("%s", seen), nil
@@ -118,7 +118,7 @@ func tryWakeUp(ctx context.Context, t *trial) (verdict, error) {
 	}
 	other := distlock.New(store.Backend, distlock.Config{HandOverTime: -1})
 	defer func() { _, _ = other.Close(), store.Close() }() // nothing depends on it
-	times, err := measure(ctx, 5, func(ctx context.Context) (time.Duration, error) {
+	median, slowest, err := measure(ctx, 5, func(ctx context.Context) (time.Duration, error) {
 		lease, err := t.locker.Acquire(ctx, t.key, once)
 		if err != nil {
 			return 0, err
@@ -141,38 +141,32 @@ func tryWakeUp(ctx context.Context, t *trial) (verdict, error) {
 		took := time.Since(start)
 		return took, errors.Join(err, <-got)
 	})
+	seen := fmt.Sprintf("median %v, slowest %v from a release to the next holder", short(median), short(slowest))
 	switch {
 	case err != nil:
 		return warning(text.OneLine(err), remedy(err)), nil
-	case times.median >= settle:
-		return warning(fmt.Sprintf("%v from a release to the next holder", times), "find out what slows the messages down, or whether the user may not receive them"), nil
+	case median >= settle:
+		return warning(seen, "find out what slows the messages down, or whether the user may not receive them"), nil
 	default:
-		return ok("%v from a release to the next holder", times), nil
+		return ok("%s", seen), nil
 	}
 }
-
-// times are the durations of repeated requests.
-type times struct{ median, p99 time.Duration }
 
 // measureLimit is how long a measurement goes on, if n requests take longer.
 const measureLimit = 2 * time.Second
 
 // measure repeats a request up to n times.
-func measure(ctx context.Context, n int, request func(context.Context) (time.Duration, error)) (times, error) {
+func measure(ctx context.Context, n int, request func(context.Context) (time.Duration, error)) (median, slowest time.Duration, err error) {
 	var all []time.Duration
 	for begin := time.Now(); len(all) < n && (len(all) == 0 || time.Since(begin) < measureLimit); {
 		d, err := request(ctx)
 		if err != nil {
-			return times{}, err
+			return 0, 0, err
 		}
 		all = append(all, d)
 	}
 	slices.Sort(all)
-	return times{median: all[len(all)/2], p99: all[(len(all)*99+99)/100-1]}, nil
-}
-
-func (t times) String() string {
-	return fmt.Sprintf("median %v, p99 %v", short(t.median), short(t.p99))
+	return all[len(all)/2], all[len(all)-1], nil
 }
 
 // short rounds a duration for people.
