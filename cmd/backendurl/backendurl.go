@@ -50,24 +50,20 @@ type Backend struct {
 	TLS      bool
 
 	reach func(context.Context) error // checks that the store answers; may change it
-	close sync.Once
-	end   func() error // closes the client and the server
-	err   error        // of end
+	end   func() error                // closes the client and the server, once
 }
 
 // Close closes the client, and the server if it is embedded. Close the
 // [distlock.Locker] first, because it still has locks to release. Further calls do
 // nothing and return the same error.
-func (b *Backend) Close() error {
-	b.close.Do(func() { b.err = b.end() })
-	return b.err
-}
+func (b *Backend) Close() error { return b.end() }
 
 // scheme is a kind of values.
 type scheme struct {
 	prefix string // in any case
 	form   string // of the rest; "": there is none
 	port   string // the default; "": the rest is not a URL
+	rules         // of a URL
 
 	// connect makes the backend. It does not ask the store for anything; only etcd checks
 	// the password of a user. An error about the URL wraps ErrURL.
@@ -75,15 +71,15 @@ type scheme struct {
 }
 
 var schemes = []scheme{
-	{"embedded", "", "", connectEmbedded},
-	{"redis://", "[user:password@]host:port/db", "6379", connectRedis},
-	{"rediss://", "[user:password@]host:port/db", "6379", connectRedis},
-	{"zk://", "[user:password@]host:port,host:port/chroot", "2181", connectZooKeeper},
-	{"postgres://", "[user:password@]host:port/db", "5432", connectPostgres},
-	{"postgresql://", "[user:password@]host:port/db", "5432", connectPostgres},
-	{"mysql://", "[user:password@]host:port/db", "3306", connectMySQL},
-	{sqlitePrefix, "path", "", connectSQLite},
-	{"etcd://", "[user:password@]host:port,host:port/prefix", "2379", connectEtcd},
+	{"embedded", "", "", rules{}, connectEmbedded},
+	{"redis://", "[user:password@]host:port/db", "6379", redisRules, connectRedis},
+	{"rediss://", "[user:password@]host:port/db", "6379", redisRules, connectRedis},
+	{"zk://", "[user:password@]host:port,host:port/chroot", "2181", zkRules, connectZooKeeper},
+	{"postgres://", "[user:password@]host:port/db", "5432", postgresRules, connectPostgres},
+	{"postgresql://", "[user:password@]host:port/db", "5432", postgresRules, connectPostgres},
+	{"mysql://", "[user:password@]host:port/db", "3306", mysqlRules, connectMySQL},
+	{"sqlite:", "path", "", rules{file: true}, connectSQLite},
+	{"etcd://", "[user:password@]host:port,host:port/prefix", "2379", etcdRules, connectEtcd},
 }
 
 // Open opens the backend that rawURL names and checks that it answers, which takes at
@@ -100,7 +96,7 @@ func Open(ctx context.Context, rawURL string) (*Backend, error) {
 			_ = c.Close() // it was never used
 		}
 		_ = b.Close()
-		return nil, refused(rawURL, err)
+		return nil, refused(rawURL, because(ctx, err))
 	}
 	return b, nil
 }
@@ -109,25 +105,36 @@ func Open(ctx context.Context, rawURL string) (*Backend, error) {
 // user it logs in.
 func Connect(ctx context.Context, rawURL string) (*Backend, error) {
 	s, u, err := parse(rawURL)
+	if err == nil {
+		err = s.check(u)
+	}
 	if err != nil {
 		return nil, refused(rawURL, invalid(err))
 	}
 	b, err := s.connect(ctx, u)
 	if err != nil {
-		return nil, refused(rawURL, err)
+		return nil, refused(rawURL, because(ctx, err))
 	}
+	b.end = sync.OnceValue(b.end)
+	b.Servers = u.servers
+	b.Password, b.TLS = b.Password || u.password() != "", b.TLS || u.tls != nil
 	return b, nil
 }
 
 // invalid returns err as an error about the URL.
 func invalid(err error) error { return fmt.Errorf("%w: %w", ErrURL, err) }
 
+// because returns err with the reason for which ctx has ended.
+func because(ctx context.Context, err error) error {
+	if end := ctx.Err(); end != nil && !errors.Is(err, end) {
+		return fmt.Errorf("%w: %w", end, err)
+	}
+	return err
+}
+
 // InProcess reports whether the locks that rawURL names are inside this process, where
 // they exclude only this process.
-func InProcess(rawURL string) bool {
-	path, ok := cutPrefixFold(rawURL, sqlitePrefix)
-	return ok && path == inMemory || strings.EqualFold(rawURL, "embedded")
-}
+func InProcess(rawURL string) bool { return strings.EqualFold(rawURL, "embedded") }
 
 // parse returns the scheme of rawURL, and its parts.
 func parse(rawURL string) (scheme, *hostURL, error) {
@@ -138,7 +145,7 @@ func parse(rawURL string) (scheme, *hostURL, error) {
 		case !ok || s.form == "" && rest != "":
 			forms[i] = s.prefix + s.form
 		case s.port == "":
-			return s, &hostURL{path: rest}, nil
+			return s, &hostURL{servers: []string{rest}, path: rest}, nil
 		default:
 			u, err := parseHosts(rest, s.port)
 			if err == nil {

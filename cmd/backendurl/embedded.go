@@ -16,9 +16,7 @@ func connectEmbedded(context.Context, *hostURL) (*Backend, error) {
 		return nil, err
 	}
 	server.ClockTTL(true)
-	opts := &redis.Options{Addr: server.Addr()}
-	tune(opts)
-	client := redis.NewClient(opts)
+	client := newRedis(&redis.Options{Addr: server.Addr()})
 	return &Backend{
 		Backend: redislock.New(client),
 		Client:  client,

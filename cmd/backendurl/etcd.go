@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"strings"
-	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
@@ -15,11 +13,16 @@ import (
 )
 
 func connectEtcd(ctx context.Context, u *hostURL) (*Backend, error) {
-	config, prefix, err := parseEtcd(u)
-	if err != nil {
-		return nil, invalid(err)
+	prefix := etcdlock.DefaultPrefix
+	if name := strings.Trim(u.path, "/"); name != "" {
+		prefix = name + "/"
 	}
-	client, end, err := etcdClient(ctx, config)
+	if strings.Contains(u.path, "//") {
+		return nil, invalid(errors.New("the prefix has two slashes in a row"))
+	}
+	client, end, err := etcdClient(ctx, clientv3.Config{
+		Endpoints: u.servers, Username: u.user.Username(), Password: u.password(), TLS: u.tls, DialTimeout: reachTimeout, Logger: zap.NewNop(),
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -28,20 +31,9 @@ func connectEtcd(ctx context.Context, u *hostURL) (*Backend, error) {
 		_ = end()
 		return nil, err
 	}
-	return &Backend{
-		Backend: b, Client: client, Servers: u.servers, Password: config.Password != "", TLS: config.TLS != nil,
-		reach: func(ctx context.Context) error { return reachEtcd(ctx, b) }, end: end,
-	}, nil
-}
-
-// reachEtcd checks that a majority answers, and that the user may read the keys. A command
-// that only shows locks needs no more.
-func reachEtcd(ctx context.Context, b *etcdlock.Backend) error {
-	_, err := b.Inspect(ctx, "", 1)
-	if err != nil && ctx.Err() != nil {
-		return ctx.Err()
-	}
-	return err
+	// A command that only shows locks needs a majority that answers, and the right to read.
+	reach := func(ctx context.Context) error { _, err := b.Inspect(ctx, "", 1); return err }
+	return &Backend{Backend: b, Client: client, reach: reach, end: end}, nil
 }
 
 // etcdClient returns a client, and a function that closes it. With a user, the client
@@ -55,52 +47,12 @@ func etcdClient(ctx context.Context, config clientv3.Config) (*clientv3.Client, 
 	case !stopped && err == nil:
 		_ = client.Close() // it was never used
 		err = ctx.Err()
-	case !stopped:
-		err = ctx.Err()
 	case errors.Is(err, context.DeadlineExceeded):
-		err = noAnswer(config.Endpoints)
+		err = fmt.Errorf("no answer of %s within %v", strings.Join(config.Endpoints, ","), reachTimeout)
 	}
 	if err != nil {
 		cancel()
 		return nil, nil, err
 	}
 	return client, func() error { defer cancel(); return client.Close() }, nil
-}
-
-// noAnswer returns the error for servers that do not answer, with the cause if one does
-// not take connections.
-func noAnswer(servers []string) error {
-	for _, server := range servers {
-		c, err := net.DialTimeout("tcp", server, dialTimeout)
-		if err != nil {
-			return fmt.Errorf("no answer within %v: %w", reachTimeout, err)
-		}
-		_ = c.Close()
-	}
-	return fmt.Errorf("no answer of %s within %v", strings.Join(servers, ","), reachTimeout)
-}
-
-// dialTimeout is for finding the cause of a failure.
-const dialTimeout = 500 * time.Millisecond
-
-// parseEtcd returns the configuration of the client, and the prefix of the keys.
-func parseEtcd(u *hostURL) (config clientv3.Config, prefix string, err error) {
-	if err := u.onlyParameters(tlsParameter); err != nil {
-		return config, "", err
-	}
-	config.Endpoints, config.DialTimeout, config.Logger = u.servers, reachTimeout, zap.NewNop()
-	if config.Username, config.Password, err = u.loginBoth(); err != nil {
-		return config, "", err
-	}
-	if config.TLS, err = u.tls(); err != nil {
-		return config, "", err
-	}
-	prefix = strings.Trim(u.path, "/")
-	switch {
-	case strings.Contains(u.path, "//"):
-		return config, "", errors.New("the prefix has two slashes in a row")
-	case prefix == "":
-		return config, etcdlock.DefaultPrefix, nil
-	}
-	return config, prefix + "/", nil
 }

@@ -27,14 +27,17 @@ type Parsed struct {
 	Place          string // the database, the path of a file or the prefix
 }
 
-// Parse parses rawURL as Open does, without a connection. Open fails for the same values
-// before it connects.
+// Parse parses rawURL as Open does, without a connection. Open refuses the same values, and
+// a few more, before it connects.
 func Parse(rawURL string) (Parsed, error) {
 	s, u, err := parse(rawURL)
+	if err == nil {
+		err = s.check(u)
+	}
 	if err != nil {
 		return Parsed{}, err
 	}
-	var p Parsed
+	p := Parsed{u.servers, u.user.Username(), u.password(), u.tls != nil, u.path}
 	switch s.prefix {
 	case "redis://", "rediss://":
 		o, _, err := parseRedis(u)
@@ -42,12 +45,6 @@ func Parse(rawURL string) (Parsed, error) {
 			return p, err
 		}
 		p = Parsed{[]string{o.Addr}, o.Username, o.Password, o.TLSConfig != nil, strconv.Itoa(o.DB)}
-	case "zk://":
-		if _, err := parseZooKeeper(u); err != nil {
-			return p, err
-		}
-		p = Parsed{Servers: u.servers, Place: u.path}
-		p.User, p.Password, err = u.loginBoth()
 	case "postgres://", "postgresql://":
 		c, err := parsePostgres(u)
 		if err != nil {
@@ -57,20 +54,6 @@ func Parse(rawURL string) (Parsed, error) {
 		for _, f := range c.Fallbacks {
 			p.Servers = append(p.Servers, join(f.Host, f.Port))
 		}
-	case "mysql://":
-		c, err := parseMySQL(u)
-		if err != nil {
-			return p, err
-		}
-		p = Parsed{[]string{c.Addr}, c.User, c.Passwd, c.TLS != nil, c.DBName}
-	case sqlitePrefix:
-		p.Place, err = u.path, checkFile(u.path)
-	case "etcd://":
-		c, prefix, err := parseEtcd(u)
-		if err != nil {
-			return p, err
-		}
-		p = Parsed{c.Endpoints, c.Username, c.Password, c.TLS != nil, prefix}
 	}
 	return p, err
 }

@@ -3,11 +3,8 @@ package backendurl
 import (
 	"crypto/tls"
 	"errors"
-	"fmt"
-	"maps"
 	"net"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -19,6 +16,7 @@ type hostURL struct {
 	servers []string      // each with its port
 	path    string        // with the slash before it
 	query   url.Values
+	tls     *tls.Config // that the parameter asks for
 }
 
 // String returns the URL for another parser, with all ports and correct encoding.
@@ -61,8 +59,6 @@ func parseHosts(rest, port string) (*hostURL, error) {
 	return u, err
 }
 
-var errNoUser = errors.New("want user:password before the @")
-
 // parseHost returns host with its port, or with the default port.
 func parseHost(host, defaultPort string) (string, error) {
 	if host == "" {
@@ -104,45 +100,14 @@ func (u *hostURL) parseTail(tail string) (err error) {
 	return nil
 }
 
-// login returns user and password. Both are "" if the URL has none.
-func (u *hostURL) login() (user, password string, err error) {
-	if u.user == nil {
-		return "", "", nil
-	}
-	if user = u.user.Username(); user == "" {
-		return "", "", errNoUser
-	}
-	password, _ = u.user.Password()
-	return user, password, nil
+// password returns the password, "" if there is none.
+func (u *hostURL) password() string {
+	password, _ := u.user.Password()
+	return password
 }
 
-// loginBoth is login for a store that needs a password for each user.
-func (u *hostURL) loginBoth() (user, password string, err error) {
-	user, password, err = u.login()
-	if user != "" && password == "" {
-		err = errNoUser
-	}
-	return user, password, err
-}
-
-// database returns the path as the name of a database, "" if there is none.
-func (u *hostURL) database() (string, error) {
-	name := strings.TrimPrefix(u.path, "/")
-	if strings.ContainsAny(name, "/\x00") {
-		return "", errors.New("the name of the database has a slash or a zero byte")
-	}
-	return name, nil
-}
-
-// onlyParameters refuses parameters with other names.
-func (u *hostURL) onlyParameters(names ...string) error {
-	for _, name := range slices.Sorted(maps.Keys(u.query)) {
-		if !slices.Contains(names, name) {
-			return fmt.Errorf("unexpected parameter %q: want none but %s", name, strings.Join(names, ", "))
-		}
-	}
-	return nil
-}
+// name returns the path without the slash before it.
+func (u *hostURL) name() string { return strings.TrimPrefix(u.path, "/") }
 
 // parameter returns the value of a parameter, the last one if there are several, and
 // whether the URL has it.
@@ -152,21 +117,4 @@ func (u *hostURL) parameter(name string) (value string, ok bool) {
 		return "", false
 	}
 	return values[len(values)-1], true
-}
-
-// tlsParameter is a parameter of stores whose scheme does not say whether to use TLS.
-const tlsParameter = "tls"
-
-// tls returns the configuration that the parameter asks for, nil without it.
-func (u *hostURL) tls() (*tls.Config, error) {
-	switch value, ok := u.parameter(tlsParameter); {
-	case !ok:
-		return nil, nil //nolint:nilnil // it means no TLS to the clients, too
-	case value == "true":
-		return &tls.Config{}, nil
-	case value == "skip-verify":
-		return &tls.Config{InsecureSkipVerify: true}, nil
-	default:
-		return nil, fmt.Errorf("%s is %q: want true or skip-verify", tlsParameter, value)
-	}
 }

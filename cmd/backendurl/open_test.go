@@ -47,21 +47,14 @@ func use(t *testing.T, rawURL string) {
 	}
 }
 
-// mustBeBelow checks how many locks a Backend finds below its prefix while a lock of rawURL is
-// held.
-func mustBeBelow(t *testing.T, rawURL, prefix string, other driver.Inspector, want int) {
+// mustFind checks how many locks a Backend finds while a lock of rawURL is held.
+func mustFind(t *testing.T, rawURL string, other driver.Inspector, want int) {
 	t.Helper()
-	b, err := backendurl.Open(t.Context(), rawURL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer b.Close()
-	l := distlock.New(b.Backend, distlock.Config{})
-	defer l.Close()
-	err = l.Do(t.Context(), "tea", distlock.Opts{}, func(ctx context.Context) error {
+	_, l := connect(t, rawURL)
+	err := l.Do(t.Context(), "tea", distlock.Opts{}, func(ctx context.Context) error {
 		found, err := other.Inspect(ctx, "tea", 10)
 		if len(found) != want {
-			t.Errorf("below %q: %+v", prefix, found)
+			t.Errorf("%s: found %+v, want %d", rawURL, found, want)
 		}
 		return err
 	})
@@ -88,6 +81,10 @@ func TestRedis(t *testing.T) {
 	} {
 		use(t, rawURL)
 	}
+	locked := miniredis.RunT(t)
+	locked.RequireAuth("pw")
+	use(t, "redis://:pw@"+locked.Addr()+"/0")
+	refused(t, "redis://:secret@"+locked.Addr()+"/0", "WRONGPASS")
 	b, err := backendurl.Open(t.Context(), "redis://"+addr+"/0?record=redisson&pool_size=2")
 	if err != nil {
 		t.Fatal(err)
@@ -136,68 +133,46 @@ func withTLS(t *testing.T, inner string, protocols ...string) string {
 func TestRediss(t *testing.T) {
 	t.Parallel() // the client takes a while to give up
 	addr := withTLS(t, listen(t))
-
 	use(t, "rediss://"+addr+"/0?skip_verify=true")
-
-	_, err := backendurl.Open(t.Context(), "rediss://"+addr+"/0")
-	if err == nil || !strings.Contains(err.Error(), "certificate") {
-		t.Errorf("with an unknown certificate: %v", err)
-	}
+	refused(t, "rediss://user:secret@"+addr+"/0", "certificate")
 }
 
 func TestBadURL(t *testing.T) {
 	for _, c := range []struct{ rawURL, want string }{
 		{"", "want one of embedded, redis://"},
 		{"memcached://h:1", "want one of embedded, redis://"},
-		{"user:secret@127.0.0.1:6379", "want one of embedded, redis://"},
 		{"secret@evil://127.0.0.1:6379", "want one of embedded, redis://"},
 		{"redis://h:port/0", "invalid port"},
 		{"redis://]/0", "invalid host"},
 		{"redis://h:1/0/1", "/0/1"},
 		{"redis://h:1/a%0Ab/c", "/a\ufffdb/c"},
-		{"redis://h:1/zero", `"zero"`},
 		{"redis://h:1/-1", "-1"},
 		{"redis://h:1/0?colour=red", "colour"},
 		{"redis://h:1/0?pool_size=many", "pool_size"},
 		{"redis://h:1/0?record=other", "record"},
 		{"redis://h:1/0?record=redisson&record=redisson", "record"},
 		{"redis://h:1/0?record=redisson&colour=red", "colour"},
-		{"redis://h:1/0#x", "#"},
 		{"redis://h\n:1", "character"},
-		{"redis://user:secret@h:1/0/1", "/0/1"},
-		{"redis://user:secret@h:port/0", "invalid port"},
 		{"redis://:secret/x@h:1/0", "percent-encoded"},
 		{"redis://:1/secret@h:1/0", "percent-encoded"},
-		{"redis://:1#secret@h:1/0", "percent-encoded"},
-		{"redis://:1?secret@h:1/0", "percent-encoded"},
-		{"redis://user:secret%zz@h:1/0", "percent-encoded"},
 		{"redis://secret@h:1/0?x=1", "x"},
 		{"redis://h:1/0?x=1&Password=secret", "Password"},
 		{"zk://", "a host is missing"},
-		{"zk://h:1,,i:2", "a host is missing"},
 		{"postgres://[::1/db", "missing ']'"},
-		{"postgres://:secret@h:1/db", "want user:password"},
 		{"mysql://:secret@h:1/db", "want user:password"},
-		{"etcd://secret@h:1", "want user:password"},
 		{"etcd://user:@h:1", "want user:password"},
-		{"zk://user:secret@/a", "a host is missing"},
-		{"zk://h:1,i:0", "invalid port"},
 		{"zk://h:1:2", "too many colons"},
 		{"zk://h:1/a%zz", "invalid URL escape"},
 		{"zk://h:1//a", `"//a`},
 		{"zk://h:1/a/../b", `".."`},
 		{"zk://h:1/a%00", `'\x00'`},
 		{"zk://h:1/a?colour=red", "colour"},
-		{"zk://h:1/a?session_timeout=", "session_timeout"},
-		{"zk://h:1/a?session_timeout=20", "missing unit"},
+		{"zk://h:1/a?session_timeout=5%0As", "session_timeout"},
 		{"zk://h:1/a?session_timeout=1ms", "1ms is not between"},
 		{"zk://:secret@h:1", "want user:password"},
-		{"zk://user:@h:1", "want user:password"},
 		{"zk://us%3Aer:secret@h:1", "the user has a colon"},
 		{"zk://user:sec ret@h:1", "percent-encoded"},
-		{"zk://user:secret@secret@h:1", "percent-encoded"},
 		{"postgres:///db?host=/run/postgresql", "a host is missing"},
-		{"postgres://h:1,i:65536/db", "invalid port"},
 		{"postgres://h:1/db/x", "has a slash"},
 		{"postgres://h:1/db%00", "zero byte"},
 		{"postgres://h:1/db?colour=red", `unexpected parameter "colour"`},
@@ -209,37 +184,27 @@ func TestBadURL(t *testing.T) {
 		{"postgres://h:1/db?connect_timeout=soon", "connect_timeout"},
 		{"postgres://h:1/db?default_query_exec_mode=fast", "default_query_exec_mode"},
 		{"postgres://secret%00:x@h:1/db", "zero byte"},
-		{"postgres://x:secret%00@h:1/db", "zero byte"},
-		{"postgres://user:se@secret@h:1/db", "percent-encoded"},
-		{"user:secret@tcp(h:1)/db", "want one of embedded, redis://"},
 		{"mysql://user:secret@tcp(h:1)/db", "invalid port"},
 		{"mysql://h:1", "the database is missing"},
 		{"mysql://h:1,i:1/db", "want one host"},
 		{"mysql://h:1/db?parseTime=true", `unexpected parameter "parseTime": want none but tls`},
 		{"mysql://h:1/db?tls=yes", `tls is "yes": want true or skip-verify`},
 		{"mysql://secret%00:x@h:1/db", "zero byte"},
-		{"host=h user=u password=secret", "want one of embedded, redis://"},
 		{"postgres://host=h password=secret", "invalid character"},
 		{"postgres://h:1/db password=secret sslmode=x/", "has a slash"},
 		{"postgres://h:1/db?sslpassword=secret", "sslpassword"},
 		{"redis://user:secret", "invalid port"}, // the host was forgotten
-		{"etcd://h:1,user:secret", "invalid port"},
-		{"mysql://user:secret/db", "invalid port"},
 		{"zk://user:secret:h:1", "too many colons"},
-		{"redis+sentinel://:secret@h:1", "want one of embedded, redis://"},
 		{"secret://h:1", "want one of embedded, redis://"},
 		{"sqlite:x.db?_key=secret", "no parameters"},
 		{"sqlite:", "the path is missing"},
 		{"sqlite://x.db", "without slashes"},
-		{"sqlite://user:secret@h/x.db", "without slashes"},
 		{"sqlite:file:x.db", "without file:"},
-		{"sqlite::memory", `":memory" is not a file`},
-		{"sqlite:x.db?_pragma=journal_mode(DELETE)", "no parameters"},
+		{"sqlite::memory:", `":memory:" is not a file`},
 		{"sqlite:x\x00", "zero byte"},
 		{"sqlite:/var/lib/", `"/var/lib/" is a folder`},
 		{"etcd://http://h:1", "two slashes"},
 		{"etcd://h:1/a?colour=red", `unexpected parameter "colour"`},
-		{"etcd://h:1/a?tls=false", "tls"},
 	} {
 		b, err := backendurl.Open(t.Context(), c.rawURL)
 		if b != nil || !errors.Is(err, backendurl.ErrURL) {
@@ -279,7 +244,7 @@ func TestUnreachable(t *testing.T) {
 		{"PostgreSQL is silent", "postgres", mute.Addr().String(), "no answer"},
 		{"MySQL refuses", "mysql", dead.Addr().String(), "refused"},
 		{"MySQL is silent", "mysql", mute.Addr().String(), "no answer"},
-		{"etcd refuses", "etcd", dead.Addr().String(), "refused"},
+		{"etcd refuses", "etcd", dead.Addr().String(), "no answer of " + dead.Addr().String()},
 		{"etcd is silent", "etcd", mute.Addr().String(), "no answer of " + mute.Addr().String()},
 		{"both", "zk", mute.Addr().String() + "," + dead.Addr().String(), ""},
 	} {
@@ -315,18 +280,6 @@ func TestCancelled(t *testing.T) {
 		time.AfterFunc(20*time.Millisecond, cancel)
 		if _, err := backendurl.Open(ctx, scheme+mute.Addr().String()+"/0"); !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: %v", scheme, err)
-		}
-	}
-}
-
-// The locks of these stores are inside this process.
-func TestInProcess(t *testing.T) {
-	for rawURL, want := range map[string]bool{
-		"embedded": true, "EMBEDDED": true, "sqlite::memory:": true, "SQLite::memory:": true,
-		"sqlite:memory.db": false, "sqlite::memory": false, "redis://h:1": false, "": false,
-	} {
-		if got := backendurl.InProcess(rawURL); got != want {
-			t.Errorf("%q: %v", rawURL, got)
 		}
 	}
 }

@@ -45,7 +45,7 @@ func connectPostgres(_ context.Context, u *hostURL) (*Backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	b.Servers, b.Password, b.TLS = u.servers, config.Password != "", config.TLSConfig != nil
+	b.Password, b.TLS = config.Password != "", config.TLSConfig != nil
 	return b, nil
 }
 
@@ -53,41 +53,20 @@ func connectPostgres(_ context.Context, u *hostURL) (*Backend, error) {
 // user, which pgx names.
 type postgresConnector struct{ sqldriver.Connector }
 
-// Connect implements [sqldriver.Connector].
+// Connect implements [sqldriver.Connector]. The errors of the attempts differ only if the
+// servers do or if one attempt was with TLS.
 func (c postgresConnector) Connect(ctx context.Context) (sqldriver.Conn, error) {
 	conn, err := c.Connector.Connect(ctx)
 	if e, ok := errors.AsType[*pgconn.ConnectError](err); ok {
-		err = &postgresError{e.Unwrap()}
+		attempts := strings.Split(e.Unwrap().Error(), "\n")
+		err = &hiddenError{strings.Join(slices.Compact(attempts), "; "), e.Unwrap()}
 	}
 	return conn, err
 }
 
-type postgresError struct{ err error }
-
-// Error returns the errors of the attempts, which differ only if the servers do or if one
-// attempt was with TLS.
-func (e *postgresError) Error() string {
-	return strings.Join(slices.Compact(strings.Split(e.err.Error(), "\n")), "; ")
-}
-
-func (e *postgresError) Unwrap() error { return e.err }
-
 // parsePostgres takes what the URL does not say from environment variables and .pgpass, as
 // psql does. An error is one line, without user and password.
 func parsePostgres(u *hostURL) (*pgx.ConnConfig, error) {
-	if _, err := u.database(); err != nil {
-		return nil, err
-	}
-	if err := u.onlyParameters(postgresParameters...); err != nil {
-		return nil, err
-	}
-	user, password, err := u.login()
-	switch {
-	case err != nil:
-		return nil, err
-	case strings.ContainsRune(user+password, 0):
-		return nil, errors.New("user or password has a zero byte")
-	}
 	config, err := pgx.ParseConfig(u.String())
 	if err != nil {
 		if parse, ok := errors.AsType[*pgconn.ParseConfigError](err); ok {

@@ -33,8 +33,8 @@ func redact(rawURL string) string {
 		return unshown
 	case s.form == "":
 		return rawURL
-	case err == nil && s.prefix == sqlitePrefix:
-		err = checkFile(u.path)
+	case err == nil && s.file:
+		err = s.check(u)
 	}
 	if err != nil || s.port != "" && strings.ContainsAny(u.path, " =&;") {
 		return s.prefix + unshown

@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
 
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/backend/redissonlock"
@@ -21,16 +22,13 @@ func connectRedis(_ context.Context, u *hostURL) (*Backend, error) {
 	if err != nil {
 		return nil, invalid(err)
 	}
-	tune(opts)
-	client := redis.NewClient(opts)
+	client := newRedis(opts)
 	b := &Backend{
-		Client: client, Servers: u.servers, Password: opts.Password != "", TLS: opts.TLSConfig != nil,
+		Backend: redislock.New(client), Client: client, TLS: opts.TLSConfig != nil,
 		reach: func(ctx context.Context) error { return reachRedis(ctx, client) }, end: client.Close,
 	}
 	if redisson {
 		b.Backend = redissonlock.New(client)
-	} else {
-		b.Backend = redislock.New(client)
 	}
 	return b, nil
 }
@@ -40,9 +38,6 @@ func connectRedis(_ context.Context, u *hostURL) (*Backend, error) {
 const recordParameter = "record"
 
 func parseRedis(u *hostURL) (opts *redis.Options, redisson bool, err error) {
-	if len(u.servers) > 1 {
-		return nil, false, errOneHost
-	}
 	if redisson = slices.Equal(u.query[recordParameter], []string{"redisson"}); redisson {
 		u.query.Del(recordParameter)
 	}
@@ -56,9 +51,6 @@ func parseRedis(u *hostURL) (opts *redis.Options, redisson bool, err error) {
 	return opts, redisson, nil
 }
 
-// errOneHost refuses a list of hosts.
-var errOneHost = errors.New("want one host")
-
 // printable keeps an error that quotes decoded text on one line.
 func printable(err error) error {
 	return errors.New(strings.Map(func(r rune) rune {
@@ -69,15 +61,16 @@ func printable(err error) error {
 	}, err.Error()))
 }
 
-// tune sets options that matter under load, unless the URL has set them. All locks
-// share the client, so callers should not wait for a connection. More connections than
-// processors only help against latency.
-func tune(opts *redis.Options) {
+// newRedis returns a client with options that matter under load, unless the URL has set
+// them. All locks share the client, so callers should not wait for a connection. More
+// connections than processors only help against latency.
+func newRedis(opts *redis.Options) *redis.Client {
 	quieten()
 	if opts.PoolSize == 0 {
 		opts.PoolSize = max(64, 10*runtime.GOMAXPROCS(0))
 	}
 	opts.ContextTimeoutEnabled = true
+	return redis.NewClient(opts)
 }
 
 // reachRedis pings the server. A replica is enough, because it can be inspected.
@@ -91,5 +84,6 @@ func reachRedis(ctx context.Context, client *redis.Client) error {
 	return err
 }
 
-// quieten replaces the logger that go-redis has for all clients.
-var quieten = sync.OnceFunc(func() { redis.SetLogger(debugLogger("redis")) })
+// quieten turns off the logger that go-redis has for all clients, which writes to stderr. The
+// command that opens the backend reports its own errors.
+var quieten = sync.OnceFunc(logging.Disable)

@@ -9,17 +9,15 @@ import (
 	"github.com/distlock-go/distlock/backend/sqllock"
 )
 
-// sqlConns limits the connections to an SQL database, unless db has a limit: a server
-// has about a hundred for all processes.
+// sqlConns limits the connections to an SQL database: a server has about a hundred for all
+// processes.
 const sqlConns = 10
 
 // connectSQL returns the backend for db. It closes db if it fails.
 func connectSQL(db *sql.DB, d sqllock.Dialect, opts ...sqllock.Option) (*Backend, error) {
-	if db.Stats().MaxOpenConnections == 0 {
-		db.SetMaxOpenConns(sqlConns)
-		db.SetMaxIdleConns(sqlConns)
-		db.SetConnMaxIdleTime(5 * time.Minute)
-	}
+	db.SetMaxOpenConns(sqlConns)
+	db.SetMaxIdleConns(sqlConns)
+	db.SetConnMaxIdleTime(5 * time.Minute)
 	b, err := sqllock.New(db, d, opts...)
 	if err != nil {
 		_ = db.Close() // it was never used

@@ -1,15 +1,14 @@
 package backendurl_test
 
 import (
-	"context"
 	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/cmd/backendurl"
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/sqltest"
 	"github.com/distlock-go/distlock/internal/test/testmode"
 )
@@ -17,28 +16,8 @@ import (
 // exclude checks that the locks of two values are the same locks.
 func exclude(t *testing.T, one, other string) {
 	t.Helper()
-	lockers := make([]*distlock.Locker, 2)
-	for i, rawURL := range []string{one, other} {
-		b, err := backendurl.Open(t.Context(), rawURL)
-		if err != nil {
-			t.Fatal(err)
-		}
-		lockers[i] = distlock.New(b.Backend, distlock.Config{})
-		t.Cleanup(func() {
-			_ = lockers[i].Close()
-			_ = b.Close()
-		})
-	}
-	err := lockers[0].Do(t.Context(), "k", distlock.Opts{}, func(ctx context.Context) error {
-		lease, err := lockers[1].TryAcquire(ctx, "k", distlock.Opts{})
-		if !errors.Is(err, distlock.ErrNotAcquired) {
-			t.Errorf("with %s beside %s: %v, %v", other, one, lease, err)
-		}
-		return nil
-	})
-	if err != nil {
-		t.Error(err)
-	}
+	b, _ := connect(t, other)
+	mustFind(t, one, b.Backend.(driver.Inspector), 1)
 }
 
 // refused checks that Open fails with one line that says want, and not because the value
@@ -129,7 +108,6 @@ func TestSQLite(t *testing.T) {
 	use(t, "sqlite:"+file)
 	use(t, "SQLite:"+file)
 	exclude(t, "sqlite:"+file, "sqlite:"+file)
-	use(t, "sqlite::memory:")
 	if found, err := filepath.Glob(filepath.Join(dir, "a @ b%20#.db")); len(found) != 1 {
 		t.Errorf("the files are %q, %v", found, err)
 	}

@@ -12,33 +12,16 @@ import (
 	"github.com/distlock-go/distlock/backend/sqllock"
 )
 
-// sqlitePrefix comes before the path.
-const sqlitePrefix = "sqlite:"
-
-// inMemory is the path of a database that is inside this process.
-const inMemory = ":memory:"
-
 // sqliteSettings let processes wait for each other. What a crash of the machine can undo are
 // locks of processes that the crash ended.
 const sqliteSettings = "?_pragma=busy_timeout(5000)&_pragma=synchronous(NORMAL)"
 
 func connectSQLite(_ context.Context, u *hostURL) (*Backend, error) {
-	if err := checkFile(u.path); err != nil {
-		return nil, invalid(err)
-	}
 	db, err := sql.Open("sqlite", u.path+sqliteSettings)
 	if err != nil {
 		return nil, err
 	}
-	if u.path == inMemory {
-		db.SetMaxOpenConns(1) // each connection has a database of its own
-	}
-	b, err := connectSQL(db, sqllock.SQLite)
-	if err != nil {
-		return nil, err
-	}
-	b.Servers = []string{u.path}
-	return b, nil
+	return connectSQL(db, sqllock.SQLite)
 }
 
 // checkFile checks a path, which is taken as it is, without percent-encoding and
@@ -51,8 +34,8 @@ func checkFile(path string) error {
 		return errors.New("want sqlite:path without slashes before the path")
 	case strings.HasPrefix(path, "file:"):
 		return errors.New("want sqlite:path without file: before the path")
-	case strings.HasPrefix(path, ":") && path != inMemory:
-		return fmt.Errorf("%q is not a file: want a path or %s", path, inMemory)
+	case strings.HasPrefix(path, ":"):
+		return fmt.Errorf("%q is not a file", path)
 	case strings.ContainsRune(path, 0):
 		return errors.New("the path has a zero byte")
 	case strings.ContainsRune(path, '?'):

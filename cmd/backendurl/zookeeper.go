@@ -17,43 +17,24 @@ import (
 const zkTimeout = "session_timeout"
 
 func connectZooKeeper(_ context.Context, u *hostURL) (*Backend, error) {
-	opts, err := parseZooKeeper(u)
-	if err != nil {
-		return nil, invalid(err)
+	opts := []zklock.Option{zklock.WithRoot(strings.TrimSuffix(u.path, "/") + zklock.DefaultRoot)}
+	if user := u.user.Username(); strings.ContainsRune(user, ':') {
+		return nil, invalid(errors.New("the user has a colon, which ZooKeeper does not allow"))
+	} else if user != "" {
+		opts = append(opts, zklock.WithDigest(user, u.password()))
+	}
+	if value, ok := u.parameter(zkTimeout); ok {
+		d, err := time.ParseDuration(value)
+		if err != nil {
+			return nil, invalid(fmt.Errorf("%s: %w", zkTimeout, err))
+		}
+		opts = append(opts, zklock.WithSessionTimeout(d))
 	}
 	b, err := zklock.New(u.servers, opts...)
 	if err != nil {
 		return nil, invalid(err)
 	}
-	return &Backend{
-		Backend: b, Servers: u.servers, Password: u.user != nil,
-		reach: func(ctx context.Context) error { return reachZooKeeper(ctx, b) }, end: b.Close,
-	}, nil
-}
-
-// parseZooKeeper returns the options of the backend.
-func parseZooKeeper(u *hostURL) ([]zklock.Option, error) {
-	opts := []zklock.Option{zklock.WithRoot(strings.TrimSuffix(u.path, "/") + zklock.DefaultRoot)}
-	user, password, err := u.loginBoth()
-	switch {
-	case err != nil:
-		return nil, err
-	case strings.ContainsRune(user, ':'):
-		return nil, errors.New("the user has a colon, which ZooKeeper does not allow")
-	case user != "":
-		opts = append(opts, zklock.WithDigest(user, password))
-	}
-	if err := u.onlyParameters(zkTimeout); err != nil {
-		return nil, err
-	}
-	if value, ok := u.parameter(zkTimeout); ok {
-		d, err := time.ParseDuration(value)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", zkTimeout, err)
-		}
-		opts = append(opts, zklock.WithSessionTimeout(d))
-	}
-	return opts, nil
+	return &Backend{Backend: b, reach: func(ctx context.Context) error { return reachZooKeeper(ctx, b) }, end: b.Close}, nil
 }
 
 // reachZooKeeper asks for an answer from a server with a majority. A server that does
@@ -67,8 +48,6 @@ func reachZooKeeper(ctx context.Context, b *zklock.Backend) error {
 		switch {
 		case err == nil:
 			return nil
-		case ctx.Err() != nil:
-			return ctx.Err()
 		case errors.Is(err, zk.ErrNoAuth): // an answer, too
 			return fmt.Errorf("%w: the nodes belong to another user", err)
 		}

@@ -39,6 +39,6 @@ func TestChroot(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = other.Close() })
-		mustBeBelow(t, "zk://"+addr+"/shop", root, other, want)
+		mustFind(t, "zk://"+addr+"/shop", other, want)
 	}
 }

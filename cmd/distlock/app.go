@@ -33,7 +33,7 @@ func newApp(args []string, stdout io.Writer, stderr *hider) *cli.Command {
 		Usage: "run a command under a lock that several machines share",
 		Commands: []*cli.Command{
 			runCommand(args, stderr),
-			lsCommand(stdout, stderr),
+			lsCommand(stdout),
 			releaseCommand(stdout),
 			keyCommand(stdout),
 			doctorCommand(stdout, stderr.hide),

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"errors"
+	"slices"
+	"time"
 
 	"github.com/urfave/cli/v3"
 
@@ -12,7 +14,7 @@ import (
 
 const backendEnv = "DISTLOCK_BACKEND"
 
-// backendFlag is a flag of every command.
+// backendFlag is a flag of every command that needs a store.
 func backendFlag() cli.Flag {
 	return &cli.StringFlag{
 		Name: "backend",
@@ -21,6 +23,39 @@ func backendFlag() cli.Flag {
 		Sources:     cli.EnvVars(backendEnv),
 		HideDefault: true, // it may contain a password
 	}
+}
+
+// storeCommand completes a command that asks a store and ends: it has -backend, -timeout and
+// -json, and no arguments. The context of its action ends after -timeout.
+func storeCommand(timeout time.Duration, usageOfJSON string, command *cli.Command) *cli.Command {
+	command.Flags = slices.Concat([]cli.Flag{backendFlag()}, command.Flags, []cli.Flag{
+		&cli.DurationFlag{Name: "timeout", Value: timeout, Usage: "stop after `TIME`"},
+		&cli.BoolFlag{Name: "json", Usage: usageOfJSON},
+	})
+	action := command.Action
+	command.Action = func(ctx context.Context, c *cli.Command) error {
+		limit := c.Duration("timeout")
+		switch {
+		case c.Args().Present():
+			return usageErrorf("unexpected argument %q (%s -help lists the flags)", c.Args().First(), c.FullName())
+		case limit <= 0:
+			return usageErrorf("-timeout is %v: want more than 0", limit)
+		}
+		ctx, cancel := context.WithTimeout(ctx, limit)
+		defer cancel()
+		return action(ctx, c)
+	}
+	return command
+}
+
+// withLocker calls f with a Locker over the store that -backend names.
+func withLocker(ctx context.Context, c *cli.Command, f func(*distlock.Locker) error) error {
+	locker, closeAll, err := openLocker(ctx, c)
+	if err != nil {
+		return err
+	}
+	defer closeAll() //nolint:errcheck // the work is done
+	return f(locker)
 }
 
 // openLocker returns a Locker over the store that -backend names, and a function that
@@ -48,14 +83,6 @@ func backendOf(c *cli.Command) (string, error) {
 		return "", usageErrorf("-backend %q: its locks are inside this process and exclude only this process", rawURL)
 	}
 	return rawURL, nil
-}
-
-// noArguments refuses arguments of a command that has only flags.
-func noArguments(c *cli.Command) error {
-	if c.Args().Present() {
-		return usageErrorf("unexpected argument %q (%s -help lists the flags)", c.Args().First(), c.FullName())
-	}
-	return nil
 }
 
 // keyFlag returns the value of -key.

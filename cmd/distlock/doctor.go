@@ -12,7 +12,7 @@ import (
 )
 
 func doctorCommand(stdout io.Writer, hide func(string) string) *cli.Command {
-	return &cli.Command{
+	return storeCommand(30*time.Second, "print an object with store, worst and findings", &cli.Command{
 		Name:  "doctor",
 		Usage: "examine the store: what stands between it and the promises of the locks",
 		Description: "It reads the settings and the state of the store, and takes locks with doctor in their keys, with\n" +
@@ -22,25 +22,14 @@ func doctorCommand(stdout io.Writer, hide func(string) string) *cli.Command {
 			"-strict, with warnings, and 69 if the store does not answer.",
 		UsageText: "distlock doctor [-backend URL] [-prefix orders:] [-strict] [-timeout 30s] [-json]",
 		Flags: []cli.Flag{
-			backendFlag(),
 			&cli.StringFlag{Name: "prefix", Usage: "what the keys begin with: the user may have rights for these `KEYS` alone"},
 			&cli.BoolFlag{Name: "strict", Usage: "exit with 1 if there are warnings, too"},
-			&cli.DurationFlag{Name: "timeout", Value: 30 * time.Second, Usage: "stop after `TIME`"},
-			&cli.BoolFlag{Name: "json", Usage: "print an object with store, worst and findings"},
 		},
 		Action: func(ctx context.Context, c *cli.Command) error {
-			if err := noArguments(c); err != nil {
-				return err
-			}
 			rawURL, err := backendOf(c)
 			if err != nil {
 				return err
 			}
-			ctx, cancel, err := withTimeout(ctx, c)
-			if err != nil {
-				return err
-			}
-			defer cancel()
 			report, err := doctor.Examine(ctx, rawURL, c.String("prefix"))
 			if err != nil {
 				return err
@@ -58,7 +47,7 @@ func doctorCommand(stdout io.Writer, hide func(string) string) *cli.Command {
 			}
 			return verdict(report.Worst(), c.Bool("strict"))
 		},
-	}
+	})
 }
 
 // verdict returns an error that says nothing more if the worst finding is too bad.

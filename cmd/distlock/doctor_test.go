@@ -1,8 +1,6 @@
 package main
 
 import (
-	"encoding/json"
-	"strings"
 	"testing"
 
 	"github.com/distlock-go/distlock/cmd/internal/doctor"
@@ -19,24 +17,5 @@ func TestVerdict(t *testing.T) {
 	}
 	if code, silent := exitCode(verdict(doctor.Fault, false)); code != 1 || !silent {
 		t.Errorf("the exit code is %d, and silent is %v", code, silent)
-	}
-}
-
-func TestReportJSON(t *testing.T) {
-	t.Parallel()
-	var b strings.Builder
-	r := &doctor.Report{Store: "redis://h:1/0", Findings: []doctor.Finding{{ID: "role", Topic: "Server", Severity: doctor.Fault, Seen: "a -> b", Why: "w", Do: "d"}}}
-	if err := writeReportJSON(&b, r); err != nil {
-		t.Fatal(err)
-	}
-	var got struct {
-		Store, Worst string
-		Findings     []map[string]string
-	}
-	if err := json.Unmarshal([]byte(b.String()), &got); err != nil {
-		t.Fatal(err)
-	}
-	if got.Store != r.Store || got.Worst != "fault" || len(got.Findings) != 1 || got.Findings[0]["severity"] != "fault" || !strings.Contains(b.String(), "a -> b") {
-		t.Errorf("got %s", b.String())
 	}
 }

@@ -3,7 +3,9 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
 	"strings"
+	"syscall"
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/cmd/backendurl"
@@ -59,6 +61,12 @@ func exitCode(err error) (code int, silent bool) {
 	default:
 		return exitUnavailable, false
 	}
+}
+
+// number returns the number that a shell adds to 128 if the signal ended a process.
+func number(s os.Signal) int {
+	n, _ := s.(syscall.Signal)
+	return int(n)
 }
 
 // oneLine puts the text of an error on one line.

@@ -55,6 +55,13 @@ type guard struct {
 	code     int       // of the command
 }
 
+// change is an event of the command: it was stopped, which only Unix reports, or has ended.
+type change struct {
+	ended   bool
+	code    int            // if it has ended
+	stopped syscall.Signal // if it was stopped
+}
+
 // group is a command with its descendants: a [*process].
 type group interface {
 	terminate()
@@ -125,32 +132,34 @@ func (g *guard) act() (done bool) {
 		return true
 	case !g.stopping && now.Sub(g.ended) >= settleTime:
 		g.warn("the command has ended and left processes behind, which are stopped now")
-		g.stop(now)
+		g.stop(now, g.grace)
 	}
 	return false
 }
 
 // checkLease stops the command if the lease has ended or will end soon.
 func (g *guard) checkLease(now time.Time) {
-	if g.onLost == onLostIgnore {
-		if g.lost = g.lease.Check(); g.lost != nil {
-			g.warn("the command continues without its lock: %v", g.reason())
-		}
+	end := g.lease.Until()
+	g.lost = g.lease.Check()
+	switch {
+	case g.lost != nil && g.onLost == onLostIgnore:
+		g.warn("the command continues without its lock: %v", g.reason())
 		return
-	}
-	if g.lost = g.lease.Check(); g.lost == nil {
-		if end := g.lease.Until(); now.Before(g.stopAt(end)) {
-			return
-		} else if g.lost = g.lease.Check(); g.lost == nil {
-			g.lost = fmt.Errorf("the lease ends in %v and was not renewed", time.Until(end).Round(time.Millisecond))
-		}
+	case g.lost == nil && (g.onLost == onLostIgnore || now.Before(g.stopAt(end))):
+		return
+	case g.lost == nil:
+		g.lost = fmt.Errorf("the lease ends in %v and was not renewed", time.Until(end).Round(time.Millisecond))
 	}
 	g.warn("the command is stopped: %v", g.reason())
-	if g.onLost == onLostKill {
-		g.stopping, g.killAt = true, now
-		return
+	g.stop(now, g.graceIfLost())
+}
+
+// graceIfLost returns the grace period of a command that has lost its lock.
+func (g *guard) graceIfLost() time.Duration {
+	if g.onLost == onLostTerm {
+		return g.grace
 	}
-	g.stop(now)
+	return 0
 }
 
 // reason returns why the lease has ended, as far as its context knows.
@@ -161,10 +170,10 @@ func (g *guard) reason() error {
 	return g.lost
 }
 
-// stop sends SIGTERM to the command's group, and gives it the grace period, but no more
-// than the rest of the lease.
-func (g *guard) stop(now time.Time) {
-	g.stopping, g.killAt = true, now.Add(g.grace)
+// stop sends SIGTERM to the command's group, and gives it a grace period, but no more than
+// the rest of the lease. Without one, it gets SIGKILL at once.
+func (g *guard) stop(now time.Time, grace time.Duration) {
+	g.stopping, g.killAt = true, now.Add(grace)
 	if end := g.lease.Until().Add(-g.reserve); g.onLost != onLostIgnore && end.Before(g.killAt) {
 		g.killAt = end
 	}
@@ -182,13 +191,7 @@ func refreshShort(lease *distlock.Lease, keyTimeout time.Duration) {
 }
 
 // stopAt returns when to stop the command if its lease ends at end.
-func (g *guard) stopAt(end time.Time) time.Time {
-	end = end.Add(-g.reserve)
-	if g.onLost == onLostTerm {
-		end = end.Add(-g.grace)
-	}
-	return end
-}
+func (g *guard) stopAt(end time.Time) time.Time { return end.Add(-g.reserve - g.graceIfLost()) }
 
 // next returns when act has to be called again if nothing happens before.
 func (g *guard) next() time.Time {

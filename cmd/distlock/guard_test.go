@@ -68,13 +68,19 @@ func (c *guarded) suspend(syscall.Signal) bool { time.Sleep(c.stops); return tru
 
 func (c *guarded) resume() { c.record("resume") }
 
+// held returns a lease, and its store.
+func held(t *testing.T) (*testkit.Store, *distlock.Lease) {
+	t.Helper()
+	store := testkit.NewStore()
+	return store, testkit.MustAcquire(t, testkit.NewLocker(t, store, distlock.Config{HandOverTime: -1}), "deploy", distlock.Opts{KeyTimeout: guardLease})
+}
+
 // guarding runs what the test prepares under a guard. It returns the exit code, the reason
 // why the command was stopped, and what was recorded.
 func guarding(t *testing.T, onLost string, prepare func(c *guarded)) (code int, log string, lost error) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		store := testkit.NewStore()
-		lease := testkit.MustAcquire(t, testkit.NewLocker(t, store, distlock.Config{HandOverTime: -1}), "deploy", distlock.Opts{KeyTimeout: guardLease})
+		store, lease := held(t)
 		c := &guarded{T: t, store: store, start: time.Now(), changes: make(chan change, 1), signals: make(chan os.Signal, 16)}
 		c.g = &guard{
 			lease: lease, process: c, changes: c.changes, onLost: onLost, grace: 2500 * time.Millisecond, reserve: time.Second,
@@ -173,8 +179,7 @@ func TestLossAtTheRelease(t *testing.T) {
 		{onLostTerm, true, 0, exitLost, 1}, {onLostIgnore, true, 0, 0, 1},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			store := testkit.NewStore()
-			lease := testkit.MustAcquire(t, testkit.NewLocker(t, store, distlock.Config{HandOverTime: -1}), "deploy", distlock.Opts{KeyTimeout: guardLease})
+			store, lease := held(t)
 			if c.steal {
 				store.Steal(t, "deploy")
 			}
@@ -191,8 +196,7 @@ func TestLossAtTheRelease(t *testing.T) {
 // repeated.
 func TestNoCommandUnderALostLock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := testkit.NewStore()
-		lease := testkit.MustAcquire(t, testkit.NewLocker(t, store, distlock.Config{HandOverTime: -1}), "deploy", distlock.Opts{KeyTimeout: guardLease})
+		store, lease := held(t)
 		store.Steal(t, "deploy")
 		<-lease.Context().Done()
 		r := &runner{stderr: &strings.Builder{}, key: "deploy", path: "/nowhere/command", argv: []string{"command"}}

@@ -8,13 +8,15 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
+	"github.com/alicebob/miniredis/v2/server"
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/distlock-go/distlock/internal/test/testkit"
+	"github.com/distlock-go/distlock/internal/test/child"
 	"github.com/distlock-go/distlock/internal/test/testmode"
 )
 
@@ -36,17 +38,22 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("testdata", "script"),
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits,
-			"await": await,
+			"exits":    exits,
+			"await":    await,
+			"hang":     hang,
+			"outlives": outlives,
 		},
+		Condition: func(name string) (bool, error) { return name == "long" && testmode.Full(), nil },
 		Setup: func(env *testscript.Env) error {
-			server, err := miniredis.Run()
+			m, err := miniredis.Run()
 			if err != nil {
 				return err
 			}
-			env.Defer(server.Close)
-			server.ClockTTL(true)
-			env.Setenv(backendEnv, "redis://"+server.Addr())
+			m.ClockTTL(true)
+			s := &store{Miniredis: m, resume: func() {}}
+			env.Defer(func() { s.resume(); m.Close() })
+			env.Values[backendEnv] = s
+			env.Setenv(backendEnv, "redis://"+m.Addr())
 			env.Vars = append(env.Vars, raceExit)
 			return nil
 		},
@@ -74,7 +81,7 @@ func exits(ts *testscript.TestScript, _ bool, args []string) {
 // await runs a program repeatedly until its output contains the text: await text
 // program [arguments]. With one argument it waits for a file.
 func await(ts *testscript.TestScript, _ bool, args []string) {
-	for start := time.Now(); time.Since(start) < testkit.Patience; {
+	for start := time.Now(); time.Since(start) < child.Patience; {
 		if len(args) == 1 {
 			if _, err := os.Stat(ts.MkAbs(args[0])); err == nil {
 				return
@@ -87,4 +94,38 @@ func await(ts *testscript.TestScript, _ bool, args []string) {
 		}
 	}
 	ts.Fatalf("in vain for %q", args)
+}
+
+// store is the store of a script.
+type store struct {
+	*miniredis.Miniredis
+
+	resume   func()    // ends hang
+	leaseEnd time.Time // of the key that hang names
+}
+
+// hang makes the store take requests and answer none: hang key. The opposite is ! hang.
+func hang(ts *testscript.TestScript, neg bool, args []string) {
+	s, _ := ts.Value(backendEnv).(*store)
+	if s.resume(); neg {
+		return
+	}
+	answers := make(chan struct{})
+	s.resume = sync.OnceFunc(func() { close(answers) })
+	s.Server().SetPreHook(func(*server.Peer, string, ...string) bool { <-answers; return false })
+	s.leaseEnd = time.Now().Add(s.TTL(args[0]))
+}
+
+// outlives waits until a file is written after the end of the lease: outlives file. The
+// opposite fails if it was.
+func outlives(ts *testscript.TestScript, neg bool, args []string) {
+	s, _ := ts.Value(backendEnv).(*store)
+	late := func() bool {
+		info, err := os.Stat(ts.MkAbs(args[0]))
+		ts.Check(err)
+		return info.ModTime().After(s.leaseEnd)
+	}
+	if neg && late() || !neg && !child.Within(child.Patience, late) {
+		ts.Fatalf("%s is written after the end of the lease: %v", args[0], neg)
+	}
 }

@@ -16,23 +16,10 @@ var (
 	passedSignals []os.Signal
 )
 
-// number returns the number that a shell adds to 128 if the signal ended a process.
-func number(s os.Signal) int {
-	n, _ := s.(syscall.Signal)
-	return int(n)
-}
-
 // process is a running command. Its descendants are unknown on this system.
 type process struct {
 	cmd     *exec.Cmd
 	changes chan change
-}
-
-// change is the end of the command.
-type change struct {
-	ended   bool
-	code    int
-	stopped syscall.Signal // always 0 on this system
 }
 
 func startProcess(cmd *exec.Cmd, _ chan<- os.Signal) (*process, error) {

@@ -24,12 +24,6 @@ var (
 	}
 )
 
-// number returns the number that a shell adds to 128 if the signal ended a process.
-func number(s os.Signal) int {
-	n, _ := s.(syscall.Signal)
-	return int(n)
-}
-
 // process is a command in its own process group. Its methods must be called from one
 // goroutine. The group may outlive the command.
 type process struct {
@@ -37,13 +31,6 @@ type process struct {
 	changes  chan change // events of the command; the last one is its end
 	terminal *terminal   // nil if there is none
 	hadTerm  bool        // it was in the foreground when it was stopped
-}
-
-// change is an event: the command was stopped, or it has ended.
-type change struct {
-	ended   bool
-	code    int            // if it has ended
-	stopped syscall.Signal // if it was stopped
 }
 
 // startProcess starts cmd, and notifies signals of the signals to forward. On Linux the
@@ -103,11 +90,7 @@ func (p *process) wait() {
 func (p *process) send(s syscall.Signal) { _ = syscall.Kill(-p.pid, s) }
 
 // pass forwards a signal that this process received.
-func (p *process) pass(s os.Signal) {
-	if n, ok := s.(syscall.Signal); ok {
-		p.send(n)
-	}
-}
+func (p *process) pass(s os.Signal) { p.send(syscall.Signal(number(s))) }
 
 // terminate sends SIGTERM to the group, also to its stopped processes.
 func (p *process) terminate() {

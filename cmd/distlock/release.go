@@ -5,14 +5,16 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/admin"
 )
 
 func releaseCommand(stdout io.Writer) *cli.Command {
-	return &cli.Command{
+	return storeCommand(10*time.Second, "print an object with key and held", &cli.Command{
 		Name:  "release",
 		Usage: "ask a holder to give a lock back, or take it away from one that is stuck",
 		Description: "With -ask a holder that listens gives the key back when it can: distlock run -revocable, a program\n" +
@@ -22,45 +24,31 @@ func releaseCommand(stdout io.Writer) *cli.Command {
 			"The exit code is 0 if the key had a holder, and 1 if it had none.",
 		UsageText: "distlock release -ask|-force -key deploy [-backend URL] [-timeout 10s] [-json]",
 		Flags: []cli.Flag{
-			backendFlag(),
 			&cli.StringFlag{Name: "key", Usage: "the whole `KEY`, as distlock ls shows it"},
 			&cli.BoolFlag{Name: "ask", Usage: "ask the holder to give the key back"},
 			&cli.BoolFlag{Name: "force", Usage: "take the key away"},
-			timeoutFlag(),
-			&cli.BoolFlag{Name: "json", Usage: "print an object with key and held"},
 		},
 		Action: func(ctx context.Context, c *cli.Command) error {
 			key, err := keyFlag(c)
 			if err != nil {
 				return err
 			}
-			if err := noArguments(c); err != nil {
-				return err
-			}
 			if c.Bool("ask") == c.Bool("force") {
 				return usageErrorf("want either -ask, or -force: then the holder of %q may continue until its next renewal", key)
 			}
-			ctx, cancel, err := withTimeout(ctx, c)
-			if err != nil {
-				return err
-			}
-			defer cancel()
-			locker, closeAll, err := openLocker(ctx, c)
-			if err != nil {
-				return err
-			}
-			defer closeAll() //nolint:errcheck // the lock was released
 			release, done := admin.ForceRelease, "released"
 			if c.Bool("ask") {
 				release, done = admin.Revoke, "asked the holder of"
 			}
-			held, err := release(ctx, locker, key)
-			if err != nil {
-				return err
-			}
-			return writeReleased(stdout, c.Bool("json"), done, key, held)
+			return withLocker(ctx, c, func(locker *distlock.Locker) error {
+				held, err := release(ctx, locker, key)
+				if err != nil {
+					return err
+				}
+				return writeReleased(stdout, c.Bool("json"), done, key, held)
+			})
 		},
-	}
+	})
 }
 
 func writeReleased(w io.Writer, asJSON bool, done, key string, held bool) (err error) {

@@ -45,7 +45,7 @@ more see README.md in cmd/distlock.`
 
 func runCommand(args []string, stderr io.Writer) *cli.Command {
 	stopOn := 1
-	opts := &distlock.Opts{KeyTimeout: distlock.DefaultKeyTimeout, RetryInterval: distlock.DefaultRetryInterval}
+	r := &runner{stderr: stderr, opts: distlock.Opts{KeyTimeout: distlock.DefaultKeyTimeout, RetryInterval: distlock.DefaultRetryInterval}}
 	return &cli.Command{
 		Name:         "run",
 		Usage:        "run a command under a lock",
@@ -55,20 +55,18 @@ func runCommand(args []string, stderr io.Writer) *cli.Command {
 		Flags: slices.Concat([]cli.Flag{
 			backendFlag(),
 			&cli.StringFlag{Name: "key", Usage: "the `KEY` of the lock"},
-			&cli.IntFlag{Name: "E", Aliases: []string{"conflict-exit-code"}, Value: exitConflict,
+			&cli.IntFlag{Name: "E", Aliases: []string{"conflict-exit-code"}, Value: exitConflict, Destination: &r.conflict,
 				Usage: "exit with `CODE` if another holder has the key; 0 if that is fine"},
-			&cli.StringFlag{Name: "on-lost", Value: onLostKill, Usage: "what to do if the lock is lost: kill, term or ignore"},
-			&cli.DurationFlag{Name: "grace", HideDefault: true,
+			&cli.StringFlag{Name: "on-lost", Value: onLostKill, Destination: &r.onLost, Usage: "what to do if the lock is lost: kill, term or ignore"},
+			&cli.DurationFlag{Name: "grace", HideDefault: true, Destination: &r.grace,
 				Usage: "`TIME` between SIGTERM and SIGKILL, at most a third of the lease (default: a quarter)"},
-			&cli.BoolFlag{Name: "revocable", Usage: "send SIGTERM to the command when distlock release -ask asks for the lock"},
-			&cli.BoolFlag{Name: "v", Usage: "report the beginning of the wait, the acquisition and the release"},
-		}, lockFlags(opts)),
+			&cli.BoolFlag{Name: "revocable", Destination: &r.revocable, Usage: "send SIGTERM to the command when distlock release -ask asks for the lock"},
+			&cli.BoolFlag{Name: "v", Destination: &r.verbose, Usage: "report the beginning of the wait, the acquisition and the release"},
+		}, lockFlags(&r.opts)),
 		Action: func(ctx context.Context, c *cli.Command) error {
-			r, err := parseRun(c, args, *opts)
-			if err != nil {
+			if err := r.parse(c, args); err != nil {
 				return err
 			}
-			r.stderr = stderr
 			return r.run(ctx, c)
 		},
 	}
@@ -90,53 +88,46 @@ type runner struct {
 
 const minLease = time.Second // starting and killing processes takes a part of the lease
 
-func parseRun(c *cli.Command, args []string, o distlock.Opts) (*runner, error) {
-	key, err := keyFlag(c)
-	if err != nil {
-		return nil, err
+// parse takes what the flags have not set in r, and checks it.
+func (r *runner) parse(c *cli.Command, args []string) (err error) {
+	if r.key, err = keyFlag(c); err != nil {
+		return err
 	}
-	r := &runner{
-		verbose: c.Bool("v"), key: key, conflict: c.Int("E"), onLost: c.String("on-lost"), revocable: c.Bool("revocable"),
-		argv: c.Args().Slice(), opts: o,
-	}
+	r.argv = c.Args().Slice()
 	lease := r.opts.KeyTimeout
-	if r.grace = lease / 4; c.IsSet("grace") {
-		r.grace = c.Duration("grace")
+	if !c.IsSet("grace") {
+		r.grace = lease / 4
 	}
 	if c.IsSet("wait") && r.opts.MaxWait == 0 {
 		r.opts.RetryCount = 1
 	}
 	switch {
 	case !behindDashes(args, r.argv):
-		return nil, usageErrorf("the command must come after --: distlock run -key %s -- command", printable(key))
+		return usageErrorf("the command must come after --: distlock run -key %s -- command", printable(r.key))
 	case len(r.argv) == 0:
-		return nil, usageErrorf("there is no command after --")
-	case r.opts.MaxWait < 0:
-		return nil, usageErrorf("-wait is negative: %v", r.opts.MaxWait)
-	case r.opts.MaxWait > 0 && r.opts.MaxWait < time.Millisecond:
-		return nil, usageErrorf("-wait is %v: want 0, or at least 1ms", r.opts.MaxWait)
+		return usageErrorf("there is no command after --")
 	case r.conflict < 0 || r.conflict > 255:
-		return nil, usageErrorf("-E is %d: want 0 to 255", r.conflict)
+		return usageErrorf("-E is %d: want 0 to 255", r.conflict)
 	case lease < minLease:
-		return nil, usageErrorf("-lease is %v: want at least %v", lease, minLease)
+		return usageErrorf("-lease is %v: want at least %v", lease, minLease)
 	case r.onLost != onLostKill && r.onLost != onLostTerm && r.onLost != onLostIgnore:
-		return nil, usageErrorf("-on-lost is %q: want kill, term or ignore", r.onLost)
+		return usageErrorf("-on-lost is %q: want kill, term or ignore", r.onLost)
 	case r.grace < 0 || r.grace > lease/3:
-		return nil, usageErrorf("-grace is %v: want 0 to %v, a third of the lease", r.grace, lease/3)
+		return usageErrorf("-grace is %v: want 0 to %v, a third of the lease", r.grace, lease/3)
 	case r.opts.Permits > 0 && r.opts.Mode == distlock.Shared:
-		return nil, usageErrorf("-permits and -shared exclude each other")
+		return usageErrorf("-permits and -shared exclude each other")
 	case r.opts.MaxHold != 0 && r.opts.MaxHold < minLease:
-		return nil, usageErrorf("-max-hold is %v: want at least %v", r.opts.MaxHold, minLease)
+		return usageErrorf("-max-hold is %v: want at least %v", r.opts.MaxHold, minLease)
 	}
 	// Look the program up before waiting for the lock.
 	r.path, err = exec.LookPath(r.argv[0])
 	switch {
 	case errors.Is(err, fs.ErrPermission):
-		return nil, &exitError{exitNotExec, err}
+		return &exitError{exitNotExec, err}
 	case err != nil:
-		return nil, &exitError{exitNotFound, err}
+		return &exitError{exitNotFound, err}
 	}
-	return r, nil
+	return nil
 }
 
 // behindDashes reports whether argv is what follows the first "--" of args. Otherwise

@@ -24,7 +24,8 @@ func writeTable(w io.Writer, locks []driver.KeyInfo) error {
 		for _, h := range holders {
 			_, _ = fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%s\t%s\t%s\t%s\t%s\n", // the same
 				printable(l.Key), modeCell(l), l.Held, l.Waiting, cmp.Or(printable(h.Holder), "-"), cmp.Or(h.Owner, "-"),
-				tokenCell(h.Token), sinceCell(h.Since), leftCell(h.ExpiresIn))
+				known(h.Token > 0, fmt.Sprint(h.Token)), known(!h.Since.IsZero(), h.Since.Local().Format(time.DateTime)),
+				known(h.ExpiresIn > 0, h.ExpiresIn.Round(100*time.Millisecond).String()))
 		}
 	}
 	return t.Flush()
@@ -37,25 +38,12 @@ func modeCell(l *driver.KeyInfo) string {
 	return l.ModeName()
 }
 
-func tokenCell(token uint64) string {
-	if token == 0 {
-		return "-"
+// known returns text, or - if the store does not know the value.
+func known(is bool, text string) string {
+	if is {
+		return text
 	}
-	return fmt.Sprint(token)
-}
-
-func sinceCell(since time.Time) string {
-	if since.IsZero() {
-		return "-"
-	}
-	return since.Local().Format(time.DateTime)
-}
-
-func leftCell(left time.Duration) string {
-	if left <= 0 {
-		return "-"
-	}
-	return left.Round(100 * time.Millisecond).String()
+	return "-"
 }
 
 // printable quotes a key or a name that would break the table or the terminal.

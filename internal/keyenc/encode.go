@@ -2,6 +2,7 @@ package keyenc
 
 import (
 	"bytes"
+	"encoding"
 	"encoding/binary"
 	"math"
 	"reflect"
@@ -78,33 +79,30 @@ func (e *Encoder) KeyBuffer() []byte { return e.key[:0] }
 // Encode encodes params. Call it once. The error says where in params the fault
 // is, and wraps the error of the caller's method if that failed.
 func (e *Encoder) Encode(params any) error {
+	root := "params"
+	var err *paramError
 	switch p := params.(type) { // the common types, without reflection
 	case nil:
 		e.buf = append(e.buf, tagNil)
-		return nil
 	case string:
-		if err := e.string(p); err != nil {
-			return err.within("params")
-		}
-		return nil
+		err = e.string(p)
 	case int64:
 		e.int(p)
-		return nil
 	case int:
 		e.int(int64(p))
-		return nil
-	}
-	t := reflect.TypeOf(params)
-	p := planOf(t)
-	err := e.value(p, reflect.ValueOf(params), 0)
-	if err == nil && len(e.buf) > MaxEncoded {
-		err = tooLarge()
-	}
-	if err == nil {
-		err = p.fault
+	default:
+		t := reflect.TypeOf(params)
+		plan := planOf(t)
+		if err = e.value(plan, reflect.ValueOf(params), 0); err == nil {
+			err = plan.fault
+		}
+		if err == nil && len(e.buf) > MaxEncoded {
+			err = tooLarge()
+		}
+		root = rootName(t)
 	}
 	if err != nil {
-		return err.within(rootName(t))
+		return err.within(root)
 	}
 	return nil
 }
@@ -112,6 +110,10 @@ func (e *Encoder) Encode(params any) error {
 // value appends the encoding of v. A fault of v's type is in its plan already; it
 // is returned here only if v leads to it, because then its path is exact.
 func (e *Encoder) value(p *typePlan, v reflect.Value, depth int) *paramError {
+	// Lists, maps and values without end always pass here, so this check ends the walk.
+	if len(e.buf) > MaxEncoded {
+		return tooLarge()
+	}
 	var dynamic *paramError // of a type found behind an interface
 	for hops := 0; p.op == opPointer || p.op == opInterface; hops++ {
 		if v.IsNil() {
@@ -166,73 +168,81 @@ func (e *Encoder) direct(p *typePlan, v reflect.Value, depth int) *paramError {
 		return e.bytes(v)
 	case opTime:
 		return e.time(v)
-	case opText:
-		text, err := p.marshalText(v)
-		if err != nil {
-			return err
-		}
-		if err := e.open(tagString, len(text)); err != nil {
-			return err
-		}
-		e.buf = append(e.buf, text...)
-	case opLockKey:
-		key, err := p.lockKey(v)
-		if err != nil {
-			return err
-		}
-		return e.string(key)
-	case opList, opMap, opStruct:
+	case opMethod:
+		return e.method(p, v)
+	case opRefuse:
+		return p.refused
+	default:
 		if depth == MaxNesting {
 			return tooDeep()
 		}
-		// A value without end always passes here, so this check ends the walk.
-		if len(e.buf) > MaxEncoded {
-			return tooLarge()
+		switch p.op {
+		case opStruct:
+			return e.structure(p, v, depth+1)
+		case opMap:
+			return e.mapping(p, v, depth+1)
+		default:
+			return e.list(p, v, depth+1)
 		}
-		return e.nested(p, v, depth+1)
-	default:
-		return p.refused
 	}
 	return nil
 }
 
-func (e *Encoder) nested(p *typePlan, v reflect.Value, depth int) *paramError {
-	switch p.op {
-	case opStruct:
-		e.buf = append(e.buf, p.head...)
-		for i := range p.fields {
-			f := &p.fields[i]
-			e.buf = append(e.buf, f.head...)
-			var err *paramError
-			switch fv := v.Field(f.index); f.plan.op { // the common kinds, without two calls
-			case opInt:
-				e.int(fv.Int())
-			case opString:
-				err = e.string(fv.String())
-			default:
-				err = e.value(f.plan, fv, depth)
-			}
-			if err != nil {
-				return err.within("." + f.name)
-			}
+// method appends the text that LockKey of v returns, or MarshalText if it has no LockKey. The
+// method belongs to the caller, and may be promoted through an embedded pointer that is nil.
+func (e *Encoder) method(p *typePlan, v reflect.Value) (fault *paramError) {
+	name := "LockKey"
+	defer func() {
+		if r := recover(); r != nil {
+			fault = p.blame(name+" panicked", Panicked(r))
 		}
-		return nil
-	case opMap:
-		return e.mapping(p, v, depth)
-	default:
-		return e.list(p, v, depth)
+	}()
+	receiver := p.receiver(v)
+	if keyer, ok := receiver.(lockKeyer); ok {
+		key := keyer.LockKey()
+		if key == "" {
+			return p.blame("LockKey returned an empty string", nil)
+		}
+		return e.string(key)
 	}
+	name = "MarshalText"
+	text, err := receiver.(encoding.TextMarshaler).MarshalText()
+	if err != nil {
+		return p.blame(name, err)
+	}
+	if fault := e.open(tagString, len(text)); fault != nil {
+		return fault
+	}
+	e.buf = append(e.buf, text...)
+	return nil
+}
+
+func (e *Encoder) structure(p *typePlan, v reflect.Value, depth int) *paramError {
+	e.buf = append(e.buf, p.head...)
+	for i := range p.fields {
+		f := &p.fields[i]
+		e.buf = append(e.buf, f.head...)
+		var err *paramError
+		switch fv := v.Field(f.index); f.plan.op { // the common kinds, without two calls
+		case opInt:
+			e.int(fv.Int())
+		case opString:
+			err = e.string(fv.String())
+		default:
+			err = e.value(f.plan, fv, depth)
+		}
+		if err != nil {
+			return err.within("." + f.name)
+		}
+	}
+	return nil
 }
 
 func (e *Encoder) list(p *typePlan, v reflect.Value, depth int) *paramError {
 	n := v.Len()
 	e.buf = binary.AppendUvarint(append(e.buf, tagList), uint64(n))
 	for i := range n {
-		err := e.value(p.elem, v.Index(i), depth)
-		if err == nil && len(e.buf) > MaxEncoded {
-			err = tooLarge()
-		}
-		if err != nil {
+		if err := e.value(p.elem, v.Index(i), depth); err != nil {
 			return err.within("[" + strconv.Itoa(i) + "]")
 		}
 	}
@@ -250,11 +260,7 @@ func (e *Encoder) mapping(p *typePlan, v reflect.Value, depth int) *paramError {
 		if err := e.value(p.key, it.Key(), depth); err != nil {
 			return err.within("[key]")
 		}
-		err := e.value(p.elem, it.Value(), depth)
-		if err == nil && len(e.buf) > MaxEncoded {
-			err = tooLarge()
-		}
-		if err != nil {
+		if err := e.value(p.elem, it.Value(), depth); err != nil {
 			return err.within("[" + keyName(it.Key()) + "]")
 		}
 		e.spans = append(e.spans, mapEntry{from, len(e.buf)})

@@ -38,8 +38,7 @@ const (
 	opString
 	opBytes
 	opTime
-	opText
-	opLockKey
+	opMethod
 	opList
 	opMap
 	opStruct
@@ -76,7 +75,7 @@ func planOf(t reflect.Type) *typePlan {
 		return p.(*typePlan)
 	}
 	made := planner{}
-	root := made.plan(t)
+	root := made.plan(planKey{typ: t})
 	// Types may be recursive, so the search for faults starts when all plans are
 	// complete, and no incomplete plan is published. All plans are reachable from
 	// root: if it has no fault, none of them has.
@@ -104,61 +103,31 @@ func CheckType(t reflect.Type) error {
 
 // find returns the first refusal in p or below it.
 func (p *typePlan) find(seen map[*typePlan]bool) *paramError {
-	if p.refused != nil {
+	if p.refused != nil || seen[p] {
 		return p.refused
 	}
-	if seen[p] {
-		return nil
-	}
 	seen[p] = true
-	if p.key != nil {
-		if fault := p.key.find(seen); fault != nil {
-			return fault.within("[key]")
-		}
-	}
-	if p.elem != nil {
-		if fault := p.elem.find(seen); fault != nil {
-			if p.op == opPointer {
-				return fault
-			}
-			return fault.within("[]")
-		}
+	parts := []planField{{name: "[key]", plan: p.key}, {name: "[]", plan: p.elem}}
+	if p.op == opPointer {
+		parts[1].name = ""
 	}
 	for _, f := range p.fields {
-		if fault := f.plan.find(seen); fault != nil {
-			return fault.within("." + f.name)
+		parts = append(parts, planField{name: "." + f.name, plan: f.plan})
+	}
+	for _, part := range parts {
+		if part.plan == nil {
+			continue
+		}
+		if fault := part.plan.find(seen); fault != nil {
+			return fault.within(part.name)
 		}
 	}
 	return nil
 }
 
-// lockKey calls LockKey of v. The method belongs to the caller, and may be promoted
-// through an embedded pointer that is nil.
-func (p *typePlan) lockKey(v reflect.Value) (key string, fault *paramError) {
-	defer func() {
-		if r := recover(); r != nil {
-			fault = &paramError{what: p.typ.String() + ": LockKey panicked", err: Panicked(r)}
-		}
-	}()
-	key = p.receiver(v).(lockKeyer).LockKey()
-	if key == "" {
-		return "", &paramError{what: p.typ.String() + ": LockKey returned an empty string"}
-	}
-	return key, nil
-}
-
-// marshalText calls MarshalText of v, which belongs to the caller too.
-func (p *typePlan) marshalText(v reflect.Value) (text []byte, fault *paramError) {
-	defer func() {
-		if r := recover(); r != nil {
-			fault = &paramError{what: p.typ.String() + ": MarshalText panicked", err: Panicked(r)}
-		}
-	}()
-	text, err := p.receiver(v).(encoding.TextMarshaler).MarshalText()
-	if err != nil {
-		return nil, &paramError{what: p.typ.String() + ": MarshalText", err: err}
-	}
-	return text, nil
+// blame returns the error of a method of p's type.
+func (p *typePlan) blame(what string, err error) *paramError {
+	return &paramError{what: p.typ.String() + ": " + what, err: err}
 }
 
 // receiver returns v in a form that has p's method, without an allocation if
@@ -181,22 +150,28 @@ type planner map[planKey]*typePlan
 
 type planKey struct {
 	typ reflect.Type
-	// bare is set for an embedded struct of an unexported type. Its exported fields
-	// can be read, but its methods cannot be called.
+	// bare is set for an embedded struct of an unexported type, or a pointer to one. Its
+	// exported fields can be read, but its methods cannot be called.
 	bare bool
 }
 
-func (made planner) plan(t reflect.Type) *typePlan {
-	if p, ok := plans.Load(t); ok {
+func (made planner) plan(k planKey) *typePlan {
+	if p, ok := plans.Load(k.typ); ok && !k.bare {
 		return p.(*typePlan)
 	}
-	k := planKey{typ: t}
 	if p, ok := made[k]; ok {
 		return p
 	}
-	p := &typePlan{typ: t}
+	p := &typePlan{typ: k.typ}
 	made[k] = p
-	made.fill(p)
+	switch {
+	case !k.bare:
+		made.fill(p)
+	case k.typ.Kind() == reflect.Pointer:
+		p.op, p.elem = opPointer, made.plan(planKey{k.typ.Elem(), true})
+	default:
+		made.structure(p, true)
+	}
 	return p
 }
 
@@ -205,7 +180,7 @@ func (made planner) fill(p *typePlan) {
 	t := p.typ
 	switch {
 	case hasMethod(t, lockKeyerType):
-		p.op, p.copied = opLockKey, !t.Implements(lockKeyerType)
+		p.op, p.copied = opMethod, !t.Implements(lockKeyerType)
 	case isContext(t):
 		p.refuse("a context is not a parameter")
 	case t == skipType:
@@ -215,7 +190,7 @@ func (made planner) fill(p *typePlan) {
 	case t.Kind() == reflect.Struct && encodesFields(t):
 		made.structure(p, false)
 	case hasMethod(t, textType):
-		p.op, p.copied = opText, !t.Implements(textType)
+		p.op, p.copied = opMethod, !t.Implements(textType)
 	default:
 		made.fillKind(p)
 	}
@@ -246,17 +221,14 @@ func (made planner) fillKind(p *typePlan) {
 	case reflect.Interface:
 		p.op = opInterface
 	case reflect.Pointer:
-		p.op = opPointer
-		p.elem = made.plan(t.Elem())
+		p.op, p.elem = opPointer, made.plan(planKey{typ: t.Elem()})
 	case reflect.Slice, reflect.Array:
-		p.elem = made.plan(t.Elem())
-		p.op = opList
+		p.op, p.elem = opList, made.plan(planKey{typ: t.Elem()})
 		if t.Elem().Kind() == reflect.Uint8 && p.elem.op == opUint { // a byte type without a method
 			p.op, p.elem = opBytes, nil
 		}
 	case reflect.Map:
-		p.op = opMap
-		p.key, p.elem = made.plan(t.Key()), made.plan(t.Elem())
+		p.op, p.key, p.elem = opMap, made.plan(planKey{typ: t.Key()}), made.plan(planKey{typ: t.Elem()})
 	case reflect.Struct:
 		made.structure(p, false)
 	default: // functions, channels and addresses have no meaning in another process
@@ -282,13 +254,8 @@ func (made planner) structure(p *typePlan, bare bool) {
 	}
 	p.op = opStruct
 	for _, f := range fields {
-		planned := planField{name: f.Name, index: f.Index[0], head: appendName(nil, f.Name)}
-		if f.IsExported() {
-			planned.plan = made.plan(f.Type)
-		} else {
-			planned.plan = made.embedded(f.Type)
-		}
-		p.fields = append(p.fields, planned)
+		head := append(binary.AppendUvarint(nil, uint64(len(f.Name))), f.Name...)
+		p.fields = append(p.fields, planField{f.Name, f.Index[0], head, made.plan(planKey{f.Type, !f.IsExported()})})
 	}
 	if len(fields) == 1 && fields[0].Tag.Get("lock") == "key" {
 		// The struct is encoded as its key alone, so that an ID has the same key in
@@ -298,26 +265,4 @@ func (made planner) structure(p *typePlan, bare bool) {
 	}
 	slices.SortFunc(p.fields, func(a, b planField) int { return strings.Compare(a.name, b.name) })
 	p.head = binary.AppendUvarint([]byte{tagStruct}, uint64(len(p.fields)))
-}
-
-func appendName(b []byte, name string) []byte {
-	return append(binary.AppendUvarint(b, uint64(len(name))), name...)
-}
-
-// embedded returns the plan of an embedded struct of an unexported type, or of a
-// pointer to one.
-func (made planner) embedded(t reflect.Type) *typePlan {
-	k := planKey{typ: t, bare: true}
-	if p, ok := made[k]; ok {
-		return p
-	}
-	p := &typePlan{typ: t}
-	made[k] = p
-	if t.Kind() == reflect.Pointer {
-		p.op = opPointer
-		p.elem = made.embedded(t.Elem())
-	} else {
-		made.structure(p, true)
-	}
-	return p
 }

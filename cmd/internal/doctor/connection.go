@@ -2,12 +2,9 @@ package doctor
 
 import (
 	"context"
-	"fmt"
 	"net"
 	"slices"
-	"time"
 
-	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/cmd/backendurl"
 )
 
@@ -51,41 +48,4 @@ func onLoopback(servers []string) bool {
 		ip := net.ParseIP(host)
 		return err == nil && host != "localhost" && (ip == nil || !ip.IsLoopback())
 	})
-}
-
-// clock reads a store's clock a few times. The shortest request tells the most.
-func clock(read func() (time.Time, error)) (verdict, error) {
-	var ahead, uncertain time.Duration
-	for i := range 10 {
-		start := time.Now()
-		shown, err := read()
-		if err != nil {
-			return verdict{}, err
-		}
-		half := time.Since(start) / 2
-		if i == 0 || half < uncertain {
-			ahead, uncertain = shown.Sub(start.Add(half)), half
-		}
-	}
-	return clockDifference(ahead, uncertain), nil
-}
-
-const clockWhy = "Leases and tokens use the store's clock alone, but a wrong clock is often one that jumps, and a jump ends leases early (P2, P3)."
-
-// clockDifference judges how far a clock is ahead of that of this machine.
-func clockDifference(ahead, uncertain time.Duration) verdict {
-	least := max(0, ahead.Abs()-uncertain)
-	seen := fmt.Sprintf("%v ahead of this machine, ± %v", short(ahead), short(uncertain))
-	if ahead < 0 {
-		seen = fmt.Sprintf("%v behind this machine, ± %v", short(-ahead), short(uncertain))
-	}
-	const do = "synchronize the clocks of both machines: chronyc tracking, or timedatectl"
-	switch {
-	case least < time.Second:
-		return ok("%s", seen)
-	case least < distlock.DefaultKeyTimeout:
-		return note(seen, do)
-	default:
-		return warning(seen, do)
-	}
 }

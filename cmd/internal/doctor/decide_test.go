@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 )
 
 // decision is what a function has decided on values.
@@ -19,8 +18,7 @@ type decision struct {
 // The tests with servers show the other decisions.
 func TestDecide(t *testing.T) {
 	t.Parallel()
-	const mb, gb = 1 << 20, 1 << 30
-	now := time.UnixMicro(1_795_342_347_462_681)
+	const mb = 1 << 20
 	cluster := func(assigned, failed, masters string) verdict {
 		return judgeCluster(map[string]string{
 			"cluster_state": "ok", "cluster_slots_assigned": assigned, "cluster_slots_fail": failed, "cluster_size": masters,
@@ -34,25 +32,15 @@ func TestDecide(t *testing.T) {
 		{judgeReplicas(1, 0), Warning, "CONFIG SET min-replicas-to-write 1"},
 		{judgeReplicas(1, 1), Note, "WithWaitReplicas"},
 		{judgeReplicas(1, 2), Fault, "refused"},
-		{judgeToken("1795342347462681", now), OK, ""},
-		{judgeToken("1795342347462681", now.Add(-time.Hour)), Warning, "1h0m0s ahead"},
-		{judgeToken("hello", now), Fault, `"hello"`},
 		{cluster("16384", "0", "1"), OK, "16384 of 16384"},
 		{cluster("16384", "0", "3"), Warning, "NewClusterClient"},
 		{cluster("16384", "100", "3"), Fault, "16284 of 16384"},
-
-		{clockDifference(999*time.Millisecond, 0), OK, "999ms ahead"},
-		{clockDifference(-2*time.Second, time.Millisecond), Note, "2s behind"},
-		{clockDifference(2*time.Second, 2*time.Second), OK, "± 2s"}, // it may be right
-		{clockDifference(time.Hour, time.Millisecond), Warning, "1h0m0s ahead"},
 
 		{judgeMembers(1, nil, true), Warning, "1 server: none"},
 		{judgeMembers(3, nil, false), OK, "1 may fail"},
 		{judgeMembers(4, nil, false), Note, "than of 3"},
 		{judgeMembers(3, []string{"h:1"}, false), Warning, "1 of 3 do not answer: h:1"},
 		{judgeAlarms([]string{"NOSPACE", "CORRUPT"}), Fault, "CORRUPT, NOSPACE"},
-		{judgeSize(gb, 2*gb), OK, "1024 MB of 2048 MB"},
-		{judgeSize(2*gb, 0), Warning, "cannot be seen"},
 
 		{atLeast("PostgreSQL", 11, 0)("15.5 (Debian 15.5-0)"), OK, "15.5"},
 		{atLeast("PostgreSQL", 11, 0)("9.6.2"), Fault, "PostgreSQL 11.0 or later"},
@@ -67,11 +55,6 @@ func TestDecide(t *testing.T) {
 		{judgeStandbys(2, 1, "ANY 1 (*)"), OK, "2 standbys, 1 synchronous"},
 		{judgeStandbys(1, 0, "other"), Fault, "wait without end"},
 		{judgeDumps(1), Warning, "1 connected"},
-		{flushMethod("O_DIRECT"), OK, "O_DIRECT"},
-		{flushMethod("nosync"), Fault, "nosync"},
-		{doublewrite("1"), OK, "on"},
-		{doublewrite("OFF"), Warning, "off"},
-		{journalMode("off"), Fault, "damage"},
 	} {
 		if d.got.severity != d.want || !strings.Contains(d.got.seen+"\n"+d.got.do, d.seen) {
 			t.Errorf("%d: %v: %q, %q; want %v with %q", i, d.got.severity, d.got.seen, d.got.do, d.want, d.seen)
@@ -102,8 +85,8 @@ func TestDocumented(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := rows(t, "all", lockChecks) + rows(t, "all, by the URL", connectionChecks) + rows(t, "Redis", redisChecks) +
-		rows(t, "PostgreSQL", postgresChecks) + rows(t, "MySQL, MariaDB", mysqlChecks) + rows(t, "SQLite, the file", fileChecks) +
-		rows(t, "SQLite", sqliteChecks) + rows(t, "ZooKeeper", zookeeperChecks) + rows(t, "etcd", etcdChecks)
+		rows(t, "PostgreSQL", postgresChecks) + rows(t, "MySQL, MariaDB", mysqlChecks) + rows(t, "SQLite", fileChecks) +
+		rows(t, "ZooKeeper", zookeeperChecks) + rows(t, "etcd", etcdChecks)
 	if !strings.Contains(string(page), want) {
 		t.Errorf("docs/doctor.md does not have these rows:\n%s", want)
 	}

@@ -24,7 +24,6 @@ var etcdChecks = []check[*etcdServer]{
 	{"role", server, "Without a leader, nothing is granted, renewed or released (P1, P5).", etcdRole},
 	{"members", server, membersWhy, etcdMembers},
 	{"alarms", server, "With the alarm NOSPACE no new lock is granted; with CORRUPT nothing is certain (P1, P5).", etcdAlarms},
-	{"database-size", server, "A database that is full raises the alarm NOSPACE, and no new lock is granted (P5).", etcdSize},
 }
 
 func examineEtcd(ctx context.Context, client *clientv3.Client) ([]Finding, error) {
@@ -110,26 +109,4 @@ func judgeAlarms(names []string) verdict {
 	default:
 		return fault(strings.Join(names, ", "), "etcdctl compact REVISION; etcdctl defrag; etcdctl alarm disarm; and --auto-compaction-retention=1h")
 	}
-}
-
-// defaultQuota is the limit of the database that older versions do not tell.
-const defaultQuota = 2 << 30
-
-func etcdSize(_ context.Context, s *etcdServer) (verdict, error) {
-	if s.err != nil {
-		return verdict{}, s.err
-	}
-	return judgeSize(s.status.DbSize, s.status.DbSizeQuota), nil
-}
-
-func judgeSize(size, quota int64) verdict {
-	limit := bytes(quota)
-	if quota == 0 {
-		quota, limit = defaultQuota, "a quota that cannot be seen (the default is 2 GB)"
-	}
-	seen := fmt.Sprintf("%s of %s", bytes(size), limit)
-	if size >= quota/10*9 {
-		return warning(seen, "etcdctl compact REVISION; etcdctl defrag; --auto-compaction-retention=1h; --quota-backend-bytes")
-	}
-	return ok("%s", seen)
 }

@@ -6,27 +6,21 @@ import (
 
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.uber.org/zap"
 
+	"github.com/distlock-go/distlock/cmd/backendurl"
 	"github.com/distlock-go/distlock/internal/test/etcdtest"
 )
-
-// etcdClient returns a client that ends with the test.
-func etcdClient(t *testing.T, addr string) *clientv3.Client {
-	t.Helper()
-	c, err := clientv3.New(clientv3.Config{Endpoints: []string{addr}, Logger: zap.NewNop()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = c.Close() })
-	return c
-}
 
 // One server that is full. Then there are users, and one may not use the keys.
 func TestEtcd(t *testing.T) {
 	t.Parallel()
 	addr := etcdtest.Start(t, "--unsafe-no-fsync").Addr()
-	c := etcdClient(t, addr)
+	store, err := backendurl.Connect(t.Context(), "etcd://"+addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	c, _ := store.Client.(*clientv3.Client)
 	r := examine(t, "etcd://"+addr, "")
 	wantFindings(t, r, "warning members", "note authentication")
 	wantSeen(t, r, "lock", "median")
@@ -70,6 +64,7 @@ func TestEtcd(t *testing.T) {
 	if out := text(t, r); strings.Contains(out, "secret") {
 		t.Errorf("the report shows the password:\n%s", out)
 	}
+	wantRefused(t, "etcd://root:not-it@"+addr, "user")
 	wantFindings(t, examine(t, "etcd://shop:secret@"+addr+"/shop", ""), "warning members")
 	r = examine(t, "etcd://shop:secret@"+addr, "")
 	wantFindings(t, r, "fault ping", "warning members")

@@ -22,11 +22,8 @@ const reachTimeout = 3 * time.Second
 // Examine examines the store that rawURL names. prefix is what the keys of the locks
 // begin with: a user may have rights for these keys alone. An error means that the store
 // could not be examined, because it does not answer or does not let the user in, or that
-// the URL is invalid ([backendurl.ErrURL]).
+// the URL is invalid ([backendurl.ErrURL]). The store must not be inside this process.
 func Examine(ctx context.Context, rawURL, prefix string) (*Report, error) {
-	if backendurl.InProcess(rawURL) {
-		return nil, fmt.Errorf("backend %q: %w: its locks are inside this process", rawURL, backendurl.ErrURL)
-	}
 	store, err := backendurl.Connect(ctx, rawURL)
 	if err != nil {
 		return nil, err
@@ -35,6 +32,13 @@ func Examine(ctx context.Context, rawURL, prefix string) (*Report, error) {
 	defer func() { _, _ = locker.Close(), store.Close() }() // nothing depends on it
 	name := backendurl.Name(rawURL)
 	findings, err := examine(ctx, store)
+	if err == nil {
+		findings = append(findings, run(ctx, store, connectionChecks)...)
+		if !slices.ContainsFunc(findings, func(f Finding) bool { return f.ID == "file" }) { // to open it would create it
+			t := &trial{locker: locker, store: store, url: rawURL, key: prefix + "distlock:doctor:" + uuid.NewString()}
+			findings = append(findings, run(ctx, t, lockChecks)...)
+		}
+	}
 	switch {
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("backend %q: the examination did not end in time: %w", name, ctx.Err())
@@ -42,13 +46,6 @@ func Examine(ctx context.Context, rawURL, prefix string) (*Report, error) {
 		return nil, fmt.Errorf("backend %q: no answer within %v: %w", name, reachTimeout, err)
 	case err != nil:
 		return nil, fmt.Errorf("backend %q: %w", name, err)
-	}
-	findings = append(findings, run(ctx, store, connectionChecks)...)
-	if !slices.ContainsFunc(findings, func(f Finding) bool { return f.ID == "file" }) { // to open it would create it
-		findings = append(findings, run(ctx, &trial{locker: locker, store: store, url: rawURL, key: prefix + "distlock:doctor:" + uuid.NewString()}, lockChecks)...)
-	}
-	if ctx.Err() != nil {
-		return nil, fmt.Errorf("backend %q: the examination did not end in time: %w", name, ctx.Err())
 	}
 	return &Report{Store: name, Findings: findings}, nil
 }

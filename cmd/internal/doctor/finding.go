@@ -7,7 +7,8 @@ package doctor
 import (
 	"context"
 	"fmt"
-	"strings"
+
+	"github.com/distlock-go/distlock/internal/text"
 )
 
 // Severity says how bad a finding is.
@@ -77,7 +78,7 @@ func run[S any](ctx context.Context, store S, table []check[S]) []Finding {
 	for _, c := range table {
 		v, err := c.judge(ctx, store)
 		if err != nil {
-			v = note("cannot see it: "+oneLine(err), "look at it as an administrator")
+			v = note("cannot see it: "+text.OneLine(err), "look at it as an administrator")
 		}
 		if v != (verdict{}) {
 			findings = append(findings, Finding{c.id, c.topic, v.severity, v.seen, c.why, v.do})
@@ -86,21 +87,10 @@ func run[S any](ctx context.Context, store S, table []check[S]) []Finding {
 	return findings
 }
 
-// oneLine returns the text of an error on one line.
-func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
-
 // count returns the number with the noun in singular or plural.
 func count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
-}
-
-// bytes returns a number of bytes for people.
-func bytes(n int64) string {
-	if n >= 10<<20 {
-		return fmt.Sprintf("%d MB", n>>20)
-	}
-	return fmt.Sprintf("%d KB", n>>10)
 }

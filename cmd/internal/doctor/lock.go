@@ -12,6 +12,7 @@ import (
 	"github.com/distlock-go/distlock/admin"
 	"github.com/distlock-go/distlock/backend/sqllock"
 	"github.com/distlock-go/distlock/cmd/backendurl"
+	"github.com/distlock-go/distlock/internal/text"
 )
 
 // trial tries locks in a store.
@@ -20,7 +21,8 @@ type trial struct {
 	store  *backendurl.Backend
 	url    string
 	key    string
-	failed bool // the store cannot keep locks, so there is nothing to measure
+	failed bool          // the store cannot keep locks, so there is nothing to measure
+	lease  time.Duration // that the store has granted
 }
 
 var lockChecks = []check[*trial]{
@@ -34,7 +36,7 @@ var lockChecks = []check[*trial]{
 func tryPing(ctx context.Context, t *trial) (verdict, error) {
 	err := admin.Ping(ctx, t.locker)
 	if t.failed = err != nil; t.failed {
-		return fault(oneLine(err), remedy(err)), nil
+		return fault(text.OneLine(err), remedy(err)), nil
 	}
 	return ok("it does what a lock needs"), nil
 }
@@ -65,23 +67,24 @@ func tryLock(ctx context.Context, t *trial) (verdict, error) {
 	if t.failed {
 		return verdict{}, nil
 	}
-	times, err := measure(ctx, 20, func(ctx context.Context) (time.Duration, error) {
+	median, slowest, err := measure(ctx, 20, func(ctx context.Context) (time.Duration, error) {
 		start := time.Now()
 		lease, err := t.locker.Acquire(ctx, t.key, once)
 		if err == nil {
+			t.lease = lease.Until().Sub(start)
 			err = lease.Release(ctx)
 		}
 		return time.Since(start), err
 	})
 	if t.failed = err != nil; t.failed {
-		return fault(oneLine(err), remedy(err)), nil
+		return fault(text.OneLine(err), remedy(err)), nil
 	}
 	const do = "move the program and the store closer together, or find out what slows the store down"
-	seen := fmt.Sprintf("%v to acquire and release, of an operation timeout of %v", times, opTimeout)
+	seen := fmt.Sprintf("median %v, slowest %v to acquire and release, of an operation timeout of %v", short(median), short(slowest), opTimeout)
 	switch {
-	case times.p99 >= opTimeout:
+	case slowest >= opTimeout:
 		return fault(seen, do), nil
-	case times.p99 >= opTimeout/5:
+	case slowest >= opTimeout/5:
 		return warning(seen, do), nil
 	default:
 		return ok("%s", seen), nil
@@ -89,22 +92,16 @@ func tryLock(ctx context.Context, t *trial) (verdict, error) {
 }
 
 // tryLease compares the lease that a store grants with the default that was asked for.
-func tryLease(ctx context.Context, t *trial) (verdict, error) {
-	if t.failed {
+func tryLease(_ context.Context, t *trial) (verdict, error) {
+	switch {
+	case t.failed:
 		return verdict{}, nil
+	case t.lease < distlock.DefaultKeyTimeout*9/10:
+		return warning(fmt.Sprintf("%v, of the default of %v", short(t.lease), distlock.DefaultKeyTimeout),
+			"maxSessionTimeout=20000 in zoo.cfg, or session_timeout=20s in the URL; or Opts.KeyTimeout with less"), nil
+	default:
+		return ok("%v", distlock.DefaultKeyTimeout), nil
 	}
-	asked := time.Now()
-	lease, err := t.locker.Acquire(ctx, t.key, once)
-	if err != nil {
-		return verdict{}, err
-	}
-	granted := lease.Until().Sub(asked)
-	err = lease.Release(ctx)
-	if granted < distlock.DefaultKeyTimeout*9/10 {
-		return warning(fmt.Sprintf("%v, of the default of %v", short(granted), distlock.DefaultKeyTimeout),
-			"maxSessionTimeout=20000 in zoo.cfg, or session_timeout=20s in the URL; or Opts.KeyTimeout with less"), err
-	}
-	return ok("%v", distlock.DefaultKeyTimeout), err
 }
 
 // settle is how long a waiter may take to be in the queue.
@@ -121,7 +118,7 @@ func tryWakeUp(ctx context.Context, t *trial) (verdict, error) {
 	}
 	other := distlock.New(store.Backend, distlock.Config{HandOverTime: -1})
 	defer func() { _, _ = other.Close(), store.Close() }() // nothing depends on it
-	times, err := measure(ctx, 5, func(ctx context.Context) (time.Duration, error) {
+	median, slowest, err := measure(ctx, 5, func(ctx context.Context) (time.Duration, error) {
 		lease, err := t.locker.Acquire(ctx, t.key, once)
 		if err != nil {
 			return 0, err
@@ -144,46 +141,33 @@ func tryWakeUp(ctx context.Context, t *trial) (verdict, error) {
 		took := time.Since(start)
 		return took, errors.Join(err, <-got)
 	})
+	seen := fmt.Sprintf("median %v, slowest %v from a release to the next holder", short(median), short(slowest))
 	switch {
 	case err != nil:
-		return warning(oneLine(err), remedy(err)), nil
-	case times.median >= settle:
-		return warning(fmt.Sprintf("%v from a release to the next holder", times), "find out what slows the messages down, or whether the user may not receive them"), nil
+		return warning(text.OneLine(err), remedy(err)), nil
+	case median >= settle:
+		return warning(seen, "find out what slows the messages down, or whether the user may not receive them"), nil
 	default:
-		return ok("%v from a release to the next holder", times), nil
+		return ok("%s", seen), nil
 	}
 }
-
-// times are the durations of repeated requests.
-type times struct{ median, p99 time.Duration }
 
 // measureLimit is how long a measurement goes on, if n requests take longer.
 const measureLimit = 2 * time.Second
 
 // measure repeats a request up to n times.
-func measure(ctx context.Context, n int, request func(context.Context) (time.Duration, error)) (times, error) {
+func measure(ctx context.Context, n int, request func(context.Context) (time.Duration, error)) (median, slowest time.Duration, err error) {
 	var all []time.Duration
 	for begin := time.Now(); len(all) < n && (len(all) == 0 || time.Since(begin) < measureLimit); {
 		d, err := request(ctx)
 		if err != nil {
-			return times{}, err
+			return 0, 0, err
 		}
 		all = append(all, d)
 	}
 	slices.Sort(all)
-	return times{median: all[len(all)/2], p99: all[(len(all)*99+99)/100-1]}, nil
+	return all[len(all)/2], all[len(all)-1], nil
 }
 
-func (t times) String() string {
-	return fmt.Sprintf("median %v, p99 %v", short(t.median), short(t.p99))
-}
-
-// short rounds a duration to three digits or so.
-func short(d time.Duration) time.Duration {
-	for unit := time.Nanosecond; unit < time.Second; unit *= 10 {
-		if d.Abs() < 1000*unit {
-			return d.Round(unit)
-		}
-	}
-	return d.Round(time.Second / 10)
-}
+// short rounds a duration for people.
+func short(d time.Duration) string { return text.Duration(d.Round(time.Microsecond)) }

@@ -16,11 +16,7 @@ var mysqlChecks = []sqlCheck{
 			WHERE table_schema = database() AND table_name LIKE 'distlock%' AND engine <> 'InnoDB'`, tableEngine)},
 	{"flush-log-at-commit", durability, "A crash loses the locks of the last second: two holders are possible (P1).",
 		query("SELECT @@innodb_flush_log_at_trx_commit", is("1", warning, "SET GLOBAL innodb_flush_log_at_trx_commit = 1, and the same in my.cnf"))},
-	{"flush-method", durability, "Commits that never reach the disk are lost when the machine crashes, and the tables may be damaged (P1, P3).",
-		query("SELECT @@innodb_flush_method", flushMethod)},
-	{"doublewrite", durability, doublewriteWhy, query("SELECT @@innodb_doublewrite", doublewrite)},
 	{"replicas", durability, replicasWhy, mysqlReplicas},
-	{"clock", timing, clockWhy, sqlClock("SELECT TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))")},
 }
 
 func mysqlVersion(text string) verdict {
@@ -35,22 +31,6 @@ func tableEngine(others string) verdict {
 		return ok("InnoDB")
 	}
 	return fault(others, "ALTER TABLE … ENGINE=InnoDB, for each of them")
-}
-
-func flushMethod(value string) verdict {
-	if strings.Contains(strings.ToLower(value), "nosync") {
-		return fault(value, "innodb_flush_method = O_DIRECT in my.cnf")
-	}
-	return ok("%s", value)
-}
-
-func doublewrite(value string) verdict {
-	switch strings.ToUpper(value) {
-	case "0", "OFF", "DETECT_ONLY":
-		return warning("off", "innodb_doublewrite = ON in my.cnf, unless the file system never writes half a page")
-	default:
-		return ok("on")
-	}
 }
 
 // mysqlReplicas counts the connections of replicas, which a user without the right PROCESS

@@ -18,13 +18,10 @@ var postgresChecks = []sqlCheck{
 		query("SHOW fsync", is("on", fault, "fsync = on in postgresql.conf"))},
 	{"synchronous-commit", durability, "A crash loses the locks of the last moments: two holders are possible (P1).",
 		query("SHOW synchronous_commit", synchronousCommit)},
-	{"full-page-writes", durability, doublewriteWhy,
-		query("SHOW full_page_writes", is("on", warning, "full_page_writes = on in postgresql.conf, unless the file system never writes half a page"))},
 	{"unlogged-tables", durability, "A crash empties unlogged tables: locks and the last tokens are lost (P1, P3).",
 		query("SELECT count(*) FROM pg_class WHERE relname IN ('distlock', 'distlock_member') AND relpersistence = 'u'",
 			is("0", fault, "ALTER TABLE distlock SET LOGGED; ALTER TABLE distlock_member SET LOGGED;"))},
 	{"replicas", durability, replicasWhy, postgresReplicas},
-	{"clock", timing, clockWhy, sqlClock("SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint)")},
 }
 
 func postgresRole(value string) verdict {

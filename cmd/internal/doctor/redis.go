@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -24,9 +23,7 @@ var redisChecks = []check[*redisServer]{
 	{"cluster", server, "If a slot has no master, its locks are neither granted nor renewed, and a client of one server cannot use the keys of the others (P5).", redisCluster},
 	{"eviction", durability, "A lock is a key that expires. If it is evicted, another gets the lock while the holder works (P1, P2).", redisEviction},
 	{"persistence", durability, "A server that restarts without its data has forgotten all locks: two holders are possible until the first one renews (P1).", redisPersistence},
-	{"replicas", durability, "A lock that the replica has not received is lost when the replica takes over: two holders are possible (P1).", redisReplicas},
-	{"token-clock", durability, "If the last token is lost while the clock is behind it, tokens are repeated (P3).", redisTokenClock},
-	{"clock", timing, clockWhy, redisClock},
+	{"replicas", durability, replicasWhy, redisReplicas},
 }
 
 func examineRedis(ctx context.Context, client *redis.Client) ([]Finding, error) {
@@ -146,7 +143,7 @@ func redisEviction(ctx context.Context, s *redisServer) (verdict, error) {
 
 func judgeEviction(policy string, limit int64) verdict {
 	const do = "CONFIG SET maxmemory-policy noeviction, and the same in redis.conf"
-	seen := fmt.Sprintf("%s, maxmemory %s", policy, bytes(limit))
+	seen := fmt.Sprintf("%s, maxmemory %d MB", policy, limit>>20)
 	switch {
 	case policy == "noeviction":
 		return ok("%s", policy)
@@ -210,35 +207,4 @@ func judgeReplicas(n, least int) verdict {
 	default:
 		return note(seen+": a failover loses the locks that the replica has not received", "redislock.WithWaitReplicas(1, time.Second), if a lost lock is expensive")
 	}
-}
-
-// redisTokenClock compares the last token with the server's clock.
-func redisTokenClock(ctx context.Context, s *redisServer) (verdict, error) {
-	if s.info["cluster_enabled"] == "1" { // each lock has its own key for tokens
-		return verdict{}, nil
-	}
-	value, err := s.client.Get(ctx, "distlock:clock").Result()
-	if errors.Is(err, redis.Nil) {
-		return ok("no lock was ever granted"), nil
-	}
-	now, clockErr := s.client.Time(ctx).Result()
-	if err := errors.Join(err, clockErr); err != nil {
-		return verdict{}, err
-	}
-	return judgeToken(value, now), nil
-}
-
-func judgeToken(value string, now time.Time) verdict {
-	token, err := strconv.ParseInt(value, 10, 64)
-	if err != nil {
-		return fault(fmt.Sprintf("distlock:clock is %q, which is not a token: no lock is granted", value), "find out what writes the key, and then DEL distlock:clock")
-	}
-	if ahead := time.UnixMicro(token).Sub(now); ahead > time.Second {
-		return warning(fmt.Sprintf("the last token is %v ahead of the server's clock, which was set back", short(ahead)), "keep distlock:clock, and do not set the clock back")
-	}
-	return ok("the last token is not ahead of the server's clock")
-}
-
-func redisClock(ctx context.Context, s *redisServer) (verdict, error) {
-	return clock(func() (time.Time, error) { return s.client.Time(ctx).Result() })
 }

@@ -96,21 +96,6 @@ func TestRedisCluster(t *testing.T) {
 	}
 }
 
-// The server's clock is an hour ahead. Then it is set back, behind the last token.
-func TestRedisClock(t *testing.T) {
-	t.Parallel()
-	c := redistest.NewClock(t)
-	s := c.Start(t)
-	rawURL := "redis://" + s.Addr() + "/0"
-	c.Set(t, time.Hour)
-	r := examine(t, rawURL, "") // its locks leave a token
-	if f := of(t, r, "clock"); f.Severity != doctor.Warning || !strings.Contains(f.Seen, "ahead of this machine") {
-		t.Errorf("got %+v", f)
-	}
-	c.Set(t, 0)
-	wantFindings(t, examine(t, rawURL, ""), "warning persistence", "warning token-clock", "note replicas", "note authentication")
-}
-
 // A master whose replicas are gone refuses what a lock does.
 func TestRedisRefusesWrites(t *testing.T) {
 	t.Parallel()

@@ -24,15 +24,6 @@ func (r *Report) Worst() Severity {
 	return worst
 }
 
-// Summary returns how many findings there are of each severity.
-func (r *Report) Summary() string {
-	var n [Fault + 1]int
-	for _, f := range r.Findings {
-		n[f.Severity]++
-	}
-	return fmt.Sprintf("%s, %s, %s, %d ok", count(n[Fault], "fault"), count(n[Warning], "warning"), count(n[Note], "note"), n[OK])
-}
-
 // lineWidth limits the lines of explanations.
 const lineWidth = 100
 
@@ -41,34 +32,26 @@ func (r *Report) Write(w io.Writer) error {
 	var b strings.Builder
 	b.WriteString(r.Store + "\n")
 	width := 0
+	var n [Fault + 1]int
 	for _, f := range r.Findings {
+		n[f.Severity]++
 		width = max(width, utf8.RuneCountInString(f.ID))
 	}
-	for _, topic := range topics {
-		var of []Finding
-		for _, f := range r.Findings {
-			if f.Topic == topic {
-				of = append(of, f)
-			}
+	sorted := slices.SortedStableFunc(slices.Values(r.Findings), func(a, b Finding) int {
+		return cmp.Or(slices.Index(topics, a.Topic)-slices.Index(topics, b.Topic), cmp.Compare(b.Severity, a.Severity))
+	})
+	topic, indent := "", strings.Repeat(" ", 2+7+2+width+2)
+	for _, f := range sorted {
+		if f.Topic != topic {
+			topic = f.Topic
+			b.WriteString("\n" + topic + "\n")
 		}
-		if len(of) == 0 {
-			continue
-		}
-		slices.SortStableFunc(of, func(a, b Finding) int { return cmp.Compare(b.Severity, a.Severity) })
-		b.WriteString("\n" + topic + "\n")
-		for _, f := range of {
-			fmt.Fprintf(&b, "  %-7s  %-*s  ", f.Severity, width, f.ID)
-			indent := strings.Repeat(" ", 2+7+2+width+2)
-			b.WriteString(wrap(f.Seen, indent))
-			if f.Severity > OK {
-				b.WriteString(indent + "why: " + wrap(f.Why, indent+"     "))
-				if f.Do != "" {
-					b.WriteString(indent + "do:  " + f.Do + "\n")
-				}
-			}
+		fmt.Fprintf(&b, "  %-7s  %-*s  %s", f.Severity, width, f.ID, wrap(f.Seen, indent))
+		if f.Severity > OK {
+			b.WriteString(indent + "why: " + wrap(f.Why, indent+"     ") + indent + "do:  " + f.Do + "\n")
 		}
 	}
-	b.WriteString("\n" + r.Summary() + "\n")
+	fmt.Fprintf(&b, "\n%s, %s, %s, %d ok\n", count(n[Fault], "fault"), count(n[Warning], "warning"), count(n[Note], "note"), n[OK])
 	_, err := io.WriteString(w, b.String())
 	return err
 }

@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/distlock-go/distlock/backend/sqllock"
 )
@@ -23,11 +22,7 @@ func examineSQL(ctx context.Context, db *sql.DB, d sqllock.Dialect, file string)
 	case sqllock.MySQL:
 		table = mysqlChecks
 	default:
-		findings, err := examineFile(ctx, file)
-		if err != nil || len(findings) > 1 {
-			return findings, err
-		}
-		return append(findings, run(ctx, db, sqliteChecks)...), db.PingContext(ctx)
+		return examineFile(ctx, file)
 	}
 	first, cancel := context.WithTimeout(ctx, reachTimeout)
 	defer cancel()
@@ -53,17 +48,6 @@ func read(ctx context.Context, db *sql.DB, text string) (string, error) {
 	var value sql.NullString
 	err := db.QueryRowContext(ctx, text).Scan(&value)
 	return value.String, err
-}
-
-// sqlClock returns what judges the clock that a query reads in microseconds.
-func sqlClock(text string) func(context.Context, *sql.DB) (verdict, error) {
-	return func(ctx context.Context, db *sql.DB) (verdict, error) {
-		return clock(func() (time.Time, error) {
-			var us int64
-			err := db.QueryRowContext(ctx, text).Scan(&us)
-			return time.UnixMicro(us), err
-		})
-	}
 }
 
 // is returns what judges a setting that has to have one value.
@@ -101,8 +85,7 @@ func before(version string, major, minor int) bool {
 
 // The reasons that databases share.
 const (
-	versionWhy     = "The locks need statements that older servers do not have, and the tests run on these versions only."
-	roleWhy        = "Only the primary grants, renews and releases locks (P1)."
-	replicasWhy    = "A lock that the replica has not received is lost when the replica takes over: two holders are possible (P1)."
-	doublewriteWhy = "A crash can leave half-written pages: locks and tokens are then wrong (P1, P3)."
+	versionWhy  = "The locks need statements that older servers do not have, and the tests run on these versions only."
+	roleWhy     = "Only the primary grants, renews and releases locks (P1)."
+	replicasWhy = "A lock that the replica has not received is lost when the replica takes over: two holders are possible (P1)."
 )

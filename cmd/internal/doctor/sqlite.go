@@ -7,11 +7,6 @@ import (
 	"path/filepath"
 )
 
-var sqliteChecks = []sqlCheck{
-	{"version", server, versionWhy, query("SELECT sqlite_version()", atLeast("SQLite", 3, 35))},
-	{"journal-mode", durability, "The journal decides what a crash leaves, and whether readers block writers (P1, P5).", query("PRAGMA journal_mode", journalMode)},
-}
-
 var fileChecks = []check[string]{
 	{"file-system", server, "On a network file system SQLite's locks do not work, and two processes may write at the same time (P1).", fileSystem},
 	{"file", server, "A lock is a row of a table. A Backend does not create the tables (P1).", missingFile},
@@ -45,16 +40,5 @@ func fileSystem(_ context.Context, file string) (verdict, error) {
 		return note(name+": it may be a network file system", "keep the file on a local disk"), nil
 	default:
 		return fault(name+", a network file system", "keep the file on a local disk, or use a database server"), nil
-	}
-}
-
-func journalMode(mode string) verdict {
-	switch mode {
-	case "wal":
-		return ok("%s", mode)
-	case "memory", "off":
-		return fault(mode+": a crash can damage the file", "PRAGMA journal_mode = WAL")
-	default:
-		return warning(mode+": readers and writers block each other", "PRAGMA journal_mode = WAL; distlock sets it when it takes a lock")
 	}
 }

@@ -2,6 +2,7 @@ package child
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"time"
@@ -19,19 +20,9 @@ func Required() bool { return os.Getenv(RealEnv) == "1" }
 // ErrMissing means that something which a test needs is not installed.
 var ErrMissing = errors.New("not installed")
 
-// missingError is an error that matches ErrMissing.
-type missingError struct {
-	needs string
-	err   error
-}
-
-func (e *missingError) Error() string { return e.needs + ": " + e.err.Error() }
-
-func (e *missingError) Unwrap() []error { return []error{ErrMissing, e.err} }
-
 // Missing returns an error that matches [ErrMissing]. It says what is needed, such as "needs
 // etcd in PATH", and why it is not there.
-func Missing(needs string, err error) error { return &missingError{needs, err} }
+func Missing(needs string, err error) error { return fmt.Errorf("%s (%w): %w", needs, ErrMissing, err) }
 
 // LookPath returns the path of a program. Its error is that of [Missing].
 func LookPath(program, needs string) (string, error) {

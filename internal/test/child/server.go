@@ -141,26 +141,20 @@ func (s *Server) Output() string {
 }
 
 // Stop stops all processes of the server: connections stay open, and it does not answer.
-func (s *Server) Stop(tb TB) {
-	tb.Helper()
-	cmd, _ := s.process()
-	if err := Stop(cmd.Process); err != nil {
-		tb.Fatal("stopping "+s.Name+":", err)
-	}
-	for _, p := range children(cmd.Process) {
-		_ = Stop(p) // it may have ended
-	}
-}
+func (s *Server) Stop(tb TB) { tb.Helper(); s.each(tb, "stopping", Stop) }
 
 // Cont continues a stopped server.
-func (s *Server) Cont(tb TB) {
+func (s *Server) Cont(tb TB) { tb.Helper(); s.each(tb, "continuing", Cont) }
+
+// each does something to the process and its children.
+func (s *Server) each(tb TB, doing string, do func(*os.Process) error) {
 	tb.Helper()
 	cmd, _ := s.process()
-	for _, p := range children(cmd.Process) {
-		_ = Cont(p) // it may have ended
+	if err := do(cmd.Process); err != nil {
+		tb.Fatal(doing, s.Name+":", err)
 	}
-	if err := Cont(cmd.Process); err != nil {
-		tb.Fatal("continuing "+s.Name+":", err)
+	for _, p := range children(cmd.Process) {
+		_ = do(p) // it may have ended
 	}
 }
 
@@ -210,10 +204,9 @@ func children(of *os.Process) []*os.Process {
 	}
 	var all []*os.Process
 	for word := range strings.FieldsSeq(string(list)) {
-		if pid, err := strconv.Atoi(word); err == nil {
-			if p, err := os.FindProcess(pid); err == nil {
-				all = append(all, p)
-			}
+		pid, _ := strconv.Atoi(word)
+		if p, err := os.FindProcess(pid); err == nil {
+			all = append(all, p)
 		}
 	}
 	return all

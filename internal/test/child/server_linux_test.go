@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/distlock-go/distlock/internal/test/child"
 )
@@ -52,26 +51,21 @@ func TestServerWithChildren(t *testing.T) {
 		t.Fatal(err)
 	}
 	ports := slices.Clone(s.Ports)
-	state := func() string {
-		var pid int
-		if _, err := fmt.Sscanf(s.Output(), "ready %d\n", &pid); err != nil {
-			t.Fatal(err)
-		}
-		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-		if err != nil {
-			return "gone"
-		}
-		_, rest, _ := strings.Cut(string(stat), ") ")
-		return rest[:1]
-	}
 	// The signal reaches a process that is not our own child a moment later.
-	becomes := func(states ...string) {
+	becomes := func(states string) {
 		t.Helper()
-		for begin := time.Now(); !slices.Contains(states, state()); time.Sleep(time.Millisecond) {
-			if time.Since(begin) > time.Minute {
-				t.Fatalf("it is %s, want %s", state(), states)
+		child.Await(t, "its state is one of "+states, func() bool {
+			var pid int
+			if _, err := fmt.Sscanf(s.Output(), "ready %d\n", &pid); err != nil {
+				t.Fatal(err)
 			}
-		}
+			stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+			if err != nil {
+				stat = []byte("(gone) X")
+			}
+			_, state, _ := strings.Cut(string(stat), ") ")
+			return strings.Contains(states, state[:1])
+		})
 	}
 	for range 3 {
 		s.Stop(t)
@@ -80,7 +74,7 @@ func TestServerWithChildren(t *testing.T) {
 		becomes("S")
 		s.Stop(t)
 		s.Kill()
-		becomes("gone", "Z")
+		becomes("XZ")
 		s.Restart(t)
 	}
 	s.Kill()

@@ -3,6 +3,7 @@
 package child
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -40,12 +41,9 @@ func Unprivileged(cmd *exec.Cmd, name, dir string) error {
 	if err != nil {
 		return err
 	}
-	uid, err := strconv.ParseUint(u.Uid, 10, 32)
-	if err != nil {
-		return err
-	}
-	gid, err := strconv.ParseUint(u.Gid, 10, 32)
-	if err != nil {
+	uid, uidErr := strconv.Atoi(u.Uid)
+	gid, gidErr := strconv.Atoi(u.Gid)
+	if err := errors.Join(uidErr, gidErr); err != nil {
 		return err
 	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}}
@@ -53,7 +51,7 @@ func Unprivileged(cmd *exec.Cmd, name, dir string) error {
 		if err != nil {
 			return err
 		}
-		return os.Lchown(path, int(uid), int(gid))
+		return os.Lchown(path, uid, gid)
 	})
 }
 
