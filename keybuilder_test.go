@@ -140,40 +140,6 @@ func TestParams(t *testing.T) {
 	}
 }
 
-func TestKeySkip(t *testing.T) {
-	t.Parallel()
-	skips := distlock.NewKeyBuilder(distlock.Opts{
-		Value: "v", ParamLock: true,
-		Params: distlock.By(func(r order) any {
-			if r.Qty == 0 {
-				return distlock.Skip
-			}
-			return r.ID
-		}),
-	})
-	for _, c := range []struct {
-		name    string
-		keys    *distlock.KeyBuilder
-		params  any
-		skipped bool
-	}{
-		{"as the parameters", paramKeys(), distlock.Skip, true},
-		{"without ParamLock", distlock.NewKeyBuilder(distlock.Opts{Value: "v"}), distlock.Skip, true},
-		{"before Params", skips, distlock.Skip, true},
-		{"from Params", skips, order{ID: 1}, true},
-		{"not from Params", skips, order{ID: 1, Qty: 1}, false},
-	} {
-		key, skipped, err := c.keys.Build(c.params)
-		if skipped != c.skipped || err != nil || (key == "") != skipped {
-			t.Errorf("%s: build gives %q, %v, %v", c.name, key, skipped, err)
-		}
-		key, err = c.keys.Key(c.params)
-		if errors.Is(err, distlock.ErrKey) != c.skipped || (key == "") != c.skipped {
-			t.Errorf("%s: Key gives %q, %v", c.name, key, err)
-		}
-	}
-}
-
 func TestKeyChecksTheHasher(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -2,7 +2,6 @@ package test
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"time"
 
@@ -50,32 +49,15 @@ func TestWrap(t *testing.T) {
 		if svc.paid[1] != 6 || svc.paid[2] != 3 {
 			t.Errorf("paid %v", svc.paid)
 		}
+		fails := distlock.Wrap(l, func(context.Context, int) (int, error) { return 7, errMine }, distlock.Opts{Value: "f"})
+		if got, err := fails(t.Context(), 1); got != 7 || err != errMine { //nolint:errorlint // the same value
+			t.Errorf("%d, %v", got, err)
+		}
 		// The same parameter gives the same key in every form.
 		byString := distlock.Opts{Prefix: "shop:", Value: "pay-id", ParamLock: true}
 		if k, err := wiring.Key(byString, int64(1)); err != nil || k != key(0, 1) {
 			t.Errorf("Key(1) = %q, %v; By gave %q", k, err, key(0, 1))
 		}
-	})
-}
-
-func TestWrapKeepsResultsAndErrors(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-		mine := errors.New("mine")
-		f := distlock.Wrap(l, func(ctx context.Context, lose bool) (int, error) {
-			if lose {
-				s.Memory().Drop("f")
-				<-ctx.Done()
-			}
-			return 7, mine
-		}, distlock.Opts{Value: "f"})
-		if got, err := f(t.Context(), false); got != 7 || err != mine { //nolint:errorlint // the same value
-			t.Errorf("%d, %v", got, err)
-		}
-		got, err := f(t.Context(), true)
-		if got != 7 || !errors.Is(err, mine) {
-			t.Errorf("%d, %v", got, err)
-		}
-		wantIs(t, err, distlock.ErrLost)
 	})
 }
 

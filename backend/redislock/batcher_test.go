@@ -228,37 +228,3 @@ func TestVirtualQueueBehindAHungServer(t *testing.T) {
 		}
 	})
 }
-
-// A server forgets its scripts under load: it gets them again, and nothing is done
-// twice.
-func TestScriptFlushUnderLoad(t *testing.T) {
-	s := realServer(t)
-	b := newBackend(t, s.Client)
-	ctx, stop := context.WithCancel(t.Context())
-	var flusher sync.WaitGroup
-	flusher.Go(func() {
-		for ctx.Err() == nil {
-			s.ScriptFlush(context.Background())
-		}
-	})
-	var all sync.WaitGroup
-	for w := range 32 {
-		all.Go(func() {
-			last := uint64(0)
-			for range 30 {
-				g, err := b.Acquire(t.Context(), request("k"+strconv.Itoa(w)))
-				if err != nil || g.Token <= last {
-					t.Errorf("token %d after %d, %v", g.Token, last, err)
-					return
-				}
-				last = g.LastToken
-				if err := b.Release(t.Context(), g); err != nil {
-					t.Error(err)
-				}
-			}
-		})
-	}
-	all.Wait()
-	stop()
-	flusher.Wait()
-}

@@ -65,7 +65,7 @@ func TestPasswordChanges(t *testing.T) {
 	r.Backoff = driver.NewBackoff(time.Hour, 0)
 	scripts := server{Client: admin}
 	before := scripts.scriptCalls(t)
-	w := acquire(t.Context(), b, r)
+	w := testkit.StartWaiter(t, b, r)
 	listens := func() bool { return scripts.inboxes(t) == 1 }
 	testkit.Eventually(t, "it listens", listens)
 	// The subscription makes it ask again. With the old password that would end the wait.
@@ -84,8 +84,7 @@ func TestPasswordChanges(t *testing.T) {
 	noError(t, b.Ping(t.Context()))
 	testkit.Eventually(t, "it listens again", listens)
 	mustRelease(t, other, next)
-	<-w.done
-	noError(t, w.err)
+	w.Served(t)
 }
 
 // A server that has become a replica does not answer a release: it may be behind, and the

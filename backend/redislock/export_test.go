@@ -9,6 +9,7 @@ import (
 var (
 	ReleaseSource = releaseScript.Source()
 	LockKeys      = lockKeys
+	SlotOf        = slotOf
 )
 
 const (

@@ -50,7 +50,7 @@ func TestForeignLockIsWaitedFor(t *testing.T) {
 		s.HSet(t.Context(), lockKey, "redisson", "1")
 		r := request(lockKey)
 		r.Backoff = driver.NewBackoff(5*time.Millisecond, 0)
-		w := acquire(t.Context(), b, r)
+		w := testkit.StartWaiter(t, b, r)
 		testkit.Eventually(t, "it waits", func() bool { return b.Waiters() == 1 })
 		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 		defer cancel()
@@ -63,9 +63,7 @@ func TestForeignLockIsWaitedFor(t *testing.T) {
 			t.Errorf("the other lock has %v to live", ttl)
 		}
 		s.Del(t.Context(), lockKey)
-		<-w.done
-		noError(t, w.err)
-		mustRelease(t, b, w.grant)
+		mustRelease(t, b, w.Served(t))
 	})
 }
 
@@ -100,14 +98,13 @@ func TestRefusalNamesTheHolder(t *testing.T) {
 				if s.mini == nil {
 					continue // the server has the waiter in its queue before the waiter has the answer
 				}
-				leaving, cancel := context.WithCancel(ctx)
 				r := ask(lockKey)
-				w := acquire(leaving, b, r)
+				w := testkit.StartWaiter(t, b, r)
 				synctest.Wait()
-				cancel()
-				<-w.done
-				if !errors.Is(w.err, context.Canceled) || !errors.As(w.err, &held) || held.Holder != c.holder {
-					t.Errorf("%s: a waiter: %v", name, w.err)
+				w.Cancel()
+				<-w.Done
+				if !errors.Is(w.Err, context.Canceled) || !errors.As(w.Err, &held) || held.Holder != c.holder {
+					t.Errorf("%s: a waiter: %v", name, w.Err)
 				}
 				matches(t, "its release", b.Release(ctx, r.Grant()), driver.ErrLost)
 			}

@@ -144,11 +144,9 @@ func TestLockOfAnotherKit(t *testing.T) {
 	}
 	r := request(lockKey)
 	r.Backoff = driver.NewBackoff(20*time.Millisecond, 0)
-	w := acquire(t.Context(), b, r)
+	w := testkit.StartWaiter(t, b, r)
 	testkit.Eventually(t, "it waits", func() bool { return s.ZCard(t.Context(), queueKey).Val() == 1 })
 	s.Del(t.Context(), lockKey)
-	<-w.done
-	noError(t, w.err)
-	mustRelease(t, b, w.grant)
+	mustRelease(t, b, w.Served(t))
 	nothingLeft(t, s.real)
 }

@@ -3,7 +3,6 @@ package redislock_test
 import (
 	"maps"
 	"math/rand/v2"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +12,7 @@ import (
 	"github.com/distlock-go/distlock/backend/internal/luascript"
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/internal/test/redistest"
+	"github.com/distlock-go/distlock/internal/test/testkit"
 	"github.com/distlock-go/distlock/internal/test/testmode"
 )
 
@@ -60,7 +60,7 @@ func TestModel(t *testing.T) {
 		{"four/messages are enough", model{4, told, faultReplyLost}, 1_700_000, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if c.long && raceDetected() {
+			if c.long && testkit.Race {
 				t.Skip("takes minutes under the race detector")
 			}
 			if c.long {
@@ -217,9 +217,4 @@ func (m *modelled) plan(rnd *rand.Rand, length int) []modelStep {
 		state = walk[len(walk)-1].to
 	}
 	return walk
-}
-
-func raceDetected() bool {
-	info, ok := debug.ReadBuildInfo()
-	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
 }

@@ -36,7 +36,7 @@ func TestOldMasterStillWrites(t *testing.T) {
 	r := request(lockKey)
 	r.TTL, r.Backoff = time.Minute, driver.NewBackoff(50*time.Millisecond, 0)
 	others := newBackend(t, heir.Client(t))
-	next := acquire(t.Context(), others, r)
+	next := testkit.StartWaiter(t, others, r)
 
 	testkit.Eventually(t, "a renewal is refused", func() bool { return old.real.ErrorStat(t, "NOREPLICAS") > 0 })
 	deadline := lease.Until() // no refusal extends it
@@ -55,14 +55,14 @@ func TestOldMasterStillWrites(t *testing.T) {
 		t.Errorf("%d refusals at first, %d in the end: it did not try on", first, n)
 	}
 
-	<-next.done
+	<-next.Done
 	if lease.Check() == nil {
 		t.Error("two have the lock")
 	}
-	if next.err != nil || next.grant.Token <= lease.Token() {
-		t.Errorf("token %d after %d, %v", next.grant.Token, lease.Token(), next.err)
+	if next.Err != nil || next.Grant.Token <= lease.Token() {
+		t.Errorf("token %d after %d, %v", next.Grant.Token, lease.Token(), next.Err)
 	}
 	old.ConfigSet(t.Context(), "min-replicas-to-write", "0") // otherwise the clean-up in Close fails
 	matches(t, "release by the old holder", lease.Release(t.Context()), driver.ErrLost)
-	mustRelease(t, others, next.grant)
+	mustRelease(t, others, next.Grant)
 }
