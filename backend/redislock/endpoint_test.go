@@ -106,7 +106,7 @@ func TestReplicaAnswersNoRelease(t *testing.T) {
 func TestVirtualServerRefusesScripts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := redistest.Virtual(t)
-		s := scripts{server{Client: redistest.VirtualClient(t, m), mini: m}, t}
+		s := scripts{Client: redistest.VirtualClient(t, m), mini: m, t: t}
 		s.join("a1", writes)
 		for _, code := range []string{"READONLY", "MASTERDOWN", "MISCONF", "NOREPLICAS"} {
 			m.Server().SetPreHook(func(c *mini.Peer, name string, _ ...string) bool {

@@ -127,8 +127,8 @@ func TestInspectAndForce(t *testing.T) {
 // A repeated order, after a lost reply, does not affect the next holder. A late attempt by
 // the old holder fails.
 func TestScriptForceRepeated(t *testing.T) {
-	eachServer(t, func(t *testing.T, srv server) {
-		s := scripts{server: srv, t: t}
+	eachServer(t, func(t *testing.T, s server) {
+		s.t = t
 		force := func(order, want string) {
 			t.Helper()
 			lines, err := s.run(forces, redislock.ScriptOp{Key: lockKey, Owner: order})
@@ -156,7 +156,8 @@ func TestScriptForceRepeated(t *testing.T) {
 // taken away also if the server is full.
 func TestForceReleaseOfNobodys(t *testing.T) {
 	t.Parallel()
-	s := scripts{server: realServer(t, "--maxmemory-policy", "noeviction"), t: t}
+	s := realServer(t, "--maxmemory-policy", "noeviction")
+	s.t = t
 	s.join("a1", writes)
 	s.kept("b1", writes, true)
 	s.kept("c1", writes, true)

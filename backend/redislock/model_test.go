@@ -145,7 +145,7 @@ func TestModelFinds(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				m := redistest.Virtual(t)
-				s := scripts{server{Client: redistest.VirtualClient(t, m, redistest.Buffered), mini: m}, t}
+				s := scripts{Client: redistest.VirtualClient(t, m, redistest.Buffered), mini: m, t: t}
 				g := explore(model{c.processes, c.without, c.faults}, newModelled(s, c.scripts).do)
 				t.Logf("%s:\n\t%s", g.what, g.trace)
 				if g.what != c.want {

@@ -143,7 +143,7 @@ func TestScriptTicketsSurviveAClockSetBack(t *testing.T) {
 func TestScriptBadClock(t *testing.T) {
 	eachScripts(t, func(t *testing.T, s scripts) {
 		for _, text := range []string{
-			"", "42", "not a token", "9007199254740991", "9999999999999999", "17890000001234567", "-000000000000001", "0123456789abcdef",
+			"", "42", "not a token", "9007199254740991", "99999999999999999999", "-000000000000001", "0123456789abcdef",
 			"00000000000001e3", "000000000000001.", " 00000000000001", "0000000000000001\n", "1789000000123456 ",
 		} {
 			t.Logf("%q", text)

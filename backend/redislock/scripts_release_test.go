@@ -156,8 +156,8 @@ func TestScriptRenewShared(t *testing.T) {
 func TestScriptOutOfMemory(t *testing.T) {
 	t.Parallel()
 	eachVariant(t, func(t *testing.T, v variant) {
-		s := scripts{server: realServer(t, "--maxmemory-policy", "noeviction"), t: t}
-		s.variant = v
+		s := realServer(t, "--maxmemory-policy", "noeviction")
+		s.variant, s.t = v, t
 		heard := s.hear()
 		s.join("a1", writes)
 		s.kept("b1", writes, true)

@@ -37,6 +37,7 @@ type server struct {
 	mini    *miniredis.Miniredis // nil if the server is real
 	real    *redistest.Server    // nil if the server is simulated
 	variant                      // of scripts that a test runs
+	t       *testing.T           // of a test of scripts
 }
 
 // eachServer runs f on the simulated server, in virtual time, and on a real one.
