@@ -11,7 +11,6 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/testkit"
-	"github.com/distlock-go/distlock/wiring"
 )
 
 func TestDoRunsUnderTheLock(t *testing.T) {
@@ -219,17 +218,6 @@ func TestGrantForACancelledWaiterIsPassedOn(t *testing.T) {
 			t.Error("the grant was kept")
 		}
 	})
-}
-
-func TestNewRefusesNonsense(t *testing.T) {
-	for name, f := range map[string]func(){
-		"distlock: New: nil Backend":                      func() { distlock.New(nil, distlock.Config{}) },
-		"distlock: Config.MaxWaiters is negative: -2":     func() { distlock.New(testkit.NewStore(), distlock.Config{MaxWaiters: -2}) },
-		"distlock: Config.CloseTimeout is negative: -1ns": func() { distlock.New(testkit.NewStore(), distlock.Config{CloseTimeout: -1}) },
-		"distlock: nil Locker":                            func() { wiring.Bind(nil, distlock.Opts{Value: "v"}) },
-	} {
-		wantPanic(t, name, f)
-	}
 }
 
 // What the package tests share with those of test is in testkit.

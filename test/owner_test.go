@@ -8,7 +8,6 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/admin"
-	"github.com/distlock-go/distlock/backend/memlock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
@@ -43,18 +42,5 @@ func TestOwnerNamesTheHolder(t *testing.T) {
 			t.Error(err)
 		}
 		wantIs(t, l.Close())
-	}
-}
-
-func TestNewRefusesHolders(t *testing.T) {
-	for _, holder := range []string{"web 3", "web:3", "a@b", "\u00fc", strings.Repeat("n", 65)} {
-		func() {
-			defer func() {
-				if text, ok := recover().(string); !ok || !strings.Contains(text, "Config.Holder") {
-					t.Errorf("New with Holder %q: recovered %q", holder, text)
-				}
-			}()
-			distlock.New(memlock.New(), distlock.Config{Holder: holder})
-		}()
 	}
 }

@@ -141,10 +141,3 @@ func TestSiteRefuses(t *testing.T) {
 		}
 	}
 }
-
-func TestNewSiteRefusesNonsense(t *testing.T) {
-	t.Parallel()
-	wantPanic(t, `distlock: options "f": Counter.add: RetryCount is negative: -1`, func() {
-		wiring.NewSite("Counter.add", distlock.Opts{Value: "f", RetryCount: -1})
-	})
-}

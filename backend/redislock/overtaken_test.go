@@ -67,44 +67,6 @@ func TestVirtualOvertakenAcquire(t *testing.T) {
 	}
 }
 
-// The connection breaks when a renewal was sent, and the renewal is repeated with success. The
-// first copy arrives when the owner has released, and the key is kept for MinHold.
-func TestVirtualLateRenewalLeavesMinHold(t *testing.T) {
-	for mode, ask := range modes {
-		t.Run(mode, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				m := redistest.Virtual(t)
-				c, n := overNetwork(t, m)
-				b := newBackend(t, c)
-				g := mustTry(t, b, ask(lockKey))
-				renew := func() {
-					renewed(t, driver.RenewAll(t.Context(), b, []driver.Grant{g}), all(driver.Renewed))
-				}
-				renew() // a connection for renewals
-				n.HoldAt(scriptCall)
-				over := make(chan struct{})
-				go func() {
-					defer close(over)
-					renew()
-				}()
-				synctest.Wait()
-				if n.Held() != 1 {
-					t.Fatal("it was not sent")
-				}
-				n.Break()
-				<-over
-				g.TTL, g.Retain = time.Hour, true
-				renew()
-				noError(t, n.Deliver())
-				synctest.Wait()
-				if left := m.TTL(lockKey); left < time.Hour/2 {
-					t.Errorf("the key is kept for %v, want an hour", left)
-				}
-			})
-		})
-	}
-}
-
 // An attempt is on its way when its connection breaks, and the client repeats it. The first
 // copy arrives when its owner has left and the holder has released. It does not take the key:
 // the owner would not learn of it, and nobody would release it before its lease ends.
