@@ -23,42 +23,42 @@ import (
 
 // acquire acquires the lock for a full key under checked options with defaults. set is
 // what is left of the wait budget if the key is one of several, otherwise nil.
-func (l *Locker) acquire(ctx context.Context, key string, o *Opts, set *backoff.Budget) (*Lease, error) {
+func (l *Locker) acquire(ctx context.Context, key string, opts *Opts, set *backoff.Budget) (*Lease, error) {
 	var start time.Time
 	if l.cfg.Hooks.Acquired != nil || l.cfg.Hooks.Failed != nil {
 		start = time.Now()
 	}
-	ctx = l.tellStart(ctx, key, o)
-	s, err := l.reenterOrQueue(ctx, key, o, set)
-	return l.tellOutcome(ctx, key, o, start, s, err)
+	ctx = l.tellStart(ctx, key, opts)
+	s, err := l.reenterOrQueue(ctx, key, opts, set)
+	return l.tellOutcome(ctx, key, opts, start, s, err)
 }
 
-func (l *Locker) tellStart(ctx context.Context, key string, o *Opts) context.Context {
+func (l *Locker) tellStart(ctx context.Context, key string, opts *Opts) context.Context {
 	if h := l.cfg.Hooks.Start; h != nil {
-		return h(ctx, o.info(key))
+		return h(ctx, opts.info(key))
 	}
 	return ctx
 }
 
 // refuse tells the hooks of an acquisition that is refused before it begins, because of its
 // options or its key, and returns err: nobody else may look at it, as with a scheduler's job.
-func (l *Locker) refuse(ctx context.Context, key string, o *Opts, err error) error {
-	ctx = l.tellStart(ctx, key, o)
-	l.tellFailed(ctx, key, o, 0, err)
+func (l *Locker) refuse(ctx context.Context, key string, opts *Opts, err error) error {
+	ctx = l.tellStart(ctx, key, opts)
+	l.tellFailed(ctx, key, opts, 0, err)
 	return err
 }
 
-func (l *Locker) tellFailed(ctx context.Context, key string, o *Opts, wait time.Duration, err error) {
+func (l *Locker) tellFailed(ctx context.Context, key string, opts *Opts, wait time.Duration, err error) {
 	if h := l.cfg.Hooks.Failed; h != nil {
-		h(ctx, FailedInfo{LockInfo: o.info(key), Wait: wait, Err: err})
+		h(ctx, FailedInfo{LockInfo: opts.info(key), Wait: wait, Err: err})
 	}
 }
 
 // tellOutcome calls the hook for the outcome of an acquisition, and returns the outcome.
-func (l *Locker) tellOutcome(ctx context.Context, key string, o *Opts, start time.Time, lease *Lease, err error) (*Lease, error) {
+func (l *Locker) tellOutcome(ctx context.Context, key string, opts *Opts, start time.Time, lease *Lease, err error) (*Lease, error) {
 	if err != nil {
-		err = o.notAcquired(key, err)
-		l.tellFailed(ctx, key, o, time.Since(start), err)
+		err = opts.notAcquired(key, err)
+		l.tellFailed(ctx, key, opts, time.Since(start), err)
 		return nil, err
 	}
 	if h := l.cfg.Hooks.Acquired; h != nil {
@@ -69,10 +69,10 @@ func (l *Locker) tellOutcome(ctx context.Context, key string, o *Opts, start tim
 
 // reenterOrQueue re-enters the lease of the key that ctx carries. If ctx carries none, it
 // waits until the caller is admitted to the key, and then gets a lease for it.
-func (l *Locker) reenterOrQueue(ctx context.Context, key string, o *Opts, set *backoff.Budget) (*Lease, error) {
+func (l *Locker) reenterOrQueue(ctx context.Context, key string, opts *Opts, set *backoff.Budget) (*Lease, error) {
 	innermost, _ := FromContext(ctx)
 	if s := innermost.find(l, key); s != nil {
-		return s.reenter(ctx, innermost, o)
+		return s.reenter(ctx, innermost, opts)
 	}
 	if !l.life.begin() {
 		return nil, ErrClosed
@@ -81,18 +81,18 @@ func (l *Locker) reenterOrQueue(ctx context.Context, key string, o *Opts, set *b
 	if set != nil {
 		b = *set
 	} else {
-		o.start(&b)
+		opts.start(&b)
 	}
-	c := o.class()
-	st, err := l.waitLocal(ctx, key, c, o, &b)
+	c := opts.class()
+	st, err := l.waitLocal(ctx, key, c, opts, &b)
 	if err != nil {
 		l.life.done(nil)
 		return nil, err
 	}
-	s := l.newLease(ctx, innermost, o, &b) // not before: a waiter should be small
-	ok, err := l.takeOver(s, key, c, o, st)
+	s := l.newLease(ctx, innermost, opts, &b) // not before: a waiter should be small
+	ok, err := l.takeOver(s, key, c, opts, st)
 	if !ok && err == nil {
-		err = l.acquireRemote(ctx, s, key, c, o)
+		err = l.acquireRemote(ctx, s, key, c, opts)
 	}
 	if err != nil {
 		s.cancel(err)
@@ -102,20 +102,20 @@ func (l *Locker) reenterOrQueue(ctx context.Context, key string, o *Opts, set *b
 	return s, nil
 }
 
-func (l *Locker) newLease(ctx context.Context, outer *Lease, o *Opts, b *backoff.Budget) *Lease {
-	s := &Lease{locker: l, name: o.name(), outer: outer, budget: *b, minHold: o.MinHold}
+func (l *Locker) newLease(ctx context.Context, outer *Lease, opts *Opts, b *backoff.Budget) *Lease {
+	s := &Lease{locker: l, name: opts.name(), outer: outer, budget: *b, minHold: opts.MinHold}
 	s.ctx.lease, s.ctx.parent = s, ctx
 	return s
 }
 
 // waitLocal waits until this caller is admitted to the key in this process. It returns the
 // lease if one is handed over, or there to share.
-func (l *Locker) waitLocal(ctx context.Context, key string, c compat.Class, o *Opts, b *backoff.Budget) (*leaseState, error) {
+func (l *Locker) waitLocal(ctx context.Context, key string, c compat.Class, opts *Opts, b *backoff.Budget) (*leaseState, error) {
 	if ctx.Err() != nil {
 		return nil, ended(ctx, nil)
 	}
-	most := o.MaxWaiters
-	if o.RetryCount == 1 {
+	most := opts.MaxWaiters
+	if opts.RetryCount == 1 {
 		most = 0
 	}
 	w, st, err := l.queue.Enter(key, c, most)
@@ -151,19 +151,19 @@ func (l *Locker) waitLocal(ctx context.Context, key string, c compat.Class, o *O
 // takeOver makes lease a holder of st, which was passed on to the caller. It returns false and
 // no error if st is nil or was lost meanwhile: then the caller asks the store. With an
 // error, the caller's admission is passed on.
-func (l *Locker) takeOver(lease *Lease, key string, c compat.Class, o *Opts, st *leaseState) (bool, error) {
+func (l *Locker) takeOver(lease *Lease, key string, c compat.Class, opts *Opts, st *leaseState) (bool, error) {
 	switch {
 	case !l.life.register(lease, key):
 		l.forward(key, c, st)
 		return false, ErrClosed
 	case st == nil:
 		return false, nil
-	case o.Fencing && st.Grant().Token == 0:
+	case opts.Fencing && st.Grant().Token == 0:
 		l.forward(key, c, st)
 		return false, ErrNoFencing
 	}
 	now := time.Now()
-	ok, moved := lease.assign(st, now, now, o.MaxHold)
+	ok, moved := lease.assign(st, now, now, opts.MaxHold)
 	switch {
 	case !ok:
 		l.discard(st)
@@ -178,12 +178,12 @@ func (l *Locker) takeOver(lease *Lease, key string, c compat.Class, o *Opts, st 
 
 // acquireRemote gets the lease from the store. With an error, the caller's admission
 // is passed on.
-func (l *Locker) acquireRemote(ctx context.Context, lease *Lease, key string, c compat.Class, o *Opts) error {
-	r := l.request(key, o)
+func (l *Locker) acquireRemote(ctx context.Context, lease *Lease, key string, c compat.Class, opts *Opts) error {
+	r := l.request(key, opts)
 	r.Backoff = &lease.budget
-	g, err := l.takeGrant(ctx, lease, r, o.RetryCount != 1)
+	g, err := l.takeGrant(ctx, lease, r, opts.RetryCount != 1)
 	if err == nil {
-		err = l.accept(ctx, lease, g, c, o)
+		err = l.accept(ctx, lease, g, c, opts)
 	}
 	if err != nil {
 		l.queue.Exit(key, c.Sharing.Mode == Shared)
@@ -192,23 +192,23 @@ func (l *Locker) acquireRemote(ctx context.Context, lease *Lease, key string, c 
 }
 
 // request returns a request for a key with a new owner.
-func (l *Locker) request(key string, o *Opts) driver.Request {
+func (l *Locker) request(key string, opts *Opts) driver.Request {
 	return driver.Request{
-		Key: key, Owner: owner.New(l.ownerSuffix), TTL: o.KeyTimeout, Mode: o.Mode, Permits: o.Permits,
+		Key: key, Owner: owner.New(l.ownerSuffix), TTL: opts.KeyTimeout, Mode: opts.Mode, Permits: opts.Permits,
 		Tokens: leasestate.Tokens(l.cfg.HandOverTime), Renews: true,
 	}
 }
 
 // accept makes the grant the lease.
-func (l *Locker) accept(ctx context.Context, lease *Lease, g driver.Grant, c compat.Class, o *Opts) error {
-	if o.Fencing && g.Token == 0 {
+func (l *Locker) accept(ctx context.Context, lease *Lease, g driver.Grant, c compat.Class, opts *Opts) error {
+	if opts.Fencing && g.Token == 0 {
 		_ = l.releaser.Release(ctx, g)
 		return ErrNoFencing
 	}
 	limits := leasestate.NewLimits(l.cfg.HandOverTime, l.extender != nil, &l.releaser.roundTrip)
 	st, now := new(leaseState), time.Now()
 	st.Init(now, g, c, limits, (*Lease).lost)
-	lease.assign(st, now, g.Sent, o.MaxHold)
+	lease.assign(st, now, g.Sent, opts.MaxHold)
 	l.watchdog.add(st) // before anything runs under it
 	if c.Sharing.Mode == Shared {
 		l.queue.Acquired(lease.Key(), st)

@@ -1,6 +1,7 @@
 package distlock
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"time"
@@ -66,20 +67,14 @@ func (c Config) withDefaults() Config {
 	case c.HandOverTime < -1:
 		panic("distlock: Config.HandOverTime is below -1: " + c.HandOverTime.String())
 	}
-	if c.MaxWaiters == 0 {
-		c.MaxWaiters = defaultTotalWaiters
-	}
-	if c.CloseTimeout == 0 {
-		c.CloseTimeout = defaultCloseTimeout
-	}
+	c.MaxWaiters = cmp.Or(c.MaxWaiters, defaultTotalWaiters)
+	c.CloseTimeout = cmp.Or(c.CloseTimeout, defaultCloseTimeout)
+	c.HandOverTime = cmp.Or(c.HandOverTime, defaultHandOverTime)
 	switch c.Holder {
 	case "":
 		c.Holder = owner.DefaultHolder()
 	case "-":
 		c.Holder = ""
-	}
-	if c.HandOverTime == 0 {
-		c.HandOverTime = defaultHandOverTime
 	}
 	return c
 }

@@ -14,12 +14,8 @@ func (l *Locker) Keys() int {
 	return keys
 }
 
-// Waiting returns how many goroutines of this process wait at the gate for key.
-func (l *Locker) Waiting(key string) int { return l.queue.Len(key) }
-
-// WaitingInAll returns how many goroutines of this process wait at the gate for any
-// key.
-func (l *Locker) WaitingInAll() int {
+// Waiting returns how many goroutines of this process wait at the gate for any key.
+func (l *Locker) Waiting() int {
 	_, waiting := l.queue.Counts()
 	return waiting
 }
@@ -84,16 +80,11 @@ func (l *Locker) StopWatchdog() (goOn func()) {
 
 // HoldIsOver reports whether the lease in the store that s has, or had, has ended.
 func (s *Lease) HoldIsOver() bool {
-	return s.state.Over() != nil
+	return s.state.Check(time.Now()) != nil
 }
 
 // LimitKeys sets the limit of keys before the first use.
 func (l *Locker) LimitKeys(n int) { l.queue = localqueue.New[*leaseState](n, l.cfg.MaxWaiters) }
-
-// Sharers returns how many leases share the record of s.
-func (s *Lease) Sharers() int {
-	return s.state.Sharers()
-}
 
 // ValidAt reports whether s is valid at the given time.
 func (s *Lease) ValidAt(now time.Time) bool { return s.overAt(now) == nil }
@@ -130,11 +121,6 @@ func NewKeyBuilder(o Opts) *KeyBuilder {
 		panic(err.Error())
 	}
 	return b
-}
-
-// Build is build.
-func (b *keyBuilder) Build(params any) (key string, skipped bool, err error) {
-	return b.build(params)
 }
 
 // CheckRequest is checkRequest.

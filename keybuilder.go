@@ -94,19 +94,19 @@ type keyBuilder struct {
 	hasher Hasher // nil: the digest, or format makes the key
 }
 
-// newKeyBuilder returns the keyBuilder for o, or the error of [Opts.Validate].
-func newKeyBuilder(o Opts) (*keyBuilder, error) {
-	if err := o.Validate(); err != nil {
+// newKeyBuilder returns the keyBuilder for opts, or the error of [Opts.Validate].
+func newKeyBuilder(opts Opts) (*keyBuilder, error) {
+	if err := opts.Validate(); err != nil {
 		return nil, err
 	}
-	b := &keyBuilder{base: o.Prefix + o.Value, params: o.Params, format: o.KeyFormat, hasher: o.Hasher}
+	b := &keyBuilder{base: opts.Prefix + opts.Value, params: opts.Params, format: opts.KeyFormat, hasher: opts.Hasher}
 	var err error
 	switch {
-	case !o.ParamLock && b.format != nil:
+	case !opts.ParamLock && b.format != nil:
 		if b.fixed, err = b.format.call(b.base, nil); err != nil {
 			return nil, b.refuse(fmt.Errorf("KeyFormat %w", err))
 		}
-	case !o.ParamLock:
+	case !opts.ParamLock:
 		b.fixed = b.base
 	}
 	return b, nil

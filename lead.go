@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 )
 
-// Lead takes part in the election of one leader for the key o.Prefix + key, and runs fn
+// Lead takes part in the election of one leader for the key opts.Prefix + key, and runs fn
 // while this candidate leads: again and again, until ctx ends, the Locker is closed, or
 // fn fails. Its error is never nil.
 //
@@ -27,21 +27,21 @@ import (
 // of ctx with its cause, or ErrLost below a function whose lease of the key is over.
 //
 // Inspect of package admin shows the leader.
-func (l *Locker) Lead(ctx context.Context, key string, o Opts, fn func(ctx context.Context) error) error {
+func (l *Locker) Lead(ctx context.Context, key string, opts Opts, fn func(ctx context.Context) error) error {
 	if fn == nil {
-		return l.refuse(ctx, o.Prefix+key, &o, noFunction(o.Prefix+key))
+		return l.refuse(ctx, opts.Prefix+key, &opts, noFunction(opts.Prefix+key))
 	}
-	interval := max(o.withDefaults().RetryInterval, 1) // options may be refused yet
+	interval := max(opts.withDefaults().RetryInterval, 1) // options may be refused yet
 	for {
 		pause := interval + rand.N(interval)
-		s, err := l.Acquire(ctx, key, o)
+		s, err := l.Acquire(ctx, key, opts)
 		again := err != nil && passing(err)
 		if err == nil {
 			again, err = s.term(fn)
 			pause += interval
 		}
 		if !again || !l.life.sleep(ctx, pause, nil) {
-			return l.stopped(ctx, o.Prefix+key, err)
+			return l.stopped(ctx, opts.Prefix+key, err)
 		}
 	}
 }

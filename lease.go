@@ -208,21 +208,21 @@ func (s *Lease) overAt(now time.Time) error {
 
 // reenter returns a lease for a caller that runs under s already, and asks for no more than
 // s has.
-func (s *Lease) reenter(ctx context.Context, innermost *Lease, o *Opts) (*Lease, error) {
-	if o.Fencing && s.assigned.Token == 0 {
+func (s *Lease) reenter(ctx context.Context, innermost *Lease, opts *Opts) (*Lease, error) {
+	if opts.Fencing && s.assigned.Token == 0 {
 		return nil, ErrNoFencing
 	}
 	if err := s.over(); err != nil {
 		return nil, err
 	}
-	if !s.state.Class().Sharing.Covers(o.sharing()) {
+	if !s.state.Class().Sharing.Covers(opts.sharing()) {
 		return nil, ErrUpgrade
 	}
-	if o.OneReentry && !s.entered.CompareAndSwap(false, true) {
+	if opts.OneReentry && !s.entered.CompareAndSwap(false, true) {
 		return nil, errEntered
 	}
 	in := &Lease{
-		locker: s.locker, name: o.name(), state: s.state, alone: o.OneReentry,
+		locker: s.locker, name: opts.name(), state: s.state, alone: opts.OneReentry,
 		assigned: leasestate.Assignment{Token: s.assigned.Token, Since: time.Now()}, outer: innermost, reentered: s,
 	}
 	in.ctx.lease, in.ctx.parent = in, ctx

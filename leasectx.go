@@ -56,8 +56,9 @@ func (c *leaseCtx) Err() error {
 
 // Value returns the lease for this package's key, and for a backend what keeps the lease
 // from being handed over. A key of type *int may be the unexported one by which the context
-// package finds a context that it can cancel. So that context has to be made. Every other value is the parent's. If the package gave
-// its key another type, a context derived from c would need a goroutine.
+// package finds a context that it can cancel. So that context has to be made. Every other
+// value is the parent's. If the package gave its key another type, a context derived from c
+// would need a goroutine.
 func (c *leaseCtx) Value(key any) any {
 	switch key.(type) {
 	case leaseKey:

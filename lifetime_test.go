@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -71,20 +72,32 @@ func TestCloseReleasesWhatIsNotGivenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := testkit.NewStore()
 		l := distlock.New(s, distlock.Config{CloseTimeout: 3 * time.Second})
-		held := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: time.Hour})
+		var held []*distlock.Lease
+		for key, o := range map[string]distlock.Opts{"writer": writing, "readers": reading, "permits": permit} {
+			o.KeyTimeout = time.Hour
+			held = append(held, testkit.MustAcquire(t, l, key, o))
+			if key != "writer" {
+				held = append(held, testkit.MustAcquire(t, l, key, o))
+			}
+		}
+		var watched []int // when each release is sent
 		s.Before(func(_ context.Context, c *testkit.Call) error {
-			if n := l.Watched(); c.Op == testkit.Release && n != 0 {
-				t.Errorf("%d are watched when the release is sent", n)
+			if c.Op == testkit.Release {
+				watched = append(watched, l.Watched())
 			}
 			return nil
 		})
 		start := time.Now()
 		wantIs(t, l.Close())
 		wantTook(t, start, 3*time.Second)
-		if !s.Free(t, "k") || held.Check() == nil {
-			t.Errorf("free %v, valid %v", s.Free(t, "k"), held.Check() == nil)
+		if len(watched) != 4 || slices.Max(watched) > 3 {
+			t.Errorf("%d are watched when a release is sent", watched)
 		}
-		wantIs(t, held.Release(t.Context()), distlock.ErrLost, distlock.ErrClosed)
+		mustBeFree(t, s, "writer", "readers", "permits")
+		for _, lease := range held {
+			wantIs(t, lease.Check(), distlock.ErrLost, distlock.ErrClosed)
+			wantIs(t, lease.Release(t.Context()), distlock.ErrLost, distlock.ErrClosed)
+		}
 	})
 }
 

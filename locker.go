@@ -27,6 +27,7 @@ type Locker struct {
 	watchdog *watchdog
 	life     *lifetime
 	releaser *releaser
+	stop     context.CancelFunc // ends what the watchdog and the releaser have in progress
 
 	ownerSuffix string // "@" and Config.Holder, or nothing
 }
@@ -37,14 +38,16 @@ func New(b driver.Backend, cfg Config) *Locker {
 		panic("distlock: New: nil Backend")
 	}
 	cfg = cfg.withDefaults()
+	ctx, stop := context.WithCancel(context.Background()) //nolint:forbidigo // belongs to no call: ended by Close
 	l := &Locker{
 		backend:  b,
 		cfg:      cfg,
 		queue:    localqueue.New[*leaseState](maxKeys, cfg.MaxWaiters),
-		watchdog: newWatchdog(b, &cfg.Hooks),
+		watchdog: newWatchdog(ctx, b, &cfg.Hooks),
 		life:     newLifetime(),
+		stop:     stop,
 	}
-	l.releaser = newReleaser(b, l.life)
+	l.releaser = newReleaser(ctx, b, l.life)
 	if cfg.Holder != "" {
 		l.ownerSuffix = "@" + cfg.Holder
 	}
@@ -56,21 +59,21 @@ func New(b driver.Backend, cfg Config) *Locker {
 	return l
 }
 
-// Do runs fn under the lock with the key o.Prefix + key. The context of fn carries the
+// Do runs fn under the lock with the key opts.Prefix + key. The context of fn carries the
 // [Lease]. If the lease is lost, the context is cancelled with cause [ErrLost]: fn
 // should stop, and the outcome of its work is in doubt. Do releases the lock when fn
 // returns, panics or calls [runtime.Goexit]. Below a function that runs under this key
-// already, fn runs at once under the same lease. Hooks and metrics see the name o.Prefix +
-// o.Value, not the key: set o.Value to what the key is about.
+// already, fn runs at once under the same lease. Hooks and metrics see the name opts.Prefix +
+// opts.Value, not the key: set opts.Value to what the key is about.
 //
 // If the lock is not acquired, fn does not run, and the error is an [*Error]. Otherwise
 // the error is that of fn, with that of a lost lease or a failed release joined behind
 // it. Commit a database transaction inside fn, before the next holder reads.
-func (l *Locker) Do(ctx context.Context, key string, o Opts, fn func(ctx context.Context) error) (err error) {
+func (l *Locker) Do(ctx context.Context, key string, opts Opts, fn func(ctx context.Context) error) (err error) {
 	if fn == nil {
-		return l.refuse(ctx, o.Prefix+key, &o, noFunction(o.Prefix+key))
+		return l.refuse(ctx, opts.Prefix+key, &opts, noFunction(opts.Prefix+key))
 	}
-	s, err := l.Acquire(ctx, key, o)
+	s, err := l.Acquire(ctx, key, opts)
 	if err != nil {
 		return err
 	}
@@ -94,15 +97,15 @@ func Call[T any](
 	return fn(&lease.ctx)
 }
 
-// Acquire takes the lock with the key o.Prefix + key, for code that cannot be a
+// Acquire takes the lock with the key opts.Prefix + key, for code that cannot be a
 // function for [Locker.Do]. The caller must release the lease and pass on its Context.
-func (l *Locker) Acquire(ctx context.Context, key string, o Opts) (*Lease, error) {
-	full := o.Prefix + key
-	if err := l.check(&o, full); err != nil {
-		return nil, l.refuse(ctx, full, &o, err)
+func (l *Locker) Acquire(ctx context.Context, key string, opts Opts) (*Lease, error) {
+	full := opts.Prefix + key
+	if err := l.check(&opts, full); err != nil {
+		return nil, l.refuse(ctx, full, &opts, err)
 	}
-	o = o.withDefaults()
-	return l.acquire(ctx, full, &o, nil)
+	opts = opts.withDefaults()
+	return l.acquire(ctx, full, &opts, nil)
 }
 
 // check returns an error if locks with full keys from the caller cannot be taken under opts.
@@ -126,21 +129,21 @@ func (l *Locker) check(opts *Opts, keys ...string) error {
 	return nil
 }
 
-// supports returns an error if o asks for what the backend cannot do.
-func (l *Locker) supports(o *Opts) error {
+// supports returns an error if opts asks for what the backend cannot do.
+func (l *Locker) supports(opts *Opts) error {
 	switch {
-	case o.Mode == Shared && !l.features.Sharing:
+	case opts.Mode == Shared && !l.features.Sharing:
 		return fmt.Errorf("Mode is shared, but the backend %T does not support sharing", l.backend)
-	case o.Permits > 0 && !l.features.Sharing:
-		return fmt.Errorf("Permits is %d, but the backend %T does not support sharing", o.Permits, l.backend)
+	case opts.Permits > 0 && !l.features.Sharing:
+		return fmt.Errorf("Permits is %d, but the backend %T does not support sharing", opts.Permits, l.backend)
 	case l.features.MaxTTL == 0:
 		return nil
 	}
-	if d := cmp.Or(o.KeyTimeout, DefaultKeyTimeout); d > l.features.MaxTTL {
+	if d := cmp.Or(opts.KeyTimeout, DefaultKeyTimeout); d > l.features.MaxTTL {
 		return l.tooLong("KeyTimeout", d)
 	}
-	if o.MinHold > l.features.MaxTTL {
-		return l.tooLong("MinHold", o.MinHold)
+	if opts.MinHold > l.features.MaxTTL {
+		return l.tooLong("MinHold", opts.MinHold)
 	}
 	return nil
 }
@@ -150,9 +153,9 @@ func (l *Locker) tooLong(field string, d time.Duration) error {
 }
 
 // TryAcquire is [Locker.Acquire] with RetryCount 1: one attempt, no wait.
-func (l *Locker) TryAcquire(ctx context.Context, key string, o Opts) (*Lease, error) {
-	o.RetryCount = 1
-	return l.Acquire(ctx, key, o)
+func (l *Locker) TryAcquire(ctx context.Context, key string, opts Opts) (*Lease, error) {
+	opts.RetryCount = 1
+	return l.Acquire(ctx, key, opts)
 }
 
 // Close refuses new work and ends waits, both with [ErrClosed]. It cancels the contexts of
@@ -185,8 +188,8 @@ func (l *Locker) Close() error {
 	case <-timer.C:
 		l.releaseAll()
 	}
-	l.releaser.stop()
-	l.watchdog.close()
+	l.stop()
+	l.watchdog.done.Wait()
 	if c, ok := l.backend.(io.Closer); ok {
 		return c.Close()
 	}

@@ -14,7 +14,7 @@ import (
 // of them holds all the others meanwhile.
 const maxSet = 1000
 
-// AcquireAll takes the locks with the keys o.Prefix + key for all keys, 1 to 1,000, or
+// AcquireAll takes the locks with the keys opts.Prefix + key for all keys, 1 to 1,000, or
 // none: if one is not acquired, it releases the others before it returns, and MinHold
 // does not keep them. A key that is given twice is taken once.
 //
@@ -23,19 +23,19 @@ const maxSet = 1000
 // MaxWait and ctx limit the wait for all keys together; with RetryCount 1 every key is tried
 // once, until one is busy. Keys that ctx holds are re-entered. The error is an [*Error] with
 // the key that was not acquired. It also matches [ErrLost] if a lease was lost meanwhile.
-func (l *Locker) AcquireAll(ctx context.Context, keys []string, o Opts) (*MultiLease, error) {
-	full, err := l.fullKeys(keys, &o)
+func (l *Locker) AcquireAll(ctx context.Context, keys []string, opts Opts) (*MultiLease, error) {
+	full, err := l.fullKeys(keys, &opts)
 	if err != nil {
 		key := ""
 		if e := new(Error); errors.As(err, &e) {
 			key = e.Key
 		}
-		return nil, l.refuse(ctx, key, &o, err)
+		return nil, l.refuse(ctx, key, &opts, err)
 	}
-	o = o.withDefaults()
-	m := &MultiLease{prefix: o.Prefix, ctx: ctx, leases: make([]*Lease, 0, len(full))}
+	opts = opts.withDefaults()
+	m := &MultiLease{prefix: opts.Prefix, ctx: ctx, leases: make([]*Lease, 0, len(full))}
 	var left backoff.Budget
-	o.start(&left)
+	opts.start(&left)
 	all := false
 	defer func() { // also if a hook panics
 		if !all {
@@ -43,16 +43,16 @@ func (l *Locker) AcquireAll(ctx context.Context, keys []string, o Opts) (*MultiL
 		}
 	}()
 	for _, key := range full {
-		s, err := l.acquire(m.ctx, key, &o, &left)
+		s, err := l.acquire(m.ctx, key, &opts, &left)
 		if err == nil {
-			m.add(s)
+			m.leases, m.ctx = append(m.leases, s), &s.ctx
 			if s.reentered == nil {
 				left = s.budget
 			}
 			continue
 		}
-		if lost := m.over(); lost != nil && ctx.Err() == nil {
-			err = l.lostMeanwhile(&o, key, lost)
+		if lost := m.Check(); lost != nil && ctx.Err() == nil {
+			err = l.lostMeanwhile(&opts, key, lost)
 		}
 		return nil, err
 	}
@@ -60,14 +60,14 @@ func (l *Locker) AcquireAll(ctx context.Context, keys []string, o Opts) (*MultiL
 	return m, nil
 }
 
-// DoAll runs fn under the locks with the keys o.Prefix + key for all keys, as
+// DoAll runs fn under the locks with the keys opts.Prefix + key for all keys, as
 // [Locker.Do] does under one: see [Locker.AcquireAll]. The context of fn is that of
 // [MultiLease.Context].
-func (l *Locker) DoAll(ctx context.Context, keys []string, o Opts, fn func(ctx context.Context) error) (err error) {
+func (l *Locker) DoAll(ctx context.Context, keys []string, opts Opts, fn func(ctx context.Context) error) (err error) {
 	if fn == nil {
-		return l.refuse(ctx, "", &o, noFunction(""))
+		return l.refuse(ctx, "", &opts, noFunction(""))
 	}
-	m, err := l.AcquireAll(ctx, keys, o)
+	m, err := l.AcquireAll(ctx, keys, opts)
 	if err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func (l *Locker) DoAll(ctx context.Context, keys []string, o Opts, fn func(ctx c
 
 // fullKeys checks what AcquireAll is given and returns the full keys, each once,
 // in order.
-func (l *Locker) fullKeys(keys []string, o *Opts) ([]string, error) {
+func (l *Locker) fullKeys(keys []string, opts *Opts) ([]string, error) {
 	switch {
 	case len(keys) == 0:
 		return nil, &Error{Op: "options", Err: errors.New("keys is empty")}
@@ -86,9 +86,9 @@ func (l *Locker) fullKeys(keys []string, o *Opts) ([]string, error) {
 	}
 	full := make([]string, len(keys))
 	for i, key := range keys {
-		full[i] = o.Prefix + key
+		full[i] = opts.Prefix + key
 	}
-	if err := l.check(o, full...); err != nil {
+	if err := l.check(opts, full...); err != nil {
 		return nil, err
 	}
 	slices.Sort(full)
@@ -98,11 +98,11 @@ func (l *Locker) fullKeys(keys []string, o *Opts) ([]string, error) {
 // lostMeanwhile returns the error for a caller that waited for the key when the lease of
 // another key was lost. That ended the wait, but the caller's context goes on, so the error
 // must not say that it ended.
-func (l *Locker) lostMeanwhile(o *Opts, key string, lost error) error {
+func (l *Locker) lostMeanwhile(opts *Opts, key string, lost error) error {
 	if l.life.ctx.Err() != nil {
-		return o.notAcquired(key, ErrClosed)
+		return opts.notAcquired(key, ErrClosed)
 	}
-	return o.notAcquired(key, fmt.Errorf("%w: meanwhile %w", ErrNotAcquired, lost))
+	return opts.notAcquired(key, fmt.Errorf("%w: meanwhile %w", ErrNotAcquired, lost))
 }
 
 // MultiLease is several held locks. It is safe for concurrent use.
@@ -111,14 +111,8 @@ type MultiLease struct {
 	leases []*Lease        // in the order of their keys
 	ctx    context.Context //nolint:containedctx // that of the last lease, below those of all others
 
-	mu       sync.Mutex // taken by Release
-	released bool
-	result   error // of Release
-}
-
-func (m *MultiLease) add(lease *Lease) {
-	m.leases = append(m.leases, lease)
-	m.ctx = &lease.ctx
+	release sync.Once
+	result  error // of Release
 }
 
 // Context returns the context of the acquisition. It carries all leases, and is
@@ -144,9 +138,7 @@ func (m *MultiLease) Lease(key string) *Lease {
 
 // Check returns nil if all leases are valid; otherwise an error that wraps [ErrLost]
 // and names the first key whose lease is not. It does no I/O.
-func (m *MultiLease) Check() error { return m.over() }
-
-func (m *MultiLease) over() error {
+func (m *MultiLease) Check() error {
 	for _, s := range m.leases {
 		if err := s.Check(); err != nil {
 			return err
@@ -158,23 +150,13 @@ func (m *MultiLease) over() error {
 // Release releases all leases in reverse order, as [Lease.Release] does, and joins the
 // errors. If the store does not answer, it releases the rest at once.
 func (m *MultiLease) Release(ctx context.Context) error {
-	tell, err := m.end(ctx)
+	tell := func() {}
+	m.release.Do(func() { tell, m.result = m.endAll(ctx) })
 	tell()
-	return err
+	return m.result
 }
 
-// end does what Release does except for the hooks, which tell calls.
-func (m *MultiLease) end(ctx context.Context) (tell func(), _ error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	tell = func() {}
-	if !m.released {
-		m.released = true
-		tell, m.result = m.endAll(ctx)
-	}
-	return tell, m.result
-}
-
+// endAll does what Release does except for the hooks, which tell calls.
 func (m *MultiLease) endAll(ctx context.Context) (tell func(), _ error) {
 	first, errs := make([]bool, len(m.leases)), make([]error, len(m.leases))
 	var rest sync.WaitGroup
@@ -213,6 +195,5 @@ func (m *MultiLease) undo(ctx context.Context) {
 	for _, s := range m.leases {
 		s.noMinHold.Store(true)
 	}
-	tell, _ := m.end(ctx)
-	tell()
+	_ = m.Release(ctx)
 }

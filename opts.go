@@ -1,6 +1,7 @@
 package distlock
 
 import (
+	"cmp"
 	"errors"
 	"time"
 
@@ -233,16 +234,9 @@ const maxDuration = 366 * 24 * time.Hour
 // withDefaults returns o with defaults in its zero fields. It cuts the lease to whole
 // milliseconds, the unit of stores.
 func (o Opts) withDefaults() Opts {
-	if o.KeyTimeout == 0 {
-		o.KeyTimeout = DefaultKeyTimeout
-	}
-	o.KeyTimeout = o.KeyTimeout.Truncate(time.Millisecond)
-	if o.RetryInterval == 0 {
-		o.RetryInterval = DefaultRetryInterval
-	}
-	if o.MaxWaiters == 0 {
-		o.MaxWaiters = defaultMaxWaiters
-	}
+	o.KeyTimeout = cmp.Or(o.KeyTimeout, DefaultKeyTimeout).Truncate(time.Millisecond)
+	o.RetryInterval = cmp.Or(o.RetryInterval, DefaultRetryInterval)
+	o.MaxWaiters = cmp.Or(o.MaxWaiters, defaultMaxWaiters)
 	return o
 }
 

@@ -81,7 +81,7 @@ func TestReleasedLeaseIsNotShared(t *testing.T) {
 	goOn := l.StopWatchdog()
 	var all sync.WaitGroup
 	all.Go(func() { wantIs(t, last.Release(context.Background())) })
-	for last.Sharers() > 0 {
+	for !last.HoldIsOver() {
 		runtime.Gosched()
 	}
 	var next *distlock.Lease

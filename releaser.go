@@ -28,14 +28,11 @@ type releaser struct {
 	timeout   *rolling.Timeout
 	roundTrip leasestate.RoundTrip // of releases
 
-	bg   context.Context //nolint:containedctx // ends the work in the background when the Locker is closed
-	stop context.CancelFunc
+	bg context.Context //nolint:containedctx // ends with the Locker
 }
 
-func newReleaser(b driver.Backend, life *lifetime) *releaser {
-	r := &releaser{backend: b, life: life, timeout: rolling.New(releaseTimeout)}
-	r.bg, r.stop = context.WithCancel(context.Background()) //nolint:forbidigo // belongs to no call: ended by Close
-	return r
+func newReleaser(ctx context.Context, b driver.Backend, life *lifetime) *releaser {
+	return &releaser{backend: b, life: life, timeout: rolling.New(releaseTimeout), bg: ctx}
 }
 
 // Release makes one attempt to release a grant for a caller, and goes on in the background

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
@@ -31,8 +30,13 @@ func (l *Locker) takeGrant(ctx context.Context, lease *Lease, r driver.Request, 
 	if queues {
 		attempt = &lease.ctx // ends when the Locker is closed, too
 	}
-	attempt, limit := within(attempt, &lease.budget)
-	defer limit.end()
+	_, until := lease.budget.MaxWait()
+	if !until.IsZero() {
+		until = until.Add(lastLook)
+		var end context.CancelFunc
+		attempt, end = context.WithDeadline(attempt, until) // the function never sees it
+		defer end()
+	}
 	var watch keyWatch
 	defer watch.end()
 	for {
@@ -43,7 +47,7 @@ func (l *Locker) takeGrant(ctx context.Context, lease *Lease, r driver.Request, 
 		} else {
 			g, err = l.backend.TryAcquire(attempt, r)
 		}
-		err = limit.strip(err)
+		err = strip(err, until)
 		if err == nil {
 			uncertain = true // until it is known to be usable
 			err = usable(&lease.ctx, g)
@@ -130,47 +134,11 @@ func (k *keyWatch) end() {
 	}
 }
 
-// waitCtx is the context of the operations of one acquisition with MaxWait. It is
-// derived from its parent and ends soon after the wait. The function never sees it. Like
-// the context of a lease, it is created when it is first used: most locks are acquired
-// at once, and a timer costs more than that.
-type waitCtx struct {
-	context.Context //nolint:containedctx // it is one itself
-
-	until time.Time
-
-	mu     sync.Mutex
-	inner  context.Context //nolint:containedctx // nil until it is first used
-	cancel context.CancelFunc
-}
-
-// within returns the context below ctx for the operations of an acquisition: ctx
-// itself and nil if there is no MaxWait.
-func within(ctx context.Context, b *backoff.Budget) (context.Context, *waitCtx) {
-	_, until := b.MaxWait()
-	if until.IsZero() {
-		return ctx, nil
-	}
-	w := &waitCtx{Context: ctx, until: until.Add(lastLook)}
-	return w, w
-}
-
-// end releases the resources of c.
-func (c *waitCtx) end() {
-	if c == nil {
-		return
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.cancel != nil {
-		c.cancel()
-	}
-}
-
-// strip returns the error of an operation under c. If MaxWait ended the operation, strip
-// removes the error of c: the caller does not know c, and its own context goes on.
-func (c *waitCtx) strip(err error) error {
-	if c == nil || !errors.Is(err, context.DeadlineExceeded) || time.Now().Before(c.until) {
+// strip returns the error of an operation, whose context ended at until or not at all. If
+// MaxWait ended the operation, strip removes the error of that context: the caller does not
+// know it, and its own context goes on.
+func strip(err error, until time.Time) error {
+	if until.IsZero() || !errors.Is(err, context.DeadlineExceeded) || time.Now().Before(until) {
 		return err
 	}
 	if held := new(HeldError); errors.As(err, &held) {
@@ -185,47 +153,4 @@ func (c *waitCtx) strip(err error) error {
 		return fmt.Errorf("%w: %s", errSilent, text)
 	}
 	return errSilent
-}
-
-// Deadline implements context.Context.
-func (c *waitCtx) Deadline() (time.Time, bool) {
-	if end, ok := c.Context.Deadline(); ok && end.Before(c.until) {
-		return end, true
-	}
-	return c.until, true
-}
-
-// Done implements context.Context.
-func (c *waitCtx) Done() <-chan struct{} { return c.used().Done() }
-
-// Err implements context.Context.
-func (c *waitCtx) Err() error {
-	c.mu.Lock()
-	untouched := c.inner == nil
-	c.mu.Unlock()
-	if untouched && time.Now().Before(c.until) && c.Context.Err() == nil {
-		return nil
-	}
-	return c.used().Err() // from now on the same
-}
-
-// Value asks the inner context if there is one: code that derives a context has used c
-// before, and asks here for the parent to be cancelled with.
-func (c *waitCtx) Value(key any) any {
-	c.mu.Lock()
-	inner := c.inner
-	c.mu.Unlock()
-	if inner == nil {
-		inner = c.Context
-	}
-	return inner.Value(key)
-}
-
-func (c *waitCtx) used() context.Context {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.inner == nil {
-		c.inner, c.cancel = context.WithDeadline(c.Context, c.until)
-	}
-	return c.inner
 }

@@ -24,10 +24,9 @@ type watchdog struct {
 	backend driver.Backend
 	tell    bool // the holders are told of renewals
 	now     func() time.Time
-	epoch   time.Time     // of the grid of renewals
-	wake    chan struct{} // the schedule has a new first entry
-	stop    context.CancelFunc
-	ctx     context.Context //nolint:containedctx // ends the renewals in progress when the Locker is closed
+	epoch   time.Time       // of the grid of renewals
+	wake    chan struct{}   // the schedule has a new first entry
+	ctx     context.Context //nolint:containedctx // ends with the Locker
 	done    sync.WaitGroup
 
 	mu       sync.Mutex
@@ -55,11 +54,8 @@ type watch struct {
 	renewing bool // a renewal is in progress
 }
 
-func newWatchdog(b driver.Backend, h *Hooks) *watchdog {
-	ctx, stop := context.WithCancel(context.Background()) //nolint:forbidigo // belongs to no call: ended by close
-	return &watchdog{
-		backend: b, tell: h.Renewed != nil, now: time.Now, epoch: time.Now(), wake: make(chan struct{}, 1), ctx: ctx, stop: stop,
-	}
+func newWatchdog(ctx context.Context, b driver.Backend, h *Hooks) *watchdog {
+	return &watchdog{backend: b, tell: h.Renewed != nil, now: time.Now, epoch: time.Now(), wake: make(chan struct{}, 1), ctx: ctx}
 }
 
 // add begins to watch a new lease.
@@ -105,11 +101,6 @@ func (w *watchdog) watched() []*leaseState {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Clone(w.schedule)
-}
-
-func (w *watchdog) close() {
-	w.stop()
-	w.done.Wait()
 }
 
 // renewalPause returns a third of the lease, less up to a tenth of that: leases that began

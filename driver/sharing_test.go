@@ -59,15 +59,6 @@ func TestCovers(t *testing.T) {
 	}
 }
 
-// A holder never has to wait for itself: what it covers is what it may ask for again.
-func TestEverySharingCoversItself(t *testing.T) {
-	for _, s := range all {
-		if !s.Covers(s) {
-			t.Errorf("%+v does not cover itself", s)
-		}
-	}
-}
-
 func TestModeString(t *testing.T) {
 	for m, want := range map[driver.Mode]string{
 		driver.Exclusive: "exclusive", driver.Shared: "shared", 7: "Mode(7)", -1: "Mode(-1)",

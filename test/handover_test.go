@@ -72,30 +72,6 @@ func TestHandOverNeedsNoRoundTrip(t *testing.T) {
 	}
 }
 
-func TestOnlyTheSameTermsAreHandedOver(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-		held := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: time.Second})
-		var all sync.WaitGroup
-		for _, o := range []distlock.Opts{
-			{KeyTimeout: time.Minute},
-			{KeyTimeout: time.Minute, MaxHold: time.Hour},
-			{KeyTimeout: 2 * time.Minute},
-			{KeyTimeout: time.Minute},
-			{KeyTimeout: time.Minute, MaxHold: time.Hour},
-		} {
-			line(t, &all, l, 1, o, func(ctx context.Context, _ int) {
-				lease, _ := distlock.FromContext(ctx)
-				if d := time.Until(lease.Until()); d < 50*time.Second {
-					t.Errorf("%+v: the lease ends in %v", o, d)
-				}
-			})
-		}
-		wantIs(t, held.Release(t.Context()))
-		all.Wait()
-		wantCalls(t, s, testkit.Wait, 4)
-	})
-}
-
 func TestMaxHoldIsEachHoldersOwn(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 		held := testkit.MustAcquire(t, l, "k", distlock.Opts{MaxHold: time.Minute})
@@ -150,33 +126,6 @@ func TestRenewalsOfAHandedOverLock(t *testing.T) {
 				}
 				wantCalls(t, s, testkit.Wait, 1)
 				wantIs(t, got.Release(t.Context()))
-			})
-		})
-	}
-}
-
-// A lease that is lost, or has an unanswered renewal, is not handed over.
-func TestDoubtfulHoldIsNotHandedOver(t *testing.T) {
-	for name, spoil := range map[string]func(*testkit.Store, *distlock.Lease){
-		"unanswered": func(s *testkit.Store, _ *distlock.Lease) {
-			s.Fail(testkit.ErrBroken, testkit.Renew)
-			time.Sleep(70 * time.Millisecond)
-		},
-		"dropped": func(s *testkit.Store, h *distlock.Lease) { s.Memory().Drop("k"); <-h.Context().Done() },
-	} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-				o := distlock.Opts{KeyTimeout: 100 * time.Millisecond}
-				held := testkit.MustAcquire(t, l, "k", o)
-				var all sync.WaitGroup
-				line(t, &all, l, 1, o, func(ctx context.Context, _ int) {
-					lease, _ := distlock.FromContext(ctx)
-					wantIs(t, lease.Check())
-				})
-				spoil(s, held)
-				_ = held.Release(t.Context())
-				all.Wait()
-				wantCalls(t, s, testkit.Wait, 2)
 			})
 		})
 	}

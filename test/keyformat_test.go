@@ -2,6 +2,9 @@ package test
 
 import (
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"strings"
@@ -109,4 +112,25 @@ func TestKeyFormatFails(t *testing.T) {
 		}
 		wantCalls(t, s, testkit.Wait, 0)
 	})
+}
+
+func TestKeyed(t *testing.T) {
+	t.Parallel()
+	secret := []byte("0123456789abcdef")
+	h := distlock.Keyed(secret)
+	mac := hmac.New(sha256.New, secret)
+	mac.Write([]byte("encoded"))
+	want := "a:" + hex.EncodeToString(mac.Sum(nil)[:16])
+	if got := string(h([]byte("a:"), []byte("encoded"))); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+
+	clear(secret) // the Hasher keeps a copy
+	if got := string(h([]byte("a:"), []byte("encoded"))); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	other := distlock.Keyed([]byte("0123456789abcdeg"))
+	if string(other([]byte("a:"), []byte("encoded"))) == want {
+		t.Error("the secret does not matter")
+	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"slices"
 	"sync"
 	"testing"
@@ -356,26 +355,4 @@ func TestLeadRefusesWhatCannotBeMended(t *testing.T) {
 		wantIs(t, l.Lead(context.WithoutCancel(held.Context()), "k", distlock.Opts{}, never), distlock.ErrLost)
 		wantIs(t, l.Do(t.Context(), "k", reading, func(ctx context.Context) error { return l.Lead(ctx, "k", writing, never) }), distlock.ErrUpgrade)
 	})
-}
-
-func TestLeadResignsAfterAPanic(t *testing.T) {
-	for name, fn := range map[string]func(context.Context) error{
-		"boom":  func(context.Context) error { panic("boom") },
-		"<nil>": func(context.Context) error { runtime.Goexit(); return nil },
-	} {
-		t.Run(name, func(t *testing.T) {
-			candidate(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store, r *resigned) {
-				var got any
-				var all sync.WaitGroup
-				all.Go(func() {
-					defer func() { got = recover() }()
-					_ = l.Lead(t.Context(), "k", distlock.Opts{}, fn)
-				})
-				all.Wait()
-				if fmt.Sprint(got) != name || !s.Free(t, "k") || len(r.terms) != 1 {
-					t.Errorf("recovered %v, free %v, told of %d terms", got, s.Free(t, "k"), len(r.terms))
-				}
-			})
-		})
-	}
 }

@@ -89,8 +89,3 @@ func TestLogHooks(t *testing.T) {
 		`level=DEBUG msg="leader resigned" name=job key="job\n1" token=7 held=1h0m0s reentrant=false err="broken pipe"`,
 	)
 }
-
-// A nil Logger is refused at once, not at the first lock.
-func TestLogHooksWithoutLogger(t *testing.T) {
-	wantPanic(t, "distlock: LogHooks: nil Logger", func() { distlock.LogHooks(nil) })
-}

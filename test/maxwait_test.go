@@ -60,7 +60,7 @@ func TestMaxWait(t *testing.T) {
 			t.Run(name+"/"+place, func(t *testing.T) {
 				waitAt(t, place, func(t *testing.T, l *distlock.Locker, _ *testkit.Store, release func()) {
 					start := time.Now()
-					err := take(t.Context(), l, distlock.Opts{MaxWait: maxWait})
+					err := take(t.Context(), l, distlock.Opts{MaxWait: maxWait}, ran)
 					wantBusy(t, err)
 					wantTook(t, start, maxWait)
 					if left := heldBy(t, err).RetryAfter; place != "gate" && left != time.Hour-maxWait {
@@ -274,7 +274,7 @@ func TestMaxWaitInAnOutage(t *testing.T) {
 				var all sync.WaitGroup
 				for range 2 { // one asks the store, the other waits for it
 					all.Go(func() {
-						err := take(t.Context(), l, distlock.Opts{MaxWait: maxWait})
+						err := take(t.Context(), l, distlock.Opts{MaxWait: maxWait}, ran)
 						wantIs(t, err, distlock.ErrNotAcquired, distlock.ErrUnavailable, testkit.ErrBroken)
 						const text = "waited for MaxWait, 3s: lock backend unavailable: broken pipe"
 						if d := time.Since(start); d != maxWait || err == nil || !strings.Contains(err.Error(), text) {
@@ -307,7 +307,7 @@ func TestMaxWaitInSilence(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
 						l := testkit.NewLocker(t, silent(limit, nil).Only(abilities), distlock.Config{})
 						start := time.Now()
-						err := take(t.Context(), l, distlock.Opts{MaxWait: maxWait, RetryInterval: 100 * time.Millisecond})
+						err := take(t.Context(), l, distlock.Opts{MaxWait: maxWait, RetryInterval: 100 * time.Millisecond}, ran)
 						wantTook(t, start, want)
 						if 0 < limit && limit < most {
 							wantIs(t, err, distlock.ErrNotAcquired, distlock.ErrUnavailable, testkit.ErrBroken)

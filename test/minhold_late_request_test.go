@@ -57,6 +57,7 @@ func TestMinHoldOutlastsAStray(t *testing.T) {
 		"renewal, and no answer": {testkit.Renew, 20 * time.Second, after(5 * time.Second)},
 		"renewal, and an outage": {testkit.Renew, 20 * time.Second, after(5 * time.Second)},
 		"renewal, very late":     {testkit.Renew, 50 * time.Second, after(5 * time.Second)},
+		"renewal, at the end":    {testkit.Renew, 55 * time.Second, after(5 * time.Second)}, // for longer, but the key is released
 		"renewal, long ago":      {testkit.Renew, 40 * time.Second, after(30 * time.Second)},
 		"keeping":                {testkit.Renew, 20 * time.Second, after(time.Second)},
 		"refresh":                {testkit.Renew, 20 * time.Second, refresh},

@@ -145,30 +145,6 @@ func TestMinHoldWithoutAnAnswer(t *testing.T) {
 	})
 }
 
-// A renewal was in flight at the release, and reaches the store after the request to keep the
-// key, for longer than that: the release in the end comes first.
-func TestMinHoldOutlastsALateRenewal(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-		s.Before(func(_ context.Context, c *testkit.Call) error {
-			if c.Op == testkit.Renew && len(s.Calls(testkit.Renew)) == 1 {
-				time.Sleep(2 * time.Second)
-			}
-			return nil
-		})
-		start := time.Now()
-		held := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: 9 * time.Second, MinHold: 8 * time.Second})
-		time.Sleep(4 * time.Second)
-		wantCalls(t, s, testkit.Renew, 1)
-		wantIs(t, held.Release(t.Context()))
-		heldFor(t, s, "k")
-		if d := time.Since(start).Truncate(time.Millisecond); d != 8*time.Second {
-			t.Errorf("the key stayed for %v", d)
-		}
-		time.Sleep(time.Second)
-		wantCalls(t, s, testkit.Release, 1)
-	})
-}
-
 // Close waits neither for the end of MinHold nor for a reply, and lets the key expire. MinHold
 // also applies to a holder that Close interrupts, whether it releases the lock or not.
 func TestMinHoldAtClose(t *testing.T) {

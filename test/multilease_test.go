@@ -3,7 +3,6 @@ package test
 import (
 	"context"
 	"errors"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -124,23 +123,16 @@ func TestAcquireAllLostMeanwhile(t *testing.T) {
 // A lease that is not renewed may end while the store is slow to grant another.
 func TestAcquireAllLostBeforeTheLast(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-		s.After(func(_ context.Context, c *testkit.Call) error {
-			if c.Op == testkit.Try && c.Key == "b" {
-				time.Sleep(900 * time.Millisecond)
-			}
-			return nil
-		})
-		o := distlock.Opts{KeyTimeout: time.Second, RetryCount: 1}
 		s.Before(func(_ context.Context, c *testkit.Call) error {
 			switch {
 			case c.Op == testkit.Renew:
 				return testkit.ErrBroken
 			case c.Op == testkit.Try && c.Key == "b":
-				time.Sleep(500 * time.Millisecond)
+				time.Sleep(1400 * time.Millisecond)
 			}
 			return nil
 		})
-		_, err := l.AcquireAll(t.Context(), []string{"a", "b"}, o)
+		_, err := l.AcquireAll(t.Context(), []string{"a", "b"}, distlock.Opts{KeyTimeout: time.Second, RetryCount: 1})
 		wantIs(t, err, distlock.ErrNotAcquired, distlock.ErrLost)
 		time.Sleep(time.Second)
 		mustBeFree(t, s, "a")
@@ -204,13 +196,7 @@ func TestAcquireAllRefused(t *testing.T) {
 			t.Errorf("the error names %q", keyOf(err))
 		}
 		mustBeFree(t, s, "a")
-
 		wantIs(t, reader.Release(t.Context()))
-
-		s.Fail(testkit.ErrBroken, testkit.Try, testkit.Wait)
-		_, err = l.AcquireAll(t.Context(), []string{"a", "b"}, distlock.Opts{RetryCount: 1})
-		wantIs(t, err, distlock.ErrUnavailable, testkit.ErrBroken)
-		s.Fail(nil)
 	})
 }
 
@@ -227,8 +213,6 @@ func TestAcquireAllOptions(t *testing.T) {
 		}{
 			"none":     {nil, distlock.Opts{}, "keys is empty"},
 			"too many": {many, distlock.Opts{}, "keys has 1001 elements"},
-			"options":  {[]string{"a"}, distlock.Opts{RetryCount: -1}, "RetryCount"},
-			"key":      {[]string{"a", ""}, distlock.Opts{}, "key"},
 		} {
 			if _, err := l.AcquireAll(t.Context(), c.keys, c.o); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%s: %v", name, err)
@@ -323,18 +307,6 @@ func TestDoAll(t *testing.T) {
 			t.Errorf("the error is %v", err)
 		}
 		mustBeFree(t, s, keys...)
-
-		for want, end := range map[any]func(){"mine": func() { panic("mine") }, nil: runtime.Goexit} {
-			got := make(chan any)
-			go func() {
-				defer func() { got <- recover() }()
-				_ = l.DoAll(t.Context(), keys, distlock.Opts{}, func(context.Context) error { end(); return nil })
-			}()
-			if r := <-got; r != want {
-				t.Errorf("recovered %v, want %v", r, want)
-			}
-			mustBeFree(t, s, keys...)
-		}
 	})
 }
 

@@ -91,13 +91,17 @@ func TestSkip(t *testing.T) {
 			return nil
 		}
 		for i, o := range []distlock.Opts{
-			{Value: "f", ParamLock: true}, {Value: "f", ParamLock: true, Params: byID}, {Value: "f", ParamLock: true, Params: byID, KeyFormat: joined},
+			{Value: "f"}, {Value: "f", ParamLock: true}, {Value: "f", ParamLock: true, Params: byID}, {Value: "f", ParamLock: true, Params: byID, KeyFormat: joined},
 		} {
 			site := wiring.Bind(l, o)
 			wantIs(t, site.Do(t.Context(), distlock.Skip, fn))
 			_, err := site.Acquire(t.Context(), distlock.Skip)
 			wantIs(t, err, distlock.ErrKey)
-			if i > 0 {
+			key, err := site.Key(distlock.Skip)
+			if wantIs(t, err, distlock.ErrKey); key != "" {
+				t.Errorf("Skip has the key %q", key)
+			}
+			if i > 1 {
 				f := distlock.Wrap(l, func(ctx context.Context, _ int) (int, error) { return 0, fn(ctx) }, o)
 				_, err := f(t.Context(), 0)
 				wantIs(t, err)
@@ -136,11 +140,4 @@ func TestSiteRefuses(t *testing.T) {
 			}
 		}
 	}
-}
-
-func TestNewSiteRefusesNonsense(t *testing.T) {
-	t.Parallel()
-	wantPanic(t, `distlock: options "f": Counter.add: RetryCount is negative: -1`, func() {
-		wiring.NewSite("Counter.add", distlock.Opts{Value: "f", RetryCount: -1})
-	})
 }

@@ -227,8 +227,8 @@ func TestStepUndoesAfterAPanic(t *testing.T) {
 	}
 }
 
-// A result that was produced after the loss is returned with ErrLost, also if the
-// function ignores its context, and if only the store knows of the loss.
+// A result that was produced after the loss is returned with ErrLost and the function's error,
+// also if the function ignores its context, and if only the store knows of the loss.
 func TestResultAfterTheLossComesWithIt(t *testing.T) {
 	for name, lose := range map[string]func(s *testkit.Store, ctx context.Context){
 		"noticed":             func(s *testkit.Store, ctx context.Context) { s.Memory().Drop("f"); <-ctx.Done() },
@@ -237,19 +237,16 @@ func TestResultAfterTheLossComesWithIt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-				f := func(ctx context.Context) (int, error) { lose(s, ctx); return 7, nil }
-				wrapped := distlock.Wrap(l, func(ctx context.Context, _ struct{}) (int, error) { return f(ctx) }, distlock.Opts{Value: "f"})
-				got, err := wrapped(t.Context(), struct{}{})
-				if got != 7 {
-					t.Errorf("the result is %d", got)
+				f := func(ctx context.Context) (int, error) { lose(s, ctx); return 7, errMine }
+				lost := func(got int, err error) {
+					t.Helper()
+					if wantIs(t, err, distlock.ErrLost); got != 7 || !errors.Is(err, errMine) {
+						t.Errorf("the result is %d, %v", got, err)
+					}
+					s.Memory().Drop("f")
 				}
-				wantIs(t, err, distlock.ErrLost)
-				s.Memory().Drop("f")
-				got, err = distlock.Call(t.Context(), l, "f", distlock.Opts{}, f)
-				if got != 7 {
-					t.Errorf("the result is %d", got)
-				}
-				wantIs(t, err, distlock.ErrLost)
+				lost(distlock.Wrap(l, func(ctx context.Context, _ struct{}) (int, error) { return f(ctx) }, distlock.Opts{Value: "f"})(t.Context(), struct{}{}))
+				lost(distlock.Call(t.Context(), l, "f", distlock.Opts{}, f))
 			})
 		})
 	}

@@ -2,6 +2,7 @@ package test
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,39 +12,28 @@ import (
 )
 
 // Each hook gets the time that the caller has waited since its call, also if it is the
-// only hook, and if several keys were requested together.
+// only hook.
 func TestHooksAreToldTheWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := testkit.NewStore()
 		var waits []time.Duration
-		acquired := func(_ context.Context, i distlock.AcquiredInfo) { waits = append(waits, i.Wait) }
-		failed := func(_ context.Context, i distlock.FailedInfo) { waits = append(waits, i.Wait) }
-		want := func(name string, d time.Duration, n int) {
-			t.Helper()
-			if len(waits) != n {
-				t.Errorf("%s: told %d times, want %d", name, len(waits), n)
-			}
-			for _, got := range waits {
-				if got != d {
-					t.Errorf("%s: told of %v, want %v", name, got, d)
-				}
-			}
-			waits = nil
-		}
-
-		l := testkit.NewLocker(t, s, distlock.Config{Hooks: distlock.Hooks{Failed: failed}})
+		l := testkit.NewLocker(t, s, distlock.Config{Hooks: distlock.Hooks{
+			Failed: func(_ context.Context, i distlock.FailedInfo) { waits = append(waits, i.Wait) },
+		}})
 		release := other(t, s, "k")
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
 		_, err := l.Acquire(ctx, "k", distlock.Opts{})
 		wantIs(t, err, distlock.ErrNotAcquired, context.DeadlineExceeded)
-		want("failed", 5*time.Second, 1)
 
-		l = testkit.NewLocker(t, s, distlock.Config{Hooks: distlock.Hooks{Acquired: acquired}})
+		l = testkit.NewLocker(t, s, distlock.Config{Hooks: distlock.Hooks{
+			Acquired: func(_ context.Context, i distlock.AcquiredInfo) { waits = append(waits, i.Wait) },
+		}})
 		time.AfterFunc(3*time.Second, release)
 		wantIs(t, testkit.MustAcquire(t, l, "k", distlock.Opts{}).Release(t.Context()))
-		want("acquired", 3*time.Second, 1)
-
+		if want := []time.Duration{5 * time.Second, 3 * time.Second}; !slices.Equal(waits, want) {
+			t.Errorf("told of %v, want %v", waits, want)
+		}
 	})
 }
 
@@ -59,4 +49,40 @@ func TestTroubleThatIsOverIsNotTold(t *testing.T) {
 		wantIs(t, err, distlock.ErrNotAcquired)
 		wantIs(t, mustGet(t, first).Release(t.Context()))
 	})
+}
+
+// A failure is over when a later attempt finds the key held. The end of the context or of MaxWait,
+// which hides the answer to the last attempt, does not bring it back.
+func TestFailureBeforeARefusalIsNotTold(t *testing.T) {
+	for name, c := range map[string]struct {
+		opts distlock.Opts
+		want []error
+	}{
+		"context": {distlock.Opts{}, []error{distlock.ErrNotAcquired, context.DeadlineExceeded}},
+		"MaxWait": {distlock.Opts{MaxWait: maxWait}, []error{distlock.ErrNotAcquired, distlock.ErrUnavailable}}, // the last attempt had no answer
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := testkit.NewStore()
+				l := testkit.NewLocker(t, s.Only(0), distlock.Config{})
+				defer other(t, s, "k")()
+				s.Before(func(ctx context.Context, c *testkit.Call) error {
+					switch n := len(s.Calls(testkit.Try)); {
+					case c.Op == testkit.Try && n == 1:
+						return testkit.ErrBroken
+					case c.Op == testkit.Try && n > 2:
+						<-ctx.Done()
+						return ctx.Err()
+					default:
+						return nil
+					}
+				})
+				ctx, cancel := context.WithTimeout(t.Context(), 2*maxWait)
+				defer cancel()
+				_, err := l.Acquire(ctx, "k", c.opts)
+				wantIs(t, err, c.want...)
+				wantCalls(t, s, testkit.Try, 3)
+			})
+		})
+	}
 }

@@ -3,6 +3,9 @@ package test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -13,40 +16,42 @@ import (
 	"github.com/distlock-go/distlock/wiring"
 )
 
-// way takes the lock of the key "k", perhaps with others, for a function that must not run.
-type way func(ctx context.Context, l *distlock.Locker, o distlock.Opts) error
+// way takes the lock of the key "k", perhaps with others, and runs fn, if it is for a function.
+type way func(ctx context.Context, l *distlock.Locker, o distlock.Opts, fn func(context.Context) error) error
 
 // ways are those that end when the lock is not acquired in time.
 var ways = map[string]way{
-	"Acquire": func(ctx context.Context, l *distlock.Locker, o distlock.Opts) error {
+	"Acquire": func(ctx context.Context, l *distlock.Locker, o distlock.Opts, _ func(context.Context) error) error {
 		_, err := l.Acquire(ctx, "k", o)
 		return err
 	},
-	"Do": func(ctx context.Context, l *distlock.Locker, o distlock.Opts) error { return l.Do(ctx, "k", o, ran) },
-	"Call": func(ctx context.Context, l *distlock.Locker, o distlock.Opts) error {
-		_, err := distlock.Call(ctx, l, "k", o, func(ctx context.Context) (int, error) { return 0, ran(ctx) })
+	"Do": func(ctx context.Context, l *distlock.Locker, o distlock.Opts, fn func(context.Context) error) error {
+		return l.Do(ctx, "k", o, fn)
+	},
+	"Call": func(ctx context.Context, l *distlock.Locker, o distlock.Opts, fn func(context.Context) error) error {
+		_, err := distlock.Call(ctx, l, "k", o, func(ctx context.Context) (int, error) { return 0, fn(ctx) })
 		return err
 	},
-	"Wrap": func(ctx context.Context, l *distlock.Locker, o distlock.Opts) error {
+	"Wrap": func(ctx context.Context, l *distlock.Locker, o distlock.Opts, fn func(context.Context) error) error {
 		o.Value = "k"
-		_, err := distlock.Wrap(l, func(ctx context.Context, _ int) (int, error) { return 0, ran(ctx) }, o)(ctx, 1)
+		_, err := distlock.Wrap(l, func(ctx context.Context, _ int) (int, error) { return 0, fn(ctx) }, o)(ctx, 1)
 		return err
 	},
-	"Site": func(ctx context.Context, l *distlock.Locker, o distlock.Opts) error {
+	"Site": func(ctx context.Context, l *distlock.Locker, o distlock.Opts, fn func(context.Context) error) error {
 		o.Value = "k"
-		return wiring.Bind(l, o).Do(ctx, nil, ran)
+		return wiring.Bind(l, o).Do(ctx, nil, fn)
 	},
-	"AcquireAll": func(ctx context.Context, l *distlock.Locker, o distlock.Opts) error {
+	"AcquireAll": func(ctx context.Context, l *distlock.Locker, o distlock.Opts, _ func(context.Context) error) error {
 		_, err := l.AcquireAll(ctx, []string{"a", "k", "z"}, o)
 		return err
 	},
-	"DoAll": func(ctx context.Context, l *distlock.Locker, o distlock.Opts) error {
-		return l.DoAll(ctx, []string{"a", "k", "z"}, o, ran)
+	"DoAll": func(ctx context.Context, l *distlock.Locker, o distlock.Opts, fn func(context.Context) error) error {
+		return l.DoAll(ctx, []string{"a", "k", "z"}, o, fn)
 	},
 }
 
-func lead(ctx context.Context, l *distlock.Locker, o distlock.Opts) error {
-	return l.Lead(ctx, "k", o, ran)
+func lead(ctx context.Context, l *distlock.Locker, o distlock.Opts, fn func(context.Context) error) error {
+	return l.Lead(ctx, "k", o, fn)
 }
 
 func ran(context.Context) error { panic(errors.New("the function ran")) }
@@ -78,7 +83,7 @@ func TestOptionsAreRefused(t *testing.T) {
 		s.SetFeatures(c.features)
 		l := testkit.NewLocker(t, s, distlock.Config{})
 		refuse := func(name string, take way) {
-			err := recovered(func() error { return take(t.Context(), l, c.opts) })
+			err := recovered(func() error { return take(t.Context(), l, c.opts, ran) })
 			if err == nil || !strings.HasPrefix(err.Error(), "distlock: options") || !strings.HasSuffix(err.Error(), want) {
 				t.Errorf("%s: %v, want %s", name, err, want)
 			}
@@ -106,4 +111,39 @@ func recovered(f func() error) (err error) {
 		}
 	}()
 	return f()
+}
+
+// A function that panics or exits ends every way to run it in the same way: the panic goes on.
+//
+// Row 13 (any): the key is released exactly once. Fails if the release is sent
+// twice.
+func TestPanicAndGoexitReleaseOnce(t *testing.T) {
+	ways := maps.Clone(ways)
+	ways["Lead"] = lead
+	for name, run := range ways {
+		for want, end := range map[any]func(){"boom": func() { panic("boom") }, nil: runtime.Goexit} {
+			if strings.HasPrefix(name, "Acquire") {
+				continue // it runs no function
+			}
+			t.Run(fmt.Sprint(name, "/", want), func(t *testing.T) {
+				bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+					got := make(chan any)
+					go func() {
+						defer func() { got <- recover() }()
+						_ = run(t.Context(), l, distlock.Opts{}, func(context.Context) error { end(); return nil })
+					}()
+					if r := <-got; r != want {
+						t.Errorf("recovered %v, want %v", r, want)
+					}
+					keys := 1
+					if name == "DoAll" {
+						keys = 3
+					}
+					wantCalls(t, s, testkit.Release, keys)
+					mustBeFree(t, s, "a", "z")
+					nothingLeft(t, l, s)
+				})
+			})
+		}
+	}
 }

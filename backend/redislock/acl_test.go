@@ -1,7 +1,6 @@
 package redislock_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -71,12 +70,10 @@ func TestACL(t *testing.T) {
 		if got := driver.RenewAll(t.Context(), b, []driver.Grant{g})[0]; got.Status != driver.Renewed {
 			return errors.Join(fmt.Errorf("the renewal: %v", got.Status), got.Err)
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-		defer cancel()
-		w := acquire(ctx, b, request(lockKey))
+		w := testkit.StartWaiter(t, b, request(lockKey))
 		testkit.Eventually(t, "it has queued or failed", func() bool {
 			select {
-			case <-w.done:
+			case <-w.Done:
 				return true
 			default:
 				return s.ZCard(t.Context(), queueKey).Val() == 1 && s.inboxes(t) == 1
@@ -84,10 +81,11 @@ func TestACL(t *testing.T) {
 		})
 		released := b.Release(t.Context(), g)
 		if released != nil {
-			cancel() // it cannot succeed
+			w.Cancel() // it cannot succeed
 		}
-		<-w.done
-		return errors.Join(released, w.err)
+		time.AfterFunc(20*time.Second, w.Cancel)
+		<-w.Done
+		return errors.Join(released, w.Err)
 	}
 	rules := documentedRules(t)
 	noError(t, use(rules, false))

@@ -186,24 +186,10 @@ func permit(key string, n int) driver.Request {
 	return r
 }
 
-func mustTry(t testing.TB, b *redislock.Backend, r driver.Request) driver.Grant {
-	t.Helper()
-	g, err := b.TryAcquire(t.Context(), r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if g.Mode != r.Mode || g.Permits != r.Permits {
-		t.Fatalf("granted %v, %d permits; asked for %v, %d", g.Mode, g.Permits, r.Mode, r.Permits)
-	}
-	return g
-}
-
-func mustRelease(t testing.TB, b *redislock.Backend, g driver.Grant) {
-	t.Helper()
-	if err := b.Release(t.Context(), g); err != nil {
-		t.Fatal(err)
-	}
-}
+var (
+	mustTry     = testkit.MustTry
+	mustRelease = testkit.MustRelease
+)
 
 // mustBeLost releases what the owner has lost. A release that was sent twice, because a slow
 // machine was late with the first answer, is no loss, so it may take another one.

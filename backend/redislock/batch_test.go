@@ -71,39 +71,6 @@ func TestPlainClientOfACluster(t *testing.T) {
 	nothingLeft(t, c.Masters...)
 }
 
-// A key of a foreign type only fails itself.
-func TestOneOfManyFails(t *testing.T) {
-	testmode.Long(t)
-	t.Parallel()
-	check := func(t *testing.T, b driver.Backend, c redis.UniversalClient) {
-		t.Helper()
-		keys := loadKeys(50)
-		if err := c.RPush(t.Context(), keys[17], "foreign").Err(); err != nil {
-			t.Fatal(err)
-		}
-		for range 10 {
-			grants, errs := takeAll(b, keys)
-			for i, err := range errs {
-				if i == 17 && !errors.Is(err, driver.ErrForeign) || i != 17 && err != nil {
-					t.Errorf("%s: %v", keys[i], err)
-				}
-			}
-			giveAll(t, b, append(grants[:17:17], grants[18:]...))
-		}
-		if got := c.LRange(t.Context(), keys[17], 0, -1).Val(); len(got) != 1 {
-			t.Errorf("the foreign value is %v", got)
-		}
-	}
-	t.Run("one server", func(t *testing.T) {
-		s := realServer(t)
-		check(t, newBackend(t, s.Client), s.Client)
-	})
-	t.Run("cluster", func(t *testing.T) {
-		c := redistest.ClusterClient(t, redistest.StartCluster(t, 3))
-		check(t, newBackend(t, c), c)
-	})
-}
-
 // The server forgets its scripts repeatedly: callers do not notice, and nothing is done
 // twice.
 //

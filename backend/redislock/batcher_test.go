@@ -11,15 +11,10 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/driver"
-	"github.com/distlock-go/distlock/internal/test/redistest"
-	"github.com/distlock-go/distlock/internal/test/spoilnet"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
@@ -173,92 +168,4 @@ func TestCallersLeave(t *testing.T) {
 			t.Error(err)
 		}
 	}
-}
-
-// With a server that hangs callers do not wait without end, those that leave do so at
-// once, and a request that was not sent is not in doubt.
-func TestVirtualQueueBehindAHungServer(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m := redistest.Virtual(t)
-		n := spoilnet.To(m.Dial)
-		c := redistest.VirtualClient(t, m, func(o *redis.Options) { o.Dialer = n.DialContext; o.ReadTimeout = -1; o.WriteTimeout = -1 })
-		b := newBackend(t, c, redislock.WithOpTimeout(redislock.DefaultOpTimeout))
-		g := must(b.Acquire(t.Context(), request("warm")))
-		if err := b.Release(t.Context(), g); err != nil {
-			t.Fatal(err)
-		}
-		n.Hang(true)
-		start := time.Now()
-		var all sync.WaitGroup
-		for i := range 100 {
-			all.Go(func() {
-				ctx, cancel := context.WithCancel(t.Context())
-				defer cancel()
-				quick := i >= 50
-				if quick {
-					time.AfterFunc(300*time.Millisecond, cancel)
-				}
-				_, err := b.TryAcquire(ctx, request("k"+strconv.Itoa(i)))
-				d := time.Since(start)
-				switch {
-				case quick && (!errors.Is(err, context.Canceled) || d != 300*time.Millisecond):
-					t.Errorf("one who left: %v after %v", err, d)
-				case !quick && (err == nil || contextError(err) || d > 2*redislock.DefaultOpTimeout):
-					t.Errorf("one who waited: %v after %v", err, d)
-				}
-			})
-			synctest.Wait()
-		}
-		all.Wait()
-		if b.InDoubt() > 50 {
-			t.Errorf("%d are in doubt, although most were never sent", b.InDoubt())
-		}
-		n.Hang(false)
-		n.CloseCut()
-		g, err := b.TryAcquire(t.Context(), request("k"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := b.Release(t.Context(), g); err != nil {
-			t.Error(err)
-		}
-		synctest.Wait() // the caller has its result before the batch has ended
-		if b.InFlight() != 0 || b.Queued() != 0 {
-			t.Errorf("%d in flight, %d queued", b.InFlight(), b.Queued())
-		}
-	})
-}
-
-// A server forgets its scripts under load: it gets them again, and nothing is done
-// twice.
-func TestScriptFlushUnderLoad(t *testing.T) {
-	s := realServer(t)
-	b := newBackend(t, s.Client)
-	ctx, stop := context.WithCancel(t.Context())
-	var flusher sync.WaitGroup
-	flusher.Go(func() {
-		for ctx.Err() == nil {
-			s.ScriptFlush(context.Background())
-		}
-	})
-	var all sync.WaitGroup
-	for w := range 32 {
-		all.Go(func() {
-			last := uint64(0)
-			for range 30 {
-				g, err := b.Acquire(t.Context(), request("k"+strconv.Itoa(w)))
-				if err != nil || g.Token <= last {
-					t.Errorf("token %d after %d, %v", g.Token, last, err)
-					return
-				}
-				last = g.LastToken
-				if err := b.Release(t.Context(), g); err != nil {
-					t.Error(err)
-				}
-			}
-		})
-	}
-	all.Wait()
-	stop()
-	flusher.Wait()
 }

@@ -29,7 +29,7 @@ type user struct {
 
 	held driver.Grant
 	last uint64
-	next *waiting
+	next *testkit.Waiter
 }
 
 // request returns what the next owner asks for.
@@ -84,7 +84,7 @@ func wait(u *user) {
 	if r.Mode == driver.Shared {
 		r.Mode = driver.Exclusive // a reader would not wait for a reader
 	}
-	u.next = acquire(u.t.Context(), u.bs[0], r)
+	u.next = testkit.StartWaiter(u.t, u.bs[0], r)
 	testkit.Eventually(u.t, "it waits", func() bool { return u.s.ZCard(u.t.Context(), "{"+u.key+"}:queue").Val() == 1 })
 }
 
@@ -92,8 +92,8 @@ func wait(u *user) {
 func handOver(u *user) {
 	u.t.Helper()
 	mustRelease(u.t, u.bs[1], u.held)
-	<-u.next.done
-	u.has(u.next.grant, u.next.err)
+	<-u.next.Done
+	u.has(u.next.Got, u.next.Err)
 }
 
 // lapse checks that the lease has ended.

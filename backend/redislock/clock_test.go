@@ -4,10 +4,12 @@ import (
 	"testing"
 )
 
-// The slots are those that the specification of Redis Cluster and CLUSTER KEYSLOT give.
+// The slots are those that the specification of Redis Cluster and CLUSTER KEYSLOT give, and
+// JedisClusterCRC16.getSlot of Jedis 7.5.3.
 func TestSlotOf(t *testing.T) {
 	for key, want := range map[string]uint16{
 		"123456789": 12739, "foo": 12182, "{foo}:queue": 12182, "a{foo}b": 12182, "{}foo": 9500, "": 0,
+		"{order}:1": 16025, "{order}{{order}:1}:queue": 16025, "order": 16025, "a{b}c": 3300, "{🔑}:1": 3314, "stock:{4711}:eu": 14075, "plain:key": 2456,
 	} {
 		if got := slotOf(key); got != want {
 			t.Errorf("slotOf(%q) = %d, want %d", key, got, want)

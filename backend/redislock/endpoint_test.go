@@ -65,7 +65,7 @@ func TestPasswordChanges(t *testing.T) {
 	r.Backoff = driver.NewBackoff(time.Hour, 0)
 	scripts := server{Client: admin}
 	before := scripts.scriptCalls(t)
-	w := acquire(t.Context(), b, r)
+	w := testkit.StartWaiter(t, b, r)
 	listens := func() bool { return scripts.inboxes(t) == 1 }
 	testkit.Eventually(t, "it listens", listens)
 	// The subscription makes it ask again. With the old password that would end the wait.
@@ -84,8 +84,7 @@ func TestPasswordChanges(t *testing.T) {
 	noError(t, b.Ping(t.Context()))
 	testkit.Eventually(t, "it listens again", listens)
 	mustRelease(t, other, next)
-	<-w.done
-	noError(t, w.err)
+	w.Served(t)
 }
 
 // A server that has become a replica does not answer a release: it may be behind, and the
@@ -107,7 +106,7 @@ func TestReplicaAnswersNoRelease(t *testing.T) {
 func TestVirtualServerRefusesScripts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := redistest.Virtual(t)
-		s := scripts{server{Client: redistest.VirtualClient(t, m), mini: m}, t}
+		s := scripts{Client: redistest.VirtualClient(t, m), mini: m, t: t}
 		s.join("a1", writes)
 		for _, code := range []string{"READONLY", "MASTERDOWN", "MISCONF", "NOREPLICAS"} {
 			m.Server().SetPreHook(func(c *mini.Peer, name string, _ ...string) bool {

@@ -9,6 +9,7 @@ import (
 var (
 	ReleaseSource = releaseScript.Source()
 	LockKeys      = lockKeys
+	SlotOf        = slotOf
 )
 
 const (
@@ -33,3 +34,25 @@ func (b *Backend) Doubt(owner string) { b.inDoubt.Add(owner, doubt.Attempt) }
 
 // InDoubt returns the number of owners with a request in doubt.
 func (b *Backend) InDoubt() int { return b.inDoubt.Len() }
+
+// InFlight returns the number of batches in flight, Queued that of queued requests.
+func (b *Backend) InFlight() int {
+	n, _ := b.counts()
+	return n
+}
+
+func (b *Backend) Queued() int {
+	_, n := b.counts()
+	return n
+}
+
+func (b *Backend) counts() (inFlight, queued int) {
+	b.dispatcher.mu.Lock()
+	defer b.dispatcher.mu.Unlock()
+	inFlight, queued = b.dispatcher.defaultSite.Counts()
+	for _, s := range b.dispatcher.sites {
+		f, q := s.Counts()
+		inFlight, queued = inFlight+f, queued+q
+	}
+	return inFlight, queued
+}

@@ -1,7 +1,6 @@
 package redislock_test
 
 import (
-	"context"
 	"errors"
 	"strings"
 	"sync/atomic"
@@ -15,6 +14,7 @@ import (
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/redistest"
+	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
 // scripted is a Backend on a simulated server. The test answers commands in the place of the
@@ -81,11 +81,11 @@ func TestMessageIsNoConfirmation(t *testing.T) {
 		held := mustTry(t, s.other, request(lockKey))
 		r := request(lockKey)
 		r.Renews, r.Backoff = true, driver.NewBackoff(time.Hour, 0)
-		w := acquire(t.Context(), s.Backend, r)
+		w := testkit.StartWaiter(t, s.Backend, r)
 		synctest.Wait()
 		mustRelease(t, s.other, held)
-		<-w.done
-		if w.err == nil {
+		<-w.Done
+		if w.Err == nil {
 			t.Error("it was granted without a confirmation")
 		}
 		confirmed.Store(1)
@@ -193,19 +193,18 @@ func TestMessageForTheSecondAttempt(t *testing.T) {
 		held := mustTry(t, s.other, request(lockKey))
 		r := request(lockKey)
 		r.Backoff = driver.NewBackoff(time.Hour, 0)
-		ctx, cancel := context.WithCancel(t.Context())
-		first := acquire(ctx, s.Backend, r)
+		first := testkit.StartWaiter(t, s.Backend, r)
 		synctest.Wait()
-		second := acquire(t.Context(), s.Backend, r)
+		second := testkit.StartWaiter(t, s.Backend, r)
 		synctest.Wait()
-		cancel()
-		<-first.done
+		first.Cancel()
+		<-first.Done
 		start := time.Now()
 		mustRelease(t, s.other, held)
-		<-second.done
-		if d := time.Since(start); second.err != nil || d > time.Second {
-			t.Errorf("it was granted after %v: %v", d, second.err)
+		<-second.Done
+		if d := time.Since(start); second.Err != nil || d > time.Second {
+			t.Errorf("it was granted after %v: %v", d, second.Err)
 		}
-		mustRelease(t, s.Backend, second.grant)
+		mustRelease(t, s.Backend, second.Got)
 	})
 }

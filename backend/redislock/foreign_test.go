@@ -42,33 +42,6 @@ func TestVirtualContextEndsDuringALook(t *testing.T) {
 	})
 }
 
-// A waiter keeps checking a lock of another kind until its wait budget is spent, and
-// gets the lock when the other lock is gone.
-func TestForeignLockIsWaitedFor(t *testing.T) {
-	eachServer(t, func(t *testing.T, s server) {
-		b := newBackend(t, s.Client)
-		s.HSet(t.Context(), lockKey, "redisson", "1")
-		r := request(lockKey)
-		r.Backoff = driver.NewBackoff(5*time.Millisecond, 0)
-		w := acquire(t.Context(), b, r)
-		testkit.Eventually(t, "it waits", func() bool { return b.Waiters() == 1 })
-		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-		defer cancel()
-		_, err := b.Acquire(ctx, request(lockKey))
-		matches(t, "whose context ends", err, driver.ErrNotAcquired, context.DeadlineExceeded)
-		if !errors.Is(err, driver.ErrForeign) {
-			t.Errorf("whose context ends: %v", err)
-		}
-		if ttl := s.TTL(t.Context(), lockKey).Val(); ttl != -1 {
-			t.Errorf("the other lock has %v to live", ttl)
-		}
-		s.Del(t.Context(), lockKey)
-		<-w.done
-		noError(t, w.err)
-		mustRelease(t, b, w.grant)
-	})
-}
-
 // A refused caller gets the holder and how long it has had the lock, in one round trip,
 // and also if its context ends during the wait.
 func TestRefusalNamesTheHolder(t *testing.T) {
@@ -100,14 +73,13 @@ func TestRefusalNamesTheHolder(t *testing.T) {
 				if s.mini == nil {
 					continue // the server has the waiter in its queue before the waiter has the answer
 				}
-				leaving, cancel := context.WithCancel(ctx)
 				r := ask(lockKey)
-				w := acquire(leaving, b, r)
+				w := testkit.StartWaiter(t, b, r)
 				synctest.Wait()
-				cancel()
-				<-w.done
-				if !errors.Is(w.err, context.Canceled) || !errors.As(w.err, &held) || held.Holder != c.holder {
-					t.Errorf("%s: a waiter: %v", name, w.err)
+				w.Cancel()
+				<-w.Done
+				if !errors.Is(w.Err, context.Canceled) || !errors.As(w.Err, &held) || held.Holder != c.holder {
+					t.Errorf("%s: a waiter: %v", name, w.Err)
 				}
 				matches(t, "its release", b.Release(ctx, r.Grant()), driver.ErrLost)
 			}

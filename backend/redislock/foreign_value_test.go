@@ -121,34 +121,48 @@ func TestForeignValues(t *testing.T) {
 	}
 }
 
-// A string at the key is a lock of another library. A waiter gets the key after that
-// lock has ended, and not before.
+// A string at the key is a lock of another library, and another value a lock of another kind. A
+// waiter gets the key after that lock has ended, and not before.
 //
 // Row 22 (redislock): the lock of another library is held, and ends when that library
 // releases it. Fails if a release does not check the owner.
 func TestLockOfAnotherKit(t *testing.T) {
-	s := realServer(t)
-	b := newBackend(t, s.Client)
-	s.Set(t.Context(), lockKey, "of redislock or Spring", time.Hour)
-	for _, ask := range modes {
-		r := ask(lockKey)
-		_, err := b.TryAcquire(t.Context(), r)
-		matches(t, "TryAcquire", err, driver.ErrNotAcquired)
-		g := r.Grant()
-		g.Token, g.LastToken = 1, 1
-		renewed(t, driver.RenewAll(t.Context(), b, []driver.Grant{g}), all(driver.Lost))
-		matches(t, "Release", b.Release(t.Context(), g), driver.ErrLost)
+	for kind, put := range map[string]func(s server) redis.Cmder{
+		"string": func(s server) redis.Cmder { return s.Set(s.t.Context(), lockKey, "of redislock or Spring", time.Hour) },
+		"hash":   func(s server) redis.Cmder { return s.HSet(s.t.Context(), lockKey, "redisson", "1") },
+	} {
+		t.Run(kind, func(t *testing.T) {
+			eachServer(t, func(t *testing.T, s server) {
+				s.t = t
+				b := newBackend(t, s.Client)
+				noError(t, put(s).Err())
+				before, lives := s.contents(t)[lockKey], s.TTL(t.Context(), lockKey).Val()
+				for _, ask := range modes {
+					r := ask(lockKey)
+					_, err := b.TryAcquire(t.Context(), r)
+					matches(t, "TryAcquire", err, driver.ErrNotAcquired)
+					g := r.Grant()
+					g.Token, g.LastToken = 1, 1
+					renewed(t, driver.RenewAll(t.Context(), b, []driver.Grant{g}), all(driver.Lost))
+					matches(t, "Release", b.Release(t.Context(), g), driver.ErrLost)
+				}
+				r := request(lockKey)
+				r.Backoff = driver.NewBackoff(5*time.Millisecond, 0)
+				w := testkit.StartWaiter(t, b, r)
+				testkit.Eventually(t, "it waits", func() bool { return b.Waiters() == 1 })
+				ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+				defer cancel()
+				_, err := b.Acquire(ctx, request(lockKey))
+				matches(t, "whose context ends", err, driver.ErrNotAcquired, context.DeadlineExceeded)
+				if errors.Is(err, driver.ErrForeign) != (kind == "hash") {
+					t.Errorf("whose context ends: %v", err)
+				}
+				if after, left := s.contents(t)[lockKey], s.TTL(t.Context(), lockKey).Val(); after != before || left > lives || left < lives-time.Minute {
+					t.Errorf("the other lock was %q for %v and is %q for %v", before, lives, after, left)
+				}
+				s.Del(t.Context(), lockKey)
+				mustRelease(t, b, w.Served(t))
+			})
+		})
 	}
-	if v, ttl := s.Get(t.Context(), lockKey).Val(), s.TTL(t.Context(), lockKey).Val(); v != "of redislock or Spring" || ttl < 50*time.Minute {
-		t.Errorf("the other kit's lock is %q, for %v", v, ttl)
-	}
-	r := request(lockKey)
-	r.Backoff = driver.NewBackoff(20*time.Millisecond, 0)
-	w := acquire(t.Context(), b, r)
-	testkit.Eventually(t, "it waits", func() bool { return s.ZCard(t.Context(), queueKey).Val() == 1 })
-	s.Del(t.Context(), lockKey)
-	<-w.done
-	noError(t, w.err)
-	mustRelease(t, b, w.grant)
-	nothingLeft(t, s.real)
 }

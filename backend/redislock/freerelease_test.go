@@ -8,6 +8,7 @@ import (
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/redistest"
+	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
 // With WithFreeRelease a release, or a forced one, leaves the key free although another owner
@@ -40,7 +41,7 @@ func TestVirtualFreeRelease(t *testing.T) {
 				if !c.another {
 					r.Backoff, most = driver.NewBackoff(time.Hour, 0), 2*late
 				}
-				waiting := acquire(t.Context(), waiter, r)
+				waiting := testkit.StartWaiter(t, waiter, r)
 				synctest.Wait()
 
 				if c.forced {
@@ -61,9 +62,9 @@ func TestVirtualFreeRelease(t *testing.T) {
 					}
 				}
 				start := time.Now()
-				<-waiting.done
-				if d := time.Since(start); waiting.err != nil || d > most {
-					t.Errorf("the waiter gets the key after %v: %v", d, waiting.err)
+				<-waiting.Done
+				if d := time.Since(start); waiting.Err != nil || d > most {
+					t.Errorf("the waiter gets the key after %v: %v", d, waiting.Err)
 				}
 			})
 		})

@@ -3,6 +3,8 @@ package redislock_test
 import (
 	"context"
 	"errors"
+	"strconv"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -58,7 +60,9 @@ func TestVirtualHungClient(t *testing.T) {
 }
 
 // A server is responsive and then hangs: a single caller without others may exceed its
-// context a little, and later callers may not. It works again with new connections.
+// context a little, and later callers may not. Of many callers, those that leave do so at once,
+// the others do not wait without end, and a request that was not sent is not in doubt. The
+// server works again with new connections.
 func TestVirtualHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, n := overNetwork(t, redistest.Virtual(t), func(o *redis.Options) { o.ReadTimeout, o.WriteTimeout = -1, -1 })
@@ -68,23 +72,44 @@ func TestVirtualHangs(t *testing.T) {
 			synctest.Wait()
 		}
 		n.Hang(true)
-		const slack = 50 * time.Millisecond
-		for i := range 3 {
+		const slack, patience = 50 * time.Millisecond, 20 * time.Millisecond
+		leave := func(r driver.Request, slack time.Duration) {
 			ctx, cancel := context.WithCancel(t.Context())
-			time.AfterFunc(20*time.Millisecond, cancel)
+			time.AfterFunc(patience, cancel)
 			start := time.Now()
-			_, err := b.Acquire(ctx, request(lockKey))
-			if d := time.Since(start); err != context.Canceled || d > slack || i > 0 && d != 20*time.Millisecond { //nolint:errorlint // the same value
-				t.Errorf("call %d: %v after %v", i, err, d)
+			_, err := b.Acquire(ctx, r)
+			if d := time.Since(start); err != context.Canceled || d > patience+slack { //nolint:errorlint // the same value
+				t.Errorf("one who left: %v after %v", err, d)
 			}
 		}
-		start := time.Now()
-		_, err := b.TryAcquire(t.Context(), request(lockKey))
-		if d := time.Since(start); d > redislock.DefaultOpTimeout || err == nil || contextError(err) {
-			t.Errorf("%v after %v", err, d)
+		leave(request(lockKey), slack-patience)
+		leave(request(lockKey), 0)
+		var all sync.WaitGroup
+		for i := range 100 {
+			all.Go(func() {
+				r := request("k" + strconv.Itoa(i))
+				if i >= 50 {
+					leave(r, 0)
+					return
+				}
+				start := time.Now()
+				_, err := b.TryAcquire(t.Context(), r)
+				if d := time.Since(start); d > 2*redislock.DefaultOpTimeout || err == nil || contextError(err) {
+					t.Errorf("one who waited: %v after %v", err, d)
+				}
+			})
+			synctest.Wait()
+		}
+		all.Wait()
+		if b.InDoubt() > 50 {
+			t.Errorf("%d are in doubt, although most were never sent", b.InDoubt())
 		}
 		n.Hang(false)
-		mustRelease(t, b, mustTry(t, b, request(lockKey)))
 		n.CloseCut() // those requests had no timeout
+		mustRelease(t, b, mustTry(t, b, request(lockKey)))
+		synctest.Wait() // the caller has its result before the batch has ended
+		if b.InFlight() != 0 || b.Queued() != 0 {
+			t.Errorf("%d in flight, %d queued", b.InFlight(), b.Queued())
+		}
 	})
 }

@@ -1,7 +1,6 @@
 package redislock_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -12,36 +11,19 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/redistest"
-	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
 // badKey is the key of a lock that cannot be used. The keys of the locks beside it begin
 // with "good".
 const badKey = "bad"
 
-// foreignTypes put a value that is not of a lock at a key.
-var foreignTypes = map[string]func(ctx context.Context, s server, key string) error{
-	"string": func(ctx context.Context, s server, key string) error { return s.Set(ctx, key, "not a lock", 0).Err() },
-	"list":   func(ctx context.Context, s server, key string) error { return s.RPush(ctx, key, "a", "b").Err() },
-	"hash":   func(ctx context.Context, s server, key string) error { return s.HSet(ctx, key, "a", "b").Err() },
-	"set":    func(ctx context.Context, s server, key string) error { return s.SAdd(ctx, key, "a", "b").Err() },
-	"zset": func(ctx context.Context, s server, key string) error {
-		return s.ZAdd(ctx, key, redis.Z{Score: 1, Member: "not a holder"}).Err()
-	},
-	"stream": func(ctx context.Context, s server, key string) error {
-		return s.XAdd(ctx, &redis.XAddArgs{Stream: key, Values: []string{"a", "b"}}).Err()
-	},
-}
-
 // wrong is a reason why a lock cannot be used.
 type wrong struct {
 	place     string // lock, queue or gone
-	kind      string // a foreign type, or what the user may do with the key: nothing or read
+	kind      string // hash, or what the user may do with the key: nothing or read
 	forbidden bool
 }
 
@@ -57,11 +39,7 @@ func at(place string) string {
 func wrongs() map[string]wrong {
 	all := make(map[string]wrong)
 	for _, place := range []string{"lock", "queue", "gone"} {
-		for kind := range foreignTypes {
-			if kind != "zset" || place == "lock" { // the others are sorted sets
-				all[place+" is a "+kind] = wrong{place, kind, false}
-			}
-		}
+		all[place+" is a hash"] = wrong{place, "hash", false}
 		for _, may := range []string{"nothing", "read"} {
 			all[fmt.Sprintf("%s allows %s", place, may)] = wrong{place, may, true}
 		}
@@ -74,7 +52,7 @@ func (w wrong) apply(t *testing.T, s server) {
 	t.Helper()
 	if !w.forbidden {
 		noError(t, s.Del(t.Context(), at(w.place)).Err())
-		noError(t, foreignTypes[w.kind](t.Context(), s, at(w.place)))
+		noError(t, s.HSet(t.Context(), at(w.place), "a", "b").Err())
 		return
 	}
 	rules := []string{"~good*", "~{good*", "~distlock:clock", "&*"}
@@ -251,77 +229,5 @@ func TestWrongLockIsReleasedAlone(t *testing.T) {
 				}
 			})
 		}
-	}
-}
-
-// If the server's last token cannot be read, nothing is granted, and the error names its
-// key. Locks that are held are renewed and released all the same.
-func TestUnreadableClock(t *testing.T) {
-	values := make(map[string]func(ctx context.Context, s server, key string) error)
-	for kind, put := range foreignTypes {
-		if kind != "string" {
-			values["a "+kind] = put
-		}
-	}
-	for _, text := range []string{"", "not a token", "12", "0123456789abcdef", "-123456789012345", "9999999999999999", "17890000001234567"} {
-		values[strconv.Quote(text)] = func(ctx context.Context, s server, key string) error { return s.Set(ctx, key, text, 0).Err() }
-	}
-	s := realServer(t)
-	for name, put := range values {
-		t.Run(name, func(t *testing.T) {
-			s.FlushAll(t.Context())
-			b := newBackend(t, s.Client)
-			var held []driver.Grant
-			for mode, ask := range modes {
-				held = append(held, mustTry(t, b, ask(mode)))
-			}
-			waited := held[0].Key
-			ctx, cancel := context.WithCancel(t.Context())
-			defer cancel()
-			r := request(waited)
-			next := acquire(ctx, b, r)
-			testkit.Eventually(t, "it waits", func() bool { return s.ZCard(t.Context(), "{"+waited+"}:queue").Val() == 1 })
-
-			s.Del(t.Context(), clockKey)
-			noError(t, put(t.Context(), s, clockKey))
-			before := s.contents(t)
-			refused := func(what string, err error) {
-				t.Helper()
-				if err == nil || errors.Is(err, driver.ErrNotAcquired) {
-					t.Errorf("%s: %v", what, err)
-				}
-				readable(t, what, err, clockKey)
-			}
-			for mode, ask := range modes {
-				_, err := b.TryAcquire(t.Context(), ask("free"))
-				refused(mode+", TryAcquire", err)
-				r := ask("free")
-				r.Backoff = driver.NewBackoff(time.Millisecond, 1)
-				_, err = b.Acquire(t.Context(), r)
-				refused(mode+", Acquire", err)
-			}
-			if after := s.contents(t); !maps.Equal(before, after) {
-				t.Errorf("requests that were refused have changed the server:\n%s", s.dump(t))
-			}
-
-			renewed(t, driver.RenewAll(t.Context(), b, held), all(driver.Renewed))
-			for _, g := range held {
-				mustRelease(t, b, g)
-			}
-			if after := s.contents(t)[clockKey]; after != before[clockKey] {
-				t.Errorf("%s was changed", clockKey)
-			}
-			cancel()
-			<-next.done
-			if next.err == nil {
-				t.Error("the next was granted without a token")
-			}
-			_ = b.Release(t.Context(), r.Grant())
-
-			s.Del(t.Context(), clockKey)
-			for _, g := range held {
-				mustRelease(t, b, mustTry(t, b, request(g.Key)))
-			}
-		})
 	}
 }

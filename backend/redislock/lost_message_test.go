@@ -34,11 +34,11 @@ func TestMessageLost(t *testing.T) {
 					held.TTL = time.Hour
 					g := mustTry(t, other, held)
 					n.DeafenAt(func(p []byte) bool { return bytes.Contains(p, []byte("subscribe")) })
-					var line []*waiting
+					var line []*testkit.Waiter
 					for range 3 {
 						r := ask(lockKey)
 						r.Backoff = driver.NewBackoff(poll, 0)
-						line = append(line, acquire(t.Context(), b, r))
+						line = append(line, testkit.StartWaiter(t, b, r))
 						synctest.Wait()
 					}
 					if n.Deaf() != 1 {
@@ -49,13 +49,13 @@ func TestMessageLost(t *testing.T) {
 					var all sync.WaitGroup
 					for i, w := range line {
 						all.Go(func() {
-							<-w.done
+							<-w.Done
 							// Each waiter polls within twice the interval, and waits for at
 							// most one claim window of a waiter that did not know of its turn.
-							if d := time.Since(start); w.err != nil || d > 3*(2*poll+redislock.DefaultClaimWindow) {
-								t.Errorf("number %d: %v after %v", i, w.err, d)
+							if d := time.Since(start); w.Err != nil || d > 3*(2*poll+redislock.DefaultClaimWindow) {
+								t.Errorf("number %d: %v after %v", i, w.Err, d)
 							}
-							mustRelease(t, b, w.grant)
+							mustRelease(t, b, w.Got)
 						})
 					}
 					all.Wait()
@@ -94,7 +94,7 @@ func TestSubscriptionLost(t *testing.T) {
 			g := mustTry(t, b, r)
 			r = request(lockKey)
 			r.Backoff = driver.NewBackoff(time.Hour, 0)
-			w := acquire(t.Context(), b, r)
+			w := testkit.StartWaiter(t, b, r)
 			testkit.Eventually(t, "it listens", func() bool { return s.inboxes(t) == 1 })
 
 			// Both at once: the message has no receiver.
@@ -107,14 +107,14 @@ func TestSubscriptionLost(t *testing.T) {
 				t.Fatal(err)
 			}
 			select {
-			case <-w.done:
+			case <-w.Done:
 			case <-time.After(15 * time.Second): // the waiter asks after twenty seconds
 				t.Fatal("the waiter was not woken by the new subscription")
 			}
-			if w.err != nil || w.grant.Token <= g.LastToken {
-				t.Errorf("token %d after %d, %v", w.grant.Token, g.LastToken, w.err)
+			if w.Err != nil || w.Got.Token <= g.LastToken {
+				t.Errorf("token %d after %d, %v", w.Got.Token, g.LastToken, w.Err)
 			}
-			mustRelease(t, b, w.grant)
+			mustRelease(t, b, w.Got)
 			nothingLeft(t, s.real)
 		})
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/redistest"
 	"github.com/distlock-go/distlock/internal/test/spoilnet"
+	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
 // lossy is a Backend that loses replies, and another one at the same server.
@@ -81,6 +82,7 @@ func TestVirtualLostReplies(t *testing.T) {
 		over    func(*redis.Client) redis.UniversalClient
 		retries int
 	}{
+		"client repeats":         {func(c *redis.Client) redis.UniversalClient { return c }, 3},
 		"backend repeats":        {func(c *redis.Client) redis.UniversalClient { return c }, -1},
 		"client that may repeat": {func(c *redis.Client) redis.UniversalClient { return wrapped{c} }, 3},
 		"caller repeats":         {func(c *redis.Client) redis.UniversalClient { return wrapped{c} }, -1},
@@ -138,12 +140,12 @@ func loseAll(t *testing.T, l *lossy, ask func(key string) driver.Request, owner 
 	// The next owner has the lock already when the release is repeated.
 	next := request(lockKey)
 	next.TTL, next.Backoff = time.Minute, driver.NewBackoff(time.Hour, 0)
-	w := acquire(t.Context(), l.other, next)
+	w := testkit.StartWaiter(t, l.other, next)
 	synctest.Wait()
 	l.lose(func() { l.released(g) })
-	<-w.done
-	if w.err != nil || w.grant.Token <= g.LastToken {
-		t.Errorf("token %d after %d, %v", w.grant.Token, g.LastToken, w.err)
+	<-w.Done
+	if w.Err != nil || w.Got.Token <= g.LastToken {
+		t.Errorf("token %d after %d, %v", w.Got.Token, g.LastToken, w.Err)
 	}
 	_ = l.b.Release(t.Context(), g)
 	if got := owner(); got != next.Owner {
@@ -155,7 +157,7 @@ func loseAll(t *testing.T, l *lossy, ask func(key string) driver.Request, owner 
 	go func() { claimed <- l.acquired(l.b.Acquire, ask(lockKey)) }()
 	synctest.Wait()
 	l.lose(func() {
-		mustRelease(t, l.other, w.grant)
+		mustRelease(t, l.other, w.Got)
 		g = <-claimed
 	})
 	l.released(g)

@@ -3,7 +3,6 @@ package redislock_test
 import (
 	"maps"
 	"math/rand/v2"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +12,7 @@ import (
 	"github.com/distlock-go/distlock/backend/internal/luascript"
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/internal/test/redistest"
+	"github.com/distlock-go/distlock/internal/test/testkit"
 	"github.com/distlock-go/distlock/internal/test/testmode"
 )
 
@@ -60,7 +60,7 @@ func TestModel(t *testing.T) {
 		{"four/messages are enough", model{4, told, faultReplyLost}, 1_700_000, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if c.long && raceDetected() {
+			if c.long && testkit.Race {
 				t.Skip("takes minutes under the race detector")
 			}
 			if c.long {
@@ -149,7 +149,7 @@ func TestModelFinds(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				m := redistest.Virtual(t)
-				s := scripts{server{Client: redistest.VirtualClient(t, m), mini: m}, t}
+				s := scripts{Client: redistest.VirtualClient(t, m), mini: m, t: t}
 				g := explore(model{c.processes, c.without, c.faults}, newModelled(s, c.scripts).do)
 				t.Logf("%s:\n\t%s", g.what, g.trace)
 				if g.what != c.want {
@@ -221,9 +221,4 @@ func (m *modelled) plan(rnd *rand.Rand, length int) []modelStep {
 		state = walk[len(walk)-1].to
 	}
 	return walk
-}
-
-func raceDetected() bool {
-	info, ok := debug.ReadBuildInfo()
-	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/redistest"
+	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
 // scriptCall matches a call of any script, for a network that delays one.
@@ -66,40 +67,56 @@ func TestVirtualOvertakenAcquire(t *testing.T) {
 	}
 }
 
-// The connection breaks when a renewal was sent, and the renewal is repeated with success. The
-// first copy arrives when the owner has released, and the key is kept for MinHold.
-func TestVirtualLateRenewalLeavesMinHold(t *testing.T) {
+// An attempt is on its way when its connection breaks, and the client repeats it. The first
+// copy arrives when its owner has left and the holder has released. It does not take the key:
+// the owner would not learn of it, and nobody would release it before its lease ends.
+func TestVirtualLateCopyTakesNothing(t *testing.T) {
 	for mode, ask := range modes {
-		t.Run(mode, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				m := redistest.Virtual(t)
-				c, n := overNetwork(t, m)
-				b := newBackend(t, c)
-				g := mustTry(t, b, ask(lockKey))
-				renew := func() {
-					renewed(t, driver.RenewAll(t.Context(), b, []driver.Grant{g}), all(driver.Renewed))
-				}
-				renew() // a connection for renewals
-				n.HoldAt(scriptCall)
-				over := make(chan struct{})
-				go func() {
-					defer close(over)
-					renew()
-				}()
-				synctest.Wait()
-				if n.Held() != 1 {
-					t.Fatal("it was not sent")
-				}
-				n.Break()
-				<-over
-				g.TTL, g.Retain = time.Hour, true
-				renew()
-				noError(t, n.Deliver())
-				synctest.Wait()
-				if left := m.TTL(lockKey); left < time.Hour/2 {
-					t.Errorf("the key is kept for %v, want an hour", left)
-				}
+		for _, outcome := range []string{"refused", "released", "abandoned"} {
+			t.Run(mode+"/"+outcome, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					m := redistest.Virtual(t)
+					c, n := overNetwork(t, m)
+					b, other := newBackend(t, c), newBackend(t, redistest.VirtualClient(t, m))
+					mustRelease(t, b, mustTry(t, b, request(lockKey))) // the server has the scripts
+					var held driver.Grant
+					if outcome != "released" {
+						held = mustTry(t, other, request(lockKey))
+					}
+					r := ask(lockKey)
+					if outcome == "refused" {
+						r.Backoff = driver.NewBackoff(time.Second, 1)
+					}
+					n.HoldAt(scriptCall)
+					w := testkit.StartWaiter(t, b, r)
+					synctest.Wait()
+					n.Break()
+					time.Sleep(100 * time.Millisecond) // less than a wait
+					if outcome == "abandoned" {
+						w.Cancel()
+					}
+					<-w.Done
+					if n.Held() != 1 || (w.Err == nil) != (outcome == "released") {
+						t.Fatalf("%v, %d requests on their way", w.Err, n.Held())
+					}
+					if err := b.Release(t.Context(), r.Grant()); err != nil && !errors.Is(err, driver.ErrLost) {
+						t.Errorf("release: %v", err)
+					}
+					if outcome != "released" {
+						mustRelease(t, other, held)
+					}
+					mustRelease(t, other, mustTry(t, other, ask(lockKey)))
+
+					noError(t, n.Deliver())
+					synctest.Wait()
+					if m.Exists(lockKey) || m.Exists(queueKey) {
+						t.Errorf("left behind: %q", m.Keys())
+					}
+					if left := m.TTL(goneKey); left <= 0 {
+						t.Errorf("the tombstone ends in %v", left)
+					}
+				})
 			})
-		})
+		}
 	}
 }

@@ -2,13 +2,17 @@ package redislock_test
 
 import (
 	"context"
+	"log/slog"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/distlock-go/distlock/backend/redislock"
+	"github.com/distlock-go/distlock/internal/test/child"
 	"github.com/distlock-go/distlock/internal/test/redistest"
+	"github.com/distlock-go/distlock/internal/test/testkit"
 	"github.com/distlock-go/distlock/internal/test/testmode"
 )
 
@@ -72,4 +76,19 @@ func TestPingFails(t *testing.T) {
 		servers[1].Kill()
 		readable(t, "one of three is dead", b.Ping(t.Context()), `^redislock: .*`+regexp.QuoteMeta(servers[1].Addr())+`: connect: connection refused`)
 	})
+}
+
+func TestEvictionWarning(t *testing.T) {
+	t.Parallel()
+	s := realServer(t, "--maxmemory", "100mb", "--maxmemory-policy", "volatile-lru")
+	var log child.Output
+	b := newBackend(t, s.Client, redislock.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+	for range 3 {
+		mustRelease(t, b, mustTry(t, b, request("k")))
+	}
+	testkit.Eventually(t, "it warns", func() bool { return log.String() != "" })
+	noError(t, b.Close())
+	if got := log.String(); strings.Count(got, "level=WARN") != 1 || !strings.Contains(got, "volatile-lru") {
+		t.Errorf("logged %q", got)
+	}
 }

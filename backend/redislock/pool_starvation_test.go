@@ -80,7 +80,7 @@ func TestVirtualBusyPoolLosesNoLease(t *testing.T) {
 	})
 }
 
-// The same with real servers.
+// The same with clients that find their server.
 func TestBusyPoolLosesNoLease(t *testing.T) {
 	testmode.Long(t)
 	blockedAt := func(t *testing.T, servers ...*redistest.Server) func() {
@@ -96,12 +96,6 @@ func TestBusyPoolLosesNoLease(t *testing.T) {
 			})
 		}
 	}
-	t.Run("server", func(t *testing.T) {
-		t.Parallel()
-		s := realServer(t)
-		c := s.real.Client(t, func(o *redis.Options) { o.PoolSize = poolSize })
-		holdWithBusyPool(t, c, s.Client, blockedAt(t, s.real))
-	})
 	t.Run("cluster", func(t *testing.T) {
 		t.Parallel()
 		servers := redistest.StartCluster(t, 1) // the BLPOPs are for one server

@@ -113,13 +113,12 @@ func TestRing(t *testing.T) {
 
 	r := request(grants[0].Key)
 	r.Backoff = driver.NewBackoff(50*time.Millisecond, 0)
-	w := acquire(t.Context(), b, r)
+	w := testkit.StartWaiter(t, b, r)
 	testkit.Eventually(t, "it waits", func() bool { return b.Waiters() == 1 })
 	for _, g := range grants {
 		mustRelease(t, b, g)
 	}
-	<-w.done
-	noError(t, w.err)
+	w.Served(t)
 }
 
 // wrapped hides the type of the client, so it gets pipelines.

@@ -27,11 +27,11 @@ func TestRestartedEmpty(t *testing.T) {
 	lease := must(locker.Acquire(t.Context(), "another", distlock.Opts{KeyTimeout: 20 * time.Second}))
 	r := request(lockKey)
 	r.Backoff = driver.NewBackoff(20*time.Millisecond, 0)
-	w := acquire(t.Context(), b, r)
+	w := testkit.StartWaiter(t, b, r)
 	testkit.Eventually(t, "it has queued", func() bool { return s.ZCard(t.Context(), queueKey).Val() == 1 })
 	s.real.Kill()
-	<-w.done
-	matches(t, "the waiter", w.err)
+	<-w.Done
+	matches(t, "the waiter", w.Err)
 	refused := `^redislock: .*dial tcp ` + s.real.Addr() + `: connect: connection refused`
 	got := driver.RenewAll(t.Context(), b, []driver.Grant{g})[0]
 	if got.Status != driver.Unknown {
@@ -41,18 +41,18 @@ func TestRestartedEmpty(t *testing.T) {
 	s.real.Restart()
 
 	testkit.Eventually(t, "the waiter is served", func() bool {
-		w = acquire(t.Context(), b, r)
-		<-w.done
-		return w.err == nil
+		w = testkit.StartWaiter(t, b, r)
+		<-w.Done
+		return w.Err == nil
 	})
-	if w.grant.Token <= g.LastToken {
-		t.Errorf("token %d after %d", w.grant.Token, g.LastToken)
+	if w.Got.Token <= g.LastToken {
+		t.Errorf("token %d after %d", w.Got.Token, g.LastToken)
 	}
 	testkit.Eventually(t, "the holder learns of it", func() bool {
 		return driver.RenewAll(t.Context(), b, []driver.Grant{g})[0].Status == driver.Lost
 	})
 	mustBeLost(t, b, g)
-	mustRelease(t, b, w.grant)
+	mustRelease(t, b, w.Got)
 	<-lease.Context().Done()
 	matches(t, "the holder", lease.Check(), driver.ErrLost)
 	says(t, "the holder", lease.Check(), "the store says") // it has not just expired

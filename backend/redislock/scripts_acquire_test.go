@@ -2,7 +2,6 @@ package redislock_test
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -140,48 +139,51 @@ func TestScriptTicketsSurviveAClockSetBack(t *testing.T) {
 }
 
 // A clock that is not a token is an error for each attempt. Nothing is granted, and the
-// value stays. Locks can be released and taken away.
+// value stays. Locks can be renewed, released and taken away.
 func TestScriptBadClock(t *testing.T) {
-	for _, text := range []string{
-		"", "42x", "not a token", "9007199254740991", "99999999999999999999", "-000000000000001",
-		"00000000000001e3", "000000000000001.", " 00000000000001", "0000000000000001\n", "1789000000123456 ",
-	} {
-		t.Run(strconv.Quote(text), func(t *testing.T) {
-			eachScripts(t, func(t *testing.T, s scripts) {
-				_, err := s.run(acquires, exclusive("forced", "d1"))
-				noError(t, err)
-				s.join("a1", writes)
-				s.kept("b1", writes, true)
-				if text == "" {
-					s.Del(t.Context(), clockKey)
-					s.RPush(t.Context(), clockKey, "x")
-				} else {
-					s.Set(t.Context(), clockKey, text, 0)
-				}
-				clock := func() string {
-					return s.Type(t.Context(), clockKey).Val() + s.Get(t.Context(), clockKey).Val()
-				}
-				before := clock()
-				if line, err := s.try("c1", writes, true); !redis.HasErrorPrefix(err, "BADCLOCK") {
-					t.Errorf("got %q, %v", line, err)
-				}
-				s.renewed([]string{"1"}, redislock.ScriptOp{Key: lockKey, Owner: "a1", TTL: testTTL})
-				if lines, err := s.run(forces, redislock.ScriptOp{Key: "forced", Owner: "order"}); err != nil || lines[0] != "1" {
-					t.Errorf("force: %q, %v", lines, err)
-				}
-				s.leave("a1", writes, 1)
-				s.holder("")
-				s.queue("b:b1") // it is not granted the lock, because it would get no token
-				s.refused("b1", writes, "BADCLOCK")
-				s.refused("c1", reads, "BADCLOCK")
-				if after := clock(); after != before {
-					t.Errorf("%q became %q", before, after)
-				}
+	eachScripts(t, func(t *testing.T, s scripts) {
+		for _, text := range []string{
+			"", "42x", "not a token", "9007199254740991", "99999999999999999999", "-000000000000001", "0123456789abcdef",
+			"00000000000001e3", "000000000000001.", " 00000000000001", "0000000000000001\n", "1789000000123456 ",
+		} {
+			t.Logf("%q", text)
+			s.FlushAll(t.Context())
+			shared := exclusive("shared", "e1")
+			shared.Share = reads
+			_, err := s.run(acquires, exclusive("forced", "d1"), shared)
+			noError(t, err)
+			s.join("a1", writes)
+			s.kept("b1", writes, true)
+			if text == "" {
 				s.Del(t.Context(), clockKey)
-				s.join("b1", writes)
-			})
-		})
-	}
+				s.RPush(t.Context(), clockKey, "x")
+			} else {
+				s.Set(t.Context(), clockKey, text, 0)
+			}
+			clock := func() string {
+				return s.Type(t.Context(), clockKey).Val() + s.Get(t.Context(), clockKey).Val()
+			}
+			before := clock()
+			if line, err := s.try("c1", writes, true); !redis.HasErrorPrefix(err, "BADCLOCK") {
+				t.Errorf("got %q, %v", line, err)
+			}
+			s.renewed([]string{"1", "1"}, redislock.ScriptOp{Key: lockKey, Owner: "a1", TTL: testTTL}, shared)
+			if lines, err := s.run(forces, redislock.ScriptOp{Key: "forced", Owner: "order"}); err != nil || lines[0] != "1" {
+				t.Errorf("force: %q, %v", lines, err)
+			}
+			s.gives(1, shared)
+			s.leave("a1", writes, 1)
+			s.holder("")
+			s.queue("b:b1") // it is not granted the lock, because it would get no token
+			s.refused("b1", writes, "BADCLOCK")
+			s.refused("c1", reads, "BADCLOCK")
+			if after := clock(); after != before {
+				t.Errorf("%q became %q", before, after)
+			}
+			s.Del(t.Context(), clockKey)
+			s.join("b1", writes)
+		}
+	})
 }
 
 // What is wrong with one lock fails that lock alone, although one script call is for
@@ -225,25 +227,26 @@ func TestScriptForeignValue(t *testing.T) {
 	set := func(members ...redis.Z) func(s scripts) {
 		return func(s scripts) { s.ZAdd(s.t.Context(), lockKey, members...) }
 	}
-	for name, put := range map[string]func(s scripts){
+	values := map[string]func(s scripts){
 		"list":           func(s scripts) { s.RPush(s.t.Context(), lockKey, "x", "y") },
 		"hash":           func(s scripts) { s.HSet(s.t.Context(), lockKey, "x", "y") },
 		"sorted set":     set(redis.Z{Score: 1, Member: "x"}),
 		"first foreign":  set(redis.Z{Score: 1, Member: "x"}, redis.Z{Score: 2, Member: "r a1"}),
 		"last foreign":   set(redis.Z{Score: 1, Member: "r a1"}, redis.Z{Score: 9e15, Member: "x"}),
 		"almost like us": set(redis.Z{Score: 9e15, Member: "r a b"}),
-	} {
-		t.Run(name, func(t *testing.T) {
-			eachScripts(t, func(_ *testing.T, s scripts) {
-				put(s)
-				s.unchanged(func() {
-					s.refused("a1", writes, "WRONGTYPE")
-					s.refused("a1", reads, "WRONGTYPE")
-					s.leave("b1", reads, 0)
-					s.leave("a1", writes, 0)
-					s.renewed([]string{"0"}, redislock.ScriptOp{Key: lockKey, Owner: "b1", TTL: testTTL, Share: reads})
-				})
-			})
-		})
 	}
+	eachScripts(t, func(t *testing.T, s scripts) {
+		for name, put := range values {
+			t.Log(name)
+			s.FlushAll(t.Context())
+			put(s)
+			s.unchanged(func() {
+				s.refused("a1", writes, "WRONGTYPE")
+				s.refused("a1", reads, "WRONGTYPE")
+				s.leave("b1", reads, 0)
+				s.leave("a1", writes, 0)
+				s.renewed([]string{"0"}, redislock.ScriptOp{Key: lockKey, Owner: "b1", TTL: testTTL, Share: reads})
+			})
+		}
+	})
 }

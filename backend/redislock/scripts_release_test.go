@@ -14,24 +14,24 @@ import (
 
 // A release of an owner in doubt may be repeated. Another one says what is at the key.
 func TestScriptReleaseIsIdempotent(t *testing.T) {
-	for _, share := range []string{writes, reads, "p2"} {
-		t.Run(share, func(t *testing.T) {
-			eachScripts(t, func(_ *testing.T, s scripts) {
-				s.join("a1", share)
-				s.unchanged(func() { s.leave("b1", share, 0) })
-				s.leave("a1", share, 1)
-				s.leave("a1", share, 2)
+	eachScripts(t, func(t *testing.T, s scripts) {
+		for _, share := range []string{writes, reads, "p2"} {
+			t.Logf("%q", share)
+			s.FlushAll(t.Context())
+			s.join("a1", share)
+			s.unchanged(func() { s.leave("b1", share, 0) })
+			s.leave("a1", share, 1)
+			s.leave("a1", share, 2)
 
-				s.join("c1", share)
-				s.leaveInDoubt("c1", share, 1)
-				s.leaveInDoubt("c1", share, 1)
-				s.join("d1", writes)
-				s.unchanged(func() { s.leave("a1", share, 0) })
-				s.leaveInDoubt("c1", share, 1)
-				s.holder("d1")
-			})
-		})
-	}
+			s.join("c1", share)
+			s.leaveInDoubt("c1", share, 1)
+			s.leaveInDoubt("c1", share, 1)
+			s.join("d1", writes)
+			s.unchanged(func() { s.leave("a1", share, 0) })
+			s.leaveInDoubt("c1", share, 1)
+			s.holder("d1")
+		}
+	})
 }
 
 // A message is only a hint: if it had no receiver, the waiter may be subscribed through
@@ -48,45 +48,45 @@ func TestScriptNobodyHears(t *testing.T) {
 
 // An attempt that arrives after the release of its owner must not take the key.
 func TestScriptTombstone(t *testing.T) {
-	for _, share := range []string{writes, reads, "p2"} {
-		t.Run(share, func(t *testing.T) {
-			eachScripts(t, func(t *testing.T, s scripts) {
-				ctx := t.Context()
-				// A release without a doubt leaves none.
-				s.join("a1", share)
-				s.leave("a1", share, 1)
-				if n := s.Exists(ctx, goneKey).Val(); n != 0 {
-					t.Error("an ordinary release left a tombstone")
-				}
-				s.join("a1", share)
-				s.leaveInDoubt("a1", share, 1)
-				s.refused("a1", share, "GONE")
+	eachScripts(t, func(t *testing.T, s scripts) {
+		for _, share := range []string{writes, reads, "p2"} {
+			t.Logf("%q", share)
+			s.FlushAll(t.Context())
+			ctx := t.Context()
+			// A release without a doubt leaves none.
+			s.join("a1", share)
+			s.leave("a1", share, 1)
+			if n := s.Exists(ctx, goneKey).Val(); n != 0 {
+				t.Error("an ordinary release left a tombstone")
+			}
+			s.join("a1", share)
+			s.leaveInDoubt("a1", share, 1)
+			s.refused("a1", share, "GONE")
 
-				// An owner that never had the lock, by its whole name, in every mode.
-				s.leaveInDoubt("b1", share, 2)
-				s.ttl(goneKey, redislock.TombstoneTTL)
-				for _, other := range []string{writes, reads, "p1"} {
-					s.refused("b1", other, "GONE")
-				}
-				s.join("b", writes)
-				if line, err := s.try("b1", share, true); !redis.HasErrorPrefix(err, "GONE") {
-					t.Errorf("while another has the lock: %q, %v", line, err)
-				}
-				s.kept("b1", share, false) // that is a sufficient answer
-				s.queue()
-				s.leave("b", writes, 1)
+			// An owner that never had the lock, by its whole name, in every mode.
+			s.leaveInDoubt("b1", share, 2)
+			s.ttl(goneKey, redislock.TombstoneTTL)
+			for _, other := range []string{writes, reads, "p1"} {
+				s.refused("b1", other, "GONE")
+			}
+			s.join("b", writes)
+			if line, err := s.try("b1", share, true); !redis.HasErrorPrefix(err, "GONE") {
+				t.Errorf("while another has the lock: %q, %v", line, err)
+			}
+			s.kept("b1", share, false) // that is a sufficient answer
+			s.queue()
+			s.leave("b", writes, 1)
 
-				// Old ones are removed, and all of them with the last.
-				at := s.ZScore(ctx, goneKey, "b1").Val()
-				s.ZAdd(ctx, goneKey, redis.Z{Score: at - float64(redislock.TombstoneTTL.Microseconds()) - 1, Member: "b1"})
-				s.PExpire(ctx, goneKey, time.Second)
-				s.leaveInDoubt("d1", share, 2)
-				s.ttl(goneKey, redislock.TombstoneTTL)
-				s.refused("a1", share, "GONE")
-				s.join("b1", share)
-			})
-		})
-	}
+			// Old ones are removed, and all of them with the last.
+			at := s.ZScore(ctx, goneKey, "b1").Val()
+			s.ZAdd(ctx, goneKey, redis.Z{Score: at - float64(redislock.TombstoneTTL.Microseconds()) - 1, Member: "b1"})
+			s.PExpire(ctx, goneKey, time.Second)
+			s.leaveInDoubt("d1", share, 2)
+			s.ttl(goneKey, redislock.TombstoneTTL)
+			s.refused("a1", share, "GONE")
+			s.join("b1", share)
+		}
+	})
 }
 
 func TestScriptRenew(t *testing.T) {
@@ -156,8 +156,8 @@ func TestScriptRenewShared(t *testing.T) {
 func TestScriptOutOfMemory(t *testing.T) {
 	t.Parallel()
 	eachVariant(t, func(t *testing.T, v variant) {
-		s := scripts{server: realServer(t, "--maxmemory-policy", "noeviction"), t: t}
-		s.variant = v
+		s := realServer(t, "--maxmemory-policy", "noeviction")
+		s.variant, s.t = v, t
 		heard := s.hear()
 		s.join("a1", writes)
 		s.kept("b1", writes, true)

@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/distlock-go/distlock/backend/redislock"
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/redistest"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
@@ -20,12 +21,23 @@ import (
 // each slot, with a tag in braces behind it.
 const clockKey = redislock.ClockKey
 
+// goneKey has the owners whose late attempts are refused.
+const goneKey = "{" + lockKey + "}:gone"
+
+// modes are the ways to hold a key. One holder of a mode keeps the exclusive ones out.
+var modes = map[string]func(key string) driver.Request{
+	"exclusive": request,
+	"shared":    reader,
+	"permits":   func(key string) driver.Request { return permit(key, 1) },
+}
+
 // server is a simulated or a real Redis.
 type server struct {
 	*redis.Client
 	mini    *miniredis.Miniredis // nil if the server is real
 	real    *redistest.Server    // nil if the server is simulated
 	variant                      // of scripts that a test runs
+	t       *testing.T           // of a test of scripts
 }
 
 // eachServer runs f on the simulated server, in virtual time, and on a real one.

@@ -18,31 +18,9 @@ import (
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/keyenc"
 	"github.com/distlock-go/distlock/internal/test/redistest"
+	"github.com/distlock-go/distlock/internal/test/testkit"
 	"github.com/distlock-go/distlock/internal/test/testmode"
 )
-
-// slotOf returns the slot of a key in a Cluster, from the specification: the CRC16
-// (XMODEM) of the text between the first brace and the next, if that is not empty,
-// otherwise of the whole key.
-func slotOf(key string) int {
-	if _, tagged, ok := strings.Cut(key, "{"); ok {
-		if tag, _, ok := strings.Cut(tagged, "}"); ok && tag != "" {
-			key = tag
-		}
-	}
-	var crc uint16
-	for i := range len(key) {
-		crc ^= uint16(key[i]) << 8
-		for range 8 {
-			if crc&0x8000 != 0 {
-				crc = crc<<1 ^ 0x1021
-			} else {
-				crc <<= 1
-			}
-		}
-	}
-	return int(crc % 16384)
-}
 
 // keyWatch is a hook that records the keys of every script.
 type keyWatch struct {
@@ -122,16 +100,11 @@ func useWeird(t *testing.T, l *distlock.Locker, b *redislock.Backend, key string
 		if o.Mode == driver.Shared {
 			r.Mode = driver.Exclusive // it has to wait
 		}
-		w := acquire(ctx, b, r)
+		w := testkit.StartWaiter(t, b, r)
 		// It need not wait: in either case it gets the key.
 		noError(t, s.Refresh(t.Context()))
 		noError(t, s.Release(t.Context()))
-		<-w.done
-		if w.err != nil {
-			t.Errorf("%q: the next: %v", key, w.err)
-			continue
-		}
-		noError(t, b.Release(t.Context(), w.grant))
+		mustRelease(t, b, w.Served(t))
 	}
 }
 
@@ -157,10 +130,10 @@ func TestSlots(t *testing.T) {
 	watch.take()
 
 	owner := make(map[string]string) // by key in Redis
-	slots := make(map[int]bool)
+	slots := make(map[uint16]bool)
 	for _, key := range weird {
-		if got := int(client.ClusterKeySlot(t.Context(), key).Val()); got != slotOf(key) {
-			t.Fatalf("%q: the Cluster says slot %d, this test %d", key, got, slotOf(key))
+		if got := uint16(client.ClusterKeySlot(t.Context(), key).Val()); got != redislock.SlotOf(key) {
+			t.Fatalf("%q: the Cluster says slot %d, the Backend %d", key, got, redislock.SlotOf(key))
 		}
 		useWeird(t, l, b, key)
 		scripts := watch.take()
@@ -169,8 +142,8 @@ func TestSlots(t *testing.T) {
 		}
 		for _, keys := range scripts {
 			for _, k := range keys {
-				if slotOf(k) != slotOf(key) {
-					t.Errorf("%q is in slot %d, its %q in %d", key, slotOf(key), k, slotOf(k))
+				if redislock.SlotOf(k) != redislock.SlotOf(key) {
+					t.Errorf("%q is in slot %d, its %q in %d", key, redislock.SlotOf(key), k, redislock.SlotOf(k))
 				}
 				if strings.HasPrefix(k, clockKey) && k != key {
 					continue // the clock of the slot
@@ -181,7 +154,7 @@ func TestSlots(t *testing.T) {
 				owner[k] = key
 			}
 		}
-		slots[slotOf(key)] = true
+		slots[redislock.SlotOf(key)] = true
 	}
 	if len(slots) < len(weird)/2 {
 		t.Errorf("only %d slots", len(slots))
@@ -203,7 +176,7 @@ func TestSlots(t *testing.T) {
 	all.Wait()
 	for _, keys := range watch.take() {
 		for _, k := range keys {
-			if slotOf(k) != slotOf(keys[0]) {
+			if redislock.SlotOf(k) != redislock.SlotOf(keys[0]) {
 				t.Fatalf("one script has keys of several slots: %q", keys)
 			}
 		}

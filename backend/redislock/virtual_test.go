@@ -1,7 +1,6 @@
 package redislock_test
 
 import (
-	"context"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/redistest"
 	"github.com/distlock-go/distlock/internal/test/spoilnet"
+	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
 // overNetwork returns a client of m with connections over a network that can fail.
@@ -43,7 +43,7 @@ func TestVirtualPatientWaiter(t *testing.T) {
 		g := mustTry(t, b, long)
 		r := request(lockKey)
 		r.Backoff = driver.NewBackoff(time.Hour, 0)
-		w := acquire(t.Context(), b, r)
+		w := testkit.StartWaiter(t, b, r)
 		synctest.Wait()
 		ticket := c.ZScore(t.Context(), queueKey, b.Member(r.Owner)).Val()
 		for range 30 {
@@ -54,16 +54,15 @@ func TestVirtualPatientWaiter(t *testing.T) {
 		}
 		start := time.Now()
 		mustRelease(t, b, g)
-		<-w.done
-		if d := time.Since(start); w.err != nil || d != 0 {
-			t.Errorf("it got the key after %v: %v", d, w.err)
+		<-w.Done
+		if d := time.Since(start); w.Err != nil || d != 0 {
+			t.Errorf("it got the key after %v: %v", d, w.Err)
 		}
 		// A queue of dead owners expires.
-		ctx, cancel := context.WithCancel(t.Context())
-		dying := acquire(ctx, b, request(lockKey))
+		dying := testkit.StartWaiter(t, b, request(lockKey))
 		synctest.Wait()
-		cancel()
-		<-dying.done
+		dying.Cancel()
+		<-dying.Done
 		time.Sleep(redislock.QueueTTL)
 		if n := c.Exists(t.Context(), queueKey).Val(); n != 0 {
 			t.Error("a queue of the dead is left")
@@ -90,7 +89,7 @@ func TestVirtualDeadHolder(t *testing.T) {
 					alive = mustTry(t, b, c.alive)
 				}
 				c.next.Backoff = driver.NewBackoff(time.Hour, 0)
-				w := acquire(t.Context(), b, c.next)
+				w := testkit.StartWaiter(t, b, c.next)
 				time.Sleep(time.Second)
 				if alive.Key != "" {
 					renewed(t, driver.RenewAll(t.Context(), b, []driver.Grant{alive}), all(driver.Renewed))
@@ -99,9 +98,9 @@ func TestVirtualDeadHolder(t *testing.T) {
 					time.Sleep(time.Second)
 					mustRelease(t, b, alive)
 				}
-				<-w.done
-				if d := time.Since(start); w.err != nil || d < dead.TTL || d > dead.TTL+10*time.Millisecond {
-					t.Errorf("it took %v after a lease of %v: %v", d, dead.TTL, w.err)
+				<-w.Done
+				if d := time.Since(start); w.Err != nil || d < dead.TTL || d > dead.TTL+10*time.Millisecond {
+					t.Errorf("it took %v after a lease of %v: %v", d, dead.TTL, w.Err)
 				}
 				renewed(t, driver.RenewAll(t.Context(), b, []driver.Grant{dead}), all(driver.Lost))
 				matches(t, "release of what has ended", b.Release(t.Context(), dead), driver.ErrLost)
@@ -122,14 +121,14 @@ func TestVirtualDeafSubscription(t *testing.T) {
 		g := mustTry(t, other, r)
 		waiter := request(lockKey)
 		waiter.Backoff = driver.NewBackoff(time.Hour, 0)
-		w := acquire(t.Context(), b, waiter)
+		w := testkit.StartWaiter(t, b, waiter)
 		time.Sleep(time.Minute + time.Second) // long before its next check, which is every twenty seconds
 		n.Cut()
 		start := time.Now()
 		mustRelease(t, other, g)
-		<-w.done
-		if d := time.Since(start); w.err != nil || d > 4*redislock.PingEvery {
-			t.Errorf("deaf for %v: %v", d, w.err)
+		<-w.Done
+		if d := time.Since(start); w.Err != nil || d > 4*redislock.PingEvery {
+			t.Errorf("deaf for %v: %v", d, w.Err)
 		}
 	})
 }

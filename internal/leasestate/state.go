@@ -312,13 +312,6 @@ func (s *State[H]) Release() error {
 	return over
 }
 
-// Over returns why the lease is over, or nil, without a look at the clock.
-func (s *State[H]) Over() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.over
-}
-
 // Until returns the time from which the lease may not be relied on, and whether a renewal
 // would put it off.
 func (s *State[H]) Until() (end time.Time, renewable bool) {
@@ -364,13 +357,6 @@ func (s *State[H]) Holder() (h H, began time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.holder, s.began
-}
-
-// Sharers returns how many holders a shared lease has, also after its end.
-func (s *State[H]) Sharers() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.sharers)
 }
 
 // Extend records that a request which extends the lease was sent then, and was confirmed.

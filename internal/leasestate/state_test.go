@@ -144,7 +144,7 @@ func TestReadersShareALease(t *testing.T) {
 		if last, over := s.Detach(""); !last || over != nil {
 			t.Errorf("the last leaves: %v, %v", last, over)
 		}
-		if err := s.Over(); !errors.Is(err, leasestate.ErrReleased) {
+		if err := s.Check(time.Now()); !errors.Is(err, leasestate.ErrReleased) {
 			t.Errorf("over: %v", err)
 		}
 		s.attaches(false)

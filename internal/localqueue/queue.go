@@ -278,16 +278,6 @@ func (q *Queue[L]) shift(e *entry[L]) *Waiter[L] {
 	return w
 }
 
-// Len returns how many callers wait for the key.
-func (q *Queue[L]) Len(key string) int {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if e := q.entries[key]; e != nil {
-		return e.waiting
-	}
-	return 0
-}
-
 // Counts returns how many keys callers are admitted to, and how many callers wait.
 func (q *Queue[L]) Counts() (keys, waiting int) {
 	q.mu.Lock()

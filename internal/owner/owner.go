@@ -2,7 +2,6 @@
 package owner
 
 import (
-	"crypto/rand"
 	"os"
 	"strconv"
 	"strings"
@@ -16,36 +15,9 @@ const MaxHolder = 64
 // uuidLen is the length of the part of an owner that is random.
 const uuidLen = 36
 
-// New returns a random UUID (version 4) followed by the name of the holder. It
-// makes one allocation, because every acquisition needs an owner. The suffix is empty
-// or "@" and the name.
-func New(suffix string) string {
-	var u uuid.UUID
-	_, _ = rand.Read(u[:]) // never fails: it ends the program instead
-	u[6] = u[6]&0x0f | 0x40
-	u[8] = u[8]&0x3f | 0x80
-	if suffix == "" {
-		return u.String()
-	}
-	var text [uuidLen + 1 + MaxHolder]byte
-	hexUUID(text[:], u)
-	n := copy(text[uuidLen:], suffix)
-	return string(text[:uuidLen+n])
-}
-
-// hexUUID writes u in its usual form, like uuid.UUID.String.
-func hexUUID(dst []byte, u uuid.UUID) {
-	const digits = "0123456789abcdef"
-	at := 0
-	for i, b := range u {
-		if i == 4 || i == 6 || i == 8 || i == 10 {
-			dst[at] = '-'
-			at++
-		}
-		dst[at], dst[at+1] = digits[b>>4], digits[b&15]
-		at += 2
-	}
-}
+// New returns a random UUID (version 4) followed by the name of the holder. The suffix is
+// empty or "@" and the name.
+func New(suffix string) string { return uuid.NewString() + suffix }
 
 // Holder returns the name of the holder in an owner. It returns "" if the owner has
 // no name or was not made by this package.

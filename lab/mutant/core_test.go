@@ -20,7 +20,7 @@ var core = []mutant{
 		edit{"internal/leasestate/state.go", "last = s.attaching == 0 && len(s.sharers) == 0", "last = false"}),
 	root("shared-lease-goes-on", "a reader may join a shared lease while its last reader releases it", "TestReleasedLeaseIsNotShared",
 		edit{"internal/leasestate/state.go", "	if last && over == nil {", "	if last && over == nil && false {"}),
-	outside("token-for-two", "a hand-over gives the next holder the token of the previous one", "TestTokensOrderThoseWhoExcludeEachOther",
+	outside("token-for-two", "a hand-over gives the next holder the token of the previous one", "TestAllKindsAtOnce",
 		edit{"internal/leasestate/tokens.go", "		r.token++\n", ""}),
 }
 

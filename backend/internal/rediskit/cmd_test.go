@@ -103,6 +103,7 @@ func plainCmd(ctx context.Context) *redis.Cmd {
 // commands from being repeated. The same commands without Cmd are repeated: the servers and
 // clients of this test are such that go-redis repeats.
 func TestCmdIsSentOnce(t *testing.T) {
+	t.Parallel()
 	answers := map[string]func(*server.Peer, string){
 		"silent": silent, "hangUp": hangUp, "loading": loading, "tryAgain": tryAgain, "noReplicas": noReplicas,
 	}
@@ -160,6 +161,7 @@ func TestCmdIsSentOnce(t *testing.T) {
 
 // A command that was not written to any connection is known to have no effect.
 func TestCmdNotSent(t *testing.T) {
+	t.Parallel()
 	refuse := func(c *server.Peer, _ string, _ ...string) bool {
 		c.WriteError("WRONGPASS invalid username-password pair or user is disabled.")
 		return true

@@ -74,6 +74,7 @@ func connections(tb testing.TB, s *redistest.Server) (conns []string) {
 // There is no connection before the first use, there are never more than the size, and two
 // are kept.
 func TestOwnPoolConnections(t *testing.T) {
+	t.Parallel()
 	s := redistest.Start(t)
 	p := rediskit.NewOwnPool(s.Client(t, named), 4, time.Minute)
 	defer p.Close()
@@ -110,6 +111,7 @@ func TestOwnPoolConnections(t *testing.T) {
 // If no connection can be made, commands go through the client of the user. So they do
 // after Close.
 func TestOwnPoolFallsBack(t *testing.T) {
+	t.Parallel()
 	s := redistest.Start(t)
 	for name, dial := range map[string]func(context.Context) error{
 		"refused": func(context.Context) error { return errors.New("no more connections") },
@@ -191,6 +193,7 @@ func TestOwnPoolDoubt(t *testing.T) {
 
 // Without a Cluster nobody redirects: the function that tells the slots is asked again.
 func TestOwnPoolSlotsFunction(t *testing.T) {
+	t.Parallel()
 	before, after := newFake(t, answerOK), newFake(t, answerOK)
 	var at atomic.Pointer[fake]
 	at.Store(before)
@@ -212,6 +215,7 @@ func TestOwnPoolSlotsFunction(t *testing.T) {
 // The pool follows the master of the Sentinels: when the old one closes its connections, and
 // also when the Sentinels cannot reach it and it stays alive.
 func TestOwnPoolSentinel(t *testing.T) {
+	t.Parallel()
 	s := redistest.StartSentinels(t)
 	c := s.Client(t, func(o *redis.FailoverOptions) { o.PoolSize = 1 })
 	own := newOwnPool(t, c).Client()

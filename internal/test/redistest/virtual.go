@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"runtime"
+	"runtime/debug"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -33,6 +34,10 @@ func Virtual(tb testing.TB) *miniredis.Miniredis {
 // inBubble counts the servers of the bubble that runs.
 var inBubble atomic.Int32
 
+// gcPercent lets the heap of a bubble grow by more before it is collected: a server makes a Lua
+// state for each script, so that the collector would take a quarter of the time.
+const gcPercent = 400
+
 // ownTimers empties the sync.Pool in which go-redis keeps the timers of commands that
 // wait for a connection, now and at the end of the bubble. All clients of the process
 // share that pool: a timer that a bubble left there ends the process when a client outside
@@ -41,6 +46,8 @@ func ownTimers(tb testing.TB) {
 	tb.Helper()
 	if inBubble.Add(1) == 1 { // once for all servers of a bubble: it takes some 20 ms
 		dropTimers()
+		usual := debug.SetGCPercent(gcPercent)
+		tb.Cleanup(func() { debug.SetGCPercent(usual) })
 	}
 	tb.Cleanup(func() {
 		if inBubble.Add(-1) == 0 {

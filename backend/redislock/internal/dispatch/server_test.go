@@ -27,7 +27,6 @@ type server struct {
 	busyUntil time.Time
 	script    []func(ctx context.Context, direct bool, reqs []int) (answered, outcomeKnown bool) // for the next batches, instead of an answer
 	batches   []batch
-	open, max int // batches in flight
 	slow      int // calls of Slow
 }
 
@@ -35,7 +34,6 @@ type server struct {
 type batch struct {
 	direct bool
 	reqs   []int
-	at     time.Time
 }
 
 func newServer(rtt, perRequest time.Duration) *server {
@@ -78,7 +76,7 @@ func near(t *testing.T) *server {
 func (s *server) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.batches, s.max, s.slow = nil, 0, 0
+	s.batches, s.slow = nil, 0
 }
 
 // next sets what the server does with the next batches instead of answering.
@@ -110,16 +108,13 @@ func silentFor(n int) []func(context.Context, bool, []int) (bool, bool) {
 func (s *server) send(ctx context.Context, direct bool, reqs []int) []dispatch.Result[int] {
 	sent := time.Now()
 	s.mu.Lock()
-	s.batches = append(s.batches, batch{direct, slices.Clone(reqs), sent})
-	s.open++
-	s.max = max(s.max, s.open)
+	s.batches = append(s.batches, batch{direct, slices.Clone(reqs)})
 	answered, outcomeKnown := true, true
 	if len(s.script) > 0 {
 		act := s.script[0]
 		s.script = s.script[1:]
 		s.mu.Unlock()
 		answered, outcomeKnown = act(ctx, direct, reqs)
-		s.mu.Lock()
 	} else {
 		if now := time.Now(); s.busyUntil.Before(now.Add(s.rtt / 2)) {
 			s.busyUntil = now.Add(s.rtt / 2)
@@ -128,10 +123,7 @@ func (s *server) send(ctx context.Context, direct bool, reqs []int) []dispatch.R
 		end := s.busyUntil.Add(s.rtt / 2)
 		s.mu.Unlock()
 		time.Sleep(time.Until(end))
-		s.mu.Lock()
 	}
-	s.open--
-	s.mu.Unlock()
 	results := make([]dispatch.Result[int], len(reqs))
 	for i, n := range reqs {
 		if answered {

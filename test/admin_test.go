@@ -3,9 +3,12 @@ package test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/admin"
@@ -122,4 +125,82 @@ func TestInspectErrors(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A holder that listens is told at once, and gives the key to the waiter. One that does not
+// listen keeps it.
+func TestRevoke(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		rival := testkit.NewLocker(t, s, distlock.Config{})
+		held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
+		wantIs(t, l.Do(held.Context(), "k", distlock.Opts{}, func(ctx context.Context) error {
+			inner, _ := distlock.FromContext(ctx)
+			if inner.Revoked() != held.Revoked() {
+				t.Error("a re-entry has a channel of its own")
+			}
+			return nil
+		}))
+		next := make(chan *distlock.Lease)
+		go func() { next <- testkit.MustAcquire(t, rival, "k", distlock.Opts{}) }()
+		synctest.Wait()
+		select {
+		case <-held.Revoked():
+			t.Error("the holder was asked by a waiter")
+		default:
+		}
+
+		asked, err := admin.Revoke(t.Context(), rival, "k")
+		wantIs(t, err)
+		if !asked {
+			t.Error("the key is held, but Revoke says that it is not")
+		}
+		<-held.Revoked()
+		wantIs(t, held.Check()) // nothing was taken away
+		wantIs(t, held.Release(t.Context()))
+		late := <-next
+		select {
+		case <-late.Revoked():
+			t.Error("the next holder was told of the request to the one before")
+		case <-time.After(time.Minute):
+		}
+		wantIs(t, late.Release(t.Context()))
+
+		asked, err = admin.Revoke(t.Context(), l, "k")
+		if wantIs(t, err); asked {
+			t.Error("the key is free, but Revoke says that it is held")
+		}
+	})
+}
+
+// The random part of an owner is a UUID, and the name after it is that of the Config.
+func TestOwnerNamesTheHolder(t *testing.T) {
+	for _, c := range []struct {
+		holder string
+		want   func(name string) bool
+	}{
+		{"", func(name string) bool { return name != "" && strings.Contains(name, "/") }},
+		{"-", func(name string) bool { return name == "" }},
+		{"billing.eu-1/7", func(name string) bool { return name == "billing.eu-1/7" }},
+		{strings.Repeat("n", 64), func(name string) bool { return len(name) == 64 }},
+	} {
+		s := testkit.NewStore()
+		l := distlock.New(s, distlock.Config{Holder: c.holder})
+		lease := testkit.MustAcquire(t, l, "k", distlock.Opts{})
+		owner := s.Calls(testkit.Wait)[0].Owner
+		id, name, _ := strings.Cut(owner, "@")
+		if err := uuid.Validate(id); err != nil {
+			t.Errorf("owner %q: %v", owner, err)
+		}
+		if !c.want(name) || driver.HolderOf(owner) != name {
+			t.Errorf("Holder %q: owner %q, HolderOf is %q", c.holder, owner, driver.HolderOf(owner))
+		}
+		infos, err := admin.Inspect(t.Context(), l, "k", 1)
+		if err != nil || len(infos) != 1 || infos[0].Holders[0].Holder != name {
+			t.Errorf("Holder %q: Inspect says %+v, %v", c.holder, infos, err)
+		}
+		if err := lease.Release(t.Context()); err != nil {
+			t.Error(err)
+		}
+		wantIs(t, l.Close())
+	}
 }
