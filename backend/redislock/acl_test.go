@@ -91,6 +91,7 @@ func TestACL(t *testing.T) {
 	noError(t, use(rules, false))
 	redistest.MustBeEnough(t, append(rules, inspection...), map[string]bool{
 		"+getset":         true, // only the frequent case uses it
+		"+incrby":         true, // only plain attempts
 		"+mget":           true, // for releases that are sent together
 		"+subscribe":      true, // without it, waiters poll
 		"+ping":           true, // to notice a dead inbox sooner

@@ -103,18 +103,18 @@ func TestReservedConnectionBreaks(t *testing.T) {
 	})
 }
 
-// sqlState is an error of PostgreSQL with that code.
-type sqlState string
+// stateError is an error of PostgreSQL with that code.
+type stateError string
 
-func (s sqlState) Error() string    { return "state " + string(s) }
-func (s sqlState) SQLState() string { return string(s) }
+func (s stateError) Error() string    { return "state " + string(s) }
+func (s stateError) SQLState() string { return string(s) }
 
 // The database undoes a statement because of a deadlock, a conflict or a limit for the wait.
 //
 // Row 32 (sqllock): the Backend repeats it, and its caller does not notice. Fails if one of
 // the codes counts as an answer.
 func TestUndoneIsRepeated(t *testing.T) {
-	for _, code := range []sqlState{"40P01", "40001", "55P03"} {
+	for _, code := range []stateError{"40P01", "40001", "55P03"} {
 		synctest.Test(t, func(t *testing.T) {
 			s := &script{}
 			b := s.open(t, 4)
