@@ -165,6 +165,8 @@ func (s *Server) ask(ctx context.Context, limit time.Duration) error {
 	err := c.Ping(ctx).Err()
 	timeout := net.Error(nil)
 	switch {
+	case err != nil && ctx.Err() != nil: // an answer would have come, or failed to come, long before
+		return fmt.Errorf("no connection for %v", patience*limit)
 	case err != nil && errors.As(err, &timeout) && timeout.Timeout() && !Dialled(err):
 		return errors.New("it takes connections, but answers nothing")
 	case err != nil:
