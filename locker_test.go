@@ -231,7 +231,6 @@ var (
 	mustGet      = testkit.MustGet
 	wantCalls    = testkit.WantCalls
 	wantIs       = testkit.WantIs
-	wantPanic    = testkit.WantPanic
 	wantTook     = testkit.WantTook
 )
 

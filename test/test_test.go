@@ -29,7 +29,6 @@ var (
 	mustGet      = testkit.MustGet
 	wantCalls    = testkit.WantCalls
 	wantIs       = testkit.WantIs
-	wantPanic    = testkit.WantPanic
 	wantTook     = testkit.WantTook
 )
 
