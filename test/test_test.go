@@ -29,6 +29,7 @@ var (
 	mustGet      = testkit.MustGet
 	wantCalls    = testkit.WantCalls
 	wantIs       = testkit.WantIs
+	wantPanic    = testkit.WantPanic
 	wantTook     = testkit.WantTook
 )
 
