@@ -22,8 +22,9 @@
 --- @include "acquire_fast.lua"
 --- @constants
 --- @include "includes/time.lua"
---- @include "includes/tombstone.lua"
 --- @include "includes/lock.lua"
+--- @include "includes/tombstone.lua"
+--- @include "includes/holders.lua"
 --- @include "includes/queue.lua"
 --- @include "includes/refusal.lua"
 --- @include "includes/each.lua"

@@ -12,8 +12,9 @@
 
 --- @constants
 --- @include "includes/time.lua"
---- @include "includes/tombstone.lua"
 --- @include "includes/lock.lua"
+--- @include "includes/tombstone.lua"
+--- @include "includes/holders.lua"
 --- @include "includes/queue.lua"
 --- @include "includes/ownership.lua"
 --- @include "includes/each.lua"

@@ -14,8 +14,9 @@
 --- @include "release_fast.lua"
 --- @constants
 --- @include "includes/time.lua"
---- @include "includes/tombstone.lua"
 --- @include "includes/lock.lua"
+--- @include "includes/tombstone.lua"
+--- @include "includes/holders.lua"
 --- @include "includes/queue.lua"
 --- @include "includes/each.lua"
 
