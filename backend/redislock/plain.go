@@ -64,15 +64,16 @@ type clockReading struct {
 
 var plainSeed = maphash.MakeSeed()
 
-func (p *plain) isWanted(key string) *atomic.Bool {
+// mark returns the mark of a key in wanted.
+func (p *plain) mark(key string) *atomic.Bool {
 	return &p.wanted[maphash.String(plainSeed, key)%uint64(len(p.wanted))]
 }
 
 // granted notes a grant of a script that has set the clock.
 func (p *plain) granted(key string, token uint64, sent time.Time, contended bool) {
 	p.clock.Store(&clockReading{fmt.Sprintf("%016d", token), sent})
-	if wanted := p.isWanted(key); !contended && wanted.Load() {
-		wanted.Store(false)
+	if mark := p.mark(key); !contended && mark.Load() {
+		mark.Store(false)
 	}
 }
 
@@ -80,7 +81,7 @@ func (p *plain) granted(key string, token uint64, sent time.Time, contended bool
 func (p *plain) do(ctx context.Context, client *redis.Client, r *request) (dispatch.Result[reply], bool) {
 	none := dispatch.Result[reply]{}
 	switch {
-	case !r.plain || p.isWanted(r.keys[0]).Load():
+	case !r.plain || p.mark(r.keys[0]).Load():
 		return none, false
 	case r.mode == "":
 		return p.release(ctx, client, r)
@@ -118,7 +119,7 @@ func (p *plain) acquire(ctx context.Context, client *redis.Client, r *request) (
 	case redis.HasErrorPrefix(issue.Err(), "NOPERM"):
 		p.denied.Store(true)
 	case set.Err() != nil, others.Val() > 0:
-		p.isWanted(r.keys[0]).Store(true)
+		p.mark(r.keys[0]).Store(true)
 	case issue.Err() == nil && others.Err() == nil && last > minToken && last < maxToken:
 		before := strconv.FormatInt(last-int64(tokens), 10)
 		result.Value.line = "1 " + before + " " + strconv.FormatInt(last, 10) + " 0"
@@ -143,7 +144,7 @@ func (p *plain) release(ctx context.Context, client *redis.Client, r *request) (
 		result.Value.line, result.Sent, result.OutcomeKnown = line, sent, true
 		return result, true
 	default:
-		p.isWanted(r.keys[0]).Store(true)
+		p.mark(r.keys[0]).Store(true)
 		return result, false
 	}
 }
