@@ -78,11 +78,13 @@ type Batcher[R, V any] struct {
 	mu         sync.Mutex
 	queue      []*call[R, V]
 	direct     int // requests that were sent directly
+	batched    int // requests in batches in flight
 	inFlight   int // batches
 	young      int // those of them that others may not follow yet
 	empty      int // those of them that have not taken their requests yet
 	crowd      int // the mean size of the last batches
 	responsive bool
+	began      time.Time     // when the last batch was sent
 	answered   time.Time     // the time of the last answer
 	took       time.Duration // it
 	silent     bool          // there was no answer since a batch became late
@@ -132,8 +134,11 @@ func (b *Batcher[R, V]) Do(ctx context.Context, req R, idempotent bool) Result[V
 func (b *Batcher[R, V]) enter() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if !b.responsive || b.crowd >= few/2 || b.direct >= few || b.young > 0 || len(b.queue) > 0 {
+	if !b.responsive || b.crowd > few/2 || b.direct+b.batched+len(b.queue) >= few {
 		return false
+	}
+	if b.young > 0 && time.Since(b.began) >= followAfter {
+		return false // the server may not answer any more
 	}
 	b.direct++
 	return true
@@ -268,6 +273,8 @@ func (b *Batcher[R, V]) take() *batch[R, V] {
 		t.reqs[i] = c.req
 	}
 	b.queue = slices.Delete(b.queue, 0, n)
+	b.batched += n
+	b.began = now
 	b.crowd = (b.crowd + n) / 2
 	return t
 }
@@ -374,6 +381,7 @@ func (b *Batcher[R, V]) end(t *batch[R, V], results []Result[V]) (again bool) {
 	b.responsive = answers == len(results) && now.Sub(t.start) <= responsiveWithin
 	t.ended = true
 	b.inFlight--
+	b.batched -= len(t.calls)
 	if !t.old {
 		b.young--
 	}

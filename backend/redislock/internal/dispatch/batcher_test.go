@@ -107,6 +107,28 @@ func TestManyCallersShareBatches(t *testing.T) {
 	})
 }
 
+// Callers that begin at once share a batch, because nothing is known of the server yet. If they
+// are few they go directly soon.
+func TestFewCallersLeaveTheBatches(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(60*time.Microsecond, 5*time.Microsecond)
+		var all sync.WaitGroup
+		for i := range 8 {
+			all.Go(func() {
+				for range 50 {
+					s.mustDo(t, i)
+				}
+			})
+		}
+		all.Wait()
+		sent := s.sent()
+		if last := sent[max(0, len(sent)-200):]; slices.ContainsFunc(last, func(b batch) bool { return !b.direct }) {
+			t.Errorf("the last are %+v", last)
+		}
+		s.idle(t)
+	})
+}
+
 // A batch to a distant server is followed by others, and a caller hardly waits for those of
 // others. The silence of a long way is not taken for that of the server.
 func TestDistantServer(t *testing.T) {
