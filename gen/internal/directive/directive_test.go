@@ -51,7 +51,7 @@ func TestParse(t *testing.T) {
 // Each problem of Parse has a position in the comment.
 func FuzzParse(f *testing.F) {
 	for _, args := range []string{
-		" prefix:shop: value:pay paramLock", ` value:a key:'f("x", y)' key:r.User.ID`, " value=a", ` "`, " value:a keyTimeout:", "\tvalue:\xff",
+		" prefix:shop: value:pay paramLock", ` value:a key:'f("x", y)' key:r.User.ID`, " value=a", ` "`, " value:a keyTimeout:", "\tvalue:\xff", "\f",
 	} {
 		f.Add(args)
 	}

@@ -4,6 +4,7 @@ import (
 	"go/token"
 	"regexp"
 	"strings"
+	"unicode"
 )
 
 // Marker is the beginning of every directive.
@@ -25,7 +26,7 @@ var option = regexp.MustCompile(`^([^\s:="']+)(?:(:)(?:"([^"]*)"|'([^']*)'|([^\s
 // split cuts text, which stands at pos, into options. It stops at what is not an option.
 func split(text string, pos token.Pos, problems *Problems) []Arg {
 	var args []Arg
-	for at := len(text) - len(strings.TrimLeft(text, " \t\r")); at < len(text); {
+	for at := len(text) - len(strings.TrimLeftFunc(text, unicode.IsSpace)); at < len(text); {
 		m := option.FindStringSubmatchIndex(text[at:])
 		here := pos + token.Pos(at)
 		if m == nil {
