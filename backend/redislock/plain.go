@@ -12,6 +12,7 @@ import (
 
 	"github.com/distlock-go/distlock/backend/internal/rediskit"
 	"github.com/distlock-go/distlock/backend/redislock/internal/dispatch"
+	"github.com/distlock-go/distlock/internal/clock"
 )
 
 const (
@@ -94,11 +95,11 @@ func (p *plain) do(ctx context.Context, client *redis.Client, r *request) (dispa
 
 // acquire makes an attempt.
 func (p *plain) acquire(ctx context.Context, client *redis.Client, r *request) (result dispatch.Result[reply], done bool) {
-	sent, clock := time.Now(), p.clock.Load()
-	if clock == nil || sent.Sub(clock.at) > clockLag {
+	sent, reading := time.Now(), p.clock.Load()
+	if reading == nil || clock.Elapsed(reading.at, sent) > clockLag {
 		return result, false
 	}
-	value := r.owner + " ~" + clock.token
+	value := r.owner + " ~" + reading.token
 	tokens := min(max(r.tokens, 1), plainTokens)
 	set := once{redis.NewStatusCmd(ctx, "set", &r.keys[0], &value, "px", &r.ttl, "nx")}
 	issue := redis.NewIntCmd(ctx, "incrby", clockKey, tokens)
