@@ -80,9 +80,12 @@ func TestCloseReleasesWhatIsNotGivenBack(t *testing.T) {
 				held = append(held, testkit.MustAcquire(t, l, key, o))
 			}
 		}
+		var mu sync.Mutex
 		var watched []int // when each release is sent
 		s.Before(func(_ context.Context, c *testkit.Call) error {
 			if c.Op == testkit.Release {
+				mu.Lock()
+				defer mu.Unlock()
 				watched = append(watched, l.Watched())
 			}
 			return nil
