@@ -157,13 +157,12 @@ func (b *Backend) attempt(ctx context.Context, r driver.Request, mode string) (d
 	// A caller that does not queue relies on a refusal, and may not release. If the
 	// attempt was sent twice, the other request could still take the key, and no caller
 	// would have it.
-	req := &request{
+	a := b.dispatcher.do(ctx, &request{
 		script: acquireScript, keys: lockKeys(r.Key), owner: r.Owner, share: share(r.Mode, r.Permits),
 		ttl: r.TTL.Milliseconds(), mode: mode, tokens: r.Tokens, once: mode == modeTry || b.opts.replicas.n > 0,
-	}
-	// A script that is still on its way could give back what a plain attempt has taken.
-	req.plain = mode == modeEnqueue && req.share == "" && b.inDoubt.Of(r.Owner) == 0
-	a := b.dispatcher.do(ctx, req)
+		// A script that is still on its way could give back what a plain attempt has taken.
+		plain: mode == modeEnqueue && b.inDoubt.Of(r.Owner) == 0,
+	})
 	if !a.OutcomeKnown {
 		b.inDoubt.Add(r.Owner, doubt.Attempt)
 	}
@@ -209,7 +208,8 @@ func (b *Backend) parseReply(r driver.Request, a dispatch.Result[reply]) (driver
 
 // granted parses what follows the 1 of a grant: the last token that was issued before, the
 // last one of this grant, and whether others wait. It also reports whether the last token is
-// the server's time.
+// the server's time: a repeated grant, a clock that was set back and a plain attempt issue few
+// tokens.
 func granted(r driver.Request, rest string) (g driver.Grant, clock, ok bool) {
 	before, rest, _ := strings.Cut(rest, " ")
 	last, others, _ := strings.Cut(rest, " ")

@@ -82,7 +82,7 @@ func (p *plain) granted(key string, token uint64, sent time.Time, contended bool
 func (p *plain) do(ctx context.Context, client *redis.Client, r *request) (dispatch.Result[reply], bool) {
 	none := dispatch.Result[reply]{}
 	switch {
-	case !r.plain || p.mark(r.keys[0]).Load():
+	case !r.plain || r.share != "" || p.mark(r.keys[0]).Load():
 		return none, false
 	case r.mode == "":
 		return p.release(ctx, client, r)

@@ -25,12 +25,10 @@ func (b *Backend) Release(ctx context.Context, g driver.Grant) error {
 		return err
 	}
 	unclear := b.inDoubt.Of(g.Owner)
-	req := &request{
+	a := b.dispatcher.do(ctx, &request{
 		script: releaseScript, keys: lockKeys(g.Key), owner: g.Owner, share: share(g.Mode, g.Permits),
-		inDoubt: rediskit.Flag(unclear != 0),
-	}
-	req.plain = req.share == "" && unclear == 0
-	a := b.dispatcher.do(ctx, req)
+		inDoubt: rediskit.Flag(unclear != 0), plain: unclear == 0,
+	})
 	if !a.OutcomeKnown {
 		unclear |= doubt.Release
 	}

@@ -31,7 +31,7 @@ type request struct {
 	share   string // for both: see share
 
 	once  bool // it must not be sent twice
-	plain bool // it may be sent as plain commands
+	plain bool // it may be sent as plain commands, if the lock is exclusive
 }
 
 // The modes of an acquisition. A release has none.
