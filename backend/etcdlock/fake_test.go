@@ -74,7 +74,7 @@ func startFake(tb testing.TB) *fake {
 	return f
 }
 
-// client returns a client whose requests pass s.
+// client returns a client. Its requests pass s.
 func (f *fake) client(tb testing.TB, s *spoiler) *clientv3.Client {
 	tb.Helper()
 	dial := func(ctx context.Context, _ string) (net.Conn, error) { return f.listener.DialContext(ctx) }

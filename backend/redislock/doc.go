@@ -54,7 +54,7 @@
 //
 // Every operation is one script, and so atomic, with one exception. A program that locks
 // often tries an exclusive key that it thinks is free with three plain commands in one message,
-// which cost the server half as much: SET NX, INCRBY of distlock:clock, and EXISTS of the
+// which cost the server less: SET NX, INCRBY of distlock:clock, and EXISTS of the
 // queue and the tombstones. What they find in their way is left to the script. If they take
 // the lock past the queue, the script gives it back before anybody has it. If they arrive when
 // their owner has released the lock, the next attempt of another owner deletes it.
@@ -132,9 +132,9 @@
 // A Backend has up to four connections of its own to each server, so that an application that
 // uses up the pool of its client, for example with blocking commands, loses no lease. Renewals
 // use them, and releases that find no idle connection of the client or share a message with
-// others. All other requests
-// use the connections of the client, some of them without its hooks. The first is made when it is needed, and up to two are
-// kept. They have the options of the client: address, dialer, TLS, credentials, database,
+// others. All other requests use the connections of the client, some of them without its
+// hooks. The first connection of its own is made when it is needed, and up to two are kept.
+// They have the options of the client: address, dialer, TLS, credentials, database,
 // name, OnConnect. They have neither its hooks nor its Limiter, cache and maintenance
 // notifications. If none of them is free within half of the operation timeout, the request
 // goes through the client.

@@ -153,9 +153,9 @@ func TestLockOfAnotherKit(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 				defer cancel()
 				_, err := b.Acquire(ctx, request(lockKey))
-				matches(t, "whose context ends", err, driver.ErrNotAcquired, context.DeadlineExceeded)
+				matches(t, "its context ends", err, driver.ErrNotAcquired, context.DeadlineExceeded)
 				if errors.Is(err, driver.ErrForeign) != (kind == "hash") {
-					t.Errorf("whose context ends: %v", err)
+					t.Errorf("its context ends: %v", err)
 				}
 				if after, left := s.contents(t)[lockKey], s.TTL(t.Context(), lockKey).Val(); after != before || left > lives || left < lives-time.Minute {
 					t.Errorf("the other lock was %q for %v and is %q for %v", before, lives, after, left)

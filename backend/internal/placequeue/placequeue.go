@@ -1,7 +1,7 @@
 // Package placequeue is for stores in which an owner that waits, and one that has the key, each
-// have a place in the same queue, until the session of their process ends. It has the rule by
-// which the queue says who has the key, and what a Backend on such a store does in its process:
-// it keeps tickets and leases, waits, renews and releases.
+// have a place in the same queue, until the session of their process ends. It has the rule
+// for who has the key. It also has the part of a Backend in its process: tickets, leases, waits,
+// renewals and releases.
 package placequeue
 
 import "github.com/distlock-go/distlock/driver"

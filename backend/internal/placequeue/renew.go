@@ -15,7 +15,7 @@ type Renewal[T any, S Store] struct {
 	asked *driver.Grant
 }
 
-// Renewals returns the grants whose owners have the key. It reports the others as lost.
+// Renewals returns the grants of owners that have the key. It reports the others as lost.
 func (t *Table[T, S]) Renewals(grants []driver.Grant, report func(int, driver.RenewResult)) (all []Renewal[T, S]) {
 	for i := range grants {
 		if lock, ok := t.HeldBy(&grants[i]); ok {
