@@ -46,20 +46,26 @@ type KeyInfo struct {
 
 	// Waiting is how many places are taken in the store's queue. A process has one
 	// for each key, however many of its goroutines wait, except for semaphores and
-	// readers with leases of their own. Abandoned places may be counted.
+	// readers with leases of their own. Abandoned places may be counted. Waiters has the
+	// first [MaxWaiterInfos] of them, in the order of the queue. Both are empty if the store
+	// keeps no queue.
 	Waiting int
+	Waiters []WaiterInfo
 }
 
 // ModeName returns in a word how the key is held: exclusive, shared, permits or foreign.
 func (i *KeyInfo) ModeName() string {
-	switch {
-	case i.Foreign != "":
+	if i.Foreign != "" {
 		return "foreign"
-	case i.Semaphore:
-		return "permits"
-	default:
-		return i.Mode.String()
 	}
+	return modeName(i.Mode, i.Semaphore)
+}
+
+func modeName(m Mode, semaphore bool) string {
+	if semaphore {
+		return "permits"
+	}
+	return m.String()
 }
 
 // HolderInfo is what an [Inspector] knows about one holder of a key.
@@ -85,8 +91,32 @@ type HolderInfo struct {
 	ExpiresIn time.Duration
 }
 
+// WaiterInfo is what an [Inspector] knows about one place in the queue of a key.
+type WaiterInfo struct {
+	// Owner identifies the owner of the place without revealing it: see [Fingerprint]. When
+	// the owner is granted the key, it is that of its [HolderInfo].
+	Owner string
+
+	// Waiter is the name of the waiter, or "" if it has none. It is what Holder will be.
+	Waiter string
+
+	// Mode and Permits are what it asks for: see [Sharing].
+	Mode    Mode
+	Permits int
+
+	// Since is when it took its place, by the store's clock. It is zero if the store does
+	// not know it.
+	Since time.Time
+}
+
+// ModeName returns in a word what the waiter asks for: exclusive, shared or permits.
+func (i *WaiterInfo) ModeName() string { return modeName(i.Mode, i.Permits > 0) }
+
 // MaxHolderInfos is how many holders a [KeyInfo] lists at most.
 const MaxHolderInfos = 100
+
+// MaxWaiterInfos is how many waiters a [KeyInfo] lists at most.
+const MaxWaiterInfos = 16
 
 // Fingerprint returns a short text that identifies an owner and is not secret.
 // The owner itself is secret: with it, any client can release the lock. The fingerprint is
