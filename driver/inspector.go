@@ -15,6 +15,9 @@ type Inspector interface {
 	// except that a key that equals the prefix is among them. Every key that is held or
 	// waited for during the whole call is among them, others may be. With an error it
 	// returns what was found before.
+	//
+	// With limit 0 it must return only a key that equals the prefix. That should cost no
+	// more than an attempt, however many keys there are: waiters and observers ask for it.
 	Inspect(ctx context.Context, prefix string, limit int) ([]KeyInfo, error)
 
 	// ForceRelease takes the key away from all its holders and passes it on to those

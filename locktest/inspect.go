@@ -45,7 +45,7 @@ var inspectCases = []testCase{
 	},
 	{
 		name:        "prefix-and-limit",
-		explanation: "Inspect must list only keys with the prefix, whatever characters it contains, in order, and at most as many as asked for. If the prefix is a key itself, that key must be among them.",
+		explanation: "Inspect must list only keys with the prefix, whatever characters it contains, in order, and at most as many as asked for. If the prefix is a key itself, that key must be among them. With limit 0 it must list only that key.",
 		run: func(f *fixture) {
 			base := f.key()
 			var want []string
@@ -68,8 +68,10 @@ var inspectCases = []testCase{
 					f.Errorf("of %d keys with a limit of %d there are %d", len(want), limit, len(infos))
 				}
 			}
+			f.mustList(base, 0)
 			f.try(f.request(base, long))
 			f.mustList(base, 1, base)
+			f.mustList(base, 0, base)
 		},
 	},
 	{

@@ -21,7 +21,11 @@ const maxPlaces = 1000
 func (b *Backend) Inspect(ctx context.Context, prefix string, limit int) ([]driver.KeyInfo, error) {
 	names := b.opts.prefix + EscapeKey(prefix)
 	from, end := names, clientv3.GetPrefixRangeEnd(names)
-	if names == "" {
+	switch {
+	case limit == 0:
+		limit, from = 1, b.dir(prefix)
+		end = clientv3.GetPrefixRangeEnd(from)
+	case names == "":
 		from, end = "\x00", "\x00" // all keys
 	}
 	queues := make(map[string]queue)

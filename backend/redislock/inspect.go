@@ -26,8 +26,8 @@ const (
 )
 
 // Inspect visits all keys of every master with SCAN, so its duration depends on the number
-// of keys of any kind. It runs a script for each key with the prefix. The operation timeout
-// applies to each request, ctx to the whole.
+// of keys of any kind, unless limit is 0. It runs a script for each key with the prefix. The
+// operation timeout applies to each request, ctx to the whole.
 //
 // A string is listed as a lock if it expires and is an owner with a token, or a UUID. Any
 // other string that expires, such as a lock of
@@ -40,6 +40,9 @@ func (b *Backend) Inspect(ctx context.Context, prefix string, limit int) ([]driv
 	found := make(map[string]driver.KeyInfo)
 	if err := b.inspectExactly(ctx, prefix, found); err != nil {
 		return nil, err
+	}
+	if len(found) >= limit {
+		return slices.Collect(maps.Values(found)), nil
 	}
 	err := b.scan(ctx, pattern(prefix), func(names []string) (bool, error) {
 		keys := candidates(names, prefix)

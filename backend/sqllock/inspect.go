@@ -19,9 +19,12 @@ func (b *Backend) Inspect(ctx context.Context, prefix string, limit int) ([]driv
 		return nil, err
 	}
 	var found []driver.KeyInfo
-	const last = "\U0010FFFF" // sorts after all other characters
+	end := "\U0010FFFF" // sorts after all other characters
+	if limit == 0 {
+		end, limit = "!", 1 // the first character that a key may have
+	}
 	for after := ""; ; {
-		page, err := b.find(ctx, forAttempt, b.sql.list, values{"from": after, "prefix": prefix, "to": prefix + last})
+		page, err := b.find(ctx, forAttempt, b.sql.list, values{"from": after, "prefix": prefix, "to": prefix + end})
 		if err != nil {
 			return found, err
 		}

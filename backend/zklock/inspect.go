@@ -20,7 +20,7 @@ const maxInspections = 64
 // An ephemeral node of another program, at the path of a key or below it, is foreign, and so
 // is a semaphore of Curator.
 func (b *Backend) Inspect(ctx context.Context, prefix string, limit int) ([]driver.KeyInfo, error) {
-	keys, err := b.keys(ctx, prefix)
+	keys, err := b.keys(ctx, prefix, limit == 0)
 	if err != nil {
 		return nil, err
 	}
@@ -46,12 +46,15 @@ func (b *Backend) Inspect(ctx context.Context, prefix string, limit int) ([]driv
 	return found, nil
 }
 
-// keys returns the keys with the prefix that have a node, in order.
-func (b *Backend) keys(ctx context.Context, prefix string) (keys []string, err error) {
+// keys returns the keys with the prefix that have a node, in order, or exactly the prefix.
+func (b *Backend) keys(ctx context.Context, prefix string, exactly bool) (keys []string, err error) {
 	op, end := b.link.opContext(ctx)
 	defer end()
 	if err := b.link.confirm(op); err != nil {
 		return nil, err
+	}
+	if exactly {
+		return []string{prefix}, nil
 	}
 	names, err := b.link.children(cmp.Or(b.opts.root, "/")).wait(op)
 	for _, name := range names {
