@@ -34,7 +34,7 @@ func (l *Locker) Lead(ctx context.Context, key string, opts Opts, fn func(ctx co
 	interval := max(opts.withDefaults().RetryInterval, 1) // options may be refused yet
 	for {
 		pause := interval + rand.N(interval)
-		s, err := l.Acquire(ctx, key, opts)
+		s, err := l.acquireAs(ctx, key, opts, true)
 		again := err != nil && passing(err)
 		if err == nil {
 			again, err = s.term(fn)
