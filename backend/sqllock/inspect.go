@@ -10,18 +10,20 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// listPage is how many keys Inspect reads at once.
-const listPage = 200
+const (
+	listPage      = 200          // how many keys Inspect reads at once
+	lastCharacter = "\U0010FFFF" // sorts after all others
+)
 
-// Inspect implements [driver.Inspector].
+// Inspect implements [driver.Inspector]. Of a long queue it reads the first places, and how many
+// there are.
 func (b *Backend) Inspect(ctx context.Context, prefix string, limit int) ([]driver.KeyInfo, error) {
 	if err := b.ready(ctx); err != nil {
 		return nil, err
 	}
 	var found []driver.KeyInfo
-	const last = "\U0010FFFF" // sorts after all other characters
 	for after := ""; ; {
-		page, err := b.find(ctx, forAttempt, b.sql.list, values{"from": after, "prefix": prefix, "to": prefix + last})
+		page, err := b.find(ctx, forAttempt, b.sql.list, values{"from": after, "prefix": prefix, "to": prefix + lastCharacter})
 		if err != nil {
 			return found, err
 		}
