@@ -33,7 +33,7 @@ var (
 // locked function, but is joined behind it.
 type Error struct {
 	// Op is for people: "acquire", "hold", "renew", "release", "refresh", "check", "step",
-	// "commit", "lead", "inspect", "force", "ping", "key" or "options".
+	// "commit", "lead", "inspect", "observe", "force", "revoke", "ping", "key" or "options".
 	Op  string
 	Key string // the full key; empty when there is none yet
 	Err error

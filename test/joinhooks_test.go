@@ -33,9 +33,9 @@ func TestJoinHooks(t *testing.T) {
 		}
 	}
 	h := distlock.JoinHooks(named("a"), distlock.Hooks{}, named("b"))
-	h.Waiting(t.Context(), distlock.WaitingInfo{})
-	e.want(t, "a waiting <nil>", "b waiting <nil>")
 	hooked(t, h, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		h.Waiting(t.Context(), distlock.WaitingInfo{})
+		e.want(t, "a waiting <nil>", "b waiting <nil>")
 		_ = l.Lead(t.Context(), "k", distlock.Opts{KeyTimeout: time.Second}, func(ctx context.Context) error {
 			_, _ = l.TryAcquire(t.Context(), "k", distlock.Opts{})
 			e.want(t, "a start <nil>", "b start a", "a acquired b", "b acquired b",
