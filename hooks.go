@@ -220,7 +220,7 @@ func LogHooks(log *slog.Logger) Hooks {
 
 // attrs returns what LogHooks says about a wait: only what is known.
 func (i *WaitingInfo) attrs() []slog.Attr {
-	attrs := []slog.Attr{slog.Duration("wait", i.Wait)}
+	attrs := []slog.Attr{slog.Duration("wait", i.Wait.Round(time.Millisecond))}
 	held := new(HeldError)
 	switch {
 	case !errors.As(i.Err, &held):
@@ -231,7 +231,7 @@ func (i *WaitingInfo) attrs() []slog.Attr {
 		attrs = append(attrs, slog.String("holder", held.Holder))
 	}
 	if held.Held > 0 {
-		attrs = append(attrs, slog.Duration("held", held.Held))
+		attrs = append(attrs, slog.Duration("held", held.Held.Round(time.Millisecond)))
 	}
 	if i.Place > 0 {
 		queue := "store"
