@@ -101,7 +101,7 @@ func (l *Locker) reenterOrQueue(ctx context.Context, key string, opts *Opts, set
 func (l *Locker) wait(
 	ctx context.Context, key string, innermost *Lease, opts *Opts, b *backoff.Budget, report *waitReport,
 ) (*Lease, error) {
-	defer report.stop()
+	defer report.end()
 	c := opts.class()
 	st, err := l.waitLocal(ctx, key, c, opts, b, report)
 	if err != nil {

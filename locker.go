@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"sync"
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
@@ -28,6 +29,7 @@ type Locker struct {
 	watchdog  *watchdog
 	life      *lifetime
 	releaser  *releaser
+	reports   sync.Pool          // of *waitReport
 	stop      context.CancelFunc // ends what the watchdog and the releaser have in progress
 
 	ownerSuffix string // "@" and Config.Holder, or nothing

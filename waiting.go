@@ -26,12 +26,15 @@ const (
 type waitReport struct {
 	locker    *Locker
 	ctx       context.Context //nolint:containedctx // of Start, for the hook
-	info      LockInfo
-	begun     time.Time // the call
-	candidate bool      // of Lead
-	timer     *time.Timer
+	key       string
+	opts      Opts
+	begun     time.Time   // the call
+	candidate bool        // of Lead
+	timer     *time.Timer // calls due
 
 	mu     sync.Mutex
+	timed  bool               // the timer was set
+	fired  bool               // due was called when the wait ended, and may not have returned
 	ticket uint64             // in the queue of this process; 0: it is not there
 	owner  string             // in the store's queue; "": it is not there
 	cancel context.CancelFunc // of the last look
@@ -45,7 +48,12 @@ func (l *Locker) reportWait(ctx context.Context, key string, opts *Opts, begun t
 	if l.cfg.Hooks.Waiting == nil {
 		return nil
 	}
-	return &waitReport{locker: l, ctx: ctx, info: opts.info(key), begun: begun, candidate: candidate}
+	r, _ := l.reports.Get().(*waitReport)
+	if r == nil {
+		r = &waitReport{locker: l}
+	}
+	r.ctx, r.key, r.opts, r.begun, r.candidate = ctx, key, *opts, begun, candidate
+	return r
 }
 
 // inProcess says that the caller waits in the queue of this process from now on.
@@ -62,8 +70,14 @@ func (r *waitReport) waitsIn(ticket uint64, owner string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.ticket, r.owner = ticket, owner
-	if r.timer == nil {
-		r.timer = time.AfterFunc(firstReport-time.Since(r.begun), r.due)
+	if r.timed {
+		return
+	}
+	r.timed = true
+	if d := firstReport - time.Since(r.begun); r.timer == nil {
+		r.timer = time.AfterFunc(d, r.due)
+	} else {
+		r.timer.Reset(d)
 	}
 }
 
@@ -75,11 +89,11 @@ func (r *waitReport) stop() (told bool) {
 		return false
 	}
 	r.mu.Lock()
+	if !r.over && r.timed {
+		r.fired = !r.timer.Stop()
+	}
 	r.over = true
 	call, told := r.call, r.told
-	if r.timer != nil {
-		r.timer.Stop()
-	}
 	if r.cancel != nil {
 		r.cancel()
 	}
@@ -88,6 +102,22 @@ func (r *waitReport) stop() (told bool) {
 		<-call
 	}
 	return told
+}
+
+// end ends the report, which must not be used again. Most acquisitions do not wait for long:
+// their reports are kept for others, so that they cost no memory.
+func (r *waitReport) end() {
+	if r == nil {
+		return
+	}
+	r.stop()
+	r.mu.Lock()
+	unused := !r.fired && r.call == nil
+	r.mu.Unlock()
+	if unused {
+		*r = waitReport{locker: r.locker, timer: r.timer}
+		r.locker.reports.Put(r)
+	}
 }
 
 // due is called when it is time to tell the hook.
@@ -106,7 +136,7 @@ func (r *waitReport) due() {
 		var held *HeldError
 		place := 0
 		if look != nil {
-			held, place = r.locker.look(look, r.info.Key, owner)
+			held, place = r.locker.look(look, r.key, owner)
 		}
 		r.tell(held, place)
 	})
@@ -115,7 +145,7 @@ func (r *waitReport) due() {
 // tell calls the hook, with what a look has shown: the holder, or nil, and the caller's place in
 // the store's queue, or 0.
 func (r *waitReport) tell(held *HeldError, place int) {
-	i := WaitingInfo{LockInfo: r.info, Place: place, Candidate: r.candidate}
+	i := WaitingInfo{LockInfo: r.opts.info(r.key), Place: place, Candidate: r.candidate}
 	call := r.beginCall(&i, held)
 	if call == nil {
 		return
@@ -136,7 +166,7 @@ func (r *waitReport) beginCall(i *WaitingInfo, held *HeldError) (call chan struc
 	if r.over {
 		return nil
 	}
-	l, key := r.locker, r.info.Key
+	l, key := r.locker, r.key
 	i.Wait = time.Since(r.begun)
 	if held != nil {
 		r.told = true

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/memlock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
@@ -370,4 +371,18 @@ func TestCloseWaitsForALook(t *testing.T) {
 		wantTook(t, start, 100*time.Millisecond)
 		wantWaits(t, w.take())
 	})
+}
+
+// A lock that need not wait costs no memory more for the hook.
+func TestWaitingCostsNoMemory(t *testing.T) {
+	allocations := func(h distlock.Hooks) float64 {
+		l := testkit.NewLocker(t, memlock.New(), distlock.Config{Hooks: h})
+		return testing.AllocsPerRun(1000, func() {
+			wantIs(t, testkit.MustAcquire(t, l, "k", distlock.Opts{}).Release(t.Context()))
+		})
+	}
+	without, with := allocations(distlock.Hooks{}), allocations(distlock.Hooks{Waiting: func(context.Context, distlock.WaitingInfo) {}})
+	if with > without && !testkit.Race {
+		t.Errorf("%v allocations, %v without the hook", with, without)
+	}
 }
