@@ -26,7 +26,7 @@ import (
 // cannot help: refused options or key, [ErrNoFencing], [ErrUpgrade], [ErrClosed], the error
 // of ctx with its cause, or ErrLost below a function whose lease of the key is over.
 //
-// Inspect of package admin shows the leader.
+// Observe of package admin tells other processes who leads.
 func (l *Locker) Lead(ctx context.Context, key string, opts Opts, fn func(ctx context.Context) error) error {
 	if fn == nil {
 		return l.refuse(ctx, opts.Prefix+key, &opts, noFunction(opts.Prefix+key))
