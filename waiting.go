@@ -195,7 +195,7 @@ func (r *waitReport) endCall(wait time.Duration) {
 func (l *Locker) look(ctx context.Context, key, owner string) (held *HeldError, place int) {
 	infos, err := l.inspector.Inspect(ctx, key, 0)
 	if err != nil || len(infos) == 0 || infos[0].Foreign != "" {
-		return nil, 0
+		return nil, 0 //nolint:nilerr // the caller waits on
 	}
 	own := driver.Fingerprint(owner)
 	for n, w := range infos[0].Waiters {

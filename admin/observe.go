@@ -57,7 +57,8 @@ func observe(ctx context.Context, locker *distlock.Locker, key string, every tim
 			return
 		}
 		final := errors.Is(err, errors.ErrUnsupported) || errors.Is(err, distlock.ErrClosed)
-		if final || failed != (err != nil) || err == nil && !(known && sameHolders(&before, &now)) {
+		changed := !known || !sameHolders(&before, &now)
+		if final || failed != (err != nil) || err == nil && changed {
 			if !yield(now, err) || final {
 				return
 			}
