@@ -49,7 +49,7 @@ export class Row {
     this.cells["Time left"].append(this.left, this.bar);
 
     this.holders = el("section", {}, el("h3", {}, "Holders"), el("ul"));
-    this.waiters = el("section", {}, el("h3", {}, "Waiting, in this order"), el("ol"));
+    this.waiters = el("section", { class: "waiters" }, el("h3", {}, "Waiting, in this order"), el("ol"));
     this.history = el("ol", { class: "history" });
     this.release = el("button", { type: "button", class: "release" }, "Release…");
     this.release.addEventListener("click", () => release(key));
