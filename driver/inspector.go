@@ -14,7 +14,8 @@ type Inspector interface {
 	// of the keys, at most limit of them. If there are more, it is not specified which,
 	// except that a key that equals the prefix is among them. Every key that is held or
 	// waited for during the whole call is among them, others may be. With an error it
-	// returns what was found before.
+	// returns what was found before. A queue may be long: if the store can count its places,
+	// Inspect reads only those that it lists.
 	Inspect(ctx context.Context, prefix string, limit int) ([]KeyInfo, error)
 
 	// ForceRelease takes the key away from all its holders and passes it on to those
