@@ -14,7 +14,8 @@ type Inspector interface {
 	// of the keys, at most limit of them. If there are more, it is not specified which,
 	// except that a key that equals the prefix is among them. Every key that is held or
 	// waited for during the whole call is among them, others may be. With an error it
-	// returns what was found before.
+	// returns what was found before. A queue may be long: if the store can count its places,
+	// Inspect reads only those that it lists.
 	//
 	// With limit 0 it must return only a key that equals the prefix. That should cost no
 	// more than an attempt, however many keys there are: waiters and observers ask for it.
