@@ -1,6 +1,7 @@
 package locktest_test
 
 import (
+	"context"
 	"slices"
 	"time"
 
@@ -8,6 +9,11 @@ import (
 )
 
 var inspectMutants = []mutant{
+	{"lists-one-key-for-none", []string{"inspect/prefix-and-limit"}, func(s *spoiled) {
+		s.inspect = func(ctx context.Context, prefix string, limit int) ([]driver.KeyInfo, error) {
+			return s.Backend.Inspect(ctx, prefix, max(limit, 1))
+		}
+	}},
 	{"lists-waiters-from-the-end", []string{"inspect/waiters"}, func(s *spoiled) {
 		s.show(func(info *driver.KeyInfo) { slices.Reverse(info.Waiters) })
 	}},
