@@ -40,8 +40,7 @@ import (
 )
 
 // Lock is httpmw.Lock for Echo, with the same panics. httpmw.PathValue finds the path values
-// of the route. It belongs to a route or a group, or to Use, but not to Pre, which runs before
-// the route is known.
+// of the route. It belongs to routes: after Use it would also run for paths without a route.
 func Lock(l *distlock.Locker, key httpmw.KeyFunc, o distlock.Opts, opts ...httpmw.Option) echo.MiddlewareFunc {
 	lock := httpmw.Lock(l, key, o, append([]httpmw.Option{httpmw.WithErrorHandler(refuse)}, opts...)...)
 	return func(next echo.HandlerFunc) echo.HandlerFunc {

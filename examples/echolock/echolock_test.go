@@ -102,8 +102,8 @@ func TestLock(t *testing.T) {
 	}
 }
 
-// TestOthers: the middleware around the lock has the request with its own context and the
-// error of the lock, and a panic of the handler releases the lock.
+// TestOthers: the middleware around the lock has the request with its own context, and can
+// replace the errors of the lock and of the handler. A panic of the handler releases the lock.
 func TestOthers(t *testing.T) {
 	t.Parallel()
 	l := testkit.NewLocker(t, memlock.New(), distlock.Config{})
@@ -115,17 +115,20 @@ func TestOthers(t *testing.T) {
 			if err := context.Cause(c.Request().Context()); err != nil {
 				t.Errorf("after the lock: %v", err)
 			}
+			if got != nil && got.Error() == "failed" {
+				return echo.NewHTTPError(http.StatusTeapot, "failed")
+			}
 			return got
 		}
-	}, echolock.Lock(l, byID, pay))
+	})
 	e.POST("/orders/:id", func(c *echo.Context) error {
 		if c.Param("id") == "13" {
 			panic("13")
 		}
 		return errors.New("failed")
-	})
+	}, echolock.Lock(l, byID, pay))
 	post := serve(t, e)
-	for path, want := range map[string]int{"/orders/13": http.StatusInternalServerError, "/orders/42": http.StatusInternalServerError} {
+	for path, want := range map[string]int{"/orders/13": http.StatusInternalServerError, "/orders/42": http.StatusTeapot} {
 		if got := post(path, ""); got.code != want {
 			t.Errorf("%s: %v, want %d", path, got, want)
 		}
@@ -142,7 +145,7 @@ func TestOthers(t *testing.T) {
 }
 
 // TestLoss: the context of the request ends when the lock is lost, and the client gets no
-// success after that. An error of the handler is its own.
+// success after that. An error of the handler is its own. Middleware sees what the client got.
 func TestLoss(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -162,6 +165,14 @@ func TestLoss(t *testing.T) {
 	} {
 		l := testkit.NewLocker(t, memlock.New(), distlock.Config{})
 		e := echo.New()
+		seen := 0
+		e.Use(func(next echo.HandlerFunc) echo.HandlerFunc {
+			return func(c *echo.Context) error {
+				err := next(c)
+				_, seen = echo.ResolveResponseStatus(c.Response(), err)
+				return err
+			}
+		})
 		e.POST("/orders/:id", func(c *echo.Context) error {
 			ctx := c.Request().Context()
 			lease, _ := distlock.FromContext(ctx)
@@ -178,6 +189,9 @@ func TestLoss(t *testing.T) {
 		got := serve(t, e)("/orders/42", "")
 		if lost := got.code == http.StatusFailedDependency; got.code != test.want || strings.Contains(got.body, "TypeLost") != lost || strings.Contains(got.body, "paid") {
 			t.Errorf("%s: %v, want %d", name, got, test.want)
+		}
+		if seen != got.code {
+			t.Errorf("%s: the middleware around the lock sees %d, and the client got %d", name, seen, got.code)
 		}
 	}
 }

@@ -120,6 +120,21 @@ func serve(t *testing.T, l *distlock.Locker, srv shop) (overHTTP, overGRPC order
 	return overHTTP, overGRPC, "http://" + addrs[hs]
 }
 
+// post sends a request and returns the header Retry-After and the body of the answer.
+func post(t *testing.T, url, sku string) (retryAfter, body string) {
+	t.Helper()
+	resp, err := http.Post(url+"/items/"+sku+"/orders", "application/json", strings.NewReader("{}")) //nolint:noctx // it ends
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.Header.Get("Retry-After"), string(text)
+}
+
 // want checks the error of a call, as a client of Kratos reads it.
 func want(t *testing.T, what string, err error, code int, reason string) {
 	t.Helper()
@@ -143,6 +158,9 @@ func TestUse(t *testing.T) {
 		f := inside
 		inside = func() {}
 		f()
+		if r.GetSku() == "sold out" {
+			return nil, grpcmw.StatusError(ctx, distlock.ErrUnavailable) // of a call to another service
+		}
 		return &response{Sku: r.GetSku()}, nil
 	}})
 	for name, first := range map[string]order{"http": overHTTP, "grpc": overGRPC} {
@@ -159,6 +177,9 @@ func TestUse(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, r, err)
 		}
 	}
+	if retryAfter, body := post(t, url, "sold%20out"); retryAfter != "" || !strings.Contains(body, `"reason":"LOCK_UNAVAILABLE"`) {
+		t.Errorf("an error of the handler: %q %s", retryAfter, body)
+	}
 	inside = func() { t.Error("a handler ran without its lock") }
 	_, err := overGRPC("")
 	want(t, "no sku", err, http.StatusBadRequest, grpcmw.ReasonKey)
@@ -168,14 +189,8 @@ func TestUse(t *testing.T) {
 		_, err := call("tea")
 		want(t, name+" without the store", err, http.StatusServiceUnavailable, grpcmw.ReasonUnavailable)
 	}
-	resp, err := http.Post(url+"/items/tea/orders", "application/json", strings.NewReader(`{"buyer": "ann"}`)) //nolint:noctx // it ends
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil || resp.Header.Get("Retry-After") != "1" || !strings.Contains(string(body), `"reason":"LOCK_UNAVAILABLE"`) {
-		t.Errorf("%v %s, %v", resp, body, err)
+	if retryAfter, body := post(t, url, "tea"); retryAfter != "1" || !strings.Contains(body, `"reason":"LOCK_UNAVAILABLE"`) {
+		t.Errorf("%q %s", retryAfter, body)
 	}
 	_, err = kratoslock.Use(nil)(func(context.Context, any) (any, error) { return "ran", nil })(t.Context(), &request{})
 	want(t, "not in a server", err, http.StatusInternalServerError, grpcmw.ReasonInternal)
@@ -228,6 +243,29 @@ func TestLoss(t *testing.T) {
 	}
 	if infos, err := admin.Inspect(t.Context(), l, "", 10); err != nil || len(infos) != 0 {
 		t.Errorf("after the calls: %v, %v", infos, err)
+	}
+}
+
+// TestTimeout: a call whose wait ends with the server's Timeout is answered with 504.
+func TestTimeout(t *testing.T) {
+	t.Parallel()
+	l := testkit.NewLocker(t, memlock.New(), distlock.Config{})
+	lock := kratoslock.Use(grpcmw.UnaryServerInterceptor(l, grpcmw.FromOptions().Unary())) // waits without a limit
+	server := khttp.NewServer(khttp.Timeout(50*time.Millisecond), khttp.Middleware(lock))
+	send := func() (int, string) {
+		w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/items/tea/orders", strings.NewReader("{}"))
+		r.Header.Set("Content-Type", "application/json")
+		server.ServeHTTP(w, r)
+		return w.Code, w.Body.String()
+	}
+	register(server, shop{order: func(context.Context, *request) (*response, error) {
+		if code, body := send(); code != http.StatusGatewayTimeout || !strings.Contains(body, grpcmw.ReasonBusy) {
+			t.Errorf("a second call: %d %s", code, body)
+		}
+		return &response{}, nil
+	}})
+	if code, body := send(); code != http.StatusOK {
+		t.Errorf("the first call: %d %s", code, body)
 	}
 }
 
