@@ -68,7 +68,7 @@ var layers = []layer{
 	{"declared", "internal/protolock", "root options proto", protobuf},
 	{"http", "httpmw", "root wiring keys parts", ""},
 	{"page", "lockui", "root driver admin", ""},
-	{"java", "javakey", "", ""},
+	{"java", "javakey", "root", ""},
 	{"grpc", "grpcmw", "root wiring keys declared proto", grpc + " " + protobuf + " " + genproto},
 	{"messages", "example_service/shopv1", "proto", grpc + " " + protobuf},
 
