@@ -23,8 +23,8 @@ import (
 //
 // If the store fails, the queue in the process is full, or RetryCount or MaxWait ends the
 // wait, Lead tries again after one to two times RetryInterval. It returns what trying again
-// cannot help: refused options or key, [ErrNoFencing], [ErrUpgrade], [ErrClosed], the error
-// of ctx with its cause, or ErrLost below a function whose lease of the key is over.
+// cannot help: refused options or key, [ErrNoFencing], [ErrUpgrade], [ErrReentry], [ErrClosed],
+// the error of ctx with its cause, or ErrLost below a function whose lease of the key is over.
 //
 // Observe of package admin tells other processes who leads.
 func (l *Locker) Lead(ctx context.Context, key string, opts Opts, fn func(ctx context.Context) error) error {
