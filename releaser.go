@@ -168,6 +168,9 @@ func (r *releaser) outlive(ctx context.Context, g driver.Grant) (context.Context
 // take less than one for none. It uses the monotonic clock alone, which never runs ahead: a
 // key that is kept too long costs a run, one that is kept too short runs twice.
 func keepFor(until time.Time) time.Duration {
+	if until.IsZero() {
+		return 0
+	}
 	left := time.Until(until)
 	if left <= 0 {
 		return 0

@@ -167,7 +167,7 @@ func (b *Backend) attempt(ctx context.Context, r driver.Request, mode string) (d
 		b.inDoubt.Add(r.Owner, doubt.Attempt)
 	}
 	switch {
-	case redis.HasErrorPrefix(a.Err, "WRONGTYPE"):
+	case a.Err != nil && redis.HasErrorPrefix(a.Err, "WRONGTYPE"):
 		left, err := b.wrongType(ctx, r.Key, a.Err)
 		if mode == modeExtend && errors.Is(err, driver.ErrForeign) {
 			err = fmt.Errorf("redislock: the owner does not have the key: %w", driver.ErrLost)

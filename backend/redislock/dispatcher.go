@@ -89,8 +89,8 @@ func (d *dispatcher) newSite(server *rediskit.Server, short *redis.Client) *site
 		},
 	}
 	if short != nil {
-		cfg.Direct = func(ctx context.Context, r *request) dispatch.Result[reply] {
-			return d.sendDirect(ctx, short, server, r)
+		cfg.Direct = func(ctx context.Context, batch []*request) []dispatch.Result[reply] {
+			return d.sendDirect(ctx, short, server, batch)
 		}
 	}
 	return &site{server: server, renewals: make(chan struct{}, maxRenewals), batcher: dispatch.New(cfg)}
@@ -176,28 +176,39 @@ func (d *dispatcher) siteFor(server *redis.Client) *site {
 	return d.sites[addr]
 }
 
-// sendDirect sends one request with a client that has short timeouts. A release must not wait
-// for the connections of the application: if none is idle, it is left to a batch.
-func (d *dispatcher) sendDirect(ctx context.Context, client *redis.Client, server *rediskit.Server, r *request) dispatch.Result[reply] {
-	results := []dispatch.Result[reply]{{OutcomeKnown: true}}
-	if r.mode == "" && client.PoolStats().IdleConns == 0 {
-		return results[0]
+// sendDirect sends a batch with a client that has short timeouts. A release must not wait
+// for the connections of the application: if none is idle, the batch goes the other way.
+func (d *dispatcher) sendDirect(ctx context.Context, client *redis.Client, server *rediskit.Server, batch []*request) []dispatch.Result[reply] {
+	results, left := unsent(len(batch))
+	if releases(batch) && client.PoolStats().IdleConns == 0 {
+		return results
 	}
-	if !d.topology.slotted.Load() {
-		if result, done := d.plain.do(ctx, client, r); done {
-			return result
+	if d.topology.slotted.Load() { // the clock is in one slot
+		d.sendCalls(ctx, client, batch, results, left)
+		d.sendAlone(ctx, client, batch, results, left)
+	} else {
+		plain, rest := d.plain.of(ctx, batch, left)
+		sent := d.sendCalls(ctx, client, batch, results, rest, plain.commands()...)
+		if refused := plain.finish(ctx, client, results, sent); len(refused) > 0 {
+			d.sendCalls(ctx, client, batch, results, refused)
 		}
+		d.sendAlone(ctx, client, batch, results, left)
+		plain.undo(ctx, client, results)
 	}
-	c := scriptCall{script: r.script, requests: []*request{r}, which: []int{0}}
-	sent := time.Now()
-	c.cmd = c.command(ctx, d.processArgs, false)
-	if redis.HasErrorPrefix(client.Process(ctx, c.cmd), "NOSCRIPT") {
-		c.cmd = c.command(ctx, d.processArgs, true)
-		_ = client.Process(ctx, c.cmd) // the command has the error, too
+	for i := range results {
+		server.Leave(client, batch[i].keys[0], results[i].Err)
 	}
-	c.finish(results, sent)
-	server.Leave(client, r.keys[0], results[0].Err)
-	return results[0]
+	return results
+}
+
+// unsent returns the results of a batch of n requests before it is sent, and their indices.
+func unsent(n int) (results []dispatch.Result[reply], which []int) {
+	results, which = make([]dispatch.Result[reply], n), make([]int, n)
+	for i := range results {
+		results[i].OutcomeKnown = true
+		which[i] = i
+	}
+	return results, which
 }
 
 // send sends a batch to the server. It writes only to what it returns, because it may be
@@ -209,28 +220,15 @@ func (d *dispatcher) send(ctx context.Context, server *rediskit.Server, batch []
 		client = d.own.Client()
 	}
 
-	results := make([]dispatch.Result[reply], len(batch))
-	for i := range results {
-		results[i].OutcomeKnown = true
-	}
-	left := make([]int, len(batch))
-	for i := range left {
-		left[i] = i
-	}
-	most := 1
-	if d.topology.multiKey() {
-		most = maxScriptRequests
-	}
-	d.sendCalls(ctx, client, batch, results, left, most)
-	if again := d.alone(batch, results, left); len(again) > 0 {
-		d.sendCalls(ctx, client, batch, results, again, 1)
-	}
+	results, left := unsent(len(batch))
+	d.sendCalls(ctx, client, batch, results, left)
+	d.sendAlone(ctx, client, batch, results, left)
 	for range maxRepeats {
 		left = broken(batch, results, left)
 		if len(left) == 0 || ctx.Err() != nil {
 			break
 		}
-		d.sendCalls(ctx, client, batch, results, left, most)
+		d.sendCalls(ctx, client, batch, results, left)
 	}
 	for i := range results {
 		server.Leave(client, batch[i].keys[0], results[i].Err)
@@ -249,15 +247,24 @@ func (d *dispatcher) send(ctx context.Context, server *rediskit.Server, batch []
 	return results
 }
 
-// sendCalls sends the requests with the given indices once, in one pipeline if they need
-// several script calls. Calls that are answered with NOSCRIPT are sent with the script.
-func (d *dispatcher) sendCalls(ctx context.Context, client redis.UniversalClient, batch []*request, results []dispatch.Result[reply], which []int, most int) {
+// sendCalls sends the requests with the given indices once, in one pipeline with the other
+// commands if there are any. It returns the time just before that.
+func (d *dispatcher) sendCalls(ctx context.Context, client redis.UniversalClient, batch []*request, results []dispatch.Result[reply], which []int, others ...redis.Cmder) time.Time {
+	most := 1
+	if d.topology.multiKey() {
+		most = maxScriptRequests
+	}
+	return d.run(ctx, client, callsFor(batch, which, most), results, others...)
+}
+
+// run runs the calls and adds their results. Calls that are answered with NOSCRIPT are sent
+// again with the script.
+func (d *dispatcher) run(ctx context.Context, client redis.UniversalClient, calls []scriptCall, results []dispatch.Result[reply], others ...redis.Cmder) time.Time {
 	sent := time.Now()
-	calls := callsFor(batch, which, most)
 	for i := range calls {
 		calls[i].cmd = calls[i].command(ctx, d.processArgs, false)
 	}
-	d.execute(ctx, client, calls)
+	d.execute(ctx, client, calls, others...)
 	var unknown []scriptCall
 	var at []int
 	for i := range calls {
@@ -276,24 +283,28 @@ func (d *dispatcher) sendCalls(ctx context.Context, client redis.UniversalClient
 	for i := range calls {
 		calls[i].finish(results, sent)
 	}
+	return sent
 }
 
 // execute runs the calls. It waits for replicas if the Backend has to.
-func (d *dispatcher) execute(ctx context.Context, client redis.UniversalClient, calls []scriptCall) {
+func (d *dispatcher) execute(ctx context.Context, client redis.UniversalClient, calls []scriptCall, others ...redis.Cmder) {
 	if d.replicas.concern(calls) {
 		d.replicas.execute(ctx, client, calls)
 		return
 	}
-	execute(ctx, client, calls)
+	execute(ctx, client, calls, others...)
 }
 
-// alone returns the requests that have to be sent again alone, because the server refused a
-// whole script: the user may not access one of the keys, or the keys are in several slots.
-// Nothing was done.
-func (d *dispatcher) alone(batch []*request, results []dispatch.Result[reply], which []int) (again []int) {
+// sendAlone sends each of the requests again, alone, whose script the server refused as a
+// whole: the user may not access one of the keys, or the keys are in several slots. Nothing
+// was done.
+func (d *dispatcher) sendAlone(ctx context.Context, client redis.UniversalClient, batch []*request, results []dispatch.Result[reply], which []int) {
+	var again []int
 	for _, i := range which {
 		err := results[i].Err
 		switch {
+		case err == nil:
+			continue
 		case redis.HasErrorPrefix(err, "CROSSSLOT"):
 			d.topology.foundSlots()
 		case len(batch) == 1 || isLine(err, "") || !redis.HasErrorPrefix(err, "NOPERM"):
@@ -301,7 +312,9 @@ func (d *dispatcher) alone(batch []*request, results []dispatch.Result[reply], w
 		}
 		again = append(again, i)
 	}
-	return again
+	if len(again) > 0 {
+		d.run(ctx, client, callsFor(batch, again, 1), results)
+	}
 }
 
 // broken returns the requests that are sent again because their connection broke.

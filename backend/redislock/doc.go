@@ -53,7 +53,7 @@
 // # Protocol
 //
 // Every operation is one script, and so atomic, with one exception. A program that locks
-// often tries an exclusive key that it thinks is free with three plain commands in one message,
+// often tries an exclusive key that it thinks is free with plain commands in one message,
 // which cost the server less: SET NX, INCRBY of distlock:clock, and EXISTS of the
 // queue and the tombstones. What they find in their way is left to the script. If they take
 // the lock past the queue, the script gives it back before anybody has it. If they arrive when
@@ -61,7 +61,7 @@
 //
 // Tokens: a new token is the server's time in microseconds, or the last token plus one if
 // that is larger. So the tokens of a server rise, for all keys, and they need no counter
-// for each key. Plain attempts add up to eight to the last token, as long as a script has
+// for each key. Plain attempts add up to four to the last token, as long as a script has
 // set it to the time in the last 20 ms.
 //
 // Acquire: a free key is taken if there is no queue, or if this owner is at the head of the

@@ -144,6 +144,9 @@ func TestWrongLockIsRefusedAlone(t *testing.T) {
 						refused(mode+", TryAcquire", err)
 					}
 				})
+				if mode == "exclusive" && w.kind == "read" && w.place != "lock" {
+					continue // a plain attempt only reads the queue and the tombstones
+				}
 				all.Go(func() {
 					for range 5 {
 						r := ask(badKey)

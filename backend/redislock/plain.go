@@ -21,9 +21,10 @@ const (
 	// passed, so the next token comes from a script, and is the server's time.
 	clockLag = 20 * time.Millisecond
 
-	// plainTokens is the largest number of tokens of a plain attempt. If it were larger, the
-	// clock could overtake the server's time.
-	plainTokens = 8
+	// plainTokens is the largest number of tokens of a plain attempt. From 250,000 attempts a
+	// second on, the clock overtakes the server's time. Then the scripts do not set it, and
+	// plain attempts end for as long as it is ahead.
+	plainTokens = 4
 
 	// A clock with a smaller value was lost, and has been incremented since. One with a value
 	// from maxToken on is refused: see last_issued in time.lua.
@@ -35,17 +36,18 @@ const (
 // what a lock without queue and tokens costs. Whatever it finds in its way it leaves to the
 // scripts: a holder, a waiter, a tombstone.
 //
-// An attempt is three commands in one pipeline:
+// Attempts that are sent together are commands in one pipeline:
 //
-//	SET <key> "<owner> ~<token>" NX PX <ttl>
-//	INCRBY distlock:clock <tokens>
-//	EXISTS <queue> <tombstones>
+//	SET <key> "<owner> ~<token>" NX PX <ttl>         for each
+//	INCRBY distlock:clock <the tokens of all>
+//	EXISTS <queue> <tombstones> <queue> <tombstones> of all
 //
-// Other clients may come between them. The tokens are issued when the owner has the lock, so
-// all earlier owners have had theirs, and all later ones will get larger ones. A forced release
-// between the commands leaves a tombstone, and EXISTS finds it. An attempt may also take the
-// lock past the queue: then a script gives it back. Or it arrives after the release of its
-// owner: then the next attempt of another owner finds the tombstone, and deletes the lock.
+// Other clients may come between the commands. The tokens are issued when the owners have
+// their locks, so all earlier owners have had theirs, and all later ones will get larger ones.
+// A forced release between the commands leaves a tombstone, and EXISTS finds it. An attempt may
+// also take the lock past the queue: then a script gives it back. Or it arrives after the
+// release of its owner: then the next attempt of another owner finds the tombstone, and deletes
+// the lock.
 type plain struct {
 	clock atomic.Pointer[clockReading] // the last one, or nil
 
@@ -78,76 +80,166 @@ func (p *plain) granted(key string, token uint64, sent time.Time, contended bool
 	}
 }
 
-// do sends r. It returns false if a script has to be sent.
-func (p *plain) do(ctx context.Context, client *redis.Client, r *request) (dispatch.Result[reply], bool) {
-	none := dispatch.Result[reply]{}
-	switch {
-	case !r.plain || r.share != "" || p.mark(r.keys[0]).Load():
-		return none, false
-	case r.mode == "":
-		return p.release(ctx, client, r)
-	case !p.denied.Load():
-		return p.acquire(ctx, client, r)
-	default:
-		return none, false
-	}
+// plainBatch is what of a batch is sent plainly.
+type plainBatch struct {
+	*plain
+
+	batch []*request
+	taken []int // the indices of the attempts
+	given []int // those of the releases
+
+	sets    []redis.Cmder // one for each attempt
+	tokens  int64         // issued to all attempts
+	issue   *redis.IntCmd
+	others  *redis.IntCmd
+	release *rediskit.Cmd
 }
 
-// acquire makes an attempt.
-func (p *plain) acquire(ctx context.Context, client *redis.Client, r *request) (result dispatch.Result[reply], done bool) {
-	sent, reading := time.Now(), p.clock.Load()
-	if reading == nil || clock.Elapsed(reading.at, sent) > clockLag {
-		return result, false
-	}
-	value := r.owner + " ~" + reading.token
-	tokens := min(max(r.tokens, 1), plainTokens)
-	set := once{redis.NewStatusCmd(ctx, "set", &r.keys[0], &value, "px", &r.ttl, "nx")}
-	issue := redis.NewIntCmd(ctx, "incrby", clockKey, tokens)
-	others := redis.NewIntCmd(ctx, "exists", &r.keys[1], &r.keys[2])
-	pipe := client.Pipeline()
-	for _, cmd := range []redis.Cmder{set, issue, others} {
-		_ = pipe.Process(ctx, cmd) // queues it
-	}
-	rediskit.Exec(ctx, pipe)
-	for _, cmd := range []redis.Cmder{set, issue, others} {
-		if !rediskit.Answered(cmd.Err()) {
-			p.clock.Store(nil)
-			result.Err = cmd.Err()
-			return result, true
+// of returns what of the batch is sent plainly, and the indices of the other requests.
+func (p *plain) of(ctx context.Context, batch []*request, which []int) (b plainBatch, rest []int) {
+	b.plain, b.batch = p, batch
+	reading := p.clock.Load()
+	attempts := reading != nil && !p.denied.Load() && clock.Elapsed(reading.at, time.Now()) <= clockLag
+	for _, i := range which {
+		switch r := batch[i]; {
+		case !r.plain || r.share != "" || p.mark(r.keys[0]).Load():
+			rest = append(rest, i)
+		case r.mode == "":
+			b.given = append(b.given, i)
+		case attempts:
+			b.taken = append(b.taken, i)
+		default:
+			rest = append(rest, i)
 		}
 	}
-	switch last := issue.Val(); {
-	case redis.HasErrorPrefix(issue.Err(), "NOPERM"):
-		p.denied.Store(true)
-	case set.Err() != nil, others.Val() > 0:
-		p.mark(r.keys[0]).Store(true)
-	case issue.Err() == nil && others.Err() == nil && last > minToken && last < maxToken:
-		before := strconv.FormatInt(last-int64(tokens), 10)
-		result.Value.line = "1 " + before + " " + strconv.FormatInt(last, 10) + " 0"
-		result.Sent, result.OutcomeKnown = sent, true
-		return result, true
-	default:
-		p.clock.Store(nil)
+	if len(b.taken) > 0 {
+		b.attempt(ctx, reading.token)
 	}
-	return result, false
+	if len(b.given) > 0 {
+		b.release = b.releases(ctx, "evalsha", releasePlainScript.Hash())
+	}
+	return b, rest
 }
 
-// release gives back a lock.
-func (p *plain) release(ctx context.Context, client *redis.Client, r *request) (result dispatch.Result[reply], done bool) {
-	owner := r.owner + " "
-	sent := time.Now()
-	line, err := releasePlainScript.Run(ctx, client, r.keys[:2], &owner).Text()
-	switch {
-	case !rediskit.Answered(err):
-		result.Err = err
-		return result, true
-	case err == nil && line == replyHeld:
-		result.Value.line, result.Sent, result.OutcomeKnown = line, sent, true
-		return result, true
-	default:
-		p.mark(r.keys[0]).Store(true)
-		return result, false
+// attempt makes the commands of the attempts.
+func (b *plainBatch) attempt(ctx context.Context, token string) {
+	exists := append(make([]any, 0, 1+2*len(b.taken)), "exists")
+	for _, i := range b.taken {
+		r := b.batch[i]
+		value := r.owner + " ~" + token
+		b.sets = append(b.sets, once{redis.NewStatusCmd(ctx, "set", &r.keys[0], &value, "px", &r.ttl, "nx")})
+		b.tokens += r.plainTokens()
+		exists = append(exists, &r.keys[1], &r.keys[2])
 	}
+	b.issue, b.others = redis.NewIntCmd(ctx, "incrby", clockKey, b.tokens), redis.NewIntCmd(ctx, exists...)
+}
+
+// releases returns the command of the releases.
+func (b *plainBatch) releases(ctx context.Context, command, script string) *rediskit.Cmd {
+	args := append(make([]any, 0, 3+3*len(b.given)), command, script, 2*len(b.given))
+	for k := range 2 {
+		for _, i := range b.given {
+			args = append(args, &b.batch[i].keys[k])
+		}
+	}
+	for _, i := range b.given {
+		owner := b.batch[i].owner + " "
+		args = append(args, &owner)
+	}
+	return rediskit.NewCmd(ctx, args...)
+}
+
+// commands returns the commands in their order.
+func (b *plainBatch) commands() []redis.Cmder {
+	var cmds []redis.Cmder
+	if b.issue != nil {
+		cmds = append(b.sets[:len(b.sets):len(b.sets)], b.issue, b.others)
+	}
+	if b.release != nil {
+		cmds = append(cmds, b.release)
+	}
+	return cmds
+}
+
+// finish adds the results. It returns the indices of the requests that are left to the scripts.
+func (b *plainBatch) finish(ctx context.Context, client *redis.Client, results []dispatch.Result[reply], sent time.Time) (left []int) {
+	leave := func(i int) {
+		b.mark(b.batch[i].keys[0]).Store(true)
+		left = append(left, i)
+	}
+	if b.issue != nil {
+		b.finishAttempts(results, sent, leave)
+	}
+	if b.release == nil {
+		return left
+	}
+	if redis.HasErrorPrefix(b.release.Err(), "NOSCRIPT") {
+		b.release = b.releases(ctx, "eval", releasePlainScript.Source())
+		_ = client.Process(ctx, b.release) // the command has the error, too
+	}
+	digits, err := b.release.Text()
+	for n, i := range b.given {
+		switch {
+		case !rediskit.Answered(err):
+			results[i].Err, results[i].OutcomeKnown = err, false
+		case n < len(digits) && digits[n:n+1] == replyHeld:
+			results[i].Value.line, results[i].Sent = replyHeld, sent
+		default:
+			leave(i)
+		}
+	}
+	return left
+}
+
+func (b *plainBatch) finishAttempts(results []dispatch.Result[reply], sent time.Time, leave func(i int)) {
+	last := b.issue.Val()
+	alone := b.issue.Err() == nil && b.others.Err() == nil && b.others.Val() == 0
+	switch {
+	case redis.HasErrorPrefix(b.issue.Err(), "NOPERM"):
+		b.denied.Store(true)
+	case b.issue.Err() == nil && (last <= minToken || last >= maxToken):
+		b.clock.Store(nil)
+		alone = false
+	}
+	issued := last - b.tokens
+	for n, i := range b.taken {
+		before := issued
+		issued += b.batch[i].plainTokens()
+		switch err := unanswered(b.sets[n], b.issue, b.others); {
+		case err != nil:
+			results[i].Err, results[i].OutcomeKnown = err, false
+			b.clock.Store(nil)
+		case alone && b.sets[n].Err() == nil:
+			results[i].Value.line = "1 " + strconv.FormatInt(before, 10) + " " + strconv.FormatInt(issued, 10) + " 0"
+			results[i].Sent = sent
+		default:
+			leave(i)
+		}
+	}
+}
+
+// undo deletes the locks that were taken before a script refused to look at them, for example
+// because the user may not access the queue.
+func (b *plainBatch) undo(ctx context.Context, client *redis.Client, results []dispatch.Result[reply]) {
+	const script = `return redis.call('GET', KEYS[1]) == ARGV[1] and redis.call('DEL', KEYS[1])`
+	for n, i := range b.taken {
+		if set := b.sets[n]; set.Err() == nil && results[i].Err != nil && rediskit.Answered(results[i].Err) {
+			_ = client.Process(ctx, rediskit.NewCmd(ctx, "eval", script, 1, set.Args()[1], set.Args()[2])) // otherwise it expires
+		}
+	}
+}
+
+// plainTokens returns how many tokens a plain attempt of the request issues.
+func (r *request) plainTokens() int64 { return int64(min(max(r.tokens, 1), plainTokens)) }
+
+// unanswered returns the error of the first of the commands that has no answer.
+func unanswered(cmds ...redis.Cmder) error {
+	for _, cmd := range cmds {
+		if err := cmd.Err(); err != nil && !rediskit.Answered(err) {
+			return err
+		}
+	}
+	return nil
 }
 
 // once is a command that go-redis sends once, whatever the options of the client say, and so

@@ -74,13 +74,11 @@ const maxScriptRequests = 64
 // most so many.
 func callsFor(batch []*request, which []int, most int) []scriptCall {
 	var calls []scriptCall
-	open := make(map[*luascript.Script]int, 2) // the call that has room
 	for _, i := range which {
 		r := batch[i]
-		at, ok := open[r.script]
-		if !ok || len(calls[at].requests) >= most {
+		at := slices.IndexFunc(calls, func(c scriptCall) bool { return c.script == r.script && len(c.requests) < most })
+		if at < 0 {
 			at = len(calls)
-			open[r.script] = at
 			calls = append(calls, scriptCall{script: r.script})
 		}
 		c := &calls[at]
@@ -122,15 +120,18 @@ func (c *scriptCall) command(ctx context.Context, p *processArgs, source bool) *
 	return rediskit.NewCmd(ctx, args...)
 }
 
-// execute sends the calls, in one pipeline if there are several.
-func execute(ctx context.Context, client redis.UniversalClient, calls []scriptCall) {
-	if len(calls) == 1 {
+// execute sends the calls and the other commands, in one pipeline if there are several.
+func execute(ctx context.Context, client redis.UniversalClient, calls []scriptCall, others ...redis.Cmder) {
+	if len(calls) == 1 && len(others) == 0 {
 		_ = client.Process(ctx, calls[0].cmd) // the command has the error, too
 		return
 	}
 	pipe := client.Pipeline()
+	for _, cmd := range others {
+		_ = pipe.Process(ctx, cmd) // queues it
+	}
 	for i := range calls {
-		_ = pipe.Process(ctx, calls[i].cmd) // queues it
+		_ = pipe.Process(ctx, calls[i].cmd)
 	}
 	rediskit.Exec(ctx, pipe)
 }

@@ -2,6 +2,7 @@ package dispatch
 
 import (
 	"context"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -14,28 +15,30 @@ const (
 	DirectTimeout = 50 * time.Millisecond
 
 	// A server is responsive if its last answer took no longer than this.
-	responsiveWithin = 10 * time.Millisecond
+	responsiveWithin = 25 * time.Millisecond
 
-	// few is how many requests go directly at once. From about ten callers on, batches cost
-	// less than half: see docs/adr/0004-batching.md.
-	few = 8
+	// followAfter is when another message may follow one that has no answer yet. A server
+	// nearby has answered by then, so it gets one at a time: meanwhile the next one fills.
+	followAfter = 300 * time.Microsecond
 
-	// followAfter is when another batch may follow one to a distant server. A server nearby
-	// gets one at a time: meanwhile the next one fills. A server counts as distant if its
-	// last answer took longer than this.
-	followAfter = time.Millisecond
+	// distant is what the last answer of a server took that may get another message after
+	// followAfter although messages have goroutines of their own.
+	distant = time.Millisecond
 
-	maxInFlight = 16  // batches
-	maxBatch    = 512 // requests
+	// company is for how many messages a leader expects others after it met some.
+	company = 16
+
+	maxInFlight = 16  // messages
+	maxBatch    = 128 // requests
 )
 
 // Config configures a [Batcher].
 type Config[R, V any] struct {
-	// Direct sends one request on the goroutine of its caller. It must return within
-	// DirectTimeout, even if the server does not answer. It sets the Result as Send does. It
-	// is nil if that is not possible. It has no effect unless Timeout is longer than
+	// Direct sends the requests at once on the goroutine of a caller. It must return within
+	// DirectTimeout, even if the server does not answer. It returns what Send returns. It is
+	// nil if that is not possible. It has no effect unless Timeout is longer than
 	// DirectTimeout.
-	Direct func(ctx context.Context, req R) Result[V]
+	Direct func(ctx context.Context, reqs []R) []Result[V]
 
 	// Send sends the requests at once and returns a Result for each, in the same order. It
 	// sets Sent if the server has answered the request, and OutcomeKnown unless the request
@@ -43,32 +46,35 @@ type Config[R, V any] struct {
 	// are dropped.
 	Send func(ctx context.Context, reqs []R) []Result[V]
 
-	// Timeout is how long a batch may take.
+	// Timeout is how long Send may take.
 	Timeout time.Duration
 
 	// Run runs a function on another goroutine. It must not block.
 	Run func(func())
 
-	// Slow is called when half of Timeout has passed without an answer to a batch. It may
+	// Slow is called when half of Timeout has passed without an answer to Send. It may
 	// block.
 	Slow func()
 
-	// NoAnswer is called when Timeout has passed without an answer to a batch. It returns
+	// NoAnswer is called when Timeout has passed without an answer to Send. It returns
 	// the error for the callers.
 	NoAnswer func() error
 }
 
 // Batcher sends requests to one server. It is safe for concurrent use.
 //
-// To pass a request to another goroutine and back costs as much as the request. So a
-// request goes directly, on its caller's goroutine, if few others are under way and the
-// server is responsive. If it gets no answer within a short time, it is sent again in a
-// batch, so only idempotent requests go directly. A caller may exceed its context by
-// DirectTimeout. That happens once: the server is not responsive afterwards.
+// A caller that finds no message in flight leads: it sends its own request, and those that
+// came at the same moment, on its own goroutine. Callers that come meanwhile queue. When the
+// answer is there, the first of them leads, and takes all the others along. So a lone caller
+// pays for nothing, and many share the cost of a message.
 //
-// A connection may fail while a batch is in flight. So a batch without an answer becomes
-// late: others may overtake it. Until the server answers again, they have one request
-// each: if it is the server that does not answer, few requests are in doubt.
+// A leader may exceed its context by DirectTimeout. That happens once: the server is not
+// responsive afterwards. Then messages have goroutines of their own, which are abandoned if
+// they are late. What had no answer is sent again, so only idempotent requests go directly.
+//
+// A connection may fail while such a message is in flight. So a message without an answer
+// becomes late: others may overtake it. Until the server answers again, they have one
+// request each: if it is the server that does not answer, few requests are in doubt.
 type Batcher[R, V any] struct {
 	cfg            Config[R, V]
 	lateAfter      time.Duration
@@ -77,18 +83,15 @@ type Batcher[R, V any] struct {
 
 	mu         sync.Mutex
 	queue      []*call[R, V]
-	direct     int // requests that were sent directly
-	batched    int // requests in batches in flight
-	inFlight   int // batches
-	young      int // those of them that others may not follow yet
-	empty      int // those of them that have not taken their requests yet
-	crowd      int // the mean size of the last batches
+	inFlight   int // messages
+	young      int // those of them, with goroutines of their own, that others may not follow yet
+	company    int // for how many messages leaders expect others
 	responsive bool
-	began      time.Time     // when the last batch was sent
+	began      time.Time     // when the last message was sent
 	answered   time.Time     // the time of the last answer
 	took       time.Duration // it
-	silent     bool          // there was no answer since a batch became late
-	giveUp     time.Time     // if it is silent: the deadline of that batch
+	silent     bool          // there was no answer since a message became late
+	giveUp     time.Time     // if it is silent: the deadline of that message
 }
 
 // New returns a Batcher.
@@ -103,115 +106,97 @@ func New[R, V any](cfg Config[R, V]) *Batcher[R, V] {
 	}
 }
 
-// Do sends a request and returns its result. If ctx ends first, it returns at once. Then
-// the request may still be carried out, unless the result says that the outcome is known.
-// A request that is not idempotent is sent once only.
+// Do sends a request and returns its result. If ctx ends first, it returns at once, or within
+// DirectTimeout if it leads. Then the request may still be carried out, unless the result says
+// that the outcome is known. A request that is not idempotent is sent once only.
 //
-// Do returns within Timeout after the request was sent in a batch. Before that, the request
-// may be queued, but for no longer than Timeout while the server answers nothing at all.
+// Do returns within Timeout and DirectTimeout after the request was sent. Before that, the
+// request may be queued, but for no longer than Timeout while the server answers nothing at
+// all.
 func (b *Batcher[R, V]) Do(ctx context.Context, req R, idempotent bool) Result[V] {
 	if err := ctx.Err(); err != nil {
 		return Result[V]{Err: err, OutcomeKnown: true}
 	}
-	inDoubt := false
-	if idempotent && b.cfg.Direct != nil && b.enter() {
-		r := b.sendDirect(ctx, req)
-		if r.answered() {
-			return r
-		}
-		if err := ctx.Err(); err != nil {
-			r.Err = err
-			return r
-		}
-		inDoubt = !r.OutcomeKnown
-	}
-	r := b.await(ctx, b.add(req))
-	r.OutcomeKnown = r.OutcomeKnown && !inDoubt
-	return r
-}
-
-// enter reports whether a request may go directly, and counts it.
-func (b *Batcher[R, V]) enter() bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if !b.responsive || b.crowd > few/2 || b.direct+b.batched+len(b.queue) >= few {
-		return false
-	}
-	if b.young > 0 && time.Since(b.began) >= followAfter {
-		return false // the server may not answer any more
-	}
-	b.direct++
-	return true
-}
-
-// sendDirect sends a request on this goroutine.
-func (b *Batcher[R, V]) sendDirect(ctx context.Context, req R) (r Result[V]) {
-	start := time.Now()
-	defer func() { // also if a hook of the client panics, and the caller recovers
-		now := time.Now()
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		b.direct--
-		if r.answered() {
-			b.answered, b.took, b.silent = now, now.Sub(start), false
-		}
-		b.responsive = r.answered() && now.Sub(start) <= responsiveWithin
-	}()
-	return b.cfg.Direct(b.directTimeouts.Context(ctx), req)
-}
-
-// add queues a request. A batch takes it at once if there is room.
-func (b *Batcher[R, V]) add(req R) *call[R, V] {
 	c, ok := b.calls.Get().(*call[R, V])
 	if !ok {
-		c = &call[R, V]{done: make(chan struct{}, 1)}
+		c = &call[R, V]{signal: make(chan struct{}, 1)}
 	}
-	c.req = req
+	c.req, c.once = req, !idempotent
 	b.mu.Lock()
-	b.queue = append(b.queue, c)
-	due := b.claim()
+	leads := b.claim()
+	if leads {
+		c.state = stateLeads
+	} else {
+		b.queue = append(b.queue, c)
+		b.company = company
+	}
 	b.mu.Unlock()
-	b.start(due)
-	return c
+	if leads {
+		b.lead(c)
+	}
+	return b.await(ctx, c)
 }
 
-// await waits for the result of a call, or for the end of ctx.
+// await waits for the result of a call, or for the end of ctx. The caller may have to lead
+// meanwhile.
 func (b *Batcher[R, V]) await(ctx context.Context, c *call[R, V]) Result[V] {
-	select {
-	case <-c.done:
-	case <-ctx.Done():
-		if known, left := b.leave(c); left {
-			return Result[V]{Err: ctx.Err(), OutcomeKnown: known}
+	for {
+		select {
+		case <-c.signal:
+		case <-ctx.Done():
+			if known, left := b.leave(c); left {
+				return Result[V]{Err: ctx.Err(), OutcomeKnown: known}
+			}
+			<-c.signal
 		}
-		<-c.done
+		switch {
+		case c.state == stateDone:
+			r := c.result
+			b.recycle(c)
+			return r
+		case ctx.Err() != nil:
+			return Result[V]{Err: ctx.Err(), OutcomeKnown: b.resign(c)}
+		default:
+			b.lead(c)
+		}
 	}
-	r := c.result
+}
+
+// resign ends a call whose caller does not wait any more, and lets another one lead. It
+// returns whether the outcome is known.
+func (b *Batcher[R, V]) resign(c *call[R, V]) (outcomeKnown bool) {
+	b.mu.Lock()
+	b.inFlight--
+	outcomeKnown = !c.inDoubt
 	b.recycle(c)
-	return r
+	b.mu.Unlock()
+	b.next()
+	return outcomeKnown
 }
 
 // leave ends a call whose caller does not wait any more. It returns false if the call is
-// done. The outcome is known if the request was not sent.
+// done, or leads. The outcome is known if the request was not sent.
 func (b *Batcher[R, V]) leave(c *call[R, V]) (outcomeKnown, left bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch c.state {
-	case stateDone:
+	case stateDone, stateLeads:
 		return false, false
 	case stateSent:
-		c.state = stateLeft // the batch refers to it
+		c.state = stateLeft // the message refers to it
 		return false, true
 	default:
 		i := slices.Index(b.queue, c)
 		b.queue = slices.Delete(b.queue, i, i+1)
+		known := !c.inDoubt
 		b.recycle(c)
-		return true, true
+		return known, true
 	}
 }
 
 // recycle keeps a call for reuse, because it has a channel. Only its caller refers to it.
 func (b *Batcher[R, V]) recycle(c *call[R, V]) {
-	*c = call[R, V]{done: c.done}
+	*c = call[R, V]{signal: c.signal}
 	b.calls.Put(c)
 }
 
@@ -219,85 +204,138 @@ func (b *Batcher[R, V]) recycle(c *call[R, V]) {
 func (b *Batcher[R, V]) Counts() (inFlight, queued int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.direct + b.inFlight, len(b.queue)
+	return b.inFlight, len(b.queue)
 }
 
-// claim reports whether requests are queued and a batch may be sent, and counts the batch.
-// The caller has the mutex.
+// claim reports whether a message may be sent, and counts it. The caller has the mutex.
 func (b *Batcher[R, V]) claim() bool {
-	if len(b.queue) == 0 || b.young > 0 || b.inFlight >= maxInFlight {
+	switch {
+	case b.inFlight >= maxInFlight:
+		return false
+	case !b.directly():
+		if b.young > 0 {
+			return false
+		}
+	case b.inFlight > 0 && (time.Since(b.began) < followAfter || b.inFlight > 1+int(b.took/followAfter)):
 		return false
 	}
 	b.inFlight++
-	b.young++
-	b.empty++
 	return true
 }
 
-// start begins to send batches on a goroutine of their own, if claim has said so.
-func (b *Batcher[R, V]) start(claimed bool) {
-	if claimed {
-		b.cfg.Run(func() {
-			for b.sendBatch() {
-			}
-		})
+// directly reports whether messages go directly.
+func (b *Batcher[R, V]) directly() bool {
+	return b.cfg.Direct != nil && b.responsive && b.young == 0
+}
+
+// next lets the first queued caller lead, if there is one and a message may be sent.
+func (b *Batcher[R, V]) next() {
+	b.mu.Lock()
+	c := b.choose()
+	b.mu.Unlock()
+	if c != nil {
+		c.signal <- struct{}{}
 	}
 }
 
-// take returns the next batch, which is already counted. If all callers have
-// left meanwhile, it returns nil.
-func (b *Batcher[R, V]) take() *batch[R, V] {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.empty--
-	n := min(len(b.queue), maxBatch)
-	if n == 0 {
-		b.inFlight--
-		b.young--
+// choose returns the caller that leads next, or nil. The caller of choose has the mutex.
+func (b *Batcher[R, V]) choose() *call[R, V] {
+	if len(b.queue) == 0 || !b.claim() {
 		return nil
 	}
-	now := time.Now()
-	t := &batch[R, V]{start: now, deadline: now.Add(b.cfg.Timeout), youth: b.lateAfter}
-	if b.took > followAfter {
-		t.youth = min(followAfter, b.lateAfter)
+	c := b.queue[0]
+	b.queue = slices.Delete(b.queue, 0, 1)
+	c.state = stateLeads
+	return c
+}
+
+// lead sends a message with c and what is queued. The caller of c calls it.
+func (b *Batcher[R, V]) lead(c *call[R, V]) {
+	if b.inCompany() {
+		runtime.Gosched() // those that got their answers at the same time are about to come
 	}
+	t := b.take(c)
+	if !t.direct {
+		b.cfg.Run(func() { b.sendBatch(t) })
+		return
+	}
+	results := make([]Result[V], len(t.calls))
+	defer func() { // also if a hook of the client panics, and the caller recovers
+		b.end(t, results)
+		b.next()
+	}()
+	panics := true
+	defer func() {
+		if panics {
+			b.leave(c)
+		}
+	}()
+	results, panics = b.cfg.Direct(b.directTimeouts.Context(context.Background()), t.reqs), false //nolint:forbidigo // the message has many callers, which leave by themselves
+}
+
+func (b *Batcher[R, V]) inCompany() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.company > 0
+}
+
+// take returns the message that c leads.
+func (b *Batcher[R, V]) take(c *call[R, V]) *batch[R, V] {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now := time.Now()
+	n := min(len(b.queue), maxBatch-1)
+	t := &batch[R, V]{start: now, direct: b.directly() && !c.once}
 	if b.silent {
-		n = 1
-		if now.Before(b.giveUp) {
+		n = 0
+	}
+	if t.direct {
+		if i := slices.IndexFunc(b.queue[:n], func(c *call[R, V]) bool { return c.once }); i >= 0 {
+			n = i
+		}
+	} else {
+		t.deadline, t.youth = now.Add(b.cfg.Timeout), b.lateAfter
+		if b.took > distant {
+			t.youth = min(followAfter, b.lateAfter)
+		}
+		if b.silent && now.Before(b.giveUp) {
 			t.deadline = b.giveUp
 		}
+		b.young++
 	}
-	t.calls, t.reqs = slices.Clone(b.queue[:n]), make([]R, n)
+	t.calls = append(append(make([]*call[R, V], 0, n+1), c), b.queue[:n]...)
+	t.reqs = make([]R, n+1)
 	for i, c := range t.calls {
 		c.state = stateSent
 		t.reqs[i] = c.req
 	}
 	b.queue = slices.Delete(b.queue, 0, n)
-	b.batched += n
 	b.began = now
-	b.crowd = (b.crowd + n) / 2
+	if n > 0 {
+		b.company = company
+	} else {
+		b.company = max(b.company-1, 0)
+	}
 	return t
 }
 
-// sendBatch sends a batch. It reports whether it has claimed another one.
-func (b *Batcher[R, V]) sendBatch() (again bool) {
-	t := b.take()
-	if t == nil {
-		return false
-	}
-	ctx, cancel := context.WithDeadline(context.Background(), t.deadline) //nolint:forbidigo // the batch has many callers, which leave by themselves
+// sendBatch sends a message on a goroutine of its own.
+func (b *Batcher[R, V]) sendBatch(t *batch[R, V]) {
+	ctx, cancel := context.WithDeadline(context.Background(), t.deadline) //nolint:forbidigo // the message has many callers, which leave by themselves
 	defer cancel()
 	growing := time.AfterFunc(t.youth, func() { b.grow(t) })
 	waiting := context.AfterFunc(ctx, func() { b.abandon(t) })
 	results := b.cfg.Send(ctx, t.reqs)
 	growing.Stop()
-	return waiting() && b.end(t, results)
+	if waiting() {
+		b.end(t, results)
+		b.next()
+	}
 }
 
-// grow lets others follow a batch, and watches whether it becomes late.
+// grow lets others follow a message, and watches whether it becomes late.
 func (b *Batcher[R, V]) grow(t *batch[R, V]) {
 	b.mu.Lock()
-	due := false
 	if !t.ended {
 		t.old = true
 		b.young--
@@ -310,13 +348,12 @@ func (b *Batcher[R, V]) grow(t *batch[R, V]) {
 		} else {
 			b.miss(t)
 		}
-		due = b.claim()
 	}
 	b.mu.Unlock()
-	b.start(due)
+	b.next()
 }
 
-// miss is called with the mutex when a batch is late.
+// miss is called with the mutex when a message is late.
 func (b *Batcher[R, V]) miss(t *batch[R, V]) {
 	if t.ended {
 		return
@@ -333,7 +370,7 @@ func (b *Batcher[R, V]) miss(t *batch[R, V]) {
 	})
 }
 
-// abandon ends a batch that has had no answer in time. If the server has not answered
+// abandon ends a message that has had no answer in time. If the server has not answered
 // anything else either, the queued requests end, too: to wait as long again would not
 // help.
 func (b *Batcher[R, V]) abandon(t *batch[R, V]) {
@@ -341,54 +378,64 @@ func (b *Batcher[R, V]) abandon(t *batch[R, V]) {
 	b.mu.Lock()
 	var queued []*call[R, V]
 	if !b.answered.After(t.start) {
-		n := min(b.empty, len(b.queue)) // a batch is about to take them
-		queued, b.queue = slices.Clone(b.queue[n:]), b.queue[:n]
+		queued, b.queue = b.queue, nil
 	}
 	for _, c := range queued {
-		c.state, c.result = stateDone, Result[V]{Err: err, OutcomeKnown: true}
+		c.state, c.result = stateDone, Result[V]{Err: err, OutcomeKnown: !c.inDoubt}
 	}
 	b.mu.Unlock()
 	for _, c := range queued {
-		c.done <- struct{}{}
+		c.signal <- struct{}{}
 	}
 	results := make([]Result[V], len(t.calls))
 	for i := range results {
 		results[i].Err = err
 	}
-	b.start(b.end(t, results))
+	b.end(t, results)
+	b.next()
 }
 
-// end ends a batch and gives the callers their results. It reports whether it has claimed
-// the next one.
-func (b *Batcher[R, V]) end(t *batch[R, V], results []Result[V]) (again bool) {
+// end ends a message and gives the callers their results. What was sent directly and had no
+// answer is queued again.
+func (b *Batcher[R, V]) end(t *batch[R, V], results []Result[V]) {
 	now := time.Now()
 	done, answers := 0, 0
+	var again []*call[R, V]
 	b.mu.Lock()
 	for i, c := range t.calls {
-		if results[i].answered() {
+		r := &results[i]
+		if r.answered() {
 			answers++
 		}
-		if c.state == stateLeft {
+		switch {
+		case c.state == stateLeft:
+			continue
+		case t.direct && !r.answered():
+			c.inDoubt = c.inDoubt || !r.OutcomeKnown
+			c.state = stateQueued
+			again = append(again, c)
 			continue
 		}
-		c.state, c.result = stateDone, results[i]
+		r.OutcomeKnown = r.OutcomeKnown && !c.inDoubt
+		c.state, c.result = stateDone, *r
 		t.calls[done] = c
 		done++
 	}
-	if answers > 0 {
+	switch {
+	case answers > 0:
 		b.answered, b.took, b.silent = now, now.Sub(t.start), false
+	case t.direct && !b.answered.After(t.start):
+		b.silent, b.giveUp = true, t.start.Add(b.cfg.Timeout)
 	}
 	b.responsive = answers == len(results) && now.Sub(t.start) <= responsiveWithin
 	t.ended = true
 	b.inFlight--
-	b.batched -= len(t.calls)
-	if !t.old {
+	if !t.direct && !t.old {
 		b.young--
 	}
-	again = b.claim()
+	b.queue = append(again, b.queue...)
 	b.mu.Unlock()
 	for _, c := range t.calls[:done] {
-		c.done <- struct{}{}
+		c.signal <- struct{}{}
 	}
-	return again
 }

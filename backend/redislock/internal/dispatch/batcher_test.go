@@ -30,38 +30,29 @@ func TestLoneCallerGoesDirectlyAtOnce(t *testing.T) {
 	})
 }
 
-// Few requests go directly. While they and a batch are on their way, others queue. They are
-// sent in their order, in batches of limited size.
+// While a message is on its way, others queue. They are sent in their order, in messages of
+// limited size.
 func TestQueuedRequestsAreSentTogether(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *server) {
 		var all sync.WaitGroup
-		for i := range dispatch.Few + 1 + 2*dispatch.MaxBatch + 5 {
+		for i := range 1 + 2*dispatch.MaxBatch + 5 {
 			all.Go(func() { s.mustDo(t, i) })
-			if i < dispatch.Few+5 {
-				synctest.Wait()
-			}
+			synctest.Wait()
 		}
 		all.Wait()
 		var sizes []int
 		next := 0
 		for _, b := range s.sent() {
 			sizes = append(sizes, len(b.reqs))
-			if b.direct != (len(sizes) <= dispatch.Few) {
-				t.Errorf("batch %d: direct %v", len(sizes), b.direct)
-			}
-			if len(sizes) > dispatch.Few+1 {
-				continue // those that come at the same time have no order
-			}
 			for _, n := range b.reqs {
-				if n != next {
-					t.Errorf("%d instead of %d", n, next)
+				if n != next || !b.direct {
+					t.Errorf("%d instead of %d, direct %v", n, next, b.direct)
 				}
 				next++
 			}
 		}
-		want := append(slices.Repeat([]int{1}, dispatch.Few+1), dispatch.MaxBatch, dispatch.MaxBatch, 5)
-		if !slices.Equal(sizes, want) {
-			t.Errorf("batches of %v requests, want %v", sizes, want)
+		if want := []int{1, dispatch.MaxBatch, dispatch.MaxBatch, 5}; !slices.Equal(sizes, want) {
+			t.Errorf("messages of %v requests, want %v", sizes, want)
 		}
 	})
 }
@@ -82,51 +73,33 @@ func TestNotIdempotentIsSentOnce(t *testing.T) {
 	})
 }
 
-// Nothing goes directly while a batch fills, or after a batch of many: then batches cost less.
-func TestManyCallersShareBatches(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *server) {
-		const callers, rounds = 64, 100
-		var all sync.WaitGroup
-		for i := range callers {
-			all.Go(func() {
-				for range rounds {
-					s.mustDo(t, i)
-				}
-			})
-		}
-		all.Wait()
-		if n := len(s.sent()); n > callers*rounds/16 {
-			t.Errorf("%d messages for %d requests", n, callers*rounds)
-		}
-		for range 10 {
-			s.mustDo(t, 1)
-		}
-		if sent := s.sent(); !sent[len(sent)-1].direct {
-			t.Error("a lone caller does not go directly again")
-		}
-	})
-}
-
-// Callers that begin at once share a batch, because nothing is known of the server yet. If they
-// are few they go directly soon.
-func TestFewCallersLeaveTheBatches(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newServer(60*time.Microsecond, 5*time.Microsecond)
-		var all sync.WaitGroup
-		for i := range 8 {
-			all.Go(func() {
-				for range 50 {
-					s.mustDo(t, i)
-				}
-			})
-		}
-		all.Wait()
-		sent := s.sent()
-		if last := sent[max(0, len(sent)-200):]; slices.ContainsFunc(last, func(b batch) bool { return !b.direct }) {
-			t.Errorf("the last are %+v", last)
-		}
-		s.idle(t)
-	})
+// Callers in a hurry share messages, and wait for one at most.
+func TestCallersShareMessages(t *testing.T) {
+	for _, callers := range []int{2, 3, 8, 64, 1000} {
+		inBubble(t, func(t *testing.T, s *server) {
+			const rounds = 100
+			start := time.Now()
+			var all sync.WaitGroup
+			for i := range callers {
+				all.Go(func() {
+					for range rounds {
+						s.mustDo(t, i)
+					}
+				})
+			}
+			all.Wait()
+			most := 2 * rounds
+			if callers > 8 {
+				most = callers * rounds / 6
+			}
+			if n := len(s.sent()); n > most {
+				t.Errorf("%d messages for %d requests of %d callers", n, callers*rounds, callers)
+			}
+			if d := time.Since(start) / rounds; d > 2*65*time.Microsecond+time.Duration(callers)*6*time.Microsecond {
+				t.Errorf("with %d callers a request takes %v", callers, d)
+			}
+		})
+	}
 }
 
 // A batch to a distant server is followed by others, and a caller hardly waits for those of
@@ -137,7 +110,7 @@ func TestDistantServer(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newServer(rtt, 5*time.Microsecond)
 				s.mustDo(t, 0)
-				for _, callers := range []int{dispatch.Few, 500} {
+				for _, callers := range []int{1, 8, 500} {
 					s.forget()
 					requests, end := 0, time.Now().Add(100*rtt)
 					var mu sync.Mutex
@@ -156,7 +129,7 @@ func TestDistantServer(t *testing.T) {
 					if mean := 100 * rtt * time.Duration(callers) / time.Duration(requests); mean > 2*rtt+time.Duration(callers)*5*time.Microsecond {
 						t.Errorf("with %d callers a request takes %v", callers, mean)
 					}
-					if n := len(s.sent()); callers > dispatch.Few && requests/n < 20 {
+					if n := len(s.sent()); callers > 8 && requests/n < 20 {
 						t.Errorf("%d messages for %d requests", n, requests)
 					}
 				}
@@ -170,7 +143,7 @@ func TestDistantServer(t *testing.T) {
 // until it is fast again.
 func TestSlowServerGetsNothingDirect(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *server) {
-		for i, delay := range []time.Duration{11 * time.Millisecond, 11 * time.Millisecond, 0, 0} {
+		for i, delay := range []time.Duration{26 * time.Millisecond, 26 * time.Millisecond, 0, 0} {
 			s.next(func(context.Context, bool, []int) (bool, bool) {
 				time.Sleep(delay)
 				return true, true
@@ -242,8 +215,8 @@ func TestSilentServer(t *testing.T) {
 							t.Errorf("%+v after %v", r, d)
 						}
 					})
-					if i <= dispatch.Few {
-						synctest.Wait() // those that are direct, and a batch of one
+					if i < 2 {
+						synctest.Wait()
 					}
 				}
 				time.Sleep(timeout / 2)
@@ -255,7 +228,7 @@ func TestSilentServer(t *testing.T) {
 					t.Error("Slow was not called")
 				}
 				all.Wait()
-				if inDoubt > dispatch.MaxInFlight+dispatch.Few {
+				if inDoubt > dispatch.MaxInFlight {
 					t.Errorf("%d are in doubt", inDoubt)
 				}
 				s.next()
@@ -452,14 +425,14 @@ func TestCallerLeaves(t *testing.T) {
 	})
 }
 
-// A request has the values of its context, but does not end with it: the server may have it.
-func TestRequestHasTheValuesOfItsContext(t *testing.T) {
+// A message does not end with the context of its leader: it has the requests of others, too.
+func TestMessageDoesNotEndWithItsLeader(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *server) {
-		ctx, cancel := context.WithCancel(context.WithValue(t.Context(), key{}, 5))
+		ctx, cancel := context.WithCancel(t.Context())
 		s.next(func(got context.Context, _ bool, _ []int) (bool, bool) {
 			cancel()
-			if got.Err() != nil || got.Value(key{}) != 5 {
-				t.Errorf("the context of the batch has %v, %v", got.Err(), got.Value(key{}))
+			if got.Err() != nil {
+				t.Errorf("the context of the message has %v", got.Err())
 			}
 			return true, true
 		})
@@ -468,8 +441,6 @@ func TestRequestHasTheValuesOfItsContext(t *testing.T) {
 		}
 	})
 }
-
-type key struct{}
 
 // Callers that leave at any moment leave nothing behind, and no caller gets the result of
 // another.

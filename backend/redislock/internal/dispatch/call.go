@@ -18,14 +18,19 @@ type Result[V any] struct {
 
 func (r *Result[V]) answered() bool { return !r.Sent.IsZero() }
 
-// call is a request in the queue or in a batch.
+// call is a request in the queue or in a message.
 type call[R, V any] struct {
 	req  R
-	done chan struct{} // receives a value when the result is there
+	once bool // it must not be sent twice
 
-	// Guarded by the mutex of the Batcher. When the call is done they are the caller's.
-	state  state
-	result Result[V]
+	// signal receives a value when the result is there, or when the caller has to lead.
+	signal chan struct{}
+
+	// Guarded by the mutex of the Batcher. When the call is done or leads they are the
+	// caller's.
+	state   state
+	inDoubt bool // it was sent, and may still reach the server
+	result  Result[V]
 }
 
 // state is the state of a call.
@@ -33,17 +38,21 @@ type state int
 
 const (
 	stateQueued state = iota
+	stateLeads        // its caller sends the next message
 	stateSent
 	stateDone
 	stateLeft // its caller has left while it was in flight
 )
 
-// batch is requests that are sent together.
+// batch is a message: requests that are sent together.
 type batch[R, V any] struct {
 	calls []*call[R, V]
 	reqs  []R // of the calls
 
-	start    time.Time
+	start  time.Time
+	direct bool // it is sent by its leader
+
+	// Of a message with a goroutine of its own.
 	deadline time.Time
 	youth    time.Duration // after which others may follow
 

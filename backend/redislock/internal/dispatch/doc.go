@@ -1,9 +1,10 @@
-// Package dispatch sends requests to one server, alone or in batches. It knows neither
-// what the requests are nor how they are sent.
+// Package dispatch sends requests to one server. It knows neither what the requests are nor how
+// they are sent.
 //
-// A request that finds few others under way goes at once, on its caller's goroutine. With
-// more callers, requests queue while a batch is on its way, and go together as the next one.
-// So few callers do not wait for each other, and many share the cost of a message.
+// There is one message in flight to a server nearby. Requests that come meanwhile queue, and go
+// together as the next one. The caller of the first of them sends it on its own goroutine, and
+// the others wait for its answer. So a lone caller pays for nothing, and many share the cost of
+// a message. Databases write their logs in this way, and call it group commit.
 //
 // go-redis has AutoPipeline for this, but it is marked experimental, and it passes each
 // command to another goroutine and back, which at 8 callers costs more than the batches

@@ -1,7 +1,6 @@
 package dispatch
 
 const (
-	Few         = few
 	MaxBatch    = maxBatch
 	MaxInFlight = maxInFlight
 )
