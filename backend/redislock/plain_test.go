@@ -309,3 +309,19 @@ func TestPlainInDoubt(t *testing.T) {
 		}
 	})
 }
+
+// A lock that the plain commands took is given back if the script cannot look at its queue.
+func TestPlainUndone(t *testing.T) {
+	plain(t, func(t *testing.T, p plainly) {
+		p.HSet(t.Context(), queueKey, "not", "a queue")
+		if _, err := p.b.Acquire(t.Context(), request(lockKey)); err == nil {
+			t.Error("no error")
+		}
+		if got := p.sent.take(); !strings.HasPrefix(got, "set incrby exists evalsha eval") {
+			t.Errorf("sent %q", got)
+		}
+		if value, err := p.Get(t.Context(), lockKey).Result(); err == nil {
+			t.Errorf("%q is left", value)
+		}
+	})
+}

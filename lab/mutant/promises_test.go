@@ -11,7 +11,7 @@ var promises = []struct {
 	mutants    []string
 }{
 	{"P1", "at most one exclusive holder per key, or readers without a writer, or n permits", []string{
-		"tombstone-ignored", "tombstone-ignored-fast", "plain-in-doubt", "tombstone-not-written", "owner-by-its-beginning",
+		"tombstone-ignored", "tombstone-ignored-fast", "plain-in-doubt", "plain-not-undone", "tombstone-not-written", "owner-by-its-beginning",
 		"renewal-recreates", "publish-before-write", "reader-beside-writer", "permits-of-the-holders",
 		"quorum-of-one", "repetition-is-no-doubt", "whose-node-is-not-asked",
 		"stranger-is-not-refused", "fence-not-demanded",
@@ -38,7 +38,7 @@ var promises = []struct {
 	}},
 	{"P6", "a release never removes another's grant", []string{
 		"release-of-another", "release-of-another-on-a-node", "row-of-another", "repeated-unseen",
-		"direct-without-repetition", "repetition-is-not-doubt", "name-used-again-too-early",
+		"direct-without-repetition", "taken-along-without-repetition", "repetition-is-not-doubt", "name-used-again-too-early",
 	}},
 	{"P7", "a crash blocks the key for at most the lease", []string{
 		"unwatched-after-the-release", "lost-and-watched", "state-max-hold-ignored", "fence-not-written",

@@ -12,20 +12,31 @@ var redisServers = []mutant{
 	{
 		Name:    "silence-is-not-told",
 		Rule:    "queued requests do not end together with those in flight to a silent server",
-		Edits:   []edit{{"backend/redislock/internal/dispatch/batcher.go", "		queued, b.queue = slices.Clone(b.queue[n:]), b.queue[:n]\n", "		_ = n\n"}},
+		Edits:   []edit{{"backend/redislock/internal/dispatch/batcher.go", "		queued, b.queue = b.queue, nil\n", ""}},
 		Package: "./backend/redislock/internal/dispatch", Test: "TestSilentServer",
 	},
 	{
-		Name: "repetition-is-not-doubt",
-		Rule: "the outcome of a request that was sent again counts as known",
-		Edits: []edit{{"backend/redislock/internal/dispatch/batcher.go", "	r.OutcomeKnown = r.OutcomeKnown && !inDoubt\n",
-			"	_ = inDoubt\n"}},
+		Name:    "repetition-is-not-doubt",
+		Rule:    "the outcome of a request that was sent again counts as known",
+		Edits:   []edit{{"backend/redislock/internal/dispatch/batcher.go", "		r.OutcomeKnown = r.OutcomeKnown && !c.inDoubt\n", ""}},
 		Package: "./backend/redislock/internal/dispatch", Test: "TestRequestWithoutAnswerIsSentAgain",
 	},
 	{
 		Name:    "direct-without-repetition",
 		Rule:    "a request that must not be sent twice goes directly",
-		Edits:   []edit{{"backend/redislock/internal/dispatch/batcher.go", "	if idempotent && b.cfg", "	if b.cfg"}},
+		Edits:   []edit{{"backend/redislock/internal/dispatch/batcher.go", "b.directly() && !c.once", "b.directly()"}},
 		Package: "./backend/redislock/internal/dispatch", Test: "TestNotIdempotentIsSentOnce",
+	},
+	{
+		Name:    "taken-along-without-repetition",
+		Rule:    "a leader takes along a request that must not be sent twice",
+		Edits:   []edit{{"backend/redislock/internal/dispatch/batcher.go", "; i >= 0 {\n			n = i", "; i >= 0 {\n			n = max(n, i)"}},
+		Package: "./backend/redislock/internal/dispatch", Test: "TestNotIdempotentIsNotTakenAlong",
+	},
+	{
+		Name:    "plain-not-undone",
+		Rule:    "a lock stays that plain commands took and a script refused to look at",
+		Edits:   []edit{{"backend/redislock/dispatcher.go", "		plain.undo(ctx, client, results)\n", ""}},
+		Package: "./backend/redislock", Test: "TestPlainUndone",
 	},
 }

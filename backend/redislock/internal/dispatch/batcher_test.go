@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"sync"
 	"testing"
@@ -69,6 +70,22 @@ func TestNotIdempotentIsSentOnce(t *testing.T) {
 		}
 		if sent := s.sent(); len(sent) != 1 || sent[0].direct {
 			t.Errorf("%+v", sent)
+		}
+	})
+}
+
+// A leader takes along what may be sent twice, and leaves the rest of the queue.
+func TestNotIdempotentIsNotTakenAlong(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *server) {
+		var all sync.WaitGroup
+		for i, idempotent := range []bool{true, true, false, true} {
+			all.Go(func() { s.Do(t.Context(), i, idempotent) })
+			synctest.Wait()
+		}
+		all.Wait()
+		want := []batch{{true, []int{0}}, {true, []int{1}}, {false, []int{2, 3}}}
+		if got := s.sent(); !reflect.DeepEqual(got, want) {
+			t.Errorf("sent %+v, want %+v", got, want)
 		}
 	})
 }
