@@ -9,22 +9,22 @@ import (
 	"testing"
 )
 
-// sources are the directories with the code of the page, and the extension of their files.
-var sources = map[string]string{"from": ".go", "../lab/interop/java/src/main/java/from": ".java"}
+// sources are the directories with the code of the pages, and the extension of their files.
+var sources = map[string]string{"from": ".go", "annotation": ".go", "../lab/interop/java/src/main/java/from": ".java"}
 
 var blocks = regexp.MustCompile("(?ms)^ *```(\\w+)\n(.*?)\n *```$")
 
-// TestMigrating: the page about moving to distlock has a diff for each example, and each
-// line of code in it is also in a file that is compiled. A block of text is code that
-// nothing compiles, which the page has to say.
+// TestMigrating: the pages about moving to distlock have a diff for each example, and the
+// article's own method. Each line of code in them is also in a file that is compiled. A block
+// of text is code that nothing compiles, which the page has to say, or a drawing.
 func TestMigrating(t *testing.T) {
 	t.Parallel()
-	text := read(t, "../docs/migrating.md")
+	text := read(t, "../docs/migrating.md") + "\n" + read(t, "../docs/from-distributedlock.md")
 	known := lines(t)
 	diffs := 0
 	for _, block := range blocks.FindAllStringSubmatch(text, -1) {
 		switch block[1] {
-		case "text":
+		case "text", "console":
 			continue
 		case "diff":
 			diffs++
@@ -42,8 +42,8 @@ func TestMigrating(t *testing.T) {
 		}
 	}
 	examples, err := filepath.Glob("from/*")
-	if err != nil || diffs != len(examples) {
-		t.Errorf("%d diffs for the examples %q, %v", diffs, examples, err)
+	if err != nil || diffs != len(examples)+1 {
+		t.Errorf("%d diffs for the article's method and the examples %q, %v", diffs, examples, err)
 	}
 }
 

@@ -45,6 +45,7 @@ func load(t *testing.T, names int) {
 	}
 	all.Wait()
 	for name, i := range c.I {
+		t.Logf("i = %d for name %q, j = %d for all names", *i, name, c.J.Load())
 		if *i != users*loops/names {
 			t.Errorf("%s: %d of %d increments under the lock", name, *i, users*loops/names)
 		}

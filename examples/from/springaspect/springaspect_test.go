@@ -1,9 +1,12 @@
-// Package springaspect has code of docs/migrating.md.
+// Package springaspect has code of docs/from-distributedlock.md.
 package springaspect
 
 import (
 	"context"
 	"errors"
+	"fmt"
+	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,6 +16,7 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/javakey"
+	"github.com/distlock-go/distlock/wiring"
 )
 
 // stock is what both programs change.
@@ -32,14 +36,9 @@ func newLocker(rdb redis.UniversalClient) *distlock.Locker {
 }
 
 func after(locker *distlock.Locker, stock stock) distlock.Func[string, string] {
-	reserve := distlock.Wrap(locker, stock.Reserve, distlock.Opts{
-		Prefix: "shop:", Value: "reserve",
-		ParamLock:     true,
-		KeyTimeout:    10 * time.Second,
-		RetryCount:    10,
-		RetryInterval: 200 * time.Millisecond,
-		KeyFormat:     javakey.Aspect, // the keys of the aspect, while both run
-	})
+	opts := javakey.AspectDefaults() // 1 s, 3 attempts, 500 ms, and the keys of the aspect
+	opts.Prefix, opts.Value, opts.ParamLock = "shop:", "reserve", true
+	reserve := distlock.Wrap(locker, stock.Reserve, opts)
 	return reserve
 }
 
@@ -68,5 +67,41 @@ func TestOneKey(t *testing.T) {
 	defer cancel()
 	if got, err := reserve(ctx, "tea"); got != "" || !errors.Is(err, distlock.ErrNotAcquired) {
 		t.Errorf("reserve while the aspect has the lock: %q, %v", got, err)
+	}
+}
+
+// What the aspect refuses in its verify, on the first call, is refused when the program starts.
+func Example_refused() {
+	opts := distlock.Opts{Prefix: "my-", RetryCount: -1, RetryInterval: -200 * time.Millisecond}
+	fmt.Println(opts.Validate())
+	// Output: distlock: options: Value is empty; RetryInterval is negative: -200ms; RetryCount is negative: -1
+}
+
+// The page has the keys that both sides make of the article's method and its arguments.
+func TestKeysOfThePage(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../../docs/from-distributedlock.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for call, args := range map[string][]any{
+		`test("a", 7, "x")`:  {"a", 7, "x"},
+		`test("a", 7, null)`: {"a", 7, nil},
+		`test("Aa", 7, "x")`: {"Aa", 7, "x"},
+		`test("BB", 7, "x")`: {"BB", 7, "x"},
+	} {
+		opts := distlock.Opts{Prefix: "my-", Value: "test", ParamLock: true}
+		own, err := wiring.Key(opts, args)
+		if err != nil {
+			t.Fatal(err)
+		}
+		opts.KeyFormat = javakey.Aspect
+		theirs, err := wiring.Key(opts, args)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if row := "| `" + call + "` | `" + theirs + "` | `" + own + "` |\n"; !strings.Contains(string(page), row) {
+			t.Errorf("the page does not have the row\n%s", row)
+		}
 	}
 }

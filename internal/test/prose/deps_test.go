@@ -67,7 +67,7 @@ var layers = []layer{
 	{"proto", "proto/distlock/v1 proto/internal/wellknown", "", protobuf},
 	{"http", "httpmw", "root wiring keys parts", ""},
 	{"page", "lockui", "root driver admin", ""},
-	{"java", "javakey", "", ""},
+	{"java", "javakey", "root", ""},
 	{"grpc", "grpcmw", "root wiring keys options proto", grpc + " " + protobuf + " " + genproto},
 	{"messages", "example_service/shopv1", "proto", grpc + " " + protobuf},
 

@@ -32,13 +32,14 @@ func pages(t *testing.T) map[string]string {
 	return texts
 }
 
-// walk calls f with each file, except those in hidden directories and in testdata.
+// walk calls f with each file, except those in hidden directories, in testdata, and in
+// target, where Maven and JMeter write.
 func walk(f func(name string) error) error {
 	return fs.WalkDir(os.DirFS(root), ".", func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && name != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata"):
+		case d.IsDir() && name != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" || d.Name() == "target"):
 			return fs.SkipDir
 		case d.IsDir():
 			return nil

@@ -18,13 +18,14 @@ import (
 
 // examples are the files with the code of each page.
 var examples = map[string][]string{
-	"README.md":          {"example*_test.go", "httpmw/example_test.go", "backend/sqllock/example*_test.go"},
-	"docs/cookbook.md":   {"internal/cookbook/*.go", "cmd/distlock/testdata/script/cookbook.txtar"},
-	"docs/drivers.md":    {"driver/example_backend_test.go", "driver/backend_test.go"},
-	"docs/guide.md":      {"example*_test.go", "wiring/example_test.go", "admin/example_test.go", "backend/sqllock/example*_test.go", "examples/annotation/service.go", "lab/proof/telemetry/example_test.go"},
-	"docs/migrating.md":  {"examples/from/*/*_test.go"},
-	"docs/operations.md": {"example_operate_test.go", "admin/example_test.go", "backend/redislock/example_logging_test.go"},
-	"docs/testing.md":    {"test/example_testing_test.go"},
+	"README.md":                    {"example*_test.go", "httpmw/example_test.go", "backend/sqllock/example*_test.go"},
+	"docs/cookbook.md":             {"internal/cookbook/*.go", "cmd/distlock/testdata/script/cookbook.txtar"},
+	"docs/drivers.md":              {"driver/example_backend_test.go", "driver/backend_test.go"},
+	"docs/from-distributedlock.md": {"examples/from/springaspect/*_test.go"},
+	"docs/guide.md":                {"example*_test.go", "wiring/example_test.go", "admin/example_test.go", "backend/sqllock/example*_test.go", "examples/annotation/service.go", "lab/proof/telemetry/example_test.go"},
+	"docs/migrating.md":            {"examples/from/*/*_test.go"},
+	"docs/operations.md":           {"example_operate_test.go", "admin/example_test.go", "backend/redislock/example_logging_test.go"},
+	"docs/testing.md":              {"test/example_testing_test.go"},
 }
 
 // Every line of code in these pages is also in an example, which compiles and runs.
