@@ -48,11 +48,11 @@
 // # Nodes
 //
 // The key's node is below the root, "/distlock" by default. Its name is that of
-// [EscapeKey]. It is a container: the server deletes it some time after the last lock in
-// it. With [WithDigest] all nodes belong to that user; [WithACL] gives them to others. The
-// user needs the permissions to create, read, write and delete, on the root, too. Before the
-// first lock, and in [Backend.Ping], a node below the root is created, read, written and
-// deleted once: an error names the permission that is missing.
+// [EscapeKey]. It is a container, which servers before 3.5 do not have: the server deletes it
+// some time after the last lock in it. With [WithDigest] all nodes belong to that user;
+// [WithACL] gives them to others. The user needs the permissions to create, read, write and
+// delete, on the root, too. Before the first lock, and in [Backend.Ping], a node below the root
+// is created, read, written and deleted once: an error names the permission that is missing.
 //
 // For each connection the names of the servers are looked up, and the credentials of
 // [WithDigestFunc] read, again. So does a [DialFunc] that reads its certificates.
