@@ -16,20 +16,22 @@ import (
 //
 //	acquire         calls the hooks
 //	reenterOrQueue  decides between a re-entry and a lease of its own
+//	wait            gets one of its own, while a waitReport tells how long it takes:
 //	waitLocal       waits for the other callers in this process
 //	takeOver        takes the lease that the caller before passed on, if it did
 //	acquireRemote   otherwise asks the store: takeGrant in retry.go
 //	accept          makes the grant the lease
 
 // acquire acquires the lock for a full key under checked options with defaults. set is
-// what is left of the wait budget if the key is one of several, otherwise nil.
-func (l *Locker) acquire(ctx context.Context, key string, opts *Opts, set *backoff.Budget) (*Lease, error) {
+// what is left of the wait budget if the key is one of several, otherwise nil. candidate is
+// set for Lead.
+func (l *Locker) acquire(ctx context.Context, key string, opts *Opts, set *backoff.Budget, candidate bool) (*Lease, error) {
 	var start time.Time
-	if l.cfg.Hooks.Acquired != nil || l.cfg.Hooks.Failed != nil {
+	if h := &l.cfg.Hooks; h.Acquired != nil || h.Failed != nil || h.Waiting != nil {
 		start = time.Now()
 	}
 	ctx = l.tellStart(ctx, key, opts)
-	s, err := l.reenterOrQueue(ctx, key, opts, set)
+	s, err := l.reenterOrQueue(ctx, key, opts, set, l.reportWait(ctx, key, opts, start, candidate))
 	return l.tellOutcome(ctx, key, opts, start, s, err)
 }
 
@@ -69,7 +71,7 @@ func (l *Locker) tellOutcome(ctx context.Context, key string, opts *Opts, start 
 
 // reenterOrQueue re-enters the lease of the key that ctx carries. If ctx carries none, it
 // waits until the caller is admitted to the key, and then gets a lease for it.
-func (l *Locker) reenterOrQueue(ctx context.Context, key string, opts *Opts, set *backoff.Budget) (*Lease, error) {
+func (l *Locker) reenterOrQueue(ctx context.Context, key string, opts *Opts, set *backoff.Budget, report *waitReport) (*Lease, error) {
 	innermost, _ := FromContext(ctx)
 	if s := innermost.find(l, key); s != nil {
 		return s.reenter(ctx, innermost, opts)
@@ -83,23 +85,34 @@ func (l *Locker) reenterOrQueue(ctx context.Context, key string, opts *Opts, set
 	} else {
 		opts.start(&b)
 	}
-	c := opts.class()
-	st, err := l.waitLocal(ctx, key, c, opts, &b)
+	s, err := l.wait(ctx, key, innermost, opts, &b, report)
 	if err != nil {
-		l.life.done(nil)
-		return nil, err
-	}
-	s := l.newLease(ctx, innermost, opts, &b) // not before: a waiter should be small
-	ok, err := l.takeOver(s, key, c, opts, st)
-	if !ok && err == nil {
-		err = l.acquireRemote(ctx, s, key, c, opts)
-	}
-	if err != nil {
-		s.cancel(err)
+		if s != nil {
+			s.cancel(err)
+		}
 		l.life.done(s)
 		return nil, err
 	}
 	return s, nil
+}
+
+// wait waits for a lease of the caller's own. With an error, it may return one that is of no
+// use.
+func (l *Locker) wait(
+	ctx context.Context, key string, innermost *Lease, opts *Opts, b *backoff.Budget, report *waitReport,
+) (*Lease, error) {
+	defer report.end()
+	c := opts.class()
+	st, err := l.waitLocal(ctx, key, c, opts, b, report)
+	if err != nil {
+		return nil, err
+	}
+	s := l.newLease(ctx, innermost, opts, b) // not before: a waiter should be small
+	ok, err := l.takeOver(s, key, c, opts, st)
+	if !ok && err == nil {
+		err = l.acquireRemote(ctx, s, key, c, opts, report)
+	}
+	return s, err
 }
 
 func (l *Locker) newLease(ctx context.Context, outer *Lease, opts *Opts, b *backoff.Budget) *Lease {
@@ -110,7 +123,7 @@ func (l *Locker) newLease(ctx context.Context, outer *Lease, opts *Opts, b *back
 
 // waitLocal waits until this caller is admitted to the key in this process. It returns the
 // lease if one is handed over, or there to share.
-func (l *Locker) waitLocal(ctx context.Context, key string, c compat.Class, opts *Opts, b *backoff.Budget) (*leaseState, error) {
+func (l *Locker) waitLocal(ctx context.Context, key string, c compat.Class, opts *Opts, b *backoff.Budget, report *waitReport) (*leaseState, error) {
 	if ctx.Err() != nil {
 		return nil, ended(ctx, nil)
 	}
@@ -121,6 +134,9 @@ func (l *Locker) waitLocal(ctx context.Context, key string, c compat.Class, opts
 	w, st, err := l.queue.Enter(key, c, most)
 	if err != nil {
 		return nil, l.queueErr(key, err)
+	}
+	if w != nil {
+		report.inProcess(w.Ticket())
 	}
 	for w != nil {
 		var alarm <-chan time.Time
@@ -178,10 +194,10 @@ func (l *Locker) takeOver(lease *Lease, key string, c compat.Class, opts *Opts, 
 
 // acquireRemote gets the lease from the store. With an error, the caller's admission
 // is passed on.
-func (l *Locker) acquireRemote(ctx context.Context, lease *Lease, key string, c compat.Class, opts *Opts) error {
+func (l *Locker) acquireRemote(ctx context.Context, lease *Lease, key string, c compat.Class, opts *Opts, report *waitReport) error {
 	r := l.request(key, opts)
 	r.Backoff = &lease.budget
-	g, err := l.takeGrant(ctx, lease, r, opts.RetryCount != 1)
+	g, err := l.takeGrant(ctx, lease, r, opts.RetryCount != 1, report)
 	if err == nil {
 		err = l.accept(ctx, lease, g, c, opts)
 	}

@@ -77,7 +77,7 @@
 // call's own context it would get ErrLost, never silently a lock of its own. A re-entry
 // excludes nobody below the same holder: two goroutines of one call that lock its key are
 // both inside, as are readers below a writer, and calls below one permit or a set of keys.
-// [Opts].OneReentry refuses the second one. A lease
+// [Opts].OneReentry refuses the second one, and NoReentry every one. A lease
 // does not travel over the network: a locked call that makes a remote call for the same
 // key waits for itself, until a deadline or MaxWait, and the error says that this process
 // holds the key. Lock in only one of the two places, or call within the process.

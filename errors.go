@@ -26,6 +26,7 @@ var (
 	ErrClosed      = errors.New("locker closed")                       // the Locker was closed
 	ErrNoFencing   = errors.New("lock backend gives no fencing token") // Opts.Fencing demands one
 	ErrUpgrade     = errors.New("lock cannot be upgraded")             // the caller holds the key as a reader or with a permit; ask for the stronger lock first
+	ErrReentry     = errors.New("the caller holds the lock already")   // Opts.NoReentry refuses to re-enter it
 )
 
 // Error says which operation failed on which key. It wraps one or more errors of this
@@ -33,7 +34,7 @@ var (
 // locked function, but is joined behind it.
 type Error struct {
 	// Op is for people: "acquire", "hold", "renew", "release", "refresh", "check", "step",
-	// "commit", "lead", "inspect", "force", "ping", "key" or "options".
+	// "commit", "lead", "inspect", "observe", "force", "revoke", "ping", "key" or "options".
 	Op  string
 	Key string // the full key; empty when there is none yet
 	Err error
@@ -184,6 +185,7 @@ const (
 	CodeOptions                 // options or arguments were refused; the program is wrong
 	CodeKey                     // ErrKey: the request is wrong
 	CodeUpgrade                 // ErrUpgrade: the program is wrong
+	CodeReentry                 // ErrReentry: the program is wrong
 	CodeNoFencing               // ErrNoFencing: the backend cannot do what Fencing demands
 	CodeClosed                  // ErrClosed: this process shuts down, another may do the work
 	CodeUnavailable             // ErrUnavailable
@@ -202,6 +204,7 @@ var codes = [...]struct {
 	CodeOptions:     {"options", errOptions},
 	CodeKey:         {"key", ErrKey},
 	CodeUpgrade:     {"upgrade", ErrUpgrade},
+	CodeReentry:     {"reentry", ErrReentry},
 	CodeNoFencing:   {"no_fencing", ErrNoFencing},
 	CodeClosed:      {"closed", ErrClosed},
 	CodeUnavailable: {"unavailable", ErrUnavailable},

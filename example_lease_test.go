@@ -259,3 +259,28 @@ func ExampleLocker_AcquireAll() {
 	// stock:tea true
 	// true <nil>
 }
+
+// Code that must not run without its lock asserts it, whoever calls it.
+func ExampleHeld() {
+	locker := distlock.New(memlock.New(), distlock.Config{})
+	defer locker.Close()
+
+	withdraw := func(ctx context.Context, account string) error {
+		lease, ok := distlock.Held(ctx, "account:"+account)
+		if !ok {
+			return errors.New("withdraw: the account is not locked")
+		}
+		fmt.Println("withdraw with token", lease.Token())
+		return nil
+	}
+	ctx := context.Background()
+	fmt.Println(withdraw(ctx, "7"))
+	err := locker.DoAll(ctx, []string{"7", "8"}, distlock.Opts{Prefix: "account:"}, func(ctx context.Context) error {
+		return withdraw(ctx, "7") // FromContext has the lease of account 8
+	})
+	fmt.Println(err)
+	// Output:
+	// withdraw: the account is not locked
+	// withdraw with token 1
+	// <nil>
+}

@@ -17,13 +17,15 @@ import (
 // [context.WithoutCancel]. Each Acquired is followed by one Released if the lease is
 // released. Re-entries have no Renewed and Lost.
 //
-// Renewed and Lost run on their own goroutines, so they may come after Released if the
-// lease is released at the same moment; if they panic, the program ends. The others
+// Waiting, Renewed and Lost run on their own goroutines; if they panic, the program ends.
+// Waiting does not come after Acquired or Failed, which wait for a call in progress. Renewed
+// and Lost may come after Released if the lease is released at the same moment. The others
 // run on the caller's goroutine. They must not block, because the lock is held or waited
 // for. If one panics, the panic reaches the caller like a panic of the function: the lock
 // is released, and no hook is called twice for it.
 type Hooks struct {
 	Start    func(ctx context.Context, i LockInfo) context.Context // an acquisition begins
+	Waiting  func(ctx context.Context, i WaitingInfo)              // it has waited for 1, 2, 4 seconds and so on; later, each minute
 	Acquired func(ctx context.Context, i AcquiredInfo)             // a lock was acquired, or re-entered
 	Failed   func(ctx context.Context, i FailedInfo)               // an acquisition ended without the lock, also one that was refused
 	Renewed  func(ctx context.Context, i RenewedInfo)              // a lease was renewed, or the store failed to renew it
@@ -37,6 +39,18 @@ type LockInfo struct {
 	Key     string // empty if no key could be made
 	Mode    Mode
 	Permits int // of a semaphore; 0: not a semaphore
+}
+
+// WaitingInfo describes an acquisition that waits. What it says of the store is what this
+// process has seen last. While callers wait in a [driver.Queuer], one of them looks there
+// before each call of its hook, if it is a [driver.Inspector].
+type WaitingInfo struct {
+	LockInfo
+	Wait      time.Duration // since the call
+	Err       error         // why, as a caller that gave up now would get it: see HeldError for the holder
+	Place     int           // in the queue, 1 is the first; 0 if that is not known. Those that gave up may be counted
+	Local     bool          // Place is in the queue of this process; otherwise in that of the store
+	Candidate bool          // the caller is Locker.Lead
 }
 
 // AcquiredInfo describes a lock that was acquired.
@@ -92,6 +106,7 @@ func JoinHooks(hooks ...Hooks) Hooks {
 	for _, h := range hooks {
 		joined = Hooks{
 			Start:    startBoth(joined, h),
+			Waiting:  both(joined.Waiting, h.Waiting),
 			Acquired: both(joined.Acquired, h.Acquired),
 			Failed:   both(h.Failed, joined.Failed),
 			Renewed:  both(joined.Renewed, h.Renewed),
@@ -144,8 +159,10 @@ func startBoth(first, second Hooks) func(context.Context, LockInfo) context.Cont
 
 // LogHooks returns hooks that log as warnings lost leases, failed renewals, and what only a
 // change of the program helps: refused options, a refused key of [Locker.Do], and others. A
-// refused key of parameters is the fault of a request. It and everything else are logged on
-// the debug level. LogHooks panics if log is nil.
+// refused key of parameters is the fault of a request. A wait is logged on the info level:
+// after a second, and again as [Hooks] says. All of that and of candidates of [Locker.Lead],
+// which wait for years if all is well, is logged on the debug level, and so is the rest.
+// LogHooks panics if log is nil.
 func LogHooks(log *slog.Logger) Hooks {
 	if log == nil {
 		panic("distlock: LogHooks: nil Logger")
@@ -159,6 +176,13 @@ func LogHooks(log *slog.Logger) Hooks {
 		Start: func(ctx context.Context, i LockInfo) context.Context {
 			line(ctx, slog.LevelDebug, "lock wanted", &i)
 			return ctx
+		},
+		Waiting: func(ctx context.Context, i WaitingInfo) {
+			level := slog.LevelInfo
+			if i.Candidate {
+				level = slog.LevelDebug
+			}
+			line(ctx, level, "waiting for lock", &i.LockInfo, i.attrs()...)
 		},
 		Acquired: func(ctx context.Context, i AcquiredInfo) {
 			line(ctx, slog.LevelDebug, "lock acquired", &i.LockInfo, slog.Uint64("token", i.Token), slog.Duration("wait", i.Wait),
@@ -192,4 +216,29 @@ func LogHooks(log *slog.Logger) Hooks {
 				slog.Bool("reentrant", i.Reentrant), slog.Any("err", i.Err))
 		},
 	}
+}
+
+// attrs returns what LogHooks says about a wait: only what is known.
+func (i *WaitingInfo) attrs() []slog.Attr {
+	attrs := []slog.Attr{slog.Duration("wait", i.Wait.Round(time.Millisecond))}
+	held := new(HeldError)
+	switch {
+	case !errors.As(i.Err, &held):
+		attrs = append(attrs, slog.Any("err", i.Err))
+	case held.Local:
+		attrs = append(attrs, slog.String("holder", "this process"))
+	case held.Holder != "":
+		attrs = append(attrs, slog.String("holder", held.Holder))
+	}
+	if held.Held > 0 {
+		attrs = append(attrs, slog.Duration("held", held.Held.Round(time.Millisecond)))
+	}
+	if i.Place > 0 {
+		queue := "store"
+		if i.Local {
+			queue = "this process"
+		}
+		attrs = append(attrs, slog.Int("place", i.Place), slog.String("queue", queue))
+	}
+	return attrs
 }

@@ -23,10 +23,10 @@ import (
 //
 // If the store fails, the queue in the process is full, or RetryCount or MaxWait ends the
 // wait, Lead tries again after one to two times RetryInterval. It returns what trying again
-// cannot help: refused options or key, [ErrNoFencing], [ErrUpgrade], [ErrClosed], the error
-// of ctx with its cause, or ErrLost below a function whose lease of the key is over.
+// cannot help: refused options or key, [ErrNoFencing], [ErrUpgrade], [ErrReentry], [ErrClosed],
+// the error of ctx with its cause, or ErrLost below a function whose lease of the key is over.
 //
-// Inspect of package admin shows the leader.
+// Observe of package admin tells other processes who leads.
 func (l *Locker) Lead(ctx context.Context, key string, opts Opts, fn func(ctx context.Context) error) error {
 	if fn == nil {
 		return l.refuse(ctx, opts.Prefix+key, &opts, noFunction(opts.Prefix+key))
@@ -34,7 +34,7 @@ func (l *Locker) Lead(ctx context.Context, key string, opts Opts, fn func(ctx co
 	interval := max(opts.withDefaults().RetryInterval, 1) // options may be refused yet
 	for {
 		pause := interval + rand.N(interval)
-		s, err := l.Acquire(ctx, key, opts)
+		s, err := l.acquireAs(ctx, key, opts, true)
 		again := err != nil && passing(err)
 		if err == nil {
 			again, err = s.term(fn)

@@ -215,7 +215,10 @@ func (s *Lease) reenter(ctx context.Context, innermost *Lease, opts *Opts) (*Lea
 	if err := s.over(); err != nil {
 		return nil, err
 	}
-	if !s.state.Class().Sharing.Covers(opts.sharing()) {
+	switch {
+	case opts.NoReentry:
+		return nil, ErrReentry
+	case !s.state.Class().Sharing.Covers(opts.sharing()):
 		return nil, ErrUpgrade
 	}
 	if opts.OneReentry && !s.entered.CompareAndSwap(false, true) {

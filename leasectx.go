@@ -30,6 +30,23 @@ func FromContext(ctx context.Context) (*Lease, bool) {
 	return s, s != nil
 }
 
+// Held returns the lease of a full key under which the caller runs: an assertion of code that
+// must not run without the lock, and for code below several locks the one that it needs. It
+// returns false below no lease of the key, and below one that is lost or released. It does no
+// I/O. Code that does not know its key asks [FromContext] and [Lease.Check].
+func Held(ctx context.Context, key string) (*Lease, bool) {
+	innermost, _ := FromContext(ctx)
+	for s := innermost; s != nil; s = s.outer {
+		if s.Key() == key {
+			if s.over() != nil {
+				break
+			}
+			return s, true
+		}
+	}
+	return nil, false
+}
+
 // Detach returns ctx without its leases, cancellation and deadline, for a goroutine
 // that outlives the locked call and takes locks of its own. With the call's own context
 // it would get [ErrLost] for the key of the call.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"sync"
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
@@ -16,18 +17,20 @@ import (
 // for each store and keep it as long as the process lives: re-entry and the queue in
 // the process work within one Locker.
 type Locker struct {
-	backend  driver.Backend
-	queuer   driver.Queuer   // backend, if it has the ability
-	extender driver.Extender // the same
-	waker    driver.Waker    // the same
-	revoker  driver.Revoker  // the same
-	features driver.Features
-	cfg      Config
-	queue    *localqueue.Queue[*leaseState]
-	watchdog *watchdog
-	life     *lifetime
-	releaser *releaser
-	stop     context.CancelFunc // ends what the watchdog and the releaser have in progress
+	backend   driver.Backend
+	queuer    driver.Queuer    // backend, if it has the ability
+	extender  driver.Extender  // the same
+	waker     driver.Waker     // the same
+	revoker   driver.Revoker   // the same
+	inspector driver.Inspector // the same
+	features  driver.Features
+	cfg       Config
+	queue     *localqueue.Queue[*leaseState]
+	watchdog  *watchdog
+	life      *lifetime
+	releaser  *releaser
+	reports   sync.Pool          // of *waitReport
+	stop      context.CancelFunc // ends what the watchdog and the releaser have in progress
 
 	ownerSuffix string // "@" and Config.Holder, or nothing
 }
@@ -55,6 +58,7 @@ func New(b driver.Backend, cfg Config) *Locker {
 	l.extender, _ = b.(driver.Extender)
 	l.waker, _ = b.(driver.Waker)
 	l.revoker, _ = b.(driver.Revoker)
+	l.inspector, _ = b.(driver.Inspector)
 	l.features = b.Features()
 	return l
 }
@@ -100,12 +104,17 @@ func Call[T any](
 // Acquire takes the lock with the key opts.Prefix + key, for code that cannot be a
 // function for [Locker.Do]. The caller must release the lease and pass on its Context.
 func (l *Locker) Acquire(ctx context.Context, key string, opts Opts) (*Lease, error) {
+	return l.acquireAs(ctx, key, opts, false)
+}
+
+// acquireAs is Acquire, also for a candidate of Lead.
+func (l *Locker) acquireAs(ctx context.Context, key string, opts Opts, candidate bool) (*Lease, error) {
 	full := opts.Prefix + key
 	if err := l.check(&opts, full); err != nil {
 		return nil, l.refuse(ctx, full, &opts, err)
 	}
 	opts = opts.withDefaults()
-	return l.acquire(ctx, full, &opts, nil)
+	return l.acquire(ctx, full, &opts, nil, candidate)
 }
 
 // check returns an error if locks with full keys from the caller cannot be taken under opts.

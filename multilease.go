@@ -43,7 +43,7 @@ func (l *Locker) AcquireAll(ctx context.Context, keys []string, opts Opts) (*Mul
 		}
 	}()
 	for _, key := range full {
-		s, err := l.acquire(m.ctx, key, &opts, &left)
+		s, err := l.acquire(m.ctx, key, &opts, &left, false)
 		if err == nil {
 			m.leases, m.ctx = append(m.leases, s), &s.ctx
 			if s.reentered == nil {

@@ -99,6 +99,11 @@ type Opts struct {
 	// once and with [ErrNotAcquired]. The default lets all of them in, at the same time.
 	OneReentry bool
 
+	// NoReentry refuses every re-entry, at once and with [ErrReentry]: for a function that must
+	// not be called below a holder of its key, such as itself. It finds holders by ctx alone.
+	// A caller that was not given the holder's context waits for it.
+	NoReentry bool
+
 	// Fencing demands a fencing token: without one, the acquisition fails at once with
 	// [ErrNoFencing]. Set it if the resource checks [Lease.Token], which would be 0.
 	Fencing bool

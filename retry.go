@@ -21,7 +21,7 @@ const lastLook = 500 * time.Millisecond
 
 // takeGrant asks the backend until it grants the key, the budget is spent, ctx ends or the
 // Locker is closed. What a failure may leave in the store is released in the background.
-func (l *Locker) takeGrant(ctx context.Context, lease *Lease, r driver.Request, wait bool) (driver.Grant, error) {
+func (l *Locker) takeGrant(ctx context.Context, lease *Lease, r driver.Request, wait bool, report *waitReport) (driver.Grant, error) {
 	queues := wait && l.queuer != nil
 	uncertain := queues  // whether something is left in the store: a place in its queue, or a grant
 	told := false        // the waiters in this process were told what the store answered
@@ -39,6 +39,13 @@ func (l *Locker) takeGrant(ctx context.Context, lease *Lease, r driver.Request, 
 	}
 	var watch keyWatch
 	defer watch.end()
+	switch {
+	case queues:
+		report.inStore(r.Owner)
+	case wait:
+		report.inStore("")
+	}
+	defer report.stop()
 	for {
 		var g driver.Grant
 		var err error
@@ -53,7 +60,7 @@ func (l *Locker) takeGrant(ctx context.Context, lease *Lease, r driver.Request, 
 			err = usable(&lease.ctx, g)
 		}
 		if err == nil {
-			if told {
+			if report.stop() || told {
 				l.tellWaiters(r.Key, nil, 0)
 			}
 			return g, nil

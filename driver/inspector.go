@@ -14,7 +14,11 @@ type Inspector interface {
 	// of the keys, at most limit of them. If there are more, it is not specified which,
 	// except that a key that equals the prefix is among them. Every key that is held or
 	// waited for during the whole call is among them, others may be. With an error it
-	// returns what was found before.
+	// returns what was found before. A queue may be long: if the store can count its places,
+	// Inspect reads only those that it lists.
+	//
+	// With limit 0 it must return only a key that equals the prefix. That should cost no
+	// more than an attempt, however many keys there are: waiters and observers ask for it.
 	Inspect(ctx context.Context, prefix string, limit int) ([]KeyInfo, error)
 
 	// ForceRelease takes the key away from all its holders and passes it on to those
@@ -46,20 +50,26 @@ type KeyInfo struct {
 
 	// Waiting is how many places are taken in the store's queue. A process has one
 	// for each key, however many of its goroutines wait, except for semaphores and
-	// readers with leases of their own. Abandoned places may be counted.
+	// readers with leases of their own. Abandoned places may be counted. Waiters has the
+	// first [MaxWaiterInfos] of them, in the order of the queue. Both are empty if the store
+	// keeps no queue.
 	Waiting int
+	Waiters []WaiterInfo
 }
 
 // ModeName returns in a word how the key is held: exclusive, shared, permits or foreign.
 func (i *KeyInfo) ModeName() string {
-	switch {
-	case i.Foreign != "":
+	if i.Foreign != "" {
 		return "foreign"
-	case i.Semaphore:
-		return "permits"
-	default:
-		return i.Mode.String()
 	}
+	return modeName(i.Mode, i.Semaphore)
+}
+
+func modeName(m Mode, semaphore bool) string {
+	if semaphore {
+		return "permits"
+	}
+	return m.String()
 }
 
 // HolderInfo is what an [Inspector] knows about one holder of a key.
@@ -85,8 +95,32 @@ type HolderInfo struct {
 	ExpiresIn time.Duration
 }
 
+// WaiterInfo is what an [Inspector] knows about one place in the queue of a key.
+type WaiterInfo struct {
+	// Owner identifies the owner of the place without revealing it: see [Fingerprint]. When
+	// the owner is granted the key, it is that of its [HolderInfo].
+	Owner string
+
+	// Waiter is the name of the waiter, or "" if it has none. It is what Holder will be.
+	Waiter string
+
+	// Mode and Permits are what it asks for: see [Sharing].
+	Mode    Mode
+	Permits int
+
+	// Since is when it took its place, by the store's clock. It is zero if the store does
+	// not know it.
+	Since time.Time
+}
+
+// ModeName returns in a word what the waiter asks for: exclusive, shared or permits.
+func (i *WaiterInfo) ModeName() string { return modeName(i.Mode, i.Permits > 0) }
+
 // MaxHolderInfos is how many holders a [KeyInfo] lists at most.
 const MaxHolderInfos = 100
+
+// MaxWaiterInfos is how many waiters a [KeyInfo] lists at most.
+const MaxWaiterInfos = 16
 
 // Fingerprint returns a short text that identifies an owner and is not secret.
 // The owner itself is secret: with it, any client can release the lock. The fingerprint is

@@ -95,7 +95,7 @@ func TestBadOptionsArePanicsWhenItIsWired(t *testing.T) {
 		{"a wait of nothing", locked(func(l *distlockv1.Lock) { l.MaxWait = seconds(0, 0) }), []string{"max_wait is below one millisecond: 0s"}},
 		{"no such mode", locked(func(l *distlockv1.Lock) { l.Mode = 7 }), []string{"mode is unknown: 7"}},
 		{"permits for readers", locked(func(l *distlockv1.Lock) { l.Permits, l.Mode = 2, distlockv1.Mode_MODE_SHARED }), []string{"permits is set but mode is shared: 2"}},
-		{"a field of a newer version", newer, []string{"has fields that this version of grpcmw does not know, 3 bytes"}},
+		{"a field of a newer version", newer, []string{"has fields that this version of distlock does not know, 3 bytes"}},
 		{"several at once", locked(func(l *distlockv1.Lock) {
 			l.Value, l.KeyTimeout, l.Mode, l.Params = "", seconds(-1, 0), 7, []string{"none"}
 		}), []string{

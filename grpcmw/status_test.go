@@ -38,6 +38,7 @@ func TestStatusError(t *testing.T) {
 		{t.Context(), join(distlock.ErrLost, distlock.ErrClosed), lost},
 		{t.Context(), &distlock.Error{Op: "options", Err: errBroken}, internal},
 		{t.Context(), distlock.ErrUpgrade, internal},
+		{t.Context(), distlock.ErrReentry, internal},
 		{t.Context(), distlock.ErrNoFencing, internal},
 		{t.Context(), errBroken, internal},
 		{ended, join(distlock.ErrNotAcquired, context.Canceled), canceled},

@@ -39,6 +39,7 @@ func TestProblemOf(t *testing.T) {
 		{context.Canceled, internal},
 		{&distlock.Error{Op: "options", Err: errBroken}, internal},
 		{distlock.ErrUpgrade, internal},
+		{distlock.ErrReentry, internal},
 		{distlock.ErrNoFencing, internal},
 		{errBroken, internal},
 	} {

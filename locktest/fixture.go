@@ -145,16 +145,18 @@ func (f *fixture) permit(key string, ttl time.Duration) driver.Request {
 	return r
 }
 
-// holderName is the name of the holder in every owner of the suite.
+// holderName is the name of the holder in the owners of the suite, unless a case is about names.
 const holderName = "locktest-host.example/4711"
 
 // newOwner returns an owner like those of the Locker: a random UUID and a name.
-func newOwner() string {
+func newOwner() string { return newOwnerNamed(holderName) }
+
+func newOwnerNamed(name string) string {
 	var b [16]byte
 	rand.Read(b[:])
 	b[6] = b[6]&0x0f | 0x40
 	b[8] = b[8]&0x3f | 0x80
-	return fmt.Sprintf("%x-%x-%x-%x-%x@%s", b[:4], b[4:6], b[6:8], b[8:10], b[10:], holderName)
+	return fmt.Sprintf("%x-%x-%x-%x-%x@%s", b[:4], b[4:6], b[6:8], b[8:10], b[10:], name)
 }
 
 // attempt calls TryAcquire, and checks the grant.

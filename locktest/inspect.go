@@ -2,6 +2,7 @@ package locktest
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -45,7 +46,7 @@ var inspectCases = []testCase{
 	},
 	{
 		name:        "prefix-and-limit",
-		explanation: "Inspect must list only keys with the prefix, whatever characters it contains, in order, and at most as many as asked for. If the prefix is a key itself, that key must be among them.",
+		explanation: "Inspect must list only keys with the prefix, whatever characters it contains, in order, and at most as many as asked for. If the prefix is a key itself, that key must be among them. With limit 0 it must list only that key.",
 		run: func(f *fixture) {
 			base := f.key()
 			var want []string
@@ -68,8 +69,10 @@ var inspectCases = []testCase{
 					f.Errorf("of %d keys with a limit of %d there are %d", len(want), limit, len(infos))
 				}
 			}
+			f.mustList(base, 0)
 			f.try(f.request(base, long))
 			f.mustList(base, 1, base)
+			f.mustList(base, 0, base)
 		},
 	},
 	{
@@ -85,6 +88,43 @@ var inspectCases = []testCase{
 			f.release(w1.served(f))
 			g = w2.served(f)
 			f.mustCount(key, 1, 0)
+			f.release(g)
+			f.mustList(key, 10)
+		},
+	},
+	{
+		name: "waiters",
+		explanation: "Inspect must list the first 16 places in the queue, in its order, with the names of the waiters and what they ask for. " +
+			"It must count the others, and not list a waiter that has left.",
+		needs: []need{needsQueue},
+		run: func(f *fixture) {
+			key, g := f.hold(long)
+			processes := []*fixture{f, f.last()}
+			modes := f.modes()
+			var waiting []driver.Request
+			of := make(map[string]*fixture) // the process of an owner
+			before := time.Now()
+			for i := range driver.MaxWaiterInfos + 4 {
+				p := processes[i%len(processes)]
+				r := modes[i%len(modes)](key, long)
+				r.Owner = newOwnerNamed(fmt.Sprintf("host/%d", i))
+				of[r.Owner] = p
+				p.takePlace(r)
+				waiting = append(waiting, r)
+				if i == 0 {
+					f.mustWaitFor(key, before, waiting)
+				}
+			}
+			f.mustWaitFor(key, before, waiting)
+			for _, i := range []int{len(waiting) - 1, 7, 0} {
+				of[waiting[i].Owner].giveUp(waiting[i])
+				waiting = slices.Delete(waiting, i, i+1)
+			}
+			f.mustWaitFor(key, before, waiting)
+			for _, r := range waiting {
+				of[r.Owner].giveUp(r)
+			}
+			f.mustWaitFor(key, before, nil)
 			f.release(g)
 			f.mustList(key, 10)
 		},
@@ -240,11 +280,27 @@ func (f *fixture) mustList(prefix string, limit int, want ...string) {
 	}
 }
 
-// mustCount checks the number of holders and of waiters.
+// mustWaitFor checks which waiters are listed. The first of them came after that time.
+func (f *fixture) mustWaitFor(key string, since time.Time, want []driver.Request) {
+	f.Helper()
+	info := f.mustCount(key, 1, len(want))
+	for i, w := range info.Waiters {
+		r := &want[i]
+		if w.Owner != driver.Fingerprint(r.Owner) || w.Waiter != driver.HolderOf(r.Owner) || w.Mode != r.Mode || w.Permits != r.Permits {
+			f.Errorf("place %d: listed %+v; waits %+v", i+1, w, r)
+		}
+		if d := w.Since.Sub(since); !w.Since.IsZero() && (d < -patience || w.Since.After(time.Now().Add(patience))) {
+			f.Errorf("place %d: waits since %v after the first took its place", i+1, d)
+		}
+	}
+}
+
+// mustCount checks the number of holders and of waiters, and how many of each are listed.
 func (f *fixture) mustCount(key string, held, waiting int) driver.KeyInfo {
 	f.Helper()
 	infos := f.list(key, 10)
-	if len(infos) != 1 || infos[0].Key != key || infos[0].Held != held || len(infos[0].Holders) != held || infos[0].Waiting != waiting {
+	if len(infos) != 1 || infos[0].Key != key || infos[0].Held != held || len(infos[0].Holders) != held || infos[0].Waiting != waiting ||
+		len(infos[0].Waiters) != min(waiting, driver.MaxWaiterInfos) {
 		f.Fatalf("%d holders and %d waiters of %q, listed as %+v", held, waiting, key, infos)
 	}
 	return infos[0]

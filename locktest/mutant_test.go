@@ -34,6 +34,7 @@ type spoiled struct {
 	waits               waitsFunc  // says to an extending whether others do
 	wake                wakeFunc   // of a waking
 	revoke              revokeFunc
+	inspect             inspectFunc
 	limit               time.Duration          // 0: no limit
 	features            func(*driver.Features) // changes them, if not nil
 	granted             book                   // by TryAcquire
@@ -44,7 +45,7 @@ func newSpoiled(m *mutant) *spoiled {
 	b := memlock.New()
 	s := &spoiled{
 		Backend: b, tryAcquire: b.TryAcquire, acquire: b.Acquire, renew: b.Renew, release: b.Release,
-		revoke: b.Revoke,
+		revoke: b.Revoke, inspect: b.Inspect,
 	}
 	s.self, s.peer = s, s
 	m.spoil(s)

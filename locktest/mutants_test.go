@@ -15,7 +15,7 @@ import (
 )
 
 var mutants = slices.Concat(acquireMutants, leaseMutants, tokenMutants, renewMutants, releaseMutants, queueMutants,
-	sharedMutants, extendMutants, wakeMutants, revokeMutants)
+	sharedMutants, extendMutants, wakeMutants, inspectMutants, revokeMutants)
 
 var acquireMutants = []mutant{
 	{"everyone-gets-it", []string{"exclusion/one-holder", "locker/crowd"}, func(s *spoiled) {

@@ -16,6 +16,7 @@ type (
 	revokeFunc  func(ctx context.Context, key string) (bool, error)
 	wakeFunc    func(ctx context.Context, key string) <-chan struct{}
 	waitsFunc   func(ctx context.Context, key string) bool
+	inspectFunc func(ctx context.Context, prefix string, limit int) ([]driver.KeyInfo, error)
 	extendFunc  func(ctx context.Context, g driver.Grant, tokens int) (driver.Grant, error)
 )
 
@@ -56,6 +57,21 @@ func (s *spoiled) results(renew func(ctx context.Context, grants []driver.Grant)
 func (s *spoiled) Release(ctx context.Context, g driver.Grant) error { return s.release(ctx, g) }
 
 func (s *spoiled) Revoke(ctx context.Context, key string) (bool, error) { return s.revoke(ctx, key) }
+
+func (s *spoiled) Inspect(ctx context.Context, prefix string, limit int) ([]driver.KeyInfo, error) {
+	return s.inspect(ctx, prefix, limit)
+}
+
+// show changes what Inspect lists.
+func (s *spoiled) show(change func(info *driver.KeyInfo)) {
+	s.inspect = func(ctx context.Context, prefix string, limit int) ([]driver.KeyInfo, error) {
+		infos, err := s.Backend.Inspect(ctx, prefix, limit)
+		for i := range infos {
+			change(&infos[i])
+		}
+		return infos, err
+	}
+}
 
 // ask changes the requests of TryAcquire and Acquire. The grants have the fields of the
 // original requests.

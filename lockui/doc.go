@@ -1,5 +1,5 @@
 // Package lockui is a page that shows the locks of a store: the holders of each key with
-// their tokens and the time left, and how many wait. [New] returns it as a handler for
+// their tokens and the time left, and who waits, in order. [New] returns it as a handler for
 // net/http:
 //
 //	ui := lockui.New(locker, lockui.WithPrefix("shop:"))
@@ -30,14 +30,17 @@
 //
 //	{"at": "2026-11-22T10:12:30Z",
 //	 "locks": [{
-//	   "key": "shop:stock:u1", "mode": "exclusive", "held": 1, "waiting": 2,
+//	   "key": "shop:stock:u1", "mode": "exclusive", "held": 1, "waiting": 1,
 //	   "holders": [{"holder": "web-3/1432", "fingerprint": "a5e8f800315f", "token": "1795342347462681",
-//	                "since": "2026-11-22T10:12:27Z", "until": "2026-11-22T10:12:37Z"}]}],
+//	                "since": "2026-11-22T10:12:27Z", "until": "2026-11-22T10:12:37Z"}],
+//	   "waiters": [{"waiter": "web-4/1902", "fingerprint": "f5fce0520b6b", "mode": "exclusive",
+//	                "since": "2026-11-22T10:12:28Z"}]}],
 //	 "more": false, "can_release": false}
 //
 // The mode is exclusive, shared, permits or foreign; a foreign key contains something
 // that is not a lock of this library, and "foreign" is its type. What the store does not
-// know about a holder is omitted. A token is a string, because it may exceed what
+// know about a holder or a waiter is omitted. The waiters are the first 16 places of the
+// store's queue; the mode of a waiter, and its "permits", are what it asks for. A token is a string, because it may exceed what
 // JavaScript counts exactly. All times but "since" are those of this process, "since" is
 // the store's. "more" says that there are more keys than these.
 //

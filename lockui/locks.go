@@ -33,6 +33,7 @@ type lockJSON struct {
 	Held    int          `json:"held"`
 	Waiting int          `json:"waiting"`
 	Holders []holderJSON `json:"holders"`
+	Waiters []waiterJSON `json:"waiters"`
 }
 
 // holderJSON is a holder. Unknown fields are omitted.
@@ -42,6 +43,15 @@ type holderJSON struct {
 	Token       uint64    `json:"token,omitempty,string"`
 	Since       time.Time `json:"since,omitzero"`
 	Until       time.Time `json:"until,omitzero"`
+}
+
+// waiterJSON is a waiter. Unknown fields are omitted.
+type waiterJSON struct {
+	Waiter      string    `json:"waiter,omitempty"`
+	Fingerprint string    `json:"fingerprint,omitempty"`
+	Mode        string    `json:"mode"`
+	Permits     int       `json:"permits,omitempty"`
+	Since       time.Time `json:"since,omitzero"`
 }
 
 // list answers with the page or with the locks.
@@ -81,7 +91,7 @@ func (h *Handler) key(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if len(found.Locks) == 0 || found.Locks[0].Key != name {
-		found.Locks = []lockJSON{{Key: name, Mode: distlock.Exclusive.String(), Holders: []holderJSON{}}}
+		found.Locks = []lockJSON{{Key: name, Mode: distlock.Exclusive.String(), Holders: []holderJSON{}, Waiters: []waiterJSON{}}}
 	}
 	found.More = false
 	writeLocks(w, found)
@@ -118,7 +128,10 @@ func (h *Handler) inspect(ctx context.Context, prefix string, limit int) (locksJ
 }
 
 func lockOf(info driver.KeyInfo, now time.Time) lockJSON {
-	l := lockJSON{info.Key, info.ModeName(), info.Foreign, info.Held, info.Waiting, make([]holderJSON, 0, len(info.Holders))}
+	l := lockJSON{
+		info.Key, info.ModeName(), info.Foreign, info.Held, info.Waiting,
+		make([]holderJSON, 0, len(info.Holders)), make([]waiterJSON, 0, len(info.Waiters)),
+	}
 	for _, i := range info.Holders {
 		holder := holderJSON{Holder: i.Holder, Fingerprint: i.Owner, Token: i.Token, Since: inJSON(i.Since)}
 		if i.ExpiresIn > 0 {
@@ -130,6 +143,9 @@ func lockOf(info driver.KeyInfo, now time.Time) lockJSON {
 	slices.SortFunc(l.Holders, func(a, b holderJSON) int {
 		return cmp.Or(a.Since.Compare(b.Since), strings.Compare(a.Fingerprint, b.Fingerprint))
 	})
+	for _, w := range info.Waiters {
+		l.Waiters = append(l.Waiters, waiterJSON{w.Waiter, w.Owner, w.ModeName(), w.Permits, inJSON(w.Since)})
+	}
 	return l
 }
 

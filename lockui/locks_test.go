@@ -25,9 +25,9 @@ func TestList(t *testing.T) {
 		lease := s.hold("shop:a", distlock.Opts{KeyTimeout: 30 * time.Second})
 		waiting, stop := context.WithCancel(s.Context())
 		done := make(chan bool)
-		other := newLocker(s.T, s.store)
+		other := testkit.NewLocker(s.T, s.store, distlock.Config{Holder: "web-4/7"})
 		go func() {
-			_, _ = other.Acquire(waiting, "shop:a", distlock.Opts{}) // it is stopped
+			_, _ = other.Acquire(waiting, "shop:a", distlock.Opts{Permits: 2}) // it is stopped
 			done <- true
 		}()
 		time.Sleep(2 * time.Second)
@@ -38,6 +38,7 @@ func TestList(t *testing.T) {
 				Holder: "web-3/1432", Fingerprint: admin.Fingerprint(lease), Token: strconv.FormatUint(lease.Token(), 10),
 				Since: start, Until: start.Add(30 * time.Second),
 			}},
+			Waiters: []waiter{{Waiter: "web-4/7", Fingerprint: s.waiters()[0].Owner, Mode: "permits", Permits: 2, Since: start}},
 		}}}
 		if !reflect.DeepEqual(got, want) {
 			t.Errorf("got %+v\nwant %+v", got, want)
@@ -47,6 +48,30 @@ func TestList(t *testing.T) {
 		}
 		stop()
 		<-done
+	})
+}
+
+// waiters returns the waiters of the first key in the store.
+func (s *site) waiters() []driver.WaiterInfo {
+	s.Helper()
+	infos, err := admin.Inspect(s.Context(), s.locker, "", 1)
+	if err != nil || len(infos) != 1 || len(infos[0].Waiters) == 0 {
+		s.Fatalf("listed %+v, %v", infos, err)
+	}
+	return infos[0].Waiters
+}
+
+// The waiters stay in the order of the queue, and a key without them has an empty list.
+func TestWaitersAreInOrder(t *testing.T) {
+	bubble(t, func(s *site) {
+		s.others(driver.KeyInfo{Key: "a", Waiting: 20, Waiters: []driver.WaiterInfo{
+			{Owner: "b", Since: time.Now()}, {Owner: "a", Waiter: "\u2028"}, {Mode: driver.Shared},
+		}})
+		const want = `"waiting":20,"holders":[],"waiters":[{"fingerprint":"b","mode":"exclusive","since":"2000-01-01T00:00:00Z"},` +
+			`{"waiter":"\u2028","fingerprint":"a","mode":"exclusive"},{"mode":"shared"}]}`
+		if got := s.get("/").body; !strings.Contains(got, want) {
+			t.Errorf("not %s in %s", want, got)
+		}
 	})
 }
 
@@ -63,9 +88,9 @@ func TestModes(t *testing.T) {
 		for _, want := range []string{
 			`"key":"permits","mode":"permits","held":1,`,
 			`"key":"shared","mode":"shared","held":1,`,
-			`"mode":"foreign","foreign":"hash","held":1,"waiting":0,"holders":[{"until":"2000-01-01T00:01:00Z"}]`,
+			`"mode":"foreign","foreign":"hash","held":1,"waiting":0,"holders":[{"until":"2000-01-01T00:01:00Z"}],"waiters":[]`,
 			`"token":"18446744073709551615"`, // larger than the numbers that JavaScript counts exactly
-			`{"key":"x:waited","mode":"exclusive","held":0,"waiting":1,"holders":[]}`,
+			`{"key":"x:waited","mode":"exclusive","held":0,"waiting":1,"holders":[],"waiters":[]}`,
 		} {
 			if !strings.Contains(got, want) {
 				t.Errorf("not %s in %s", want, got)
@@ -115,7 +140,7 @@ func TestOneKey(t *testing.T) {
 		for i := range 100 {
 			s.hold(fmt.Sprint("a", i), distlock.Opts{})
 		}
-		free := lock{Key: "a", Mode: "exclusive", Holders: []holder{}}
+		free := lock{Key: "a", Mode: "exclusive", Holders: []holder{}, Waiters: []waiter{}}
 		if got := s.list("/key?name=a"); len(got.Locks) != 1 || !reflect.DeepEqual(got.Locks[0], free) || got.More {
 			t.Errorf("a free key: %+v", got)
 		}

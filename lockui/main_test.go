@@ -198,6 +198,7 @@ type lock struct {
 	Held    int      `json:"held"`
 	Waiting int      `json:"waiting"`
 	Holders []holder `json:"holders"`
+	Waiters []waiter `json:"waiters"`
 }
 
 type holder struct {
@@ -206,6 +207,14 @@ type holder struct {
 	Token       string    `json:"token"`
 	Since       time.Time `json:"since"`
 	Until       time.Time `json:"until"`
+}
+
+type waiter struct {
+	Waiter      string    `json:"waiter"`
+	Fingerprint string    `json:"fingerprint"`
+	Mode        string    `json:"mode"`
+	Permits     int       `json:"permits"`
+	Since       time.Time `json:"since"`
 }
 
 func (s *site) decode(text string) (l locks) {

@@ -21,12 +21,14 @@ const (
 	permitsKey = attribute.Key("distlock.permits")
 	tokenKey   = attribute.Key("distlock.token")
 	holderKey  = attribute.Key("distlock.holder")
+	placeKey   = attribute.Key("distlock.place")
 	leftKey    = attribute.Key("distlock.left")
 )
 
 // The names of events.
 const (
 	lostEvent    = "distlock.lost"
+	waitingEvent = "distlock.waiting"
 	renewalEvent = "distlock.renewal_failed"
 )
 
@@ -37,6 +39,11 @@ func spans(tracer trace.Tracer) distlock.Hooks {
 	t := &spanMaker{tracer}
 	return distlock.Hooks{
 		Start: t.start,
+		Waiting: func(ctx context.Context, i distlock.WaitingInfo) {
+			if a := t.of(ctx); a != nil && len(a.waits) < maxWaits {
+				a.waits = append(a.waits, wait{time.Now(), &i})
+			}
+		},
 		Acquired: func(ctx context.Context, i distlock.AcquiredInfo) {
 			if a := t.of(ctx); a != nil && !i.Reentrant {
 				a.acquired(&i)
@@ -92,13 +99,37 @@ type acquisition struct {
 	context.Context //nolint:containedctx // it is one itself
 
 	maker  *spanMaker
-	traced bool // the caller has a span; false hides an acquisition above
+	traced bool   // the caller has a span; false hides an acquisition above
+	waits  []wait // what the wait was for: no hook is called beside Waiting
 
 	mu      sync.Mutex
 	hold    trace.Span // nil until the lock is acquired
 	over    bool       // the lease was lost or released
 	outcome lockmetrics.Outcome
 	err     error
+}
+
+// wait is a call of the hook Waiting.
+type wait struct {
+	at time.Time
+	*distlock.WaitingInfo
+}
+
+// maxWaits is how many calls of Waiting are events of a span.
+const maxWaits = 16
+
+// addWaits makes the calls of Waiting events of the span.
+func (a *acquisition) addWaits(span trace.Span) {
+	for _, w := range a.waits {
+		var attrs []attribute.KeyValue
+		if held := new(distlock.HeldError); errors.As(w.Err, &held) && held.Holder != "" {
+			attrs = append(attrs, holderKey.String(held.Holder))
+		}
+		if w.Place > 0 {
+			attrs = append(attrs, placeKey.Int(w.Place))
+		}
+		span.AddEvent(waitingEvent, trace.WithTimestamp(w.at), trace.WithAttributes(attrs...))
+	}
 }
 
 // Value returns a for the key of its hooks: other hooks may be above and below.
@@ -126,6 +157,7 @@ func (a *acquisition) acquired(i *distlock.AcquiredInfo) {
 	now := time.Now()
 	token := tokenKey.Int64(int64(i.Token))
 	acquire := a.span("acquire", &i.LockInfo, now.Add(-i.Wait), nil, token, outcomeKey.String(lockmetrics.OfAcquired(i).String()))
+	a.addWaits(acquire)
 	acquire.End(trace.WithTimestamp(now))
 	hold := a.span("hold", &i.LockInfo, now, []trace.Link{{SpanContext: acquire.SpanContext()}}, token)
 	a.mu.Lock()
@@ -140,6 +172,7 @@ func (a *acquisition) failed(i *distlock.FailedInfo) {
 	now := time.Now()
 	outcome := lockmetrics.OfFailed(i).String()
 	span := a.span("acquire", &i.LockInfo, now.Add(-i.Wait), nil, outcomeKey.String(outcome))
+	a.addWaits(span)
 	if held := new(distlock.HeldError); errors.As(i.Err, &held) && held.Holder != "" {
 		span.SetAttributes(holderKey.String(held.Holder))
 	}

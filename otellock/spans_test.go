@@ -108,7 +108,7 @@ func TestSpans(t *testing.T) {
 				_ = t.Do(ctx, "7", pay, func(ctx context.Context) error {
 					_, work := t.tracer.Start(ctx, "work of "+name)
 					defer work.End()
-					time.Sleep(time.Second)
+					time.Sleep(time.Second / 2)
 					return t.Do(ctx, "7", pay, func(context.Context) error { return nil })
 				})
 			})
@@ -117,13 +117,13 @@ func TestSpans(t *testing.T) {
 		all.Wait()
 		t.want(
 			`acquire shop:pay [0s 0s] below "first" name=shop:pay mode=exclusive key=shop:7 token=1 outcome=acquired`,
-			`acquire shop:pay [0s 1s] below "second" name=shop:pay mode=exclusive key=shop:7 token=2 outcome=handed_over`,
-			`first [0s 1s] below ""`,
-			`hold shop:pay [0s 1s] below "first" name=shop:pay mode=exclusive key=shop:7 token=1 outcome=released -> "acquire shop:pay"`,
-			`hold shop:pay [1s 2s] below "second" name=shop:pay mode=exclusive key=shop:7 token=2 outcome=released -> "acquire shop:pay"`,
-			`second [0s 2s] below ""`,
-			`work of first [0s 1s] below "first"`,
-			`work of second [1s 2s] below "second"`,
+			`acquire shop:pay [0s 500ms] below "second" name=shop:pay mode=exclusive key=shop:7 token=2 outcome=handed_over`,
+			`first [0s 500ms] below ""`,
+			`hold shop:pay [0s 500ms] below "first" name=shop:pay mode=exclusive key=shop:7 token=1 outcome=released -> "acquire shop:pay"`,
+			`hold shop:pay [500ms 1s] below "second" name=shop:pay mode=exclusive key=shop:7 token=2 outcome=released -> "acquire shop:pay"`,
+			`second [0s 1s] below ""`,
+			`work of first [0s 500ms] below "first"`,
+			`work of second [500ms 1s] below "second"`,
 		)
 	})
 }
@@ -149,6 +149,29 @@ func TestSpanOfAFailure(t *testing.T) {
 			`acquire � [0s 0s] below "caller" name=� mode=shared key=k outcome=closed error.type=closed Error: distlock: acquire "k": locker closed`,
 			`acquire � [0s 0s] below "caller" name=� mode=shared key=k outcome=not_acquired holder=web-1`,
 			`caller [0s 0s] below ""`,
+		)
+	})
+}
+
+// A long wait has events that name the holder and the place, whether or not it is in vain.
+func TestSpanOfAWait(t *testing.T) {
+	traces(t, func(t *traced) {
+		ctx, span := t.caller("caller")
+		lease, err := t.Acquire(t.Context(), "k", distlock.Opts{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := distlock.Opts{Value: "wait", MaxWait: 1500 * time.Millisecond}
+		_, _ = t.Acquire(ctx, "k", o)
+		time.AfterFunc(1200*time.Millisecond, func() { _ = lease.Release(context.Background()) })
+		_ = t.Do(ctx, "k", o, func(context.Context) error { return nil })
+		span.End()
+		const waited = ` event distlock.waiting at %v distlock.holder="web-1" distlock.place="1"`
+		t.want(
+			`acquire wait [0s 1.5s] below "caller" name=wait mode=exclusive key=k outcome=not_acquired holder=web-1`+fmt.Sprintf(waited, "1s"),
+			`acquire wait [1.5s 2.7s] below "caller" name=wait mode=exclusive key=k token=2 outcome=handed_over`+fmt.Sprintf(waited, "2.5s"),
+			`caller [0s 2.7s] below ""`,
+			`hold wait [2.7s 2.7s] below "caller" name=wait mode=exclusive key=k token=2 outcome=released -> "acquire wait"`,
 		)
 	})
 }

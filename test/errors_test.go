@@ -50,6 +50,8 @@ func TestRetryAfterInTheProcess(t *testing.T) {
 		reader := testkit.MustAcquire(t, l, "r", distlock.Opts{Mode: distlock.Shared})
 		_, err := l.Acquire(reader.Context(), "r", o)
 		wantRetryAfter(t, "upgrade", err, distlock.CodeUpgrade, 0)
+		_, err = l.Acquire(reader.Context(), "r", distlock.Opts{Mode: distlock.Shared, NoReentry: true})
+		wantRetryAfter(t, "re-entry", err, distlock.CodeReentry, 0)
 		wantIs(t, reader.Release(t.Context()))
 		waiter := make(chan error)
 		go func() {
@@ -86,6 +88,7 @@ var coded = []error{
 	&distlock.Error{Op: "options", Err: testkit.ErrBroken},
 	distlock.ErrKey,
 	distlock.ErrUpgrade,
+	distlock.ErrReentry,
 	distlock.ErrNoFencing,
 	distlock.ErrClosed,
 	distlock.ErrUnavailable,

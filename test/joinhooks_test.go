@@ -24,6 +24,7 @@ func TestJoinHooks(t *testing.T) {
 				note("start")(ctx, nil)
 				return context.WithValue(ctx, ctxKey{}, name)
 			},
+			Waiting:  func(ctx context.Context, i distlock.WaitingInfo) { note("waiting")(ctx, i) },
 			Acquired: func(ctx context.Context, i distlock.AcquiredInfo) { note("acquired")(ctx, i) },
 			Failed:   func(ctx context.Context, i distlock.FailedInfo) { note("failed")(ctx, i) },
 			Renewed:  func(ctx context.Context, i distlock.RenewedInfo) { note("renewed")(ctx, i) },
@@ -33,6 +34,8 @@ func TestJoinHooks(t *testing.T) {
 	}
 	h := distlock.JoinHooks(named("a"), distlock.Hooks{}, named("b"))
 	hooked(t, h, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		h.Waiting(t.Context(), distlock.WaitingInfo{})
+		e.want(t, "a waiting <nil>", "b waiting <nil>")
 		_ = l.Lead(t.Context(), "k", distlock.Opts{KeyTimeout: time.Second}, func(ctx context.Context) error {
 			_, _ = l.TryAcquire(t.Context(), "k", distlock.Opts{})
 			e.want(t, "a start <nil>", "b start a", "a acquired b", "b acquired b",

@@ -354,5 +354,7 @@ func TestLeadRefusesWhatCannotBeMended(t *testing.T) {
 		wantIs(t, held.Release(t.Context()))
 		wantIs(t, l.Lead(context.WithoutCancel(held.Context()), "k", distlock.Opts{}, never), distlock.ErrLost)
 		wantIs(t, l.Do(t.Context(), "k", reading, func(ctx context.Context) error { return l.Lead(ctx, "k", writing, never) }), distlock.ErrUpgrade)
+		once := distlock.Opts{NoReentry: true}
+		wantIs(t, l.Do(t.Context(), "k", once, func(ctx context.Context) error { return l.Lead(ctx, "k", once, never) }), distlock.ErrReentry)
 	})
 }

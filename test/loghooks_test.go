@@ -76,6 +76,24 @@ func TestLogHooks(t *testing.T) {
 		)
 	})
 
+	wait := distlock.WaitingInfo{
+		LockInfo: distlock.LockInfo{Name: "job", Key: "job:1"}, Wait: time.Second, Place: 2,
+		Err: &distlock.HeldError{Holder: "web-3/1432", Held: time.Minute, RetryAfter: time.Second},
+	}
+	h.Waiting(t.Context(), wait)
+	wait.Candidate = true
+	h.Waiting(t.Context(), wait)
+	wait = distlock.WaitingInfo{LockInfo: wait.LockInfo, Wait: 2 * time.Second, Place: 1, Local: true, Err: &distlock.HeldError{Local: true}}
+	h.Waiting(t.Context(), wait)
+	wait.Place, wait.Err = 0, testkit.ErrBroken
+	h.Waiting(t.Context(), wait)
+	want(t,
+		`level=INFO msg="waiting for lock" name=job key=job:1 wait=1s holder=web-3/1432 held=1m0s place=2 queue=store`,
+		`level=DEBUG msg="waiting for lock" name=job key=job:1 wait=1s holder=web-3/1432 held=1m0s place=2 queue=store`,
+		`level=INFO msg="waiting for lock" name=job key=job:1 wait=2s holder="this process" place=1 queue="this process"`,
+		`level=INFO msg="waiting for lock" name=job key=job:1 wait=2s err="broken pipe"`,
+	)
+
 	renewal := distlock.RenewedInfo{
 		LockInfo: distlock.LockInfo{Name: "job", Key: "job\n1"}, Token: 7, Held: time.Minute, Left: time.Second,
 	}

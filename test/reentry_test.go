@@ -106,6 +106,56 @@ func TestOneReentry(t *testing.T) {
 	})
 }
 
+// With NoReentry a call below a holder of the key is refused at once, whatever the holder is
+// and whatever is between them. It asks the store nothing, and leaves the holder and the way
+// of other calls as they are.
+func TestNoReentry(t *testing.T) {
+	never := func(context.Context) error { panic("inside") }
+	for name, outer := range map[string]distlock.Opts{
+		"exclusive": {}, "shared": {Mode: distlock.Shared}, "permits": {Permits: 2}, "itself": {NoReentry: true}, "one": {OneReentry: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+				none := outer
+				none.NoReentry = true
+				start := time.Now()
+				wantIs(t, l.Do(t.Context(), "k", outer, func(ctx context.Context) error {
+					wantIs(t, l.Do(ctx, "k", none, never), distlock.ErrReentry)
+					wantIs(t, l.DoAll(ctx, []string{"j", "k"}, none, never), distlock.ErrReentry)
+					wantIs(t, l.Do(ctx, "other", none, func(ctx context.Context) error { return l.Do(ctx, "k", none, never) }), distlock.ErrReentry)
+					wantIs(t, l.Do(ctx, "k", distlock.Opts{OneReentry: true, NoReentry: true}, never), distlock.ErrReentry)
+					writer := distlock.Opts{NoReentry: true} // a re-entry would be an upgrade, for some
+					wantIs(t, l.Do(ctx, "k", writer, never), distlock.ErrReentry)
+					allowed := outer
+					allowed.NoReentry = false
+					return l.Do(ctx, "k", allowed, func(context.Context) error { return nil })
+				}))
+				wantTook(t, start, 0)
+				wantCalls(t, s, testkit.Wait, 3) // k, other, and j, which was given back
+				wantIs(t, l.Do(t.Context(), "k", none, func(context.Context) error { return nil }))
+				nothingLeft(t, l, s)
+			})
+		})
+	}
+}
+
+// NoReentry refuses only a caller whose context says that it holds the key: below a lease that
+// is over it gets ErrLost, after Detach it waits.
+func TestNoReentryBelowNoHolder(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		none := distlock.Opts{NoReentry: true, MaxWait: time.Second}
+		outer := testkit.MustAcquire(t, l, "k", none)
+		start := time.Now()
+		_, err := l.Acquire(distlock.Detach(outer.Context()), "k", none)
+		wantIs(t, err, distlock.ErrNotAcquired)
+		wantTook(t, start, time.Second)
+		wantIs(t, outer.Release(t.Context()))
+		_, err = l.Acquire(context.WithoutCancel(outer.Context()), "k", none)
+		wantIs(t, err, distlock.ErrLost)
+		nothingLeft(t, l, s)
+	})
+}
+
 func TestReentryOfModes(t *testing.T) {
 	shared, exclusive := reading, writing
 	three, five := distlock.Opts{Permits: 3}, distlock.Opts{Permits: 5}

@@ -2,6 +2,7 @@ package etcdlock
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -16,72 +17,107 @@ import (
 const maxPlaces = 1000
 
 // Inspect implements [driver.Inspector]. It does not know when the locks of other processes
-// were granted and when their leases end. For a lock of concurrency.Mutex it shows a token
-// without a name.
+// were granted, when their leases end, and since when a waiter waits. For a lock of
+// concurrency.Mutex it shows a token without a name.
+//
+// Of a long queue it reads the holders and at most 2,000 more places.
 func (b *Backend) Inspect(ctx context.Context, prefix string, limit int) ([]driver.KeyInfo, error) {
 	names := b.opts.prefix + EscapeKey(prefix)
 	from, end := names, clientv3.GetPrefixRangeEnd(names)
-	if names == "" {
+	switch {
+	case limit == 0:
+		limit, from = 1, b.dir(prefix)
+		end = clientv3.GetPrefixRangeEnd(from)
+	case names == "":
 		from, end = "\x00", "\x00" // all keys
 	}
-	queues := make(map[string]queue)
+	found := make(map[string]line)
 	for revision := int64(0); ; {
-		resp, err := b.page(ctx, from, end, revision)
+		resp, err := b.page(ctx, from, revision, clientv3.WithRange(end))
 		if err != nil {
-			return b.infos(queues, limit), err
+			return b.infos(found, limit), err
 		}
+		last := ""
 		for _, kv := range resp.Kvs {
 			if p, key, ok := parsePlace(kv, b.opts.prefix); ok {
-				queues[key] = append(queues[key], p)
+				l := found[key]
+				found[key] = line{append(l.queue, p), l.places + 1}
+				last = key
 			}
 			from = string(kv.Key) + "\x00"
 		}
-		// The last queue may have more places in the next page.
-		if !resp.More || len(queues) > limit {
-			return b.infos(queues, limit), nil
-		}
 		if revision == 0 {
-			revision = resp.Header.Revision // the next pages show the same state
+			revision = resp.Header.Revision // the next requests show the same state
+		}
+		// The last queue may have more places.
+		if resp.More && last != "" {
+			dir := b.opts.prefix + last + "/"
+			if found[last], err = b.front(ctx, dir, revision); err != nil {
+				delete(found, last)
+				return b.infos(found, limit), err
+			}
+			from = max(from, clientv3.GetPrefixRangeEnd(dir))
+		}
+		if !resp.More || len(found) > limit {
+			return b.infos(found, limit), nil
 		}
 	}
 }
 
-func (b *Backend) page(ctx context.Context, from, end string, revision int64) (*clientv3.GetResponse, error) {
+// line is the places of a key from the front, and how many there are.
+type line struct {
+	queue  queue
+	places int64
+}
+
+// front reads a queue from the front, until a place waits.
+func (b *Backend) front(ctx context.Context, dir string, revision int64) (l line, err error) {
+	for {
+		after := int64(0)
+		if n := len(l.queue); n > 0 {
+			after = l.queue[n-1].created
+		}
+		resp, err := b.page(ctx, dir, revision, clientv3.WithPrefix(), clientv3.WithMinCreateRev(after+1),
+			clientv3.WithSort(clientv3.SortByCreateRevision, clientv3.SortAscend))
+		if err != nil {
+			return line{}, err
+		}
+		l = line{append(l.queue, parseQueue(resp.Kvs, b.opts.prefix)...), resp.Count}
+		if n := len(l.queue); !resp.More || len(placequeue.Blockers(l.queue, n-1)) > 0 {
+			return l, nil
+		}
+	}
+}
+
+func (b *Backend) page(ctx context.Context, from string, revision int64, opts ...clientv3.OpOption) (*clientv3.GetResponse, error) {
 	op, cancel := b.opContext(ctx)
 	defer cancel()
-	resp, err := b.client.Get(op, from, clientv3.WithRange(end), clientv3.WithLimit(maxPlaces), clientv3.WithRev(revision))
+	resp, err := b.client.Get(op, from, append(opts, clientv3.WithLimit(maxPlaces), clientv3.WithRev(revision))...)
 	return resp, b.explain(op, err)
 }
 
-// infos returns what is known of the keys with these queues, in order of the keys.
-func (b *Backend) infos(queues map[string]queue, limit int) []driver.KeyInfo {
-	names := make([]string, 0, len(queues))
-	for name := range queues {
-		names = append(names, name)
-	}
-	slices.Sort(names) // as the servers do: the last one may be incomplete
+// infos returns what is known of the keys with these places, in order of the keys.
+func (b *Backend) infos(found map[string]line, limit int) []driver.KeyInfo {
+	names := slices.Sorted(maps.Keys(found)) // in the order of the servers
 	infos := make([]driver.KeyInfo, 0, min(len(names), limit))
 	for _, name := range names[:min(len(names), limit)] {
-		q := queues[name]
-		q.sort()
-		infos = append(infos, b.info(unescaper.Replace(name), q))
+		l := found[name]
+		l.queue.sort()
+		infos = append(infos, b.info(unescaper.Replace(name), l))
 	}
 	slices.SortFunc(infos, func(x, y driver.KeyInfo) int { return strings.Compare(x.Key, y.Key) })
 	return infos
 }
 
 // info returns what is known of one key.
-func (b *Backend) info(key string, q queue) driver.KeyInfo {
-	holders := placequeue.Holders(q)
+func (b *Backend) info(key string, l line) driver.KeyInfo {
+	holders, waiters := placequeue.Split(l.queue)
 	info := driver.KeyInfo{
-		Key: key, Held: len(holders), Waiting: len(q) - len(holders),
+		Key: key, Held: len(holders), Waiting: int(l.places) - len(holders),
 		Mode: holders[0].sharing.Mode, Semaphore: holders[0].sharing.Permits > 0,
 	}
 	for _, p := range holders {
-		h := driver.HolderInfo{Holder: driver.HolderOf(p.owner)}
-		if p.owner != "" {
-			h.Owner = driver.Fingerprint(p.owner)
-		}
+		h := driver.HolderInfo{Owner: fingerprint(p), Holder: driver.HolderOf(p.owner)}
 		h.Token, _ = placequeue.Tokens(p.written, tokensPerRevision, 1)
 		if l, ok := b.table.HeldAt(p.path); ok {
 			h.Since, h.ExpiresIn = l.Since, time.Until(placequeue.End(l.Grant))
@@ -90,7 +126,20 @@ func (b *Backend) info(key string, q queue) driver.KeyInfo {
 	}
 	slices.SortStableFunc(info.Holders, func(x, y driver.HolderInfo) int { return int(x.ExpiresIn - y.ExpiresIn) })
 	info.Holders = info.Holders[:min(len(info.Holders), driver.MaxHolderInfos)]
+	for _, p := range waiters[:min(len(waiters), driver.MaxWaiterInfos)] {
+		info.Waiters = append(info.Waiters, driver.WaiterInfo{
+			Owner: fingerprint(p), Waiter: driver.HolderOf(p.owner), Mode: p.sharing.Mode, Permits: p.sharing.Permits,
+		})
+	}
 	return info
+}
+
+// fingerprint returns "" for a place of another program, which has no owner.
+func fingerprint(p place) string {
+	if p.owner == "" {
+		return ""
+	}
+	return driver.Fingerprint(p.owner)
 }
 
 // ForceRelease implements [driver.Inspector]. It deletes the places of all holders. A holder

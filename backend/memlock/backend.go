@@ -150,12 +150,15 @@ func (b *Backend) Inspect(ctx context.Context, prefix string, limit int) ([]driv
 	now := time.Now()
 	var found []driver.KeyInfo
 	add := func(e *entry) {
-		if info := e.inspect(now); len(found) < limit && info.Held+info.Waiting > 0 {
+		if info := e.inspect(now); len(found) < max(limit, 1) && info.Held+info.Waiting > 0 {
 			found = append(found, info)
 		}
 	}
 	if e := b.keys[prefix]; e != nil {
 		add(e)
+	}
+	if limit == 0 {
+		return found, nil
 	}
 	for key, e := range b.keys {
 		if key != prefix && strings.HasPrefix(key, prefix) {

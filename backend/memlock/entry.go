@@ -168,6 +168,12 @@ func (e *entry) inspect(now time.Time) driver.KeyInfo {
 	if info.Held > driver.MaxHolderInfos {
 		info.Holders = slices.Clone(info.Holders[:driver.MaxHolderInfos])
 	}
+	for _, w := range e.queue[:min(len(e.queue), driver.MaxWaiterInfos)] {
+		info.Waiters = append(info.Waiters, driver.WaiterInfo{
+			Owner: driver.Fingerprint(w.request.Owner), Waiter: driver.HolderOf(w.request.Owner),
+			Mode: w.request.Mode, Permits: w.request.Permits, Since: w.since,
+		})
+	}
 	return info
 }
 
@@ -177,6 +183,7 @@ func (e *entry) inspect(now time.Time) driver.KeyInfo {
 // Release passes it on, and otherwise it expires.
 type waiter struct {
 	request driver.Request
+	since   time.Time     // when it took its place
 	done    chan struct{} // closed when the waiter is granted the key
 	grant   driver.Grant
 }

@@ -158,9 +158,10 @@ func (s *store) enqueue(r *driver.Request) (*entry, *waiter) {
 	e := s.keys[r.Key]
 	w := e.waiter(r.Owner)
 	if w == nil {
-		w = &waiter{done: make(chan struct{})}
+		now := time.Now()
+		w = &waiter{since: now, done: make(chan struct{})}
 		e.queue = append(e.queue, w)
-		s.setTimer(e, time.Now())
+		s.setTimer(e, now)
 	}
 	w.request = *r
 	return e, w

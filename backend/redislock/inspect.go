@@ -26,8 +26,8 @@ const (
 )
 
 // Inspect visits all keys of every master with SCAN, so its duration depends on the number
-// of keys of any kind. It runs a script for each key with the prefix. The operation timeout
-// applies to each request, ctx to the whole.
+// of keys of any kind, unless limit is 0. It runs a script for each key with the prefix. The
+// operation timeout applies to each request, ctx to the whole.
 //
 // A string is listed as a lock if it expires and is an owner with a token, or a UUID. Any
 // other string that expires, such as a lock of
@@ -40,6 +40,9 @@ func (b *Backend) Inspect(ctx context.Context, prefix string, limit int) ([]driv
 	found := make(map[string]driver.KeyInfo)
 	if err := b.inspectExactly(ctx, prefix, found); err != nil {
 		return nil, err
+	}
+	if len(found) >= limit {
+		return slices.Collect(maps.Values(found)), nil
 	}
 	err := b.scan(ctx, pattern(prefix), func(names []string) (bool, error) {
 		keys := candidates(names, prefix)
@@ -148,7 +151,7 @@ func readLocks(ctx context.Context, c redis.UniversalClient, keys []string, exac
 	calls := make([]luascript.Call, len(keys))
 	for i, key := range keys {
 		names := lockKeys(key)
-		calls[i] = luascript.Call{Keys: names[:], Args: []any{driver.MaxHolderInfos, rediskit.Flag(exact)}}
+		calls[i] = luascript.Call{Keys: names[:], Args: []any{driver.MaxHolderInfos, driver.MaxWaiterInfos, rediskit.Flag(exact)}}
 	}
 	var infos []driver.KeyInfo
 	for i, cmd := range inspectScript.RunAll(ctx, c, calls) {
@@ -171,12 +174,13 @@ func readLocks(ctx context.Context, c redis.UniversalClient, keys []string, exac
 // keyInfo parses a reply of inspect.lua.
 func keyInfo(key string, reply []any) (driver.KeyInfo, error) {
 	info := driver.KeyInfo{Key: key}
-	if len(reply) == 4 {
+	if len(reply) == 5 {
 		kind, ok1 := reply[0].(string)
 		held, ok2 := reply[1].(int64)
 		waiting, ok3 := reply[2].(int64)
 		holders, ok4 := reply[3].([]any)
-		if ok1 && ok2 && ok3 && ok4 {
+		waiters, ok5 := reply[4].([]any)
+		if ok1 && ok2 && ok3 && ok4 && ok5 {
 			info.Held, info.Waiting = int(held), int(waiting)
 			info.Semaphore = kind == "p"
 			if kind == "r" {
@@ -189,10 +193,44 @@ func keyInfo(key string, reply []any) (driver.KeyInfo, error) {
 				}
 				info.Holders = append(info.Holders, h)
 			}
+			for waiter := range slices.Chunk(waiters, 2) {
+				if w, ok := waiterInfo(waiter); ok {
+					info.Waiters = append(info.Waiters, w)
+				}
+			}
 			return info, nil
 		}
 	}
 	return info, fmt.Errorf("redislock: inspect answered with %d parts, or with parts of another kind", len(reply))
+}
+
+// waiterInfo parses an entry of the queue and its ticket: the server's time in microseconds when
+// the waiter came, unless the clock was set back. Of an entry of another form it returns false:
+// the queue drops it.
+func waiterInfo(parts []any) (w driver.WaiterInfo, ok bool) {
+	if len(parts) != 2 {
+		return w, false
+	}
+	entry, _ := parts[0].(string)
+	ticket, _ := parts[1].(string)
+	_, waiter, _ := strings.Cut(entry, ":")
+	owner, share, _ := strings.Cut(waiter, " ")
+	permits, isPermit := strings.CutPrefix(share, "p")
+	switch n, err := strconv.Atoi(permits); {
+	case owner == "":
+		return w, false
+	case share == "r":
+		w.Mode = driver.Shared
+	case isPermit && err == nil:
+		w.Permits = n
+	case share != "":
+		return w, false
+	}
+	w.Owner, w.Waiter = driver.Fingerprint(owner), driver.HolderOf(owner)
+	if at, err := strconv.ParseFloat(ticket, 64); err == nil {
+		w.Since = time.UnixMicro(int64(at))
+	}
+	return w, true
 }
 
 // holderInfo parses an owner, the milliseconds until its lease ends, and its token. A token

@@ -124,6 +124,41 @@ func TestInspectAndForce(t *testing.T) {
 	})
 }
 
+// Inspect lists the places in the order of their tickets, since when each waits, and none of an
+// entry of another form. Revoke reads none of them.
+func TestInspectWaiters(t *testing.T) {
+	eachServer(t, func(t *testing.T, s server) {
+		ctx := t.Context()
+		b := newBackend(t, s.Client)
+		mustTry(t, b, request("shop:a"))
+		waiters := make([]redis.Z, 1000)
+		for i := range waiters {
+			// In the order of names the last would be the first.
+			waiters[i] = redis.Z{Score: float64(1e15 + i), Member: fmt.Sprintf("inbox:%08d-7c1e-4e59-8a86-7d1d1a4b7c11@web-%d", 1000-i, i)}
+		}
+		waiters[1].Member = waiters[1].Member.(string) + " r"
+		waiters[2].Member = waiters[2].Member.(string) + " p40"
+		waiters[3].Member = "inbox:"
+		waiters[4].Member = waiters[4].Member.(string) + " w"
+		waiters[5].Member = "nameless:" + uuid.NewString()
+		must(s.ZAdd(ctx, "{shop:a}:queue", waiters...).Result())
+		infos := mustInspect(t, b, "shop:a")
+		if len(infos) != 1 || infos[0].Waiting != 1000 || len(infos[0].Waiters) != 14 {
+			t.Fatalf("listed %+v", infos)
+		}
+		var got []string
+		for _, w := range infos[0].Waiters[:6] {
+			got = append(got, fmt.Sprint(w.Waiter, " ", w.ModeName(), " ", w.Permits, " ", w.Since.UnixMicro()-1e15))
+		}
+		expect(t, "waiters", got, []string{
+			"web-0 exclusive 0 0", "web-1 shared 0 1", "web-2 permits 40 2", " exclusive 0 5", "web-6 exclusive 0 6", "web-7 exclusive 0 7",
+		})
+		if held, err := b.Revoke(ctx, "shop:a"); !held || err != nil {
+			t.Errorf("Revoke: %v, %v", held, err)
+		}
+	})
+}
+
 // A repeated order, after a lost reply, does not affect the next holder. A late attempt by
 // the old holder fails.
 func TestScriptForceRepeated(t *testing.T) {

@@ -21,7 +21,7 @@ func matches(t *testing.T, what string, err error, want ...error) {
 	t.Helper()
 	for _, e := range []error{
 		driver.ErrNotAcquired, driver.ErrLost, distlock.ErrKey, distlock.ErrQueueFull, distlock.ErrUnavailable,
-		distlock.ErrClosed, distlock.ErrNoFencing, distlock.ErrUpgrade, context.Canceled, context.DeadlineExceeded,
+		distlock.ErrClosed, distlock.ErrNoFencing, distlock.ErrUpgrade, distlock.ErrReentry, context.Canceled, context.DeadlineExceeded,
 	} {
 		if got := errors.Is(err, e); got != slices.Contains(want, e) {
 			t.Errorf("%s: errors.Is(%v, %v) = %v", what, err, e, got)

@@ -52,14 +52,14 @@ func (b *Backend) Revoke(ctx context.Context, key string) (held bool, err error)
 // readOwners returns the owners that hold a key.
 func readOwners(ctx context.Context, c redis.UniversalClient, key string) ([]string, error) {
 	names := lockKeys(key)
-	reply, err := inspectScript.Run(ctx, c, names[:], maxRevoked, rediskit.Flag(true)).Slice()
+	reply, err := inspectScript.Run(ctx, c, names[:], maxRevoked, 0, rediskit.Flag(true)).Slice()
 	if err != nil {
 		if errors.Is(err, redis.Nil) {
 			err = nil
 		}
 		return nil, err
 	}
-	if len(reply) == 4 {
+	if len(reply) == 5 {
 		if holders, ok := reply[3].([]any); ok && len(holders)%3 == 0 {
 			var owners []string
 			for i := 0; i < len(holders); i += 3 {

@@ -22,13 +22,14 @@ const (
 )
 
 // Inspect visits all keys of every master with SCAN, so its duration depends on the number of
-// keys of any kind. It runs a script for each hash with the prefix. The operation timeout
-// applies to each request, ctx to the whole.
+// keys of any kind, unless limit is 0. It runs a script for each hash with the prefix. The
+// operation timeout applies to each request, ctx to the whole.
 //
 // A hash is a lock if it expires and each of its fields looks like a holder. If the prefix is
 // the key itself, a value of any other kind is listed as foreign. A holder in Java has a name
 // such as redisson-6f1b2c3d/thread-57/holds-2: the first digits of its client's id, the number
-// of the thread, and how often it holds the lock. Redisson does not store the waiters.
+// of the thread, and how often it holds the lock. No waiters are listed: Redisson stores only
+// those of RFairLock, and this package has no place in that queue.
 func (b *Backend) Inspect(ctx context.Context, prefix string, limit int) ([]driver.KeyInfo, error) {
 	found := make(map[string]driver.KeyInfo)
 	page := func(keys []string) (more bool, err error) {
@@ -38,14 +39,14 @@ func (b *Backend) Inspect(ctx context.Context, prefix string, limit int) ([]driv
 				return false, err
 			}
 			for _, info := range infos {
-				if len(found) < limit {
+				if len(found) < max(limit, 1) {
 					found[info.Key] = info
 				}
 			}
 		}
 		return len(found) < limit, nil
 	}
-	more, err := true, error(nil)
+	more, err := limit > 0, error(nil)
 	if checkKey(prefix) == nil {
 		more, err = page([]string{prefix})
 	}

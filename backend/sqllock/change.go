@@ -135,16 +135,24 @@ func (b *Backend) find(ctx context.Context, why purpose, s *statement, v values)
 		return s.rows(ctx, c, v, func(scan func(...any) error) error { // for each member, or once without a member
 			var k entry
 			var r memberRow
-			if err := scan(slices.Concat([]any{&k.key}, k.columns(), r.columns())...); err != nil {
+			var like int // how many members are like this one; 0 if the statement does not count them
+			if err := scan(slices.Concat([]any{&k.key}, k.columns(), r.columns(), []any{&like})...); err != nil {
 				return err
 			}
 			if n := len(found); n == 0 || found[n-1].key != k.key {
 				k.exists = true
 				found = append(found, k)
 			}
-			if last := &found[len(found)-1]; r.m.owner != "" {
-				last.members = append(last.members, r.member())
+			last := &found[len(found)-1]
+			switch {
+			case r.m.owner == "":
+				return nil
+			case r.m.waits():
+				last.waiters = like
+			default:
+				last.sharers = like
 			}
+			last.members = append(last.members, r.member())
 			return nil
 		})
 	})

@@ -38,6 +38,10 @@ type entry struct {
 	busy    int64
 
 	members []member // in order of arrival
+
+	// In a list, how many members share the key, and how many wait; members has the first of
+	// both.
+	sharers, waiters int
 }
 
 // member is an owner that waits, or shares the key, or has a tombstone: it was released

@@ -10,18 +10,25 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// listPage is how many keys Inspect reads at once.
-const listPage = 200
+const (
+	listPage       = 200          // how many keys Inspect reads at once
+	firstCharacter = "!"          // sorts before all others that a key may have
+	lastCharacter  = "\U0010FFFF" // sorts after them
+)
 
-// Inspect implements [driver.Inspector].
+// Inspect implements [driver.Inspector]. Of a long queue it reads the first places, and how many
+// there are.
 func (b *Backend) Inspect(ctx context.Context, prefix string, limit int) ([]driver.KeyInfo, error) {
 	if err := b.ready(ctx); err != nil {
 		return nil, err
 	}
 	var found []driver.KeyInfo
-	const last = "\U0010FFFF" // sorts after all other characters
+	end := lastCharacter
+	if limit == 0 {
+		end, limit = firstCharacter, 1
+	}
 	for after := ""; ; {
-		page, err := b.find(ctx, forAttempt, b.sql.list, values{"from": after, "prefix": prefix, "to": prefix + last})
+		page, err := b.find(ctx, forAttempt, b.sql.list, values{"from": after, "prefix": prefix, "to": prefix + end})
 		if err != nil {
 			return found, err
 		}
@@ -41,16 +48,16 @@ func (b *Backend) Inspect(ctx context.Context, prefix string, limit int) ([]driv
 	}
 }
 
-// info describes the key.
+// info describes the key, which is of a list.
 func (e *entry) info() driver.KeyInfo {
-	e.prune()
-	holders := e.holders()
-	info := driver.KeyInfo{Key: e.key, Held: len(holders)}
-	for i := range e.members {
-		if e.members[i].waits() {
-			info.Waiting++
-		}
+	if e.expires <= e.now {
+		e.owner = ""
 	}
+	info := driver.KeyInfo{Key: e.key, Held: e.sharers, Waiting: e.waiters}
+	if e.owner != "" {
+		info.Held++
+	}
+	holders := e.holders()
 	slices.SortStableFunc(holders, func(a, b member) int { return cmp.Compare(a.expires, b.expires) })
 	for _, h := range holders[:min(len(holders), driver.MaxHolderInfos)] {
 		info.Mode, info.Semaphore = h.sharing.Mode, h.sharing.Permits > 0
@@ -58,6 +65,14 @@ func (e *entry) info() driver.KeyInfo {
 			Owner: driver.Fingerprint(h.owner), Holder: driver.HolderOf(h.owner), Token: uint64(h.token),
 			Since: time.UnixMicro(h.since), ExpiresIn: micros(h.expires - e.now),
 		})
+	}
+	for _, m := range e.members {
+		if m.waits() {
+			info.Waiters = append(info.Waiters, driver.WaiterInfo{
+				Owner: driver.Fingerprint(m.owner), Waiter: driver.HolderOf(m.owner),
+				Mode: m.sharing.Mode, Permits: m.sharing.Permits, Since: time.UnixMicro(m.since),
+			})
+		}
 	}
 	return info
 }

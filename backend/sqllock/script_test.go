@@ -138,7 +138,7 @@ func (c *scriptConn) answer(query string, args []sqldriver.NamedValue) ([][]sqld
 		s.marks++
 		return row(s.marks)
 	case has("LEFT JOIN"):
-		return row(append(append([]sqldriver.Value{"key"}, key...), "", int64(0), int64(0), int64(0), int64(0), int64(0), int64(0))...)
+		return row(append(append([]sqldriver.Value{"key"}, key...), "", int64(0), int64(0), int64(0), int64(0), int64(0), int64(0), int64(0))...)
 	case has("WITH l AS (SELECT *"):
 		return row(key...)
 	case has("FROM (VALUES"): // a renewal

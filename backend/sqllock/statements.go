@@ -1,6 +1,11 @@
 package sqllock
 
-import "strconv"
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/distlock-go/distlock/driver"
+)
 
 // statements are the SQL of a Backend.
 type statements struct {
@@ -30,7 +35,7 @@ type statements struct {
 	setGuarded  *statement // notes that Guard was called for the key
 	delGuard    *statement
 
-	list     *statement // reads the next keys that are in use, and their members
+	list     *statement // reads the next keys that are in use, and the first of their members
 	unused   *statement // finds rows to delete
 	delKey   *statement
 	takeTurn *statement // lets one process at a time look for rows to delete
@@ -111,7 +116,7 @@ WHERE l.lock_key = :key AND l.owner = :owner AND l.busy = 0 AND l.guarded = 0 AN
 WHERE l.lock_key = :key AND l.owner = :owner AND l.busy = 0`,
 		}),
 
-		peek: one(`SELECT ` + keyAndMember + ` FROM {lock} AS l LEFT JOIN {member} AS m ON m.lock_key = l.lock_key
+		peek: one(`SELECT ` + keyAndMember + `, 0 FROM {lock} AS l LEFT JOIN {member} AS m ON m.lock_key = l.lock_key
 WHERE l.lock_key = :key ORDER BY m.ticket`),
 		// The tokens begin after all that the key had before its row was deleted.
 		create: pick(byDialect{
@@ -163,9 +168,16 @@ ON DUPLICATE KEY UPDATE closed = {max}(closed, :token)`),
 		delGuard:   one(`DELETE FROM {guard} WHERE lock_key = :key`),
 		setGuarded: one(`UPDATE {lock} SET guarded = 1 WHERE lock_key = :key`),
 
-		list: one(`SELECT ` + keyAndMember + ` FROM (SELECT * FROM {lock}
+		// Of the members of a key it returns the first, and how many there are of each kind.
+		list: one(`WITH l AS (SELECT * FROM {lock}
   WHERE lock_key > :from AND lock_key >= :prefix AND lock_key < :to AND (busy > 0 OR owner <> '' AND expires > {now})
-  ORDER BY lock_key LIMIT ` + strconv.Itoa(listPage) + `) AS l LEFT JOIN {member} AS m ON m.lock_key = l.lock_key
+  ORDER BY lock_key LIMIT ` + strconv.Itoa(listPage) + `),
+m AS (SELECT r.*, count(*) OVER (PARTITION BY r.lock_key, r.token = 0) AS total, row_number() OVER (
+    PARTITION BY r.lock_key, r.token = 0 ORDER BY CASE WHEN r.token = 0 THEN r.ticket ELSE r.expires END) AS place
+  FROM l JOIN {member} AS r ON r.lock_key = l.lock_key
+  WHERE r.token > 0 AND r.expires > {now} OR r.token = 0 AND r.expires > {now} - ` + fmt.Sprint(deadAfter) + `)
+SELECT ` + keyAndMember + `, coalesce(m.total, 0) FROM l LEFT JOIN m ON m.lock_key = l.lock_key
+  AND m.place <= CASE WHEN m.token = 0 THEN ` + strconv.Itoa(driver.MaxWaiterInfos) + ` ELSE ` + strconv.Itoa(driver.MaxHolderInfos) + ` END
 ORDER BY l.lock_key, m.ticket`),
 		unused: one(`SELECT lock_key, CASE WHEN ` + unused + ` THEN 1 ELSE 0 END
 FROM {lock} WHERE lock_key > :from ORDER BY lock_key LIMIT ` + strconv.Itoa(sweepPage)),

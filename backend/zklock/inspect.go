@@ -15,12 +15,13 @@ import (
 const maxInspections = 64
 
 // Inspect implements [driver.Inspector]. It reads the names of all keys, and the queue of
-// each key with the prefix. It does not know when the leases of other processes end. For a
+// each key with the prefix: of all nodes the names, and of those that are listed the content,
+// because ZooKeeper has no request for the first names. It does not know when the leases of other processes end. For a
 // lock of another process that was extended it shows the first token of the first grant.
 // An ephemeral node of another program, at the path of a key or below it, is foreign, and so
 // is a semaphore of Curator.
 func (b *Backend) Inspect(ctx context.Context, prefix string, limit int) ([]driver.KeyInfo, error) {
-	keys, err := b.keys(ctx, prefix)
+	keys, err := b.keys(ctx, prefix, limit == 0)
 	if err != nil {
 		return nil, err
 	}
@@ -46,12 +47,15 @@ func (b *Backend) Inspect(ctx context.Context, prefix string, limit int) ([]driv
 	return found, nil
 }
 
-// keys returns the keys with the prefix that have a node, in order.
-func (b *Backend) keys(ctx context.Context, prefix string) (keys []string, err error) {
+// keys returns the keys with the prefix that have a node, in order, or exactly the prefix.
+func (b *Backend) keys(ctx context.Context, prefix string, exactly bool) (keys []string, err error) {
 	op, end := b.link.opContext(ctx)
 	defer end()
 	if err := b.link.confirm(op); err != nil {
 		return nil, err
+	}
+	if exactly {
+		return []string{prefix}, nil
 	}
 	names, err := b.link.children(cmp.Or(b.opts.root, "/")).wait(op)
 	for _, name := range names {
@@ -80,12 +84,16 @@ func (b *Backend) inspect(ctx context.Context, key string, children *pending[[]s
 	if len(q) == 0 && exact {
 		return b.inspectForeign(op, key, names)
 	}
-	holders := placequeue.Holders(q)
-	info.Held, info.Waiting = len(holders), len(q)-len(holders)
-	for _, n := range holders[:min(len(holders), driver.MaxHolderInfos)] {
+	holders, waiters := placequeue.Split(q)
+	info.Held, info.Waiting = len(holders), len(waiters)
+	holders, waiters = holders[:min(len(holders), driver.MaxHolderInfos)], waiters[:min(len(waiters), driver.MaxWaiterInfos)]
+	read := make([]*pending[content], 0, len(holders)+len(waiters))
+	for _, n := range slices.Concat(holders, waiters) {
+		read = append(read, b.link.content(b.path(key)+"/"+n.name))
+	}
+	for i, n := range holders {
 		info.Mode, info.Semaphore = n.kind.sharing.Mode, n.kind.sharing.Permits > 0
-		path := b.path(key) + "/" + n.name
-		node, err := b.link.content(path).wait(op)
+		node, err := read[i].wait(op)
 		if err != nil {
 			return info, err
 		}
@@ -98,13 +106,28 @@ func (b *Backend) inspect(ctx context.Context, key string, children *pending[[]s
 			Owner: driver.Fingerprint(ownerOf(n.guid, name)), Holder: name, Since: time.UnixMilli(node.stat.Ctime),
 		}
 		h.Token, _ = placequeue.Tokens(node.stat.Czxid, tokensPerID, 1)
-		if l, ok := b.table.HeldAt(path); ok {
+		if l, ok := b.table.HeldAt(b.path(key) + "/" + n.name); ok {
 			h.Owner, h.Token = driver.Fingerprint(l.Grant.Owner), l.Grant.Token
 			h.ExpiresIn = time.Until(placequeue.End(l.Grant))
 		}
 		info.Holders = append(info.Holders, h)
 	}
 	slices.SortStableFunc(info.Holders, func(x, y driver.HolderInfo) int { return int(x.ExpiresIn - y.ExpiresIn) })
+	for i, n := range waiters {
+		node, err := read[len(holders)+i].wait(op)
+		if err != nil {
+			return info, err
+		}
+		if node.stat.Czxid == 0 { // the same
+			info.Waiting--
+			continue
+		}
+		name := holderName(node.data)
+		info.Waiters = append(info.Waiters, driver.WaiterInfo{
+			Owner: driver.Fingerprint(ownerOf(n.guid, name)), Waiter: name,
+			Mode: n.kind.sharing.Mode, Permits: n.kind.sharing.Permits, Since: time.UnixMilli(node.stat.Ctime),
+		})
+	}
 	return info, nil
 }
 

@@ -17,9 +17,9 @@ func lsCommand(stdout io.Writer) *cli.Command {
 	return storeCommand(10*time.Second, "print an array of objects, with times in RFC 3339 and milliseconds", &cli.Command{
 		Name:  "ls",
 		Usage: "list the locks that have holders or waiters",
-		Description: "There is a line for each holder, and one for each key that has only waiters. HOLDER is the name\n" +
-			"of the process, by default its host and process id; - if it has none, as with the locks of other\n" +
-			"libraries. OWNER is a fingerprint, which stays the same as long as one process has the key. SINCE\n" +
+		Description: "There is a line for each holder, and one for each key that has only waiters. Below it are the first\n" +
+			"16 waiters in the order of the queue, if the store keeps one. HOLDER is the name of the process, by\n" +
+			"default its host and process id; - if it has none, as with the locks of other libraries. OWNER is a fingerprint, which stays the same as long as one process has the key. SINCE\n" +
 			"and LEFT are the store's values; a live holder renews its lease, so it can hold the lock for longer\n" +
 			"than LEFT. If the prefix is a whole key, a value of another program is listed, too: its MODE is\n" +
 			"foreign, with the type that the store reports.",
@@ -56,6 +56,7 @@ type lockJSON struct {
 	Held    int          `json:"held"`
 	Waiting int          `json:"waiting"`
 	Holders []holderJSON `json:"holders"`
+	Waiters []waiterJSON `json:"waiters"`
 }
 
 // holderJSON is a holder. Unknown fields are omitted.
@@ -67,12 +68,27 @@ type holderJSON struct {
 	ExpiresMS int64     `json:"expires_in_ms,omitempty"`
 }
 
+// waiterJSON is a waiter. Unknown fields are omitted.
+type waiterJSON struct {
+	Waiter  string    `json:"waiter,omitempty"`
+	Owner   string    `json:"owner,omitempty"`
+	Mode    string    `json:"mode"` // exclusive, shared or permits
+	Permits int       `json:"permits,omitempty"`
+	Since   time.Time `json:"since,omitzero"`
+}
+
 func writeJSON(w io.Writer, locks []driver.KeyInfo) error {
 	out := make([]lockJSON, 0, len(locks)) // not null in JSON
 	for _, l := range locks {
-		j := lockJSON{l.Key, l.ModeName(), l.Foreign, l.Held, l.Waiting, make([]holderJSON, 0, len(l.Holders))}
+		j := lockJSON{
+			l.Key, l.ModeName(), l.Foreign, l.Held, l.Waiting,
+			make([]holderJSON, 0, len(l.Holders)), make([]waiterJSON, 0, len(l.Waiters)),
+		}
 		for _, h := range l.Holders {
 			j.Holders = append(j.Holders, holderJSON{h.Holder, h.Owner, h.Token, h.Since, max(0, h.ExpiresIn.Milliseconds())})
+		}
+		for _, w := range l.Waiters {
+			j.Waiters = append(j.Waiters, waiterJSON{w.Waiter, w.Owner, w.ModeName(), w.Permits, w.Since})
 		}
 		out = append(out, j)
 	}

@@ -134,7 +134,7 @@ func TestError(t *testing.T) {
 	defer cancel()
 	for _, err := range []error{
 		distlock.ErrLost, distlock.ErrKey, &distlock.KeyError{Detail: "which order?"}, distlock.ErrClosed, distlock.ErrUnavailable,
-		driver.ErrForeign, distlock.ErrQueueFull, distlock.ErrNotAcquired, distlock.ErrNoFencing, distlock.ErrUpgrade, errors.New("other"),
+		driver.ErrForeign, distlock.ErrQueueFull, distlock.ErrNotAcquired, distlock.ErrNoFencing, distlock.ErrUpgrade, distlock.ErrReentry, errors.New("other"),
 		&distlock.Error{Op: "acquire", Key: "secret", Err: distlock.ErrNotAcquired, RetryAfter: time.Minute},
 		errors.Join(distlock.ErrNotAcquired, context.Canceled), errors.Join(distlock.ErrNotAcquired, context.DeadlineExceeded),
 	} {

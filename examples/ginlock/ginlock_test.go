@@ -59,6 +59,9 @@ func TestUse(t *testing.T) {
 	if code, body := post(r, "/orders/x/pay"); code != http.StatusBadRequest {
 		t.Errorf("an order that is not a number: %d %s", code, body)
 	}
+	if code, body := post(r, "/orders//pay"); code != http.StatusBadRequest {
+		t.Errorf("no order: %d %s", code, body)
+	}
 }
 
 // TestOthers: the handlers around the lock have the request with its own context, and a

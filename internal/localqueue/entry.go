@@ -11,8 +11,9 @@ import (
 // Queue's mutex guards it.
 type entry[L Lease] struct {
 	head, tail *Waiter[L]
-	waiting    int // number of waiters
-	writers    int // waiters that are not readers
+	waiting    int    // number of waiters
+	tickets    uint64 // number of waiters so far
+	writers    int    // waiters that are not readers
 
 	admitted  int            // number of admitted callers
 	sharing   driver.Sharing // of the one that was admitted last
@@ -27,10 +28,14 @@ type entry[L Lease] struct {
 // Waiter is the place of one caller in the queue of a key.
 type Waiter[L Lease] struct {
 	class      compat.Class
+	ticket     uint64       // 1 for the first waiter of the entry
 	turn       chan Turn[L] // receives once
 	prev, next *Waiter[L]
 	queued     bool
 }
+
+// Ticket returns w's number, for [Queue.Place]. The caller must not have got w's turn.
+func (w *Waiter[L]) Ticket() uint64 { return w.ticket }
 
 // Turn is the end of a wait: the caller is admitted, or the Queue was closed.
 type Turn[L Lease] struct {
@@ -70,7 +75,8 @@ func (e *entry[L]) admit(c compat.Class) {
 }
 
 func (e *entry[L]) push(w *Waiter[L]) {
-	w.queued, w.prev = true, e.tail
+	e.tickets++
+	w.ticket, w.queued, w.prev = e.tickets, true, e.tail
 	if e.tail == nil {
 		e.head = w
 	} else {

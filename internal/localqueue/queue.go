@@ -109,6 +109,18 @@ func (q *Queue[L]) entry(key string) *entry[L] {
 	return e
 }
 
+// Place returns the place of a waiter of the key in its queue: 1 is the first, and 0 says that
+// its turn has come. It is too high by those that have left between the first waiter and it.
+func (q *Queue[L]) Place(key string, ticket uint64) int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	e := q.entries[key]
+	if e == nil || e.head == nil || ticket < e.head.ticket {
+		return 0
+	}
+	return min(int(ticket-e.head.ticket)+1, e.waiting)
+}
+
 // Wait waits for w's turn. It returns false if done or alarm comes first; then w is still
 // waiting. When it has returned true, w must not be used again.
 func (q *Queue[L]) Wait(w *Waiter[L], done <-chan struct{}, alarm <-chan time.Time) (Turn[L], bool) {

@@ -166,6 +166,42 @@ func TestHandOver(t *testing.T) {
 	}
 }
 
+// A place counts those in front, and those that have left only until the first is served.
+func TestPlace(t *testing.T) {
+	t.Parallel()
+	q := newQueue()
+	admitted(t, q, "k", writer)
+	var line []*waiter
+	var tickets []uint64
+	for range 5 {
+		w := waits(t, q, "k", writer)
+		line, tickets = append(line, w), append(tickets, w.Ticket())
+	}
+	want := func(places ...int) {
+		t.Helper()
+		for i, place := range places {
+			if got := q.Place("k", tickets[i]); got != place {
+				t.Errorf("waiter %d is at place %d, want %d", i, got, place)
+			}
+		}
+	}
+	want(1, 2, 3, 4, 5)
+	q.Cancel("k", line[2])
+	want(1, 2)
+	if p := q.Place("k", tickets[4]); p != 4 {
+		t.Errorf("the last of four is at place %d", p)
+	}
+	q.Exit("k", false)
+	wantTurn(t, q, line[0], nil)
+	want(0, 1)
+	if p := q.Place("k", tickets[3]); p != 3 { // it is the second, and one between has left
+		t.Errorf("the last but one is at place %d", p)
+	}
+	if p := q.Place("other", tickets[4]); p != 0 {
+		t.Errorf("place %d without a queue", p)
+	}
+}
+
 func TestCancelWhileTheTurnComes(t *testing.T) {
 	t.Parallel()
 	q := newQueue()

@@ -70,6 +70,7 @@ var fields = []Field{
 		Usage: "keep the key for `TIME` from the start, even if the command is quicker: once per period",
 	},
 	{Name: "OneReentry", Of: func(o *distlock.Opts) any { return &o.OneReentry }},
+	{Name: "NoReentry", Of: func(o *distlock.Opts) any { return &o.NoReentry }},
 	{
 		Name: "Fencing", Of: func(o *distlock.Opts) any { return &o.Fencing },
 		Usage: "fail if the store has no token for DISTLOCK_TOKEN",

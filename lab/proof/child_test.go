@@ -2,6 +2,8 @@ package proof_test
 
 import (
 	"errors"
+	"log/slog"
+	"os"
 	"time"
 
 	"github.com/distlock-go/distlock"
@@ -13,6 +15,7 @@ const (
 	roleHolder = "hold"
 	roleCrowd  = "crowd"
 	roleCloser = "close"
+	roleLogger = "log"
 )
 
 // order tells a child process what to do.
@@ -21,6 +24,7 @@ type order struct {
 	Lease    time.Duration
 	Register string // its address
 	Waiters  int
+	Holder   string // its name; then it writes what LogHooks logs
 }
 
 // task is the state of a child process.
@@ -36,7 +40,7 @@ type task struct {
 // beChild plays a role, if this process is a child, and exits.
 func beChild() {
 	testkit.BeChild(map[string]func(*testkit.Child) error{
-		roleHolder: play(holdKey), roleCrowd: play(beCrowd), roleCloser: play(beClosed),
+		roleHolder: play(holdKey), roleCrowd: play(beCrowd), roleCloser: play(beClosed), roleLogger: play(logWait),
 	})
 }
 
@@ -52,6 +56,9 @@ func play(work func(*task) error) func(*testkit.Child) error {
 		}
 		var end func() error
 		cfg := distlock.Config{CloseTimeout: closeTimeout}
+		if t.Holder != "" {
+			cfg.Holder, cfg.Hooks = t.Holder, distlock.LogHooks(slog.New(slog.NewTextHandler(os.Stdout, nil)))
+		}
 		if t.Locker, end, err = t.Store.locker(cfg); err != nil {
 			return err
 		}

@@ -19,7 +19,7 @@ func kinds(err error) string {
 	for name, e := range map[string]error{
 		"not-acquired": distlock.ErrNotAcquired, "lost": distlock.ErrLost, "key": distlock.ErrKey,
 		"queue-full": distlock.ErrQueueFull, "unavailable": distlock.ErrUnavailable, "closed": distlock.ErrClosed,
-		"no-fencing": distlock.ErrNoFencing, "upgrade": distlock.ErrUpgrade,
+		"no-fencing": distlock.ErrNoFencing, "upgrade": distlock.ErrUpgrade, "reentry": distlock.ErrReentry,
 		"canceled": context.Canceled, "deadline": context.DeadlineExceeded,
 	} {
 		if errors.Is(err, e) {

@@ -8,6 +8,13 @@
  * @property {string} [since] RFC 3339, by the store's clock
  * @property {string} [until] RFC 3339, when the lease ends unless it is renewed
  *
+ * @typedef {object} Waiter
+ * @property {string} [waiter] its name
+ * @property {string} [fingerprint] that of the holder that it becomes
+ * @property {"exclusive"|"shared"|"permits"} mode what it asks for
+ * @property {number} [permits] how many there are, if it asks for one
+ * @property {string} [since] RFC 3339, by the store's clock
+ *
  * @typedef {object} Lock
  * @property {string} key
  * @property {"exclusive"|"shared"|"permits"|"foreign"} mode
@@ -15,6 +22,7 @@
  * @property {number} held
  * @property {number} waiting
  * @property {Holder[]} holders
+ * @property {Waiter[]} waiters the first, in the order of the queue
  *
  * @typedef {object} Entry One holder that had a key.
  * @property {string} holder

@@ -134,7 +134,7 @@ class DistlockLocks extends HTMLElement {
     if (this.#only) keys.add(this.#only);
     this.#arrange([...keys].sort());
     for (const [key, row] of this.#rows) {
-      const lock = now.get(key) ?? { ...row.lock, held: 0, waiting: 0, holders: [] };
+      const lock = now.get(key) ?? { ...row.lock, held: 0, waiting: 0, holders: [], waiters: [] };
       row.update(lock, this.#history.of(key), list.can_release);
     }
     if (this.#view.status.classList.contains("trouble") || this.#view.status.textContent === "Connecting…") this.#say("");

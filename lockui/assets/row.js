@@ -4,6 +4,7 @@ import { count, duration, el, setText, timeOf, visible } from "./format.js";
 
 /** @typedef {import("./history.js").Lock} Lock */
 /** @typedef {import("./history.js").Holder} Holder */
+/** @typedef {import("./history.js").Waiter} Waiter */
 /** @typedef {import("./history.js").Entry} Entry */
 
 /** The columns, each with the heading that narrow screens show beside the value. */
@@ -26,7 +27,7 @@ export class Row {
    */
   constructor(key, { href, release, toggled }) {
     this.key = key;
-    this.lock = { key, mode: "exclusive", held: 0, waiting: 0, holders: [] };
+    this.lock = { key, mode: "exclusive", held: 0, waiting: 0, holders: [], waiters: [] };
     const details = `details-${ids++}`;
 
     this.button = el("button", { type: "button", class: "key", "aria-expanded": "false", "aria-controls": details }, visible(key));
@@ -48,6 +49,7 @@ export class Row {
     this.cells["Time left"].append(this.left, this.bar);
 
     this.holders = el("section", {}, el("h3", {}, "Holders"), el("ul"));
+    this.waiters = el("section", { class: "waiters" }, el("h3", {}, "Waiting, in this order"), el("ol"));
     this.history = el("ol", { class: "history" });
     this.release = el("button", { type: "button", class: "release" }, "Release…");
     this.release.addEventListener("click", () => release(key));
@@ -55,6 +57,7 @@ export class Row {
     this.details = el("tr", { role: "row", class: "details", id: details },
       el("td", { role: "cell", colspan: String(columns.length) },
         this.holders,
+        this.waiters,
         el("h3", {}, "History since this page was opened, by a look twice a second"),
         this.history,
         el("p", { class: "actions" }, this.release, this.link)));
@@ -79,7 +82,8 @@ export class Row {
   /** @returns {string} all that the search looks at */
   get text() {
     const holders = this.lock.holders.map((h) => `${h.holder ?? ""} ${h.fingerprint} ${h.token ?? ""}`);
-    return `${this.key} ${holders.join(" ")}`.toLowerCase();
+    const waiters = this.lock.waiters.map((w) => `${w.waiter ?? ""} ${w.fingerprint ?? ""}`);
+    return `${this.key} ${holders.join(" ")} ${waiters.join(" ")}`.toLowerCase();
   }
 
   /**
@@ -96,10 +100,10 @@ export class Row {
     this.#showHolder(this.cells["Holder"], free ? undefined : first, lock.held - 1);
     setText(this.cells["Token"], (!free && first?.token) || "–");
     setText(this.cells["Since"], !free && first?.since ? timeOf(Date.parse(first.since)) : "–");
-    setText(this.cells["Waiting"], String(lock.waiting));
-    this.cells["Waiting"].classList.toggle("some", lock.waiting > 0);
+    this.#showWaiting(this.cells["Waiting"]);
     this.release.hidden = !canRelease || free || lock.mode === "foreign";
     this.#showHolders();
+    this.#showWaiters();
     this.#showHistory(history);
   }
 
@@ -117,6 +121,31 @@ export class Row {
     if (holder?.fingerprint) {
       cell.append(" ", el("code", { title: "fingerprint of the owner" }, holder.fingerprint));
     }
+  }
+
+  /**
+   * Shows how many wait, and who is next.
+   * @param {HTMLElement} cell
+   */
+  #showWaiting(cell) {
+    const { waiting, waiters: [next] } = this.lock;
+    const name = next ? nameOf(holderOf(next)) : "";
+    if (cell.dataset.shows === `${waiting} ${name}`) return;
+    cell.dataset.shows = `${waiting} ${name}`;
+    cell.replaceChildren(el("span", { class: waiting > 0 ? "some" : "" }, String(waiting)));
+    if (next) cell.append(" ", el("span", { class: "next" }, `next: ${name}`));
+  }
+
+  /** Lists the waiters in their order. */
+  #showWaiters() {
+    const { waiting, waiters } = this.lock;
+    this.waiters.hidden = waiters.length === 0;
+    const lines = waiters.map((w, i) => {
+      const wish = w.mode === "permits" ? `, one of ${count(w.permits ?? 0, "permit", "permits")}` : w.mode === "shared" ? ", shared" : "";
+      return [w.since ? `since ${timeOf(Date.parse(w.since))}` : "", `${i + 1}. ${textOf(holderOf(w))}${wish}`];
+    });
+    if (waiting > waiters.length) lines.push(["", `and ${waiting - waiters.length} more`]);
+    replaceItems(/** @type {HTMLElement} */ (this.waiters.lastElementChild), lines);
   }
 
   /** Lists the holders if there are several. */
@@ -161,6 +190,11 @@ export class Row {
     if (this.lock.held > 1) return count(this.lock.held, "holder", "holders");
     return visible(first?.holder ?? "") || first?.fingerprint || "its holder";
   }
+}
+
+/** @param {Waiter} w */
+function holderOf(w) {
+  return { holder: w.waiter, fingerprint: w.fingerprint };
 }
 
 /** @param {{holder?: string, fingerprint?: string}} h */

@@ -6,7 +6,7 @@ import { columns } from "./row.js";
 /** Makes everything that the element shows, except the rows. */
 export function makeView() {
   const search = el("input", {
-    type: "search", id: "search", autocomplete: "off", spellcheck: "false", placeholder: "key, holder or token",
+    type: "search", id: "search", autocomplete: "off", spellcheck: "false", placeholder: "key, name or token",
   });
   const find = el("div", { class: "find", role: "search" }, el("label", { for: "search" }, "Search"), search);
   const prefix = el("input", { name: "prefix", id: "prefix", autocomplete: "off", spellcheck: "false" });

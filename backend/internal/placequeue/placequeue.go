@@ -35,13 +35,20 @@ func Blockers[Q ~[]P, P Place](q Q, i int) Q {
 
 // Holders returns the places that have the key.
 func Holders[Q ~[]P, P Place](q Q) Q {
-	var held Q
+	held, _ := Split(q)
+	return held
+}
+
+// Split returns the places that have the key, and those that wait for it.
+func Split[Q ~[]P, P Place](q Q) (held, waiting Q) {
 	for i, p := range q {
 		if len(Blockers(q, i)) == 0 {
 			held = append(held, p)
+		} else {
+			waiting = append(waiting, p)
 		}
 	}
-	return held
+	return held, waiting
 }
 
 // Tokens returns n fencing tokens, but at most limit, for a place. The store gives each write

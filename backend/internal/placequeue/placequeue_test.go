@@ -66,10 +66,10 @@ func checkLast(t *testing.T, q []place) {
 // checkHolders checks which places have the key: those that may join all in front of them.
 func checkHolders(t *testing.T, q []place) {
 	t.Helper()
-	holders := placequeue.Holders(q)
+	holders, waiting := placequeue.Split(q)
 	for i, p := range q {
-		if slices.Contains(holders, p) != admits(q[:i+1]) {
-			t.Errorf("%v: of the places, %v have the key", q, holders)
+		if has := admits(q[:i+1]); slices.Contains(holders, p) != has || slices.Contains(waiting, p) == has {
+			t.Errorf("%v: of the places, %v have the key and %v wait", q, holders, waiting)
 		}
 	}
 	for i := range holders {

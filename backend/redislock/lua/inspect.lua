@@ -1,9 +1,9 @@
 -- Describes one lock and changes nothing.
 --
 -- KEYS: the lock, its queue, its set of tombstones.
--- ARGV: the number of holders to list at most; and 1 if a string that expires is to be
---   listed although another library may have set it. Such a string is also listed if a
---   waiter waits for it.
+-- ARGV: the number of holders to list at most; the number of waiters to list at most; and 1
+--   if a string that expires is to be listed although another library may have set it. Such
+--   a string is also listed if a waiter waits for it.
 --
 -- Returns nil if the key has neither holders nor waiters, or if the value is not a lock.
 -- Otherwise an array:
@@ -13,6 +13,8 @@
 --   for each holder: the owner, the milliseconds until its lease ends, negative if it does
 --     not end, and the token, or "" if it is not known. A token with ~ before it is a
 --     little smaller than the holder's.
+--   for each of the first waiters: its entry in the queue, see includes/queue.lua, and its
+--     ticket
 
 --- @include "includes/ownership.lua"
 
@@ -39,7 +41,7 @@ if value and get('ZSCORE', gone, (parse(value))) then
 end
 if value then
   local ms = redis.call('PTTL', lock)
-  if value_is_lock(lock, value) or ms > 0 and (waiting > 0 or ARGV[2] == '1') then
+  if value_is_lock(lock, value) or ms > 0 and (waiting > 0 or ARGV[3] == '1') then
     local owner, token = parse(value)
     kind, held, holders = 'x', 1, { owner, string.format('%.0f', ms), token }
   end
@@ -67,4 +69,8 @@ end
 if held == 0 and waiting == 0 then
   return nil
 end
-return { kind, held, waiting, holders }
+local waiters = {}
+if waiting > 0 then
+  waiters = redis.call('ZRANGEBYSCORE', queue, '-inf', '+inf', 'WITHSCORES', 'LIMIT', 0, ARGV[2])
+end
+return { kind, held, waiting, holders, waiters }

@@ -2,7 +2,7 @@
 //
 // Usage:
 //
-//	distlockgen [-check] [packages]
+//	distlockgen [-check | -list] [packages]
 //	distlockgen -version
 //
 // A comment on an unexported function or method
@@ -19,10 +19,25 @@
 // the package, as locker; locker:expression names another one. Expressions can use the
 // receiver and the parameters.
 //
+// A comment above a package clause has options for all locks of the package:
+//
+//	//distlock:defaults keyTimeout:5s maxWait:3s
+//
+// An option of the lock itself comes first. maxWait:0s, fencing:false or mode:exclusive bring
+// back the default of [distlock.Opts]. What makes one lock different from another is no
+// default: value, paramLock, param, key, hasher and as.
+//
 // Without the generated code the package does not compile, because Pay is missing. The
 // output for pay.go is pay_distlock.go; files without a comment in their source are
 // removed. With -check nothing is written, and the exit status is 1 if a file is not up
-// to date. Package patterns are those of the go command. The default is the package in
+// to date.
+//
+// With -list it prints a table of the locks that comments and .proto files declare, with the
+// defaults of the package, and writes nothing. A .proto file is seen if the code of
+// protoc-gen-go for it is in one of the packages. Calls of the library that are written by hand
+// are not seen.
+//
+// Package patterns are those of the go command. The default is the package in
 // the current directory, for use as
 //
 //	//go:generate go tool distlockgen
@@ -42,15 +57,25 @@ func main() {
 	os.Exit(run(".", os.Args[1:], os.Stdout, os.Stderr))
 }
 
+// writeAll writes the files, or with check says which are not up to date.
+func writeAll(dir string, patterns []string, check bool) error {
+	files, err := generate.Packages(dir, patterns)
+	for _, f := range files {
+		err = errors.Join(err, f.Write(check))
+	}
+	return err
+}
+
 // run returns the exit status: 1 for problems, 2 for a wrong command line.
 func run(dir string, args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("distlockgen", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	flags.Usage = func() {
-		_, _ = io.WriteString(stderr, "usage: distlockgen [-check] [packages]\n")
+		_, _ = io.WriteString(stderr, "usage: distlockgen [-check | -list] [packages]\n")
 		flags.PrintDefaults()
 	}
 	check := flags.Bool("check", false, "write nothing; fail if a file is not up to date")
+	list := flags.Bool("list", false, "write nothing; print a table of the locks in comments and .proto files")
 	printVersion := flags.Bool("version", false, "print the version")
 	if err := flags.Parse(args); err != nil {
 		return 2
@@ -59,13 +84,19 @@ func run(dir string, args []string, stdout, stderr io.Writer) int {
 		_, _ = io.WriteString(stdout, version.Line(flags.Name()))
 		return 0
 	}
+	if *check && *list {
+		flags.Usage()
+		return 2
+	}
 	patterns := flags.Args()
 	if len(patterns) == 0 {
 		patterns = []string{"."}
 	}
-	files, err := generate.Packages(dir, patterns)
-	for _, f := range files {
-		err = errors.Join(err, f.Write(*check))
+	var err error
+	if *list {
+		err = generate.List(stdout, dir, patterns)
+	} else {
+		err = writeAll(dir, patterns, *check)
 	}
 	if err != nil {
 		_, _ = io.WriteString(stderr, err.Error()+"\n")

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"flag"
+	"fmt"
 	"io"
 	"maps"
 	"os"
@@ -11,8 +12,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/descriptorpb"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/distlock-go/distlock/internal/test/testmode"
+	distlockv1 "github.com/distlock-go/distlock/proto/distlock/v1"
 )
 
 // suffix ends the names of generated files.
@@ -38,35 +45,85 @@ func golang(t *testing.T, dir string, args ...string) (string, error) {
 	return string(out), err
 }
 
-// TestGolden checks that the code for functions and methods of many shapes has not
-// changed, and that it compiles.
+// TestGolden checks that the code for functions and methods of many shapes, and for locks
+// below defaults of their package, has not changed, and that it compiles.
 func TestGolden(t *testing.T) {
 	if *update {
-		must(t, "testdata/shop", 0)
+		must(t, "testdata", 0, "./shop", "./night")
 	}
-	must(t, "testdata/shop", 0, "-check")
-	if out, err := golang(t, "testdata/shop", "vet", "."); err != nil {
+	must(t, "testdata", 0, "-check", "./shop", "./night")
+	if out, err := golang(t, "testdata", "vet", "./shop", "./night"); err != nil {
 		t.Errorf("go vet: %v\n%s", err, out)
+	}
+}
+
+// golden compares got with the content of a file.
+func golden(t *testing.T, file, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s: got\n%s\nwant\n%s", file, got, want)
+	}
+}
+
+// TestList checks the table of the locks of several packages: in comments, with and without
+// defaults of the package, and in a .proto file.
+func TestList(t *testing.T) {
+	const here = "./gen/cmd/distlockgen/testdata/"
+	var stdout, stderr bytes.Buffer
+	if got := run("../../..", []string{"-list", here + "shop", here + "night", "./example_service/..."}, &stdout, &stderr); got != 0 {
+		t.Fatalf("status %d\n%s", got, &stderr)
+	}
+	golden(t, "testdata/list.txt", stdout.String())
+	if got := must(t, "testdata", 1, "-list", "./shop", "./wrong"); !strings.Contains(got, "wrong.go:11:26: keyTimeout") {
+		t.Errorf("with errors: %s", got)
+	}
+	must(t, "testdata", 2, "-list", "-check")
+}
+
+// TestListDescriptors checks descriptors as earlier versions of protoc-gen-go wrote them, without
+// the .proto file, and options that grpcmw would refuse.
+func TestListDescriptors(t *testing.T) {
+	list := func(lock *distlockv1.Lock) (int, string) {
+		options := &descriptorpb.MethodOptions{}
+		proto.SetExtension(options, distlockv1.E_Lock, lock)
+		raw, err := proto.Marshal(&descriptorpb.FileDescriptorProto{
+			Name: proto.String("a/b.proto"),
+			Service: []*descriptorpb.ServiceDescriptorProto{{
+				Name:   proto.String("Bank"),
+				Method: []*descriptorpb.MethodDescriptorProto{{Name: proto.String("Free")}, {Name: proto.String("Pay"), Options: options}},
+			}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		dir := module(t, map[string]string{"b.pb.go": fmt.Sprintf("package fresh\n\n// distlock\nvar other = []int{1}\n\nvar file_b_proto_rawDesc = %#v\n", raw)})
+		var stdout, stderr bytes.Buffer
+		status := run(dir, []string{"-list"}, &stdout, &stderr)
+		return status, strings.Join(strings.Fields(stdout.String()+stderr.String()), " ")
+	}
+	const head = "WHERE FUNCTION KEY PARAMETERS LEASE WAIT MODE OTHER "
+	status, out := list(&distlockv1.Lock{Value: "pay", Params: []string{"order.id", "at"}, RetryCount: 3, MaxWait: durationpb.New(time.Second), NoReentry: true})
+	if want := head + "b.pb.go:6 Bank.Pay pay order.id, at 10s 3 attempts, 1s exclusive noReentry"; status != 0 || out != want {
+		t.Errorf("status %d, got %s, want %s", status, out, want)
+	}
+	if status, out := list(&distlockv1.Lock{Permits: 2, Mode: 7}); status != 1 || out != "b.pb.go:6: option (distlock.v1.lock) of Pay: mode is unknown: 7 b.pb.go:6: option (distlock.v1.lock) of Pay: value is empty" {
+		t.Errorf("status %d, got %s", status, out)
 	}
 }
 
 // TestErrors checks that all mistakes in a package are reported at once, with file,
 // line and column, and that nothing is generated.
 func TestErrors(t *testing.T) {
-	got := must(t, "testdata/wrong", 1)
-	const golden = "testdata/wrong/want.txt"
-	if *update {
-		if err := os.WriteFile(golden, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
-	}
+	golden(t, "testdata/wrong/want.txt", must(t, "testdata/wrong", 1))
 	if files, _ := filepath.Glob("testdata/wrong/*" + suffix); len(files) > 0 {
 		t.Errorf("generated %v", files)
 	}
@@ -307,6 +364,22 @@ func TestMisspelt(t *testing.T) {
 		if out := must(t, dir, 1); !strings.HasPrefix(out, "a.go:3:1: ") {
 			t.Errorf("%s: %s", comment, out)
 		}
+	}
+}
+
+// TestDefaultsForNothing checks that defaults are reported in a package without a lock, and in a
+// test.
+func TestDefaultsForNothing(t *testing.T) {
+	dir := module(t, map[string]string{
+		"a.go":      "//distlock:defaults keyTimeout:5s\n\npackage fresh\n",
+		"a_test.go": "//distlock:defaults keyTimeout:5s\n\npackage fresh\n",
+		"b/b.go":    "//distlock:defaults\n\npackage b\n",
+	})
+	want := "a.go:1:1: defaults for nothing: no function of this package has a lock\n" +
+		"a_test.go:1:1: a directive in a test: nothing is generated for tests\n" +
+		"b/b.go:1:1: no defaults: write //distlock:defaults keyTimeout:…\n"
+	if out := must(t, dir, 1, "./..."); out != want {
+		t.Errorf("got\n%s\nwant\n%s", out, want)
 	}
 }
 

@@ -8,17 +8,27 @@ import (
 
 var analyzer = &analysis.Analyzer{
 	Name: "distlock",
-	Doc: "report //distlock:lock comments that do nothing or are wrong\n\n" +
+	Doc: "report //distlock:lock and //distlock:defaults comments that do nothing or are wrong\n\n" +
 		"They are reported if they are misplaced, misspelt, doubled, spaced, have unknown or\n" +
 		"senseless options, stand on a function without a context or an error, or if what was\n" +
 		"generated for them is missing or old.",
 	URL: "https://pkg.go.dev/github.com/distlock-go/distlock/gen/cmd/distlockvet",
 	Run: run,
+
+	// A misspelt directive generates nothing, so callers of the generated function do not compile.
+	RunDespiteErrors: true,
 }
 
 func run(pass *analysis.Pass) (any, error) {
 	for _, p := range generate.Vet(pass).Sort(pass.Fset) {
-		pass.Reportf(p.Pos, "%s", p.Message)
+		d := analysis.Diagnostic{Pos: p.Pos, Message: p.Message}
+		if fix := p.Fix; fix.Text != "" {
+			d.SuggestedFixes = []analysis.SuggestedFix{{
+				Message:   "Write " + fix.Text,
+				TextEdits: []analysis.TextEdit{{Pos: p.Pos, End: fix.End, NewText: []byte(fix.Text)}},
+			}}
+		}
+		pass.Report(d)
 	}
 	return nil, nil //nolint:nilnil // the analyzer has no result
 }

@@ -8,6 +8,10 @@
 //	distlockvet ./...
 //	go vet -vettool=$(go tool -n distlockvet) ./...
 //
+// With -fix it corrects the names of directives and options where it is certain what was
+// meant: keyTimeot:3s, or a space after the slashes. So does go vet -fix, from Go 1.26 on. Run
+// it again after a directive was corrected: its options are read then.
+//
 // distlockvet -version prints the version.
 package main
 

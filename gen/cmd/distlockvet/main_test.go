@@ -107,6 +107,7 @@ func pay(ctx context.Context, order string) error { return nil }
 	for _, change := range []struct{ from, to, want string }{
 		{" paramLock", " paramLock keyTimeout:1m", "pay.go:11:1: pay_distlock.go is not up to date"},
 		{"javakey.Aspect", "digest.Short", "pay.go:11:1: pay_distlock.go is not up to date"}, // a package that nothing imports
+		{"package old", "//distlock:defaults maxWait:3s\n\npackage old", "pay.go:13:1: pay_distlock.go is not up to date"},
 		{"order string", "item string", "pay.go:11:1: pay_distlock.go is not up to date"},
 		{"//distlock:lock value:pay paramLock keyFormat:javakey.Aspect\n", "", "pay_distlock.go:3:1: the comments for this file are gone"},
 	} {

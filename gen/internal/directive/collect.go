@@ -2,14 +2,15 @@ package directive
 
 import (
 	"go/ast"
+	"go/token"
 	"strings"
 )
 
-// Collect finds the directives of a file, which must be parsed with its comments. It
-// reports misplaced, doubled and misspelt directives and the problems of their
-// options. A site with problems is returned too.
-func Collect(f *ast.File) ([]*Site, Problems) {
-	c := collector{owned: map[*ast.Comment]bool{}}
+// Collect finds the directives of a file, which must be parsed with its comments: those of
+// functions, which [Read] reads, and those with defaults of the package. It reports
+// misplaced, doubled and misspelt directives.
+func Collect(f *ast.File) (sites []*Site, defaults []*ast.Comment, _ Problems) {
+	c := collector{above: map[*ast.Comment]*Site{}}
 	for _, decl := range f.Decls {
 		switch d := decl.(type) {
 		case *ast.FuncDecl:
@@ -31,37 +32,35 @@ func Collect(f *ast.File) ([]*Site, Problems) {
 		}
 	}
 	c.rest(f)
-	return c.sites, c.problems
+	return c.sites, c.defaults, c.problems
 }
 
 type collector struct {
 	sites    []*Site
+	defaults []*ast.Comment
 	problems Problems
-	owned    map[*ast.Comment]bool // directives above a function or method
+	above    map[*ast.Comment]*Site // the comments above functions and methods
 }
 
-// take reads the directive above a function or method. Without one, it reports Java's
+// take takes the directive above a function or method. Without one, it reports Java's
 // annotation.
 func (c *collector) take(doc *ast.CommentGroup, site *Site) {
 	if doc == nil {
 		return
 	}
 	for _, comment := range doc.List {
-		if !isDirective(comment.Text) {
-			continue
-		}
-		c.owned[comment] = true
-		if site.Lock != nil {
+		c.above[comment] = site
+		switch {
+		case marker(comment.Text) != Marker:
+		case site.Comment != nil:
 			c.problems.add(comment.Pos(), "a second directive on %s: one function has one lock", site.Name().Name)
-			continue
+		default:
+			site.Comment = comment
+			c.sites = append(c.sites, site)
 		}
-		lock, problems := Parse(comment.Text, comment.Pos())
-		site.Lock = lock
-		c.problems = append(c.problems, problems...)
-		c.sites = append(c.sites, site)
 	}
 	for _, comment := range doc.List {
-		if site.Lock == nil && strings.HasPrefix(strings.TrimLeft(comment.Text, "/ \t"), "@DistributedLock(") {
+		if site.Comment == nil && strings.HasPrefix(strings.TrimLeft(comment.Text, "/ \t"), "@DistributedLock(") {
 			c.problems.add(comment.Pos(), "Java's annotation has no effect here: write %s with its attributes as in prefix:shop: value:pay keyTimeout:10s", Marker)
 		}
 	}
@@ -71,11 +70,57 @@ func (c *collector) take(doc *ast.CommentGroup, site *Site) {
 func (c *collector) rest(f *ast.File) {
 	for _, group := range f.Comments {
 		for _, comment := range group.List {
-			if isDirective(comment.Text) && !c.owned[comment] {
+			head := comment.Pos() < f.Package
+			switch m := marker(comment.Text); {
+			case m == Defaults && head:
+				c.defaults = append(c.defaults, comment)
+			case m == Defaults:
+				c.problems.add(comment.Pos(), "misplaced directive: it is about the whole package, so it must stand above the package clause")
+			case m == Marker && c.above[comment] == nil:
 				c.problems.add(comment.Pos(), "misplaced directive: it must stand directly above a function or a method of an interface")
-			} else if word := resembles(comment.Text); word != "" {
-				c.problems.add(comment.Pos(), "%s is a comment without effect: did you mean %s?", word, Marker)
+			case m == "":
+				c.resembling(comment, head)
 			}
 		}
 	}
+}
+
+// resembling reports a comment that looks like a directive. It has a fix if a directive may
+// stand there, and nothing else would be wrong with its options that has none.
+func (c *collector) resembling(comment *ast.Comment, head bool) {
+	written, meant, certain := resembles(comment.Text)
+	if written == "" {
+		return
+	}
+	c.problems.add(comment.Pos(), "%s is a comment without effect: did you mean %s?", written, meant)
+	site := c.above[comment]
+	if meant == Defaults && !head || meant == Marker && (site == nil || site.Comment != nil) {
+		return
+	}
+	if _, problems := Parse(meant+comment.Text[len(written):], comment.Pos(), nil); certain && problems.mendable() {
+		c.problems[len(c.problems)-1].Fix = Fix{comment.Pos() + token.Pos(len(written)), meant}
+	}
+}
+
+// Read reads the directives of all sites of a package, with its defaults.
+func Read(sites []*Site, defaults []*ast.Comment) Problems {
+	var all Problems
+	var common *Lock
+	for i, comment := range defaults {
+		switch l, problems := Parse(comment.Text, comment.Pos(), nil); {
+		case i > 0:
+			all.add(comment.Pos(), "a second directive with defaults: one package has one")
+		case len(problems) > 0: // a lock would have them, too
+			all = append(all, problems...)
+		case len(sites) == 0:
+			all.add(comment.Pos(), "defaults for nothing: no function of this package has a lock")
+		default:
+			common = l
+		}
+	}
+	for _, s := range sites {
+		l, problems := Parse(s.Comment.Text, s.Comment.Pos(), common)
+		s.Lock, all = l, append(all, problems...)
+	}
+	return all
 }

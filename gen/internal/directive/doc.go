@@ -2,9 +2,13 @@
 //
 //	//distlock:lock prefix:shop: value:pay param:orderID keyTimeout:10s
 //
-// for all tools that know it. The grammar is
+// and the one above a package clause with options for all locks of the package,
 //
-//	directive = "//distlock:lock" { space option } .
+//	//distlock:defaults keyTimeout:5s maxWait:3s
+//
+// for all tools that know them. The grammar is
+//
+//	directive = ( "//distlock:lock" | "//distlock:defaults" ) { space option } .
 //	option    = name [ ":" value ] .
 //	value     = word | '"' { any but '"' } '"' | "'" { any but "'" } "'" .
 //
@@ -18,4 +22,8 @@
 // the value true or false; durations have units; hasher and keyFormat are Go expressions.
 // Two more options are as, the name of what is generated, and locker, a Go expression for the
 // *distlock.Locker.
+//
+// An option of the lock itself comes before one of the package, and that before the default
+// of [distlock.Opts]. What makes one lock different from another is no default: value,
+// paramLock, param, key, as, and hasher, which [distlock.Config] has for all locks.
 package directive

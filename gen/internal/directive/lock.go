@@ -11,12 +11,14 @@ import (
 type Lock struct {
 	Pos  token.Pos // of the slashes
 	Text string    // all options
-	Args []Arg
+	Args []Arg     // without the defaults
 
 	Opts  distlock.Opts    // without Params, Hasher and KeyFormat, which are expressions
 	Parts []*Expr          // that take part in the key, as ordered in the directive; if none, see Opts.ParamLock
 	Exprs map[string]*Expr // the values of hasher, keyFormat and locker, as far as they are given
 	As    string           // the name of what is generated; "": the default
+
+	defaults bool // of a package
 }
 
 // Expr is a Go expression in a directive.

@@ -2,12 +2,17 @@ package directive
 
 import "strings"
 
-// nearest returns the closest of names to name, or "" if none is close.
+// nearest returns the one of names that is closest to name, or "" if none is close or several
+// are: at most one letter in three may be wrong, and at most two.
 func nearest(name string, names []string) string {
 	best, least := "", 3
 	for _, n := range names {
-		if d := distance(strings.ToLower(name), strings.ToLower(n)); d < least && d < len(n) {
+		switch d := distance(strings.ToLower(name), strings.ToLower(n)); {
+		case 3*d > len(n):
+		case d < least:
 			best, least = n, d
+		case d == least:
+			best = ""
 		}
 	}
 	return best
@@ -37,27 +42,28 @@ func distance(a, b string) int {
 	return last[len(b)]
 }
 
-// isDirective reports whether a comment is a directive.
-func isDirective(comment string) bool {
-	rest, ok := strings.CutPrefix(comment, Marker)
-	return ok && (rest == "" || strings.ContainsAny(rest[:1], " \t\r"))
-}
-
-// resembles returns the beginning of a comment that looks like a directive but is none, or "".
-// The compiler takes it for prose and reports nothing.
-func resembles(comment string) string {
+// resembles returns the beginning of a comment that looks like a directive but is none, the
+// beginning that it should have, and whether that is certain. Otherwise it returns "". The
+// compiler takes such a comment for prose and reports nothing.
+func resembles(comment string) (written, meant string, certain bool) {
 	body := strings.TrimLeft(comment[2:], " ") // a tab begins code in a comment
 	word, rest, _ := strings.Cut(strings.TrimSuffix(body, "*/"), " ")
 	word = strings.TrimSpace(strings.SplitN(word, "\t", 2)[0])
-	near := strings.Contains(word, ":") && word[0] != '/' && distance(strings.ToLower(word), "distlock:lock") <= 2
-	spaced := len(body) < len(comment)-2
-	switch {
-	case isDirective(comment):
-		return ""
-	case near, strings.HasPrefix(word, "distlock:") && !spaced:
-		return strings.TrimSuffix(comment, body) + word
-	case word == "distlock" && strings.HasPrefix(rest, "lock") && (!spaced || strings.HasPrefix(rest, "lock ") && strings.Contains(rest, ":")):
-		return strings.TrimSuffix(comment, body) + "distlock lock"
+	before, spaced := strings.TrimSuffix(comment, body), len(body) < len(comment)-2
+	meant, least := Marker, len(comment)
+	for _, m := range []string{Marker, Defaults} {
+		if d := distance(strings.ToLower(word), m[2:]); d < least {
+			meant, least = m, d
+		}
 	}
-	return ""
+	switch {
+	case marker(comment) != "":
+	case strings.Contains(word, ":") && word[0] != '/' && least <= 2:
+		return before + word, meant, comment[1] == '/'
+	case strings.HasPrefix(word, "distlock:") && !spaced:
+		return before + word, meant, false
+	case word == "distlock" && strings.HasPrefix(rest, "lock") && (!spaced || strings.HasPrefix(rest, "lock ") && strings.Contains(rest, ":")):
+		return before + "distlock lock", Marker, false
+	}
+	return "", "", false
 }

@@ -1,10 +1,12 @@
 package directive
 
 import (
+	"cmp"
 	"errors"
 	"go/parser"
 	"go/scanner"
 	"go/token"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,13 +14,22 @@ import (
 	"github.com/distlock-go/distlock/internal/optfield"
 )
 
-// Parse reads the directive in a comment that begins with [Marker] and stands at
-// pos. It reports all problems with options, not only the first.
-func Parse(comment string, pos token.Pos) (*Lock, Problems) {
+// Parse reads the directive in a comment that begins with [Marker] or [Defaults] and stands at
+// pos. A lock has the defaults of its package, if they are not nil. Parse reports all problems
+// with options, not only the first.
+func Parse(comment string, pos token.Pos, defaults *Lock) (*Lock, Problems) {
 	var problems Problems
-	text := strings.TrimPrefix(comment, Marker)
-	l := &Lock{Pos: pos, Text: strings.Join(strings.Fields(text), " "), Exprs: map[string]*Expr{}}
-	l.Args = split(text, pos+token.Pos(len(Marker)), &problems)
+	m := marker(comment)
+	text := strings.TrimPrefix(comment, m)
+	l := &Lock{Pos: pos, Text: strings.Join(strings.Fields(text), " "), Exprs: map[string]*Expr{}, defaults: m == Defaults}
+	l.Args = split(text, pos+token.Pos(len(m)), &problems)
+	switch {
+	case defaults != nil:
+		l.Opts, l.Exprs = defaults.Opts, maps.Clone(defaults.Exprs)
+		l.Text += "; package defaults: " + defaults.Text
+	case l.defaults && len(l.Args) == 0 && len(problems) == 0:
+		problems.add(pos, "no defaults: write %s keyTimeout:…", Defaults)
+	}
 	l.read(&problems)
 	if len(problems) == 0 {
 		l.validate(&problems)
@@ -30,9 +41,12 @@ func Parse(comment string, pos token.Pos) (*Lock, Problems) {
 type reader struct {
 	name  string
 	read  func(l *Lock, a Arg) error
-	alone bool // may stand without a value
-	again bool // may be given more than once
+	alone bool   // may stand without a value
+	again bool   // may be given more than once
+	own   string // why it is no default of a package, or ""
 }
+
+const ofOne = "it is about one lock"
 
 var readers = makeReaders()
 
@@ -41,16 +55,20 @@ func makeReaders() []reader {
 	for _, f := range optfield.All() {
 		switch {
 		case f.Name == "Params":
-			all = append(all, reader{name: "param", read: readParam, again: true}, reader{name: "key", read: readKey, again: true})
+			all = append(all, reader{name: "param", read: readParam, again: true, own: ofOne}, reader{name: "key", read: readKey, again: true, own: ofOne})
+		case f.Name == "Hasher":
+			all = append(all, reader{name: f.Directive(), read: readExpr, own: "distlock.Config has the Hasher of all locks"})
 		case f.Of == nil:
 			all = append(all, reader{name: f.Directive(), read: readExpr})
 		default:
-			all = append(all, reader{
-				name: f.Directive(), alone: f.IsBool(), read: func(l *Lock, a Arg) error { return f.Set(&l.Opts, a.Value) },
-			})
+			r := reader{name: f.Directive(), alone: f.IsBool(), read: func(l *Lock, a Arg) error { return f.Set(&l.Opts, a.Value) }}
+			if f.Name == "Value" || f.Name == "ParamLock" {
+				r.own = ofOne
+			}
+			all = append(all, r)
 		}
 	}
-	return append(all, reader{name: "as", read: readAs}, reader{name: "locker", read: readExpr})
+	return append(all, reader{name: "as", read: readAs, own: ofOne}, reader{name: "locker", read: readExpr})
 }
 
 func (l *Lock) read(problems *Problems) {
@@ -59,7 +77,9 @@ func (l *Lock) read(problems *Problems) {
 		i := slices.IndexFunc(readers, func(r reader) bool { return r.name == a.Name })
 		switch {
 		case i < 0:
-			problems.add(a.Pos, "%s", unknown(a.Name))
+			*problems = append(*problems, l.unknown(a))
+		case l.defaults && readers[i].own != "":
+			problems.add(a.Pos, "%s cannot be a default: %s", a.Name, readers[i].own)
 		case seen[a.Name] && !readers[i].again:
 			problems.add(a.Pos, "%s is given twice", a.Name)
 		case !a.HasValue && !readers[i].alone, a.HasValue && a.Value == "":
@@ -92,25 +112,51 @@ func (l *Lock) validate(problems *Problems) {
 		fields := fault.Fields()
 		name := optfield.DirectiveName(fields[len(fields)-1])
 		if _, given := l.find(name); name == "value" && !given {
-			problems.add(l.Pos, "value is missing: the key needs a name, value:…")
+			if !l.defaults {
+				problems.add(l.Pos, "value is missing: the key needs a name, value:…")
+			}
 			continue
 		}
 		problems.add(l.pos(name), "%s", fault.Rename(optfield.DirectiveName))
 	}
 }
 
-func unknown(name string) string {
+// unknown returns the problem of an option with an unknown name.
+func (l *Lock) unknown(a Arg) Problem {
 	var names []string
 	for _, r := range readers {
-		names = append(names, r.name)
+		if !l.defaults || r.own == "" {
+			names = append(names, r.name)
+		}
 	}
-	if strings.EqualFold(name, "params") {
-		return "unknown option " + name + ": select parameters with param:name or key:expression"
+	p := Problem{Pos: a.Pos, Message: "unknown option " + a.Name + ": there are " + strings.Join(names, ", ")}
+	near := cmp.Or(nearest(a.Name, names), begun(a, names))
+	switch {
+	case strings.EqualFold(a.Name, "params"):
+		p.Message = "unknown option " + a.Name + ": select parameters with param:name or key:expression"
+	case near != "":
+		p.Message = "unknown option " + a.Name + ": did you mean " + near + "?"
+		if _, given := l.find(near); !given || near == "param" || near == "key" {
+			p.Fix = Fix{a.Pos + token.Pos(len(a.Name)), near}
+		}
 	}
-	if near := nearest(name, names); near != "" {
-		return "unknown option " + name + ": did you mean " + near + "?"
+	return p
+}
+
+// begun returns the one of names that begins with the name of the option and can have its
+// value, as retryCount for retry:3, or "" if several do.
+func begun(a Arg, names []string) string {
+	found := ""
+	for _, r := range readers {
+		if len(a.Name) < 5 || !strings.HasPrefix(r.name, a.Name) || !slices.Contains(names, r.name) || r.read(&Lock{Exprs: map[string]*Expr{}}, a) != nil {
+			continue
+		}
+		if found != "" {
+			return ""
+		}
+		found = r.name
 	}
-	return "unknown option " + name + ": there are " + strings.Join(names, ", ")
+	return found
 }
 
 func readParam(l *Lock, a Arg) error {

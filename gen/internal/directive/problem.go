@@ -12,13 +12,26 @@ import (
 type Problem struct {
 	Pos     token.Pos
 	Message string
+	Fix     Fix // the zero Fix if it is not certain what was meant
+}
+
+// Fix is what was certainly meant in the place of the text from the position of a problem to
+// End.
+type Fix struct {
+	End  token.Pos
+	Text string
 }
 
 // Problems are all problems of a file or a package.
 type Problems []Problem
 
 func (p *Problems) add(pos token.Pos, format string, args ...any) {
-	*p = append(*p, Problem{pos, fmt.Sprintf(format, args...)})
+	*p = append(*p, Problem{Pos: pos, Message: fmt.Sprintf(format, args...)})
+}
+
+// mendable reports whether all problems have a fix.
+func (p Problems) mendable() bool {
+	return !slices.ContainsFunc(p, func(one Problem) bool { return one.Fix == Fix{} })
 }
 
 // Sort returns the problems in the order of files, lines and columns, without

@@ -4,15 +4,17 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 )
 
 // Site is a function or a method of an interface with its directive.
 type Site struct {
-	Lock *Lock
-	File *ast.File
-	Func *ast.FuncDecl // nil if it is a method of an interface
+	Comment *ast.Comment
+	Lock    *Lock // Read sets it
+	File    *ast.File
+	Func    *ast.FuncDecl // nil if it is a method of an interface
 
 	Interface *ast.TypeSpec
 	Method    *ast.Field
@@ -29,6 +31,19 @@ func (s *Site) Name() *ast.Ident {
 		return s.Func.Name
 	}
 	return s.Method.Names[0]
+}
+
+// FullName returns the name with that of the receiver's type or the interface: Service.pay.
+func (s *Site) FullName() string {
+	switch {
+	case s.Func == nil:
+		return s.Interface.Name.Name + "." + s.Name().Name
+	case s.Func.Recv == nil:
+		return s.Name().Name
+	}
+	typ := types.ExprString(s.Func.Recv.List[0].Type)
+	typ, _, _ = strings.Cut(strings.TrimLeft(typ, "*("), "[")
+	return strings.TrimRight(typ, ")") + "." + s.Name().Name
 }
 
 // Type returns the type of the function or method.

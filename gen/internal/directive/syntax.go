@@ -7,8 +7,21 @@ import (
 	"unicode"
 )
 
-// Marker is the beginning of every directive.
-const Marker = "//distlock:lock"
+// The beginnings of directives.
+const (
+	Marker   = "//distlock:lock"     // above a function or a method of an interface
+	Defaults = "//distlock:defaults" // above a package clause
+)
+
+// marker returns the beginning of a directive, or "" for any other comment.
+func marker(comment string) string {
+	for _, m := range []string{Marker, Defaults} {
+		if rest, ok := strings.CutPrefix(comment, m); ok && (rest == "" || strings.ContainsAny(rest[:1], " \t\r")) {
+			return m
+		}
+	}
+	return ""
+}
 
 // Arg is one option as written.
 type Arg struct {

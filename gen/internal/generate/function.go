@@ -11,16 +11,13 @@ import (
 
 // function writes the exported form of an annotated function or method.
 func (f *file) function(s *directive.Site) {
-	name, recv := s.Func.Name.Name, ""
-	full, call, receiver := name, name, s.Func.Recv
+	recv, full, call, receiver := "", s.FullName(), s.Func.Name.Name, s.Func.Recv
 	f.enter(s)
 	if receiver != nil {
 		var names []string
 		receiver, names = f.named(receiver, func(int) string { return "recv" })
 		recv = names[0]
-		typ, _, _ := strings.Cut(strings.TrimLeft(f.source(receiver.List[0].Type), "*("), "[")
-		full = strings.TrimRight(typ, ")") + "." + name
-		call = recv + "." + name
+		call = recv + "." + call
 	}
 	if list := s.Func.Type.TypeParams; list != nil {
 		call += typeArguments(list)
@@ -93,23 +90,27 @@ func (f *file) named(list *ast.FieldList, fallback func(i int) string) (*ast.Fie
 // key returns the expression for the parameters of the key: a single parameter stands
 // for itself, several form a list, as everywhere in this module.
 func key(s *directive.Site, params []string) string {
-	var parts []string
-	for _, e := range s.Lock.Parts {
-		parts = append(parts, e.Text)
-	}
-	for i, name := range params {
-		if s.Lock.Opts.ParamLock && len(s.Lock.Parts) == 0 && !directive.IsContext(s.Sig.Params().At(i)) {
-			parts = append(parts, name)
-		}
-	}
-	switch len(parts) {
+	switch all := parts(s, params); len(all) {
 	case 0:
 		return "nil"
 	case 1:
-		return parts[0]
+		return all[0]
 	default:
-		return "[]any{" + strings.Join(parts, ", ") + "}"
+		return "[]any{" + strings.Join(all, ", ") + "}"
 	}
+}
+
+// parts returns what takes part in the key.
+func parts(s *directive.Site, params []string) (all []string) {
+	for _, e := range s.Lock.Parts {
+		all = append(all, e.Text)
+	}
+	for i, name := range params {
+		if s.Lock.Opts.ParamLock && len(s.Lock.Parts) == 0 && !directive.IsContext(s.Sig.Params().At(i)) {
+			all = append(all, name)
+		}
+	}
+	return all
 }
 
 // typeArguments returns the names of type parameters, with brackets.

@@ -28,6 +28,7 @@ type generator struct {
 	rel      func(file string) string
 	sources  []*source
 	old      map[string]token.Pos // the generated files, and where they begin
+	defaults []*ast.Comment
 	problems directive.Problems
 }
 
@@ -48,23 +49,32 @@ func (g *generator) add(f *ast.File) {
 	if _, old := g.old[path]; old {
 		return
 	}
-	sites, problems := directive.Collect(f)
+	sites, defaults, problems := directive.Collect(f)
 	g.problems = append(g.problems, problems...)
 	if strings.HasSuffix(path, testSuffix) {
 		for _, s := range sites {
-			g.problem(s.Lock.Pos, "a directive in a test: nothing is generated for tests")
+			defaults = append(defaults, s.Comment)
+		}
+		for _, comment := range defaults {
+			g.problem(comment.Pos(), "a directive in a test: nothing is generated for tests")
 		}
 		return
 	}
 	if len(sites) > 0 && g.home != "" && filepath.Dir(path) != g.home {
-		g.problem(sites[0].Lock.Pos, "the file is rewritten before it is compiled (cgo): move the function to another one")
+		g.problem(sites[0].Comment.Pos(), "the file is rewritten before it is compiled (cgo): move the function to another one")
 	}
 	g.sources = append(g.sources, &source{path, f, sites})
+	g.defaults = append(g.defaults, defaults...)
 }
 
-// checkAll checks the directives of all sources, and that all methods of an interface name
-// the same type.
+// checkAll reads and checks the directives of all sources, and that all methods of an interface
+// name the same type.
 func (g *generator) checkAll() {
+	var all []*directive.Site
+	for _, src := range g.sources {
+		all = append(all, src.sites...)
+	}
+	g.problems = append(g.problems, directive.Read(all, g.defaults)...)
 	decorators := map[*ast.TypeSpec]string{}
 	for _, src := range g.sources {
 		for _, s := range src.sites {
@@ -96,10 +106,15 @@ func (g *generator) files() ([]*Output, error) {
 	for _, path := range g.stale() {
 		all = append(all, &Output{path, g.rel(path), nil})
 	}
+	return all, g.failure()
+}
+
+// failure returns all problems, or nil.
+func (g *generator) failure() error {
 	if len(g.problems) > 0 {
-		return nil, errors.New(g.problems.Text(g.Fset, g.rel))
+		return errors.New(g.problems.Text(g.Fset, g.rel))
 	}
-	return all, nil
+	return nil
 }
 
 // finish returns the content of the generated file for src. It adds the packages that only

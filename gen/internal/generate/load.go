@@ -21,9 +21,23 @@ import (
 // Packages returns the files to write for the packages that match the patterns, as the go
 // command in dir understands them, or all errors in their directives.
 func Packages(dir string, patterns []string) ([]*Output, error) {
-	base, err := filepath.Abs(dir)
+	var files []*Output
+	err := each(dir, patterns, func(g *generator) error {
+		made, err := g.files()
+		files = append(files, made...)
+		return err
+	})
 	if err != nil {
 		return nil, err
+	}
+	return files, nil
+}
+
+// each calls do for the packages that may have directives, and returns all errors.
+func each(dir string, patterns []string, do func(*generator) error) error {
+	base, err := filepath.Abs(dir)
+	if err != nil {
+		return err
 	}
 	rel := func(file string) string {
 		if r, err := filepath.Rel(base, file); err == nil && filepath.IsLocal(r) {
@@ -33,27 +47,27 @@ func Packages(dir string, patterns []string) ([]*Output, error) {
 	}
 	listed, err := packages.Load(&packages.Config{Dir: dir, Mode: packages.NeedName | packages.NeedFiles}, patterns...)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var files []*Output
 	var errs []error
 	for _, p := range listed {
-		made, err := inPackage(p, rel)
-		files, errs = append(files, made...), append(errs, err)
+		g, err := open(p, rel)
+		if g != nil {
+			err = do(g)
+		}
+		errs = append(errs, err)
 	}
-	if err := errors.Join(errs...); err != nil {
-		return nil, err
-	}
-	return files, nil
+	return errors.Join(errs...)
 }
 
 // traces are in each file that may have a directive, also a misspelt one, so that most
 // packages need not be loaded.
 var traces = regexp.MustCompile(`(?i)distlock|@distributedlock|lock:|:lock`)
 
-// inPackage handles one package. Each package is loaded separately, because its
-// generated files are hidden while it is loaded, and other packages may need them.
-func inPackage(listed *packages.Package, rel func(string) string) ([]*Output, error) {
+// open loads a package and checks its directives. It returns nil if there can be none. Each
+// package is loaded separately, because its generated files are hidden while it is loaded, and
+// other packages may need them.
+func open(listed *packages.Package, rel func(string) string) (*generator, error) {
 	if len(listed.GoFiles) == 0 {
 		var errs []error
 		for _, e := range listed.Errors {
@@ -81,7 +95,7 @@ func inPackage(listed *packages.Package, rel func(string) string) ([]*Output, er
 		}
 	}
 	if !traced && len(g.old) == 0 {
-		return nil, nil
+		return nil, nil //nolint:nilnil // nothing to do is not an error
 	}
 	p, err := load(home, overlay)
 	if err != nil {
@@ -100,7 +114,7 @@ func inPackage(listed *packages.Package, rel func(string) string) ([]*Output, er
 		}
 	}
 	g.checkAll()
-	return g.files()
+	return g, nil
 }
 
 // load loads the package without its generated files. Type errors are expected, because

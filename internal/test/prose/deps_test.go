@@ -65,10 +65,11 @@ var layers = []layer{
 	{"metrics", "internal/lockmetrics", "root", ""},
 	{"options", "internal/optfield", "root", ""},
 	{"proto", "proto/distlock/v1 proto/internal/wellknown", "", protobuf},
+	{"declared", "internal/protolock", "root options proto", protobuf},
 	{"http", "httpmw", "root wiring keys parts", ""},
 	{"page", "lockui", "root driver admin", ""},
 	{"java", "javakey", "root", ""},
-	{"grpc", "grpcmw", "root wiring keys options proto", grpc + " " + protobuf + " " + genproto},
+	{"grpc", "grpcmw", "root wiring keys declared proto", grpc + " " + protobuf + " " + genproto},
 	{"messages", "example_service/shopv1", "proto", grpc + " " + protobuf},
 
 	{"suite", "locktest", "root driver", ""},

@@ -19,7 +19,7 @@ func WantIs(t *testing.T, err error, want ...error) {
 	}
 	for _, e := range []error{
 		distlock.ErrNotAcquired, distlock.ErrForeign, distlock.ErrLost, distlock.ErrKey, distlock.ErrQueueFull,
-		distlock.ErrUnavailable, distlock.ErrClosed, distlock.ErrNoFencing, distlock.ErrUpgrade,
+		distlock.ErrUnavailable, distlock.ErrClosed, distlock.ErrNoFencing, distlock.ErrUpgrade, distlock.ErrReentry,
 		context.Canceled, context.DeadlineExceeded, ErrBroken,
 	} {
 		if got := errors.Is(err, e); got != slices.Contains(want, e) {

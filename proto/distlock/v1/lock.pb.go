@@ -131,6 +131,8 @@ type Lock struct {
 	// Refuses a re-entry while another one is inside below the same holder. By default
 	// they run at the same time.
 	OneReentry bool `protobuf:"varint,15,opt,name=one_reentry,json=oneReentry,proto3" json:"one_reentry,omitempty"`
+	// Refuses every re-entry: the call fails if its context holds the key already.
+	NoReentry bool `protobuf:"varint,16,opt,name=no_reentry,json=noReentry,proto3" json:"no_reentry,omitempty"`
 	// Requires a fencing token: with a backend without tokens the call fails.
 	Fencing bool `protobuf:"varint,11,opt,name=fencing,proto3" json:"fencing,omitempty"`
 	// How many calls of one process may wait for one key. The default is 10,000.
@@ -253,6 +255,13 @@ func (x *Lock) GetOneReentry() bool {
 	return false
 }
 
+func (x *Lock) GetNoReentry() bool {
+	if x != nil {
+		return x.NoReentry
+	}
+	return false
+}
+
 func (x *Lock) GetFencing() bool {
 	if x != nil {
 		return x.Fencing
@@ -294,7 +303,7 @@ var File_distlock_v1_lock_proto protoreflect.FileDescriptor
 
 const file_distlock_v1_lock_proto_rawDesc = "" +
 	"\n" +
-	"\x16distlock/v1/lock.proto\x12\vdistlock.v1\x1a google/protobuf/descriptor.proto\x1a\x1egoogle/protobuf/duration.proto\"\xb0\x04\n" +
+	"\x16distlock/v1/lock.proto\x12\vdistlock.v1\x1a google/protobuf/descriptor.proto\x1a\x1egoogle/protobuf/duration.proto\"\xcf\x04\n" +
 	"\x04Lock\x12\x16\n" +
 	"\x06prefix\x18\x01 \x01(\tR\x06prefix\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value\x12\x16\n" +
@@ -311,7 +320,9 @@ const file_distlock_v1_lock_proto_rawDesc = "" +
 	"\bmin_hold\x18\n" +
 	" \x01(\v2\x19.google.protobuf.DurationR\aminHold\x12\x1f\n" +
 	"\vone_reentry\x18\x0f \x01(\bR\n" +
-	"oneReentry\x12\x18\n" +
+	"oneReentry\x12\x1d\n" +
+	"\n" +
+	"no_reentry\x18\x10 \x01(\bR\tnoReentry\x12\x18\n" +
 	"\afencing\x18\v \x01(\bR\afencing\x12\x1f\n" +
 	"\vmax_waiters\x18\r \x01(\rR\n" +
 	"maxWaitersJ\x04\b\f\x10\r*A\n" +

@@ -1,0 +1,79 @@
+package etcdlock_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/distlock-go/distlock/driver"
+)
+
+// reads counts the keys that requests read.
+type reads struct {
+	clientv3.KV
+	keys int
+}
+
+func (r *reads) Get(ctx context.Context, key string, opts ...clientv3.OpOption) (*clientv3.GetResponse, error) {
+	resp, err := r.KV.Get(ctx, key, opts...)
+	if err == nil {
+		r.keys += len(resp.Kvs)
+	}
+	return resp, err
+}
+
+// Of long queues Inspect counts all places. It reads the holders, and of the waiters no more than
+// two pages.
+func TestInspectLongQueue(t *testing.T) {
+	t.Parallel()
+	c := newClient(t, shared.Server(t).Addr())
+	b := newBackend(t, c)
+	plain := c.KV
+	key := func(name string) string { return t.Name() + "/" + name }
+	put := func(name, what, holder string, n int) {
+		for i := range n {
+			// The names are not in the order of creation.
+			place := fmt.Sprintf("%s%x.1.%s", dirOf(key(name)), 1_000_000-i, uuid.NewString())
+			if _, err := plain.Put(t.Context(), place, fmt.Sprintf("%s %s@%s-%d", what, uuid.NewString(), holder, i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	put("a", "exclusive", "writer", 1)
+	put("b", "shared", "reader", 2100)
+	put("b", "exclusive", "writer", 1500)
+	put("b", "shared", "late", 10)
+	put("c", "exclusive", "writer", 6000)
+	put("d", "permits=2", "user", 3)
+	t.Cleanup(func() { // the server is shared
+		if _, err := plain.Delete(context.Background(), strings.TrimSuffix(dirOf(key("")), "/"), clientv3.WithPrefix()); err != nil {
+			t.Error(err)
+		}
+	})
+	counting := &reads{KV: plain}
+	c.KV = counting
+	infos, err := b.Inspect(t.Context(), t.Name()+"/", 10)
+	if err != nil || len(infos) != 4 {
+		t.Fatalf("%d keys, %v", len(infos), err)
+	}
+	for i, want := range []struct {
+		held, waiting int
+		holder, first string
+	}{{1, 0, "writer-0", ""}, {2100, 1510, "reader-0", "writer-0"}, {1, 5999, "writer-0", "writer-1"}, {2, 1, "user-0", "user-2"}} {
+		info := infos[i]
+		if info.Key != key(string(rune('a'+i))) || info.Held != want.held || info.Waiting != want.waiting ||
+			len(info.Holders) != min(want.held, driver.MaxHolderInfos) || info.Holders[0].Holder != want.holder {
+			t.Errorf("%s: %d held, %d listed, first %+v; %d waiting", info.Key, info.Held, len(info.Holders), info.Holders[0], info.Waiting)
+		}
+		if len(info.Waiters) != min(want.waiting, driver.MaxWaiterInfos) || want.first != "" && info.Waiters[0].Waiter != want.first {
+			t.Errorf("%s: waiters %+v", info.Key, info.Waiters)
+		}
+	}
+	if most := 2100 + 3*2000; counting.keys > most {
+		t.Errorf("%d places were read, want at most %d", counting.keys, most)
+	}
+}

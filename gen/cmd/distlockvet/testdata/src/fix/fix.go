@@ -1,0 +1,70 @@
+// want +1 `//distlok:defaults is a comment without effect: did you mean //distlock:defaults\?`
+//distlok:defaults maxWaite:5s
+
+// Package fix has misspelt directives.
+package fix
+
+import "context"
+
+type store interface {
+	// want +2 `//distlock:lok is a comment without effect: did you mean //distlock:lock\?`
+	//
+	//distlock:lok value:marker
+	Marker(ctx context.Context) error
+
+	// want +1 `// distlock:lock is a comment without effect: did you mean //distlock:lock\?`
+	// distlock:lock value:space fencing
+	Space(ctx context.Context) error
+
+	// want +2 `//Distlock:Lock is a comment without effect`
+	//
+	//Distlock:Lock value:case
+	Case(ctx context.Context) error
+
+	// Both are mended at once, in two steps.
+	//
+	// want +2 `//dislock:lock is a comment without effect`
+	//
+	//dislock:lock valeu:twice keyTimeot:3s
+	Twice(ctx context.Context, id int) error
+
+	// want +2 `unknown option keyTimeot: did you mean keyTimeout\?` `unknown option retry: did you mean retryCount\?` `unknown option ParamLock: did you mean paramLock\?`
+	//
+	//distlock:lock value:options keyTimeot:3s retry:3 ParamLock
+	Options(ctx context.Context, id int) error
+
+	// want +2 `unknown option retry: did you mean retryInterval\?` `unknown option max_wait: did you mean maxWait\?` `unknown option parm: did you mean param\?`
+	//
+	//distlock:lock value:names retry:200ms max_wait:1s param:a parm:b
+	Names(ctx context.Context, a, b int) error
+
+	// What is not certain, or would be wrong in another way, has no fix.
+	//
+	// want +2 `unknown option timeout: there are` `unknown option minhld: did you mean minHold\?` `unknown option iaxHold: did you mean maxHold\?` `unknown option neReentry: there are` `unknown option valeu: did you mean value\?` `unknown option retry: there are`
+	//
+	//distlock:lock value:several timeout:3s minhld:1s iaxHold:2s neReentry valeu:x retry:0
+	Several(ctx context.Context) error
+
+	// want +1 `// distlock:lock is a comment without effect`
+	// distlock:lock is how this would begin.
+	Prose(ctx context.Context) error
+
+	// want +2 `//distlock:lock:value:a is a comment without effect`
+	//
+	//distlock:lock:value:a
+	Colon(ctx context.Context) error
+
+	// want +3 `//distlok:lock is a comment without effect`
+	//
+	//distlock:lock value:second
+	//distlok:lock value:third
+	Second(ctx context.Context) error
+}
+
+// want +2 `//distlock:lok is a comment without effect`
+//
+//distlock:lok value:variable
+var variable store
+
+// want +1 `// distlock:defaults is a comment without effect`
+// distlock:defaults keyTimeout:1s
