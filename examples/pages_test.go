@@ -19,9 +19,20 @@ var blocks = regexp.MustCompile("(?ms)^ *```(\\w+)\n(.*?)\n *```$")
 // of text is code that nothing compiles, which the page has to say, or a drawing.
 func TestMigrating(t *testing.T) {
 	t.Parallel()
-	text := read(t, "../docs/migrating.md") + "\n" + read(t, "../docs/from-distributedlock.md")
-	known := lines(t)
-	diffs := 0
+	examples, err := filepath.Glob("from/*")
+	article := compiled(t, "../docs/from-distributedlock.md")
+	if diffs := compiled(t, "../docs/migrating.md") + article; err != nil || diffs != len(examples)+1 {
+		t.Errorf("%d diffs for the article's method and the examples %q, %v", diffs, examples, err)
+	}
+	if diffs := compiled(t, "../docs/from-distributedlock.zh-CN.md"); diffs != article {
+		t.Errorf("the Chinese page has %d diffs, want %d", diffs, article)
+	}
+}
+
+// compiled checks the code of a page, and returns how many diffs it has.
+func compiled(t *testing.T, page string) (diffs int) {
+	t.Helper()
+	text, known := read(t, page), lines(t)
 	for _, block := range blocks.FindAllStringSubmatch(text, -1) {
 		switch block[1] {
 		case "text", "console":
@@ -30,21 +41,18 @@ func TestMigrating(t *testing.T) {
 			diffs++
 		case "go":
 		default:
-			t.Errorf("a block of %q is neither compiled nor text", block[1])
+			t.Errorf("%s: a block of %q is neither compiled nor text", page, block[1])
 		}
 		for line := range strings.Lines(block[2]) {
 			if block[1] == "diff" {
 				line = strings.TrimLeft(line, "+-")
 			}
 			if !known[code(line)] {
-				t.Errorf("in no example: %s", line)
+				t.Errorf("%s: in no example: %s", page, line)
 			}
 		}
 	}
-	examples, err := filepath.Glob("from/*")
-	if err != nil || diffs != len(examples)+1 {
-		t.Errorf("%d diffs for the article's method and the examples %q, %v", diffs, examples, err)
-	}
+	return diffs
 }
 
 // TestAdapters: the page has each adapter, and the versions that are tested.

@@ -15,6 +15,9 @@ import (
 func bench(ctx context.Context, c *config, stdout io.Writer) error {
 	var runs []*outcome
 	var failure error
+	if c.lockers > 0 {
+		c.elected = newElection(c.lockers, stdout)
+	}
 	for _, locked := range settings[c.lock] {
 		p, err := openPlan(ctx, c, locked)
 		if err == nil {
@@ -50,7 +53,7 @@ func report(w io.Writer, c *config, runs []*outcome, interrupted bool) error {
 	var b strings.Builder
 	if len(runs) > 0 {
 		fmt.Fprintf(&b, "%s\n\n", c.summary())
-		writeTable(&b, runs)
+		writeTable(&b, runs, c.elected)
 		b.WriteByte('\n')
 	}
 	for _, o := range runs {
@@ -66,9 +69,13 @@ func report(w io.Writer, c *config, runs []*outcome, interrupted bool) error {
 // summary returns the line above the table: the settings that affect the result.
 func (c *config) summary() string {
 	g := c.group
-	s := fmt.Sprintf("%s: %s users x %s loops, ramp-up %v, think %v", c.plan, group(int64(g.users)), group(int64(g.loops)), g.rampUp, g.think)
+	who := "users"
+	if c.lockers > 0 {
+		who = "lockers"
+	}
+	s := fmt.Sprintf("%s: %s %s x %s loops, ramp-up %v, think %v", c.plan, group(int64(g.users)), who, group(int64(g.loops)), g.rampUp, g.think)
 	if c.plan != "wrap" {
 		return s + fmt.Sprintf(", keys %d, target %s", c.keys, c.target)
 	}
-	return s + fmt.Sprintf(", hold %v, keys %d, backend %s", c.hold, c.keys, backendurl.Name(c.backend))
+	return s + fmt.Sprintf(", hold %v, keys %d, backend %s", &c.hold, c.keys, backendurl.Name(c.backend))
 }

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -20,12 +21,14 @@ type config struct {
 	plan    string
 	lock    string
 	group   threadGroup
-	hold    time.Duration
+	hold    holdRange
 	keys    int
+	lockers int // 0: one for all users
 	backend string
 	target  string
 	jtl     string
-	samples *os.File // named jtl; nil: none
+	samples *os.File  // named jtl; nil: none
+	elected *election // nil without lockers
 }
 
 // settings says of each value of -lock whether the lock is on in each run, in order.
@@ -43,8 +46,10 @@ func parseFlags(args []string, help io.Writer) (*config, error) {
 	fs.IntVar(&c.group.loops, "loops", 10, "number of `samples` of each user")
 	fs.DurationVar(&c.group.rampUp, "ramp-up", time.Second, "the `time` over which the users start, evenly")
 	fs.DurationVar(&c.group.think, "think", 100*time.Millisecond, "how long a user `pauses` before each sample")
-	fs.DurationVar(&c.hold, "hold", 0, "wrap: `time` between reading the counter and writing it back")
+	fs.Var(&c.hold, "hold", "wrap: `time` between reading the counter and writing it back, or a range to draw it from, such as 500ms..3500ms")
 	fs.IntVar(&c.keys, "keys", 1, "number of `keys`, each with its own counter, over which the users are spread")
+	fs.IntVar(&c.lockers, "lockers", 0, "wrap: elect leaders: `n` users, each with a Locker and a connection of its own, who say whom they follow; "+
+		"the defaults are then -loops 1 -ramp-up 0 -think 0 -lock on")
 	fs.StringVar(&c.backend, "backend", "embedded", "wrap: `URL` of "+backendurl.Usage)
 	fs.StringVar(&c.target, "target", "", "http: `URL` of the example service, such as http://127.0.0.1:8080; grpc: its host:port")
 	fs.StringVar(&c.jtl, "jtl", "", "`file` for all samples, as JMeter's CSV")
@@ -55,6 +60,7 @@ func parseFlags(args []string, help io.Writer) (*config, error) {
 		fs.PrintDefaults()
 	}
 	if err == nil {
+		c.elect(fs)
 		err = c.validate(fs)
 	}
 	if err != nil || c.jtl == "" {
@@ -64,6 +70,18 @@ func parseFlags(args []string, help io.Writer) (*config, error) {
 		return nil, fmt.Errorf("-jtl: %w", err)
 	}
 	return c, nil
+}
+
+// elect sets the defaults of -lockers, where the flags say nothing else.
+func (c *config) elect(fs *flag.FlagSet) {
+	if c.lockers < 1 {
+		return
+	}
+	defaults := map[string]string{"users": strconv.Itoa(c.lockers), "loops": "1", "ramp-up": "0", "think": "0", "lock": "on"}
+	fs.Visit(func(f *flag.Flag) { delete(defaults, f.Name) })
+	for name, value := range defaults {
+		_ = fs.Set(name, value) // it is valid
+	}
 }
 
 func (c *config) validate(fs *flag.FlagSet) error {
@@ -80,6 +98,16 @@ func (c *config) validate(fs *flag.FlagSet) error {
 		return bad("lock", "want on, off or both")
 	case c.group.users < 1:
 		return bad("users", "want at least 1")
+	case c.lockers < 0:
+		return bad("lockers", "is negative")
+	case c.lockers > 0 && remote:
+		return bad("lockers", "-plan "+c.plan+" leaves the lock to the service")
+	case c.lockers > 0 && c.group.users != c.lockers:
+		return bad("users", fmt.Sprintf("-lockers %d has one user for each locker", c.lockers))
+	case c.lockers > 0 && c.lock != "on":
+		return bad("lock", "-lockers needs the lock: nobody leads without it")
+	case c.lockers > 0 && c.keys != 1:
+		return bad("keys", "-lockers elects one leader, with one key")
 	case c.group.loops < 1:
 		return bad("loops", "want at least 1")
 	case c.group.loops > math.MaxInt32/c.group.users:
@@ -91,11 +119,13 @@ func (c *config) validate(fs *flag.FlagSet) error {
 		return bad("ramp-up", "is negative")
 	case c.group.think < 0:
 		return bad("think", "is negative")
-	case c.hold < 0:
+	case c.hold.shortest < 0 || c.hold.longest < 0:
 		return bad("hold", "is negative")
+	case c.hold.longest < c.hold.shortest:
+		return bad("hold", "want the shorter time first")
 	case !remote && c.target != "":
 		return bad("target", "-plan wrap has no target: its lock is where -backend says")
-	case remote && c.hold != 0:
+	case remote && c.hold != holdRange{}:
 		return bad("hold", "-plan "+c.plan+" leaves that to the service")
 	case remote && c.backend != fs.Lookup("backend").DefValue:
 		return errors.New("-backend: -plan " + c.plan + " leaves that to the service") // the value may contain a password

@@ -34,6 +34,13 @@
 //	go run ./lab/bench -backend zk://127.0.0.1:2181/bench -hold 1ms -keys 100
 //	go run ./lab/bench -backend postgres://postgres@127.0.0.1:5432/bench -hold 1ms -keys 100
 //
+// With -lockers the users elect a leader: each is a Locker with a connection of its own,
+// leads once for a time that it draws, and says whom it followed. A sample ends with the
+// release, so it has the wait and the hold. The row "ideal" is a lock that passes on at
+// once, with the same order and the same holds.
+//
+//	go run ./lab/bench -backend zk://127.0.0.1:2181/bench -lockers 15 -hold 500ms..3500ms
+//
 // With -plan http and -plan grpc a sample is an order at the example service, which
 // takes the lock. The counter is the stock of an item, which starts with as many pieces
 // as the users will order. An increment counts if the order was confirmed and the piece

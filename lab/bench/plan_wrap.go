@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/cmd/backendurl"
 	"github.com/distlock-go/distlock/driver"
@@ -23,8 +25,8 @@ import (
 // lost.
 type wrapPlan struct {
 	cfg      *config
-	counters []atomic.Int64 // one for each key
-	test     distlock.Func[testParams, int64]
+	counters []atomic.Int64                     // one for each key
+	tests    []distlock.Func[testParams, int64] // of each locker
 	end      func() error
 }
 
@@ -36,34 +38,56 @@ type testParams struct {
 }
 
 // openWrapPlan also opens the backend for a run without the lock, because a bad
-// -backend is a mistake in either case.
+// -backend is a mistake in either case. With -lockers it opens one for each.
 func openWrapPlan(ctx context.Context, c *config, locked bool) (plan, error) {
-	b, err := backendurl.Open(ctx, c.backend)
-	if err != nil {
-		return nil, err
+	p := newWrapPlan(c)
+	at := c.backend
+	for range max(c.lockers, 1) {
+		b, err := backendurl.Open(ctx, at)
+		if err != nil {
+			return nil, errors.Join(err, p.close())
+		}
+		if client, ok := b.Client.(*redis.Client); ok && backendurl.InProcess(at) {
+			at = "redis://" + client.Options().Addr // the other lockers use the same server
+		}
+		p.add(b.Backend, b.Close, locked)
 	}
-	return newWrapPlan(c, b.Backend, b.Close, locked), nil
+	return p, nil
 }
 
-func newWrapPlan(c *config, b driver.Backend, end func() error, locked bool) *wrapPlan {
-	p := &wrapPlan{cfg: c, counters: make([]atomic.Int64, c.usedKeys())}
-	locker := distlock.New(b, distlock.Config{MaxWaiters: c.group.users})
-	p.end = func() error { return errors.Join(locker.Close(), end()) }
-	p.test = p.increment
+func newWrapPlan(c *config) *wrapPlan {
+	return &wrapPlan{cfg: c, counters: make([]atomic.Int64, c.usedKeys()), end: func() error { return nil }}
+}
+
+// add adds a Locker over b, which end closes.
+func (p *wrapPlan) add(b driver.Backend, end func() error, locked bool) {
+	i := len(p.tests)
+	config := distlock.Config{MaxWaiters: p.cfg.group.users}
+	if p.cfg.elected != nil {
+		config.Holder = lockerName(i)
+	}
+	locker := distlock.New(b, config)
+	earlier := p.end
+	p.end = func() error { return errors.Join(locker.Close(), end(), earlier()) }
+	test := func(ctx context.Context, r testParams) (int64, error) { return p.increment(ctx, i, r) }
 	if locked {
-		p.test = distlock.Wrap(locker, p.increment, distlock.Opts{
+		test = distlock.Wrap(locker, test, distlock.Opts{
 			Prefix: "my-", Value: "test", ParamLock: true, KeyTimeout: 3 * time.Second, RetryInterval: 200 * time.Millisecond,
-			MaxWaiters: c.group.users,
+			MaxWaiters: p.cfg.group.users,
 		})
 	}
-	return p
+	p.tests = append(p.tests, test)
 }
 
 // increment is the function under test, the same with and without the lock.
-func (p *wrapPlan) increment(ctx context.Context, r testParams) (int64, error) {
+func (p *wrapPlan) increment(ctx context.Context, locker int, r testParams) (int64, error) {
 	counter := &p.counters[r.N]
 	i := counter.Load()
-	if err := p.meanwhile(ctx); err != nil {
+	hold := p.cfg.hold.draw()
+	if p.cfg.elected != nil {
+		p.cfg.elected.lead(locker, hold)
+	}
+	if err := p.meanwhile(ctx, hold); err != nil {
 		return 0, err
 	}
 	counter.Store(i + 1)
@@ -74,10 +98,10 @@ func (p *wrapPlan) increment(ctx context.Context, r testParams) (int64, error) {
 // runs another goroutine first. The function is so short that otherwise hardly any two
 // users would overlap on a machine with few processors, and the lock would have nothing
 // to prevent. The run with the lock makes the same yield, so the comparison is fair.
-func (p *wrapPlan) meanwhile(ctx context.Context) error {
-	if p.cfg.hold == 0 {
+func (p *wrapPlan) meanwhile(ctx context.Context, hold time.Duration) error {
+	if hold == 0 {
 		runtime.Gosched()
-	} else if !pause(ctx, p.cfg.hold) {
+	} else if !pause(ctx, hold) {
 		return context.Cause(ctx)
 	}
 	// A process that was stopped for longer than the lease must not write.
@@ -90,7 +114,11 @@ func (p *wrapPlan) meanwhile(ctx context.Context) error {
 func (p *wrapPlan) sample(ctx context.Context, user int) result {
 	// Use a new object each time: only its content is part of the key.
 	params := testParams{S: "bench", N: user % p.cfg.keys, O: &struct{ Name string }{"object"}}
-	if _, err := p.test(ctx, params); err != nil {
+	locker := user % len(p.tests)
+	if p.cfg.elected != nil {
+		p.cfg.elected.ask(locker)
+	}
+	if _, err := p.tests[locker](ctx, params); err != nil {
 		return result{err: err, code: "500", message: "Error"}
 	}
 	return result{code: "200", message: "OK"}

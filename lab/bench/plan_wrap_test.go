@@ -13,8 +13,9 @@ import (
 func wrapOnMemlock(ctx context.Context, t *testing.T, locked bool, args ...string) *outcome {
 	t.Helper()
 	c := mustParse(t, args...)
-	none := func() error { return nil }
-	o, err := runPlan(ctx, c, newWrapPlan(c, memlock.New(), none, locked), locked)
+	p := newWrapPlan(c)
+	p.add(memlock.New(), func() error { return nil }, locked)
+	o, err := runPlan(ctx, c, p, locked)
 	if err != nil {
 		t.Fatal(err)
 	}

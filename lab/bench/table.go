@@ -14,8 +14,8 @@ var tableHeader = []string{
 }
 
 // writeTable writes the aggregate report of the runs, with a TOTAL for more than one
-// run.
-func writeTable(b *strings.Builder, runs []*outcome) {
+// run, and with the ideal of an election.
+func writeTable(b *strings.Builder, runs []*outcome, elected *election) {
 	rows := [][]string{tableHeader}
 	var all []sample
 	for _, o := range runs {
@@ -24,6 +24,9 @@ func writeTable(b *strings.Builder, runs []*outcome) {
 	}
 	if len(runs) > 1 {
 		rows = append(rows, tableRow("TOTAL", statsOf(all)))
+	}
+	if elected != nil {
+		rows = append(rows, tableRow("ideal", statsOf(elected.ideal())))
 	}
 	align(b, rows)
 }

@@ -77,12 +77,13 @@ func Example_refused() {
 	// Output: distlock: options: Value is empty; RetryInterval is negative: -200ms; RetryCount is negative: -1
 }
 
-// The page has the keys that both sides make of the article's method and its arguments.
+// The pages have the keys that both sides make of the article's method and its arguments.
 func TestKeysOfThePage(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../../../docs/from-distributedlock.md")
-	if err != nil {
-		t.Fatal(err)
+	english, err := os.ReadFile("../../../docs/from-distributedlock.md")
+	chinese, zhErr := os.ReadFile("../../../docs/from-distributedlock.zh-CN.md")
+	if err != nil || zhErr != nil {
+		t.Fatal(err, zhErr)
 	}
 	for call, args := range map[string][]any{
 		`test("a", 7, "x")`:  {"a", 7, "x"},
@@ -100,8 +101,8 @@ func TestKeysOfThePage(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if row := "| `" + call + "` | `" + theirs + "` | `" + own + "` |\n"; !strings.Contains(string(page), row) {
-			t.Errorf("the page does not have the row\n%s", row)
+		if row := "| `" + call + "` | `" + theirs + "` | `" + own + "` |\n"; !strings.Contains(string(english), row) || !strings.Contains(string(chinese), row) {
+			t.Errorf("one of the pages does not have the row\n%s", row)
 		}
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/distlock-go/distlock"
 )
 
-// examples are the files with the code of each page.
+// examples are the files with the code of each page, and of the Chinese one.
 var examples = map[string][]string{
 	"README.md":                    {"example*_test.go", "httpmw/example_test.go", "backend/sqllock/example*_test.go"},
 	"docs/cookbook.md":             {"internal/cookbook/*.go", "cmd/distlock/testdata/script/cookbook.txtar"},
@@ -36,7 +36,7 @@ func TestPagesAreInTheExamples(t *testing.T) {
 		t.Fatal(pages, err)
 	}
 	for _, page := range pages {
-		if strings.Contains(read(t, page), "```go\n") && examples[page] == nil {
+		if strings.Contains(read(t, page), "```go\n") && examples[strings.Replace(page, chinese(""), ".md", 1)] == nil {
 			t.Errorf("%s has Go code, and no examples are named for it", page)
 		}
 	}
@@ -53,7 +53,11 @@ func TestPagesAreInTheExamples(t *testing.T) {
 				}
 			}
 		}
-		blocks := codeBlocks.FindAllStringSubmatch(read(t, page), -1)
+		text := read(t, page)
+		if exists(chinese(page)) {
+			text += read(t, chinese(page))
+		}
+		blocks := codeBlocks.FindAllStringSubmatch(text, -1)
 		if len(blocks) == 0 {
 			t.Errorf("%s has no code in it", page)
 		}
@@ -97,25 +101,27 @@ func TestOptionsAreOnTheirPage(t *testing.T) {
 	}
 }
 
-// TestTheProgramOfTheREADMERuns compiles and runs the README's main.go, with the
+// TestTheProgramOfTheREADMERuns compiles and runs the main.go of both READMEs, with the
 // address of another Redis.
 func TestTheProgramOfTheREADMERuns(t *testing.T) {
 	t.Parallel()
 	server := miniredis.RunT(t)
 	server.ClockTTL(true)
-	_, program, found := strings.Cut(read(t, "README.md"), "```go\npackage main\n")
-	program, _, closed := strings.Cut(program, "```")
-	if !found || !closed || strings.Count(program, "127.0.0.1:6379") != 1 {
-		t.Fatalf("the README has no program with an address:\n%s", program)
-	}
-	main := filepath.Join(t.TempDir(), "main.go")
-	program = "package main\n" + strings.Replace(program, "127.0.0.1:6379", server.Addr(), 1)
-	if err := os.WriteFile(main, []byte(program), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	out, err := exec.CommandContext(t.Context(), "go", "run", main).CombinedOutput()
-	if err != nil || string(out) != "order 42 paid <nil>\n" {
-		t.Errorf("%v: %s", err, out)
+	for _, page := range []string{"README.md", chinese("README.md")} {
+		_, program, found := strings.Cut(read(t, page), "```go\npackage main\n")
+		program, _, closed := strings.Cut(program, "```")
+		if !found || !closed || strings.Count(program, "127.0.0.1:6379") != 1 {
+			t.Fatalf("%s has no program with an address:\n%s", page, program)
+		}
+		main := filepath.Join(t.TempDir(), "main.go")
+		program = "package main\n" + strings.Replace(program, "127.0.0.1:6379", server.Addr(), 1)
+		if err := os.WriteFile(main, []byte(program), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		out, err := exec.CommandContext(t.Context(), "go", "run", main).CombinedOutput()
+		if err != nil || string(out) != "order 42 paid <nil>\n" {
+			t.Errorf("%s: %v: %s", page, err, out)
+		}
 	}
 }
 
