@@ -12,8 +12,8 @@
 // stick to a server, until one is replaced. With this Locker each request may go to any server.
 //
 // A client often knows before its server that the connection is gone, and resumes. Its new
-// request asks the old one to end, wherever that runs, by [admin.Revoke]; tusd then stops to
-// read its body. KeyTimeout is how long an upload cannot be resumed after its server crashed:
+// request asks the old one to end, wherever that runs, by [admin.Revoke]; tusd then stops
+// reading its body. KeyTimeout is how long an upload cannot be resumed after its server crashed:
 // it should be shorter than tusd's AcquireLockTimeout, 20 seconds.
 //
 // # When the lock is lost
