@@ -302,7 +302,8 @@ func (s *Lease) info() LockInfo {
 
 // Revoked returns a channel that is closed when the holder is asked to give the key back: by
 // Revoke of package admin in any process, or by Curator's Revoker. The lock stays held until
-// it is released, so a function can end at a good moment, for example between two orders.
+// it is released, so a function can end at a good moment, for example between two orders. The
+// key then goes back to the store, and is not handed over within this process.
 //
 // The first call begins to watch, in the background; before it, a request may be missed. A
 // re-entry has the channel of the lease that it re-enters. The channel is nil, so it is never
@@ -320,4 +321,16 @@ func (s *Lease) Revoked() <-chan struct{} {
 		s.revoked = s.locker.revoker.Revoked(&s.ctx, s.state.Grant())
 	}
 	return s.revoked
+}
+
+// asked reports whether the holder was asked to give the key back, and listened. Then the key
+// goes back to the store: the next holder of the same lease would be told of a request to the
+// one before, and whoever asked would wait. The caller has the mutex.
+func (s *Lease) asked() bool {
+	select {
+	case <-s.revoked:
+		return true
+	default:
+		return false // also if s.revoked is nil
+	}
 }

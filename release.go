@@ -32,7 +32,7 @@ func (l *Locker) release(ctx context.Context, lease *Lease) error {
 	switch {
 	case lease.state.Class().Shares():
 		lost, err = l.detach(ctx, lease, lost)
-	case keepFor(lease.keepUntil()) > 0 || !l.handOver(lease.Key(), lease.state, now):
+	case keepFor(lease.keepUntil()) > 0 || lease.asked() || !l.handOver(lease.Key(), lease.state, now):
 		lost, err = l.giveBack(ctx, lease, lost)
 	}
 	return lease.fail("release", join(lost, err))

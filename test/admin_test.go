@@ -165,6 +165,23 @@ func TestRevoke(t *testing.T) {
 		}
 		wantIs(t, late.Release(t.Context()))
 
+		// Within Config.HandOverTime, a waiter of the same process would have the same lease.
+		held = testkit.MustAcquire(t, l, "k", distlock.Opts{})
+		revoked := held.Revoked()
+		go func() { next <- testkit.MustAcquire(t, l, "k", distlock.Opts{}) }()
+		synctest.Wait()
+		_, err = admin.Revoke(t.Context(), l, "k")
+		wantIs(t, err)
+		<-revoked
+		wantIs(t, held.Release(t.Context()))
+		late = <-next
+		select {
+		case <-late.Revoked():
+			t.Error("the next holder of this process was told of the request to the one before")
+		default:
+		}
+		wantIs(t, late.Release(t.Context()))
+
 		asked, err = admin.Revoke(t.Context(), l, "k")
 		if wantIs(t, err); asked {
 			t.Error("the key is free, but Revoke says that it is held")

@@ -1,5 +1,5 @@
-// Package jobkey makes keys of the names that people give to jobs, such as "Daily report
-// (north)", for all adapters of schedulers by the same rule.
+// Package jobkey makes keys of names that are not made for it, such as the job "Daily report
+// (north)", an upload or a certificate, for all adapters by the same rule.
 //
 // The key is Prefix and the text of [distlock.Plain] for the name: "report" stays as it is,
 // "Daily report" is "Daily%20report", and a long name is cut and ends with a digest. Two names
