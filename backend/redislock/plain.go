@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"hash/maphash"
+	"slices"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -151,9 +152,9 @@ func (b *plainBatch) releases(ctx context.Context, command, script string) *redi
 
 // commands returns the commands in their order.
 func (b *plainBatch) commands() []redis.Cmder {
-	var cmds []redis.Cmder
+	cmds := slices.Clone(b.sets)
 	if b.issue != nil {
-		cmds = append(b.sets[:len(b.sets):len(b.sets)], b.issue, b.others)
+		cmds = append(cmds, b.issue, b.others)
 	}
 	if b.release != nil {
 		cmds = append(cmds, b.release)

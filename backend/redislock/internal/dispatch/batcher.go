@@ -83,9 +83,10 @@ type Batcher[R, V any] struct {
 
 	mu         sync.Mutex
 	queue      []*call[R, V]
-	inFlight   int // messages
-	young      int // those of them, with goroutines of their own, that others may not follow yet
-	company    int // for how many messages leaders expect others
+	inFlight   int  // messages
+	young      int  // those of them, with goroutines of their own, that others may not follow yet
+	company    int  // for how many messages leaders expect others
+	armed      bool // a timer runs for the queue
 	responsive bool
 	began      time.Time     // when the last message was sent
 	answered   time.Time     // the time of the last answer
@@ -129,6 +130,7 @@ func (b *Batcher[R, V]) Do(ctx context.Context, req R, idempotent bool) Result[V
 	} else {
 		b.queue = append(b.queue, c)
 		b.company = company
+		b.arm()
 	}
 	b.mu.Unlock()
 	if leads {
@@ -210,17 +212,42 @@ func (b *Batcher[R, V]) Counts() (inFlight, queued int) {
 // claim reports whether a message may be sent, and counts it. The caller has the mutex.
 func (b *Batcher[R, V]) claim() bool {
 	switch {
-	case b.inFlight >= maxInFlight:
-		return false
-	case !b.directly():
-		if b.young > 0 {
+	case b.directly():
+		if b.inFlight > 0 && (time.Since(b.began) < followAfter || b.full()) {
 			return false
 		}
-	case b.inFlight > 0 && (time.Since(b.began) < followAfter || b.inFlight > 1+int(b.took/followAfter)):
+	case b.young > 0 || b.inFlight >= maxInFlight:
 		return false
 	}
 	b.inFlight++
 	return true
+}
+
+// full reports whether no other message may be in flight: more to a server that does not
+// answer would put more requests in doubt.
+func (b *Batcher[R, V]) full() bool {
+	return b.inFlight >= min(2+int(b.took/followAfter), maxInFlight)
+}
+
+// arm arranges that the queue does not wait for the answer of a distant server. The caller has
+// the mutex.
+func (b *Batcher[R, V]) arm() {
+	if b.armed || b.took <= followAfter || !b.directly() || b.full() {
+		return
+	}
+	b.armed = true
+	time.AfterFunc(followAfter-time.Since(b.began), func() {
+		b.mu.Lock()
+		b.armed = false
+		c := b.choose()
+		if c == nil && len(b.queue) > 0 {
+			b.arm() // another message was sent meanwhile
+		}
+		b.mu.Unlock()
+		if c != nil {
+			c.signal <- struct{}{}
+		}
+	})
 }
 
 // directly reports whether messages go directly.

@@ -1,6 +1,7 @@
 package dispatch
 
 const (
+	FollowAfter = followAfter
 	MaxBatch    = maxBatch
 	MaxInFlight = maxInFlight
 )
