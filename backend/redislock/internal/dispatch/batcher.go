@@ -300,10 +300,12 @@ func (b *Batcher[R, V]) lead(c *call[R, V]) {
 	results, panics = b.cfg.Direct(b.directTimeouts.Context(context.Background()), t.reqs), false //nolint:forbidigo // the message has many callers, which leave by themselves
 }
 
+// inCompany reports whether a leader should yield. To be scheduled again may take long on a busy
+// machine. So it does not where the last answer took long, for whatever reason.
 func (b *Batcher[R, V]) inCompany() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.company > 0
+	return b.company > 0 && b.took <= distant
 }
 
 // take returns the message that c leads.
