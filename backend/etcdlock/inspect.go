@@ -1,6 +1,7 @@
 package etcdlock
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -124,7 +125,7 @@ func (b *Backend) info(key string, l line) driver.KeyInfo {
 		}
 		info.Holders = append(info.Holders, h)
 	}
-	slices.SortStableFunc(info.Holders, func(x, y driver.HolderInfo) int { return int(x.ExpiresIn - y.ExpiresIn) })
+	slices.SortStableFunc(info.Holders, func(x, y driver.HolderInfo) int { return cmp.Compare(x.ExpiresIn, y.ExpiresIn) })
 	info.Holders = info.Holders[:min(len(info.Holders), driver.MaxHolderInfos)]
 	for _, p := range waiters[:min(len(waiters), driver.MaxWaiterInfos)] {
 		info.Waiters = append(info.Waiters, driver.WaiterInfo{
