@@ -31,7 +31,7 @@ func (l *Locker) acquire(ctx context.Context, key string, opts *Opts, set *backo
 		start = time.Now()
 	}
 	ctx = l.tellStart(ctx, key, opts)
-	s, err := l.reenterOrQueue(ctx, key, opts, set, l.reportWait(ctx, key, opts, start, candidate))
+	s, err := l.reenterOrQueue(ctx, key, opts, set, start, candidate)
 	return l.tellOutcome(ctx, key, opts, start, s, err)
 }
 
@@ -71,7 +71,7 @@ func (l *Locker) tellOutcome(ctx context.Context, key string, opts *Opts, start 
 
 // reenterOrQueue re-enters the lease of the key that ctx carries. If ctx carries none, it
 // waits until the caller is admitted to the key, and then gets a lease for it.
-func (l *Locker) reenterOrQueue(ctx context.Context, key string, opts *Opts, set *backoff.Budget, report *waitReport) (*Lease, error) {
+func (l *Locker) reenterOrQueue(ctx context.Context, key string, opts *Opts, set *backoff.Budget, start time.Time, candidate bool) (*Lease, error) {
 	innermost, _ := FromContext(ctx)
 	if s := innermost.find(l, key); s != nil {
 		return s.reenter(ctx, innermost, opts)
@@ -85,7 +85,7 @@ func (l *Locker) reenterOrQueue(ctx context.Context, key string, opts *Opts, set
 	} else {
 		opts.start(&b)
 	}
-	s, err := l.wait(ctx, key, innermost, opts, &b, report)
+	s, err := l.wait(ctx, key, innermost, opts, &b, l.reportWait(ctx, key, opts, start, candidate))
 	if err != nil {
 		if s != nil {
 			s.cancel(err)

@@ -100,8 +100,6 @@ func TestMaxKeys(t *testing.T) {
 	})
 }
 
-// Fault matrix, row 14.
-//
 // Row 14 (memlock): all calls return at once, and the queue is empty. Fails if an
 // abandoned request is not released in the background.
 func TestThousandWaitersCancelledAtOnce(t *testing.T) {
@@ -130,8 +128,7 @@ func TestThousandWaitersCancelledAtOnce(t *testing.T) {
 	})
 }
 
-// Promise P8: even if the lease is lost, the next caller in this process waits until
-// the function has returned.
+// Promise P8, even if the lease is lost.
 //
 // Row 13 (any): the gate stays shut until the function has returned. Fails if it is
 // opened at the loss.

@@ -15,8 +15,6 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
-// Fault matrix, row 24.
-//
 // Row 24 (memlock): new work and waiting callers are refused. Fails if the contexts of
 // waiting callers are not cancelled.
 func TestClose(t *testing.T) {
@@ -64,7 +62,7 @@ func TestClose(t *testing.T) {
 	})
 }
 
-// Leases that Close releases are not renewed any more, as after any release.
+// They are not renewed any more, as after any release.
 //
 // Row 24 (memlock): leases that are not given back are released in the end. Fails if
 // that release is left out.

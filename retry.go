@@ -39,11 +39,8 @@ func (l *Locker) takeGrant(ctx context.Context, lease *Lease, r driver.Request, 
 	}
 	var watch keyWatch
 	defer watch.end()
-	switch {
-	case queues:
+	if queues {
 		report.inStore(r.Owner)
-	case wait:
-		report.inStore("")
 	}
 	defer report.stop()
 	for {

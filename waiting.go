@@ -33,51 +33,45 @@ type waitReport struct {
 	timer     *time.Timer // calls due
 
 	mu     sync.Mutex
-	timed  bool               // the timer was set
-	fired  bool               // due was called when the wait ended, and may not have returned
-	ticket uint64             // in the queue of this process; 0: it is not there
+	ticket uint64             // in the queue of this process, or the one that it had there
 	owner  string             // in the store's queue; "": it is not there
-	cancel context.CancelFunc // of the last look
+	cancel context.CancelFunc // of the last look; nil before the first
 	told   bool               // the other waiters of this process, of what a look has shown
 	call   chan struct{}      // of the hook: closed when it has returned
+	fired  bool               // due was called when the wait ended, and may not have returned
 	over   bool               // the wait has ended
 }
 
-// reportWait returns the report of an acquisition, or nil if there is no hook.
+// reportWait returns the report of an acquisition that may wait, or nil if there is no hook.
 func (l *Locker) reportWait(ctx context.Context, key string, opts *Opts, begun time.Time, candidate bool) *waitReport {
-	if l.cfg.Hooks.Waiting == nil {
+	if l.cfg.Hooks.Waiting == nil || opts.RetryCount == 1 {
 		return nil
 	}
 	r, _ := l.reports.Get().(*waitReport)
 	if r == nil {
 		r = &waitReport{locker: l}
+		r.timer = time.AfterFunc(longestPause, r.due)
 	}
 	r.ctx, r.key, r.opts, r.begun, r.candidate = ctx, key, *opts, begun, candidate
+	r.timer.Reset(firstReport - time.Since(begun))
 	return r
 }
 
 // inProcess says that the caller waits in the queue of this process from now on.
-func (r *waitReport) inProcess(ticket uint64) { r.waitsIn(ticket, "") }
-
-// inStore says that the caller waits for the store from now on: in its queue, or without one
-// if owner is "".
-func (r *waitReport) inStore(owner string) { r.waitsIn(0, owner) }
-
-func (r *waitReport) waitsIn(ticket uint64, owner string) {
-	if r == nil {
-		return
+func (r *waitReport) inProcess(ticket uint64) {
+	if r != nil {
+		r.mu.Lock()
+		r.ticket = ticket
+		r.mu.Unlock()
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.ticket, r.owner = ticket, owner
-	if r.timed {
-		return
-	}
-	r.timed = true
-	if d := firstReport - time.Since(r.begun); r.timer == nil {
-		r.timer = time.AfterFunc(d, r.due)
-	} else {
-		r.timer.Reset(d)
+}
+
+// inStore says that the caller waits in the store's queue from now on.
+func (r *waitReport) inStore(owner string) {
+	if r != nil {
+		r.mu.Lock()
+		r.owner = owner
+		r.mu.Unlock()
 	}
 }
 
@@ -89,10 +83,9 @@ func (r *waitReport) stop() (told bool) {
 		return false
 	}
 	r.mu.Lock()
-	if !r.over && r.timed {
-		r.fired = !r.timer.Stop()
+	if !r.over {
+		r.over, r.fired = true, !r.timer.Stop()
 	}
-	r.over = true
 	call, told := r.call, r.told
 	if r.cancel != nil {
 		r.cancel()
@@ -111,10 +104,7 @@ func (r *waitReport) end() {
 		return
 	}
 	r.stop()
-	r.mu.Lock()
-	unused := !r.fired && r.call == nil
-	r.mu.Unlock()
-	if unused {
+	if !r.fired && r.call == nil { // nobody else has it
 		*r = waitReport{locker: r.locker, timer: r.timer}
 		r.locker.reports.Put(r)
 	}
@@ -127,42 +117,27 @@ func (r *waitReport) due() {
 	if r.over {
 		return
 	}
-	var look context.Context
+	look, cancel := context.WithTimeout(r.ctx, lookTimeout)
+	r.cancel = cancel
 	owner := r.owner
-	if owner != "" && r.locker.inspector != nil {
-		look, r.cancel = context.WithTimeout(r.ctx, lookTimeout)
-	}
 	r.locker.life.background(func() { // so that Close waits for the look
+		defer cancel()
+		i := WaitingInfo{LockInfo: r.opts.info(r.key), Candidate: r.candidate}
 		var held *HeldError
-		place := 0
-		if look != nil {
-			held, place = r.locker.look(look, r.key, owner)
+		held, i.Place = r.locker.look(look, r.key, owner)
+		if call := r.beginCall(&i, held); call != nil {
+			defer close(call)
+			r.locker.cfg.Hooks.Waiting(r.ctx, i)
+			r.endCall(i.Wait)
 		}
-		r.tell(held, place)
 	})
 }
 
-// tell calls the hook, with what a look has shown: the holder, or nil, and the caller's place in
-// the store's queue, or 0.
-func (r *waitReport) tell(held *HeldError, place int) {
-	i := WaitingInfo{LockInfo: r.opts.info(r.key), Place: place, Candidate: r.candidate}
-	call := r.beginCall(&i, held)
-	if call == nil {
-		return
-	}
-	defer close(call)
-	r.locker.cfg.Hooks.Waiting(r.ctx, i)
-	r.endCall(i.Wait)
-}
-
-// beginCall completes what the hook is told, and tells the other waiters of the holder. It
-// returns nil if the wait has ended.
+// beginCall completes what the hook is told, and tells the other waiters of the holder that a
+// look has shown. It returns nil if the wait has ended.
 func (r *waitReport) beginCall(i *WaitingInfo, held *HeldError) (call chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.cancel != nil {
-		r.cancel()
-	}
 	if r.over {
 		return nil
 	}
@@ -172,9 +147,8 @@ func (r *waitReport) beginCall(i *WaitingInfo, held *HeldError) (call chan struc
 		r.told = true
 		l.tellWaiters(key, held, min(i.Wait, longestPause))
 	}
-	if r.ticket != 0 {
-		i.Place = l.queue.Place(key, r.ticket)
-		i.Local = i.Place > 0
+	if place := l.queue.Place(key, r.ticket); place > 0 {
+		i.Place, i.Local = place, true
 	}
 	i.Err = l.busyErr(key)
 	r.call = make(chan struct{})
@@ -191,8 +165,11 @@ func (r *waitReport) endCall(wait time.Duration) {
 }
 
 // look asks the store for the holder of the key, and for the owner's place in the queue. What
-// it does not learn is nil or 0.
+// it does not learn is nil or 0. The refusals of a store without a queue say as much.
 func (l *Locker) look(ctx context.Context, key, owner string) (held *HeldError, place int) {
+	if owner == "" || l.inspector == nil {
+		return nil, 0
+	}
 	infos, err := l.inspector.Inspect(ctx, key, 0)
 	if err != nil || len(infos) == 0 || infos[0].Foreign != "" {
 		return nil, 0 //nolint:nilerr // the caller waits on

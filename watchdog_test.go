@@ -262,8 +262,7 @@ func TestRenewalsSpread(t *testing.T) {
 	})
 }
 
-// The machine was suspended: its timers stood still, so every lease is checked as soon
-// as the watchdog notices that one clock is ahead.
+// The machine was suspended: its timers stood still.
 //
 // Row 10 (any): the watchdog checks all leases after a jump of the clock. Fails if it
 // waits for its timers.

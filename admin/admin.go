@@ -50,14 +50,7 @@ func Inspect(ctx context.Context, locker *distlock.Locker, prefix string, limit 
 // A value that is not a lock of this package stays: the error wraps [distlock.ErrForeign].
 // After ErrUnavailable the outcome is unknown. The backend must be a [driver.Inspector].
 func ForceRelease(ctx context.Context, locker *distlock.Locker, key string) (held bool, err error) {
-	if err := bridge.CheckKey(key); err != nil {
-		return false, err
-	}
-	err = operate(ctx, locker, "force", key, func(i driver.Inspector) (err error) {
-		held, err = i.ForceRelease(ctx, key)
-		return err
-	})
-	return held, err
+	return change(ctx, locker, "force", key, driver.Inspector.ForceRelease)
 }
 
 // Revoke asks the holders of a full key to give it back, and returns whether the key is
@@ -67,14 +60,7 @@ func ForceRelease(ctx context.Context, locker *distlock.Locker, key string) (hel
 // Some stores may lose the message: repeat it, or use [ForceRelease]. The backend must be a
 // [driver.Revoker].
 func Revoke(ctx context.Context, locker *distlock.Locker, key string) (held bool, err error) {
-	if err := bridge.CheckKey(key); err != nil {
-		return false, err
-	}
-	err = operate(ctx, locker, "revoke", key, func(r driver.Revoker) (err error) {
-		held, err = r.Revoke(ctx, key)
-		return err
-	})
-	return held, err
+	return change(ctx, locker, "revoke", key, driver.Revoker.Revoke)
 }
 
 // Ping checks whether the store answers, within the time of one operation. If not, the
@@ -86,6 +72,20 @@ func Ping(ctx context.Context, locker *distlock.Locker) error {
 // Fingerprint identifies the owner of a lease in the store, as [Inspect] shows it. Leases
 // that are handed over or shared in a process have the same.
 func Fingerprint(lease *distlock.Lease) string { return driver.Fingerprint(owner(lease)) }
+
+// change calls a method of an ability of the backend that is about the holders of a key.
+func change[Ability any](
+	ctx context.Context, locker *distlock.Locker, op, key string, method func(Ability, context.Context, string) (bool, error),
+) (held bool, err error) {
+	if err := bridge.CheckKey(key); err != nil {
+		return false, err
+	}
+	err = operate(ctx, locker, op, key, func(a Ability) (err error) {
+		held, err = method(a, ctx, key)
+		return err
+	})
+	return held, err
+}
 
 // operate calls f with an ability of the backend, and returns its error as a caller gets it.
 func operate[Ability any](ctx context.Context, locker *distlock.Locker, op, key string, f func(Ability) error) error {

@@ -46,7 +46,13 @@ func Observe(ctx context.Context, locker *distlock.Locker, key string, every tim
 }
 
 func observe(ctx context.Context, locker *distlock.Locker, key string, every time.Duration, yield func(driver.KeyInfo, error) bool) {
-	freed := freed(ctx, locker, key)
+	var freed <-chan struct{} // nil if the backend does not tell
+	_ = whileOpen(locker, func(b driver.Backend) error {
+		if w, ok := b.(driver.Waker); ok {
+			freed = w.Wake(ctx, key)
+		}
+		return nil
+	})
 	timer := time.NewTicker(every)
 	defer timer.Stop()
 	known, failed := false, false // what was yielded last
@@ -84,18 +90,6 @@ func look(ctx context.Context, locker *distlock.Locker, key string) (driver.KeyI
 		return driver.KeyInfo{Key: key}, err
 	}
 	return found[0], nil
-}
-
-// freed returns a channel that receives a value when the key becomes free. It is nil if the
-// backend does not tell.
-func freed(ctx context.Context, locker *distlock.Locker, key string) (freed <-chan struct{}) {
-	_ = whileOpen(locker, func(b driver.Backend) error {
-		if w, ok := b.(driver.Waker); ok {
-			freed = w.Wake(ctx, key)
-		}
-		return nil
-	})
-	return freed
 }
 
 // sameHolders reports whether the key has the same holders.

@@ -4,10 +4,11 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"io"
 	"testing"
 	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/driver"
@@ -151,13 +152,7 @@ const holderName = "locktest-host.example/4711"
 // newOwner returns an owner like those of the Locker: a random UUID and a name.
 func newOwner() string { return newOwnerNamed(holderName) }
 
-func newOwnerNamed(name string) string {
-	var b [16]byte
-	rand.Read(b[:])
-	b[6] = b[6]&0x0f | 0x40
-	b[8] = b[8]&0x3f | 0x80
-	return fmt.Sprintf("%x-%x-%x-%x-%x@%s", b[:4], b[4:6], b[6:8], b[8:10], b[10:], name)
-}
+func newOwnerNamed(name string) string { return uuid.NewString() + "@" + name }
 
 // attempt calls TryAcquire, and checks the grant.
 func (f *fixture) attempt(r driver.Request) (driver.Grant, error) {

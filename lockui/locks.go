@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/admin"
 	"github.com/distlock-go/distlock/driver"
 )
@@ -63,7 +62,7 @@ func (h *Handler) list(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	found, err := h.inspect(r.Context(), prefix, maxKeys)
+	found, err := h.inspect(r.Context(), prefix, maxKeys+1) // one shows that there are more
 	if err != nil {
 		return err
 	}
@@ -91,9 +90,8 @@ func (h *Handler) key(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if len(found.Locks) == 0 || found.Locks[0].Key != name {
-		found.Locks = []lockJSON{{Key: name, Mode: distlock.Exclusive.String(), Holders: []holderJSON{}, Waiters: []waiterJSON{}}}
+		found.Locks = []lockJSON{lockOf(driver.KeyInfo{Key: name}, time.Time{})}
 	}
-	found.More = false
 	writeLocks(w, found)
 	return nil
 }
@@ -105,11 +103,11 @@ func wantsPage(w http.ResponseWriter, r *http.Request) bool {
 	return !strings.Contains(accept, "application/json")
 }
 
-// inspect asks the store for the locks.
+// inspect asks the store for at most limit locks, of which it returns [maxKeys].
 func (h *Handler) inspect(ctx context.Context, prefix string, limit int) (locksJSON, error) {
 	ctx, cancel := context.WithTimeout(ctx, inspectTimeout)
 	defer cancel()
-	infos, err := admin.Inspect(ctx, h.locker, prefix, limit+1)
+	infos, err := admin.Inspect(ctx, h.locker, prefix, limit)
 	if err != nil {
 		return locksJSON{}, err
 	}
@@ -118,7 +116,7 @@ func (h *Handler) inspect(ctx context.Context, prefix string, limit int) (locksJ
 	for _, info := range infos {
 		switch {
 		case !strings.HasPrefix(info.Key, prefix): // whatever the backend does, no other key is shown
-		case len(found.Locks) == limit:
+		case len(found.Locks) == maxKeys:
 			found.More = true
 		default:
 			found.Locks = append(found.Locks, lockOf(info, now))

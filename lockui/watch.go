@@ -82,7 +82,7 @@ func (h *Handler) look(w *watch) (state, <-chan struct{}) {
 func (h *Handler) poll(ctx context.Context, w *watch) {
 	var before locksJSON
 	for {
-		found, err := h.inspect(ctx, w.prefix, maxKeys)
+		found, err := h.inspect(ctx, w.prefix, maxKeys+1)
 		if ctx.Err() != nil {
 			return
 		}

@@ -58,8 +58,7 @@ func badParams(t *testing.T) map[string]any {
 	}
 }
 
-// Invalid keys are refused by every function, before a request reaches the store: the
-// function does not run, and nothing is left in the process.
+// The function does not run, and nothing is left in the process.
 //
 // Row 25 (any): invalid keys and parameters are ErrKey in every function, before a
 // request to the store. Fails if tagFault allows two hash tags, or if NaN is encoded like

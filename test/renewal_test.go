@@ -9,8 +9,6 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
-// The store refuses renewals for a while, as an overloaded server does.
-//
 // Row 9 (any): renewals that are refused for less than a lease cost nothing. Fails if the
 // store is not asked again after an error.
 func TestRenewalsRefusedForAWhile(t *testing.T) {

@@ -55,30 +55,15 @@ func (w *waits) take() []distlock.WaitingInfo {
 	return infos
 }
 
-// only returns the one call since the last time.
-func (w *waits) only(t *testing.T) distlock.WaitingInfo {
-	t.Helper()
-	infos := w.take()
-	if len(infos) != 1 {
-		t.Fatalf("the hook was called %d times: %+v", len(infos), infos)
-	}
-	return infos[0]
-}
-
-// text returns what matters of a call in one line.
-func text(i *distlock.WaitingInfo) string {
-	s := fmt.Sprintf("%v: %v", i.Wait, strings.TrimPrefix(i.Err.Error(), "lock not acquired: "))
-	if i.Place > 0 {
-		s += fmt.Sprintf("; place %d, local %v", i.Place, i.Local)
-	}
-	return s
-}
-
+// wantWaits checks what matters of calls, each in one line.
 func wantWaits(t *testing.T, got []distlock.WaitingInfo, want ...string) {
 	t.Helper()
 	lines := make([]string, len(got))
-	for i := range got {
-		lines[i] = text(&got[i])
+	for n, i := range got {
+		lines[n] = fmt.Sprintf("%v: %v", i.Wait, strings.TrimPrefix(i.Err.Error(), "lock not acquired: "))
+		if i.Place > 0 {
+			lines[n] += fmt.Sprintf("; place %d, local %v", i.Place, i.Local)
+		}
 	}
 	if !slices.Equal(lines, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(lines, "\n"), strings.Join(want, "\n"))
@@ -143,18 +128,16 @@ func TestWaitingInTheQueueOfTheStore(t *testing.T) {
 
 // Without a queue the refusals name the holder, and nobody looks.
 func TestWaitingWithoutAQueue(t *testing.T) {
-	for name, abilities := range map[string]testkit.Ability{"polled": 0, "woken": testkit.Waking} {
-		t.Run(name, func(t *testing.T) {
-			view := func(s *testkit.Store) driver.Backend { return s.Only(abilities) }
-			waiting(t, view, func(t *testing.T, here *distlock.Locker, held *distlock.Lease, s *testkit.Store, w *waits) {
-				got := testkit.InBackground(t, here, distlock.Opts{RetryInterval: time.Minute})
-				time.Sleep(5 * time.Second)
-				wantWaits(t, w.take(), "1s: held by there/2 for 11s, 59m49s left", "2s: held by there/2 for 12s, 59m48s left",
-					"4s: held by there/2 for 14s, 59m46s left")
-				wantIs(t, held.Release(t.Context()))
-				wantIs(t, (<-got).Release(t.Context()))
-				testkit.WantCalls(t, s, testkit.Inspect, 0)
-			})
+	for _, abilities := range []testkit.Ability{0, testkit.Waking} {
+		view := func(s *testkit.Store) driver.Backend { return s.Only(abilities) }
+		waiting(t, view, func(t *testing.T, here *distlock.Locker, held *distlock.Lease, s *testkit.Store, w *waits) {
+			got := testkit.InBackground(t, here, distlock.Opts{RetryInterval: time.Minute})
+			time.Sleep(5 * time.Second)
+			wantWaits(t, w.take(), "1s: held by there/2 for 11s, 59m49s left", "2s: held by there/2 for 12s, 59m48s left",
+				"4s: held by there/2 for 14s, 59m46s left")
+			wantIs(t, held.Release(t.Context()))
+			wantIs(t, (<-got).Release(t.Context()))
+			testkit.WantCalls(t, s, testkit.Inspect, 0)
 		})
 	}
 }
@@ -312,10 +295,9 @@ func TestWaitingForAStoreThatFails(t *testing.T) {
 		s.Fail(testkit.ErrBroken, testkit.Wait, testkit.Inspect)
 		got := testkit.StartAcquire(t, here, "k", distlock.Opts{})
 		time.Sleep(1500 * time.Millisecond)
-		i := w.only(t)
-		wantIs(t, i.Err, distlock.ErrUnavailable, testkit.ErrBroken)
-		if code := distlock.CodeOf(i.Err); code != distlock.CodeUnavailable {
-			t.Errorf("code %v", code)
+		calls := w.take()
+		if len(calls) != 1 || distlock.CodeOf(calls[0].Err) != distlock.CodeUnavailable || !errors.Is(calls[0].Err, testkit.ErrBroken) {
+			t.Errorf("told %+v", calls)
 		}
 		got.Cancel()
 		<-got.Done
@@ -373,12 +355,16 @@ func TestCloseWaitsForALook(t *testing.T) {
 	})
 }
 
-// A lock that need not wait costs no memory more for the hook.
+// A lock that need not wait costs no memory more for the hook, and neither does a re-entry.
 func TestWaitingCostsNoMemory(t *testing.T) {
 	allocations := func(h distlock.Hooks) float64 {
 		l := testkit.NewLocker(t, memlock.New(), distlock.Config{Hooks: h})
 		return testing.AllocsPerRun(1000, func() {
-			wantIs(t, testkit.MustAcquire(t, l, "k", distlock.Opts{}).Release(t.Context()))
+			lease := testkit.MustAcquire(t, l, "k", distlock.Opts{})
+			again, err := l.Acquire(lease.Context(), "k", distlock.Opts{})
+			wantIs(t, err)
+			wantIs(t, again.Release(t.Context()))
+			wantIs(t, lease.Release(t.Context()))
 		})
 	}
 	without, with := allocations(distlock.Hooks{}), allocations(distlock.Hooks{Waiting: func(context.Context, distlock.WaitingInfo) {}})

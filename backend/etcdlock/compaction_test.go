@@ -23,9 +23,8 @@ func compact(tb testing.TB, admin *clientv3.Client) {
 	}
 }
 
-// TestCompaction: the history is compacted while a waiter watches, and again while
-// the waiter is cut off and the key is released. The release is not in the history any
-// more when the watch resumes.
+// The history is compacted while a waiter watches, and again while it is cut off and the key
+// is released. The release is not in the history any more when the watch resumes.
 //
 // Row 27 (etcdlock): the waiter gets the key. Fails if a watch goes on after the message
 // that its revision was compacted.

@@ -1,6 +1,7 @@
 package etcdlock
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -22,16 +23,24 @@ const maxPlaces = 1000
 //
 // Of a long queue it reads the holders and at most 2,000 more places.
 func (b *Backend) Inspect(ctx context.Context, prefix string, limit int) ([]driver.KeyInfo, error) {
-	names := b.opts.prefix + EscapeKey(prefix)
+	found, exactly := make(map[string]line), EscapeKey(prefix)
+	if prefix != "" { // the servers may have it after others
+		l, err := b.front(ctx, b.dir(prefix), 0)
+		if err != nil {
+			return nil, err
+		}
+		if len(l.queue) > 0 {
+			found[exactly] = l
+		}
+	}
+	if len(found) >= limit {
+		return b.infos(found, max(limit, 1)), nil
+	}
+	names := b.opts.prefix + exactly
 	from, end := names, clientv3.GetPrefixRangeEnd(names)
-	switch {
-	case limit == 0:
-		limit, from = 1, b.dir(prefix)
-		end = clientv3.GetPrefixRangeEnd(from)
-	case names == "":
+	if names == "" {
 		from, end = "\x00", "\x00" // all keys
 	}
-	found := make(map[string]line)
 	for revision := int64(0); ; {
 		resp, err := b.page(ctx, from, revision, clientv3.WithRange(end))
 		if err != nil {
@@ -40,8 +49,9 @@ func (b *Backend) Inspect(ctx context.Context, prefix string, limit int) ([]driv
 		last := ""
 		for _, kv := range resp.Kvs {
 			if p, key, ok := parsePlace(kv, b.opts.prefix); ok {
-				l := found[key]
-				found[key] = line{append(l.queue, p), l.places + 1}
+				if l := found[key]; key != exactly {
+					found[key] = line{append(l.queue, p), l.places + 1}
+				}
 				last = key
 			}
 			from = string(kv.Key) + "\x00"
@@ -52,9 +62,11 @@ func (b *Backend) Inspect(ctx context.Context, prefix string, limit int) ([]driv
 		// The last queue may have more places.
 		if resp.More && last != "" {
 			dir := b.opts.prefix + last + "/"
-			if found[last], err = b.front(ctx, dir, revision); err != nil {
-				delete(found, last)
-				return b.infos(found, limit), err
+			if last != exactly {
+				if found[last], err = b.front(ctx, dir, revision); err != nil {
+					delete(found, last)
+					return b.infos(found, limit), err
+				}
 			}
 			from = max(from, clientv3.GetPrefixRangeEnd(dir))
 		}
@@ -124,7 +136,7 @@ func (b *Backend) info(key string, l line) driver.KeyInfo {
 		}
 		info.Holders = append(info.Holders, h)
 	}
-	slices.SortStableFunc(info.Holders, func(x, y driver.HolderInfo) int { return int(x.ExpiresIn - y.ExpiresIn) })
+	slices.SortStableFunc(info.Holders, func(x, y driver.HolderInfo) int { return cmp.Compare(x.ExpiresIn, y.ExpiresIn) })
 	info.Holders = info.Holders[:min(len(info.Holders), driver.MaxHolderInfos)]
 	for _, p := range waiters[:min(len(waiters), driver.MaxWaiterInfos)] {
 		info.Waiters = append(info.Waiters, driver.WaiterInfo{

@@ -3,7 +3,6 @@ package etcdlock_test
 import (
 	"context"
 	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/google/uuid"
@@ -16,6 +15,23 @@ import (
 type reads struct {
 	clientv3.KV
 	keys int
+}
+
+// putPlaces creates n places of owners that have a name with a number, without a lease.
+func putPlaces(t *testing.T, kv clientv3.KV, key, what, holder string, n int) {
+	t.Helper()
+	for i := range n {
+		// The names are not in the order of creation.
+		place := fmt.Sprintf("%s%x.1.%s", dirOf(key), 1_000_000-i, uuid.NewString())
+		if _, err := kv.Put(t.Context(), place, fmt.Sprintf("%s %s@%s-%d", what, uuid.NewString(), holder, i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Cleanup(func() { // the server is shared
+		if _, err := kv.Delete(context.Background(), dirOf(key), clientv3.WithPrefix()); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 func (r *reads) Get(ctx context.Context, key string, opts ...clientv3.OpOption) (*clientv3.GetResponse, error) {
@@ -34,26 +50,13 @@ func TestInspectLongQueue(t *testing.T) {
 	b := newBackend(t, c)
 	plain := c.KV
 	key := func(name string) string { return t.Name() + "/" + name }
-	put := func(name, what, holder string, n int) {
-		for i := range n {
-			// The names are not in the order of creation.
-			place := fmt.Sprintf("%s%x.1.%s", dirOf(key(name)), 1_000_000-i, uuid.NewString())
-			if _, err := plain.Put(t.Context(), place, fmt.Sprintf("%s %s@%s-%d", what, uuid.NewString(), holder, i)); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
+	put := func(name, what, holder string, n int) { putPlaces(t, plain, key(name), what, holder, n) }
 	put("a", "exclusive", "writer", 1)
 	put("b", "shared", "reader", 2100)
 	put("b", "exclusive", "writer", 1500)
 	put("b", "shared", "late", 10)
 	put("c", "exclusive", "writer", 6000)
 	put("d", "permits=2", "user", 3)
-	t.Cleanup(func() { // the server is shared
-		if _, err := plain.Delete(context.Background(), strings.TrimSuffix(dirOf(key("")), "/"), clientv3.WithPrefix()); err != nil {
-			t.Error(err)
-		}
-	})
 	counting := &reads{KV: plain}
 	c.KV = counting
 	infos, err := b.Inspect(t.Context(), t.Name()+"/", 10)
@@ -75,5 +78,20 @@ func TestInspectLongQueue(t *testing.T) {
 	}
 	if most := 2100 + 3*2000; counting.keys > most {
 		t.Errorf("%d places were read, want at most %d", counting.keys, most)
+	}
+}
+
+// The servers have a key that is the prefix after those in which a minus follows it, and so after
+// the first page.
+func TestInspectThePrefixItself(t *testing.T) {
+	t.Parallel()
+	c := newClient(t, shared.Server(t).Addr())
+	b := newBackend(t, c)
+	putPlaces(t, c.KV, t.Name(), "exclusive", "writer", 1)
+	putPlaces(t, c.KV, t.Name()+"-1", "shared", "reader", 1001)
+	putPlaces(t, c.KV, t.Name()+"-2", "shared", "reader", 1001)
+	infos, err := b.Inspect(t.Context(), t.Name(), 1)
+	if err != nil || len(infos) != 1 || infos[0].Key != t.Name() {
+		t.Errorf("%d keys, the first is %.200v; %v", len(infos), infos, err)
 	}
 }

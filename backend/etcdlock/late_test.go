@@ -107,8 +107,7 @@ var attempts = map[string]func(b *etcdlock.Backend, r driver.Request) (driver.Gr
 	},
 }
 
-// The answer to a request for a key is lost, or the request is late. Its owner tries again and has
-// the key, or gives it up. A late request does not take the key, and nothing is left.
+// The answer to a request for a key is lost, or the request is late.
 //
 // Row 8 (etcdlock): the owner has the key when it tries again, and an owner that gives up
 // leaves nothing. Fails if only a place that is known to exist is deleted.
@@ -150,9 +149,7 @@ func TestLateRequest(t *testing.T) {
 	}
 }
 
-// The answer to a release is lost, or the release is late. The key becomes free, to repeat
-// the release is not an error, and the late release does not take the key from the next
-// owner.
+// The answer to a release is lost, or the release is late. To repeat it is not an error.
 //
 // Row 8 (etcdlock): the key becomes free, and a late release does not take it from the next
 // owner. Fails if a release without an answer is not continued in the background.

@@ -11,9 +11,7 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
-// An operator ends the lease of etcd, or deletes all keys. All holders are told by the next
-// renewal, nothing of the old session is left, and waiters and later owners are served in a
-// new session, with larger tokens.
+// An operator ends the lease of etcd, or deletes all keys. Nothing of the old session is left.
 //
 // Row 28 (etcdlock): after the lease of etcd was revoked, all holders are told by the next
 // renewal, and waiters and later owners are served. Fails if a renewal does not ask whether

@@ -71,8 +71,7 @@ func TestPlainClientOfACluster(t *testing.T) {
 	nothingLeft(t, c.Masters...)
 }
 
-// The server forgets its scripts repeatedly: callers do not notice, and nothing is done
-// twice.
+// The server forgets its scripts repeatedly.
 //
 // Row 16 (redislock): all waiters are served, tokens rise, every release gets a reply.
 // Fails if a script that the server has forgotten is not sent again each time.

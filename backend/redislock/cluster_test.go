@@ -115,8 +115,7 @@ func movable(t *testing.T) (c *redistest.Cluster, b *redislock.Backend, slot int
 	return c, b, slot, from, to
 }
 
-// Commands that a Cluster refuses temporarily are sent again until the operation
-// timeout, longer than go-redis tries: a release must not fail because a slot moves.
+// The operation timeout is longer than go-redis tries: a release must not fail because a slot moves.
 //
 // Row 18 (redislock): calls outlast TRYAGAIN. Fails if a command that a Cluster refuses
 // temporarily is not sent again.
@@ -187,7 +186,7 @@ func keysOn(t *testing.T, c *redistest.Cluster, n int) map[*redistest.Server][]s
 	return on
 }
 
-// One master is stopped: users of the others do not notice, and their leases are kept.
+// One master is stopped.
 //
 // Row 18 (redislock): a master that hangs affects only its own locks. Fails if renewals
 // to all masters wait for each other.

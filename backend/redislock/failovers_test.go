@@ -54,8 +54,7 @@ func TestSentinelFailover(t *testing.T) {
 	}
 }
 
-// With WithWaitReplicas a lock counts when the replica has it: granted locks exist
-// after a failover, and no lock is granted while the replica is behind.
+// A lock counts when the replica has it: none is granted while the replica is behind.
 //
 // Row 5 (redislock): with WithWaitReplicas no lock has two holders. Fails if a lock
 // counts with too few confirmations.
@@ -96,8 +95,7 @@ func TestWaitReplicasBeforeAFailover(t *testing.T) {
 	mustRelease(t, b, kept)
 }
 
-// One of a Cluster's masters is killed under load, and its successor does not have all
-// locks. The locks of the other masters are kept.
+// One of a Cluster's masters is killed under load, and its successor does not have all locks.
 //
 // Row 18 (redislock): waiters reach the new master, holders are told, no token occurs
 // twice. Fails if the other masters are not asked when a master is silent, or if tokens
@@ -122,8 +120,7 @@ func TestMasterKilled(t *testing.T) {
 }
 
 // A replica becomes the master, and the old master continues with clients that have not
-// noticed. With min-replicas-to-write it refuses their renewals. They retry until the
-// deadline, and stop before the new master grants the lock to another.
+// noticed. With min-replicas-to-write it refuses their renewals.
 //
 // Row 6 (redislock): refused renewals are retried until the deadline, then the lock is
 // lost, and only then another holder gets it. Fails if a renewal without a reply is a

@@ -29,10 +29,9 @@ func (s server) contents(t testing.TB) map[string]string {
 	return all
 }
 
-// A value of another program at the key of a lock, or of its companions, is neither
-// treated as ours nor changed by any operation: the error names it. At the key of the
-// lock it is a lock of another kind, such as those of Redisson in hashes, which is not a
-// failure of the store: the error says by what the key is held and for how long.
+// A value of another program is at the key of a lock, or of its companions. At the key of the
+// lock, such as a hash of Redisson, it is not a failure of the store: the error says by what the
+// key is held and for how long.
 //
 // Row 22 (redislock): an error names the value, and the value is not changed. Fails if
 // a foreign type counts as a free lock.
@@ -121,9 +120,6 @@ func TestForeignValues(t *testing.T) {
 	}
 }
 
-// A string at the key is a lock of another library, and another value a lock of another kind. A
-// waiter gets the key after that lock has ended, and not before.
-//
 // Row 22 (redislock): the lock of another library is held, and ends when that library
 // releases it. Fails if a release does not check the owner.
 func TestLockOfAnotherKit(t *testing.T) {

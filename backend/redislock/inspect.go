@@ -30,45 +30,32 @@ const (
 // operation timeout applies to each request, ctx to the whole.
 //
 // A string is listed as a lock if it expires and is an owner with a token, or a UUID. Any
-// other string that expires, such as a lock of
-// another library, is listed if a waiter waits for it, or if the prefix is the key itself.
-// If the prefix is the key itself, a value of any other kind is listed as foreign.
+// other string that expires, such as a lock of another library, is listed if a waiter waits for
+// it, or if the prefix is the key itself. If the prefix is the key itself, a value of any other
+// kind is listed as foreign.
 //
 // The tokens of readers and of holders of permits are not known, nor are those of locks that
 // were taken with plain commands.
 func (b *Backend) Inspect(ctx context.Context, prefix string, limit int) ([]driver.KeyInfo, error) {
 	found := make(map[string]driver.KeyInfo)
-	if err := b.inspectExactly(ctx, prefix, found); err != nil {
-		return nil, err
-	}
-	if len(found) >= limit {
-		return slices.Collect(maps.Values(found)), nil
-	}
-	err := b.scan(ctx, pattern(prefix), func(names []string) (bool, error) {
-		keys := candidates(names, prefix)
-		for batch := range slices.Chunk(keys, inspectBatch) {
-			infos, err := call(ctx, b.calls, func(ctx context.Context, c redis.UniversalClient) ([]driver.KeyInfo, error) {
-				return readLocks(ctx, c, batch, false)
-			})
-			if err != nil {
-				return false, err
-			}
-			for _, info := range infos {
-				if _, known := found[info.Key]; !known && len(found) < limit {
-					found[info.Key] = info
+	err := b.inspectExactly(ctx, prefix, found)
+	if err == nil && len(found) < limit {
+		err = b.scan(ctx, pattern(prefix), func(names []string) (bool, error) {
+			for batch := range slices.Chunk(candidates(names, prefix), inspectBatch) {
+				infos, err := b.readLocks(ctx, batch, false)
+				if err != nil {
+					return false, err
+				}
+				for _, info := range infos {
+					if _, known := found[info.Key]; !known && len(found) < limit {
+						found[info.Key] = info
+					}
 				}
 			}
-			if len(found) >= limit {
-				return false, nil
-			}
-		}
-		return true, nil
-	})
-	sorted := make([]driver.KeyInfo, 0, len(found))
-	for _, key := range slices.Sorted(maps.Keys(found)) {
-		sorted = append(sorted, found[key])
+			return len(found) < limit, nil
+		})
 	}
-	return sorted, err
+	return slices.SortedFunc(maps.Values(found), func(x, y driver.KeyInfo) int { return strings.Compare(x.Key, y.Key) }), err
 }
 
 // inspectExactly adds the value at the key, of any type, to found.
@@ -76,9 +63,7 @@ func (b *Backend) inspectExactly(ctx context.Context, key string, found map[stri
 	if err := checkKey(key); err != nil {
 		return nil //nolint:nilerr // a key that cannot be a lock is not among the locks
 	}
-	infos, err := call(ctx, b.calls, func(ctx context.Context, c redis.UniversalClient) ([]driver.KeyInfo, error) {
-		return readLocks(ctx, c, []string{key}, true)
-	})
+	infos, err := b.readLocks(ctx, []string{key}, true)
 	if err != nil {
 		return err
 	}
@@ -133,75 +118,77 @@ func pattern(prefix string) string {
 // locks, of their queues, or of anything else. In a Cluster, another key with braces could
 // be in another slot than the queue of that name.
 func candidates(names []string, prefix string) []string {
-	keys := make(map[string]struct{}, len(names))
+	var keys []string
 	for _, name := range names {
 		if key, ok := rediskit.KeyOf(name, queueSuffix); ok && strings.HasPrefix(key, prefix) {
-			keys[key] = struct{}{}
+			keys = append(keys, key)
 		}
 		if strings.HasPrefix(name, prefix) && checkKey(name) == nil {
-			keys[name] = struct{}{}
+			keys = append(keys, name)
 		}
 	}
-	return slices.Sorted(maps.Keys(keys))
+	slices.Sort(keys)
+	return slices.Compact(keys)
 }
 
 // readLocks runs inspect.lua for the keys and returns those that are locks. With exact it
 // also returns strings that other libraries may have set.
-func readLocks(ctx context.Context, c redis.UniversalClient, keys []string, exact bool) ([]driver.KeyInfo, error) {
+func (b *Backend) readLocks(ctx context.Context, keys []string, exact bool) ([]driver.KeyInfo, error) {
 	calls := make([]luascript.Call, len(keys))
 	for i, key := range keys {
 		names := lockKeys(key)
 		calls[i] = luascript.Call{Keys: names[:], Args: []any{driver.MaxHolderInfos, driver.MaxWaiterInfos, rediskit.Flag(exact)}}
 	}
-	var infos []driver.KeyInfo
-	for i, cmd := range inspectScript.RunAll(ctx, c, calls) {
-		reply, err := cmd.Slice()
-		if errors.Is(err, redis.Nil) {
-			continue
+	return call(ctx, b.calls, func(ctx context.Context, c redis.UniversalClient) (infos []driver.KeyInfo, _ error) {
+		for i, cmd := range inspectScript.RunAll(ctx, c, calls) {
+			reply, err := cmd.Slice()
+			if errors.Is(err, redis.Nil) {
+				continue
+			}
+			if err != nil {
+				return nil, err
+			}
+			info, err := keyInfo(keys[i], reply)
+			if err != nil {
+				return nil, err
+			}
+			infos = append(infos, info)
 		}
-		if err != nil {
-			return nil, err
-		}
-		info, err := keyInfo(keys[i], reply)
-		if err != nil {
-			return nil, err
-		}
-		infos = append(infos, info)
-	}
-	return infos, nil
+		return infos, nil
+	})
+}
+
+// malformed returns the error for a reply of inspect.lua. It does not show the reply, which may
+// contain owners.
+func malformed(reply []any) error {
+	return fmt.Errorf("redislock: inspect answered with %d parts, or with parts of another kind", len(reply))
 }
 
 // keyInfo parses a reply of inspect.lua.
 func keyInfo(key string, reply []any) (driver.KeyInfo, error) {
-	info := driver.KeyInfo{Key: key}
-	if len(reply) == 5 {
-		kind, ok1 := reply[0].(string)
-		held, ok2 := reply[1].(int64)
-		waiting, ok3 := reply[2].(int64)
-		holders, ok4 := reply[3].([]any)
-		waiters, ok5 := reply[4].([]any)
-		if ok1 && ok2 && ok3 && ok4 && ok5 {
-			info.Held, info.Waiting = int(held), int(waiting)
-			info.Semaphore = kind == "p"
-			if kind == "r" {
-				info.Mode = driver.Shared
-			}
-			for holder := range slices.Chunk(holders, 3) {
-				h, err := holderInfo(holder)
-				if err != nil {
-					return info, err
-				}
-				info.Holders = append(info.Holders, h)
-			}
-			for waiter := range slices.Chunk(waiters, 2) {
-				if w, ok := waiterInfo(waiter); ok {
-					info.Waiters = append(info.Waiters, w)
-				}
-			}
-			return info, nil
+	n, rest := rediskit.Numbers(reply)
+	if len(n) != 2 || len(rest) != 3 {
+		return driver.KeyInfo{}, malformed(reply)
+	}
+	info := driver.KeyInfo{Key: key, Held: int(n[0]), Waiting: int(n[1]), Semaphore: rest[0] == "p"}
+	if rest[0] == "r" {
+		info.Mode = driver.Shared
+	}
+	holders, _ := rest[1].([]any)
+	for holder := range slices.Chunk(holders, 3) {
+		h, err := holderInfo(holder)
+		if err != nil {
+			return info, err
+		}
+		info.Holders = append(info.Holders, h)
+	}
+	waiters, _ := rest[2].([]any)
+	for waiter := range slices.Chunk(waiters, 2) {
+		if w, ok := waiterInfo(waiter); ok {
+			info.Waiters = append(info.Waiters, w)
 		}
 	}
-	return info, fmt.Errorf("redislock: inspect answered with %d parts, or with parts of another kind", len(reply))
+	return info, nil
 }
 
 // waiterInfo parses an entry of the queue and its ticket: the server's time in microseconds when

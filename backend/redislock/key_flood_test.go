@@ -58,8 +58,6 @@ func heapInUse() int {
 	return int(m.HeapAlloc)
 }
 
-// The keys are untrusted. Afterwards the process and Redis have removed all of them.
-//
 // Row 21 (redislock): 20,000 random keys leave nothing in the process, and nothing in
 // Redis but the clock. Fails if the gate keeps the queue of an unused key, or if each
 // release leaves a tombstone.
@@ -102,7 +100,7 @@ func TestKeyFlood(t *testing.T) {
 	testkit.Eventually(t, "the memory of Redis is as it was", func() bool { return s.real.Stat(t, "used_memory") < serverBefore+slack })
 }
 
-// What processes leave that die ends by itself, and so do tombstones.
+// Processes die and leave what ends by itself.
 //
 // Row 21 (redislock): after the retention only the clock is left in Redis. Fails if
 // tombstones are stored without an expiry.

@@ -17,9 +17,8 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
-// Only messages are lost: a waiter finds by polling that the lock was passed on to it,
-// in time to claim it or later. A new subscription, which would wake it, comes six
-// seconds later at the earliest.
+// Only messages are lost: the waiter finds out in time to claim the lock, or later. A new
+// subscription, which would wake it, comes six seconds later at the earliest.
 //
 // Row 15 (redislock): a waiter finds its turn by polling. Fails if waiters do not poll.
 func TestMessageLost(t *testing.T) {
@@ -68,9 +67,8 @@ func TestMessageLost(t *testing.T) {
 	}
 }
 
-// A subscription ends, because its connection is killed or because the server's output buffer
-// for it overflows, and a message at that time is lost. The waiter asks as soon as it is
-// connected again: its own poll is far away.
+// Its connection is killed, or the server's output buffer for it overflows, and a message at
+// that time is lost. The own poll of the waiter is far away.
 //
 // Row 15 (redislock): a waiter asks at once when its subscription works again. Fails if
 // a new subscription does not wake waiters.

@@ -70,9 +70,7 @@ func (l *lossy) released(g driver.Grant) {
 	}
 }
 
-// The reply to an acquisition, a renewal or a release is lost after the server has
-// applied it. A repeat gets the same reply: the owner does not wait for itself, and a
-// repeated release does not affect the next lock.
+// The replies are lost after the server has applied the request.
 //
 // Row 8 (redislock): repeats get the same grant and the same tokens, and release only
 // their own lock. Fails if an owner is refused because of its own lock, or if a release

@@ -37,9 +37,7 @@ func says(t *testing.T, what string, err error, word string) {
 	}
 }
 
-// A server is alive and refuses: a caller is told that the store is the reason, holders
-// keep their locks, and nothing is left afterwards. A full server allows holders to
-// renew and release.
+// A server is alive and refuses. Nothing is left afterwards.
 //
 // Row 17 (redislock): callers get ErrUnavailable with the server's words, holders lose
 // nothing, and renewals and releases succeed under OOM. Fails if a wait loses the

@@ -37,9 +37,8 @@ func holdScripts(t *testing.T, m *miniredis.Miniredis) (come *atomic.Int32, open
 	return come, open
 }
 
-// While a server does not answer, at most four renewals are sent to it. Further ones wait,
-// and are sent when it answers; if their context ends first, the error says that they were
-// not sent.
+// While a server does not answer, further renewals wait, and are sent when it answers. If their
+// context ends first, the error says that they were not sent.
 //
 // Row 9 (redislock): at most four renewals for one server are in progress. Fails if their
 // number has no bound, or if a renewal that waits is lost.
@@ -86,8 +85,7 @@ func TestVirtualRenewalsInProgress(t *testing.T) {
 	})
 }
 
-// A server of a Ring that does not answer delays the results of no other server, whether
-// its renewals are in progress or wait to be sent.
+// A server of a Ring does not answer, whether its renewals are in progress or wait to be sent.
 //
 // Row 9 (redislock): the results of one server are reported as they come. Fails if Renew
 // reports at its end, or if the bound of renewals in progress is not for each server.

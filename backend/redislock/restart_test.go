@@ -11,9 +11,6 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testmode"
 )
 
-// A server restarts empty: the holder learns of it, tokens rise, and the waiter is
-// served.
-//
 // Row 4 (redislock): the holder learns of it at its next renewal, the next token is
 // higher, the waiter is served. Fails if tokens start at 1 without the counter, or if a
 // renewal creates a lock that is gone.

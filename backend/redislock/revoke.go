@@ -3,7 +3,7 @@ package redislock
 import (
 	"context"
 	"errors"
-	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/redis/go-redis/v9"
@@ -59,17 +59,17 @@ func readOwners(ctx context.Context, c redis.UniversalClient, key string) ([]str
 		}
 		return nil, err
 	}
-	if len(reply) == 5 {
-		if holders, ok := reply[3].([]any); ok && len(holders)%3 == 0 {
-			var owners []string
-			for i := 0; i < len(holders); i += 3 {
-				owner, _ := holders[i].(string)
-				owners = append(owners, owner)
-			}
-			return owners, nil
-		}
+	_, rest := rediskit.Numbers(reply)
+	if len(rest) != 3 {
+		return nil, malformed(reply)
 	}
-	return nil, fmt.Errorf("redislock: inspect answered %v", reply)
+	var owners []string
+	holders, _ := rest[1].([]any)
+	for holder := range slices.Chunk(holders, 3) {
+		owner, _ := holder[0].(string)
+		owners = append(owners, owner)
+	}
+	return owners, nil
 }
 
 // Revoked implements [driver.Revoker]. The subscription shares the connection of the inbox.

@@ -108,9 +108,6 @@ func useWeird(t *testing.T, l *distlock.Locker, b *redislock.Backend, key string
 	}
 }
 
-// For any key, all keys of its lock are in one slot of a Cluster, and none belongs to
-// the lock of another key. A key that would need two slots is refused before.
-//
 // Row 25 (redislock): all keys of a lock are in one slot and belong to no other lock;
 // braces that are not one hash tag are refused before. Fails if the companions have no
 // braces around the key, or do not begin with its hash tag.

@@ -15,8 +15,7 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testmode"
 )
 
-// The server stands still for longer than a lease. The holder is cancelled meanwhile,
-// and another holder gets the lock afterwards.
+// The server stands still for longer than a lease.
 //
 // Row 9 (redislock): the holder is cancelled while the server sleeps, before another
 // gets the lock. Fails if the holder trusts a lease for longer than it lasts.
@@ -63,9 +62,6 @@ func TestServerSleeps(t *testing.T) {
 	nothingLeft(t, s.real)
 }
 
-// A slow network delivers a grant after the end of its lease. The grant is not accepted, and
-// is released.
-//
 // Row 9 (redislock): a grant that arrives after its lease is refused and released.
 // Fails if a late grant is accepted, or if it is not released.
 func TestSlowNetwork(t *testing.T) {

@@ -20,25 +20,11 @@ func TestNewPanics(t *testing.T) {
 	defer client.Close()
 	ring := redis.NewRing(&redis.RingOptions{})
 	defer ring.Close()
-	for name, c := range map[string]struct {
-		make func()
-		want string
-	}{
-		"nil client": {func() { redissonlock.New(nil) }, "redissonlock: nil client"},
-		"typed nil":  {func() { redissonlock.New((*redis.Client)(nil)) }, "redissonlock: nil client"},
-		"ring":       {func() { redissonlock.New(ring) }, "redissonlock: a Ring"},
-		"nil option": {func() { redissonlock.New(client, nil) }, "redissonlock: nil Option"},
-		"op timeout": {func() { redissonlock.WithOpTimeout(0) }, "redissonlock: WithOpTimeout: 0s is less than a millisecond"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			defer func() {
-				if got := recover(); got != c.want {
-					t.Errorf("got %v instead of %q", got, c.want)
-				}
-			}()
-			c.make()
-		})
-	}
+	testkit.WantPanic(t, "redissonlock: nil client", func() { redissonlock.New(nil) })
+	testkit.WantPanic(t, "redissonlock: nil client", func() { redissonlock.New((*redis.Client)(nil)) })
+	testkit.WantPanic(t, "redissonlock: a Ring", func() { redissonlock.New(ring) })
+	testkit.WantPanic(t, "redissonlock: nil Option", func() { redissonlock.New(client, nil) })
+	testkit.WantPanic(t, "redissonlock: WithOpTimeout: 0s is less than a millisecond", func() { redissonlock.WithOpTimeout(0) })
 }
 
 // The rules in doc.go are sufficient, and each is necessary.

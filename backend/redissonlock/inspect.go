@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -53,11 +54,7 @@ func (b *Backend) Inspect(ctx context.Context, prefix string, limit int) ([]driv
 	if more && err == nil {
 		err = b.scan(ctx, prefix, page)
 	}
-	sorted := make([]driver.KeyInfo, 0, len(found))
-	for _, key := range slices.Sorted(maps.Keys(found)) {
-		sorted = append(sorted, found[key])
-	}
-	return sorted, err
+	return slices.SortedFunc(maps.Values(found), func(x, y driver.KeyInfo) int { return strings.Compare(x.Key, y.Key) }), err
 }
 
 // scan calls page with the hashes with the prefix on every master, until page returns false or
@@ -111,7 +108,7 @@ func (b *Backend) readLocks(ctx context.Context, keys []string, exactly string) 
 			}
 			info, ok := keyInfo(keys[i], reply)
 			if !ok {
-				return nil, fmt.Errorf("redissonlock: inspect answered %q", reply)
+				return nil, fmt.Errorf("redissonlock: inspect answered with %d parts, or with parts of another kind", len(reply)) // they may contain owners
 			}
 			infos = append(infos, info)
 		}

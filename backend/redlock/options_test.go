@@ -2,7 +2,6 @@ package redlock_test
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/distlock-go/distlock/backend/redlock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
 func TestPanics(t *testing.T) {
@@ -22,32 +22,22 @@ func TestPanics(t *testing.T) {
 	defer ring.Close()
 	var typed *redis.Client
 
-	for _, c := range []struct {
-		want string
-		f    func()
-	}{
-		{"0 clients; it takes an odd number, at least 3", func() { redlock.New(nil) }},
-		{"1 clients;", func() { redlock.New(cs[:1]) }},
-		{"2 clients;", func() { redlock.New(cs[:2]) }},
-		{"4 clients;", func() { redlock.New(cs[:4]) }},
-		{"client 1 is nil", func() { redlock.New([]redis.UniversalClient{cs[0], nil, cs[2]}) }},
-		{"client 2 is nil", func() { redlock.New([]redis.UniversalClient{cs[0], cs[1], typed}) }},
-		{"client 2 is client 0 again", func() { redlock.New([]redis.UniversalClient{cs[0], cs[1], cs[0]}) }},
-		{"client 0 is a *redis.ClusterClient", func() { redlock.New([]redis.UniversalClient{cluster, cs[1], cs[0]}) }},
-		{"client 1 is a *redis.Ring", func() { redlock.New([]redis.UniversalClient{cs[1], ring, cs[0]}) }},
-		{"nil Option", func() { redlock.New(cs, nil) }},
-		{"WithNodeTimeout: 0s is less than a millisecond", func() { redlock.WithNodeTimeout(0) }},
-		{"WithNodeTimeout: -1s", func() { redlock.WithNodeTimeout(-time.Second) }},
-		{"WithMaxLease: 999µs", func() { redlock.WithMaxLease(999 * time.Microsecond) }},
+	for want, f := range map[string]func(){
+		"0 clients; it takes an odd number, at least 3": func() { redlock.New(nil) },
+		"1 clients; it takes an odd number, at least 3": func() { redlock.New(cs[:1]) },
+		"2 clients; it takes an odd number, at least 3": func() { redlock.New(cs[:2]) },
+		"4 clients; it takes an odd number, at least 3": func() { redlock.New(cs[:4]) },
+		"client 1 is nil":            func() { redlock.New([]redis.UniversalClient{cs[0], nil, cs[2]}) },
+		"client 2 is nil":            func() { redlock.New([]redis.UniversalClient{cs[0], cs[1], typed}) },
+		"client 2 is client 0 again": func() { redlock.New([]redis.UniversalClient{cs[0], cs[1], cs[0]}) },
+		"client 0 is a *redis.ClusterClient; it must be that of one master": func() { redlock.New([]redis.UniversalClient{cluster, cs[1], cs[0]}) },
+		"client 1 is a *redis.Ring; it must be that of one master":          func() { redlock.New([]redis.UniversalClient{cs[1], ring, cs[0]}) },
+		"nil Option": func() { redlock.New(cs, nil) },
+		"WithNodeTimeout: 0s is less than a millisecond":  func() { redlock.WithNodeTimeout(0) },
+		"WithNodeTimeout: -1s is less than a millisecond": func() { redlock.WithNodeTimeout(-time.Second) },
+		"WithMaxLease: 999µs is less than a millisecond":  func() { redlock.WithMaxLease(999 * time.Microsecond) },
 	} {
-		t.Run(c.want, func(t *testing.T) {
-			defer func() {
-				if got := fmt.Sprint(recover()); !strings.HasPrefix(got, "redlock: ") || !strings.Contains(got, c.want) {
-					t.Errorf("panic %q", got)
-				}
-			}()
-			c.f()
-		})
+		testkit.WantPanic(t, "redlock: "+want, f)
 	}
 }
 

@@ -174,8 +174,7 @@ func TestEndpointMoves(t *testing.T) {
 	})
 }
 
-// All nodes restart empty. The holder learns of it at its next renewal, for a longest
-// lease no caller gets the lock, and then one gets it with a higher token.
+// All nodes restart empty. After a longest lease a caller gets the lock.
 //
 // Row 4 (redlock): the holder learns of it at its next renewal, the lock is not granted
 // for a longest lease, the next token is higher. Fails if tokens start at 1 without the
@@ -215,8 +214,7 @@ func TestRestartedEmpty(t *testing.T) {
 	_ = b.Release(t.Context(), next) // its lease is short
 }
 
-// The nodes forget their scripts repeatedly: callers do not notice, and nothing is done
-// twice.
+// The nodes forget their scripts repeatedly.
 //
 // Row 16 (redlock): locks are granted, renewed and released, and tokens rise. Fails if
 // a script that a node has forgotten is not sent again.

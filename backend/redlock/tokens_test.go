@@ -16,9 +16,6 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testmode"
 )
 
-// Tokens rise while minorities of every kind are down, restart empty, or return with an
-// old counter.
-//
 // Row 4 (redlock): tokens rise although nodes are down, restart empty, or return with
 // an old counter. Fails if tokens follow the counter of the first node that answers
 // instead of the highest.

@@ -13,8 +13,7 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testmode"
 )
 
-// TestTablesGone: the tables are dropped, and created anew, as after a restart of an
-// empty server.
+// The tables are dropped, and created anew, as after a restart of an empty server.
 //
 // Row 4 (sqllock): without the tables nothing is granted, and no lease is renewed. With new
 // tables the holder learns of the loss at its next renewal, and the next token is higher.
@@ -59,8 +58,7 @@ func TestTablesGone(t *testing.T) {
 	})
 }
 
-// TestSynchronousStandby: the primary of PostgreSQL is lost, and a synchronous standby
-// takes over.
+// The primary of PostgreSQL is lost, and a synchronous standby takes over.
 //
 // Row 5 (sqllock): with synchronous_standby_names all locks are kept, and a lock that the
 // standby has not confirmed is not granted. Fails if an acquisition does not wait for its

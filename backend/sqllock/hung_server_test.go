@@ -14,9 +14,8 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testmode"
 )
 
-// TestServerStopped: all processes of the server are stopped for longer than a lease
-// lasts. No operation waits for it: each ends after the timeout, also the first of a new
-// Backend. The holder's context is cancelled, and the waiter gets the key afterwards.
+// All processes of the server are stopped for longer than a lease. Also the first operation of a
+// new Backend ends, and the waiter gets the key afterwards.
 //
 // Row 9 (sqllock): operations are bounded, and the holder is told before another owner
 // gets the key. Fails if operations have no timeout.

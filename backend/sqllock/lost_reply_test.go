@@ -10,8 +10,7 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
-// TestLostReply: the replies to an acquisition, a renewal and a release are lost,
-// after the database has done what was asked.
+// The replies are lost after the database has done what was asked.
 //
 // Row 8 (sqllock): the same owner gets the key again, a renewal without an answer is not a
 // loss, and a release can be repeated. Fails if the row of an owner refuses that owner.

@@ -17,8 +17,7 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
-// TestForeignNodes: other programs have nodes where locks belong. In a queue they are
-// skipped. A key's node that cannot have children is an error. All of them stay.
+// Other programs have nodes where locks belong.
 //
 // Row 22 (zklock): nodes that are not locks are skipped, a key's node that cannot have
 // children is ErrForeign, and all of them stay. Fails if any name counts as the name of a

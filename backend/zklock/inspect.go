@@ -15,9 +15,10 @@ import (
 const maxInspections = 64
 
 // Inspect implements [driver.Inspector]. It reads the names of all keys, and the queue of
-// each key with the prefix: of all nodes the names, and of those that are listed the content,
-// because ZooKeeper has no request for the first names. It does not know when the leases of other processes end. For a
-// lock of another process that was extended it shows the first token of the first grant.
+// each key with the prefix: of all nodes the names, because ZooKeeper has no request for the
+// first names, and of those that are listed the content. It does not know when the leases of
+// other processes end. For a lock of another process that was extended it shows the first token
+// of the first grant.
 // An ephemeral node of another program, at the path of a key or below it, is foreign, and so
 // is a semaphore of Curator.
 func (b *Backend) Inspect(ctx context.Context, prefix string, limit int) ([]driver.KeyInfo, error) {
@@ -87,24 +88,34 @@ func (b *Backend) inspect(ctx context.Context, key string, children *pending[[]s
 	holders, waiters := placequeue.Split(q)
 	info.Held, info.Waiting = len(holders), len(waiters)
 	holders, waiters = holders[:min(len(holders), driver.MaxHolderInfos)], waiters[:min(len(waiters), driver.MaxWaiterInfos)]
-	read := make([]*pending[content], 0, len(holders)+len(waiters))
-	for _, n := range slices.Concat(holders, waiters) {
+	listed := slices.Concat(holders, waiters)
+	read := make([]*pending[content], 0, len(listed))
+	for _, n := range listed {
 		read = append(read, b.link.content(b.path(key)+"/"+n.name))
 	}
-	for i, n := range holders {
-		info.Mode, info.Semaphore = n.kind.sharing.Mode, n.kind.sharing.Permits > 0
+	for i, n := range listed {
 		node, err := read[i].wait(op)
 		if err != nil {
 			return info, err
 		}
-		if node.stat.Czxid == 0 { // deleted since the queue was read
+		waits, gone := i >= len(holders), node.stat.Czxid == 0 // deleted since the queue was read
+		name, sharing := holderName(node.data), n.kind.sharing
+		owner, since := driver.Fingerprint(ownerOf(n.guid, name)), time.UnixMilli(node.stat.Ctime)
+		switch {
+		case gone && waits:
+			info.Waiting--
+			continue
+		case gone:
 			info.Held--
 			continue
+		case waits:
+			info.Waiters = append(info.Waiters, driver.WaiterInfo{
+				Owner: owner, Waiter: name, Mode: sharing.Mode, Permits: sharing.Permits, Since: since,
+			})
+			continue
 		}
-		name := holderName(node.data)
-		h := driver.HolderInfo{
-			Owner: driver.Fingerprint(ownerOf(n.guid, name)), Holder: name, Since: time.UnixMilli(node.stat.Ctime),
-		}
+		info.Mode, info.Semaphore = sharing.Mode, sharing.Permits > 0
+		h := driver.HolderInfo{Owner: owner, Holder: name, Since: since}
 		h.Token, _ = placequeue.Tokens(node.stat.Czxid, tokensPerID, 1)
 		if l, ok := b.table.HeldAt(b.path(key) + "/" + n.name); ok {
 			h.Owner, h.Token = driver.Fingerprint(l.Grant.Owner), l.Grant.Token
@@ -112,22 +123,7 @@ func (b *Backend) inspect(ctx context.Context, key string, children *pending[[]s
 		}
 		info.Holders = append(info.Holders, h)
 	}
-	slices.SortStableFunc(info.Holders, func(x, y driver.HolderInfo) int { return int(x.ExpiresIn - y.ExpiresIn) })
-	for i, n := range waiters {
-		node, err := read[len(holders)+i].wait(op)
-		if err != nil {
-			return info, err
-		}
-		if node.stat.Czxid == 0 { // the same
-			info.Waiting--
-			continue
-		}
-		name := holderName(node.data)
-		info.Waiters = append(info.Waiters, driver.WaiterInfo{
-			Owner: driver.Fingerprint(ownerOf(n.guid, name)), Waiter: name,
-			Mode: n.kind.sharing.Mode, Permits: n.kind.sharing.Permits, Since: time.UnixMilli(node.stat.Ctime),
-		})
-	}
+	slices.SortStableFunc(info.Holders, func(x, y driver.HolderInfo) int { return cmp.Compare(x.ExpiresIn, y.ExpiresIn) })
 	return info, nil
 }
 

@@ -13,9 +13,7 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
-// TestLostRenewalAndRelease: the replies to a renewal and to a release are lost. The
-// lease continues. The release continues in the background and does not touch the node of
-// the next holder.
+// The replies to a renewal and to a release are lost.
 //
 // Row 8 (zklock): the lease continues, and the release succeeds in the background and does
 // not touch the node of the next holder. Fails if a renewal without an answer counts as
@@ -52,8 +50,7 @@ func TestLostRenewalAndRelease(t *testing.T) {
 	})
 }
 
-// TestLostCreateReply: the reply to the creation of a node is lost. When the owner
-// tries again, it gets the key with that node and does not wait for itself.
+// The reply to the creation of a node is lost.
 //
 // Row 8 (zklock): the owner finds its node again and has the key. Fails if the Backend
 // does not look for a node after the reply to its creation was lost.
@@ -74,8 +71,7 @@ func TestLostCreateReply(t *testing.T) {
 	})
 }
 
-// TestCutForLonger: the connection of a holder and of a waiter is cut for longer than
-// the session lasts.
+// The connection of a holder and of a waiter is cut for longer than the session lasts.
 //
 // Row 9 (zklock): the holder's context is cancelled while no server answers, before another owner
 // gets the key. Fails if a lease may be longer than the session.

@@ -51,8 +51,7 @@ func (o original) lock() (node string, err error) {
 	}
 }
 
-// TestOriginals: locks that are written by hand and this package take turns, whether the
-// others compare the names or the numbers of the nodes.
+// They compare the names or the numbers of the nodes.
 //
 // Row 22 (zklock): a lock with a plain name excludes ours, and all get their turns. Fails if
 // such a name is skipped, or an owner keeps its node while it waits for such a lock.

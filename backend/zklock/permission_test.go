@@ -14,8 +14,7 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
-// TestMissingPermission: a user that lacks one permission is refused by Ping, and before it
-// has its first lock. The error names the permission.
+// A user lacks one permission: Ping refuses it, too.
 //
 // Row 17 (zklock): the error names the permission that is missing, and no lock is granted that
 // cannot be given back. Fails if only the answer of the leader is tried.

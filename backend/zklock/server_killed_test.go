@@ -13,8 +13,7 @@ import (
 	"github.com/distlock-go/distlock/internal/test/zktest"
 )
 
-// TestServerRestarted: the server is restarted. It keeps sessions and nodes on disk,
-// so the holder keeps the key, and the waiter gets it next.
+// The server keeps sessions and nodes on disk.
 //
 // Row 12 (zklock): the holder keeps the key, and the waiter gets it next. Fails if a
 // renewal without an answer counts as Lost.

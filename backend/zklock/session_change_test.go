@@ -48,8 +48,8 @@ func TestSessionEndsDuringRenewal(t *testing.T) {
 	})
 }
 
-// TestNodeOfAnEarlierSession: between the start of a call and its first request the session
-// has changed. The node of the earlier session, which the server still shows, is not a lock.
+// Between the start of a call and its first request the session has changed, and the server still
+// shows the node of the earlier one.
 //
 // Row 12 (zklock): the node of an earlier session is no lock, for an acquisition, a renewal or
 // an extension. Fails if a node counts because its owner is the session in which it was
@@ -170,8 +170,7 @@ func TestLeaderMustAnswer(t *testing.T) {
 	})
 }
 
-// TestGivenUpInFlight: an owner gives up while the creation of its node is in flight. The node
-// is deleted when it comes.
+// An owner gives up while the creation of its node is in flight.
 //
 // Row 9 (zklock): a node that is created late is deleted. Fails if nothing is deleted in
 // the background.

@@ -56,8 +56,7 @@ func TestStranger(t *testing.T) {
 	}
 }
 
-// TestStrangers: other programs create nodes where this package has a lock, which do not
-// see it. The holder loses the key, and the next owner is refused.
+// Other programs create nodes where this package has a lock.
 //
 // Row 22 (zklock): a lock of another program that does not see ours, or has a rule that is not
 // known, is ErrForeign, and a holder loses the key at its next renewal. Fails if the nodes in

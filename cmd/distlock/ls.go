@@ -19,7 +19,8 @@ func lsCommand(stdout io.Writer) *cli.Command {
 		Usage: "list the locks that have holders or waiters",
 		Description: "There is a line for each holder, and one for each key that has only waiters. Below it are the first\n" +
 			"16 waiters in the order of the queue, if the store keeps one. HOLDER is the name of the process, by\n" +
-			"default its host and process id; - if it has none, as with the locks of other libraries. OWNER is a fingerprint, which stays the same as long as one process has the key. SINCE\n" +
+			"default its host and process id; - if it has none, as with the locks of other libraries. OWNER is a\n" +
+			"fingerprint, which stays the same as long as one process has the key. SINCE\n" +
 			"and LEFT are the store's values; a live holder renews its lease, so it can hold the lock for longer\n" +
 			"than LEFT. If the prefix is a whole key, a value of another program is listed, too: its MODE is\n" +
 			"foreign, with the type that the store reports.",

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,12 +9,13 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
-	"strings"
+	"slices"
 	"syscall"
 	"testing"
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/cmd/backendurl"
+	"github.com/distlock-go/distlock/internal/test/child"
 	"github.com/distlock-go/distlock/internal/test/redistest"
 	"github.com/distlock-go/distlock/internal/test/sqltest"
 	"github.com/distlock-go/distlock/internal/test/testkit"
@@ -35,48 +35,35 @@ func TestQueueIsSeen(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			q := newQueue(t, start(t))
-			holder := q.run("cat") // it runs until its input ends
-			q.await(func(l locksOf) bool { return l.Held == 1 })
-			wishes := [][]string{nil, {"-shared"}, {"-permits", "2"}}
-			var waiters []*job
-			for i, wish := range wishes {
-				waiters = append(waiters, q.run("cat", wish...))
-				q.await(func(l locksOf) bool { return l.Waiting == i+1 })
-			}
-			names := make([]string, len(waiters))
-			for i, w := range waiters {
-				names[i] = w.name
+			holder, h := q.run()
+			q.await(h)
+			alone, a := q.run()
+			q.await(h, a+" exclusive")
+			reader, r := q.run("-shared")
+			q.await(h, a+" exclusive", r+" shared")
+			user, u := q.run("-permits", "2")
+			q.await(h, a+" exclusive", r+" shared", u+" permits")
+
+			table, err := q.command("ls").CombinedOutput()
+			t.Logf("%s\n$ distlock ls\n%s\n$ curl -H 'Accept: application/json' …/locks/key?name=order\n%s", name, table, q.page())
+			const since = ` since [0-9:]{8}\n`
+			want := `\norder  exclusive  1     3        ` + h + ` .*\n  waiter 1: ` + a + since +
+				`  waiter 2: ` + r + ` \(shared\)` + since + `  waiter 3: ` + u + ` \(one of 2 permits\)` + since + `$`
+			if err != nil || !regexp.MustCompile(want).Match(table) {
+				t.Errorf("%v, or the table does not match %s", err, want)
 			}
 
-			table, page := q.table(), q.page("/")
-			t.Logf("%s\n$ distlock ls\n%s\n$ curl -H 'Accept: application/json' …/locks/\n%s", name, table, page)
-			const since = ` since [0-9:]{8}`
-			for _, want := range []string{
-				`(?m)^order  exclusive  1     3        ` + holder.name + " ",
-				"(?m)^  waiting: 1. " + names[0] + since + ", 2. " + names[1] + ` \(shared\)` + since + `,( |\n +)3. ` + names[2] + ` \(one of 2 permits\)` + since + "$",
-			} {
-				if !regexp.MustCompile(want).MatchString(table) {
-					t.Errorf("the table does not match %s", want)
-				}
+			reader.Signal(syscall.SIGTERM)
+			if code := reader.Wait(); code == 0 {
+				t.Error("a waiter that was ended says that its command has run")
 			}
-			for _, line := range strings.Split(table, "\n") {
-				if strings.HasPrefix(line, " ") && len(line) > queueWidth {
-					t.Errorf("%d characters: %s", len(line), line)
-				}
-			}
-			q.want(names, []string{"exclusive", "shared", "permits"})
-
-			waiters[1].leave()
-			q.await(func(l locksOf) bool { return l.Waiting == 2 })
-			q.want([]string{names[0], names[2]}, []string{"exclusive", "permits"})
-			holder.end()
-			q.await(func(l locksOf) bool {
-				return len(l.Holders) == 1 && l.Holders[0].Holder == names[0] && l.Waiting == 1
-			})
-			q.want([]string{names[2]}, []string{"permits"})
-			waiters[0].end()
-			waiters[2].end()
-			q.await(func(l locksOf) bool { return l.Held+l.Waiting == 0 })
+			q.await(h, a+" exclusive", u+" permits")
+			q.finish(holder)
+			q.await(a, u+" permits")
+			q.finish(alone)
+			q.await(u)
+			q.finish(user)
+			q.await("")
 		})
 	}
 }
@@ -105,71 +92,35 @@ func newQueue(t *testing.T, url string) *queue {
 }
 
 func (q *queue) command(args ...string) *exec.Cmd {
-	c := exec.CommandContext(context.WithoutCancel(q.Context()), "distlock", args...)
+	c := exec.Command("distlock", args...)
 	c.Env = append(os.Environ(), backendEnv+"="+q.url, raceExit)
 	return c
 }
 
-// job is a distlock run.
-type job struct {
-	name string // that the store has
-	end  func() // ends the input of its command, and waits for it
-	// leave sends it a signal, and waits for it.
-	leave func()
-}
-
-// run starts a program under the lock.
-func (q *queue) run(program string, flags ...string) *job {
+// run starts a command under the lock, which runs until its input ends. It returns the process,
+// and the name that the store has.
+func (q *queue) run(flags ...string) (p *testkit.Process, name string) {
 	q.Helper()
-	c := q.command(append(append([]string{"run", "-key", "order"}, flags...), "--", program)...)
-	var output bytes.Buffer
-	c.Stderr = &output
-	input, err := c.StdinPipe()
-	if err == nil {
-		err = c.Start()
-	}
-	if err != nil {
-		q.Fatal(err)
-	}
 	host, err := os.Hostname()
 	if err != nil {
 		q.Fatal(err)
 	}
-	ended := false
-	wait := func(wantErr bool) {
-		q.Helper()
-		if err := c.Wait(); !ended && (err != nil) != wantErr {
-			q.Errorf("distlock run: %v\n%s", err, &output)
-		}
-		ended = true
-	}
-	q.Cleanup(func() {
-		if !ended {
-			_ = c.Process.Kill() // after a failure
-			_ = c.Wait()
-		}
-	})
-	return &job{
-		name:  fmt.Sprintf("%s/%d", host, c.Process.Pid),
-		end:   func() { q.Helper(); _ = input.Close(); wait(false) },
-		leave: func() { q.Helper(); _ = c.Process.Signal(syscall.SIGTERM); wait(true) },
+	p = testkit.StartProcess(q, q.command(slices.Concat([]string{"run", "-key", "order"}, flags, []string{"--", "cat"})...))
+	return p, fmt.Sprintf("%s/%d", host, p.Cmd.Process.Pid)
+}
+
+// finish ends the command of a process.
+func (q *queue) finish(p *testkit.Process) {
+	q.Helper()
+	if p.CloseInput(); p.Wait() != 0 {
+		q.Errorf("distlock run: %v\n%s", p.Cmd.ProcessState, p.Stderr())
 	}
 }
 
-// table returns what distlock ls prints.
-func (q *queue) table() string {
+// page returns what the page shows of the key.
+func (q *queue) page() string {
 	q.Helper()
-	out, err := q.command("ls").CombinedOutput()
-	if err != nil {
-		q.Fatalf("distlock ls: %v\n%s", err, out)
-	}
-	return string(out)
-}
-
-// page returns the locks that the page shows.
-func (q *queue) page(path string) string {
-	q.Helper()
-	r := httptest.NewRequestWithContext(q.Context(), "GET", path, nil)
+	r := httptest.NewRequestWithContext(q.Context(), "GET", "/key?name=order", nil)
 	r.Header.Set("Accept", "application/json")
 	w := httptest.NewRecorder()
 	q.ui.ServeHTTP(w, r)
@@ -180,36 +131,35 @@ func (q *queue) page(path string) string {
 	return indented.String()
 }
 
-// locksOf is what the page shows of one key.
-type locksOf struct {
-	Held    int                             `json:"held"`
-	Waiting int                             `json:"waiting"`
-	Holders []struct{ Holder string }       `json:"holders"`
-	Waiters []struct{ Waiter, Mode string } `json:"waiters"`
-}
-
-func (q *queue) look() locksOf {
+// await waits until the page shows this holder, or none, and these waiters in their order, each
+// with what it asks for.
+func (q *queue) await(holder string, waiters ...string) {
 	q.Helper()
-	var l struct{ Locks []locksOf }
-	if err := json.Unmarshal([]byte(q.page("/key?name=order")), &l); err != nil || len(l.Locks) != 1 {
-		q.Fatalf("the page: %v\n%+v", err, l)
+	want, got := fmt.Sprint([]string{holder}, waiters), ""
+	shown := func() bool {
+		var page struct {
+			Locks []struct {
+				Holders []struct{ Holder string }
+				Waiters []struct{ Waiter, Mode string }
+			}
+		}
+		if err := json.Unmarshal([]byte(q.page()), &page); err != nil || len(page.Locks) != 1 {
+			q.Fatalf("the page: %v\n%+v", err, page)
+		}
+		var holders, waiters []string
+		for _, h := range page.Locks[0].Holders {
+			holders = append(holders, h.Holder)
+		}
+		for _, w := range page.Locks[0].Waiters {
+			waiters = append(waiters, w.Waiter+" "+w.Mode)
+		}
+		if len(holders) == 0 {
+			holders = []string{""}
+		}
+		got = fmt.Sprint(holders, waiters)
+		return got == want
 	}
-	return l.Locks[0]
-}
-
-func (q *queue) await(is func(locksOf) bool) {
-	q.Helper()
-	testkit.Eventually(q.T, "the page shows it", func() bool { return is(q.look()) })
-}
-
-// want checks who waits, and for what.
-func (q *queue) want(names, wishes []string) {
-	q.Helper()
-	var gotNames, gotWishes []string
-	for _, w := range q.look().Waiters {
-		gotNames, gotWishes = append(gotNames, w.Waiter), append(gotWishes, w.Mode)
-	}
-	if fmt.Sprint(gotNames, gotWishes) != fmt.Sprint(names, wishes) {
-		q.Errorf("%q wait for %q, want %q for %q", gotNames, gotWishes, names, wishes)
+	if !child.Within(child.Patience, shown) {
+		q.Fatalf("the page shows %s, want %s", got, want)
 	}
 }

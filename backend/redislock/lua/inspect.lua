@@ -7,9 +7,9 @@
 --
 -- Returns nil if the key has neither holders nor waiters, or if the value is not a lock.
 -- Otherwise an array:
---   the kind of the holders: see includes/lock.lua; x for an exclusive one, - for none
 --   the number of holders
 --   the number of waiters
+--   the kind of the holders: see includes/lock.lua; x for an exclusive one, - for none
 --   for each holder: the owner, the milliseconds until its lease ends, negative if it does
 --     not end, and the token, or "" if it is not known. A token with ~ before it is a
 --     little smaller than the holder's.
@@ -73,4 +73,4 @@ local waiters = {}
 if waiting > 0 then
   waiters = redis.call('ZRANGEBYSCORE', queue, '-inf', '+inf', 'WITHSCORES', 'LIMIT', 0, ARGV[2])
 end
-return { kind, held, waiting, holders, waiters }
+return { held, waiting, kind, holders, waiters }

@@ -72,7 +72,7 @@ var layers = []layer{
 	{"grpc", "grpcmw", "root wiring keys declared proto", grpc + " " + protobuf + " " + genproto},
 	{"messages", "example_service/shopv1", "proto", grpc + " " + protobuf},
 
-	{"suite", "locktest", "root driver", ""},
+	{"suite", "locktest", "root driver", uuidPath},
 	{"modes", "internal/test/testmode", "", ""},
 	{"processes", "internal/test/child", "modes", "golang.org/x/sys"},
 	{"testing", "internal/test/maven internal/test/prose internal/test/spoilnet", "modes processes", "golang.org/x/sys"},
