@@ -16,11 +16,11 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/admin"
 	"github.com/distlock-go/distlock/backend/memlock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/examples/connectlock"
 	"github.com/distlock-go/distlock/grpcmw"
+	"github.com/distlock-go/distlock/internal/test/testkit"
 	"github.com/distlock-go/distlock/wiring"
 )
 
@@ -97,19 +97,14 @@ func TestLoss(t *testing.T) {
 	defer l.Close()
 	own := connect.NewError(connect.CodeNotFound, errors.New("no such order"))
 	client := serve(t, l, func(ctx context.Context, r *request) (*response, error) {
-		lease, _ := distlock.FromContext(ctx)
-		if _, err := admin.ForceRelease(ctx, l, lease.Key()); err != nil {
-			return nil, err
-		}
-		_ = lease.Refresh(ctx) // it notices
-		<-ctx.Done()
+		lost := testkit.Lose(ctx, l)
 		switch r.Msg.GetValue() {
 		case "unknown":
 			return nil, own
 		case "stopped":
 			return nil, ctx.Err()
 		case "checked":
-			return nil, fmt.Errorf("pay: %w", lease.Check())
+			return nil, fmt.Errorf("pay: %w", lost)
 		default:
 			return connect.NewResponse(&emptypb.Empty{}), nil
 		}
