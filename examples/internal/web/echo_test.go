@@ -44,7 +44,7 @@ func startEcho(t *testing.T, l *distlock.Locker, routes ...route[*echo.Context])
 	e.Use(func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c *echo.Context) error {
 			err := next(c)
-			outlives(t, c.Request().Context())
+			outlives(c.Request().Context(), t)
 			_, *c.Request().Context().Value(e).(*int) = echo.ResolveResponseStatus(c.Response(), err)
 			return err
 		}

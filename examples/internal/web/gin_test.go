@@ -42,7 +42,7 @@ func startGin(t *testing.T, l *distlock.Locker, routes ...route[*gin.Context]) s
 	engine := gin.New()
 	engine.Use(gin.RecoveryWithWriter(io.Discard), func(c *gin.Context) {
 		c.Next()
-		outlives(t, c.Request.Context())
+		outlives(c.Request.Context(), t)
 	})
 	for _, r := range routes {
 		engine.POST(r.path, ginlock.Use(httpmw.Lock(l, r.key, pay)), func(c *gin.Context) { _ = r.handler(c) })

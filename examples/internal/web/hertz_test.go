@@ -73,7 +73,7 @@ func startHertz(t *testing.T, l *distlock.Locker, routes ...route[hertz]) string
 		h.Use(func(ctx context.Context, c *app.RequestContext) {
 			c.Header("Access-Control-Allow-Origin", "*")
 			c.Next(ctx)
-			outlives(t, ctx)
+			outlives(ctx, t)
 			if c.Response.Header.Get("Access-Control-Allow-Origin") != "*" || c.Response.StatusCode() == http.StatusFailedDependency && c.Response.Header.Get("Etag") != "" {
 				t.Errorf("the answer has the headers %s", c.Response.Header.Header())
 			}

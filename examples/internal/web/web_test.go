@@ -89,7 +89,7 @@ func (a answer) want(t *testing.T, what string, code int, body string) {
 }
 
 // outlives checks that the context of a handler around the lock has not ended with the lock.
-func outlives(t *testing.T, ctx context.Context) {
+func outlives(ctx context.Context, t *testing.T) {
 	t.Helper()
 	if err := context.Cause(ctx); err != nil {
 		t.Errorf("after the lock: %v", err)
