@@ -10,17 +10,18 @@ import (
 	"time"
 
 	"connectrpc.com/connect"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/emptypb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/admin"
 	"github.com/distlock-go/distlock/backend/memlock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/examples/connectlock"
 	"github.com/distlock-go/distlock/grpcmw"
+	"github.com/distlock-go/distlock/internal/test/testkit"
 	"github.com/distlock-go/distlock/wiring"
 )
 
@@ -32,16 +33,18 @@ type (
 	response = connect.Response[emptypb.Empty]
 )
 
-var rules = map[string]connectlock.Rule{pay: {
-	Key:  connectlock.By(func(order *wrapperspb.StringValue) any { return order.GetValue() }),
-	Opts: distlock.Opts{Prefix: "shop:", Value: "pay", RetryCount: 1},
-}}
+// lock has a lock for each order.
+func lock(l *distlock.Locker) connect.Interceptor {
+	return connectlock.Use(grpcmw.UnaryServerInterceptor(l, grpcmw.ByMethod(map[string]grpcmw.Rule{
+		pay: {Key: grpcmw.Fields("value"), Opts: distlock.Opts{Prefix: "shop:", Value: "pay", RetryCount: 1}},
+	})))
+}
 
 // serve starts a server with a handler for pay and returns a client.
 func serve(t *testing.T, l *distlock.Locker, handler func(context.Context, *request) (*response, error)) *connect.Client[wrapperspb.StringValue, emptypb.Empty] {
 	t.Helper()
 	mux := http.NewServeMux()
-	mux.Handle(pay, connect.NewUnaryHandler(pay, handler, connect.WithInterceptors(connectlock.New(l, rules))))
+	mux.Handle(pay, connect.NewUnaryHandler(pay, handler, connect.WithInterceptors(lock(l))))
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
 	return connect.NewClient[wrapperspb.StringValue, emptypb.Empty](server.Client(), server.URL+pay)
@@ -60,7 +63,7 @@ func TestLock(t *testing.T) {
 	running, leave := make(chan bool), make(chan bool)
 	client := serve(t, l, func(ctx context.Context, r *request) (*response, error) {
 		order := r.Msg.GetValue()
-		key, err := wiring.Bind(l, distlock.Opts{Prefix: "shop:", Value: "pay", ParamLock: true}).Key(order) // that of httpmw and grpcmw
+		key, err := wiring.Key(distlock.Opts{Prefix: "shop:", Value: "pay", ParamLock: true}, order) // that of httpmw and grpcmw
 		if lease, ok := distlock.FromContext(ctx); err != nil || !ok || lease.Check() != nil || lease.Key() != key {
 			t.Errorf("the handler has the lease %+v, want one of %q, %v", lease, key, err)
 		}
@@ -97,19 +100,16 @@ func TestLoss(t *testing.T) {
 	defer l.Close()
 	own := connect.NewError(connect.CodeNotFound, errors.New("no such order"))
 	client := serve(t, l, func(ctx context.Context, r *request) (*response, error) {
-		lease, _ := distlock.FromContext(ctx)
-		if _, err := admin.ForceRelease(ctx, l, lease.Key()); err != nil {
-			return nil, err
-		}
-		_ = lease.Refresh(ctx) // it notices
-		<-ctx.Done()
+		lost := testkit.Lose(ctx, l)
 		switch r.Msg.GetValue() {
 		case "unknown":
 			return nil, own
 		case "stopped":
 			return nil, ctx.Err()
+		case "coded":
+			return nil, connect.NewError(connect.CodeDataLoss, lost)
 		case "checked":
-			return nil, fmt.Errorf("pay: %w", lease.Check())
+			return nil, fmt.Errorf("pay: %w", lost)
 		default:
 			return connect.NewResponse(&emptypb.Empty{}), nil
 		}
@@ -119,9 +119,18 @@ func TestLoss(t *testing.T) {
 			t.Errorf("a call that lost its lock: %s: %v", order, err)
 		}
 	}
-	if err := call(t.Context(), client, "unknown"); connect.CodeOf(err) != connect.CodeNotFound {
-		t.Errorf("the handler's own error: %v", err)
+	for order, want := range map[string]connect.Code{"unknown": connect.CodeNotFound, "coded": connect.CodeDataLoss} {
+		if err := call(t.Context(), client, order); connect.CodeOf(err) != want {
+			t.Errorf("the handler's own error: %s: %v", order, err)
+		}
 	}
+}
+
+// refusal returns what becomes of an error of the interceptor for gRPC.
+func refusal(ctx context.Context, err error) error {
+	refuse := connectlock.Use(func(context.Context, any, *grpc.UnaryServerInfo, grpc.UnaryHandler) (any, error) { return nil, err })
+	_, err = refuse.WrapUnary(nil)(ctx, connect.NewRequest(&emptypb.Empty{}))
+	return err
 }
 
 // TestError: each error has the code, the text and the details that grpcmw answers with.
@@ -141,7 +150,7 @@ func TestError(t *testing.T) {
 		for _, ctx := range []context.Context{live, cancelled, expired} {
 			want := status.Convert(grpcmw.StatusError(ctx, err))
 			got := new(connect.Error)
-			if e := connectlock.Error(ctx, err); !errors.As(e, &got) || !errors.Is(e, err) {
+			if e := refusal(ctx, grpcmw.StatusError(ctx, err)); !errors.As(e, &got) || !errors.Is(e, err) {
 				t.Fatalf("%v: %v", err, e)
 			}
 			if uint32(got.Code()) != uint32(want.Code()) || got.Message() != want.Message() || len(got.Details()) != len(want.Details()) {
@@ -156,8 +165,10 @@ func TestError(t *testing.T) {
 		}
 	}
 	own := connect.NewError(connect.CodeUnauthenticated, errors.New("who are you?"))
-	if err := connectlock.Error(live, own); !errors.Is(err, own) || connect.CodeOf(err) != connect.CodeUnauthenticated {
-		t.Errorf("an error of a Key with a code: %v", err)
+	for _, err := range []error{own, grpcmw.StatusError(live, own)} {
+		if err := refusal(live, err); !errors.Is(err, own) || connect.CodeOf(err) != connect.CodeUnauthenticated {
+			t.Errorf("an error of a Key with a code: %v", err)
+		}
 	}
 }
 
@@ -165,17 +176,14 @@ func TestError(t *testing.T) {
 func Example() {
 	locker := distlock.New(memlock.New(), distlock.Config{})
 	defer locker.Close()
-	interceptor := connectlock.New(locker, map[string]connectlock.Rule{
-		pay: {
-			Key:  connectlock.By(func(order *wrapperspb.StringValue) any { return order.GetValue() }),
-			Opts: distlock.Opts{Prefix: "shop:", Value: "pay", RetryCount: 1},
-		},
-	})
+	lock := connectlock.Use(grpcmw.UnaryServerInterceptor(locker, grpcmw.ByMethod(map[string]grpcmw.Rule{
+		pay: {Key: grpcmw.Fields("value"), Opts: distlock.Opts{Prefix: "shop:", Value: "pay", RetryCount: 1}},
+	})))
 	var again func() error
 	handler := connect.NewUnaryHandler(pay, func(context.Context, *request) (*response, error) {
 		fmt.Println("the other call:", again())
 		return connect.NewResponse(&emptypb.Empty{}), nil
-	}, connect.WithInterceptors(interceptor))
+	}, connect.WithInterceptors(lock))
 	server := httptest.NewServer(handler)
 	defer server.Close()
 	client := connect.NewClient[wrapperspb.StringValue, emptypb.Empty](server.Client(), server.URL+pay)

@@ -4,12 +4,6 @@
 //		Prefix: "shop:", Value: "pay", MaxWait: 3 * time.Second,
 //	})), pay)
 //
-// # When a lock is needed
-//
-// If several servers handle requests, and two requests for one order must not overlap. A
-// database that checks, with a constraint or in one transaction, needs no lock; the lock is
-// for work that it cannot check, such as a call to another service.
-//
 // # When the lock is lost
 //
 // The context of the request, c.Request.Context(), is cancelled, with cause

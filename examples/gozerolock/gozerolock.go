@@ -13,12 +13,6 @@
 //	server.AddUnaryInterceptors(grpcmw.UnaryServerInterceptor(locker, rules.Unary()))
 //	server.AddStreamInterceptors(grpcmw.StreamServerInterceptor(locker, rules.Streams()))
 //
-// # When a lock is needed
-//
-// If several servers handle requests, and two requests for one order must not overlap. A
-// database that checks, with a constraint or in one transaction, needs no lock; the lock is
-// for work that it cannot check, such as a call to another service.
-//
 // # Errors
 //
 // The error of a request that does not get its lock is given to httpx.ErrorCtx, and so to the

@@ -14,12 +14,6 @@
 // own: the generated code has put it in its field of the message. Kratos calls no middleware
 // for a stream: its interceptor is that of grpcmw.
 //
-// # When a lock is needed
-//
-// If several servers handle calls, and two calls for one order must not overlap. A database
-// that checks, with a constraint or in one transaction, needs no lock; the lock is for work
-// that it cannot check, such as a call to another service.
-//
 // # Errors
 //
 // A call that does not get its lock has the error of grpcmw, which Kratos reads as one of its

@@ -204,14 +204,9 @@ func TestLoss(t *testing.T) {
 	l := testkit.NewLocker(t, memlock.New(), distlock.Config{})
 	own := errors.NotFound("NO_ITEM", "no such item")
 	overHTTP, overGRPC, _ := serve(t, l, shop{order: func(ctx context.Context, r *request) (*response, error) {
-		lease, _ := distlock.FromContext(ctx)
-		if _, err := admin.ForceRelease(ctx, l, lease.Key()); err != nil {
-			return nil, err
-		}
-		_ = lease.Refresh(ctx) // it notices
-		<-ctx.Done()
-		if err := context.Cause(ctx); !errors.Is(err, distlock.ErrLost) {
-			t.Errorf("the context ended with %v", err)
+		lost := testkit.Lose(ctx, l)
+		if !errors.Is(lost, distlock.ErrLost) {
+			t.Errorf("the context ended with %v", lost)
 		}
 		switch r.GetSku() {
 		case "unknown":
@@ -221,7 +216,7 @@ func TestLoss(t *testing.T) {
 		case "stopped":
 			return nil, ctx.Err()
 		case "checked":
-			return nil, fmt.Errorf("order: %w", lease.Check())
+			return nil, fmt.Errorf("order: %w", lost)
 		default:
 			return &response{}, nil
 		}

@@ -3,6 +3,7 @@ package generate
 import (
 	"cmp"
 	"fmt"
+	"go/token"
 	"go/types"
 	"io"
 	"reflect"
@@ -17,60 +18,63 @@ import (
 	"github.com/distlock-go/distlock/internal/optfield"
 )
 
-// row is a line of the table of locks.
-type row struct {
-	where, function string
-	opts            distlock.Opts
-	params          []string // that take part in the key
-	code            []string // options whose values are Go code
-}
-
 // columns are the fields of [distlock.Opts] that have a column of their own.
 var columns = []string{"Prefix", "Value", "ParamLock", "KeyTimeout", "RetryCount", "MaxWait", "Mode", "Permits"}
 
 // List writes a table of the locks that the packages declare, in comments or in .proto files, or
 // returns all errors in their directives.
 func List(w io.Writer, dir string, patterns []string) error {
-	var rows []row
+	lines := [][]string{{"WHERE", "FUNCTION", "KEY", "PARAMETERS", "LEASE", "WAIT", "MODE", "OTHER"}}
 	err := each(dir, patterns, func(g *generator) error {
 		for _, src := range g.sources {
 			for _, s := range src.sites {
-				rows = append(rows, g.row(s))
+				lines = append(lines, g.line(s))
 			}
 		}
-		declared, err := g.protoRows()
-		rows = append(rows, declared...)
-		if failure := g.failure(); failure != nil {
-			return failure
-		}
-		return err
+		declared, err := g.protoLines()
+		lines = append(lines, declared...)
+		return cmp.Or(g.failure(), err)
 	})
 	if err != nil {
 		return err
 	}
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	for _, line := range append([][]string{{"WHERE", "FUNCTION", "KEY", "PARAMETERS", "LEASE", "WAIT", "MODE", "OTHER"}}, cells(rows)...) {
-		for i := range line {
-			line[i] = cmp.Or(line[i], "-")
-		}
+	for _, line := range lines {
 		_, _ = io.WriteString(table, strings.Join(line, "\t")+"\n") // Flush returns the error
 	}
 	return table.Flush()
 }
 
-// row returns the line of a site without problems.
-func (g *generator) row(s *directive.Site) row {
-	at := g.Fset.Position(s.Name().Pos())
-	r := row{where: g.rel(at.Filename) + ":" + strconv.Itoa(at.Line), function: s.FullName(), opts: s.Lock.Opts}
+// line returns the line of a site without problems.
+func (g *generator) line(s *directive.Site) []string {
+	var params, code []string
 	if s.Sig != nil {
-		r.params = parts(s, paramNames(s.Sig))
+		params = parts(s, paramNames(s.Sig))
 	}
 	for _, option := range []string{"hasher", "keyFormat"} {
 		if e := s.Lock.Exprs[option]; e != nil {
-			r.code = append(r.code, option+":"+e.Text)
+			code = append(code, option+":"+e.Text)
 		}
 	}
-	return r
+	return g.cells(g.Fset.Position(s.Name().Pos()), s.FullName(), s.Lock.Opts, params, code...)
+}
+
+// cells returns a line of the table. params take part in the key, and the values of the options
+// in code are Go code.
+func (g *generator) cells(at token.Position, function string, o distlock.Opts, params []string, code ...string) []string {
+	mode := o.Mode.String()
+	if o.Permits > 0 {
+		mode = strconv.Itoa(o.Permits) + " permits"
+	}
+	return []string{
+		g.at(at), function, o.Prefix + o.Value, cmp.Or(strings.Join(params, ", "), "-"), short(cmp.Or(o.KeyTimeout, distlock.DefaultKeyTimeout)),
+		wait(o), mode, cmp.Or(strings.Join(append(others(o), code...), " "), "-"),
+	}
+}
+
+// at returns the file and the line.
+func (g *generator) at(p token.Position) string {
+	return g.rel(p.Filename) + ":" + strconv.Itoa(p.Line)
 }
 
 // paramNames returns the names of the parameters, or the types of those without one.
@@ -86,40 +90,21 @@ func paramNames(sig *types.Signature) []string {
 	return names
 }
 
-func cells(rows []row) [][]string {
-	var lines [][]string
-	for _, r := range rows {
-		o, mode := r.opts, r.opts.Mode.String()
-		if o.Permits > 0 {
-			mode = strconv.Itoa(o.Permits) + " permits"
-		}
-		lease := o.KeyTimeout
-		if lease == 0 {
-			lease = distlock.DefaultKeyTimeout
-		}
-		lines = append(lines, []string{
-			r.where, r.function, o.Prefix + o.Value, strings.Join(r.params, ", "), short(lease), wait(o), mode, strings.Join(append(others(o), r.code...), " "),
-		})
-	}
-	return lines
-}
-
 // wait says what limits the wait.
 func wait(o distlock.Opts) string {
-	var limits []string
+	attempts := strconv.Itoa(o.RetryCount) + " attempts"
 	switch {
 	case o.RetryCount == 1:
 		return "1 attempt"
+	case o.RetryCount > 1 && o.MaxWait > 0:
+		return attempts + ", " + short(o.MaxWait)
 	case o.RetryCount > 1:
-		limits = append(limits, strconv.Itoa(o.RetryCount)+" attempts")
-	}
-	if o.MaxWait > 0 {
-		limits = append(limits, short(o.MaxWait))
-	}
-	if limits == nil {
+		return attempts
+	case o.MaxWait > 0:
+		return short(o.MaxWait)
+	default:
 		return "no limit"
 	}
-	return strings.Join(limits, ", ")
 }
 
 // others returns the options without a column, as in a directive.

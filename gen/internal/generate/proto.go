@@ -1,6 +1,7 @@
 package generate
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"go/ast"
@@ -11,7 +12,6 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
-	"strconv"
 	"strings"
 
 	"google.golang.org/protobuf/proto"
@@ -21,9 +21,9 @@ import (
 	distlockv1 "github.com/distlock-go/distlock/proto/distlock/v1"
 )
 
-// protoRows returns the lines of the rpcs with the option (distlock.v1.lock), from the
+// protoLines returns the lines of the rpcs with the option (distlock.v1.lock), from the
 // descriptors in the code of protoc-gen-go.
-func (g *generator) protoRows() (rows []row, _ error) {
+func (g *generator) protoLines() (lines [][]string, _ error) {
 	var errs []error
 	for _, name := range g.Pkg.Scope().Names() {
 		if !strings.HasSuffix(name, "_proto_rawDesc") {
@@ -40,28 +40,28 @@ func (g *generator) protoRows() (rows []row, _ error) {
 				if lock == nil {
 					continue
 				}
-				where := g.rpc(at, file, service.GetName(), rpc.GetName())
+				at := rpcPosition(at, file, service.GetName(), rpc.GetName())
 				opts, faults := protolock.Opts(lock)
 				for _, fault := range faults {
-					errs = append(errs, fmt.Errorf("%s: option (distlock.v1.lock) of %s: %w", where, rpc.GetName(), fault))
+					errs = append(errs, fmt.Errorf("%s: option (distlock.v1.lock) of %s: %w", g.at(at), rpc.GetName(), fault))
 				}
-				rows = append(rows, row{where: where, function: service.GetName() + "." + rpc.GetName(), opts: opts, params: lock.GetParams()})
+				lines = append(lines, g.cells(at, service.GetName()+"."+rpc.GetName(), opts, lock.GetParams()))
 			}
 		}
 	}
-	return rows, errors.Join(errs...)
+	return lines, errors.Join(errs...)
 }
 
-// rpc returns where an rpc is declared: in the .proto file, if it is beside its code.
-func (g *generator) rpc(at token.Position, file *descriptorpb.FileDescriptorProto, service, name string) string {
-	source := filepath.Join(filepath.Dir(at.Filename), path.Base(file.GetName()))
-	if text, err := os.ReadFile(source); err == nil { // or else the code says it
-		words := regexp.MustCompile(`(?s)\bservice\s+` + regexp.QuoteMeta(service) + `\s*\{.*?\brpc\s+` + regexp.QuoteMeta(name) + `\s*\(`)
-		if m := words.FindIndex(text); m != nil {
-			return g.rel(source) + ":" + strconv.Itoa(1+strings.Count(string(text[:m[1]]), "\n"))
-		}
+// rpcPosition returns where an rpc is declared: in the .proto file, if it is beside its code,
+// which begins at code.
+func rpcPosition(code token.Position, file *descriptorpb.FileDescriptorProto, service, name string) token.Position {
+	source := filepath.Join(filepath.Dir(code.Filename), path.Base(file.GetName()))
+	words := regexp.MustCompile(`(?s)\bservice\s+` + regexp.QuoteMeta(service) + `\s*\{.*?\brpc\s+` + regexp.QuoteMeta(name) + `\s*\(`)
+	text, _ := os.ReadFile(source) // without it, the code says where
+	if m := words.FindIndex(text); m != nil {
+		return token.Position{Filename: source, Line: 1 + bytes.Count(text[:m[1]], []byte("\n"))}
 	}
-	return g.rel(at.Filename) + ":" + strconv.Itoa(at.Line)
+	return code
 }
 
 // bytesOf returns the value of a constant string, as protoc-gen-go writes it, or of a variable

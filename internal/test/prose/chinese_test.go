@@ -57,18 +57,16 @@ func TestChinesePages(t *testing.T) {
 	}
 }
 
-// sameCode checks that each line of code and each name of a Chinese page is in the English one.
+// sameCode checks that each block of code and each name of a Chinese page is in the English one.
 func sameCode(t *testing.T, zh, text, english string) {
 	t.Helper()
 	known := map[string]bool{}
-	for line := range strings.Lines(english) {
-		known[bare(line)] = true
+	for _, block := range fences.FindAllString(english, -1) {
+		known[bare(block)] = true
 	}
 	for _, block := range fences.FindAllString(text, -1) {
-		for line := range strings.Lines(block) {
-			if !known[bare(line)] {
-				t.Errorf("%s: not in the English page: %s", zh, line)
-			}
+		if !known[bare(block)] {
+			t.Errorf("%s: not in the English page: %s", zh, block)
 		}
 	}
 	for _, m := range span.FindAllStringSubmatch(fences.ReplaceAllString(text, ""), -1) {
@@ -78,8 +76,14 @@ func sameCode(t *testing.T, zh, text, english string) {
 	}
 }
 
-// bare returns a line of code without its comment.
-func bare(line string) string {
-	line, _, _ = strings.Cut(line, " # ")
-	return plain(line)
+// bare returns a block of code without its comments.
+func bare(block string) string {
+	var lines []string
+	for line := range strings.Lines(block) {
+		line, _, _ = strings.Cut(line, " # ")
+		if line = plain(line); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, "\n")
 }

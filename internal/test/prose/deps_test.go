@@ -77,7 +77,7 @@ var layers = []layer{
 	{"processes", "internal/test/child", "modes", "golang.org/x/sys"},
 	{"testing", "internal/test/maven internal/test/prose internal/test/spoilnet", "modes processes", "golang.org/x/sys"},
 	{"shop", "example_service", "root admin http grpc page backends processes messages", grpc + " " + goRedis + " " + miniredisPath},
-	{"kit", "internal/test/testkit", "root driver backends modes processes testing", uuidPath},
+	{"kit", "internal/test/testkit", "root admin driver backends modes processes testing", uuidPath},
 	{"behaviour", "test", "", ""},
 	{"measured", "internal/test/knownrun", "root admin driver backends kit", ""},
 	{"servers", "internal/test/etcdtest internal/test/redistest internal/test/sqltest internal/test/zktest", "modes processes testing", goRedis + " " + miniredisPath},

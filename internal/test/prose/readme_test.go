@@ -16,7 +16,8 @@ import (
 	"github.com/distlock-go/distlock"
 )
 
-// examples are the files with the code of each page, and of the Chinese one.
+// examples are the files with the code of each page. A Chinese page has no other code than its
+// English one: see TestChinesePages.
 var examples = map[string][]string{
 	"README.md":                    {"example*_test.go", "httpmw/example_test.go", "backend/sqllock/example*_test.go"},
 	"docs/cookbook.md":             {"internal/cookbook/*.go", "cmd/distlock/testdata/script/cookbook.txtar"},
@@ -36,7 +37,7 @@ func TestPagesAreInTheExamples(t *testing.T) {
 		t.Fatal(pages, err)
 	}
 	for _, page := range pages {
-		if strings.Contains(read(t, page), "```go\n") && examples[strings.Replace(page, chinese(""), ".md", 1)] == nil {
+		if strings.Contains(read(t, page), "```go\n") && examples[page] == nil && !strings.HasSuffix(page, chinese("")) {
 			t.Errorf("%s has Go code, and no examples are named for it", page)
 		}
 	}
@@ -53,11 +54,7 @@ func TestPagesAreInTheExamples(t *testing.T) {
 				}
 			}
 		}
-		text := read(t, page)
-		if exists(chinese(page)) {
-			text += read(t, chinese(page))
-		}
-		blocks := codeBlocks.FindAllStringSubmatch(text, -1)
+		blocks := codeBlocks.FindAllStringSubmatch(read(t, page), -1)
 		if len(blocks) == 0 {
 			t.Errorf("%s has no code in it", page)
 		}
@@ -101,27 +98,25 @@ func TestOptionsAreOnTheirPage(t *testing.T) {
 	}
 }
 
-// TestTheProgramOfTheREADMERuns compiles and runs the main.go of both READMEs, with the
-// address of another Redis.
+// TestTheProgramOfTheREADMERuns compiles and runs the main.go of the README, with the address of
+// another Redis.
 func TestTheProgramOfTheREADMERuns(t *testing.T) {
 	t.Parallel()
 	server := miniredis.RunT(t)
 	server.ClockTTL(true)
-	for _, page := range []string{"README.md", chinese("README.md")} {
-		_, program, found := strings.Cut(read(t, page), "```go\npackage main\n")
-		program, _, closed := strings.Cut(program, "```")
-		if !found || !closed || strings.Count(program, "127.0.0.1:6379") != 1 {
-			t.Fatalf("%s has no program with an address:\n%s", page, program)
-		}
-		main := filepath.Join(t.TempDir(), "main.go")
-		program = "package main\n" + strings.Replace(program, "127.0.0.1:6379", server.Addr(), 1)
-		if err := os.WriteFile(main, []byte(program), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		out, err := exec.CommandContext(t.Context(), "go", "run", main).CombinedOutput()
-		if err != nil || string(out) != "order 42 paid <nil>\n" {
-			t.Errorf("%s: %v: %s", page, err, out)
-		}
+	_, program, found := strings.Cut(read(t, "README.md"), "```go\npackage main\n")
+	program, _, closed := strings.Cut(program, "```")
+	if !found || !closed || strings.Count(program, "127.0.0.1:6379") != 1 {
+		t.Fatalf("the README has no program with an address:\n%s", program)
+	}
+	main := filepath.Join(t.TempDir(), "main.go")
+	program = "package main\n" + strings.Replace(program, "127.0.0.1:6379", server.Addr(), 1)
+	if err := os.WriteFile(main, []byte(program), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.CommandContext(t.Context(), "go", "run", main).CombinedOutput()
+	if err != nil || string(out) != "order 42 paid <nil>\n" {
+		t.Errorf("%v: %s", err, out)
 	}
 }
 

@@ -1,9 +1,12 @@
 package testkit
 
 import (
+	"context"
+	"errors"
 	"testing"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/admin"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/child"
 )
@@ -28,6 +31,21 @@ func MustAcquire(tb testing.TB, l *distlock.Locker, key string, o distlock.Opts)
 		tb.Fatalf("Acquire(%q): %v", key, err)
 	}
 	return lease
+}
+
+// Lose takes the lock from its holder, whose context is ctx, and returns the cause with which
+// that context ends.
+func Lose(ctx context.Context, l *distlock.Locker) error {
+	lease, ok := distlock.FromContext(ctx)
+	if !ok {
+		return errors.New("the context has no lease")
+	}
+	if _, err := admin.ForceRelease(ctx, l, lease.Key()); err != nil {
+		return err
+	}
+	_ = lease.Refresh(ctx) // it notices
+	<-ctx.Done()
+	return context.Cause(ctx)
 }
 
 // Patience limits the wait for an event on a slow and busy machine.
