@@ -20,7 +20,7 @@ func quint(t *testing.T) string {
 	if path, err := exec.LookPath("quint"); err == nil {
 		return path
 	}
-	path, err := filepath.Abs("../../bin/quint/node_modules/.bin/quint")
+	path, err := filepath.Abs("../../bin/.quint/node_modules/.bin/quint")
 	if err == nil {
 		_, err = os.Stat(path)
 	}
