@@ -13,7 +13,7 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testmode"
 )
 
-// quint returns the program: of PATH, or where make spec installs it.
+// quint returns the program: of PATH, or where .ci/install lab puts it.
 func quint(t *testing.T) string {
 	t.Helper()
 	testmode.Long(t)
