@@ -107,6 +107,10 @@ torture: ## Put BACKEND (redislock, redlock, zklock, sqllock, sqllock-mariadb, e
 mutants: ## Break the kit's rules one by one; a test must notice each
 	DISTLOCK_TEST_LONG=1 go test -v -run TestMutant ./lab/mutant ./locktest
 
+.PHONY: spec
+spec: ## Check the specification of the lease: every state, what is not promised, and each guard left out (needs spin; quint)
+	DISTLOCK_TEST_LONG=1 go test -v -count=1 -timeout=30m ./lab/spec
+
 .PHONY: lint
 lint: ## Run the linter
 	$(GOLANGCI) run $$(go list -m -f '{{.Dir}}/...')
