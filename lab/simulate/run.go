@@ -38,7 +38,7 @@ func (s *simulation) run(seed uint64, drop ...int) (*report, error) {
 	dropped := strings.Trim(strings.ReplaceAll(fmt.Sprint(drop), " ", ","), "[]")
 	cmd := exec.CommandContext(ctx, s.program, "-test.run=^TestSimulate$", "-seed="+strconv.FormatUint(seed, 10), //nolint:gosec // it is ours
 		"-dur="+s.length.String(), "-processes="+strconv.Itoa(s.processes), "-drop="+dropped)
-	cmd.Env = append(os.Environ(), "GOMAXPROCS=1", "GOGC=off", "GODEBUG=asyncpreemptoff=1")
+	cmd.Env = environment()
 	said, err := cmd.CombinedOutput()
 	text, _, whole := bytes.Cut(said, []byte("\nend of the report\n"))
 	if !whole {
@@ -50,6 +50,11 @@ func (s *simulation) run(seed uint64, drop ...int) (*report, error) {
 		r.checks = append(r.checks, m[1])
 	}
 	return r, nil
+}
+
+// environment lets the goroutines of a simulation take the same turns each time.
+func environment() []string {
+	return append(os.Environ(), "GOMAXPROCS=1", "GOGC=off", "GODEBUG=asyncpreemptoff=1")
 }
 
 var (

@@ -103,6 +103,8 @@ type history struct {
 	// of MinHold, for backends where the process itself does that.
 	Deaths map[string]int64
 
+	TellBound time.Duration // see tellBound
+
 	Drift int64 // by how much the server's clock may run faster than those of the processes, in percent
 }
 

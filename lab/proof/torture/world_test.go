@@ -2,14 +2,13 @@ package torture
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"os"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -60,8 +59,8 @@ func newWorld(tb testing.TB, r *rig) *world {
 		tb: tb, rig: r, server: redistest.Virtual(tb), register: r.register, clock: newServerClock(),
 		processes: make([]*puppet, r.setup.processes),
 	}
-	if gc, _ := os.LookupEnv("GOGC"); gc == "off" {
-		debug.SetGCPercent(-1) // Virtual has set another; a collection moves the turns of goroutines
+	if os.Getenv("GOGC") == "off" {
+		debug.SetGCPercent(-1) // Virtual has set it; a collection changes the turns of goroutines
 	}
 	w.admin = redistest.VirtualClient(tb, w.server)
 	w.server.Server().SetPreHook(func(*server.Peer, string, ...string) bool {
@@ -97,7 +96,7 @@ func (w *world) spawn(i int) {
 	}
 	w.processes[i] = p
 	w.all = append(w.all, p)
-	ctx, end := contextWithEnd()
+	ctx, end := context.WithCancel(context.Background())
 	p.end = end
 	w.living.Go(func() {
 		defer end()
@@ -219,24 +218,11 @@ func (w *world) left() (left []string) {
 	return left
 }
 
-// dump writes the journals of all processes, in the order of time.
-func (w *world) dump(path string) {
-	var lines [][]byte
-	for _, p := range w.all {
-		for line := range bytes.Lines(p.text.Bytes()) {
-			lines = append(lines, fmt.Appendf(nil, "%s %s", p.Proc, line))
-		}
-	}
-	if err := os.WriteFile(path, bytes.Join(lines, nil), 0o600); err != nil {
-		w.tb.Fatal(err)
-	}
-}
-
 // history reads the journals.
 func (w *world) history() (h *history, sum [sha256.Size]byte) {
 	h = &history{
 		Keys: w.rig.setup.keys, Losses: w.rig.losses, Pauses: make(map[string][]window),
-		Ends: make(map[string]farewell), Deaths: make(map[string]int64), Drift: 1,
+		Ends: make(map[string]farewell), Deaths: make(map[string]int64), Drift: 1, TellBound: 50 * time.Millisecond,
 	}
 	log := make(map[string]testkit.Use)
 	for _, u := range w.register.Log() {
@@ -268,86 +254,4 @@ func (w *world) history() (h *history, sum [sha256.Size]byte) {
 	clear(h.Deaths) // the store keeps the keys of dead processes
 	h.findOrphans()
 	return h, [sha256.Size]byte(digest.Sum(nil))
-}
-
-// serverClock is the clock of the server. Its rate can differ from that of the processes.
-type serverClock struct {
-	mu    sync.Mutex
-	base  time.Time // what it showed at the time since
-	since time.Time
-	rate  float64
-}
-
-func newServerClock() *serverClock {
-	return &serverClock{base: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), since: time.Now(), rate: 1}
-}
-
-func (c *serverClock) now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.base.Add(time.Duration(float64(time.Since(c.since)) * c.rate))
-}
-
-func (c *serverClock) setRate(r float64) {
-	t := c.now()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.base, c.since, c.rate = t, time.Now(), r
-}
-
-// set moves the clock by d.
-func (c *serverClock) set(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.base = c.base.Add(d)
-}
-
-// replica is the data of a server at an earlier time.
-type replica map[string]value
-
-type value struct {
-	text  string
-	set   map[string]float64 // a sorted set
-	until time.Time          // zero: it does not expire
-}
-
-func copyOf(m *miniredis.Miniredis, at time.Time) replica {
-	r := make(replica)
-	for _, key := range m.Keys() {
-		var v value
-		if m.Type(key) == "zset" {
-			v.set, _ = m.SortedSet(key)
-		} else {
-			v.text, _ = m.Get(key)
-		}
-		if ttl := m.TTL(key); ttl > 0 {
-			v.until = at.Add(ttl)
-		}
-		r[key] = v
-	}
-	return r
-}
-
-// takeOver replaces the data of a server.
-func (r replica) takeOver(tb testing.TB, m *miniredis.Miniredis, at time.Time) {
-	m.FlushAll()
-	for _, key := range slices.Sorted(maps.Keys(r)) {
-		v := r[key]
-		if !v.until.IsZero() && !v.until.After(at) {
-			continue
-		}
-		var err error
-		if v.set == nil {
-			err = m.Set(key, v.text)
-		}
-		for member, score := range v.set {
-			_, err = m.ZAdd(key, score, member)
-		}
-		if err != nil {
-			tb.Error(err)
-		}
-		if !v.until.IsZero() {
-			m.SetTTL(key, v.until.Sub(at))
-		}
-	}
 }
