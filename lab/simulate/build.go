@@ -42,6 +42,30 @@ func repeatable() uint64 {
 	{"internal/sync/mutex.go", "starvationThresholdNs = 1e6", "starvationThresholdNs = 1 << 60"}, // fairness by the machine's clock
 }
 
+// edited returns the files of Go with the edits, by path.
+func edited() (map[string]string, error) {
+	out, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		return nil, fmt.Errorf("go env: %w", err)
+	}
+	texts := make(map[string]string)
+	for _, e := range edits {
+		path := filepath.Join(strings.TrimSpace(string(out)), "src", e.file)
+		if texts[path] == "" {
+			text, err := os.ReadFile(path) //nolint:gosec // a file of Go
+			if err != nil {
+				return nil, err
+			}
+			texts[path] = string(text)
+		}
+		if strings.Count(texts[path], e.old) != 1 {
+			return nil, fmt.Errorf("%s of this version of Go has %q not once: the edits in build.go need to be brought up to date", path, e.old)
+		}
+		texts[path] = strings.Replace(texts[path], e.old, e.text, 1)
+	}
+	return texts, nil
+}
+
 // build builds the simulation in dir, with the edits and those of another overlay, and returns
 // the path of the program.
 func build(dir, planted string) (string, error) {
@@ -58,31 +82,16 @@ func build(dir, planted string) (string, error) {
 	if overlay.Replace == nil {
 		overlay.Replace = make(map[string]string)
 	}
-	out, err := exec.Command("go", "env", "GOROOT").Output()
+	texts, err := edited()
 	if err != nil {
-		return "", fmt.Errorf("go env: %w", err)
-	}
-	texts := make(map[string]string)
-	for _, e := range edits {
-		path := filepath.Join(strings.TrimSpace(string(out)), "src", e.file)
-		if texts[path] == "" {
-			text, err := os.ReadFile(path) //nolint:gosec // a file of Go
-			if err != nil {
-				return "", err
-			}
-			texts[path] = string(text)
-		}
-		if strings.Count(texts[path], e.old) != 1 {
-			return "", fmt.Errorf("%s of this version of Go has %q not once: the edits in build.go need to be brought up to date", path, e.old)
-		}
-		texts[path] = strings.Replace(texts[path], e.old, e.text, 1)
+		return "", err
 	}
 	for path, text := range texts {
-		edited := filepath.Join(dir, "go_"+filepath.Base(path))
-		if err := os.WriteFile(edited, []byte(text), 0o600); err != nil {
+		file := filepath.Join(dir, "go_"+filepath.Base(path))
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			return "", err
 		}
-		overlay.Replace[path] = edited
+		overlay.Replace[path] = file
 	}
 	list, err := json.Marshal(overlay)
 	if err != nil {

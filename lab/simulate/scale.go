@@ -19,17 +19,20 @@ type fleet struct {
 
 // What the code does, and what was measured: docs/performance.md, and BenchmarkHeld.
 const (
-	thirds        = 3.0     // a lease is renewed after a third of it, less up to a tenth of that
-	earlier       = 0.95    // the mean of that
-	gridPoints    = 64.0    // in a third of a lease: renewals at one point share a script
-	batch         = 256.0   // renewals in one script
-	retrySpread   = 1.5     // mean wait for the next attempt, in intervals
-	cpuOfLock     = 18.6e-6 // seconds of the server's CPU for a lock and its release (F2)
-	most          = 105_249 // locks a second with shared messages (F3)
-	handOver      = 129e-6  // seconds, between two processes (F6)
-	bytesOfKey    = 200.0   // of Redis for a held key and its expiry
-	connections   = 2.0     // of a process that holds; one more if it waits
-	usualSettings = 10_000  // maxclients of Redis, unless it is configured
+	thirds      = 3.0     // a lease is renewed after a third of it, less up to a tenth of that
+	earlier     = 0.95    // the mean of that
+	gridPoints  = 64.0    // in a third of a lease: renewals at one point share a script
+	batch       = 256.0   // renewals in one script
+	retrySpread = 1.5     // mean wait for the next attempt, in intervals
+	cpuOfLock   = 18.6e-6 // seconds of the server's CPU for a lock and its release (F2)
+	most        = 105_249 // locks a second with shared messages (F3)
+	handOver    = 129e-6  // seconds, between two processes (F6)
+	ofKey       = 200     // bytes of Redis 7.0 for a held key and its expiry
+	ofWaiter    = 190     // bytes of Redis 7.0 for a place in a queue
+	ofConn      = 38e3    // bytes of Redis 7.0 for a connection in use
+	ofLease     = 1226    // bytes of a process for a lease (BenchmarkHeld)
+	connections = 2.0     // of a process that holds; one more if it waits
+	maxClients  = 10_000  // of Redis, unless it is configured
 )
 
 // renewalsPerSecond is per lease.
@@ -113,7 +116,12 @@ func (f fleet) print(out io.Writer) {
 	row("CPU for locks and releases", percent(locks*cpuOfLock), "locks × 18.6 µs (F2)")
 	row("CPU for attempts of waiters", percent(attempts*request), "attempts × 9.3 µs")
 	row("most locks a second", number(1/cpuOfLock)+" to "+number(most), "1 ÷ 18.6 µs; F3, messages shared")
-	row("memory of the server for keys", megabytes(f.held*bytesOfKey), "held × 200 bytes; free keys: nothing")
-	row("connections", number(f.processes*connections)+" to "+number(f.processes*(connections+1)), fmt.Sprintf("processes × 2, × 3 if they wait; maxclients is %s by default", number(usualSettings)))
+	row("memory of the server for keys", megabytes(f.held*ofKey), fmt.Sprintf("held × %d bytes; the other %s keys: nothing", ofKey, number(f.keys-f.held)))
+	row("memory for places in queues", megabytes(f.waiting*ofWaiter), fmt.Sprintf("waiting × %d bytes", ofWaiter))
+	conns := f.processes*connections + f.waiting
+	row("connections", number(conns), "processes × 2 + waiting processes; maxclients is "+number(maxClients)+" by default")
+	row("memory for connections", megabytes(conns*ofConn), "connections × 38 kB while they are used")
+	row("memory of each process for leases", fmt.Sprintf("%.0f kB", each*ofLease/1e3), fmt.Sprintf("held ÷ processes × %d bytes (BenchmarkHeld)", ofLease))
+	row("the same, if one process held all", megabytes(f.held*ofLease), fmt.Sprintf("held × %d bytes", ofLease))
 	row("wait for a key, 1,000 before", fmt.Sprintf("1,000 × hold + %v", (1000*time.Duration(handOver*1e9)).Round(time.Millisecond)), "places × (hold + 129 µs) (F6)")
 }

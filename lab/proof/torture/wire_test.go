@@ -30,6 +30,7 @@ type wire struct {
 	mu      sync.Mutex
 	rng     *rand.Rand
 	clients []net.Conn // the ends of the process
+	calm    bool       // no message takes long any more
 	dead    bool
 }
 
@@ -111,7 +112,7 @@ func (w *wire) carry(from, to net.Conn, way int, opening *atomic.Bool) {
 func (w *wire) lag() time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.rng.IntN(50) == 0 {
+	if w.rng.IntN(50) == 0 && !w.calm {
 		return time.Duration(w.rng.Int64N(int64(300 * time.Millisecond)))
 	}
 	return 100*time.Microsecond + time.Duration(w.rng.Int64N(int64(900*time.Microsecond)))
@@ -124,6 +125,14 @@ func (w *wire) deafen() { w.gates[replies].close() }
 func (w *wire) part() {
 	w.delay()
 	w.deafen()
+}
+
+// heal ends all faults.
+func (w *wire) heal() {
+	w.mend()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.calm = true
 }
 
 func (w *wire) mend() {

@@ -201,6 +201,7 @@ func rate(r float64) func(*world, int) {
 // ended.
 func (w *world) heal() {
 	for _, p := range w.processes {
+		p.wire.heal()
 		commands["heal"](p.kid)
 	}
 	w.living.Wait()
