@@ -10,6 +10,12 @@
 // Virtual time needs testing/synctest, which works in tests only: so the simulation is a test,
 // and this command builds it with [edits] of the Go runtime, and runs it once for each seed in a
 // process of its own. A violation is shrunk: the command leaves out faults one by one.
+//
+// What it does not show: a pause stops the workers of a process and its network, but not the timers
+// of its Locker, which share the clock of the bubble. The clocks of the processes are one, so
+// drift and steps are those of the server's clock. The server is miniredis: it is not replicated, and
+// a failover puts back the data of an earlier moment. A mutex is not held while virtual time passes,
+// so opening a connection takes none.
 package main
 
 import (
