@@ -19,6 +19,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -31,15 +32,20 @@ import (
 )
 
 func main() {
-	if err := run(os.Args[1:], os.Stdout); err != nil {
+	if err := run(context.Background(), os.Args[1:], printer{os.Stdout}); err != nil {
 		fmt.Fprintln(os.Stderr, "simulate:", err)
 		os.Exit(1)
 	}
 }
 
+// printer prints. Nobody can be told of what cannot be printed.
+type printer struct{ io.Writer }
+
+func (p printer) printf(format string, args ...any) { _, _ = fmt.Fprintf(p, format, args...) }
+
 var errViolations = errors.New("there are violations")
 
-func run(args []string, out io.Writer) error {
+func run(ctx context.Context, args []string, out printer) error {
 	flags := flag.NewFlagSet("simulate", flag.ExitOnError)
 	seed := flags.Uint64("seed", 1, "of the only run, or of the first of several")
 	seeds := flags.Int("seeds", 1, "number of runs")
@@ -53,7 +59,7 @@ func run(args []string, out io.Writer) error {
 	_ = flags.Parse(args) // it exits
 	switch {
 	case *scale:
-		return printScale(out)
+		return printScale(ctx, out)
 	case flags.NArg() > 0:
 		return fmt.Errorf("unknown argument %q", flags.Arg(0))
 	case *seed < 1 || *seeds < 1 || *processes < 1 || *jobs < 1 || *length <= 0:
@@ -70,9 +76,9 @@ func run(args []string, out io.Writer) error {
 	}
 	t := newTable(out, *seeds > 1)
 	start := time.Now()
-	s.each(*seed, *seeds, *jobs, func(r *report, err error) {
+	s.each(ctx, *seed, *seeds, *jobs, func(r *report, err error) {
 		if err == nil && *twice {
-			err = s.compare(r)
+			err = s.compare(ctx, r)
 		}
 		t.add(r, err)
 	})
@@ -83,17 +89,17 @@ func run(args []string, out io.Writer) error {
 	if !*shrinks {
 		return errors.Join(append(t.errs, errViolations)...)
 	}
-	if short, err := s.shrink(t.first); err != nil {
+	if short, err := s.shrink(ctx, t.first); err != nil {
 		t.errs = append(t.errs, err)
 	} else {
-		fmt.Fprintf(out, "\nseed %d without the faults that it does not need:\n\n%s", short.seed, short.text)
+		out.printf("\nseed %d without the faults that it does not need:\n\n%s", short.seed, short.text)
 	}
 	return errors.Join(append(t.errs, errViolations)...)
 }
 
 // compare runs the seed of a report once more.
-func (s *simulation) compare(r *report) error {
-	again, err := s.run(r.seed)
+func (s *simulation) compare(ctx context.Context, r *report) error {
+	again, err := s.run(ctx, r.seed)
 	if err == nil && again.text != r.text {
 		err = fmt.Errorf("seed %d does not print the same twice", r.seed)
 	}
@@ -102,7 +108,7 @@ func (s *simulation) compare(r *report) error {
 
 // table adds up reports, and prints a row for every hundred.
 type table struct {
-	out          io.Writer
+	out          printer
 	many         bool
 	row          sum
 	total        sum
@@ -120,10 +126,10 @@ type sum struct {
 	faults, leases, losses, refused, violation int
 }
 
-func newTable(out io.Writer, many bool) *table {
+func newTable(out printer, many bool) *table {
 	t := &table{out: out, many: many, faults: make(map[string]int), checks: make(map[string]int)}
 	if many {
-		fmt.Fprintf(out, "%-11s %12s %7s %8s %7s %8s %10s\n", "seeds", "virtual time", "faults", "leases", "losses", "refused", "violations")
+		out.printf("%-11s %12s %7s %8s %7s %8s %10s\n", "seeds", "virtual time", "faults", "leases", "losses", "refused", "violations")
 	}
 	return t
 }
@@ -134,7 +140,7 @@ func (t *table) add(r *report, err error) {
 		return
 	}
 	if !t.many {
-		fmt.Fprint(t.out, r.text)
+		t.out.printf("%s", r.text)
 	}
 	if len(r.checks) > 0 {
 		t.violated++
@@ -176,7 +182,7 @@ func (s *sum) plus(o sum) {
 // print prints a row, and makes it empty.
 func (t *table) print(name string, s *sum) {
 	if t.many && s.seeds > 0 {
-		fmt.Fprintf(t.out, "%-11s %12v %7d %8d %7d %8d %10d\n", name, s.virtual.Round(time.Second), s.faults, s.leases, s.losses, s.refused, s.violation)
+		t.out.printf("%-11s %12v %7d %8d %7d %8d %10d\n", name, s.virtual.Round(time.Second), s.faults, s.leases, s.losses, s.refused, s.violation)
 	}
 	*s = sum{}
 }
@@ -186,18 +192,18 @@ func (t *table) end(seeds int, twice bool, took time.Duration) {
 	if t.many {
 		t.print(fmt.Sprintf("%d-%d", t.from, t.latest), &t.row)
 		t.print("all", &t.total)
-		fmt.Fprintln(t.out)
+		t.out.printf("\n")
 		for _, name := range slices.Sorted(maps.Keys(t.faults)) {
-			fmt.Fprintf(t.out, "%-18s %6d\n", name, t.faults[name])
+			t.out.printf("%-18s %6d\n", name, t.faults[name])
 		}
-		fmt.Fprintf(t.out, "\nseeds with violations: %d of %d", t.violated, seeds)
+		t.out.printf("\nseeds with violations: %d of %d", t.violated, seeds)
 		if t.first != nil {
-			fmt.Fprintf(t.out, ", the first is %d, found by %v", t.first.seed, t.checks)
+			t.out.printf(", the first is %d, found by %v", t.first.seed, t.checks)
 		}
-		fmt.Fprintln(t.out)
+		t.out.printf("\n")
 	}
 	if twice && len(t.errs) == 0 {
-		fmt.Fprintf(t.out, "%d of %d seeds printed the same bytes twice\n", seeds, seeds)
+		t.out.printf("%d of %d seeds printed the same bytes twice\n", seeds, seeds)
 	}
 	fmt.Fprintf(os.Stderr, "a minute of real time showed %v of virtual time\n", time.Duration(float64(virtual)/took.Minutes()).Round(time.Second))
 }

@@ -47,7 +47,7 @@ func TestReportsAreAddedUp(t *testing.T) {
 	}
 	r := &report{seed: 7, text: said, virtual: 62500 * time.Millisecond, checks: []string{"kept", "model"}}
 	var out bytes.Buffer
-	table := newTable(&out, true)
+	table := newTable(printer{&out}, true)
 	table.add(r, nil)
 	table.add(&report{seed: 8, text: strings.ReplaceAll(said, "violation: ", ""), virtual: time.Second}, nil)
 	table.end(2, false, time.Second)

@@ -32,8 +32,8 @@ type report struct {
 }
 
 // run runs a seed, without the faults of the given numbers.
-func (s *simulation) run(seed uint64, drop ...int) (*report, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+func (s *simulation) run(ctx context.Context, seed uint64, drop ...int) (*report, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	dropped := strings.Trim(strings.ReplaceAll(fmt.Sprint(drop), " ", ","), "[]")
 	cmd := exec.CommandContext(ctx, s.program, "-test.run=^TestSimulate$", "-seed="+strconv.FormatUint(seed, 10), //nolint:gosec // it is ours
@@ -77,7 +77,7 @@ func (r *report) counts(line string) map[string]int {
 }
 
 // each runs the seeds from first on, jobs at a time, and calls f with their reports in order.
-func (s *simulation) each(first uint64, n, jobs int, f func(*report, error)) {
+func (s *simulation) each(ctx context.Context, first uint64, n, jobs int, f func(*report, error)) {
 	type result struct {
 		report *report
 		err    error
@@ -90,7 +90,7 @@ func (s *simulation) each(first uint64, n, jobs int, f func(*report, error)) {
 	for job := range jobs {
 		all.Go(func() {
 			for i := job; i < n; i += jobs {
-				r, err := s.run(first + uint64(i))
+				r, err := s.run(ctx, first+uint64(i))
 				results[i] <- result{r, err}
 			}
 		})
@@ -104,10 +104,10 @@ func (s *simulation) each(first uint64, n, jobs int, f func(*report, error)) {
 
 // shrink leaves out each fault of a run, the last one first, without which there is still a
 // violation of the same kind, and returns the last report that has one.
-func (s *simulation) shrink(r *report) (*report, error) {
+func (s *simulation) shrink(ctx context.Context, r *report) (*report, error) {
 	var dropped []int
 	for i := len(planned.FindAllString(r.text, -1)) - 1; i >= 0; i-- {
-		shorter, err := s.run(r.seed, append(dropped, i)...)
+		shorter, err := s.run(ctx, r.seed, append(dropped, i)...)
 		if err != nil {
 			return nil, err
 		}

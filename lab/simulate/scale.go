@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"math"
 	"os"
 	"os/exec"
@@ -48,7 +47,7 @@ func scriptsPerSecond(n, lease float64) float64 {
 
 // printScale counts scripts in simulations of small fleets, which must agree with the formulas,
 // and computes a large one.
-func printScale(out io.Writer) error {
+func printScale(ctx context.Context, out printer) error {
 	dir, err := os.MkdirTemp("", "simulate-")
 	if err != nil {
 		return err
@@ -58,7 +57,7 @@ func printScale(out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, "-test.run=^TestScale$") //nolint:gosec // it is ours
 	cmd.Env = environment()
@@ -66,7 +65,7 @@ func printScale(out io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("%w: %s", err, said)
 	}
-	fmt.Fprintf(out, "%-9s %9s %6s %18s %15s %12s\n", "simulated", "processes", "each", "scripts/s, counted", "by the formula", "connections")
+	out.printf("%-9s %9s %6s %18s %15s %12s\n", "simulated", "processes", "each", "scripts/s, counted", "by the formula", "connections")
 	for line := range strings.Lines(string(said)) {
 		var what string
 		var processes, each, scripts, conns float64
@@ -77,22 +76,22 @@ func printScale(out io.Writer) error {
 		if what == "waiting" {
 			formula = processes / (retrySpread * 0.5)
 		}
-		fmt.Fprintf(out, "%-9s %9.0f %6.0f %18.2f %15.2f %12.0f\n", what, processes, each, scripts, formula, conns)
+		out.printf("%-9s %9.0f %6.0f %18.2f %15.2f %12.0f\n", what, processes, each, scripts, formula, conns)
 	}
-	fmt.Fprintln(out)
+	out.printf("\n")
 	f := fleet{processes: 10_000, keys: 1_000_000, held: 100_000, waiting: 10_000, lease: 30, hold: 10, retry: 0.5}
 	f.print(out)
 	return nil
 }
 
-func (f fleet) print(out io.Writer) {
+func (f fleet) print(out printer) {
 	each := f.held / f.processes
 	scripts := f.processes * scriptsPerSecond(each, f.lease)
 	locks := f.held / f.hold
 	attempts := f.waiting / (retrySpread * f.retry)
 	request := cpuOfLock / 2
 	row := func(what string, value any, formula string) {
-		fmt.Fprintf(out, "| %s | %v | %s |\n", what, value, formula)
+		out.printf("| %s | %v | %s |\n", what, value, formula)
 	}
 	number := func(v float64) string {
 		s := fmt.Sprintf("%.0f", v)
@@ -104,9 +103,9 @@ func (f fleet) print(out io.Writer) {
 	percent := func(v float64) string { return fmt.Sprintf("%.0f %%", 100*v) }
 	megabytes := func(v float64) string { return number(v/1e6) + " MB" }
 
-	fmt.Fprintf(out, "%s processes, %s keys, %s held for %v each, leases of %v, %s processes wait\n\n", number(f.processes), number(f.keys), number(f.held),
+	out.printf("%s processes, %s keys, %s held for %v each, leases of %v, %s processes wait\n\n", number(f.processes), number(f.keys), number(f.held),
 		time.Duration(f.hold)*time.Second, time.Duration(f.lease)*time.Second, number(f.waiting))
-	fmt.Fprint(out, "| what | value | formula |\n|---|---|---|\n")
+	out.printf("| what | value | formula |\n|---|---|---|\n")
 	row("renewals a second", number(f.held*renewalsPerSecond(f.lease)), "held ÷ (0.95 × lease ÷ 3)")
 	row("scripts that renew, a second", number(scripts), "processes × p × (1 − e^−d); p = 64 ÷ (lease ÷ 3), d = renewals of a process ÷ p; at most 256 leases in one")
 	row("the same, if one process held all", number(scriptsPerSecond(f.held, f.lease)), "p × d ÷ 256")
