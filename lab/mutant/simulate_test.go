@@ -13,7 +13,7 @@ import (
 // planted are the mutants that the simulator finds without a test of their own.
 var planted = []string{
 	"release-of-another", "renewal-recreates", "state-without-margin", "incr-tokens", "clock-set-back",
-	"token-for-two", "gate-opened-at-loss", "queue-admits-all", "no-poll",
+	"token-for-two", "gate-opened-at-loss", "queue-admits-all", "no-poll", "shared-lease-left-behind",
 }
 
 // TestSimulatorFinds plants each bug, and runs the simulator on some seeds: it must find a
