@@ -16,6 +16,7 @@ ENGINE ?= docker
 BENCHTIME ?= 1s
 DUR ?= 1m
 SEED ?= 0
+SEEDS ?= 1000
 BACKEND ?= redislock
 USERS ?= 1000
 LOOPS ?= 10
@@ -103,9 +104,13 @@ fuzz: ## Fuzz every target for FUZZTIME
 torture: ## Put BACKEND (redislock, redlock, zklock, sqllock, sqllock-mariadb, etcdlock, etcdlock-cluster) through DUR of faults; SEED fixes the plan, 0 chooses one
 	DISTLOCK_TEST_REAL=1 DISTLOCK_TEST_LONG=1 go test ./lab/proof/torture -run '^TestTorture$$' -v -count=1 -timeout 0 -dur $(DUR) -seed $(SEED) -backend $(BACKEND)
 
+.PHONY: simulate
+simulate: ## Run SEEDS seeds of redislock in virtual time: faults, histories, a table
+	go run ./lab/simulate -seeds $(SEEDS)
+
 .PHONY: mutants
 mutants: ## Break the kit's rules one by one; a test must notice each
-	DISTLOCK_TEST_LONG=1 go test -v -run TestMutant ./lab/mutant ./locktest
+	DISTLOCK_TEST_LONG=1 go test -v -timeout 60m -run 'TestMutant|TestSimulatorFinds' ./lab/mutant ./locktest
 
 .PHONY: spec
 spec: ## Check the specification of the lease: every state, what is not promised, and each guard left out (needs spin; quint)

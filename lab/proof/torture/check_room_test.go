@@ -21,9 +21,10 @@ func (h *history) keptUntil(l *lease) int64 {
 	if l.MinHold == 0 || l.Release == nil || l.Release.Outcome != ok {
 		return 0
 	}
-	until := l.Sent + l.MinHold
+	minHold := l.MinHold - l.MinHold*h.Drift/100
+	until := l.Sent + minHold
 	if l.older() {
-		until = l.Acquire.Call + l.MinHold
+		until = l.Acquire.Call + minHold
 	}
 	if death, found := h.Deaths[l.Proc]; found {
 		until = min(until, death)

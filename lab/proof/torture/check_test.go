@@ -1,6 +1,7 @@
 package torture
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"time"
@@ -162,7 +163,7 @@ func checkTold(h *history, report func(string, ...any)) {
 				seen = min(seen, l.LostSeen)
 			}
 			from := max(l.Until, l.Acquire.Return)
-			if late := seen - from - h.paused(l.Proc, from, seen); late > int64(tellBound) {
+			if late := seen - from - h.paused(l.Proc, from, seen); late > int64(cmp.Or(h.TellBound, tellBound)) {
 				report("%v: nothing was heard of the loss for %v", l, time.Duration(late))
 			}
 			if r.Outcome != ok {

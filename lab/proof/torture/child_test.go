@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/spoilnet"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
@@ -51,14 +52,17 @@ type config struct {
 	Workers  int
 	Keys     int
 	Shares   bool // the backend has readers and permits
+	Slow     int  // how many times as long as usual workers rest and hold a key; 0 is 1
 }
 
 // kid is the state of a child process.
 type kid struct {
 	config
 	journal *journal
-	network spoilnet.Network
+	network *spoilnet.Network
+	connect func() (driver.Backend, func(), error)
 	locker  *distlock.Locker
+	use     func() user
 	ids     atomic.Uint64 // of acquisitions, sets and uses
 	healed  chan struct{}
 	end     context.CancelFunc // of its life
@@ -67,9 +71,22 @@ type kid struct {
 	waiting map[uint64]context.CancelFunc
 }
 
+func newKid() *kid {
+	k := &kid{network: new(spoilnet.Network), healed: make(chan struct{}), waiting: make(map[uint64]context.CancelFunc)}
+	k.connect = k.open
+	k.use = func() user { return testkit.DialRegister(k.Register) }
+	return k
+}
+
+// user uses the resource that the locks protect.
+type user interface {
+	Use(u testkit.Use) (accepted bool, err error)
+	Close()
+}
+
 // beKid runs a child process.
 func beKid(c *testkit.Child) (err error) {
-	k := &kid{healed: make(chan struct{}), waiting: make(map[uint64]context.CancelFunc)}
+	k := newKid()
 	if err := c.Decode(&k.config); err != nil {
 		return err
 	}
@@ -118,11 +135,11 @@ func (k *kid) cancelWaiters() {
 // live runs the workers until all are served after the faults have ended, and closes
 // everything.
 func (k *kid) live(life context.Context) error {
-	backend, closeClients, err := k.open()
+	backend, closeClients, err := k.connect()
 	if err != nil {
 		return err
 	}
-	k.locker = distlock.New(backend, distlock.Config{Hooks: hooks()})
+	k.locker = distlock.New(backend, distlock.Config{Hooks: hooks(), Holder: "process-" + k.Proc})
 	stop := make(chan struct{})
 	var watching, working sync.WaitGroup
 	watching.Go(func() { k.watchStalls(stop) })

@@ -12,4 +12,7 @@
 //
 // The seed determines the plan of faults, but not the history: the order of the workers
 // depends on the machine.
+//
+// TestSimulate is the same in virtual time, for redislock on a simulated Redis: the processes are
+// in one bubble. The command lab/simulate runs it so that the seed determines the history, too.
 package torture

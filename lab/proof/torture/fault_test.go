@@ -8,7 +8,7 @@ import (
 // fault is a kind of fault.
 type fault struct {
 	name      string
-	backends  []string // where it makes sense; empty: everywhere
+	backends  []string // where it makes sense; empty: everywhere but in the simulator
 	ofProcess bool     // of a process, otherwise of a server
 	restarts  bool     // a server is restarted
 	lasts     span
@@ -21,7 +21,7 @@ type fault struct {
 type action func(r *rig, target int, length time.Duration)
 
 func (f *fault) fits(backend string) bool {
-	return len(f.backends) == 0 || slices.Contains(f.backends, backend)
+	return len(f.backends) == 0 && backend != simulator || slices.Contains(f.backends, backend)
 }
 
 // span is how long a fault may last.
@@ -37,6 +37,7 @@ var (
 	onSQL      = []string{"sqllock", "sqllock-mariadb"}
 	onEtcd     = []string{"etcdlock", "etcdlock-cluster"}
 	onCluster  = []string{"etcdlock-cluster"}
+	simulated  = []string{simulator}
 )
 
 // faults are all kinds. The plan of a seed depends on their order.
@@ -96,6 +97,18 @@ var faults = []fault{
 		name: "restart all servers", backends: onCluster, restarts: true, lasts: millis(10, 300),
 		begin: on(func(_ *rig, s *etcdStore) { s.Kill() }), end: on(func(r *rig, s *etcdStore) { s.Restart(r.tb) }),
 	},
+	{name: "crash", backends: simulated, ofProcess: true, lasts: millis(50, 2000), begin: in((*world).crash), end: in((*world).spawn)},
+	{name: "pause", backends: simulated, ofProcess: true, lasts: millis(200, 5000), begin: in((*world).pause), end: in((*world).resume)},
+	{name: "partition", backends: simulated, ofProcess: true, lasts: millis(100, 4000), begin: wires((*wire).part), end: wires((*wire).mend)},
+	{name: "late requests", backends: simulated, ofProcess: true, lasts: millis(100, 4000), begin: wires((*wire).delay), end: wires((*wire).mend)},
+	{name: "late replies", backends: simulated, ofProcess: true, lasts: millis(100, 4000), begin: wires((*wire).deafen), end: wires((*wire).mend)},
+	{name: "connections lost", backends: simulated, ofProcess: true, begin: wires((*wire).cut)},
+	{name: "waiters give up", backends: simulated, ofProcess: true, begin: in(func(w *world, i int) { w.processes[i].cancelWaiters() })},
+	{name: "failover", backends: simulated, lasts: millis(10, 2000), begin: in((*world).replicate), end: in((*world).failOver)},
+	{name: "fast clock", backends: simulated, lasts: millis(1000, 8000), begin: in(rate(1.0099)), end: in(rate(1))},
+	{name: "slow clock", backends: simulated, lasts: millis(1000, 8000), begin: in(rate(0.9901)), end: in(rate(1))},
+	{name: "clock set back", backends: simulated, begin: in(func(w *world, _ int) { w.clock.set(-5 * time.Second) })},
+	{name: "scripts flushed", backends: simulated, begin: in(func(w *world, _ int) { w.flushScripts() })},
 }
 
 // of does something to a process.
@@ -114,6 +127,16 @@ func on[S store](do func(*rig, S)) action {
 // command sends a command to a Redis server.
 func command(args ...any) action {
 	return func(r *rig, target int, _ time.Duration) { r.store.(*redisStore).command(target, args...) }
+}
+
+// in does something to a simulated process or to the simulated server.
+func in(do func(w *world, target int)) action {
+	return func(r *rig, target int, _ time.Duration) { do(r.world, target) }
+}
+
+// wires does something to the network of a simulated process.
+func wires(do func(*wire)) action {
+	return in(func(w *world, target int) { do(w.processes[target].wire) })
 }
 
 func killServer(r *rig, target int, _ time.Duration) { r.store.server(target).Kill() }

@@ -102,6 +102,10 @@ type history struct {
 	// Deaths are the times from which a process no longer keeps its keys for the rest
 	// of MinHold, for backends where the process itself does that.
 	Deaths map[string]int64
+
+	TellBound time.Duration // see tellBound
+
+	Drift int64 // by how much the server's clock may run faster than those of the processes, in percent
 }
 
 // byKey returns the granted leases of a key, in the order in which their processes

@@ -3,6 +3,7 @@ package torture
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"os"
 	"sync"
 	"time"
@@ -59,8 +60,10 @@ func now() int64 { return time.Now().UnixNano() }
 // journal is the file of one process. Each entry is written at once, so that a process
 // that is killed does not lose any.
 type journal struct {
+	gate func() // is called before an entry is written, and may block; nil: nothing
+
 	mu   sync.Mutex
-	file *os.File
+	file io.Writer
 }
 
 func openJournal(path string) (*journal, error) {
@@ -73,6 +76,9 @@ func (j *journal) write(e entry) {
 	if err != nil {
 		panic(err)
 	}
+	if j.gate != nil {
+		j.gate()
+	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if _, err := j.file.Write(append(line, '\n')); err != nil {
@@ -80,12 +86,16 @@ func (j *journal) write(e entry) {
 	}
 }
 
-// readJournal reads a journal. Its last line may be incomplete.
+// readJournal and parseJournal read a journal. Its last line may be incomplete.
 func readJournal(path string) ([]entry, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
+	return parseJournal(text)
+}
+
+func parseJournal(text []byte) ([]entry, error) {
 	if end := bytes.LastIndexByte(text, '\n'); end >= 0 {
 		text = text[:end+1]
 	} else {

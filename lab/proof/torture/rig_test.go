@@ -47,6 +47,8 @@ func newSetup(backend string) (setup, error) {
 	case "redlock":
 		// Two nodes must not restart within the longest lease and its clock drift.
 		s.start, s.servers, s.afterRestart = startRedis, 3, longestLease+longestLease/10
+	case simulator:
+		s.pace = 3 * time.Second
 	default:
 		return s, fmt.Errorf("there is no backend %q", backend)
 	}
@@ -60,6 +62,7 @@ type rig struct {
 	seed      uint64
 	dir       string // for the history
 	store     store
+	world     *world // of a simulation
 	register  *testkit.NetRegister
 	processes []*process // the current ones
 	all       []*process

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
 // worker is a goroutine that acquires keys.
@@ -14,21 +13,23 @@ type worker struct {
 	*kid
 	number   int
 	rng      *rand.Rand
-	register *testkit.RegisterConn
+	register user
 }
 
 // work acquires keys at random until the faults end, then each key, then all keys
 // together.
 func (w *worker) work(life context.Context) (err error) {
-	w.register = testkit.DialRegister(w.Register)
+	w.register = w.use()
 	defer w.register.Close()
 	for err == nil {
 		select {
+		case <-life.Done():
+			return life.Err()
 		case <-w.healed:
 			return w.takeAll(life)
 		default:
 			_, err = w.round(life, w.askFor(false, w.anyKeys()...))
-			time.Sleep(time.Duration(w.rng.IntN(10)) * time.Millisecond)
+			time.Sleep(time.Duration(w.rng.IntN(10*max(w.Slow, 1))) * time.Millisecond)
 		}
 	}
 	return err

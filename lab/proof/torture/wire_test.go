@@ -1,0 +1,203 @@
+package torture
+
+import (
+	"context"
+	"math/rand/v2"
+	"net"
+	"regexp"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/distlock-go/distlock/internal/test/spoilnet"
+)
+
+// The directions of a wire.
+const (
+	requests = iota
+	replies
+	directions
+)
+
+// wire is the simulated network between a process and the server. Each message takes a while,
+// and keeps its place in its connection. A closed gate keeps messages until it opens, as a
+// network does that sends again what was lost: so a request may arrive after the client has
+// closed its connection, and has sent the request once more on another.
+type wire struct {
+	dial  func() (net.Conn, error) // to the server
+	gates [directions]*gate
+
+	mu      sync.Mutex
+	rng     *rand.Rand
+	clients []net.Conn // the ends of the process
+	calm    bool       // no message takes long any more
+	dead    bool
+}
+
+func newWire(rng *rand.Rand, dial func() (net.Conn, error)) *wire {
+	w := &wire{rng: rng, dial: dial}
+	for way := range w.gates {
+		w.gates[way] = newGate()
+	}
+	return w
+}
+
+// DialContext opens a connection.
+func (w *wire) DialContext(context.Context, string, string) (net.Conn, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.dead {
+		return nil, spoilnet.ErrRefused
+	}
+	server, err := w.dial()
+	if err != nil {
+		return nil, err
+	}
+	client, far := net.Pipe()
+	w.clients = append(w.clients, client)
+	opening := new(atomic.Bool)
+	opening.Store(true)
+	go w.carry(far, server, requests, opening)
+	go w.carry(server, far, replies, opening)
+	return client, nil
+}
+
+// greeting is the first command of a connection.
+var greeting = regexp.MustCompile(`^\*\d+\r\n\$\d+\r\n(?i:hello|client)\r\n`)
+
+// carry passes on what comes from one end, and closes both after what came before the end.
+// Greetings and their replies take no time: go-redis waits for them with a mutex, and the time
+// of a bubble does not advance while another goroutine waits for that.
+func (w *wire) carry(from, to net.Conn, way int, opening *atomic.Bool) {
+	type message struct {
+		text []byte
+		due  time.Time
+	}
+	messages := make(chan message, 1<<12)
+	go func() { // it reads at once: the server does not wait for its clients
+		defer close(messages)
+		for {
+			text := make([]byte, 4096)
+			n, err := from.Read(text)
+			if n > 0 {
+				if way == requests && !greeting.Match(text[:n]) {
+					opening.Store(false)
+				}
+				m := message{text: text[:n]}
+				if !opening.Load() {
+					m.due = time.Now().Add(w.lag())
+				}
+				messages <- m
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
+	for m := range messages {
+		if !m.due.IsZero() {
+			time.Sleep(time.Until(m.due))
+			w.gates[way].wait()
+		}
+		if _, err := to.Write(m.text); err != nil {
+			break
+		}
+	}
+	_ = to.Close()
+	_ = from.Close()
+}
+
+// lag returns how long a message takes: mostly a tenth of a millisecond to a millisecond, and
+// one of fifty up to 300 ms.
+func (w *wire) lag() time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.rng.IntN(50) == 0 && !w.calm {
+		return time.Duration(w.rng.Int64N(int64(300 * time.Millisecond)))
+	}
+	return 100*time.Microsecond + time.Duration(w.rng.Int64N(int64(900*time.Microsecond)))
+}
+
+func (w *wire) delay()  { w.gates[requests].close() }
+func (w *wire) deafen() { w.gates[replies].close() }
+
+// part keeps all messages.
+func (w *wire) part() {
+	w.delay()
+	w.deafen()
+}
+
+// heal ends all faults.
+func (w *wire) heal() {
+	w.mend()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.calm = true
+}
+
+func (w *wire) mend() {
+	w.gates[requests].open()
+	w.gates[replies].open()
+}
+
+// cut closes all connections. What was sent arrives.
+func (w *wire) cut() {
+	w.mu.Lock()
+	clients := w.clients
+	w.clients = nil
+	w.mu.Unlock()
+	for _, c := range clients {
+		_ = c.Close()
+	}
+}
+
+// kill closes all connections, and opens no more.
+func (w *wire) kill() {
+	w.mu.Lock()
+	w.dead = true
+	w.mu.Unlock()
+	w.cut()
+}
+
+// gate lets goroutines pass while it is open. They wait on a channel: a mutex would keep the
+// time of the bubble from advancing.
+type gate struct {
+	mu     sync.Mutex
+	opened chan struct{} // closed while the gate is open
+	isOpen bool
+}
+
+func newGate() *gate {
+	g := &gate{opened: make(chan struct{}), isOpen: true}
+	close(g.opened)
+	return g
+}
+
+func (g *gate) wait() {
+	for {
+		g.mu.Lock()
+		opened, isOpen := g.opened, g.isOpen
+		g.mu.Unlock()
+		if isOpen {
+			return
+		}
+		<-opened
+	}
+}
+
+func (g *gate) close() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.isOpen {
+		g.opened, g.isOpen = make(chan struct{}), false
+	}
+}
+
+func (g *gate) open() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.isOpen {
+		g.isOpen = true
+		close(g.opened)
+	}
+}
