@@ -23,9 +23,9 @@ const (
 	gridPoints  = 64.0    // in a third of a lease: renewals at one point share a script
 	batch       = 256.0   // renewals in one script
 	retrySpread = 1.5     // mean wait for the next attempt, in intervals
-	cpuOfLock   = 18.6e-6 // seconds of the server's CPU for a lock and its release (F2)
-	most        = 105_249 // locks a second with shared messages (F3)
-	handOver    = 129e-6  // seconds, between two processes (F6)
+	cpuOfLock   = 24e-6   // seconds of the server's CPU for a lock and its release, one caller (docs/adr/0004)
+	most        = 150_395 // locks a second with shared messages (F3)
+	handOver    = 137e-6  // seconds, between two processes (F6)
 	ofKey       = 200     // bytes of Redis 7.0 for a held key and its expiry
 	ofWaiter    = 190     // bytes of Redis 7.0 for a place in a queue
 	ofConn      = 38e3    // bytes of Redis 7.0 for a connection in use
@@ -111,10 +111,10 @@ func (f fleet) print(out printer) {
 	row("the same, if one process held all", number(scriptsPerSecond(f.held, f.lease)), "p × d ÷ 256")
 	row("locks and releases a second", number(locks), "held ÷ hold")
 	row("attempts of waiters, a second", number(attempts), "waiting ÷ (1.5 × RetryInterval); a process asks once for a key")
-	row("CPU of the server for renewals", percent(scripts*request), "scripts × 9.3 µs, half of a lock and its release (F2)")
-	row("CPU for locks and releases", percent(locks*cpuOfLock), "locks × 18.6 µs (F2)")
-	row("CPU for attempts of waiters", percent(attempts*request), "attempts × 9.3 µs")
-	row("most locks a second", number(1/cpuOfLock)+" to "+number(most), "1 ÷ 18.6 µs; F3, messages shared")
+	row("CPU of the server for renewals", percent(scripts*request), "scripts × 12 µs, half of a lock and its release (ADR 4)")
+	row("CPU for locks and releases", percent(locks*cpuOfLock), "locks × 24 µs")
+	row("CPU for attempts of waiters", percent(attempts*request), "attempts × 12 µs")
+	row("most locks a second", number(1/cpuOfLock)+" to "+number(most), "1 ÷ 24 µs; F3, messages shared")
 	row("memory of the server for keys", megabytes(f.held*ofKey), fmt.Sprintf("held × %d bytes; the other %s keys: nothing", ofKey, number(f.keys-f.held)))
 	row("memory for places in queues", megabytes(f.waiting*ofWaiter), fmt.Sprintf("waiting × %d bytes", ofWaiter))
 	conns := f.processes*connections + f.waiting
@@ -122,5 +122,5 @@ func (f fleet) print(out printer) {
 	row("memory for connections", megabytes(conns*ofConn), "connections × 38 kB while they are used")
 	row("memory of each process for leases", fmt.Sprintf("%.0f kB", each*ofLease/1e3), fmt.Sprintf("held ÷ processes × %d bytes (BenchmarkHeld)", ofLease))
 	row("the same, if one process held all", megabytes(f.held*ofLease), fmt.Sprintf("held × %d bytes", ofLease))
-	row("wait for a key, 1,000 before", fmt.Sprintf("1,000 × hold + %v", (1000*time.Duration(handOver*1e9)).Round(time.Millisecond)), "places × (hold + 129 µs) (F6)")
+	row("wait for a key, 1,000 before", fmt.Sprintf("1,000 × hold + %v", (1000*time.Duration(handOver*1e9)).Round(time.Millisecond)), "places × (hold + 137 µs) (F6)")
 }
