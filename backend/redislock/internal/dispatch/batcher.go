@@ -17,13 +17,16 @@ const (
 	// A server is responsive if its last answer took no longer than this.
 	responsiveWithin = 25 * time.Millisecond
 
-	// followAfter is when another message may follow one that has no answer yet. A server
-	// nearby has answered by then, so it gets one at a time: meanwhile the next one fills.
+	// followAfter is when another message may follow one to a server nearby that has no answer
+	// yet. Until then there is one at a time, and meanwhile the next one fills. A server is
+	// distant if the round trip is longer: then messages follow at once.
 	followAfter = 300 * time.Microsecond
 
-	// distant is what the last answer of a server took that may get another message after
-	// followAfter although messages have goroutines of their own.
-	distant = time.Millisecond
+	// perRequest is what a request adds to the round trip at most.
+	perRequest = 8 * time.Microsecond
+
+	// A leader does not yield if the last answer took longer than this.
+	yieldWithin = time.Millisecond
 
 	// company is for how many messages a leader expects others after it met some.
 	company = 16
@@ -83,14 +86,14 @@ type Batcher[R, V any] struct {
 
 	mu         sync.Mutex
 	queue      []*call[R, V]
-	inFlight   int  // messages
-	young      int  // those of them, with goroutines of their own, that others may not follow yet
-	company    int  // for how many messages leaders expect others
-	armed      bool // a timer runs for the queue
+	inFlight   int // messages
+	young      int // those of them, with goroutines of their own, that others may not follow yet
+	company    int // for how many messages leaders expect others
 	responsive bool
 	began      time.Time     // when the last message was sent
 	answered   time.Time     // the time of the last answer
 	took       time.Duration // it
+	rtt        time.Duration // the estimate of measure
 	silent     bool          // there was no answer since a message became late
 	giveUp     time.Time     // if it is silent: the deadline of that message
 }
@@ -130,7 +133,6 @@ func (b *Batcher[R, V]) Do(ctx context.Context, req R, idempotent bool) Result[V
 	} else {
 		b.queue = append(b.queue, c)
 		b.company = company
-		b.arm()
 	}
 	b.mu.Unlock()
 	if leads {
@@ -213,41 +215,27 @@ func (b *Batcher[R, V]) Counts() (inFlight, queued int) {
 func (b *Batcher[R, V]) claim() bool {
 	switch {
 	case b.directly():
-		if b.inFlight > 0 && (time.Since(b.began) < followAfter || b.full()) {
+		if b.inFlight > 0 && !b.distant() && (b.inFlight > 1 || time.Since(b.began) < followAfter) {
 			return false
 		}
-	case b.young > 0 || b.inFlight >= maxInFlight:
+	case b.young > 0:
+		return false
+	}
+	if b.inFlight >= maxInFlight {
 		return false
 	}
 	b.inFlight++
 	return true
 }
 
-// full reports whether no other message may be in flight: more to a server that does not
-// answer would put more requests in doubt.
-func (b *Batcher[R, V]) full() bool {
-	return b.inFlight >= min(2+int(b.took/followAfter), maxInFlight)
-}
+// distant reports whether another message need not wait for the answer to the last one.
+func (b *Batcher[R, V]) distant() bool { return b.rtt > followAfter }
 
-// arm arranges that the queue does not wait for the answer of a distant server. The caller has
-// the mutex.
-func (b *Batcher[R, V]) arm() {
-	if b.armed || b.took <= followAfter || !b.directly() || b.full() {
-		return
-	}
-	b.armed = true
-	time.AfterFunc(followAfter-time.Since(b.began), func() {
-		b.mu.Lock()
-		b.armed = false
-		c := b.choose()
-		if c == nil && len(b.queue) > 0 {
-			b.arm() // another message was sent meanwhile
-		}
-		b.mu.Unlock()
-		if c != nil {
-			c.signal <- struct{}{}
-		}
-	})
+// measure estimates the round trip from an answer to n requests. The fastest answers count: a
+// machine that is busy only makes others slow.
+func (b *Batcher[R, V]) measure(n int) {
+	rtt := max(b.took-time.Duration(n)*perRequest, 0)
+	b.rtt = min(rtt, b.rtt+(rtt-b.rtt)/64)
 }
 
 // directly reports whether messages go directly.
@@ -305,7 +293,7 @@ func (b *Batcher[R, V]) lead(c *call[R, V]) {
 func (b *Batcher[R, V]) inCompany() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.company > 0 && b.took <= distant
+	return b.company > 0 && b.took <= yieldWithin
 }
 
 // take returns the message that c leads.
@@ -324,7 +312,7 @@ func (b *Batcher[R, V]) take(c *call[R, V]) *batch[R, V] {
 		}
 	} else {
 		t.deadline, t.youth = now.Add(b.cfg.Timeout), b.lateAfter
-		if b.took > distant {
+		if b.distant() {
 			t.youth = min(followAfter, b.lateAfter)
 		}
 		if b.silent && now.Before(b.giveUp) {
@@ -453,6 +441,7 @@ func (b *Batcher[R, V]) end(t *batch[R, V], results []Result[V]) {
 	switch {
 	case answers > 0:
 		b.answered, b.took, b.silent = now, now.Sub(t.start), false
+		b.measure(len(t.calls))
 	case t.direct && !b.answered.After(t.start):
 		b.silent, b.giveUp = true, t.start.Add(b.cfg.Timeout)
 	}

@@ -1,7 +1,6 @@
 package dispatch
 
 const (
-	FollowAfter = followAfter
 	MaxBatch    = maxBatch
 	MaxInFlight = maxInFlight
 )
