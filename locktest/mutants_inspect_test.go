@@ -41,7 +41,7 @@ var inspectMutants = []mutant{
 	{"counts-the-waiters-that-it-lists", []string{"inspect/waiters"}, func(s *spoiled) {
 		s.show(func(info *driver.KeyInfo) { info.Waiting = len(info.Waiters) })
 	}},
-	{"lists-waiters-that-have-left", []string{"inspect/waiting", "inspect/waiters"}, func(s *spoiled) {
+	{"lists-waiters-that-have-left", []string{"inspect/waiters"}, func(s *spoiled) {
 		var seen []driver.WaiterInfo
 		s.show(func(info *driver.KeyInfo) {
 			if len(info.Waiters) < len(seen) {

@@ -12,7 +12,7 @@ import (
 
 // planted are the mutants that the simulator finds without a test of their own.
 var planted = []string{
-	"release-of-another", "renewal-recreates", "state-without-margin", "incr-tokens", "clock-set-back",
+	"release-of-another", "points-in-time", "state-without-margin", "incr-tokens", "clock-set-back",
 	"token-for-two", "gate-opened-at-loss", "queue-admits-all", "no-poll", "shared-lease-left-behind",
 }
 
