@@ -274,18 +274,15 @@ func (b *Batcher[R, V]) lead(c *call[R, V]) {
 		b.cfg.Run(func() { b.sendBatch(t) })
 		return
 	}
-	results := make([]Result[V], len(t.calls))
-	defer func() { // also if a hook of the client panics, and the caller recovers
-		b.end(t, results)
-		b.next()
-	}()
-	panics := true
+	var results []Result[V]
 	defer func() {
-		if panics {
+		if results == nil { // a hook of the client panics, and the caller may recover
 			b.leave(c)
+			results = make([]Result[V], len(t.calls))
 		}
+		b.end(t, results)
 	}()
-	results, panics = b.cfg.Direct(b.directTimeouts.Context(context.Background()), t.reqs), false //nolint:forbidigo // the message has many callers, which leave by themselves
+	results = b.cfg.Direct(b.directTimeouts.Context(context.Background()), t.reqs) //nolint:forbidigo // the message has many callers, which leave by themselves
 }
 
 // inCompany reports whether a leader should yield. To be scheduled again may take long on a busy
@@ -346,7 +343,6 @@ func (b *Batcher[R, V]) sendBatch(t *batch[R, V]) {
 	growing.Stop()
 	if waiting() {
 		b.end(t, results)
-		b.next()
 	}
 }
 
@@ -409,11 +405,10 @@ func (b *Batcher[R, V]) abandon(t *batch[R, V]) {
 		results[i].Err = err
 	}
 	b.end(t, results)
-	b.next()
 }
 
-// end ends a message and gives the callers their results. What was sent directly and had no
-// answer is queued again.
+// end ends a message, gives the callers their results, and lets the next one lead. What was sent
+// directly and had no answer is queued again.
 func (b *Batcher[R, V]) end(t *batch[R, V], results []Result[V]) {
 	now := time.Now()
 	done, answers := 0, 0
@@ -452,8 +447,12 @@ func (b *Batcher[R, V]) end(t *batch[R, V], results []Result[V]) {
 		b.young--
 	}
 	b.queue = append(again, b.queue...)
+	next := b.choose()
 	b.mu.Unlock()
 	for _, c := range t.calls[:done] {
 		c.signal <- struct{}{}
+	}
+	if next != nil {
+		next.signal <- struct{}{}
 	}
 }
