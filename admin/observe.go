@@ -14,8 +14,8 @@ import (
 	"github.com/distlock-go/distlock/internal/bridge"
 )
 
-// Observe tells who has a full key, now and after each change, to a process that does not
-// compete for it: for example who leads.
+// Observe returns the holders of a full key, now and after each change. It is for processes
+// that do not compete for the key, but need to know, for example, who leads.
 //
 //	for lock, err := range admin.Observe(ctx, locker, "leader:report", 0) {
 //
