@@ -183,18 +183,17 @@ func (d *dispatcher) sendDirect(ctx context.Context, client *redis.Client, serve
 	if releases(batch) && client.PoolStats().IdleConns == 0 {
 		return results
 	}
-	if d.topology.slotted.Load() { // the clock is in one slot
-		d.sendCalls(ctx, client, batch, results, left)
-		d.sendAlone(ctx, client, batch, results, left)
-	} else {
-		plain, rest := d.plain.of(ctx, batch, left)
-		sent := d.sendCalls(ctx, client, batch, results, rest, plain.commands()...)
-		if refused := plain.finish(ctx, client, results, sent); len(refused) > 0 {
-			d.sendCalls(ctx, client, batch, results, refused)
-		}
-		d.sendAlone(ctx, client, batch, results, left)
-		plain.undo(ctx, client, results)
+	var plain plainBatch
+	rest := left
+	if !d.topology.slotted.Load() { // otherwise the clock is in another slot than most keys
+		plain, rest = d.plain.of(ctx, batch, left)
 	}
+	sent := d.sendCalls(ctx, client, batch, results, rest, plain.commands()...)
+	if refused := plain.finish(ctx, client, results, sent); len(refused) > 0 {
+		d.sendCalls(ctx, client, batch, results, refused)
+	}
+	d.sendAlone(ctx, client, batch, results, left)
+	plain.undo(ctx, client, results)
 	for i := range results {
 		server.Leave(client, batch[i].keys[0], results[i].Err)
 	}

@@ -222,10 +222,9 @@ func (b *plainBatch) finishAttempts(results []dispatch.Result[reply], sent time.
 // undo deletes the locks that were taken before a script refused to look at them, for example
 // because the user may not access the queue.
 func (b *plainBatch) undo(ctx context.Context, client *redis.Client, results []dispatch.Result[reply]) {
-	const script = `return redis.call('GET', KEYS[1]) == ARGV[1] and redis.call('DEL', KEYS[1])`
 	for n, i := range b.taken {
 		if set := b.sets[n]; set.Err() == nil && results[i].Err != nil && rediskit.Answered(results[i].Err) {
-			_ = client.Process(ctx, rediskit.NewCmd(ctx, "eval", script, 1, set.Args()[1], set.Args()[2])) // otherwise it expires
+			_ = undoPlainScript.Run(ctx, client, b.batch[i].keys[:1], set.Args()[2]) // if it fails, the lock expires
 		}
 	}
 }

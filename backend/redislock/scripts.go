@@ -18,6 +18,7 @@ var (
 	acquireScript      = load("acquire")
 	releaseScript      = load("release")
 	releasePlainScript = load("release_plain")
+	undoPlainScript    = load("undo_plain")
 	forceReleaseScript = load("force_release")
 	renewScript        = load("renew")
 	inspectScript      = load("inspect")
