@@ -78,12 +78,11 @@ type modelReply struct {
 }
 
 // modelled is a server that runs the scripts for the model. The owner that stands for process
-// 2 is "b1", then "b2"; its inbox is "b".
+// 2 is "b1"; its inbox is "b".
 type modelled struct {
 	scripts
 	lua   redislock.Scripts
 	heard func() []string
-	lives [modelMost]int // of the processes
 
 	results map[modelQuestion]modelResult // of do
 }
@@ -119,7 +118,7 @@ func (m *modelled) do(key modelKey, c modelCall) (modelKey, modelReply) {
 	return after, reply
 }
 
-func (m *modelled) name(o modelOwner) string { return fmt.Sprintf("%c%d", 'a'+o-1, m.lives[o-1]) }
+func (m *modelled) name(o modelOwner) string { return string([]byte{'a' + byte(o) - 1, '1'}) }
 
 func (m *modelled) entry(o modelOwner) string { return m.name(o)[:1] + ":" + m.name(o) }
 
