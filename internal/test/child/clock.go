@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"encoding/binary"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -41,13 +42,18 @@ func (c *Clock) Env() []string {
 	return []string{"TEST_CLOCK_OFFSET=" + c.file, "LD_PRELOAD=" + c.lib}
 }
 
-// Set sets the clock to the true time plus d.
-func (c *Clock) Set(d time.Duration) error {
+// Set sets the clock to the true time plus d, or to the time at which it stands plus d.
+func (c *Clock) Set(d time.Duration) error { return c.write(0, int64(d)) }
+
+// Stop makes the clock stand still.
+func (c *Clock) Stop() error { return c.write(8, time.Now().UnixNano()) }
+
+func (c *Clock) write(at, ns int64) error {
 	f, err := os.OpenFile(c.file, os.O_CREATE|os.O_WRONLY, 0o644) //nolint:gosec // processes of other users have mapped this file
 	if err != nil {
 		return err
 	}
-	if err := binary.Write(f, binary.NativeEndian, int64(d)); err != nil {
+	if err := binary.Write(io.NewOffsetWriter(f, at), binary.NativeEndian, ns); err != nil {
 		_ = f.Close()
 		return err
 	}

@@ -30,7 +30,13 @@ func (c *Clock) Start(tb testing.TB, args ...string) *Server {
 	return s
 }
 
-// Set sets the clock to the true time plus d.
+// Stop makes the clock stand still, until Set moves it.
+func (c *Clock) Stop(tb testing.TB) {
+	tb.Helper()
+	must(tb, c.clock.Stop())
+}
+
+// Set sets the clock to the true time plus d, or to the time at which it stands plus d.
 func (c *Clock) Set(tb testing.TB, d time.Duration) {
 	tb.Helper()
 	must(tb, c.clock.Set(d))

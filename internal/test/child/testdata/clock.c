@@ -1,5 +1,6 @@
 /* Preloaded, it moves the wall clock of a process by the nanoseconds that the file
- * $TEST_CLOCK_OFFSET begins with, which may change at any time. */
+ * $TEST_CLOCK_OFFSET begins with. If another number follows, the clock stands still at it, and
+ * is moved from there. Both may change at any time. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdlib.h>
@@ -9,12 +10,12 @@
 #include <time.h>
 #include <unistd.h>
 
-static volatile long long *offset;
+static volatile long long *offset; /* of a page, which is 0 behind the end of the file */
 
 __attribute__((constructor)) static void map(void) {
 	const char *name = getenv("TEST_CLOCK_OFFSET");
 	int fd = name ? open(name, O_RDONLY) : -1;
-	void *p = fd >= 0 ? mmap(NULL, sizeof(long long), PROT_READ, MAP_SHARED, fd, 0) : MAP_FAILED;
+	void *p = fd >= 0 ? mmap(NULL, 2 * sizeof(long long), PROT_READ, MAP_SHARED, fd, 0) : MAP_FAILED;
 	if (p == MAP_FAILED)
 		_exit(3);
 	offset = p;
@@ -23,7 +24,8 @@ __attribute__((constructor)) static void map(void) {
 int clock_gettime(clockid_t id, struct timespec *ts) {
 	int rc = syscall(SYS_clock_gettime, id, ts);
 	if (rc == 0 && offset && (id == CLOCK_REALTIME || id == CLOCK_REALTIME_COARSE)) {
-		long long ns = ts->tv_sec * 1000000000LL + ts->tv_nsec + *offset;
+		long long ns = ts->tv_sec * 1000000000LL + ts->tv_nsec;
+		ns = (offset[1] ? offset[1] : ns) + offset[0];
 		ts->tv_sec = ns / 1000000000;
 		ts->tv_nsec = ns % 1000000000;
 	}
