@@ -8,7 +8,7 @@ import (
 
 // TestReplay replays random histories on the Locker and the store in memory.
 func TestReplay(t *testing.T) {
-	replayAll(t, Random{Seed: 1}.Histories(t, 300))
+	replayAll(t, Random{Seed: 1, Steps: 60, Step: "action other = any { process, process, process, process, process, process, fault, time }"}.Histories(t, 300))
 }
 
 func replayAll(t *testing.T, all []History) {

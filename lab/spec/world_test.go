@@ -316,20 +316,17 @@ func (w *world) settle(p *process, c int, was, is Process) {
 // the history does. Otherwise the same call goes on, as in a client that repeats requests by
 // itself.
 func (w *world) pauses(p *process, c int, is Process) bool {
-	again, gap := "asks", -1
-	if is.Phase == "leaving" {
-		again = "releases"
-	}
+	gap := -1 // until the history needs the Locker
 	for _, s := range w.history[w.i+1:] {
-		if s.Proc == c && s.What == again {
-			gap = s.Procs[c].Clock - is.Clock
-		}
-		if s.Proc == c {
+		if s.Proc == c && s.What != "misses the message" {
+			if slices.Contains([]string{"asks", "is told", "releases"}, s.What) {
+				gap = s.Procs[c].Clock - is.Clock
+			}
 			break
 		}
 	}
 	switch {
-	case again == "asks":
+	case is.Phase == "trying":
 		p.resting = gap < 0 || us(gap) > 2*retry
 	case p.lease != nil && !p.finished: // in the background it asks at once
 		p.since = is.Clock
