@@ -48,20 +48,18 @@ func (m *machine) do(f func()) {
 	<-m.done
 }
 
-func (m *machine) sleep(d time.Duration) { m.do(func() { time.Sleep(d) }) }
-
-// errNothing is what a process hears when a request or its answer is lost.
-var errNothing = errors.New("no answer")
+// nothing is what a process hears when a request or its answer is lost.
+var nothing = answer{err: errors.New("no answer")}
 
 // link is the store, as one Locker sees it. Each request stays there until the history says
 // what becomes of it.
 type link struct {
-	mu       sync.Mutex
-	call     *call         // what the Locker waits for
-	twice    bool          // there were two at once
-	cut      bool          // the process has crashed: nothing leaves it
-	end      chan struct{} // closed at the end of the history
-	renewals int           // those that the Locker sent by itself: they are lost
+	driver.Backend // nil
+
+	mu   sync.Mutex
+	call *call         // what the Locker waits for
+	cut  bool          // the process has crashed: nothing leaves it
+	end  chan struct{} // closed at the end of the history
 }
 
 // call is a request of the Locker.
@@ -81,14 +79,14 @@ type answer struct {
 	err    error
 }
 
-// asked marks the context of a renewal that the history asks for.
+// asked marks the context of a renewal that the history asks for. Those that the Locker sends
+// by itself are lost.
 type asked struct{}
 
 func (l *link) pass(gone <-chan struct{}, c *call) answer {
 	c.answer = make(chan answer, 1)
 	l.mu.Lock()
 	if !l.cut {
-		l.twice = l.twice || l.call != nil
 		l.call = c
 	}
 	l.mu.Unlock()
@@ -103,7 +101,7 @@ func (l *link) pass(gone <-chan struct{}, c *call) answer {
 	if l.call == c {
 		l.call = nil
 	}
-	return answer{err: errNothing}
+	return nothing
 }
 
 // reply ends the call.
@@ -116,11 +114,6 @@ func (l *link) reply(a answer) {
 // Features implements [driver.Backend].
 func (l *link) Features() driver.Features { return driver.Features{} }
 
-// TryAcquire implements [driver.Backend]. The Locker waits in the queue of the store instead.
-func (l *link) TryAcquire(context.Context, driver.Request) (driver.Grant, error) {
-	return driver.Grant{}, errors.ErrUnsupported
-}
-
 // Acquire implements [driver.Queuer]. The attempts that the history makes in one wait are one
 // call.
 func (l *link) Acquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
@@ -131,9 +124,6 @@ func (l *link) Acquire(ctx context.Context, r driver.Request) (driver.Grant, err
 // Renew implements [driver.Backend].
 func (l *link) Renew(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
 	if ctx.Value(asked{}) == nil {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.renewals++
 		return
 	}
 	a := l.pass(nil, &call{kind: "renew", grant: grants[0]})
@@ -190,7 +180,7 @@ func (p *process) crash() {
 
 // catchUp moves the clock of a process on that was paused.
 func (p *process) catchUp() {
-	p.sleep(p.behind)
+	p.do(func() { time.Sleep(p.behind) })
 	p.behind = 0
 }
 

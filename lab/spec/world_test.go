@@ -76,7 +76,6 @@ func (w *world) replay(h History) (int, error) {
 		history: h, mem: memlock.New(), sent: make(map[Request]*call), owners: make(map[int]string),
 		tokens: make(map[int]uint64), granted: make(map[string]driver.Grant),
 	}
-	w.store.do(func() { w.store.start = time.Now() })
 	var ctx context.Context
 	w.store.do(func() { ctx, w.stop = context.WithCancel(w.store.ctx) })
 	defer func() {
@@ -111,26 +110,25 @@ func (w *world) replay(h History) (int, error) {
 
 // parts reports whether memlock and the specification part ways in a step, see turn.
 func (w *world) parts(before, s Step) bool {
-	var renewed int
-	switch {
-	case s.What == "late" && s.Arrived.Kind == "renew":
-		renewed = s.Arrived.Owner
-	case s.What == "is answered" && before.Procs[s.Proc].RPC == "renew":
-		renewed = before.Procs[s.Proc].Owner
-	case s.What == "time" && before.Store.Holder != 0 && s.Store.Holder == 0 && len(s.Store.Queue) > 0 && w.ahead == nil:
+	if s.What == "time" && before.Store.Holder != 0 && s.Store.Holder == 0 && len(s.Store.Queue) > 0 && w.ahead == nil {
 		w.ahead = &turn{s.Store.Queue[0], before.Store.End + int(claim.Milliseconds())}
 	}
-	switch {
-	case w.ahead == nil:
-		return false
-	case w.ahead.end <= s.Now:
-		w.seen["parted: a waiter did not come for the key"]++
-		return true
-	case renewed == w.ahead.owner && before.Store.Holder == 0:
-		w.seen["parted: a waiter whose turn it is renews an older lease"]++
-		return true
+	var r Request // that the store gets
+	if r.Kind, r.Owner = before.Procs[s.Proc].RPC, before.Procs[s.Proc].Owner; s.Arrived != nil {
+		r = *s.Arrived
 	}
-	return false
+	why := ""
+	switch a := w.ahead; {
+	case a == nil:
+	case a.end <= s.Now:
+		why = "parted: a waiter did not come for the key"
+	case r.Kind == "renew" && r.Owner == a.owner && before.Store.Holder == 0:
+		why = "parted: a waiter whose turn it is renews an older lease"
+	}
+	if why != "" {
+		w.seen[why]++
+	}
+	return why != ""
 }
 
 // step does what the history says.
@@ -166,7 +164,7 @@ func (w *world) step(ctx context.Context, before, s Step) {
 			w.deliver(ctx, w.sent[Request{Kind: r.Kind, Owner: r.Owner}])
 		}
 	case "time":
-		w.store.sleep(ms(s.Now - before.Now))
+		w.store.do(func() { time.Sleep(ms(s.Now - before.Now)) })
 		for c, p := range w.procs {
 			if p.behind += us(s.Procs[c].Clock - before.Procs[c].Clock); !s.Procs[c].Paused {
 				p.catchUp()
@@ -240,8 +238,10 @@ func (w *world) hear(p *process, was, is Process) {
 		p.enough = safeLease / 2
 	}
 	p.do(func() { p.reply(a) })
-	if was.RPC == "try" && is.Phase == "holding" {
+	if is.Phase == "holding" && was.Phase == "trying" {
 		w.took(p.hold, is)
+	} else if was.Phase == "trying" {
+		w.must(p.lease == nil, "Acquire has a lease that came too late")
 	}
 }
 
@@ -293,11 +293,8 @@ func (w *world) handOver(p *process, is Process) {
 func (w *world) settle(p *process, c int, was, is Process) {
 	s := w.history[w.i]
 	if was.RPC != "" && is.RPC == "" && p.call != nil && (s.What != "hears" || s.Proc != c) {
-		switch {
-		case was.RPC == "renew":
-			p.do(func() { p.reply(answer{err: errNothing}) })
-		case was.Phase == is.Phase && w.pauses(p, c, is):
-			p.do(func() { p.reply(answer{err: errNothing}) })
+		if was.RPC == "renew" || was.Phase == is.Phase && w.pauses(p, c, is) {
+			p.do(func() { p.reply(nothing) })
 		}
 	}
 	if is.Phase != "leaving" || was.Phase == "leaving" {
@@ -349,16 +346,21 @@ func (w *world) compare(s Step) {
 	default:
 		w.ahead = nil
 	}
-	want := w.row(holder, end, queue)
+	want, got := "free", "free"
+	if holder != 0 {
+		want = fmt.Sprintf("%s until %d", driver.Fingerprint(w.owners[holder]), end)
+	}
+	for _, o := range queue {
+		want += ", " + driver.Fingerprint(w.owners[o])
+	}
 	var is driver.KeyInfo
 	w.store.do(func() {
 		if found, err := w.mem.Inspect(w.store.ctx, key, 0); err != nil || len(found) > 0 {
 			is = found[0]
 		}
 	})
-	got := "free"
-	if is.Held > 0 {
-		got = fmt.Sprintf("%s until %d", is.Holders[0].Owner, s.Now+int(is.Holders[0].ExpiresIn.Milliseconds()))
+	for _, h := range is.Holders {
+		got = fmt.Sprintf("%s until %d", h.Owner, s.Now+int(h.ExpiresIn.Milliseconds()))
 	}
 	for _, q := range is.Waiters {
 		got += ", " + q.Owner
@@ -371,21 +373,8 @@ func (w *world) compare(s Step) {
 	}
 }
 
-// row describes the state of the store.
-func (w *world) row(holder, end int, queue []int) string {
-	row := "free"
-	if holder != 0 {
-		row = fmt.Sprintf("%s until %d", driver.Fingerprint(w.owners[holder]), end)
-	}
-	for _, o := range queue {
-		row += ", " + driver.Fingerprint(w.owners[o])
-	}
-	return row
-}
-
 func (w *world) compareProcess(p *process, q Process, store driver.KeyInfo) {
 	w.must(time.Since(p.start) == us(q.Clock), "its clock shows %v, want %v", time.Since(p.start), us(q.Clock))
-	w.must(!p.twice, "two requests at once")
 	kind := ""
 	if p.call != nil {
 		kind = p.call.kind
