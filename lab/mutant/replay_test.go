@@ -1,0 +1,29 @@
+package mutant
+
+import (
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/distlock-go/distlock/internal/test/testmode"
+)
+
+// TestReplayFinds plants bugs that the recorded histories of the specification find too.
+func TestReplayFinds(t *testing.T) {
+	testmode.Long(t)
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"state-without-margin", "token-for-two", "refresh-counts-from-the-answer", "deadline-from-the-reply"} {
+		t.Run(name, func(t *testing.T) {
+			m := all[slices.IndexFunc(all, func(m mutant) bool { return m.Name == name })]
+			m.Package, m.Test = "./lab/spec", "TestRecorded"
+			output, err := m.run(t.Context(), root, t.TempDir())
+			if err != nil {
+				t.Fatalf("%v\n%s", err, output)
+			}
+			t.Logf("%s: %s", m.Rule, said(output))
+		})
+	}
+}

@@ -1,0 +1,84 @@
+package spec
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// often are histories in which the processes do more, and crash less often.
+var often = Random{Steps: 60, Step: "action other = any { process, process, process, process, process, process, fault, time }"}
+
+// TestReplay replays random histories on the real Locker over memlock.
+func TestReplay(t *testing.T) {
+	often.Seed = 1
+	if steps, followed := replay(t, often.Histories(t, 300)); followed < steps*8/10 {
+		t.Error("fewer than four fifths of the steps were followed")
+	}
+}
+
+// TestRecorded replays histories that were chosen from those of TestReplay because they have
+// something that the others lack.
+func TestRecorded(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.json.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []History
+	for _, name := range files {
+		packed, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		z, err := gzip.NewReader(bytes.NewReader(packed))
+		if err != nil {
+			t.Fatal(err)
+		}
+		trace, err := io.ReadAll(z)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h, err := Read(trace)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		all = append(all, h)
+	}
+	replay(t, all)
+}
+
+func replay(t *testing.T, all []History) (steps, followed int) {
+	t.Helper()
+	w := newWorld(t)
+	whole := 0
+	for n, h := range all {
+		i, err := w.replay(h)
+		if err != nil {
+			var story []string
+			for _, s := range h[1 : i+1] {
+				story = append(story, fmt.Sprintf("%d %s at %d", s.Proc, s.What, s.Now))
+			}
+			t.Fatalf("history %d: %v\n%s", n, err, strings.Join(story, "\n"))
+		}
+		steps += len(h) - 1
+		followed += i
+		if i == len(h)-1 {
+			whole++
+		}
+	}
+	t.Logf("%d of %d histories to their end, %d of %d steps", whole, len(all), followed, steps)
+	for what, n := range w.seen {
+		t.Logf("%6d %s", n, what)
+	}
+	for what := range strings.SplitSeq("begins,asks,renews,releases,is answered,hears,hears nothing,is told,misses the message,hands over,writes,pauses,wakes up,ends,gives up,crashes,late,time", ",") {
+		if w.seen[what] == 0 {
+			t.Errorf("no process %s", what)
+		}
+	}
+	return steps, followed
+}

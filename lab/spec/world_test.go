@@ -1,0 +1,393 @@
+package spec
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/distlock-go/distlock/backend/memlock"
+	"github.com/distlock-go/distlock/driver"
+)
+
+const (
+	key       = "k"
+	lease     = 10 * time.Second
+	claim     = 5 * time.Second
+	safeLease = 9898 * time.Millisecond // less 1 % and 2 ms
+	safeClaim = 4948 * time.Millisecond
+	retry     = 20 * time.Millisecond
+)
+
+// world replays one history after the other: a store, and the processes of the history.
+type world struct {
+	store *machine
+	procs map[int]*process
+	seen  map[string]int // steps and events by name
+	replayed
+}
+
+// replayed is what belongs to one history.
+type replayed struct {
+	history History
+	i       int // the step
+	mem     *memlock.Backend
+	stop    context.CancelFunc // ends the waits in the store
+	sent    map[Request]*call  // by kind and owner
+	owners  map[int]string
+	tokens  map[int]uint64 // of the code, by those of the specification
+	wrote   uint64         // the largest token that the resource has seen
+	ahead   *turn
+	err     error
+
+	mu      sync.Mutex
+	granted map[string]driver.Grant // by messages
+}
+
+// turn is a grant of memlock that the specification makes later. When a lease ends, memlock
+// grants the key to the first waiter for the time of a claim. The specification does that
+// when the next request comes.
+type turn struct{ owner, end int }
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{store: newMachine(t), procs: make(map[int]*process), seen: make(map[string]int)}
+	for c := 1; c <= 2; c++ {
+		w.procs[c] = &process{machine: newMachine(t)}
+	}
+	return w
+}
+
+func ms(n int) time.Duration { return time.Duration(n) * time.Millisecond }
+func us(n int) time.Duration { return time.Duration(n) * time.Microsecond }
+
+// must records the first difference from the history.
+func (w *world) must(ok bool, format string, args ...any) {
+	if !ok && w.err == nil {
+		w.err = fmt.Errorf(format, args...)
+	}
+}
+
+// replay follows the history, and returns how many steps, and the first difference.
+func (w *world) replay(h History) (int, error) {
+	w.replayed = replayed{
+		history: h, mem: memlock.New(), sent: make(map[Request]*call), owners: make(map[int]string),
+		tokens: make(map[int]uint64), granted: make(map[string]driver.Grant),
+	}
+	var ctx context.Context
+	w.store.do(func() { ctx, w.stop = context.WithCancel(w.store.ctx) })
+	defer func() {
+		w.store.do(w.stop)
+		for _, p := range w.procs {
+			p.shutDown()
+			p.closers = nil
+		}
+	}()
+	for _, p := range w.procs {
+		p.boot()
+		p.do(func() { p.start = time.Now() })
+		p.behind = 0
+	}
+	for w.i = 1; w.i < len(h); w.i++ {
+		s := h[w.i]
+		if w.parts(h[w.i-1], s) {
+			return w.i - 1, nil
+		}
+		w.seen[s.What]++
+		w.step(ctx, h[w.i-1], s)
+		for c, p := range w.procs {
+			w.settle(p, c, h[w.i-1].Procs[c], s.Procs[c])
+		}
+		w.compare(s)
+		if w.err != nil {
+			return w.i, fmt.Errorf("step %d, %q of process %d: %w", w.i, s.What, s.Proc, w.err)
+		}
+	}
+	return len(h) - 1, nil
+}
+
+// parts reports whether memlock and the specification part ways in a step, see turn.
+func (w *world) parts(before, s Step) bool {
+	if s.What == "time" && before.Store.Holder != 0 && s.Store.Holder == 0 && len(s.Store.Queue) > 0 && w.ahead == nil {
+		w.ahead = &turn{s.Store.Queue[0], before.Store.End + int(claim.Milliseconds())}
+	}
+	var r Request // that the store gets
+	if r.Kind, r.Owner = before.Procs[s.Proc].RPC, before.Procs[s.Proc].Owner; s.Arrived != nil {
+		r = *s.Arrived
+	}
+	why := ""
+	switch a := w.ahead; {
+	case a == nil:
+	case a.end <= s.Now:
+		why = "parted: a waiter did not come for the key"
+	case r.Kind == "renew" && r.Owner == a.owner && before.Store.Holder == 0:
+		why = "parted: a waiter whose turn it is renews an older lease"
+	}
+	if why != "" {
+		w.seen[why]++
+	}
+	return why != ""
+}
+
+// step does what the history says.
+func (w *world) step(ctx context.Context, before, s Step) {
+	p, was, is := w.procs[s.Proc], before.Procs[s.Proc], s.Procs[s.Proc]
+	switch s.What {
+	case "begins":
+		p.hold = p.acquire()
+	case "asks", "renews", "releases":
+		w.send(p, is)
+	case "is answered":
+		a := w.deliver(ctx, p.call)
+		w.must(was.RPC == "release" || (a.err == nil) == (is.Answer == "yes"), "the store answers %v, want %s", a.err, is.Answer)
+		p.call.got = a
+	case "hears":
+		w.hear(p, was, is)
+	case "is told":
+		w.told(p, is)
+	case "hands over":
+		w.handOver(p, is)
+	case "writes":
+		token := p.lease.Token()
+		w.must((token >= w.wrote) == (was.Tok >= before.Wrote), "a write with token %d, after %d", token, w.wrote)
+		w.wrote = max(w.wrote, token)
+	case "wakes up":
+		p.catchUp()
+	case "crashes":
+		p.crash()
+	case "late":
+		if r := *s.Arrived; r.Kind == "try" && slices.Contains(before.Store.Gone, r.Owner) {
+			w.seen["lost: a late attempt after its release, which memlock does not refuse"]++
+		} else {
+			w.deliver(ctx, w.sent[Request{Kind: r.Kind, Owner: r.Owner}])
+		}
+	case "time":
+		w.store.do(func() { time.Sleep(ms(s.Now - before.Now)) })
+		for c, p := range w.procs {
+			if p.behind += us(s.Procs[c].Clock - before.Procs[c].Clock); !s.Procs[c].Paused {
+				p.catchUp()
+			}
+		}
+	case "gives up", "ends", "hears nothing", "misses the message", "pauses": // settle sees what it leads to
+	default:
+		w.must(false, "an unknown step")
+	}
+}
+
+// send lets the Locker's request go.
+func (w *world) send(p *process, is Process) {
+	if is.RPC == "renew" {
+		p.refresh()
+	}
+	if w.must(p.call != nil && p.call.kind == is.RPC, "the Locker sends %+v, want %s", p.call, is.RPC); w.err != nil {
+		return
+	}
+	p.do(func() { p.call.sent = time.Now() })
+	p.resting = false
+	owner := p.call.request.Owner + p.call.grant.Owner
+	for known, o := range w.owners {
+		w.must((known == is.Owner) == (o == owner), "owner %d is %s", is.Owner, owner)
+	}
+	w.owners[is.Owner] = owner
+	w.sent[Request{Kind: is.RPC, Owner: is.Owner}] = p.call
+}
+
+// deliver gives the store a request, and returns its answer.
+func (w *world) deliver(ctx context.Context, c *call) (a answer) {
+	w.store.do(func() {
+		switch c.kind {
+		case "try":
+			if a.grant, a.err = w.mem.TryAcquire(ctx, c.request); a.err != nil {
+				r := c.request
+				r.TTL, r.Backoff = claim, nil
+				go w.wait(ctx, r)
+			}
+		case "renew":
+			if a.status = driver.RenewAll(ctx, w.mem, []driver.Grant{c.grant})[0].Status; a.status != driver.Renewed {
+				a.err = driver.ErrLost
+			}
+		case "release":
+			a.err = w.mem.Release(ctx, c.grant)
+		}
+	})
+	return a
+}
+
+// wait takes a place in the queue of the store, which may grant the key by a message.
+func (w *world) wait(ctx context.Context, r driver.Request) {
+	if g, err := w.mem.Acquire(ctx, r); err == nil {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.granted[r.Owner] = g
+	}
+}
+
+// hear lets the Locker have the answer.
+func (w *world) hear(p *process, was, is Process) {
+	a := p.call.got
+	switch {
+	case was.RPC == "try" && was.Answer == "no":
+		p.claim = p.call.sent.Add(safeClaim)
+		return
+	case was.RPC == "try":
+		a.grant.Sent = p.call.sent
+		p.enough = safeLease / 2
+	case a.status == driver.Renewed:
+		p.enough = safeLease / 2
+	}
+	p.do(func() { p.reply(a) })
+	if is.Phase == "holding" && was.Phase == "trying" {
+		w.took(p.hold, is)
+	} else if was.Phase == "trying" {
+		w.must(p.lease == nil, "Acquire has a lease that came too late")
+	}
+}
+
+// told lets the Locker have the grant of a message, unless the message is out of date.
+func (w *world) told(p *process, is Process) {
+	if is.Phase != "holding" {
+		return
+	}
+	g, ok := w.granted[p.call.request.Owner]
+	w.must(ok, "there is no message")
+	p.do(func() {
+		g.Sent, g.TTL, g.Until = time.Now(), lease, p.claim
+		p.enough = g.Until.Sub(g.Sent) / 2
+		p.reply(answer{grant: g})
+	})
+	w.took(p.hold, is)
+}
+
+// took checks the token of a new holder: tokens have the order of the specification.
+func (w *world) took(h *hold, is Process) {
+	if w.must(h.lease != nil, "Acquire has no lease"); h.lease == nil {
+		return
+	}
+	token := h.lease.Token()
+	for known, other := range w.tokens {
+		w.must(known < is.Tok == (other < token) && known > is.Tok == (other > token), "token %d is %d, and token %d was %d", is.Tok, token, known, other)
+	}
+	w.tokens[is.Tok] = token
+}
+
+// handOver lets another holder in the process have the lease.
+func (w *world) handOver(p *process, is Process) {
+	p.catchUp()
+	left := time.Duration(0)
+	p.do(func() { left = time.Until(p.lease.Until()) })
+	if left < p.enough {
+		w.seen["declined: a hand-over when less than half of the lease is left"]++
+		return
+	}
+	next := p.acquire()
+	p.release()
+	w.must(p.finished, "the holder before waits for the store")
+	w.took(next, is)
+	next.enough, p.hold = p.enough, next
+}
+
+// settle does what follows from a step for a process: what it has waited for is lost, or its
+// lease is over.
+func (w *world) settle(p *process, c int, was, is Process) {
+	s := w.history[w.i]
+	if was.RPC != "" && is.RPC == "" && p.call != nil && (s.What != "hears" || s.Proc != c) {
+		if was.RPC == "renew" || was.Phase == is.Phase && w.pauses(p, c, is) {
+			p.do(func() { p.reply(nothing) })
+		}
+	}
+	if is.Phase != "leaving" || was.Phase == "leaving" {
+		return
+	}
+	if p.lease == nil {
+		p.since = is.Clock
+		p.do(p.cancel)
+		return
+	}
+	p.do(func() { w.must(s.What == "ends" || p.lease.Context().Err() != nil, "the context of the lease goes on") })
+	p.release()
+}
+
+// pauses reports whether the Locker is told that it has no answer: if it asks again before
+// the history does. Otherwise the same call goes on, as in a client that repeats requests by
+// itself.
+func (w *world) pauses(p *process, c int, is Process) bool {
+	gap := -1 // until the history needs the Locker
+	for _, s := range w.history[w.i+1:] {
+		if s.Proc == c && s.What != "misses the message" {
+			if slices.Contains([]string{"asks", "is told", "releases"}, s.What) {
+				gap = s.Procs[c].Clock - is.Clock
+			}
+			break
+		}
+	}
+	switch {
+	case is.Phase == "trying":
+		p.resting = gap < 0 || us(gap) > 2*retry
+	case p.lease != nil && !p.finished: // in the background it asks at once
+		p.since = is.Clock
+		return true
+	default:
+		p.resting = us(gap) > 200*time.Millisecond && us(is.Clock-p.since+gap) < lease
+	}
+	return p.resting
+}
+
+// compare looks for differences between the code and the state after the step.
+func (w *world) compare(s Step) {
+	holder, end, queue := s.Store.Holder, s.Store.End, s.Store.Queue
+	switch a := w.ahead; {
+	case a == nil:
+	case holder == 0 && len(queue) > 0 && queue[0] == a.owner:
+		holder, end, queue = a.owner, a.end, queue[1:]
+	case holder == a.owner && ms(end-s.Now) <= claim:
+		end = a.end
+	default:
+		w.ahead = nil
+	}
+	want, got := "free", "free"
+	if holder != 0 {
+		want = fmt.Sprintf("%s until %d", driver.Fingerprint(w.owners[holder]), end)
+	}
+	for _, o := range queue {
+		want += ", " + driver.Fingerprint(w.owners[o])
+	}
+	var is driver.KeyInfo
+	w.store.do(func() {
+		if found, err := w.mem.Inspect(w.store.ctx, key, 0); err != nil || len(found) > 0 {
+			is = found[0]
+		}
+	})
+	for _, h := range is.Holders {
+		got = fmt.Sprintf("%s until %d", h.Owner, s.Now+int(h.ExpiresIn.Milliseconds()))
+	}
+	for _, q := range is.Waiters {
+		got += ", " + q.Owner
+	}
+	w.must(is.Held <= 1 && got == want, "the store has %s, want %s", got, want)
+	for c, p := range w.procs {
+		if q := s.Procs[c]; !q.Paused {
+			p.do(func() { w.compareProcess(p, q, is) })
+		}
+	}
+}
+
+func (w *world) compareProcess(p *process, q Process, store driver.KeyInfo) {
+	w.must(time.Since(p.start) == us(q.Clock), "its clock shows %v, want %v", time.Since(p.start), us(q.Clock))
+	kind := ""
+	if p.call != nil {
+		kind = p.call.kind
+	}
+	waits := map[string]string{"trying": "try", "holding": q.RPC, "leaving": "release"}[q.Phase]
+	w.must(kind == waits || p.resting && kind == "", "%s: the Locker waits for %q, want %q", q.Phase, kind, waits)
+	valid := p.lease != nil && !p.released && p.lease.Check() == nil && p.lease.Context().Err() == nil
+	w.must(valid == (q.Phase == "holding"), "%s: the lease is valid: %t", q.Phase, valid)
+	w.must(p.returned == (p.lease != nil || q.Phase == "leaving" || q.Phase == "idle"), "%s: Acquire has returned: %t", q.Phase, p.returned)
+	w.must(q.Phase != "idle" || p.lease == nil || p.finished, "Release has not returned")
+	if valid {
+		until := p.lease.Until().Sub(p.start)
+		w.must(until == us(q.Deadline), "the lease ends at %v, want %v", until, us(q.Deadline))
+		w.must(store.Held == 0 || store.Holders[0].Owner == driver.Fingerprint(w.owners[q.Owner]), "P2: another has the key")
+	}
+}
