@@ -3,7 +3,6 @@ package spec
 import (
 	"context"
 	"encoding"
-	"fmt"
 	"net"
 	"slices"
 	"testing"

@@ -24,12 +24,14 @@ func TestReplay(t *testing.T) {
 
 // TestRecorded replays histories that were chosen from those of TestReplay because they have
 // something that the others lack.
-func TestRecorded(t *testing.T) {
+func TestRecorded(t *testing.T) { replay(t, recorded(t)) }
+
+func recorded(t *testing.T) (all []History) {
+	t.Helper()
 	files, err := filepath.Glob("testdata/*.json.gz")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var all []History
 	for _, name := range files {
 		packed, err := os.ReadFile(name)
 		if err != nil {
@@ -49,7 +51,7 @@ func TestRecorded(t *testing.T) {
 		}
 		all = append(all, h)
 	}
-	replay(t, all)
+	return all
 }
 
 func replay(t *testing.T, all []History) (steps, followed int) {

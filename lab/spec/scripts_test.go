@@ -11,10 +11,16 @@ import (
 	"github.com/distlock-go/distlock/internal/test/redistest"
 )
 
-// forScripts returns histories to replay on the scripts: half of them with a failover.
-func forScripts(t *testing.T) []History {
+// forScripts are histories to replay on the scripts: half of them have a failover. They are made
+// once.
+var forScripts []History
+
+func madeForScripts(t *testing.T) []History {
 	t.Helper()
-	return append(Random{Seed: 28}.Histories(t, 250), Random{Seed: 28, Failovers: 1}.Histories(t, 250)...)
+	if forScripts == nil {
+		forScripts = append(Random{Seed: 28}.Histories(t, 250), Random{Seed: 28, Failovers: 1}.Histories(t, 250)...)
+	}
+	return forScripts
 }
 
 // virtually runs f with a simulated server in virtual time.
@@ -25,31 +31,42 @@ func virtually(t *testing.T, f func(t *testing.T, s *redisStore)) {
 	})
 }
 
-// TestScriptsFollow replays histories on the scripts of redislock: they decide as the
-// specification does.
-func TestScriptsFollow(t *testing.T) {
-	all := forScripts(t)
-	follow := func(t *testing.T, s *redisStore, kinds int) {
-		t.Helper()
-		for i, h := range all {
-			if err := s.follow(i, h); err != nil {
-				t.Errorf("history %d, %v", i+1, err)
-			}
-		}
-		for _, what := range slices.Sorted(maps.Keys(s.seen)) {
-			t.Logf("%5d %s", s.seen[what], what)
-		}
-		if len(s.seen) < kinds {
-			t.Errorf("%d kinds of what happens, want %d: something does not happen any more", len(s.seen), kinds)
+// followAll replays histories, in which at least so many kinds of things happen.
+func (s *redisStore) followAll(t *testing.T, all []History, kinds int) {
+	t.Helper()
+	for i, h := range all {
+		if err := s.follow(i, h); err != nil {
+			t.Errorf("history %d, %v", i+1, err)
 		}
 	}
+	for _, what := range slices.Sorted(maps.Keys(s.seen)) {
+		t.Logf("%5d %s", s.seen[what], what)
+	}
+	if len(s.seen) < kinds {
+		t.Errorf("%d kinds of what happens, want %d: something does not happen any more", len(s.seen), kinds)
+	}
+}
+
+// TestScriptsFollowRecorded replays recorded histories on the scripts of redislock: they decide
+// as the specification does.
+func TestScriptsFollowRecorded(t *testing.T) {
+	all := recorded(t)
+	virtually(t, func(t *testing.T, s *redisStore) {
+		s.plain = true
+		s.followAll(t, all, 16)
+	})
+}
+
+// TestScriptsFollow replays random histories.
+func TestScriptsFollow(t *testing.T) {
+	all := madeForScripts(t)
 	t.Run("simulated", func(t *testing.T) {
-		virtually(t, func(t *testing.T, s *redisStore) { follow(t, s, 28) })
+		virtually(t, func(t *testing.T, s *redisStore) { s.followAll(t, all, 28) })
 	})
 	t.Run("simulated, plain commands first", func(t *testing.T) {
 		virtually(t, func(t *testing.T, s *redisStore) {
 			s.plain = true
-			follow(t, s, 30)
+			s.followAll(t, all, 30)
 		})
 	})
 	t.Run("real", func(t *testing.T) {
@@ -58,17 +75,17 @@ func TestScriptsFollow(t *testing.T) {
 		clock.Stop(t)
 		passed := time.Duration(0)
 		// A real server ends a key one millisecond after the time that it was given.
-		follow(t, newRedisStore(t, client, time.Millisecond, func(d time.Duration) {
+		newRedisStore(t, client, time.Millisecond, func(d time.Duration) {
 			passed += d
 			clock.Set(t, passed)
-		}), 28)
+		}).followAll(t, all, 28)
 	})
 }
 
 // TestScriptsWithAFault replays histories on scripts with a fault in their text, and sees the
 // difference.
 func TestScriptsWithAFault(t *testing.T) {
-	all := forScripts(t)
+	all := madeForScripts(t)
 	for name, edit := range map[string][2]string{
 		"the head of the queue gets no help":           {"messages, kind, own = grant_next(lock, queue, kind, nil, entry)", "own = nil"},
 		"a release does not pass on":                   {"if kind ~= 'x' then\nlocal ok, messages", "if kind ~= 'x' and not mine then\nlocal ok, messages"},
