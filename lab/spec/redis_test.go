@@ -146,9 +146,10 @@ func (s *redisStore) read() (d data) {
 	}
 	d.value = lock.Val()
 	owner, token, _ := strings.Cut(d.value, " ")
+	o := ownerOf(owner)
 	// What a plain attempt takes after the release of its owner, nobody has: the next script
 	// deletes it.
-	if o := ownerOf(owner); o != 0 && !(strings.HasPrefix(token, "~") && slices.Contains(d.Gone, o)) {
+	if nobody := strings.HasPrefix(token, "~") && slices.Contains(d.Gone, o); o != 0 && !nobody {
 		d.Holder, d.End = o, d.now+int((left.Val()+s.late).Milliseconds())
 	}
 	return d
