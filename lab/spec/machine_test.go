@@ -8,7 +8,7 @@ import (
 
 // machine is a bubble with a clock of its own. Time stands still there except in do.
 type machine struct {
-	ctx  context.Context //nolint:containedctx // of the bubble
+	ctx  context.Context // of the bubble
 	todo chan func()
 	done chan struct{}
 }

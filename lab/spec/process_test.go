@@ -57,7 +57,7 @@ func (p *process) catchUp() {
 }
 
 func (p *process) shutDown() {
-	p.do(p.hold.cancel)
+	p.do(p.cancel)
 	for _, f := range p.closers {
 		p.do(f)
 	}

@@ -13,7 +13,7 @@ import (
 type store struct {
 	*machine
 	mem   *memlock.Backend
-	until context.Context //nolint:containedctx // of the waits in the queue
+	until context.Context // of the waits in the queue
 	stop  context.CancelFunc
 
 	mu      sync.Mutex
