@@ -34,7 +34,7 @@ func program(tb testing.TB) string {
 	}
 	dir, err := os.Getwd()
 	for ; err == nil && dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
-		path := filepath.Join(dir, "bin/.quint/node_modules/.bin/quint")
+		path := filepath.Join(dir, "bin", ".quint", "node_modules", ".bin", "quint")
 		if _, err := os.Stat(path); err == nil {
 			return path
 		}

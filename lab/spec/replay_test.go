@@ -5,8 +5,10 @@ import (
 	"compress/gzip"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -22,8 +24,8 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// TestRecorded replays histories that were chosen from those of TestReplay because they have
-// something that the others lack.
+// TestRecorded replays some histories of TestReplay, by their numbers there. Each has something
+// that the others lack.
 func TestRecorded(t *testing.T) { replay(t, recorded(t)) }
 
 func recorded(t *testing.T) (all []History) {
@@ -54,6 +56,8 @@ func recorded(t *testing.T) (all []History) {
 	return all
 }
 
+// replay replays histories, and returns how many steps they have and how many were followed. A
+// difference fails the test, and so does a kind of step that does not occur.
 func replay(t *testing.T, all []History) (steps, followed int) {
 	t.Helper()
 	w := newWorld(t)
@@ -74,8 +78,8 @@ func replay(t *testing.T, all []History) (steps, followed int) {
 		}
 	}
 	t.Logf("%d of %d histories to their end, %d of %d steps", whole, len(all), followed, steps)
-	for what, n := range w.seen {
-		t.Logf("%6d %s", n, what)
+	for _, what := range slices.Sorted(maps.Keys(w.seen)) {
+		t.Logf("%6d %s", w.seen[what], what)
 	}
 	for what := range strings.SplitSeq("begins,asks,renews,releases,is answered,hears,hears nothing,is told,misses the message,hands over,writes,pauses,wakes up,ends,gives up,crashes,late,time", ",") {
 		if w.seen[what] == 0 {

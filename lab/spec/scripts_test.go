@@ -27,7 +27,7 @@ func madeForScripts(t *testing.T) []History {
 func virtually(t *testing.T, f func(t *testing.T, s *redisStore)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		f(t, newRedisStore(t, redistest.VirtualClient(t, redistest.Virtual(t)), 0, time.Sleep)) //nolint:forbidigo // in a bubble
+		f(t, newRedisStore(t, redistest.VirtualClient(t, redistest.Virtual(t)), 0, time.Sleep))
 	})
 }
 

@@ -1,14 +1,11 @@
 package spec
 
 import (
-	"context"
 	"fmt"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/distlock-go/distlock/backend/memlock"
 	"github.com/distlock-go/distlock/driver"
 )
 
@@ -23,7 +20,7 @@ const (
 
 // world replays one history after the other: a store, and the processes of the history.
 type world struct {
-	store *machine
+	store *store
 	procs map[int]*process
 	seen  map[string]int // steps and events by name
 	replayed
@@ -32,18 +29,13 @@ type world struct {
 // replayed is what belongs to one history.
 type replayed struct {
 	history History
-	i       int // the step
-	mem     *memlock.Backend
-	stop    context.CancelFunc // ends the waits in the store
-	sent    map[Request]*call  // by kind and owner
+	i       int               // the step
+	sent    map[Request]*call // by kind and owner
 	owners  map[int]string
 	tokens  map[int]uint64 // of the code, by those of the specification
 	wrote   uint64         // the largest token that the resource has seen
 	ahead   *turn
 	err     error
-
-	mu      sync.Mutex
-	granted map[string]driver.Grant // by messages
 }
 
 // turn is a grant of memlock that the specification makes later. When a lease ends, memlock
@@ -53,7 +45,7 @@ type turn struct{ owner, end int }
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{store: newMachine(t), procs: make(map[int]*process), seen: make(map[string]int)}
+	w := &world{store: &store{machine: newMachine(t)}, procs: make(map[int]*process), seen: make(map[string]int)}
 	for c := 1; c <= 2; c++ {
 		w.procs[c] = &process{machine: newMachine(t)}
 	}
@@ -73,13 +65,11 @@ func (w *world) must(ok bool, format string, args ...any) {
 // replay follows the history, and returns how many steps, and the first difference.
 func (w *world) replay(h History) (int, error) {
 	w.replayed = replayed{
-		history: h, mem: memlock.New(), sent: make(map[Request]*call), owners: make(map[int]string),
-		tokens: make(map[int]uint64), granted: make(map[string]driver.Grant),
+		history: h, sent: make(map[Request]*call), owners: make(map[int]string), tokens: make(map[int]uint64),
 	}
-	var ctx context.Context
-	w.store.do(func() { ctx, w.stop = context.WithCancel(w.store.ctx) })
+	w.store.boot()
 	defer func() {
-		w.store.do(w.stop)
+		w.store.do(w.store.stop)
 		for _, p := range w.procs {
 			p.shutDown()
 			p.closers = nil
@@ -96,12 +86,13 @@ func (w *world) replay(h History) (int, error) {
 			return w.i - 1, nil
 		}
 		w.seen[s.What]++
-		w.step(ctx, h[w.i-1], s)
+		w.step(h[w.i-1], s)
 		for c, p := range w.procs {
-			w.settle(p, c, h[w.i-1].Procs[c], s.Procs[c])
+			if w.err == nil {
+				w.settle(p, c, h[w.i-1].Procs[c], s.Procs[c])
+			}
 		}
-		w.compare(s)
-		if w.err != nil {
+		if w.compare(s); w.err != nil {
 			return w.i, fmt.Errorf("step %d, %q of process %d: %w", w.i, s.What, s.Proc, w.err)
 		}
 	}
@@ -132,7 +123,7 @@ func (w *world) parts(before, s Step) bool {
 }
 
 // step does what the history says.
-func (w *world) step(ctx context.Context, before, s Step) {
+func (w *world) step(before, s Step) {
 	p, was, is := w.procs[s.Proc], before.Procs[s.Proc], s.Procs[s.Proc]
 	switch s.What {
 	case "begins":
@@ -140,7 +131,7 @@ func (w *world) step(ctx context.Context, before, s Step) {
 	case "asks", "renews", "releases":
 		w.send(p, is)
 	case "is answered":
-		a := w.deliver(ctx, p.call)
+		a := w.store.deliver(p.call)
 		w.must(was.RPC == "release" || (a.err == nil) == (is.Answer == "yes"), "the store answers %v, want %s", a.err, is.Answer)
 		p.call.got = a
 	case "hears":
@@ -161,7 +152,7 @@ func (w *world) step(ctx context.Context, before, s Step) {
 		if r := *s.Arrived; r.Kind == "try" && slices.Contains(before.Store.Gone, r.Owner) {
 			w.seen["lost: a late attempt after its release, which memlock does not refuse"]++
 		} else {
-			w.deliver(ctx, w.sent[Request{Kind: r.Kind, Owner: r.Owner}])
+			w.store.deliver(w.sent[Request{Kind: r.Kind, Owner: r.Owner}])
 		}
 	case "time":
 		w.store.do(func() { time.Sleep(ms(s.Now - before.Now)) })
@@ -194,36 +185,6 @@ func (w *world) send(p *process, is Process) {
 	w.sent[Request{Kind: is.RPC, Owner: is.Owner}] = p.call
 }
 
-// deliver gives the store a request, and returns its answer.
-func (w *world) deliver(ctx context.Context, c *call) (a answer) {
-	w.store.do(func() {
-		switch c.kind {
-		case "try":
-			if a.grant, a.err = w.mem.TryAcquire(ctx, c.request); a.err != nil {
-				r := c.request
-				r.TTL, r.Backoff = claim, nil
-				go w.wait(ctx, r)
-			}
-		case "renew":
-			if a.status = driver.RenewAll(ctx, w.mem, []driver.Grant{c.grant})[0].Status; a.status != driver.Renewed {
-				a.err = driver.ErrLost
-			}
-		case "release":
-			a.err = w.mem.Release(ctx, c.grant)
-		}
-	})
-	return a
-}
-
-// wait takes a place in the queue of the store, which may grant the key by a message.
-func (w *world) wait(ctx context.Context, r driver.Request) {
-	if g, err := w.mem.Acquire(ctx, r); err == nil {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		w.granted[r.Owner] = g
-	}
-}
-
 // hear lets the Locker have the answer.
 func (w *world) hear(p *process, was, is Process) {
 	a := p.call.got
@@ -250,7 +211,10 @@ func (w *world) told(p *process, is Process) {
 	if is.Phase != "holding" {
 		return
 	}
-	g, ok := w.granted[p.call.request.Owner]
+	if w.must(p.call != nil, "the Locker does not wait"); p.call == nil {
+		return
+	}
+	g, ok := w.store.granted[p.call.request.Owner]
 	w.must(ok, "there is no message")
 	p.do(func() {
 		g.Sent, g.TTL, g.Until = time.Now(), lease, p.claim
@@ -346,29 +310,18 @@ func (w *world) compare(s Step) {
 	default:
 		w.ahead = nil
 	}
-	want, got := "free", "free"
+	want := "free"
 	if holder != 0 {
 		want = fmt.Sprintf("%s until %d", driver.Fingerprint(w.owners[holder]), end)
 	}
 	for _, o := range queue {
 		want += ", " + driver.Fingerprint(w.owners[o])
 	}
-	var is driver.KeyInfo
-	w.store.do(func() {
-		if found, err := w.mem.Inspect(w.store.ctx, key, 0); err != nil || len(found) > 0 {
-			is = found[0]
-		}
-	})
-	for _, h := range is.Holders {
-		got = fmt.Sprintf("%s until %d", h.Owner, s.Now+int(h.ExpiresIn.Milliseconds()))
-	}
-	for _, q := range is.Waiters {
-		got += ", " + q.Owner
-	}
-	w.must(is.Held <= 1 && got == want, "the store has %s, want %s", got, want)
+	got, info := w.store.state(s.Now)
+	w.must(info.Held <= 1 && got == want, "the store has %s, want %s", got, want)
 	for c, p := range w.procs {
 		if q := s.Procs[c]; !q.Paused {
-			p.do(func() { w.compareProcess(p, q, is) })
+			p.do(func() { w.compareProcess(p, q, info) })
 		}
 	}
 }
@@ -381,7 +334,7 @@ func (w *world) compareProcess(p *process, q Process, store driver.KeyInfo) {
 	}
 	waits := map[string]string{"trying": "try", "holding": q.RPC, "leaving": "release"}[q.Phase]
 	w.must(kind == waits || p.resting && kind == "", "%s: the Locker waits for %q, want %q", q.Phase, kind, waits)
-	valid := p.lease != nil && !p.released && p.lease.Check() == nil && p.lease.Context().Err() == nil
+	valid := p.lease != nil && p.lease.Check() == nil && p.lease.Context().Err() == nil
 	w.must(valid == (q.Phase == "holding"), "%s: the lease is valid: %t", q.Phase, valid)
 	w.must(p.returned == (p.lease != nil || q.Phase == "leaving" || q.Phase == "idle"), "%s: Acquire has returned: %t", q.Phase, p.returned)
 	w.must(q.Phase != "idle" || p.lease == nil || p.finished, "Release has not returned")

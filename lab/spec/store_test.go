@@ -1,0 +1,76 @@
+package spec
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/distlock-go/distlock/backend/memlock"
+	"github.com/distlock-go/distlock/driver"
+)
+
+// store is the machine of the store of one history.
+type store struct {
+	*machine
+	mem   *memlock.Backend
+	until context.Context // of the waits in the queue
+	stop  context.CancelFunc
+
+	mu      sync.Mutex
+	granted map[string]driver.Grant // by messages
+}
+
+// boot empties the store.
+func (s *store) boot() {
+	s.do(func() {
+		s.mem, s.granted = memlock.New(), make(map[string]driver.Grant)
+		s.until, s.stop = context.WithCancel(s.ctx)
+	})
+}
+
+// deliver gives the store a request, and returns its answer.
+func (s *store) deliver(c *call) (a answer) {
+	s.do(func() {
+		switch c.kind {
+		case "try":
+			if a.grant, a.err = s.mem.TryAcquire(s.until, c.request); a.err != nil {
+				r := c.request
+				r.TTL, r.Backoff = claim, nil
+				go s.wait(r)
+			}
+		case "renew":
+			if a.status = driver.RenewAll(s.until, s.mem, []driver.Grant{c.grant})[0].Status; a.status != driver.Renewed {
+				a.err = driver.ErrLost
+			}
+		case "release":
+			a.err = s.mem.Release(s.until, c.grant)
+		}
+	})
+	return a
+}
+
+// wait takes a place in the queue of the store, which may grant the key by a message.
+func (s *store) wait(r driver.Request) {
+	if g, err := s.mem.Acquire(s.until, r); err == nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.granted[r.Owner] = g
+	}
+}
+
+// state describes the holder, the end of its lease, and the queue.
+func (s *store) state(now int) (row string, info driver.KeyInfo) {
+	s.do(func() {
+		if found, err := s.mem.Inspect(s.ctx, key, 0); err != nil || len(found) > 0 {
+			info = found[0]
+		}
+	})
+	row = "free"
+	for _, h := range info.Holders {
+		row = fmt.Sprintf("%s until %d", h.Owner, now+int(h.ExpiresIn.Milliseconds()))
+	}
+	for _, q := range info.Waiters {
+		row += ", " + q.Owner
+	}
+	return row, info
+}
