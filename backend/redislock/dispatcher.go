@@ -26,7 +26,7 @@ type batcher = dispatch.Batcher[*request, reply]
 // again what may be sent twice. Then the outcome is not known: the first copy may have been
 // carried out, or may still be.
 type dispatcher struct {
-	*calls // the client, its goroutines, and the limit of one batch
+	*calls // the connections, the goroutines, and the limit of one batch
 
 	topology    topology
 	processArgs *processArgs
@@ -66,8 +66,8 @@ const (
 func newDispatcher(c *calls, t topology, args *processArgs, r replicas) *dispatcher {
 	d := &dispatcher{calls: c, topology: t, processArgs: args, replicas: r, sites: make(map[string]*site)}
 	var short *redis.Client
-	if plain, ok := c.client.(*redis.Client); ok && r.n == 0 { // to wait for replicas takes too long
-		short = plain.WithTimeout(dispatch.DirectTimeout)
+	if r.n == 0 { // to wait for replicas takes too long
+		short = c.own.Short(dispatch.DirectTimeout)
 	}
 	d.defaultSite = d.newSite(c.server, short)
 	return d
@@ -176,13 +176,9 @@ func (d *dispatcher) siteFor(server *redis.Client) *site {
 	return d.sites[addr]
 }
 
-// sendDirect sends a batch with a client that has short timeouts. A release must not wait
-// for the connections of the application: if none is idle, the batch goes the other way.
+// sendDirect sends a batch with a client that has short timeouts.
 func (d *dispatcher) sendDirect(ctx context.Context, client *redis.Client, server *rediskit.Server, batch []*request) []dispatch.Result[reply] {
 	results, left := unsent(len(batch))
-	if releases(batch) && client.PoolStats().IdleConns == 0 {
-		return results
-	}
 	var plain plainBatch
 	rest := left
 	if !d.topology.slotted.Load() { // otherwise the clock is in another slot than most keys
@@ -211,14 +207,9 @@ func unsent(n int) (results []dispatch.Result[reply], which []int) {
 }
 
 // send sends a batch to the server. It writes only to what it returns, because it may be
-// abandoned. A batch with a release uses the connections of the Backend: it must not wait
-// for those of the application.
+// abandoned.
 func (d *dispatcher) send(ctx context.Context, server *rediskit.Server, batch []*request) []dispatch.Result[reply] {
-	client := d.client
-	if releases(batch) {
-		client = d.own.Client()
-	}
-
+	client := d.own.Client()
 	results, left := unsent(len(batch))
 	d.sendCalls(ctx, client, batch, results, left)
 	d.sendAlone(ctx, client, batch, results, left)

@@ -177,8 +177,3 @@ func isLine(err error, prefix string) bool {
 	line := replyError("")
 	return errors.As(err, &line) && redis.HasErrorPrefix(line, prefix)
 }
-
-// releases reports whether a batch has a release.
-func releases(batch []*request) bool {
-	return slices.ContainsFunc(batch, func(r *request) bool { return r.mode == "" })
-}
