@@ -2,6 +2,8 @@
 package owner
 
 import (
+	"crypto/rand"
+	"encoding/hex"
 	"os"
 	"strconv"
 	"strings"
@@ -17,7 +19,20 @@ const uuidLen = 36
 
 // New returns a random UUID (version 4) followed by the name of the holder. The suffix is
 // empty or "@" and the name.
-func New(suffix string) string { return uuid.NewString() + suffix }
+func New(suffix string) string {
+	var id uuid.UUID
+	_, _ = rand.Read(id[:]) // it never fails
+	id[6], id[8] = id[6]&0x0f|0x40, id[8]&0x3f|0x80
+	var text [uuidLen + 1 + MaxHolder]byte
+	at := text[:0]
+	for i, part := range [...][]byte{id[:4], id[4:6], id[6:8], id[8:10], id[10:]} {
+		if i > 0 {
+			at = append(at, '-')
+		}
+		at = hex.AppendEncode(at, part)
+	}
+	return string(append(at, suffix...)) // one allocation, where uuid.NewString needs two
+}
 
 // Holder returns the name of the holder in an owner. It returns "" if the owner has
 // no name or was not made by this package.

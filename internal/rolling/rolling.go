@@ -6,6 +6,7 @@ package rolling
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -15,9 +16,15 @@ import (
 type Timeout struct {
 	limit time.Duration
 
-	mu     sync.Mutex
-	shared context.Context //nolint:containedctx // a context is what it shares
-	born   time.Time
+	mu     sync.Mutex // of those that replace shared
+	shared atomic.Pointer[shared]
+}
+
+// shared is a context that operations share.
+type shared struct {
+	context.Context //nolint:containedctx // it is one
+
+	born time.Time
 }
 
 // New returns a Timeout with that limit.
@@ -26,22 +33,26 @@ func New(limit time.Duration) *Timeout { return &Timeout{limit: limit} }
 // Context returns a context with the values of parent, without its cancellation and
 // deadline.
 func (t *Timeout) Context(parent context.Context) context.Context {
-	return &rolling{Context: t.current(), parent: parent}
+	return &rolling{Context: t.current().Context, parent: parent}
 }
 
-func (t *Timeout) current() context.Context {
+func (t *Timeout) current() *shared {
 	now := time.Now()
+	if s := t.shared.Load(); s != nil && now.Sub(s.born) < t.limit/4 {
+		return s
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.shared == nil || now.Sub(t.born) >= t.limit/4 {
+	s := t.shared.Load()
+	if s == nil || now.Sub(s.born) >= t.limit/4 {
 		// Do not cancel the previous context, because operations still use it. It ends
 		// by itself.
 		ctx, cancel := context.WithTimeout(context.Background(), t.limit) //nolint:forbidigo // shared by many callers
 		context.AfterFunc(ctx, cancel)
-		t.shared = ctx
-		t.born = now
+		s = &shared{ctx, now}
+		t.shared.Store(s)
 	}
-	return t.shared
+	return s
 }
 
 type rolling struct {
