@@ -21,36 +21,6 @@ type leaseCtx struct {
 	cancel context.CancelCauseFunc
 }
 
-// acquiring is the context of the attempts to acquire a lease if the parent never ends: it ends
-// when the Locker is closed. It costs nothing.
-type acquiring Lease
-
-// attempts returns the context of the attempts to acquire s.
-func (s *Lease) attempts() context.Context {
-	if s.ctx.parent.Done() == nil {
-		return (*acquiring)(s)
-	}
-	return &s.ctx
-}
-
-// Deadline implements context.Context.
-func (*acquiring) Deadline() (time.Time, bool) { return time.Time{}, false }
-
-// Done implements context.Context.
-func (a *acquiring) Done() <-chan struct{} { return a.locker.life.ctx.Done() }
-
-// Err implements context.Context.
-func (a *acquiring) Err() error { return a.locker.life.ctx.Err() }
-
-// Value returns the parent's values. The Locker's context has none except those by which the
-// context package recognises its own.
-func (a *acquiring) Value(key any) any {
-	if v := a.locker.life.ctx.Value(key); v != nil {
-		return v
-	}
-	return a.ctx.parent.Value(key)
-}
-
 type leaseKey struct{}
 
 // FromContext returns the innermost lease under which the caller runs. It returns false

@@ -28,7 +28,7 @@ func (l *Locker) takeGrant(ctx context.Context, lease *Lease, r driver.Request, 
 	var backendErr error // of the last attempt, if it was not that another owner has the key
 	attempt := ctx
 	if queues {
-		attempt = lease.attempts() // ends when the Locker is closed, too
+		attempt = &lease.ctx // ends when the Locker is closed, too
 	}
 	_, until := lease.budget.MaxWait()
 	if !until.IsZero() {

@@ -6,7 +6,6 @@ package rolling
 import (
 	"context"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -16,43 +15,32 @@ import (
 type Timeout struct {
 	limit time.Duration
 
-	mu     sync.Mutex // of those that replace shared
-	shared atomic.Pointer[shared]
-}
-
-// shared is a context that operations share.
-type shared struct {
-	context.Context //nolint:containedctx // it is one
-
-	born time.Time
+	mu     sync.Mutex
+	shared context.Context //nolint:containedctx // a context is what it shares
+	born   time.Time
 }
 
 // New returns a Timeout with that limit.
 func New(limit time.Duration) *Timeout { return &Timeout{limit: limit} }
 
-// Context returns a context with the values of parent, without its cancellation and
-// deadline.
-func (t *Timeout) Context(parent context.Context) context.Context {
-	return &rolling{Context: t.current().Context, parent: parent}
+// Context returns a context for an operation that begins now, with the values of parent, without
+// its cancellation and deadline.
+func (t *Timeout) Context(parent context.Context, now time.Time) context.Context {
+	return &rolling{Context: t.current(now), parent: parent}
 }
 
-func (t *Timeout) current() *shared {
-	now := time.Now()
-	if s := t.shared.Load(); s != nil && now.Sub(s.born) < t.limit/4 {
-		return s
-	}
+func (t *Timeout) current(now time.Time) context.Context {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	s := t.shared.Load()
-	if s == nil || now.Sub(s.born) >= t.limit/4 {
+	if t.shared == nil || now.Sub(t.born) >= t.limit/4 {
 		// Do not cancel the previous context, because operations still use it. It ends
 		// by itself.
 		ctx, cancel := context.WithTimeout(context.Background(), t.limit) //nolint:forbidigo // shared by many callers
 		context.AfterFunc(ctx, cancel)
-		s = &shared{ctx, now}
-		t.shared.Store(s)
+		t.shared = ctx
+		t.born = now
 	}
-	return s
+	return t.shared
 }
 
 type rolling struct {
