@@ -184,7 +184,7 @@ func (d *dispatcher) sendDirect(ctx context.Context, client *redis.Client, serve
 	if !d.topology.slotted.Load() { // otherwise the clock is in another slot than most keys
 		plain, rest = d.plain.of(ctx, batch, left)
 	}
-	sent := d.sendCalls(ctx, client, batch, results, rest, plain.commands()...)
+	sent := d.sendCalls(ctx, client, batch, results, rest, plain.commands...)
 	if refused := plain.finish(ctx, client, results, sent); len(refused) > 0 {
 		d.sendCalls(ctx, client, batch, results, refused)
 	}
@@ -252,6 +252,9 @@ func (d *dispatcher) sendCalls(ctx context.Context, client redis.UniversalClient
 func (d *dispatcher) run(ctx context.Context, client redis.UniversalClient, calls []scriptCall, results []dispatch.Result[reply], others ...redis.Cmder) time.Time {
 	sent := time.Now()
 	for i := range calls {
+		for _, r := range calls[i].requests {
+			r.waiter.register()
+		}
 		calls[i].cmd = calls[i].command(ctx, d.processArgs, false)
 	}
 	d.execute(ctx, client, calls, others...)

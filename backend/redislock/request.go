@@ -27,6 +27,8 @@ type request struct {
 	mode   string
 	tokens int
 
+	waiter *waiter // of an attempt that queues
+
 	inDoubt string // for release.lua: a flag
 	share   string // for both: see share
 
@@ -54,7 +56,8 @@ func (r *request) appendArgs(args []any) []any {
 // reply is the answer to a request.
 type reply struct {
 	line      string
-	confirmed int // by this number of replicas, if they were asked
+	issued    uint64 // the last token of a plain attempt, which has no line
+	confirmed int    // by this number of replicas, if they were asked
 }
 
 // scriptCall is one run of a script, for one request or for several.
@@ -127,9 +130,7 @@ func execute(ctx context.Context, client redis.UniversalClient, calls []scriptCa
 		return
 	}
 	pipe := client.Pipeline()
-	for _, cmd := range others {
-		_ = pipe.Process(ctx, cmd) // queues it
-	}
+	_ = pipe.BatchProcess(ctx, others...) // queues them
 	for i := range calls {
 		_ = pipe.Process(ctx, calls[i].cmd)
 	}
