@@ -156,7 +156,7 @@ func (s *statement) number(ctx context.Context, c *sql.Conn, v values) (int64, e
 		case io.EOF:
 			err = nil
 		}
-		return cmp.Or(rows.Close(), err) // what Close reads may say that the commit has failed
+		return cmp.Or(err, rows.Close()) // what Close reads may say that the commit has failed
 	})
 	if errors.Is(err, sqldriver.ErrSkip) {
 		err = s.row(ctx, c, v).Scan(&n)

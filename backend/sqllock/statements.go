@@ -83,8 +83,8 @@ WHERE l.lock_key = :key AND l.owner = :owner AND l.busy = 0`
 	switch d {
 	case Postgres:
 		// The commit does not wait for the disk: to lose a release is to wait for the end of
-		// the lease. The second is for a key that Guard was called for: it locks the row, which
-		// costs as much as to change it, even if that is not executed.
+		// the lease. The second statement is for a key that Guard was called for: it locks the
+		// row. One statement for both would cost each release what a change costs.
 		const hasty = giveBack + " AND set_config('synchronous_commit', 'off', true) = 'off'"
 		release = []*statement{
 			one(hasty + " AND l.guarded = 0"),
@@ -97,10 +97,10 @@ WHERE l.lock_key = :key AND l.owner = :owner AND l.busy = 0`
 		table: t,
 
 		// An attempt of the holder may be late, and shortens no lease. One that has waited for
-		// the row begins before the wait, and its client counts from earlier still. In MySQL the statement
-		// sets the columns one after the other, and the result has no rows: LAST_INSERT_ID
-		// passes the token. It must commit by itself: in a session that does not do that, it
-		// takes nothing, and a transaction decides.
+		// the row counts from before the wait, and its client from earlier still. In MySQL the
+		// statement sets the columns one after the other, and the result has no rows:
+		// LAST_INSERT_ID passes the token. It must commit by itself: in a session that does not
+		// do that, it takes nothing, and a transaction decides.
 		acquire: pick(byDialect{
 			0: `INSERT INTO {lock} AS l (lock_key, owner, prior_token, token, since, expires, busy)
 VALUES (:key, :owner, {now} - :tokens, {now}, {now}, {now} + :ttl, 0)
