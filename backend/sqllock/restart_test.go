@@ -73,8 +73,9 @@ func TestCrashAfterRelease(t *testing.T) {
 	eachOwn(t, func(t *testing.T, of *store) {
 		b := of.open(t, sqllock.WithOpTimeout(2*time.Second))
 		ahead := request("released", 5*time.Second)
-		ahead.Tokens = int(time.Hour.Microseconds())                              // so the next token is of the row, not of the clock
-		for _, r := range []driver.Request{ahead, request("held", time.Minute)} { // both have a row
+		// Both keys have a row. The next token is of the row, not of the clock.
+		ahead.Tokens = int(time.Hour.Microseconds())
+		for _, r := range []driver.Request{ahead, request("held", time.Minute)} {
 			testkit.MustRelease(t, b, testkit.MustTry(t, b, r))
 		}
 		g := testkit.MustTry(t, b, ahead)
