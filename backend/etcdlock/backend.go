@@ -114,7 +114,7 @@ func (b *Backend) opContext(ctx context.Context) (context.Context, context.Cance
 
 // untold is a context with a deadline that gRPC does not tell the server: a header with
 // each request, and a timer of the server, for what the client ends by itself.
-type untold struct{ context.Context }
+type untold struct{ context.Context } //nolint:containedctx // it is one itself
 
 // Deadline implements [context.Context].
 func (untold) Deadline() (_ time.Time, _ bool) { return }

@@ -153,7 +153,7 @@ func (s *statement) number(ctx context.Context, c *sql.Conn, v values) (int64, e
 		switch err = rows.Next(row); err {
 		case nil:
 			err = n.Scan(row[0])
-		case io.EOF:
+		case io.EOF: //nolint:errorlint // that very value; a wrapped one is a lost connection
 			err = nil
 		}
 		return cmp.Or(err, rows.Close()) // what Close reads may say that the commit has failed
