@@ -21,7 +21,7 @@ func pairOfConns(t *testing.T) (eagerEnd, other net.Conn) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close() //nolint:errcheck // it had no other use
+	defer l.Close()
 	c, err := new(net.Dialer).DialContext(t.Context(), "tcp", l.Addr().String())
 	if err != nil {
 		t.Fatal(err)
