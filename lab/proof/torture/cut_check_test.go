@@ -103,7 +103,7 @@ func TestCutLosesNothing(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 3))
 		lie := seed%2 == 1
 		s := randomTale(rng, 12, lie)
-		s.h.findOrphans()
+		s.h.findOwners()
 		whole, _ := checkModel(s.h, 1<<30)
 		parts, n := checkModel(s.h, 1)
 		if pieces += n; len(whole) == 0 {

@@ -53,6 +53,35 @@ func TestCheckerFinds(t *testing.T) {
 			s.held("0.0", 40, 20, 21, 30).released(ok, 50, 51)
 			s.held("1.0", 50, 30, 35, 1030).released(ok, 38, 39)
 		}},
+		"HandedOverAfterAnother": {[]string{"model"}, func(s *tale) {
+			s.held("0.0", 40, 20, 21, 1020).released(ok, 22, 30)
+			s.held("1.0", 41, 22, 24, 1020).released(ok, 25, 26)
+			s.held("0.0", 42, 22, 29, 1020).released(ok, 32, 33).handedBy(s.h.Leases[3])
+		}},
+		"ReaderJoinsAfterWriter": {[]string{"model"}, func(s *tale) {
+			s.held("0.0", 40, 20, 21, 1020).released(ok, 22, 23).shared()
+			s.held("1.0", 41, 22, 24, 1020).released(ok, 25, 26)
+			s.held("0.0", 42, 22, 29, 1020).released(ok, 32, 33).shared().handedBy(s.h.Leases[3])
+		}},
+		"TwoInsideWithOnePermit": {[]string{"model"}, func(s *tale) {
+			s.held("0.0", 40, 20, 21, 1020).released(ok, 40, 41).permit(2)
+			s.held("0.0", 41, 22, 29, 1020).released(ok, 32, 33).permit(2).handedBy(s.h.Leases[3])
+		}},
+		"PermitHandedOverWithEarlierToken": {[]string{"model"}, func(s *tale) {
+			s.held("0.0", 40, 20, 21, 1020).released(ok, 22, 23).permit(2)
+			s.held("0.0", 39, 22, 24, 1020).released(ok, 32, 33).permit(2).handedBy(s.h.Leases[3])
+		}},
+		"OwnerGrantedTwice": {[]string{"model"}, func(s *tale) { // by an attempt that came after the release
+			s.held("0.0", 40, 20, 21, 1020).released(ok, 22, 23)
+			s.held("0.0", 50, 24, 25, 1020).released(ok, 32, 33).Grant = s.h.Leases[3].Grant
+		}},
+		"RenewedAfterRelease": {[]string{"model"}, func(s *tale) {
+			s.held("0.0", 40, 20, 21, 1020).released(ok, 22, 23).renewed(25, 26)
+		}},
+		"DeniedWhileHeld": {[]string{"model"}, func(s *tale) {
+			l := s.held("0.0", 40, 20, 21, 1020).released(failed, 30, 31)
+			l.LostSeen = 25 * ms
+		}},
 		"LostWithoutBeingTold": {[]string{"told"}, func(s *tale) {
 			s.held("0.0", 40, 20, 21, 1000).released(failed, 5000, 5001)
 		}},
@@ -161,7 +190,7 @@ func tellOf(t *testing.T, tell func(*tale), by ...string) {
 	for _, size := range []int{1, pieceSize} {
 		s := quiet()
 		tell(s)
-		s.h.findOrphans()
+		s.h.findOwners()
 		var found []string
 		vs, _ := s.h.violations(size)
 		for _, v := range vs {

@@ -11,8 +11,9 @@ import (
 // The kinds of steps of the model.
 const (
 	stepAcquire = "acquire"
-	stepUse     = "use"  // a write, or a read by a lease that shares the key
-	stepKeep    = "keep" // a release after which the holder keeps the key until the lease expires
+	stepUse     = "use"   // a write, or a read by a lease that shares the key
+	stepRenew   = "renew" // or a loss that the store told of
+	stepKeep    = "keep"  // a release after which the holder keeps the key until the lease expires
 	stepRelease = "release"
 	stepExpire  = "expire" // of the environment: the lease expires in the store
 	stepForget  = "forget" // of the environment: the store loses its data
@@ -29,7 +30,7 @@ type step struct {
 
 // state is the state of the store and the register for one key.
 type state struct {
-	holders []*lease     // in the order of their tokens
+	holders []*lease     // in the order of their tokens; some may be [lease.left]
 	highest [ways]uint64 // largest token granted for each way of having the key, or earlier for any way
 	largest uint64       // the largest token that the register has accepted
 }
@@ -53,6 +54,29 @@ func (s state) with(l *lease) state {
 func (s state) without(l *lease) state {
 	s.holders = slices.DeleteFunc(slices.Clone(s.holders), func(o *lease) bool { return o == l })
 	return s
+}
+
+// find returns the place of a holder with the owner of l, or -1.
+func (s state) find(l *lease) int {
+	return slices.IndexFunc(s.holders, func(o *lease) bool { return o.owner() == l.owner() })
+}
+
+// handOver takes what the last holder of the owner has left to l. It reports whether l may
+// have the key from another holder in its process, or is the first.
+func (s *state) handOver(l *lease) bool {
+	if l.owner() == l {
+		return true
+	}
+	i := s.find(l)
+	if i < 0 || !l.Handed {
+		return false
+	}
+	before := s.holders[i]
+	if before.passed {
+		*s = s.without(before)
+		return before.Token < l.Token || l.way() == reading
+	}
+	return l.way() == reading
 }
 
 // grants reports whether l may be granted.
@@ -121,8 +145,8 @@ func (i step) apply(s state, o outcome) []any {
 	switch i.kind {
 	case stepAcquire:
 		var states []any
-		if s.grants(l) {
-			states = append(states, s.with(l))
+		if next := s; next.handOver(l) && next.grants(l) {
+			states = append(states, next.with(l))
 		}
 		if l.Orphan {
 			states = append(states, s)
@@ -143,16 +167,24 @@ func (i step) apply(s state, o outcome) []any {
 		default:
 			return nil
 		}
+	case stepRenew:
+		if slices.Contains(s.holders, l) != (o == ok) {
+			return nil
+		}
+		return []any{s}
 	case stepKeep, stepRelease:
 		has := slices.Contains(s.holders, l)
 		switch {
 		case !has && o == ok && !l.Orphan:
 			return nil
-		case has && i.kind == stepRelease:
-			return []any{s.without(l)}
-		default:
+		case !has || i.kind == stepKeep:
 			return []any{s}
 		}
+		next := s.without(l)
+		if l.left == nil || next.find(l) >= 0 {
+			return []any{next}
+		}
+		return []any{next, next.with(l.left)}
 	case stepExpire:
 		return []any{s.without(l)}
 	case stepForget:
