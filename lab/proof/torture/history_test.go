@@ -211,16 +211,15 @@ func (h *history) add(proc string, entries []entry, log map[string]testkit.Use) 
 // store. A process that hands a key over among its workers, or lets readers share a lease, has
 // one grant of the store for them.
 func (h *history) findOwners() {
-	type chain struct {
-		proc  string
+	type owner struct {
 		key   int
 		grant string
 	}
-	granted := make(map[chain][]*lease)
+	granted := make(map[owner][]*lease)
 	for _, l := range h.Leases {
 		if l.granted() {
-			c := chain{l.Proc, l.Key, l.Grant}
-			granted[c] = append(granted[c], l)
+			o := owner{l.Key, l.Grant}
+			granted[o] = append(granted[o], l)
 		}
 	}
 	for _, ls := range granted {
@@ -240,7 +239,7 @@ func (h *history) findOwners() {
 				left := *l
 				left.passed, l.left = true, &left
 			}
-			end := l.Until + 2*int64(longestLease) // unseen renewals are over by then
+			end := l.Until + 2*max(l.TTL, int64(longestLease)) // unseen renewals are over by then
 			if l.Release != nil && l.Release.Outcome != unknown {
 				end = max(l.Release.Return, h.keptUntil(l))
 			}
