@@ -89,14 +89,19 @@ func (s state) grants(l *lease) bool {
 	return len(l.rivals(s.holders)) == 0
 }
 
-// model is a lock and the register that it protects. A history of one key is legal if
-// its operations can be put in an order in which each lies between its call and its
+// model is the next-state relation of lab/spec/lease.qnt as far as a history shows it, and has
+// readers and permits besides: a lock and the register that it protects. A history of one key is
+// legal if its operations can be put in an order in which each lies between its call and its
 // return, and
 //
 //   - an acquisition is granted only if the key has no holder, or both it and the holders
 //     are readers, or both have permits and there are fewer holders than the number of
 //     permits it asked for. Its token is larger than the token of every earlier grant,
-//     except grants that it may share the key with (P1, P3);
+//     except grants that it may share the key with (P1, P3). The store grants the key to an owner
+//     once: its other leases are handed over in its process, while the store has the owner. A
+//     reader may join others, and the rest get the key when the holder before has left it;
+//   - a renewal succeeds only if the holder has the key. One that the store refused, before the time that
+//     it had confirmed was over, must find the holder without it;
 //   - a holder loses the key only when its release takes effect, when its lease expires
 //     in the store, or when the store loses its data (P6). A lease may expire at any time
 //     from the end that the store has last confirmed to the holder (P2), even if its
