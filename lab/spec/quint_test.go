@@ -2,50 +2,20 @@ package spec
 
 import (
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"testing"
-
-	"github.com/distlock-go/distlock/internal/test/child"
-	"github.com/distlock-go/distlock/internal/test/testmode"
 )
-
-// quint returns the program: of PATH, or where .ci/install lab puts it.
-func quint(t *testing.T) string {
-	t.Helper()
-	testmode.Long(t)
-	if path, err := exec.LookPath("quint"); err == nil {
-		return path
-	}
-	path, err := filepath.Abs("../../bin/.quint/node_modules/.bin/quint")
-	if err == nil {
-		_, err = os.Stat(path)
-	}
-	if err != nil && child.Required() {
-		t.Fatal(err)
-	} else if err != nil {
-		t.Skipf(testmode.LeftOut+"%v", err)
-	}
-	return path
-}
 
 var firstLine = regexp.MustCompile(`(?m)^(\[\w+\].*)$`)
 
 // TestQuint checks the types of the page in Quint, and runs random histories of it: the
 // promises hold, and break where they should.
 func TestQuint(t *testing.T) {
-	program := quint(t)
-	if output, err := run(t, ".", program, "typecheck", "lease.qnt"); err != nil {
+	if output, err := run(t, ".", program(t), "typecheck", "lease.qnt"); err != nil {
 		t.Fatalf("%v\n%s", err, output)
 	}
-	page, err := os.ReadFile("lease.qnt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	page = slices.Clip(page)
 	for name, c := range map[string]struct {
 		off, failovers int
 		rates, promise string
@@ -63,18 +33,37 @@ func TestQuint(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			file := filepath.Join(t.TempDir(), "lease.qnt")
-			module := fmt.Appendf(page, "module m { import lease(OFF = %d, RATES = Set(%s), FAILOVERS = %d).* }\n", c.off, c.rates, c.failovers)
-			if err := os.WriteFile(file, module, 0o600); err != nil {
-				t.Fatal(err)
-			}
-			output, err := run(t, ".", program, "run", "--backend=typescript", "--main=m", "--invariant="+c.promise,
-				"--max-steps=40", fmt.Sprintf("--max-samples=%d", c.samples), "--verbosity=1", file)
+			output, err := Random{Off: c.off, Failovers: c.failovers, Rates: c.rates}.quint(t, "--invariant="+c.promise, fmt.Sprintf("--max-samples=%d", c.samples))
 			said := firstLine.FindString(output)
 			if found := err != nil && regexp.MustCompile(`Invariant violated|\[violation\]`).MatchString(output); found != c.breaks || err != nil && !found {
 				t.Fatalf("%v\n%s", err, output)
 			}
 			t.Logf("%s: %s", c.promise, said)
 		})
+	}
+}
+
+// TestHistories reads histories: each step is one of the specification, and the same seed
+// gives the same.
+func TestHistories(t *testing.T) {
+	r := Random{Seed: 7}
+	all := r.Histories(t, 3)
+	for _, h := range all {
+		if len(h) != 41 || len(h[0].Procs) != 2 || h[0].What != "starts" {
+			t.Fatalf("%d steps, first %+v", len(h), h[0])
+		}
+		for i, s := range h[1:] {
+			before := h[i]
+			switch p, q := before.Procs[s.Proc], s.Procs[s.Proc]; {
+			case s.What == "time" && s.Now > before.Now:
+			case s.What == "asks" && q.RPC == "try" && q.Owner == p.Owner:
+			case s.What == "late" && slices.Contains(before.Late, *s.Arrived):
+			case s.What == "time" || s.What == "asks" || s.What == "late":
+				t.Errorf("step %d: %+v, after %+v", i, s, before)
+			}
+		}
+	}
+	if again := r.Histories(t, 3); !reflect.DeepEqual(again, all) {
+		t.Error("the same seed gives other histories")
 	}
 }

@@ -1,5 +1,3 @@
-// Package spec has the lease protocol in Quint, for readers, and in Promela, for SPIN. Its
-// tests run both: see README.md.
 package spec
 
 import (
