@@ -111,9 +111,20 @@ func (d *dispatcher) do(ctx context.Context, r *request) dispatch.Result[reply] 
 func (d *dispatcher) doAt(ctx context.Context, s *site, r *request) dispatch.Result[reply] {
 	result := s.Do(ctx, r, !r.once)
 	if result.Err != nil {
+		if rediskit.Answered(result.Err) && r.tried {
+			d.undo(ctx, s, r)
+		}
 		result.Err = d.callerError(ctx, s.server, result.Err)
 	}
 	return result
+}
+
+// undo gives back a lock that a plain attempt may have taken before a script refused to look at
+// it, for example because the user may not access the queue. If that fails, the lock expires.
+func (d *dispatcher) undo(ctx context.Context, s *site, r *request) {
+	_, _ = callAt(context.WithoutCancel(ctx), d.calls, s.server, d.own.Client(), func(ctx context.Context, c redis.UniversalClient) (any, error) {
+		return undoPlainScript.Run(ctx, c, r.keys[:1], r.owner+" ").Result()
+	})
 }
 
 // knownSite returns the site of the key's server if that server is known without asking a
@@ -189,7 +200,6 @@ func (d *dispatcher) sendDirect(ctx context.Context, client *redis.Client, serve
 		d.sendCalls(ctx, client, batch, results, refused)
 	}
 	d.sendAlone(ctx, client, batch, results, left)
-	plain.undo(ctx, client, results)
 	for i := range results {
 		server.Leave(client, batch[i].keys[0], results[i].Err)
 	}

@@ -136,6 +136,7 @@ func (b *plainBatch) attempt(ctx context.Context, token string) {
 		sets[n] = *redis.NewStatusCmd(ctx, slices.Clip(args[setArgs*n:])...)
 		b.commands = append(b.commands, once{&sets[n]})
 		b.tokens += plainTokens(r.tokens)
+		r.tried = true
 	}
 	args = append(args, "exists")
 	for _, i := range b.taken {
@@ -225,16 +226,6 @@ func (b *plainBatch) finishAttempts(results []dispatch.Result[reply], sent time.
 			results[i].Value.issued, results[i].Sent = uint64(issued), sent
 		default:
 			leave(i)
-		}
-	}
-}
-
-// undo deletes the locks that were taken before a script refused to look at them, for example
-// because the user may not access the queue.
-func (b *plainBatch) undo(ctx context.Context, client *redis.Client, results []dispatch.Result[reply]) {
-	for n, i := range b.taken {
-		if set := b.commands[n]; set.Err() == nil && results[i].Err != nil && rediskit.Answered(results[i].Err) {
-			_ = undoPlainScript.Run(ctx, client, b.batch[i].keys[:1], set.Args()[2]) // if it fails, the lock expires
 		}
 	}
 }

@@ -15,8 +15,7 @@ import (
 	"github.com/distlock-go/distlock/backend/redislock/internal/dispatch"
 )
 
-// request is what a script has to do for one lock. It is not changed after it was passed to
-// the dispatcher.
+// request is what a script has to do for one lock. Only the dispatcher changes it.
 type request struct {
 	script *luascript.Script
 	keys   [3]string
@@ -34,6 +33,7 @@ type request struct {
 
 	once  bool // it must not be sent twice
 	plain bool // it may be sent as plain commands, if the lock is exclusive
+	tried bool // it was. Until it has an answer, only who sends it may read this
 }
 
 // The modes of an acquisition. A release has none.
