@@ -9,7 +9,7 @@
 //
 // Virtual time needs testing/synctest, which works in tests only: so the simulation is a test,
 // and this command builds it with [edits] of the Go runtime, and runs it once for each seed in a
-// process of its own. A violation is shrunk: the command leaves out faults one by one.
+// process of its own. A violation is shrunk: the command leaves out faults, and last one by one.
 //
 // What it does not show: a pause stops the workers of a process and its network, but not the timers
 // of its Locker, which share the clock of the bubble. The clocks of the processes are one, so

@@ -1,6 +1,7 @@
 package torture
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -126,7 +127,7 @@ func (t *attempt) work(ctx context.Context, valid func() bool) error {
 		longest *= 10 // so that many share the key
 	}
 	length := time.Duration(w.rng.Int64N(1 + w.rng.Int64N(int64(longest)))) // short times are more likely
-	if !first.Healed && w.rng.IntN(50) == 0 {                               // long enough for renewals
+	if !first.Healed && w.rng.IntN(cmp.Or(w.Long, 50)) == 0 {               // long enough for renewals
 		length = leaseOf(first.Key)*6/5 + time.Duration(w.rng.Int64N(int64(500*time.Millisecond)))
 	}
 	for start := time.Now(); ; {

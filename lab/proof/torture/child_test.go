@@ -53,6 +53,7 @@ type config struct {
 	Keys     int
 	Shares   bool // the backend has readers and permits
 	Slow     int  // how many times as long as usual workers rest and hold a key; 0 is 1
+	Long     int  // one of how many leases is held until it was renewed; 0 is 50
 }
 
 // kid is the state of a child process.

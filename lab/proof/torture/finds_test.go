@@ -149,6 +149,9 @@ func TestCheckerFinds(t *testing.T) {
 		"KeyLeft": {[]string{"empty"}, func(s *tale) {
 			s.h.Left = []string{"a queue"}
 		}},
+		"KeyOfNobody": {[]string{"nobody"}, func(s *tale) {
+			s.h.Nobodys = []string{"key 1"}
+		}},
 	} {
 		t.Run(name, func(t *testing.T) { tellOf(t, c.tell, c.by...) })
 	}
