@@ -128,7 +128,7 @@ func (t *attempt) work(ctx context.Context, valid func() bool) error {
 	}
 	length := time.Duration(w.rng.Int64N(1 + w.rng.Int64N(int64(longest)))) // short times are more likely
 	if !first.Healed && w.rng.IntN(cmp.Or(w.Long, 50)) == 0 {               // long enough for renewals
-		length = leaseOf(first.Key)*6/5 + time.Duration(w.rng.Int64N(int64(500*time.Millisecond)))
+		length = w.leaseOf(first.Key)*6/5 + time.Duration(w.rng.Int64N(int64(cmp.Or(w.Longer, 500*time.Millisecond))))
 	}
 	for start := time.Now(); ; {
 		for _, p := range t.parts {

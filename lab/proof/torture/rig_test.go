@@ -22,8 +22,8 @@ type setup struct {
 	processes    int
 	workers      int // per process
 	keys         int
-	slow, long   int           // see config
-	idle         time.Duration // after which a client closes a connection; 0: it does not
+	simulated    config        // what the processes of a simulation have in common
+	idle         time.Duration // after which their clients close a connection; 0: they do not
 	sessions     bool          // the store ends the locks of a process that has ended, all at once
 	pace         time.Duration // longest pause between the beginnings of two faults
 	afterRestart time.Duration // time in which the next fault of a server may not begin

@@ -17,13 +17,15 @@ type ill struct {
 	cuts    bool // the connection
 }
 
+const longestLate = 2500 * time.Millisecond
+
 // ills are all kinds. A late message keeps back those behind it on its connection. What was cut
 // is sent again by the client, at once: so the server gets it twice, or first the copy.
 var ills = [...]ill{
 	{name: "slow message", ways: []int{requests, replies}, longest: 300 * time.Millisecond},
-	{name: "late request", ways: []int{requests}, longest: 2500 * time.Millisecond},
-	{name: "late reply", ways: []int{replies}, longest: 2500 * time.Millisecond},
-	cutAfter: {name: "cut after request", ways: []int{requests}, longest: 2500 * time.Millisecond, cuts: true},
+	{name: "late request", ways: []int{requests}, longest: longestLate},
+	{name: "late reply", ways: []int{replies}, longest: longestLate},
+	cutAfter: {name: "cut after request", ways: []int{requests}, longest: longestLate, cuts: true},
 	{name: "cut before reply", ways: []int{replies}, cuts: true},
 }
 
@@ -32,17 +34,24 @@ const cutAfter = 3
 // weather is what happens to the messages of a process.
 type weather struct {
 	proc    string
-	chances []float64 // of ills, for a message
-	usual   []float64 // while there is a storm: those at other times
-	dropped []string  // the messages, by their names, that nothing happens to
+	far     [directions]time.Duration // how long each message takes at least
+	chances []float64                 // of ills, for a message
+	usual   []float64                 // while there is a storm: those at other times
+	dropped []string                  // the messages, by their names, that nothing happens to
 }
 
-// weatherOf draws which ills a seed has, and how often. Some seeds have none.
+// weatherOf draws which ills a seed has and how often, and how far the server is. Some seeds have
+// no ills.
 func weatherOf(rng *rand.Rand, dropped []string) weather {
 	w := weather{chances: make([]float64, len(ills)), dropped: dropped}
 	for i := range ills {
 		if often := 1 + rng.IntN(30); rng.IntN(2) == 0 {
 			w.chances[i] = 0.3 / float64(often)
+		}
+	}
+	for way := range w.far {
+		if rng.IntN(2) == 0 {
+			w.far[way] = time.Duration(rng.Int64N(int64(75 * time.Millisecond)))
 		}
 	}
 	return w

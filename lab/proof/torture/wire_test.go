@@ -119,7 +119,7 @@ func (w *wire) carry(from, to net.Conn, way int, opening *atomic.Bool) {
 	_ = from.Close()
 }
 
-// fate returns how long a message takes, mostly a tenth of a millisecond to a millisecond, and
+// fate returns how long a message takes, mostly up to a millisecond more than it is far, and
 // whether the connection is cut: behind a request, which still arrives, or before a reply, which
 // does not. The n-th message of a wire has the same fate in each run of a seed.
 func (w *wire) fate(way int) (lag time.Duration, cut bool) {
@@ -127,7 +127,7 @@ func (w *wire) fate(way int) (lag time.Duration, cut bool) {
 	defer w.mu.Unlock()
 	w.sent++
 	at, part := w.rng.Float64(), w.rng.Float64()
-	lag = 100*time.Microsecond + time.Duration(part*float64(900*time.Microsecond))
+	lag = w.weather.far[way] + 100*time.Microsecond + time.Duration(part*float64(900*time.Microsecond))
 	if w.calm {
 		return lag, false
 	}

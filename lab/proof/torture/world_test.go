@@ -86,10 +86,8 @@ func (w *world) spawn(i int) {
 		life = p.Life + 1
 	}
 	p := &puppet{kid: newKid(), runs: newGate()}
-	p.config = config{
-		Proc: fmt.Sprintf("%d.%d", i, life), Number: i, Life: life, Seed: w.rig.seed,
-		Workers: w.rig.setup.workers, Keys: w.rig.setup.keys, Shares: true, Slow: w.rig.setup.slow, Long: w.rig.setup.long,
-	}
+	p.config = w.rig.setup.simulated
+	p.Proc, p.Number, p.Life = fmt.Sprintf("%d.%d", i, life), i, life
 	weather := w.weather
 	weather.proc = p.Proc
 	p.wire = newWire(rand.New(rand.NewPCG(w.rig.seed, uint64(1_000_000+i*1000+life))), weather, w.server.Dial)
@@ -208,6 +206,9 @@ func rate(r float64) func(*world, int) {
 func (w *world) heal() {
 	for _, p := range w.processes {
 		p.wire.heal()
+	}
+	time.Sleep(longestLate) // until the last late message has arrived
+	for _, p := range w.processes {
 		commands["heal"](p.kid)
 	}
 	w.living.Wait()
