@@ -23,7 +23,6 @@ type setup struct {
 	workers      int // per process
 	keys         int
 	simulated    config        // what the processes of a simulation have in common
-	idle         time.Duration // after which their clients close a connection; 0: they do not
 	sessions     bool          // the store ends the locks of a process that has ended, all at once
 	pace         time.Duration // longest pause between the beginnings of two faults
 	afterRestart time.Duration // time in which the next fault of a server may not begin

@@ -58,7 +58,7 @@ func simulate(t *testing.T, seed uint64) string {
 	rng := rand.New(rand.NewPCG(seed, 2))
 	dropped := strings.Split(*dropFlag, ",")
 	weather := weatherOf(rng, dropped)
-	s.workers, s.keys, s.idle = 1+rng.IntN(4), 2+rng.IntN(1+rng.IntN(8)), time.Duration(rng.IntN(2))*50*time.Millisecond
+	s.workers, s.keys = 1+rng.IntN(4), 2+rng.IntN(1+rng.IntN(8))
 	s.simulated = config{
 		Seed: seed, Workers: s.workers, Keys: s.keys, Shares: true, Slow: 1 << rng.IntN(6),
 		Lease: 400 * time.Millisecond << rng.IntN(2), Long: 3 << rng.IntN(5), Longer: 2 * time.Second,

@@ -94,7 +94,7 @@ func (w *world) spawn(i int) {
 	p.journal = &journal{gate: p.runs.wait, file: p}
 	p.use = func() user { return p.reach(w.register) }
 	p.connect = func() (driver.Backend, func(), error) {
-		c := redistest.VirtualClient(w.tb, w.server, func(o *redis.Options) { o.Dialer, o.ConnMaxIdleTime = p.wire.DialContext, w.rig.setup.idle })
+		c := redistest.VirtualClient(w.tb, w.server, func(o *redis.Options) { o.Dialer = p.wire.DialContext })
 		return releases{redislock.New(c), &w.gone}, func() { _ = c.Close() }, nil
 	}
 	w.processes[i] = p
