@@ -106,7 +106,7 @@ torture: ## Put BACKEND (redislock, redlock, zklock, sqllock, sqllock-mariadb, e
 
 .PHONY: simulate
 simulate: ## Run SEEDS seeds of redislock in virtual time: faults, histories, a table
-	go run ./lab/simulate -seeds $(SEEDS)
+	go run ./lab/simulate -seeds $(SEEDS) -for 10s
 
 .PHONY: mutants
 mutants: ## Break the kit's rules one by one; a test must notice each

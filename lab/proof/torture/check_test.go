@@ -57,6 +57,7 @@ var checks = []check{
 	{"served", checkServed},
 	{"ends", checkEnds},
 	{"empty", checkEmpty},
+	{"nobody", checkNobody},
 }
 
 // violations runs all checks. It also returns the number of pieces that porcupine
@@ -153,11 +154,15 @@ func checkTokens(h *history, report func(string, ...any)) {
 }
 
 // checkTold finds lost leases that were not reported: by the context soon after the
-// loss, unless the process did not run, and by Release.
+// loss, unless the process did not run, and by Release. In virtual time no lease is over when
+// it is granted.
 func checkTold(h *history, report func(string, ...any)) {
 	for key := range h.Keys {
 		for _, l := range h.byKey(key) {
 			r := l.Release
+			if l.Until == 0 && h.TellBound > 0 && !l.older() {
+				report("%v: the lease was over when it was granted", l)
+			}
 			if r == nil || l.Until == 0 {
 				continue
 			}
@@ -226,6 +231,13 @@ func checkEnds(h *history, report func(string, ...any)) {
 // checkEmpty finds data that is left in the store.
 func checkEmpty(h *history, report func(string, ...any)) {
 	for _, what := range h.Left {
+		report("%s", what)
+	}
+}
+
+// checkNobody finds keys that the store kept for nobody (P5).
+func checkNobody(h *history, report func(string, ...any)) {
+	for _, what := range h.Nobodys {
 		report("%s", what)
 	}
 }

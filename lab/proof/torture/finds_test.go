@@ -178,6 +178,13 @@ func TestCheckerFinds(t *testing.T) {
 		"KeyLeft": {[]string{"empty"}, func(s *tale) {
 			s.h.Left = []string{"a queue"}
 		}},
+		"OverWhenGranted": {[]string{"told"}, func(s *tale) {
+			s.h.TellBound = tellBound
+			s.held("0.0", 40, 20, 21, 0).released(failed, 22, 23)
+		}},
+		"KeyOfNobody": {[]string{"nobody"}, func(s *tale) {
+			s.h.Nobodys = []string{"key 1"}
+		}},
 	} {
 		t.Run(name, func(t *testing.T) { tellOf(t, c.tell, c.by...) })
 	}

@@ -108,6 +108,7 @@ type history struct {
 	Workers []string            // the workers that must be served in the healed phase, as "process/worker"
 	Ends    map[string]farewell // of the processes that exit by themselves
 	Left    []string            // data left in the store at the end
+	Nobodys []string            // keys that an owner had after it had given them back
 
 	// Deaths are the times from which a process no longer keeps its keys for the rest
 	// of MinHold, for backends where the process itself does that.
