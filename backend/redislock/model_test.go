@@ -29,9 +29,10 @@ import (
 // when its last owner has nothing in flight or at the server. Each owner has at most one late
 // attempt and one late release.
 //
-// Time is in lab/spec, whose histories the scripts follow. Here it is not modelled: a lease can end at any moment, with one exception. The lease of a
+// Time is not modelled: a lease can end at any moment, with one exception. The lease of a
 // process that trusts it does not end, because the deadline of the process comes first. Nor are
 // tokens, the extension of leases, renewals, shared locks, forced releases and the loss of data.
+// The scripts follow histories with times, tokens, renewals and failovers in lab/spec.
 
 // luaScript is a script.
 type luaScript = luascript.Script
@@ -95,7 +96,7 @@ func (s scripts) both() redislock.Scripts {
 
 // TestModelFinds leaves out one rule at a time, and checks that the exploration finds the
 // violation. A rule of a script is left out by a change of its text. Rules whose absence one
-// request shows are in lab/spec/replay_test.go.
+// request shows are in lab/spec/scripts_test.go.
 func TestModelFinds(t *testing.T) {
 	acquire := func(old, with string) redislock.Scripts {
 		return redislock.Scripts{Acquire: changed(redislock.SlowScripts.Acquire, old, with), Release: redislock.SlowScripts.Release}

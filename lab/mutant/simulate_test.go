@@ -12,8 +12,8 @@ import (
 
 // planted are the mutants that the simulator finds without a test of their own.
 var planted = []string{
-	"release-of-another", "points-in-time", "state-without-margin", "incr-tokens", "clock-set-back",
-	"token-for-two", "gate-opened-at-loss", "queue-admits-all", "no-poll", "shared-lease-left-behind",
+	"release-of-another", "points-in-time", "deadline-from-the-reply", "clock-set-back", "token-for-two",
+	"gate-opened-at-loss", "no-poll", "tombstone-ignored", "tombstone-not-written", "renewal-recreates",
 }
 
 // TestSimulatorFinds plants each bug, and runs the simulator on some seeds: it must find a

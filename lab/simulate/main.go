@@ -1,7 +1,10 @@
 // Simulate runs the torture of redislock in virtual time: processes with the real Locker and
 // the real scripts, on a simulated Redis and network. Processes crash and pause, the network
-// parts, and delivers late and twice, clocks drift by 1 % or are set back, and the server fails
-// over to a replica without the last writes. The checker of lab/proof/torture judges the history.
+// parts, clocks drift by 1 % or are set back, and the server fails over to a replica without the
+// last writes. Single messages are late by up to 2.5 s, or their connection is cut: a request
+// still arrives then, after the client has sent it again. Each seed draws which of these faults it
+// has, how often, how far the server is, and the load. The checker of lab/proof/torture judges
+// the history.
 //
 //	go run ./lab/simulate -seed 7          # one seed; the same prints the same bytes
 //	go run ./lab/simulate -seeds 1000      # a table of the seeds from -seed on
@@ -9,13 +12,14 @@
 //
 // Virtual time needs testing/synctest, which works in tests only: so the simulation is a test,
 // and this command builds it with [edits] of the Go runtime, and runs it once for each seed in a
-// process of its own. A violation is shrunk: the command leaves out faults one by one.
+// process of its own. A violation is shrunk: the command leaves out faults, and last one by one.
 //
 // What it does not show: a pause stops the workers of a process and its network, but not the timers
 // of its Locker, which share the clock of the bubble. The clocks of the processes are one, so
 // drift and steps are those of the server's clock. The server is miniredis: it is not replicated, and
 // a failover puts back the data of an earlier moment. A mutex is not held while virtual time passes,
-// so opening a connection takes none.
+// so opening a connection takes none. The server is never full, and the network does not repeat
+// what a client sent once, as TCP does not.
 package main
 
 import (

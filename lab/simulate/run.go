@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -31,13 +32,12 @@ type report struct {
 	checks  []string // of the violations, one for each
 }
 
-// run runs a seed, without the faults of the given numbers.
-func (s *simulation) run(ctx context.Context, seed uint64, drop ...int) (*report, error) {
+// run runs a seed, without the faults of the given names.
+func (s *simulation) run(ctx context.Context, seed uint64, drop ...string) (*report, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	dropped := strings.Trim(strings.ReplaceAll(fmt.Sprint(drop), " ", ","), "[]")
 	cmd := exec.CommandContext(ctx, s.program, "-test.run=^TestSimulate$", "-seed="+strconv.FormatUint(seed, 10), //nolint:gosec // it is ours
-		"-dur="+s.length.String(), "-processes="+strconv.Itoa(s.processes), "-drop="+dropped)
+		"-dur="+s.length.String(), "-processes="+strconv.Itoa(s.processes), "-drop="+strings.Join(drop, ","))
 	cmd.Env = environment()
 	said, err := cmd.CombinedOutput()
 	text, _, whole := bytes.Cut(said, []byte("\nend of the report\n"))
@@ -61,7 +61,7 @@ var (
 	virtual   = regexp.MustCompile(`, (\S+) of virtual time\n`)
 	violation = regexp.MustCompile(`(?m)^violation: (\w+): `)
 	numbered  = regexp.MustCompile(`([a-z][a-zA-Z' ]*) (\d+)`)
-	planned   = regexp.MustCompile(`(?m)^ *\S+  [a-z ]+\d+  for `)
+	fault     = regexp.MustCompile(`(?m)^ *(\S+)  ([a-z ]+?) +(\S+)  for `)
 )
 
 // counts returns the numbers of a line of the report, by name.
@@ -102,17 +102,35 @@ func (s *simulation) each(ctx context.Context, first uint64, n, jobs int, f func
 	all.Wait()
 }
 
-// shrink leaves out each fault of a run, the last one first, without which there is still a
-// violation of the same kind, and returns the last report that has one.
-func (s *simulation) shrink(ctx context.Context, r *report) (*report, error) {
-	var dropped []int
-	for i := len(planned.FindAllString(r.text, -1)) - 1; i >= 0; i-- {
-		shorter, err := s.run(ctx, r.seed, append(dropped, i)...)
-		if err != nil {
-			return nil, err
+// faults returns the names of the faults: one of a message has a number, the others are known by
+// their time and kind.
+func (r *report) faults() (names []string) {
+	for _, m := range fault.FindAllStringSubmatch(r.text, -1) {
+		if name := m[3]; strings.Contains(name, ":") {
+			names = append(names, name)
+		} else {
+			names = append(names, m[1]+" "+m[2])
 		}
-		if len(shorter.checks) > 0 && shorter.checks[0] == r.checks[0] {
-			r, dropped = shorter, append(dropped, i)
+	}
+	return names
+}
+
+// shrink leaves out faults, many at a time and then one by one, the last ones first, as long as
+// there is still a violation of the same kind. It returns the last report that has one.
+func (s *simulation) shrink(ctx context.Context, r *report) (*report, error) {
+	var dropped []string
+	for size := len(r.faults()); size > 0; size /= 2 {
+		for end := len(r.faults()); end > 0; end -= size {
+			names := r.faults()
+			end = min(end, len(names))
+			without := slices.Concat(dropped, names[max(0, end-size):end])
+			shorter, err := s.run(ctx, r.seed, without...)
+			if err != nil {
+				return nil, err
+			}
+			if len(shorter.checks) > 0 && shorter.checks[0] == r.checks[0] {
+				r, dropped = shorter, without
+			}
 		}
 	}
 	return r, nil

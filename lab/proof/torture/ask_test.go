@@ -1,6 +1,7 @@
 package torture
 
 import (
+	"cmp"
 	"strconv"
 	"time"
 
@@ -22,8 +23,8 @@ func keyNames(keys []int) []string {
 
 // leaseOf returns the lease of a key: the same for all workers, so that it can be
 // handed over.
-func leaseOf(key int) time.Duration {
-	return min(time.Second+time.Duration(key)*500*time.Millisecond, longestLease)
+func (c *config) leaseOf(key int) time.Duration {
+	return min(cmp.Or(c.Lease, time.Second)+time.Duration(key)*500*time.Millisecond, longestLease)
 }
 
 // ask is a request of a worker, for one key or for a set of keys.
@@ -47,7 +48,7 @@ func (w *worker) anyKeys() []int {
 // askFor chooses the options of a request for the keys.
 func (w *worker) askFor(healed bool, keys ...int) ask {
 	a := ask{keys: keys, healed: healed, opts: distlock.Opts{
-		KeyTimeout: leaseOf(keys[0]), RetryInterval: 50 * time.Millisecond,
+		KeyTimeout: w.leaseOf(keys[0]), RetryInterval: 50 * time.Millisecond,
 	}}
 	a.leads = len(keys) == 1 && w.rng.IntN(8) == 0
 	if !a.leads {

@@ -1,6 +1,7 @@
 package torture
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -121,13 +122,16 @@ func (t *attempt) work(ctx context.Context, valid func() bool) error {
 			t.tell(sawLoss, 0, func(*part, *entry) {})
 		}
 	})
-	longest := 20 * time.Millisecond * time.Duration(max(w.Slow, 1))
+	longest := 20 * time.Millisecond
+	if !first.Healed { // all workers take each key within healBound
+		longest *= time.Duration(max(w.Slow, 1))
+	}
 	if t.shares {
 		longest *= 10 // so that many share the key
 	}
 	length := time.Duration(w.rng.Int64N(1 + w.rng.Int64N(int64(longest)))) // short times are more likely
-	if !first.Healed && w.rng.IntN(50) == 0 {                               // long enough for renewals
-		length = leaseOf(first.Key)*6/5 + time.Duration(w.rng.Int64N(int64(500*time.Millisecond)))
+	if !first.Healed && w.rng.IntN(cmp.Or(w.Long, 50)) == 0 {               // long enough for renewals
+		length = w.leaseOf(first.Key)*6/5 + time.Duration(w.rng.Int64N(int64(cmp.Or(w.Longer, 500*time.Millisecond))))
 	}
 	for start := time.Now(); ; {
 		for _, p := range t.parts {

@@ -51,8 +51,11 @@ type config struct {
 	Seed     uint64
 	Workers  int
 	Keys     int
-	Shares   bool // the backend has readers and permits
-	Slow     int  // how many times as long as usual workers rest and hold a key; 0 is 1
+	Shares   bool          // the backend has readers and permits
+	Slow     int           // how many times as long as usual workers rest and hold a key; 0 is 1
+	Lease    time.Duration // of key 0; 0 is a second
+	Long     int           // one of how many leases is held for longer than a lease; 0 is 50
+	Longer   time.Duration // by how much at most; 0 is 500 ms
 }
 
 // kid is the state of a child process.

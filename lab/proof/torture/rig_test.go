@@ -22,6 +22,7 @@ type setup struct {
 	processes    int
 	workers      int // per process
 	keys         int
+	simulated    config        // what the processes of a simulation have in common
 	sessions     bool          // the store ends the locks of a process that has ended, all at once
 	pace         time.Duration // longest pause between the beginnings of two faults
 	afterRestart time.Duration // time in which the next fault of a server may not begin
@@ -233,6 +234,6 @@ func (r *rig) history() (*history, error) {
 	if !r.setup.sessions {
 		clear(h.Deaths) // the store keeps the keys of dead processes
 	}
-	h.findOrphans()
+	h.findOwners()
 	return h, nil
 }

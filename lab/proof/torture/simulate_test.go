@@ -25,7 +25,7 @@ const simulator = "simulated"
 
 var (
 	processesFlag = flag.Int("processes", 3, "of a simulation")
-	dropFlag      = flag.String("drop", "", "numbers of the faults that a simulation leaves out, with commas between them")
+	dropFlag      = flag.String("drop", "", "names of the faults that a simulation leaves out, with commas between them")
 )
 
 // TestSimulate is the torture of redislock in virtual time: some seeds, or the one of -seed. The
@@ -55,13 +55,25 @@ func simulate(t *testing.T, seed uint64) string {
 	if length == 0 {
 		length = 30 * time.Second
 	}
-	p := simulationPlan(seed, length, s)
+	rng := rand.New(rand.NewPCG(seed, 2))
+	dropped := strings.Split(*dropFlag, ",")
+	weather := weatherOf(rng, dropped)
+	s.workers, s.keys = 1+rng.IntN(4), 2+rng.IntN(1+rng.IntN(8))
+	s.simulated = config{
+		Seed: seed, Workers: s.workers, Keys: s.keys, Shares: true, Slow: 1 << rng.IntN(6),
+		Lease: 400 * time.Millisecond << rng.IntN(2), Long: 3 << rng.IntN(5), Longer: 2 * time.Second,
+	}
+	s.pace = time.Second << rng.IntN(4)
+	p := simulationPlan(rng, seed, length, s, dropped)
 	r := &rig{tb: t, setup: s, seed: seed, injected: make(map[string]int), register: testkit.NewNetRegister(t)}
 	var took time.Duration
 	var left []string
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		r.world = newWorld(t, r)
+		r.world = newWorld(t, r, weather)
+		done := make(chan struct{})
+		defer close(done)
+		go r.world.watch(done)
 		r.run(p, length)
 		r.world.heal()
 		took = time.Since(start)
@@ -69,9 +81,13 @@ func simulate(t *testing.T, seed uint64) string {
 	})
 	h, sum := r.world.history()
 	h.Left = left
+	struck := r.world.struck(r.injected)
 	vs, pieces := h.violations(pieceSize)
 	var b strings.Builder
-	fmt.Fprintf(&b, "seed %d, %d processes, %v of virtual time\n%v%s\n", seed, s.processes, took, p, h.report(r.injected, vs, pieces))
+	if len(vs) == 0 {
+		struck = "" // the numbers suffice
+	}
+	fmt.Fprintf(&b, "seed %d, %d processes with %d workers, %d keys, %v of virtual time\n%v%s%s\n", seed, s.processes, s.workers, s.keys, took, p, struck, h.report(r.injected, vs, pieces))
 	for i, v := range vs {
 		if i < 5 {
 			fmt.Fprintf(&b, "violation: %s: %s\n", v.Check, v.What)
@@ -87,19 +103,20 @@ func simulate(t *testing.T, seed uint64) string {
 	return b.String()
 }
 
-// simulationPlan returns the plan of a seed without the faults that -drop names. The clock is
-// set back with odd seeds and the server fails over with even ones: P3 does not survive both.
-func simulationPlan(seed uint64, length time.Duration, s setup) plan {
-	without := []string{"clock set back", "failover"}[seed%2]
-	p := slices.DeleteFunc(newPlan(seed, length, s), func(f planned) bool { return f.fault.name == without })
-	var kept plan
-	dropped := strings.Split(*dropFlag, ",")
-	for i, f := range p {
-		if !slices.Contains(dropped, strconv.Itoa(i)) {
-			kept = append(kept, f)
+// simulationPlan returns the plan of a seed without the faults that are dropped, by their times and kinds.
+// Each seed draws which kinds it has. The clock is set back with odd seeds and the server fails
+// over with even ones: P3 does not survive both.
+func simulationPlan(rng *rand.Rand, seed uint64, length time.Duration, s setup, dropped []string) plan {
+	without := []string{[]string{"clock set back", "failover"}[seed%2]}
+	for i := range faults {
+		if rng.IntN(2) == 0 {
+			without = append(without, faults[i].name)
 		}
 	}
-	return kept
+	p := newPlan(seed, length, s)
+	return slices.DeleteFunc(p, func(f planned) bool {
+		return slices.Contains(without, f.fault.name) || slices.Contains(dropped, fmt.Sprint(f.at, " ", f.fault.name))
+	})
 }
 
 var (

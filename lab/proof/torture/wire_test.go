@@ -21,21 +21,25 @@ const (
 
 // wire is the simulated network between a process and the server. Each message takes a while,
 // and keeps its place in its connection. A closed gate keeps messages until it opens, as a
-// network does that sends again what was lost: so a request may arrive after the client has
-// closed its connection, and has sent the request once more on another.
+// network does that sends again what was lost. So a request may arrive after the client has
+// closed its connection, and has sent the request once more on another. The weather does that to
+// single messages, while those of other connections arrive.
 type wire struct {
-	dial  func() (net.Conn, error) // to the server
-	gates [directions]*gate
+	dial    func() (net.Conn, error) // to the server
+	gates   [directions]*gate
+	weather weather
 
 	mu      sync.Mutex
 	rng     *rand.Rand
 	clients []net.Conn // the ends of the process
-	calm    bool       // no message takes long any more
+	sent    int        // messages
+	struck  []struck
+	calm    bool // no message takes long any more
 	dead    bool
 }
 
-func newWire(rng *rand.Rand, dial func() (net.Conn, error)) *wire {
-	w := &wire{rng: rng, dial: dial}
+func newWire(rng *rand.Rand, weather weather, dial func() (net.Conn, error)) *wire {
+	w := &wire{rng: rng, weather: weather, dial: dial}
 	for way := range w.gates {
 		w.gates[way] = newGate()
 	}
@@ -85,7 +89,15 @@ func (w *wire) carry(from, to net.Conn, way int, opening *atomic.Bool) {
 				}
 				m := message{text: text[:n]}
 				if !opening.Load() {
-					m.due = time.Now().Add(w.lag())
+					lag, cut := w.fate(way)
+					m.due = time.Now().Add(lag)
+					if cut && way == replies {
+						_ = to.Close()
+						_ = from.Close()
+						return
+					} else if cut {
+						_ = from.Close()
+					}
 				}
 				messages <- m
 			}
@@ -107,15 +119,24 @@ func (w *wire) carry(from, to net.Conn, way int, opening *atomic.Bool) {
 	_ = from.Close()
 }
 
-// lag returns how long a message takes: mostly a tenth of a millisecond to a millisecond, and
-// one of fifty up to 300 ms.
-func (w *wire) lag() time.Duration {
+// fate returns how long a message takes, mostly up to a millisecond more than it is far, and
+// whether the connection is cut: behind a request, which still arrives, or before a reply, which
+// does not. The n-th message of a wire has the same fate in each run of a seed.
+func (w *wire) fate(way int) (lag time.Duration, cut bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.rng.IntN(50) == 0 && !w.calm {
-		return time.Duration(w.rng.Int64N(int64(300 * time.Millisecond)))
+	w.sent++
+	at, part := w.rng.Float64(), w.rng.Float64()
+	lag = w.weather.far[way] + 100*time.Microsecond + time.Duration(part*float64(900*time.Microsecond))
+	if w.calm {
+		return lag, false
 	}
-	return 100*time.Microsecond + time.Duration(w.rng.Int64N(int64(900*time.Microsecond)))
+	if i := w.weather.strike(w.sent, way, at); i != nil {
+		long := time.Duration(part * float64(i.longest))
+		w.struck = append(w.struck, struck{ill: i, message: w.sent, at: now(), long: long})
+		return lag + long, i.cuts
+	}
+	return lag, false
 }
 
 func (w *wire) delay()  { w.gates[requests].close() }

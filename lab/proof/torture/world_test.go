@@ -35,6 +35,8 @@ type world struct {
 	clock     *serverClock
 	replica   replica
 	register  *testkit.NetRegister
+	gone      goneOwners
+	weather   weather   // of all processes
 	processes []*puppet // the current ones
 	all       []*puppet
 	living    sync.WaitGroup
@@ -53,10 +55,10 @@ type puppet struct {
 	failure error
 }
 
-func newWorld(tb testing.TB, r *rig) *world {
+func newWorld(tb testing.TB, r *rig, weather weather) *world {
 	tb.Helper()
 	w := &world{
-		tb: tb, rig: r, server: redistest.Virtual(tb), register: r.register, clock: newServerClock(),
+		tb: tb, rig: r, weather: weather, server: redistest.Virtual(tb), register: r.register, clock: newServerClock(),
 		processes: make([]*puppet, r.setup.processes),
 	}
 	if os.Getenv("GOGC") == "off" {
@@ -70,6 +72,7 @@ func newWorld(tb testing.TB, r *rig) *world {
 		}
 		return false
 	})
+	w.gone.forget()
 	for i := range w.processes {
 		w.spawn(i)
 	}
@@ -83,16 +86,16 @@ func (w *world) spawn(i int) {
 		life = p.Life + 1
 	}
 	p := &puppet{kid: newKid(), runs: newGate()}
-	p.config = config{
-		Proc: fmt.Sprintf("%d.%d", i, life), Number: i, Life: life, Seed: w.rig.seed,
-		Workers: w.rig.setup.workers, Keys: w.rig.setup.keys, Shares: true, Slow: 8,
-	}
-	p.wire = newWire(rand.New(rand.NewPCG(w.rig.seed, uint64(1_000_000+i*1000+life))), w.server.Dial)
+	p.config = w.rig.setup.simulated
+	p.Proc, p.Number, p.Life = fmt.Sprintf("%d.%d", i, life), i, life
+	weather := w.weather
+	weather.proc = p.Proc
+	p.wire = newWire(rand.New(rand.NewPCG(w.rig.seed, uint64(1_000_000+i*1000+life))), weather, w.server.Dial)
 	p.journal = &journal{gate: p.runs.wait, file: p}
 	p.use = func() user { return p.reach(w.register) }
 	p.connect = func() (driver.Backend, func(), error) {
 		c := redistest.VirtualClient(w.tb, w.server, func(o *redis.Options) { o.Dialer = p.wire.DialContext })
-		return redislock.New(c), func() { _ = c.Close() }, nil
+		return releases{redislock.New(c), &w.gone}, func() { _ = c.Close() }, nil
 	}
 	w.processes[i] = p
 	w.all = append(w.all, p)
@@ -185,6 +188,7 @@ func (w *world) failOver(int) {
 	w.server.SetTime(w.clock.now())
 	w.replica.takeOver(w.tb, w.server, w.clock.now())
 	w.rig.endLoss()
+	w.gone.forget()
 	for _, p := range w.processes {
 		p.wire.cut()
 	}
@@ -202,6 +206,9 @@ func rate(r float64) func(*world, int) {
 func (w *world) heal() {
 	for _, p := range w.processes {
 		p.wire.heal()
+	}
+	time.Sleep(longestLate) // until the last late message has arrived
+	for _, p := range w.processes {
 		commands["heal"](p.kid)
 	}
 	w.living.Wait()
@@ -222,7 +229,7 @@ func (w *world) left() (left []string) {
 // history reads the journals.
 func (w *world) history() (h *history, sum [sha256.Size]byte) {
 	h = &history{
-		Keys: w.rig.setup.keys, Losses: w.rig.losses, Pauses: make(map[string][]window),
+		Keys: w.rig.setup.keys, Losses: w.rig.losses, Nobodys: w.gone.found, Pauses: make(map[string][]window),
 		Ends: make(map[string]farewell), Deaths: make(map[string]int64), Drift: 1, TellBound: 50 * time.Millisecond,
 	}
 	log := make(map[string]testkit.Use)
@@ -253,6 +260,6 @@ func (w *world) history() (h *history, sum [sha256.Size]byte) {
 		}
 	}
 	clear(h.Deaths) // the store keeps the keys of dead processes
-	h.findOrphans()
+	h.findOwners()
 	return h, [sha256.Size]byte(digest.Sum(nil))
 }
