@@ -197,9 +197,9 @@ func (l *Locker) takeOver(lease *Lease, key string, c compat.Class, opts *Opts, 
 func (l *Locker) acquireRemote(ctx context.Context, lease *Lease, key string, c compat.Class, opts *Opts, report *waitReport) error {
 	r := l.request(key, opts)
 	r.Backoff = &lease.budget
-	g, err := l.takeGrant(ctx, lease, r, opts.RetryCount != 1, report)
+	g, now, err := l.takeGrant(ctx, lease, r, opts.RetryCount != 1, report)
 	if err == nil {
-		err = l.accept(ctx, lease, g, c, opts)
+		err = l.accept(ctx, lease, g, now, c, opts)
 	}
 	if err != nil {
 		l.queue.Exit(key, c.Sharing.Mode == Shared)
@@ -215,14 +215,14 @@ func (l *Locker) request(key string, opts *Opts) driver.Request {
 	}
 }
 
-// accept makes the grant the lease.
-func (l *Locker) accept(ctx context.Context, lease *Lease, g driver.Grant, c compat.Class, opts *Opts) error {
+// accept makes the grant the lease, which this process has got now.
+func (l *Locker) accept(ctx context.Context, lease *Lease, g driver.Grant, now time.Time, c compat.Class, opts *Opts) error {
 	if opts.Fencing && g.Token == 0 {
 		_ = l.releaser.Release(ctx, g)
 		return ErrNoFencing
 	}
 	limits := leasestate.NewLimits(l.cfg.HandOverTime, l.extender != nil, &l.releaser.roundTrip)
-	st, now := new(leaseState), time.Now()
+	st := new(leaseState)
 	st.Init(now, g, c, limits, (*Lease).lost)
 	lease.assign(st, now, g.Sent, opts.MaxHold)
 	l.watchdog.add(st) // before anything runs under it
@@ -233,8 +233,8 @@ func (l *Locker) accept(ctx context.Context, lease *Lease, g driver.Grant, c com
 }
 
 // usable returns an error if a grant came too late, or if ctx has ended.
-func usable(ctx context.Context, g driver.Grant) error {
-	if clock.Elapsed(leasestate.Start(g), time.Now()) >= clock.SafeTTL(g.TTL) {
+func usable(ctx context.Context, g driver.Grant, now time.Time) error {
+	if clock.Elapsed(leasestate.Start(g), now) >= clock.SafeTTL(g.TTL) {
 		return errLate
 	}
 	return ctx.Err()

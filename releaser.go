@@ -40,9 +40,9 @@ func newReleaser(ctx context.Context, b driver.Backend, life *lifetime) *release
 // that was cancelled must not stay behind. The error wraps ErrLost if the store says that
 // this owner does not have the key.
 func (r *releaser) Release(ctx context.Context, g driver.Grant) error {
-	own, end := r.outlive(ctx, g)
-	defer end()
 	sent := time.Now()
+	own, end := r.outlive(ctx, g, sent)
+	defer end()
 	err := r.backend.Release(own, g)
 	switch {
 	case err == nil:
@@ -85,7 +85,7 @@ func (r *releaser) ReleaseInBackground(g driver.Grant) {
 // One answer is enough. An earlier request of this owner may still reach the store, but no
 // such request shortens a lease. If it lengthens this one, the release in the end comes first.
 func (r *releaser) Keep(ctx context.Context, g driver.Grant, until time.Time) error {
-	own, end := r.outlive(ctx, g)
+	own, end := r.outlive(ctx, g, time.Now())
 	defer end()
 	err := r.keep(own, g, until)
 	switch {
@@ -155,13 +155,13 @@ func (r *releaser) releaseAt(until time.Time, g driver.Grant) {
 	})
 }
 
-// outlive returns a context for one attempt to release g: with the values of ctx, and a
+// outlive returns a context for one attempt to release g now: with the values of ctx, and a
 // time of its own.
-func (r *releaser) outlive(ctx context.Context, g driver.Grant) (context.Context, context.CancelFunc) {
+func (r *releaser) outlive(ctx context.Context, g driver.Grant, now time.Time) (context.Context, context.CancelFunc) {
 	if g.TTL < releaseTimeout {
 		return context.WithTimeout(context.WithoutCancel(ctx), g.TTL)
 	}
-	return r.timeout.Context(ctx), func() {}
+	return r.timeout.Context(ctx, now), func() {}
 }
 
 // keepFor returns the time left until then, in whole milliseconds, rounded up: a store would

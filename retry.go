@@ -20,8 +20,8 @@ const hintFloor = 2 * time.Millisecond
 const lastLook = 500 * time.Millisecond
 
 // takeGrant asks the backend until it grants the key, the budget is spent, ctx ends or the
-// Locker is closed. What a failure may leave in the store is released in the background.
-func (l *Locker) takeGrant(ctx context.Context, lease *Lease, r driver.Request, wait bool, report *waitReport) (driver.Grant, error) {
+// Locker is closed. It returns the time at which it got the answer. What a failure may leave in the store is released in the background.
+func (l *Locker) takeGrant(ctx context.Context, lease *Lease, r driver.Request, wait bool, report *waitReport) (g driver.Grant, now time.Time, err error) {
 	queues := wait && l.queuer != nil
 	uncertain := queues  // whether something is left in the store: a place in its queue, or a grant
 	told := false        // the waiters in this process were told what the store answered
@@ -44,8 +44,6 @@ func (l *Locker) takeGrant(ctx context.Context, lease *Lease, r driver.Request, 
 	}
 	defer report.stop()
 	for {
-		var g driver.Grant
-		var err error
 		if queues {
 			g, err = l.queuer.Acquire(attempt, r)
 		} else {
@@ -54,13 +52,14 @@ func (l *Locker) takeGrant(ctx context.Context, lease *Lease, r driver.Request, 
 		err = strip(err, until)
 		if err == nil {
 			uncertain = true // until it is known to be usable
-			err = usable(&lease.ctx, g)
+			now = time.Now()
+			err = usable(&lease.ctx, g, now)
 		}
 		if err == nil {
 			if report.stop() || told {
 				l.tellWaiters(r.Key, nil, 0)
 			}
-			return g, nil
+			return g, now, nil
 		}
 		held := errors.Is(err, ErrNotAcquired)
 		uncertain = uncertain || !held
@@ -92,7 +91,7 @@ func (l *Locker) takeGrant(ctx context.Context, lease *Lease, r driver.Request, 
 		if uncertain {
 			l.releaser.ReleaseInBackground(r.Grant())
 		}
-		return driver.Grant{}, l.refusal(ctx, &lease.budget, l.markLocal(r.Key, err))
+		return driver.Grant{}, now, l.refusal(ctx, &lease.budget, l.markLocal(r.Key, err))
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync/atomic"
+	"time"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -107,8 +108,16 @@ func (b *Backend) Features() driver.Features { return driver.Features{Sharing: t
 
 // opContext returns a context for one operation.
 func (b *Backend) opContext(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeoutCause(ctx, b.opts.opTimeout, errNoAnswer)
+	op, end := context.WithTimeoutCause(ctx, b.opts.opTimeout, errNoAnswer)
+	return untold{op}, end
 }
+
+// untold is a context with a deadline that gRPC does not tell the server: a header with
+// each request, and a timer of the server, for what the client ends by itself.
+type untold struct{ context.Context } //nolint:containedctx // it is one itself
+
+// Deadline implements [context.Context].
+func (untold) Deadline() (_ time.Time, _ bool) { return }
 
 // dir returns what the names of the places of a key begin with.
 func (b *Backend) dir(key string) string { return b.opts.prefix + EscapeKey(key) + "/" }

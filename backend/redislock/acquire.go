@@ -24,7 +24,7 @@ const pollInterval = 500 * time.Millisecond
 // another owner has the key. It also fails if the key is free but others wait for it; then
 // it grants the key to the first of them.
 func (b *Backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
-	g, _, err := b.attempt(ctx, r, modeTry)
+	g, _, err := b.attempt(ctx, r, modeTry, nil)
 	return g, err
 }
 
@@ -44,14 +44,13 @@ func (b *Backend) Acquire(ctx context.Context, r driver.Request) (driver.Grant, 
 	if backoff == nil {
 		backoff = driver.NewBackoff(pollInterval, 0)
 	}
-	// The first attempt queues, and a message may come at once.
-	messages, unregister := b.inbox.register(r.Owner)
-	defer unregister()
+	w := &waiter{in: b.inbox, owner: r.Owner}
+	defer w.end()
 
 	var held error // the last refusal
 	for {
 		asked := time.Now()
-		g, refused, err := b.attempt(ctx, r, modeEnqueue)
+		g, refused, err := b.attempt(ctx, r, modeEnqueue, w)
 		if !errors.Is(err, driver.ErrNotAcquired) {
 			return g, addHolder(ctx, held, err)
 		}
@@ -61,7 +60,7 @@ func (b *Backend) Acquire(ctx context.Context, r driver.Request) (driver.Grant, 
 			return driver.Grant{}, err
 		}
 		b.inbox.open()
-		m, err := receive(ctx, messages, nextAttempt(wait, refused.left))
+		m, err := receive(ctx, w.messages, nextAttempt(wait, refused.left))
 		if err != nil {
 			return driver.Grant{}, addHolder(ctx, held, err)
 		}
@@ -138,14 +137,14 @@ func (b *Backend) Extend(ctx context.Context, g driver.Grant, tokens int) (drive
 		return driver.Grant{}, errExtendShared
 	}
 	r := driver.Request{Key: g.Key, Owner: g.Owner, TTL: g.TTL, Tokens: tokens}
-	more, _, err := b.attempt(ctx, r, modeExtend)
+	more, _, err := b.attempt(ctx, r, modeExtend, nil)
 	return more, err
 }
 
 var errExtendShared = fmt.Errorf("redislock: only an exclusive lock can be extended: %w", driver.ErrNotAcquired)
 
 // attempt runs acquire.lua once. If another owner has the key, it returns a HeldError.
-func (b *Backend) attempt(ctx context.Context, r driver.Request, mode string) (driver.Grant, refusal, error) {
+func (b *Backend) attempt(ctx context.Context, r driver.Request, mode string, w *waiter) (driver.Grant, refusal, error) {
 	if err := checkRequest(r); err != nil {
 		return driver.Grant{}, refusal{}, err
 	}
@@ -159,7 +158,7 @@ func (b *Backend) attempt(ctx context.Context, r driver.Request, mode string) (d
 	// would have it.
 	a := b.dispatcher.do(ctx, &request{
 		script: acquireScript, keys: lockKeys(r.Key), owner: r.Owner, share: share(r.Mode, r.Permits),
-		ttl: r.TTL.Milliseconds(), mode: mode, tokens: r.Tokens, once: mode == modeTry || b.opts.replicas.n > 0,
+		ttl: r.TTL.Milliseconds(), mode: mode, tokens: r.Tokens, once: mode == modeTry || b.opts.replicas.n > 0, waiter: w,
 		// A script that is still on its way could give back what a plain attempt has taken.
 		plain: mode == modeEnqueue && b.inDoubt.Of(r.Owner) == 0,
 	})
@@ -185,6 +184,11 @@ func (b *Backend) attempt(ctx context.Context, r driver.Request, mode string) (d
 
 // parseReply parses the reply of acquire.lua.
 func (b *Backend) parseReply(r driver.Request, a dispatch.Result[reply]) (driver.Grant, refusal, error) {
+	if last := a.Value.issued; last > 0 {
+		g := grant(r, last-uint64(plainTokens(r.Tokens)), last)
+		g.Sent = a.Sent
+		return g, refusal{}, nil
+	}
 	status, rest, _ := strings.Cut(a.Value.line, " ")
 	switch status {
 	case "1":
@@ -208,8 +212,7 @@ func (b *Backend) parseReply(r driver.Request, a dispatch.Result[reply]) (driver
 
 // granted parses what follows the 1 of a grant: the last token that was issued before, the
 // last one of this grant, and whether others wait. It also reports whether the last token is
-// the server's time: a repeated grant, a clock that was set back and a plain attempt issue few
-// tokens.
+// the server's time: a repeated grant and a clock that was set back issue few tokens.
 func granted(r driver.Request, rest string) (g driver.Grant, clock, ok bool) {
 	before, rest, _ := strings.Cut(rest, " ")
 	last, others, _ := strings.Cut(rest, " ")
@@ -218,9 +221,16 @@ func granted(r driver.Request, rest string) (g driver.Grant, clock, ok bool) {
 	if err != nil || err2 != nil || b >= l {
 		return driver.Grant{}, false, false
 	}
-	g = r.Grant()
-	g.Token, g.LastToken, g.Contended = max(b+1, l-min(l, uint64(max(r.Tokens, 1))-1)), l, others == "1"
-	return g, l-b > plainTokens, true
+	g = grant(r, b, l)
+	g.Contended = others == "1"
+	return g, l-b > maxPlainTokens, true
+}
+
+// grant returns the grant of an attempt that has issued the tokens after before, up to last.
+func grant(r driver.Request, before, last uint64) driver.Grant {
+	g := r.Grant()
+	g.Token, g.LastToken = max(before+1, last-min(last, uint64(max(r.Tokens, 1))-1)), last
+	return g
 }
 
 // parseRefusal parses what follows the 0 of a refusal: see refusal.lua. It returns nil if it

@@ -33,17 +33,17 @@ type Backend struct {
 	background   *rediskit.Background
 }
 
-// ownConnections is how many connections of its own a Backend has to a server.
-const ownConnections = 4
+// ownConnections is how many connections of its own a Backend has to a server at most: one for
+// each message in flight.
+const ownConnections = 16
 
 // New returns a Backend that keeps locks in the Redis of the client: one server, a master
 // that Sentinel watches, a Cluster, or a Ring. The client may have any settings. The
 // caller closes it, after the Backend. New panics if the client is nil.
 //
-// A Backend opens connections of its own: up to four to each server, and one to receive
-// messages when an acquisition has to wait. Renewals use them, and releases that find no idle
-// connection of the client. So an application that uses up the pool of its client loses no
-// lease. Close closes them.
+// A Backend opens connections of its own: as many as it needs, up to sixteen to each server,
+// and one to receive messages when an acquisition has to wait. So an application that uses up
+// the pool of its client loses no lease. Close closes them.
 func New(client redis.UniversalClient, opts ...Option) *Backend {
 	if v := reflect.ValueOf(client); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 		panic("redislock: nil client")

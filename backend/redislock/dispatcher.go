@@ -26,7 +26,7 @@ type batcher = dispatch.Batcher[*request, reply]
 // again what may be sent twice. Then the outcome is not known: the first copy may have been
 // carried out, or may still be.
 type dispatcher struct {
-	*calls // the client, its goroutines, and the limit of one batch
+	*calls // the connections, the goroutines, and the limit of one batch
 
 	topology    topology
 	processArgs *processArgs
@@ -66,8 +66,8 @@ const (
 func newDispatcher(c *calls, t topology, args *processArgs, r replicas) *dispatcher {
 	d := &dispatcher{calls: c, topology: t, processArgs: args, replicas: r, sites: make(map[string]*site)}
 	var short *redis.Client
-	if plain, ok := c.client.(*redis.Client); ok && r.n == 0 { // to wait for replicas takes too long
-		short = plain.WithTimeout(dispatch.DirectTimeout)
+	if r.n == 0 { // to wait for replicas takes too long
+		short = c.own.Short(dispatch.DirectTimeout)
 	}
 	d.defaultSite = d.newSite(c.server, short)
 	return d
@@ -111,9 +111,20 @@ func (d *dispatcher) do(ctx context.Context, r *request) dispatch.Result[reply] 
 func (d *dispatcher) doAt(ctx context.Context, s *site, r *request) dispatch.Result[reply] {
 	result := s.Do(ctx, r, !r.once)
 	if result.Err != nil {
+		if rediskit.Answered(result.Err) && r.tried {
+			d.undo(ctx, s, r)
+		}
 		result.Err = d.callerError(ctx, s.server, result.Err)
 	}
 	return result
+}
+
+// undo gives back a lock that a plain attempt may have taken before a script refused to look at
+// it, for example because the user may not access the queue. If that fails, the lock expires.
+func (d *dispatcher) undo(ctx context.Context, s *site, r *request) {
+	_, _ = callAt(context.WithoutCancel(ctx), d.calls, s.server, d.own.Client(), func(ctx context.Context, c redis.UniversalClient) (any, error) {
+		return undoPlainScript.Run(ctx, c, r.keys[:1], r.owner+" ").Result()
+	})
 }
 
 // knownSite returns the site of the key's server if that server is known without asking a
@@ -176,24 +187,19 @@ func (d *dispatcher) siteFor(server *redis.Client) *site {
 	return d.sites[addr]
 }
 
-// sendDirect sends a batch with a client that has short timeouts. A release must not wait
-// for the connections of the application: if none is idle, the batch goes the other way.
+// sendDirect sends a batch with a client that has short timeouts.
 func (d *dispatcher) sendDirect(ctx context.Context, client *redis.Client, server *rediskit.Server, batch []*request) []dispatch.Result[reply] {
 	results, left := unsent(len(batch))
-	if releases(batch) && client.PoolStats().IdleConns == 0 {
-		return results
-	}
 	var plain plainBatch
 	rest := left
 	if !d.topology.slotted.Load() { // otherwise the clock is in another slot than most keys
 		plain, rest = d.plain.of(ctx, batch, left)
 	}
-	sent := d.sendCalls(ctx, client, batch, results, rest, plain.commands()...)
+	sent := d.sendCalls(ctx, client, batch, results, rest, plain.commands...)
 	if refused := plain.finish(ctx, client, results, sent); len(refused) > 0 {
 		d.sendCalls(ctx, client, batch, results, refused)
 	}
 	d.sendAlone(ctx, client, batch, results, left)
-	plain.undo(ctx, client, results)
 	for i := range results {
 		server.Leave(client, batch[i].keys[0], results[i].Err)
 	}
@@ -211,14 +217,9 @@ func unsent(n int) (results []dispatch.Result[reply], which []int) {
 }
 
 // send sends a batch to the server. It writes only to what it returns, because it may be
-// abandoned. A batch with a release uses the connections of the Backend: it must not wait
-// for those of the application.
+// abandoned.
 func (d *dispatcher) send(ctx context.Context, server *rediskit.Server, batch []*request) []dispatch.Result[reply] {
-	client := d.client
-	if releases(batch) {
-		client = d.own.Client()
-	}
-
+	client := d.own.Client()
 	results, left := unsent(len(batch))
 	d.sendCalls(ctx, client, batch, results, left)
 	d.sendAlone(ctx, client, batch, results, left)
@@ -261,6 +262,9 @@ func (d *dispatcher) sendCalls(ctx context.Context, client redis.UniversalClient
 func (d *dispatcher) run(ctx context.Context, client redis.UniversalClient, calls []scriptCall, results []dispatch.Result[reply], others ...redis.Cmder) time.Time {
 	sent := time.Now()
 	for i := range calls {
+		for _, r := range calls[i].requests {
+			r.waiter.register()
+		}
 		calls[i].cmd = calls[i].command(ctx, d.processArgs, false)
 	}
 	d.execute(ctx, client, calls, others...)

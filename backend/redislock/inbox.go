@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -27,11 +28,11 @@ type inbox struct {
 	opened   sync.Once
 
 	mu      sync.Mutex
-	waiters map[string]chan message
+	waiters map[string]*waiter // by owner
 }
 
 func newInbox(client redis.UniversalClient, prefix, id string, bg *rediskit.Background) *inbox {
-	in := &inbox{id: id, channel: prefix + id, waiters: make(map[string]chan message)}
+	in := &inbox{id: id, channel: prefix + id, waiters: make(map[string]*waiter)}
 	// With a Ring waiters poll: a release publishes on the shard of its key, but the inbox
 	// may be on another.
 	if _, ring := client.(*redis.Ring); !ring {
@@ -47,19 +48,44 @@ type message struct {
 	tokens string        // the tokens and whether others wait: see granted
 }
 
-// register returns the channel of messages for an owner, which is about to wait, and a
-// function that ends the registration.
-func (in *inbox) register(owner string) (<-chan message, func()) {
-	messages := make(chan message, 1)
-	in.mu.Lock()
-	in.waiters[owner] = messages
-	in.mu.Unlock()
-	return messages, func() {
-		in.mu.Lock()
-		defer in.mu.Unlock()
-		if in.waiters[owner] == messages {
-			delete(in.waiters, owner)
-		}
+// waiter is an acquisition that queues if it has to.
+type waiter struct {
+	in       *inbox
+	owner    string
+	messages chan message // nil until it is registered
+	state    atomic.Int32
+}
+
+// The states of a waiter.
+const (
+	waiterNew int32 = iota
+	waiterRegistered
+	waiterGone // it does not wait any more
+)
+
+// register is called before a script that queues the owner: a message may come at once. It does
+// nothing if w is nil.
+func (w *waiter) register() {
+	if w == nil {
+		return
+	}
+	w.in.mu.Lock()
+	defer w.in.mu.Unlock()
+	if w.state.CompareAndSwap(waiterNew, waiterRegistered) {
+		w.messages = make(chan message, 1)
+		w.in.waiters[w.owner] = w
+	}
+}
+
+// end ends the registration. The script may be sent later, by others.
+func (w *waiter) end() {
+	if w.state.CompareAndSwap(waiterNew, waiterGone) {
+		return // most locks are free
+	}
+	w.in.mu.Lock()
+	defer w.in.mu.Unlock()
+	if w.in.waiters[w.owner] == w {
+		delete(w.in.waiters, w.owner)
 	}
 }
 
@@ -71,23 +97,23 @@ func (in *inbox) deliver(text string) {
 	ms, _ := strconv.ParseInt(claim, 10, 64)
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	if messages, ok := in.waiters[owner]; ok {
-		send(messages, message{time.Duration(ms) * time.Millisecond, tokens})
+	if w := in.waiters[owner]; w != nil {
+		w.send(message{time.Duration(ms) * time.Millisecond, tokens})
 	}
 }
 
 func (in *inbox) wakeAll() {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	for _, messages := range in.waiters {
-		send(messages, message{})
+	for _, w := range in.waiters {
+		w.send(message{})
 	}
 }
 
 // send does not block: a message that finds another one there only saves time.
-func send(messages chan<- message, m message) {
+func (w *waiter) send(m message) {
 	select {
-	case messages <- m:
+	case w.messages <- m:
 	default:
 	}
 }

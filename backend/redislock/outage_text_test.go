@@ -122,18 +122,3 @@ func TestOutageText(t *testing.T) {
 		})
 	}
 }
-
-// The application has all connections: an acquisition says so, and a release has connections
-// of its own.
-func TestOutageTextOfABusyPool(t *testing.T) {
-	t.Parallel()
-	testmode.Long(t)
-	s := redistest.Start(t)
-	c := s.Client(t, func(o *redis.Options) { o.PoolSize = 2 })
-	redistest.UseUp(t, c)
-	b := redislock.New(c, redislock.WithOpTimeout(500*time.Millisecond))
-	defer b.Close()
-	_, err := b.TryAcquire(t.Context(), request(lockKey))
-	readable(t, "TryAcquire", err, `^redislock: `+regexp.QuoteMeta(s.Addr())+`: no answer within the operation timeout of 500ms: the server answers others, but all 2 connections of the client are in use`)
-	mustRelease(t, b, request(lockKey).Grant())
-}

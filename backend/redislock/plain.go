@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"hash/maphash"
 	"slices"
-	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -22,10 +22,10 @@ const (
 	// passed, so the next token comes from a script, and is the server's time.
 	clockLag = 20 * time.Millisecond
 
-	// plainTokens is the largest number of tokens of a plain attempt. From 250,000 attempts a
+	// maxPlainTokens is the largest number of tokens of a plain attempt. From 250,000 attempts a
 	// second on, the clock overtakes the server's time. Then the scripts do not set it, and
 	// plain attempts end for as long as it is ahead.
-	plainTokens = 4
+	maxPlainTokens = 4
 
 	// A clock with a smaller value was lost, and has been incremented since. One with a value
 	// from maxToken on is refused: see last_issued in time.lua.
@@ -89,11 +89,11 @@ type plainBatch struct {
 	taken []int // the indices of the attempts
 	given []int // those of the releases
 
-	sets    []redis.Cmder // one for each attempt
-	tokens  int64         // issued to all attempts
-	issue   *redis.IntCmd
-	others  *redis.IntCmd
-	release *rediskit.Cmd
+	commands []redis.Cmder // in their order; the first are a SET for each attempt
+	tokens   int64         // issued to all attempts
+	issue    *redis.IntCmd
+	others   *redis.IntCmd
+	release  *rediskit.Cmd
 }
 
 // of returns what of the batch is sent plainly, and the indices of the other requests.
@@ -118,21 +118,46 @@ func (p *plain) of(ctx context.Context, batch []*request, which []int) (b plainB
 	}
 	if len(b.given) > 0 {
 		b.release = b.releases(ctx, "evalsha", releasePlainScript.Hash())
+		b.commands = append(b.commands, b.release)
 	}
 	return b, rest
 }
 
-// attempt makes the commands of the attempts.
+// attempt makes the commands of the attempts. What all of them need is allocated at once.
 func (b *plainBatch) attempt(ctx context.Context, token string) {
-	exists := append(make([]any, 0, 1+2*len(b.taken)), "exists")
-	for _, i := range b.taken {
+	const setArgs = 6
+	n := len(b.taken)
+	values := b.owners(b.taken, " ~"+token)
+	sets, args := make([]redis.StatusCmd, n), make([]any, 0, setArgs*n+1+2*n)
+	b.commands = make([]redis.Cmder, 0, n+3)
+	for n, i := range b.taken {
 		r := b.batch[i]
-		value := r.owner + " ~" + token
-		b.sets = append(b.sets, once{redis.NewStatusCmd(ctx, "set", &r.keys[0], &value, "px", &r.ttl, "nx")})
-		b.tokens += r.plainTokens()
-		exists = append(exists, &r.keys[1], &r.keys[2])
+		args = append(args, "set", &r.keys[0], &values[n], "px", &r.ttl, "nx")
+		sets[n] = *redis.NewStatusCmd(ctx, slices.Clip(args[setArgs*n:])...)
+		b.commands = append(b.commands, once{&sets[n]})
+		b.tokens += plainTokens(r.tokens)
+		r.tried = true
 	}
-	b.issue, b.others = redis.NewIntCmd(ctx, "incrby", clockKey, b.tokens), redis.NewIntCmd(ctx, exists...)
+	args = append(args, "exists")
+	for _, i := range b.taken {
+		args = append(args, &b.batch[i].keys[1], &b.batch[i].keys[2])
+	}
+	b.issue, b.others = redis.NewIntCmd(ctx, "incrby", clockKey, b.tokens), redis.NewIntCmd(ctx, args[setArgs*n:]...)
+	b.commands = append(b.commands, b.issue, b.others)
+}
+
+// owners returns the owners of the requests with the given indices, each followed by the suffix.
+func (b *plainBatch) owners(which []int, suffix string) []string {
+	var text strings.Builder
+	text.Grow(len(which) * (len(b.batch[which[0]].owner) + len(suffix))) // of one Locker they are equally long
+	owners := make([]string, len(which))
+	for n, i := range which {
+		from := text.Len()
+		text.WriteString(b.batch[i].owner)
+		text.WriteString(suffix)
+		owners[n] = text.String()[from:]
+	}
+	return owners
 }
 
 // releases returns the command of the releases.
@@ -143,23 +168,11 @@ func (b *plainBatch) releases(ctx context.Context, command, script string) *redi
 			args = append(args, &b.batch[i].keys[k])
 		}
 	}
-	for _, i := range b.given {
-		owner := b.batch[i].owner + " "
-		args = append(args, &owner)
+	owners := b.owners(b.given, " ")
+	for n := range owners {
+		args = append(args, &owners[n])
 	}
 	return rediskit.NewCmd(ctx, args...)
-}
-
-// commands returns the commands in their order.
-func (b *plainBatch) commands() []redis.Cmder {
-	cmds := slices.Clone(b.sets)
-	if b.issue != nil {
-		cmds = append(cmds, b.issue, b.others)
-	}
-	if b.release != nil {
-		cmds = append(cmds, b.release)
-	}
-	return cmds
 }
 
 // finish adds the results. It returns the indices of the requests that are left to the scripts.
@@ -204,33 +217,21 @@ func (b *plainBatch) finishAttempts(results []dispatch.Result[reply], sent time.
 	}
 	issued := last - b.tokens
 	for n, i := range b.taken {
-		before := issued
-		issued += b.batch[i].plainTokens()
-		switch err := unanswered(b.sets[n], b.issue, b.others); {
+		issued += plainTokens(b.batch[i].tokens)
+		switch err := unanswered(b.commands[n], b.issue, b.others); {
 		case err != nil:
 			results[i].Err, results[i].OutcomeKnown = err, false
 			b.clock.Store(nil)
-		case alone && b.sets[n].Err() == nil:
-			results[i].Value.line = "1 " + strconv.FormatInt(before, 10) + " " + strconv.FormatInt(issued, 10) + " 0"
-			results[i].Sent = sent
+		case alone && b.commands[n].Err() == nil:
+			results[i].Value.issued, results[i].Sent = uint64(issued), sent
 		default:
 			leave(i)
 		}
 	}
 }
 
-// undo deletes the locks that were taken before a script refused to look at them, for example
-// because the user may not access the queue.
-func (b *plainBatch) undo(ctx context.Context, client *redis.Client, results []dispatch.Result[reply]) {
-	for n, i := range b.taken {
-		if set := b.sets[n]; set.Err() == nil && results[i].Err != nil && rediskit.Answered(results[i].Err) {
-			_ = undoPlainScript.Run(ctx, client, b.batch[i].keys[:1], set.Args()[2]) // if it fails, the lock expires
-		}
-	}
-}
-
-// plainTokens returns how many tokens a plain attempt of the request issues.
-func (r *request) plainTokens() int64 { return int64(min(max(r.tokens, 1), plainTokens)) }
+// plainTokens returns how many tokens a plain attempt that asks for so many issues.
+func plainTokens(wanted int) int64 { return int64(min(max(wanted, 1), maxPlainTokens)) }
 
 // unanswered returns the error of the first of the commands that has no answer.
 func unanswered(cmds ...redis.Cmder) error {

@@ -15,8 +15,7 @@ import (
 	"github.com/distlock-go/distlock/backend/redislock/internal/dispatch"
 )
 
-// request is what a script has to do for one lock. It is not changed after it was passed to
-// the dispatcher.
+// request is what a script has to do for one lock. Only the dispatcher changes it.
 type request struct {
 	script *luascript.Script
 	keys   [3]string
@@ -27,11 +26,14 @@ type request struct {
 	mode   string
 	tokens int
 
+	waiter *waiter // of an attempt that queues
+
 	inDoubt string // for release.lua: a flag
 	share   string // for both: see share
 
 	once  bool // it must not be sent twice
 	plain bool // it may be sent as plain commands, if the lock is exclusive
+	tried bool // it was. Until it has an answer, only who sends it may read this
 }
 
 // The modes of an acquisition. A release has none.
@@ -54,7 +56,8 @@ func (r *request) appendArgs(args []any) []any {
 // reply is the answer to a request.
 type reply struct {
 	line      string
-	confirmed int // by this number of replicas, if they were asked
+	issued    uint64 // the last token of a plain attempt, which has no line
+	confirmed int    // by this number of replicas, if they were asked
 }
 
 // scriptCall is one run of a script, for one request or for several.
@@ -127,9 +130,7 @@ func execute(ctx context.Context, client redis.UniversalClient, calls []scriptCa
 		return
 	}
 	pipe := client.Pipeline()
-	for _, cmd := range others {
-		_ = pipe.Process(ctx, cmd) // queues it
-	}
+	_ = pipe.BatchProcess(ctx, others...) // queues them
 	for i := range calls {
 		_ = pipe.Process(ctx, calls[i].cmd)
 	}
@@ -176,9 +177,4 @@ func (replyError) RedisError() {}
 func isLine(err error, prefix string) bool {
 	line := replyError("")
 	return errors.As(err, &line) && redis.HasErrorPrefix(line, prefix)
-}
-
-// releases reports whether a batch has a release.
-func releases(batch []*request) bool {
-	return slices.ContainsFunc(batch, func(r *request) bool { return r.mode == "" })
 }

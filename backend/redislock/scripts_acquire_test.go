@@ -125,6 +125,28 @@ func TestScriptRefusalHasTheLastToken(t *testing.T) {
 	})
 }
 
+// A message says that others wait, also if it is the caller that has just queued.
+func TestScriptMessageSaysThatOthersWait(t *testing.T) {
+	eachScripts(t, func(t *testing.T, s scripts) {
+		sub := s.PSubscribe(t.Context(), "in:*")
+		defer sub.Close()
+		_, err := sub.Receive(t.Context())
+		noError(t, err)
+		for _, c := range []struct{ queues, says string }{{"", "0"}, {"c1", "1"}} {
+			s.FlushAll(t.Context())
+			s.join("a1", writes)
+			s.kept("b1", writes, true)
+			s.expire(t, lockKey)
+			s.kept("c1", writes, c.queues != "") // the server grants the lock to b1
+			m, err := sub.ReceiveMessage(t.Context())
+			noError(t, err)
+			if words := strings.Fields(m.Payload); words[len(words)-1] != c.says {
+				t.Errorf("the message is %q, and %q waits", m.Payload, c.queues)
+			}
+		}
+	})
+}
+
 // If the clock is set back, a later waiter does not overtake.
 func TestScriptTicketsSurviveAClockSetBack(t *testing.T) {
 	eachScripts(t, func(t *testing.T, s scripts) {

@@ -3,7 +3,6 @@ package sqllock
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"time"
 
 	"github.com/distlock-go/distlock/backend/internal/doubt"
@@ -91,8 +90,8 @@ func (e *entry) mayGrant(r *driver.Request) bool {
 func (b *Backend) take(ctx context.Context, r *driver.Request) (g driver.Grant, ok bool, err error) {
 	sent := time.Now()
 	var last int64
-	do := func(ctx context.Context, q querier) error {
-		last, err = b.takeIn(ctx, q, r)
+	do := func(ctx context.Context, c *sql.Conn) error {
+		last, err = b.takeIn(ctx, c, r)
 		if err != nil && !undone(err) && (code(err) == "" || b.broken(err)) {
 			b.doubtAttempt(r.Owner)
 		}
@@ -103,7 +102,7 @@ func (b *Backend) take(ctx context.Context, r *driver.Request) (g driver.Grant, 
 		// a transaction open.
 		err = b.transact(ctx, forAttempt, do)
 	} else {
-		err = b.do(ctx, forAttempt, func(ctx context.Context, c *sql.Conn) error { return do(ctx, c) })
+		err = b.do(ctx, forAttempt, do)
 	}
 	if err != nil || last == 0 {
 		return driver.Grant{}, false, err
@@ -114,19 +113,15 @@ func (b *Backend) take(ctx context.Context, r *driver.Request) (g driver.Grant, 
 }
 
 // takeIn returns the last token, or 0 if the statement has changed nothing.
-func (b *Backend) takeIn(ctx context.Context, q querier, r *driver.Request) (last int64, err error) {
+func (b *Backend) takeIn(ctx context.Context, c *sql.Conn, r *driver.Request) (last int64, err error) {
 	s := b.sql.acquire
 	v := values{"key": r.Key, "owner": r.Owner, "ttl": r.TTL.Microseconds(), "tokens": int64(max(r.Tokens, 1))}
 	if b.dialect == MySQL {
-		result, err := q.ExecContext(ctx, s.text, s.args(v)...)
+		result, err := c.ExecContext(ctx, s.text, s.args(v)...)
 		if err != nil {
 			return 0, err
 		}
 		return result.LastInsertId()
 	}
-	err = s.row(ctx, q, v).Scan(&last)
-	if errors.Is(err, sql.ErrNoRows) {
-		return 0, nil
-	}
-	return last, err
+	return s.number(ctx, c, v)
 }

@@ -17,9 +17,9 @@ import (
 // If the row of the key does not exist, it is created if create is set.
 func (b *Backend) change(ctx context.Context, why purpose, key string, create bool, removes func(*entry) bool, decide func(*entry)) error {
 	var next []string
-	err := b.transact(ctx, why, func(ctx context.Context, q querier) error {
+	err := b.transact(ctx, why, func(ctx context.Context, c *sql.Conn) error {
 		var err error
-		next, err = b.changeIn(ctx, q, key, create, removes, decide)
+		next, err = b.changeIn(ctx, c, key, create, removes, decide)
 		return err
 	})
 	if err == nil {
@@ -30,13 +30,13 @@ func (b *Backend) change(ctx context.Context, why purpose, key string, create bo
 
 // changeIn is change inside of a transaction. It returns the waiters to wake: those that
 // may have the key now, and could not have it before.
-func (b *Backend) changeIn(ctx context.Context, q querier, key string, create bool, removes func(*entry) bool, decide func(*entry)) ([]string, error) {
-	e, err := b.load(ctx, q, key, create)
+func (b *Backend) changeIn(ctx context.Context, c *sql.Conn, key string, create bool, removes func(*entry) bool, decide func(*entry)) ([]string, error) {
+	e, err := b.load(ctx, c, key, create)
 	if err != nil {
 		return nil, err
 	}
 	if e.owner != "" && (e.expires <= e.now || removes != nil && removes(e)) {
-		free, err := b.lockGuard(ctx, q, e)
+		free, err := b.lockGuard(ctx, c, e)
 		if err != nil {
 			return nil, err
 		}
@@ -46,14 +46,14 @@ func (b *Backend) changeIn(ctx context.Context, q querier, key string, create bo
 	before.members = slices.Clone(e.members)
 	e.prune()
 	decide(e)
-	if err := b.save(ctx, q, &before, e); err != nil {
+	if err := b.save(ctx, c, &before, e); err != nil {
 		return nil, err
 	}
 	was := before.admitted()
 	next := slices.DeleteFunc(e.admitted(), func(owner string) bool { return slices.Contains(was, owner) })
 	if b.opts.listener != nil {
 		for _, owner := range next[:min(len(next), mostMessages)] {
-			if _, err := b.sql.notify.exec(ctx, q, values{"channel": channel, "message": driver.Fingerprint(owner)}); err != nil {
+			if _, err := b.sql.notify.exec(ctx, c, values{"channel": channel, "message": driver.Fingerprint(owner)}); err != nil {
 				return nil, err
 			}
 		}
@@ -62,11 +62,11 @@ func (b *Backend) changeIn(ctx context.Context, q querier, key string, create bo
 }
 
 // load locks a key and reads it with its members.
-func (b *Backend) load(ctx context.Context, q querier, key string, create bool) (*entry, error) {
+func (b *Backend) load(ctx context.Context, c *sql.Conn, key string, create bool) (*entry, error) {
 	e := &entry{key: key}
 	args := values{"key": key}
 	for created := false; ; created = true {
-		err := b.sql.load.row(ctx, q, args).Scan(e.columns()...)
+		err := b.sql.load.row(ctx, c, args).Scan(e.columns()...)
 		if err == nil {
 			break
 		}
@@ -76,7 +76,7 @@ func (b *Backend) load(ctx context.Context, q querier, key string, create bool) 
 		if !create || created {
 			return e, nil
 		}
-		if _, err := b.sql.create.exec(ctx, q, args); err != nil {
+		if _, err := b.sql.create.exec(ctx, c, args); err != nil {
 			return nil, err
 		}
 	}
@@ -84,7 +84,7 @@ func (b *Backend) load(ctx context.Context, q querier, key string, create bool) 
 	if e.busy == 0 {
 		return e, nil
 	}
-	return e, b.sql.members.rows(ctx, q, args, func(scan func(...any) error) error {
+	return e, b.sql.members.rows(ctx, c, args, func(scan func(...any) error) error {
 		var r memberRow
 		err := scan(r.columns()...)
 		e.members = append(e.members, r.member())
@@ -169,10 +169,10 @@ func (b *Backend) peek(ctx context.Context, why purpose, key string) (*entry, er
 }
 
 // save writes what differs between two states of a key.
-func (b *Backend) save(ctx context.Context, q querier, before, after *entry) error {
+func (b *Backend) save(ctx context.Context, c *sql.Conn, before, after *entry) error {
 	exec := func(s *statement, v values) error {
 		v["key"] = after.key
-		_, err := s.exec(ctx, q, v)
+		_, err := s.exec(ctx, c, v)
 		return err
 	}
 	for i := range before.members {

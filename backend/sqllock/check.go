@@ -157,9 +157,9 @@ func (b *Backend) tryTransaction(ctx context.Context) error {
 	if b.dialect == MySQL {
 		all = append(all, b.sql.addGuard, b.sql.close, b.sql.delGuard)
 	}
-	return b.transact(ctx, forAttempt, func(ctx context.Context, q querier) error {
+	return b.transact(ctx, forAttempt, func(ctx context.Context, c *sql.Conn) error {
 		for _, s := range append(all, b.sql.delKey) {
-			if _, err := s.exec(ctx, q, v); err != nil {
+			if _, err := s.exec(ctx, c, v); err != nil {
 				return err
 			}
 		}

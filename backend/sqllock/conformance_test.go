@@ -1,7 +1,9 @@
 package sqllock_test
 
 import (
+	"context"
 	"database/sql"
+	sqldriver "database/sql/driver"
 	"testing"
 	"time"
 
@@ -51,6 +53,30 @@ func TestInMemory(t *testing.T) {
 	db := inMemory(t)
 	everyCall(t, sqlite.on(t, db), db)
 }
+
+// TestPlainDriver: the connections of the driver can do nothing but prepare statements, as
+// those of some wrappers. Fails if an acquisition needs more of them.
+func TestPlainDriver(t *testing.T) {
+	t.Parallel()
+	d := sqlite.pool(t, ":memory:").Driver()
+	db := sql.OpenDB(plainConnector{d, sqlite.newTables(t)})
+	t.Cleanup(func() { _ = db.Close() })
+	everyCall(t, sqlite.on(t, db), db)
+}
+
+type plainConnector struct {
+	driver sqldriver.Driver
+	dsn    string
+}
+
+// Connect implements [sqldriver.Connector].
+func (c plainConnector) Connect(context.Context) (sqldriver.Conn, error) {
+	conn, err := c.driver.Open(c.dsn)
+	return struct{ sqldriver.Conn }{conn}, err
+}
+
+// Driver implements [sqldriver.Connector].
+func (c plainConnector) Driver() sqldriver.Driver { return c.driver }
 
 func inMemory(t *testing.T) *sql.DB {
 	t.Helper()

@@ -1,9 +1,13 @@
 package sqllock
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
+	sqldriver "database/sql/driver"
+	"errors"
 	"fmt"
+	"io"
 	"regexp"
 	"strconv"
 	"strings"
@@ -45,7 +49,7 @@ func (d Dialect) syntax() *syntax {
 	switch d {
 	case Postgres:
 		return &syntax{
-			name: "PostgreSQL", now: "CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint)",
+			name: "PostgreSQL", now: "CAST(date_part('epoch', clock_timestamp()) * 1000000 AS bigint)",
 			max: "greatest", quote: `"`, shared: "FOR NO KEY UPDATE", update: "FOR UPDATE",
 			key: `text COLLATE "C"`, with: " WITH (fillfactor = 50)", mode: "SELECT CASE WHEN pg_is_in_recovery() THEN 'standby' WHEN current_setting('transaction_read_only') = 'on' THEN 'read-only' END",
 		}
@@ -113,8 +117,8 @@ func (s *statement) args(v values) []any {
 }
 
 // exec executes the statement, and reports whether it has changed a row.
-func (s *statement) exec(ctx context.Context, q querier, v values) (changed bool, err error) {
-	result, err := q.ExecContext(ctx, s.text, s.args(v)...)
+func (s *statement) exec(ctx context.Context, c *sql.Conn, v values) (changed bool, err error) {
+	result, err := c.ExecContext(ctx, s.text, s.args(v)...)
 	if err != nil {
 		return false, err
 	}
@@ -127,9 +131,45 @@ func (s *statement) row(ctx context.Context, q Tx, v values) *sql.Row {
 	return q.QueryRowContext(ctx, s.text, s.args(v)...)
 }
 
+// number returns the number in the row that the statement returns, or 0 without a row. It
+// asks the driver, which watches ctx itself: database/sql starts a goroutine for each query
+// to do that, too, which is a tenth of the time of a free lock.
+func (s *statement) number(ctx context.Context, c *sql.Conn, v values) (int64, error) {
+	var n sql.NullInt64
+	err := c.Raw(func(conn any) error {
+		q, ok := conn.(sqldriver.QueryerContext)
+		if !ok {
+			return sqldriver.ErrSkip
+		}
+		var args []sqldriver.NamedValue
+		for i, arg := range s.args(v) {
+			args = append(args, sqldriver.NamedValue{Ordinal: i + 1, Value: arg})
+		}
+		rows, err := q.QueryContext(ctx, s.text, args)
+		if err != nil {
+			return err
+		}
+		row := make([]sqldriver.Value, 1)
+		switch err = rows.Next(row); err {
+		case nil:
+			err = n.Scan(row[0])
+		case io.EOF: //nolint:errorlint // that very value; a wrapped one is a lost connection
+			err = nil
+		}
+		return cmp.Or(err, rows.Close()) // what Close reads may say that the commit has failed
+	})
+	if errors.Is(err, sqldriver.ErrSkip) {
+		err = s.row(ctx, c, v).Scan(&n)
+	}
+	if errors.Is(err, sql.ErrNoRows) {
+		err = nil
+	}
+	return n.Int64, err
+}
+
 // rows calls row with each row that the statement returns.
-func (s *statement) rows(ctx context.Context, q querier, v values, row func(scan func(...any) error) error) error {
-	rows, err := q.QueryContext(ctx, s.text, s.args(v)...)
+func (s *statement) rows(ctx context.Context, c *sql.Conn, v values, row func(scan func(...any) error) error) error {
+	rows, err := c.QueryContext(ctx, s.text, s.args(v)...)
 	if err != nil {
 		return err
 	}

@@ -117,8 +117,8 @@ func (b *Backend) prepareGuard(ctx context.Context, key string, token int64) (ne
 			return true, err
 		}
 	}
-	err = b.transact(ctx, forRelease, func(ctx context.Context, q querier) error {
-		e, err := b.load(ctx, q, key, false)
+	err = b.transact(ctx, forRelease, func(ctx context.Context, c *sql.Conn) error {
+		e, err := b.load(ctx, c, key, false)
 		if err != nil {
 			return err
 		}
@@ -131,24 +131,24 @@ func (b *Backend) prepareGuard(ctx context.Context, key string, token int64) (ne
 			if e.owner == "" {
 				closed = e.token
 			}
-			if _, err := b.sql.addGuard.exec(ctx, q, values{"key": key, "token": closed}); err != nil {
+			if _, err := b.sql.addGuard.exec(ctx, c, values{"key": key, "token": closed}); err != nil {
 				return err
 			}
 		}
-		_, err = b.sql.setGuarded.exec(ctx, q, values{"key": key})
+		_, err = b.sql.setGuarded.exec(ctx, c, values{"key": key})
 		return err
 	})
 	return newest, err
 }
 
 // lockGuard reports whether no transaction is guarded with the lease of the key's
-// exclusive holder. Then there can be none until q has ended.
-func (b *Backend) lockGuard(ctx context.Context, q querier, e *entry) (bool, error) {
+// exclusive holder. Then there can be none until the transaction has ended.
+func (b *Backend) lockGuard(ctx context.Context, c *sql.Conn, e *entry) (bool, error) {
 	if !e.guarded {
 		return true, nil
 	}
 	var mark int64
-	err := b.sql.remove.row(ctx, q, values{"key": e.key}).Scan(&mark)
+	err := b.sql.remove.row(ctx, c, values{"key": e.key}).Scan(&mark)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	}

@@ -42,6 +42,10 @@ func (p *pool) reserve(ctx context.Context, limit time.Duration) error {
 	}
 	select {
 	case c := <-p.reserved:
+		if c != nil {
+			p.reserved <- c
+			return nil
+		}
 		ctx, cancel := context.WithTimeout(ctx, limit)
 		defer cancel()
 		return p.useReserved(ctx, c, func(*sql.Conn) error { return nil })

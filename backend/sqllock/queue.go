@@ -30,9 +30,12 @@ func (b *Backend) Acquire(ctx context.Context, r driver.Request) (driver.Grant, 
 	if err := ctx.Err(); err != nil {
 		return driver.Grant{}, err
 	}
+	g, held, err := b.attempt(ctx, &r)
+	if err != nil || held == nil {
+		return g, err
+	}
 	woken, leave := b.wakes.join(r.Owner)
 	defer leave()
-	g, held, err := b.attempt(ctx, &r)
 	var touched time.Time // when the place was last said to be in use; zero before there is one
 	var first time.Time   // since when it is the first in the queue; zero if it is not
 	open := 0             // how many looks, one after the other, have found only waiters in the way

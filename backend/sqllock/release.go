@@ -59,7 +59,9 @@ func (b *Backend) release(ctx context.Context, g *driver.Grant) (found, held boo
 	late := b.inDoubt.Of(g.Owner)&doubt.Attempt != 0
 	if g.Sharing() == (driver.Sharing{}) && !late {
 		err := b.do(ctx, forRelease, func(ctx context.Context, c *sql.Conn) (err error) {
-			found, err = b.sql.release.exec(ctx, c, values{"key": g.Key, "owner": g.Owner})
+			for i := 0; i < len(b.sql.release) && !found && err == nil; i++ {
+				found, err = b.sql.release[i].exec(ctx, c, values{"key": g.Key, "owner": g.Owner})
+			}
 			return err
 		})
 		if found || err != nil {

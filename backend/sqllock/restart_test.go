@@ -7,6 +7,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/sqllock"
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
@@ -59,6 +60,41 @@ func TestRestart(t *testing.T) {
 			if err := lease.Release(t.Context()); err != nil {
 				t.Error(err)
 			}
+		}
+	})
+}
+
+// TestCrashAfterRelease: the server is killed right after a release, which PostgreSQL has
+// not written to the disk, and right after an acquisition, which every server has.
+//
+// Row 30 (sqllock): a release that is lost costs the next owner the rest of the lease, no
+// lock is lost, and tokens rise. Fails if an acquisition does not wait for its commit.
+func TestCrashAfterRelease(t *testing.T) {
+	eachOwn(t, func(t *testing.T, of *store) {
+		b := of.open(t, sqllock.WithOpTimeout(2*time.Second))
+		ahead := request("released", 5*time.Second)
+		// Both keys have a row. The next token is of the row, not of the clock.
+		ahead.Tokens = int(time.Hour.Microseconds())
+		for _, r := range []driver.Request{ahead, request("held", time.Minute)} {
+			testkit.MustRelease(t, b, testkit.MustTry(t, b, r))
+		}
+		g := testkit.MustTry(t, b, ahead)
+		held := testkit.MustTry(t, b, request("held", time.Minute))
+		testkit.MustRelease(t, b, g)
+		of.server.Kill()
+		of.server.Restart(t)
+
+		if got := testkit.Renewed(t, of.open(t), held); got.Status != driver.Renewed {
+			t.Errorf("the lock that was held: %+v", got)
+		}
+		var next driver.Grant
+		testkit.Eventually(t, "the released key has its next owner", func() (ok bool) {
+			var err error
+			next, err = b.TryAcquire(t.Context(), request("released", time.Minute))
+			return err == nil
+		})
+		if next.Token <= g.LastToken {
+			t.Errorf("token %d after %d", next.Token, g.LastToken)
 		}
 	})
 }

@@ -11,8 +11,8 @@ import (
 type statements struct {
 	table table
 
-	acquire *statement // takes a key that is free, or that the owner has
-	release *statement // gives back a key that no other owner wants
+	acquire *statement   // takes a key that is free, or that the owner has
+	release []*statement // each gives back a key that no other owner wants, if it can
 
 	peek    *statement // reads a key and its members
 	create  *statement // adds the row of a key
@@ -77,21 +77,38 @@ func newStatements(d Dialect, t table) *statements {
 	if d == MySQL {
 		commits = " AND @@autocommit = 1"
 	}
+	const giveBack = `UPDATE {lock} AS l SET owner = '', expires = {now}
+WHERE l.lock_key = :key AND l.owner = :owner AND l.busy = 0`
+	release := []*statement{one(giveBack)}
+	switch d {
+	case Postgres:
+		// The commit does not wait for the disk: to lose a release is to wait for the end of
+		// the lease. The second statement is for a key that Guard was called for: it locks the
+		// row. One statement for both would cost each release what a change costs.
+		const hasty = giveBack + " AND set_config('synchronous_commit', 'off', true) = 'off'"
+		release = []*statement{
+			one(hasty + " AND l.guarded = 0"),
+			one(hasty + " AND EXISTS (SELECT 1 FROM {lock} WHERE lock_key = :key {update} SKIP LOCKED)"),
+		}
+	case MySQL:
+		release = []*statement{one(giveBack + " AND l.guarded = 0" + commits)}
+	}
 	return &statements{
 		table: t,
 
-		// An attempt of the holder may be late, and shortens no lease. In MySQL the statement
-		// sets the columns one after the other, and the result has no rows: LAST_INSERT_ID
-		// passes the token. It must commit by itself: in a session that does not do that, it
-		// takes nothing, and a transaction decides.
+		// An attempt of the holder may be late, and shortens no lease. One that has waited for
+		// the row counts from before the wait, and its client from earlier still. In MySQL the
+		// statement sets the columns one after the other, and the result has no rows:
+		// LAST_INSERT_ID passes the token. It must commit by itself: in a session that does not
+		// do that, it takes nothing, and a transaction decides.
 		acquire: pick(byDialect{
 			0: `INSERT INTO {lock} AS l (lock_key, owner, prior_token, token, since, expires, busy)
 VALUES (:key, :owner, {now} - :tokens, {now}, {now}, {now} + :ttl, 0)
 ON CONFLICT (lock_key) DO UPDATE SET
   prior_token = CASE WHEN l.owner = '' THEN l.token ELSE l.prior_token END,
-  token = {max}(l.token + :tokens, {now}),
-  since = CASE WHEN l.owner = '' THEN {now} ELSE l.since END,
-  expires = CASE WHEN l.owner = '' THEN {now} + :ttl ELSE {max}(l.expires, {now} + :ttl) END,
+  token = {max}(l.token + :tokens, excluded.token),
+  since = CASE WHEN l.owner = '' THEN excluded.since ELSE l.since END,
+  expires = CASE WHEN l.owner = '' THEN excluded.expires ELSE {max}(l.expires, excluded.expires) END,
   owner = excluded.owner
 WHERE ` + free + ` OR ` + own + `
 RETURNING token`,
@@ -103,18 +120,7 @@ RETURNING token`,
   owner = :owner
 WHERE l.lock_key = :key AND (` + free + ` OR ` + own + `) AND @@autocommit = 1`,
 		}),
-		release: pick(byDialect{
-			// The commit does not wait for the disk: to lose a release is to wait for the
-			// end of the lease. Only if Guard was called for the key does the database
-			// execute the inner query: to lock the row costs as much as to change it.
-			Postgres: `UPDATE {lock} AS l SET owner = '', expires = {now}
-WHERE l.lock_key = :key AND l.owner = :owner AND l.busy = 0 AND set_config('synchronous_commit', 'off', true) = 'off'
-  AND (l.guarded = 0 OR EXISTS (SELECT 1 FROM {lock} WHERE lock_key = :key {update} SKIP LOCKED))`,
-			MySQL: `UPDATE {lock} AS l SET owner = '', expires = {now}
-WHERE l.lock_key = :key AND l.owner = :owner AND l.busy = 0 AND l.guarded = 0 AND @@autocommit = 1`,
-			SQLite: `UPDATE {lock} AS l SET owner = '', expires = {now}
-WHERE l.lock_key = :key AND l.owner = :owner AND l.busy = 0`,
-		}),
+		release: release,
 
 		peek: one(`SELECT ` + keyAndMember + `, 0 FROM {lock} AS l LEFT JOIN {member} AS m ON m.lock_key = l.lock_key
 WHERE l.lock_key = :key ORDER BY m.ticket`),

@@ -73,22 +73,22 @@ func (b *Backend) unused(ctx context.Context, after string) (page, unused []stri
 
 // delete deletes the row of a key if it is still unused.
 func (b *Backend) delete(ctx context.Context, key string) error {
-	return b.transact(ctx, forAttempt, func(ctx context.Context, q querier) error {
-		e, err := b.load(ctx, q, key, false)
+	return b.transact(ctx, forAttempt, func(ctx context.Context, c *sql.Conn) error {
+		e, err := b.load(ctx, c, key, false)
 		if err != nil || !e.exists {
 			return err
 		}
 		before := *e
 		before.members = slices.Clone(e.members)
 		e.pruneMembers() // of processes that have died
-		if err := b.save(ctx, q, &before, e); err != nil {
+		if err := b.save(ctx, c, &before, e); err != nil {
 			return err
 		}
-		deleted, err := b.sql.delKey.exec(ctx, q, values{"key": key, "retention": b.opts.retention.Microseconds()})
+		deleted, err := b.sql.delKey.exec(ctx, c, values{"key": key, "retention": b.opts.retention.Microseconds()})
 		if err != nil || !deleted || !e.guarded || b.dialect != MySQL {
 			return err
 		}
-		_, err = b.sql.delGuard.exec(ctx, q, values{"key": key})
+		_, err = b.sql.delGuard.exec(ctx, c, values{"key": key})
 		return err
 	})
 }

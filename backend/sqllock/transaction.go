@@ -10,13 +10,6 @@ import (
 	"time"
 )
 
-// querier is a connection or a transaction.
-type querier interface {
-	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-}
-
 // attempts is how often an operation is tried if the connection was broken.
 const attempts = 8
 
@@ -52,7 +45,7 @@ func sleep(ctx context.Context, d time.Duration) bool {
 }
 
 // transact is do for several statements that take effect together, or not at all.
-func (b *Backend) transact(ctx context.Context, why purpose, f func(ctx context.Context, q querier) error) error {
+func (b *Backend) transact(ctx context.Context, why purpose, f func(ctx context.Context, c *sql.Conn) error) error {
 	begin, end := b.dialect.transaction(b.opts.opTimeout)
 	return b.do(ctx, why, func(op context.Context, c *sql.Conn) (err error) {
 		for i := 0; err == nil && i < len(begin); i++ {

@@ -23,14 +23,13 @@ type Timeout struct {
 // New returns a Timeout with that limit.
 func New(limit time.Duration) *Timeout { return &Timeout{limit: limit} }
 
-// Context returns a context with the values of parent, without its cancellation and
-// deadline.
-func (t *Timeout) Context(parent context.Context) context.Context {
-	return &rolling{Context: t.current(), parent: parent}
+// Context returns a context for an operation that begins now, with the values of parent, without
+// its cancellation and deadline.
+func (t *Timeout) Context(parent context.Context, now time.Time) context.Context {
+	return &rolling{Context: t.current(now), parent: parent}
 }
 
-func (t *Timeout) current() context.Context {
-	now := time.Now()
+func (t *Timeout) current(now time.Time) context.Context {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.shared == nil || now.Sub(t.born) >= t.limit/4 {

@@ -15,7 +15,7 @@ func TestEndsAfterTheLimitAtTheLatest(t *testing.T) {
 		r := rolling.New(limit)
 		for range 50 {
 			time.Sleep(130 * time.Millisecond)
-			ctx := r.Context(t.Context())
+			ctx := r.Context(t.Context(), time.Now())
 			end, ok := ctx.Deadline()
 			if left := time.Until(end); !ok || left > limit || left < limit-limit/4 {
 				t.Errorf("%v left of %v", left, limit)
@@ -24,13 +24,13 @@ func TestEndsAfterTheLimitAtTheLatest(t *testing.T) {
 				t.Error(ctx.Err())
 			}
 		}
-		ctx := r.Context(t.Context())
+		ctx := r.Context(t.Context(), time.Now())
 		start := time.Now()
 		<-ctx.Done()
 		if d := time.Since(start); d > limit || d < limit-limit/4 || ctx.Err() != context.DeadlineExceeded {
 			t.Errorf("%v after %v", ctx.Err(), d)
 		}
-		if err := r.Context(t.Context()).Err(); err != nil {
+		if err := r.Context(t.Context(), time.Now()).Err(); err != nil {
 			t.Errorf("a new one: %v", err)
 		}
 	})
@@ -40,7 +40,7 @@ type key struct{}
 
 func TestHasTheValuesOfTheParentAlone(t *testing.T) {
 	parent, cancel := context.WithCancel(context.WithValue(t.Context(), key{}, 7))
-	ctx := rolling.New(time.Hour).Context(parent)
+	ctx := rolling.New(time.Hour).Context(parent, time.Now())
 	cancel()
 	if ctx.Err() != nil || ctx.Value(key{}) != 7 {
 		t.Errorf("%v, %v", ctx.Err(), ctx.Value(key{}))

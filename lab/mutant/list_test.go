@@ -108,7 +108,7 @@ var process = []mutant{
 	{
 		Name:    "deadline-from-the-reply",
 		Rule:    "a lease counts from the reply",
-		Edits:   []edit{{"acquire.go", "if clock.Elapsed(leasestate.Start(g), time.Now()) >= clock.SafeTTL(g.TTL) {", "if clock.SafeTTL(g.TTL) <= 0 {"}},
+		Edits:   []edit{{"acquire.go", "if clock.Elapsed(leasestate.Start(g), now) >= clock.SafeTTL(g.TTL) {", "if clock.SafeTTL(g.TTL) <= 0 {"}},
 		Package: ".", Test: "TestReplyAfterTheLeaseIsNoLock",
 	},
 	{

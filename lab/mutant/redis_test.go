@@ -36,7 +36,7 @@ var redisServers = []mutant{
 	{
 		Name:    "plain-not-undone",
 		Rule:    "a lock stays that plain commands took and a script refused to look at",
-		Edits:   []edit{{"backend/redislock/dispatcher.go", "	plain.undo(ctx, client, results)\n", ""}},
+		Edits:   []edit{{"backend/redislock/dispatcher.go", "			d.undo(ctx, s, r)\n", ""}},
 		Package: "./backend/redislock", Test: "TestPlainUndone",
 	},
 }

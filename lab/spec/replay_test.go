@@ -26,12 +26,14 @@ func TestReplay(t *testing.T) {
 
 // TestRecorded replays some histories of TestReplay, by their numbers there. Each has something
 // that the others lack.
-func TestRecorded(t *testing.T) {
+func TestRecorded(t *testing.T) { replay(t, recorded(t)) }
+
+func recorded(t *testing.T) (all []History) {
+	t.Helper()
 	files, err := filepath.Glob("testdata/*.json.gz")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var all []History
 	for _, name := range files {
 		packed, err := os.ReadFile(name)
 		if err != nil {
@@ -51,7 +53,7 @@ func TestRecorded(t *testing.T) {
 		}
 		all = append(all, h)
 	}
-	replay(t, all)
+	return all
 }
 
 // replay replays histories, and returns how many steps they have and how many were followed. A

@@ -3,6 +3,7 @@ package doubt
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -15,6 +16,7 @@ import (
 //
 // The zero value is ready to use. It is safe for concurrent use.
 type Owners struct {
+	n      atomic.Int64 // owners; most of the time there is none
 	mu     sync.Mutex
 	owners map[string]owner
 }
@@ -49,6 +51,7 @@ func (o *Owners) Add(name string, what Requests) {
 	if o.owners == nil {
 		o.owners = make(map[string]owner)
 	}
+	defer func() { o.n.Store(int64(len(o.owners))) }()
 	o.owners[name] = owner{o.owners[name].what | what, now}
 	if n := len(o.owners); n >= manyInDoubt && n%manyInDoubt == 0 {
 		for old, is := range o.owners {
@@ -61,6 +64,9 @@ func (o *Owners) Add(name string, what Requests) {
 
 // Of returns what is in doubt; 0 if nothing is.
 func (o *Owners) Of(name string) Requests {
+	if o.Len() == 0 {
+		return 0
+	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.owners[name].what
@@ -68,14 +74,14 @@ func (o *Owners) Of(name string) Requests {
 
 // Remove forgets an owner: its release was answered.
 func (o *Owners) Remove(name string) {
+	if o.Len() == 0 {
+		return
+	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	delete(o.owners, name)
+	o.n.Store(int64(len(o.owners)))
 }
 
 // Len returns the number of owners.
-func (o *Owners) Len() int {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return len(o.owners)
-}
+func (o *Owners) Len() int { return int(o.n.Load()) }

@@ -21,6 +21,8 @@ const (
 // FateOf returns the fate of a [Cmd] from its error.
 func FateOf(err error) Fate {
 	switch {
+	case err == nil:
+		return Replied
 	case errors.As(err, new(*notSentError)):
 		return NotSent
 	case Answered(err):

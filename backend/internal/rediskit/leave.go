@@ -28,8 +28,11 @@ const ofKeys = " WRONGTYPE NOPERM CROSSSLOT NOSCRIPT MOVED ASK TRYAGAIN READONLY
 // The connection is the one that the client would use next. The key says which server of a
 // Cluster or a Ring it is; without a key, none of their connections is ended.
 func (s *Server) Leave(client redis.UniversalClient, key string, err error) {
+	if err == nil {
+		return
+	}
 	var reply redis.Error
-	if err == nil || FateOf(err) != Replied || !errors.As(err, &reply) || errors.Is(err, redis.Nil) {
+	if FateOf(err) != Replied || !errors.As(err, &reply) || errors.Is(err, redis.Nil) {
 		return
 	}
 	if code, _, _ := strings.Cut(reply.Error(), " "); strings.Contains(ofKeys, " "+code+" ") {

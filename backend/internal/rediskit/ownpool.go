@@ -16,8 +16,7 @@ import (
 // commands. Renewals that wait for such a pool come too late.
 //
 // The connections are made with the options of the client: address, dialer, TLS,
-// credentials, database, name, OnConnect. The first is made when it is needed, and up to
-// two are kept. They have neither the hooks and the Limiter of the client, nor its cache and
+// credentials, database, name, OnConnect. They are made when they are needed. They have neither the hooks and the Limiter of the client, nor its cache and
 // its maintenance notifications. A command that gets no connection within half of its time
 // goes through the client of the user.
 //
@@ -62,6 +61,16 @@ func (p *OwnPool) Client() redis.UniversalClient {
 		p.client = p.open()
 	}
 	return p.client
+}
+
+// Short returns a client that uses the pool, with another timeout for a command and without
+// the detour: what gets no connection fails. It returns nil unless the pool is one for a single
+// server.
+func (p *OwnPool) Short(timeout time.Duration) *redis.Client {
+	if c, ok := p.Client().(*redis.Client); ok {
+		return c.WithTimeout(timeout)
+	}
+	return nil
 }
 
 // Close closes the connections. After that commands go through the client of the user,
@@ -117,9 +126,6 @@ func (p *OwnPool) other() redis.UniversalClient {
 }
 
 const (
-	// kept is how many idle connections are kept.
-	kept = 2
-
 	// dialFactor is how many times the operation timeout a connection may take: TLS and
 	// the login need more round trips than an operation.
 	dialFactor = 4
@@ -132,7 +138,7 @@ const (
 
 // configure changes options of the user's client to those of the pool.
 func (p *OwnPool) configure(o *redis.Options) {
-	o.PoolSize, o.MaxIdleConns, o.MinIdleConns = p.size, min(p.size, kept), 0
+	o.PoolSize, o.MaxIdleConns, o.MinIdleConns = p.size, p.size, 0
 	o.MaxActiveConns, o.MaxConcurrentDials = 0, 0
 	o.PipelinePoolSize, o.PipelineReadBufferSize, o.PipelineWriteBufferSize = -1, 0, 0 // no more connections
 	o.MaxRetries, o.DialerRetries = -1, 1
@@ -151,7 +157,11 @@ func (p *OwnPool) configure(o *redis.Options) {
 		defer cancel()
 		stop := context.AfterFunc(p.ended, cancel)
 		defer stop()
-		return dial(ctx, network, addr)
+		c, err := dial(ctx, network, addr)
+		if err != nil {
+			return nil, err
+		}
+		return eager(c), nil
 	}
 	o.Limiter = nil
 	o.ClientSideCache, o.ClientSideCacheConfig = nil, nil

@@ -154,7 +154,7 @@ local function attempt(i)
     end
     line = refusal(time_left(lock, kind, share, mode), before, value)
   end
-  publish(messages)
+  publish(queue, messages)
   return line
 end
 

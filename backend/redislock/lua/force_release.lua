@@ -53,7 +53,7 @@ local function force_release(i)
     end
   end
   add_tombstone(gone, name)
-  publish(pass_on(lock, queue))
+  publish(queue, pass_on(lock, queue))
   return kind and '1' or '2'
 end
 

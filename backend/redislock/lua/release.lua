@@ -69,7 +69,7 @@ local function release(i)
   if kind ~= 'x' then
     local ok, messages = pcall(pass_on, lock, queue, kind, owner)
     if ok then
-      publish(messages)
+      publish(queue, messages)
     end
   end
 

@@ -53,6 +53,22 @@ func TestCheckerAccepts(t *testing.T) {
 			s.held("1.0", 80, 20, 23, 1020).used(ok, 24, 25).released(ok, 50, 51).shared()
 			s.held("1.0", 90, 20, 51, 1040).used(ok, 52, 53).released(ok, 60, 61)
 		},
+		"ReadersJoinOneAfterTheOther": func(s *tale) { // one that is in no history had the key between them
+			s.held("0.0", 41, 20, 22, 1020).released(ok, 23, 24).shared().handedBy(s.h.Leases[0]).Grant = "readers"
+			s.held("0.0", 40, 20, 25, 1020).released(ok, 30, 31).shared().Grant = "readers"
+			s.held("0.0", 42, 26, 32, 1020).released(ok, 33, 34).shared().handedBy(s.h.Leases[4])
+			s.held("1.0", 90, 20, 51, 1040).released(ok, 60, 61)
+		},
+		"PermitHandedOver": func(s *tale) {
+			s.held("0.0", 40, 20, 21, 1020).released(ok, 25, 26).permit(2)
+			s.held("1.0", 39, 20, 21, 1020).released(ok, 50, 51).permit(2)
+			s.held("0.0", 41, 20, 26, 1020).renewed(27, 28).released(ok, 30, 31).permit(2).handedBy(s.h.Leases[3])
+		},
+		"ReleaseBySetThatHandsOver": func(s *tale) { // the set is refused, and has no lease in the history
+			s.held("0.0", 40, 20, 21, 1020).released(ok, 25, 26)
+			s.refused("0.0", 20, 40).inSet(7)
+			s.held("0.0", 42, 20, 41, 1020).released(ok, 50, 51).handedBy(s.h.Leases[3])
+		},
 		"PermitsBesideEachOther": func(s *tale) {
 			s.held("0.0", 40, 20, 21, 1020).used(ok, 22, 23).released(ok, 30, 31).permit(2)
 			s.held("1.0", 80, 20, 22, 1020).used(ok, 23, 24).released(ok, 50, 51).permit(2)

@@ -57,27 +57,6 @@ func checkOverlap(h *history, report func(string, ...any)) {
 	}
 }
 
-// checkKept finds leases that were granted while MinHold kept the key after the release
-// of another.
-func checkKept(h *history, report func(string, ...any)) {
-	span := func(l *lease) (from, to int64) {
-		if l.Orphan {
-			return 0, 0
-		}
-		from, to = l.believed()
-		return from, max(to, h.keptUntil(l))
-	}
-	for key := range h.Keys {
-		crowd(h.byKey(key), span, func(l *lease, rivals []*lease) {
-			for _, o := range rivals {
-				if _, end := o.believed(); end <= l.Acquire.Return { // else it is an overlap
-					report("%v was granted %v before it was time, after %v", l, time.Duration(h.keptUntil(o)-l.Acquire.Return), o)
-				}
-			}
-		})
-	}
-}
-
 // checkInside finds workers that got the key before other workers of the same process
 // had finished, even if these had lost the lease (P8).
 func checkInside(h *history, report func(string, ...any)) {

@@ -7,13 +7,15 @@ import (
 )
 
 // randomTale lets some processes take a key in turn, on a correct lock: some leases
-// expire, some releases are lost, some holders write too late, some keep the key, and
-// some share it. If lie is true, it then changes one detail.
+// expire, some releases are lost, some holders write too late, some keep the key, some share
+// it, and some hand it over. If lie is true, it then changes one detail.
 func randomTale(rng *rand.Rand, leases int, lie bool) *tale {
 	s := newTale()
 	free, opened := int64(0), int64(0) // when the last holders left, and since when the key can be shared with them
 	token, largest := uint64(1), uint64(0)
 	var inside, stale []*lease
+	var last *lease // if it may hand over
+	left := int64(0)
 	for range leases {
 		token += 1 + rng.Uint64N(3)
 		l := s.held([]string{"0.0", "1.0", "2.0"}[rng.IntN(3)], token, 0, 0, 0)
@@ -23,11 +25,18 @@ func randomTale(rng *rand.Rand, leases int, lie bool) *tale {
 		case 1:
 			l.permit(2)
 		}
+		if last != nil && rng.IntN(2) == 0 {
+			l.Proc, l.Mode, l.Permits = last.Proc, last.Mode, last.Permits
+			l.handedBy(last)
+		} else {
+			left = 0
+		}
+		last = nil
 		if len(l.rivals(inside)) > 0 || len(inside) == 0 {
 			inside, opened = nil, free
 		}
 		inside = append(inside, l)
-		granted := opened + 1 + rng.Int64N(3)
+		granted := max(opened, left) + 1 + rng.Int64N(3)
 		opened = granted
 		heard := granted + rng.Int64N(4)
 		l.Sent, l.Until = (granted-rng.Int64N(40))*ms, (granted+20)*ms
@@ -62,6 +71,7 @@ func randomTale(rng *rand.Rand, leases int, lie bool) *tale {
 		default:
 			gone += rng.Int64N(3)
 			l.released(ok, gone, gone+rng.Int64N(20))
+			last, left = l, gone
 		}
 		free = max(free, gone) + 1
 	}
@@ -103,7 +113,7 @@ func TestCutLosesNothing(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 3))
 		lie := seed%2 == 1
 		s := randomTale(rng, 12, lie)
-		s.h.findOrphans()
+		s.h.findOwners()
 		whole, _ := checkModel(s.h, 1<<30)
 		parts, n := checkModel(s.h, 1)
 		if pieces += n; len(whole) == 0 {

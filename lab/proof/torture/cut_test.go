@@ -53,6 +53,14 @@ func (h *history) operations(key int) []porcupine.Operation {
 		for _, u := range l.Uses {
 			add(l, stepUse, u.Outcome, u.Call, u.Return)
 		}
+		if !l.Orphan {
+			for _, r := range l.Renewals {
+				add(l, stepRenew, ok, r.Call, r.Return)
+			}
+			if l.Set == 0 && l.LostSeen > 0 && l.LostSeen < l.Until { // the time had not run out
+				add(l, stepRenew, failed, l.Acquire.Return+1, l.LostSeen)
+			}
+		}
 		over, next := int64(never), later.exclude(l)
 		switch r := l.Release; {
 		case r == nil:

@@ -45,7 +45,14 @@ type lease struct {
 	// other lease has the key meanwhile.
 	Sent int64
 
+	// The store knows the owner of its grant, which the leases that were handed over have in
+	// common. First is the first of them, nil if there is no other; left, if there are later
+	// ones, stands in the model for what a release leaves to them: the grant with no holder.
+	first, left *lease
+	passed      bool // it is the left of a lease
+
 	Uses     []*operation
+	Renewals []*operation
 	Release  *operation // nil if the process died before
 	Expired  bool       // not valid when Release was called
 	LostSeen int64      // when the context was cancelled; 0 if it was not
@@ -59,6 +66,9 @@ type lease struct {
 // reported, and may have renewed it meanwhile: for an earlier holder in the process, or
 // for a set that was still waiting for other keys.
 func (l *lease) older() bool { return l.Handed || l.Set != 0 }
+
+// owner identifies the owner in the store: it is the first lease that has it.
+func (l *lease) owner() *lease { return cmp.Or(l.first, l) }
 
 func (l *lease) granted() bool { return l.Acquire.Outcome == ok }
 
@@ -165,11 +175,12 @@ func (h *history) add(proc string, entries []entry, log map[string]testkit.Use) 
 			uses[e.ID].end(e)
 		case beginRelease:
 			l.Release = &operation{Call: e.Time, Return: never, Outcome: unknown}
-			l.Until, l.Expired = max(l.Until, e.Until), e.Until == 0
+			l.extend(e)
+			l.Expired = e.Until == 0
 		case endRelease:
 			l.Release.end(e)
 		case sawUntil:
-			l.Until = max(l.Until, e.Until)
+			l.extend(e)
 		case sawLoss:
 			l.LostSeen = e.Time
 		case sawStall:
@@ -196,26 +207,39 @@ func (h *history) add(proc string, entries []entry, log map[string]testkit.Use) 
 	return nil
 }
 
-// findOrphans marks the leases that lost their data in the store. A process that hands
-// a key over among its workers, or lets readers share a lease, has one grant of the
-// store for them.
-func (h *history) findOrphans() {
-	type chain struct {
-		proc  string
+// findOwners finds the leases with a common owner, and marks those that lost their data in the
+// store. A process that hands a key over among its workers, or lets readers share a lease, has
+// one grant of the store for them.
+func (h *history) findOwners() {
+	type owner struct {
 		key   int
 		grant string
 	}
-	granted := make(map[chain][]*lease)
+	granted := make(map[owner][]*lease)
 	for _, l := range h.Leases {
 		if l.granted() {
-			c := chain{l.Proc, l.Key, l.Grant}
-			granted[c] = append(granted[c], l)
+			o := owner{l.Key, l.Grant}
+			granted[o] = append(granted[o], l)
 		}
 	}
 	for _, ls := range granted {
 		asked := bySent(ls)[0].Sent
-		for _, l := range ls {
-			end := l.Until + 2*int64(longestLease) // unseen renewals are over by then
+		slices.SortStableFunc(ls, func(a, b *lease) int {
+			switch {
+			case a.Handed == b.Handed:
+				return cmp.Compare(a.Acquire.Return, b.Acquire.Return)
+			case a.Handed:
+				return 1
+			default:
+				return -1
+			}
+		})
+		for i, l := range ls {
+			if l.first = ls[0]; i < len(ls)-1 {
+				left := *l
+				left.passed, l.left = true, &left
+			}
+			end := l.Until + 2*max(l.TTL, int64(longestLease)) // unseen renewals are over by then
 			if l.Release != nil && l.Release.Outcome != unknown {
 				end = max(l.Release.Return, h.keptUntil(l))
 			}
@@ -223,6 +247,14 @@ func (h *history) findOrphans() {
 				l.Orphan = l.Orphan || asked <= w.To && end >= w.From
 			}
 		}
+	}
+}
+
+// extend records until when the store has confirmed the lease: later than before after a renewal.
+func (l *lease) extend(e entry) {
+	if e.Until > l.Until {
+		l.Renewals = append(l.Renewals, &operation{Call: max(l.Sent, e.Until-l.TTL), Return: e.Time, Outcome: ok})
+		l.Until = e.Until
 	}
 }
 

@@ -11,8 +11,9 @@ import (
 // The kinds of steps of the model.
 const (
 	stepAcquire = "acquire"
-	stepUse     = "use"  // a write, or a read by a lease that shares the key
-	stepKeep    = "keep" // a release after which the holder keeps the key until the lease expires
+	stepUse     = "use"   // a write, or a read by a lease that shares the key
+	stepRenew   = "renew" // or a loss that the store told of
+	stepKeep    = "keep"  // a release after which the holder keeps the key until the lease expires
 	stepRelease = "release"
 	stepExpire  = "expire" // of the environment: the lease expires in the store
 	stepForget  = "forget" // of the environment: the store loses its data
@@ -29,7 +30,7 @@ type step struct {
 
 // state is the state of the store and the register for one key.
 type state struct {
-	holders []*lease     // in the order of their tokens
+	holders []*lease     // in the order of their tokens; some may be [lease.left]
 	highest [ways]uint64 // largest token granted for each way of having the key, or earlier for any way
 	largest uint64       // the largest token that the register has accepted
 }
@@ -55,6 +56,29 @@ func (s state) without(l *lease) state {
 	return s
 }
 
+// find returns the place of a holder with the owner of l, or -1.
+func (s state) find(l *lease) int {
+	return slices.IndexFunc(s.holders, func(o *lease) bool { return o.owner() == l.owner() })
+}
+
+// handOver takes what the last holder of the owner has left to l. It reports whether l may
+// have the key from another holder in its process, or is the first.
+func (s *state) handOver(l *lease) bool {
+	if l.owner() == l {
+		return true
+	}
+	i := s.find(l)
+	if i < 0 || !l.Handed {
+		return false
+	}
+	before := s.holders[i]
+	if before.passed {
+		*s = s.without(before)
+		return before.Token < l.Token || l.way() == reading
+	}
+	return l.way() == reading
+}
+
 // grants reports whether l may be granted.
 func (s state) grants(l *lease) bool {
 	for w, highest := range s.highest {
@@ -65,14 +89,19 @@ func (s state) grants(l *lease) bool {
 	return len(l.rivals(s.holders)) == 0
 }
 
-// model is a lock and the register that it protects. A history of one key is legal if
-// its operations can be put in an order in which each lies between its call and its
+// model is the next-state relation of lab/spec/lease.qnt as far as a history shows it, and has
+// readers and permits besides: a lock and the register that it protects. A history of one key is
+// legal if its operations can be put in an order in which each lies between its call and its
 // return, and
 //
 //   - an acquisition is granted only if the key has no holder, or both it and the holders
 //     are readers, or both have permits and there are fewer holders than the number of
 //     permits it asked for. Its token is larger than the token of every earlier grant,
-//     except grants that it may share the key with (P1, P3);
+//     except grants that it may share the key with (P1, P3). The store grants the key to an owner
+//     once: its other leases are handed over in its process, while the store has the owner. A
+//     reader may join others, and the rest get the key when the holder before has left it;
+//   - a renewal succeeds only if the holder has the key. One that the store refused, before the time that
+//     it had confirmed was over, must find the holder without it;
 //   - a holder loses the key only when its release takes effect, when its lease expires
 //     in the store, or when the store loses its data (P6). A lease may expire at any time
 //     from the end that the store has last confirmed to the holder (P2), even if its
@@ -121,8 +150,8 @@ func (i step) apply(s state, o outcome) []any {
 	switch i.kind {
 	case stepAcquire:
 		var states []any
-		if s.grants(l) {
-			states = append(states, s.with(l))
+		if next := s; next.handOver(l) && next.grants(l) {
+			states = append(states, next.with(l))
 		}
 		if l.Orphan {
 			states = append(states, s)
@@ -143,16 +172,24 @@ func (i step) apply(s state, o outcome) []any {
 		default:
 			return nil
 		}
+	case stepRenew:
+		if slices.Contains(s.holders, l) != (o == ok) {
+			return nil
+		}
+		return []any{s}
 	case stepKeep, stepRelease:
 		has := slices.Contains(s.holders, l)
 		switch {
 		case !has && o == ok && !l.Orphan:
 			return nil
-		case has && i.kind == stepRelease:
-			return []any{s.without(l)}
-		default:
+		case !has || i.kind == stepKeep:
 			return []any{s}
 		}
+		next := s.without(l)
+		if l.left == nil || next.find(l) >= 0 {
+			return []any{next}
+		}
+		return []any{next, next.with(l.left)}
 	case stepExpire:
 		return []any{s.without(l)}
 	case stepForget:

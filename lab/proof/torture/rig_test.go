@@ -233,6 +233,6 @@ func (r *rig) history() (*history, error) {
 	if !r.setup.sessions {
 		clear(h.Deaths) // the store keeps the keys of dead processes
 	}
-	h.findOrphans()
+	h.findOwners()
 	return h, nil
 }

@@ -44,6 +44,12 @@ func (l *lease) released(o outcome, call, ret int64) *lease {
 	return l
 }
 
+func (l *lease) renewed(call, ret int64) *lease {
+	l.Renewals = append(l.Renewals, &operation{Call: call * ms, Return: ret * ms, Outcome: ok})
+	l.Until = max(l.Until, call*ms+l.TTL)
+	return l
+}
+
 // handedBy marks l as handed over by o, in the same process.
 func (l *lease) handedBy(o *lease) *lease {
 	l.Handed, l.Grant = true, o.Grant

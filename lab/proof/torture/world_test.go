@@ -253,6 +253,6 @@ func (w *world) history() (h *history, sum [sha256.Size]byte) {
 		}
 	}
 	clear(h.Deaths) // the store keeps the keys of dead processes
-	h.findOrphans()
+	h.findOwners()
 	return h, [sha256.Size]byte(digest.Sum(nil))
 }

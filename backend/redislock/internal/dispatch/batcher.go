@@ -146,12 +146,16 @@ func (b *Batcher[R, V]) Do(ctx context.Context, req R, idempotent bool) Result[V
 func (b *Batcher[R, V]) await(ctx context.Context, c *call[R, V]) Result[V] {
 	for {
 		select {
-		case <-c.signal:
-		case <-ctx.Done():
-			if known, left := b.leave(c); left {
-				return Result[V]{Err: ctx.Err(), OutcomeKnown: known}
+		case <-c.signal: // it has led: most contexts make their channel when they are asked for it
+		default:
+			select {
+			case <-c.signal:
+			case <-ctx.Done():
+				if known, left := b.leave(c); left {
+					return Result[V]{Err: ctx.Err(), OutcomeKnown: known}
+				}
+				<-c.signal
 			}
-			<-c.signal
 		}
 		switch {
 		case c.state == stateDone:
@@ -282,7 +286,7 @@ func (b *Batcher[R, V]) lead(c *call[R, V]) {
 		}
 		b.end(t, results)
 	}()
-	results = b.cfg.Direct(b.directTimeouts.Context(context.Background()), t.reqs) //nolint:forbidigo // the message has many callers, which leave by themselves
+	results = b.cfg.Direct(b.directTimeouts.Context(context.Background(), t.start), t.reqs) //nolint:forbidigo // the message has many callers, which leave by themselves
 }
 
 // inCompany reports whether a leader should yield. To be scheduled again may take long on a busy
@@ -446,7 +450,7 @@ func (b *Batcher[R, V]) end(t *batch[R, V], results []Result[V]) {
 	if !t.direct && !t.old {
 		b.young--
 	}
-	b.queue = append(again, b.queue...)
+	b.queue = slices.Insert(b.queue, 0, again...)
 	next := b.choose()
 	b.mu.Unlock()
 	for _, c := range t.calls[:done] {

@@ -58,8 +58,8 @@ end
 --
 -- It returns the messages for publish, the new kind of the holders, and the tokens of the
 -- waiter with the entry own, if it is among them. That waiter is the caller, so it gets no
--- message. A message is "<owner> <claim window> <last token before> <last token> <1 if
--- others wait, else 0>".
+-- message. A message is "<owner> <claim window> <last token before> <last token>", and publish
+-- adds 1 if others wait, else 0.
 local function grant_next(lock, queue, kind, leaving, own)
   local claim = ARGV[2]
   local messages, joined, own_tokens = {}, false, nil
@@ -82,7 +82,7 @@ local function grant_next(lock, queue, kind, leaving, own)
     if entry == own then
       own_tokens = { before, token }
     else
-      messages[#messages + 1] = { ARGV[3] .. inbox, owner .. ' ' .. claim .. ' ' .. before .. ' ' .. token }
+      messages[#messages + 1] = { ARGV[3] .. inbox, owner .. ' ' .. claim .. ' ' .. before .. ' ' .. token, true }
     end
     if kind == 'x' then
       break
@@ -90,12 +90,6 @@ local function grant_next(lock, queue, kind, leaving, own)
   end
   if joined then
     expire_with_last(lock)
-  end
-  if #messages > 0 then
-    local contended = ' ' .. redis.call('EXISTS', queue)
-    for _, m in ipairs(messages) do
-      m[2] = m[2] .. contended
-    end
   end
   return messages, kind, own_tokens
 end
@@ -111,9 +105,14 @@ local function pass_on(lock, queue, kind, leaving)
   return { entry and { ARGV[3] .. inbox, owner } }
 end
 
--- publish sends the messages. It comes last in a script: Redis does not roll back.
-local function publish(messages)
+-- publish sends the messages about a queue. It comes last in a script: Redis does not roll
+-- back, and the caller may have queued after the grant.
+local function publish(queue, messages)
+  local contended = messages[1] and ' ' .. redis.call('EXISTS', queue)
   for _, m in ipairs(messages) do
+    if m[3] then
+      m[2] = m[2] .. contended
+    end
     redis.call('PUBLISH', m[1], m[2])
   end
 end
