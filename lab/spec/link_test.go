@@ -65,11 +65,26 @@ func (l *link) pass(gone <-chan struct{}, c *call) answer {
 	return nothing
 }
 
+// waiting returns what the Locker waits for, or nil.
+func (l *link) waiting() *call {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.call
+}
+
 // reply ends the call.
 func (l *link) reply(a answer) {
-	c := l.call
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.call.answer <- a
 	l.call = nil
-	c.answer <- a
+}
+
+// sever loses all requests from now on.
+func (l *link) sever() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.cut, l.call = true, nil
 }
 
 // Features implements [driver.Backend].

@@ -45,7 +45,7 @@ func (p *process) boot() {
 }
 
 func (p *process) crash() {
-	p.do(func() { p.cut, p.call = true, nil })
+	p.sever()
 	p.boot()
 	p.catchUp()
 }

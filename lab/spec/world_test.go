@@ -131,9 +131,10 @@ func (w *world) step(before, s Step) {
 	case "asks", "renews", "releases":
 		w.send(p, is)
 	case "is answered":
-		a := w.store.deliver(p.call)
+		c := p.waiting()
+		a := w.store.deliver(c)
 		w.must(was.RPC == "release" || (a.err == nil) == (is.Answer == "yes"), "the store answers %v, want %s", a.err, is.Answer)
-		p.call.got = a
+		c.got = a
 	case "hears":
 		w.hear(p, was, is)
 	case "is told":
@@ -172,28 +173,30 @@ func (w *world) send(p *process, is Process) {
 	if is.RPC == "renew" {
 		p.refresh()
 	}
-	if w.must(p.call != nil && p.call.kind == is.RPC, "the Locker sends %+v, want %s", p.call, is.RPC); w.err != nil {
+	c := p.waiting()
+	if w.must(c != nil && c.kind == is.RPC, "the Locker sends %+v, want %s", c, is.RPC); w.err != nil {
 		return
 	}
-	p.do(func() { p.call.sent = time.Now() })
+	p.do(func() { c.sent = time.Now() })
 	p.resting = false
-	owner := p.call.request.Owner + p.call.grant.Owner
+	owner := c.request.Owner + c.grant.Owner
 	for known, o := range w.owners {
 		w.must((known == is.Owner) == (o == owner), "owner %d is %s", is.Owner, owner)
 	}
 	w.owners[is.Owner] = owner
-	w.sent[Request{Kind: is.RPC, Owner: is.Owner}] = p.call
+	w.sent[Request{Kind: is.RPC, Owner: is.Owner}] = c
 }
 
 // hear lets the Locker have the answer.
 func (w *world) hear(p *process, was, is Process) {
-	a := p.call.got
+	c := p.waiting()
+	a := c.got
 	switch {
 	case was.RPC == "try" && was.Answer == "no":
-		p.claim = p.call.sent.Add(safeClaim)
+		p.claim = c.sent.Add(safeClaim)
 		return
 	case was.RPC == "try":
-		a.grant.Sent = p.call.sent
+		a.grant.Sent = c.sent
 		p.enough = safeLease / 2
 	case a.status == driver.Renewed:
 		p.enough = safeLease / 2
@@ -211,10 +214,10 @@ func (w *world) told(p *process, is Process) {
 	if is.Phase != "holding" {
 		return
 	}
-	if w.must(p.call != nil, "the Locker does not wait"); p.call == nil {
+	g, ok := w.store.granted[w.owners[is.Owner]]
+	if w.must(p.waiting() != nil, "the Locker does not wait"); w.err != nil {
 		return
 	}
-	g, ok := w.store.granted[p.call.request.Owner]
 	w.must(ok, "there is no message")
 	p.do(func() {
 		g.Sent, g.TTL, g.Until = time.Now(), lease, p.claim
@@ -256,7 +259,7 @@ func (w *world) handOver(p *process, is Process) {
 // lease is over.
 func (w *world) settle(p *process, c int, was, is Process) {
 	s := w.history[w.i]
-	if was.RPC != "" && is.RPC == "" && p.call != nil && (s.What != "hears" || s.Proc != c) {
+	if was.RPC != "" && is.RPC == "" && p.waiting() != nil && (s.What != "hears" || s.Proc != c) {
 		if was.RPC == "renew" || was.Phase == is.Phase && w.pauses(p, c, is) {
 			p.do(func() { p.reply(nothing) })
 		}
@@ -329,8 +332,8 @@ func (w *world) compare(s Step) {
 func (w *world) compareProcess(p *process, q Process, store driver.KeyInfo) {
 	w.must(time.Since(p.start) == us(q.Clock), "its clock shows %v, want %v", time.Since(p.start), us(q.Clock))
 	kind := ""
-	if p.call != nil {
-		kind = p.call.kind
+	if c := p.waiting(); c != nil {
+		kind = c.kind
 	}
 	waits := map[string]string{"trying": "try", "holding": q.RPC, "leaving": "release"}[q.Phase]
 	w.must(kind == waits || p.resting && kind == "", "%s: the Locker waits for %q, want %q", q.Phase, kind, waits)
