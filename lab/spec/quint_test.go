@@ -34,37 +34,50 @@ func quint(t *testing.T) string {
 
 var firstLine = regexp.MustCompile(`(?m)^(\[\w+\].*)$`)
 
-// TestQuint checks the types of the page in Quint, and runs random histories of it: the
+// TestQuint checks the types of the pages in Quint, and runs random histories of them: the
 // promises hold, and break where they should.
 func TestQuint(t *testing.T) {
 	program := quint(t)
-	if output, err := run(t, ".", program, "typecheck", "lease.qnt"); err != nil {
-		t.Fatalf("%v\n%s", err, output)
+	pages := make(map[string][]byte)
+	for _, module := range []string{"lease", "redlock"} {
+		if output, err := run(t, ".", program, "typecheck", module+".qnt"); err != nil {
+			t.Fatalf("%v\n%s", err, output)
+		}
+		page, err := os.ReadFile(module + ".qnt")
+		if err != nil {
+			t.Fatal(err)
+		}
+		pages[module] = slices.Clip(page)
 	}
-	page, err := os.ReadFile("lease.qnt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	page = slices.Clip(page)
+	const all, many = "990, 1000, 1010", 20000
 	for name, c := range map[string]struct {
-		off, failovers int
-		rates, promise string
-		breaks         bool
-		samples        int
+		module, constants, promise string
+		breaks                     bool
+		samples                    int
 	}{
-		"the promises":                         {0, 0, "990, 1000, 1010", "promises", false, 500},
-		"the promises, with a failover":        {0, 1, "990, 1000, 1010", "promises", false, 500},
-		"a clock that is off by more than 1 %": {0, 0, "980", "P2", true, 20000},
-		"no tombstones":                        {19, 0, "1000", "P7", true, 20000},
-		"a release of any owner":               {16, 0, "1000", "P6", true, 20000},
-		"an attempt that overwrites":           {15, 0, "1000", "P1", true, 20000},
-		"an attempt that is not repeatable":    {23, 0, "1000", "P5", true, 20000},
-		"a hand-over with the same token":      {5, 0, "1000", "P3", true, 20000},
+		"the promises":                         {"lease", "OFF = 0, FAILOVERS = 0, RATES = Set(" + all + ")", "promises", false, 500},
+		"the promises, with a failover":        {"lease", "OFF = 0, FAILOVERS = 1, RATES = Set(" + all + ")", "promises", false, 500},
+		"a clock that is off by more than 1 %": {"lease", "OFF = 0, FAILOVERS = 0, RATES = Set(980)", "P2", true, many},
+		"no tombstones":                        {"lease", "OFF = 19, FAILOVERS = 0, RATES = Set(1000)", "P7", true, many},
+		"a release of any owner":               {"lease", "OFF = 16, FAILOVERS = 0, RATES = Set(1000)", "P6", true, many},
+		"an attempt that overwrites":           {"lease", "OFF = 15, FAILOVERS = 0, RATES = Set(1000)", "P1", true, many},
+		"an attempt that is not repeatable":    {"lease", "OFF = 23, FAILOVERS = 0, RATES = Set(1000)", "P5", true, many},
+		"a hand-over with the same token":      {"lease", "OFF = 5, FAILOVERS = 0, RATES = Set(1000)", "P3", true, many},
+		"redlock":                              {"redlock", "OFF = 0, RATES = Set(" + all + ")", "promises", false, 1000},
+		"redlock, a clock that is off":         {"redlock", "OFF = 0, RATES = Set(970)", "P1", true, many},
+		"redlock without a quorum":             {"redlock", "OFF = 1, RATES = Set(1000)", "P1", true, many},
+		"redlock, an empty node votes":         {"redlock", "OFF = 2, RATES = Set(1000)", "P1", true, many},
+		"redlock, a node overwrites":           {"redlock", "OFF = 3, RATES = Set(1000)", "P1", true, many},
+		"redlock, counted from the quorum":     {"redlock", "OFF = 4, RATES = Set(1000)", "P1", true, many},
+		"redlock without a margin":             {"redlock", "OFF = 5, RATES = Set(990)", "P1", true, many},
+		"redlock, a release of any owner":      {"redlock", "OFF = 6, RATES = Set(1000)", "P6", true, many},
+		"redlock, a renewal of any owner":      {"redlock", "OFF = 9, RATES = Set(1000)", "P7", true, many},
+		"redlock without tombstones":           {"redlock", "OFF = 10, RATES = Set(1000)", "P7", true, many},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			file := filepath.Join(t.TempDir(), "lease.qnt")
-			module := fmt.Appendf(page, "module m { import lease(OFF = %d, RATES = Set(%s), FAILOVERS = %d).* }\n", c.off, c.rates, c.failovers)
+			file := filepath.Join(t.TempDir(), c.module+".qnt")
+			module := fmt.Appendf(pages[c.module], "module m { import %s(%s).* }\n", c.module, c.constants)
 			if err := os.WriteFile(file, module, 0o600); err != nil {
 				t.Fatal(err)
 			}
