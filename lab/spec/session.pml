@@ -12,21 +12,22 @@
 #define OFF 0          /* the number of a guard that is left out */
 #endif
 #ifndef CLOCKS
-#define CLOCKS 0       /* clocks are not exact. Then requests are lost instead of late: both together are too many states */
+#define CLOCKS 0       /* clocks are not exact */
 #endif
 #ifndef DRIFT
-#define DRIFT CLOCKS   /* steps that a clock may lose while the store counts a session's timeout */
+#define DRIFT (CLOCKS && !DEPOSED) /* steps that a clock may lose while the store counts a session's timeout */
 #endif
 #ifndef TOKENS
 #define TOKENS 0       /* tokens, the resource and hand-overs. Then there are NUMBERS numbers */
 #endif
 #ifndef DEPOSED
-#define DEPOSED 0      /* a server that leads no more may answer, before it has noticed */
+#define DEPOSED 0      /* a server that leads no more may answer: it has not noticed */
 #endif
 #ifndef RESTORED
 #define RESTORED 0     /* the store may be restored from an old backup */
 #endif
-#define NUMBERS 5
+#define NUMBERS 3
+#define LATE (!CLOCKS && !TOKENS) /* requests may be late, and processes crash: too many states with clocks or tokens */
 
 #define TokenChecked     (OFF != 1)  /* P4 TOKENS: the resource refuses a smaller token than it has seen */
 #define TokenIsNumber    (OFF != 2)  /* P3 TOKENS: numbers rise for ever: not those of a queue, which begin again */
@@ -163,10 +164,10 @@ inline settle(c) { rpc[c] = None; rage[c] = 0; rlost[c] = 0; rtok[c] = 0 }
 inline lose_late() { late = None; lateOwner = NONE; lateFenced = 0; lateEnded = 0; lateOld = 0 }
 inline abandon(c) { /* the request is lost, or arrives late */
 	if
-	:: !CLOCKS && late == None && (rpc[c] == Create || rpc[c] == Delete) -> late = rpc[c]; lateOwner = owner(c); lateEnded = (ttl[c] == 0)
+	:: LATE && late == None && (rpc[c] == Create || rpc[c] == Delete) -> late = rpc[c]; lateOwner = owner(c); lateEnded = (ttl[c] == 0)
 	:: else
 	fi;
-	doubt[c] = (doubt[c] || rpc[c] == Create && !CLOCKS); settle(c)
+	doubt[c] = (doubt[c] || rpc[c] == Create && LATE); settle(c)
 }
 inline leave(c) { abandon(c); ph[c] = Leaving; left[c] = 0; mytok[c] = 0; printf("%d: leaves\n", c) }
 inline hear(c) {
@@ -237,7 +238,7 @@ end:	do
 	:: d_step { ph[c] == Trying && !paused[c] -> leave(c); check() }
 	:: d_step { ph[c] == Holding && !paused[c] -> abandon(c); paused[c] = 1; printf("%d: pauses\n", c) }
 	:: d_step { paused[c] -> paused[c] = 0; printf("%d: wakes up\n", c); if :: left[c] == 0 -> leave(c) :: else fi; check() }
-	:: d_step { !CLOCKS && Trying <= ph[c] && ph[c] <= Leaving ->
+	:: d_step { LATE && Trying <= ph[c] && ph[c] <= Leaving ->
 		leave(c); ph[c] = Dead; joined[c] = 0; has[c] = 0; doubt[c] = 0; age[c] = 0; lost[c] = 0; older[c] = 0; paused[c] = 0; printf("%d: crashes\n", c); check() }
 	od
 }
@@ -273,8 +274,7 @@ end:	do
 		lose_late(); check() }
 	:: d_step { late != None -> lose_late(); check() }
 #if DEPOSED
-	:: d_step { !deposed -> deposed = 1; was_first = queue[0]; printf("another server leads\n") }
-	:: d_step { deposed -> deposed = 0; was_first = NONE; check() }
+	:: d_step { !deposed -> deposed = 1; was_first = (LeaderAnswers -> NONE : queue[0]); printf("another server leads\n") }
 #endif
 #if RESTORED
 	:: d_step { !restored -> restored = 1; number = 0; lose_late(); end_session(0); end_session(1); printf("store: is restored from a backup\n"); check() }
