@@ -50,9 +50,9 @@
 #define FreshOwner       (OFF != 19) /* P6: the place of each acquisition has a new name */
 
 #define N 2
-#define TIMEOUT 3      /* of a session, in steps; a clock loses at most one */
+#define TIMEOUT 3      /* of a session, in steps: AGE, a lease, and a margin of one step where clocks are not exact */
 #define AGE 1          /* of the last keep-alive when a lock is granted or renewed */
-#define LEASE (LeaseIsShort -> 1 : 2)
+#define LEASE ((LeaseIsShort -> 1 : 2) + DEPOSED) /* with DEPOSED clocks are exact, and a lease needs no margin */
 #define K 3            /* places */
 #define NONE 0
 #define owner(c) ((c) + 1)
