@@ -124,6 +124,7 @@ func TestPromises(t *testing.T) {
 		"P5, every waiter is served at last": {"lease.pml", []string{"LIVE=1"}},
 		"P1 P6 of redlock, a node restarts":  {"redlock.pml", nil},
 		"P1 P5 P6 P7 of sessions":            {"session.pml", nil},
+		"P2 of sessions, and a slow clock":   {"session.pml", []string{"CLOCKS=1"}},
 		"P2 of sessions, and a new leader":   {"session.pml", []string{"CLOCKS=1", "DEPOSED=1"}},
 		"P3 P4 of sessions":                  {"session.pml", []string{"TOKENS=1"}},
 	} {
