@@ -12,8 +12,12 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testmode"
 )
 
-//go:embed lease.qnt
-var page string
+var (
+	//go:embed lease.qnt
+	leasePage string
+	//go:embed redlock.qnt
+	redlockPage string
+)
 
 // Random are the constants of lease.qnt and the options of a run of random histories.
 type Random struct {
@@ -62,12 +66,19 @@ func (r Random) quint(tb testing.TB, args ...string) (string, error) {
 	if r.Seed != 0 {
 		args = append(args, fmt.Sprintf("--seed=%d", r.Seed))
 	}
-	file := filepath.Join(tb.TempDir(), "lease.qnt")
-	module := fmt.Appendf([]byte(page), "module m { import lease(OFF = %d, RATES = Set(%s), FAILOVERS = %d).*\n%s\n}\n", r.Off, r.Rates, r.Failovers, r.Step)
-	if err := os.WriteFile(file, module, 0o600); err != nil {
+	constants := fmt.Sprintf("lease(OFF = %d, RATES = Set(%s), FAILOVERS = %d)", r.Off, r.Rates, r.Failovers)
+	return quint(tb, leasePage, constants, r.Step, append(args, fmt.Sprintf("--max-steps=%d", r.Steps))...)
+}
+
+// quint runs random histories of a page with constants and more definitions.
+func quint(tb testing.TB, page, constants, more string, args ...string) (string, error) {
+	tb.Helper()
+	file := filepath.Join(tb.TempDir(), "page.qnt")
+	module := page + "module m { import " + constants + ".*\n" + more + "\n}\n"
+	if err := os.WriteFile(file, []byte(module), 0o600); err != nil {
 		tb.Fatal(err)
 	}
-	args = append([]string{"run", "--backend=typescript", "--main=m", "--verbosity=1", fmt.Sprintf("--max-steps=%d", r.Steps)}, append(args, file)...)
+	args = append([]string{"run", "--backend=typescript", "--main=m", "--verbosity=1"}, append(args, file)...)
 	output, err := exec.CommandContext(tb.Context(), program(tb), args...).CombinedOutput()
 	return string(output), err
 }

@@ -10,30 +10,56 @@ import (
 
 var firstLine = regexp.MustCompile(`(?m)^(\[\w+\].*)$`)
 
-// TestQuint checks the types of the page in Quint, and runs random histories of it: the
+// TestQuint checks the types of the pages in Quint, and runs random histories of them: the
 // promises hold, and break where they should.
 func TestQuint(t *testing.T) {
-	if output, err := run(t, ".", program(t), "typecheck", "lease.qnt"); err != nil {
-		t.Fatalf("%v\n%s", err, output)
+	for _, page := range []string{"lease.qnt", "redlock.qnt"} {
+		if output, err := run(t, ".", program(t), "typecheck", page); err != nil {
+			t.Fatalf("%v\n%s", err, output)
+		}
 	}
+	type runs func(t *testing.T, args ...string) (string, error)
+	lease := func(off, failovers int, rates string) runs {
+		return func(t *testing.T, args ...string) (string, error) {
+			t.Helper()
+			return Random{Off: off, Failovers: failovers, Rates: rates}.quint(t, args...)
+		}
+	}
+	redlock := func(off int, rates string) runs {
+		return func(t *testing.T, args ...string) (string, error) {
+			t.Helper()
+			return quint(t, redlockPage, fmt.Sprintf("redlock(OFF = %d, RATES = Set(%s))", off, rates), "", append(args, "--max-steps=40")...)
+		}
+	}
+	const all = "990, 1000, 1010"
 	for name, c := range map[string]struct {
-		off, failovers int
-		rates, promise string
-		breaks         bool
-		samples        int
+		runs    runs
+		promise string
+		breaks  bool
+		samples int
 	}{
-		"the promises":                         {0, 0, "990, 1000, 1010", "promises", false, 500},
-		"the promises, with a failover":        {0, 1, "990, 1000, 1010", "promises", false, 500},
-		"a clock that is off by more than 1 %": {0, 0, "980", "P2", true, 20000},
-		"no tombstones":                        {19, 0, "1000", "P7", true, 20000},
-		"a release of any owner":               {16, 0, "1000", "P6", true, 20000},
-		"an attempt that overwrites":           {15, 0, "1000", "P1", true, 20000},
-		"an attempt that is not repeatable":    {23, 0, "1000", "P5", true, 20000},
-		"a hand-over with the same token":      {5, 0, "1000", "P3", true, 20000},
+		"the promises":                         {lease(0, 0, all), "promises", false, 500},
+		"the promises, with a failover":        {lease(0, 1, all), "promises", false, 500},
+		"a clock that is off by more than 1 %": {lease(0, 0, "980"), "P2", true, 20000},
+		"no tombstones":                        {lease(19, 0, "1000"), "P7", true, 20000},
+		"a release of any owner":               {lease(16, 0, "1000"), "P6", true, 20000},
+		"an attempt that overwrites":           {lease(15, 0, "1000"), "P1", true, 20000},
+		"an attempt that is not repeatable":    {lease(23, 0, "1000"), "P5", true, 20000},
+		"a hand-over with the same token":      {lease(5, 0, "1000"), "P3", true, 20000},
+		"redlock":                              {redlock(0, all), "promises", false, 1000},
+		"redlock, a clock that is off":         {redlock(0, "970"), "P1", true, 20000},
+		"redlock without a quorum":             {redlock(1, "1000"), "P1", true, 20000},
+		"redlock, an empty node votes":         {redlock(2, "1000"), "P1", true, 20000},
+		"redlock, a node overwrites":           {redlock(3, "1000"), "P1", true, 20000},
+		"redlock, counted from the quorum":     {redlock(4, "1000"), "P1", true, 20000},
+		"redlock without a margin":             {redlock(5, "990"), "P1", true, 20000},
+		"redlock, a release of any owner":      {redlock(6, "1000"), "P6", true, 20000},
+		"redlock, a renewal of any owner":      {redlock(9, "1000"), "P7", true, 20000},
+		"redlock without tombstones":           {redlock(10, "1000"), "P7", true, 20000},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			output, err := Random{Off: c.off, Failovers: c.failovers, Rates: c.rates}.quint(t, "--invariant="+c.promise, fmt.Sprintf("--max-samples=%d", c.samples))
+			output, err := c.runs(t, "--invariant="+c.promise, fmt.Sprintf("--max-samples=%d", c.samples))
 			said := firstLine.FindString(output)
 			if found := err != nil && regexp.MustCompile(`Invariant violated|\[violation\]`).MatchString(output); found != c.breaks || err != nil && !found {
 				t.Fatalf("%v\n%s", err, output)

@@ -1,5 +1,5 @@
 /* Redlock: a lease on a quorum of three nodes, each with its own state. One node may lose its
- * data and come back empty. Two processes; time in steps; requests may be lost, or be late. */
+ * data and come back empty. Two processes; time in steps; requests and answers may be lost. */
 
 #ifndef OFF
 #define OFF 0            /* the number of a guard that is left out */
@@ -14,6 +14,9 @@
 #define QuorumInTime    (OFF != 4) /* P1: the deadline counts from before the first node was asked */
 #define QuorumMargin    (OFF != 5) /* P1: the process gives up the margin of a lease */
 #define NodeCompares    (OFF != 6) /* P6: a release deletes only the lease of its owner */
+#define RenewalQuorum   (OFF != 7) /* P1: a renewal needs most of the nodes, too */
+#define RenewalInTime   (OFF != 8) /* P1: and counts from before the first of them was asked */
+#define RenewalCompares (OFF != 9) /* P1: a node extends only the lease of its owner */
 
 #define N 2
 #define M 3
@@ -28,7 +31,7 @@ byte holder[M], ttl[M], young[M]; /* young: steps until the node votes again */
 #define Asking 1
 #define Holding 2
 #define Leaving 3
-byte ph[N], left[N], lost[N], votes[N], asked[N], gave[N]; /* asked: bits of nodes; gave: the nodes that a release has reached */
+byte renewing[N], rlost[N], ph[N], left[N], lost[N], votes[N], asked[N], gave[N]; /* asked: bits of nodes; gave: the nodes that a release has reached */
 bit is_P1, is_P6; /* always 0; SPIN prints them */
 
 #define other(c) (1 - (c))
@@ -41,7 +44,7 @@ inline try(c, n, heard) {
 	:: else -> printf("node %d: refuses %d\n", n, c)
 	fi
 }
-inline stop(c) { ph[c] = Leaving; left[c] = 0; lost[c] = 0; votes[c] = 0; asked[c] = 0; gave[c] = 0; printf("%d: leaves\n", c) }
+inline stop(c) { ph[c] = Leaving; left[c] = 0; lost[c] = 0; renewing[c] = 0; rlost[c] = 0; votes[c] = 0; asked[c] = 0; gave[c] = 0; printf("%d: leaves\n", c) }
 
 inline give_back(c, n) {
 	if
@@ -51,6 +54,16 @@ inline give_back(c, n) {
 	gave[c] = gave[c] | bit_of(n)
 }
 #define may_ask(n) (ph[c] == Asking && !(asked[c] & bit_of(n)) && left[c] > 0)
+#define may_renew(n) (ph[c] == Holding && renewing[c] > 0 && !(asked[c] & bit_of(n)))
+inline extend(c, n) {
+	if
+	:: holder[n] == owner(c) || !RenewalCompares && holder[n] != NONE -> ttl[n] = LEASE; votes[c]++; printf("node %d: extends %d\n", n, c)
+	:: else -> printf("node %d: does not extend %d\n", n, c)
+	fi
+}
+#define renew(n) \
+	:: d_step { may_renew(n) -> asked[c] = asked[c] | bit_of(n); extend(c, n) } \
+	:: d_step { may_renew(n) -> asked[c] = asked[c] | bit_of(n); printf("%d: does not hear node %d\n", c, n); ttl[n] = (holder[n] == owner(c) -> LEASE : ttl[n]) }
 #define ask(n) \
 	:: d_step { may_ask(n) -> asked[c] = asked[c] | bit_of(n); try(c, n, 1) } \
 	:: d_step { may_ask(n) -> asked[c] = asked[c] | bit_of(n); printf("%d: does not hear node %d\n", c, n); try(c, n, 0) } \
@@ -70,6 +83,13 @@ end:	do
 	:: d_step { ph[c] == Asking && asked[c] == 7 && votes[c] < need ->
 		stop(c) }
 	:: d_step { ph[c] == Holding -> stop(c) }
+	:: d_step { ph[c] == Holding && renewing[c] == 0 -> renewing[c] = SAFE; rlost[c] = 0; printf("%d: renews\n", c) }
+	renew(0)
+	renew(1)
+	renew(2)
+	:: d_step { ph[c] == Holding && votes[c] >= (RenewalQuorum -> 2 : 1) ->
+		left[c] = (RenewalInTime -> renewing[c] : SAFE); lost[c] = (RenewalInTime -> rlost[c] : 0); renewing[c] = 0; rlost[c] = 0; votes[c] = 0; asked[c] = 0; printf("%d: has renewed\n", c) }
+	:: d_step { ph[c] == Holding && asked[c] == 7 && votes[c] < 2 -> renewing[c] = 0; rlost[c] = 0; votes[c] = 0; asked[c] = 0 }
 	leave(0)
 	leave(1)
 	leave(2)
@@ -83,8 +103,8 @@ inline node_step(n) {
 }
 inline clock_step(c, slow) {
 	if
-	:: slow -> lost[c]++; printf("%d: its clock is slow\n", c)
-	:: else -> left[c] = (left[c] > 0 -> left[c] - 1 : 0)
+	:: slow -> lost[c]++; rlost[c] = (renewing[c] > 0 -> rlost[c] + 1 : 0); printf("%d: its clock is slow\n", c)
+	:: else -> left[c] = (left[c] > 0 -> left[c] - 1 : 0); renewing[c] = (renewing[c] > 0 -> renewing[c] - 1 : 0)
 	fi;
 	if :: left[c] == 0 && (ph[c] == Holding || ph[c] == Asking) -> stop(c) :: else fi
 }

@@ -121,6 +121,10 @@ func TestPromises(t *testing.T) {
 		"P3 P4 P6, with a failover":          {"lease.pml", []string{"TOKENS=1", "FAILOVERS=1"}},
 		"P5, every waiter is served at last": {"lease.pml", []string{"LIVE=1"}},
 		"P1 P6 of redlock, a node restarts":  {"redlock.pml", nil},
+		"P1 P5 P6 P7 of sessions":            {"session.pml", nil},
+		"P2 of sessions, and a slow clock":   {"session.pml", []string{"CLOCKS=1"}},
+		"P2 of sessions, and a new leader":   {"session.pml", []string{"CLOCKS=1", "DEPOSED=1"}},
+		"P3 P4 of sessions":                  {"session.pml", []string{"TOKENS=1"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -145,6 +149,9 @@ func TestNotPromised(t *testing.T) {
 		"a clock that is off by more than 1 %":   {"lease.pml", "P2", []string{"DRIFT=2"}},
 		"a failover faster than the last tokens": {"lease.pml", "P3", []string{"TOKENS=1", "FAILOVERS=1", "OFF=4"}},
 		"redlock and a slow clock":               {"redlock.pml", "P1", []string{"DRIFT=2"}},
+		"a session, and no check of tokens":      {"session.pml", "P4", []string{"TOKENS=1", "OFF=1"}},
+		"a session and a slow clock":             {"session.pml", "P2", []string{"CLOCKS=1", "DRIFT=2"}},
+		"a store restored from an old backup":    {"session.pml", "P3", []string{"TOKENS=1", "RESTORED=1"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -168,7 +175,7 @@ var guard = regexp.MustCompile(`(?m)^#define (\w+) +\(OFF != (\d+)\) +/\* (P\d)(
 // TestGuards leaves out each guard of the protocol, and sees the promise break that it is for.
 func TestGuards(t *testing.T) {
 	need(t, "spin", "gcc")
-	for _, file := range []string{"lease.pml", "redlock.pml"} {
+	for _, file := range []string{"lease.pml", "redlock.pml", "session.pml"} {
 		source, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
