@@ -47,6 +47,10 @@ func TestCheckerAccepts(t *testing.T) {
 			s.held("0.0", 41, 51, 52, 1000).used(failed, 53, 54).released(failed, 60, 61).handedBy(s.h.Leases[3])
 			s.held("1.0", 80, 31, 40, 1040).used(ok, 41, 42).released(ok, 70, 71)
 		},
+		"LossAfterADentInAQuorum": func(s *tale) {
+			s.h.Dents = []window{{22 * ms, 30 * ms}}
+			s.held("0.0", 40, 20, 21, 1020).used(ok, 22, 23).used(ok, 36, 37).released(failed, 40, 41).LostSeen = 35 * ms
+		},
 		"ReadersBesideEachOther": func(s *tale) {
 			s.held("0.0", 40, 20, 21, 1020).used(ok, 22, 23).released(ok, 40, 41).shared()
 			s.held("0.0", 41, 20, 22, 1020).used(ok, 23, 24).released(ok, 30, 31).shared().handedBy(s.h.Leases[3])

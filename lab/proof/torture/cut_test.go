@@ -57,7 +57,7 @@ func (h *history) operations(key int) []porcupine.Operation {
 			for _, r := range l.Renewals {
 				add(l, stepRenew, ok, r.Call, r.Return)
 			}
-			if l.Set == 0 && l.LostSeen > 0 && l.LostSeen < l.Until { // the time had not run out
+			if !l.Dented && l.Set == 0 && l.LostSeen > 0 && l.LostSeen < l.Until { // the time had not run out
 				add(l, stepRenew, failed, l.Acquire.Return+1, l.LostSeen)
 			}
 		}

@@ -58,8 +58,9 @@ type lease struct {
 	LostSeen int64      // when the context was cancelled; 0 if it was not
 
 	// Orphan tells that the store lost its data while the process had the key, for this
-	// lease or an earlier one. Nothing is promised then.
-	Orphan bool
+	// lease or an earlier one. Nothing is promised then. Dented tells that one server of a quorum
+	// did: if just a majority had the key, the store has lost it, and lets nobody else have it.
+	Orphan, Dented bool
 }
 
 // older reports whether the store may have granted the key long before the lease was
@@ -104,6 +105,7 @@ type history struct {
 	Keys    int
 	Leases  []*lease            // all acquisitions, by key
 	Losses  []window            // when the store lost all of its data
+	Dents   []window            // when one server of a quorum did
 	Pauses  map[string][]window // when a process did not run
 	Workers []string            // the workers that must be served in the healed phase, as "process/worker"
 	Ends    map[string]farewell // of the processes that exit by themselves
@@ -246,6 +248,9 @@ func (h *history) findOwners() {
 			}
 			for _, w := range h.Losses {
 				l.Orphan = l.Orphan || asked <= w.To && end >= w.From
+			}
+			for _, w := range h.Dents {
+				l.Dented = l.Dented || asked <= w.To && end >= w.From
 			}
 		}
 	}

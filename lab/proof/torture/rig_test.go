@@ -69,6 +69,7 @@ type rig struct {
 	all       []*process
 
 	losses   []window
+	dents    []window
 	injected map[string]int
 }
 
@@ -119,14 +120,14 @@ func (r *rig) spawn(i int) {
 	r.all = append(r.all, r.processes[i])
 }
 
-// beginLoss and endLoss mark the period in which a server loses its data. A quorum does
-// not lose anything with one of its servers.
+// beginLoss and endLoss mark the period in which a server loses its data. With one of its servers
+// a quorum loses only what just a majority had.
 func (r *rig) beginLoss() { r.losses = append(r.losses, window{From: now(), To: never}) }
 
 func (r *rig) endLoss() {
 	r.losses[len(r.losses)-1].To = now()
 	if r.setup.backend == "redlock" {
-		r.losses = nil
+		r.dents, r.losses = append(r.dents, r.losses...), nil
 	}
 }
 
@@ -207,7 +208,7 @@ func (r *rig) history() (*history, error) {
 		log[u.ID] = u
 	}
 	h := &history{
-		Keys: r.setup.keys, Losses: r.losses, Pauses: make(map[string][]window), Ends: make(map[string]farewell),
+		Keys: r.setup.keys, Losses: r.losses, Dents: r.dents, Pauses: make(map[string][]window), Ends: make(map[string]farewell),
 		Deaths: make(map[string]int64),
 	}
 	for _, p := range r.all {
