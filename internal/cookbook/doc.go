@@ -1,2 +1,2 @@
-// Package cookbook has the code of docs/cookbook.md, one file for each recipe.
+// Package cookbook has the recipes of docs/cookbook.md whole, one file for each.
 package cookbook
