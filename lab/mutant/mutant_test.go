@@ -44,6 +44,12 @@ func in(pkg string) func(name, rule, test string, edits ...edit) mutant {
 	}
 }
 
+// on returns m with a test that starts a server.
+func (m mutant) on(server string) mutant {
+	m.Needs = server
+	return m
+}
+
 // run runs the test of m on the mutated source of the module at root. Its own files are
 // in dir. It returns the output of the test, and an error that wraps [errSurvived]
 // unless the test failed for its own reasons.
