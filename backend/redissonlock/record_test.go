@@ -228,9 +228,7 @@ func TestForeignValues(t *testing.T) {
 		"zset": func(ctx context.Context, c *redis.Client) error {
 			return c.ZAdd(ctx, lockKey, redis.Z{Member: "x"}).Err()
 		},
-		"hash": func(ctx context.Context, c *redis.Client) error {
-			return errors.Join(c.HSet(ctx, lockKey, "name", "x", "age", "7").Err(), c.PExpire(ctx, lockKey, time.Minute).Err())
-		},
+		"hash": func(ctx context.Context, c *redis.Client) error { return c.HSet(ctx, lockKey, "name", "x").Err() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			eachServer(t, func(t *testing.T, b *redissonlock.Backend, c *redis.Client) {
@@ -266,6 +264,20 @@ func TestForeignValues(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A hash of an application that expires is not deleted by force.
+func TestForceReleaseOfAnApplicationsHash(t *testing.T) {
+	eachServer(t, func(t *testing.T, b *redissonlock.Backend, c *redis.Client) {
+		noError(t, c.HSet(t.Context(), lockKey, "name", "x", "age", "7").Err())
+		noError(t, c.PExpire(t.Context(), lockKey, time.Minute).Err())
+		if _, err := b.ForceRelease(t.Context(), lockKey); !errors.Is(err, driver.ErrForeign) {
+			t.Errorf("ForceRelease: %v", err)
+		}
+		if n := c.HLen(t.Context(), lockKey).Val(); n != 2 {
+			t.Errorf("%d fields are left", n)
+		}
+	})
 }
 
 // An owner whose lock was taken by force does not take it again with an attempt that was on its
