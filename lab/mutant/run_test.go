@@ -3,7 +3,6 @@ package mutant
 import (
 	"bytes"
 	"errors"
-	"os/exec"
 	"regexp"
 	"testing"
 
@@ -18,9 +17,7 @@ func TestMutant(t *testing.T) {
 	for _, m := range all {
 		t.Run(m.Promise+"/"+m.Name, func(t *testing.T) {
 			t.Parallel()
-			if err := missing(m.Needs); err != nil && !child.Required() {
-				t.Skipf(testmode.LeftOut+"%v", err)
-			}
+			child.Need(t, missing(m.Needs))
 			output, err := m.run(t.Context(), t.TempDir())
 			if err != nil {
 				t.Fatalf("%v\n%s", err, output)
@@ -30,15 +27,14 @@ func TestMutant(t *testing.T) {
 	}
 }
 
-// missing returns an error if a server is not installed. The test of the mutant would
-// be skipped.
+// missing returns an error if a server is not installed.
 func missing(server string) (err error) {
 	switch server {
 	case "":
 	case "zookeeper":
 		_, _, err = zktest.ServerPath()
 	default:
-		_, err = exec.LookPath(server)
+		_, err = child.LookPath(server, "needs "+server+" in PATH")
 	}
 	return err
 }
