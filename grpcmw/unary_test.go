@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/distlock-go/distlock"
@@ -155,38 +153,5 @@ func TestPanicsAndGoexitPassThroughAndRelease(t *testing.T) {
 	<-done
 	if !s.Free(t, keyOf(t, "7")) {
 		t.Error("not released after Goexit")
-	}
-}
-
-func TestAHundredCallsForOneKeyNeverOverlap(t *testing.T) {
-	var inside, served atomic.Int32
-	h := func(ctx context.Context, r *testpb.SimpleRequest) (*testpb.SimpleResponse, error) {
-		if n := inside.Add(1); n != 1 {
-			t.Errorf("%d at a time", n)
-		}
-		runtime.Gosched()
-		served.Add(1)
-		inside.Add(-1)
-		return ok(ctx, r)
-	}
-	s := testkit.NewStore()
-	var clients [2]testpb.TestServiceClient // two processes on one store
-	for i := range clients {
-		clients[i] = startUnary(t, testkit.NewLocker(t, s, distlock.Config{}), h, rules(unaryCall, messageKey, waits))
-	}
-	var calls sync.WaitGroup
-	for i := range 100 {
-		calls.Go(func() {
-			if _, err := clients[i%2].UnaryCall(t.Context(), message("7")); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	calls.Wait()
-	if served.Load() != 100 {
-		t.Errorf("%d served", served.Load())
-	}
-	if !s.Free(t, keyOf(t, "7")) {
-		t.Error("not released")
 	}
 }

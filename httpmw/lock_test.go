@@ -6,8 +6,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"runtime"
-	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/distlock-go/distlock"
@@ -97,42 +95,5 @@ func TestPanicsAndGoexitPassThroughAndRelease(t *testing.T) {
 		if !s.Free(t, keyOf(t, "7")) {
 			t.Errorf("%v: not released", value)
 		}
-	}
-}
-
-func TestAHundredRequestsForOneKeyNeverOverlap(t *testing.T) {
-	o := opts()
-	o.RetryCount = 0
-	var inside, served atomic.Int32
-	h := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
-		if n := inside.Add(1); n != 1 {
-			t.Errorf("%d at a time", n)
-		}
-		runtime.Gosched()
-		served.Add(1)
-		inside.Add(-1)
-	})
-	// Two processes on one store.
-	s := testkit.NewStore()
-	mux := http.NewServeMux()
-	for _, process := range []string{"/a/{id}", "/b/{id}"} {
-		mux.Handle(process, httpmw.Lock(testkit.NewLocker(t, s, distlock.Config{}), httpmw.Int(httpmw.PathValue("id")), o)(h))
-	}
-	srv := serve(t, mux)
-	var clients sync.WaitGroup
-	for i := range 100 {
-		path := [...]string{"/a/7", "/b/007", "/a/+7", "/b/7"}[i%4]
-		clients.Go(func() {
-			if got := send(t, srv, "GET", path, ""); got.status != http.StatusOK {
-				t.Errorf("%d %s", got.status, got.body)
-			}
-		})
-	}
-	clients.Wait()
-	if served.Load() != 100 {
-		t.Errorf("%d served", served.Load())
-	}
-	if !s.Free(t, keyOf(t, 7)) {
-		t.Error("not released")
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/distlock-go/distlock"
@@ -96,27 +95,6 @@ func TestRefusals(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestRetryAfterIsWhatIsLeftOfTheLease needs an exact clock.
-func TestRetryAfterIsWhatIsLeftOfTheLease(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := testkit.NewStore()
-		l := testkit.NewLocker(t, s, distlock.Config{})
-		other := testkit.NewLocker(t, s.Backend, distlock.Config{})
-		lease, err := other.Acquire(t.Context(), keyOf(t, "7"), distlock.Opts{KeyTimeout: 9 * time.Second})
-		if err != nil {
-			t.Fatal(err)
-		}
-		<-time.After(500 * time.Millisecond)
-		h := httpmw.Lock(l, constant("7"), opts())(never(t))
-		wantProblem(t, record(h, httptest.NewRequest("GET", "/", nil)), busy, "9")
-		<-time.After(time.Second)
-		wantProblem(t, record(h, httptest.NewRequest("GET", "/", nil)), busy, "8")
-		if err := lease.Release(t.Context()); err != nil {
-			t.Error(err)
-		}
-	})
 }
 
 // TestErrorHandler checks its arguments, and that it is called exactly once.

@@ -173,6 +173,10 @@ func TestReleaseWithoutAnswer(t *testing.T) {
 			}
 			testkit.MustRenew(t, b, next)
 			testkit.MustRelease(t, b, next)
+			etcdlock.WaitForSweeper(t, b)
+			if n := etcdlock.Slots(b); n != 0 {
+				t.Errorf("%d keys have slots", n)
+			}
 		})
 	}
 }

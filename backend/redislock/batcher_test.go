@@ -1,10 +1,7 @@
 package redislock_test
 
 import (
-	"context"
 	"errors"
-	"fmt"
-	"math/rand/v2"
 	"regexp"
 	"strconv"
 	"strings"
@@ -103,69 +100,4 @@ func TestCallsThatMeetShareScripts(t *testing.T) {
 		t.Error(err)
 	}
 	testkit.Eventually(t, "all batchers are idle", func() bool { return b.InFlight() == 0 && b.Queued() == 0 })
-}
-
-// A single call is sent at once, with nothing before or after it.
-func TestLoneCallIsOneScript(t *testing.T) {
-	s := realServer(t)
-	b := newBackend(t, s.Client)
-	g := must(b.Acquire(t.Context(), request("k"))) // loads the script
-	if err := b.Release(t.Context(), g); err != nil {
-		t.Fatal(err)
-	}
-	before := s.scriptCalls(t)
-	for range 10 {
-		g := must(b.Acquire(t.Context(), request("k")))
-		if err := b.Release(t.Context(), g); err != nil {
-			t.Error(err)
-		}
-	}
-	if calls := s.scriptCalls(t) - before; calls > 20 {
-		t.Errorf("%d scripts for 10 locks", calls)
-	}
-}
-
-// Callers that leave at any moment leave nothing behind: no batcher that stands still,
-// no key.
-func TestCallersLeave(t *testing.T) {
-	s := realServer(t)
-	b := newBackend(t, s.Client)
-	const workers, rounds = 64, 60
-	var all sync.WaitGroup
-	var got, gone atomic.Int64
-	for w := range workers {
-		all.Go(func() {
-			for i := range rounds {
-				// On a slow machine the short timeouts are always too short.
-				ctx, cancel := context.WithTimeout(t.Context(), rand.N(time.Millisecond<<(i%7)))
-				r := request(fmt.Sprintf("k%d", (w+i)%(workers/2)))
-				_, err := b.Acquire(ctx, r)
-				cancel()
-				if err == nil {
-					got.Add(1)
-				} else {
-					gone.Add(1)
-				}
-				// The Locker releases in any case, with a context that does not end.
-				if err := b.Release(t.Context(), r.Grant()); err != nil && !errors.Is(err, driver.ErrLost) {
-					t.Error(err)
-				}
-			}
-		})
-	}
-	all.Wait()
-	if got.Load() == 0 || gone.Load() == 0 {
-		t.Fatalf("%d got it, %d left", got.Load(), gone.Load())
-	}
-	testkit.Eventually(t, "all batchers are idle", func() bool { return b.InFlight() == 0 && b.Queued() == 0 })
-	for i := range workers / 2 {
-		r := request(fmt.Sprintf("k%d", i))
-		g, err := b.Acquire(t.Context(), r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := b.Release(t.Context(), g); err != nil {
-			t.Error(err)
-		}
-	}
 }

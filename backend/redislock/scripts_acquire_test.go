@@ -8,7 +8,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/distlock-go/distlock/backend/internal/luascript"
 	"github.com/distlock-go/distlock/backend/redislock"
 )
 
@@ -206,42 +205,6 @@ func TestScriptBadClock(t *testing.T) {
 			s.join("b1", writes)
 		}
 	})
-}
-
-// What is wrong with one lock fails that lock alone, although one script call is for
-// several.
-func TestScriptOneOfSeveralFails(t *testing.T) {
-	const bad, good = "bad", "good"
-	for place, want := range map[string]struct{ key, acquired, released string }{
-		"lock":  {bad, "-WRONGTYPE", "0"},
-		"queue": {"{bad}:queue", "-WRONGTYPE", "2"},
-		"gone":  {"{bad}:gone", "-WRONGTYPE", "2"},
-	} {
-		t.Run(place, func(t *testing.T) {
-			eachScripts(t, func(t *testing.T, s scripts) {
-				s.HSet(t.Context(), want.key, "x", "y")
-				ops := []redislock.ScriptOp{exclusive("a", "a1"), exclusive(bad, "a2"), exclusive(good, "a3"), exclusive("c", "a4")}
-				ops[3].Share = reads
-				run := func(what string, pick func(redislock.Scripts) *luascript.Script, want string) {
-					t.Helper()
-					lines, _ := s.run(pick, ops...)
-					for i, line := range lines {
-						lines[i], _, _ = strings.Cut(line, " ")
-					}
-					expect(t, what, lines, []string{"1", want, "1", "1"})
-				}
-				run("acquire", acquires, want.acquired)
-				run("renew", renews, "0")
-				run("release", releases, want.released)
-				if n := s.Exists(t.Context(), "a", good, "c").Val(); n != 0 {
-					t.Errorf("%d locks are left", n)
-				}
-				if typ := s.Type(t.Context(), want.key).Val(); typ != "hash" {
-					t.Errorf("%s is a %s now", want.key, typ)
-				}
-			})
-		})
-	}
 }
 
 // A foreign value at the key is not changed.

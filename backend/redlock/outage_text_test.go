@@ -2,7 +2,6 @@ package redlock_test
 
 import (
 	"errors"
-	"net"
 	"regexp"
 	"strings"
 	"testing"
@@ -65,7 +64,7 @@ func TestOutageTexts(t *testing.T) {
 	}{
 		{"down", ask(child.ClosedAddr(t), 200*time.Millisecond), both(refused)},
 		{"wrong host", ask("redis..invalid:6379", 200*time.Millisecond), both(`(redis\.\.invalid:6379: )?.*lookup redis\.\.invalid: no such host`)},
-		{"silent", ask(silent(t), 200*time.Millisecond), both(`127\.0\.0\.1:\d+: no answer within 200ms: it takes connections, but answers nothing`)},
+		{"silent", ask(child.SilentAddr(t), 200*time.Millisecond), both(`127\.0\.0\.1:\d+: no answer within 200ms: it takes connections, but answers nothing`)},
 		{"no password", guarded(""), both(`127\.0\.0\.1:\d+: NOAUTH .*`)},
 		{"wrong password", guarded(wrongPassword), both(`127\.0\.0\.1:\d+: WRONGPASS .*`)},
 	} {
@@ -98,24 +97,8 @@ func both(one string) string { return `: redlock: 2 of 3 nodes failed: ` + one +
 
 func newLocker(tb testing.TB, clients []redis.UniversalClient, opts ...redlock.Option) *distlock.Locker {
 	tb.Helper()
-	l := distlock.New(redlock.New(clients, append(opts, redlock.WithTrustedStart())...), distlock.Config{CloseTimeout: 100 * time.Millisecond})
-	tb.Cleanup(func() {
-		if err := l.Close(); err != nil {
-			tb.Error(err)
-		}
-	})
-	return l
-}
-
-// silent returns the address of a server that accepts connections and never answers.
-func silent(tb testing.TB) string {
-	tb.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() { _ = l.Close() })
-	return l.Addr().String()
+	b := redlock.New(clients, append(opts, redlock.WithTrustedStart())...)
+	return testkit.NewLocker(tb, b, distlock.Config{CloseTimeout: 100 * time.Millisecond})
 }
 
 // TestPing checks that the store works as long as a quorum of the nodes works.

@@ -3,7 +3,6 @@ package redlock_test
 import (
 	"context"
 	"errors"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -79,50 +78,6 @@ func TestVirtualDrift(t *testing.T) {
 			t.Errorf("renewed for %v", d)
 		}
 	})
-}
-
-// Rivals that split the nodes among themselves never hold the lock together, and one of
-// them gets it in the end. None leaves anything.
-func TestRivals(t *testing.T) {
-	f := realFleet(t, 5)
-	const rivals, visits = 6, 10
-	var mu sync.Mutex
-	inside := 0
-	var wg sync.WaitGroup
-	for range rivals {
-		b := f.backend(t)
-		wg.Go(func() {
-			for range visits {
-				r := request()
-				backoff := driver.NewBackoff(3*time.Millisecond, 0)
-				g, err := b.TryAcquire(t.Context(), r)
-				for ; err != nil; g, err = b.TryAcquire(t.Context(), r) {
-					if !errors.Is(err, driver.ErrNotAcquired) {
-						t.Error(err)
-					}
-					d, _ := backoff.Wait()
-					<-time.After(d)
-				}
-				mu.Lock()
-				if inside++; inside != 1 {
-					t.Errorf("%d are inside", inside)
-				}
-				mu.Unlock()
-				if got := driver.RenewAll(t.Context(), b, []driver.Grant{g})[0]; got.Status != driver.Renewed {
-					t.Errorf("renewal: %+v", got)
-				}
-				mu.Lock()
-				inside--
-				mu.Unlock()
-				if err := b.Release(t.Context(), g); err != nil {
-					t.Error(err)
-				}
-			}
-			quiet(t, b)
-		})
-	}
-	wg.Wait()
-	f.allFree(t)
 }
 
 // A renewal restores the lock on nodes where it is missing, and a release removes it

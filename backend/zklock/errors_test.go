@@ -2,7 +2,6 @@ package zklock_test
 
 import (
 	"context"
-	"net"
 	"path"
 	"regexp"
 	"strings"
@@ -58,7 +57,7 @@ func TestOutageTexts(t *testing.T) {
 			`zklock: zk\.\.invalid:2181: no session within 1s: dial tcp: lookup zk\.\.invalid: no such host`, nil,
 		},
 		{
-			"silent", unreachable(silent(t), 200*time.Millisecond),
+			"silent", unreachable(child.SilentAddr(t), 200*time.Millisecond),
 			`zklock: 127\.0\.0\.1:\d+: no session within 200ms: no answer`, nil,
 		},
 		{
@@ -90,24 +89,7 @@ func TestOutageTexts(t *testing.T) {
 
 func newLocker(tb testing.TB, addr string, opts ...zklock.Option) *distlock.Locker {
 	tb.Helper()
-	l := distlock.New(newBackend(tb, []string{addr}, opts...), distlock.Config{CloseTimeout: 100 * time.Millisecond})
-	tb.Cleanup(func() {
-		if err := l.Close(); err != nil {
-			tb.Error(err)
-		}
-	})
-	return l
-}
-
-// silent returns the address of a server that accepts connections and never answers.
-func silent(tb testing.TB) string {
-	tb.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() { _ = l.Close() })
-	return l.Addr().String()
+	return testkit.NewLocker(tb, newBackend(tb, []string{addr}, opts...), distlock.Config{CloseTimeout: 100 * time.Millisecond})
 }
 
 // refused asks for a lock with nodes that belong to the user shop.

@@ -196,14 +196,3 @@ func TestGivenUpInFlight(t *testing.T) {
 		}
 	})
 }
-
-// TestReleaseOfAnother: the release of an owner that has no node deletes no other one.
-func TestReleaseOfAnother(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, v *virtual) {
-		g := testkit.MustTry(t, v, testkit.NewRequest("key"))
-		if err := v.Release(t.Context(), testkit.NewRequest("key").Grant()); !errors.Is(err, driver.ErrLost) {
-			t.Errorf("the release of another owner: %v", err)
-		}
-		testkit.MustRenew(t, v, g)
-	})
-}

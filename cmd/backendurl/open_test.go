@@ -19,6 +19,7 @@ import (
 	"github.com/distlock-go/distlock/backend/redissonlock"
 	"github.com/distlock-go/distlock/cmd/backendurl"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/test/child"
 	"github.com/distlock-go/distlock/internal/test/testmode"
 )
 
@@ -224,29 +225,19 @@ func TestBadURL(t *testing.T) {
 func TestUnreachable(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel() // most of its time is waiting
-	dead, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = dead.Close()
-	mute, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = mute.Close() })
-
+	dead, mute := child.ClosedAddr(t), child.SilentAddr(t)
 	for _, c := range []struct{ name, scheme, addr, want string }{
-		{"Redis refuses", "redis", dead.Addr().String(), "refused"},
-		{"Redis is silent", "redis", mute.Addr().String(), "no answer within the operation timeout of 3s: it takes connections, but answers nothing"},
-		{"ZooKeeper refuses", "zk", dead.Addr().String(), "refused"},
-		{"ZooKeeper is silent", "zk", mute.Addr().String(), "no answer within"},
-		{"PostgreSQL refuses", "postgres", dead.Addr().String(), "refused"},
-		{"PostgreSQL is silent", "postgres", mute.Addr().String(), "no answer"},
-		{"MySQL refuses", "mysql", dead.Addr().String(), "refused"},
-		{"MySQL is silent", "mysql", mute.Addr().String(), "no answer"},
-		{"etcd refuses", "etcd", dead.Addr().String(), "no answer of " + dead.Addr().String()},
-		{"etcd is silent", "etcd", mute.Addr().String(), "no answer of " + mute.Addr().String()},
-		{"both", "zk", mute.Addr().String() + "," + dead.Addr().String(), ""},
+		{"Redis refuses", "redis", dead, "refused"},
+		{"Redis is silent", "redis", mute, "no answer within the operation timeout of 3s: it takes connections, but answers nothing"},
+		{"ZooKeeper refuses", "zk", dead, "refused"},
+		{"ZooKeeper is silent", "zk", mute, "no answer within"},
+		{"PostgreSQL refuses", "postgres", dead, "refused"},
+		{"PostgreSQL is silent", "postgres", mute, "no answer"},
+		{"MySQL refuses", "mysql", dead, "refused"},
+		{"MySQL is silent", "mysql", mute, "no answer"},
+		{"etcd refuses", "etcd", dead, "no answer of " + dead},
+		{"etcd is silent", "etcd", mute, "no answer of " + mute},
+		{"both", "zk", mute + "," + dead, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -270,15 +261,11 @@ func TestUnreachable(t *testing.T) {
 }
 
 func TestCancelled(t *testing.T) {
-	mute, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer mute.Close()
+	mute := child.SilentAddr(t)
 	for _, scheme := range []string{"redis://", "zk://", "etcd://", "etcd://user:pw@", "postgres://user:pw@", "mysql://user:pw@"} {
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(20*time.Millisecond, cancel)
-		if _, err := backendurl.Open(ctx, scheme+mute.Addr().String()+"/0"); !errors.Is(err, context.Canceled) {
+		if _, err := backendurl.Open(ctx, scheme+mute+"/0"); !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: %v", scheme, err)
 		}
 	}

@@ -1,26 +1,21 @@
 package backendurl_test
 
 import (
-	"net"
 	"testing"
 
 	"github.com/distlock-go/distlock/backend/zklock"
+	"github.com/distlock-go/distlock/internal/test/child"
 	"github.com/distlock-go/distlock/internal/test/testmode"
 	"github.com/distlock-go/distlock/internal/test/zktest"
 )
 
 func TestZooKeeper(t *testing.T) {
 	addr := zktest.Start(t, zktest.Config{}).Addr()
-	dead, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = dead.Close()
 	for _, rawURL := range []string{
 		"zk://" + addr,
 		"zk://" + addr + "/",
 		"ZK://" + addr + "/shop/locks",
-		"zk://" + addr + "," + dead.Addr().String() + "/shop/locks/",
+		"zk://" + addr + "," + child.ClosedAddr(t) + "/shop/locks/",
 		"zk://" + addr + "/another%20shop?session_timeout=5s",
 		"zk://user:pass%40word@" + addr + "/mine",
 	} {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -10,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/distlock-go/distlock/internal/test/child"
 	"github.com/distlock-go/distlock/internal/test/testmode"
 )
 
@@ -95,12 +95,7 @@ func TestServiceGone(t *testing.T) {
 func TestUnreachable(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := l.Addr().String()
-	_ = l.Close()
+	addr := child.ClosedAddr(t)
 	for _, args := range [][]string{
 		{"-plan", "http", "-target", "http://" + addr},
 		{"-plan", "grpc", "-target", addr},

@@ -29,14 +29,6 @@ func wantIncrements(t *testing.T, o *outcome, expected, counted int64) {
 	}
 }
 
-func TestWrapLocked(t *testing.T) {
-	t.Parallel()
-	for _, hold := range []string{"0", "1ms"} {
-		o := wrapOnMemlock(t.Context(), t, true, "-users", "20", "-loops", "5", "-ramp-up", "0", "-think", "0", "-hold", hold)
-		wantIncrements(t, o, 100, 100)
-	}
-}
-
 // Users that overlap have read the same value, so one increment of each round is left.
 func TestWrapUnlocked(t *testing.T) {
 	t.Parallel()

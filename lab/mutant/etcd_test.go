@@ -14,7 +14,5 @@ var etcd = []mutant{
 
 // etcdlock returns a mutant of the etcd backend.
 func etcdlock(name, rule, test string, e edit) mutant {
-	m := in("./backend/etcdlock")(name, rule, test, e)
-	m.Needs = "etcd"
-	return m
+	return in("./backend/etcdlock")(name, rule, test, e).on("etcd")
 }

@@ -44,11 +44,19 @@ func in(pkg string) func(name, rule, test string, edits ...edit) mutant {
 	}
 }
 
-// run runs the test of m on the mutated source of the module at root. Its own files are
-// in dir. It returns the output of the test, and an error that wraps [errSurvived]
+// on returns m with a test that starts a server.
+func (m mutant) on(server string) mutant {
+	m.Needs = server
+	return m
+}
+
+// module is the root of the module.
+const module = "../.."
+
+// run runs the test of m on the mutated source. Its own files are in dir. It returns the output of the test, and an error that wraps [errSurvived]
 // unless the test failed for its own reasons.
-func (m *mutant) run(ctx context.Context, root, dir string) ([]byte, error) {
-	overlay, err := m.overlay(root, dir)
+func (m *mutant) run(ctx context.Context, dir string) ([]byte, error) {
+	overlay, err := m.overlay(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +64,7 @@ func (m *mutant) run(ctx context.Context, root, dir string) ([]byte, error) {
 	// time.
 	cmd := exec.CommandContext(ctx, "go", "test", "-count=1", "-vet=off", "-ldflags=-s -w", "-timeout=3m",
 		"-overlay", overlay, "-run", pattern(m.Test), m.Package)
-	cmd.Dir = root
+	cmd.Dir = module
 	cmd.WaitDelay = 10 * time.Second
 	output, err := cmd.CombinedOutput()
 	exit := new(exec.ExitError)
@@ -72,19 +80,13 @@ func (m *mutant) run(ctx context.Context, root, dir string) ([]byte, error) {
 	}
 }
 
-// check returns an error if the source of the module at root does not have the text that
-// m edits.
-func (m *mutant) check(root string) error {
-	_, err := m.mutated(root)
-	return err
-}
-
-// mutated returns the edited text of the files that m edits.
-func (m *mutant) mutated(root string) (map[string]string, error) {
+// mutated returns the edited text of the files that m edits. Without the text that m edits,
+// it returns an error.
+func (m *mutant) mutated() (map[string]string, error) {
 	files := make(map[string]string)
 	for _, e := range m.Edits {
 		if _, ok := files[e.File]; !ok {
-			text, err := os.ReadFile(filepath.Join(root, e.File)) //nolint:gosec // a file of ours
+			text, err := os.ReadFile(filepath.Join(module, e.File)) //nolint:gosec // a file of ours
 			if err != nil {
 				return nil, fmt.Errorf("mutant: %w", err)
 			}
@@ -99,10 +101,14 @@ func (m *mutant) mutated(root string) (map[string]string, error) {
 }
 
 // overlay writes the mutated files to dir, and the go command's list of them.
-func (m *mutant) overlay(root, dir string) (string, error) {
-	files, err := m.mutated(root)
+func (m *mutant) overlay(dir string) (string, error) {
+	files, err := m.mutated()
 	if err != nil {
 		return "", err
+	}
+	root, err := filepath.Abs(module)
+	if err != nil {
+		return "", fmt.Errorf("mutant: %w", err)
 	}
 	var list struct{ Replace map[string]string }
 	list.Replace = make(map[string]string)

@@ -52,7 +52,7 @@ var promises = []struct {
 }
 
 // all are the mutants in the order of the promises.
-var all = byPromise(slices.Concat(store, process, core, queue, leaseState, waiting, zooKeeper, etcd, sqlStore, redisServers, redisson, quorum, keys))
+var all = byPromise(slices.Concat(store, process, core, queue, leaseState, waiting, zooKeeper, etcd, sqlStore, redisServers, redisson, quorum))
 
 // byPromise sets the promise of each mutant. It panics if a mutant does not have exactly one.
 func byPromise(mutants []mutant) []mutant {

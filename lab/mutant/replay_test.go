@@ -1,7 +1,6 @@
 package mutant
 
 import (
-	"path/filepath"
 	"slices"
 	"testing"
 
@@ -11,15 +10,11 @@ import (
 // TestReplayFinds plants bugs that the recorded histories of the specification find too.
 func TestReplayFinds(t *testing.T) {
 	testmode.Long(t)
-	root, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, name := range []string{"state-without-margin", "token-for-two", "refresh-counts-from-the-answer", "deadline-from-the-reply"} {
 		t.Run(name, func(t *testing.T) {
 			m := all[slices.IndexFunc(all, func(m mutant) bool { return m.Name == name })]
 			m.Package, m.Test = "./lab/spec", "TestRecorded"
-			output, err := m.run(t.Context(), root, t.TempDir())
+			output, err := m.run(t.Context(), t.TempDir())
 			if err != nil {
 				t.Fatalf("%v\n%s", err, output)
 			}

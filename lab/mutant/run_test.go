@@ -3,8 +3,6 @@ package mutant
 import (
 	"bytes"
 	"errors"
-	"os/exec"
-	"path/filepath"
 	"regexp"
 	"testing"
 
@@ -16,17 +14,11 @@ import (
 // TestMutant checks that the named test of each mutant fails.
 func TestMutant(t *testing.T) {
 	testmode.Long(t)
-	root, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, m := range all {
 		t.Run(m.Promise+"/"+m.Name, func(t *testing.T) {
 			t.Parallel()
-			if err := missing(m.Needs); err != nil && !child.Required() {
-				t.Skipf(testmode.LeftOut+"%v", err)
-			}
-			output, err := m.run(t.Context(), root, t.TempDir())
+			child.Need(t, missing(m.Needs))
+			output, err := m.run(t.Context(), t.TempDir())
 			if err != nil {
 				t.Fatalf("%v\n%s", err, output)
 			}
@@ -35,15 +27,14 @@ func TestMutant(t *testing.T) {
 	}
 }
 
-// missing returns an error if a server is not installed. The test of the mutant would
-// be skipped.
+// missing returns an error if a server is not installed.
 func missing(server string) (err error) {
 	switch server {
 	case "":
 	case "zookeeper":
 		_, _, err = zktest.ServerPath()
 	default:
-		_, err = exec.LookPath(server)
+		_, err = child.LookPath(server, "needs "+server+" in PATH")
 	}
 	return err
 }
@@ -61,9 +52,8 @@ func said(output []byte) []byte {
 
 // TestUpToDate looks for the text that each mutant edits.
 func TestUpToDate(t *testing.T) {
-	root := filepath.Join("..", "..")
 	for _, m := range all {
-		if err := m.check(root); err != nil {
+		if _, err := m.mutated(); err != nil {
 			t.Error(err)
 		}
 	}
@@ -72,7 +62,7 @@ func TestUpToDate(t *testing.T) {
 // TestNotUpToDate has an edit of a text that is not in the source.
 func TestNotUpToDate(t *testing.T) {
 	m := mutant{Name: "x", Edits: []edit{{File: "internal/clock/clock.go", Old: "no such text"}}}
-	if _, err := m.run(t.Context(), filepath.Join("..", ".."), t.TempDir()); err == nil {
+	if _, err := m.run(t.Context(), t.TempDir()); err == nil {
 		t.Error("no error")
 	}
 }
@@ -80,15 +70,11 @@ func TestNotUpToDate(t *testing.T) {
 // TestSurvivor has an edit that changes nothing that matters.
 func TestSurvivor(t *testing.T) {
 	testmode.Long(t)
-	root, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
 	m := mutant{
 		Name: "comment", Edits: []edit{{File: "internal/clock/clock.go", Old: "// Jumped reports", New: "// Jumped says"}},
 		Package: "./internal/clock", Test: "TestMarginLeavesSomething",
 	}
-	if output, err := m.run(t.Context(), root, t.TempDir()); !errors.Is(err, errSurvived) {
+	if output, err := m.run(t.Context(), t.TempDir()); !errors.Is(err, errSurvived) {
 		t.Errorf("a change of a comment: %v\n%s", err, output)
 	}
 }

@@ -102,34 +102,34 @@ func TestGrantInFlight(t *testing.T) {
 		}
 		for range rounds {
 			held := testkit.MustAcquire(t, l, key, o)
-			leaving := acquire(t, leaver, key, o)
+			leaving := testkit.StartAcquire(t, leaver, key, o)
 			line(1)
-			behind := acquire(t, leaver, key, o)
-			next := acquire(t, other, key, o)
+			behind := testkit.StartAcquire(t, leaver, key, o)
+			next := testkit.StartAcquire(t, other, key, o)
 			line(2)
-			cancel.Store(&leaving.cancel)
+			cancel.Store(&leaving.Cancel)
 			mustRelease(t, held)
 			var both sync.WaitGroup
-			for _, w := range []*waiting{behind, next} {
+			for _, w := range []*testkit.Waiting[*distlock.Lease]{behind, next} {
 				both.Go(func() {
-					if !isDone(w.done) {
+					if !isDone(w.Done) {
 						t.Error("one behind is not served")
 						return
 					}
-					if w.err != nil {
-						t.Errorf("Acquire: %v", w.err)
+					if w.Err != nil {
+						t.Errorf("Acquire: %v", w.Err)
 						return
 					}
-					if w.lease.Token() <= held.Token() {
-						t.Errorf("token %d after token %d", w.lease.Token(), held.Token())
+					if w.Got.Token() <= held.Token() {
+						t.Errorf("token %d after token %d", w.Got.Token(), held.Token())
 					}
-					if err := w.lease.Release(context.Background()); err != nil {
+					if err := w.Got.Release(context.Background()); err != nil {
 						t.Errorf("Release: %v", err)
 					}
 				})
 			}
-			await(t, "the cancelled call has returned", leaving.done)
-			wantKinds(t, "the cancelled call", leaving.err, "canceled+not-acquired")
+			await(t, "the cancelled call has returned", leaving.Done)
+			wantKinds(t, "the cancelled call", leaving.Err, "canceled+not-acquired")
 			if both.Wait(); t.Failed() {
 				return
 			}

@@ -24,7 +24,7 @@ func TestHolderKilled(t *testing.T) {
 		p := testkit.StartChild(t, roleHolder, order{Store: dying, Lease: lease})
 		var old uint64
 		p.Hear("held", &old)
-		next := acquire(t, other, key, distlock.Opts{})
+		next := testkit.StartAcquire(t, other, key, distlock.Opts{})
 
 		asked := time.Now()
 		p.Tell("left")
@@ -32,12 +32,12 @@ func TestHolderKilled(t *testing.T) {
 		p.Hear("left", &left)
 		p.Kill()
 		killed := time.Now()
-		held := next.served(t)
-		t.Logf("served %v after the kill", next.at.Sub(killed))
-		if next.at.Before(asked.Add(left)) {
-			t.Errorf("served %v before the end of the lease of the dead", asked.Add(left).Sub(next.at))
+		held := next.Served(t)
+		t.Logf("served %v after the kill", next.At.Sub(killed))
+		if next.At.Before(asked.Add(left)) {
+			t.Errorf("served %v before the end of the lease of the dead", asked.Add(left).Sub(next.At))
 		}
-		if d := next.at.Sub(killed); d > dying.gone(lease)+slack {
+		if d := next.At.Sub(killed); d > dying.gone(lease)+slack {
 			t.Errorf("served only %v after the kill", d)
 		}
 		if held.Token() <= old {

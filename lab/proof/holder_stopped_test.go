@@ -29,11 +29,11 @@ func TestHolderStopped(t *testing.T) {
 			t.Fatal("the register refused the only holder")
 		}
 
-		next := acquire(t, other, key, distlock.Opts{})
+		next := testkit.StartAcquire(t, other, key, distlock.Opts{})
 		p.Tell("stop")
 		p.Hear("stopping")
 		stopped := time.Now()
-		held := next.served(t)
+		held := next.Served(t)
 		if held.Token() <= old || !r.Use(testkit.Use{Key: key, Token: held.Token()}) {
 			t.Errorf("token %d after token %d", held.Token(), old)
 		}

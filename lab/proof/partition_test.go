@@ -78,26 +78,26 @@ func cutOff(
 	t.Helper()
 	stalls := watchStalls(t)
 	held := testkit.MustAcquire(t, l, key, distlock.Opts{KeyTimeout: lease})
-	next := acquire(t, other, key, distlock.Opts{KeyTimeout: lease})
+	next := testkit.StartAcquire(t, other, key, distlock.Opts{KeyTimeout: lease})
 	time.Sleep(while)
 	if err := held.Check(); err != nil {
 		t.Fatalf("it was not renewed: %v", err)
 	}
 	cut()
 	begun := time.Now()
-	after := next.served(t)
+	after := next.Served(t)
 	if held.Check() == nil {
 		t.Fatal("another has the key, and the lease is valid")
 	}
 	await(t, "the holder is told", held.Context().Done()) // possibly late: the times are compared below
 	cancelled := <-lost
-	t.Logf("cancelled %v and granted %v after the cut", cancelled.Sub(begun), next.at.Sub(begun))
+	t.Logf("cancelled %v and granted %v after the cut", cancelled.Sub(begun), next.At.Sub(begun))
 	switch late := cancelled.Sub(held.Until()); {
-	case next.at.After(cancelled):
+	case next.At.After(cancelled):
 	case stalls.excuse(late):
 		t.Logf("this process stood still: the holder was told %v late", late)
 	default:
-		t.Errorf("another had the key %v before the holder was told", cancelled.Sub(next.at))
+		t.Errorf("another had the key %v before the holder was told", cancelled.Sub(next.At))
 	}
 	wantKinds(t, "the cause", context.Cause(held.Context()), "lost")
 	if after.Token() <= held.Token() {

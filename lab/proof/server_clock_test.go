@@ -32,7 +32,7 @@ func TestServerClock(t *testing.T) {
 		for _, step := range []time.Duration{d, 0} {
 			held := testkit.MustAcquire(t, l, key, o)
 			rises(held)
-			next := acquire(t, other, key, o)
+			next := testkit.StartAcquire(t, other, key, o)
 			before := time.Now()
 			awaitLine(t, l, 1)
 			onward := step > 0 || d < 0 && step == 0 // the clock is set forward
@@ -40,7 +40,7 @@ func TestServerClock(t *testing.T) {
 			if onward {
 				// All leases have expired for the server: the waiter has the key, and the
 				// holder notices at its next renewal.
-				after := next.served(t)
+				after := next.Served(t)
 				rises(after)
 				await(t, "the holder is told", held.Context().Done())
 				wantKinds(t, "the cause", context.Cause(held.Context()), "lost")
@@ -52,7 +52,7 @@ func TestServerClock(t *testing.T) {
 					t.Errorf("Refresh: %v", err)
 				}
 				mustRelease(t, held)
-				after := next.served(t)
+				after := next.Served(t)
 				rises(after)
 				mustRelease(t, after)
 			}
@@ -61,7 +61,7 @@ func TestServerClock(t *testing.T) {
 				rises(s)
 				mustRelease(t, s)
 			}
-			t.Logf("clock set by %v: served after %v", step, next.at.Sub(before))
+			t.Logf("clock set by %v: served after %v", step, next.At.Sub(before))
 		}
 	})
 }

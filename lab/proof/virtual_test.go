@@ -13,6 +13,7 @@ import (
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/redistest"
 	"github.com/distlock-go/distlock/internal/test/spoilnet"
+	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
 // virtual has simulated servers in the bubble that starts it. Time is exact there.
@@ -74,13 +75,7 @@ func (v *virtual) locker(t *testing.T, cfg distlock.Config) (*distlock.Locker, n
 	} else {
 		b = redislock.New(clients[0])
 	}
-	l := distlock.New(b, cfg)
-	t.Cleanup(func() {
-		if err := l.Close(); err != nil {
-			t.Errorf("closing: %v", err)
-		}
-	})
-	return l, ns
+	return testkit.NewLocker(t, b, cfg), ns
 }
 
 // runClocks advances the clocks of the servers with the bubble, and returns a function

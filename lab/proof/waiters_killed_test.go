@@ -29,7 +29,7 @@ func TestWaitersKilled(t *testing.T) {
 			dead = append(dead, p)
 		}
 		awaitLine(t, l, processes) // they are in the queue before the last waiter
-		next := acquire(t, s.locker(t), key, o)
+		next := testkit.StartAcquire(t, s.locker(t), key, o)
 		awaitLine(t, l, processes+1)
 		for _, p := range dead {
 			p.Kill()
@@ -43,8 +43,8 @@ func TestWaitersKilled(t *testing.T) {
 		deadline := time.After(2 * testkit.Patience)
 		for waits := true; waits; {
 			select {
-			case <-next.done:
-				next.served(t)
+			case <-next.Done:
+				next.Served(t)
 				waits = false
 			case <-deadline:
 				t.Fatalf("not served; %d windows of the dead", len(claims))
@@ -55,7 +55,7 @@ func TestWaitersKilled(t *testing.T) {
 			}
 		}
 		delete(claims, owner())
-		d := next.at.Sub(released)
+		d := next.At.Sub(released)
 		t.Logf("served %v after the release, behind %d windows of the dead", d, len(claims))
 		if len(claims) > processes {
 			t.Errorf("%d claim windows for %d dead processes", len(claims), processes)
@@ -63,7 +63,7 @@ func TestWaitersKilled(t *testing.T) {
 		if d > processes*redislock.DefaultClaimWindow+slack {
 			t.Errorf("served only %v after the release", d)
 		}
-		mustRelease(t, next.lease)
+		mustRelease(t, next.Got)
 		s.mustBeEmpty(t)
 	}, "redislock")
 }

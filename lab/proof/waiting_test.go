@@ -56,38 +56,3 @@ func awaitLine(tb testing.TB, l *distlock.Locker, n int) {
 	tb.Helper()
 	testkit.Eventually(tb, fmt.Sprint(n, " wait in line"), func() bool { return inLine(tb, l) == n })
 }
-
-// waiting is an Acquire in a goroutine.
-type waiting struct {
-	cancel context.CancelFunc
-	done   chan struct{}
-	lease  *distlock.Lease
-	err    error
-	at     time.Time // the time when done was closed
-}
-
-func acquire(tb testing.TB, l *distlock.Locker, key string, o distlock.Opts) *waiting {
-	tb.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	w := &waiting{cancel: cancel, done: make(chan struct{})}
-	go func() {
-		defer close(w.done)
-		w.lease, w.err = l.Acquire(ctx, key, o)
-		w.at = time.Now()
-	}()
-	tb.Cleanup(func() {
-		cancel()
-		<-w.done
-	})
-	return w
-}
-
-// served waits until Acquire has returned a lease.
-func (w *waiting) served(tb testing.TB) *distlock.Lease {
-	tb.Helper()
-	await(tb, "a waiter is served", w.done)
-	if w.err != nil {
-		tb.Fatalf("Acquire: %v", w.err)
-	}
-	return w.lease
-}

@@ -33,7 +33,8 @@ type Random struct {
 func program(tb testing.TB) string {
 	tb.Helper()
 	testmode.Long(tb)
-	if path, err := exec.LookPath("quint"); err == nil {
+	path, missing := child.LookPath("quint", "needs quint: .ci/install lab installs it")
+	if missing == nil {
 		return path
 	}
 	dir, err := os.Getwd()
@@ -43,10 +44,7 @@ func program(tb testing.TB) string {
 			return path
 		}
 	}
-	if child.Required() {
-		tb.Fatal("quint is needed: .ci/install lab installs it")
-	}
-	tb.Skip(testmode.LeftOut + "quint is needed: .ci/install lab installs it")
+	child.Need(tb, missing)
 	return ""
 }
 

@@ -2,9 +2,7 @@ package spec
 
 import (
 	"fmt"
-	"reflect"
 	"regexp"
-	"slices"
 	"testing"
 )
 
@@ -66,30 +64,5 @@ func TestQuint(t *testing.T) {
 			}
 			t.Logf("%s: %s", c.promise, said)
 		})
-	}
-}
-
-// TestHistories reads histories: each step is one of the specification, and the same seed
-// gives the same.
-func TestHistories(t *testing.T) {
-	r := Random{Seed: 7}
-	all := r.Histories(t, 3)
-	for _, h := range all {
-		if len(h) != 41 || len(h[0].Procs) != 2 || h[0].What != "starts" {
-			t.Fatalf("%d steps, first %+v", len(h), h[0])
-		}
-		for i, s := range h[1:] {
-			before := h[i]
-			switch p, q := before.Procs[s.Proc], s.Procs[s.Proc]; {
-			case s.What == "time" && s.Now > before.Now:
-			case s.What == "asks" && q.RPC == "try" && q.Owner == p.Owner:
-			case s.What == "late" && slices.Contains(before.Late, *s.Arrived):
-			case s.What == "time" || s.What == "asks" || s.What == "late":
-				t.Errorf("step %d: %+v, after %+v", i, s, before)
-			}
-		}
-	}
-	if again := r.Histories(t, 3); !reflect.DeepEqual(again, all) {
-		t.Error("the same seed gives other histories")
 	}
 }

@@ -18,11 +18,8 @@ func need(t *testing.T, programs ...string) {
 	t.Helper()
 	testmode.Long(t)
 	for _, p := range programs {
-		if _, err := exec.LookPath(p); err != nil && child.Required() {
-			t.Fatal(err)
-		} else if err != nil {
-			t.Skipf(testmode.LeftOut+"%v", err)
-		}
+		_, err := child.LookPath(p, "needs "+p+" in PATH")
+		child.Need(t, err)
 	}
 }
 

@@ -3,7 +3,6 @@ package doctor_test
 import (
 	"context"
 	"errors"
-	"net"
 	"slices"
 	"strings"
 	"testing"
@@ -138,12 +137,7 @@ func TestNoServer(t *testing.T) {
 	}
 	t.Run("hangs", func(t *testing.T) {
 		t.Parallel()
-		silent, err := net.Listen("tcp", "127.0.0.1:0") // it takes connections, and does not answer
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer silent.Close()
-		wantRefused(t, "redis://:not-it@"+silent.Addr().String()+"/0", "no answer within 3s")
+		wantRefused(t, "redis://:not-it@"+child.SilentAddr(t)+"/0", "no answer within 3s")
 	})
 	if r, err := doctor.Examine(t.Context(), "redis://h:x", ""); r != nil || !errors.Is(err, backendurl.ErrURL) {
 		t.Errorf("got %v, %v", r, err)

@@ -60,3 +60,14 @@ func ClosedAddr(tb TB) string {
 	})
 	return c.LocalAddr().String()
 }
+
+// SilentAddr returns the address of a server that accepts connections and never answers.
+func SilentAddr(tb TB) string {
+	tb.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = l.Close() })
+	return l.Addr().String()
+}

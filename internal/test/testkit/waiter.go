@@ -15,6 +15,7 @@ type Waiting[T any] struct {
 	Done   <-chan struct{} // closed when Got and Err are the result
 	Got    T
 	Err    error
+	At     time.Time // of the result
 }
 
 // Waiter waits for a key of a backend.
@@ -47,6 +48,7 @@ func wait[T any](tb testing.TB, acquire func(ctx context.Context) (T, error)) *W
 	w := &Waiting[T]{Cancel: cancel, Done: done}
 	go func() {
 		w.Got, w.Err = acquire(ctx)
+		w.At = time.Now()
 		close(done)
 	}()
 	tb.Cleanup(func() {

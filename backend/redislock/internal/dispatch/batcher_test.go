@@ -354,30 +354,6 @@ func TestDeadConnectionDoesNotEndTheQueue(t *testing.T) {
 	})
 }
 
-// Callers of a server that does not answer leave when their contexts end: nothing is sent
-// direct.
-func TestCallersOfASilentServerLeaveAtOnce(t *testing.T) {
-	inBubble(t, func(t *testing.T, s *server) {
-		s.next(silentFor(10)...)
-		var all sync.WaitGroup
-		all.Go(func() { s.Do(t.Context(), 1, false) })
-		for range 30 {
-			time.Sleep(5 * time.Millisecond)
-			all.Go(func() {
-				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
-				defer cancel()
-				start := time.Now()
-				s.Do(ctx, 2, true)
-				if d := time.Since(start); d != 10*time.Millisecond {
-					t.Errorf("it took %v", d)
-				}
-			})
-		}
-		all.Wait()
-		s.next()
-	})
-}
-
 // A request is not sent again when its caller has left.
 func TestRequestOfACallerThatHasLeftIsNotSentAgain(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *server) {
