@@ -11,9 +11,10 @@ import (
 const busy = "action other = any { process, process, process, process, process, time, fault }"
 
 // TestModelAcceptsSpecification checks that the model allows what processes see in histories of
-// lease.qnt, also with a failover. TestCheckerFinds has histories that it refuses.
+// lease.qnt, also with a failover, and that it refuses each of them with one change that
+// lease.qnt does not allow.
 func TestModelAcceptsSpecification(t *testing.T) {
-	seen := make(counts)
+	seen, changed := make(counts), make(counts)
 	for failovers := range 2 {
 		for i, s := range (spec.Random{Failovers: failovers, Steps: 80, Step: busy, Seed: 26}).Histories(t, 150) {
 			h := historyOf(t, s)
@@ -36,10 +37,22 @@ func TestModelAcceptsSpecification(t *testing.T) {
 					seen["released "+string(l.Release.Outcome)]++
 				}
 			}
+			for name, change := range changes {
+				h := historyOf(t, s)
+				if failovers > 0 || !change(h.byKey(0)) {
+					continue
+				}
+				changed[name]++
+				h.findOwners()
+				if found, _ := checkModel(h, pieceSize); len(found) == 0 {
+					t.Errorf("history %d: %s: not refused", i, name)
+				}
+			}
 		}
 	}
 	t.Logf("accepted: 300 histories, %v", seen)
-	if len(seen) < 8 {
+	t.Logf("refused after a change: %v", changed)
+	if len(seen) < 8 || len(changed) < len(changes) {
 		t.Error("something never happened, which shows nothing")
 	}
 }
@@ -83,4 +96,84 @@ func strays(s spec.Step) bool {
 		}
 	}
 	return false
+}
+
+// changes change a history in one place, if there is one.
+var changes = map[string]func([]*lease) bool{
+	"a token goes back": after(func(l, before *lease) bool {
+		l.Token = before.Token
+		return true
+	}),
+	"granted while another holds": after(func(l, before *lease) bool {
+		l.at(before.Acquire.Return + 1)
+		from, to := before.believed()
+		return l.Acquire.Return < to && from < to
+	}),
+	"an owner is granted again": after(func(l, before *lease) bool {
+		l.Grant = before.Grant
+		return !l.Handed
+	}),
+	"handed over after another was granted": pair(func(l, other *lease) bool {
+		if !l.Handed || l.owner() == other.owner() || other.Acquire.Return < l.Acquire.Return || other.Release == nil {
+			return false
+		}
+		l.at(max(other.Release.Call, other.Until) + ms)
+		l.Token, l.Uses, l.Release, l.Renewals = other.Token+1, nil, nil, nil
+		return true
+	}),
+	"released after another was granted": pair(func(l, other *lease) bool {
+		if l.Release == nil || l.Release.Outcome != ok || other.owner() == l.owner() || other.Acquire.Return < l.Release.Return {
+			return false
+		}
+		l.Release.Call, l.Release.Return = other.Acquire.Return+1, other.Acquire.Return+1
+		return true
+	}),
+	"renewed after its release": one(func(l *lease) bool {
+		if l.Release == nil || l.Release.Outcome != ok {
+			return false
+		}
+		at := l.Release.Return + 1
+		l.Renewals = append(l.Renewals, &operation{Call: at, Return: at, Outcome: ok})
+		return true
+	}),
+	"not renewed while it holds": one(func(l *lease) bool {
+		l.LostSeen = l.Acquire.Return + 1
+		_, to := l.believed()
+		return l.LostSeen == to
+	}),
+	"a write with the newest token is refused, or another is not": one(func(l *lease) bool {
+		if len(l.Uses) == 0 {
+			return false
+		}
+		l.Uses[0].Outcome = map[outcome]outcome{ok: failed, failed: ok}[l.Uses[0].Outcome]
+		return true
+	}),
+}
+
+// at moves the grant of a lease.
+func (l *lease) at(t int64) { l.Sent, l.Acquire.Call, l.Acquire.Return = t, t, t }
+
+// one changes the first lease that can be changed; pair the first of a pair, and after the second of
+// two that were granted one after the other.
+func one(change func(l *lease) bool) func([]*lease) bool {
+	return pair(func(l, _ *lease) bool { return change(l) })
+}
+
+func after(change func(l, before *lease) bool) func([]*lease) bool {
+	return pair(func(l, o *lease) bool { return o.Acquire.Return < l.Sent && o.owner() != l.owner() && change(l, o) })
+}
+
+func pair(change func(l, other *lease) bool) func([]*lease) bool {
+	return func(ls []*lease) bool {
+		for _, l := range ls {
+			for _, o := range ls {
+				before := *l
+				if l != o && change(l, o) {
+					return true
+				}
+				*l = before
+			}
+		}
+		return false
+	}
 }
