@@ -2,6 +2,7 @@ package redislock_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -123,6 +124,15 @@ func clockSteps() map[string][]step {
 		at := -time.Duration(i) * 2 * time.Millisecond
 		all["back by little, again and again"] = append(all["back by little, again and again"], step{at, use})
 	}
+	for _, back := range []time.Duration{2 * time.Millisecond, 50 * time.Millisecond, time.Second, time.Hour} {
+		for _, hold := range []time.Duration{0, time.Millisecond, 3 * time.Millisecond, 2 * time.Second} {
+			name := fmt.Sprintf("back by %v, held for %v", back, hold)
+			all[name+", after the release"] = []step{{0, take}, {hold, release}, {hold - back, use}, {hold - back, use}}
+			all[name+", before the release"] = []step{{0, take}, {hold - back, release}, {hold - back, use}}
+			all[name+", after a renewal"] = []step{{0, take}, {hold, renew}, {hold - back, release}, {hold - back, use}}
+			all[name+", before a hand-over"] = []step{{0, take}, {hold, wait}, {hold - back, handOver}, {hold - back, release}, {hold - back, use}}
+		}
+	}
 	return all
 }
 
@@ -149,5 +159,49 @@ func TestTokensRiseWhenTheClockIsSetBack(t *testing.T) {
 				})
 			}
 		}
+	}
+}
+
+// A replica takes over, with all data and a clock that is an hour behind the master's.
+func TestTokensRiseOverAFailoverToASlowClock(t *testing.T) {
+	t.Parallel()
+	right, slow := redistest.NewClock(t), redistest.NewClock(t)
+	const behind, rest = -time.Hour, 16 * time.Minute
+	slow.Set(t, behind)
+	master, heir := right.Start(t), slow.Start(t)
+	heir.Follow(t, master)
+	s := server{Client: master.Client(t), real: master}
+	b := newBackend(t, s.Client)
+
+	var users []*user
+	var after []func(u *user)
+	begin := func(name string, before, then func(u *user)) {
+		t.Helper()
+		for mode, ask := range modes {
+			u := &user{t: t, s: s, key: mode + " " + name, bs: [2]*redislock.Backend{b, b}, ask: ask, tokens: 1}
+			u.key = strings.ReplaceAll(u.key, " ", "-")
+			before(u)
+			users, after = append(users, u), append(after, then)
+		}
+	}
+	begin("rested", use, use)
+	begin("lapsed", take, use)
+	right.Set(t, rest)
+	slow.Set(t, rest+behind)
+	for _, u := range users {
+		lapse(u)
+	}
+	begin("released", use, use)
+	begin("held", take, func(u *user) { release(u); use(u) })
+	master.Replicated(t)
+	heir.Promote(t, master)
+
+	b = newBackend(t, heir.Client(t))
+	for i, u := range users {
+		u.bs = [2]*redislock.Backend{b, b}
+		t.Run(u.key, func(t *testing.T) {
+			u.t = t
+			after[i](u)
+		})
 	}
 }

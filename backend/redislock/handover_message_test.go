@@ -14,6 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/internal/test/redistest"
 	"github.com/distlock-go/distlock/internal/test/spoilnet"
 	"github.com/distlock-go/distlock/internal/test/testkit"
@@ -110,6 +111,30 @@ func TestVirtualLateMessageIsNoLease(t *testing.T) {
 					noError(t, s.Release(t.Context()))
 					network.Hang(false)
 					network.CloseCut()
+				})
+			})
+		}
+	}
+}
+
+// A waiter that gets the lock by a message keeps it for longer than the claim window.
+func TestVirtualMessageIsClaimed(t *testing.T) {
+	for _, after := range []time.Duration{time.Millisecond, 240 * time.Millisecond, time.Minute} {
+		for _, delay := range []time.Duration{0, 100 * time.Millisecond} {
+			t.Run(fmt.Sprintf("%v after %v", delay, after), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					m := redistest.Virtual(t)
+					next := passOn(t, m, after, &lateMessages{delay: delay})
+					time.Sleep(delay + 2*redislock.DefaultClaimWindow)
+					s := next.Load()
+					if s == nil {
+						t.Fatal("the waiter has not got the lock")
+					}
+					noError(t, s.Check())
+					if left := m.TTL(lockKey); left < distlock.DefaultKeyTimeout/2 {
+						t.Errorf("the lock ends in %v", left)
+					}
+					noError(t, s.Release(t.Context()))
 				})
 			})
 		}
