@@ -10,6 +10,7 @@ import (
 
 	"github.com/distlock-go/distlock/backend/internal/doubt"
 	"github.com/distlock-go/distlock/backend/internal/rediskit"
+	"github.com/distlock-go/distlock/backend/redislock/internal/dispatch"
 	"github.com/distlock-go/distlock/driver"
 )
 
@@ -35,7 +36,7 @@ type Backend struct {
 
 // ownConnections is how many connections of its own a Backend has to a server at most: one for
 // each message in flight.
-const ownConnections = 16
+const ownConnections = dispatch.MaxInFlight
 
 // New returns a Backend that keeps locks in the Redis of the client: one server, a master
 // that Sentinel watches, a Cluster, or a Ring. The client may have any settings. The

@@ -53,15 +53,8 @@ type waiter struct {
 	in       *inbox
 	owner    string
 	messages chan message // nil until it is registered
-	state    atomic.Int32
+	settled  atomic.Bool  // it was registered, or has ended before
 }
-
-// The states of a waiter.
-const (
-	waiterNew int32 = iota
-	waiterRegistered
-	waiterGone // it does not wait any more
-)
 
 // register is called before a script that queues the owner: a message may come at once. It does
 // nothing if w is nil.
@@ -71,7 +64,7 @@ func (w *waiter) register() {
 	}
 	w.in.mu.Lock()
 	defer w.in.mu.Unlock()
-	if w.state.CompareAndSwap(waiterNew, waiterRegistered) {
+	if w.settled.CompareAndSwap(false, true) {
 		w.messages = make(chan message, 1)
 		w.in.waiters[w.owner] = w
 	}
@@ -79,7 +72,7 @@ func (w *waiter) register() {
 
 // end ends the registration. The script may be sent later, by others.
 func (w *waiter) end() {
-	if w.state.CompareAndSwap(waiterNew, waiterGone) {
+	if w.settled.CompareAndSwap(false, true) {
 		return // most locks are free
 	}
 	w.in.mu.Lock()

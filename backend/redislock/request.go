@@ -33,7 +33,7 @@ type request struct {
 
 	once  bool // it must not be sent twice
 	plain bool // it may be sent as plain commands, if the lock is exclusive
-	tried bool // it was. Until it has an answer, only who sends it may read this
+	tried bool // it was sent so. Its caller reads this only after an answer
 }
 
 // The modes of an acquisition. A release has none.

@@ -16,8 +16,8 @@ import (
 // commands. Renewals that wait for such a pool come too late.
 //
 // The connections are made with the options of the client: address, dialer, TLS,
-// credentials, database, name, OnConnect. They are made when they are needed. They have neither the hooks and the Limiter of the client, nor its cache and
-// its maintenance notifications. A command that gets no connection within half of its time
+// credentials, database, name, OnConnect. They are made when they are needed. They have neither
+// the hooks and the Limiter of the client, nor its cache and its maintenance notifications. A command that gets no connection within half of its time
 // goes through the client of the user.
 //
 //   - A client of [redis.NewFailoverClient]: the connections follow the master. The

@@ -71,7 +71,7 @@ func connections(tb testing.TB, s *redistest.Server) (conns []string) {
 	return conns
 }
 
-// There is no connection before the first use, and there are never more than the size.
+// A pool has no connection before the first use, and never more than its size.
 func TestOwnPoolConnections(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t)

@@ -31,8 +31,10 @@ const (
 	// company is for how many messages a leader expects others after it met some.
 	company = 16
 
-	maxInFlight = 16  // messages
-	maxBatch    = 128 // requests
+	// MaxInFlight is how many messages are on their way to a server at most.
+	MaxInFlight = 16
+
+	maxBatch = 128 // requests
 )
 
 // Config configures a [Batcher].
@@ -225,7 +227,7 @@ func (b *Batcher[R, V]) claim() bool {
 	case b.young > 0:
 		return false
 	}
-	if b.inFlight >= maxInFlight {
+	if b.inFlight >= MaxInFlight {
 		return false
 	}
 	b.inFlight++

@@ -1,6 +1,5 @@
 package dispatch
 
 const (
-	MaxBatch    = maxBatch
-	MaxInFlight = maxInFlight
+	MaxBatch = maxBatch
 )
