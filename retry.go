@@ -8,6 +8,7 @@ import (
 
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/backoff"
+	"github.com/distlock-go/distlock/internal/rolling"
 )
 
 // hintFloor is the shortest pause before an attempt that a HeldError brought forward: a
@@ -27,8 +28,11 @@ func (l *Locker) takeGrant(ctx context.Context, lease *Lease, r driver.Request, 
 	told := false        // the waiters in this process were told what the store answered
 	var backendErr error // of the last attempt, if it was not that another owner has the key
 	attempt := ctx
-	if queues {
-		attempt = &lease.ctx // ends when the Locker is closed, too
+	switch { // the wait ends when the Locker is closed, too
+	case queues && ctx.Done() == nil:
+		attempt = rolling.Join(l.life.ctx, ctx)
+	case queues:
+		attempt = &lease.ctx
 	}
 	_, until := lease.budget.MaxWait()
 	if !until.IsZero() {

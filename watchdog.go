@@ -24,14 +24,14 @@ type watchdog struct {
 	backend driver.Backend
 	tell    bool // the holders are told of renewals
 	now     func() time.Time
-	epoch   time.Time       // of the grid of renewals
+	epoch   time.Time       // from which the schedule counts
 	wake    chan struct{}   // the schedule has a new first entry
 	ctx     context.Context //nolint:containedctx // ends with the Locker
 	done    sync.WaitGroup
 
 	mu       sync.Mutex
 	schedule schedule
-	alarm    time.Time // when the goroutine wakes by itself; zero: not planned
+	alarm    time.Duration // when the goroutine wakes by itself; 0: not planned
 	started  bool
 }
 
@@ -45,10 +45,11 @@ type leaseState struct {
 	watch watch
 }
 
-// watch is what the watchdog knows about one lease. The watchdog's mutex guards it.
+// watch is what the watchdog knows about one lease. The watchdog's mutex guards it. Times count
+// from its epoch.
 type watch struct {
-	at       time.Time // the next thing to do
-	renewAt  time.Time
+	at       time.Duration // the next thing to do
+	renewAt  time.Duration
 	index    int // in the schedule
 	listed   bool
 	renewing bool // a renewal is in progress
@@ -93,7 +94,7 @@ func (w *watchdog) extended(st *leaseState) {
 func (w *watchdog) moved(st *leaseState) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.reschedule(st, st.watch.renewAt)
+	w.move(st)
 }
 
 // watched returns the leases that are watched.
@@ -112,9 +113,8 @@ func renewalPause(ttl time.Duration) time.Duration {
 
 // onGrid moves at back to a grid that divides a third of the lease by 64. Leases that are due
 // at the same point of the grid are renewed in one batch.
-func (w *watchdog) onGrid(at time.Time, ttl time.Duration) time.Time {
-	d := at.Sub(w.epoch)
-	return w.epoch.Add(d - d%max(ttl/3/64, 1))
+func (w *watchdog) onGrid(at time.Time, ttl time.Duration) time.Duration {
+	return at.Sub(w.epoch).Truncate(max(ttl/3/64, 1))
 }
 
 // retryPause returns when a renewal without an answer is tried again.
@@ -122,23 +122,27 @@ func retryPause(ttl time.Duration) time.Duration { return renewalPause(ttl) / 4 
 
 // reschedule sets the time of st's next renewal. The caller has the mutex.
 func (w *watchdog) reschedule(st *leaseState, renewAt time.Time) {
-	if !st.watch.listed {
-		return
-	}
-	heap.Remove(&w.schedule, st.watch.index)
 	st.watch.renewAt = w.onGrid(renewAt, st.TTL())
-	w.insert(st)
+	w.move(st)
+}
+
+// move moves st to its new place in the schedule, if it is there. The caller has the mutex.
+func (w *watchdog) move(st *leaseState) {
+	if st.watch.listed {
+		heap.Remove(&w.schedule, st.watch.index)
+		w.insert(st)
+	}
 }
 
 // insert adds st to the schedule, by its next renewal or its end. The caller has the mutex.
 func (w *watchdog) insert(st *leaseState) {
 	end, renewable := st.Until()
-	st.watch.at = end
-	if renewable && !st.watch.renewing && st.watch.renewAt.Before(end) {
-		st.watch.at = st.watch.renewAt
+	st.watch.at = end.Sub(w.epoch)
+	if renewable && !st.watch.renewing {
+		st.watch.at = min(st.watch.at, st.watch.renewAt)
 	}
 	heap.Push(&w.schedule, st)
-	if w.schedule[0] == st && (w.alarm.IsZero() || st.watch.at.Before(w.alarm)) {
+	if w.schedule[0] == st && (w.alarm == 0 || st.watch.at < w.alarm) {
 		w.notify()
 	}
 }
@@ -191,17 +195,17 @@ func (w *watchdog) recheck(now time.Time) {
 func (w *watchdog) sleep(now time.Time) (time.Duration, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	limit := now.Add(clockCheck)
+	present := now.Sub(w.epoch)
 	switch {
-	case len(w.schedule) > 0 && w.schedule[0].watch.at.Before(limit):
-		w.alarm = w.schedule[0].watch.at
-	case len(w.schedule) > 0 || w.alarm.IsZero():
-		w.alarm = limit
-	case !w.alarm.After(now): // a while has passed
-		w.alarm = time.Time{}
+	case len(w.schedule) > 0:
+		w.alarm = min(w.schedule[0].watch.at, present+clockCheck)
+	case w.alarm == 0:
+		w.alarm = present + clockCheck
+	case w.alarm <= present: // a while has passed
+		w.alarm = 0
 		return 0, false
 	}
-	return w.alarm.Sub(now), true
+	return w.alarm - present, true
 }
 
 // due takes the leases whose time has run out from the schedule and returns them, and sends
@@ -210,7 +214,8 @@ func (w *watchdog) due(now time.Time) (expired []*leaseState) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var batch []*leaseState
-	for len(w.schedule) > 0 && !w.schedule[0].watch.at.After(now) {
+	present := now.Sub(w.epoch)
+	for len(w.schedule) > 0 && w.schedule[0].watch.at <= present {
 		st := w.schedule[0]
 		heap.Pop(&w.schedule)
 		end, renewable := st.Until()
@@ -219,7 +224,7 @@ func (w *watchdog) due(now time.Time) (expired []*leaseState) {
 			st.watch.listed = false
 			expired = append(expired, st)
 			continue
-		case !renewable || st.watch.renewing || st.watch.renewAt.After(now): // its end has moved on
+		case !renewable || st.watch.renewing || st.watch.renewAt > present: // its end has moved on
 		default:
 			st.watch.renewing = true
 			batch = append(batch, st)
@@ -296,7 +301,7 @@ func (w *watchdog) renewed(st *leaseState, sent time.Time, r driver.RenewResult)
 type schedule []*leaseState
 
 func (s schedule) Len() int           { return len(s) }
-func (s schedule) Less(i, j int) bool { return s[i].watch.at.Before(s[j].watch.at) }
+func (s schedule) Less(i, j int) bool { return s[i].watch.at < s[j].watch.at }
 
 func (s schedule) Swap(i, j int) {
 	s[i], s[j] = s[j], s[i]

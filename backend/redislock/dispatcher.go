@@ -89,8 +89,8 @@ func (d *dispatcher) newSite(server *rediskit.Server, short *redis.Client) *site
 		},
 	}
 	if short != nil {
-		cfg.Direct = func(ctx context.Context, batch []*request) []dispatch.Result[reply] {
-			return d.sendDirect(ctx, short, server, batch)
+		cfg.Direct = func(ctx context.Context, batch []*request, results []dispatch.Result[reply]) {
+			d.sendDirect(ctx, short, server, batch, results)
 		}
 	}
 	return &site{server: server, renewals: make(chan struct{}, maxRenewals), batcher: dispatch.New(cfg)}
@@ -188,41 +188,48 @@ func (d *dispatcher) siteFor(server *redis.Client) *site {
 }
 
 // sendDirect sends a batch with a client that has short timeouts.
-func (d *dispatcher) sendDirect(ctx context.Context, client *redis.Client, server *rediskit.Server, batch []*request) []dispatch.Result[reply] {
-	results, left := unsent(len(batch))
-	var plain plainBatch
-	rest := left
-	if !d.topology.slotted.Load() { // otherwise the clock is in another slot than most keys
-		plain, rest = d.plain.of(ctx, batch, left)
+func (d *dispatcher) sendDirect(ctx context.Context, client *redis.Client, server *rediskit.Server, batch []*request, results []dispatch.Result[reply]) {
+	unsent(results)
+	if d.topology.slotted.Load() { // the clock is in another slot than most keys
+		d.sendCalls(ctx, client, batch, results, all(batch))
+	} else {
+		plain := d.plain.of(ctx, batch)
+		sent := d.sendCalls(ctx, client, batch, results, plain.rest, plain.commands...)
+		if refused := plain.finish(ctx, client, results, sent); len(refused) > 0 {
+			d.sendCalls(ctx, client, batch, results, refused)
+		}
+		plain.recycle()
 	}
-	sent := d.sendCalls(ctx, client, batch, results, rest, plain.commands...)
-	if refused := plain.finish(ctx, client, results, sent); len(refused) > 0 {
-		d.sendCalls(ctx, client, batch, results, refused)
-	}
-	d.sendAlone(ctx, client, batch, results, left)
+	d.sendAlone(ctx, client, batch, results)
 	for i := range results {
 		server.Leave(client, batch[i].keys[0], results[i].Err)
 	}
-	return results
 }
 
-// unsent returns the results of a batch of n requests before it is sent, and their indices.
-func unsent(n int) (results []dispatch.Result[reply], which []int) {
-	results, which = make([]dispatch.Result[reply], n), make([]int, n)
+// unsent sets the results of requests that were not sent yet.
+func unsent(results []dispatch.Result[reply]) {
 	for i := range results {
 		results[i].OutcomeKnown = true
+	}
+}
+
+// all returns the indices of the requests of a batch.
+func all(batch []*request) []int {
+	which := make([]int, len(batch))
+	for i := range which {
 		which[i] = i
 	}
-	return results, which
+	return which
 }
 
 // send sends a batch to the server. It writes only to what it returns, because it may be
 // abandoned.
 func (d *dispatcher) send(ctx context.Context, server *rediskit.Server, batch []*request) []dispatch.Result[reply] {
 	client := d.own.Client()
-	results, left := unsent(len(batch))
+	results, left := make([]dispatch.Result[reply], len(batch)), all(batch)
+	unsent(results)
 	d.sendCalls(ctx, client, batch, results, left)
-	d.sendAlone(ctx, client, batch, results, left)
+	d.sendAlone(ctx, client, batch, results)
 	for range maxRepeats {
 		left = broken(batch, results, left)
 		if len(left) == 0 || ctx.Err() != nil {
@@ -301,9 +308,9 @@ func (d *dispatcher) execute(ctx context.Context, client redis.UniversalClient, 
 // sendAlone sends each of the requests again, alone, whose script the server refused as a
 // whole: the user may not access one of the keys, or the keys are in several slots. Nothing
 // was done.
-func (d *dispatcher) sendAlone(ctx context.Context, client redis.UniversalClient, batch []*request, results []dispatch.Result[reply], which []int) {
+func (d *dispatcher) sendAlone(ctx context.Context, client redis.UniversalClient, batch []*request, results []dispatch.Result[reply]) {
 	var again []int
-	for _, i := range which {
+	for i := range results {
 		err := results[i].Err
 		switch {
 		case err == nil:

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"hash/maphash"
 	"slices"
-	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -58,6 +58,8 @@ type plain struct {
 	// wanted is set for keys, by their hashes, that somebody else had or waited for lately.
 	// To ask again would cost a round trip.
 	wanted [256]atomic.Bool
+
+	unused sync.Pool // of plainBatch
 }
 
 // clockReading says that the clock was not behind the server's time at that moment.
@@ -81,36 +83,60 @@ func (p *plain) granted(key string, token uint64, sent time.Time, contended bool
 	}
 }
 
-// plainBatch is what of a batch is sent plainly.
+// plainBatch is what of a batch is sent plainly. It is used again, because most of its memory is
+// for arguments.
 type plainBatch struct {
 	*plain
 
 	batch []*request
 	taken []int // the indices of the attempts
 	given []int // those of the releases
+	rest  []int // those of the other requests
 
 	commands []redis.Cmder // in their order; the first are a SET for each attempt
 	tokens   int64         // issued to all attempts
 	issue    *redis.IntCmd
 	others   *redis.IntCmd
 	release  *rediskit.Cmd
+
+	sets   []redis.StatusCmd
+	args   []any
+	owners []ownerText
+	buffer []byte // of the owners
 }
 
-// of returns what of the batch is sent plainly, and the indices of the other requests.
-func (p *plain) of(ctx context.Context, batch []*request, which []int) (b plainBatch, rest []int) {
-	b.plain, b.batch = p, batch
+// ownerText is an owner with a suffix, as an argument. All of a plainBatch have one buffer,
+// because go-redis writes one argument after the other.
+type ownerText struct {
+	owner, suffix string
+	buffer        *[]byte
+}
+
+// MarshalBinary implements [encoding.BinaryMarshaler].
+func (t *ownerText) MarshalBinary() ([]byte, error) {
+	*t.buffer = append(append((*t.buffer)[:0], t.owner...), t.suffix...)
+	return *t.buffer, nil
+}
+
+// of returns what of the batch is sent plainly. The caller recycles it.
+func (p *plain) of(ctx context.Context, batch []*request) *plainBatch {
+	b, ok := p.unused.Get().(*plainBatch)
+	if !ok {
+		b = &plainBatch{plain: p}
+	}
+	b.batch = batch
 	reading := p.clock.Load()
 	attempts := reading != nil && !p.denied.Load() && clock.Elapsed(reading.at, time.Now()) <= clockLag
-	for _, i := range which {
-		switch r := batch[i]; {
+	for i, r := range batch {
+		switch {
 		case !r.plain || r.share != "" || p.mark(r.keys[0]).Load():
-			rest = append(rest, i)
+			b.rest = append(b.rest, i)
 		case r.mode == "":
 			b.given = append(b.given, i)
 		case attempts:
 			b.taken = append(b.taken, i)
 		default:
-			rest = append(rest, i)
+			b.rest = append(b.rest, i)
 		}
 	}
 	if len(b.taken) > 0 {
@@ -120,59 +146,63 @@ func (p *plain) of(ctx context.Context, batch []*request, which []int) (b plainB
 		b.release = b.releases(ctx, "evalsha", releasePlainScript.Hash())
 		b.commands = append(b.commands, b.release)
 	}
-	return b, rest
+	return b
 }
 
-// attempt makes the commands of the attempts. What all of them need is allocated at once.
+// recycle ends the use of b.
+func (b *plainBatch) recycle() {
+	*b = plainBatch{
+		plain: b.plain, taken: b.taken[:0], given: b.given[:0], rest: b.rest[:0], commands: b.commands[:0],
+		sets: b.sets[:0], args: b.args[:0], owners: b.owners[:0], buffer: b.buffer,
+	}
+	b.unused.Put(b)
+}
+
+// attempt makes the commands of the attempts.
 func (b *plainBatch) attempt(ctx context.Context, token string) {
-	const setArgs = 6
-	n := len(b.taken)
-	values := b.owners(b.taken, " ~"+token)
-	sets, args := make([]redis.StatusCmd, n), make([]any, 0, setArgs*n+1+2*n)
-	b.commands = make([]redis.Cmder, 0, n+3)
+	b.sets = slices.Grow(b.sets, len(b.taken)) // the commands refer to its elements
+	values := b.withSuffix(b.taken, " ~"+token)
 	for n, i := range b.taken {
 		r := b.batch[i]
-		args = append(args, "set", &r.keys[0], &values[n], "px", &r.ttl, "nx")
-		sets[n] = *redis.NewStatusCmd(ctx, slices.Clip(args[setArgs*n:])...)
-		b.commands = append(b.commands, once{&sets[n]})
+		from := len(b.args)
+		b.args = append(b.args, "set", &r.keys[0], &values[n], "px", &r.ttl, "nx")
+		b.sets = append(b.sets, *redis.NewStatusCmd(ctx, b.args[from:]...))
+		b.commands = append(b.commands, once{&b.sets[n]})
 		b.tokens += plainTokens(r.tokens)
 		r.tried = true
 	}
-	args = append(args, "exists")
+	from := len(b.args)
+	b.args = append(b.args, "exists")
 	for _, i := range b.taken {
-		args = append(args, &b.batch[i].keys[1], &b.batch[i].keys[2])
+		b.args = append(b.args, &b.batch[i].keys[1], &b.batch[i].keys[2])
 	}
-	b.issue, b.others = redis.NewIntCmd(ctx, "incrby", clockKey, b.tokens), redis.NewIntCmd(ctx, args[setArgs*n:]...)
+	b.issue, b.others = redis.NewIntCmd(ctx, "incrby", clockKey, b.tokens), redis.NewIntCmd(ctx, b.args[from:]...)
 	b.commands = append(b.commands, b.issue, b.others)
-}
-
-// owners returns the owners of the requests with the given indices, each followed by the suffix.
-func (b *plainBatch) owners(which []int, suffix string) []string {
-	var text strings.Builder
-	text.Grow(len(which) * (len(b.batch[which[0]].owner) + len(suffix))) // of one Locker they are equally long
-	owners := make([]string, len(which))
-	for n, i := range which {
-		from := text.Len()
-		text.WriteString(b.batch[i].owner)
-		text.WriteString(suffix)
-		owners[n] = text.String()[from:]
-	}
-	return owners
 }
 
 // releases returns the command of the releases.
 func (b *plainBatch) releases(ctx context.Context, command, script string) *rediskit.Cmd {
-	args := append(make([]any, 0, 3+3*len(b.given)), command, script, 2*len(b.given))
+	from := len(b.args)
+	b.args = append(b.args, command, script, 2*len(b.given))
 	for k := range 2 {
 		for _, i := range b.given {
-			args = append(args, &b.batch[i].keys[k])
+			b.args = append(b.args, &b.batch[i].keys[k])
 		}
 	}
-	owners := b.owners(b.given, " ")
+	owners := b.withSuffix(b.given, " ")
 	for n := range owners {
-		args = append(args, &owners[n])
+		b.args = append(b.args, &owners[n])
 	}
-	return rediskit.NewCmd(ctx, args...)
+	return rediskit.NewCmd(ctx, b.args[from:]...)
+}
+
+// withSuffix returns the owners of the requests with the given indices.
+func (b *plainBatch) withSuffix(which []int, suffix string) []ownerText {
+	from := len(b.owners)
+	for _, i := range which {
+		b.owners = append(b.owners, ownerText{b.batch[i].owner, suffix, &b.buffer})
+	}
+	return b.owners[from:]
 }
 
 // finish adds the results. It returns the indices of the requests that are left to the scripts.

@@ -38,18 +38,18 @@ type State[H comparable] struct {
 	tokens     tokenRange
 	nextTokens *tokenRange   // received ahead of time, to follow tokens
 	extend     chan struct{} // closed when it is known whether there are nextTokens; nil: not needed yet
-	requested  bool          // RequestExtend has returned extend
-	handedOver bool          // to a holder that did not ask the store
 
 	began   time.Time     // when the present holder's time began
 	maxHold time.Duration // of the present holder; 0: no limit
-	limited bool          // the last holder had a limit, even if there is no holder now
 	holder  H             // none if the lease is shared, or being handed over
 
 	sharers   map[H]struct{} // the holders of a shared lease
 	attaching int            // holders on their way to share the lease
 
-	bound bool // see Bind
+	requested  bool // RequestExtend has returned extend
+	handedOver bool // to a holder that did not ask the store
+	limited    bool // the last holder had a limit, even if there is no holder now
+	bound      bool // see Bind
 }
 
 // renewalErr is a renewal that failed.

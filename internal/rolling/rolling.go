@@ -26,7 +26,7 @@ func New(limit time.Duration) *Timeout { return &Timeout{limit: limit} }
 // Context returns a context for an operation that begins now, with the values of parent, without
 // its cancellation and deadline.
 func (t *Timeout) Context(parent context.Context, now time.Time) context.Context {
-	return &rolling{Context: t.current(now), parent: parent}
+	return Join(t.current(now), parent)
 }
 
 func (t *Timeout) current(now time.Time) context.Context {
@@ -43,17 +43,21 @@ func (t *Timeout) current(now time.Time) context.Context {
 	return t.shared
 }
 
-type rolling struct {
-	context.Context //nolint:containedctx // the shared one
+// Join returns a context that ends with one context and has the values of another, without its
+// cancellation and deadline.
+func Join(ends, values context.Context) context.Context { return &joined{ends, values} }
 
-	parent context.Context //nolint:containedctx // for its values
+type joined struct {
+	context.Context //nolint:containedctx // it is one itself
+
+	values context.Context //nolint:containedctx // it is one itself
 }
 
-// Value asks the shared context first. It has no values except those by which package
+// Value asks first the context that ends. It has no values except those by which package
 // context recognises its own cancellable contexts.
-func (r *rolling) Value(key any) any {
-	if v := r.Context.Value(key); v != nil {
+func (j *joined) Value(key any) any {
+	if v := j.Context.Value(key); v != nil {
 		return v
 	}
-	return context.WithoutCancel(r.parent).Value(key)
+	return context.WithoutCancel(j.values).Value(key)
 }

@@ -18,8 +18,8 @@ const (
 	responsiveWithin = 25 * time.Millisecond
 
 	// followAfter is when another message may follow one to a server nearby that has no answer
-	// yet. Until then there is one at a time, and meanwhile the next one fills. A server is
-	// distant if the round trip is longer: then messages follow at once.
+	// yet. Until then there is one at a time, unless it is crowded, and meanwhile the next one
+	// fills. A server is distant if the round trip is longer: then messages follow at once.
 	followAfter = 300 * time.Microsecond
 
 	// perRequest is what a request adds to the round trip at most.
@@ -35,15 +35,19 @@ const (
 	MaxInFlight = 16
 
 	maxBatch = 128 // requests
+
+	// maxCrowded is how many messages are on their way to a server nearby at most, where so
+	// many callers wait that half a message is full.
+	maxCrowded = 4
 )
 
 // Config configures a [Batcher].
 type Config[R, V any] struct {
 	// Direct sends the requests at once on the goroutine of a caller. It must return within
-	// DirectTimeout, even if the server does not answer. It returns what Send returns. It is
-	// nil if that is not possible. It has no effect unless Timeout is longer than
-	// DirectTimeout.
-	Direct func(ctx context.Context, reqs []R) []Result[V]
+	// DirectTimeout, even if the server does not answer. It writes to results what Send
+	// returns, and keeps neither slice. It is nil if that is not possible. It has no effect
+	// unless Timeout is longer than DirectTimeout.
+	Direct func(ctx context.Context, reqs []R, results []Result[V])
 
 	// Send sends the requests at once and returns a Result for each, in the same order. It
 	// sets Sent if the server has answered the request, and OutcomeKnown unless the request
@@ -84,7 +88,7 @@ type Batcher[R, V any] struct {
 	cfg            Config[R, V]
 	lateAfter      time.Duration
 	directTimeouts *rolling.Timeout
-	calls          sync.Pool
+	calls, batches sync.Pool
 
 	mu         sync.Mutex
 	queue      []*call[R, V]
@@ -221,7 +225,7 @@ func (b *Batcher[R, V]) Counts() (inFlight, queued int) {
 func (b *Batcher[R, V]) claim() bool {
 	switch {
 	case b.directly():
-		if b.inFlight > 0 && !b.distant() && (b.inFlight > 1 || time.Since(b.began) < followAfter) {
+		if b.inFlight > 0 && !b.distant() && !b.crowded() && (b.inFlight > 1 || time.Since(b.began) < followAfter) {
 			return false
 		}
 	case b.young > 0:
@@ -232,6 +236,12 @@ func (b *Batcher[R, V]) claim() bool {
 	}
 	b.inFlight++
 	return true
+}
+
+// crowded reports whether so many wait that another message to a server nearby is worth its
+// price: while one is answered, the server works on the next.
+func (b *Batcher[R, V]) crowded() bool {
+	return len(b.queue) >= maxBatch/2 && b.inFlight < maxCrowded
 }
 
 // distant reports whether another message need not wait for the answer to the last one.
@@ -280,15 +290,17 @@ func (b *Batcher[R, V]) lead(c *call[R, V]) {
 		b.cfg.Run(func() { b.sendBatch(t) })
 		return
 	}
-	var results []Result[V]
+	returned := false
 	defer func() {
-		if results == nil { // a hook of the client panics, and the caller may recover
+		if !returned { // a hook of the client panics, and the caller may recover
 			b.leave(c)
-			results = make([]Result[V], len(t.calls))
+			clear(t.results)
 		}
-		b.end(t, results)
+		b.end(t, t.results)
+		b.batches.Put(t) // nobody else refers to it
 	}()
-	results = b.cfg.Direct(b.directTimeouts.Context(context.Background(), t.start), t.reqs) //nolint:forbidigo // the message has many callers, which leave by themselves
+	b.cfg.Direct(b.directTimeouts.Context(context.Background(), t.start), t.reqs, t.results) //nolint:forbidigo // the message has many callers, which leave by themselves
+	returned = true
 }
 
 // inCompany reports whether a leader should yield. To be scheduled again may take long on a busy
@@ -305,10 +317,10 @@ func (b *Batcher[R, V]) take(c *call[R, V]) *batch[R, V] {
 	defer b.mu.Unlock()
 	now := time.Now()
 	n := min(len(b.queue), maxBatch-1)
-	t := &batch[R, V]{start: now, direct: b.directly() && !c.once}
 	if b.silent {
 		n = 0
 	}
+	t := b.newBatch(now, b.directly() && !c.once)
 	if t.direct {
 		if i := slices.IndexFunc(b.queue[:n], func(c *call[R, V]) bool { return c.once }); i >= 0 {
 			n = i
@@ -323,11 +335,15 @@ func (b *Batcher[R, V]) take(c *call[R, V]) *batch[R, V] {
 		}
 		b.young++
 	}
-	t.calls = append(append(make([]*call[R, V], 0, n+1), c), b.queue[:n]...)
-	t.reqs = make([]R, n+1)
-	for i, c := range t.calls {
+	t.calls = append(append(slices.Grow(t.calls, n+1), c), b.queue[:n]...)
+	t.reqs = slices.Grow(t.reqs, n+1)
+	for _, c := range t.calls {
 		c.state = stateSent
-		t.reqs[i] = c.req
+		t.reqs = append(t.reqs, c.req)
+	}
+	if t.direct {
+		t.results = slices.Grow(t.results, n+1)[:n+1]
+		clear(t.results)
 	}
 	b.queue = slices.Delete(b.queue, 0, n)
 	b.began = now
@@ -336,6 +352,19 @@ func (b *Batcher[R, V]) take(c *call[R, V]) *batch[R, V] {
 	} else {
 		b.company = max(b.company-1, 0)
 	}
+	return t
+}
+
+// newBatch returns an empty message. What belongs to a direct one is used again afterwards:
+// nobody refers to it any more.
+func (b *Batcher[R, V]) newBatch(start time.Time, direct bool) *batch[R, V] {
+	t := new(batch[R, V])
+	if direct {
+		if used, ok := b.batches.Get().(*batch[R, V]); ok {
+			t = used
+		}
+	}
+	*t = batch[R, V]{start: start, direct: direct, calls: t.calls[:0], reqs: t.reqs[:0], results: t.results[:0]}
 	return t
 }
 

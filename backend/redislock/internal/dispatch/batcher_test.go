@@ -31,12 +31,11 @@ func TestLoneCallerGoesDirectlyAtOnce(t *testing.T) {
 	})
 }
 
-// While a message is on its way, others queue. They are sent in their order, in messages of
-// limited size.
+// While a message is on its way, others queue. They are sent together, in their order.
 func TestQueuedRequestsAreSentTogether(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *server) {
 		var all sync.WaitGroup
-		for i := range 1 + 2*dispatch.MaxBatch + 5 {
+		for i := range 1 + dispatch.MaxBatch/2 {
 			all.Go(func() { s.mustDo(t, i) })
 			synctest.Wait()
 		}
@@ -52,8 +51,34 @@ func TestQueuedRequestsAreSentTogether(t *testing.T) {
 				next++
 			}
 		}
-		if want := []int{1, dispatch.MaxBatch, dispatch.MaxBatch, 5}; !slices.Equal(sizes, want) {
+		if want := []int{1, dispatch.MaxBatch / 2}; !slices.Equal(sizes, want) {
 			t.Errorf("messages of %v requests, want %v", sizes, want)
+		}
+	})
+}
+
+// Where many wait, messages of limited size follow each other before there is an answer, but
+// few at once.
+func TestCrowd(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *server) {
+		const n = 10 * dispatch.MaxBatch
+		var all sync.WaitGroup
+		for i := range n {
+			all.Go(func() { s.mustDo(t, i) })
+		}
+		synctest.Wait()
+		if inFlight, _ := s.Counts(); inFlight != dispatch.MaxCrowded {
+			t.Errorf("%d messages are in flight, want %d", inFlight, dispatch.MaxCrowded)
+		}
+		all.Wait()
+		sent := s.sent()
+		for _, b := range sent {
+			if len(b.reqs) > dispatch.MaxBatch || !b.direct {
+				t.Errorf("%d requests, direct %v", len(b.reqs), b.direct)
+			}
+		}
+		if most := 2 * n / dispatch.MaxBatch; len(sent) > most {
+			t.Errorf("%d messages, want at most %d", len(sent), most)
 		}
 	})
 }
@@ -231,15 +256,15 @@ func TestRequestThatWasNotSentIsSentAgain(t *testing.T) {
 // If the server does not answer, queued requests end together with those in flight: to
 // wait as long again would not help. Few are in doubt.
 func TestSilentServer(t *testing.T) {
-	for name, responsive := range map[string]bool{"at first": false, "later": true} {
+	for name, mostInDoubt := range map[string]int{"at first": dispatch.MaxInFlight, "later": dispatch.MaxCrowded * dispatch.MaxBatch} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newServer(0, 0)
-				if responsive {
+				if name == "later" {
 					s = near(t)
 				}
 				s.next(silentFor(100)...)
-				const n = 300
+				const n = 1500
 				start := time.Now()
 				var all sync.WaitGroup
 				var mu sync.Mutex
@@ -269,7 +294,7 @@ func TestSilentServer(t *testing.T) {
 					t.Error("Slow was not called")
 				}
 				all.Wait()
-				if inDoubt > dispatch.MaxInFlight {
+				if inDoubt > mostInDoubt {
 					t.Errorf("%d are in doubt", inDoubt)
 				}
 				s.next()

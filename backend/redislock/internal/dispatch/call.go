@@ -49,8 +49,9 @@ type batch[R, V any] struct {
 	calls []*call[R, V]
 	reqs  []R // of the calls
 
-	start  time.Time
-	direct bool // it is sent by its leader
+	start   time.Time
+	direct  bool        // it is sent by its leader
+	results []Result[V] // if it is direct
 
 	// Of a message with a goroutine of its own.
 	deadline time.Time

@@ -1,5 +1,6 @@
 package dispatch
 
 const (
-	MaxBatch = maxBatch
+	MaxBatch   = maxBatch
+	MaxCrowded = maxCrowded
 )

@@ -43,8 +43,8 @@ func newServer(rtt, perRequest time.Duration) *server {
 func newServerWith(rtt, perRequest, timeout time.Duration) *server {
 	s := &server{rtt: rtt, perRequest: perRequest}
 	s.Batcher = dispatch.New(dispatch.Config[int, int]{
-		Direct: func(ctx context.Context, reqs []int) []dispatch.Result[int] {
-			return s.send(ctx, true, reqs)
+		Direct: func(ctx context.Context, reqs []int, results []dispatch.Result[int]) {
+			copy(results, s.send(ctx, true, reqs))
 		},
 		Send: func(ctx context.Context, reqs []int) []dispatch.Result[int] {
 			return s.send(ctx, false, reqs)
