@@ -194,6 +194,7 @@ func (d *dispatcher) sendDirect(ctx context.Context, client *redis.Client, serve
 		d.sendCalls(ctx, client, batch, results, all(batch))
 	} else {
 		plain := d.plain.of(ctx, batch)
+		d.own.Eager(!plain.wanted)
 		sent := d.sendCalls(ctx, client, batch, results, plain.rest, plain.commands...)
 		if refused := plain.finish(ctx, client, results, sent); len(refused) > 0 {
 			d.sendCalls(ctx, client, batch, results, refused)

@@ -93,6 +93,8 @@ type plainBatch struct {
 	given []int // those of the releases
 	rest  []int // those of the other requests
 
+	wanted bool // somebody else had or waited for one of the keys lately
+
 	commands []redis.Cmder // in their order; the first are a SET for each attempt
 	tokens   int64         // issued to all attempts
 	issue    *redis.IntCmd
@@ -128,8 +130,10 @@ func (p *plain) of(ctx context.Context, batch []*request) *plainBatch {
 	reading := p.clock.Load()
 	attempts := reading != nil && !p.denied.Load() && clock.Elapsed(reading.at, time.Now()) <= clockLag
 	for i, r := range batch {
+		wanted := p.mark(r.keys[0]).Load()
+		b.wanted = b.wanted || wanted
 		switch {
-		case !r.plain || r.share != "" || p.mark(r.keys[0]).Load():
+		case !r.plain || r.share != "" || wanted:
 			b.rest = append(b.rest, i)
 		case r.mode == "":
 			b.given = append(b.given, i)

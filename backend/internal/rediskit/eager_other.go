@@ -2,6 +2,9 @@
 
 package rediskit
 
-import "net"
+import (
+	"net"
+	"sync/atomic"
+)
 
-func eager(c net.Conn) net.Conn { return c }
+func eager(c net.Conn, _ *atomic.Bool) net.Conn { return c }

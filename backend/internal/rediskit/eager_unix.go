@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net"
 	"runtime"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -19,16 +20,19 @@ const eagerFor = 60 * time.Microsecond
 // to wake up than a server nearby takes to answer. Other goroutines run meanwhile. It does so
 // only if the last answer came about as quickly, so a distant server costs nothing.
 //
+// While it asks, its thread keeps a processor from other processes. See [OwnPool.Eager].
+//
 // Only one goroutine may read at a time.
 type eagerConn struct {
 	net.Conn
-	raw  syscall.RawConn
-	near bool // the last answer came quickly
+	raw    syscall.RawConn
+	near   bool         // the last answer came quickly
+	sleepy *atomic.Bool // it must not ask
 }
 
-// eager returns an eagerConn, or the connection itself if it is not one of the operating
-// system, for example under TLS.
-func eager(c net.Conn) net.Conn {
+// eager returns an eagerConn that does not ask while sleepy is set, or the connection itself if
+// it is not one of the operating system, for example under TLS.
+func eager(c net.Conn, sleepy *atomic.Bool) net.Conn {
 	s, ok := c.(syscall.Conn)
 	if !ok {
 		return c
@@ -37,7 +41,7 @@ func eager(c net.Conn) net.Conn {
 	if err != nil {
 		return c
 	}
-	return &eagerConn{Conn: c, raw: raw}
+	return &eagerConn{Conn: c, raw: raw, sleepy: sleepy}
 }
 
 // SyscallConn implements [syscall.Conn]. go-redis looks with it whether the connection is alive.
@@ -46,7 +50,7 @@ func (c *eagerConn) SyscallConn() (syscall.RawConn, error) { return c.raw, nil }
 // Read implements [net.Conn].
 func (c *eagerConn) Read(p []byte) (n int, err error) {
 	start := time.Now()
-	if c.near {
+	if c.near && !c.sleepy.Load() {
 		for time.Since(start) < eagerFor {
 			if n, err = c.try(p); !errors.Is(err, syscall.EAGAIN) {
 				return n, err

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"os"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -30,7 +31,7 @@ func pairOfConns(t *testing.T) (eagerEnd, other net.Conn) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _, _ = c.Close(), other.Close() })
-	return eager(c), other
+	return eager(c, new(atomic.Bool)), other
 }
 
 // An eager connection reads what the other end writes, in parts of any size, quick and slow.
@@ -130,5 +131,11 @@ func TestEagerAsksNearbyOnly(t *testing.T) {
 		if raw.asked > 0 {
 			t.Errorf("after a slow answer it asked %d times", raw.asked)
 		}
+	}
+	c.near, raw.asked = true, 0
+	c.sleepy.Store(true)
+	answer(0)
+	if raw.asked > 0 {
+		t.Errorf("it asked %d times although it must not", raw.asked)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -36,6 +37,7 @@ type OwnPool struct {
 	user    redis.UniversalClient
 	size    int
 	timeout time.Duration
+	sleepy  atomic.Bool // see Eager
 
 	ended context.Context //nolint:containedctx // of connections that are being made
 	end   context.CancelFunc
@@ -71,6 +73,15 @@ func (p *OwnPool) Short(timeout time.Duration) *redis.Client {
 		return c.WithTimeout(timeout)
 	}
 	return nil
+}
+
+// Eager sets whether connections may ask for answers again and again for a short time before they
+// sleep, as they do at first. They should not while another process waits for what is sent: it
+// may need the processor.
+func (p *OwnPool) Eager(ok bool) {
+	if p.sleepy.Load() == ok {
+		p.sleepy.Store(!ok)
+	}
 }
 
 // Close closes the connections. After that commands go through the client of the user,
@@ -161,7 +172,7 @@ func (p *OwnPool) configure(o *redis.Options) {
 		if err != nil {
 			return nil, err
 		}
-		return eager(c), nil
+		return eager(c, &p.sleepy), nil
 	}
 	o.Limiter = nil
 	o.ClientSideCache, o.ClientSideCacheConfig = nil, nil
