@@ -42,10 +42,12 @@ func TestClose(t *testing.T) {
 		}
 		for _, key := range []string{"a", "b"} { // wait at the gate, and in the store's queue
 			for _, o := range []distlock.Opts{{}, {MaxWait: time.Minute}} {
-				all.Go(func() {
-					_, err := l.Acquire(t.Context(), key, o)
-					wantIs(t, err, distlock.ErrClosed)
-				})
+				for _, ctx := range []context.Context{t.Context(), context.WithoutCancel(t.Context())} {
+					all.Go(func() {
+						_, err := l.Acquire(ctx, key, o)
+						wantIs(t, err, distlock.ErrClosed)
+					})
+				}
 			}
 		}
 		synctest.Wait()

@@ -2,6 +2,7 @@ package leasestate
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -15,27 +16,33 @@ import (
 // longer it may work, the later the answer seems to come. So only the fastest of many
 // releases counts. This also makes a stalled one harmless.
 type RoundTrip struct {
-	mu    sync.Mutex
-	n     int           // requests since least was set
-	least time.Duration // of the window before; 0: there was none
-	next  time.Duration // of the n requests
+	least atomic.Int64 // time.Duration; of the window before; 0: there was none
+
+	mu   sync.Mutex
+	n    int           // requests since least was set
+	next time.Duration // of the n requests
 }
 
 // window is the number of requests of which the fastest counts. If the store becomes
 // faster, that counts at once; if it becomes slower, at the end of a window.
 const window = 64
 
-// Add adds the time that one request took.
+// Add adds the time that one request took. Of calls at the same moment one counts: an estimate
+// is not worth a wait.
 func (r *RoundTrip) Add(d time.Duration) {
-	r.mu.Lock()
+	if !r.mu.TryLock() {
+		return
+	}
 	defer r.mu.Unlock()
 	if r.n == 0 || d < r.next {
 		r.next = d
 	}
-	r.least = min(r.least, r.next)
 	if r.n++; r.n == window {
-		r.n, r.least = 0, r.next
+		r.n = 0
+	} else if r.least.Load() <= int64(r.next) {
+		return
 	}
+	r.least.Store(int64(r.next))
 }
 
 // minTime returns how long a process should keep a lease that others wait for: ten times
@@ -44,7 +51,5 @@ func (r *RoundTrip) Add(d time.Duration) {
 // one and a message, and processes that are busy and have to be woken. Before the end of
 // the first window minTime returns 0.
 func (r *RoundTrip) minTime() time.Duration {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return 10 * 4 * r.least
+	return 10 * 4 * time.Duration(r.least.Load())
 }

@@ -5,7 +5,7 @@ package rolling
 
 import (
 	"context"
-	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -13,11 +13,15 @@ import (
 // earlier. Operations that begin in the same quarter share a timer. It is safe for
 // concurrent use.
 type Timeout struct {
-	limit time.Duration
+	limit   time.Duration
+	present atomic.Pointer[shared] // nil before the first operation
+}
 
-	mu     sync.Mutex
-	shared context.Context //nolint:containedctx // a context is what it shares
-	born   time.Time
+// shared is the context of the operations that begin in the same quarter of the limit.
+type shared struct {
+	context.Context //nolint:containedctx // a context is what is shared
+
+	born time.Time
 }
 
 // New returns a Timeout with that limit.
@@ -30,17 +34,14 @@ func (t *Timeout) Context(parent context.Context, now time.Time) context.Context
 }
 
 func (t *Timeout) current(now time.Time) context.Context {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.shared == nil || now.Sub(t.born) >= t.limit/4 {
-		// Do not cancel the previous context, because operations still use it. It ends
-		// by itself.
-		ctx, cancel := context.WithTimeout(context.Background(), t.limit) //nolint:forbidigo // shared by many callers
-		context.AfterFunc(ctx, cancel)
-		t.shared = ctx
-		t.born = now
+	if s := t.present.Load(); s != nil && now.Sub(s.born) < t.limit/4 {
+		return s.Context
 	}
-	return t.shared
+	// Do not cancel the previous context, because operations still use it. It ends by itself.
+	ctx, cancel := context.WithTimeout(context.Background(), t.limit) //nolint:forbidigo // shared by many callers
+	context.AfterFunc(ctx, cancel)
+	t.present.Store(&shared{ctx, now})
+	return ctx
 }
 
 // Join returns a context that ends with one context and has the values of another, without its
