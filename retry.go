@@ -8,7 +8,6 @@ import (
 
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/backoff"
-	"github.com/distlock-go/distlock/internal/rolling"
 )
 
 // hintFloor is the shortest pause before an attempt that a HeldError brought forward: a
@@ -28,11 +27,8 @@ func (l *Locker) takeGrant(ctx context.Context, lease *Lease, r driver.Request, 
 	told := false        // the waiters in this process were told what the store answered
 	var backendErr error // of the last attempt, if it was not that another owner has the key
 	attempt := ctx
-	switch { // the wait ends when the Locker is closed, too
-	case queues && ctx.Done() == nil:
-		attempt = rolling.Join(l.life.ctx, ctx)
-	case queues:
-		attempt = &lease.ctx
+	if queues {
+		attempt = &lease.ctx // ends when the Locker is closed, too
 	}
 	_, until := lease.budget.MaxWait()
 	if !until.IsZero() {

@@ -30,7 +30,7 @@ func New(limit time.Duration) *Timeout { return &Timeout{limit: limit} }
 // Context returns a context for an operation that begins now, with the values of parent, without
 // its cancellation and deadline.
 func (t *Timeout) Context(parent context.Context, now time.Time) context.Context {
-	return Join(t.current(now), parent)
+	return &rolling{Context: t.current(now), parent: parent}
 }
 
 func (t *Timeout) current(now time.Time) context.Context {
@@ -44,21 +44,17 @@ func (t *Timeout) current(now time.Time) context.Context {
 	return ctx
 }
 
-// Join returns a context that ends with one context and has the values of another, without its
-// cancellation and deadline.
-func Join(ends, values context.Context) context.Context { return &joined{ends, values} }
+type rolling struct {
+	context.Context //nolint:containedctx // the shared one
 
-type joined struct {
-	context.Context //nolint:containedctx // it is one itself
-
-	values context.Context //nolint:containedctx // it is one itself
+	parent context.Context //nolint:containedctx // for its values
 }
 
-// Value asks first the context that ends. It has no values except those by which package
+// Value asks the shared context first. It has no values except those by which package
 // context recognises its own cancellable contexts.
-func (j *joined) Value(key any) any {
-	if v := j.Context.Value(key); v != nil {
+func (r *rolling) Value(key any) any {
+	if v := r.Context.Value(key); v != nil {
 		return v
 	}
-	return context.WithoutCancel(j.values).Value(key)
+	return context.WithoutCancel(r.parent).Value(key)
 }

@@ -81,6 +81,9 @@ type Config[R, V any] struct {
 // responsive afterwards. Then messages have goroutines of their own, which are abandoned if
 // they are late. What had no answer is sent again, so only idempotent requests go directly.
 //
+// A caller whose message goes directly does not look at its context meanwhile: that costs more
+// than to wait for an answer. When there is none, it is told to.
+//
 // A connection may fail while such a message is in flight. So a message without an answer
 // becomes late: others may overtake it. Until the server answers again, they have one
 // request each: if it is the server that does not answer, few requests are in doubt.
@@ -93,7 +96,7 @@ type Batcher[R, V any] struct {
 	mu         sync.Mutex
 	queue      []*call[R, V]
 	inFlight   int // messages
-	young      int // those of them, with goroutines of their own, that others may not follow yet
+	young, old int // those of them with goroutines of their own: others may not follow yet, or may
 	company    int // for how many messages leaders expect others
 	responsive bool
 	began      time.Time     // when the last message was sent
@@ -116,8 +119,8 @@ func New[R, V any](cfg Config[R, V]) *Batcher[R, V] {
 	}
 }
 
-// Do sends a request and returns its result. If ctx ends first, it returns at once, or within
-// DirectTimeout if it leads. Then the request may still be carried out, unless the result says
+// Do sends a request and returns its result. If ctx ends first, it returns within DirectTimeout.
+// Then the request may still be carried out, unless the result says
 // that the outcome is known. A request that is not idempotent is sent once only.
 //
 // Do returns within Timeout and DirectTimeout after the request was sent. Before that, the
@@ -129,7 +132,7 @@ func (b *Batcher[R, V]) Do(ctx context.Context, req R, idempotent bool) Result[V
 	}
 	c, ok := b.calls.Get().(*call[R, V])
 	if !ok {
-		c = &call[R, V]{signal: make(chan struct{}, 1)}
+		c = &call[R, V]{signals: make(chan signal, 2)}
 	}
 	c.req, c.once = req, !idempotent
 	b.mu.Lock()
@@ -139,29 +142,27 @@ func (b *Batcher[R, V]) Do(ctx context.Context, req R, idempotent bool) Result[V
 	} else {
 		b.queue = append(b.queue, c)
 		b.company = company
+		c.patient = b.directly() && b.inFlight > b.old
 	}
+	patient := c.patient
 	b.mu.Unlock()
 	if leads {
 		b.lead(c)
 	}
-	return b.await(ctx, c)
+	return b.await(ctx, c, patient)
 }
 
-// await waits for the result of a call, or for the end of ctx. The caller may have to lead
-// meanwhile.
-func (b *Batcher[R, V]) await(ctx context.Context, c *call[R, V]) Result[V] {
+// await waits for the result of a call or, if the caller is not patient, for the end of ctx. The
+// caller may have to lead meanwhile.
+func (b *Batcher[R, V]) await(ctx context.Context, c *call[R, V], patient bool) Result[V] {
 	for {
-		select {
-		case <-c.signal: // it has led: most contexts make their channel when they are asked for it
-		default:
-			select {
-			case <-c.signal:
-			case <-ctx.Done():
-				if known, left := b.leave(c); left {
-					return Result[V]{Err: ctx.Err(), OutcomeKnown: known}
-				}
-				<-c.signal
+		if patient {
+			patient = <-c.signals != noAnswerYet
+			if !patient {
+				continue
 			}
+		} else if known, left := b.watch(ctx, c); left {
+			return Result[V]{Err: ctx.Err(), OutcomeKnown: known}
 		}
 		switch {
 		case c.state == stateDone:
@@ -176,6 +177,26 @@ func (b *Batcher[R, V]) await(ctx context.Context, c *call[R, V]) Result[V] {
 	}
 }
 
+// watch waits until the call is done or its caller has to lead. It returns left if ctx ended
+// before, and whether the outcome is known then.
+func (b *Batcher[R, V]) watch(ctx context.Context, c *call[R, V]) (outcomeKnown, left bool) {
+	select {
+	case <-c.signals: // it has led: most contexts make their channel when they are asked for it
+		return false, false
+	default:
+	}
+	select {
+	case <-c.signals:
+		return false, false
+	case <-ctx.Done():
+		outcomeKnown, left = b.leave(c)
+		if !left {
+			<-c.signals
+		}
+		return outcomeKnown, left
+	}
+}
+
 // resign ends a call whose caller does not wait any more, and lets another one lead. It
 // returns whether the outcome is known.
 func (b *Batcher[R, V]) resign(c *call[R, V]) (outcomeKnown bool) {
@@ -186,6 +207,16 @@ func (b *Batcher[R, V]) resign(c *call[R, V]) (outcomeKnown bool) {
 	b.mu.Unlock()
 	b.next()
 	return outcomeKnown
+}
+
+// hurry tells the callers to look at their contexts. The caller has the mutex.
+func (b *Batcher[R, V]) hurry(calls []*call[R, V]) {
+	for _, c := range calls {
+		if c.patient {
+			c.patient = false
+			c.signals <- noAnswerYet
+		}
+	}
 }
 
 // leave ends a call whose caller does not wait any more. It returns false if the call is
@@ -210,7 +241,7 @@ func (b *Batcher[R, V]) leave(c *call[R, V]) (outcomeKnown, left bool) {
 
 // recycle keeps a call for reuse, because it has a channel. Only its caller refers to it.
 func (b *Batcher[R, V]) recycle(c *call[R, V]) {
-	*c = call[R, V]{signal: c.signal}
+	*c = call[R, V]{signals: c.signals}
 	b.calls.Put(c)
 }
 
@@ -225,7 +256,8 @@ func (b *Batcher[R, V]) Counts() (inFlight, queued int) {
 func (b *Batcher[R, V]) claim() bool {
 	switch {
 	case b.directly():
-		if b.inFlight > 0 && !b.distant() && !b.crowded() && (b.inFlight > 1 || time.Since(b.began) < followAfter) {
+		n := b.inFlight - b.old // the others may have lost their connections
+		if n > 0 && !b.distant() && !b.crowded() && (n > 1 || time.Since(b.began) < followAfter) {
 			return false
 		}
 	case b.young > 0:
@@ -265,7 +297,7 @@ func (b *Batcher[R, V]) next() {
 	c := b.choose()
 	b.mu.Unlock()
 	if c != nil {
-		c.signal <- struct{}{}
+		c.signals <- proceed
 	}
 }
 
@@ -346,6 +378,10 @@ func (b *Batcher[R, V]) take(c *call[R, V]) *batch[R, V] {
 		clear(t.results)
 	}
 	b.queue = slices.Delete(b.queue, 0, n)
+	if !t.direct {
+		b.hurry(t.calls)
+		b.hurry(b.queue)
+	}
 	b.began = now
 	if n > 0 {
 		b.company = company
@@ -387,6 +423,7 @@ func (b *Batcher[R, V]) grow(t *batch[R, V]) {
 	if !t.ended {
 		t.old = true
 		b.young--
+		b.old++
 		if t.youth < b.lateAfter {
 			time.AfterFunc(b.lateAfter-t.youth, func() {
 				b.mu.Lock()
@@ -433,7 +470,7 @@ func (b *Batcher[R, V]) abandon(t *batch[R, V]) {
 	}
 	b.mu.Unlock()
 	for _, c := range queued {
-		c.signal <- struct{}{}
+		c.signals <- proceed
 	}
 	results := make([]Result[V], len(t.calls))
 	for i := range results {
@@ -478,16 +515,22 @@ func (b *Batcher[R, V]) end(t *batch[R, V], results []Result[V]) {
 	b.responsive = answers == len(results) && now.Sub(t.start) <= responsiveWithin
 	t.ended = true
 	b.inFlight--
-	if !t.direct && !t.old {
+	switch {
+	case t.old:
+		b.old--
+	case !t.direct:
 		b.young--
 	}
 	b.queue = slices.Insert(b.queue, 0, again...)
+	if !b.responsive {
+		b.hurry(b.queue)
+	}
 	next := b.choose()
 	b.mu.Unlock()
 	for _, c := range t.calls[:done] {
-		c.signal <- struct{}{}
+		c.signals <- proceed
 	}
 	if next != nil {
-		next.signal <- struct{}{}
+		next.signals <- proceed
 	}
 }

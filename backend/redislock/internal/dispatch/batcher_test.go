@@ -339,6 +339,29 @@ func TestDeadConnectionDoesNotBlockOthers(t *testing.T) {
 
 // The same for a request that is not sent directly. A request that comes later is sent at
 // once.
+func TestTwoDeadConnectionsDoNotBlockOthers(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *server) {
+		s.next(silent, silent)
+		var all sync.WaitGroup
+		for i := range 2 {
+			all.Go(func() {
+				if r := s.Do(t.Context(), i, false); !errors.Is(r.Err, errSilent) {
+					t.Errorf("%+v", r)
+				}
+			})
+			time.Sleep(2 * dispatch.DirectTimeout)
+		}
+		start := time.Now()
+		for i := range 10 {
+			s.mustDo(t, 2+i)
+		}
+		if d := time.Since(start); d > dispatch.DirectTimeout {
+			t.Errorf("ten requests took %v", d)
+		}
+		all.Wait()
+	})
+}
+
 func TestDeadConnectionOfAnAsynchronousBatch(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *server) {
 		s.next(silent)

@@ -23,15 +23,23 @@ type call[R, V any] struct {
 	req  R
 	once bool // it must not be sent twice
 
-	// signal receives a value when the result is there, or when the caller has to lead.
-	signal chan struct{}
+	signals chan signal // room for one of each
 
 	// Guarded by the mutex of the Batcher. When the call is done or leads they are the
 	// caller's.
+	patient bool // its caller does not look at its context
 	state   state
 	inDoubt bool // it was sent, and may still reach the server
 	result  Result[V]
 }
+
+// signal is what the caller of a call is told.
+type signal int
+
+const (
+	proceed     signal = iota // the result is there, or the caller has to lead
+	noAnswerYet               // it may take long: the caller looks at its context from now on
+)
 
 // state is the state of a call.
 type state int
