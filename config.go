@@ -34,11 +34,9 @@ type Config struct {
 
 	// HandOverTime limits how long a lock passes from one holder in this process to the
 	// next without going back to the store. It counts from when this process got the lock,
-	// and does not end the last lease. Each hand-over is an acquisition with its own token.
-	// Hand-overs are far faster than the store, but other processes wait. So within this
-	// time a process stops after 64 of them, or after ten times what it costs to pass the
-	// lock to another process, if that is longer. The Locker estimates that cost from how
-	// long the store takes to answer. The default is 100 ms; -1 is never.
+	// and does not end the last lease. Other processes wait meanwhile. So within this time a
+	// process stops after 64 hand-overs, or after ten times what it costs to pass the lock to
+	// another process, if that is longer. The default is 100 ms; -1 is never.
 	HandOverTime time.Duration
 }
 

@@ -67,8 +67,8 @@ func New(b driver.Backend, cfg Config) *Locker {
 // [Lease]. If the lease is lost, the context is cancelled with cause [ErrLost]: fn
 // should stop, and the outcome of its work is in doubt. Do releases the lock when fn
 // returns, panics or calls [runtime.Goexit]. Below a function that runs under this key
-// already, fn runs at once under the same lease. Hooks and metrics see the name opts.Prefix +
-// opts.Value, not the key: set opts.Value to what the key is about.
+// already, fn runs at once under the same lease. Set opts.Value, the name for [Hooks], to what
+// the key is about.
 //
 // If the lock is not acquired, fn does not run, and the error is an [*Error]. Otherwise
 // the error is that of fn, with that of a lost lease or a failed release joined behind

@@ -16,8 +16,7 @@ type Step struct {
 }
 
 // Step runs an operation and calls [Lease.Check] before Do, between Do and Commit, and after
-// Commit. Only a resource that checks the [Lease.Token] can refuse what comes too late after
-// a check.
+// Commit.
 //
 //   - Lost before Do: nothing runs.
 //   - Do fails, or the lease is lost by then: Undo runs, Commit does not.
