@@ -247,12 +247,7 @@ func (b *Backend) Release(ctx context.Context, g driver.Grant) error {
 	b.owners.unref(o)
 
 	count := releaseCount{nodes: len(b.nodes), quorum: b.quorum, tokens: g.Token != 0}
-	var outcome error
-	ended := answers.count(ctx, func(v vote) (decided bool) {
-		decided, outcome = count.add(v)
-		return decided
-	})
-	return cmp.Or(ended, outcome)
+	return answers.count(ctx, count.add)
 }
 
 // limit returns how long one node may take for a lease of ttl.

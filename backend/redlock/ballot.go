@@ -17,13 +17,13 @@ func newBallot(nodes int) ballot { return make(ballot, nodes) }
 // cast is called once for each node, see [send].
 func (b ballot) cast(value int64, known bool, err error) { b <- vote{value, known, err} }
 
-// count passes the votes to add until that returns true.
-func (b ballot) count(ctx context.Context, add func(vote) (decided bool)) error {
+// count passes the votes to add until that has decided, and returns the outcome.
+func (b ballot) count(ctx context.Context, add func(vote) (decided bool, outcome error)) error {
 	for {
 		select {
 		case v := <-b:
-			if add(v) {
-				return nil
+			if decided, outcome := add(v); decided {
+				return outcome
 			}
 		case <-ctx.Done():
 			return ctx.Err()
@@ -36,7 +36,7 @@ func (b ballot) count(ctx context.Context, add func(vote) (decided bool)) error 
 func (b ballot) majority(ctx context.Context, nodes, quorum int, yes func(value int64) bool) error {
 	var errs []error
 	votes, pending := 0, cap(b)
-	err := b.count(ctx, func(v vote) bool {
+	return b.count(ctx, func(v vote) (bool, error) {
 		pending--
 		switch {
 		case v.err != nil:
@@ -44,16 +44,15 @@ func (b ballot) majority(ctx context.Context, nodes, quorum int, yes func(value 
 		case yes(v.value):
 			votes++
 		}
-		return votes >= quorum || votes+pending < quorum
+		switch {
+		case votes+pending >= quorum:
+			return votes >= quorum, nil
+		case len(errs) == 0:
+			return true, errDenied
+		default:
+			return true, &quorumError{nodes, errs}
+		}
 	})
-	switch {
-	case err != nil || votes >= quorum:
-		return err
-	case len(errs) == 0:
-		return errDenied
-	default:
-		return &quorumError{nodes, errs}
-	}
 }
 
 // releaseCount counts what the nodes say about a release.
