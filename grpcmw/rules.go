@@ -50,10 +50,9 @@ func ByMethod(rules map[string]Rule) Rules {
 	return Rules{byMethod}
 }
 
-// Unary returns r without the methods that are known to stream. An interceptor panics
-// if it gets a rule for a method that it does not see, because the method would run
-// without its lock: give the methods that are left out to another interceptor, with
-// [Rules.Streams].
+// Unary returns r without the methods that are known to stream: those belong to
+// [Rules.Streams]. An interceptor panics if it gets a rule for a method that it does not see,
+// because the method would run without its lock.
 func (r Rules) Unary() Rules { return r.less(streams) }
 
 // Streams returns r without the methods that are known not to stream, for

@@ -31,9 +31,8 @@ type KeyFunc func(r *http.Request) (any, error)
 //
 // If the route's pattern does not have the wildcard, or if there is no pattern yet
 // because the lock is around the router, the server is at fault: the answer is 500, and
-// the server's ErrorLog gets a line. A router
-// other than ServeMux and chi must set [http.Request.Pattern] too, but only for
-// wildcards that can be empty.
+// [http.Server].ErrorLog gets a line, once for each [Lock]. A router other than ServeMux and
+// chi must set [http.Request.Pattern] too, but only for wildcards that can be empty.
 func PathValue(name string) KeyFunc {
 	what := part("PathValue", "path value", name)
 	return func(r *http.Request) (any, error) { return pathValue(r, what, name) }
@@ -68,8 +67,8 @@ func Query(name string) KeyFunc {
 }
 
 // Int returns a KeyFunc that makes a decimal integer, an int64, of the string that f
-// returns: Int(PathValue("id")), Int(Header("X-Order")). "1", "01" and "+1" are one lock.
-// Around [JSONField] it makes "5" and 5 one lock. It returns integers and [distlock.Skip] unchanged; anything else is a
+// returns: Int(PathValue("id")). "1", "01" and "+1" are one lock, around [JSONField] also "5"
+// and 5. It returns integers and [distlock.Skip] unchanged; anything else is a
 // [*distlock.KeyError]. Int panics if f is nil.
 func Int(f KeyFunc) KeyFunc {
 	if f == nil {

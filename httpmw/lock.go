@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/internal/keyenc"
+	"github.com/distlock-go/distlock/internal/request"
 	"github.com/distlock-go/distlock/wiring"
 )
 
@@ -57,25 +57,22 @@ type middleware struct {
 }
 
 func (m *middleware) serve(w http.ResponseWriter, r *http.Request, next http.Handler) {
-	params, err := m.params(r)
+	params, err := request.Params(m.key(r))
 	if wrong := new(wiringError); errors.As(err, &wrong) {
 		m.once.Do(func() { tell(r, err) }) // every request has the same mistake
 	}
-	if err != nil {
-		params = keyenc.Fault{Err: err} // the hooks are told, and Do returns err
+	if err == nil && params != distlock.Skip && m.maxBody > 0 {
+		_, err = readBody(r, m.maxBody)
 	}
-	ran := false
 	var out *response
-	err = m.site.Do(r.Context(), params, func(ctx context.Context) error {
-		ran = true
+	ran, err := request.Do(r.Context(), m.site, params, err, func(ctx context.Context) {
 		if params == distlock.Skip {
 			next.ServeHTTP(w, r.WithContext(ctx))
-			return nil
+			return
 		}
 		lease, _ := distlock.FromContext(ctx)
 		out = newResponse(w, lease)
 		next.ServeHTTP(out, r.WithContext(ctx))
-		return nil
 	})
 	switch {
 	case !ran:
@@ -83,24 +80,4 @@ func (m *middleware) serve(w http.ResponseWriter, r *http.Request, next http.Han
 	case out != nil && !out.begun && errors.Is(err, distlock.ErrLost):
 		out.replace(err)
 	}
-}
-
-// params calls the KeyFunc and refuses parameters that are missing, which all requests
-// would share.
-func (m *middleware) params(r *http.Request) (any, error) {
-	params, err := m.key(r)
-	switch {
-	case err != nil:
-		return nil, err
-	case params == distlock.Skip:
-		return params, nil
-	case keyenc.Missing(params):
-		return nil, &distlock.KeyError{Detail: "what the request is about is missing"}
-	}
-	if m.maxBody > 0 {
-		if _, err := readBody(r, m.maxBody); err != nil {
-			return nil, err
-		}
-	}
-	return params, nil
 }

@@ -25,11 +25,10 @@ func WithErrorHandler(f ErrorHandler) Option {
 	return func(m *middleware) { m.fail = f }
 }
 
-// WithBodyFirst reads the request's body before the lock is taken. So a client that
-// sends the body slowly does not hold the lock, and net/http notices if the client
-// leaves during the wait. The handler can read the body again. A body of more than
-// maxBytes is a [*distlock.KeyError]. The default is not to read the body, except for
-// [JSONField].
+// WithBodyFirst reads the request's body before the lock is taken, as [JSONField] does. So a
+// client that sends the body slowly does not hold the lock, and one that leaves during the
+// wait gives up its place in the queue. The handler can read the body again. A body of more
+// than maxBytes is a [*distlock.KeyError].
 //
 // WithBodyFirst panics if maxBytes is not positive.
 func WithBodyFirst(maxBytes int64) Option {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/request"
 )
 
 const types = "https://pkg.go.dev/github.com/distlock-go/distlock/httpmw#"
@@ -77,7 +78,7 @@ var lost = Problem{
 }
 
 // problems has the answer for each code of [distlock.CodeOf]; the answer for all others
-// is internal. Its RetryAfter is for errors that have none.
+// is internal. With RetryAfter nothing was done.
 var problems = map[distlock.Code]Problem{
 	distlock.CodeLost:        lost, // the request runs under a lock already, and that is over
 	distlock.CodeKey:         {Type: TypeBadKey, Title: "Invalid request", Status: http.StatusBadRequest},
@@ -98,8 +99,8 @@ func ProblemOf(err error) Problem {
 	if !ok {
 		return internal
 	}
-	if e := new(distlock.Error); p.RetryAfter > 0 && errors.As(err, &e) && e.RetryAfter > 0 {
-		p.RetryAfter = e.RetryAfter
+	if p.RetryAfter > 0 {
+		p.RetryAfter = request.RetryAfter(err)
 	}
 	if p.Type == TypeBadKey {
 		describeKey(&p, err)
