@@ -9,7 +9,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
-	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/request"
 )
 
 // Key says what a call locks. [Fields], [Metadata], [Method] and [Params] return one;
@@ -65,15 +65,7 @@ func Params(keys ...Key) Key {
 	}
 	keys = slices.Clone(keys)
 	return Key{func(ctx context.Context, fullMethod string, req any) (any, error) {
-		parts := make([]any, len(keys))
-		for i, k := range keys {
-			v, err := k.params(ctx, fullMethod, req)
-			if err != nil || v == distlock.Skip {
-				return v, err
-			}
-			parts[i] = v
-		}
-		return parts, nil
+		return request.Parts(len(keys), func(i int) (any, error) { return keys[i].params(ctx, fullMethod, req) })
 	}, func(d protoreflect.MessageDescriptor) error {
 		for _, k := range keys {
 			if err := k.check(d); err != nil {
@@ -95,16 +87,6 @@ func Metadata(name string) Key {
 	}
 	name = strings.ToLower(name)
 	return KeyFunc(func(ctx context.Context, _ string, _ any) (any, error) {
-		values := metadata.ValueFromIncomingContext(ctx, name)
-		var fault string
-		switch {
-		case len(values) > 1: // which of them the handler takes is unknown
-			fault = "appears more than once"
-		case len(values) == 0 || values[0] == "":
-			fault = "is missing or empty"
-		default:
-			return values[0], nil
-		}
-		return nil, &distlock.KeyError{Detail: "metadata " + strconv.Quote(name) + " " + fault}
+		return request.Single("metadata "+strconv.Quote(name), metadata.ValueFromIncomingContext(ctx, name))
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/request"
 )
 
 // KeyFunc says what a request locks: it returns the parameters of the key, of any type
@@ -46,7 +47,7 @@ func Header(name string) KeyFunc {
 	if strings.EqualFold(name, "Host") {
 		panic("httpmw: Header: net/http keeps Host in Request.Host")
 	}
-	return func(r *http.Request) (any, error) { return single(what, r.Header.Values(name)) }
+	return func(r *http.Request) (any, error) { return request.Single(what, r.Header.Values(name)) }
 }
 
 // Query returns a KeyFunc for a parameter of the URL's query, a string. A parameter
@@ -62,7 +63,7 @@ func Query(name string) KeyFunc {
 		if err != nil {
 			return nil, &distlock.KeyError{Detail: "the query is malformed", Err: err}
 		}
-		return single(what, values[name])
+		return request.Single(what, values[name])
 	}
 }
 
@@ -110,15 +111,7 @@ func Params(fs ...KeyFunc) KeyFunc {
 		}
 	}
 	return func(r *http.Request) (any, error) {
-		parts := make([]any, len(fs))
-		for i, f := range fs {
-			v, err := f(r)
-			if err != nil || v == distlock.Skip {
-				return v, err
-			}
-			parts[i] = v
-		}
-		return parts, nil
+		return request.Parts(len(fs), func(i int) (any, error) { return fs[i](r) })
 	}
 }
 
@@ -128,19 +121,6 @@ func part(constructor, kind, name string) string {
 		panic("httpmw: " + constructor + ": empty name")
 	}
 	return kind + " " + strconv.Quote(name)
-}
-
-func missing(what string) error { return &distlock.KeyError{Detail: what + " is missing or empty"} }
-
-func single(what string, values []string) (any, error) {
-	switch {
-	case len(values) > 1: // it is unknown which of them the handler takes
-		return nil, &distlock.KeyError{Detail: what + " appears more than once"}
-	case len(values) == 0 || values[0] == "":
-		return nil, missing(what)
-	default:
-		return values[0], nil
-	}
 }
 
 // pathValue returns the decoded value, which is not empty. If the router has matched
@@ -153,7 +133,7 @@ func pathValue(r *http.Request, what, name string) (any, error) {
 	case v == "" && !hasWildcard(r.Pattern, name):
 		return nil, &wiringError{what, r.Pattern}
 	case v == "":
-		return nil, missing(what)
+		return request.Single(what, nil)
 	case strings.IndexByte(v, '%') < 0 || !strings.Contains(r.URL.RawPath, v):
 		return v, nil
 	}

@@ -50,6 +50,32 @@ func missing(params any) bool {
 	}
 }
 
+// Parts returns the parameters of a key of n parts, a []any. The first error or
+// [distlock.Skip] is the result for all.
+func Parts(n int, part func(i int) (any, error)) (any, error) {
+	parts := make([]any, n)
+	for i := range parts {
+		v, err := part(i)
+		if err != nil || v == distlock.Skip {
+			return v, err
+		}
+		parts[i] = v
+	}
+	return parts, nil
+}
+
+// Single returns the only value of a header and the like.
+func Single(what string, values []string) (any, error) {
+	switch {
+	case len(values) > 1: // it is unknown which of them the handler takes
+		return nil, &distlock.KeyError{Detail: what + " appears more than once"}
+	case len(values) == 0 || values[0] == "":
+		return nil, &distlock.KeyError{Detail: what + " is missing or empty"}
+	default:
+		return values[0], nil
+	}
+}
+
 // Do runs fn under the lock for params, and reports whether it ran. It returns why it did not,
 // or the error of the lease. If err is why there are no params, the hooks are told of it.
 func Do(ctx context.Context, site *wiring.Site, params any, err error, fn func(context.Context)) (ran bool, _ error) {
