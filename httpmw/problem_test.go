@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"testing"
 	"time"
 
@@ -49,20 +48,6 @@ func TestProblemOf(t *testing.T) {
 		}
 		if got != c.want {
 			t.Errorf("%v: %+v, want %+v", c.err, got, c.want)
-		}
-	}
-}
-
-// Proxies may be told to repeat what did nothing, and none repeats a lock that was lost:
-//
-//	Envoy, Istio   5xx, gateway-error, 409 (retriable-4xx)
-//	nginx          500, 502, 503, 504, 403, 404, 429
-//	HAProxy        401, 403, 404, 408, 425, 429, 500 to 504
-func TestStatusesThatProxiesRepeat(t *testing.T) {
-	below500 := []int{401, 403, 404, 408, 409, 425, 429}
-	for _, p := range []httpmw.Problem{busy, queueFull, unavailable, lost} {
-		if repeated := p.Status >= 500 || slices.Contains(below500, p.Status); repeated == (p == lost) {
-			t.Errorf("%d %s is repeated: %v", p.Status, p.Title, repeated)
 		}
 	}
 }

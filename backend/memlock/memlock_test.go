@@ -88,7 +88,9 @@ func TestNewcomerDoesNotOvertake(t *testing.T) {
 			}()
 			synctest.Wait()
 			time.Sleep(ttl)
-			if _, err := b.TryAcquire(t.Context(), ask("key", "newcomer")); !errors.Is(err, driver.ErrNotAcquired) {
+			newcomer := ask("key", "newcomer")
+			newcomer.Backoff = driver.NewBackoff(time.Second, 2)
+			if _, err := b.Acquire(t.Context(), newcomer); !errors.Is(err, driver.ErrNotAcquired) {
 				t.Fatalf("the newcomer: %v", err)
 			}
 			if err := <-served; err != nil {

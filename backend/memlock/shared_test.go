@@ -76,7 +76,7 @@ func TestContended(t *testing.T) {
 			t.Error("not contended, with waiters")
 		}
 		testkit.MustRelease(t, b, g)
-		for i, want := range []bool{true, true, true, false} { // readers that are granted together say the same
+		for i, want := range []bool{true, true, true, false} {
 			g := <-grants
 			if g.Contended != want {
 				t.Errorf("grant %d, of %s: contended %v", i, g.Owner, g.Contended)
