@@ -1,9 +1,12 @@
 package redissonlock
 
 import (
+	"context"
 	"reflect"
+	"strings"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/distlock-go/distlock/backend/internal/doubt"
@@ -107,4 +110,29 @@ func newOptions(opts []Option) options {
 func WithOpTimeout(d time.Duration) Option {
 	rediskit.CheckDuration("redissonlock", "WithOpTimeout", d)
 	return func(o *options) { o.opTimeout = d }
+}
+
+// Ping releases a key that is not held, with the script and over the connections of a
+// release: that fails if the server does not answer this user or takes no writes. In a
+// Cluster it first asks all masters whether they answer. A user that may not access the key
+// distlock:ping is not refused for that. Ping takes at most twice the operation timeout. If
+// several servers fail, it returns one of the errors.
+func (b *Backend) Ping(ctx context.Context) error {
+	if b.cluster != nil {
+		_, err := call(ctx, b, func(ctx context.Context) (struct{}, error) {
+			return struct{}{}, b.cluster.ForEachMaster(ctx, func(ctx context.Context, master *redis.Client) error {
+				return master.Ping(ctx).Err()
+			})
+		})
+		if err != nil && !redis.HasErrorPrefix(err, "NOPERM") { // it answers
+			return err
+		}
+	}
+	k := keysOf("distlock:ping")
+	lock, readWrite := channels(k.lock)
+	_, err := b.run(ctx, b.own.Client(), releaseScript, []string{k.lock, k.gone}, uuid.NewString(), rediskit.Flag(false), b.publish, lock, readWrite)
+	if redis.HasErrorPrefix(err, "NOPERM") && strings.Contains(err.Error(), "access") { // the key, not a command
+		return nil
+	}
+	return err
 }

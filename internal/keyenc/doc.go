@@ -1,7 +1,0 @@
-// Package keyenc encodes the parameters of a lock, so that equal parameters have
-// one key in every process and different ones have different keys. The rules are
-// those of ParamLock in distlock.Opts.
-//
-// The encoding is a promise: a change to it changes every key, and processes of
-// the old and the new version would no longer exclude each other.
-package keyenc
