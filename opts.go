@@ -183,17 +183,13 @@ func (o *Opts) validateNumbers() error {
 func (o *Opts) validateGivenKey() error {
 	const advice = "is set, but the key is given, not made of parameters: use Wrap, or make the key with wiring.Key"
 	var errs []error
-	if o.ParamLock {
-		errs = append(errs, fieldErrorf("ParamLock", advice))
-	}
-	if o.Params.isSet() {
-		errs = append(errs, fieldErrorf("Params", advice))
-	}
-	if o.Hasher != nil {
-		errs = append(errs, fieldErrorf("Hasher", advice))
-	}
-	if o.KeyFormat != nil {
-		errs = append(errs, fieldErrorf("KeyFormat", advice))
+	for _, f := range [...]struct {
+		name string
+		set  bool
+	}{{"ParamLock", o.ParamLock}, {"Params", o.Params.isSet()}, {"Hasher", o.Hasher != nil}, {"KeyFormat", o.KeyFormat != nil}} {
+		if f.set {
+			errs = append(errs, fieldErrorf(f.name, advice))
+		}
 	}
 	if err := o.validateNumbers(); err != nil {
 		errs = append(errs, err)
