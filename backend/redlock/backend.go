@@ -208,9 +208,6 @@ func (b *Backend) Renew(ctx context.Context, grants []driver.Grant, report func(
 // holder, and either g has tokens or another owner may hold the key. A grant without
 // tokens without an owner may have been released before, so it is not an error. If too
 // many nodes do not answer, Release fails with their errors.
-//
-// After a release, an attempt of the same owner that arrives late is refused: an owner is
-// for one acquisition.
 func (b *Backend) Release(ctx context.Context, g driver.Grant) error {
 	if err := rediskit.CheckNames("redlock", g.Key, g.Owner); err != nil {
 		return err
