@@ -14,9 +14,8 @@ type Func[Req, Resp any] func(ctx context.Context, req Req) (Resp, error)
 // although the lease was lost comes with an error that wraps [ErrLost]. Below a holder of
 // the same key, calls do not exclude each other: see [Opts].OneReentry.
 //
-// Wrap panics if locker or fn is nil, or if opts are invalid (see [Opts.Validate]). It also
-// panics if Params takes another type than Req, or if Req can never be made into a key. The
-// result does not panic by itself.
+// Wrap panics if locker or fn is nil, if opts are invalid (see [Opts.Validate]), if Params
+// takes another type than Req, or if Req can never be made into a key.
 func Wrap[Req, Resp any](locker *Locker, fn Func[Req, Resp], opts Opts) Func[Req, Resp] {
 	req := reflect.TypeFor[Req]()
 	if fn == nil {

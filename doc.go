@@ -1,6 +1,6 @@
 // Package distlock is @DistributedLock for Go: functions run under locks that hold across
-// machines. It makes the key from the parameters, takes the lock, renews it, cancels the
-// function's context if the lock is lost, and releases it.
+// machines. It makes the key, takes the lock, renews it, cancels the function's context if
+// the lock is lost, and releases it.
 //
 //	locker := distlock.New(redislock.New(rdb), distlock.Config{})
 //	defer locker.Close()
@@ -13,10 +13,9 @@
 //
 // [Wrap] locks a function of one request, [Call] and [Locker.Do] any other,
 // [Locker.Acquire] what cannot be a function. [Locker.DoAll] takes several keys,
-// [Locker.Lead] elects a leader. Packages httpmw and grpcmw lock routes and methods, also of
-// gin and echo; backend/... has stores, with Guard of sqllock for the lock and the data in
-// one transaction. For tests, backend/memlock locks in one process, and locktest is the
-// suite for authors of stores, as driver is.
+// [Locker.Lead] elects a leader. Packages httpmw and grpcmw lock routes and methods;
+// backend/... has stores, and memlock for tests. Packages driver and locktest are for
+// authors of stores.
 //
 // # Guarantees
 //
@@ -25,8 +24,8 @@
 //   - The holder's context is cancelled, with cause [ErrLost], before the backend may
 //     grant the key to another. This needs a process that runs, and clocks that tick at
 //     the same rate, within 1 % of the lease.
-//   - Every lease has its own fencing token: see [Lease.Token]. The backend's
-//     documentation states the conditions.
+//   - Every lease has its own fencing token, under the conditions of the backend: see
+//     [Lease.Token].
 //   - A release never removes another owner's lock.
 //   - Once faults have healed, a waiter waits at most until its context ends, or for the
 //     rest of the lease and one RetryInterval for each place before it.
@@ -44,9 +43,6 @@
 // [Lease.Check] right before a commit makes the window small, but does not close it;
 // [Lease.Step] makes this check and undoes work that came too late.
 //
-// If a Redis fails over to a replica that does not have the lock, the lock is gone.
-// Tokens stay ordered.
-//
 // # Choosing times
 //
 // KeyTimeout does not limit the function, because the watchdog renews the lease. It is
@@ -61,24 +57,15 @@
 // another library, which sends no message, has the key. Nested calls of Do can wait for each
 // other forever if their order differs; [Locker.DoAll] takes its keys in one order.
 //
-// # Readers and permits
-//
-// A reader that comes after a writer waits behind it. In one process, readers share one
-// lease in the store while no other caller waits there, for [Config].HandOverTime, so many
-// of them cost few requests. If the lease is lost, all its readers are told.
-//
-// Code below a holder re-enters if the holder has what it asks for. A caller that holds the
-// key as a reader, or with a permit, cannot take a stronger lock: it gets [ErrUpgrade].
-//
 // # Goroutines
 //
 // The function's context carries the lease: code that locks the same key below it
-// re-enters at once. A goroutine that may outlive the call uses [Detach]; with the
-// call's own context it would get ErrLost, never silently a lock of its own. A re-entry
-// excludes nobody below the same holder: two goroutines of one call that lock its key are
-// both inside, as are readers below a writer, and calls below one permit or a set of keys.
-// [Opts].OneReentry refuses the second one, and NoReentry every one. A lease
-// does not travel over the network: a locked call that makes a remote call for the same
-// key waits for itself, until a deadline or MaxWait, and the error says that this process
-// holds the key. Lock in only one of the two places, or call within the process.
+// re-enters at once, or gets [ErrUpgrade] if the holder has less than it asks for. A
+// goroutine that may outlive the call uses [Detach]. A re-entry excludes nobody below the
+// same holder: two goroutines of one call that lock its key are both inside.
+// [Opts].OneReentry refuses the second one, and NoReentry every one.
+//
+// A lease does not travel over the network: a locked call that makes a remote call for the
+// same key waits for itself, until a deadline or MaxWait. Lock in only one of the two places,
+// or call within the process.
 package distlock

@@ -29,9 +29,8 @@ var (
 	ErrReentry     = errors.New("the caller holds the lock already")   // Opts.NoReentry refuses to re-enter it
 )
 
-// Error says which operation failed on which key. It wraps one or more errors of this
-// package, and the backend's own if there is one. It never replaces the error of a
-// locked function, but is joined behind it.
+// Error says which operation failed on which key. It wraps errors of this package, and the
+// backend's own if there is one. It is joined behind the error of a locked function.
 type Error struct {
 	// Op is for people: "acquire", "hold", "renew", "release", "refresh", "check", "step",
 	// "commit", "lead", "inspect", "observe", "force", "revoke", "ping", "key" or "options".
@@ -45,8 +44,7 @@ type Error struct {
 	RetryAfter time.Duration
 }
 
-// Error returns a single line, even if Err has several. It quotes the key, because
-// callers choose keys, and cuts it to 64 bytes.
+// Error returns a single line. It quotes the key, and cuts it to 64 bytes.
 func (e *Error) Error() string {
 	if e.Key == "" {
 		return "distlock: " + e.Op + ": " + text.OneLine(e.Err)
@@ -57,7 +55,7 @@ func (e *Error) Error() string {
 // Unwrap returns what went wrong.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Is makes [CodeOf] find the errors of options.
+// Is is for [CodeOf].
 func (e *Error) Is(target error) bool { return target == errOptions && e.Op == "options" }
 
 // errOptions matches each Error of the options.

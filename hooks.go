@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// Hooks are told what happens to the locks of a [Locker], for metrics, traces and logs.
-// Each may be nil. They must be safe for concurrent use. Use Name as a metric label,
-// never Key, because callers choose keys; quote keys in logs.
+// Hooks are told what happens to the locks of a [Locker]. Each may be nil. They must be safe
+// for concurrent use. Use Name as a metric label, never Key, because callers choose keys;
+// quote keys in logs.
 //
 // Every hook gets the context that Start returned, which must derive from the context of
 // Start. From Acquired on, it is the context of the lease ([Lease.Context]); in Lost and
@@ -21,8 +21,7 @@ import (
 // Waiting does not come after Acquired or Failed, which wait for a call in progress. Renewed
 // and Lost may come after Released if the lease is released at the same moment. The others
 // run on the caller's goroutine. They must not block, because the lock is held or waited
-// for. If one panics, the panic reaches the caller like a panic of the function: the lock
-// is released, and no hook is called twice for it.
+// for. If one panics, the lock is released, and the panic reaches the caller.
 type Hooks struct {
 	Start    func(ctx context.Context, i LockInfo) context.Context // an acquisition begins
 	Waiting  func(ctx context.Context, i WaitingInfo)              // it has waited for 1, 2, 4 seconds and so on; later, each minute
@@ -42,8 +41,7 @@ type LockInfo struct {
 }
 
 // WaitingInfo describes an acquisition that waits. What it says of the store is what this
-// process has seen last. While callers wait in a [driver.Queuer], one of them looks there
-// before each call of its hook, if it is a [driver.Inspector].
+// process has seen last.
 type WaitingInfo struct {
 	LockInfo
 	Wait      time.Duration // since the call
@@ -97,10 +95,9 @@ type ReleasedInfo struct {
 	Err       error         // ErrLost, ErrUnavailable, or nil
 }
 
-// JoinHooks returns hooks that call all given hooks in this order; Failed and Released,
-// which end what Start began, in reverse. Each Start gets the context of the
-// Start before it. If a Start panics, the hooks before it get Failed; if another hook does,
-// the others are still called.
+// JoinHooks returns hooks that call all given hooks in this order; Failed and Released, which
+// end what Start began, in reverse. Each Start gets the context of the Start before it. If a
+// Start panics, the hooks before it get Failed; otherwise the others are still called.
 func JoinHooks(hooks ...Hooks) Hooks {
 	var joined Hooks
 	for _, h := range hooks {
@@ -158,10 +155,9 @@ func startBoth(first, second Hooks) func(context.Context, LockInfo) context.Cont
 }
 
 // LogHooks returns hooks that log as warnings lost leases, failed renewals, and what only a
-// change of the program helps: refused options, a refused key of [Locker.Do], and others. A
-// refused key of parameters is the fault of a request. A wait is logged on the info level:
-// after a second, and again as [Hooks] says. All of that and of candidates of [Locker.Lead],
-// which wait for years if all is well, is logged on the debug level, and so is the rest.
+// change of the program helps, such as refused options; not a refused key of parameters,
+// which is the fault of a request. A wait is logged on the info level, as often as Waiting is
+// called, and the rest on the debug level, also the wait of a candidate of [Locker.Lead].
 // LogHooks panics if log is nil.
 func LogHooks(log *slog.Logger) Hooks {
 	if log == nil {

@@ -25,8 +25,6 @@ import (
 // wait, Lead tries again after one to two times RetryInterval. It returns what trying again
 // cannot help: refused options or key, [ErrNoFencing], [ErrUpgrade], [ErrReentry], [ErrClosed],
 // the error of ctx with its cause, or ErrLost below a function whose lease of the key is over.
-//
-// Observe of package admin tells other processes who leads.
 func (l *Locker) Lead(ctx context.Context, key string, opts Opts, fn func(ctx context.Context) error) error {
 	if fn == nil {
 		return l.refuse(ctx, opts.Prefix+key, &opts, noFunction(opts.Prefix+key))

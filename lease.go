@@ -28,8 +28,7 @@ func taken(why error) error {
 // Lease is a lock that is held. It is safe for concurrent use.
 //
 // A Lease is valid until it is released or lost. [Lease.Check] compares the clock with
-// the deadline, so it is right even if this process was paused. But time goes on between
-// the answer and the act: a resource that must be safe checks the [Lease.Token].
+// the deadline, so it is right even if this process was paused.
 type Lease struct {
 	locker  *Locker
 	name    string
@@ -71,9 +70,8 @@ func (s *Lease) Key() string { return s.state.Key() }
 // in any order: the resource must refuse a token only below a larger exclusive one.
 func (s *Lease) Token() uint64 { return s.assigned.Token }
 
-// Context returns the context of the acquisition, which is cancelled with a cause that
-// wraps [ErrLost] when the lease is over. Code that is given it re-enters the lease
-// instead of waiting for it.
+// Context returns the context of the acquisition, which carries the lease, and is cancelled
+// with a cause that wraps [ErrLost] when it is over.
 func (s *Lease) Context() context.Context { return &s.ctx }
 
 // Check returns nil if the lease is valid by the clocks of this process, otherwise an
@@ -81,10 +79,9 @@ func (s *Lease) Context() context.Context { return &s.ctx }
 // Call it before an operation, and before its commit.
 func (s *Lease) Check() error { return s.fail("check", s.over()) }
 
-// Until returns when the lease ends unless it is renewed, for example as the deadline
-// of a transaction. The store may grant the key to another owner a margin later. Until
-// does no I/O. A store may give a waiter a short lease at first, which the watchdog
-// renews soon; [Lease.Refresh] extends it at once.
+// Until returns when the lease ends unless it is renewed, for example as the deadline of a
+// transaction. It does no I/O. A store may give a waiter a short lease at first, which the
+// watchdog renews soon; [Lease.Refresh] extends it at once.
 func (s *Lease) Until() time.Time {
 	end, _ := s.state.Until()
 	return end
@@ -302,12 +299,11 @@ func (s *Lease) info() LockInfo {
 
 // Revoked returns a channel that is closed when the holder is asked to give the key back: by
 // Revoke of package admin in any process, or by Curator's Revoker. The lock stays held until
-// it is released, so a function can end at a good moment, for example between two orders. The
-// key then goes back to the store, and is not handed over within this process.
+// it is released, at a moment that suits the function. The key then goes back to the store,
+// and is not handed over within this process.
 //
-// The first call begins to watch, in the background; before it, a request may be missed. A
-// re-entry has the channel of the lease that it re-enters. The channel is nil, so it is never
-// ready, if the backend is not a [driver.Revoker].
+// The first call begins to watch; before it, a request may be missed. The channel is nil, so
+// it is never ready, if the backend is not a [driver.Revoker].
 func (s *Lease) Revoked() <-chan struct{} {
 	if s.reentered != nil {
 		return s.reentered.Revoked()

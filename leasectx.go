@@ -30,10 +30,9 @@ func FromContext(ctx context.Context) (*Lease, bool) {
 	return s, s != nil
 }
 
-// Held returns the lease of a full key under which the caller runs: an assertion of code that
-// must not run without the lock, and for code below several locks the one that it needs. It
-// returns false below no lease of the key, and below one that is lost or released. It does no
-// I/O. Code that does not know its key asks [FromContext] and [Lease.Check].
+// Held returns the lease of a full key under which the caller runs, for an assertion in code
+// that must not run without the lock. It returns false if there is none, or if it is lost or
+// released. It does no I/O.
 func Held(ctx context.Context, key string) (*Lease, bool) {
 	innermost, _ := FromContext(ctx)
 	for s := innermost; s != nil; s = s.outer {

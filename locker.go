@@ -5,13 +5,84 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/bridge"
 	"github.com/distlock-go/distlock/internal/localqueue"
+	"github.com/distlock-go/distlock/internal/owner"
 )
+
+// Config configures a [Locker]. Its zero value works.
+type Config struct {
+	// Hooks are told what happens. The default is none.
+	Hooks Hooks
+
+	// Hasher is the default of [Opts].Hasher; its own is SHA-256, cut to 128 bits, in hex.
+	Hasher Hasher
+
+	// MaxWaiters limits how many goroutines of this process wait for one another, for all
+	// keys together; the next one gets [ErrQueueFull]. The first waiter for a key, which
+	// waits in the store, is not counted. A waiter costs about 5 KB, so the default,
+	// 50,000, is about 250 MB.
+	MaxWaiters int
+
+	// CloseTimeout is how long [Locker.Close] waits for holders to release their leases.
+	// The default is 5 seconds.
+	CloseTimeout time.Duration
+
+	// Holder is the name of this process in Inspect and in errors ("held by web-3/1432").
+	// It has no effect on locking. It has at most 64 letters, digits and "-._/". The
+	// default is the host name and the process id; "-" means no name.
+	Holder string
+
+	// HandOverTime limits how long a lock passes from one holder in this process to the
+	// next without going back to the store. It counts from when this process got the lock,
+	// and does not end the last lease. Other processes wait meanwhile. So within this time a
+	// process stops after 64 hand-overs, or after ten times what it costs to pass the lock to
+	// another process, if that is longer. The default is 100 ms; -1 is never.
+	HandOverTime time.Duration
+}
+
+const (
+	defaultTotalWaiters = 50_000
+	defaultCloseTimeout = 5 * time.Second
+	defaultHandOverTime = 100 * time.Millisecond
+
+	// maxKeys limits how many keys a process holds or waits for at the same time. Clients
+	// choose keys, and each key costs memory here and in the store.
+	maxKeys = 1 << 20
+)
+
+// withDefaults fills in the zero fields and panics for those that make no
+// sense.
+func (c Config) withDefaults() Config {
+	switch {
+	case c.MaxWaiters < 0:
+		panic("distlock: Config.MaxWaiters is negative: " + strconv.Itoa(c.MaxWaiters))
+	case c.CloseTimeout < 0:
+		panic("distlock: Config.CloseTimeout is negative: " + c.CloseTimeout.String())
+	case len(c.Holder) > owner.MaxHolder:
+		panic("distlock: Config.Holder is longer than " + strconv.Itoa(owner.MaxHolder) + " bytes: " + strconv.QuoteToASCII(c.Holder))
+	case strings.ContainsFunc(c.Holder, owner.Excluded):
+		panic("distlock: Config.Holder has other characters than letters, digits and -._/: " + strconv.QuoteToASCII(c.Holder))
+	case c.HandOverTime < -1:
+		panic("distlock: Config.HandOverTime is below -1: " + c.HandOverTime.String())
+	}
+	c.MaxWaiters = cmp.Or(c.MaxWaiters, defaultTotalWaiters)
+	c.CloseTimeout = cmp.Or(c.CloseTimeout, defaultCloseTimeout)
+	c.HandOverTime = cmp.Or(c.HandOverTime, defaultHandOverTime)
+	switch c.Holder {
+	case "":
+		c.Holder = owner.DefaultHolder()
+	case "-":
+		c.Holder = ""
+	}
+	return c
+}
 
 // Locker takes locks from one [driver.Backend]. It is safe for concurrent use. Make one
 // for each store and keep it as long as the process lives: re-entry and the queue in
@@ -67,8 +138,8 @@ func New(b driver.Backend, cfg Config) *Locker {
 // [Lease]. If the lease is lost, the context is cancelled with cause [ErrLost]: fn
 // should stop, and the outcome of its work is in doubt. Do releases the lock when fn
 // returns, panics or calls [runtime.Goexit]. Below a function that runs under this key
-// already, fn runs at once under the same lease. Hooks and metrics see the name opts.Prefix +
-// opts.Value, not the key: set opts.Value to what the key is about.
+// already, fn runs at once under the same lease. Set opts.Value, the name for [Hooks], to what
+// the key is about.
 //
 // If the lock is not acquired, fn does not run, and the error is an [*Error]. Otherwise
 // the error is that of fn, with that of a lost lease or a failed release joined behind

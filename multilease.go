@@ -120,8 +120,7 @@ type MultiLease struct {
 // key.
 func (m *MultiLease) Context() context.Context { return m.ctx }
 
-// Leases returns the leases in the order of their full keys. [MultiLease.Release]
-// releases them together.
+// Leases returns the leases in the order of their full keys.
 func (m *MultiLease) Leases() []*Lease { return slices.Clone(m.leases) }
 
 // Lease returns the lease of a key, given without the prefix as in [Locker.AcquireAll],

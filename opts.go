@@ -17,8 +17,8 @@ const (
 	defaultMaxWaiters    = 10_000
 )
 
-// Opts declares how something is locked. It is a plain struct, copied by its users. Its
-// zero value works, except that decorators require a Value.
+// Opts declares how something is locked. Its zero value works, except that decorators
+// require a Value.
 type Opts struct {
 	// Prefix + Value is the key; ":" and a digest follow if parameters take part. It is
 	// also the name that [Hooks] see, fit for a metric label; "unnamed" if it is empty.
@@ -33,10 +33,9 @@ type Opts struct {
 	//
 	// Equal parameters have one key in every process; different ones have different keys.
 	// Integers are equal by value, whatever their type. A struct is its exported fields,
-	// less those tagged `lock:"-"`; if fields are tagged `lock:"key"`, it is only these.
-	// Pointers are followed. A type with LockKey() string or MarshalText is what the method
-	// returns. Functions, channels, contexts, NaN, opaque protobuf messages and values that
-	// are too large are refused. The page docs/keys.md has all rules.
+	// less those tagged `lock:"-"`; if fields are tagged `lock:"key"`, it is only these. A
+	// type with LockKey() string or MarshalText is what the method returns. The page
+	// docs/keys.md has all rules, and says what is refused.
 	ParamLock bool
 
 	// Params selects the parameters from the request: see [By]. The default is the whole
@@ -73,9 +72,10 @@ type Opts struct {
 	// second more. The default means no limit.
 	MaxWait time.Duration
 
-	// Mode is Exclusive, the default, or Shared, for a reader beside other readers. In one
-	// process, readers share a lease in the store if they have the same KeyTimeout, and no
-	// MaxHold or MinHold. The backend must support sharing.
+	// Mode is Exclusive, the default, or Shared, for a reader beside other readers. A reader
+	// that comes after a writer waits behind it. In one process, readers share a lease in the
+	// store for [Config].HandOverTime, if they have the same KeyTimeout, and no MaxHold or
+	// MinHold. The backend must support sharing.
 	Mode Mode
 
 	// Permits above 0, at most 1,000,000, makes the key a semaphore with that many holders
@@ -88,11 +88,11 @@ type Opts struct {
 	// that hangs does not hold its key forever. The default means no limit.
 	MaxHold time.Duration
 
-	// MinHold keeps the key in the store at least this long after it was acquired, although
-	// the lease ends with the function: a quick job runs once per period in all processes.
-	// It should be longer than their clocks differ and shorter than the period. After a
-	// crash the key ends with KeyTimeout, after a loss it is not kept. A re-entry uses the
-	// MinHold of the outer call. At most MaxHold. ShedLock calls it lockAtLeastFor.
+	// MinHold, ShedLock's lockAtLeastFor, keeps the key in the store at least this long after
+	// it was acquired: a quick job runs once per period in all processes. It should be longer
+	// than their clocks differ and shorter than the period. After a crash the key ends with
+	// KeyTimeout, after a loss it is not kept. A re-entry uses that of the outer call. At
+	// most MaxHold.
 	MinHold time.Duration
 
 	// OneReentry refuses a re-entry while another one is inside below the same holder, at
@@ -100,8 +100,8 @@ type Opts struct {
 	OneReentry bool
 
 	// NoReentry refuses every re-entry, at once and with [ErrReentry]: for a function that must
-	// not be called below a holder of its key, such as itself. It finds holders by ctx alone.
-	// A caller that was not given the holder's context waits for it.
+	// not be called below a holder of its key, such as itself. A caller that was not given the
+	// holder's context waits for it.
 	NoReentry bool
 
 	// Fencing demands a fencing token: without one, the acquisition fails at once with
@@ -183,17 +183,13 @@ func (o *Opts) validateNumbers() error {
 func (o *Opts) validateGivenKey() error {
 	const advice = "is set, but the key is given, not made of parameters: use Wrap, or make the key with wiring.Key"
 	var errs []error
-	if o.ParamLock {
-		errs = append(errs, fieldErrorf("ParamLock", advice))
-	}
-	if o.Params.isSet() {
-		errs = append(errs, fieldErrorf("Params", advice))
-	}
-	if o.Hasher != nil {
-		errs = append(errs, fieldErrorf("Hasher", advice))
-	}
-	if o.KeyFormat != nil {
-		errs = append(errs, fieldErrorf("KeyFormat", advice))
+	for _, f := range [...]struct {
+		name string
+		set  bool
+	}{{"ParamLock", o.ParamLock}, {"Params", o.Params.isSet()}, {"Hasher", o.Hasher != nil}, {"KeyFormat", o.KeyFormat != nil}} {
+		if f.set {
+			errs = append(errs, fieldErrorf(f.name, advice))
+		}
 	}
 	if err := o.validateNumbers(); err != nil {
 		errs = append(errs, err)

@@ -16,8 +16,7 @@ type Step struct {
 }
 
 // Step runs an operation and calls [Lease.Check] before Do, between Do and Commit, and after
-// Commit. Only a resource that checks the [Lease.Token] can refuse what comes too late after
-// a check.
+// Commit.
 //
 //   - Lost before Do: nothing runs.
 //   - Do fails, or the lease is lost by then: Undo runs, Commit does not.
@@ -43,11 +42,10 @@ func (s *Lease) Step(ctx context.Context, step Step) error {
 	ctx, end := s.under(ctx)
 	defer end()
 
-	undo := step.undo(ctx)
 	returned := false
 	defer func() {
 		if !returned { // a panic, or runtime.Goexit
-			_ = undo() // no caller is left to be told
+			_ = step.undo(ctx) // no caller is left to be told
 		}
 	}()
 	err := step.Do(ctx)
@@ -64,21 +62,18 @@ func (s *Lease) Step(ctx context.Context, step Step) error {
 	if err == nil && lost == nil {
 		return nil
 	}
-	return join(join(err, s.fail("step", lost)), undo())
+	return join(join(err, s.fail("step", lost)), step.undo(ctx))
 }
 
-// undo returns a function that runs Undo, even if ctx has ended.
-func (step *Step) undo(ctx context.Context) func() error {
-	f := step.Undo
-	return func() error {
-		if f == nil {
-			return nil
-		}
-		if err := f(context.WithoutCancel(ctx)); err != nil {
-			return fmt.Errorf("undo: %w", err)
-		}
+// undo runs Undo, even if ctx has ended.
+func (step *Step) undo(ctx context.Context) error {
+	if step.Undo == nil {
 		return nil
 	}
+	if err := step.Undo(context.WithoutCancel(ctx)); err != nil {
+		return fmt.Errorf("undo: %w", err)
+	}
+	return nil
 }
 
 // under returns ctx as the context of an operation under s: it ends with the lease, too, and

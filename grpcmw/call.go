@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/internal/keyenc"
+	"github.com/distlock-go/distlock/internal/request"
 	"github.com/distlock-go/distlock/wiring"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -45,17 +45,9 @@ func (c *call) fit(desc protoreflect.MethodDescriptor, forStreams bool) error {
 // run runs fn under the lock for req. It returns the result of fn unchanged, unless the lock
 // was lost and fn succeeded, or stopped because of that.
 func (m *middleware) run(ctx context.Context, c *call, req any, fn func(context.Context) error) error {
-	params, err := c.params(ctx, req)
-	if err != nil {
-		params = keyenc.Fault{Err: err} // the hooks are told, and Do returns err
-	}
-	var ran bool
+	params, err := request.Params(c.key.params(ctx, c.method, req))
 	var fnErr error
-	err = c.site.Do(ctx, params, func(ctx context.Context) error {
-		ran = true
-		fnErr = fn(ctx)
-		return nil
-	})
+	ran, err := request.Do(ctx, c.site, params, err, func(ctx context.Context) { fnErr = fn(ctx) })
 	switch {
 	case !ran:
 		if answer := m.fail(ctx, c.method, err); answer != nil {
@@ -74,18 +66,4 @@ func (m *middleware) run(ctx context.Context, c *call, req any, fn func(context.
 func stopped(caller context.Context, err error) bool {
 	canceled := errors.Is(err, context.Canceled) || status.Code(err) == codes.Canceled
 	return canceled && caller.Err() == nil || errors.Is(err, distlock.ErrLost) && !hasStatus(err)
-}
-
-// params calls the Key and refuses parameters that are missing, which all calls would
-// share.
-func (c *call) params(ctx context.Context, req any) (any, error) {
-	params, err := c.key.Params(ctx, c.method, req)
-	switch {
-	case err != nil:
-		return nil, err
-	case params != distlock.Skip && keyenc.Missing(params):
-		return nil, &distlock.KeyError{Detail: "what the request is about is missing"}
-	default:
-		return params, nil
-	}
 }

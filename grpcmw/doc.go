@@ -23,9 +23,8 @@
 // A part that is missing or empty is refused with InvalidArgument; it is never a lock that
 // all calls share.
 //
-// There is no key for the whole message. With it, every field that is added to the message
-// would change all keys, and old and new versions of a service would not exclude each
-// other while both run. Name the fields.
+// There is no key for the whole message: every field that is added to the message would
+// change all keys, and old and new versions of a service would not exclude each other.
 //
 // # Options in .proto files
 //
@@ -61,12 +60,9 @@
 // # Streams
 //
 // [StreamServerInterceptor] holds the lock while the handler runs, and the stream's context
-// is that of the lease. For methods that stream only their answers it receives the request
-// first, makes the key from it, and passes it to the handler's first RecvMsg. If the client
-// streams, there is no single request, and waiting for the first message may never end,
-// because the client may be waiting for the server: the key can only be metadata or the
-// method, and Fields is refused. Such a client decides how long the lock is held; MaxHold
-// limits it.
+// is that of the lease. If the client streams, there is no single request: the key can only be
+// metadata or the method, and Fields is refused. Such a client decides how long the lock is
+// held; MaxHold limits it.
 //
 // # Answers
 //
@@ -101,6 +97,5 @@
 // A client that has to lock, because the server does not, calls within
 // [distlock.Locker.Do]. Do not lock one key on both sides: leases do not travel, so the
 // server would wait for the client, which waits for the server. The same is true for a
-// handler that calls another method with the same lock. The wait ends with a deadline or
-// MaxWait, and the error names the process that holds the lock, and since when.
+// handler that calls another method with the same lock.
 package grpcmw

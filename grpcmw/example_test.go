@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log"
 	"net"
-	"time"
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/memlock"
@@ -29,19 +28,6 @@ func (shop) UnaryCall(ctx context.Context, r *testpb.SimpleRequest) (*testpb.Sim
 		return nil, err
 	}
 	return &testpb.SimpleResponse{Username: "paid " + r.GetResponseStatus().GetMessage()}, nil
-}
-
-func (shop) StreamingOutputCall(r *testpb.StreamingOutputCallRequest, stream grpc.ServerStreamingServer[testpb.StreamingOutputCallResponse]) error {
-	for range r.GetResponseParameters() {
-		lease, _ := distlock.FromContext(stream.Context()) // which is cancelled if the lock is lost
-		if err := lease.Check(); err != nil {
-			return err
-		}
-		if err := stream.Send(&testpb.StreamingOutputCallResponse{}); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // dial serves srv in memory.
@@ -87,38 +73,6 @@ func ExampleUnaryServerInterceptor() {
 	// Output:
 	// paid order 42 <nil>
 	// rpc error: code = InvalidArgument desc = field "response_status.message" is missing
-}
-
-// Example_stream locks a method whose server streams, until its handler has returned.
-func Example_stream() {
-	locker := distlock.New(memlock.New(), distlock.Config{})
-	defer locker.Close()
-
-	srv := grpc.NewServer(grpc.ChainStreamInterceptor(
-		grpcmw.StreamServerInterceptor(locker, grpcmw.ByMethod(map[string]grpcmw.Rule{
-			testpb.TestService_StreamingOutputCall_FullMethodName: {
-				Key:  grpcmw.Fields("response_status.message"),
-				Opts: distlock.Opts{Prefix: "shop:", Value: "export", MaxWait: 3 * time.Second},
-			},
-		})),
-	))
-	testpb.RegisterTestServiceServer(srv, shop{})
-	defer srv.Stop()
-	cc := dial(srv)
-	defer cc.Close()
-
-	stream, err := testpb.NewTestServiceClient(cc).StreamingOutputCall(context.Background(), &testpb.StreamingOutputCallRequest{
-		ResponseStatus:     &testpb.EchoStatus{Message: "orders"},
-		ResponseParameters: make([]*testpb.ResponseParameters, 3),
-	})
-	n := 0
-	for err == nil {
-		if _, err = stream.Recv(); err == nil {
-			n++
-		}
-	}
-	fmt.Println(n, err)
-	// Output: 3 EOF
 }
 
 // orders is a service whose lock is an option in its .proto file.

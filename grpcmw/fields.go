@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/request"
 	"google.golang.org/protobuf/protoadapt"
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
@@ -73,15 +74,7 @@ func (f fields) params(_ context.Context, _ string, req any) (any, error) {
 	if len(f) == 1 {
 		return f[0].value(m)
 	}
-	parts := make([]any, len(f))
-	for i := range f {
-		v, err := f[i].value(m)
-		if err != nil {
-			return nil, err
-		}
-		parts[i] = v
-	}
-	return parts, nil
+	return request.Parts(len(f), func(i int) (any, error) { return f[i].value(m) })
 }
 
 func (f fields) check(d protoreflect.MessageDescriptor) error {

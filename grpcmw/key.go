@@ -4,9 +4,12 @@ import (
 	"context"
 	"slices"
 	"strconv"
+	"strings"
 
-	"github.com/distlock-go/distlock"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/distlock-go/distlock/internal/request"
 )
 
 // Key says what a call locks. [Fields], [Metadata], [Method] and [Params] return one;
@@ -62,15 +65,7 @@ func Params(keys ...Key) Key {
 	}
 	keys = slices.Clone(keys)
 	return Key{func(ctx context.Context, fullMethod string, req any) (any, error) {
-		parts := make([]any, len(keys))
-		for i, k := range keys {
-			v, err := k.params(ctx, fullMethod, req)
-			if err != nil || v == distlock.Skip {
-				return v, err
-			}
-			parts[i] = v
-		}
-		return parts, nil
+		return request.Parts(len(keys), func(i int) (any, error) { return keys[i].params(ctx, fullMethod, req) })
 	}, func(d protoreflect.MessageDescriptor) error {
 		for _, k := range keys {
 			if err := k.check(d); err != nil {
@@ -79,4 +74,19 @@ func Params(keys ...Key) Key {
 		}
 		return nil
 	}}
+}
+
+// Metadata returns a Key that is a value of the call's metadata, a string. A value that is
+// missing, empty or appears more than once is a [*distlock.KeyError]. Names have no case.
+//
+// Callers choose their metadata. To separate tenants, take the tenant from the
+// authentication instead, with a [KeyFunc]. Metadata panics if name is empty.
+func Metadata(name string) Key {
+	if name == "" {
+		panic("grpcmw: Metadata: empty name")
+	}
+	name = strings.ToLower(name)
+	return KeyFunc(func(ctx context.Context, _ string, _ any) (any, error) {
+		return request.Single("metadata "+strconv.Quote(name), metadata.ValueFromIncomingContext(ctx, name))
+	})
 }

@@ -15,13 +15,7 @@ import (
 )
 
 // FromOptions returns the rules that are written into .proto files, as the option
-// (distlock.v1.lock) of an rpc:
-//
-//	import "distlock/v1/lock.proto";
-//
-//	rpc Pay(PayRequest) returns (PayResponse) {
-//	  option (distlock.v1.lock) = {prefix: "shop:" value: "pay" params: ["order_id"] key_timeout: {seconds: 10}};
-//	}
+// (distlock.v1.lock) of an rpc: see the package comment.
 //
 // It finds the option by reflection in the descriptors of all services that are
 // linked into the program, including those that the program only calls. Methods

@@ -57,7 +57,6 @@ func TestRefusals(t *testing.T) {
 			constant("7"), nil, unavailable,
 		},
 		{"nothing", nil, constant(nil), nil, invalid("what the request is about is missing")},
-		{"an empty string", nil, constant(""), nil, invalid("what the request is about is missing")},
 		{"what has no encoding", nil, constant(func() {}), nil, invalid("invalid request")},
 		{"an empty field", nil, messageKey, nil, invalid(`field "response_status.message" is missing`)},
 		{"no metadata", nil, grpcmw.Metadata("order"), nil, invalid(`metadata "order" is missing or empty`)},

@@ -1,15 +1,17 @@
 package grpcmw
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"reflect"
 	"slices"
 
+	"google.golang.org/protobuf/reflect/protoreflect"
+
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/wiring"
-	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
 // Rule says how a method is locked.
@@ -50,10 +52,9 @@ func ByMethod(rules map[string]Rule) Rules {
 	return Rules{byMethod}
 }
 
-// Unary returns r without the methods that are known to stream. An interceptor panics
-// if it gets a rule for a method that it does not see, because the method would run
-// without its lock: give the methods that are left out to another interceptor, with
-// [Rules.Streams].
+// Unary returns r without the methods that are known to stream: those belong to
+// [Rules.Streams]. An interceptor panics if it gets a rule for a method that it does not see,
+// because the method would run without its lock.
 func (r Rules) Unary() Rules { return r.less(streams) }
 
 // Streams returns r without the methods that are known not to stream, for
@@ -152,3 +153,26 @@ func newCall(l *distlock.Locker, method string, r rule, forStreams bool) (*call,
 	c.site = wiring.Bind(l, r.Opts)
 	return c, nil
 }
+
+// Option is an option of an interceptor.
+type Option func(*middleware)
+
+// ErrorHandler returns the error of a call that did not get its lock. It may be called
+// concurrently. ctx is the caller's.
+type ErrorHandler func(ctx context.Context, fullMethod string, err error) error
+
+// WithErrorHandler replaces [StatusError], which makes the errors of calls that do not
+// get their lock. f is called at most once for a call, and only if the handler does not
+// run. It may call StatusError for some errors. It should return an error with a
+// status: gRPC sends the text of other errors to the client, and that of err names the
+// key. If f returns nil, the error of StatusError is used.
+//
+// WithErrorHandler panics if f is nil.
+func WithErrorHandler(f ErrorHandler) Option {
+	if f == nil {
+		panic("grpcmw: WithErrorHandler: nil ErrorHandler")
+	}
+	return func(m *middleware) { m.fail = f }
+}
+
+func defaultError(ctx context.Context, _ string, err error) error { return StatusError(ctx, err) }

@@ -3,9 +3,9 @@ package grpcmw
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/request"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -75,32 +75,21 @@ func StatusError(ctx context.Context, err error) error {
 	case !known:
 		a = internal
 	}
-	var retry time.Duration
-	if a.retry {
-		retry = distlock.DefaultRetryInterval
-		if e := new(distlock.Error); errors.As(err, &e) && e.RetryAfter > 0 {
-			retry = e.RetryAfter
-		}
-	}
-	return newStatusError(err, a, retry)
-}
-
-// statusError has the status for clients and, for [errors.Is], the original error.
-type statusError struct {
-	status *status.Status
-	err    error
-}
-
-func newStatusError(err error, a answer, retry time.Duration) error {
 	details := []protoadapt.MessageV1{&errdetails.ErrorInfo{Reason: a.reason, Domain: ErrorDomain}}
-	if retry > 0 {
-		details = append(details, &errdetails.RetryInfo{RetryDelay: durationpb.New(retry)})
+	if a.retry {
+		details = append(details, &errdetails.RetryInfo{RetryDelay: durationpb.New(request.RetryAfter(err))})
 	}
 	st := status.New(a.code, a.text)
 	if detailed, err := st.WithDetails(details...); err == nil {
 		st = detailed
 	}
 	return &statusError{st, err}
+}
+
+// statusError has the status for clients and, for [errors.Is], the original error.
+type statusError struct {
+	status *status.Status
+	err    error
 }
 
 // Error does not show the error inside: gRPC sends this text to the client if the error

@@ -2,7 +2,6 @@ package grpcmw_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"runtime"
 	"testing"
@@ -112,19 +111,6 @@ func TestLosses(t *testing.T) {
 				t.Errorf("%v", resp)
 			}
 		})
-	}
-}
-
-func TestTheHandlersErrorIsItself(t *testing.T) {
-	s := testkit.NewStore()
-	own := errors.New("own")
-	i := grpcmw.UnaryServerInterceptor(testkit.NewLocker(t, s, distlock.Config{}), rules(unaryCall, messageKey))
-	resp, err := direct(t.Context(), i, unaryCall, message("7"), func(ctx context.Context, _ any) (any, error) {
-		lose(ctx, t, s)
-		return "beside it", own
-	})
-	if resp != "beside it" || !errors.Is(err, own) || errors.Is(err, distlock.ErrLost) {
-		t.Errorf("%v, %v", resp, err)
 	}
 }
 

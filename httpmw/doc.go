@@ -22,14 +22,11 @@
 // here use parsed values. They refuse with a 400 what is missing, empty, given twice, or
 // read differently by different parsers. Use [Int] for numbers: 1, 01 and +1
 // are one number but three strings. Case and Unicode form are for the application to
-// normalise. Take the tenant from the authentication, not from the client, and add it
-// with [Params].
+// normalise. Take the tenant from the authentication, and add it with [Params].
 //
 // If the router sets path values only after it has found the route, the middleware belongs
 // to the route: use chi's With and Group, not Use, and ServeMux.Handle, not a handler
-// around the ServeMux. If the lock is in the wrong place, or the pattern does not have
-// the wildcard, the server is at fault: the answer is 500, and [http.Server].ErrorLog gets
-// one line for each [Lock].
+// around the ServeMux. See [PathValue].
 //
 // # Answers
 //
@@ -46,17 +43,14 @@
 //	500  anything else
 //
 // After a 409, 429 or 503, which have Retry-After, a client or a proxy may repeat the
-// request, because nothing was done. After a 424 they must not, until the outcome is known. If the context of a request ends during the wait,
-// because the client left or a deadline passed, the answer is TypeBusy, or TypeUnavailable
-// if the store was failing: a client may still be there, and an access log should not show
-// a success. Answers do not name keys, owners and servers.
+// request, because nothing was done. After a 424 they must not, until the outcome is known. If
+// the context of a request ends during the wait, the answer is TypeBusy, or TypeUnavailable if
+// the store was failing. Answers do not name keys, owners and servers.
 //
 // # Preflights
 //
 // A CORS preflight is an OPTIONS request without the parts that are the key, so it is
 // refused with 400. Put the CORS middleware around the lock: it answers preflights itself.
-// The lock lets none through, because any client can send one to a handler that does its
-// work whatever the method is.
 //
 // # Waiting
 //
@@ -66,14 +60,11 @@
 // requests that wait.
 //
 // A handler that sends a request to a route with the same lock waits for itself until one
-// of these limits, because leases do not travel over the network. The error says that this
-// process holds the lock, or names the process that sent the request. Lock only one of the
+// of these limits, because leases do not travel over the network. Lock only one of the
 // two routes, or call the other handler within the process, with the request's context.
 //
-// net/http notices that a client has left only when the request's body has been read.
-// [WithBodyFirst] and [JSONField] read it before the lock is taken. So a client that sends
-// its body slowly does not hold the lock meanwhile, and one that leaves gives up its place
-// in the queue.
+// net/http notices that a client has left only when the request's body has been read:
+// see [WithBodyFirst].
 //
 // # Losing the lock
 //
@@ -88,9 +79,7 @@
 // # Websockets and streams
 //
 // The handler's [http.ResponseWriter] has Flush, Hijack, ReadFrom, and Unwrap for
-// [http.ResponseController]. The lock is held while the handler runs, so a websocket or
-// an event stream holds it until it ends. A handler that hijacks the connection, hands it
-// to another goroutine and returns has released the lock. net/http does not cancel the
-// context of a hijacked request when the client leaves, so watch the connection too.
-// MaxHold limits the time of a client that is stuck.
+// [http.ResponseController]. The lock is held while the handler runs, also for a websocket
+// that it serves. net/http does not cancel the context of a hijacked request when the client
+// leaves, so watch the connection too. MaxHold limits the time of a client that is stuck.
 package httpmw

@@ -1,12 +1,15 @@
 package httpmw
 
 import (
+	"fmt"
+	"log"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/request"
 )
 
 // KeyFunc says what a request locks: it returns the parameters of the key, of any type
@@ -31,9 +34,8 @@ type KeyFunc func(r *http.Request) (any, error)
 //
 // If the route's pattern does not have the wildcard, or if there is no pattern yet
 // because the lock is around the router, the server is at fault: the answer is 500, and
-// the server's ErrorLog gets a line. A router
-// other than ServeMux and chi must set [http.Request.Pattern] too, but only for
-// wildcards that can be empty.
+// [http.Server].ErrorLog gets a line, once for each [Lock]. A router other than ServeMux and
+// chi must set [http.Request.Pattern] too, but only for wildcards that can be empty.
 func PathValue(name string) KeyFunc {
 	what := part("PathValue", "path value", name)
 	return func(r *http.Request) (any, error) { return pathValue(r, what, name) }
@@ -47,7 +49,7 @@ func Header(name string) KeyFunc {
 	if strings.EqualFold(name, "Host") {
 		panic("httpmw: Header: net/http keeps Host in Request.Host")
 	}
-	return func(r *http.Request) (any, error) { return single(what, r.Header.Values(name)) }
+	return func(r *http.Request) (any, error) { return request.Single(what, r.Header.Values(name)) }
 }
 
 // Query returns a KeyFunc for a parameter of the URL's query, a string. A parameter
@@ -63,13 +65,13 @@ func Query(name string) KeyFunc {
 		if err != nil {
 			return nil, &distlock.KeyError{Detail: "the query is malformed", Err: err}
 		}
-		return single(what, values[name])
+		return request.Single(what, values[name])
 	}
 }
 
 // Int returns a KeyFunc that makes a decimal integer, an int64, of the string that f
-// returns: Int(PathValue("id")), Int(Header("X-Order")). "1", "01" and "+1" are one lock.
-// Around [JSONField] it makes "5" and 5 one lock. It returns integers and [distlock.Skip] unchanged; anything else is a
+// returns: Int(PathValue("id")). "1", "01" and "+1" are one lock, around [JSONField] also "5"
+// and 5. It returns integers and [distlock.Skip] unchanged; anything else is a
 // [*distlock.KeyError]. Int panics if f is nil.
 func Int(f KeyFunc) KeyFunc {
 	if f == nil {
@@ -111,15 +113,7 @@ func Params(fs ...KeyFunc) KeyFunc {
 		}
 	}
 	return func(r *http.Request) (any, error) {
-		parts := make([]any, len(fs))
-		for i, f := range fs {
-			v, err := f(r)
-			if err != nil || v == distlock.Skip {
-				return v, err
-			}
-			parts[i] = v
-		}
-		return parts, nil
+		return request.Parts(len(fs), func(i int) (any, error) { return fs[i](r) })
 	}
 }
 
@@ -129,19 +123,6 @@ func part(constructor, kind, name string) string {
 		panic("httpmw: " + constructor + ": empty name")
 	}
 	return kind + " " + strconv.Quote(name)
-}
-
-func missing(what string) error { return &distlock.KeyError{Detail: what + " is missing or empty"} }
-
-func single(what string, values []string) (any, error) {
-	switch {
-	case len(values) > 1: // it is unknown which of them the handler takes
-		return nil, &distlock.KeyError{Detail: what + " appears more than once"}
-	case len(values) == 0 || values[0] == "":
-		return nil, missing(what)
-	default:
-		return values[0], nil
-	}
 }
 
 // pathValue returns the decoded value, which is not empty. If the router has matched
@@ -154,7 +135,7 @@ func pathValue(r *http.Request, what, name string) (any, error) {
 	case v == "" && !hasWildcard(r.Pattern, name):
 		return nil, &wiringError{what, r.Pattern}
 	case v == "":
-		return nil, missing(what)
+		return request.Single(what, nil)
 	case strings.IndexByte(v, '%') < 0 || !strings.Contains(r.URL.RawPath, v):
 		return v, nil
 	}
@@ -167,4 +148,44 @@ func pathValue(r *http.Request, what, name string) (any, error) {
 	default:
 		return decoded, nil
 	}
+}
+
+// wiringError is a mistake of the server: the route of a request has no path value of
+// that name, or no route was found yet. A client cannot avoid it, so it does not wrap
+// [distlock.ErrKey] and is answered with 500.
+type wiringError struct {
+	what    string // path value "order"
+	pattern string // "": no pattern
+}
+
+// Error names the pattern and the path value.
+func (e *wiringError) Error() string {
+	if e.pattern == "" {
+		return "httpmw: no route has been found when the lock needs " + e.what +
+			": the lock belongs to the route, not around the router"
+	}
+	return fmt.Sprintf("httpmw: the pattern %q has no %s", e.pattern, e.what)
+}
+
+// hasWildcard reports whether a pattern of ServeMux or chi has a wildcard with the
+// given name: {name}, {name...}, {name:regexp}, or chi's * with the name "*".
+func hasWildcard(pattern, name string) bool {
+	if name == "*" {
+		return strings.HasSuffix(pattern, "*")
+	}
+	for _, end := range []string{"}", "...}", ":"} {
+		if strings.Contains(pattern, "{"+name+end) {
+			return true
+		}
+	}
+	return false
+}
+
+// tell logs the mistake for the operator of the server.
+func tell(r *http.Request, err error) {
+	logger := log.Default()
+	if s, ok := r.Context().Value(http.ServerContextKey).(*http.Server); ok && s.ErrorLog != nil {
+		logger = s.ErrorLog
+	}
+	logger.Print(err)
 }

@@ -94,22 +94,6 @@ func TestOneThingHasOneKeyWhicheverWayItIsReached(t *testing.T) {
 	}
 }
 
-// TestAmbiguousPathValuesAreRefused: what a router has decoded must not be decoded
-// again, or "%61" has the lock of "a", only because a client has encoded something
-// else that need not be.
-func TestAmbiguousPathValuesAreRefused(t *testing.T) {
-	for _, path := range []string{"/%2561/%61", "/100%2525/a%2Fb"} {
-		s := testkit.NewStore()
-		mux := http.NewServeMux()
-		lock := httpmw.Lock(testkit.NewLocker(t, s, distlock.Config{}), httpmw.PathValue("x"), opts())
-		mux.Handle("/{x}/{y}", lock(never(t)))
-		wantProblem(t, send(t, serve(t, mux), "GET", path, ""), badKey(`path value "x" is ambiguous`), "")
-		if got := s.Attempts(); len(got) != 0 {
-			t.Errorf("%s: keys %q", path, got)
-		}
-	}
-}
-
 func TestBadRequestsNeverReachTheStore(t *testing.T) {
 	deny := errors.New("no user")
 	cases := []struct {
@@ -131,10 +115,6 @@ func TestBadRequestsNeverReachTheStore(t *testing.T) {
 		{"another type", httpmw.Int(constant(1.5)), "/7", nil, "the parameter is not an integer"},
 		{"one part of two", httpmw.Params(httpmw.PathValue("x"), httpmw.Query("id")), "/7", nil, `query parameter "id" is missing or empty`},
 		{"nil", constant(nil), "/7", nil, "what the request is about is missing"},
-		{"an empty string", constant(""), "/7", nil, "what the request is about is missing"},
-		{"an empty list", constant([]string{}), "/7", nil, "what the request is about is missing"},
-		{"an empty part", constant([]any{"a", []any{""}}), "/7", nil, "what the request is about is missing"},
-		{"a nil pointer", constant((*int)(nil)), "/7", nil, "what the request is about is missing"},
 		{"what has no encoding", constant(func() {}), "/7", nil, ""},
 		{"Skip as a part", constant([]any{distlock.Skip}), "/7", nil, ""},
 		{"its own error", func(*http.Request) (any, error) { return nil, &distlock.KeyError{Detail: "no tenant", Err: deny} }, "/7", nil, "no tenant"},
@@ -149,16 +129,6 @@ func TestBadRequestsNeverReachTheStore(t *testing.T) {
 				t.Errorf("keys %q", got)
 			}
 		})
-	}
-}
-
-func TestZeroAndFalseAreValues(t *testing.T) {
-	for _, v := range []any{int64(0), 0, uint8(0), false, []any{0, false}, 0.0} {
-		s := testkit.NewStore()
-		h := httpmw.Lock(testkit.NewLocker(t, s, distlock.Config{}), constant(v), opts())(http.NotFoundHandler())
-		if got := record(h, httptest.NewRequest("GET", "/", nil)); got.status != http.StatusNotFound || !slices.Equal(s.Attempts(), []string{keyOf(t, v)}) {
-			t.Errorf("%v: %d, keys %q", v, got.status, s.Attempts())
-		}
 	}
 }
 

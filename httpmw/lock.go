@@ -5,10 +5,11 @@ import (
 	"errors"
 	"net/http"
 	"reflect"
+	"strconv"
 	"sync"
 
 	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/internal/keyenc"
+	"github.com/distlock-go/distlock/internal/request"
 	"github.com/distlock-go/distlock/wiring"
 )
 
@@ -57,25 +58,22 @@ type middleware struct {
 }
 
 func (m *middleware) serve(w http.ResponseWriter, r *http.Request, next http.Handler) {
-	params, err := m.params(r)
+	params, err := request.Params(m.key(r))
 	if wrong := new(wiringError); errors.As(err, &wrong) {
 		m.once.Do(func() { tell(r, err) }) // every request has the same mistake
 	}
-	if err != nil {
-		params = keyenc.Fault{Err: err} // the hooks are told, and Do returns err
+	if err == nil && params != distlock.Skip && m.maxBody > 0 {
+		_, err = readBody(r, m.maxBody)
 	}
-	ran := false
 	var out *response
-	err = m.site.Do(r.Context(), params, func(ctx context.Context) error {
-		ran = true
+	ran, err := request.Do(r.Context(), m.site, params, err, func(ctx context.Context) {
 		if params == distlock.Skip {
 			next.ServeHTTP(w, r.WithContext(ctx))
-			return nil
+			return
 		}
 		lease, _ := distlock.FromContext(ctx)
 		out = newResponse(w, lease)
 		next.ServeHTTP(out, r.WithContext(ctx))
-		return nil
 	})
 	switch {
 	case !ran:
@@ -85,22 +83,39 @@ func (m *middleware) serve(w http.ResponseWriter, r *http.Request, next http.Han
 	}
 }
 
-// params calls the KeyFunc and refuses parameters that are missing, which all requests
-// would share.
-func (m *middleware) params(r *http.Request) (any, error) {
-	params, err := m.key(r)
-	switch {
-	case err != nil:
-		return nil, err
-	case params == distlock.Skip:
-		return params, nil
-	case keyenc.Missing(params):
-		return nil, &distlock.KeyError{Detail: "what the request is about is missing"}
+// Option is an option of [Lock].
+type Option func(*middleware)
+
+// ErrorHandler answers a request that did not get its lock. [WriteError] is the
+// default. It may be called concurrently.
+type ErrorHandler func(w http.ResponseWriter, r *http.Request, err error)
+
+// WithErrorHandler replaces [WriteError], which answers requests that do not get their
+// lock. f is called at most once for a request, and only if the handler does not run.
+// It may call WriteError for some errors, or use [ProblemOf]. It writes the whole
+// answer. The error names the key, so do not show it to clients.
+//
+// WithErrorHandler panics if f is nil.
+func WithErrorHandler(f ErrorHandler) Option {
+	if f == nil {
+		panic("httpmw: WithErrorHandler: nil ErrorHandler")
 	}
-	if m.maxBody > 0 {
-		if _, err := readBody(r, m.maxBody); err != nil {
-			return nil, err
-		}
+	return func(m *middleware) { m.fail = f }
+}
+
+// WithBodyFirst reads the request's body before the lock is taken, as [JSONField] does. So a
+// client that sends the body slowly does not hold the lock, and one that leaves during the
+// wait gives up its place in the queue. The handler can read the body again. A body of more
+// than maxBytes is a [*distlock.KeyError].
+//
+// WithBodyFirst panics if maxBytes is not positive.
+func WithBodyFirst(maxBytes int64) Option {
+	mustBePositive("WithBodyFirst", maxBytes)
+	return func(m *middleware) { m.maxBody = maxBytes }
+}
+
+func mustBePositive(name string, n int64) {
+	if n <= 0 {
+		panic("httpmw: " + name + ": the limit is not positive: " + strconv.FormatInt(n, 10))
 	}
-	return params, nil
 }

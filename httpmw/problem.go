@@ -8,36 +8,21 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/request"
 )
 
 const types = "https://pkg.go.dev/github.com/distlock-go/distlock/httpmw#"
 
-// The types of problems. They tell clients one problem from another, and from answers of
-// the handler with the same status. They are links to this page.
+// The types of problems, which are links to this page. They tell clients one problem from
+// another, and from answers of the handler with the same status. If Retry-After comes with
+// it, nothing was done.
 const (
-	// TypeBadKey: the request does not say what to lock, or in a form that is not
-	// acceptable. Status 400. Repeating it does not help.
-	TypeBadKey = types + "TypeBadKey"
-
-	// TypeBodyTooLarge: the body is larger than the server reads. Status 413.
-	TypeBodyTooLarge = types + "TypeBodyTooLarge"
-
-	// TypeBusy: another holder has the lock. Nothing was done. Status 409 with
-	// Retry-After.
-	TypeBusy = types + "TypeBusy"
-
-	// TypeQueueFull: too many requests wait already. Nothing was done. Status
-	// 429 with Retry-After.
-	TypeQueueFull = types + "TypeQueueFull"
-
-	// TypeUnavailable: the store of the locks does not work at present. Nothing was done.
-	// Status 503 with Retry-After.
-	TypeUnavailable = types + "TypeUnavailable"
-
-	// TypeLost: the handler began, but the lock did not last until its end. Whether the
-	// request took effect is in doubt: find out before repeating what must not happen
-	// twice. Status 424 without Retry-After, which no proxy repeats by itself.
-	TypeLost = types + "TypeLost"
+	TypeBadKey       = types + "TypeBadKey"       // 400: the request does not say what to lock, or in a form that is not acceptable
+	TypeBodyTooLarge = types + "TypeBodyTooLarge" // 413: the body is larger than the server reads
+	TypeBusy         = types + "TypeBusy"         // 409 with Retry-After: another holder has the lock
+	TypeQueueFull    = types + "TypeQueueFull"    // 429 with Retry-After: too many requests wait already
+	TypeUnavailable  = types + "TypeUnavailable"  // 503 with Retry-After: the store of the locks does not work at present
+	TypeLost         = types + "TypeLost"         // 424: the lock did not last until the end, and the outcome is in doubt
 )
 
 // Problem is an answer in problem JSON (RFC 9457). It is an [http.Handler] that writes
@@ -54,16 +39,6 @@ type Problem struct {
 	RetryAfter time.Duration `json:"-"`
 }
 
-var busy = Problem{
-	Type: TypeBusy, Title: "Busy with another request",
-	Status: http.StatusConflict, RetryAfter: distlock.DefaultRetryInterval,
-}
-
-var unavailable = Problem{
-	Type: TypeUnavailable, Title: "Temporarily unavailable",
-	Status: http.StatusServiceUnavailable, RetryAfter: distlock.DefaultRetryInterval,
-}
-
 var internal = Problem{
 	Type: "about:blank", Title: http.StatusText(http.StatusInternalServerError),
 	Status: http.StatusInternalServerError,
@@ -76,18 +51,22 @@ var lost = Problem{
 	Detail: "the lock was lost before the request was finished",
 }
 
+var unavailable = passing(http.StatusServiceUnavailable, TypeUnavailable, "Temporarily unavailable")
+
+// passing returns a problem that may pass. Nothing was done.
+func passing(status int, typ, title string) Problem {
+	return Problem{Type: typ, Title: title, Status: status, RetryAfter: distlock.DefaultRetryInterval}
+}
+
 // problems has the answer for each code of [distlock.CodeOf]; the answer for all others
-// is internal. Its RetryAfter is for errors that have none.
+// is internal.
 var problems = map[distlock.Code]Problem{
 	distlock.CodeLost:        lost, // the request runs under a lock already, and that is over
 	distlock.CodeKey:         {Type: TypeBadKey, Title: "Invalid request", Status: http.StatusBadRequest},
 	distlock.CodeClosed:      unavailable,
 	distlock.CodeUnavailable: unavailable,
-	distlock.CodeNotAcquired: busy,
-	distlock.CodeQueueFull: {
-		Type: TypeQueueFull, Title: "Too many requests are waiting",
-		Status: http.StatusTooManyRequests, RetryAfter: distlock.DefaultRetryInterval,
-	},
+	distlock.CodeNotAcquired: passing(http.StatusConflict, TypeBusy, "Busy with another request"),
+	distlock.CodeQueueFull:   passing(http.StatusTooManyRequests, TypeQueueFull, "Too many requests are waiting"),
 }
 
 // ProblemOf returns the answer for the error of an [ErrorHandler]. It shows nothing of
@@ -98,8 +77,8 @@ func ProblemOf(err error) Problem {
 	if !ok {
 		return internal
 	}
-	if e := new(distlock.Error); p.RetryAfter > 0 && errors.As(err, &e) && e.RetryAfter > 0 {
-		p.RetryAfter = e.RetryAfter
+	if p.RetryAfter > 0 {
+		p.RetryAfter = request.RetryAfter(err)
 	}
 	if p.Type == TypeBadKey {
 		describeKey(&p, err)

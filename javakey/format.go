@@ -1,3 +1,14 @@
+// Package javakey makes the keys that Java libraries make, so that a Go function and a
+// Java method with such a lock exclude each other:
+//
+//	distlock.Opts{Prefix: "my-", Value: "test", ParamLock: true, KeyFormat: javakey.Aspect}
+//
+// The functions are for KeyFormat of distlock.Opts. Code that takes a lock by its key can call
+// them:
+//
+//	key, err := javakey.Aspect("my-test", orderID)
+//
+// Both sides must use one record in the store, too: see package redislock.
 package javakey
 
 import (
@@ -5,6 +16,9 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"time"
+
+	"github.com/distlock-go/distlock"
 )
 
 // Aspect makes the key of the aspect for Spring that is often copied under the name
@@ -92,5 +106,18 @@ func javaText(v any) (string, error) {
 		return strconv.FormatUint(r.Uint(), 10), nil
 	default:
 		return "", fmt.Errorf("javakey: the text of a %T in Java is not known: make it a string", v)
+	}
+}
+
+// AspectDefaults returns what an annotation of the aspect means where it sets nothing: a lease
+// of 1 s, three attempts, 500 ms between them, and the key of [Aspect]. Set Prefix and Value,
+// and the fields for which the annotation has attributes; its retryCount 0 is RetryCount 0, no
+// limit.
+func AspectDefaults() distlock.Opts {
+	return distlock.Opts{
+		KeyTimeout:    time.Second,
+		RetryCount:    3,
+		RetryInterval: 500 * time.Millisecond,
+		KeyFormat:     Aspect,
 	}
 }

@@ -11,9 +11,9 @@
 //
 // Put the handler behind the authentication of the application: the page is for
 // operators. To listen on 127.0.0.1 alone is not enough, because a page of another site
-// can reach that in the browser of an operator (DNS rebinding). The page never shows an
-// owner, with which any client of the store could release the lock, but only a fingerprint
-// of it. It is read-only unless [WithForceRelease] says which requests may take a key away.
+// can reach that in the browser of an operator (DNS rebinding). The page shows only a
+// fingerprint of an owner, with which any client of the store could release the lock. It is
+// read-only unless [WithForceRelease] says which requests may take a key away.
 //
 // # Paths
 //
@@ -40,9 +40,9 @@
 // The mode is exclusive, shared, permits or foreign; a foreign key contains something
 // that is not a lock of this library, and "foreign" is its type. What the store does not
 // know about a holder or a waiter is omitted. The waiters are the first 16 places of the
-// store's queue; the mode of a waiter, and its "permits", are what it asks for. A token is a string, because it may exceed what
-// JavaScript counts exactly. All times but "since" are those of this process, "since" is
-// the store's. "more" says that there are more keys than these.
+// store's queue; the mode of a waiter, and its "permits", are what it asks for. A token is a
+// string, because it may exceed what JavaScript counts exactly. "since" is the store's time,
+// the others are those of this process. "more" says that there are more keys than these.
 //
 // # Events
 //

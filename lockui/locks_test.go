@@ -245,17 +245,6 @@ func TestStoreFails(t *testing.T) {
 	}, lockui.WithForceRelease(anyone))
 }
 
-func TestLockerIsClosed(t *testing.T) {
-	bubble(t, func(s *site) {
-		if err := s.locker.Close(); err != nil {
-			t.Fatal(err)
-		}
-		for _, path := range []string{"/", "/key?name=a", "/events"} {
-			s.wantProblem(s.get(path), http.StatusServiceUnavailable, "this process shuts down")
-		}
-	})
-}
-
 func TestBackendIsNotAnInspector(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := testkit.NewStore()

@@ -121,10 +121,7 @@ const maxWaits = 16
 // addWaits makes the calls of Waiting events of the span.
 func (a *acquisition) addWaits(span trace.Span) {
 	for _, w := range a.waits {
-		var attrs []attribute.KeyValue
-		if held := new(distlock.HeldError); errors.As(w.Err, &held) && held.Holder != "" {
-			attrs = append(attrs, holderKey.String(held.Holder))
-		}
+		attrs := holderOf(w.Err)
 		if w.Place > 0 {
 			attrs = append(attrs, placeKey.Int(w.Place))
 		}
@@ -173,9 +170,7 @@ func (a *acquisition) failed(i *distlock.FailedInfo) {
 	outcome := lockmetrics.OfFailed(i).String()
 	span := a.span("acquire", &i.LockInfo, now.Add(-i.Wait), nil, outcomeKey.String(outcome))
 	a.addWaits(span)
-	if held := new(distlock.HeldError); errors.As(i.Err, &held) && held.Holder != "" {
-		span.SetAttributes(holderKey.String(held.Holder))
-	}
+	span.SetAttributes(holderOf(i.Err)...)
 	if distlock.CodeOf(i.Err) != distlock.CodeNotAcquired { // which is an answer, like a value that is not in a cache
 		fail(span, outcome, i.Err)
 	}
@@ -214,6 +209,14 @@ func (a *acquisition) finish() {
 		fail(a.hold, a.outcome.String(), a.err)
 	}
 	a.hold.End(trace.WithTimestamp(now))
+}
+
+// holderOf returns the holder that err names, if it does.
+func holderOf(err error) []attribute.KeyValue {
+	if held := new(distlock.HeldError); errors.As(err, &held) && held.Holder != "" {
+		return []attribute.KeyValue{holderKey.String(held.Holder)}
+	}
+	return nil
 }
 
 func fail(span trace.Span, outcome string, err error) {

@@ -61,7 +61,7 @@ func badParams(t *testing.T) map[string]any {
 // The function does not run, and nothing is left in the process.
 //
 // Row 25 (any): invalid keys and parameters are ErrKey in every function, before a
-// request to the store. Fails if tagFault allows two hash tags, or if NaN is encoded like
+// request to the store. Fails if keyFault allows two hash tags, or if NaN is encoded like
 // another number.
 func TestInvalidKeysReachNoStore(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {

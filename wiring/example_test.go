@@ -53,15 +53,6 @@ func ExampleKey_lockKey() {
 	// Output: bank:transfer:(DE-01,DE-02)
 }
 
-func ExampleKey_error() {
-	type Item struct{ Callback any }
-	type Req struct{ Items []Item }
-	pay := distlock.Opts{Prefix: "shop:", Value: "pay", ParamLock: true}
-	_, err := wiring.Key(pay, Req{Items: []Item{{Callback: 1}, {Callback: func() {}}}})
-	fmt.Println(err)
-	// Output: distlock: key: invalid lock key: parameters of "shop:pay": wiring_test.Req.Items[1].Callback: func() cannot take part in a key; leave it out with `lock:"-"`
-}
-
 // A function of several parameters: the accounts are the key, the amount is not.
 func ExampleSite_Do() {
 	locker := distlock.New(memlock.New(), distlock.Config{})

@@ -32,8 +32,8 @@ type Site struct {
 	err  error // why it cannot be used; nil if it is bound
 
 	locker *distlock.Locker
-	origin *Site                   // not bound; nil: this one
-	known  atomic.Pointer[[]*Site] // results of On, the newest first; never changed once stored
+	origin *Site                // not bound; nil: this one
+	last   atomic.Pointer[Site] // the last result of On
 }
 
 // bound is a Site that is bound, in the root package.
@@ -44,10 +44,6 @@ type bound interface {
 	Begin(ctx context.Context, params any) (*distlock.Lease, error) // nil for Skip
 	NoFunction(ctx context.Context) error
 }
-
-// maxKnown limits how many Lockers a Site remembers. Usually there is one; the limit
-// keeps Lockers that come and go, as in tests, from adding up.
-const maxKnown = 8
 
 // Bind returns a Site for opts and locker. It panics if locker is nil, if opts are invalid
 // (see [distlock.Opts.Validate]), or if the backend cannot do what they ask for.
@@ -72,20 +68,15 @@ func NewSite(name string, opts distlock.Opts) *Site {
 	return &Site{name: name, opts: opts, err: refusedOptions(name, &opts, errors.New("the Site has no Locker: call On"))}
 }
 
-// On returns s bound to locker: the same Site each time, for the few Lockers that it
-// remembers. If locker is nil, or its backend cannot do what the options ask for, the
-// methods of the result return a [*distlock.Error] with the name of s.
+// On returns s bound to locker. It remembers the last Locker, so it costs nothing if there is
+// one. If locker is nil, or its backend cannot do what the options ask for, the methods of the
+// result return a [*distlock.Error] with the name of s.
 func (s *Site) On(locker *distlock.Locker) *Site {
 	if s.origin != nil {
 		s = s.origin
 	}
-	known := s.known.Load()
-	if known != nil {
-		for _, b := range *known {
-			if b.locker == locker {
-				return b
-			}
-		}
+	if b := s.last.Load(); b != nil && b.locker == locker {
+		return b
 	}
 	b := &Site{locker: locker, origin: s}
 	if locker == nil {
@@ -93,11 +84,7 @@ func (s *Site) On(locker *distlock.Locker) *Site {
 	} else {
 		b.to = newSite(locker, s.name, s.opts).(bound)
 	}
-	all := []*Site{b}
-	if known != nil {
-		all = append(all, (*known)[:min(len(*known), maxKnown-1)]...)
-	}
-	s.known.CompareAndSwap(known, &all) // if another call was first, the next one binds again
+	s.last.Store(b)
 	return b
 }
 

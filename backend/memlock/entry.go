@@ -102,15 +102,9 @@ func (e *entry) prune(now time.Time) bool {
 }
 
 // firstExpiry returns when the first of the leases ends. There must be a holder.
-func (e *entry) firstExpiry() time.Time {
-	first := e.holders[0].expires
-	for i := range e.holders {
-		if x := e.holders[i].expires; x.Before(first) {
-			first = x
-		}
-	}
-	return first
-}
+func (e *entry) firstExpiry() time.Time { return slices.MinFunc(e.holders, byExpiry).expires }
+
+func byExpiry(a, b holder) int { return a.expires.Compare(b.expires) }
 
 // retryAfter returns the time until a request with that sharing could have the key if
 // that were neither renewed nor released.
@@ -121,13 +115,7 @@ func (e *entry) retryAfter(sharing driver.Sharing, now time.Time) time.Duration 
 	if e.sharing.Permits > 0 && sharing.Permits > 0 {
 		return e.firstExpiry().Sub(now)
 	}
-	var last time.Time
-	for i := range e.holders {
-		if x := e.holders[i].expires; x.After(last) {
-			last = x
-		}
-	}
-	return last.Sub(now)
+	return slices.MaxFunc(e.holders, byExpiry).expires.Sub(now)
 }
 
 // heldError says why a request with that sharing cannot have the key. It names the

@@ -27,38 +27,6 @@ func Example() {
 	// error: <nil>
 }
 
-// ExampleNew demonstrates that Lockers with the same Backend exclude each other, as
-// processes do that share a server.
-func ExampleNew() {
-	ctx := context.Background()
-	store := memlock.New()
-	one, another := distlock.New(store, distlock.Config{}), distlock.New(store, distlock.Config{})
-	defer one.Close()
-	defer another.Close()
-
-	lease, err := one.Acquire(ctx, "nightly-report", distlock.Opts{})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	_, err = another.TryAcquire(ctx, "nightly-report", distlock.Opts{})
-	fmt.Println("busy:", errors.Is(err, driver.ErrNotAcquired))
-
-	if err := lease.Release(ctx); err != nil {
-		fmt.Println(err)
-	}
-	next, err := another.TryAcquire(ctx, "nightly-report", distlock.Opts{})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer next.Release(ctx)
-	fmt.Println("tokens rise:", next.Token() > lease.Token())
-	// Output:
-	// busy: true
-	// tokens rise: true
-}
-
 // ExampleBackend_Drop demonstrates how a test makes a function lose its lock.
 func ExampleBackend_Drop() {
 	store := memlock.New()

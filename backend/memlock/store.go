@@ -138,18 +138,13 @@ func (s *store) advanceOrRemove(e *entry) {
 // advance grants the key to waiters in order of arrival, up to the first that is not
 // admitted. The leases of all holders must be running.
 func (s *store) advance(e *entry, now time.Time) {
-	var granted []*waiter
 	for len(e.queue) > 0 && e.admits(e.queue[0].request.Sharing()) {
 		w := e.queue[0]
 		e.removeWaiter(w)
 		w.grant = e.grant(s.addHolder(e, &w.request, now), w.request.Sharing(), w.request.TTL, now)
-		granted = append(granted, w)
-	}
-	s.setTimer(e, now)
-	for _, w := range granted {
-		w.grant.Contended = len(e.queue) > 0
 		close(w.done)
 	}
+	s.setTimer(e, now)
 }
 
 // enqueue returns the place of r's owner in the queue of the key, which is held. It is the

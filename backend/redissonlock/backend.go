@@ -1,8 +1,12 @@
 package redissonlock
 
 import (
+	"context"
 	"reflect"
+	"strings"
+	"time"
 
+	"github.com/google/uuid"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/distlock-go/distlock/backend/internal/doubt"
@@ -77,4 +81,58 @@ func (*Backend) Features() driver.Features { return driver.Features{} }
 func (b *Backend) Close() error {
 	b.background.End(b.opts.opTimeout)
 	return b.own.Close()
+}
+
+// DefaultOpTimeout is the default of [WithOpTimeout].
+const DefaultOpTimeout = time.Second
+
+// Option changes a default of [New].
+type Option func(*options)
+
+type options struct {
+	opTimeout time.Duration
+}
+
+func newOptions(opts []Option) options {
+	o := options{opTimeout: DefaultOpTimeout}
+	for _, opt := range opts {
+		if opt == nil {
+			panic("redissonlock: nil Option")
+		}
+		opt(&o)
+	}
+	return o
+}
+
+// WithOpTimeout sets the time within which the server must answer an operation. Otherwise
+// the operation fails, whatever the timeouts of the client are. The default is
+// [DefaultOpTimeout]. WithOpTimeout panics if d is less than a millisecond.
+func WithOpTimeout(d time.Duration) Option {
+	rediskit.CheckDuration("redissonlock", "WithOpTimeout", d)
+	return func(o *options) { o.opTimeout = d }
+}
+
+// Ping releases a key that is not held, with the script and over the connections of a
+// release: that fails if the server does not answer this user or takes no writes. In a
+// Cluster it first asks all masters whether they answer. A user that may not access the key
+// distlock:ping is not refused for that. Ping takes at most twice the operation timeout. If
+// several servers fail, it returns one of the errors.
+func (b *Backend) Ping(ctx context.Context) error {
+	if b.cluster != nil {
+		_, err := call(ctx, b, func(ctx context.Context) (struct{}, error) {
+			return struct{}{}, b.cluster.ForEachMaster(ctx, func(ctx context.Context, master *redis.Client) error {
+				return master.Ping(ctx).Err()
+			})
+		})
+		if err != nil && !redis.HasErrorPrefix(err, "NOPERM") { // it answers
+			return err
+		}
+	}
+	k := keysOf("distlock:ping")
+	lock, readWrite := channels(k.lock)
+	_, err := b.run(ctx, b.own.Client(), releaseScript, []string{k.lock, k.gone}, uuid.NewString(), rediskit.Flag(false), b.publish, lock, readWrite)
+	if redis.HasErrorPrefix(err, "NOPERM") && strings.Contains(err.Error(), "access") { // the key, not a command
+		return nil
+	}
+	return err
 }

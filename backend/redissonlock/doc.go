@@ -34,48 +34,41 @@
 // in Java. They are two locks all the same. Their tokens rise together, and for the lock that
 // was acquired first, inspection and errors may show the token and the time of the other.
 //
-// If the key has a value of another type, or a hash that does not expire, it is held by a lock
-// of another kind ([driver.ErrForeign]), and the value stays unchanged.
+// A value of another type, and a hash that does not expire, stays unchanged
+// ([driver.ErrForeign]).
 //
 // # Protocol
 //
-// Every operation is one script, which go-redis sends once. Only this package repeats it, if
-// the connection broke. It is harmless to repeat it for the same owner.
+// Every operation is one script, which only this package repeats, if the connection broke.
 //
 // Acquire: the hash is created if the key does not exist. An owner that has it gets it again.
-// The counter is raised to the server's time in microseconds, or by one if that is larger. RFencedLock
-// adds one to it. So all tokens rise, those of Java and those of Go, except that an RLock has
-// none.
+// The counter is raised to the server's time in microseconds, or by one if that is larger.
+// RFencedLock adds one to it. So all tokens rise, in Java and in Go.
 //
 // Release: the hash is deleted if the owner is in it, and the messages of Redisson are
 // published: 0 on redisson_lock__channel:{key}, and 1 on redisson_rwlock:{key}. In a Cluster
 // they are sent with SPUBLISH, as Redisson does by default from Redis 7 on.
 //
 // Wait: a process subscribes to both channels, and makes an attempt at each message, when the
-// subscription works or works again, when the lease of the holder ends, and at intervals. All
-// channels share one connection for a process, in a Cluster one for each master.
+// subscription works or works again, when the lease of the holder ends, and at intervals.
 //
 // Renew: a pipeline of scripts for up to 256 leases, for each server. A lock that is gone is
 // never created anew.
 //
-// An attempt that may still reach the server is in doubt. The release of its owner says so, the
-// script adds the owner to the tombstones, and the server refuses the attempt when it arrives.
-// So an owner is good for one acquisition. A release that was sent more than once is never
-// reported as a loss.
+// An attempt that may still reach the server is in doubt: the release of its owner adds the
+// owner to the tombstones, and the server refuses the attempt when it arrives.
 //
 // # What holds in a mixed fleet
 //
 // At most one holder has a key, in Java or in Go, as long as Redis loses no data and each
-// process stops when its lease ends. A [distlock.Lease] tells its holder that the lease has
-// ended or was lost. Redisson does not tell: a thread that has lost its lock learns of it from
-// isHeldByCurrentThread, or when unlock throws an exception. Only tokens protect from it: those
-// of RFencedLock. A holder with an RLock has none.
+// process stops when its lease ends. Redisson does not tell a thread that it has lost its lock:
+// isHeldByCurrentThread does, or unlock throws an exception. Only the tokens of RFencedLock
+// protect from it.
 //
 // There is no queue, as there is none in Redisson: when a lock is released, all waiters race for
-// it. So no order is promised, and a waiter may be overtaken any number of times. A process
-// that releases a lock is the first to know, so it leaves others their turn: if others have
-// heard of the release, its next attempt for the key begins 3 ms later. For how long the lock
-// first passes from one holder in the process to the next is limited by Config.HandOverTime.
+// it, and a waiter may be overtaken any number of times. A process that releases a lock is the
+// first to know, so it leaves others their turn: if others have heard of the release, its next
+// attempt for the key begins 3 ms later.
 //
 //   - RLock: both sides exclude and wake each other. A thread of Java may lock again what it
 //     holds; that is its own affair. forceUnlock takes a lock of Go away, and ForceRelease one
@@ -110,15 +103,8 @@
 // granted until it is deleted.
 //
 // An operation returns when its context ends, and after the operation timeout in any case,
-// whatever the timeouts of the client are. The error contains the address of the server and why
-// it did not answer. A server that is out of memory refuses new locks; existing ones can be
-// renewed and released.
-//
-// # Connections
-//
-// Renewals and releases have up to four connections of their own to each server, with the
-// options of the client, so that an application that uses up the pool of its client loses no
-// lease. A process with waiters has one more connection, for messages.
+// whatever the timeouts of the client are. A server that is out of memory refuses new locks;
+// existing ones can be renewed and released.
 //
 // # Access control
 //

@@ -23,14 +23,13 @@ const (
 )
 
 // Inspect visits all keys of every master with SCAN, so its duration depends on the number of
-// keys of any kind, unless limit is 0. It runs a script for each hash with the prefix. The
-// operation timeout applies to each request, ctx to the whole.
+// keys of any kind, unless limit is 0. The operation timeout applies to each request, ctx to
+// the whole.
 //
 // A hash is a lock if it expires and each of its fields looks like a holder. If the prefix is
 // the key itself, a value of any other kind is listed as foreign. A holder in Java has a name
 // such as redisson-6f1b2c3d/thread-57/holds-2: the first digits of its client's id, the number
-// of the thread, and how often it holds the lock. No waiters are listed: Redisson stores only
-// those of RFairLock, and this package has no place in that queue.
+// of the thread, and how often it holds the lock. No waiters are listed.
 func (b *Backend) Inspect(ctx context.Context, prefix string, limit int) ([]driver.KeyInfo, error) {
 	found := make(map[string]driver.KeyInfo)
 	page := func(keys []string) (more bool, err error) {

@@ -13,9 +13,6 @@ import (
 // the key. It also fails with it if the key has no holder and g has tokens: then the lease has
 // ended. If a release of the owner had no answer before, the key counts as given back by that
 // one, and there is no error.
-//
-// If an attempt of the owner is in doubt, the server refuses the owner from then on, for as
-// long as the attempt may still be on its way. So an owner is good for one acquisition.
 func (b *Backend) Release(ctx context.Context, g driver.Grant) error {
 	if err := checkRequest(g); err != nil {
 		return err

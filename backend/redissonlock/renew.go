@@ -17,10 +17,9 @@ import (
 // maxRenewBatch is the number of renewals in one pipeline.
 const maxRenewBatch = 256
 
-// Renew extends the grants, in pipelines of up to 256. In a Cluster it does so for all servers
-// at once, and reports each result when its server has answered. If a server does not answer
-// within the operation timeout, the grants of that pipeline and of further ones for that server
-// are [driver.Unknown].
+// Renew extends the grants, in pipelines of up to 256, in a Cluster for all servers at once. If
+// a server does not answer within the operation timeout, the grants of that pipeline and of
+// further ones for it are [driver.Unknown].
 func (b *Backend) Renew(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
 	grants = slices.Clone(grants) // an abandoned call may still read it
 	valid := make([]int, 0, len(grants))

@@ -41,11 +41,10 @@ type Backend struct {
 // processes. The caller closes the clients after the Backend. They may have any settings.
 //
 // A [*redis.Client] is used by its WithTimeout, with the node timeout. Renewals and releases
-// use up to four connections of the Backend's own to each node, which are made with the
-// options of the client: so an application that has all connections of the client in use
-// loses no lease. Neither has the hooks of the client. If hooks are needed, pass a value of
-// another type that embeds the client. It is then used for everything, and its hooks must
-// not block.
+// use up to four connections of the Backend's own to each node: so an application that has all
+// connections of the client in use loses no lease. Neither has the hooks of the client. If
+// hooks are needed, pass a value of another type that embeds the client. It is then used for
+// everything, and its hooks must not block.
 //
 // New sends nothing. It panics if the number of clients is wrong, if a client is nil, is
 // there twice, or is the client of a Cluster or of a Ring, and if an option is wrong.
@@ -110,14 +109,10 @@ func (b *Backend) Ping(ctx context.Context) error { return b.nodes.ping(ctx, b.q
 // the lock, or cannot any more. Slower nodes get the lock too, in the background.
 //
 // It fails with a [*driver.HeldError] if other owners have the key on so many nodes that
-// no quorum is left, even if several owners share these nodes. If no quorum is left only
-// because of nodes where the key is of a foreign type, it fails with [driver.ErrForeign].
-// It fails with the errors of the nodes if too many did not answer, refused, or do not
-// count yet. After each of these errors it releases in the background what it has
-// acquired.
-//
-// If several owners share the nodes, perhaps none of them gets the key. Then it tries again up
-// to five times, after random pauses.
+// no quorum is left, and with [driver.ErrForeign] if that is so only because of nodes where
+// the key is of a foreign type. It fails with the errors of the nodes if too many did not
+// answer, refused, or do not count yet. Then it releases in the background what it has
+// acquired. If several owners share the nodes, it tries again up to five times.
 func (b *Backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	if err := cmp.Or(rediskit.CheckNames("redlock", r.Key, r.Owner), b.checkTTL(r.TTL)); err != nil {
 		return driver.Grant{}, err
@@ -183,12 +178,8 @@ func (b *Backend) attempt(ctx context.Context, r driver.Request) (_ driver.Grant
 }
 
 // Renew extends the grants on all nodes at once, with one script on each node for every
-// 256 grants. It reports a grant when its outcome is decided: a quorum has extended it,
-// or so many nodes say that the owner does not have it that no quorum is left, or neither
-// can happen any more, and it is Unknown.
-//
-// If a lock that a quorum has extended is missing on a node that counts, it is restored
-// there in the background. A lock that is lost is never created anew.
+// 256 grants. If a lock that a quorum has extended is missing on a node that counts, it is
+// restored there in the background. A lock that is lost is never created anew.
 func (b *Backend) Renew(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
 	v := &renewal{
 		b: b, grants: slices.Clone(grants), limit: b.opts.nodeTimeout, sent: time.Now(),
@@ -217,9 +208,6 @@ func (b *Backend) Renew(ctx context.Context, grants []driver.Grant, report func(
 // holder, and either g has tokens or another owner may hold the key. A grant without
 // tokens without an owner may have been released before, so it is not an error. If too
 // many nodes do not answer, Release fails with their errors.
-//
-// After a release, an attempt of the same owner that arrives late is refused: an owner is
-// for one acquisition.
 func (b *Backend) Release(ctx context.Context, g driver.Grant) error {
 	if err := rediskit.CheckNames("redlock", g.Key, g.Owner); err != nil {
 		return err
@@ -247,12 +235,7 @@ func (b *Backend) Release(ctx context.Context, g driver.Grant) error {
 	b.owners.unref(o)
 
 	count := releaseCount{nodes: len(b.nodes), quorum: b.quorum, tokens: g.Token != 0}
-	var outcome error
-	ended := answers.count(ctx, func(v vote) (decided bool) {
-		decided, outcome = count.add(v)
-		return decided
-	})
-	return cmp.Or(ended, outcome)
+	return answers.count(ctx, count.add)
 }
 
 // limit returns how long one node may take for a lease of ttl.

@@ -1,6 +1,13 @@
 package redlock
 
-import "context"
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/distlock-go/distlock/driver"
+)
 
 // vote is the answer of one node.
 type vote struct {
@@ -17,13 +24,13 @@ func newBallot(nodes int) ballot { return make(ballot, nodes) }
 // cast is called once for each node, see [send].
 func (b ballot) cast(value int64, known bool, err error) { b <- vote{value, known, err} }
 
-// count passes the votes to add until that returns true.
-func (b ballot) count(ctx context.Context, add func(vote) (decided bool)) error {
+// count passes the votes to add until that has decided, and returns the outcome.
+func (b ballot) count(ctx context.Context, add func(vote) (decided bool, outcome error)) error {
 	for {
 		select {
 		case v := <-b:
-			if add(v) {
-				return nil
+			if decided, outcome := add(v); decided {
+				return outcome
 			}
 		case <-ctx.Done():
 			return ctx.Err()
@@ -36,7 +43,7 @@ func (b ballot) count(ctx context.Context, add func(vote) (decided bool)) error 
 func (b ballot) majority(ctx context.Context, nodes, quorum int, yes func(value int64) bool) error {
 	var errs []error
 	votes, pending := 0, cap(b)
-	err := b.count(ctx, func(v vote) bool {
+	return b.count(ctx, func(v vote) (bool, error) {
 		pending--
 		switch {
 		case v.err != nil:
@@ -44,16 +51,15 @@ func (b ballot) majority(ctx context.Context, nodes, quorum int, yes func(value 
 		case yes(v.value):
 			votes++
 		}
-		return votes >= quorum || votes+pending < quorum
+		switch {
+		case votes+pending >= quorum:
+			return votes >= quorum, nil
+		case len(errs) == 0:
+			return true, errDenied
+		default:
+			return true, &quorumError{nodes, errs}
+		}
 	})
-	switch {
-	case err != nil || votes >= quorum:
-		return err
-	case len(errs) == 0:
-		return errDenied
-	default:
-		return &quorumError{nodes, errs}
-	}
 }
 
 // releaseCount counts what the nodes say about a release.
@@ -99,3 +105,28 @@ func (c *releaseCount) add(v vote) (bool, error) {
 		return true, &quorumError{c.nodes, c.errs}
 	}
 }
+
+var (
+	errReleased = errors.New("redlock: this owner has released the lock")
+	errFormat   = errors.New("redlock: acquire.lua returned a reply of another format")
+	errSilent   = errors.New("not asked, because it does not answer")
+	errTaken    = fmt.Errorf("redlock: another owner has the key: %w", driver.ErrLost)
+	errExpired  = fmt.Errorf("redlock: the owner does not have the key any more: %w", driver.ErrLost)
+	errDenied   = errors.New("redlock: the lock was lost while its tokens were stored")
+)
+
+// quorumError says which nodes have failed, and why, if too many have. It is one line.
+type quorumError struct {
+	nodes int
+	errs  []error
+}
+
+func (e *quorumError) Error() string {
+	texts := make([]string, len(e.errs))
+	for i, err := range e.errs {
+		texts[i] = strings.TrimPrefix(err.Error(), "redlock: ")
+	}
+	return fmt.Sprintf("redlock: %d of %d nodes failed: %s", len(e.errs), e.nodes, strings.Join(texts, "; "))
+}
+
+func (e *quorumError) Unwrap() []error { return e.errs }

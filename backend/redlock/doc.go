@@ -6,22 +6,21 @@
 //
 // The algorithm is Redlock, as redis.io describes it under "Distributed Locks with Redis".
 // Martin Kleppmann has shown what it does not promise ("How to do distributed locking",
-// 2016): it depends on bounded pauses and on clocks with an even rate. A holder that was
-// paused for longer than its lease may still write, and only a resource that checks tokens
-// is safe from that. See [WithTokens].
+// 2016): a holder that was paused for longer than its lease may still write. Only a resource
+// that checks tokens is safe from that. See [WithTokens].
 //
 // One Redis with package redislock is simpler, faster and fair. Here there is no queue: a
-// release wakes all waiters by a message, and the fastest gets the key. Use this package if locks must survive the loss of a server and
-// nothing else, such as ZooKeeper or a database, is available.
+// release wakes all waiters by a message, and the fastest gets the key. Use this package if
+// locks must survive the loss of a server, and there is neither ZooKeeper nor a database.
 //
 // It needs Redis 5 or newer. All locks are exclusive.
 //
 // # Keys
 //
-// On each node a lock is one string key that contains its owner and expires with its lease.
-// A space and the number of the attempt follow the owner. Package redislock, redsync and
-// others see the lock as held, and redlock sees theirs as held. In the same hash slot are, for a key without a
-// hash tag (the names for a key such as {order}:1 begin with the tag: {order}{{order}:1}:token),
+// On each node a lock is one string key that contains its owner, a space and the number of
+// the attempt, and expires with its lease. Package redislock, redsync and others see the lock
+// as held, and redlock sees theirs as held. In the same hash slot are, for a key without a hash
+// tag (the names for a key such as {order}:1 begin with the tag: {order}{{order}:1}:token),
 //
 //   - {key}:token, "first last holder released", only with WithTokens: the tokens that were
 //     minted last. It is kept for 15 minutes after the last use, and for as long after the
@@ -38,11 +37,9 @@
 //
 // Each operation is one script on each node, on all nodes at once. It returns when a quorum
 // has decided, and continues with the other nodes in the background. A node has the node
-// timeout to answer, which is far shorter than the lease, whatever the timeouts of the
-// client are. A node that did not answer three times in a row gets one operation at a time.
-//
-// go-redis sends each script once, whatever its options are. An operation whose connection
-// broke is repeated by this package, which then knows that the first copy may arrive later.
+// timeout to answer, whatever the timeouts of the client are. A node that did not answer three
+// times in a row gets one operation at a time. Only this package repeats an operation whose
+// connection broke: it knows that the first copy may arrive later.
 //
 // To acquire: an owner that has the key on a node gets it again. If a quorum has granted
 // the lock, late nodes get it too. If not, the attempt is released at once everywhere, so
@@ -54,8 +51,7 @@
 // have it that no quorum is left.
 //
 // To release: on all nodes. A release without an answer is repeated in the background until
-// the lease has ended on that node. The node gets a tombstone, so that it refuses an attempt
-// that arrives late.
+// the lease has ended on that node. A tombstone refuses an attempt that arrives late.
 //
 // # Clocks
 //
@@ -82,30 +78,25 @@
 // # Tokens
 //
 // Without WithTokens tokens are zero, because the counters of independent nodes have no
-// common order. With it, the nodes that grant the lock return the token that was minted last
-// and their time. The next token is above all of them and near the latest clock. It is
-// stored on a quorum, and each of these nodes must still have the lock for this owner. Then
-// it is given out. Every later quorum has a node in common with that one. If that node has
-// lost its counter, or has an old one, it did not count for a longest lease, and the clocks
-// have moved on. So tokens rise if no node loses its data, whatever the clocks show. If a node
-// does, they rise if the clocks have differed by less than a longest lease: as long as the last
-// tokens are further ahead of the clocks, do not let a node lose its data.
+// common order. With it, the next token is above all that the nodes which grant the lock have
+// minted, and near the latest of their clocks. It is given out when a quorum has stored it
+// that still has the lock for this owner. So tokens rise if no node loses its data, whatever
+// the clocks show. If a node does, they rise if the clocks have differed by less than a longest
+// lease: as long as the last tokens are further ahead of the clocks, do not let a node lose its
+// data.
 //
 // # Messages
 //
 // The release by a holder publishes its owner on each node, in the channel
 // distlock:redlock:free: with the key behind it. A waiter makes an attempt when a quorum of
 // the nodes has told of one release. So neither a minority that is down nor one that is
-// slow delays it, and an attempt rarely comes before the other nodes are free.
+// slow delays it.
 //
 // Several processes that wake together may share the nodes so that none of them has a
-// quorum. Then each of them gives back what it has and tries again after a random pause, which
-// begins with twice the duration of the attempt. A pause before the first attempt would
-// make the usual hand-over slower, and would prevent few of these cases.
+// quorum. Then each of them gives back what it has and tries again after a random pause.
 //
-// Messages only save time. If a waiter misses them, or if the holder has died, it polls, as
-// it does for the locks of other libraries. A process with waiters has one more connection
-// to each node.
+// Messages only save time: a waiter that misses them polls, as it does for the locks of other
+// libraries. A process with waiters has one more connection to each node.
 //
 // # Access control
 //
@@ -118,6 +109,7 @@
 //	+time +publish +subscribe +unsubscribe +ping +type +info +hello +client|setname
 //
 // Without publish or subscribe, or without the channels, waiters poll. Without unsubscribe
-// a process goes on listening to channels that it has waited for. Without info a restart is noticed only if the data is gone. Without type the error for a
-// lock of another kind does not name its type.
+// a process goes on listening to channels that it has waited for. Without info a restart is
+// noticed only if the data is gone. Without type an error does not name the type of a foreign
+// lock.
 package redlock

@@ -25,13 +25,13 @@ type renewal struct {
 	mu        sync.Mutex
 	counts    []renewCount // by index
 	nodesLeft int          // nodes that have not answered for all grants
-	decided   chan decision
+	results   chan result
 }
 
-// decision is the result of one grant.
-type decision struct {
-	index  int
-	result driver.RenewResult
+// result is that of one grant.
+type result struct {
+	index int
+	driver.RenewResult
 }
 
 // renewCount counts what the nodes say about one grant.
@@ -39,40 +39,37 @@ type renewCount struct {
 	extended, gone, failed int
 	missing                []int // nodes without the lock
 	errs                   []error
-	decided                bool
-	status                 driver.RenewStatus
+	told                   bool // there is a result
 }
 
-// run renews the valid grants and reports each as soon as it is decided.
+// run renews the valid grants and reports each as soon as it is decided, or when ctx ends.
 func (v *renewal) run(ctx context.Context, report func(int, driver.RenewResult)) {
-	v.decided = make(chan decision, len(v.valid)) // room for late answers
+	v.results = make(chan result, len(v.valid))
 	for _, i := range v.valid {
 		v.owners[i] = v.b.owners.ref(v.grants[i].Owner)
 	}
 	for _, n := range v.b.nodes {
 		v.send(ctx, n, v.valid)
 	}
-	reported := make([]bool, len(v.grants))
-	tell := func(d decision) {
-		report(d.index, d.result)
-		reported[d.index] = true
-	}
-	for range v.valid {
-		select {
-		case d := <-v.decided:
-			tell(d)
-			continue
-		case <-ctx.Done():
-		}
-		for len(v.decided) > 0 {
-			tell(<-v.decided)
-		}
+	stop := context.AfterFunc(ctx, func() {
+		v.mu.Lock()
+		defer v.mu.Unlock()
 		for _, i := range v.valid {
-			if !reported[i] {
-				report(i, driver.RenewResult{Err: ctx.Err()})
-			}
+			v.tell(i, driver.RenewResult{Err: ctx.Err()})
 		}
-		return
+	})
+	defer stop()
+	for range v.valid {
+		r := <-v.results
+		report(r.index, r.RenewResult)
+	}
+}
+
+// tell sets the result of a grant that has none. The caller has the mutex.
+func (v *renewal) tell(i int, r driver.RenewResult) {
+	if c := &v.counts[i]; !c.told {
+		c.told = true
+		v.results <- result{i, r}
 	}
 }
 
@@ -121,30 +118,22 @@ func (v *renewal) onReply(node int, part []int, reply []int64, err error) {
 				c.missing = append(c.missing, node)
 			}
 		}
-		if result, ok := c.decide(len(v.b.nodes), v.b.quorum); ok {
-			v.decided <- decision{i, result}
-		}
+		v.decide(i)
 	}
 }
 
-// decide returns the result of the grant when it is certain, and true the first time.
-func (c *renewCount) decide(nodes, quorum int) (driver.RenewResult, bool) {
+// decide sets the result of a grant if it is certain. The caller has the mutex.
+func (v *renewal) decide(i int) {
+	c, nodes, quorum := &v.counts[i], len(v.b.nodes), v.b.quorum
 	pending := nodes - c.extended - c.gone - c.failed
-	var result driver.RenewResult
 	switch {
-	case c.decided:
-		return result, false
 	case c.extended >= quorum:
-		result.Status = driver.Renewed
+		v.tell(i, driver.RenewResult{Status: driver.Renewed})
 	case c.gone > nodes-quorum:
-		result.Status = driver.Lost
+		v.tell(i, driver.RenewResult{Status: driver.Lost})
 	case c.extended+pending < quorum && c.gone+pending <= nodes-quorum:
-		result.Err = &quorumError{nodes, c.errs}
-	default:
-		return result, false
+		v.tell(i, driver.RenewResult{Err: &quorumError{nodes, c.errs}})
 	}
-	c.decided, c.status = true, result.Status
-	return result, true
 }
 
 // nodeDone is called when a node has answered, or failed, for all grants. After the last
@@ -158,29 +147,24 @@ func (v *renewal) nodeDone(ctx context.Context) {
 		return
 	}
 	for _, n := range v.b.nodes {
-		v.restore(ctx, n)
+		for group := range slices.Chunk(v.valid, batch) {
+			v.restore(ctx, n, group)
+		}
 	}
 	for _, i := range v.valid {
 		v.b.owners.unref(v.owners[i])
 	}
 }
 
-// restore puts locks that a quorum has just extended on a node without them: the
+// restore puts locks of group that a quorum has just extended on a node without them: the
 // node was down, or has lost them so long ago that it counts again. A release that comes
 // meanwhile waits for it or prevents it.
-func (v *renewal) restore(ctx context.Context, n *node) {
-	var keys []string
-	var args []any
+func (v *renewal) restore(ctx context.Context, n *node, group []int) {
+	keys, args := []string{markerKey}, []any{v.b.warmUp().Microseconds()}
 	var part []int
-	flush := func() {
-		if len(part) > 0 {
-			v.sendRestore(ctx, n, part, keys, args)
-		}
-		keys, args, part = nil, nil, nil
-	}
-	for _, i := range v.valid {
+	for _, i := range group {
 		g := v.grants[i]
-		if v.counts[i].status != driver.Renewed || !slices.Contains(v.counts[i].missing, n.index) ||
+		if v.counts[i].extended < v.b.quorum || !slices.Contains(v.counts[i].missing, n.index) ||
 			time.Since(v.sent) > g.TTL/2 { // the answer of the quorum is old
 			continue
 		}
@@ -190,17 +174,11 @@ func (v *renewal) restore(ctx context.Context, n *node) {
 		}
 		keys = append(keys, g.Key, tombstoneKey(g.Key, g.Owner, anyGeneration))
 		args = append(args, value(g.Owner, generation), millis(nodeTTL(g.TTL)))
-		if part = append(part, i); len(part) == batch {
-			flush()
-		}
+		part = append(part, i)
 	}
-	flush()
-}
-
-// sendRestore restores one batch.
-func (v *renewal) sendRestore(ctx context.Context, n *node, part []int, keys []string, args []any) {
-	keys = append([]string{markerKey}, keys...)
-	args = append([]any{v.b.warmUp().Microseconds()}, args...)
+	if len(part) == 0 {
+		return
+	}
 	op := func(ctx context.Context, c redis.UniversalClient) ([]int64, error) {
 		return run(ctx, c, restoreScript, len(part), keys, args)
 	}

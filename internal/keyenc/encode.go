@@ -79,30 +79,21 @@ func (e *Encoder) KeyBuffer() []byte { return e.key[:0] }
 // Encode encodes params. Call it once. The error says where in params the fault
 // is, and wraps the error of the caller's method if that failed.
 func (e *Encoder) Encode(params any) error {
-	root := "params"
-	var err *paramError
-	switch p := params.(type) { // the common types, without reflection
-	case nil:
+	if params == nil {
 		e.buf = append(e.buf, tagNil)
-	case string:
-		err = e.string(p)
-	case int64:
-		e.int(p)
-	case int:
-		e.int(int64(p))
-	default:
-		t := reflect.TypeOf(params)
-		plan := planOf(t)
-		if err = e.value(plan, reflect.ValueOf(params), 0); err == nil {
-			err = plan.fault
-		}
-		if err == nil && len(e.buf) > MaxEncoded {
-			err = tooLarge()
-		}
-		root = rootName(t)
+		return nil
+	}
+	t := reflect.TypeOf(params)
+	plan := planOf(t)
+	err := e.value(plan, reflect.ValueOf(params), 0)
+	if err == nil {
+		err = plan.fault
+	}
+	if err == nil && len(e.buf) > MaxEncoded {
+		err = tooLarge()
 	}
 	if err != nil {
-		return err.within(root)
+		return err.within(rootName(t))
 	}
 	return nil
 }
@@ -222,16 +213,7 @@ func (e *Encoder) structure(p *typePlan, v reflect.Value, depth int) *paramError
 	for i := range p.fields {
 		f := &p.fields[i]
 		e.buf = append(e.buf, f.head...)
-		var err *paramError
-		switch fv := v.Field(f.index); f.plan.op { // the common kinds, without two calls
-		case opInt:
-			e.int(fv.Int())
-		case opString:
-			err = e.string(fv.String())
-		default:
-			err = e.value(f.plan, fv, depth)
-		}
-		if err != nil {
+		if err := e.value(f.plan, v.Field(f.index), depth); err != nil {
 			return err.within("." + f.name)
 		}
 	}

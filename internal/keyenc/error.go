@@ -61,7 +61,7 @@ func rootName(t reflect.Type) string {
 	for t.Kind() == reflect.Pointer && t.Name() == "" {
 		t = t.Elem()
 	}
-	if t.Name() == "" {
+	if t.PkgPath() == "" { // of Go itself, or without a name
 		return "params"
 	}
 	return t.String()

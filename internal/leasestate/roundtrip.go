@@ -10,11 +10,10 @@ import (
 // another process. The zero value is ready. It is safe for concurrent use.
 //
 // No process can measure that cost: between its release and the next grant to it, others
-// held the key. Of the requests that a process can measure, the release fits best. Each
-// change begins with one, and it never waits for another owner, as an acquisition does. But
-// while the answer is on its way the next owner works, perhaps on the same processors: the
-// longer it may work, the later the answer seems to come. So only the fastest of many
-// releases counts. This also makes a stalled one harmless.
+// held the key. Of the requests that it can measure, the release fits best: each change
+// begins with one, and it never waits for another owner. But while the answer is on its way
+// the next owner works, perhaps on the same processors. So only the fastest of many releases
+// counts.
 type RoundTrip struct {
 	least atomic.Int64 // time.Duration; of the window before; 0: there was none
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/admin"
@@ -121,7 +122,13 @@ func (f framework[C]) testLock(t *testing.T) {
 		}
 		return f.paid(c)
 	}
-	url := f.start(t, l, route[C]{"/orders/:id/pay", byID, handler}, route[C]{"/pay", httpmw.JSONField("order", 100), handler})
+	busyFor := func(d time.Duration) httpmw.KeyFunc {
+		return func(*http.Request) (any, error) {
+			return nil, &distlock.Error{Op: "acquire", Err: distlock.ErrNotAcquired, RetryAfter: d}
+		}
+	}
+	url := f.start(t, l, route[C]{"/orders/:id/pay", byID, handler}, route[C]{"/pay", httpmw.JSONField("order", 100), handler},
+		route[C]{"/soon", busyFor(1), handler}, route[C]{"/later", busyFor(time.Second + 1), handler})
 	for path, body := range map[string]string{"/orders/42/pay": "", "/pay": `{"order": 42}`} {
 		inside <- func() {
 			post(t, url+"/orders/042/pay", "").want(t, "the same order", http.StatusConflict, f.busy)
@@ -139,6 +146,11 @@ func (f framework[C]) testLock(t *testing.T) {
 	a.want(t, "without the store", http.StatusServiceUnavailable, f.unavailable)
 	if strings.Contains(a.body, "broken") {
 		t.Errorf("the client is told of the store: %s", a.body)
+	}
+	for path, seconds := range map[string]string{"/soon": "1", "/later": "2"} { // rounded up
+		if got := post(t, url+path, "").header.Get("Retry-After"); got != seconds {
+			t.Errorf("%s: Retry-After is %q, want %s", path, got, seconds)
+		}
 	}
 	if n := runs.Load(); n != 4 {
 		t.Errorf("handlers ran %d times, want 4", n)

@@ -66,10 +66,11 @@ var layers = []layer{
 	{"options", "internal/optfield", "root", ""},
 	{"proto", "proto/distlock/v1 proto/internal/wellknown", "", protobuf},
 	{"declared", "internal/protolock", "root options proto", protobuf},
-	{"http", "httpmw", "root wiring keys parts", ""},
+	{"requests", "internal/request", "root wiring keys", ""},
+	{"http", "httpmw", "root wiring requests parts", ""},
 	{"page", "lockui", "root driver admin", ""},
 	{"java", "javakey", "root", ""},
-	{"grpc", "grpcmw", "root wiring keys declared proto", grpc + " " + protobuf + " " + genproto},
+	{"grpc", "grpcmw", "root wiring requests declared proto", grpc + " " + protobuf + " " + genproto},
 	{"messages", "example_service/shopv1", "proto", grpc + " " + protobuf},
 
 	{"suite", "locktest", "root driver", uuidPath},

@@ -1,0 +1,99 @@
+// Package request is what the middlewares share: the parameters of a key come from
+// strangers.
+package request
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/keyenc"
+	"github.com/distlock-go/distlock/wiring"
+)
+
+// Params refuses parameters that are missing: otherwise all requests that leave out their ID
+// would share one lock. err is why there are none.
+func Params(params any, err error) (any, error) {
+	switch {
+	case err != nil:
+		return nil, err
+	case params != distlock.Skip && missing(params):
+		return nil, &distlock.KeyError{Detail: "what the request is about is missing"}
+	default:
+		return params, nil
+	}
+}
+
+// missing reports whether params is not a value: nil, an empty string, list or map, or a list
+// with such a part. Zero and false are values.
+func missing(params any) bool {
+	switch v := params.(type) {
+	case nil:
+		return true
+	case string:
+		return v == ""
+	case int64:
+		return false
+	case []any:
+		return len(v) == 0 || slices.ContainsFunc(v, missing)
+	}
+	switch v := reflect.ValueOf(params); v.Kind() {
+	case reflect.String, reflect.Slice, reflect.Map:
+		return v.Len() == 0
+	case reflect.Pointer:
+		return v.IsNil()
+	default:
+		return false
+	}
+}
+
+// Parts returns the parameters of a key of n parts, a []any. The first error or
+// [distlock.Skip] is the result for all.
+func Parts(n int, part func(i int) (any, error)) (any, error) {
+	parts := make([]any, n)
+	for i := range parts {
+		v, err := part(i)
+		if err != nil || v == distlock.Skip {
+			return v, err
+		}
+		parts[i] = v
+	}
+	return parts, nil
+}
+
+// Single returns the only value of a header and the like.
+func Single(what string, values []string) (any, error) {
+	switch {
+	case len(values) > 1: // it is unknown which of them the handler takes
+		return nil, &distlock.KeyError{Detail: what + " appears more than once"}
+	case len(values) == 0 || values[0] == "":
+		return nil, &distlock.KeyError{Detail: what + " is missing or empty"}
+	default:
+		return values[0], nil
+	}
+}
+
+// Do runs fn under the lock for params, and reports whether it ran. It returns why it did not,
+// or the error of the lease. If err is why there are no params, the hooks are told of it.
+func Do(ctx context.Context, site *wiring.Site, params any, err error, fn func(context.Context)) (ran bool, _ error) {
+	if err != nil {
+		params = keyenc.Fault{Err: err}
+	}
+	err = site.Do(ctx, params, func(ctx context.Context) error {
+		ran = true
+		fn(ctx)
+		return nil
+	})
+	return ran, err
+}
+
+// RetryAfter returns when to try again after a refusal that may pass.
+func RetryAfter(err error) time.Duration {
+	if e := new(distlock.Error); errors.As(err, &e) && e.RetryAfter > 0 {
+		return e.RetryAfter
+	}
+	return distlock.DefaultRetryInterval
+}
