@@ -49,7 +49,7 @@ var extendCases = []testCase{
 	{
 		name:        "refusal-changes-nothing",
 		explanation: "An Extend that is refused must not extend the lease: the question must not make the waiters wait for longer.",
-		needs:       []need{needsQueue, needsExpiry},
+		needs:       []need{needsQueue},
 		run: func(f *fixture) {
 			key, g := f.hold(2 * f.Lease)
 			w := f.queueUpLooking(g, f.request(key, long), f.Lease/2)

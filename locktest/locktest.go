@@ -37,10 +37,6 @@ type Features struct {
 	// NoTokens: grants carry no fencing tokens, and both are zero.
 	NoTokens bool
 
-	// NoExpiry: grants last as long as a session with the store. A grant that is not
-	// renewed does not end after its TTL.
-	NoExpiry bool
-
 	// Settle is how long a free key may still be refused. On a quorum of nodes, a failed
 	// attempt gives back what it has taken on some of them only after it has failed. The
 	// default, zero, means that a free key is never refused.
@@ -101,9 +97,9 @@ type group struct {
 var groups = []group{
 	{"exclusion", nil, exclusionCases},
 	{"idempotence", nil, idempotenceCases},
-	{"expiry", []need{needsExpiry}, expiryCases},
+	{"expiry", nil, expiryCases},
 	{"renewal", nil, renewalCases},
-	{"late", []need{needsExpiry}, lateCases},
+	{"late", nil, lateCases},
 	{"loss", []need{needsDrop}, lossCases},
 	{"release", nil, releaseCases},
 	{"tokens", []need{needsTokens}, tokensCases},
@@ -142,7 +138,6 @@ var (
 	needsPing    = need{"a backend that is a driver.Pinger", func(f *fixture) bool { return f.pinger != nil }}
 	needsLimit   = need{"a backend with driver.Features.MaxTTL", func(f *fixture) bool { return f.can.MaxTTL > 0 }}
 	needsTokens  = need{"fencing tokens (Features.NoTokens is set)", func(f *fixture) bool { return !f.NoTokens }}
-	needsExpiry  = need{"leases that expire (Features.NoExpiry is set)", func(f *fixture) bool { return !f.NoExpiry }}
 	needsDrop    = need{"Features.Drop", func(f *fixture) bool { return f.Drop != nil }}
 	needsPeer    = need{"Features.Peer", func(f *fixture) bool { return f.Peer != nil }}
 )

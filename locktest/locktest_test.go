@@ -31,7 +31,7 @@ func TestRunOnBareBackend(t *testing.T) {
 		})
 	})
 	t.Run("no-levers", func(t *testing.T) {
-		locktest.Run(t, newBare, locktest.Features{Bubble: true, NoTokens: true, NoExpiry: true})
+		locktest.Run(t, newBare, locktest.Features{Bubble: true, NoTokens: true})
 	})
 	for _, s := range stores {
 		if n := len(s.Calls(testkit.Close)); n != 1 {

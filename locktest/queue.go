@@ -27,7 +27,6 @@ var queueCases = []testCase{
 	{
 		name:        "holder-crashed",
 		explanation: "If the holder never releases, the next waiter must get the key when the lease has ended.",
-		needs:       []need{needsExpiry},
 		run: func(f *fixture) {
 			key, g := f.hold(2 * f.Lease)
 			first := f.queueUpLooking(g, f.request(key, f.Lease), f.Lease/2) // and it crashes too
@@ -48,7 +47,6 @@ var queueCases = []testCase{
 	{
 		name:        "renewed-meanwhile",
 		explanation: "A waiter must not get the key while the holder renews its lease.",
-		needs:       []need{needsExpiry},
 		run: func(f *fixture) {
 			r := f.request(f.key(), 2*f.Lease)
 			g := f.try(r)

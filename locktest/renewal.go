@@ -14,7 +14,6 @@ var renewalCases = []testCase{
 		name: "extends",
 		explanation: "Renew must extend a lease to a full TTL from now, each time, and no further: nothing else keeps the lock of a long function. " +
 			"So must Extend, and TryAcquire and Acquire by an owner that has the key. The TTL is that of the last request, as the Locker counts it.",
-		needs: []need{needsExpiry},
 		run: func(f *fixture) {
 			for _, send := range f.extensions() {
 				r := f.request(f.key(), f.Lease)
@@ -31,7 +30,6 @@ var renewalCases = []testCase{
 		name: "retain-for-less",
 		explanation: "Renew with Retain must end the lease TTL from then on, even if it was longer before: the Locker keeps a key for the rest of MinHold that way. " +
 			"An earlier request that arrives afterwards may lengthen that by its own TTL, and no more.",
-		needs: []need{needsExpiry},
 		run: func(f *fixture) {
 			var retained []driver.Grant
 			f.eachLateRequest(func(g driver.Grant, arrives func()) {
@@ -122,7 +120,6 @@ var renewalCases = []testCase{
 	{
 		name:        "others",
 		explanation: "If another owner has the key, a grant must be reported Lost, and the lease of the other must not be extended.",
-		needs:       []need{needsExpiry},
 		run: func(f *fixture) {
 			key, late := f.hold(long)
 			f.release(late)
@@ -149,7 +146,6 @@ var renewalCases = []testCase{
 	{
 		name:        "never-revives",
 		explanation: "After the end of its lease a grant must be lost in the same way, even if the key is free: another owner may have had it in between.",
-		needs:       []need{needsExpiry},
 		run: func(f *fixture) {
 			g := f.try(f.request(f.key(), f.Lease))
 			other := f.try(f.request(f.key(), f.Lease))

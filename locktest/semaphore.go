@@ -29,7 +29,6 @@ var semaphoreCases = []testCase{
 	{
 		name:        "expired-permit",
 		explanation: "When the lease of one holder has ended, its permit must be free, and no other.",
-		needs:       []need{needsExpiry},
 		run: func(f *fixture) {
 			key := f.key()
 			f.take(key, permits-1)

@@ -44,7 +44,7 @@ var sharedCases = []testCase{
 	{
 		name:        "crashed-with-waiters",
 		explanation: "If a reader or the holder of a permit never releases, the next waiter must get its place when its lease has ended.",
-		needs:       []need{needsQueue, needsExpiry},
+		needs:       []need{needsQueue},
 		run: func(f *fixture) {
 			key := f.key()
 			g := f.try(f.reader(key, 2*f.Lease))
@@ -60,7 +60,6 @@ var sharedCases = []testCase{
 	{
 		name:        "each-its-own-lease",
 		explanation: "Each reader has its own lease: the end of one must not end another, and the longest keeps a writer out.",
-		needs:       []need{needsExpiry},
 		run: func(f *fixture) {
 			key := f.key()
 			longer := f.try(f.reader(key, 4*f.Lease))
@@ -74,7 +73,6 @@ var sharedCases = []testCase{
 	{
 		name:        "renewal-of-one",
 		explanation: "Renew must extend the lease of the reader, or holder of a permit, that it is called for, and no other.",
-		needs:       []need{needsExpiry},
 		run: func(f *fixture) {
 			for _, ask := range f.modes()[1:] {
 				r := ask(f.key(), f.Lease)

@@ -27,7 +27,6 @@ var tokensCases = []testCase{
 	{
 		name:        "rise-over-expiry",
 		explanation: "Tokens must rise when a lease has expired, whichever owner takes the key next: the last holder may still be running.",
-		needs:       []need{needsExpiry},
 		run: func(f *fixture) {
 			key, first := f.hold(f.Lease)
 			r := f.request(key, f.Lease)
