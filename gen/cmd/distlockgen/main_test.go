@@ -45,14 +45,14 @@ func golang(t *testing.T, dir string, args ...string) (string, error) {
 	return string(out), err
 }
 
-// TestGolden checks that the code for functions and methods of many shapes, and for locks
-// below defaults of their package, has not changed, and that it compiles.
+// TestGolden checks that the code for functions and methods of many shapes has not changed, and
+// that it compiles.
 func TestGolden(t *testing.T) {
 	if *update {
-		must(t, "testdata", 0, "./shop", "./night")
+		must(t, "testdata", 0, "./shop")
 	}
-	must(t, "testdata", 0, "-check", "./shop", "./night")
-	if out, err := golang(t, "testdata", "vet", "./shop", "./night"); err != nil {
+	must(t, "testdata", 0, "-check", "./shop")
+	if out, err := golang(t, "testdata", "vet", "./shop"); err != nil {
 		t.Errorf("go vet: %v\n%s", err, out)
 	}
 }
@@ -74,12 +74,11 @@ func golden(t *testing.T, file, got string) {
 	}
 }
 
-// TestList checks the table of the locks of several packages: in comments, with and without
-// defaults of the package, and in a .proto file.
+// TestList checks the table of the locks of several packages: in comments, and in a .proto file.
 func TestList(t *testing.T) {
 	const here = "./gen/cmd/distlockgen/testdata/"
 	var stdout, stderr bytes.Buffer
-	if got := run("../../..", []string{"-list", here + "shop", here + "night", "./example_service/..."}, &stdout, &stderr); got != 0 {
+	if got := run("../../..", []string{"-list", here + "shop", "./example_service/..."}, &stdout, &stderr); got != 0 {
 		t.Fatalf("status %d\n%s", got, &stderr)
 	}
 	golden(t, "testdata/list.txt", stdout.String())
@@ -253,7 +252,7 @@ func TestFresh(t *testing.T) {
 
 // TestPackagesInComments checks that expressions can use packages that the source does not
 // import: of the library, of the module, of the standard library, and by a name that
-// another file gives to one.
+// another file gives to one. That file also has the defaults of the package.
 func TestPackagesInComments(t *testing.T) {
 	files := map[string]string{
 		"shop.go": `package fresh
@@ -277,7 +276,9 @@ func move(ctx context.Context, from string, to int64) error { return nil }
 
 func use(ctx context.Context) error { return errors(Reserve(ctx, "a"), Pay(ctx, 1), Move(ctx, "b", 2)) }
 `,
-		"other.go": `package fresh
+		"other.go": `//distlock:defaults keyTimeout:5s
+
+package fresh
 
 import (
 	everything "errors"
@@ -299,6 +300,9 @@ func upper(s string) string { return text.ToUpper(s) }
 		t.Errorf("go vet: %v\n%s", err, out)
 	}
 	made := generatedIn(t, dir)[filepath.Join(dir, "shop_distlock.go")]
+	if !strings.Contains(made, "KeyTimeout: 5 * time.Second,\n") || !strings.Contains(made, "key:text.Title(from); package defaults: keyTimeout:5s\n") {
+		t.Errorf("it does not have the defaults of the package:\n%s", made)
+	}
 	for _, path := range []string{"\"example.com/fresh/internal/digest\"", "\"github.com/distlock-go/distlock/javakey\"", "\"strconv\"", "text \"strings\""} {
 		if !strings.Contains(made, "\t"+path+"\n") {
 			t.Errorf("it does not import %s:\n%s", path, made)

@@ -19,8 +19,7 @@ var ErrRefused = errors.New("spoilnet: connection refused")
 type Match func(written []byte) bool
 
 // Network is a dialer that can inject faults into its connections. The zero value dials
-// the address that it is asked for; [To] and [TCP] return others. It is safe for
-// concurrent use.
+// the address that it is asked for; [To] returns another. It is safe for concurrent use.
 type Network struct {
 	dial func() (net.Conn, error)
 
@@ -34,11 +33,6 @@ type Network struct {
 
 // To returns a Network that opens connections with dial.
 func To(dial func() (net.Conn, error)) *Network { return &Network{dial: dial} }
-
-// TCP returns a Network that connects to addr only.
-func TCP(addr string) *Network {
-	return To(func() (net.Conn, error) { return net.DialTimeout("tcp", addr, 5*time.Second) })
-}
 
 // DialContext opens a connection.
 func (n *Network) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {

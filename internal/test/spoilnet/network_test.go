@@ -44,9 +44,9 @@ func echo(t *testing.T) (addr string, got <-chan string) {
 	return l.Addr().String(), heard
 }
 
-func dial(t *testing.T, n *spoilnet.Network) net.Conn {
+func dial(t *testing.T, n *spoilnet.Network, addr string) net.Conn {
 	t.Helper()
-	c, err := n.DialTimeout("tcp", "ignored:1", time.Second)
+	c, err := n.DialTimeout("tcp", addr, time.Second)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,22 +80,22 @@ func silent(t *testing.T, c net.Conn) {
 
 func TestHang(t *testing.T) {
 	addr, _ := echo(t)
-	n := spoilnet.TCP(addr)
-	c := dial(t, n)
+	n := new(spoilnet.Network)
+	c := dial(t, n, addr)
 	n.Hang(true)
 	send(t, c, "lost")
 	silent(t, c)
 	n.Hang(false)
 	silent(t, c) // it stays cut
-	c = dial(t, n)
+	c = dial(t, n, addr)
 	send(t, c, "b")
 	answered(t, c, "b")
 }
 
 func TestLostReply(t *testing.T) {
 	addr, got := echo(t)
-	n := spoilnet.TCP(addr)
-	c := dial(t, n)
+	n := new(spoilnet.Network)
+	c := dial(t, n, addr)
 	n.DeafenAt(func(p []byte) bool { return bytes.Contains(p, []byte("create")) })
 	send(t, c, "look")
 	answered(t, c, "look")
@@ -111,7 +111,7 @@ func TestLostReply(t *testing.T) {
 	if _, err := c.Write([]byte("x")); err == nil {
 		t.Error("a connection that was killed takes a write")
 	}
-	c = dial(t, n)
+	c = dial(t, n, addr)
 	send(t, c, "b")
 	answered(t, c, "b")
 	n.Deafen()
@@ -121,8 +121,8 @@ func TestLostReply(t *testing.T) {
 
 func TestHoldAndDeliver(t *testing.T) {
 	addr, got := echo(t)
-	n := spoilnet.TCP(addr)
-	c := dial(t, n)
+	n := new(spoilnet.Network)
+	c := dial(t, n, addr)
 	n.HoldAt(func(p []byte) bool { return string(p) == "held" })
 	send(t, c, "held")
 	send(t, c, ", too")

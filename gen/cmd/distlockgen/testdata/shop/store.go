@@ -21,3 +21,8 @@ type cache[K comparable] interface {
 
 	Size() int
 }
+
+type jobs interface {
+	//distlock:lock value:clean retryCount:1 noReentry
+	Clean(Ctx) error
+}

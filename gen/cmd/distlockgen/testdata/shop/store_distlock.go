@@ -69,3 +69,35 @@ func (d *Cache[K]) Drop(ctx context.Context, name string) (r0 Receipt, err error
 	})
 	return r0, err
 }
+
+// lockedJobs is a jobs that runs methods under the locks of their comments. It does not
+// change other methods.
+type lockedJobs struct {
+	jobs
+	cleanSite *wiring.Site
+}
+
+// newLockedJobs returns a decorator of next with the locks that jobs declares. It panics
+// if next or the Locker is nil, or if the Locker's backend does not support the locks.
+func newLockedJobs(next jobs, locker *distlock.Locker) *lockedJobs {
+	if next == nil {
+		panic("distlock: newLockedJobs: nil jobs")
+	}
+	return &lockedJobs{
+		jobs: next,
+		cleanSite: wiring.Bind(locker, distlock.Opts{
+			Value:      "clean",
+			RetryCount: 1,
+			NoReentry:  true,
+		}),
+	}
+}
+
+var _ jobs = (*lockedJobs)(nil)
+
+// Clean runs the method under a lock: value:clean retryCount:1 noReentry
+func (d *lockedJobs) Clean(ctx Ctx) error {
+	return d.cleanSite.Do(ctx, nil, func(ctx context.Context) error {
+		return d.jobs.Clean(ctx)
+	})
+}
