@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
@@ -30,10 +32,11 @@ type api struct {
 
 func newAPI(t *testing.T, c config, stock int) *api {
 	t.Helper()
-	sh, l := newTestShop(t, c, stock)
+	client := redis.NewClient(&redis.Options{Addr: miniredis.RunT(t).Addr()})
+	t.Cleanup(func() { _ = client.Close() })
+	sh, l := newTestShop(t, client, c, stock)
 	mux := http.NewServeMux()
 	shopRoutes(mux, sh, l, itemLock(c))
-	stockRoute(mux, sh.stock)
 	web := httptest.NewServer(mux)
 	t.Cleanup(web.Close)
 
@@ -132,7 +135,7 @@ func TestAnswers(t *testing.T) {
 		{"POST", "/items/a%20b/orders", `{"buyer":"u1","quantity":1}`, 400, "sku: want 1 to 64"},
 		{"PUT", "/items/tea", `{}`, 400, "stock: want 0 or more"},
 		{"GET", "/items/coffee", "", 404, "unknown_sku"},
-		{"POST", "/stock", "{", 400, "unexpected EOF"},
+		{"PUT", "/items/tea", "{", 400, "unexpected EOF"},
 		{"GET", "/healthz", "", 200, "ok"},
 	} {
 		if status, body := do(t, c.method, a.url+c.path, c.body); status != c.status || !strings.Contains(body, c.says) {

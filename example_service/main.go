@@ -44,8 +44,7 @@ func main() {
 // config holds the values of the flags.
 type config struct {
 	httpAddr, grpcAddr string
-	redis              string // URL of the Redis with the locks; empty: one in this process
-	stock              string // URL of the shop that keeps the stock; empty: this one
+	redis              string // URL of the Redis with the locks and the stock; empty: one in this process
 	think, wait        time.Duration
 	verbose            bool
 }
@@ -56,8 +55,7 @@ func parseFlags(args []string, help io.Writer) (config, error) {
 	fs.SetOutput(help)
 	fs.StringVar(&c.httpAddr, "http", "127.0.0.1:8080", "`address` for HTTP; port 0 selects a free port")
 	fs.StringVar(&c.grpcAddr, "grpc", "127.0.0.1:9090", "`address` for gRPC; port 0 selects a free port")
-	fs.StringVar(&c.redis, "redis", "", "`URL` of the Redis with the locks, redis://host:port/0 (default a Redis in this process)")
-	fs.StringVar(&c.stock, "stock", "", "`URL` of the shop that keeps the stock (default this one)")
+	fs.StringVar(&c.redis, "redis", "", "`URL` of the Redis with the locks and the stock, redis://host:port/0 (default a Redis in this process)")
 	fs.DurationVar(&c.think, "think", 2*time.Millisecond, "how long an order thinks between reading the stock and writing it")
 	fs.DurationVar(&c.wait, "wait", 10*time.Second, "how long an order waits for its lock")
 	fs.BoolVar(&c.verbose, "v", false, "log the events of each lock")

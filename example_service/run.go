@@ -53,17 +53,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	locker := distlock.New(redislock.New(client), distlock.Config{Hooks: distlock.LogHooks(log)})
 	defer locker.Close() //nolint:errcheck // the log has what failed
 
-	var items stock = newMemoryStock()
-	stockURL := pageURL(web.Addr())
-	if cfg.stock != "" {
-		items, stockURL = newRemoteStock(cfg.stock), cfg.stock
-	}
-	sh := newShop(locker, itemLock(cfg), items, cfg.think)
-	page := newPage(ctx, cfg, sh, locker, scene{redisURL, stockURL})
+	sh := newShop(locker, itemLock(cfg), stock{client}, cfg.think)
+	page := newPage(ctx, cfg, sh, locker, scene{redisURL})
 
 	mux := http.NewServeMux()
 	shopRoutes(mux, sh, locker, itemLock(cfg))
-	stockRoute(mux, items)
 	page.routes(mux)
 	base, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()

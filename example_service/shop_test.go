@@ -9,23 +9,32 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/admin"
 	"github.com/distlock-go/distlock/backend/memlock"
+	"github.com/distlock-go/distlock/internal/test/redistest"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
 var testConfig = config{think: time.Millisecond, wait: 10 * time.Second}
 
 // newTestShop returns a shop with one item, tea.
-func newTestShop(t *testing.T, c config, stock int) (*shop, *distlock.Locker) {
+func newTestShop(t *testing.T, client *redis.Client, c config, pieces int) (*shop, *distlock.Locker) {
 	t.Helper()
 	l := testkit.NewLocker(t, memlock.New(), distlock.Config{})
-	sh := newShop(l, itemLock(c), newMemoryStock(), c.think)
-	if _, err := sh.reset(t.Context(), sale{"tea", stock}); err != nil {
+	sh := newShop(l, itemLock(c), stock{client}, c.think)
+	if _, err := sh.reset(t.Context(), sale{"tea", pieces}); err != nil {
 		t.Fatal(err)
 	}
 	return sh, l
+}
+
+// virtual returns a client of a Redis in virtual time.
+func virtual(t *testing.T) *redis.Client {
+	t.Helper()
+	return redistest.VirtualClient(t, redistest.Virtual(t))
 }
 
 // orderAll places n orders at once, and returns the receipts.
@@ -54,7 +63,7 @@ func orderAll(t *testing.T, n int, place distlock.Func[order, receipt]) (sold []
 // rises with each.
 func TestLockedSaleIsExact(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		sh, _ := newTestShop(t, testConfig, 100)
+		sh, _ := newTestShop(t, virtual(t), testConfig, 100)
 		sold := orderAll(t, 500, sh.place)
 		it, err := sh.stock.get(t.Context(), "tea", 0)
 		if err != nil || it != (item{"tea", 0, 100}) || len(sold) != 100 {
@@ -72,7 +81,7 @@ func TestLockedSaleIsExact(t *testing.T) {
 // Without the lock all orders read the same stock.
 func TestUnlockedSaleOversells(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		sh, _ := newTestShop(t, testConfig, 100)
+		sh, _ := newTestShop(t, virtual(t), testConfig, 100)
 		sold := orderAll(t, 500, sh.placeUnlocked)
 		it, err := sh.stock.get(t.Context(), "tea", 0)
 		if err != nil || it != (item{"tea", 99, 500}) || len(sold) != 500 {
@@ -84,7 +93,7 @@ func TestUnlockedSaleOversells(t *testing.T) {
 // An order that loses its lock while it thinks writes nothing.
 func TestLostLock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		sh, l := newTestShop(t, config{think: time.Minute, wait: time.Second}, 10)
+		sh, l := newTestShop(t, virtual(t), config{think: time.Minute, wait: time.Second}, 10)
 		time.AfterFunc(time.Second, func() {
 			if _, err := admin.ForceRelease(t.Context(), l, "shop:item:tea"); err != nil {
 				t.Error(err)
@@ -99,30 +108,27 @@ func TestLostLock(t *testing.T) {
 	})
 }
 
-// A caller with a smaller token than the last one changes nothing, here and in a shop that has
-// the stock of another one.
+// A caller with a smaller token than the last one changes nothing.
 func TestFence(t *testing.T) {
-	remote := newRemoteStock(newAPI(t, testConfig, 0).url)
-	for name, s := range map[string]stock{"memory": newMemoryStock(), "remote": remote} {
-		_, err := s.get(t.Context(), "coffee", 0)
-		if !errors.Is(err, errUnknownSKU) {
-			t.Errorf("%s: before the sale: %v", name, err)
+	s := newAPI(t, testConfig, 0).shop.stock
+	if _, err := s.get(t.Context(), "coffee", 0); !errors.Is(err, errUnknownSKU) {
+		t.Errorf("before the sale: %v", err)
+	}
+	const token = 1795231610523817 // as large as tokens are
+	for _, c := range []struct {
+		quantity int
+		token    uint64
+		order    int64
+		err      error
+	}{{0, token - 2, 0, nil}, {1, token, 1, nil}, {1, token - 1, 0, errFenced}, {0, token - 1, 0, errFenced}, {2, token, 2, nil}, {1, 0, 3, nil}} {
+		if id, err := s.put(t.Context(), "coffee", 9, c.quantity, c.token); id != c.order || !errors.Is(err, c.err) {
+			t.Errorf("%+v: order %d, %v", c, id, err)
 		}
-		for _, c := range []struct {
-			quantity int
-			token    uint64
-			order    int64
-			err      error
-		}{{0, 5, 0, nil}, {1, 7, 1, nil}, {1, 6, 0, errFenced}, {0, 6, 0, errFenced}, {2, 7, 2, nil}, {1, 0, 3, nil}} {
-			if id, err := s.put(t.Context(), "coffee", 9, c.quantity, c.token); id != c.order || !errors.Is(err, c.err) {
-				t.Errorf("%s: %+v: order %d, %v", name, c, id, err)
-			}
-		}
-		if it, err := s.get(t.Context(), "coffee", 8); err != nil || it != (item{"coffee", 9, 4}) {
-			t.Errorf("%s: %+v, %v", name, it, err)
-		}
-		if _, err := s.get(t.Context(), "coffee", 7); !errors.Is(err, errFenced) {
-			t.Errorf("%s: a late reader: %v", name, err)
-		}
+	}
+	if it, err := s.get(t.Context(), "coffee", token+1); err != nil || it != (item{"coffee", 9, 4}) {
+		t.Errorf("%+v, %v", it, err)
+	}
+	if _, err := s.get(t.Context(), "coffee", token); !errors.Is(err, errFenced) {
+		t.Errorf("a late reader: %v", err)
 	}
 }

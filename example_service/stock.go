@@ -3,7 +3,8 @@ package main
 import (
 	"context"
 	"errors"
-	"sync"
+
+	"github.com/redis/go-redis/v9"
 )
 
 var (
@@ -21,61 +22,62 @@ type item struct {
 	Sold  int    `json:"sold"`
 }
 
-// stock keeps the items. It is the resource that the lock protects, and checks the
+// stock keeps the items in Redis. It is the resource that the lock protects, and checks the
 // fencing token of each caller: an item that has seen a token refuses all smaller ones.
 // So a holder that was stopped for longer than its lease changes nothing. Token 0 is a
 // caller without the lock, and passes.
-type stock interface {
-	// get returns an item, and shows it the token.
-	get(ctx context.Context, sku string, token uint64) (item, error)
+type stock struct{ client *redis.Client }
 
-	// put leaves n pieces of an item, notes that a quantity was sold, and returns the
-	// number of the order. A quantity of 0 starts a sale.
-	put(ctx context.Context, sku string, n, quantity int, token uint64) (orderID int64, err error)
-}
+// fence is the beginning of each script. KEYS are the hash of an item and the counter of
+// orders, and ARGV[1] is the token of the caller.
+const fence = `
+local token, largest = tonumber(ARGV[1]), tonumber(redis.call('HGET', KEYS[1], 'token') or '0')
+if token ~= 0 and token < largest then return redis.error_reply('FENCED') end
+if token > largest then redis.call('HSET', KEYS[1], 'token', ARGV[1]) end
+`
 
-// memoryStock keeps the items in memory.
-type memoryStock struct {
-	mu     sync.Mutex
-	items  map[string]item
-	fences map[string]uint64 // the largest token of each item so far
-	orders int64
-}
+var (
+	getScript = redis.NewScript(fence + `
+if redis.call('HEXISTS', KEYS[1], 'stock') == 0 then return redis.error_reply('UNKNOWN') end
+return redis.call('HMGET', KEYS[1], 'stock', 'sold')`)
 
-func newMemoryStock() *memoryStock {
-	return &memoryStock{items: map[string]item{}, fences: map[string]uint64{}}
-}
+	// ARGV[2] is how many are left, and ARGV[3] how many were sold.
+	putScript = redis.NewScript(fence + `
+redis.call('HSET', KEYS[1], 'stock', ARGV[2])
+if ARGV[3] == '0' then
+	redis.call('HSET', KEYS[1], 'sold', '0')
+	return {0}
+end
+redis.call('HINCRBY', KEYS[1], 'sold', ARGV[3])
+return {redis.call('INCR', KEYS[2])}`)
+)
 
-func (s *memoryStock) get(_ context.Context, sku string, token uint64) (item, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	it, ok := s.items[sku]
-	if !ok {
-		return item{}, errUnknownSKU
+// get returns an item, and shows it the token.
+func (s stock) get(ctx context.Context, sku string, token uint64) (item, error) {
+	numbers, err := s.run(ctx, getScript, sku, token)
+	if err != nil {
+		return item{}, err
 	}
-	return it, s.fence(sku, token)
+	return item{SKU: sku, Stock: int(numbers[0]), Sold: int(numbers[1])}, nil
 }
 
-func (s *memoryStock) put(_ context.Context, sku string, n, quantity int, token uint64) (int64, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := s.fence(sku, token); err != nil {
+// put leaves n pieces of an item, notes that a quantity was sold, and returns the
+// number of the order. A quantity of 0 starts a sale.
+func (s stock) put(ctx context.Context, sku string, n, quantity int, token uint64) (orderID int64, err error) {
+	numbers, err := s.run(ctx, putScript, sku, token, n, quantity)
+	if err != nil {
 		return 0, err
 	}
-	if quantity == 0 {
-		s.items[sku] = item{SKU: sku, Stock: n}
-		return 0, nil
-	}
-	s.items[sku] = item{SKU: sku, Stock: n, Sold: s.items[sku].Sold + quantity}
-	s.orders++
-	return s.orders, nil
+	return numbers[0], nil
 }
 
-// fence refuses a token if the item has seen a larger one.
-func (s *memoryStock) fence(sku string, token uint64) error {
-	if token != 0 && token < s.fences[sku] {
-		return errFenced
+func (s stock) run(ctx context.Context, script *redis.Script, sku string, args ...any) ([]int64, error) {
+	numbers, err := script.Run(ctx, s.client, []string{"stock:" + sku, "orders"}, args...).Int64Slice()
+	switch {
+	case redis.HasErrorPrefix(err, "FENCED"):
+		err = errFenced
+	case redis.HasErrorPrefix(err, "UNKNOWN"):
+		err = errUnknownSKU
 	}
-	s.fences[sku] = max(s.fences[sku], token)
-	return nil
+	return numbers, err
 }

@@ -15,14 +15,13 @@ import (
 )
 
 // scene is a holder that is stopped for longer than its lease, just before it writes. The
-// holder is another process, with the same Redis and the same stock. It is really
-// stopped.
-type scene struct{ redis, stock string } // URLs
+// holder is another process, with the same Redis. It is really stopped.
+type scene struct{ redis string } // its URL
 
 // play plays the scene in a sale of pieces, and tells each step.
 func (s scene) play(ctx context.Context, sh *shop, tell func(kind, format string, args ...any)) error {
 	ctx, cancel := context.WithCancel(ctx)
-	late, news, exited, err := startLate(ctx, "-redis", s.redis, "-stock", s.stock)
+	late, news, exited, err := startLate(ctx, "-redis", s.redis)
 	if err != nil {
 		cancel()
 		return err
@@ -96,7 +95,7 @@ func lateOrder(ctx context.Context, args []string, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	items, news := newRemoteStock(cfg.stock), json.NewEncoder(stdout)
+	items, news := stock{client}, json.NewEncoder(stdout)
 	it, err := items.get(ctx, shown, lease.Token())
 	if err != nil {
 		return err
