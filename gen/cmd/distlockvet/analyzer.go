@@ -10,8 +10,7 @@ var analyzer = &analysis.Analyzer{
 	Name: "distlock",
 	Doc: "report //distlock:lock and //distlock:defaults comments that do nothing or are wrong\n\n" +
 		"They are reported if they are misplaced, misspelt, doubled, spaced, have unknown or\n" +
-		"senseless options, stand on a function without a context or an error, or if what was\n" +
-		"generated for them is missing or old.",
+		"senseless options, or stand on a function without a context or an error.",
 	URL: "https://pkg.go.dev/github.com/distlock-go/distlock/gen/cmd/distlockvet",
 	Run: run,
 

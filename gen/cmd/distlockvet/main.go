@@ -1,9 +1,9 @@
 // Command distlockvet reports //distlock:lock comments that have no effect or a wrong
 // one: comments that are misplaced, misspelt, duplicated, or have a space after the
 // slashes, so that the compiler treats them as text; comments with unknown or
-// contradictory options; on functions without a context or an error; and comments
-// whose generated code is missing or is not what distlockgen would write now. Run it by
-// itself, or with the go command, which caches its results:
+// contradictory options; and comments on functions without a context or an error. Whether
+// the generated code is up to date, distlockgen -check says. Run it by itself, or with the
+// go command, which caches its results:
 //
 //	distlockvet ./...
 //	go vet -vettool=$(go tool -n distlockvet) ./...

@@ -27,7 +27,7 @@ type generator struct {
 	home     string // the directory of the package; "" if cgo's files are not looked for
 	rel      func(file string) string
 	sources  []*source
-	old      map[string]token.Pos // the generated files, and where they begin
+	old      map[string]bool // the generated files
 	defaults []*ast.Comment
 	problems directive.Problems
 }
@@ -46,7 +46,7 @@ func (g *generator) problem(pos token.Pos, text string) {
 // add adds a file of the package, unless it is generated.
 func (g *generator) add(f *ast.File) {
 	path := g.Fset.File(f.FileStart).Name()
-	if _, old := g.old[path]; old {
+	if g.old[path] {
 		return
 	}
 	sites, defaults, problems := directive.Collect(f)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"go/parser"
-	"go/token"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -80,7 +79,7 @@ func open(listed *packages.Package, rel func(string) string) (*generator, error)
 	if err != nil {
 		return nil, err
 	}
-	g := &generator{home: home, rel: rel, old: map[string]token.Pos{}}
+	g := &generator{home: home, rel: rel, old: map[string]bool{}}
 	overlay, traced := map[string][]byte{}, false
 	for _, name := range names {
 		path := filepath.Join(home, name)
@@ -89,7 +88,7 @@ func open(listed *packages.Package, rel func(string) string) (*generator, error)
 			return nil, err
 		}
 		if strings.HasSuffix(name, suffix) && generated.Match(text) {
-			g.old[path], overlay[path] = token.NoPos, []byte("package "+listed.Name+"\n")
+			g.old[path], overlay[path] = true, []byte("package "+listed.Name+"\n")
 		} else {
 			traced = traced || traces.Match(text)
 		}

@@ -31,11 +31,7 @@ type imported struct {
 func (g *generator) namesOf(src *source) *names {
 	n := &names{taken: map[string]bool{}, bound: map[string]bool{}}
 	for _, name := range g.Pkg.Scope().Names() {
-		at := g.Fset.File(g.Pkg.Scope().Lookup(name).Pos())
-		if at == nil {
-			continue
-		}
-		if _, old := g.old[at.Name()]; !old {
+		if at := g.Fset.File(g.Pkg.Scope().Lookup(name).Pos()); at != nil && !g.old[at.Name()] {
 			n.taken[name] = true
 		}
 	}
