@@ -16,15 +16,19 @@ import (
 	"time"
 
 	"github.com/caddyserver/certmagic"
+	"github.com/redis/go-redis/v9"
 	"go.uber.org/zap"
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/admin"
 	"github.com/distlock-go/distlock/backend/memlock"
+	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/examples/certmagiclock"
 	"github.com/distlock-go/distlock/examples/jobkey"
 	"github.com/distlock-go/distlock/internal/test/child"
+	"github.com/distlock-go/distlock/internal/test/redistest"
+	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
 const (
@@ -35,6 +39,7 @@ const (
 
 func TestMain(m *testing.M) {
 	certmagic.Default.Logger = zap.NewNop()
+	testkit.BeChild(map[string]func(*testkit.Child) error{"order": beOrder})
 	os.Exit(m.Run())
 }
 
@@ -75,8 +80,7 @@ type server struct {
 	cache   *certmagic.Cache
 }
 
-func open(t *testing.T, b driver.Backend, dir string, before func(context.Context) error) *server {
-	t.Helper()
+func open(b driver.Backend, dir string, before func(context.Context) error) *server {
 	s := &server{l: distlock.New(b, distlock.Config{}), ca: &issuer{before: before}}
 	s.storage = certmagiclock.Wrap(&certmagic.FileStorage{Path: dir}, s.l, distlock.Opts{Prefix: prefix, KeyTimeout: lease})
 	s.cache = certmagic.NewCache(certmagic.CacheOptions{
@@ -84,6 +88,12 @@ func open(t *testing.T, b driver.Backend, dir string, before func(context.Contex
 		Logger:           zap.NewNop(),
 	})
 	s.Config = certmagic.New(s.cache, certmagic.Config{Storage: s.storage, Issuers: []certmagic.Issuer{s.ca}, Logger: zap.NewNop()})
+	return s
+}
+
+func mustOpen(t *testing.T, b driver.Backend, dir string, before func(context.Context) error) *server {
+	t.Helper()
+	s := open(b, dir, before)
 	t.Cleanup(func() {
 		s.cache.Stop()
 		if err := s.l.Close(); err != nil {
@@ -93,10 +103,10 @@ func open(t *testing.T, b driver.Backend, dir string, before func(context.Contex
 	return s
 }
 
-// waiting reports whether somebody waits for the lock of the certificate, whose holder may crash.
+// waiting reports whether somebody waits for the lock of the certificate.
 func (s *server) waiting() bool {
 	found, err := admin.Inspect(context.Background(), s.l, prefix, 1)
-	return err == nil && len(found) == 1 && found[0].Waiting == 1 && found[0].Holders[0].ExpiresIn <= lease
+	return err == nil && len(found) == 1 && found[0].Waiting == 1
 }
 
 // mustHave loads the certificate from the storage.
@@ -115,8 +125,8 @@ func TestOnce(t *testing.T) {
 	t.Parallel()
 	store, dir := memlock.New(), t.TempDir()
 	ordered, goOn := make(chan bool), make(chan bool)
-	first := open(t, store, dir, func(context.Context) error { ordered <- true; <-goOn; return nil })
-	second := open(t, store, dir, never)
+	first := mustOpen(t, store, dir, func(context.Context) error { ordered <- true; <-goOn; return nil })
+	second := mustOpen(t, store, dir, never)
 	done := make(chan error, 2)
 	go func() { done <- first.ObtainCertSync(t.Context(), name) }()
 	<-ordered
@@ -140,8 +150,8 @@ func TestLoss(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, dir := memlock.New(), t.TempDir()
 		orders := 0
-		first := open(t, store, dir, func(context.Context) error { orders++; return errors.New("try again later") })
-		second := open(t, store, dir, func(context.Context) error { time.Sleep(10 * time.Minute); return nil })
+		first := mustOpen(t, store, dir, func(context.Context) error { orders++; return errors.New("try again later") })
+		second := mustOpen(t, store, dir, func(context.Context) error { time.Sleep(10 * time.Minute); return nil })
 		done := make(chan error, 1)
 		go func() { done <- first.ObtainCertAsync(t.Context(), name) }()
 		time.Sleep(time.Second)
@@ -166,7 +176,7 @@ func TestLoss(t *testing.T) {
 func TestTryLock(t *testing.T) {
 	t.Parallel()
 	store, dir := memlock.New(), t.TempDir()
-	first, second := open(t, store, dir, never).storage, open(t, store, dir, never).storage
+	first, second := mustOpen(t, store, dir, never).storage, mustOpen(t, store, dir, never).storage
 	if ok, err := first.TryLock(t.Context(), name); !ok || err != nil {
 		t.Error("free:", ok, err)
 	}
@@ -184,4 +194,46 @@ func TestTryLock(t *testing.T) {
 	if ok, err := second.TryLock(ended, name); ok || !errors.Is(err, context.Canceled) {
 		t.Error("ended:", ok, err)
 	}
+}
+
+// TestKilled kills a server that waits for its CA. The next one, which waits for it, orders
+// the certificate when the lease is over.
+func TestKilled(t *testing.T) {
+	t.Parallel()
+	redisServer, dir := redistest.Start(t), t.TempDir()
+	killed := testkit.StartChild(t, "order", order{redisServer.Addr(), dir})
+	killed.Hear("ordered")
+	next := mustOpen(t, redislock.New(redisServer.Client(t)), dir, func(context.Context) error { return nil })
+	done := make(chan error, 1)
+	go func() { done <- next.ObtainCertSync(t.Context(), name) }()
+	child.Await(t, "the next server waits", next.waiting)
+	if next.ca.issued.Load() != 0 {
+		t.Error("both have ordered it")
+	}
+	killed.Kill()
+	before := time.Now()
+	err := <-done
+	waited := time.Since(before)
+	t.Logf("killed: the next server had the certificate after %v, with a lease of %v", waited, lease)
+	if n := next.ca.issued.Load(); err != nil || n != 1 || waited > lease+testkit.Patience {
+		t.Errorf("%d certificates after %v: %v", n, waited, err)
+	}
+	next.mustHave(t)
+}
+
+// order is what a child process gets.
+type order struct{ Redis, Dir string }
+
+// beOrder is a server that gets no answer of its CA.
+func beOrder(c *testkit.Child) error {
+	var o order
+	if err := c.Decode(&o); err != nil {
+		return err
+	}
+	s := open(redislock.New(redis.NewClient(&redis.Options{Addr: o.Redis})), o.Dir, func(ctx context.Context) error {
+		c.Say("ordered")
+		<-ctx.Done()
+		return ctx.Err()
+	})
+	return s.ObtainCertSync(context.Background(), name)
 }

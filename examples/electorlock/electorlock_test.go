@@ -3,19 +3,23 @@ package electorlock_test
 import (
 	"context"
 	"errors"
+	"os"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/klog/v2"
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/admin"
 	"github.com/distlock-go/distlock/backend/memlock"
+	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/examples/electorlock"
+	"github.com/distlock-go/distlock/internal/test/redistest"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
@@ -24,6 +28,11 @@ const (
 	retryPeriod = time.Second
 	key         = "leader:operator"
 )
+
+func TestMain(m *testing.M) {
+	testkit.BeChild(map[string]func(*testkit.Child) error{"leader": beLeader})
+	os.Exit(m.Run())
+}
 
 // term is one of a leader.
 type term struct {
@@ -43,10 +52,8 @@ type candidate struct {
 	seen   chan string // the leaders that it has seen
 }
 
-// start runs an elector until the test ends. If alone is true, it does not run with the context
-// of New.
-func start(t *testing.T, b driver.Backend, holder string, o distlock.Opts, alone bool) *candidate {
-	t.Helper()
+// run runs an elector. If alone is true, it does not run with the context of New.
+func run(b driver.Backend, holder string, o distlock.Opts, alone bool) (*candidate, error) {
 	c := &candidate{
 		locker: distlock.New(b, distlock.Config{Holder: holder}), ended: make(chan bool),
 		terms: make(chan *term, 10), seen: make(chan string, 100),
@@ -75,7 +82,7 @@ func start(t *testing.T, b driver.Backend, holder string, o distlock.Opts, alone
 		},
 	})
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	leads.Add(1)
 	go func() {
@@ -85,6 +92,16 @@ func start(t *testing.T, b driver.Backend, holder string, o distlock.Opts, alone
 		}
 		close(c.ended)
 	}()
+	return c, nil
+}
+
+// start runs an elector until the test ends.
+func start(t *testing.T, b driver.Backend, holder string, o distlock.Opts, alone bool) *candidate {
+	t.Helper()
+	c, err := run(b, holder, o, alone)
+	if err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(func() {
 		c.resign()
 		<-c.ended
@@ -189,4 +206,43 @@ func TestKey(t *testing.T) {
 	l := distlock.New(memlock.New(), distlock.Config{})
 	defer l.Close()
 	testkit.WantPanic(t, "distlock: options: Value is empty", func() { electorlock.New(t.Context(), l, "", distlock.Opts{}) })
+}
+
+// TestKilled kills the process that leads. The next one leads when the lease is over.
+func TestKilled(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	killed := testkit.StartChild(t, "leader", server.Addr())
+	killed.Hear("leads")
+	next := start(t, redislock.New(server.Client(t)), "next", distlock.Opts{MaxWait: 10 * time.Second}, false)
+	testkit.Eventually(t, "the next one waits", func() bool {
+		found, err := admin.Inspect(t.Context(), next.locker, key, 1)
+		return err == nil && len(found) == 1 && found[0].Waiting == 1
+	})
+	if len(next.terms) > 0 {
+		t.Error("both lead")
+	}
+	killed.Kill()
+	before := time.Now()
+	waited := next.leads().began.Sub(before)
+	t.Logf("killed: the next one led after %v, with a lease of %v", waited, lease)
+	if waited > lease+testkit.Patience {
+		t.Error("that is too long")
+	}
+}
+
+// beLeader is a process that leads until it is killed.
+func beLeader(c *testkit.Child) error {
+	var addr string
+	if err := c.Decode(&addr); err != nil {
+		return err
+	}
+	leader, err := run(redislock.New(redis.NewClient(&redis.Options{Addr: addr})), "killed", distlock.Opts{}, false)
+	if err != nil {
+		return err
+	}
+	leader.leads()
+	c.Say("leads")
+	<-leader.ended
+	return context.Cause(leader.ctx)
 }

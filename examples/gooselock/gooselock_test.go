@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"os"
 	"path/filepath"
 	"slices"
 	"sync/atomic"
@@ -11,18 +12,26 @@ import (
 	"time"
 
 	"github.com/pressly/goose/v3"
+	"github.com/redis/go-redis/v9"
 	_ "modernc.org/sqlite"
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/admin"
 	"github.com/distlock-go/distlock/backend/memlock"
+	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/examples/gooselock"
 	"github.com/distlock-go/distlock/internal/test/child"
+	"github.com/distlock-go/distlock/internal/test/redistest"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
 const lease = 2 * time.Second
+
+func TestMain(m *testing.M) {
+	testkit.BeChild(map[string]func(*testkit.Child) error{"migrate": beMigration})
+	os.Exit(m.Run())
+}
 
 // process is what a process has that migrates.
 type process struct {
@@ -35,29 +44,20 @@ type process struct {
 
 // open opens a database for two migrations: one makes a table, and one fills it. do is called
 // in the transaction of the second one.
-func open(t *testing.T, b driver.Backend, file string, do func(context.Context) error) *process {
-	t.Helper()
+func open(b driver.Backend, file string, do func(context.Context) error) (*process, error) {
 	p := &process{l: distlock.New(b, distlock.Config{})}
 	p.locker = gooselock.New(p.l, "orders", distlock.Opts{Prefix: "migrate:", KeyTimeout: lease})
 	var err error
 	if p.db, err = sql.Open("sqlite", "file:"+file+"?_pragma=busy_timeout(10000)&_txlock=immediate"); err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	t.Cleanup(func() {
-		if err := errors.Join(p.db.Close(), p.l.Close()); err != nil {
-			t.Error(err)
-		}
-	})
 	migrations := []*goose.Migration{
 		goose.NewGoMigration(1, exec("create table orders (id integer primary key)", nil), nil),
 		goose.NewGoMigration(2, exec("insert into orders default values", do), nil),
 	}
 	p.Provider, err = goose.NewProvider(goose.DialectSQLite3, p.db, nil,
 		goose.WithGoMigrations(migrations...), goose.WithDisableGlobalRegistry(true), goose.WithLocker(p.locker))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
+	return p, err
 }
 
 func exec(statement string, do func(context.Context) error) *goose.GoFunc {
@@ -67,6 +67,20 @@ func exec(statement string, do func(context.Context) error) *goose.GoFunc {
 		}
 		return do(ctx)
 	}}
+}
+
+func mustOpen(t *testing.T, b driver.Backend, file string, do func(context.Context) error) *process {
+	t.Helper()
+	p, err := open(b, file, do)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(p.db.Close(), p.l.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	return p
 }
 
 // up migrates, and returns the versions that it ran.
@@ -87,10 +101,10 @@ func (p *process) rows(t *testing.T) (n int) {
 	return n
 }
 
-// waiting reports whether somebody waits for the lock, whose holder may crash.
+// waiting reports whether somebody waits for the lock.
 func (p *process) waiting() bool {
 	found, err := admin.Inspect(context.Background(), p.l, "migrate:", 1)
-	return err == nil && len(found) == 1 && found[0].Waiting == 1 && found[0].Holders[0].ExpiresIn <= lease
+	return err == nil && len(found) == 1 && found[0].Waiting == 1
 }
 
 // TestOnce migrates in two processes. The second one begins while the first one is in its
@@ -101,7 +115,7 @@ func TestOnce(t *testing.T) {
 	var runs atomic.Int32
 	begun, goOn := make(chan bool, 2), make(chan bool)
 	do := func(context.Context) error { runs.Add(1); begun <- true; <-goOn; return nil }
-	first, second := open(t, store, file, do), open(t, store, file, do)
+	first, second := mustOpen(t, store, file, do), mustOpen(t, store, file, do)
 	type result struct {
 		versions []int64
 		err      error
@@ -144,7 +158,7 @@ func TestLoss(t *testing.T) {
 		<-ctx.Done()
 		return ctx.Err()
 	}
-	p = open(t, store, file, lose)
+	p = mustOpen(t, store, file, lose)
 	err := p.locker.Do(t.Context(), func(ctx context.Context) error { _, err := p.up(ctx); return err })
 	if !errors.Is(err, distlock.ErrLost) || p.rows(t) != 0 {
 		t.Errorf("with Do: %d rows, %v", p.rows(t), err)
@@ -161,4 +175,56 @@ func TestKey(t *testing.T) {
 	l := distlock.New(memlock.New(), distlock.Config{})
 	defer l.Close()
 	testkit.WantPanic(t, "distlock: options: Value is empty", func() { gooselock.New(l, "", distlock.Opts{}) })
+}
+
+// TestKilled kills a process in its second migration. The next one goes on there when the
+// lease is over: the first migration does not run again, and of the second one nothing is left.
+func TestKilled(t *testing.T) {
+	t.Parallel()
+	server, file := redistest.Start(t), filepath.Join(t.TempDir(), "db")
+	killed := testkit.StartChild(t, "migrate", order{server.Addr(), file})
+	killed.Hear("begun")
+	p := mustOpen(t, redislock.New(server.Client(t)), file, nil)
+	type result struct {
+		versions []int64
+		err      error
+	}
+	done := make(chan result, 1)
+	go func() {
+		versions, err := p.up(t.Context())
+		done <- result{versions, err}
+	}()
+	child.Await(t, "the second process waits", p.waiting)
+	killed.Kill()
+	before := time.Now()
+	r := <-done
+	waited := time.Since(before)
+	t.Logf("killed: the next process had migrated after %v, with a lease of %v", waited, lease)
+	if r.err != nil || !slices.Equal(r.versions, []int64{2}) || p.rows(t) != 1 {
+		t.Errorf("ran %v, %d rows, %v", r.versions, p.rows(t), r.err)
+	}
+	if waited > lease+testkit.Patience {
+		t.Error("that is too long")
+	}
+}
+
+// order is what a child process gets.
+type order struct{ Redis, File string }
+
+// beMigration is a process that does not come to the end of its second migration.
+func beMigration(c *testkit.Child) error {
+	var o order
+	if err := c.Decode(&o); err != nil {
+		return err
+	}
+	p, err := open(redislock.New(redis.NewClient(&redis.Options{Addr: o.Redis})), o.File, func(ctx context.Context) error {
+		c.Say("begun")
+		<-ctx.Done()
+		return ctx.Err()
+	})
+	if err != nil {
+		return err
+	}
+	_, err = p.up(context.Background())
+	return err
 }

@@ -5,23 +5,31 @@ import (
 	"errors"
 	"io"
 	"log"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/tus/tusd/v2/pkg/filestore"
 	"github.com/tus/tusd/v2/pkg/handler"
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/admin"
 	"github.com/distlock-go/distlock/backend/memlock"
+	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/examples/jobkey"
 	"github.com/distlock-go/distlock/examples/tusdlock"
+	"github.com/distlock-go/distlock/internal/test/child"
+	"github.com/distlock-go/distlock/internal/test/redistest"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
@@ -29,7 +37,18 @@ const lease = 2 * time.Second
 
 func TestMain(m *testing.M) {
 	log.SetOutput(io.Discard) // tusd logs each request
+	testkit.BeChild(map[string]func(*testkit.Child) error{"server": beServer})
 	os.Exit(m.Run())
+}
+
+// server is a tusd with its own Locker.
+func server(b driver.Backend, dir string) (*handler.UnroutedHandler, *distlock.Locker, error) {
+	l := distlock.New(b, distlock.Config{})
+	composer := handler.NewStoreComposer()
+	filestore.New(dir).UseIn(composer)
+	tusdlock.New(l, distlock.Opts{Prefix: "upload:", KeyTimeout: lease}).UseIn(composer)
+	h, err := handler.NewUnroutedHandler(handler.Config{StoreComposer: composer, BasePath: "/"})
+	return h, l, err
 }
 
 // serve handles a request as tusd's own handler does.
@@ -46,6 +65,21 @@ func serve(h *handler.UnroutedHandler) http.Handler {
 	}))
 }
 
+// call makes a request of the tus protocol.
+func call(t *testing.T, method, to string, body io.Reader, header ...string) *http.Request {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, to, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Tus-Resumable", "1.0.0")
+	r.Header.Set("Content-Type", "application/offset+octet-stream")
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	return r
+}
+
 // servers are two servers with one store of locks and one directory, without a network.
 type servers struct {
 	*testing.T
@@ -60,10 +94,7 @@ func start(t *testing.T, b driver.Backend) *servers {
 	t.Helper()
 	s, dir := &servers{T: t}, t.TempDir()
 	for range 2 {
-		l, composer := distlock.New(b, distlock.Config{}), handler.NewStoreComposer()
-		filestore.New(dir).UseIn(composer)
-		tusdlock.New(l, distlock.Opts{Prefix: "upload:", KeyTimeout: lease}).UseIn(composer)
-		h, err := handler.NewUnroutedHandler(handler.Config{StoreComposer: composer, BasePath: "/"})
+		h, l, err := server(b, dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -75,23 +106,17 @@ func start(t *testing.T, b driver.Backend) *servers {
 	return s
 }
 
-// do has one of the servers handle a request of the tus protocol.
+// do has one of the servers handle a request.
 func (s *servers) do(i int, method, path string, body io.Reader, header ...string) *httptest.ResponseRecorder {
 	s.Helper()
 	ctx, cancel := context.WithCancel(s.Context())
 	defer cancel() // as a server does, when it has answered
-	w, r := httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, method, "http://example.com"+path, body)
-	r.Header.Set("Tus-Resumable", "1.0.0")
-	r.Header.Set("Content-Type", "application/offset+octet-stream")
-	for i := 0; i < len(header); i += 2 {
-		r.Header.Set(header[i], header[i+1])
-	}
-	s.handlers[i].ServeHTTP(w, r)
+	w, r := httptest.NewRecorder(), call(s.T, method, "http://example.com"+path, body, header...)
+	s.handlers[i].ServeHTTP(w, r.WithContext(ctx))
 	return w
 }
 
-// begin begins to upload five bytes to the first server, which may crash. The connection stays
-// open.
+// begin begins to upload five bytes to the first server. The connection stays open.
 func (s *servers) begin() (answer <-chan *httptest.ResponseRecorder) {
 	s.Helper()
 	body, client := io.Pipe()
@@ -101,9 +126,6 @@ func (s *servers) begin() (answer <-chan *httptest.ResponseRecorder) {
 		s.Fatal(err)
 	}
 	synctest.Wait()
-	if held, err := admin.Inspect(s.Context(), s.lockers[1], "upload:", 1); err != nil || len(held) != 1 || held[0].Holders[0].ExpiresIn > lease {
-		s.Fatal(held, err)
-	}
 	return c
 }
 
@@ -201,4 +223,119 @@ func TestNoRevoker(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// TestKilled resumes an upload at another process, which is asked through Redis, and once more
+// when that process was killed in the middle.
+func TestKilled(t *testing.T) {
+	redis, dir := redistest.Start(t), t.TempDir()
+	var urls []string
+	var processes []*testkit.Process
+	for range 2 {
+		p := testkit.StartChild(t, "server", order{redis.Addr(), dir})
+		var addr string
+		p.Hear("at", &addr)
+		processes, urls = append(processes, p), append(urls, "http://"+addr)
+	}
+	do := func(i int, method, path string, body io.Reader, header ...string) (answer, error) {
+		r, err := http.DefaultClient.Do(call(t, method, urls[i]+path, body, header...))
+		if err != nil {
+			return answer{}, err
+		}
+		defer r.Body.Close()
+		text, err := io.ReadAll(r.Body)
+		return answer{r.StatusCode, r.Header, string(text)}, err
+	}
+	must := func(code int) func(answer, error) http.Header {
+		return func(a answer, err error) http.Header {
+			t.Helper()
+			if err != nil || a.code != code {
+				t.Fatalf("%d %s, want %d: %v", a.code, a.text, code, err)
+			}
+			return a.header
+		}
+	}
+	created := must(http.StatusCreated)(do(0, http.MethodPost, "/", nil, "Upload-Length", "10"))
+	path := "/" + filepath.Base(created.Get("Location"))
+	content := func() string {
+		text, _ := os.ReadFile(filepath.Join(dir, path)) //nolint:gosec // a test
+		return string(text)
+	}
+	// begin begins to upload text to a server. The connection stays open.
+	begin := func(i int, text string) (client *io.PipeWriter, answered chan error) {
+		t.Helper()
+		body, client := io.Pipe()
+		before := content()
+		answered = make(chan error, 1)
+		go func() {
+			a, err := do(i, http.MethodPatch, path, body, "Upload-Offset", strconv.Itoa(len(before)))
+			if err == nil {
+				err = errors.New(a.text)
+			}
+			answered <- err
+		}()
+		if _, err := io.WriteString(client, text); err != nil {
+			t.Fatal(err)
+		}
+		child.Await(t, "nothing was written", func() bool { return content() == before+text })
+		return client, answered
+	}
+
+	_, first := begin(0, "1234")
+	before := time.Now()
+	if h := must(http.StatusOK)(do(1, http.MethodHead, path, nil)); h.Get("Upload-Offset") != "4" {
+		t.Errorf("the offset is %s", h.Get("Upload-Offset"))
+	}
+	t.Logf("the other process was asked, and ended, in %v", time.Since(before))
+	if err := <-first; !strings.Contains(err.Error(), "ERR_UPLOAD_INTERRUPTED") {
+		t.Errorf("the first PATCH: %v", err)
+	}
+
+	client, second := begin(1, "567")
+	processes[1].Kill()
+	before = time.Now()
+	if h := must(http.StatusOK)(do(0, http.MethodHead, path, nil)); h.Get("Upload-Offset") != "7" {
+		t.Errorf("the offset is %s", h.Get("Upload-Offset"))
+	}
+	waited := time.Since(before)
+	t.Logf("killed: the upload could be resumed after %v, with a lease of %v", waited, lease)
+	if waited > lease+testkit.Patience {
+		t.Error("that is too long")
+	}
+	_ = client.Close()
+	if err := <-second; !errors.As(err, new(*url.Error)) {
+		t.Errorf("the process that was killed has answered: %v", err)
+	}
+	must(http.StatusNoContent)(do(0, http.MethodPatch, path, strings.NewReader("890"), "Upload-Offset", "7"))
+	if got := content(); got != "1234567890" {
+		t.Errorf("the upload is %q", got)
+	}
+}
+
+// answer is one of a server.
+type answer struct {
+	code   int
+	header http.Header
+	text   string
+}
+
+// order is what a child process gets.
+type order struct{ Redis, Dir string }
+
+// beServer is a process with a tusd.
+func beServer(c *testkit.Child) error {
+	var o order
+	if err := c.Decode(&o); err != nil {
+		return err
+	}
+	h, _, err := server(redislock.New(redis.NewClient(&redis.Options{Addr: o.Redis})), o.Dir)
+	if err != nil {
+		return err
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	c.Say("at", listener.Addr())
+	return http.Serve(listener, serve(h)) //nolint:gosec // a test
 }
