@@ -32,7 +32,7 @@ const (
 // holder that is stopped, and the locks.
 type page struct {
 	shop  *shop
-	scene scene
+	redis string // its URL, for the scene
 	locks *lockui.Handler
 	ctx   context.Context //nolint:containedctx // ends what runs when the service ends
 	end   context.CancelFunc
@@ -66,12 +66,12 @@ type step struct {
 	Text string `json:"text"`
 }
 
-func newPage(ctx context.Context, c config, sh *shop, l *distlock.Locker, sc scene) *page {
+func newPage(ctx context.Context, c config, sh *shop, l *distlock.Locker, redisURL string) *page {
 	lock := itemLock(c)
 	lock.MaxWait = max(c.wait, time.Minute) // for 200 buyers on a slow machine
 	p := &page{
 		shop:  newShop(l, lock, sh.stock, max(c.think, browse)),
-		scene: sc,
+		redis: redisURL,
 		locks: lockui.New(l, lockui.WithPrefix(lock.Prefix)),
 		state: pageState{Pieces: pieces, Steps: []step{}, CanStop: child.CanStop},
 	}
@@ -120,7 +120,7 @@ func (p *page) postDemo(w http.ResponseWriter, r *http.Request) {
 	play, ok := map[string]func() error{
 		"unlocked": func() error { return p.rush(&p.state.Unlocked, p.shop.placeUnlocked) },
 		"locked":   func() error { return p.rush(&p.state.Locked, p.shop.place) },
-		"stop":     func() error { return p.scene.play(p.ctx, p.shop, p.tell) },
+		"stop":     func() error { return playStopped(p.ctx, p.redis, p.shop, p.tell) },
 	}[name]
 	p.mu.Lock()
 	defer p.mu.Unlock()

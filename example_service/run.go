@@ -54,7 +54,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	defer locker.Close() //nolint:errcheck // the log has what failed
 
 	sh := newShop(locker, itemLock(cfg), stock{client}, cfg.think)
-	page := newPage(ctx, cfg, sh, locker, scene{redisURL})
+	page := newPage(ctx, cfg, sh, locker, redisURL)
 
 	mux := http.NewServeMux()
 	shopRoutes(mux, sh, locker, itemLock(cfg))

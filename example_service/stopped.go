@@ -14,14 +14,12 @@ import (
 	"github.com/distlock-go/distlock/internal/test/child"
 )
 
-// scene is a holder that is stopped for longer than its lease, just before it writes. The
-// holder is another process, with the same Redis. It is really stopped.
-type scene struct{ redis string } // its URL
-
-// play plays the scene in a sale of pieces, and tells each step.
-func (s scene) play(ctx context.Context, sh *shop, tell func(kind, format string, args ...any)) error {
+// playStopped plays a scene in a sale of pieces, and tells each step: a holder is stopped for
+// longer than its lease, just before it writes. The holder is another process, with the same
+// Redis. It is really stopped.
+func playStopped(ctx context.Context, redisURL string, sh *shop, tell func(kind, format string, args ...any)) error {
 	ctx, cancel := context.WithCancel(ctx)
-	late, news, exited, err := startLate(ctx, "-redis", s.redis)
+	late, news, exited, err := startLate(ctx, "-redis", redisURL)
 	if err != nil {
 		cancel()
 		return err
