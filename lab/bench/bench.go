@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,9 +36,16 @@ func bench(ctx context.Context, c *config, stdout io.Writer) error {
 		err = errors.Join(err, writeJTL(c.samples, runs))
 	}
 	for _, o := range runs {
-		failure = cmp.Or(failure, o.verdict())
+		failure = firstOf(failure, o.verdict())
 	}
-	return cmp.Or(failure, err)
+	return firstOf(failure, err)
+}
+
+func firstOf(a, b error) error {
+	if a != nil {
+		return a
+	}
+	return b
 }
 
 // report writes the number of runs, the table, and the counters.

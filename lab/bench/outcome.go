@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -72,7 +71,7 @@ func (o *outcome) run(ctx context.Context, g threadGroup, p plan) {
 func (o *outcome) failed() (n int64, first error) {
 	for _, s := range o.samples {
 		if s.err != nil {
-			n, first = n+1, cmp.Or(first, s.err)
+			n, first = n+1, firstOf(first, s.err)
 		}
 	}
 	return n, first
