@@ -241,16 +241,14 @@ func TestExtensionCountsFromTheSending(t *testing.T) {
 		"renewal": func(*testing.T, *distlock.Lease) { time.Sleep(2 * time.Second) },
 		"refresh": func(t *testing.T, held *distlock.Lease) { wantIs(t, held.Refresh(t.Context())) },
 	} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-				s.After(slowRenewals(slow))
-				held := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: ttl})
-				wait(t, held)
-				if d := held.Until().Sub(s.Calls(testkit.Renew)[0].At); d != ttl-distlock.Margin(ttl) {
-					t.Errorf("believed in for %v after it was sent", d)
-				}
-				wantIs(t, held.Release(t.Context()))
-			})
+		bubbleCase(t, name, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+			s.After(slowRenewals(slow))
+			held := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: ttl})
+			wait(t, held)
+			if d := held.Until().Sub(s.Calls(testkit.Renew)[0].At); d != ttl-distlock.Margin(ttl) {
+				t.Errorf("believed in for %v after it was sent", d)
+			}
+			wantIs(t, held.Release(t.Context()))
 		})
 	}
 }
@@ -289,18 +287,16 @@ func TestRefreshLooksAgainAfterTheAnswer(t *testing.T) {
 		"released":        {600 * time.Millisecond, distlock.ErrLost},
 		"after the lease": {2 * time.Second, distlock.ErrLost},
 	} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-				s.After(slowRenewals(c.slow))
-				held := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: time.Second})
-				if name == "released" {
-					time.AfterFunc(c.slow/2, func() { wantIs(t, held.Release(context.Background())) })
-				}
-				if err := held.Refresh(t.Context()); !errors.Is(err, c.want) {
-					t.Errorf("Refresh: %v, want %v", err, c.want)
-				}
-				_ = held.Release(t.Context())
-			})
+		bubbleCase(t, name, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+			s.After(slowRenewals(c.slow))
+			held := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: time.Second})
+			if name == "released" {
+				time.AfterFunc(c.slow/2, func() { wantIs(t, held.Release(context.Background())) })
+			}
+			if err := held.Refresh(t.Context()); !errors.Is(err, c.want) {
+				t.Errorf("Refresh: %v, want %v", err, c.want)
+			}
+			_ = held.Release(t.Context())
 		})
 	}
 }

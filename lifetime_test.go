@@ -116,38 +116,36 @@ func TestCloseWithNobodyInside(t *testing.T) {
 			return testkit.ErrBroken
 		}, distlock.CleanupTimeout},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := testkit.NewStore()
-				s.Before(tc.before)
-				l := distlock.New(s, distlock.Config{})
-				ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
-				defer cancel()
-				var all sync.WaitGroup
-				for _, key := range []string{"a", "b", "c"} {
-					all.Go(func() {
-						_, err := l.Acquire(ctx, key, distlock.Opts{KeyTimeout: time.Hour})
-						if !errors.Is(err, distlock.ErrUnavailable) {
-							t.Errorf("error %v", err)
-						}
-					})
-				}
-				all.Wait()
-				time.Sleep(time.Minute + 50*time.Millisecond)
-				releases := len(s.Calls(testkit.Release))
-				if releases == 0 {
-					t.Error("nothing is cleaned up")
-				}
-				start := time.Now()
-				wantIs(t, l.Close())
-				if d := time.Since(start); d > tc.most {
-					t.Errorf("Close took %v, want at most %v", d, tc.most)
-				}
-				time.Sleep(2 * distlock.ReleaseTimeout) // until the operation of the silent store has ended
-				if name == "refuses" && len(s.Calls(testkit.Release)) != releases+3 {
-					t.Errorf("%d last attempts, want one for each key", len(s.Calls(testkit.Release))-releases)
-				}
-			})
+		testkit.InBubble(t, name, func(t *testing.T) {
+			s := testkit.NewStore()
+			s.Before(tc.before)
+			l := distlock.New(s, distlock.Config{})
+			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+			defer cancel()
+			var all sync.WaitGroup
+			for _, key := range []string{"a", "b", "c"} {
+				all.Go(func() {
+					_, err := l.Acquire(ctx, key, distlock.Opts{KeyTimeout: time.Hour})
+					if !errors.Is(err, distlock.ErrUnavailable) {
+						t.Errorf("error %v", err)
+					}
+				})
+			}
+			all.Wait()
+			time.Sleep(time.Minute + 50*time.Millisecond)
+			releases := len(s.Calls(testkit.Release))
+			if releases == 0 {
+				t.Error("nothing is cleaned up")
+			}
+			start := time.Now()
+			wantIs(t, l.Close())
+			if d := time.Since(start); d > tc.most {
+				t.Errorf("Close took %v, want at most %v", d, tc.most)
+			}
+			time.Sleep(2 * distlock.ReleaseTimeout) // until the operation of the silent store has ended
+			if name == "refuses" && len(s.Calls(testkit.Release)) != releases+3 {
+				t.Errorf("%d last attempts, want one for each key", len(s.Calls(testkit.Release))-releases)
+			}
 		})
 	}
 }
@@ -156,30 +154,28 @@ func TestCloseWithNobodyInside(t *testing.T) {
 // is held it is retried, otherwise Close makes a last attempt at once.
 func TestCloseCleansUp(t *testing.T) {
 	for name, wait := range map[string]time.Duration{"nobody inside": 0, "a holder goes on": 2 * time.Second} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := testkit.NewStore()
-				l := distlock.New(s, distlock.Config{})
-				held := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: time.Hour})
-				mend := func() { s.Fail(nil) }
-				if wait > 0 {
-					slow := testkit.MustAcquire(t, l, "slow", distlock.Opts{})
-					time.AfterFunc(wait, func() { _ = slow.Release(t.Context()) })
-				}
-				s.Fail(testkit.ErrBroken, testkit.Release)
-				wantIs(t, held.Release(t.Context()), distlock.ErrUnavailable, testkit.ErrBroken)
-				synctest.Wait()
-				if wait > 0 {
-					time.AfterFunc(wait/2, mend)
-				} else {
-					mend()
-				}
-				start := time.Now()
-				wantIs(t, l.Close())
-				if d := time.Since(start); d != wait || !s.Free(t, "k") {
-					t.Errorf("free %v after %v", s.Free(t, "k"), d)
-				}
-			})
+		testkit.InBubble(t, name, func(t *testing.T) {
+			s := testkit.NewStore()
+			l := distlock.New(s, distlock.Config{})
+			held := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: time.Hour})
+			mend := func() { s.Fail(nil) }
+			if wait > 0 {
+				slow := testkit.MustAcquire(t, l, "slow", distlock.Opts{})
+				time.AfterFunc(wait, func() { _ = slow.Release(t.Context()) })
+			}
+			s.Fail(testkit.ErrBroken, testkit.Release)
+			wantIs(t, held.Release(t.Context()), distlock.ErrUnavailable, testkit.ErrBroken)
+			synctest.Wait()
+			if wait > 0 {
+				time.AfterFunc(wait/2, mend)
+			} else {
+				mend()
+			}
+			start := time.Now()
+			wantIs(t, l.Close())
+			if d := time.Since(start); d != wait || !s.Free(t, "k") {
+				t.Errorf("free %v after %v", s.Free(t, "k"), d)
+			}
 		})
 	}
 }

@@ -223,6 +223,7 @@ func TestGrantForACancelledWaiterIsPassedOn(t *testing.T) {
 // What the package tests share with those of test is in testkit.
 var (
 	bubble       = testkit.Bubble
+	bubbleCase   = testkit.BubbleCase
 	suspend      = testkit.Suspend
 	heldFor      = testkit.HeldFor
 	inBackground = testkit.InBackground

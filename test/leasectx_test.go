@@ -23,44 +23,42 @@ func TestLeaseContext(t *testing.T) {
 		"Value":           func(c context.Context) { _ = c.Value("x") },
 		"Deadline":        func(c context.Context) { _, _ = c.Deadline() },
 	} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, l *distlock.Locker, store *testkit.Store) {
-				// lost
-				s := testkit.MustAcquire(t, l, "lost", distlock.Opts{})
-				look(s.Context())
-				mustLose(t, store, s)
-				if name != "never looked at" {
-					wantEnded(s.Context(), t, context.Canceled, distlock.ErrLost)
-				}
-				wantIs(t, s.Release(t.Context()), distlock.ErrLost)
+		bubbleCase(t, name, func(t *testing.T, l *distlock.Locker, store *testkit.Store) {
+			// lost
+			s := testkit.MustAcquire(t, l, "lost", distlock.Opts{})
+			look(s.Context())
+			mustLose(t, store, s)
+			if name != "never looked at" {
 				wantEnded(s.Context(), t, context.Canceled, distlock.ErrLost)
-				// the first event is the cause: the loss, and not the release after it
-				if cause := context.Cause(s.Context()); keyOf(cause) != "lost" || !strings.Contains(cause.Error(), "store says") {
-					t.Errorf("the cause is %v", cause)
-				}
+			}
+			wantIs(t, s.Release(t.Context()), distlock.ErrLost)
+			wantEnded(s.Context(), t, context.Canceled, distlock.ErrLost)
+			// the first event is the cause: the loss, and not the release after it
+			if cause := context.Cause(s.Context()); keyOf(cause) != "lost" || !strings.Contains(cause.Error(), "store says") {
+				t.Errorf("the cause is %v", cause)
+			}
 
-				// released
-				s = testkit.MustAcquire(t, l, "released", distlock.Opts{})
-				look(s.Context())
-				wantIs(t, s.Release(t.Context()))
-				wantEnded(s.Context(), t, context.Canceled, distlock.ErrLost)
+			// released
+			s = testkit.MustAcquire(t, l, "released", distlock.Opts{})
+			look(s.Context())
+			wantIs(t, s.Release(t.Context()))
+			wantEnded(s.Context(), t, context.Canceled, distlock.ErrLost)
 
-				// the parent ends, and then the lease is released
-				parent, cancel := context.WithTimeoutCause(t.Context(), time.Second, errOfParent)
-				defer cancel()
-				s, err := l.Acquire(parent, "parent", distlock.Opts{})
-				wantIs(t, err)
-				look(s.Context())
-				time.Sleep(2 * time.Second)
-				if name != "never looked at" && name != "Deadline" {
-					wantEnded(s.Context(), t, context.DeadlineExceeded, errOfParent)
-				}
-				if s.Context().Err() != context.DeadlineExceeded {
-					t.Errorf("the parent has ended: %v", s.Context().Err())
-				}
-				_ = s.Release(t.Context())
+			// the parent ends, and then the lease is released
+			parent, cancel := context.WithTimeoutCause(t.Context(), time.Second, errOfParent)
+			defer cancel()
+			s, err := l.Acquire(parent, "parent", distlock.Opts{})
+			wantIs(t, err)
+			look(s.Context())
+			time.Sleep(2 * time.Second)
+			if name != "never looked at" && name != "Deadline" {
 				wantEnded(s.Context(), t, context.DeadlineExceeded, errOfParent)
-			})
+			}
+			if s.Context().Err() != context.DeadlineExceeded {
+				t.Errorf("the parent has ended: %v", s.Context().Err())
+			}
+			_ = s.Release(t.Context())
+			wantEnded(s.Context(), t, context.DeadlineExceeded, errOfParent)
 		})
 	}
 }

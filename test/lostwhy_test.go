@@ -46,32 +46,30 @@ func TestLostSaysWhy(t *testing.T) {
 			"the store says that this owner does not have the key: lock not acquired: held by another kind of lock: hash; list",
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-				held := testkit.MustAcquire(t, l, "k", tc.opts)
-				tc.run(held, func(err error) {
-					s.Fail(err, testkit.Renew)
-				})
-				<-held.Context().Done()
-				cause := context.Cause(held.Context())
-				wantIs(t, cause, distlock.ErrLost)
-				if errors.Is(cause, distlock.ErrNotAcquired) || errors.Is(cause, distlock.ErrUnavailable) {
-					t.Errorf("the cause matches errors of the store: %v", cause)
-				}
-				want := `distlock: hold "k": lock lost: ` + tc.want
-				before, after, _ := strings.Cut(want, "AGO")
-				got := cause.Error()
-				if !strings.HasPrefix(got, before) || !strings.HasSuffix(got, after) {
-					t.Errorf("%s, want %s", got, want)
-				}
-				if ago := strings.TrimSuffix(strings.TrimPrefix(got, before), after); strings.Contains(want, "AGO") {
-					if d, err := time.ParseDuration(ago); err != nil || d <= 0 || d > tc.opts.KeyTimeout/3 {
-						t.Errorf("%s ago", ago)
-					}
-				}
-				s.Fail(nil)
-				_ = held.Release(t.Context())
+		bubbleCase(t, name, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+			held := testkit.MustAcquire(t, l, "k", tc.opts)
+			tc.run(held, func(err error) {
+				s.Fail(err, testkit.Renew)
 			})
+			<-held.Context().Done()
+			cause := context.Cause(held.Context())
+			wantIs(t, cause, distlock.ErrLost)
+			if errors.Is(cause, distlock.ErrNotAcquired) || errors.Is(cause, distlock.ErrUnavailable) {
+				t.Errorf("the cause matches errors of the store: %v", cause)
+			}
+			want := `distlock: hold "k": lock lost: ` + tc.want
+			before, after, _ := strings.Cut(want, "AGO")
+			got := cause.Error()
+			if !strings.HasPrefix(got, before) || !strings.HasSuffix(got, after) {
+				t.Errorf("%s, want %s", got, want)
+			}
+			if ago := strings.TrimSuffix(strings.TrimPrefix(got, before), after); strings.Contains(want, "AGO") {
+				if d, err := time.ParseDuration(ago); err != nil || d <= 0 || d > tc.opts.KeyTimeout/3 {
+					t.Errorf("%s ago", ago)
+				}
+			}
+			s.Fail(nil)
+			_ = held.Release(t.Context())
 		})
 	}
 }

@@ -267,26 +267,24 @@ func silent(limit time.Duration, says error) *testkit.Store {
 // The wait for a failing store.
 func TestMaxWaitInAnOutage(t *testing.T) {
 	for name, take := range ways {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-				s.Fail(testkit.ErrBroken, testkit.Try, testkit.Wait)
-				start := time.Now()
-				var all sync.WaitGroup
-				for range 2 { // one asks the store, the other waits for it
-					all.Go(func() {
-						err := take(t.Context(), l, distlock.Opts{MaxWait: maxWait}, ran)
-						wantIs(t, err, distlock.ErrNotAcquired, distlock.ErrUnavailable, testkit.ErrBroken)
-						const text = "waited for MaxWait, 3s: lock backend unavailable: broken pipe"
-						if d := time.Since(start); d != maxWait || err == nil || !strings.Contains(err.Error(), text) {
-							t.Errorf("waited for %v: %v", d, err)
-						}
-					})
-				}
-				all.Wait()
-				s.Fail(nil)
-				time.Sleep(time.Minute)
-				mustBeFree(t, s, "a", "k", "z")
-			})
+		bubbleCase(t, name, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+			s.Fail(testkit.ErrBroken, testkit.Try, testkit.Wait)
+			start := time.Now()
+			var all sync.WaitGroup
+			for range 2 { // one asks the store, the other waits for it
+				all.Go(func() {
+					err := take(t.Context(), l, distlock.Opts{MaxWait: maxWait}, ran)
+					wantIs(t, err, distlock.ErrNotAcquired, distlock.ErrUnavailable, testkit.ErrBroken)
+					const text = "waited for MaxWait, 3s: lock backend unavailable: broken pipe"
+					if d := time.Since(start); d != maxWait || err == nil || !strings.Contains(err.Error(), text) {
+						t.Errorf("waited for %v: %v", d, err)
+					}
+				})
+			}
+			all.Wait()
+			s.Fail(nil)
+			time.Sleep(time.Minute)
+			mustBeFree(t, s, "a", "k", "z")
 		})
 	}
 }
@@ -303,21 +301,19 @@ func TestMaxWaitInSilence(t *testing.T) {
 	} {
 		for name, take := range ways {
 			for how, abilities := range map[string]testkit.Ability{"queue": testkit.Queuing, "poll": 0} {
-				t.Run(fmt.Sprintf("%s/%s/limit=%v", name, how, limit), func(t *testing.T) {
-					synctest.Test(t, func(t *testing.T) {
-						l := testkit.NewLocker(t, silent(limit, nil).Only(abilities), distlock.Config{})
-						start := time.Now()
-						err := take(t.Context(), l, distlock.Opts{MaxWait: maxWait, RetryInterval: 100 * time.Millisecond}, ran)
-						wantTook(t, start, want)
-						if 0 < limit && limit < most {
-							wantIs(t, err, distlock.ErrNotAcquired, distlock.ErrUnavailable, testkit.ErrBroken)
-							return
-						}
-						wantIs(t, err, distlock.ErrNotAcquired, distlock.ErrUnavailable)
-						if !strings.HasSuffix(err.Error(), "waited for MaxWait, 3s: lock backend unavailable: no answer by the end of MaxWait") {
-							t.Errorf("%v", err)
-						}
-					})
+				testkit.InBubble(t, fmt.Sprintf("%s/%s/limit=%v", name, how, limit), func(t *testing.T) {
+					l := testkit.NewLocker(t, silent(limit, nil).Only(abilities), distlock.Config{})
+					start := time.Now()
+					err := take(t.Context(), l, distlock.Opts{MaxWait: maxWait, RetryInterval: 100 * time.Millisecond}, ran)
+					wantTook(t, start, want)
+					if 0 < limit && limit < most {
+						wantIs(t, err, distlock.ErrNotAcquired, distlock.ErrUnavailable, testkit.ErrBroken)
+						return
+					}
+					wantIs(t, err, distlock.ErrNotAcquired, distlock.ErrUnavailable)
+					if !strings.HasSuffix(err.Error(), "waited for MaxWait, 3s: lock backend unavailable: no answer by the end of MaxWait") {
+						t.Errorf("%v", err)
+					}
 				})
 			}
 		}

@@ -68,44 +68,42 @@ func TestMinHoldOutlastsAStray(t *testing.T) {
 		"attempt":  {testkit.Try, 20 * time.Second, after(time.Second)},
 		"question": {testkit.Extend, 20 * time.Second, after(time.Second)},
 	} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, _ *distlock.Locker, s *testkit.Store) {
-				b, nth := extending(s), 1
-				if c.op == testkit.Try { // the second one, because the lock was held before
-					b, nth = s.Only(0), 2
-				}
-				stray(s, c.op, nth, c.delay)
-				s.LimitTokens(2)
-				l := testkit.NewLocker(t, b, distlock.Config{})
-				before := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: 6 * time.Second})
-				if c.op != testkit.Extend {
-					wantIs(t, before.Release(t.Context()))
-				}
-				next := inBackground(t, l, distlock.Opts{KeyTimeout: 6 * time.Second, MinHold: time.Minute})
+		bubbleCase(t, name, func(t *testing.T, _ *distlock.Locker, s *testkit.Store) {
+			b, nth := extending(s), 1
+			if c.op == testkit.Try { // the second one, because the lock was held before
+				b, nth = s.Only(0), 2
+			}
+			stray(s, c.op, nth, c.delay)
+			s.LimitTokens(2)
+			l := testkit.NewLocker(t, b, distlock.Config{})
+			before := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: 6 * time.Second})
+			if c.op != testkit.Extend {
 				wantIs(t, before.Release(t.Context()))
-				held := <-next
-				start := time.Now()
-				c.run(t, held)
-				silent := func(d time.Duration) {
-					s.Fail(testkit.ErrBroken, testkit.Renew)
-					time.AfterFunc(d, func() { s.Fail(nil) })
-				}
-				if name == "renewal, and no answer" {
-					silent(3 * time.Second)
-				}
-				_ = held.Release(t.Context())
-				if name == "renewal, and an outage" {
-					silent(c.delay - time.Since(start))
-				}
-				asked := len(s.Calls(testkit.Renew))
-				heldFor(t, s, "k")
-				if d := time.Since(start).Truncate(time.Second); d != time.Minute {
-					t.Errorf("the key stayed for %v", d)
-				}
-				if n := len(s.Calls(testkit.Renew)) - asked; n > 0 && name != "keeping" && name != "renewal, and no answer" {
-					t.Errorf("asked %d more times to keep it", n)
-				}
-			})
+			}
+			next := inBackground(t, l, distlock.Opts{KeyTimeout: 6 * time.Second, MinHold: time.Minute})
+			wantIs(t, before.Release(t.Context()))
+			held := <-next
+			start := time.Now()
+			c.run(t, held)
+			silent := func(d time.Duration) {
+				s.Fail(testkit.ErrBroken, testkit.Renew)
+				time.AfterFunc(d, func() { s.Fail(nil) })
+			}
+			if name == "renewal, and no answer" {
+				silent(3 * time.Second)
+			}
+			_ = held.Release(t.Context())
+			if name == "renewal, and an outage" {
+				silent(c.delay - time.Since(start))
+			}
+			asked := len(s.Calls(testkit.Renew))
+			heldFor(t, s, "k")
+			if d := time.Since(start).Truncate(time.Second); d != time.Minute {
+				t.Errorf("the key stayed for %v", d)
+			}
+			if n := len(s.Calls(testkit.Renew)) - asked; n > 0 && name != "keeping" && name != "renewal, and no answer" {
+				t.Errorf("asked %d more times to keep it", n)
+			}
 		})
 	}
 }

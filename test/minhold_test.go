@@ -98,20 +98,18 @@ func TestMinHoldOfALostLock(t *testing.T) {
 			s.Fail(nil)
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-				held := testkit.MustAcquire(t, l, "k", distlock.Opts{MinHold: time.Hour})
-				lose(s, held)
-				renewals := len(s.Calls(testkit.Renew))
-				wantIs(t, held.Release(t.Context()), distlock.ErrLost)
-				if noticed := name == "noticed" || name == "unanswered"; noticed && len(s.Calls(testkit.Renew)) != renewals {
-					t.Error("a lock that was known to be lost was renewed")
-				}
-				time.Sleep(time.Minute)
-				if free := s.Free(t, "k"); free == (name == "taken") {
-					t.Errorf("free %v", free)
-				}
-			})
+		bubbleCase(t, name, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+			held := testkit.MustAcquire(t, l, "k", distlock.Opts{MinHold: time.Hour})
+			lose(s, held)
+			renewals := len(s.Calls(testkit.Renew))
+			wantIs(t, held.Release(t.Context()), distlock.ErrLost)
+			if noticed := name == "noticed" || name == "unanswered"; noticed && len(s.Calls(testkit.Renew)) != renewals {
+				t.Error("a lock that was known to be lost was renewed")
+			}
+			time.Sleep(time.Minute)
+			if free := s.Free(t, "k"); free == (name == "taken") {
+				t.Errorf("free %v", free)
+			}
 		})
 	}
 }
@@ -165,21 +163,19 @@ func TestMinHoldAtClose(t *testing.T) {
 		}, 0, time.Minute},
 		"does not return": {func(*testkit.Store, *distlock.Lease) {}, patience, time.Minute - patience},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := testkit.NewStore()
-				l := distlock.New(s, distlock.Config{CloseTimeout: patience})
-				held := testkit.MustAcquire(t, l, "k", distlock.Opts{MinHold: time.Minute})
-				c.before(s, held)
-				start := time.Now()
-				wantIs(t, l.Close())
-				wantTook(t, start, c.took)
-				if d := heldFor(t, s, "k"); d != c.left {
-					t.Errorf("the key stayed for %v, want %v", d, c.left)
-				}
-				time.Sleep(time.Hour)
-				wantCalls(t, s, testkit.Release, 0)
-			})
+		testkit.InBubble(t, name, func(t *testing.T) {
+			s := testkit.NewStore()
+			l := distlock.New(s, distlock.Config{CloseTimeout: patience})
+			held := testkit.MustAcquire(t, l, "k", distlock.Opts{MinHold: time.Minute})
+			c.before(s, held)
+			start := time.Now()
+			wantIs(t, l.Close())
+			wantTook(t, start, c.took)
+			if d := heldFor(t, s, "k"); d != c.left {
+				t.Errorf("the key stayed for %v, want %v", d, c.left)
+			}
+			time.Sleep(time.Hour)
+			wantCalls(t, s, testkit.Release, 0)
 		})
 	}
 }

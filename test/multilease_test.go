@@ -66,28 +66,26 @@ func TestAcquireAllOrNothing(t *testing.T) {
 		"minhold": {RetryCount: 1, MinHold: time.Hour},
 		"context": {},
 	} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-				release := other(t, s, "c")
-				want := []error{distlock.ErrNotAcquired}
-				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-				defer cancel()
-				if name == "context" {
-					want = append(want, context.DeadlineExceeded)
-				}
-				start := time.Now()
-				_, err := l.AcquireAll(ctx, []string{"d", "c", "b", "a"}, o)
-				wantIs(t, err, want...)
-				if keyOf(err) != "c" {
-					t.Errorf("the error names %q: %v", keyOf(err), err)
-				}
-				if d := time.Since(start); o.RetryCount == 1 && d != 0 || o.RetryCount == 0 && d != time.Minute {
-					t.Errorf("it took %v", d)
-				}
-				mustBeFree(t, s, "a", "b", "d")
-				release()
-				wantIs(t, mustAcquireAll(t, l, t.Context(), "a", "b", "c", "d").Release(t.Context()))
-			})
+		bubbleCase(t, name, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+			release := other(t, s, "c")
+			want := []error{distlock.ErrNotAcquired}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			if name == "context" {
+				want = append(want, context.DeadlineExceeded)
+			}
+			start := time.Now()
+			_, err := l.AcquireAll(ctx, []string{"d", "c", "b", "a"}, o)
+			wantIs(t, err, want...)
+			if keyOf(err) != "c" {
+				t.Errorf("the error names %q: %v", keyOf(err), err)
+			}
+			if d := time.Since(start); o.RetryCount == 1 && d != 0 || o.RetryCount == 0 && d != time.Minute {
+				t.Errorf("it took %v", d)
+			}
+			mustBeFree(t, s, "a", "b", "d")
+			release()
+			wantIs(t, mustAcquireAll(t, l, t.Context(), "a", "b", "c", "d").Release(t.Context()))
 		})
 	}
 }

@@ -34,25 +34,23 @@ func TestCallersThatDoNotShare(t *testing.T) {
 		"MaxHold":       {Mode: distlock.Shared, MaxHold: time.Minute},
 		"MinHold":       {Mode: distlock.Shared, MinHold: time.Second},
 	} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-				leases := []*distlock.Lease{
-					testkit.MustAcquire(t, l, "k", reading), testkit.MustAcquire(t, l, "k", o), testkit.MustAcquire(t, l, "k", o), testkit.MustAcquire(t, l, "k", reading),
-				}
-				// The last reader shares the first lease, unless it can share one of
-				// the others: then it finds that lease, and not its own.
-				wantCalls(t, s, testkit.Wait, 3)
-				if o.MaxHold > 0 { // which is each reader's own
-					time.Sleep(o.MaxHold)
-					wantIs(t, leases[1].Check(), distlock.ErrLost)
-					wantIs(t, errors.Join(leases[0].Check(), leases[3].Check()))
-				}
-				for _, lease := range leases {
-					_ = lease.Release(t.Context())
-				}
-				time.Sleep(time.Minute)
-				nothingLeft(t, l, s)
-			})
+		bubbleCase(t, name, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+			leases := []*distlock.Lease{
+				testkit.MustAcquire(t, l, "k", reading), testkit.MustAcquire(t, l, "k", o), testkit.MustAcquire(t, l, "k", o), testkit.MustAcquire(t, l, "k", reading),
+			}
+			// The last reader shares the first lease, unless it can share one of
+			// the others: then it finds that lease, and not its own.
+			wantCalls(t, s, testkit.Wait, 3)
+			if o.MaxHold > 0 { // which is each reader's own
+				time.Sleep(o.MaxHold)
+				wantIs(t, leases[1].Check(), distlock.ErrLost)
+				wantIs(t, errors.Join(leases[0].Check(), leases[3].Check()))
+			}
+			for _, lease := range leases {
+				_ = lease.Release(t.Context())
+			}
+			time.Sleep(time.Minute)
+			nothingLeft(t, l, s)
 		})
 	}
 }

@@ -22,6 +22,7 @@ const handOverTime = 100 * time.Millisecond
 // What the package tests share with those of the root package is in testkit.
 var (
 	bubble       = testkit.Bubble
+	bubbleCase   = testkit.BubbleCase
 	heldFor      = testkit.HeldFor
 	inBackground = testkit.InBackground
 	line         = testkit.Line

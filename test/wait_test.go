@@ -61,28 +61,26 @@ func TestFailureBeforeARefusalIsNotTold(t *testing.T) {
 		"context": {distlock.Opts{}, []error{distlock.ErrNotAcquired, context.DeadlineExceeded}},
 		"MaxWait": {distlock.Opts{MaxWait: maxWait}, []error{distlock.ErrNotAcquired, distlock.ErrUnavailable}}, // the last attempt had no answer
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := testkit.NewStore()
-				l := testkit.NewLocker(t, s.Only(0), distlock.Config{})
-				defer other(t, s, "k")()
-				s.Before(func(ctx context.Context, c *testkit.Call) error {
-					switch n := len(s.Calls(testkit.Try)); {
-					case c.Op == testkit.Try && n == 1:
-						return testkit.ErrBroken
-					case c.Op == testkit.Try && n > 2:
-						<-ctx.Done()
-						return ctx.Err()
-					default:
-						return nil
-					}
-				})
-				ctx, cancel := context.WithTimeout(t.Context(), 2*maxWait)
-				defer cancel()
-				_, err := l.Acquire(ctx, "k", c.opts)
-				wantIs(t, err, c.want...)
-				wantCalls(t, s, testkit.Try, 3)
+		testkit.InBubble(t, name, func(t *testing.T) {
+			s := testkit.NewStore()
+			l := testkit.NewLocker(t, s.Only(0), distlock.Config{})
+			defer other(t, s, "k")()
+			s.Before(func(ctx context.Context, c *testkit.Call) error {
+				switch n := len(s.Calls(testkit.Try)); {
+				case c.Op == testkit.Try && n == 1:
+					return testkit.ErrBroken
+				case c.Op == testkit.Try && n > 2:
+					<-ctx.Done()
+					return ctx.Err()
+				default:
+					return nil
+				}
 			})
+			ctx, cancel := context.WithTimeout(t.Context(), 2*maxWait)
+			defer cancel()
+			_, err := l.Acquire(ctx, "k", c.opts)
+			wantIs(t, err, c.want...)
+			wantCalls(t, s, testkit.Try, 3)
 		})
 	}
 }

@@ -24,49 +24,47 @@ func TestVirtualFreeRelease(t *testing.T) {
 		"left free by force":   {true, true, true},
 		"left free for itself": {true, false, false},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				m := redistest.Virtual(t)
-				other := redistest.VirtualClient(t, m)
-				network := &lateMessages{delay: late}
-				var opts []redislock.Option
-				if c.free {
-					opts = append(opts, redislock.WithFreeRelease())
-				}
-				holder, waiter := newBackend(t, other, opts...), newBackend(t, network.client(t, m), opts...)
-				g := mustTry(t, holder, request(lockKey))
-				r := request(lockKey)
-				r.Backoff = driver.NewBackoff(time.Second, 0)
-				most := 2 * time.Second
-				if !c.another {
-					r.Backoff, most = driver.NewBackoff(time.Hour, 0), 2*late
-				}
-				waiting := testkit.StartWaiter(t, waiter, r)
-				synctest.Wait()
+		testkit.InBubble(t, name, func(t *testing.T) {
+			m := redistest.Virtual(t)
+			other := redistest.VirtualClient(t, m)
+			network := &lateMessages{delay: late}
+			var opts []redislock.Option
+			if c.free {
+				opts = append(opts, redislock.WithFreeRelease())
+			}
+			holder, waiter := newBackend(t, other, opts...), newBackend(t, network.client(t, m), opts...)
+			g := mustTry(t, holder, request(lockKey))
+			r := request(lockKey)
+			r.Backoff = driver.NewBackoff(time.Second, 0)
+			most := 2 * time.Second
+			if !c.another {
+				r.Backoff, most = driver.NewBackoff(time.Hour, 0), 2*late
+			}
+			waiting := testkit.StartWaiter(t, waiter, r)
+			synctest.Wait()
 
-				if c.forced {
-					if held, err := holder.ForceRelease(t.Context(), lockKey); !held || err != nil {
-						t.Errorf("ForceRelease: %v, %v", held, err)
-					}
-				} else {
-					mustRelease(t, holder, g)
+			if c.forced {
+				if held, err := holder.ForceRelease(t.Context(), lockKey); !held || err != nil {
+					t.Errorf("ForceRelease: %v, %v", held, err)
 				}
-				if c.another {
-					taken := must(other.SetNX(t.Context(), lockKey, "another library's", time.Minute).Result())
-					if taken != c.free {
-						t.Errorf("another library takes the key: %v", taken)
-					}
-					time.Sleep(2 * late)
-					if taken {
-						noError(t, other.Del(t.Context(), lockKey).Err())
-					}
+			} else {
+				mustRelease(t, holder, g)
+			}
+			if c.another {
+				taken := must(other.SetNX(t.Context(), lockKey, "another library's", time.Minute).Result())
+				if taken != c.free {
+					t.Errorf("another library takes the key: %v", taken)
 				}
-				start := time.Now()
-				<-waiting.Done
-				if d := time.Since(start); waiting.Err != nil || d > most {
-					t.Errorf("the waiter gets the key after %v: %v", d, waiting.Err)
+				time.Sleep(2 * late)
+				if taken {
+					noError(t, other.Del(t.Context(), lockKey).Err())
 				}
-			})
+			}
+			start := time.Now()
+			<-waiting.Done
+			if d := time.Since(start); waiting.Err != nil || d > most {
+				t.Errorf("the waiter gets the key after %v: %v", d, waiting.Err)
+			}
 		})
 	}
 }

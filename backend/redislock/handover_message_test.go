@@ -95,23 +95,21 @@ func passOn(t *testing.T, m *miniredis.Miniredis, after time.Duration, network *
 func TestVirtualLateMessageIsNoLease(t *testing.T) {
 	for _, after := range []time.Duration{time.Millisecond, 100 * time.Millisecond, 240 * time.Millisecond, 400 * time.Millisecond, time.Minute} {
 		for _, delay := range []time.Duration{0, 50 * time.Millisecond, 200 * time.Millisecond, 400 * time.Millisecond} {
-			t.Run(fmt.Sprintf("%v after %v", delay, after), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					m := redistest.Virtual(t)
-					network := &lateMessages{delay: delay, last: true}
-					next := passOn(t, m, after, network)
-					other, _ := virtualLocker(t, m)
-					var s *distlock.Lease
-					for err := distlock.ErrNotAcquired; err != nil; time.Sleep(5 * time.Millisecond) {
-						s, err = other.TryAcquire(t.Context(), lockKey, distlock.Opts{})
-					}
-					if n := next.Load(); n != nil && n.Check() == nil {
-						t.Errorf("two leases are valid, one for %v more", time.Until(n.Until()))
-					}
-					noError(t, s.Release(t.Context()))
-					network.Hang(false)
-					network.CloseCut()
-				})
+			testkit.InBubble(t, fmt.Sprintf("%v after %v", delay, after), func(t *testing.T) {
+				m := redistest.Virtual(t)
+				network := &lateMessages{delay: delay, last: true}
+				next := passOn(t, m, after, network)
+				other, _ := virtualLocker(t, m)
+				var s *distlock.Lease
+				for err := distlock.ErrNotAcquired; err != nil; time.Sleep(5 * time.Millisecond) {
+					s, err = other.TryAcquire(t.Context(), lockKey, distlock.Opts{})
+				}
+				if n := next.Load(); n != nil && n.Check() == nil {
+					t.Errorf("two leases are valid, one for %v more", time.Until(n.Until()))
+				}
+				noError(t, s.Release(t.Context()))
+				network.Hang(false)
+				network.CloseCut()
 			})
 		}
 	}
@@ -121,21 +119,19 @@ func TestVirtualLateMessageIsNoLease(t *testing.T) {
 func TestVirtualMessageIsClaimed(t *testing.T) {
 	for _, after := range []time.Duration{time.Millisecond, 240 * time.Millisecond, time.Minute} {
 		for _, delay := range []time.Duration{0, 100 * time.Millisecond} {
-			t.Run(fmt.Sprintf("%v after %v", delay, after), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					m := redistest.Virtual(t)
-					next := passOn(t, m, after, &lateMessages{delay: delay})
-					time.Sleep(delay + 2*redislock.DefaultClaimWindow)
-					s := next.Load()
-					if s == nil {
-						t.Fatal("the waiter has not got the lock")
-					}
-					noError(t, s.Check())
-					if left := m.TTL(lockKey); left < distlock.DefaultKeyTimeout/2 {
-						t.Errorf("the lock ends in %v", left)
-					}
-					noError(t, s.Release(t.Context()))
-				})
+			testkit.InBubble(t, fmt.Sprintf("%v after %v", delay, after), func(t *testing.T) {
+				m := redistest.Virtual(t)
+				next := passOn(t, m, after, &lateMessages{delay: delay})
+				time.Sleep(delay + 2*redislock.DefaultClaimWindow)
+				s := next.Load()
+				if s == nil {
+					t.Fatal("the waiter has not got the lock")
+				}
+				noError(t, s.Check())
+				if left := m.TTL(lockKey); left < distlock.DefaultKeyTimeout/2 {
+					t.Errorf("the lock ends in %v", left)
+				}
+				noError(t, s.Release(t.Context()))
 			})
 		}
 	}

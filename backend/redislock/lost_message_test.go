@@ -24,44 +24,42 @@ import (
 func TestMessageLost(t *testing.T) {
 	for mode, ask := range modes {
 		for _, poll := range []time.Duration{redislock.DefaultClaimWindow / 4, 6 * redislock.DefaultClaimWindow / 5} {
-			t.Run(fmt.Sprintf("%s/%v", mode, poll), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					m := redistest.Virtual(t)
-					c, n := overNetwork(t, m)
-					b, other := newBackend(t, c), newBackend(t, redistest.VirtualClient(t, m))
-					held := request(lockKey)
-					held.TTL = time.Hour
-					g := mustTry(t, other, held)
-					n.DeafenAt(func(p []byte) bool { return bytes.Contains(p, []byte("subscribe")) })
-					var line []*testkit.Waiter
-					for range 3 {
-						r := ask(lockKey)
-						r.Backoff = driver.NewBackoff(poll, 0)
-						line = append(line, testkit.StartWaiter(t, b, r))
-						synctest.Wait()
-					}
-					if n.Deaf() != 1 {
-						t.Fatalf("%d connections are deaf", n.Deaf())
-					}
-					start := time.Now()
-					mustRelease(t, other, g)
-					var all sync.WaitGroup
-					for i, w := range line {
-						all.Go(func() {
-							<-w.Done
-							// Each waiter polls within twice the interval, and waits for at
-							// most one claim window of a waiter that did not know of its turn.
-							if d := time.Since(start); w.Err != nil || d > 3*(2*poll+redislock.DefaultClaimWindow) {
-								t.Errorf("number %d: %v after %v", i, w.Err, d)
-							}
-							mustRelease(t, b, w.Got)
-						})
-					}
-					all.Wait()
-					if keys := m.Keys(); len(keys) != 1 {
-						t.Errorf("left behind: %q", keys)
-					}
-				})
+			testkit.InBubble(t, fmt.Sprintf("%s/%v", mode, poll), func(t *testing.T) {
+				m := redistest.Virtual(t)
+				c, n := overNetwork(t, m)
+				b, other := newBackend(t, c), newBackend(t, redistest.VirtualClient(t, m))
+				held := request(lockKey)
+				held.TTL = time.Hour
+				g := mustTry(t, other, held)
+				n.DeafenAt(func(p []byte) bool { return bytes.Contains(p, []byte("subscribe")) })
+				var line []*testkit.Waiter
+				for range 3 {
+					r := ask(lockKey)
+					r.Backoff = driver.NewBackoff(poll, 0)
+					line = append(line, testkit.StartWaiter(t, b, r))
+					synctest.Wait()
+				}
+				if n.Deaf() != 1 {
+					t.Fatalf("%d connections are deaf", n.Deaf())
+				}
+				start := time.Now()
+				mustRelease(t, other, g)
+				var all sync.WaitGroup
+				for i, w := range line {
+					all.Go(func() {
+						<-w.Done
+						// Each waiter polls within twice the interval, and waits for at
+						// most one claim window of a waiter that did not know of its turn.
+						if d := time.Since(start); w.Err != nil || d > 3*(2*poll+redislock.DefaultClaimWindow) {
+							t.Errorf("number %d: %v after %v", i, w.Err, d)
+						}
+						mustRelease(t, b, w.Got)
+					})
+				}
+				all.Wait()
+				if keys := m.Keys(); len(keys) != 1 {
+					t.Errorf("left behind: %q", keys)
+				}
 			})
 		}
 	}

@@ -78,33 +78,31 @@ func TestVirtualDeadHolder(t *testing.T) {
 		"reader":    {dead: reader(lockKey), alive: reader(lockKey), next: request(lockKey)},
 		"permit":    {dead: permit(lockKey, 2), alive: permit(lockKey, 2), next: permit(lockKey, 2)},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				b := newBackend(t, redistest.VirtualClient(t, redistest.Virtual(t)))
-				start := time.Now()
-				dead := mustTry(t, b, c.dead)
-				time.Sleep(4 * time.Second)
-				var alive driver.Grant
-				if c.alive.Key != "" {
-					alive = mustTry(t, b, c.alive)
-				}
-				c.next.Backoff = driver.NewBackoff(time.Hour, 0)
-				w := testkit.StartWaiter(t, b, c.next)
+		testkit.InBubble(t, name, func(t *testing.T) {
+			b := newBackend(t, redistest.VirtualClient(t, redistest.Virtual(t)))
+			start := time.Now()
+			dead := mustTry(t, b, c.dead)
+			time.Sleep(4 * time.Second)
+			var alive driver.Grant
+			if c.alive.Key != "" {
+				alive = mustTry(t, b, c.alive)
+			}
+			c.next.Backoff = driver.NewBackoff(time.Hour, 0)
+			w := testkit.StartWaiter(t, b, c.next)
+			time.Sleep(time.Second)
+			if alive.Key != "" {
+				renewed(t, driver.RenewAll(t.Context(), b, []driver.Grant{alive}), all(driver.Renewed))
+			}
+			if name == "reader" {
 				time.Sleep(time.Second)
-				if alive.Key != "" {
-					renewed(t, driver.RenewAll(t.Context(), b, []driver.Grant{alive}), all(driver.Renewed))
-				}
-				if name == "reader" {
-					time.Sleep(time.Second)
-					mustRelease(t, b, alive)
-				}
-				<-w.Done
-				if d := time.Since(start); w.Err != nil || d < dead.TTL || d > dead.TTL+10*time.Millisecond {
-					t.Errorf("it took %v after a lease of %v: %v", d, dead.TTL, w.Err)
-				}
-				renewed(t, driver.RenewAll(t.Context(), b, []driver.Grant{dead}), all(driver.Lost))
-				matches(t, "release of what has ended", b.Release(t.Context(), dead), driver.ErrLost)
-			})
+				mustRelease(t, b, alive)
+			}
+			<-w.Done
+			if d := time.Since(start); w.Err != nil || d < dead.TTL || d > dead.TTL+10*time.Millisecond {
+				t.Errorf("it took %v after a lease of %v: %v", d, dead.TTL, w.Err)
+			}
+			renewed(t, driver.RenewAll(t.Context(), b, []driver.Grant{dead}), all(driver.Lost))
+			matches(t, "release of what has ended", b.Release(t.Context(), dead), driver.ErrLost)
 		})
 	}
 }

@@ -21,11 +21,9 @@ import (
 // eachServer runs f on a simulated server, in virtual time, and on a real one.
 func eachServer(t *testing.T, f func(t *testing.T, b *redissonlock.Backend, c *redis.Client)) {
 	t.Helper()
-	t.Run("miniredis", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			b, c := virtual(t)
-			f(t, b, c)
-		})
+	testkit.InBubble(t, "miniredis", func(t *testing.T) {
+		b, c := virtual(t)
+		f(t, b, c)
 	})
 	t.Run("redis", func(t *testing.T) {
 		s := redistest.Start(t)

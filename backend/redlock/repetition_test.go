@@ -84,30 +84,28 @@ func TestVirtualFailedAttemptOfTheHolder(t *testing.T) {
 // loss.
 func TestVirtualRepeatedReleaseIsNoLoss(t *testing.T) {
 	for name, released := range map[string]bool{"held again": false, "released again": true} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				f := virtualFleet(t, 3)
-				b, networks := spoilt(t, f, 10*time.Second, redlock.WithTokens())
-				f.warm(t, b)
-				g := f.everywhere(t, b, request())
+		testkit.InBubble(t, name, func(t *testing.T) {
+			f := virtualFleet(t, 3)
+			b, networks := spoilt(t, f, 10*time.Second, redlock.WithTokens())
+			f.warm(t, b)
+			g := f.everywhere(t, b, request())
 
-				for _, n := range networks {
-					n.DeafenAt(callOf(redlock.ReleaseHash))
-				}
-				result := make(chan error, 1)
-				go func() { result <- b.Release(t.Context(), g) }()
+			for _, n := range networks {
+				n.DeafenAt(callOf(redlock.ReleaseHash))
+			}
+			result := make(chan error, 1)
+			go func() { result <- b.Release(t.Context(), g) }()
+			f.allFree(t)
+			other := f.backend(t, redlock.WithTokens())
+			next := f.everywhere(t, other, request())
+			if released {
+				testkit.MustRelease(t, other, next)
 				f.allFree(t)
-				other := f.backend(t, redlock.WithTokens())
-				next := f.everywhere(t, other, request())
-				if released {
-					testkit.MustRelease(t, other, next)
-					f.allFree(t)
-				}
-				breakAll(t, networks, (*spoilnet.Network).Deaf)
-				if err := <-result; err != nil {
-					t.Errorf("Release: %v (lost: %v)", err, errors.Is(err, driver.ErrLost))
-				}
-			})
+			}
+			breakAll(t, networks, (*spoilnet.Network).Deaf)
+			if err := <-result; err != nil {
+				t.Errorf("Release: %v (lost: %v)", err, errors.Is(err, driver.ErrLost))
+			}
 		})
 	}
 }
@@ -138,43 +136,41 @@ func TestApplicationUsesUpItsConnections(t *testing.T) {
 // copies arrive when the owner has released, and the key is kept for MinHold.
 func TestVirtualLateCopiesLeaveMinHold(t *testing.T) {
 	for name, late := range map[string]string{"of an attempt": redlock.AcquireHash, "of a renewal": redlock.RenewHash} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				f := virtualFleet(t, 3)
-				b, networks := spoilt(t, f, 10*time.Second)
-				f.warm(t, b)
-				for _, n := range networks {
-					n.HoldAt(callOf(late))
+		testkit.InBubble(t, name, func(t *testing.T) {
+			f := virtualFleet(t, 3)
+			b, networks := spoilt(t, f, 10*time.Second)
+			f.warm(t, b)
+			for _, n := range networks {
+				n.HoldAt(callOf(late))
+			}
+			g := shorter(request(), 20*time.Second).Grant()
+			result := make(chan error, 1)
+			go func() {
+				_, err := b.TryAcquire(t.Context(), driver.Request{Key: g.Key, Owner: g.Owner, TTL: g.TTL})
+				if err == nil && testkit.Renewed(t, b, g).Status != driver.Renewed {
+					err = driver.ErrLost
 				}
-				g := shorter(request(), 20*time.Second).Grant()
-				result := make(chan error, 1)
-				go func() {
-					_, err := b.TryAcquire(t.Context(), driver.Request{Key: g.Key, Owner: g.Owner, TTL: g.TTL})
-					if err == nil && testkit.Renewed(t, b, g).Status != driver.Renewed {
-						err = driver.ErrLost
-					}
-					result <- err
-				}()
-				breakAll(t, networks, (*spoilnet.Network).Held)
-				if err := <-result; err != nil {
-					t.Fatal(err)
-				}
-				g.TTL, g.Retain = redlock.DefaultMaxLease, true
-				if s := testkit.Renewed(t, b, g).Status; s != driver.Renewed {
-					t.Fatal(s)
-				}
-				retained := func() bool {
-					return !slices.ContainsFunc(f.admins, func(c *redis.Client) bool { return c.PTTL(t.Context(), g.Key).Val() < g.TTL*2/3 })
-				}
-				testkit.Eventually(t, "all nodes keep the key", retained)
-				for _, n := range networks {
-					deliver(t, n)
-				}
-				_, err := b.TryAcquire(t.Context(), request()) // it arrives after them
-				if mustBeHeld(t, err); !retained() {
-					t.Error("a late copy has shortened the time")
-				}
-			})
+				result <- err
+			}()
+			breakAll(t, networks, (*spoilnet.Network).Held)
+			if err := <-result; err != nil {
+				t.Fatal(err)
+			}
+			g.TTL, g.Retain = redlock.DefaultMaxLease, true
+			if s := testkit.Renewed(t, b, g).Status; s != driver.Renewed {
+				t.Fatal(s)
+			}
+			retained := func() bool {
+				return !slices.ContainsFunc(f.admins, func(c *redis.Client) bool { return c.PTTL(t.Context(), g.Key).Val() < g.TTL*2/3 })
+			}
+			testkit.Eventually(t, "all nodes keep the key", retained)
+			for _, n := range networks {
+				deliver(t, n)
+			}
+			_, err := b.TryAcquire(t.Context(), request()) // it arrives after them
+			if mustBeHeld(t, err); !retained() {
+				t.Error("a late copy has shortened the time")
+			}
 		})
 	}
 }

@@ -21,6 +21,18 @@ func Bubble(t *testing.T, f func(t *testing.T, l *distlock.Locker, s *Store)) {
 	})
 }
 
+// BubbleCase is [Bubble] in a subtest.
+func BubbleCase(t *testing.T, name string, f func(t *testing.T, l *distlock.Locker, s *Store)) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) { Bubble(t, f) })
+}
+
+// InBubble runs f as a subtest in virtual time.
+func InBubble(t *testing.T, name string, f func(t *testing.T)) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) { synctest.Test(t, f) })
+}
+
 // Line starts n goroutines that run f under the lock, in this order.
 func Line(t *testing.T, all *sync.WaitGroup, l *distlock.Locker, n int, o distlock.Opts, f func(ctx context.Context, i int)) {
 	t.Helper()
