@@ -18,9 +18,7 @@ import (
 // Row 24 (memlock): new work and waiting callers are refused. Fails if the contexts of
 // waiting callers are not cancelled.
 func TestClose(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := testkit.NewStore()
-		l := distlock.New(s, distlock.Config{CloseTimeout: 3 * time.Second})
+	bubbleWith(t, distlock.Config{CloseTimeout: 3 * time.Second}, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 		closed := l
 		var all sync.WaitGroup
 		all.Go(func() { // returns when its context ends
@@ -67,9 +65,7 @@ func TestClose(t *testing.T) {
 // Row 24 (memlock): leases that are not given back are released in the end. Fails if
 // that release is left out.
 func TestCloseReleasesWhatIsNotGivenBack(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := testkit.NewStore()
-		l := distlock.New(s, distlock.Config{CloseTimeout: 3 * time.Second})
+	bubbleWith(t, distlock.Config{CloseTimeout: 3 * time.Second}, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 		var held []*distlock.Lease
 		for key, o := range map[string]distlock.Opts{"writer": writing, "readers": reading, "permits": permit} {
 			o.KeyTimeout = time.Hour
@@ -154,9 +150,7 @@ func TestCloseWithNobodyInside(t *testing.T) {
 // is held it is retried, otherwise Close makes a last attempt at once.
 func TestCloseCleansUp(t *testing.T) {
 	for name, wait := range map[string]time.Duration{"nobody inside": 0, "a holder goes on": 2 * time.Second} {
-		testkit.InBubble(t, name, func(t *testing.T) {
-			s := testkit.NewStore()
-			l := distlock.New(s, distlock.Config{})
+		bubbleCase(t, name, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 			held := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: time.Hour})
 			mend := func() { s.Fail(nil) }
 			if wait > 0 {
@@ -184,9 +178,7 @@ func TestCloseCleansUp(t *testing.T) {
 // gets an error, and the lease goes back to the store.
 func TestLeaseHandedOverDuringCloseIsReleased(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // the waiter runs when Close waits
-	synctest.Test(t, func(t *testing.T) {
-		s := testkit.NewStore()
-		l := distlock.New(s, distlock.Config{})
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 		held := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: time.Hour})
 		result := make(chan error, 1)
 		go func() {

@@ -222,17 +222,18 @@ func TestGrantForACancelledWaiterIsPassedOn(t *testing.T) {
 
 // What the package tests share with those of test is in testkit.
 var (
-	bubble       = testkit.Bubble
-	bubbleCase   = testkit.BubbleCase
-	suspend      = testkit.Suspend
-	heldFor      = testkit.HeldFor
-	inBackground = testkit.InBackground
-	line         = testkit.Line
-	mustBeFree   = testkit.MustBeFree
-	mustGet      = testkit.MustGet
-	wantCalls    = testkit.WantCalls
-	wantIs       = testkit.WantIs
-	wantTook     = testkit.WantTook
+	bubble        = testkit.Bubble
+	bubbleCase    = testkit.BubbleCase
+	bubbleWith    = testkit.BubbleWith
+	suspend       = testkit.Suspend
+	inBackground  = testkit.InBackground
+	line          = testkit.Line
+	mustBeFree    = testkit.MustBeFree
+	mustGet       = testkit.MustGet
+	wantCalls     = testkit.WantCalls
+	wantFreeAfter = testkit.WantFreeAfter
+	wantIs        = testkit.WantIs
+	wantTook      = testkit.WantTook
 )
 
 // The options of a reader, of a writer, and of a holder of one of three permits.

@@ -3,7 +3,6 @@ package test
 import (
 	"context"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/distlock-go/distlock"
@@ -48,9 +47,7 @@ func TestHeld(t *testing.T) {
 
 // The clock decides, even if nobody has noticed the end of the lease yet.
 func TestHeldByTheClock(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := testkit.NewStore()
-		l := testkit.NewLocker(t, s, distlock.Config{})
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 		lease := testkit.MustAcquire(t, l, "k", distlock.Opts{MaxHold: time.Second})
 		ctx := context.WithoutCancel(lease.Context())
 		time.Sleep(999 * time.Millisecond)

@@ -3,7 +3,6 @@ package test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -114,36 +113,4 @@ func TestInvalidKeysReachNoStore(t *testing.T) {
 		}
 		mustCloseAtOnce(t, l)
 	})
-}
-
-// Parameters come from untrusted clients: none of these may have the lock of another,
-// although the text of one is part of the text of the other.
-//
-// Row 25 (any): different parameters have different, valid keys. Fails if lists are
-// encoded without their length.
-func TestDifferentParametersHaveDifferentKeys(t *testing.T) {
-	t.Parallel()
-	params := []any{
-		nil, "", "nil", "<nil>", 0, "0", 0.5, "0.5", false, "false", []any{}, map[string]any{}, []byte{}, []any{nil}, []any{""}, []any{[]any{}},
-		"a", "A", "a ", " a", "a\x00", "\x00a", "a\n", "a\r\n", "{a}", "{a", "a}", "a:b", "a:", ":a", "é", "e\u0301", "\xff", "\ufffd", "１", "1", 1, "01", "+1",
-		[]any{"a", "b"}, []any{"ab"}, []any{"a", "", "b"}, []any{[]any{"a"}, "b"}, []any{"a", []any{"b"}}, []any{"b", "a"}, "a,b", "a|b", `["a","b"]`,
-		map[string]any{"a": "b"}, map[string]any{"a": nil}, map[string]any{"ab": ""}, []any{[]any{"a", "b"}}, struct{ A string }{"b"},
-		[]byte("a"), []any{byte('a')}, int64(math.MaxInt64), uint64(math.MaxInt64) + 1, int64(math.MinInt64), float64(math.MaxInt64), math.Inf(1), math.Inf(-1), "+Inf",
-		math.SmallestNonzeroFloat64, -math.SmallestNonzeroFloat64, strings.Repeat("a", 1000), strings.Repeat("a", 1001), badKeys["carriage return"],
-	}
-	for name, hasher := range map[string]distlock.Hasher{"default": nil, "Plain": distlock.Plain(), "Keyed": distlock.Keyed(make([]byte, 16))} {
-		o := distlock.Opts{Value: "v", ParamLock: true, Hasher: hasher}
-		l := testkit.NewLocker(t, testkit.NewStore(), distlock.Config{})
-		seen := make(map[string]string)
-		for _, p := range params {
-			key, err := wiring.Key(o, p)
-			wantIs(t, err)
-			wantIs(t, l.Do(t.Context(), key, distlock.Opts{}, func(context.Context) error { return nil }))
-			text := fmt.Sprintf("%.50q", fmt.Sprintf("%#v", p))
-			if other, ok := seen[key]; ok {
-				t.Errorf("%s: %s and %s share %s", name, other, text, key)
-			}
-			seen[key] = text
-		}
-	}
 }

@@ -241,9 +241,7 @@ func TestLeadEnds(t *testing.T) {
 		"while it pauses":         {fn: quick, opts: distlock.Opts{RetryInterval: time.Minute}},
 	} {
 		for _, closes := range []bool{false, true} {
-			testkit.InBubble(t, fmt.Sprint(name, ", closed ", closes), func(t *testing.T) {
-				s := testkit.NewStore()
-				l := distlock.New(s, distlock.Config{})
+			bubbleCase(t, fmt.Sprint(name, ", closed ", closes), func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 				if c.busy {
 					s.Steal(t, "k")
 				}
@@ -342,9 +340,7 @@ func TestLeadRefusesWhatCannotBeMended(t *testing.T) {
 			`distlock: options "p:k": fn is nil`:                     l.Lead(t.Context(), "k", distlock.Opts{Prefix: "p:"}, nil),
 			`distlock: options "k": RetryInterval is negative: -1ns`: l.Lead(t.Context(), "k", distlock.Opts{RetryInterval: -1}, never),
 		} {
-			if err == nil || err.Error() != want {
-				t.Errorf("got %v, want %s", err, want)
-			}
+			wantLine(t, err, want)
 		}
 		held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
 		wantIs(t, held.Release(t.Context()))

@@ -97,10 +97,7 @@ func TestMinHoldOutlastsAStray(t *testing.T) {
 				silent(c.delay - time.Since(start))
 			}
 			asked := len(s.Calls(testkit.Renew))
-			heldFor(t, s, "k")
-			if d := time.Since(start).Truncate(time.Second); d != time.Minute {
-				t.Errorf("the key stayed for %v", d)
-			}
+			wantFreeAfter(t, s, "k", start, time.Minute)
 			if n := len(s.Calls(testkit.Renew)) - asked; n > 0 && name != "keeping" && name != "renewal, and no answer" {
 				t.Errorf("asked %d more times to keep it", n)
 			}
@@ -125,9 +122,6 @@ func TestMinHoldWaitsForAQuestionUnderWay(t *testing.T) {
 		wantIs(t, kept.Release(t.Context()))
 		wantTook(t, start, 50*time.Millisecond)
 		wantIs(t, l.Close())
-		heldFor(t, s, "k")
-		if d := time.Since(start).Truncate(time.Second); d != time.Minute {
-			t.Errorf("the key stayed for %v", d)
-		}
+		wantFreeAfter(t, s, "k", start, time.Minute)
 	})
 }

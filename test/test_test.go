@@ -21,17 +21,18 @@ const handOverTime = 100 * time.Millisecond
 
 // What the package tests share with those of the root package is in testkit.
 var (
-	bubble       = testkit.Bubble
-	bubbleCase   = testkit.BubbleCase
-	heldFor      = testkit.HeldFor
-	inBackground = testkit.InBackground
-	line         = testkit.Line
-	mustBeFree   = testkit.MustBeFree
-	mustGet      = testkit.MustGet
-	wantCalls    = testkit.WantCalls
-	wantIs       = testkit.WantIs
-	wantPanic    = testkit.WantPanic
-	wantTook     = testkit.WantTook
+	bubble        = testkit.Bubble
+	bubbleCase    = testkit.BubbleCase
+	bubbleWith    = testkit.BubbleWith
+	inBackground  = testkit.InBackground
+	line          = testkit.Line
+	mustBeFree    = testkit.MustBeFree
+	mustGet       = testkit.MustGet
+	wantCalls     = testkit.WantCalls
+	wantFreeAfter = testkit.WantFreeAfter
+	wantIs        = testkit.WantIs
+	wantPanic     = testkit.WantPanic
+	wantTook      = testkit.WantTook
 )
 
 // The options of a reader, of a writer, and of a holder of one of three permits.

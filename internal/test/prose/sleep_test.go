@@ -11,7 +11,7 @@ import (
 )
 
 // bubbles are the names that a test in virtual time mentions: of the package, and of functions of testkit.
-var bubbles = []string{"synctest", "Bubble", "BubbleCase", "InBubble"}
+var bubbles = []string{"synctest", "Bubble", "BubbleCase", "BubbleWith", "InBubble"}
 
 // A test that sleeps runs in a bubble: in real time a sleep is too short on a slow machine,
 // and too long on every other. The linter, which cannot see bubbles, allows time.Sleep in
