@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -41,45 +40,6 @@ func candidate(t *testing.T, f func(t *testing.T, l *distlock.Locker, s *testkit
 		s, r := testkit.NewStore(), &resigned{}
 		l := testkit.NewLocker(t, s, distlock.Config{Hooks: distlock.Hooks{Released: r.hook}})
 		f(t, l, s, r)
-	})
-}
-
-// One of three candidates leads at a time, and each term has a larger number. When the
-// process of a leader ends, the next takes over at once.
-func TestLeadIsForOne(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := testkit.NewStore()
-		var leaders []int // protected by the lock
-		var term uint64
-		var stop []func()
-		for i := range 3 {
-			l := distlock.New(s, distlock.Config{})
-			ctx, cancel := context.WithCancel(t.Context())
-			done := make(chan struct{})
-			go func() {
-				defer close(done)
-				wantIs(t, l.Lead(ctx, "k", distlock.Opts{}, func(ctx context.Context) error {
-					lease, ok := distlock.FromContext(ctx)
-					if !ok || lease.Check() != nil || lease.Token() <= term {
-						t.Errorf("term %d after %d", lease.Token(), term)
-					}
-					term = lease.Token()
-					leaders = append(leaders, i)
-					return stay(ctx)
-				}), context.Canceled)
-			}()
-			stop = append(stop, func() { cancel(); <-done; wantIs(t, l.Close()) })
-			synctest.Wait()
-		}
-		for i := range stop {
-			time.Sleep(time.Hour)
-			if want := []int{0, 1, 2}[:i+1]; !slices.Equal(leaders, want) {
-				t.Errorf("leaders %v, want %v", leaders, want)
-			}
-			stop[i]()
-			synctest.Wait()
-		}
-		mustBeFree(t, s, "k")
 	})
 }
 
