@@ -41,8 +41,7 @@ func TestVirtualPatientWaiter(t *testing.T) {
 		long := request(lockKey)
 		long.TTL = time.Hour
 		g := mustTry(t, b, long)
-		r := request(lockKey)
-		r.Backoff = driver.NewBackoff(time.Hour, 0)
+		r := polling(lockKey, time.Hour)
 		w := testkit.StartWaiter(t, b, r)
 		synctest.Wait()
 		ticket := c.ZScore(t.Context(), queueKey, b.Member(r.Owner)).Val()
@@ -117,8 +116,7 @@ func TestVirtualDeafSubscription(t *testing.T) {
 		r := request(lockKey)
 		r.TTL = time.Hour
 		g := mustTry(t, other, r)
-		waiter := request(lockKey)
-		waiter.Backoff = driver.NewBackoff(time.Hour, 0)
+		waiter := polling(lockKey, time.Hour)
 		w := testkit.StartWaiter(t, b, waiter)
 		time.Sleep(time.Minute + time.Second) // long before its next check, which is every twenty seconds
 		n.Cut()

@@ -119,6 +119,14 @@ func (f *fleet) have(key, owner string) (n int) {
 	return n
 }
 
+// mustHave checks on how many nodes the lock has this owner; "" counts the nodes where it is free.
+func (f *fleet) mustHave(tb testing.TB, owner string, want int) {
+	tb.Helper()
+	if n := f.have(lockKey, owner); n != want {
+		tb.Errorf("the owner %q is on %d of %d nodes, want %d", owner, n, len(f.admins), want)
+	}
+}
+
 // put sets the key on some nodes, as another library does.
 func (f *fleet) put(tb testing.TB, owner string, ttl time.Duration, nodes ...int) {
 	tb.Helper()

@@ -66,9 +66,7 @@ func TestLostRenewalAndRelease(t *testing.T) {
 		return err == nil || errors.Is(err, driver.ErrLost)
 	})
 	quiet(t, b)
-	if n := f.have(lockKey, next.Owner); n != 3 {
-		t.Errorf("the next one's lock is on %d of 3 nodes", n)
-	}
+	f.mustHave(t, next.Owner, 3)
 	testkit.MustRelease(t, other, next)
 	quiet(t, other)
 	f.allFree(t)
@@ -147,9 +145,7 @@ func TestVirtualOvertakenTakeBack(t *testing.T) {
 
 		deliver(t, networks[0])
 		synctest.Wait()
-		if n := f.have(lockKey, r.Owner); n != 3 {
-			t.Errorf("on %d of 3 nodes", n)
-		}
+		f.mustHave(t, r.Owner, 3)
 		testkit.MustRelease(t, b, g)
 		f.allFree(t)
 	})
@@ -167,18 +163,14 @@ func TestVirtualOvertakenRestoration(t *testing.T) {
 			if delayed {
 				networks[0].HoldAt(callOf(redlock.RestoreHash))
 			}
-			if got := testkit.Renewed(t, b, g).Status; got != driver.Renewed {
-				t.Fatal(got)
-			}
+			testkit.MustRenew(t, b, g)
 			synctest.Wait() // until the restoration is under way
 		}
 		testkit.MustRelease(t, b, g)
 		time.Sleep(3 * time.Second) // the node has not answered, and then the release
 		deliver(t, networks[0])
 		synctest.Wait()
-		if n := f.have(lockKey, ""); n != 3 {
-			t.Errorf("%d of 3 nodes are free", n)
-		}
+		f.mustHave(t, "", 3)
 	})
 }
 

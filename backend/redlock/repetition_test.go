@@ -124,9 +124,7 @@ func TestApplicationUsesUpItsConnections(t *testing.T) {
 	for _, c := range clients {
 		redistest.UseUp(t, c.(*redis.Client))
 	}
-	if got := testkit.Renewed(t, b, g).Status; got != driver.Renewed {
-		t.Errorf("renewal: %v", got)
-	}
+	testkit.MustRenew(t, b, g)
 	testkit.MustRelease(t, b, g)
 	quiet(t, b)
 	f.allFree(t)
