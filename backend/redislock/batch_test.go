@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -21,28 +20,13 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testmode"
 )
 
-// takeAll acquires many locks at once and returns the results.
-func takeAll(b driver.Backend, keys []string) ([]driver.Grant, []error) {
-	grants, errs := make([]driver.Grant, len(keys)), make([]error, len(keys))
-	var wg sync.WaitGroup
-	for i, key := range keys {
-		wg.Go(func() { grants[i], errs[i] = b.TryAcquire(context.Background(), request(key)) })
+// atOnce calls f with 0 to n-1, each in a goroutine of its own, and waits for all of them.
+func atOnce(n int, f func(i int)) {
+	var all sync.WaitGroup
+	for i := range n {
+		all.Go(func() { f(i) })
 	}
-	wg.Wait()
-	return grants, errs
-}
-
-func giveAll(t *testing.T, b driver.Backend, grants []driver.Grant) {
-	t.Helper()
-	var wg sync.WaitGroup
-	for _, g := range grants {
-		wg.Go(func() {
-			if err := b.Release(context.Background(), g); err != nil {
-				t.Errorf("%s: release: %v", g.Key, err)
-			}
-		})
-	}
-	wg.Wait()
+	all.Wait()
 }
 
 // A plain client of one master of a Cluster gets the locks on that master, and an error
@@ -50,30 +34,32 @@ func giveAll(t *testing.T, b driver.Backend, grants []driver.Grant) {
 func TestPlainClientOfACluster(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
-	c := &redistest.Cluster{Masters: redistest.StartCluster(t, 2)}
-	b := newBackend(t, c.Masters[0].Client(t))
+	masters := redistest.StartCluster(t, 2)
+	b := newBackend(t, masters[0].Client(t))
 	for range 5 {
-		var keys []string
-		for i := range 60 {
-			keys = append(keys, fmt.Sprint("k:", i))
-		}
-		grants, errs := takeAll(b, keys)
-		var here []driver.Grant
-		for i, err := range errs {
-			there := c.Slot(t, keys[i]) >= 16384/2
-			if there && !redis.HasErrorPrefix(err, "MOVED") || !there && err != nil {
-				t.Errorf("%s, elsewhere %v: %v", keys[i], there, err)
+		var here atomic.Int64
+		atOnce(60, func(i int) {
+			key := fmt.Sprint("k:", i)
+			g, err := b.TryAcquire(t.Context(), request(key))
+			if redislock.SlotOf(key) >= 16384/2 {
+				if !redis.HasErrorPrefix(err, "MOVED") {
+					t.Errorf("%s, which is elsewhere: %v", key, err)
+				}
+				return
 			}
+			here.Add(1)
 			if err == nil {
-				here = append(here, grants[i])
+				err = b.Release(t.Context(), g)
 			}
+			if err != nil {
+				t.Errorf("%s: %v", key, err)
+			}
+		})
+		if n := here.Load(); n == 0 || n == 60 {
+			t.Fatalf("%d of 60 are here", n)
 		}
-		if len(here) == 0 || len(here) == len(keys) {
-			t.Fatalf("%d of %d are here", len(here), len(keys))
-		}
-		giveAll(t, b, here)
 	}
-	nothingLeft(t, c.Masters...)
+	nothingLeft(t, masters...)
 }
 
 // The server forgets its scripts repeatedly.
@@ -117,79 +103,38 @@ func (s server) scriptCalls(t testing.TB) int {
 	return n
 }
 
-// paused runs f while the server is stopped, so that the requests of f come together.
-func (s server) paused(f func()) {
-	s.real.Stop()
-	defer s.real.Cont()
-	f()
-}
-
-// Concurrent calls share scripts, and each gets its own result.
+// Concurrent calls share scripts. That each gets its own result is in isolation_test.go.
 func TestCallsThatMeetShareScripts(t *testing.T) {
 	s := realServer(t)
 	b := newBackend(t, s.Client, redislock.WithOpTimeout(20*time.Second))
 	const n = 500
-	s.RPush(t.Context(), "k7", "a foreign list")
-	held := must(b.Acquire(t.Context(), request("k9")))
-
-	before := s.scriptCalls(t)
-	var all sync.WaitGroup
-	var come atomic.Int64
-	grants := make([]driver.Grant, n)
-	errs := make([]error, n)
-	s.paused(func() {
-		for i := range n {
-			all.Go(func() {
+	// meet makes n calls while the server is stopped, so that they come together.
+	meet := func(what string, call func(i int) error) {
+		t.Helper()
+		before := s.scriptCalls(t)
+		var come atomic.Int64
+		var ended sync.WaitGroup
+		s.real.Stop()
+		ended.Go(func() {
+			atOnce(n, func(i int) {
 				come.Add(1)
-				grants[i], errs[i] = b.TryAcquire(t.Context(), request("k"+strconv.Itoa(i)))
+				if err := call(i); err != nil {
+					t.Errorf("%s of k%d: %v", what, i, err)
+				}
 			})
-		}
+		})
 		testkit.Eventually(t, "all have come", func() bool { return come.Load() == n })
+		s.real.Cont()
+		ended.Wait()
+		if calls := s.scriptCalls(t) - before; calls > n/10 {
+			t.Errorf("%d scripts for %d calls: %s", calls, n, what)
+		}
+	}
+	grants := make([]driver.Grant, n)
+	meet("acquisition", func(i int) (err error) {
+		grants[i], err = b.TryAcquire(t.Context(), request("k"+strconv.Itoa(i)))
+		return err
 	})
-	all.Wait()
-	for i, err := range errs {
-		switch {
-		case i == 7:
-			if !errors.Is(err, driver.ErrForeign) {
-				t.Errorf("the foreign key: %v", err)
-			}
-		case i == 9:
-			if !errors.Is(err, driver.ErrNotAcquired) {
-				t.Errorf("the key that is held: %v", err)
-			}
-		case err != nil:
-			t.Errorf("k%d: %v", i, err)
-		case !strings.HasPrefix(s.Get(t.Context(), "k"+strconv.Itoa(i)).Val(), grants[i].Owner+" "):
-			t.Errorf("k%d is not its owner's", i)
-		}
-	}
-	if calls := s.scriptCalls(t) - before; calls > n/10 {
-		t.Errorf("%d scripts for %d locks", calls, n)
-	}
-
-	before = s.scriptCalls(t)
-	s.paused(func() {
-		for i, g := range grants {
-			if errs[i] == nil {
-				all.Go(func() {
-					come.Add(1)
-					errs[i] = b.Release(t.Context(), g)
-				})
-			}
-		}
-		testkit.Eventually(t, "all have come", func() bool { return come.Load() == 2*n-2 })
-	})
-	all.Wait()
-	for i, err := range errs {
-		if i != 7 && i != 9 && err != nil {
-			t.Errorf("release of k%d: %v", i, err)
-		}
-	}
-	if calls := s.scriptCalls(t) - before; calls > n/10 {
-		t.Errorf("%d scripts for %d releases", calls, n)
-	}
-	if err := b.Release(t.Context(), held); err != nil {
-		t.Error(err)
-	}
+	meet("release", func(i int) error { return b.Release(t.Context(), grants[i]) })
 	testkit.Eventually(t, "all batchers are idle", func() bool { return b.InFlight() == 0 && b.Queued() == 0 })
 }
