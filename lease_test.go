@@ -62,8 +62,7 @@ func TestReentryOfAnEndedLeaseIsErrLost(t *testing.T) {
 		}
 		// A goroutine that has outlived the call must not take the lock silently.
 		stray := context.WithoutCancel(held.Context())
-		_, err = l.Acquire(stray, "k", distlock.Opts{})
-		wantIs(t, err, distlock.ErrLost)
+		wantIs(t, testkit.ErrorOf(l.Acquire(stray, "k", distlock.Opts{})), distlock.ErrLost)
 
 		free, err := l.Acquire(distlock.Detach(held.Context()), "k", distlock.Opts{})
 		wantIs(t, err)
@@ -373,8 +372,7 @@ func TestFencingOfWhatIsHere(t *testing.T) {
 
 		var all sync.WaitGroup
 		all.Go(func() {
-			_, err := l.Acquire(t.Context(), "k", o)
-			wantIs(t, err, distlock.ErrNoFencing)
+			wantIs(t, testkit.ErrorOf(l.Acquire(t.Context(), "k", o)), distlock.ErrNoFencing)
 		})
 		synctest.Wait()
 		served := false

@@ -41,8 +41,7 @@ func TestClose(t *testing.T) {
 		for _, key := range []string{"a", "b"} { // wait at the gate, and in the store's queue
 			for _, o := range []distlock.Opts{{}, {MaxWait: time.Minute}} {
 				all.Go(func() {
-					_, err := l.Acquire(t.Context(), key, o)
-					wantIs(t, err, distlock.ErrClosed)
+					wantIs(t, testkit.ErrorOf(l.Acquire(t.Context(), key, o)), distlock.ErrClosed)
 				})
 			}
 		}
@@ -53,8 +52,7 @@ func TestClose(t *testing.T) {
 		wantTook(t, start, time.Second)
 		all.Wait()
 		mustBeFree(t, s, "a")
-		_, err := closed.Acquire(t.Context(), "c", distlock.Opts{})
-		wantIs(t, err, distlock.ErrClosed)
+		wantIs(t, testkit.ErrorOf(closed.Acquire(t.Context(), "c", distlock.Opts{})), distlock.ErrClosed)
 		wantIs(t, l.Close())
 		wantCalls(t, s, testkit.Close, 1)
 	})

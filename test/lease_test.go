@@ -136,7 +136,7 @@ func TestHeld(t *testing.T) {
 
 // The clock decides, even if nobody has noticed the end of the lease yet.
 func TestHeldByTheClock(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, _ *testkit.Store) {
 		lease := testkit.MustAcquire(t, l, "k", distlock.Opts{MaxHold: time.Second})
 		ctx := context.WithoutCancel(lease.Context())
 		time.Sleep(999 * time.Millisecond)

@@ -231,8 +231,7 @@ func TestAcquireAllClose(t *testing.T) {
 		free := other(t, s, "b")
 		for _, keys := range [][]string{{"a", "b"}, {"c", "x"}} { // in the store's queue, at the gate
 			go func() {
-				_, err := l.AcquireAll(t.Context(), keys, distlock.Opts{})
-				wantIs(t, err, distlock.ErrClosed)
+				wantIs(t, testkit.ErrorOf(l.AcquireAll(t.Context(), keys, distlock.Opts{})), distlock.ErrClosed)
 				ended <- nil
 			}()
 		}
@@ -247,8 +246,7 @@ func TestAcquireAllClose(t *testing.T) {
 		}
 		free()
 		mustBeFree(t, s, "a", "b", "c", "x", "y")
-		_, err := l.AcquireAll(t.Context(), []string{"a"}, distlock.Opts{})
-		wantIs(t, err, distlock.ErrClosed)
+		wantIs(t, testkit.ErrorOf(l.AcquireAll(t.Context(), []string{"a"}, distlock.Opts{})), distlock.ErrClosed)
 	})
 }
 

@@ -142,12 +142,10 @@ func TestNoReentryBelowNoHolder(t *testing.T) {
 		none := distlock.Opts{NoReentry: true, MaxWait: time.Second}
 		outer := testkit.MustAcquire(t, l, "k", none)
 		start := time.Now()
-		_, err := l.Acquire(distlock.Detach(outer.Context()), "k", none)
-		wantIs(t, err, distlock.ErrNotAcquired)
+		wantIs(t, testkit.ErrorOf(l.Acquire(distlock.Detach(outer.Context()), "k", none)), distlock.ErrNotAcquired)
 		wantTook(t, start, time.Second)
 		wantIs(t, outer.Release(t.Context()))
-		_, err = l.Acquire(context.WithoutCancel(outer.Context()), "k", none)
-		wantIs(t, err, distlock.ErrLost)
+		wantIs(t, testkit.ErrorOf(l.Acquire(context.WithoutCancel(outer.Context()), "k", none)), distlock.ErrLost)
 		nothingLeft(t, l, s)
 	})
 }
@@ -178,8 +176,7 @@ func TestReentryOfModes(t *testing.T) {
 					t.Errorf("tokens %d and %d", outer.Token(), inner.Token())
 				}
 				// Below that, the mode that the store has granted counts.
-				_, err := l.Acquire(inner.Context(), "k", c.outer)
-				wantIs(t, err)
+				wantIs(t, testkit.ErrorOf(l.Acquire(inner.Context(), "k", c.outer)))
 				wantIs(t, inner.Release(t.Context()))
 			}
 			wantTook(t, start, 0)

@@ -151,8 +151,7 @@ func TestStepContexts(t *testing.T) {
 					t.Errorf("the lease in Undo is %v", lease)
 				}
 				// it must not wait for the gate that this call keeps shut
-				_, err := l.Acquire(ctx, "k", distlock.Opts{})
-				wantIs(t, err, distlock.ErrLost)
+				wantIs(t, testkit.ErrorOf(l.Acquire(ctx, "k", distlock.Opts{})), distlock.ErrLost)
 				return l.Do(ctx, "another", distlock.Opts{}, func(ctx context.Context) error { return ctx.Err() })
 			},
 		})

@@ -113,8 +113,7 @@ func extending(s *testkit.Store) driver.Backend {
 func inVain(ctx context.Context, t *testing.T, l *distlock.Locker, all *sync.WaitGroup, o distlock.Opts) {
 	t.Helper()
 	all.Go(func() {
-		_, err := l.Acquire(ctx, "k", o)
-		wantIs(t, err, distlock.ErrNotAcquired, context.Canceled)
+		wantIs(t, testkit.ErrorOf(l.Acquire(ctx, "k", o)), distlock.ErrNotAcquired, context.Canceled)
 	})
 	synctest.Wait()
 }

@@ -45,8 +45,7 @@ func TestTroubleThatIsOverIsNotTold(t *testing.T) {
 		l := testkit.NewLocker(t, s.Only(0), distlock.Config{})
 		s.LoseReplies(testkit.Try, 1)
 		first := inBackground(t, l, distlock.Opts{RetryInterval: 100 * time.Millisecond})
-		_, err := l.Acquire(t.Context(), "k", distlock.Opts{RetryCount: 2})
-		wantIs(t, err, distlock.ErrNotAcquired)
+		wantIs(t, testkit.ErrorOf(l.Acquire(t.Context(), "k", distlock.Opts{RetryCount: 2})), distlock.ErrNotAcquired)
 		wantIs(t, mustGet(t, first).Release(t.Context()))
 	})
 }
@@ -78,8 +77,7 @@ func TestFailureBeforeARefusalIsNotTold(t *testing.T) {
 			})
 			ctx, cancel := context.WithTimeout(t.Context(), 2*maxWait)
 			defer cancel()
-			_, err := l.Acquire(ctx, "k", c.opts)
-			wantIs(t, err, c.want...)
+			wantIs(t, testkit.ErrorOf(l.Acquire(ctx, "k", c.opts)), c.want...)
 			wantCalls(t, s, testkit.Try, 3)
 		})
 	}
@@ -164,15 +162,14 @@ func TestWakerDoesNotSpendAttempts(t *testing.T) {
 func TestWakerEndsItsWatch(t *testing.T) {
 	bubbleWaking(t, func(t *testing.T, s *testkit.Store, l, other *distlock.Locker) {
 		held := testkit.MustAcquire(t, other, "k", distlock.Opts{})
-		_, err := l.Acquire(t.Context(), "k", distlock.Opts{RetryCount: 1})
-		wantIs(t, err, distlock.ErrNotAcquired)
+		wantIs(t, testkit.ErrorOf(l.Acquire(t.Context(), "k", distlock.Opts{RetryCount: 1})), distlock.ErrNotAcquired)
 		if n := len(s.Calls(testkit.Wake)); n != 0 {
 			t.Error("a caller that does not wait watches the key")
 		}
 
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		_, err = l.Acquire(ctx, "k", distlock.Opts{RetryInterval: rarely})
+		_, err := l.Acquire(ctx, "k", distlock.Opts{RetryInterval: rarely})
 		wantIs(t, err, distlock.ErrNotAcquired, context.DeadlineExceeded)
 		_, err = l.Acquire(t.Context(), "k", distlock.Opts{RetryInterval: rarely, MaxWait: time.Second})
 		wantIs(t, err, distlock.ErrNotAcquired)

@@ -85,8 +85,7 @@ func TestVirtualTriesAgainLater(t *testing.T) {
 			for _, n := range networks[:2] {
 				n.DeafenAt(callOf(redlock.AcquireHash))
 			}
-			_, err := b.TryAcquire(t.Context(), r)
-			mustFail(t, err)
+			mustFail(t, testkit.ErrorOf(b.TryAcquire(t.Context(), r)))
 			quiet(t, b)
 			f.allFree(t)
 		}
@@ -136,8 +135,7 @@ func TestVirtualOvertakenTakeBack(t *testing.T) {
 		f.put(t, "another", time.Minute, 1, 2)
 		r := request()
 		networks[0].HoldAt(callOf(redlock.ReleaseHash))
-		_, err := b.TryAcquire(t.Context(), r)
-		mustBeHeld(t, err)
+		mustBeHeld(t, testkit.ErrorOf(b.TryAcquire(t.Context(), r)))
 		testkit.Eventually(t, "it was tried", func() bool { return b.PendingReleases() == 1 })
 		quiet(t, b)
 		f.del(t, lockKey, 1, 2)
