@@ -142,10 +142,7 @@ func TestReleaseWithoutAnAnswer(t *testing.T) {
 
 		held = testkit.MustAcquire(t, l, "k", distlock.Opts{})
 		s.LoseReplies(testkit.Release, 1) // applied, but the reply is lost
-		next := make(chan *distlock.Lease)
-		other := testkit.NewLocker(t, s, distlock.Config{})
-		go func() { next <- testkit.MustAcquire(t, other, "k", distlock.Opts{}) }()
-		synctest.Wait()
+		next := inBackground(t, testkit.NewLocker(t, s, distlock.Config{}), distlock.Opts{})
 		wantIs(t, held.Release(t.Context()), distlock.ErrUnavailable, testkit.ErrBroken)
 		got := <-next
 		time.Sleep(10 * time.Second)

@@ -49,9 +49,7 @@ func TestForceRelease(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 		deposed := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: 30 * time.Second})
 		rival := testkit.NewLocker(t, s, distlock.Config{})
-		got := make(chan *distlock.Lease)
-		go func() { got <- testkit.MustAcquire(t, rival, "k", distlock.Opts{}) }()
-		synctest.Wait()
+		got := inBackground(t, rival, distlock.Opts{})
 
 		start := time.Now()
 		held, err := admin.ForceRelease(t.Context(), rival, "k")
@@ -137,9 +135,7 @@ func TestRevoke(t *testing.T) {
 			}
 			return nil
 		}))
-		next := make(chan *distlock.Lease)
-		go func() { next <- testkit.MustAcquire(t, rival, "k", distlock.Opts{}) }()
-		synctest.Wait()
+		next := inBackground(t, rival, distlock.Opts{})
 		select {
 		case <-held.Revoked():
 			t.Error("the holder was asked by a waiter")
@@ -165,8 +161,7 @@ func TestRevoke(t *testing.T) {
 		// Within Config.HandOverTime, a waiter of the same process would have the same lease.
 		held = testkit.MustAcquire(t, l, "k", distlock.Opts{})
 		revoked := held.Revoked()
-		go func() { next <- testkit.MustAcquire(t, l, "k", distlock.Opts{}) }()
-		synctest.Wait()
+		next = inBackground(t, l, distlock.Opts{})
 		wantIs(t, testkit.ErrorOf(admin.Revoke(t.Context(), l, "k")))
 		<-revoked
 		wantIs(t, held.Release(t.Context()))

@@ -68,8 +68,7 @@ func TestLostRenewalAndRelease(t *testing.T) {
 	quiet(t, b)
 	f.mustHave(t, next.Owner, 3)
 	testkit.MustRelease(t, other, next)
-	quiet(t, other)
-	f.allFree(t)
+	f.settled(t, other)
 }
 
 // Two nodes lose the replies to an attempt, which is rolled back with a tombstone
@@ -86,12 +85,10 @@ func TestVirtualTriesAgainLater(t *testing.T) {
 				n.DeafenAt(callOf(redlock.AcquireHash))
 			}
 			mustFail(t, testkit.ErrorOf(b.TryAcquire(t.Context(), r)))
-			quiet(t, b)
-			f.allFree(t)
+			f.settled(t, b)
 		}
 		testkit.MustRelease(t, b, testkit.MustTry(t, b, r))
-		quiet(t, b)
-		f.allFree(t)
+		f.settled(t, b)
 		synctest.Wait()
 		if n := b.Owners(); n != 0 {
 			t.Errorf("%d owners are known", n)
@@ -119,8 +116,7 @@ func TestVirtualOvertakenAttempt(t *testing.T) {
 		// the delayed one.
 		next := f.everywhere(t, b, request())
 		testkit.MustRelease(t, b, next)
-		quiet(t, b)
-		f.allFree(t)
+		f.settled(t, b)
 	})
 }
 

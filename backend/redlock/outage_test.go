@@ -49,8 +49,7 @@ func TestMinorityHangs(t *testing.T) {
 			}
 			f.servers[1].Cont()
 			f.servers[3].Cont()
-			quiet(t, b)
-			f.allFree(t)
+			f.settled(t, b)
 			f.everywhere(t, b, request())
 		})
 	}
@@ -95,8 +94,7 @@ func TestMajorityHangs(t *testing.T) {
 	for _, i := range []int{0, 2, 4} {
 		f.servers[i].Cont()
 	}
-	quiet(t, b)
-	f.allFree(t)
+	f.settled(t, b)
 	if got := testkit.Renewed(t, b, held); got.Status != driver.Renewed {
 		t.Errorf("renewal afterwards: %+v", got)
 	}
@@ -168,8 +166,7 @@ func TestRenewalsDoNotPileUp(t *testing.T) {
 		return testkit.Renewed(t, b, g).Status == driver.Renewed && f.have(lockKey, g.Owner) == 3
 	})
 	testkit.MustRelease(t, b, g)
-	quiet(t, b)
-	f.allFree(t)
+	f.settled(t, b)
 }
 
 // A late node keeps the lock if it was granted, and is free if it was not.
@@ -187,8 +184,7 @@ func TestLateNode(t *testing.T) {
 	deliver(t, networks[0])
 	testkit.Eventually(t, "the late node has the lock", func() bool { return f.have(lockKey, g.Owner) == 3 })
 	testkit.MustRelease(t, b, g)
-	quiet(t, b)
-	f.allFree(t)
+	f.settled(t, b)
 
 	f.put(t, "another", time.Minute, 1, 2)
 	networks[0].HoldAt(callOf(redlock.AcquireHash))

@@ -53,8 +53,7 @@ func TestVirtualRepeatedAttemptArrivesLate(t *testing.T) {
 			deliver(t, n)
 		}
 		testkit.MustRelease(t, b, testkit.MustTry(t, b, request())) // it arrives after them
-		quiet(t, b)
-		f.allFree(t)
+		f.settled(t, b)
 	})
 }
 
@@ -125,8 +124,7 @@ func TestApplicationUsesUpItsConnections(t *testing.T) {
 	}
 	testkit.MustRenew(t, b, g)
 	testkit.MustRelease(t, b, g)
-	quiet(t, b)
-	f.allFree(t)
+	f.settled(t, b)
 }
 
 // All connections break when a request was sent, and it is repeated with success. The first
