@@ -62,8 +62,7 @@ func TestReentryOfAnEndedLeaseIsErrLost(t *testing.T) {
 		}
 		// A goroutine that has outlived the call must not take the lock silently.
 		stray := context.WithoutCancel(held.Context())
-		_, err = l.Acquire(stray, "k", distlock.Opts{})
-		wantIs(t, err, distlock.ErrLost)
+		wantIs(t, testkit.ErrorOf(l.Acquire(stray, "k", distlock.Opts{})), distlock.ErrLost)
 
 		free, err := l.Acquire(distlock.Detach(held.Context()), "k", distlock.Opts{})
 		wantIs(t, err)
@@ -143,10 +142,7 @@ func TestReleaseWithoutAnAnswer(t *testing.T) {
 
 		held = testkit.MustAcquire(t, l, "k", distlock.Opts{})
 		s.LoseReplies(testkit.Release, 1) // applied, but the reply is lost
-		next := make(chan *distlock.Lease)
-		other := testkit.NewLocker(t, s, distlock.Config{})
-		go func() { next <- testkit.MustAcquire(t, other, "k", distlock.Opts{}) }()
-		synctest.Wait()
+		next := inBackground(t, testkit.NewLocker(t, s, distlock.Config{}), distlock.Opts{})
 		wantIs(t, held.Release(t.Context()), distlock.ErrUnavailable, testkit.ErrBroken)
 		got := <-next
 		time.Sleep(10 * time.Second)
@@ -241,16 +237,14 @@ func TestExtensionCountsFromTheSending(t *testing.T) {
 		"renewal": func(*testing.T, *distlock.Lease) { time.Sleep(2 * time.Second) },
 		"refresh": func(t *testing.T, held *distlock.Lease) { wantIs(t, held.Refresh(t.Context())) },
 	} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-				s.After(slowRenewals(slow))
-				held := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: ttl})
-				wait(t, held)
-				if d := held.Until().Sub(s.Calls(testkit.Renew)[0].At); d != ttl-distlock.Margin(ttl) {
-					t.Errorf("believed in for %v after it was sent", d)
-				}
-				wantIs(t, held.Release(t.Context()))
-			})
+		bubbleCase(t, name, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+			s.After(slowRenewals(slow))
+			held := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: ttl})
+			wait(t, held)
+			if d := held.Until().Sub(s.Calls(testkit.Renew)[0].At); d != ttl-distlock.Margin(ttl) {
+				t.Errorf("believed in for %v after it was sent", d)
+			}
+			wantIs(t, held.Release(t.Context()))
 		})
 	}
 }
@@ -289,18 +283,16 @@ func TestRefreshLooksAgainAfterTheAnswer(t *testing.T) {
 		"released":        {600 * time.Millisecond, distlock.ErrLost},
 		"after the lease": {2 * time.Second, distlock.ErrLost},
 	} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-				s.After(slowRenewals(c.slow))
-				held := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: time.Second})
-				if name == "released" {
-					time.AfterFunc(c.slow/2, func() { wantIs(t, held.Release(context.Background())) })
-				}
-				if err := held.Refresh(t.Context()); !errors.Is(err, c.want) {
-					t.Errorf("Refresh: %v, want %v", err, c.want)
-				}
-				_ = held.Release(t.Context())
-			})
+		bubbleCase(t, name, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+			s.After(slowRenewals(c.slow))
+			held := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: time.Second})
+			if name == "released" {
+				time.AfterFunc(c.slow/2, func() { wantIs(t, held.Release(context.Background())) })
+			}
+			if err := held.Refresh(t.Context()); !errors.Is(err, c.want) {
+				t.Errorf("Refresh: %v, want %v", err, c.want)
+			}
+			_ = held.Release(t.Context())
 		})
 	}
 }
@@ -377,8 +369,7 @@ func TestFencingOfWhatIsHere(t *testing.T) {
 
 		var all sync.WaitGroup
 		all.Go(func() {
-			_, err := l.Acquire(t.Context(), "k", o)
-			wantIs(t, err, distlock.ErrNoFencing)
+			wantIs(t, testkit.ErrorOf(l.Acquire(t.Context(), "k", o)), distlock.ErrNoFencing)
 		})
 		synctest.Wait()
 		served := false

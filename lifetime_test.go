@@ -18,9 +18,7 @@ import (
 // Row 24 (memlock): new work and waiting callers are refused. Fails if the contexts of
 // waiting callers are not cancelled.
 func TestClose(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := testkit.NewStore()
-		l := distlock.New(s, distlock.Config{CloseTimeout: 3 * time.Second})
+	bubbleWith(t, distlock.Config{CloseTimeout: 3 * time.Second}, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 		closed := l
 		var all sync.WaitGroup
 		all.Go(func() { // returns when its context ends
@@ -42,12 +40,9 @@ func TestClose(t *testing.T) {
 		}
 		for _, key := range []string{"a", "b"} { // wait at the gate, and in the store's queue
 			for _, o := range []distlock.Opts{{}, {MaxWait: time.Minute}} {
-				for _, ctx := range []context.Context{t.Context(), context.WithoutCancel(t.Context())} {
-					all.Go(func() {
-						_, err := l.Acquire(ctx, key, o)
-						wantIs(t, err, distlock.ErrClosed)
-					})
-				}
+				all.Go(func() {
+					wantIs(t, testkit.ErrorOf(l.Acquire(t.Context(), key, o)), distlock.ErrClosed)
+				})
 			}
 		}
 		synctest.Wait()
@@ -57,8 +52,7 @@ func TestClose(t *testing.T) {
 		wantTook(t, start, time.Second)
 		all.Wait()
 		mustBeFree(t, s, "a")
-		_, err := closed.Acquire(t.Context(), "c", distlock.Opts{})
-		wantIs(t, err, distlock.ErrClosed)
+		wantIs(t, testkit.ErrorOf(closed.Acquire(t.Context(), "c", distlock.Opts{})), distlock.ErrClosed)
 		wantIs(t, l.Close())
 		wantCalls(t, s, testkit.Close, 1)
 	})
@@ -69,9 +63,7 @@ func TestClose(t *testing.T) {
 // Row 24 (memlock): leases that are not given back are released in the end. Fails if
 // that release is left out.
 func TestCloseReleasesWhatIsNotGivenBack(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := testkit.NewStore()
-		l := distlock.New(s, distlock.Config{CloseTimeout: 3 * time.Second})
+	bubbleWith(t, distlock.Config{CloseTimeout: 3 * time.Second}, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 		var held []*distlock.Lease
 		for key, o := range map[string]distlock.Opts{"writer": writing, "readers": reading, "permits": permit} {
 			o.KeyTimeout = time.Hour
@@ -118,38 +110,36 @@ func TestCloseWithNobodyInside(t *testing.T) {
 			return testkit.ErrBroken
 		}, distlock.CleanupTimeout},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := testkit.NewStore()
-				s.Before(tc.before)
-				l := distlock.New(s, distlock.Config{})
-				ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
-				defer cancel()
-				var all sync.WaitGroup
-				for _, key := range []string{"a", "b", "c"} {
-					all.Go(func() {
-						_, err := l.Acquire(ctx, key, distlock.Opts{KeyTimeout: time.Hour})
-						if !errors.Is(err, distlock.ErrUnavailable) {
-							t.Errorf("error %v", err)
-						}
-					})
-				}
-				all.Wait()
-				time.Sleep(time.Minute + 50*time.Millisecond)
-				releases := len(s.Calls(testkit.Release))
-				if releases == 0 {
-					t.Error("nothing is cleaned up")
-				}
-				start := time.Now()
-				wantIs(t, l.Close())
-				if d := time.Since(start); d > tc.most {
-					t.Errorf("Close took %v, want at most %v", d, tc.most)
-				}
-				time.Sleep(2 * distlock.ReleaseTimeout) // until the operation of the silent store has ended
-				if name == "refuses" && len(s.Calls(testkit.Release)) != releases+3 {
-					t.Errorf("%d last attempts, want one for each key", len(s.Calls(testkit.Release))-releases)
-				}
-			})
+		testkit.InBubble(t, name, func(t *testing.T) {
+			s := testkit.NewStore()
+			s.Before(tc.before)
+			l := distlock.New(s, distlock.Config{})
+			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+			defer cancel()
+			var all sync.WaitGroup
+			for _, key := range []string{"a", "b", "c"} {
+				all.Go(func() {
+					_, err := l.Acquire(ctx, key, distlock.Opts{KeyTimeout: time.Hour})
+					if !errors.Is(err, distlock.ErrUnavailable) {
+						t.Errorf("error %v", err)
+					}
+				})
+			}
+			all.Wait()
+			time.Sleep(time.Minute + 50*time.Millisecond)
+			releases := len(s.Calls(testkit.Release))
+			if releases == 0 {
+				t.Error("nothing is cleaned up")
+			}
+			start := time.Now()
+			wantIs(t, l.Close())
+			if d := time.Since(start); d > tc.most {
+				t.Errorf("Close took %v, want at most %v", d, tc.most)
+			}
+			time.Sleep(2 * distlock.ReleaseTimeout) // until the operation of the silent store has ended
+			if name == "refuses" && len(s.Calls(testkit.Release)) != releases+3 {
+				t.Errorf("%d last attempts, want one for each key", len(s.Calls(testkit.Release))-releases)
+			}
 		})
 	}
 }
@@ -158,30 +148,26 @@ func TestCloseWithNobodyInside(t *testing.T) {
 // is held it is retried, otherwise Close makes a last attempt at once.
 func TestCloseCleansUp(t *testing.T) {
 	for name, wait := range map[string]time.Duration{"nobody inside": 0, "a holder goes on": 2 * time.Second} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := testkit.NewStore()
-				l := distlock.New(s, distlock.Config{})
-				held := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: time.Hour})
-				mend := func() { s.Fail(nil) }
-				if wait > 0 {
-					slow := testkit.MustAcquire(t, l, "slow", distlock.Opts{})
-					time.AfterFunc(wait, func() { _ = slow.Release(t.Context()) })
-				}
-				s.Fail(testkit.ErrBroken, testkit.Release)
-				wantIs(t, held.Release(t.Context()), distlock.ErrUnavailable, testkit.ErrBroken)
-				synctest.Wait()
-				if wait > 0 {
-					time.AfterFunc(wait/2, mend)
-				} else {
-					mend()
-				}
-				start := time.Now()
-				wantIs(t, l.Close())
-				if d := time.Since(start); d != wait || !s.Free(t, "k") {
-					t.Errorf("free %v after %v", s.Free(t, "k"), d)
-				}
-			})
+		bubbleCase(t, name, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+			held := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: time.Hour})
+			mend := func() { s.Fail(nil) }
+			if wait > 0 {
+				slow := testkit.MustAcquire(t, l, "slow", distlock.Opts{})
+				time.AfterFunc(wait, func() { _ = slow.Release(t.Context()) })
+			}
+			s.Fail(testkit.ErrBroken, testkit.Release)
+			wantIs(t, held.Release(t.Context()), distlock.ErrUnavailable, testkit.ErrBroken)
+			synctest.Wait()
+			if wait > 0 {
+				time.AfterFunc(wait/2, mend)
+			} else {
+				mend()
+			}
+			start := time.Now()
+			wantIs(t, l.Close())
+			if d := time.Since(start); d != wait || !s.Free(t, "k") {
+				t.Errorf("free %v after %v", s.Free(t, "k"), d)
+			}
 		})
 	}
 }
@@ -190,9 +176,7 @@ func TestCloseCleansUp(t *testing.T) {
 // gets an error, and the lease goes back to the store.
 func TestLeaseHandedOverDuringCloseIsReleased(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // the waiter runs when Close waits
-	synctest.Test(t, func(t *testing.T) {
-		s := testkit.NewStore()
-		l := distlock.New(s, distlock.Config{})
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 		held := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: time.Hour})
 		result := make(chan error, 1)
 		go func() {

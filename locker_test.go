@@ -104,19 +104,17 @@ func TestFailingBackendIsToldAtTheGate(t *testing.T) {
 		var all sync.WaitGroup
 		for range 5 {
 			all.Go(func() {
-				_, err := l.Acquire(t.Context(), "k", o)
-				wantIs(t, err, distlock.ErrUnavailable, testkit.ErrBroken)
+				wantIs(t, testkit.ErrorOf(l.Acquire(t.Context(), "k", o)), distlock.ErrUnavailable, testkit.ErrBroken)
 				if d := time.Since(start); d > 8*time.Second {
 					t.Errorf("told after %v", d)
 				}
 			})
 		}
 		synctest.Wait()
-		_, err := l.TryAcquire(t.Context(), "k", o)
-		wantIs(t, err, distlock.ErrUnavailable, testkit.ErrBroken)
+		wantIs(t, testkit.ErrorOf(l.TryAcquire(t.Context(), "k", o)), distlock.ErrUnavailable, testkit.ErrBroken)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		_, err = l.Acquire(ctx, "k", o)
+		_, err := l.Acquire(ctx, "k", o)
 		wantIs(t, err, distlock.ErrUnavailable, distlock.ErrNotAcquired, context.DeadlineExceeded, testkit.ErrBroken)
 		all.Wait()
 		if l.Keys() != 0 {
@@ -132,8 +130,7 @@ func TestFailingBackendIsToldAtTheGate(t *testing.T) {
 		time.Sleep(time.Second)
 		s.Fail(nil)
 		time.Sleep(10 * time.Second)
-		_, err = l.Acquire(t.Context(), "k", o)
-		wantIs(t, err, distlock.ErrNotAcquired)
+		wantIs(t, testkit.ErrorOf(l.Acquire(t.Context(), "k", o)), distlock.ErrNotAcquired)
 		all.Wait()
 	})
 }
@@ -211,8 +208,7 @@ func TestGrantForACancelledWaiterIsPassedOn(t *testing.T) {
 			}
 			return nil
 		})
-		_, err := l.Acquire(ctx, "k", distlock.Opts{})
-		wantIs(t, err, distlock.ErrNotAcquired, context.Canceled)
+		wantIs(t, testkit.ErrorOf(l.Acquire(ctx, "k", distlock.Opts{})), distlock.ErrNotAcquired, context.Canceled)
 		synctest.Wait()
 		if !s.Free(t, "k") || l.Keys() != 0 {
 			t.Error("the grant was kept")
@@ -222,16 +218,18 @@ func TestGrantForACancelledWaiterIsPassedOn(t *testing.T) {
 
 // What the package tests share with those of test is in testkit.
 var (
-	bubble       = testkit.Bubble
-	suspend      = testkit.Suspend
-	heldFor      = testkit.HeldFor
-	inBackground = testkit.InBackground
-	line         = testkit.Line
-	mustBeFree   = testkit.MustBeFree
-	mustGet      = testkit.MustGet
-	wantCalls    = testkit.WantCalls
-	wantIs       = testkit.WantIs
-	wantTook     = testkit.WantTook
+	bubble        = testkit.Bubble
+	bubbleCase    = testkit.BubbleCase
+	bubbleWith    = testkit.BubbleWith
+	suspend       = testkit.Suspend
+	inBackground  = testkit.InBackground
+	line          = testkit.Line
+	mustBeFree    = testkit.MustBeFree
+	mustGet       = testkit.MustGet
+	wantCalls     = testkit.WantCalls
+	wantFreeAfter = testkit.WantFreeAfter
+	wantIs        = testkit.WantIs
+	wantTook      = testkit.WantTook
 )
 
 // The options of a reader, of a writer, and of a holder of one of three permits.

@@ -127,30 +127,26 @@ func TestMinHold(t *testing.T) {
 		"as long as MaxHold":      {distlock.Opts{MinHold: time.Minute, MaxHold: time.Minute}, time.Second, 59 * time.Second},
 		"less than a millisecond": {distlock.Opts{MinHold: time.Second}, time.Second - 10, time.Millisecond},
 	} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-				var lease *distlock.Lease
-				wantIs(t, l.Do(t.Context(), "k", c.opts, func(ctx context.Context) error {
-					lease, _ = distlock.FromContext(ctx)
-					time.Sleep(c.runs)
-					return nil
-				}))
-				wantIs(t, lease.Check(), distlock.ErrLost)
-				wantIs(t, context.Cause(lease.Context()), distlock.ErrLost)
-				if l.Keys() != 0 || l.Watched() != 0 {
-					t.Errorf("%d keys at the gate, %d watched", l.Keys(), l.Watched())
-				}
-				renewals := len(s.Calls(testkit.Renew))
-				if d := heldFor(t, s, "k"); d != c.want {
-					t.Errorf("the key stayed for %v, want %v", d, c.want)
-				}
-				if len(s.Calls(testkit.Renew)) != renewals {
-					t.Error("renewed after the release: it could be for ever")
-				}
-				if c.want == 0 {
-					wantCalls(t, s, testkit.Release, 1) // and not kept for a negative time
-				}
-			})
+		bubbleCase(t, name, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+			var lease *distlock.Lease
+			wantIs(t, l.Do(t.Context(), "k", c.opts, func(ctx context.Context) error {
+				lease, _ = distlock.FromContext(ctx)
+				time.Sleep(c.runs)
+				return nil
+			}))
+			wantIs(t, lease.Check(), distlock.ErrLost)
+			wantIs(t, context.Cause(lease.Context()), distlock.ErrLost)
+			if l.Keys() != 0 || l.Watched() != 0 {
+				t.Errorf("%d keys at the gate, %d watched", l.Keys(), l.Watched())
+			}
+			renewals := len(s.Calls(testkit.Renew))
+			wantFreeAfter(t, s, "k", time.Now(), c.want)
+			if len(s.Calls(testkit.Renew)) != renewals {
+				t.Error("renewed after the release: it could be for ever")
+			}
+			if c.want == 0 {
+				wantCalls(t, s, testkit.Release, 1) // and not kept for a negative time
+			}
 		})
 	}
 }

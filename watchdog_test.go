@@ -61,30 +61,28 @@ func TestMaxHoldEndsTheLease(t *testing.T) {
 // cancelled then, before the store may grant the key to another.
 func TestUnansweredRenewalsAreTriedUntilTheDeadline(t *testing.T) {
 	for name, hang := range map[string]bool{"refused": false, "hung": true} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-				const ttl = 3 * time.Second
-				held := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: ttl})
-				start := time.Now()
-				if hang {
-					s.Hang(testkit.Renew)
-				} else {
-					s.Fail(testkit.ErrBroken, testkit.Renew)
-				}
-				<-held.Context().Done()
-				if d, want := time.Since(start), ttl-distlock.Margin(ttl); d != want {
-					t.Errorf("cancelled after %v, want %v", d, want)
-				}
-				if s.Free(t, "k") {
-					t.Error("cancelled only after the key was free")
-				}
-				if n := len(s.Calls(testkit.Renew)); !hang && n < 4 {
-					t.Errorf("only %d attempts to renew", n)
-				}
-				s.Fail(nil)
-				wantIs(t, held.Release(t.Context()), distlock.ErrLost)
-				mustBeFree(t, s, "k")
-			})
+		bubbleCase(t, name, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+			const ttl = 3 * time.Second
+			held := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: ttl})
+			start := time.Now()
+			if hang {
+				s.Hang(testkit.Renew)
+			} else {
+				s.Fail(testkit.ErrBroken, testkit.Renew)
+			}
+			<-held.Context().Done()
+			if d, want := time.Since(start), ttl-distlock.Margin(ttl); d != want {
+				t.Errorf("cancelled after %v, want %v", d, want)
+			}
+			if s.Free(t, "k") {
+				t.Error("cancelled only after the key was free")
+			}
+			if n := len(s.Calls(testkit.Renew)); !hang && n < 4 {
+				t.Errorf("only %d attempts to renew", n)
+			}
+			s.Fail(nil)
+			wantIs(t, held.Release(t.Context()), distlock.ErrLost)
+			mustBeFree(t, s, "k")
 		})
 	}
 }

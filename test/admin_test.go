@@ -35,8 +35,7 @@ func TestInspect(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		_, err = admin.Inspect(ctx, l, "", 10)
-		wantIs(t, err, context.Canceled)
+		wantIs(t, testkit.ErrorOf(admin.Inspect(ctx, l, "", 10)), context.Canceled)
 		for _, limit := range []int{0, -1} {
 			if _, err := admin.Inspect(t.Context(), l, "", limit); err == nil {
 				t.Errorf("a limit of %d is no error", limit)
@@ -50,9 +49,7 @@ func TestForceRelease(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 		deposed := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: 30 * time.Second})
 		rival := testkit.NewLocker(t, s, distlock.Config{})
-		got := make(chan *distlock.Lease)
-		go func() { got <- testkit.MustAcquire(t, rival, "k", distlock.Opts{}) }()
-		synctest.Wait()
+		got := inBackground(t, rival, distlock.Opts{})
 
 		start := time.Now()
 		held, err := admin.ForceRelease(t.Context(), rival, "k")
@@ -73,10 +70,8 @@ func TestForceRelease(t *testing.T) {
 		if held, err := admin.ForceRelease(t.Context(), l, "k"); held || err != nil {
 			t.Errorf("a free key: %v, %v", held, err)
 		}
-		_, err = admin.ForceRelease(t.Context(), l, "")
-		wantIs(t, err, distlock.ErrKey)
-		_, err = admin.Revoke(t.Context(), l, "")
-		wantIs(t, err, distlock.ErrKey)
+		wantIs(t, testkit.ErrorOf(admin.ForceRelease(t.Context(), l, "")), distlock.ErrKey)
+		wantIs(t, testkit.ErrorOf(admin.Revoke(t.Context(), l, "")), distlock.ErrKey)
 	})
 }
 
@@ -140,9 +135,7 @@ func TestRevoke(t *testing.T) {
 			}
 			return nil
 		}))
-		next := make(chan *distlock.Lease)
-		go func() { next <- testkit.MustAcquire(t, rival, "k", distlock.Opts{}) }()
-		synctest.Wait()
+		next := inBackground(t, rival, distlock.Opts{})
 		select {
 		case <-held.Revoked():
 			t.Error("the holder was asked by a waiter")
@@ -168,10 +161,8 @@ func TestRevoke(t *testing.T) {
 		// Within Config.HandOverTime, a waiter of the same process would have the same lease.
 		held = testkit.MustAcquire(t, l, "k", distlock.Opts{})
 		revoked := held.Revoked()
-		go func() { next <- testkit.MustAcquire(t, l, "k", distlock.Opts{}) }()
-		synctest.Wait()
-		_, err = admin.Revoke(t.Context(), l, "k")
-		wantIs(t, err)
+		next = inBackground(t, l, distlock.Opts{})
+		wantIs(t, testkit.ErrorOf(admin.Revoke(t.Context(), l, "k")))
 		<-revoked
 		wantIs(t, held.Release(t.Context()))
 		late = <-next

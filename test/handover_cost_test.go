@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/distlock-go/distlock"
@@ -93,24 +92,22 @@ func TestHandOversFollowTheCostOfAChange(t *testing.T) {
 		{20 * time.Millisecond, time.Millisecond, handOverTime},
 		{time.Millisecond, time.Millisecond, 65 * time.Millisecond}, // a change costs little
 	} {
-		t.Run(fmt.Sprint(c.trip, " by ", c.hold), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				few := compete(t, 1+64, c.hold, c.trip)
-				got := compete(t, 0, c.hold, c.trip)
-				t.Logf("with 64 hand-overs %+v, by default %+v", few, got)
-				if got.kept < c.keep*3/4 || got.kept > c.keep*3/2 {
-					t.Errorf("one process kept the key for %v, want about %v", got.kept, c.keep)
-				}
-				if got.longest > few.longest+c.keep*3/2 {
-					t.Errorf("the longest wait is %v; with 64 hand-overs it is %v", got.longest, few.longest)
-				}
-				if least := min(got.locks[0], got.locks[1]); max(got.locks[0], got.locks[1]) > 2*least {
-					t.Errorf("unequal shares: %v", got.locks)
-				}
-				if c.keep < handOverTime && got.used < 0.9 {
-					t.Errorf("the key is held %.0f %% of the time", 100*got.used)
-				}
-			})
+		testkit.InBubble(t, fmt.Sprint(c.trip, " by ", c.hold), func(t *testing.T) {
+			few := compete(t, 1+64, c.hold, c.trip)
+			got := compete(t, 0, c.hold, c.trip)
+			t.Logf("with 64 hand-overs %+v, by default %+v", few, got)
+			if got.kept < c.keep*3/4 || got.kept > c.keep*3/2 {
+				t.Errorf("one process kept the key for %v, want about %v", got.kept, c.keep)
+			}
+			if got.longest > few.longest+c.keep*3/2 {
+				t.Errorf("the longest wait is %v; with 64 hand-overs it is %v", got.longest, few.longest)
+			}
+			if least := min(got.locks[0], got.locks[1]); max(got.locks[0], got.locks[1]) > 2*least {
+				t.Errorf("unequal shares: %v", got.locks)
+			}
+			if c.keep < handOverTime && got.used < 0.9 {
+				t.Errorf("the key is held %.0f %% of the time", 100*got.used)
+			}
 		})
 	}
 }
@@ -132,30 +129,28 @@ func TestKeyDoesNotStandStill(t *testing.T) {
 		"one token, long holds":         {1, time.Second, 0},
 		"as many as requested, as long": {0, time.Second, 0},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := testkit.NewStore()
-				if c.tokens > 0 {
-					s.LimitTokens(c.tokens)
-				}
-				setTrip(s, func() time.Duration { return trip })
-				l := distlock.New(extending(s), distlock.Config{HandOverTime: 10 * time.Hour})
-				measure(t, l)
-				held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
-				var all sync.WaitGroup
-				line(t, &all, l, holders, distlock.Opts{}, func(context.Context, int) { time.Sleep(c.hold) })
-				start := time.Now()
-				wantIs(t, held.Release(t.Context()))
-				all.Wait()
-				if still := (time.Since(start) - trip - holders*c.hold) / holders; still > c.still+time.Microsecond {
-					t.Errorf("the key stands still for %v for each holder, want %v", still, c.still)
-				}
-				if n := len(s.Calls(testkit.Wait)); n != 100+1 {
-					t.Errorf("%d acquisitions in the store, want 1", n-100)
-				}
-				wantIs(t, l.Close())
-				nothingLeft(t, l, s)
-			})
+		testkit.InBubble(t, name, func(t *testing.T) {
+			s := testkit.NewStore()
+			if c.tokens > 0 {
+				s.LimitTokens(c.tokens)
+			}
+			setTrip(s, func() time.Duration { return trip })
+			l := distlock.New(extending(s), distlock.Config{HandOverTime: 10 * time.Hour})
+			measure(t, l)
+			held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
+			var all sync.WaitGroup
+			line(t, &all, l, holders, distlock.Opts{}, func(context.Context, int) { time.Sleep(c.hold) })
+			start := time.Now()
+			wantIs(t, held.Release(t.Context()))
+			all.Wait()
+			if still := (time.Since(start) - trip - holders*c.hold) / holders; still > c.still+time.Microsecond {
+				t.Errorf("the key stands still for %v for each holder, want %v", still, c.still)
+			}
+			if n := len(s.Calls(testkit.Wait)); n != 100+1 {
+				t.Errorf("%d acquisitions in the store, want 1", n-100)
+			}
+			wantIs(t, l.Close())
+			nothingLeft(t, l, s)
 		})
 	}
 }

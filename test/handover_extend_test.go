@@ -83,14 +83,12 @@ func TestExtend(t *testing.T) {
 		// There is nothing more to hand over, so nothing waits for the reply.
 		"a slow answer, unused": {slow(50 * time.Millisecond), 20, nothing, circulation{1, 1, 1, 0}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := testkit.NewStore()
-				c.store(s)
-				if got := circulate(t, s, untimed, c.waiters, c.work); got != c.want {
-					t.Errorf("%+v, want %+v", got, c.want)
-				}
-			})
+		testkit.InBubble(t, name, func(t *testing.T) {
+			s := testkit.NewStore()
+			c.store(s)
+			if got := circulate(t, s, untimed, c.waiters, c.work); got != c.want {
+				t.Errorf("%+v, want %+v", got, c.want)
+			}
 		})
 	}
 }

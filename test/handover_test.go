@@ -26,48 +26,46 @@ func TestHandOverNeedsNoRoundTrip(t *testing.T) {
 		"no tokens":     {0, 64, distlock.Config{}},
 		"no hand-overs": {65, 0, distlock.Config{HandOverTime: -1}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				const waiters = 500
-				s := testkit.NewStore()
-				s.LimitTokens(c.tokens)
-				var handed, fresh atomic.Int64
-				c.config.Hooks.Acquired = func(_ context.Context, i distlock.AcquiredInfo) {
-					if i.HandedOver {
-						handed.Add(1)
-					} else {
-						fresh.Add(1)
-					}
+		testkit.InBubble(t, name, func(t *testing.T) {
+			const waiters = 500
+			s := testkit.NewStore()
+			s.LimitTokens(c.tokens)
+			var handed, fresh atomic.Int64
+			c.config.Hooks.Acquired = func(_ context.Context, i distlock.AcquiredInfo) {
+				if i.HandedOver {
+					handed.Add(1)
+				} else {
+					fresh.Add(1)
 				}
-				l := testkit.NewLocker(t, s, c.config)
-				held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
-				var all sync.WaitGroup
-				inside := false
-				last := held.Token()
-				order := 0
-				line(t, &all, l, waiters, distlock.Opts{}, func(ctx context.Context, i int) {
-					lease, _ := distlock.FromContext(ctx)
-					rises := lease.Token() > last || c.tokens == 0 && lease.Token() == 0
-					if inside || lease.Check() != nil || !rises || i != order {
-						t.Errorf("holder %d in place %d: overlap %v, valid %v, token %d after %d", i, order, inside, lease.Check() == nil, lease.Token(), last)
-					}
-					inside, last = true, lease.Token()
-					order++
-					synctest.Wait() // any other caller would enter now
-					inside = false
-				})
-				wantIs(t, held.Release(t.Context()))
-				all.Wait()
-
-				want := (waiters + 1 + c.bound) / (c.bound + 1)
-				if got := len(s.Calls(testkit.Wait)); got != want || len(s.Calls(testkit.Release)) != want || fresh.Load() != int64(want) {
-					t.Errorf("%d acquisitions and %d releases in the store, %d by the hooks, want %d", got, len(s.Calls(testkit.Release)), fresh.Load(), want)
+			}
+			l := testkit.NewLocker(t, s, c.config)
+			held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
+			var all sync.WaitGroup
+			inside := false
+			last := held.Token()
+			order := 0
+			line(t, &all, l, waiters, distlock.Opts{}, func(ctx context.Context, i int) {
+				lease, _ := distlock.FromContext(ctx)
+				rises := lease.Token() > last || c.tokens == 0 && lease.Token() == 0
+				if inside || lease.Check() != nil || !rises || i != order {
+					t.Errorf("holder %d in place %d: overlap %v, valid %v, token %d after %d", i, order, inside, lease.Check() == nil, lease.Token(), last)
 				}
-				if handed.Load() != int64(waiters+1-want) {
-					t.Errorf("%d handed over, want %d", handed.Load(), waiters+1-want)
-				}
-				nothingLeft(t, l, s)
+				inside, last = true, lease.Token()
+				order++
+				synctest.Wait() // any other caller would enter now
+				inside = false
 			})
+			wantIs(t, held.Release(t.Context()))
+			all.Wait()
+
+			want := (waiters + 1 + c.bound) / (c.bound + 1)
+			if got := len(s.Calls(testkit.Wait)); got != want || len(s.Calls(testkit.Release)) != want || fresh.Load() != int64(want) {
+				t.Errorf("%d acquisitions and %d releases in the store, %d by the hooks, want %d", got, len(s.Calls(testkit.Release)), fresh.Load(), want)
+			}
+			if handed.Load() != int64(waiters+1-want) {
+				t.Errorf("%d handed over, want %d", handed.Load(), waiters+1-want)
+			}
+			nothingLeft(t, l, s)
 		})
 	}
 }
@@ -110,23 +108,21 @@ func TestRenewalsOfAHandedOverLock(t *testing.T) {
 		"none before":              {0, time.Minute},
 		"none":                     {0, 0},
 	} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-				s.Delay(20*time.Millisecond, testkit.Renew)
-				held := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: ttl, MaxHold: c.before})
-				start := time.Now()
-				next := inBackground(t, l, distlock.Opts{KeyTimeout: ttl, MaxHold: c.next})
-				time.Sleep(50 * time.Millisecond)
-				wantIs(t, held.Release(t.Context()))
-				got := mustGet(t, next)
-				time.Sleep(10 * time.Second)
-				wantIs(t, got.Check())
-				if d := s.Calls(testkit.Renew)[0].At.Sub(start); d > ttl/3 {
-					t.Errorf("the first renewal went out after %v", d)
-				}
-				wantCalls(t, s, testkit.Wait, 1)
-				wantIs(t, got.Release(t.Context()))
-			})
+		bubbleCase(t, name, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+			s.Delay(20*time.Millisecond, testkit.Renew)
+			held := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: ttl, MaxHold: c.before})
+			start := time.Now()
+			next := inBackground(t, l, distlock.Opts{KeyTimeout: ttl, MaxHold: c.next})
+			time.Sleep(50 * time.Millisecond)
+			wantIs(t, held.Release(t.Context()))
+			got := mustGet(t, next)
+			time.Sleep(10 * time.Second)
+			wantIs(t, got.Check())
+			if d := s.Calls(testkit.Renew)[0].At.Sub(start); d > ttl/3 {
+				t.Errorf("the first renewal went out after %v", d)
+			}
+			wantCalls(t, s, testkit.Wait, 1)
+			wantIs(t, got.Release(t.Context()))
 		})
 	}
 }

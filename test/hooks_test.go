@@ -69,9 +69,7 @@ func (e *events) hooks(span string) distlock.Hooks {
 // hooked runs f in virtual time with a Locker that has hooks.
 func hooked(t *testing.T, h distlock.Hooks, f func(t *testing.T, l *distlock.Locker, s *testkit.Store)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		s := testkit.NewStore()
-		l := testkit.NewLocker(t, s, distlock.Config{HandOverTime: -1, Hooks: h})
+	bubbleWith(t, distlock.Config{HandOverTime: -1, Hooks: h}, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 		f(t, l, s)
 	})
 }
@@ -150,9 +148,7 @@ func TestRenewed(t *testing.T) {
 			lost++
 		},
 	}
-	synctest.Test(t, func(t *testing.T) {
-		s := testkit.NewStore()
-		l := testkit.NewLocker(t, s, distlock.Config{Hooks: h})
+	bubbleWith(t, distlock.Config{Hooks: h}, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 		o := distlock.Opts{KeyTimeout: 3 * time.Second, Mode: distlock.Shared}
 		leases := []*distlock.Lease{testkit.MustAcquire(t, l, "k", o), testkit.MustAcquire(t, l, "k", o)}
 		again, err := l.Acquire(leases[0].Context(), "k", o) // not reported

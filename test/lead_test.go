@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -41,45 +40,6 @@ func candidate(t *testing.T, f func(t *testing.T, l *distlock.Locker, s *testkit
 		s, r := testkit.NewStore(), &resigned{}
 		l := testkit.NewLocker(t, s, distlock.Config{Hooks: distlock.Hooks{Released: r.hook}})
 		f(t, l, s, r)
-	})
-}
-
-// One of three candidates leads at a time, and each term has a larger number. When the
-// process of a leader ends, the next takes over at once.
-func TestLeadIsForOne(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := testkit.NewStore()
-		var leaders []int // protected by the lock
-		var term uint64
-		var stop []func()
-		for i := range 3 {
-			l := distlock.New(s, distlock.Config{})
-			ctx, cancel := context.WithCancel(t.Context())
-			done := make(chan struct{})
-			go func() {
-				defer close(done)
-				wantIs(t, l.Lead(ctx, "k", distlock.Opts{}, func(ctx context.Context) error {
-					lease, ok := distlock.FromContext(ctx)
-					if !ok || lease.Check() != nil || lease.Token() <= term {
-						t.Errorf("term %d after %d", lease.Token(), term)
-					}
-					term = lease.Token()
-					leaders = append(leaders, i)
-					return stay(ctx)
-				}), context.Canceled)
-			}()
-			stop = append(stop, func() { cancel(); <-done; wantIs(t, l.Close()) })
-			synctest.Wait()
-		}
-		for i := range stop {
-			time.Sleep(time.Hour)
-			if want := []int{0, 1, 2}[:i+1]; !slices.Equal(leaders, want) {
-				t.Errorf("leaders %v, want %v", leaders, want)
-			}
-			stop[i]()
-			synctest.Wait()
-		}
-		mustBeFree(t, s, "k")
 	})
 }
 
@@ -241,41 +201,37 @@ func TestLeadEnds(t *testing.T) {
 		"while it pauses":         {fn: quick, opts: distlock.Opts{RetryInterval: time.Minute}},
 	} {
 		for _, closes := range []bool{false, true} {
-			t.Run(fmt.Sprint(name, ", closed ", closes), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					s := testkit.NewStore()
-					l := distlock.New(s, distlock.Config{})
-					if c.busy {
-						s.Steal(t, "k")
-					}
-					if c.down {
-						s.Fail(testkit.ErrBroken, testkit.Try, testkit.Wait)
-					}
-					ctx, cancel := context.WithCancelCause(t.Context())
-					defer cancel(nil)
-					got := make(chan error, 1)
-					fn := c.fn
-					if fn == nil {
-						fn = func(context.Context) error { panic("led") }
-					}
-					go func() { got <- l.Lead(ctx, "k", c.opts, fn) }()
-					time.Sleep(10 * time.Second)
-					ended := time.Now()
-					want := append([]error{context.Canceled, why}, c.also...)
-					if closes {
-						want = append([]error{distlock.ErrClosed}, c.closed...)
-						wantIs(t, l.Close())
-					} else {
-						cancel(why)
-					}
-					err := <-got
-					wantTook(t, ended, 0)
-					wantIs(t, err, want...)
-					if e, ok := errors.AsType[*distlock.Error](err); !ok || e.Key != "k" {
-						t.Errorf("got %#v", err)
-					}
+			bubbleCase(t, fmt.Sprint(name, ", closed ", closes), func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+				if c.busy {
+					s.Steal(t, "k")
+				}
+				if c.down {
+					s.Fail(testkit.ErrBroken, testkit.Try, testkit.Wait)
+				}
+				ctx, cancel := context.WithCancelCause(t.Context())
+				defer cancel(nil)
+				got := make(chan error, 1)
+				fn := c.fn
+				if fn == nil {
+					fn = func(context.Context) error { panic("led") }
+				}
+				go func() { got <- l.Lead(ctx, "k", c.opts, fn) }()
+				time.Sleep(10 * time.Second)
+				ended := time.Now()
+				want := append([]error{context.Canceled, why}, c.also...)
+				if closes {
+					want = append([]error{distlock.ErrClosed}, c.closed...)
 					wantIs(t, l.Close())
-				})
+				} else {
+					cancel(why)
+				}
+				err := <-got
+				wantTook(t, ended, 0)
+				wantIs(t, err, want...)
+				if e, ok := errors.AsType[*distlock.Error](err); !ok || e.Key != "k" {
+					t.Errorf("got %#v", err)
+				}
+				wantIs(t, l.Close())
 			})
 		}
 	}
@@ -298,38 +254,36 @@ func TestLeadCampaignsAgain(t *testing.T) {
 		"down, one attempt":    {opts: distlock.Opts{RetryCount: 1}, down: true},
 		"down, three attempts": {opts: distlock.Opts{RetryCount: 3}, down: true},
 	} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-				defer cancel()
-				if c.down {
-					s.Fail(testkit.ErrBroken, testkit.Try, testkit.Wait, testkit.Release)
-					time.AfterFunc(outage, func() { s.Fail(nil) })
-				} else {
-					held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
-					time.AfterFunc(outage, func() { _ = held.Release(context.Background()) })
-				}
-				if c.opts.MaxWaiters == 1 {
-					go func() { _, _ = l.Acquire(ctx, "k", distlock.Opts{}) }()
-					synctest.Wait()
-				}
-				elected := errors.New("elected")
-				start := time.Now()
-				err := l.Lead(t.Context(), "k", c.opts, func(context.Context) error { return elected })
-				if err != elected { //nolint:errorlint // the same value
-					t.Errorf("got %v", err)
-				}
-				if d := time.Since(start); d < outage || d > outage+4*time.Second {
-					t.Errorf("elected after %v", d)
-				}
-				n := len(s.Calls(testkit.Wait)) + len(s.Calls(testkit.Try))
-				if most := int(outage/distlock.DefaultRetryInterval) + 2; c.down && (n > most || n < most/2) {
-					t.Errorf("%d attempts meanwhile, want %d to %d", n, most/2, most)
-				}
-				if !c.down && c.opts.RetryCount == 1 {
-					wantCalls(t, s, testkit.Wait, 1) // only the holder's
-				}
-			})
+		bubbleCase(t, name, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			if c.down {
+				s.Fail(testkit.ErrBroken, testkit.Try, testkit.Wait, testkit.Release)
+				time.AfterFunc(outage, func() { s.Fail(nil) })
+			} else {
+				held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
+				time.AfterFunc(outage, func() { _ = held.Release(context.Background()) })
+			}
+			if c.opts.MaxWaiters == 1 {
+				go func() { _, _ = l.Acquire(ctx, "k", distlock.Opts{}) }()
+				synctest.Wait()
+			}
+			elected := errors.New("elected")
+			start := time.Now()
+			err := l.Lead(t.Context(), "k", c.opts, func(context.Context) error { return elected })
+			if err != elected { //nolint:errorlint // the same value
+				t.Errorf("got %v", err)
+			}
+			if d := time.Since(start); d < outage || d > outage+4*time.Second {
+				t.Errorf("elected after %v", d)
+			}
+			n := len(s.Calls(testkit.Wait)) + len(s.Calls(testkit.Try))
+			if most := int(outage/distlock.DefaultRetryInterval) + 2; c.down && (n > most || n < most/2) {
+				t.Errorf("%d attempts meanwhile, want %d to %d", n, most/2, most)
+			}
+			if !c.down && c.opts.RetryCount == 1 {
+				wantCalls(t, s, testkit.Wait, 1) // only the holder's
+			}
 		})
 	}
 }
@@ -346,9 +300,7 @@ func TestLeadRefusesWhatCannotBeMended(t *testing.T) {
 			`distlock: options "p:k": fn is nil`:                     l.Lead(t.Context(), "k", distlock.Opts{Prefix: "p:"}, nil),
 			`distlock: options "k": RetryInterval is negative: -1ns`: l.Lead(t.Context(), "k", distlock.Opts{RetryInterval: -1}, never),
 		} {
-			if err == nil || err.Error() != want {
-				t.Errorf("got %v, want %s", err, want)
-			}
+			wantLine(t, err, want)
 		}
 		held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
 		wantIs(t, held.Release(t.Context()))

@@ -139,85 +139,50 @@ func TestMaxWaitEndsAsTheLockComesFree(t *testing.T) {
 	}
 }
 
-// The first limit that is reached ends the wait.
-func TestMaxWaitBesideOtherLimits(t *testing.T) {
+// The first limit that is reached ends the wait: MaxWait, as many attempts as RetryCount says with
+// the pauses between them, or the context, whose cause is in the error.
+func TestFirstLimitEndsTheWait(t *testing.T) {
+	bored := errors.New("bored")
+	const interval, earlier = 300 * time.Millisecond, 2 * time.Second
 	for name, c := range map[string]struct {
 		opts        distlock.Opts
-		ctx         time.Duration
 		least, most time.Duration
-		want        []error
 	}{
-		"one attempt":       {distlock.Opts{RetryCount: 1}, time.Hour, 0, 0, nil},
-		"two attempts":      {distlock.Opts{RetryCount: 2}, time.Hour, 500 * time.Millisecond, time.Second, nil},
-		"a hundred":         {distlock.Opts{RetryCount: 100}, time.Hour, maxWait, maxWait, nil},
-		"long intervals":    {distlock.Opts{RetryInterval: time.Hour}, time.Hour, maxWait, maxWait, nil},
-		"long, two":         {distlock.Opts{RetryInterval: time.Hour, RetryCount: 2}, time.Hour, maxWait, maxWait, nil},
-		"an earlier ctx":    {distlock.Opts{}, 2 * time.Second, 2 * time.Second, 2 * time.Second, []error{context.DeadlineExceeded}},
-		"the shortest wait": {distlock.Opts{MaxWait: time.Millisecond}, time.Hour, time.Millisecond, time.Millisecond, nil},
+		"one attempt":       {distlock.Opts{MaxWait: maxWait, RetryCount: 1}, 0, 0},
+		"two attempts":      {distlock.Opts{MaxWait: maxWait, RetryCount: 2}, 500 * time.Millisecond, time.Second},
+		"a hundred":         {distlock.Opts{MaxWait: maxWait, RetryCount: 100}, maxWait, maxWait},
+		"long intervals":    {distlock.Opts{MaxWait: maxWait, RetryInterval: time.Hour}, maxWait, maxWait},
+		"long, two":         {distlock.Opts{MaxWait: maxWait, RetryInterval: time.Hour, RetryCount: 2}, maxWait, maxWait},
+		"the shortest wait": {distlock.Opts{MaxWait: time.Millisecond}, time.Millisecond, time.Millisecond},
+		"an earlier ctx":    {distlock.Opts{MaxWait: maxWait}, earlier, earlier},
+		"ctx alone":         {distlock.Opts{}, earlier, earlier},
+		"attempts alone":    {distlock.Opts{RetryCount: 10, RetryInterval: interval}, 9 * interval, 2 * 9 * interval},
 	} {
 		for _, place := range places {
 			t.Run(name+"/"+place, func(t *testing.T) {
-				waitAt(t, place, func(t *testing.T, l *distlock.Locker, _ *testkit.Store, release func()) {
-					if c.opts.MaxWait == 0 {
-						c.opts.MaxWait = maxWait
+				waitAt(t, place, func(t *testing.T, l *distlock.Locker, s *testkit.Store, release func()) {
+					ctx, want := t.Context(), []error{distlock.ErrNotAcquired}
+					byContext := c.least == earlier
+					if byContext {
+						var cancel context.CancelFunc
+						ctx, cancel = context.WithTimeoutCause(ctx, earlier, bored)
+						defer cancel()
+						want = append(want, context.DeadlineExceeded)
 					}
-					ctx, cancel := context.WithTimeout(t.Context(), c.ctx)
-					defer cancel()
-					start := time.Now()
+					start, before := time.Now(), len(s.Calls(testkit.Try))
 					_, err := l.Acquire(ctx, "k", c.opts)
-					wantIs(t, err, append(c.want, distlock.ErrNotAcquired)...)
-					if d := time.Since(start); d < c.least || d > c.most {
+					wantIs(t, err, want...)
+					if d := time.Since(start); d < c.least || d > c.most || errors.Is(err, bored) != byContext {
 						t.Errorf("waited for %v, want %v to %v: %v", d, c.least, c.most, err)
+					}
+					if name == "attempts alone" && place == "poll" {
+						wantCalls(t, s, testkit.Try, before+c.opts.RetryCount)
 					}
 					synctest.Wait()
 					release()
 				})
 			})
 		}
-	}
-}
-
-// RetryCount limits the wait to as many attempts, and the pauses between them.
-func TestWaitBudget(t *testing.T) {
-	const interval = 300 * time.Millisecond
-	for _, attempts := range []int{1, 2, 3, 10} {
-		for _, place := range places {
-			waitAt(t, place, func(t *testing.T, l *distlock.Locker, s *testkit.Store, release func()) {
-				before := len(s.Calls(testkit.Try))
-				least, most := time.Duration(attempts-1)*interval, 2*time.Duration(attempts-1)*interval
-				start := time.Now()
-				_, err := l.Acquire(t.Context(), "k", distlock.Opts{RetryCount: attempts, RetryInterval: interval})
-				wantIs(t, err, distlock.ErrNotAcquired)
-				if d := time.Since(start); d < least || d > most {
-					t.Errorf("%s: waited %v, want between %v and %v", place, d, least, most)
-				}
-				if place == "poll" {
-					wantCalls(t, s, testkit.Try, before+attempts)
-				}
-				synctest.Wait()
-				release()
-			})
-		}
-	}
-}
-
-// The end of the context ends the wait, with an error that has its cause.
-func TestWaitEndsWithTheContext(t *testing.T) {
-	for _, place := range places {
-		waitAt(t, place, func(t *testing.T, l *distlock.Locker, _ *testkit.Store, release func()) {
-			bored := errors.New("bored")
-			ctx, cancel := context.WithCancelCause(t.Context())
-			time.AfterFunc(3*time.Second, func() { cancel(bored) })
-			start := time.Now()
-			_, err := l.Acquire(ctx, "k", distlock.Opts{})
-			wantIs(t, err, distlock.ErrNotAcquired, context.Canceled)
-			if !errors.Is(err, bored) {
-				t.Errorf("%s: %v does not match the cause", place, err)
-			}
-			wantTook(t, start, 3*time.Second)
-			synctest.Wait()
-			release()
-		})
 	}
 }
 
@@ -267,26 +232,24 @@ func silent(limit time.Duration, says error) *testkit.Store {
 // The wait for a failing store.
 func TestMaxWaitInAnOutage(t *testing.T) {
 	for name, take := range ways {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-				s.Fail(testkit.ErrBroken, testkit.Try, testkit.Wait)
-				start := time.Now()
-				var all sync.WaitGroup
-				for range 2 { // one asks the store, the other waits for it
-					all.Go(func() {
-						err := take(t.Context(), l, distlock.Opts{MaxWait: maxWait}, ran)
-						wantIs(t, err, distlock.ErrNotAcquired, distlock.ErrUnavailable, testkit.ErrBroken)
-						const text = "waited for MaxWait, 3s: lock backend unavailable: broken pipe"
-						if d := time.Since(start); d != maxWait || err == nil || !strings.Contains(err.Error(), text) {
-							t.Errorf("waited for %v: %v", d, err)
-						}
-					})
-				}
-				all.Wait()
-				s.Fail(nil)
-				time.Sleep(time.Minute)
-				mustBeFree(t, s, "a", "k", "z")
-			})
+		bubbleCase(t, name, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+			s.Fail(testkit.ErrBroken, testkit.Try, testkit.Wait)
+			start := time.Now()
+			var all sync.WaitGroup
+			for range 2 { // one asks the store, the other waits for it
+				all.Go(func() {
+					err := take(t.Context(), l, distlock.Opts{MaxWait: maxWait}, ran)
+					wantIs(t, err, distlock.ErrNotAcquired, distlock.ErrUnavailable, testkit.ErrBroken)
+					const text = "waited for MaxWait, 3s: lock backend unavailable: broken pipe"
+					if d := time.Since(start); d != maxWait || err == nil || !strings.Contains(err.Error(), text) {
+						t.Errorf("waited for %v: %v", d, err)
+					}
+				})
+			}
+			all.Wait()
+			s.Fail(nil)
+			time.Sleep(time.Minute)
+			mustBeFree(t, s, "a", "k", "z")
 		})
 	}
 }
@@ -303,21 +266,19 @@ func TestMaxWaitInSilence(t *testing.T) {
 	} {
 		for name, take := range ways {
 			for how, abilities := range map[string]testkit.Ability{"queue": testkit.Queuing, "poll": 0} {
-				t.Run(fmt.Sprintf("%s/%s/limit=%v", name, how, limit), func(t *testing.T) {
-					synctest.Test(t, func(t *testing.T) {
-						l := testkit.NewLocker(t, silent(limit, nil).Only(abilities), distlock.Config{})
-						start := time.Now()
-						err := take(t.Context(), l, distlock.Opts{MaxWait: maxWait, RetryInterval: 100 * time.Millisecond}, ran)
-						wantTook(t, start, want)
-						if 0 < limit && limit < most {
-							wantIs(t, err, distlock.ErrNotAcquired, distlock.ErrUnavailable, testkit.ErrBroken)
-							return
-						}
-						wantIs(t, err, distlock.ErrNotAcquired, distlock.ErrUnavailable)
-						if !strings.HasSuffix(err.Error(), "waited for MaxWait, 3s: lock backend unavailable: no answer by the end of MaxWait") {
-							t.Errorf("%v", err)
-						}
-					})
+				testkit.InBubble(t, fmt.Sprintf("%s/%s/limit=%v", name, how, limit), func(t *testing.T) {
+					l := testkit.NewLocker(t, silent(limit, nil).Only(abilities), distlock.Config{})
+					start := time.Now()
+					err := take(t.Context(), l, distlock.Opts{MaxWait: maxWait, RetryInterval: 100 * time.Millisecond}, ran)
+					wantTook(t, start, want)
+					if 0 < limit && limit < most {
+						wantIs(t, err, distlock.ErrNotAcquired, distlock.ErrUnavailable, testkit.ErrBroken)
+						return
+					}
+					wantIs(t, err, distlock.ErrNotAcquired, distlock.ErrUnavailable)
+					if !strings.HasSuffix(err.Error(), "waited for MaxWait, 3s: lock backend unavailable: no answer by the end of MaxWait") {
+						t.Errorf("%v", err)
+					}
 				})
 			}
 		}

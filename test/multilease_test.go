@@ -66,28 +66,26 @@ func TestAcquireAllOrNothing(t *testing.T) {
 		"minhold": {RetryCount: 1, MinHold: time.Hour},
 		"context": {},
 	} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-				release := other(t, s, "c")
-				want := []error{distlock.ErrNotAcquired}
-				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-				defer cancel()
-				if name == "context" {
-					want = append(want, context.DeadlineExceeded)
-				}
-				start := time.Now()
-				_, err := l.AcquireAll(ctx, []string{"d", "c", "b", "a"}, o)
-				wantIs(t, err, want...)
-				if keyOf(err) != "c" {
-					t.Errorf("the error names %q: %v", keyOf(err), err)
-				}
-				if d := time.Since(start); o.RetryCount == 1 && d != 0 || o.RetryCount == 0 && d != time.Minute {
-					t.Errorf("it took %v", d)
-				}
-				mustBeFree(t, s, "a", "b", "d")
-				release()
-				wantIs(t, mustAcquireAll(t, l, t.Context(), "a", "b", "c", "d").Release(t.Context()))
-			})
+		bubbleCase(t, name, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+			release := other(t, s, "c")
+			want := []error{distlock.ErrNotAcquired}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			if name == "context" {
+				want = append(want, context.DeadlineExceeded)
+			}
+			start := time.Now()
+			_, err := l.AcquireAll(ctx, []string{"d", "c", "b", "a"}, o)
+			wantIs(t, err, want...)
+			if keyOf(err) != "c" {
+				t.Errorf("the error names %q: %v", keyOf(err), err)
+			}
+			if d := time.Since(start); o.RetryCount == 1 && d != 0 || o.RetryCount == 0 && d != time.Minute {
+				t.Errorf("it took %v", d)
+			}
+			mustBeFree(t, s, "a", "b", "d")
+			release()
+			wantIs(t, mustAcquireAll(t, l, t.Context(), "a", "b", "c", "d").Release(t.Context()))
 		})
 	}
 }
@@ -226,17 +224,14 @@ func TestAcquireAllOptions(t *testing.T) {
 }
 
 func TestAcquireAllClose(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := testkit.NewStore()
-		l := distlock.New(s, distlock.Config{})
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 		held := mustAcquireAll(t, l, t.Context(), "x", "y")
 		ended := make(chan error, 3)
 		context.AfterFunc(held.Context(), func() { ended <- held.Release(context.Background()) })
 		free := other(t, s, "b")
 		for _, keys := range [][]string{{"a", "b"}, {"c", "x"}} { // in the store's queue, at the gate
 			go func() {
-				_, err := l.AcquireAll(t.Context(), keys, distlock.Opts{})
-				wantIs(t, err, distlock.ErrClosed)
+				wantIs(t, testkit.ErrorOf(l.AcquireAll(t.Context(), keys, distlock.Opts{})), distlock.ErrClosed)
 				ended <- nil
 			}()
 		}
@@ -251,8 +246,7 @@ func TestAcquireAllClose(t *testing.T) {
 		}
 		free()
 		mustBeFree(t, s, "a", "b", "c", "x", "y")
-		_, err := l.AcquireAll(t.Context(), []string{"a"}, distlock.Opts{})
-		wantIs(t, err, distlock.ErrClosed)
+		wantIs(t, testkit.ErrorOf(l.AcquireAll(t.Context(), []string{"a"}, distlock.Opts{})), distlock.ErrClosed)
 	})
 }
 
@@ -338,48 +332,47 @@ func TestAcquireAllTriesOnceWhenTheBudgetIsSpent(t *testing.T) {
 
 // Several callers in each of two processes want the same keys in different orders, and
 // all get them: a waiter holds only keys before the one that it waits for.
-func TestAcquireAllInAnyOrder(t *testing.T) { synctest.Test(t, acquireInAnyOrder) }
-
-func acquireInAnyOrder(t *testing.T) {
-	t.Helper()
-	s := testkit.NewStore()
-	lockers := []*distlock.Locker{testkit.NewLocker(t, s, distlock.Config{}), testkit.NewLocker(t, s, distlock.Config{})}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
-	defer cancel()
-	orders := [][]string{{"a", "b", "c"}, {"c", "b", "a"}, {"b", "c"}, {"c", "a"}, {"b", "a"}}
-	inside := map[string]string{}
-	var mu sync.Mutex
-	var all sync.WaitGroup
-	for i := range 20 {
-		keys := orders[i%len(orders)]
-		all.Go(func() {
-			for range 20 {
-				err := lockers[i%2].DoAll(ctx, keys, distlock.Opts{}, func(context.Context) error {
-					enter := func(who string) {
-						mu.Lock()
-						defer mu.Unlock()
-						for _, key := range keys {
-							if inside[key] != "" && who != "" {
-								t.Errorf("%q has two holders", key)
+func TestAcquireAllInAnyOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := testkit.NewStore()
+		lockers := []*distlock.Locker{testkit.NewLocker(t, s, distlock.Config{}), testkit.NewLocker(t, s, distlock.Config{})}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		orders := [][]string{{"a", "b", "c"}, {"c", "b", "a"}, {"b", "c"}, {"c", "a"}, {"b", "a"}}
+		inside := map[string]string{}
+		var mu sync.Mutex
+		var all sync.WaitGroup
+		for i := range 20 {
+			keys := orders[i%len(orders)]
+			all.Go(func() {
+				for range 20 {
+					err := lockers[i%2].DoAll(ctx, keys, distlock.Opts{}, func(context.Context) error {
+						enter := func(who string) {
+							mu.Lock()
+							defer mu.Unlock()
+							for _, key := range keys {
+								if inside[key] != "" && who != "" {
+									t.Errorf("%q has two holders", key)
+								}
+								inside[key] = who
 							}
-							inside[key] = who
 						}
+						enter("in")
+						time.Sleep(time.Millisecond)
+						enter("")
+						return nil
+					})
+					if err != nil {
+						t.Errorf("%q: %v", keys, err)
+						return
 					}
-					enter("in")
-					time.Sleep(time.Millisecond)
-					enter("")
-					return nil
-				})
-				if err != nil {
-					t.Errorf("%q: %v", keys, err)
-					return
 				}
-			}
-		})
-	}
-	all.Wait()
-	for _, l := range lockers {
-		wantIs(t, l.Close())
-	}
-	mustBeFree(t, s, "a", "b", "c")
+			})
+		}
+		all.Wait()
+		for _, l := range lockers {
+			wantIs(t, l.Close())
+		}
+		mustBeFree(t, s, "a", "b", "c")
+	})
 }

@@ -43,37 +43,35 @@ func TestSiblings(t *testing.T) {
 		"exclusive": {}, "shared": {Mode: distlock.Shared}, "permits": {Permits: 2},
 	} {
 		for _, several := range []bool{false, true} {
-			t.Run(name, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					var told []error
-					l := testkit.NewLocker(t, testkit.NewStore(), distlock.Config{Hooks: distlock.Hooks{
-						Failed: func(_ context.Context, i distlock.FailedInfo) { told = append(told, i.Err) },
-					}})
-					below := func(ctx context.Context) error {
-						o := kind
-						call := func(ctx context.Context, fn func(context.Context) error) error { return l.Do(ctx, "k", o, fn) }
-						if most, errs := siblings(ctx, call); most != 2 || errs != [2]error{} {
-							t.Errorf("without the option: %d inside, %v", most, errs)
-						}
-						o.OneReentry = true
-						start := time.Now()
-						most, errs := siblings(ctx, call)
-						refused := errs[0]
-						if refused == nil {
-							refused = errs[1]
-						}
-						wantIs(t, refused, distlock.ErrNotAcquired)
-						if most != 1 || errs[0] != nil && errs[1] != nil || len(told) != 1 || told[0] != refused || time.Since(start) != time.Second { //nolint:errorlint // the same
-							t.Errorf("with it: %d inside, %v, told %v, after %v", most, errs, told, time.Since(start))
-						}
-						return call(ctx, func(context.Context) error { return nil })
+			testkit.InBubble(t, name, func(t *testing.T) {
+				var told []error
+				l := testkit.NewLocker(t, testkit.NewStore(), distlock.Config{Hooks: distlock.Hooks{
+					Failed: func(_ context.Context, i distlock.FailedInfo) { told = append(told, i.Err) },
+				}})
+				below := func(ctx context.Context) error {
+					o := kind
+					call := func(ctx context.Context, fn func(context.Context) error) error { return l.Do(ctx, "k", o, fn) }
+					if most, errs := siblings(ctx, call); most != 2 || errs != [2]error{} {
+						t.Errorf("without the option: %d inside, %v", most, errs)
 					}
-					if several {
-						wantIs(t, l.DoAll(t.Context(), []string{"a", "k", "z"}, kind, below))
-					} else {
-						wantIs(t, l.Do(t.Context(), "k", kind, below))
+					o.OneReentry = true
+					start := time.Now()
+					most, errs := siblings(ctx, call)
+					refused := errs[0]
+					if refused == nil {
+						refused = errs[1]
 					}
-				})
+					wantIs(t, refused, distlock.ErrNotAcquired)
+					if most != 1 || errs[0] != nil && errs[1] != nil || len(told) != 1 || told[0] != refused || time.Since(start) != time.Second { //nolint:errorlint // the same
+						t.Errorf("with it: %d inside, %v, told %v, after %v", most, errs, told, time.Since(start))
+					}
+					return call(ctx, func(context.Context) error { return nil })
+				}
+				if several {
+					wantIs(t, l.DoAll(t.Context(), []string{"a", "k", "z"}, kind, below))
+				} else {
+					wantIs(t, l.Do(t.Context(), "k", kind, below))
+				}
 			})
 		}
 	}
@@ -114,27 +112,25 @@ func TestNoReentry(t *testing.T) {
 	for name, outer := range map[string]distlock.Opts{
 		"exclusive": {}, "shared": {Mode: distlock.Shared}, "permits": {Permits: 2}, "itself": {NoReentry: true}, "one": {OneReentry: true},
 	} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-				none := outer
-				none.NoReentry = true
-				start := time.Now()
-				wantIs(t, l.Do(t.Context(), "k", outer, func(ctx context.Context) error {
-					wantIs(t, l.Do(ctx, "k", none, never), distlock.ErrReentry)
-					wantIs(t, l.DoAll(ctx, []string{"j", "k"}, none, never), distlock.ErrReentry)
-					wantIs(t, l.Do(ctx, "other", none, func(ctx context.Context) error { return l.Do(ctx, "k", none, never) }), distlock.ErrReentry)
-					wantIs(t, l.Do(ctx, "k", distlock.Opts{OneReentry: true, NoReentry: true}, never), distlock.ErrReentry)
-					writer := distlock.Opts{NoReentry: true} // a re-entry would be an upgrade, for some
-					wantIs(t, l.Do(ctx, "k", writer, never), distlock.ErrReentry)
-					allowed := outer
-					allowed.NoReentry = false
-					return l.Do(ctx, "k", allowed, func(context.Context) error { return nil })
-				}))
-				wantTook(t, start, 0)
-				wantCalls(t, s, testkit.Wait, 3) // k, other, and j, which was given back
-				wantIs(t, l.Do(t.Context(), "k", none, func(context.Context) error { return nil }))
-				nothingLeft(t, l, s)
-			})
+		bubbleCase(t, name, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+			none := outer
+			none.NoReentry = true
+			start := time.Now()
+			wantIs(t, l.Do(t.Context(), "k", outer, func(ctx context.Context) error {
+				wantIs(t, l.Do(ctx, "k", none, never), distlock.ErrReentry)
+				wantIs(t, l.DoAll(ctx, []string{"j", "k"}, none, never), distlock.ErrReentry)
+				wantIs(t, l.Do(ctx, "other", none, func(ctx context.Context) error { return l.Do(ctx, "k", none, never) }), distlock.ErrReentry)
+				wantIs(t, l.Do(ctx, "k", distlock.Opts{OneReentry: true, NoReentry: true}, never), distlock.ErrReentry)
+				writer := distlock.Opts{NoReentry: true} // a re-entry would be an upgrade, for some
+				wantIs(t, l.Do(ctx, "k", writer, never), distlock.ErrReentry)
+				allowed := outer
+				allowed.NoReentry = false
+				return l.Do(ctx, "k", allowed, func(context.Context) error { return nil })
+			}))
+			wantTook(t, start, 0)
+			wantCalls(t, s, testkit.Wait, 3) // k, other, and j, which was given back
+			wantIs(t, l.Do(t.Context(), "k", none, func(context.Context) error { return nil }))
+			nothingLeft(t, l, s)
 		})
 	}
 }
@@ -146,12 +142,10 @@ func TestNoReentryBelowNoHolder(t *testing.T) {
 		none := distlock.Opts{NoReentry: true, MaxWait: time.Second}
 		outer := testkit.MustAcquire(t, l, "k", none)
 		start := time.Now()
-		_, err := l.Acquire(distlock.Detach(outer.Context()), "k", none)
-		wantIs(t, err, distlock.ErrNotAcquired)
+		wantIs(t, testkit.ErrorOf(l.Acquire(distlock.Detach(outer.Context()), "k", none)), distlock.ErrNotAcquired)
 		wantTook(t, start, time.Second)
 		wantIs(t, outer.Release(t.Context()))
-		_, err = l.Acquire(context.WithoutCancel(outer.Context()), "k", none)
-		wantIs(t, err, distlock.ErrLost)
+		wantIs(t, testkit.ErrorOf(l.Acquire(context.WithoutCancel(outer.Context()), "k", none)), distlock.ErrLost)
 		nothingLeft(t, l, s)
 	})
 }
@@ -170,31 +164,28 @@ func TestReentryOfModes(t *testing.T) {
 		"one of more permits":    {three, five, false},
 		"one of fewer permits":   {five, three, true},
 	} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-				start := time.Now()
-				outer := testkit.MustAcquire(t, l, "k", c.outer)
-				inner, err := l.Acquire(outer.Context(), "k", c.inner)
-				if c.upgrade {
-					wantIs(t, err, distlock.ErrUpgrade)
-				} else {
-					wantIs(t, err)
-					if inner.Token() != outer.Token() {
-						t.Errorf("tokens %d and %d", outer.Token(), inner.Token())
-					}
-					// Below that, the mode that the store has granted counts.
-					_, err := l.Acquire(inner.Context(), "k", c.outer)
-					wantIs(t, err)
-					wantIs(t, inner.Release(t.Context()))
+		bubbleCase(t, name, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+			start := time.Now()
+			outer := testkit.MustAcquire(t, l, "k", c.outer)
+			inner, err := l.Acquire(outer.Context(), "k", c.inner)
+			if c.upgrade {
+				wantIs(t, err, distlock.ErrUpgrade)
+			} else {
+				wantIs(t, err)
+				if inner.Token() != outer.Token() {
+					t.Errorf("tokens %d and %d", outer.Token(), inner.Token())
 				}
-				wantTook(t, start, 0)
-				wantCalls(t, s, testkit.Wait, 1)
-				wantIs(t, outer.Check())
-				wantIs(t, outer.Release(t.Context()))
-				_, err = l.Acquire(context.WithoutCancel(outer.Context()), "k", c.inner)
-				wantIs(t, err, distlock.ErrLost)
-				nothingLeft(t, l, s)
-			})
+				// Below that, the mode that the store has granted counts.
+				wantIs(t, testkit.ErrorOf(l.Acquire(inner.Context(), "k", c.outer)))
+				wantIs(t, inner.Release(t.Context()))
+			}
+			wantTook(t, start, 0)
+			wantCalls(t, s, testkit.Wait, 1)
+			wantIs(t, outer.Check())
+			wantIs(t, outer.Release(t.Context()))
+			_, err = l.Acquire(context.WithoutCancel(outer.Context()), "k", c.inner)
+			wantIs(t, err, distlock.ErrLost)
+			nothingLeft(t, l, s)
 		})
 	}
 }

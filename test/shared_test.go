@@ -3,6 +3,7 @@ package test
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -85,8 +86,7 @@ func TestReadersTryTogether(t *testing.T) {
 				})
 			}
 			synctest.Wait()
-			_, err := l.TryAcquire(t.Context(), "k", writing)
-			wantIs(t, err, distlock.ErrNotAcquired)
+			wantIs(t, testkit.ErrorOf(l.TryAcquire(t.Context(), "k", writing)), distlock.ErrNotAcquired)
 			all.Wait()
 			s.Before(nil)
 		})
@@ -115,6 +115,197 @@ func TestLostPermitKeepsItsPlace(t *testing.T) {
 			}
 		}
 		wantIs(t, mustGet(t, writer).Release(t.Context()))
+		nothingLeft(t, l, s)
+	})
+}
+
+func TestSharedLeaseIsReleasedByTheLastReader(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		first, second := testkit.MustAcquire(t, l, "k", reading), testkit.MustAcquire(t, l, "k", reading)
+		wantIs(t, first.Release(t.Context()))
+		time.Sleep(time.Minute) // it is renewed for the other reader
+		if n := len(s.Calls(testkit.Release)); n != 0 || s.Free(t, "k") {
+			t.Errorf("%d releases in the store while another reads", n)
+		}
+		wantIs(t, second.Refresh(t.Context()))
+		wantIs(t, second.Release(t.Context()))
+		wantCalls(t, s, testkit.Release, 1)
+		nothingLeft(t, l, s)
+	})
+}
+
+func TestCallersThatDoNotShare(t *testing.T) {
+	for name, o := range map[string]distlock.Opts{
+		"another lease": {Mode: distlock.Shared, KeyTimeout: time.Minute},
+		"MaxHold":       {Mode: distlock.Shared, MaxHold: time.Minute},
+		"MinHold":       {Mode: distlock.Shared, MinHold: time.Second},
+	} {
+		bubbleCase(t, name, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+			leases := []*distlock.Lease{
+				testkit.MustAcquire(t, l, "k", reading), testkit.MustAcquire(t, l, "k", o), testkit.MustAcquire(t, l, "k", o), testkit.MustAcquire(t, l, "k", reading),
+			}
+			// The last reader shares the first lease, unless it can share one of
+			// the others: then it finds that lease, and not its own.
+			wantCalls(t, s, testkit.Wait, 3)
+			if o.MaxHold > 0 { // which is each reader's own
+				time.Sleep(o.MaxHold)
+				wantIs(t, leases[1].Check(), distlock.ErrLost)
+				wantIs(t, errors.Join(leases[0].Check(), leases[3].Check()))
+			}
+			for _, lease := range leases {
+				_ = lease.Release(t.Context())
+			}
+			time.Sleep(time.Minute)
+			nothingLeft(t, l, s)
+		})
+	}
+}
+
+// MinHold of a reader keeps writers out, but not other readers.
+func TestMinHoldOfAReader(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		other := testkit.MustAcquire(t, l, "k", reading)
+		kept := testkit.MustAcquire(t, l, "k", distlock.Opts{Mode: distlock.Shared, MinHold: time.Minute})
+		wantIs(t, kept.Release(t.Context()))
+		wantIs(t, other.Release(t.Context()))
+		wantFreeAfter(t, s, "k", time.Now(), time.Minute)
+	})
+}
+
+// Readers that wait in a row enter with the first of them, on one lease, up to the next
+// writer.
+func TestReadersComeInTogether(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		held := testkit.MustAcquire(t, l, "k", writing)
+		var readers []<-chan *distlock.Lease
+		for range 10 {
+			readers = append(readers, inBackground(t, l, reading))
+		}
+		writer := inBackground(t, l, writing)
+		last := inBackground(t, l, reading)
+		_, err := l.TryAcquire(t.Context(), "k", reading)
+		wantIs(t, err, distlock.ErrNotAcquired)
+		wantIs(t, held.Release(t.Context()))
+		synctest.Wait()
+		wantCalls(t, s, testkit.Wait, 2)
+		token := held.Token()
+		var leases []*distlock.Lease
+		for _, r := range readers {
+			leases = append(leases, mustGet(t, r))
+		}
+		slices.SortFunc(leases, func(a, b *distlock.Lease) int { return int(a.Token()) - int(b.Token()) })
+		for _, lease := range leases {
+			if lease.Token() <= token {
+				t.Errorf("token %d after %d", lease.Token(), token)
+			}
+			token = lease.Token()
+			mustWait(t, writer)
+			mustWait(t, last)
+			wantIs(t, testkit.ErrorOf(l.TryAcquire(t.Context(), "k", reading)), distlock.ErrNotAcquired)
+			wantIs(t, lease.Release(t.Context()))
+		}
+		w := mustGet(t, writer)
+		mustWait(t, last)
+		if w.Token() <= token {
+			t.Errorf("the writer's token is %d, after %d", w.Token(), token)
+		}
+		wantIs(t, w.Release(t.Context()))
+		wantIs(t, mustGet(t, last).Release(t.Context()))
+		nothingLeft(t, l, s)
+	})
+}
+
+func TestLossCancelsAllSharers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := testkit.NewStore()
+		var mu sync.Mutex
+		lost := map[uint64]int{}
+		l := testkit.NewLocker(t, s, distlock.Config{Hooks: distlock.Hooks{Lost: func(_ context.Context, i distlock.LostInfo) {
+			mu.Lock()
+			defer mu.Unlock()
+			wantIs(t, i.Err, distlock.ErrLost)
+			lost[i.Token]++
+		}}})
+		var leases []*distlock.Lease
+		for range 5 {
+			leases = append(leases, testkit.MustAcquire(t, l, "k", reading))
+		}
+		wantIs(t, leases[0].Release(t.Context()))
+		s.Memory().Drop("k")
+		for _, lease := range leases[1:] {
+			<-lease.Context().Done()
+			wantIs(t, context.Cause(lease.Context()), distlock.ErrLost)
+		}
+		synctest.Wait()
+		fresh := testkit.MustAcquire(t, l, "k", reading) // together with readers that do not know of the loss yet
+		for _, lease := range leases[1:] {
+			wantIs(t, lease.Release(t.Context()), distlock.ErrLost)
+			if lost[lease.Token()] != 1 {
+				t.Errorf("told %d times", lost[lease.Token()])
+			}
+		}
+		if len(lost) != 4 {
+			t.Errorf("%d were told", len(lost))
+		}
+		wantIs(t, fresh.Release(t.Context()))
+		nothingLeft(t, l, s)
+	})
+}
+
+// A loss that only the store knows of is reported to the last reader, which asks the
+// store.
+func TestLossFoundByTheLastSharer(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		first, last := testkit.MustAcquire(t, l, "k", reading), testkit.MustAcquire(t, l, "k", reading)
+		s.Steal(t, "k")
+		wantIs(t, first.Release(t.Context()))
+		wantIs(t, last.Release(t.Context()), distlock.ErrLost)
+	})
+}
+
+// A reader that leaves at the moment when it is admitted passes its turn on.
+func TestCancelledReaderPassesTheLeaseOn(t *testing.T) {
+	for _, behind := range []bool{true, false} {
+		bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+			held := testkit.MustAcquire(t, l, "k", writing)
+			ctx, cancel := context.WithCancel(t.Context())
+			leaving := &leavingCtx{Context: ctx}
+			var all sync.WaitGroup
+			inVain(leaving, t, l, &all, reading)
+			var reader, writer <-chan *distlock.Lease
+			if behind {
+				reader, writer = inBackground(t, l, reading), inBackground(t, l, writing)
+			}
+			leaving.inTheMoment = func() { wantIs(t, held.Release(t.Context())) }
+			cancel()
+			all.Wait()
+			if behind {
+				r := mustGet(t, reader)
+				mustWait(t, writer)
+				wantIs(t, r.Release(t.Context()))
+				wantIs(t, mustGet(t, writer).Release(t.Context()))
+			}
+			nothingLeft(t, l, s)
+		})
+	}
+}
+
+// The same with a lease to share, which stays with the others.
+func TestCancelledSharerLeavesTheOthers(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		held := testkit.MustAcquire(t, l, "k", reading)
+		blocking, unblock := context.WithCancel(t.Context())
+		var all sync.WaitGroup
+		inVain(blocking, t, l, &all, writing)
+		ctx, cancel := context.WithCancel(t.Context())
+		leaving := &leavingCtx{Context: ctx}
+		inVain(leaving, t, l, &all, reading)
+		leaving.inTheMoment = func() { unblock(); time.Sleep(time.Nanosecond) } // the writer leaves, so this reader is admitted
+		cancel()
+		all.Wait()
+		wantIs(t, held.Check())
+		wantCalls(t, s, testkit.Release, 0)
+		wantIs(t, held.Release(t.Context()))
 		nothingLeft(t, l, s)
 	})
 }

@@ -47,52 +47,50 @@ func TestStep(t *testing.T) {
 		"lost in commit, which fails":    {lose: commit, fail: map[string]error{commit: errCommit}, ran: []string{do, commit, undo}, want: []error{errCommit, distlock.ErrLost}, op: "step"},
 		"lost before do, nothing to say": {lose: "before", no: []string{commit, undo}, want: []error{distlock.ErrLost}, op: "step"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-				held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
-				lose := func(part string) {
-					if c.lose == part {
-						s.Memory().Drop("k")
-						<-held.Context().Done()
+		bubbleCase(t, name, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+			held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
+			lose := func(part string) {
+				if c.lose == part {
+					s.Memory().Drop("k")
+					<-held.Context().Done()
+				}
+			}
+			var ran []string
+			part := func(name string) func(context.Context) error {
+				if slices.Contains(c.no, name) {
+					return nil
+				}
+				return func(ctx context.Context) error {
+					ran = append(ran, name)
+					if ctx.Err() != nil {
+						t.Errorf("%s got a context that has ended", name)
 					}
-				}
-				var ran []string
-				part := func(name string) func(context.Context) error {
-					if slices.Contains(c.no, name) {
-						return nil
+					lose(name)
+					if c.lose == name {
+						<-ctx.Done()
 					}
-					return func(ctx context.Context) error {
-						ran = append(ran, name)
-						if ctx.Err() != nil {
-							t.Errorf("%s got a context that has ended", name)
-						}
-						lose(name)
-						if c.lose == name {
-							<-ctx.Done()
-						}
-						return c.fail[name]
-					}
+					return c.fail[name]
 				}
-				lose("before")
-				err := held.Step(t.Context(), distlock.Step{Do: part(do), Commit: part(commit), Undo: part(undo)})
-				if !slices.Equal(ran, c.ran) {
-					t.Errorf("ran %v, want %v", ran, c.ran)
+			}
+			lose("before")
+			err := held.Step(t.Context(), distlock.Step{Do: part(do), Commit: part(commit), Undo: part(undo)})
+			if !slices.Equal(ran, c.ran) {
+				t.Errorf("ran %v, want %v", ran, c.ran)
+			}
+			wantInOrder(t, err, c.want)
+			if len(c.want) == 1 && c.want[0] != distlock.ErrLost && err != c.want[0] { //nolint:errorlint // the same value
+				t.Errorf("a lone error came back as %#v", err)
+			}
+			for _, e := range c.absent {
+				if errors.Is(err, e) {
+					t.Errorf("%v matches %v", err, e)
 				}
-				wantInOrder(t, err, c.want)
-				if len(c.want) == 1 && c.want[0] != distlock.ErrLost && err != c.want[0] { //nolint:errorlint // the same value
-					t.Errorf("a lone error came back as %#v", err)
-				}
-				for _, e := range c.absent {
-					if errors.Is(err, e) {
-						t.Errorf("%v matches %v", err, e)
-					}
-				}
-				e, ok := errors.AsType[*distlock.Error](err)
-				if ok != (c.op != "") || ok && (e.Op != c.op || e.Key != "k") {
-					t.Errorf("error %v is about %+v, want op %q", err, e, c.op)
-				}
-				_ = held.Release(t.Context())
-			})
+			}
+			e, ok := errors.AsType[*distlock.Error](err)
+			if ok != (c.op != "") || ok && (e.Op != c.op || e.Key != "k") {
+				t.Errorf("error %v is about %+v, want op %q", err, e, c.op)
+			}
+			_ = held.Release(t.Context())
 		})
 	}
 }
@@ -121,9 +119,7 @@ func TestStepWithoutDo(t *testing.T) {
 		held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
 		never := func(context.Context) error { t.Error("ran"); return nil }
 		err := held.Step(t.Context(), distlock.Step{Commit: never, Undo: never})
-		if err == nil || err.Error() != `distlock: step "k": Step.Do is nil` {
-			t.Errorf("got %v", err)
-		}
+		wantLine(t, err, `distlock: step "k": Step.Do is nil`)
 		wantIs(t, held.Release(t.Context()))
 		// a released lease has ended, too
 		wantIs(t, held.Step(t.Context(), distlock.Step{Do: never, Undo: never}), distlock.ErrLost)
@@ -155,8 +151,7 @@ func TestStepContexts(t *testing.T) {
 					t.Errorf("the lease in Undo is %v", lease)
 				}
 				// it must not wait for the gate that this call keeps shut
-				_, err := l.Acquire(ctx, "k", distlock.Opts{})
-				wantIs(t, err, distlock.ErrLost)
+				wantIs(t, testkit.ErrorOf(l.Acquire(ctx, "k", distlock.Opts{})), distlock.ErrLost)
 				return l.Do(ctx, "another", distlock.Opts{}, func(ctx context.Context) error { return ctx.Err() })
 			},
 		})
@@ -203,26 +198,24 @@ func TestStepUndoesAfterAPanic(t *testing.T) {
 		"goexit in do":       {distlock.Step{Do: exit}, fine, nil},
 		"in undo, only once": {distlock.Step{Do: fails}, boom, "boom"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, l *distlock.Locker, _ *testkit.Store) {
-				held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
-				undone := 0
-				var got any
-				returned := false
-				done := make(chan struct{})
-				go func() {
-					defer close(done)
-					defer func() { got = recover() }()
-					c.step.Undo = func(ctx context.Context) error { undone++; return c.undo(ctx) }
-					_ = held.Step(t.Context(), c.step)
-					returned = true
-				}()
-				<-done
-				if got != c.want || undone != 1 || returned {
-					t.Errorf("recovered %v, undone %d times, returned %v", got, undone, returned)
-				}
-				wantIs(t, held.Release(t.Context()))
-			})
+		bubbleCase(t, name, func(t *testing.T, l *distlock.Locker, _ *testkit.Store) {
+			held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
+			undone := 0
+			var got any
+			returned := false
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				defer func() { got = recover() }()
+				c.step.Undo = func(ctx context.Context) error { undone++; return c.undo(ctx) }
+				_ = held.Step(t.Context(), c.step)
+				returned = true
+			}()
+			<-done
+			if got != c.want || undone != 1 || returned {
+				t.Errorf("recovered %v, undone %d times, returned %v", got, undone, returned)
+			}
+			wantIs(t, held.Release(t.Context()))
 		})
 	}
 }
@@ -235,19 +228,17 @@ func TestResultAfterTheLossComesWithIt(t *testing.T) {
 		"the watchdog did":    func(s *testkit.Store, _ context.Context) { s.Memory().Drop("f"); time.Sleep(time.Minute) },
 		"only the store does": func(s *testkit.Store, _ context.Context) { s.Steal(t, "f") },
 	} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-				f := func(ctx context.Context) (int, error) { lose(s, ctx); return 7, errMine }
-				lost := func(got int, err error) {
-					t.Helper()
-					if wantIs(t, err, distlock.ErrLost); got != 7 || !errors.Is(err, errMine) {
-						t.Errorf("the result is %d, %v", got, err)
-					}
-					s.Memory().Drop("f")
+		bubbleCase(t, name, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+			f := func(ctx context.Context) (int, error) { lose(s, ctx); return 7, errMine }
+			lost := func(got int, err error) {
+				t.Helper()
+				if wantIs(t, err, distlock.ErrLost); got != 7 || !errors.Is(err, errMine) {
+					t.Errorf("the result is %d, %v", got, err)
 				}
-				lost(distlock.Wrap(l, func(ctx context.Context, _ struct{}) (int, error) { return f(ctx) }, distlock.Opts{Value: "f"})(t.Context(), struct{}{}))
-				lost(distlock.Call(t.Context(), l, "f", distlock.Opts{}, f))
-			})
+				s.Memory().Drop("f")
+			}
+			lost(distlock.Wrap(l, func(ctx context.Context, _ struct{}) (int, error) { return f(ctx) }, distlock.Opts{Value: "f"})(t.Context(), struct{}{}))
+			lost(distlock.Call(t.Context(), l, "f", distlock.Opts{}, f))
 		})
 	}
 }

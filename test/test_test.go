@@ -21,16 +21,18 @@ const handOverTime = 100 * time.Millisecond
 
 // What the package tests share with those of the root package is in testkit.
 var (
-	bubble       = testkit.Bubble
-	heldFor      = testkit.HeldFor
-	inBackground = testkit.InBackground
-	line         = testkit.Line
-	mustBeFree   = testkit.MustBeFree
-	mustGet      = testkit.MustGet
-	wantCalls    = testkit.WantCalls
-	wantIs       = testkit.WantIs
-	wantPanic    = testkit.WantPanic
-	wantTook     = testkit.WantTook
+	bubble        = testkit.Bubble
+	bubbleCase    = testkit.BubbleCase
+	bubbleWith    = testkit.BubbleWith
+	inBackground  = testkit.InBackground
+	line          = testkit.Line
+	mustBeFree    = testkit.MustBeFree
+	mustGet       = testkit.MustGet
+	wantCalls     = testkit.WantCalls
+	wantFreeAfter = testkit.WantFreeAfter
+	wantIs        = testkit.WantIs
+	wantPanic     = testkit.WantPanic
+	wantTook      = testkit.WantTook
 )
 
 // The options of a reader, of a writer, and of a holder of one of three permits.
@@ -111,8 +113,7 @@ func extending(s *testkit.Store) driver.Backend {
 func inVain(ctx context.Context, t *testing.T, l *distlock.Locker, all *sync.WaitGroup, o distlock.Opts) {
 	t.Helper()
 	all.Go(func() {
-		_, err := l.Acquire(ctx, "k", o)
-		wantIs(t, err, distlock.ErrNotAcquired, context.Canceled)
+		wantIs(t, testkit.ErrorOf(l.Acquire(ctx, "k", o)), distlock.ErrNotAcquired, context.Canceled)
 	})
 	synctest.Wait()
 }

@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/distlock-go/distlock"
@@ -90,45 +89,43 @@ func TestAllKindsAtOnce(t *testing.T) {
 	}{
 		"queue": {testkit.Queuing, 0}, "queue, losses": {testkit.Queuing, 5}, "poll": {0, 0}, "poll, losses": {0, 5},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := testkit.NewStore()
-				s.LimitTokens(2 + rand.N(8))
-				var v visitors
-				var all sync.WaitGroup
-				var lockers []*distlock.Locker
-				for range 3 {
-					l := distlock.New(s.Only(c.abilities), distlock.Config{HandOverTime: 20 * time.Millisecond})
-					lockers = append(lockers, l)
-					r := room{visitors: &v}
-					for range 20 {
-						all.Go(func() {
-							for range 30 {
-								r.visit(t, l)
-							}
-						})
-					}
-				}
-				for range c.losses {
-					time.Sleep(200 * time.Millisecond)
-					s.Memory().Drop("k")
-				}
-				all.Wait()
-				for _, l := range lockers {
-					wantIs(t, l.Close())
-					nothingLeft(t, l, s)
-				}
-				for i, a := range v.seen {
-					for j, b := range v.seen {
-						switch {
-						case i != j && a.token == b.token:
-							t.Fatalf("token %d twice", a.token)
-						case c.losses == 0 && a.end < b.begin && (a.alone || b.alone) && a.token > b.token:
-							t.Fatalf("token %d after %d", b.token, a.token)
+		testkit.InBubble(t, name, func(t *testing.T) {
+			s := testkit.NewStore()
+			s.LimitTokens(2 + rand.N(8))
+			var v visitors
+			var all sync.WaitGroup
+			var lockers []*distlock.Locker
+			for range 3 {
+				l := distlock.New(s.Only(c.abilities), distlock.Config{HandOverTime: 20 * time.Millisecond})
+				lockers = append(lockers, l)
+				r := room{visitors: &v}
+				for range 20 {
+					all.Go(func() {
+						for range 30 {
+							r.visit(t, l)
 						}
+					})
+				}
+			}
+			for range c.losses {
+				time.Sleep(200 * time.Millisecond)
+				s.Memory().Drop("k")
+			}
+			all.Wait()
+			for _, l := range lockers {
+				wantIs(t, l.Close())
+				nothingLeft(t, l, s)
+			}
+			for i, a := range v.seen {
+				for j, b := range v.seen {
+					switch {
+					case i != j && a.token == b.token:
+						t.Fatalf("token %d twice", a.token)
+					case c.losses == 0 && a.end < b.begin && (a.alone || b.alone) && a.token > b.token:
+						t.Fatalf("token %d after %d", b.token, a.token)
 					}
 				}
-			})
+			}
 		})
 	}
 }
@@ -138,36 +135,34 @@ func TestAllKindsAtOnce(t *testing.T) {
 // ended. Relative to the writers before and after them, the tokens are still in order.
 func TestTokensOfReadersInTwoProcesses(t *testing.T) {
 	for name, o := range map[string]distlock.Opts{"readers": reading, "permits": permit} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-				other := testkit.NewLocker(t, s, distlock.Config{})
-				take := func(l *distlock.Locker, o distlock.Opts) *distlock.Lease { return testkit.MustAcquire(t, l, "k", o) }
-				before := take(other, writing)
-				wantIs(t, before.Release(t.Context()))
-				first := take(l, o)
-				elsewhere := take(other, o)
-				wantIs(t, elsewhere.Release(t.Context()))
-				third, fourth := take(l, o), take(l, o)
-				next := inBackground(t, l, o) // with permits it waits for a hand-over of the first
-				wantIs(t, first.Release(t.Context()))
-				last := mustGet(t, next)
-				after := inBackground(t, other, writing)
-				for _, lease := range []*distlock.Lease{third, fourth, last} {
-					wantIs(t, lease.Release(t.Context()))
+		bubbleCase(t, name, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+			other := testkit.NewLocker(t, s, distlock.Config{})
+			take := func(l *distlock.Locker, o distlock.Opts) *distlock.Lease { return testkit.MustAcquire(t, l, "k", o) }
+			before := take(other, writing)
+			wantIs(t, before.Release(t.Context()))
+			first := take(l, o)
+			elsewhere := take(other, o)
+			wantIs(t, elsewhere.Release(t.Context()))
+			third, fourth := take(l, o), take(l, o)
+			next := inBackground(t, l, o) // with permits it waits for a hand-over of the first
+			wantIs(t, first.Release(t.Context()))
+			last := mustGet(t, next)
+			after := inBackground(t, other, writing)
+			for _, lease := range []*distlock.Lease{third, fourth, last} {
+				wantIs(t, lease.Release(t.Context()))
+			}
+			w := mustGet(t, after)
+			seen := map[uint64]bool{}
+			for _, lease := range []*distlock.Lease{first, elsewhere, third, fourth, last} {
+				if lease.Token() <= before.Token() || lease.Token() >= w.Token() || seen[lease.Token()] {
+					t.Errorf("token %d, between writers with %d and %d; earlier ones %v", lease.Token(), before.Token(), w.Token(), seen)
 				}
-				w := mustGet(t, after)
-				seen := map[uint64]bool{}
-				for _, lease := range []*distlock.Lease{first, elsewhere, third, fourth, last} {
-					if lease.Token() <= before.Token() || lease.Token() >= w.Token() || seen[lease.Token()] {
-						t.Errorf("token %d, between writers with %d and %d; earlier ones %v", lease.Token(), before.Token(), w.Token(), seen)
-					}
-					seen[lease.Token()] = true
-				}
-				if last.Token() > elsewhere.Token() {
-					t.Error("the last has asked the store: nothing is handed over any more")
-				}
-				wantIs(t, w.Release(t.Context()))
-			})
+				seen[lease.Token()] = true
+			}
+			if last.Token() > elsewhere.Token() {
+				t.Error("the last has asked the store: nothing is handed over any more")
+			}
+			wantIs(t, w.Release(t.Context()))
 		})
 	}
 }

@@ -125,24 +125,22 @@ func TestPanicAndGoexitReleaseOnce(t *testing.T) {
 			if strings.HasPrefix(name, "Acquire") {
 				continue // it runs no function
 			}
-			t.Run(fmt.Sprint(name, "/", want), func(t *testing.T) {
-				bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-					got := make(chan any)
-					go func() {
-						defer func() { got <- recover() }()
-						_ = run(t.Context(), l, distlock.Opts{}, func(context.Context) error { end(); return nil })
-					}()
-					if r := <-got; r != want {
-						t.Errorf("recovered %v, want %v", r, want)
-					}
-					keys := 1
-					if name == "DoAll" {
-						keys = 3
-					}
-					wantCalls(t, s, testkit.Release, keys)
-					mustBeFree(t, s, "a", "z")
-					nothingLeft(t, l, s)
-				})
+			bubbleCase(t, fmt.Sprint(name, "/", want), func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+				got := make(chan any)
+				go func() {
+					defer func() { got <- recover() }()
+					_ = run(t.Context(), l, distlock.Opts{}, func(context.Context) error { end(); return nil })
+				}()
+				if r := <-got; r != want {
+					t.Errorf("recovered %v, want %v", r, want)
+				}
+				keys := 1
+				if name == "DoAll" {
+					keys = 3
+				}
+				wantCalls(t, s, testkit.Release, keys)
+				mustBeFree(t, s, "a", "z")
+				nothingLeft(t, l, s)
 			})
 		}
 	}

@@ -90,9 +90,7 @@ func TestBadRequests(t *testing.T) {
 // redistestClosedClient returns a client that cannot send anything.
 func redistestClosedClient(t *testing.T) *redis.Client {
 	c := redis.NewClient(&redis.Options{Addr: "127.0.0.1:0"})
-	if err := c.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, c.Close())
 	return c
 }
 
@@ -147,6 +145,13 @@ func request(key string) driver.Request {
 		Key: key, Owner: uuid.NewString(), TTL: 10 * time.Second, Tokens: 1,
 		Backoff: driver.NewBackoff(5*time.Second, 0),
 	}
+}
+
+// polling is request for an owner that looks by itself after each interval.
+func polling(key string, interval time.Duration) driver.Request {
+	r := request(key)
+	r.Backoff = driver.NewBackoff(interval, 0)
+	return r
 }
 
 func must[T any](v T, err error) T {

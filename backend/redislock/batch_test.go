@@ -4,40 +4,29 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/redistest"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 	"github.com/distlock-go/distlock/internal/test/testmode"
 )
 
-// takeAll acquires many locks at once and returns the results.
-func takeAll(b driver.Backend, keys []string) ([]driver.Grant, []error) {
-	grants, errs := make([]driver.Grant, len(keys)), make([]error, len(keys))
-	var wg sync.WaitGroup
-	for i, key := range keys {
-		wg.Go(func() { grants[i], errs[i] = b.TryAcquire(context.Background(), request(key)) })
+// atOnce calls f with 0 to n-1, each in a goroutine of its own, and waits for all of them.
+func atOnce(n int, f func(i int)) {
+	var all sync.WaitGroup
+	for i := range n {
+		all.Go(func() { f(i) })
 	}
-	wg.Wait()
-	return grants, errs
-}
-
-func giveAll(t *testing.T, b driver.Backend, grants []driver.Grant) {
-	t.Helper()
-	var wg sync.WaitGroup
-	for _, g := range grants {
-		wg.Go(func() {
-			if err := b.Release(context.Background(), g); err != nil {
-				t.Errorf("%s: release: %v", g.Key, err)
-			}
-		})
-	}
-	wg.Wait()
+	all.Wait()
 }
 
 // A plain client of one master of a Cluster gets the locks on that master, and an error
@@ -45,30 +34,32 @@ func giveAll(t *testing.T, b driver.Backend, grants []driver.Grant) {
 func TestPlainClientOfACluster(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
-	c := &redistest.Cluster{Masters: redistest.StartCluster(t, 2)}
-	b := newBackend(t, c.Masters[0].Client(t))
+	masters := redistest.StartCluster(t, 2)
+	b := newBackend(t, masters[0].Client(t))
 	for range 5 {
-		var keys []string
-		for i := range 60 {
-			keys = append(keys, fmt.Sprint("k:", i))
-		}
-		grants, errs := takeAll(b, keys)
-		var here []driver.Grant
-		for i, err := range errs {
-			there := c.Slot(t, keys[i]) >= 16384/2
-			if there && !redis.HasErrorPrefix(err, "MOVED") || !there && err != nil {
-				t.Errorf("%s, elsewhere %v: %v", keys[i], there, err)
+		var here atomic.Int64
+		atOnce(60, func(i int) {
+			key := fmt.Sprint("k:", i)
+			g, err := b.TryAcquire(t.Context(), request(key))
+			if redislock.SlotOf(key) >= 16384/2 {
+				if !redis.HasErrorPrefix(err, "MOVED") {
+					t.Errorf("%s, which is elsewhere: %v", key, err)
+				}
+				return
 			}
+			here.Add(1)
 			if err == nil {
-				here = append(here, grants[i])
+				err = b.Release(t.Context(), g)
 			}
+			if err != nil {
+				t.Errorf("%s: %v", key, err)
+			}
+		})
+		if n := here.Load(); n == 0 || n == 60 {
+			t.Fatalf("%d of 60 are here", n)
 		}
-		if len(here) == 0 || len(here) == len(keys) {
-			t.Fatalf("%d of %d are here", len(here), len(keys))
-		}
-		giveAll(t, b, here)
 	}
-	nothingLeft(t, c.Masters...)
+	nothingLeft(t, masters...)
 }
 
 // The server forgets its scripts repeatedly.
@@ -100,4 +91,50 @@ func TestScriptsForgottenUnderLoad(t *testing.T) {
 		t.Errorf("%d served, told %v", l.reg.Uses(), l.errors)
 	}
 	nothingLeft(t, s.real)
+}
+
+// scriptCalls returns how many scripts the server has run.
+func (s server) scriptCalls(t testing.TB) int {
+	t.Helper()
+	n := 0
+	for _, m := range regexp.MustCompile(`cmdstat_eval(?:sha)?:calls=(\d+)`).FindAllStringSubmatch(s.Info(t.Context(), "commandstats").Val(), -1) {
+		n += must(strconv.Atoi(m[1]))
+	}
+	return n
+}
+
+// Concurrent calls share scripts. That each gets its own result is in isolation_test.go.
+func TestCallsThatMeetShareScripts(t *testing.T) {
+	s := realServer(t)
+	b := newBackend(t, s.Client, redislock.WithOpTimeout(20*time.Second))
+	const n = 500
+	// meet makes n calls while the server is stopped, so that they come together.
+	meet := func(what string, call func(i int) error) {
+		t.Helper()
+		before := s.scriptCalls(t)
+		var come atomic.Int64
+		var ended sync.WaitGroup
+		s.real.Stop()
+		ended.Go(func() {
+			atOnce(n, func(i int) {
+				come.Add(1)
+				if err := call(i); err != nil {
+					t.Errorf("%s of k%d: %v", what, i, err)
+				}
+			})
+		})
+		testkit.Eventually(t, "all have come", func() bool { return come.Load() == n })
+		s.real.Cont()
+		ended.Wait()
+		if calls := s.scriptCalls(t) - before; calls > n/10 {
+			t.Errorf("%d scripts for %d calls: %s", calls, n, what)
+		}
+	}
+	grants := make([]driver.Grant, n)
+	meet("acquisition", func(i int) (err error) {
+		grants[i], err = b.TryAcquire(t.Context(), request("k"+strconv.Itoa(i)))
+		return err
+	})
+	meet("release", func(i int) error { return b.Release(t.Context(), grants[i]) })
+	testkit.Eventually(t, "all batchers are idle", func() bool { return b.InFlight() == 0 && b.Queued() == 0 })
 }

@@ -1,7 +1,7 @@
 package redislock_test
 
 import (
-	"context"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -10,35 +10,15 @@ import (
 
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/test/child"
 	"github.com/distlock-go/distlock/internal/test/redistest"
 	"github.com/distlock-go/distlock/internal/test/testmode"
 	"github.com/distlock-go/distlock/locktest"
 )
 
-// conform runs the suite with one server for each case. A peer is another Backend with
-// its own client, as in another process.
-func conform(t *testing.T, f locktest.Features, start func(t *testing.T) func() redis.UniversalClient, opts ...redislock.Option) {
-	type store struct {
-		admin  redis.UniversalClient
-		client func() redis.UniversalClient
-	}
-	stores := make(map[driver.Backend]store)
-	add := func(s store) driver.Backend {
-		b := redislock.New(s.client(), opts...)
-		stores[b] = s
-		return b
-	}
-	f.Drop = func(t *testing.T, b driver.Backend, key string) {
-		t.Helper()
-		if n, err := stores[b].admin.Del(context.Background(), key).Result(); err != nil || n != 1 {
-			t.Fatalf("DEL: %d, %v", n, err)
-		}
-	}
-	f.Peer = func(_ *testing.T, first driver.Backend) driver.Backend { return add(stores[first]) }
-	locktest.Run(t, func(t *testing.T) driver.Backend {
-		client := start(t)
-		return add(store{client(), client})
-	}, f)
+// open returns a function that makes Backends with these options.
+func open(opts ...redislock.Option) func(redis.UniversalClient) driver.Backend {
+	return func(c redis.UniversalClient) driver.Backend { return redislock.New(c, opts...) }
 }
 
 // resend is less than the time of a release that is sent twice: that happens if a
@@ -46,7 +26,7 @@ func conform(t *testing.T, f locktest.Features, start func(t *testing.T) func() 
 const resend = 30 * time.Millisecond
 
 func TestConformanceVirtual(t *testing.T) {
-	conform(t, locktest.Features{Bubble: true}, func(t *testing.T) func() redis.UniversalClient {
+	redistest.Conform(t, locktest.Features{Bubble: true}, open(), func(t *testing.T) func() redis.UniversalClient {
 		m := redistest.Virtual(t)
 		return func() redis.UniversalClient { return redistest.VirtualClient(t, m) }
 	})
@@ -56,29 +36,27 @@ func TestConformanceRedis(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
 	s := realServer(t)
-	conform(t, locktest.Features{Resend: resend}, func(t *testing.T) func() redis.UniversalClient {
+	redistest.Conform(t, locktest.Features{Resend: resend}, open(unhurried), func(t *testing.T) func() redis.UniversalClient {
 		return func() redis.UniversalClient { return s.real.Client(t) }
-	}, unhurried)
+	})
 }
 
 func TestConformanceCluster(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
 	servers := redistest.StartCluster(t, 3)
-	conform(t, locktest.Features{Resend: resend}, func(t *testing.T) func() redis.UniversalClient {
+	redistest.Conform(t, locktest.Features{Resend: resend}, open(unhurried), func(t *testing.T) func() redis.UniversalClient {
 		return func() redis.UniversalClient { return redistest.ClusterClient(t, servers) }
-	}, unhurried)
+	})
 }
 
-// The conformance suite passes with the documented permissions, and the server never
-// refuses anything.
+// The conformance suite passes over TLS with the documented permissions, the server never refuses
+// anything, and no password is logged.
 func TestConformanceACL(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
-	s := redistest.Start(t)
-	if err := s.Client(t).Do(t.Context(), "acl", "setuser", "default", "resetpass", ">admin's").Err(); err != nil {
-		t.Fatal(err)
-	}
+	s := redistest.StartTLS(t, time.Now().Add(time.Hour))
+	noError(t, s.Client(t).Do(t.Context(), "acl", "setuser", "default", "resetpass", ">admin's").Err())
 	admin := s.Client(t, func(o *redis.Options) { o.Username, o.Password = "default", "admin's" })
 	// The documented rules for the keys of the suite, with those for hash tags and inspection.
 	rules := documentedRules(t)
@@ -86,30 +64,20 @@ func TestConformanceACL(t *testing.T) {
 		rules[i] = strings.ReplaceAll(r, "shop:", "locktest:")
 	}
 	redistest.SetUser(t, admin, append(append(rules, "~{*}{locktest:*}:queue", "~{*}{locktest:*}:gone"), inspection...))
-	asUser := make(map[driver.Backend]bool)
-	add := func(t *testing.T) driver.Backend {
-		t.Helper()
-		b := redislock.New(s.Client(t, redistest.AsUser), unhurried)
-		asUser[b] = true
-		return b
-	}
-	locktest.Run(t, add, locktest.Features{
+	var said child.Output
+	openAll, opened := open(unhurried, redislock.WithLogger(slog.New(slog.NewTextHandler(&said, nil)))), 0
+	redistest.Conform(t, locktest.Features{
 		Resend: resend,
-		Drop: func(t *testing.T, _ driver.Backend, key string) {
-			t.Helper()
-			if n, err := admin.Del(context.Background(), key).Result(); err != nil || n != 1 {
-				t.Fatalf("DEL: %d, %v", n, err)
-			}
-		},
-		Peer: func(t *testing.T, _ driver.Backend) driver.Backend { t.Helper(); return add(t) },
+		Drop:   func(t *testing.T, _ driver.Backend, key string) { t.Helper(); redistest.Drop(t, admin, key) },
+	}, func(c redis.UniversalClient) driver.Backend { opened++; return openAll(c) }, func(t *testing.T) func() redis.UniversalClient {
+		t.Helper()
+		return func() redis.UniversalClient { return s.Client(t, redistest.AsUser) }
 	})
-	if len(asUser) < 50 {
-		t.Errorf("only %d backends were made", len(asUser))
+	if opened < 50 || strings.Contains(said.String(), "pw") {
+		t.Errorf("%d backends were made, which logged %q", opened, said.String())
 	}
 	refusals, err := admin.ACLLog(t.Context(), 100).Result()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	for _, r := range refusals {
 		if r.Username == "default" {
 			continue
@@ -118,7 +86,7 @@ func TestConformanceACL(t *testing.T) {
 			t.Errorf("refused: %s %s %q, %d times", r.Username, r.Reason, object, r.Count)
 		}
 	}
-	t.Logf("%d backends, refusals: %+v", len(asUser), refusals)
+	t.Logf("%d backends, refusals: %+v", opened, refusals)
 
 	// Other keys and channels are out of reach, so that the suite proves something.
 	c := s.Client(t, redistest.AsUser)

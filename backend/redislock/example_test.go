@@ -9,6 +9,7 @@ import (
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
@@ -86,4 +87,14 @@ func Example_interoperation() {
 	fmt.Println(errors.Is(err, driver.ErrNotAcquired))
 	// Output:
 	// true
+}
+
+// In an outage go-redis writes each failed connection to stderr. The errors of the lock have
+// the same causes.
+func Example_logging() {
+	logging.Disable() // of github.com/redis/go-redis/v9/logging
+	defer logging.Enable()
+
+	fmt.Println("quiet")
+	// Output: quiet
 }

@@ -1,7 +1,16 @@
 package redislock
 
 import (
+	"context"
+	"errors"
+	"strings"
+	"testing/fstest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
 	"github.com/distlock-go/distlock/backend/internal/doubt"
+	"github.com/distlock-go/distlock/backend/internal/luascript"
 	"github.com/distlock-go/distlock/backend/internal/rediskit"
 )
 
@@ -55,4 +64,88 @@ func (b *Backend) counts() (inFlight, queued int) {
 		inFlight, queued = inFlight+f, queued+q
 	}
 	return inFlight, queued
+}
+
+// Scripts are the scripts that have a fast prefix.
+type Scripts struct{ Acquire, Release *luascript.Script }
+
+// The scripts of the Backend, and the same without their fast prefixes.
+var (
+	FastScripts = Scripts{acquireScript, releaseScript}
+	SlowScripts = Scripts{withoutPrefix(acquireScript), withoutPrefix(releaseScript)}
+)
+
+// Other scripts.
+var (
+	RenewScript = renewScript
+	ForceScript = forceReleaseScript
+	Sources     = []string{
+		acquireScript.Source(), releaseScript.Source(), renewScript.Source(),
+		forceReleaseScript.Source(), inspectScript.Source(),
+	}
+)
+
+// withoutPrefix replaces the fast prefix of a script by one that answers nothing.
+func withoutPrefix(s *luascript.Script) *luascript.Script {
+	prefix := luascript.Load(luaFiles, strings.Replace(s.Name, ".lua", "_fast.lua", 1), nil).Source()
+	rest, ok := strings.CutPrefix(s.Source(), prefix)
+	if !ok {
+		panic(s.Name + " has no fast prefix")
+	}
+	return luascript.Load(fstest.MapFS{s.Name: {Data: []byte("local answers = {}\n" + rest)}}, s.Name, nil)
+}
+
+// ScriptOp is what a script does for one lock.
+type ScriptOp struct {
+	Key, Owner string
+	TTL        time.Duration
+	Mode       string // try, enqueue or extend
+	InDoubt    bool
+	Share      string // r or p<n>: see lock.lua
+	Retain     bool
+}
+
+// Caller is what a script call knows of the Backend.
+type Caller struct {
+	Client        redis.UniversalClient
+	Inbox, Prefix string
+	Claim         time.Duration
+}
+
+// Run runs a script once for all locks. It returns the lines of the reply, and the errors
+// among them.
+func (c Caller) Run(ctx context.Context, s *luascript.Script, ops ...ScriptOp) ([]string, error) {
+	n := len(ops)
+	keys := make([]string, 3*n+1)
+	keys[3*n] = clockKey
+	args := []any{c.Inbox, c.Claim.Milliseconds(), c.Prefix}
+	if s == renewScript {
+		keys, args = keys[:n], nil
+	}
+	for i, o := range ops {
+		keys[i] = o.Key
+		switch s.Name {
+		case renewScript.Name:
+			args = append(args, o.Owner, o.TTL.Milliseconds(), o.Share, rediskit.Flag(o.Retain))
+			continue
+		case acquireScript.Name:
+			args = append(args, o.Owner, o.TTL.Milliseconds(), o.Mode, o.Share)
+		default:
+			args = append(args, o.Owner, rediskit.Flag(o.InDoubt), o.Share)
+		}
+		for k, name := range lockKeys(o.Key) {
+			keys[k*n+i] = name
+		}
+	}
+	text, err := s.Run(ctx, c.Client, keys, args...).Text()
+	if err != nil {
+		return nil, err
+	}
+	lines := strings.Split(text, "\n")
+	for _, line := range lines {
+		if text, failed := strings.CutPrefix(line, "-"); failed {
+			err = errors.Join(err, replyError(text))
+		}
+	}
+	return lines, err
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/redistest"
 	"github.com/distlock-go/distlock/internal/test/testkit"
+	"github.com/distlock-go/distlock/internal/test/testmode"
 )
 
 // failover has locks with a known outcome: the kept locks were replicated to the
@@ -121,4 +122,164 @@ func settle(t *testing.T, l *load) {
 	l.goOn(50)
 	testkit.Eventually(t, "the leases from before are over", func() bool { return time.Now().After(end) })
 	l.reg.SetLenient(false)
+}
+
+// The master is killed, and a replica without some of the locks takes over; or the master is
+// told to fail over.
+//
+// Row 5 (redislock): no token occurs twice, and holders of locks that the replica has
+// not received learn of the loss at their next renewal. Fails if tokens are counted
+// with INCR, or if a renewal creates a lock that is gone.
+// Row 19 (redislock): Sentinel replaces a dead master, waiters reach the new one, inboxes are
+// connected again, and renewals tell which locks are kept. Fails if tokens are counted with
+// INCR.
+func TestSentinelFailover(t *testing.T) {
+	for name, killed := range map[string]bool{"killed": true, "told": false} {
+		t.Run(name, func(t *testing.T) {
+			testmode.Long(t)
+			t.Parallel()
+			s := redistest.StartSentinels(t)
+			keys := []string{"f:0", "f:1", "f:2", "f:3", "f:4", "f:5"}
+			var f *failover
+			if killed {
+				f = startFailover(t, s.Client(t), s.Master, s.Replica, keys[:3], keys[3:])
+			}
+			l := newLoad(t, loadKeys(12), s.Client(t), s.Client(t), s.Client(t))
+			l.start(6, 2)
+			l.goOn(200)
+			if killed {
+				f.killMaster(l)
+			} else {
+				l.reg.SetLenient(true)
+				s.Failover(t)
+				testkit.Eventually(t, "the roles are changed", func() bool { return s.Replica.IsMaster(t) && !s.Master.IsMaster(t) })
+			}
+			heir := server{Client: s.Replica.Client(t)}
+			testkit.Eventually(t, "the inboxes have connected again", func() bool { return heir.inboxes(t) >= len(l.lockers) })
+			settle(t, l)
+			l.goOn(100)
+			l.stop()
+			t.Logf("%d served, told %v", l.reg.Uses(), l.errors)
+			nothingLeft(t, s.Replica)
+		})
+	}
+}
+
+// A lock counts when the replica has it: none is granted while the replica is behind.
+//
+// Row 5 (redislock): with WithWaitReplicas no lock has two holders. Fails if a lock
+// counts with too few confirmations.
+func TestWaitReplicasBeforeAFailover(t *testing.T) {
+	testmode.Long(t)
+	t.Parallel()
+	s := redistest.StartSentinels(t)
+	b := newBackend(t, s.Client(t), redislock.WithWaitReplicas(1, confirmation))
+	r := request("kept")
+	r.TTL = time.Minute
+	kept := confirmed(t, b, r)
+	s.Master.CutOff(t, s.Replica)
+	for _, key := range []string{"doomed", "doomed too"} {
+		_, err := b.TryAcquire(t.Context(), request(key))
+		if err == nil || errors.Is(err, driver.ErrNotAcquired) {
+			t.Errorf("without the replica: %v", err)
+		}
+	}
+	s.Master.Kill()
+	s.Replica.Cont()
+	testkit.Eventually(t, "the replica takes over", func() bool { return s.Replica.IsMaster(t) })
+
+	other := newBackend(t, s.Client(t)) // it does not wait: there is no replica now
+	var g driver.Grant
+	testkit.Eventually(t, "the heir grants what was not", func() bool {
+		var err error
+		g, err = other.TryAcquire(t.Context(), request("doomed"))
+		return err == nil
+	})
+	mustRelease(t, other, g)
+	if _, err := other.TryAcquire(t.Context(), request("kept")); !errors.Is(err, driver.ErrNotAcquired) {
+		t.Errorf("a second holder: %v", err)
+	}
+	testkit.Eventually(t, "renewals are answered again", func() bool {
+		return driver.RenewAll(t.Context(), b, []driver.Grant{kept})[0].Status != driver.Unknown
+	})
+	renewed(t, driver.RenewAll(t.Context(), b, []driver.Grant{kept}), all(driver.Renewed))
+	mustRelease(t, b, kept)
+}
+
+// One of a Cluster's masters is killed under load, and its successor does not have all locks.
+//
+// Row 18 (redislock): waiters reach the new master, holders are told, no token occurs
+// twice. Fails if the other masters are not asked when a master is silent, or if tokens
+// are counted with INCR.
+func TestMasterKilled(t *testing.T) {
+	testmode.Long(t)
+	t.Parallel()
+	c := redistest.StartClusterWithReplicas(t, 3, 3)
+	dead, heir := c.Masters[1], c.Replicas[1]
+	on := keysOn(t, c, 6)
+	keep := append(append(on[dead][:3:3], on[c.Masters[0]][:2]...), on[c.Masters[2]][:2]...)
+	f := startFailover(t, redistest.ClusterClient(t, c.Servers()), dead, heir, keep, on[dead][3:])
+	l := clusterLoad(t, c, loadKeys(24))
+	l.start(6, 2)
+	l.goOn(200)
+	f.killMaster(l)
+	settle(t, l)
+	l.goOn(100)
+	l.stop()
+	t.Logf("%d served, told %v", l.reg.Uses(), l.errors)
+	nothingLeft(t, c.Masters[0], heir, c.Masters[2])
+}
+
+// A replica becomes the master, and the old master continues with clients that have not
+// noticed. With min-replicas-to-write it refuses their renewals.
+//
+// Row 6 (redislock): refused renewals are retried until the deadline, then the lock is
+// lost, and only then another holder gets it. Fails if a renewal without a reply is a
+// loss at once.
+func TestOldMasterStillWrites(t *testing.T) {
+	testmode.Long(t)
+	t.Parallel()
+	old := realServer(t, "--repl-diskless-sync-delay", "0")
+	heir := redistest.StartReplica(t, old.real)
+	noError(t, old.ConfigSet(t.Context(), "min-replicas-to-write", "1").Err())
+	locker := distlock.New(redislock.New(old.real.Client(t), unhurried), distlock.Config{})
+	defer locker.Close()
+	opts := distlock.Opts{KeyTimeout: 5 * time.Second, RetryInterval: 50 * time.Millisecond}
+	lease := must(locker.Acquire(t.Context(), lockKey, opts))
+	old.real.Replicated(t)
+	heir.Promote(t, old.real)
+
+	// Another process uses the new master.
+	r := request(lockKey)
+	r.TTL, r.Backoff = time.Minute, driver.NewBackoff(50*time.Millisecond, 0)
+	others := newBackend(t, heir.Client(t))
+	next := testkit.StartWaiter(t, others, r)
+
+	testkit.Eventually(t, "a renewal is refused", func() bool { return old.real.ErrorStat(t, "NOREPLICAS") > 0 })
+	deadline := lease.Until() // no refusal extends it
+	_, err := locker.TryAcquire(t.Context(), "another", opts)
+	matches(t, "a new lock of the old master", err, distlock.ErrUnavailable)
+	says(t, "a new lock of the old master", err, "NOREPLICAS")
+	first := old.real.ErrorStat(t, "NOREPLICAS")
+
+	<-lease.Context().Done()
+	if now := time.Now(); now.Before(deadline) {
+		t.Errorf("given up %v before the deadline", deadline.Sub(now))
+	}
+	matches(t, "the old holder", lease.Check(), driver.ErrLost)
+	says(t, "the old holder", lease.Check(), "the lease of 5s ran out")
+	if n := old.real.ErrorStat(t, "NOREPLICAS"); n < first+2 {
+		t.Errorf("%d refusals at first, %d in the end: it did not try on", first, n)
+	}
+
+	<-next.Done
+	if lease.Check() == nil {
+		t.Error("two have the lock")
+	}
+	if next.Err != nil || next.Got.Token <= lease.Token() {
+		t.Errorf("token %d after %d, %v", next.Got.Token, lease.Token(), next.Err)
+	}
+	old.ConfigSet(t.Context(), "min-replicas-to-write", "0") // otherwise the clean-up in Close fails
+	matches(t, "release by the old holder", lease.Release(t.Context()), driver.ErrLost)
+	mustRelease(t, others, next.Got)
 }

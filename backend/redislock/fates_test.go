@@ -191,8 +191,7 @@ func TestReplyOfAnotherForm(t *testing.T) {
 func TestMessageForTheSecondAttempt(t *testing.T) {
 	inBubble(t, false, func(t *testing.T, s *scripted) {
 		held := mustTry(t, s.other, request(lockKey))
-		r := request(lockKey)
-		r.Backoff = driver.NewBackoff(time.Hour, 0)
+		r := polling(lockKey, time.Hour)
 		first := testkit.StartWaiter(t, s.Backend, r)
 		synctest.Wait()
 		second := testkit.StartWaiter(t, s.Backend, r)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -11,11 +12,165 @@ import (
 
 	mini "github.com/alicebob/miniredis/v2/server"
 	"github.com/google/uuid"
+	"github.com/redis/go-redis/v9"
 
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/admin"
+	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/redistest"
 	"github.com/distlock-go/distlock/internal/test/testkit"
+	"github.com/distlock-go/distlock/internal/test/testmode"
 )
+
+// contents returns all keys of the server with their values, in the server's own
+// format.
+func (s server) contents(t testing.TB) map[string]string {
+	t.Helper()
+	all := make(map[string]string)
+	for _, k := range s.Keys(context.Background(), "*").Val() {
+		all[k] = s.Dump(context.Background(), k).Val()
+	}
+	return all
+}
+
+// A value of another program is at the key of a lock, or of its companions. At the key of the
+// lock, such as a hash of Redisson, it is not a failure of the store: the error says by what the
+// key is held and for how long.
+//
+// Row 22 (redislock): an error names the value, and the value is not changed. Fails if
+// a foreign type counts as a free lock.
+func TestForeignValues(t *testing.T) {
+	scores := func(members ...redis.Z) func(ctx context.Context, s server, key string) redis.Cmder {
+		return func(ctx context.Context, s server, key string) redis.Cmder { return s.ZAdd(ctx, key, members...) }
+	}
+	types := map[string]func(ctx context.Context, s server, key string) redis.Cmder{
+		"list": func(ctx context.Context, s server, key string) redis.Cmder { return s.RPush(ctx, key, "a", "b") },
+		"set":  func(ctx context.Context, s server, key string) redis.Cmder { return s.SAdd(ctx, key, "a", "b") },
+		"hash": func(ctx context.Context, s server, key string) redis.Cmder { return s.HSet(ctx, key, "a", "b") },
+		"stream": func(ctx context.Context, s server, key string) redis.Cmder {
+			return s.XAdd(ctx, &redis.XAddArgs{Stream: key, Values: []string{"a", "b"}})
+		},
+		"sorted set":                 scores(redis.Z{Score: 1, Member: "a"}),
+		"sorted set, first foreign":  scores(redis.Z{Score: 1, Member: "a"}, redis.Z{Score: 9e15, Member: "r a1"}),
+		"sorted set, last foreign":   scores(redis.Z{Score: 1, Member: "r a1"}, redis.Z{Score: 9e15, Member: "a"}),
+		"sorted set, almost like us": scores(redis.Z{Score: 9e15, Member: "r a b"}),
+		"string": func(ctx context.Context, s server, key string) redis.Cmder {
+			return s.Set(ctx, key, "something else", 0)
+		},
+	}
+	for key, c := range map[string]struct {
+		own, says string // the type of our values; what an error says
+	}{
+		lockKey:  {"string", "held by another kind of lock: a %s, 59m"},
+		queueKey: {"sorted set", `: the queue "{shop:pay}:queue" is a %s`},
+		goneKey:  {"sorted set", `: the set of tombstones "{shop:pay}:gone" is a %s`},
+		clockKey: {"", "BADCLOCK the value of distlock:clock is not a token"},
+	} {
+		is := distlock.ErrUnavailable
+		if key == lockKey {
+			is = driver.ErrNotAcquired
+		}
+		for name, put := range types {
+			kind, _, _ := strings.Cut(name, ",")
+			if kind == c.own {
+				continue
+			}
+			t.Run(key+"/"+name, func(t *testing.T) {
+				eachServer(t, func(t *testing.T, s server) {
+					if s.real != nil {
+						testmode.Long(t)
+					}
+					noError(t, put(t.Context(), s, key).Err())
+					s.Expire(t.Context(), key, time.Hour-time.Second)
+					before := s.contents(t)
+					b := newBackend(t, s.Client)
+					locker := distlock.New(redislock.New(s.Client, unhurried), distlock.Config{})
+					defer locker.Close()
+					text := strings.ReplaceAll(c.says, "%s", kind)
+					for _, o := range []distlock.Opts{{}, {Mode: driver.Shared}, {Permits: 2}} {
+						o.KeyTimeout, o.RetryInterval, o.RetryCount = 300*time.Millisecond, 10*time.Millisecond, 2
+						_, err := locker.TryAcquire(t.Context(), lockKey, o)
+						matches(t, "TryAcquire", err, is)
+						says(t, "TryAcquire", err, text)
+						_, err = locker.Acquire(t.Context(), lockKey, o)
+						matches(t, "Acquire", err, is)
+						says(t, "Acquire", err, text)
+					}
+					if key != clockKey { // to take a free lock away needs no token
+						held, err := admin.ForceRelease(t.Context(), locker, lockKey)
+						if held || errors.Is(err, driver.ErrForeign) != (key == lockKey) || errors.Is(err, distlock.ErrUnavailable) == (key == lockKey) {
+							t.Errorf("ForceRelease: %v, %v", held, err)
+						}
+					}
+					if key == lockKey {
+						_, err := b.Extend(t.Context(), request(lockKey).Grant(), 1)
+						matches(t, "Extend", err, driver.ErrLost)
+					}
+					for _, ask := range modes {
+						r := ask(lockKey)
+						g := r.Grant()
+						g.Token, g.LastToken = 1, 1
+						renewed(t, driver.RenewAll(t.Context(), b, []driver.Grant{g}), all(driver.Lost))
+						if err := b.Release(t.Context(), g); err == nil || key == lockKey && !errors.Is(err, driver.ErrLost) {
+							t.Errorf("what is another's was released: %v", err)
+						}
+					}
+					noError(t, locker.Close()) // its background work has ended
+					after := s.contents(t)
+					if key != clockKey { // a token may be issued that is not used
+						delete(after, clockKey)
+					}
+					if !maps.Equal(after, before) {
+						t.Errorf("it changed something:\n%s", s.dump(t))
+					}
+				})
+			})
+		}
+	}
+}
+
+// Row 22 (redislock): the lock of another library is held, and ends when that library
+// releases it. Fails if a release does not check the owner.
+func TestLockOfAnotherKit(t *testing.T) {
+	for kind, put := range map[string]func(s server) redis.Cmder{
+		"string": func(s server) redis.Cmder { return s.Set(s.t.Context(), lockKey, "of redislock or Spring", time.Hour) },
+		"hash":   func(s server) redis.Cmder { return s.HSet(s.t.Context(), lockKey, "redisson", "1") },
+	} {
+		t.Run(kind, func(t *testing.T) {
+			eachServer(t, func(t *testing.T, s server) {
+				s.t = t
+				b := newBackend(t, s.Client)
+				noError(t, put(s).Err())
+				before, lives := s.contents(t)[lockKey], s.TTL(t.Context(), lockKey).Val()
+				for _, ask := range modes {
+					r := ask(lockKey)
+					_, err := b.TryAcquire(t.Context(), r)
+					matches(t, "TryAcquire", err, driver.ErrNotAcquired)
+					g := r.Grant()
+					g.Token, g.LastToken = 1, 1
+					renewed(t, driver.RenewAll(t.Context(), b, []driver.Grant{g}), all(driver.Lost))
+					matches(t, "Release", b.Release(t.Context(), g), driver.ErrLost)
+				}
+				r := polling(lockKey, 5*time.Millisecond)
+				w := testkit.StartWaiter(t, b, r)
+				testkit.Eventually(t, "it waits", func() bool { return b.Waiters() == 1 })
+				ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+				defer cancel()
+				_, err := b.Acquire(ctx, request(lockKey))
+				matches(t, "its context ends", err, driver.ErrNotAcquired, context.DeadlineExceeded)
+				if errors.Is(err, driver.ErrForeign) != (kind == "hash") {
+					t.Errorf("its context ends: %v", err)
+				}
+				if after, left := s.contents(t)[lockKey], s.TTL(t.Context(), lockKey).Val(); after != before || left > lives || left < lives-time.Minute {
+					t.Errorf("the other lock was %q for %v and is %q for %v", before, lives, after, left)
+				}
+				s.Del(t.Context(), lockKey)
+				mustRelease(t, b, w.Served(t))
+			})
+		})
+	}
+}
 
 // A waiter whose context ends while it asks what is at the key knows that from the
 // attempt before.
@@ -35,8 +190,7 @@ func TestVirtualContextEndsDuringALook(t *testing.T) {
 			}
 			return false
 		})
-		r := request(lockKey)
-		r.Backoff = driver.NewBackoff(5*time.Millisecond, 0)
+		r := polling(lockKey, 5*time.Millisecond)
 		_, err := b.Acquire(ctx, r)
 		matches(t, "Acquire", err, driver.ErrForeign, driver.ErrNotAcquired, context.Canceled)
 	})

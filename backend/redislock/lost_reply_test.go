@@ -86,21 +86,19 @@ func TestVirtualLostReplies(t *testing.T) {
 		"caller repeats":         {func(c *redis.Client) redis.UniversalClient { return wrapped{c} }, -1},
 	} {
 		for mode, ask := range modes {
-			t.Run(client+"/"+mode, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					m := redistest.Virtual(t)
-					own, n := overNetwork(t, m, func(o *redis.Options) { o.MaxRetries, o.ReadTimeout = c.retries, 100*time.Millisecond })
-					admin := redistest.VirtualClient(t, m)
-					l := &lossy{t: t, network: n, b: newBackend(t, c.over(own)), other: newBackend(t, admin)}
-					loseAll(t, l, func(key string) driver.Request {
-						r := ask(key)
-						r.TTL, r.Backoff = time.Minute, driver.NewBackoff(time.Hour, 0)
-						return r
-					}, func() string { return server{Client: admin}.owner(lockKey) })
-					if m.Exists(lockKey) || m.Exists(queueKey) {
-						t.Errorf("left behind: %q", m.Keys())
-					}
-				})
+			testkit.InBubble(t, client+"/"+mode, func(t *testing.T) {
+				m := redistest.Virtual(t)
+				own, n := overNetwork(t, m, func(o *redis.Options) { o.MaxRetries, o.ReadTimeout = c.retries, 100*time.Millisecond })
+				admin := redistest.VirtualClient(t, m)
+				l := &lossy{t: t, network: n, b: newBackend(t, c.over(own)), other: newBackend(t, admin)}
+				loseAll(t, l, func(key string) driver.Request {
+					r := ask(key)
+					r.TTL, r.Backoff = time.Minute, driver.NewBackoff(time.Hour, 0)
+					return r
+				}, func() string { return server{Client: admin}.owner(lockKey) })
+				if m.Exists(lockKey) || m.Exists(queueKey) {
+					t.Errorf("left behind: %q", m.Keys())
+				}
 			})
 		}
 	}

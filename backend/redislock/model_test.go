@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
-	"testing/synctest"
 
 	"github.com/distlock-go/distlock/backend/internal/luascript"
 	"github.com/distlock-go/distlock/backend/redislock"
@@ -140,16 +139,14 @@ func TestModelFinds(t *testing.T) {
 		// A repeated attempt: the first reply was lost.
 		{"an owner does not know its lock", modelRules{}, acquire("if kind == 'x' and share == '' and holds(value, owner) then", "if false then"), 1, faultAny, behindItself},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				m := redistest.Virtual(t)
-				s := scripts{Client: redistest.VirtualClient(t, m), mini: m, t: t}
-				g := explore(model{c.processes, c.without, c.faults}, newModelled(s, c.scripts).do)
-				t.Logf("%s:\n\t%s", g.what, g.trace)
-				if g.what != c.want {
-					t.Errorf("found that %q, instead of that %q", g.what, c.want)
-				}
-			})
+		testkit.InBubble(t, c.name, func(t *testing.T) {
+			m := redistest.Virtual(t)
+			s := scripts{Client: redistest.VirtualClient(t, m), mini: m, t: t}
+			g := explore(model{c.processes, c.without, c.faults}, newModelled(s, c.scripts).do)
+			t.Logf("%s:\n\t%s", g.what, g.trace)
+			if g.what != c.want {
+				t.Errorf("found that %q, instead of that %q", g.what, c.want)
+			}
 		})
 	}
 }

@@ -23,45 +23,43 @@ func scriptCall(written []byte) bool { return bytes.Contains(written, []byte("ev
 func TestVirtualOvertakenAcquire(t *testing.T) {
 	for _, queue := range []bool{false, true} {
 		for _, again := range []bool{false, true} {
-			t.Run(fmt.Sprintf("queue=%v,again=%v", queue, again), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					m := redistest.Virtual(t)
-					c, n := overNetwork(t, m)
-					b := newBackend(t, c)
-					mustRelease(t, b, mustTry(t, b, request(lockKey))) // the server has the scripts
-					attempt := b.TryAcquire
-					if queue {
-						attempt = b.Acquire
-					}
-					r := request(lockKey)
-					n.HoldAt(scriptCall)
-					ctx, cancel := context.WithCancel(t.Context())
-					time.AfterFunc(20*time.Millisecond, cancel) // before it is sent again
-					if _, err := attempt(ctx, r); !errors.Is(err, context.Canceled) || n.Held() != 1 || b.InDoubt() != 1 {
-						t.Fatalf("%v, %d requests on their way, %d owners in doubt", err, n.Held(), b.InDoubt())
-					}
+			testkit.InBubble(t, fmt.Sprintf("queue=%v,again=%v", queue, again), func(t *testing.T) {
+				m := redistest.Virtual(t)
+				c, n := overNetwork(t, m)
+				b := newBackend(t, c)
+				mustRelease(t, b, mustTry(t, b, request(lockKey))) // the server has the scripts
+				attempt := b.TryAcquire
+				if queue {
+					attempt = b.Acquire
+				}
+				r := request(lockKey)
+				n.HoldAt(scriptCall)
+				ctx, cancel := context.WithCancel(t.Context())
+				time.AfterFunc(20*time.Millisecond, cancel) // before it is sent again
+				if _, err := attempt(ctx, r); !errors.Is(err, context.Canceled) || n.Held() != 1 || b.InDoubt() != 1 {
+					t.Fatalf("%v, %d requests on their way, %d owners in doubt", err, n.Held(), b.InDoubt())
+				}
 
-					g := r.Grant()
-					if again {
-						g = must(b.Acquire(t.Context(), r))
-					} else {
-						mustRelease(t, b, g)
+				g := r.Grant()
+				if again {
+					g = must(b.Acquire(t.Context(), r))
+				} else {
+					mustRelease(t, b, g)
+				}
+				noError(t, n.Deliver())
+				synctest.Wait()
+				if again {
+					if late, err := b.TryAcquire(t.Context(), r); err != nil || late.Token != g.Token || late.LastToken != g.LastToken {
+						t.Errorf("%+v, %v instead of %+v", late, err, g)
 					}
-					noError(t, n.Deliver())
-					synctest.Wait()
-					if again {
-						if late, err := b.TryAcquire(t.Context(), r); err != nil || late.Token != g.Token || late.LastToken != g.LastToken {
-							t.Errorf("%+v, %v instead of %+v", late, err, g)
-						}
-						mustRelease(t, b, g)
-					}
-					if m.Exists(lockKey) || m.Exists(queueKey) {
-						t.Errorf("left behind: %q", m.Keys())
-					}
-					if n := b.InDoubt(); n != 0 {
-						t.Errorf("%d owners in doubt", n)
-					}
-				})
+					mustRelease(t, b, g)
+				}
+				if m.Exists(lockKey) || m.Exists(queueKey) {
+					t.Errorf("left behind: %q", m.Keys())
+				}
+				if n := b.InDoubt(); n != 0 {
+					t.Errorf("%d owners in doubt", n)
+				}
 			})
 		}
 	}
@@ -73,49 +71,47 @@ func TestVirtualOvertakenAcquire(t *testing.T) {
 func TestVirtualLateCopyTakesNothing(t *testing.T) {
 	for mode, ask := range modes {
 		for _, outcome := range []string{"refused", "released", "abandoned"} {
-			t.Run(mode+"/"+outcome, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					m := redistest.Virtual(t)
-					c, n := overNetwork(t, m)
-					b, other := newBackend(t, c), newBackend(t, redistest.VirtualClient(t, m))
-					mustRelease(t, b, mustTry(t, b, request(lockKey))) // the server has the scripts
-					var held driver.Grant
-					if outcome != "released" {
-						held = mustTry(t, other, request(lockKey))
-					}
-					r := ask(lockKey)
-					if outcome == "refused" {
-						r.Backoff = driver.NewBackoff(time.Second, 1)
-					}
-					n.HoldAt(scriptCall)
-					w := testkit.StartWaiter(t, b, r)
-					synctest.Wait()
-					n.Break()
-					time.Sleep(100 * time.Millisecond) // less than a wait
-					if outcome == "abandoned" {
-						w.Cancel()
-					}
-					<-w.Done
-					if n.Held() != 1 || (w.Err == nil) != (outcome == "released") {
-						t.Fatalf("%v, %d requests on their way", w.Err, n.Held())
-					}
-					if err := b.Release(t.Context(), r.Grant()); err != nil && !errors.Is(err, driver.ErrLost) {
-						t.Errorf("release: %v", err)
-					}
-					if outcome != "released" {
-						mustRelease(t, other, held)
-					}
-					mustRelease(t, other, mustTry(t, other, ask(lockKey)))
+			testkit.InBubble(t, mode+"/"+outcome, func(t *testing.T) {
+				m := redistest.Virtual(t)
+				c, n := overNetwork(t, m)
+				b, other := newBackend(t, c), newBackend(t, redistest.VirtualClient(t, m))
+				mustRelease(t, b, mustTry(t, b, request(lockKey))) // the server has the scripts
+				var held driver.Grant
+				if outcome != "released" {
+					held = mustTry(t, other, request(lockKey))
+				}
+				r := ask(lockKey)
+				if outcome == "refused" {
+					r.Backoff = driver.NewBackoff(time.Second, 1)
+				}
+				n.HoldAt(scriptCall)
+				w := testkit.StartWaiter(t, b, r)
+				synctest.Wait()
+				n.Break()
+				time.Sleep(100 * time.Millisecond) // less than a wait
+				if outcome == "abandoned" {
+					w.Cancel()
+				}
+				<-w.Done
+				if n.Held() != 1 || (w.Err == nil) != (outcome == "released") {
+					t.Fatalf("%v, %d requests on their way", w.Err, n.Held())
+				}
+				if err := b.Release(t.Context(), r.Grant()); err != nil && !errors.Is(err, driver.ErrLost) {
+					t.Errorf("release: %v", err)
+				}
+				if outcome != "released" {
+					mustRelease(t, other, held)
+				}
+				mustRelease(t, other, mustTry(t, other, ask(lockKey)))
 
-					noError(t, n.Deliver())
-					synctest.Wait()
-					if m.Exists(lockKey) || m.Exists(queueKey) {
-						t.Errorf("left behind: %q", m.Keys())
-					}
-					if left := m.TTL(goneKey); left <= 0 {
-						t.Errorf("the tombstone ends in %v", left)
-					}
-				})
+				noError(t, n.Deliver())
+				synctest.Wait()
+				if m.Exists(lockKey) || m.Exists(queueKey) {
+					t.Errorf("left behind: %q", m.Keys())
+				}
+				if left := m.TTL(goneKey); left <= 0 {
+					t.Errorf("the tombstone ends in %v", left)
+				}
 			})
 		}
 	}

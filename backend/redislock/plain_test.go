@@ -123,9 +123,7 @@ func (p plainly) pair(t *testing.T, key string) uint64 {
 func (p plainly) acquire(t *testing.T, key string) driver.Grant {
 	t.Helper()
 	g, err := p.b.Acquire(t.Context(), request(key))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return g
 }
 
@@ -308,9 +306,7 @@ func TestPlainInDoubt(t *testing.T) {
 		r := request(lockKey)
 		p.b.Doubt(r.Owner)
 		g, err := p.b.Acquire(t.Context(), r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		mustRelease(t, p.b, g)
 		if got := p.sent.take(); strings.Contains(got, "incrby") {
 			t.Errorf("sent %q", got)

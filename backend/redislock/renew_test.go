@@ -1,12 +1,18 @@
 package redislock_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/alicebob/miniredis/v2"
+	mini "github.com/alicebob/miniredis/v2/server"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/distlock-go/distlock/backend/redislock"
@@ -111,8 +117,7 @@ func TestRing(t *testing.T) {
 	grants := hold(t, b, 20)
 	renewed(t, driver.RenewAll(t.Context(), b, grants), all(driver.Renewed))
 
-	r := request(grants[0].Key)
-	r.Backoff = driver.NewBackoff(50*time.Millisecond, 0)
+	r := polling(grants[0].Key, 50*time.Millisecond)
 	w := testkit.StartWaiter(t, b, r)
 	testkit.Eventually(t, "it waits", func() bool { return b.Waiters() == 1 })
 	for _, g := range grants {
@@ -143,5 +148,126 @@ func TestRenewStopsAtTheFirstFailure(t *testing.T) {
 		n.Hang(false)
 		n.CloseCut()
 		renewed(t, driver.RenewAll(t.Context(), b, grants), all(driver.Renewed))
+	})
+}
+
+// holdScripts makes the server carry out no script until open is called. It counts those that
+// have come.
+func holdScripts(t *testing.T, m *miniredis.Miniredis) (come *atomic.Int32, open func()) {
+	t.Helper()
+	come = new(atomic.Int32)
+	opened := make(chan struct{})
+	m.Server().SetPreHook(func(_ *mini.Peer, cmd string, _ ...string) bool {
+		if cmd == "EVALSHA" {
+			come.Add(1)
+			<-opened
+		}
+		return false
+	})
+	open = sync.OnceFunc(func() { close(opened) })
+	t.Cleanup(open)
+	return come, open
+}
+
+// While a server does not answer, further renewals wait, and are sent when it answers. If their
+// context ends first, the error says that they were not sent.
+//
+// Row 9 (redislock): at most four renewals for one server are in progress. Fails if their
+// number has no bound, or if a renewal that waits is lost.
+func TestVirtualRenewalsInProgress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := redistest.Virtual(t)
+		b := newBackend(t, redistest.VirtualClient(t, m), redislock.WithOpTimeout(30*time.Second))
+		grants := hold(t, b, 10)
+		renewed(t, driver.RenewAll(t.Context(), b, grants), all(driver.Renewed)) // the server has the script
+		come, open := holdScripts(t, m)
+
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		var renewals sync.WaitGroup
+		renew := func(ctx context.Context, g driver.Grant, check func(driver.RenewResult)) {
+			renewals.Go(func() { check(driver.RenewAll(ctx, b, []driver.Grant{g})[0]) })
+			synctest.Wait()
+		}
+		for i, g := range grants {
+			if i < 7 { // four are sent, three wait
+				renew(t.Context(), g, func(r driver.RenewResult) {
+					if r.Status != driver.Renewed {
+						t.Errorf("%d: %v, %v", i, r.Status, r.Err)
+					}
+				})
+				continue
+			}
+			renew(ctx, g, func(r driver.RenewResult) { // waits until ctx ends
+				if r.Status != driver.Unknown || !errors.Is(r.Err, context.DeadlineExceeded) {
+					t.Errorf("%d: %v, %v", i, r.Status, r.Err)
+				}
+				says(t, "one that waits", r.Err, "not sent, because 4 renewals")
+			})
+		}
+		time.Sleep(2 * time.Second)
+		if n := come.Load(); n != 4 {
+			t.Errorf("%d renewals were sent", n)
+		}
+		open()
+		renewals.Wait()
+		if n := come.Load(); n != 7 {
+			t.Errorf("%d renewals were sent in the end", n)
+		}
+	})
+}
+
+// A server of a Ring does not answer, whether its renewals are in progress or wait to be sent.
+//
+// Row 9 (redislock): the results of one server are reported as they come. Fails if Renew
+// reports at its end, or if the bound of renewals in progress is not for each server.
+func TestVirtualSilentShardDelaysNoOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const silent = "127.0.0.1:2"
+		servers := map[string]*miniredis.Miniredis{"127.0.0.1:1": redistest.Virtual(t), silent: redistest.Virtual(t)}
+		ring := redis.NewRing(&redis.RingOptions{
+			Addrs:              map[string]string{"1": "127.0.0.1:1", "2": silent}, // never dialled
+			HeartbeatFrequency: time.Hour,
+			NewClient: func(o *redis.Options) *redis.Client {
+				return redistest.VirtualClient(t, servers[o.Addr], func(virtual *redis.Options) { virtual.Addr = o.Addr })
+			},
+		})
+		t.Cleanup(func() { _ = ring.Close() })
+		isSilent := func(g driver.Grant) bool { return must(ring.GetShardClientForKey(g.Key)).Options().Addr == silent }
+		b := newBackend(t, ring, redislock.WithOpTimeout(redislock.DefaultOpTimeout))
+		grants := hold(t, b, 8)
+		renewed(t, driver.RenewAll(t.Context(), b, grants), all(driver.Renewed)) // the servers have the script
+		onSilent := slices.DeleteFunc(slices.Clone(grants), func(g driver.Grant) bool { return !isSilent(g) })
+		if n := len(onSilent); n == 0 || n == len(grants) {
+			t.Fatalf("%d of %d keys are on one server", n, len(grants))
+		}
+		holdScripts(t, servers[silent])
+
+		start := time.Now()
+		var renewals sync.WaitGroup
+		for range 5 { // more than are in progress for one server
+			renewals.Go(func() { driver.RenewAll(t.Context(), b, onSilent) })
+		}
+		synctest.Wait()
+		renewals.Go(func() {
+			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+			defer cancel()
+			var reported atomic.Int32
+			b.Renew(ctx, grants, func(i int, r driver.RenewResult) {
+				reported.Add(1)
+				want := driver.Renewed
+				if isSilent(grants[i]) {
+					want = driver.Unknown
+				}
+				d := time.Since(start)
+				if r.Status != want || (want == driver.Renewed) != (d == 0) {
+					t.Errorf("%s after %v: %v, %v", grants[i].Key, d, r.Status, r.Err)
+				}
+			})
+			if n := reported.Load(); int(n) != len(grants) {
+				t.Errorf("%d results of %d", n, len(grants))
+			}
+		})
+		renewals.Wait()
 	})
 }

@@ -206,32 +206,3 @@ func TestScriptBadClock(t *testing.T) {
 		}
 	})
 }
-
-// A foreign value at the key is not changed.
-func TestScriptForeignValue(t *testing.T) {
-	set := func(members ...redis.Z) func(s scripts) {
-		return func(s scripts) { s.ZAdd(s.t.Context(), lockKey, members...) }
-	}
-	values := map[string]func(s scripts){
-		"list":           func(s scripts) { s.RPush(s.t.Context(), lockKey, "x", "y") },
-		"hash":           func(s scripts) { s.HSet(s.t.Context(), lockKey, "x", "y") },
-		"sorted set":     set(redis.Z{Score: 1, Member: "x"}),
-		"first foreign":  set(redis.Z{Score: 1, Member: "x"}, redis.Z{Score: 2, Member: "r a1"}),
-		"last foreign":   set(redis.Z{Score: 1, Member: "r a1"}, redis.Z{Score: 9e15, Member: "x"}),
-		"almost like us": set(redis.Z{Score: 9e15, Member: "r a b"}),
-	}
-	eachScripts(t, func(t *testing.T, s scripts) {
-		for name, put := range values {
-			t.Log(name)
-			s.FlushAll(t.Context())
-			put(s)
-			s.unchanged(func() {
-				s.refused("a1", writes, "WRONGTYPE")
-				s.refused("a1", reads, "WRONGTYPE")
-				s.leave("b1", reads, 0)
-				s.leave("a1", writes, 0)
-				s.renewed([]string{"0"}, redislock.ScriptOp{Key: lockKey, Owner: "b1", TTL: testTTL, Share: reads})
-			})
-		}
-	})
-}

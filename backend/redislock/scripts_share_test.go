@@ -76,23 +76,6 @@ func TestScriptPermits(t *testing.T) {
 	})
 }
 
-// Readers and holders of permits keep each other out, and an owner has one kind of lock.
-func TestScriptKindsKeepEachOtherOut(t *testing.T) {
-	eachScripts(t, func(_ *testing.T, s scripts) {
-		s.join("a1", reads)
-		s.kept("b1", "p5", true)
-		s.leave("a1", reads, 1)
-		s.holders("p b1")
-		s.kept("c1", reads, true)
-		s.leave("b1", "p5", 1)
-		s.holders("r c1")
-		s.kept("c1", "p5", false)
-		s.kept("c1", writes, false)
-		s.leave("c1", "p5", 0)
-		s.holders("r c1")
-	})
-}
-
 // A writer that leaves admits all readers up to the next writer, or as many holders of
 // permits as there may be. The last of them admits the writer.
 func TestScriptWriterPassesOn(t *testing.T) {

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -15,6 +14,7 @@ import (
 	"github.com/distlock-go/distlock/backend/internal/luascript"
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/internal/test/redistest"
+	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
 const (
@@ -303,11 +303,9 @@ func expect(t *testing.T, what string, got, want []string) {
 func eachScripts(t *testing.T, f func(t *testing.T, s scripts)) {
 	t.Helper()
 	eachVariant(t, func(t *testing.T, v variant) {
-		t.Run("miniredis", func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				m := redistest.Virtual(t)
-				f(t, scripts{Client: redistest.VirtualClient(t, m), mini: m, variant: v, t: t})
-			})
+		testkit.InBubble(t, "miniredis", func(t *testing.T) {
+			m := redistest.Virtual(t)
+			f(t, scripts{Client: redistest.VirtualClient(t, m), mini: m, variant: v, t: t})
 		})
 		t.Run("redis", func(t *testing.T) {
 			t.Parallel()

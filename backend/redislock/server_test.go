@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
@@ -43,11 +42,9 @@ type server struct {
 // eachServer runs f on the simulated server, in virtual time, and on a real one.
 func eachServer(t *testing.T, f func(t *testing.T, s server)) {
 	t.Helper()
-	t.Run("miniredis", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			m := redistest.Virtual(t)
-			f(t, server{Client: redistest.VirtualClient(t, m), mini: m})
-		})
+	testkit.InBubble(t, "miniredis", func(t *testing.T) {
+		m := redistest.Virtual(t)
+		f(t, server{Client: redistest.VirtualClient(t, m), mini: m})
 	})
 	t.Run("redis", func(t *testing.T) {
 		f(t, realServer(t))

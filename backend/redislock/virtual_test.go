@@ -41,8 +41,7 @@ func TestVirtualPatientWaiter(t *testing.T) {
 		long := request(lockKey)
 		long.TTL = time.Hour
 		g := mustTry(t, b, long)
-		r := request(lockKey)
-		r.Backoff = driver.NewBackoff(time.Hour, 0)
+		r := polling(lockKey, time.Hour)
 		w := testkit.StartWaiter(t, b, r)
 		synctest.Wait()
 		ticket := c.ZScore(t.Context(), queueKey, b.Member(r.Owner)).Val()
@@ -78,33 +77,31 @@ func TestVirtualDeadHolder(t *testing.T) {
 		"reader":    {dead: reader(lockKey), alive: reader(lockKey), next: request(lockKey)},
 		"permit":    {dead: permit(lockKey, 2), alive: permit(lockKey, 2), next: permit(lockKey, 2)},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				b := newBackend(t, redistest.VirtualClient(t, redistest.Virtual(t)))
-				start := time.Now()
-				dead := mustTry(t, b, c.dead)
-				time.Sleep(4 * time.Second)
-				var alive driver.Grant
-				if c.alive.Key != "" {
-					alive = mustTry(t, b, c.alive)
-				}
-				c.next.Backoff = driver.NewBackoff(time.Hour, 0)
-				w := testkit.StartWaiter(t, b, c.next)
+		testkit.InBubble(t, name, func(t *testing.T) {
+			b := newBackend(t, redistest.VirtualClient(t, redistest.Virtual(t)))
+			start := time.Now()
+			dead := mustTry(t, b, c.dead)
+			time.Sleep(4 * time.Second)
+			var alive driver.Grant
+			if c.alive.Key != "" {
+				alive = mustTry(t, b, c.alive)
+			}
+			c.next.Backoff = driver.NewBackoff(time.Hour, 0)
+			w := testkit.StartWaiter(t, b, c.next)
+			time.Sleep(time.Second)
+			if alive.Key != "" {
+				renewed(t, driver.RenewAll(t.Context(), b, []driver.Grant{alive}), all(driver.Renewed))
+			}
+			if name == "reader" {
 				time.Sleep(time.Second)
-				if alive.Key != "" {
-					renewed(t, driver.RenewAll(t.Context(), b, []driver.Grant{alive}), all(driver.Renewed))
-				}
-				if name == "reader" {
-					time.Sleep(time.Second)
-					mustRelease(t, b, alive)
-				}
-				<-w.Done
-				if d := time.Since(start); w.Err != nil || d < dead.TTL || d > dead.TTL+10*time.Millisecond {
-					t.Errorf("it took %v after a lease of %v: %v", d, dead.TTL, w.Err)
-				}
-				renewed(t, driver.RenewAll(t.Context(), b, []driver.Grant{dead}), all(driver.Lost))
-				matches(t, "release of what has ended", b.Release(t.Context(), dead), driver.ErrLost)
-			})
+				mustRelease(t, b, alive)
+			}
+			<-w.Done
+			if d := time.Since(start); w.Err != nil || d < dead.TTL || d > dead.TTL+10*time.Millisecond {
+				t.Errorf("it took %v after a lease of %v: %v", d, dead.TTL, w.Err)
+			}
+			renewed(t, driver.RenewAll(t.Context(), b, []driver.Grant{dead}), all(driver.Lost))
+			matches(t, "release of what has ended", b.Release(t.Context(), dead), driver.ErrLost)
 		})
 	}
 }
@@ -119,8 +116,7 @@ func TestVirtualDeafSubscription(t *testing.T) {
 		r := request(lockKey)
 		r.TTL = time.Hour
 		g := mustTry(t, other, r)
-		waiter := request(lockKey)
-		waiter.Backoff = driver.NewBackoff(time.Hour, 0)
+		waiter := polling(lockKey, time.Hour)
 		w := testkit.StartWaiter(t, b, waiter)
 		time.Sleep(time.Minute + time.Second) // long before its next check, which is every twenty seconds
 		n.Cut()

@@ -78,9 +78,7 @@ func TestLossBesideForeignTombstones(t *testing.T) {
 		noError(t, c.Del(t.Context(), lockKey).Err())
 		lockInJava(t, c, lockKey, javaThread, time.Minute)
 		noError(t, c.Set(t.Context(), goneKey, "x", 0).Err())
-		if err := b.Release(t.Context(), g); !errors.Is(err, driver.ErrLost) {
-			t.Errorf("Release: %v", err)
-		}
+		testkit.ReleaseLost(t, b, g)
 		if n := c.HLen(t.Context(), lockKey).Val(); n != 1 {
 			t.Errorf("the lock in Java has %d fields", n)
 		}
@@ -100,9 +98,7 @@ func TestOvertakenAttempt(t *testing.T) {
 			t.Errorf("TryAcquire: %v", err)
 		}
 		testkit.MustRelease(t, b, r.Grant())
-		if err := n.Deliver(); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, n.Deliver())
 		synctest.Wait()
 		if c.Exists(t.Context(), lockKey).Val() != 0 {
 			t.Error("an attempt that came late has the key")

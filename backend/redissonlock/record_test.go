@@ -21,11 +21,9 @@ import (
 // eachServer runs f on a simulated server, in virtual time, and on a real one.
 func eachServer(t *testing.T, f func(t *testing.T, b *redissonlock.Backend, c *redis.Client)) {
 	t.Helper()
-	t.Run("miniredis", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			b, c := virtual(t)
-			f(t, b, c)
-		})
+	testkit.InBubble(t, "miniredis", func(t *testing.T) {
+		b, c := virtual(t)
+		f(t, b, c)
 	})
 	t.Run("redis", func(t *testing.T) {
 		s := redistest.Start(t)
@@ -176,12 +174,8 @@ func TestHeldInJava(t *testing.T) {
 				}
 				stranger := request(lockKey).Grant()
 				stranger.Token = 1
-				if err := b.Release(t.Context(), stranger); !errors.Is(err, driver.ErrLost) {
-					t.Errorf("Release: %v", err)
-				}
-				if got := testkit.Renewed(t, b, stranger).Status; got != driver.Lost {
-					t.Errorf("Renew: %v", got)
-				}
+				testkit.ReleaseLost(t, b, stranger)
+				testkit.MustBeLost(t, b, stranger)
 				if held, err := b.ForceRelease(t.Context(), lockKey); err != nil || !held {
 					t.Errorf("ForceRelease: %v, %v", held, err)
 				}
@@ -243,12 +237,8 @@ func TestForeignValues(t *testing.T) {
 				}
 				g := request(lockKey).Grant()
 				g.Token = 1
-				if err := b.Release(t.Context(), g); !errors.Is(err, driver.ErrLost) {
-					t.Errorf("Release: %v", err)
-				}
-				if got := testkit.Renewed(t, b, g).Status; got != driver.Lost {
-					t.Errorf("Renew: %v", got)
-				}
+				testkit.ReleaseLost(t, b, g)
+				testkit.MustBeLost(t, b, g)
 				infos, err := b.Inspect(t.Context(), lockKey, 10)
 				if err != nil || len(infos) != 1 || infos[0].Foreign != name {
 					t.Errorf("Inspect of the key: %+v, %v", infos, err)

@@ -3,7 +3,6 @@ package redissonlock_test
 import (
 	"context"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -21,26 +20,24 @@ func TestWokenByJava(t *testing.T) {
 	}{
 		"RLock": {channel, 3 * time.Second}, "RReadWriteLock": {rwChannel, 3 * time.Second}, "dead": {"", 20 * time.Second},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				b, client := virtual(t)
-				lockInJava(t, client, lockKey, javaThread, 20*time.Second)
-				l := distlock.New(b, distlock.Config{})
-				defer l.Close()
-				start := time.Now()
-				if c.publish != "" {
-					time.AfterFunc(3*time.Second, func() {
-						client.Del(context.Background(), lockKey)
-						client.Publish(context.Background(), c.publish, "0")
-					})
-				}
-				lease, err := l.Acquire(t.Context(), lockKey, distlock.Opts{RetryInterval: time.Hour})
-				noError(t, err)
-				if d := time.Since(start); d < c.want || d > c.want+10*time.Millisecond {
-					t.Errorf("acquired after %v, want %v", d, c.want)
-				}
-				noError(t, lease.Release(t.Context()))
-			})
+		testkit.InBubble(t, name, func(t *testing.T) {
+			b, client := virtual(t)
+			lockInJava(t, client, lockKey, javaThread, 20*time.Second)
+			l := distlock.New(b, distlock.Config{})
+			defer l.Close()
+			start := time.Now()
+			if c.publish != "" {
+				time.AfterFunc(3*time.Second, func() {
+					client.Del(context.Background(), lockKey)
+					client.Publish(context.Background(), c.publish, "0")
+				})
+			}
+			lease, err := l.Acquire(t.Context(), lockKey, distlock.Opts{RetryInterval: time.Hour})
+			noError(t, err)
+			if d := time.Since(start); d < c.want || d > c.want+10*time.Millisecond {
+				t.Errorf("acquired after %v, want %v", d, c.want)
+			}
+			noError(t, lease.Release(t.Context()))
 		})
 	}
 }
@@ -74,27 +71,25 @@ func TestOthersGetTheirTurn(t *testing.T) {
 		"RReadWriteLock":       {[]string{rwChannel}, false, turn},
 		"another of this kind": {[]string{channel, rwChannel}, false, turn},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				b, client := virtual(t)
-				if c.listen != nil {
-					listenAs(t, client, c.listen...)
+		testkit.InBubble(t, name, func(t *testing.T) {
+			b, client := virtual(t)
+			if c.listen != nil {
+				listenAs(t, client, c.listen...)
+			}
+			if c.own {
+				<-b.Wake(t.Context(), lockKey)
+			}
+			for when, pause := range []time.Duration{0, c.pause, 0} { // at first, at once, and later
+				start := time.Now()
+				g := testkit.MustTry(t, b, request(lockKey))
+				if d := time.Since(start); d != pause {
+					t.Errorf("attempt %d took %v, want %v", when, d, pause)
 				}
-				if c.own {
-					<-b.Wake(t.Context(), lockKey)
+				testkit.MustRelease(t, b, g)
+				if when == 1 {
+					time.Sleep(2 * turn)
 				}
-				for when, pause := range []time.Duration{0, c.pause, 0} { // at first, at once, and later
-					start := time.Now()
-					g := testkit.MustTry(t, b, request(lockKey))
-					if d := time.Since(start); d != pause {
-						t.Errorf("attempt %d took %v, want %v", when, d, pause)
-					}
-					testkit.MustRelease(t, b, g)
-					if when == 1 {
-						time.Sleep(2 * turn)
-					}
-				}
-			})
+			}
 		})
 	}
 }

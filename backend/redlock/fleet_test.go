@@ -119,6 +119,14 @@ func (f *fleet) have(key, owner string) (n int) {
 	return n
 }
 
+// mustHave checks on how many nodes the lock has this owner; "" counts the nodes where it is free.
+func (f *fleet) mustHave(tb testing.TB, owner string, want int) {
+	tb.Helper()
+	if n := f.have(lockKey, owner); n != want {
+		tb.Errorf("the owner %q is on %d of %d nodes, want %d", owner, n, len(f.admins), want)
+	}
+}
+
 // put sets the key on some nodes, as another library does.
 func (f *fleet) put(tb testing.TB, owner string, ttl time.Duration, nodes ...int) {
 	tb.Helper()
@@ -166,8 +174,7 @@ func (f *fleet) everywhere(tb testing.TB, b *redlock.Backend, r driver.Request) 
 func (f *fleet) warm(tb testing.TB, b *redlock.Backend) {
 	tb.Helper()
 	testkit.MustRelease(tb, b, f.everywhere(tb, b, request()))
-	quiet(tb, b)
-	f.allFree(tb)
+	f.settled(tb, b)
 }
 
 func mustBeHeld(tb testing.TB, err error) *driver.HeldError {
@@ -197,6 +204,13 @@ func quiet(tb testing.TB, b *redlock.Backend) {
 func (f *fleet) allFree(tb testing.TB) {
 	tb.Helper()
 	testkit.Eventually(tb, "no node has the lock", func() bool { return f.have(lockKey, "") == len(f.admins) })
+}
+
+// settled waits until nothing is under way, and no node has the lock.
+func (f *fleet) settled(tb testing.TB, b *redlock.Backend) {
+	tb.Helper()
+	quiet(tb, b)
+	f.allFree(tb)
 }
 
 func upTo(n int) []int {

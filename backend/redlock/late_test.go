@@ -66,12 +66,9 @@ func TestLostRenewalAndRelease(t *testing.T) {
 		return err == nil || errors.Is(err, driver.ErrLost)
 	})
 	quiet(t, b)
-	if n := f.have(lockKey, next.Owner); n != 3 {
-		t.Errorf("the next one's lock is on %d of 3 nodes", n)
-	}
+	f.mustHave(t, next.Owner, 3)
 	testkit.MustRelease(t, other, next)
-	quiet(t, other)
-	f.allFree(t)
+	f.settled(t, other)
 }
 
 // Two nodes lose the replies to an attempt, which is rolled back with a tombstone
@@ -87,14 +84,11 @@ func TestVirtualTriesAgainLater(t *testing.T) {
 			for _, n := range networks[:2] {
 				n.DeafenAt(callOf(redlock.AcquireHash))
 			}
-			_, err := b.TryAcquire(t.Context(), r)
-			mustFail(t, err)
-			quiet(t, b)
-			f.allFree(t)
+			mustFail(t, testkit.ErrorOf(b.TryAcquire(t.Context(), r)))
+			f.settled(t, b)
 		}
 		testkit.MustRelease(t, b, testkit.MustTry(t, b, r))
-		quiet(t, b)
-		f.allFree(t)
+		f.settled(t, b)
 		synctest.Wait()
 		if n := b.Owners(); n != 0 {
 			t.Errorf("%d owners are known", n)
@@ -122,8 +116,7 @@ func TestVirtualOvertakenAttempt(t *testing.T) {
 		// the delayed one.
 		next := f.everywhere(t, b, request())
 		testkit.MustRelease(t, b, next)
-		quiet(t, b)
-		f.allFree(t)
+		f.settled(t, b)
 	})
 }
 
@@ -138,8 +131,7 @@ func TestVirtualOvertakenTakeBack(t *testing.T) {
 		f.put(t, "another", time.Minute, 1, 2)
 		r := request()
 		networks[0].HoldAt(callOf(redlock.ReleaseHash))
-		_, err := b.TryAcquire(t.Context(), r)
-		mustBeHeld(t, err)
+		mustBeHeld(t, testkit.ErrorOf(b.TryAcquire(t.Context(), r)))
 		testkit.Eventually(t, "it was tried", func() bool { return b.PendingReleases() == 1 })
 		quiet(t, b)
 		f.del(t, lockKey, 1, 2)
@@ -147,9 +139,7 @@ func TestVirtualOvertakenTakeBack(t *testing.T) {
 
 		deliver(t, networks[0])
 		synctest.Wait()
-		if n := f.have(lockKey, r.Owner); n != 3 {
-			t.Errorf("on %d of 3 nodes", n)
-		}
+		f.mustHave(t, r.Owner, 3)
 		testkit.MustRelease(t, b, g)
 		f.allFree(t)
 	})
@@ -167,18 +157,14 @@ func TestVirtualOvertakenRestoration(t *testing.T) {
 			if delayed {
 				networks[0].HoldAt(callOf(redlock.RestoreHash))
 			}
-			if got := testkit.Renewed(t, b, g).Status; got != driver.Renewed {
-				t.Fatal(got)
-			}
+			testkit.MustRenew(t, b, g)
 			synctest.Wait() // until the restoration is under way
 		}
 		testkit.MustRelease(t, b, g)
 		time.Sleep(3 * time.Second) // the node has not answered, and then the release
 		deliver(t, networks[0])
 		synctest.Wait()
-		if n := f.have(lockKey, ""); n != 3 {
-			t.Errorf("%d of 3 nodes are free", n)
-		}
+		f.mustHave(t, "", 3)
 	})
 }
 

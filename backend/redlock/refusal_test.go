@@ -109,8 +109,7 @@ func TestRefusals(t *testing.T) {
 			if err := held.Release(t.Context()); err != nil {
 				t.Errorf("release by the holder: %v", err)
 			}
-			quiet(t, b)
-			f.allFree(t)
+			f.settled(t, b)
 		})
 	}
 }

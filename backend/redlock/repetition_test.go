@@ -53,8 +53,7 @@ func TestVirtualRepeatedAttemptArrivesLate(t *testing.T) {
 			deliver(t, n)
 		}
 		testkit.MustRelease(t, b, testkit.MustTry(t, b, request())) // it arrives after them
-		quiet(t, b)
-		f.allFree(t)
+		f.settled(t, b)
 	})
 }
 
@@ -70,8 +69,7 @@ func TestVirtualFailedAttemptOfTheHolder(t *testing.T) {
 		for _, n := range networks[1:] {
 			n.Hang(true)
 		}
-		_, err := b.TryAcquire(t.Context(), r)
-		mustFail(t, err)
+		mustFail(t, testkit.ErrorOf(b.TryAcquire(t.Context(), r)))
 		time.Sleep(5 * time.Second)
 		if owner := f.owners(lockKey)[0]; owner != r.Owner {
 			t.Errorf("the node that answers has the lock for %q", owner)
@@ -84,30 +82,28 @@ func TestVirtualFailedAttemptOfTheHolder(t *testing.T) {
 // loss.
 func TestVirtualRepeatedReleaseIsNoLoss(t *testing.T) {
 	for name, released := range map[string]bool{"held again": false, "released again": true} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				f := virtualFleet(t, 3)
-				b, networks := spoilt(t, f, 10*time.Second, redlock.WithTokens())
-				f.warm(t, b)
-				g := f.everywhere(t, b, request())
+		testkit.InBubble(t, name, func(t *testing.T) {
+			f := virtualFleet(t, 3)
+			b, networks := spoilt(t, f, 10*time.Second, redlock.WithTokens())
+			f.warm(t, b)
+			g := f.everywhere(t, b, request())
 
-				for _, n := range networks {
-					n.DeafenAt(callOf(redlock.ReleaseHash))
-				}
-				result := make(chan error, 1)
-				go func() { result <- b.Release(t.Context(), g) }()
+			for _, n := range networks {
+				n.DeafenAt(callOf(redlock.ReleaseHash))
+			}
+			result := make(chan error, 1)
+			go func() { result <- b.Release(t.Context(), g) }()
+			f.allFree(t)
+			other := f.backend(t, redlock.WithTokens())
+			next := f.everywhere(t, other, request())
+			if released {
+				testkit.MustRelease(t, other, next)
 				f.allFree(t)
-				other := f.backend(t, redlock.WithTokens())
-				next := f.everywhere(t, other, request())
-				if released {
-					testkit.MustRelease(t, other, next)
-					f.allFree(t)
-				}
-				breakAll(t, networks, (*spoilnet.Network).Deaf)
-				if err := <-result; err != nil {
-					t.Errorf("Release: %v (lost: %v)", err, errors.Is(err, driver.ErrLost))
-				}
-			})
+			}
+			breakAll(t, networks, (*spoilnet.Network).Deaf)
+			if err := <-result; err != nil {
+				t.Errorf("Release: %v (lost: %v)", err, errors.Is(err, driver.ErrLost))
+			}
 		})
 	}
 }
@@ -126,55 +122,50 @@ func TestApplicationUsesUpItsConnections(t *testing.T) {
 	for _, c := range clients {
 		redistest.UseUp(t, c.(*redis.Client))
 	}
-	if got := testkit.Renewed(t, b, g).Status; got != driver.Renewed {
-		t.Errorf("renewal: %v", got)
-	}
+	testkit.MustRenew(t, b, g)
 	testkit.MustRelease(t, b, g)
-	quiet(t, b)
-	f.allFree(t)
+	f.settled(t, b)
 }
 
 // All connections break when a request was sent, and it is repeated with success. The first
 // copies arrive when the owner has released, and the key is kept for MinHold.
 func TestVirtualLateCopiesLeaveMinHold(t *testing.T) {
 	for name, late := range map[string]string{"of an attempt": redlock.AcquireHash, "of a renewal": redlock.RenewHash} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				f := virtualFleet(t, 3)
-				b, networks := spoilt(t, f, 10*time.Second)
-				f.warm(t, b)
-				for _, n := range networks {
-					n.HoldAt(callOf(late))
+		testkit.InBubble(t, name, func(t *testing.T) {
+			f := virtualFleet(t, 3)
+			b, networks := spoilt(t, f, 10*time.Second)
+			f.warm(t, b)
+			for _, n := range networks {
+				n.HoldAt(callOf(late))
+			}
+			g := shorter(request(), 20*time.Second).Grant()
+			result := make(chan error, 1)
+			go func() {
+				_, err := b.TryAcquire(t.Context(), driver.Request{Key: g.Key, Owner: g.Owner, TTL: g.TTL})
+				if err == nil && testkit.Renewed(t, b, g).Status != driver.Renewed {
+					err = driver.ErrLost
 				}
-				g := shorter(request(), 20*time.Second).Grant()
-				result := make(chan error, 1)
-				go func() {
-					_, err := b.TryAcquire(t.Context(), driver.Request{Key: g.Key, Owner: g.Owner, TTL: g.TTL})
-					if err == nil && testkit.Renewed(t, b, g).Status != driver.Renewed {
-						err = driver.ErrLost
-					}
-					result <- err
-				}()
-				breakAll(t, networks, (*spoilnet.Network).Held)
-				if err := <-result; err != nil {
-					t.Fatal(err)
-				}
-				g.TTL, g.Retain = redlock.DefaultMaxLease, true
-				if s := testkit.Renewed(t, b, g).Status; s != driver.Renewed {
-					t.Fatal(s)
-				}
-				retained := func() bool {
-					return !slices.ContainsFunc(f.admins, func(c *redis.Client) bool { return c.PTTL(t.Context(), g.Key).Val() < g.TTL*2/3 })
-				}
-				testkit.Eventually(t, "all nodes keep the key", retained)
-				for _, n := range networks {
-					deliver(t, n)
-				}
-				_, err := b.TryAcquire(t.Context(), request()) // it arrives after them
-				if mustBeHeld(t, err); !retained() {
-					t.Error("a late copy has shortened the time")
-				}
-			})
+				result <- err
+			}()
+			breakAll(t, networks, (*spoilnet.Network).Held)
+			if err := <-result; err != nil {
+				t.Fatal(err)
+			}
+			g.TTL, g.Retain = redlock.DefaultMaxLease, true
+			if s := testkit.Renewed(t, b, g).Status; s != driver.Renewed {
+				t.Fatal(s)
+			}
+			retained := func() bool {
+				return !slices.ContainsFunc(f.admins, func(c *redis.Client) bool { return c.PTTL(t.Context(), g.Key).Val() < g.TTL*2/3 })
+			}
+			testkit.Eventually(t, "all nodes keep the key", retained)
+			for _, n := range networks {
+				deliver(t, n)
+			}
+			_, err := b.TryAcquire(t.Context(), request()) // it arrives after them
+			if mustBeHeld(t, err); !retained() {
+				t.Error("a late copy has shortened the time")
+			}
 		})
 	}
 }

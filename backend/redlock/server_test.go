@@ -129,12 +129,8 @@ func TestForeignRecords(t *testing.T) {
 	if !errors.Is(err, driver.ErrForeign) || !strings.Contains(err.Error(), "a list on ") {
 		t.Errorf("acquire: %v", err)
 	}
-	if got := testkit.Renewed(t, b, r.Grant()).Status; got != driver.Lost {
-		t.Errorf("renewal: %v", got)
-	}
-	if err := b.Release(ctx, r.Grant()); !errors.Is(err, driver.ErrLost) {
-		t.Errorf("release: %v", err)
-	}
+	testkit.MustBeLost(t, b, r.Grant())
+	testkit.ReleaseLost(t, b, r.Grant())
 	for _, c := range f.admins {
 		if n := c.LLen(ctx, lockKey).Val(); n != 1 {
 			t.Errorf("the list has %d elements", n)
@@ -197,7 +193,7 @@ func TestRestartedEmpty(t *testing.T) {
 	if got != driver.Lost {
 		t.Errorf("renewal: %v", got)
 	}
-	releaseLost(t, b, g)
+	testkit.ReleaseLost(t, b, g)
 
 	var next driver.Grant
 	testkit.Eventually(t, "it is granted again", func() bool {
@@ -249,9 +245,7 @@ func TestScriptFlush(t *testing.T) {
 			t.Fatalf("token %d after %d", g.Token, last)
 		}
 		last = g.LastToken
-		if got := testkit.Renewed(t, b, g).Status; got != driver.Renewed {
-			t.Fatalf("renewal: %v", got)
-		}
+		testkit.MustRenew(t, b, g)
 		testkit.MustRelease(t, b, g)
 		quiet(t, b)
 	}

@@ -1,14 +1,10 @@
 package redlock_test
 
 import (
-	"context"
-	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/distlock-go/distlock/backend/redlock"
-	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
@@ -34,9 +30,7 @@ func TestVirtualHalfTaken(t *testing.T) {
 			}
 			synctest.Wait()
 		}
-		if n := f.have(lockKey, ""); n != 2 {
-			t.Errorf("%d nodes are free, want 2", n)
-		}
+		f.mustHave(t, "", 2)
 
 		f.put(t, "d", 6*time.Second, 3, 4)
 		_, err := b.TryAcquire(t.Context(), r)
@@ -70,9 +64,7 @@ func TestVirtualDrift(t *testing.T) {
 			t.Errorf("granted for %v, on the node for %v", g.TTL, d)
 		}
 		time.Sleep(5 * time.Second)
-		if got := testkit.Renewed(t, b, g).Status; got != driver.Renewed {
-			t.Fatal(got)
-		}
+		testkit.MustRenew(t, b, g)
 		synctest.Wait()
 		if d := f.admins[1].PTTL(t.Context(), lockKey).Val(); d != 10102*time.Millisecond {
 			t.Errorf("renewed for %v", d)
@@ -89,44 +81,24 @@ func TestVirtualRestore(t *testing.T) {
 		g := testkit.MustTry(t, b, request())
 		synctest.Wait()
 		f.del(t, lockKey, 1, 4)
-		if got := testkit.Renewed(t, b, g).Status; got != driver.Renewed {
-			t.Fatal(got)
-		}
+		testkit.MustRenew(t, b, g)
 		synctest.Wait()
-		if n := f.have(lockKey, g.Owner); n != 5 {
-			t.Errorf("on %d of 5 nodes", n)
-		}
+		f.mustHave(t, g.Owner, 5)
 		// But not where another owner has the lock, or where the node is not trusted.
 		f.put(t, "another", time.Minute, 0)
 		f.admins[2].FlushAll(t.Context())
-		if got := testkit.Renewed(t, b, g).Status; got != driver.Renewed {
-			t.Fatal(got)
-		}
+		testkit.MustRenew(t, b, g)
 		synctest.Wait()
 		if owners := f.owners(lockKey); owners[0] != "another" || owners[2] != "" {
 			t.Errorf("%v", owners)
 		}
 		// And not without a quorum.
 		f.del(t, lockKey, 3)
-		if got := testkit.Renewed(t, b, g).Status; got != driver.Lost {
-			t.Fatal(got)
-		}
+		testkit.MustBeLost(t, b, g)
 		synctest.Wait()
-		if n := f.have(lockKey, g.Owner); n != 2 {
-			t.Errorf("on %d of 5 nodes", n)
-		}
-		releaseLost(t, b, g)
+		f.mustHave(t, g.Owner, 2)
+		testkit.ReleaseLost(t, b, g)
 		synctest.Wait()
-		if n := f.have(lockKey, g.Owner); n != 0 {
-			t.Errorf("released, and on %d of 5 nodes", n)
-		}
+		f.mustHave(t, g.Owner, 0)
 	})
-}
-
-// releaseLost releases a lock that another owner may have on some nodes.
-func releaseLost(t *testing.T, b *redlock.Backend, g driver.Grant) {
-	t.Helper()
-	if err := b.Release(context.Background(), g); !errors.Is(err, driver.ErrLost) {
-		t.Errorf("release of what is lost: %v", err)
-	}
 }

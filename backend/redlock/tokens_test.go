@@ -148,9 +148,7 @@ func TestVirtualTokensAreStoredBesideTheLock(t *testing.T) {
 			t.Errorf("granted with tokens %d to %d: %v", g.Token, g.LastToken, err)
 		}
 		synctest.Wait()
-		if n := f.have(lockKey, ""); n != 3 {
-			t.Errorf("%d of 3 nodes are free", n)
-		}
+		f.mustHave(t, "", 3)
 	})
 }
 

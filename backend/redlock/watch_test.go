@@ -132,8 +132,7 @@ func TestVirtualSharedNodes(t *testing.T) {
 			t.Helper()
 			attempts = 0
 			start := time.Now()
-			_, err := b.TryAcquire(t.Context(), request())
-			mustBeHeld(t, err)
+			mustBeHeld(t, testkit.ErrorOf(b.TryAcquire(t.Context(), request())))
 			synctest.Wait()
 			if d := time.Since(start); attempts != want || d > time.Second {
 				t.Errorf("%d attempts in %v, want %d", attempts, d, want)

@@ -17,6 +17,7 @@ import (
 	"github.com/distlock-go/distlock/backend/internal/rediskit"
 	"github.com/distlock-go/distlock/internal/test/redistest"
 	"github.com/distlock-go/distlock/internal/test/spoilnet"
+	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
 // heard is what a subscriber was told: "look", or the text of a message.
@@ -133,22 +134,20 @@ func TestListenerInterrupted(t *testing.T) {
 		"dead":        {(*spoilnet.Network).Cut, 3 * rediskit.PingEvery},
 		"unreachable": {func(n *spoilnet.Network) { n.Refuse(true); n.Kill(); time.Sleep(time.Minute); n.Refuse(false) }, 10 * time.Second},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				l, n, p := listener(t)
-				var a, b heard
-				defer l.Subscribe("a", a.message, a.look)()
-				defer l.Subscribe("b", b.message, b.look)()
-				a.want(t, "the subscription works", "look")
-				b.want(t, "the subscription works", "look")
-				c.interrupt(n)
-				time.Sleep(c.within)
-				synctest.Wait()
-				a.want(t, "the subscription works again", "look")
-				b.want(t, "the subscription works again", "look")
-				publish(t, p, "a", "1")
-				a.want(t, "a message", "1")
-			})
+		testkit.InBubble(t, name, func(t *testing.T) {
+			l, n, p := listener(t)
+			var a, b heard
+			defer l.Subscribe("a", a.message, a.look)()
+			defer l.Subscribe("b", b.message, b.look)()
+			a.want(t, "the subscription works", "look")
+			b.want(t, "the subscription works", "look")
+			c.interrupt(n)
+			time.Sleep(c.within)
+			synctest.Wait()
+			a.want(t, "the subscription works again", "look")
+			b.want(t, "the subscription works again", "look")
+			publish(t, p, "a", "1")
+			a.want(t, "a message", "1")
 		})
 	}
 }

@@ -1,10 +1,9 @@
 package rediskit_test
 
 import (
-	"context"
 	"testing"
 
-	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
 	"go.uber.org/goleak"
 
 	"github.com/distlock-go/distlock/internal/test/testmode"
@@ -12,11 +11,7 @@ import (
 
 func TestMain(m *testing.M) {
 	testmode.AtATime(8)
-	redis.SetLogger(silence{}) // the client logs every refused connection
+	logging.Disable() // the client logs every refused connection
 	// go-redis checks only once a second whether a pool that cannot dial was closed.
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/go-redis/v9/internal/pool.(*ConnPool).tryDial"))
 }
-
-type silence struct{}
-
-func (silence) Printf(context.Context, string, ...any) {}

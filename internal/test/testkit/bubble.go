@@ -15,10 +15,28 @@ import (
 // the end.
 func Bubble(t *testing.T, f func(t *testing.T, l *distlock.Locker, s *Store)) {
 	t.Helper()
+	BubbleWith(t, distlock.Config{}, f)
+}
+
+// BubbleWith is [Bubble] for a Locker with this configuration.
+func BubbleWith(t *testing.T, cfg distlock.Config, f func(t *testing.T, l *distlock.Locker, s *Store)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		s := NewStore()
-		f(t, NewLocker(t, s, distlock.Config{}), s)
+		f(t, NewLocker(t, s, cfg), s)
 	})
+}
+
+// BubbleCase is [Bubble] in a subtest.
+func BubbleCase(t *testing.T, name string, f func(t *testing.T, l *distlock.Locker, s *Store)) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) { Bubble(t, f) })
+}
+
+// InBubble runs f as a subtest in virtual time.
+func InBubble(t *testing.T, name string, f func(t *testing.T)) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) { synctest.Test(t, f) })
 }
 
 // Line starts n goroutines that run f under the lock, in this order.
@@ -55,15 +73,16 @@ func MustGet(t *testing.T, got <-chan *distlock.Lease) *distlock.Lease {
 	return <-got
 }
 
-// HeldFor returns how long the key stays with its owner from now on, measured by a
-// waiter of another process.
-func HeldFor(t *testing.T, s *Store, key string) time.Duration {
+// WantFreeAfter waits for the key as another process does, and checks how long after start it
+// comes free, to the millisecond: stores count those.
+func WantFreeAfter(t *testing.T, s *Store, key string, start time.Time, want time.Duration) {
 	t.Helper()
-	start := time.Now()
 	r := driver.Request{Key: key, Owner: "next", TTL: time.Hour, Tokens: 1}
 	if _, err := s.Memory().Acquire(context.Background(), r); err != nil {
 		t.Fatalf("waiting for the key: %v", err)
 	}
-	defer func() { WantIs(t, s.Backend.Release(context.Background(), r.Grant())) }()
-	return time.Since(start)
+	if d := time.Since(start).Truncate(time.Millisecond); d != want {
+		t.Errorf("the key came free after %v, want %v", d, want)
+	}
+	WantIs(t, s.Backend.Release(context.Background(), r.Grant()))
 }

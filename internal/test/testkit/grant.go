@@ -42,6 +42,22 @@ func MustRelease(tb testing.TB, b driver.Backend, g driver.Grant) {
 	}
 }
 
+// ReleaseLost checks that a release tells that another has the key.
+func ReleaseLost(tb testing.TB, b driver.Backend, g driver.Grant) {
+	tb.Helper()
+	if err := b.Release(context.WithoutCancel(tb.Context()), g); !errors.Is(err, driver.ErrLost) {
+		tb.Errorf("release of what is lost: %v", err)
+	}
+}
+
+// MustBeLost checks that a renewal tells that another has the key.
+func MustBeLost(tb testing.TB, b driver.Backend, g driver.Grant) {
+	tb.Helper()
+	if got := Renewed(tb, b, g); got.Status != driver.Lost {
+		tb.Errorf("renewal of what is lost: %+v", got)
+	}
+}
+
 // Renewed returns the result of a renewal.
 func Renewed(tb testing.TB, b driver.Backend, g driver.Grant) driver.RenewResult {
 	tb.Helper()

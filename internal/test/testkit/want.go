@@ -28,6 +28,9 @@ func WantIs(t *testing.T, err error, want ...error) {
 	}
 }
 
+// ErrorOf returns the error of a call of which nothing else matters.
+func ErrorOf[T any](_ T, err error) error { return err }
+
 // WantPanic checks that f panics with a value whose text is want.
 func WantPanic(t *testing.T, want string, f func()) {
 	t.Helper()

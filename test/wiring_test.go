@@ -2,11 +2,16 @@ package test
 
 import (
 	"context"
+	"errors"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/memlock"
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 	"github.com/distlock-go/distlock/wiring"
 )
@@ -95,4 +100,129 @@ func TestWiringRefusesNonsense(t *testing.T) {
 		wantPanic(t, want, wire)
 	}
 	wantPanic(t, "distlock: nil Locker", func() { wiring.Bind(nil, ok) })
+}
+
+// Each Locker has its own locks, also if there are more of them than a Site caches and
+// several goroutines bind it at the same time.
+func TestSiteOnManyLockers(t *testing.T) {
+	t.Parallel()
+	s := wiring.NewSite("f", distlock.Opts{Value: "f"})
+	var lockers [20]*distlock.Locker
+	var inside [20]atomic.Int32
+	for i := range lockers {
+		lockers[i] = distlock.New(memlock.New(), distlock.Config{})
+		t.Cleanup(func() { wantIs(t, lockers[i].Close()) })
+	}
+	var all sync.WaitGroup
+	for range 10 {
+		for i, l := range lockers {
+			all.Go(func() {
+				err := s.On(l).Do(t.Context(), nil, func(ctx context.Context) error {
+					if n := inside[i].Add(1); n != 1 {
+						t.Errorf("%d inside", n)
+					}
+					defer inside[i].Add(-1)
+					return s.On(l).Do(ctx, nil, func(context.Context) error { return nil }) // a re-entry, so it is the same Locker
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+	all.Wait()
+}
+
+// Each Locker's own Hasher makes the keys, also if another Locker bound the Site first.
+func TestSiteOnUsesTheHasherOfTheLocker(t *testing.T) {
+	t.Parallel()
+	l := testkit.NewLocker(t, memlock.New(), distlock.Config{})
+	plain := testkit.NewLocker(t, memlock.New(), distlock.Config{Hasher: distlock.Plain()})
+	o := distlock.Opts{Value: "f", ParamLock: true}
+	digest, err := wiring.Key(o, 7)
+	wantIs(t, err)
+	s := wiring.Bind(plain, o)
+	for _, c := range []struct {
+		site *wiring.Site
+		want string
+	}{{s, "f:7"}, {s.On(plain), "f:7"}, {s.On(l), digest}, {s.On(l).On(plain), "f:7"}} {
+		if got, err := c.site.Key(7); got != c.want || err != nil {
+			t.Errorf("key %q, %v; want %q", got, err, c.want)
+		}
+	}
+}
+
+// After the first call, binding does not allocate.
+func TestSiteOnAllocates(t *testing.T) {
+	l := testkit.NewLocker(t, memlock.New(), distlock.Config{})
+	s := wiring.NewSite("f", distlock.Opts{Value: "f"})
+	if n := testing.AllocsPerRun(100, func() { s.On(l) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+// With Skip a function runs without a lock, and there is no lock to acquire.
+func TestSkip(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		byID := distlock.By(func(id int) any {
+			if id == 0 {
+				return distlock.Skip
+			}
+			return id
+		})
+		locked := 0
+		fn := func(ctx context.Context) error {
+			if _, ok := distlock.FromContext(ctx); ok {
+				locked++
+			}
+			return nil
+		}
+		for i, o := range []distlock.Opts{
+			{Value: "f"}, {Value: "f", ParamLock: true}, {Value: "f", ParamLock: true, Params: byID}, {Value: "f", ParamLock: true, Params: byID, KeyFormat: joined},
+		} {
+			site := wiring.Bind(l, o)
+			wantIs(t, site.Do(t.Context(), distlock.Skip, fn))
+			wantIs(t, testkit.ErrorOf(site.Acquire(t.Context(), distlock.Skip)), distlock.ErrKey)
+			key, err := site.Key(distlock.Skip)
+			if wantIs(t, err, distlock.ErrKey); key != "" {
+				t.Errorf("Skip has the key %q", key)
+			}
+			if i > 1 {
+				f := distlock.Wrap(l, func(ctx context.Context, _ int) (int, error) { return 0, fn(ctx) }, o)
+				wantIs(t, testkit.ErrorOf(f(t.Context(), 0)))
+			}
+		}
+		if calls := s.Calls(); len(calls) > 0 || locked > 0 {
+			t.Errorf("the store was asked: %v; %d ran with a lock", calls, locked)
+		}
+		wantIs(t, wiring.Bind(l, distlock.Opts{Value: "f", ParamLock: true, Params: byID}).Do(t.Context(), 1, fn))
+		if locked != 1 {
+			t.Error("it ran without a lock")
+		}
+	})
+}
+
+// A Site that cannot lock returns an error for each call, and does not panic.
+func TestSiteRefuses(t *testing.T) {
+	t.Parallel()
+	run := func(context.Context) error { t.Error("ran"); return nil }
+	reading := wiring.NewSite("Service.price", distlock.Opts{Prefix: "shop:", Value: "prices", Mode: distlock.Shared})
+	long := wiring.NewSite("long", distlock.Opts{Prefix: "shop:", Value: strings.Repeat("x", 150), ParamLock: true})
+	unshared := testkit.NewStore()
+	unshared.SetFeatures(driver.Features{})
+	l := testkit.NewLocker(t, unshared, distlock.Config{Hasher: distlock.Plain()})
+	for want, s := range map[string]*wiring.Site{
+		"Service.price: the Site has no Locker: call On":                                                             reading,
+		"Service.price: the Locker is nil":                                                                           reading.On(nil),
+		"Service.price: Mode is shared, but the backend *testkit.Store does not support sharing":                     reading.On(l),
+		"long: Prefix+Value " + `"shop:` + strings.Repeat("x", 59) + `"... is 155 bytes long and leaves no room for`: long.On(l),
+	} {
+		_, keyErr := s.Key(7)
+		_, err := s.Acquire(t.Context(), 7)
+		for _, err := range []error{keyErr, err, s.Do(t.Context(), 7, run)} {
+			if e := new(distlock.Error); !errors.As(err, &e) || e.Op != "options" || !strings.HasPrefix(e.Err.Error(), want) || !strings.HasPrefix(e.Key, "shop:") {
+				t.Errorf("got %v, want %s", err, want)
+			}
+		}
+	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/redistest"
 	"github.com/distlock-go/distlock/internal/test/spoilnet"
 	"github.com/distlock-go/distlock/internal/test/testkit"
@@ -95,23 +96,21 @@ func passOn(t *testing.T, m *miniredis.Miniredis, after time.Duration, network *
 func TestVirtualLateMessageIsNoLease(t *testing.T) {
 	for _, after := range []time.Duration{time.Millisecond, 100 * time.Millisecond, 240 * time.Millisecond, 400 * time.Millisecond, time.Minute} {
 		for _, delay := range []time.Duration{0, 50 * time.Millisecond, 200 * time.Millisecond, 400 * time.Millisecond} {
-			t.Run(fmt.Sprintf("%v after %v", delay, after), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					m := redistest.Virtual(t)
-					network := &lateMessages{delay: delay, last: true}
-					next := passOn(t, m, after, network)
-					other, _ := virtualLocker(t, m)
-					var s *distlock.Lease
-					for err := distlock.ErrNotAcquired; err != nil; time.Sleep(5 * time.Millisecond) {
-						s, err = other.TryAcquire(t.Context(), lockKey, distlock.Opts{})
-					}
-					if n := next.Load(); n != nil && n.Check() == nil {
-						t.Errorf("two leases are valid, one for %v more", time.Until(n.Until()))
-					}
-					noError(t, s.Release(t.Context()))
-					network.Hang(false)
-					network.CloseCut()
-				})
+			testkit.InBubble(t, fmt.Sprintf("%v after %v", delay, after), func(t *testing.T) {
+				m := redistest.Virtual(t)
+				network := &lateMessages{delay: delay, last: true}
+				next := passOn(t, m, after, network)
+				other, _ := virtualLocker(t, m)
+				var s *distlock.Lease
+				for err := distlock.ErrNotAcquired; err != nil; time.Sleep(5 * time.Millisecond) {
+					s, err = other.TryAcquire(t.Context(), lockKey, distlock.Opts{})
+				}
+				if n := next.Load(); n != nil && n.Check() == nil {
+					t.Errorf("two leases are valid, one for %v more", time.Until(n.Until()))
+				}
+				noError(t, s.Release(t.Context()))
+				network.Hang(false)
+				network.CloseCut()
 			})
 		}
 	}
@@ -121,22 +120,77 @@ func TestVirtualLateMessageIsNoLease(t *testing.T) {
 func TestVirtualMessageIsClaimed(t *testing.T) {
 	for _, after := range []time.Duration{time.Millisecond, 240 * time.Millisecond, time.Minute} {
 		for _, delay := range []time.Duration{0, 100 * time.Millisecond} {
-			t.Run(fmt.Sprintf("%v after %v", delay, after), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					m := redistest.Virtual(t)
-					next := passOn(t, m, after, &lateMessages{delay: delay})
-					time.Sleep(delay + 2*redislock.DefaultClaimWindow)
-					s := next.Load()
-					if s == nil {
-						t.Fatal("the waiter has not got the lock")
-					}
-					noError(t, s.Check())
-					if left := m.TTL(lockKey); left < distlock.DefaultKeyTimeout/2 {
-						t.Errorf("the lock ends in %v", left)
-					}
-					noError(t, s.Release(t.Context()))
-				})
+			testkit.InBubble(t, fmt.Sprintf("%v after %v", delay, after), func(t *testing.T) {
+				m := redistest.Virtual(t)
+				next := passOn(t, m, after, &lateMessages{delay: delay})
+				time.Sleep(delay + 2*redislock.DefaultClaimWindow)
+				s := next.Load()
+				if s == nil {
+					t.Fatal("the waiter has not got the lock")
+				}
+				noError(t, s.Check())
+				if left := m.TTL(lockKey); left < distlock.DefaultKeyTimeout/2 {
+					t.Errorf("the lock ends in %v", left)
+				}
+				noError(t, s.Release(t.Context()))
 			})
 		}
+	}
+}
+
+// With WithFreeRelease a release, or a forced one, leaves the key free although another owner
+// waits: a client of another library that comes before the message takes the key. The waiter
+// keeps its place, and gets the key later. Without another library it gets the key as soon as
+// it is told. Without the option the server passes the key on.
+func TestVirtualFreeRelease(t *testing.T) {
+	const late = 50 * time.Millisecond // how long a message takes
+	for name, c := range map[string]struct{ free, forced, another bool }{
+		"passed on":            {false, false, true},
+		"passed on by force":   {false, true, true},
+		"left free":            {true, false, true},
+		"left free by force":   {true, true, true},
+		"left free for itself": {true, false, false},
+	} {
+		testkit.InBubble(t, name, func(t *testing.T) {
+			m := redistest.Virtual(t)
+			other := redistest.VirtualClient(t, m)
+			network := &lateMessages{delay: late}
+			var opts []redislock.Option
+			if c.free {
+				opts = append(opts, redislock.WithFreeRelease())
+			}
+			holder, waiter := newBackend(t, other, opts...), newBackend(t, network.client(t, m), opts...)
+			g := mustTry(t, holder, request(lockKey))
+			r := polling(lockKey, time.Second)
+			most := 2 * time.Second
+			if !c.another {
+				r.Backoff, most = driver.NewBackoff(time.Hour, 0), 2*late
+			}
+			waiting := testkit.StartWaiter(t, waiter, r)
+			synctest.Wait()
+
+			if c.forced {
+				if held, err := holder.ForceRelease(t.Context(), lockKey); !held || err != nil {
+					t.Errorf("ForceRelease: %v, %v", held, err)
+				}
+			} else {
+				mustRelease(t, holder, g)
+			}
+			if c.another {
+				taken := must(other.SetNX(t.Context(), lockKey, "another library's", time.Minute).Result())
+				if taken != c.free {
+					t.Errorf("another library takes the key: %v", taken)
+				}
+				time.Sleep(2 * late)
+				if taken {
+					noError(t, other.Del(t.Context(), lockKey).Err())
+				}
+			}
+			start := time.Now()
+			<-waiting.Done
+			if d := time.Since(start); waiting.Err != nil || d > most {
+				t.Errorf("the waiter gets the key after %v: %v", d, waiting.Err)
+			}
+		})
 	}
 }

@@ -1,0 +1,176 @@
+package redislock_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/distlock-go/distlock/backend/redislock"
+	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/test/redistest"
+	"github.com/distlock-go/distlock/internal/test/testkit"
+)
+
+// commandCalls returns how often the server has run a command.
+func (s server) commandCalls(t testing.TB, command string) int64 {
+	t.Helper()
+	info := s.InfoMap(context.Background(), "commandstats").Item("Commandstats", "cmdstat_"+command)
+	var calls int64
+	_, _ = fmt.Sscanf(info, "calls=%d,", &calls)
+	return calls
+}
+
+// inboxes returns the number of inbox channels with a subscriber.
+func (s server) inboxes(t testing.TB) int {
+	t.Helper()
+	return len(s.PubSubChannels(context.Background(), redislock.DefaultInboxPrefix+"*").Val())
+}
+
+// The Backend subscribes when somebody waits. After Close it still works, by polling, and the
+// client is open.
+func TestInboxIsLazyAndEndsWithClose(t *testing.T) {
+	s := realServer(t)
+	b := redislock.New(s.Client, unhurried)
+	g := must(b.Acquire(t.Context(), request("k")))
+	if n := s.inboxes(t); n != 0 {
+		t.Errorf("%d inboxes before anybody has waited", n)
+	}
+	waiter := polling("k", 100*time.Millisecond)
+	w := testkit.StartWaiter(t, b, waiter)
+	testkit.Eventually(t, "it listens", func() bool { return s.inboxes(t) == 1 })
+	for range 2 {
+		noError(t, b.Close())
+	}
+	testkit.Eventually(t, "it has stopped to listen", func() bool { return s.inboxes(t) == 0 })
+	mustTry(t, b, request("k2"))
+	mustRelease(t, b, g)
+	w.Served(t)
+}
+
+// A message that is older than the last refusal is of a grant that may have ended.
+func TestOldMessageIsNotBelieved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := server{Client: redistest.VirtualClient(t, redistest.Virtual(t))}
+		b := newBackend(t, s.Client)
+		g := mustTry(t, b, request(lockKey))
+		r := request(lockKey)
+		r.Renews, r.Backoff = true, driver.NewBackoff(time.Hour, 0)
+		w := testkit.StartWaiter(t, b, r)
+		synctest.Wait()
+		channel := s.PubSubChannels(t.Context(), "*").Val()[0]
+		noError(t, s.Publish(t.Context(), channel, fmt.Sprintf("%s 10000 %016d %016d 0", r.Owner, g.LastToken-1, g.LastToken)).Err())
+		synctest.Wait()
+		mustRelease(t, b, g)
+		<-w.Done
+		if w.Err != nil || w.Got.Token <= g.LastToken {
+			t.Fatalf("token %d after %d, %v", w.Got.Token, g.LastToken, w.Err)
+		}
+		mustRelease(t, b, w.Got)
+	})
+}
+
+// Only messages are lost: the waiter finds out in time to claim the lock, or later. A new
+// subscription, which would wake it, comes six seconds later at the earliest.
+//
+// Row 15 (redislock): a waiter finds its turn by polling. Fails if waiters do not poll.
+func TestMessageLost(t *testing.T) {
+	for mode, ask := range modes {
+		for _, poll := range []time.Duration{redislock.DefaultClaimWindow / 4, 6 * redislock.DefaultClaimWindow / 5} {
+			testkit.InBubble(t, fmt.Sprintf("%s/%v", mode, poll), func(t *testing.T) {
+				m := redistest.Virtual(t)
+				c, n := overNetwork(t, m)
+				b, other := newBackend(t, c), newBackend(t, redistest.VirtualClient(t, m))
+				held := request(lockKey)
+				held.TTL = time.Hour
+				g := mustTry(t, other, held)
+				n.DeafenAt(func(p []byte) bool { return bytes.Contains(p, []byte("subscribe")) })
+				var line []*testkit.Waiter
+				for range 3 {
+					r := ask(lockKey)
+					r.Backoff = driver.NewBackoff(poll, 0)
+					line = append(line, testkit.StartWaiter(t, b, r))
+					synctest.Wait()
+				}
+				if n.Deaf() != 1 {
+					t.Fatalf("%d connections are deaf", n.Deaf())
+				}
+				start := time.Now()
+				mustRelease(t, other, g)
+				var all sync.WaitGroup
+				for i, w := range line {
+					all.Go(func() {
+						<-w.Done
+						// Each waiter polls within twice the interval, and waits for at
+						// most one claim window of a waiter that did not know of its turn.
+						if d := time.Since(start); w.Err != nil || d > 3*(2*poll+redislock.DefaultClaimWindow) {
+							t.Errorf("number %d: %v after %v", i, w.Err, d)
+						}
+						mustRelease(t, b, w.Got)
+					})
+				}
+				all.Wait()
+				if keys := m.Keys(); len(keys) != 1 {
+					t.Errorf("left behind: %q", keys)
+				}
+			})
+		}
+	}
+}
+
+// Its connection is killed, or the server's output buffer for it overflows, and a message at
+// that time is lost. The own poll of the waiter is far away.
+//
+// Row 15 (redislock): a waiter asks at once when its subscription works again. Fails if
+// a new subscription does not wake waiters.
+func TestSubscriptionLost(t *testing.T) {
+	for name, end := range map[string]func(t *testing.T, pipe redis.Pipeliner, inbox string){
+		"killed": func(t *testing.T, pipe redis.Pipeliner, _ string) {
+			t.Helper()
+			pipe.ClientKillByFilter(t.Context(), "TYPE", "pubsub")
+		},
+		"overflown": func(t *testing.T, pipe redis.Pipeliner, inbox string) {
+			t.Helper()
+			pipe.Publish(t.Context(), inbox, strings.Repeat("x", 1<<20))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := realServer(t, "--client-output-buffer-limit", "pubsub", "32kb", "32kb", "1")
+			b := newBackend(t, s.Client)
+			r := request(lockKey)
+			r.TTL = time.Minute
+			g := mustTry(t, b, r)
+			r = request(lockKey)
+			r.Backoff = driver.NewBackoff(time.Hour, 0)
+			w := testkit.StartWaiter(t, b, r)
+			testkit.Eventually(t, "it listens", func() bool { return s.inboxes(t) == 1 })
+
+			// Both at once: the message has no receiver.
+			pipe := s.TxPipeline()
+			end(t, pipe, s.PubSubChannels(t.Context(), redislock.DefaultInboxPrefix+"*").Val()[0])
+			keys := redislock.LockKeys(lockKey)
+			pipe.Eval(t.Context(), redislock.ReleaseSource, append(keys[:], clockKey),
+				"an inbox", "60000", redislock.DefaultInboxPrefix, g.Owner, "0", "")
+			if _, err := pipe.Exec(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			select {
+			case <-w.Done:
+			case <-time.After(15 * time.Second): // the waiter asks after twenty seconds
+				t.Fatal("the waiter was not woken by the new subscription")
+			}
+			if w.Err != nil || w.Got.Token <= g.LastToken {
+				t.Errorf("token %d after %d, %v", w.Got.Token, g.LastToken, w.Err)
+			}
+			mustRelease(t, b, w.Got)
+			nothingLeft(t, s.real)
+		})
+	}
+}
