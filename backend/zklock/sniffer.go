@@ -1,6 +1,7 @@
 package zklock
 
 import (
+	"bufio"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 // given first.
 type sniffer struct {
 	net.Conn
+	in       *bufio.Reader   // reads from Conn: the library reads each packet in two parts
 	auth     []byte          // the credentials
 	patience time.Duration   // how long to wait for the first packet
 	onEnd    func(why error) // called once, when the connection has ended
@@ -35,7 +37,7 @@ const (
 )
 
 func (s *sniffer) Read(p []byte) (int, error) {
-	n, err := s.Conn.Read(p)
+	n, err := s.in.Read(p)
 	if err != nil {
 		why := err
 		if errors.Is(err, io.EOF) && !s.connected() {
