@@ -68,7 +68,7 @@ func TestWithin(t *testing.T) {
 			start := time.Now()
 			ctx, end := rolling.Within(parent, 2*time.Second, late)
 			<-ctx.Done()
-			if d := time.Since(start); d != want.after || context.Cause(ctx) != want.cause {
+			if d := time.Since(start); d != want.after || !errors.Is(context.Cause(ctx), want.cause) {
 				t.Errorf("within 2s of %v: %v after %v", own, context.Cause(ctx), d)
 			}
 			if (ctx == parent) != (own < 2*time.Second) {
