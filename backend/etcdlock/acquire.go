@@ -63,7 +63,7 @@ func (b *Backend) ticket(ctx context.Context, r *driver.Request, queued bool) (*
 // try, it creates a place only if the owner then has the key.
 func (b *Backend) attempt(ctx context.Context, tk *ticket, r *driver.Request, try bool) (driver.Grant, *obstacle, error) {
 	newest := int64(0) // with try, the owner shares the key with all places up to this revision
-	for ctx.Err() == nil {
+	for blind := !try; ctx.Err() == nil; blind = false {
 		s, err := b.session(ctx)
 		if err != nil {
 			return driver.Grant{}, nil, err
@@ -78,7 +78,7 @@ func (b *Backend) attempt(ctx context.Context, tk *ticket, r *driver.Request, tr
 		if created != 0 {
 			o.queue, o.revision, err = b.queue(ctx, tk.ID.Key)
 		} else {
-			o.queue, o.revision, err = b.create(ctx, tk, path, s, fence, try, newest)
+			o.queue, o.revision, err = b.create(ctx, tk, path, s, fence, try, blind, newest)
 		}
 		i := o.queue.find(path)
 		if i >= 0 {
@@ -127,26 +127,35 @@ func (b *Backend) grant(ctx context.Context, tk *ticket, r *driver.Request, s *s
 }
 
 // create creates a place, unless it exists or another place is in the way: with try, one that
-// is newer than newest. It returns the queue and its revision. After a creation with try, the
-// queue has the new place alone. It fails with errFence if it has created nothing because the
-// fence was written: the session then knows the new fence, or has ended.
-func (b *Backend) create(ctx context.Context, tk *ticket, path string, s *session, fence int64, try bool, newest int64) (queue, int64, error) {
+// is newer than newest, and with blind, any. It returns the queue and its revision. After a
+// creation with either, the queue has the new place alone. It fails with errFence if it has
+// created nothing because the fence was written: the session then knows the new fence, or has
+// ended. With blind it also does so if there is another place. That is for keys that are likely
+// free: to ask why nothing was created makes the transaction twice as large.
+func (b *Backend) create(ctx context.Context, tk *ticket, path string, s *session, fence int64, try, blind bool, newest int64) (queue, int64, error) {
 	dir, value := b.dir(tk.ID.Key), valueOf(tk.Sharing, tk.ID.Owner)
-	read := clientv3.OpGet(dir, clientv3.WithPrefix())
-	then := []clientv3.Op{clientv3.OpPut(path, value, clientv3.WithLease(s.id)), read}
-	free := clientv3.Compare(clientv3.CreateRevision(path), "=", 0)
-	if try {
-		then = then[:1]
-		free = clientv3.Compare(clientv3.CreateRevision(dir), "<", newest+1).WithPrefix()
+	then := []clientv3.Op{clientv3.OpPut(path, value, clientv3.WithLease(s.id))}
+	free := clientv3.Compare(clientv3.CreateRevision(dir), "<", newest+1).WithPrefix()
+	var otherwise []clientv3.Op
+	if !blind {
+		read := clientv3.OpGet(dir, clientv3.WithPrefix())
+		otherwise = []clientv3.Op{clientv3.OpGet(s.path), read}
+		if !try {
+			then = append(then, read)
+			free = clientv3.Compare(clientv3.CreateRevision(path), "=", 0)
+		}
 	}
-	resp, err := b.client.Txn(ctx).If(s.isFenced(fence), free).Then(then...).Else(clientv3.OpGet(s.path), read).Commit()
+	resp, err := b.client.Txn(ctx).If(s.isFenced(fence), free).Then(then...).Else(otherwise...).Commit()
 	if err != nil {
 		return nil, 0, err
 	}
 	b.learnTerm(resp.Header)
 	revision := resp.Header.Revision
-	if resp.Succeeded && try {
+	switch {
+	case resp.Succeeded && (try || blind):
 		return queue{{path: path, owner: tk.ID.Owner, sharing: tk.Sharing, created: revision, written: revision}}, revision, nil
+	case blind:
+		return nil, 0, errFence
 	}
 	q := parseQueue(resp.Responses[1].GetResponseRange().Kvs, b.opts.prefix)
 	if !resp.Succeeded && !s.learn(resp.Responses[0].GetResponseRange(), fence) && q.find(path) < 0 {

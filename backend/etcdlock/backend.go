@@ -11,6 +11,7 @@ import (
 
 	"github.com/distlock-go/distlock/backend/internal/placequeue"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/rolling"
 )
 
 var (
@@ -108,7 +109,7 @@ func (b *Backend) Features() driver.Features { return driver.Features{Sharing: t
 
 // opContext returns a context for one operation.
 func (b *Backend) opContext(ctx context.Context) (context.Context, context.CancelFunc) {
-	op, end := context.WithTimeoutCause(ctx, b.opts.opTimeout, errNoAnswer)
+	op, end := rolling.Within(ctx, b.opts.opTimeout, errNoAnswer)
 	return untold{op}, end
 }
 

@@ -36,6 +36,7 @@ type fake struct {
 	changed  chan struct{} // closed with each deletion
 	alone    uint64        // of streams of keep-alives: those up to this number lead to a server that nobody follows
 	streams  uint64
+	txn      *etcdserverpb.TxnRequest // the last one
 
 	// What the answers to Grant and to keep-alives wait for; nil if nothing.
 	delay func(keepAlive bool) time.Duration
@@ -261,6 +262,9 @@ func (f *fake) DeleteRange(_ context.Context, r *etcdserverpb.DeleteRangeRequest
 }
 
 func (f *fake) Txn(_ context.Context, r *etcdserverpb.TxnRequest) (*etcdserverpb.TxnResponse, error) {
+	f.mu.Lock()
+	f.txn = r
+	f.mu.Unlock()
 	resp, err := f.do(&etcdserverpb.RequestOp{Request: &etcdserverpb.RequestOp_RequestTxn{RequestTxn: r}})
 	return resp.GetResponseTxn(), err
 }

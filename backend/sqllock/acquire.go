@@ -10,7 +10,7 @@ import (
 )
 
 // TryAcquire implements [driver.Backend]. A free key is one statement for an exclusive
-// holder, and one transaction for one that shares it.
+// holder, two if it is new, and one transaction for one that shares it.
 func (b *Backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	g, e, err := b.attempt(ctx, &r)
 	if err != nil || e == nil {
@@ -85,8 +85,8 @@ func (e *entry) mayGrant(r *driver.Request) bool {
 	return m != nil && m.holds() || (m == nil || m.waits()) && e.admits(r)
 }
 
-// take executes the statement that takes a free key, or one that the owner has. It returns
-// false if the statement has changed nothing.
+// take executes the statements that take a free key. It returns false if they have changed
+// nothing.
 func (b *Backend) take(ctx context.Context, r *driver.Request) (g driver.Grant, ok bool, err error) {
 	sent := time.Now()
 	var last int64
@@ -112,16 +112,19 @@ func (b *Backend) take(ctx context.Context, r *driver.Request) (g driver.Grant, 
 	return g, true, nil
 }
 
-// takeIn returns the last token, or 0 if the statement has changed nothing.
+// takeIn returns the last token, or 0 if the statements have changed nothing.
 func (b *Backend) takeIn(ctx context.Context, c *sql.Conn, r *driver.Request) (last int64, err error) {
-	s := b.sql.acquire
 	v := values{"key": r.Key, "owner": r.Owner, "ttl": r.TTL.Microseconds(), "tokens": int64(max(r.Tokens, 1))}
-	if b.dialect == MySQL {
-		result, err := c.ExecContext(ctx, s.text, s.args(v)...)
-		if err != nil {
-			return 0, err
+	for i := 0; i < len(b.sql.acquire) && last == 0 && err == nil; i++ {
+		s := b.sql.acquire[i]
+		if b.dialect != MySQL {
+			last, err = s.number(ctx, c, v)
+			continue
 		}
-		return result.LastInsertId()
+		var result sql.Result
+		if result, err = c.ExecContext(ctx, s.text, s.args(v)...); err == nil {
+			last, err = result.LastInsertId()
+		}
 	}
-	return s.number(ctx, c, v)
+	return last, err
 }

@@ -21,7 +21,8 @@ func TestAttemptInDoubt(t *testing.T) {
 		breaks  string // the statement that begins with this has no answer
 		doubt   bool
 	}{
-		"a statement":   {0, "INSERT INTO \"distlock\" AS l", true},
+		"a statement":   {0, "UPDATE \"distlock\" AS l SET prior_token", true},
+		"a new key":     {0, "INSERT INTO \"distlock\" (", true},
 		"a commit":      {2, "COMMIT", true},
 		"a transaction": {2, "WITH l AS", false},
 	} {

@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"time"
+
+	"github.com/distlock-go/distlock/internal/rolling"
 )
 
 // purpose says what a connection is for.
@@ -25,11 +27,12 @@ const briefly = 50 * time.Millisecond
 // renewing these locks.
 type pool struct {
 	db       *sql.DB
+	briefly  *rolling.Timeout
 	reserved chan *sql.Conn // has the reserved connection unless it is in use; nil if it must be opened
 }
 
 func newPool(db *sql.DB) *pool {
-	p := &pool{db: db, reserved: make(chan *sql.Conn, 1)}
+	p := &pool{db: db, briefly: rolling.New(briefly), reserved: make(chan *sql.Conn, 1)}
 	p.reserved <- nil
 	return p
 }
@@ -64,15 +67,14 @@ func (p *pool) use(ctx context.Context, why purpose, f func(*sql.Conn) error) er
 		default:
 		}
 	}
-	wait, cancel := ctx, context.CancelFunc(func() {})
+	wait := ctx
 	if stats.MaxOpenConnections >= 2 && why != forAttempt {
 		if stats.InUse >= stats.MaxOpenConnections {
 			return p.awaitReserved(ctx, f)
 		}
-		wait, cancel = context.WithTimeout(ctx, briefly)
+		wait = p.briefly.Context(ctx, time.Now())
 	}
 	c, err := p.db.Conn(wait)
-	cancel()
 	switch {
 	case err == nil:
 		defer c.Close() //nolint:errcheck // it goes back to the pool

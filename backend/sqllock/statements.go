@@ -11,7 +11,7 @@ import (
 type statements struct {
 	table table
 
-	acquire *statement   // takes a key that is free, or that the owner has
+	acquire []*statement // each takes a key that is free, if it can
 	release []*statement // each gives back a key that no other owner wants, if it can
 
 	peek    *statement // reads a key and its members
@@ -45,14 +45,9 @@ type statements struct {
 	readMark *statement
 }
 
-const (
-	free = "(l.owner = '' AND l.busy = 0)"
-	own  = "(l.owner = :owner AND l.expires > {now})"
-
-	// The next token will be larger than that of the row even if the clock is set back by
-	// the retention.
-	unused = "expires < {now} - :retention AND token < {now} - :retention"
-)
+// The next token will be larger than that of the row even if the clock is set back by the
+// retention.
+const unused = "expires < {now} - :retention AND token < {now} - :retention"
 
 // byDialect returns the template for the dialect.
 type byDialect map[Dialect]string
@@ -77,6 +72,21 @@ func newStatements(d Dialect, t table) *statements {
 	if d == MySQL {
 		commits = " AND @@autocommit = 1"
 	}
+	// Most keys have a row: to change it costs the database less than an INSERT that finds it.
+	// In MySQL the statement sets the columns one after the other, and the result has no rows:
+	// LAST_INSERT_ID passes the token. It must commit by itself: in a session that does not do
+	// that, it takes nothing. A transaction decides then, and for a key without a row.
+	const take = `UPDATE {lock} AS l SET prior_token = l.token, token = %s, since = {now}, expires = {now} + :ttl, owner = :owner
+WHERE l.lock_key = :key AND l.owner = '' AND l.busy = 0`
+	const next = "{max}(l.token + :tokens, {now})"
+	acquire := []*statement{
+		one(fmt.Sprintf(take, next) + " RETURNING token"),
+		one(`INSERT INTO {lock} (lock_key, owner, prior_token, token, since, expires, busy)
+VALUES (:key, :owner, {now} - :tokens, {now}, {now}, {now} + :ttl, 0) ON CONFLICT (lock_key) DO NOTHING RETURNING token`),
+	}
+	if d == MySQL {
+		acquire = []*statement{one(fmt.Sprintf(take, "LAST_INSERT_ID("+next+")") + commits)}
+	}
 	const giveBack = `UPDATE {lock} AS l SET owner = '', expires = {now}
 WHERE l.lock_key = :key AND l.owner = :owner AND l.busy = 0`
 	release := []*statement{one(giveBack)}
@@ -96,30 +106,7 @@ WHERE l.lock_key = :key AND l.owner = :owner AND l.busy = 0`
 	return &statements{
 		table: t,
 
-		// An attempt of the holder may be late, and shortens no lease. One that has waited for
-		// the row counts from before the wait, and its client from earlier still. In MySQL the
-		// statement sets the columns one after the other, and the result has no rows:
-		// LAST_INSERT_ID passes the token. It must commit by itself: in a session that does not
-		// do that, it takes nothing, and a transaction decides.
-		acquire: pick(byDialect{
-			0: `INSERT INTO {lock} AS l (lock_key, owner, prior_token, token, since, expires, busy)
-VALUES (:key, :owner, {now} - :tokens, {now}, {now}, {now} + :ttl, 0)
-ON CONFLICT (lock_key) DO UPDATE SET
-  prior_token = CASE WHEN l.owner = '' THEN l.token ELSE l.prior_token END,
-  token = {max}(l.token + :tokens, excluded.token),
-  since = CASE WHEN l.owner = '' THEN excluded.since ELSE l.since END,
-  expires = CASE WHEN l.owner = '' THEN excluded.expires ELSE {max}(l.expires, excluded.expires) END,
-  owner = excluded.owner
-WHERE ` + free + ` OR ` + own + `
-RETURNING token`,
-			MySQL: `UPDATE {lock} AS l SET
-  prior_token = IF(l.owner = '', l.token, l.prior_token),
-  token = LAST_INSERT_ID({max}(l.token + :tokens, {now})),
-  since = IF(l.owner = '', {now}, l.since),
-  expires = IF(l.owner = '', {now} + :ttl, {max}(l.expires, {now} + :ttl)),
-  owner = :owner
-WHERE l.lock_key = :key AND (` + free + ` OR ` + own + `) AND @@autocommit = 1`,
-		}),
+		acquire: acquire,
 		release: release,
 
 		peek: one(`SELECT ` + keyAndMember + `, 0 FROM {lock} AS l LEFT JOIN {member} AS m ON m.lock_key = l.lock_key

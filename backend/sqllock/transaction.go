@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/distlock-go/distlock/internal/rolling"
 )
 
 // attempts is how often an operation is tried if the connection was broken.
@@ -18,7 +20,7 @@ const attempts = 8
 // that does no harm, if the connection was broken: connections of the pool that have died
 // meanwhile show it when they are used.
 func (b *Backend) do(ctx context.Context, why purpose, f func(ctx context.Context, c *sql.Conn) error) error {
-	op, cancel := context.WithTimeout(ctx, b.opts.opTimeout)
+	op, cancel := rolling.Within(ctx, b.opts.opTimeout, nil)
 	defer cancel()
 	for i := 1; ; i++ {
 		err := b.pool.use(op, why, func(c *sql.Conn) error { return f(op, c) })

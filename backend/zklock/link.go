@@ -1,6 +1,7 @@
 package zklock
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/distlock-go/distlock/backend/internal/placequeue"
+	"github.com/distlock-go/distlock/internal/rolling"
 )
 
 const (
@@ -74,7 +76,7 @@ func (l *link) dial(network, address string, timeout time.Duration) (net.Conn, e
 		return nil, err
 	}
 	s := &sniffer{
-		Conn: c, auth: auth, patience: min(max(l.opts.sessionTimeout/3, time.Second), sessionPatience),
+		Conn: c, in: bufio.NewReader(c), auth: auth, patience: min(max(l.opts.sessionTimeout/3, time.Second), sessionPatience),
 		onEnd: func(err error) { l.setFailure(address, fmt.Errorf("the connection ended: %w", err)) },
 	}
 	l.mu.Lock()
@@ -207,7 +209,7 @@ func (l *link) close() {
 
 // opContext returns a context for one operation.
 func (l *link) opContext(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeoutCause(ctx, l.opts.opTimeout, errNoAnswer)
+	return rolling.Within(ctx, l.opts.opTimeout, errNoAnswer)
 }
 
 // children returns the names of the children of a node; none if there is no such node.

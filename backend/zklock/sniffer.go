@@ -1,6 +1,7 @@
 package zklock
 
 import (
+	"bufio"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 // given first.
 type sniffer struct {
 	net.Conn
+	in       *bufio.Reader   // reads from Conn: the library reads each packet in two parts
 	auth     []byte          // the credentials
 	patience time.Duration   // how long to wait for the first packet
 	onEnd    func(why error) // called once, when the connection has ended
@@ -35,7 +37,7 @@ const (
 )
 
 func (s *sniffer) Read(p []byte) (int, error) {
-	n, err := s.Conn.Read(p)
+	n, err := s.in.Read(p)
 	if err != nil {
 		why := err
 		if errors.Is(err, io.EOF) && !s.connected() {
@@ -86,12 +88,24 @@ func (s *sniffer) end(why error) { s.once.Do(func() { s.onEnd(why) }) }
 
 // SetReadDeadline limits the time for the first packet to patience. For a server that
 // accepts connections and sends nothing, the client library would wait seven session
-// timeouts.
+// timeouts. The library ends each deadline and sets the next before it reads again: the end
+// needs no call of the system.
 func (s *sniffer) SetReadDeadline(t time.Time) error {
-	if limit := time.Now().Add(s.patience); !s.connected() && !t.IsZero() && t.After(limit) {
+	if t.IsZero() {
+		return nil
+	}
+	if limit := time.Now().Add(s.patience); !s.connected() && t.After(limit) {
 		t = limit
 	}
 	return s.Conn.SetReadDeadline(t)
+}
+
+// SetWriteDeadline does not end a deadline either.
+func (s *sniffer) SetWriteDeadline(t time.Time) error {
+	if t.IsZero() {
+		return nil
+	}
+	return s.Conn.SetWriteDeadline(t)
 }
 
 // session returns the session of the first packet, or zeros if it has not come.

@@ -49,7 +49,7 @@ type stranger struct {
 // that does not see it, or an ephemeral node of another program, which is a lock with a rule
 // that is not known. The children have the names, of which q is the queue.
 func (b *Backend) stranger(ctx context.Context, parent string, names []string, q queue, k kind) (*stranger, error) {
-	if s := findStranger(names, q, k); s != nil {
+	if s := findStranger(names, q, k); s != nil || len(q) == len(names) { // all are in the queue
 		return s, nil
 	}
 	var others []string

@@ -58,3 +58,12 @@ func (r *rolling) Value(key any) any {
 	}
 	return context.WithoutCancel(r.parent).Value(key)
 }
+
+// Within returns a context that ends with ctx, or after the limit because of the cause. It is
+// ctx itself if that has an earlier deadline.
+func Within(ctx context.Context, limit time.Duration, cause error) (context.Context, context.CancelFunc) {
+	if end, ok := ctx.Deadline(); ok && time.Until(end) <= limit {
+		return ctx, func() {}
+	}
+	return context.WithTimeoutCause(ctx, limit, cause)
+}

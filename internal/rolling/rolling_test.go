@@ -2,6 +2,7 @@ package rolling_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -50,4 +51,31 @@ func TestHasTheValuesOfTheParentAlone(t *testing.T) {
 	if context.Cause(child) != nil || child.Err() != nil {
 		t.Errorf("a child is cancelled: %v", context.Cause(child))
 	}
+}
+
+// A context that ends in time anyway is not wrapped, which would cost an allocation and a lock.
+func TestWithin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		late := errors.New("late")
+		for own, want := range map[time.Duration]struct {
+			after time.Duration
+			cause error
+		}{
+			time.Second: {time.Second, context.DeadlineExceeded},
+			time.Minute: {2 * time.Second, late},
+		} {
+			parent, cancel := context.WithTimeout(t.Context(), own)
+			start := time.Now()
+			ctx, end := rolling.Within(parent, 2*time.Second, late)
+			<-ctx.Done()
+			if d := time.Since(start); d != want.after || !errors.Is(context.Cause(ctx), want.cause) {
+				t.Errorf("within 2s of %v: %v after %v", own, context.Cause(ctx), d)
+			}
+			if (ctx == parent) != (own < 2*time.Second) {
+				t.Errorf("%v: the same context: %v", own, ctx == parent)
+			}
+			end()
+			cancel()
+		}
+	})
 }

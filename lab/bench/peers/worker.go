@@ -26,14 +26,16 @@ func newWorker(t task, lock lockFunc) *worker {
 }
 
 // warmUp lets every goroutine take a key of its own a few times, so that connections
-// are open, scripts are loaded and memory is mapped.
+// are open, scripts are loaded and memory is mapped. PostgreSQL plans a statement anew each of
+// the first five times; where many goroutines share connections, fewer locks do.
 func (w *worker) warmUp() error {
 	ctx := context.Background() // the time limit is the parent's
+	times := max(3, min(10, 1000/len(w.callers)))
 	errs := make(chan error, len(w.callers))
 	for i := range w.callers {
 		go func() {
 			var err error
-			for n := 0; n < 3 && err == nil; n++ {
+			for n := 0; n < times && err == nil; n++ {
 				var unlock unlockFunc
 				if unlock, err = w.lock(ctx, w.callers[i].ownKey); err == nil {
 					err = unlock(ctx)
