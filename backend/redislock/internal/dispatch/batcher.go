@@ -142,7 +142,7 @@ func (b *Batcher[R, V]) Do(ctx context.Context, req R, idempotent bool) Result[V
 	} else {
 		b.queue = append(b.queue, c)
 		b.company = company
-		c.patient = b.directly() && b.inFlight > b.old
+		c.patient = b.directly()
 	}
 	patient := c.patient
 	b.mu.Unlock()
@@ -522,9 +522,6 @@ func (b *Batcher[R, V]) end(t *batch[R, V], results []Result[V]) {
 		b.young--
 	}
 	b.queue = slices.Insert(b.queue, 0, again...)
-	if !b.responsive {
-		b.hurry(b.queue)
-	}
 	next := b.choose()
 	b.mu.Unlock()
 	for _, c := range t.calls[:done] {

@@ -491,6 +491,31 @@ func TestCallerLeaves(t *testing.T) {
 }
 
 // A message does not end with the context of its leader: it has the requests of others, too.
+// Callers that queued while the server answered leave when it does not answer any more.
+func TestQueuedCallersLeave(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *server) {
+		s.next(append([]func(context.Context, bool, []int) (bool, bool){answerLate}, silentFor(100)...)...)
+		var all sync.WaitGroup
+		all.Go(func() { s.mustDo(t, 0) })
+		synctest.Wait()
+		start := time.Now()
+		for i := range 3 * dispatch.MaxBatch { // the first is not idempotent: its message is not direct
+			all.Go(func() {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				defer cancel()
+				r := s.Do(ctx, 1+i, i > 0)
+				if d := time.Since(start); !errors.Is(r.Err, context.DeadlineExceeded) || d > time.Second+dispatch.DirectTimeout {
+					t.Errorf("%d: %+v after %v", i, r, d)
+				}
+			})
+			if i == 0 {
+				synctest.Wait()
+			}
+		}
+		all.Wait()
+	})
+}
+
 func TestMessageDoesNotEndWithItsLeader(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *server) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -533,15 +558,25 @@ func TestCallersLeaveAtAnyMoment(t *testing.T) {
 // A panic of a client's hook reaches the caller, and the Batcher goes on.
 func TestPanic(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *server) {
-		s.next(func(context.Context, bool, []int) (bool, bool) { panic("hook") })
-		func() {
+		s.next(answerLate, func(context.Context, bool, []int) (bool, bool) { panic("hook") })
+		var all sync.WaitGroup
+		all.Go(func() { s.mustDo(t, 0) })
+		synctest.Wait()
+		all.Go(func() {
 			defer func() {
 				if recover() == nil {
 					t.Error("no panic")
 				}
 			}()
 			s.Do(t.Context(), 1, true)
-		}()
-		s.mustDo(t, 2)
+		})
+		synctest.Wait()
+		all.Go(func() { // in the message of the panic, which may have been sent
+			if r := s.Do(t.Context(), 2, true); r.Err != nil || r.Value != 20 || r.OutcomeKnown {
+				t.Errorf("%+v", r)
+			}
+		})
+		all.Wait()
+		s.mustDo(t, 3)
 	})
 }

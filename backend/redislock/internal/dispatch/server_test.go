@@ -44,6 +44,12 @@ func newServerWith(rtt, perRequest, timeout time.Duration) *server {
 	s := &server{rtt: rtt, perRequest: perRequest}
 	s.Batcher = dispatch.New(dispatch.Config[int, int]{
 		Direct: func(ctx context.Context, reqs []int, results []dispatch.Result[int]) {
+			for i := range results {
+				if results[i] != (dispatch.Result[int]{}) {
+					panic("the results of another message")
+				}
+				results[i].OutcomeKnown = true // it is not sent yet
+			}
 			copy(results, s.send(ctx, true, reqs))
 		},
 		Send: func(ctx context.Context, reqs []int) []dispatch.Result[int] {
@@ -95,6 +101,12 @@ func silent(ctx context.Context, direct bool, _ []int) (answered, outcomeKnown b
 		time.Sleep(time.Second) // clients may exceed it
 	}
 	return false, false
+}
+
+// answerLate answers after a millisecond.
+func answerLate(context.Context, bool, []int) (answered, outcomeKnown bool) {
+	time.Sleep(time.Millisecond)
+	return true, true
 }
 
 // unreachable is a server that refuses connections.
