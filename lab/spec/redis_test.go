@@ -27,7 +27,7 @@ type redisStore struct {
 	seen      map[string]int  // what requests did
 
 	// Of a history.
-	number  int
+	number  int   // how many histories there were
 	began   int64 // the time of the server when it is 0 in the history
 	process map[int]int
 	sent    map[Request]message
@@ -60,31 +60,39 @@ func newRedisStore(t *testing.T, client *redis.Client, late time.Duration, pass 
 	return s
 }
 
-// follow replays a history. It returns how the server differs from it, or nil.
-func (s *redisStore) follow(number int, h History) error {
+// begin implements [walker].
+func (s *redisStore) begin(h History) {
 	s.t.Helper()
 	must(s.t, s.FlushAll(s.t.Context()).Err())
-	s.number, s.process, s.sent = number, map[int]int{}, map[Request]message{}
+	s.number++
+	s.process, s.sent = map[int]int{}, map[Request]message{}
 	s.replica, s.highest = s.snapshot(), 0
 	s.began = s.Time(s.t.Context()).Val().UnixMicro() - int64(h[0].Now)*1000
-	for i, step := range h[1:] {
-		if err := s.step(h[i:], &step); err != nil {
-			return fmt.Errorf("step %d, %s of %d: %w\nthe store was %+v, should be %+v, and is %+v",
-				i+1, step.What, step.Proc, err, h[i].Store, step.Store, s.read())
-		}
-	}
-	return nil
 }
 
-// step takes the step between the first two states of rest.
-func (s *redisStore) step(rest History, step *Step) error {
+// end implements [walker].
+func (*redisStore) end() {}
+
+// step implements [walker].
+func (s *redisStore) step(rest History) (parted bool, err error) {
 	s.t.Helper()
-	before := &rest[0].State
+	if err = s.act(rest); err == nil {
+		err = s.compare(&rest[1])
+	}
+	if err != nil {
+		err = fmt.Errorf("%w\nthe store was %+v, should be %+v, and is %+v", err, rest[0].Store, rest[1].Store, s.read())
+	}
+	return false, err
+}
+
+// act does what the history says.
+func (s *redisStore) act(rest History) error {
+	s.t.Helper()
+	before, step := &rest[0].State, &rest[1]
 	for c, p := range step.Procs {
 		s.process[p.Owner] = c
 	}
 	p := before.Procs[step.Proc]
-	var err error
 	switch step.What {
 	case "time":
 		s.Persist(s.t.Context(), queueKey) // its waiters ask three times a minute, which the specification leaves out
@@ -98,15 +106,12 @@ func (s *redisStore) step(rest History, step *Step) error {
 		s.replica()
 		s.seen["a replica takes over"]++
 	case "late":
-		err = s.serve(*step.Arrived, true, before, step)
+		return s.serve(*step.Arrived, true, before, step)
 	case "is answered":
 		q := Request{Kind: p.RPC, Owner: p.Owner, Doubt: p.Doubt, Acq: p.Acq}
-		err = s.serve(q, q.Kind == "try" && unheard(rest[1:], step.Proc), before, step)
+		return s.serve(q, q.Kind == "try" && unheard(rest[1:], step.Proc), before, step)
 	}
-	if err != nil {
-		return err
-	}
-	return s.compare(step)
+	return nil
 }
 
 // unheard reports whether the answer to the process is lost.

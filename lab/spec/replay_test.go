@@ -3,12 +3,9 @@ package spec
 import (
 	"bytes"
 	"compress/gzip"
-	"fmt"
 	"io"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -56,31 +53,11 @@ func recorded(t *testing.T) (all []History) {
 	return all
 }
 
-// replay replays histories, and returns how many steps they have and how many were followed. A
-// difference fails the test, and so does a kind of step that does not occur.
+// replay replays histories on the real Locker. A kind of step that does not occur fails the test.
 func replay(t *testing.T, all []History) (steps, followed int) {
 	t.Helper()
 	w := newWorld(t)
-	whole := 0
-	for n, h := range all {
-		i, err := w.replay(h)
-		if err != nil {
-			var story []string
-			for _, s := range h[1 : i+1] {
-				story = append(story, fmt.Sprintf("%d %s at %d", s.Proc, s.What, s.Now))
-			}
-			t.Fatalf("history %d: %v\n%s", n, err, strings.Join(story, "\n"))
-		}
-		steps += len(h) - 1
-		followed += i
-		if i == len(h)-1 {
-			whole++
-		}
-	}
-	t.Logf("%d of %d histories to their end, %d of %d steps", whole, len(all), followed, steps)
-	for _, what := range slices.Sorted(maps.Keys(w.seen)) {
-		t.Logf("%6d %s", w.seen[what], what)
-	}
+	steps, followed = walkAll(t, w, all, w.seen, 0)
 	for what := range strings.SplitSeq("begins,asks,renews,releases,is answered,hears,hears nothing,is told,misses the message,hands over,writes,pauses,wakes up,ends,gives up,crashes,late,time", ",") {
 		if w.seen[what] == 0 {
 			t.Errorf("no process %s", what)

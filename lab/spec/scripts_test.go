@@ -1,8 +1,6 @@
 package spec
 
 import (
-	"maps"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -31,29 +29,13 @@ func virtually(t *testing.T, f func(t *testing.T, s *redisStore)) {
 	})
 }
 
-// followAll replays histories, in which at least so many kinds of things happen.
-func (s *redisStore) followAll(t *testing.T, all []History, kinds int) {
-	t.Helper()
-	for i, h := range all {
-		if err := s.follow(i, h); err != nil {
-			t.Errorf("history %d, %v", i+1, err)
-		}
-	}
-	for _, what := range slices.Sorted(maps.Keys(s.seen)) {
-		t.Logf("%5d %s", s.seen[what], what)
-	}
-	if len(s.seen) < kinds {
-		t.Errorf("%d kinds of what happens, want %d: something does not happen any more", len(s.seen), kinds)
-	}
-}
-
 // TestScriptsFollowRecorded replays recorded histories on the scripts of redislock: they decide
 // as the specification does.
 func TestScriptsFollowRecorded(t *testing.T) {
 	all := recorded(t)
 	virtually(t, func(t *testing.T, s *redisStore) {
 		s.plain = true
-		s.followAll(t, all, 16)
+		walkAll(t, s, all, s.seen, 16)
 	})
 }
 
@@ -61,12 +43,12 @@ func TestScriptsFollowRecorded(t *testing.T) {
 func TestScriptsFollow(t *testing.T) {
 	all := madeForScripts(t)
 	t.Run("simulated", func(t *testing.T) {
-		virtually(t, func(t *testing.T, s *redisStore) { s.followAll(t, all, 28) })
+		virtually(t, func(t *testing.T, s *redisStore) { walkAll(t, s, all, s.seen, 28) })
 	})
 	t.Run("simulated, plain commands first", func(t *testing.T) {
 		virtually(t, func(t *testing.T, s *redisStore) {
 			s.plain = true
-			s.followAll(t, all, 30)
+			walkAll(t, s, all, s.seen, 30)
 		})
 	})
 	t.Run("real", func(t *testing.T) {
@@ -75,10 +57,11 @@ func TestScriptsFollow(t *testing.T) {
 		clock.Stop(t)
 		passed := time.Duration(0)
 		// A real server ends a key one millisecond after the time that it was given.
-		newRedisStore(t, client, time.Millisecond, func(d time.Duration) {
+		s := newRedisStore(t, client, time.Millisecond, func(d time.Duration) {
 			passed += d
 			clock.Set(t, passed)
-		}).followAll(t, all, 28)
+		})
+		walkAll(t, s, all, s.seen, 28)
 	})
 }
 
@@ -114,7 +97,7 @@ func TestScriptsWithAFault(t *testing.T) {
 				}
 				s.plain = true
 				for i, h := range all {
-					if err := s.follow(i, h); err != nil {
+					if _, err := walk(s, h); err != nil {
 						t.Logf("history %d, %v", i+1, err)
 						return
 					}

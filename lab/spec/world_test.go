@@ -28,14 +28,13 @@ type world struct {
 
 // replayed is what belongs to one history.
 type replayed struct {
-	history History
-	i       int               // the step
-	sent    map[Request]*call // by kind and owner
-	owners  map[int]string
-	tokens  map[int]uint64 // of the code, by those of the specification
-	wrote   uint64         // the largest token that the resource has seen
-	ahead   *turn
-	err     error
+	rest   History           // from the state before the step on
+	sent   map[Request]*call // by kind and owner
+	owners map[int]string
+	tokens map[int]uint64 // of the code, by those of the specification
+	wrote  uint64         // the largest token that the resource has seen
+	ahead  *turn
+	err    error
 }
 
 // turn is a grant of memlock that the specification makes later. When a lease ends, memlock
@@ -62,41 +61,41 @@ func (w *world) must(ok bool, format string, args ...any) {
 	}
 }
 
-// replay follows the history, and returns how many steps, and the first difference.
-func (w *world) replay(h History) (int, error) {
-	w.replayed = replayed{
-		history: h, sent: make(map[Request]*call), owners: make(map[int]string), tokens: make(map[int]uint64),
-	}
+// begin implements [walker].
+func (w *world) begin(History) {
+	w.replayed = replayed{sent: make(map[Request]*call), owners: make(map[int]string), tokens: make(map[int]uint64)}
 	w.store.boot()
-	defer func() {
-		w.store.do(w.store.stop)
-		for _, p := range w.procs {
-			p.shutDown()
-			p.closers = nil
-		}
-	}()
 	for _, p := range w.procs {
 		p.boot()
 		p.do(func() { p.start = time.Now() })
 		p.behind = 0
 	}
-	for w.i = 1; w.i < len(h); w.i++ {
-		s := h[w.i]
-		if w.parts(h[w.i-1], s) {
-			return w.i - 1, nil
-		}
-		w.seen[s.What]++
-		w.step(h[w.i-1], s)
-		for c, p := range w.procs {
-			if w.err == nil {
-				w.settle(p, c, h[w.i-1].Procs[c], s.Procs[c])
-			}
-		}
-		if w.compare(s); w.err != nil {
-			return w.i, fmt.Errorf("step %d, %q of process %d: %w", w.i, s.What, s.Proc, w.err)
+}
+
+// end implements [walker].
+func (w *world) end() {
+	w.store.do(w.store.stop)
+	for _, p := range w.procs {
+		p.shutDown()
+		p.closers = nil
+	}
+}
+
+// step implements [walker].
+func (w *world) step(rest History) (parted bool, err error) {
+	before, s := rest[0], rest[1]
+	if w.rest = rest; w.parts(before, s) {
+		return true, nil
+	}
+	w.seen[s.What]++
+	w.act(before, s)
+	for c, p := range w.procs {
+		if w.err == nil {
+			w.settle(p, c, before.Procs[c], s.Procs[c])
 		}
 	}
-	return len(h) - 1, nil
+	w.compare(s)
+	return false, w.err
 }
 
 // parts reports whether memlock and the specification part ways in a step, see turn.
@@ -122,8 +121,8 @@ func (w *world) parts(before, s Step) bool {
 	return why != ""
 }
 
-// step does what the history says.
-func (w *world) step(before, s Step) {
+// act does what the history says.
+func (w *world) act(before, s Step) {
 	p, was, is := w.procs[s.Proc], before.Procs[s.Proc], s.Procs[s.Proc]
 	switch s.What {
 	case "begins":
@@ -258,7 +257,7 @@ func (w *world) handOver(p *process, is Process) {
 // settle does what follows from a step for a process: what it has waited for is lost, or its
 // lease is over.
 func (w *world) settle(p *process, c int, was, is Process) {
-	s := w.history[w.i]
+	s := w.rest[1]
 	if was.RPC != "" && is.RPC == "" && p.waiting() != nil && (s.What != "hears" || s.Proc != c) {
 		if was.RPC == "renew" || was.Phase == is.Phase && w.pauses(p, c, is) {
 			p.do(func() { p.reply(nothing) })
@@ -281,7 +280,7 @@ func (w *world) settle(p *process, c int, was, is Process) {
 // itself.
 func (w *world) pauses(p *process, c int, is Process) bool {
 	gap := -1 // until the history needs the Locker
-	for _, s := range w.history[w.i+1:] {
+	for _, s := range w.rest[2:] {
 		if s.Proc == c && s.What != "misses the message" {
 			if slices.Contains([]string{"asks", "is told", "releases"}, s.What) {
 				gap = s.Procs[c].Clock - is.Clock

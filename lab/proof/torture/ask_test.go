@@ -54,7 +54,7 @@ func (w *worker) askFor(healed bool, keys ...int) ask {
 	if !a.leads {
 		w.share(&a)
 	}
-	if w.rng.IntN(15) == 0 { // short times are more likely
+	if w.rng.IntN(cmp.Or(w.Keeps, 15)) == 0 { // short times are more likely
 		longest := 1 + w.rng.Int64N(int64(longestLease/time.Millisecond)-1)
 		a.opts.MinHold = time.Duration(1+w.rng.Int64N(longest)) * time.Millisecond
 	}

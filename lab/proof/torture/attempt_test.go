@@ -109,6 +109,9 @@ func (t *attempt) granted(leases []*distlock.Lease) {
 			e.Handed, e.Until = t.witness.handedOver(s.Key()), until(s)
 		}
 	})
+	t.worker.mu.Lock()
+	t.worker.inside[t.number()] = t
+	t.worker.mu.Unlock()
 }
 
 // work uses the locks, mostly for a short time, and returns when they are to be
@@ -161,6 +164,9 @@ func (t *attempt) work(ctx context.Context, valid func() bool) error {
 	if !untie() {
 		<-told
 	}
+	w.mu.Lock()
+	delete(w.inside, t.number())
+	w.mu.Unlock()
 	t.tell(beginRelease, 0, func(p *part, e *entry) { e.Until = until(p.lease) })
 	return nil
 }

@@ -57,6 +57,16 @@ func checkOverlap(h *history, report func(string, ...any)) {
 	}
 }
 
+// checkTrusted finds leases that a process trusted when the store did not have them any more, also
+// if nobody else wanted the key (P2).
+func checkTrusted(h *history, report func(string, ...any)) {
+	for _, l := range h.Leases {
+		if l.GoneSeen > 0 && !l.Orphan {
+			report("%v was trusted at %v, and the store did not have it", l, time.Duration(l.GoneSeen-bubbleStart))
+		}
+	}
+}
+
 // checkInside finds workers that got the key before other workers of the same process
 // had finished, even if these had lost the lease (P8).
 func checkInside(h *history, report func(string, ...any)) {

@@ -51,6 +51,7 @@ var checks = []check{
 	{"documented", checkDocumented},
 	{"tokens", checkTokens},
 	{"overlap", checkOverlap},
+	{"trusted", checkTrusted},
 	{"inside", checkInside},
 	{"sets", checkSets},
 	{"told", checkTold},

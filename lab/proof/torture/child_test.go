@@ -53,9 +53,11 @@ type config struct {
 	Keys     int
 	Shares   bool          // the backend has readers and permits
 	Slow     int           // how many times as long as usual workers rest and hold a key; 0 is 1
+	Rest     int           // how many times as long as usual they rest; 0 is Slow
 	Lease    time.Duration // of key 0; 0 is a second
 	Long     int           // one of how many leases is held for longer than a lease; 0 is 50
 	Longer   time.Duration // by how much at most; 0 is 500 ms
+	Keeps    int           // one of how many leases has MinHold; 0 is 15
 }
 
 // kid is the state of a child process.
@@ -72,10 +74,11 @@ type kid struct {
 
 	mu      sync.Mutex
 	waiting map[uint64]context.CancelFunc
+	inside  map[uint64]*attempt
 }
 
 func newKid() *kid {
-	k := &kid{network: new(spoilnet.Network), healed: make(chan struct{}), waiting: make(map[uint64]context.CancelFunc)}
+	k := &kid{network: new(spoilnet.Network), healed: make(chan struct{}), waiting: make(map[uint64]context.CancelFunc), inside: make(map[uint64]*attempt)}
 	k.connect = k.open
 	k.use = func() user { return testkit.DialRegister(k.Register) }
 	return k

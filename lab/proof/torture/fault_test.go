@@ -102,6 +102,7 @@ var faults = []fault{
 	{name: "partition", backends: simulated, ofProcess: true, lasts: millis(100, 4000), begin: wires((*wire).part), end: wires((*wire).mend)},
 	{name: "all requests late", backends: simulated, ofProcess: true, lasts: millis(100, 4000), begin: wires((*wire).delay), end: wires((*wire).mend)},
 	{name: "all replies late", backends: simulated, ofProcess: true, lasts: millis(100, 4000), begin: wires((*wire).deafen), end: wires((*wire).mend)},
+	{name: "renewed late and lost", backends: simulated, ofProcess: true, lasts: millis(3000, 6000), begin: wires((*wire).lurk), end: wires((*wire).mend)},
 	{name: "connections lost", backends: simulated, ofProcess: true, begin: wires((*wire).cut)},
 	{name: "storm", backends: simulated, ofProcess: true, lasts: millis(50, 500), begin: wires((*wire).storm), end: wires((*wire).stormOver)},
 	{name: "waiters give up", backends: simulated, ofProcess: true, begin: in(func(w *world, i int) { w.processes[i].cancelWaiters() })},

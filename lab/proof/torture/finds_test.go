@@ -182,6 +182,9 @@ func TestCheckerFinds(t *testing.T) {
 			s.h.TellBound = tellBound
 			s.held("0.0", 40, 20, 21, 0).released(failed, 22, 23)
 		}},
+		"TrustedAndGone": {[]string{"trusted"}, func(s *tale) {
+			s.held("0.0", 40, 20, 21, 1020).released(ok, 40, 41).GoneSeen = 30 * ms
+		}},
 		"KeyOfNobody": {[]string{"nobody"}, func(s *tale) {
 			s.h.Nobodys = []string{"key 1"}
 		}},

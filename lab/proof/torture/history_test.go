@@ -56,6 +56,7 @@ type lease struct {
 	Release  *operation // nil if the process died before
 	Expired  bool       // not valid when Release was called
 	LostSeen int64      // when the context was cancelled; 0 if it was not
+	GoneSeen int64      // when the process trusted it, and the store did not have it; 0 if never
 
 	// Orphan tells that the store lost its data while the process had the key, for this
 	// lease or an earlier one. Nothing is promised then. Dented tells that one server of a quorum
@@ -186,6 +187,8 @@ func (h *history) add(proc string, entries []entry, log map[string]testkit.Use) 
 			l.extend(e)
 		case sawLoss:
 			l.LostSeen = e.Time
+		case sawGone:
+			l.GoneSeen = e.Time
 		case sawStall:
 			h.Pauses[proc] = append(h.Pauses[proc], window{e.Time - e.Gap, e.Time})
 		case sawClose:

@@ -25,6 +25,7 @@ const (
 	sawStall     = "stall" // the process did not run for a while
 	sawClose     = "close" // the process closes its Locker
 	sawEnd       = "bye"   // the process exits, and what it leaked
+	sawGone      = "gone"  // the process trusts the lease, and the store does not have it
 )
 
 // entry is a line of a journal.

@@ -61,7 +61,12 @@ func simulate(t *testing.T, seed uint64) string {
 	s.workers, s.keys = 1+rng.IntN(4), 2+rng.IntN(1+rng.IntN(8))
 	s.simulated = config{
 		Seed: seed, Workers: s.workers, Keys: s.keys, Shares: true, Slow: 1 << rng.IntN(6),
-		Lease: 400 * time.Millisecond << rng.IntN(2), Long: 3 << rng.IntN(5), Longer: 2 * time.Second,
+		Lease: 400 * time.Millisecond << rng.IntN(2), Long: 3 << rng.IntN(5), Longer: 2 * time.Second << rng.IntN(2),
+		Keeps: 2 << rng.IntN(4),
+	}
+	if rng.IntN(3) == 0 { // most keys are free, and the server is near: plain commands suffice
+		s.keys, weather.far, weather.proxy = s.keys*4, [directions]time.Duration{}, true
+		s.simulated.Keys, s.simulated.Shares, s.simulated.Slow, s.simulated.Rest = s.keys, false, 1, 16<<rng.IntN(3)
 	}
 	s.pace = time.Second << rng.IntN(4)
 	p := simulationPlan(rng, seed, length, s, dropped)

@@ -34,6 +34,7 @@ const cutAfter = 3
 // weather is what happens to the messages of a process.
 type weather struct {
 	proc    string
+	proxy   bool                      // it keeps the connections when the server fails over
 	far     [directions]time.Duration // how long each message takes at least
 	chances []float64                 // of ills, for a message
 	usual   []float64                 // while there is a storm: those at other times
@@ -43,7 +44,7 @@ type weather struct {
 // weatherOf draws which ills a seed has and how often, and how far the server is. Some seeds have
 // no ills.
 func weatherOf(rng *rand.Rand, dropped []string) weather {
-	w := weather{chances: make([]float64, len(ills)), dropped: dropped}
+	w := weather{chances: make([]float64, len(ills)), dropped: dropped, proxy: rng.IntN(2) == 0}
 	for i := range ills {
 		if often := 1 + rng.IntN(30); rng.IntN(2) == 0 {
 			w.chances[i] = 0.3 / float64(often)

@@ -27,6 +27,8 @@ const (
 type wire struct {
 	dial    func() (net.Conn, error) // to the server
 	gates   [directions]*gate
+	proxy   *gate // of all wires
+	ambush  atomic.Int32
 	weather weather
 
 	mu      sync.Mutex
@@ -38,8 +40,8 @@ type wire struct {
 	dead    bool
 }
 
-func newWire(rng *rand.Rand, weather weather, dial func() (net.Conn, error)) *wire {
-	w := &wire{rng: rng, weather: weather, dial: dial}
+func newWire(rng *rand.Rand, weather weather, proxy *gate, dial func() (net.Conn, error)) *wire {
+	w := &wire{rng: rng, weather: weather, proxy: proxy, dial: dial}
 	for way := range w.gates {
 		w.gates[way] = newGate()
 	}
@@ -110,6 +112,7 @@ func (w *wire) carry(from, to net.Conn, way int, opening *atomic.Bool) {
 		if !m.due.IsZero() {
 			time.Sleep(time.Until(m.due))
 			w.gates[way].wait()
+			w.proxy.wait()
 		}
 		if _, err := to.Write(m.text); err != nil {
 			break
@@ -142,6 +145,30 @@ func (w *wire) fate(way int) (lag time.Duration, cut bool) {
 func (w *wire) delay()  { w.gates[requests].close() }
 func (w *wire) deafen() { w.gates[replies].close() }
 
+// What an ambush on a renewal does.
+const (
+	lurks = 1 + iota
+	strikes
+)
+
+// lurk waits for a renewal of a lease that was renewed before.
+func (w *wire) lurk() { w.ambush.Store(lurks) }
+
+// renews is called before such a renewal is sent. The first one since lurk is answered late, though
+// before the caller gives up, after a third of the TTL. No request arrives after that.
+func (w *wire) renews(ttl time.Duration) {
+	if !w.ambush.CompareAndSwap(lurks, strikes) {
+		return
+	}
+	w.deafen()
+	time.AfterFunc(ttl/4, func() {
+		if w.ambush.Load() == strikes {
+			w.delay()
+			w.gates[replies].open()
+		}
+	})
+}
+
 // part keeps all messages.
 func (w *wire) part() {
 	w.delay()
@@ -157,6 +184,7 @@ func (w *wire) heal() {
 }
 
 func (w *wire) mend() {
+	w.ambush.Store(0)
 	w.gates[requests].open()
 	w.gates[replies].open()
 }

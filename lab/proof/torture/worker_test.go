@@ -29,7 +29,7 @@ func (w *worker) work(life context.Context) (err error) {
 			return w.takeAll(life)
 		default:
 			_, err = w.round(life, w.askFor(false, w.anyKeys()...))
-			time.Sleep(time.Duration(w.rng.IntN(10*max(w.Slow, 1))) * time.Millisecond)
+			time.Sleep(time.Duration(w.rng.IntN(10*max(w.Slow, w.Rest, 1))) * time.Millisecond)
 		}
 	}
 	return err

@@ -36,7 +36,9 @@ type world struct {
 	replica   replica
 	register  *testkit.NetRegister
 	gone      goneOwners
-	weather   weather   // of all processes
+	weather   weather // of all processes
+	proxy     *gate   // between all processes and the server
+	mu        sync.Mutex
 	processes []*puppet // the current ones
 	all       []*puppet
 	living    sync.WaitGroup
@@ -50,6 +52,7 @@ type puppet struct {
 	runs    *gate
 	paused  int64 // since when; 0: it is not
 	pauses  []window
+	gone    []entry    // the leases that it trusted, and that the store did not have
 	mu      sync.Mutex // of died and failure
 	died    int64
 	failure error
@@ -58,7 +61,7 @@ type puppet struct {
 func newWorld(tb testing.TB, r *rig, weather weather) *world {
 	tb.Helper()
 	w := &world{
-		tb: tb, rig: r, weather: weather, server: redistest.Virtual(tb), register: r.register, clock: newServerClock(),
+		tb: tb, rig: r, weather: weather, server: redistest.Virtual(tb), register: r.register, clock: newServerClock(), proxy: newGate(),
 		processes: make([]*puppet, r.setup.processes),
 	}
 	if os.Getenv("GOGC") == "off" {
@@ -90,14 +93,16 @@ func (w *world) spawn(i int) {
 	p.Proc, p.Number, p.Life = fmt.Sprintf("%d.%d", i, life), i, life
 	weather := w.weather
 	weather.proc = p.Proc
-	p.wire = newWire(rand.New(rand.NewPCG(w.rig.seed, uint64(1_000_000+i*1000+life))), weather, w.server.Dial)
+	p.wire = newWire(rand.New(rand.NewPCG(w.rig.seed, uint64(1_000_000+i*1000+life))), weather, w.proxy, w.server.Dial)
 	p.journal = &journal{gate: p.runs.wait, file: p}
 	p.use = func() user { return p.reach(w.register) }
 	p.connect = func() (driver.Backend, func(), error) {
 		c := redistest.VirtualClient(w.tb, w.server, func(o *redis.Options) { o.Dialer = p.wire.DialContext })
-		return releases{redislock.New(c), &w.gone}, func() { _ = c.Close() }, nil
+		return noted{redislock.New(c), &w.gone, p.wire}, func() { _ = c.Close() }, nil
 	}
+	w.mu.Lock()
 	w.processes[i] = p
+	w.mu.Unlock()
 	w.all = append(w.all, p)
 	ctx, end := context.WithCancel(context.Background())
 	p.end = end
@@ -175,6 +180,10 @@ func (w *world) resume(i int) {
 	p.wire.mend()
 }
 
+// shortestFailover is the time without a server in a failover that a proxy hides: the new master
+// did not get what the old one has answered just before.
+const shortestFailover = 50 * time.Millisecond
+
 // replicate and failOver are the begin and the end of what a replica has not received when it
 // takes over.
 func (w *world) replicate(int) {
@@ -184,13 +193,20 @@ func (w *world) replicate(int) {
 }
 
 func (w *world) failOver(int) {
+	if w.weather.proxy { // it keeps the requests, too
+		w.proxy.close()
+		defer w.proxy.open()
+		time.Sleep(shortestFailover)
+	}
 	synctest.Wait()
 	w.server.SetTime(w.clock.now())
 	w.replica.takeOver(w.tb, w.server, w.clock.now())
 	w.rig.endLoss()
 	w.gone.forget()
-	for _, p := range w.processes {
-		p.wire.cut()
+	if !w.weather.proxy {
+		for _, p := range w.processes {
+			p.wire.cut()
+		}
 	}
 }
 
@@ -241,7 +257,7 @@ func (w *world) history() (h *history, sum [sha256.Size]byte) {
 		_, _ = digest.Write(p.text.Bytes())
 		entries, err := parseJournal(p.text.Bytes())
 		if err == nil {
-			err = h.add(p.Proc, entries, log)
+			err = h.add(p.Proc, append(entries, p.gone...), log)
 		}
 		if err != nil {
 			w.tb.Fatal(err)
