@@ -341,7 +341,7 @@ func TestDeadConnectionDoesNotBlockOthers(t *testing.T) {
 // once.
 func TestTwoDeadConnectionsDoNotBlockOthers(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *server) {
-		s.next(silent, silent)
+		s.next(silentFor(2)...)
 		var all sync.WaitGroup
 		for i := range 2 {
 			all.Go(func() {
