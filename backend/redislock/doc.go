@@ -166,8 +166,8 @@
 // tokens grants locks within 20 ms. If distlock:clock has a value that is
 // not a token, no lock is granted until it is deleted.
 //
-// An operation returns when its context ends, and after the operation timeout in any case,
-// whatever the timeouts of the client are and even if the client is stuck. The error
+// An operation returns within 50 ms after its context ends, and after the operation timeout in
+// any case, whatever the timeouts of the client are and even if the client is stuck. The error
 // contains the address of the server and why it did not answer. To find the reason, the
 // Backend opens a separate connection with the client's Dialer when half of the time has
 // passed, sends a PING and closes the connection. It does so for one operation at a time
