@@ -157,7 +157,7 @@ func (b *Backend) attempt(ctx context.Context, r driver.Request, mode string, w 
 	// attempt was sent twice, the other request could still take the key, and no caller
 	// would have it.
 	a := b.dispatcher.do(ctx, &request{
-		script: acquireScript, keys: lockKeys(r.Key), owner: r.Owner, share: share(r.Mode, r.Permits),
+		script: acquireScript, key: r.Key, owner: r.Owner, share: share(r.Mode, r.Permits),
 		ttl: r.TTL.Milliseconds(), mode: mode, tokens: r.Tokens, once: mode == modeTry || b.opts.replicas.n > 0, waiter: w,
 		// A script that is still on its way could give back what a plain attempt has taken.
 		plain: mode == modeEnqueue && b.inDoubt.Of(r.Owner) == 0,

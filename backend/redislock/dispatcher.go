@@ -101,7 +101,7 @@ func (d *dispatcher) do(ctx context.Context, r *request) dispatch.Result[reply] 
 	if d.topology.finder() == nil {
 		return d.doAt(ctx, d.defaultSite, r)
 	}
-	result := d.doAt(ctx, d.siteOf(ctx, r.keys[0]), r)
+	result := d.doAt(ctx, d.siteOf(ctx, r.key), r)
 	if isRedirect(result.Err) {
 		result = d.retryRedirect(ctx, r, result)
 	}
@@ -123,7 +123,7 @@ func (d *dispatcher) doAt(ctx context.Context, s *site, r *request) dispatch.Res
 // it, for example because the user may not access the queue. If that fails, the lock expires.
 func (d *dispatcher) undo(ctx context.Context, s *site, r *request) {
 	_, _ = callAt(context.WithoutCancel(ctx), d.calls, s.server, d.own.Client(), func(ctx context.Context, c redis.UniversalClient) (any, error) {
-		return undoPlainScript.Run(ctx, c, r.keys[:1], r.owner+" ").Result()
+		return undoPlainScript.Run(ctx, c, []string{r.key}, r.owner+" ").Result()
 	})
 }
 
@@ -203,7 +203,7 @@ func (d *dispatcher) sendDirect(ctx context.Context, client *redis.Client, serve
 	}
 	d.sendAlone(ctx, client, batch, results)
 	for i := range results {
-		server.Leave(client, batch[i].keys[0], results[i].Err)
+		server.Leave(client, batch[i].key, results[i].Err)
 	}
 }
 
@@ -239,7 +239,7 @@ func (d *dispatcher) send(ctx context.Context, server *rediskit.Server, batch []
 		d.sendCalls(ctx, client, batch, results, left)
 	}
 	for i := range results {
-		server.Leave(client, batch[i].keys[0], results[i].Err)
+		server.Leave(client, batch[i].key, results[i].Err)
 	}
 	if !rediskit.Answered(results[0].Err) {
 		rediskit.Reload(d.topology.client)
@@ -348,7 +348,7 @@ func (d *dispatcher) retryRedirect(ctx context.Context, r *request, result dispa
 		if !rediskit.Sleep(trying, pause) {
 			break
 		}
-		next := d.doAt(trying, d.siteOf(trying, r.keys[0]), r)
+		next := d.doAt(trying, d.siteOf(trying, r.key), r)
 		known := result.OutcomeKnown && next.OutcomeKnown
 		if trying.Err() == nil || next.Err != trying.Err() { //nolint:errorlint // returned unwrapped
 			result = next

@@ -19,7 +19,7 @@ func (b *Backend) ForceRelease(ctx context.Context, key string) (bool, error) {
 		return false, err
 	}
 	a := b.dispatcher.do(ctx, &request{
-		script: forceReleaseScript, keys: lockKeys(key), owner: uuid.NewString(), inDoubt: rediskit.Flag(false),
+		script: forceReleaseScript, key: key, owner: uuid.NewString(), inDoubt: rediskit.Flag(false),
 	})
 	switch {
 	case isLine(a.Err, "NOLOCK"):

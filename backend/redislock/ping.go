@@ -79,7 +79,7 @@ func (b *Backend) pingKeys(ctx context.Context) (keys []string, err error) {
 func (b *Backend) pingWith(ctx context.Context, prefix string) error {
 	owner := uuid.NewString()
 	key := prefix + owner
-	r := request{keys: [3]string{key, key + queueSuffix, key + ":gone"}, owner: owner}
+	r := request{key: key, keys: &[3]string{key, key + queueSuffix, key + goneSuffix}, owner: owner}
 	for _, r.share = range []string{share(driver.Exclusive, 0), share(driver.Shared, 0)} {
 		take, giveBack := r, r
 		take.script, take.mode, take.ttl, take.once = acquireScript, modeTry, b.opts.opTimeout.Milliseconds(), true

@@ -101,23 +101,27 @@ type plainBatch struct {
 	others   *redis.IntCmd
 	release  *rediskit.Cmd
 
-	sets   []redis.StatusCmd
-	args   []any
-	owners []ownerText
-	buffer []byte // of the owners
+	sets  []redis.StatusCmd
+	args  []any
+	texts []text
+	text  []byte // of the argument that is being written
 }
 
-// ownerText is an owner with a suffix, as an argument. All of a plainBatch have one buffer,
-// because go-redis writes one argument after the other.
-type ownerText struct {
-	owner, suffix string
-	buffer        *[]byte
+// text is an argument that is put together when it is written. All of a plainBatch have one
+// buffer, because go-redis writes one argument after the other.
+type text struct {
+	parts  [5]string
+	buffer *[]byte
 }
 
 // MarshalBinary implements [encoding.BinaryMarshaler].
-func (t *ownerText) MarshalBinary() ([]byte, error) {
-	*t.buffer = append(append((*t.buffer)[:0], t.owner...), t.suffix...)
-	return *t.buffer, nil
+func (t *text) MarshalBinary() ([]byte, error) {
+	b := (*t.buffer)[:0]
+	for _, part := range t.parts {
+		b = append(b, part...)
+	}
+	*t.buffer = b
+	return b, nil
 }
 
 // of returns what of the batch is sent plainly. The caller recycles it.
@@ -130,7 +134,7 @@ func (p *plain) of(ctx context.Context, batch []*request) *plainBatch {
 	reading := p.clock.Load()
 	attempts := reading != nil && !p.denied.Load() && clock.Elapsed(reading.at, time.Now()) <= clockLag
 	for i, r := range batch {
-		wanted := p.mark(r.keys[0]).Load()
+		wanted := p.mark(r.key).Load()
 		b.wanted = b.wanted || wanted
 		switch {
 		case !r.plain || r.share != "" || wanted:
@@ -157,7 +161,7 @@ func (p *plain) of(ctx context.Context, batch []*request) *plainBatch {
 func (b *plainBatch) recycle() {
 	*b = plainBatch{
 		plain: b.plain, taken: b.taken[:0], given: b.given[:0], rest: b.rest[:0], commands: b.commands[:0],
-		sets: b.sets[:0], args: b.args[:0], owners: b.owners[:0], buffer: b.buffer,
+		sets: b.sets[:0], args: b.args[:0], texts: b.texts[:0], text: b.text,
 	}
 	b.unused.Put(b)
 }
@@ -165,11 +169,11 @@ func (b *plainBatch) recycle() {
 // attempt makes the commands of the attempts.
 func (b *plainBatch) attempt(ctx context.Context, token string) {
 	b.sets = slices.Grow(b.sets, len(b.taken)) // the commands refer to its elements
-	values := b.withSuffix(b.taken, " ~"+token)
+	end := " ~" + token
 	for n, i := range b.taken {
 		r := b.batch[i]
 		from := len(b.args)
-		b.args = append(b.args, "set", &r.keys[0], &values[n], "px", &r.ttl, "nx")
+		b.args = append(b.args, "set", &r.key, b.join(r.owner, end), "px", &r.ttl, "nx")
 		b.sets = append(b.sets, *redis.NewStatusCmd(ctx, b.args[from:]...))
 		b.commands = append(b.commands, once{&b.sets[n]})
 		b.tokens += plainTokens(r.tokens)
@@ -178,7 +182,7 @@ func (b *plainBatch) attempt(ctx context.Context, token string) {
 	from := len(b.args)
 	b.args = append(b.args, "exists")
 	for _, i := range b.taken {
-		b.args = append(b.args, &b.batch[i].keys[1], &b.batch[i].keys[2])
+		b.args = append(b.args, b.companion(i, queueSuffix), b.companion(i, goneSuffix))
 	}
 	b.issue, b.others = redis.NewIntCmd(ctx, "incrby", clockKey, b.tokens), redis.NewIntCmd(ctx, b.args[from:]...)
 	b.commands = append(b.commands, b.issue, b.others)
@@ -188,31 +192,37 @@ func (b *plainBatch) attempt(ctx context.Context, token string) {
 func (b *plainBatch) releases(ctx context.Context, command, script string) *rediskit.Cmd {
 	from := len(b.args)
 	b.args = append(b.args, command, script, 2*len(b.given))
-	for k := range 2 {
-		for _, i := range b.given {
-			b.args = append(b.args, &b.batch[i].keys[k])
-		}
+	for _, i := range b.given {
+		b.args = append(b.args, &b.batch[i].key)
 	}
-	owners := b.withSuffix(b.given, " ")
-	for n := range owners {
-		b.args = append(b.args, &owners[n])
+	for _, i := range b.given {
+		b.args = append(b.args, b.companion(i, queueSuffix))
+	}
+	for _, i := range b.given {
+		b.args = append(b.args, b.join(b.batch[i].owner, " "))
 	}
 	return rediskit.NewCmd(ctx, b.args[from:]...)
 }
 
-// withSuffix returns the owners of the requests with the given indices.
-func (b *plainBatch) withSuffix(which []int, suffix string) []ownerText {
-	from := len(b.owners)
-	for _, i := range which {
-		b.owners = append(b.owners, ownerText{b.batch[i].owner, suffix, &b.buffer})
-	}
-	return b.owners[from:]
+// companion returns an argument: another key of the lock of request i. See
+// [rediskit.Companion].
+func (b *plainBatch) companion(i int, suffix string) *text {
+	key := b.batch[i].key
+	return b.join(rediskit.Tag(key), "{", key, "}", suffix)
+}
+
+// join returns an argument that consists of up to five parts.
+func (b *plainBatch) join(parts ...string) *text {
+	t := text{buffer: &b.text}
+	copy(t.parts[:], parts)
+	b.texts = append(b.texts, t)
+	return &b.texts[len(b.texts)-1]
 }
 
 // finish adds the results. It returns the indices of the requests that are left to the scripts.
 func (b *plainBatch) finish(ctx context.Context, client *redis.Client, results []dispatch.Result[reply], sent time.Time) (left []int) {
 	leave := func(i int) {
-		b.mark(b.batch[i].keys[0]).Store(true)
+		b.mark(b.batch[i].key).Store(true)
 		left = append(left, i)
 	}
 	if b.issue != nil {

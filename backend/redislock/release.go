@@ -26,7 +26,7 @@ func (b *Backend) Release(ctx context.Context, g driver.Grant) error {
 	}
 	unclear := b.inDoubt.Of(g.Owner)
 	a := b.dispatcher.do(ctx, &request{
-		script: releaseScript, keys: lockKeys(g.Key), owner: g.Owner, share: share(g.Mode, g.Permits),
+		script: releaseScript, key: g.Key, owner: g.Owner, share: share(g.Mode, g.Permits),
 		inDoubt: rediskit.Flag(unclear != 0), plain: unclear == 0,
 	})
 	if !a.OutcomeKnown {

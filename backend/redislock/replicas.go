@@ -70,7 +70,7 @@ func (r replicas) execute(ctx context.Context, client redis.UniversalClient, cal
 	var servers []*redis.Client
 	groups := make(map[*redis.Client][]int)
 	for i := range calls {
-		s, err := r.server(ctx, client, calls[i].requests[0].keys[0])
+		s, err := r.server(ctx, client, calls[i].requests[0].key)
 		if err != nil {
 			calls[i].cmd.SetErr(err)
 			continue

@@ -18,7 +18,8 @@ import (
 // request is what a script has to do for one lock. Only the dispatcher changes it.
 type request struct {
 	script *luascript.Script
-	keys   [3]string
+	key    string
+	keys   *[3]string // if they are not the lockKeys of key
 	owner  string
 
 	// For acquire.lua.
@@ -107,6 +108,11 @@ func (c *scriptCall) command(ctx context.Context, p *processArgs, source bool) *
 		args = append(args, "evalsha", c.script.Hash())
 	}
 	args = append(args, 1+3*len(c.requests))
+	for _, r := range c.requests {
+		if r.keys == nil {
+			r.keys = lockKeys(r.key)
+		}
+	}
 	for k := range 3 {
 		for _, r := range c.requests {
 			args = append(args, &r.keys[k])
@@ -116,7 +122,7 @@ func (c *scriptCall) command(ctx context.Context, p *processArgs, source bool) *
 	if c.requests[0].mode == "" {
 		claim = &p.pass
 	}
-	args = append(args, p.topology.clockFor(c.requests[0].keys[0]), &p.inbox, claim, &p.prefix)
+	args = append(args, p.topology.clockFor(c.requests[0].key), &p.inbox, claim, &p.prefix)
 	for _, r := range c.requests {
 		args = r.appendArgs(args)
 	}

@@ -2,7 +2,6 @@ package redislock
 
 import (
 	"embed"
-	"strings"
 
 	"github.com/distlock-go/distlock/backend/internal/doubt"
 	"github.com/distlock-go/distlock/backend/internal/luascript"
@@ -30,17 +29,14 @@ func load(name string) *luascript.Script {
 	})
 }
 
-// queueSuffix is in the name of a queue, behind the key in braces.
-const queueSuffix = ":queue"
+// The ends of the names of a queue and of tombstones: see [rediskit.Companion].
+const (
+	queueSuffix = ":queue"
+	goneSuffix  = ":gone"
+)
 
 // lockKeys returns the keys of a lock: the lock itself, its queue and its tombstones. They
 // are in one hash slot, and every script call declares all of them.
-func lockKeys(key string) [3]string {
-	const queue, gone = queueSuffix, ":gone"
-	if strings.IndexByte(key, '{') >= 0 {
-		return [3]string{key, rediskit.Companion(key, queue), rediskit.Companion(key, gone)}
-	}
-	both := "{" + key + "}" + queue + "{" + key + "}" + gone // one allocation
-	n := len(key) + 2 + len(queue)
-	return [3]string{key, both[:n], both[n:]}
+func lockKeys(key string) *[3]string {
+	return &[3]string{key, rediskit.Companion(key, queueSuffix), rediskit.Companion(key, goneSuffix)}
 }
