@@ -101,10 +101,10 @@ type plainBatch struct {
 	others   *redis.IntCmd
 	release  *rediskit.Cmd
 
-	sets  []redis.StatusCmd
-	args  []any
-	texts []text
-	text  []byte // of the argument that is being written
+	sets   []redis.StatusCmd
+	args   []any
+	texts  []text
+	buffer []byte // of the argument that is being written
 }
 
 // text is an argument that is put together when it is written. All of a plainBatch have one
@@ -161,7 +161,7 @@ func (p *plain) of(ctx context.Context, batch []*request) *plainBatch {
 func (b *plainBatch) recycle() {
 	*b = plainBatch{
 		plain: b.plain, taken: b.taken[:0], given: b.given[:0], rest: b.rest[:0], commands: b.commands[:0],
-		sets: b.sets[:0], args: b.args[:0], texts: b.texts[:0], text: b.text,
+		sets: b.sets[:0], args: b.args[:0], texts: b.texts[:0], buffer: b.buffer,
 	}
 	b.unused.Put(b)
 }
@@ -174,7 +174,7 @@ func (b *plainBatch) attempt(ctx context.Context, token string) {
 		r := b.batch[i]
 		from := len(b.args)
 		b.args = append(b.args, "set", &r.key, b.join(r.owner, end), "px", &r.ttl, "nx")
-		b.sets = append(b.sets, *redis.NewStatusCmd(ctx, b.args[from:]...))
+		b.sets = append(b.sets, *redis.NewStatusCmd(ctx, b.since(from)...))
 		b.commands = append(b.commands, once{&b.sets[n]})
 		b.tokens += plainTokens(r.tokens)
 		r.tried = true
@@ -184,7 +184,7 @@ func (b *plainBatch) attempt(ctx context.Context, token string) {
 	for _, i := range b.taken {
 		b.args = append(b.args, b.companion(i, queueSuffix), b.companion(i, goneSuffix))
 	}
-	b.issue, b.others = redis.NewIntCmd(ctx, "incrby", clockKey, b.tokens), redis.NewIntCmd(ctx, b.args[from:]...)
+	b.issue, b.others = redis.NewIntCmd(ctx, "incrby", clockKey, b.tokens), redis.NewIntCmd(ctx, b.since(from)...)
 	b.commands = append(b.commands, b.issue, b.others)
 }
 
@@ -201,8 +201,11 @@ func (b *plainBatch) releases(ctx context.Context, command, script string) *redi
 	for _, i := range b.given {
 		b.args = append(b.args, b.join(b.batch[i].owner, " "))
 	}
-	return rediskit.NewCmd(ctx, b.args[from:]...)
+	return rediskit.NewCmd(ctx, b.since(from)...)
 }
+
+// since returns the last arguments, as those of a command.
+func (b *plainBatch) since(from int) []any { return slices.Clip(b.args[from:]) }
 
 // companion returns an argument: another key of the lock of request i. See
 // [rediskit.Companion].
@@ -213,7 +216,7 @@ func (b *plainBatch) companion(i int, suffix string) *text {
 
 // join returns an argument that consists of up to five parts.
 func (b *plainBatch) join(parts ...string) *text {
-	t := text{buffer: &b.text}
+	t := text{buffer: &b.buffer}
 	copy(t.parts[:], parts)
 	b.texts = append(b.texts, t)
 	return &b.texts[len(b.texts)-1]
