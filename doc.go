@@ -41,7 +41,8 @@
 // Only a resource that checks is safe: set Fencing, give the resource the [Lease.Token],
 // and let it refuse tokens smaller than the largest it has seen.
 // [Lease.Check] right before a commit makes the window small, but does not close it;
-// [Lease.Step] makes this check and undoes work that came too late.
+// [Lease.Step] makes this check and undoes work that came too late. If a Redis fails over to
+// a replica that does not have the lock, the lock is gone. Tokens stay ordered.
 //
 // # Choosing times
 //
