@@ -51,21 +51,3 @@ const (
 	stateDone
 	stateLeft // its caller has left while it was in flight
 )
-
-// batch is a message: requests that are sent together.
-type batch[R, V any] struct {
-	calls []*call[R, V]
-	reqs  []R // of the calls
-
-	start   time.Time
-	direct  bool        // it is sent by its leader
-	results []Result[V] // if it is direct
-
-	// Of a message with a goroutine of its own.
-	deadline time.Time
-	youth    time.Duration // after which others may follow
-
-	// Guarded by the mutex of the Batcher.
-	old   bool // its youth is over
-	ended bool
-}
