@@ -13,7 +13,7 @@ import (
 var planted = []string{
 	"release-of-another", "points-in-time", "deadline-from-the-reply", "clock-set-back", "token-for-two",
 	"gate-opened-at-loss", "no-poll", "tombstone-ignored", "tombstone-not-written", "renewal-recreates",
-	"renewal-counts-from-the-answer", "unwatched-after-the-release", "late-attempt-shortens", "plain-clock-lags",
+	"renewal-counts-from-the-answer", "unwatched-after-the-release", "late-attempt-shortens",
 }
 
 // TestSimulatorFinds plants each bug, and runs the simulator on some seeds: it must find a
