@@ -104,6 +104,10 @@ fuzz: ## Fuzz every target for FUZZTIME
 torture: ## Put BACKEND (redislock, redlock, zklock, sqllock, sqllock-mariadb, etcdlock, etcdlock-cluster) through DUR of faults; SEED fixes the plan, 0 chooses one
 	DISTLOCK_TEST_REAL=1 DISTLOCK_TEST_LONG=1 go test ./lab/proof/torture -run '^TestTorture$$' -v -count=1 -timeout 0 -dur $(DUR) -seed $(SEED) -backend $(BACKEND)
 
+.PHONY: edges
+edges: ## Print a table of stores and edges, with seconds and counts: where a lock meets another server, a dead connection, an end
+	DISTLOCK_TEST_REAL=1 DISTLOCK_TEST_LONG=1 go test ./lab/proof/edges -run '^TestEdges$$' -v -count=1 | grep -Ev '^ *(===|---)'
+
 .PHONY: simulate
 simulate: ## Run SEEDS seeds of redislock in virtual time: faults, histories, a table
 	go run ./lab/simulate -seeds $(SEEDS) -for 10s

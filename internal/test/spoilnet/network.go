@@ -77,6 +77,14 @@ func (n *Network) each(f func(c *conn)) {
 	}
 }
 
+// Open returns the number of open connections.
+func (n *Network) Open() int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.conns = slices.DeleteFunc(n.conns, (*conn).over)
+	return len(n.conns)
+}
+
 // Cut cuts all open connections silently, as a firewall does: written data is lost, and
 // nothing arrives.
 func (n *Network) Cut() { n.each(func(c *conn) { c.cut = true }) }
