@@ -130,10 +130,10 @@ func (s *Lease) Release(ctx context.Context) error {
 func (s *Lease) finish(err *error) { *err = join(*err, s.Release(&s.ctx)) }
 
 func (s *Lease) tellReleased(err error) {
-	if h := s.locker.cfg.Hooks.Released; h != nil {
-		h(&s.ctx, ReleasedInfo{
-			LockInfo: s.info(), Token: s.assigned.Token, Held: time.Since(s.assigned.Since), Reentrant: s.reentered != nil, Term: s.leads, Err: err,
-		})
+	if h := s.locker.cfg.Hooks.Event; h != nil {
+		e := s.event(Released)
+		e.Reentrant, e.Leader, e.Err = s.reentered != nil, s.leads, err
+		h(&s.ctx, e)
 	}
 }
 
@@ -148,7 +148,7 @@ func (s *Lease) keepUntil() time.Time {
 
 // tellAcquired calls the hook. If the hook does not return, tellAcquired releases the
 // lease, because no caller will get it.
-func (s *Lease) tellAcquired(h func(context.Context, AcquiredInfo), wait time.Duration) {
+func (s *Lease) tellAcquired(h func(context.Context, Event), wait time.Duration) {
 	returned := false
 	defer func() {
 		if !returned { // a panic, or runtime.Goexit
@@ -156,9 +156,9 @@ func (s *Lease) tellAcquired(h func(context.Context, AcquiredInfo), wait time.Du
 			_ = s.Release(&s.ctx)
 		}
 	}()
-	h(&s.ctx, AcquiredInfo{
-		LockInfo: s.info(), Token: s.assigned.Token, Wait: wait, Reentrant: s.reentered != nil, HandedOver: s.assigned.HandedOver,
-	})
+	e := s.event(Acquired)
+	e.Held, e.Wait, e.Reentrant, e.HandedOver = 0, wait, s.reentered != nil, s.assigned.HandedOver
+	h(&s.ctx, e)
 	returned = true
 }
 
@@ -266,11 +266,12 @@ func (s *Lease) fail(op string, err error) error {
 // renewed is called after each renewal of the lease while s is a holder. If the renewal
 // failed, failed is true, and err is the reason, if known.
 func (s *Lease) renewed(failed bool, err error, left time.Duration) {
-	i := RenewedInfo{LockInfo: s.info(), Token: s.assigned.Token, Held: time.Since(s.assigned.Since), Left: left}
+	e := s.event(Renewed)
+	e.Left = left
 	if failed {
-		i.Err = s.fail("renew", unavailable(err))
+		e.Err = s.fail("renew", unavailable(err))
 	}
-	s.locker.life.background(func() { s.locker.cfg.Hooks.Renewed(&s.ctx, i) })
+	s.locker.life.background(func() { s.locker.cfg.Hooks.Event(&s.ctx, e) })
 }
 
 // lost is called once, when the lease is lost while s is a holder, and returns the function
@@ -278,11 +279,12 @@ func (s *Lease) renewed(failed bool, err error, left time.Duration) {
 // and Close may be called, as soon as its context is cancelled.
 func (s *Lease) lost(err error) (tell func()) {
 	told := make(chan struct{})
-	if h := s.locker.cfg.Hooks.Lost; h != nil {
-		i := LostInfo{LockInfo: s.info(), Token: s.assigned.Token, Held: time.Since(s.assigned.Since), Err: err}
+	if h := s.locker.cfg.Hooks.Event; h != nil {
+		e := s.event(Lost)
+		e.Err = err
 		s.locker.life.background(func() {
 			<-told
-			h(&s.ctx, i)
+			h(&s.ctx, e)
 		})
 	}
 	return func() {
@@ -291,10 +293,13 @@ func (s *Lease) lost(err error) (tell func()) {
 	}
 }
 
-// info returns what every hook gets about s.
-func (s *Lease) info() LockInfo {
+// event returns what the hooks are told of s in any case.
+func (s *Lease) event(kind Kind) Event {
 	sharing := s.state.Class().Sharing
-	return LockInfo{Name: s.name, Key: s.Key(), Mode: sharing.Mode, Permits: sharing.Permits}
+	return Event{
+		Kind: kind, Name: s.name, Key: s.Key(), Mode: sharing.Mode, Permits: sharing.Permits,
+		Token: s.assigned.Token, Held: time.Since(s.assigned.Since),
+	}
 }
 
 // Revoked returns a channel that is closed when the holder is asked to give the key back: by

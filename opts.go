@@ -260,9 +260,9 @@ func (o *Opts) class() compat.Class {
 	}
 }
 
-// info returns what the hooks get about an acquisition that has no lease.
-func (o *Opts) info(key string) LockInfo {
-	return LockInfo{Name: o.name(), Key: key, Mode: o.Mode, Permits: o.Permits}
+// event returns what the hooks are told of an acquisition that has no lease.
+func (o *Opts) event(kind Kind, key string) Event {
+	return Event{Kind: kind, Name: o.name(), Key: key, Mode: o.Mode, Permits: o.Permits}
 }
 
 // notAcquired returns the error of an acquisition with options o that ended with err.

@@ -23,13 +23,15 @@ func lame(hook string, how func()) distlock.Hooks {
 		}
 	}
 	return distlock.Hooks{
-		Start: func(ctx context.Context, i distlock.LockInfo) context.Context {
+		Start: func(ctx context.Context, i distlock.Event) context.Context {
 			end(ctx, "Start", i.Key)
 			return ctx
 		},
-		Acquired: func(ctx context.Context, i distlock.AcquiredInfo) { end(ctx, "Acquired", i.Key) },
-		Failed:   func(ctx context.Context, i distlock.FailedInfo) { end(ctx, "Failed", i.Key) },
-		Released: func(ctx context.Context, i distlock.ReleasedInfo) { end(ctx, "Released", i.Key) },
+		Event: testkit.On{
+			distlock.Acquired: func(ctx context.Context, i distlock.Event) { end(ctx, "Acquired", i.Key) },
+			distlock.Failed:   func(ctx context.Context, i distlock.Event) { end(ctx, "Failed", i.Key) },
+			distlock.Released: func(ctx context.Context, i distlock.Event) { end(ctx, "Released", i.Key) },
+		}.Event,
 	}
 }
 
@@ -213,20 +215,22 @@ func TestBackgroundHookThatExits(t *testing.T) {
 	var mu sync.Mutex
 	var lost, failed []string
 	h := distlock.Hooks{
-		Lost: func(_ context.Context, i distlock.LostInfo) {
-			mu.Lock()
-			defer mu.Unlock()
-			lost = append(lost, i.Key)
-			runtime.Goexit()
-		},
-		Renewed: func(_ context.Context, i distlock.RenewedInfo) {
-			mu.Lock()
-			defer mu.Unlock()
-			if i.Err != nil {
-				failed = append(failed, i.Key)
-			}
-			runtime.Goexit()
-		},
+		Event: testkit.On{
+			distlock.Lost: func(_ context.Context, i distlock.Event) {
+				mu.Lock()
+				defer mu.Unlock()
+				lost = append(lost, i.Key)
+				runtime.Goexit()
+			},
+			distlock.Renewed: func(_ context.Context, i distlock.Event) {
+				mu.Lock()
+				defer mu.Unlock()
+				if i.Err != nil {
+					failed = append(failed, i.Key)
+				}
+				runtime.Goexit()
+			},
+		}.Event,
 	}
 	hooked(t, h, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 		var leases []*distlock.Lease

@@ -22,13 +22,13 @@ func stay(ctx context.Context) error {
 // resigned records the ends of terms.
 type resigned struct {
 	mu    sync.Mutex
-	terms []distlock.ReleasedInfo
+	terms []distlock.Event
 }
 
-func (r *resigned) hook(_ context.Context, i distlock.ReleasedInfo) {
+func (r *resigned) hook(_ context.Context, i distlock.Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if i.Term {
+	if i.Leader {
 		r.terms = append(r.terms, i)
 	}
 }
@@ -38,7 +38,7 @@ func candidate(t *testing.T, f func(t *testing.T, l *distlock.Locker, s *testkit
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		s, r := testkit.NewStore(), &resigned{}
-		l := testkit.NewLocker(t, s, distlock.Config{Hooks: distlock.Hooks{Released: r.hook}})
+		l := testkit.NewLocker(t, s, distlock.Config{Hooks: distlock.Hooks{Event: testkit.On{distlock.Released: r.hook}.Event}})
 		f(t, l, s, r)
 	})
 }

@@ -46,7 +46,9 @@ func TestSiblings(t *testing.T) {
 			testkit.InBubble(t, name, func(t *testing.T) {
 				var told []error
 				l := testkit.NewLocker(t, testkit.NewStore(), distlock.Config{Hooks: distlock.Hooks{
-					Failed: func(_ context.Context, i distlock.FailedInfo) { told = append(told, i.Err) },
+					Event: testkit.On{
+						distlock.Failed: func(_ context.Context, i distlock.Event) { told = append(told, i.Err) },
+					}.Event,
 				}})
 				below := func(ctx context.Context) error {
 					o := kind

@@ -76,17 +76,19 @@ func TestRefusedReachesTheHooks(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var log bytes.Buffer
-			var failed []distlock.FailedInfo
+			var failed []distlock.Event
 			hooks := distlock.JoinHooks(distlock.Hooks{
-				Start: func(ctx context.Context, _ distlock.LockInfo) context.Context {
+				Start: func(ctx context.Context, _ distlock.Event) context.Context {
 					return context.WithValue(ctx, ctxKey{}, "span")
 				},
-				Failed: func(ctx context.Context, i distlock.FailedInfo) {
-					if ctx.Value(ctxKey{}) != "span" {
-						t.Error("Failed without Start")
-					}
-					failed = append(failed, i)
-				},
+				Event: testkit.On{
+					distlock.Failed: func(ctx context.Context, i distlock.Event) {
+						if ctx.Value(ctxKey{}) != "span" {
+							t.Error("Failed without Start")
+						}
+						failed = append(failed, i)
+					},
+				}.Event,
 			}, distlock.LogHooks(slog.New(slog.NewTextHandler(&log, nil))))
 			store := testkit.NewStore()
 			store.SetFeatures(driver.Features{})
