@@ -40,11 +40,11 @@ func Wrap[Req, Resp any](locker *Locker, fn Func[Req, Resp], opts Opts) Func[Req
 		if err != nil {
 			return resp, err
 		}
-		if lease == nil {
-			return fn(ctx, req)
-		}
 		defer lease.finish(&err)
-		return fn(&lease.ctx, req)
+		if lease != nil {
+			ctx = &lease.ctx
+		}
+		return fn(ctx, req)
 	}
 }
 

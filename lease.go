@@ -2,6 +2,7 @@ package distlock
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -124,10 +125,36 @@ func (s *Lease) Release(ctx context.Context) error {
 	return err
 }
 
-// finish releases s when a locked function returns, panics or exits, and joins the
-// lock's error, if any, with the function's. The function defers it with the address of
-// its result.
-func (s *Lease) finish(err *error) { *err = join(*err, s.Release(&s.ctx)) }
+// finish releases s when a locked function returns, panics or exits. The function defers it
+// with the address of its error, which is then that of the call. Without a lease, which was
+// not needed, s is nil.
+func (s *Lease) finish(err *error) {
+	var lost error
+	if s != nil {
+		lost = s.loss(*err, s.Release(&s.ctx))
+	}
+	*err = hasRun(*err, lost)
+}
+
+// loss returns the loss in the error of a release, unless the function's error names it. That
+// a release failed is not the function's matter: the hooks are told, and it goes on in the
+// background.
+func (s *Lease) loss(fnErr, released error) error {
+	if !errors.Is(released, ErrLost) || walk(fnErr, s.isLoss) {
+		return nil
+	}
+	e := *released.(*Error)              //nolint:errorlint,forcetypeassert // made by fail
+	if both, ok := e.Err.(*joined); ok { //nolint:errorlint // made by join
+		e.Err = both.errs[0]
+	}
+	return &e
+}
+
+// isLoss reports whether err says that s was lost.
+func (s *Lease) isLoss(err error) bool {
+	e, ok := err.(*Error) //nolint:errorlint // walk unwraps
+	return ok && e.Key == s.Key() && errors.Is(e.Err, ErrLost)
+}
 
 func (s *Lease) tellReleased(err error) {
 	if h := s.locker.cfg.Hooks.Event; h != nil {

@@ -142,8 +142,9 @@ func New(b driver.Backend, cfg Config) *Locker {
 // the key is about.
 //
 // If the lock is not acquired, fn does not run, and the error is an [*Error]. Otherwise
-// the error is that of fn, with that of a lost lease or a failed release joined behind
-// it. Commit a database transaction inside fn, before the next holder reads.
+// the error is that of fn, with that of a lost lease joined behind it: [Ran] tells both
+// apart. A release that fails is no error; Hooks are told of it, and it goes on in the
+// background. Commit a database transaction inside fn, before the next holder reads.
 func (l *Locker) Do(ctx context.Context, key string, opts Opts, fn func(ctx context.Context) error) (err error) {
 	if fn == nil {
 		return l.refuse(ctx, opts.Prefix+key, &opts, noFunction(opts.Prefix+key))
@@ -290,7 +291,7 @@ func init() {
 		return keys.Key(params)
 	}
 	bridge.CheckKey = checkKey
-	bridge.Join = join
+	bridge.Finish = (*Lease).finish
 	bridge.Unavailable = unavailable
 	bridge.Operate = func(locker *Locker, f func(driver.Backend) error) error {
 		if !locker.life.begin() {

@@ -36,8 +36,8 @@ func TestRetryAfter(t *testing.T) {
 			s.Before(func(context.Context, *testkit.Call) error { return c.err })
 			_, err := l.Acquire(t.Context(), "k", c.opts)
 			wantRetryAfter(t, name, err, c.code, c.want)
-			_, err = l.AcquireAll(t.Context(), []string{"k", "j"}, c.opts)
-			wantRetryAfter(t, name+", AcquireAll", err, c.code, c.want)
+			_, err = testkit.AcquireAll(t.Context(), l, []string{"k", "j"}, c.opts)
+			wantRetryAfter(t, name+", DoAll", err, c.code, c.want)
 			s.Fail(nil)
 		})
 	}

@@ -75,21 +75,15 @@ func TestHookThatPanics(t *testing.T) {
 				return nil
 			})
 		},
-		"AcquireAll": func(ctx context.Context, l *distlock.Locker, inside func(context.Context) error) {
-			m, err := l.AcquireAll(ctx, keys, o)
-			if err != nil {
-				return
-			}
-			defer func() { _ = m.Release(ctx) }()
-			_ = inside(m.Context())
-			_ = m.Release(ctx)
+		"DoAll": func(ctx context.Context, l *distlock.Locker, inside func(context.Context) error) {
+			_ = l.DoAll(ctx, keys, o, inside)
 		},
-		"AcquireAll with MinHold": func(ctx context.Context, l *distlock.Locker, inside func(context.Context) error) {
+		"DoAll with MinHold": func(ctx context.Context, l *distlock.Locker, inside func(context.Context) error) {
 			_ = l.DoAll(ctx, keys, distlock.Opts{MinHold: time.Second}, inside)
 		},
-		"AcquireAll, busy": func(ctx context.Context, l *distlock.Locker, _ func(context.Context) error) {
+		"DoAll, busy": func(ctx context.Context, l *distlock.Locker, inside func(context.Context) error) {
 			_ = l.Do(context.WithValue(ctx, ctxKey{}, nil), "b", o, func(context.Context) error {
-				_, _ = l.AcquireAll(ctx, keys, distlock.Opts{RetryCount: 1})
+				_ = l.DoAll(ctx, keys, distlock.Opts{RetryCount: 1}, inside)
 				return nil
 			})
 		},
@@ -196,9 +190,8 @@ func TestReleasedOfSeveral(t *testing.T) {
 		m := mustAcquireAll(t, l, t.Context(), "a", "b", "c")
 		e.lines = nil
 		s.Steal(t, "a")
-		wantIs(t, m.Leases()[1].Release(t.Context())) // was reported there
-		wantIs(t, m.Release(t.Context()), distlock.ErrLost)
-		wantIs(t, m.Release(t.Context()), distlock.ErrLost)
+		wantIs(t, m.Leases[1].Release(t.Context())) // was reported there
+		wantIs(t, m.Release(), distlock.ErrLost)
 		synctest.Wait()
 		e.lines = slices.DeleteFunc(e.lines, func(line string) bool { return strings.HasPrefix(line, "lost") })
 		e.want(t,

@@ -309,7 +309,7 @@ func TestWaitingForAStoreThatFails(t *testing.T) {
 
 // The hook gets the context of Start. A candidate is told apart, and each key of a set waits
 // for itself.
-func TestWaitingOfLeadAndAcquireAll(t *testing.T) {
+func TestWaitingOfLeadAndDoAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := testkit.NewStore()
 		there := testkit.NewLocker(t, s, distlock.Config{Holder: "there/2"})
@@ -329,7 +329,7 @@ func TestWaitingOfLeadAndAcquireAll(t *testing.T) {
 		defer cancel()
 		wantIs(t, here.Lead(ctx, "k", distlock.Opts{Value: "leader"}, stay), distlock.ErrNotAcquired, context.DeadlineExceeded)
 		e.want(t, "leader k after 1s, candidate true, in started k")
-		_, err := here.AcquireAll(t.Context(), []string{"a", "k"}, distlock.Opts{MaxWait: 1500 * time.Millisecond})
+		_, err := testkit.AcquireAll(t.Context(), here, []string{"a", "k"}, distlock.Opts{MaxWait: 1500 * time.Millisecond})
 		wantIs(t, err, distlock.ErrNotAcquired)
 		e.want(t, "unnamed k after 1s, candidate false, in started k")
 		wantIs(t, held.Release(t.Context()))

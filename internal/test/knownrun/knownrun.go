@@ -206,15 +206,15 @@ func (r *run) failures() {
 // sets: several keys together, then again when one of them is busy; and a term of a leader.
 func (r *run) sets() {
 	o := distlock.Opts{Value: "all", RetryCount: 1}
-	set, err := r.locker.AcquireAll(r.Context(), []string{"a", "b", "c"}, o)
+	set, err := testkit.AcquireAll(r.Context(), r.locker, []string{"a", "b", "c"}, o)
 	if err != nil {
 		r.Fatal(err)
 	}
-	if _, err := r.locker.AcquireAll(r.Context(), []string{"0", "b", "d"}, o); distlock.CodeOf(err) != distlock.CodeNotAcquired {
+	if _, err := testkit.AcquireAll(r.Context(), r.locker, []string{"0", "b", "d"}, o); distlock.CodeOf(err) != distlock.CodeNotAcquired {
 		r.Error(err)
 	}
 	time.Sleep(time.Second)
-	if err := set.Release(r.Context()); err != nil {
+	if err := set.Release(); err != nil {
 		r.Error(err)
 	}
 	_ = r.locker.Lead(r.Context(), "k", distlock.Opts{Value: "lead"}, func(context.Context) error {
