@@ -9,20 +9,20 @@ import (
 	"time"
 )
 
-// LogHooks returns hooks that log as warnings lost leases, failed renewals, and errors of
-// the program, such as refused options. A refused key is the fault of a request, and is not
+// LogHooks returns hooks that log as warnings lost leases, failed renewals and releases, and
+// errors of the program, such as refused options. A refused key is the fault of a request, and is not
 // a warning. Waits are logged on the info level, and the rest on the debug level, also the
 // wait of a candidate of [Locker.Lead].
 //
 // A crowd does not fill the log. All callers that wait for one key have one line after 1, 2,
 // 4 seconds and so on, and later each minute: how many they are, and the longest wait. After
-// the first failed renewal, those that fail for the same reason are counted in one line, at
-// the same pace. LogHooks panics if log is nil.
+// the first failed renewal or release, those that fail for the same reason are counted in one
+// line, at the same pace. LogHooks panics if log is nil.
 func LogHooks(log *slog.Logger) Hooks {
 	if log == nil {
 		panic("distlock: LogHooks: nil Logger")
 	}
-	l := &eventLog{log: log, crowds: make(map[[2]string]*crowd), outages: make(map[string]*outage)}
+	l := &eventLog{log: log, crowds: make(map[[2]string]*crowd), outages: make(map[[2]string]*outage)}
 	return Hooks{Start: l.start, Event: l.event}
 }
 
@@ -32,8 +32,8 @@ type eventLog struct {
 	log *slog.Logger
 
 	mu      sync.Mutex
-	crowds  map[[2]string]*crowd // by name and key
-	outages map[string]*outage   // by reason
+	crowds  map[[2]string]*crowd  // by name and key
+	outages map[[2]string]*outage // by what failed and the reason
 }
 
 func (l *eventLog) start(ctx context.Context, e Event) context.Context {
@@ -63,12 +63,16 @@ func (l *eventLog) event(ctx context.Context, e Event) {
 	case Renewed:
 		if left := slog.Duration("left", e.Left); e.Err == nil {
 			l.line(ctx, slog.LevelDebug, "lock renewed", &e, token, held, left)
-		} else if l.first(ctx, &e) {
-			l.line(ctx, slog.LevelWarn, "lock not renewed", &e, token, held, left, slog.Any("err", e.Err))
+		} else {
+			l.failed(ctx, "lock not renewed", &e, token, held, left)
 		}
 	case Lost:
 		l.line(ctx, slog.LevelWarn, "lock lost", &e, token, held, slog.Any("err", e.Err))
 	case Released:
+		if errors.Is(e.Err, ErrUnavailable) { // the caller is not told
+			l.failed(ctx, "lock not released", &e, token, held)
+			return
+		}
 		msg := "lock released"
 		if e.Leader {
 			msg = "leader resigned"
@@ -189,57 +193,56 @@ func (e *Event) waitAttrs(n int, longest time.Duration) []slog.Attr {
 	return attrs
 }
 
-// outage is the renewals that fail for one reason.
+// outage is the renewals, or the releases, that fail for one reason.
 type outage struct {
-	more int           // since the last line
-	left time.Duration // the shortest among these
+	more int // since the last line
 	pace pace
 }
 
 // maxOutages limits the number of reasons that are counted apart.
 const maxOutages = 16
 
-// first reports whether a failed renewal is the first of its outage, and counts the others.
-func (l *eventLog) first(ctx context.Context, e *Event) bool {
-	reason := reasonOf(e.Err)
+// failed logs the first failure of an outage, and counts the others.
+func (l *eventLog) failed(ctx context.Context, msg string, e *Event, attrs ...slog.Attr) {
+	id := [2]string{msg, reasonOf(e.Err)}
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	o := l.outages[reason]
+	o := l.outages[id]
 	if o == nil && len(l.outages) >= maxOutages {
-		reason = "several reasons"
-		o = l.outages[reason]
+		id[1] = "several reasons"
+		o = l.outages[id]
 	}
-	if o == nil {
+	first := o == nil
+	if first {
 		o = new(outage)
-		l.outages[reason] = o
-		ctx = context.WithoutCancel(ctx) // the lease may be over by then
-		time.AfterFunc(o.pace.next(), func() { l.goesOn(ctx, reason, o) })
-		return true
+		l.outages[id] = o
+		ctx := context.WithoutCancel(ctx) // the lease may be over by then
+		time.AfterFunc(o.pace.next(), func() { l.goesOn(ctx, id, o) })
+	} else {
+		o.more++
 	}
-	if o.more++; o.more == 1 || e.Left < o.left {
-		o.left = e.Left
+	l.mu.Unlock()
+	if first {
+		l.line(ctx, slog.LevelWarn, msg, e, append(attrs, slog.Any("err", e.Err))...)
 	}
-	return false
 }
 
-// goesOn logs what has failed since the last line of an outage, or ends it.
-func (l *eventLog) goesOn(ctx context.Context, reason string, o *outage) {
+// goesOn logs how many have failed since the last line of an outage, or ends it.
+func (l *eventLog) goesOn(ctx context.Context, id [2]string, o *outage) {
 	l.mu.Lock()
-	more, left := o.more, o.left
+	more := o.more
 	o.more = 0
 	if more == 0 {
-		delete(l.outages, reason)
+		delete(l.outages, id)
 	} else {
-		time.AfterFunc(o.pace.next(), func() { l.goesOn(ctx, reason, o) })
+		time.AfterFunc(o.pace.next(), func() { l.goesOn(ctx, id, o) })
 	}
 	l.mu.Unlock()
 	if more > 0 {
-		l.log.LogAttrs(ctx, slog.LevelWarn, "locks not renewed",
-			slog.Int("more", more), slog.Duration("left", left), slog.String("err", reason))
+		l.log.LogAttrs(ctx, slog.LevelWarn, id[0], slog.Int("more", more), slog.String("err", id[1]))
 	}
 }
 
-// reasonOf returns the text of the error of a renewal without what differs from lease to
+// reasonOf returns the text of the error of a failure without what differs from lease to
 // lease: the key, and numbers such as the port of a connection.
 func reasonOf(err error) string {
 	if e := new(Error); errors.As(err, &e) {

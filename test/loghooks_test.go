@@ -74,12 +74,15 @@ func TestLogHooks(t *testing.T) {
 	h.Event(t.Context(), e) // not of a context of Start
 	e = distlock.Event{Kind: distlock.Renewed, Name: e.Name, Key: e.Key, Token: 7, Held: time.Minute, Left: time.Second}
 	h.Event(t.Context(), e)
-	e = distlock.Event{Kind: distlock.Released, Name: e.Name, Key: e.Key, Token: 7, Held: time.Hour, Leader: true, Err: testkit.ErrBroken}
+	e = distlock.Event{Kind: distlock.Released, Name: e.Name, Key: e.Key, Token: 7, Held: time.Hour, Leader: true}
+	h.Event(t.Context(), e)
+	e.Err = &distlock.Error{Op: "release", Key: e.Key, Err: distlock.ErrUnavailable}
 	h.Event(t.Context(), e)
 	want(t,
 		`level=DEBUG msg="waiting for lock" name=job key="job\n1" waiters=1 longest=1s err="broken pipe" place=2`,
 		`level=DEBUG msg="lock renewed" name=job key="job\n1" token=7 held=1m0s left=1s`,
-		`level=DEBUG msg="leader resigned" name=job key="job\n1" token=7 held=1h0m0s reentrant=false err="broken pipe"`,
+		`level=DEBUG msg="leader resigned" name=job key="job\n1" token=7 held=1h0m0s reentrant=false err=<nil>`,
+		`level=WARN msg="lock not released" name=job key="job\n1" token=7 held=1h0m0s err="distlock: release \"job\\n1\": lock backend unavailable"`,
 	)
 }
 
@@ -148,19 +151,20 @@ func TestLogHooksOfAnOutage(t *testing.T) {
 		})
 		time.Sleep(59 * time.Second)
 		s.Fail(nil)
-		var single, counted int
+		var single, counted, more int
 		for _, line := range lines() {
-			switch {
-			case strings.Contains(line, `"lock not renewed"`):
+			n, count, found := 0, "", false
+			if _, count, found = strings.Cut(line, `level=WARN msg="lock not renewed" more=`); !found {
 				single++
-			case strings.Contains(line, `"locks not renewed"`):
-				counted++
-			default:
+			} else if _, err := fmt.Sscan(count, &n); err == nil {
+				counted, more = counted+1, more+n
+			}
+			if !strings.Contains(line, `"lock not renewed"`) {
 				t.Error(line)
 			}
 		}
-		if single != 1 || counted < 1 || counted > 10 {
-			t.Errorf("%d lines of single renewals and %d with counts", single, counted)
+		if single != 1 || counted < 1 || counted > 10 || more < 99 {
+			t.Errorf("%d lines of single renewals, and %d with counts of %d", single, counted, more)
 		}
 	})
 }
