@@ -129,7 +129,7 @@ func (l *Locker) waitLocal(ctx context.Context, key string, c compat.Class, opts
 	if ctx.Err() != nil {
 		return nil, ended(ctx, nil)
 	}
-	most := opts.MaxWaiters
+	most := max(minKeyWaiters, l.cfg.MaxWaiters/5)
 	if opts.RetryCount == 1 {
 		most = 0
 	}

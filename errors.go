@@ -22,12 +22,12 @@ var (
 	ErrForeign     = driver.ErrForeign                                 // an ErrNotAcquired: the key contains something else; the error names its type
 	ErrLost        = driver.ErrLost                                    // the lease expired or reached MaxHold, or the store says that the key has another owner
 	ErrKey         = errors.New("invalid lock key")                    // the parameters or the key are not acceptable; nothing was sent
-	ErrQueueFull   = errors.New("too many waiters in this process")    // the limit is in the error: MaxWaiters of Opts or Config, or 1,048,576 keys
+	ErrQueueFull   = errors.New("too many waiters in this process")    // the limit is in the error: Config.MaxWaiters, or 1,048,576 keys
 	ErrUnavailable = errors.New("lock backend unavailable")            // the backend failed; whether the lock is free is unknown
 	ErrClosed      = errors.New("locker closed")                       // the Locker was closed
 	ErrNoFencing   = errors.New("lock backend gives no fencing token") // Opts.Fencing demands one
 	ErrUpgrade     = errors.New("lock cannot be upgraded")             // the caller holds the key as a reader or with a permit; ask for the stronger lock first
-	ErrReentry     = errors.New("the caller holds the lock already")   // Opts.NoReentry refuses to re-enter it
+	ErrReentry     = errors.New("the caller holds the lock already")   // Opts.Reentry refuses to re-enter it
 )
 
 // Error says which operation failed on which key. It wraps errors of this package, and the

@@ -46,7 +46,7 @@ type Lease struct {
 	untie     func() bool // ends a re-entry's link to the context of the lease it re-entered
 	acquired  atomic.Bool // state and assigned do not change any more
 	ended     atomic.Bool // its holder gave it back; the state may go on with another
-	entered   atomic.Bool // a re-entry of it with OneReentry is inside
+	entered   atomic.Bool // a re-entry of it with ReentryOne is inside
 	alone     bool        // it is such a re-entry
 	leads     bool        // it is a term of Lead
 	noMinHold atomic.Bool // MinHold does not count, because no caller got the lease
@@ -240,16 +240,16 @@ func (s *Lease) reenter(ctx context.Context, innermost *Lease, opts *Opts) (*Lea
 		return nil, err
 	}
 	switch {
-	case opts.NoReentry:
+	case opts.Reentry == ReentryNone:
 		return nil, ErrReentry
 	case !s.state.Class().Sharing.Covers(opts.sharing()):
 		return nil, ErrUpgrade
 	}
-	if opts.OneReentry && !s.entered.CompareAndSwap(false, true) {
+	if opts.Reentry == ReentryOne && !s.entered.CompareAndSwap(false, true) {
 		return nil, errEntered
 	}
 	in := &Lease{
-		locker: s.locker, name: opts.name(), state: s.state, alone: opts.OneReentry,
+		locker: s.locker, name: opts.name(), state: s.state, alone: opts.Reentry == ReentryOne,
 		assigned: leasestate.Assignment{Token: s.assigned.Token, Since: time.Now()}, outer: innermost, reentered: s,
 	}
 	in.ctx.lease, in.ctx.parent = in, ctx

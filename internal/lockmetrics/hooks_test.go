@@ -74,7 +74,9 @@ func (c *counts) want(t *testing.T, want ...string) {
 // before or after Released. A lease is lost once, whatever the order.
 func TestLostInAnyOrder(t *testing.T) {
 	tell := func(kind distlock.Kind, err error) func(context.Context, distlock.Hooks) {
-		return func(ctx context.Context, h distlock.Hooks) { h.Event(ctx, distlock.Event{Kind: kind, Name: "a", Err: err}) }
+		return func(ctx context.Context, h distlock.Hooks) {
+			h.Event(ctx, distlock.Event{Kind: kind, Name: "a", Err: err})
+		}
 	}
 	lost, acquired, renewed := tell(distlock.Lost, distlock.ErrLost), tell(distlock.Acquired, nil), tell(distlock.Renewed, nil)
 	released := tell(distlock.Released, fmt.Errorf("release: %w", distlock.ErrLost))

@@ -46,7 +46,7 @@ func Test(t *testing.T, h distlock.Hooks, gather func() []string) {
 func takeLocks(t *testing.T, h distlock.Hooks, want func(lines string, prefixes ...string)) {
 	t.Helper()
 	r := &run{T: t, store: testkit.NewStore(), want: want}
-	r.locker = distlock.New(r.store, distlock.Config{Hooks: h, HandOverTime: time.Minute})
+	r.locker = distlock.New(r.store, distlock.Config{Hooks: h, HandOverTime: time.Minute, MaxWaiters: 4})
 	r.waits()
 	r.losses()
 	r.renewals()
@@ -128,10 +128,9 @@ distlock_waiting shop:pay exclusive 3`, "distlock_held", "distlock_waiting")
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), time.Second/4)
 	defer cancel()
-	r.fails(ctx, pay, distlock.CodeNotAcquired)
-	full := pay
-	full.MaxWaiters = 3
-	r.fails(r.Context(), full, distlock.CodeQueueFull)
+	all.Go(func() { r.fails(ctx, pay, distlock.CodeNotAcquired) })
+	synctest.Wait() // four wait
+	r.fails(r.Context(), pay, distlock.CodeQueueFull)
 	time.Sleep(time.Second / 2)
 	r.release(first)
 	all.Wait()
