@@ -153,8 +153,8 @@ func TestLogHooksOfAnOutage(t *testing.T) {
 		s.Fail(nil)
 		var single, counted, more int
 		for _, line := range lines() {
-			n, count, found := 0, "", false
-			if _, count, found = strings.Cut(line, `level=WARN msg="lock not renewed" more=`); !found {
+			n := 0
+			if _, count, found := strings.Cut(line, `level=WARN msg="lock not renewed" more=`); !found {
 				single++
 			} else if _, err := fmt.Sscan(count, &n); err == nil {
 				counted, more = counted+1, more+n

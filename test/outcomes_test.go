@@ -114,14 +114,14 @@ func leavingCaller(ctx context.Context, t *testing.T, _ *distlock.Locker, s *tes
 	return ctx
 }
 
-func lostCaller(ctx context.Context, t *testing.T, l *distlock.Locker, s *testkit.Store) context.Context {
+func lostCaller(_ context.Context, t *testing.T, l *distlock.Locker, s *testkit.Store) context.Context {
 	t.Helper()
 	lease := testkit.MustAcquire(t, l, "k", distlock.Opts{})
 	mustLose(t, s, lease)
 	return context.WithoutCancel(lease.Context())
 }
 
-func reader(ctx context.Context, t *testing.T, l *distlock.Locker, _ *testkit.Store) context.Context {
+func reader(_ context.Context, t *testing.T, l *distlock.Locker, _ *testkit.Store) context.Context {
 	t.Helper()
 	return testkit.MustAcquire(t, l, "k", reading).Context()
 }

@@ -131,7 +131,7 @@ distlock_waiting shop:pay exclusive 3`, "distlock_held", "distlock_waiting")
 	all.Go(func() { r.fails(ctx, pay, distlock.CodeNotAcquired) })
 	synctest.Wait() // four wait
 	r.fails(r.Context(), pay, distlock.CodeQueueFull)
-	time.Sleep(time.Second / 2)
+	time.Sleep(3 * time.Second / 4)
 	r.release(first)
 	all.Wait()
 }
