@@ -27,7 +27,7 @@ import (
 // set for Lead.
 func (l *Locker) acquire(ctx context.Context, key string, opts *Opts, set *backoff.Budget, candidate bool) (*Lease, error) {
 	var start time.Time
-	if h := &l.cfg.Hooks; h.Acquired != nil || h.Failed != nil || h.Waiting != nil {
+	if l.cfg.Hooks.Event != nil {
 		start = time.Now()
 	}
 	ctx = l.tellStart(ctx, key, opts)
@@ -37,7 +37,7 @@ func (l *Locker) acquire(ctx context.Context, key string, opts *Opts, set *backo
 
 func (l *Locker) tellStart(ctx context.Context, key string, opts *Opts) context.Context {
 	if h := l.cfg.Hooks.Start; h != nil {
-		return h(ctx, opts.info(key))
+		return h(ctx, opts.event(Started, key))
 	}
 	return ctx
 }
@@ -51,8 +51,10 @@ func (l *Locker) refuse(ctx context.Context, key string, opts *Opts, err error) 
 }
 
 func (l *Locker) tellFailed(ctx context.Context, key string, opts *Opts, wait time.Duration, err error) {
-	if h := l.cfg.Hooks.Failed; h != nil {
-		h(ctx, FailedInfo{LockInfo: opts.info(key), Wait: wait, Err: err})
+	if h := l.cfg.Hooks.Event; h != nil {
+		e := opts.event(Failed, key)
+		e.Wait, e.Err = wait, err
+		h(ctx, e)
 	}
 }
 
@@ -63,7 +65,7 @@ func (l *Locker) tellOutcome(ctx context.Context, key string, opts *Opts, start 
 		l.tellFailed(ctx, key, opts, time.Since(start), err)
 		return nil, err
 	}
-	if h := l.cfg.Hooks.Acquired; h != nil {
+	if h := l.cfg.Hooks.Event; h != nil {
 		lease.tellAcquired(h, time.Since(start))
 	}
 	return lease, nil
@@ -127,7 +129,7 @@ func (l *Locker) waitLocal(ctx context.Context, key string, c compat.Class, opts
 	if ctx.Err() != nil {
 		return nil, ended(ctx, nil)
 	}
-	most := opts.MaxWaiters
+	most := max(minKeyWaiters, l.cfg.MaxWaiters/5)
 	if opts.RetryCount == 1 {
 		most = 0
 	}

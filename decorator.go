@@ -12,7 +12,7 @@ type Func[Req, Resp any] func(ctx context.Context, req Req) (Resp, error)
 
 // Wrap returns fn under a lock, as [Locker.Do] runs it. A response that fn returned
 // although the lease was lost comes with an error that wraps [ErrLost]. Below a holder of
-// the same key, calls do not exclude each other: see [Opts].OneReentry.
+// the same key, calls do not exclude each other: see [Opts].Reentry.
 //
 // Wrap panics if locker or fn is nil, if opts are invalid (see [Opts.Validate]), if Params
 // takes another type than Req, or if Req can never be made into a key.
@@ -33,18 +33,18 @@ func Wrap[Req, Resp any](locker *Locker, fn Func[Req, Resp], opts Opts) Func[Req
 	}
 	return func(ctx context.Context, req Req) (resp Resp, err error) {
 		var params any
-		if opts.ParamLock {
+		if opts.takesParams() {
 			params = req
 		}
 		lease, err := site.Begin(ctx, params)
 		if err != nil {
 			return resp, err
 		}
-		if lease == nil {
-			return fn(ctx, req)
-		}
 		defer lease.finish(&err)
-		return fn(&lease.ctx, req)
+		if lease != nil {
+			ctx = &lease.ctx
+		}
+		return fn(ctx, req)
 	}
 }
 

@@ -64,7 +64,7 @@
 // re-enters at once, or gets [ErrUpgrade] if the holder has less than it asks for. A
 // goroutine that may outlive the call uses [Detach]. A re-entry excludes nobody below the
 // same holder: two goroutines of one call that lock its key are both inside.
-// [Opts].OneReentry refuses the second one, and NoReentry every one.
+// [Opts].Reentry can refuse the second one, or every one.
 //
 // A lease does not travel over the network: a locked call that makes a remote call for the
 // same key waits for itself, until a deadline or MaxWait. Lock in only one of the two places,

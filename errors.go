@@ -3,6 +3,7 @@ package distlock
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -21,16 +22,17 @@ var (
 	ErrForeign     = driver.ErrForeign                                 // an ErrNotAcquired: the key contains something else; the error names its type
 	ErrLost        = driver.ErrLost                                    // the lease expired or reached MaxHold, or the store says that the key has another owner
 	ErrKey         = errors.New("invalid lock key")                    // the parameters or the key are not acceptable; nothing was sent
-	ErrQueueFull   = errors.New("too many waiters in this process")    // the limit is in the error: MaxWaiters of Opts or Config, or 1,048,576 keys
+	ErrQueueFull   = errors.New("too many waiters in this process")    // the limit is in the error: Config.MaxWaiters, or 1,048,576 keys
 	ErrUnavailable = errors.New("lock backend unavailable")            // the backend failed; whether the lock is free is unknown
 	ErrClosed      = errors.New("locker closed")                       // the Locker was closed
 	ErrNoFencing   = errors.New("lock backend gives no fencing token") // Opts.Fencing demands one
 	ErrUpgrade     = errors.New("lock cannot be upgraded")             // the caller holds the key as a reader or with a permit; ask for the stronger lock first
-	ErrReentry     = errors.New("the caller holds the lock already")   // Opts.NoReentry refuses to re-enter it
+	ErrReentry     = errors.New("the caller holds the lock already")   // Opts.Reentry refuses to re-enter it
 )
 
 // Error says which operation failed on which key. It wraps errors of this package, and the
-// backend's own if there is one. It is joined behind the error of a locked function.
+// backend's own if there is one. If a lease was lost, it is joined behind the error of the
+// locked function.
 type Error struct {
 	// Op is for people: "acquire", "hold", "renew", "release", "refresh", "check", "step",
 	// "commit", "lead", "inspect", "observe", "force", "revoke", "ping", "key" or "options".
@@ -54,12 +56,6 @@ func (e *Error) Error() string {
 
 // Unwrap returns what went wrong.
 func (e *Error) Unwrap() error { return e.Err }
-
-// Is is for [CodeOf].
-func (e *Error) Is(target error) bool { return target == errOptions && e.Op == "options" }
-
-// errOptions matches each Error of the options.
-var errOptions = errors.New("invalid options")
 
 // HeldError says which holder has the key, as far as the store knows. It is part of
 // errors that match [ErrNotAcquired].
@@ -93,7 +89,10 @@ func noFunction(key string) error {
 }
 
 // joined is like the error of errors.Join, but its text is a single line.
-type joined struct{ errs []error }
+type joined struct {
+	errs []error
+	ran  bool // it is the error of a function that ran: see Ran
+}
 
 func (e *joined) Error() string {
 	texts := make([]string, len(e.errs))
@@ -105,16 +104,81 @@ func (e *joined) Error() string {
 
 func (e *joined) Unwrap() []error { return e.errs }
 
-// join puts the kit's own failure behind the function's error and never
-// replaces it: a lone error comes back as it is, so that == goes on working.
-func join(fnErr, lockErr error) error {
+// join puts one error behind another. A lone error comes back as it is, so that == goes on
+// working.
+func join(first, second error) error {
 	switch {
-	case lockErr == nil:
-		return fnErr
-	case fnErr == nil:
-		return lockErr
+	case second == nil:
+		return first
+	case first == nil:
+		return second
 	default:
-		return &joined{[]error{fnErr, lockErr}}
+		return &joined{errs: []error{first, second}}
+	}
+}
+
+// hasRun returns the error of a function that ran: its own, and behind it what its lock or
+// its Undo has to say. It comes back as it is if it says by itself that the function ran, and
+// not, for example, if it is the refusal of another lock below.
+func hasRun(fnErr error, behind ...error) error {
+	errs := slices.DeleteFunc(append([]error{fnErr}, behind...), func(err error) bool { return err == nil })
+	switch {
+	case len(errs) == 0:
+		return nil
+	case len(errs) == 1 && Ran(errs[0]):
+		return errs[0]
+	default:
+		return &joined{errs, true}
+	}
+}
+
+// Ran reports whether the function of [Locker.Do], [Call], [Wrap], [Locker.DoAll], a Site of
+// package wiring or generated code ran, if err is the error of that call. Then its work may be
+// done in part or as a whole, and must not be repeated without a look. That nothing ran is
+// certain if Ran returns false.
+//
+// Of [Locker.Lead] it reports whether there was a term, and of [Lease.Step] whether Do was
+// called. An error of [Lease.Release], [Lease.Check] or [Lease.Refresh] comes from code that
+// runs, and so does one that is not of this package.
+func Ran(err error) bool {
+	ran, said := true, false
+	walk(err, func(err error) bool {
+		switch e := err.(type) { //nolint:errorlint // walk unwraps
+		case *joined:
+			said = e.ran
+		case *Error:
+			switch e.Op {
+			case "acquire", "options", "key", "step":
+				ran, said = false, true
+			case "hold", "renew", "release", "refresh", "check", "commit":
+				said = true
+			}
+		}
+		return said
+	})
+	if said {
+		return ran
+	}
+	code := CodeOf(err)
+	return code == CodeOK || code == CodeLost || code == CodeOther
+}
+
+// walk calls visit for err and all errors in it, in the order of errors.Is, until visit
+// returns true, and reports whether it did.
+func walk(err error, visit func(error) bool) bool {
+	if err == nil {
+		return false
+	}
+	if visit(err) {
+		return true
+	}
+	switch e := err.(type) { //nolint:errorlint // this is how to unwrap
+	case interface{ Unwrap() error }:
+		return walk(e.Unwrap(), visit)
+	case interface{ Unwrap() []error }:
+		return slices.ContainsFunc(e.Unwrap(), func(err error) bool { return walk(err, visit) })
+	default:
+		return false
 	}
 }
 
@@ -174,12 +238,12 @@ func (e *fieldError) Rename(name func(field string) string) string {
 type Code int
 
 // The codes. If several fit an error, CodeOf returns the first of them: doubt about what
-// was done comes before what must be changed, and that before what may pass. From
-// CodeOptions to CodeNotAcquired the function did not run, if this is the error of its
-// acquisition.
+// was done comes before what must be changed, and that before what may pass. [Ran] says
+// whether the function ran: from CodeOptions to CodeNotAcquired it did, if the error is that
+// of another lock, which the function has returned.
 const (
 	CodeOK          Code = iota // nil
-	CodeLost                    // ErrLost: if the function ran, its outcome is in doubt
+	CodeLost                    // ErrLost: the outcome is in doubt
 	CodeOptions                 // options or arguments were refused; the program is wrong
 	CodeKey                     // ErrKey: the request is wrong
 	CodeUpgrade                 // ErrUpgrade: the program is wrong
@@ -199,7 +263,7 @@ var codes = [...]struct {
 }{
 	CodeOK:          {"ok", nil},
 	CodeLost:        {"lost", ErrLost},
-	CodeOptions:     {"options", errOptions},
+	CodeOptions:     {"options", nil}, // see isOptions
 	CodeKey:         {"key", ErrKey},
 	CodeUpgrade:     {"upgrade", ErrUpgrade},
 	CodeReentry:     {"reentry", ErrReentry},
@@ -218,11 +282,16 @@ func CodeOf(err error) Code {
 		return CodeOK
 	}
 	for c := CodeOK + 1; c < CodeOther; c++ {
-		if errors.Is(err, codes[c].err) {
+		if c == CodeOptions && walk(err, isOptions) || c != CodeOptions && errors.Is(err, codes[c].err) {
 			return c
 		}
 	}
 	return CodeOther
+}
+
+func isOptions(err error) bool {
+	e, ok := err.(*Error) //nolint:errorlint // walk unwraps
+	return ok && e.Op == "options"
 }
 
 // mayPass reports whether another attempt, in this process or another, may succeed.

@@ -241,25 +241,6 @@ func ExampleLocker_DoAll() {
 	// Output: 75 45
 }
 
-// AcquireAll is for code that is not a function. Each lease has its own token.
-func ExampleLocker_AcquireAll() {
-	locker := distlock.New(memlock.New(), distlock.Config{})
-	defer locker.Close()
-
-	leases, err := locker.AcquireAll(context.Background(), []string{"tea", "cup"}, distlock.Opts{Prefix: "stock:"})
-	if err != nil {
-		log.Fatal(err)
-	}
-	for _, lease := range leases.Leases() {
-		fmt.Println(lease.Key(), lease.Token() > 0)
-	}
-	fmt.Println(leases.Check() == nil, leases.Release(context.Background()))
-	// Output:
-	// stock:cup true
-	// stock:tea true
-	// true <nil>
-}
-
 // Code that must not run without its lock asserts it, whoever calls it.
 func ExampleHeld() {
 	locker := distlock.New(memlock.New(), distlock.Config{})

@@ -200,31 +200,42 @@ func ExampleDetach() {
 // never the key: callers choose keys.
 func ExampleHooks() {
 	locker := distlock.New(memlock.New(), distlock.Config{Hooks: distlock.Hooks{
-		Acquired: func(_ context.Context, i distlock.AcquiredInfo) { fmt.Println("acquired", i.Name) },
-		Released: func(_ context.Context, i distlock.ReleasedInfo) { fmt.Println("released", i.Name, i.Err) },
-		Lost:     func(_ context.Context, i distlock.LostInfo) { fmt.Println("lost", i.Name, i.Err) },
+		Event: func(_ context.Context, e distlock.Event) {
+			switch e.Kind {
+			case distlock.Acquired, distlock.Released, distlock.Lost:
+				fmt.Println(e.Kind, e.Name, e.Err)
+			}
+		},
 	}})
 	defer locker.Close()
 
 	pay := distlock.Wrap(locker, Service{}.Pay, distlock.Opts{Prefix: "shop:", Value: "pay", ParamLock: true})
 	_, _ = pay(context.Background(), PayRequest{OrderID: 1})
 	// Output:
-	// acquired shop:pay
+	// acquired shop:pay <nil>
 	// released shop:pay <nil>
 }
 
 // Traces and metrics are separate hooks. The values that Start puts into the context
-// are available in all later hooks.
+// are there in all later events.
 func ExampleJoinHooks() {
 	type spanKey struct{}
 	traces := distlock.Hooks{
-		Start: func(ctx context.Context, i distlock.LockInfo) context.Context {
-			return context.WithValue(ctx, spanKey{}, "span of "+i.Name)
+		Start: func(ctx context.Context, e distlock.Event) context.Context {
+			return context.WithValue(ctx, spanKey{}, "span of "+e.Name)
 		},
-		Released: func(ctx context.Context, _ distlock.ReleasedInfo) { fmt.Println("end of the", ctx.Value(spanKey{})) },
+		Event: func(ctx context.Context, e distlock.Event) {
+			if e.Kind == distlock.Released {
+				fmt.Println("end of the", ctx.Value(spanKey{}))
+			}
+		},
 	}
 	metrics := distlock.Hooks{
-		Released: func(_ context.Context, i distlock.ReleasedInfo) { fmt.Println("one more", i.Name, i.Mode) },
+		Event: func(_ context.Context, e distlock.Event) {
+			if e.Kind == distlock.Released {
+				fmt.Println("one more", e.Name, e.Mode)
+			}
+		},
 	}
 	locker := distlock.New(memlock.New(), distlock.Config{Hooks: distlock.JoinHooks(traces, metrics)})
 	defer locker.Close()

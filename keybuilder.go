@@ -102,11 +102,11 @@ func newKeyBuilder(opts Opts) (*keyBuilder, error) {
 	b := &keyBuilder{base: opts.Prefix + opts.Value, params: opts.Params, format: opts.KeyFormat, hasher: opts.Hasher}
 	var err error
 	switch {
-	case !opts.ParamLock && b.format != nil:
+	case !opts.takesParams() && b.format != nil:
 		if b.fixed, err = b.format.call(b.base, nil); err != nil {
 			return nil, b.refuse(fmt.Errorf("KeyFormat %w", err))
 		}
-	case !opts.ParamLock:
+	case !opts.takesParams():
 		b.fixed = b.base
 	}
 	return b, nil

@@ -18,7 +18,7 @@ import (
 // If fn returns nil, or after a loss an error that wraps ErrLost or [context.Canceled],
 // the candidate campaigns again after two to three times RetryInterval. So every other
 // candidate with the same interval gets a turn. A leader that wants to stay does not
-// return. If fn fails, Lead resigns and returns its error, with that of the lock joined
+// return. If fn fails, Lead resigns and returns its error, with that of a lost lease joined
 // behind it. If fn panics or calls [runtime.Goexit], the leader resigns.
 //
 // If the store fails, the queue in the process is full, or RetryCount or MaxWait ends the
@@ -30,16 +30,21 @@ func (l *Locker) Lead(ctx context.Context, key string, opts Opts, fn func(ctx co
 		return l.refuse(ctx, opts.Prefix+key, &opts, noFunction(opts.Prefix+key))
 	}
 	interval := max(opts.withDefaults().RetryInterval, 1) // options may be refused yet
+	led := false
 	for {
 		pause := interval + rand.N(interval)
 		s, err := l.acquireAs(ctx, key, opts, true)
 		again := err != nil && passing(err)
 		if err == nil {
+			led = true
 			again, err = s.term(fn)
 			pause += interval
 		}
 		if !again || !l.life.sleep(ctx, pause, nil) {
-			return l.stopped(ctx, opts.Prefix+key, err)
+			if err = l.stopped(ctx, opts.Prefix+key, err); led {
+				err = hasRun(err)
+			}
+			return err
 		}
 	}
 }
@@ -58,7 +63,7 @@ func (s *Lease) term(fn func(ctx context.Context) error) (again bool, _ error) {
 	if fnErr == nil || explained {
 		return true, nil
 	}
-	return false, join(fnErr, lockErr)
+	return false, hasRun(fnErr, s.loss(fnErr, lockErr))
 }
 
 // serve runs fn for one term, and resigns when fn returns, panics or exits.

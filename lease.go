@@ -2,6 +2,7 @@ package distlock
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -45,7 +46,7 @@ type Lease struct {
 	untie     func() bool // ends a re-entry's link to the context of the lease it re-entered
 	acquired  atomic.Bool // state and assigned do not change any more
 	ended     atomic.Bool // its holder gave it back; the state may go on with another
-	entered   atomic.Bool // a re-entry of it with OneReentry is inside
+	entered   atomic.Bool // a re-entry of it with ReentryOne is inside
 	alone     bool        // it is such a re-entry
 	leads     bool        // it is a term of Lead
 	noMinHold atomic.Bool // MinHold does not count, because no caller got the lease
@@ -124,16 +125,42 @@ func (s *Lease) Release(ctx context.Context) error {
 	return err
 }
 
-// finish releases s when a locked function returns, panics or exits, and joins the
-// lock's error, if any, with the function's. The function defers it with the address of
-// its result.
-func (s *Lease) finish(err *error) { *err = join(*err, s.Release(&s.ctx)) }
+// finish releases s when a locked function returns, panics or exits. The function defers it
+// with the address of its error, which is then that of the call. Without a lease, which was
+// not needed, s is nil.
+func (s *Lease) finish(err *error) {
+	var lost error
+	if s != nil {
+		lost = s.loss(*err, s.Release(&s.ctx))
+	}
+	*err = hasRun(*err, lost)
+}
+
+// loss returns the loss in the error of a release, unless the function's error names it. That
+// a release failed is not the function's matter: the hooks are told, and it goes on in the
+// background.
+func (s *Lease) loss(fnErr, released error) error {
+	if !errors.Is(released, ErrLost) || walk(fnErr, s.isLoss) {
+		return nil
+	}
+	e := *released.(*Error)              //nolint:errorlint,forcetypeassert // made by fail
+	if both, ok := e.Err.(*joined); ok { //nolint:errorlint // made by join
+		e.Err = both.errs[0]
+	}
+	return &e
+}
+
+// isLoss reports whether err says that s was lost.
+func (s *Lease) isLoss(err error) bool {
+	e, ok := err.(*Error) //nolint:errorlint // walk unwraps
+	return ok && e.Key == s.Key() && errors.Is(e.Err, ErrLost)
+}
 
 func (s *Lease) tellReleased(err error) {
-	if h := s.locker.cfg.Hooks.Released; h != nil {
-		h(&s.ctx, ReleasedInfo{
-			LockInfo: s.info(), Token: s.assigned.Token, Held: time.Since(s.assigned.Since), Reentrant: s.reentered != nil, Term: s.leads, Err: err,
-		})
+	if h := s.locker.cfg.Hooks.Event; h != nil {
+		e := s.event(Released)
+		e.Reentrant, e.Leader, e.Err = s.reentered != nil, s.leads, err
+		h(&s.ctx, e)
 	}
 }
 
@@ -148,7 +175,7 @@ func (s *Lease) keepUntil() time.Time {
 
 // tellAcquired calls the hook. If the hook does not return, tellAcquired releases the
 // lease, because no caller will get it.
-func (s *Lease) tellAcquired(h func(context.Context, AcquiredInfo), wait time.Duration) {
+func (s *Lease) tellAcquired(h func(context.Context, Event), wait time.Duration) {
 	returned := false
 	defer func() {
 		if !returned { // a panic, or runtime.Goexit
@@ -156,9 +183,9 @@ func (s *Lease) tellAcquired(h func(context.Context, AcquiredInfo), wait time.Du
 			_ = s.Release(&s.ctx)
 		}
 	}()
-	h(&s.ctx, AcquiredInfo{
-		LockInfo: s.info(), Token: s.assigned.Token, Wait: wait, Reentrant: s.reentered != nil, HandedOver: s.assigned.HandedOver,
-	})
+	e := s.event(Acquired)
+	e.Held, e.Wait, e.Reentrant, e.HandedOver = 0, wait, s.reentered != nil, s.assigned.HandedOver
+	h(&s.ctx, e)
 	returned = true
 }
 
@@ -213,16 +240,16 @@ func (s *Lease) reenter(ctx context.Context, innermost *Lease, opts *Opts) (*Lea
 		return nil, err
 	}
 	switch {
-	case opts.NoReentry:
+	case opts.Reentry == ReentryNone:
 		return nil, ErrReentry
 	case !s.state.Class().Sharing.Covers(opts.sharing()):
 		return nil, ErrUpgrade
 	}
-	if opts.OneReentry && !s.entered.CompareAndSwap(false, true) {
+	if opts.Reentry == ReentryOne && !s.entered.CompareAndSwap(false, true) {
 		return nil, errEntered
 	}
 	in := &Lease{
-		locker: s.locker, name: opts.name(), state: s.state, alone: opts.OneReentry,
+		locker: s.locker, name: opts.name(), state: s.state, alone: opts.Reentry == ReentryOne,
 		assigned: leasestate.Assignment{Token: s.assigned.Token, Since: time.Now()}, outer: innermost, reentered: s,
 	}
 	in.ctx.lease, in.ctx.parent = in, ctx
@@ -266,11 +293,12 @@ func (s *Lease) fail(op string, err error) error {
 // renewed is called after each renewal of the lease while s is a holder. If the renewal
 // failed, failed is true, and err is the reason, if known.
 func (s *Lease) renewed(failed bool, err error, left time.Duration) {
-	i := RenewedInfo{LockInfo: s.info(), Token: s.assigned.Token, Held: time.Since(s.assigned.Since), Left: left}
+	e := s.event(Renewed)
+	e.Left = left
 	if failed {
-		i.Err = s.fail("renew", unavailable(err))
+		e.Err = s.fail("renew", unavailable(err))
 	}
-	s.locker.life.background(func() { s.locker.cfg.Hooks.Renewed(&s.ctx, i) })
+	s.locker.life.background(func() { s.locker.cfg.Hooks.Event(&s.ctx, e) })
 }
 
 // lost is called once, when the lease is lost while s is a holder, and returns the function
@@ -278,11 +306,12 @@ func (s *Lease) renewed(failed bool, err error, left time.Duration) {
 // and Close may be called, as soon as its context is cancelled.
 func (s *Lease) lost(err error) (tell func()) {
 	told := make(chan struct{})
-	if h := s.locker.cfg.Hooks.Lost; h != nil {
-		i := LostInfo{LockInfo: s.info(), Token: s.assigned.Token, Held: time.Since(s.assigned.Since), Err: err}
+	if h := s.locker.cfg.Hooks.Event; h != nil {
+		e := s.event(Lost)
+		e.Err = err
 		s.locker.life.background(func() {
 			<-told
-			h(&s.ctx, i)
+			h(&s.ctx, e)
 		})
 	}
 	return func() {
@@ -291,10 +320,13 @@ func (s *Lease) lost(err error) (tell func()) {
 	}
 }
 
-// info returns what every hook gets about s.
-func (s *Lease) info() LockInfo {
+// event returns what the hooks are told of s in any case.
+func (s *Lease) event(kind Kind) Event {
 	sharing := s.state.Class().Sharing
-	return LockInfo{Name: s.name, Key: s.Key(), Mode: sharing.Mode, Permits: sharing.Permits}
+	return Event{
+		Kind: kind, Name: s.name, Key: s.Key(), Mode: sharing.Mode, Permits: sharing.Permits,
+		Token: s.assigned.Token, Held: time.Since(s.assigned.Since),
+	}
 }
 
 // Revoked returns a channel that is closed when the holder is asked to give the key back: by

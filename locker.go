@@ -25,9 +25,9 @@ type Config struct {
 	Hasher Hasher
 
 	// MaxWaiters limits how many goroutines of this process wait for one another, for all
-	// keys together; the next one gets [ErrQueueFull]. The first waiter for a key, which
-	// waits in the store, is not counted. A waiter costs about 5 KB, so the default,
-	// 50,000, is about 250 MB.
+	// keys together; the next one gets [ErrQueueFull]. One key has room for a fifth of them,
+	// or for 10,000 if that is more. The first waiter for a key, which waits in the store, is
+	// not counted. A waiter costs about 5 KB, so the default, 50,000, is about 250 MB.
 	MaxWaiters int
 
 	// CloseTimeout is how long [Locker.Close] waits for holders to release their leases.
@@ -51,6 +51,9 @@ const (
 	defaultTotalWaiters = 50_000
 	defaultCloseTimeout = 5 * time.Second
 	defaultHandOverTime = 100 * time.Millisecond
+
+	// minKeyWaiters is how many waiters a key has room for: see Config.MaxWaiters.
+	minKeyWaiters = 10_000
 
 	// maxKeys limits how many keys a process holds or waits for at the same time. Clients
 	// choose keys, and each key costs memory here and in the store.
@@ -142,8 +145,9 @@ func New(b driver.Backend, cfg Config) *Locker {
 // the key is about.
 //
 // If the lock is not acquired, fn does not run, and the error is an [*Error]. Otherwise
-// the error is that of fn, with that of a lost lease or a failed release joined behind
-// it. Commit a database transaction inside fn, before the next holder reads.
+// the error is that of fn, with that of a lost lease joined behind it: [Ran] tells both
+// apart. A release that fails is no error; Hooks are told of it, and it goes on in the
+// background. Commit a database transaction inside fn, before the next holder reads.
 func (l *Locker) Do(ctx context.Context, key string, opts Opts, fn func(ctx context.Context) error) (err error) {
 	if fn == nil {
 		return l.refuse(ctx, opts.Prefix+key, &opts, noFunction(opts.Prefix+key))
@@ -290,7 +294,7 @@ func init() {
 		return keys.Key(params)
 	}
 	bridge.CheckKey = checkKey
-	bridge.Join = join
+	bridge.Finish = (*Lease).finish
 	bridge.Unavailable = unavailable
 	bridge.Operate = func(locker *Locker, f func(driver.Backend) error) error {
 		if !locker.life.begin() {

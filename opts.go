@@ -14,7 +14,6 @@ import (
 const (
 	DefaultKeyTimeout    = 10 * time.Second
 	DefaultRetryInterval = 500 * time.Millisecond
-	defaultMaxWaiters    = 10_000
 )
 
 // Opts declares how something is locked. Its zero value works, except that decorators
@@ -39,7 +38,7 @@ type Opts struct {
 	ParamLock bool
 
 	// Params selects the parameters from the request: see [By]. The default is the whole
-	// request, with its `lock` tags. It is refused without ParamLock.
+	// request, with its `lock` tags. It implies ParamLock.
 	Params Selector
 
 	// Hasher makes the last part of the key. The default is [Config].Hasher.
@@ -95,22 +94,14 @@ type Opts struct {
 	// most MaxHold.
 	MinHold time.Duration
 
-	// OneReentry refuses a re-entry while another one is inside below the same holder, at
-	// once and with [ErrNotAcquired]. The default lets all of them in, at the same time.
-	OneReentry bool
-
-	// NoReentry refuses every re-entry, at once and with [ErrReentry]: for a function that must
-	// not be called below a holder of its key, such as itself. A caller that was not given the
-	// holder's context waits for it.
-	NoReentry bool
+	// Reentry says which calls get in below a holder of their key, for example a function that
+	// calls itself. The default is ReentryAll. A caller that was not given the holder's context
+	// is no re-entry, and waits for it.
+	Reentry Reentry
 
 	// Fencing demands a fencing token: without one, the acquisition fails at once with
 	// [ErrNoFencing]. Set it if the resource checks [Lease.Token], which would be 0.
 	Fencing bool
-
-	// MaxWaiters limits how many goroutines of this process wait for one key; the next one
-	// gets [ErrQueueFull]. The default is 10,000.
-	MaxWaiters int
 }
 
 // Validate reports every field that a decorator would refuse with a panic, by name and
@@ -121,13 +112,10 @@ func (o Opts) Validate() error {
 	if o.Value == "" {
 		errs = append(errs, fieldErrorf("Value", "is empty"))
 	}
-	if o.Params.isSet() && !o.ParamLock {
-		errs = append(errs, fieldErrorf("Params", "is set but %v is false", fieldName("ParamLock")))
-	}
 	switch {
 	case o.KeyFormat != nil:
 		errs = append(errs, o.validateKeyFormat(base))
-	case o.ParamLock:
+	case o.takesParams():
 		errs = append(errs, validateRoom(base, o.Hasher))
 	}
 	if err := errors.Join(append(errs, o.validateNumbers())...); err != nil {
@@ -165,8 +153,8 @@ func (o *Opts) validateNumbers() error {
 	if o.RetryCount < 0 {
 		errs = append(errs, fieldErrorf("RetryCount", "is negative: %d", o.RetryCount))
 	}
-	if o.MaxWaiters < 0 {
-		errs = append(errs, fieldErrorf("MaxWaiters", "is negative: %d", o.MaxWaiters))
+	if o.Reentry < ReentryAll || o.Reentry > ReentryNone {
+		errs = append(errs, fieldErrorf("Reentry", "is unknown: %d", o.Reentry))
 	}
 	if o.Mode != Exclusive && o.Mode != Shared {
 		errs = append(errs, fieldErrorf("Mode", "is unknown: %v", o.Mode))
@@ -202,7 +190,7 @@ func (o *Opts) validateKeyFormat(base string) error {
 	if o.Hasher != nil {
 		return fieldErrorf("Hasher", "is set but %v makes the whole key", fieldName("KeyFormat"))
 	}
-	if o.ParamLock || base != "" && keyFault(base) != "" { // reported elsewhere
+	if o.takesParams() || base != "" && keyFault(base) != "" { // reported elsewhere
 		return nil
 	}
 	if _, err := keyFormat(o.KeyFormat).call(base, nil); err != nil {
@@ -237,9 +225,11 @@ const maxDuration = 366 * 24 * time.Hour
 func (o Opts) withDefaults() Opts {
 	o.KeyTimeout = cmp.Or(o.KeyTimeout, DefaultKeyTimeout).Truncate(time.Millisecond)
 	o.RetryInterval = cmp.Or(o.RetryInterval, DefaultRetryInterval)
-	o.MaxWaiters = cmp.Or(o.MaxWaiters, defaultMaxWaiters)
 	return o
 }
+
+// takesParams reports whether the parameters are part of the key.
+func (o *Opts) takesParams() bool { return o.ParamLock || o.Params.isSet() }
 
 // name returns the name of the lock in hooks.
 func (o *Opts) name() string {
@@ -260,9 +250,9 @@ func (o *Opts) class() compat.Class {
 	}
 }
 
-// info returns what the hooks get about an acquisition that has no lease.
-func (o *Opts) info(key string) LockInfo {
-	return LockInfo{Name: o.name(), Key: key, Mode: o.Mode, Permits: o.Permits}
+// event returns what the hooks are told of an acquisition that has no lease.
+func (o *Opts) event(kind Kind, key string) Event {
+	return Event{Kind: kind, Name: o.name(), Key: key, Mode: o.Mode, Permits: o.Permits}
 }
 
 // notAcquired returns the error of an acquisition with options o that ended with err.
@@ -277,6 +267,16 @@ func (o *Opts) notAcquired(key string, err error) *Error {
 	}
 	return e
 }
+
+// Reentry says which calls get in below a holder of their key, under its lease.
+type Reentry int
+
+// The kinds of re-entry. The zero value is ReentryAll.
+const (
+	ReentryAll  Reentry = iota // all, at the same time
+	ReentryOne                 // one at a time below the same holder; the others get ErrNotAcquired at once
+	ReentryNone                // none: they get ErrReentry at once
+)
 
 // Mode says whether a key can have several holders at the same time.
 type Mode = driver.Mode

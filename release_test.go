@@ -22,7 +22,7 @@ func TestLossDuringARelease(t *testing.T) {
 			t.Parallel()
 			var told atomic.Int64
 			s := testkit.NewStore()
-			l := testkit.NewLocker(t, s, distlock.Config{Hooks: distlock.Hooks{Lost: func(context.Context, distlock.LostInfo) { told.Add(1) }}})
+			l := testkit.NewLocker(t, s, distlock.Config{Hooks: distlock.Hooks{Event: testkit.On{distlock.Lost: func(context.Context, distlock.Event) { told.Add(1) }}.Event}})
 			held := testkit.MustAcquire(t, l, "k", o)
 			want := int64(1)
 			if o.Mode == distlock.Shared {
@@ -57,9 +57,9 @@ func TestLossDuringARelease(t *testing.T) {
 func TestLossThatTheReleaseFindsIsToldToTheHook(t *testing.T) {
 	for name, o := range map[string]distlock.Opts{"writer": writing, "reader": reading, "permit": permit} {
 		t.Run(name, func(t *testing.T) {
-			var told []distlock.LostInfo
+			var told []distlock.Event
 			s := testkit.NewStore()
-			l := testkit.NewLocker(t, s, distlock.Config{Hooks: distlock.Hooks{Lost: func(_ context.Context, i distlock.LostInfo) { told = append(told, i) }}})
+			l := testkit.NewLocker(t, s, distlock.Config{Hooks: distlock.Hooks{Event: testkit.On{distlock.Lost: func(_ context.Context, i distlock.Event) { told = append(told, i) }}.Event}})
 			held := testkit.MustAcquire(t, l, "k", o)
 			s.Steal(t, "k")
 			wantIs(t, held.Release(t.Context()), distlock.ErrLost)
@@ -179,19 +179,17 @@ func TestReadersShareOneLease(t *testing.T) {
 			s.LimitTokens(c.tokens)
 			var mu sync.Mutex
 			handed := 0
-			config.Hooks.Acquired = func(_ context.Context, i distlock.AcquiredInfo) {
+			released := 0
+			config.Hooks.Event = func(_ context.Context, e distlock.Event) {
 				mu.Lock()
 				defer mu.Unlock()
-				if i.HandedOver {
+				wantIs(t, e.Err)
+				if e.HandedOver {
 					handed++
 				}
-			}
-			released := 0
-			config.Hooks.Released = func(_ context.Context, i distlock.ReleasedInfo) {
-				mu.Lock()
-				defer mu.Unlock()
-				wantIs(t, i.Err)
-				released++
+				if e.Kind == distlock.Released {
+					released++
+				}
 			}
 			l := testkit.NewLocker(t, s, config)
 			var leases []*distlock.Lease
@@ -230,12 +228,12 @@ func TestSharedLeaseLostOnItsWay(t *testing.T) {
 		s := testkit.NewStore()
 		var l *distlock.Locker
 		once := false
-		l = testkit.NewLocker(t, s, distlock.Config{Hooks: distlock.Hooks{Acquired: func(_ context.Context, i distlock.AcquiredInfo) {
+		l = testkit.NewLocker(t, s, distlock.Config{Hooks: distlock.Hooks{Event: testkit.On{distlock.Acquired: func(_ context.Context, i distlock.Event) {
 			if i.Token > 65 && !i.HandedOver && !once { // the first of the readers
 				once = true
 				l.LoseAll()
 			}
-		}}})
+		}}.Event}})
 		held := testkit.MustAcquire(t, l, "k", writing)
 		var readers []<-chan *distlock.Lease
 		for range 10 {
@@ -260,14 +258,16 @@ func TestHoldLostOnItsWay(t *testing.T) {
 		var l *distlock.Locker
 		var lost atomic.Int64
 		l = testkit.NewLocker(t, s, distlock.Config{Hooks: distlock.Hooks{
-			Released: func(context.Context, distlock.ReleasedInfo) {
-				if l.LoseOnItsWay("k") {
-					lost.Add(1)
-				}
-			},
-			Lost: func(context.Context, distlock.LostInfo) {
-				t.Error("a caller without a lock was told that it was lost")
-			},
+			Event: testkit.On{
+				distlock.Released: func(context.Context, distlock.Event) {
+					if l.LoseOnItsWay("k") {
+						lost.Add(1)
+					}
+				},
+				distlock.Lost: func(context.Context, distlock.Event) {
+					t.Error("a caller without a lock was told that it was lost")
+				},
+			}.Event,
 		}})
 		for range 1000 {
 			held := testkit.MustAcquire(t, l, "k", distlock.Opts{})

@@ -2,7 +2,6 @@ package distlock
 
 import (
 	"context"
-	"errors"
 	"fmt"
 )
 
@@ -34,7 +33,7 @@ type Step struct {
 // another. Step does not check whether ctx has ended.
 func (s *Lease) Step(ctx context.Context, step Step) error {
 	if step.Do == nil {
-		return s.fail("step", errors.New("Step.Do is nil"))
+		return noFunction(s.Key())
 	}
 	if err := s.over(); err != nil {
 		return s.fail("step", err)
@@ -55,14 +54,17 @@ func (s *Lease) Step(ctx context.Context, step Step) error {
 		lost = s.over()
 		if err == nil {
 			returned = true
-			return s.fail("commit", lost)
+			return hasRun(s.fail("commit", lost))
 		}
 	}
 	returned = true // Undo does not run twice, even if it panics
 	if err == nil && lost == nil {
 		return nil
 	}
-	return join(join(err, s.fail("step", lost)), step.undo(ctx))
+	if walk(err, s.isLoss) {
+		lost = nil // Do or Commit says so
+	}
+	return hasRun(err, s.fail("step", lost), step.undo(ctx))
 }
 
 // undo runs Undo, even if ctx has ended.

@@ -44,7 +44,7 @@ type waitReport struct {
 
 // reportWait returns the report of an acquisition that may wait, or nil if there is no hook.
 func (l *Locker) reportWait(ctx context.Context, key string, opts *Opts, begun time.Time, candidate bool) *waitReport {
-	if l.cfg.Hooks.Waiting == nil || opts.RetryCount == 1 {
+	if l.cfg.Hooks.Event == nil || opts.RetryCount == 1 {
 		return nil
 	}
 	r, _ := l.reports.Get().(*waitReport)
@@ -122,35 +122,40 @@ func (r *waitReport) due() {
 	owner := r.owner
 	r.locker.life.background(func() { // so that Close waits for the look
 		defer cancel()
-		i := WaitingInfo{LockInfo: r.opts.info(r.key), Candidate: r.candidate}
+		e := r.opts.event(Waiting, r.key)
+		e.Leader = r.candidate
 		var held *HeldError
-		held, i.Place = r.locker.look(look, r.key, owner)
-		if call := r.beginCall(&i, held); call != nil {
+		held, e.Place = r.locker.look(look, r.key, owner)
+		if call := r.beginCall(&e, held); call != nil {
 			defer close(call)
-			r.locker.cfg.Hooks.Waiting(r.ctx, i)
-			r.endCall(i.Wait)
+			r.locker.cfg.Hooks.Event(r.ctx, e)
+			r.endCall(e.Wait)
 		}
 	})
 }
 
 // beginCall completes what the hook is told, and tells the other waiters of the holder that a
 // look has shown. It returns nil if the wait has ended.
-func (r *waitReport) beginCall(i *WaitingInfo, held *HeldError) (call chan struct{}) {
+func (r *waitReport) beginCall(e *Event, held *HeldError) (call chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.over {
 		return nil
 	}
 	l, key := r.locker, r.key
-	i.Wait = time.Since(r.begun)
+	e.Wait = time.Since(r.begun)
 	if held != nil {
 		r.told = true
-		l.tellWaiters(key, held, min(i.Wait, longestPause))
+		l.tellWaiters(key, held, min(e.Wait, longestPause))
 	}
-	if place := l.queue.Place(key, r.ticket); place > 0 {
-		i.Place, i.Local = place, true
+	place, waiters := l.queue.Place(key, r.ticket)
+	if place > 0 {
+		e.Place, e.Local = place, true
 	}
-	i.Err = l.busyErr(key)
+	if l.life.holder(key) == nil {
+		waiters++ // the caller that asks the store
+	}
+	e.Waiters, e.Err = waiters, l.busyErr(key)
 	r.call = make(chan struct{})
 	return r.call
 }

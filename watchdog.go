@@ -56,7 +56,7 @@ type watch struct {
 }
 
 func newWatchdog(ctx context.Context, b driver.Backend, h *Hooks) *watchdog {
-	return &watchdog{backend: b, tell: h.Renewed != nil, now: time.Now, epoch: time.Now(), wake: make(chan struct{}, 1), ctx: ctx}
+	return &watchdog{backend: b, tell: h.Event != nil, now: time.Now, epoch: time.Now(), wake: make(chan struct{}, 1), ctx: ctx}
 }
 
 // add begins to watch a new lease.

@@ -165,12 +165,12 @@ func TestLossIsToldOnce(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := testkit.NewStore()
 			var told atomic.Int64
-			l := testkit.NewLocker(t, s, distlock.Config{Hooks: distlock.Hooks{Lost: func(_ context.Context, i distlock.LostInfo) {
+			l := testkit.NewLocker(t, s, distlock.Config{Hooks: distlock.Hooks{Event: testkit.On{distlock.Lost: func(_ context.Context, i distlock.Event) {
 				told.Add(1)
 				if i.Held < 0 || i.Held > time.Minute || i.Token == 0 {
 					t.Errorf("%+v", i)
 				}
-			}}})
+			}}.Event}})
 			held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
 			var all sync.WaitGroup
 			all.Go(l.LoseAll)

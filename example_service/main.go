@@ -77,10 +77,9 @@ func parseFlags(args []string, help io.Writer) (config, error) {
 // compares the two.
 func itemLock(c config) distlock.Opts {
 	return distlock.Opts{
-		Prefix:    "shop:",
-		Value:     "item",
-		ParamLock: true,             // one lock for each sku
-		Hasher:    distlock.Plain(), // an operator can read the keys: shop:item:tea
+		Prefix: "shop:",
+		Value:  "item",
+		Hasher: distlock.Plain(), // an operator can read the keys: shop:item:tea
 		// A crashed process blocks an item for this long. The watchdog renews the lease
 		// of an order that takes longer.
 		KeyTimeout: 3 * time.Second,

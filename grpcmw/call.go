@@ -43,7 +43,7 @@ func (c *call) fit(desc protoreflect.MethodDescriptor, forStreams bool) error {
 }
 
 // run runs fn under the lock for req. It returns the result of fn unchanged, unless the lock
-// was lost and fn succeeded, or stopped because of that.
+// was lost and fn did not choose its answer.
 func (m *middleware) run(ctx context.Context, c *call, req any, fn func(context.Context) error) error {
 	params, err := request.Params(c.key.params(ctx, c.method, req))
 	var fnErr error
@@ -54,16 +54,24 @@ func (m *middleware) run(ctx context.Context, c *call, req any, fn func(context.
 			return answer
 		}
 		return StatusError(ctx, err)
-	case errors.Is(err, distlock.ErrLost) && (fnErr == nil || stopped(ctx, fnErr)):
+	case errors.Is(err, distlock.ErrLost) && !chosen(ctx, fnErr):
 		return StatusError(ctx, err)
 	default: // what err says comes too late; the hooks have it
 		return fnErr
 	}
 }
 
-// stopped reports whether err, of a handler that has lost its lock, only says so. Its context
-// was cancelled, not the caller's: gRPC would answer with Canceled, which some proxies repeat.
-func stopped(caller context.Context, err error) bool {
-	canceled := errors.Is(err, context.Canceled) || status.Code(err) == codes.Canceled
-	return canceled && caller.Err() == nil || errors.Is(err, distlock.ErrLost) && !hasStatus(err)
+// chosen reports whether a handler that has lost its lock answers what is wrong with the call.
+// A success is not such an answer, and neither is a fault of the server, which clients and
+// proxies repeat. If the caller has left, an error that says so is its own.
+func chosen(caller context.Context, err error) bool {
+	switch status.Code(err) {
+	case codes.InvalidArgument, codes.NotFound, codes.AlreadyExists, codes.PermissionDenied, codes.Unauthenticated,
+		codes.FailedPrecondition, codes.OutOfRange, codes.Aborted, codes.ResourceExhausted:
+		return true
+	case codes.Canceled, codes.DeadlineExceeded:
+		return caller.Err() != nil
+	default:
+		return err != nil && caller.Err() != nil && errors.Is(err, caller.Err())
+	}
 }

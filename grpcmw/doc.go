@@ -76,7 +76,7 @@
 //	Aborted             LOCK_BUSY         another holder has the lock, and the wait ended; RetryInfo
 //	ResourceExhausted   LOCK_QUEUE_FULL   too many calls wait already; RetryInfo
 //	Unavailable         LOCK_UNAVAILABLE  the store failed, or the Locker is closed; RetryInfo
-//	FailedPrecondition  LOCK_LOST         the lock was lost: the outcome is in doubt
+//	FailedPrecondition  LOCK_LOST         the lock was lost, or the work had begun: the outcome is in doubt
 //	Canceled            LOCK_BUSY         the caller's own context ended during the wait
 //	DeadlineExceeded    LOCK_BUSY         the same
 //	Internal            LOCK_INTERNAL     anything else
@@ -88,8 +88,9 @@
 //
 // If a lease is lost while the handler runs, its context is cancelled, and the outcome is in
 // doubt. The handler should call [distlock.Lease.Check] before it commits. If it succeeds all
-// the same, or returns the error of its context or of Check, the call ends with LOCK_LOST. No
-// other error of a handler is replaced. For a stream only the status changes; messages
+// the same, or fails with a fault of the server, such as Internal, Unavailable or an error
+// without a status, the call ends with LOCK_LOST. A status that says what is wrong with the
+// call, such as NotFound, is not replaced. For a stream only the status changes; messages
 // that were sent are sent. A loss, or a failed release, is reported to [distlock.Hooks].
 //
 // # Clients

@@ -38,7 +38,7 @@ func declared(t *testing.T) grpcmw.Rules {
 			Prefix: "audit:", Value: "v1", Params: []string{"response_status.message", "response_size"},
 			KeyTimeout: durationpb.New(3 * time.Second), RetryCount: 7, RetryInterval: durationpb.New(20 * time.Millisecond),
 			MaxWait: durationpb.New(3 * time.Second), Mode: distlockv1.Mode_MODE_EXCLUSIVE, Permits: 4,
-			MaxHold: durationpb.New(time.Minute), MinHold: durationpb.New(1500 * time.Millisecond), OneReentry: true, NoReentry: true, Fencing: true, MaxWaiters: 9,
+			MaxHold: durationpb.New(time.Minute), MinHold: durationpb.New(1500 * time.Millisecond), Reentry: distlockv1.Reentry_REENTRY_ONE, Fencing: true,
 		},
 	}
 	file := protodesc.ToFileDescriptorProto(testpb.File_grpc_testing_test_proto)
@@ -153,7 +153,7 @@ func TestFieldsOfOptions(t *testing.T) {
 		testService + "CacheableUnaryCall": {
 			Prefix: "audit:", Value: "v1", ParamLock: true, KeyTimeout: 3 * time.Second, RetryCount: 7,
 			RetryInterval: 20 * time.Millisecond, MaxWait: 3 * time.Second, Permits: 4, MaxHold: time.Minute,
-			MinHold: 1500 * time.Millisecond, OneReentry: true, NoReentry: true, Fencing: true, MaxWaiters: 9,
+			MinHold: 1500 * time.Millisecond, Reentry: distlock.ReentryOne, Fencing: true,
 		},
 		shopv1.ShopService_PlaceOrder_FullMethodName: {Prefix: "shop:", Value: "item", ParamLock: true, KeyTimeout: 3 * time.Second},
 	}

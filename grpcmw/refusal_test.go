@@ -218,7 +218,9 @@ func TestFaultsOfKeysReachTheHooks(t *testing.T) {
 	} {
 		var told, handled []error
 		l := testkit.NewLocker(t, testkit.NewStore(), distlock.Config{Hooks: distlock.Hooks{
-			Failed: func(_ context.Context, i distlock.FailedInfo) { told = append(told, i.Err) },
+			Event: testkit.On{
+				distlock.Failed: func(_ context.Context, i distlock.Event) { told = append(told, i.Err) },
+			}.Event,
 		}})
 		handler := grpcmw.WithErrorHandler(func(_ context.Context, _ string, err error) error { handled = append(handled, err); return err })
 		i := grpcmw.UnaryServerInterceptor(l, rules(unaryCall, key), handler)

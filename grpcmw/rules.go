@@ -19,9 +19,8 @@ type Rule struct {
 	// Key says what a call locks. It is required.
 	Key Key
 
-	// Opts declare the lock. ParamLock is always on, and Params must be unset, because
-	// Key selects the parameters. Methods with the same Prefix and Value share their
-	// locks.
+	// Opts declare the lock. ParamLock and Params must be unset, because Key selects the
+	// parameters. Methods with the same Prefix and Value share their locks.
 	Opts distlock.Opts
 }
 
@@ -141,6 +140,9 @@ func newCall(l *distlock.Locker, method string, r rule, forStreams bool) (*call,
 	}
 	if !reflect.ValueOf(r.Opts.Params).IsZero() {
 		return nil, errors.New("Opts.Params is set, but Key selects the parameters")
+	}
+	if r.Opts.ParamLock && (r.desc == nil || r.whole) { // FromOptions sets it
+		return nil, errors.New("Opts.ParamLock is set, but Key selects the parameters")
 	}
 	r.Opts.ParamLock = !r.whole
 	if err := r.Opts.Validate(); err != nil {

@@ -46,6 +46,10 @@ var answers = map[distlock.Code]answer{
 	distlock.CodeNotAcquired: {codes.Aborted, "busy with another call", ReasonBusy, true},
 }
 
+// begun is for an error that a function has returned, such as the refusal of another lock: what
+// the function did before is not undone.
+var begun = answer{codes.FailedPrecondition, "the call failed after its work had begun: the outcome is in doubt", ReasonLost, false}
+
 var internal = answer{codes.Internal, "internal error", ReasonInternal, false}
 
 // StatusError is the default [ErrorHandler], without the method: it returns err with
@@ -58,12 +62,15 @@ var internal = answer{codes.Internal, "internal error", ReasonInternal, false}
 // [errors.As] find err. RetryInfo is the RetryAfter of the [*distlock.Error], or
 // [distlock.DefaultRetryInterval] if the error has none.
 //
-// An error of a Key with a status of its own is returned unchanged.
+// If the function ran, see [distlock.Ran], there is no RetryInfo. An error of a Key with a
+// status of its own is returned unchanged.
 func StatusError(ctx context.Context, err error) error {
 	code := distlock.CodeOf(err)
 	a, known := answers[code]
 	switch ended := ctx.Err(); {
 	case code == distlock.CodeLost:
+	case known && distlock.Ran(err):
+		a = begun
 	case code == distlock.CodeKey:
 		if k := new(distlock.KeyError); errors.As(err, &k) {
 			a.text = k.Detail

@@ -112,11 +112,11 @@ func TestRetryPolicy(t *testing.T) {
 				heal = c.before(t, s)
 			}
 			var refused, worked atomic.Int32
-			l := testkit.NewLocker(t, s, distlock.Config{Hooks: distlock.Hooks{Failed: func(context.Context, distlock.FailedInfo) {
+			l := testkit.NewLocker(t, s, distlock.Config{Hooks: distlock.Hooks{Event: testkit.On{distlock.Failed: func(context.Context, distlock.Event) {
 				if refused.Add(1) == c.refused {
 					heal()
 				}
-			}}})
+			}}.Event}})
 			svc := &service{unary: func(ctx context.Context, _ *testpb.SimpleRequest) (*testpb.SimpleResponse, error) {
 				worked.Add(1)
 				if c.during != nil {

@@ -67,10 +67,10 @@ func TestMethodsWithoutARuleAndSkipRunWithoutALock(t *testing.T) {
 	}
 }
 
-// TestLosses: a call that has lost its lock is in doubt, unless the handler says more. The
-// error of its context alone would be Canceled, which proxies repeat.
+// TestLosses: a call that has lost its lock is in doubt, unless the handler says what is wrong
+// with the call. A fault of the server would be repeated by proxies.
 func TestLosses(t *testing.T) {
-	own := status.New(codes.Unavailable, "sold out")
+	own := status.New(codes.ResourceExhausted, "sold out")
 	fine := func(context.Context, *testing.T, *testkit.Store) {}
 	for _, c := range []struct {
 		explanation string
@@ -81,6 +81,8 @@ func TestLosses(t *testing.T) {
 		{"lost, then a success", lose, nil, lost},
 		{"found by the release", steal, nil, lost},
 		{"lost, then an error", lose, func(context.Context) error { return own.Err() }, want{own.Code(), "sold out", "", 0}},
+		{"lost, then a fault of the server", lose, func(context.Context) error { return status.Error(codes.Unavailable, "try again") }, lost},
+		{"lost, then an error without a status", lose, func(context.Context) error { return errBroken }, lost},
 		{"lost, then the context's error", lose, context.Context.Err, lost},
 		{"lost, then that of a call below", lose, func(ctx context.Context) error { return status.FromContextError(ctx.Err()).Err() }, lost},
 		{"lost, then that of Check", lose, func(ctx context.Context) error {
@@ -139,5 +141,22 @@ func TestPanicsAndGoexitPassThroughAndRelease(t *testing.T) {
 	<-done
 	if !s.Free(t, keyOf(t, "7")) {
 		t.Error("not released after Goexit")
+	}
+}
+
+// If the caller has left, too, a handler that says so has the last word: nobody repeats the call.
+func TestLostAndTheCallerHasLeft(t *testing.T) {
+	for _, answer := range []error{context.Canceled, status.Error(codes.Canceled, "left")} {
+		s := testkit.NewStore()
+		ctx, leave := context.WithCancel(t.Context())
+		in := grpcmw.UnaryServerInterceptor(testkit.NewLocker(t, s, distlock.Config{}), rules(unaryCall, messageKey))
+		_, err := in(ctx, message("7"), &grpc.UnaryServerInfo{FullMethod: unaryCall}, func(ctx context.Context, _ any) (any, error) {
+			lose(ctx, t, s)
+			leave()
+			return nil, answer
+		})
+		if err != answer { //nolint:errorlint // the very error
+			t.Errorf("%v, want %v", err, answer)
+		}
 	}
 }

@@ -37,7 +37,7 @@
 //	400  the request does not say what to lock           TypeBadKey
 //	409  another holder has the lock, and the wait ended TypeBusy
 //	413  the body is larger than the limit               TypeBodyTooLarge
-//	424  the lock was lost: the outcome is in doubt      TypeLost
+//	424  the outcome is in doubt: the lock was lost      TypeLost
 //	429  too many requests wait already                  TypeQueueFull
 //	503  the store of the locks failed, or is closed     TypeUnavailable
 //	500  anything else
@@ -70,9 +70,8 @@
 //
 // If a lease is lost while the handler runs, the request's context is cancelled, and the
 // outcome is in doubt. The handler should call [distlock.Lease.Check] before it commits.
-// Once the lease is over, no success begins: a handler that then writes its first byte, or
-// returns without having written, is answered with TypeLost. An error of the handler, with a
-// status from 400 on, is its own. A response that began before the loss, or before this
+// Once the lease is over, a handler that begins a success or a 5xx, or returns without having
+// written, is answered with TypeLost. A 4xx of the handler is its own. A response that began before the loss, or before this
 // process could know of it, is not changed. A loss, or a failed release, is reported to
 // [distlock.Hooks].
 //

@@ -17,8 +17,8 @@ import (
 // request. The package documentation says how requests without their lock are answered,
 // and what happens if a lock is lost.
 //
-// All fields of o apply, except that ParamLock is always on and Params must be unset,
-// because the KeyFunc selects the parameters. Lock panics if l or key is nil or o is
+// All fields of o apply, except that ParamLock and Params must be unset, because the KeyFunc
+// selects the parameters. Lock panics if l or key is nil or o is
 // invalid; see [distlock.Opts.Validate]. The middleware is safe for concurrent use. If
 // it wraps several handlers, they share their locks.
 func Lock(l *distlock.Locker, key KeyFunc, o distlock.Opts, opts ...Option) func(http.Handler) http.Handler {
@@ -29,6 +29,8 @@ func Lock(l *distlock.Locker, key KeyFunc, o distlock.Opts, opts ...Option) func
 		panic("httpmw: Lock: nil KeyFunc")
 	case !reflect.ValueOf(o.Params).IsZero():
 		panic("httpmw: Lock: Opts.Params is set, but the KeyFunc selects the parameters")
+	case o.ParamLock:
+		panic("httpmw: Lock: Opts.ParamLock is set, but the KeyFunc selects the parameters")
 	}
 	o.ParamLock = true
 	if err := o.Validate(); err != nil {

@@ -135,7 +135,8 @@ func TestMistakesArePanicsWhenItIsWired(t *testing.T) {
 	key := httpmw.PathValue("id")
 	params := opts()
 	params.Params = distlock.By(func(r *http.Request) any { return r.URL })
-	params.ParamLock = true
+	whole := opts()
+	whole.ParamLock = true
 	cases := []struct {
 		explanation, want string
 		wire              func()
@@ -143,6 +144,7 @@ func TestMistakesArePanicsWhenItIsWired(t *testing.T) {
 		{"no Locker", "httpmw: Lock: nil Locker", func() { httpmw.Lock(nil, key, opts()) }},
 		{"no KeyFunc", "httpmw: Lock: nil KeyFunc", func() { httpmw.Lock(l, nil, opts()) }},
 		{"Params", "httpmw: Lock: Opts.Params is set, but the KeyFunc selects the parameters", func() { httpmw.Lock(l, key, params) }},
+		{"ParamLock", "httpmw: Lock: Opts.ParamLock is set, but the KeyFunc selects the parameters", func() { httpmw.Lock(l, key, whole) }},
 		{"no Value", "httpmw: Lock: distlock: options: Value is empty", func() { httpmw.Lock(l, key, distlock.Opts{}) }},
 		{"a bad Opts", "httpmw: Lock: distlock: options: KeyTimeout is negative: -1s", func() {
 			httpmw.Lock(l, key, distlock.Opts{Value: "v", KeyTimeout: -time.Second})

@@ -22,7 +22,7 @@ const (
 	TypeBusy         = types + "TypeBusy"         // 409 with Retry-After: another holder has the lock
 	TypeQueueFull    = types + "TypeQueueFull"    // 429 with Retry-After: too many requests wait already
 	TypeUnavailable  = types + "TypeUnavailable"  // 503 with Retry-After: the store of the locks does not work at present
-	TypeLost         = types + "TypeLost"         // 424: the lock did not last until the end, and the outcome is in doubt
+	TypeLost         = types + "TypeLost"         // 424: the work began and was not finished under its lock; the outcome is in doubt
 )
 
 // Problem is an answer in problem JSON (RFC 9457). It is an [http.Handler] that writes
@@ -51,6 +51,13 @@ var lost = Problem{
 	Detail: "the lock was lost before the request was finished",
 }
 
+// begun is for an error that a function has returned, such as the refusal of another lock: what
+// the function did before is not undone.
+var begun = Problem{
+	Type: TypeLost, Title: "Outcome in doubt", Status: http.StatusFailedDependency,
+	Detail: "the request failed after its work had begun",
+}
+
 var unavailable = passing(http.StatusServiceUnavailable, TypeUnavailable, "Temporarily unavailable")
 
 // passing returns a problem that may pass. Nothing was done.
@@ -71,10 +78,17 @@ var problems = map[distlock.Code]Problem{
 
 // ProblemOf returns the answer for the error of an [ErrorHandler]. It shows nothing of
 // the error except the Detail of a [*distlock.KeyError]. RetryAfter is that of the
-// [*distlock.Error], or [distlock.DefaultRetryInterval] if the error has none.
+// [*distlock.Error], or [distlock.DefaultRetryInterval] if the error has none. If the function
+// ran, see [distlock.Ran], the answer has none.
 func ProblemOf(err error) Problem {
-	p, ok := problems[distlock.CodeOf(err)]
-	if !ok {
+	code := distlock.CodeOf(err)
+	p, ok := problems[code]
+	switch {
+	case code == distlock.CodeOther || code == distlock.CodeOK:
+		return internal // the function's own
+	case code != distlock.CodeLost && distlock.Ran(err):
+		return begun
+	case !ok:
 		return internal
 	}
 	if p.RetryAfter > 0 {

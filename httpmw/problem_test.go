@@ -211,7 +211,9 @@ func TestFaultsOfKeysReachTheHooks(t *testing.T) {
 	} {
 		var told, handled []error
 		l := testkit.NewLocker(t, testkit.NewStore(), distlock.Config{Hooks: distlock.Hooks{
-			Failed: func(_ context.Context, i distlock.FailedInfo) { told = append(told, i.Err) },
+			Event: testkit.On{
+				distlock.Failed: func(_ context.Context, i distlock.Event) { told = append(told, i.Err) },
+			}.Event,
 		}})
 		h := httpmw.Lock(l, key, opts(), httpmw.WithErrorHandler(func(_ http.ResponseWriter, _ *http.Request, err error) { handled = append(handled, err) }))
 		r := httptest.NewRequest("GET", "/", nil)

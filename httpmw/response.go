@@ -12,8 +12,9 @@ import (
 	"github.com/distlock-go/distlock/internal/leasestate"
 )
 
-// response is the writer of a handler. It does not let a success begin after the lease was
-// lost: the client gets the problem of a lost lock in its place.
+// response is the writer of a handler. It does not let a success or a fault of the server,
+// which clients repeat, begin after the lease was lost: the client gets the problem of a lost
+// lock in its place.
 type response struct {
 	http.ResponseWriter
 	lease  *distlock.Lease
@@ -33,14 +34,15 @@ func newResponse(w http.ResponseWriter, lease *distlock.Lease) *response {
 	return &response{ResponseWriter: w, lease: lease, before: w.Header().Clone()}
 }
 
-// begin is called before the handler writes. An error, which the handler has chosen itself,
-// may begin after the loss.
+// begin is called before the handler writes. An error of the request, 4xx, which the handler
+// has chosen itself, may begin after the loss.
 func (w *response) begin(status int) error {
 	if w.begun {
 		return w.lost
 	}
 	w.begun = true
-	if err := w.lease.Check(); status < http.StatusBadRequest && err != nil && !errors.Is(err, leasestate.ErrReleased) {
+	chosen := http.StatusBadRequest <= status && status < http.StatusInternalServerError
+	if err := w.lease.Check(); !chosen && err != nil && !errors.Is(err, leasestate.ErrReleased) {
 		w.replace(err)
 	}
 	return w.lost

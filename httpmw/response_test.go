@@ -148,7 +148,7 @@ func TestNoSuccessAfterALoss(t *testing.T) {
 	}
 }
 
-// TestLossThatTheHandlerAnswers: an error of the handler is its own, and so is what has begun
+// TestLossThatTheHandlerAnswers: an error of the request is the handler's own, and so is what has begun
 // before the loss, or before it was known.
 func TestLossThatTheHandlerAnswers(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -156,7 +156,11 @@ func TestLossThatTheHandlerAnswers(t *testing.T) {
 		unknown       bool
 		want          int
 	}{
-		"its own error":           {after: http.StatusBadGateway, want: http.StatusBadGateway},
+		"399":                     {after: 399, want: http.StatusFailedDependency},
+		"400":                     {after: 400, want: 400},
+		"499":                     {after: 499, want: 499},
+		"500":                     {after: 500, want: http.StatusFailedDependency},
+		"500 before the news":     {after: 500, unknown: true, want: 500},
 		"begun before":            {before: http.StatusCreated, want: http.StatusCreated},
 		"written before the news": {after: http.StatusCreated, unknown: true, want: http.StatusCreated},
 		"nothing written":         {unknown: true, want: http.StatusFailedDependency}, // the release finds out

@@ -36,7 +36,7 @@
 // A span that fails has an error as its status, and error.type, which is the text of
 // [distlock.CodeOf]. A lock that was busy (not_acquired) is an answer, not an error. A wait of
 // a second or more has events distlock.waiting, with distlock.holder and distlock.place as far
-// as they are known, when the hook Waiting is called, at most 16. A lease
+// as they are known, with each event of the kind Waiting, at most 16. A lease
 // that is lost has the event distlock.lost, and its span ends then; each renewal that fails
 // is an event distlock.renewal_failed with distlock.left, in seconds. A lease that is neither
 // released nor lost before the program ends has no span "hold": a span is exported at its end.

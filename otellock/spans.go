@@ -37,39 +37,7 @@ const (
 // open if the program panics.
 func spans(tracer trace.Tracer) distlock.Hooks {
 	t := &spanMaker{tracer}
-	return distlock.Hooks{
-		Start: t.start,
-		Waiting: func(ctx context.Context, i distlock.WaitingInfo) {
-			if a := t.of(ctx); a != nil && len(a.waits) < maxWaits {
-				a.waits = append(a.waits, wait{time.Now(), &i})
-			}
-		},
-		Acquired: func(ctx context.Context, i distlock.AcquiredInfo) {
-			if a := t.of(ctx); a != nil && !i.Reentrant {
-				a.acquired(&i)
-			}
-		},
-		Failed: func(ctx context.Context, i distlock.FailedInfo) {
-			if a := t.of(ctx); a != nil {
-				a.failed(&i)
-			}
-		},
-		Renewed: func(ctx context.Context, i distlock.RenewedInfo) {
-			if a := t.of(ctx); a != nil && i.Err != nil {
-				a.notRenewed(&i)
-			}
-		},
-		Lost: func(ctx context.Context, i distlock.LostInfo) {
-			if a := t.of(ctx); a != nil {
-				a.end(lockmetrics.Lost, i.Err)
-			}
-		},
-		Released: func(ctx context.Context, i distlock.ReleasedInfo) {
-			if a := t.of(ctx); a != nil && !i.Reentrant {
-				a.end(lockmetrics.OfReleased(&i), i.Err)
-			}
-		},
-	}
+	return distlock.Hooks{Start: t.start, Event: t.event}
 }
 
 // spanMaker makes spans of one tracer.
@@ -77,12 +45,37 @@ type spanMaker struct{ trace.Tracer }
 
 // start returns the context of an acquisition, if its caller has a span. The others have no
 // spans: each would be a trace of its own, which tells no more than the metrics.
-func (t *spanMaker) start(ctx context.Context, _ distlock.LockInfo) context.Context {
+func (t *spanMaker) start(ctx context.Context, _ distlock.Event) context.Context {
 	traced := trace.SpanContextFromContext(ctx).IsValid()
 	if !traced && ctx.Value(t) == nil {
 		return ctx
 	}
 	return &acquisition{Context: ctx, maker: t, traced: traced}
+}
+
+func (t *spanMaker) event(ctx context.Context, e distlock.Event) {
+	a := t.of(ctx)
+	if a == nil || e.Reentrant {
+		return
+	}
+	switch e.Kind {
+	case distlock.Waiting:
+		if len(a.waits) < maxWaits {
+			kept := e // so that other events are not allocated
+			a.waits = append(a.waits, wait{time.Now(), &kept})
+		}
+	case distlock.Acquired:
+		a.acquired(&e)
+	case distlock.Failed:
+		a.failed(&e)
+	case distlock.Renewed:
+		if e.Err != nil {
+			a.notRenewed(&e)
+		}
+	case distlock.Lost, distlock.Released:
+		a.end(lockmetrics.OutcomeOf(&e), e.Err)
+	case distlock.Started: // start has it
+	}
 }
 
 // of returns the acquisition of a lease's context, or nil if it has no spans.
@@ -100,7 +93,7 @@ type acquisition struct {
 
 	maker  *spanMaker
 	traced bool   // the caller has a span; false hides an acquisition above
-	waits  []wait // what the wait was for: no hook is called beside Waiting
+	waits  []wait // what the wait was for: no event comes beside Waiting
 
 	mu      sync.Mutex
 	hold    trace.Span // nil until the lock is acquired
@@ -109,16 +102,16 @@ type acquisition struct {
 	err     error
 }
 
-// wait is a call of the hook Waiting.
+// wait is an event of the kind Waiting.
 type wait struct {
 	at time.Time
-	*distlock.WaitingInfo
+	*distlock.Event
 }
 
-// maxWaits is how many calls of Waiting are events of a span.
+// maxWaits is how many of them a span has.
 const maxWaits = 16
 
-// addWaits makes the calls of Waiting events of the span.
+// addWaits makes the waits events of the span.
 func (a *acquisition) addWaits(span trace.Span) {
 	for _, w := range a.waits {
 		attrs := holderOf(w.Err)
@@ -138,25 +131,25 @@ func (a *acquisition) Value(key any) any {
 }
 
 // span returns a new span below that of the caller.
-func (a *acquisition) span(what string, i *distlock.LockInfo, began time.Time, links []trace.Link, more ...attribute.KeyValue) trace.Span {
-	name := lockmetrics.Text(i.Name)
+func (a *acquisition) span(what string, e *distlock.Event, began time.Time, links []trace.Link, more ...attribute.KeyValue) trace.Span {
+	name := lockmetrics.Text(e.Name)
 	attrs := make([]attribute.KeyValue, 0, 8)
-	attrs = append(attrs, nameKey.String(name), modeKey.String(lockmetrics.ModeOf(i)), keyKey.String(lockmetrics.Text(i.Key)))
-	if i.Permits > 0 {
-		attrs = append(attrs, permitsKey.Int(i.Permits))
+	attrs = append(attrs, nameKey.String(name), modeKey.String(lockmetrics.ModeOf(e)), keyKey.String(lockmetrics.Text(e.Key)))
+	if e.Permits > 0 {
+		attrs = append(attrs, permitsKey.Int(e.Permits))
 	}
 	_, span := a.maker.Start(a.Context, what+" "+name,
 		trace.WithTimestamp(began), trace.WithAttributes(append(attrs, more...)...), trace.WithLinks(links...))
 	return span
 }
 
-func (a *acquisition) acquired(i *distlock.AcquiredInfo) {
+func (a *acquisition) acquired(e *distlock.Event) {
 	now := time.Now()
-	token := tokenKey.Int64(int64(i.Token))
-	acquire := a.span("acquire", &i.LockInfo, now.Add(-i.Wait), nil, token, outcomeKey.String(lockmetrics.OfAcquired(i).String()))
+	token := tokenKey.Int64(int64(e.Token))
+	acquire := a.span("acquire", e, now.Add(-e.Wait), nil, token, outcomeKey.String(lockmetrics.OutcomeOf(e).String()))
 	a.addWaits(acquire)
 	acquire.End(trace.WithTimestamp(now))
-	hold := a.span("hold", &i.LockInfo, now, []trace.Link{{SpanContext: acquire.SpanContext()}}, token)
+	hold := a.span("hold", e, now, []trace.Link{{SpanContext: acquire.SpanContext()}}, token)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.hold = hold
@@ -165,23 +158,23 @@ func (a *acquisition) acquired(i *distlock.AcquiredInfo) {
 	}
 }
 
-func (a *acquisition) failed(i *distlock.FailedInfo) {
+func (a *acquisition) failed(e *distlock.Event) {
 	now := time.Now()
-	outcome := lockmetrics.OfFailed(i).String()
-	span := a.span("acquire", &i.LockInfo, now.Add(-i.Wait), nil, outcomeKey.String(outcome))
+	outcome := lockmetrics.OutcomeOf(e).String()
+	span := a.span("acquire", e, now.Add(-e.Wait), nil, outcomeKey.String(outcome))
 	a.addWaits(span)
-	span.SetAttributes(holderOf(i.Err)...)
-	if distlock.CodeOf(i.Err) != distlock.CodeNotAcquired { // which is an answer, like a value that is not in a cache
-		fail(span, outcome, i.Err)
+	span.SetAttributes(holderOf(e.Err)...)
+	if distlock.CodeOf(e.Err) != distlock.CodeNotAcquired { // which is an answer, like a value that is not in a cache
+		fail(span, outcome, e.Err)
 	}
 	span.End(trace.WithTimestamp(now))
 }
 
-func (a *acquisition) notRenewed(i *distlock.RenewedInfo) {
+func (a *acquisition) notRenewed(e *distlock.Event) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.hold != nil && !a.over {
-		a.hold.AddEvent(renewalEvent, trace.WithAttributes(leftKey.Float64(i.Left.Seconds()), semconv.ExceptionMessage(i.Err.Error())))
+		a.hold.AddEvent(renewalEvent, trace.WithAttributes(leftKey.Float64(e.Left.Seconds()), semconv.ExceptionMessage(e.Err.Error())))
 	}
 }
 

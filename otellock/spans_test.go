@@ -258,13 +258,12 @@ func TestNoSpanWithoutCaller(t *testing.T) {
 // Each span ends, even if another hook panics or exits.
 func TestSpansEndAfterAPanic(t *testing.T) {
 	for how, end := range map[string]func(){"panic": func() { panic("a hook") }, "Goexit": runtime.Goexit} {
-		for name, other := range map[string]distlock.Hooks{
-			"Start":    {Start: func(context.Context, distlock.LockInfo) context.Context { end(); return nil }},
-			"Acquired": {Acquired: func(context.Context, distlock.AcquiredInfo) { end() }},
-			"Failed":   {Failed: func(context.Context, distlock.FailedInfo) { end() }},
-			"Released": {Released: func(context.Context, distlock.ReleasedInfo) { end() }},
-		} {
-			t.Run(name+"/"+how, func(t *testing.T) {
+		for _, kind := range []distlock.Kind{distlock.Started, distlock.Acquired, distlock.Failed, distlock.Released} {
+			other := distlock.Hooks{Event: testkit.On{kind: func(context.Context, distlock.Event) { end() }}.Event}
+			if kind == distlock.Started {
+				other.Start = func(context.Context, distlock.Event) context.Context { end(); return nil }
+			}
+			t.Run(string(kind)+"/"+how, func(t *testing.T) {
 				traces(t, func(t *traced) {
 					ctx, span := t.caller("caller")
 					defer span.End()

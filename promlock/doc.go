@@ -28,8 +28,8 @@
 //   - The outcome of a hold is released, lost, or the code of the release that failed.
 //   - The outcome of a renewal is renewed or failed.
 //
-// A re-entry has a wait, and no hold. Each reader of a shared lease and each key of an
-// AcquireAll counts as a lock; a renewal of a shared lease counts for each reader. A hold
+// A re-entry has a wait, and no hold. Each reader of a shared lease and each key of a
+// DoAll counts as a lock; a renewal of a shared lease counts for each reader. A hold
 // ends when the lease is lost, even if it is released later or never. The key that
 // MinHold keeps is not held. [distlock.Lease.Refresh] is not a renewal.
 //

@@ -36,8 +36,8 @@ func TestRetryAfter(t *testing.T) {
 			s.Before(func(context.Context, *testkit.Call) error { return c.err })
 			_, err := l.Acquire(t.Context(), "k", c.opts)
 			wantRetryAfter(t, name, err, c.code, c.want)
-			_, err = l.AcquireAll(t.Context(), []string{"k", "j"}, c.opts)
-			wantRetryAfter(t, name+", AcquireAll", err, c.code, c.want)
+			_, err = testkit.AcquireAll(t.Context(), l, []string{"k", "j"}, c.opts)
+			wantRetryAfter(t, name+", DoAll", err, c.code, c.want)
 			s.Fail(nil)
 		})
 	}
@@ -45,13 +45,13 @@ func TestRetryAfter(t *testing.T) {
 
 // An error from before the request to the store suggests a time, too, if it may pass.
 func TestRetryAfterInTheProcess(t *testing.T) {
-	o := distlock.Opts{RetryInterval: 200 * time.Millisecond, MaxWaiters: 1}
-	bubble(t, func(t *testing.T, l *distlock.Locker, _ *testkit.Store) {
+	o := distlock.Opts{RetryInterval: 200 * time.Millisecond}
+	bubbleWith(t, distlock.Config{MaxWaiters: 1}, func(t *testing.T, l *distlock.Locker, _ *testkit.Store) {
 		s := testkit.MustAcquire(t, l, "k", o)
 		reader := testkit.MustAcquire(t, l, "r", distlock.Opts{Mode: distlock.Shared})
 		_, err := l.Acquire(reader.Context(), "r", o)
 		wantRetryAfter(t, "upgrade", err, distlock.CodeUpgrade, 0)
-		_, err = l.Acquire(reader.Context(), "r", distlock.Opts{Mode: distlock.Shared, NoReentry: true})
+		_, err = l.Acquire(reader.Context(), "r", distlock.Opts{Mode: distlock.Shared, Reentry: distlock.ReentryNone})
 		wantRetryAfter(t, "re-entry", err, distlock.CodeReentry, 0)
 		wantIs(t, reader.Release(t.Context()))
 		waiter := make(chan error)
@@ -218,8 +218,8 @@ func TestErrorsAreOneLine(t *testing.T) {
 		wantIs(t, err, distlock.ErrLost)
 		wantLine(t, err, `card declined; distlock: release "b": lock lost: the store says that this owner does not have the key; `+
 			`distlock: release "a": lock lost: the store says that this owner does not have the key`)
-		wantLine(t, distlock.Opts{RetryCount: -1, MaxWaiters: -1}.Validate(),
-			`distlock: options: Value is empty; RetryCount is negative: -1; MaxWaiters is negative: -1`)
+		wantLine(t, distlock.Opts{RetryCount: -1, Reentry: -1}.Validate(),
+			`distlock: options: Value is empty; RetryCount is negative: -1; Reentry is unknown: -1`)
 		wantLine(t, &distlock.Error{Op: "acquire", Key: "a\nb", Err: errors.Join(testkit.ErrBroken, distlock.ErrUnavailable)},
 			`distlock: acquire "a\nb": broken pipe; lock backend unavailable`)
 	})

@@ -31,13 +31,13 @@ func TestHandOverNeedsNoRoundTrip(t *testing.T) {
 			s := testkit.NewStore()
 			s.LimitTokens(c.tokens)
 			var handed, fresh atomic.Int64
-			c.config.Hooks.Acquired = func(_ context.Context, i distlock.AcquiredInfo) {
+			c.config.Hooks.Event = testkit.On{distlock.Acquired: func(_ context.Context, i distlock.Event) {
 				if i.HandedOver {
 					handed.Add(1)
 				} else {
 					fresh.Add(1)
 				}
-			}
+			}}.Event
 			l := testkit.NewLocker(t, s, c.config)
 			held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
 			var all sync.WaitGroup

@@ -23,13 +23,15 @@ func lame(hook string, how func()) distlock.Hooks {
 		}
 	}
 	return distlock.Hooks{
-		Start: func(ctx context.Context, i distlock.LockInfo) context.Context {
+		Start: func(ctx context.Context, i distlock.Event) context.Context {
 			end(ctx, "Start", i.Key)
 			return ctx
 		},
-		Acquired: func(ctx context.Context, i distlock.AcquiredInfo) { end(ctx, "Acquired", i.Key) },
-		Failed:   func(ctx context.Context, i distlock.FailedInfo) { end(ctx, "Failed", i.Key) },
-		Released: func(ctx context.Context, i distlock.ReleasedInfo) { end(ctx, "Released", i.Key) },
+		Event: testkit.On{
+			distlock.Acquired: func(ctx context.Context, i distlock.Event) { end(ctx, "Acquired", i.Key) },
+			distlock.Failed:   func(ctx context.Context, i distlock.Event) { end(ctx, "Failed", i.Key) },
+			distlock.Released: func(ctx context.Context, i distlock.Event) { end(ctx, "Released", i.Key) },
+		}.Event,
 	}
 }
 
@@ -73,21 +75,15 @@ func TestHookThatPanics(t *testing.T) {
 				return nil
 			})
 		},
-		"AcquireAll": func(ctx context.Context, l *distlock.Locker, inside func(context.Context) error) {
-			m, err := l.AcquireAll(ctx, keys, o)
-			if err != nil {
-				return
-			}
-			defer func() { _ = m.Release(ctx) }()
-			_ = inside(m.Context())
-			_ = m.Release(ctx)
+		"DoAll": func(ctx context.Context, l *distlock.Locker, inside func(context.Context) error) {
+			_ = l.DoAll(ctx, keys, o, inside)
 		},
-		"AcquireAll with MinHold": func(ctx context.Context, l *distlock.Locker, inside func(context.Context) error) {
+		"DoAll with MinHold": func(ctx context.Context, l *distlock.Locker, inside func(context.Context) error) {
 			_ = l.DoAll(ctx, keys, distlock.Opts{MinHold: time.Second}, inside)
 		},
-		"AcquireAll, busy": func(ctx context.Context, l *distlock.Locker, _ func(context.Context) error) {
+		"DoAll, busy": func(ctx context.Context, l *distlock.Locker, inside func(context.Context) error) {
 			_ = l.Do(context.WithValue(ctx, ctxKey{}, nil), "b", o, func(context.Context) error {
-				_, _ = l.AcquireAll(ctx, keys, distlock.Opts{RetryCount: 1})
+				_ = l.DoAll(ctx, keys, distlock.Opts{RetryCount: 1}, inside)
 				return nil
 			})
 		},
@@ -194,9 +190,8 @@ func TestReleasedOfSeveral(t *testing.T) {
 		m := mustAcquireAll(t, l, t.Context(), "a", "b", "c")
 		e.lines = nil
 		s.Steal(t, "a")
-		wantIs(t, m.Leases()[1].Release(t.Context())) // was reported there
-		wantIs(t, m.Release(t.Context()), distlock.ErrLost)
-		wantIs(t, m.Release(t.Context()), distlock.ErrLost)
+		wantIs(t, m.Leases[1].Release(t.Context())) // was reported there
+		wantIs(t, m.Release(), distlock.ErrLost)
 		synctest.Wait()
 		e.lines = slices.DeleteFunc(e.lines, func(line string) bool { return strings.HasPrefix(line, "lost") })
 		e.want(t,
@@ -213,20 +208,22 @@ func TestBackgroundHookThatExits(t *testing.T) {
 	var mu sync.Mutex
 	var lost, failed []string
 	h := distlock.Hooks{
-		Lost: func(_ context.Context, i distlock.LostInfo) {
-			mu.Lock()
-			defer mu.Unlock()
-			lost = append(lost, i.Key)
-			runtime.Goexit()
-		},
-		Renewed: func(_ context.Context, i distlock.RenewedInfo) {
-			mu.Lock()
-			defer mu.Unlock()
-			if i.Err != nil {
-				failed = append(failed, i.Key)
-			}
-			runtime.Goexit()
-		},
+		Event: testkit.On{
+			distlock.Lost: func(_ context.Context, i distlock.Event) {
+				mu.Lock()
+				defer mu.Unlock()
+				lost = append(lost, i.Key)
+				runtime.Goexit()
+			},
+			distlock.Renewed: func(_ context.Context, i distlock.Event) {
+				mu.Lock()
+				defer mu.Unlock()
+				if i.Err != nil {
+					failed = append(failed, i.Key)
+				}
+				runtime.Goexit()
+			},
+		}.Event,
 	}
 	hooked(t, h, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 		var leases []*distlock.Lease

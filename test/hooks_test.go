@@ -40,29 +40,31 @@ func (e *events) want(t *testing.T, want ...string) {
 
 // hooks record every event, with the span that Start has put into the context.
 func (e *events) hooks(span string) distlock.Hooks {
-	note := func(ctx context.Context, what string, i distlock.LockInfo, format string, args ...any) {
+	note := func(ctx context.Context, what string, i distlock.Event, format string, args ...any) {
 		e.note("%s %s %s %v/%d "+format+" in %v", append(append([]any{what, i.Name, i.Key, i.Mode, i.Permits}, args...), ctx.Value(ctxKey{}))...)
 	}
 	return distlock.Hooks{
-		Start: func(ctx context.Context, i distlock.LockInfo) context.Context {
+		Start: func(ctx context.Context, i distlock.Event) context.Context {
 			note(ctx, "start", i, "")
 			return context.WithValue(ctx, ctxKey{}, span)
 		},
-		Acquired: func(ctx context.Context, i distlock.AcquiredInfo) {
-			note(ctx, "acquired", i.LockInfo, "%d after %v again=%v", i.Token, i.Wait, i.Reentrant)
-		},
-		Failed: func(ctx context.Context, i distlock.FailedInfo) {
-			note(ctx, "failed", i.LockInfo, "after %v busy=%v", i.Wait, errors.Is(i.Err, distlock.ErrNotAcquired))
-		},
-		Renewed: func(ctx context.Context, i distlock.RenewedInfo) {
-			note(ctx, "renewed", i.LockInfo, "%d after %v, %v left: %v", i.Token, i.Held, i.Left, i.Err)
-		},
-		Lost: func(ctx context.Context, i distlock.LostInfo) {
-			note(ctx, "lost", i.LockInfo, "%d after %v: %v", i.Token, i.Held, i.Err)
-		},
-		Released: func(ctx context.Context, i distlock.ReleasedInfo) {
-			note(ctx, "released", i.LockInfo, "%d after %v again=%v term=%v lost=%v", i.Token, i.Held, i.Reentrant, i.Term, errors.Is(i.Err, distlock.ErrLost))
-		},
+		Event: testkit.On{
+			distlock.Acquired: func(ctx context.Context, i distlock.Event) {
+				note(ctx, "acquired", i, "%d after %v again=%v", i.Token, i.Wait, i.Reentrant)
+			},
+			distlock.Failed: func(ctx context.Context, i distlock.Event) {
+				note(ctx, "failed", i, "after %v busy=%v", i.Wait, errors.Is(i.Err, distlock.ErrNotAcquired))
+			},
+			distlock.Renewed: func(ctx context.Context, i distlock.Event) {
+				note(ctx, "renewed", i, "%d after %v, %v left: %v", i.Token, i.Held, i.Left, i.Err)
+			},
+			distlock.Lost: func(ctx context.Context, i distlock.Event) {
+				note(ctx, "lost", i, "%d after %v: %v", i.Token, i.Held, i.Err)
+			},
+			distlock.Released: func(ctx context.Context, i distlock.Event) {
+				note(ctx, "released", i, "%d after %v again=%v term=%v lost=%v", i.Token, i.Held, i.Reentrant, i.Leader, errors.Is(i.Err, distlock.ErrLost))
+			},
+		}.Event,
 	}
 }
 
@@ -123,30 +125,32 @@ func TestHooks(t *testing.T) {
 // The hook is called for each renewal and for each holder of the lease, except for the
 // renewal after which the lease is lost.
 func TestRenewed(t *testing.T) {
-	var told []distlock.RenewedInfo
+	var told []distlock.Event
 	var failing bool
 	var lost int
 	var mu sync.Mutex
 	h := distlock.Hooks{
-		Renewed: func(ctx context.Context, i distlock.RenewedInfo) {
-			mu.Lock()
-			defer mu.Unlock()
-			lease, ok := distlock.FromContext(ctx)
-			if !ok || lease.Token() != i.Token || lease.Check() != nil || i.Left <= 0 || i.Left > time.Until(lease.Until()) {
-				t.Errorf("%+v, lease %v", i, ok)
-			}
-			if failing {
-				wantIs(t, i.Err, distlock.ErrUnavailable, testkit.ErrBroken)
-			} else if i.Err != nil || i.Held+i.Left < 3*time.Second {
-				t.Errorf("a renewal that succeeded: %+v", i)
-			}
-			told = append(told, i)
-		},
-		Lost: func(context.Context, distlock.LostInfo) {
-			mu.Lock()
-			defer mu.Unlock()
-			lost++
-		},
+		Event: testkit.On{
+			distlock.Renewed: func(ctx context.Context, i distlock.Event) {
+				mu.Lock()
+				defer mu.Unlock()
+				lease, ok := distlock.FromContext(ctx)
+				if !ok || lease.Token() != i.Token || lease.Check() != nil || i.Left <= 0 || i.Left > time.Until(lease.Until()) {
+					t.Errorf("%+v, lease %v", i, ok)
+				}
+				if failing {
+					wantIs(t, i.Err, distlock.ErrUnavailable, testkit.ErrBroken)
+				} else if i.Err != nil || i.Held+i.Left < 3*time.Second {
+					t.Errorf("a renewal that succeeded: %+v", i)
+				}
+				told = append(told, i)
+			},
+			distlock.Lost: func(context.Context, distlock.Event) {
+				mu.Lock()
+				defer mu.Unlock()
+				lost++
+			},
+		}.Event,
 	}
 	bubbleWith(t, distlock.Config{Hooks: h}, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 		o := distlock.Opts{KeyTimeout: 3 * time.Second, Mode: distlock.Shared}
@@ -218,7 +222,9 @@ func TestCloseWaitsForLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		told := make(chan error, 1)
 		l := distlock.New(testkit.NewStore(), distlock.Config{Hooks: distlock.Hooks{
-			Lost: func(ctx context.Context, _ distlock.LostInfo) { told <- ctx.Err() },
+			Event: testkit.On{
+				distlock.Lost: func(ctx context.Context, _ distlock.Event) { told <- ctx.Err() },
+			}.Event,
 		}})
 		ctx := slowToEnd{t.Context(), make(chan struct{})}
 		err := l.Do(ctx, "k", distlock.Opts{MaxHold: time.Second}, func(ctx context.Context) error {

@@ -16,30 +16,23 @@ import (
 func TestJoinHooks(t *testing.T) {
 	var e events
 	named := func(name string) distlock.Hooks {
-		note := func(what string) func(context.Context, any) {
-			return func(ctx context.Context, _ any) { e.note("%s %s %v", name, what, ctx.Value(ctxKey{})) }
-		}
+		note := func(ctx context.Context, i distlock.Event) { e.note("%s %s %v", name, i.Kind, ctx.Value(ctxKey{})) }
 		return distlock.Hooks{
-			Start: func(ctx context.Context, _ distlock.LockInfo) context.Context {
-				note("start")(ctx, nil)
+			Start: func(ctx context.Context, i distlock.Event) context.Context {
+				note(ctx, i)
 				return context.WithValue(ctx, ctxKey{}, name)
 			},
-			Waiting:  func(ctx context.Context, i distlock.WaitingInfo) { note("waiting")(ctx, i) },
-			Acquired: func(ctx context.Context, i distlock.AcquiredInfo) { note("acquired")(ctx, i) },
-			Failed:   func(ctx context.Context, i distlock.FailedInfo) { note("failed")(ctx, i) },
-			Renewed:  func(ctx context.Context, i distlock.RenewedInfo) { note("renewed")(ctx, i) },
-			Lost:     func(ctx context.Context, i distlock.LostInfo) { note("lost")(ctx, i) },
-			Released: func(ctx context.Context, i distlock.ReleasedInfo) { note("released")(ctx, i) },
+			Event: note,
 		}
 	}
 	h := distlock.JoinHooks(named("a"), distlock.Hooks{}, named("b"))
 	hooked(t, h, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-		h.Waiting(t.Context(), distlock.WaitingInfo{})
+		h.Event(t.Context(), distlock.Event{Kind: distlock.Waiting})
 		e.want(t, "a waiting <nil>", "b waiting <nil>")
 		_ = l.Lead(t.Context(), "k", distlock.Opts{KeyTimeout: time.Second}, func(ctx context.Context) error {
 			_, _ = l.TryAcquire(t.Context(), "k", distlock.Opts{})
-			e.want(t, "a start <nil>", "b start a", "a acquired b", "b acquired b",
-				"a start <nil>", "b start a", "b failed b", "a failed b")
+			e.want(t, "a started <nil>", "b started a", "a acquired b", "b acquired b",
+				"a started <nil>", "b started a", "b failed b", "a failed b")
 			s.Fail(testkit.ErrBroken, testkit.Renew)
 			time.Sleep(time.Second / 3)
 			e.want(t, "a renewed b", "b renewed b")
@@ -65,7 +58,7 @@ func TestJoinedStartPanics(t *testing.T) {
 			var e events
 			first := e.hooks("span")
 			last := e.hooks("never")
-			last.Start = func(context.Context, distlock.LockInfo) context.Context { end(); return nil }
+			last.Start = func(context.Context, distlock.Event) context.Context { end(); return nil }
 			hooked(t, distlock.JoinHooks(distlock.Hooks{}, first, last, e.hooks("after")), func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 				done := make(chan any)
 				go func() {
@@ -85,15 +78,14 @@ func TestJoinedStartPanics(t *testing.T) {
 // Joined hooks do not allocate.
 func TestJoinedHooksAllocateNothing(t *testing.T) {
 	h := distlock.Hooks{
-		Start:    func(ctx context.Context, _ distlock.LockInfo) context.Context { return ctx },
-		Acquired: func(context.Context, distlock.AcquiredInfo) {},
-		Released: func(context.Context, distlock.ReleasedInfo) {},
+		Start: func(ctx context.Context, _ distlock.Event) context.Context { return ctx },
+		Event: func(context.Context, distlock.Event) {},
 	}
 	h = distlock.JoinHooks(h, h, h)
 	if n := testing.AllocsPerRun(100, func() {
-		ctx := h.Start(context.Background(), distlock.LockInfo{})
-		h.Acquired(ctx, distlock.AcquiredInfo{})
-		h.Released(ctx, distlock.ReleasedInfo{})
+		ctx := h.Start(context.Background(), distlock.Event{})
+		h.Event(ctx, distlock.Event{Kind: distlock.Acquired})
+		h.Event(ctx, distlock.Event{Kind: distlock.Released})
 	}); n > 0 {
 		t.Errorf("%v allocations", n)
 	}

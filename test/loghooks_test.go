@@ -2,7 +2,11 @@ package test
 
 import (
 	"bytes"
+	"context"
+	"fmt"
 	"log/slog"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -35,20 +39,10 @@ func (o *output) take() string {
 
 func TestLogHooks(t *testing.T) {
 	var out output
-	log := slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{
-		Level: slog.LevelDebug,
-		ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
-			if a.Key == slog.TimeKey {
-				return slog.Attr{}
-			}
-			return a
-		},
-	}))
+	log := slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug, ReplaceAttr: withoutTime}))
 	want := func(t *testing.T, want ...string) {
 		t.Helper()
-		if got := strings.Split(strings.TrimSpace(out.take()), "\n"); strings.Join(got, "\n") != strings.Join(want, "\n") {
-			t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
-		}
+		wantLines(t, strings.Split(strings.TrimSpace(out.take()), "\n"), want...)
 	}
 	h := distlock.LogHooks(log)
 	hooked(t, h, func(t *testing.T, l *distlock.Locker, _ *testkit.Store) {
@@ -76,34 +70,129 @@ func TestLogHooks(t *testing.T) {
 		)
 	})
 
-	wait := distlock.WaitingInfo{
-		LockInfo: distlock.LockInfo{Name: "job", Key: "job:1"}, Wait: time.Second, Place: 2,
-		Err: &distlock.HeldError{Holder: "web-3/1432", Held: time.Minute, RetryAfter: time.Second},
-	}
-	h.Waiting(t.Context(), wait)
-	wait.Candidate = true
-	h.Waiting(t.Context(), wait)
-	wait = distlock.WaitingInfo{LockInfo: wait.LockInfo, Wait: 2 * time.Second, Place: 1, Local: true, Err: &distlock.HeldError{Local: true}}
-	h.Waiting(t.Context(), wait)
-	wait.Place, wait.Err = 0, testkit.ErrBroken
-	h.Waiting(t.Context(), wait)
+	e := distlock.Event{Kind: distlock.Waiting, Name: "job", Key: "job\n1", Wait: time.Second, Place: 2, Err: testkit.ErrBroken}
+	h.Event(t.Context(), e) // not of a context of Start
+	e = distlock.Event{Kind: distlock.Renewed, Name: e.Name, Key: e.Key, Token: 7, Held: time.Minute, Left: time.Second}
+	h.Event(t.Context(), e)
+	e = distlock.Event{Kind: distlock.Released, Name: e.Name, Key: e.Key, Token: 7, Held: time.Hour, Leader: true}
+	h.Event(t.Context(), e)
+	e.Err = &distlock.Error{Op: "release", Key: e.Key, Err: distlock.ErrUnavailable}
+	h.Event(t.Context(), e)
 	want(t,
-		`level=INFO msg="waiting for lock" name=job key=job:1 wait=1s holder=web-3/1432 held=1m0s place=2 queue=store`,
-		`level=DEBUG msg="waiting for lock" name=job key=job:1 wait=1s holder=web-3/1432 held=1m0s place=2 queue=store`,
-		`level=INFO msg="waiting for lock" name=job key=job:1 wait=2s holder="this process" place=1 queue="this process"`,
-		`level=INFO msg="waiting for lock" name=job key=job:1 wait=2s err="broken pipe"`,
-	)
-
-	renewal := distlock.RenewedInfo{
-		LockInfo: distlock.LockInfo{Name: "job", Key: "job\n1"}, Token: 7, Held: time.Minute, Left: time.Second,
-	}
-	h.Renewed(t.Context(), renewal)
-	renewal.Err = testkit.ErrBroken
-	h.Renewed(t.Context(), renewal)
-	h.Released(t.Context(), distlock.ReleasedInfo{LockInfo: renewal.LockInfo, Token: 7, Held: time.Hour, Term: true, Err: testkit.ErrBroken})
-	want(t,
+		`level=DEBUG msg="waiting for lock" name=job key="job\n1" waiters=1 longest=1s err="broken pipe" place=2`,
 		`level=DEBUG msg="lock renewed" name=job key="job\n1" token=7 held=1m0s left=1s`,
-		`level=WARN msg="lock not renewed" name=job key="job\n1" token=7 held=1m0s left=1s err="broken pipe"`,
-		`level=DEBUG msg="leader resigned" name=job key="job\n1" token=7 held=1h0m0s reentrant=false err="broken pipe"`,
+		`level=DEBUG msg="leader resigned" name=job key="job\n1" token=7 held=1h0m0s reentrant=false err=<nil>`,
+		`level=WARN msg="lock not released" name=job key="job\n1" token=7 held=1h0m0s err="distlock: release \"job\\n1\": lock backend unavailable"`,
 	)
+}
+
+// Callers that wait for one key have one line together, whatever their number, at 1, 2, 4
+// seconds and so on. Each key has its own.
+func TestLogHooksOfACrowd(t *testing.T) {
+	logged(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store, lines func() []string) {
+		there := testkit.NewLocker(t, s, distlock.Config{Holder: "there/2"})
+		first := testkit.MustAcquire(t, there, "k", distlock.Opts{KeyTimeout: time.Hour})
+		testkit.MustAcquire(t, there, "other", distlock.Opts{KeyTimeout: time.Hour})
+		o := distlock.Opts{Value: "job", MaxWait: time.Hour}
+		var crowd sync.WaitGroup
+		for range 1000 {
+			crowd.Go(func() {
+				_ = l.Do(t.Context(), "k", o, func(context.Context) error { time.Sleep(time.Millisecond); return nil })
+			})
+		}
+		time.Sleep(2500 * time.Millisecond)
+		ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
+		defer cancel()
+		_, err := l.Acquire(ctx, "other", o)
+		wantIs(t, err, distlock.ErrNotAcquired, context.DeadlineExceeded)
+		lead, resign := context.WithTimeout(t.Context(), time.Minute)
+		defer resign()
+		go func() { _ = l.Lead(lead, "other", o, stay) }() // on the debug level
+		time.Sleep(8500 * time.Millisecond)
+		wantIs(t, first.Release(t.Context()))
+		crowd.Wait()
+		got := lines()
+		for i := range got { // any of the crowd may write the line
+			got[i] = strings.TrimSuffix(got[i], " place=1")
+		}
+		wantLines(t, got,
+			`level=INFO msg="waiting for lock" name=job key=k waiters=1000 longest=1s holder=there/2 held=1s`,
+			`level=INFO msg="waiting for lock" name=job key=k waiters=1000 longest=2s holder=there/2 held=2s`,
+			`level=INFO msg="waiting for lock" name=job key=other waiters=1 longest=1s holder=there/2 held=3.5s`,
+			`level=INFO msg="waiting for lock" name=job key=k waiters=1000 longest=4s holder=there/2 held=4s`,
+			`level=INFO msg="waiting for lock" name=job key=k waiters=1000 longest=8s holder=there/2 held=8s`,
+		)
+		again := testkit.MustAcquire(t, l, "k", o) // a new crowd, one of which gives up: the longest wait is that of another
+		for _, wait := range []time.Duration{1900 * time.Millisecond, 6 * time.Second} {
+			crowd.Go(func() { _, _ = l.Acquire(t.Context(), "k", distlock.Opts{Value: "job", MaxWait: wait}) })
+			time.Sleep(500 * time.Millisecond)
+		}
+		crowd.Wait()
+		wantIs(t, again.Release(t.Context()))
+		wantLines(t, lines(),
+			`level=INFO msg="waiting for lock" name=job key=k waiters=2 longest=1s holder="this process" held=1s`,
+			`level=INFO msg="waiting for lock" name=job key=k waiters=1 longest=2s holder="this process" held=2.5s`,
+			`level=INFO msg="waiting for lock" name=job key=k waiters=1 longest=4s holder="this process" held=4.5s`,
+		)
+	})
+}
+
+// Renewals that fail for one reason have a line for the first, and then lines with counts.
+func TestLogHooksOfAnOutage(t *testing.T) {
+	logged(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store, lines func() []string) {
+		for n := range 100 {
+			testkit.MustAcquire(t, l, strconv.Itoa(n), distlock.Opts{Value: "job", KeyTimeout: time.Minute})
+		}
+		s.Before(func(_ context.Context, c *testkit.Call) error {
+			if c.Op == testkit.Renew {
+				return fmt.Errorf("read tcp :%d: reset", 40_000+len(c.Owner)*len(c.Key)) // from any port
+			}
+			return nil
+		})
+		time.Sleep(59 * time.Second)
+		s.Fail(nil)
+		var single, counted, more int
+		for _, line := range lines() {
+			n := 0
+			if _, count, found := strings.Cut(line, `level=WARN msg="lock not renewed" more=`); !found {
+				single++
+			} else if _, err := fmt.Sscan(count, &n); err == nil {
+				counted, more = counted+1, more+n
+			}
+			if !strings.Contains(line, `"lock not renewed"`) {
+				t.Error(line)
+			}
+		}
+		if single != 1 || counted < 1 || counted > 10 || more < 99 {
+			t.Errorf("%d lines of single renewals, and %d with counts of %d", single, counted, more)
+		}
+	})
+}
+
+// logged runs f in a bubble with a Locker that logs from the info level on; lines returns
+// what it has logged since the last call.
+func logged(t *testing.T, f func(t *testing.T, l *distlock.Locker, s *testkit.Store, lines func() []string)) {
+	t.Helper()
+	var out output
+	log := slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{ReplaceAttr: withoutTime}))
+	bubbleWith(t, distlock.Config{Hooks: distlock.LogHooks(log)}, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		f(t, l, s, func() []string {
+			synctest.Wait()
+			return strings.Split(strings.TrimSpace(out.take()), "\n")
+		})
+	})
+}
+
+func withoutTime(_ []string, a slog.Attr) slog.Attr {
+	if a.Key == slog.TimeKey {
+		return slog.Attr{}
+	}
+	return a
+}
+
+func wantLines(t *testing.T, got []string, want ...string) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
 }

@@ -37,7 +37,7 @@ func siblings(ctx context.Context, f func(context.Context, func(context.Context)
 }
 
 // Two goroutines below one holder are inside its key at once, whatever kind of lock it has;
-// with OneReentry the second one is refused at once, and may come in later.
+// with ReentryOne the second one is refused at once, and may come in later.
 func TestSiblings(t *testing.T) {
 	for name, kind := range map[string]distlock.Opts{
 		"exclusive": {}, "shared": {Mode: distlock.Shared}, "permits": {Permits: 2},
@@ -46,7 +46,9 @@ func TestSiblings(t *testing.T) {
 			testkit.InBubble(t, name, func(t *testing.T) {
 				var told []error
 				l := testkit.NewLocker(t, testkit.NewStore(), distlock.Config{Hooks: distlock.Hooks{
-					Failed: func(_ context.Context, i distlock.FailedInfo) { told = append(told, i.Err) },
+					Event: testkit.On{
+						distlock.Failed: func(_ context.Context, i distlock.Event) { told = append(told, i.Err) },
+					}.Event,
 				}})
 				below := func(ctx context.Context) error {
 					o := kind
@@ -54,7 +56,7 @@ func TestSiblings(t *testing.T) {
 					if most, errs := siblings(ctx, call); most != 2 || errs != [2]error{} {
 						t.Errorf("without the option: %d inside, %v", most, errs)
 					}
-					o.OneReentry = true
+					o.Reentry = distlock.ReentryOne
 					start := time.Now()
 					most, errs := siblings(ctx, call)
 					refused := errs[0]
@@ -80,10 +82,10 @@ func TestSiblings(t *testing.T) {
 // A readers' function below a writer is the same. A call inside the one that is inside is not
 // a second one, also with another key between them, and one that is refused or panics
 // leaves the way free.
-func TestOneReentry(t *testing.T) {
+func TestReentryOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := testkit.NewLocker(t, testkit.NewStore(), distlock.Config{})
-		one := distlock.Opts{OneReentry: true, Mode: distlock.Shared}
+		one := distlock.Opts{Reentry: distlock.ReentryOne, Mode: distlock.Shared}
 		nothing := func(context.Context) error { return nil }
 		wantIs(t, l.Do(t.Context(), "k", distlock.Opts{}, func(ctx context.Context) error {
 			wantIs(t, l.Do(ctx, "k", one, func(ctx context.Context) error {
@@ -104,27 +106,26 @@ func TestOneReentry(t *testing.T) {
 	})
 }
 
-// With NoReentry a call below a holder of the key is refused at once, whatever the holder is
+// With ReentryNone a call below a holder of the key is refused at once, whatever the holder is
 // and whatever is between them. It asks the store nothing, and leaves the holder and the way
 // of other calls as they are.
-func TestNoReentry(t *testing.T) {
+func TestReentryNone(t *testing.T) {
 	never := func(context.Context) error { panic("inside") }
 	for name, outer := range map[string]distlock.Opts{
-		"exclusive": {}, "shared": {Mode: distlock.Shared}, "permits": {Permits: 2}, "itself": {NoReentry: true}, "one": {OneReentry: true},
+		"exclusive": {}, "shared": {Mode: distlock.Shared}, "permits": {Permits: 2}, "itself": {Reentry: distlock.ReentryNone}, "one": {Reentry: distlock.ReentryOne},
 	} {
 		bubbleCase(t, name, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 			none := outer
-			none.NoReentry = true
+			none.Reentry = distlock.ReentryNone
 			start := time.Now()
 			wantIs(t, l.Do(t.Context(), "k", outer, func(ctx context.Context) error {
 				wantIs(t, l.Do(ctx, "k", none, never), distlock.ErrReentry)
 				wantIs(t, l.DoAll(ctx, []string{"j", "k"}, none, never), distlock.ErrReentry)
 				wantIs(t, l.Do(ctx, "other", none, func(ctx context.Context) error { return l.Do(ctx, "k", none, never) }), distlock.ErrReentry)
-				wantIs(t, l.Do(ctx, "k", distlock.Opts{OneReentry: true, NoReentry: true}, never), distlock.ErrReentry)
-				writer := distlock.Opts{NoReentry: true} // a re-entry would be an upgrade, for some
+				writer := distlock.Opts{Reentry: distlock.ReentryNone} // a re-entry would be an upgrade, for some
 				wantIs(t, l.Do(ctx, "k", writer, never), distlock.ErrReentry)
 				allowed := outer
-				allowed.NoReentry = false
+				allowed.Reentry = distlock.ReentryAll
 				return l.Do(ctx, "k", allowed, func(context.Context) error { return nil })
 			}))
 			wantTook(t, start, 0)
@@ -135,11 +136,11 @@ func TestNoReentry(t *testing.T) {
 	}
 }
 
-// NoReentry refuses only a caller whose context says that it holds the key: below a lease that
+// ReentryNone refuses only a caller whose context says that it holds the key: below a lease that
 // is over it gets ErrLost, after Detach it waits.
-func TestNoReentryBelowNoHolder(t *testing.T) {
+func TestReentryNoneBelowNoHolder(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-		none := distlock.Opts{NoReentry: true, MaxWait: time.Second}
+		none := distlock.Opts{Reentry: distlock.ReentryNone, MaxWait: time.Second}
 		outer := testkit.MustAcquire(t, l, "k", none)
 		start := time.Now()
 		wantIs(t, testkit.ErrorOf(l.Acquire(distlock.Detach(outer.Context()), "k", none)), distlock.ErrNotAcquired)

@@ -76,17 +76,19 @@ func TestRefusedReachesTheHooks(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var log bytes.Buffer
-			var failed []distlock.FailedInfo
+			var failed []distlock.Event
 			hooks := distlock.JoinHooks(distlock.Hooks{
-				Start: func(ctx context.Context, _ distlock.LockInfo) context.Context {
+				Start: func(ctx context.Context, _ distlock.Event) context.Context {
 					return context.WithValue(ctx, ctxKey{}, "span")
 				},
-				Failed: func(ctx context.Context, i distlock.FailedInfo) {
-					if ctx.Value(ctxKey{}) != "span" {
-						t.Error("Failed without Start")
-					}
-					failed = append(failed, i)
-				},
+				Event: testkit.On{
+					distlock.Failed: func(ctx context.Context, i distlock.Event) {
+						if ctx.Value(ctxKey{}) != "span" {
+							t.Error("Failed without Start")
+						}
+						failed = append(failed, i)
+					},
+				}.Event,
 			}, distlock.LogHooks(slog.New(slog.NewTextHandler(&log, nil))))
 			store := testkit.NewStore()
 			store.SetFeatures(driver.Features{})
@@ -120,7 +122,7 @@ func TestOptsValidate(t *testing.T) {
 		{"least", distlock.Opts{Value: "v"}, nil},
 		{"all", distlock.Opts{
 			Prefix: "p:", Value: "v", ParamLock: true, Params: byOrder, Hasher: distlock.Plain(), KeyTimeout: time.Millisecond, RetryCount: 1,
-			RetryInterval: time.Millisecond, MaxHold: time.Hour, MaxWaiters: 1, MinHold: time.Hour, Fencing: true,
+			RetryInterval: time.Millisecond, MaxHold: time.Hour, Reentry: distlock.ReentryNone, MinHold: time.Hour, Fencing: true,
 		}, nil},
 		{"longest durations", distlock.Opts{Value: "v", KeyTimeout: year, RetryInterval: year, MaxWait: year, MaxHold: year, MinHold: year}, nil},
 		{"zero", distlock.Opts{}, []string{"Value is empty"}},
@@ -132,16 +134,16 @@ func TestOptsValidate(t *testing.T) {
 		{"MinHold without MaxHold", distlock.Opts{Value: "v", MinHold: time.Hour}, nil},
 		{"MinHold above MaxHold", distlock.Opts{Value: "v", MinHold: time.Hour, MaxHold: time.Minute}, []string{"MinHold is above MaxHold: 1h0m0s, 1m0s"}},
 		{"RetryCount", distlock.Opts{Value: "v", RetryCount: -3}, []string{"RetryCount is negative: -3"}},
-		{"MaxWaiters", distlock.Opts{Value: "v", MaxWaiters: -4}, []string{"MaxWaiters is negative: -4"}},
+		{"Reentry", distlock.Opts{Value: "v", Reentry: 3}, []string{"Reentry is unknown: 3"}},
+		{"Params without ParamLock", distlock.Opts{Value: "v", Params: byOrder}, nil},
 		{"Shared", distlock.Opts{Value: "v", Mode: distlock.Shared, MaxHold: time.Hour, MinHold: time.Minute}, nil},
 		{"Permits", distlock.Opts{Value: "v", Permits: 1_000_000}, nil},
 		{"Mode unknown", distlock.Opts{Value: "v", Mode: 7}, []string{"Mode is unknown: Mode(7)"}},
 		{"Permits negative", distlock.Opts{Value: "v", Permits: -2}, []string{"Permits is negative: -2"}},
 		{"Permits too large", distlock.Opts{Value: "v", Permits: 1_000_001}, []string{"Permits is above 1000000: 1000001"}},
 		{"Permits of readers", distlock.Opts{Value: "v", Permits: 3, Mode: distlock.Shared}, []string{"Permits is set but Mode is shared: 3"}},
-		{"Params without ParamLock", distlock.Opts{Value: "v", Params: byOrder}, []string{"Params", "ParamLock is false"}},
 		{"By of nil", distlock.Opts{Value: "v", ParamLock: true, Params: distlock.By[order](nil)}, []string{"Params is By of a nil", "order"}},
-		{"By of nil without ParamLock", distlock.Opts{Value: "v", Params: distlock.By[order](nil)}, []string{"Params is By of a nil", "ParamLock is false"}},
+		{"By of nil without ParamLock", distlock.Opts{Value: "v", Params: distlock.By[order](nil)}, []string{"Params is By of a nil"}},
 		{"white space", distlock.Opts{Prefix: "p:", Value: "a b"}, []string{`Prefix+Value "p:a b" has white space at byte 3`}},
 		{"hash tag", distlock.Opts{Prefix: "{p}", Value: "a", ParamLock: true}, nil},
 		{"brace", distlock.Opts{Prefix: "{p", Value: "a"}, []string{`Prefix+Value "{pa" has braces that are not one hash tag`}},
@@ -155,10 +157,10 @@ func TestOptsValidate(t *testing.T) {
 		{"room for one's own", distlock.Opts{Prefix: long, Value: long[:98], ParamLock: true, Hasher: short}, nil},
 		{"no room for one's own", distlock.Opts{Prefix: long, Value: long[:99], ParamLock: true, Hasher: short}, []string{"Prefix+Value \"xxx", "199 bytes", "at most 198"}},
 		{"everything at once", distlock.Opts{
-			Prefix: "p p", Params: byOrder, Hasher: distlock.Plain(), KeyTimeout: -1, RetryInterval: 5, MaxHold: -7, RetryCount: -8, MaxWaiters: -9,
+			Prefix: "p p", Params: byOrder, Hasher: distlock.Plain(), KeyTimeout: -1, RetryInterval: 5, MaxHold: -7, RetryCount: -8, Reentry: -9,
 		}, []string{
-			"Value is empty", `"p p"`, "Params is set", "KeyTimeout is negative: -1ns", "RetryInterval is below one millisecond: 5ns",
-			"MaxHold is negative: -7ns", "RetryCount is negative: -8", "MaxWaiters is negative: -9",
+			"Value is empty", `"p p"`, "KeyTimeout is negative: -1ns", "RetryInterval is below one millisecond: 5ns",
+			"MaxHold is negative: -7ns", "RetryCount is negative: -8", "Reentry is unknown: -9",
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -220,12 +220,12 @@ func TestLossCancelsAllSharers(t *testing.T) {
 		s := testkit.NewStore()
 		var mu sync.Mutex
 		lost := map[uint64]int{}
-		l := testkit.NewLocker(t, s, distlock.Config{Hooks: distlock.Hooks{Lost: func(_ context.Context, i distlock.LostInfo) {
+		l := testkit.NewLocker(t, s, distlock.Config{Hooks: distlock.Hooks{Event: testkit.On{distlock.Lost: func(_ context.Context, i distlock.Event) {
 			mu.Lock()
 			defer mu.Unlock()
 			wantIs(t, i.Err, distlock.ErrLost)
 			lost[i.Token]++
-		}}})
+		}}.Event}})
 		var leases []*distlock.Lease
 		for range 5 {
 			leases = append(leases, testkit.MustAcquire(t, l, "k", reading))

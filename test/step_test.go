@@ -119,7 +119,7 @@ func TestStepWithoutDo(t *testing.T) {
 		held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
 		never := func(context.Context) error { t.Error("ran"); return nil }
 		err := held.Step(t.Context(), distlock.Step{Commit: never, Undo: never})
-		wantLine(t, err, `distlock: step "k": Step.Do is nil`)
+		wantLine(t, err, `distlock: options "k": fn is nil`)
 		wantIs(t, held.Release(t.Context()))
 		// a released lease has ended, too
 		wantIs(t, held.Step(t.Context(), distlock.Step{Do: never, Undo: never}), distlock.ErrLost)

@@ -119,9 +119,9 @@ func inVain(ctx context.Context, t *testing.T, l *distlock.Locker, all *sync.Wai
 }
 
 // mustAcquireAll acquires a set of keys.
-func mustAcquireAll(t *testing.T, l *distlock.Locker, ctx context.Context, keys ...string) *distlock.MultiLease { //nolint:revive // t comes first in tests
+func mustAcquireAll(t *testing.T, l *distlock.Locker, ctx context.Context, keys ...string) *testkit.Set { //nolint:revive // t comes first in tests
 	t.Helper()
-	m, err := l.AcquireAll(ctx, keys, distlock.Opts{})
+	m, err := testkit.AcquireAll(ctx, l, keys, distlock.Opts{})
 	if err != nil {
 		t.Fatalf("AcquireAll(%q): %v", keys, err)
 	}

@@ -18,7 +18,9 @@ func TestHooksAreToldTheWait(t *testing.T) {
 		s := testkit.NewStore()
 		var waits []time.Duration
 		l := testkit.NewLocker(t, s, distlock.Config{Hooks: distlock.Hooks{
-			Failed: func(_ context.Context, i distlock.FailedInfo) { waits = append(waits, i.Wait) },
+			Event: testkit.On{
+				distlock.Failed: func(_ context.Context, i distlock.Event) { waits = append(waits, i.Wait) },
+			}.Event,
 		}})
 		release := other(t, s, "k")
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
@@ -27,7 +29,9 @@ func TestHooksAreToldTheWait(t *testing.T) {
 		wantIs(t, err, distlock.ErrNotAcquired, context.DeadlineExceeded)
 
 		l = testkit.NewLocker(t, s, distlock.Config{Hooks: distlock.Hooks{
-			Acquired: func(_ context.Context, i distlock.AcquiredInfo) { waits = append(waits, i.Wait) },
+			Event: testkit.On{
+				distlock.Acquired: func(_ context.Context, i distlock.Event) { waits = append(waits, i.Wait) },
+			}.Event,
 		}})
 		time.AfterFunc(3*time.Second, release)
 		wantIs(t, testkit.MustAcquire(t, l, "k", distlock.Opts{}).Release(t.Context()))

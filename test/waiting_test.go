@@ -20,7 +20,7 @@ import (
 // waits records the calls of the hook Waiting.
 type waits struct {
 	mu    sync.Mutex
-	infos []distlock.WaitingInfo
+	infos []distlock.Event
 	late  bool // a call came after Acquired or Failed of the same acquisition
 }
 
@@ -31,22 +31,24 @@ func (w *waits) hooks() distlock.Hooks {
 		*ctx.Value(ctxKey{}).(*bool) = true
 	}
 	return distlock.Hooks{
-		Start: func(ctx context.Context, _ distlock.LockInfo) context.Context {
+		Start: func(ctx context.Context, _ distlock.Event) context.Context {
 			return context.WithValue(ctx, ctxKey{}, new(bool))
 		},
-		Waiting: func(ctx context.Context, i distlock.WaitingInfo) {
-			w.mu.Lock()
-			defer w.mu.Unlock()
-			w.infos = append(w.infos, i)
-			w.late = w.late || *ctx.Value(ctxKey{}).(*bool)
-		},
-		Acquired: func(ctx context.Context, _ distlock.AcquiredInfo) { end(ctx) },
-		Failed:   func(ctx context.Context, _ distlock.FailedInfo) { end(ctx) },
+		Event: testkit.On{
+			distlock.Waiting: func(ctx context.Context, i distlock.Event) {
+				w.mu.Lock()
+				defer w.mu.Unlock()
+				w.infos = append(w.infos, i)
+				w.late = w.late || *ctx.Value(ctxKey{}).(*bool)
+			},
+			distlock.Acquired: func(ctx context.Context, _ distlock.Event) { end(ctx) },
+			distlock.Failed:   func(ctx context.Context, _ distlock.Event) { end(ctx) },
+		}.Event,
 	}
 }
 
 // take returns the calls since the last one.
-func (w *waits) take() []distlock.WaitingInfo {
+func (w *waits) take() []distlock.Event {
 	synctest.Wait()
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -56,7 +58,7 @@ func (w *waits) take() []distlock.WaitingInfo {
 }
 
 // wantWaits checks what matters of calls, each in one line.
-func wantWaits(t *testing.T, got []distlock.WaitingInfo, want ...string) {
+func wantWaits(t *testing.T, got []distlock.Event, want ...string) {
 	t.Helper()
 	lines := make([]string, len(got))
 	for n, i := range got {
@@ -109,7 +111,7 @@ func TestWaitingInTheQueueOfTheStore(t *testing.T) {
 		time.Sleep(200 * time.Second)
 		var told []time.Duration
 		for _, i := range w.take() {
-			if i.Name != "job" || i.Key != "k" || i.Candidate || i.Place != 1 {
+			if i.Name != "job" || i.Key != "k" || i.Leader || i.Place != 1 {
 				t.Errorf("told of %+v", i)
 			}
 			told = append(told, i.Wait/time.Second)
@@ -273,12 +275,14 @@ func TestWaitingHookIsSlow(t *testing.T) {
 		s := testkit.NewStore()
 		held := testkit.MustAcquire(t, testkit.NewLocker(t, s, distlock.Config{}), "k", distlock.Opts{})
 		here := testkit.NewLocker(t, s, distlock.Config{Hooks: distlock.Hooks{
-			Waiting: func(context.Context, distlock.WaitingInfo) {
-				e.note("begin")
-				time.Sleep(time.Minute)
-				e.note("end")
-			},
-			Acquired: func(context.Context, distlock.AcquiredInfo) { e.note("acquired") },
+			Event: testkit.On{
+				distlock.Waiting: func(context.Context, distlock.Event) {
+					e.note("begin")
+					time.Sleep(time.Minute)
+					e.note("end")
+				},
+				distlock.Acquired: func(context.Context, distlock.Event) { e.note("acquired") },
+			}.Event,
 		}})
 		got := testkit.InBackground(t, here, distlock.Opts{KeyTimeout: time.Hour})
 		time.Sleep(30 * time.Second)
@@ -305,25 +309,27 @@ func TestWaitingForAStoreThatFails(t *testing.T) {
 
 // The hook gets the context of Start. A candidate is told apart, and each key of a set waits
 // for itself.
-func TestWaitingOfLeadAndAcquireAll(t *testing.T) {
+func TestWaitingOfLeadAndDoAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := testkit.NewStore()
 		there := testkit.NewLocker(t, s, distlock.Config{Holder: "there/2"})
 		held := testkit.MustAcquire(t, there, "k", distlock.Opts{})
 		var e events
 		here := testkit.NewLocker(t, s, distlock.Config{Hooks: distlock.Hooks{
-			Start: func(ctx context.Context, i distlock.LockInfo) context.Context {
+			Start: func(ctx context.Context, i distlock.Event) context.Context {
 				return context.WithValue(ctx, ctxKey{}, "started "+i.Key)
 			},
-			Waiting: func(ctx context.Context, i distlock.WaitingInfo) {
-				e.note("%s %s after %v, candidate %v, in %v", i.Name, i.Key, i.Wait, i.Candidate, ctx.Value(ctxKey{}))
-			},
+			Event: testkit.On{
+				distlock.Waiting: func(ctx context.Context, i distlock.Event) {
+					e.note("%s %s after %v, candidate %v, in %v", i.Name, i.Key, i.Wait, i.Leader, ctx.Value(ctxKey{}))
+				},
+			}.Event,
 		}})
 		ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
 		defer cancel()
 		wantIs(t, here.Lead(ctx, "k", distlock.Opts{Value: "leader"}, stay), distlock.ErrNotAcquired, context.DeadlineExceeded)
 		e.want(t, "leader k after 1s, candidate true, in started k")
-		_, err := here.AcquireAll(t.Context(), []string{"a", "k"}, distlock.Opts{MaxWait: 1500 * time.Millisecond})
+		_, err := testkit.AcquireAll(t.Context(), here, []string{"a", "k"}, distlock.Opts{MaxWait: 1500 * time.Millisecond})
 		wantIs(t, err, distlock.ErrNotAcquired)
 		e.want(t, "unnamed k after 1s, candidate false, in started k")
 		wantIs(t, held.Release(t.Context()))
@@ -366,7 +372,7 @@ func TestWaitingCostsNoMemory(t *testing.T) {
 			wantIs(t, lease.Release(t.Context()))
 		})
 	}
-	without, with := allocations(distlock.Hooks{}), allocations(distlock.Hooks{Waiting: func(context.Context, distlock.WaitingInfo) {}})
+	without, with := allocations(distlock.Hooks{}), allocations(distlock.Hooks{Event: func(context.Context, distlock.Event) {}})
 	if with > without && !testkit.Race {
 		t.Errorf("%v allocations, %v without the hook", with, without)
 	}

@@ -41,10 +41,6 @@ var ways = map[string]way{
 		o.Value = "k"
 		return wiring.Bind(l, o).Do(ctx, nil, fn)
 	},
-	"AcquireAll": func(ctx context.Context, l *distlock.Locker, o distlock.Opts, _ func(context.Context) error) error {
-		_, err := l.AcquireAll(ctx, []string{"a", "k", "z"}, o)
-		return err
-	},
 	"DoAll": func(ctx context.Context, l *distlock.Locker, o distlock.Opts, fn func(context.Context) error) error {
 		return l.DoAll(ctx, []string{"a", "k", "z"}, o, fn)
 	},

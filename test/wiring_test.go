@@ -93,8 +93,7 @@ func TestWiringRefusesNonsense(t *testing.T) {
 		"distlock: Wrap: nil Func[int, string]":                                                func() { distlock.Wrap[int, string](l, nil, ok) },
 		"distlock: options: Value is empty":                                                    wrap(distlock.Opts{}),
 		`distlock: options "f": KeyTimeout is negative: -1s`:                                   wrap(distlock.Opts{Value: "f", KeyTimeout: -time.Second}),
-		"distlock: Wrap: Params takes string but the request is a int":                         wrap(distlock.Opts{Value: "f", ParamLock: true, Params: by}),
-		`distlock: options "f": Params is set but ParamLock is false`:                          wrap(distlock.Opts{Value: "f", Params: by}),
+		"distlock: Wrap: Params takes string but the request is a int":                         wrap(distlock.Opts{Value: "f", Params: by}),
 		`distlock: options "f": Counter.add: RetryCount is negative: -1`:                       func() { wiring.NewSite("Counter.add", distlock.Opts{Value: "f", RetryCount: -1}) },
 	} {
 		wantPanic(t, want, wire)

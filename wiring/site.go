@@ -15,6 +15,7 @@ import (
 var (
 	newSite        = bridge.Site.(func(*distlock.Locker, string, distlock.Opts) any)
 	refusedOptions = bridge.RefusedOptions.(func(string, *distlock.Opts, error) error)
+	finish         = bridge.Finish.(func(*distlock.Lease, *error))
 	makeKey        = bridge.Key.(func(distlock.Opts, any) (string, error))
 )
 
@@ -119,9 +120,9 @@ func (s *Site) Do(ctx context.Context, params any, fn func(ctx context.Context) 
 	if err != nil {
 		return err
 	}
-	if lease == nil {
-		return fn(ctx)
+	defer finish(lease, &err)
+	if lease != nil {
+		ctx = lease.Context()
 	}
-	defer func() { err = bridge.Join(err, lease.Release(lease.Context())) }()
-	return fn(lease.Context())
+	return fn(ctx)
 }

@@ -331,13 +331,13 @@ func TestGuardWithoutConnections(t *testing.T) {
 // inLine returns the lease of a caller, and the next caller of the same process, which waits.
 func inLine(t *testing.T, b *sqllock.Backend) (*distlock.Lease, *testkit.Waiting[*distlock.Lease]) {
 	t.Helper()
-	l := distlock.New(b, distlock.Config{HandOverTime: time.Hour})
+	l := distlock.New(b, distlock.Config{HandOverTime: time.Hour, MaxWaiters: 1})
 	t.Cleanup(func() { _ = l.Close() })
 	o := distlock.Opts{KeyTimeout: time.Minute, RetryInterval: 20 * time.Millisecond}
 	lease := testkit.MustAcquire(t, l, "key", o)
 	next := testkit.StartAcquire(t, l, "key", o)
 	testkit.Eventually(t, "the next caller waits", func() bool {
-		_, err := l.Acquire(t.Context(), "key", distlock.Opts{MaxWaiters: 1, MaxWait: time.Millisecond})
+		_, err := l.Acquire(t.Context(), "key", distlock.Opts{MaxWait: time.Millisecond})
 		return errors.Is(err, distlock.ErrQueueFull)
 	})
 	return lease, next

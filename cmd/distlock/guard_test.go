@@ -211,7 +211,9 @@ func TestSignalTogetherWithTheLock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := testkit.NewStore()
 		locker := testkit.NewLocker(t, store, distlock.Config{Hooks: distlock.Hooks{
-			Acquired: func(context.Context, distlock.AcquiredInfo) { time.Sleep(time.Second) },
+			Event: testkit.On{
+				distlock.Acquired: func(context.Context, distlock.Event) { time.Sleep(time.Second) },
+			}.Event,
 		}})
 		signals := make(chan os.Signal, 1)
 		time.AfterFunc(time.Second/2, func() { signals <- syscall.SIGTERM })

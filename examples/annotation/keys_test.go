@@ -41,7 +41,7 @@ func newLocker(t *testing.T) (*distlock.Locker, *recorder) {
 	t.Helper()
 	r := &recorder{}
 	return testkit.NewLocker(t, memlock.New(), distlock.Config{Hooks: distlock.Hooks{
-		Start: func(ctx context.Context, i distlock.LockInfo) context.Context {
+		Start: func(ctx context.Context, i distlock.Event) context.Context {
 			r.mu.Lock()
 			defer r.mu.Unlock()
 			r.keys = append(r.keys, i.Key)

@@ -97,7 +97,7 @@ func (s *Service) raise(_ context.Context, sku string, by int) error {
 // report runs at most three times at once, over all processes; further callers do not
 // wait.
 //
-//distlock:lock prefix:shop: value:report permits:3 retryCount:1 maxWaiters:10 as:NightlyReport
+//distlock:lock prefix:shop: value:report permits:3 retryCount:1 as:NightlyReport
 func (s *Service) report(ctx context.Context, run func(context.Context) error) error { return run(ctx) }
 
 // invoice has a key from which the number cannot be guessed, and a token that fences

@@ -99,10 +99,9 @@ var lockServiceReport = wiring.NewSite("Service.report", distlock.Opts{
 	Value:      "report",
 	RetryCount: 1,
 	Permits:    3,
-	MaxWaiters: 10,
 })
 
-// NightlyReport is Service.report under a lock: prefix:shop: value:report permits:3 retryCount:1 maxWaiters:10 as:NightlyReport
+// NightlyReport is Service.report under a lock: prefix:shop: value:report permits:3 retryCount:1 as:NightlyReport
 func (s *Service) NightlyReport(ctx context.Context, run func(context.Context) error) error {
 	return lockServiceReport.On(s.locker).Do(ctx, nil, func(ctx context.Context) error {
 		return s.report(ctx, run)

@@ -135,7 +135,7 @@ func TestNames(t *testing.T) {
 			var runs atomic.Int32
 			var told atomic.Value
 			l := distlock.New(memlock.New(), distlock.Config{Hooks: distlock.Hooks{
-				Acquired: func(_ context.Context, i distlock.AcquiredInfo) { told.Store(i.Name) },
+				Event: func(_ context.Context, e distlock.Event) { told.Store(e.Name) },
 			}})
 			s, err := gocron.NewScheduler(gocron.WithDistributedLocker(gocronlock.New(l, distlock.Opts{Prefix: "cron:"})))
 			if err != nil {

@@ -42,7 +42,7 @@ var _ lock.Locker = (*Locker)(nil)
 // New returns a Locker with the key o.Prefix + key. It waits until the lock is free; o.MaxWait
 // limits that. New panics if o or the key is invalid.
 func New(l *distlock.Locker, key string, o distlock.Opts) *Locker {
-	o.Value, o.OneReentry = key, true
+	o.Value, o.Reentry = key, distlock.ReentryOne
 	wiring.Bind(l, o)
 	return &Locker{locker: l, key: key, opts: o}
 }

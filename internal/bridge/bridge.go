@@ -17,8 +17,9 @@ var (
 	// CheckKey returns an error if key is not a full key.
 	CheckKey func(key string) error
 
-	// Join puts the error of a lock behind that of a function.
-	Join func(fnErr, lockErr error) error
+	// Finish is a func(lease *distlock.Lease, err *error). It ends a call of a function that
+	// has returned err. The lease is nil if none was needed.
+	Finish any
 
 	// Unavailable wraps the error of a backend.
 	Unavailable func(err error) error

@@ -2,7 +2,6 @@ package cookbook
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"slices"
 	"time"
@@ -25,27 +24,29 @@ type Transaction interface {
 }
 
 // Book changes all accounts of a batch, or none.
-func Book(ctx context.Context, locker *distlock.Locker, bank Bank, batch map[string]int) (err error) {
+func Book(ctx context.Context, locker *distlock.Locker, bank Bank, batch map[string]int) error {
 	accounts := slices.Sorted(maps.Keys(batch))
 	opts := distlock.Opts{Prefix: "account:", Fencing: true, MaxWait: 10 * time.Second}
-	leases, err := locker.AcquireAll(ctx, accounts, opts)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, leases.Release(ctx)) }()
-
-	tx, err := bank.Begin(leases.Context())
-	if err != nil {
-		return err
-	}
-	defer tx.Rollback()
-	for _, account := range accounts {
-		if err := tx.Add(account, batch[account], leases.Lease(account).Token()); err != nil {
+	return locker.DoAll(ctx, accounts, opts, func(ctx context.Context) error {
+		tx, err := bank.Begin(ctx)
+		if err != nil {
 			return err
 		}
-	}
-	if err := leases.Check(); err != nil { // the last moment to notice a loss
-		return err
-	}
-	return tx.Commit()
+		defer tx.Rollback()
+		for _, account := range accounts {
+			lease, held := distlock.Held(ctx, opts.Prefix+account)
+			if !held {
+				return distlock.ErrLost
+			}
+			if err := tx.Add(account, batch[account], lease.Token()); err != nil {
+				return err
+			}
+		}
+		for _, account := range accounts { // the last moment to notice a loss
+			if _, held := distlock.Held(ctx, opts.Prefix+account); !held {
+				return distlock.ErrLost
+			}
+		}
+		return tx.Commit()
+	})
 }

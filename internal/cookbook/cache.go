@@ -49,7 +49,7 @@ func (c *Catalog) Get(ctx context.Context, key string) (string, error) {
 	switch {
 	case err != nil && found:
 		return old.Value, nil
-	case distlock.CodeOf(err) == distlock.CodeUnavailable:
+	case !distlock.Ran(err) && distlock.CodeOf(err) == distlock.CodeUnavailable:
 		return c.load(ctx, key) // the lock only saves work
 	default:
 		return value, err

@@ -15,7 +15,7 @@ func Nightly(ctx context.Context, locker *distlock.Locker, report func(ctx conte
 		RetryCount: 1,                // do not wait
 		MinHold:    10 * time.Minute, // longer than the clocks differ, shorter than the period
 	}, report)
-	if distlock.CodeOf(err) == distlock.CodeNotAcquired {
+	if !distlock.Ran(err) && distlock.CodeOf(err) == distlock.CodeNotAcquired {
 		return nil // another machine writes the report, or has just written it
 	}
 	return err

@@ -123,7 +123,7 @@ func TestPaymentsLost(t *testing.T) {
 			}
 			store.Drop(locks[0].Key)
 		})
-		if w := pay(t, h, "ann", "k1"); w.Code != http.StatusInternalServerError || len(book.answers) != 0 {
+		if w := pay(t, h, "ann", "k1"); w.Code != http.StatusFailedDependency || len(book.answers) != 0 {
 			t.Errorf("the lock is lost: %d %s", w.Code, w.Body)
 		}
 		if w := pay(t, h, "ann", "k1"); w.Code != http.StatusCreated || w.Body.String() != "paid 5 EUR, number 1" {

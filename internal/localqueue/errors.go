@@ -37,6 +37,6 @@ func (e *FullError) Error() string {
 	case MaxWaiters:
 		return fmt.Sprintf("%d wait (Config.MaxWaiters)", e.N)
 	default:
-		return fmt.Sprintf("%d wait (MaxWaiters)", e.N)
+		return fmt.Sprintf("%d wait for the key (Config.MaxWaiters)", e.N)
 	}
 }

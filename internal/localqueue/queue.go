@@ -109,16 +109,21 @@ func (q *Queue[L]) entry(key string) *entry[L] {
 	return e
 }
 
-// Place returns the place of a waiter of the key in its queue: 1 is the first, and 0 says that
-// its turn has come. It is too high by those that have left between the first waiter and it.
-func (q *Queue[L]) Place(key string, ticket uint64) int {
+// Place returns the place of a waiter of the key in its queue, and how many wait there: 1 is
+// the first, and 0 says that its turn has come. It is too high by those that have left between
+// the first waiter and it.
+func (q *Queue[L]) Place(key string, ticket uint64) (place, waiters int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	e := q.entries[key]
-	if e == nil || e.head == nil || ticket < e.head.ticket {
-		return 0
+	switch {
+	case e == nil || e.head == nil:
+		return 0, 0
+	case ticket < e.head.ticket:
+		return 0, e.waiting
+	default:
+		return min(int(ticket-e.head.ticket)+1, e.waiting), e.waiting
 	}
-	return min(int(ticket-e.head.ticket)+1, e.waiting)
 }
 
 // Wait waits for w's turn. It returns false if done or alarm comes first; then w is still

@@ -180,7 +180,7 @@ func TestPlace(t *testing.T) {
 	want := func(places ...int) {
 		t.Helper()
 		for i, place := range places {
-			if got := q.Place("k", tickets[i]); got != place {
+			if got, _ := q.Place("k", tickets[i]); got != place {
 				t.Errorf("waiter %d is at place %d, want %d", i, got, place)
 			}
 		}
@@ -188,16 +188,16 @@ func TestPlace(t *testing.T) {
 	want(1, 2, 3, 4, 5)
 	q.Cancel("k", line[2])
 	want(1, 2)
-	if p := q.Place("k", tickets[4]); p != 4 {
+	if p, n := q.Place("k", tickets[4]); p != 4 || n != 4 {
 		t.Errorf("the last of four is at place %d", p)
 	}
 	q.Exit("k", false)
 	wantTurn(t, q, line[0], nil)
 	want(0, 1)
-	if p := q.Place("k", tickets[3]); p != 3 { // it is the second, and one between has left
+	if p, _ := q.Place("k", tickets[3]); p != 3 { // it is the second, and one between has left
 		t.Errorf("the last but one is at place %d", p)
 	}
-	if p := q.Place("other", tickets[4]); p != 0 {
+	if p, n := q.Place("other", tickets[4]); p != 0 || n != 0 {
 		t.Errorf("place %d without a queue", p)
 	}
 }

@@ -3,7 +3,6 @@ package lockmetrics
 import (
 	"context"
 	"sync/atomic"
-	"time"
 
 	"github.com/distlock-go/distlock"
 )
@@ -47,45 +46,44 @@ func (m *Metrics) Hooks() distlock.Hooks {
 		return a
 	}
 	return distlock.Hooks{
-		Start: func(ctx context.Context, i distlock.LockInfo) context.Context {
-			a := &acquisition{Context: ctx, metrics: m, series: m.of(&i)}
+		Start: func(ctx context.Context, e distlock.Event) context.Context {
+			a := &acquisition{Context: ctx, metrics: m, series: m.of(&e)}
 			a.series.Waiting.Add(1)
 			return a
 		},
-		Acquired: func(ctx context.Context, i distlock.AcquiredInfo) {
-			a := of(ctx)
-			a.waited(i.Wait, OfAcquired(&i))
-			if !i.Reentrant && a.phase.CompareAndSwap(waiting, held) { // otherwise it was lost meanwhile
-				a.series.Held.Add(1)
-			}
-		},
-		Failed: func(ctx context.Context, i distlock.FailedInfo) {
-			of(ctx).waited(i.Wait, OfFailed(&i))
-		},
-		Renewed: func(ctx context.Context, i distlock.RenewedInfo) {
-			if s := of(ctx).series; i.Err == nil {
-				s.Renewed.Add(1)
-			} else {
-				s.Failed.Add(1)
-			}
-		},
-		Lost: func(ctx context.Context, i distlock.LostInfo) { of(ctx).end(i.Held, Lost) },
-		Released: func(ctx context.Context, i distlock.ReleasedInfo) {
-			if !i.Reentrant {
-				of(ctx).end(i.Held, OfReleased(&i))
+		Event: func(ctx context.Context, e distlock.Event) {
+			switch a := of(ctx); e.Kind {
+			case distlock.Acquired:
+				a.waited(&e)
+				if !e.Reentrant && a.phase.CompareAndSwap(waiting, held) { // otherwise it was lost meanwhile
+					a.series.Held.Add(1)
+				}
+			case distlock.Failed:
+				a.waited(&e)
+			case distlock.Renewed:
+				if e.Err == nil {
+					a.series.Renewed.Add(1)
+				} else {
+					a.series.Failed.Add(1)
+				}
+			case distlock.Lost, distlock.Released:
+				if !e.Reentrant {
+					a.end(&e)
+				}
+			case distlock.Started, distlock.Waiting: // Start counts both
 			}
 		},
 	}
 }
 
 // waited counts the end of the acquisition.
-func (a *acquisition) waited(d time.Duration, o Outcome) {
+func (a *acquisition) waited(e *distlock.Event) {
 	a.series.Waiting.Add(-1)
-	a.series.waits.observe(a.Context, a.series, d, o)
+	a.series.waits.observe(a.Context, a.series, e.Wait, OutcomeOf(e))
 }
 
 // end counts the end of the lease, unless it has ended already.
-func (a *acquisition) end(d time.Duration, o Outcome) {
+func (a *acquisition) end(e *distlock.Event) {
 	phase := a.phase.Swap(over)
 	if phase == over {
 		return
@@ -93,7 +91,8 @@ func (a *acquisition) end(d time.Duration, o Outcome) {
 	if phase == held {
 		a.series.Held.Add(-1)
 	}
-	a.series.holds.observe(a.Context, a.series, d, o)
+	o := OutcomeOf(e)
+	a.series.holds.observe(a.Context, a.series, e.Held, o)
 	if o == Lost {
 		a.series.Losses.Add(1)
 	}

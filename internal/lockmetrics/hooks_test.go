@@ -73,17 +73,13 @@ func (c *counts) want(t *testing.T, want ...string) {
 // Lost and Renewed run on goroutines of their own: they may come before Acquired, and
 // before or after Released. A lease is lost once, whatever the order.
 func TestLostInAnyOrder(t *testing.T) {
-	lock := distlock.LockInfo{Name: "a"}
-	lost := func(ctx context.Context, h distlock.Hooks) {
-		h.Lost(ctx, distlock.LostInfo{LockInfo: lock, Err: distlock.ErrLost})
+	tell := func(kind distlock.Kind, err error) func(context.Context, distlock.Hooks) {
+		return func(ctx context.Context, h distlock.Hooks) {
+			h.Event(ctx, distlock.Event{Kind: kind, Name: "a", Err: err})
+		}
 	}
-	acquired := func(ctx context.Context, h distlock.Hooks) {
-		h.Acquired(ctx, distlock.AcquiredInfo{LockInfo: lock})
-	}
-	released := func(ctx context.Context, h distlock.Hooks) {
-		h.Released(ctx, distlock.ReleasedInfo{LockInfo: lock, Err: fmt.Errorf("release: %w", distlock.ErrLost)})
-	}
-	renewed := func(ctx context.Context, h distlock.Hooks) { h.Renewed(ctx, distlock.RenewedInfo{LockInfo: lock}) }
+	lost, acquired, renewed := tell(distlock.Lost, distlock.ErrLost), tell(distlock.Acquired, nil), tell(distlock.Renewed, nil)
+	released := tell(distlock.Released, fmt.Errorf("release: %w", distlock.ErrLost))
 	for name, order := range map[string][]func(context.Context, distlock.Hooks){
 		"lost, released":          {renewed, acquired, lost, released},
 		"released, lost":          {acquired, released, lost, renewed},
@@ -101,7 +97,7 @@ func TestLostInAnyOrder(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := newCounts()
 			h := c.Hooks()
-			ctx := h.Start(t.Context(), lock)
+			ctx := h.Start(t.Context(), distlock.Event{Name: "a"})
 			c.want(t, "a exclusive waiting: 1")
 			for _, call := range order {
 				call(ctx, h)
@@ -135,7 +131,7 @@ func TestMaxSeries(t *testing.T) {
 	c := newCounts()
 	h := c.Hooks()
 	start := func(name string) context.Context {
-		return h.Start(t.Context(), distlock.LockInfo{Name: name})
+		return h.Start(t.Context(), distlock.Event{Name: name})
 	}
 	start("\xff")
 	var all []context.Context
@@ -150,7 +146,7 @@ func TestMaxSeries(t *testing.T) {
 		t.Errorf("%d series", len(names))
 	}
 	for _, ctx := range all {
-		h.Failed(ctx, distlock.FailedInfo{Err: distlock.ErrClosed})
+		h.Event(ctx, distlock.Event{Kind: distlock.Failed, Err: distlock.ErrClosed})
 	}
 	if n := c.all()["other exclusive waited closed"]; n != 11 {
 		t.Errorf("%d others", n)
@@ -180,12 +176,15 @@ func TestNothingDrifts(t *testing.T) {
 				}
 			}
 			faulty := distlock.Hooks{
-				Start:    func(ctx context.Context, _ distlock.LockInfo) context.Context { fault(); return ctx },
-				Acquired: func(context.Context, distlock.AcquiredInfo) { fault() },
-				Failed:   func(context.Context, distlock.FailedInfo) { fault() },
-				Released: func(context.Context, distlock.ReleasedInfo) { fault() },
+				Start: func(ctx context.Context, _ distlock.Event) context.Context { fault(); return ctx },
+				Event: func(_ context.Context, e distlock.Event) {
+					switch e.Kind { // the others come on goroutines of their own
+					case distlock.Acquired, distlock.Failed, distlock.Released:
+						fault()
+					}
+				},
 			}
-			counting := distlock.Hooks{Start: func(ctx context.Context, _ distlock.LockInfo) context.Context {
+			counting := distlock.Hooks{Start: func(ctx context.Context, _ distlock.Event) context.Context {
 				mu.Lock()
 				defer mu.Unlock()
 				begun++

@@ -39,8 +39,8 @@ func New(waits, holds Histogram) *Metrics {
 func (m *Metrics) Series() iter.Seq[*Series] { return maps.Values(*m.series.Load()) }
 
 // of returns the series of a lock. It allocates only when it makes one.
-func (m *Metrics) of(i *distlock.LockInfo) *Series {
-	id := seriesID{i.Name, ModeOf(i)}
+func (m *Metrics) of(e *distlock.Event) *Series {
+	id := seriesID{e.Name, ModeOf(e)}
 	if series, ok := (*m.series.Load())[id]; ok {
 		return series
 	}

@@ -20,30 +20,24 @@ const Lost = firstCode + Outcome(distlock.CodeLost)
 // outcomes is the number of outcomes.
 const outcomes = int(firstCode) + int(distlock.CodeOther) + 1
 
-// OfAcquired returns the outcome of an acquisition that succeeded.
-func OfAcquired(i *distlock.AcquiredInfo) Outcome {
+// OutcomeOf returns the outcome of an acquisition or of a hold: of an event of the kind
+// Acquired, Failed, Lost or Released.
+func OutcomeOf(e *distlock.Event) Outcome {
 	switch {
-	case i.Reentrant:
+	case e.Kind == distlock.Lost:
+		return Lost
+	case e.Err != nil:
+		return firstCode + Outcome(distlock.CodeOf(e.Err))
+	case e.Kind == distlock.Released:
+		return Released
+	case e.Reentrant:
 		return Reentered
-	case i.HandedOver:
+	case e.HandedOver:
 		return HandedOver
 	default:
 		return Acquired
 	}
 }
-
-// OfFailed returns the outcome of an acquisition that failed.
-func OfFailed(i *distlock.FailedInfo) Outcome { return ofError(i.Err) }
-
-// OfReleased returns the outcome of a hold that was released.
-func OfReleased(i *distlock.ReleasedInfo) Outcome {
-	if i.Err == nil {
-		return Released
-	}
-	return ofError(i.Err)
-}
-
-func ofError(err error) Outcome { return firstCode + Outcome(distlock.CodeOf(err)) }
 
 // String returns the text of the label.
 func (o Outcome) String() string {
@@ -54,11 +48,11 @@ func (o Outcome) String() string {
 }
 
 // ModeOf returns how a lock is held, as the text of a label.
-func ModeOf(i *distlock.LockInfo) string {
+func ModeOf(e *distlock.Event) string {
 	switch {
-	case i.Permits > 0:
+	case e.Permits > 0:
 		return "permits"
-	case i.Mode == distlock.Shared:
+	case e.Mode == distlock.Shared:
 		return "shared"
 	default:
 		return "exclusive"

@@ -16,7 +16,7 @@ type Field struct {
 	Name string
 
 	// Of returns a pointer to the field of o: a *string, *bool, *int,
-	// *time.Duration or *distlock.Mode. It is nil if the field has no text, because
+	// *time.Duration, *distlock.Mode or *distlock.Reentry. It is nil if the field has no text, because
 	// its value is Go code.
 	Of func(o *distlock.Opts) any
 
@@ -28,8 +28,7 @@ type Field struct {
 }
 
 // fields are in the order of [distlock.Opts]. Those without Usage are not flags:
-// the key of distlock run is one text, a command has no parameters and no calls below it,
-// and its process has one waiter and renews its lease.
+// the key of distlock run is one text, and a command has no parameters and no calls below it.
 var fields = []Field{
 	{Name: "Prefix", Of: func(o *distlock.Opts) any { return &o.Prefix }},
 	{Name: "Value", Of: func(o *distlock.Opts) any { return &o.Value }},
@@ -69,13 +68,11 @@ var fields = []Field{
 		Name: "MinHold", Of: func(o *distlock.Opts) any { return &o.MinHold },
 		Usage: "keep the key for `TIME` from the start, even if the command is quicker: once per period",
 	},
-	{Name: "OneReentry", Of: func(o *distlock.Opts) any { return &o.OneReentry }},
-	{Name: "NoReentry", Of: func(o *distlock.Opts) any { return &o.NoReentry }},
+	{Name: "Reentry", Of: func(o *distlock.Opts) any { return &o.Reentry }},
 	{
 		Name: "Fencing", Of: func(o *distlock.Opts) any { return &o.Fencing },
 		Usage: "fail if the store has no token for DISTLOCK_TOKEN",
 	},
-	{Name: "MaxWaiters", Of: func(o *distlock.Opts) any { return &o.MaxWaiters }},
 }
 
 // All returns all fields, in the order of [distlock.Opts].

@@ -95,6 +95,8 @@ func typeOf(f optfield.Field) string {
 		return "optional google.protobuf.Duration"
 	case *distlock.Mode:
 		return "optional distlock.v1.Mode"
+	case *distlock.Reentry:
+		return "optional distlock.v1.Reentry"
 	default:
 		return "an unknown type"
 	}
@@ -141,7 +143,7 @@ func TestFaults(t *testing.T) {
 	err := distlock.Opts{
 		Prefix: strings.Repeat("x", 199), ParamLock: true, Params: distlock.By[int](nil), Hasher: distlock.Plain(),
 		KeyTimeout: -1, RetryCount: -1, RetryInterval: 1, MaxWait: 1 << 62, Mode: distlock.Shared, Permits: 1,
-		MaxHold: time.Second, MinHold: time.Minute, MaxWaiters: -1,
+		MaxHold: time.Second, MinHold: time.Minute, Reentry: -1,
 	}.Validate()
 	faults := optfield.Faults(err)
 	wrapped := new(distlock.Error)

@@ -2,6 +2,7 @@ package optfield
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 	"time"
 
@@ -29,9 +30,18 @@ func (f Field) Set(o *distlock.Opts, text string) error {
 		return setDuration(p, text)
 	case *distlock.Mode:
 		return setMode(p, text)
+	case *distlock.Reentry:
+		i := slices.Index(Reentries[:], text)
+		if i < 0 {
+			return errors.New(strconv.Quote(text) + " is neither all nor one nor none")
+		}
+		*p = distlock.Reentry(i)
 	}
 	return nil
 }
+
+// Reentries are the texts of the kinds of re-entry, in their order.
+var Reentries = [...]string{distlock.ReentryAll: "all", distlock.ReentryOne: "one", distlock.ReentryNone: "none"}
 
 func setBool(p *bool, text string) error {
 	switch text {

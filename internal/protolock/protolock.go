@@ -64,6 +64,16 @@ func setField(p any, fd protoreflect.FieldDescriptor, v protoreflect.Value) erro
 		default:
 			return fmt.Errorf("is unknown: %d", v.Enum())
 		}
+	case *distlock.Reentry:
+		switch distlockv1.Reentry(v.Enum()) {
+		case distlockv1.Reentry_REENTRY_ALL: // also the default
+		case distlockv1.Reentry_REENTRY_ONE:
+			*p = distlock.ReentryOne
+		case distlockv1.Reentry_REENTRY_NONE:
+			*p = distlock.ReentryNone
+		default:
+			return fmt.Errorf("is unknown: %d", v.Enum())
+		}
 	default:
 		return fmt.Errorf("has the unknown type %v", fd.Kind())
 	}

@@ -62,7 +62,7 @@ func newWrapPlan(c *config) *wrapPlan {
 // add adds a Locker over b, which end closes.
 func (p *wrapPlan) add(b driver.Backend, end func() error, locked bool) {
 	i := len(p.tests)
-	config := distlock.Config{MaxWaiters: p.cfg.group.users}
+	config := distlock.Config{MaxWaiters: 5 * p.cfg.group.users} // a fifth for one key
 	if p.cfg.elected != nil {
 		config.Holder = lockerName(i)
 	}
@@ -73,7 +73,6 @@ func (p *wrapPlan) add(b driver.Backend, end func() error, locked bool) {
 	if locked {
 		test = distlock.Wrap(locker, test, distlock.Opts{
 			Prefix: "my-", Value: "test", ParamLock: true, KeyTimeout: 3 * time.Second, RetryInterval: 200 * time.Millisecond,
-			MaxWaiters: p.cfg.group.users,
 		})
 	}
 	p.tests = append(p.tests, test)

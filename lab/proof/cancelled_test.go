@@ -21,7 +21,7 @@ func TestThousandCancelled(t *testing.T) {
 	eachStore(t, func(t *testing.T, s *store) {
 		const processes, waiters = 4, 250
 		// No waiter returns because it has asked again.
-		o := distlock.Opts{KeyTimeout: longLease, RetryInterval: longLease, MaxWaiters: waiters - 1}
+		o := distlock.Opts{KeyTimeout: longLease, RetryInterval: longLease}
 		holder := s.locker(t)
 		held := testkit.MustAcquire(t, holder, key, o)
 		ctx, cancel := context.WithCancel(context.Background())
@@ -30,7 +30,7 @@ func TestThousandCancelled(t *testing.T) {
 		full.Add(processes)
 		var doubles []*testkit.Store
 		for range processes {
-			l, double := s.observed(t)
+			l, double := s.observed(t, distlock.Config{MaxWaiters: waiters - 1})
 			doubles = append(doubles, double)
 			for range waiters + 1 { // one too many: its error tells that the others wait
 				all.Go(func() {
@@ -85,7 +85,7 @@ func TestGrantInFlight(t *testing.T) {
 		}
 		l, other := s.locker(t), s.locker(t)
 		var cancel atomic.Pointer[context.CancelFunc] // cancels the next waiter that is granted the key
-		leaver, double := s.observed(t)
+		leaver, double := s.observed(t, distlock.Config{})
 		double.After(func(_ context.Context, c *testkit.Call) error {
 			if c.Op != testkit.Try && c.Op != testkit.Wait {
 				return nil

@@ -55,7 +55,7 @@ func play(work func(*task) error) func(*testkit.Child) error {
 			t.register = testkit.DialRegister(t.Register)
 		}
 		var end func() error
-		cfg := distlock.Config{CloseTimeout: closeTimeout}
+		cfg := distlock.Config{CloseTimeout: closeTimeout, MaxWaiters: max(t.Waiters-1, 0)} // one of a crowd waits in the store
 		if t.Holder != "" {
 			cfg.Holder, cfg.Hooks = t.Holder, distlock.LogHooks(slog.New(slog.NewTextHandler(os.Stdout, nil)))
 		}

@@ -50,7 +50,7 @@ func TestSuspended(t *testing.T) {
 		// The wall clock jumps by d between each request and its reply, while the monotonic
 		// clock stands still.
 		jumped := func(d time.Duration) *distlock.Locker {
-			l, double := s.observed(t)
+			l, double := s.observed(t, distlock.Config{})
 			double.Fail(testkit.ErrSilent, testkit.Renew)
 			double.After(func(_ context.Context, c *testkit.Call) error {
 				if c.Op == testkit.Try || c.Op == testkit.Wait {

@@ -17,8 +17,7 @@ const tooMany = 10
 // beCrowd starts as many waiters as the limit allows, and tooMany more. Each waiter
 // that gets the key writes to the register.
 func beCrowd(t *task) error {
-	// One of the waiters is in the store's queue and not at the gate.
-	o := distlock.Opts{KeyTimeout: t.Lease, MaxWaiters: t.Waiters - 1}
+	o := distlock.Opts{KeyTimeout: t.Lease}
 	before := inUse()
 	idle := runtime.NumGoroutine()
 	var all sync.WaitGroup

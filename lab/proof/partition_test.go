@@ -67,7 +67,7 @@ func TestPartitionOfSession(t *testing.T) {
 // was called. That is not before the context of the lease was cancelled.
 func losses() (<-chan time.Time, distlock.Config) {
 	at := make(chan time.Time, 1)
-	return at, distlock.Config{Hooks: distlock.Hooks{Lost: func(context.Context, distlock.LostInfo) { at <- time.Now() }}}
+	return at, distlock.Config{Hooks: distlock.Hooks{Event: testkit.On{distlock.Lost: func(context.Context, distlock.Event) { at <- time.Now() }}.Event}}
 }
 
 // cutOff cuts l off after it has held the key for a while, and other waits for the key.

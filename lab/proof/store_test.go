@@ -142,14 +142,14 @@ func (unrenewed) Renew(context.Context, []driver.Grant, func(int, driver.RenewRe
 
 // observed is locker with the double of a store between it and its Backend. Of the
 // optional abilities it has only that of a Queuer.
-func (s *store) observed(tb testing.TB) (*distlock.Locker, *testkit.Store) {
+func (s *store) observed(tb testing.TB, cfg distlock.Config) (*distlock.Locker, *testkit.Store) {
 	tb.Helper()
 	b := s.open(tb, new(spoilnet.Network))
 	double, abilities := testkit.Wrap(b), testkit.Ability(0)
 	if _, ok := b.(driver.Queuer); ok {
 		abilities = testkit.Queuing
 	}
-	return testkit.NewLocker(tb, double.Only(abilities), distlock.Config{}), double
+	return testkit.NewLocker(tb, double.Only(abilities), cfg), double
 }
 
 // open returns a Backend with connections of its own, which are closed when the test ends.

@@ -37,7 +37,7 @@ func TestTerminated(t *testing.T) {
 		}
 		for what, c := range map[string]struct{ got, want string }{
 			"Close": {closed, "none"}, "new work": {late, "closed"}, "a holder": {held, "closed+lost"},
-			"a holder that keeps it": {kept, "closed+lost"}, "hand to hand": {passed, "closed"}, "a waiter": {waiting, "closed,queue-full"},
+			"a holder that keeps it": {kept, "closed+lost"}, "hand to hand": {passed, "closed"}, "a waiter": {waiting, "closed"},
 		} {
 			if c.got != c.want {
 				t.Errorf("%s: %s, want %s", what, c.got, c.want)

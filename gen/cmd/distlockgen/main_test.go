@@ -110,8 +110,8 @@ func TestListDescriptors(t *testing.T) {
 		return status, strings.Join(strings.Fields(stdout.String()+stderr.String()), " ")
 	}
 	const head = "WHERE FUNCTION KEY PARAMETERS LEASE WAIT MODE OTHER "
-	status, out := list(&distlockv1.Lock{Value: "pay", Params: []string{"order.id", "at"}, RetryCount: 3, MaxWait: durationpb.New(time.Second), NoReentry: true})
-	if want := head + "b.pb.go:6 Bank.Pay pay order.id, at 10s 3 attempts, 1s exclusive noReentry"; status != 0 || out != want {
+	status, out := list(&distlockv1.Lock{Value: "pay", Params: []string{"order.id", "at"}, RetryCount: 3, MaxWait: durationpb.New(time.Second), Reentry: distlockv1.Reentry_REENTRY_NONE})
+	if want := head + "b.pb.go:6 Bank.Pay pay order.id, at 10s 3 attempts, 1s exclusive reentry:none"; status != 0 || out != want {
 		t.Errorf("status %d, got %s, want %s", status, out, want)
 	}
 	if status, out := list(&distlockv1.Lock{Permits: 2, Mode: 7}); status != 1 || out != "b.pb.go:6: option (distlock.v1.lock) of Pay: mode is unknown: 7 b.pb.go:6: option (distlock.v1.lock) of Pay: value is empty" {

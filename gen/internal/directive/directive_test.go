@@ -15,7 +15,7 @@ func TestParse(t *testing.T) {
 	t.Parallel()
 	all := `//distlock:lock prefix:shop: value:pay paramLock keyTimeout:10s retryCount:2 retryInterval:200ms maxWait:3s ` +
 		`permits:3	param:orderID key:r.User.ID key:'fmt.Sprintf("%04d", n)' key:"m['a']" keyFormat:javakey.Aspect ` +
-		`maxHold:1m minHold:500ms fencing maxWaiters:7 as:PayLocked locker:s.locker`
+		`maxHold:1m minHold:500ms fencing reentry:none as:PayLocked locker:s.locker`
 	l, problems := directive.Parse(all, 1, nil)
 	if len(problems) > 0 {
 		t.Fatal(problems)
@@ -23,7 +23,7 @@ func TestParse(t *testing.T) {
 	if want := (distlock.Opts{
 		Prefix: "shop:", Value: "pay", ParamLock: true, KeyTimeout: 10 * time.Second, RetryCount: 2,
 		RetryInterval: 200 * time.Millisecond, MaxWait: 3 * time.Second, Permits: 3, MaxHold: time.Minute, MinHold: 500 * time.Millisecond,
-		Fencing: true, MaxWaiters: 7,
+		Fencing: true, Reentry: distlock.ReentryNone,
 	}); fmt.Sprintf("%+v", l.Opts) != fmt.Sprintf("%+v", want) {
 		t.Errorf("%+v\nwant %+v", l.Opts, want)
 	}

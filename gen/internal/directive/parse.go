@@ -1,7 +1,6 @@
 package directive
 
 import (
-	"cmp"
 	"errors"
 	"go/parser"
 	"go/scanner"
@@ -130,7 +129,10 @@ func (l *Lock) unknown(a Arg) Problem {
 		}
 	}
 	p := Problem{Pos: a.Pos, Message: "unknown option " + a.Name + ": there are " + strings.Join(names, ", ")}
-	near := cmp.Or(nearest(a.Name, names), begun(a, names))
+	near := begun(a, names)
+	if !slices.ContainsFunc(names, func(name string) bool { return len(a.Name) >= 5 && strings.HasPrefix(name, a.Name) }) {
+		near = nearest(a.Name, names)
+	}
 	switch {
 	case strings.EqualFold(a.Name, "params"):
 		p.Message = "unknown option " + a.Name + ": select parameters with param:name or key:expression"

@@ -120,6 +120,8 @@ func others(o distlock.Opts) []string {
 			all = append(all, f.Directive())
 		case v.Type() == reflect.TypeFor[time.Duration]():
 			all = append(all, f.Directive()+":"+short(time.Duration(v.Int())))
+		case f.Name == "Reentry":
+			all = append(all, f.Directive()+":"+optfield.Reentries[v.Int()])
 		default:
 			all = append(all, fmt.Sprint(f.Directive(), ":", v))
 		}

@@ -35,6 +35,8 @@ func (f *file) options(s *directive.Site) string {
 			text = f.duration(v)
 		case distlock.Mode:
 			text = kit + ".Shared"
+		case distlock.Reentry:
+			text = kit + ".Reentry" + [...]string{"All", "One", "None"}[v]
 		}
 		fmt.Fprintf(&b, "%s: %s,\n", field.Name, text)
 	}

@@ -46,7 +46,7 @@ func Test(t *testing.T, h distlock.Hooks, gather func() []string) {
 func takeLocks(t *testing.T, h distlock.Hooks, want func(lines string, prefixes ...string)) {
 	t.Helper()
 	r := &run{T: t, store: testkit.NewStore(), want: want}
-	r.locker = distlock.New(r.store, distlock.Config{Hooks: h, HandOverTime: time.Minute})
+	r.locker = distlock.New(r.store, distlock.Config{Hooks: h, HandOverTime: time.Minute, MaxWaiters: 4})
 	r.waits()
 	r.losses()
 	r.renewals()
@@ -128,11 +128,10 @@ distlock_waiting shop:pay exclusive 3`, "distlock_held", "distlock_waiting")
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), time.Second/4)
 	defer cancel()
-	r.fails(ctx, pay, distlock.CodeNotAcquired)
-	full := pay
-	full.MaxWaiters = 3
-	r.fails(r.Context(), full, distlock.CodeQueueFull)
-	time.Sleep(time.Second / 2)
+	all.Go(func() { r.fails(ctx, pay, distlock.CodeNotAcquired) })
+	synctest.Wait() // four wait
+	r.fails(r.Context(), pay, distlock.CodeQueueFull)
+	time.Sleep(3 * time.Second / 4)
 	r.release(first)
 	all.Wait()
 }
@@ -206,15 +205,15 @@ func (r *run) failures() {
 // sets: several keys together, then again when one of them is busy; and a term of a leader.
 func (r *run) sets() {
 	o := distlock.Opts{Value: "all", RetryCount: 1}
-	set, err := r.locker.AcquireAll(r.Context(), []string{"a", "b", "c"}, o)
+	set, err := testkit.AcquireAll(r.Context(), r.locker, []string{"a", "b", "c"}, o)
 	if err != nil {
 		r.Fatal(err)
 	}
-	if _, err := r.locker.AcquireAll(r.Context(), []string{"0", "b", "d"}, o); distlock.CodeOf(err) != distlock.CodeNotAcquired {
+	if _, err := testkit.AcquireAll(r.Context(), r.locker, []string{"0", "b", "d"}, o); distlock.CodeOf(err) != distlock.CodeNotAcquired {
 		r.Error(err)
 	}
 	time.Sleep(time.Second)
-	if err := set.Release(r.Context()); err != nil {
+	if err := set.Release(); err != nil {
 		r.Error(err)
 	}
 	_ = r.locker.Lead(r.Context(), "k", distlock.Opts{Value: "lead"}, func(context.Context) error {

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
 // witnessKey is the context key for the witness of an acquisition.
@@ -27,23 +28,25 @@ func hooks() distlock.Hooks {
 		return w, found
 	}
 	return distlock.Hooks{
-		Acquired: func(ctx context.Context, i distlock.AcquiredInfo) {
-			if w, found := of(ctx); found {
-				w.mu.Lock()
-				w.keys[i.Key] = i.HandedOver
-				w.mu.Unlock()
-			}
-		},
-		Released: func(ctx context.Context, i distlock.ReleasedInfo) {
-			if w, found := of(ctx); found {
-				w.mu.Lock()
-				delete(w.keys, i.Key)
-				w.mu.Unlock()
-				if i.Term {
-					w.resigned(i.Err)
+		Event: testkit.On{
+			distlock.Acquired: func(ctx context.Context, i distlock.Event) {
+				if w, found := of(ctx); found {
+					w.mu.Lock()
+					w.keys[i.Key] = i.HandedOver
+					w.mu.Unlock()
 				}
-			}
-		},
+			},
+			distlock.Released: func(ctx context.Context, i distlock.Event) {
+				if w, found := of(ctx); found {
+					w.mu.Lock()
+					delete(w.keys, i.Key)
+					w.mu.Unlock()
+					if i.Leader {
+						w.resigned(i.Err)
+					}
+				}
+			},
+		}.Event,
 	}
 }
 

@@ -3,9 +3,11 @@ package torture
 import (
 	"context"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
 // worker is a goroutine that acquires keys.
@@ -60,31 +62,32 @@ func (w *worker) round(life context.Context, a ask) (got bool, err error) {
 	t := w.begin(life, a)
 	defer t.cancel()
 	leases := make([]*distlock.Lease, len(a.keys))
-	var held interface {
-		Context() context.Context
-		Check() error
-		Release(ctx context.Context) error
-	}
+	var ctx context.Context
+	var release func() error
 	if len(a.keys) == 1 {
-		leases[0], err = w.locker.Acquire(t.ctx, keyName(a.keys[0]), a.opts)
-		held = leases[0]
-	} else {
-		var m *distlock.MultiLease
-		if m, err = w.locker.AcquireAll(t.ctx, keyNames(a.keys), a.opts); err == nil {
-			for i, key := range a.keys {
-				leases[i] = m.Lease(keyName(key))
-			}
+		if leases[0], err = w.locker.Acquire(t.ctx, keyName(a.keys[0]), a.opts); err == nil {
+			ctx, release = leases[0].Context(), func() error { return leases[0].Release(context.Background()) }
 		}
-		held = m
+	} else {
+		var all *testkit.Set
+		if all, err = testkit.AcquireAll(t.ctx, w.locker, keyNames(a.keys), a.opts); err == nil {
+			for i, key := range a.keys {
+				leases[i] = all.Lease(a.opts.Prefix + keyName(key))
+			}
+			ctx, release = all.Context, all.Release
+		}
 	}
 	if err != nil {
 		t.refused(err)
 		return false, nil
 	}
 	t.granted(leases)
-	if err := t.work(held.Context(), func() bool { return held.Check() == nil }); err != nil {
+	valid := func() bool {
+		return !slices.ContainsFunc(leases, func(lease *distlock.Lease) bool { return lease.Check() != nil })
+	}
+	if err := t.work(ctx, valid); err != nil {
 		return true, err
 	}
-	t.released(held.Release(context.Background()))
+	t.released(release())
 	return true, nil
 }

@@ -91,6 +91,59 @@ func (Mode) EnumDescriptor() ([]byte, []int) {
 	return file_distlock_v1_lock_proto_rawDescGZIP(), []int{0}
 }
 
+// Reentry says which calls get in below a holder of their key.
+type Reentry int32
+
+const (
+	Reentry_REENTRY_UNSPECIFIED Reentry = 0 // all
+	Reentry_REENTRY_ALL         Reentry = 1 // all, at the same time
+	Reentry_REENTRY_ONE         Reentry = 2 // one at a time below the same holder
+	Reentry_REENTRY_NONE        Reentry = 3 // none
+)
+
+// Enum value maps for Reentry.
+var (
+	Reentry_name = map[int32]string{
+		0: "REENTRY_UNSPECIFIED",
+		1: "REENTRY_ALL",
+		2: "REENTRY_ONE",
+		3: "REENTRY_NONE",
+	}
+	Reentry_value = map[string]int32{
+		"REENTRY_UNSPECIFIED": 0,
+		"REENTRY_ALL":         1,
+		"REENTRY_ONE":         2,
+		"REENTRY_NONE":        3,
+	}
+)
+
+func (x Reentry) Enum() *Reentry {
+	p := new(Reentry)
+	*p = x
+	return p
+}
+
+func (x Reentry) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Reentry) Descriptor() protoreflect.EnumDescriptor {
+	return file_distlock_v1_lock_proto_enumTypes[1].Descriptor()
+}
+
+func (Reentry) Type() protoreflect.EnumType {
+	return &file_distlock_v1_lock_proto_enumTypes[1]
+}
+
+func (x Reentry) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Reentry.Descriptor instead.
+func (Reentry) EnumDescriptor() ([]byte, []int) {
+	return file_distlock_v1_lock_proto_rawDescGZIP(), []int{1}
+}
+
 // Lock is the lock of an rpc. The fields and their defaults are those of distlock.Opts,
 // which has the details. A duration, if set, must be at least one millisecond. The hasher
 // is not part of the interface: it is that of distlock.Config.
@@ -128,15 +181,11 @@ type Lock struct {
 	// Keeps the key for at least this long after it was acquired. By default it is
 	// released at once.
 	MinHold *durationpb.Duration `protobuf:"bytes,10,opt,name=min_hold,json=minHold,proto3" json:"min_hold,omitempty"`
-	// Refuses a re-entry while another one is inside below the same holder. By default
-	// they run at the same time.
-	OneReentry bool `protobuf:"varint,15,opt,name=one_reentry,json=oneReentry,proto3" json:"one_reentry,omitempty"`
-	// Refuses every re-entry: the call fails if its context holds the key already.
-	NoReentry bool `protobuf:"varint,16,opt,name=no_reentry,json=noReentry,proto3" json:"no_reentry,omitempty"`
+	// Which calls get in if their context holds the key already. By default all do, at
+	// the same time.
+	Reentry Reentry `protobuf:"varint,17,opt,name=reentry,proto3,enum=distlock.v1.Reentry" json:"reentry,omitempty"`
 	// Requires a fencing token: with a backend without tokens the call fails.
-	Fencing bool `protobuf:"varint,11,opt,name=fencing,proto3" json:"fencing,omitempty"`
-	// How many calls of one process may wait for one key. The default is 10,000.
-	MaxWaiters    uint32 `protobuf:"varint,13,opt,name=max_waiters,json=maxWaiters,proto3" json:"max_waiters,omitempty"`
+	Fencing       bool `protobuf:"varint,11,opt,name=fencing,proto3" json:"fencing,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -248,18 +297,11 @@ func (x *Lock) GetMinHold() *durationpb.Duration {
 	return nil
 }
 
-func (x *Lock) GetOneReentry() bool {
+func (x *Lock) GetReentry() Reentry {
 	if x != nil {
-		return x.OneReentry
+		return x.Reentry
 	}
-	return false
-}
-
-func (x *Lock) GetNoReentry() bool {
-	if x != nil {
-		return x.NoReentry
-	}
-	return false
+	return Reentry_REENTRY_UNSPECIFIED
 }
 
 func (x *Lock) GetFencing() bool {
@@ -267,13 +309,6 @@ func (x *Lock) GetFencing() bool {
 		return x.Fencing
 	}
 	return false
-}
-
-func (x *Lock) GetMaxWaiters() uint32 {
-	if x != nil {
-		return x.MaxWaiters
-	}
-	return 0
 }
 
 var file_distlock_v1_lock_proto_extTypes = []protoimpl.ExtensionInfo{
@@ -303,7 +338,7 @@ var File_distlock_v1_lock_proto protoreflect.FileDescriptor
 
 const file_distlock_v1_lock_proto_rawDesc = "" +
 	"\n" +
-	"\x16distlock/v1/lock.proto\x12\vdistlock.v1\x1a google/protobuf/descriptor.proto\x1a\x1egoogle/protobuf/duration.proto\"\xcf\x04\n" +
+	"\x16distlock/v1/lock.proto\x12\vdistlock.v1\x1a google/protobuf/descriptor.proto\x1a\x1egoogle/protobuf/duration.proto\"\xb0\x04\n" +
 	"\x04Lock\x12\x16\n" +
 	"\x06prefix\x18\x01 \x01(\tR\x06prefix\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value\x12\x16\n" +
@@ -318,18 +353,18 @@ const file_distlock_v1_lock_proto_rawDesc = "" +
 	"\apermits\x18\b \x01(\rR\apermits\x124\n" +
 	"\bmax_hold\x18\t \x01(\v2\x19.google.protobuf.DurationR\amaxHold\x124\n" +
 	"\bmin_hold\x18\n" +
-	" \x01(\v2\x19.google.protobuf.DurationR\aminHold\x12\x1f\n" +
-	"\vone_reentry\x18\x0f \x01(\bR\n" +
-	"oneReentry\x12\x1d\n" +
-	"\n" +
-	"no_reentry\x18\x10 \x01(\bR\tnoReentry\x12\x18\n" +
-	"\afencing\x18\v \x01(\bR\afencing\x12\x1f\n" +
-	"\vmax_waiters\x18\r \x01(\rR\n" +
-	"maxWaitersJ\x04\b\f\x10\r*A\n" +
+	" \x01(\v2\x19.google.protobuf.DurationR\aminHold\x12.\n" +
+	"\areentry\x18\x11 \x01(\x0e2\x14.distlock.v1.ReentryR\areentry\x12\x18\n" +
+	"\afencing\x18\v \x01(\bR\afencingJ\x04\b\f\x10\rJ\x04\b\r\x10\x0eJ\x04\b\x0f\x10\x10J\x04\b\x10\x10\x11*A\n" +
 	"\x04Mode\x12\x14\n" +
 	"\x10MODE_UNSPECIFIED\x10\x00\x12\x12\n" +
 	"\x0eMODE_EXCLUSIVE\x10\x01\x12\x0f\n" +
-	"\vMODE_SHARED\x10\x02:G\n" +
+	"\vMODE_SHARED\x10\x02*V\n" +
+	"\aReentry\x12\x17\n" +
+	"\x13REENTRY_UNSPECIFIED\x10\x00\x12\x0f\n" +
+	"\vREENTRY_ALL\x10\x01\x12\x0f\n" +
+	"\vREENTRY_ONE\x10\x02\x12\x10\n" +
+	"\fREENTRY_NONE\x10\x03:G\n" +
 	"\x04lock\x12\x1e.google.protobuf.MethodOptions\x18\xe1\xd5\x04 \x01(\v2\x11.distlock.v1.LockR\x04lockB>Z<github.com/distlock-go/distlock/proto/distlock/v1;distlockv1b\x06proto3"
 
 var (
@@ -344,28 +379,30 @@ func file_distlock_v1_lock_proto_rawDescGZIP() []byte {
 	return file_distlock_v1_lock_proto_rawDescData
 }
 
-var file_distlock_v1_lock_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_distlock_v1_lock_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
 var file_distlock_v1_lock_proto_msgTypes = make([]protoimpl.MessageInfo, 1)
 var file_distlock_v1_lock_proto_goTypes = []any{
 	(Mode)(0),                          // 0: distlock.v1.Mode
-	(*Lock)(nil),                       // 1: distlock.v1.Lock
-	(*durationpb.Duration)(nil),        // 2: google.protobuf.Duration
-	(*descriptorpb.MethodOptions)(nil), // 3: google.protobuf.MethodOptions
+	(Reentry)(0),                       // 1: distlock.v1.Reentry
+	(*Lock)(nil),                       // 2: distlock.v1.Lock
+	(*durationpb.Duration)(nil),        // 3: google.protobuf.Duration
+	(*descriptorpb.MethodOptions)(nil), // 4: google.protobuf.MethodOptions
 }
 var file_distlock_v1_lock_proto_depIdxs = []int32{
-	2, // 0: distlock.v1.Lock.key_timeout:type_name -> google.protobuf.Duration
-	2, // 1: distlock.v1.Lock.retry_interval:type_name -> google.protobuf.Duration
-	2, // 2: distlock.v1.Lock.max_wait:type_name -> google.protobuf.Duration
+	3, // 0: distlock.v1.Lock.key_timeout:type_name -> google.protobuf.Duration
+	3, // 1: distlock.v1.Lock.retry_interval:type_name -> google.protobuf.Duration
+	3, // 2: distlock.v1.Lock.max_wait:type_name -> google.protobuf.Duration
 	0, // 3: distlock.v1.Lock.mode:type_name -> distlock.v1.Mode
-	2, // 4: distlock.v1.Lock.max_hold:type_name -> google.protobuf.Duration
-	2, // 5: distlock.v1.Lock.min_hold:type_name -> google.protobuf.Duration
-	3, // 6: distlock.v1.lock:extendee -> google.protobuf.MethodOptions
-	1, // 7: distlock.v1.lock:type_name -> distlock.v1.Lock
-	8, // [8:8] is the sub-list for method output_type
-	8, // [8:8] is the sub-list for method input_type
-	7, // [7:8] is the sub-list for extension type_name
-	6, // [6:7] is the sub-list for extension extendee
-	0, // [0:6] is the sub-list for field type_name
+	3, // 4: distlock.v1.Lock.max_hold:type_name -> google.protobuf.Duration
+	3, // 5: distlock.v1.Lock.min_hold:type_name -> google.protobuf.Duration
+	1, // 6: distlock.v1.Lock.reentry:type_name -> distlock.v1.Reentry
+	4, // 7: distlock.v1.lock:extendee -> google.protobuf.MethodOptions
+	2, // 8: distlock.v1.lock:type_name -> distlock.v1.Lock
+	9, // [9:9] is the sub-list for method output_type
+	9, // [9:9] is the sub-list for method input_type
+	8, // [8:9] is the sub-list for extension type_name
+	7, // [7:8] is the sub-list for extension extendee
+	0, // [0:7] is the sub-list for field type_name
 }
 
 func init() { file_distlock_v1_lock_proto_init() }
@@ -378,7 +415,7 @@ func file_distlock_v1_lock_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_distlock_v1_lock_proto_rawDesc), len(file_distlock_v1_lock_proto_rawDesc)),
-			NumEnums:      1,
+			NumEnums:      2,
 			NumMessages:   1,
 			NumExtensions: 1,
 			NumServices:   0,

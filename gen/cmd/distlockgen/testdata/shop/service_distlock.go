@@ -21,11 +21,11 @@ var lockServiceAll = wiring.NewSite("Service.all", distlock2.Opts{
 	MaxWait:    3 * clock.Second,
 	MaxHold:    clock.Minute,
 	MinHold:    1500 * clock.Millisecond,
+	Reentry:    distlock2.ReentryOne,
 	Fencing:    true,
-	MaxWaiters: 7,
 })
 
-// All is Service.all under a lock: value:all paramLock retryCount:3 maxWait:3s maxHold:1m minHold:1500ms fencing maxWaiters:7 locker:s.other.lk hasher:distlock.Plain()
+// All is Service.all under a lock: value:all paramLock retryCount:3 maxWait:3s maxHold:1m minHold:1500ms fencing reentry:one locker:s.other.lk hasher:distlock.Plain()
 func (s Service) All(at clock.Time, ctx context.Context, b ...string) (r *Receipt, n int, err error) {
 	err = lockServiceAll.On(s.other.lk).Do(ctx, []any{at, b}, func(ctx context2.Context) error {
 		r, n, err = s.all(at, ctx, b...)

@@ -23,6 +23,6 @@ type cache[K comparable] interface {
 }
 
 type jobs interface {
-	//distlock:lock value:clean retryCount:1 noReentry
+	//distlock:lock value:clean retryCount:1 reentry:none
 	Clean(Ctx) error
 }

@@ -88,14 +88,14 @@ func newLockedJobs(next jobs, locker *distlock.Locker) *lockedJobs {
 		cleanSite: wiring.Bind(locker, distlock.Opts{
 			Value:      "clean",
 			RetryCount: 1,
-			NoReentry:  true,
+			Reentry:    distlock.ReentryNone,
 		}),
 	}
 }
 
 var _ jobs = (*lockedJobs)(nil)
 
-// Clean runs the method under a lock: value:clean retryCount:1 noReentry
+// Clean runs the method under a lock: value:clean retryCount:1 reentry:none
 func (d *lockedJobs) Clean(ctx Ctx) error {
 	return d.cleanSite.Do(ctx, nil, func(ctx context.Context) error {
 		return d.jobs.Clean(ctx)

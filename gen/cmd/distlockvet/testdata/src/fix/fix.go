@@ -40,9 +40,9 @@ type store interface {
 
 	// What is not certain, or would be wrong in another way, has no fix.
 	//
-	// want +2 `unknown option timeout: there are` `unknown option minhld: did you mean minHold\?` `unknown option iaxHold: did you mean maxHold\?` `unknown option neReentry: there are` `unknown option valeu: did you mean value\?` `unknown option retry: there are`
+	// want +2 `unknown option timeout: there are` `unknown option minhld: did you mean minHold\?` `unknown option iaxHold: did you mean maxHold\?` `unknown option mHold: there are` `unknown option valeu: did you mean value\?` `unknown option retry: there are`
 	//
-	//distlock:lock value:several timeout:3s minhld:1s iaxHold:2s neReentry valeu:x retry:0
+	//distlock:lock value:several timeout:3s minhld:1s iaxHold:2s mHold valeu:x retry:0
 	Several(ctx context.Context) error
 
 	// want +1 `// distlock:lock is a comment without effect`
