@@ -256,6 +256,9 @@ func (s *Lease) find(l *Locker, key string) *Lease {
 	return nil
 }
 
+// lingers reports whether the lease is over and its function goes on.
+func (s *Lease) lingers(now time.Time) bool { return !s.ended.Load() && s.overAt(now) != nil }
+
 func (s *Lease) fail(op string, err error) error {
 	if err == nil {
 		return nil
@@ -263,10 +266,12 @@ func (s *Lease) fail(op string, err error) error {
 	return &Error{Op: op, Key: s.Key(), Err: err}
 }
 
-// renewed is called after each renewal of the lease while s is a holder. If the renewal
-// failed, failed is true, and err is the reason, if known.
-func (s *Lease) renewed(failed bool, err error, left time.Duration) {
-	i := RenewedInfo{LockInfo: s.info(), Token: s.assigned.Token, Held: time.Since(s.assigned.Since), Left: left}
+// renewed is called while s is a holder after each renewal of the lease that succeeded, and
+// after the news of one that failed: then err is the reason, if known.
+func (s *Lease) renewed(failed bool, err error, failures int, left time.Duration) {
+	i := RenewedInfo{
+		LockInfo: s.info(), Token: s.assigned.Token, Held: time.Since(s.assigned.Since), Left: left, Failures: failures,
+	}
 	if failed {
 		i.Err = s.fail("renew", unavailable(err))
 	}

@@ -5,8 +5,10 @@ import (
 	"context"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/clock"
@@ -22,7 +24,8 @@ import (
 // The first lease starts the goroutine, which ends with the Locker.
 type watchdog struct {
 	backend driver.Backend
-	tell    bool // the holders are told of renewals
+	ended   func(*leaseState) // is called when MaxHold has ended a lease
+	tell    bool              // the holders are told of renewals
 	now     func() time.Time
 	epoch   time.Time       // from which the schedule counts
 	wake    chan struct{}   // the schedule has a new first entry
@@ -53,6 +56,27 @@ type watch struct {
 	index    int // in the schedule
 	listed   bool
 	renewing bool // a renewal is in progress
+
+	failures int    // of renewals since one succeeded
+	cause    string // of the last of them: see failed
+}
+
+// failed counts a renewal that failed. It returns true if the holders are to be told: for the
+// first one, and when the cause changes. Digits are not compared, because they may be the
+// port of a connection.
+func (w *watch) failed(err error) bool {
+	cause := ""
+	if err != nil {
+		cause = strings.Map(func(r rune) rune {
+			if unicode.IsDigit(r) {
+				return -1
+			}
+			return r
+		}, err.Error())
+	}
+	news := w.failures == 0 || cause != w.cause
+	w.failures, w.cause = w.failures+1, cause
+	return news
 }
 
 func newWatchdog(ctx context.Context, b driver.Backend, h *Hooks) *watchdog {
@@ -117,8 +141,8 @@ func (w *watchdog) onGrid(at time.Time, ttl time.Duration) time.Duration {
 	return at.Sub(w.epoch).Truncate(max(ttl/3/64, 1))
 }
 
-// retryPause returns when a renewal without an answer is tried again.
-func retryPause(ttl time.Duration) time.Duration { return renewalPause(ttl) / 4 }
+// renewalRetry returns when a renewal without an answer is tried again.
+func renewalRetry(ttl time.Duration) time.Duration { return renewalPause(ttl) / 4 }
 
 // reschedule sets the time of st's next renewal. The caller has the mutex.
 func (w *watchdog) reschedule(st *leaseState, renewAt time.Time) {
@@ -166,6 +190,9 @@ func (w *watchdog) run() {
 		last = now
 		for _, st := range w.due(now) {
 			_ = st.Expire(now)
+			if _, renewable := st.Until(); !renewable {
+				w.ended(st)
+			}
 		}
 		if pause, ok := w.sleep(now); ok {
 			timer.Reset(pause)
@@ -269,30 +296,33 @@ func (w *watchdog) renew(batch []*leaseState) {
 // renewed handles the result of a renewal that was sent then.
 func (w *watchdog) renewed(st *leaseState, sent time.Time, r driver.RenewResult) {
 	now := time.Now()
-	failed := false
+	tell := r.Status == driver.Renewed
 	w.mu.Lock()
 	st.watch.renewing = false
+	failures := st.watch.failures
 	switch r.Status {
 	case driver.Renewed:
+		st.watch.failures = 0
 		st.Extend(sent)
 		w.reschedule(st, now.Add(renewalPause(st.TTL())))
 	case driver.Lost:
 	default:
 		if st.watch.listed && w.ctx.Err() == nil { // otherwise it is not to be renewed any more
-			failed = true
 			st.NotRenewed(sent, r.Err)
+			tell = st.watch.failed(r.Err)
+			failures++
 		}
-		w.reschedule(st, now.Add(retryPause(st.TTL())))
+		w.reschedule(st, now.Add(renewalRetry(st.TTL())))
 	}
 	w.mu.Unlock()
 	switch {
 	case r.Status == driver.Lost:
 		w.remove(st)
 		_ = st.Lose(taken(r.Err))
-	case w.tell && (failed || r.Status == driver.Renewed):
+	case w.tell && tell:
 		holders, left := st.Holders(time.Now())
 		for _, s := range holders {
-			s.renewed(failed, r.Err, left)
+			s.renewed(r.Status != driver.Renewed, r.Err, failures, left)
 		}
 	}
 }
