@@ -19,11 +19,11 @@ const (
 	// answer may have all of them, each for releaseTimeout.
 	maxAttempts = 128
 
-	// retryPause is the least pause before another attempt, and retryShare what each grant in
+	// doubtPause is the least pause before another attempt, and doubtShare what each grant in
 	// doubt adds: all together make a thousand attempts a second. A pause is up to twice as
 	// long.
-	retryPause = 100 * time.Millisecond
-	retryShare = time.Millisecond
+	doubtPause = 100 * time.Millisecond
+	doubtShare = time.Millisecond
 )
 
 // doubts are the grants of which something may be left in the store. They are tried again
@@ -41,6 +41,7 @@ type doubts struct {
 	all      []*doubt // the oldest first
 	attempts int      // in progress
 	running  bool
+	last     bool // the Locker is closed, and no lease is held
 }
 
 // doubt is a grant that is to be released, or to be kept until a time.
@@ -85,9 +86,9 @@ func (q *doubts) notify() {
 func (q *doubts) run() {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	idle, last := q.life.idle, false
+	idle := q.life.idle
 	for {
-		pause, ok := q.begin(time.Now(), last)
+		pause, ok := q.begin(time.Now(), idle == nil)
 		if !ok {
 			return
 		}
@@ -96,7 +97,7 @@ func (q *doubts) run() {
 		case <-timer.C:
 		case <-q.wake:
 		case <-idle:
-			idle, last = nil, true
+			idle = nil
 		case <-q.ctx.Done():
 			return
 		}
@@ -108,6 +109,7 @@ func (q *doubts) run() {
 func (q *doubts) begin(now time.Time, last bool) (pause time.Duration, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	q.last = last
 	q.all = slices.DeleteFunc(q.all, func(d *doubt) bool {
 		over := !d.trying && !now.Before(d.end)
 		if over {
@@ -115,7 +117,7 @@ func (q *doubts) begin(now time.Time, last bool) (pause time.Duration, ok bool) 
 		}
 		return over
 	})
-	pause = retryPause
+	pause = doubtPause
 	for _, d := range slices.Backward(q.all) { // an old one may be for a server that does not answer
 		switch {
 		case d.trying:
@@ -128,7 +130,7 @@ func (q *doubts) begin(now time.Time, last bool) (pause time.Duration, ok bool) 
 		}
 	}
 	q.running = len(q.all) > 0
-	return max(pause, retryPause/10), q.running // if there are many, several at a time
+	return max(pause, doubtPause/10), q.running // if there are many, several at a time
 }
 
 // attempt makes one attempt. If one settles a doubt after others did not, the store answers
@@ -137,7 +139,7 @@ func (q *doubts) attempt(d *doubt, last bool) {
 	settled := q.settle(d)
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if settled || last || q.attempts == maxAttempts {
+	if settled || q.last || q.attempts == maxAttempts {
 		defer q.notify()
 	}
 	q.attempts--
@@ -152,7 +154,7 @@ func (q *doubts) attempt(d *doubt, last bool) {
 		}
 	}
 	d.failed = true
-	pause := retryPause + time.Duration(len(q.all))*retryShare
+	pause := doubtPause + time.Duration(len(q.all))*doubtShare
 	if d.next = now.Add(pause + rand.N(pause)); d.next.After(d.end) {
 		d.next = d.end
 	}

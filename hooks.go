@@ -67,7 +67,7 @@ type FailedInfo struct {
 	Err  error // as the caller gets it: see CodeOf, and HeldError for the holder
 }
 
-// RenewedInfo describes a renewal, or the first that failed: then the watchdog tries again.
+// RenewedInfo describes a renewal, or one that failed: then the watchdog tries again.
 // Readers that share a lease are told of each renewal one by one.
 type RenewedInfo struct {
 	LockInfo
@@ -75,10 +75,6 @@ type RenewedInfo struct {
 	Held  time.Duration // since it was acquired
 	Left  time.Duration // until the lease is lost, unless a later renewal succeeds
 	Err   error         // nil, or wraps ErrUnavailable and says why
-
-	// Failures is how many renewals have failed since the last one that succeeded, with this
-	// one. Of these, the hook gets the first, and those with another cause than the one before.
-	Failures int
 }
 
 // LostInfo describes a lease that ended before it was released.

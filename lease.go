@@ -50,6 +50,8 @@ type Lease struct {
 	leads     bool        // it is a term of Lead
 	noMinHold atomic.Bool // MinHold does not count, because no caller got the lease
 
+	watching sync.Once // by Revoked
+
 	mu       sync.Mutex // taken by Release and Revoked
 	released bool
 	result   error           // of Release
@@ -266,12 +268,10 @@ func (s *Lease) fail(op string, err error) error {
 	return &Error{Op: op, Key: s.Key(), Err: err}
 }
 
-// renewed is called while s is a holder after each renewal of the lease that succeeded, and
-// after the news of one that failed: then err is the reason, if known.
-func (s *Lease) renewed(failed bool, err error, failures int, left time.Duration) {
-	i := RenewedInfo{
-		LockInfo: s.info(), Token: s.assigned.Token, Held: time.Since(s.assigned.Since), Left: left, Failures: failures,
-	}
+// renewed is called after each renewal of the lease while s is a holder. If the renewal
+// failed, failed is true, and err is the reason, if known.
+func (s *Lease) renewed(failed bool, err error, left time.Duration) {
+	i := RenewedInfo{LockInfo: s.info(), Token: s.assigned.Token, Held: time.Since(s.assigned.Since), Left: left}
 	if failed {
 		i.Err = s.fail("renew", unavailable(err))
 	}
@@ -307,8 +307,9 @@ func (s *Lease) info() LockInfo {
 // it is released, at a moment that suits the function. The key then goes back to the store,
 // and is not handed over within this process.
 //
-// The first call begins to watch; before it, a request may be missed. The channel is nil, so
-// it is never ready, if the backend is not a [driver.Revoker].
+// The first call begins to watch, and returns when the store has confirmed that, at the latest
+// after the time of one operation. Before it, a request may be missed. The channel is nil, so it
+// is never ready, if the backend is not a [driver.Revoker].
 func (s *Lease) Revoked() <-chan struct{} {
 	if s.reentered != nil {
 		return s.reentered.Revoked()
@@ -316,11 +317,12 @@ func (s *Lease) Revoked() <-chan struct{} {
 	if s.locker.revoker == nil {
 		return nil
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.revoked == nil {
-		s.revoked = s.locker.revoker.Revoked(&s.ctx, s.state.Grant())
-	}
+	s.watching.Do(func() {
+		asked := s.locker.revoker.Revoked(&s.ctx, s.state.Grant())
+		s.mu.Lock() // not before: a release does not wait
+		defer s.mu.Unlock()
+		s.revoked = asked
+	})
 	return s.revoked
 }
 

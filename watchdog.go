@@ -5,10 +5,8 @@ import (
 	"context"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"sync"
 	"time"
-	"unicode"
 
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/clock"
@@ -56,27 +54,6 @@ type watch struct {
 	index    int // in the schedule
 	listed   bool
 	renewing bool // a renewal is in progress
-
-	failures int    // of renewals since one succeeded
-	cause    string // of the last of them: see failed
-}
-
-// failed counts a renewal that failed. It returns true if the holders are to be told: for the
-// first one, and when the cause changes. Digits are not compared, because they may be the
-// port of a connection.
-func (w *watch) failed(err error) bool {
-	cause := ""
-	if err != nil {
-		cause = strings.Map(func(r rune) rune {
-			if unicode.IsDigit(r) {
-				return -1
-			}
-			return r
-		}, err.Error())
-	}
-	news := w.failures == 0 || cause != w.cause
-	w.failures, w.cause = w.failures+1, cause
-	return news
 }
 
 func newWatchdog(ctx context.Context, b driver.Backend, h *Hooks) *watchdog {
@@ -141,8 +118,8 @@ func (w *watchdog) onGrid(at time.Time, ttl time.Duration) time.Duration {
 	return at.Sub(w.epoch).Truncate(max(ttl/3/64, 1))
 }
 
-// renewalRetry returns when a renewal without an answer is tried again.
-func renewalRetry(ttl time.Duration) time.Duration { return renewalPause(ttl) / 4 }
+// retryPause returns when a renewal without an answer is tried again.
+func retryPause(ttl time.Duration) time.Duration { return renewalPause(ttl) / 4 }
 
 // reschedule sets the time of st's next renewal. The caller has the mutex.
 func (w *watchdog) reschedule(st *leaseState, renewAt time.Time) {
@@ -296,33 +273,30 @@ func (w *watchdog) renew(batch []*leaseState) {
 // renewed handles the result of a renewal that was sent then.
 func (w *watchdog) renewed(st *leaseState, sent time.Time, r driver.RenewResult) {
 	now := time.Now()
-	tell := r.Status == driver.Renewed
+	failed := false
 	w.mu.Lock()
 	st.watch.renewing = false
-	failures := st.watch.failures
 	switch r.Status {
 	case driver.Renewed:
-		st.watch.failures = 0
 		st.Extend(sent)
 		w.reschedule(st, now.Add(renewalPause(st.TTL())))
 	case driver.Lost:
 	default:
 		if st.watch.listed && w.ctx.Err() == nil { // otherwise it is not to be renewed any more
+			failed = true
 			st.NotRenewed(sent, r.Err)
-			tell = st.watch.failed(r.Err)
-			failures++
 		}
-		w.reschedule(st, now.Add(renewalRetry(st.TTL())))
+		w.reschedule(st, now.Add(retryPause(st.TTL())))
 	}
 	w.mu.Unlock()
 	switch {
 	case r.Status == driver.Lost:
 		w.remove(st)
 		_ = st.Lose(taken(r.Err))
-	case w.tell && tell:
+	case w.tell && (failed || r.Status == driver.Renewed):
 		holders, left := st.Holders(time.Now())
 		for _, s := range holders {
-			s.renewed(r.Status != driver.Renewed, r.Err, failures, left)
+			s.renewed(failed, r.Err, left)
 		}
 	}
 }
