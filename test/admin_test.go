@@ -181,8 +181,14 @@ func TestRevoke(t *testing.T) {
 		wantIs(t, late.Release(t.Context()))
 
 		// Within Config.HandOverTime, a waiter of the same process would have the same lease.
+		// It does not matter that only a re-entry listens.
 		held = testkit.MustAcquire(t, l, "k", distlock.Opts{})
-		revoked := held.Revoked()
+		var revoked <-chan struct{}
+		wantIs(t, l.Do(held.Context(), "k", distlock.Opts{}, func(ctx context.Context) error {
+			inner, _ := distlock.FromContext(ctx)
+			revoked = inner.Revoked()
+			return nil
+		}))
 		next = inBackground(t, l, distlock.Opts{})
 		wantIs(t, testkit.ErrorOf(admin.Revoke(t.Context(), l, "k")))
 		<-revoked
