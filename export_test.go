@@ -102,6 +102,19 @@ func (l *Locker) UnderWay() (all, leases int) {
 	return l.life.n + l.life.cleaning, leases
 }
 
+// The bounds of what is in doubt.
+const (
+	MaxDoubts   = maxDoubts
+	MaxAttempts = maxAttempts
+)
+
+// Doubts returns how many grants are in doubt.
+func (l *Locker) Doubts() int {
+	l.releaser.doubts.mu.Lock()
+	defer l.releaser.doubts.mu.Unlock()
+	return len(l.releaser.doubts.all)
+}
+
 // CleanupTimeout is how long Close waits for clean-up when no lease is held.
 const CleanupTimeout time.Duration = cleanupTimeout
 

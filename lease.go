@@ -51,6 +51,8 @@ type Lease struct {
 	leads     bool        // it is a term of Lead
 	noMinHold atomic.Bool // MinHold does not count, because no caller got the lease
 
+	watching sync.Once // by Revoked
+
 	mu       sync.Mutex // taken by Release and Revoked
 	released bool
 	result   error           // of Release
@@ -283,6 +285,9 @@ func (s *Lease) find(l *Locker, key string) *Lease {
 	return nil
 }
 
+// lingers reports whether the lease is over and its function goes on.
+func (s *Lease) lingers(now time.Time) bool { return !s.ended.Load() && s.overAt(now) != nil }
+
 func (s *Lease) fail(op string, err error) error {
 	if err == nil {
 		return nil
@@ -334,8 +339,9 @@ func (s *Lease) event(kind Kind) Event {
 // it is released, at a moment that suits the function. The key then goes back to the store,
 // and is not handed over within this process.
 //
-// The first call begins to watch; before it, a request may be missed. The channel is nil, so
-// it is never ready, if the backend is not a [driver.Revoker].
+// The first call begins to watch, and returns when the store has confirmed that, at the latest
+// after the time of one operation. Before it, a request may be missed. The channel is nil, so it
+// is never ready, if the backend is not a [driver.Revoker].
 func (s *Lease) Revoked() <-chan struct{} {
 	if s.reentered != nil {
 		return s.reentered.Revoked()
@@ -343,11 +349,12 @@ func (s *Lease) Revoked() <-chan struct{} {
 	if s.locker.revoker == nil {
 		return nil
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.revoked == nil {
-		s.revoked = s.locker.revoker.Revoked(&s.ctx, s.state.Grant())
-	}
+	s.watching.Do(func() {
+		asked := s.locker.revoker.Revoked(&s.ctx, s.state.Grant())
+		s.mu.Lock() // not before: a release does not wait
+		defer s.mu.Unlock()
+		s.revoked = asked
+	})
 	return s.revoked
 }
 

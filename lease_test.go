@@ -232,16 +232,38 @@ func slowRenewals(d time.Duration) testkit.Hook {
 // An extended lease counts from before the request was sent: the reply does not say
 // when the store started its clock.
 func TestExtensionCountsFromTheSending(t *testing.T) {
-	const ttl, slow = 3 * time.Second, 800 * time.Millisecond
-	for name, wait := range map[string]func(*testing.T, *distlock.Lease){
-		"renewal": func(*testing.T, *distlock.Lease) { time.Sleep(2 * time.Second) },
-		"refresh": func(t *testing.T, held *distlock.Lease) { wantIs(t, held.Refresh(t.Context())) },
+	const ttl = 3 * time.Second
+	o := distlock.Opts{KeyTimeout: ttl}
+	for name, c := range map[string]struct {
+		op     testkit.Op
+		slow   time.Duration
+		extend func(*testing.T, *distlock.Locker, *distlock.Lease) *distlock.Lease
+	}{
+		"renewal": {testkit.Renew, 800 * time.Millisecond, func(_ *testing.T, _ *distlock.Locker, held *distlock.Lease) *distlock.Lease {
+			time.Sleep(2 * time.Second)
+			return held
+		}},
+		"refresh": {testkit.Renew, 800 * time.Millisecond, func(t *testing.T, _ *distlock.Locker, held *distlock.Lease) *distlock.Lease {
+			wantIs(t, held.Refresh(t.Context()))
+			return held
+		}},
+		"question": {testkit.Extend, 80 * time.Millisecond, func(t *testing.T, l *distlock.Locker, held *distlock.Lease) *distlock.Lease {
+			next := inBackground(t, l, o)
+			wantIs(t, held.Release(t.Context()))
+			return mustGet(t, next)
+		}},
 	} {
-		bubbleCase(t, name, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-			s.After(slowRenewals(slow))
-			held := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: ttl})
-			wait(t, held)
-			if d := held.Until().Sub(s.Calls(testkit.Renew)[0].At); d != ttl-distlock.Margin(ttl) {
+		bubbleCase(t, name, func(t *testing.T, _ *distlock.Locker, s *testkit.Store) {
+			s.LimitTokens(1) // a hand-over asks the store
+			l := testkit.NewLocker(t, s.Only(testkit.Queuing|testkit.Extending), distlock.Config{})
+			s.After(func(_ context.Context, call *testkit.Call) error {
+				if call.Op == c.op {
+					time.Sleep(c.slow)
+				}
+				return nil
+			})
+			held := c.extend(t, l, testkit.MustAcquire(t, l, "k", o))
+			if d := held.Until().Sub(s.Calls(c.op)[0].At); d != ttl-distlock.Margin(ttl) {
 				t.Errorf("believed in for %v after it was sent", d)
 			}
 			wantIs(t, held.Release(t.Context()))

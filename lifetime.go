@@ -94,6 +94,16 @@ func (l *lifetime) holder(key string) *Lease {
 	return found
 }
 
+// all returns the leases whose context can be cancelled. The caller holds the mutex.
+func (l *lifetime) all() (leases []*Lease) {
+	for _, s := range &l.leases {
+		for ; s != nil; s = s.node.next {
+			leases = append(leases, s)
+		}
+	}
+	return leases
+}
+
 // done is called once for each begin, with the lease that came of it or nil.
 func (l *lifetime) done(lease *Lease) {
 	l.mu.Lock()
@@ -161,14 +171,8 @@ func (l *lifetime) close() ([]*Lease, bool) {
 	}
 	l.closed = true
 	l.end()
-	var leases []*Lease
-	for _, s := range &l.leases {
-		for ; s != nil; s = s.node.next {
-			leases = append(leases, s)
-		}
-	}
 	l.signal()
-	return leases, true
+	return l.all(), true
 }
 
 // signal closes idle and clean when their condition holds, once each: leases that Close

@@ -125,6 +125,7 @@ func New(b driver.Backend, cfg Config) *Locker {
 		stop:     stop,
 	}
 	l.releaser = newReleaser(ctx, b, l.life)
+	l.watchdog.ended = l.letGo
 	if cfg.Holder != "" {
 		l.ownerSuffix = "@" + cfg.Holder
 	}
@@ -304,4 +305,6 @@ func init() {
 		return f(locker.backend)
 	}
 	bridge.Owner = func(lease *Lease) string { return lease.state.Grant().Owner }
+	bridge.Kept = (*Locker).kept
+	bridge.Taken = (*Locker).taken
 }

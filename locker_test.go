@@ -197,6 +197,24 @@ func TestReplyAfterTheLeaseIsNoLock(t *testing.T) {
 	})
 }
 
+// A grant by a message that is over when it is usable is no lock either.
+func TestGrantThatIsOverIsNoLock(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		late := 2
+		s.After(func(_ context.Context, c *testkit.Call) error {
+			if g := c.Grants; c.Op == testkit.Wait && late > 0 {
+				late--
+				g[0].Until = time.Now()
+			}
+			return nil
+		})
+		held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
+		wantIs(t, held.Check())
+		wantCalls(t, s, testkit.Wait, 3)
+		wantIs(t, held.Release(t.Context()))
+	})
+}
+
 // Row 14 (memlock): a grant in flight is passed on. Fails if an abandoned request is
 // not released in the background.
 func TestGrantForACancelledWaiterIsPassedOn(t *testing.T) {

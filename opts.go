@@ -80,11 +80,13 @@ type Opts struct {
 	// Permits above 0, at most 1,000,000, makes the key a semaphore with that many holders
 	// in all processes together. Callers should ask for the same number; otherwise each
 	// gets a permit while fewer than its own number are in use. A re-entry takes no second
-	// permit. Not with Mode Shared; the backend must support sharing.
+	// permit. In its process, a function keeps its permit until it returns, even after MaxHold.
+	// Not with Mode Shared; the backend must support sharing.
 	Permits int
 
-	// MaxHold ends a lease this long after it was acquired, with [ErrLost], so a function
-	// that hangs does not hold its key forever. The default means no limit.
+	// MaxHold ends a lease this long after it was acquired, with [ErrLost], and gives the key
+	// back to the store: a function that hangs does not keep it from other processes. Callers of
+	// this process wait until the function has returned. The default means no limit.
 	MaxHold time.Duration
 
 	// MinHold, ShedLock's lockAtLeastFor, keeps the key in the store at least this long after

@@ -39,7 +39,7 @@ func (l *Locker) busyErr(key string) error {
 		return l.backendErr(key)
 	}
 	now := time.Now()
-	held := &HeldError{Local: true, Holder: l.cfg.Holder, Held: now.Sub(s.assigned.Since)}
+	held := &HeldError{Local: true, Holder: l.cfg.Holder, Held: now.Sub(s.assigned.Since), Over: s.lingers(now)}
 	if end, renewable := s.state.Until(); !renewable {
 		held.RetryAfter = max(end.Sub(now), 0)
 	}

@@ -3,6 +3,9 @@ package distlock
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -137,6 +140,47 @@ func (l *Locker) discard(st *leaseState) {
 	l.watchdog.remove(st)
 	_ = st.Release() // it has no holder
 	l.releaser.ReleaseInBackground(st.LastGrant())
+}
+
+// letGo releases the key of a lease that MaxHold has ended, although its function may go on:
+// in this process the key stays closed until that returns, in others it is free.
+func (l *Locker) letGo(st *leaseState) {
+	if l.life.begin() {
+		defer l.life.done(nil)
+		l.releaser.ReleaseInBackground(st.LastGrant())
+	}
+}
+
+// kept returns since when functions run whose leases are over, by the key: for each key with
+// the prefix the oldest.
+func (l *Locker) kept(prefix string) map[string]time.Time {
+	l.life.mu.Lock()
+	leases := l.life.all()
+	l.life.mu.Unlock()
+	since := make(map[string]time.Time)
+	for _, s := range leases {
+		if !s.acquired.Load() || !strings.HasPrefix(s.Key(), prefix) || !s.lingers(time.Now()) {
+			continue
+		}
+		if began := since[s.Key()]; began.IsZero() || s.assigned.Since.Before(began) {
+			since[s.Key()] = s.assigned.Since
+		}
+	}
+	return since
+}
+
+// errForced is why a lease is over that this process has taken away.
+var errForced = fmt.Errorf("%w: ForceRelease has taken the key away", ErrLost)
+
+// taken returns a function that ends the leases of the key as of now.
+func (l *Locker) taken(key string) func() {
+	states := slices.DeleteFunc(l.watchdog.watched(), func(st *leaseState) bool { return st.Key() != key })
+	return func() {
+		for _, st := range states {
+			l.watchdog.remove(st)
+			_ = st.Lose(errForced)
+		}
+	}
 }
 
 // forget has the store release the key of a lease, or keep it for what is left of MinHold. A

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
@@ -112,6 +113,110 @@ func TestCloseOfManyIsBounded(t *testing.T) {
 			t.Errorf("it took %v", d)
 		}
 	})
+}
+
+// What an outage leaves behind in this process is bounded, however many callers it refuses and
+// however long their leases are, and nothing is left behind where nothing was sent.
+func TestWorkAfterFaultsIsBounded(t *testing.T) {
+	const callers = distlock.MaxDoubts + 2000
+	for name, c := range map[string]struct {
+		fault      error // of attempts; releases fail, too
+		hang       bool  // releases get no answer
+		want, most int   // releases that are left to do, and in progress
+	}{
+		"refused":  {testkit.ErrBroken, false, distlock.MaxDoubts, 0},
+		"silent":   {testkit.ErrBroken, true, distlock.MaxDoubts, distlock.MaxAttempts},
+		"not sent": {driver.NotSent(testkit.ErrBroken), true, 0, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := testkit.NewStore()
+				var down atomic.Bool
+				var trying, most atomic.Int64
+				down.Store(true)
+				s.Before(func(ctx context.Context, call *testkit.Call) error {
+					switch {
+					case !down.Load():
+						return nil
+					case call.Op == testkit.Release && c.hang:
+						most.Store(max(most.Load(), trying.Add(1)))
+						defer trying.Add(-1)
+						<-ctx.Done()
+						return ctx.Err()
+					case call.Op == testkit.Release:
+						return testkit.ErrBroken
+					default:
+						return c.fault
+					}
+				})
+				l := testkit.NewLocker(t, s, distlock.Config{})
+				before := runtime.NumGoroutine()
+				for i := range callers {
+					key := fmt.Sprint("k", i)
+					wantIs(t, testkit.ErrorOf(l.TryAcquire(t.Context(), key, distlock.Opts{KeyTimeout: time.Hour})), distlock.ErrUnavailable, testkit.ErrBroken)
+					if i%100 == 0 {
+						time.Sleep(time.Second / 4)
+					}
+				}
+				synctest.Wait()
+				if n := l.Doubts(); n != c.want || most.Load() > int64(c.most) {
+					t.Errorf("%d in doubt, %d in progress; want %d and at most %d", n, most.Load(), c.want, c.most)
+				}
+				if n := runtime.NumGoroutine() - before; n > c.most+2 {
+					t.Errorf("%d goroutines", n)
+				}
+				time.Sleep(time.Second)
+				start, n := time.Now(), len(s.Calls(testkit.Release))
+				time.Sleep(10 * time.Second)
+				if rate := (len(s.Calls(testkit.Release)) - n) / 10; rate > 1100 {
+					t.Errorf("%d attempts a second", rate)
+				}
+				down.Store(false)
+				for l.Doubts() > 0 && time.Since(start) < time.Minute {
+					time.Sleep(100 * time.Millisecond)
+				}
+				if d := time.Since(start) - 10*time.Second; d > 20*time.Second || l.Doubts() > 0 {
+					t.Errorf("%d in doubt %v after the outage", l.Doubts(), d)
+				}
+				if n, _ := l.UnderWay(); n != 0 {
+					t.Errorf("%d under way", n)
+				}
+			})
+		})
+	}
+}
+
+// What was in doubt before stays in doubt when a later attempt sends nothing, and a place in
+// the store's queue is given up.
+func TestNothingSentAfterADoubt(t *testing.T) {
+	for name, c := range map[string]struct {
+		faults []error // of the attempts
+		opts   distlock.Opts
+		want   int // releases
+	}{
+		"nothing":        {[]error{driver.NotSent(testkit.ErrBroken)}, distlock.Opts{RetryCount: 1}, 0},
+		"nothing, twice": {[]error{driver.NotSent(testkit.ErrBroken), driver.NotSent(testkit.ErrBroken)}, distlock.Opts{RetryCount: 2}, 0},
+		"after a doubt":  {[]error{testkit.ErrBroken, driver.NotSent(testkit.ErrBroken)}, distlock.Opts{RetryCount: 2}, 1},
+		"before a doubt": {[]error{driver.NotSent(testkit.ErrBroken), testkit.ErrBroken}, distlock.Opts{RetryCount: 2}, 1},
+		"after a place":  {[]error{driver.ErrNotAcquired}, distlock.Opts{RetryCount: 2}, 1},
+		"busy, no queue": {[]error{driver.ErrNotAcquired}, distlock.Opts{RetryCount: 1}, 0},
+	} {
+		bubbleCase(t, name, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+			n := 0
+			s.Before(func(_ context.Context, call *testkit.Call) error {
+				if call.Op == testkit.Release {
+					return nil
+				}
+				n++
+				return c.faults[n-1]
+			})
+			if _, err := l.Acquire(t.Context(), "k", c.opts); err == nil || n != len(c.faults) {
+				t.Errorf("%v after %d attempts", err, n)
+			}
+			synctest.Wait()
+			wantCalls(t, s, testkit.Release, c.want)
+		})
+	}
 }
 
 func TestMinHold(t *testing.T) {

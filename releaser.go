@@ -3,11 +3,9 @@ package distlock
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
-	"github.com/distlock-go/distlock/internal/backoff"
 	"github.com/distlock-go/distlock/internal/leasestate"
 	"github.com/distlock-go/distlock/internal/rolling"
 )
@@ -17,9 +15,6 @@ import (
 // attempt ends with the lease.
 const releaseTimeout = 2 * time.Second
 
-// releaseInterval is the base of the pause between attempts in the background.
-const releaseInterval = 100 * time.Millisecond
-
 // releaser makes a store forget grants: with one attempt for a caller and, if that gets no
 // answer, with more of them in the background.
 type releaser struct {
@@ -27,12 +22,15 @@ type releaser struct {
 	life      *lifetime // counts what runs in the background
 	timeout   *rolling.Timeout
 	roundTrip leasestate.RoundTrip // of releases
+	doubts    *doubts
 
 	bg context.Context //nolint:containedctx // ends with the Locker
 }
 
 func newReleaser(ctx context.Context, b driver.Backend, life *lifetime) *releaser {
-	return &releaser{backend: b, life: life, timeout: rolling.New(releaseTimeout), bg: ctx}
+	r := &releaser{backend: b, life: life, timeout: rolling.New(releaseTimeout), bg: ctx}
+	r.doubts = newDoubts(ctx, life, r.settle, r.expire)
+	return r
 }
 
 // Release makes one attempt to release a grant for a caller, and goes on in the background
@@ -55,32 +53,14 @@ func (r *releaser) Release(ctx context.Context, g driver.Grant) error {
 
 // ReleaseInBackground makes sure that nothing of the grant is left in the store: neither a
 // key whose release got no answer, or that was granted without an answer, nor a place in
-// the queue. It goes on until that is certain, or until the lease has run out in any case.
-// When the Locker is closed and no lease is held, it makes a last attempt at once.
+// the queue.
 func (r *releaser) ReleaseInBackground(g driver.Grant) {
-	r.life.background(func() {
-		b := backoff.New(releaseInterval, 0)
-		last := false
-		for start := time.Now(); time.Since(start) < g.TTL; {
-			err := r.Once(g, time.Time{})
-			if err == nil || errors.Is(err, ErrLost) || last {
-				return
-			}
-			pause, _ := b.Wait()
-			select {
-			case <-time.After(pause):
-			case <-r.life.idle:
-				last = true
-			case <-r.bg.Done():
-				return
-			}
-		}
-	})
+	now := time.Now()
+	r.doubts.add(&doubt{grant: g, end: now.Add(g.TTL), next: now})
 }
 
 // Keep asks the store once for a caller to keep the key of a grant until a time. If there is
-// no answer, it goes on in the background until there is one or the lease has run out. Close
-// ends it.
+// no answer, it goes on in the background until there is one or the lease has run out.
 //
 // One answer is enough. An earlier request of this owner may still reach the store, but no
 // such request shortens a lease. If it lengthens this one, the release in the end comes first.
@@ -92,27 +72,29 @@ func (r *releaser) Keep(ctx context.Context, g driver.Grant, until time.Time) er
 	case err == nil:
 		r.releaseAt(until, g)
 	case !errors.Is(err, ErrLost):
-		r.life.background(func() { r.keepInBackground(g, until) })
+		end := g.Sent.Add(g.TTL)
+		if until.Before(end) {
+			end = until
+		}
+		r.doubts.add(&doubt{grant: g, until: until, end: end, next: time.Now()})
 	}
 	return err
 }
 
-func (r *releaser) keepInBackground(g driver.Grant, until time.Time) {
-	for r.life.sleep(r.life.ctx, releaseInterval+rand.N(releaseInterval), nil) {
-		if keepFor(until) == 0 || time.Since(g.Sent) >= g.TTL {
-			r.releaseAt(until, g)
-			return
-		}
-		ctx, cancel := context.WithTimeout(r.life.ctx, min(releaseTimeout, g.TTL))
-		err := r.keep(ctx, g, until)
-		cancel()
-		switch {
-		case err == nil:
-			r.releaseAt(until, g)
-			return
-		case errors.Is(err, ErrLost):
-			return
-		}
+// settle makes an attempt for a grant in doubt. It returns true if nothing is in doubt any more.
+func (r *releaser) settle(d *doubt) bool {
+	err := r.Once(d.grant, d.until)
+	if err == nil && !d.until.IsZero() {
+		r.releaseAt(d.until, d.grant)
+	}
+	return err == nil || errors.Is(err, ErrLost)
+}
+
+// expire is called when the lease of a grant in doubt has run out. A key that was to be kept
+// may have been, and in some stores it does not expire.
+func (r *releaser) expire(d *doubt) {
+	if !d.until.IsZero() {
+		r.releaseAt(d.until, d.grant)
 	}
 }
 

@@ -23,7 +23,7 @@ const lastLook = 500 * time.Millisecond
 // Locker is closed. It returns the time at which it got the answer. What a failure may leave in the store is released in the background.
 func (l *Locker) takeGrant(ctx context.Context, lease *Lease, r driver.Request, wait bool, report *waitReport) (g driver.Grant, now time.Time, err error) {
 	queues := wait && l.queuer != nil
-	uncertain := queues  // whether something is left in the store: a place in its queue, or a grant
+	uncertain := false   // whether something may be left in the store
 	told := false        // the waiters in this process were told what the store answered
 	var backendErr error // of the last attempt, if it was not that another owner has the key
 	attempt := ctx
@@ -49,9 +49,11 @@ func (l *Locker) takeGrant(ctx context.Context, lease *Lease, r driver.Request, 
 		} else {
 			g, err = l.backend.TryAcquire(attempt, r)
 		}
+		// A grant, and the place of an owner that a queue refuses, stay in the store.
+		left := queues || !errors.Is(err, ErrNotAcquired)
+		uncertain = uncertain || left && !errors.Is(err, driver.ErrNotSent)
 		err = strip(err, until)
 		if err == nil {
-			uncertain = true // until it is known to be usable
 			now = time.Now()
 			err = usable(&lease.ctx, g, now)
 		}
@@ -62,7 +64,6 @@ func (l *Locker) takeGrant(ctx context.Context, lease *Lease, r driver.Request, 
 			return g, now, nil
 		}
 		held := errors.Is(err, ErrNotAcquired)
-		uncertain = uncertain || !held
 		switch {
 		case held:
 			backendErr = nil

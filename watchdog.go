@@ -22,7 +22,8 @@ import (
 // The first lease starts the goroutine, which ends with the Locker.
 type watchdog struct {
 	backend driver.Backend
-	tell    bool // the holders are told of renewals
+	ended   func(*leaseState) // is called when MaxHold has ended a lease
+	tell    bool              // the holders are told of renewals
 	now     func() time.Time
 	epoch   time.Time       // from which the schedule counts
 	wake    chan struct{}   // the schedule has a new first entry
@@ -166,6 +167,9 @@ func (w *watchdog) run() {
 		last = now
 		for _, st := range w.due(now) {
 			_ = st.Expire(now)
+			if _, renewable := st.Until(); !renewable {
+				w.ended(st)
+			}
 		}
 		if pause, ok := w.sleep(now); ok {
 			timer.Reset(pause)

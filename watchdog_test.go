@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/admin"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
@@ -55,6 +56,49 @@ func TestMaxHoldEndsTheLease(t *testing.T) {
 		})
 		wantIs(t, err, distlock.ErrLost)
 	})
+}
+
+// A function that hangs keeps the key in its process, but not in the store, and whoever asks
+// is told so.
+func TestMaxHoldOfAFunctionThatHangs(t *testing.T) {
+	for name, o := range map[string]distlock.Opts{
+		"writer": {KeyTimeout: time.Hour, MaxHold: time.Minute}, "renewed": {KeyTimeout: time.Minute, MaxHold: 90 * time.Second},
+		"reader": {KeyTimeout: time.Hour, MaxHold: time.Minute, Mode: distlock.Shared},
+		"permit": {KeyTimeout: time.Hour, MaxHold: time.Minute, Permits: 1},
+	} {
+		bubbleCase(t, name, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+			rival := testkit.NewLocker(t, s, distlock.Config{})
+			start := time.Now()
+			held := testkit.MustAcquire(t, l, "k", o)
+			next := testkit.MustAcquire(t, rival, "k", distlock.Opts{Permits: o.Permits})
+			if d := time.Since(start); d != o.MaxHold {
+				t.Errorf("another process got the key after %v", d)
+			}
+			wantIs(t, held.Check(), distlock.ErrLost)
+			time.Sleep(time.Second)
+			_, err := l.TryAcquire(t.Context(), "k", distlock.Opts{})
+			e := new(distlock.HeldError)
+			if !errors.As(err, &e) || !e.Local || !e.Over || e.Held != o.MaxHold+time.Second {
+				t.Errorf("a caller of the same process: %v", err)
+			}
+			for _, holders := range []int{1, 0} {
+				infos, err := admin.Inspect(t.Context(), l, "k", 1)
+				if wantIs(t, err); len(infos) != 1 || infos[0].Held != holders || !infos[0].KeptSince.Equal(start) {
+					t.Errorf("while the rival has it: %d; %+v", holders, infos)
+				}
+				_ = next.Release(t.Context())
+			}
+			infos, err := admin.Inspect(t.Context(), l, "other", 1)
+			if wantIs(t, err); len(infos) != 0 {
+				t.Errorf("another prefix: %+v", infos)
+			}
+			wantIs(t, held.Release(t.Context()), distlock.ErrLost)
+			nothingLeft(t, l, s)
+			if infos, err := admin.Inspect(t.Context(), l, "", 1); err != nil || len(infos) != 0 {
+				t.Errorf("after its return: %+v, %v", infos, err)
+			}
+		})
+	}
 }
 
 // Promise P2: without a reply the lease is not cancelled before its deadline, and is

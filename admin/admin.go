@@ -10,7 +10,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/driver"
@@ -20,11 +24,15 @@ import (
 var (
 	whileOpen = bridge.Operate.(func(*distlock.Locker, func(driver.Backend) error) error)
 	owner     = bridge.Owner.(func(*distlock.Lease) string)
+	kept      = bridge.Kept.(func(*distlock.Locker, string) map[string]time.Time)
+	taken     = bridge.Taken.(func(*distlock.Locker, string) func())
 )
 
 // Inspect lists the keys with the prefix that are held or waited for, at most limit of
 // them. The prefix is that of full keys; "" matches all. The result may be outdated: it
 // is for people. A program should use it only to show or call the leader.
+//
+// It adds what the store does not know: see [driver.KeyInfo].KeptSince.
 //
 // It may take long in a store with many keys. With an error it returns what was found
 // before. The backend must be a [driver.Inspector].
@@ -37,20 +45,42 @@ func Inspect(ctx context.Context, locker *distlock.Locker, prefix string, limit 
 		found, err = i.Inspect(ctx, prefix, limit)
 		return err
 	})
-	return found, err
+	if err != nil {
+		return found, err
+	}
+	here := kept(locker, prefix)
+	for i := range found {
+		found[i].KeptSince = here[found[i].Key]
+		delete(here, found[i].Key)
+	}
+	for _, key := range slices.Sorted(maps.Keys(here)) {
+		if len(found) < limit {
+			found = append(found, driver.KeyInfo{Key: key, KeptSince: here[key]})
+		}
+	}
+	slices.SortFunc(found, func(a, b driver.KeyInfo) int { return strings.Compare(a.Key, b.Key) })
+	return found, nil
 }
 
 // ForceRelease takes a full key away from its holders and passes it on to the waiters.
 // It returns whether the key was held. It is for a holder that is stuck, and breaks a
-// guarantee: that holder learns of it by its next renewal, up to a third of its
-// KeyTimeout later, when another may hold the key. A resource that checks
-// [distlock.Lease.Token] is safe, because later tokens are larger. Any remaining MinHold
-// time is discarded.
+// guarantee: another may hold the key before that holder learns of it. A holder of this
+// Locker is told at once, one in another process by its next renewal, up to a third of its
+// KeyTimeout later. A resource that checks [distlock.Lease.Token] is safe, because later
+// tokens are larger. Any remaining MinHold time is discarded.
+//
+// In the process of the holder, callers still wait until its function has returned: see
+// [distlock.Opts].MaxHold.
 //
 // A value that is not a lock of this package stays: the error wraps [distlock.ErrForeign].
 // After ErrUnavailable the outcome is unknown. The backend must be a [driver.Inspector].
 func ForceRelease(ctx context.Context, locker *distlock.Locker, key string) (held bool, err error) {
-	return change(ctx, locker, "force", key, driver.Inspector.ForceRelease)
+	tell := taken(locker, key) // a later holder has not lost it
+	held, err = change(ctx, locker, "force", key, driver.Inspector.ForceRelease)
+	if held && err == nil {
+		tell()
+	}
+	return held, err
 }
 
 // Revoke asks the holders of a full key to give it back, and returns whether the key is

@@ -20,7 +20,22 @@ var (
 
 	// ErrLost: the store says that this owner does not have the key.
 	ErrLost = errors.New("lock lost")
+
+	// ErrNotSent: nothing of this call reaches the store, now or later. See [NotSent].
+	ErrNotSent = errors.New("nothing was sent")
 )
+
+// NotSent returns an error with the text of err that matches ErrNotSent, too. Without it, an
+// error of TryAcquire or Acquire means that the outcome is unknown, and the Locker calls
+// Release. A backend should use it where that is certain: for example if the connection
+// was refused, or if no connection of a pool was free.
+func NotSent(err error) error { return notSentError{err} }
+
+type notSentError struct{ error }
+
+func (e notSentError) Unwrap() error { return e.error }
+
+func (notSentError) Is(target error) bool { return target == ErrNotSent }
 
 // HeldError is how a [Backend] says that another owner holds the key. It wraps
 // [ErrNotAcquired]. Every field except RetryAfter is for people; a zero field means
@@ -39,6 +54,11 @@ type HeldError struct {
 	// locked call that waits for the lock of its own caller waits in vain. A Backend
 	// leaves it false.
 	Local bool
+
+	// Over reports that Local is true, that the holder's lease is over, and that its function
+	// goes on: the caller waits for its return. The key may be free in the store. A Backend
+	// leaves it false.
+	Over bool
 }
 
 // Error says that the key is held, by which holder, for how long, and when the lease
@@ -55,6 +75,9 @@ func (e *HeldError) Error() string {
 	}
 	if e.Held > 0 {
 		s += " for " + text.Duration(e.Held)
+	}
+	if e.Over {
+		s += ", whose lease is over"
 	}
 	if e.RetryAfter > 0 {
 		s += ", " + text.Duration(e.RetryAfter) + " left"

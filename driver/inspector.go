@@ -55,6 +55,11 @@ type KeyInfo struct {
 	// keeps no queue.
 	Waiting int
 	Waiters []WaiterInfo
+
+	// KeptSince is set by package admin alone: when a function of this process took the key
+	// that still runs, although its lease is over. The key may be free in the store. Callers of
+	// this process wait until the function has returned.
+	KeptSince time.Time
 }
 
 // ModeName returns in a word how the key is held: exclusive, shared, permits or foreign.

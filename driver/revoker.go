@@ -11,7 +11,8 @@ type Revoker interface {
 	Revoke(ctx context.Context, key string) (held bool, err error)
 
 	// Revoked returns a channel that is closed when the owner of g is asked to give the
-	// key back, for as long as ctx lasts. It must not block. An owner that was asked
-	// before may be told at once.
+	// key back, for as long as ctx lasts. It returns when no request is missed any more, and
+	// in any case after the time of one operation. An owner that was asked before may be
+	// told at once.
 	Revoked(ctx context.Context, g Grant) <-chan struct{}
 }

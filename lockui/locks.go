@@ -33,6 +33,7 @@ type lockJSON struct {
 	Waiting int          `json:"waiting"`
 	Holders []holderJSON `json:"holders"`
 	Waiters []waiterJSON `json:"waiters"`
+	Kept    time.Time    `json:"kept_since,omitzero"` // by this process: see driver.KeyInfo
 }
 
 // holderJSON is a holder. Unknown fields are omitted.
@@ -129,6 +130,7 @@ func lockOf(info driver.KeyInfo, now time.Time) lockJSON {
 	l := lockJSON{
 		info.Key, info.ModeName(), info.Foreign, info.Held, info.Waiting,
 		make([]holderJSON, 0, len(info.Holders)), make([]waiterJSON, 0, len(info.Waiters)),
+		inJSON(info.KeptSince),
 	}
 	for _, i := range info.Holders {
 		holder := holderJSON{Holder: i.Holder, Fingerprint: i.Owner, Token: i.Token, Since: inJSON(i.Since)}

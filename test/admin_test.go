@@ -44,7 +44,8 @@ func TestInspect(t *testing.T) {
 	})
 }
 
-// The old holder learns of it at its next renewal; the waiter has the key by then.
+// A holder of the Locker that takes the key away learns of it at once, another at its next
+// renewal; the waiter has the key by then.
 func TestForceRelease(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 		deposed := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: 30 * time.Second})
@@ -70,6 +71,27 @@ func TestForceRelease(t *testing.T) {
 		if held, err := admin.ForceRelease(t.Context(), l, "k"); held || err != nil {
 			t.Errorf("a free key: %v, %v", held, err)
 		}
+
+		o := distlock.Opts{Permits: 2}
+		own := []*distlock.Lease{testkit.MustAcquire(t, l, "k", o), testkit.MustAcquire(t, l, "k", o)}
+		other := testkit.MustAcquire(t, l, "other", o)
+		got = inBackground(t, rival, o)
+		s.Fail(testkit.ErrBroken, testkit.Force)
+		wantIs(t, testkit.ErrorOf(admin.ForceRelease(t.Context(), l, "k")), distlock.ErrUnavailable, testkit.ErrBroken)
+		for _, lease := range own {
+			wantIs(t, lease.Check()) // nothing is known
+		}
+		s.Fail(nil)
+		wantIs(t, testkit.ErrorOf(admin.ForceRelease(t.Context(), l, "k")))
+		for _, lease := range own {
+			wantIs(t, lease.Check(), distlock.ErrLost)
+			wantIs(t, lease.Release(t.Context()), distlock.ErrLost)
+		}
+		wantIs(t, other.Check())
+		wantIs(t, other.Release(t.Context()))
+		next = <-got
+		wantIs(t, next.Check())
+		wantIs(t, next.Release(t.Context()))
 		wantIs(t, testkit.ErrorOf(admin.ForceRelease(t.Context(), l, "")), distlock.ErrKey)
 		wantIs(t, testkit.ErrorOf(admin.Revoke(t.Context(), l, "")), distlock.ErrKey)
 	})
@@ -159,8 +181,14 @@ func TestRevoke(t *testing.T) {
 		wantIs(t, late.Release(t.Context()))
 
 		// Within Config.HandOverTime, a waiter of the same process would have the same lease.
+		// It does not matter that only a re-entry listens.
 		held = testkit.MustAcquire(t, l, "k", distlock.Opts{})
-		revoked := held.Revoked()
+		var revoked <-chan struct{}
+		wantIs(t, l.Do(held.Context(), "k", distlock.Opts{}, func(ctx context.Context) error {
+			inner, _ := distlock.FromContext(ctx)
+			revoked = inner.Revoked()
+			return nil
+		}))
 		next = inBackground(t, l, distlock.Opts{})
 		wantIs(t, testkit.ErrorOf(admin.Revoke(t.Context(), l, "k")))
 		<-revoked

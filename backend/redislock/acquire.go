@@ -54,7 +54,7 @@ func (b *Backend) Acquire(ctx context.Context, r driver.Request) (driver.Grant, 
 		if !errors.Is(err, driver.ErrNotAcquired) {
 			return g, addHolder(ctx, held, err)
 		}
-		held = err
+		held, w.queued = err, true
 		wait, ok := backoff.Wait()
 		if !ok {
 			return driver.Grant{}, err
@@ -172,6 +172,8 @@ func (b *Backend) attempt(ctx context.Context, r driver.Request, mode string, w 
 			err = fmt.Errorf("redislock: the owner does not have the key: %w", driver.ErrLost)
 		}
 		return driver.Grant{}, refusal{left: left}, err
+	case a.Err != nil && a.OutcomeKnown && !rediskit.Answered(a.Err) && (w == nil || !w.queued):
+		return driver.Grant{}, refusal{}, driver.NotSent(a.Err)
 	case a.Err != nil:
 		return driver.Grant{}, refusal{}, a.Err
 	}

@@ -52,6 +52,7 @@ type message struct {
 type waiter struct {
 	in       *inbox
 	owner    string
+	queued   bool         // an attempt was refused: it may have a place
 	messages chan message // nil until it is registered
 	settled  atomic.Bool  // it was registered, or has ended before
 }

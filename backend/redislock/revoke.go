@@ -72,13 +72,18 @@ func readOwners(ctx context.Context, c redis.UniversalClient, key string) ([]str
 	return owners, nil
 }
 
-// Revoked implements [driver.Revoker]. The subscription shares the connection of the inbox.
-// With a Ring the channel is never closed.
+// Revoked implements [driver.Revoker]. The subscription shares the connection of the inbox. If
+// it is not confirmed within an operation timeout, a request may be missed until it is. With a
+// Ring the channel is never closed.
 func (b *Backend) Revoked(ctx context.Context, g driver.Grant) <-chan struct{} {
 	revoked := make(chan struct{})
-	if b.inbox.listener != nil {
-		asked := sync.OnceFunc(func() { close(revoked) })
-		context.AfterFunc(ctx, b.inbox.listener.Subscribe(b.revokeChannel(g.Owner), func(string) { asked() }, func() {}))
+	if b.inbox.listener == nil {
+		return revoked
 	}
+	asked := sync.OnceFunc(func() { close(revoked) })
+	waiting, subscribed := context.WithTimeout(ctx, b.opts.opTimeout)
+	defer subscribed()
+	context.AfterFunc(ctx, b.inbox.listener.Subscribe(b.revokeChannel(g.Owner), func(string) { asked() }, subscribed))
+	<-waiting.Done()
 	return revoked
 }

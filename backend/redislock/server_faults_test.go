@@ -166,7 +166,7 @@ func TestVirtualHangs(t *testing.T) {
 			time.AfterFunc(patience, cancel)
 			start := time.Now()
 			_, err := b.Acquire(ctx, r)
-			if d := time.Since(start); err != context.Canceled || d > patience+slack { //nolint:errorlint // the same value
+			if d := time.Since(start); !errors.Is(err, context.Canceled) || d > patience+slack {
 				t.Errorf("one who left: %v after %v", err, d)
 			}
 		}
@@ -199,6 +199,32 @@ func TestVirtualHangs(t *testing.T) {
 		if b.InFlight() != 0 || b.Queued() != 0 {
 			t.Errorf("%d in flight, %d queued", b.InFlight(), b.Queued())
 		}
+	})
+}
+
+// A refused connection leaves nothing in the store, unless the owner waits in the queue.
+func TestVirtualNotSent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, n := overNetwork(t, redistest.Virtual(t))
+		b := newBackend(t, c)
+		held := mustTry(t, b, request(lockKey))
+		w := testkit.StartWaiter(t, b, polling(lockKey, time.Second))
+		synctest.Wait()
+		n.Refuse(true)
+		n.Kill()
+		<-w.Done
+		for name, attempt := range map[string]func(context.Context, driver.Request) (driver.Grant, error){
+			"TryAcquire": b.TryAcquire, "Acquire": b.Acquire,
+		} {
+			if _, err := attempt(t.Context(), request(name)); !errors.Is(err, driver.ErrNotSent) || contextError(err) {
+				t.Errorf("%s: %v, want an error that says that nothing was sent", name, err)
+			}
+		}
+		if w.Err == nil || errors.Is(w.Err, driver.ErrNotSent) {
+			t.Errorf("a waiter with a place: %v", w.Err)
+		}
+		n.Refuse(false)
+		mustRelease(t, b, held)
 	})
 }
 

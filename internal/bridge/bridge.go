@@ -30,4 +30,12 @@ var (
 
 	// Owner is a func(*distlock.Lease) string.
 	Owner any
+
+	// Kept is a func(locker *distlock.Locker, prefix string) map[string]time.Time. It returns
+	// since when functions of this process run whose leases are over, by the key.
+	Kept any
+
+	// Taken is a func(locker *distlock.Locker, key string) (tell func()). The holders that this
+	// process has at the time of the call are told by tell that they have lost the key.
+	Taken any
 )

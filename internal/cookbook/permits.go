@@ -14,7 +14,7 @@ func Export(ctx context.Context, locker *distlock.Locker, export func(ctx contex
 		Value:   "export", // the name in metrics is shop:export
 		Permits: 4,
 		MaxWait: time.Minute,
-		MaxHold: 10 * time.Minute, // an export that hangs does not keep its permit
+		MaxHold: 10 * time.Minute, // an export that hangs gives its permit to another process
 	}, export)
 }
 

@@ -23,6 +23,7 @@
  * @property {number} waiting
  * @property {Holder[]} holders
  * @property {Waiter[]} waiters the first, in the order of the queue
+ * @property {string} [kept_since] since when a function of the server's process runs whose lease is over
  *
  * @typedef {object} Entry One holder that had a key.
  * @property {string} holder

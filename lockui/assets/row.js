@@ -96,7 +96,8 @@ export class Row {
     const free = lock.held === 0, [first] = lock.holders;
     this.line.classList.toggle("free", free);
     const mode = lock.mode === "foreign" ? `${modes.foreign}: ${lock.foreign}` : modes[lock.mode];
-    setText(this.cells["Mode"], free ? "free" : lock.held > 1 ? `${mode}, ${lock.held} holders` : mode);
+    const kept = lock.kept_since ? `free; a function of this process has kept it since ${timeOf(Date.parse(lock.kept_since))}` : "free";
+    setText(this.cells["Mode"], free ? kept : lock.held > 1 ? `${mode}, ${lock.held} holders` : mode);
     this.#showHolder(this.cells["Holder"], free ? undefined : first, lock.held - 1);
     setText(this.cells["Token"], (!free && first?.token) || "–");
     setText(this.cells["Since"], !free && first?.since ? timeOf(Date.parse(first.since)) : "–");
