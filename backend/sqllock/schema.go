@@ -3,6 +3,8 @@ package sqllock
 import (
 	"context"
 	"database/sql"
+	sqldriver "database/sql/driver"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -113,7 +115,7 @@ func CreateTable(ctx context.Context, db *sql.DB, d Dialect, opts ...Option) err
 		switch {
 		case err == nil:
 			return nil
-		case !undone(err), !sleep(ctx, time.Millisecond+rand.N(20*time.Millisecond)):
+		case !undone(err) && !errors.Is(err, sqldriver.ErrBadConn), !sleep(ctx, time.Millisecond+rand.N(20*time.Millisecond)):
 			return fmt.Errorf("sqllock: create the table %q: %w", o.table, err)
 		}
 	}
