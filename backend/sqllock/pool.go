@@ -55,7 +55,7 @@ type pool struct {
 
 func newPool(db *sql.DB, remote bool, opTimeout time.Duration) *pool {
 	p := &pool{
-		db: db, remote: remote, briefly: rolling.New(briefly), patience: rolling.New(opTimeout / 4),
+		db: db, remote: remote, briefly: rolling.New(briefly), patience: rolling.New(opTimeout / 6),
 		reserved: make(chan *sql.Conn, 1), used: make(map[any]time.Time),
 	}
 	p.reserved <- nil
@@ -259,8 +259,10 @@ func (p *pool) useReserved(ctx context.Context, c *sql.Conn, f func(*sql.Conn, b
 // careFor does for the reserved connection what the pool does for its own: it returns nil if
 // the connection is dead, and after a while another one.
 func (p *pool) careFor(ctx context.Context, c *sql.Conn) *sql.Conn {
-	if !p.answers(p.patience.Context(ctx, time.Now()), c, false) {
+	begun := time.Now()
+	if !p.answers(p.patience.Context(ctx, begun), c, false) {
 		_ = c.Close()
+		p.askIdle(ctx, begun)
 		return nil
 	}
 	if time.Since(p.since) < reservedLasts {

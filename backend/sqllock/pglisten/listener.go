@@ -78,8 +78,8 @@ func (l *Listener) connect(ctx context.Context, channel string) (*pgx.Conn, erro
 	if err != nil {
 		return nil, err
 	}
-	if _, err = c.Exec(ctx, "LISTEN "+pgx.Identifier{channel}.Sanitize()); err == nil {
-		err = l.check(ctx, c)
+	if err = l.check(ctx, c); err == nil {
+		_, err = c.Exec(ctx, "LISTEN "+pgx.Identifier{channel}.Sanitize())
 	}
 	if err != nil {
 		l.close(ctx, c)
