@@ -26,8 +26,11 @@ type script struct {
 
 	// A connection up to silent has no answer to anything.
 	silent int
-	asks   bool // the driver asks connections that were idle, as pgx does
-	probes int  // how many connections were asked whether they work
+	owned  bool          // a release finds the key with its owner
+	left   time.Duration // of the lease of holder
+	holder string        // has the key, and a transaction is guarded with its lease
+	asks   bool          // the driver asks connections that were idle, as pgx does
+	probes int           // how many connections were asked whether they work
 
 	mu    sync.Mutex
 	conns int
@@ -197,6 +200,9 @@ func (c *scriptConn) answer(ctx context.Context, query string, args []sqldriver.
 	s.done = append(s.done, text)
 	now := time.Now().UnixMicro()
 	key := []sqldriver.Value{"", int64(0), now, now, now, int64(0), int64(0), now}
+	if s.holder != "" {
+		key[0], key[4], key[6] = s.holder, now+s.left.Microseconds(), int64(1)
+	}
 	row := func(values ...sqldriver.Value) ([][]sqldriver.Value, error) { return [][]sqldriver.Value{values}, nil }
 	has := func(text string) bool { return strings.Contains(query, text) }
 	switch {
@@ -211,6 +217,8 @@ func (c *scriptConn) answer(ctx context.Context, query string, args []sqldriver.
 		return row(append(append([]sqldriver.Value{"key"}, key...), "", int64(0), int64(0), int64(0), int64(0), int64(0), int64(0), int64(0))...)
 	case has("WITH l AS (SELECT *"):
 		return row(key...)
+	case has("SET owner = ''") && s.owned:
+		return row(int64(1))
 	case has("FROM (VALUES"): // a renewal
 		return row(args[0].Value, args[1].Value)
 	}
