@@ -1,16 +1,20 @@
 package sqllock_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/distlock-go/distlock/backend/sqllock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/test/sqltest"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
@@ -185,6 +189,97 @@ func TestFormerPrimary(t *testing.T) {
 					}
 				})
 			})
+		}
+	}
+}
+
+// The same with real servers: the address leads to the new primary from one moment to the next,
+// and connections that are open stay with the old one, which is read-only. Nothing limits their
+// time. A transaction of the application there is told why Guard fails.
+//
+// Row 11 (sqllock): acquisitions, renewals and listings recover at once. Fails if Guard calls a
+// lease stale that only its server does not know.
+func TestServerBecomesReadOnly(t *testing.T) {
+	eachOwn(t, func(t *testing.T, of *store) {
+		next := onServer(t, of.database, map[sqllock.Dialect]*sqltest.Engine{sqllock.Postgres: sqltest.Postgres, sqllock.MySQL: sqltest.MariaDB}[of.dialect].Start(t))
+		dsn := strings.NewReplacer("root@", "shop@", "postgres@", "shop@").Replace(of.dsn)
+		for _, s := range []*store{of, next} {
+			for _, sql := range map[sqllock.Dialect][]string{
+				sqllock.Postgres: {"CREATE ROLE shop LOGIN", "GRANT ALL ON ALL TABLES IN SCHEMA public TO shop"},
+				sqllock.MySQL:    {"CREATE USER shop", "GRANT SELECT, INSERT, UPDATE, DELETE ON " + s.name + ".* TO shop"},
+			}[of.dialect] {
+				s.server.Exec(t, s.name, sql)
+			}
+		}
+		var moved atomic.Bool
+		db := of.dialed(t, dsn, func(ctx context.Context, network, _ string) (net.Conn, error) {
+			addr := of.server.Addr()
+			if moved.Load() {
+				addr = next.server.Addr()
+			}
+			return new(net.Dialer).DialContext(ctx, network, addr)
+		})
+		db.SetMaxOpenConns(8)
+		db.SetMaxIdleConns(8)
+		b := of.on(t, db)
+		held := testkit.MustTry(t, b, request("held", time.Minute))
+		tx := begin(t, db, 0)
+		scan(t, tx, "SELECT token FROM distlock WHERE lock_key = 'held'")
+		for _, c := range takeAll(t, db) { // all are used, and lead to the old one
+			scan(t, c, "SELECT 1")
+			if err := c.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+
+		moved.Store(true)
+		if of.dialect == sqllock.MySQL {
+			of.server.Exec(t, of.name, "SET GLOBAL read_only = ON")
+		} else {
+			of.server.Exec(t, of.name, "ALTER SYSTEM SET default_transaction_read_only = on")
+			of.server.Exec(t, of.name, "SELECT pg_reload_conf()")
+			testkit.Eventually(t, "the sessions know", func() bool {
+				return scan(t, tx, "SHOW default_transaction_read_only") == "on"
+			})
+		}
+		if infos, err := b.Inspect(t.Context(), "", 10); err != nil || len(infos) != 0 {
+			t.Errorf("Inspect: %+v, %v; the new primary has no lock", infos, err)
+		}
+		if got := testkit.Renewed(t, b, held); got.Status != driver.Lost {
+			t.Errorf("the renewal of a lock that the new primary does not have: %v", got)
+		}
+		g := testkit.MustTry(t, b, request("key", time.Minute))
+		if got := testkit.Renewed(t, b, g); got.Status != driver.Renewed {
+			t.Errorf("a renewal: %v", got)
+		}
+		if of.dialect == sqllock.MySQL { // in PostgreSQL a transaction that has begun may write
+			err := b.Guard(t.Context(), tx, granted{g})
+			fails(t, "Guard in a transaction of the old one", err, "read-only", "primary")
+			if errors.Is(err, sqllock.ErrStale) {
+				t.Errorf("Guard: %v", err)
+			}
+		}
+		testkit.MustRelease(t, b, g)
+	})
+}
+
+// What the codes of an error say about its connection, and about what was done.
+func TestCodes(t *testing.T) {
+	for text, want := range map[string]string{
+		"Error 1290 (HY000): --read-only": "useless", "Error 1792 (25006): READ ONLY": "useless", "Error 1836 (HY000): read-only": "useless",
+		"Error 1053 (08S01): shutdown": "ended", "Error 1927 (70100): killed": "ended",
+		"Error 1213 (40001): deadlock": "undone", "Error 1205 (HY000): wait": "undone", "SQLITE_BUSY": "undone",
+		"Error 1062 (23000): duplicate": "",
+	} {
+		if got := sqllock.Says(errors.New(text)); got != want {
+			t.Errorf("%s: %q, want %q", text, got, want)
+		}
+	}
+	for state, want := range map[stateError]string{
+		"25006": "useless", "25P02": "useless", "57P01": "ended", "57P02": "ended", "08006": "ended", "40001": "undone", "40P01": "undone", "55P03": "undone", "23505": "",
+	} {
+		if got := sqllock.Says(state); got != want {
+			t.Errorf("%s: %q, want %q", state, got, want)
 		}
 	}
 }
