@@ -1,6 +1,10 @@
 package sqllock
 
-import "context"
+import (
+	"cmp"
+	"context"
+	"database/sql"
+)
 
 // Sweep deletes the rows of unused keys at once.
 func (b *Backend) Sweep(ctx context.Context) error { return b.sweep(ctx, 0) }
@@ -13,6 +17,38 @@ func Says(err error) (what string) {
 		}
 	}
 	return what
+}
+
+// GiveBack executes the statements that release a key without a transaction, and reports whether
+// one has found it.
+func (b *Backend) GiveBack(ctx context.Context, key, owner string) (found bool, err error) {
+	err = b.do(ctx, forRelease, func(ctx context.Context, c *sql.Conn) (err error) {
+		for i := 0; i < len(b.sql.release) && !found && err == nil; i++ {
+			found, err = b.sql.release[i].exec(ctx, c, values{"key": key, "owner": owner})
+		}
+		return err
+	})
+	return found, err
+}
+
+// Plans returns how the database executes the statements for a key that is free, or that it
+// reads.
+func (b *Backend) Plans(ctx context.Context, db *sql.DB, key string) (map[string]string, error) {
+	plans := make(map[string]string)
+	v := values{"key": key, "owner": "", "ttl": int64(0), "tokens": int64(1)}
+	for name, s := range map[string]*statement{"take": b.sql.acquire[0], "release": b.sql.release[0], "peek": b.sql.peek} {
+		rows, err := db.QueryContext(ctx, "EXPLAIN (ANALYZE, BUFFERS) "+s.text, s.args(v)...)
+		if err != nil {
+			return nil, err
+		}
+		for line := ""; rows.Next() && err == nil; plans[name] += line + "\n" {
+			err = rows.Scan(&line)
+		}
+		if err := cmp.Or(err, rows.Err(), rows.Close()); err != nil {
+			return nil, err
+		}
+	}
+	return plans, nil
 }
 
 // Listed returns how many members Inspect reads of the keys with the prefix.
