@@ -19,17 +19,8 @@ func Says(err error) (what string) {
 	return what
 }
 
-// GiveBack executes the statements that release a key without a transaction, and reports whether
-// one has found it.
-func (b *Backend) GiveBack(ctx context.Context, key, owner string) (found bool, err error) {
-	err = b.do(ctx, forRelease, func(ctx context.Context, c *sql.Conn) (err error) {
-		for i := 0; i < len(b.sql.release) && !found && err == nil; i++ {
-			found, err = b.sql.release[i].exec(ctx, c, values{"key": key, "owner": owner})
-		}
-		return err
-	})
-	return found, err
-}
+// Woken returns a channel that receives when a waiter of this process for the owner is woken.
+func (b *Backend) Woken(owner string) (woken <-chan struct{}, leave func()) { return b.wakes.join(owner) }
 
 // Plans returns how the database executes the statements for a key that is free, or that it
 // reads.

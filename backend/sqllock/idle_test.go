@@ -22,7 +22,7 @@ import (
 // works within the time for one operation, with drivers that ask idle connections and with
 // others. Connections that are in use are not asked.
 //
-// Row 12 (sqllock): no lease of 3 s is lost, and no attempt fails. Fails if idle connections
+// Row 7 (sqllock): no lease of 3 s is lost, and no attempt fails. Fails if idle connections
 // are tried one after the other, or the reserved one is not asked.
 func TestIdleConnectionsDied(t *testing.T) {
 	for _, asks := range []bool{true, false} {
@@ -129,7 +129,7 @@ func TestReservedConnectionIsReplaced(t *testing.T) {
 // done there. Each call works on a new connection, and no connection to the old one is left.
 // Without a new primary, a call fails, and does not connect again and again.
 //
-// Row 11 (sqllock): acquisitions and renewals recover at once. Fails if a connection that
+// Row 5 (sqllock): acquisitions and renewals recover at once. Fails if a connection that
 // answers is kept.
 func TestFormerPrimary(t *testing.T) {
 	for _, refusal := range []error{stateError("25006"), stateError("25P02"), io.ErrUnexpectedEOF} {
@@ -197,7 +197,7 @@ func TestFormerPrimary(t *testing.T) {
 // and connections that are open stay with the old one, which is read-only. Nothing limits their
 // time. A transaction of the application there is told why Guard fails.
 //
-// Row 11 (sqllock): acquisitions, renewals and listings recover at once. Fails if Guard calls a
+// Row 5 (sqllock): acquisitions, renewals and listings recover at once. Fails if Guard calls a
 // lease stale that only its server does not know.
 func TestServerBecomesReadOnly(t *testing.T) {
 	eachOwn(t, func(t *testing.T, of *store) {

@@ -4,22 +4,34 @@ import (
 	"testing"
 	"time"
 
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
-// A key that others wait for is not given back by one statement, which wakes nobody.
-func TestWaitedForIsNotGivenBackShort(t *testing.T) {
+// What frees a key wakes the waiter that is next before it returns.
+func TestReleaseWakes(t *testing.T) {
 	each(t, func(t *testing.T, d database, dsn string) {
-		b := d.open(t, dsn)
-		for _, waited := range []bool{false, true} {
+		b, peer := d.open(t, dsn), d.open(t, dsn)
+		for what, free := range map[string]func(g driver.Grant){
+			"Release": func(g driver.Grant) { testkit.MustRelease(t, b, g) },
+			"ForceRelease": func(driver.Grant) {
+				if held, err := b.ForceRelease(t.Context(), "key"); err != nil || !held {
+					t.Errorf("ForceRelease: %v, %v", held, err)
+				}
+			},
+		} {
 			g := testkit.MustTry(t, b, request("key", time.Minute))
-			if waited {
-				testkit.StartWaiter(t, b, request("key", time.Minute))
-				testkit.Eventually(t, "a place", func() bool { return waiting(t, b, "key") == 1 })
+			next := testkit.StartWaiter(t, peer, request("key", time.Minute))
+			testkit.Eventually(t, "a place", func() bool { return waiting(t, b, "key") == 1 })
+			woken, leave := b.Woken(next.Request.Owner)
+			free(g)
+			select {
+			case <-woken:
+			default:
+				t.Errorf("%s wakes nobody", what)
 			}
-			if found, err := b.GiveBack(t.Context(), g.Key, g.Owner); err != nil || found == waited {
-				t.Errorf("a key with a waiter: %v; given back: %v, %v", waited, found, err)
-			}
+			leave()
+			testkit.MustRelease(t, peer, next.Served(t))
 		}
 	})
 }
