@@ -20,7 +20,9 @@ func Says(err error) (what string) {
 }
 
 // Woken returns a channel that receives when a waiter of this process for the owner is woken.
-func (b *Backend) Woken(owner string) (woken <-chan struct{}, leave func()) { return b.wakes.join(owner) }
+func (b *Backend) Woken(owner string) (woken <-chan struct{}, leave func()) {
+	return b.wakes.join(owner)
+}
 
 // Plans returns how the database executes the statements for a key that is free, or that it
 // reads.

@@ -68,7 +68,7 @@ func TestMariaDB(t *testing.T) {
 	s.Exec(t, db, "GRANT SELECT, INSERT, UPDATE ON distlock_member TO shop")
 	s.Exec(t, db, "GRANT SELECT, INSERT ON distlock_guard TO shop")
 	r = examine(t, strings.Replace(rawURL, "root@", "shop@", 1), "")
-	wantFindings(t, r, "fault ping", "note replicas", "note snapshot")
+	wantFindings(t, r, "fault ping", "note replicas")
 	wantSeen(t, r, "ping", "DELETE command denied")
 
 	s.Exec(t, db, "SET GLOBAL sql_mode = 'EMPTY_STRING_IS_NULL'")
