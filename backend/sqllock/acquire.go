@@ -92,7 +92,7 @@ func (b *Backend) take(ctx context.Context, r *driver.Request) (g driver.Grant, 
 	var last int64
 	do := func(ctx context.Context, c *sql.Conn) error {
 		last, err = b.takeIn(ctx, c, r)
-		if err != nil && !undone(err) && (code(err) == "" || b.broken(err)) {
+		if err != nil && !undone(err) && !useless(err) && (code(err) == "" || b.broken(err)) {
 			b.doubtAttempt(r.Owner)
 		}
 		return err

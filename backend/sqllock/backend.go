@@ -3,7 +3,6 @@ package sqllock
 import (
 	"context"
 	"database/sql"
-	sqldriver "database/sql/driver"
 	"errors"
 	"fmt"
 	"sync"
@@ -20,8 +19,6 @@ var (
 	_ driver.Inspector = (*Backend)(nil)
 	_ driver.Pinger    = (*Backend)(nil)
 )
-
-var errBadConn = sqldriver.ErrBadConn
 
 // Backend keeps locks in the tables of a database. It is safe for concurrent use. Make one
 // with [New].
@@ -72,7 +69,7 @@ func New(db *sql.DB, d Dialect, opts ...Option) (*Backend, error) {
 		return nil, fmt.Errorf("sqllock: %w", err)
 	}
 	b := &Backend{
-		opts: o, dialect: d, db: db, pool: newPool(db), sql: newStatements(d, t),
+		opts: o, dialect: d, db: db, pool: newPool(db, d != SQLite, o.opTimeout), sql: newStatements(d, t),
 		wakes:    newWakes(o.listener),
 		checking: make(chan struct{}, 1), checked: make(chan struct{}),
 	}

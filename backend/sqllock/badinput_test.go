@@ -133,9 +133,7 @@ func tellsWhy(t *testing.T, b *sqllock.Backend, words ...string) {
 }
 
 func TestMissingTable(t *testing.T) {
-	t.Parallel()
-	for _, d := range []database{postgres, mariaDB, sqlite} {
-		dsn := d.newDSN(t)
+	each(t, func(t *testing.T, d database, dsn string) { // with tables of another name
 		b := d.open(t, dsn, sqllock.WithTable("locks"))
 		tellsWhy(t, b, `"locks"`, "does not exist", "CreateTable")
 
@@ -147,13 +145,11 @@ func TestMissingTable(t *testing.T) {
 		if err := b.Ping(t.Context()); err != nil {
 			t.Errorf("Ping: %v", err)
 		}
-	}
+	})
 }
 
 func TestTableOfAnotherVersion(t *testing.T) {
-	t.Parallel()
-	for _, d := range []database{postgres, mariaDB, sqlite} {
-		dsn := d.newTables(t)
+	each(t, func(t *testing.T, d database, dsn string) {
 		db := d.pool(t, dsn)
 		exec(t, db, "UPDATE distlock SET token = 99 WHERE lock_key = ''")
 		tellsWhy(t, d.open(t, dsn), `"distlock"`, "version 99", "version 1")
@@ -161,7 +157,7 @@ func TestTableOfAnotherVersion(t *testing.T) {
 		tellsWhy(t, d.open(t, dsn), `"distlock"`, "no version")
 		exec(t, db, "CREATE TABLE products (id int NOT NULL PRIMARY KEY)")
 		tellsWhy(t, d.open(t, dsn, sqllock.WithTable("products")), `"products"`, "column")
-	}
+	})
 }
 
 // A server that cannot be reached is named, without the password.

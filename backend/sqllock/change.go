@@ -132,6 +132,11 @@ func sharingColumn(s driver.Sharing) int64 {
 func (b *Backend) find(ctx context.Context, why purpose, s *statement, v values) (found []entry, err error) {
 	err = b.do(ctx, why, func(ctx context.Context, c *sql.Conn) error {
 		found = nil
+		if s == b.sql.list { // a former primary answers with what it had
+			if err := b.dialect.fits(ctx, c); err != nil {
+				return err
+			}
+		}
 		return s.rows(ctx, c, v, func(scan func(...any) error) error { // for each member, or once without a member
 			var k entry
 			var r memberRow

@@ -109,7 +109,12 @@ func (b *Backend) checkTables(ctx context.Context) error {
 func (d Dialect) fits(ctx context.Context, session Tx) error {
 	var mode sql.NullString
 	err := session.QueryRowContext(ctx, d.syntax().mode).Scan(&mode)
-	if why := unfit[mode.String]; err == nil && why != "" {
+	why := unfit[mode.String]
+	switch {
+	case err != nil || why == "":
+	case mode.String == "standby" || mode.String == "read-only":
+		err = fmt.Errorf("%w: %s", errReadOnly, why)
+	default:
 		err = fmt.Errorf("%w: %s", errUnfit, why)
 	}
 	return err

@@ -17,9 +17,12 @@ import (
 // lease is the TTL of leases that the suite lets expire.
 const lease = 250 * time.Millisecond
 
+// SQLite needs no server, so the suite runs on it at all times.
 func TestConformance(t *testing.T) {
-	testmode.Long(t)
 	each(t, func(t *testing.T, d database, dsn string) {
+		if d.dialect != sqllock.SQLite {
+			testmode.Long(t)
+		}
 		admin := d.pool(t, dsn)
 		place := map[bool]string{true: "$1", false: "?"}[d.dialect == sqllock.Postgres]
 		user := d.withLeastPrivileges(t, dsn)

@@ -16,7 +16,6 @@ import (
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/sqltest"
 	"github.com/distlock-go/distlock/internal/test/testkit"
-	"github.com/distlock-go/distlock/internal/test/testmode"
 )
 
 // patience is how long a test waits for what must happen soon.
@@ -42,7 +41,6 @@ var (
 	}}
 	sqlite = database{"sqlite", sqllock.SQLite, func(tb testing.TB) string {
 		tb.Helper()
-		testmode.InRealTime(tb)
 		return "file:" + filepath.Join(tb.TempDir(), "locks.db") + "?_pragma=journal_mode(WAL)&_pragma=synchronous(OFF)&_pragma=busy_timeout(5000)"
 	}}
 )

@@ -45,7 +45,7 @@ func TestAttemptInDoubt(t *testing.T) {
 				if !unknown(err) {
 					t.Fatalf("an attempt without an answer: %v", err)
 				}
-				s.before = nil
+				s.before, s.owned = nil, true // another attempt has succeeded; that one may still arrive
 				testkit.MustRelease(t, b, r.Grant())
 				if got := s.index("INSERT INTO \"distlock_member\"", r.Owner, "tombstone") >= 0; got != c.doubt {
 					t.Errorf("the release leaves a tombstone: %v", got)
@@ -77,6 +77,59 @@ func TestReleaseInDoubt(t *testing.T) {
 			t.Errorf("the release after one without an answer: %v, %v", err, broken)
 		}
 	})
+}
+
+// A transaction that fails is ended on its connection, which the next call has.
+func TestFailedTransactionEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &script{}
+		b := s.open(t, 4)
+		if err := b.Ping(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		r := request("key", time.Minute)
+		r.Permits = 2
+		s.before = func(_ int, query string) error {
+			if strings.HasPrefix(query, "WITH l AS") {
+				return stateError("53100")
+			}
+			return nil
+		}
+		if _, err := b.TryAcquire(t.Context(), r); !unknown(err) {
+			t.Errorf("TryAcquire: %v", err)
+		}
+		if s.index("ROLLBACK") < s.index("BEGIN") {
+			t.Error("the transaction is left open")
+		}
+	})
+}
+
+// A transaction is guarded with the lease of the holder. What would take the key from it, even
+// after its lease, changes nothing.
+func TestNothingPassesAGuard(t *testing.T) {
+	for _, left := range []time.Duration{time.Minute, -time.Minute} {
+		synctest.Test(t, func(t *testing.T) {
+			g := request("key", time.Minute).Grant()
+			s := &script{holder: g.Owner, left: left}
+			b := s.open(t, 4)
+			if _, err := b.ForceRelease(t.Context(), "key"); !unknown(err) {
+				t.Errorf("ForceRelease: %v", err)
+			}
+			if err := b.Release(t.Context(), g); !unknown(err) {
+				t.Errorf("Release: %v", err)
+			}
+			for _, permits := range []int{0, 2} {
+				r := request("key", time.Minute)
+				r.Permits = permits
+				if _, err := b.TryAcquire(t.Context(), r); !errors.Is(err, driver.ErrNotAcquired) {
+					t.Errorf("TryAcquire: %v", err)
+				}
+			}
+			if s.index("UPDATE", "SET owner = CAST", "key") > s.index("distlock:check:") {
+				t.Error("the row of the key is changed")
+			}
+		})
+	}
 }
 
 // The reserved connection is broken. The renewal opens another one.

@@ -25,6 +25,7 @@ var (
 	errNoAnswer = errors.New("no answer")
 	errNoConn   = errors.New("no connection of the pool is free")
 	errUnfit    = errors.New("a session of the pool cannot be used for locks")
+	errReadOnly = fmt.Errorf("%w", errUnfit) // because of its server, or of where it leads
 	errGuarded  = errors.New("a transaction that was guarded with the lease has not ended")
 )
 
@@ -43,13 +44,16 @@ var unfit = map[string]string{
 func remedy(err error) string {
 	switch code(err) {
 	case "25006", "1290", "1792", "1836":
-		return "connect to the primary, or let the session write"
+		return "new connections lead there, too: the address has to lead to the primary, or let the session write"
 	case "42501", "1044", "1142", "1143":
 		return "the user needs SELECT, INSERT, UPDATE and DELETE on the tables of the locks"
 	case "26000", "42P05":
 		return "behind a pooler in transaction mode, set default_query_exec_mode=exec for pgx"
 	case "1568":
 		return "a transaction was left open on a connection of the pool, or autocommit is off"
+	}
+	if errors.Is(err, sqldriver.ErrBadConn) {
+		return "also on a new connection: the server ends it, or does not write (with rejectReadOnly=true)"
 	}
 	return ""
 }
@@ -123,19 +127,40 @@ func code(err error) string {
 }
 
 // undone reports whether the database says that it has undone all that an operation did,
-// because of a conflict with another one, or that it has not begun it.
+// because of a conflict with another one.
 func undone(err error) bool {
 	switch code(err) {
 	case "40001", "40P01", "55P03", "1213", "1205", "SQLITE_BUSY":
 		return true
 	}
-	return errors.Is(err, sqldriver.ErrBadConn) || errors.Is(err, sql.ErrConnDone)
+	return false
+}
+
+// useless reports whether nothing was done, because of the connection: it has ended before, or
+// leads to a server that does not write, or somebody has left a transaction there that failed.
+func useless(err error) bool {
+	switch code(err) {
+	case "25006", "25P02", "1290", "1792", "1836":
+		return true
+	}
+	for _, e := range []error{errReadOnly, sqldriver.ErrBadConn, sql.ErrConnDone} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
+}
+
+// ended reports whether the database says that it has ended the connection.
+func ended(err error) bool {
+	c := code(err)
+	return c == "1053" || c == "1927" || strings.HasPrefix(c, "57P") || strings.HasPrefix(c, "08")
 }
 
 // broken reports whether the connection has ended before there was an answer, or the
 // database has ended the statement for a reason that has nothing to do with it.
 func (b *Backend) broken(err error) bool {
-	switch c := code(err); c {
+	switch code(err) {
 	case "":
 		if b.dialect == SQLite {
 			return false // it has no network
@@ -146,10 +171,10 @@ func (b *Backend) broken(err error) bool {
 			}
 		}
 		return true
-	case "57014", "1053", "1317", "1927":
+	case "57014", "1317":
 		return true
 	default:
-		return strings.HasPrefix(c, "57P") || strings.HasPrefix(c, "08")
+		return ended(err)
 	}
 }
 

@@ -81,6 +81,9 @@ func (b *Backend) Guard(ctx context.Context, tx Tx, lease Lease) error {
 	case b.sql.guardMember.row(ctx, tx, v).Scan(&mark) == nil:
 		return fmt.Errorf("sqllock: Guard: a lease that is shared: %w", errors.ErrUnsupported)
 	}
+	if err := b.dialect.fits(ctx, tx); errors.Is(err, errReadOnly) { // it does not know the newest lease
+		return fmt.Errorf("sqllock: Guard: %w", err)
+	}
 	return ErrStale
 }
 

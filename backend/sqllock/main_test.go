@@ -6,6 +6,10 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/distlock-go/distlock/internal/test/sqltest"
+	"github.com/distlock-go/distlock/internal/test/testmode"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(sqltest.Main{M: m}) }
+func TestMain(m *testing.M) {
+	testmode.AtATime(4)
+	goleak.VerifyTestMain(sqltest.Main{M: m})
+}

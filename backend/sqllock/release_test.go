@@ -1,10 +1,12 @@
 package sqllock_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
 
+	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
@@ -28,5 +30,23 @@ func TestClose(t *testing.T) {
 			t.Fatal("Acquire goes on after Close")
 		}
 		tellsWhy(t, b, "closed")
+	})
+}
+
+// What MinHold keeps is in the database, and outlives the process.
+func TestMinHoldOutlivesClose(t *testing.T) {
+	each(t, func(t *testing.T, d database, dsn string) {
+		b, peer := d.open(t, dsn), d.open(t, dsn)
+		l := distlock.New(b, distlock.Config{})
+		if err := l.Do(t.Context(), "key", distlock.Opts{MinHold: time.Hour}, func(context.Context) error { return nil }); err != nil {
+			t.Error(err)
+		}
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+		var held *driver.HeldError
+		if _, err := peer.TryAcquire(t.Context(), request("key", time.Minute)); !errors.As(err, &held) || held.RetryAfter < 50*time.Minute {
+			t.Errorf("another process: %v", err)
+		}
 	})
 }

@@ -97,7 +97,7 @@ func (b *Backend) renew(ctx context.Context, table string, batch []renewal) (map
 			return err
 		})
 		if errors.Is(err, errUnfit) { // nothing is committed here: the next call has another session
-			_ = c.Raw(func(any) error { return errBadConn })
+			discard(c)
 		}
 		return err
 	})

@@ -20,19 +20,20 @@ func renewTemplates(d Dialect, name string, n int) (renew, read string) {
 		}
 		return strings.Join(all, separator)
 	}
+	update := "UPDATE " + name + " AS l "
+	const renewal = "SET expires = {max}(l.expires * g.kept, {now} + g.ttl)"
+	const running = "l.lock_key = g.k AND l.owner = g.o AND l.token > 0 AND l.expires > {now}"
 	switch d {
 	case Postgres:
-		return "UPDATE " + name + " AS l SET expires = {max}(l.expires * g.kept, {now} + g.ttl) " +
-			"FROM (VALUES " + rows("(:key#, :owner#, :ttl#, :kept#)", ", ") + ") AS g (k, o, ttl, kept) " +
-			"WHERE l.lock_key = g.k AND l.owner = g.o AND l.token > 0 AND l.expires > {now} RETURNING l.lock_key, l.owner", ""
+		return update + renewal + " FROM (VALUES " + rows("(:key#, :owner#, :ttl#, :kept#)", ", ") + ") AS g (k, o, ttl, kept) " +
+			"WHERE " + running + " RETURNING lock_key, owner", ""
 	case SQLite:
-		return "UPDATE " + name + " SET expires = {max}(expires * g.kept, {now} + g.ttl) " +
-			"FROM (SELECT column1 AS k, column2 AS o, column3 AS ttl, column4 AS kept " +
+		return update + renewal + " FROM (SELECT column1 AS k, column2 AS o, column3 AS ttl, column4 AS kept " +
 			"FROM (VALUES " + rows("(:key#, :owner#, :ttl#, :kept#)", ", ") + ")) AS g " +
-			"WHERE lock_key = g.k AND owner = g.o AND token > 0 AND expires > {now} RETURNING lock_key, owner", ""
+			"WHERE " + running + " RETURNING lock_key, owner", ""
 	default:
-		return "UPDATE " + name + " AS l JOIN (" + rows("SELECT :key# AS k, :owner# AS o, :ttl# AS ttl, :kept# AS kept", " UNION ALL ") + ") AS g " +
-				"ON l.lock_key = g.k AND l.owner = g.o SET l.expires = {max}(l.expires * g.kept, {now} + g.ttl) WHERE l.token > 0 AND l.expires > {now} AND @@autocommit = 1",
+		return update + "JOIN (" + rows("SELECT :key# AS k, :owner# AS o, :ttl# AS ttl, :kept# AS kept", " UNION ALL ") + ") AS g " +
+				"ON " + running + " " + renewal + " WHERE @@autocommit = 1",
 			"SELECT lock_key, owner FROM " + name + " WHERE (lock_key, owner) IN (" + rows("(:key#, :owner#)", ", ") + ") " +
 				"AND token > 0 AND expires > {now} UNION ALL SELECT '', '' FROM DUAL WHERE @@autocommit = 0"
 	}

@@ -3,6 +3,8 @@ package sqllock
 import (
 	"context"
 	"database/sql"
+	sqldriver "database/sql/driver"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -84,6 +86,11 @@ func schema(d Dialect, name string) ([]string, error) {
 	}
 	version := strings.ReplaceAll(versionRow, ":version", fmt.Sprint(schemaVersion))
 	templates = append(templates, insert+version+conflict)
+	if d == Postgres {
+		// With statistics it would find the row of a key by a bitmap of all its versions, in a
+		// table of few keys that has many of them: see rowOf.
+		templates = append(templates, "ALTER TABLE {lock} ALTER COLUMN lock_key SET STATISTICS 0")
+	}
 	statements := make([]string, len(templates))
 	for i, template := range templates {
 		statements[i] = d.compile(t, strings.ReplaceAll(template, "{guarded}", guarded)).text
@@ -113,7 +120,7 @@ func CreateTable(ctx context.Context, db *sql.DB, d Dialect, opts ...Option) err
 		switch {
 		case err == nil:
 			return nil
-		case !undone(err), !sleep(ctx, time.Millisecond+rand.N(20*time.Millisecond)):
+		case !undone(err) && !errors.Is(err, sqldriver.ErrBadConn), !sleep(ctx, time.Millisecond+rand.N(20*time.Millisecond)):
 			return fmt.Errorf("sqllock: create the table %q: %w", o.table, err)
 		}
 	}
@@ -135,8 +142,12 @@ func create(ctx context.Context, db *sql.DB, d Dialect, statements []string) err
 		statements = append([]string{"SELECT pg_advisory_xact_lock(hashtext('github.com/distlock-go/distlock'))"}, statements...)
 	}
 	for _, s := range statements {
-		if _, err := tx.ExecContext(ctx, s); err != nil {
+		result, err := tx.ExecContext(ctx, s)
+		if err != nil {
 			return err
+		}
+		if n, err := result.RowsAffected(); strings.HasPrefix(s, "INSERT") && n == 0 && err == nil {
+			break // the tables are as they were; only their owner may alter them
 		}
 	}
 	return tx.Commit()

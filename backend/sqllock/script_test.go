@@ -7,9 +7,11 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/distlock-go/distlock/backend/sqllock"
@@ -18,9 +20,17 @@ import (
 // script is a driver of database/sql that answers as PostgreSQL with one key does, or as a
 // test says. It does no I/O, so its tests can run in virtual time.
 type script struct {
-	// Each statement goes to before. It returns an error, with which the connection breaks, or
-	// nil.
+	// Each statement goes to before. It returns nil, or an error. The connection breaks with it
+	// unless it is the database's.
 	before func(conn int, query string) error
+
+	// A connection up to silent has no answer to anything.
+	silent int
+	owned  bool          // a release finds the key with its owner
+	left   time.Duration // of the lease of holder
+	holder string        // has the key, and a transaction is guarded with its lease
+	asks   bool          // the driver asks connections that were idle, as pgx does
+	probes int           // how many connections were asked whether they work
 
 	mu    sync.Mutex
 	conns int
@@ -29,12 +39,43 @@ type script struct {
 }
 
 // open returns a Backend on at most n connections.
-func (s *script) open(t *testing.T, n int) *sqllock.Backend {
+func (s *script) open(t *testing.T, n int, opts ...sqllock.Option) *sqllock.Backend {
 	t.Helper()
 	db := sql.OpenDB(s)
 	db.SetMaxOpenConns(n)
+	db.SetMaxIdleConns(max(n, 10))
 	t.Cleanup(func() { _ = db.Close() }) // it has no connections that can fail
-	return postgres.on(t, db)
+	return postgres.on(t, db, opts...)
+}
+
+// code is the code of an error that is the database's.
+func code(err error) string {
+	state, _ := errors.AsType[stateError](err)
+	return string(state)
+}
+
+// idle lets n connections be used, and then be idle for a while.
+func (s *script) idle(t *testing.T, b *sqllock.Backend, n int) {
+	t.Helper()
+	if err := b.Ping(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	release := make(chan struct{})
+	var all sync.WaitGroup
+	s.before = func(_ int, query string) error {
+		if strings.HasPrefix(query, "UPDATE") {
+			<-release
+		}
+		return nil
+	}
+	for i := range n {
+		all.Go(func() { _, _ = b.TryAcquire(t.Context(), request(strconv.Itoa(i), time.Minute)) })
+	}
+	synctest.Wait()
+	close(release)
+	all.Wait()
+	s.before = nil
+	time.Sleep(time.Minute)
 }
 
 // index returns the place of the last statement that has all the texts; -1 if none has.
@@ -54,7 +95,7 @@ func (s *script) Connect(context.Context) (sqldriver.Conn, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.conns++
-	return &scriptConn{s: s, n: s.conns}, nil
+	return &scriptConn{s: s, n: s.conns, used: time.Now()}, nil
 }
 
 // Driver implements [sqldriver.Connector].
@@ -64,6 +105,7 @@ type scriptConn struct {
 	s      *script
 	n      int
 	broken bool
+	used   time.Time
 }
 
 // IsValid implements [sqldriver.Validator].
@@ -75,13 +117,41 @@ func (c *scriptConn) Prepare(string) (sqldriver.Stmt, error) { return nil, errSc
 func (c *scriptConn) Begin() (sqldriver.Tx, error)           { return nil, errScript }
 func (c *scriptConn) Close() error                           { return nil }
 
-func (c *scriptConn) ExecContext(_ context.Context, query string, args []sqldriver.NamedValue) (sqldriver.Result, error) {
-	rows, err := c.answer(query, args)
+// Ping implements [sqldriver.Pinger].
+func (c *scriptConn) Ping(ctx context.Context) error {
+	c.s.mu.Lock()
+	c.s.probes++
+	c.s.mu.Unlock()
+	return c.wait(ctx)
+}
+
+// ResetSession implements [sqldriver.SessionResetter]. As with pgx, a connection that was idle for
+// a second has to answer.
+func (c *scriptConn) ResetSession(ctx context.Context) error {
+	if time.Since(c.used) > time.Second && c.s.asks && c.wait(ctx) != nil {
+		return sqldriver.ErrBadConn
+	}
+	c.used = time.Now()
+	return nil
+}
+
+// wait returns at once, or, if the connection is silent, when ctx ends.
+func (c *scriptConn) wait(ctx context.Context) error {
+	if c.n > c.s.silent {
+		return nil
+	}
+	<-ctx.Done()
+	c.broken = true
+	return ctx.Err()
+}
+
+func (c *scriptConn) ExecContext(ctx context.Context, query string, args []sqldriver.NamedValue) (sqldriver.Result, error) {
+	rows, err := c.answer(ctx, query, args)
 	return sqldriver.RowsAffected(len(rows)), err
 }
 
-func (c *scriptConn) QueryContext(_ context.Context, query string, args []sqldriver.NamedValue) (sqldriver.Rows, error) {
-	rows, err := c.answer(query, args)
+func (c *scriptConn) QueryContext(ctx context.Context, query string, args []sqldriver.NamedValue) (sqldriver.Rows, error) {
+	rows, err := c.answer(ctx, query, args)
 	return &scriptRows{rows}, err
 }
 
@@ -106,13 +176,16 @@ func (r *scriptRows) Next(row []sqldriver.Value) error {
 }
 
 // answer returns the rows that a statement returns, or has changed.
-func (c *scriptConn) answer(query string, args []sqldriver.NamedValue) ([][]sqldriver.Value, error) {
+func (c *scriptConn) answer(ctx context.Context, query string, args []sqldriver.NamedValue) ([][]sqldriver.Value, error) {
 	s := c.s
 	if s.before != nil {
 		if err := s.before(c.n, query); err != nil {
-			c.broken = true
+			c.broken = c.broken || code(err) == ""
 			return nil, err
 		}
+	}
+	if err := c.wait(ctx); err != nil {
+		return nil, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -127,6 +200,9 @@ func (c *scriptConn) answer(query string, args []sqldriver.NamedValue) ([][]sqld
 	s.done = append(s.done, text)
 	now := time.Now().UnixMicro()
 	key := []sqldriver.Value{"", int64(0), now, now, now, int64(0), int64(0), now}
+	if s.holder != "" {
+		key[0], key[4], key[6] = s.holder, now+s.left.Microseconds(), int64(1)
+	}
 	row := func(values ...sqldriver.Value) ([][]sqldriver.Value, error) { return [][]sqldriver.Value{values}, nil }
 	has := func(text string) bool { return strings.Contains(query, text) }
 	switch {
@@ -141,6 +217,8 @@ func (c *scriptConn) answer(query string, args []sqldriver.NamedValue) ([][]sqld
 		return row(append(append([]sqldriver.Value{"key"}, key...), "", int64(0), int64(0), int64(0), int64(0), int64(0), int64(0), int64(0))...)
 	case has("WITH l AS (SELECT *"):
 		return row(key...)
+	case has("SET owner = ''") && s.owned:
+		return row(int64(1))
 	case has("FROM (VALUES"): // a renewal
 		return row(args[0].Value, args[1].Value)
 	}

@@ -3,6 +3,7 @@ package sqllock
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/distlock-go/distlock/driver"
 )
@@ -52,8 +53,19 @@ const unused = "expires < {now} - :retention AND token < {now} - :retention"
 // byDialect returns the template for the dialect.
 type byDialect map[Dialect]string
 
+// rowOf finds the row of a key. In PostgreSQL an update writes a new version, and while a
+// snapshot is open anywhere, the index has all versions since then. The newest is the last:
+// from there it is found at once, and from the beginning after all others.
+var rowOf = byDialect{
+	Postgres: `l.lock_key = :key AND l.ctid = (SELECT n.ctid FROM {lock} AS n WHERE n.lock_key <= :key ORDER BY n.lock_key DESC LIMIT 1)`,
+	MySQL:    `l.lock_key = :key`,
+	SQLite:   `l.lock_key = :key`,
+}
+
 func newStatements(d Dialect, t table) *statements {
-	one := func(template string) *statement { return d.compile(t, template) }
+	one := func(template string) *statement {
+		return d.compile(t, strings.ReplaceAll(template, "{row}", rowOf[d]))
+	}
 	pick := func(m byDialect) *statement {
 		template, ok := m[d]
 		if !ok {
@@ -77,7 +89,7 @@ func newStatements(d Dialect, t table) *statements {
 	// LAST_INSERT_ID passes the token. It must commit by itself: in a session that does not do
 	// that, it takes nothing. A transaction decides then, and for a key without a row.
 	const take = `UPDATE {lock} AS l SET prior_token = l.token, token = %s, since = {now}, expires = {now} + :ttl, owner = :owner
-WHERE l.lock_key = :key AND l.owner = '' AND l.busy = 0`
+WHERE {row} AND l.owner = '' AND l.busy = 0`
 	const next = "{max}(l.token + :tokens, {now})"
 	acquire := []*statement{
 		one(fmt.Sprintf(take, next) + " RETURNING token"),
@@ -88,7 +100,7 @@ VALUES (:key, :owner, {now} - :tokens, {now}, {now}, {now} + :ttl, 0) ON CONFLIC
 		acquire = []*statement{one(fmt.Sprintf(take, "LAST_INSERT_ID("+next+")") + commits)}
 	}
 	const giveBack = `UPDATE {lock} AS l SET owner = '', expires = {now}
-WHERE l.lock_key = :key AND l.owner = :owner AND l.busy = 0`
+WHERE {row} AND l.owner = :owner AND l.busy = 0`
 	release := []*statement{one(giveBack)}
 	switch d {
 	case Postgres:
@@ -110,7 +122,7 @@ WHERE l.lock_key = :key AND l.owner = :owner AND l.busy = 0`
 		release: release,
 
 		peek: one(`SELECT ` + keyAndMember + `, 0 FROM {lock} AS l LEFT JOIN {member} AS m ON m.lock_key = l.lock_key
-WHERE l.lock_key = :key ORDER BY m.ticket`),
+WHERE {row} ORDER BY m.ticket`),
 		// The tokens begin after all that the key had before its row was deleted.
 		create: pick(byDialect{
 			0: `INSERT INTO {lock} (lock_key, owner, prior_token, token, since, expires, busy)

@@ -1,8 +1,10 @@
 package sqllock_test
 
 import (
+	"context"
 	"database/sql"
 	"errors"
+	"net"
 	"testing"
 	"time"
 
@@ -101,29 +103,31 @@ func unknown(err error) bool {
 func (of *store) over(t *testing.T, timeout time.Duration) (*sqllock.Backend, *spoilnet.Network) {
 	t.Helper()
 	n := new(spoilnet.Network)
-	var db *sql.DB
-	t.Cleanup(func() {
-		n.Kill()
-		_ = db.Close() // there may be connections that are cut
-	})
-	if of.dialect == sqllock.Postgres {
-		config, err := pgx.ParseConfig(of.dsn)
-		if err != nil {
-			t.Fatal(err)
-		}
-		config.DialFunc = n.DialContext
-		db = stdlib.OpenDB(*config)
-	} else {
-		config, err := mysql.ParseDSN(of.dsn)
-		if err != nil {
-			t.Fatal(err)
-		}
-		config.DialFunc = n.DialContext
-		connector, err := mysql.NewConnector(config)
-		if err != nil {
-			t.Fatal(err)
-		}
-		db = sql.OpenDB(connector)
-	}
+	db := of.dialed(t, of.dsn, n.DialContext)
+	t.Cleanup(n.Kill)
 	return of.on(t, db, sqllock.WithOpTimeout(timeout)), n
+}
+
+// dialed returns connections that dial makes.
+func (of *store) dialed(t *testing.T, dsn string, dial func(ctx context.Context, network, addr string) (net.Conn, error)) (db *sql.DB) {
+	t.Helper()
+	t.Cleanup(func() { _ = db.Close() }) // there may be connections that are cut
+	if of.dialect == sqllock.Postgres {
+		config, err := pgx.ParseConfig(dsn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		config.DialFunc = dial
+		return stdlib.OpenDB(*config)
+	}
+	config, err := mysql.ParseDSN(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.DialFunc = dial
+	connector, err := mysql.NewConnector(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sql.OpenDB(connector)
 }

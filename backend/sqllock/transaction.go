@@ -12,22 +12,29 @@ import (
 	"github.com/distlock-go/distlock/internal/rolling"
 )
 
-// attempts is how often an operation is tried if the connection was broken.
+// attempts is how often an operation is tried if the connection was broken or of no use.
 const attempts = 8
 
 // do calls f with a connection, within the time for one operation. If the database undoes
 // what f did because of a conflict, it calls f again. It also repeats a renewal, for which
-// that does no harm, if the connection was broken: connections of the pool that have died
-// meanwhile show it when they are used.
+// that does no harm, if the connection was broken, or silent for half of the time: no renewal
+// depends on one connection.
 func (b *Backend) do(ctx context.Context, why purpose, f func(ctx context.Context, c *sql.Conn) error) error {
 	op, cancel := rolling.Within(ctx, b.opts.opTimeout, nil)
 	defer cancel()
 	for i := 1; ; i++ {
-		err := b.pool.use(op, why, func(c *sql.Conn) error { return f(op, c) })
+		try, stop := op, context.CancelFunc(func() {})
+		if end, ok := op.Deadline(); ok && why == forRenewal && i == 1 {
+			try, stop = context.WithTimeout(op, time.Until(end)/2)
+		}
+		err := b.pool.use(try, why, func(c *sql.Conn) error { return f(try, c) })
+		silent := try.Err() != nil
+		stop()
+		again := useless(err) || why == forRenewal && (silent || b.broken(err))
 		switch {
 		case err == nil:
 			return nil
-		case !undone(err) && (why != forRenewal || !b.broken(err) || i >= attempts),
+		case !undone(err) && (!again || i >= attempts),
 			!sleep(op, time.Millisecond+rand.N(time.Duration(min(i, 20))*time.Millisecond)):
 			return b.failure(ctx, err)
 		}
@@ -101,7 +108,7 @@ func finish(ctx context.Context, c *sql.Conn, statements ...string) {
 	for _, s := range statements {
 		_, err := c.ExecContext(own, s)
 		if err != nil && !strings.Contains(err.Error(), "no transaction is active") {
-			_ = c.Raw(func(any) error { return errBadConn })
+			discard(c)
 			return
 		}
 	}

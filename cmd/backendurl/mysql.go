@@ -16,6 +16,7 @@ func connectMySQL(_ context.Context, u *hostURL) (*Backend, error) {
 	}
 	config := mysql.NewConfig()
 	config.Net, config.Addr, config.Logger = "tcp", u.servers[0], &mysql.NopLogger{}
+	config.RejectReadOnly = true // the address may lead to another server by now
 	config.DBName, config.User, config.Passwd, config.TLS = u.name(), u.user.Username(), u.password(), u.tls
 	connector, err := mysql.NewConnector(config)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	sqldriver "database/sql/driver"
 	"errors"
+	"net"
 	"slices"
 	"strings"
 
@@ -75,6 +76,12 @@ func parsePostgres(u *hostURL) (*pgx.ConnConfig, error) {
 			err = errors.New(cause)
 		}
 		return nil, printable(err)
+	}
+	// The driver asks after 5 minutes whether a connection still works. Some networks have
+	// forgotten it by then.
+	config.DialFunc = (&net.Dialer{Timeout: config.ConnectTimeout}).DialContext
+	if _, ok := u.parameter("target_session_attrs"); !ok && len(u.servers) > 1 && config.ValidateConnect == nil {
+		config.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite // only the primary grants locks
 	}
 	return config, nil
 }

@@ -21,6 +21,13 @@ func TestPostgresEnvironment(t *testing.T) {
 		c.RuntimeParams["application_name"] != "shop" || len(c.Fallbacks) != 1 || c.Fallbacks[0].Host != "::1" || c.Fallbacks[0].Port != 2 {
 		t.Errorf("%+v", c)
 	}
+	for rawURL, validates := range map[string]bool{
+		"postgres://h,i/db": true, "postgres://h/db": false, "postgres://h,i/db?target_session_attrs=any": false,
+	} {
+		if c, err := backendurl.ParsePostgres(rawURL); err != nil || (c.ValidateConnect != nil) != validates {
+			t.Errorf("%s asks for the primary: %v, want %v: %v", rawURL, !validates, validates, err)
+		}
+	}
 
 	t.Setenv("PGSSLMODE", "`secure`")
 	if _, err := backendurl.ParsePostgres("postgres://user:pw@h/db"); err == nil || !strings.Contains(err.Error(), "sslmode") ||

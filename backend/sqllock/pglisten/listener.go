@@ -4,6 +4,7 @@ package pglisten
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -77,7 +78,10 @@ func (l *Listener) connect(ctx context.Context, channel string) (*pgx.Conn, erro
 	if err != nil {
 		return nil, err
 	}
-	if _, err := c.Exec(ctx, "LISTEN "+pgx.Identifier{channel}.Sanitize()); err != nil {
+	if err = l.check(ctx, c); err == nil {
+		_, err = c.Exec(ctx, "LISTEN "+pgx.Identifier{channel}.Sanitize())
+	}
+	if err != nil {
 		l.close(ctx, c)
 		return nil, err
 	}
@@ -91,12 +95,20 @@ func (l *Listener) next(ctx context.Context, c *pgx.Conn) (*pgconn.Notification,
 	return c.WaitForNotification(ctx)
 }
 
-// check asks the server for an answer.
+// check asks the server for an answer, and whether it still is the primary: the address may
+// lead to another server by now, and no message comes from a former one.
 func (l *Listener) check(ctx context.Context, c *pgx.Conn) error {
 	ctx, cancel := context.WithTimeout(ctx, l.timeout)
 	defer cancel()
-	return c.Ping(ctx)
+	var writes string
+	err := c.QueryRow(ctx, "SHOW default_transaction_read_only").Scan(&writes)
+	if err == nil && writes == "on" {
+		err = errReadOnly
+	}
+	return err
 }
+
+var errReadOnly = errors.New("pglisten: the server is read-only")
 
 // close closes a connection, also after ctx has ended.
 func (l *Listener) close(ctx context.Context, c *pgx.Conn) {

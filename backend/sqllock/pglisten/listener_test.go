@@ -64,7 +64,7 @@ func database(t *testing.T) (l *Listener, exec func(sql string) string) {
 	}
 }
 
-const connections = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%'"
+const connections = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
 
 // Messages arrive once the connection listens, also after checks. At the end the
 // connection is closed.
@@ -105,6 +105,30 @@ func TestListenOnKilledConnection(t *testing.T) {
 	exec("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
 	if err := next(t, "the end", r.ended); err == nil {
 		t.Error("no error")
+	}
+}
+
+// The address leads to another primary by now, and the former one is read-only. Listen returns,
+// although the connection works, and does not listen there again.
+func TestListenOnFormerPrimary(t *testing.T) {
+	t.Parallel()
+	s := sqltest.Postgres.Start(t)
+	name := s.NewDatabase(t)
+	config, err := pgx.ParseConfig(s.DSN(name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := New(config)
+	l.interval = 20 * time.Millisecond
+	r := start(t, l)
+	next(t, "LISTEN", r.listening)
+	s.Exec(t, name, "ALTER SYSTEM SET default_transaction_read_only = on")
+	s.Exec(t, name, "SELECT pg_reload_conf()")
+	for range 2 {
+		if err := next(t, "the end", r.ended); !errors.Is(err, errReadOnly) || len(r.listening) != 0 {
+			t.Errorf("Listen on a former primary: %v", err)
+		}
+		r = start(t, l)
 	}
 }
 

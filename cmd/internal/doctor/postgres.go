@@ -22,6 +22,9 @@ var postgresChecks = []sqlCheck{
 		query("SELECT count(*) FROM pg_class WHERE relname IN ('distlock', 'distlock_member') AND relpersistence = 'u'",
 			is("0", fault, "ALTER TABLE distlock SET LOGGED; ALTER TABLE distlock_member SET LOGGED;"))},
 	{"replicas", durability, replicasWhy, postgresReplicas},
+	{"snapshot", timing, snapshotWhy, query(`SELECT coalesce(max(extract(epoch FROM clock_timestamp() - since)), 0)::bigint FROM (
+		SELECT xact_start AS since FROM pg_stat_activity WHERE backend_xmin IS NOT NULL AND backend_type = 'client backend'
+		UNION ALL SELECT prepared FROM pg_prepared_xacts) AS t`, judgeSnapshot)},
 }
 
 func postgresRole(value string) verdict {

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/distlock-go/distlock/backend/sqllock"
 )
@@ -83,8 +84,19 @@ func before(version string, major, minor int) bool {
 	return has < major || has == major && hasMinor < minor
 }
 
+// judgeSnapshot judges the age of the oldest transaction in seconds.
+func judgeSnapshot(seconds string) verdict {
+	age, _ := strconv.Atoi(seconds)
+	seen := "the oldest transaction has been open for " + (time.Duration(age) * time.Second).String()
+	if age < 60 {
+		return ok("%s", seen)
+	}
+	return warning(seen, "end it, and set idle_in_transaction_session_timeout in PostgreSQL")
+}
+
 // The reasons that databases share.
 const (
+	snapshotWhy = "While a transaction is open, the database keeps all versions of rows since then: keys that are locked often get slower (P5)."
 	versionWhy  = "The locks need statements that older servers do not have, and the tests run on these versions only."
 	roleWhy     = "Only the primary grants, renews and releases locks (P1)."
 	replicasWhy = "A lock that the replica has not received is lost when the replica takes over: two holders are possible (P1)."

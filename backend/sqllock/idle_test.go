@@ -1,0 +1,285 @@
+package sqllock_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/distlock-go/distlock/backend/sqllock"
+	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/test/sqltest"
+	"github.com/distlock-go/distlock/internal/test/testkit"
+)
+
+// All connections have died without a word in a quiet time. The first call of each kind
+// works within the time for one operation, with drivers that ask idle connections and with
+// others. Connections that are in use are not asked.
+//
+// Row 7 (sqllock): no lease of 3 s is lost, and no attempt fails. Fails if idle connections
+// are tried one after the other, or the reserved one is not asked.
+func TestIdleConnectionsDied(t *testing.T) {
+	for _, asks := range []bool{true, false} {
+		for what, call := range map[string]func(t *testing.T, b *sqllock.Backend) error{
+			"TryAcquire": func(t *testing.T, b *sqllock.Backend) error {
+				_, err := b.TryAcquire(t.Context(), request("key", time.Minute))
+				if unknown(err) {
+					return err
+				}
+				return nil
+			},
+			"Renew": func(t *testing.T, b *sqllock.Backend) error {
+				return testkit.Renewed(t, b, request("key", time.Minute).Grant()).Err
+			},
+			"Release": func(t *testing.T, b *sqllock.Backend) error {
+				return b.Release(t.Context(), request("key", time.Minute).Grant())
+			},
+			"Inspect": func(t *testing.T, b *sqllock.Backend) error { _, err := b.Inspect(t.Context(), "", 1); return err },
+		} {
+			for _, limit := range []int{10, 0} {
+				t.Run(fmt.Sprint(what, " ", asks, " ", limit), func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) {
+						s := &script{asks: asks}
+						b := s.open(t, limit, sqllock.WithOpTimeout(sqllock.DefaultOpTimeout))
+						s.idle(t, b, 8)
+						conns := s.conns
+						if conns < 8 {
+							t.Fatalf("%d connections", conns)
+						}
+						s.silent = conns
+						start := time.Now()
+						if err := call(t, b); err != nil {
+							t.Errorf("after a quiet time: %v", err)
+						}
+						if d := time.Since(start); d > sqllock.DefaultOpTimeout {
+							t.Errorf("it takes %v", d)
+						}
+						start, s.probes = time.Now(), 0
+						for range 20 {
+							if err := call(t, b); err != nil {
+								t.Error(err)
+							}
+						}
+						if d := time.Since(start); d > sqllock.DefaultOpTimeout {
+							t.Errorf("the next ones take %v", d)
+						}
+						probes := s.probes
+						for range 20 {
+							if err := call(t, b); err != nil {
+								t.Error(err)
+							}
+						}
+						if s.probes != probes {
+							t.Errorf("%d connections in use are asked", s.probes-probes)
+						}
+					})
+				})
+			}
+		}
+	}
+}
+
+// The connection of a renewal is silent from one moment to the next. There is time left for
+// another one.
+func TestRenewalOnSilentConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &script{}
+		b := s.open(t, 4, sqllock.WithOpTimeout(sqllock.DefaultOpTimeout))
+		g := request("key", time.Minute).Grant()
+		for range 2 {
+			if got := testkit.Renewed(t, b, g); got.Status != driver.Renewed {
+				t.Errorf("Renew: %v, %v", got.Status, got.Err)
+			}
+			s.silent = s.conns
+		}
+	})
+}
+
+// The reserved connection goes back to the pool now and then, whose limits apply to it.
+func TestReservedConnectionIsReplaced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &script{}
+		b := s.open(t, 4)
+		used := make(map[int]bool)
+		s.before = func(conn int, query string) error {
+			if strings.Contains(query, "FROM (VALUES") {
+				used[conn] = true
+			}
+			return nil
+		}
+		for range 30 {
+			if got := testkit.Renewed(t, b, request("key", time.Minute).Grant()); got.Status != driver.Renewed {
+				t.Errorf("Renew: %v, %v", got.Status, got.Err)
+			}
+			time.Sleep(10 * time.Second)
+		}
+		if len(used) < 2 {
+			t.Errorf("all renewals have had %d connection", len(used))
+		}
+	})
+}
+
+// The address leads to a new primary, and the old one says by each of the codes that nothing was
+// done there. Each call works on a new connection, and no connection to the old one is left.
+// Without a new primary, a call fails, and does not connect again and again.
+//
+// Row 5 (sqllock): acquisitions and renewals recover at once. Fails if a connection that
+// answers is kept.
+func TestFormerPrimary(t *testing.T) {
+	for _, refusal := range []error{stateError("25006"), stateError("25P02"), io.ErrUnexpectedEOF} {
+		for what, call := range map[string]func(t *testing.T, b *sqllock.Backend) error{
+			"TryAcquire": func(t *testing.T, b *sqllock.Backend) error {
+				_, err := b.TryAcquire(t.Context(), request("key", time.Minute))
+				if unknown(err) {
+					return err
+				}
+				return nil
+			},
+			"Renew": func(t *testing.T, b *sqllock.Backend) error {
+				return testkit.Renewed(t, b, request("key", time.Minute).Grant()).Err
+			},
+			"Release": func(t *testing.T, b *sqllock.Backend) error {
+				return b.Release(t.Context(), request("key", time.Minute).Grant())
+			},
+		} {
+			if !errors.As(refusal, new(stateError)) && what != "Renew" {
+				continue // the outcome is open
+			}
+			t.Run(fmt.Sprint(what, " ", refusal), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					s := &script{}
+					b := s.open(t, 12)
+					s.idle(t, b, 6)
+					old := s.conns
+					refused := 0
+					s.before = func(conn int, query string) error {
+						if conn <= old && (strings.HasPrefix(query, "UPDATE") || strings.HasPrefix(query, "INSERT")) {
+							refused++
+							return refusal
+						}
+						return nil
+					}
+					if err := call(t, b); err != nil {
+						t.Errorf("with a new primary: %v", err)
+					}
+					before := refused
+					for range 10 {
+						if err := call(t, b); err != nil {
+							t.Errorf("with a new primary, again: %v", err)
+						}
+					}
+					if refused != before {
+						t.Errorf("%d statements went to the old one later", refused-before)
+					}
+					old = 1 << 20
+					conns := s.conns
+					for range 10 {
+						if err := call(t, b); err == nil {
+							t.Error("without a primary it works")
+						}
+					}
+					if n := s.conns - conns; n > 100 {
+						t.Errorf("%d connections for ten calls", n)
+					}
+				})
+			})
+		}
+	}
+}
+
+// The same with real servers: the address leads to the new primary from one moment to the next,
+// and connections that are open stay with the old one, which is read-only. Nothing limits their
+// time. A transaction of the application there is told why Guard fails.
+//
+// Row 5 (sqllock): acquisitions, renewals and listings recover at once. Fails if Guard calls a
+// lease stale that only its server does not know.
+func TestServerBecomesReadOnly(t *testing.T) {
+	eachOwn(t, func(t *testing.T, of *store) {
+		next := onServer(t, of.database, map[sqllock.Dialect]*sqltest.Engine{sqllock.Postgres: sqltest.Postgres, sqllock.MySQL: sqltest.MariaDB}[of.dialect].Start(t))
+		dsn := strings.NewReplacer("root@", "shop@", "postgres@", "shop@").Replace(of.dsn)
+		for _, s := range []*store{of, next} {
+			for _, sql := range map[sqllock.Dialect][]string{
+				sqllock.Postgres: {"CREATE ROLE shop LOGIN", "GRANT ALL ON ALL TABLES IN SCHEMA public TO shop"},
+				sqllock.MySQL:    {"CREATE USER shop", "GRANT SELECT, INSERT, UPDATE, DELETE ON " + s.name + ".* TO shop"},
+			}[of.dialect] {
+				s.server.Exec(t, s.name, sql)
+			}
+		}
+		var moved atomic.Bool
+		db := of.dialed(t, dsn, func(ctx context.Context, network, _ string) (net.Conn, error) {
+			addr := of.server.Addr()
+			if moved.Load() {
+				addr = next.server.Addr()
+			}
+			return new(net.Dialer).DialContext(ctx, network, addr)
+		})
+		db.SetMaxOpenConns(8)
+		db.SetMaxIdleConns(8)
+		b := of.on(t, db)
+		held := testkit.MustTry(t, b, request("held", time.Minute))
+		tx := begin(t, db, 0)
+		scan(t, tx, "SELECT token FROM distlock WHERE lock_key = 'held'")
+		for _, c := range takeAll(t, db) { // all are used, and lead to the old one
+			scan(t, c, "SELECT 1")
+			if err := c.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+
+		moved.Store(true)
+		if of.dialect == sqllock.MySQL {
+			of.server.Exec(t, of.name, "SET GLOBAL read_only = ON")
+		} else {
+			of.server.Exec(t, of.name, "ALTER SYSTEM SET default_transaction_read_only = on")
+			of.server.Exec(t, of.name, "SELECT pg_reload_conf()")
+			testkit.Eventually(t, "the sessions know", func() bool {
+				return scan(t, tx, "SHOW default_transaction_read_only") == "on"
+			})
+		}
+		if infos, err := b.Inspect(t.Context(), "", 10); err != nil || len(infos) != 0 {
+			t.Errorf("Inspect: %+v, %v; the new primary has no lock", infos, err)
+		}
+		if got := testkit.Renewed(t, b, held); got.Status != driver.Lost {
+			t.Errorf("the renewal of a lock that the new primary does not have: %v", got)
+		}
+		g := testkit.MustTry(t, b, request("key", time.Minute))
+		if got := testkit.Renewed(t, b, g); got.Status != driver.Renewed {
+			t.Errorf("a renewal: %v", got)
+		}
+		if of.dialect == sqllock.MySQL { // in PostgreSQL a transaction that has begun may write
+			err := b.Guard(t.Context(), tx, granted{g})
+			fails(t, "Guard in a transaction of the old one", err, "read-only", "primary")
+			if errors.Is(err, sqllock.ErrStale) {
+				t.Errorf("Guard: %v", err)
+			}
+		}
+		testkit.MustRelease(t, b, g)
+	})
+}
+
+// What the codes of an error say about its connection, and about what was done.
+func TestCodes(t *testing.T) {
+	for text, want := range map[string]string{
+		"Error 1290 (HY000): --read-only": "useless", "Error 1792 (25006): READ ONLY": "useless", "Error 1836 (HY000): read-only": "useless",
+		"Error 1053 (08S01): shutdown": "ended", "Error 1927 (70100): killed": "ended",
+		"Error 1213 (40001): deadlock": "undone", "Error 1205 (HY000): wait": "undone", "SQLITE_BUSY": "undone",
+		"Error 1062 (23000): duplicate": "",
+	} {
+		if got := sqllock.Says(errors.New(text)); got != want {
+			t.Errorf("%s: %q, want %q", text, got, want)
+		}
+	}
+	for state, want := range map[stateError]string{
+		"25006": "useless", "25P02": "useless", "57P01": "ended", "57P02": "ended", "08006": "ended", "40001": "undone", "40P01": "undone", "55P03": "undone", "23505": "",
+	} {
+		if got := sqllock.Says(state); got != want {
+			t.Errorf("%s: %q, want %q", state, got, want)
+		}
+	}
+}
