@@ -28,7 +28,7 @@ func (b *Backend) Extend(ctx context.Context, g driver.Grant, n int) (driver.Gra
 		clientv3.Compare(clientv3.CreateRevision(l.Place), "=", l.Store.created),
 		clientv3.Compare(clientv3.CreateRevision(b.dir(g.Key)), "<", l.Store.created+1).WithPrefix(),
 	).Then(
-		clientv3.OpPut(l.Place, valueOf(g.Sharing(), g.Owner), clientv3.WithLease(l.Store.id)),
+		clientv3.OpPut(l.Place, valueOf(g.Sharing(), g.Owner), clientv3.WithIgnoreLease()), // which keep may have changed, if this arrives late
 	).Else(
 		clientv3.OpGet(l.Place, clientv3.WithMinCreateRev(l.Store.created), clientv3.WithMaxCreateRev(l.Store.created)),
 	).Commit()

@@ -209,7 +209,9 @@ func (f *fake) apply(op *etcdserverpb.RequestOp, revision int64) (*etcdserverpb.
 			kv = &mvccpb.KeyValue{Key: p.Key, CreateRevision: revision}
 			f.keys[string(p.Key)] = kv
 		}
-		kv.Value, kv.Lease, kv.ModRevision = p.Value, p.Lease, revision
+		if kv.Value, kv.ModRevision = p.Value, revision; !p.IgnoreLease {
+			kv.Lease = p.Lease
+		}
 		f.revision = revision
 		return &etcdserverpb.ResponseOp{Response: &etcdserverpb.ResponseOp_ResponsePut{ResponsePut: &etcdserverpb.PutResponse{Header: f.header()}}}, nil
 	case *etcdserverpb.RequestOp_RequestDeleteRange:

@@ -24,6 +24,7 @@ const (
 	opPing        = 11
 	opGetChildren = 12
 	opContainer   = 19
+	opMulti       = 14
 	opSetAuth     = 100
 	opSetWatches  = 101
 	opClose       = -11
@@ -66,7 +67,7 @@ type fakeServer struct {
 type fakeNode struct {
 	data                []byte
 	czxid, mzxid, owner int64
-	ctime               time.Time
+	ctime, mtime        time.Time
 	version, sequence   int32
 	children            int32
 }
@@ -228,6 +229,9 @@ func (v *fakeServer) execute(c *fakeConn, op int32, p packet) (body packet, code
 		}
 		return nil, 0
 	}
+	if op == opMulti {
+		return v.multi(c, p)
+	}
 	name := p.text()
 	n := v.nodes[name]
 	switch {
@@ -250,7 +254,7 @@ func (v *fakeServer) execute(c *fakeConn, op int32, p packet) (body packet, code
 			return nil, codeBadVersion
 		}
 		v.zxid++
-		n.data, n.mzxid = data, v.zxid
+		n.data, n.mzxid, n.mtime = data, v.zxid, time.Now()
 		n.version++
 		v.fire(name, 3)
 		return n.stat(), 0
@@ -277,6 +281,30 @@ func (v *fakeServer) execute(c *fakeConn, op int32, p packet) (body packet, code
 	}
 }
 
+// multi executes a deletion, and if that is possible a creation.
+func (v *fakeServer) multi(c *fakeConn, p packet) (body packet, code int32) {
+	header := func(op, err int32) packet {
+		done := byte(0)
+		if op < 0 {
+			done = 1
+		}
+		return append(packet{}.with32(op), done).with32(err)
+	}
+	next := func() int32 {
+		op := p.int32()
+		p.take(5)
+		return op
+	}
+	_, deletes, _ := next(), p.text(), p.int32()
+	if v.nodes[deletes] == nil {
+		return slices.Concat(header(-1, codeNoNode).with32(codeNoNode), header(-1, -1)), codeNoNode
+	}
+	v.remove(deletes)
+	op := next()
+	created, code := v.execute(c, op, p)
+	return slices.Concat(header(opDelete, 0), header(opCreate, code), created, header(-1, -1)), code
+}
+
 func (v *fakeServer) create(c *fakeConn, name string, data []byte, flags int32) (body packet, code int32) {
 	parent := v.nodes[path.Dir(name)]
 	if parent == nil {
@@ -289,7 +317,7 @@ func (v *fakeServer) create(c *fakeConn, name string, data []byte, flags int32) 
 		return nil, codeExists
 	}
 	v.zxid++
-	n := &fakeNode{data: data, czxid: v.zxid, mzxid: v.zxid, ctime: time.Now()}
+	n := &fakeNode{data: data, czxid: v.zxid, mzxid: v.zxid, ctime: time.Now(), mtime: time.Now()}
 	if flags&1 != 0 {
 		n.owner = c.session
 	}
@@ -301,7 +329,6 @@ func (v *fakeServer) create(c *fakeConn, name string, data []byte, flags int32) 
 }
 
 func (n *fakeNode) stat() packet {
-	ms := n.ctime.UnixMilli()
-	return packet{}.with64(n.czxid).with64(n.mzxid).with64(ms).with64(ms).with32(n.version).with32(n.sequence).with32(0).
+	return packet{}.with64(n.czxid).with64(n.mzxid).with64(n.ctime.UnixMilli()).with64(n.mtime.UnixMilli()).with32(n.version).with32(n.sequence).with32(0).
 		with64(n.owner).with32(int32(len(n.data))).with32(n.children).with64(cmp.Or(n.mzxid, n.czxid))
 }

@@ -99,6 +99,9 @@ func (c *fakeConn) serve(p packet, first bool) bool {
 		_, _ = arguments.int32(), arguments.text()
 		name = arguments.text()
 	case opPing, opSetWatches, opClose:
+	case opMulti:
+		arguments.take(9) // the header of the first operation
+		name = arguments.text()
 	default:
 		name = arguments.text()
 	}

@@ -173,6 +173,16 @@ func (t *Table[T, S]) SetHeld(tk T, path string, store S, g *driver.Grant) bool 
 	return true
 }
 
+// Move records that the owner of tk, if it has the key, has it with another place from now on.
+func (t *Table[T, S]) Move(tk T, path string) {
+	t.Lock()
+	defer t.Unlock()
+	if one := tk.base(); one.held {
+		delete(t.holders, one.lease.Place)
+		one.lease.Place, t.holders[path] = path, tk
+	}
+}
+
 // expire ends the lease of tk if it was not renewed.
 func (t *Table[T, S]) expire(tk T) {
 	t.Lock()
