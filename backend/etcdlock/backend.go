@@ -90,9 +90,8 @@ func (b *Backend) Ping(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		_, err = b.client.Txn(op).Then(
-			clientv3.OpPut(s.path+"/ping", "", clientv3.WithLease(s.id)), clientv3.OpGet(s.path, clientv3.WithPrefix()),
-		).Commit()
+		_, _, err = b.txn(op, nil,
+			clientv3.OpPut(s.path+"/ping", "", clientv3.WithLease(s.id)), clientv3.OpGet(s.path, clientv3.WithPrefix()))
 		if !errors.Is(err, rpctypes.ErrLeaseNotFound) {
 			return b.explain(op, err)
 		}
@@ -113,6 +112,44 @@ func (b *Backend) opContext(ctx context.Context) (context.Context, context.Cance
 	return untold{op}, end
 }
 
+// twice sends a request of an operation, and another one if there is no answer in half of its
+// time: the client sends that to another server. It returns the answer that comes first. With
+// again, either request may have been carried out before the answer, or may be still.
+func twice[T any](ctx context.Context, b *Backend, send func(context.Context) (T, error)) (answer T, again bool, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	type result struct {
+		answer T
+		err    error
+	}
+	results := make(chan result, 2)
+	try := func() {
+		answer, err := send(ctx)
+		results <- result{answer, err}
+	}
+	go try()
+	timer := time.NewTimer(b.opts.opTimeout / 2)
+	defer timer.Stop()
+	select {
+	case r := <-results:
+		return r.answer, false, r.err
+	case <-timer.C:
+	}
+	go try()
+	r := <-results
+	if r.err != nil {
+		r = <-results
+	}
+	return r.answer, true, r.err
+}
+
+// txn sends a transaction as [twice] does.
+func (b *Backend) txn(ctx context.Context, conditions []clientv3.Cmp, then ...clientv3.Op) (*clientv3.TxnResponse, bool, error) {
+	return twice(ctx, b, func(ctx context.Context) (*clientv3.TxnResponse, error) {
+		return b.client.Txn(ctx).If(conditions...).Then(then...).Commit()
+	})
+}
+
 // untold is a context with a deadline that gRPC does not tell the server: a header with
 // each request, and a timer of the server, for what the client ends by itself.
 type untold struct{ context.Context } //nolint:containedctx // it is one itself
@@ -125,7 +162,9 @@ func (b *Backend) dir(key string) string { return b.opts.prefix + EscapeKey(key)
 
 // queue reads the queue of a key. It returns the revision of what it has read.
 func (b *Backend) queue(ctx context.Context, key string) (queue, int64, error) {
-	resp, err := b.client.Get(ctx, b.dir(key), clientv3.WithPrefix())
+	resp, _, err := twice(ctx, b, func(ctx context.Context) (*clientv3.GetResponse, error) {
+		return b.client.Get(ctx, b.dir(key), clientv3.WithPrefix())
+	})
 	if err != nil {
 		return nil, 0, b.explain(ctx, err)
 	}

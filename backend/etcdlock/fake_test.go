@@ -271,13 +271,16 @@ func (f *fake) Txn(_ context.Context, r *etcdserverpb.TxnRequest) (*etcdserverpb
 	return resp.GetResponseTxn(), err
 }
 
-func (f *fake) LeaseGrant(_ context.Context, r *etcdserverpb.LeaseGrantRequest) (*etcdserverpb.LeaseGrantResponse, error) {
+func (f *fake) LeaseGrant(ctx context.Context, r *etcdserverpb.LeaseGrantRequest) (*etcdserverpb.LeaseGrantResponse, error) {
 	f.mu.Lock()
 	id, ttl := int64(len(f.leases))+f.revision<<8, time.Duration(r.TTL)*time.Second
 	f.leases[id] = &fakeLease{ttl, time.Now().Add(ttl), time.AfterFunc(ttl, func() { f.revoke(id) })}
 	resp := &etcdserverpb.LeaseGrantResponse{Header: f.header(), ID: id, TTL: r.TTL}
 	f.mu.Unlock()
-	time.Sleep(f.pause(false))
+	select {
+	case <-time.After(f.pause(false)):
+	case <-ctx.Done():
+	}
 	return resp, nil
 }
 

@@ -61,12 +61,12 @@ func (b *Backend) Renew(ctx context.Context, grants []driver.Grant, report func(
 // false if the place does not exist. Without an answer that lease is left to end by itself: the
 // place may be attached to it.
 func (b *Backend) keep(ctx context.Context, r *renewal) (kept bool, err error) {
-	lease, err := b.client.Grant(ctx, int64(r.TTL()/time.Second)+1)
+	lease, err := b.newLease(ctx, int64(r.TTL()/time.Second)+1)
 	if err != nil {
 		return false, b.explain(ctx, err)
 	}
-	resp, err := b.client.Txn(ctx).If(clientv3.Compare(clientv3.CreateRevision(r.Place), "=", r.Store.created)).
-		Then(clientv3.OpPut(r.Place, valueOf(r.Grant.Sharing(), r.Grant.Owner), clientv3.WithLease(lease.ID))).Commit()
+	resp, _, err := b.txn(ctx, []clientv3.Cmp{clientv3.Compare(clientv3.CreateRevision(r.Place), "=", r.Store.created)},
+		clientv3.OpPut(r.Place, valueOf(r.Grant.Sharing(), r.Grant.Owner), clientv3.WithLease(lease.ID)))
 	if err != nil {
 		return false, b.explain(ctx, err)
 	}
@@ -80,7 +80,7 @@ func (b *Backend) exist(ctx context.Context, places queue) ([]bool, error) {
 	for i, p := range places {
 		ops[i] = clientv3.OpGet(p.path, clientv3.WithKeysOnly())
 	}
-	resp, err := b.client.Txn(ctx).Then(ops...).Commit()
+	resp, _, err := b.txn(ctx, nil, ops...)
 	if err != nil {
 		return exist, b.explain(ctx, err)
 	}

@@ -79,7 +79,9 @@ func raise(v *atomic.Int64, n int64) {
 // writeFence writes the fence. Afterwards no transaction that was sent before can create a
 // place.
 func (s *session) writeFence(ctx context.Context) error {
-	resp, err := s.backend.client.Put(ctx, s.path, "", clientv3.WithLease(s.id))
+	resp, _, err := twice(ctx, s.backend, func(ctx context.Context) (*clientv3.PutResponse, error) {
+		return s.backend.client.Put(ctx, s.path, "", clientv3.WithLease(s.id))
+	})
 	switch {
 	case err == nil:
 		raise(&s.fence, resp.Header.Revision)
@@ -213,6 +215,14 @@ func (s *session) keepAlive() {
 	}
 }
 
+// newLease gets a lease of etcd, which is not kept alive.
+func (b *Backend) newLease(ctx context.Context, seconds int64) (*clientv3.LeaseGrantResponse, error) {
+	lease, _, err := twice(ctx, b, func(ctx context.Context) (*clientv3.LeaseGrantResponse, error) {
+		return b.client.Grant(ctx, seconds)
+	})
+	return lease, err
+}
+
 // session returns the present session, or makes one if there is none.
 func (b *Backend) session(ctx context.Context) (*session, error) {
 	if s := b.current.Load(); s != nil && !s.HasEnded() {
@@ -231,7 +241,7 @@ func (b *Backend) session(ctx context.Context) (*session, error) {
 		return nil, errClosed
 	}
 	sent := time.Now()
-	lease, err := b.client.Grant(ctx, int64(b.opts.sessionTTL/time.Second))
+	lease, err := b.newLease(ctx, int64(b.opts.sessionTTL/time.Second))
 	if err != nil {
 		return nil, b.explain(ctx, err)
 	}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/go-zookeeper/zk"
+
 	"github.com/distlock-go/distlock/backend/internal/placequeue"
 	"github.com/distlock-go/distlock/driver"
 )
@@ -52,9 +54,18 @@ func (b *Backend) Acquire(ctx context.Context, r driver.Request) (driver.Grant, 
 	})
 }
 
-// attempt makes sure that tk has a node in the queue, and grants the key if it is the
+// attempt makes an attempt, and another one if it ends with its connection: the server may have
+// been the wrong one, or a connection may have died without a word.
+func (b *Backend) attempt(ctx context.Context, tk *ticket, r *driver.Request) (g driver.Grant, o *obstacle, err error) {
+	if g, o, err = b.attemptOnce(ctx, tk, r); errors.Is(err, zk.ErrConnectionClosed) && ctx.Err() == nil {
+		return b.attemptOnce(ctx, tk, r)
+	}
+	return g, o, err
+}
+
+// attemptOnce makes sure that tk has a node in the queue, and grants the key if it is the
 // owner's turn. Otherwise it returns an obstacle.
-func (b *Backend) attempt(ctx context.Context, tk *ticket, r *driver.Request) (driver.Grant, *obstacle, error) {
+func (b *Backend) attemptOnce(ctx context.Context, tk *ticket, r *driver.Request) (driver.Grant, *obstacle, error) {
 	if !tk.lock(ctx) {
 		return driver.Grant{}, nil, b.link.cause(ctx)
 	}

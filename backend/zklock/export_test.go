@@ -46,7 +46,7 @@ func MaxLease(timeout time.Duration) time.Duration {
 
 // Answer returns the result of a call that has its answer when ctx has ended.
 func Answer(ctx context.Context, answer int) (int, error) {
-	p := &pending[int]{done: make(chan struct{}), value: answer}
+	p := &pending[int]{link: &link{opts: &options{opTimeout: time.Second}}, done: make(chan struct{}), value: answer}
 	close(p.done)
 	return p.wait(ctx)
 }

@@ -57,6 +57,7 @@ type fakeServer struct {
 	zxid     int64
 	last     int64 // the ID of the session that began last
 	sessions map[int64]*time.Timer
+	owners   map[int64]*fakeConn // of the sessions: a request on an earlier connection is refused
 	nodes    map[string]*fakeNode
 	deferred []func()
 	created  []string
@@ -177,7 +178,7 @@ func (v *fakeServer) fire(p string, event int32) {
 }
 
 // connect returns the session of a client that had a session with this ID, or 0.
-func (v *fakeServer) connect(id int64, timeout time.Duration) int64 {
+func (v *fakeServer) connect(c *fakeConn, id int64, timeout time.Duration) int64 {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if id != 0 {
@@ -190,7 +191,9 @@ func (v *fakeServer) connect(id int64, timeout time.Duration) int64 {
 	}
 	if v.sessions == nil {
 		v.sessions, v.nodes, v.watches = map[int64]*time.Timer{}, map[string]*fakeNode{"/": {}}, map[string][]*fakeConn{}
+		v.owners = map[int64]*fakeConn{}
 	}
+	v.owners[id] = c
 	v.sessions[id] = time.AfterFunc(timeout, func() {
 		v.mu.Lock()
 		defer v.mu.Unlock()

@@ -25,7 +25,9 @@ type sniffer struct {
 	once sync.Once
 
 	mu    sync.Mutex
-	hello []byte // the beginning of the first packet
+	hello []byte    // the beginning of the first packet
+	since time.Time // when the first packet had come
+	heard time.Time // when the server has sent something last
 }
 
 // A packet begins with its length. The first packet then contains the protocol version, the
@@ -47,7 +49,12 @@ func (s *sniffer) Read(p []byte) (int, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.hello = append(s.hello, p[:min(n, helloLen-len(s.hello))]...)
+	if n > 0 {
+		s.heard = time.Now()
+	}
+	if len(s.hello) < helloLen {
+		s.hello, s.since = append(s.hello, p[:min(n, helloLen-len(s.hello))]...), s.heard
+	}
 	return n, err
 }
 
@@ -81,6 +88,13 @@ func (s *sniffer) connected() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.hello) == helloLen
+}
+
+// times returns when the server has sent its first packet, and when it has sent something last.
+func (s *sniffer) times() (since, heard time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.since, s.heard
 }
 
 // end reports why the connection has ended. Later errors are not reported.
