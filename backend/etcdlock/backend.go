@@ -112,10 +112,16 @@ func (b *Backend) opContext(ctx context.Context) (context.Context, context.Cance
 	return untold{op}, end
 }
 
-// twice sends a request of an operation, and another one if there is no answer in half of its
-// time: the client sends that to another server. It returns the answer that comes first. With
+// twice sends a request of an operation, and another one if there is no answer in half of the
+// time that is left: the client sends that to another server. It returns the answer that comes first. With
 // again, either request may have been carried out before the answer, or may be still.
 func twice[T any](ctx context.Context, b *Backend, send func(context.Context) (T, error)) (answer T, again bool, err error) {
+	patience := b.opts.opTimeout / 2
+	if u, ok := ctx.(untold); ok {
+		if end, ok := u.Context.Deadline(); ok {
+			patience = min(patience, time.Until(end)/2)
+		}
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	type result struct {
@@ -128,7 +134,7 @@ func twice[T any](ctx context.Context, b *Backend, send func(context.Context) (T
 		results <- result{answer, err}
 	}
 	go try()
-	timer := time.NewTimer(b.opts.opTimeout / 2)
+	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	select {
 	case r := <-results:

@@ -147,6 +147,9 @@ func (s *session) fresh(ctx context.Context, from time.Time) error {
 func (s *session) confirm(sent time.Time, term int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if sent.Before(s.alive) {
+		return // another stream was faster
+	}
 	s.alive, s.term = sent, term
 	close(s.changed)
 	s.changed = make(chan struct{})
@@ -165,14 +168,15 @@ func (s *session) run() {
 		case <-s.backend.background.Done():
 			return
 		}
-		s.keepAlive()
+		s.keepAlive(false)
 		pause.Reset(min(s.ttl/10, time.Second))
 	}
 }
 
-// keepAlive sends keep-alives on one stream until the stream fails. The client's own
-// KeepAlive does not tell when it has sent the request that was answered.
-func (s *session) keepAlive() {
+// keepAlive sends keep-alives on one stream until the stream fails, or once. The client's own
+// KeepAlive does not tell when it has sent the request that was answered. If an answer is late,
+// another stream, which may be one to another server, gets one keep-alive.
+func (s *session) keepAlive(once bool) {
 	ctx, cancel := context.WithCancel(clientv3.WithRequireLeader(s.backend.background))
 	defer cancel()
 	limit := time.AfterFunc(s.backend.opts.opTimeout, cancel)
@@ -183,7 +187,12 @@ func (s *session) keepAlive() {
 	}
 	pause := time.NewTimer(s.interval())
 	defer pause.Stop()
+	other := time.AfterFunc(time.Hour, func() { s.backend.background.Run(func() { s.keepAlive(true) }) })
+	defer other.Stop()
 	for {
+		if !once {
+			other.Reset(s.backend.opts.opTimeout / 4)
+		}
 		sent := time.Now()
 		if stream.Send(&pb.LeaseKeepAliveRequest{ID: int64(s.id)}) != nil {
 			return
@@ -201,6 +210,9 @@ func (s *session) keepAlive() {
 			return // the next stream may be one to another server
 		}
 		s.confirm(sent, term)
+		if other.Stop(); once {
+			return
+		}
 		limit.Stop()
 		pause.Reset(s.interval())
 		select {

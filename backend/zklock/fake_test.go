@@ -61,6 +61,7 @@ type fakeServer struct {
 	nodes    map[string]*fakeNode
 	deferred []func()
 	created  []string
+	acls     map[string]string // the schemes
 	watches  map[string][]*fakeConn
 	conns    []net.Conn
 }
@@ -119,6 +120,39 @@ func (v *fakeServer) Steal(path string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.nodes[path].owner = -1 // no session has this ID
+}
+
+// Add creates a node of another program with a number, ephemeral in a session that does not end.
+func (v *fakeServer) Add(prefix string) (path string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	created, code := v.create(&fakeConn{session: -1}, prefix, nil, 3)
+	if code != 0 {
+		panic(fmt.Sprintf("creating %s: %d", prefix, code))
+	}
+	v.acls[created.text()] = "" // it is none of ours
+	return v.created[len(v.created)-1]
+}
+
+// Data returns the data of a node.
+func (v *fakeServer) Data(path string) string {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return string(v.nodes[path].data)
+}
+
+// Write replaces the data of a node, as another program does.
+func (v *fakeServer) Write(path, data string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.nodes[path].data = []byte(data)
+}
+
+// ACLs returns the schemes of the access control lists with which nodes were created, by path.
+func (v *fakeServer) ACLs() map[string]string {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return maps.Clone(v.acls)
 }
 
 // Created returns the paths of all nodes that were ever created below a path.
@@ -191,7 +225,7 @@ func (v *fakeServer) connect(c *fakeConn, id int64, timeout time.Duration) int64
 	}
 	if v.sessions == nil {
 		v.sessions, v.nodes, v.watches = map[int64]*time.Timer{}, map[string]*fakeNode{"/": {}}, map[string][]*fakeConn{}
-		v.owners = map[int64]*fakeConn{}
+		v.owners, v.acls = map[int64]*fakeConn{}, map[string]string{}
 	}
 	v.owners[id] = c
 	v.sessions[id] = time.AfterFunc(timeout, func() {
@@ -242,10 +276,16 @@ func (v *fakeServer) execute(c *fakeConn, op int32, p packet) (body packet, code
 		return packet{}.withBytes([]byte(name)), 0
 	case op == opCreate || op == opContainer:
 		data := p.bytes()
-		for range p.int32() { // the ACL
-			_, _, _ = p.int32(), p.text(), p.text()
+		acl := ""
+		for range p.int32() {
+			_, scheme, _ := p.int32(), p.text(), p.text()
+			acl += scheme
 		}
-		return v.create(c, name, data, p.int32())
+		body, code := v.create(c, name, data, p.int32())
+		if created := slices.Clone(body); code == 0 {
+			v.acls[created.text()] = acl
+		}
+		return body, code
 	case n == nil:
 		return nil, codeNoNode
 	case op == opDelete:

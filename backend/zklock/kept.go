@@ -35,7 +35,10 @@ func parseKept(data []byte) (d time.Duration, holder []byte, ok bool) {
 // program has replaced the data, as Curator's Revoker does to ask for the key, the node is over.
 func (c *content) keptUntil(name string) (end time.Time, kept bool) {
 	n, _ := parseNode(path.Base(name))
-	d, _, _ := parseKept(c.data)
+	d, _, ok := parseKept(c.data)
+	if !ok {
+		return time.Time{}, n.kept
+	}
 	return time.UnixMilli(c.stat.Mtime + 1).Add(d), n.kept
 }
 

@@ -305,10 +305,10 @@ func (l *link) nudge() {
 	}()
 }
 
-// suspect closes the connection if nothing has arrived on it for half of the time of an operation
-// that began at start and has no answer, or if that has none in all its time and there are other
-// servers. The library would wait for two thirds of the session, in which every lease ends. A
-// connection that is new gets more time: a leader that stands still is none of its faults.
+// suspect closes the connection if the server has been silent for half of the time of an operation,
+// or if one that began at start has no answer in all its time and there are other servers. The
+// library would wait for two thirds of the session, in which every lease ends. A connection that is
+// new gets more time: a leader that stands still is none of its faults.
 func (l *link) suspect(start time.Time) {
 	l.mu.Lock()
 	s := l.latest
@@ -316,14 +316,10 @@ func (l *link) suspect(start time.Time) {
 	if s == nil {
 		return
 	}
-	now, limit := time.Now(), l.opts.opTimeout
-	since, heard := s.times()
-	if heard.Before(start) {
-		heard = start
-	}
-	silent, late := now.Sub(heard) >= limit/2, now.Sub(start) >= limit && l.hosts.several.Load()
-	if !since.IsZero() && now.Sub(since) >= 2*limit && (silent || late) {
-		s.end(fmt.Errorf("%w within %v", errNoAnswer, now.Sub(start).Round(time.Millisecond)))
+	age, silence := s.times()
+	limit, took := l.opts.opTimeout, time.Since(start)
+	if age >= 2*limit && (silence >= limit/2 || took >= limit && l.hosts.several.Load()) {
+		s.end(fmt.Errorf("%w within %v", errNoAnswer, max(silence, took).Round(time.Millisecond)))
 		go s.Close() //nolint:errcheck // it may have been closed already, and TLS may wait
 	}
 }

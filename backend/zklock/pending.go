@@ -2,7 +2,6 @@ package zklock
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -51,9 +50,7 @@ func (p *pending[T]) wait(ctx context.Context) (T, error) {
 			if placequeue.IsClosed(p.done) { // just now, or while the process was suspended
 				return p.value, p.err
 			}
-			if errors.Is(context.Cause(ctx), errNoAnswer) {
-				p.link.suspect(start)
-			}
+			p.link.suspect(start)
 			var none T
 			return none, p.link.cause(ctx)
 		}

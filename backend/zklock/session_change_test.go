@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
@@ -168,6 +169,32 @@ func TestLeaderMustAnswer(t *testing.T) {
 		if all := v.server.Created(parentOf("other")); len(all) != 2 {
 			t.Errorf("created %q", all)
 		}
+		if err := v.Ping(t.Context()); err != nil { // the server has caught up
+			t.Error(err)
+		}
+		v.mustBeEmpty(t, "other")
+
+		// A waiter sees that the node in front is gone, at a server that the leader does not answer.
+		held := testkit.MustTry(t, v, testkit.NewRequest("held"))
+		other := newVirtual(t, v.server)
+		waits, result := testkit.NewRequest("held"), make(chan error, 1)
+		go func() {
+			_, err := other.Acquire(t.Context(), waits)
+			result <- err
+		}()
+		synctest.Wait()
+		v.server.On(func(op int32, _ string) fate {
+			if op == opSync {
+				return dropped
+			}
+			return served
+		})
+		testkit.MustRelease(t, v, held)
+		if err := <-result; err == nil {
+			t.Error("a waiter got the key without the leader")
+		}
+		v.server.On(nil)
+		testkit.MustRelease(t, other, testkit.TryRepeatedly(t, other, waits))
 	})
 }
 

@@ -20,24 +20,32 @@ import (
 // it. The first attempt succeeds over another one, within the time of one operation, and a
 // lease of three seconds is kept.
 func TestConnectionDiesSilently(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, v *virtual) {
-		locker := testkit.NewLocker(t, v, distlock.Config{})
-		lease := testkit.MustAcquire(t, locker, "held", distlock.Opts{KeyTimeout: 3 * time.Second})
-		time.Sleep(time.Minute)
-		v.network.Cut()
-		start := time.Now()
-		testkit.MustRelease(t, v, testkit.MustTry(t, v, testkit.NewRequest("key")))
-		if d := time.Since(start); d > 2*time.Second {
-			t.Errorf("the first attempt took %v", d)
-		}
-		time.Sleep(10 * time.Second)
-		if err := lease.Check(); err != nil {
-			t.Errorf("the lease: %v", err)
-		}
-		if err := lease.Release(t.Context()); err != nil {
-			t.Error(err)
-		}
-	})
+	for name, alone := range map[string]bool{"renewals alone": true, "attempt": false} {
+		t.Run(name, func(t *testing.T) {
+			inVirtualTime(t, func(t *testing.T, v *virtual) {
+				locker := testkit.NewLocker(t, v, distlock.Config{})
+				lease := testkit.MustAcquire(t, locker, "held", distlock.Opts{KeyTimeout: 3 * time.Second})
+				time.Sleep(time.Minute)
+				v.network.Cut()
+				start := time.Now()
+				if alone {
+					time.Sleep(10 * time.Second)
+					start = time.Now()
+				}
+				testkit.MustRelease(t, v, testkit.MustTry(t, v, testkit.NewRequest("key")))
+				if d := time.Since(start); d > 2*time.Second {
+					t.Errorf("the first attempt took %v", d)
+				}
+				time.Sleep(10 * time.Second)
+				if err := lease.Check(); err != nil {
+					t.Errorf("the lease: %v", err)
+				}
+				if err := lease.Release(t.Context()); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
 }
 
 // TestMemberWithoutLeader: a server answers reads, and has lost the leader. Another server is

@@ -27,7 +27,7 @@ type sniffer struct {
 	mu    sync.Mutex
 	hello []byte    // the beginning of the first packet
 	since time.Time // when the first packet had come
-	heard time.Time // when the server has sent something last
+	owes  time.Time // when the first request was written after the server has sent something last; zero if there is none
 }
 
 // A packet begins with its length. The first packet then contains the protocol version, the
@@ -50,10 +50,10 @@ func (s *sniffer) Read(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if n > 0 {
-		s.heard = time.Now()
+		s.owes = time.Time{}
 	}
 	if len(s.hello) < helloLen {
-		s.hello, s.since = append(s.hello, p[:min(n, helloLen-len(s.hello))]...), s.heard
+		s.hello, s.since = append(s.hello, p[:min(n, helloLen-len(s.hello))]...), time.Now()
 	}
 	return n, err
 }
@@ -63,6 +63,11 @@ func (s *sniffer) Read(p []byte) (int, error) {
 // connection. A request for authentication has no room for a second answer: the library
 // would hang.
 func (s *sniffer) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	if s.owes.IsZero() {
+		s.owes = time.Now()
+	}
+	s.mu.Unlock()
 	if _, err := s.Conn.Write(s.edit(p)); err != nil {
 		s.end(err)
 		_ = s.Close() // may have been closed already
@@ -90,11 +95,18 @@ func (s *sniffer) connected() bool {
 	return len(s.hello) == helloLen
 }
 
-// times returns when the server has sent its first packet, and when it has sent something last.
-func (s *sniffer) times() (since, heard time.Time) {
+// times returns how old the session on the connection is, and for how long the server has sent
+// nothing although it was asked.
+func (s *sniffer) times() (age, silence time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.since, s.heard
+	if !s.owes.IsZero() {
+		silence = time.Since(s.owes)
+	}
+	if !s.since.IsZero() {
+		age = time.Since(s.since)
+	}
+	return age, silence
 }
 
 // end reports why the connection has ended. Later errors are not reported.
