@@ -8,6 +8,7 @@ import (
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc/codes"
 
 	"github.com/distlock-go/distlock/backend/internal/placequeue"
 	"github.com/distlock-go/distlock/driver"
@@ -113,8 +114,9 @@ func (b *Backend) opContext(ctx context.Context) (context.Context, context.Cance
 }
 
 // twice sends a request of an operation, and another one if there is no answer in half of the
-// time that is left: the client sends that to another server. It returns the answer that comes first. With
-// again, either request may have been carried out before the answer, or may be still.
+// time that is left, or the server is not available: the client sends that to another server, or
+// over another connection. It returns the answer that comes first. With again, either request may
+// have been carried out before the answer, or may be still.
 func twice[T any](ctx context.Context, b *Backend, send func(context.Context) (T, error)) (answer T, again bool, err error) {
 	patience := b.opts.opTimeout / 2
 	if u, ok := ctx.(untold); ok {
@@ -136,14 +138,18 @@ func twice[T any](ctx context.Context, b *Backend, send func(context.Context) (T
 	go try()
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
+	waits := true // for the first
 	select {
 	case r := <-results:
-		return r.answer, false, r.err
+		if codeOf(r.err) != codes.Unavailable || ctx.Err() != nil {
+			return r.answer, false, r.err
+		}
+		waits = false
 	case <-timer.C:
 	}
 	go try()
 	r := <-results
-	if r.err != nil {
+	if r.err != nil && waits {
 		r = <-results
 	}
 	return r.answer, true, r.err

@@ -21,6 +21,7 @@ import (
 type spoiler struct {
 	mu     sync.Mutex
 	method string // the end of the name of the method to spoil; "" if there is none
+	left   int    // requests to spoil
 	late   bool   // keep the request for send; otherwise send it, and lose the answer
 	kept   []func() error
 	hold   chan struct{} // not nil: send the request when it is closed, and return the answer
@@ -54,7 +55,9 @@ func (s *spoiler) intercept(ctx context.Context, method string, req, reply any, 
 		return invoke(context.WithoutCancel(ctx), method, req, reply, cc, opts...)
 	}
 	if spoil {
-		s.method = ""
+		if s.left--; s.left == 0 {
+			s.method = ""
+		}
 		if late {
 			s.kept = append(s.kept, func() error { return invoke(context.WithoutCancel(ctx), method, req, reply, cc, opts...) })
 		}
@@ -69,11 +72,11 @@ func (s *spoiler) intercept(ctx context.Context, method string, req, reply any, 
 	return status.Error(codes.Unavailable, "spoiled: lost")
 }
 
-// spoilNext spoils the next request of a method.
+// spoilNext spoils the next request of a method, and the one that follows it because of that.
 func (s *spoiler) spoilNext(method string, late bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.method, s.late = "/"+method, late
+	s.method, s.late, s.left = "/"+method, late, 2
 }
 
 // holdNext keeps the next request of a method until release is called. Its caller waits.
