@@ -63,6 +63,50 @@ func TestReleaseBeforeTheWatch(t *testing.T) {
 	})
 }
 
+// TestKeptKey: a key that is kept stays so when its process has ended, whatever arrives late, and
+// is free a second after the time at most.
+func TestKeptKey(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, f *fake, b *etcdlock.Backend, _ *spoiler) {
+		other, _ := newVirtual(t, f)
+		g := testkit.MustTry(t, b, testkit.NewRequest("k"))
+		start := time.Now()
+		g.TTL, g.Retain = 25*time.Second+time.Millisecond, true
+		testkit.MustRenew(t, b, g)
+		_, _ = b.Extend(t.Context(), g, 4)
+		_ = b.Close()
+		r := testkit.NewRequest("k")
+		r.Backoff = driver.NewBackoff(time.Hour, 0)
+		next, err := other.Acquire(t.Context(), r)
+		if d := time.Since(start); err != nil || d < g.TTL || d > g.TTL+time.Second {
+			t.Fatalf("Acquire of a key that is kept for %v: %v after %v", g.TTL, err, d)
+		}
+		testkit.MustRelease(t, other, next)
+	})
+}
+
+// TestKeepAliveOfAnotherStream: a keep-alive has no answer, and another stream has. The next
+// renewal does not wait for it.
+func TestKeepAliveOfAnotherStream(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, f *fake, b *etcdlock.Backend, _ *spoiler) {
+		g := testkit.MustTry(t, b, testkit.NewRequest("k"))
+		first := true
+		f.slow(func(keepAlive bool) time.Duration {
+			if keepAlive && first {
+				first = false
+				return lost
+			}
+			return 0
+		})
+		time.Sleep(8500 * time.Millisecond) // two fifths of the session are over, and the keep-alive is late
+		start := time.Now()
+		testkit.MustRenew(t, b, g)
+		if d := time.Since(start); first || d > time.Second {
+			t.Errorf("the renewal took %v", d)
+		}
+		testkit.MustRelease(t, b, g)
+	})
+}
+
 // TestSilentAtFirst: one of the requests for the first lock of a process has no answer: that for
 // the lease of etcd, the fence, or the place.
 func TestSilentAtFirst(t *testing.T) {

@@ -3,6 +3,7 @@ package zklock_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -36,6 +37,9 @@ func TestKeptKey(t *testing.T) {
 				g := testkit.MustTry(t, v, r)
 				v.keep(t, g, 25*time.Second)
 				start := time.Now()
+				if _, err := v.Extend(t.Context(), g, 4); !errors.Is(err, driver.ErrNotAcquired) {
+					t.Errorf("Extend by an owner that is done: %v", err)
+				}
 				end(v)
 				_, err := other.TryAcquire(t.Context(), testkit.NewRequest("key"))
 				if held, ok := errors.AsType[*driver.HeldError](err); !ok || held.Holder != "web-3/1432" || held.RetryAfter > 26*time.Second || held.RetryAfter < 24*time.Second {
@@ -50,6 +54,7 @@ func TestKeptKey(t *testing.T) {
 				w := testkit.StartWaiter(t, other, testkit.NewRequest("key"))
 				time.Sleep(24 * time.Second)
 				w.MustWait(t)
+				testkit.MustBeBusy(t, other, "key")
 				next := w.Served(t)
 				if d := time.Since(start); d < 25*time.Second || d > 26*time.Second {
 					t.Errorf("served after %v", d)
@@ -62,34 +67,46 @@ func TestKeptKey(t *testing.T) {
 }
 
 // TestKeptInFrontOfOthers: a program that deletes nothing waits for a node that is over. A waiter
-// behind it deletes the node, and an attempt does.
+// behind it, which has come before the key was kept, deletes the node, and so does an attempt, and
+// not before the end.
 func TestKeptInFrontOfOthers(t *testing.T) {
-	for name, ask := range map[string]func(t *testing.T, v *virtual){
-		"Acquire": func(t *testing.T, v *virtual) {
-			r := testkit.NewRequest("key")
-			r.Backoff = driver.NewBackoff(time.Second, 0)
-			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-			defer cancel()
-			if _, err := v.Acquire(ctx, r); !errors.Is(err, driver.ErrNotAcquired) {
-				t.Errorf("Acquire behind the node of another program: %v", err)
-			}
-		},
-		"TryAcquire": func(t *testing.T, v *virtual) {
-			testkit.MustBeBusy(t, v, "key")
-			time.Sleep(30 * time.Second)
-			testkit.MustBeBusy(t, v, "key")
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
+	for _, queued := range []bool{true, false} {
+		t.Run(fmt.Sprintf("queued: %v", queued), func(t *testing.T) {
 			inVirtualTime(t, func(t *testing.T, v *virtual) {
 				other := newVirtual(t, v.server)
-				v.keep(t, testkit.MustTry(t, v, testkit.NewRequest("key")), 25*time.Second)
-				_ = v.Close()
+				g := testkit.MustTry(t, v, testkit.NewRequest("key"))
 				v.server.Add(parentOf("key") + "/_c_" + guid + "-lock-")
-				ask(t, other)
-				if left := v.server.Children(parentOf("key")); strings.Contains(strings.Join(left, " "), "-kept-") {
-					t.Errorf("left: %q", left)
+				ctx, cancel := context.WithCancel(t.Context())
+				ended := make(chan struct{})
+				go func() {
+					defer close(ended)
+					r := testkit.NewRequest("key")
+					for queued && ctx.Err() == nil {
+						r.Backoff = driver.NewBackoff(time.Second, 0)
+						_, _ = other.Acquire(ctx, r)
+					}
+				}()
+				time.Sleep(2 * time.Second)
+				v.keep(t, g, 25*time.Second)
+				start, over := time.Now(), time.Duration(0)
+				v.server.On(func(op int32, node string) fate {
+					if op == opDelete && strings.Contains(node, "-kept-") {
+						over = time.Since(start)
+					}
+					return served
+				})
+				_ = v.Close()
+				for range 14 {
+					time.Sleep(2 * time.Second)
+					if !queued {
+						testkit.MustBeBusy(t, other, "key")
+					}
 				}
+				if over < 25*time.Second || over > 27*time.Second {
+					t.Errorf("the node was deleted after %v", over)
+				}
+				cancel()
+				<-ended
 			})
 		})
 	}
