@@ -117,6 +117,7 @@ func (b *Backend) grant(ctx context.Context, tk *ticket, r *driver.Request, s *s
 	if err := s.fresh(ctx, sent); err != nil {
 		return driver.Grant{}, err
 	}
+	b.table.TellSession(r.TTL, s.ttl, "etcdlock.WithSessionTTL")
 	g := r.Grant()
 	g.TTL, g.Sent, g.Contended = min(r.TTL, s.maxLease()), sent, i < len(q)-1
 	g.Token, g.LastToken = placequeue.Tokens(q[i].written, tokensPerRevision, r.Tokens)

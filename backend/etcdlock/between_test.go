@@ -1,9 +1,13 @@
 package etcdlock_test
 
 import (
+	"bytes"
 	"errors"
+	"log/slog"
+	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/distlock-go/distlock/backend/etcdlock"
@@ -104,6 +108,44 @@ func TestKeepAliveOfAnotherStream(t *testing.T) {
 			t.Errorf("the renewal took %v", d)
 		}
 		testkit.MustRelease(t, b, g)
+	})
+}
+
+// TestShortLease: a lease that is shorter than the session allows is told once.
+func TestShortLease(t *testing.T) {
+	var out bytes.Buffer
+	before := slog.Default()
+	slog.SetDefault(slog.New(slog.NewTextHandler(&out, nil)))
+	defer slog.SetDefault(before)
+	synctest.Test(t, func(t *testing.T) {
+		b, _ := newVirtual(t, startFake(t))
+		for _, c := range []struct {
+			ttl  time.Duration
+			want int
+		}{{10 * time.Second, 0}, {3 * time.Second, 1}, {3 * time.Second, 1}} {
+			r := testkit.NewRequest("k")
+			r.TTL = c.ttl
+			testkit.MustRelease(t, b, testkit.MustTry(t, b, r))
+			if n := strings.Count(out.String(), "session=20s"); n != c.want {
+				t.Errorf("after a lease of %v, %d lines: %s", c.ttl, n, &out)
+			}
+		}
+	})
+}
+
+// TestLateFirstRequest: the first request for a place arrives after the second was answered and
+// the owner has released the key. It creates nothing.
+func TestLateFirstRequest(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, f *fake, b *etcdlock.Backend, s *spoiler) {
+		mustWork(t, b, "session")
+		s.spoilNext("Txn", true)
+		s.left = 1
+		testkit.MustRelease(t, b, testkit.MustTry(t, b, testkit.NewRequest("k")))
+		etcdlock.WaitForSweeper(t, b)
+		s.send(t)
+		if left := f.places("k"); len(left) > 0 {
+			t.Errorf("left: %q", left)
+		}
 	})
 }
 

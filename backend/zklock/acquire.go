@@ -160,6 +160,7 @@ func (b *Backend) attemptOnce(ctx context.Context, tk *ticket, r *driver.Request
 // grant records that the owner of tk has the key.
 func (b *Backend) grant(tk *ticket, r *driver.Request, p *position, sent time.Time) (driver.Grant, error) {
 	g := r.Grant()
+	b.table.TellSession(r.TTL, tk.session.timeout, "zklock.WithSessionTimeout")
 	g.TTL = min(r.TTL, tk.session.maxLease())
 	g.Sent, g.Contended = sent, p.contended
 	g.Token, g.LastToken = placequeue.Tokens(p.createZxid, tokensPerID, r.Tokens)

@@ -3,6 +3,7 @@ package placequeue
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -86,6 +87,7 @@ type Table[T interface{ base() *Ticket[S] }, S Store] struct {
 	tickets  map[ID]T
 	holders  map[string]T // by path of the place
 	releases recent.Set[ID]
+	told     sync.Once
 }
 
 // Init prepares an empty table. It calls ended for each lease that has ended.
@@ -149,6 +151,16 @@ func (t *Table[T, S]) SetLost(tk T) {
 		one.held = false
 		one.timer.Stop()
 		delete(t.holders, one.lease.Place)
+	}
+}
+
+// TellSession logs once that a lease is shorter than its session allows: after a crash the key is
+// blocked for the session all the same. The option of the package sets the session.
+func (t *Table[T, S]) TellSession(lease, session time.Duration, option string) {
+	if lease < session/2 {
+		t.told.Do(func() {
+			slog.Info("after a crash, keys stay locked for the time of the session, which is longer than the lease", "lease", lease, "session", session, "option", option)
+		})
 	}
 }
 
