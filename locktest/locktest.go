@@ -12,6 +12,7 @@
 package locktest
 
 import (
+	"io"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -111,6 +112,7 @@ var groups = []group{
 	{"wake", []need{needsWake}, wakeCases},
 	{"inspect", []need{needsInspect}, inspectCases},
 	{"revoke", []need{needsRevoke}, revokeCases},
+	{"closed", []need{needsPeer, needsClose}, closedCases},
 	{"locker", nil, lockerCases},
 }
 
@@ -139,6 +141,7 @@ var (
 	needsLimit   = need{"a backend with driver.Features.MaxTTL", func(f *fixture) bool { return f.can.MaxTTL > 0 }}
 	needsTokens  = need{"fencing tokens (Features.NoTokens is set)", func(f *fixture) bool { return !f.NoTokens }}
 	needsDrop    = need{"Features.Drop", func(f *fixture) bool { return f.Drop != nil }}
+	needsClose   = need{"a backend that is an io.Closer", func(f *fixture) bool { _, ok := f.backend.(io.Closer); return ok }}
 	needsPeer    = need{"Features.Peer", func(f *fixture) bool { return f.Peer != nil }}
 )
 

@@ -74,18 +74,18 @@ func (b *Backend) attempt(ctx context.Context, tk *ticket, r *driver.Request, tr
 		if !ok {
 			return driver.Grant{}, nil, placequeue.ErrGivenUp
 		}
-		fence := s.fence.Load()
+		fence, again := s.fence.Load(), false
 		if created != 0 {
 			o.queue, o.revision, err = b.queue(ctx, tk.ID.Key)
 		} else {
-			o.queue, o.revision, err = b.create(ctx, tk, path, s, fence, try, blind, newest)
+			o.queue, o.revision, again, err = b.create(ctx, tk, path, s, fence, try, blind, newest)
 		}
 		i := o.queue.find(path)
 		if i >= 0 {
 			o.own = o.queue[i]
 		}
 		doubt := int64(0)
-		if created == 0 && isUnknown(err) {
+		if again || created == 0 && isUnknown(err) {
 			doubt = fence
 		}
 		b.table.end(tk, s, o.own.created, doubt)
@@ -117,6 +117,7 @@ func (b *Backend) grant(ctx context.Context, tk *ticket, r *driver.Request, s *s
 	if err := s.fresh(ctx, sent); err != nil {
 		return driver.Grant{}, err
 	}
+	b.table.TellSession(r.TTL, s.ttl, "etcdlock.WithSessionTTL")
 	g := r.Grant()
 	g.TTL, g.Sent, g.Contended = min(r.TTL, s.maxLease()), sent, i < len(q)-1
 	g.Token, g.LastToken = placequeue.Tokens(q[i].written, tokensPerRevision, r.Tokens)
@@ -132,7 +133,7 @@ func (b *Backend) grant(ctx context.Context, tk *ticket, r *driver.Request, s *s
 // created nothing because the fence was written: the session then knows the new fence, or has
 // ended. With blind it also does so if there is another place. That is for keys that are likely
 // free: to ask why nothing was created makes the transaction twice as large.
-func (b *Backend) create(ctx context.Context, tk *ticket, path string, s *session, fence int64, try, blind bool, newest int64) (queue, int64, error) {
+func (b *Backend) create(ctx context.Context, tk *ticket, path string, s *session, fence int64, try, blind bool, newest int64) (q queue, revision int64, again bool, err error) {
 	dir, value := b.dir(tk.ID.Key), valueOf(tk.Sharing, tk.ID.Owner)
 	then := []clientv3.Op{clientv3.OpPut(path, value, clientv3.WithLease(s.id))}
 	free := clientv3.Compare(clientv3.CreateRevision(dir), "<", newest+1).WithPrefix()
@@ -145,21 +146,23 @@ func (b *Backend) create(ctx context.Context, tk *ticket, path string, s *sessio
 			free = clientv3.Compare(clientv3.CreateRevision(path), "=", 0)
 		}
 	}
-	resp, err := b.client.Txn(ctx).If(s.isFenced(fence), free).Then(then...).Else(otherwise...).Commit()
+	resp, again, err := twice(ctx, b, func(ctx context.Context) (*clientv3.TxnResponse, error) {
+		return b.client.Txn(ctx).If(s.isFenced(fence), free).Then(then...).Else(otherwise...).Commit()
+	})
 	if err != nil {
-		return nil, 0, err
+		return nil, 0, again, err
 	}
 	b.learnTerm(resp.Header)
-	revision := resp.Header.Revision
+	revision = resp.Header.Revision
 	switch {
 	case resp.Succeeded && (try || blind):
-		return queue{{path: path, owner: tk.ID.Owner, sharing: tk.Sharing, created: revision, written: revision}}, revision, nil
+		return queue{{path: path, owner: tk.ID.Owner, sharing: tk.Sharing, created: revision, written: revision}}, revision, again, nil
 	case blind:
-		return nil, 0, errFence
+		return nil, 0, again, errFence
 	}
-	q := parseQueue(resp.Responses[1].GetResponseRange().Kvs, b.opts.prefix)
+	q = parseQueue(resp.Responses[1].GetResponseRange().Kvs, b.opts.prefix)
 	if !resp.Succeeded && !s.learn(resp.Responses[0].GetResponseRange(), fence) && q.find(path) < 0 {
-		return nil, 0, errFence
+		return nil, 0, again, errFence
 	}
-	return q, revision, nil
+	return q, revision, again, nil
 }

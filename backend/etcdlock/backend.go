@@ -8,6 +8,7 @@ import (
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc/codes"
 
 	"github.com/distlock-go/distlock/backend/internal/placequeue"
 	"github.com/distlock-go/distlock/driver"
@@ -90,9 +91,8 @@ func (b *Backend) Ping(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		_, err = b.client.Txn(op).Then(
-			clientv3.OpPut(s.path+"/ping", "", clientv3.WithLease(s.id)), clientv3.OpGet(s.path, clientv3.WithPrefix()),
-		).Commit()
+		_, _, err = b.txn(op, nil,
+			clientv3.OpPut(s.path+"/ping", "", clientv3.WithLease(s.id)), clientv3.OpGet(s.path, clientv3.WithPrefix()))
 		if !errors.Is(err, rpctypes.ErrLeaseNotFound) {
 			return b.explain(op, err)
 		}
@@ -113,6 +113,55 @@ func (b *Backend) opContext(ctx context.Context) (context.Context, context.Cance
 	return untold{op}, end
 }
 
+// twice sends a request of an operation, and another one if there is no answer in half of the
+// time that is left, or the server is not available: the client sends that to another server, or
+// over another connection. It returns the answer that comes first. With again, either request may
+// have been carried out before the answer, or may be still.
+func twice[T any](ctx context.Context, b *Backend, send func(context.Context) (T, error)) (answer T, again bool, err error) {
+	patience := b.opts.opTimeout / 2
+	if u, ok := ctx.(untold); ok {
+		if end, ok := u.Context.Deadline(); ok {
+			patience = min(patience, time.Until(end)/2)
+		}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	type result struct {
+		answer T
+		err    error
+	}
+	results := make(chan result, 2)
+	try := func() {
+		answer, err := send(ctx)
+		results <- result{answer, err}
+	}
+	go try()
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	waits := true // for the first
+	select {
+	case r := <-results:
+		if codeOf(r.err) != codes.Unavailable || ctx.Err() != nil {
+			return r.answer, false, r.err
+		}
+		waits = false
+	case <-timer.C:
+	}
+	go try()
+	r := <-results
+	if r.err != nil && waits {
+		r = <-results
+	}
+	return r.answer, true, r.err
+}
+
+// txn sends a transaction as [twice] does.
+func (b *Backend) txn(ctx context.Context, conditions []clientv3.Cmp, then ...clientv3.Op) (*clientv3.TxnResponse, bool, error) {
+	return twice(ctx, b, func(ctx context.Context) (*clientv3.TxnResponse, error) {
+		return b.client.Txn(ctx).If(conditions...).Then(then...).Commit()
+	})
+}
+
 // untold is a context with a deadline that gRPC does not tell the server: a header with
 // each request, and a timer of the server, for what the client ends by itself.
 type untold struct{ context.Context } //nolint:containedctx // it is one itself
@@ -125,7 +174,9 @@ func (b *Backend) dir(key string) string { return b.opts.prefix + EscapeKey(key)
 
 // queue reads the queue of a key. It returns the revision of what it has read.
 func (b *Backend) queue(ctx context.Context, key string) (queue, int64, error) {
-	resp, err := b.client.Get(ctx, b.dir(key), clientv3.WithPrefix())
+	resp, _, err := twice(ctx, b, func(ctx context.Context) (*clientv3.GetResponse, error) {
+		return b.client.Get(ctx, b.dir(key), clientv3.WithPrefix())
+	})
 	if err != nil {
 		return nil, 0, b.explain(ctx, err)
 	}

@@ -1,6 +1,9 @@
 // Package etcdlock is a lock backend on etcd, 3.4 or later, with the official client.
 //
-//	client, err := clientv3.New(clientv3.Config{Endpoints: []string{"etcd1:2379", "etcd2:2379"}})
+//	client, err := clientv3.New(clientv3.Config{
+//		Endpoints:         []string{"etcd1:2379", "etcd2:2379", "etcd3:2379"},
+//		DialKeepAliveTime: 10 * time.Second, DialKeepAliveTimeout: time.Second,
+//	})
 //	if err != nil {
 //		return err
 //	}
@@ -48,14 +51,20 @@
 //
 // The lease of a lock that is not renewed is ended by this package, in the holder's
 // process. If the process is gone, the lease ends with the session. So after a crash a key
-// is blocked for the session's TTL, not for KeyTimeout, and what remains of MinHold is
-// dropped. The default of 20 s allows the default KeyTimeout of 10 s. A new leader starts
+// is blocked for the session's TTL, not for KeyTimeout. What MinHold keeps after the function
+// has a lease of etcd of its own, and outlives the process: it ends at most a second later, or
+// when the servers' shortest lease does. The default of 20 s allows the default KeyTimeout of 10 s. A new leader starts
 // the TTL of each lease anew, so an election does not cost a lock, and may block the keys of
 // a crashed process for longer.
 //
 // If the session ends, because an operator has revoked the lease of etcd, or has deleted the
 // keys with the prefix, or because no keep-alive has arrived in time, all its locks are
 // lost. The next renewal says so. The next request begins a new session.
+//
+// The client asks its servers in turn. A request without an answer in half of the time of an
+// operation is sent again, to the next one. So a member that is silent costs half of
+// [WithOpTimeout] for every third request, until the client notices: with the keep-alives above,
+// after seconds; without them, perhaps never.
 //
 // # Keys in etcd
 //

@@ -36,16 +36,20 @@ func isUnknown(err error) bool {
 	if err == nil || errors.Is(err, errFence) {
 		return false
 	}
-	code := status.Code(err)
-	if known := (rpctypes.EtcdError{}); errors.As(err, &known) {
-		code = known.Code()
-	}
-	switch code {
+	switch codeOf(err) {
 	case codes.InvalidArgument, codes.PermissionDenied, codes.ResourceExhausted, codes.FailedPrecondition, codes.Unauthenticated:
 		return false
 	default:
 		return true
 	}
+}
+
+// codeOf returns the code of an error of the client.
+func codeOf(err error) codes.Code {
+	if known := (rpctypes.EtcdError{}); errors.As(err, &known) {
+		return known.Code()
+	}
+	return status.Code(err)
 }
 
 // probeTimeout limits the request that finds out why there is no connection.

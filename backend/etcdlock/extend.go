@@ -24,14 +24,16 @@ func (b *Backend) Extend(ctx context.Context, g driver.Grant, n int) (driver.Gra
 	defer end()
 	extended := l.Grant
 	extended.Sent, extended.TTL, extended.Contended = time.Now(), min(g.TTL, l.Store.maxLease()), false
-	resp, err := b.client.Txn(op).If(
-		clientv3.Compare(clientv3.CreateRevision(l.Place), "=", l.Store.created),
-		clientv3.Compare(clientv3.CreateRevision(b.dir(g.Key)), "<", l.Store.created+1).WithPrefix(),
-	).Then(
-		clientv3.OpPut(l.Place, valueOf(g.Sharing(), g.Owner), clientv3.WithLease(l.Store.id)),
-	).Else(
-		clientv3.OpGet(l.Place, clientv3.WithMinCreateRev(l.Store.created), clientv3.WithMaxCreateRev(l.Store.created)),
-	).Commit()
+	resp, _, err := twice(op, b, func(ctx context.Context) (*clientv3.TxnResponse, error) {
+		return b.client.Txn(ctx).If(
+			clientv3.Compare(clientv3.CreateRevision(l.Place), "=", l.Store.created),
+			clientv3.Compare(clientv3.CreateRevision(b.dir(g.Key)), "<", l.Store.created+1).WithPrefix(),
+		).Then(
+			clientv3.OpPut(l.Place, valueOf(g.Sharing(), g.Owner), clientv3.WithIgnoreLease()), // which keep may have changed, if this arrives late
+		).Else(
+			clientv3.OpGet(l.Place, clientv3.WithMinCreateRev(l.Store.created), clientv3.WithMaxCreateRev(l.Store.created)),
+		).Commit()
+	})
 	switch {
 	case err != nil:
 		return driver.Grant{}, b.explain(op, err)

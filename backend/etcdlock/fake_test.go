@@ -38,6 +38,8 @@ type fake struct {
 	streams  uint64
 	txn      *etcdserverpb.TxnRequest // the last one
 
+	watched func() // called when a watch is about to begin; nil if nothing is
+
 	// What the answers to Grant and to keep-alives wait for; nil if nothing.
 	delay func(keepAlive bool) time.Duration
 }
@@ -209,7 +211,9 @@ func (f *fake) apply(op *etcdserverpb.RequestOp, revision int64) (*etcdserverpb.
 			kv = &mvccpb.KeyValue{Key: p.Key, CreateRevision: revision}
 			f.keys[string(p.Key)] = kv
 		}
-		kv.Value, kv.Lease, kv.ModRevision = p.Value, p.Lease, revision
+		if kv.Value, kv.ModRevision = p.Value, revision; !p.IgnoreLease {
+			kv.Lease = p.Lease
+		}
 		f.revision = revision
 		return &etcdserverpb.ResponseOp{Response: &etcdserverpb.ResponseOp_ResponsePut{ResponsePut: &etcdserverpb.PutResponse{Header: f.header()}}}, nil
 	case *etcdserverpb.RequestOp_RequestDeleteRange:
@@ -269,13 +273,16 @@ func (f *fake) Txn(_ context.Context, r *etcdserverpb.TxnRequest) (*etcdserverpb
 	return resp.GetResponseTxn(), err
 }
 
-func (f *fake) LeaseGrant(_ context.Context, r *etcdserverpb.LeaseGrantRequest) (*etcdserverpb.LeaseGrantResponse, error) {
+func (f *fake) LeaseGrant(ctx context.Context, r *etcdserverpb.LeaseGrantRequest) (*etcdserverpb.LeaseGrantResponse, error) {
 	f.mu.Lock()
 	id, ttl := int64(len(f.leases))+f.revision<<8, time.Duration(r.TTL)*time.Second
 	f.leases[id] = &fakeLease{ttl, time.Now().Add(ttl), time.AfterFunc(ttl, func() { f.revoke(id) })}
 	resp := &etcdserverpb.LeaseGrantResponse{Header: f.header(), ID: id, TTL: r.TTL}
 	f.mu.Unlock()
-	time.Sleep(f.pause(false))
+	select {
+	case <-time.After(f.pause(false)):
+	case <-ctx.Done():
+	}
 	return resp, nil
 }
 
@@ -349,6 +356,17 @@ type watcher struct {
 // Watch sends the deletions of a key since a revision.
 func (w watcher) Watch(ctx context.Context, key string, opts ...clientv3.OpOption) clientv3.WatchChan {
 	events, from := make(chan clientv3.WatchResponse), clientv3.OpGet(key, opts...).Rev()
+	w.server.mu.Lock()
+	watched := w.server.watched
+	w.server.mu.Unlock()
+	if watched != nil {
+		watched()
+	}
+	w.server.mu.Lock()
+	if from == 0 { // the watch begins when it arrives
+		from = w.server.revision + 1
+	}
+	w.server.mu.Unlock()
 	go func() {
 		defer close(events)
 		for {

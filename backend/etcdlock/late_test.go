@@ -8,7 +8,6 @@ import (
 	"sync"
 	"testing"
 
-	clientv3 "go.etcd.io/etcd/client/v3"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -22,12 +21,31 @@ import (
 type spoiler struct {
 	mu     sync.Mutex
 	method string // the end of the name of the method to spoil; "" if there is none
+	left   int    // requests to spoil
 	late   bool   // keep the request for send; otherwise send it, and lose the answer
 	kept   []func() error
 	hold   chan struct{} // not nil: send the request when it is closed, and return the answer
+	before func(n int, method string) (silent bool)
+	n      int // of requests since before was set
+}
+
+// each calls f before each request from now on, with its number, which begins with 1, and the
+// name of its method. If f returns true, the request has no answer and is not sent.
+func (s *spoiler) each(f func(n int, method string) (silent bool)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.before, s.n = f, 0
 }
 
 func (s *spoiler) intercept(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+	s.mu.Lock()
+	s.n++
+	n, before := s.n, s.before
+	s.mu.Unlock()
+	if before != nil && before(n, method[strings.LastIndexByte(method, '/')+1:]) {
+		<-ctx.Done()
+		return status.FromContextError(ctx.Err()).Err()
+	}
 	s.mu.Lock()
 	spoil, late := s.method != "" && strings.HasSuffix(method, s.method), s.late
 	if hold := s.hold; spoil && hold != nil {
@@ -37,7 +55,9 @@ func (s *spoiler) intercept(ctx context.Context, method string, req, reply any, 
 		return invoke(context.WithoutCancel(ctx), method, req, reply, cc, opts...)
 	}
 	if spoil {
-		s.method = ""
+		if s.left--; s.left == 0 {
+			s.method = ""
+		}
 		if late {
 			s.kept = append(s.kept, func() error { return invoke(context.WithoutCancel(ctx), method, req, reply, cc, opts...) })
 		}
@@ -52,11 +72,11 @@ func (s *spoiler) intercept(ctx context.Context, method string, req, reply any, 
 	return status.Error(codes.Unavailable, "spoiled: lost")
 }
 
-// spoilNext spoils the next request of a method.
+// spoilNext spoils the next request of a method, and the one that follows it because of that.
 func (s *spoiler) spoilNext(method string, late bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.method, s.late = "/"+method, late
+	s.method, s.late, s.left = "/"+method, late, 2
 }
 
 // holdNext keeps the next request of a method until release is called. Its caller waits.
@@ -84,19 +104,6 @@ func (s *spoiler) send(tb testing.TB) {
 	s.kept = nil
 }
 
-// newSpoiled returns a Backend, the client of which has a spoiler. The Backend has a
-// session.
-func newSpoiled(t *testing.T) (*etcdlock.Backend, *clientv3.Client, *spoiler) {
-	t.Helper()
-	s := &spoiler{}
-	c := open(t, clientv3.Config{
-		Endpoints: []string{shared.Server(t).Addr()}, DialOptions: []grpc.DialOption{grpc.WithChainUnaryInterceptor(s.intercept)},
-	})
-	b := newBackend(t, c)
-	testkit.MustRelease(t, b, testkit.MustTry(t, b, testkit.NewRequest(t.Name()+"/session")))
-	return b, c, s
-}
-
 // attempts are the calls that ask for a key.
 var attempts = map[string]func(b *etcdlock.Backend, r driver.Request) (driver.Grant, error){
 	"TryAcquire": func(b *etcdlock.Backend, r driver.Request) (driver.Grant, error) {
@@ -114,36 +121,36 @@ var attempts = map[string]func(b *etcdlock.Backend, r driver.Request) (driver.Gr
 // Row 9 (etcdlock): a request that arrives late does not take the key. Fails if the fence
 // is not written.
 func TestLateRequest(t *testing.T) {
-	t.Parallel()
 	for name, try := range attempts {
 		for _, c := range []struct{ late, again bool }{{true, true}, {true, false}, {false, true}, {false, false}} {
 			t.Run(fmt.Sprintf("%s/%+v", name, c), func(t *testing.T) {
-				t.Parallel()
-				b, client, s := newSpoiled(t)
-				r := testkit.NewRequest(t.Name())
-				s.spoilNext("Txn", c.late)
-				if _, err := try(b, r); err == nil || errors.Is(err, driver.ErrNotAcquired) {
-					t.Fatalf("an attempt without an answer: %v", err)
-				}
-				if applied := len(places(t, client, r.Key)) == 1; applied == c.late {
-					t.Fatalf("the request was applied: %v", applied)
-				}
-				g := r.Grant()
-				if c.again {
-					g = testkit.MustTry(t, b, r)
-				}
-				testkit.MustRelease(t, b, g)
-				etcdlock.WaitForSweeper(t, b) // it writes the fence
-				if c.late {
-					s.send(t)
-				}
-				if n := len(places(t, client, r.Key)); n != 0 {
-					t.Errorf("%d places are left", n)
-				}
-				// Later owners use the same name.
-				g = testkit.MustTry(t, b, testkit.NewRequest(r.Key))
-				testkit.MustBeBusy(t, b, r.Key)
-				testkit.MustRelease(t, b, g)
+				inVirtualTime(t, func(t *testing.T, f *fake, b *etcdlock.Backend, s *spoiler) {
+					mustWork(t, b, "session")
+					r := testkit.NewRequest(t.Name())
+					s.spoilNext("Txn", c.late)
+					if _, err := try(b, r); err == nil || errors.Is(err, driver.ErrNotAcquired) {
+						t.Fatalf("an attempt without an answer: %v", err)
+					}
+					if applied := len(f.places(r.Key)) == 1; applied == c.late {
+						t.Fatalf("the request was applied: %v", applied)
+					}
+					g := r.Grant()
+					if c.again {
+						g = testkit.MustTry(t, b, r)
+					}
+					testkit.MustRelease(t, b, g)
+					etcdlock.WaitForSweeper(t, b) // it writes the fence
+					if c.late {
+						s.send(t)
+					}
+					if n := len(f.places(r.Key)); n != 0 {
+						t.Errorf("%d places are left", n)
+					}
+					// Later owners use the same name.
+					g = testkit.MustTry(t, b, testkit.NewRequest(r.Key))
+					testkit.MustBeBusy(t, b, r.Key)
+					testkit.MustRelease(t, b, g)
+				})
 			})
 		}
 	}
@@ -154,29 +161,28 @@ func TestLateRequest(t *testing.T) {
 // Row 8 (etcdlock): the key becomes free, and a late release does not take it from the next
 // owner. Fails if a release without an answer is not continued in the background.
 func TestReleaseWithoutAnswer(t *testing.T) {
-	t.Parallel()
 	for name, late := range map[string]bool{"lost": false, "late": true} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b, c, s := newSpoiled(t)
-			g := testkit.MustTry(t, b, testkit.NewRequest(t.Name()))
-			s.spoilNext("DeleteRange", late)
-			if err := b.Release(context.Background(), g); err == nil || errors.Is(err, driver.ErrLost) {
-				t.Fatalf("Release without an answer: %v", err)
-			}
-			testkit.Eventually(t, "the key is free", func() bool { return len(places(t, c, g.Key)) == 0 })
-			testkit.MustRelease(t, b, g)
-			etcdlock.WaitForSweeper(t, b) // it then uses the slot again
-			next := testkit.MustTry(t, b, testkit.NewRequest(g.Key))
-			if late {
-				s.send(t)
-			}
-			testkit.MustRenew(t, b, next)
-			testkit.MustRelease(t, b, next)
-			etcdlock.WaitForSweeper(t, b)
-			if n := etcdlock.Slots(b); n != 0 {
-				t.Errorf("%d keys have slots", n)
-			}
+			inVirtualTime(t, func(t *testing.T, f *fake, b *etcdlock.Backend, s *spoiler) {
+				g := testkit.MustTry(t, b, testkit.NewRequest(t.Name()))
+				s.spoilNext("DeleteRange", late)
+				if err := b.Release(context.Background(), g); err == nil || errors.Is(err, driver.ErrLost) {
+					t.Fatalf("Release without an answer: %v", err)
+				}
+				testkit.Eventually(t, "the key is free", func() bool { return len(f.places(g.Key)) == 0 })
+				testkit.MustRelease(t, b, g)
+				etcdlock.WaitForSweeper(t, b) // it then uses the slot again
+				next := testkit.MustTry(t, b, testkit.NewRequest(g.Key))
+				if late {
+					s.send(t)
+				}
+				testkit.MustRenew(t, b, next)
+				testkit.MustRelease(t, b, next)
+				etcdlock.WaitForSweeper(t, b)
+				if n := etcdlock.Slots(b); n != 0 {
+					t.Errorf("%d keys have slots", n)
+				}
+			})
 		})
 	}
 }

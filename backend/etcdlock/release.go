@@ -32,11 +32,13 @@ func (b *Backend) deletePlace(ctx context.Context, tk *ticket) (existed bool, er
 	if !ok {
 		return false, nil
 	}
-	resp, err := b.client.Delete(ctx, l.path)
-	if err != nil {
+	resp, again, err := twice(ctx, b, func(ctx context.Context) (*clientv3.DeleteResponse, error) {
+		return b.client.Delete(ctx, l.path)
+	})
+	if err != nil || again { // a deletion may arrive late
 		l.doubt = l.session.fence.Load()
 		b.sweeper.add(l)
-		return false, b.explain(ctx, err)
+		return again, b.explain(ctx, err)
 	}
 	if l.doubt != 0 {
 		b.sweeper.add(l)
@@ -64,7 +66,7 @@ func (b *Backend) deleteAll(ctx context.Context, g *driver.Grant) (found bool, q
 
 // delete deletes a place of any process, but not the next one with the same name.
 func (b *Backend) delete(ctx context.Context, p *place) (deleted bool, err error) {
-	resp, err := b.client.Txn(ctx).If(clientv3.Compare(clientv3.CreateRevision(p.path), "=", p.created)).
-		Then(clientv3.OpDelete(p.path)).Commit()
-	return err == nil && resp.Succeeded, b.explain(ctx, err)
+	resp, again, err := b.txn(ctx, []clientv3.Cmp{clientv3.Compare(clientv3.CreateRevision(p.path), "=", p.created)},
+		clientv3.OpDelete(p.path))
+	return err == nil && (resp.Succeeded || again), b.explain(ctx, err)
 }

@@ -8,21 +8,36 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/distlock-go/distlock/backend/internal/placequeue"
 	"github.com/distlock-go/distlock/driver"
 )
+
+// renewal is one grant of a call of Renew.
+type renewal = placequeue.Renewal[*ticket, granted]
 
 // Renew implements [driver.Backend]. It makes sure that the lease of etcd was kept alive
 // recently, and reads the places of the owners, up to 100 in one request.
 //
-// A renewal may make a lease longer than the TTL of the session allows, for MinHold: the
-// lease then lasts as long as the process, and only as long as the session if the process
-// dies.
+// A renewal may make a lease longer than the TTL of the session allows: the lease then lasts
+// as long as the process, and only as long as the session if the process dies. A grant with
+// Retain gets a lease of etcd of its own, in another request, and its place does not end with
+// the session. That lease lasts whole seconds, at least as long as the servers demand, so the
+// place outlives a process that has died by that.
 func (b *Backend) Renew(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
 	sent := time.Now()
 	renewals := b.table.Renewals(grants, report)
 	op, end := b.opContext(ctx)
 	defer end()
 	var batches sync.WaitGroup
+	renewals = slices.DeleteFunc(renewals, func(r renewal) bool {
+		if r.Retains() {
+			batches.Go(func() {
+				kept, err := b.keep(op, &r)
+				report(r.Index, b.table.Renewed(&r, sent, kept, err))
+			})
+		}
+		return r.Retains()
+	})
 	for batch := range slices.Chunk(renewals, maxOps) {
 		batches.Go(func() {
 			places := make(queue, len(batch))
@@ -42,6 +57,22 @@ func (b *Backend) Renew(ctx context.Context, grants []driver.Grant, report func(
 	batches.Wait()
 }
 
+// keep attaches the place of an owner that is done to a lease of etcd of its own. It returns
+// false if the place does not exist. Without an answer that lease is left to end by itself: the
+// place may be attached to it.
+func (b *Backend) keep(ctx context.Context, r *renewal) (kept bool, err error) {
+	lease, err := b.newLease(ctx, int64(r.TTL()/time.Second)+1)
+	if err != nil {
+		return false, b.explain(ctx, err)
+	}
+	resp, _, err := b.txn(ctx, []clientv3.Cmp{clientv3.Compare(clientv3.CreateRevision(r.Place), "=", r.Store.created)},
+		clientv3.OpPut(r.Place, valueOf(r.Grant.Sharing(), r.Grant.Owner), clientv3.WithLease(lease.ID)))
+	if err != nil {
+		return false, b.explain(ctx, err)
+	}
+	return resp.Succeeded, nil
+}
+
 // exist returns which of at most maxOps places exist.
 func (b *Backend) exist(ctx context.Context, places queue) ([]bool, error) {
 	exist := make([]bool, len(places))
@@ -49,7 +80,7 @@ func (b *Backend) exist(ctx context.Context, places queue) ([]bool, error) {
 	for i, p := range places {
 		ops[i] = clientv3.OpGet(p.path, clientv3.WithKeysOnly())
 	}
-	resp, err := b.client.Txn(ctx).Then(ops...).Commit()
+	resp, _, err := b.txn(ctx, nil, ops...)
 	if err != nil {
 		return exist, b.explain(ctx, err)
 	}

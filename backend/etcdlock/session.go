@@ -79,7 +79,9 @@ func raise(v *atomic.Int64, n int64) {
 // writeFence writes the fence. Afterwards no transaction that was sent before can create a
 // place.
 func (s *session) writeFence(ctx context.Context) error {
-	resp, err := s.backend.client.Put(ctx, s.path, "", clientv3.WithLease(s.id))
+	resp, _, err := twice(ctx, s.backend, func(ctx context.Context) (*clientv3.PutResponse, error) {
+		return s.backend.client.Put(ctx, s.path, "", clientv3.WithLease(s.id))
+	})
 	switch {
 	case err == nil:
 		raise(&s.fence, resp.Header.Revision)
@@ -145,6 +147,9 @@ func (s *session) fresh(ctx context.Context, from time.Time) error {
 func (s *session) confirm(sent time.Time, term int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if sent.Before(s.alive) {
+		return // another stream was faster
+	}
 	s.alive, s.term = sent, term
 	close(s.changed)
 	s.changed = make(chan struct{})
@@ -163,14 +168,15 @@ func (s *session) run() {
 		case <-s.backend.background.Done():
 			return
 		}
-		s.keepAlive()
+		s.keepAlive(false)
 		pause.Reset(min(s.ttl/10, time.Second))
 	}
 }
 
-// keepAlive sends keep-alives on one stream until the stream fails. The client's own
-// KeepAlive does not tell when it has sent the request that was answered.
-func (s *session) keepAlive() {
+// keepAlive sends keep-alives on one stream until the stream fails, or once. The client's own
+// KeepAlive does not tell when it has sent the request that was answered. If an answer is late,
+// another stream, which may be one to another server, gets one keep-alive.
+func (s *session) keepAlive(once bool) {
 	ctx, cancel := context.WithCancel(clientv3.WithRequireLeader(s.backend.background))
 	defer cancel()
 	limit := time.AfterFunc(s.backend.opts.opTimeout, cancel)
@@ -181,7 +187,12 @@ func (s *session) keepAlive() {
 	}
 	pause := time.NewTimer(s.interval())
 	defer pause.Stop()
+	other := time.AfterFunc(time.Hour, func() { s.backend.background.Run(func() { s.keepAlive(true) }) })
+	defer other.Stop()
 	for {
+		if !once {
+			other.Reset(s.backend.opts.opTimeout / 4)
+		}
 		sent := time.Now()
 		if stream.Send(&pb.LeaseKeepAliveRequest{ID: int64(s.id)}) != nil {
 			return
@@ -199,6 +210,9 @@ func (s *session) keepAlive() {
 			return // the next stream may be one to another server
 		}
 		s.confirm(sent, term)
+		if other.Stop(); once {
+			return
+		}
 		limit.Stop()
 		pause.Reset(s.interval())
 		select {
@@ -211,6 +225,14 @@ func (s *session) keepAlive() {
 		}
 		limit.Reset(s.backend.opts.opTimeout)
 	}
+}
+
+// newLease gets a lease of etcd, which is not kept alive.
+func (b *Backend) newLease(ctx context.Context, seconds int64) (*clientv3.LeaseGrantResponse, error) {
+	lease, _, err := twice(ctx, b, func(ctx context.Context) (*clientv3.LeaseGrantResponse, error) {
+		return b.client.Grant(ctx, seconds)
+	})
+	return lease, err
 }
 
 // session returns the present session, or makes one if there is none.
@@ -231,7 +253,7 @@ func (b *Backend) session(ctx context.Context) (*session, error) {
 		return nil, errClosed
 	}
 	sent := time.Now()
-	lease, err := b.client.Grant(ctx, int64(b.opts.sessionTTL/time.Second))
+	lease, err := b.newLease(ctx, int64(b.opts.sessionTTL/time.Second))
 	if err != nil {
 		return nil, b.explain(ctx, err)
 	}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/go-zookeeper/zk"
+
 	"github.com/distlock-go/distlock/backend/internal/placequeue"
 	"github.com/distlock-go/distlock/driver"
 )
@@ -52,9 +54,18 @@ func (b *Backend) Acquire(ctx context.Context, r driver.Request) (driver.Grant, 
 	})
 }
 
-// attempt makes sure that tk has a node in the queue, and grants the key if it is the
+// attempt makes an attempt, and another one if it ends with its connection: the server may have
+// been the wrong one, or a connection may have died without a word.
+func (b *Backend) attempt(ctx context.Context, tk *ticket, r *driver.Request) (g driver.Grant, o *obstacle, err error) {
+	if g, o, err = b.attemptOnce(ctx, tk, r); errors.Is(err, zk.ErrConnectionClosed) && ctx.Err() == nil {
+		return b.attemptOnce(ctx, tk, r)
+	}
+	return g, o, err
+}
+
+// attemptOnce makes sure that tk has a node in the queue, and grants the key if it is the
 // owner's turn. Otherwise it returns an obstacle.
-func (b *Backend) attempt(ctx context.Context, tk *ticket, r *driver.Request) (driver.Grant, *obstacle, error) {
+func (b *Backend) attemptOnce(ctx context.Context, tk *ticket, r *driver.Request) (driver.Grant, *obstacle, error) {
 	if !tk.lock(ctx) {
 		return driver.Grant{}, nil, b.link.cause(ctx)
 	}
@@ -129,8 +140,15 @@ func (b *Backend) attempt(ctx context.Context, tk *ticket, r *driver.Request) (d
 				}
 			}
 		case len(p.blockers) > 0:
-			o.watch, o.own, o.first = p.blockers, tk.node, p.first
-			return driver.Grant{}, o, nil
+			over := false
+			now := time.UnixMilli(seen.time).Add(time.Since(tk.since)) // or later, by the servers' clock
+			if o.left, over, err = b.endKept(ctx, p.kept, now); err != nil {
+				return driver.Grant{}, nil, err
+			}
+			if !over {
+				o.watch, o.others, o.own, o.first = p.blockers, p.others, tk.node, p.first
+				return driver.Grant{}, o, nil
+			}
 		default:
 			g, err := b.grant(tk, r, &p, sent)
 			return g, nil, err
@@ -142,6 +160,7 @@ func (b *Backend) attempt(ctx context.Context, tk *ticket, r *driver.Request) (d
 // grant records that the owner of tk has the key.
 func (b *Backend) grant(tk *ticket, r *driver.Request, p *position, sent time.Time) (driver.Grant, error) {
 	g := r.Grant()
+	b.table.TellSession(r.TTL, tk.session.timeout, "zklock.WithSessionTimeout")
 	g.TTL = min(r.TTL, tk.session.maxLease())
 	g.Sent, g.Contended = sent, p.contended
 	g.Token, g.LastToken = placequeue.Tokens(p.createZxid, tokensPerID, r.Tokens)
@@ -156,7 +175,9 @@ type position struct {
 	exists     bool      // the node exists and belongs to the present session
 	stranger   *stranger // a node beside which it must not be
 	blockers   []string  // the paths of the nodes that it waits for
+	others     bool      // some of them are those of other programs
 	orphans    []string  // the blockers that have the same owner
+	kept       []string  // the paths of nodes in front of it that do not end with a session
 	first      string    // the path of the first node in the queue
 	contended  bool      // other nodes are behind it
 	createZxid int64     // ID of the transaction that created the node
@@ -171,19 +192,24 @@ func (b *Backend) position(ctx context.Context, tk *ticket, seen view) (position
 	i := q.find(tk.name())
 	// A server that lags behind may still show the node of a session that has ended. Such
 	// a node is about to be deleted and is not a lock.
-	if i < 0 || tk.session != b.link.session() || seen.owner != tk.session.id {
+	if i < 0 || tk.session != b.link.session() || seen.owner != tk.ephemeralOwner(tk.session) {
 		return position{}, nil
 	}
 	p := position{exists: true, createZxid: seen.zxid, first: tk.parent + "/" + q[0].name, contended: i < len(q)-1}
 	if p.stranger, err = b.stranger(ctx, tk.parent, seen.names, q, tk.kind); err != nil {
 		return position{}, err
 	}
+	for _, n := range q[:i] {
+		if n.kept {
+			p.kept = append(p.kept, tk.parent+"/"+n.name)
+		}
+	}
 	for _, n := range placequeue.Blockers(q, i) {
 		if n.kind.tag == tagPlain && p.stranger == nil {
 			p.stranger = &stranger{name: n.name}
 		}
 		path := tk.parent + "/" + n.name
-		p.blockers = append(p.blockers, path)
+		p.blockers, p.others = append(p.blockers, path), p.others || !n.ours
 		if n.guid == tk.guid {
 			p.orphans = append(p.orphans, path)
 		}

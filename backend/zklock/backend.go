@@ -114,5 +114,9 @@ func (b *Backend) heldError(ctx context.Context, first string) *driver.HeldError
 		return &driver.HeldError{}
 	}
 	since := time.UnixMilli(node.stat.Ctime) // by the server's clock
-	return &driver.HeldError{Holder: holderName(node.data), Held: max(time.Since(since), 0)}
+	held := &driver.HeldError{Holder: holderName(node.data), Held: max(time.Since(since), 0)}
+	if end, kept := node.keptUntil(first); kept {
+		held.RetryAfter = max(time.Until(end), 0)
+	}
+	return held
 }

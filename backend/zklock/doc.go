@@ -38,7 +38,17 @@
 //
 // A lease that is not renewed is ended by this package, in the holder's process. If the
 // process is gone, the lease ends with the session. So after a crash a key is blocked for
-// the session's timeout, not for KeyTimeout, and what remains of MinHold is dropped.
+// the session's timeout, not for KeyTimeout.
+//
+// What MinHold keeps after the function outlives the process. The ephemeral node is replaced, in
+// one transaction, by a persistent one with the same number, which blocks all recipes, too. Its
+// data say for how long, by the servers' clock: if another server becomes the leader, the
+// difference of their clocks counts. The process deletes the node at its end. If the process is
+// gone, the next one that asks for the key with this package does; the recipes do not, and wait
+// for that. Data that another program has written there, as Curator's Revoker does, end it.
+//
+// If a server is silent for half of [WithOpTimeout], or does not carry out an operation in all of
+// it and there are other servers, the connection is closed, and the next one continues the session.
 //
 // A short session timeout frees the locks of a dead process soon. A long one survives
 // network outages, elections of a leader, and restarts. The default of 20 s allows the

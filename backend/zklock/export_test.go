@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/go-zookeeper/zk"
+
 	"github.com/distlock-go/distlock/backend/internal/placequeue"
 )
 
@@ -44,9 +46,12 @@ func MaxLease(timeout time.Duration) time.Duration {
 	return (&session{timeout: timeout}).maxLease()
 }
 
+// IsEphemeral reports whether a node with this owner ends with a session.
+func IsEphemeral(owner int64) bool { return isEphemeral(&zk.Stat{EphemeralOwner: owner}) }
+
 // Answer returns the result of a call that has its answer when ctx has ended.
 func Answer(ctx context.Context, answer int) (int, error) {
-	p := &pending[int]{done: make(chan struct{}), value: answer}
+	p := &pending[int]{link: &link{opts: &options{opTimeout: time.Second}}, done: make(chan struct{}), value: answer}
 	close(p.done)
 	return p.wait(ctx)
 }

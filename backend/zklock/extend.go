@@ -43,7 +43,7 @@ func (b *Backend) Extend(ctx context.Context, g driver.Grant, n int) (driver.Gra
 	switch {
 	case errors.Is(err, zk.ErrBadVersion):
 		return driver.Grant{}, errAsked
-	case errors.Is(err, zk.ErrNoNode), err == nil && stat.EphemeralOwner != lock.Store.id:
+	case errors.Is(err, zk.ErrNoNode), err == nil && stat.EphemeralOwner != lock.Ticket.ephemeralOwner(lock.Store):
 		b.table.Lose(lock.Ticket, false)
 		return driver.Grant{}, placequeue.ErrNotHeld
 	case err != nil:
@@ -66,7 +66,7 @@ func (b *Backend) Extend(ctx context.Context, g driver.Grant, n int) (driver.Gra
 // checkAlone returns an error if an owner other than tk's is in the queue.
 func (b *Backend) checkAlone(ctx context.Context, tk *ticket) error {
 	q, err := b.link.queue(ctx, tk.parent)
-	if err == nil && slices.ContainsFunc(q, func(n node) bool { return n.guid != tk.guid }) {
+	if err == nil && slices.ContainsFunc(q, func(n node) bool { return n.guid != tk.guid || n.kept }) {
 		return placequeue.ErrOthersWait
 	}
 	return err

@@ -24,6 +24,7 @@ const (
 	opPing        = 11
 	opGetChildren = 12
 	opContainer   = 19
+	opMulti       = 14
 	opSetAuth     = 100
 	opSetWatches  = 101
 	opClose       = -11
@@ -56,9 +57,11 @@ type fakeServer struct {
 	zxid     int64
 	last     int64 // the ID of the session that began last
 	sessions map[int64]*time.Timer
+	owners   map[int64]*fakeConn // of the sessions: a request on an earlier connection is refused
 	nodes    map[string]*fakeNode
 	deferred []func()
 	created  []string
+	acls     map[string]string // the schemes
 	watches  map[string][]*fakeConn
 	conns    []net.Conn
 }
@@ -66,7 +69,7 @@ type fakeServer struct {
 type fakeNode struct {
 	data                []byte
 	czxid, mzxid, owner int64
-	ctime               time.Time
+	ctime, mtime        time.Time
 	version, sequence   int32
 	children            int32
 }
@@ -117,6 +120,39 @@ func (v *fakeServer) Steal(path string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.nodes[path].owner = -1 // no session has this ID
+}
+
+// Add creates a node of another program with a number, ephemeral in a session that does not end.
+func (v *fakeServer) Add(prefix string) (path string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	created, code := v.create(&fakeConn{session: -1}, prefix, nil, 3)
+	if code != 0 {
+		panic(fmt.Sprintf("creating %s: %d", prefix, code))
+	}
+	v.acls[created.text()] = "" // it is none of ours
+	return v.created[len(v.created)-1]
+}
+
+// Data returns the data of a node.
+func (v *fakeServer) Data(path string) string {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return string(v.nodes[path].data)
+}
+
+// Write replaces the data of a node, as another program does.
+func (v *fakeServer) Write(path, data string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.nodes[path].data = []byte(data)
+}
+
+// ACLs returns the schemes of the access control lists with which nodes were created, by path.
+func (v *fakeServer) ACLs() map[string]string {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return maps.Clone(v.acls)
 }
 
 // Created returns the paths of all nodes that were ever created below a path.
@@ -176,7 +212,7 @@ func (v *fakeServer) fire(p string, event int32) {
 }
 
 // connect returns the session of a client that had a session with this ID, or 0.
-func (v *fakeServer) connect(id int64, timeout time.Duration) int64 {
+func (v *fakeServer) connect(c *fakeConn, id int64, timeout time.Duration) int64 {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if id != 0 {
@@ -189,7 +225,9 @@ func (v *fakeServer) connect(id int64, timeout time.Duration) int64 {
 	}
 	if v.sessions == nil {
 		v.sessions, v.nodes, v.watches = map[int64]*time.Timer{}, map[string]*fakeNode{"/": {}}, map[string][]*fakeConn{}
+		v.owners, v.acls = map[int64]*fakeConn{}, map[string]string{}
 	}
+	v.owners[id] = c
 	v.sessions[id] = time.AfterFunc(timeout, func() {
 		v.mu.Lock()
 		defer v.mu.Unlock()
@@ -228,6 +266,9 @@ func (v *fakeServer) execute(c *fakeConn, op int32, p packet) (body packet, code
 		}
 		return nil, 0
 	}
+	if op == opMulti {
+		return v.multi(c, p)
+	}
 	name := p.text()
 	n := v.nodes[name]
 	switch {
@@ -235,10 +276,16 @@ func (v *fakeServer) execute(c *fakeConn, op int32, p packet) (body packet, code
 		return packet{}.withBytes([]byte(name)), 0
 	case op == opCreate || op == opContainer:
 		data := p.bytes()
-		for range p.int32() { // the ACL
-			_, _, _ = p.int32(), p.text(), p.text()
+		acl := ""
+		for range p.int32() {
+			_, scheme, _ := p.int32(), p.text(), p.text()
+			acl += scheme
 		}
-		return v.create(c, name, data, p.int32())
+		body, code := v.create(c, name, data, p.int32())
+		if created := slices.Clone(body); code == 0 {
+			v.acls[created.text()] = acl
+		}
+		return body, code
 	case n == nil:
 		return nil, codeNoNode
 	case op == opDelete:
@@ -250,7 +297,7 @@ func (v *fakeServer) execute(c *fakeConn, op int32, p packet) (body packet, code
 			return nil, codeBadVersion
 		}
 		v.zxid++
-		n.data, n.mzxid = data, v.zxid
+		n.data, n.mzxid, n.mtime = data, v.zxid, time.Now()
 		n.version++
 		v.fire(name, 3)
 		return n.stat(), 0
@@ -277,6 +324,30 @@ func (v *fakeServer) execute(c *fakeConn, op int32, p packet) (body packet, code
 	}
 }
 
+// multi executes a deletion, and if that is possible a creation.
+func (v *fakeServer) multi(c *fakeConn, p packet) (body packet, code int32) {
+	header := func(op, err int32) packet {
+		done := byte(0)
+		if op < 0 {
+			done = 1
+		}
+		return append(packet{}.with32(op), done).with32(err)
+	}
+	next := func() int32 {
+		op := p.int32()
+		p.take(5)
+		return op
+	}
+	_, deletes, _ := next(), p.text(), p.int32()
+	if v.nodes[deletes] == nil {
+		return slices.Concat(header(-1, codeNoNode).with32(codeNoNode), header(-1, -1)), codeNoNode
+	}
+	v.remove(deletes)
+	op := next()
+	created, code := v.execute(c, op, p)
+	return slices.Concat(header(opDelete, 0), header(opCreate, code), created, header(-1, -1)), code
+}
+
 func (v *fakeServer) create(c *fakeConn, name string, data []byte, flags int32) (body packet, code int32) {
 	parent := v.nodes[path.Dir(name)]
 	if parent == nil {
@@ -289,7 +360,7 @@ func (v *fakeServer) create(c *fakeConn, name string, data []byte, flags int32) 
 		return nil, codeExists
 	}
 	v.zxid++
-	n := &fakeNode{data: data, czxid: v.zxid, mzxid: v.zxid, ctime: time.Now()}
+	n := &fakeNode{data: data, czxid: v.zxid, mzxid: v.zxid, ctime: time.Now(), mtime: time.Now()}
 	if flags&1 != 0 {
 		n.owner = c.session
 	}
@@ -301,7 +372,6 @@ func (v *fakeServer) create(c *fakeConn, name string, data []byte, flags int32) 
 }
 
 func (n *fakeNode) stat() packet {
-	ms := n.ctime.UnixMilli()
-	return packet{}.with64(n.czxid).with64(n.mzxid).with64(ms).with64(ms).with32(n.version).with32(n.sequence).with32(0).
+	return packet{}.with64(n.czxid).with64(n.mzxid).with64(n.ctime.UnixMilli()).with64(n.mtime.UnixMilli()).with32(n.version).with32(n.sequence).with32(0).
 		with64(n.owner).with32(int32(len(n.data))).with32(n.children).with64(cmp.Or(n.mzxid, n.czxid))
 }

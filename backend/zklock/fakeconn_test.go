@@ -85,7 +85,7 @@ func (c *fakeConn) serve(p packet, first bool) bool {
 		_, _ = p.int32(), p.int64()
 		timeout := p.int32()
 		c.timeout = time.Duration(timeout) * time.Millisecond
-		c.session = v.connect(p.int64(), c.timeout)
+		c.session = v.connect(c, p.int64(), c.timeout)
 		c.send(packet{}.with32(0).with32(timeout).with64(c.session).withBytes(make([]byte, 16)))
 		if c.session == 0 {
 			c.add(nil)
@@ -99,13 +99,16 @@ func (c *fakeConn) serve(p packet, first bool) bool {
 		_, _ = arguments.int32(), arguments.text()
 		name = arguments.text()
 	case opPing, opSetWatches, opClose:
+	case opMulti:
+		arguments.take(9) // the header of the first operation
+		name = arguments.text()
 	default:
 		name = arguments.text()
 	}
 	fate := v.on(op, name)
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if t := v.sessions[c.session]; t == nil {
+	if t := v.sessions[c.session]; t == nil || v.owners[c.session] != c {
 		return false
 	} else if op != opClose {
 		t.Reset(c.timeout)

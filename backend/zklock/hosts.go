@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -27,6 +28,8 @@ type hosts struct {
 	last    string    // the address that was tried last
 	failed  bool      // there was no connection since the round before began
 	since   time.Time // when a connection began last
+
+	several atomic.Bool // the names have had more than one address
 }
 
 // Init implements [zk.HostProvider]. It looks nothing up.
@@ -91,6 +94,7 @@ func (h *hosts) resolve() []string {
 	slices.Sort(all)
 	all = slices.Compact(all)
 	rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	h.several.Store(len(all) > 1)
 	if i := slices.Index(all, h.last); i >= 0 {
 		all = append(slices.Delete(all, i, i+1), h.last)
 	}

@@ -98,7 +98,8 @@ func (b *Backend) inspect(ctx context.Context, key string, children *pending[[]s
 		if err != nil {
 			return info, err
 		}
-		waits, gone := i >= len(holders), node.stat.Czxid == 0 // deleted since the queue was read
+		end, kept := node.keptUntil(n.name)
+		waits, gone := i >= len(holders), node.stat.Czxid == 0 || kept && time.Until(end) <= 0 // deleted since the queue was read, or over
 		name, sharing := holderName(node.data), n.kind.sharing
 		owner, since := driver.Fingerprint(ownerOf(n.guid, name)), time.UnixMilli(node.stat.Ctime)
 		switch {
@@ -117,6 +118,9 @@ func (b *Backend) inspect(ctx context.Context, key string, children *pending[[]s
 		info.Mode, info.Semaphore = sharing.Mode, sharing.Permits > 0
 		h := driver.HolderInfo{Owner: owner, Holder: name, Since: since}
 		h.Token, _ = placequeue.Tokens(node.stat.Czxid, tokensPerID, 1)
+		if kept {
+			h.ExpiresIn = time.Until(end)
+		}
 		if l, ok := b.table.HeldAt(b.path(key) + "/" + n.name); ok {
 			h.Owner, h.Token = driver.Fingerprint(l.Grant.Owner), l.Grant.Token
 			h.ExpiresIn = time.Until(placequeue.End(l.Grant))

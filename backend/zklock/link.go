@@ -33,6 +33,7 @@ const (
 type link struct {
 	opts   *options
 	conn   *zk.Conn
+	hosts  *hosts
 	ctx    context.Context //nolint:containedctx // ends when the Backend is closed
 	nudges atomic.Int32    // in flight
 
@@ -47,10 +48,10 @@ type link struct {
 }
 
 func newLink(ctx context.Context, servers []string, o *options) (*link, error) {
-	l := &link{opts: o, ctx: ctx, up: make(chan struct{})}
+	l := &link{opts: o, hosts: &hosts{ctx: ctx, lookup: o.lookup}, ctx: ctx, up: make(chan struct{})}
 	l.mu.Lock() // events wait until conn is set
 	defer l.mu.Unlock()
-	conn, _, err := zk.Connect(servers, o.sessionTimeout, zk.WithHostProvider(&hosts{ctx: ctx, lookup: o.lookup}),
+	conn, _, err := zk.Connect(servers, o.sessionTimeout, zk.WithHostProvider(l.hosts),
 		zk.WithDialer(l.dial), zk.WithEventCallback(l.onEvent), zk.WithLogger(silent), zk.WithLogInfo(false))
 	if err != nil {
 		return nil, fmt.Errorf("zklock: %w", err)
@@ -302,6 +303,25 @@ func (l *link) nudge() {
 		defer l.nudges.Add(-1)
 		_, _, _ = l.conn.Exists("/")
 	}()
+}
+
+// suspect closes the connection if the server has been silent for half of the time of an operation,
+// or if one that began at start has no answer in all its time and there are other servers. The
+// library would wait for two thirds of the session, in which every lease ends. A connection that is
+// new gets more time: a leader that stands still is none of its faults.
+func (l *link) suspect(start time.Time) {
+	l.mu.Lock()
+	s := l.latest
+	l.mu.Unlock()
+	if s == nil {
+		return
+	}
+	age, silence := s.times()
+	limit, took := l.opts.opTimeout, time.Since(start)
+	if age >= 2*limit && (silence >= limit/2 || took >= limit && l.hosts.several.Load()) {
+		s.end(fmt.Errorf("%w within %v", errNoAnswer, max(silence, took).Round(time.Millisecond)))
+		go s.Close() //nolint:errcheck // it may have been closed already, and TLS may wait
+	}
 }
 
 // explain adds the address of the server to the error of an operation, and the cause if

@@ -14,6 +14,7 @@ import (
 const (
 	prefix    = "_c_"
 	mark      = "go-"
+	markKept  = "kept-"     // after mark, in the name of a node that does not end with a session
 	tagLock   = "lock-"     // InterProcessMutex, LeaderSelector
 	tagRead   = "__READ__"  // InterProcessReadWriteLock
 	tagWrite  = "__WRIT__"  // InterProcessReadWriteLock
@@ -28,7 +29,7 @@ const (
 
 var (
 	// recipeName matches the names of this package, of Curator's recipes and of kazoo's.
-	recipeName = regexp.MustCompile(`^(?:_c_(.{36})-(go-)?)?.*(lock-|__READ__|__WRIT__|__r?lock__|__PERMIT([1-9]\d*)__)(\d{10,}|-\d{9,})$`)
+	recipeName = regexp.MustCompile(`^(?:_c_(.{36})-(go-(kept-)?)?)?.*(lock-|__READ__|__WRIT__|__r?lock__|__PERMIT([1-9]\d*)__)(\d{10,}|-\d{9,})$`)
 
 	// plainName matches names that begin with tagPlain and are none of a recipe.
 	plainName = regexp.MustCompile(`^lock([^-].*|-.*\D)?\d{10}$`)
@@ -49,6 +50,7 @@ type node struct {
 	name string
 	guid string // "" if the name has none
 	ours bool   // it has the mark
+	kept bool   // its owner is done
 	kind kind
 	seq  int64
 }
@@ -64,10 +66,10 @@ func parseNode(name string) (n node, ok bool) {
 	n = node{name: name, kind: kind{tag: tagPlain}}
 	var number string
 	if m := recipeName.FindStringSubmatch(name); m != nil {
-		n.guid, n.ours, n.kind.tag, number = m[1], m[2] != "", m[3], m[5]
+		n.guid, n.ours, n.kept, n.kind.tag, number = m[1], m[2] != "", m[3] != "", m[4], m[6]
 		switch {
-		case m[4] != "":
-			permits, err := strconv.Atoi(m[4])
+		case m[5] != "":
+			permits, err := strconv.Atoi(m[5])
 			if err != nil {
 				return node{}, false
 			}
@@ -112,6 +114,9 @@ const revokeMessage = "__REVOKE__"
 // client's address by default.
 func holderName(data []byte) string {
 	data = bytes.TrimPrefix(data, []byte(revokeMessage))
+	if _, name, ok := parseKept(data); ok {
+		data = name
+	}
 	if len(data) > maxHolderName {
 		return ""
 	}

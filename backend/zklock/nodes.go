@@ -29,6 +29,7 @@ type view struct {
 	names []string // of all children of the key's node
 	owner int64    // the session of the ticket's node
 	zxid  int64    // ID of the transaction that created that node
+	time  int64    // when that was, in milliseconds of the servers' clock
 }
 
 // create creates the node of tk, which the caller has locked, and reads the queue. The lock is
@@ -53,13 +54,13 @@ func (n *nodes) create(tk *ticket, s *session) *pending[view] {
 		case len(names) == 1:
 			// The last change of the queue is the creation of the node, or a deletion since.
 			// A node that is created later has a larger ID than both.
-			return view{names, s.id, parent.Pzxid}, nil
+			return view{names, s.id, parent.Pzxid, 0}, nil
 		}
 		exists, stat, err := c.Exists(node)
 		if err != nil || !exists {
 			return view{}, err
 		}
-		return view{names, stat.EphemeralOwner, stat.Czxid}, nil
+		return view{names, stat.EphemeralOwner, stat.Czxid, stat.Ctime}, nil
 	})
 }
 
@@ -74,7 +75,7 @@ func (n *nodes) look(ctx context.Context, tk *ticket) (view, error) {
 		return view{}, err
 	}
 	names, err := children.wait(ctx)
-	return view{names, stat.EphemeralOwner, stat.Czxid}, err
+	return view{names, stat.EphemeralOwner, stat.Czxid, stat.Ctime}, err
 }
 
 // nothingDone reports whether the error says that the server has done nothing.
@@ -185,6 +186,8 @@ func (n *nodes) tryDelete(ctx context.Context, tk *ticket) (existed bool, err er
 		if all = others; own != "" {
 			all = append(all, own)
 		}
+	case tk.keeping:
+		all, s = slices.Compact([]string{tk.node, tk.keptPath()}), nil
 	case tk.session == s: // otherwise the node ended with its session
 		all = []string{tk.node}
 	}
@@ -200,7 +203,7 @@ func (n *nodes) tryDelete(ctx context.Context, tk *ticket) (existed bool, err er
 }
 
 // discard deletes a node, which is nobody's from now on. After an error it continues in the
-// background, until session s ends.
+// background, until session s ends; nil if the node does not end with a session.
 func (n *nodes) discard(ctx context.Context, path string, s *session) (existed bool, err error) {
 	n.deleting.Store(path, true)
 	if existed, err = n.link.remove(path).wait(ctx); err == nil {
@@ -210,7 +213,7 @@ func (n *nodes) discard(ctx context.Context, path string, s *session) (existed b
 	n.background.Run(func() {
 		defer n.deleting.Delete(path)
 		n.retry(func(ctx context.Context) error {
-			if s.HasEnded() {
+			if s != nil && s.HasEnded() {
 				return nil
 			}
 			_, err := n.link.ready(ctx)

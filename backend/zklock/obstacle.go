@@ -17,15 +17,21 @@ type obstacle struct {
 
 	backend *Backend
 	ticket  *ticket
-	watch   []string // the paths of the nodes to wait for
-	own     string   // the path of the ticket's node; "" if there can be none
-	first   string   // the path of the first node in the queue
-	foreign error    // nil if an owner that excludes the ticket's has the key
+	watch   []string      // the paths of the nodes to wait for
+	own     string        // the path of the ticket's node; "" if there can be none
+	first   string        // the path of the first node in the queue
+	foreign error         // nil if an owner that excludes the ticket's has the key
+	others  bool          // some of the nodes to wait for are those of other programs
+	left    time.Duration // until the next node is over that does not end with a session; 0 if there is none
 }
 
 // Watch implements [placequeue.Obstacle].
 func (o *obstacle) Watch(ctx context.Context) <-chan error {
-	fired := make(chan error, len(o.watch))
+	fired := make(chan error, len(o.watch)+1)
+	if o.left > 0 {
+		timer := time.AfterFunc(o.left, func() { fired <- nil })
+		context.AfterFunc(ctx, func() { timer.Stop() })
+	}
 	for _, path := range o.watch {
 		go func() { fired <- o.backend.watches.wait(ctx, path) }()
 	}
@@ -33,9 +39,10 @@ func (o *obstacle) Watch(ctx context.Context) <-chan error {
 }
 
 // Remains implements [placequeue.Obstacle]. It looks at the ticket's node, if it has one, and at
-// the one node that it waits for.
+// the one node that it waits for. Other programs do not delete a node in front that is over: behind
+// theirs, the whole queue is read.
 func (o *obstacle) Remains(ctx context.Context) bool {
-	if len(o.watch) != 1 {
+	if len(o.watch) != 1 || o.others {
 		return false
 	}
 	link, tk := o.backend.link, o.ticket

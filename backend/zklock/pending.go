@@ -34,7 +34,7 @@ func begin[T any](l *link, f func(*zk.Conn) (T, error)) *pending[T] {
 
 // wait returns the result of f, or an error if ctx ends first.
 func (p *pending[T]) wait(ctx context.Context) (T, error) {
-	pause := nudgeAfter
+	start, pause := time.Now(), min(nudgeAfter, p.link.opts.opTimeout/4)
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
 	for {
@@ -43,12 +43,14 @@ func (p *pending[T]) wait(ctx context.Context) (T, error) {
 			return p.value, p.err
 		case <-timer.C:
 			p.link.nudge()
-			pause *= 2
+			p.link.suspect(start)
+			pause = min(2*pause, 2*nudgeAfter)
 			timer.Reset(pause)
 		case <-ctx.Done():
 			if placequeue.IsClosed(p.done) { // just now, or while the process was suspended
 				return p.value, p.err
 			}
+			p.link.suspect(start)
 			var none T
 			return none, p.link.cause(ctx)
 		}

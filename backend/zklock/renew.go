@@ -22,9 +22,9 @@ const maxRenewals = 256
 // reads the queues: a lock that does not see the node, of another recipe of Curator, ends
 // the lease, and the result's error wraps [driver.ErrForeign].
 //
-// A renewal may make a lease longer than the session's timeout allows, for MinHold: the
-// lease then lasts as long as the process, and only as long as the session if the process
-// dies.
+// A renewal may make a lease longer than the session's timeout allows: the lease then lasts
+// as long as the process, and only as long as the session if the process dies. The node of a
+// grant with Retain is replaced by one that lasts: see the package comment.
 func (b *Backend) Renew(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
 	renewals := b.table.Renewals(grants, report)
 	if len(renewals) == 0 {
@@ -52,6 +52,13 @@ func (b *Backend) Renew(ctx context.Context, grants []driver.Grant, report func(
 
 // renew renews one lock. The error says why the leader has not answered, if it has not.
 func (b *Backend) renew(ctx context.Context, r *renewal, sent time.Time, err error) driver.RenewResult {
+	if r.Retains() {
+		kept := false
+		if err == nil {
+			kept, err = b.keep(ctx, r)
+		}
+		return b.table.Renewed(r, sent, kept, err)
+	}
 	var stat zk.Stat
 	var names []string
 	if err == nil {
@@ -60,7 +67,7 @@ func (b *Backend) renew(ctx context.Context, r *renewal, sent time.Time, err err
 			names, err = children.wait(ctx)
 		}
 	}
-	exists := stat.EphemeralOwner == r.Store.id
+	exists := stat.Czxid != 0 && stat.EphemeralOwner == r.Ticket.ephemeralOwner(r.Store)
 	if err == nil && exists {
 		q, _ := parseQueue(names) // a holder need not know its place
 		other, failed := b.stranger(ctx, r.Ticket.parent, names, q, r.Ticket.kind)

@@ -19,12 +19,13 @@ func (b *Backend) Revoke(ctx context.Context, key string) (bool, error) {
 	return b.eachHolder(ctx, key, b.ask)
 }
 
-// ask writes the message into the node n at path. It returns false if there is no such node.
+// ask writes the message into the node n at path, unless its owner is done. It returns false if
+// there is no such node.
 func (b *Backend) ask(ctx context.Context, path string, n node) (existed bool, err error) {
 	for {
 		found, err := b.link.content(path).wait(ctx)
-		if err != nil || found.stat.Czxid == 0 {
-			return false, err
+		if err != nil || found.stat.Czxid == 0 || n.kept {
+			return n.kept && found.stat.Czxid != 0, err
 		}
 		message := revokeMessage
 		if n.ours {

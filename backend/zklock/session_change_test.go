@@ -1,9 +1,11 @@
 package zklock_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
@@ -167,6 +169,32 @@ func TestLeaderMustAnswer(t *testing.T) {
 		if all := v.server.Created(parentOf("other")); len(all) != 2 {
 			t.Errorf("created %q", all)
 		}
+		if err := v.Ping(t.Context()); err != nil { // the server has caught up
+			t.Error(err)
+		}
+		v.mustBeEmpty(t, "other")
+
+		// A waiter sees that the node in front is gone, at a server that the leader does not answer.
+		held := testkit.MustTry(t, v, testkit.NewRequest("held"))
+		other := newVirtual(t, v.server)
+		waits, result := testkit.NewRequest("held"), make(chan error, 1)
+		go func() {
+			_, err := other.Acquire(t.Context(), waits)
+			result <- err
+		}()
+		synctest.Wait()
+		v.server.On(func(op int32, _ string) fate {
+			if op == opSync {
+				return dropped
+			}
+			return served
+		})
+		testkit.MustRelease(t, v, held)
+		if err := <-result; err == nil {
+			t.Error("a waiter got the key without the leader")
+		}
+		v.server.On(nil)
+		testkit.MustRelease(t, other, testkit.TryRepeatedly(t, other, waits))
 	})
 }
 
@@ -180,14 +208,16 @@ func TestGivenUpInFlight(t *testing.T) {
 		r := testkit.NewRequest("key")
 		v.server.On(func(op int32, path string) fate {
 			if op == opCreate && strings.Contains(path, r.Owner) {
-				time.Sleep(5 * time.Second)
+				time.Sleep(2900 * time.Millisecond) // the connection is too new to be given up
 			}
 			return served
 		})
 		if _, err := v.TryAcquire(t.Context(), r); err == nil {
 			t.Error("TryAcquire without an answer succeeds")
 		}
-		if err := v.Release(t.Context(), r.Grant()); err == nil {
+		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+		defer cancel()
+		if err := v.Release(ctx, r.Grant()); err == nil {
 			t.Error("Release without an answer succeeds")
 		}
 		time.Sleep(10 * time.Second)

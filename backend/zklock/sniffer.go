@@ -25,7 +25,9 @@ type sniffer struct {
 	once sync.Once
 
 	mu    sync.Mutex
-	hello []byte // the beginning of the first packet
+	hello []byte    // the beginning of the first packet
+	since time.Time // when the first packet had come
+	owes  time.Time // when the first request was written after the server has sent something last; zero if there is none
 }
 
 // A packet begins with its length. The first packet then contains the protocol version, the
@@ -47,7 +49,12 @@ func (s *sniffer) Read(p []byte) (int, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.hello = append(s.hello, p[:min(n, helloLen-len(s.hello))]...)
+	if n > 0 {
+		s.owes = time.Time{}
+	}
+	if len(s.hello) < helloLen {
+		s.hello, s.since = append(s.hello, p[:min(n, helloLen-len(s.hello))]...), time.Now()
+	}
 	return n, err
 }
 
@@ -56,6 +63,11 @@ func (s *sniffer) Read(p []byte) (int, error) {
 // connection. A request for authentication has no room for a second answer: the library
 // would hang.
 func (s *sniffer) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	if s.owes.IsZero() {
+		s.owes = time.Now()
+	}
+	s.mu.Unlock()
 	if _, err := s.Conn.Write(s.edit(p)); err != nil {
 		s.end(err)
 		_ = s.Close() // may have been closed already
@@ -81,6 +93,20 @@ func (s *sniffer) connected() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.hello) == helloLen
+}
+
+// times returns how old the session on the connection is, and for how long the server has sent
+// nothing although it was asked.
+func (s *sniffer) times() (age, silence time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.owes.IsZero() {
+		silence = time.Since(s.owes)
+	}
+	if !s.since.IsZero() {
+		age = time.Since(s.since)
+	}
+	return age, silence
 }
 
 // end reports why the connection has ended. Later errors are not reported.

@@ -3,6 +3,7 @@ package zklock
 import (
 	"context"
 	"sync/atomic"
+	"time"
 
 	"github.com/distlock-go/distlock/backend/internal/placequeue"
 	"github.com/distlock-go/distlock/driver"
@@ -18,11 +19,14 @@ type ticket struct {
 	kind    kind
 	busy    chan struct{} // full while a goroutine has the ticket locked
 	version atomic.Int32  // of the data that this process has written to the node last
+	kept    atomic.Bool   // the node does not end with a session
 
 	// The ticket's lock guards these.
-	node    string   // path of the node; "" if none is known
-	session *session // the session of the node
-	inDoubt bool     // there may be a node with an unknown path
+	node    string    // path of the node; "" if none is known
+	session *session  // the session of the node
+	since   time.Time // when the node was known to exist
+	inDoubt bool      // there may be a node with an unknown path
+	keeping bool      // there may be a node that is kept
 }
 
 // table has the tickets of a Backend. It knows the session of the node of each holder.
@@ -47,8 +51,16 @@ func (t *table) setHeld(tk *ticket, g *driver.Grant) bool {
 
 // created records the node of tk, which the caller has locked.
 func (tk *ticket) created(node string, s *session) {
-	tk.node, tk.session, tk.inDoubt = node, s, false
+	tk.node, tk.session, tk.since, tk.inDoubt = node, s, time.Now(), false
 	tk.version.Store(0)
+}
+
+// ephemeralOwner returns what the server says of the node of a ticket in session s.
+func (tk *ticket) ephemeralOwner(s *session) int64 {
+	if tk.kept.Load() {
+		return 0
+	}
+	return s.id
 }
 
 // lock locks the ticket, to work on its node. It returns false if ctx ends first.

@@ -31,7 +31,7 @@ func inVirtualTime(t *testing.T, f func(t *testing.T, v *virtual), opts ...zkloc
 	synctest.Test(t, func(t *testing.T) {
 		v := newVirtual(t, new(fakeServer), opts...)
 		mustWork(t, v.Backend, "first")
-		time.Sleep(2 * time.Second) // after a short connection the library waits before the next
+		time.Sleep(1500 * time.Millisecond) // after a short connection the library waits before the next
 		f(t, v)
 	})
 }

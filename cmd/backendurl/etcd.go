@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
@@ -20,7 +21,9 @@ func connectEtcd(ctx context.Context, u *hostURL) (*Backend, error) {
 	if strings.Contains(u.path, "//") {
 		return nil, invalid(errors.New("the prefix has two slashes in a row"))
 	}
+	// Without keep-alives the client would send every third request to a server that is silent.
 	client, end, err := etcdClient(ctx, clientv3.Config{
+		DialKeepAliveTime: keepAliveTime, DialKeepAliveTimeout: keepAliveTimeout,
 		Endpoints: u.servers, Username: u.user.Username(), Password: u.password(), TLS: u.tls, DialTimeout: reachTimeout, Logger: zap.NewNop(),
 	})
 	if err != nil {
@@ -35,6 +38,13 @@ func connectEtcd(ctx context.Context, u *hostURL) (*Backend, error) {
 	reach := func(ctx context.Context) error { _, err := b.Inspect(ctx, "", 1); return err }
 	return &Backend{Backend: b, Client: client, reach: reach, end: end}, nil
 }
+
+// A connection that was silent for keepAliveTime is asked for an answer within keepAliveTimeout.
+// Servers end connections that ask more often than every 5 s. The library waits for 10 s at least.
+const (
+	keepAliveTime    = 10 * time.Second
+	keepAliveTimeout = time.Second
+)
 
 // etcdClient returns a client, and a function that closes it. With a user, the client
 // logs in at once, and says only that this took too long if it has no connection.

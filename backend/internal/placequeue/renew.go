@@ -15,6 +15,13 @@ type Renewal[T any, S Store] struct {
 	asked *driver.Grant
 }
 
+// Retains reports whether the owner is done, and the place has to stay for a time even if the
+// session ends.
+func (r *Renewal[T, S]) Retains() bool { return r.asked.Retain }
+
+// TTL returns how long the lease has to be.
+func (r *Renewal[T, S]) TTL() time.Duration { return r.asked.TTL }
+
 // Renewals returns the grants of owners that have the key. It reports the others as lost.
 func (t *Table[T, S]) Renewals(grants []driver.Grant, report func(int, driver.RenewResult)) (all []Renewal[T, S]) {
 	for i := range grants {
@@ -28,10 +35,11 @@ func (t *Table[T, S]) Renewals(grants []driver.Grant, report func(int, driver.Re
 }
 
 // Renewed records the answer to a renewal that was sent at that time, and returns the result:
-// whether the place exists, or the error if there is no answer.
+// whether the place exists, or the error if there is no answer. The place of a grant with
+// [driver.Grant].Retain does not end with its session any more.
 func (t *Table[T, S]) Renewed(r *Renewal[T, S], sent time.Time, exists bool, err error) driver.RenewResult {
 	switch {
-	case r.Store.HasEnded(), err == nil && !exists:
+	case r.Store.HasEnded() && !(r.Retains() && exists), err == nil && !exists:
 		t.Lose(r.Ticket, false)
 	case err != nil:
 		return driver.RenewResult{Err: err}

@@ -3,6 +3,7 @@ package placequeue
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -86,6 +87,7 @@ type Table[T interface{ base() *Ticket[S] }, S Store] struct {
 	tickets  map[ID]T
 	holders  map[string]T // by path of the place
 	releases recent.Set[ID]
+	told     sync.Once
 }
 
 // Init prepares an empty table. It calls ended for each lease that has ended.
@@ -152,6 +154,16 @@ func (t *Table[T, S]) SetLost(tk T) {
 	}
 }
 
+// TellSession logs once that a lease is shorter than its session allows: after a crash the key is
+// blocked for the session all the same. The option of the package sets the session.
+func (t *Table[T, S]) TellSession(lease, session time.Duration, option string) {
+	if lease < session/2 {
+		t.told.Do(func() {
+			slog.Info("after a crash, keys stay locked for the time of the session, which is longer than the lease", "lease", lease, "session", session, "option", option)
+		})
+	}
+}
+
 // SetHeld records that the owner of tk has the key with the place at path, under the terms of
 // g. If it has the key already, g gets the tokens of that grant. SetHeld returns false if the
 // ticket was removed before. The caller has locked the mutex.
@@ -171,6 +183,16 @@ func (t *Table[T, S]) SetHeld(tk T, path string, store S, g *driver.Grant) bool 
 	one.timer = time.AfterFunc(time.Until(End(*g)), func() { t.expire(tk) })
 	t.holders[path] = tk
 	return true
+}
+
+// Move records that the owner of tk, if it has the key, has it with another place from now on.
+func (t *Table[T, S]) Move(tk T, path string) {
+	t.Lock()
+	defer t.Unlock()
+	if one := tk.base(); one.held {
+		delete(t.holders, one.lease.Place)
+		one.lease.Place, t.holders[path] = path, tk
+	}
 }
 
 // expire ends the lease of tk if it was not renewed.

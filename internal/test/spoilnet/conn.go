@@ -43,20 +43,23 @@ func (c *conn) Read(p []byte) (int, error) {
 }
 
 func (c *conn) Write(p []byte) (int, error) {
+	if c.lost(p) {
+		return len(p), nil
+	}
+	return c.Conn.Write(p) // Close ends it
+}
+
+// lost reports whether written data does not reach the server, or not yet.
+func (c *conn) lost(p []byte) bool {
 	hold, deafen := c.network.meant(p)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.held = c.held || hold
 	c.deaf = c.deaf || deafen
-	switch {
-	case c.cut:
-		return len(p), nil
-	case c.held:
+	if c.held && !c.cut {
 		c.kept = append(c.kept, p...)
-		return len(p), nil
-	default:
-		return c.Conn.Write(p)
 	}
+	return c.cut || c.held
 }
 
 func (c *conn) Close() error {

@@ -1,0 +1,224 @@
+package etcdlock_test
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/distlock-go/distlock/backend/etcdlock"
+	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/test/testkit"
+)
+
+// TestBudgets: a lease, and the age of the keep-alive that it begins with, leave a tenth of the
+// session for clocks.
+func TestBudgets(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, _ *fake, b *etcdlock.Backend, _ *spoiler) {
+		lease, age := etcdlock.Budgets(20 * time.Second)
+		if lease > 10*time.Second || lease+age > 18*time.Second {
+			t.Errorf("of a session of 20s, a lease has %v, and a keep-alive may be %v old", lease, age)
+		}
+		r := testkit.NewRequest("k")
+		r.TTL = time.Minute
+		g := testkit.MustTry(t, b, r)
+		more, err := b.Extend(t.Context(), driver.Grant{Key: g.Key, Owner: g.Owner, TTL: time.Minute}, 4)
+		if g.TTL > lease || err != nil || more.TTL > lease {
+			t.Errorf("granted for %v, extended for %v, %v", g.TTL, more.TTL, err)
+		}
+		testkit.MustRelease(t, b, more)
+	})
+}
+
+// TestExtendBeforeTheNextPlace: the place of another owner was created right after the holder's.
+func TestExtendBeforeTheNextPlace(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, f *fake, b *etcdlock.Backend, s *spoiler) {
+		mustWork(t, b, "session")
+		g := testkit.MustTry(t, b, testkit.NewRequest("k"))
+		w := testkit.StartWaiter(t, b, testkit.NewRequest("k"))
+		testkit.Eventually(t, "the waiter has a place", func() bool { return len(f.places("k")) == 2 })
+		if _, err := b.Extend(t.Context(), g, 4); !errors.Is(err, driver.ErrNotAcquired) {
+			t.Errorf("Extend before a waiter: %v", err)
+		}
+		testkit.MustRelease(t, b, g)
+		testkit.MustRelease(t, b, w.Served(t))
+	})
+}
+
+// TestReleaseBeforeTheWatch: the holder releases the key after a waiter has read the queue, and
+// before its watch begins. The waiter does not wait until it looks again.
+func TestReleaseBeforeTheWatch(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, f *fake, b *etcdlock.Backend, _ *spoiler) {
+		g := testkit.MustTry(t, b, testkit.NewRequest("k"))
+		f.mu.Lock()
+		f.watched = sync.OnceFunc(func() { testkit.MustRelease(t, b, g) })
+		f.mu.Unlock()
+		r, start := testkit.NewRequest("k"), time.Now()
+		r.Backoff = driver.NewBackoff(time.Hour, 0)
+		next, err := b.Acquire(t.Context(), r)
+		if d := time.Since(start); err != nil || d > time.Second {
+			t.Fatalf("Acquire: %v after %v", err, d)
+		}
+		testkit.MustRelease(t, b, next)
+	})
+}
+
+// TestKeptKey: a key that is kept stays so when its process has ended, whatever arrives late, and
+// is free a second after the time at most.
+func TestKeptKey(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, f *fake, b *etcdlock.Backend, _ *spoiler) {
+		other, _ := newVirtual(t, f)
+		g := testkit.MustTry(t, b, testkit.NewRequest("k"))
+		start := time.Now()
+		g.TTL, g.Retain = 25*time.Second+time.Millisecond, true
+		testkit.MustRenew(t, b, g)
+		_, _ = b.Extend(t.Context(), g, 4)
+		_ = b.Close()
+		r := testkit.NewRequest("k")
+		r.Backoff = driver.NewBackoff(time.Hour, 0)
+		next, err := other.Acquire(t.Context(), r)
+		if d := time.Since(start); err != nil || d < g.TTL || d > g.TTL+time.Second {
+			t.Fatalf("Acquire of a key that is kept for %v: %v after %v", g.TTL, err, d)
+		}
+		testkit.MustRelease(t, other, next)
+	})
+}
+
+// TestKeepAliveOfAnotherStream: a keep-alive has no answer, and another stream has. The next
+// renewal does not wait for it.
+func TestKeepAliveOfAnotherStream(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, f *fake, b *etcdlock.Backend, _ *spoiler) {
+		g := testkit.MustTry(t, b, testkit.NewRequest("k"))
+		first := true
+		f.slow(func(keepAlive bool) time.Duration {
+			if keepAlive && first {
+				first = false
+				return lost
+			}
+			return 0
+		})
+		time.Sleep(8500 * time.Millisecond) // two fifths of the session are over, and the keep-alive is late
+		start := time.Now()
+		testkit.MustRenew(t, b, g)
+		if d := time.Since(start); first || d > time.Second {
+			t.Errorf("the renewal took %v", d)
+		}
+		testkit.MustRelease(t, b, g)
+	})
+}
+
+// TestShortLease: a lease that is shorter than the session allows is told once.
+func TestShortLease(t *testing.T) {
+	var out bytes.Buffer
+	before := slog.Default()
+	slog.SetDefault(slog.New(slog.NewTextHandler(&out, nil)))
+	defer slog.SetDefault(before)
+	synctest.Test(t, func(t *testing.T) {
+		b, _ := newVirtual(t, startFake(t))
+		for _, c := range []struct {
+			ttl  time.Duration
+			want int
+		}{{10 * time.Second, 0}, {3 * time.Second, 1}, {3 * time.Second, 1}} {
+			r := testkit.NewRequest("k")
+			r.TTL = c.ttl
+			testkit.MustRelease(t, b, testkit.MustTry(t, b, r))
+			if n := strings.Count(out.String(), "session=20s"); n != c.want {
+				t.Errorf("after a lease of %v, %d lines: %s", c.ttl, n, &out)
+			}
+		}
+	})
+}
+
+// TestLateFirstRequest: the first request for a place arrives after the second was answered and
+// the owner has released the key. It creates nothing.
+func TestLateFirstRequest(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, f *fake, b *etcdlock.Backend, s *spoiler) {
+		mustWork(t, b, "session")
+		s.spoilNext("Txn", true)
+		s.left = 1
+		testkit.MustRelease(t, b, testkit.MustTry(t, b, testkit.NewRequest("k")))
+		etcdlock.WaitForSweeper(t, b)
+		s.send(t)
+		if left := f.places("k"); len(left) > 0 {
+			t.Errorf("left: %q", left)
+		}
+	})
+}
+
+// TestSilentAtFirst: one of the requests for the first lock of a process has no answer: that for
+// the lease of etcd, the fence, or the place.
+func TestSilentAtFirst(t *testing.T) {
+	for _, silent := range []string{"LeaseGrant", "Put", "Txn"} {
+		t.Run(silent, func(t *testing.T) {
+			inVirtualTime(t, func(t *testing.T, _ *fake, b *etcdlock.Backend, s *spoiler) {
+				times := 0
+				s.each(func(_ int, method string) bool {
+					if method == silent {
+						times++
+					}
+					return method == silent && times == 1
+				})
+				mustWork(t, b, "k")
+				if times < 2 {
+					t.Errorf("%d requests", times)
+				}
+			})
+		})
+	}
+}
+
+// TestSilentServers: the requests of one call reach a server that does not answer. The call
+// succeeds within the time of one operation, by the second request of each kind.
+func TestSilentServers(t *testing.T) {
+	for name, call := range map[string]func(t *testing.T, b *etcdlock.Backend, g driver.Grant){
+		"TryAcquire of a free key": func(t *testing.T, b *etcdlock.Backend, _ driver.Grant) { mustWork(t, b, "other") },
+		"TryAcquire of a held key": func(t *testing.T, b *etcdlock.Backend, g driver.Grant) { testkit.MustBeBusy(t, b, g.Key) },
+		"Renew":                    func(t *testing.T, b *etcdlock.Backend, g driver.Grant) { testkit.MustRenew(t, b, g) },
+		"Retain": func(t *testing.T, b *etcdlock.Backend, g driver.Grant) {
+			g.Retain = true
+			testkit.MustRenew(t, b, g)
+		},
+		"Release": func(t *testing.T, b *etcdlock.Backend, g driver.Grant) {
+			testkit.MustRelease(t, b, g)
+			etcdlock.WaitForSweeper(t, b)
+			testkit.MustRelease(t, b, testkit.MustTry(t, b, testkit.NewRequest(g.Key)))
+		},
+		"Extend": func(t *testing.T, b *etcdlock.Backend, g driver.Grant) {
+			if _, err := b.Extend(t.Context(), g, 4); err != nil {
+				t.Error(err)
+			}
+		},
+		"Inspect": func(t *testing.T, b *etcdlock.Backend, g driver.Grant) {
+			if infos, err := b.Inspect(t.Context(), g.Key, 1); err != nil || len(infos) != 1 {
+				t.Errorf("Inspect: %+v, %v", infos, err)
+			}
+		},
+		"ForceRelease": func(t *testing.T, b *etcdlock.Backend, g driver.Grant) {
+			if held, err := b.ForceRelease(t.Context(), g.Key); err != nil || !held {
+				t.Errorf("ForceRelease: %v, %v", held, err)
+			}
+		},
+		"Ping": func(t *testing.T, b *etcdlock.Backend, _ driver.Grant) {
+			if err := b.Ping(t.Context()); err != nil {
+				t.Error(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inVirtualTime(t, func(t *testing.T, f *fake, b *etcdlock.Backend, s *spoiler) {
+				g := testkit.MustTry(t, b, testkit.NewRequest("k"))
+				n := 0
+				s.each(func(i int, _ string) bool { n = i; return i == 1 })
+				start := time.Now()
+				call(t, b, g)
+				if d := time.Since(start); n < 2 || d > 5*time.Second {
+					t.Errorf("%d requests, %v", n, d)
+				}
+			})
+		})
+	}
+}

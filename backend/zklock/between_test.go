@@ -1,0 +1,66 @@
+package zklock_test
+
+import (
+	"errors"
+	"math"
+	"path"
+	"testing"
+
+	"github.com/distlock-go/distlock/backend/zklock"
+	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/test/testkit"
+)
+
+// TestExtendBetweenTheLooks: another owner joins the queue after the first look of Extend, before
+// the write. Its token is smaller than those of the write, so these do not count.
+func TestExtendBetweenTheLooks(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, v *virtual) {
+		g := testkit.MustTry(t, v, testkit.NewRequest("key"))
+		joined := false
+		v.server.On(func(op int32, node string) fate {
+			if op == opSetData && !joined {
+				joined = true
+				v.server.Add(path.Dir(node) + "/_c_" + guid + "-lock-")
+			}
+			return served
+		})
+		if _, err := v.Extend(t.Context(), g, 4); !errors.Is(err, driver.ErrNotAcquired) || !joined {
+			t.Errorf("Extend, and another owner has joined (%v): %v", joined, err)
+		}
+	})
+}
+
+// TestNodesBelongToTheirUser: with credentials every node, the key's and one that is kept, too,
+// belongs to the user alone. Who may delete a child is what the list of its parent says.
+func TestNodesBelongToTheirUser(t *testing.T) {
+	for want, opts := range map[string][]zklock.Option{"auth": {zklock.WithDigest("shop", "secret")}, "world": nil} {
+		t.Run(want, func(t *testing.T) {
+			inVirtualTime(t, func(t *testing.T, v *virtual) {
+				g := testkit.MustTry(t, v, testkit.NewRequest("key"))
+				g.Retain = true
+				testkit.MustRenew(t, v, g)
+				acls := v.server.ACLs()
+				if len(acls) < 5 { // root, two keys, two nodes and one that is kept
+					t.Errorf("created %v", acls)
+				}
+				for node, got := range acls {
+					if got != want {
+						t.Errorf("%s belongs to %q, want %q", node, got, want)
+					}
+				}
+			}, opts...)
+		})
+	}
+}
+
+// TestIsEphemeral: containers and nodes with a TTL have an owner that is no session.
+func TestIsEphemeral(t *testing.T) {
+	t.Parallel()
+	for owner, want := range map[int64]bool{
+		0: false, 1: true, 0x100000000000001: true, math.MinInt64: false, -1 << 56: false, -1<<56 + 60_000: false, -1: false, 0x7e00000000000001: true,
+	} {
+		if got := zklock.IsEphemeral(owner); got != want {
+			t.Errorf("%#x: %v", uint64(owner), got)
+		}
+	}
+}

@@ -1,0 +1,175 @@
+package zklock_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/test/testkit"
+)
+
+// keep renews a grant so that the key is kept for a time.
+func (v *virtual) keep(t *testing.T, g driver.Grant, d time.Duration) {
+	t.Helper()
+	g.TTL, g.Retain = d, true
+	testkit.MustRenew(t, v, g)
+}
+
+// TestKeptKey: a key that is kept for 25 s is refused and waited for in other processes for that
+// time, as those with the process' end, and is free then, for the first waiter at once.
+func TestKeptKey(t *testing.T) {
+	for name, end := range map[string]func(v *virtual){
+		"closed":       func(v *virtual) { _ = v.Close() },
+		"dead":         func(v *virtual) { v.network.Hang(true) },
+		"running":      func(*virtual) {},
+		"next session": (*virtual).newSession,
+	} {
+		t.Run(name, func(t *testing.T) {
+			inVirtualTime(t, func(t *testing.T, v *virtual) {
+				other := newVirtual(t, v.server)
+				mustWork(t, other.Backend, "other")
+				r := named("key", "web-3/1432")
+				g := testkit.MustTry(t, v, r)
+				v.keep(t, g, 25*time.Second)
+				start := time.Now()
+				if _, err := v.Extend(t.Context(), g, 4); !errors.Is(err, driver.ErrNotAcquired) {
+					t.Errorf("Extend by an owner that is done: %v", err)
+				}
+				end(v)
+				_, err := other.TryAcquire(t.Context(), testkit.NewRequest("key"))
+				if held, ok := errors.AsType[*driver.HeldError](err); !ok || held.Holder != "web-3/1432" || held.RetryAfter > 26*time.Second || held.RetryAfter < 24*time.Second {
+					t.Errorf("TryAcquire: %#v", err)
+				}
+				if infos, err := other.Inspect(t.Context(), "key", 1); err != nil || len(infos) != 1 || infos[0].Holders[0].Holder != "web-3/1432" || infos[0].Holders[0].ExpiresIn > 26*time.Second {
+					t.Errorf("Inspect: %+v, %v", infos, err)
+				}
+				if held, err := other.Revoke(t.Context(), "key"); !held || err != nil { // it has no effect
+					t.Errorf("Revoke: %v, %v", held, err)
+				}
+				w := testkit.StartWaiter(t, other, testkit.NewRequest("key"))
+				time.Sleep(24 * time.Second)
+				w.MustWait(t)
+				testkit.MustBeBusy(t, other, "key")
+				next := w.Served(t)
+				if d := time.Since(start); d < 25*time.Second || d > 26*time.Second {
+					t.Errorf("served after %v", d)
+				}
+				testkit.MustRelease(t, other, next)
+				v.mustBeEmpty(t, "key")
+			})
+		})
+	}
+}
+
+// TestKeptInFrontOfOthers: a program that deletes nothing waits for a node that is over. A waiter
+// behind it, which has come before the key was kept, deletes the node, and so does an attempt, and
+// not before the end.
+func TestKeptInFrontOfOthers(t *testing.T) {
+	for _, queued := range []bool{true, false} {
+		t.Run(fmt.Sprintf("queued: %v", queued), func(t *testing.T) {
+			inVirtualTime(t, func(t *testing.T, v *virtual) {
+				other := newVirtual(t, v.server)
+				g := testkit.MustTry(t, v, testkit.NewRequest("key"))
+				v.server.Add(parentOf("key") + "/_c_" + guid + "-lock-")
+				ctx, cancel := context.WithCancel(t.Context())
+				ended := make(chan struct{})
+				go func() {
+					defer close(ended)
+					r := testkit.NewRequest("key")
+					for queued && ctx.Err() == nil {
+						r.Backoff = driver.NewBackoff(time.Second, 0)
+						_, _ = other.Acquire(ctx, r)
+					}
+				}()
+				time.Sleep(2 * time.Second)
+				v.keep(t, g, 25*time.Second)
+				start, over := time.Now(), time.Duration(0)
+				v.server.On(func(op int32, node string) fate {
+					if op == opDelete && strings.Contains(node, "-kept-") {
+						over = time.Since(start)
+					}
+					return served
+				})
+				_ = v.Close()
+				for range 14 {
+					time.Sleep(2 * time.Second)
+					if !queued {
+						testkit.MustBeBusy(t, other, "key")
+					}
+				}
+				if over < 25*time.Second || over > 27*time.Second {
+					t.Errorf("the node was deleted after %v", over)
+				}
+				cancel()
+				<-ended
+			})
+		})
+	}
+}
+
+// TestKeepWithoutAnswer: the answer to the request that keeps a key is lost, or the request is.
+// The next one succeeds, and the key is kept once. A release instead leaves nothing.
+func TestKeepWithoutAnswer(t *testing.T) {
+	for name, answer := range map[string]fate{"answer lost": muted, "request lost": dropped} {
+		for _, again := range []bool{true, false} {
+			t.Run(name, func(t *testing.T) {
+				inVirtualTime(t, func(t *testing.T, v *virtual) {
+					g := testkit.MustTry(t, v, testkit.NewRequest("key"))
+					v.server.On(func(op int32, _ string) fate {
+						if op == opMulti {
+							return answer
+						}
+						return served
+					})
+					kept := g
+					kept.TTL, kept.Retain = 25*time.Second, true
+					if got := testkit.Renewed(t, v, kept); got.Status != driver.Unknown || got.Err == nil {
+						t.Errorf("without an answer: %+v", got)
+					}
+					v.server.On(nil)
+					v.network.Kill()
+					synctest.Wait()
+					if again {
+						v.keep(t, g, 25*time.Second)
+						if left := v.server.Children(parentOf("key")); len(left) != 1 || !strings.Contains(left[0], "-go-kept-lock-") {
+							t.Errorf("the nodes of a key that is kept: %q", left)
+						}
+					}
+					testkit.ReleaseRepeatedly(t, v, g)
+					v.mustBeEmpty(t, "key")
+				})
+			})
+		}
+	}
+}
+
+// TestKeepWithoutANode: a key whose node was deleted is not kept, and nothing is created.
+func TestKeepWithoutANode(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, v *virtual) {
+		g := testkit.MustTry(t, v, testkit.NewRequest("key"))
+		if held, err := v.ForceRelease(t.Context(), "key"); !held || err != nil {
+			t.Fatal(held, err)
+		}
+		g.Retain = true
+		if got := testkit.Renewed(t, v, g); got.Status != driver.Lost {
+			t.Errorf("kept without a node: %+v", got)
+		}
+		v.mustBeEmpty(t, "key")
+	})
+}
+
+// TestKeptKeyIsAskedFor: Curator's Revoker replaces the data of the node. Nobody works under the
+// lock, and the next owner gets it.
+func TestKeptKeyIsAskedFor(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, v *virtual) {
+		v.keep(t, testkit.MustTry(t, v, testkit.NewRequest("key")), 25*time.Second)
+		v.server.Write(v.server.Children(parentOf("key"))[0], "__REVOKE__")
+		other := newVirtual(t, v.server)
+		testkit.MustRelease(t, other, testkit.MustTry(t, other, testkit.NewRequest("key")))
+	})
+}

@@ -1,0 +1,107 @@
+package zklock_test
+
+import (
+	"context"
+	"net"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/zklock"
+	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/test/testkit"
+	"github.com/distlock-go/distlock/internal/test/testmode"
+	"github.com/distlock-go/distlock/internal/test/zktest"
+)
+
+// TestConnectionDiesSilently: nothing arrives on the connection any more, and nothing closes
+// it. The first attempt succeeds over another one, within the time of one operation, and a
+// lease of three seconds is kept.
+func TestConnectionDiesSilently(t *testing.T) {
+	for name, alone := range map[string]bool{"renewals alone": true, "attempt": false} {
+		t.Run(name, func(t *testing.T) {
+			inVirtualTime(t, func(t *testing.T, v *virtual) {
+				locker := testkit.NewLocker(t, v, distlock.Config{})
+				lease := testkit.MustAcquire(t, locker, "held", distlock.Opts{KeyTimeout: 3 * time.Second})
+				time.Sleep(time.Minute)
+				v.network.Cut()
+				start := time.Now()
+				if alone {
+					time.Sleep(10 * time.Second)
+					start = time.Now()
+				}
+				testkit.MustRelease(t, v, testkit.MustTry(t, v, testkit.NewRequest("key")))
+				if d := time.Since(start); d > 2*time.Second {
+					t.Errorf("the first attempt took %v", d)
+				}
+				time.Sleep(10 * time.Second)
+				if err := lease.Check(); err != nil {
+					t.Errorf("the lease: %v", err)
+				}
+				if err := lease.Release(t.Context()); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+// TestMemberWithoutLeader: a server answers reads, and has lost the leader. Another server is
+// asked after one operation.
+func TestMemberWithoutLeader(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, v *virtual) {
+		g := testkit.MustTry(t, v, testkit.NewRequest("key"))
+		time.Sleep(5 * time.Second)
+		opens := 0
+		v.server.On(func(op int32, _ string) fate {
+			if opens == 0 && op == opSync {
+				return dropped
+			}
+			if op == opConnect {
+				opens++
+			}
+			return served
+		})
+		if got := testkit.Renewed(t, v, g); got.Status != driver.Unknown || got.Err == nil {
+			t.Errorf("a renewal without the leader: %+v", got)
+		}
+		synctest.Wait() // until there is another connection
+		testkit.MustRenew(t, v, g)
+	})
+}
+
+// TestSilentMember: one of three servers stands still, the one that has the connection. With all
+// defaults the lock is held on, and a free key is taken within two operations.
+func TestSilentMember(t *testing.T) {
+	testmode.Long(t)
+	t.Parallel()
+	e := zktest.StartEnsemble(t, zktest.Config{})
+	leader := e.Leader(t) // an election would take as long as a lease
+	followers := slices.DeleteFunc(slices.Clone(e.Servers), func(s *zktest.Server) bool { return s == leader })
+	var dialed locked[string]
+	b, err := zklock.New([]string{followers[0].Addr(), followers[1].Addr()}, zklock.WithDialer(func(network, addr string, timeout time.Duration) (net.Conn, error) {
+		dialed.set(addr)
+		return net.DialTimeout(network, addr, timeout)
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	locker := testkit.NewLocker(t, b, distlock.Config{})
+	lease := testkit.MustAcquire(t, locker, "held", distlock.Opts{})
+	testkit.Eventually(t, "the connection is not new", func() bool { return time.Until(lease.Until()) < 9*time.Second })
+	member := followers[slices.IndexFunc(followers, func(s *zktest.Server) bool { return s.Addr() == dialed.get() })]
+	member.Stop(t)
+	defer member.Cont(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if err := locker.Do(ctx, "free", distlock.Opts{}, func(context.Context) error { return nil }); err != nil {
+		t.Error(err)
+	}
+	until := lease.Until()
+	testkit.Eventually(t, "the lease is renewed", func() bool { return lease.Check() != nil || lease.Until().After(until.Add(time.Second)) })
+	if err := lease.Release(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
