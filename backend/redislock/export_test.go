@@ -19,6 +19,7 @@ var (
 	ReleaseSource = releaseScript.Source()
 	LockKeys      = lockKeys
 	SlotOf        = slotOf
+	SlotClock     = slotClock
 )
 
 const (
