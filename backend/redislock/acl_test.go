@@ -3,6 +3,7 @@ package redislock_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -100,6 +101,39 @@ func TestACL(t *testing.T) {
 		"+hello":          true, // optional for go-redis
 		"+client|setname": true, // needed if the client has a name
 	}, func(rules []string) error { return use(rules, true) })
+}
+
+// With a clock of its own, a user needs no rights beside those for its prefix. It can neither move
+// the tokens of others nor stop their locks. Fails if a Backend uses another clock than that of
+// WithClock.
+func TestACLOfOneClock(t *testing.T) {
+	t.Parallel()
+	s := realServer(t)
+	rules := slices.DeleteFunc(documentedRules(t), func(rule string) bool { return rule == "~distlock:clock*" })
+	redistest.SetUser(t, s.Client, rules)
+	shop := s.real.Client(t, redistest.AsUser)
+	b, bank := newBackend(t, shop, redislock.WithClock("shop:clock")), newBackend(t, s.Client, redislock.WithClock("bank:clock"))
+	noError(t, b.Ping(t.Context()))
+	for range 5 { // by scripts, then plainly
+		g, err := b.Acquire(t.Context(), request(lockKey))
+		noError(t, err)
+		mustRelease(t, b, g)
+	}
+	mustRelease(t, bank, mustTry(t, bank, request("bank:account")))
+	for _, clock := range []string{"bank:clock", clockKey} {
+		if err := shop.Set(t.Context(), clock, 1, 0).Err(); !redis.HasErrorPrefix(err, "NOPERM") {
+			t.Errorf("the user writes %s: %v", clock, err)
+		}
+	}
+	if keys := s.Keys(t.Context(), "*").Val(); len(keys) != 2 {
+		t.Errorf("%q are left instead of the two clocks", keys)
+	}
+	if _, err := b.TryAcquire(t.Context(), request("shop:clock")); err == nil {
+		t.Error("the clock is a lock")
+	}
+	if plainAttempts(t, s.real) == 0 {
+		t.Error("no attempt was plain")
+	}
 }
 
 // A user that may not run TYPE still sees foreign locks, and sees nothing at a key that

@@ -92,6 +92,7 @@ func (b *Backend) grantOf(r driver.Request, m message, asked time.Time, issued u
 		return driver.Grant{}, false
 	}
 	g.Until = asked.Add(window)
+	b.dispatcher.plain.saw(g.LastToken)
 	return g, true
 }
 
@@ -145,12 +146,14 @@ var errExtendShared = fmt.Errorf("redislock: only an exclusive lock can be exten
 
 // attempt runs acquire.lua once. If another owner has the key, it returns a HeldError.
 func (b *Backend) attempt(ctx context.Context, r driver.Request, mode string, w *waiter) (driver.Grant, refusal, error) {
-	if err := checkRequest(r); err != nil {
+	if err := b.checkRequest(r); err != nil {
 		return driver.Grant{}, refusal{}, err
 	}
 	if err := ctx.Err(); err != nil {
 		return driver.Grant{}, refusal{}, err // nothing was sent
 	}
+	asking, cancel := context.WithTimeout(ctx, b.opts.opTimeout)
+	defer cancel()
 	b.evictionOnce.Do(b.checkEviction)
 
 	// A caller that does not queue relies on a refusal, and may not release. If the
@@ -160,7 +163,7 @@ func (b *Backend) attempt(ctx context.Context, r driver.Request, mode string, w 
 		script: acquireScript, key: r.Key, owner: r.Owner, share: share(r.Mode, r.Permits),
 		ttl: r.TTL.Milliseconds(), mode: mode, tokens: r.Tokens, once: mode == modeTry || b.opts.replicas.n > 0, waiter: w,
 		// A script that is still on its way could give back what a plain attempt has taken.
-		plain: mode == modeEnqueue && b.inDoubt.Of(r.Owner) == 0,
+		plain: mode == modeEnqueue && r.TTL <= maxPlainTTL && b.inDoubt.Of(r.Owner) == 0,
 	})
 	if !a.OutcomeKnown {
 		b.inDoubt.Add(r.Owner, doubt.Attempt)
@@ -181,6 +184,9 @@ func (b *Backend) attempt(ctx context.Context, r driver.Request, mode string, w 
 	if err == nil && mode != modeExtend && a.Value.confirmed < b.opts.replicas.n {
 		return driver.Grant{}, refusal{}, b.opts.replicas.unconfirmed(a.Value.confirmed)
 	}
+	if several := b.checkServer(asking); several != nil {
+		return driver.Grant{}, refusal{}, several
+	}
 	return g, refused, err
 }
 
@@ -189,6 +195,7 @@ func (b *Backend) parseReply(r driver.Request, a dispatch.Result[reply]) (driver
 	if last := a.Value.issued; last > 0 {
 		g := grant(r, last-uint64(plainTokens(r.Tokens)), last)
 		g.Sent = a.Sent
+		b.dispatcher.plain.saw(last)
 		return g, refusal{}, nil
 	}
 	status, rest, _ := strings.Cut(a.Value.line, " ")
@@ -196,13 +203,12 @@ func (b *Backend) parseReply(r driver.Request, a dispatch.Result[reply]) (driver
 	case "1":
 		if g, clock, ok := granted(r, rest); ok {
 			g.Sent = a.Sent
-			if clock {
-				b.dispatcher.plain.granted(r.Key, g.LastToken, g.Sent, g.Contended)
-			}
+			b.dispatcher.plain.granted(g, clock)
 			return g, refusal{}, nil
 		}
 	case "0":
 		if held, issued := parseRefusal(rest); held != nil {
+			b.dispatcher.plain.saw(issued)
 			return driver.Grant{}, refusal{held.RetryAfter, issued}, held
 		}
 	case "2":
@@ -259,14 +265,14 @@ func parseRefusal(rest string) (held *driver.HeldError, issued uint64) {
 	return held, issued
 }
 
-func checkRequest(r driver.Request) error {
+func (b *Backend) checkRequest(r driver.Request) error {
 	if r.TTL < time.Millisecond {
 		return fmt.Errorf("redislock: a TTL of %v is less than a millisecond", r.TTL)
 	}
 	if err := checkMode(r.Mode, r.Permits); err != nil {
 		return err
 	}
-	return checkNames(r.Key, r.Owner)
+	return b.checkNames(r.Key, r.Owner)
 }
 
 func checkMode(m driver.Mode, permits int) error {
@@ -281,8 +287,8 @@ func checkMode(m driver.Mode, permits int) error {
 }
 
 // checkNames refuses keys and owners that would break the format of locks.
-func checkNames(key, owner string) error {
-	if err := checkKey(key); err != nil {
+func (b *Backend) checkNames(key, owner string) error {
+	if err := b.checkKey(key); err != nil {
 		return err
 	}
 	if err := rediskit.CheckOwner(owner); err != nil {
@@ -292,8 +298,8 @@ func checkNames(key, owner string) error {
 }
 
 // checkKey refuses what cannot be the key of a lock. That includes the key of a clock.
-func checkKey(key string) error {
-	if isClock(key) {
+func (b *Backend) checkKey(key string) error {
+	if isClock(key, DefaultClock) || isClock(key, b.opts.clock) {
 		return fmt.Errorf("redislock: the key %q is in use by the Backend itself", key)
 	}
 	if err := rediskit.CheckKey(key); err != nil {

@@ -52,7 +52,7 @@ func New(client redis.UniversalClient, opts ...Option) *Backend {
 	o := newOptions(opts)
 	o.replicas.check(client, o.opTimeout)
 	bg := rediskit.NewBackground()
-	t := newTopology(client)
+	t := newTopology(client, o.clock)
 	b := &Backend{
 		opts:       o,
 		topology:   t,

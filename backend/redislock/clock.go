@@ -6,37 +6,42 @@ import (
 	"sync"
 )
 
-// clockKey is the key with the last token that a server issued. A new token is the server's
-// time, but larger than the last one. So tokens rise for every key, and no lock needs a
-// counter of its own.
+// DefaultClock is the key with the last token that a server issued. A new token is the
+// server's time, but larger than the last one. So tokens rise for every key, and no lock needs
+// a counter of its own.
 //
 // The clock is never deleted: if the server's time was set back by an hour, it is needed
 // for an hour. A server has one. In a Cluster, a script may only use keys of one slot, so
 // each slot that has locks has a clock, with a tag in its name.
-const clockKey = "distlock:clock"
+const DefaultClock = "distlock:clock"
 
-// slotClock returns the clock for the slot of a key. The slot in which clockKey is itself
+// slotClock returns the clock for the slot of a key. The slot in which the key clock is itself
 // has that one, so that a client that does not know of the Cluster uses the same.
-func slotClock(key string) string { return slotClocks()[slotOf(key)] }
+func slotClock(clock, key string) string {
+	slot := slotOf(key)
+	if slot == slotOf(clock) {
+		return clock
+	}
+	return clock + ":" + slotTags()[slot]
+}
 
-// slotClocks returns the clocks of all slots. The tag is the smallest number in that slot, in
-// base 36.
-var slotClocks = sync.OnceValue(func() []string {
-	clocks := make([]string, slots)
-	clocks[slotOf(clockKey)] = clockKey
-	for n, missing := int64(0), slots-1; missing > 0; n++ {
-		tag := strconv.FormatInt(n, 36)
-		if slot := crc16(tag) % slots; clocks[slot] == "" {
-			clocks[slot] = clockKey + ":{" + tag + "}"
+// slotTags returns a hash tag for each slot: the smallest number in that slot, in base 36.
+var slotTags = sync.OnceValue(func() []string {
+	tags := make([]string, slots)
+	for n, missing := int64(0), slots; missing > 0; n++ {
+		number := strconv.FormatInt(n, 36)
+		if slot := crc16(number) % slots; tags[slot] == "" {
+			tags[slot] = "{" + number + "}"
 			missing--
 		}
 	}
-	return clocks
+	return tags
 })
 
-// isClock reports whether a key is that of a clock.
-func isClock(key string) bool {
-	rest, ok := strings.CutPrefix(key, clockKey)
+// isClock reports whether a key is the clock, that of a slot, or a key beside it that [Backend.Ping]
+// or checkServer uses.
+func isClock(key, clock string) bool {
+	rest, ok := strings.CutPrefix(key, clock)
 	return ok && (rest == "" || strings.HasPrefix(rest, ":{"))
 }
 

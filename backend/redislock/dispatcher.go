@@ -64,7 +64,7 @@ const (
 )
 
 func newDispatcher(c *calls, t topology, args *processArgs, r replicas) *dispatcher {
-	d := &dispatcher{calls: c, topology: t, processArgs: args, replicas: r, sites: make(map[string]*site)}
+	d := &dispatcher{calls: c, topology: t, processArgs: args, replicas: r, plain: plain{clockKey: t.clock}, sites: make(map[string]*site)}
 	var short *redis.Client
 	if r.n == 0 { // to wait for replicas takes too long
 		short = c.own.Short(dispatch.DirectTimeout)
@@ -190,7 +190,7 @@ func (d *dispatcher) siteFor(server *redis.Client) *site {
 // sendDirect sends a batch with a client that has short timeouts.
 func (d *dispatcher) sendDirect(ctx context.Context, client *redis.Client, server *rediskit.Server, batch []*request, results []dispatch.Result[reply]) {
 	unsent(results)
-	if d.topology.slotted.Load() { // the clock is in another slot than most keys
+	if !d.topology.multiKey() { // of a plain attempt, each command may come to another server
 		d.sendCalls(ctx, client, batch, results, all(batch))
 	} else {
 		plain := d.plain.of(ctx, batch)

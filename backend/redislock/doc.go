@@ -45,9 +45,9 @@
 //     of its own. The set is kept for 15 minutes after the last of them.
 //
 // Each server has one more key for all its locks: distlock:clock, the last token that
-// the server issued. It does not expire, and a lock cannot have this key. In a
-// Cluster a script may use keys of one slot only, so there is one such key for each
-// slot that has had a lock, with a tag in its name, such as distlock:clock:{m2k}: at
+// the server issued. It does not expire, and a lock cannot have this key. [WithClock] gives it
+// another name. In a Cluster a script may use keys of one slot only, so there is one such key
+// for each slot that has had a lock, with a tag in its name, such as distlock:clock:{m2k}: at
 // most 16384 of them, of about a hundred bytes.
 //
 // # Protocol
@@ -57,12 +57,15 @@
 // which cost the server less: SET NX, INCRBY of distlock:clock, and EXISTS of the
 // queue and the tombstones. What they find in their way is left to the script. If they take
 // the lock past the queue, the script gives it back before anybody has it. If they arrive when
-// their owner has released the lock, the next attempt of another owner deletes it.
+// their owner has released the lock, the next attempt of another owner deletes it. A lease of
+// more than 7.5 minutes is left to the script, so such a lock ends before the tombstone does.
 //
 // Tokens: a new token is the server's time in microseconds, or the last token plus one if
 // that is larger. So the tokens of a server rise, for all keys, and they need no counter
 // for each key. Plain attempts add up to four to the last token, as long as a script has
-// set it to the time in the last 20 ms.
+// set it to the time in the last 20 ms. A connection may lead to another server than the last
+// one, for example after a failover. So what a plain attempt gets is used only if it is larger
+// than all tokens that the program knew. Otherwise the script decides.
 //
 // Acquire: a free key is taken if there is no queue, or if this owner is at the head of the
 // queue. In all other cases the owner is queued if it wants to wait. An owner that has the
@@ -149,6 +152,11 @@
 //
 // A process with waiters has one more connection, for its inbox.
 //
+// A [redis.Client] must lead to one server. The first acquisition and Ping ask once, in one more
+// round trip: a script writes keys, and plain commands read them. If the answers differ, for
+// example behind a proxy that spreads keys over several servers or reads from replicas, all
+// acquisitions fail with an error that says so.
+//
 // # Guarantees and their conditions
 //
 // At most one owner has a key, as long as Redis loses no data. It may lose data in a
@@ -162,9 +170,9 @@
 // Each grant of a key has larger tokens than all grants before, even if the server's clock
 // is set back, and even after the loss of all data, because a lost distlock:clock is
 // replaced by the server's time. A token is repeated only if distlock:clock is lost and
-// the server's time is also behind the last token, or if a server that has lost the last
-// tokens grants locks within 20 ms. If distlock:clock has a value that is
-// not a token, no lock is granted until it is deleted.
+// the server's time is also behind the last token. While two masters serve, as in some failovers,
+// tokens that different programs get in the same 20 ms may also be out of order. If distlock:clock
+// has a value that is not a token, no lock is granted until it is deleted.
 //
 // An operation returns within 50 ms after its context ends, and after the operation timeout in
 // any case, whatever the timeouts of the client are and even if the client is stuck. The error
@@ -195,6 +203,13 @@
 // If there are hash tags in keys with that prefix, as in shop:{42}, add ~{*}{shop:*}:queue and
 // ~{*}{shop:*}:gone. If the prefix begins with a hash tag, as in {shop}:, these two patterns
 // are ~{shop}{{shop}:*}:queue and ~{shop}{{shop}:*}:gone.
+//
+// These rules separate keys, not tokens: the user may write distlock:clock, and so can end the
+// order of tokens and stop all locks of the server. Programs that do not trust each other need a
+// clock each. With WithClock("shop:clock") in all programs that lock keys with this prefix, and
+// ?clock=shop:clock in the URLs of the command, leave ~distlock:clock* out: the pattern of the
+// prefix permits that clock. No rule separates load: whoever may run a script can keep the server
+// busy.
 //
 // [WithWaitReplicas] also needs wait. Inspection and Revoke also need scan, zcount and
 // zrangebyscore; SCAN shows the names of all keys.

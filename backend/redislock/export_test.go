@@ -19,13 +19,14 @@ var (
 	ReleaseSource = releaseScript.Source()
 	LockKeys      = lockKeys
 	SlotOf        = slotOf
+	SlotClock     = slotClock
 )
 
 const (
 	TombstoneTTL = doubt.TombstoneTTL
 	QueueTTL     = queueTTL
 	PingEvery    = rediskit.PingEvery
-	ClockKey     = clockKey
+	ClockKey     = DefaultClock
 )
 
 // Member returns owner's entry in queues.
@@ -117,7 +118,7 @@ type Caller struct {
 func (c Caller) Run(ctx context.Context, s *luascript.Script, ops ...ScriptOp) ([]string, error) {
 	n := len(ops)
 	keys := make([]string, 3*n+1)
-	keys[3*n] = clockKey
+	keys[3*n] = DefaultClock
 	args := []any{c.Inbox, c.Claim.Milliseconds(), c.Prefix}
 	if s == renewScript {
 		keys, args = keys[:n], nil

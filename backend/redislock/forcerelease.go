@@ -15,7 +15,7 @@ import (
 // wraps [driver.ErrForeign]. Such a value is a string that does not expire, a string that
 // is neither a UUID nor an owner with a token, or a value of another type.
 func (b *Backend) ForceRelease(ctx context.Context, key string) (bool, error) {
-	if err := checkKey(key); err != nil {
+	if err := b.checkKey(key); err != nil {
 		return false, err
 	}
 	a := b.dispatcher.do(ctx, &request{

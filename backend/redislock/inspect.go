@@ -41,7 +41,7 @@ func (b *Backend) Inspect(ctx context.Context, prefix string, limit int) ([]driv
 	err := b.inspectExactly(ctx, prefix, found)
 	if err == nil && len(found) < limit {
 		err = b.scan(ctx, pattern(prefix), func(names []string) (bool, error) {
-			for batch := range slices.Chunk(candidates(names, prefix), inspectBatch) {
+			for batch := range slices.Chunk(b.candidates(names, prefix), inspectBatch) {
 				infos, err := b.readLocks(ctx, batch, false)
 				if err != nil {
 					return false, err
@@ -60,7 +60,7 @@ func (b *Backend) Inspect(ctx context.Context, prefix string, limit int) ([]driv
 
 // inspectExactly adds the value at the key, of any type, to found.
 func (b *Backend) inspectExactly(ctx context.Context, key string, found map[string]driver.KeyInfo) error {
-	if err := checkKey(key); err != nil {
+	if err := b.checkKey(key); err != nil {
 		return nil //nolint:nilerr // a key that cannot be a lock is not among the locks
 	}
 	infos, err := b.readLocks(ctx, []string{key}, true)
@@ -117,13 +117,13 @@ func pattern(prefix string) string {
 // candidates returns the keys with the prefix that may be locks. The names are those of
 // locks, of their queues, or of anything else. In a Cluster, another key with braces could
 // be in another slot than the queue of that name.
-func candidates(names []string, prefix string) []string {
+func (b *Backend) candidates(names []string, prefix string) []string {
 	var keys []string
 	for _, name := range names {
 		if key, ok := rediskit.KeyOf(name, queueSuffix); ok && strings.HasPrefix(key, prefix) {
 			keys = append(keys, key)
 		}
-		if strings.HasPrefix(name, prefix) && checkKey(name) == nil {
+		if strings.HasPrefix(name, prefix) && b.checkKey(name) == nil {
 			keys = append(keys, name)
 		}
 	}

@@ -293,5 +293,13 @@ func TestInspectHashTag(t *testing.T) {
 		if infos := mustInspect(t, b, "{order}:1"); len(infos) != 1 || infos[0].Waiting != 0 || infos[0].Held != 1 {
 			t.Errorf("the waiter has not been granted the key: %+v", infos)
 		}
+		// A library with one value for all its locks takes the key again, although its owner has a
+		// tombstone.
+		again := s.Get(ctx, "{order}{1}").Val()
+		s.ZAdd(ctx, "{order}{{order}:3}:gone", redis.Z{Score: float64(time.Now().UnixMicro()), Member: again})
+		s.Set(ctx, "{order}:3", again, time.Hour)
+		if infos := mustInspect(t, b, "{order}:3"); len(infos) != 1 || infos[0].Held != 1 {
+			t.Errorf("listed %+v", infos)
+		}
 	})
 }

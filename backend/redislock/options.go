@@ -1,7 +1,9 @@
 package redislock
 
 import (
+	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/distlock-go/distlock/backend/internal/rediskit"
@@ -23,6 +25,7 @@ type Option func(*options)
 
 type options struct {
 	inboxPrefix string
+	clock       string
 	claimWindow time.Duration
 	opTimeout   time.Duration
 	logger      *slog.Logger
@@ -33,6 +36,7 @@ type options struct {
 func newOptions(opts []Option) options {
 	o := options{
 		inboxPrefix: DefaultInboxPrefix,
+		clock:       DefaultClock,
 		claimWindow: DefaultClaimWindow,
 		opTimeout:   DefaultOpTimeout,
 		logger:      slog.Default(),
@@ -55,6 +59,20 @@ func WithInboxPrefix(prefix string) Option {
 		panic(`redislock: WithInboxPrefix: "" is empty`)
 	}
 	return func(o *options) { o.inboxPrefix = prefix }
+}
+
+// WithClock sets the key with the last token, which all locks of a server share by default.
+// Who may write it can end the order of tokens, and can stop all locks that use it. So programs
+// that do not trust each other need a clock each: see "Access control" in the package comment.
+// All programs that share a lock must use the same clock. Otherwise tokens of the lock may be out
+// of order by 20 ms, or by more if the server's time is set back. In a Cluster the keys of the
+// clocks begin with the name. The default is [DefaultClock]. WithClock panics if the name is
+// empty or contains a brace.
+func WithClock(key string) Option {
+	if key == "" || strings.ContainsAny(key, "{}") {
+		panic(fmt.Sprintf("redislock: WithClock: %q is empty or contains a brace", key))
+	}
+	return func(o *options) { o.clock = key }
 }
 
 // WithClaimWindow sets how long a lock that was granted to a waiter is kept for it, until

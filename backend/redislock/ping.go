@@ -14,10 +14,6 @@ import (
 
 var _ driver.Pinger = (*Backend)(nil)
 
-// pingKey is the beginning of the keys that Ping takes. The ACL rules for the clocks permit
-// them, and no lock can have them.
-const pingKey = clockKey + ":{ping}:"
-
 // Ping takes a key of its own on every server that keeps keys, and gives it back: on the
 // single server, the master that Sentinel names, all masters of a Cluster that have slots, or
 // all shards of a Ring that are up. It takes the key for itself alone and then as a reader,
@@ -53,23 +49,21 @@ func (b *Backend) Ping(ctx context.Context) error {
 func (b *Backend) pingKeys(ctx context.Context) (keys []string, err error) {
 	find := b.topology.finder()
 	if find == nil {
-		return []string{pingKey}, nil
+		return []string{b.opts.clock + ":{ping}:"}, nil
 	}
 	masters, err := b.topology.masters(ctx, b.calls)
 	missing := make(map[redis.UniversalClient]bool, len(masters))
 	for _, master := range masters {
 		missing[master] = true
 	}
-	for _, clock := range slotClocks() {
+	for _, tag := range slotTags() {
 		if len(missing) == 0 || err != nil {
 			break
 		}
-		if clock == clockKey {
-			continue // it has no tag
-		}
-		if master, e := find(ctx, clock); e == nil && missing[master] {
+		key := b.opts.clock + ":" + tag + ":" // the ACL rules for clocks permit it, and no lock can have it
+		if master, e := find(ctx, key); e == nil && missing[master] {
 			delete(missing, master)
-			keys = append(keys, clock+":")
+			keys = append(keys, key)
 		}
 	}
 	return keys, err
@@ -95,5 +89,5 @@ func (b *Backend) pingWith(ctx context.Context, prefix string) error {
 			return a.Err
 		}
 	}
-	return nil
+	return b.checkServer(ctx)
 }

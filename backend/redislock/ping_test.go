@@ -2,12 +2,17 @@ package redislock_test
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	mini "github.com/alicebob/miniredis/v2/server"
 
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/internal/test/child"
@@ -27,6 +32,49 @@ func TestPing(t *testing.T) {
 		cancel()
 		if err := b.Ping(ctx); err != context.Canceled { //nolint:errorlint // the same value
 			t.Errorf("whose context has ended: %v", err)
+		}
+	})
+}
+
+// The address is that of a proxy, which sends what plain commands read to other servers than the
+// scripts: no lock is granted, and an error says why. Fails if a plain attempt is sent before the
+// Backend has asked.
+func TestSeveralServers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := redistest.Virtual(t)
+		sent := new(sentCommands)
+		b := newBackend(t, redistest.VirtualClient(t, m, sent.over))
+		m.Server().SetPreHook(func(c *mini.Peer, cmd string, args ...string) bool {
+			elsewhere := cmd == "GET" && strings.HasPrefix(args[0], clockKey+":{") && !strings.Contains(args[0], "{ping}") && redislock.SlotOf(args[0])%3 > 0
+			if elsewhere {
+				c.WriteNull()
+			}
+			return elsewhere
+		})
+		const why = `^redislock: .* a proxy that spreads keys or reads from replicas; locks need the address of the master itself$`
+		var all sync.WaitGroup
+		for i := range 20 {
+			r := request(fmt.Sprint("k", i))
+			all.Go(func() {
+				_, err := b.Acquire(t.Context(), r)
+				readable(t, "Acquire", err, why)
+				_ = b.Release(t.Context(), r.Grant())
+			})
+		}
+		all.Wait()
+		readable(t, "Ping", b.Ping(t.Context()), why)
+		if got := sent.take(); strings.Contains(got, "incrby") {
+			t.Errorf("a plain attempt was sent: %q", got)
+		}
+		m.Server().SetPreHook(nil)
+		mustRelease(t, b, mustTry(t, b, request(lockKey)))
+		if keys := m.Keys(); !slices.Equal(keys, []string{clockKey}) {
+			t.Errorf("%q are left", keys)
+		}
+		sent.take()
+		mustRelease(t, b, mustTry(t, b, request(lockKey)))
+		if got := sent.take(); got != "evalsha evalsha" {
+			t.Errorf("it asks again: %q", got)
 		}
 	})
 }

@@ -11,25 +11,27 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/distlock-go/distlock/backend/internal/doubt"
 	"github.com/distlock-go/distlock/backend/internal/rediskit"
 	"github.com/distlock-go/distlock/backend/redislock/internal/dispatch"
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/clock"
 )
 
 const (
-	// clockLag is how far the clock may be behind the server's time for a plain attempt. A
-	// replica that becomes the master may lack the last increments. By then more time has
-	// passed, so the next token comes from a script, and is the server's time.
+	// clockLag is how far the clock may be behind the server's time for a plain attempt.
 	clockLag = 20 * time.Millisecond
+
+	// maxPlainTTL is the longest lease of a plain attempt. A copy that arrives when its owner
+	// has released the lock ends before the tombstone that marks it.
+	maxPlainTTL = doubt.TombstoneTTL / 2
 
 	// maxPlainTokens is the largest number of tokens of a plain attempt. From 250,000 attempts a
 	// second on, the clock overtakes the server's time. Then the scripts do not set it, and
 	// plain attempts end for as long as it is ahead.
 	maxPlainTokens = 4
 
-	// A clock with a smaller value was lost, and has been incremented since. One with a value
-	// from maxToken on is refused: see last_issued in time.lua.
-	minToken = 1e14
+	// A clock with a value from maxToken on is refused: see last_issued in time.lua.
 	maxToken = 1<<53 - 1
 )
 
@@ -49,8 +51,15 @@ const (
 // also take the lock past the queue: then a script gives it back. Or it arrives after the
 // release of its owner: then the next attempt of another owner finds the tombstone, and deletes
 // the lock.
+//
+// The next connection may lead to another server: to a replica that became the master and lacks
+// the last increments, or to one with another clock. So a token is left to a script unless it is
+// larger than all tokens that this process knew when it sent the attempt.
 type plain struct {
-	clock atomic.Pointer[clockReading] // the last one, or nil
+	clockKey string
+
+	clock  atomic.Pointer[clockReading] // the last one, or nil
+	latest atomic.Uint64                // the largest token that this process knows
 
 	// denied is set if the user may not use INCRBY.
 	denied atomic.Bool
@@ -75,10 +84,29 @@ func (p *plain) mark(key string) *atomic.Bool {
 	return &p.wanted[maphash.String(plainSeed, key)%uint64(len(p.wanted))]
 }
 
-// granted notes a grant of a script that has set the clock.
-func (p *plain) granted(key string, token uint64, sent time.Time, contended bool) {
-	p.clock.Store(&clockReading{fmt.Sprintf("%016d", token), sent})
-	if mark := p.mark(key); !contended && mark.Load() {
+// saw notes a token. It reports whether no larger one is known.
+func (p *plain) saw(token uint64) bool {
+	for {
+		latest := p.latest.Load()
+		if token <= latest {
+			return token == latest
+		}
+		if p.latest.CompareAndSwap(latest, token) {
+			return true
+		}
+	}
+}
+
+// granted notes a grant of a script. set says that the script has set the clock to the token.
+func (p *plain) granted(g driver.Grant, set bool) {
+	latest := p.saw(g.LastToken)
+	if !set {
+		return
+	}
+	if latest {
+		p.clock.Store(&clockReading{fmt.Sprintf("%016d", g.LastToken), g.Sent})
+	}
+	if mark := p.mark(g.Key); !g.Contended && mark.Load() {
 		mark.Store(false)
 	}
 }
@@ -97,6 +125,7 @@ type plainBatch struct {
 
 	commands []redis.Cmder // in their order; the first are a SET for each attempt
 	tokens   int64         // issued to all attempts
+	known    int64         // the largest token that was known before
 	issue    *redis.IntCmd
 	others   *redis.IntCmd
 	release  *rediskit.Cmd
@@ -184,8 +213,9 @@ func (b *plainBatch) attempt(ctx context.Context, token string) {
 	for _, i := range b.taken {
 		b.args = append(b.args, b.companion(i, queueSuffix), b.companion(i, goneSuffix))
 	}
-	b.issue, b.others = redis.NewIntCmd(ctx, "incrby", clockKey, b.tokens), redis.NewIntCmd(ctx, b.since(from)...)
+	b.issue, b.others = redis.NewIntCmd(ctx, "incrby", b.clockKey, b.tokens), redis.NewIntCmd(ctx, b.since(from)...)
 	b.commands = append(b.commands, b.issue, b.others)
+	b.known = int64(b.latest.Load())
 }
 
 // releases returns the command of the releases.
@@ -258,7 +288,7 @@ func (b *plainBatch) finishAttempts(results []dispatch.Result[reply], sent time.
 	switch {
 	case redis.HasErrorPrefix(b.issue.Err(), "NOPERM"):
 		b.denied.Store(true)
-	case b.issue.Err() == nil && (last <= minToken || last >= maxToken):
+	case b.issue.Err() == nil && (last-b.tokens < b.known || last >= maxToken):
 		b.clock.Store(nil)
 		alone = false
 	}

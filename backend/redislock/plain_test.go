@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"regexp"
 	"slices"
@@ -167,20 +168,30 @@ func TestPlainClockLag(t *testing.T) {
 	})
 }
 
-// A plain attempt issues no token if the clock was lost or is not a number, and none that
-// another attempt has.
+// A plain attempt issues no token if the clock was lost, is not a number, or is that of another
+// server, which is behind. It issues none that another attempt has.
 func TestPlainBadClock(t *testing.T) {
-	for _, c := range []struct {
-		clock string
+	value := func(text string) func(uint64) string { return func(uint64) string { return text } }
+	behind := func(by uint64) func(uint64) string {
+		return func(last uint64) string { return fmt.Sprint(last - by) }
+	}
+	for name, c := range map[string]struct {
+		clock func(last uint64) string
 		fails bool
-	}{{"", false}, {"7", false}, {"word", true}, {"9007199254740991", true}} {
-		t.Run(c.clock, func(t *testing.T) {
+	}{
+		"lost": {value(""), false}, "a few increments": {value("7"), false},
+		"a token less": {behind(1), false}, "the first reading": {behind(3), false}, "a second less": {behind(1e6), false},
+		"word": {value("word"), true}, "the end": {value("9007199254740991"), true},
+	} {
+		t.Run(name, func(t *testing.T) {
 			plain(t, func(t *testing.T, p plainly) {
+				p.pair(t, lockKey)
+				p.pair(t, lockKey)
 				before := p.pair(t, lockKey)
 				time.Sleep(10 * time.Microsecond)
 				p.Del(t.Context(), redislock.ClockKey)
-				if c.clock != "" {
-					p.Set(t.Context(), redislock.ClockKey, c.clock, 0)
+				if clock := c.clock(before); clock != "" {
+					p.Set(t.Context(), redislock.ClockKey, clock, 0)
 				}
 				r := request(lockKey)
 				g, err := p.b.Acquire(t.Context(), r)
@@ -281,6 +292,23 @@ func TestPlainInspect(t *testing.T) {
 		p.ZAdd(t.Context(), "{shop:pay}:gone", redis.Z{Score: float64(time.Now().UnixMicro()), Member: owner})
 		if infos, err := p.b.Inspect(t.Context(), "shop:", 10); err != nil || len(infos) != 0 {
 			t.Errorf("nobody has the lock, but listed is %+v, %v", infos, err)
+		}
+	})
+}
+
+// The tombstone of an owner outlives each plain copy of its attempt: a long lease is left to the
+// scripts.
+func TestPlainLongLease(t *testing.T) {
+	plain(t, func(t *testing.T, p plainly) {
+		for ttl, want := range map[time.Duration]bool{redislock.TombstoneTTL / 2: true, redislock.TombstoneTTL/2 + time.Millisecond: false} {
+			r := request(lockKey)
+			r.TTL = ttl
+			g, err := p.b.Acquire(t.Context(), r)
+			noError(t, err)
+			mustRelease(t, p.b, g)
+			if got := p.sent.take(); strings.Contains(got, "incrby") != want {
+				t.Errorf("for %v it sent %q", ttl, got)
+			}
 		}
 	})
 }

@@ -18,7 +18,7 @@ import (
 // If an attempt of the owner is in doubt, the server refuses the owner from then on, for as
 // long as the attempt may still be on its way. So an owner is good for one acquisition.
 func (b *Backend) Release(ctx context.Context, g driver.Grant) error {
-	if err := checkNames(g.Key, g.Owner); err != nil {
+	if err := b.checkNames(g.Key, g.Owner); err != nil {
 		return err
 	}
 	if err := checkMode(g.Mode, g.Permits); err != nil {

@@ -25,7 +25,7 @@ func (b *Backend) revokeChannel(owner string) string { return b.opts.inboxPrefix
 // repeat it. At most a thousand holders are asked. A key that another library holds counts as
 // held, but that library does not listen. With a Ring no holder is told.
 func (b *Backend) Revoke(ctx context.Context, key string) (held bool, err error) {
-	if err := checkKey(key); err != nil {
+	if err := b.checkKey(key); err != nil {
 		return false, err
 	}
 	owners, err := call(ctx, b.calls, func(ctx context.Context, c redis.UniversalClient) ([]string, error) {

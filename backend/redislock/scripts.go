@@ -21,6 +21,7 @@ var (
 	forceReleaseScript = load("force_release")
 	renewScript        = load("renew")
 	inspectScript      = load("inspect")
+	writeAllScript     = load("write_all")
 )
 
 func load(name string) *luascript.Script {

@@ -88,3 +88,21 @@ func TestSlots(t *testing.T) {
 	all.Wait()
 	nothingLeft(t, servers...)
 }
+
+// A client of one server, which is a whole Cluster, takes each token from the clock of the slot,
+// also if its first keys are in the slot of the clock without a tag.
+func TestSlotsOfOneServer(t *testing.T) {
+	t.Parallel()
+	s := redistest.StartCluster(t, 1)[0]
+	b := newBackend(t, s.Client(t))
+	for _, key := range []string{"{distlock:clock}", "{distlock:clock}", "{distlock:clock}", "{distlock:clock}", lockKey} {
+		r := request(key)
+		g, err := b.Acquire(t.Context(), r)
+		noError(t, err)
+		mustRelease(t, b, g)
+		clock := redislock.SlotClock(clockKey, key)
+		if got := s.Client(t).Get(t.Context(), clock).Val(); got != strconv.FormatUint(g.LastToken, 10) {
+			t.Errorf("%q got the token %d, and %q has %q", key, g.LastToken, clock, got)
+		}
+	}
+}

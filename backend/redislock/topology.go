@@ -12,37 +12,35 @@ import (
 
 // topology knows on which servers the client keeps keys.
 type topology struct {
-	client     redis.UniversalClient
-	multiKeyOK *atomic.Bool
-	slotted    *atomic.Bool // keys are in slots: in a Cluster
+	client    redis.UniversalClient
+	clock     string
+	oneServer *atomic.Bool // that is known: see checkServer
+	slotted   *atomic.Bool // keys are in slots: in a Cluster
 }
 
-func newTopology(client redis.UniversalClient) topology {
-	t := topology{client: client, multiKeyOK: new(atomic.Bool), slotted: new(atomic.Bool)}
-	// Known for a plain client only: a wrapper hides what is behind it.
-	_, plain := client.(*redis.Client)
-	t.multiKeyOK.Store(plain)
+func newTopology(client redis.UniversalClient, clock string) topology {
+	t := topology{client: client, clock: clock, oneServer: new(atomic.Bool), slotted: new(atomic.Bool)}
 	_, cluster := client.(*redis.ClusterClient)
 	t.slotted.Store(cluster)
 	return t
 }
 
 // multiKey reports whether one script may have the keys of several locks.
-func (t topology) multiKey() bool { return t.multiKeyOK.Load() }
+func (t topology) multiKey() bool { return t.oneServer.Load() }
 
 // foundSlots is called when a server has refused a script because its keys are in several
 // slots: the client is for one server, but that is part of a Cluster.
 func (t topology) foundSlots() {
 	t.slotted.Store(true)
-	t.multiKeyOK.Store(false)
+	t.oneServer.Store(false)
 }
 
 // clockFor returns the key of the clock for a lock.
 func (t topology) clockFor(key string) string {
 	if t.slotted.Load() {
-		return slotClock(key)
+		return slotClock(t.clock, key)
 	}
-	return clockKey
+	return t.clock
 }
 
 // finder returns a function that returns the client of a key's server. The first call of

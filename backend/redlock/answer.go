@@ -34,6 +34,7 @@ type answer struct {
 	other     driver.HeldError // if another owner has it
 	owner     string           // of the other
 	tokens    nodeTokens
+	run       string // the run_id of the server, if the lock is ours and it is known
 	err       error
 	doubt     bool // what was sent may still take effect, perhaps only the first of two copies
 	releasing bool // what was acquired is released
@@ -62,13 +63,14 @@ func parseReply(reply []any, known bool, err error) answer {
 		ans.other = driver.HeldError{
 			RetryAfter: leaseLeft(n[1]), Held: time.Duration(max(n[2], 0)) * time.Microsecond, Holder: driver.HolderOf(ans.owner),
 		}
-	case len(n) == 6 && (n[0] == 1 || n[0] == 2):
+	case len(n) == 6 && len(rest) == 1 && (n[0] == 1 || n[0] == 2):
 		ans.outcome = acquired
 		if n[0] == 2 {
 			ans.outcome = alreadyHeld
 		}
 		ans.dataAge = time.Duration(n[1]) * time.Microsecond
 		ans.tokens = nodeTokens{now: uint64(n[2]), first: uint64(n[3]), last: uint64(n[4]), ours: n[5] == 1}
+		ans.run, _ = rest[0].(string)
 	default: // the script may have acquired the lock all the same
 		ans.doubt, ans.err = true, errFormat
 	}

@@ -55,6 +55,7 @@ func (a *attempt) send(ctx context.Context, i int) {
 
 // onReply takes the answer of a node.
 func (a *attempt) onReply(ctx context.Context, i int, ans answer) {
+	a.b.nodes[i].ran(ans.run)
 	a.mu.Lock()
 	if need := a.b.warmUp(); ans.outcome.ours() && ans.dataAge < need {
 		ans.err = a.b.nodes[i].explain(fmt.Errorf("does not count: it may have lost its data %v ago, and counts after %v",

@@ -102,7 +102,7 @@ func (b *Backend) Features() driver.Features { return driver.Features{MaxTTL: b.
 
 // Ping implements [driver.Pinger]. It returns nil if a quorum of the nodes answers, and takes
 // writes. A node that never had a lock is not asked for a write. Otherwise the error says
-// which nodes fail, and why.
+// which nodes fail, and why. It also fails if two nodes are one server.
 func (b *Backend) Ping(ctx context.Context) error { return b.nodes.ping(ctx, b.quorum) }
 
 // TryAcquire makes one attempt on all nodes at once. It returns when a quorum has granted
@@ -166,6 +166,10 @@ func (b *Backend) attempt(ctx context.Context, r driver.Request) (_ driver.Grant
 	}
 	if split, err := a.failure(); err != nil {
 		return driver.Grant{}, split, err
+	}
+	if err := b.nodes.distinct(); err != nil {
+		a.fail(err, true)
+		return driver.Grant{}, false, err
 	}
 	if b.opts.tokens {
 		t, err := a.mint(ctx)

@@ -108,7 +108,7 @@ func (c *releaseCount) add(v vote) (bool, error) {
 
 var (
 	errReleased = errors.New("redlock: this owner has released the lock")
-	errFormat   = errors.New("redlock: acquire.lua returned a reply of another format")
+	errFormat   = errors.New("redlock: a script returned a reply of another format")
 	errSilent   = errors.New("not asked, because it does not answer")
 	errTaken    = fmt.Errorf("redlock: another owner has the key: %w", driver.ErrLost)
 	errExpired  = fmt.Errorf("redlock: the owner does not have the key any more: %w", driver.ErrLost)

@@ -48,6 +48,7 @@ type node struct {
 
 	unanswered atomic.Int32 // operations in a row that had no answer
 	probing    atomic.Bool
+	run        atomic.Pointer[string] // the run_id of the server that answered last, if it is known
 }
 
 func newNode(index int, client redis.UniversalClient, timeout time.Duration, os *owners, bg *rediskit.Background) *node {
@@ -119,9 +120,26 @@ func send[T any](ctx context.Context, n *node, client func() redis.UniversalClie
 // marker asks the node whether it has a marker. With set it marks the node if it has none.
 func (n *node) marker(ctx context.Context, set bool, done func(marked int64, known bool, err error)) {
 	op := func(ctx context.Context, c redis.UniversalClient) (int64, error) {
-		return bootstrapScript.Run(ctx, c, []string{markerKey}, rediskit.Flag(set)).Int64()
+		reply, err := bootstrapScript.Run(ctx, c, []string{markerKey}, rediskit.Flag(set)).Slice()
+		if err != nil {
+			return 0, err
+		}
+		marked, rest := rediskit.Numbers(reply)
+		if len(marked) != 1 || len(rest) != 1 {
+			return 0, errFormat
+		}
+		run, _ := rest[0].(string)
+		n.ran(run)
+		return marked[0], nil
 	}
 	send(ctx, n, n.client, n.timeout, op, done)
+}
+
+// ran notes the run_id of the server that has answered, if it is known.
+func (n *node) ran(run string) {
+	if known := n.run.Load(); run != "" && (known == nil || *known != run) {
+		n.run.Store(&run)
+	}
 }
 
 // explainUnanswered returns an error that names the node and, if there was no answer, the

@@ -2,6 +2,7 @@ package redlock
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/distlock-go/distlock/backend/internal/rediskit"
@@ -57,5 +58,21 @@ func (ns nodes) ping(ctx context.Context, quorum int) error {
 	for _, n := range ns {
 		n.marker(ctx, false, answers.cast)
 	}
-	return answers.majority(ctx, len(ns), quorum, func(int64) bool { return true })
+	if err := answers.majority(ctx, len(ns), quorum, func(int64) bool { return true }); err != nil {
+		return err
+	}
+	return ns.distinct()
+}
+
+// distinct returns an error if two nodes are one server, which has one vote. It knows only what
+// nodes with the right to call INFO have answered.
+func (ns nodes) distinct() error {
+	for i, n := range ns {
+		for _, other := range ns[:i] {
+			if a, b := n.run.Load(), other.run.Load(); a != nil && b != nil && *a == *b {
+				return n.explain(fmt.Errorf("it is the server of node %d, too: the addresses of two nodes lead to one server", other.index))
+			}
+		}
+	}
+	return nil
 }

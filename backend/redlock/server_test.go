@@ -111,6 +111,24 @@ func TestRightTakenAway(t *testing.T) {
 	testkit.MustRelease(t, b, g)
 }
 
+// Two addresses that lead to one server have one vote, so there is no lock with them.
+func TestOneServerTwice(t *testing.T) {
+	f := realFleet(t, 3)
+	clients := f.clients()
+	clients[2] = f.client(0)
+	b := newBackend(t, clients, redlock.WithNodeTimeout(3*time.Second))
+	r := request()
+	_, err := b.TryAcquire(t.Context(), r)
+	_ = b.Release(t.Context(), r.Grant())
+	for what, err := range map[string]error{"an attempt": err, "a ping": b.Ping(t.Context())} {
+		if err == nil || errors.Is(err, driver.ErrNotAcquired) || !strings.Contains(err.Error(), f.servers[0].Addr()+": it is the server of node 0, too") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	quiet(t, b)
+	f.allFree(t)
+}
+
 // Foreign values are neither changed nor treated as locks.
 //
 // Row 22 (redlock): an error names the value, and the value is not changed. Fails if a

@@ -40,7 +40,7 @@ func Parse(rawURL string) (Parsed, error) {
 	p := Parsed{u.servers, u.user.Username(), u.password(), u.tls != nil, u.path}
 	switch s.prefix {
 	case "redis://", "rediss://":
-		o, _, err := parseRedis(u)
+		o, _, _, err := parseRedis(u)
 		if err != nil {
 			return p, err
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/backend/redissonlock"
 	"github.com/distlock-go/distlock/cmd/backendurl"
 	"github.com/distlock-go/distlock/driver"
@@ -81,6 +82,11 @@ func TestRedis(t *testing.T) {
 		"REDIS://" + addr + "/0?pool_size=2&dial_timeout=1s",
 	} {
 		use(t, rawURL)
+	}
+	apart := miniredis.RunT(t)
+	use(t, "redis://"+apart.Addr()+"/0?clock=shop:clock")
+	if !apart.Exists("shop:clock") || apart.Exists(redislock.DefaultClock) {
+		t.Errorf("with a clock of its own it left %q", apart.Keys())
 	}
 	locked := miniredis.RunT(t)
 	locked.RequireAuth("pw")
@@ -152,6 +158,7 @@ func TestBadURL(t *testing.T) {
 		{"redis://h:1/0?pool_size=many", "pool_size"},
 		{"redis://h:1/0?record=other", "record"},
 		{"redis://h:1/0?record=redisson&record=redisson", "record"},
+		{"redis://h:1/0?clock={a}", "clock"},
 		{"redis://h:1/0?record=redisson&colour=red", "colour"},
 		{"redis://h\n:1", "character"},
 		{"redis://:secret/x@h:1/0", "percent-encoded"},

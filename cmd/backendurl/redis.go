@@ -18,14 +18,14 @@ import (
 )
 
 func connectRedis(_ context.Context, u *hostURL) (*Backend, error) {
-	opts, redisson, err := parseRedis(u)
+	opts, clock, redisson, err := parseRedis(u)
 	if err != nil {
 		return nil, invalid(err)
 	}
-	client := newRedis(opts)
+	client, own := newRedis(opts), redislock.WithClock(clock)
 	b := &Backend{
-		Backend: redislock.New(client), Client: client, TLS: opts.TLSConfig != nil,
-		reach: func(ctx context.Context) error { return reachRedis(ctx, client) }, end: client.Close,
+		Backend: redislock.New(client, own), Client: client, TLS: opts.TLSConfig != nil,
+		reach: func(ctx context.Context) error { return reachRedis(ctx, client, own) }, end: client.Close,
 	}
 	if redisson {
 		b.Backend = redissonlock.New(client)
@@ -33,22 +33,29 @@ func connectRedis(_ context.Context, u *hostURL) (*Backend, error) {
 	return b, nil
 }
 
-// recordParameter asks for locks that are shared with Redisson. It is the only parameter that
-// go-redis does not know.
-const recordParameter = "record"
+// Parameters that go-redis does not know.
+const (
+	recordParameter = "record" // asks for locks that are shared with Redisson
+	clockParameter  = "clock"  // the key of redislock.WithClock
+)
 
-func parseRedis(u *hostURL) (opts *redis.Options, redisson bool, err error) {
+func parseRedis(u *hostURL) (opts *redis.Options, clock string, redisson bool, err error) {
+	clock = redislock.DefaultClock
+	if keys := u.query[clockParameter]; len(keys) == 1 && keys[0] != "" && !strings.ContainsAny(keys[0], "{}") {
+		clock = keys[0]
+		u.query.Del(clockParameter)
+	}
 	if redisson = slices.Equal(u.query[recordParameter], []string{"redisson"}); redisson {
 		u.query.Del(recordParameter)
 	}
 	opts, err = redis.ParseURL(u.String())
 	switch {
 	case err != nil:
-		return nil, false, printable(err)
+		return nil, "", false, printable(err)
 	case opts.DB < 0:
-		return nil, false, fmt.Errorf("the database number is negative: %d", opts.DB)
+		return nil, "", false, fmt.Errorf("the database number is negative: %d", opts.DB)
 	}
-	return opts, redisson, nil
+	return opts, clock, redisson, nil
 }
 
 // printable keeps an error that quotes decoded text on one line.
@@ -74,8 +81,8 @@ func newRedis(opts *redis.Options) *redis.Client {
 }
 
 // reachRedis pings the server. A replica is enough, because it can be inspected.
-func reachRedis(ctx context.Context, client *redis.Client) error {
-	b := redislock.New(client, redislock.WithOpTimeout(reachTimeout))
+func reachRedis(ctx context.Context, client *redis.Client, own redislock.Option) error {
+	b := redislock.New(client, own, redislock.WithOpTimeout(reachTimeout))
 	err := b.Ping(ctx)
 	if redis.HasErrorPrefix(err, "READONLY") {
 		err = nil

@@ -36,13 +36,13 @@ local waiting = get('ZCARD', queue) or 0
 local kind, held, holders = '-', 0, {}
 
 local value, wrong = get('GET', lock)
-if value and get('ZSCORE', gone, (parse(value))) then
-  value = nil -- an attempt took the lock after the release of its owner: nobody has it
+local owner, token = parse(value or '')
+if string.sub(token, 1, 1) == '~' and get('ZSCORE', gone, owner) then
+  value = nil -- a plain attempt took the lock after the release of its owner: nobody has it
 end
 if value then
   local ms = redis.call('PTTL', lock)
   if value_is_lock(lock, value) or ms > 0 and (waiting > 0 or ARGV[3] == '1') then
-    local owner, token = parse(value)
     kind, held, holders = 'x', 1, { owner, string.format('%.0f', ms), token }
   end
 elseif wrong then
@@ -54,12 +54,12 @@ elseif wrong then
     return nil
   end
   for i = 1, #found, 2 do
-    local k, owner = string.match(found[i], '^([rp]) (%S+)$')
+    local k, holder = string.match(found[i], '^([rp]) (%S+)$')
     if not k then
       return nil
     end
     kind = k
-    holders[#holders + 1] = owner
+    holders[#holders + 1] = holder
     holders[#holders + 1] = string.format('%.0f', math.ceil((found[i + 1] - now) / 1000))
     holders[#holders + 1] = ''
   end

@@ -8,8 +8,8 @@
 -- Returns {0, milliseconds left, microseconds held, value} if another owner has the lock; a
 -- negative time is not known. Returns {1, ...} if the lock was acquired now, or {2, ...} if
 -- a generation of this owner had it already, followed by the age of the data, the time
--- of the node, the first and the last of the tokens that were minted last, and whether they
--- were minted for this owner.
+-- of the node, the first and the last of the tokens that were minted last, whether they
+-- were minted for this owner, and the run_id of the server, "" if it is not known.
 
 --- @include "includes/micros.lua"
 --- @include "includes/generation_of.lua"
@@ -50,7 +50,7 @@ if minting then
 end
 
 local now = micros()
-local age = data_age(KEYS[5], now)
+local age, run = data_age(KEYS[5], now)
 if mine then
   ttl = math.max(ttl, redis.call('PTTL', KEYS[1])) -- a late attempt never shortens the lease
 end
@@ -61,4 +61,4 @@ else
   -- generation alone.
   redis.call('SET', KEYS[1], string.format('%s %.0f', owner, generation), 'PX', ttl)
 end
-return { mine and 2 or 1, age, now, first, last, holder == owner and 1 or 0 }
+return { mine and 2 or 1, age, now, first, last, holder == owner and 1 or 0, run }

@@ -9,7 +9,8 @@
 --- @include "includes/data_age.lua"
 
 local restored = {}
-local counts = data_age(KEYS[1], micros()) >= tonumber(ARGV[1])
+local age = data_age(KEYS[1], micros())
+local counts = age >= tonumber(ARGV[1])
 for i = 1, (#KEYS - 1) / 2 do
   restored[i] = 0
   if counts and redis.call('EXISTS', KEYS[2 * i], KEYS[2 * i + 1]) == 0 then

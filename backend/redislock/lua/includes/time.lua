@@ -31,7 +31,7 @@ local function last_issued()
   elseif type(last) == 'table' or not string.find(last, '^%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d$') or last >= '9007199254740991' then
     -- From 2^53 on, neighbouring integers are the same double. To start again could issue a
     -- smaller token.
-    return nil, 'BADCLOCK the value of ' .. KEYS[#KEYS] .. ' is not a token'
+    return nil, 'BADCLOCK the value of ' .. KEYS[#KEYS] .. ' is not a token; delete the key, and tokens go on from the time of the server'
   end
   return last
 end

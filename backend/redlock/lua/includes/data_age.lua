@@ -1,9 +1,8 @@
 --- @include "run_id.lua"
 
--- data_age returns for how many microseconds the data of this server is complete. The
--- marker says since when. It is gone if the data is gone, and another process has another
--- run_id. If the clock was set back
--- the age is not known, and starts again.
+-- data_age returns for how many microseconds the data of this server is complete, and the
+-- run_id. The marker says since when. It is gone if the data is gone, and another process has
+-- another run_id. If the clock was set back the age is not known, and starts again.
 local function data_age(marker, now)
   local run = run_id()
   local known, since = string.match(redis.call('GET', marker) or '', '^(%S+) (%d+)$')
@@ -11,5 +10,5 @@ local function data_age(marker, now)
     since = now
     redis.call('SET', marker, string.format('%s %.0f', run or '-', since))
   end
-  return now - since
+  return now - since, run or ''
 end

@@ -1,0 +1,72 @@
+package redislock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/distlock-go/distlock/backend/internal/rediskit"
+)
+
+// serverKeys is how many keys checkServer uses. A proxy that spreads them over two servers has
+// all of them on one with a chance of 1 in 2048.
+const serverKeys = 12
+
+var errSeveralServers = errors.New("what a script has written is not what the next commands read: this is not one server, " +
+	"but a proxy that spreads keys or reads from replicas; locks need the address of the master itself")
+
+// checkServer asks once whether the client leads to one server. Until that is known, a command
+// has the keys of one lock only. A script writes to several keys, and plain commands in the same
+// pipeline read them. A server of a Cluster refuses such a script, and has a clock for each slot.
+// Without an answer the question remains. Other clients than a [redis.Client] know their servers,
+// or are not known here.
+func (b *Backend) checkServer(ctx context.Context) error {
+	t := b.topology
+	if _, plain := t.client.(*redis.Client); !plain || t.oneServer.Load() || t.slotted.Load() {
+		return nil
+	}
+	one, err := callAt(ctx, b.calls, b.calls.server, b.calls.own.Client(), func(ctx context.Context, c redis.UniversalClient) (bool, error) {
+		value := strconv.FormatUint(rand.Uint64(), 36)
+		write := []any{"eval", writeAllScript.Source(), serverKeys}
+		keys := make([]string, serverKeys)
+		for i := range keys {
+			keys[i] = fmt.Sprintf("%s:{%d-%s}", b.opts.clock, i, value)
+			write = append(write, keys[i])
+		}
+		written := rediskit.NewCmd(ctx, append(write, value)...)
+		pipe := c.Pipeline()
+		_ = pipe.Process(ctx, written) // queues it
+		reads := make([]*redis.StringCmd, serverKeys)
+		for i, key := range keys {
+			reads[i] = pipe.Get(ctx, key)
+		}
+		for _, key := range keys {
+			pipe.Del(ctx, key) // one key each, because the others may be on another server
+		}
+		rediskit.Exec(ctx, pipe)
+		if err := written.Err(); err != nil {
+			return false, err
+		}
+		for _, read := range reads {
+			if err := read.Err(); err != nil && !errors.Is(err, redis.Nil) {
+				return false, err
+			} else if read.Val() != value {
+				return false, nil
+			}
+		}
+		return true, nil
+	})
+	switch {
+	case redis.HasErrorPrefix(err, "CROSSSLOT"):
+		t.foundSlots()
+	case one:
+		t.oneServer.Store(true)
+	case err == nil:
+		return b.calls.server.Explain(errSeveralServers)
+	}
+	return nil
+}
