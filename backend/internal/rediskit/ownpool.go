@@ -2,6 +2,7 @@ package rediskit
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net"
 	"sync"
@@ -66,14 +67,24 @@ func (p *OwnPool) Client() redis.UniversalClient {
 }
 
 // Short returns a client that uses the pool, with another timeout for a command and without
-// the detour: what gets no connection fails. It returns nil unless the pool is one for a single
-// server.
+// the detour: what gets no connection fails. It calls no function of the user, which might
+// block: if there is one for a new connection, only [OwnPool.Client] makes connections. Short
+// returns nil unless the pool is one for a single server.
 func (p *OwnPool) Short(timeout time.Duration) *redis.Client {
-	if c, ok := p.Client().(*redis.Client); ok {
-		return c.WithTimeout(timeout)
+	c, ok := p.Client().(*redis.Client)
+	if !ok {
+		return nil
 	}
-	return nil
+	c = c.WithTimeout(timeout)
+	o := c.Options() // those of c alone
+	if o.OnConnect != nil || o.CredentialsProvider != nil || o.CredentialsProviderContext != nil || o.StreamingCredentialsProvider != nil {
+		o.StreamingCredentialsProvider = nil
+		o.CredentialsProviderContext = func(context.Context) (string, string, error) { return "", "", errNotHere }
+	}
+	return c
 }
+
+var errNotHere = errors.New("a new connection is not made here")
 
 // Eager sets whether connections may ask for answers again and again for a short time before they
 // sleep, as they do at first. They should not while another process waits for what is sent: it
@@ -104,13 +115,17 @@ func (p *OwnPool) open() redis.UniversalClient {
 	case *redis.Client:
 		o := *c.WithTimeout(p.timeout).Options() // a copy
 		p.configure(&o)
-		return p.use(redis.NewClient(&o))
+		own := redis.NewClient(&o)
+		p.use(own).AddHook(fresh{})
+		return own
 	case *redis.ClusterClient:
 		o := *c.Options()
 		newClient := o.NewClient
 		o.NewClient = func(o *redis.Options) *redis.Client {
 			p.configure(o)
-			return newClient(o)
+			c := newClient(o)
+			c.AddHook(fresh{})
+			return c
 		}
 		if o.ClusterSlots != nil { // from Sentinels, for example
 			o.ClusterStateReloadInterval = chosenFor
@@ -163,6 +178,7 @@ func (p *OwnPool) configure(o *redis.Options) {
 	if dial == nil {
 		dial = redis.NewDialer(o)
 	}
+	all := &neighbours{began: time.Now(), patience: p.timeout / 4}
 	o.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
@@ -172,7 +188,7 @@ func (p *OwnPool) configure(o *redis.Options) {
 		if err != nil {
 			return nil, err
 		}
-		return eager(c, &p.sleepy), nil
+		return eager(c, &probed{Conn: c, all: all}, &p.sleepy), nil
 	}
 	o.Limiter = nil
 	o.ClientSideCache, o.ClientSideCacheConfig = nil, nil
