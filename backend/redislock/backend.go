@@ -2,6 +2,7 @@ package redislock
 
 import (
 	"context"
+	"errors"
 	"reflect"
 	"sync"
 
@@ -38,13 +39,16 @@ type Backend struct {
 // each message in flight.
 const ownConnections = dispatch.MaxInFlight
 
+// lookConnections is how many more are for inspection, and for what the Locker tells of holders.
+const lookConnections = 4
+
 // New returns a Backend that keeps locks in the Redis of the client: one server, a master
 // that Sentinel watches, a Cluster, or a Ring. The client may have any settings. The
 // caller closes it, after the Backend. New panics if the client is nil.
 //
-// A Backend opens connections of its own: as many as it needs, up to sixteen to each server,
-// and one to receive messages when an acquisition has to wait. So an application that uses up
-// the pool of its client loses no lease. Close closes them.
+// A Backend opens connections of its own: as many as it needs, up to sixteen to each server for
+// locks and four for inspection, and one to receive messages when an acquisition has to wait. So
+// an application that uses up the pool of its client loses no lease. Close closes them.
 func New(client redis.UniversalClient, opts ...Option) *Backend {
 	if v := reflect.ValueOf(client); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 		panic("redislock: nil client")
@@ -59,7 +63,9 @@ func New(client redis.UniversalClient, opts ...Option) *Backend {
 		inbox:      newInbox(client, o.inboxPrefix, uuid.NewString(), bg),
 		background: bg,
 		calls: &calls{
-			client: client, own: rediskit.NewOwnPool(client, ownConnections, o.opTimeout), limit: o.opTimeout,
+			own:        rediskit.NewOwnPool(client, ownConnections, o.opTimeout),
+			looks:      rediskit.NewOwnPool(client, lookConnections, o.opTimeout),
+			limit:      o.opTimeout,
 			background: bg,
 			server:     rediskit.NewServer("redislock", client, bg),
 		},
@@ -82,7 +88,7 @@ func (*Backend) Features() driver.Features { return driver.Features{Sharing: tru
 // work, but its waiters poll. Further calls of Close do nothing.
 func (b *Backend) Close() error {
 	b.background.End(b.opts.opTimeout)
-	return b.calls.own.Close()
+	return errors.Join(b.calls.own.Close(), b.calls.looks.Close())
 }
 
 // checkEviction logs a warning if the server may evict locks. It runs in the background. It

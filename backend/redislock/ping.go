@@ -55,7 +55,7 @@ func (b *Backend) pingKeys(ctx context.Context) (keys []string, err error) {
 	if find == nil {
 		return []string{pingKey}, nil
 	}
-	masters, err := b.topology.masters(ctx, b.calls)
+	masters, err := masters(ctx, b.calls, b.topology.client)
 	missing := make(map[redis.UniversalClient]bool, len(masters))
 	for _, master := range masters {
 		missing[master] = true

@@ -2,6 +2,7 @@ package redissonlock
 
 import (
 	"context"
+	"errors"
 	"reflect"
 	"strings"
 	"time"
@@ -27,7 +28,8 @@ type Backend struct {
 	opts     options
 	client   redis.UniversalClient
 	cluster  *redis.ClusterClient // nil if the client is for one server
-	own      *rediskit.OwnPool    // for what must not wait for the application
+	own      *rediskit.OwnPool    // for renewals and releases
+	taking   *rediskit.OwnPool    // for everything else
 	server   *rediskit.Server     // that errors name
 	listener *rediskit.Listener
 	publish  string // the command for messages
@@ -45,10 +47,10 @@ const ownConnections = 4
 // Sentinel watches, or a Cluster. The client may have any settings. The caller closes it, after
 // the Backend. New panics if the client is nil, or a Ring: Redisson has no counterpart of it.
 //
-// A Backend opens connections of its own: up to four to each server for renewals and releases,
-// so that an application that uses up the pool of its client loses no lease, and one to receive
-// messages when an acquisition has to wait, in a Cluster one to each master that is concerned.
-// Close closes them.
+// A Backend opens connections of its own, with the options of the client and without its hooks:
+// up to four to each server for renewals and releases, so that nothing delays these; as many as
+// the client may have for everything else; and one to receive messages when an acquisition has
+// to wait, in a Cluster one to each master that is concerned. Close closes them.
 func New(client redis.UniversalClient, opts ...Option) *Backend {
 	if v := reflect.ValueOf(client); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 		panic("redissonlock: nil client")
@@ -61,6 +63,7 @@ func New(client redis.UniversalClient, opts ...Option) *Backend {
 	b := &Backend{
 		opts: o, client: client, publish: "PUBLISH",
 		own:        rediskit.NewOwnPool(client, ownConnections, o.opTimeout),
+		taking:     rediskit.NewOwnPool(client, 0, o.opTimeout),
 		server:     rediskit.NewServer("redissonlock", client, bg),
 		background: bg,
 	}
@@ -80,7 +83,7 @@ func (*Backend) Features() driver.Features { return driver.Features{} }
 // poll. Further calls of Close do nothing.
 func (b *Backend) Close() error {
 	b.background.End(b.opts.opTimeout)
-	return b.own.Close()
+	return errors.Join(b.own.Close(), b.taking.Close())
 }
 
 // DefaultOpTimeout is the default of [WithOpTimeout].

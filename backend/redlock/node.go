@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -38,8 +37,8 @@ const (
 type node struct {
 	index      int
 	timeout    time.Duration
-	client     func() redis.UniversalClient
-	own        *rediskit.OwnPool // for what must not wait for the application
+	own        *rediskit.OwnPool // for renewals and releases
+	taking     *rediskit.OwnPool // for everything else
 	server     *rediskit.Server
 	listener   *rediskit.Listener
 	addressed  bool // its errors contain the address of the server
@@ -56,14 +55,10 @@ func newNode(index int, client redis.UniversalClient, timeout time.Duration, os 
 		server:   rediskit.NewServer("redlock", client, bg),
 		listener: rediskit.NewListener(client, bg),
 		own:      rediskit.NewOwnPool(client, ownConnections, timeout),
-		client:   func() redis.UniversalClient { return client },
+		taking:   rediskit.NewOwnPool(client, 0, timeout),
 	}
 	n.pending.node, n.pending.owners = n, os
-	if plain, ok := client.(*redis.Client); ok {
-		n.addressed = true
-		// Abandoned operations end soon then.
-		n.client = sync.OnceValue(func() redis.UniversalClient { return plain.WithTimeout(timeout) })
-	}
+	_, n.addressed = client.(*redis.Client)
 	return n
 }
 
@@ -121,7 +116,7 @@ func (n *node) marker(ctx context.Context, set bool, done func(marked int64, kno
 	op := func(ctx context.Context, c redis.UniversalClient) (int64, error) {
 		return bootstrapScript.Run(ctx, c, []string{markerKey}, rediskit.Flag(set)).Int64()
 	}
-	send(ctx, n, n.client, n.timeout, op, done)
+	send(ctx, n, n.taking.Client, n.timeout, op, done)
 }
 
 // explainUnanswered returns an error that names the node and, if there was no answer, the

@@ -48,8 +48,8 @@ type OwnPool struct {
 	pool   io.Closer             // nil if there is none
 }
 
-// NewOwnPool returns an OwnPool of up to size connections beside those of the client.
-// timeout is that of an operation.
+// NewOwnPool returns an OwnPool of up to size connections to each server, beside those of the
+// client; if size is zero, of as many as the client may have. timeout is that of an operation.
 func NewOwnPool(client redis.UniversalClient, size int, timeout time.Duration) *OwnPool {
 	ended, end := context.WithCancel(context.Background()) //nolint:forbidigo // it outlives all callers
 	return &OwnPool{user: client, size: size, timeout: timeout, ended: ended, end: end}
@@ -164,7 +164,10 @@ const (
 
 // configure changes options of the user's client to those of the pool.
 func (p *OwnPool) configure(o *redis.Options) {
-	o.PoolSize, o.MaxIdleConns, o.MinIdleConns = p.size, p.size, 0
+	if p.size > 0 {
+		o.PoolSize = p.size
+	}
+	o.MaxIdleConns, o.MinIdleConns = o.PoolSize, 0
 	o.MaxActiveConns, o.MaxConcurrentDials = 0, 0
 	o.PipelinePoolSize, o.PipelineReadBufferSize, o.PipelineWriteBufferSize = -1, 0, 0 // no more connections
 	o.MaxRetries, o.DialerRetries = -1, 1
