@@ -1,10 +1,8 @@
 package redislock
 
 import (
-	"context"
 	"errors"
 	"reflect"
-	"sync"
 
 	"github.com/google/uuid"
 	"github.com/redis/go-redis/v9"
@@ -31,8 +29,8 @@ type Backend struct {
 	inbox      *inbox
 	inDoubt    doubt.Owners
 
-	evictionOnce sync.Once
-	background   *rediskit.Background
+	background *rediskit.Background
+	closed     func()
 }
 
 // ownConnections is how many connections of its own a Backend has to a server at most: one for
@@ -62,6 +60,7 @@ func New(client redis.UniversalClient, opts ...Option) *Backend {
 		topology:   t,
 		inbox:      newInbox(client, o.inboxPrefix, uuid.NewString(), bg),
 		background: bg,
+		closed:     rediskit.Opened("redislock", o.logger, client),
 		calls: &calls{
 			own:        rediskit.NewOwnPool(client, ownConnections, o.opTimeout),
 			looks:      rediskit.NewOwnPool(client, lookConnections, o.opTimeout),
@@ -87,19 +86,12 @@ func (*Backend) Features() driver.Features { return driver.Features{Sharing: tru
 // operation timeout. It releases no lock. A closed Backend continues to
 // work, but its waiters poll. Further calls of Close do nothing.
 func (b *Backend) Close() error {
+	b.closed()
 	b.background.End(b.opts.opTimeout)
 	return errors.Join(b.calls.own.Close(), b.calls.looks.Close())
 }
 
-// checkEviction logs a warning if the server may evict locks. It runs in the background. It
-// ignores errors, because many users may not call INFO.
+// checkEviction logs a warning, once, if the server may evict locks.
 func (b *Backend) checkEviction() {
-	b.background.Run(func(ctx context.Context) {
-		info, err := call(ctx, b.calls, func(ctx context.Context, c redis.UniversalClient) (string, error) {
-			return c.Info(ctx, "memory").Result()
-		})
-		if err == nil {
-			rediskit.WarnOfEviction(ctx, b.opts.logger, "redislock", info)
-		}
-	})
+	b.calls.server.CheckEviction(b.opts.logger, b.calls.looks.Client(), b.opts.opTimeout)
 }

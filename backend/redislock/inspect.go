@@ -92,11 +92,11 @@ func (b *Backend) inspectExactly(ctx context.Context, key string, found map[stri
 // scan calls page with the matching names on every master, until page returns false or an
 // error. It may pass a name twice.
 func (b *Backend) scan(ctx context.Context, match string, page func(names []string) (more bool, err error)) error {
-	all, err := masters(ctx, b.calls, b.calls.looks.Client())
+	masters, err := topology{client: b.calls.looks.Client()}.masters(ctx, b.calls)
 	if err != nil {
 		return err
 	}
-	return rediskit.Scan(all, func(master redis.UniversalClient, cursor uint64) (*redis.ScanCmd, error) {
+	return rediskit.Scan(masters, func(master redis.UniversalClient, cursor uint64) (*redis.ScanCmd, error) {
 		return call(ctx, b.calls, func(ctx context.Context, _ redis.UniversalClient) (*redis.ScanCmd, error) {
 			cmd := master.Scan(ctx, cursor, match, scanCount)
 			err := cmd.Err()

@@ -34,7 +34,7 @@ func (b *Backend) Ping(ctx context.Context) error {
 	if len(keys) == 0 {
 		return b.calls.server.Explain(errors.New("no server is known that has keys"))
 	}
-	b.evictionOnce.Do(b.checkEviction)
+	b.checkEviction()
 	errs := make([]error, len(keys))
 	var all sync.WaitGroup
 	for i, key := range keys {
@@ -55,7 +55,7 @@ func (b *Backend) pingKeys(ctx context.Context) (keys []string, err error) {
 	if find == nil {
 		return []string{pingKey}, nil
 	}
-	masters, err := masters(ctx, b.calls, b.topology.client)
+	masters, err := b.topology.masters(ctx, b.calls)
 	missing := make(map[redis.UniversalClient]bool, len(masters))
 	for _, master := range masters {
 		missing[master] = true

@@ -59,16 +59,16 @@ func (t topology) finder() func(ctx context.Context, key string) (*redis.Client,
 	}
 }
 
-// masters returns a client for each server of the client that keeps keys of its own.
-func masters(ctx context.Context, c *calls, client redis.UniversalClient) ([]redis.UniversalClient, error) {
+// masters returns a client for each server that keeps keys of its own.
+func (t topology) masters(ctx context.Context, c *calls) ([]redis.UniversalClient, error) {
 	var each func(context.Context, func(context.Context, *redis.Client) error) error
-	switch c := client.(type) {
+	switch c := t.client.(type) {
 	case *redis.ClusterClient:
 		each = c.ForEachMaster
 	case *redis.Ring:
 		each = c.ForEachShard
 	default:
-		return []redis.UniversalClient{client}, nil
+		return []redis.UniversalClient{t.client}, nil
 	}
 	// The first call asks the Cluster.
 	return call(ctx, c, func(ctx context.Context, _ redis.UniversalClient) ([]redis.UniversalClient, error) {

@@ -26,6 +26,7 @@ func (b *Backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Gran
 	b.turns.wait(ctx, r.Key)
 	tokens := max(r.Tokens, 1)
 	k := keysOf(r.Key)
+	b.checkEviction()
 	a, err := b.run(ctx, b.taking.Client(), acquireScript, []string{k.lock, k.counter, k.gone},
 		r.Owner, r.TTL.Milliseconds(), tokens)
 	if !a.known {

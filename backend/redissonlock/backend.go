@@ -3,6 +3,7 @@ package redissonlock
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"reflect"
 	"strings"
 	"time"
@@ -38,6 +39,7 @@ type Backend struct {
 	turns   turns
 
 	background *rediskit.Background
+	closed     func()
 }
 
 // ownConnections is how many connections to a server are for renewals and releases alone.
@@ -66,6 +68,7 @@ func New(client redis.UniversalClient, opts ...Option) *Backend {
 		taking:     rediskit.NewOwnPool(client, 0, o.opTimeout),
 		server:     rediskit.NewServer("redissonlock", client, bg),
 		background: bg,
+		closed:     rediskit.Opened("redissonlock", slog.Default(), client),
 	}
 	if c, ok := client.(*redis.ClusterClient); ok {
 		b.cluster, b.publish, b.listener = c, "SPUBLISH", rediskit.NewShardedListener(c, bg)
@@ -82,6 +85,7 @@ func (*Backend) Features() driver.Features { return driver.Features{} }
 // operation timeout. It releases no lock. A closed Backend continues to work, but its waiters
 // poll. Further calls of Close do nothing.
 func (b *Backend) Close() error {
+	b.closed()
 	b.background.End(b.opts.opTimeout)
 	return errors.Join(b.own.Close(), b.taking.Close())
 }
@@ -131,6 +135,7 @@ func (b *Backend) Ping(ctx context.Context) error {
 			return err
 		}
 	}
+	b.checkEviction()
 	k := keysOf("distlock:ping")
 	lock, readWrite := channels(k.lock)
 	_, err := b.run(ctx, b.own.Client(), releaseScript, []string{k.lock, k.gone}, uuid.NewString(), rediskit.Flag(false), b.publish, lock, readWrite)
@@ -138,4 +143,9 @@ func (b *Backend) Ping(ctx context.Context) error {
 		return nil
 	}
 	return err
+}
+
+// checkEviction logs a warning, once, if the server may evict locks.
+func (b *Backend) checkEviction() {
+	b.server.CheckEviction(slog.Default(), b.taking.Client(), b.opts.opTimeout)
 }

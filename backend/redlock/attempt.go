@@ -47,6 +47,7 @@ func (a *attempt) send(ctx context.Context, i int) {
 	op := func(ctx context.Context, c redis.UniversalClient) ([]any, error) {
 		return acquireScript.Run(ctx, c, keys, args...).Slice()
 	}
+	a.b.nodes[i].checkEviction()
 	send(ctx, a.b.nodes[i], a.b.nodes[i].taking.Client, a.b.limit(a.r.TTL), op, func(reply []any, known bool, err error) {
 		a.onReply(ctx, i, parseReply(reply, known, err))
 		a.b.owners.end(a.owner, i, known)

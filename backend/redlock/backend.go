@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"reflect"
 	"slices"
@@ -29,6 +30,7 @@ type Backend struct {
 	quorum     int
 	owners     *owners
 	background *rediskit.Background
+	closed     func()
 
 	starting sync.Once
 	started  chan struct{} // closed when bootstrap has ended
@@ -56,6 +58,7 @@ func New(clients []redis.UniversalClient, opts ...Option) *Backend {
 		quorum:     len(clients)/2 + 1,
 		owners:     newOwners(len(clients)),
 		background: bg,
+		closed:     rediskit.Opened("redlock", slog.Default(), clients[0]),
 		started:    make(chan struct{}),
 	}
 	for i, c := range clients {
@@ -89,6 +92,7 @@ func checkClients(clients []redis.UniversalClient) {
 // returns nil. It neither closes the clients nor releases locks. A Backend that was
 // closed still works, but does not repeat releases. A second Close does nothing.
 func (b *Backend) Close() error {
+	b.closed()
 	b.background.End(b.opts.nodeTimeout)
 	for _, n := range b.nodes {
 		_, _ = n.own.Close(), n.taking.Close()

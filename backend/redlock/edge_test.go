@@ -25,3 +25,6 @@ func TestUserFunctionsStuck(t *testing.T) { redistest.Stuck(t, openVirtual) }
 
 // Fails if connections that died without a word are found out one operation at a time.
 func TestForgottenConnections(t *testing.T) { redistest.Forgotten(t, openVirtual) }
+
+// Fails if only one of the packages for Redis warns of eviction.
+func TestAsksForEviction(t *testing.T) { redistest.Asked(t, openVirtual) }

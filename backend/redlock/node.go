@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync/atomic"
 	"time"
 
@@ -144,4 +145,9 @@ func (n *node) named(err error) error {
 		return err
 	}
 	return fmt.Errorf("node %d: %w", n.index, err)
+}
+
+// checkEviction logs a warning, once, if the node may evict locks.
+func (n *node) checkEviction() {
+	n.server.CheckEviction(slog.Default(), n.taking.Client(), n.timeout)
 }

@@ -55,6 +55,7 @@ func (ns nodes) markers(ctx context.Context, set bool) (marked int, ok bool) {
 func (ns nodes) ping(ctx context.Context, quorum int) error {
 	answers := newBallot(len(ns))
 	for _, n := range ns {
+		n.checkEviction()
 		n.marker(ctx, false, answers.cast)
 	}
 	return answers.majority(ctx, len(ns), quorum, func(int64) bool { return true })

@@ -1,6 +1,7 @@
 package redistest
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"net"
@@ -38,9 +39,13 @@ type lines struct {
 type line struct {
 	net.Conn
 	silent atomic.Bool
+	asked  atomic.Bool // for the memory of the server
 }
 
 func (l *line) Write(p []byte) (int, error) {
+	if bytes.Contains(p, []byte("\r\ninfo\r\n")) {
+		l.asked.Store(true)
+	}
 	if l.silent.Load() {
 		return len(p), nil
 	}
@@ -187,6 +192,25 @@ func atOnce(t *testing.T, what string, patience time.Duration, run func(context.
 		})
 	}
 	all.Wait()
+}
+
+// Asked checks that the first use asks whether the server may evict locks.
+func Asked(t *testing.T, open Open) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		var all lines
+		inUse(t, open(t, func(o *redis.Options) { all.keep(o, func() {}) }))
+		time.Sleep(limit)
+		asked := 0
+		all.each(func(c *line) {
+			if c.asked.Load() {
+				asked++
+			}
+		})
+		if asked == 0 {
+			t.Error("nobody has asked for the policy of eviction")
+		}
+	})
 }
 
 // Forgotten lets all connections become silent, as a NAT gateway does that has forgotten them,
