@@ -1,7 +1,6 @@
 package redislock
 
 import (
-	"errors"
 	"reflect"
 
 	"github.com/google/uuid"
@@ -88,7 +87,8 @@ func (*Backend) Features() driver.Features { return driver.Features{Sharing: tru
 func (b *Backend) Close() error {
 	b.closed()
 	b.background.End(b.opts.opTimeout)
-	return errors.Join(b.calls.own.Close(), b.calls.looks.Close())
+	_ = b.calls.looks.Close()
+	return b.calls.own.Close()
 }
 
 // checkEviction logs a warning, once, if the server may evict locks.

@@ -2,7 +2,6 @@ package redissonlock
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"reflect"
 	"strings"
@@ -87,7 +86,8 @@ func (*Backend) Features() driver.Features { return driver.Features{} }
 func (b *Backend) Close() error {
 	b.closed()
 	b.background.End(b.opts.opTimeout)
-	return errors.Join(b.own.Close(), b.taking.Close())
+	_ = b.taking.Close()
+	return b.own.Close()
 }
 
 // DefaultOpTimeout is the default of [WithOpTimeout].
