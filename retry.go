@@ -105,9 +105,9 @@ func (l *Locker) tellWaiters(key string, err error, pause time.Duration) {
 }
 
 // nextAttempt returns how long to pause after a failed attempt, and false if there is no
-// other attempt.
+// other attempt. To repeat what the backend cannot do helps nobody.
 func nextAttempt(ctx context.Context, b *backoff.Budget, err error) (time.Duration, bool) {
-	if ctx.Err() != nil {
+	if ctx.Err() != nil || errors.Is(err, errors.ErrUnsupported) {
 		return 0, false
 	}
 	d, ok := b.Wait()

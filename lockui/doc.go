@@ -7,7 +7,8 @@
 //
 // It works below any path of any mux, because all its URLs are relative, and brings its
 // scripts and styles along. The backend must be a
-// [github.com/distlock-go/distlock/driver.Inspector].
+// [github.com/distlock-go/distlock/driver.Inspector]. In Redis the page is for a database of
+// locks: to list them, Redis visits all its keys, and a million others make each look slow.
 //
 // Put the handler behind the authentication of the application: the page is for
 // operators. To listen on 127.0.0.1 alone is not enough, because a page of another site
@@ -51,7 +52,8 @@
 // answer, as {"error": "unavailable"}; the next "locks" says that it answers again. The
 // store is asked twice a second for each prefix, however many clients look at it, and
 // only while one does. With more than 100 prefixes it is asked less often for each, 200 times
-// a second in all. The streams end with [Handler.Close], which a server calls when
+// a second in all. A Handler asks the store once at a time, and then pauses for as long as the
+// answer took. The streams end with [Handler.Close], which a server calls when
 // it shuts down, because [net/http.Server.Shutdown] waits for them:
 //
 //	server.RegisterOnShutdown(ui.Close)

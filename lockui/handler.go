@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"time"
 	"unicode/utf8"
 
 	"github.com/distlock-go/distlock"
@@ -18,6 +19,9 @@ type Handler struct {
 
 	routes  map[string]route
 	origins http.CrossOriginProtection
+
+	scanning chan struct{} // one element while the store is asked
+	rest     time.Time     // until then it is left alone; guarded by scanning
 
 	mu      sync.Mutex
 	watches map[string]*watch // by prefix
@@ -38,7 +42,7 @@ func New(l *distlock.Locker, opts ...Option) *Handler {
 	if l == nil {
 		panic("lockui: New: nil Locker")
 	}
-	h := &Handler{locker: l, watches: make(map[string]*watch), closed: make(chan struct{})}
+	h := &Handler{locker: l, scanning: make(chan struct{}, 1), watches: make(map[string]*watch), closed: make(chan struct{})}
 	h.close = sync.OnceFunc(func() { close(h.closed) })
 	for _, opt := range opts {
 		opt(h)

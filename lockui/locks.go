@@ -104,11 +104,26 @@ func wantsPage(w http.ResponseWriter, r *http.Request) bool {
 	return !strings.Contains(accept, "application/json")
 }
 
-// inspect asks the store for at most limit locks, of which it returns [maxKeys].
+// inspect asks the store for at most limit locks, of which it returns [maxKeys]. The Handler asks
+// once at a time, and then leaves the store alone for as long as the answer took: to list the
+// locks may cost the store a visit of all its keys.
 func (h *Handler) inspect(ctx context.Context, prefix string, limit int) (locksJSON, error) {
 	ctx, cancel := context.WithTimeout(ctx, inspectTimeout)
 	defer cancel()
+	select {
+	case h.scanning <- struct{}{}:
+		defer func() { <-h.scanning }()
+	case <-ctx.Done():
+		return locksJSON{}, ctx.Err()
+	}
+	select {
+	case <-time.After(time.Until(h.rest)):
+	case <-ctx.Done():
+		return locksJSON{}, ctx.Err()
+	}
+	start := time.Now()
 	infos, err := admin.Inspect(ctx, h.locker, prefix, limit)
+	h.rest = time.Now().Add(min(time.Since(start), inspectTimeout/2)) // the next request must have time
 	if err != nil {
 		return locksJSON{}, err
 	}

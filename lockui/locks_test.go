@@ -8,6 +8,8 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -257,6 +259,35 @@ func TestBackendIsNotAnInspector(t *testing.T) {
 		s.release(http.StatusNotImplemented, "a", detail)
 		if got := s.get("/", "Accept", "text/html"); got.status != http.StatusOK {
 			t.Errorf("the page: %d", got.status)
+		}
+	})
+}
+
+// To list the locks may cost the store a visit of all its keys. Fails if each viewer makes it do
+// so at the same time, or without a pause.
+func TestOneScanAtATime(t *testing.T) {
+	bubble(t, func(s *site) {
+		var asking, most atomic.Int32
+		s.store.Before(func(_ context.Context, c *testkit.Call) error {
+			if c.Op == testkit.Inspect {
+				most.Store(max(most.Load(), asking.Add(1)))
+				time.Sleep(time.Second)
+				asking.Add(-1)
+			}
+			return nil
+		})
+		start := time.Now()
+		var all sync.WaitGroup
+		for i := range 5 {
+			all.Go(func() {
+				if got := s.send("GET", fmt.Sprintf("/?prefix=shop:%d", i), ""); got.status != http.StatusOK {
+					s.Errorf("%+v", got)
+				}
+			})
+		}
+		all.Wait()
+		if d := time.Since(start); most.Load() != 1 || d != 9*time.Second {
+			s.Errorf("%d scans at once, %v", most.Load(), d)
 		}
 	})
 }

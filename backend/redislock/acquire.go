@@ -154,7 +154,7 @@ func (b *Backend) attempt(ctx context.Context, r driver.Request, mode string, w 
 	}
 	asking, cancel := context.WithTimeout(ctx, b.opts.opTimeout)
 	defer cancel()
-	b.evictionOnce.Do(b.checkEviction)
+	b.checkEviction()
 
 	// A caller that does not queue relies on a refusal, and may not release. If the
 	// attempt was sent twice, the other request could still take the key, and no caller

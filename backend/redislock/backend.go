@@ -1,9 +1,7 @@
 package redislock
 
 import (
-	"context"
 	"reflect"
-	"sync"
 
 	"github.com/google/uuid"
 	"github.com/redis/go-redis/v9"
@@ -30,21 +28,24 @@ type Backend struct {
 	inbox      *inbox
 	inDoubt    doubt.Owners
 
-	evictionOnce sync.Once
-	background   *rediskit.Background
+	background *rediskit.Background
+	closed     func()
 }
 
 // ownConnections is how many connections of its own a Backend has to a server at most: one for
 // each message in flight.
 const ownConnections = dispatch.MaxInFlight
 
+// lookConnections is how many more are for inspection, and for what the Locker tells of holders.
+const lookConnections = 4
+
 // New returns a Backend that keeps locks in the Redis of the client: one server, a master
 // that Sentinel watches, a Cluster, or a Ring. The client may have any settings. The
 // caller closes it, after the Backend. New panics if the client is nil.
 //
-// A Backend opens connections of its own: as many as it needs, up to sixteen to each server,
-// and one to receive messages when an acquisition has to wait. So an application that uses up
-// the pool of its client loses no lease. Close closes them.
+// A Backend opens connections of its own: as many as it needs, up to sixteen to each server for
+// locks and four for inspection, and one to receive messages when an acquisition has to wait. So
+// an application that uses up the pool of its client loses no lease. Close closes them.
 func New(client redis.UniversalClient, opts ...Option) *Backend {
 	if v := reflect.ValueOf(client); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 		panic("redislock: nil client")
@@ -58,8 +59,11 @@ func New(client redis.UniversalClient, opts ...Option) *Backend {
 		topology:   t,
 		inbox:      newInbox(client, o.inboxPrefix, uuid.NewString(), bg),
 		background: bg,
+		closed:     rediskit.Opened("redislock", o.logger, client),
 		calls: &calls{
-			client: client, own: rediskit.NewOwnPool(client, ownConnections, o.opTimeout), limit: o.opTimeout,
+			own:        rediskit.NewOwnPool(client, ownConnections, o.opTimeout),
+			looks:      rediskit.NewOwnPool(client, lookConnections, o.opTimeout),
+			limit:      o.opTimeout,
 			background: bg,
 			server:     rediskit.NewServer("redislock", client, bg),
 		},
@@ -81,19 +85,13 @@ func (*Backend) Features() driver.Features { return driver.Features{Sharing: tru
 // operation timeout. It releases no lock. A closed Backend continues to
 // work, but its waiters poll. Further calls of Close do nothing.
 func (b *Backend) Close() error {
+	b.closed()
 	b.background.End(b.opts.opTimeout)
+	_ = b.calls.looks.Close()
 	return b.calls.own.Close()
 }
 
-// checkEviction logs a warning if the server may evict locks. It runs in the background. It
-// ignores errors, because many users may not call INFO.
+// checkEviction logs a warning, once, if the server may evict locks.
 func (b *Backend) checkEviction() {
-	b.background.Run(func(ctx context.Context) {
-		info, err := call(ctx, b.calls, func(ctx context.Context, c redis.UniversalClient) (string, error) {
-			return c.Info(ctx, "memory").Result()
-		})
-		if err == nil {
-			rediskit.WarnOfEviction(ctx, b.opts.logger, "redislock", info)
-		}
-	})
+	b.calls.server.CheckEviction(b.opts.logger, b.calls.looks.Client(), b.opts.opTimeout)
 }

@@ -15,8 +15,8 @@ import (
 // ends or when the limit has passed. It runs on a goroutine of its own, which is abandoned
 // if it is late: dispatcher explains why.
 type calls struct {
-	client redis.UniversalClient
-	own    *rediskit.OwnPool // for what must not wait for the application
+	own    *rediskit.OwnPool // for what is done with locks
+	looks  *rediskit.OwnPool // for what looks at them
 	limit  time.Duration
 	server *rediskit.Server // the server that errors name first
 
@@ -44,9 +44,10 @@ func causeUnknown(err error) bool {
 // anything with its caller that one of them writes to.
 type operation[T any] func(context.Context, redis.UniversalClient) (T, error)
 
-// call runs op. Errors name the first server of the client.
+// call runs op over the connections of those who look. Errors name the first server of the
+// client.
 func call[T any](ctx context.Context, c *calls, op operation[T]) (T, error) {
-	return callAt(ctx, c, c.server, c.client, op)
+	return callAt(ctx, c, c.server, c.looks.Client(), op)
 }
 
 // callAt runs op with the client. Errors name the given server.

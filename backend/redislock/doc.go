@@ -134,21 +134,29 @@
 //
 // A Backend has connections of its own to each server, so that an application that uses up
 // the pool of its client, for example with blocking commands, loses no lease. All that is done
-// with a lock uses them; inspection uses the client. They are made when they are needed: one or
+// with a lock uses them; inspection has four more. They are made when they are needed: one or
 // two to a server nearby, and up to sixteen to a distant one with many callers. They have
 // the options of the client: address, dialer, TLS, credentials, database, name, OnConnect. They
 // have neither its hooks nor its Limiter, cache and maintenance notifications. If none of them
 // is free within half of the operation timeout, the request goes through the client.
 //
 //   - With Sentinel, these connections follow the master: the Sentinels are asked for it
-//     with each new connection, and no connection is used for more than a second.
+//     with each new connection, and no connection is used for more than a second. go-redis waits
+//     for a silent Sentinel for 12 s by default, and then asks the others: longer than a lease.
+//     Set ReadTimeout to a second and MaxRetries to -1 in FailoverOptions.
 //   - In a Cluster, each server has such connections.
 //   - With a Ring, and with a client of a type that is not one of go-redis, there are none:
 //     all requests use the client. A client whose hooks must see all commands, for example
-//     because they change keys, can be embedded in such a type.
+//     because they change keys, can be embedded in such a type. Scripts are sent
+//     by its Process and Pipeline: a type that overrides Eval or EvalSha does not see them.
 //
 // After a request to a server nearby, such a connection asks for the answer for up to 60 µs
 // before it sleeps, because an idle processor wakes up more slowly. One with TLS does not.
+//
+// A load balancer, a NAT gateway or a machine that is switched off may forget connections
+// without a word. So a connection that was idle for a second is asked for an answer to PING
+// before it is used. If there is none for a quarter of the operation timeout, those that were idle
+// for as long are not used either, and the request takes a new one.
 //
 // A process with waiters has one more connection, for its inbox.
 //
@@ -175,12 +183,13 @@
 // has a value that is not a token, no lock is granted until it is deleted.
 //
 // An operation returns within 50 ms after its context ends, and after the operation timeout in
-// any case, whatever the timeouts of the client are and even if the client is stuck. The error
+// any case, whatever the timeouts of the client are and even if the client is stuck: in its
+// Dialer, OnConnect, sources of credentials, or hooks. Two things must not block: the logger of
+// go-redis, and a connection of the Dialer, which must obey deadlines. The error
 // contains the address of the server and why it did not answer. To find the reason, the
 // Backend opens a separate connection with the client's Dialer when half of the time has
 // passed, sends a PING and closes the connection. It does so for one operation at a time
-// on each server, and only with clients of go-redis itself. Hooks of the client must not
-// block.
+// on each server, and only with clients of go-redis itself.
 //
 // A server that is out of memory refuses new locks. Existing locks can be renewed, granted
 // to waiters and released.

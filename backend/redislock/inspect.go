@@ -92,7 +92,7 @@ func (b *Backend) inspectExactly(ctx context.Context, key string, found map[stri
 // scan calls page with the matching names on every master, until page returns false or an
 // error. It may pass a name twice.
 func (b *Backend) scan(ctx context.Context, match string, page func(names []string) (more bool, err error)) error {
-	masters, err := b.topology.masters(ctx, b.calls)
+	masters, err := topology{client: b.calls.looks.Client()}.masters(ctx, b.calls)
 	if err != nil {
 		return err
 	}

@@ -92,8 +92,8 @@ func WithOpTimeout(d time.Duration) Option {
 	return func(o *options) { o.opTimeout = d }
 }
 
-// WithLogger sets the logger for the only warning of this package: that the server may
-// evict locks. The default is [slog.Default]. WithLogger panics if l is nil.
+// WithLogger sets the logger for the warnings of this package: that the server may evict locks,
+// and that a client has ten Backends that are not closed. The default is [slog.Default]. WithLogger panics if l is nil.
 func WithLogger(l *slog.Logger) Option {
 	if l == nil {
 		panic("redislock: WithLogger: nil logger")

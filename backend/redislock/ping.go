@@ -30,7 +30,7 @@ func (b *Backend) Ping(ctx context.Context) error {
 	if len(keys) == 0 {
 		return b.calls.server.Explain(errors.New("no server is known that has keys"))
 	}
-	b.evictionOnce.Do(b.checkEviction)
+	b.checkEviction()
 	errs := make([]error, len(keys))
 	var all sync.WaitGroup
 	for i, key := range keys {

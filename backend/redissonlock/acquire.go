@@ -26,7 +26,8 @@ func (b *Backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Gran
 	b.turns.wait(ctx, r.Key)
 	tokens := max(r.Tokens, 1)
 	k := keysOf(r.Key)
-	a, err := b.run(ctx, b.client, acquireScript, []string{k.lock, k.counter, k.gone},
+	b.checkEviction()
+	a, err := b.run(ctx, b.taking.Client(), acquireScript, []string{k.lock, k.counter, k.gone},
 		r.Owner, r.TTL.Milliseconds(), tokens)
 	if !a.known {
 		b.inDoubt.Add(r.Owner, doubt.Attempt)

@@ -2,6 +2,7 @@ package redissonlock
 
 import (
 	"context"
+	"log/slog"
 	"reflect"
 	"strings"
 	"time"
@@ -27,7 +28,8 @@ type Backend struct {
 	opts     options
 	client   redis.UniversalClient
 	cluster  *redis.ClusterClient // nil if the client is for one server
-	own      *rediskit.OwnPool    // for what must not wait for the application
+	own      *rediskit.OwnPool    // for renewals and releases
+	taking   *rediskit.OwnPool    // for everything else
 	server   *rediskit.Server     // that errors name
 	listener *rediskit.Listener
 	publish  string // the command for messages
@@ -36,6 +38,7 @@ type Backend struct {
 	turns   turns
 
 	background *rediskit.Background
+	closed     func()
 }
 
 // ownConnections is how many connections to a server are for renewals and releases alone.
@@ -45,10 +48,10 @@ const ownConnections = 4
 // Sentinel watches, or a Cluster. The client may have any settings. The caller closes it, after
 // the Backend. New panics if the client is nil, or a Ring: Redisson has no counterpart of it.
 //
-// A Backend opens connections of its own: up to four to each server for renewals and releases,
-// so that an application that uses up the pool of its client loses no lease, and one to receive
-// messages when an acquisition has to wait, in a Cluster one to each master that is concerned.
-// Close closes them.
+// A Backend opens connections of its own, with the options of the client and without its hooks:
+// up to four to each server for renewals and releases, so that nothing delays these; as many as
+// the client may have for everything else; and one to receive messages when an acquisition has
+// to wait, in a Cluster one to each master that is concerned. Close closes them.
 func New(client redis.UniversalClient, opts ...Option) *Backend {
 	if v := reflect.ValueOf(client); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 		panic("redissonlock: nil client")
@@ -61,8 +64,10 @@ func New(client redis.UniversalClient, opts ...Option) *Backend {
 	b := &Backend{
 		opts: o, client: client, publish: "PUBLISH",
 		own:        rediskit.NewOwnPool(client, ownConnections, o.opTimeout),
+		taking:     rediskit.NewOwnPool(client, 0, o.opTimeout),
 		server:     rediskit.NewServer("redissonlock", client, bg),
 		background: bg,
+		closed:     rediskit.Opened("redissonlock", slog.Default(), client),
 	}
 	if c, ok := client.(*redis.ClusterClient); ok {
 		b.cluster, b.publish, b.listener = c, "SPUBLISH", rediskit.NewShardedListener(c, bg)
@@ -79,7 +84,9 @@ func (*Backend) Features() driver.Features { return driver.Features{} }
 // operation timeout. It releases no lock. A closed Backend continues to work, but its waiters
 // poll. Further calls of Close do nothing.
 func (b *Backend) Close() error {
+	b.closed()
 	b.background.End(b.opts.opTimeout)
+	_ = b.taking.Close()
 	return b.own.Close()
 }
 
@@ -128,6 +135,7 @@ func (b *Backend) Ping(ctx context.Context) error {
 			return err
 		}
 	}
+	b.checkEviction()
 	k := keysOf("distlock:ping")
 	lock, readWrite := channels(k.lock)
 	_, err := b.run(ctx, b.own.Client(), releaseScript, []string{k.lock, k.gone}, uuid.NewString(), rediskit.Flag(false), b.publish, lock, readWrite)
@@ -135,4 +143,9 @@ func (b *Backend) Ping(ctx context.Context) error {
 		return nil
 	}
 	return err
+}
+
+// checkEviction logs a warning, once, if the server may evict locks.
+func (b *Backend) checkEviction() {
+	b.server.CheckEviction(slog.Default(), b.taking.Client(), b.opts.opTimeout)
 }

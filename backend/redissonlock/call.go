@@ -45,7 +45,7 @@ func call[T any](ctx context.Context, b *Backend, op func(context.Context) (T, e
 	answers := make(chan answer, 1)
 	rediskit.Call(limited, b.background, op, func(v T, err error) { answers <- answer{v, err} })
 	a := <-answers
-	b.server.Leave(b.client, "", a.err)
+	b.server.Leave(b.taking.Client(), "", a.err)
 	return a.value, b.explain(ctx, a.err)
 }
 

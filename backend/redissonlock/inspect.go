@@ -59,10 +59,10 @@ func (b *Backend) Inspect(ctx context.Context, prefix string, limit int) ([]driv
 // scan calls page with the hashes with the prefix on every master, until page returns false or
 // an error. It may pass a name twice.
 func (b *Backend) scan(ctx context.Context, prefix string, page func(keys []string) (more bool, err error)) error {
-	masters := []redis.UniversalClient{b.client}
-	if b.cluster != nil {
+	masters := []redis.UniversalClient{b.taking.Client()}
+	if cluster, ok := masters[0].(*redis.ClusterClient); ok {
 		var err error
-		if masters, err = b.masters(ctx); err != nil {
+		if masters, err = b.masters(ctx, cluster); err != nil {
 			return err
 		}
 	}
@@ -76,10 +76,10 @@ func (b *Backend) scan(ctx context.Context, prefix string, page func(keys []stri
 }
 
 // masters returns the masters of the Cluster.
-func (b *Backend) masters(ctx context.Context) ([]redis.UniversalClient, error) {
+func (b *Backend) masters(ctx context.Context, cluster *redis.ClusterClient) ([]redis.UniversalClient, error) {
 	return call(ctx, b, func(ctx context.Context) (masters []redis.UniversalClient, _ error) {
 		var mu sync.Mutex
-		err := b.cluster.ForEachMaster(ctx, func(_ context.Context, master *redis.Client) error {
+		err := cluster.ForEachMaster(ctx, func(_ context.Context, master *redis.Client) error {
 			mu.Lock()
 			defer mu.Unlock()
 			masters = append(masters, master)
@@ -97,7 +97,7 @@ func (b *Backend) readLocks(ctx context.Context, keys []string, exactly string) 
 		calls[i] = luascript.Call{Keys: []string{k.lock, k.counter}, Args: []any{driver.MaxHolderInfos, rediskit.Flag(key == exactly)}}
 	}
 	return call(ctx, b, func(ctx context.Context) (infos []driver.KeyInfo, _ error) {
-		for i, cmd := range inspectScript.RunAll(ctx, b.client, calls) {
+		for i, cmd := range inspectScript.RunAll(ctx, b.taking.Client(), calls) {
 			reply, err := cmd.Slice()
 			if errors.Is(err, redis.Nil) {
 				continue
@@ -153,7 +153,7 @@ func (b *Backend) ForceRelease(ctx context.Context, key string) (bool, error) {
 	lock, readWrite := channels(key)
 	// It is not sent again: the lock may have the next holder by then.
 	reply, err := call(ctx, b, func(ctx context.Context) (string, error) {
-		return forceReleaseScript.Run(ctx, b.client, []string{k.lock, k.gone}, b.publish, lock, readWrite).Text()
+		return forceReleaseScript.Run(ctx, b.taking.Client(), []string{k.lock, k.gone}, b.publish, lock, readWrite).Text()
 	})
 	switch {
 	case err != nil:

@@ -47,7 +47,8 @@ func (a *attempt) send(ctx context.Context, i int) {
 	op := func(ctx context.Context, c redis.UniversalClient) ([]any, error) {
 		return acquireScript.Run(ctx, c, keys, args...).Slice()
 	}
-	send(ctx, a.b.nodes[i], a.b.nodes[i].client, a.b.limit(a.r.TTL), op, func(reply []any, known bool, err error) {
+	a.b.nodes[i].checkEviction()
+	send(ctx, a.b.nodes[i], a.b.nodes[i].taking.Client, a.b.limit(a.r.TTL), op, func(reply []any, known bool, err error) {
 		a.onReply(ctx, i, parseReply(reply, known, err))
 		a.b.owners.end(a.owner, i, known)
 	})
@@ -187,5 +188,5 @@ func (a *attempt) storeTokens(ctx context.Context, i int, t nodeTokens, done fun
 	op := func(ctx context.Context, c redis.UniversalClient) (int64, error) {
 		return mintScript.Run(ctx, c, keys, args...).Int64()
 	}
-	send(ctx, a.b.nodes[i], a.b.nodes[i].client, a.b.limit(a.r.TTL), op, done)
+	send(ctx, a.b.nodes[i], a.b.nodes[i].taking.Client, a.b.limit(a.r.TTL), op, done)
 }

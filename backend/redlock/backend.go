@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"reflect"
 	"slices"
@@ -29,6 +30,7 @@ type Backend struct {
 	quorum     int
 	owners     *owners
 	background *rediskit.Background
+	closed     func()
 
 	starting sync.Once
 	started  chan struct{} // closed when bootstrap has ended
@@ -40,11 +42,10 @@ type Backend struct {
 // five survive the loss of two. The order does not matter, and may differ between
 // processes. The caller closes the clients after the Backend. They may have any settings.
 //
-// A [*redis.Client] is used by its WithTimeout, with the node timeout. Renewals and releases
-// use up to four connections of the Backend's own to each node: so an application that has all
-// connections of the client in use loses no lease. Neither has the hooks of the client. If
-// hooks are needed, pass a value of another type that embeds the client. It is then used for
-// everything, and its hooks must not block.
+// A Backend opens connections of its own to the node of a [*redis.Client], with its options and
+// without its hooks: up to four for renewals and releases, so that nothing delays these, and as
+// many as the client may have for everything else. If hooks are needed, pass a value of another
+// type that embeds the client. It is then used for everything, and its hooks must not block.
 //
 // New sends nothing. It panics if the number of clients is wrong, if a client is nil, is
 // there twice, or is the client of a Cluster or of a Ring, and if an option is wrong.
@@ -57,6 +58,7 @@ func New(clients []redis.UniversalClient, opts ...Option) *Backend {
 		quorum:     len(clients)/2 + 1,
 		owners:     newOwners(len(clients)),
 		background: bg,
+		closed:     rediskit.Opened("redlock", slog.Default(), clients[0]),
 		started:    make(chan struct{}),
 	}
 	for i, c := range clients {
@@ -90,9 +92,10 @@ func checkClients(clients []redis.UniversalClient) {
 // returns nil. It neither closes the clients nor releases locks. A Backend that was
 // closed still works, but does not repeat releases. A second Close does nothing.
 func (b *Backend) Close() error {
+	b.closed()
 	b.background.End(b.opts.nodeTimeout)
 	for _, n := range b.nodes {
-		_ = n.own.Close()
+		_, _ = n.own.Close(), n.taking.Close()
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package redlock_test
 import (
 	"context"
 	"errors"
+	"net"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -170,8 +171,9 @@ func TestVirtualTrustedStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // a node that does not answer may have data
 		f := virtualFleet(t, 3)
 		cs := f.clients()
-		dead := cs[2].(*redis.Client)
-		_ = dead.Close()
+		cs[2] = f.client(2, func(o *redis.Options) {
+			o.Dialer = func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("refused") }
+		})
 		mustFail(t, testkit.ErrorOf(newBackend(t, cs).TryAcquire(t.Context(), request())))
 	})
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
+	"log/slog"
 	"sync/atomic"
 	"time"
 
@@ -38,8 +38,8 @@ const (
 type node struct {
 	index      int
 	timeout    time.Duration
-	client     func() redis.UniversalClient
-	own        *rediskit.OwnPool // for what must not wait for the application
+	own        *rediskit.OwnPool // for renewals and releases
+	taking     *rediskit.OwnPool // for everything else
 	server     *rediskit.Server
 	listener   *rediskit.Listener
 	addressed  bool // its errors contain the address of the server
@@ -57,14 +57,10 @@ func newNode(index int, client redis.UniversalClient, timeout time.Duration, os 
 		server:   rediskit.NewServer("redlock", client, bg),
 		listener: rediskit.NewListener(client, bg),
 		own:      rediskit.NewOwnPool(client, ownConnections, timeout),
-		client:   func() redis.UniversalClient { return client },
+		taking:   rediskit.NewOwnPool(client, 0, timeout),
 	}
 	n.pending.node, n.pending.owners = n, os
-	if plain, ok := client.(*redis.Client); ok {
-		n.addressed = true
-		// Abandoned operations end soon then.
-		n.client = sync.OnceValue(func() redis.UniversalClient { return plain.WithTimeout(timeout) })
-	}
+	_, n.addressed = client.(*redis.Client)
 	return n
 }
 
@@ -132,7 +128,7 @@ func (n *node) marker(ctx context.Context, set bool, done func(marked int64, kno
 		n.ran(run)
 		return marked[0], nil
 	}
-	send(ctx, n, n.client, n.timeout, op, done)
+	send(ctx, n, n.taking.Client, n.timeout, op, done)
 }
 
 // ran notes the run_id of the server that has answered, if it is known.
@@ -167,4 +163,9 @@ func (n *node) named(err error) error {
 		return err
 	}
 	return fmt.Errorf("node %d: %w", n.index, err)
+}
+
+// checkEviction logs a warning, once, if the node may evict locks.
+func (n *node) checkEviction() {
+	n.server.CheckEviction(slog.Default(), n.taking.Client(), n.timeout)
 }

@@ -56,6 +56,7 @@ func (ns nodes) markers(ctx context.Context, set bool) (marked int, ok bool) {
 func (ns nodes) ping(ctx context.Context, quorum int) error {
 	answers := newBallot(len(ns))
 	for _, n := range ns {
+		n.checkEviction()
 		n.marker(ctx, false, answers.cast)
 	}
 	if err := answers.majority(ctx, len(ns), quorum, func(int64) bool { return true }); err != nil {

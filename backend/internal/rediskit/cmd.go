@@ -2,6 +2,7 @@ package rediskit
 
 import (
 	"context"
+	"errors"
 	"strconv"
 
 	"github.com/redis/go-redis/v9"
@@ -46,6 +47,9 @@ func (c *Cmd) Sent() int { return c.keys.written }
 // SetErr implements [redis.Cmder]. An error of a command that was not written to any
 // connection is NotSent, see [FateOf].
 func (c *Cmd) SetErr(err error) {
+	if errors.Is(err, errStale) {
+		c.keys.written = 0
+	}
 	if err != nil && c.Sent() == 0 {
 		err = &notSentError{err}
 	}

@@ -7,4 +7,4 @@ import (
 	"sync/atomic"
 )
 
-func eager(c net.Conn, _ *atomic.Bool) net.Conn { return c }
+func eager(_, c net.Conn, _ *atomic.Bool) net.Conn { return c }

@@ -30,10 +30,10 @@ type eagerConn struct {
 	sleepy *atomic.Bool // it must not ask
 }
 
-// eager returns an eagerConn that does not ask while sleepy is set, or the connection itself if
-// it is not one of the operating system, for example under TLS.
-func eager(c net.Conn, sleepy *atomic.Bool) net.Conn {
-	s, ok := c.(syscall.Conn)
+// eager returns an eagerConn over c that does not ask while sleepy is set, or c itself if the
+// connection below is not one of the operating system, for example under TLS.
+func eager(below, c net.Conn, sleepy *atomic.Bool) net.Conn {
+	s, ok := below.(syscall.Conn)
 	if !ok {
 		return c
 	}

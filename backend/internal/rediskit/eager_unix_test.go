@@ -31,7 +31,7 @@ func pairOfConns(t *testing.T) (eagerEnd, other net.Conn) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _, _ = c.Close(), other.Close() })
-	return eager(c, new(atomic.Bool)), other
+	return eager(c, c, new(atomic.Bool)), other
 }
 
 // An eager connection reads what the other end writes, in parts of any size, quick and slow.

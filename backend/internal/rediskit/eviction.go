@@ -4,16 +4,33 @@ import (
 	"context"
 	"log/slog"
 	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
 )
+
+// CheckEviction logs a warning if the server may evict locks. It does so once, in the background.
+// It ignores errors, because many users may not call INFO.
+func (s *Server) CheckEviction(logger *slog.Logger, client redis.UniversalClient, limit time.Duration) {
+	s.eviction.Do(func() {
+		s.background.Run(func(ctx context.Context) {
+			ctx, cancel := context.WithTimeout(ctx, limit)
+			defer cancel()
+			if info, err := client.Info(ctx, "memory").Result(); err == nil {
+				WarnOfEviction(ctx, logger, s.pkg, s.addr, info)
+			}
+		})
+	})
+}
 
 // WarnOfEviction logs a warning if the server may evict locks: the policies volatile-lru and
 // the like select keys that expire, as every lock does. info is the text of INFO. The warning
-// names the package pkg.
-func WarnOfEviction(ctx context.Context, logger *slog.Logger, pkg, info string) {
+// names the package pkg and the server.
+func WarnOfEviction(ctx context.Context, logger *slog.Logger, pkg, addr, info string) {
 	if policy, ok := evicts(info); ok {
 		logger.WarnContext(ctx,
 			pkg+": this Redis may evict locks when its memory is full, and two holders are then possible; set maxmemory-policy to noeviction",
-			"maxmemory_policy", policy)
+			"server", addr, "maxmemory_policy", policy)
 	}
 }
 

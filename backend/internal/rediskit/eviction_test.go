@@ -17,7 +17,7 @@ func TestWarnOfEviction(t *testing.T) {
 		"": false,
 	} {
 		var log bytes.Buffer
-		rediskit.WarnOfEviction(t.Context(), slog.New(slog.NewTextHandler(&log, nil)), "pkg", info)
+		rediskit.WarnOfEviction(t.Context(), slog.New(slog.NewTextHandler(&log, nil)), "pkg", "addr", info)
 		if got := log.String(); (got != "") != want {
 			t.Errorf("%q: logged %q", info, got)
 		}

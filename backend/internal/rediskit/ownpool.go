@@ -2,6 +2,7 @@ package rediskit
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net"
 	"sync"
@@ -47,8 +48,8 @@ type OwnPool struct {
 	pool   io.Closer             // nil if there is none
 }
 
-// NewOwnPool returns an OwnPool of up to size connections beside those of the client.
-// timeout is that of an operation.
+// NewOwnPool returns an OwnPool of up to size connections to each server, beside those of the
+// client; if size is zero, of as many as the client may have. timeout is that of an operation.
 func NewOwnPool(client redis.UniversalClient, size int, timeout time.Duration) *OwnPool {
 	ended, end := context.WithCancel(context.Background()) //nolint:forbidigo // it outlives all callers
 	return &OwnPool{user: client, size: size, timeout: timeout, ended: ended, end: end}
@@ -66,14 +67,24 @@ func (p *OwnPool) Client() redis.UniversalClient {
 }
 
 // Short returns a client that uses the pool, with another timeout for a command and without
-// the detour: what gets no connection fails. It returns nil unless the pool is one for a single
-// server.
+// the detour: what gets no connection fails. It calls no function of the user, which might
+// block: if there is one for a new connection, only [OwnPool.Client] makes connections. Short
+// returns nil unless the pool is one for a single server.
 func (p *OwnPool) Short(timeout time.Duration) *redis.Client {
-	if c, ok := p.Client().(*redis.Client); ok {
-		return c.WithTimeout(timeout)
+	c, ok := p.Client().(*redis.Client)
+	if !ok {
+		return nil
 	}
-	return nil
+	c = c.WithTimeout(timeout)
+	o := c.Options() // those of c alone
+	if o.OnConnect != nil || o.CredentialsProvider != nil || o.CredentialsProviderContext != nil || o.StreamingCredentialsProvider != nil {
+		o.StreamingCredentialsProvider = nil
+		o.CredentialsProviderContext = func(context.Context) (string, string, error) { return "", "", errNotHere }
+	}
+	return c
 }
+
+var errNotHere = errors.New("a new connection is not made here")
 
 // Eager sets whether connections may ask for answers again and again for a short time before they
 // sleep, as they do at first. They should not while another process waits for what is sent: it
@@ -104,13 +115,17 @@ func (p *OwnPool) open() redis.UniversalClient {
 	case *redis.Client:
 		o := *c.WithTimeout(p.timeout).Options() // a copy
 		p.configure(&o)
-		return p.use(redis.NewClient(&o))
+		own := redis.NewClient(&o)
+		p.use(own).AddHook(fresh{})
+		return own
 	case *redis.ClusterClient:
 		o := *c.Options()
 		newClient := o.NewClient
 		o.NewClient = func(o *redis.Options) *redis.Client {
 			p.configure(o)
-			return newClient(o)
+			c := newClient(o)
+			c.AddHook(fresh{})
+			return c
 		}
 		if o.ClusterSlots != nil { // from Sentinels, for example
 			o.ClusterStateReloadInterval = chosenFor
@@ -149,7 +164,10 @@ const (
 
 // configure changes options of the user's client to those of the pool.
 func (p *OwnPool) configure(o *redis.Options) {
-	o.PoolSize, o.MaxIdleConns, o.MinIdleConns = p.size, p.size, 0
+	if p.size > 0 {
+		o.PoolSize = p.size
+	}
+	o.MaxIdleConns, o.MinIdleConns = o.PoolSize, 0
 	o.MaxActiveConns, o.MaxConcurrentDials = 0, 0
 	o.PipelinePoolSize, o.PipelineReadBufferSize, o.PipelineWriteBufferSize = -1, 0, 0 // no more connections
 	o.MaxRetries, o.DialerRetries = -1, 1
@@ -163,6 +181,7 @@ func (p *OwnPool) configure(o *redis.Options) {
 	if dial == nil {
 		dial = redis.NewDialer(o)
 	}
+	all := &neighbours{began: time.Now(), patience: p.timeout / 4}
 	o.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
@@ -172,7 +191,7 @@ func (p *OwnPool) configure(o *redis.Options) {
 		if err != nil {
 			return nil, err
 		}
-		return eager(c, &p.sleepy), nil
+		return eager(c, &probed{Conn: c, all: all}, &p.sleepy), nil
 	}
 	o.Limiter = nil
 	o.ClientSideCache, o.ClientSideCacheConfig = nil, nil

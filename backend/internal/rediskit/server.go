@@ -26,6 +26,7 @@ type Server struct {
 	probe  *redis.Options // of the separate connection; nil if unknown
 
 	background *Background
+	eviction   sync.Once
 
 	mu     sync.Mutex
 	asking bool
@@ -64,12 +65,23 @@ func NewServer(pkg string, client redis.UniversalClient, bg *Background) *Server
 }
 
 // Explain adds to err what the operator needs: the package, the address, and what helps if a
-// password or a right is missing, or if the server is a replica. The error is one line and wraps err.
+// password or a right is missing, if the server is a replica, or if it is part of a Cluster and
+// the client does not know: then the error also wraps [errors.ErrUnsupported]. The error is one
+// line and wraps err.
 func (s *Server) Explain(err error) error {
 	if err == nil || errors.As(err, new(*explained)) {
 		return err
 	}
-	return &explained{s.text(err), err}
+	if s.moved(err) {
+		return &explained{s.text(err), []error{err, errors.ErrUnsupported}}
+	}
+	return &explained{s.text(err), []error{err}}
+}
+
+// moved reports whether a Cluster names another server to a client that does not go there.
+func (s *Server) moved(err error) bool {
+	_, one := s.client.(*redis.Client)
+	return one && (redis.HasErrorPrefix(err, "MOVED") || redis.HasErrorPrefix(err, "ASK"))
 }
 
 // NoAnswer returns err, which says that there was no answer, with the reason, if Ask
@@ -91,12 +103,12 @@ func (s *Server) NoAnswer(err error, last time.Duration) error {
 
 type explained struct {
 	text string
-	err  error
+	errs []error
 }
 
 func (e *explained) Error() string { return e.text }
 
-func (e *explained) Unwrap() error { return e.err }
+func (e *explained) Unwrap() []error { return e.errs }
 
 func (s *Server) text(err error) string {
 	text := strings.ReplaceAll(err.Error(), "\n", "; ")
@@ -106,6 +118,8 @@ func (s *Server) text(err error) string {
 		text = "NOAUTH the server wants a password: " + text
 	case errors.Is(err, io.EOF):
 		text = "the server closed the connection: " + text
+	case s.moved(err):
+		text += "; the server is part of a Cluster, which needs redis.NewClusterClient"
 	case redis.HasErrorPrefix(err, "READONLY"):
 		text += "; the address leads to a replica, and locks need the master"
 	case redis.HasErrorPrefix(err, "NOPERM"), strings.Contains(text, "can't run this command"), strings.Contains(text, "ACL failure in script"):
@@ -174,10 +188,10 @@ func (s *Server) ask(ctx context.Context, limit time.Duration) error {
 	}
 	if p, ok := s.client.(*redis.Client); ok {
 		if st := p.PoolStats(); st.IdleConns == 0 && int(st.TotalConns) >= p.Options().PoolSize {
-			return fmt.Errorf("the server answers others, but all %d connections of the client are in use", st.TotalConns)
+			return fmt.Errorf("it answers on a new connection, but all %d connections of the client are in use", st.TotalConns)
 		}
 	}
-	return errors.New("the server answers others")
+	return errors.New("it answers on a new connection")
 }
 
 // Dialled reports whether err says that a connection could not be made. Such an error

@@ -141,7 +141,9 @@ func (b *Batcher[R, V]) Do(ctx context.Context, req R, idempotent bool) Result[V
 	} else {
 		b.queue = append(b.queue, c)
 		b.company = company
-		c.patient = b.directly()
+		if c.patient = b.directly(); !c.patient {
+			c.since = time.Now()
+		}
 	}
 	patient := c.patient
 	b.mu.Unlock()
