@@ -79,8 +79,7 @@ func itemLock(c config) distlock.Opts {
 	return distlock.Opts{
 		Prefix:    "shop:",
 		Value:     "item",
-		ParamLock: true,             // one lock for each sku
-		Hasher:    distlock.Plain(), // an operator can read the keys: shop:item:tea
+		ParamLock: true, // one lock for each sku: shop:item:tea
 		// A crashed process blocks an item for this long. The watchdog renews the lease
 		// of an order that takes longer.
 		KeyTimeout: 3 * time.Second,

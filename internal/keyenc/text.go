@@ -1,0 +1,50 @@
+package keyenc
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// DigestLen is the length of a digest in bytes. 128 bits are enough that two parameters
+// with one digest cannot be found.
+const DigestLen = 32
+
+// DigestMark begins the text of parameters that are too long to be shown. It is escaped in
+// all others.
+const DigestMark = '~'
+
+// AppendText appends encoded to a key that ends with dst, or DigestMark and its digest if the
+// key would be too long.
+func AppendText(dst, encoded []byte) []byte {
+	if len(dst)+len(encoded) <= MaxKeyLen {
+		return append(dst, encoded...)
+	}
+	sum := sha256.Sum256(encoded)
+	return hex.AppendEncode(append(dst, DigestMark), sum[:DigestLen/2])
+}
+
+// escape appends s with %XX in the place of each byte that has a meaning here or cannot be
+// part of a key: white space, control characters, braces, and what is not UTF-8.
+func escape[T string | []byte](dst []byte, s T) []byte {
+	const digits = "0123456789ABCDEF"
+	for i := 0; i < len(s); {
+		n, fine := 1, s[i] > ' ' && s[i] < 0x7f && strings.IndexByte("%:(){}~", s[i]) < 0
+		if s[i] >= utf8.RuneSelf {
+			var r rune
+			r, n = utf8.DecodeRuneInString(string(s[i:min(i+utf8.UTFMax, len(s))]))
+			fine = (r != utf8.RuneError || n > 1) && !unicode.IsSpace(r) && !unicode.IsControl(r)
+		}
+		for _, c := range []byte(s[i : i+n]) {
+			if fine {
+				dst = append(dst, c)
+			} else {
+				dst = append(dst, '%', digits[c>>4], digits[c&15])
+			}
+		}
+		i += n
+	}
+	return dst
+}
