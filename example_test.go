@@ -281,6 +281,7 @@ func ExampleKey() {
 	// 30 under shop:transfer:alice:bob
 	// 30 under shop:transfer:a%3Ab%20%28c%29:50%25
 	// 30 under shop:transfer:~fde44dc4ab0eecf25572ce3f9886008a
+	// <nil>
 }
 
 func ExampleKeyed() {
