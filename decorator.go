@@ -106,7 +106,8 @@ func (s *site) Key(params any) (string, error) {
 // key has.
 func (s *site) build(params any) (string, error) {
 	key, parts, err := s.keys.build(params)
-	if err == nil && parts >= 0 && s.parts.Swap(int64(parts)+1) != int64(parts)+1 {
+	if shape := int64(parts) + 1; err == nil && shape > 0 && s.parts.Load() != shape {
+		s.parts.Store(shape)
 		s.locker.shapes.note(s, parts)
 	}
 	return key, err
