@@ -11,8 +11,6 @@ import (
 	"strconv"
 	"sync"
 	"time"
-
-	"github.com/google/uuid"
 )
 
 // Limits of what is encoded. Parameters come from strangers: they must not make
@@ -313,8 +311,8 @@ func (e *Encoder) bytes(v reflect.Value) *paramError {
 	for i := range array {
 		array[i] = byte(v.Index(i).Uint())
 	}
-	if len(array) == len(uuid.UUID{}) {
-		return write(e, uuid.UUID(array).String())
+	if len(array) == 16 { // a UUID
+		return write(e, fmt.Sprintf("%x-%x-%x-%x-%x", array[:4], array[4:6], array[6:8], array[8:10], array[10:]))
 	}
 	return write(e, array)
 }
