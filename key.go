@@ -83,12 +83,15 @@ func Key(value string, params ...any) string {
 	if len(params) == 0 {
 		return value
 	}
-	e := keyenc.NewEncoder()
-	defer e.Free()
-	if err := e.Encode(params); err != nil {
+	e := keyenc.NewEncoder() // no defer, as in build
+	err := e.Encode(params)
+	if err != nil {
+		e.Free()
 		return value + ": " + err.Error()
 	}
-	return string(keyenc.AppendText(append(append(e.KeyBuffer(), value...), ':'), e.Encoded()))
+	key := string(keyenc.AppendText(append(append(e.KeyBuffer(), value...), ':'), e.Encoded()))
+	e.Free()
+	return key
 }
 
 // Hasher makes the last part of a key, in the place of the text that shows the parameters,

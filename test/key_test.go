@@ -224,6 +224,11 @@ func TestInvalidKeysReachNoStore(t *testing.T) {
 				_, err = f(ctx, params)
 				refused(name+", Wrap", err)
 			}
+			err := l.Do(ctx, distlock.Key("v", params), distlock.Opts{}, never)
+			refused(name+", Key", err)
+			if err != nil && !strings.Contains(err.Error(), "params[0]") {
+				t.Errorf("%s, Key: %v does not say what is wrong", name, err)
+			}
 		}
 		for name, key := range badKeys { // a custom Hasher may return them
 			o := distlock.Opts{Value: "v", ParamLock: true, Hasher: testkit.WhenCalled(key)}

@@ -3,6 +3,7 @@ package keyenc_test
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -178,6 +179,20 @@ type embedsTimestamp struct {
 	ID int
 }
 
+// nullUUID has the form of a UUID of pgtype.
+type nullUUID struct {
+	Bytes [16]byte
+	Valid bool
+}
+
+func (nullUUID) Value() (driver.Value, error) { return nil, nil }
+
+// isValid is no value of a database.
+type isValid struct {
+	ID    int
+	Valid bool
+}
+
 var errText = errors.New("no text today")
 
 func (failsToText) MarshalText() ([]byte, error) { return nil, errText }
@@ -246,10 +261,7 @@ func TestEncodeSame(t *testing.T) {
 		{"bools", []any{true, "true", sql.NullBool{Bool: true, Valid: true}}},
 		{"strings", []any{"abc", name("abc"), ptr("abc"), ptr(ptr("abc")), ptr[any]("abc"), secret("abc")}},
 		{"bytes", []any{"abc", []byte("abc"), [3]byte{'a', 'b', 'c'}, &[3]byte{'a', 'b', 'c'}, octets{'a', 'b', 'c'}, [3]octet{'a', 'b', 'c'}, ptr([]byte("abc"))}},
-		{"UUIDs", []any{"6ba7b810-9dad-11d1-80b4-00c04fd430c8", uuid.NameSpaceDNS, [16]byte(uuid.NameSpaceDNS), &uuid.NameSpaceDNS, struct {
-			Bytes [16]byte
-			Valid bool
-		}{uuid.NameSpaceDNS, true}}},
+		{"UUIDs", []any{"6ba7b810-9dad-11d1-80b4-00c04fd430c8", uuid.NameSpaceDNS, [16]byte(uuid.NameSpaceDNS), &uuid.NameSpaceDNS, nullUUID{uuid.NameSpaceDNS, true}}},
 		{"enums", []any{"PAID", status(1), ptr(status(1)), struct{ S status }{1}}},
 		{"other text", []any{"1s", time.Second}},
 		{"a String of bytes", []any{"01020304", hash{1, 2, 3, 4}, &hash{1, 2, 3, 4}}},
@@ -321,6 +333,7 @@ func TestEncodeDifferent(t *testing.T) {
 	now := time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
 	values := []any{
 		"", 0, false, 5, '5', 0.1, "abc", uint64(math.MaxUint64), -1,
+		isValid{1, false}, isValid{2, false},
 		"a", "A", "a ", "a\x00", "\x00a", "{a}", "(a)", "é", "e\u0301", "\xff", "\ufffd", "\xc3", "１", "1", "01", "+1", "007", 7, "nil", "<nil>", "5.0", "0x5", "~", "%", "%25", ":",
 		[]any{"a", "b"}, []any{"ab"}, []any{"a", "", "b"}, []any{[]any{"a", "c"}, "b"}, []any{"a", []any{"c", "b"}}, []any{"a", "c", "b"}, []any{"b", "a"}, "a,b", `["a","b"]`, "a:b", "a%3Ab",
 		[]any{"", ""}, []any{nil, nil, nil}, []any{"a:b", "c"}, []any{"a", "b:c"}, []any{"a", "b", "c"}, []any{"a", "b%3Ac"}, "(a:b)", []any{"(a", "b)"},

@@ -192,6 +192,6 @@ func FuzzText(f *testing.F) {
 // fit reports whether text is what AppendText promises.
 func fit(text string) bool {
 	return len(text) <= keyenc.MaxKeyLen-2 && utf8.ValidString(text) && !strings.ContainsFunc(text, func(r rune) bool {
-		return unicode.IsSpace(r) || unicode.IsControl(r) || r == '{' || r == '}'
+		return unicode.IsSpace(r) || unicode.IsControl(r) || r == 0x202e || r == '{' || r == '}'
 	})
 }

@@ -33,6 +33,7 @@ var golden = []struct {
 	{"characters that do not", "a:b (c) {d} 50%~\n", "a%3Ab%20%28c%29%20%7Bd%7D%2050%25%7E%0A"},
 	{"string that is not ASCII", "Grüße, 世界", "Grüße,%20世界"},
 	{"white space that is not ASCII", "a\u0085b\u00a0c\u3000d\u2028", "a%C2%85b%C2%A0c%E3%80%80d%E2%80%A8"},
+	{"invisible characters", "a\u200bb\u202ec\ufeffd\u00ade", "a%E2%80%8Bb%E2%80%AEc%EF%BB%BFd%C2%ADe"},
 	{"string that is not UTF-8", "\xff\x00é\xc3", "%FF%00é%C3"},
 	{"bytes", []byte("abc\xfe"), "abc%FE"},
 	{"list", []any{"a", int64(5)}, "a:5"},

@@ -2,6 +2,7 @@ package keyenc
 
 import (
 	"context"
+	"database/sql/driver"
 	"encoding"
 	"fmt"
 	"net/netip"
@@ -21,6 +22,7 @@ var (
 	textType      = reflect.TypeFor[encoding.TextMarshaler]()
 	stringerType  = reflect.TypeFor[fmt.Stringer]()
 	asTimerType   = reflect.TypeFor[asTimer]()
+	valuerType    = reflect.TypeFor[driver.Valuer]()
 	contextType   = reflect.TypeFor[context.Context]()
 	protoType     = reflect.TypeFor[interface{ ProtoMessage() }]()
 	timeType      = reflect.TypeFor[time.Time]()
@@ -56,7 +58,7 @@ type typePlan struct {
 	elem   *typePlan   // of pointers, lists and maps
 	key    *typePlan   // of maps
 	fields []planField // of structs, in their order
-	valid  []int       // of structs such as sql.NullString: the field Valid
+	valid  []int       // of sql.NullString and the like: the field Valid
 
 	refused *paramError // why values of this type itself cannot be encoded
 	fault   *paramError // the first refusal among the types that this one contains, with its path
@@ -258,7 +260,7 @@ func (made planner) structure(p *typePlan, bare bool) {
 		return
 	}
 	p.op = opStruct
-	if n := len(fields); n == 2 && fields[1].Name == "Valid" && fields[1].Type.Kind() == reflect.Bool {
+	if len(fields) == 2 && fields[1].Name == "Valid" && fields[1].Type.Kind() == reflect.Bool && hasMethod(t, valuerType) {
 		p.valid, fields = fields[1].Index, fields[:1]
 	}
 	for _, f := range fields {

@@ -26,16 +26,24 @@ func AppendText(dst, encoded []byte) []byte {
 	return hex.AppendEncode(append(dst, DigestMark), sum[:DigestLen/2])
 }
 
-// escape appends s with %XX in the place of each byte that has a meaning here or cannot be
-// part of a key: white space, control characters, braces, and what is not UTF-8.
+// shown are the ASCII characters that stay as they are. The others have a meaning here, or
+// cannot be part of a key: white space, control characters and braces.
+var shown = func() (set [utf8.RuneSelf]bool) {
+	for c := byte('!'); c <= '~'; c++ {
+		set[c] = strings.IndexByte("%:(){}~", c) < 0
+	}
+	return set
+}()
+
+// escape appends s with %XX in the place of each byte that cannot be shown.
 func escape[T string | []byte](dst []byte, s T) []byte {
 	const digits = "0123456789ABCDEF"
 	for i := 0; i < len(s); {
-		n, fine := 1, s[i] > ' ' && s[i] < 0x7f && strings.IndexByte("%:(){}~", s[i]) < 0
+		n, fine := 1, s[i] < utf8.RuneSelf && shown[s[i]]
 		if s[i] >= utf8.RuneSelf {
 			var r rune
 			r, n = utf8.DecodeRuneInString(string(s[i:min(i+utf8.UTFMax, len(s))]))
-			fine = (r != utf8.RuneError || n > 1) && !unicode.IsSpace(r) && !unicode.IsControl(r)
+			fine = (r != utf8.RuneError || n > 1) && !unicode.In(r, unicode.White_Space, unicode.C)
 		}
 		for _, c := range []byte(s[i : i+n]) {
 			if fine {
