@@ -198,9 +198,9 @@ func (e *Encoder) method(p *typePlan, v reflect.Value) (fault *paramError) {
 		name = "AsTime"
 		return e.time(r.AsTime())
 	case netip.Addr:
-		return write(e, r.Unmap().String())
+		return e.addr(r)
 	case *netip.Addr:
-		return write(e, r.Unmap().String())
+		return e.addr(*r)
 	case encoding.TextMarshaler:
 		name = "MarshalText"
 		text, err := r.MarshalText()
@@ -324,6 +324,12 @@ func (e *Encoder) time(t time.Time) *paramError {
 	if err != nil {
 		return &paramError{what: "time.Time: MarshalText", err: err}
 	}
+	return write(e, text)
+}
+
+// addr appends the text of an address: one of IPv4 in IPv6 is one of IPv4.
+func (e *Encoder) addr(a netip.Addr) *paramError {
+	text, _ := a.Unmap().MarshalText()
 	return write(e, text)
 }
 

@@ -275,7 +275,7 @@ func TestEncodeSame(t *testing.T) {
 		{"a list of one in a list", []any{[]any{"a", "b"}, []any{[]string{"a"}, "b"}, [][]any{{"a", "b"}}, []any{map[string]any{"a": "b"}}}},
 		{"maps", []any{map[string]any{"a": 1, "b": int8(2)}, map[name]int{"b": 2, "a": 1}, map[any]any{"b": 2, name("a"): 1}, [][]any{{"a", 1}, {"b", 2}}}},
 		{"nothing", []any{"", nil, nilOrder, (*int)(nil), ptr(nilOrder), ptr[any](nil), nilSpeaker, (*time.Time)(nil), (*big.Int)(nil), (*speaker)(nil), ptr(""),
-			[]int{}, []int(nil), [0]string{}, []any{nil}, []any{""}, map[string]int{}, map[string]int(nil), []byte{}, [0]byte{}, sql.NullString{String: "x"}, sql.NullTime{},
+			[]int{}, []int(nil), [0]string{}, []any{nil}, []any{""}, map[string]int{}, map[string]int(nil), []byte{}, [0]byte{}, sql.NullString{String: "x"}, sql.NullTime{}, netip.Addr{}, net.IP(nil),
 			struct{}{}, &emptyMessage{}, &emptyMessage{sizeCache: 1}}},
 		{"structs", []any{one, &one, ptr(&one), renamed{7, "u1", ptr(2)}, secretive{ID: 7, SKU: "u1", Qty: 2, cache: map[string]int{"x": 1}}, []any{7, "u1", 2}}},
 		{"contexts are left out", []any{
