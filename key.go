@@ -78,7 +78,9 @@ func keyFault(key string) string {
 // caller: Key("transfer", from, to) is "transfer:alice:bob", under Prefix "shop:" the key of
 // the options Prefix "shop:" and Value "transfer" with these parameters. [Opts].ParamLock says
 // which values have the same key. If a parameter cannot be part of a key, the result is a
-// text that every [Locker] refuses with [ErrKey], and that says why.
+// text that every [Locker] refuses with [ErrKey], and that says why. Where parameters may be
+// long, write Key("shop:transfer", from, to) without a Prefix: what does not fit into the
+// room that Key knows of is a digest, and what does not fit because of the Prefix is refused.
 func Key(value string, params ...any) string {
 	if len(params) == 0 {
 		return value

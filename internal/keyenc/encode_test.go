@@ -309,6 +309,7 @@ func TestEncodeSame(t *testing.T) {
 		{"messages", []any{
 			&message{OrderId: "o", Payment: &message_Card{"4"}},
 			&message{OrderId: "o", Payment: &message_Card{"4"}, Tags: []string{}, XXX_sizecache: 3, sizeCache: 4, unknownFields: []byte("x")},
+			&message{OrderId: "o", Payment: &message_Iban{"4"}}, // a oneof is the field that is set
 			[]any{"o", nil, "4"},
 		}},
 	} {

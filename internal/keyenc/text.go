@@ -12,18 +12,14 @@ import (
 // with one digest cannot be found.
 const DigestLen = 32
 
-// DigestMark begins the text of parameters that are too long to be shown. It is escaped in
-// all others.
-const DigestMark = '~'
-
-// AppendText appends encoded to a key that ends with dst, or DigestMark and its digest if the
-// key would be too long.
+// AppendText appends encoded to dst, the beginning of a key. If the key would be too long, it
+// appends "~", which no encoding has, and the digest.
 func AppendText(dst, encoded []byte) []byte {
 	if len(dst)+len(encoded) <= MaxKeyLen {
 		return append(dst, encoded...)
 	}
 	sum := sha256.Sum256(encoded)
-	return hex.AppendEncode(append(dst, DigestMark), sum[:DigestLen/2])
+	return hex.AppendEncode(append(dst, '~'), sum[:DigestLen/2])
 }
 
 // shown are the ASCII characters that stay as they are. The others have a meaning here, or
