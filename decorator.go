@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"sync/atomic"
 )
 
 // Func is a function of one request, for example a method value of a service.
@@ -54,7 +55,8 @@ type site struct {
 	locker *Locker
 	opts   Opts // with defaults
 	keys   *keyBuilder
-	err    error // why the options cannot be used, or nil
+	parts  atomic.Int64 // 1 + the number of parameters of the last key
+	err    error        // why the options cannot be used, or nil
 }
 
 // newSite returns a site for opts. The name is for errors, and may be empty.
@@ -93,7 +95,22 @@ func (s *site) Key(params any) (string, error) {
 	if s.err != nil {
 		return "", s.err
 	}
-	return s.keys.Key(params)
+	key, err := s.build(params)
+	if err == errSkip { //nolint:errorlint // it is not wrapped
+		err = s.keys.refuse(err)
+	}
+	return key, err
+}
+
+// build is Key, but returns errSkip for [Skip], and tells the Locker how many parameters the
+// key has.
+func (s *site) build(params any) (string, error) {
+	key, parts, err := s.keys.build(params)
+	if shape := int64(parts) + 1; err == nil && shape > 0 && s.parts.Load() != shape {
+		s.parts.Store(shape)
+		s.locker.shapes.note(s, parts)
+	}
+	return key, err
 }
 
 // Acquire takes the lock for params. For [Skip] the error wraps [ErrKey].
@@ -111,9 +128,9 @@ func (s *site) Begin(ctx context.Context, params any) (*Lease, error) {
 	if s.err != nil {
 		return nil, s.tell(ctx, s.err)
 	}
-	key, skip, err := s.keys.build(params)
+	key, err := s.build(params)
 	switch {
-	case skip:
+	case err == errSkip: //nolint:errorlint // it is not wrapped
 		return nil, nil //nolint:nilnil // no lock is not an error
 	case err != nil:
 		return nil, s.tell(ctx, err)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"strings"
 	"sync"
 	"time"
 
@@ -266,25 +267,32 @@ func ExampleBy() {
 	fmt.Println(a)
 	fmt.Println(a == b, a == c)
 	// Output:
-	// shop:pay:0a1a431dd7c9ceca66f2bd953c2ce0c6
+	// shop:pay:o-42
 	// true true
 }
 
-func ExamplePlain() {
-	pay := distlock.Opts{
-		Prefix: "shop:", Value: "pay", ParamLock: true, Hasher: distlock.Plain(),
+// A function of several parameters: the key is that of a function with a comment, of a struct
+// with these two fields, and of what a person writes by hand.
+func ExampleKey() {
+	locker := distlock.New(memlock.New(), distlock.Config{})
+	defer locker.Close()
+
+	transfer := func(ctx context.Context, from, to string, amount int) error {
+		o := distlock.Opts{Prefix: "shop:", Value: "transfer"}
+		return locker.Do(ctx, distlock.Key("transfer", from, to), o, func(ctx context.Context) error {
+			lease, _ := distlock.FromContext(ctx)
+			fmt.Println(amount, "under", lease.Key())
+			return nil
+		})
 	}
-	for _, params := range []any{42, "42", "u1", "a b/{c}", []any{"u1", 7}, nil} {
-		key, err := wiring.Key(pay, params)
-		fmt.Println(key, err)
-	}
+	_ = transfer(context.Background(), "alice", "bob", 30)
+	_ = transfer(context.Background(), "a:b (c)", "50%", 30)
+	fmt.Println(transfer(context.Background(), "alice", strings.Repeat("x", 200), 30))
 	// Output:
-	// shop:pay:42 <nil>
-	// shop:pay:'42 <nil>
-	// shop:pay:u1 <nil>
-	// shop:pay:a%20b%2F%7Bc%7D <nil>
-	// shop:pay:(u1,7) <nil>
-	// shop:pay:nil <nil>
+	// 30 under shop:transfer:alice:bob
+	// 30 under shop:transfer:a%3Ab%20%28c%29:50%25
+	// 30 under shop:transfer:~fde44dc4ab0eecf25572ce3f9886008a
+	// <nil>
 }
 
 func ExampleKeyed() {
@@ -294,16 +302,16 @@ func ExampleKeyed() {
 	}
 	key, _ := wiring.Key(pay, "customer-42")
 	fmt.Println(key)
-	// Output: shop:pay:157cbd1d6bfef991a1f0cdca3a759bc7
+	// Output: shop:pay:7035bd1aca56115b8b17bcbb1377ba38
 }
 
-func ExampleHasher() {
+func ExampleHasherFunc() {
 	// 256 bits, where a policy requires them.
-	full := func(dst, encoded []byte) []byte {
-		return fmt.Appendf(dst, "%x", sha256.Sum256(encoded))
+	full := func(key, params []byte) []byte {
+		return fmt.Appendf(key, "%x", sha256.Sum256(params))
 	}
-	pay := distlock.Opts{Value: "pay", ParamLock: true, Hasher: full}
+	pay := distlock.Opts{Value: "pay", ParamLock: true, Hasher: distlock.HasherFunc(full)}
 	key, _ := wiring.Key(pay, "customer-42")
 	fmt.Println(key)
-	// Output: pay:60f309e66c9729e11588e3265f380e553b8fcdea728f137a0535937f3e05b139
+	// Output: pay:a045eb33f8797f35ea7d5fad7c5e0d021e2142e9c1bb6e9dc9f45b4f503b03e8
 }

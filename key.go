@@ -30,7 +30,7 @@ func validateBase(base string) error {
 
 // validateRoom checks that base leaves room for the text that h appends.
 func validateRoom(base string, h Hasher) error {
-	if most := max(keyenc.MaxKeyLen-len(":")-h.textLen(), 0); len(base) > most && len(base) <= keyenc.MaxKeyLen {
+	if most := max(keyenc.MaxKeyLen-len(":")-textLen(h), 0); len(base) > most && len(base) <= keyenc.MaxKeyLen {
 		return fieldErrorf("Prefix+Value", "%s is %d bytes long and leaves no room for the parameters: at most %d with this Hasher",
 			text.Quote(base), len(base), most)
 	}
@@ -74,44 +74,63 @@ func keyFault(key string) string {
 	return ""
 }
 
-// Hasher turns encoded parameters into the last part of a key: it appends a text to dst
-// and returns the extended slice. [Plain] and [Keyed] make one; the default is SHA-256 cut
-// to 128 bits, in hex. A Hasher is called concurrently and must not block. It must neither
-// change nor keep the two slices.
-//
-// The text must depend on encoded alone, and be the same in every process. It must not be
-// feasible to find two encodings with one text, because clients choose parameters. When
-// options are checked, encoded is empty, and the text shows how much room to leave.
-//
-// A key is refused with [ErrKey] if it is over 200 bytes or not UTF-8, or has white space,
-// control characters, or braces that are not one hash tag. The text must not be empty.
-type Hasher func(dst, encoded []byte) []byte
-
-// Plain returns a [Hasher] that shows the parameters, such as "(u1,7)" or "s(ID=7)",
-// for people who read keys: see docs/keys.md. A text of more than 96 bytes ends with a
-// digest, so Prefix+Value may have 103 bytes. Keys appear in logs: do not use Plain for
-// parameters that are personal or secret.
-func Plain() Hasher {
-	return func(dst, encoded []byte) []byte {
-		if len(encoded) == 0 { // the room that a text may need
-			return append(dst, make([]byte, keyenc.PlainLen)...)
-		}
-		return keyenc.AppendPlain(dst, encoded)
+// Key returns the key of a lock with parameters, for functions that get a key from their
+// caller: Key("transfer", from, to) is "transfer:alice:bob", under Prefix "shop:" the key of
+// the options Prefix "shop:" and Value "transfer" with these parameters. [Opts].ParamLock says
+// which values have the same key. If a parameter cannot be part of a key, the result is a
+// text that every [Locker] refuses with [ErrKey], and that says why. Where parameters may be
+// long, write Key("shop:transfer", from, to) without a Prefix: what does not fit into the
+// room that Key knows of is a digest, and what does not fit because of the Prefix is refused.
+func Key(value string, params ...any) string {
+	if len(params) == 0 {
+		return value
 	}
+	e := keyenc.NewEncoder() // no defer, as in build
+	err := e.Encode(params)
+	if err != nil {
+		e.Free()
+		return value + ": " + err.Error()
+	}
+	key := string(keyenc.AppendText(append(append(e.KeyBuffer(), value...), ':'), e.Encoded()))
+	e.Free()
+	return key
 }
 
+// Hasher makes the last part of a key, in the place of the text that shows the parameters,
+// for parameters that are personal or secret. [Keyed] returns one.
+type Hasher interface {
+	// Hash appends a text to key and returns the extended slice. params is the text that
+	// would be there otherwise, such as "alice:bob", however long. Hash is called
+	// concurrently and must not block. It must neither change nor keep the two slices.
+	//
+	// The text must depend on params alone, be the same in every process, and not be empty.
+	// It must not be feasible to find two params with one text, because clients choose
+	// parameters. When options are checked, params is empty, and the text shows how much
+	// room to leave.
+	//
+	// A key is refused with [ErrKey] if it is over 200 bytes or not UTF-8, or has white
+	// space, control characters, or braces that are not one hash tag.
+	Hash(key, params []byte) []byte
+}
+
+// HasherFunc is a function that is a [Hasher].
+type HasherFunc func(key, params []byte) []byte
+
+// Hash calls f.
+func (f HasherFunc) Hash(key, params []byte) []byte { return f(key, params) }
+
 // textLen returns the length of the texts of h, as far as it is known before there are
-// parameters: exact for a digest, the most for [Plain], and at least 1.
-func (h Hasher) textLen() (n int) {
+// parameters: at least 1.
+func textLen(h Hasher) (n int) {
 	if h == nil {
-		return keyenc.DigestLen
+		return len("~") + keyenc.DigestLen
 	}
 	defer func() {
 		if recover() != nil {
 			n = 1 // the calls will show the panic
 		}
 	}()
-	return max(len(h(nil, nil)), 1)
+	return max(len(h.Hash(nil, nil)), 1)
 }
 
 // minSecret is the least length of a secret in bytes: the 128 bits of the result.
@@ -127,14 +146,14 @@ func Keyed(secret []byte) Hasher {
 	}
 	own := bytes.Clone(secret) // the pool makes states at any time
 	states := sync.Pool{New: func() any { return &keyedState{mac: hmac.New(sha256.New, own)} }}
-	return func(dst, encoded []byte) []byte {
+	return HasherFunc(func(key, params []byte) []byte {
 		s := states.Get().(*keyedState)
 		s.mac.Reset()
-		s.mac.Write(encoded)
-		dst = hex.AppendEncode(dst, s.mac.Sum(s.sum[:0])[:keyenc.DigestLen/2])
+		s.mac.Write(params)
+		key = hex.AppendEncode(key, s.mac.Sum(s.sum[:0])[:keyenc.DigestLen/2])
 		states.Put(s)
-		return dst
-	}
+		return key
+	})
 }
 
 type keyedState struct {

@@ -91,7 +91,7 @@ type keyBuilder struct {
 	fixed  string // the key without parameters; "" if they take part
 	params Selector
 	format keyFormat
-	hasher Hasher // nil: the digest, or format makes the key
+	hasher Hasher // nil: the text, or format makes the key
 }
 
 // newKeyBuilder returns the keyBuilder for opts, or the error of [Opts.Validate].
@@ -112,43 +112,49 @@ func newKeyBuilder(opts Opts) (*keyBuilder, error) {
 	return b, nil
 }
 
+// errSkip is the error of build for [Skip]: the caller may run without a lock.
+var errSkip = errors.New("Skip is not a parameter")
+
 // Key returns the full key for params. Any error wraps [ErrKey]; [Skip] is an error.
 func (b *keyBuilder) Key(params any) (string, error) {
-	key, skipped, err := b.build(params)
-	if skipped {
-		return "", b.refuse(errors.New("Skip is not a parameter"))
+	key, _, err := b.build(params)
+	if err == errSkip { //nolint:errorlint // it is not wrapped
+		err = b.refuse(err)
 	}
 	return key, err
 }
 
-// build is Key for callers that can run without a lock: it reports whether params,
-// or the part that Params selects, is [Skip].
-func (b *keyBuilder) build(params any) (key string, skipped bool, err error) {
+// build is Key, but returns errSkip if params, or the part that Params selects, is [Skip].
+// It also returns the number of parameters; -1 if that is not known.
+func (b *keyBuilder) build(params any) (key string, parts int, err error) {
 	if params == Skip {
-		return "", true, nil
+		return "", 0, errSkip
 	}
 	if fault, ok := params.(keyenc.Fault); ok {
-		return "", false, fault.Err
+		return "", 0, fault.Err
+	}
+	if b.format != nil {
+		parts = -1
 	}
 	if b.fixed != "" {
-		return b.fixed, false, nil
+		return b.fixed, parts, nil
 	}
 	if b.params.isSet() {
 		if err := b.params.accepts(reflect.TypeOf(params)); err != nil {
-			return "", false, b.refuse(err)
+			return "", 0, b.refuse(err)
 		}
 		if params, err = b.params.call(params); err != nil {
-			return "", false, b.refuse(err)
+			return "", 0, b.refuse(err)
 		}
 		if params == Skip {
-			return "", true, nil
+			return "", 0, errSkip
 		}
 	}
 	if b.format != nil {
 		if key, err = b.format.call(b.base, params); err != nil {
-			return "", false, b.refuse(fmt.Errorf("KeyFormat %w", err))
+			return "", 0, b.refuse(fmt.Errorf("KeyFormat %w", err))
 		}
-		return key, false, nil
+		return key, parts, nil
 	}
 
 	// No defer: if a method of the caller ends the goroutine, the encoder must not go
@@ -156,26 +162,27 @@ func (b *keyBuilder) build(params any) (key string, skipped bool, err error) {
 	e := keyenc.NewEncoder()
 	if err := e.Encode(params); err != nil {
 		e.Free()
-		return "", false, b.refuse(err)
+		return "", 0, b.refuse(err)
 	}
 	dst := append(append(e.KeyBuffer(), b.base...), ':')
 	if b.hasher == nil {
-		key = string(keyenc.AppendDigest(dst, e.Encoded()))
+		key = string(keyenc.AppendText(dst, e.Encoded()))
 	} else if key, err = b.hash(dst, e.Encoded()); err != nil {
-		return "", false, err
+		return "", 0, err
 	}
+	parts = e.Parts()
 	e.Free()
-	return key, false, nil
+	return key, parts, nil
 }
 
 // hash calls the Hasher, and checks its result.
-func (b *keyBuilder) hash(dst, encoded []byte) (key string, err error) {
+func (b *keyBuilder) hash(dst, params []byte) (key string, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			key, err = "", b.refuse(fmt.Errorf("the Hasher panicked: %w", keyenc.Panicked(r)))
 		}
 	}()
-	key = string(b.hasher(dst, encoded))
+	key = string(b.hasher.Hash(dst, params))
 	return key, b.checkHashed(key)
 }
 

@@ -21,7 +21,7 @@ type Config struct {
 	// Hooks are told what happens. The default is none.
 	Hooks Hooks
 
-	// Hasher is the default of [Opts].Hasher; its own is SHA-256, cut to 128 bits, in hex.
+	// Hasher is the default of [Opts].Hasher; its own shows the parameters.
 	Hasher Hasher
 
 	// MaxWaiters limits how many goroutines of this process wait for one another, for all
@@ -103,7 +103,8 @@ type Locker struct {
 	watchdog  *watchdog
 	life      *lifetime
 	releaser  *releaser
-	reports   sync.Pool          // of *waitReport
+	reports   sync.Pool // of *waitReport
+	shapes    shapes
 	stop      context.CancelFunc // ends what the watchdog and the releaser have in progress
 
 	ownerSuffix string // "@" and Config.Holder, or nothing

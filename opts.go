@@ -19,10 +19,10 @@ const (
 // Opts declares how something is locked. Its zero value works, except that decorators
 // require a Value.
 type Opts struct {
-	// Prefix + Value is the key; ":" and a digest follow if parameters take part. It is
+	// Prefix + Value is the key; ":" and the parameters follow if these take part. It is
 	// also the name that [Hooks] see, fit for a metric label; "unnamed" if it is empty.
 	// Where the caller gives the key ([Locker.Do]), the key is Prefix + key, and Value may
-	// be empty.
+	// be empty: see [Key].
 	Prefix string
 	Value  string
 
@@ -30,18 +30,20 @@ type Opts struct {
 	// is about. The default is one lock for the whole function. Where the caller gives
 	// the key, ParamLock, Params, Hasher and KeyFormat are refused.
 	//
-	// Equal parameters have one key in every process; different ones have different keys.
-	// Integers are equal by value, whatever their type. A struct is its exported fields,
-	// less those tagged `lock:"-"`; if fields are tagged `lock:"key"`, it is only these. A
-	// type with LockKey() string or MarshalText is what the method returns. The page
-	// docs/keys.md has all rules, and says what is refused.
+	// Values that may be the same thing have one key, in every process and through every
+	// way in: order 42 has the key "shop:pay:42" as an integer of any type, as text, and as
+	// the only field of a struct. A struct is its exported fields, less those tagged
+	// `lock:"-"`; if fields are tagged `lock:"key"`, it is only these. A type with LockKey()
+	// string or MarshalText is what the method returns. Parameters that do not fit into 200
+	// bytes are a digest. The page docs/keys.md has all rules, and says what is refused.
 	ParamLock bool
 
 	// Params selects the parameters from the request: see [By]. The default is the whole
 	// request, with its `lock` tags. It implies ParamLock.
 	Params Selector
 
-	// Hasher makes the last part of the key. The default is [Config].Hasher.
+	// Hasher makes the last part of the key. The default is [Config].Hasher, and otherwise the
+	// text of the parameters, as in "shop:transfer:alice:bob".
 	Hasher Hasher
 
 	// KeyFormat makes the whole key, in the place of a Hasher, as another program makes it:
@@ -171,7 +173,7 @@ func (o *Opts) validateNumbers() error {
 // the fields that make keys of parameters: if it ignored them, callers that ask for a
 // lock per parameter would share one. It allocates only if something is wrong.
 func (o *Opts) validateGivenKey() error {
-	const advice = "is set, but the key is given, not made of parameters: use Wrap, or make the key with wiring.Key"
+	const advice = "is set, but the key is given, not made of parameters: use Wrap, or make the key with Key"
 	var errs []error
 	for _, f := range [...]struct {
 		name string

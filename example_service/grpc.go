@@ -30,7 +30,7 @@ func newGRPCServer(sh *shop, l *distlock.Locker, lock distlock.Opts) *grpc.Serve
 // command, so they are not in the .proto file.
 func grpcLocks(lock distlock.Opts) grpcmw.Rules {
 	return grpcmw.FromOptions().Adjust(func(_ string, o *distlock.Opts) {
-		o.Hasher, o.MaxWait, o.MaxHold = lock.Hasher, lock.MaxWait, lock.MaxHold
+		o.MaxWait, o.MaxHold = lock.MaxWait, lock.MaxHold
 	})
 }
 

@@ -77,9 +77,8 @@ func parseFlags(args []string, help io.Writer) (config, error) {
 // compares the two.
 func itemLock(c config) distlock.Opts {
 	return distlock.Opts{
-		Prefix: "shop:",
+		Prefix: "shop:", // one lock for each sku, such as shop:item:tea
 		Value:  "item",
-		Hasher: distlock.Plain(), // an operator can read the keys: shop:item:tea
 		// A crashed process blocks an item for this long. The watchdog renews the lease
 		// of an order that takes longer.
 		KeyTimeout: 3 * time.Second,

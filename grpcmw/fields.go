@@ -18,8 +18,8 @@ import (
 // file; "order.id" is a field of a message in a field. One field is its value, several
 // are a []any of their values in the given order.
 //
-// Strings, bytes and bools are themselves; integers are compared by value, whatever
-// their width; an enum is its number. Other fields are refused: floats, messages,
+// Strings, bytes, bools and integers are themselves; an enum is its name, or its number if
+// that has none. Other fields are refused: floats, messages,
 // lists, maps and groups. So google.protobuf.StringValue in the field name is
 // "name.value".
 //
@@ -129,8 +129,13 @@ func (p *fieldPath) scalar(fd protoreflect.FieldDescriptor, v protoreflect.Value
 		value, n = v.String(), len(v.String())
 	case protoreflect.BytesKind:
 		value, n = v.Bytes(), len(v.Bytes())
+	case protoreflect.EnumKind:
+		value = int32(v.Enum())
+		if name := fd.Enum().Values().ByNumber(v.Enum()); name != nil {
+			value = string(name.Name())
+		}
 	default:
-		value = v.Interface() // a bool, an integer, or an enum's number
+		value = v.Interface() // a bool or an integer
 	}
 	if n == 0 {
 		return nil, &distlock.KeyError{Detail: "field " + strconv.Quote(p.text) + " is empty"}

@@ -104,7 +104,9 @@ func TestFields(t *testing.T) {
 		{"an int32", []string{"response_size"}, &testpb.SimpleRequest{ResponseSize: 7}, 7, ""},
 		{"zero", []string{"response_size"}, &testpb.SimpleRequest{}, 0, ""},
 		{"a wrapper that is set to zero", []string{"expect_compressed.value"}, &testpb.SimpleRequest{ExpectCompressed: &testpb.BoolValue{}}, false, ""},
-		{"an enum", []string{"type"}, &testpb.Payload{Type: 5}, 5, ""},
+		{"an enum", []string{"type"}, &testpb.Payload{}, testpb.PayloadType_COMPRESSABLE, ""},
+		{"an enum's name", []string{"type"}, &testpb.Payload{}, "COMPRESSABLE", ""},
+		{"an enum without a name", []string{"type"}, &testpb.Payload{Type: 5}, testpb.PayloadType(5), ""},
 		{"several", []string{"response_status.message", "response_size"}, message("u1"), []any{"u1", 0}, ""},
 		{"a uint64", []string{"u"}, oddMessage(map[string]any{"u": uint64(math.MaxUint64)}), uint64(math.MaxUint64), ""},
 		{"a negative int64", []string{"i"}, oddMessage(map[string]any{"i": int64(-1)}), -1, ""},
@@ -176,7 +178,7 @@ func FuzzFields(f *testing.F) {
 			value any
 			there bool
 		}{
-			{"response_type", int32(r.GetResponseType()), true},
+			{"response_type", r.GetResponseType(), true},
 			{"fill_username", r.GetFillUsername(), true},
 			{"expect_compressed.value", r.GetExpectCompressed().GetValue(), r.ExpectCompressed != nil},
 			{"payload.body", body, len(body) > 0},

@@ -19,8 +19,7 @@ const defaultMaxBody = 1 << 20
 // and the handler can read it again. It may have maxBytes; 0 means 1 MB.
 //
 // A string is a string and a bool a bool. A number must be an integer, without fraction
-// or exponent, and is an int64, or a uint64 if it needs one. "5" and 5 are two locks;
-// if they are equal for the handler, use [Int] around JSONField.
+// or exponent, and is an int64, or a uint64 if it needs one. "5" and 5 are one lock.
 //
 // The error is a [*distlock.KeyError] if the body is too large or is not one valid JSON
 // value in UTF-8, or if the field is missing, null, an empty string, an object, a list

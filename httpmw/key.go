@@ -70,8 +70,8 @@ func Query(name string) KeyFunc {
 }
 
 // Int returns a KeyFunc that makes a decimal integer, an int64, of the string that f
-// returns: Int(PathValue("id")). "1", "01" and "+1" are one lock, around [JSONField] also "5"
-// and 5. It returns integers and [distlock.Skip] unchanged; anything else is a
+// returns: Int(PathValue("id")). "1", "01" and "+1" are one lock; without Int they are three.
+// It returns integers and [distlock.Skip] unchanged; anything else is a
 // [*distlock.KeyError]. Int panics if f is nil.
 func Int(f KeyFunc) KeyFunc {
 	if f == nil {

@@ -52,7 +52,7 @@ func TestKeyFormat(t *testing.T) {
 			t.Errorf("%s: %q, %v, want %q", name, got, err, c.want)
 		}
 		// The default Hasher of a Locker is for locks without a KeyFormat.
-		l := distlock.New(memlock.New(), distlock.Config{Hasher: distlock.Plain()})
+		l := distlock.New(memlock.New(), distlock.Config{Hasher: distlock.Keyed(make([]byte, 16))})
 		s, err := wiring.Bind(l, c.opts).Acquire(t.Context(), c.params)
 		wantIs(t, err)
 		if got := s.Key(); got != c.want {
@@ -124,16 +124,16 @@ func TestKeyed(t *testing.T) {
 	mac := hmac.New(sha256.New, secret)
 	mac.Write([]byte("encoded"))
 	want := "a:" + hex.EncodeToString(mac.Sum(nil)[:16])
-	if got := string(h([]byte("a:"), []byte("encoded"))); got != want {
+	if got := string(h.Hash([]byte("a:"), []byte("encoded"))); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 
 	clear(secret) // the Hasher keeps a copy
-	if got := string(h([]byte("a:"), []byte("encoded"))); got != want {
+	if got := string(h.Hash([]byte("a:"), []byte("encoded"))); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	other := distlock.Keyed([]byte("0123456789abcdeg"))
-	if string(other([]byte("a:"), []byte("encoded"))) == want {
+	if string(other.Hash([]byte("a:"), []byte("encoded"))) == want {
 		t.Error("the secret does not matter")
 	}
 }
@@ -216,13 +216,18 @@ func TestInvalidKeysReachNoStore(t *testing.T) {
 			}
 		}
 		for name, params := range badParams(t) {
-			for _, hasher := range []distlock.Hasher{nil, distlock.Plain(), distlock.Keyed(make([]byte, 16))} {
+			for _, hasher := range []distlock.Hasher{nil, distlock.Keyed(make([]byte, 16))} {
 				o := distlock.Opts{Value: "v", ParamLock: true, Hasher: hasher}
 				_, err := wiring.Bind(l, o).Acquire(ctx, params)
 				refused(name, err)
 				f := distlock.Wrap(l, func(ctx context.Context, _ any) (bool, error) { return true, never(ctx) }, o)
 				_, err = f(ctx, params)
 				refused(name+", Wrap", err)
+			}
+			err := l.Do(ctx, distlock.Key("v", params), distlock.Opts{}, never)
+			refused(name+", Key", err)
+			if err != nil && !strings.Contains(err.Error(), "params[0]") {
+				t.Errorf("%s, Key: %v does not say what is wrong", name, err)
 			}
 		}
 		for name, key := range badKeys { // a custom Hasher may return them

@@ -53,12 +53,12 @@ func TestPanicWhileAKeyIsMade(t *testing.T) {
 			}
 			return p
 		})}
-		hashed := distlock.Opts{Value: "f", ParamLock: true, Hasher: func(dst, encoded []byte) []byte {
-			if !strings.Contains(string(encoded), "fine") {
+		hashed := distlock.Opts{Value: "f", ParamLock: true, Hasher: distlock.HasherFunc(func(key, params []byte) []byte {
+			if !strings.Contains(string(params), "fine") {
 				panic(errMine)
 			}
-			return append(dst, "fine"...)
-		}}
+			return append(key, "fine"...)
+		})}
 		for name, c := range map[string]struct {
 			opts   distlock.Opts
 			params any

@@ -113,7 +113,7 @@ func TestOptsValidate(t *testing.T) {
 	const year = 366 * 24 * time.Hour
 	long := strings.Repeat("x", 100)
 	byOrder := distlock.By(func(o order) any { return o.ID })
-	short := func(dst, _ []byte) []byte { return append(dst, 'x') }
+	short := testkit.WhenCalled("x")
 	for _, c := range []struct {
 		name string
 		opts distlock.Opts
@@ -121,7 +121,7 @@ func TestOptsValidate(t *testing.T) {
 	}{
 		{"least", distlock.Opts{Value: "v"}, nil},
 		{"all", distlock.Opts{
-			Prefix: "p:", Value: "v", ParamLock: true, Params: byOrder, Hasher: distlock.Plain(), KeyTimeout: time.Millisecond, RetryCount: 1,
+			Prefix: "p:", Value: "v", ParamLock: true, Params: byOrder, Hasher: short, KeyTimeout: time.Millisecond, RetryCount: 1,
 			RetryInterval: time.Millisecond, MaxHold: time.Hour, Reentry: distlock.ReentryNone, MinHold: time.Hour, Fencing: true,
 		}, nil},
 		{"longest durations", distlock.Opts{Value: "v", KeyTimeout: year, RetryInterval: year, MaxWait: year, MaxHold: year, MinHold: year}, nil},
@@ -150,14 +150,12 @@ func TestOptsValidate(t *testing.T) {
 		{"not UTF-8", distlock.Opts{Prefix: "p", Value: "\xff"}, []string{`Prefix+Value "p\xff" is not valid UTF-8`}},
 		{"longest", distlock.Opts{Prefix: long, Value: long}, nil},
 		{"too long", distlock.Opts{Prefix: long, Value: long + "x"}, []string{"Prefix+Value \"xxx", "201 bytes"}},
-		{"room for the digest", distlock.Opts{Prefix: long, Value: long[:67], ParamLock: true}, nil},
-		{"no room for the digest", distlock.Opts{Prefix: long, Value: long[:68], ParamLock: true}, []string{"Prefix+Value \"xxx", "168 bytes", "at most 167"}},
-		{"room for Plain", distlock.Opts{Prefix: long, Value: long[:3], ParamLock: true, Hasher: distlock.Plain()}, nil},
-		{"no room for Plain", distlock.Opts{Prefix: long, Value: long[:4], ParamLock: true, Hasher: distlock.Plain()}, []string{"Prefix+Value \"xxx", "104 bytes", "at most 103"}},
+		{"room for the digest", distlock.Opts{Prefix: long, Value: long[:66], ParamLock: true}, nil},
+		{"no room for the digest", distlock.Opts{Prefix: long, Value: long[:67], ParamLock: true}, []string{"Prefix+Value \"xxx", "167 bytes", "at most 166"}},
 		{"room for one's own", distlock.Opts{Prefix: long, Value: long[:98], ParamLock: true, Hasher: short}, nil},
 		{"no room for one's own", distlock.Opts{Prefix: long, Value: long[:99], ParamLock: true, Hasher: short}, []string{"Prefix+Value \"xxx", "199 bytes", "at most 198"}},
 		{"everything at once", distlock.Opts{
-			Prefix: "p p", Params: byOrder, Hasher: distlock.Plain(), KeyTimeout: -1, RetryInterval: 5, MaxHold: -7, RetryCount: -8, Reentry: -9,
+			Prefix: "p p", Params: byOrder, Hasher: short, KeyTimeout: -1, RetryInterval: 5, MaxHold: -7, RetryCount: -8, Reentry: -9,
 		}, []string{
 			"Value is empty", `"p p"`, "KeyTimeout is negative: -1ns", "RetryInterval is below one millisecond: 5ns",
 			"MaxHold is negative: -7ns", "RetryCount is negative: -8", "Reentry is unknown: -9",

@@ -58,7 +58,7 @@ func TestOptionsAreRefused(t *testing.T) {
 	const (
 		unshared = ", but the backend *testkit.Store does not support sharing"
 		short    = ", but the backend *testkit.Store keeps no key for longer than "
-		given    = " is set, but the key is given, not made of parameters: use Wrap, or make the key with wiring.Key"
+		given    = " is set, but the key is given, not made of parameters: use Wrap, or make the key with Key"
 	)
 	minute := driver.Features{Sharing: true, MaxTTL: 30 * time.Second}
 	for want, c := range map[string]struct {
@@ -72,7 +72,7 @@ func TestOptionsAreRefused(t *testing.T) {
 		"KeyTimeout is 10s" + short + "2s":   {driver.Features{MaxTTL: 2 * time.Second}, distlock.Opts{}}, // the default
 		"ParamLock" + given:                  {minute, distlock.Opts{ParamLock: true}},
 		"Params" + given:                     {minute, distlock.Opts{Params: distlock.By(func(o order) any { return o.ID })}},
-		"Hasher" + given:                     {minute, distlock.Opts{Hasher: distlock.Plain()}},
+		"Hasher" + given:                     {minute, distlock.Opts{Hasher: distlock.Keyed(make([]byte, 16))}},
 		"KeyFormat" + given:                  {minute, distlock.Opts{KeyFormat: joined}},
 	} {
 		s := testkit.NewStore()

@@ -136,15 +136,13 @@ func TestSiteOnManyLockers(t *testing.T) {
 func TestSiteOnUsesTheHasherOfTheLocker(t *testing.T) {
 	t.Parallel()
 	l := testkit.NewLocker(t, memlock.New(), distlock.Config{})
-	plain := testkit.NewLocker(t, memlock.New(), distlock.Config{Hasher: distlock.Plain()})
+	other := testkit.NewLocker(t, memlock.New(), distlock.Config{Hasher: testkit.WhenCalled("x")})
 	o := distlock.Opts{Value: "f", ParamLock: true}
-	digest, err := wiring.Key(o, 7)
-	wantIs(t, err)
-	s := wiring.Bind(plain, o)
+	s := wiring.Bind(other, o)
 	for _, c := range []struct {
 		site *wiring.Site
 		want string
-	}{{s, "f:7"}, {s.On(plain), "f:7"}, {s.On(l), digest}, {s.On(l).On(plain), "f:7"}} {
+	}{{s, "f:x"}, {s.On(other), "f:x"}, {s.On(l), "f:7"}, {s.On(l).On(other), "f:x"}} {
 		if got, err := c.site.Key(7); got != c.want || err != nil {
 			t.Errorf("key %q, %v; want %q", got, err, c.want)
 		}
@@ -209,7 +207,8 @@ func TestSiteRefuses(t *testing.T) {
 	long := wiring.NewSite("long", distlock.Opts{Prefix: "shop:", Value: strings.Repeat("x", 150), ParamLock: true})
 	unshared := testkit.NewStore()
 	unshared.SetFeatures(driver.Features{})
-	l := testkit.NewLocker(t, unshared, distlock.Config{Hasher: distlock.Plain()})
+	wide := distlock.HasherFunc(func(key, _ []byte) []byte { return append(key, strings.Repeat("x", 96)...) })
+	l := testkit.NewLocker(t, unshared, distlock.Config{Hasher: wide})
 	for want, s := range map[string]*wiring.Site{
 		"Service.price: the Site has no Locker: call On":                                                             reading,
 		"Service.price: the Locker is nil":                                                                           reading.On(nil),

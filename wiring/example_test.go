@@ -20,15 +20,15 @@ func ExampleKey_tags() {
 		OrderID int64
 		TraceID string `lock:"-"`
 	}
-	show := distlock.Opts{Prefix: "shop:", Value: "stock", ParamLock: true, Hasher: distlock.Plain()}
+	show := distlock.Opts{Prefix: "shop:", Value: "stock", ParamLock: true}
 
 	a, _ := wiring.Key(show, Reserve{Warehouse: 3, SKU: "teapot", Quantity: 1})
 	b, _ := wiring.Key(show, Refund{OrderID: 42, TraceID: "f00d"})
 	fmt.Println(a)
 	fmt.Println(b)
 	// Output:
-	// shop:stock:s(SKU=teapot,Warehouse=3)
-	// shop:stock:s(OrderID=42)
+	// shop:stock:3:teapot
+	// shop:stock:42
 }
 
 // Account is locked by its number, independent of the owner.
@@ -43,14 +43,14 @@ func (a Account) LockKey() string { return a.Number }
 // A type with LockKey defines its own key, alone or as a part of other parameters.
 func ExampleKey_lockKey() {
 	pay := distlock.Opts{
-		Prefix: "bank:", Value: "transfer", ParamLock: true, Hasher: distlock.Plain(),
+		Prefix: "bank:", Value: "transfer", ParamLock: true,
 	}
 	from := Account{Number: "DE-01", Owner: "Ada"}
 	to := &Account{Number: "DE-02", Owner: "Bob"}
 
 	key, _ := wiring.Key(pay, []any{from, to})
 	fmt.Println(key)
-	// Output: bank:transfer:(DE-01,DE-02)
+	// Output: bank:transfer:DE-01:DE-02
 }
 
 // A function of several parameters: the accounts are the key, the amount is not.

@@ -21,7 +21,7 @@ var (
 
 // Key returns the full key that [distlock.Wrap] uses for a request params under opts:
 // [distlock.Opts].ParamLock says how. Without ParamLock it ignores params. The default
-// Hasher is SHA-256, whatever the Config of a Locker says. [distlock.Skip] is an error.
+// Hasher shows the parameters, whatever the Config of a Locker says. [distlock.Skip] is an error.
 func Key(opts distlock.Opts, params any) (string, error) { return makeKey(opts, params) }
 
 // Site is a call site: checked options, a [distlock.Locker], and a way from parameters to

@@ -152,8 +152,7 @@ func (b *Backend) attempt(ctx context.Context, r driver.Request, mode string, w 
 	if err := ctx.Err(); err != nil {
 		return driver.Grant{}, refusal{}, err // nothing was sent
 	}
-	asking, cancel := context.WithTimeout(ctx, b.opts.opTimeout)
-	defer cancel()
+	by := time.Now().Add(b.opts.opTimeout)
 	b.checkEviction()
 
 	// A caller that does not queue relies on a refusal, and may not release. If the
@@ -184,7 +183,7 @@ func (b *Backend) attempt(ctx context.Context, r driver.Request, mode string, w 
 	if err == nil && mode != modeExtend && a.Value.confirmed < b.opts.replicas.n {
 		return driver.Grant{}, refusal{}, b.opts.replicas.unconfirmed(a.Value.confirmed)
 	}
-	if several := b.checkServer(asking); several != nil {
+	if several := b.checkServer(ctx, by); several != nil {
 		return driver.Grant{}, refusal{}, several
 	}
 	return g, refused, err

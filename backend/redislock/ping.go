@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/redis/go-redis/v9"
@@ -89,5 +90,5 @@ func (b *Backend) pingWith(ctx context.Context, prefix string) error {
 			return a.Err
 		}
 	}
-	return b.checkServer(ctx)
+	return b.checkServer(ctx, time.Now().Add(b.opts.opTimeout))
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strconv"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -22,13 +23,15 @@ var errSeveralServers = errors.New("what a script has written is not what the ne
 // checkServer asks once whether the client leads to one server. Until that is known, a command
 // has the keys of one lock only. A script writes to several keys, and plain commands in the same
 // pipeline read them. A server of a Cluster refuses such a script, and has a clock for each slot.
-// Without an answer the question remains. Other clients than a [redis.Client] know their servers,
+// Without an answer before by, the question remains. Other clients than a [redis.Client] know their servers,
 // or are not known here.
-func (b *Backend) checkServer(ctx context.Context) error {
+func (b *Backend) checkServer(ctx context.Context, by time.Time) error {
 	t := b.topology
 	if _, plain := t.client.(*redis.Client); !plain || t.oneServer.Load() || t.slotted.Load() {
 		return nil
 	}
+	ctx, cancel := context.WithDeadline(ctx, by)
+	defer cancel()
 	one, err := callAt(ctx, b.calls, b.calls.server, b.calls.own.Client(), func(ctx context.Context, c redis.UniversalClient) (bool, error) {
 		value := strconv.FormatUint(rand.Uint64(), 36)
 		write := []any{"eval", writeAllScript.Source(), serverKeys}

@@ -2,18 +2,12 @@ package shop
 
 import (
 	"context"
-	"net/http"
-	"net/http/httptest"
 	"sync"
 	"testing"
 	"time"
 
-	"google.golang.org/protobuf/types/known/wrapperspb"
-
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/memlock"
-	"github.com/distlock-go/distlock/grpcmw"
-	"github.com/distlock-go/distlock/httpmw"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 	"github.com/distlock-go/distlock/wiring"
 )
@@ -40,65 +34,14 @@ func (r *recorder) last() string {
 func newLocker(t *testing.T) (*distlock.Locker, *recorder) {
 	t.Helper()
 	r := &recorder{}
-	return testkit.NewLocker(t, memlock.New(), distlock.Config{Hooks: distlock.Hooks{
-		Start: func(ctx context.Context, i distlock.Event) context.Context {
-			r.mu.Lock()
-			defer r.mu.Unlock()
-			r.keys = append(r.keys, i.Key)
-			return ctx
-		},
-	}}), r
+	return testkit.NewLocker(t, memlock.New(), distlock.Config{Hooks: distlock.Hooks{Start: r.start}}), r
 }
 
-// The same value has the same key, whether the function is annotated, wrapped, or
-// called over HTTP or gRPC.
-func TestSameKeyWhicheverWay(t *testing.T) {
-	t.Parallel()
-	ctx := t.Context()
-	l, seen := newLocker(t)
-	stock := distlock.Opts{Prefix: "shop:", Value: "stock", ParamLock: true}
-
-	if err := NewService(l).Reserve(ctx, "tea"); err != nil {
-		t.Fatal(err)
-	}
-	annotated := seen.last()
-
-	type request struct {
-		SKU   SKU `lock:"key"`
-		Count int
-	}
-	reserve := distlock.Wrap(l, func(context.Context, request) (int, error) { return 0, nil }, stock)
-	if _, err := reserve(ctx, request{SKU: "tea", Count: 3}); err != nil {
-		t.Fatal(err)
-	}
-	if wrapped := seen.last(); wrapped != annotated {
-		t.Errorf("a tagged field in Wrap: %s, annotated: %s", wrapped, annotated)
-	}
-	stock.Params = distlock.By(func(r request) any { return r.SKU })
-	by := distlock.Wrap(l, func(context.Context, request) (int, error) { return 0, nil }, stock)
-	if _, err := by(ctx, request{SKU: "tea"}); err != nil {
-		t.Fatal(err)
-	}
-	if wrapped := seen.last(); wrapped != annotated {
-		t.Errorf("By in Wrap: %s, annotated: %s", wrapped, annotated)
-	}
-	stock.Params = distlock.Selector{}
-
-	mux := http.NewServeMux()
-	mux.Handle("POST /stock/{sku}", httpmw.Lock(l, httpmw.PathValue("sku"), stock)(
-		http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})))
-	mux.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, http.MethodPost, "/stock/tea", http.NoBody))
-	if http := seen.last(); http != annotated {
-		t.Errorf("over HTTP: %s, annotated: %s", http, annotated)
-	}
-
-	params, err := grpcmw.Fields("value").Params(ctx, "/shop/Reserve", wrapperspb.String("tea"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if grpc, err := wiring.Bind(l, stock).Key(params); err != nil || grpc != annotated {
-		t.Errorf("over gRPC: %s, %v, annotated: %s", grpc, err, annotated)
-	}
+func (r *recorder) start(ctx context.Context, i distlock.Event) context.Context {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.keys = append(r.keys, i.Key)
+	return ctx
 }
 
 // The key contains the parameters that the comment selects, in the usual encoding.

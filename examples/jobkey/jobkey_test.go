@@ -14,14 +14,14 @@ var names = map[string]string{
 	"report":                   "report",
 	"Daily report":             "Daily%20report",
 	"cleanup {{.Tenant}}":      "cleanup%20%7B%7B.Tenant%7D%7D",
-	"отчёт":                    "%D0%BE%D1%82%D1%87%D1%91%D1%82",
+	"отчёт":                    "отчёт",
 	"sync\tusers":              "sync%09users",
-	"5 0 * * * report":         "'5%200%20%2A%20%2A%20%2A%20report",
-	"main.(*svc).Report-fm":    "main.%28%2Asvc%29.Report-fm",
+	"5 0 * * * report":         "5%200%20*%20*%20*%20report",
+	"main.(*svc).Report-fm":    "main.%28*svc%29.Report-fm",
 	"not \xff UTF-8":           "not%20%FF%20UTF-8",
-	"":                         "'",
-	"42":                       "'42",
-	strings.Repeat("x", 1_000): strings.Repeat("x", 63) + "~",
+	"":                         "",
+	"42":                       "42",
+	strings.Repeat("x", 1_000): "~",
 }
 
 // TestOf: each name is a key, by one rule, and no two names share it.

@@ -3,8 +3,9 @@ package keyenc
 import (
 	"bytes"
 	"encoding"
-	"encoding/binary"
+	"fmt"
 	"math"
+	"net/netip"
 	"reflect"
 	"slices"
 	"strconv"
@@ -24,29 +25,10 @@ const MaxKeyLen = 200
 
 const maxPooled = 64 << 10 // bytes; a larger buffer is dropped
 
-// Every encoded value begins with one of these bytes, which says what follows
-// and so where the value ends. That makes the encoding injective: no encoding is
-// a prefix of another, whatever strings the values hold. Lengths and integers
-// are uvarints in their shortest form.
-const (
-	tagNil     = 'n'
-	tagFalse   = 'f'
-	tagTrue    = 't'
-	tagInt     = '+' // value
-	tagNeg     = '-' // absolute value
-	tagFloat   = 'd' // 8 bytes, IEEE 754, big endian
-	tagComplex = 'c' // two of these
-	tagString  = 's' // length, bytes
-	tagBytes   = 'b' // length, bytes
-	tagList    = 'l' // count, values
-	tagMap     = 'm' // count, pairs of key and value in the order of their bytes
-	tagStruct  = 'r' // count, pairs of name (length, bytes) and value in the order of names
-)
-
 // Encoder encodes one set of parameters. Get one with [NewEncoder].
 type Encoder struct {
 	key   []byte     // see KeyBuffer
-	buf   []byte     // the encoded parameters
+	buf   []byte     // the encoded parameters, a list in parentheses
 	spans []mapEntry // entries of the maps being encoded, innermost last
 }
 
@@ -70,8 +52,37 @@ func (e *Encoder) Free() {
 	encoders.Put(e)
 }
 
-// Encoded returns the result of Encode. It is valid until Free.
-func (e *Encoder) Encoded() []byte { return e.buf }
+// Encoded returns the result of Encode if that did not fail. It is valid until Free.
+func (e *Encoder) Encoded() []byte {
+	if e.isList() {
+		return e.buf[1 : len(e.buf)-1]
+	}
+	return e.buf
+}
+
+// isList reports whether the parameters are a list: a text has no parentheses.
+func (e *Encoder) isList() bool { return len(e.buf) > 0 && e.buf[0] == '(' }
+
+// Parts returns the number of the parameters.
+func (e *Encoder) Parts() int {
+	if !e.isList() {
+		return 1
+	}
+	parts, depth := 1, 0
+	for _, c := range e.Encoded() {
+		switch c {
+		case '(':
+			depth++
+		case ')':
+			depth--
+		case ':':
+			if depth == 0 {
+				parts++
+			}
+		}
+	}
+	return parts
+}
 
 // KeyBuffer returns an empty slice with room for a key. It is valid until Free.
 func (e *Encoder) KeyBuffer() []byte { return e.key[:0] }
@@ -80,7 +91,6 @@ func (e *Encoder) KeyBuffer() []byte { return e.key[:0] }
 // is, and wraps the error of the caller's method if that failed.
 func (e *Encoder) Encode(params any) error {
 	if params == nil {
-		e.buf = append(e.buf, tagNil)
 		return nil
 	}
 	t := reflect.TypeOf(params)
@@ -108,7 +118,6 @@ func (e *Encoder) value(p *typePlan, v reflect.Value, depth int) *paramError {
 	var dynamic *paramError // of a type found behind an interface
 	for hops := 0; p.op == opPointer || p.op == opInterface; hops++ {
 		if v.IsNil() {
-			e.buf = append(e.buf, tagNil)
 			return dynamic
 		}
 		if hops == MaxNesting {
@@ -134,31 +143,17 @@ func (e *Encoder) value(p *typePlan, v reflect.Value, depth int) *paramError {
 func (e *Encoder) direct(p *typePlan, v reflect.Value, depth int) *paramError {
 	switch p.op {
 	case opBool:
-		if v.Bool() {
-			e.buf = append(e.buf, tagTrue)
-		} else {
-			e.buf = append(e.buf, tagFalse)
-		}
+		e.buf = strconv.AppendBool(e.buf, v.Bool())
 	case opInt:
-		e.int(v.Int())
+		e.buf = strconv.AppendInt(e.buf, v.Int(), 10)
 	case opUint:
-		e.buf = binary.AppendUvarint(append(e.buf, tagInt), v.Uint())
+		e.buf = strconv.AppendUint(e.buf, v.Uint(), 10)
 	case opFloat:
-		e.buf = append(e.buf, tagFloat)
-		return e.float(v.Float())
-	case opComplex:
-		c := v.Complex()
-		e.buf = append(e.buf, tagComplex)
-		if err := e.float(real(c)); err != nil {
-			return err
-		}
-		return e.float(imag(c))
+		return e.float(v.Float(), p.typ.Bits())
 	case opString:
-		return e.string(v.String())
+		return write(e, v.String())
 	case opBytes:
 		return e.bytes(v)
-	case opTime:
-		return e.time(v)
 	case opMethod:
 		return e.method(p, v)
 	case opRefuse:
@@ -179,8 +174,8 @@ func (e *Encoder) direct(p *typePlan, v reflect.Value, depth int) *paramError {
 	return nil
 }
 
-// method appends the text that LockKey of v returns, or MarshalText if it has no LockKey. The
-// method belongs to the caller, and may be promoted through an embedded pointer that is nil.
+// method appends the text that a method of v returns. The method belongs to the caller, and
+// may be promoted through an embedded pointer that is nil.
 func (e *Encoder) method(p *typePlan, v reflect.Value) (fault *paramError) {
 	name := "LockKey"
 	defer func() {
@@ -188,143 +183,161 @@ func (e *Encoder) method(p *typePlan, v reflect.Value) (fault *paramError) {
 			fault = p.blame(name+" panicked", Panicked(r))
 		}
 	}()
-	receiver := p.receiver(v)
-	if keyer, ok := receiver.(lockKeyer); ok {
-		key := keyer.LockKey()
+	switch r := p.receiver(v).(type) {
+	case lockKeyer:
+		key := r.LockKey()
 		if key == "" {
 			return p.blame("LockKey returned an empty string", nil)
 		}
-		return e.string(key)
+		return write(e, key)
+	case time.Time:
+		return e.time(r)
+	case *time.Time: // a value that has an address
+		return e.time(*r)
+	case asTimer:
+		name = "AsTime"
+		return e.time(r.AsTime())
+	case netip.Addr:
+		return e.addr(r)
+	case *netip.Addr:
+		return e.addr(*r)
+	case encoding.TextMarshaler:
+		name = "MarshalText"
+		text, err := r.MarshalText()
+		if err != nil {
+			return p.blame(name, err)
+		}
+		return write(e, text)
+	default:
+		name = "String"
+		return write(e, r.(fmt.Stringer).String())
 	}
-	name = "MarshalText"
-	text, err := receiver.(encoding.TextMarshaler).MarshalText()
-	if err != nil {
-		return p.blame(name, err)
-	}
-	if fault := e.open(tagString, len(text)); fault != nil {
-		return fault
-	}
-	e.buf = append(e.buf, text...)
-	return nil
 }
 
 func (e *Encoder) structure(p *typePlan, v reflect.Value, depth int) *paramError {
-	e.buf = append(e.buf, p.head...)
+	if p.valid != nil && !v.FieldByIndex(p.valid).Bool() {
+		return nil
+	}
+	if len(p.fields) > 1 {
+		e.buf = append(e.buf, '(')
+	}
 	for i := range p.fields {
 		f := &p.fields[i]
-		e.buf = append(e.buf, f.head...)
+		if i > 0 {
+			e.buf = append(e.buf, ':')
+		}
 		if err := e.value(f.plan, v.Field(f.index), depth); err != nil {
 			return err.within("." + f.name)
 		}
+	}
+	if len(p.fields) > 1 {
+		e.buf = append(e.buf, ')')
 	}
 	return nil
 }
 
 func (e *Encoder) list(p *typePlan, v reflect.Value, depth int) *paramError {
 	n := v.Len()
-	e.buf = binary.AppendUvarint(append(e.buf, tagList), uint64(n))
+	if n > 1 {
+		e.buf = append(e.buf, '(')
+	}
 	for i := range n {
+		if i > 0 {
+			e.buf = append(e.buf, ':')
+		}
 		if err := e.value(p.elem, v.Index(i), depth); err != nil {
 			return err.within("[" + strconv.Itoa(i) + "]")
 		}
 	}
+	if n > 1 {
+		e.buf = append(e.buf, ')')
+	}
 	return nil
 }
 
-// mapping encodes the entries in random order and then sorts them. Two keys may
-// have the same encoding (int32(5) and int64(5) in a map[any]T, or pointers to
+// mapping encodes the entries, lists of a key and a value, in random order, and then sorts
+// them. Two keys may have the same encoding (int32(5) and "5" in a map[any]T, or pointers to
 // equal values), so the values are compared too.
 func (e *Encoder) mapping(p *typePlan, v reflect.Value, depth int) *paramError {
-	e.buf = binary.AppendUvarint(append(e.buf, tagMap), uint64(v.Len()))
 	start, first := len(e.buf), len(e.spans)
 	for it := v.MapRange(); it.Next(); {
 		from := len(e.buf)
+		e.buf = append(e.buf, '(')
 		if err := e.value(p.key, it.Key(), depth); err != nil {
 			return err.within("[key]")
 		}
+		e.buf = append(e.buf, ':')
 		if err := e.value(p.elem, it.Value(), depth); err != nil {
 			return err.within("[" + keyName(it.Key()) + "]")
 		}
+		e.buf = append(e.buf, ')')
 		e.spans = append(e.spans, mapEntry{from, len(e.buf)})
 	}
 	entries, end := e.spans[first:], len(e.buf)
+	e.spans = e.spans[:first]
+	if len(entries) < 2 {
+		return nil
+	}
 	slices.SortFunc(entries, func(a, b mapEntry) int {
 		return bytes.Compare(e.buf[a.from:a.to], e.buf[b.from:b.to])
 	})
+	sep := byte('(')
 	for _, s := range entries {
-		e.buf = append(e.buf, e.buf[s.from:s.to]...)
+		e.buf = append(append(e.buf, sep), e.buf[s.from:s.to]...)
+		sep = ':'
 	}
-	copy(e.buf[start:], e.buf[end:])
-	e.buf, e.spans = e.buf[:end], e.spans[:first]
+	e.buf = append(e.buf, ')')
+	e.buf = e.buf[:start+copy(e.buf[start:], e.buf[end:])]
 	return nil
 }
 
-func (e *Encoder) int(i int64) {
-	if i < 0 {
-		e.buf = binary.AppendUvarint(append(e.buf, tagNeg), -uint64(i))
-		return
-	}
-	e.buf = binary.AppendUvarint(append(e.buf, tagInt), uint64(i))
-}
-
-func (e *Encoder) float(f float64) *paramError {
+// float appends the shortest decimal, without an exponent: 5.0 is 5.
+func (e *Encoder) float(f float64, bits int) *paramError {
 	if math.IsNaN(f) {
 		return &paramError{what: "NaN is not equal to itself and cannot take part in a key"}
 	}
 	if f == 0 {
 		f = 0 // -0 == 0
 	}
-	e.buf = binary.BigEndian.AppendUint64(e.buf, math.Float64bits(f))
-	return nil
-}
-
-// open appends the tag and the length of a value of n bytes. It refuses a value
-// that is too large.
-func (e *Encoder) open(tag byte, n int) *paramError {
-	if n > MaxEncoded-len(e.buf) {
-		return tooLarge()
-	}
-	e.buf = binary.AppendUvarint(append(e.buf, tag), uint64(n))
-	return nil
-}
-
-func (e *Encoder) string(s string) *paramError {
-	if err := e.open(tagString, len(s)); err != nil {
-		return err
-	}
-	e.buf = append(e.buf, s...)
+	e.buf = strconv.AppendFloat(e.buf, f, 'f', -1, bits)
 	return nil
 }
 
 func (e *Encoder) bytes(v reflect.Value) *paramError {
-	n := v.Len()
-	if err := e.open(tagBytes, n); err != nil {
-		return err
+	if v.Kind() == reflect.Slice {
+		return write(e, v.Bytes())
 	}
-	if v.Kind() == reflect.Slice || v.CanAddr() {
-		e.buf = append(e.buf, v.Bytes()...)
-		return nil
+	array := make([]byte, v.Len())
+	for i := range array {
+		array[i] = byte(v.Index(i).Uint())
 	}
-	for i := range n { // an array that cannot be sliced
-		e.buf = append(e.buf, byte(v.Index(i).Uint()))
+	if len(array) == 16 { // a UUID
+		return write(e, fmt.Sprintf("%x-%x-%x-%x-%x", array[:4], array[4:6], array[6:8], array[8:10], array[10:]))
 	}
-	return nil
+	return write(e, array)
 }
 
-// time appends the text of the instant in UTC, as MarshalText returns it.
-func (e *Encoder) time(v reflect.Value) *paramError {
-	var t time.Time
-	if v.CanAddr() {
-		t = *v.Addr().Interface().(*time.Time) // Interface alone would copy it to the heap
-	} else {
-		t = v.Interface().(time.Time)
-	}
-	start := len(e.buf) + 2
-	text, err := t.UTC().AppendText(append(e.buf, tagString, 0))
+// time appends the instant in UTC.
+func (e *Encoder) time(t time.Time) *paramError {
+	var buf [64]byte
+	text, err := t.UTC().AppendText(buf[:0])
 	if err != nil {
 		return &paramError{what: "time.Time: MarshalText", err: err}
 	}
-	text[start-1] = byte(len(text) - start) // at most 30, a uvarint of one byte
-	e.buf = text
+	return write(e, text)
+}
+
+// addr appends the text of an address: one of IPv4 in IPv6 is one of IPv4.
+func (e *Encoder) addr(a netip.Addr) *paramError {
+	text, _ := a.Unmap().MarshalText()
+	return write(e, text)
+}
+
+// write appends a text. It refuses one that is too large.
+func write[T string | []byte](e *Encoder, s T) *paramError {
+	if len(s) > MaxEncoded-len(e.buf) {
+		return tooLarge()
+	}
+	e.buf = escape(e.buf, s)
 	return nil
 }

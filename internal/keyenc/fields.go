@@ -54,8 +54,9 @@ func visible(f reflect.StructField) bool {
 // hasKeyMethod reports whether t or a pointer to it has a method that would
 // replace its fields.
 func hasKeyMethod(t reflect.Type) bool {
-	p := reflect.PointerTo(t)
-	return t.Implements(lockKeyerType) || p.Implements(lockKeyerType) || t.Implements(textType) || p.Implements(textType)
+	return slices.ContainsFunc([]reflect.Type{lockKeyerType, textType, asTimerType}, func(method reflect.Type) bool {
+		return t.Implements(method) || reflect.PointerTo(t).Implements(method)
+	})
 }
 
 // promotesKey reports whether the embedded type t has a field tagged
@@ -95,7 +96,7 @@ func structBelow(t reflect.Type) reflect.Type {
 }
 
 // encodesFields reports whether the struct t is encoded by its fields even if it
-// has MarshalText: it has `lock` tags, or the method may be promoted from one
+// has such a method: it has `lock` tags, or the method may be promoted from one
 // embedded field and ignore the others. Reflection cannot tell whether a method
 // is promoted.
 func encodesFields(t reflect.Type) bool {
@@ -104,7 +105,7 @@ func encodesFields(t reflect.Type) bool {
 		if tag, fault := lockTag(f.Tag); tag != "" || fault != "" {
 			return true
 		}
-		if f.Anonymous && (f.Type.Implements(textType) || reflect.PointerTo(f.Type).Implements(textType)) {
+		if f.Anonymous && hasKeyMethod(f.Type) {
 			return true
 		}
 	}

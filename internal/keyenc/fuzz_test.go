@@ -1,10 +1,16 @@
 package keyenc_test
 
 import (
+	"fmt"
+	"maps"
 	"math"
+	"net/url"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/distlock-go/distlock/internal/keyenc"
 )
@@ -98,32 +104,65 @@ func disguise(v any) any {
 		return m
 	case record:
 		return &struct {
-			C *int8
-			B name
 			A any
+			B name
+			C *int8
 			d int
-		}{ptr(int8(v.C)), name(v.B), disguise(v.A), 1}
+		}{disguise(v.A), name(v.B), ptr(int8(v.C)), 1}
 	default:
 		return v
 	}
 }
 
-// FuzzInjective grows two values, which have one encoding, one digest and one text
-// if and only if they are equal; and a value in disguise has the same encoding.
+// canonical returns what v is the same as: a text, or a list of at least two.
+func canonical(v any) any {
+	var list []any
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case []byte:
+		return string(v)
+	case []any:
+		list = v
+	case record:
+		list = []any{v.A, v.B, v.C}
+	case map[string]any:
+		for _, k := range slices.Sorted(maps.Keys(v)) {
+			list = append(list, []any{k, v[k]})
+		}
+		// Entries are in the order of their texts, which is not the order of their keys.
+		slices.SortFunc(list, func(a, b any) int { return strings.Compare(fmt.Sprint(canonical(a)), fmt.Sprint(canonical(b))) })
+	default:
+		return fmt.Sprint(v)
+	}
+	switch len(list) {
+	case 0:
+		return ""
+	case 1:
+		return canonical(list[0])
+	}
+	all := make([]any, len(list))
+	for i := range list {
+		all[i] = canonical(list[i])
+	}
+	return all
+}
+
+// FuzzInjective grows two values, which have one text if and only if they are the same; and
+// a value in disguise has the same text.
 func FuzzInjective(f *testing.F) {
 	f.Add([]byte{5, 3, 'a', 'b', 'c'}, []byte{6, 3, 'a', 'b', 'c'})
 	f.Add([]byte{7, 2, 5, 1, 'a', 5, 2, 'b', 'c'}, []byte{7, 2, 5, 2, 'a', 'b', 5, 1, 'c'})
+	f.Add([]byte{7, 2, 5, 3, 'a', ':', 'b', 5, 1, 'c'}, []byte{7, 2, 5, 1, 'a', 5, 3, 'b', ':', 'c'})
 	f.Add([]byte{9, 2, 1, 'a', 2, 5, 1, 'b', 0}, []byte{10, 0, 1, 'a', 5})
 	f.Add([]byte{2, 5}, []byte{5, 1, '5'})
 	f.Add([]byte{4, 20}, []byte{2, 5})
-	text := func(encoded string) string { return string(keyenc.AppendPlain(nil, []byte(encoded))) }
-	short := func(encoded string) string { return string(keyenc.AppendDigest(nil, []byte(encoded))) }
 	f.Fuzz(func(t *testing.T, a, b []byte) {
 		va, vb := (&grower{a}).value(0), (&grower{b}).value(0)
 		ea, eb := mustEncode(t, va), mustEncode(t, vb)
-		same := reflect.DeepEqual(va, vb)
-		if (ea == eb) != same || (short(ea) == short(eb)) != same || (text(ea) == text(eb)) != same {
-			t.Errorf("%#v and %#v: %q and %q, %s and %s, %s and %s", va, vb, ea, eb, short(ea), short(eb), text(ea), text(eb))
+		same := reflect.DeepEqual(canonical(va), canonical(vb))
+		if (ea == eb) != same || (text(ea) == text(eb)) != same {
+			t.Errorf("%#v and %#v: %q and %q, %s and %s", va, vb, ea, eb, text(ea), text(eb))
 		}
 		if ed := mustEncode(t, disguise(va)); ed != ea {
 			t.Errorf("%#v in disguise: %q, want %q", va, ed, ea)
@@ -134,24 +173,25 @@ func FuzzInjective(f *testing.F) {
 	})
 }
 
-// FuzzPlain: the text is fit for a key even if encoded is not an encoding.
-func FuzzPlain(f *testing.F) {
-	for _, encoded := range []string{
-		"l\x02s\x01a+\x05", "r\x01\x01Am\x01nt", "s\xff\xff\xff\xff\x0f", "", "?", "s", "s\x05abc", "+", "+\x80", "d\x00", "c\x00",
-		"l\x02n", "nn", "m\x01n", "r\x01\x01", "b\x09", "l\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", strings.Repeat("l\x01", 1000),
-	} {
-		f.Add([]byte(encoded))
+// FuzzText: a text is fit for a key, can be read back, and is not a digest.
+func FuzzText(f *testing.F) {
+	for _, s := range []string{"a", "a:b", "50%", "%3A", "~", "(a)", "{a}", "a b\n", "\xff\xc3", "é\u0085\u2028\ufffd", "\xed\xa0\x80", strings.Repeat("é", 200)} {
+		f.Add(s)
 	}
-	f.Fuzz(func(t *testing.T, encoded []byte) {
-		if got := string(keyenc.AppendPlain(nil, encoded)); !fit(got) {
-			t.Errorf("%q: %q", encoded, got)
+	f.Fuzz(func(t *testing.T, s string) {
+		encoded := mustEncode(t, s)
+		if back, err := url.PathUnescape(encoded); back != s || err != nil {
+			t.Errorf("%q: %s is read as %q, %v", s, encoded, back, err)
+		}
+		if got := text(encoded); !fit(got) || strings.HasPrefix(got, "~") != (len(encoded) > keyenc.MaxKeyLen-2) {
+			t.Errorf("%q: %s", s, got)
 		}
 	})
 }
 
-// fit reports whether text is what AppendPlain promises.
+// fit reports whether text is what AppendText promises.
 func fit(text string) bool {
-	return text != "" && len(text) <= keyenc.PlainLen && !strings.ContainsFunc(text, func(r rune) bool {
-		return r <= ' ' || r >= 0x7f || r == '{' || r == '}'
+	return len(text) <= keyenc.MaxKeyLen-2 && utf8.ValidString(text) && !strings.ContainsFunc(text, func(r rune) bool {
+		return unicode.IsSpace(r) || unicode.IsControl(r) || r == 0x202e || r == '{' || r == '}'
 	})
 }

@@ -1,9 +1,13 @@
-// Package keyenc encodes the parameters of a lock, so that equal parameters have
-// one key in every process and different ones have different keys. The rules are
-// those of ParamLock in distlock.Opts.
+// Package keyenc makes the text that stands for the parameters of a lock: values that may be
+// the same thing have one text, in every process and through every way in. The rules are
+// those of docs/keys.md.
 //
-// The encoding is a promise: a change to it changes every key, and processes of
-// the old and the new version would no longer exclude each other.
+// A parameter is a text or a list. A list is joined with ":", and one inside another is in
+// parentheses. A list of one is its element; nil and a list of none are the empty text.
+// So no text stands for two lists, whatever strings they hold.
+//
+// The text is a promise: a change to it changes keys, and processes of the old and the new
+// version would no longer exclude each other.
 package keyenc
 
 // Skip stands in place of parameters of a call that needs no lock. It cannot be

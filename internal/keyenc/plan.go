@@ -2,11 +2,11 @@ package keyenc
 
 import (
 	"context"
+	"database/sql/driver"
 	"encoding"
-	"encoding/binary"
+	"fmt"
+	"net/netip"
 	"reflect"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 )
@@ -14,12 +14,19 @@ import (
 // lockKeyer is a type that chooses its own text for the key.
 type lockKeyer interface{ LockKey() string }
 
+// asTimer is a protobuf Timestamp.
+type asTimer interface{ AsTime() time.Time }
+
 var (
 	lockKeyerType = reflect.TypeFor[lockKeyer]()
 	textType      = reflect.TypeFor[encoding.TextMarshaler]()
+	stringerType  = reflect.TypeFor[fmt.Stringer]()
+	asTimerType   = reflect.TypeFor[asTimer]()
+	valuerType    = reflect.TypeFor[driver.Valuer]()
 	contextType   = reflect.TypeFor[context.Context]()
 	protoType     = reflect.TypeFor[interface{ ProtoMessage() }]()
 	timeType      = reflect.TypeFor[time.Time]()
+	addrType      = reflect.TypeFor[netip.Addr]()
 	skipType      = reflect.TypeFor[skip]()
 )
 
@@ -34,10 +41,8 @@ const (
 	opInt
 	opUint
 	opFloat
-	opComplex
 	opString
 	opBytes
-	opTime
 	opMethod
 	opList
 	opMap
@@ -52,8 +57,8 @@ type typePlan struct {
 	copied bool        // the method has a pointer receiver, so a value without an address is copied
 	elem   *typePlan   // of pointers, lists and maps
 	key    *typePlan   // of maps
-	head   []byte      // of structs: tag and count
-	fields []planField // of structs, by name
+	fields []planField // of structs, in their order
+	valid  []int       // of sql.NullString and the like: the field Valid
 
 	refused *paramError // why values of this type itself cannot be encoded
 	fault   *paramError // the first refusal among the types that this one contains, with its path
@@ -62,7 +67,6 @@ type typePlan struct {
 type planField struct {
 	name  string
 	index int
-	head  []byte // the name, encoded
 	plan  *typePlan
 }
 
@@ -185,14 +189,19 @@ func (made planner) fill(p *typePlan) {
 		p.refuse("a context is not a parameter")
 	case t == skipType:
 		p.refuse("Skip is not a parameter")
-	case t == timeType:
-		p.op = opTime
+	case t == timeType, t == addrType:
+		p.op = opMethod
 	case t.Kind() == reflect.Struct && encodesFields(t):
 		made.structure(p, false)
-	case hasMethod(t, textType):
-		p.op, p.copied = opMethod, !t.Implements(textType)
+	case hasMethod(t, asTimerType), hasMethod(t, textType):
+		p.op, p.copied = opMethod, !t.Implements(asTimerType) && !t.Implements(textType)
 	default:
 		made.fillKind(p)
+		// The text of an enum is its name. Strings are text already, and other types may
+		// print what is different in each process.
+		if (p.op == opInt || p.op == opUint || p.op == opBytes) && hasMethod(t, stringerType) {
+			p.op, p.copied = opMethod, !t.Implements(stringerType)
+		}
 	}
 }
 
@@ -214,8 +223,6 @@ func (made planner) fillKind(p *typePlan) {
 		p.op = opUint
 	case reflect.Float32, reflect.Float64:
 		p.op = opFloat
-	case reflect.Complex64, reflect.Complex128:
-		p.op = opComplex
 	case reflect.String:
 		p.op = opString
 	case reflect.Interface:
@@ -231,7 +238,7 @@ func (made planner) fillKind(p *typePlan) {
 		p.op, p.key, p.elem = opMap, made.plan(planKey{typ: t.Key()}), made.plan(planKey{typ: t.Elem()})
 	case reflect.Struct:
 		made.structure(p, false)
-	default: // functions, channels and addresses have no meaning in another process
+	default: // functions, channels and addresses have no meaning in another process; nobody locks complex numbers
 		p.refuse(t.String() + " cannot take part in a key; leave it out with `lock:\"-\"`")
 	}
 }
@@ -253,16 +260,10 @@ func (made planner) structure(p *typePlan, bare bool) {
 		return
 	}
 	p.op = opStruct
+	if len(fields) == 2 && fields[1].Name == "Valid" && fields[1].Type.Kind() == reflect.Bool && hasMethod(t, valuerType) {
+		p.valid, fields = fields[1].Index, fields[:1]
+	}
 	for _, f := range fields {
-		head := append(binary.AppendUvarint(nil, uint64(len(f.Name))), f.Name...)
-		p.fields = append(p.fields, planField{f.Name, f.Index[0], head, made.plan(planKey{f.Type, !f.IsExported()})})
+		p.fields = append(p.fields, planField{f.Name, f.Index[0], made.plan(planKey{f.Type, !f.IsExported()})})
 	}
-	if len(fields) == 1 && fields[0].Tag.Get("lock") == "key" {
-		// The struct is encoded as its key alone, so that an ID has the same key in
-		// every request that names it.
-		p.fields[0].head = nil
-		return
-	}
-	slices.SortFunc(p.fields, func(a, b planField) int { return strings.Compare(a.name, b.name) })
-	p.head = binary.AppendUvarint([]byte{tagStruct}, uint64(len(p.fields)))
 }

@@ -47,6 +47,8 @@ func TestEncodeRefuses(t *testing.T) {
 		{"Skip", keyenc.Skip, "Skip"},
 		{"Skip in a list", []any{keyenc.Skip}, "params[0]: Skip"},
 		{"NaN", math.NaN(), "NaN"},
+		{"complex number", complex(1, 1), "complex128 cannot"},
+		{"String panics", status(9), "status: String panicked"},
 		{"NaN in a map", map[string]any{"a b": math.NaN()}, `params["a b"]: NaN`},
 		{"NaN in a map of anything", map[any]any{uint(3): math.NaN()}, `params[3]: NaN`},
 		{"static field", struct{ Req *item }{}, "params.Req.Callback: func()"},

@@ -141,7 +141,7 @@ func TestSet(t *testing.T) {
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	err := distlock.Opts{
-		Prefix: strings.Repeat("x", 199), ParamLock: true, Params: distlock.By[int](nil), Hasher: distlock.Plain(),
+		Prefix: strings.Repeat("x", 199), ParamLock: true, Params: distlock.By[int](nil), Hasher: distlock.Keyed(make([]byte, 16)),
 		KeyTimeout: -1, RetryCount: -1, RetryInterval: 1, MaxWait: 1 << 62, Mode: distlock.Shared, Permits: 1,
 		MaxHold: time.Second, MinHold: time.Minute, Reentry: -1,
 	}.Validate()

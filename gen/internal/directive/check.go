@@ -94,9 +94,9 @@ func (c *Checker) checkKey(s *Site, params []*types.Var, problems *Problems) {
 	}
 }
 
-// The types of options: that below distlock.Hasher and that of Opts.KeyFormat.
+// The types of options: that of distlock.Hasher and that of Opts.KeyFormat.
 var (
-	hasher    = typeOf("func(dst, encoded []byte) []byte")
+	hasher    = typeOf("interface{ Hash(key, params []byte) []byte }")
 	keyFormat = typeOf("func(base string, params any) (string, error)")
 )
 
@@ -112,7 +112,7 @@ func typeOf(text string) types.Type {
 func (c *Checker) refuse(option string, s *Site, t types.Type) string {
 	p, _ := types.Unalias(t).(*types.Pointer)
 	switch {
-	case option == "hasher" && !types.AssignableTo(t.Underlying(), hasher):
+	case option == "hasher" && !types.AssignableTo(t, hasher):
 		return " is not a distlock.Hasher"
 	case option == "keyFormat" && !types.AssignableTo(t.Underlying(), keyFormat):
 		return " is not a func(base string, params any) (key string, err error)"

@@ -40,7 +40,7 @@ func TestParse(t *testing.T) {
 	if l.Exprs["keyFormat"].Text != "javakey.Aspect" || l.Exprs["locker"].Text != "s.locker" || l.As != "PayLocked" {
 		t.Errorf("key format %q, locker %q, as %q", l.Exprs["keyFormat"].Text, l.Exprs["locker"].Text, l.As)
 	}
-	if l, problems := directive.Parse("//distlock:lock value:a paramLock hasher:distlock.Plain()", 1, nil); len(problems) > 0 || l.Exprs["hasher"].Text != "distlock.Plain()" {
+	if l, problems := directive.Parse("//distlock:lock value:a paramLock hasher:distlock.Keyed(nil)", 1, nil); len(problems) > 0 || l.Exprs["hasher"].Text != "distlock.Keyed(nil)" {
 		t.Errorf("%+v, %v", l, problems)
 	}
 	if l, problems := directive.Parse("//distlock:lock value:a mode:shared paramLock:false fencing:false", 1, nil); len(problems) > 0 ||

@@ -39,7 +39,7 @@ func unkeyable(t types.Type) string {
 	case *types.Signature, *types.Chan:
 		return t.String() + " cannot take part in a key"
 	case *types.Basic:
-		if u.Kind() == types.Uintptr || u.Kind() == types.UnsafePointer || u.Kind() == types.UntypedNil {
+		if u.Kind() == types.Uintptr || u.Kind() == types.UnsafePointer || u.Kind() == types.UntypedNil || u.Info()&types.IsComplex != 0 {
 			return t.String() + " cannot take part in a key"
 		}
 	case *types.Pointer:

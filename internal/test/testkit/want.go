@@ -72,10 +72,10 @@ func MustBeFree(t *testing.T, s *Store, keys ...string) {
 // WhenCalled returns a Hasher that gives the text to parameters, and a short one when
 // options are checked.
 func WhenCalled(text string) distlock.Hasher {
-	return func(dst, encoded []byte) []byte {
-		if len(encoded) == 0 {
-			return append(dst, 'x')
+	return distlock.HasherFunc(func(key, params []byte) []byte {
+		if len(params) == 0 {
+			return append(key, 'x')
 		}
-		return append(dst, text...)
-	}
+		return append(key, text...)
+	})
 }

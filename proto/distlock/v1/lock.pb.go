@@ -149,7 +149,7 @@ func (Reentry) EnumDescriptor() ([]byte, []int) {
 // is not part of the interface: it is that of distlock.Config.
 type Lock struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// prefix and value make the key: prefix + value, then ":" and a digest of the
+	// prefix and value make the key: prefix + value, then ":" and the
 	// params. value is required. Rpcs and other code with the same prefix, value and
 	// params share their locks.
 	Prefix string `protobuf:"bytes,1,opt,name=prefix,proto3" json:"prefix,omitempty"`

@@ -22,7 +22,7 @@ type Request struct{ User struct{ ID string } }
 
 var locker *distlock.Locker
 
-//distlock:lock value:all paramLock retryCount:3 maxWait:3s maxHold:1m minHold:1500ms fencing reentry:one locker:s.other.lk hasher:distlock.Plain()
+//distlock:lock value:all paramLock retryCount:3 maxWait:3s maxHold:1m minHold:1500ms fencing reentry:one locker:s.other.lk hasher:distlock.Keyed(nil)
 func (s Service) all(at clock.Time, ctx context.Context, b ...string) (r *Receipt, n int, err error) {
 	return nil, 0, nil
 }

@@ -16,7 +16,7 @@ import (
 var lockServiceAll = wiring.NewSite("Service.all", distlock2.Opts{
 	Value:      "all",
 	ParamLock:  true,
-	Hasher:     distlock.Plain(),
+	Hasher:     distlock.Keyed(nil),
 	RetryCount: 3,
 	MaxWait:    3 * clock.Second,
 	MaxHold:    clock.Minute,
@@ -25,7 +25,7 @@ var lockServiceAll = wiring.NewSite("Service.all", distlock2.Opts{
 	Fencing:    true,
 })
 
-// All is Service.all under a lock: value:all paramLock retryCount:3 maxWait:3s maxHold:1m minHold:1500ms fencing reentry:one locker:s.other.lk hasher:distlock.Plain()
+// All is Service.all under a lock: value:all paramLock retryCount:3 maxWait:3s maxHold:1m minHold:1500ms fencing reentry:one locker:s.other.lk hasher:distlock.Keyed(nil)
 func (s Service) All(at clock.Time, ctx context.Context, b ...string) (r *Receipt, n int, err error) {
 	err = lockServiceAll.On(s.other.lk).Do(ctx, []any{at, b}, func(ctx context2.Context) error {
 		r, n, err = s.all(at, ctx, b...)
