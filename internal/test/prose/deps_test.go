@@ -83,6 +83,8 @@ var layers = []layer{
 	{"measured", "internal/test/knownrun", "root admin driver backends kit", ""},
 	{"servers", "internal/test/etcdtest internal/test/redistest internal/test/sqltest internal/test/zktest", "driver suite modes processes testing", goRedis + " " + miniredisPath},
 	{"tools", "internal/test/matrix backend/internal/luascript/compose", "modes testing scripts backends", ""},
+	{"load", "internal/load", "root driver backends messages", grpc + " " + protobuf + " " + goRedis + " " + miniredisPath},
+	{"bench", "bench", "load", ""},
 	{"recipes", "internal/cookbook", "root http grpc messages", grpc},
 }
 

@@ -1,4 +1,4 @@
-package main
+package load
 
 import (
 	"context"
@@ -8,12 +8,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/distlock-go/distlock/cmd/backendurl"
-	"github.com/distlock-go/distlock/internal/test/etcdtest"
-	"github.com/distlock-go/distlock/internal/test/sqltest"
-	"github.com/distlock-go/distlock/internal/test/testmode"
-	"github.com/distlock-go/distlock/internal/test/zktest"
 )
 
 func TestWrapOnEmbedded(t *testing.T) {
@@ -39,36 +33,6 @@ func TestWrapOnEmbedded(t *testing.T) {
 		if n := strings.Count(string(text), part); n != 60 {
 			t.Errorf("%d lines have %s, want 60:\n%.500s", n, part, text)
 		}
-	}
-}
-
-func TestWrapOnServers(t *testing.T) {
-	t.Parallel()
-	for name, start := range map[string]func(t *testing.T) (backend string){
-		"ZooKeeper":  func(t *testing.T) string { return "zk://" + zktest.Start(t, zktest.Config{}).Addr() + "/bench" },
-		"PostgreSQL": func(t *testing.T) string { return sqltest.Postgres.NewDatabase(t) },
-		"MariaDB":    func(t *testing.T) string { return sqltest.MariaDB.NewDatabase(t) },
-		"SQLite": func(t *testing.T) string {
-			testmode.InRealTime(t)
-			return "sqlite:" + filepath.Join(t.TempDir(), "bench.db")
-		},
-		"etcd": func(t *testing.T) string { return "etcd://" + etcdtest.Start(t).Addr() + "/bench" },
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			backend := start(t)
-			for _, keys := range []string{"1", "7"} {
-				got := runArgs(t.Context(), "-backend", backend, "-keys", keys, "-lock", "on",
-					"-users", "20", "-loops", "3", "-ramp-up", "10ms", "-think", "1ms", "-hold", "1ms")
-				got.wantCode(t, 0)
-				wantContains(t, got.stdout, ", keys "+keys+", backend "+backendurl.Name(backend)+"\n\nLabel ")
-				wantContains(t, got.stdout, "\nwrap lock: 60 of 60 increments\n")
-			}
-			got := runArgs(t.Context(), "-backend", backend, "-lockers", "5", "-hold", "1ms..20ms")
-			got.wantCode(t, 0)
-			follow(t, got.stdout, 5)
-			wantContains(t, got.stdout, "\nwrap lock: 5 of 5 increments\n")
-		})
 	}
 }
 

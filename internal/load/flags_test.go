@@ -1,4 +1,4 @@
-package main
+package load
 
 import (
 	"path/filepath"
@@ -41,8 +41,8 @@ func TestBadFlags(t *testing.T) {
 		"-plan grpc -target localhost":           `-target "localhost": want host:port of the service, such as 127.0.0.1:9090`,
 		"-plan http -target http://x -hold 1ms":  `-hold "1ms": -plan http leaves that to the service`,
 		"-plan grpc -target x:1 -backend redis://u:secret@x": `-backend: -plan grpc leaves that to the service`,
-		"-backend carrier-pigeon":                            "backend \"…\": invalid backend: want one of embedded, ",
-		"-backend redis -lock off":                           "backend \"…\": invalid backend: want one of embedded, ",
+		"-backend carrier-pigeon":                            "backend \"…\": invalid backend: want embedded or redis://[user:password@]host:port/db",
+		"-backend redis -lock off":                           "backend \"…\": invalid backend: want embedded or redis://[user:password@]host:port/db",
 		"-jtl " + missing:                                    "-jtl: open " + missing + ": no such file or directory",
 	} {
 		got := runArgs(t.Context(), strings.Fields(args)...)

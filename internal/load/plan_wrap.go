@@ -1,4 +1,4 @@
-package main
+package load
 
 import (
 	"context"
@@ -7,10 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/cmd/backendurl"
 	"github.com/distlock-go/distlock/driver"
 )
 
@@ -43,14 +40,12 @@ func openWrapPlan(ctx context.Context, c *config, locked bool) (plan, error) {
 	p := newWrapPlan(c)
 	at := c.backend
 	for range max(c.lockers, 1) {
-		b, err := backendurl.Open(ctx, at)
+		s, err := c.stores.Open(ctx, at)
 		if err != nil {
 			return nil, errors.Join(err, p.close())
 		}
-		if client, ok := b.Client.(*redis.Client); ok && backendurl.InProcess(at) {
-			at = "redis://" + client.Options().Addr // the other lockers use the same server
-		}
-		p.add(b.Backend, b.Close, locked)
+		p.add(s.Backend, s.End, locked)
+		at = s.Same // the other lockers use the same server
 	}
 	return p, nil
 }

@@ -1,4 +1,4 @@
-package main
+package load
 
 import (
 	"context"
@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-
-	"github.com/distlock-go/distlock/cmd/backendurl"
 )
 
 // bench does the runs of c and reports them: as a table on stdout and in the JTL file.
@@ -77,5 +75,5 @@ func (c *config) summary() string {
 	if c.plan != "wrap" {
 		return s + fmt.Sprintf(", keys %d, target %s", c.keys, c.target)
 	}
-	return s + fmt.Sprintf(", hold %v, keys %d, backend %s", &c.hold, c.keys, backendurl.Name(c.backend))
+	return s + fmt.Sprintf(", hold %v, keys %d, backend %s", &c.hold, c.keys, c.stores.Name(c.backend))
 }

@@ -1,4 +1,4 @@
-package main
+package load
 
 import (
 	"errors"
@@ -12,8 +12,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/distlock-go/distlock/cmd/backendurl"
 )
 
 // config holds the values of the flags.
@@ -24,6 +22,7 @@ type config struct {
 	hold    holdRange
 	keys    int
 	lockers int // 0: one for all users
+	stores  Stores
 	backend string
 	target  string
 	jtl     string
@@ -36,8 +35,8 @@ var settings = map[string][]bool{"on": {true}, "off": {false}, "both": {true, fa
 
 // parseFlags parses args, and returns the first mistake in them. If they ask for help, it
 // writes that. A backend that is mistaken is found when it is opened.
-func parseFlags(args []string, help io.Writer) (*config, error) {
-	c := new(config)
+func parseFlags(stores Stores, args []string, help io.Writer) (*config, error) {
+	c := &config{stores: stores}
 	fs := flag.NewFlagSet("bench", flag.ContinueOnError)
 	fs.SetOutput(io.Discard) // run prints one line instead
 	fs.StringVar(&c.plan, "plan", "wrap", "what a sample is: `wrap` (a decorated function), http or grpc (an order at the example service)")
@@ -50,7 +49,7 @@ func parseFlags(args []string, help io.Writer) (*config, error) {
 	fs.IntVar(&c.keys, "keys", 1, "number of `keys`, each with its own counter, over which the users are spread")
 	fs.IntVar(&c.lockers, "lockers", 0, "wrap: elect leaders: `n` users, each with a Locker and a connection of its own, who say whom they follow; "+
 		"the defaults are then -loops 1 -ramp-up 0 -think 0 -lock on")
-	fs.StringVar(&c.backend, "backend", "embedded", "wrap: `URL` of "+backendurl.Usage)
+	fs.StringVar(&c.backend, "backend", "embedded", "wrap: `URL` of "+stores.Usage)
 	fs.StringVar(&c.target, "target", "", "http: `URL` of the example service, such as http://127.0.0.1:8080; grpc: its host:port")
 	fs.StringVar(&c.jtl, "jtl", "", "`file` for all samples, as JMeter's CSV")
 	err := fs.Parse(args)

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Runs shop.jmx on the example service, with the lock and then without. With the lock the
-# plan must pass. Without it the plan must fail, because the stock is not 0 at the end.
+# stock must be 0 at the end, and without it must not.
 #
-#   USERS=1000 LOOPS=10 lab/bench/jmeter/run.sh
+#   USERS=1000 LOOPS=10 bench/jmeter/run.sh
 #
 # It needs Go, Java and Maven. Maven fetches JMeter; all files are below target.
 set -euo pipefail
@@ -26,14 +26,24 @@ plan() {
 		-Jport="$port" -Jroute="$2" | tee "target/$1/out" | grep '^summary =' | tail -1
 }
 
+# exact NAME reports whether the stock was 0 at the end of the run. Other samples may have
+# failed: a busy machine refuses some orders of the unlocked run.
+exact() {
+	case $(awk -F, '$3 == "stock" && $4 == 200 { print $8 }' "target/$1/samples.jtl") in
+	true) ;;
+	false) return 1 ;;
+	*) echo "FAILED: the run $1 did not read the stock; see target/$1/jmeter.log"; exit 1 ;;
+	esac
+}
+
 plan locked ""
 plan unlocked /unlocked
-if ! grep -q 'Err: *0 ' <(grep '^summary =' target/locked/out | tail -1); then
-	echo "FAILED: with the lock, samples failed; see target/locked/report/index.html"
+if ! exact locked; then
+	echo "FAILED: with the lock, the stock is not 0 at the end; see target/locked/report/index.html"
 	exit 1
 fi
-if ! grep -q 'Err: *1 ' <(grep '^summary =' target/unlocked/out | tail -1); then
-	echo "FAILED: without the lock, the stock was exact or more than the assertion failed"
+if exact unlocked; then
+	echo "FAILED: without the lock, the stock is 0 at the end, too; see target/unlocked/report/index.html"
 	exit 1
 fi
-echo "with the lock the stock is 0 at the end; without the lock it is not"
+echo "PASSED: with the lock the stock is 0 at the end; without the lock it is not"
