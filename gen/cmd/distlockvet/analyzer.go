@@ -24,7 +24,7 @@ func run(pass *analysis.Pass) (any, error) {
 		if fix := p.Fix; fix.Text != "" {
 			d.SuggestedFixes = []analysis.SuggestedFix{{
 				Message:   "Write " + fix.Text,
-				TextEdits: []analysis.TextEdit{{Pos: p.Pos, End: fix.End, NewText: []byte(fix.Text)}},
+				TextEdits: []analysis.TextEdit{{Pos: fix.Pos, End: fix.End, NewText: []byte(fix.Text)}},
 			}}
 		}
 		pass.Report(d)

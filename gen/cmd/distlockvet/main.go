@@ -8,9 +8,9 @@
 //	distlockvet ./...
 //	go vet -vettool=$(go tool -n distlockvet) ./...
 //
-// With -fix it corrects the names of directives and options where it is certain what was
-// meant: keyTimeot:3s, or a space after the slashes. So does go vet -fix, from Go 1.26 on. Run
-// it again after a directive was corrected: its options are read then.
+// A message has the whole comment as it is meant, if that can be told: with commas, equals
+// signs, quotes, a misspelt name, no unit, or as Java's annotation. With -fix the comment is
+// replaced where nothing had to be guessed. So does go vet -fix, from Go 1.26 on.
 //
 // distlockvet -version prints the version.
 package main
