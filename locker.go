@@ -299,5 +299,6 @@ func init() {
 		defer locker.life.done(nil)
 		return f(locker.backend)
 	}
+	bridge.Waiting = func(locker *Locker, key string) int { return locker.queue.Waiting(key) }
 	bridge.Owner = func(lease *Lease) string { return lease.state.Grant().Owner }
 }

@@ -29,4 +29,8 @@ var (
 
 	// Owner is a func(*distlock.Lease) string.
 	Owner any
+
+	// Waiting is a func(locker *distlock.Locker, key string) int. It returns how many callers
+	// of this process wait for the key behind another one of this process.
+	Waiting any
 )

@@ -68,7 +68,7 @@ var layers = []layer{
 	{"declared", "internal/protolock", "root options proto", protobuf},
 	{"requests", "internal/request", "root wiring keys", ""},
 	{"http", "httpmw", "root wiring requests parts", ""},
-	{"page", "lockui", "root driver admin", ""},
+	{"page", "lockui", "basics root driver admin", ""},
 	{"java", "javakey", "root", ""},
 	{"grpc", "grpcmw", "root wiring requests declared proto", grpc + " " + protobuf + " " + genproto},
 	{"messages", "example_service/shopv1", "proto", grpc + " " + protobuf},
