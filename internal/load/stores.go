@@ -9,6 +9,7 @@ import (
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
 
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/driver"
@@ -60,6 +61,7 @@ func openRedis(ctx context.Context, rawURL string) (Store, error) {
 		return Store{}, fmt.Errorf("backend %q: %w: want embedded or redis://[user:password@]host:port/db; go run ./lab/bench has the other stores", redisName(rawURL), errBackend)
 	}
 	opts.PoolSize, opts.ContextTimeoutEnabled = max(64, opts.PoolSize), true
+	logging.Disable() // the command reports its own errors
 	client := redis.NewClient(opts)
 	if err := client.Ping(ctx).Err(); err != nil {
 		return Store{}, errors.Join(fmt.Errorf("backend %s: %w", redisName(rawURL), err), client.Close())
