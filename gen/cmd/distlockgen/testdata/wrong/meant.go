@@ -16,7 +16,7 @@ type meant interface {
 	Parentheses(ctx context.Context, id int) error
 	//distlock:lock value:test keyTimeout:3000L
 	Long(ctx context.Context) error
-	//distlock:lock value:test keyTimeout:1500 maxWait:3
+	//distlock:lock value:test keyTimeout:1500 maxWait:3 retryInterval:100
 	NoUnit(ctx context.Context) error
 	//distlock:lock Value:test KEYTIMEOUT:3s key_format:f paramlock fencing:TRUE mode:Exclusive
 	Cases(ctx context.Context, id int) error
