@@ -27,7 +27,7 @@ func mend(m, text string, defaults *Lock) mended {
 			g.args, whole = append(g.args, a), false
 			continue
 		}
-		a.Name, a.HasValue = r.name, a.HasValue && !(r.alone && a.Value == "true")
+		a.Name, a.HasValue = r.name, a.HasValue && (!r.alone || a.Value != "true")
 		value, certain, ok := r.mend(a)
 		if a.Value = value; r.name == "param" && !ok && strings.Contains(value, ".") {
 			a.Name = "key"
