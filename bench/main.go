@@ -77,9 +77,10 @@
 package main
 
 import (
+	"context"
 	"os"
 
 	"github.com/distlock-go/distlock/internal/load"
 )
 
-func main() { os.Exit(load.Main(load.OnRedis)) }
+func main() { os.Exit(load.Main(context.Background(), load.OnRedis)) }

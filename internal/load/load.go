@@ -13,10 +13,10 @@ import (
 	"syscall"
 )
 
-// Main runs the command with the arguments of the process, until the first signal, and
-// returns the exit code.
-func Main(stores Stores) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+// Main runs the command with the arguments of the process, until ctx ends or the first
+// signal comes, and returns the exit code.
+func Main(ctx context.Context, stores Stores) int {
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // the first signal ends the load, the second ends the process
 	return Run(ctx, stores, os.Args[1:], os.Stdout, os.Stderr)
 }

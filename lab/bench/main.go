@@ -14,7 +14,7 @@ import (
 	"github.com/distlock-go/distlock/internal/load"
 )
 
-func main() { os.Exit(load.Main(stores)) }
+func main() { os.Exit(load.Main(context.Background(), stores)) }
 
 var stores = load.Stores{Usage: backendurl.Usage, Open: open, Name: backendurl.Name, Mistake: backendurl.ErrURL}
 
