@@ -78,11 +78,11 @@ bench: ## Run the Go benchmarks
 
 .PHONY: load
 load: ## Run the load test on the embedded store
-	go run ./lab/bench
+	go run ./bench
 
 .PHONY: jmeter
 jmeter: ## Run JMeter's plan of the example shop, for USERS times LOOPS orders, with the lock and without (needs Maven and Java)
-	USERS=$(USERS) LOOPS=$(LOOPS) lab/bench/jmeter/run.sh
+	USERS=$(USERS) LOOPS=$(LOOPS) bench/jmeter/run.sh
 
 .PHONY: interop
 interop: ## Run distlock beside Java's lock libraries, and write docs/interop.md (needs Java, Maven, redis-server and ZooKeeper)

@@ -305,6 +305,7 @@ func init() {
 		defer locker.life.done(nil)
 		return f(locker.backend)
 	}
+	bridge.Waiting = func(locker *Locker, key string) int { return locker.queue.Waiting(key) }
 	bridge.Owner = func(lease *Lease) string { return lease.state.Grant().Owner }
 	bridge.Kept = (*Locker).kept
 	bridge.Taken = (*Locker).taken

@@ -85,10 +85,10 @@ type HolderInfo struct {
 	// Holder is the name of the holder, or "" if it has none.
 	Holder string
 
-	// Token is one of the tokens that were issued to the owner; a process that hands
-	// the key from one goroutine to the next gives them out one by one. It is 0 if the
-	// store does not know it.
-	Token uint64
+	// The tokens that were issued to the owner are among Token to LastToken; a process
+	// that hands the key from one goroutine to the next gives them out one by one. A store
+	// that has recorded one end says the widest range. Both are 0 if the store knows neither.
+	Token, LastToken uint64
 
 	// Since is when these tokens were issued, by the store's clock: when the key was
 	// granted, or when a process that continues to hand it over asked for more. It is
@@ -98,6 +98,11 @@ type HolderInfo struct {
 	// ExpiresIn is when the lease ends unless it is renewed; 0 or less if the
 	// store does not know, or it never ends.
 	ExpiresIn time.Duration
+}
+
+// EndTokens sets the range of tokens of which the store has recorded the last.
+func (h *HolderInfo) EndTokens(last uint64) {
+	h.Token, h.LastToken = max(last, MaxTokens)-MaxTokens+1, last
 }
 
 // WaiterInfo is what an [Inspector] knows about one place in the queue of a key.

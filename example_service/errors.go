@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/grpcmw"
 	"github.com/distlock-go/distlock/httpmw"
 )
@@ -34,6 +36,7 @@ func writeError(w http.ResponseWriter, r *http.Request, err error) {
 	case errors.Is(err, errFenced):
 		httpmw.Problem{Type: "fenced", Title: "A later order has used the item; nothing was written", Status: http.StatusPreconditionFailed}.ServeHTTP(w, r)
 	default:
+		report(r.Context(), err)
 		httpmw.WriteError(w, r, err)
 	}
 }
@@ -51,6 +54,15 @@ func statusOf(ctx context.Context, err error) error {
 	case errors.Is(err, errSoldOut), errors.Is(err, errFenced):
 		return status.Error(codes.FailedPrecondition, err.Error())
 	default:
+		report(ctx, err)
 		return grpcmw.StatusError(ctx, err)
+	}
+}
+
+// report logs what an operator should know: that Redis fails.
+func report(ctx context.Context, err error) {
+	code := distlock.CodeOf(err)
+	if code == distlock.CodeUnavailable || code == distlock.CodeOther && ctx.Err() == nil {
+		slog.ErrorContext(ctx, "request failed", "err", err)
 	}
 }

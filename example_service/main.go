@@ -23,12 +23,15 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/redis/go-redis/v9/logging"
+
 	"github.com/distlock-go/distlock"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	logging.Disable()            // go-redis has a line for each connection that fails; ours is in errors.go
 	var err error
 	if os.Getenv(lateEnv) != "" {
 		err = lateOrder(ctx, os.Args[1:], os.Stdout)

@@ -31,8 +31,8 @@ var inspectCases = []testCase{
 			if h.Holder != holderName {
 				f.Errorf("the holder is named %q, want %q", h.Holder, holderName)
 			}
-			if h.Token != 0 && (h.Token < g.Token || h.Token > g.LastToken) {
-				f.Errorf("listed with token %d, granted with %d to %d", h.Token, g.Token, g.LastToken)
+			if h.Token != 0 && (h.Token > g.Token || h.LastToken < g.LastToken) {
+				f.Errorf("listed with tokens %d to %d, granted with %d to %d", h.Token, h.LastToken, g.Token, g.LastToken)
 			}
 			if d := h.Since.Sub(before); !h.Since.IsZero() && (d < -patience || d > patience) {
 				f.Errorf("listed since %v after the request", d)

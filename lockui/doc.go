@@ -31,9 +31,9 @@
 //
 //	{"at": "2026-11-22T10:12:30Z",
 //	 "locks": [{
-//	   "key": "shop:stock:u1", "mode": "exclusive", "held": 1, "waiting": 1,
+//	   "key": "shop:stock:u1", "mode": "exclusive", "held": 1, "waiting": 1, "waiting_here": 79,
 //	   "holders": [{"holder": "web-3/1432", "fingerprint": "a5e8f800315f", "token": "1795342347462681",
-//	                "since": "2026-11-22T10:12:27Z", "until": "2026-11-22T10:12:37Z"}],
+//	                "last_token": "1795342347463704", "since": "2026-11-22T10:12:27Z", "until": "2026-11-22T10:12:37Z"}],
 //	   "waiters": [{"waiter": "web-4/1902", "fingerprint": "f5fce0520b6b", "mode": "exclusive",
 //	                "since": "2026-11-22T10:12:28Z"}]}],
 //	 "more": false, "can_release": false}
@@ -41,8 +41,10 @@
 // The mode is exclusive, shared, permits or foreign; a foreign key contains something
 // that is not a lock of this library, and "foreign" is its type. What the store does not
 // know about a holder or a waiter is omitted. The waiters are the first 16 places of the
-// store's queue; the mode of a waiter, and its "permits", are what it asks for. A token is a
-// string, because it may exceed what JavaScript counts exactly. "since" is the store's time,
+// store's queue; the mode of a waiter, and its "permits", are what it asks for. "waiting" is
+// how many have a place in that queue, and "waiting_here" how many callers of this process
+// wait behind one of their own. The tokens of a holder are among "token" to "last_token".
+// They are strings, because they may exceed what JavaScript counts exactly. "since" is the store's time,
 // the others are those of this process. "more" says that there are more keys than these.
 //
 // # Events

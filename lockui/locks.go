@@ -9,8 +9,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/admin"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/bridge"
 )
 
 // inspectTimeout limits a request to the store. Each round trip is limited by the backend,
@@ -30,7 +32,8 @@ type lockJSON struct {
 	Mode    string       `json:"mode"`
 	Foreign string       `json:"foreign,omitempty"`
 	Held    int          `json:"held"`
-	Waiting int          `json:"waiting"`
+	Waiting int          `json:"waiting"` // in the store
+	Here    int          `json:"waiting_here"`
 	Holders []holderJSON `json:"holders"`
 	Waiters []waiterJSON `json:"waiters"`
 	Kept    time.Time    `json:"kept_since,omitzero"` // by this process: see driver.KeyInfo
@@ -41,6 +44,7 @@ type holderJSON struct {
 	Holder      string    `json:"holder,omitempty"`
 	Fingerprint string    `json:"fingerprint,omitempty"`
 	Token       uint64    `json:"token,omitempty,string"`
+	LastToken   uint64    `json:"last_token,omitempty,string"`
 	Since       time.Time `json:"since,omitzero"`
 	Until       time.Time `json:"until,omitzero"`
 }
@@ -91,7 +95,7 @@ func (h *Handler) key(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if len(found.Locks) == 0 || found.Locks[0].Key != name {
-		found.Locks = []lockJSON{lockOf(driver.KeyInfo{Key: name}, time.Time{})}
+		found.Locks = []lockJSON{h.lockOf(driver.KeyInfo{Key: name}, time.Time{})}
 	}
 	writeLocks(w, found)
 	return nil
@@ -135,20 +139,24 @@ func (h *Handler) inspect(ctx context.Context, prefix string, limit int) (locksJ
 		case len(found.Locks) == maxKeys:
 			found.More = true
 		default:
-			found.Locks = append(found.Locks, lockOf(info, now))
+			found.Locks = append(found.Locks, h.lockOf(info, now))
 		}
 	}
 	return found, nil
 }
 
-func lockOf(info driver.KeyInfo, now time.Time) lockJSON {
+// waitingHere returns how many callers of this process wait behind another one of it. They
+// have no place in the store's queue.
+var waitingHere = bridge.Waiting.(func(*distlock.Locker, string) int)
+
+func (h *Handler) lockOf(info driver.KeyInfo, now time.Time) lockJSON {
 	l := lockJSON{
-		info.Key, info.ModeName(), info.Foreign, info.Held, info.Waiting,
+		info.Key, info.ModeName(), info.Foreign, info.Held, info.Waiting, waitingHere(h.locker, info.Key),
 		make([]holderJSON, 0, len(info.Holders)), make([]waiterJSON, 0, len(info.Waiters)),
 		inJSON(info.KeptSince),
 	}
 	for _, i := range info.Holders {
-		holder := holderJSON{Holder: i.Holder, Fingerprint: i.Owner, Token: i.Token, Since: inJSON(i.Since)}
+		holder := holderJSON{Holder: i.Holder, Fingerprint: i.Owner, Token: i.Token, LastToken: i.LastToken, Since: inJSON(i.Since)}
 		if i.ExpiresIn > 0 {
 			holder.Until = inJSON(now.Add(i.ExpiresIn))
 		}

@@ -32,12 +32,18 @@ func TestList(t *testing.T) {
 			_, _ = other.Acquire(waiting, "shop:a", distlock.Opts{Permits: 2}) // it is stopped
 			done <- true
 		}()
+		for range 79 {
+			go func() {
+				_, _ = s.locker.Acquire(waiting, "shop:a", distlock.Opts{}) // so is this one, which has no place in the store
+				done <- true
+			}()
+		}
 		time.Sleep(2 * time.Second)
 
 		got := s.list("/")
 		want := locks{At: start.Add(2 * time.Second), Locks: []lock{{
-			Key: "shop:a", Mode: "exclusive", Held: 1, Waiting: 1, Holders: []holder{{
-				Holder: "web-3/1432", Fingerprint: admin.Fingerprint(lease), Token: strconv.FormatUint(lease.Token(), 10),
+			Key: "shop:a", Mode: "exclusive", Held: 1, Waiting: 1, Here: 79, Holders: []holder{{
+				Holder: "web-3/1432", Fingerprint: admin.Fingerprint(lease), Token: strconv.FormatUint(lease.Token(), 10), LastToken: "1024",
 				Since: start, Until: start.Add(30 * time.Second),
 			}},
 			Waiters: []waiter{{Waiter: "web-4/7", Fingerprint: s.waiters()[0].Owner, Mode: "permits", Permits: 2, Since: start}},
@@ -49,7 +55,9 @@ func TestList(t *testing.T) {
 			t.Errorf("one key: %+v\nwant %+v", one, want)
 		}
 		stop()
-		<-done
+		for range 80 {
+			<-done
+		}
 	})
 }
 
@@ -69,7 +77,7 @@ func TestWaitersAreInOrder(t *testing.T) {
 		s.others(driver.KeyInfo{Key: "a", Waiting: 20, Waiters: []driver.WaiterInfo{
 			{Owner: "b", Since: time.Now()}, {Owner: "a", Waiter: "\u2028"}, {Mode: driver.Shared},
 		}})
-		const want = `"waiting":20,"holders":[],"waiters":[{"fingerprint":"b","mode":"exclusive","since":"2000-01-01T00:00:00Z"},` +
+		const want = `"waiting":20,"waiting_here":0,"holders":[],"waiters":[{"fingerprint":"b","mode":"exclusive","since":"2000-01-01T00:00:00Z"},` +
 			`{"waiter":"\u2028","fingerprint":"a","mode":"exclusive"},{"mode":"shared"}]}`
 		if got := s.get("/").body; !strings.Contains(got, want) {
 			t.Errorf("not %s in %s", want, got)
@@ -90,9 +98,9 @@ func TestModes(t *testing.T) {
 		for _, want := range []string{
 			`"key":"permits","mode":"permits","held":1,`,
 			`"key":"shared","mode":"shared","held":1,`,
-			`"mode":"foreign","foreign":"hash","held":1,"waiting":0,"holders":[{"until":"2000-01-01T00:01:00Z"}],"waiters":[]`,
+			`"mode":"foreign","foreign":"hash","held":1,"waiting":0,"waiting_here":0,"holders":[{"until":"2000-01-01T00:01:00Z"}],"waiters":[]`,
 			`"token":"18446744073709551615"`, // larger than the numbers that JavaScript counts exactly
-			`{"key":"x:waited","mode":"exclusive","held":0,"waiting":1,"holders":[],"waiters":[]}`,
+			`{"key":"x:waited","mode":"exclusive","held":0,"waiting":1,"waiting_here":0,"holders":[],"waiters":[]}`,
 		} {
 			if !strings.Contains(got, want) {
 				t.Errorf("not %s in %s", want, got)

@@ -197,6 +197,7 @@ type lock struct {
 	Foreign string   `json:"foreign"`
 	Held    int      `json:"held"`
 	Waiting int      `json:"waiting"`
+	Here    int      `json:"waiting_here"`
 	Holders []holder `json:"holders"`
 	Waiters []waiter `json:"waiters"`
 }
@@ -205,6 +206,7 @@ type holder struct {
 	Holder      string    `json:"holder"`
 	Fingerprint string    `json:"fingerprint"`
 	Token       string    `json:"token"`
+	LastToken   string    `json:"last_token"`
 	Since       time.Time `json:"since"`
 	Until       time.Time `json:"until"`
 }

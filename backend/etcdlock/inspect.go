@@ -132,7 +132,7 @@ func (b *Backend) info(key string, l line) driver.KeyInfo {
 	}
 	for _, p := range holders {
 		h := driver.HolderInfo{Owner: fingerprint(p), Holder: driver.HolderOf(p.owner)}
-		h.Token, _ = placequeue.Tokens(p.written, tokensPerRevision, 1)
+		h.Token, h.LastToken = placequeue.Tokens(p.written, tokensPerRevision, driver.MaxTokens)
 		if l, ok := b.table.HeldAt(p.path); ok {
 			h.Since, h.ExpiresIn = l.Since, time.Until(placequeue.End(l.Grant))
 		}

@@ -144,7 +144,7 @@ func (e *entry) inspect(now time.Time) driver.KeyInfo {
 	for i := range e.holders {
 		if h := &e.holders[i]; h.heldAt(now) {
 			info.Holders = append(info.Holders, driver.HolderInfo{
-				Owner: driver.Fingerprint(h.owner), Holder: driver.HolderOf(h.owner), Token: h.token,
+				Owner: driver.Fingerprint(h.owner), Holder: driver.HolderOf(h.owner), Token: h.token, LastToken: h.last,
 				Since: time.Unix(0, h.since), ExpiresIn: h.expires.Sub(now),
 			})
 		}

@@ -6,7 +6,9 @@
 //	locker := distlock.New(redislock.New(rdb), distlock.Config{})
 //	defer locker.Close()
 //
-// It needs Redis 5 or newer.
+// It needs Redis 5 or newer. go-redis writes a line to stderr for each connection that fails.
+// In an outage these hide the one error of the lock. Disable of its package
+// [github.com/redis/go-redis/v9/logging] turns them off for the whole program.
 //
 // # Keys
 //

@@ -240,7 +240,7 @@ func holderInfo(parts []any) (h driver.HolderInfo, err error) {
 	if at, err := strconv.ParseUint(number, 10, 53); err == nil {
 		h.Since = time.UnixMicro(int64(at))
 		if !smaller {
-			h.Token = at
+			h.EndTokens(at)
 		}
 	}
 	return h, nil

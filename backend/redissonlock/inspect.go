@@ -135,7 +135,8 @@ func keyInfo(key string, reply []any) (driver.KeyInfo, bool) {
 		h.Owner, h.Holder, ours = holder(f.name, f.holds)
 		// A holder of this package was the last that was given a token.
 		if ours && n[2] > 0 {
-			h.Token, h.Since = uint64(n[2]), time.UnixMicro(n[2])
+			h.EndTokens(uint64(n[2]))
+			h.Since = time.UnixMicro(n[2])
 		}
 		info.Holders = append(info.Holders, h)
 	}

@@ -61,10 +61,12 @@ func (e *entry) info() driver.KeyInfo {
 	slices.SortStableFunc(holders, func(a, b member) int { return cmp.Compare(a.expires, b.expires) })
 	for _, h := range holders[:min(len(holders), driver.MaxHolderInfos)] {
 		info.Mode, info.Semaphore = h.sharing.Mode, h.sharing.Permits > 0
-		info.Holders = append(info.Holders, driver.HolderInfo{
-			Owner: driver.Fingerprint(h.owner), Holder: driver.HolderOf(h.owner), Token: uint64(h.token),
+		one := driver.HolderInfo{
+			Owner: driver.Fingerprint(h.owner), Holder: driver.HolderOf(h.owner),
 			Since: time.UnixMicro(h.since), ExpiresIn: micros(h.expires - e.now),
-		})
+		}
+		one.EndTokens(uint64(h.token))
+		info.Holders = append(info.Holders, one)
 	}
 	for _, m := range e.members {
 		if m.waits() {

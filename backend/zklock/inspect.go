@@ -117,12 +117,12 @@ func (b *Backend) inspect(ctx context.Context, key string, children *pending[[]s
 		}
 		info.Mode, info.Semaphore = sharing.Mode, sharing.Permits > 0
 		h := driver.HolderInfo{Owner: owner, Holder: name, Since: since}
-		h.Token, _ = placequeue.Tokens(node.stat.Czxid, tokensPerID, 1)
+		h.Token, h.LastToken = placequeue.Tokens(node.stat.Czxid, tokensPerID, driver.MaxTokens)
 		if kept {
 			h.ExpiresIn = time.Until(end)
 		}
 		if l, ok := b.table.HeldAt(b.path(key) + "/" + n.name); ok {
-			h.Owner, h.Token = driver.Fingerprint(l.Grant.Owner), l.Grant.Token
+			h.Owner, h.Token, h.LastToken = driver.Fingerprint(l.Grant.Owner), l.Grant.Token, l.Grant.LastToken
 			h.ExpiresIn = time.Until(placequeue.End(l.Grant))
 		}
 		info.Holders = append(info.Holders, h)

@@ -150,6 +150,8 @@ func TestBadURL(t *testing.T) {
 		{"memcached://h:1", "want one of embedded, redis://"},
 		{"secret@evil://127.0.0.1:6379", "want one of embedded, redis://"},
 		{"redis://h:port/0", "invalid port"},
+		{"redis://h:0/0", "invalid port"},
+		{"redis://h:65536/0", "invalid port"},
 		{"redis://]/0", "invalid host"},
 		{"redis://h:1/0/1", "/0/1"},
 		{"redis://h:1/a%0Ab/c", "/a\ufffdb/c"},

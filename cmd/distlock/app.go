@@ -39,6 +39,7 @@ func newApp(args []string, stdout io.Writer, stderr *hider) *cli.Command {
 			doctorCommand(stdout, stderr.hide),
 		},
 		Flags: []cli.Flag{
+			backendFlag(),
 			&cli.BoolFlag{Name: "version", HideDefault: true, Local: true, Usage: "print the version"},
 		},
 		EnableShellCompletion: true,

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/urfave/cli/v3"
@@ -14,7 +13,7 @@ import (
 
 const backendEnv = "DISTLOCK_BACKEND"
 
-// backendFlag is a flag of every command that needs a store.
+// backendFlag is a flag of every command, before its name or after it.
 func backendFlag() cli.Flag {
 	return &cli.StringFlag{
 		Name: "backend",
@@ -28,10 +27,10 @@ func backendFlag() cli.Flag {
 // storeCommand completes a command that asks a store and ends: it has -backend, -timeout and
 // -json, and no arguments. The context of its action ends after -timeout.
 func storeCommand(timeout time.Duration, usageOfJSON string, command *cli.Command) *cli.Command {
-	command.Flags = slices.Concat([]cli.Flag{backendFlag()}, command.Flags, []cli.Flag{
+	command.Flags = append(command.Flags,
 		&cli.DurationFlag{Name: "timeout", Value: timeout, Usage: "stop after `TIME`"},
 		&cli.BoolFlag{Name: "json", Usage: usageOfJSON},
-	})
+	)
 	action := command.Action
 	command.Action = func(ctx context.Context, c *cli.Command) error {
 		limit := c.Duration("timeout")

@@ -18,12 +18,14 @@ func lsCommand(stdout io.Writer) *cli.Command {
 		Name:  "ls",
 		Usage: "list the locks that have holders or waiters",
 		Description: "There is a line for each holder, and one for each key that has only waiters. Below it are the first\n" +
-			"16 waiters in the order of the queue, if the store keeps one. HOLDER is the name of the process, by\n" +
+			"16 waiters in the order of the queue, if the store keeps one. A process has one place there, however\n" +
+			"many of its callers wait: its lockui and its metrics count them. HOLDER is the name of the process, by\n" +
 			"default its host and process id; - if it has none, as with the locks of other libraries. OWNER is a\n" +
-			"fingerprint, which stays the same as long as one process has the key. SINCE\n" +
-			"and LEFT are the store's values; a live holder renews its lease, so it can hold the lock for longer\n" +
-			"than LEFT. If the prefix is a whole key, a value of another program is listed, too: its MODE is\n" +
-			"foreign, with the type that the store reports.",
+			"fingerprint, which stays the same as long as one process has the key. A TOKEN of 1024…2047 is one of\n" +
+			"these, of which the process gives out one at a time; after … are only the digits of the last one that\n" +
+			"differ. SINCE and LEFT are the store's values; a live holder renews its lease, so it can hold the lock\n" +
+			"for longer than LEFT. If the prefix is a whole key, a value of another program is listed, too: its MODE\n" +
+			"is foreign, with the type that the store reports.",
 		UsageText: "distlock ls [-backend URL] [-prefix orders:] [-limit 100] [-timeout 10s] [-json]",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "prefix", Usage: "only keys that begin with `TEXT`"},
@@ -65,6 +67,7 @@ type holderJSON struct {
 	Holder    string    `json:"holder,omitempty"`
 	Owner     string    `json:"owner,omitempty"`
 	Token     uint64    `json:"token,omitempty"`
+	LastToken uint64    `json:"last_token,omitempty"`
 	Since     time.Time `json:"since,omitzero"`
 	ExpiresMS int64     `json:"expires_in_ms,omitempty"`
 }
@@ -86,7 +89,7 @@ func writeJSON(w io.Writer, locks []driver.KeyInfo) error {
 			make([]holderJSON, 0, len(l.Holders)), make([]waiterJSON, 0, len(l.Waiters)),
 		}
 		for _, h := range l.Holders {
-			j.Holders = append(j.Holders, holderJSON{h.Holder, h.Owner, h.Token, h.Since, max(0, h.ExpiresIn.Milliseconds())})
+			j.Holders = append(j.Holders, holderJSON{h.Holder, h.Owner, h.Token, h.LastToken, h.Since, max(0, h.ExpiresIn.Milliseconds())})
 		}
 		for _, w := range l.Waiters {
 			j.Waiters = append(j.Waiters, waiterJSON{w.Waiter, w.Owner, w.ModeName(), w.Permits, w.Since})

@@ -53,7 +53,6 @@ func runCommand(args []string, stderr io.Writer) *cli.Command {
 		UsageText:    "distlock run -key deploy [flags] -- command [arguments]",
 		StopOnNthArg: &stopOn,
 		Flags: slices.Concat([]cli.Flag{
-			backendFlag(),
 			&cli.StringFlag{Name: "key", Usage: "the `KEY` of the lock"},
 			&cli.IntFlag{Name: "E", Aliases: []string{"conflict-exit-code"}, Value: exitConflict, Destination: &r.conflict,
 				Usage: "exit with `CODE` if another holder has the key; 0 if that is fine"},

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -16,8 +17,8 @@ import (
 func writeTable(w io.Writer, locks []driver.KeyInfo) error {
 	var table strings.Builder
 	t := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(t, "KEY\tMODE\tHELD\tWAITING\tHOLDER\tOWNER\tTOKEN\tSINCE\tLEFT") // a Builder has no errors
-	below := make(map[int]string)                                                         // the waiters below a line: as cells they would make the columns wide
+	_, _ = fmt.Fprintln(t, "KEY\tMODE\tHELD\tWAITING IN STORE\tHOLDER\tOWNER\tTOKEN\tSINCE\tLEFT") // a Builder has no errors
+	below := make(map[int]string)                                                                  // the waiters below a line: as cells they would make the columns wide
 	n := 0
 	for i := range locks {
 		l := &locks[i]
@@ -28,7 +29,7 @@ func writeTable(w io.Writer, locks []driver.KeyInfo) error {
 		for _, h := range holders {
 			_, _ = fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%s\t%s\t%s\t%s\t%s\n",
 				printable(l.Key), modeCell(l), l.Held, l.Waiting, cmp.Or(printable(h.Holder), "-"), cmp.Or(h.Owner, "-"),
-				known(h.Token > 0, fmt.Sprint(h.Token)), known(!h.Since.IsZero(), h.Since.Local().Format(time.DateTime)),
+				known(h.Token > 0, tokens(h)), known(!h.Since.IsZero(), h.Since.Local().Format(time.DateTime)),
 				known(h.ExpiresIn > 0, h.ExpiresIn.Round(100*time.Millisecond).String()))
 			n++
 		}
@@ -63,6 +64,19 @@ func waiterLines(l *driver.KeyInfo) string {
 		_, _ = fmt.Fprintf(&lines, "  and %d more\n", more)
 	}
 	return lines.String()
+}
+
+// tokens returns the range of tokens. Of the last one it has the digits that differ.
+func tokens(h driver.HolderInfo) string {
+	first, last := strconv.FormatUint(h.Token, 10), strconv.FormatUint(h.LastToken, 10)
+	if h.LastToken <= h.Token {
+		return first
+	}
+	same := 0
+	for len(first) == len(last) && first[same] == last[same] {
+		same++
+	}
+	return first + "…" + last[same:]
 }
 
 func modeCell(l *driver.KeyInfo) string {

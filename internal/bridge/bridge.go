@@ -38,4 +38,8 @@ var (
 	// Taken is a func(locker *distlock.Locker, key string) (tell func()). The holders that this
 	// process has at the time of the call are told by tell that they have lost the key.
 	Taken any
+
+	// Waiting is a func(locker *distlock.Locker, key string) int. It returns how many callers
+	// of this process wait for the key behind another one of this process.
+	Waiting any
 )

@@ -1,6 +1,10 @@
 package leasestate
 
-import "time"
+import (
+	"time"
+
+	"github.com/distlock-go/distlock/driver"
+)
 
 // Limits say how long a lease may be handed over in this process before the store is
 // asked again, so that other processes get their turn: for one range of tokens,
@@ -17,9 +21,6 @@ const (
 	// changed the process after every holder that takes as long as MinTime, the changes
 	// would cost a tenth of the time.
 	MinHandOvers = 64
-
-	// measuredTokens is enough for a MinTime of 3 ms and holders that take 3 µs.
-	measuredTokens = 1024
 )
 
 // NewLimits returns limits that follow the cost of a change of process, which is estimated
@@ -37,5 +38,5 @@ func Tokens(maxTime time.Duration) int {
 	if maxTime < 0 {
 		return 1
 	}
-	return measuredTokens
+	return driver.MaxTokens
 }

@@ -126,6 +126,16 @@ func (q *Queue[L]) Place(key string, ticket uint64) (place, waiters int) {
 	}
 }
 
+// Waiting returns how many wait for the key.
+func (q *Queue[L]) Waiting(key string) int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if e := q.entries[key]; e != nil {
+		return e.waiting
+	}
+	return 0
+}
+
 // Wait waits for w's turn. It returns false if done or alarm comes first; then w is still
 // waiting. When it has returned true, w must not be used again.
 func (q *Queue[L]) Wait(w *Waiter[L], done <-chan struct{}, alarm <-chan time.Time) (Turn[L], bool) {

@@ -4,7 +4,8 @@
  * @typedef {object} Holder
  * @property {string} [holder] its name
  * @property {string} fingerprint identifies the owner without revealing it
- * @property {string} [token] decimal; it may be larger than a safe integer
+ * @property {string} [token] the first, decimal; it may be larger than a safe integer
+ * @property {string} [last_token] the last
  * @property {string} [since] RFC 3339, by the store's clock
  * @property {string} [until] RFC 3339, when the lease ends unless it is renewed
  *
@@ -20,7 +21,8 @@
  * @property {"exclusive"|"shared"|"permits"|"foreign"} mode
  * @property {string} [foreign] what the key contains if it is not a lock of distlock
  * @property {number} held
- * @property {number} waiting
+ * @property {number} waiting in the store
+ * @property {number} waiting_here behind another caller of the process that serves this page
  * @property {Holder[]} holders
  * @property {Waiter[]} waiters the first, in the order of the queue
  * @property {string} [kept_since] since when a function of the server's process runs whose lease is over
@@ -29,6 +31,7 @@
  * @property {string} holder
  * @property {string} fingerprint
  * @property {string} token
+ * @property {string} [last_token]
  * @property {number} from milliseconds since 1970
  * @property {number} [to] when it no longer had the key; undefined: it still has it
  */
@@ -76,7 +79,7 @@ export class History {
       if (entries.some((entry) => entry.to === undefined && id(entry) === id(holder))) continue;
       const since = holder.since ? Date.parse(holder.since) : at;
       entries.unshift({
-        holder: holder.holder ?? "", fingerprint: holder.fingerprint, token: holder.token ?? "", from: since,
+        holder: holder.holder ?? "", fingerprint: holder.fingerprint, token: holder.token ?? "", last_token: holder.last_token, from: since,
       });
     }
     const kept = entries.filter((entry, i) => i < entriesPerKey || entry.to === undefined);

@@ -134,7 +134,7 @@ class DistlockLocks extends HTMLElement {
     if (this.#only) keys.add(this.#only);
     this.#arrange([...keys].sort());
     for (const [key, row] of this.#rows) {
-      const lock = now.get(key) ?? { ...row.lock, held: 0, waiting: 0, holders: [], waiters: [] };
+      const lock = now.get(key) ?? { ...row.lock, held: 0, waiting: 0, waiting_here: 0, holders: [], waiters: [] };
       row.update(lock, this.#history.of(key), list.can_release);
     }
     if (this.#view.status.classList.contains("trouble") || this.#view.status.textContent === "Connecting…") this.#say("");
@@ -183,18 +183,18 @@ class DistlockLocks extends HTMLElement {
   /** Shows the rows that match the search. */
   #filter() {
     const words = this.#view.search.value.toLowerCase().split(/\s+/).filter(Boolean);
-    let shown = 0, held = 0, waiting = 0;
+    let shown = 0, held = 0, waiting = 0, here = 0;
     for (const row of this.#rows.values()) {
-      const matches = words.every((word) => row.text.includes(word));
+      const matches = words.every((word) => row.matches(word));
       row.hide(!matches);
       if (!matches) continue;
       shown++;
       if (row.lock.held > 0) held++;
-      waiting += row.lock.waiting;
+      waiting += row.lock.waiting, here += row.lock.waiting_here;
     }
     if (!this.#list) return;
     const more = this.#list.more ? " There are more keys than are shown here." : "";
-    setText(this.#view.summary, `${count(held, "key", "keys")} held, ${waiting} waiting.${more}`);
+    setText(this.#view.summary, `${count(held, "key", "keys")} held, ${waiting} waiting in the store, ${here} in this process.${more}`);
     this.#view.table.hidden = shown === 0;
     this.#view.empty.hidden = shown > 0;
     const wanted = this.#view.search.value.trim();

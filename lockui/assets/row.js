@@ -8,7 +8,7 @@ import { count, duration, el, setText, timeOf, visible } from "./format.js";
 /** @typedef {import("./history.js").Entry} Entry */
 
 /** The columns, each with the heading that narrow screens show beside the value. */
-export const columns = ["Key", "Mode", "Holder", "Token", "Since", "Time left", "Waiting"];
+export const columns = ["Key", "Mode", "Holder", "Token", "Since", "Time left", "Waiting in the store"];
 
 const modes = { exclusive: "exclusive", shared: "shared", permits: "permits", foreign: "not a lock of distlock" };
 
@@ -27,7 +27,7 @@ export class Row {
    */
   constructor(key, { href, release, toggled }) {
     this.key = key;
-    this.lock = { key, mode: "exclusive", held: 0, waiting: 0, holders: [], waiters: [] };
+    this.lock = { key, mode: "exclusive", held: 0, waiting: 0, waiting_here: 0, holders: [], waiters: [] };
     const details = `details-${ids++}`;
 
     this.button = el("button", { type: "button", class: "key", "aria-expanded": "false", "aria-controls": details }, visible(key));
@@ -79,8 +79,17 @@ export class Row {
     this.details.hidden = hidden || !this.open;
   }
 
-  /** @returns {string} all that the search looks at */
-  get text() {
+  /**
+   * @param {string} word in small letters
+   * @returns {boolean} whether the word is in a text, or is one of a holder's tokens
+   */
+  matches(word) {
+    return this.#text.includes(word) || /^\d+$/.test(word) && this.lock.holders.some((h) =>
+      h.token && BigInt(h.token) <= BigInt(word) && BigInt(word) <= BigInt(h.last_token ?? h.token));
+  }
+
+  /** All that the search looks at. */
+  get #text() {
     const holders = this.lock.holders.map((h) => `${h.holder ?? ""} ${h.fingerprint} ${h.token ?? ""}`);
     const waiters = this.lock.waiters.map((w) => `${w.waiter ?? ""} ${w.fingerprint ?? ""}`);
     return `${this.key} ${holders.join(" ")} ${waiters.join(" ")}`.toLowerCase();
@@ -99,9 +108,9 @@ export class Row {
     const kept = lock.kept_since ? `free; a function of this process has kept it since ${timeOf(Date.parse(lock.kept_since))}` : "free";
     setText(this.cells["Mode"], free ? kept : lock.held > 1 ? `${mode}, ${lock.held} holders` : mode);
     this.#showHolder(this.cells["Holder"], free ? undefined : first, lock.held - 1);
-    setText(this.cells["Token"], (!free && first?.token) || "–");
+    setText(this.cells["Token"], (!free && first && tokensOf(first)) || "–");
     setText(this.cells["Since"], !free && first?.since ? timeOf(Date.parse(first.since)) : "–");
-    this.#showWaiting(this.cells["Waiting"]);
+    this.#showWaiting(this.cells["Waiting in the store"]);
     this.release.hidden = !canRelease || free || lock.mode === "foreign";
     this.#showHolders();
     this.#showWaiters();
@@ -129,11 +138,12 @@ export class Row {
    * @param {HTMLElement} cell
    */
   #showWaiting(cell) {
-    const { waiting, waiters: [next] } = this.lock;
+    const { waiting, waiting_here: here, waiters: [next] } = this.lock;
     const name = next ? nameOf(holderOf(next)) : "";
-    if (cell.dataset.shows === `${waiting} ${name}`) return;
-    cell.dataset.shows = `${waiting} ${name}`;
+    if (cell.dataset.shows === `${waiting} ${here} ${name}`) return;
+    cell.dataset.shows = `${waiting} ${here} ${name}`;
     cell.replaceChildren(el("span", { class: waiting > 0 ? "some" : "" }, String(waiting)));
+    if (here > 0) cell.append(" ", el("span", { class: "some" }, `and ${here} in this process`));
     if (next) cell.append(" ", el("span", { class: "next" }, `next: ${name}`));
   }
 
@@ -203,9 +213,19 @@ function nameOf(h) {
   return visible(h.holder ?? "") || (h.fingerprint ? "no name" : "unknown");
 }
 
-/** @param {{holder?: string, fingerprint?: string, token?: string}} h */
+/** @param {{holder?: string, fingerprint?: string, token?: string, last_token?: string}} h */
 function textOf(h) {
-  return `${nameOf(h)} ${h.fingerprint ?? ""}` + (h.token ? `, token ${h.token}` : "");
+  return `${nameOf(h)} ${h.fingerprint ?? ""}` + (h.token ? `, token ${tokensOf(h)}` : "");
+}
+
+/**
+ * @param {{token?: string, last_token?: string}} h
+ * @returns {string} the range of tokens; of the last one the digits that differ
+ */
+function tokensOf({ token: first = "", last_token: last = first }) {
+  if (last === first) return first;
+  const differs = [...last].findIndex((digit, i) => digit !== first[i]);
+  return `${first}…${last.slice(first.length === last.length ? differs : 0)}`;
 }
 
 /**

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/distlock-go/distlock/cmd/internal/doctor"
@@ -26,8 +27,15 @@ func TestHealthyRedis(t *testing.T) {
 	if out := text(t, r); strings.Contains(out, "secret") {
 		t.Errorf("the report shows the password:\n%s", out)
 	}
-	wantRefused(t, "redis://"+s.Addr()+"/0", "NOAUTH")
-	wantRefused(t, "redis://:not-it@"+s.Addr()+"/0", "WRONGPASS")
+}
+
+// Without the password there is no report.
+func TestRedisPassword(t *testing.T) {
+	t.Parallel()
+	m := miniredis.RunT(t)
+	m.RequireAuth("secret")
+	wantRefused(t, "redis://"+m.Addr()+"/0", "NOAUTH")
+	wantRefused(t, "redis://:not-it@"+m.Addr()+"/0", "WRONGPASS")
 }
 
 // A server that evicts locks, forgets them at a restart, and has a replica that it does

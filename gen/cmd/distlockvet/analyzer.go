@@ -8,9 +8,11 @@ import (
 
 var analyzer = &analysis.Analyzer{
 	Name: "distlock",
-	Doc: "report //distlock:lock and //distlock:defaults comments that do nothing or are wrong\n\n" +
-		"They are reported if they are misplaced, misspelt, doubled, spaced, have unknown or\n" +
-		"senseless options, or stand on a function without a context or an error.",
+	Doc: "report //distlock:lock comments that are wrong, and functions that are used without their lock\n\n" +
+		"Comments are wrong if they are misplaced, misspelt, doubled, spaced, have unknown or\n" +
+		"senseless options, or stand on a function without a context or an error. A function is\n" +
+		"used without its lock if its name is used in the place of the generated one, outside\n" +
+		"of tests. Generated code that is missing or not up to date is reported, too.",
 	URL: "https://pkg.go.dev/github.com/distlock-go/distlock/gen/cmd/distlockvet",
 	Run: run,
 
@@ -19,15 +21,16 @@ var analyzer = &analysis.Analyzer{
 }
 
 func run(pass *analysis.Pass) (any, error) {
-	for _, p := range generate.Vet(pass).Sort(pass.Fset) {
+	problems, err := generate.Vet(pass)
+	for _, p := range problems.Sort(pass.Fset) {
 		d := analysis.Diagnostic{Pos: p.Pos, Message: p.Message}
 		if fix := p.Fix; fix.Text != "" {
 			d.SuggestedFixes = []analysis.SuggestedFix{{
 				Message:   "Write " + fix.Text,
-				TextEdits: []analysis.TextEdit{{Pos: p.Pos, End: fix.End, NewText: []byte(fix.Text)}},
+				TextEdits: []analysis.TextEdit{{Pos: fix.Pos, End: fix.End, NewText: []byte(fix.Text)}},
 			}}
 		}
 		pass.Report(d)
 	}
-	return nil, nil //nolint:nilnil // the analyzer has no result
+	return nil, err // the analyzer has no result
 }

@@ -1,16 +1,24 @@
 // Command distlockvet reports //distlock:lock comments that have no effect or a wrong
 // one: comments that are misplaced, misspelt, duplicated, or have a space after the
 // slashes, so that the compiler treats them as text; comments with unknown or
-// contradictory options; and comments on functions without a context or an error. Whether
-// the generated code is up to date, distlockgen -check says. Run it by itself, or with the
-// go command, which caches its results:
+// contradictory options; and comments on functions without a context or an error. If the
+// comments are right, it reports generated code that is missing or not up to date, as
+// distlockgen -check does, and each use of a function around its lock: a call s.reserve
+// where s.Reserve is generated, a value s.reserve, go s.reserve(…). The function may call
+// itself, and tests may call it. A comment with the reason allows a use on its line or the
+// next one:
+//
+//	//distlock:allow the caller holds the lock of all orders
+//	err := s.reserve(ctx, sku)
+//
+// Run it by itself, or with the go command, which caches its results:
 //
 //	distlockvet ./...
 //	go vet -vettool=$(go tool -n distlockvet) ./...
 //
-// With -fix it corrects the names of directives and options where it is certain what was
-// meant: keyTimeot:3s, or a space after the slashes. So does go vet -fix, from Go 1.26 on. Run
-// it again after a directive was corrected: its options are read then.
+// A message has the whole comment as it is meant, if that can be told: with commas, equals
+// signs, quotes, a misspelt name, no unit, or as Java's annotation. With -fix the comment is
+// replaced where nothing had to be guessed. So does go vet -fix, from Go 1.26 on.
 //
 // distlockvet -version prints the version.
 package main

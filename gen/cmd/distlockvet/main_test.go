@@ -43,17 +43,20 @@ func vet(t *testing.T, args ...string) (string, error) {
 	return string(out), err
 }
 
-// TestWrong checks that go vet reports the same mistakes as the generator, with the
-// same words and positions, also in tests.
+// TestWrong checks that go vet reports the same mistakes in comments as the generator, with the
+// same words and positions, also in tests; and in other packages what only it reports: uses of
+// functions around their locks, and generated code that is not up to date.
 func TestWrong(t *testing.T) {
-	const dir = "../distlockgen/testdata/wrong/"
-	out, _ := vet(t, dir)
-	want, err := os.ReadFile(dir + "want.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := strings.ReplaceAll(out, dir, ""); got != string(want) {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
+	for _, name := range []string{"wrong", "around"} {
+		dir := "../distlockgen/testdata/" + name + "/"
+		out, _ := vet(t, dir)
+		want, err := os.ReadFile(dir + "want.txt")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.ReplaceAll(out, dir, ""); got != string(want) {
+			t.Errorf("%s: got\n%s\nwant\n%s", name, got, want)
+		}
 	}
 }
 

@@ -2,7 +2,6 @@ package directive
 
 import (
 	"go/ast"
-	"go/token"
 	"strings"
 )
 
@@ -60,8 +59,11 @@ func (c *collector) take(doc *ast.CommentGroup, site *Site) {
 		}
 	}
 	for _, comment := range doc.List {
-		if site.Comment == nil && strings.HasPrefix(strings.TrimLeft(comment.Text, "/ \t"), "@DistributedLock(") {
-			c.problems.add(comment.Pos(), "Java's annotation has no effect here: write %s with its attributes as in prefix:shop: value:pay keyTimeout:10s", Marker)
+		annotation, pasted := strings.CutPrefix(strings.TrimLeft(comment.Text, "/* \t"), "@DistributedLock(")
+		if site.Comment == nil && pasted {
+			one := Problems{{Pos: comment.Pos(), Message: "Java's annotation has no effect here"}}
+			one.mend(comment.Pos(), comment.Text, mend(Marker, "("+strings.TrimSuffix(annotation, "*/"), nil))
+			c.problems = append(c.problems, one...)
 		}
 	}
 }
@@ -86,20 +88,22 @@ func (c *collector) rest(f *ast.File) {
 }
 
 // resembling reports a comment that looks like a directive. It has a fix if a directive may
-// stand there, and nothing else would be wrong with its options that has none.
+// stand there.
 func (c *collector) resembling(comment *ast.Comment, head bool) {
 	written, meant, certain := resembles(comment.Text)
 	if written == "" {
 		return
 	}
-	c.problems.add(comment.Pos(), "%s is a comment without effect: did you mean %s?", written, meant)
-	site := c.above[comment]
-	if meant == Defaults && !head || meant == Marker && (site == nil || site.Comment != nil) {
-		return
+	one, site := Problems{{Pos: comment.Pos(), Message: written + " is a comment without effect"}}, c.above[comment]
+	if head == (meant == Defaults) && (meant == Defaults || site != nil && site.Comment == nil) {
+		g := mend(meant, strings.TrimSuffix(comment.Text[len(written):], "*/"), nil)
+		g.certain = g.certain && certain
+		one.mend(comment.Pos(), comment.Text, g)
 	}
-	if _, problems := Parse(meant+comment.Text[len(written):], comment.Pos(), nil); certain && problems.mendable() {
-		c.problems[len(c.problems)-1].Fix = Fix{comment.Pos() + token.Pos(len(written)), meant}
+	if !strings.Contains(one[0].Message, "; write ") {
+		one[0].Message += ": did you mean " + meant + "?"
 	}
+	c.problems = append(c.problems, one...)
 }
 
 // Read reads the directives of all sites of a package, with its defaults.

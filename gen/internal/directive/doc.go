@@ -23,6 +23,10 @@
 // Two more options are as, the name of what is generated, and locker, a Go expression for the
 // *distlock.Locker.
 //
+// What is not in this grammar is refused, and so is a value that is hardly meant as it stands,
+// such as one with a comma behind it. The error has the whole comment as it is meant, if that
+// can be told.
+//
 // An option of the lock itself comes before one of the package, and that before the default
 // of [distlock.Opts]. What makes one lock different from another is no default: value,
 // paramLock, param, key, as, and hasher, which [distlock.Config] has for all locks.

@@ -1,6 +1,9 @@
 package directive
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
 
 // nearest returns the one of names that is closest to name, or "" if none is close or several
 // are: at most one letter in three may be wrong, and at most two.
@@ -42,27 +45,30 @@ func distance(a, b string) int {
 	return last[len(b)]
 }
 
+// heading is a beginning that may be meant as one of a directive.
+var heading = regexp.MustCompile(`^\pL+ ?: ?\pL+`)
+
 // resembles returns the beginning of a comment that looks like a directive but is none, the
 // beginning that it should have, and whether that is certain. Otherwise it returns "". The
 // compiler takes such a comment for prose and reports nothing.
 func resembles(comment string) (written, meant string, certain bool) {
 	body := strings.TrimLeft(comment[2:], " ") // a tab begins code in a comment
-	word, rest, _ := strings.Cut(strings.TrimSuffix(body, "*/"), " ")
-	word = strings.TrimSpace(strings.SplitN(word, "\t", 2)[0])
+	head := heading.FindString(body)
 	before, spaced := strings.TrimSuffix(comment, body), len(body) < len(comment)-2
 	meant, least := Marker, len(comment)
 	for _, m := range []string{Marker, Defaults} {
-		if d := distance(strings.ToLower(word), m[2:]); d < least {
+		if d := distance(strings.ToLower(strings.ReplaceAll(head, " ", "")), m[2:]); d < least {
 			meant, least = m, d
 		}
 	}
+	rest, two := strings.CutPrefix(body, "distlock lock")
 	switch {
 	case marker(comment) != "":
-	case strings.Contains(word, ":") && word[0] != '/' && least <= 2:
-		return before + word, meant, comment[1] == '/'
-	case strings.HasPrefix(word, "distlock:") && !spaced:
-		return before + word, meant, false
-	case word == "distlock" && strings.HasPrefix(rest, "lock") && (!spaced || strings.HasPrefix(rest, "lock ") && strings.Contains(rest, ":")):
+	case head != "" && least <= 2:
+		return before + head, meant, comment[1] == '/'
+	case strings.HasPrefix(body, "distlock:") && !spaced:
+		return before + strings.Fields(body)[0], meant, false
+	case two && (!spaced || strings.HasPrefix(rest, " ") && strings.Contains(rest, ":")):
 		return before + "distlock lock", Marker, false
 	}
 	return "", "", false

@@ -15,18 +15,34 @@ import (
 
 // Parse reads the directive in a comment that begins with [Marker] or [Defaults] and stands at
 // pos. A lock has the defaults of its package, if they are not nil. Parse reports all problems
-// with options, not only the first.
+// with options, or one that says how the whole comment is right, if that is known. A comment
+// that can be read but is hardly meant as it is read has a problem, too.
 func Parse(comment string, pos token.Pos, defaults *Lock) (*Lock, Problems) {
+	l, problems := parse(comment, pos, defaults)
+	m := marker(comment)
+	g := mend(m, comment[len(m):], defaults)
+	for i, a := range l.Args {
+		if len(problems) == 0 && (i >= len(g.args) || g.args[i].Name != a.Name || g.args[i].Value != a.Value) {
+			problems.add(a.Pos, "%q is hardly meant as the value of %s: options are separated by spaces, and a value may have quotes around it", a.Value, a.Name)
+		}
+	}
+	return l, problems.mend(pos, comment, g)
+}
+
+// parse is [Parse] by the letter.
+func parse(comment string, pos token.Pos, defaults *Lock) (*Lock, Problems) {
 	var problems Problems
 	m := marker(comment)
 	text := strings.TrimPrefix(comment, m)
 	l := &Lock{Pos: pos, Text: strings.Join(strings.Fields(text), " "), Exprs: map[string]*Expr{}, defaults: m == Defaults}
-	l.Args = split(text, pos+token.Pos(len(m)), &problems)
+	if l.Args = split(text, pos+token.Pos(len(m)), &problems); len(problems) > 0 {
+		return l, problems
+	}
 	switch {
 	case defaults != nil:
 		l.Opts, l.Exprs = defaults.Opts, maps.Clone(defaults.Exprs)
 		l.Text += "; package defaults: " + defaults.Text
-	case l.defaults && len(l.Args) == 0 && len(problems) == 0:
+	case l.defaults && len(l.Args) == 0:
 		problems.add(pos, "no defaults: write %s keyTimeout:…", Defaults)
 	}
 	l.read(&problems)
@@ -42,6 +58,7 @@ type reader struct {
 	read  func(l *Lock, a Arg) error
 	alone bool   // may stand without a value
 	again bool   // may be given more than once
+	code  bool   // the value is a Go expression
 	own   string // why it is no default of a package, or ""
 }
 
@@ -54,11 +71,11 @@ func makeReaders() []reader {
 	for _, f := range optfield.All() {
 		switch {
 		case f.Name == "Params":
-			all = append(all, reader{name: "param", read: readParam, again: true, own: ofOne}, reader{name: "key", read: readKey, again: true, own: ofOne})
+			all = append(all, reader{name: "param", read: readParam, again: true, own: ofOne}, reader{name: "key", read: readKey, again: true, code: true, own: ofOne})
 		case f.Name == "Hasher":
-			all = append(all, reader{name: f.Directive(), read: readExpr, own: "distlock.Config has the Hasher of all locks"})
+			all = append(all, reader{name: f.Directive(), read: readExpr, code: true, own: "distlock.Config has the Hasher of all locks"})
 		case f.Of == nil:
-			all = append(all, reader{name: f.Directive(), read: readExpr})
+			all = append(all, reader{name: f.Directive(), read: readExpr, code: true})
 		default:
 			r := reader{name: f.Directive(), alone: f.IsBool(), read: func(l *Lock, a Arg) error { return f.Set(&l.Opts, a.Value) }}
 			if f.Name == "Value" || f.Name == "ParamLock" {
@@ -67,7 +84,7 @@ func makeReaders() []reader {
 			all = append(all, r)
 		}
 	}
-	return append(all, reader{name: "as", read: readAs, own: ofOne}, reader{name: "locker", read: readExpr})
+	return append(all, reader{name: "as", read: readAs, own: ofOne}, reader{name: "locker", read: readExpr, code: true})
 }
 
 func (l *Lock) read(problems *Problems) {
@@ -81,7 +98,7 @@ func (l *Lock) read(problems *Problems) {
 			problems.add(a.Pos, "%s cannot be a default: %s", a.Name, readers[i].own)
 		case seen[a.Name] && !readers[i].again:
 			problems.add(a.Pos, "%s is given twice", a.Name)
-		case !a.HasValue && !readers[i].alone, a.HasValue && a.Value == "":
+		case !a.HasValue && !readers[i].alone, a.HasValue && (a.Value == "" || a.Value == ellipsis):
 			problems.add(a.Pos, "%s has no value: write %s:…", a.Name, a.Name)
 		default:
 			seen[a.Name] = true
@@ -129,36 +146,13 @@ func (l *Lock) unknown(a Arg) Problem {
 		}
 	}
 	p := Problem{Pos: a.Pos, Message: "unknown option " + a.Name + ": there are " + strings.Join(names, ", ")}
-	near := begun(a, names)
-	if !slices.ContainsFunc(names, func(name string) bool { return len(a.Name) >= 5 && strings.HasPrefix(name, a.Name) }) {
-		near = nearest(a.Name, names)
-	}
-	switch {
+	switch near := meant(a, func(r reader) bool { return !l.defaults || r.own == "" }); {
 	case strings.EqualFold(a.Name, "params"):
 		p.Message = "unknown option " + a.Name + ": select parameters with param:name or key:expression"
 	case near != "":
 		p.Message = "unknown option " + a.Name + ": did you mean " + near + "?"
-		if _, given := l.find(near); !given || near == "param" || near == "key" {
-			p.Fix = Fix{a.Pos + token.Pos(len(a.Name)), near}
-		}
 	}
 	return p
-}
-
-// begun returns the one of names that begins with the name of the option and can have its
-// value, as retryCount for retry:3, or "" if several do.
-func begun(a Arg, names []string) string {
-	found := ""
-	for _, r := range readers {
-		if len(a.Name) < 5 || !strings.HasPrefix(r.name, a.Name) || !slices.Contains(names, r.name) || r.read(&Lock{Exprs: map[string]*Expr{}}, a) != nil {
-			continue
-		}
-		if found != "" {
-			return ""
-		}
-		found = r.name
-	}
-	return found
 }
 
 func readParam(l *Lock, a Arg) error {

@@ -15,11 +15,10 @@ type Problem struct {
 	Fix     Fix // the zero Fix if it is not certain what was meant
 }
 
-// Fix is what was certainly meant in the place of the text from the position of a problem to
-// End.
+// Fix is what was certainly meant in the place of a whole comment.
 type Fix struct {
-	End  token.Pos
-	Text string
+	Pos, End token.Pos
+	Text     string
 }
 
 // Problems are all problems of a file or a package.
@@ -29,9 +28,17 @@ func (p *Problems) add(pos token.Pos, format string, args ...any) {
 	*p = append(*p, Problem{Pos: pos, Message: fmt.Sprintf(format, args...)})
 }
 
-// mendable reports whether all problems have a fix.
-func (p Problems) mendable() bool {
-	return !slices.ContainsFunc(p, func(one Problem) bool { return one.Fix == Fix{} })
+// mend returns the problems of a comment: if it is known how the comment is right, the first
+// one, which says so.
+func (p Problems) mend(pos token.Pos, comment string, g mended) Problems {
+	if len(p) == 0 || g.line == "" {
+		return p
+	}
+	p[0].Message += "; write " + g.line
+	if g.certain {
+		p[0].Fix = Fix{pos, pos + token.Pos(len(comment)), g.line}
+	}
+	return p[:1]
 }
 
 // Sort returns the problems in the order of files, lines and columns, without

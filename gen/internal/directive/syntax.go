@@ -11,11 +11,12 @@ import (
 const (
 	Marker   = "//distlock:lock"     // above a function or a method of an interface
 	Defaults = "//distlock:defaults" // above a package clause
+	Allow    = "//distlock:allow"    // on the line of a use of a locked function, or above it
 )
 
 // marker returns the beginning of a directive, or "" for any other comment.
 func marker(comment string) string {
-	for _, m := range []string{Marker, Defaults} {
+	for _, m := range []string{Marker, Defaults, Allow} {
 		if rest, ok := strings.CutPrefix(comment, m); ok && (rest == "" || strings.ContainsAny(rest[:1], " \t\r")) {
 			return m
 		}

@@ -17,9 +17,10 @@ import (
 
 // names manages the names in one generated file.
 type names struct {
-	taken   map[string]bool // in the package and in the sites
-	local   map[string]bool // in the current function, for variable
-	bound   map[string]bool // parameters and receivers, which hide imports
+	taken   map[string]bool   // in the package and in the sites
+	local   map[string]bool   // in the current function, for variable
+	bound   map[string]bool   // parameters and receivers, which hide imports
+	aliases map[string]string // see outer
 	imports []imported
 }
 
@@ -29,7 +30,7 @@ type imported struct {
 }
 
 func (g *generator) namesOf(src *source) *names {
-	n := &names{taken: map[string]bool{}, bound: map[string]bool{}}
+	n := &names{taken: map[string]bool{}, bound: map[string]bool{}, aliases: map[string]string{}}
 	for _, name := range g.Pkg.Scope().Names() {
 		if at := g.Fset.File(g.Pkg.Scope().Lookup(name).Pos()); at != nil && !g.old[at.Name()] {
 			n.taken[name] = true
@@ -117,6 +118,32 @@ func (n *names) fresh(name string) string { return unused(name, n.taken) }
 
 // variable returns a name that is not used in this function.
 func (n *names) variable(name string) string { return unused(name, n.local) }
+
+// outer returns a name of the universe or of the package, or if a parameter, result or receiver
+// of the site hides it another one for the same.
+func (f *file) outer(s *directive.Site, name string) string {
+	if f.Info.Scopes[s.Type()].Lookup(name) == nil {
+		return name
+	}
+	if f.aliases[name] == "" {
+		f.aliases[name] = f.fresh(name)
+	}
+	return f.aliases[name]
+}
+
+// declareOuter writes the other names.
+func (f *file) declareOuter() {
+	for _, name := range slices.Sorted(maps.Keys(f.aliases)) {
+		switch _, isType := types.Universe.Lookup(name).(*types.TypeName); {
+		case isType:
+			f.printf("\ntype %s = %s\n", f.aliases[name], name)
+		case name == "nil":
+			f.printf("\nvar %s any\n", f.aliases[name])
+		default:
+			f.printf("\nvar %s = %s\n", f.aliases[name], name)
+		}
+	}
+}
 
 func unused(name string, taken map[string]bool) string {
 	free := name

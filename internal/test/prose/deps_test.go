@@ -68,7 +68,7 @@ var layers = []layer{
 	{"declared", "internal/protolock", "root options proto", protobuf},
 	{"requests", "internal/request", "root wiring keys", ""},
 	{"http", "httpmw", "root wiring requests parts", ""},
-	{"page", "lockui", "root driver admin", ""},
+	{"page", "lockui", "basics root driver admin", ""},
 	{"java", "javakey", "root", ""},
 	{"grpc", "grpcmw", "root wiring requests declared proto", grpc + " " + protobuf + " " + genproto},
 	{"messages", "example_service/shopv1", "proto", grpc + " " + protobuf},
@@ -83,6 +83,8 @@ var layers = []layer{
 	{"measured", "internal/test/knownrun", "root admin driver backends kit", ""},
 	{"servers", "internal/test/etcdtest internal/test/redistest internal/test/sqltest internal/test/zktest", "driver suite modes processes testing", goRedis + " " + miniredisPath},
 	{"tools", "internal/test/matrix backend/internal/luascript/compose", "modes testing scripts backends", ""},
+	{"load", "internal/load", "root driver backends messages", grpc + " " + protobuf + " " + goRedis + " " + miniredisPath},
+	{"bench", "bench", "load", ""},
 	{"recipes", "internal/cookbook", "root http grpc messages", grpc},
 }
 

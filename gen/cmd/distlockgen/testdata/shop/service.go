@@ -45,3 +45,14 @@ func (s *Service) whole(context.Context, int, ...func(int) chan<- int) error { r
 func hidden(err context.Context, context, distlock string, time int) (ctx int, r0 error) {
 	return 0, nil
 }
+
+//distlock:lock value:predeclared param:any param:len
+func (nil *Service) predeclared(string context.Context, any, error, len int) (true string, time, fmt error) {
+	return "", time, fmt
+}
+
+//distlock:lock value:hidden2
+func (locker *Service) hidden2(context.Context) (nil error) { return nil }
+
+//distlock:lock value:itself paramLock
+func itself(ctx context.Context, itself int) error { return nil }

@@ -1,0 +1,86 @@
+// Command bench puts load on a distributed lock and counts the updates that the lock
+// protects. It is the classic test of such a lock, in JMeter's terms: 1,000 users call
+// a method 10 times each, with a pause of 100 ms. The method adds one to a counter by
+// reading it and writing it back. With the lock no increment is lost; without it some
+// are.
+//
+//	go run ./bench
+//
+// This command calls a function that [distlock.Wrap] has decorated, in this process and
+// on the embedded Redis, first with the lock and then without. It prints:
+//
+//	wrap: 1,000 users x 10 loops, ramp-up 1s, think 100ms, hold 0s, keys 1, backend embedded
+//
+//	Label         # Samples  Average  Median  90% Line  95% Line  99% Line    Min   Max  Error %  Throughput /s
+//	wrap lock        10,000     1.97   0.698      5.33      7.96      12.4  0.019  22.7    0.00%          5,170
+//	wrap no lock     10,000    0.231   0.122     0.631     0.752      1.08  0.001  3.95    0.00%          5,100
+//	TOTAL            20,000     1.10   0.264      3.40      5.33      11.9  0.001  22.7    0.00%          5,004
+//
+//	wrap lock: 10,000 of 10,000 increments
+//	wrap no lock: 1,254 of 10,000 increments, 8,746 lost
+//
+// The table is JMeter's Aggregate Report, with times in milliseconds. Throughput is
+// measured from the beginning of the first sample to the end of the last, with think
+// time and ramp-up: at the defaults it is the rate that the users ask for, not the
+// limit of the lock. How many increments are lost without the lock depends on the
+// scheduler and differs from run to run; internal/load/plan_wrap.go says how users get to
+// overlap.
+//
+// # Plans
+//
+// With -plan wrap a sample is a call of the decorated function. -backend is the store
+// of the locks, and -hold is how long the function takes.
+//
+//	go run ./bench -backend redis://127.0.0.1:6379/0 -hold 1ms -keys 100
+//
+// This command has the stores of the library's own module: Redis, in this process or
+// elsewhere. The same command on all stores is lab/bench, with the same flags.
+//
+//	go run ./lab/bench -backend zk://127.0.0.1:2181/bench -hold 1ms -keys 100
+//	go run ./lab/bench -backend postgres://postgres@127.0.0.1:5432/bench -hold 1ms -keys 100
+//
+// With -lockers the users elect a leader: each is a Locker with a connection of its own,
+// leads once for a time that it draws, and says whom it followed. A sample ends with the
+// release, so it has the wait and the hold. The row "ideal" is a lock that passes on at
+// once, with the same order and the same holds.
+//
+//	go run ./lab/bench -backend zk://127.0.0.1:2181/bench -lockers 15 -hold 500ms..3500ms
+//
+// With -plan http and -plan grpc a sample is an order at the example service, which
+// takes the lock. The counter is the stock of an item, which starts with as many pieces
+// as the users will order. An increment counts if the order was confirmed and the piece
+// is missing from the stock.
+//
+//	go run ./example_service &
+//	go run ./bench -plan http -target http://127.0.0.1:8080
+//	go run ./bench -plan grpc -target 127.0.0.1:9090
+//
+// The other flags mean the same for all plans; -help lists them. The users start evenly
+// over -ramp-up and do -loops samples each, with a pause of -think before each sample
+// that does not count as its time. -keys is the number of locks and counters, over
+// which the users are spread. -lock is on, off or both, one after the other.
+//
+// # The samples
+//
+// -jtl writes every sample as a line of CSV, with the default columns of JMeter 5, for
+// JMeter's listeners and for its report in HTML, jmeter -g out.jtl -o report. The runs are
+// thread groups 1 and 2. Times there are in milliseconds; those of the table are measured in
+// microseconds. bytes and sentBytes are the sizes of the bodies; Latency and Connect are 0.
+// All samples are kept in memory until the end.
+//
+// An interrupt ends the run: samples may continue for two seconds, and then the results
+// are reported. A second interrupt ends the process.
+//
+// The exit code is 2 for a mistake on the command line. It is 1 if the service or the
+// backend cannot be reached, if all samples of a run failed, or if an increment was
+// lost in spite of the lock.
+package main
+
+import (
+	"context"
+	"os"
+
+	"github.com/distlock-go/distlock/internal/load"
+)
+
+func main() { os.Exit(load.Main(context.Background(), load.OnRedis)) }
