@@ -38,7 +38,7 @@ func TestSilentSentinel(t *testing.T) {
 				}
 			})
 			b := newBackend(t, c, redislock.WithOpTimeout(redislock.DefaultOpTimeout))
-			g := mustTry(t, b, request("held"))
+			g := mustTry(t, b, request("held" + silent.Addr()))
 			n.Hang(true)
 			start, last := time.Now(), time.Now()
 			for time.Since(start) < 2*g.TTL {
@@ -51,7 +51,7 @@ func TestSilentSentinel(t *testing.T) {
 				}
 				time.Sleep(g.TTL / 3)
 			}
-			testkit.MustRelease(t, b, mustTry(t, b, request("new")))
+			testkit.MustRelease(t, b, mustTry(t, b, request("new" + silent.Addr())))
 			testkit.MustRelease(t, b, g)
 		})
 	}
