@@ -36,7 +36,7 @@ func TestBudgets(t *testing.T) {
 
 // TestExtendBeforeTheNextPlace: the place of another owner was created right after the holder's.
 func TestExtendBeforeTheNextPlace(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, f *fake, b *etcdlock.Backend, s *spoiler) {
+	inVirtualTime(t, func(t *testing.T, f *fake, b *etcdlock.Backend, _ *spoiler) {
 		mustWork(t, b, "session")
 		g := testkit.MustTry(t, b, testkit.NewRequest("k"))
 		w := testkit.StartWaiter(t, b, testkit.NewRequest("k"))
@@ -209,7 +209,7 @@ func TestSilentServers(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inVirtualTime(t, func(t *testing.T, f *fake, b *etcdlock.Backend, s *spoiler) {
+			inVirtualTime(t, func(t *testing.T, _ *fake, b *etcdlock.Backend, s *spoiler) {
 				g := testkit.MustTry(t, b, testkit.NewRequest("k"))
 				n := 0
 				s.each(func(i int, _ string) bool { n = i; return i == 1 })

@@ -140,7 +140,7 @@ func (b *Backend) attemptOnce(ctx context.Context, tk *ticket, r *driver.Request
 				}
 			}
 		case len(p.blockers) > 0:
-			over := false
+			var over bool
 			now := time.UnixMilli(seen.time).Add(time.Since(tk.since)) // or later, by the servers' clock
 			if o.left, over, err = b.endKept(ctx, p.kept, now); err != nil {
 				return driver.Grant{}, nil, err
