@@ -88,6 +88,8 @@ func (r *recorder) message(t *testing.T, kind, owner string, doubt, plainly bool
 			must(t, r.flushed.FlushAll(t.Context()).Err())
 			must(t, r.flushed.Set(t.Context(), clockKey, "0900000000000000", 0).Err()) // as after earlier grants
 			must(t, r.flushed.ScriptFlush(t.Context()).Err())
+			_ = r.plain.Close()
+			r.plain = redislock.New(r.flushed) // it does not know the tokens of the data that is gone
 			before := []driver.Request{{Key: "another", Owner: "another", TTL: r.lease}}
 			if kind == "release" {
 				before = append(before, q)
