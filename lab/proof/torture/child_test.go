@@ -3,6 +3,7 @@ package torture
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"os"
 	"sync"
@@ -99,7 +100,8 @@ func beKid(c *testkit.Child) (err error) {
 	if k.journal, err = openJournal(k.Journal); err != nil {
 		return err
 	}
-	logging.Disable() // the client logs every lost connection
+	logging.Disable()                              // the client logs every lost connection
+	slog.SetDefault(slog.New(slog.DiscardHandler)) // and a backend, once, what short leases cost
 	var life context.Context
 	life, k.end = context.WithCancel(context.Background())
 	defer k.end()
