@@ -105,11 +105,12 @@ export class Row {
     const free = lock.held === 0, [first] = lock.holders;
     this.line.classList.toggle("free", free);
     const mode = lock.mode === "foreign" ? `${modes.foreign}: ${lock.foreign}` : modes[lock.mode];
-    const kept = lock.kept_since ? `free; a function of this process has kept it since ${timeOf(Date.parse(lock.kept_since))}` : "free";
-    setText(this.cells["Mode"], free ? kept : lock.held > 1 ? `${mode}, ${lock.held} holders` : mode);
+    setText(this.cells["Mode"], free ? "free" : lock.held > 1 ? `${mode}, ${lock.held} holders` : mode);
     this.#showHolder(this.cells["Holder"], free ? undefined : first, lock.held - 1);
+    if (free && lock.kept_since) setText(this.cells["Holder"], "kept by a function of this process");
     setText(this.cells["Token"], (!free && first && tokensOf(first)) || "–");
-    setText(this.cells["Since"], !free && first?.since ? timeOf(Date.parse(first.since)) : "–");
+    const since = free ? lock.kept_since : first?.since;
+    setText(this.cells["Since"], since ? timeOf(Date.parse(since)) : "–");
     this.#showWaiting(this.cells["Waiting in the store"]);
     this.release.hidden = !canRelease || free || lock.mode === "foreign";
     this.#showHolders();
