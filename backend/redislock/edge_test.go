@@ -3,6 +3,7 @@ package redislock_test
 import (
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -37,11 +38,11 @@ func TestVirtualMoved(t *testing.T) {
 		b := newBackend(t, redistest.VirtualClient(t, m))
 		l := distlock.New(b, distlock.Config{})
 		defer l.Close()
-		attempts := 0
+		var attempts atomic.Int32
 		m.Server().SetPreHook(func(c *mini.Peer, name string, _ ...string) bool {
 			moved := strings.HasPrefix(name, "EVAL")
 			if moved {
-				attempts++
+				attempts.Add(1)
 				c.WriteError("MOVED 8579 127.0.0.1:7001")
 			}
 			return moved
@@ -53,8 +54,8 @@ func TestVirtualMoved(t *testing.T) {
 		}
 		says(t, "the error", err, "MOVED 8579")
 		says(t, "the error", err, "redis.NewClusterClient")
-		if attempts != 1 {
-			t.Errorf("%d attempts", attempts)
+		if n := attempts.Load(); n != 1 {
+			t.Errorf("%d attempts", n)
 		}
 	})
 }

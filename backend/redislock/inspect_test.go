@@ -102,8 +102,8 @@ func TestInspectAndForce(t *testing.T) {
 			if info.Foreign != c.foreign || h.Holder != c.holder || h.ExpiresIn > 0 != c.ends || h.ExpiresIn > time.Hour || info.Waiting == 1 != (name == "busy" || name == "id") {
 				t.Errorf("%s: %+v", key, info)
 			}
-			if isMine := name == "mine"; isMine != (h.Token == g.Token) || isMine == h.Since.IsZero() {
-				t.Errorf("%s has the token %d since %v, want %d", key, h.Token, h.Since, g.Token)
+			if isMine := name == "mine"; isMine != (h.LastToken == g.Token) || isMine == h.Since.IsZero() {
+				t.Errorf("%s has the token %d since %v, want %d", key, h.LastToken, h.Since, g.Token)
 			}
 			held, err := b.ForceRelease(ctx, key)
 			if held != c.force || errors.Is(err, driver.ErrForeign) == c.force {

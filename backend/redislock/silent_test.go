@@ -17,8 +17,8 @@ import (
 )
 
 // One of three Sentinels is silent, whichever the client has asked last. A held lock stays held,
-// and attempts succeed again within seconds, with the options that the package comment names. Fails
-// if the client asks a silent one until the lease has ended, as it does by default.
+// and attempts succeed again within seconds, with the defaults of go-redis. Fails if the client
+// asks a silent one until the lease has ended.
 func TestSilentSentinel(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
@@ -29,7 +29,6 @@ func TestSilentSentinel(t *testing.T) {
 			var n spoilnet.Network
 			c := s.Client(t, func(o *redis.FailoverOptions) {
 				o.SentinelAddrs[0], o.SentinelAddrs[i] = o.SentinelAddrs[i], o.SentinelAddrs[0]
-				o.ReadTimeout, o.MaxRetries = time.Second, -1
 				o.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
 					if addr == silent.Addr() {
 						return n.DialContext(ctx, network, addr)
@@ -38,7 +37,7 @@ func TestSilentSentinel(t *testing.T) {
 				}
 			})
 			b := newBackend(t, c, redislock.WithOpTimeout(redislock.DefaultOpTimeout))
-			g := mustTry(t, b, request("held" + silent.Addr()))
+			g := mustTry(t, b, request("held"+silent.Addr()))
 			n.Hang(true)
 			start, last := time.Now(), time.Now()
 			for time.Since(start) < 2*g.TTL {
@@ -51,7 +50,7 @@ func TestSilentSentinel(t *testing.T) {
 				}
 				time.Sleep(g.TTL / 3)
 			}
-			testkit.MustRelease(t, b, mustTry(t, b, request("new" + silent.Addr())))
+			testkit.MustRelease(t, b, mustTry(t, b, request("new"+silent.Addr())))
 			testkit.MustRelease(t, b, g)
 		})
 	}

@@ -24,7 +24,7 @@ import (
 //
 //   - A client of [redis.NewFailoverClient]: the connections follow the master. The
 //     Sentinels are asked for it with each new connection, and no connection is used for
-//     more than a second.
+//     more than a second, or ten if they do not answer.
 //   - A [redis.ClusterClient]: each server has a pool. A function that tells the slots is
 //     called once a second.
 //   - A [redis.Ring]: there is no pool. Two Rings may disagree for a while about which
@@ -151,16 +151,9 @@ func (p *OwnPool) other() redis.UniversalClient {
 	return p.user
 }
 
-const (
-	// dialFactor is how many times the operation timeout a connection may take: TLS and
-	// the login need more round trips than an operation.
-	dialFactor = 4
-
-	// chosenFor is how long a connection is used that a Sentinel has chosen. go-redis tells
-	// only the user's client of a new master. The old one usually closes its connections,
-	// but not if it is cut off from the Sentinels.
-	chosenFor = time.Second
-)
+// dialFactor is how many times the operation timeout a connection may take: TLS and
+// the login need more round trips than an operation.
+const dialFactor = 4
 
 // configure changes options of the user's client to those of the pool.
 func (p *OwnPool) configure(o *redis.Options) {
@@ -174,24 +167,34 @@ func (p *OwnPool) configure(o *redis.Options) {
 	o.DialTimeout = dialFactor * p.timeout
 	o.PoolTimeout, o.ReadTimeout, o.WriteTimeout = p.timeout, p.timeout, p.timeout
 	o.ContextTimeoutEnabled = false // the context limits the wait for a connection only
-	if o.Addr == "FailoverClient" { // as go-redis calls it
-		o.ConnMaxLifetime, o.ConnMaxLifetimeJitter = chosenFor, 0
-	}
 	dial := o.Dialer
 	if dial == nil {
 		dial = redis.NewDialer(o)
 	}
 	all := &neighbours{began: time.Now(), patience: p.timeout / 4}
+	if o.Addr == "FailoverClient" { // as go-redis calls it
+		all.chosen = newChosen(p.ended, func(ctx context.Context) (net.Conn, error) {
+			ctx, cancel := context.WithTimeout(ctx, dialFactor/2*p.timeout)
+			defer cancel()
+			return dial(impatient{ctx}, "tcp", "")
+		})
+	}
 	o.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		stop := context.AfterFunc(p.ended, cancel)
 		defer stop()
-		c, err := dial(ctx, network, addr)
+		c := &probed{all: all}
+		var err error
+		if all.chosen != nil {
+			c.Conn, c.born, err = all.chosen.connect(ctx)
+		} else {
+			c.Conn, err = dial(ctx, network, addr)
+		}
 		if err != nil {
 			return nil, err
 		}
-		return eager(c, &probed{Conn: c, all: all}, &p.sleepy), nil
+		return eager(c.Conn, c, &p.sleepy), nil
 	}
 	o.Limiter = nil
 	o.ClientSideCache, o.ClientSideCacheConfig = nil, nil

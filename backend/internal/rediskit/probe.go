@@ -27,6 +27,7 @@ type neighbours struct {
 	patience time.Duration // for a sign of life
 	suspect  atomic.Int64  // those used last before have to give one
 	dead     atomic.Int64  // those used last until then are silent
+	chosen   *chosen       // nil without Sentinels
 }
 
 func (n *neighbours) now() int64 { return int64(time.Since(n.began)) + 1 }
@@ -41,6 +42,7 @@ func raise(a *atomic.Int64, to int64) {
 type probed struct {
 	net.Conn
 	all   *neighbours
+	born  time.Time // for chosen
 	used  int64     // when it was last written to; zero if it is new
 	until time.Time // the deadline of writes
 }
@@ -64,6 +66,8 @@ func (c *probed) Read(p []byte) (int, error) {
 func (c *probed) Write(p []byte) (int, error) {
 	now := c.all.now()
 	switch {
+	case c.all.chosen != nil && !c.all.chosen.usable(c.born, c.limit()):
+		return 0, errStale
 	case c.used == 0:
 	case c.used <= c.all.dead.Load():
 		return 0, errStale
@@ -76,13 +80,18 @@ func (c *probed) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
+// limit is how long a write may be delayed.
+func (c *probed) limit() time.Duration {
+	if c.until.IsZero() {
+		return c.all.patience
+	}
+	return min(c.all.patience, time.Until(c.until)/2)
+}
+
 // probe returns errStale unless the server answers a PING, with whatever. If there is little
 // time, it says nothing about the neighbours.
 func (c *probed) probe(now int64) error {
-	limit := c.all.patience
-	if !c.until.IsZero() {
-		limit = min(limit, time.Until(c.until)/2)
-	}
+	limit := c.limit()
 	_, err := c.Conn.Write([]byte("*1\r\n$4\r\nPING\r\n"))
 	if err == nil {
 		err = c.SetReadDeadline(time.Now().Add(limit))

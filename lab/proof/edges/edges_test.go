@@ -18,6 +18,9 @@ import (
 // lease is shorter than the default, so that a renewal that fails for long costs it.
 const lease = 3 * time.Second
 
+// quiet is how long nothing but renewals uses the connections that have died.
+const quiet = 2 * time.Second
+
 // edges has the columns of the table. Each returns its cell.
 var edges = []struct {
 	name string
@@ -129,6 +132,7 @@ func die(t *testing.T, r rig) string {
 	l := open(t, r, w)
 	held := testkit.MustAcquire(t, l, r.key+"held", distlock.Opts{KeyTimeout: lease})
 	w.cut()
+	time.Sleep(quiet)
 	began := time.Now()
 	_, err := l.TryAcquire(t.Context(), r.key+"first", distlock.Opts{KeyTimeout: lease})
 	text := fmt.Sprintf("%.1f s", time.Since(began).Seconds())
