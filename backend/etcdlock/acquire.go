@@ -31,7 +31,7 @@ func (b *Backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Gran
 	if errors.Is(err, driver.ErrNotAcquired) {
 		b.table.Lose(tk, true)
 	}
-	return g, err
+	return g, b.table.unsent(tk, err)
 }
 
 // Acquire implements [driver.Queuer]. It creates a place in the queue and watches only the
@@ -42,17 +42,18 @@ func (b *Backend) Acquire(ctx context.Context, r driver.Request) (driver.Grant, 
 	if err != nil {
 		return driver.Grant{}, err
 	}
-	return placequeue.Acquire(ctx, b.background, tk.Gone, r.Backoff, func() (driver.Grant, *obstacle, error) {
+	g, err := placequeue.Acquire(ctx, b.background, tk.Gone, r.Backoff, func() (driver.Grant, *obstacle, error) {
 		op, end := b.opContext(ctx)
 		defer end()
 		return b.attempt(op, tk, &r, false)
 	})
+	return g, b.table.unsent(tk, err)
 }
 
 // ticket returns the ticket of the request's owner.
 func (b *Backend) ticket(ctx context.Context, r *driver.Request, queued bool) (*ticket, error) {
 	if b.background.Err() != nil {
-		return nil, errClosed
+		return nil, driver.NotSent(errClosed)
 	}
 	return b.table.GetOrAdd(ctx, r, queued, func(tk placequeue.Ticket[granted]) *ticket {
 		return &ticket{Ticket: tk, slot: b.table.takeSlot(r.Key)}

@@ -3,6 +3,7 @@ package etcdlock
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -31,6 +32,7 @@ type Backend struct {
 	current atomic.Pointer[session] // nil before the first
 	term    atomic.Int64            // the newest term that is known: see fresh
 	stream  atomic.Int64            // of watches: see watch
+	renewed atomic.Int64            // when the connections were replaced last: see reconnect
 	making  chan struct{}           // full while a goroutine makes a session
 	table   table
 	sweeper sweeper
@@ -113,10 +115,10 @@ func (b *Backend) opContext(ctx context.Context) (context.Context, context.Cance
 	return untold{op}, end
 }
 
-// twice sends a request of an operation, and another one if there is no answer in half of the
-// time that is left, or the server is not available: the client sends that to another server, or
-// over another connection. It returns the answer that comes first. With again, either request may
-// have been carried out before the answer, or may be still.
+// twice sends a request of an operation, and another one over a new connection if there is no
+// answer in half of the time that is left, or if the server is not available. It returns the
+// answer that comes first. With again, either request may have been carried out before the
+// answer, or may be still.
 func twice[T any](ctx context.Context, b *Backend, send func(context.Context) (T, error)) (answer T, again bool, err error) {
 	patience := b.opts.opTimeout / 2
 	if u, ok := ctx.(untold); ok {
@@ -146,6 +148,9 @@ func twice[T any](ctx context.Context, b *Backend, send func(context.Context) (T
 		}
 		waits = false
 	case <-timer.C:
+		if patience >= b.opts.opTimeout/4 {
+			b.reconnect()
+		}
 	}
 	go try()
 	r := <-results
@@ -153,6 +158,23 @@ func twice[T any](ctx context.Context, b *Backend, send func(context.Context) (T
 		r = <-results
 	}
 	return r.answer, true, r.err
+}
+
+// reconnect replaces the client's connections, but not twice in the time of two operations. It
+// is for a connection that dies without a word: gRPC finds that only with keep-alives, which
+// [clientv3.Config] leaves off. Requests that were sent go on where they are. A server that is
+// silent gets no more requests, because it does not complete the new connection.
+func (b *Backend) reconnect() {
+	now, last := time.Now().UnixNano(), b.renewed.Load()
+	if now-last < int64(2*b.opts.opTimeout) || !b.renewed.CompareAndSwap(last, now) {
+		return
+	}
+	b.stream.Add(1)
+	all := b.client.Endpoints()
+	for i := range all { // one after the other: without any, requests fail
+		b.client.SetEndpoints(slices.Delete(slices.Clone(all), i, i+1)...)
+		b.client.SetEndpoints(all...)
+	}
 }
 
 // txn sends a transaction as [twice] does.

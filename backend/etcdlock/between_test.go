@@ -171,6 +171,30 @@ func TestSilentAtFirst(t *testing.T) {
 	}
 }
 
+// TestNothingSent: without a lease of etcd nothing is sent for a key, and no slot is left. After
+// an attempt in doubt another one is not certain.
+func TestNothingSent(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, f *fake, b *etcdlock.Backend, s *spoiler) {
+		mustWork(t, b, "session")
+		doubt := testkit.NewRequest("first")
+		for name, try := range attempts {
+			s.each(func(int, string) bool { return true })
+			if _, err := try(b, doubt); err == nil || errors.Is(err, driver.ErrNotSent) {
+				t.Errorf("%s in doubt: %v", name, err)
+			}
+			lease, _ := f.lastLease()
+			f.revoke(lease)
+			time.Sleep(25 * time.Second) // the session is known to have ended
+			if _, err := try(b, testkit.NewRequest("key")); !errors.Is(err, driver.ErrNotSent) {
+				t.Errorf("%s without a session: %v", name, err)
+			}
+			if n := etcdlock.Slots(b); n != 1 {
+				t.Errorf("%d keys have slots, want the one in doubt", n)
+			}
+		}
+	})
+}
+
 // TestSilentServers: the requests of one call reach a server that does not answer. The call
 // succeeds within the time of one operation, by the second request of each kind.
 func TestSilentServers(t *testing.T) {

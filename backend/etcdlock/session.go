@@ -175,7 +175,7 @@ func (s *session) run() {
 
 // keepAlive sends keep-alives on one stream until the stream fails, or once. The client's own
 // KeepAlive does not tell when it has sent the request that was answered. If an answer is late,
-// another stream, which may be one to another server, gets one keep-alive.
+// another stream gets one keep-alive, over a new connection.
 func (s *session) keepAlive(once bool) {
 	ctx, cancel := context.WithCancel(clientv3.WithRequireLeader(s.backend.background))
 	defer cancel()
@@ -187,11 +187,16 @@ func (s *session) keepAlive(once bool) {
 	}
 	pause := time.NewTimer(s.interval())
 	defer pause.Stop()
-	other := time.AfterFunc(time.Hour, func() { s.backend.background.Run(func() { s.keepAlive(true) }) })
+	other := time.AfterFunc(time.Hour, func() {
+		s.backend.background.Run(func() {
+			s.backend.reconnect()
+			s.keepAlive(true)
+		})
+	})
 	defer other.Stop()
 	for {
 		if !once {
-			other.Reset(s.backend.opts.opTimeout / 4)
+			other.Reset(s.backend.opts.opTimeout / 2)
 		}
 		sent := time.Now()
 		if stream.Send(&pb.LeaseKeepAliveRequest{ID: int64(s.id)}) != nil {

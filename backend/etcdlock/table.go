@@ -1,6 +1,7 @@
 package etcdlock
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/distlock-go/distlock/backend/internal/placequeue"
@@ -102,6 +103,22 @@ func (t *table) setHeld(tk *ticket, s *session, g *driver.Grant) bool {
 	return tk.session == s && t.SetHeld(tk, tk.path, granted{s, tk.created}, g)
 }
 
+// unsent removes the ticket of an attempt that has failed with err, if its owner has no place and
+// no request may still create one. The error then says so.
+func (t *table) unsent(tk *ticket, err error) error {
+	if err == nil || errors.Is(err, driver.ErrNotAcquired) {
+		return err
+	}
+	t.Lock()
+	unsent := tk.isUnsent()
+	t.Unlock()
+	if !unsent {
+		return err
+	}
+	t.Lose(tk, false)
+	return driver.NotSent(err)
+}
+
 // sweep has the place of a ticket deleted that has left the table.
 func (t *table) sweep(tk *ticket) {
 	if l, ok := t.leftover(tk); ok {
@@ -114,7 +131,7 @@ func (t *table) sweep(tk *ticket) {
 func (t *table) leftover(tk *ticket) (leftover, bool) {
 	t.Lock()
 	defer t.Unlock()
-	if tk.created == 0 && tk.doubt == 0 && tk.inFlight == 0 {
+	if tk.isUnsent() {
 		t.putSlot(tk.ID.Key, tk.slot)
 		return leftover{}, false
 	}

@@ -14,3 +14,6 @@ type ticket struct {
 	inFlight int      // requests for the place
 	doubt    int64    // the fence of the last request with an unknown outcome; 0 if there is none
 }
+
+// isUnsent reports whether there is no place, and no request may still create one.
+func (tk *ticket) isUnsent() bool { return tk.created == 0 && tk.doubt == 0 && tk.inFlight == 0 }

@@ -35,7 +35,7 @@ func (b *Backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Gran
 	if errors.Is(err, driver.ErrNotAcquired) && b.table.Remove(tk, true) {
 		_, _ = b.nodes.delete(op, tk) // continues in the background after an error
 	}
-	return g, err
+	return g, b.table.unsent(tk, err)
 }
 
 // Acquire implements [driver.Queuer]. It joins the queue and watches only the nodes that
@@ -47,11 +47,12 @@ func (b *Backend) Acquire(ctx context.Context, r driver.Request) (driver.Grant, 
 	if err != nil {
 		return driver.Grant{}, err
 	}
-	return placequeue.Acquire(ctx, b.background, tk.Gone, r.Backoff, func() (driver.Grant, *obstacle, error) {
+	g, err := placequeue.Acquire(ctx, b.background, tk.Gone, r.Backoff, func() (driver.Grant, *obstacle, error) {
 		op, end := b.link.opContext(ctx)
 		defer end()
 		return b.attempt(op, tk, &r)
 	})
+	return g, b.table.unsent(tk, err)
 }
 
 // attempt makes an attempt, and another one if it ends with its connection: the server may have

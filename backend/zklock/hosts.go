@@ -58,7 +58,7 @@ const shortConnection = time.Second
 func (h *hosts) Next() (server string, retryStart bool) {
 	if len(h.round) == 0 {
 		h.round = h.resolve()
-		retryStart = h.failed || h.round[0] == h.last || time.Since(h.since) < shortConnection
+		retryStart = h.failed || time.Since(h.since) < shortConnection
 		h.failed = true
 	}
 	h.last, h.round = h.round[0], h.round[1:]

@@ -42,9 +42,10 @@ type link struct {
 	current       *session      // nil before the first and after an expired session
 	up            chan struct{} // closed while the session can be used
 	authenticated bool
-	user          string // that the latest connection has; "" if it has no credentials
-	lastAddr      string // of the server that was tried last
-	lastErr       error  // the last failure; nil if there was none since the last session
+	user          string    // that the latest connection has; "" if it has no credentials
+	lastAddr      string    // of the server that was tried last
+	lastErr       error     // the last failure; nil if there was none since the last session
+	suspected     time.Time // when suspect closed a connection last
 }
 
 func newLink(ctx context.Context, servers []string, o *options) (*link, error) {
@@ -307,18 +308,23 @@ func (l *link) nudge() {
 
 // suspect closes the connection if the server has been silent for half of the time of an operation,
 // or if one that began at start has no answer in all its time and there are other servers. The
-// library would wait for two thirds of the session, in which every lease ends. A connection that is
-// new gets more time: a leader that stands still is none of its faults.
+// library would wait for two thirds of the session, in which every lease ends. It does so once in
+// the time of two operations: a leader that stands still is no fault of the next connection.
 func (l *link) suspect(start time.Time) {
 	l.mu.Lock()
-	s := l.latest
-	l.mu.Unlock()
-	if s == nil {
+	s, limit := l.latest, l.opts.opTimeout
+	if s == nil || time.Since(l.suspected) < 2*limit {
+		l.mu.Unlock()
 		return
 	}
 	age, silence := s.times()
-	limit, took := l.opts.opTimeout, time.Since(start)
-	if age >= 2*limit && (silence >= limit/2 || took >= limit && l.hosts.several.Load()) {
+	took := min(time.Since(start), age)
+	dead := age > 0 && silence >= limit/2 || took >= limit && l.hosts.several.Load()
+	if dead {
+		l.suspected = time.Now()
+	}
+	l.mu.Unlock()
+	if dead {
 		s.end(fmt.Errorf("%w within %v", errNoAnswer, max(silence, took).Round(time.Millisecond)))
 		go s.Close() //nolint:errcheck // it may have been closed already, and TLS may wait
 	}

@@ -2,6 +2,7 @@ package zklock_test
 
 import (
 	"context"
+	"errors"
 	"net"
 	"slices"
 	"testing"
@@ -18,20 +19,21 @@ import (
 
 // TestConnectionDiesSilently: nothing arrives on the connection any more, and nothing closes
 // it. The first attempt succeeds over another one, within the time of one operation, and a
-// lease of three seconds is kept.
+// lease of three seconds is kept. The names of the servers lead to one address.
 func TestConnectionDiesSilently(t *testing.T) {
-	for name, alone := range map[string]bool{"renewals alone": true, "attempt": false} {
+	for name, c := range map[string]struct{ age, alone time.Duration }{
+		"renewals alone": {time.Minute, 10 * time.Second},
+		"attempt":        {time.Minute, 0},
+		"new connection": {0, 0},
+	} {
 		t.Run(name, func(t *testing.T) {
 			inVirtualTime(t, func(t *testing.T, v *virtual) {
 				locker := testkit.NewLocker(t, v, distlock.Config{})
 				lease := testkit.MustAcquire(t, locker, "held", distlock.Opts{KeyTimeout: 3 * time.Second})
-				time.Sleep(time.Minute)
+				time.Sleep(c.age)
 				v.network.Cut()
+				time.Sleep(c.alone)
 				start := time.Now()
-				if alone {
-					time.Sleep(10 * time.Second)
-					start = time.Now()
-				}
 				testkit.MustRelease(t, v, testkit.MustTry(t, v, testkit.NewRequest("key")))
 				if d := time.Since(start); d > 2*time.Second {
 					t.Errorf("the first attempt took %v", d)
@@ -43,9 +45,39 @@ func TestConnectionDiesSilently(t *testing.T) {
 				if err := lease.Release(t.Context()); err != nil {
 					t.Error(err)
 				}
-			})
+			}, zklock.WithLookup(func(context.Context, string) ([]string, error) { return []string{"10.0.0.1"}, nil }))
 		})
 	}
+}
+
+// TestNothingSent: without a connection nothing is sent, and no ticket is left. After an attempt
+// in doubt another one is not certain.
+func TestNothingSent(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, v *virtual) {
+		doubt, r := testkit.NewRequest("first"), testkit.NewRequest("key")
+		v.tryInDoubt(t, doubt, muted)
+		v.network.Refuse(true)
+		synctest.Wait()
+		r.Backoff = driver.NewBackoff(time.Second, 0)
+		for name, attempt := range map[string]func(ctx context.Context, r driver.Request) (driver.Grant, error){
+			"TryAcquire": v.TryAcquire, "Acquire": v.Acquire,
+		} {
+			ended, end := context.WithCancel(t.Context())
+			end()
+			for mode, ctx := range map[driver.Mode]context.Context{driver.Exclusive: t.Context(), driver.Shared: ended} {
+				r.Mode = mode // a ticket that is left has another
+				if _, err := attempt(ctx, r); !errors.Is(err, driver.ErrNotSent) {
+					t.Errorf("%s without a connection: %v", name, err)
+				}
+			}
+			if _, err := attempt(t.Context(), doubt); err == nil || errors.Is(err, driver.ErrNotSent) {
+				t.Errorf("%s after a doubt: %v", name, err)
+			}
+		}
+		v.network.Refuse(false)
+		testkit.ReleaseRepeatedly(t, v, doubt.Grant())
+		v.mustBeEmpty(t, "first")
+	})
 }
 
 // TestMemberWithoutLeader: a server answers reads, and has lost the leader. Another server is

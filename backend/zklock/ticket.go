@@ -2,6 +2,7 @@ package zklock
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 	"time"
 
@@ -47,6 +48,25 @@ func (t *table) setHeld(tk *ticket, g *driver.Grant) bool {
 	t.Lock()
 	defer t.Unlock()
 	return t.SetHeld(tk, tk.node, tk.session, g)
+}
+
+// unsent removes the ticket of an attempt that has failed with err, if its owner has no node and
+// no request may still create one. The error then says so.
+func (t *table) unsent(tk *ticket, err error) error {
+	if err == nil || errors.Is(err, driver.ErrNotAcquired) {
+		return err
+	}
+	select {
+	case tk.busy <- struct{}{}:
+		defer tk.unlock()
+	default:
+		return err // a creation is in flight
+	}
+	if tk.node != "" || tk.inDoubt {
+		return err
+	}
+	t.Remove(tk, false)
+	return driver.NotSent(err)
 }
 
 // created records the node of tk, which the caller has locked.

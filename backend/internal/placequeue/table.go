@@ -100,7 +100,7 @@ func (t *Table[T, S]) Init(ended func(tk T)) {
 // another owner has the key.
 func (t *Table[T, S]) GetOrAdd(ctx context.Context, r *driver.Request, queued bool, newTicket func(Ticket[S]) T) (none T, err error) {
 	if err := ctx.Err(); err != nil {
-		return none, err // nothing was sent
+		return none, driver.NotSent(err)
 	}
 	id := ID{r.Key, r.Owner}
 	t.Lock()
