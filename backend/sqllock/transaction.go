@@ -3,6 +3,7 @@ package sqllock
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"math"
 	"math/rand/v2"
 	"strconv"
@@ -38,18 +39,6 @@ func (b *Backend) do(ctx context.Context, why purpose, f func(ctx context.Contex
 			!sleep(op, time.Millisecond+rand.N(time.Duration(min(i, 20))*time.Millisecond)):
 			return b.failure(ctx, err)
 		}
-	}
-}
-
-// sleep returns false if ctx ends before d has passed.
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }
 
@@ -111,5 +100,47 @@ func finish(ctx context.Context, c *sql.Conn, statements ...string) {
 			discard(c)
 			return
 		}
+	}
+}
+
+// failure returns the error of an operation for a caller with the context ctx.
+func (b *Backend) failure(ctx context.Context, err error) error {
+	e := &storeError{dialect: b.dialect, err: err}
+	timeout := errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
+	switch {
+	case ctx.Err() != nil:
+		e.err, e.cause = ctx.Err(), err
+		if errors.Is(err, ctx.Err()) {
+			e.cause = nil
+		}
+	case errors.Is(err, errNoConn):
+		e.err = errNoConn
+	case timeout:
+		e.err, e.cause = errNoAnswer, err
+	}
+	if r := remedy(err); r != "" && e.cause == nil {
+		e.cause = errors.New(r)
+	}
+	return e
+}
+
+// broken reports whether the connection has ended before there was an answer, or the
+// database has ended the statement for a reason that has nothing to do with it.
+func (b *Backend) broken(err error) bool {
+	switch code(err) {
+	case "":
+		if b.dialect == SQLite {
+			return false // it has no network
+		}
+		for _, e := range []error{errNoAnswer, errNoConn, errGuarded, errUnfit, context.Canceled, context.DeadlineExceeded} {
+			if errors.Is(err, e) {
+				return false
+			}
+		}
+		return true
+	case "57014", "1317":
+		return true
+	default:
+		return ended(err)
 	}
 }
