@@ -62,6 +62,7 @@ type storeError struct {
 	dialect Dialect
 	err     error // for the caller
 	cause   error // what err does not say; nil if there is nothing to add
+	unsent  bool  // there was no connection
 }
 
 func (e *storeError) Error() string {

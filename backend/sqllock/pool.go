@@ -76,10 +76,12 @@ func (p *pool) reserve(ctx context.Context, limit time.Duration) error {
 		}
 		ctx, cancel := context.WithTimeout(ctx, limit)
 		defer cancel()
-		return p.useReserved(ctx, c, func(*sql.Conn, bool) error { return nil })
-	default:
-		return nil // it is in use
+		if err := p.useReserved(ctx, c, func(*sql.Conn, bool) error { return nil }); err != nil {
+			return unsentError{err}
+		}
+	default: // it is in use
 	}
+	return nil
 }
 
 // use calls f with a connection, and returns the error of f. If the connection was not new
@@ -87,20 +89,28 @@ func (p *pool) reserve(ctx context.Context, limit time.Duration) error {
 // one: the address may lead to another server by now.
 func (p *pool) use(ctx context.Context, why purpose, f func(*sql.Conn) error) error {
 	for {
-		old := p.db.Stats().Idle > 0
+		old, called := p.db.Stats().Idle > 0, false
 		err := p.try(ctx, why, func(c *sql.Conn, reserved bool) error {
-			old = old || reserved
+			old, called = old || reserved, true
 			err := f(c)
 			if useless(err) || ended(err) {
 				discard(c)
 			}
 			return err
 		})
+		if err != nil && !called {
+			err = unsentError{err}
+		}
 		if !old || !useless(err) || ctx.Err() != nil {
 			return err
 		}
 	}
 }
+
+// unsentError means that the pool had no connection, so that nothing was sent.
+type unsentError struct{ error }
+
+func (e unsentError) Unwrap() error { return e.error }
 
 // discard lets the pool close a connection when it is given back.
 func discard(c *sql.Conn) { _ = c.Raw(func(any) error { return sqldriver.ErrBadConn }) }

@@ -105,7 +105,8 @@ func finish(ctx context.Context, c *sql.Conn, statements ...string) {
 
 // failure returns the error of an operation for a caller with the context ctx.
 func (b *Backend) failure(ctx context.Context, err error) error {
-	e := &storeError{dialect: b.dialect, err: err}
+	_, unsent := errors.AsType[unsentError](err)
+	e := &storeError{dialect: b.dialect, err: err, unsent: unsent}
 	timeout := errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 	switch {
 	case ctx.Err() != nil:
