@@ -47,10 +47,9 @@ type pool struct {
 	since    time.Time        // when the reserved one was taken; belongs to who has it
 
 	asking sync.Mutex
-	asked  time.Time // when the idle connections were last asked
-
-	mu   sync.Mutex
-	used map[any]time.Time // when the connections of the driver were last used, as far as known
+	mu     sync.Mutex
+	asked  time.Time         // when the idle connections were last asked; written with both
+	used   map[any]time.Time // when the connections of the driver were last used, as far as known
 }
 
 func newPool(db *sql.DB, remote bool, opTimeout time.Duration) *pool {
@@ -169,7 +168,9 @@ func (p *pool) askIdle(ctx context.Context, since time.Time) {
 	if p.asked.After(since) {
 		return
 	}
+	p.mu.Lock()
 	p.asked = time.Now()
+	p.mu.Unlock()
 	var all sync.WaitGroup
 	for range p.db.Stats().Idle {
 		all.Go(func() {
@@ -208,7 +209,8 @@ func (p *pool) answers(ctx context.Context, c *sql.Conn, fresh bool) bool {
 	return err == nil
 }
 
-// usedLately reports whether the connection was used a moment ago, and notes that it is now.
+// usedLately reports whether the connection was used a moment ago, and since the idle ones
+// were asked, and notes that it is now.
 func (p *pool) usedLately(c *sql.Conn) (lately bool) {
 	_ = c.Raw(func(conn any) error {
 		if !reflect.ValueOf(conn).Comparable() {
@@ -219,8 +221,8 @@ func (p *pool) usedLately(c *sql.Conn) (lately bool) {
 		if len(p.used) > 2*p.db.Stats().OpenConnections+16 {
 			clear(p.used) // of connections that are closed; the others are asked once more
 		}
-		now := time.Now()
-		lately = now.Sub(p.used[conn]) < quiet
+		now, used := time.Now(), p.used[conn]
+		lately = now.Sub(used) < quiet && used.After(p.asked)
 		p.used[conn] = now
 		return nil
 	})

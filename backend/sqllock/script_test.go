@@ -62,8 +62,8 @@ func code(err error) string {
 	return string(state)
 }
 
-// idle lets n connections be used, and then be idle for a while.
-func (s *script) idle(t *testing.T, b *sqllock.Backend, n int) {
+// idle lets n connections be used, and then be idle for that long.
+func (s *script) idle(t *testing.T, b *sqllock.Backend, n int, long time.Duration) {
 	t.Helper()
 	if err := b.Ping(t.Context()); err != nil {
 		t.Fatal(err)
@@ -83,7 +83,7 @@ func (s *script) idle(t *testing.T, b *sqllock.Backend, n int) {
 	close(release)
 	all.Wait()
 	s.before = nil
-	time.Sleep(time.Minute)
+	time.Sleep(long)
 }
 
 // index returns the place of the last statement that has all the texts; -1 if none has.

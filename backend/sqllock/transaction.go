@@ -17,21 +17,29 @@ import (
 const attempts = 8
 
 // do calls f with a connection, within the time for one operation. If the database undoes
-// what f did because of a conflict, it calls f again. It also repeats a renewal, for which
-// that does no harm, if the connection was broken, or silent for half of the time: no renewal
-// depends on one connection.
+// what f did because of a conflict, it calls f again. It also does if the connection was
+// silent for half of the time, unless f is a release, and repeats a renewal if it was broken:
+// for the same owner that does no harm. The other connections may have died, too.
 func (b *Backend) do(ctx context.Context, why purpose, f func(ctx context.Context, c *sql.Conn) error) error {
 	op, cancel := rolling.Within(ctx, b.opts.opTimeout, nil)
 	defer cancel()
 	for i := 1; ; i++ {
-		try, stop := op, context.CancelFunc(func() {})
-		if end, ok := op.Deadline(); ok && why == forRenewal && i == 1 {
-			try, stop = context.WithTimeout(op, time.Until(end)/2)
+		silent := false
+		err := b.pool.use(op, why, func(c *sql.Conn) error {
+			end, ok := op.Deadline()
+			if !ok || i > 1 || why == forRelease || !b.pool.remote {
+				return f(op, c)
+			}
+			try, stop := context.WithTimeout(op, time.Until(end)/2)
+			defer stop()
+			err := f(try, c)
+			silent = err != nil && try.Err() != nil && op.Err() == nil
+			return err
+		})
+		if silent {
+			b.pool.askIdle(op, time.Now())
 		}
-		err := b.pool.use(try, why, func(c *sql.Conn) error { return f(try, c) })
-		silent := try.Err() != nil
-		stop()
-		again := useless(err) || why == forRenewal && (silent || b.broken(err))
+		again := silent || useless(err) || why == forRenewal && b.broken(err)
 		switch {
 		case err == nil:
 			return nil
