@@ -3,6 +3,7 @@ package sqllock
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"time"
 
 	"github.com/distlock-go/distlock/backend/internal/doubt"
@@ -20,7 +21,13 @@ func (b *Backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Gran
 }
 
 // attempt makes one attempt. If another owner has the key, it returns the key as it is.
-func (b *Backend) attempt(ctx context.Context, r *driver.Request) (driver.Grant, *entry, error) {
+func (b *Backend) attempt(ctx context.Context, r *driver.Request) (g driver.Grant, held *entry, err error) {
+	defer func() {
+		// What an attempt sends before has no effect, or succeeds.
+		if e, ok := errors.AsType[*storeError](err); ok && e.unsent {
+			err = driver.NotSent(err)
+		}
+	}()
 	if err := checkRequest(r); err != nil {
 		return driver.Grant{}, nil, err
 	}

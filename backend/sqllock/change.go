@@ -219,3 +219,17 @@ func (b *Backend) save(ctx context.Context, c *sql.Conn, before, after *entry) e
 		"since": after.since, "expires": after.expires, "busy": after.busy,
 	})
 }
+
+// lockGuard reports whether no transaction is guarded with the lease of the key's
+// exclusive holder. Then there can be none until the transaction has ended.
+func (b *Backend) lockGuard(ctx context.Context, c *sql.Conn, e *entry) (bool, error) {
+	if !e.guarded {
+		return true, nil
+	}
+	var mark int64
+	err := b.sql.remove.row(ctx, c, values{"key": e.key}).Scan(&mark)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	return err == nil, err
+}

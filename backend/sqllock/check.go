@@ -105,21 +105,6 @@ func (b *Backend) checkTables(ctx context.Context) error {
 	})
 }
 
-// fits returns why a session cannot be used for locks, as far as its settings say that.
-func (d Dialect) fits(ctx context.Context, session Tx) error {
-	var mode sql.NullString
-	err := session.QueryRowContext(ctx, d.syntax().mode).Scan(&mode)
-	why := unfit[mode.String]
-	switch {
-	case err != nil || why == "":
-	case mode.String == "standby" || mode.String == "read-only":
-		err = fmt.Errorf("%w: %s", errReadOnly, why)
-	default:
-		err = fmt.Errorf("%w: %s", errUnfit, why)
-	}
-	return err
-}
-
 // tryStatement changes a row with a statement that commits by itself, as an acquisition
 // does, and looks for the change in another session. Without it the statement is part of a
 // transaction, and undone with it: another process would get the key, too.

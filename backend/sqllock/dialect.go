@@ -98,6 +98,12 @@ func (d Dialect) parseTable(name string) (table, error) {
 	return table{name: name, lock: quoted(""), member: quoted("_member"), guard: quoted("_guard")}, nil
 }
 
+// Tx is a transaction of the application on the database that has the locks: a [*sql.Tx],
+// or a [*sql.Conn] on which one has begun.
+type Tx interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
 // statement is SQL with the names of its parameters in the order in which the driver
 // takes them.
 type statement struct {
@@ -105,7 +111,7 @@ type statement struct {
 	names []string
 }
 
-// values are the parameters of a statement by name: a string or an int64 each.
+// values are the parameters of a statement by name. Each is a string or an int64.
 type values map[string]any
 
 func (s *statement) args(v values) []any {

@@ -1,9 +1,13 @@
 package sqllock_test
 
 import (
+	"context"
+	"database/sql"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -42,7 +46,7 @@ func TestAttemptInDoubt(t *testing.T) {
 				r := request("key", time.Minute)
 				r.Permits = c.permits
 				_, err := b.TryAcquire(t.Context(), r)
-				if !unknown(err) {
+				if !unknown(err) || errors.Is(err, driver.ErrNotSent) {
 					t.Fatalf("an attempt without an answer: %v", err)
 				}
 				s.before, s.owned = nil, true // another attempt has succeeded; that one may still arrive
@@ -53,6 +57,65 @@ func TestAttemptInDoubt(t *testing.T) {
 			})
 		})
 	}
+}
+
+// There is no connection. An attempt says that nothing was sent, so that nothing is in doubt. A
+// waiter does not: its place is in the table.
+func TestNotSent(t *testing.T) {
+	for name, refuse := range map[string]func(t *testing.T, s *script, db *sql.DB){
+		"refused": func(_ *testing.T, s *script, db *sql.DB) {
+			s.refused = syscall.ECONNREFUSED
+			db.SetMaxIdleConns(-1)
+		},
+		"a server that starts": func(_ *testing.T, s *script, db *sql.DB) {
+			s.refused = stateError("57P03")
+			db.SetMaxIdleConns(-1)
+		},
+		"none is free": func(t *testing.T, _ *script, db *sql.DB) { t.Helper(); takeAll(t, db) },
+	} {
+		for _, checked := range []bool{true, false} {
+			t.Run(fmt.Sprint(name, ", checked ", checked), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					s := &script{}
+					b, db := s.openWith(t, 3)
+					if checked {
+						if err := b.Ping(t.Context()); err != nil {
+							t.Fatal(err)
+						}
+					}
+					refuse(t, s, db)
+					r := request("key", time.Minute)
+					for what, try := range map[string]func(context.Context, driver.Request) (driver.Grant, error){
+						"TryAcquire": b.TryAcquire, "Acquire": b.Acquire,
+					} {
+						if _, err := try(t.Context(), r); !errors.Is(err, driver.ErrNotSent) {
+							t.Errorf("%s: %v", what, err)
+						}
+					}
+					if checked && s.index(r.Owner) >= 0 {
+						t.Error("something was sent")
+					}
+				})
+			})
+		}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		s := &script{holder: "other@host/1", left: time.Minute}
+		b, db := s.openWith(t, 3)
+		if err := b.Ping(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		s.before = func(_ int, query string) error {
+			if strings.Contains(query, "INSERT INTO \"distlock_member\"") {
+				s.refused = syscall.ECONNREFUSED
+				db.SetMaxIdleConns(-1)
+			}
+			return nil
+		}
+		if _, err := b.Acquire(t.Context(), request("key", time.Minute)); !unknown(err) || errors.Is(err, driver.ErrNotSent) {
+			t.Errorf("a waiter: %v", err)
+		}
+	})
 }
 
 // A release has no answer, and the next one finds nothing. That is not a loss.

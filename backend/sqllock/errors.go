@@ -1,7 +1,6 @@
 package sqllock
 
 import (
-	"context"
 	"database/sql"
 	sqldriver "database/sql/driver"
 	"errors"
@@ -63,6 +62,7 @@ type storeError struct {
 	dialect Dialect
 	err     error // for the caller
 	cause   error // what err does not say; nil if there is nothing to add
+	unsent  bool  // there was no connection
 }
 
 func (e *storeError) Error() string {
@@ -76,27 +76,6 @@ func (e *storeError) Error() string {
 // Unwrap omits the cause: the timeout of an operation would match the error of the
 // caller's context.
 func (e *storeError) Unwrap() error { return e.err }
-
-// failure returns the error of an operation for a caller with the context ctx.
-func (b *Backend) failure(ctx context.Context, err error) error {
-	e := &storeError{dialect: b.dialect, err: err}
-	timeout := errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
-	switch {
-	case ctx.Err() != nil:
-		e.err, e.cause = ctx.Err(), err
-		if errors.Is(err, ctx.Err()) {
-			e.cause = nil
-		}
-	case errors.Is(err, errNoConn):
-		e.err = errNoConn
-	case timeout:
-		e.err, e.cause = errNoAnswer, err
-	}
-	if r := remedy(err); r != "" && e.cause == nil {
-		e.cause = errors.New(r)
-	}
-	return e
-}
 
 var mysqlError = regexp.MustCompile(`^Error (\d+)`)
 
@@ -155,27 +134,6 @@ func useless(err error) bool {
 func ended(err error) bool {
 	c := code(err)
 	return c == "1053" || c == "1927" || strings.HasPrefix(c, "57P") || strings.HasPrefix(c, "08")
-}
-
-// broken reports whether the connection has ended before there was an answer, or the
-// database has ended the statement for a reason that has nothing to do with it.
-func (b *Backend) broken(err error) bool {
-	switch code(err) {
-	case "":
-		if b.dialect == SQLite {
-			return false // it has no network
-		}
-		for _, e := range []error{errNoAnswer, errNoConn, errGuarded, errUnfit, context.Canceled, context.DeadlineExceeded} {
-			if errors.Is(err, e) {
-				return false
-			}
-		}
-		return true
-	case "57014", "1317":
-		return true
-	default:
-		return ended(err)
-	}
 }
 
 // noTable reports whether the database says that there is no such table.

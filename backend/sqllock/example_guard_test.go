@@ -11,7 +11,6 @@ import (
 	_ "modernc.org/sqlite"
 
 	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/admin"
 	"github.com/distlock-go/distlock/backend/sqllock"
 )
 
@@ -63,9 +62,9 @@ func ExampleBackend_Guard() {
 	}
 	fmt.Println("sell:", sell(lease))
 
-	// An operator takes the key away, as the end of the lease does while a process is
-	// stopped.
-	if _, err := admin.ForceRelease(ctx, locker, "tea"); err != nil {
+	// The key is taken away, and the Locker has not noticed, as after the end of the lease
+	// while a process is stopped.
+	if _, err := locks.ForceRelease(ctx, "tea"); err != nil {
 		panic(err)
 	}
 	err = sell(lease)

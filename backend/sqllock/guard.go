@@ -9,12 +9,6 @@ import (
 	"github.com/distlock-go/distlock/internal/leasestate"
 )
 
-// Tx is a transaction of the application on the database that has the locks: a [*sql.Tx],
-// or a [*sql.Conn] on which one has begun.
-type Tx interface {
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-}
-
 // Lease is what [Backend.Guard] needs of a lease. A [*distlock.Lease] is one.
 //
 // [*distlock.Lease]: https://pkg.go.dev/github.com/distlock-go/distlock#Lease
@@ -87,10 +81,6 @@ func (b *Backend) Guard(ctx context.Context, tx Tx, lease Lease) error {
 	return ErrStale
 }
 
-// manyLockers is added to what the statement of PostgreSQL returns unless the transaction
-// itself is all that has locked the row: another one has, too, or it is below a savepoint.
-const manyLockers = 2
-
 // belowSavepoint fails if a part of the transaction, which began at a savepoint, has written
 // or locked something, as Guard has.
 func (b *Backend) belowSavepoint(ctx context.Context, tx Tx) error {
@@ -142,18 +132,4 @@ func (b *Backend) prepareGuard(ctx context.Context, key string, token int64) (ne
 		return err
 	})
 	return newest, err
-}
-
-// lockGuard reports whether no transaction is guarded with the lease of the key's
-// exclusive holder. Then there can be none until the transaction has ended.
-func (b *Backend) lockGuard(ctx context.Context, c *sql.Conn, e *entry) (bool, error) {
-	if !e.guarded {
-		return true, nil
-	}
-	var mark int64
-	err := b.sql.remove.row(ctx, c, values{"key": e.key}).Scan(&mark)
-	if errors.Is(err, sql.ErrNoRows) {
-		return false, nil
-	}
-	return err == nil, err
 }

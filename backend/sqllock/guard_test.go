@@ -10,6 +10,7 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/sqllock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/bridge"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
@@ -331,15 +332,13 @@ func TestGuardWithoutConnections(t *testing.T) {
 // inLine returns the lease of a caller, and the next caller of the same process, which waits.
 func inLine(t *testing.T, b *sqllock.Backend) (*distlock.Lease, *testkit.Waiting[*distlock.Lease]) {
 	t.Helper()
-	l := distlock.New(b, distlock.Config{HandOverTime: time.Hour, MaxWaiters: 1})
+	l := distlock.New(b, distlock.Config{HandOverTime: time.Hour})
 	t.Cleanup(func() { _ = l.Close() })
 	o := distlock.Opts{KeyTimeout: time.Minute, RetryInterval: 20 * time.Millisecond}
 	lease := testkit.MustAcquire(t, l, "key", o)
 	next := testkit.StartAcquire(t, l, "key", o)
-	testkit.Eventually(t, "the next caller waits", func() bool {
-		_, err := l.Acquire(t.Context(), "key", distlock.Opts{MaxWait: time.Millisecond})
-		return errors.Is(err, distlock.ErrQueueFull)
-	})
+	waiting := bridge.Waiting.(func(*distlock.Locker, string) int) //nolint:forcetypeassert // it is that
+	testkit.Eventually(t, "the next caller waits", func() bool { return waiting(l, "key") == 1 })
 	return lease, next
 }
 

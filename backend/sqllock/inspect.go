@@ -11,7 +11,6 @@ import (
 )
 
 const (
-	listPage       = 200          // how many keys Inspect reads at once
 	firstCharacter = "!"          // sorts before all others that a key may have
 	lastCharacter  = "\U0010FFFF" // sorts after them
 )

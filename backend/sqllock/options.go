@@ -82,9 +82,9 @@ func WithRetention(d time.Duration) Option {
 }
 
 // WithListener sets what hears of releases in other processes, on PostgreSQL: see
-// [Listener], of which package pglisten has one. All processes that share locks should have one, because it also makes the
-// Backend tell the others. By default a Backend only looks at intervals. A nil Listener
-// is refused, and with another database any Listener.
+// [Listener], of which package pglisten has one. All processes that share locks should
+// have one, because it also makes the Backend tell the others. By default a Backend only
+// looks at intervals. A nil Listener is refused, and with another database any Listener.
 func WithListener(l Listener) Option {
 	return func(o *options) {
 		if l == nil {

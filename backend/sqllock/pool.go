@@ -47,10 +47,9 @@ type pool struct {
 	since    time.Time        // when the reserved one was taken; belongs to who has it
 
 	asking sync.Mutex
-	asked  time.Time // when the idle connections were last asked
-
-	mu   sync.Mutex
-	used map[any]time.Time // when the connections of the driver were last used, as far as known
+	mu     sync.Mutex
+	asked  time.Time         // when the idle connections were last asked; written with both
+	used   map[any]time.Time // when the connections of the driver were last used, as far as known
 }
 
 func newPool(db *sql.DB, remote bool, opTimeout time.Duration) *pool {
@@ -76,10 +75,12 @@ func (p *pool) reserve(ctx context.Context, limit time.Duration) error {
 		}
 		ctx, cancel := context.WithTimeout(ctx, limit)
 		defer cancel()
-		return p.useReserved(ctx, c, func(*sql.Conn, bool) error { return nil })
-	default:
-		return nil // it is in use
+		if err := p.useReserved(ctx, c, func(*sql.Conn, bool) error { return nil }); err != nil {
+			return unsentError{err}
+		}
+	default: // it is in use
 	}
+	return nil
 }
 
 // use calls f with a connection, and returns the error of f. If the connection was not new
@@ -87,20 +88,28 @@ func (p *pool) reserve(ctx context.Context, limit time.Duration) error {
 // one: the address may lead to another server by now.
 func (p *pool) use(ctx context.Context, why purpose, f func(*sql.Conn) error) error {
 	for {
-		old := p.db.Stats().Idle > 0
+		old, called := p.db.Stats().Idle > 0, false
 		err := p.try(ctx, why, func(c *sql.Conn, reserved bool) error {
-			old = old || reserved
+			old, called = old || reserved, true
 			err := f(c)
 			if useless(err) || ended(err) {
 				discard(c)
 			}
 			return err
 		})
+		if err != nil && !called {
+			err = unsentError{err}
+		}
 		if !old || !useless(err) || ctx.Err() != nil {
 			return err
 		}
 	}
 }
+
+// unsentError means that the pool had no connection, so that nothing was sent.
+type unsentError struct{ error }
+
+func (e unsentError) Unwrap() error { return e.error }
 
 // discard lets the pool close a connection when it is given back.
 func discard(c *sql.Conn) { _ = c.Raw(func(any) error { return sqldriver.ErrBadConn }) }
@@ -159,7 +168,9 @@ func (p *pool) askIdle(ctx context.Context, since time.Time) {
 	if p.asked.After(since) {
 		return
 	}
+	p.mu.Lock()
 	p.asked = time.Now()
+	p.mu.Unlock()
 	var all sync.WaitGroup
 	for range p.db.Stats().Idle {
 		all.Go(func() {
@@ -198,7 +209,8 @@ func (p *pool) answers(ctx context.Context, c *sql.Conn, fresh bool) bool {
 	return err == nil
 }
 
-// usedLately reports whether the connection was used a moment ago, and notes that it is now.
+// usedLately reports whether the connection was used a moment ago, and since the idle ones
+// were asked, and notes that it is now.
 func (p *pool) usedLately(c *sql.Conn) (lately bool) {
 	_ = c.Raw(func(conn any) error {
 		if !reflect.ValueOf(conn).Comparable() {
@@ -209,8 +221,8 @@ func (p *pool) usedLately(c *sql.Conn) (lately bool) {
 		if len(p.used) > 2*p.db.Stats().OpenConnections+16 {
 			clear(p.used) // of connections that are closed; the others are asked once more
 		}
-		now := time.Now()
-		lately = now.Sub(p.used[conn]) < quiet
+		now, used := time.Now(), p.used[conn]
+		lately = now.Sub(used) < quiet && used.After(p.asked)
 		p.used[conn] = now
 		return nil
 	})

@@ -152,3 +152,18 @@ func create(ctx context.Context, db *sql.DB, d Dialect, statements []string) err
 	}
 	return tx.Commit()
 }
+
+// fits returns why a session cannot be used for locks, as far as its settings say that.
+func (d Dialect) fits(ctx context.Context, session Tx) error {
+	var mode sql.NullString
+	err := session.QueryRowContext(ctx, d.syntax().mode).Scan(&mode)
+	why := unfit[mode.String]
+	switch {
+	case err != nil || why == "":
+	case mode.String == "standby" || mode.String == "read-only":
+		err = fmt.Errorf("%w: %s", errReadOnly, why)
+	default:
+		err = fmt.Errorf("%w: %s", errUnfit, why)
+	}
+	return err
+}

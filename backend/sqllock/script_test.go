@@ -24,6 +24,8 @@ type script struct {
 	// unless it is the database's.
 	before func(conn int, query string) error
 
+	refused error // what a new connection fails with
+
 	// A connection up to silent has no answer to anything.
 	silent int
 	owned  bool          // a release finds the key with its owner
@@ -41,11 +43,17 @@ type script struct {
 // open returns a Backend on at most n connections.
 func (s *script) open(t *testing.T, n int, opts ...sqllock.Option) *sqllock.Backend {
 	t.Helper()
+	b, _ := s.openWith(t, n, opts...)
+	return b
+}
+
+func (s *script) openWith(t *testing.T, n int, opts ...sqllock.Option) (*sqllock.Backend, *sql.DB) {
+	t.Helper()
 	db := sql.OpenDB(s)
 	db.SetMaxOpenConns(n)
 	db.SetMaxIdleConns(max(n, 10))
 	t.Cleanup(func() { _ = db.Close() }) // it has no connections that can fail
-	return postgres.on(t, db, opts...)
+	return postgres.on(t, db, opts...), db
 }
 
 // code is the code of an error that is the database's.
@@ -54,8 +62,8 @@ func code(err error) string {
 	return string(state)
 }
 
-// idle lets n connections be used, and then be idle for a while.
-func (s *script) idle(t *testing.T, b *sqllock.Backend, n int) {
+// idle lets n connections be used, and then be idle for that long.
+func (s *script) idle(t *testing.T, b *sqllock.Backend, n int, long time.Duration) {
 	t.Helper()
 	if err := b.Ping(t.Context()); err != nil {
 		t.Fatal(err)
@@ -75,7 +83,7 @@ func (s *script) idle(t *testing.T, b *sqllock.Backend, n int) {
 	close(release)
 	all.Wait()
 	s.before = nil
-	time.Sleep(time.Minute)
+	time.Sleep(long)
 }
 
 // index returns the place of the last statement that has all the texts; -1 if none has.
@@ -95,6 +103,9 @@ func (s *script) Connect(context.Context) (sqldriver.Conn, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.conns++
+	if s.refused != nil {
+		return nil, s.refused
+	}
 	return &scriptConn{s: s, n: s.conns, used: time.Now()}, nil
 }
 

@@ -50,6 +50,16 @@ type statements struct {
 // retention.
 const unused = "expires < {now} - :retention AND token < {now} - :retention"
 
+// How many keys one statement reads.
+const (
+	listPage  = 200
+	sweepPage = 500
+)
+
+// manyLockers is added to what the statement of PostgreSQL returns unless the transaction
+// itself is all that has locked the row: another one has, too, or it is below a savepoint.
+const manyLockers = 2
+
 // byDialect returns the template for the dialect.
 type byDialect map[Dialect]string
 

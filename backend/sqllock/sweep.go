@@ -8,13 +8,8 @@ import (
 	"time"
 )
 
-const (
-	// sweepPage is how many keys the sweep reads at once.
-	sweepPage = 500
-
-	// sweepPause lets others work between two pages.
-	sweepPause = 50 * time.Millisecond
-)
+// sweepPause lets others work between two pages.
+const sweepPause = 50 * time.Millisecond
 
 // sweepAtIntervals deletes the rows of unused keys, because callers choose the keys. One
 // process does it for all.

@@ -3,6 +3,7 @@ package sqllock
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"math"
 	"math/rand/v2"
 	"strconv"
@@ -16,21 +17,29 @@ import (
 const attempts = 8
 
 // do calls f with a connection, within the time for one operation. If the database undoes
-// what f did because of a conflict, it calls f again. It also repeats a renewal, for which
-// that does no harm, if the connection was broken, or silent for half of the time: no renewal
-// depends on one connection.
+// what f did because of a conflict, it calls f again. It also does if the connection was
+// silent for half of the time, unless f is a release, and repeats a renewal if it was broken:
+// for the same owner that does no harm. The other connections may have died, too.
 func (b *Backend) do(ctx context.Context, why purpose, f func(ctx context.Context, c *sql.Conn) error) error {
 	op, cancel := rolling.Within(ctx, b.opts.opTimeout, nil)
 	defer cancel()
 	for i := 1; ; i++ {
-		try, stop := op, context.CancelFunc(func() {})
-		if end, ok := op.Deadline(); ok && why == forRenewal && i == 1 {
-			try, stop = context.WithTimeout(op, time.Until(end)/2)
+		silent := false
+		err := b.pool.use(op, why, func(c *sql.Conn) error {
+			end, ok := op.Deadline()
+			if !ok || i > 1 || why == forRelease || !b.pool.remote {
+				return f(op, c)
+			}
+			try, stop := context.WithTimeout(op, time.Until(end)/2)
+			defer stop()
+			err := f(try, c)
+			silent = err != nil && try.Err() != nil && op.Err() == nil
+			return err
+		})
+		if silent {
+			b.pool.askIdle(op, time.Now())
 		}
-		err := b.pool.use(try, why, func(c *sql.Conn) error { return f(try, c) })
-		silent := try.Err() != nil
-		stop()
-		again := useless(err) || why == forRenewal && (silent || b.broken(err))
+		again := silent || useless(err) || why == forRenewal && b.broken(err)
 		switch {
 		case err == nil:
 			return nil
@@ -38,18 +47,6 @@ func (b *Backend) do(ctx context.Context, why purpose, f func(ctx context.Contex
 			!sleep(op, time.Millisecond+rand.N(time.Duration(min(i, 20))*time.Millisecond)):
 			return b.failure(ctx, err)
 		}
-	}
-}
-
-// sleep returns false if ctx ends before d has passed.
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }
 
@@ -111,5 +108,48 @@ func finish(ctx context.Context, c *sql.Conn, statements ...string) {
 			discard(c)
 			return
 		}
+	}
+}
+
+// failure returns the error of an operation for a caller with the context ctx.
+func (b *Backend) failure(ctx context.Context, err error) error {
+	_, unsent := errors.AsType[unsentError](err)
+	e := &storeError{dialect: b.dialect, err: err, unsent: unsent}
+	timeout := errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
+	switch {
+	case ctx.Err() != nil:
+		e.err, e.cause = ctx.Err(), err
+		if errors.Is(err, ctx.Err()) {
+			e.cause = nil
+		}
+	case errors.Is(err, errNoConn):
+		e.err = errNoConn
+	case timeout:
+		e.err, e.cause = errNoAnswer, err
+	}
+	if r := remedy(err); r != "" && e.cause == nil {
+		e.cause = errors.New(r)
+	}
+	return e
+}
+
+// broken reports whether the connection has ended before there was an answer, or the
+// database has ended the statement for a reason that has nothing to do with it.
+func (b *Backend) broken(err error) bool {
+	switch code(err) {
+	case "":
+		if b.dialect == SQLite {
+			return false // it has no network
+		}
+		for _, e := range []error{errNoAnswer, errNoConn, errGuarded, errUnfit, context.Canceled, context.DeadlineExceeded} {
+			if errors.Is(err, e) {
+				return false
+			}
+		}
+		return true
+	case "57014", "1317":
+		return true
+	default:
+		return ended(err)
 	}
 }

@@ -138,3 +138,15 @@ func wake(joined chan struct{}) {
 	default: // it is woken already
 	}
 }
+
+// sleep returns false if ctx ends before d has passed.
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

@@ -28,6 +28,7 @@ import (
 	"github.com/distlock-go/distlock/internal/test/redistest"
 	"github.com/distlock-go/distlock/internal/test/spoilnet"
 	"github.com/distlock-go/distlock/internal/test/sqltest"
+	"github.com/distlock-go/distlock/internal/test/testkit"
 	"github.com/distlock-go/distlock/internal/test/zktest"
 )
 
@@ -244,6 +245,9 @@ func startPostgres(t *testing.T) rig {
 			w.move(was.Addr(), now.Addr())
 			was.Exec(t, "postgres", "ALTER SYSTEM SET default_transaction_read_only = on")
 			was.Exec(t, "postgres", "SELECT pg_reload_conf()")
+			testkit.Eventually(t, "it is read-only", func() bool {
+				return was.Exec(t, "postgres", "SHOW default_transaction_read_only") == "on"
+			})
 		},
 	}
 }
