@@ -3,12 +3,14 @@ package grpcmw
 import (
 	"context"
 	"errors"
+	"log/slog"
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/internal/request"
 	"github.com/distlock-go/distlock/wiring"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
@@ -42,12 +44,25 @@ func (c *call) fit(desc protoreflect.MethodDescriptor, forStreams bool) error {
 	return c.key.check(desc.Input())
 }
 
+// late is what the operator is told of work that a handler leaves behind.
+const late = "grpcmw: work asks for its lease after its handler has returned and the lock has ended; " +
+	"a goroutine that is left needs distlock.Detach and a lock of its own"
+
 // run runs fn under the lock for req. It returns the result of fn unchanged, unless the lock
 // was lost and fn did not choose its answer.
 func (m *middleware) run(ctx context.Context, c *call, req any, fn func(context.Context) error) error {
 	params, err := request.Params(c.key.params(ctx, c.method, req))
+	body := m.bodies.New()
+	defer body.Done()
+	if message, ok := req.(proto.Message); ok && err == nil && params != distlock.Skip {
+		err = body.Add(proto.Size(message))
+	}
 	var fnErr error
-	ran, err := request.Do(ctx, c.site, params, err, func(ctx context.Context) { fnErr = fn(ctx) })
+	end := request.NewEnd(func() { m.late.Do(func() { slog.Warn(late, "method", c.method) }) })
+	ran, err := request.Do(ctx, c.site, params, err, end, func(ctx context.Context) {
+		body.Done()
+		fnErr = fn(ctx)
+	})
 	switch {
 	case !ran:
 		if answer := m.fail(ctx, c.method, err); answer != nil {

@@ -55,7 +55,8 @@
 //
 // A call waits until its context ends. If that is a deadline of the client, no time is left
 // for the handler: [distlock.Opts].MaxWait limits only the wait. MaxWaiters limits the
-// number of calls that wait.
+// number of calls that wait. If the messages of the others that wait in one interceptor have
+// more than 64 MB together, the next call is refused with LOCK_QUEUE_FULL.
 //
 // # Streams
 //
@@ -63,6 +64,13 @@
 // is that of the lease. If the client streams, there is no single request: the key can only be
 // metadata or the method, and Fields is refused. Such a client decides how long the lock is
 // held; MaxHold limits it.
+//
+// # Goroutines
+//
+// The lock ends when the handler has returned, not when its work has. A goroutine that a
+// handler or a timeout leaves behind has no lock. If it asks its context for the lease, that
+// is logged by [slog.Default], once for each interceptor. Wait for the goroutines, or give them
+// a context of [distlock.Detach] and a lock of their own.
 //
 // # Answers
 //

@@ -7,10 +7,12 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"sync"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/request"
 	"github.com/distlock-go/distlock/wiring"
 )
 
@@ -103,8 +105,10 @@ func (r *rule) describe(method string) (protoreflect.MethodDescriptor, error) {
 
 // middleware is what all interceptors share.
 type middleware struct {
-	calls map[string]*call
-	fail  ErrorHandler
+	calls  map[string]*call
+	fail   ErrorHandler
+	bodies request.Bodies
+	late   sync.Once // logs work after a handler
 }
 
 // wire makes the rules into a middleware and panics with all errors in them.

@@ -1,10 +1,15 @@
 package grpcmw_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"log/slog"
 	"runtime"
+	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/grpcmw"
@@ -65,6 +70,72 @@ func TestMethodsWithoutARuleAndSkipRunWithoutALock(t *testing.T) {
 	if len(s.Attempts()) != 0 {
 		t.Errorf("keys %q", s.Attempts())
 	}
+}
+
+// TestWorkThatGoesOnAfterTheHandler: it is logged once that work has no lock any more.
+func TestWorkThatGoesOnAfterTheHandler(t *testing.T) {
+	var out bytes.Buffer
+	defer slog.SetDefault(slog.Default())
+	slog.SetDefault(slog.New(slog.NewTextHandler(&out, nil)))
+	l := testkit.NewLocker(t, testkit.NewStore(), distlock.Config{})
+	i := grpcmw.UnaryServerInterceptor(l, rules(unaryCall, messageKey))
+	for n, want := range []int{0, 1, 1} {
+		var left context.Context
+		if _, err := direct(t.Context(), i, unaryCall, message("7"), func(ctx context.Context, _ any) (any, error) {
+			distlock.FromContext(ctx)
+			left = ctx
+			return ok(ctx, nil)
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if distlock.FromContext(distlock.Detach(left)); n > 0 {
+			distlock.FromContext(left)
+		}
+		if got := strings.Count(out.String(), "work asks for its lease after its handler has returned"); got != want || want > 0 && !strings.Contains(out.String(), "method="+unaryCall) {
+			t.Errorf("call %d: %s", n, &out)
+		}
+	}
+}
+
+// TestMessagesThatWait: the bytes of the messages that wait are limited, and those of a call that
+// runs or has ended do not count.
+func TestMessagesThatWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := testkit.NewLocker(t, testkit.NewStore(), distlock.Config{})
+		i := grpcmw.UnaryServerInterceptor(l, rules(unaryCall, messageKey, func(o *distlock.Opts) { o.RetryCount, o.MaxWait = 0, time.Minute }))
+		req := message("7")
+		req.Payload = &testpb.Payload{Body: make([]byte, 15<<20)}
+		held, leave, ended := make(chan bool), make(chan bool), make(chan error, 9)
+		call := func() {
+			_, err := direct(t.Context(), i, unaryCall, req, func(ctx context.Context, _ any) (any, error) {
+				held <- true
+				<-leave
+				return ok(ctx, nil)
+			})
+			ended <- err
+		}
+		for round := range 2 {
+			go call()
+			<-held
+			for range 5 {
+				go call()
+				synctest.Wait()
+			}
+			if len(ended) > 0 {
+				t.Fatalf("round %d: five messages: %v", round, <-ended)
+			}
+			call()
+			wantStatus(t, <-ended, queueFull)
+			time.Sleep(2 * time.Minute)
+			for range 5 {
+				wantStatus(t, <-ended, busy)
+			}
+			leave <- true
+			if err := <-ended; err != nil {
+				t.Error(err)
+			}
+		}
+	})
 }
 
 // TestLosses: a call that has lost its lock is in doubt, unless the handler says what is wrong

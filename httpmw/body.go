@@ -2,11 +2,13 @@ package httpmw
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"math"
 	"net/http"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/request"
 )
 
 // readBody returns the request's body and puts the same body in its place. If the body
@@ -23,11 +25,43 @@ func readBody(r *http.Request, limit int64) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(orig, min(limit, math.MaxInt64-1)+1))
 	if err == nil && int64(len(data)) > limit {
 		err = tooLarge(limit)
-	} else if err != nil {
+	} else if err != nil && !errors.Is(err, distlock.ErrQueueFull) {
 		err = &distlock.KeyError{Detail: "the body could not be read", Err: err}
 	}
 	r.Body = &unread{io.MultiReader(bytes.NewReader(data), orig), orig}
 	return data, err
+}
+
+// count counts the bytes of r's body that are read until stop is called.
+func count(r *http.Request, as *request.Body) (stop func()) {
+	if r.Body == nil || r.Body == http.NoBody {
+		return func() {}
+	}
+	c := &counted{r.Body, as}
+	r.Body = c
+	return func() {
+		c.as = nil
+		if r.Body == c {
+			r.Body = c.ReadCloser
+		}
+	}
+}
+
+// counted is a body whose bytes are counted when they are read.
+type counted struct {
+	io.ReadCloser
+	as *request.Body // nil: not any more
+}
+
+// Read implements [io.Reader].
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.ReadCloser.Read(p)
+	if c.as != nil {
+		if full := c.as.Add(n); full != nil {
+			return n, full
+		}
+	}
+	return n, err
 }
 
 // unread is a body with what was read of it put back.

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/httpmw"
@@ -21,7 +23,7 @@ var tooLarge = problem(http.StatusRequestEntityTooLarge, httpmw.TypeBodyTooLarge
 
 func TestTheHandlerFindsTheBodyAsItWas(t *testing.T) {
 	body := ` {"id" : "7", "pad":"` + strings.Repeat("x", 100_000) + "\"}\r\n "
-	field := httpmw.JSONField("id", 0)
+	field := httpmw.JSONField("id", int64(len(body)))
 	for name, lock := range map[string]func(*distlock.Locker) func(http.Handler) http.Handler{
 		"JSONField": func(l *distlock.Locker) func(http.Handler) http.Handler { return httpmw.Lock(l, field, opts()) },
 		"WithBodyFirst": func(l *distlock.Locker) func(http.Handler) http.Handler {
@@ -107,6 +109,70 @@ func TestLargeBodies(t *testing.T) {
 	}
 }
 
+// TestBodiesThatWait: what others keep in memory while they wait is limited, whatever reads it;
+// a body that has its lock, or has given up, does not count.
+func TestBodiesThatWait(t *testing.T) {
+	const size = 8 << 20
+	body := `{"id":"7","x":"` + strings.Repeat("x", size-17) + `"}`
+	reads := func(r *http.Request) (any, error) {
+		data, err := io.ReadAll(r.Body)
+		r.Body = io.NopCloser(bytes.NewReader(data))
+		return "7", err
+	}
+	for name, lock := range map[string]func(*distlock.Locker, distlock.Opts) func(http.Handler) http.Handler{
+		"JSONField": func(l *distlock.Locker, o distlock.Opts) func(http.Handler) http.Handler {
+			return httpmw.Lock(l, httpmw.JSONField("id", size), o)
+		},
+		"WithBodyFirst": func(l *distlock.Locker, o distlock.Opts) func(http.Handler) http.Handler {
+			return httpmw.Lock(l, constant("7"), o, httpmw.WithBodyFirst(size))
+		},
+		"a KeyFunc": func(l *distlock.Locker, o distlock.Opts) func(http.Handler) http.Handler {
+			return httpmw.Lock(l, reads, o)
+		},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			o := opts()
+			o.RetryCount, o.MaxWait = 0, time.Minute
+			held, leave := make(chan bool), make(chan bool)
+			h := lock(testkit.NewLocker(t, testkit.NewStore(), distlock.Config{}), o)(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+				held <- true
+				<-leave
+				if n, err := io.Copy(io.Discard, r.Body); n != int64(len(body)) || err != nil {
+					t.Errorf("%s: the body has %d bytes: %v", name, n, err)
+				}
+			}))
+			statuses := make(chan int, 20)
+			post := func() { statuses <- record(h, httptest.NewRequest("POST", "/", strings.NewReader(body))).status }
+			go post()
+			<-held        // and its body does not count
+			for range 9 { // eight of others fill the limit, and the next one is above it
+				go post()
+				synctest.Wait()
+			}
+			if len(statuses) > 0 {
+				t.Fatalf("%s: nine bodies: %d", name, <-statuses)
+			}
+			wantProblem(t, record(h, httptest.NewRequest("POST", "/", strings.NewReader(body))), queueFull, "1")
+			time.Sleep(2 * time.Minute) // they give up
+			for range 9 {
+				if got := <-statuses; got != http.StatusConflict {
+					t.Errorf("%s: after the wait: %d", name, got)
+				}
+			}
+			go post()
+			synctest.Wait()
+			leave <- true
+			<-held
+			leave <- true
+			for range 2 {
+				if got := <-statuses; got != http.StatusOK {
+					t.Errorf("%s: later: %d", name, got)
+				}
+			}
+		})
+	}
+}
+
 // TestARefusedBodyIsWhole is for KeyFuncs that try something else after an error.
 func TestARefusedBodyIsWhole(t *testing.T) {
 	body := strings.Repeat("x", 100)
@@ -118,6 +184,10 @@ func TestARefusedBodyIsWhole(t *testing.T) {
 	}
 	if got, err := io.ReadAll(r.Body); string(got) != body || err != nil {
 		t.Errorf("left: %q, %v", got, err)
+	}
+
+	if _, err := httpmw.JSONField("id", 0)(httptest.NewRequest("POST", "/", strings.NewReader(strings.Repeat("x", 64<<10+1)))); !errors.As(err, &large) || large.Limit != 64<<10 {
+		t.Errorf("err = %v", err)
 	}
 
 	broken := errors.New("broken")

@@ -57,7 +57,7 @@
 // Without a limit a request waits until its context ends, and net/http sets no deadline
 // for the context: set [distlock.Opts].MaxWait, which limits only the wait. A timeout
 // around the middleware also ends the work of the handler. MaxWaiters limits the number of
-// requests that wait.
+// requests that wait, and [JSONField] says how many bytes their bodies may have.
 //
 // A handler that sends a request to a route with the same lock waits for itself until one
 // of these limits, because leases do not travel over the network. Lock only one of the
@@ -66,14 +66,23 @@
 // net/http notices that a client has left only when the request's body has been read:
 // see [WithBodyFirst].
 //
+// # Timeouts inside of the lock
+//
+// The lock ends when the handler has returned, not when its work has. [http.TimeoutHandler],
+// and middlewares that run the handler in a goroutine, return before the work ends: put them
+// around the lock. Lock refuses a TimeoutHandler. If other work writes the answer, or asks the
+// request's context for its lease, after the handler has returned, the server's ErrorLog is
+// told, once for each Lock. Work that does neither is not noticed. A goroutine that outlives
+// the handler needs a context of [distlock.Detach], and a lock of its own.
+//
 // # Losing the lock
 //
 // If a lease is lost while the handler runs, the request's context is cancelled, and the
 // outcome is in doubt. The handler should call [distlock.Lease.Check] before it commits.
 // Once the lease is over, a handler that begins a success or a 5xx, or returns without having
-// written, is answered with TypeLost. A 4xx of the handler is its own. A response that began before the loss, or before this
-// process could know of it, is not changed. A loss, or a failed release, is reported to
-// [distlock.Hooks].
+// written, is answered with TypeLost. A 4xx of the handler is its own. A response that began
+// before the loss, or before this process could know of it, is not changed. A loss, or a
+// failed release, is reported to [distlock.Hooks].
 //
 // # Websockets and streams
 //

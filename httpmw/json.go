@@ -12,11 +12,14 @@ import (
 )
 
 // defaultMaxBody is the default limit of [JSONField] for the body, in bytes.
-const defaultMaxBody = 1 << 20
+const defaultMaxBody = 64 << 10
 
 // JSONField returns a KeyFunc for a field of the JSON object in the request's body.
 // Dots join the names of a path: "order.id". The body is read before the lock is taken,
-// and the handler can read it again. It may have maxBytes; 0 means 1 MB.
+// and the handler can read it again. It may have maxBytes; 0 means 64 KB.
+//
+// Each request that waits keeps its body in memory. If the others that wait in one [Lock]
+// keep more than 64 MB together, the next one is refused with TypeQueueFull.
 //
 // A string is a string and a bool a bool. A number must be an integer, without fraction
 // or exponent, and is an int64, or a uint64 if it needs one. "5" and 5 are one lock.

@@ -87,7 +87,7 @@ func TestJSONField(t *testing.T) {
 	for i, c := range cases {
 		t.Run(strconv.Itoa(i), func(t *testing.T) {
 			r := httptest.NewRequest("POST", "/", strings.NewReader(c.body))
-			got, err := httpmw.JSONField(c.path, 0)(r)
+			got, err := httpmw.JSONField(c.path, 1<<20)(r)
 			if c.want != nil {
 				if got != c.want || err != nil {
 					t.Errorf("%s: %#v, %v, want %#v", c.body, got, err, c.want)
@@ -168,7 +168,7 @@ func FuzzJSONField(f *testing.F) {
 // TestJSONFieldOfManyFields: a body with as many fields as fit costs no memory for each.
 func TestJSONFieldOfManyFields(t *testing.T) {
 	body := `{"order":{` + strings.Repeat(`"a":1,`, 170_000) + `"id":7}}`
-	key := httpmw.JSONField("order.id", 0)
+	key := httpmw.JSONField("order.id", 1<<20)
 	r := httptest.NewRequest("POST", "/", strings.NewReader(body))
 	n := testing.AllocsPerRun(5, func() {
 		if v, err := key(r); v != int64(7) || err != nil {

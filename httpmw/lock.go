@@ -3,6 +3,7 @@ package httpmw
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"reflect"
 	"strconv"
@@ -21,6 +22,9 @@ import (
 // selects the parameters. Lock panics if l or key is nil or o is
 // invalid; see [distlock.Opts.Validate]. The middleware is safe for concurrent use. If
 // it wraps several handlers, they share their locks.
+//
+// The middleware panics if the handler is one of [http.TimeoutHandler]: the timeout belongs
+// around the lock.
 func Lock(l *distlock.Locker, key KeyFunc, o distlock.Opts, opts ...Option) func(http.Handler) http.Handler {
 	switch {
 	case l == nil:
@@ -44,6 +48,9 @@ func Lock(l *distlock.Locker, key KeyFunc, o distlock.Opts, opts ...Option) func
 		if next == nil {
 			panic("httpmw: Lock: nil Handler")
 		}
+		if reflect.TypeOf(next).String() == "*http.timeoutHandler" {
+			panic("httpmw: Lock: http.TimeoutHandler returns before its handler, and the lock ends: write http.TimeoutHandler(lock(handler), ...)")
+		}
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { m.serve(w, r, next) })
 	}
 }
@@ -55,11 +62,19 @@ type middleware struct {
 
 	fail    ErrorHandler
 	maxBody int64 // read before the lock is taken; 0: not read
+	bodies  request.Bodies
 
-	once sync.Once // logs a wiringError
+	once, lateOnce sync.Once // log a wiringError, and work after a handler
 }
 
+// late is what the operator is told of work that a handler leaves behind.
+const late = "httpmw: pattern %q: work goes on after the handler has returned and the lock has ended; " +
+	"a timeout belongs around the lock, and a goroutine that is left needs distlock.Detach and a lock of its own"
+
 func (m *middleware) serve(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	body := m.bodies.New()
+	defer body.Done()
+	stop := count(r, body)
 	params, err := request.Params(m.key(r))
 	if wrong := new(wiringError); errors.As(err, &wrong) {
 		m.once.Do(func() { tell(r, err) }) // every request has the same mistake
@@ -67,14 +82,17 @@ func (m *middleware) serve(w http.ResponseWriter, r *http.Request, next http.Han
 	if err == nil && params != distlock.Skip && m.maxBody > 0 {
 		_, err = readBody(r, m.maxBody)
 	}
+	stop()
+	end := request.NewEnd(func() { m.lateOnce.Do(func() { tell(r, fmt.Errorf(late, r.Pattern)) }) })
 	var out *response
-	ran, err := request.Do(r.Context(), m.site, params, err, func(ctx context.Context) {
+	ran, err := request.Do(r.Context(), m.site, params, err, end, func(ctx context.Context) {
+		body.Done()
 		if params == distlock.Skip {
 			next.ServeHTTP(w, r.WithContext(ctx))
 			return
 		}
 		lease, _ := distlock.FromContext(ctx)
-		out = newResponse(w, lease)
+		out = newResponse(w, lease, end)
 		next.ServeHTTP(out, r.WithContext(ctx))
 	})
 	switch {
@@ -108,7 +126,7 @@ func WithErrorHandler(f ErrorHandler) Option {
 // WithBodyFirst reads the request's body before the lock is taken, as [JSONField] does. So a
 // client that sends the body slowly does not hold the lock, and one that leaves during the
 // wait gives up its place in the queue. The handler can read the body again. A body of more
-// than maxBytes is a [*distlock.KeyError].
+// than maxBytes is a [*distlock.KeyError]. The bodies that wait have the limit of JSONField.
 //
 // WithBodyFirst panics if maxBytes is not positive.
 func WithBodyFirst(maxBytes int64) Option {

@@ -2,6 +2,7 @@ package httpmw_test
 
 import (
 	"bytes"
+	"context"
 	"log"
 	"net/http"
 	"net/http/httptest"
@@ -107,6 +108,50 @@ func TestWrongWiringIsTheServersFault(t *testing.T) {
 	}
 }
 
+// TestWorkThatGoesOnAfterTheHandler: the operator is told once of work that has no lock any more,
+// and not of a goroutine that says so itself, or of one that ends in time.
+func TestWorkThatGoesOnAfterTheHandler(t *testing.T) {
+	const told = "httpmw: pattern \"GET /orders/{id}\": work goes on after the handler has returned and the lock has ended; " +
+		"a timeout belongs around the lock, and a goroutine that is left needs distlock.Detach and a lock of its own\n"
+	for name, c := range map[string]struct {
+		work func(http.ResponseWriter, *http.Request)
+		want string
+	}{
+		"asks for its lease": {func(_ http.ResponseWriter, r *http.Request) {
+			if lease, ok := distlock.FromContext(r.Context()); !ok || lease.Check() == nil {
+				t.Error("the lease is not over")
+			}
+		}, told},
+		"asks below a timeout of its own": {func(_ http.ResponseWriter, r *http.Request) {
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), time.Hour)
+			defer cancel()
+			distlock.Held(ctx, keyOf(t, "7"))
+		}, told},
+		"writes":              {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("paid")) }, told},
+		"writes a status":     {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusCreated) }, told},
+		"asks for a deadline": {func(_ http.ResponseWriter, r *http.Request) { r.Context().Deadline() }, ""},
+		"is detached":         {func(_ http.ResponseWriter, r *http.Request) { distlock.FromContext(distlock.Detach(r.Context())) }, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			lock := httpmw.Lock(testkit.NewLocker(t, testkit.NewStore(), distlock.Config{}), constant("7"), opts())
+			outer := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+				var in *http.Request
+				var out http.ResponseWriter
+				serveMux("GET /orders/{id}")(lock, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					if lease, ok := distlock.FromContext(r.Context()); !ok || lease.Check() != nil {
+						t.Error("no lease in the handler")
+					}
+					in, out = r, w
+				})).ServeHTTP(httptest.NewRecorder(), r)
+				c.work(out, in)
+			})
+			if _, lines := logged(t, outer, "/orders/7"); lines != c.want {
+				t.Errorf("the log has %q, want %q", lines, c.want)
+			}
+		})
+	}
+}
+
 // TestWhatTheClientLeavesOutIsItsOwnFault checks that nothing is logged for it.
 func TestWhatTheClientLeavesOutIsItsOwnFault(t *testing.T) {
 	for _, c := range []struct {
@@ -150,6 +195,9 @@ func TestMistakesArePanicsWhenItIsWired(t *testing.T) {
 			httpmw.Lock(l, key, distlock.Opts{Value: "v", KeyTimeout: -time.Second})
 		}},
 		{"no Handler", "httpmw: Lock: nil Handler", func() { httpmw.Lock(l, key, opts())(nil) }},
+		{"a timeout inside", "httpmw: Lock: http.TimeoutHandler returns before its handler, and the lock ends: write http.TimeoutHandler(lock(handler), ...)", func() {
+			httpmw.Lock(l, key, opts())(http.TimeoutHandler(http.NotFoundHandler(), time.Second, ""))
+		}},
 		{"no ErrorHandler", "httpmw: WithErrorHandler: nil ErrorHandler", func() { httpmw.WithErrorHandler(nil) }},
 		{"no body", "httpmw: WithBodyFirst: the limit is not positive: -1", func() { httpmw.WithBodyFirst(-1) }},
 		{"no JSON body", "httpmw: JSONField: the limit is not positive: -1", func() { httpmw.JSONField("id", -1) }},

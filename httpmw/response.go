@@ -10,6 +10,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/internal/leasestate"
+	"github.com/distlock-go/distlock/internal/request"
 )
 
 // response is the writer of a handler. It does not let a success or a fault of the server,
@@ -19,6 +20,7 @@ type response struct {
 	http.ResponseWriter
 	lease  *distlock.Lease
 	before http.Header // as the handler found it
+	end    *request.End
 
 	begun bool  // the final status was written, by the handler or in its place
 	lost  error // why what the handler writes is dropped
@@ -30,13 +32,14 @@ var (
 	_ io.ReaderFrom = (*response)(nil)
 )
 
-func newResponse(w http.ResponseWriter, lease *distlock.Lease) *response {
-	return &response{ResponseWriter: w, lease: lease, before: w.Header().Clone()}
+func newResponse(w http.ResponseWriter, lease *distlock.Lease, end *request.End) *response {
+	return &response{ResponseWriter: w, lease: lease, before: w.Header().Clone(), end: end}
 }
 
 // begin is called before the handler writes. An error of the request, 4xx, which the handler
 // has chosen itself, may begin after the loss.
 func (w *response) begin(status int) error {
+	w.end.Check()
 	if w.begun {
 		return w.lost
 	}

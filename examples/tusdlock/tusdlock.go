@@ -72,7 +72,8 @@ type lock struct {
 }
 
 // Lock waits for the upload, and asks those that have it to end. It asks before each attempt
-// and not during one, because it could ask itself.
+// and not during one, because it could ask itself. If ctx ends during the first attempt, the
+// holder is asked all the same, because the client comes again.
 func (u *lock) Lock(ctx context.Context, requestUnlock func()) error {
 	o := u.locker.opts
 	o.RetryCount, o.MaxWait = 1, 0
@@ -82,14 +83,17 @@ func (u *lock) Lock(ctx context.Context, requestUnlock func()) error {
 		case err == nil:
 			u.watch(requestUnlock)
 			return nil
-		case ctx.Err() != nil:
-			return handler.ErrLockTimeout
-		case !errors.Is(err, distlock.ErrNotAcquired):
+		case ctx.Err() == nil && !errors.Is(err, distlock.ErrNotAcquired):
 			return err
 		}
-		_, err = admin.Revoke(ctx, u.locker.locker, o.Prefix+u.key)
-		if errors.Is(err, errors.ErrUnsupported) {
+		asking, cancel := context.WithTimeout(context.WithoutCancel(ctx), askEvery)
+		_, err = admin.Revoke(asking, u.locker.locker, o.Prefix+u.key)
+		cancel()
+		switch {
+		case errors.Is(err, errors.ErrUnsupported):
 			return err
+		case ctx.Err() != nil:
+			return handler.ErrLockTimeout
 		}
 		o.RetryCount, o.MaxWait = 0, askEvery
 	}
@@ -125,8 +129,11 @@ func (u *lock) watch(requestUnlock func()) {
 	}()
 }
 
-// Unlock is called by tusd when the request has been handled.
+// Unlock is called by tusd when the request has been handled. Without the lock it is an error.
 func (u *lock) Unlock() error {
+	if u.lease == nil {
+		return errors.New("tusdlock: Unlock of an upload that is not locked: " + u.key)
+	}
 	u.stop()
 	return u.lease.Release(u.lease.Context())
 }

@@ -77,14 +77,20 @@ func Single(what string, values []string) (any, error) {
 }
 
 // Do runs fn under the lock for params, and reports whether it ran. It returns why it did not,
-// or the error of the lease. If err is why there are no params, the hooks are told of it.
-func Do(ctx context.Context, site *wiring.Site, params any, err error, fn func(context.Context)) (ran bool, _ error) {
+// or the error of the lease. If err is why there are no params, the hooks are told of it. end
+// is told when fn has returned.
+func Do(ctx context.Context, site *wiring.Site, params any, err error, end *End, fn func(context.Context)) (ran bool, _ error) {
 	if err != nil {
 		params = keyenc.Fault{Err: err}
 	}
 	err = site.Do(ctx, params, func(ctx context.Context) error {
 		ran = true
-		fn(ctx)
+		if params == distlock.Skip {
+			fn(ctx)
+			return nil
+		}
+		defer end.over.Store(true)
+		fn(watched{ctx, end})
 		return nil
 	})
 	return ran, err
