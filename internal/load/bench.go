@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,16 +35,9 @@ func bench(ctx context.Context, c *config, stdout io.Writer) error {
 		err = errors.Join(err, writeJTL(c.samples, runs))
 	}
 	for _, o := range runs {
-		failure = firstOf(failure, o.verdict())
+		failure = cmp.Or(failure, o.verdict())
 	}
-	return firstOf(failure, err)
-}
-
-func firstOf(a, b error) error {
-	if a != nil {
-		return a
-	}
-	return b
+	return cmp.Or(failure, err)
 }
 
 // report writes the number of runs, the table, and the counters.

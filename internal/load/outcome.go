@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -44,7 +45,7 @@ func runPlan(ctx context.Context, c *config, p plan, locked bool) (*outcome, err
 	} else {
 		o.counted = &counted
 	}
-	return o, firstOf(err, p.close())
+	return o, cmp.Or(err, p.close())
 }
 
 // run returns when all samples are done. When ctx ends, no further sample begins, and
@@ -71,7 +72,7 @@ func (o *outcome) run(ctx context.Context, g threadGroup, p plan) {
 func (o *outcome) failed() (n int64, first error) {
 	for _, s := range o.samples {
 		if s.err != nil {
-			n, first = n+1, firstOf(first, s.err)
+			n, first = n+1, cmp.Or(first, s.err)
 		}
 	}
 	return n, first

@@ -12,11 +12,12 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/auth"
 
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/test/spoilnet"
+	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
 // Open makes a Backend on servers of the bubble that calls it. change changes the options of its
@@ -29,51 +30,12 @@ const (
 	margin  = 50 * time.Millisecond
 )
 
-// lines are the connections of a client.
-type lines struct {
-	mu    sync.Mutex
-	conns []*line
-}
-
-// line is a connection that may become silent: it takes what is written, and nothing arrives.
-type line struct {
-	net.Conn
-	silent atomic.Bool
-	asked  atomic.Bool // for the memory of the server
-}
-
-func (l *line) Write(p []byte) (int, error) {
-	if bytes.Contains(p, []byte("\r\ninfo\r\n")) {
-		l.asked.Store(true)
-	}
-	if l.silent.Load() {
-		return len(p), nil
-	}
-	return l.Conn.Write(p)
-}
-
-func (l *lines) keep(o *redis.Options, before func()) {
+// behind puts a network in front of the server of a client.
+func behind(o *redis.Options) *spoilnet.Network {
 	dial := o.Dialer
-	o.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
-		before()
-		c, err := dial(ctx, network, addr)
-		if err != nil {
-			return nil, err
-		}
-		kept := &line{Conn: c}
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.conns = append(l.conns, kept)
-		return kept, nil
-	}
-}
-
-func (l *lines) each(f func(*line)) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, c := range l.conns {
-		f(c)
-	}
+	n := spoilnet.To(func() (net.Conn, error) { return dial(context.Background(), "", "") })
+	o.Dialer = n.DialContext
+	return n
 }
 
 // streaming are credentials whose source blocks.
@@ -90,7 +52,13 @@ func (s streaming) Subscribe(auth.CredentialsListener) (auth.Credentials, auth.U
 func Stuck(t *testing.T, open Open) {
 	t.Helper()
 	for name, give := range map[string]func(o *redis.Options, before func()){
-		"Dialer": func(*redis.Options, func()) {},
+		"Dialer": func(o *redis.Options, f func()) {
+			dial := o.Dialer
+			o.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
+				f()
+				return dial(ctx, network, addr)
+			}
+		},
 		"OnConnect": func(o *redis.Options, f func()) {
 			o.OnConnect = func(context.Context, *redis.Conn) error { f(); return nil }
 		},
@@ -111,16 +79,16 @@ func Stuck(t *testing.T, open Open) {
 						<-over
 					}
 				}
-				var all lines
+				var all []*spoilnet.Network
 				b := open(t, func(o *redis.Options) {
-					all.keep(o, func() {})
-					if give(o, before); name == "Dialer" {
-						all.keep(o, before)
-					}
+					all = append(all, behind(o))
+					give(o, before)
 				})
 				operations := inUse(t, b)
 				stuck.Store(true)
-				all.each(func(c *line) { _ = c.Close() })
+				for _, n := range all {
+					n.Kill()
+				}
 				for _, patience := range []time.Duration{limit / 5, time.Hour} {
 					for what, run := range operations {
 						atOnce(t, what, patience, run)
@@ -142,8 +110,8 @@ func inUse(t *testing.T, b driver.Backend) map[string]func(context.Context, int)
 	for i := range callers {
 		all.Go(func() {
 			var errs [4]error
-			held[i], errs[0] = b.TryAcquire(t.Context(), newRequest("held"+strconv.Itoa(i)))
-			leaving[i], errs[1] = b.TryAcquire(t.Context(), newRequest("leaving"+strconv.Itoa(i)))
+			held[i], errs[0] = b.TryAcquire(t.Context(), testkit.NewRequest("held"+strconv.Itoa(i)))
+			leaving[i], errs[1] = b.TryAcquire(t.Context(), testkit.NewRequest("leaving"+strconv.Itoa(i)))
 			errs[2] = driver.RenewAll(t.Context(), b, held[i:i+1])[0].Err
 			errs[3] = b.Release(t.Context(), leaving[i])
 			if err := errors.Join(errs[:]...); err != nil {
@@ -154,7 +122,7 @@ func inUse(t *testing.T, b driver.Backend) map[string]func(context.Context, int)
 	all.Wait()
 	operations := map[string]func(ctx context.Context, i int) error{
 		"TryAcquire": func(ctx context.Context, i int) error {
-			_, err := b.TryAcquire(ctx, newRequest("try"+strconv.Itoa(i)))
+			_, err := b.TryAcquire(ctx, testkit.NewRequest("try"+strconv.Itoa(i)))
 			return err
 		},
 		"Renew": func(ctx context.Context, i int) error {
@@ -167,7 +135,7 @@ func inUse(t *testing.T, b driver.Backend) map[string]func(context.Context, int)
 	}
 	if q, ok := b.(driver.Queuer); ok {
 		operations["Acquire"] = func(ctx context.Context, i int) error {
-			_, err := q.Acquire(ctx, newRequest("new"+strconv.Itoa(i)))
+			_, err := q.Acquire(ctx, testkit.NewRequest("new"+strconv.Itoa(i)))
 			return err
 		}
 	}
@@ -198,16 +166,17 @@ func atOnce(t *testing.T, what string, patience time.Duration, run func(context.
 func Asked(t *testing.T, open Open) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		var all lines
-		inUse(t, open(t, func(o *redis.Options) { all.keep(o, func() {}) }))
+		var asked atomic.Bool
+		inUse(t, open(t, func(o *redis.Options) {
+			behind(o).HoldAt(func(written []byte) bool {
+				if bytes.Contains(written, []byte("\r\ninfo\r\n")) {
+					asked.Store(true)
+				}
+				return false
+			})
+		}))
 		time.Sleep(limit)
-		asked := 0
-		all.each(func(c *line) {
-			if c.asked.Load() {
-				asked++
-			}
-		})
-		if asked == 0 {
+		if !asked.Load() {
 			t.Error("nobody has asked for the policy of eviction")
 		}
 	})
@@ -222,17 +191,19 @@ func Forgotten(t *testing.T, open Open) {
 	for name, quiet := range map[string]time.Duration{"after a quiet time": 4 * limit, "at once": 0} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var all lines
-				b := open(t, func(o *redis.Options) { all.keep(o, func() {}) })
+				var all []*spoilnet.Network
+				b := open(t, func(o *redis.Options) { all = append(all, behind(o)) })
 				operations := inUse(t, b)
-				r := newRequest("lease")
+				r := testkit.NewRequest("lease")
 				r.TTL = 3*limit + quiet
 				g, err := b.TryAcquire(t.Context(), r)
 				if err != nil {
 					t.Fatal(err)
 				}
 				time.Sleep(quiet)
-				all.each(func(c *line) { c.silent.Store(true) })
+				for _, n := range all {
+					n.Cut()
+				}
 				start := time.Now()
 				if quiet > 0 {
 					err := operations["TryAcquire"](t.Context(), 0)
@@ -257,8 +228,4 @@ func Forgotten(t *testing.T, open Open) {
 			})
 		})
 	}
-}
-
-func newRequest(key string) driver.Request {
-	return driver.Request{Key: key, Owner: uuid.NewString(), TTL: 10 * time.Minute, Tokens: 1}
 }
