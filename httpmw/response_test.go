@@ -154,8 +154,11 @@ func TestLossThatTheHandlerAnswers(t *testing.T) {
 	for name, c := range map[string]struct {
 		before, after int // statuses, before the loss and after it
 		unknown       bool
+		hijack        bool // tried in vain, before the loss
 		want          int
 	}{
+		"101":                     {after: http.StatusSwitchingProtocols, want: http.StatusFailedDependency},
+		"a hijack that failed":    {hijack: true, after: http.StatusCreated, want: http.StatusFailedDependency},
 		"399":                     {after: 399, want: http.StatusFailedDependency},
 		"400":                     {after: 400, want: 400},
 		"499":                     {after: 499, want: 499},
@@ -168,6 +171,12 @@ func TestLossThatTheHandlerAnswers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := testkit.NewStore()
 			h := httpmw.Lock(testkit.NewLocker(t, s, distlock.Config{}), constant("7"), opts())(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if c.hijack {
+					_, _, err := http.NewResponseController(w).Hijack()
+					if !errors.Is(err, errors.ErrUnsupported) {
+						t.Errorf("hijacked: %v", err)
+					}
+				}
 				if c.before != 0 {
 					w.WriteHeader(c.before)
 				}
