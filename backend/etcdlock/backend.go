@@ -148,7 +148,7 @@ func twice[T any](ctx context.Context, b *Backend, send func(context.Context) (T
 		}
 		waits = false
 	case <-timer.C:
-		if patience >= b.opts.opTimeout/4 {
+		if patience >= min(b.opts.opTimeout/4, time.Second/2) { // a caller in a hurry is no evidence
 			b.reconnect()
 		}
 	}
