@@ -49,8 +49,7 @@ var process = []mutant{
 	root("unwatched-after-the-release", "the watchdog drops a lease only after its release was sent", "TestReleaseIsSentAfterTheWatchEnds",
 		edit{"release.go", "	l.watchdog.remove(lease.state)\n	if over", "	defer l.watchdog.remove(lease.state)\n	if over"}),
 	root("gate-opened-at-loss", "the next caller in the process may enter while the function that lost the key still runs", "TestGateStaysShutAfterLoss",
-		edit{"lease.go", "	if h := s.locker.cfg.Hooks.Lost; h != nil {",
-			"	s.locker.queue.Exit(s.Key(), false)\n	if h := s.locker.cfg.Hooks.Lost; h != nil {"}),
+		edit{"lease.go", "	told := make(chan struct{})\n", "	s.locker.queue.Exit(s.Key(), false)\n	told := make(chan struct{})\n"}),
 }
 
 // waiting has mutants of the waits of the Redis backend.
@@ -68,7 +67,7 @@ var zooKeeper = []mutant{
 		edit{"backend/zklock/acquire.go", "placequeue.Tokens(p.createZxid, tokensPerID, r.Tokens)",
 			"placequeue.Tokens(func() int64 { n, _ := parseNode(tk.name()); return n.seq + 1 }(), tokensPerID, r.Tokens)"}).on("zookeeper"),
 	inZK("whose-node-is-not-asked", "a node with the name is the lock, independent of the session that created it", "TestNodeOfAnotherSession",
-		edit{"backend/zklock/renew.go", "exists := stat.EphemeralOwner == r.Store.id", "exists := stat.Czxid != 0"}),
+		edit{"backend/zklock/renew.go", "stat.Czxid != 0 && stat.EphemeralOwner == r.Ticket.ephemeralOwner(r.Store)", "stat.Czxid != 0"}),
 	inZK("stranger-is-not-refused", "a key is granted although a lock of Curator is there that does not see it", "TestStrangers",
 		edit{"backend/zklock/acquire.go", "case p.stranger != nil:", "case false:"}).on("zookeeper"),
 	inZK("stranger-is-not-noticed", "a key is kept although a lock of Curator has come that does not see it", "TestStrangers",
