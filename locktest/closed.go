@@ -71,7 +71,7 @@ var closedCases = []testCase{
 func (f *fixture) close() *fixture {
 	f.Helper()
 	peer := f.peer()
-	c := f.backend.(io.Closer) //nolint:forcetypeassert,errcheck // needsClose
+	c := f.backend.(io.Closer) //nolint:forcetypeassert // needsClose
 	if f.closed[c] = true; c.Close() != nil {
 		f.Error("Close failed")
 	}
