@@ -37,7 +37,7 @@ func (l *Locker) acquire(ctx context.Context, key string, opts *Opts, set *backo
 
 func (l *Locker) tellStart(ctx context.Context, key string, opts *Opts) context.Context {
 	if h := l.cfg.Hooks.Start; h != nil {
-		return h(ctx, opts.event(Started, key))
+		return h(ctx, opts.event("", key))
 	}
 	return ctx
 }

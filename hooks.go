@@ -33,9 +33,8 @@ type Hooks struct {
 // Kind is what an [Event] tells of.
 type Kind string
 
-// The kinds.
+// The kinds. An Event of [Hooks].Start has none.
 const (
-	Started  Kind = "started"  // the call of Start
 	Waiting  Kind = "waiting"  // an acquisition has waited for 1, 2, 4 seconds and so on; later, each minute
 	Acquired Kind = "acquired" // a lock was acquired, or re-entered
 	Failed   Kind = "failed"   // an acquisition ended without the lock, also one that was refused
@@ -54,7 +53,7 @@ type Event struct {
 	Permits int    // of a semaphore; 0: not a semaphore
 	Leader  bool   // Waiting and Released: the caller is Locker.Lead
 
-	// Err is nil for Started and Acquired. For Waiting it is what a caller that gave up now
+	// Err is nil for Start and Acquired. For Waiting it is what a caller that gave up now
 	// would get, and for Failed what the caller gets: see CodeOf, and HeldError for the
 	// holder. For Renewed it is nil, or wraps ErrUnavailable and says why. For Lost it wraps
 	// ErrLost and says how. For Released it is ErrLost, ErrUnavailable, or nil.

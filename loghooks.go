@@ -82,7 +82,6 @@ func (l *eventLog) event(ctx context.Context, e Event) {
 			msg = "leader resigned"
 		}
 		l.line(ctx, slog.LevelDebug, msg, &e, token, held, slog.Bool("reentrant", e.Reentrant), slog.Any("err", e.Err))
-	case Started: // start has it
 	}
 }
 

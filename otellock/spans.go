@@ -74,7 +74,6 @@ func (t *spanMaker) event(ctx context.Context, e distlock.Event) {
 		}
 	case distlock.Lost, distlock.Released:
 		a.end(lockmetrics.OutcomeOf(&e), e.Err)
-	case distlock.Started: // start has it
 	}
 }
 

@@ -31,8 +31,8 @@ func TestJoinHooks(t *testing.T) {
 		e.want(t, "a waiting <nil>", "b waiting <nil>")
 		_ = l.Lead(t.Context(), "k", distlock.Opts{KeyTimeout: time.Second}, func(ctx context.Context) error {
 			_, _ = l.TryAcquire(t.Context(), "k", distlock.Opts{})
-			e.want(t, "a started <nil>", "b started a", "a acquired b", "b acquired b",
-				"a started <nil>", "b started a", "b failed b", "a failed b")
+			e.want(t, "a  <nil>", "b  a", "a acquired b", "b acquired b",
+				"a  <nil>", "b  a", "b failed b", "a failed b")
 			s.Fail(testkit.ErrBroken, testkit.Renew)
 			time.Sleep(time.Second / 3)
 			e.want(t, "a renewed b", "b renewed b")

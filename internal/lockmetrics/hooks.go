@@ -71,7 +71,7 @@ func (m *Metrics) Hooks() distlock.Hooks {
 				if !e.Reentrant {
 					a.end(&e)
 				}
-			case distlock.Started, distlock.Waiting: // Start counts both
+			case distlock.Waiting: // Start counts it
 			}
 		},
 	}
