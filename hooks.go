@@ -24,6 +24,10 @@ import (
 type Hooks struct {
 	Start func(ctx context.Context, e Event) context.Context // an acquisition begins
 	Event func(ctx context.Context, e Event)                 // what becomes of it: see Kind
+
+	// NoWaiting says that Event does not use Waiting. It then need not come, and the store is
+	// not asked who holds a key.
+	NoWaiting bool
 }
 
 // Kind is what an [Event] tells of.
@@ -74,10 +78,16 @@ type Event struct {
 func JoinHooks(hooks ...Hooks) Hooks {
 	var joined Hooks
 	for _, h := range hooks {
-		joined = Hooks{Start: startBoth(joined, h), Event: eventBoth(joined.Event, h.Event)}
+		joined = Hooks{
+			Start: startBoth(joined, h), Event: eventBoth(joined.Event, h.Event),
+			NoWaiting: !joined.waiting() && !h.waiting() && (joined.NoWaiting || h.NoWaiting),
+		}
 	}
 	return joined
 }
+
+// waiting reports whether the hooks use Waiting.
+func (h *Hooks) waiting() bool { return h.Event != nil && !h.NoWaiting }
 
 // eventBoth returns a hook that calls first and then second, even if first panics, or nil if
 // both are nil.

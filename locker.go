@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -27,7 +26,8 @@ type Config struct {
 	// MaxWaiters limits how many goroutines of this process wait for one another, for all
 	// keys together; the next one gets [ErrQueueFull]. One key has room for a fifth of them,
 	// or for 10,000 if that is more. The first waiter for a key, which waits in the store, is
-	// not counted. A waiter costs about 5 KB, so the default, 50,000, is about 250 MB.
+	// not counted. A waiter costs about 5 KB, so the default, 50,000, is about 250 MB. What
+	// the waiter itself keeps comes on top of that, such as the body of a request.
 	MaxWaiters int
 
 	// CloseTimeout is how long [Locker.Close] waits for holders to release their leases.
@@ -35,8 +35,9 @@ type Config struct {
 	CloseTimeout time.Duration
 
 	// Holder is the name of this process in Inspect and in errors ("held by web-3/1432").
-	// It has no effect on locking. It has at most 64 letters, digits and "-._/". The
-	// default is the host name and the process id; "-" means no name.
+	// It has no effect on locking. It may be any text: characters other than ASCII letters,
+	// digits and "-._/", which stores separate owners with, become "_", and what is beyond
+	// 64 characters is cut off. The default is the host name and the process id; "-" means no name.
 	Holder string
 
 	// HandOverTime limits how long a lock passes from one holder in this process to the
@@ -68,10 +69,6 @@ func (c Config) withDefaults() Config {
 		panic("distlock: Config.MaxWaiters is negative: " + strconv.Itoa(c.MaxWaiters))
 	case c.CloseTimeout < 0:
 		panic("distlock: Config.CloseTimeout is negative: " + c.CloseTimeout.String())
-	case len(c.Holder) > owner.MaxHolder:
-		panic("distlock: Config.Holder is longer than " + strconv.Itoa(owner.MaxHolder) + " bytes: " + strconv.QuoteToASCII(c.Holder))
-	case strings.ContainsFunc(c.Holder, owner.Excluded):
-		panic("distlock: Config.Holder has other characters than letters, digits and -._/: " + strconv.QuoteToASCII(c.Holder))
 	case c.HandOverTime < -1:
 		panic("distlock: Config.HandOverTime is below -1: " + c.HandOverTime.String())
 	}
@@ -83,6 +80,8 @@ func (c Config) withDefaults() Config {
 		c.Holder = owner.DefaultHolder()
 	case "-":
 		c.Holder = ""
+	default:
+		c.Holder = owner.Name(c.Holder)
 	}
 	return c
 }

@@ -11,7 +11,7 @@ import (
 
 // LogHooks returns hooks that log as warnings lost leases, failed renewals and releases, and
 // errors of the program, such as refused options. A refused key is the fault of a request, and is not
-// a warning. Waits are logged on the info level, and the rest on the debug level, also the
+// a warning. A wait for a function of this process whose lease is over is one, once. Other waits are logged on the info level, and the rest on the debug level, also the
 // wait of a candidate of [Locker.Lead].
 //
 // A crowd does not fill the log. All callers that wait for one key have one line after 1, 2,
@@ -38,7 +38,7 @@ type eventLog struct {
 
 func (l *eventLog) start(ctx context.Context, e Event) context.Context {
 	l.line(ctx, slog.LevelDebug, "lock wanted", &e)
-	if !l.log.Enabled(ctx, slog.LevelInfo) {
+	if !l.log.Enabled(ctx, slog.LevelWarn) {
 		return ctx
 	}
 	return &logged{Context: ctx, log: l}
@@ -55,6 +55,10 @@ func (l *eventLog) event(ctx context.Context, e Event) {
 			slog.Bool("reentrant", e.Reentrant), slog.Bool("handed_over", e.HandedOver))
 	case Failed:
 		l.waited(ctx, &e)
+		if keptOver(e.Err) {
+			l.failed(ctx, "lock not acquired", &e, slog.Duration("wait", e.Wait))
+			return
+		}
 		level := slog.LevelDebug
 		if CodeOf(e.Err).isFault() && (e.Key != "" || !errors.Is(e.Err, ErrKey)) {
 			level = slog.LevelWarn
@@ -117,6 +121,7 @@ type crowd struct {
 	callers map[*logged]struct{}
 	silent  time.Time // no line until then
 	pace    pace
+	warned  bool // of a function whose lease is over
 }
 
 // waiting logs the crowd of a caller, unless it was logged a moment ago.
@@ -135,7 +140,10 @@ func (l *eventLog) waiting(ctx context.Context, e *Event) {
 	}
 	a.begun = now.Add(-e.Wait)
 	c.callers[a] = struct{}{}
-	silent, longest := now.Before(c.silent) || e.Local && e.Wait < 2*firstReport && !e.namesHolder(), e.Wait
+	level, silent, longest := slog.LevelInfo, now.Before(c.silent) || e.Local && e.Wait < 2*firstReport && !e.namesHolder(), e.Wait
+	if !c.warned && keptOver(e.Err) {
+		level, silent, c.warned = slog.LevelWarn, false, true
+	}
 	if !silent {
 		c.silent = now.Add(c.pace.next())
 		for other := range c.callers {
@@ -145,8 +153,15 @@ func (l *eventLog) waiting(ctx context.Context, e *Event) {
 	n := max(e.Waiters, len(c.callers))
 	l.mu.Unlock()
 	if !silent {
-		l.line(ctx, slog.LevelInfo, "waiting for lock", e, e.waitAttrs(n, longest)...)
+		l.line(ctx, level, "waiting for lock", e, e.waitAttrs(n, longest)...)
 	}
+}
+
+// keptOver reports whether a caller is refused because a function of this process goes on
+// after the end of its lease.
+func keptOver(err error) bool {
+	held := new(HeldError)
+	return errors.As(err, &held) && held.Over
 }
 
 // namesHolder reports whether the wait has a reason that a line should show. Soon after the
@@ -179,6 +194,8 @@ func (e *Event) waitAttrs(n int, longest time.Duration) []slog.Attr {
 	switch {
 	case !errors.As(e.Err, &held):
 		attrs = append(attrs, slog.Any("err", e.Err))
+	case held.Over:
+		attrs = append(attrs, slog.String("holder", "this process, whose lease is over"))
 	case held.Local:
 		attrs = append(attrs, slog.String("holder", "this process"))
 	case held.Holder != "":

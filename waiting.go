@@ -42,9 +42,10 @@ type waitReport struct {
 	over   bool               // the wait has ended
 }
 
-// reportWait returns the report of an acquisition that may wait, or nil if there is no hook.
+// reportWait returns the report of an acquisition that may wait, or nil if no hook is
+// to be told.
 func (l *Locker) reportWait(ctx context.Context, key string, opts *Opts, begun time.Time, candidate bool) *waitReport {
-	if l.cfg.Hooks.Event == nil || opts.RetryCount == 1 {
+	if !l.cfg.Hooks.waiting() || opts.RetryCount == 1 {
 		return nil
 	}
 	r, _ := l.reports.Get().(*waitReport)

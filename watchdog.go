@@ -143,6 +143,11 @@ func (w *watchdog) insert(st *leaseState) {
 		st.watch.at = min(st.watch.at, st.watch.renewAt)
 	}
 	heap.Push(&w.schedule, st)
+	if st.watch.renewing {
+		st.Due(time.Time{})
+	} else {
+		st.Due(w.epoch.Add(st.watch.renewAt))
+	}
 	if w.schedule[0] == st && (w.alarm == 0 || st.watch.at < w.alarm) {
 		w.notify()
 	}

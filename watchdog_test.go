@@ -334,6 +334,19 @@ func TestJumpOfTheClockEndsTheLeases(t *testing.T) {
 	_ = next.Release(t.Context())
 }
 
+// A loss names a pause of the process that is shorter than the lease.
+func TestLossWithoutARenewal(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, _ *testkit.Store) {
+		start := time.Now()
+		l.SetClock(func() time.Time { return start }) // the watchdog does not run
+		held := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: 3 * time.Second})
+		time.Sleep(3 * time.Second)
+		if err := held.Check(); err == nil || !strings.Contains(err.Error(), "ran out; a renewal was due 2") {
+			t.Error(err)
+		}
+	})
+}
+
 // A renewal that the store denies is a loss at once. A lost lease is not renewed any more, is
 // removed before its holder releases it, and its release takes nothing from the new holder.
 func TestLostLeaseIsNotWatched(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 
 var revokeCases = []testCase{
 	{
-		name:        "asks",
+		name: "asks",
 		explanation: "Revoke must close the channel of the holder, whichever process asks, and must take nothing away. " +
 			"When Revoked has returned, no request must be missed.",
 		run: func(f *fixture) {

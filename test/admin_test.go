@@ -217,7 +217,8 @@ func TestOwnerNamesTheHolder(t *testing.T) {
 		{"", func(name string) bool { return name != "" && strings.Contains(name, "/") }},
 		{"-", func(name string) bool { return name == "" }},
 		{"billing.eu-1/7", func(name string) bool { return name == "billing.eu-1/7" }},
-		{strings.Repeat("n", 64), func(name string) bool { return len(name) == 64 }},
+		{strings.Repeat("n", 65), func(name string) bool { return name == strings.Repeat("n", 64) }},
+		{"web 3@\u00fc:", func(name string) bool { return name == "web_3___" }},
 	} {
 		s := testkit.NewStore()
 		l := distlock.New(s, distlock.Config{Holder: c.holder})

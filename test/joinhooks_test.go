@@ -44,6 +44,11 @@ func TestJoinHooks(t *testing.T) {
 		})
 		e.want(t, "b released b", "a released b")
 	})
+	all := distlock.Hooks{Event: func(context.Context, distlock.Event) {}}
+	some := distlock.Hooks{Event: all.Event, NoWaiting: true}
+	if !distlock.JoinHooks(some, distlock.Hooks{}, some).NoWaiting || distlock.JoinHooks(some, all).NoWaiting || distlock.JoinHooks(all, some).NoWaiting {
+		t.Error("NoWaiting is not that of all hooks")
+	}
 	for _, none := range []distlock.Hooks{distlock.JoinHooks(), distlock.JoinHooks(distlock.Hooks{}, distlock.Hooks{})} {
 		if !reflect.ValueOf(none).IsZero() {
 			t.Error("hooks that are nil are called") // they would cost time and read the clock

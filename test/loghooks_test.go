@@ -137,6 +137,30 @@ func TestLogHooksOfACrowd(t *testing.T) {
 	})
 }
 
+// A function that goes on after its lease is one warning for those that wait, and one for
+// those that do not.
+func TestLogHooksOfAFunctionThatHangs(t *testing.T) {
+	logged(t, func(t *testing.T, l *distlock.Locker, _ *testkit.Store, lines func() []string) {
+		held := testkit.MustAcquire(t, l, "k", distlock.Opts{Value: "job", MaxHold: 500 * time.Millisecond})
+		var crowd sync.WaitGroup
+		for range 10 {
+			crowd.Go(func() { _, _ = l.Acquire(t.Context(), "k", distlock.Opts{Value: "job", MaxWait: time.Minute}) })
+		}
+		time.Sleep(5 * time.Second)
+		for range 10 {
+			_, _ = l.TryAcquire(t.Context(), "k", distlock.Opts{Value: "job"})
+		}
+		text := strings.Join(lines(), "\n")
+		for _, msg := range []string{"lock lost", "waiting for lock", "lock not acquired"} {
+			if n := strings.Count(text, `level=WARN msg="`+msg); n != 1 {
+				t.Errorf("%d warnings %q in\n%s", n, msg, text)
+			}
+		}
+		_ = held.Release(t.Context())
+		crowd.Wait()
+	})
+}
+
 // Renewals that fail for one reason have a line for the first, and then lines with counts.
 func TestLogHooksOfAnOutage(t *testing.T) {
 	logged(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store, lines func() []string) {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -357,6 +358,22 @@ func TestCloseWaitsForALook(t *testing.T) {
 		}
 		wantTook(t, start, 100*time.Millisecond)
 		wantWaits(t, w.take())
+	})
+}
+
+// The store is not asked about waits that no hook uses.
+func TestNoWaiting(t *testing.T) {
+	var told atomic.Int64
+	h := distlock.Hooks{NoWaiting: true, Event: testkit.On{distlock.Waiting: func(context.Context, distlock.Event) { told.Add(1) }}.Event}
+	bubbleWith(t, distlock.Config{Hooks: h}, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		held := testkit.MustAcquire(t, testkit.NewLocker(t, s, distlock.Config{}), "k", distlock.Opts{KeyTimeout: time.Hour})
+		_, err := l.Acquire(t.Context(), "k", distlock.Opts{MaxWait: time.Minute})
+		wantIs(t, err, distlock.ErrNotAcquired)
+		testkit.WantCalls(t, s, testkit.Inspect, 0)
+		if told.Load() > 0 {
+			t.Error("the hook was told")
+		}
+		wantIs(t, held.Release(t.Context()))
 	})
 }
 

@@ -43,6 +43,9 @@ type Backend struct {
 // New returns a Backend that keeps locks on the servers of client, which the caller closes
 // after the Backend. New sends nothing. It fails if an option is invalid.
 //
+// If requests have no answer, the Backend replaces the connections of the client by setting its
+// endpoints again, at most once in the time of two operations.
+//
 // If the client has a user, New replaces client.Auth. Call it before other goroutines use
 // the client.
 func New(client *clientv3.Client, opts ...Option) (*Backend, error) {
@@ -148,7 +151,7 @@ func twice[T any](ctx context.Context, b *Backend, send func(context.Context) (T
 		}
 		waits = false
 	case <-timer.C:
-		if patience >= b.opts.opTimeout/4 {
+		if patience >= min(b.opts.opTimeout/4, time.Second/2) { // a caller in a hurry is no evidence
 			b.reconnect()
 		}
 	}

@@ -6,10 +6,12 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/etcdlock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/testkit"
@@ -155,20 +157,59 @@ func TestSilentAtFirst(t *testing.T) {
 	for _, silent := range []string{"LeaseGrant", "Put", "Txn"} {
 		t.Run(silent, func(t *testing.T) {
 			inVirtualTime(t, func(t *testing.T, _ *fake, b *etcdlock.Backend, s *spoiler) {
-				times := 0
-				s.each(func(_ int, method string) bool {
-					if method == silent {
-						times++
-					}
-					return method == silent && times == 1
-				})
+				var times atomic.Int64
+				s.each(func(_ int, method string) bool { return method == silent && times.Add(1) == 1 })
 				mustWork(t, b, "k")
-				if times < 2 {
-					t.Errorf("%d requests", times)
+				if n := times.Load(); n < 2 {
+					t.Errorf("%d requests", n)
 				}
 			})
 		})
 	}
+}
+
+// TestConnectionDies: nothing arrives on the connections any more, and nothing closes them. The
+// first attempt succeeds within the time of one operation, and a lease of three seconds is kept.
+func TestConnectionDies(t *testing.T) {
+	for name, alone := range map[string]time.Duration{"attempt": 0, "renewals alone": 10 * time.Second} {
+		t.Run(name, func(t *testing.T) {
+			inVirtualTime(t, func(t *testing.T, f *fake, _ *etcdlock.Backend, s *spoiler) {
+				b := newBackend(t, f.client(t, s), etcdlock.WithSessionTTL(20*time.Second), etcdlock.WithOpTimeout(2*time.Second))
+				locker := testkit.NewLocker(t, b, distlock.Config{})
+				lease := testkit.MustAcquire(t, locker, "held", distlock.Opts{KeyTimeout: 3 * time.Second})
+				f.network.Cut()
+				time.Sleep(alone)
+				start := time.Now()
+				testkit.MustRelease(t, b, testkit.MustTry(t, b, testkit.NewRequest("k")))
+				if d := time.Since(start); d > 2*time.Second {
+					t.Errorf("the first attempt took %v", d)
+				}
+				time.Sleep(30 * time.Second) // and the keep-alives go on
+				if err := lease.Check(); err != nil {
+					t.Errorf("the lease: %v", err)
+				}
+				if err := lease.Release(t.Context()); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+// TestKeepAlivesOnADeadConnection: the connection of a session that nobody uses dies. The next
+// lock has a session that was kept alive.
+func TestKeepAlivesOnADeadConnection(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, f *fake, b *etcdlock.Backend, _ *spoiler) {
+		mustWork(t, b, "session")
+		before, _ := f.lastLease()
+		f.network.Cut()
+		time.Sleep(time.Minute)
+		start := time.Now()
+		mustWork(t, b, "k")
+		if after, _ := f.lastLease(); after != before || time.Since(start) > time.Second {
+			t.Errorf("lease %x, then %x; the lock took %v", before, after, time.Since(start))
+		}
+	})
 }
 
 // TestNothingSent: without a lease of etcd nothing is sent for a key, and no slot is left. After
@@ -235,12 +276,12 @@ func TestSilentServers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inVirtualTime(t, func(t *testing.T, _ *fake, b *etcdlock.Backend, s *spoiler) {
 				g := testkit.MustTry(t, b, testkit.NewRequest("k"))
-				n := 0
-				s.each(func(i int, _ string) bool { n = i; return i == 1 })
+				var n atomic.Int64
+				s.each(func(int, string) bool { return n.Add(1) == 1 })
 				start := time.Now()
 				call(t, b, g)
-				if d := time.Since(start); n < 2 || d > 5*time.Second {
-					t.Errorf("%d requests, %v", n, d)
+				if d := time.Since(start); n.Load() < 2 || d > 5*time.Second {
+					t.Errorf("%d requests, %v", n.Load(), d)
 				}
 			})
 		})

@@ -17,6 +17,8 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/test/bufconn"
+
+	"github.com/distlock-go/distlock/internal/test/spoilnet"
 )
 
 // fake is a server of etcd, as far as this package uses one, in the time of a bubble. The
@@ -26,6 +28,7 @@ type fake struct {
 	etcdserverpb.UnimplementedLeaseServer
 
 	listener *bufconn.Listener
+	network  *spoilnet.Network // of all connections
 
 	mu       sync.Mutex
 	term     uint64
@@ -62,6 +65,7 @@ func startFake(tb testing.TB) *fake {
 		listener: bufconn.Listen(1 << 16), term: 1, revision: 1, keys: make(map[string]*mvccpb.KeyValue),
 		leases: make(map[int64]*fakeLease), changed: make(chan struct{}),
 	}
+	f.network = spoilnet.To(f.listener.Dial)
 	s := grpc.NewServer()
 	etcdserverpb.RegisterKVServer(s, f)
 	etcdserverpb.RegisterLeaseServer(s, f)
@@ -80,7 +84,7 @@ func startFake(tb testing.TB) *fake {
 // client returns a client. Its requests pass s.
 func (f *fake) client(tb testing.TB, s *spoiler) *clientv3.Client {
 	tb.Helper()
-	dial := func(ctx context.Context, _ string) (net.Conn, error) { return f.listener.DialContext(ctx) }
+	dial := func(ctx context.Context, _ string) (net.Conn, error) { return f.network.DialContext(ctx, "", "") }
 	opts := []grpc.DialOption{grpc.WithContextDialer(dial), grpc.WithChainUnaryInterceptor(s.intercept)}
 	c := open(tb, clientv3.Config{Endpoints: []string{"127.0.0.1:1"}, DialOptions: opts})
 	c.Watcher = watcher{c.Watcher, f}

@@ -26,13 +26,6 @@ type slots struct {
 	next int // the lowest slot that was never used
 }
 
-// granted is what is known of a place that has the key.
-type granted struct {
-	*session
-
-	created int64 // the revision that has created the place
-}
-
 // takeSlot returns a slot that no place of the key has.
 func (t *table) takeSlot(key string) int {
 	s := t.slots[key]

@@ -17,3 +17,10 @@ type ticket struct {
 
 // isUnsent reports whether there is no place, and no request may still create one.
 func (tk *ticket) isUnsent() bool { return tk.created == 0 && tk.doubt == 0 && tk.inFlight == 0 }
+
+// granted is what is known of a place that has the key.
+type granted struct {
+	*session
+
+	created int64 // the revision that has created the place
+}

@@ -143,9 +143,8 @@
 // is free within half of the operation timeout, the request goes through the client.
 //
 //   - With Sentinel, these connections follow the master: the Sentinels are asked for it
-//     with each new connection, and no connection is used for more than a second. go-redis waits
-//     for a silent Sentinel for 12 s by default, and then asks the others: longer than a lease.
-//     Set ReadTimeout to a second and MaxRetries to -1 in FailoverOptions.
+//     with each new connection, and no connection is used for more than a second. It is used
+//     for up to ten seconds while a Sentinel does not answer. Another one is asked then.
 //   - In a Cluster, each server has such connections.
 //   - With a Ring, and with a client of a type that is not one of go-redis, there are none:
 //     all requests use the client. A client whose hooks must see all commands, for example

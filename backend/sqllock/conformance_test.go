@@ -9,7 +9,6 @@ import (
 
 	"github.com/distlock-go/distlock/backend/sqllock"
 	"github.com/distlock-go/distlock/driver"
-	"github.com/distlock-go/distlock/internal/test/testkit"
 	"github.com/distlock-go/distlock/internal/test/testmode"
 	"github.com/distlock-go/distlock/locktest"
 )
@@ -37,19 +36,7 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// A database in memory has one connection, which does everything. Under the race detector
-// that is too slow for the limits of the suite; TestInMemory runs there.
-func TestConformanceInMemory(t *testing.T) {
-	testmode.Long(t)
-	if testkit.Race {
-		t.Skip("too slow under the race detector")
-	}
-	t.Parallel()
-	locktest.Run(t, func(t *testing.T) driver.Backend {
-		return sqlite.on(t, inMemory(t))
-	}, locktest.Features{Lease: lease / 2}) // it is fast
-}
-
+// A database in memory has one connection, which does everything.
 func TestInMemory(t *testing.T) {
 	t.Parallel()
 	testmode.InRealTime(t)

@@ -37,7 +37,7 @@ func (b *Backend) Plans(ctx context.Context, db *sql.DB, key string) (map[string
 		for line := ""; rows.Next() && err == nil; plans[name] += line + "\n" {
 			err = rows.Scan(&line)
 		}
-		if err := cmp.Or(err, rows.Err(), rows.Close()); err != nil {
+		if err := cmp.Or(err, rows.Err(), rows.Close()); err != nil { //nolint:sqlclosecheck // its error counts
 			return nil, err
 		}
 	}

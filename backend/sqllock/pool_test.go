@@ -35,7 +35,7 @@ func TestFunctionHoldsAllConnections(t *testing.T) {
 		db.SetMaxOpenConns(2)
 		l := distlock.New(d.on(t, db, sqllock.WithOpTimeout(sqllock.DefaultOpTimeout)), distlock.Config{})
 		defer l.Close()
-		const lease = time.Second
+		const lease = 2 * time.Second
 		var taken []*sql.Conn
 		err := l.Do(t.Context(), "key", distlock.Opts{KeyTimeout: lease}, func(ctx context.Context) error {
 			if taken = takeAll(t, db); len(taken) != 1 {

@@ -10,6 +10,9 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
+// ephemeralNode is what Inspect and errors call an ephemeral node of another program.
+const ephemeralNode = "ephemeral node"
+
 // errEphemeral: another program has an ephemeral node at the path of the key's node. Such
 // a node cannot have children.
 var errEphemeral = fmt.Errorf("%w: %s", driver.ErrForeign, ephemeralNode)

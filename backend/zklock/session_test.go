@@ -5,10 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/zklock"
 	"github.com/distlock-go/distlock/internal/test/testkit"
-	"github.com/distlock-go/distlock/internal/test/testmode"
 )
 
 // TestMaxLease: the longest lease ends before the session can end, in the worst case that
@@ -45,30 +43,4 @@ func TestLeaseBound(t *testing.T) {
 		}
 		_ = b.Release(context.Background(), g) // the shortest lease may have ended
 	}
-}
-
-// TestMinHoldBeyondTheBound: MinHold may be longer than the longest lease. The process ends
-// the lease then, not the server.
-func TestMinHoldBeyondTheBound(t *testing.T) {
-	testmode.Long(t)
-	t.Parallel()
-	addr := []string{shared.Server(t).Addr()}
-	admin := newAdmin(t, addr...)
-	b, other := newBackend(t, addr, zklock.WithSessionTimeout(6*time.Second)), newBackend(t, addr)
-	locker := distlock.New(b, distlock.Config{})
-	defer locker.Close()
-	const keep = 7 * time.Second // more than twice the longest lease
-	start := time.Now()
-	err := locker.Do(context.Background(), "kept", distlock.Opts{KeyTimeout: time.Minute, MinHold: keep},
-		func(context.Context) error { return nil })
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := testkit.StartWaiter(t, other, testkit.NewRequest("kept"))
-	g := w.Served(t)
-	if d := time.Since(start); d < keep-distlock.DefaultRetryInterval/10 || d > keep+patience/2 {
-		t.Errorf("kept for %v, want %v", d, keep)
-	}
-	testkit.MustRelease(t, other, g)
-	mustBeEmpty(t, admin, "kept")
 }

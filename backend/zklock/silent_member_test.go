@@ -3,8 +3,6 @@ package zklock_test
 import (
 	"context"
 	"errors"
-	"net"
-	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,8 +11,6 @@ import (
 	"github.com/distlock-go/distlock/backend/zklock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/testkit"
-	"github.com/distlock-go/distlock/internal/test/testmode"
-	"github.com/distlock-go/distlock/internal/test/zktest"
 )
 
 // TestConnectionDiesSilently: nothing arrives on the connection any more, and nothing closes
@@ -102,38 +98,4 @@ func TestMemberWithoutLeader(t *testing.T) {
 		synctest.Wait() // until there is another connection
 		testkit.MustRenew(t, v, g)
 	})
-}
-
-// TestSilentMember: one of three servers stands still, the one that has the connection. With all
-// defaults the lock is held on, and a free key is taken within two operations.
-func TestSilentMember(t *testing.T) {
-	testmode.Long(t)
-	t.Parallel()
-	e := zktest.StartEnsemble(t, zktest.Config{})
-	leader := e.Leader(t) // an election would take as long as a lease
-	followers := slices.DeleteFunc(slices.Clone(e.Servers), func(s *zktest.Server) bool { return s == leader })
-	var dialed locked[string]
-	b, err := zklock.New([]string{followers[0].Addr(), followers[1].Addr()}, zklock.WithDialer(func(network, addr string, timeout time.Duration) (net.Conn, error) {
-		dialed.set(addr)
-		return net.DialTimeout(network, addr, timeout)
-	}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	locker := testkit.NewLocker(t, b, distlock.Config{})
-	lease := testkit.MustAcquire(t, locker, "held", distlock.Opts{})
-	testkit.Eventually(t, "the connection is not new", func() bool { return time.Until(lease.Until()) < 9*time.Second })
-	member := followers[slices.IndexFunc(followers, func(s *zktest.Server) bool { return s.Addr() == dialed.get() })]
-	member.Stop(t)
-	defer member.Cont(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-	defer cancel()
-	if err := locker.Do(ctx, "free", distlock.Opts{}, func(context.Context) error { return nil }); err != nil {
-		t.Error(err)
-	}
-	until := lease.Until()
-	testkit.Eventually(t, "the lease is renewed", func() bool { return lease.Check() != nil || lease.Until().After(until.Add(time.Second)) })
-	if err := lease.Release(t.Context()); err != nil {
-		t.Error(err)
-	}
 }

@@ -30,8 +30,6 @@ const (
 	// all nodes beside it.
 	leasesNode      = "leases"
 	semaphoreRecipe = "InterProcessSemaphoreV2"
-
-	ephemeralNode = "ephemeral node"
 )
 
 // stranger is a child of a key's node beside which an owner has no node: it waits until the

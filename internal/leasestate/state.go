@@ -32,6 +32,7 @@ type State[H comparable] struct {
 	enough time.Duration // what must be left of the lease for a next holder
 
 	sent       time.Time   // when the last request that extended the lease was sent
+	due        time.Time   // when the next renewal should be sent; zero: one was
 	renewalErr *renewalErr // the last renewal since then, if it failed
 	over       error       // wraps ErrLost; nil while the lease goes on
 
@@ -264,7 +265,8 @@ func (s *State[H]) Check(now time.Time) error {
 func (s *State[H]) Expire(now time.Time) error {
 	s.mu.Lock()
 	why := fmt.Sprintf("the lease of %v ran out", s.grant.TTL)
-	if late := clock.Elapsed(s.sent, now) - s.safeTTL; late > unnoticed {
+	late := clock.Elapsed(s.sent, now) - s.safeTTL
+	if late > unnoticed {
 		why += fmt.Sprintf(" %v ago, while this process was stopped or its clock was set", text.Duration(late))
 	}
 	switch {
@@ -272,6 +274,8 @@ func (s *State[H]) Expire(now time.Time) error {
 		why = fmt.Sprintf("held for MaxHold, %v", s.maxHold)
 	case s.renewalErr != nil: // text only, because the cause of a loss must not make the loss match other errors
 		why += fmt.Sprintf("; the last renewal failed %v ago: %s", text.Duration(now.Sub(s.renewalErr.at)), s.renewalErr.why)
+	case late <= unnoticed && !s.due.IsZero():
+		why += fmt.Sprintf("; a renewal was due %v before, but this process did not run", text.Duration(clock.Elapsed(s.due, now)))
 	}
 	s.mu.Unlock()
 	return s.Lose(fmt.Errorf("%w: %s", driver.ErrLost, why))
@@ -366,6 +370,13 @@ func (s *State[H]) Extend(sent time.Time) {
 	if sent.After(s.sent) {
 		s.sent, s.renewalErr, s.enough = sent, nil, s.safeTTL/2
 	}
+}
+
+// Due records when the next renewal should be sent; the zero Time says that one was.
+func (s *State[H]) Due(at time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.due = at
 }
 
 // NotRenewed records that a renewal which was sent then failed, in case the lease is lost

@@ -207,6 +207,7 @@ func TestLeaseExpires(t *testing.T) {
 		failed  error         // of one that was sent with the first
 		end     time.Duration
 		late    time.Duration // from when the process was stopped
+		due     time.Duration // the renewal; 0: it was sent
 		want    string
 	}{
 		"the lease runs out": {end: safe, want: "lock lost: the lease of 10s ran out"},
@@ -221,12 +222,16 @@ func TestLeaseExpires(t *testing.T) {
 			end: safe, late: 12 * time.Second,
 			want: "lock lost: the lease of 10s ran out 12s ago, while this process was stopped or its clock was set",
 		},
+		"the process did not run": {due: 3 * time.Second, end: safe, want: "lock lost: the lease of 10s ran out; a renewal was due 6.9s before, but this process did not run"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				s := newLease(t, writer, limits, false)
 				s.assign("a", c.maxHold)
 				start := time.Now()
+				if c.due > 0 {
+					s.Due(start.Add(c.due))
+				}
 				end, renewable := s.Until()
 				if d := end.Sub(start); d != c.end-c.renewed || renewable != (c.maxHold != time.Second) {
 					t.Errorf("until %v, renewable %v", d, renewable)

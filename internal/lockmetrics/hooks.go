@@ -46,6 +46,7 @@ func (m *Metrics) Hooks() distlock.Hooks {
 		return a
 	}
 	return distlock.Hooks{
+		NoWaiting: true,
 		Start: func(ctx context.Context, e distlock.Event) context.Context {
 			a := &acquisition{Context: ctx, metrics: m, series: m.of(&e)}
 			a.series.Waiting.Add(1)

@@ -39,13 +39,20 @@ func DefaultHolder() string {
 	if err != nil || host == "" {
 		host = "unknown"
 	}
-	host = strings.Map(func(r rune) rune {
+	host = Name(host)
+	return host[:min(len(host), MaxHolder-len(pid))] + pid
+}
+
+// Name makes the name of a holder of a text: what it must not contain is "_", and the end of a
+// long one is cut off.
+func Name(text string) string {
+	text = strings.Map(func(r rune) rune {
 		if Excluded(r) {
 			return '_'
 		}
 		return r
-	}, host)
-	return host[:min(len(host), MaxHolder-len(pid))] + pid
+	}, text)
+	return text[:min(len(text), MaxHolder)]
 }
 
 // Excluded reports whether the name of a holder must not contain r: stores separate

@@ -28,8 +28,8 @@ func (e *End) Check() {
 // watched is the context of a handler. Whoever asks it for a lease runs under the lock, or
 // should: a goroutine that may outlive the handler has a context of [distlock.Detach].
 type watched struct {
-	context.Context
-	end *End
+	context.Context //nolint:containedctx // is that context, and sees its use
+	end             *End
 }
 
 // Value implements [context.Context].

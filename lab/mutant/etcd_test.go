@@ -2,17 +2,17 @@ package mutant
 
 // etcd has mutants of the requests of the etcd backend. All of them start a server.
 var etcd = []mutant{
-	etcdlock("fence-not-demanded", "a request that arrives late creates a place",
+	etcdlock("fence-not-demanded", "P1", "a request that arrives late creates a place",
 		"TestLateRequest", edit{"backend/etcdlock/acquire.go", "If(s.isFenced(fence), free)", "If(free)"}),
-	etcdlock("fence-not-written", "the request of an owner that has given up may still arrive",
+	etcdlock("fence-not-written", "P7", "the request of an owner that has given up may still arrive",
 		"TestLateRequest", edit{"backend/etcdlock/sweeper.go", "unfenced = s.writeFence(ctx)", "_ = ctx"}),
-	etcdlock("name-used-again-too-early", "a deletion that arrives late deletes the place of the next owner",
+	etcdlock("name-used-again-too-early", "P6", "a deletion that arrives late deletes the place of the next owner",
 		"TestReleaseWithoutAnswer/late", edit{"backend/etcdlock/release.go", "l.doubt = l.session.fence.Load()", "l.doubt = 0"}),
-	etcdlock("extend-while-others-wait", "Extend does not look at the queue",
+	etcdlock("extend-while-others-wait", "P5", "Extend does not look at the queue",
 		"TestMutexInTheQueue", edit{"backend/etcdlock/extend.go", `"<", l.Store.created+1).WithPrefix(),`, `">", 0).WithPrefix(),`}),
 }
 
 // etcdlock returns a mutant of the etcd backend.
-func etcdlock(name, rule, test string, e edit) mutant {
-	return in("./backend/etcdlock")(name, rule, test, e).on("etcd")
+func etcdlock(name, promise, rule, test string, e edit) mutant {
+	return in("./backend/etcdlock")(name, promise, rule, test, e).on("etcd")
 }

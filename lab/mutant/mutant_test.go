@@ -15,6 +15,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -38,9 +39,9 @@ var errSurvived = errors.New("mutant: the test did not fail")
 
 // in returns a function that makes mutants of a package. The named test of that package
 // must fail.
-func in(pkg string) func(name, rule, test string, edits ...edit) mutant {
-	return func(name, rule, test string, edits ...edit) mutant {
-		return mutant{Name: name, Rule: rule, Edits: edits, Package: pkg, Test: test}
+func in(pkg string) func(name, promise, rule, test string, edits ...edit) mutant {
+	return func(name, promise, rule, test string, edits ...edit) mutant {
+		return mutant{Name: name, Promise: promise, Rule: rule, Edits: edits, Package: pkg, Test: test}
 	}
 }
 
@@ -49,6 +50,11 @@ func (m mutant) on(server string) mutant {
 	m.Needs = server
 	return m
 }
+
+// all are the mutants in the order of the promises.
+var all = slices.SortedStableFunc(
+	slices.Values(slices.Concat(store, process, core, queue, leaseState, waiting, zooKeeper, etcd, sqlStore, redisServers, redisson, quorum)),
+	func(a, b mutant) int { return strings.Compare(a.Promise, b.Promise) })
 
 // module is the root of the module.
 const module = "../.."

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"regexp"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/distlock-go/distlock/internal/test/child"
@@ -50,12 +52,17 @@ func said(output []byte) []byte {
 	return bytes.Join(lines, []byte("\n"))
 }
 
-// TestUpToDate looks for the text that each mutant edits.
+// TestUpToDate looks for the text that each mutant edits, and for a mutant of each promise.
 func TestUpToDate(t *testing.T) {
+	var promises []string
 	for _, m := range all {
+		promises = append(promises, m.Promise)
 		if _, err := m.mutated(); err != nil {
 			t.Error(err)
 		}
+	}
+	if got := strings.Join(slices.Compact(promises), " "); got != "P1 P2 P3 P4 P5 P6 P7 P8" {
+		t.Errorf("there are mutants of %s", got)
 	}
 }
 

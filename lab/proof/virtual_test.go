@@ -1,7 +1,7 @@
 package proof_test
 
 import (
-	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -78,41 +78,11 @@ func (v *virtual) locker(t *testing.T, cfg distlock.Config) (*distlock.Locker, n
 	return testkit.NewLocker(t, b, cfg), ns
 }
 
-// runClocks advances the clocks of the servers with the bubble, and returns a function
-// that sets them to the true time plus d.
-func (v *virtual) runClocks(t *testing.T) (set func(d time.Duration)) {
-	t.Helper()
-	var mu sync.Mutex
-	var offset time.Duration
-	tell := func() { // with mu held
-		for _, m := range v.servers {
-			m.SetTime(time.Now().Add(offset))
-		}
+// runClocks returns a function that sets the clocks of the servers to the true time plus d.
+func (v *virtual) runClocks() (set func(d time.Duration)) {
+	var offset atomic.Int64
+	for _, m := range v.servers {
+		redistest.SetClock(m, func() time.Time { return time.Now().Add(time.Duration(offset.Load())) })
 	}
-	done, stopped := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(stopped)
-		tick := time.NewTicker(time.Millisecond)
-		defer tick.Stop()
-		for {
-			select {
-			case <-done:
-				return
-			case <-tick.C:
-				mu.Lock()
-				tell()
-				mu.Unlock()
-			}
-		}
-	}()
-	t.Cleanup(func() {
-		close(done)
-		<-stopped
-	})
-	return func(d time.Duration) {
-		mu.Lock()
-		defer mu.Unlock()
-		offset = d
-		tell()
-	}
+	return func(d time.Duration) { offset.Store(int64(d)) }
 }

@@ -39,7 +39,7 @@ func (t *Table[T, S]) Renewals(grants []driver.Grant, report func(int, driver.Re
 // [driver.Grant].Retain does not end with its session any more.
 func (t *Table[T, S]) Renewed(r *Renewal[T, S], sent time.Time, exists bool, err error) driver.RenewResult {
 	switch {
-	case r.Store.HasEnded() && !(r.Retains() && exists), err == nil && !exists:
+	case r.Store.HasEnded() && (!r.Retains() || !exists), err == nil && !exists:
 		t.Lose(r.Ticket, false)
 	case err != nil:
 		return driver.RenewResult{Err: err}

@@ -108,7 +108,9 @@ func (s *chosen) keep(c net.Conn, born time.Time) {
 // impatient is a context that ends after a time with an error that is not one of a context.
 // Otherwise go-redis keeps the Sentinel that did not answer: it believes that the caller has
 // lost patience, and not that the Sentinel is silent.
-type impatient struct{ context.Context }
+type impatient struct {
+	context.Context //nolint:containedctx // is that context, with another error
+}
 
 var errImpatient = errors.New("a Sentinel does not answer")
 

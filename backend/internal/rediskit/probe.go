@@ -33,7 +33,10 @@ type neighbours struct {
 func (n *neighbours) now() int64 { return int64(time.Since(n.began)) + 1 }
 
 func raise(a *atomic.Int64, to int64) {
-	for old := a.Load(); old < to && !a.CompareAndSwap(old, to); old = a.Load() {
+	for old := a.Load(); old < to; old = a.Load() {
+		if a.CompareAndSwap(old, to) {
+			return
+		}
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
+	"github.com/alicebob/miniredis/v2/server"
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
@@ -29,6 +30,17 @@ func Virtual(tb testing.TB) *miniredis.Miniredis {
 	_ = c.Close()
 	tb.Cleanup(m.Close)
 	return m
+}
+
+// SetClock makes m show the time of a clock: it is asked before each command of a client.
+func SetClock(m *miniredis.Miniredis, clock func() time.Time) {
+	m.Server().SetPreHook(func(*server.Peer, string, ...string) bool {
+		if m.TryLock() { // not for a command of a script, during which the server is locked
+			m.Unlock()
+			m.SetTime(clock())
+		}
+		return false
+	})
 }
 
 // inBubble counts the servers of the bubble that runs.

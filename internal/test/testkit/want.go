@@ -5,26 +5,45 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/distlock-go/distlock"
 )
 
-// WantIs checks that err matches exactly the given errors of the package.
+var kinds = map[string]error{
+	"not-acquired": distlock.ErrNotAcquired, "foreign": distlock.ErrForeign, "lost": distlock.ErrLost, "key": distlock.ErrKey,
+	"queue-full": distlock.ErrQueueFull, "unavailable": distlock.ErrUnavailable, "closed": distlock.ErrClosed,
+	"no-fencing": distlock.ErrNoFencing, "upgrade": distlock.ErrUpgrade, "reentry": distlock.ErrReentry,
+	"canceled": context.Canceled, "deadline": context.DeadlineExceeded, "broken": ErrBroken,
+}
+
+// Kinds returns the names of the errors that err matches, such as "canceled+not-acquired":
+// "none" for nil.
+func Kinds(err error) string {
+	names := []string{}
+	for name, e := range kinds {
+		if errors.Is(err, e) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	switch {
+	case err == nil:
+		return "none"
+	case len(names) == 0:
+		return "another"
+	default:
+		return strings.Join(names, "+")
+	}
+}
+
+// WantIs checks that err matches the given errors, and no others that have a kind.
 func WantIs(t *testing.T, err error, want ...error) {
 	t.Helper()
-	if len(want) == 0 && err != nil {
-		t.Errorf("error %v, want none", err)
-	}
-	for _, e := range []error{
-		distlock.ErrNotAcquired, distlock.ErrForeign, distlock.ErrLost, distlock.ErrKey, distlock.ErrQueueFull,
-		distlock.ErrUnavailable, distlock.ErrClosed, distlock.ErrNoFencing, distlock.ErrUpgrade, distlock.ErrReentry,
-		context.Canceled, context.DeadlineExceeded, ErrBroken,
-	} {
-		if got := errors.Is(err, e); got != slices.Contains(want, e) {
-			t.Errorf("errors.Is(%v, %v) = %v", err, e, got)
-		}
+	if got, want := Kinds(err), Kinds(errors.Join(want...)); got != want {
+		t.Errorf("%v, which is %s and not %s", err, got, want)
 	}
 }
 

@@ -26,16 +26,6 @@ func TestCheckerAccepts(t *testing.T) {
 			s.held("0.0", 40, 20, 21, 1000).released(unknown, 25, 0)
 			s.held("1.0", 50, 24, 30, 1020).released(ok, 31, 32)
 		},
-		"UnknownWriteApplied": func(s *tale) {
-			s.held("0.0", 40, 20, 21, 1000).used(unknown, 22, never/ms)
-			s.h.Leases[2].used(failed, 30, 31)
-			delete(s.h.Ends, "0.0")
-		},
-		"UnknownWriteNotApplied": func(s *tale) {
-			s.held("0.0", 40, 20, 21, 1000).used(unknown, 22, never/ms)
-			s.h.Leases[2].used(ok, 30, 31)
-			delete(s.h.Ends, "0.0")
-		},
 		"UnknownAcquisition": func(s *tale) {
 			delete(s.h.Ends, "0.0")
 			s.h.Leases = append(s.h.Leases, &lease{Proc: "0.0", Acquire: operation{Call: 20 * ms, Return: never, Outcome: unknown}})

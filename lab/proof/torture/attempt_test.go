@@ -213,14 +213,14 @@ func (t *attempt) tell(what string, at int64, add func(p *part, e *entry)) {
 	}
 }
 
-// errorOf returns the error of a release for a key: the errors of several keys are
-// joined.
+// errorOf returns the error of a release for a key: the error of a set names the key that was
+// lost, or joins several.
 func errorOf(err error, key string) error {
-	joined, several := err.(interface{ Unwrap() []error })
-	if !several {
-		return err
+	errs := []error{err}
+	if joined, several := err.(interface{ Unwrap() []error }); several {
+		errs = joined.Unwrap()
 	}
-	for _, err := range joined.Unwrap() {
+	for _, err := range errs {
 		if e := new(distlock.Error); !errors.As(err, &e) || e.Key == key {
 			return err
 		}

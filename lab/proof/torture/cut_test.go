@@ -137,7 +137,7 @@ func separable(begun []porcupine.Operation, at int64) bool {
 	for _, o := range begun {
 		i := o.Input.(step)
 		switch {
-		case o.Return < at && (i.kind != stepUse || o.Output != unknown):
+		case o.Return < at:
 		case o.Return > at && i.kind == stepAcquire && i.lease.sure():
 		default:
 			return false

@@ -114,8 +114,7 @@ func (s state) grants(l *lease) bool {
 //     effect at any time after its call, or never;
 //   - the register accepts a write, or a read by a lease that shares the key, if the
 //     token is not below the largest that it has accepted, and otherwise refuses it. This
-//     applies to holders and to workers that trust a lost lease (P4). A request with an
-//     unknown outcome may have reached the register, or not.
+//     applies to holders and to workers that trust a lost lease (P4).
 //
 // A failed acquisition, or one with an unknown outcome, is not in the history: its
 // grant is not used and only makes others wait.
@@ -163,9 +162,7 @@ func (i step) apply(s state, o outcome) []any {
 			next.largest = max(s.largest, l.Token)
 		}
 		switch {
-		case o == unknown && fits:
-			return []any{s, next}
-		case o == unknown || o == failed && !fits:
+		case o == failed && !fits:
 			return []any{s}
 		case o == ok && fits:
 			return []any{next}

@@ -86,6 +86,7 @@ func (w *worker) round(life context.Context, a ask) (got bool, err error) {
 		return !slices.ContainsFunc(leases, func(lease *distlock.Lease) bool { return lease.Check() != nil })
 	}
 	if err := t.work(ctx, valid); err != nil {
+		_ = release() // the process ends with err
 		return true, err
 	}
 	t.released(release())

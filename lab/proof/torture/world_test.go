@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
-	"github.com/alicebob/miniredis/v2/server"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/distlock-go/distlock/backend/redislock"
@@ -68,13 +67,7 @@ func newWorld(tb testing.TB, r *rig, weather weather) *world {
 		debug.SetGCPercent(-1) // Virtual has set it; a collection changes the turns of goroutines
 	}
 	w.admin = redistest.VirtualClient(tb, w.server)
-	w.server.Server().SetPreHook(func(*server.Peer, string, ...string) bool {
-		if w.server.TryLock() { // not for a command of a script, during which the server is locked
-			w.server.Unlock()
-			w.server.SetTime(w.clock.now())
-		}
-		return false
-	})
+	redistest.SetClock(w.server, w.clock.now)
 	w.gone.forget()
 	for i := range w.processes {
 		w.spawn(i)
