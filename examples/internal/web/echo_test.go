@@ -30,9 +30,9 @@ func TestEcho(t *testing.T) {
 			"a body":         {func(c *echo.Context) error { return c.JSON(http.StatusCreated, "paid") }, http.StatusFailedDependency},
 			"its context":    {func(c *echo.Context) error { return c.Request().Context().Err() }, http.StatusFailedDependency},
 			"its cause":      {cause, http.StatusFailedDependency},
-			"an error":       {func(*echo.Context) error { return errors.New("in doubt") }, http.StatusInternalServerError},
-			"a status of it": {func(c *echo.Context) error { return echo.ErrBadGateway.Wrap(cause(c)) }, http.StatusBadGateway},
-			"an answer":      {func(c *echo.Context) error { return c.String(http.StatusBadGateway, "in doubt") }, http.StatusBadGateway},
+			"an error":       {func(*echo.Context) error { return errors.New("in doubt") }, http.StatusFailedDependency},
+			"a status of it": {func(c *echo.Context) error { return echo.ErrBadGateway.Wrap(cause(c)) }, http.StatusFailedDependency},
+			"an answer":      {func(c *echo.Context) error { return c.String(http.StatusBadGateway, "in doubt") }, http.StatusFailedDependency},
 		},
 	}.test(t)
 }

@@ -31,8 +31,8 @@ func TestGin(t *testing.T) {
 			"a body":   {in(func(c *gin.Context) { c.JSON(http.StatusCreated, "paid") }), http.StatusFailedDependency},
 			"a stream": {in(func(c *gin.Context) { c.Writer.Flush() }), http.StatusFailedDependency},
 			"text":     {in(func(c *gin.Context) { _, _ = c.Writer.WriteString("paid") }), http.StatusFailedDependency},
-			"an error": {in(func(c *gin.Context) { c.String(http.StatusBadGateway, "in doubt") }), http.StatusBadGateway},
-			"aborted":  {in(func(c *gin.Context) { c.AbortWithStatus(http.StatusBadGateway) }), http.StatusBadGateway},
+			"an error": {in(func(c *gin.Context) { c.String(http.StatusBadGateway, "in doubt") }), http.StatusFailedDependency},
+			"aborted":  {in(func(c *gin.Context) { c.AbortWithStatus(http.StatusBadGateway) }), http.StatusFailedDependency},
 		},
 	}.test(t)
 }

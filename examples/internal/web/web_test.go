@@ -158,7 +158,7 @@ func (f framework[C]) testLock(t *testing.T) {
 }
 
 // testLoss: the context of the handler ends when the lock is lost, and the client gets no
-// success after that. An error of the handler is its own, and a panic releases the lock.
+// success and no 5xx after that. A 4xx of the handler is its own, and a panic releases the lock.
 func (f framework[C]) testLoss(t *testing.T) {
 	f.lost["a panic"] = answers[C]{func(C) error { panic("in doubt") }, http.StatusInternalServerError}
 	for name, c := range f.lost {
