@@ -84,7 +84,8 @@ func ExampleLocker_Do() {
 		fmt.Println("running under", lease.Key())
 		return lease.Check() // before the result is committed
 	}
-	err := locker.Do(context.Background(), "nightly", distlock.Opts{Prefix: "jobs:"}, func(ctx context.Context) error {
+	nightly := distlock.Opts{Prefix: "jobs:", Value: "nightly"}
+	err := locker.Do(context.Background(), "nightly", nightly, func(ctx context.Context) error {
 		return report(ctx) // on one machine at a time; ctx is cancelled if the lock is lost
 	})
 	fmt.Println(err)

@@ -25,7 +25,7 @@ func post(h http.Handler, path, body string) {
 
 // shop is what the handler of the README works with.
 type shop struct {
-	priceOf func(ctx context.Context, order string) int
+	priceOf func(ctx context.Context, order string) (int, error)
 	book    func(order string, price int)
 }
 
@@ -34,10 +34,13 @@ func (s *shop) routes(lock func(http.Handler) http.Handler) http.Handler {
 	r := chi.NewRouter()
 	r.With(lock).Post("/orders/{id}/pay", func(w http.ResponseWriter, r *http.Request) {
 		order := r.PathValue("id")
-		price := s.priceOf(r.Context(), order) // the context is cancelled if the lock is lost
-		lease, _ := distlock.FromContext(r.Context())
-		if lease.Check() != nil {
-			return // the lock was lost: write nothing, and the client gets 424
+		price, err := s.priceOf(r.Context(), order) // the context is cancelled if the lock is lost
+		if lease, _ := distlock.FromContext(r.Context()); err == nil {
+			err = lease.Check() // before the write
+		}
+		if err != nil {
+			httpmw.WriteError(w, r, err) // 424 if the lock was lost
+			return
 		}
 		s.book(order, price)
 		fmt.Fprintln(w, "paid", order)
@@ -50,7 +53,7 @@ func Example_chi() {
 	locker := distlock.New(memlock.New(), distlock.Config{})
 	defer locker.Close()
 	s := &shop{
-		priceOf: func(context.Context, string) int { return 7 },
+		priceOf: func(context.Context, string) (int, error) { return 7, nil },
 		book:    func(order string, price int) { fmt.Println("order", order, "costs", price) },
 	}
 

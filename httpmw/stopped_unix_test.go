@@ -41,7 +41,7 @@ func beShop(c *testkit.Child) error {
 	defer end()
 	say := func(what string) { c.Say(what); c.Hear() }
 	s := &shop{
-		priceOf: func(context.Context, string) int { say("asks"); return 7 },
+		priceOf: func(context.Context, string) (int, error) { say("asks"); return 7, nil },
 		book:    func(string, int) { say("books"); c.Say("booked") },
 	}
 	routes, served := s.routes(lock), make(chan struct{})
@@ -79,7 +79,7 @@ func TestStoppedHandler(t *testing.T) {
 
 			_, lock, end := openShop(addr)
 			defer end()
-			other := &shop{priceOf: func(context.Context, string) int { return 8 }, book: func(string, int) {}}
+			other := &shop{priceOf: func(context.Context, string) (int, error) { return 8, nil }, book: func(string, int) {}}
 			if got := record(other.routes(lock), httptest.NewRequest(http.MethodPost, "/orders/42/pay", nil)); got.body != "paid 42\n" {
 				t.Errorf("the other process: %d %s", got.status, got.body)
 			}
