@@ -61,16 +61,11 @@ func ExampleWrap() {
 	locker := distlock.New(memlock.New(), distlock.Config{}) // redislock.New(rdb) across machines
 	defer locker.Close()
 
-	svc := Service{}
-	pay := distlock.Wrap(locker, svc.Pay, distlock.Opts{
-		Prefix: "shop:", Value: "pay",
-		ParamLock:     true,                   // the request is part of the key
-		KeyTimeout:    10 * time.Second,       // lease; the watchdog renews it
-		MaxWait:       3 * time.Second,        // for the lock; Pay may take longer
-		RetryInterval: 200 * time.Millisecond, // a little longer than a call of Pay
+	pay := distlock.Wrap(locker, Service{}.Pay, distlock.Opts{
+		Prefix: "shop:", Value: "pay", ParamLock: true, // one lock for each order, such as shop:pay:42
+		MaxWait: 3 * time.Second, // for the lock, however long Pay takes
 	})
-	receipt, err := pay(context.Background(), PayRequest{OrderID: 42})
-	fmt.Println(receipt, err)
+	fmt.Println(pay(context.Background(), PayRequest{OrderID: 42}))
 	// Output: order 42 paid <nil>
 }
 
