@@ -107,7 +107,7 @@ func TestLoss(t *testing.T) {
 		case "stopped":
 			return nil, ctx.Err()
 		case "coded":
-			return nil, connect.NewError(connect.CodeDataLoss, lost)
+			return nil, connect.NewError(connect.CodeAlreadyExists, lost)
 		case "checked":
 			return nil, fmt.Errorf("pay: %w", lost)
 		default:
@@ -119,7 +119,7 @@ func TestLoss(t *testing.T) {
 			t.Errorf("a call that lost its lock: %s: %v", order, err)
 		}
 	}
-	for order, want := range map[string]connect.Code{"unknown": connect.CodeNotFound, "coded": connect.CodeDataLoss} {
+	for order, want := range map[string]connect.Code{"unknown": connect.CodeNotFound, "coded": connect.CodeAlreadyExists} {
 		if err := call(t.Context(), client, order); connect.CodeOf(err) != want {
 			t.Errorf("the handler's own error: %s: %v", order, err)
 		}
