@@ -47,7 +47,7 @@ func TestQueueIsSeen(t *testing.T) {
 			table, err := q.command("ls").CombinedOutput()
 			t.Logf("%s\n$ distlock ls\n%s\n$ curl -H 'Accept: application/json' …/locks/key?name=order\n%s", name, table, q.page())
 			const since = ` since [0-9:]{8}\n`
-			want := `\norder  exclusive  1     3        ` + h + ` .*\n  waiter 1: ` + a + since +
+			want := `\norder  exclusive  1     3 +` + h + ` .*\n  waiter 1: ` + a + since +
 				`  waiter 2: ` + r + ` \(shared\)` + since + `  waiter 3: ` + u + ` \(one of 2 permits\)` + since + `$`
 			if err != nil || !regexp.MustCompile(want).Match(table) {
 				t.Errorf("%v, or the table does not match %s", err, want)
