@@ -9,10 +9,11 @@ import (
 	"time"
 )
 
-// LogHooks returns hooks that log as warnings lost leases, failed renewals and releases, and
-// errors of the program, such as refused options. A refused key is the fault of a request, and is not
-// a warning. A wait for a function of this process whose lease is over is one, once. Other waits are logged on the info level, and the rest on the debug level, also the
-// wait of a candidate of [Locker.Lead].
+// LogHooks returns hooks that log lost leases, failed renewals and releases as warnings, and so
+// errors of the program, such as refused options. A refused key is the fault of a request, and
+// is not a warning. A wait for a function of this process whose lease is over is a warning, once
+// for each key. Other waits are logged on the info level. The rest is logged on the debug level,
+// also the wait of a candidate of [Locker.Lead].
 //
 // A crowd does not fill the log. All callers that wait for one key have one line after 1, 2,
 // 4 seconds and so on, and later each minute: how many they are, and the longest wait. After
