@@ -12,7 +12,7 @@ import (
 )
 
 // golden pins the texts of parameters: if one changes, an old and a new process do not
-// exclude each other. Never update a text here. They hold from version 0.2.0.
+// exclude each other. Never update a text here. They hold from version 0.1.0.
 var golden = []struct {
 	name   string
 	params any

@@ -191,3 +191,17 @@ func TestKnown(t *testing.T) {
 		}
 	}
 }
+
+// In the maps of docs/architecture.md a line names a file, and what the file declares.
+func TestMapsNameTheFile(t *testing.T) {
+	t.Parallel()
+	lines := regexp.MustCompile(`(?m)^(\w+\.go) +(?:\w+\.)?(\w+)`).FindAllStringSubmatch(read(t, "docs/architecture.md"), -1)
+	for _, m := range lines {
+		if !regexp.MustCompile(`(?m)^(func (\(.*?\) )?|type )` + m[2] + `\b`).MatchString(read(t, m[1])) {
+			t.Errorf("docs/architecture.md: %s is not in %s", m[2], m[1])
+		}
+	}
+	if len(lines) < 20 {
+		t.Errorf("%d lines of maps", len(lines))
+	}
+}
