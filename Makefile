@@ -47,7 +47,7 @@ check: ## Run gofmt, go vet and the quick tests of the library: two minutes, wit
 	@.ci/check
 
 .PHONY: lab
-lab: ## Run all that takes long, hours in all, or the STEPS: torture, mutants, peers, … Ends with a table. Installs nothing
+lab: ## Run all that takes long, hours in all, or the STEPS: torture, mutants, peers, … Ends with a table. Installs nothing. What each finds: docs/reliability.md
 	SEED=$(SEED) .ci/lab $(STEPS)
 
 .PHONY: format-check
