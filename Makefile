@@ -76,10 +76,6 @@ vet-directives: ## Check the //distlock:lock comments of the examples
 bench: ## Run the Go benchmarks
 	go test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) work
 
-.PHONY: load
-load: ## Run the load test on the embedded store
-	go run ./bench
-
 .PHONY: jmeter
 jmeter: ## Run JMeter's plan of the example shop, for USERS times LOOPS orders, with the lock and without (needs Maven and Java)
 	USERS=$(USERS) LOOPS=$(LOOPS) bench/jmeter/run.sh
@@ -120,6 +116,10 @@ mutants: ## Break the kit's rules one by one; a test must notice each
 spec: ## Check the specification of the lease: every state, what is not promised, and each guard left out (needs spin; quint)
 	DISTLOCK_TEST_LONG=1 go test -v -count=1 -timeout=30m ./lab/spec
 	DISTLOCK_TEST_LONG=1 go test -v -count=1 -run '^TestModel' ./lab/proof/torture
+
+.PHONY: budget
+budget: ## Print how large each area is and may be; fail if one is larger
+	@go run ./lab/budget
 
 .PHONY: lint
 lint: ## Run the linter

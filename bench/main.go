@@ -23,13 +23,10 @@
 // measured from the beginning of the first sample to the end of the last, with think
 // time and ramp-up: at the defaults it is the rate that the users ask for, not the
 // limit of the lock. How many increments are lost without the lock depends on the
-// scheduler and differs from run to run; internal/load/plan_wrap.go says how users get to
+// scheduler and differs from run to run; internal/load/plan.go says how users get to
 // overlap.
 //
-// # Plans
-//
-// With -plan wrap a sample is a call of the decorated function. -backend is the store
-// of the locks, and -hold is how long the function takes.
+// -backend is the store of the locks, and -hold is how long the function takes.
 //
 //	go run ./bench -backend redis://127.0.0.1:6379/0 -hold 1ms -keys 100
 //
@@ -46,34 +43,16 @@
 //
 //	go run ./lab/bench -backend zk://127.0.0.1:2181/bench -lockers 15 -hold 500ms..3500ms
 //
-// With -plan http and -plan grpc a sample is an order at the example service, which
-// takes the lock. The counter is the stock of an item, which starts with as many pieces
-// as the users will order. An increment counts if the order was confirmed and the piece
-// is missing from the stock.
-//
-//	go run ./example_service &
-//	go run ./bench -plan http -target http://127.0.0.1:8080
-//	go run ./bench -plan grpc -target 127.0.0.1:9090
-//
-// The other flags mean the same for all plans; -help lists them. The users start evenly
-// over -ramp-up and do -loops samples each, with a pause of -think before each sample
-// that does not count as its time. -keys is the number of locks and counters, over
-// which the users are spread. -lock is on, off or both, one after the other.
-//
-// # The samples
-//
-// -jtl writes every sample as a line of CSV, with the default columns of JMeter 5, for
-// JMeter's listeners and for its report in HTML, jmeter -g out.jtl -o report. The runs are
-// thread groups 1 and 2. Times there are in milliseconds; those of the table are measured in
-// microseconds. bytes and sentBytes are the sizes of the bodies; Latency and Connect are 0.
-// All samples are kept in memory until the end.
+// The users start evenly over -ramp-up and do -loops samples each, with a pause of -think
+// before each sample that does not count as its time. -keys is the number of locks and
+// counters, over which the users are spread. -lock is on, off or both, one after the other.
+// -help lists the flags. JMeter itself is in bench/jmeter: it orders from the example service.
 //
 // An interrupt ends the run: samples may continue for two seconds, and then the results
 // are reported. A second interrupt ends the process.
 //
-// The exit code is 2 for a mistake on the command line. It is 1 if the service or the
-// backend cannot be reached, if all samples of a run failed, or if an increment was
-// lost in spite of the lock.
+// The exit code is 2 for a mistake on the command line. It is 1 if the backend cannot be
+// reached, if all samples of a run failed, or if an increment was lost in spite of the lock.
 package main
 
 import (

@@ -1,17 +1,12 @@
 package backendurl
 
 import (
-	"errors"
 	"fmt"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 )
-
-// errNotEncoded is the whole message for a URL in which the end of the password is
-// uncertain.
-var errNotEncoded = errors.New("not a URL; special characters in user and password must be percent-encoded")
 
 const (
 	hidden   = "xxxxx" // replaces user and password
@@ -101,22 +96,4 @@ var shownParameters = append([]string{
 // refused is an error about rawURL, which it names without user and password.
 func refused(rawURL string, err error) error {
 	return &hiddenError{fmt.Sprintf("backend %q: %s", redact(rawURL), hideSecrets(err.Error(), rawURL)), err}
-}
-
-// hiddenError is an error whose text is shown without secrets.
-type hiddenError struct {
-	text string
-	err  error
-}
-
-func (e *hiddenError) Error() string { return e.text }
-func (e *hiddenError) Unwrap() error { return e.err }
-
-// unquoted returns an error of [net/url] without the part of the URL that it quotes.
-func unquoted(err error) error {
-	if e, ok := errors.AsType[*url.Error](err); ok {
-		err = e.Err
-	}
-	text, _, _ := strings.Cut(err.Error(), `"`)
-	return errors.New(strings.TrimSpace(text))
 }

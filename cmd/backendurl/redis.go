@@ -2,13 +2,11 @@ package backendurl
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"runtime"
 	"slices"
 	"strings"
 	"sync"
-	"unicode"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/logging"
@@ -56,16 +54,6 @@ func parseRedis(u *hostURL) (opts *redis.Options, clock string, redisson bool, e
 		return nil, "", false, fmt.Errorf("the database number is negative: %d", opts.DB)
 	}
 	return opts, clock, redisson, nil
-}
-
-// printable keeps an error that quotes decoded text on one line.
-func printable(err error) error {
-	return errors.New(strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return unicode.ReplacementChar
-		}
-		return r
-	}, err.Error()))
 }
 
 // newRedis returns a client with options that matter under load, unless the URL has set

@@ -23,15 +23,6 @@ type rules struct {
 // tlsParameter is a parameter of stores whose scheme does not say whether to use TLS.
 const tlsParameter = "tls"
 
-// The client of Redis checks the parameters, and a password needs no user.
-var (
-	redisRules    = rules{oneHost: true}
-	zkRules       = rules{user: true, password: true, parameters: []string{zkTimeout}}
-	postgresRules = rules{user: true, database: true, parameters: postgresParameters}
-	mysqlRules    = rules{oneHost: true, user: true, database: true, parameters: []string{tlsParameter}}
-	etcdRules     = rules{user: true, password: true, parameters: []string{tlsParameter}}
-)
-
 // check returns what is wrong with u, and sets its configuration for TLS.
 func (r rules) check(u *hostURL) error {
 	user, password := u.user.Username(), u.password()
@@ -62,6 +53,28 @@ func (r rules) check(u *hostURL) error {
 		u.tls = &tls.Config{InsecureSkipVerify: true}
 	default:
 		return fmt.Errorf("%s is %q: want true or skip-verify", tlsParameter, value)
+	}
+	return nil
+}
+
+// checkFile checks a path, which is taken as it is, without percent-encoding and
+// parameters, as a user of a shell expects.
+func checkFile(path string) error {
+	switch {
+	case path == "":
+		return errors.New("the path is missing: want sqlite:path")
+	case strings.HasPrefix(path, "//"):
+		return errors.New("want sqlite:path without slashes before the path")
+	case strings.HasPrefix(path, "file:"):
+		return errors.New("want sqlite:path without file: before the path")
+	case strings.HasPrefix(path, ":"):
+		return fmt.Errorf("%q is not a file", path)
+	case strings.ContainsRune(path, 0):
+		return errors.New("the path has a zero byte")
+	case strings.ContainsRune(path, '?'):
+		return errors.New("a SQLite database has no parameters, and its path must not have a ?")
+	case strings.HasSuffix(path, "/"):
+		return fmt.Errorf("%q is a folder: want a file", path)
 	}
 	return nil
 }

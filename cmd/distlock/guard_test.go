@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -34,7 +35,7 @@ type guarded struct {
 	left    bool          // the command has ended
 	dead    atomic.Bool   // the whole group has
 	log     []string
-	warned  []string
+	said    strings.Builder // to stderr
 }
 
 func (c *guarded) record(what string) {
@@ -82,16 +83,14 @@ func guarding(t *testing.T, onLost string, prepare func(c *guarded)) (code int, 
 	synctest.Test(t, func(t *testing.T) {
 		store, lease := held(t)
 		c := &guarded{T: t, store: store, start: time.Now(), changes: make(chan change, 1), signals: make(chan os.Signal, 16)}
-		c.g = &guard{
-			lease: lease, process: c, changes: c.changes, onLost: onLost, grace: 2500 * time.Millisecond, reserve: time.Second,
-			warn: func(format string, args ...any) { c.warned = append(c.warned, fmt.Sprintf(format, args...)) },
-		}
+		r := &runner{stderr: &c.said, onLost: onLost, grace: 2500 * time.Millisecond, opts: distlock.Opts{KeyTimeout: guardLease}}
+		c.g = r.guard(lease, c, c.changes)
 		prepare(c)
 		code, lost = c.g.watch(c.signals)
 		log = strings.Join(c.log, ", ")
 		want := map[bool]string{true: "the command is stopped", false: "the command continues without its lock"}[lost != nil]
-		if n := strings.Count(strings.Join(c.warned, "; "), want); (n == 1) != (c.g.lost != nil) {
-			t.Errorf("warned %q", c.warned)
+		if n := strings.Count(c.said.String(), want); (n == 1) != (c.g.lost != nil) {
+			t.Errorf("said %q", &c.said)
 		}
 	})
 	return code, log, lost
@@ -166,6 +165,23 @@ func TestGuard(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The command gets the key and the token of its lease, and not the URL of the store.
+func TestEnvironment(t *testing.T) {
+	t.Setenv(backendEnv, "redis://:secret@h:1/0")
+	synctest.Test(t, func(t *testing.T) {
+		_, lease := held(t)
+		env := environment(lease)
+		for _, v := range []string{"DISTLOCK_KEY=deploy", fmt.Sprint("DISTLOCK_TOKEN=", lease.Token())} {
+			if !slices.Contains(env, v) {
+				t.Errorf("%s is not in %q", v, env)
+			}
+		}
+		if strings.Contains(strings.Join(env, "\n"), backendEnv) {
+			t.Errorf("%s is in %q", backendEnv, env)
+		}
+	})
 }
 
 // The end of the command and the release decide on the exit code.

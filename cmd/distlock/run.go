@@ -274,13 +274,19 @@ func (r *runner) underLock(lease *distlock.Lease, signals chan os.Signal) (code 
 		}
 		return exitOS, nil
 	}
+	return r.guard(lease, p, p.changes).watch(signals)
+}
+
+// guard returns the guard of a command that has started under the lease.
+func (r *runner) guard(lease *distlock.Lease, process group, changes <-chan change) *guard {
 	g := &guard{
-		lease: lease, process: p, changes: p.changes, onLost: r.onLost, grace: r.grace, reserve: r.opts.KeyTimeout / 10, warn: r.warn,
+		lease: lease, process: process, changes: changes,
+		onLost: r.onLost, grace: r.grace, reserve: r.opts.KeyTimeout / 10, warn: r.warn,
 	}
 	if r.revocable {
 		g.revoked = lease.Revoked()
 	}
-	return g.watch(signals)
+	return g
 }
 
 // environment returns the environment of the command: that of this process without the

@@ -3,13 +3,12 @@ package load
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
 )
 
-// bench does the runs of c and reports them: as a table on stdout and in the JTL file.
+// bench does the runs of c and reports them: as a table on stdout.
 // After a failure it still reports the results so far.
 func bench(ctx context.Context, c *config, stdout io.Writer) error {
 	var runs []*outcome
@@ -31,9 +30,6 @@ func bench(ctx context.Context, c *config, stdout io.Writer) error {
 		}
 	}
 	err := report(stdout, c, runs, ctx.Err() != nil)
-	if c.samples != nil {
-		err = errors.Join(err, writeJTL(c.samples, runs))
-	}
 	for _, o := range runs {
 		failure = cmp.Or(failure, o.verdict())
 	}
@@ -65,9 +61,6 @@ func (c *config) summary() string {
 	if c.lockers > 0 {
 		who = "lockers"
 	}
-	s := fmt.Sprintf("%s: %s %s x %s loops, ramp-up %v, think %v", c.plan, group(int64(g.users)), who, group(int64(g.loops)), g.rampUp, g.think)
-	if c.plan != "wrap" {
-		return s + fmt.Sprintf(", keys %d, target %s", c.keys, c.target)
-	}
-	return s + fmt.Sprintf(", hold %v, keys %d, backend %s", &c.hold, c.keys, c.stores.Name(c.backend))
+	return fmt.Sprintf("wrap: %s %s x %s loops, ramp-up %v, think %v, hold %v, keys %d, backend %s",
+		group(int64(g.users)), who, group(int64(g.loops)), g.rampUp, g.think, &c.hold, c.keys, c.stores.Name(c.backend))
 }

@@ -44,7 +44,7 @@ func TestElectionOfFifteen(t *testing.T) {
 		c := mustParse(t, "-lockers", "15", "-hold", "500ms..3500ms")
 		var out bytes.Buffer
 		c.elected = newElection(c.lockers, &out)
-		p, store := newWrapPlan(c), memlock.New()
+		p, store := newPlan(c), memlock.New()
 		for range c.lockers {
 			p.add(store, func() error { return nil }, true)
 		}

@@ -6,9 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"net"
-	"net/url"
-	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -16,7 +13,6 @@ import (
 
 // config holds the values of the flags.
 type config struct {
-	plan    string
 	lock    string
 	group   threadGroup
 	hold    holdRange
@@ -24,9 +20,6 @@ type config struct {
 	lockers int // 0: one for all users
 	stores  Stores
 	backend string
-	target  string
-	jtl     string
-	samples *os.File  // named jtl; nil: none
 	elected *election // nil without lockers
 }
 
@@ -39,19 +32,16 @@ func parseFlags(stores Stores, args []string, help io.Writer) (*config, error) {
 	c := &config{stores: stores}
 	fs := flag.NewFlagSet("bench", flag.ContinueOnError)
 	fs.SetOutput(io.Discard) // run prints one line instead
-	fs.StringVar(&c.plan, "plan", "wrap", "what a sample is: `wrap` (a decorated function), http or grpc (an order at the example service)")
 	fs.StringVar(&c.lock, "lock", "both", "with the lock, without, or one after the other: on, off or `both`")
 	fs.IntVar(&c.group.users, "users", 1000, "number of `users`")
 	fs.IntVar(&c.group.loops, "loops", 10, "number of `samples` of each user")
 	fs.DurationVar(&c.group.rampUp, "ramp-up", time.Second, "the `time` over which the users start, evenly")
 	fs.DurationVar(&c.group.think, "think", 100*time.Millisecond, "how long a user `pauses` before each sample")
-	fs.Var(&c.hold, "hold", "wrap: `time` between reading the counter and writing it back, or a range to draw it from, such as 500ms..3500ms")
+	fs.Var(&c.hold, "hold", "`time` between reading the counter and writing it back, or a range to draw it from, such as 500ms..3500ms")
 	fs.IntVar(&c.keys, "keys", 1, "number of `keys`, each with its own counter, over which the users are spread")
-	fs.IntVar(&c.lockers, "lockers", 0, "wrap: elect leaders: `n` users, each with a Locker and a connection of its own, who say whom they follow; "+
+	fs.IntVar(&c.lockers, "lockers", 0, "elect leaders: `n` users, each with a Locker and a connection of its own, who say whom they follow; "+
 		"the defaults are then -loops 1 -ramp-up 0 -think 0 -lock on")
-	fs.StringVar(&c.backend, "backend", "embedded", "wrap: `URL` of "+stores.Usage)
-	fs.StringVar(&c.target, "target", "", "http: `URL` of the example service, such as http://127.0.0.1:8080; grpc: its host:port")
-	fs.StringVar(&c.jtl, "jtl", "", "`file` for all samples, as JMeter's CSV")
+	fs.StringVar(&c.backend, "backend", "embedded", "`URL` of "+stores.Usage)
 	err := fs.Parse(args)
 	if errors.Is(err, flag.ErrHelp) {
 		_, _ = fmt.Fprintln(help, "bench puts load on a distributed lock and counts the updates that it protects.")
@@ -62,13 +52,7 @@ func parseFlags(stores Stores, args []string, help io.Writer) (*config, error) {
 		c.elect(fs)
 		err = c.validate(fs)
 	}
-	if err != nil || c.jtl == "" {
-		return c, err
-	}
-	if c.samples, err = os.Create(c.jtl); err != nil {
-		return nil, fmt.Errorf("-jtl: %w", err)
-	}
-	return c, nil
+	return c, err
 }
 
 // elect sets the defaults of -lockers, where the flags say nothing else.
@@ -87,20 +71,15 @@ func (c *config) validate(fs *flag.FlagSet) error {
 	bad := func(name, fault string) error {
 		return fmt.Errorf("-%s %q: %s", name, fs.Lookup(name).Value, fault)
 	}
-	remote := c.plan != "wrap"
 	switch {
 	case fs.NArg() > 0:
 		return fmt.Errorf("unexpected argument %q", fs.Arg(0))
-	case remote && c.plan != "http" && c.plan != "grpc":
-		return bad("plan", "want wrap, http or grpc")
 	case settings[c.lock] == nil:
 		return bad("lock", "want on, off or both")
 	case c.group.users < 1:
 		return bad("users", "want at least 1")
 	case c.lockers < 0:
 		return bad("lockers", "is negative")
-	case c.lockers > 0 && remote:
-		return bad("lockers", "-plan "+c.plan+" leaves the lock to the service")
 	case c.lockers > 0 && c.group.users != c.lockers:
 		return bad("users", fmt.Sprintf("-lockers %d has one user for each locker", c.lockers))
 	case c.lockers > 0 && c.lock != "on":
@@ -122,30 +101,9 @@ func (c *config) validate(fs *flag.FlagSet) error {
 		return bad("hold", "is negative")
 	case c.hold.longest < c.hold.shortest:
 		return bad("hold", "want the shorter time first")
-	case !remote && c.target != "":
-		return bad("target", "-plan wrap has no target: its lock is where -backend says")
-	case remote && c.hold != holdRange{}:
-		return bad("hold", "-plan "+c.plan+" leaves that to the service")
-	case remote && c.backend != fs.Lookup("backend").DefValue:
-		return errors.New("-backend: -plan " + c.plan + " leaves that to the service") // the value may contain a password
-	case c.plan == "http" && !isURL(c.target):
-		return bad("target", "want the URL of the service, such as http://127.0.0.1:8080")
-	case c.plan == "grpc" && !isHostPort(c.target):
-		return bad("target", "want host:port of the service, such as 127.0.0.1:9090")
 	default:
 		return nil
 	}
-}
-
-func isURL(s string) bool {
-	u, err := url.Parse(s)
-	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" &&
-		u.User == nil && u.RawQuery == "" && u.Fragment == ""
-}
-
-func isHostPort(s string) bool {
-	host, port, err := net.SplitHostPort(s)
-	return err == nil && host != "" && port != "" && !strings.ContainsAny(s, "/@ ")
 }
 
 // oneLine puts the text of an error on one line.

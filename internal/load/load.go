@@ -1,5 +1,5 @@
-// Package load is the load test that the command bench runs: users who call a function, or
-// order from the example service, with a lock and without.
+// Package load is the load test that the command bench runs: users who call a function, with a
+// lock and without.
 package load
 
 import (

@@ -15,48 +15,33 @@ const grace = 2 * time.Second
 type outcome struct {
 	label   string
 	locked  bool
-	counted *int64 // sum of the counters; nil if it is unknown
+	counted int64 // sum of the counters
 
 	mu       sync.Mutex
 	samples  []sample // in the order in which they ended
 	cutShort int64    // samples that an interrupt ended; they are not among the samples
 }
 
-// sample is what a user did once.
-type sample struct {
-	result
-	start   time.Time
-	elapsed time.Duration // in whole microseconds
-	user    int
-	active  int64 // users at that time
-}
-
-// runPlan does one run of a plan, and closes the plan. If it fails, it returns the outcome so
-// far.
-func runPlan(ctx context.Context, c *config, p plan, locked bool) (*outcome, error) {
-	o := &outcome{label: c.plan + " lock", locked: locked}
+// runPlan does one run of a plan, and closes the plan.
+func runPlan(ctx context.Context, c *config, p *plan, locked bool) (*outcome, error) {
+	o := &outcome{label: "wrap lock", locked: locked}
 	if !locked {
-		o.label = c.plan + " no lock"
+		o.label = "wrap no lock"
 	}
 	o.run(ctx, c.group, p)
-	counted, err := p.counted(context.WithoutCancel(ctx)) // also after an interrupt
-	if err != nil {
-		err = fmt.Errorf("%s: the counter cannot be read: %w", o.label, err)
-	} else {
-		o.counted = &counted
-	}
-	return o, cmp.Or(err, p.close())
+	o.counted = p.counted()
+	return o, p.end()
 }
 
 // run returns when all samples are done. When ctx ends, no further sample begins, and
 // the current ones are cut short after a grace period.
-func (o *outcome) run(ctx context.Context, g threadGroup, p plan) {
+func (o *outcome) run(ctx context.Context, g threadGroup, p *plan) {
 	samples, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(grace, cut) })()
-	g.run(ctx, func(user int, active int64) {
-		s := sample{start: time.Now(), user: user, active: active}
-		s.result = p.sample(samples, user)
+	g.run(ctx, func(user int) {
+		s := sample{start: time.Now(), user: user}
+		s.err = p.sample(samples, user)
 		s.elapsed = max(time.Since(s.start).Round(time.Microsecond), time.Microsecond)
 		o.mu.Lock()
 		defer o.mu.Unlock()
@@ -85,22 +70,12 @@ func (o *outcome) expected() int64 {
 }
 
 // lost returns how many confirmed increments are missing. It is negative if the
-// counters have more increments than were confirmed, for example because replies were
-// lost.
-func (o *outcome) lost() int64 {
-	if o.counted == nil {
-		return 0
-	}
-	return o.expected() - *o.counted
-}
+// counters have more increments than were confirmed: the lock was lost behind one.
+func (o *outcome) lost() int64 { return o.expected() - o.counted }
 
 // counters returns one line about the counters.
 func (o *outcome) counters() string {
-	counted := "unknown"
-	if o.counted != nil {
-		counted = group(*o.counted)
-	}
-	s := fmt.Sprintf("%s: %s of %s increments", o.label, counted, group(o.expected()))
+	s := fmt.Sprintf("%s: %s of %s increments", o.label, group(o.counted), group(o.expected()))
 	switch lost := o.lost(); {
 	case lost > 0:
 		s += fmt.Sprintf(", %s lost", group(lost))

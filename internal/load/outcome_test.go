@@ -8,7 +8,6 @@ import (
 
 func TestVerdict(t *testing.T) {
 	t.Parallel()
-	const unknown = -1
 	for _, test := range []struct {
 		ok, failed, cutShort int
 		counted              int64
@@ -24,12 +23,8 @@ func TestVerdict(t *testing.T) {
 		{9, 1, 0, 10, true, "x: 10 of 9 increments, 1 more than were confirmed; 1 of 10 samples failed, the first with: oh no", "<nil>"},
 		{9, 0, 4, 9, true, "x: 9 of 9 increments; cut short: 4", "<nil>"},
 		{0, 0, 0, 0, true, "x: 0 of 0 increments", "<nil>"},
-		{9, 0, 0, unknown, true, "x: unknown of 9 increments", "<nil>"},
 	} {
-		o := &outcome{label: "x", locked: test.locked, cutShort: int64(test.cutShort), samples: make([]sample, test.ok+test.failed)}
-		if test.counted != unknown {
-			o.counted = &test.counted
-		}
+		o := &outcome{label: "x", locked: test.locked, counted: test.counted, cutShort: int64(test.cutShort), samples: make([]sample, test.ok+test.failed)}
 		for i := range test.failed {
 			o.samples[test.ok+i].err = errors.New([]string{"oh no", "later"}[min(i, 1)])
 		}

@@ -6,6 +6,14 @@ import (
 	"time"
 )
 
+// sample is what a user did once.
+type sample struct {
+	err     error // nil: the increment was confirmed
+	start   time.Time
+	elapsed time.Duration // in whole microseconds
+	user    int
+}
+
 // stats are the statistics of samples.
 type stats struct {
 	times       []time.Duration // in order

@@ -49,16 +49,18 @@ func openRedis(ctx context.Context, rawURL string) (Store, error) {
 		}
 		server.ClockTTL(true)
 		s, err := openRedis(ctx, "redis://"+server.Addr())
-		end := s.End
-		s.End = func() error {
-			defer server.Close()
-			return end()
+		if err != nil {
+			server.Close()
+			return Store{}, err
 		}
-		return s, err
+		client := s.End
+		s.End = func() error { defer server.Close(); return client() }
+		return s, nil
 	}
 	opts, err := redis.ParseURL(rawURL)
 	if err != nil { // it may quote a password
-		return Store{}, fmt.Errorf("backend %q: %w: want embedded or redis://[user:password@]host:port/db; go run ./lab/bench has the other stores", redisName(rawURL), errBackend)
+		return Store{}, fmt.Errorf("backend %q: %w: want embedded or redis://[user:password@]host:port/db; "+
+			"go run ./lab/bench has the other stores", redisName(rawURL), errBackend)
 	}
 	opts.PoolSize, opts.ContextTimeoutEnabled = max(64, opts.PoolSize), true
 	logging.Disable() // the command reports its own errors

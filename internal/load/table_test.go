@@ -41,9 +41,9 @@ func TestGroup(t *testing.T) {
 
 // outcomeOf has a sample of 12 ms, and an error after 34 ms.
 func outcomeOf(label string, locked bool, start time.Time, counted int64) *outcome {
-	return &outcome{label: label, locked: locked, counted: &counted, samples: []sample{
+	return &outcome{label: label, locked: locked, counted: counted, samples: []sample{
 		{start: start, elapsed: 12 * time.Millisecond},
-		{start: start, elapsed: 34 * time.Millisecond, result: result{err: errors.New("a\nb")}},
+		{start: start, elapsed: 34 * time.Millisecond, err: errors.New("a\nb")},
 	}}
 }
 

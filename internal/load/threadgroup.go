@@ -3,7 +3,6 @@ package load
 import (
 	"context"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -23,25 +22,22 @@ func (g threadGroup) startOf(i int) time.Duration {
 }
 
 // run calls sample for each sample of each user, for several users at a time, with the
-// number of the user and the number of active users. When ctx ends, no further sample
-// begins; run returns when all samples have ended.
-func (g threadGroup) run(ctx context.Context, sample func(user int, active int64)) {
+// number of the user. When ctx ends, no further sample begins; run returns when all samples
+// have ended.
+func (g threadGroup) run(ctx context.Context, sample func(user int)) {
 	var users sync.WaitGroup
 	defer users.Wait()
-	var active atomic.Int64
 	start := time.Now()
 	for i := range g.users {
 		if !pause(ctx, time.Until(start.Add(g.startOf(i)))) {
 			return
 		}
-		active.Add(1)
 		users.Go(func() {
-			defer active.Add(-1)
 			for range g.loops {
 				if !pause(ctx, g.think) {
 					return
 				}
-				sample(i, active.Load())
+				sample(i)
 			}
 		})
 	}

@@ -3,7 +3,6 @@ package load
 import (
 	"context"
 	"reflect"
-	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -16,7 +15,7 @@ func started(ctx context.Context, g threadGroup) map[int][]time.Duration {
 	start := time.Now()
 	var mu sync.Mutex
 	at := map[int][]time.Duration{}
-	g.run(ctx, func(user int, _ int64) {
+	g.run(ctx, func(user int) {
 		mu.Lock()
 		at[user] = append(at[user], time.Since(start))
 		mu.Unlock()
@@ -67,25 +66,6 @@ func TestRampUpOfMany(t *testing.T) {
 	if got, want := g.startOf(999_999), 1_000*time.Hour-3600*time.Millisecond; got != want {
 		t.Errorf("the last starts at %v, want %v", got, want)
 	}
-}
-
-func TestActiveUsers(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		var mu sync.Mutex
-		var got []int64
-		g := threadGroup{users: 3, loops: 2, rampUp: 3 * time.Second}
-		g.run(t.Context(), func(_ int, active int64) {
-			mu.Lock()
-			got = append(got, active)
-			mu.Unlock()
-			<-time.After(700 * time.Millisecond)
-		})
-		// Samples of user 0 at 0 and 0.7, of user 1 at 1 and 1.7, of user 2 at 2 and 2.7.
-		if want := []int64{1, 1, 2, 1, 2, 1}; !slices.Equal(got, want) {
-			t.Errorf("active users %v, want %v", got, want)
-		}
-	})
 }
 
 func TestGroupEndsWithContext(t *testing.T) {

@@ -6,18 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/redis/go-redis/v9"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/sqllock"
 	"github.com/distlock-go/distlock/cmd/backendurl"
 )
-
-// reachTimeout limits the first request. It is that of backendurl.
-const reachTimeout = 3 * time.Second
 
 // Examine examines the store that rawURL names. prefix is what the keys of the locks
 // begin with: a user may have rights for these keys alone. An error means that the store
@@ -62,4 +59,23 @@ func examine(ctx context.Context, store *backendurl.Backend) ([]Finding, error) 
 	default:
 		return examineZooKeeper(ctx, store.Servers)
 	}
+}
+
+// examineSQL applies the table of the dialect. file is that of SQLite.
+func examineSQL(ctx context.Context, db *sql.DB, d sqllock.Dialect, file string) ([]Finding, error) {
+	var table []sqlCheck
+	switch d {
+	case sqllock.Postgres:
+		table = postgresChecks
+	case sqllock.MySQL:
+		table = mysqlChecks
+	default:
+		return examineFile(ctx, file)
+	}
+	first, cancel := context.WithTimeout(ctx, reachTimeout)
+	defer cancel()
+	if err := db.PingContext(first); err != nil {
+		return nil, err
+	}
+	return run(ctx, db, table), nil
 }

@@ -3,35 +3,13 @@ package doctor
 import (
 	"context"
 	"database/sql"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/distlock-go/distlock/backend/sqllock"
 )
 
 // sqlCheck is a check of a database.
 type sqlCheck = check[*sql.DB]
-
-// examineSQL applies the table of the dialect. file is that of SQLite.
-func examineSQL(ctx context.Context, db *sql.DB, d sqllock.Dialect, file string) ([]Finding, error) {
-	var table []sqlCheck
-	switch d {
-	case sqllock.Postgres:
-		table = postgresChecks
-	case sqllock.MySQL:
-		table = mysqlChecks
-	default:
-		return examineFile(ctx, file)
-	}
-	first, cancel := context.WithTimeout(ctx, reachTimeout)
-	defer cancel()
-	if err := db.PingContext(first); err != nil {
-		return nil, err
-	}
-	return run(ctx, db, table), nil
-}
 
 // query returns what judges the only value of a query. NULL is "".
 func query(text string, judge func(value string) verdict) func(context.Context, *sql.DB) (verdict, error) {
@@ -59,29 +37,6 @@ func is(want string, other func(seen, do string) verdict, do string) func(string
 		}
 		return other(value, do)
 	}
-}
-
-// atLeast returns what judges a version.
-func atLeast(name string, major, minor int) func(string) verdict {
-	return func(version string) verdict {
-		if before(version, major, minor) {
-			return fault(name+" "+version, "use "+name+" "+strconv.Itoa(major)+"."+strconv.Itoa(minor)+" or later")
-		}
-		return ok("%s %s", name, version)
-	}
-}
-
-var leadingNumbers = regexp.MustCompile(`^\D*(\d+)\.?(\d*)`)
-
-// before reports whether a version is before another one. What is no version is.
-func before(version string, major, minor int) bool {
-	m := leadingNumbers.FindStringSubmatch(version)
-	if m == nil {
-		return true
-	}
-	has, _ := strconv.Atoi(m[1])
-	hasMinor, _ := strconv.Atoi(m[2])
-	return has < major || has == major && hasMinor < minor
 }
 
 // judgeSnapshot judges the age of the oldest transaction in seconds.

@@ -62,8 +62,8 @@ func (c *collector) take(doc *ast.CommentGroup, site *Site) {
 		annotation, pasted := strings.CutPrefix(strings.TrimLeft(comment.Text, "/* \t"), "@DistributedLock(")
 		if site.Comment == nil && pasted {
 			one := Problems{{Pos: comment.Pos(), Message: "Java's annotation has no effect here"}}
-			one.mend(comment.Pos(), comment.Text, mend(Marker, "("+strings.TrimSuffix(annotation, "*/"), nil))
-			c.problems = append(c.problems, one...)
+			line, certain := mend(Marker, "("+strings.TrimSuffix(annotation, "*/"), nil)
+			c.problems = append(c.problems, one.mended(comment.Pos(), comment.Text, line, certain)...)
 		}
 	}
 }
@@ -96,9 +96,8 @@ func (c *collector) resembling(comment *ast.Comment, head bool) {
 	}
 	one, site := Problems{{Pos: comment.Pos(), Message: written + " is a comment without effect"}}, c.above[comment]
 	if head == (meant == Defaults) && (meant == Defaults || site != nil && site.Comment == nil) {
-		g := mend(meant, strings.TrimSuffix(comment.Text[len(written):], "*/"), nil)
-		g.certain = g.certain && certain
-		one.mend(comment.Pos(), comment.Text, g)
+		line, sure := mend(meant, strings.TrimSuffix(comment.Text[len(written):], "*/"), nil)
+		one = one.mended(comment.Pos(), comment.Text, line, sure && certain)
 	}
 	if !strings.Contains(one[0].Message, "; write ") {
 		one[0].Message += ": did you mean " + meant + "?"

@@ -80,7 +80,7 @@ func TestPrecedence(t *testing.T) {
 // Each problem of Parse has a position in the comment, and a line that it says to write is right.
 func FuzzParse(f *testing.F) {
 	for _, args := range []string{
-		" prefix:shop: value:pay paramLock", ` value:a key:'f("x", y)' key:r.User.ID`, " value=a", ` "`, " value:a keyTimeout:", "\tvalue:\xff", "\f", " vale:a retry:3 parm:b",
+		" prefix:shop: value:pay paramLock", ` value:a key:'f("x", y)' key:r.User.ID`, " value=a", ` "`, " value:a keyTimeout:", "\tvalue:\xff", "\f", " \f", " value:a \f ", " key:a\f,", " vale:a retry:3 parm:b",
 		` @DistributedLock(prefix = "my-", value = "a,", keyTimeout = 3000L)`, ` value:a, key:f("x", 1) + 'y';`, " value:“a”,mode=Shared",
 	} {
 		f.Add(args)

@@ -1,46 +1,57 @@
 package directive
 
 import (
-	"regexp"
+	"go/token"
 	"slices"
 	"strconv"
 	"strings"
 )
 
-// mended is a directive as it is certainly or probably meant. Its text is read leniently: with
-// commas between its options, equals signs, quotes or spaces around values, names that are
-// misspelt, numbers without a unit, or a whole annotation of Java.
-type mended struct {
-	args    []Arg
-	line    string // the whole comment, right; "": not known
-	certain bool
+// Parse reads the directive in a comment that begins with [Marker] or [Defaults] and stands at
+// pos. A lock has the defaults of its package, if they are not nil. Parse reports all problems
+// with options, or one that says how the whole comment is right, if that is known. A comment
+// that is hardly meant as it is written, such as one with commas, has a problem, too.
+func Parse(comment string, pos token.Pos, defaults *Lock) (*Lock, Problems) {
+	l, problems := parse(comment, pos, defaults)
+	if len(problems) == 0 {
+		return l, nil
+	}
+	m := marker(comment)
+	line, certain := mend(m, comment[len(m):], defaults)
+	return l, problems.mended(pos, comment, line, certain)
 }
 
-// mend reads the text behind the marker m.
-func mend(m, text string, defaults *Lock) mended {
-	g := mended{certain: true}
-	args, whole := lenient(text)
+// mend returns the directive with the marker m and the text as it is meant, and whether that is
+// certain, or "". Names may be misspelt, and numbers may have no unit.
+func mend(m, text string, defaults *Lock) (line string, certain bool) {
+	args, rest := split(text, 0)
+	if rest != "" {
+		return "", false
+	}
+	certain = true
 	var seen []Arg
 	for _, a := range args {
 		r, known := resolve(a)
 		if !known {
-			g.args, whole = append(g.args, a), false
-			continue
+			return "", false
 		}
 		a.Name, a.HasValue = r.name, a.HasValue && (!r.alone || a.Value != "true")
-		value, certain, ok := r.mend(a)
+		value, sure, ok := r.mend(a)
 		if a.Value = value; r.name == "param" && !ok && strings.Contains(value, ".") {
 			a.Name = "key"
 			_, err := expr(a)
 			ok = err == nil
 		}
-		g.args, whole, g.certain = append(g.args, a), whole && ok, g.certain && certain
+		if !ok {
+			return "", false
+		}
+		certain = certain && sure
 		same := slices.IndexFunc(seen, func(b Arg) bool { return b.Name == a.Name && !r.again })
 		switch {
 		case m == Defaults && r.own != "": // it has to go
-			g.certain = false
+			certain = false
 		case same >= 0:
-			g.certain = g.certain && seen[same].Value == a.Value
+			certain = certain && seen[same].Value == a.Value
 		default:
 			seen = append(seen, a)
 		}
@@ -48,16 +59,17 @@ func mend(m, text string, defaults *Lock) mended {
 	if slices.ContainsFunc(seen, func(a Arg) bool { return a.Name == "param" || a.Name == "key" }) {
 		seen = slices.DeleteFunc(seen, func(a Arg) bool { return a.Name == "paramLock" && a.Value == "false" })
 	}
-	if !whole || len(seen) == 0 {
-		return g
+	if len(seen) == 0 {
+		return "", false
 	}
-	line := written(m, seen)
+	line = written(m, seen)
 	if _, problems := parse(line, 1, defaults); len(problems) == 0 {
-		g.line = line
-	} else if _, problems = parse(line+" value:a", 1, defaults); len(problems) == 0 {
-		g.line, g.certain = line+" value:"+ellipsis, false
+		return line, certain
 	}
-	return g
+	if _, problems := parse(line+" value:a", 1, defaults); len(problems) == 0 {
+		return line + " value:" + ellipsis, false
+	}
+	return "", false
 }
 
 // written returns a directive with these options.
@@ -71,122 +83,15 @@ func written(m string, args []Arg) string {
 // String returns the option as it is written in a directive.
 func (a Arg) String() string {
 	bare := a.Name + ":" + a.Value
-	switch again, _ := lenient(bare); {
+	switch again, _ := split(bare, 0); {
 	case !a.HasValue:
 		return a.Name
-	case option.FindString(bare) == bare && len(again) == 1 && again[0].Value == a.Value:
+	case len(again) == 1 && again[0].Value == a.Value && again[0].isWritten(bare):
 		return bare
 	case strings.Contains(a.Value, `"`):
 		return a.Name + ":'" + a.Value + "'"
 	default:
 		return a.Name + `:"` + a.Value + `"`
-	}
-}
-
-var (
-	java      = regexp.MustCompile(`^\s*(?:@\s*)?(?:DistributedLock\s*)?\(`) // the beginning of an annotation
-	beginning = regexp.MustCompile(`^([\pL_][\pL\pN_-]*)(\s*(?::=|[:=]))?`)  // of an option
-	quotes    = map[string]string{`"`: `"`, `'`: `'`, "`": "`", "“": "”", "„": "“", "‘": "’"}
-)
-
-const separators = " \t\r\n,;"
-
-// ellipsis stands for a value in a line that says how a comment is right.
-const ellipsis = "…"
-
-// lenient splits the text into options, and reports whether all of it is one.
-func lenient(text string) (all []Arg, whole bool) {
-	if at := java.FindString(text); at != "" {
-		text = strings.TrimSuffix(strings.TrimRight(text[len(at):], separators), ")")
-	}
-	for {
-		text = strings.TrimLeft(text, separators+":=")
-		m := beginning.FindStringSubmatchIndex(text)
-		if m == nil {
-			return all, text == ""
-		}
-		a := Arg{Name: text[m[2]:m[3]], HasValue: m[4] >= 0}
-		text = text[m[1]:]
-		if rest := strings.TrimLeft(text, " \t"); a.HasValue && (rest == text || !begins(rest)) {
-			a.Value, text = value(a, rest)
-		}
-		all = append(all, a)
-	}
-}
-
-// value splits the text behind the colon of an option. A Go expression may have spaces.
-func value(a Arg, text string) (value, rest string) {
-	r, _ := resolve(a)
-	for open, end := range quotes {
-		if inner, quoted := strings.CutPrefix(text, open); quoted && (open != "`" || !r.code) {
-			value, rest, found := strings.Cut(inner, end)
-			if found && (rest == "" || strings.ContainsAny(rest[:1], separators)) {
-				return value, rest
-			}
-		}
-	}
-	for at := 0; at < len(text); at++ {
-		if c := text[at]; r.code && strings.IndexByte("\"'`", c) >= 0 {
-			at += 1 + max(0, strings.IndexByte(text[at+1:], c))
-			continue
-		}
-		tail := strings.TrimLeft(text[at:], separators)
-		if gap := text[at : len(text)-len(tail)]; gap != "" && (tail == "" || begins(tail) || !r.code && strings.ContainsAny(gap, " \t\r\n")) {
-			return text[:at], tail
-		}
-	}
-	return text, ""
-}
-
-// begins reports whether an option begins the text.
-func begins(text string) bool {
-	m := beginning.FindStringSubmatchIndex(text)
-	if m == nil {
-		return false
-	}
-	r, known := resolve(Arg{Name: text[m[2]:m[3]]})
-	ends := m[1] == len(text) || strings.ContainsAny(text[m[1]:m[1]+1], separators)
-	return known && (m[4] >= 0 && !strings.HasPrefix(text[m[1]:], "=") || r.alone && ends)
-}
-
-// resolve returns the reader of the option that a is, or is meant to be.
-func resolve(a Arg) (r reader, known bool) {
-	name := a.Name
-	for {
-		i := slices.IndexFunc(readers, func(r reader) bool { return r.name == name })
-		if i >= 0 {
-			return readers[i], true
-		}
-		if name = meant(a, func(reader) bool { return true }); name == "" {
-			return reader{}, false
-		}
-	}
-}
-
-// meant returns the name of the option of the right kind that a.Name is like, or that begins
-// with it and can have its value, as retryCount for retry:3; or "" if none or several do.
-func meant(a Arg, right func(reader) bool) string {
-	var names, begun []string
-	begins := false
-	for _, r := range readers {
-		if !right(r) {
-			continue
-		}
-		names = append(names, r.name)
-		if len(a.Name) >= 5 && strings.HasPrefix(r.name, a.Name) {
-			begins = true
-			if r.read(&Lock{Exprs: map[string]*Expr{}}, a) == nil {
-				begun = append(begun, r.name)
-			}
-		}
-	}
-	switch {
-	case len(begun) == 1:
-		return begun[0]
-	case begins:
-		return ""
-	default:
-		return nearest(a.Name, names)
 	}
 }
 

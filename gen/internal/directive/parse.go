@@ -1,41 +1,27 @@
 package directive
 
 import (
-	"errors"
-	"go/parser"
-	"go/scanner"
 	"go/token"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/distlock-go/distlock/internal/optfield"
 )
-
-// Parse reads the directive in a comment that begins with [Marker] or [Defaults] and stands at
-// pos. A lock has the defaults of its package, if they are not nil. Parse reports all problems
-// with options, or one that says how the whole comment is right, if that is known. A comment
-// that can be read but is hardly meant as it is read has a problem, too.
-func Parse(comment string, pos token.Pos, defaults *Lock) (*Lock, Problems) {
-	l, problems := parse(comment, pos, defaults)
-	m := marker(comment)
-	g := mend(m, comment[len(m):], defaults)
-	for i, a := range l.Args {
-		if len(problems) == 0 && (i >= len(g.args) || g.args[i].Name != a.Name || g.args[i].Value != a.Value) {
-			problems.add(a.Pos, "%q is hardly meant as the value of %s: options are separated by spaces, and a value may have quotes around it", a.Value, a.Name)
-		}
-	}
-	return l, problems.mend(pos, comment, g)
-}
 
 // parse is [Parse] by the letter.
 func parse(comment string, pos token.Pos, defaults *Lock) (*Lock, Problems) {
 	var problems Problems
 	m := marker(comment)
-	text := strings.TrimPrefix(comment, m)
+	text := strings.TrimRightFunc(strings.TrimPrefix(comment, m), unicode.IsSpace)
 	l := &Lock{Pos: pos, Text: strings.Join(strings.Fields(text), " "), Exprs: map[string]*Expr{}, defaults: m == Defaults}
-	if l.Args = split(text, pos+token.Pos(len(m)), &problems); len(problems) > 0 {
+	begin := pos + token.Pos(len(m))
+	args, rest := split(text, begin)
+	l.Args = args
+	if at := rightUntil(text, begin, args, rest); at < len(text) {
+		problems.add(begin+token.Pos(at), "%s: options are name:value with spaces between them, "+
+			`and quotes around a whole value that has spaces or quotes, as in key:'a + "b"'`, strings.Fields(text[at:])[0])
 		return l, problems
 	}
 	switch {
@@ -50,41 +36,6 @@ func parse(comment string, pos token.Pos, defaults *Lock) (*Lock, Problems) {
 		l.validate(&problems)
 	}
 	return l, problems
-}
-
-// reader reads the value of one option.
-type reader struct {
-	name  string
-	read  func(l *Lock, a Arg) error
-	alone bool   // may stand without a value
-	again bool   // may be given more than once
-	code  bool   // the value is a Go expression
-	own   string // why it is no default of a package, or ""
-}
-
-const ofOne = "it is about one lock"
-
-var readers = makeReaders()
-
-func makeReaders() []reader {
-	var all []reader
-	for _, f := range optfield.All() {
-		switch {
-		case f.Name == "Params":
-			all = append(all, reader{name: "param", read: readParam, again: true, own: ofOne}, reader{name: "key", read: readKey, again: true, code: true, own: ofOne})
-		case f.Name == "Hasher":
-			all = append(all, reader{name: f.Directive(), read: readExpr, code: true, own: "distlock.Config has the Hasher of all locks"})
-		case f.Of == nil:
-			all = append(all, reader{name: f.Directive(), read: readExpr, code: true})
-		default:
-			r := reader{name: f.Directive(), alone: f.IsBool(), read: func(l *Lock, a Arg) error { return f.Set(&l.Opts, a.Value) }}
-			if f.Name == "Value" || f.Name == "ParamLock" {
-				r.own = ofOne
-			}
-			all = append(all, r)
-		}
-	}
-	return append(all, reader{name: "as", read: readAs, own: ofOne}, reader{name: "locker", read: readExpr, code: true})
 }
 
 func (l *Lock) read(problems *Problems) {
@@ -153,44 +104,4 @@ func (l *Lock) unknown(a Arg) Problem {
 		p.Message = "unknown option " + a.Name + ": did you mean " + near + "?"
 	}
 	return p
-}
-
-func readParam(l *Lock, a Arg) error {
-	if !token.IsIdentifier(a.Value) || a.Value == "_" {
-		return errors.New(strconv.Quote(a.Value) + " is not the name of a parameter; for an expression write key:" + a.Value)
-	}
-	l.Parts = append(l.Parts, &Expr{Text: a.Value, Param: true, Pos: a.ValuePos})
-	return nil
-}
-
-func readKey(l *Lock, a Arg) error {
-	e, err := expr(a)
-	if err == nil {
-		l.Parts = append(l.Parts, e)
-	}
-	return err
-}
-
-func readExpr(l *Lock, a Arg) (err error) {
-	l.Exprs[a.Name], err = expr(a)
-	return err
-}
-
-func readAs(l *Lock, a Arg) error {
-	if !token.IsIdentifier(a.Value) || a.Value == "_" {
-		return errors.New(strconv.Quote(a.Value) + " is not a Go name")
-	}
-	l.As = a.Value
-	return nil
-}
-
-func expr(a Arg) (*Expr, error) {
-	_, err := parser.ParseExpr(a.Value)
-	if list, ok := errors.AsType[scanner.ErrorList](err); ok {
-		err = errors.New(strconv.Quote(a.Value) + " is not a Go expression: " + list[0].Msg)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return &Expr{Text: a.Value, Pos: a.ValuePos}, nil
 }

@@ -28,15 +28,15 @@ func (p *Problems) add(pos token.Pos, format string, args ...any) {
 	*p = append(*p, Problem{Pos: pos, Message: fmt.Sprintf(format, args...)})
 }
 
-// mend returns the problems of a comment: if it is known how the comment is right, the first
-// one, which says so.
-func (p Problems) mend(pos token.Pos, comment string, g mended) Problems {
-	if len(p) == 0 || g.line == "" {
+// mended returns the first problem of a comment, with the line that is right, or all problems
+// if line is "". The line is a fix if it is certain that it is meant.
+func (p Problems) mended(pos token.Pos, comment, line string, certain bool) Problems {
+	if line == "" {
 		return p
 	}
-	p[0].Message += "; write " + g.line
-	if g.certain {
-		p[0].Fix = Fix{pos, pos + token.Pos(len(comment)), g.line}
+	p[0].Message += "; write " + line
+	if certain {
+		p[0].Fix = Fix{pos, pos + token.Pos(len(comment)), line}
 	}
 	return p[:1]
 }

@@ -2,9 +2,7 @@ package directive
 
 import (
 	"go/token"
-	"regexp"
 	"strings"
-	"unicode"
 )
 
 // The beginnings of directives.
@@ -31,31 +29,4 @@ type Arg struct {
 	HasValue bool // there is a colon
 	Pos      token.Pos
 	ValuePos token.Pos // of the first character of the value, after a quote
-}
-
-// option is an option and the white space after it. Its groups are the name, the colon, and
-// the value in double quotes, in single quotes, and without quotes.
-var option = regexp.MustCompile(`^([^\s:="']+)(?:(:)(?:"([^"]*)"|'([^']*)'|([^\s"']*)))?(?:\s+|$)`)
-
-// split cuts text, which stands at pos, into options. It stops at what is not an option.
-func split(text string, pos token.Pos, problems *Problems) []Arg {
-	var args []Arg
-	for at := len(text) - len(strings.TrimLeftFunc(text, unicode.IsSpace)); at < len(text); {
-		m := option.FindStringSubmatchIndex(text[at:])
-		here := pos + token.Pos(at)
-		if m == nil {
-			word := strings.Fields(text[at:])[0]
-			problems.add(here, `%s: options are name:value, with quotes around a whole value that has spaces or quotes, as in key:'a + "b"'`, word)
-			break
-		}
-		arg := Arg{Name: text[at+m[2] : at+m[3]], HasValue: m[4] >= 0, Pos: here}
-		for group := 6; group < len(m); group += 2 {
-			if m[group] >= 0 {
-				arg.Value, arg.ValuePos = text[at+m[group]:at+m[group+1]], here+token.Pos(m[group])
-			}
-		}
-		args = append(args, arg)
-		at += m[1]
-	}
-	return args
 }

@@ -2,17 +2,13 @@ package generate
 
 import (
 	"errors"
-	"fmt"
 	"go/ast"
-	"go/parser"
 	"go/token"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"golang.org/x/tools/imports"
 
 	"github.com/distlock-go/distlock/gen/internal/directive"
 )
@@ -90,62 +86,12 @@ func (g *generator) checkAll() {
 	}
 }
 
-// files returns the files to write and to remove, or all problems.
-func (g *generator) files() ([]*Output, error) {
-	var all []*Output
-	for _, src := range g.sources {
-		if len(src.sites) == 0 || len(g.problems) > 0 {
-			continue
-		}
-		content, err := g.finish(src)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, &Output{target(src.path), g.rel(target(src.path)), content})
-	}
-	for _, path := range g.stale() {
-		all = append(all, &Output{path, g.rel(path), nil})
-	}
-	return all, g.failure()
-}
-
 // failure returns all problems, or nil.
 func (g *generator) failure() error {
 	if len(g.problems) > 0 {
 		return errors.New(g.problems.Text(g.Fset, g.rel))
 	}
 	return nil
-}
-
-// finish returns the content of the generated file for src. It adds the packages that only
-// the directives name, and reports names of which there is no package.
-func (g *generator) finish(src *source) ([]byte, error) {
-	head, body := g.render(src)
-	content, err := imports.Process(target(src.path), []byte(head+body), nil)
-	if err != nil {
-		return nil, fmt.Errorf("%s: what would be generated is not Go: %w\n%s", g.rel(src.path), err, head+body)
-	}
-	made, err := parser.ParseFile(token.NewFileSet(), "", content, parser.ImportsOnly)
-	if err != nil {
-		return nil, err
-	}
-	for _, s := range src.sites {
-		for name, pos := range s.Packages {
-			if !slices.ContainsFunc(made.Imports, func(spec *ast.ImportSpec) bool { return declares(spec, name) }) {
-				g.problem(pos, "undefined: "+name)
-			}
-		}
-	}
-	return content, nil
-}
-
-// declares reports whether an import may declare the name. An import without a name of its
-// own has the package's name in its path.
-func declares(spec *ast.ImportSpec, name string) bool {
-	if spec.Name != nil {
-		return spec.Name.Name == name
-	}
-	return strings.Contains(spec.Path.Value, name)
 }
 
 // stale returns the generated files without a source. A source that exists but is not

@@ -1,34 +1,70 @@
 package generate
 
 import (
-	"bytes"
 	"fmt"
 	"go/ast"
 	"go/build"
 	"go/build/constraint"
-	"go/format"
+	"go/parser"
+	"go/token"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"golang.org/x/tools/imports"
+
 	"github.com/distlock-go/distlock/gen/internal/directive"
 )
 
-// The import paths of the packages that generated code needs.
-const (
-	kitPath    = "github.com/distlock-go/distlock"
-	wiringPath = kitPath + "/wiring"
-)
-
-// file is a generated file under construction.
-type file struct {
-	*generator
-	*names
-
-	out bytes.Buffer
+// files returns the files to write and to remove, or all problems.
+func (g *generator) files() ([]*Output, error) {
+	var all []*Output
+	for _, src := range g.sources {
+		if len(src.sites) == 0 || len(g.problems) > 0 {
+			continue
+		}
+		content, err := g.finish(src)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, &Output{target(src.path), g.rel(target(src.path)), content})
+	}
+	for _, path := range g.stale() {
+		all = append(all, &Output{path, g.rel(path), nil})
+	}
+	return all, g.failure()
 }
 
-func (f *file) printf(text string, args ...any) { fmt.Fprintf(&f.out, text, args...) }
+// finish returns the content of the generated file for src. It adds the packages that only
+// the directives name, and reports names of which there is no package.
+func (g *generator) finish(src *source) ([]byte, error) {
+	head, body := g.render(src)
+	content, err := imports.Process(target(src.path), []byte(head+body), nil)
+	if err != nil {
+		return nil, fmt.Errorf("%s: what would be generated is not Go: %w\n%s", g.rel(src.path), err, head+body)
+	}
+	made, err := parser.ParseFile(token.NewFileSet(), "", content, parser.ImportsOnly)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range src.sites {
+		for name, pos := range s.Packages {
+			if !slices.ContainsFunc(made.Imports, func(spec *ast.ImportSpec) bool { return declares(spec, name) }) {
+				g.problem(pos, "undefined: "+name)
+			}
+		}
+	}
+	return content, nil
+}
+
+// declares reports whether an import may declare the name. An import without a name of its
+// own has the package's name in its path.
+func declares(spec *ast.ImportSpec, name string) bool {
+	if spec.Name != nil {
+		return spec.Name.Name == name
+	}
+	return strings.Contains(spec.Path.Value, name)
+}
 
 // render returns the generated file for src in two parts: its head, which imports what the
 // source imports, and the declarations.
@@ -50,21 +86,6 @@ func (g *generator) render(src *source) (head, body string) {
 		head += fmt.Sprintf("%s %q\n", i.name, i.path)
 	}
 	return head + ")\n", f.out.String()
-}
-
-// source returns the text of a node of the source.
-func (g *generator) source(node ast.Node) string {
-	var b bytes.Buffer
-	if err := format.Node(&b, g.Fset, node); err != nil {
-		return "" // the output will not be valid Go
-	}
-	return b.String()
-}
-
-// typeParameters returns the declaration of type parameters, with brackets.
-func (g *generator) typeParameters(list *ast.FieldList) string {
-	text := g.source(&ast.FuncType{TypeParams: list, Params: &ast.FieldList{}})
-	return strings.TrimSuffix(strings.TrimPrefix(text, "func"), "()")
 }
 
 // buildConstraint returns a line with the build constraints of the source, from its comment

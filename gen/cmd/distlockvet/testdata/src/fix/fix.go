@@ -43,7 +43,7 @@ type store interface {
 	//distlock:lock:value:a
 	Colon(ctx context.Context) error
 
-	// want +2 `"my-," is hardly meant as the value of prefix: .*; write //distlock:lock prefix:my- value:test`
+	// want +2 `prefix:my-,: options are name:value .*; write //distlock:lock prefix:my- value:test`
 	//
 	//distlock:lock prefix:my-, value:test
 	Comma(ctx context.Context) error

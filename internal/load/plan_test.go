@@ -9,11 +9,11 @@ import (
 	"github.com/distlock-go/distlock/backend/memlock"
 )
 
-// wrapOnMemlock does a run of the wrap plan on memlock.
+// wrapOnMemlock does a run of the plan on memlock.
 func wrapOnMemlock(ctx context.Context, t *testing.T, locked bool, args ...string) *outcome {
 	t.Helper()
 	c := mustParse(t, args...)
-	p := newWrapPlan(c)
+	p := newPlan(c)
 	p.add(memlock.New(), func() error { return nil }, locked)
 	o, err := runPlan(ctx, c, p, locked)
 	if err != nil {
@@ -24,7 +24,7 @@ func wrapOnMemlock(ctx context.Context, t *testing.T, locked bool, args ...strin
 
 func wantIncrements(t *testing.T, o *outcome, expected, counted int64) {
 	t.Helper()
-	if o.expected() != expected || o.counted == nil || *o.counted != counted {
+	if o.expected() != expected || o.counted != counted {
 		t.Errorf("got %q, want %d of %d", o.counters(), counted, expected)
 	}
 }

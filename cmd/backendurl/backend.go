@@ -1,0 +1,37 @@
+package backendurl
+
+import (
+	"context"
+	"time"
+
+	"github.com/distlock-go/distlock/backend/sqllock"
+	"github.com/distlock-go/distlock/driver"
+)
+
+// reachTimeout limits the check that the store answers. It is short because a user
+// waits at a terminal, and long enough for a TLS handshake around the world.
+const reachTimeout = 3 * time.Second
+
+// Backend is an open store. It does not implement [driver.Backend]: a wrapper would
+// hide the optional abilities of the backend that it wraps.
+type Backend struct {
+	// Backend is for [distlock.New]. The Locker closes it.
+	Backend driver.Backend
+
+	// Client is what Backend uses: a *redis.Client, *sql.DB or *clientv3.Client. It is
+	// nil for ZooKeeper, because there the backend has its own connection.
+	Client any
+
+	Dialect  sqllock.Dialect // of a *sql.DB
+	Servers  []string        // host and port of each server; of SQLite the file
+	Password bool            // the URL has one
+	TLS      bool
+
+	reach func(context.Context) error // checks that the store answers; may change it
+	end   func() error                // closes the client and the server, once
+}
+
+// Close closes the client, and the server if it is embedded. Close the
+// [distlock.Locker] first, because it still has locks to release. Further calls do
+// nothing and return the same error.
+func (b *Backend) Close() error { return b.end() }

@@ -1,0 +1,69 @@
+package backendurl
+
+import (
+	"context"
+	"fmt"
+	"strings"
+)
+
+// scheme is a kind of values.
+type scheme struct {
+	prefix string // in any case
+	form   string // of the rest; "": there is none
+	port   string // the default; "": the rest is not a URL
+	rules         // of a URL
+
+	// connect makes the backend. It does not ask the store for anything; only etcd checks
+	// the password of a user. An error about the URL wraps ErrURL.
+	connect func(context.Context, *hostURL) (*Backend, error)
+}
+
+var schemes = []scheme{
+	{"embedded", "", "", rules{}, connectEmbedded},
+	{"redis://", "[user:password@]host:port/db", "6379", redisRules, connectRedis},
+	{"rediss://", "[user:password@]host:port/db", "6379", redisRules, connectRedis},
+	{"zk://", "[user:password@]host:port,host:port/chroot", "2181", zkRules, connectZooKeeper},
+	{"postgres://", "[user:password@]host:port/db", "5432", postgresRules, connectPostgres},
+	{"postgresql://", "[user:password@]host:port/db", "5432", postgresRules, connectPostgres},
+	{"mysql://", "[user:password@]host:port/db", "3306", mysqlRules, connectMySQL},
+	{"sqlite:", "path", "", rules{file: true}, connectSQLite},
+	{"etcd://", "[user:password@]host:port,host:port/prefix", "2379", etcdRules, connectEtcd},
+}
+
+// The client of Redis checks the parameters, and a password needs no user.
+var (
+	redisRules    = rules{oneHost: true}
+	zkRules       = rules{user: true, password: true, parameters: []string{zkTimeout}}
+	postgresRules = rules{user: true, database: true, parameters: postgresParameters}
+	mysqlRules    = rules{oneHost: true, user: true, database: true, parameters: []string{tlsParameter}}
+	etcdRules     = rules{user: true, password: true, parameters: []string{tlsParameter}}
+)
+
+// parse returns the scheme of rawURL, and its parts.
+func parse(rawURL string) (scheme, *hostURL, error) {
+	forms := make([]string, len(schemes))
+	for i, s := range schemes {
+		rest, ok := cutPrefixFold(rawURL, s.prefix)
+		switch {
+		case !ok || s.form == "" && rest != "":
+			forms[i] = s.prefix + s.form
+		case s.port == "":
+			return s, &hostURL{servers: []string{rest}, path: rest}, nil
+		default:
+			u, err := parseHosts(rest, s.port)
+			if err == nil {
+				u.scheme = strings.TrimSuffix(s.prefix, "://")
+			}
+			return s, u, err
+		}
+	}
+	return scheme{}, nil, fmt.Errorf("want one of %s", strings.Join(forms, ", "))
+}
+
+// cutPrefixFold is [strings.CutPrefix] in any case, for an ASCII prefix.
+func cutPrefixFold(s, prefix string) (rest string, found bool) {
+	if len(s) < len(prefix) || !strings.EqualFold(s[:len(prefix)], prefix) {
+		return s, false
+	}
+	return s[len(prefix):], true
+}

@@ -1,0 +1,194 @@
+// Command budget prints how large the project is, by area, and what each area may have. It
+// fails if one has more. A change that needs more raises the limit in the table, with its
+// reason in the commit. Generated code is not counted.
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"io/fs"
+	"log"
+	"os"
+	"os/exec"
+	"path"
+	"strings"
+)
+
+// around are the folders of Go code that is not the product: the suite, kits of tests,
+// examples, and what measures and proves.
+var around = []string{"locktest/", "internal/test/", "internal/cookbook/", "internal/load/", "examples/", "example_service/", "lab/", "bench/"}
+
+// size is what is counted.
+type size struct {
+	product, around, tests int // lines of Go
+	words                  int // of the pages, without their Chinese form
+	entries                int // files and folders of the root
+	root, driver           api
+}
+
+func main() {
+	list, err := exec.Command("git", "ls-files").Output()
+	if err != nil {
+		log.Fatal(err)
+	}
+	s, err := measure(os.DirFS("."), strings.Fields(string(list)))
+	if err != nil {
+		log.Fatal(err)
+	}
+	if !s.write(os.Stdout) {
+		os.Exit(1)
+	}
+}
+
+// write prints the table, and reports whether all is within its limit.
+func (s size) write(w io.Writer) bool {
+	within := true
+	for _, row := range []struct {
+		area       string
+		has, limit int
+	}{
+		{"product, lines of Go without tests", s.product, 34_000},
+		{"around it: suite, kits, examples, lab", s.around, 13_500},
+		{"tests, lines of Go", s.tests, 60_000},
+		{"pages, words without Chinese", s.words, 40_000},
+		{"entries of the root", s.entries, 70},
+		{"exported names of distlock", s.root.names, 140},
+		{"exported names of driver", s.driver.names, 100},
+		{"functions of distlock with 5 or more parameters, per 1,000", 1000 * s.root.long / max(1, s.root.functions), 10},
+	} {
+		over := ""
+		if row.has > row.limit {
+			over, within = "  over", false
+		}
+		_, _ = fmt.Fprintf(w, "%-60s %6d of %6d%s\n", row.area, row.has, row.limit, over)
+	}
+	return within
+}
+
+// measure counts files.
+func measure(repo fs.FS, files []string) (s size, err error) {
+	entries := map[string]bool{}
+	for _, name := range files {
+		top, _, _ := strings.Cut(name, "/")
+		entries[top] = true
+		text, err := fs.ReadFile(repo, name)
+		if err != nil {
+			return s, err
+		}
+		lines := bytes.Count(text, []byte("\n"))
+		switch {
+		case strings.HasSuffix(name, ".md") && !strings.HasSuffix(name, ".zh-CN.md"):
+			s.words += len(bytes.Fields(text))
+		case path.Ext(name) != ".go" || bytes.HasPrefix(text, []byte("// Code generated")):
+		case strings.HasSuffix(name, "_test.go"):
+			s.tests += lines
+		case isAround(name):
+			s.around += lines
+		default:
+			s.product += lines
+			switch path.Dir(name) {
+			case ".":
+				err = s.root.add(text)
+			case "driver":
+				err = s.driver.add(text)
+			}
+			if err != nil {
+				return s, fmt.Errorf("%s: %w", name, err)
+			}
+		}
+	}
+	s.entries = len(entries)
+	return s, nil
+}
+
+func isAround(name string) bool {
+	for _, folder := range around {
+		if strings.HasPrefix(name, folder) {
+			return true
+		}
+	}
+	return false
+}
+
+// api is what a reader of a package meets.
+type api struct {
+	names     int // exported: types, functions, methods, fields, constants, variables
+	functions int
+	long      int // functions with 5 or more parameters
+}
+
+// add counts a file.
+func (a *api) add(text []byte) error {
+	f, err := parser.ParseFile(token.NewFileSet(), "", text, parser.SkipObjectResolution)
+	if err != nil {
+		return err
+	}
+	for _, d := range f.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			a.functions++
+			if d.Type.Params.NumFields() >= 5 {
+				a.long++
+			}
+			if d.Recv == nil || exportedType(d.Recv.List[0].Type) {
+				a.count(d.Name)
+			}
+		case *ast.GenDecl:
+			for _, spec := range d.Specs {
+				switch spec := spec.(type) {
+				case *ast.TypeSpec:
+					if a.count(spec.Name); spec.Name.IsExported() {
+						a.members(spec.Type)
+					}
+				case *ast.ValueSpec:
+					a.count(spec.Names...)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func (a *api) count(names ...*ast.Ident) {
+	for _, name := range names {
+		if name.IsExported() {
+			a.names++
+		}
+	}
+}
+
+// members counts the fields of a struct, or the methods of an interface.
+func (a *api) members(t ast.Expr) {
+	var list *ast.FieldList
+	switch t := t.(type) {
+	case *ast.StructType:
+		list = t.Fields
+	case *ast.InterfaceType:
+		list = t.Methods
+	default:
+		return
+	}
+	for _, field := range list.List {
+		a.count(field.Names...)
+	}
+}
+
+// exportedType reports whether the name of a receiver's type is exported.
+func exportedType(t ast.Expr) bool {
+	switch t := t.(type) {
+	case *ast.Ident:
+		return t.IsExported()
+	case *ast.StarExpr:
+		return exportedType(t.X)
+	case *ast.IndexExpr:
+		return exportedType(t.X)
+	case *ast.IndexListExpr:
+		return exportedType(t.X)
+	default:
+		return false
+	}
+}
