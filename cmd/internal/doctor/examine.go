@@ -58,7 +58,7 @@ func examine(ctx context.Context, store *backendurl.Backend) ([]Finding, error) 
 	}
 }
 
-// examineSQL applies the table of the dialect. file is that of SQLite.
+// examineSQL applies the table of the dialect. file is the database of SQLite.
 func examineSQL(ctx context.Context, db *sql.DB, d sqllock.Dialect, file string) ([]Finding, error) {
 	var table []sqlCheck
 	switch d {

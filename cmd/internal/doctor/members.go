@@ -13,11 +13,12 @@ import (
 // ensemble is the servers that the URL names, of which a majority decides: of ZooKeeper or etcd.
 type ensemble struct {
 	servers []string
-	down    []string // those that take no connections
+	down    []string // take no connections
 }
 
 var memberChecks = []check[ensemble]{
-	{"members", server, "Locks are available while a majority of the servers is. Three servers survive the loss of one, and a fourth adds nothing (P5).", countMembers},
+	{"members", server,
+		"Locks are available while a majority of the servers is. Three servers survive the loss of one, and a fourth adds nothing (P5).", countMembers},
 }
 
 // examineMembers connects to each server, and looks whether one answers. What a majority must

@@ -324,8 +324,8 @@ func generatedIn(t *testing.T, dir string) map[string]string {
 }
 
 // TestBuildConstraint checks that the generated file has the build constraints of its
-// source, and that the one of a source for another build stays. One whose source has no
-// comments goes.
+// source, that the file of a source for another build stays, and that the file of a source
+// without comments goes.
 func TestBuildConstraint(t *testing.T) {
 	const elsewhere = "//go:build elsewhere\n\npackage fresh\n"
 	dir := module(t, map[string]string{
@@ -341,7 +341,7 @@ func TestBuildConstraint(t *testing.T) {
 	must(t, dir, 0, "-check")
 	all := generatedIn(t, dir)
 	if all[filepath.Join(dir, "elsewhere_distlock.go")] == "" || all[filepath.Join(dir, "plain_distlock.go")] != "" {
-		t.Errorf("left: %v, want the one for another build, and none of plain.go", slices.Sorted(maps.Keys(all)))
+		t.Errorf("left: %v, want elsewhere_distlock.go, and none of plain.go", slices.Sorted(maps.Keys(all)))
 	}
 	if text := all[filepath.Join(dir, "linux_distlock.go")]; !strings.Contains(text, "\n//go:build unix || plan9\n") {
 		t.Errorf("linux_distlock.go: %s", text)
