@@ -15,7 +15,7 @@ var files embed.FS
 // address.
 var servePage = serveAsset("index.html")
 
-// contentTypes has the types of all assets: those of package mime depend on the machine.
+// contentTypes has the types of all assets: the types of package mime depend on the machine.
 var contentTypes = map[string]string{
 	".css":  "text/css; charset=utf-8",
 	".html": "text/html; charset=utf-8",

@@ -24,7 +24,7 @@
 //	POST ./release           takes the key in the field "key" of a form away from its holders
 //
 // The first two answer with JSON if the header Accept names application/json. Without
-// a prefix they are about all keys, or those of [WithPrefix], at most 1,000.
+// a prefix they are about all keys, or the keys of [WithPrefix], at most 1,000.
 // A free key is not an error. Errors are problem JSON (RFC 9457): 400 for parameters
 // that are not acceptable, 403 for keys outside of the prefix, 501 if the backend cannot
 // list its locks, 503 if the store does not answer.
@@ -44,8 +44,9 @@
 // store's queue; the mode of a waiter, and its "permits", are what it asks for. "waiting" is
 // how many have a place in that queue, and "waiting_here" how many callers of this process
 // wait behind one of their own. The tokens of a holder are among "token" to "last_token".
-// They are strings, because they may exceed what JavaScript counts exactly. "since" is the store's time,
-// the others are those of this process. "more" says that there are more keys than these.
+// They are strings, because they may exceed what JavaScript counts exactly. "since" is the
+// store's time, the others are times of this process. "more" says that there are more keys
+// than these.
 //
 // # Events
 //

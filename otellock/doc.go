@@ -15,7 +15,7 @@
 //	distlock.held           up-down counter   name, mode           locks held
 //
 // The attributes are distlock.name, distlock.mode and distlock.outcome. Their values, and
-// what counts how, are those of [promlock], which has the same families under the names that
+// what counts how, are as in [promlock], which has the same families under the names that
 // OpenTelemetry's Prometheus exporter makes of these.
 //
 // Give the hooks of one call of [Hooks] to all Lockers of a program: all but the histograms
@@ -29,7 +29,7 @@
 // and neither has a caller without a span: those would be traces of their own, which tell no
 // more than the metrics.
 //
-// The attributes are those of the metrics, and distlock.key, distlock.permits of a
+// The attributes are as in the metrics, and distlock.key, distlock.permits of a
 // semaphore, distlock.token, and distlock.holder, which is the holder that a failed
 // acquisition named. The key is here and not in the metrics, because callers choose keys.
 //

@@ -28,8 +28,8 @@ type options struct {
 // of package go.opentelemetry.io/otel/metric/noop switches them off.
 func WithMeterProvider(p metric.MeterProvider) Option { return func(o *options) { o.meters = p } }
 
-// WithTracerProvider sets the provider of the spans. The default is the global one; that of
-// package go.opentelemetry.io/otel/trace/noop switches them off.
+// WithTracerProvider sets the provider of the spans. The default is the global one. The
+// provider of package go.opentelemetry.io/otel/trace/noop switches them off.
 func WithTracerProvider(p trace.TracerProvider) Option { return func(o *options) { o.tracers = p } }
 
 // Hooks returns hooks for the Config of one or more Lockers. [distlock.JoinHooks] adds

@@ -85,7 +85,7 @@ func (t *spanMaker) of(ctx context.Context) *acquisition {
 	return nil
 }
 
-// acquisition is the context that Start returns: that of the caller, and the span of the
+// acquisition is the context that Start returns: the caller's context, and the span of the
 // lease. Spans of the function remain children of the caller's span.
 type acquisition struct {
 	context.Context //nolint:containedctx // it is one itself
@@ -129,7 +129,7 @@ func (a *acquisition) Value(key any) any {
 	return a.Context.Value(key)
 }
 
-// span returns a new span below that of the caller.
+// span returns a new span below the span of the caller.
 func (a *acquisition) span(what string, e *distlock.Event, began time.Time, links []trace.Link, more ...attribute.KeyValue) trace.Span {
 	name := lockmetrics.Text(e.Name)
 	attrs := make([]attribute.KeyValue, 0, 8)

@@ -33,8 +33,8 @@
 // ends when the lease is lost, even if it is released later or never. The key that
 // MinHold keeps is not held. [distlock.Lease.Refresh] is not a renewal.
 //
-// The metrics are those of this process. Summed over all processes, distlock_waiting is the
-// length of the queue of all locks with the name; that of one key is in
-// [github.com/distlock-go/distlock/admin.Inspect]. Counters and gauges of a name begin with 0 at its first
-// acquisition, so that the first loss is an increase.
+// The metrics are about this process. Summed over all processes, distlock_waiting is the
+// length of the queue of all locks with the name; the queue of one key is in
+// [github.com/distlock-go/distlock/admin.Inspect]. Counters and gauges of a name begin with 0
+// at its first acquisition, so that the first loss is an increase.
 package promlock

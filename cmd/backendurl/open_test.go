@@ -100,8 +100,9 @@ func TestRedis(t *testing.T) {
 	if _, ok := b.Backend.(*redissonlock.Backend); !ok {
 		t.Errorf("record=redisson opens a %T", b.Backend)
 	}
-	if got := b.Client.(*redis.Client).Options().PoolSize; got != 2 {
-		t.Errorf("the other parameters are lost: a pool of %d", got)
+	got := b.Client.(*redis.Client).Options()
+	if got.PoolSize != 2 || got.ConnMaxIdleTime != 3*time.Minute || !got.ContextTimeoutEnabled {
+		t.Errorf("a pool of %d, idle for %v, ends with the context: %v", got.PoolSize, got.ConnMaxIdleTime, got.ContextTimeoutEnabled)
 	}
 }
 

@@ -60,8 +60,8 @@ func hideSecrets(text, rawURL string) string {
 }
 
 // secrets returns the parts of a URL that a server or a client could quote, and that must
-// not be shown: the password or else the user, and the values of parameters that are
-// not those of this package.
+// not be shown: the password or else the user, and the values of parameters that this
+// package does not know.
 func secrets(rawURL string) []string {
 	_, rest, _ := strings.Cut(rawURL, "://")
 	rest, query, _ := strings.Cut(rest, "?")

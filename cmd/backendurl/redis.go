@@ -1,6 +1,7 @@
 package backendurl
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"runtime"
@@ -56,14 +57,14 @@ func parseRedis(u *hostURL) (opts *redis.Options, clock string, redisson bool, e
 	return opts, clock, redisson, nil
 }
 
-// newRedis returns a client with options that matter under load, unless the URL has set
-// them. All locks share the client, so callers should not wait for a connection. More
-// connections than processors only help against latency.
+// newRedis returns a client with other defaults than go-redis has. The stores have connections
+// of their own to a server; to take a lock of Redisson, as many as the client may have. What
+// goes through the client itself ends with its context, and uses no connection that a network
+// may have forgotten.
 func newRedis(opts *redis.Options) *redis.Client {
 	quieten()
-	if opts.PoolSize == 0 {
-		opts.PoolSize = max(64, 10*runtime.GOMAXPROCS(0))
-	}
+	opts.PoolSize = cmp.Or(opts.PoolSize, max(64, 10*runtime.GOMAXPROCS(0)))
+	opts.ConnMaxIdleTime = cmp.Or(opts.ConnMaxIdleTime, idleTime)
 	opts.ContextTimeoutEnabled = true
 	return redis.NewClient(opts)
 }

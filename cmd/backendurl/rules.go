@@ -16,7 +16,7 @@ type rules struct {
 	user       bool // before an @
 	password   bool // the same
 	database   bool // the path is the name of a database
-	file       bool // the path is that of a file
+	file       bool // the path names a file
 	parameters []string
 }
 

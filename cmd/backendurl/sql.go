@@ -13,11 +13,15 @@ import (
 // processes.
 const sqlConns = 10
 
+// idleTime is how long an idle connection stays open. Load balancers and NAT gateways forget
+// it without a word, the first ones after four minutes.
+const idleTime = 3 * time.Minute
+
 // connectSQL returns the backend for db. It closes db if it fails.
 func connectSQL(db *sql.DB, d sqllock.Dialect, opts ...sqllock.Option) (*Backend, error) {
 	db.SetMaxOpenConns(sqlConns)
 	db.SetMaxIdleConns(sqlConns)
-	db.SetConnMaxIdleTime(5 * time.Minute)
+	db.SetConnMaxIdleTime(idleTime)
 	b, err := sqllock.New(db, d, opts...)
 	if err != nil {
 		_ = db.Close() // it was never used

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"strings"
 	"syscall"
 
@@ -11,8 +12,8 @@ import (
 	"github.com/distlock-go/distlock/cmd/backendurl"
 )
 
-// Exit codes. Codes from 64 on are those of sysexits.h, which flock(1) uses as well;
-// 126, 127 and 128+n are those of a shell.
+// Exit codes. Codes from 64 on are as in sysexits.h, which flock(1) uses as well; 126, 127 and
+// 128+n are as in a shell.
 const (
 	exitOK          = 0
 	exitConflict    = 1  // the default of -E
@@ -71,3 +72,12 @@ func number(s os.Signal) int {
 
 // oneLine puts the text of an error on one line.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// notify sends signals to c, except ignored ones: a nohup is for the command as well.
+func notify(c chan<- os.Signal, signals []os.Signal) {
+	for _, s := range signals {
+		if !signal.Ignored(s) {
+			signal.Notify(c, s)
+		}
+	}
+}

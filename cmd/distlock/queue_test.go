@@ -1,11 +1,8 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"regexp"
@@ -14,17 +11,17 @@ import (
 	"testing"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/admin"
 	"github.com/distlock-go/distlock/cmd/backendurl"
 	"github.com/distlock-go/distlock/internal/test/child"
 	"github.com/distlock-go/distlock/internal/test/redistest"
 	"github.com/distlock-go/distlock/internal/test/sqltest"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 	"github.com/distlock-go/distlock/internal/test/zktest"
-	"github.com/distlock-go/distlock/lockui"
 )
 
-// Three processes wait for one that has the lock. The table and the page show them in the order
-// in which they came, each with its name and what it asks for, until they leave or are served.
+// Three processes wait for one that has the lock. The table shows them in the order in which
+// they came, each with its name and what it asks for, until they leave or are served.
 func TestQueueIsSeen(t *testing.T) {
 	t.Parallel()
 	for name, start := range map[string]func(t *testing.T) string{
@@ -45,7 +42,7 @@ func TestQueueIsSeen(t *testing.T) {
 			q.await(h, a+" exclusive", r+" shared", u+" permits")
 
 			table, err := q.command("ls").CombinedOutput()
-			t.Logf("%s\n$ distlock ls\n%s\n$ curl -H 'Accept: application/json' …/locks/key?name=order\n%s", name, table, q.page())
+			t.Logf("%s\n$ distlock ls\n%s", name, table)
 			const since = ` since [0-9:]{8}\n`
 			want := `\norder  exclusive  1     3 +` + h + ` .*\n  waiter 1: ` + a + since +
 				`  waiter 2: ` + r + ` \(shared\)` + since + `  waiter 3: ` + u + ` \(one of 2 permits\)` + since + `$`
@@ -68,12 +65,12 @@ func TestQueueIsSeen(t *testing.T) {
 	}
 }
 
-// queue is the store, the page, and the processes of a test.
+// queue is the store and the processes of a test.
 type queue struct {
 	*testing.T
 
-	url string
-	ui  *lockui.Handler
+	url    string
+	locker *distlock.Locker
 }
 
 func newQueue(t *testing.T, url string) *queue {
@@ -88,7 +85,7 @@ func newQueue(t *testing.T, url string) *queue {
 			t.Error(err)
 		}
 	})
-	return &queue{t, url, lockui.New(locker)}
+	return &queue{t, url, locker}
 }
 
 func (q *queue) command(args ...string) *exec.Cmd {
@@ -117,49 +114,29 @@ func (q *queue) finish(p *testkit.Process) {
 	}
 }
 
-// page returns what the page shows of the key.
-func (q *queue) page() string {
-	q.Helper()
-	r := httptest.NewRequestWithContext(q.Context(), "GET", "/key?name=order", nil)
-	r.Header.Set("Accept", "application/json")
-	w := httptest.NewRecorder()
-	q.ui.ServeHTTP(w, r)
-	var indented bytes.Buffer
-	if err := json.Indent(&indented, w.Body.Bytes(), "", " "); err != nil {
-		q.Fatalf("the page: %v\n%s", err, w.Body)
-	}
-	return indented.String()
-}
-
-// await waits until the page shows this holder, or none, and these waiters in their order, each
+// await waits until the store has this holder, or none, and these waiters in their order, each
 // with what it asks for.
 func (q *queue) await(holder string, waiters ...string) {
 	q.Helper()
 	want, got := fmt.Sprint([]string{holder}, waiters), ""
-	shown := func() bool {
-		var page struct {
-			Locks []struct {
-				Holders []struct{ Holder string }
-				Waiters []struct{ Waiter, Mode string }
+	listed := func() bool {
+		found, err := admin.Inspect(q.Context(), q.locker, "order", 1)
+		if err != nil {
+			q.Fatal(err)
+		}
+		holders, waiters := []string{""}, []string(nil)
+		for _, l := range found {
+			for i, h := range l.Holders {
+				holders = append(holders[:i], h.Holder)
 			}
-		}
-		if err := json.Unmarshal([]byte(q.page()), &page); err != nil || len(page.Locks) != 1 {
-			q.Fatalf("the page: %v\n%+v", err, page)
-		}
-		var holders, waiters []string
-		for _, h := range page.Locks[0].Holders {
-			holders = append(holders, h.Holder)
-		}
-		for _, w := range page.Locks[0].Waiters {
-			waiters = append(waiters, w.Waiter+" "+w.Mode)
-		}
-		if len(holders) == 0 {
-			holders = []string{""}
+			for _, w := range l.Waiters {
+				waiters = append(waiters, w.Waiter+" "+w.ModeName())
+			}
 		}
 		got = fmt.Sprint(holders, waiters)
 		return got == want
 	}
-	if !child.Within(child.Patience, shown) {
-		q.Fatalf("the page shows %s, want %s", got, want)
+	if !child.Within(child.Patience, listed) {
+		q.Fatalf("the store has %s, want %s", got, want)
 	}
 }

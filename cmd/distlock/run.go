@@ -289,24 +289,14 @@ func (r *runner) guard(lease *distlock.Lease, process group, changes <-chan chan
 	return g
 }
 
-// environment returns the environment of the command: that of this process without the
-// URL of the store, which may contain a password that the command would print or pass
-// on.
+// environment returns the environment of the command: what this process has, without the URL
+// of the store. It may contain a password, which the command would print or pass on.
 func environment(lease *distlock.Lease) []string {
 	env := slices.DeleteFunc(os.Environ(), func(v string) bool {
 		name, _, _ := strings.Cut(v, "=")
 		return strings.EqualFold(name, backendEnv) // names are case-insensitive on Windows
 	})
 	return append(env, "DISTLOCK_KEY="+lease.Key(), "DISTLOCK_TOKEN="+strconv.FormatUint(lease.Token(), 10))
-}
-
-// notify sends signals to c, except ignored ones: a nohup is for the command as well.
-func notify(c chan<- os.Signal, signals []os.Signal) {
-	for _, s := range signals {
-		if !signal.Ignored(s) {
-			signal.Notify(c, s)
-		}
-	}
 }
 
 func (r *runner) warn(format string, args ...any) {

@@ -17,8 +17,9 @@ import (
 func writeTable(w io.Writer, locks []driver.KeyInfo) error {
 	var table strings.Builder
 	t := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(t, "KEY\tMODE\tHELD\tWAITING IN STORE\tHOLDER\tOWNER\tTOKEN\tSINCE\tLEFT") // a Builder has no errors
-	below := make(map[int]string)                                                                  // the waiters below a line: as cells they would make the columns wide
+	// A Builder has no errors.
+	_, _ = fmt.Fprintln(t, "KEY\tMODE\tHELD\tWAITING IN STORE\tHOLDER\tOWNER\tTOKEN\tSINCE\tLEFT")
+	below := make(map[int]string) // the waiters below a line: as cells they would make the columns wide
 	n := 0
 	for i := range locks {
 		l := &locks[i]

@@ -9,12 +9,14 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"go/types"
 	"io"
 	"io/fs"
 	"log"
 	"os"
 	"os/exec"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -86,7 +88,7 @@ func measure(repo fs.FS, files []string) (s size, err error) {
 		case path.Ext(name) != ".go" || bytes.HasPrefix(text, []byte("// Code generated")):
 		case strings.HasSuffix(name, "_test.go"):
 			s.tests += lines
-		case isAround(name):
+		case slices.ContainsFunc(around, func(folder string) bool { return strings.HasPrefix(name, folder) }):
 			s.around += lines
 		default:
 			s.product += lines
@@ -105,15 +107,6 @@ func measure(repo fs.FS, files []string) (s size, err error) {
 	return s, nil
 }
 
-func isAround(name string) bool {
-	for _, folder := range around {
-		if strings.HasPrefix(name, folder) {
-			return true
-		}
-	}
-	return false
-}
-
 // api is what a reader of a package meets.
 type api struct {
 	names     int // exported: types, functions, methods, fields, constants, variables
@@ -127,30 +120,43 @@ func (a *api) add(text []byte) error {
 	if err != nil {
 		return err
 	}
-	for _, d := range f.Decls {
-		switch d := d.(type) {
+	ast.Inspect(f, func(n ast.Node) bool {
+		switch n := n.(type) {
 		case *ast.FuncDecl:
 			a.functions++
-			if d.Type.Params.NumFields() >= 5 {
+			if n.Type.Params.NumFields() >= 5 {
 				a.long++
 			}
-			if d.Recv == nil || exportedType(d.Recv.List[0].Type) {
-				a.count(d.Name)
+			if n.Recv == nil || ast.IsExported(strings.TrimLeft(types.ExprString(n.Recv.List[0].Type), "*")) {
+				a.count(n.Name)
 			}
-		case *ast.GenDecl:
-			for _, spec := range d.Specs {
-				switch spec := spec.(type) {
-				case *ast.TypeSpec:
-					if a.count(spec.Name); spec.Name.IsExported() {
-						a.members(spec.Type)
-					}
-				case *ast.ValueSpec:
-					a.count(spec.Names...)
-				}
+			return false
+		case *ast.TypeSpec:
+			a.count(n.Name)
+			switch t := n.Type.(type) {
+			case *ast.StructType:
+				a.members(n, t.Fields)
+			case *ast.InterfaceType:
+				a.members(n, t.Methods)
 			}
+			return false
+		case *ast.ValueSpec:
+			a.count(n.Names...)
+			return false
+		default:
+			return true
+		}
+	})
+	return nil
+}
+
+// members counts the fields or methods of an exported type.
+func (a *api) members(t *ast.TypeSpec, list *ast.FieldList) {
+	for _, field := range list.List {
+		if t.Name.IsExported() {
+			a.count(field.Names...)
 		}
 	}
-	return nil
 }
 
 func (a *api) count(names ...*ast.Ident) {
@@ -158,37 +164,5 @@ func (a *api) count(names ...*ast.Ident) {
 		if name.IsExported() {
 			a.names++
 		}
-	}
-}
-
-// members counts the fields of a struct, or the methods of an interface.
-func (a *api) members(t ast.Expr) {
-	var list *ast.FieldList
-	switch t := t.(type) {
-	case *ast.StructType:
-		list = t.Fields
-	case *ast.InterfaceType:
-		list = t.Methods
-	default:
-		return
-	}
-	for _, field := range list.List {
-		a.count(field.Names...)
-	}
-}
-
-// exportedType reports whether the name of a receiver's type is exported.
-func exportedType(t ast.Expr) bool {
-	switch t := t.(type) {
-	case *ast.Ident:
-		return t.IsExported()
-	case *ast.StarExpr:
-		return exportedType(t.X)
-	case *ast.IndexExpr:
-		return exportedType(t.X)
-	case *ast.IndexListExpr:
-		return exportedType(t.X)
-	default:
-		return false
 	}
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/redis/go-redis/v9"
-	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/sqllock"
@@ -52,16 +51,14 @@ func examine(ctx context.Context, store *backendurl.Backend) ([]Finding, error) 
 	switch c := store.Client.(type) {
 	case *redis.Client:
 		return examineRedis(ctx, c)
-	case *clientv3.Client:
-		return examineEtcd(ctx, c)
 	case *sql.DB:
 		return examineSQL(ctx, c, store.Dialect, store.Servers[0])
 	default:
-		return examineZooKeeper(ctx, store.Servers)
+		return examineMembers(ctx, store)
 	}
 }
 
-// examineSQL applies the table of the dialect. file is that of SQLite.
+// examineSQL applies the table of the dialect. file is the database of SQLite.
 func examineSQL(ctx context.Context, db *sql.DB, d sqllock.Dialect, file string) ([]Finding, error) {
 	var table []sqlCheck
 	switch d {

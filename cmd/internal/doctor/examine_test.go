@@ -135,10 +135,12 @@ func TestNoServer(t *testing.T) {
 			}
 		})
 	}
-	t.Run("hangs", func(t *testing.T) {
-		t.Parallel()
-		wantRefused(t, "redis://:not-it@"+child.SilentAddr(t)+"/0", "no answer within 3s")
-	})
+	for _, rawURL := range []string{"redis://:not-it@%s/0", "zk://%s", "etcd://%s"} {
+		t.Run(rawURL+" hangs", func(t *testing.T) {
+			t.Parallel()
+			wantRefused(t, strings.Replace(rawURL, "%s", child.SilentAddr(t), 1), "no answer")
+		})
+	}
 	if r, err := doctor.Examine(t.Context(), "redis://h:x", ""); r != nil || !errors.Is(err, backendurl.ErrURL) {
 		t.Errorf("got %v, %v", r, err)
 	}

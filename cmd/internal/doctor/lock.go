@@ -59,7 +59,7 @@ var (
 	waiting = distlock.Opts{MaxWait: 5 * time.Second}
 )
 
-// opTimeout is the default operation timeout of the backends: that of Redis is the shortest.
+// opTimeout is the default operation timeout of the Redis backends, the shortest of all.
 const opTimeout = time.Second
 
 // tryLock measures how long it takes to acquire and release a key.

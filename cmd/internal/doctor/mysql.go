@@ -17,7 +17,8 @@ var mysqlChecks = []sqlCheck{
 	{"flush-log-at-commit", durability, "A crash loses the locks of the last second: two holders are possible (P1).",
 		query("SELECT @@innodb_flush_log_at_trx_commit", is("1", warning, "SET GLOBAL innodb_flush_log_at_trx_commit = 1, and the same in my.cnf"))},
 	{"replicas", durability, replicasWhy, mysqlReplicas},
-	{"snapshot", timing, snapshotWhy, query("SELECT coalesce(max(timestampdiff(SECOND, trx_started, now())), 0) FROM information_schema.innodb_trx", judgeSnapshot)},
+	{"snapshot", timing, snapshotWhy,
+		query("SELECT coalesce(max(timestampdiff(SECOND, trx_started, now())), 0) FROM information_schema.innodb_trx", judgeSnapshot)},
 }
 
 func mysqlVersion(text string) verdict {

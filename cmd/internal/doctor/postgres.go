@@ -13,7 +13,8 @@ import (
 var postgresChecks = []sqlCheck{
 	{"version", server, versionWhy, query("SHOW server_version", atLeast("PostgreSQL", 11, 0))},
 	{"role", server, roleWhy, query("SELECT CASE WHEN pg_is_in_recovery() THEN 'standby' ELSE current_setting('transaction_read_only') END", postgresRole)},
-	{"pooler", server, "Behind a pooler in transaction mode, statements that a session has prepared do not exist, and a NOTIFY does not arrive (P5).", postgresPooler},
+	{"pooler", server,
+		"Behind a pooler in transaction mode, statements that a session has prepared do not exist, and a NOTIFY does not arrive (P5).", postgresPooler},
 	{"fsync", durability, "A crash of the machine can lose locks and the last tokens, or the whole table (P1, P3).",
 		query("SHOW fsync", is("on", fault, "fsync = on in postgresql.conf"))},
 	{"synchronous-commit", durability, "A crash loses the locks of the last moments: two holders are possible (P1).",
@@ -45,7 +46,7 @@ func synchronousCommit(value string) verdict {
 	return ok("%s", value)
 }
 
-// postgresPooler compares the process that greeted the client with that of the session.
+// postgresPooler compares the process that greeted the client with the process of the session.
 func postgresPooler(ctx context.Context, db *sql.DB) (verdict, error) {
 	conn, err := db.Conn(ctx)
 	if err != nil {
@@ -105,7 +106,8 @@ func judgeStandbys(all, synchronous int, names string) verdict {
 	case names != "" && synchronous == 0:
 		return fault(seen+", and synchronous_standby_names is "+names+": commits wait without end", "start a standby with one of these names")
 	case all == 0:
-		return note("none: no failover can lose a lock, and there are no locks while this server is down", "add a standby, with synchronous_standby_names, if locks must be available then")
+		return note("none: no failover can lose a lock, and there are no locks while this server is down",
+			"add a standby, with synchronous_standby_names, if locks must be available then")
 	case names == "":
 		return warning(seen+": a failover loses what a standby has not received", "synchronous_standby_names = 'ANY 1 (*)' in postgresql.conf")
 	default:

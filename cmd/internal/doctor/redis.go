@@ -20,9 +20,11 @@ type redisServer struct {
 var redisChecks = []check[*redisServer]{
 	{"version", server, "The locks need commands that older servers do not have, and the tests run on these servers only.", redisVersion},
 	{"role", server, "Only the primary grants, renews and releases locks (P1).", redisRole},
-	{"cluster", server, "If a slot has no master, its locks are neither granted nor renewed, and a client of one server cannot use the keys of the others (P5).", redisCluster},
+	{"cluster", server,
+		"If a slot has no master, its locks are neither granted nor renewed, and a client of one server cannot use the keys of the others (P5).", redisCluster},
 	{"eviction", durability, "A lock is a key that expires. If it is evicted, another gets the lock while the holder works (P1, P2).", redisEviction},
-	{"persistence", durability, "A server that restarts without its data has forgotten all locks: two holders are possible until the first one renews (P1).", redisPersistence},
+	{"persistence", durability,
+		"A server that restarts without its data has forgotten all locks: two holders are possible until the first one renews (P1).", redisPersistence},
 	{"replicas", durability, replicasWhy, redisReplicas},
 }
 

@@ -37,7 +37,7 @@
 // protoc-gen-go for it is in one of the packages. Calls of the library that are written by hand
 // are not seen.
 //
-// Package patterns are those of the go command. The default is the package in
+// Package patterns are as for the go command. The default is the package in
 // the current directory, for use as
 //
 //	//go:generate go tool distlockgen

@@ -88,10 +88,10 @@ func TestList(t *testing.T) {
 	must(t, "testdata", 2, "-list", "-check")
 }
 
-// TestListDescriptors checks descriptors as earlier versions of protoc-gen-go wrote them, without
-// the .proto file, and options that grpcmw would refuse.
+// TestListDescriptors checks descriptors without the .proto file, options that grpcmw would
+// refuse, and code that the generator cannot read.
 func TestListDescriptors(t *testing.T) {
-	list := func(lock *distlockv1.Lock) (int, string) {
+	list := func(kind string, lock *distlockv1.Lock) (int, string) {
 		options := &descriptorpb.MethodOptions{}
 		proto.SetExtension(options, distlockv1.E_Lock, lock)
 		raw, err := proto.Marshal(&descriptorpb.FileDescriptorProto{
@@ -104,17 +104,20 @@ func TestListDescriptors(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		dir := module(t, map[string]string{"b.pb.go": fmt.Sprintf("package fresh\n\n// distlock\nvar other = []int{1}\n\nvar file_b_proto_rawDesc = %#v\n", raw)})
+		dir := module(t, map[string]string{"b.pb.go": fmt.Sprintf("package fresh\n\n// distlock\n\n%s file_b_proto_rawDesc = %q\n", kind, raw)})
 		var stdout, stderr bytes.Buffer
 		status := run(dir, []string{"-list"}, &stdout, &stderr)
 		return status, strings.Join(strings.Fields(stdout.String()+stderr.String()), " ")
 	}
 	const head = "WHERE FUNCTION KEY PARAMETERS LEASE WAIT MODE OTHER "
-	status, out := list(&distlockv1.Lock{Value: "pay", Params: []string{"order.id", "at"}, RetryCount: 3, MaxWait: durationpb.New(time.Second), Reentry: distlockv1.Reentry_REENTRY_NONE})
-	if want := head + "b.pb.go:6 Bank.Pay pay order.id, at 10s 3 attempts, 1s exclusive reentry:none"; status != 0 || out != want {
+	status, out := list("const", &distlockv1.Lock{Value: "pay", Params: []string{"order.id", "at"}, RetryCount: 3, MaxWait: durationpb.New(time.Second), Reentry: distlockv1.Reentry_REENTRY_NONE})
+	if want := head + "b.pb.go:5 Bank.Pay pay order.id, at 10s 3 attempts, 1s exclusive reentry:none"; status != 0 || out != want {
 		t.Errorf("status %d, got %s, want %s", status, out, want)
 	}
-	if status, out := list(&distlockv1.Lock{Permits: 2, Mode: 7}); status != 1 || out != "b.pb.go:6: option (distlock.v1.lock) of Pay: mode is unknown: 7 b.pb.go:6: option (distlock.v1.lock) of Pay: value is empty" {
+	if status, out := list("const", &distlockv1.Lock{Permits: 2, Mode: 7}); status != 1 || out != "b.pb.go:5: option (distlock.v1.lock) of Pay: mode is unknown: 7 b.pb.go:5: option (distlock.v1.lock) of Pay: value is empty" {
+		t.Errorf("status %d, got %s", status, out)
+	}
+	if status, out := list("var", &distlockv1.Lock{Value: "pay"}); status != 1 || out != "b.pb.go: want code of protoc-gen-go 1.36.6 or later" {
 		t.Errorf("status %d, got %s", status, out)
 	}
 }
@@ -324,8 +327,8 @@ func generatedIn(t *testing.T, dir string) map[string]string {
 }
 
 // TestBuildConstraint checks that the generated file has the build constraints of its
-// source, and that the one of a source for another build stays. One whose source has no
-// comments goes.
+// source, that the file of a source for another build stays, and that the file of a source
+// without comments goes.
 func TestBuildConstraint(t *testing.T) {
 	const elsewhere = "//go:build elsewhere\n\npackage fresh\n"
 	dir := module(t, map[string]string{
@@ -341,7 +344,7 @@ func TestBuildConstraint(t *testing.T) {
 	must(t, dir, 0, "-check")
 	all := generatedIn(t, dir)
 	if all[filepath.Join(dir, "elsewhere_distlock.go")] == "" || all[filepath.Join(dir, "plain_distlock.go")] != "" {
-		t.Errorf("left: %v, want the one for another build, and none of plain.go", slices.Sorted(maps.Keys(all)))
+		t.Errorf("left: %v, want elsewhere_distlock.go, and none of plain.go", slices.Sorted(maps.Keys(all)))
 	}
 	if text := all[filepath.Join(dir, "linux_distlock.go")]; !strings.Contains(text, "\n//go:build unix || plan9\n") {
 		t.Errorf("linux_distlock.go: %s", text)

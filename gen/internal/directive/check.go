@@ -95,7 +95,7 @@ func (c *Checker) checkKey(s *Site, params []*types.Var, problems *Problems) {
 	}
 }
 
-// The types of options: that of distlock.Hasher and that of Opts.KeyFormat.
+// The types of the options hasher and keyFormat.
 var (
 	hasher    = typeOf("interface{ Hash(key, params []byte) []byte }")
 	keyFormat = typeOf("func(base string, params any) (string, error)")

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Collect finds the directives of a file, which must be parsed with its comments: those of
-// functions, which [Read] reads, and those with defaults of the package. It reports
-// misplaced, doubled and misspelt directives.
+// Collect finds the directives of a file, which must be parsed with its comments: the sites of
+// functions, which [Read] reads, and the defaults of the package. It reports misplaced, doubled
+// and misspelt directives.
 func Collect(f *ast.File) (sites []*Site, defaults []*ast.Comment, _ Problems) {
 	c := collector{above: map[*ast.Comment]*Site{}}
 	for _, decl := range f.Decls {

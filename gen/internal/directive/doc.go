@@ -2,7 +2,7 @@
 //
 //	//distlock:lock prefix:shop: value:pay param:orderID keyTimeout:10s
 //
-// and the one above a package clause with options for all locks of the package,
+// and the comment above a package clause with options for all locks of the package,
 //
 //	//distlock:defaults keyTimeout:5s maxWait:3s
 //

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// nearest returns the one of names that is closest to name, or "" if none is close or several
-// are: at most one letter in three may be wrong, and at most two.
+// nearest returns the closest of names, or "" if none is close or several are. At most one
+// letter in three may be wrong, and at most two.
 func nearest(name string, names []string) string {
 	best, least := "", 3
 	for _, n := range names {

@@ -33,7 +33,7 @@ func (s *Site) Name() *ast.Ident {
 	return s.Method.Names[0]
 }
 
-// FullName returns the name with that of the receiver's type or the interface: Service.pay.
+// FullName returns the name, behind the receiver's type or the interface: Service.pay.
 func (s *Site) FullName() string {
 	switch {
 	case s.Func == nil:
@@ -65,9 +65,8 @@ func (s *Site) Receiver() string {
 	return ""
 }
 
-// Locker returns the expression for the Locker of a function: that of the
-// directive, or the default, which is the field locker of the receiver or the
-// variable locker of the package.
+// Locker returns the expression for the Locker of a function, from the directive. The default
+// is the field locker of the receiver, or the variable locker of the package.
 func (s *Site) Locker(receiver string) string {
 	switch {
 	case s.Lock.Exprs["locker"] != nil:

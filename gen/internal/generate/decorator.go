@@ -35,7 +35,8 @@ func (f *file) decorator(sites []*directive.Site) {
 	for _, s := range sites {
 		f.printf("%s *%s.Site\n", siteField(s), wiring)
 	}
-	f.printf("}\n\n// %s returns a decorator of next with the locks that %s declares. It panics\n// if next or the Locker is nil, or if the Locker's backend does not support the locks.\n",
+	f.printf("}\n\n// %s returns a decorator of next with the locks that %s declares. It panics\n"+
+		"// if next or the Locker is nil, or if the Locker's backend does not support the locks.\n",
 		constructor, face)
 	f.printf("func %s%s(%s %s%s, %s *%s.Locker) *%s%s {\n", constructor, generics, next, face, args, locker, kit, name, args)
 	f.printf("if %s == nil {\npanic(%q)\n}\nreturn &%s%s{\n%s: %s,\n",

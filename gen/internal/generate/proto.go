@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"go/ast"
 	"go/constant"
 	"go/token"
 	"go/types"
@@ -31,7 +30,12 @@ func (g *generator) protoLines() (lines [][]string, _ error) {
 		}
 		obj, file := g.Pkg.Scope().Lookup(name), new(descriptorpb.FileDescriptorProto)
 		at := g.Fset.Position(obj.Pos())
-		if err := proto.Unmarshal(g.bytesOf(obj), file); err != nil {
+		raw, isConst := obj.(*types.Const)
+		if !isConst {
+			errs = append(errs, fmt.Errorf("%s: want code of protoc-gen-go 1.36.6 or later", g.rel(at.Filename)))
+			continue
+		}
+		if err := proto.Unmarshal([]byte(constant.StringVal(raw.Val())), file); err != nil {
 			errs = append(errs, fmt.Errorf("%s: %s is not a descriptor: %w", g.rel(at.Filename), name, err))
 		}
 		for _, service := range file.GetService() {
@@ -62,34 +66,4 @@ func rpcPosition(code token.Position, file *descriptorpb.FileDescriptorProto, se
 		return token.Position{Filename: source, Line: 1 + bytes.Count(text[:m[1]], []byte("\n"))}
 	}
 	return code
-}
-
-// bytesOf returns the value of a constant string, as protoc-gen-go writes it, or of a variable
-// with a list of bytes, as it did before version 1.36.6.
-func (g *generator) bytesOf(obj types.Object) (raw []byte) {
-	if c, ok := obj.(*types.Const); ok {
-		return []byte(constant.StringVal(c.Val()))
-	}
-	for _, src := range g.sources {
-		if src.file.FileStart > obj.Pos() || obj.Pos() > src.file.FileEnd {
-			continue
-		}
-		ast.Inspect(src.file, func(n ast.Node) bool {
-			if spec, ok := n.(*ast.ValueSpec); ok && g.Info.Defs[spec.Names[0]] != obj {
-				return false
-			}
-			list, _ := n.(*ast.CompositeLit)
-			if list == nil {
-				return true
-			}
-			for _, element := range list.Elts {
-				if value := g.Info.Types[element].Value; value != nil {
-					b, _ := constant.Uint64Val(value)
-					raw = append(raw, byte(b))
-				}
-			}
-			return false
-		})
-	}
-	return raw
 }

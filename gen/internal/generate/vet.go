@@ -14,8 +14,8 @@ import (
 	"github.com/distlock-go/distlock/gen/internal/directive"
 )
 
-// Vet returns the problems of a package's directives. Without any it returns those of the
-// generated code, and the calls that go around a lock.
+// Vet returns the problems of a package's directives. If there are none, it returns the
+// problems of the generated code, and the calls that go around a lock.
 func Vet(pass *analysis.Pass) (directive.Problems, error) {
 	g := &generator{
 		Checker: directive.Checker{Fset: pass.Fset, Pkg: pass.Pkg, Info: pass.TypesInfo},
