@@ -181,10 +181,7 @@ func (a Adapter) testKilled(t *testing.T) {
 		}
 	} else {
 		go func() { done <- lock() }()
-		testkit.Eventually(t, "the next process waits", func() bool {
-			found, err := admin.Inspect(t.Context(), l, a.Key, 1)
-			return err == nil && len(found) == 1 && found[0].Waiting == 1
-		})
+		testkit.Eventually(t, "the next process waits", Waited(l, a.Key))
 	}
 	killed.Kill()
 	if len(ran) > 0 {
@@ -199,6 +196,14 @@ func (a Adapter) testKilled(t *testing.T) {
 	}
 	if err := <-done; err != nil {
 		t.Error(err)
+	}
+}
+
+// Waited returns a function that reports whether somebody waits for a key.
+func Waited(l *distlock.Locker, key string) func() bool {
+	return func() bool {
+		found, err := admin.Inspect(context.Background(), l, key, 1)
+		return err == nil && len(found) == 1 && found[0].Waiting > 0
 	}
 }
 
