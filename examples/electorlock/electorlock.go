@@ -88,11 +88,8 @@ func (l *Lock) Lease() *distlock.Lease {
 // Get is called by the elector to see who leads. If nobody does, the lock is this process's
 // from now on, and the record has no holder, so that the elector updates it.
 func (l *Lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
-	if held := l.Lease(); held != nil {
-		if err := held.Check(); err != nil {
-			return nil, nil, err
-		}
-		return l.record(l.identity)
+	if l.Lease() != nil {
+		return l.record(l.identity) // also if it is lost: the elector does not resign after an error
 	}
 	err := l.acquire(ctx)
 	if err == nil {
@@ -148,9 +145,11 @@ func (l *Lock) Update(ctx context.Context, r resourcelock.LeaderElectionRecord) 
 	case r.HolderIdentity != "":
 		return held.Refresh(ctx)
 	}
-	l.mu.Lock()
-	l.lease = nil
-	l.mu.Unlock()
+	if held.Check() == nil {
+		l.mu.Lock()
+		l.lease = nil
+		l.mu.Unlock()
+	}
 	return held.Release(ctx)
 }
 
