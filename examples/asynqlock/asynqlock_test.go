@@ -35,8 +35,8 @@ func TestMain(m *testing.M) { adaptertest.Main(m, adapter) }
 
 func TestAdapter(t *testing.T) { adaptertest.Test(t, adapter) }
 
-// TestSchedule runs the scheduler of two processes. The leader alone enqueues tasks, and
-// the other one does when the leader has shut down.
+// TestSchedule runs the scheduler of two processes. The leader alone enqueues tasks,
+// and the other one does when the leader has shut down.
 func TestSchedule(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
@@ -81,9 +81,9 @@ func TestSchedule(t *testing.T) {
 	second.stop()
 }
 
-// TestExclusive runs tasks of two customers in a server with several workers. The tasks of
-// one customer do not overlap: one meets a busy lock before the first one returns. All are
-// done although each may fail only once.
+// TestExclusive runs tasks of two customers in a server with several workers. The tasks
+// of one customer do not overlap: one meets a busy lock before the first one returns.
+// All are done although each may fail only once.
 func TestExclusive(t *testing.T) {
 	t.Parallel()
 	redis := redistest.Start(t)
@@ -136,7 +136,8 @@ func TestExclusive(t *testing.T) {
 	server.Shutdown()
 }
 
-// TestIsFailure: a task that did not run has not failed. One that has run has, whatever its error.
+// TestIsFailure: a task that did not run has not failed. One that has run has, whatever
+// its error.
 func TestIsFailure(t *testing.T) {
 	t.Parallel()
 	l := testkit.NewLocker(t, memlock.New(), distlock.Config{})

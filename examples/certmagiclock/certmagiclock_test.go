@@ -85,8 +85,8 @@ func open(t *testing.T, b driver.Backend, dir string, ca issuer) (*certmagic.Con
 	return config, l
 }
 
-// TestOrder: a server whose order failed has lost its lock when it tries again. Another one,
-// which waited until then, has the certificate, and the first one loads it.
+// TestOrder: a server whose order failed has lost its lock when it tries again. Another
+// one, which waited until then, has the certificate, and the first one loads it.
 func TestOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, dir := memlock.New(), t.TempDir()

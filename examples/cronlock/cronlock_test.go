@@ -57,8 +57,8 @@ func TestMain(m *testing.M) { adaptertest.Main(m, adapters...) }
 
 func TestAdapter(t *testing.T) { adaptertest.Test(t, adapters...) }
 
-// TestOncePerPeriod runs a quick job in three processes for five periods, with clocks that
-// differ by a second.
+// TestOncePerPeriod runs a quick job in three processes for five periods, with clocks
+// that differ by a second.
 func TestOncePerPeriod(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, logger := memlock.New(), new(log)

@@ -38,7 +38,8 @@ func elect(ctx context.Context, lock *electorlock.Lock, lead func(context.Contex
 var adapter = adaptertest.Adapter{Name: "elector", Key: "app:operator", Open: func(l *distlock.Locker, o distlock.Opts) adaptertest.Run {
 	o.MaxWait = time.Minute
 	return func(ctx context.Context, job adaptertest.Job) error {
-		// The elector gives the lock up when its context ends, so that is when the job has returned.
+		// The elector gives the lock up when its context ends, so that is when the job
+		// has returned.
 		running, end := context.WithCancelCause(context.WithoutCancel(ctx))
 		defer end(nil)
 		lock, running := electorlock.New(running, l, "operator", o)
@@ -67,8 +68,8 @@ func TestMain(m *testing.M) { adaptertest.Main(m, adapter) }
 
 func TestAdapter(t *testing.T) { adaptertest.Test(t, adapter) }
 
-// TestResign: candidates see who leads. The leader resigns, and the other one leads when it asks
-// next, with a larger token.
+// TestResign: candidates see who leads. The leader resigns, and the other one leads
+// when it asks next, with a larger token.
 func TestResign(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memlock.New()
@@ -103,8 +104,8 @@ func TestResign(t *testing.T) {
 	})
 }
 
-// TestLoss: an elector whose lock was taken away does not lead again, also if nobody else
-// does and it runs with another context.
+// TestLoss: an elector whose lock was taken away does not lead again, also if nobody
+// else does and it runs with another context.
 func TestLoss(t *testing.T) {
 	testkit.Bubble(t, func(t *testing.T, l *distlock.Locker, _ *testkit.Store) {
 		lock, ctx := electorlock.New(t.Context(), l, "operator", distlock.Opts{})

@@ -18,7 +18,8 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
-// schedule runs a scheduler with one job until ctx ends. tell gets the result of each run.
+// schedule runs a scheduler with one job until ctx ends. tell gets the result of each
+// run.
 func schedule(ctx context.Context, l *gocronlock.Locker, every gocron.JobDefinition, task any, tell func(error), opts ...gocron.JobOption) error {
 	s, err := gocron.NewScheduler(gocron.WithDistributedLocker(l))
 	if err != nil {
@@ -58,8 +59,8 @@ func TestMain(m *testing.M) { adaptertest.Main(m, adapter) }
 
 func TestAdapter(t *testing.T) { adaptertest.Test(t, adapter) }
 
-// TestOncePerPeriod runs a quick job, which gocron names by its function, in three processes,
-// which were started one second apart, for five periods.
+// TestOncePerPeriod runs a quick job, which gocron names by its function, in three
+// processes, which were started one second apart, for five periods.
 func TestOncePerPeriod(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memlock.New()
@@ -87,7 +88,8 @@ func TestOncePerPeriod(t *testing.T) {
 	})
 }
 
-// TestTask: a task with another name than its job does not run. The hooks see the job's name.
+// TestTask: a task with another name than its job does not run. The hooks see the job's
+// name.
 func TestTask(t *testing.T) {
 	var told atomic.Value
 	on := testkit.On{distlock.Acquired: func(_ context.Context, e distlock.Event) { told.Store(e.Name) }}
@@ -103,8 +105,8 @@ func TestTask(t *testing.T) {
 	testkit.WantIs(t, held.Unlock(t.Context()))
 }
 
-// TestShutdown: the job is told that the scheduler shuts down, and has its lock until it
-// returns.
+// TestShutdown: the job is told that the scheduler shuts down, and has its lock until
+// it returns.
 func TestShutdown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		locker := gocronlock.New(testkit.NewLocker(t, memlock.New(), distlock.Config{}), distlock.Opts{Prefix: "cron:"})

@@ -18,8 +18,9 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
-// migrate opens a database and migrates it. Of the two migrations, one makes a table, and one
-// fills it and runs the job. It returns the versions that it ran, and the number of rows.
+// migrate opens a database and migrates it. Of the two migrations, one makes a table,
+// and one fills it and runs the job. It returns the versions that it ran, and the
+// number of rows.
 func migrate(ctx context.Context, locker *gooselock.Locker, file string, do bool, job adaptertest.Job) (versions []int64, rows int, err error) {
 	db, err := sql.Open("sqlite", "file:"+file+"?_pragma=busy_timeout(10000)&_txlock=immediate")
 	if err != nil {
@@ -77,8 +78,8 @@ func TestMain(m *testing.M) { adaptertest.Main(m, adapters...) }
 
 func TestAdapter(t *testing.T) { adaptertest.Test(t, adapters...) }
 
-// TestOnce migrates in two processes. The second one begins while the first one is in its
-// second migration, and finds nothing to do.
+// TestOnce migrates in two processes. The second one begins while the first one is in
+// its second migration, and finds nothing to do.
 func TestOnce(t *testing.T) {
 	t.Parallel()
 	store, file := memlock.New(), filepath.Join(t.TempDir(), "db")

@@ -53,8 +53,8 @@ func TestMain(m *testing.M) {
 
 func TestAdapter(t *testing.T) { adaptertest.Test(t, adapter) }
 
-// pair returns the locks of two requests for an upload. The first one has it until the test
-// ends, and asked reports whether it was asked to end.
+// pair returns the locks of two requests for an upload. The first one has it until the
+// test ends, and asked reports whether it was asked to end.
 func pair(t *testing.T, l *distlock.Locker) (second handler.Lock, asked func() bool) {
 	t.Helper()
 	locker := tusdlock.New(l, distlock.Opts{})
@@ -72,8 +72,8 @@ func pair(t *testing.T, l *distlock.Locker) (second handler.Lock, asked func() b
 	return second, func() bool { synctest.Wait(); return len(asking) > 0 }
 }
 
-// TestShortDeadline: a request whose time ends in its first attempt asks the holder all the
-// same, because the client comes again. With more time it waits for all of it.
+// TestShortDeadline: a request whose time ends in its first attempt asks the holder all
+// the same, because the client comes again. With more time it waits for all of it.
 func TestShortDeadline(t *testing.T) {
 	for _, d := range []time.Duration{0, time.Nanosecond, 20 * time.Second} {
 		testkit.Bubble(t, func(t *testing.T, l *distlock.Locker, _ *testkit.Store) {
@@ -89,7 +89,8 @@ func TestShortDeadline(t *testing.T) {
 	}
 }
 
-// TestNoRevoker: a store that cannot ask its holders does not let requests wait in vain.
+// TestNoRevoker: a store that cannot ask its holders does not let requests wait in
+// vain.
 func TestNoRevoker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		second, asked := pair(t, testkit.NewLocker(t, testkit.NewStore().Only(0), distlock.Config{}))
@@ -134,8 +135,8 @@ func do(t *testing.T, h http.Handler, method, path string, body io.Reader, heade
 	return w
 }
 
-// TestResume resumes an upload at another server, and at the same one, while the first request
-// is open. That one is asked to end, and its client is told so.
+// TestResume resumes an upload at another server, and at the same one, while the first
+// request is open. That one is asked to end, and its client is told so.
 func TestResume(t *testing.T) {
 	for _, method := range []string{http.MethodHead, http.MethodPatch} {
 		synctest.Test(t, func(t *testing.T) {

@@ -34,8 +34,8 @@ func after(ctx context.Context, locker *distlock.Locker, report mixed.Job) error
 	return locker.Do(ctx, "report", distlock.Opts{}, report)
 }
 
-// TestBothAtOnce runs old and new processes at the same time, on one key. An election and a
-// lock of the same name exclude each other, too.
+// TestBothAtOnce runs old and new processes at the same time, on one key. An election
+// and a lock of the same name exclude each other, too.
 func TestBothAtOnce(t *testing.T) {
 	t.Parallel()
 	server := etcdtest.Start(t, "--unsafe-no-fsync")

@@ -28,8 +28,8 @@ func after(ctx context.Context, locker *distlock.Locker, report mixed.Job) error
 	return locker.Do(ctx, "report", distlock.Opts{}, report)
 }
 
-// TestBothAtOnce runs old and new processes at the same time, on one key. zk.Lock waits for
-// readers and permits, too.
+// TestBothAtOnce runs old and new processes at the same time, on one key. zk.Lock waits
+// for readers and permits, too.
 func TestBothAtOnce(t *testing.T) {
 	t.Parallel()
 	server := zktest.Start(t, zktest.Config{})

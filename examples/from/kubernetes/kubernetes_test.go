@@ -40,8 +40,8 @@ func onStartedLeading(locker *distlock.Locker) func(context.Context) {
 	}
 }
 
-// TestLead: one of two processes leads. When it is shut down, the other one leads at once,
-// with a larger term, and so does a process of the release in between.
+// TestLead: one of two processes leads. When it is shut down, the other one leads at
+// once, with a larger term, and so does a process of the release in between.
 func TestLead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		requests = make(chan chan uint64)

@@ -45,8 +45,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// TestBothAtOnce runs processes of two releases at the same time: before and between, then
-// between and after.
+// TestBothAtOnce runs processes of two releases at the same time: before and between,
+// then between and after.
 func TestBothAtOnce(t *testing.T) {
 	t.Parallel()
 	db, err := sql.Open("pgx", sqltest.Postgres.NewDatabase(t))

@@ -34,9 +34,9 @@ func between(ctx context.Context, locker *distlock.Locker, report mixed.Job) err
 
 var keys = []string{"rueidislock:0:report", "rueidislock:1:report", "rueidislock:2:report"}
 
-// TestBothAtOnce runs old and new processes at the same time. The old library has its defaults,
-// but for a time limit that a slow machine meets. A lock and the key of its name do not see
-// each other.
+// TestBothAtOnce runs old and new processes at the same time. The old library has its
+// defaults, but for a time limit that a slow machine meets. A lock and the key of its
+// name do not see each other.
 func TestBothAtOnce(t *testing.T) {
 	t.Parallel()
 	server, locker := mixed.Redis(t)

@@ -28,8 +28,8 @@ func report(ctx context.Context, locker *distlock.Locker, write mixed.Job) error
 	return err
 }
 
-// TestOneKey: the report is written when ShedLock has ended, and ShedLock gets no lock within
-// MinHold.
+// TestOneKey: the report is written when ShedLock has ended, and ShedLock gets no lock
+// within MinHold.
 func TestOneKey(t *testing.T) {
 	testkit.InBubble(t, "report", func(t *testing.T) {
 		var rdb redis.UniversalClient = redistest.VirtualClient(t, redistest.Virtual(t))

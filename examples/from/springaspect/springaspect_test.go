@@ -38,14 +38,16 @@ func TestOneKey(t *testing.T) {
 		})
 }
 
-// What the aspect refuses in its verify, on the first call, is refused when the program starts.
+// What the aspect refuses in its verify, on the first call, is refused when the program
+// starts.
 func Example_refused() {
 	opts := distlock.Opts{Prefix: "my-", RetryCount: -1, RetryInterval: -200 * time.Millisecond}
 	fmt.Println(opts.Validate())
 	// Output: distlock: options: Value is empty; RetryInterval is negative: -200ms; RetryCount is negative: -1
 }
 
-// The pages have the keys that both sides make of the article's method and its arguments.
+// The pages have the keys that both sides make of the article's method and its
+// arguments.
 func TestKeysOfThePage(t *testing.T) {
 	t.Parallel()
 	english, err := os.ReadFile("../../../docs/from-distributedlock.md")

@@ -1,5 +1,5 @@
-// Package mixed runs a job under the locks of two libraries, as in a fleet that moves from
-// one to the other. Only tests import it.
+// Package mixed runs a job under the locks of two libraries, as in a fleet that moves
+// from one to the other. Only tests import it.
 package mixed
 
 import (
@@ -28,8 +28,8 @@ const (
 	turns      = 5 // for each goroutine
 )
 
-// Run runs a job under each kind of lock, three goroutines for each kind, five times each.
-// The test fails if two jobs overlap, or if a lock fails.
+// Run runs a job under each kind of lock, three goroutines for each kind, five times
+// each. The test fails if two jobs overlap, or if a lock fails.
 func Run(t *testing.T, kinds ...func(ctx context.Context, job Job) error) {
 	t.Helper()
 	var users, runs atomic.Int32
@@ -65,8 +65,8 @@ func Redis(t *testing.T) (*redistest.Server, *distlock.Locker) {
 	return server, testkit.NewLocker(t, redislock.New(server.Client(t)), distlock.Config{})
 }
 
-// Theirs takes the lock of another library with the commands that it sends, for a minute, and
-// reports whether it got the lock.
+// Theirs takes the lock of another library with the commands that it sends, for a
+// minute, and reports whether it got the lock.
 type Theirs func(ctx context.Context, rdb redis.UniversalClient, key string) bool
 
 // Value is the lock of libraries that set a key to a value.
@@ -85,7 +85,8 @@ func Redisson(ctx context.Context, rdb redis.UniversalClient, key string) bool {
 	return rdb.PExpire(ctx, key, time.Minute).Val()
 }
 
-// OneKey checks that theirs and ours exclude each other, and that theirs is free after ours.
+// OneKey checks that theirs and ours exclude each other, and that theirs is free after
+// ours.
 func OneKey(t *testing.T, key string, theirs Theirs, backend func(redis.UniversalClient) driver.Backend, ours func(ctx context.Context, l *distlock.Locker, job func()) error) {
 	t.Helper()
 	t.Parallel()

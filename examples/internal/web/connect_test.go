@@ -63,8 +63,9 @@ func detailsOf(err *connect.Error) (details []any) {
 	return details
 }
 
-// TestConnectErrors: each error has the code, the text and the details that grpcmw answers
-// with, and the error of the lock inside. One with a code of connect is left as it is.
+// TestConnectErrors: each error has the code, the text and the details that grpcmw
+// answers with, and the error of the lock inside. One with a code of connect is left as
+// it is.
 func TestConnectErrors(t *testing.T) {
 	t.Parallel()
 	refusal := func(err error) error {

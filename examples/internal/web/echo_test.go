@@ -42,7 +42,8 @@ func TestEcho(t *testing.T) {
 	}.test(t)
 }
 
-// startEcho checks that the middleware around the lock sees the status that the client gets.
+// startEcho checks that the middleware around the lock sees the status that the client
+// gets.
 func startEcho(t *testing.T, l *distlock.Locker, o distlock.Opts, handler func(*echo.Context) error) call {
 	t.Helper()
 	e := echo.New()
@@ -69,8 +70,8 @@ func startEcho(t *testing.T, l *distlock.Locker, o distlock.Opts, handler func(*
 	return post(server.URL)
 }
 
-// TestEchoErrors: the middleware around the lock can replace the errors of the lock and of the
-// handler.
+// TestEchoErrors: the middleware around the lock can replace the errors of the lock and
+// of the handler.
 func TestEchoErrors(t *testing.T) {
 	t.Parallel()
 	l := testkit.NewLocker(t, memlock.New(), distlock.Config{})

@@ -79,8 +79,8 @@ func startGoZero(timeout time.Duration) func(*testing.T, *distlock.Locker, distl
 	}
 }
 
-// TestGoZeroTimeout: when go-zero's time for a request has passed, its answer is 503 without
-// Retry-After, and the handler has its lock until it returns.
+// TestGoZeroTimeout: when go-zero's time for a request has passed, its answer is 503
+// without Retry-After, and the handler has its lock until it returns.
 func TestGoZeroTimeout(t *testing.T) {
 	t.Parallel()
 	l := testkit.NewLocker(t, memlock.New(), distlock.Config{})

@@ -108,9 +108,9 @@ func chunk(c *app.RequestContext) {
 	_ = c.Flush()
 }
 
-// TestHertzPaths: a value is one lock in each of its spellings, and with each way of Hertz to find
-// a route. A value that is empty or malformed is refused, and a route without the parameter is
-// a mistake of the server.
+// TestHertzPaths: a value is one lock in each of its spellings, and with each way of
+// Hertz to find a route. A value that is empty or malformed is refused, and a route
+// without the parameter is a mistake of the server.
 func TestHertzPaths(t *testing.T) {
 	t.Parallel()
 	for name, opts := range map[string][]config.Option{
@@ -144,8 +144,8 @@ func TestHertzPaths(t *testing.T) {
 	}
 }
 
-// TestHertzStreamBody: with WithStreamBody a key from the body has the handler find it in Body,
-// and with another key it has its stream.
+// TestHertzStreamBody: with WithStreamBody a key from the body has the handler find it
+// in Body, and with another key it has its stream.
 func TestHertzStreamBody(t *testing.T) {
 	t.Parallel()
 	l := testkit.NewLocker(t, memlock.New(), distlock.Config{})

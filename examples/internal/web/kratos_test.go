@@ -124,7 +124,8 @@ func serveKratos(t *testing.T, s interface {
 	return addr.Host
 }
 
-// TestKratosTimeout: a call whose wait ends with the server's Timeout is answered with 504.
+// TestKratosTimeout: a call whose wait ends with the server's Timeout is answered with
+// 504.
 func TestKratosTimeout(t *testing.T) {
 	t.Parallel()
 	l := testkit.NewLocker(t, memlock.New(), distlock.Config{})
@@ -136,8 +137,8 @@ func TestKratosTimeout(t *testing.T) {
 	testkit.WantIs(t, held.Release(t.Context()))
 }
 
-// TestKratosOwn: an error of a lock that a handler passes on is its own, without Retry-After.
-// Outside of a server nothing runs.
+// TestKratosOwn: an error of a lock that a handler passes on is its own, without
+// Retry-After. Outside of a server nothing runs.
 func TestKratosOwn(t *testing.T) {
 	t.Parallel()
 	l := testkit.NewLocker(t, memlock.New(), distlock.Config{})

@@ -54,7 +54,8 @@ var rpcCodes = answers{
 	away:  outcome{int(codes.Unavailable), grpcmw.ReasonUnavailable}, lost: outcome{int(codes.FailedPrecondition), grpcmw.ReasonLost},
 }
 
-// testRPC runs the table for a framework of methods. The handler's own error has a code.
+// testRPC runs the table for a framework of methods. The handler's own error has a
+// code.
 func testRPC(t *testing.T, start func(*testing.T, *distlock.Locker, distlock.Opts, func(rpc) error) call, a answers, own error, code int) {
 	cause := func(c rpc) error { return context.Cause(c.ctx) }
 	framework[rpc]{

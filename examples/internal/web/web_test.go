@@ -1,5 +1,5 @@
-// Package web_test tests the adapters for frameworks of servers. What a route under a lock does
-// is one table here. What one framework does otherwise is in its own file.
+// Package web_test tests the adapters for frameworks of servers. What a route under a
+// lock does is one table here. What one framework does otherwise is in its own file.
 package web_test
 
 import (
@@ -45,7 +45,7 @@ type framework[C any] struct {
 	after map[string]reply[C] // of handlers that have lost their lock
 }
 
-// answers are those of the middleware.
+// answers are what the middleware says.
 type answers struct {
 	ok, panics                      int     // codes
 	busy, badKey, away, lost, empty outcome // empty: there is no order
@@ -54,7 +54,7 @@ type answers struct {
 // call sends a request about an order, and waits for the answer.
 type call func(ctx context.Context, order string) (answer, error)
 
-// answer is what a client gets. The code is that of the protocol.
+// answer is what a client gets. The code is a status of HTTP, or a code of gRPC.
 type answer struct {
 	code       int
 	retryAfter string // in seconds
@@ -132,7 +132,8 @@ func (c call) must(t *testing.T, order string) answer {
 	return a
 }
 
-// outlives checks that the context of a handler around the lock has not ended with the lock.
+// outlives checks that the context of a handler around the lock has not ended with the
+// lock.
 func outlives(ctx context.Context, t *testing.T) {
 	t.Helper()
 	if err := context.Cause(ctx); err != nil && !errors.Is(err, context.Canceled) { // its client has left
@@ -147,9 +148,9 @@ func (f framework[C]) test(t *testing.T) {
 	t.Run("cancelled", f.testCancelled)
 }
 
-// testLock: while a request holds the lock of its order, another one for it is refused and does
-// not run, and one for another order runs. Clients are told when they may try again, and
-// nothing of the store.
+// testLock: while a request holds the lock of its order, another one for it is refused
+// and does not run, and one for another order runs. Clients are told when they may try
+// again, and nothing of the store.
 func (f framework[C]) testLock(t *testing.T) {
 	store := testkit.NewStore()
 	l := testkit.NewLocker(t, store, distlock.Config{})
@@ -190,8 +191,9 @@ func (f framework[C]) testLock(t *testing.T) {
 	}
 }
 
-// testLost: the context of the handler ends when the lock is lost, and the client gets no
-// success after that. An error of the handler is its own, and a panic releases the lock.
+// testLost: the context of the handler ends when the lock is lost, and the client gets
+// no success after that. An error of the handler is its own, and a panic releases the
+// lock.
 func (f framework[C]) testLost(t *testing.T) {
 	l := testkit.NewLocker(t, memlock.New(), distlock.Config{})
 	f.after["a panic"] = reply[C]{func(C) error { panic("in doubt") }, f.panics}

@@ -1,5 +1,5 @@
-// Package adaptertest is the suite for adapters: what a lock of another library does when it
-// is a lock of distlock. Only tests import it.
+// Package adaptertest is the suite for adapters: what a lock of another library does
+// when it is a lock of distlock. Only tests import it.
 package adaptertest
 
 import (
@@ -35,15 +35,17 @@ type Adapter struct {
 	// Skips is set if the lock does not wait while another has it.
 	Skips bool
 
-	// Untold is set if the library tells its job nothing: neither a loss nor the end of ctx.
+	// Untold is set if the library tells its job nothing: neither a loss nor the end of
+	// ctx.
 	Untold bool
 }
 
 // Job is what runs under the lock. It may run on any goroutine.
 type Job = func(ctx context.Context) error
 
-// Run locks and unlocks as the library does, and runs the job in between. It returns what the
-// user of the library learns. A lock that is skipped is [distlock.ErrNotAcquired].
+// Run locks and unlocks as the library does, and runs the job in between. It returns
+// what the user of the library learns. A lock that is skipped is
+// [distlock.ErrNotAcquired].
 type Run func(ctx context.Context, job Job) error
 
 // Main is for TestMain. The test binary is also the process that [Test] kills.

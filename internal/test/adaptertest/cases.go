@@ -17,8 +17,8 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
-// testLock: a busy lock is waited for, or skipped. The job then has the key, for much longer
-// than a lease.
+// testLock: a busy lock is waited for, or skipped. The job then has the key, for much
+// longer than a lease.
 func (b *bench) testLock() {
 	held := b.take(0)
 	var began time.Time
@@ -50,7 +50,8 @@ func (b *bench) testLock() {
 	}
 }
 
-// testUnlock: the key is free when the job has ended, also with an error, which is passed on.
+// testUnlock: the key is free when the job has ended, also with an error, which is
+// passed on.
 func (b *bench) testUnlock() {
 	own := errors.New("no paper")
 	for _, want := range []error{nil, own, nil} {
@@ -61,8 +62,8 @@ func (b *bench) testUnlock() {
 	}
 }
 
-// testLost: a job whose lock was taken away is told, and so is the user when it ends. The next
-// holder keeps the key.
+// testLost: a job whose lock was taken away is told, and so is the user when it ends.
+// The next holder keeps the key.
 func (b *bench) testLost() {
 	var next *distlock.Lease
 	err := b.run(b.Context(), func(ctx context.Context) error {
@@ -110,8 +111,8 @@ func (b *bench) testAway() {
 	b.fail(false)
 }
 
-// testCancelled: the context ends before Lock, during it, and while the job runs, which keeps
-// the key until it returns. Nothing is left in the store.
+// testCancelled: the context ends before Lock, during it, and while the job runs, which
+// keeps the key until it returns. Nothing is left in the store.
 func (b *bench) testCancelled() {
 	ctx, cancel := context.WithCancel(b.Context())
 	cancel()
@@ -150,7 +151,8 @@ func (b *bench) testCancelled() {
 	b.wantFree(0)
 }
 
-// testWiring: options under which every Lock would fail are refused when the program starts.
+// testWiring: options under which every Lock would fail are refused when the program
+// starts.
 func (b *bench) testWiring() {
 	defer func() {
 		if recover() == nil {
@@ -162,7 +164,8 @@ func (b *bench) testWiring() {
 	_ = b.of.Open(b.locker, bad)(b.Context(), func(context.Context) error { return nil })
 }
 
-// testKilled kills the process of a job. The next one gets the lock when the lease is over.
+// testKilled kills the process of a job. The next one gets the lock when the lease is
+// over.
 func (a Adapter) testKilled(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
