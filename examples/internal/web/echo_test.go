@@ -38,6 +38,7 @@ func TestEcho(t *testing.T) {
 			"an error":       lost(func(*echo.Context) error { return errors.New("in doubt") }),
 			"a status of it": lost(func(c *echo.Context) error { return echo.ErrBadGateway.Wrap(cause(c)) }),
 			"an answer":      lost(func(c *echo.Context) error { return c.String(http.StatusBadGateway, "in doubt") }),
+			"a 404":          {func(*echo.Context) error { return echo.ErrNotFound }, http.StatusNotFound},
 		},
 	}.test(t)
 }

@@ -32,6 +32,7 @@ func TestGin(t *testing.T) {
 			"text":     lost(func(c *gin.Context) { _, _ = c.Writer.WriteString("paid") }),
 			"an error": lost(func(c *gin.Context) { c.String(http.StatusBadGateway, "in doubt") }),
 			"aborted":  lost(func(c *gin.Context) { c.AbortWithStatus(http.StatusBadGateway) }),
+			"a 404":    {func(c *gin.Context) error { c.String(http.StatusNotFound, ""); return nil }, http.StatusNotFound},
 		},
 	}.test(t)
 }

@@ -61,6 +61,7 @@ func TestHertz(t *testing.T) {
 			"an error": lost(func(c *app.RequestContext) { c.String(http.StatusBadGateway, "in doubt") }),
 			"aborted":  lost(func(c *app.RequestContext) { c.AbortWithStatus(http.StatusBadGateway) }),
 			"chunks":   late,
+			"a 404":    {func(h hertz) error { h.c.String(http.StatusNotFound, ""); return nil }, http.StatusNotFound},
 		},
 	}.test(t)
 }
