@@ -75,8 +75,9 @@ func do(t *testing.T, method, url, body string) (int, string) {
 	return resp.StatusCode, string(answer)
 }
 
-// While another caller has the lock, each way to change an item is refused, and afterwards
-// each succeeds. So the path of HTTP, shop.proto and the methods declare one lock.
+// While another caller has the lock, each way to change an item is refused, and
+// afterwards each succeeds. So the path of HTTP, shop.proto and the methods declare one
+// lock.
 func TestAllWaysTakeOneLock(t *testing.T) {
 	a := newAPI(t, config{wait: 100 * time.Millisecond}, 10)
 	request := func(method, path, body string) func(context.Context) error {

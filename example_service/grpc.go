@@ -11,8 +11,8 @@ import (
 	"github.com/distlock-go/distlock/grpcmw"
 )
 
-// newGRPCServer returns a server of the shop, with reflection. PlaceOrder takes the lock
-// in an interceptor, as shop.proto declares; SetItem leaves the lock to the shop.
+// newGRPCServer returns a server of the shop, with reflection. PlaceOrder takes the
+// lock in an interceptor, as shop.proto declares; SetItem leaves the lock to the shop.
 func newGRPCServer(sh *shop, l *distlock.Locker, lock distlock.Opts) *grpc.Server {
 	s := grpc.NewServer(
 		grpc.WaitForHandlers(true), // they use what is closed after Stop

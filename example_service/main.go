@@ -76,8 +76,8 @@ func parseFlags(args []string, help io.Writer) (config, error) {
 	return c, nil
 }
 
-// itemLock is the lock of an item. shop.proto declares the same lock for gRPC, and a test
-// compares the two.
+// itemLock is the lock of an item. shop.proto declares the same lock for gRPC, and a
+// test compares the two.
 func itemLock(c config) distlock.Opts {
 	return distlock.Opts{
 		Prefix: "shop:", // one lock for each sku, such as shop:item:tea

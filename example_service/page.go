@@ -24,7 +24,8 @@ const (
 	// buyers is how many orders come at once, for pieces of the item.
 	buyers, pieces = 200, 100
 
-	// browse is how long an order of the page thinks, so that there is something to see.
+	// browse is how long an order of the page thinks, so that there is something to
+	// see.
 	browse = 15 * time.Millisecond
 )
 

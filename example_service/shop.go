@@ -66,8 +66,8 @@ type shop struct {
 // newShop returns a shop whose methods take lock for the sku of their request.
 //
 // The HTTP route and the gRPC method take the same lock before they call a method. The
-// method then re-enters: the context holds the key already, so it runs at once. The lock
-// here is the one that matters, because all changes of the stock go through it. The outer
+// method then re-enters: the context holds the key already, so it runs at once. The
+// lock here is what matters, because all changes of the stock go through it. The outer
 // ones show where else a lock can be.
 func newShop(l *distlock.Locker, lock distlock.Opts, s stock, think time.Duration) *shop {
 	sh := &shop{stock: s, think: think}
@@ -106,8 +106,8 @@ func (sh *shop) reset(ctx context.Context, s sale) (item, error) {
 	return sh.lockedStart(ctx, s)
 }
 
-// sell reads the stock, thinks, and writes the rest back. Without a lock, two calls read
-// the same stock.
+// sell reads the stock, thinks, and writes the rest back. Without a lock, two calls
+// read the same stock.
 func (sh *shop) sell(ctx context.Context, o order) (receipt, error) {
 	token := tokenOf(ctx)
 	it, err := sh.stock.get(ctx, o.SKU, token)
@@ -142,8 +142,8 @@ func tokenOf(ctx context.Context) uint64 {
 	return lease.Token()
 }
 
-// pause takes d. It ends early if the context ends, and returns the cause: distlock.ErrLost
-// if the lock was lost.
+// pause takes d. It ends early if the context ends, and returns the cause:
+// distlock.ErrLost if the lock was lost.
 func pause(ctx context.Context, d time.Duration) error {
 	select {
 	case <-time.After(d):

@@ -22,14 +22,14 @@ type item struct {
 	Sold  int    `json:"sold"`
 }
 
-// stock keeps the items in Redis. It is the resource that the lock protects, and checks the
-// fencing token of each caller: an item that has seen a token refuses all smaller ones.
-// So a holder that was stopped for longer than its lease changes nothing. Token 0 is a
-// caller without the lock, and passes.
+// stock keeps the items in Redis. It is the resource that the lock protects, and checks
+// the fencing token of each caller: an item that has seen a token refuses all smaller
+// ones. So a holder that was stopped for longer than its lease changes nothing. Token 0
+// is a caller without the lock, and passes.
 type stock struct{ client *redis.Client }
 
-// fence is the beginning of each script. KEYS are the hash of an item and the counter of
-// orders, and ARGV[1] is the token of the caller.
+// fence is the beginning of each script. KEYS are the hash of an item and the counter
+// of orders, and ARGV[1] is the token of the caller.
 const fence = `
 local token, largest = tonumber(ARGV[1]), tonumber(redis.call('HGET', KEYS[1], 'token') or '0')
 if token ~= 0 and token < largest then return redis.error_reply('FENCED') end

@@ -14,9 +14,9 @@ import (
 	"github.com/distlock-go/distlock/internal/test/child"
 )
 
-// playStopped plays a scene in a sale of pieces, and tells each step: a holder is stopped for
-// longer than its lease, just before it writes. The holder is another process, with the same
-// Redis. It is really stopped.
+// playStopped plays a scene in a sale of pieces, and tells each step: a holder is
+// stopped for longer than its lease, just before it writes. The holder is another
+// process, with the same Redis. It is really stopped.
 func playStopped(ctx context.Context, redisURL string, sh *shop, tell func(kind, format string, args ...any)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	late, news, exited, err := startLate(ctx, "-redis", redisURL)
@@ -73,9 +73,9 @@ func playStopped(ctx context.Context, redisURL string, sh *shop, tell func(kind,
 // lateEnv is the environment variable that makes this program run lateOrder.
 const lateEnv = "EXAMPLE_SERVICE_LATE_ORDER"
 
-// lateOrder is the other process. It takes the lock and reads the stock, and writes when its
-// lease has ended, like a program that was paused there and does not look at its lock. It
-// tells its token and then its error, in JSON.
+// lateOrder is the other process. It takes the lock and reads the stock, and writes
+// when its lease has ended, like a program that was paused there and does not look at
+// its lock. It tells its token and then its error, in JSON.
 func lateOrder(ctx context.Context, args []string, stdout io.Writer) error {
 	cfg, err := parseFlags(args, stdout)
 	if err != nil {

@@ -9,14 +9,16 @@ import (
 	"testing"
 )
 
-// sources are the directories with the code of the pages, and the extension of their files.
+// sources are the directories with the code of the pages, and the extension of their
+// files.
 var sources = map[string]string{"from": ".go", "annotation": ".go", "../lab/interop/java/src/main/java/from": ".java"}
 
 var blocks = regexp.MustCompile("(?ms)^ *```(\\w+)\n(.*?)\n *```$")
 
-// TestMigrating: the pages about moving to distlock have a diff for each example, and the
-// article's own method. Each line of code in them is also in a file that is compiled. A block
-// of text is code that nothing compiles, which the page has to say, or a drawing.
+// TestMigrating: the pages about moving to distlock have a diff for each example, and
+// the article's own method. Each line of code in them is also in a file that is
+// compiled. A block of text is code that nothing compiles, which the page has to say,
+// or a drawing.
 func TestMigrating(t *testing.T) {
 	t.Parallel()
 	examples, err := filepath.Glob("from/*")

@@ -28,8 +28,8 @@ import (
 
 // Order 42 has one key, whichever way it comes in: run with -v to see the table.
 //
-// Row 25 (any): the same value has the same key through every door. Fails if a struct of one
-// field is encoded with its field's name, or an integer other than its text.
+// Row 25 (any): the same value has the same key through every door. Fails if a struct
+// of one field is encoded with its field's name, or an integer other than its text.
 func TestOneKeyThroughEveryDoor(t *testing.T) {
 	const key = "shop:order:42"
 	server := miniredis.RunT(t)

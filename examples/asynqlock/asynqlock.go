@@ -1,27 +1,28 @@
-// Package asynqlock has two locks for asynq: one process schedules the periodic tasks, and
-// tasks about the same thing do not overlap.
+// Package asynqlock has two locks for asynq: one process schedules the periodic tasks,
+// and tasks about the same thing do not overlap.
 //
 // # When a lock is needed
 //
-// A task that is enqueued once is taken by one worker, so most tasks need no lock. There
-// are two exceptions:
+// A task that is enqueued once is taken by one worker, so most tasks need no lock.
+// There are two exceptions:
 //
-//   - Several processes with an [asynq.Scheduler], so that tasks are scheduled also if one
-//     of them is down, each enqueue each task. With [Schedule] the leader does it.
-//   - Different tasks about one thing, such as two orders of a customer, may run at the same
-//     time, and so may a task and its own repetition, if its worker has not answered for
-//     longer than asynq waits. [Exclusive] runs one of them at a time.
+//   - Several processes with an [asynq.Scheduler], so that tasks are scheduled also if
+//     one of them is down, each enqueue each task. With [Schedule] the leader does it.
+//   - Different tasks about one thing, such as two orders of a customer, may run at the
+//     same time, and so may a task and its own repetition, if its worker has not
+//     answered for longer than asynq waits. [Exclusive] runs one of them at a time.
 //
-// A lock does not promise that a task runs exactly once: asynq repeats tasks that failed,
-// and a scheduler that was paused may enqueue a task that the next leader has enqueued
-// already. [asynq.Unique] removes such a double while the first one is in the queue.
+// A lock does not promise that a task runs exactly once: asynq repeats tasks that
+// failed, and a scheduler that was paused may enqueue a task that the next leader has
+// enqueued already. [asynq.Unique] removes such a double while the first one is in the
+// queue.
 //
 // # When the lock is lost
 //
 // The scheduler of a leader that loses the leadership is shut down, and the next leader
 // starts its own. The context of a handler is cancelled, with cause [distlock.ErrLost],
-// and its error is an ErrLost, so that asynq repeats the task. Every task has to bear that,
-// because asynq repeats one whose worker crashes, too. One that cannot returns
+// and its error is an ErrLost, so that asynq repeats the task. Every task has to bear
+// that, because asynq repeats one whose worker crashes, too. One that cannot returns
 // [asynq.SkipRetry] with its error, and somebody has to look.
 package asynqlock
 
@@ -35,10 +36,11 @@ import (
 	"github.com/distlock-go/distlock/wiring"
 )
 
-// Schedule runs a scheduler while this process is the leader, and returns when ctx ends.
-// newScheduler returns one with all its entries, because a scheduler cannot be started
-// twice; it is called at the beginning of each term. If it fails, or if the scheduler
-// cannot start, Schedule returns the error. key and o are those of [distlock.Locker.Lead].
+// Schedule runs a scheduler while this process is the leader, and returns when ctx
+// ends. newScheduler returns one with all its entries, because a scheduler cannot be
+// started twice; it is called at the beginning of each term. If it fails, or if the
+// scheduler cannot start, Schedule returns the error. key and o are as in
+// [distlock.Locker.Lead].
 func Schedule(ctx context.Context, l *distlock.Locker, key string, o distlock.Opts, newScheduler func() (*asynq.Scheduler, error)) error {
 	return l.Lead(ctx, key, o, func(ctx context.Context) error {
 		s, err := newScheduler()
@@ -54,11 +56,12 @@ func Schedule(ctx context.Context, l *distlock.Locker, key string, o distlock.Op
 	})
 }
 
-// Exclusive returns a middleware for [asynq.ServeMux.Use] and for single handlers. Tasks
-// with equal parameters do not overlap; key returns them, or [distlock.Skip] for a task that
-// needs no lock. A task that finds its lock busy fails with [distlock.ErrNotAcquired] after
-// o.MaxWait, in which it occupies a worker; asynq repeats it later. With [IsFailure] that
-// does not count as one of its retries. Exclusive panics if o is invalid.
+// Exclusive returns a middleware for [asynq.ServeMux.Use] and for single handlers.
+// Tasks with equal parameters do not overlap; key returns them, or [distlock.Skip] for
+// a task that needs no lock. A task that finds its lock busy fails with
+// [distlock.ErrNotAcquired] after o.MaxWait, in which it occupies a worker; asynq
+// repeats it later. With [IsFailure] that does not count as one of its retries.
+// Exclusive panics if o is invalid.
 func Exclusive(l *distlock.Locker, o distlock.Opts, key func(*asynq.Task) (any, error)) asynq.MiddlewareFunc {
 	o.ParamLock = true
 	site := wiring.Bind(l, o)
@@ -81,8 +84,8 @@ func Exclusive(l *distlock.Locker, o distlock.Opts, key func(*asynq.Task) (any, 
 	}
 }
 
-// IsFailure is for [asynq.Config]: a task that did not run, because its lock was busy or the
-// store of the locks did not answer, has not failed.
+// IsFailure is for [asynq.Config]: a task that did not run, because its lock was busy
+// or the store of the locks did not answer, has not failed.
 func IsFailure(err error) bool { return err != nil && !errors.As(err, new(*notRunError)) }
 
 // notRunError is the error of a task that did not get its lock.

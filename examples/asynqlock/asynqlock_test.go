@@ -13,12 +13,30 @@ import (
 	"github.com/distlock-go/distlock/backend/memlock"
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/examples/asynqlock"
+	"github.com/distlock-go/distlock/internal/test/adaptertest"
 	"github.com/distlock-go/distlock/internal/test/redistest"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
-// TestSchedule runs the scheduler of two processes. The leader alone enqueues tasks, and
-// the other one does when the leader has shut down.
+var adapter = adaptertest.Adapter{Name: "Exclusive", Key: "app:order:42", Open: open}
+
+func open(l *distlock.Locker, o distlock.Opts) adaptertest.Run {
+	o.Value = "order"
+	lock := asynqlock.Exclusive(l, o, func(task *asynq.Task) (any, error) {
+		return string(task.Payload()), nil
+	})
+	return func(ctx context.Context, job adaptertest.Job) error {
+		handler := lock(asynq.HandlerFunc(func(ctx context.Context, _ *asynq.Task) error { return job(ctx) }))
+		return handler.ProcessTask(ctx, asynq.NewTask("order", []byte("42")))
+	}
+}
+
+func TestMain(m *testing.M) { adaptertest.Main(m, adapter) }
+
+func TestAdapter(t *testing.T) { adaptertest.Test(t, adapter) }
+
+// TestSchedule runs the scheduler of two processes. The leader alone enqueues tasks,
+// and the other one does when the leader has shut down.
 func TestSchedule(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
@@ -29,7 +47,7 @@ func TestSchedule(t *testing.T) {
 	var processes []process
 	for range 2 {
 		p := process{enqueued: make(chan bool, 100)}
-		locker := distlock.New(redislock.New(server.Client(t)), distlock.Config{})
+		locker := testkit.NewLocker(t, redislock.New(server.Client(t)), distlock.Config{})
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() {
@@ -47,9 +65,6 @@ func TestSchedule(t *testing.T) {
 			if err := <-done; !errors.Is(err, context.Canceled) {
 				t.Errorf("Schedule: %v", err)
 			}
-			if err := locker.Close(); err != nil {
-				t.Error(err)
-			}
 		}
 		if len(processes) == 0 {
 			<-p.enqueued // it leads
@@ -66,14 +81,13 @@ func TestSchedule(t *testing.T) {
 	second.stop()
 }
 
-// TestExclusive runs tasks of two customers in a server with several workers. The tasks of
-// one customer do not overlap: one meets a busy lock before the first one returns. All are
-// done although each may fail only once.
+// TestExclusive runs tasks of two customers in a server with several workers. The tasks
+// of one customer do not overlap: one meets a busy lock before the first one returns.
+// All are done although each may fail only once.
 func TestExclusive(t *testing.T) {
 	t.Parallel()
 	redis := redistest.Start(t)
-	locker := distlock.New(redislock.New(redis.Client(t)), distlock.Config{})
-	defer locker.Close()
+	locker := testkit.NewLocker(t, redislock.New(redis.Client(t)), distlock.Config{})
 
 	client := asynq.NewClientFromRedisClient(redis.Client(t))
 	const tasks = 8
@@ -90,15 +104,12 @@ func TestExclusive(t *testing.T) {
 	mux := asynq.NewServeMux()
 	mux.Use(asynqlock.Exclusive(locker, distlock.Opts{Prefix: "shop:", Value: "order", RetryCount: 1},
 		func(task *asynq.Task) (any, error) { return string(task.Payload()), nil }))
-	mux.HandleFunc("order", func(ctx context.Context, task *asynq.Task) error {
+	mux.HandleFunc("order", func(_ context.Context, task *asynq.Task) error {
 		customer := string(task.Payload())
 		if users[customer].Add(1) != 1 {
 			t.Errorf("two tasks of %s at the same time", customer)
 		}
 		defer users[customer].Add(-1)
-		if _, ok := distlock.FromContext(ctx); !ok {
-			t.Error("the context has no lease")
-		}
 		<-met.Done()
 		done <- customer
 		return nil
@@ -125,47 +136,30 @@ func TestExclusive(t *testing.T) {
 	server.Shutdown()
 }
 
-// TestHandler: what the middleware returns when the lock is busy, when it is lost, and when
-// the handler or the key fails.
-func TestHandler(t *testing.T) {
+// TestIsFailure: a task that did not run has not failed. One that has run has, whatever
+// its error.
+func TestIsFailure(t *testing.T) {
 	t.Parallel()
-	locker := distlock.New(memlock.New(), distlock.Config{})
-	defer locker.Close()
-	var key any = "42"
-	var keyErr error
-	run := func(f func(ctx context.Context) error) error {
-		lock := asynqlock.Exclusive(locker, distlock.Opts{Value: "order", RetryCount: 1}, func(*asynq.Task) (any, error) { return key, keyErr })
-		return lock(asynq.HandlerFunc(func(ctx context.Context, _ *asynq.Task) error { return f(ctx) })).ProcessTask(t.Context(), asynq.NewTask("order", nil))
-	}
-
-	err := run(func(context.Context) error {
-		err := run(func(context.Context) error { t.Error("two at the same time"); return nil })
-		if !errors.Is(err, distlock.ErrNotAcquired) || asynqlock.IsFailure(err) {
-			t.Errorf("busy: %v, a failure: %t", err, asynqlock.IsFailure(err))
-		}
-		return nil
+	l := testkit.NewLocker(t, memlock.New(), distlock.Config{})
+	run := open(l, distlock.Opts{RetryCount: 1})
+	var busy error
+	lost := run(t.Context(), func(ctx context.Context) error {
+		busy = run(t.Context(), func(context.Context) error { return nil })
+		return testkit.Lose(ctx, l)
 	})
-	if err != nil {
-		t.Error(err)
-	}
-
-	err = run(func(ctx context.Context) error {
-		if lost := testkit.Lose(ctx, locker); !errors.Is(lost, distlock.ErrLost) {
-			t.Error(lost)
+	own := run(t.Context(), func(context.Context) error { return distlock.ErrNotAcquired })
+	noKey := errors.New("no customer")
+	unkeyed := asynqlock.Exclusive(l, distlock.Opts{Value: "order"}, func(*asynq.Task) (any, error) { return nil, noKey })(nil)
+	for name, c := range map[string]struct {
+		got, want error
+		failure   bool
+	}{
+		"busy": {busy, distlock.ErrNotAcquired, false}, "lost": {lost, distlock.ErrLost, true},
+		"its own": {own, distlock.ErrNotAcquired, true}, "none": {nil, nil, false},
+		"its key": {unkeyed.ProcessTask(t.Context(), nil), noKey, true},
+	} {
+		if !errors.Is(c.got, c.want) || asynqlock.IsFailure(c.got) != c.failure {
+			t.Errorf("%s: %v, a failure: %t", name, c.got, asynqlock.IsFailure(c.got))
 		}
-		return nil
-	})
-	if !errors.Is(err, distlock.ErrLost) || !asynqlock.IsFailure(err) {
-		t.Errorf("lost: %v, a failure: %t", err, asynqlock.IsFailure(err))
-	}
-
-	own := errors.Join(errors.New("another lock"), distlock.ErrNotAcquired)
-	if err := run(func(context.Context) error { return own }); !errors.Is(err, own) || !asynqlock.IsFailure(err) {
-		t.Errorf("the handler's own error: %v, a failure: %t", err, asynqlock.IsFailure(err))
-	}
-
-	keyErr = errors.New("no customer")
-	if err := run(func(context.Context) error { t.Error("it ran"); return nil }); !errors.Is(err, keyErr) {
-		t.Errorf("an error of the key: %v", err)
 	}
 }

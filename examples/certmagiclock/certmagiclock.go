@@ -1,23 +1,26 @@
-// Package certmagiclock gives a [certmagic.Storage] other locks: of several servers with one
-// storage, such as those of Caddy, one orders a certificate, and the others load it.
+// Package certmagiclock gives a [certmagic.Storage] other locks: of several servers
+// with one storage, such as several Caddys, one orders a certificate, and the others
+// load it.
 //
 //	storage := certmagiclock.Wrap(&certmagic.FileStorage{Path: shared}, l, distlock.Opts{Prefix: "certmagic:"})
 //	config := certmagic.New(cache, certmagic.Config{Storage: storage})
 //
 // # When a lock is needed
 //
-// Always, if servers share a storage: without one each of them orders each certificate, and a
-// CA limits how many it issues. Every storage has locks, but not all of them lock: some do
-// nothing on Lock, and [certmagic.FileStorage], which compares times in files, may let two
-// servers in after a crash, as its documentation says. With these locks the next server
-// orders the certificate KeyTimeout after the crash, without a poll and without a common clock.
+// Always, if servers share a storage: without one each of them orders each certificate,
+// and a CA limits how many it issues. Every storage has locks, but not all of them
+// lock: some do nothing on Lock, and [certmagic.FileStorage], which compares times in
+// files, may let two servers in after a crash, as its documentation says. With these
+// locks the next server orders the certificate KeyTimeout after the crash, without a
+// poll and without a common clock.
 //
 // # When the lock is lost
 //
-// certmagic passes nothing from its lock to an order, so one that runs ends as it would have.
-// Before each further attempt certmagic asks for more time, with RenewLockLease: a lock that
-// was lost is then taken anew, and certmagic looks first whether the certificate is there. At
-// worst two servers order one certificate, and the last one that is stored counts.
+// certmagic passes nothing from its lock to an order, so one that runs ends as it would
+// have. Before each further attempt certmagic asks for more time, with RenewLockLease:
+// a lock that was lost is then taken anew, and certmagic looks first whether the
+// certificate is there. At worst two servers order one certificate, and the last one
+// that is stored counts.
 package certmagiclock
 
 import (
@@ -32,7 +35,8 @@ import (
 	"github.com/distlock-go/distlock/examples/jobkey"
 )
 
-// Storage is a [certmagic.Storage] with locks of its own. It is safe for concurrent use.
+// Storage is a [certmagic.Storage] with locks of its own. It is safe for concurrent
+// use.
 type Storage struct {
 	certmagic.Storage
 
@@ -49,8 +53,9 @@ var (
 	_ certmagic.LockLeaseRenewer = (*Storage)(nil)
 )
 
-// Wrap returns a Storage. The key of a lock is o.Prefix and what [jobkey.Of] makes of its
-// name. Lock waits until its context ends, or for o.MaxWait. Wrap panics if o is invalid.
+// Wrap returns a Storage. The key of a lock is o.Prefix and what [jobkey.Of] makes of
+// its name. Lock waits until its context ends, or for o.MaxWait. Wrap panics if o is
+// invalid.
 func Wrap(storage certmagic.Storage, l *distlock.Locker, o distlock.Opts) *Storage {
 	jobkey.Check(l, o)
 	return &Storage{Storage: storage, locker: l, opts: o, held: make(map[string]*distlock.Lease)}
@@ -81,8 +86,8 @@ func (s *Storage) lock(ctx context.Context, name string, o distlock.Opts) error 
 	return nil
 }
 
-// RenewLockLease implements [certmagic.LockLeaseRenewer]. A lock is renewed without it; one
-// that was lost is taken anew, for which it waits.
+// RenewLockLease implements [certmagic.LockLeaseRenewer]. A lock is renewed without it;
+// one that was lost is taken anew, for which it waits.
 func (s *Storage) RenewLockLease(ctx context.Context, name string, _ time.Duration) error {
 	s.mu.Lock()
 	lease := s.held[name]
@@ -94,7 +99,8 @@ func (s *Storage) RenewLockLease(ctx context.Context, name string, _ time.Durati
 	return s.Lock(ctx, name)
 }
 
-// Unlock implements [certmagic.Locker]. The error is a [distlock.ErrLost] if the lock was lost.
+// Unlock implements [certmagic.Locker]. The error is a [distlock.ErrLost] if the lock
+// was lost.
 func (s *Storage) Unlock(ctx context.Context, name string) error {
 	s.mu.Lock()
 	lease := s.held[name]

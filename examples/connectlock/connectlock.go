@@ -8,15 +8,15 @@
 //	})))
 //	path, handler := shopv1connect.NewShopHandler(shop, connect.WithInterceptors(lock))
 //
-// The rules may also be options in .proto files: grpcmw.FromOptions().Unary(). The same order
-// in a path and in a message is one lock with httpmw, grpcmw and this package, if Prefix and
-// Value are the same. A procedure that streams cannot have a rule, because its messages are
-// not known yet: grpcmw.UnaryServerInterceptor panics.
+// The rules may also be options in .proto files: grpcmw.FromOptions().Unary(). The same
+// order in a path and in a message is one lock with httpmw, grpcmw and this package, if
+// Prefix and Value are the same. A procedure that streams cannot have a rule, because
+// its messages are not known yet: grpcmw.UnaryServerInterceptor panics.
 //
 // # Errors
 //
-// A call that does not get its lock has the code that grpcmw answers with, with the same
-// details: ErrorInfo with the reason, and RetryInfo if nothing was done.
+// A call that does not get its lock has the code that grpcmw answers with, with the
+// same details: ErrorInfo with the reason, and RetryInfo if nothing was done.
 //
 //	InvalidArgument    the message does not say what to lock
 //	Aborted            another call has the lock, and the wait ended
@@ -29,9 +29,16 @@
 //
 // # When the lock is lost
 //
-// The context of the handler is cancelled, with cause [distlock.ErrLost]. If the handler
-// succeeds all the same, or returns the error of its context or of [distlock.Lease.Check], the
-// client gets FailedPrecondition, because the outcome is in doubt.
+// The context of the handler is cancelled, with cause [distlock.ErrLost]. If the
+// handler succeeds all the same, or returns the error of its context or of
+// [distlock.Lease.Check], the client gets FailedPrecondition, because the outcome is in
+// doubt.
+//
+// # Timeouts
+//
+// The caller's deadline only ends the context: the lock stays until the handler has
+// returned, also if an http.TimeoutHandler around the handler of connect has answered
+// before. Work that a handler starts and does not wait for has no lock.
 package connectlock
 
 import (
@@ -44,8 +51,9 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Use returns an interceptor for handlers of one for gRPC, such as that of
-// grpcmw.UnaryServerInterceptor. Clients and procedures that stream are not locked.
+// Use makes an interceptor for gRPC, such as what grpcmw.UnaryServerInterceptor
+// returns, one for handlers of connect. Clients and procedures that stream are not
+// locked.
 func Use(lock grpc.UnaryServerInterceptor) connect.Interceptor {
 	return connect.UnaryInterceptorFunc(func(next connect.UnaryFunc) connect.UnaryFunc {
 		return func(ctx context.Context, req connect.AnyRequest) (resp connect.AnyResponse, _ error) {
@@ -68,7 +76,8 @@ func Use(lock grpc.UnaryServerInterceptor) connect.Interceptor {
 	})
 }
 
-// ownError is an error with a code of the handler's own. The interceptor sees its status.
+// ownError is an error with a code of the handler's own. The interceptor sees its
+// status.
 type ownError struct {
 	error
 
@@ -83,8 +92,8 @@ func (e ownError) GRPCStatus() *status.Status {
 // Unwrap returns the handler's error.
 func (e ownError) Unwrap() error { return e.error }
 
-// answer returns the error for the client. One with a code of connect, of a Key or of the
-// handler, and one without any status are returned unchanged.
+// answer returns the error for the client. One with a code of connect, of a Key or of
+// the handler, and one without any status are returned unchanged.
 func answer(err error) error {
 	s, refused := status.FromError(err)
 	if own := (ownError{}); errors.As(err, &own) {

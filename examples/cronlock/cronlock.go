@@ -1,24 +1,27 @@
 // Package cronlock runs the jobs of robfig/cron once in all processes.
 //
+//	o := distlock.Opts{Prefix: "cron:", Value: "report", MinHold: time.Minute}
+//	crontab.AddJob("0 3 * * *", cronlock.Once(ctx, locker, o, cron.DefaultLogger, report))
+//
 // # When a lock is needed
 //
-// If one process runs the cron, there is no need for a lock: [cron.SkipIfStillRunning] is
-// enough. With the same cron in several processes, so that the jobs run also if one of them
-// is down, each process starts each job: the lock lets one of them do it. The others skip
-// it, and the job of the next period is open to all again.
+// If one process runs the cron, there is no need for a lock: [cron.SkipIfStillRunning]
+// is enough. With the same cron in several processes, so that the jobs run also if one
+// of them is down, each process starts each job: the lock lets one of them do it. The
+// others skip it, and the job of the next period is open to all again.
 //
-// The clocks of machines differ, so a quick job can be over before the last process begins:
-// set MinHold to longer than that, and to shorter than the period.
+// The clocks of machines differ, so a quick job can be over before the last process
+// begins: set MinHold to longer than that, and to shorter than the period.
 //
-// A lock saves work. It does not promise that a job runs exactly once: after a crash or a
-// loss another process may run it again. If a second run does harm, the job has to notice,
-// for example by a row with the date and a unique index.
+// A lock saves work. It does not promise that a job runs exactly once: after a crash or
+// a loss another process may run it again. If a second run does harm, the job has to
+// notice, for example by a row with the date and a unique index.
 //
 // # When the lock is lost
 //
 // The job's context is cancelled, with cause [distlock.ErrLost]. A [cron.Job] has no
-// context: with [Skip] such a job goes on, so use [Once] for jobs that run for longer than
-// the lease may be in doubt.
+// context: with [Skip] such a job goes on, so use [Once] for jobs that run for longer
+// than the lease may be in doubt.
 package cronlock
 
 import (
@@ -30,11 +33,11 @@ import (
 	"github.com/distlock-go/distlock/examples/jobkey"
 )
 
-// Once returns a job that runs fn if no other process runs it. o.Value is the name of the
-// job, and the key o.Prefix and what [jobkey.Of] makes of it. The job does not wait for the
-// key, so o.RetryCount is set to 1. The context of fn is a child of ctx, and is cancelled when
-// the lock is lost. The logger gets errors, and at the level Info that the job was skipped.
-// Once panics if o is invalid.
+// Once returns a job that runs fn if no other process runs it. o.Value is the name of
+// the job, and the key o.Prefix and what [jobkey.Of] makes of it. The job does not wait
+// for the key, so o.RetryCount is set to 1. The context of fn is a child of ctx, and is
+// cancelled when the lock is lost. The logger gets errors, and at the level Info that
+// the job was skipped. Once panics if o is invalid.
 func Once(ctx context.Context, l *distlock.Locker, o distlock.Opts, logger cron.Logger, fn func(context.Context) error) cron.Job {
 	o.RetryCount = 1
 	jobkey.Check(l, o)
@@ -58,8 +61,9 @@ func Once(ctx context.Context, l *distlock.Locker, o distlock.Opts, logger cron.
 	})
 }
 
-// Skip returns a wrapper for jobs that take no context, such as those of [cron.Cron.AddFunc].
-// It is [Once] otherwise. Each job needs a wrapper of its own, because o has its key.
+// Skip returns a wrapper for jobs that take no context, such as the functions of
+// [cron.Cron.AddFunc]. It is [Once] otherwise. Each job needs a wrapper of its own,
+// because o has its key.
 func Skip(ctx context.Context, l *distlock.Locker, o distlock.Opts, logger cron.Logger) cron.JobWrapper {
 	return func(j cron.Job) cron.Job {
 		return Once(ctx, l, o, logger, func(context.Context) error {

@@ -6,17 +6,24 @@
 //
 // # Errors
 //
-// A request that does not get its lock is an [*echo.HTTPError] with the status of httpmw: 409,
-// 429, 503 or 400. Further handlers are not called. Echo's HTTPErrorHandler answers, as to
-// every error. The error inside is that of the lock, for logs; DefaultHTTPErrorHandler(true)
-// shows it to clients.
+// A request that does not get its lock is an [*echo.HTTPError] with the status of
+// httpmw: 409, 429, 503 or 400. Further handlers are not called. Echo's
+// HTTPErrorHandler answers, as to every error. The lock's error is inside, for logs;
+// DefaultHTTPErrorHandler(true) shows it to clients.
 //
 // # When the lock is lost
 //
 // The context of the request, c.Request().Context(), is cancelled, with cause
-// [distlock.ErrLost]. The handler should call [distlock.Lease.Check] before it commits. A
-// success that it begins to write after the loss is replaced by 424, as problem JSON. So is a
-// returned error that only says that the context has ended; any other error is its own.
+// [distlock.ErrLost]. The handler should call [distlock.Lease.Check] before it commits.
+// A success that it begins to write after the loss is replaced by 424, as problem JSON.
+// So is a returned error that only says that the context has ended; any other error is
+// its own.
+//
+// # Timeouts
+//
+// Echo's ContextTimeout only ends the context, on either side of the lock: the lock
+// stays until the handler has returned. Work that a handler starts and does not wait
+// for has no lock.
 package echolock
 
 import (
@@ -33,8 +40,9 @@ import (
 	"github.com/distlock-go/distlock/httpmw"
 )
 
-// Lock is httpmw.Lock for Echo, with the same panics. httpmw.PathValue finds the path values
-// of the route. It belongs to routes: after Use it would also run for paths without a route.
+// Lock is httpmw.Lock for Echo, with the same panics. httpmw.PathValue finds the path
+// values of the route. It belongs to routes: after Use it would also run for paths
+// without a route.
 func Lock(l *distlock.Locker, key httpmw.KeyFunc, o distlock.Opts, opts ...httpmw.Option) echo.MiddlewareFunc {
 	lock := httpmw.Lock(l, key, o, append([]httpmw.Option{httpmw.WithErrorHandler(refuse)}, opts...)...)
 	return func(next echo.HandlerFunc) echo.HandlerFunc {

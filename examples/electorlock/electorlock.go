@@ -1,5 +1,5 @@
-// Package electorlock is a [resourcelock.Interface]: client-go's elector, which is also that of
-// controller-runtime, elects its leader on a store of distlock.
+// Package electorlock is a [resourcelock.Interface]: client-go's elector, which
+// controller-runtime uses too, elects its leader on a store of distlock.
 //
 //	lock, ctx := electorlock.New(ctx, locker, "operator", distlock.Opts{Prefix: "leader:"})
 //	mgr, err := manager.New(config, manager.Options{
@@ -9,26 +9,29 @@
 //
 // # When a lock is needed
 //
-// An operator of one cluster has a good lock in its API server: use that. This one is for one
-// leader of several clusters, for a program whose work is outside of Kubernetes, and for a
-// leader that gives a fencing token to what it changes: see [Lock.Lease]. A program without
-// controller-runtime needs no elector: [distlock.Locker.Lead] is shorter.
+// An operator of one cluster has a good lock in its API server: use that. This one is
+// for one leader of several clusters, for a program whose work is outside of
+// Kubernetes, and for a leader that gives a fencing token to what it changes: see
+// [Lock.Lease]. A program without controller-runtime needs no elector:
+// [distlock.Locker.Lead] is shorter.
 //
 // # What differs from a Lease of the API server
 //
-// The elector keeps a record with a compare-and-swap, and measures times on its own clock. Here
-// the record is only what the elector sees of a [distlock.Lease]. The elector's question for the
-// record is the attempt to lead, and its update asks the store whether the lease is held, and
-// extends it. KeyTimeout takes the place of LeaseDuration, also where the leader was killed.
-// OnNewLeader gets the Holder of another leader's Config, and of this one its Identity.
+// The elector keeps a record with a compare-and-swap, and measures times on its own
+// clock. Here the record is only what the elector sees of a [distlock.Lease]. The
+// elector's question for the record is the attempt to lead, and its update asks the
+// store whether the lease is held, and extends it. KeyTimeout takes the place of
+// LeaseDuration, also where the leader was killed. OnNewLeader gets the Holder of
+// another leader's Config, and of this one its Identity.
 //
 // # When the leadership is lost
 //
-// The context that [New] returned ends, with cause [distlock.ErrLost], before another may lead.
-// Run the elector or the manager with it: by itself, the elector would notice only after
-// RenewDeadline. A Lock that was lost does not lead again, so that the elector cannot go on
-// as if nothing had happened: the process ends, as controller-runtime demands in any case.
-// Without ReleaseOnCancel, others wait for KeyTimeout after the process has ended.
+// The context that [New] returned ends, with cause [distlock.ErrLost], before another
+// may lead. Run the elector or the manager with it: by itself, the elector would notice
+// only after RenewDeadline. A Lock that was lost does not lead again, so that the
+// elector cannot go on as if nothing had happened: the process ends, as
+// controller-runtime demands in any case. Without ReleaseOnCancel, others wait for
+// KeyTimeout after the process has ended.
 package electorlock
 
 import (
@@ -62,10 +65,11 @@ type Lock struct {
 
 var _ resourcelock.Interface = (*Lock)(nil)
 
-// New returns a Lock for one elector, and the context to run that with. The key of the leader
-// is o.Prefix + key. A candidate asks the store once in a RetryPeriod of the elector; with
-// o.MaxWait, for example 10 seconds, it waits in the store's queue instead, and leads as soon
-// as the leader has resigned. New panics if o or the key is invalid.
+// New returns a Lock for one elector, and the context to run that with. The key of the
+// leader is o.Prefix + key. A candidate asks the store once in a RetryPeriod of the
+// elector; with o.MaxWait, for example 10 seconds, it waits in the store's queue
+// instead, and leads as soon as the leader has resigned. New panics if o or the key is
+// invalid.
 func New(ctx context.Context, l *distlock.Locker, key string, o distlock.Opts) (*Lock, context.Context) {
 	o.Value = key
 	wiring.Bind(l, o)
@@ -77,22 +81,19 @@ func New(ctx context.Context, l *distlock.Locker, key string, o distlock.Opts) (
 	return &Lock{locker: l, key: key, opts: o, identity: host + "_" + uuid.NewString(), lost: lost}, ctx
 }
 
-// Lease returns the lease of the leader, with its fencing token. It is nil if this process
-// does not lead.
+// Lease returns the lease of the leader, with its fencing token. It is nil if this
+// process does not lead.
 func (l *Lock) Lease() *distlock.Lease {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.lease
 }
 
-// Get is called by the elector to see who leads. If nobody does, the lock is this process's
-// from now on, and the record has no holder, so that the elector updates it.
+// Get is called by the elector to see who leads. If nobody does, the lock is this
+// process's from now on, and the record has no holder, so that the elector updates it.
 func (l *Lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
-	if held := l.Lease(); held != nil {
-		if err := held.Check(); err != nil {
-			return nil, nil, err
-		}
-		return l.record(l.identity)
+	if l.Lease() != nil {
+		return l.record(l.identity) // also if it is lost: the elector does not resign after an error
 	}
 	err := l.acquire(ctx)
 	if err == nil {
@@ -105,7 +106,8 @@ func (l *Lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []b
 	return l.record(cmp.Or(other.Holder, "unknown"))
 }
 
-// acquire makes an attempt. The elector ends ctx when it leads, and the lock has to last.
+// acquire makes an attempt. The elector ends ctx when it leads, and the lock has to
+// last.
 func (l *Lock) acquire(ctx context.Context) error {
 	lasting, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	ended := context.AfterFunc(ctx, cancel)
@@ -128,8 +130,8 @@ func (l *Lock) acquire(ctx context.Context) error {
 	return nil
 }
 
-// record returns what the elector sees. It differs each second, because the elector takes a
-// lock for free whose record has not changed for its duration.
+// record returns what the elector sees. It differs each second, because the elector
+// takes a lock for free whose record has not changed for its duration.
 func (l *Lock) record(holder string) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	lasts := cmp.Or(l.opts.KeyTimeout, distlock.DefaultKeyTimeout)
 	r := &resourcelock.LeaderElectionRecord{HolderIdentity: holder, LeaseDurationSeconds: int(lasts/time.Second) + 1, RenewTime: metav1.Now()}
@@ -148,9 +150,11 @@ func (l *Lock) Update(ctx context.Context, r resourcelock.LeaderElectionRecord) 
 	case r.HolderIdentity != "":
 		return held.Refresh(ctx)
 	}
-	l.mu.Lock()
-	l.lease = nil
-	l.mu.Unlock()
+	if held.Check() == nil {
+		l.mu.Lock()
+		l.lease = nil
+		l.mu.Unlock()
+	}
 	return held.Release(ctx)
 }
 
@@ -159,7 +163,8 @@ func (l *Lock) Create(ctx context.Context, r resourcelock.LeaderElectionRecord) 
 	return l.Update(ctx, r)
 }
 
-// RecordEvent does nothing: there is no object for the event. [distlock.Hooks] tell more.
+// RecordEvent does nothing: there is no object for the event. [distlock.Hooks] tell
+// more.
 func (l *Lock) RecordEvent(string) {}
 
 // Identity returns the name of the host and a UUID.

@@ -8,11 +8,18 @@
 //
 // The context of the request, c.Request.Context(), is cancelled, with cause
 // [distlock.ErrLost]. The [gin.Context] itself ends with it if the engine has
-// ContextWithFallback. The handler should call [distlock.Lease.Check] before it commits. A
-// success that it begins to write after the loss is replaced by 424; an error is its own.
+// ContextWithFallback. The handler should call [distlock.Lease.Check] before it
+// commits. A success that it begins to write after the loss is replaced by 424; an
+// error is its own.
 //
-// The answers to requests that do not get their lock are those of httpmw: 409, 429, 503 or
-// 400, as problem JSON; further handlers are not called.
+// A request that does not get its lock is answered by httpmw: 409, 429, 503 or 400, as
+// problem JSON. Further handlers are not called.
+//
+// # Timeouts
+//
+// gin has none of its own. gin-contrib/timeout answers while the handler still runs:
+// use it in front of the lock, which then stays until the handler has returned. Behind
+// the lock, the work would go on without it.
 package ginlock
 
 import (
@@ -25,9 +32,9 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// Use returns a gin middleware of one for net/http, such as that of httpmw.Lock. The path's
-// parameters are also the path values of the request, so httpmw.PathValue finds
-// them. It belongs to a route, or to a group with the parameters in its path.
+// Use makes a middleware for net/http, such as what httpmw.Lock returns, one for gin.
+// The path's parameters are also the path values of the request, so httpmw.PathValue
+// finds them. It belongs to a route, or to a group with the parameters in its path.
 func Use(middleware func(http.Handler) http.Handler) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		before := c.Request
@@ -51,7 +58,7 @@ func Use(middleware func(http.Handler) http.Handler) gin.HandlerFunc {
 	}
 }
 
-// writer is gin's writer, and what is sent passes through that of the middleware.
+// writer is gin's writer, and what is sent passes through the writer of the middleware.
 type writer struct {
 	gin.ResponseWriter
 	through http.ResponseWriter

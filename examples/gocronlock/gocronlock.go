@@ -1,4 +1,5 @@
-// Package gocronlock is a [gocron.Locker]: the jobs of gocron run once in all processes.
+// Package gocronlock is a [gocron.Locker]: the jobs of gocron run once in all
+// processes.
 //
 //	locker := gocronlock.New(l, distlock.Opts{Prefix: "cron:", MinHold: time.Minute})
 //	s, err := gocron.NewScheduler(gocron.WithDistributedLocker(locker))
@@ -8,20 +9,21 @@
 //
 // With one scheduler there is no need for a lock. With the same scheduler in several
 // processes, so that the jobs run also if one of them is down, each of them starts each
-// job: the lock lets one of them do it, and gocron counts the others as skipped. The key
-// is made of the job's name, whatever that is: see package jobkey. A [gocron.Elector] is the other way: one process runs all jobs.
+// job: the lock lets one of them do it, and gocron counts the others as skipped. The
+// key is made of the job's name, whatever that is: see package jobkey. A
+// [gocron.Elector] is the other way: one process runs all jobs.
 //
-// The clocks of machines differ, and jobs with a duration begin when their process does:
-// set MinHold to longer than the starts differ, and to shorter than the period.
+// The clocks of machines differ, and jobs with a duration begin when their process
+// does: set MinHold to longer than the starts differ, and to shorter than the period.
 //
-// A lock saves work. It does not promise that a job runs exactly once: after a crash or a
-// loss another process may run it again.
+// A lock saves work. It does not promise that a job runs exactly once: after a crash or
+// a loss another process may run it again.
 //
 // # When the lock is lost
 //
-// gocron does not pass anything from its Locker to the job, so a plain task is not told.
-// The context of a [Locker.Task] is cancelled, with cause [distlock.ErrLost], and its error
-// is an ErrLost.
+// gocron does not pass anything from its Locker to the job, so a plain task is not
+// told. The context of a [Locker.Task] is cancelled, with cause [distlock.ErrLost], and
+// its error is an ErrLost.
 package gocronlock
 
 import (
@@ -47,20 +49,20 @@ type Locker struct {
 
 var _ gocron.Locker = (*Locker)(nil)
 
-// New returns a Locker. The key of a job is o.Prefix and what [jobkey.Of] makes of its name;
-// hooks and metrics see the name itself, or o.Value. A job does not wait for its key, so
-// o.RetryCount is set to 1. New panics if o is invalid.
+// New returns a Locker. The key of a job is o.Prefix and what [jobkey.Of] makes of its
+// name; hooks and metrics see the name itself, or o.Value. A job does not wait for its
+// key, so o.RetryCount is set to 1. New panics if o is invalid.
 func New(l *distlock.Locker, o distlock.Opts) *Locker {
 	o.RetryCount = 1
 	jobkey.Check(l, o)
 	return &Locker{locker: l, opts: o, held: make(map[string]*distlock.Lease)}
 }
 
-// Lock is called by gocron before it runs a job. The error is [distlock.ErrNotAcquired] if
-// another process runs it; an option of the job, [gocron.AfterLockError], is told.
+// Lock is called by gocron before it runs a job. The error is [distlock.ErrNotAcquired]
+// if another process runs it; an option of the job, [gocron.AfterLockError], is told.
 func (l *Locker) Lock(ctx context.Context, name string) (gocron.Lock, error) {
-	// When the scheduler shuts down it ends ctx, and the lock has to last until the job has
-	// returned.
+	// When the scheduler shuts down it ends ctx, and the lock has to last until the job
+	// has returned.
 	o := l.opts
 	o.Value = cmp.Or(o.Value, name)
 	lease, err := l.locker.Acquire(context.WithoutCancel(ctx), jobkey.Of(name), o)

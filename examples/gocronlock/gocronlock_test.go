@@ -3,7 +3,6 @@ package gocronlock_test
 import (
 	"context"
 	"errors"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -13,54 +12,73 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/admin"
 	"github.com/distlock-go/distlock/backend/memlock"
 	"github.com/distlock-go/distlock/examples/gocronlock"
+	"github.com/distlock-go/distlock/internal/test/adaptertest"
+	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
-// start starts a scheduler with one job, every minute, on a store. stop waits for the job.
-func start(t *testing.T, store *memlock.Backend, name string, task func(*distlock.Locker, *gocronlock.Locker) any, opts ...gocron.JobOption) (stop func()) {
-	t.Helper()
-	l := distlock.New(store, distlock.Config{})
-	locker := gocronlock.New(l, distlock.Opts{Prefix: "cron:", MinHold: 10 * time.Second})
-	s, err := gocron.NewScheduler(gocron.WithDistributedLocker(locker))
+// schedule runs a scheduler with one job until ctx ends. tell gets the result of each
+// run.
+func schedule(ctx context.Context, l *gocronlock.Locker, every gocron.JobDefinition, task any, tell func(error), opts ...gocron.JobOption) error {
+	s, err := gocron.NewScheduler(gocron.WithDistributedLocker(l))
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
-	job := gocron.NewTask(task(l, locker))
-	if _, err := s.NewJob(gocron.DurationJob(time.Minute), job, append(opts, gocron.WithName(name))...); err != nil {
-		t.Fatal(err)
+	failed := func(_ uuid.UUID, _ string, err error) { tell(err) }
+	_, err = s.NewJob(every, gocron.NewTask(task), append(opts, gocron.WithEventListeners(
+		gocron.AfterLockError(failed), gocron.AfterJobRunsWithError(failed),
+		gocron.AfterJobRuns(func(uuid.UUID, string) { tell(nil) })))...)
+	if err != nil {
+		return err
 	}
 	s.Start()
-	return func() {
-		if err := errors.Join(s.Shutdown(), l.Close()); err != nil {
-			t.Error(err)
-		}
-	}
+	<-ctx.Done()
+	return s.Shutdown()
 }
 
-// TestOncePerPeriod runs a quick job in three processes, which were started one second
-// apart, for five periods.
+var adapter = adaptertest.Adapter{Name: "gocron", Key: "app:Daily%20report", Skips: true, Open: func(l *distlock.Locker, o distlock.Opts) adaptertest.Run {
+	locker := gocronlock.New(l, o)
+	return func(ctx context.Context, job adaptertest.Job) error {
+		if ctx.Err() != nil {
+			return ctx.Err() // the scheduler is not started
+		}
+		running, end := context.WithCancel(context.WithoutCancel(ctx))
+		var result error
+		err := schedule(running, locker, gocron.DurationJob(time.Hour), locker.Task("Daily report", func(own context.Context) error {
+			own, cancel := context.WithCancel(own)
+			defer cancel()
+			defer context.AfterFunc(ctx, cancel)()
+			return job(own)
+		}), func(err error) { result = err; end() }, gocron.WithName("Daily report"), gocron.WithStartAt(gocron.WithStartImmediately()))
+		return errors.Join(result, err)
+	}
+}}
+
+func TestMain(m *testing.M) { adaptertest.Main(m, adapter) }
+
+func TestAdapter(t *testing.T) { adaptertest.Test(t, adapter) }
+
+// TestOncePerPeriod runs a quick job, which gocron names by its function, in three
+// processes, which were started one second apart, for five periods.
 func TestOncePerPeriod(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memlock.New()
 		var runs, refused atomic.Int32
 		for range 3 {
-			stop := start(t, store, "report", func(_ *distlock.Locker, l *gocronlock.Locker) any {
-				return l.Task("report", func(ctx context.Context) error {
-					if _, ok := distlock.FromContext(ctx); !ok {
-						t.Error("the context has no lease")
+			l := testkit.NewLocker(t, store, distlock.Config{})
+			locker := gocronlock.New(l, distlock.Opts{Prefix: "cron:", MinHold: 10 * time.Second})
+			ended := make(chan error, 1)
+			go func() {
+				ended <- schedule(t.Context(), locker, gocron.DurationJob(time.Minute), func() { runs.Add(1) }, func(err error) {
+					if errors.Is(err, distlock.ErrNotAcquired) {
+						refused.Add(1)
+					} else if err != nil {
+						t.Error(err)
 					}
-					runs.Add(1)
-					return nil
 				})
-			}, gocron.WithEventListeners(gocron.AfterLockError(func(_ uuid.UUID, _ string, err error) {
-				if !errors.Is(err, distlock.ErrNotAcquired) {
-					t.Errorf("Lock: %v", err)
-				}
-				refused.Add(1)
-			})))
-			t.Cleanup(stop)
+			}()
+			t.Cleanup(func() { testkit.WantIs(t, <-ended) })
 			time.Sleep(time.Second)
 		}
 		time.Sleep(5*time.Minute + 30*time.Second)
@@ -70,93 +88,41 @@ func TestOncePerPeriod(t *testing.T) {
 	})
 }
 
-// TestLoss: the context of a job ends when its lock is lost, and gocron is told.
-func TestLoss(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		failed := make(chan error, 1)
-		stop := start(t, memlock.New(), "report", func(d *distlock.Locker, l *gocronlock.Locker) any {
-			return l.Task("report", func(ctx context.Context) error {
-				if _, err := admin.ForceRelease(ctx, d, "cron:report"); err != nil {
-					return err
-				}
-				<-ctx.Done()
-				return nil
-			})
-		}, gocron.WithEventListeners(gocron.AfterJobRunsWithError(func(_ uuid.UUID, _ string, err error) { failed <- err })))
-		defer stop()
-		if err := <-failed; !errors.Is(err, distlock.ErrLost) {
-			t.Errorf("the job failed with %v", err)
-		}
-	})
+// TestTask: a task with another name than its job does not run. The hooks see the job's
+// name.
+func TestTask(t *testing.T) {
+	var told atomic.Value
+	on := testkit.On{distlock.Acquired: func(_ context.Context, e distlock.Event) { told.Store(e.Name) }}
+	l := testkit.NewLocker(t, memlock.New(), distlock.Config{Hooks: distlock.Hooks{Event: on.Event}})
+	locker := gocronlock.New(l, distlock.Opts{Prefix: "cron:"})
+	held, err := locker.Lock(t.Context(), "отчёт {{.Tenant}}")
+	if err != nil || told.Load() != "cron:отчёт {{.Tenant}}" {
+		t.Fatalf("the hooks are told of %v; %v", told.Load(), err)
+	}
+	if err := locker.Task("report", func(context.Context) error { t.Error("it ran"); return nil })(t.Context()); err == nil {
+		t.Error("no error")
+	}
+	testkit.WantIs(t, held.Unlock(t.Context()))
 }
 
-// TestShutdown: the job is told that the scheduler shuts down, and has its lock until it
-// returns.
+// TestShutdown: the job is told that the scheduler shuts down, and has its lock until
+// it returns.
 func TestShutdown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		running, done := make(chan bool), make(chan bool)
-		stop := start(t, memlock.New(), "report", func(_ *distlock.Locker, l *gocronlock.Locker) any {
-			return l.Task("report", func(ctx context.Context) error {
-				close(running)
-				<-ctx.Done()
-				lease, _ := distlock.FromContext(ctx)
-				if !errors.Is(context.Cause(ctx), context.Canceled) || lease.Check() != nil {
-					t.Errorf("it ends with %v, and the lease is valid: %t", context.Cause(ctx), lease.Check() == nil)
-				}
-				close(done)
-				return nil
-			})
-		})
-		<-running
-		stop()
-		<-done
-	})
-}
-
-// TestWrongName: a task with another name than its job does not run.
-func TestWrongName(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		failed := make(chan error, 1)
-		stop := start(t, memlock.New(), "report", func(_ *distlock.Locker, l *gocronlock.Locker) any {
-			return l.Task("repotr", func(context.Context) error { t.Error("it ran"); return nil })
-		}, gocron.WithEventListeners(gocron.AfterJobRunsWithError(func(_ uuid.UUID, _ string, err error) { failed <- err })))
-		defer stop()
-		if err := <-failed; err == nil {
-			t.Error("no error")
+		locker := gocronlock.New(testkit.NewLocker(t, memlock.New(), distlock.Config{}), distlock.Opts{Prefix: "cron:"})
+		ctx, shutDown := context.WithCancel(t.Context())
+		ran := false
+		testkit.WantIs(t, schedule(ctx, locker, gocron.DurationJob(time.Minute), locker.Task("report", func(ctx context.Context) error {
+			shutDown()
+			<-ctx.Done()
+			lease, _ := distlock.FromContext(ctx)
+			testkit.WantIs(t, context.Cause(ctx), context.Canceled)
+			testkit.WantIs(t, lease.Check())
+			ran = true
+			return nil
+		}), func(error) {}, gocron.WithName("report")))
+		if !ran {
+			t.Error("it did not run")
 		}
 	})
-}
-
-// TestNames: a job runs whatever it is called, also if gocron names it by its function, and
-// the hooks see that name.
-func TestNames(t *testing.T) {
-	for _, name := range []string{"report", "Daily report", "cleanup {{.Tenant}}", "sync\tusers", "отчёт", strings.Repeat("x", 1_000), ""} {
-		synctest.Test(t, func(t *testing.T) {
-			var runs atomic.Int32
-			var told atomic.Value
-			l := distlock.New(memlock.New(), distlock.Config{Hooks: distlock.Hooks{
-				Event: func(_ context.Context, e distlock.Event) { told.Store(e.Name) },
-			}})
-			s, err := gocron.NewScheduler(gocron.WithDistributedLocker(gocronlock.New(l, distlock.Opts{Prefix: "cron:"})))
-			if err != nil {
-				t.Fatal(err)
-			}
-			var opts []gocron.JobOption
-			if name != "" {
-				opts = append(opts, gocron.WithName(name))
-			}
-			job, err := s.NewJob(gocron.DurationJob(time.Minute), gocron.NewTask(func() { runs.Add(1) }), opts...)
-			if err != nil {
-				t.Fatal(err)
-			}
-			s.Start()
-			time.Sleep(90 * time.Second)
-			if err := errors.Join(s.Shutdown(), l.Close()); err != nil {
-				t.Error(err)
-			}
-			if runs.Load() != 1 || told.Load() != "cron:"+job.Name() {
-				t.Errorf("%.20q ran %d times, as %.30q", job.Name(), runs.Load(), told.Load())
-			}
-		})
-	}
 }

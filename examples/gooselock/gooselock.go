@@ -7,16 +7,18 @@
 //
 // # When a lock is needed
 //
-// If several processes migrate when they start. goose has lockers of its own for PostgreSQL
-// and MySQL, and they are the first choice there: they need no other store. This one is for
-// the other databases of goose, and for one lock around the migrations of several databases.
+// If several processes migrate when they start. goose has lockers of its own for
+// PostgreSQL and MySQL, and they are the first choice there: they need no other store.
+// This one is for the other databases of goose, and for one lock around the migrations
+// of several databases.
 //
 // # When the lock is lost
 //
-// goose passes nothing from its Locker to the migrations, so they go on, and the error of Up
-// is a [distlock.ErrLost]. Below [Locker.Do] their context is cancelled, and one in a
-// transaction is rolled back. A migration without a transaction must bear being repeated, as
-// after a crash. While it runs, the lock is renewed: KeyTimeout can be short.
+// goose passes nothing from its Locker to the migrations, so they go on, and the error
+// of Up is a [distlock.ErrLost]. Below [Locker.Do] their context is cancelled, and one
+// in a transaction is rolled back. A migration without a transaction must bear being
+// repeated, as after a crash. While it runs, the lock is renewed: KeyTimeout can be
+// short.
 package gooselock
 
 import (
@@ -39,16 +41,16 @@ type Locker struct {
 
 var _ lock.Locker = (*Locker)(nil)
 
-// New returns a Locker with the key o.Prefix + key. It waits until the lock is free; o.MaxWait
-// limits that. New panics if o or the key is invalid.
+// New returns a Locker with the key o.Prefix + key. It waits until the lock is free;
+// o.MaxWait limits that. New panics if o or the key is invalid.
 func New(l *distlock.Locker, key string, o distlock.Opts) *Locker {
 	o.Value, o.Reentry = key, distlock.ReentryOne
 	wiring.Bind(l, o)
 	return &Locker{locker: l, key: key, opts: o}
 }
 
-// Do runs fn under the lock, with a context that ends when it is lost. goose, called with
-// that context, does not wait for the lock a second time.
+// Do runs fn under the lock, with a context that ends when it is lost. goose, called
+// with that context, does not wait for the lock a second time.
 func (l *Locker) Do(ctx context.Context, fn func(ctx context.Context) error) error {
 	return l.locker.Do(ctx, l.key, l.opts, fn)
 }

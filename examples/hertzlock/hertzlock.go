@@ -7,21 +7,23 @@
 // # When the lock is lost
 //
 // The context that the handler gets as its first argument is cancelled, with cause
-// [distlock.ErrLost]. The handler should call [distlock.Lease.Check] before it commits. If
-// its answer after the loss is a success, the client gets 424 in its place. An error is its
-// own, and so is an answer that it began to send in chunks before.
+// [distlock.ErrLost]. The handler should call [distlock.Lease.Check] before it commits.
+// If its answer after the loss is a success, the client gets 424 in its place. An error
+// is its own, and so is an answer that it began to send in chunks before.
 //
-// The answers to requests that do not get their lock are those of httpmw: 409, 429, 503 or
-// 400, as problem JSON; further handlers are not called.
+// A request that does not get its lock is answered by httpmw: 409, 429, 503 or 400, as
+// problem JSON. Further handlers are not called.
 //
 // # What Hertz does otherwise
 //
 // A request waits on when its client has left, unless the server has
-// WithSenseClientDisconnection. With WithStreamBody, a key from the body reads the whole
-// body: the handler finds it in c.Request.Body, and nothing in the stream. A body without
-// Content-Length is then refused. Hertz reads a stream that is an answer, and calls the
-// handler of a hijacked connection, after all handlers have returned: then the lock is
-// released.
+// WithSenseClientDisconnection. With WithStreamBody, a key from the body reads the
+// whole body: the handler finds it in c.Request.Body, and nothing in the stream. A body
+// without Content-Length is then refused. Hertz reads a stream that is an answer, and
+// calls the handler of a hijacked connection, after all handlers have returned: then
+// the lock is released. Hertz has no timeout for handlers. A middleware that runs the
+// next one in a goroutine and answers without it belongs in front of the lock: behind
+// it, the work would have no lock.
 package hertzlock
 
 import (
@@ -40,9 +42,9 @@ import (
 	"github.com/distlock-go/distlock/httpmw"
 )
 
-// Use returns a middleware for Hertz of one for net/http, such as that of httpmw.Lock. The
-// path's parameters are the path values of the request, so httpmw.PathValue finds them. It
-// belongs to a route, or to a group with the parameters in its path.
+// Use makes a middleware for net/http, such as what httpmw.Lock returns, one for Hertz.
+// The path's parameters are the path values of the request, so httpmw.PathValue finds
+// them. It belongs to a route, or to a group with the parameters in its path.
 func Use(middleware func(http.Handler) http.Handler) app.HandlerFunc {
 	return func(ctx context.Context, c *app.RequestContext) {
 		w := &response{c: c, header: http.Header{}}
@@ -92,8 +94,8 @@ type body struct {
 	left *bytes.Reader // nil: not read yet
 }
 
-// Read implements [io.Reader]. It reads no stream without a length, because Hertz has no limit
-// for one.
+// Read implements [io.Reader]. It reads no stream without a length, because Hertz has
+// no limit for one.
 func (b *body) Read(p []byte) (int, error) {
 	switch {
 	case b.left != nil:
@@ -110,7 +112,8 @@ func (b *body) Read(p []byte) (int, error) {
 }
 
 // response is where the middleware answers. Hertz sends what is in c.Response after all
-// handlers have returned, so an answer of the middleware replaces what they have put there.
+// handlers have returned, so an answer of the middleware replaces what they have put
+// there.
 type response struct {
 	c      *app.RequestContext
 	before protocol.ResponseHeader // as the handlers found it
@@ -122,8 +125,8 @@ type response struct {
 // Header implements [http.ResponseWriter].
 func (w *response) Header() http.Header { return w.header }
 
-// WriteHeader implements [http.ResponseWriter]. If the status is the one that the handlers
-// have chosen, their answer stands.
+// WriteHeader implements [http.ResponseWriter]. With the status that the handlers have
+// chosen, their answer stands.
 func (w *response) WriteHeader(status int) {
 	answer := &w.c.Response
 	if w.own || answer.GetHijackWriter() != nil {

@@ -1,5 +1,5 @@
-// Package tusdlock is a [handler.Locker]: of several servers of tusd one works on an upload,
-// and it stops when the client resumes the upload elsewhere.
+// Package tusdlock is a [handler.Locker]: of several servers of tusd one works on an
+// upload, and it stops when the client resumes the upload elsewhere.
 //
 //	composer := handler.NewStoreComposer()
 //	store.UseIn(composer) // of all servers, such as s3store
@@ -7,19 +7,20 @@
 //
 // # When a lock is needed
 //
-// Always: each request for an upload takes its lock, and two that write at the same time
-// damage it. With one server, tusd's memorylocker suffices, and with several, sessions that
-// stick to a server, until one is replaced. With this Locker each request may go to any server.
+// Always: each request for an upload takes its lock, and two that write at the same
+// time damage it. With one server, tusd's memorylocker suffices, and with several,
+// sessions that stick to a server, until one is replaced. With this Locker each request
+// may go to any server.
 //
-// A client often knows before its server that the connection is gone, and resumes. Its new
-// request asks the old one to end, wherever that runs, by [admin.Revoke]; tusd then stops
-// reading its body. KeyTimeout is how long an upload cannot be resumed after its server crashed:
-// it should be shorter than tusd's AcquireLockTimeout, 20 seconds.
+// A client often knows before its server that the connection is gone, and resumes. Its
+// new request asks the old one to end, wherever that runs, by [admin.Revoke]; tusd then
+// stops reading its body. KeyTimeout is how long an upload cannot be resumed after its
+// server crashed: it should be shorter than tusd's AcquireLockTimeout, 20 seconds.
 //
 // # When the lock is lost
 //
-// The request is ended as if another had asked for it: tusd reads no more of its body. What
-// it has read it may still write, because tusd does not pass a token to its store.
+// The request is ended as if another had asked for it: tusd reads no more of its body.
+// What it has read it may still write, because tusd does not pass a token to its store.
 package tusdlock
 
 import (
@@ -35,7 +36,8 @@ import (
 	"github.com/distlock-go/distlock/examples/jobkey"
 )
 
-// askEvery is how often a request asks the holder to end, because a message may be lost.
+// askEvery is how often a request asks the holder to end, because a message may be
+// lost.
 const askEvery = time.Second
 
 // Locker implements [handler.Locker]. It is safe for concurrent use.
@@ -46,10 +48,10 @@ type Locker struct {
 
 var _ handler.Locker = (*Locker)(nil)
 
-// New returns a Locker. The key of an upload is o.Prefix and what [jobkey.Of] makes of its
-// ID. A request waits for tusd's AcquireLockTimeout; o.RetryCount and o.MaxWait do not count.
-// New panics if o is invalid. The backend must be a driver.Revoker; otherwise a request that
-// finds its upload locked fails with [errors.ErrUnsupported].
+// New returns a Locker. The key of an upload is o.Prefix and what [jobkey.Of] makes of
+// its ID. A request waits for tusd's AcquireLockTimeout; o.RetryCount and o.MaxWait do
+// not count. New panics if o is invalid. The backend must be a driver.Revoker;
+// otherwise a request that finds its upload locked fails with [errors.ErrUnsupported].
 func New(l *distlock.Locker, o distlock.Opts) *Locker {
 	jobkey.Check(l, o)
 	return &Locker{l, o}
@@ -71,9 +73,9 @@ type lock struct {
 	stop   func() bool // ends the watch for a loss
 }
 
-// Lock waits for the upload, and asks those that have it to end. It asks before each attempt
-// and not during one, because it could ask itself. If ctx ends during the first attempt, the
-// holder is asked all the same, because the client comes again.
+// Lock waits for the upload, and asks the requests that have it to end. It asks before
+// each attempt and not during one, because it could ask itself. If ctx ends during the
+// first attempt, the holder is asked all the same, because the client comes again.
 func (u *lock) Lock(ctx context.Context, requestUnlock func()) error {
 	o := u.locker.opts
 	o.RetryCount, o.MaxWait = 1, 0
@@ -115,7 +117,8 @@ func (u *lock) acquire(ctx context.Context, o distlock.Opts) error {
 	return nil
 }
 
-// watch calls requestUnlock once, if another request asks for the upload or the lock is lost.
+// watch calls requestUnlock once, if another request asks for the upload or the lock is
+// lost.
 func (u *lock) watch(requestUnlock func()) {
 	requestUnlock = sync.OnceFunc(requestUnlock)
 	u.stop = context.AfterFunc(u.lease.Context(), requestUnlock)
@@ -129,7 +132,8 @@ func (u *lock) watch(requestUnlock func()) {
 	}()
 }
 
-// Unlock is called by tusd when the request has been handled. Without the lock it is an error.
+// Unlock is called by tusd when the request has been handled. Without the lock it is an
+// error.
 func (u *lock) Unlock() error {
 	if u.lease == nil {
 		return errors.New("tusdlock: Unlock of an upload that is not locked: " + u.key)

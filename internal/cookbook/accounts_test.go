@@ -35,7 +35,7 @@ func (b *bank) Begin(ctx context.Context) (cookbook.Transaction, error) {
 	return &transaction{ctx, b, maps.Clone(b.balances), map[string]uint64{}}, nil
 }
 
-// transaction has a copy of all balances. Commit writes those that it has changed.
+// transaction has a copy of all balances. Commit writes the changed ones.
 type transaction struct {
 	ctx      context.Context
 	bank     *bank
@@ -98,8 +98,8 @@ func TestBook(t *testing.T) {
 	})
 }
 
-// TestBookLost: one lock of the batch is lost, and nothing is booked. A later holder has
-// changed the account; its token is larger.
+// TestBookLost: one lock of the batch is lost, and nothing is booked. A later holder
+// has changed the account; its token is larger.
 func TestBookLost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -52,8 +52,8 @@ type result struct {
 	after time.Duration
 }
 
-// ask lets fifty callers in five processes ask for the tea, and counts what they get. The
-// value is the code of the error if there is one.
+// ask lets fifty callers in five processes ask for the tea, and counts what they get.
+// The value is the code of the error if there is one.
 func ask(t *testing.T, processes []*distlock.Locker, c cookbook.Cache, s *shelf) map[result]int {
 	t.Helper()
 	var mu sync.Mutex

@@ -10,8 +10,9 @@ import (
 	"github.com/distlock-go/distlock/internal/cookbook"
 )
 
-// TestNightly: cron starts the report on five machines at the same time, and again in each of the
-// next seven minutes, as on late clocks. Each of three nights has one report.
+// TestNightly: cron starts the report on five machines at the same time, and again in
+// each of the next seven minutes, as on late clocks. Each of three nights has one
+// report.
 func TestNightly(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -69,8 +69,8 @@ func connect(t *testing.T, service *orders, lock grpc.UnaryServerInterceptor) sh
 	return shopv1.NewShopServiceClient(cc)
 }
 
-// TestCustomers: twelve orders of four customers arrive at three servers. Each customer has
-// one order at a time, and the customers do not wait for each other.
+// TestCustomers: twelve orders of four customers arrive at three servers. Each customer
+// has one order at a time, and the customers do not wait for each other.
 func TestCustomers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -22,8 +22,8 @@ func newProcesses(tb testing.TB, n int) (*memlock.Backend, []*distlock.Locker) {
 	return store, lockers
 }
 
-// newMortal returns a Locker over its own connection to a store. When cut has cut it, the
-// process is dead for the store: its leases end by themselves.
+// newMortal returns a Locker over its own connection to a store. When cut has cut it,
+// the process is dead for the store: its leases end by themselves.
 func newMortal(tb testing.TB, b driver.Backend) (l *distlock.Locker, cut func()) {
 	tb.Helper()
 	s := testkit.Wrap(b)
@@ -40,8 +40,8 @@ func newDead(tb testing.TB) *distlock.Locker {
 	return l
 }
 
-// together calls f once for each Locker and each of the n callers in its process, all at
-// the same time, and returns when all calls have returned.
+// together calls f once for each Locker and each of the n callers in its process, all
+// at the same time, and returns when all calls have returned.
 func together(lockers []*distlock.Locker, n int, f func(l *distlock.Locker)) {
 	var callers sync.WaitGroup
 	for _, l := range lockers {

@@ -9,8 +9,8 @@ import (
 	"github.com/distlock-go/distlock/httpmw"
 )
 
-// PaymentID is the key that a client has chosen for its payment. Two users may choose the
-// same one.
+// PaymentID is the key that a client has chosen for its payment. Two users may choose
+// the same one.
 type PaymentID struct{ User, Key string }
 
 // Answer is what the client gets, also when it repeats its request.
@@ -19,8 +19,8 @@ type Answer struct {
 	Body   []byte
 }
 
-// Ledger is the database. Pay books the payment and stores the answer in one transaction.
-// A unique index on the id keeps it from doing so twice.
+// Ledger is the database. Pay books the payment and stores the answer in one
+// transaction. A unique index on the id keeps it from doing so twice.
 type Ledger interface {
 	Answer(ctx context.Context, id PaymentID) (a Answer, found bool, err error)
 	Pay(ctx context.Context, id PaymentID, body []byte) (Answer, error)

@@ -68,8 +68,8 @@ func pay(t *testing.T, h http.Handler, user, key string) *httptest.ResponseRecor
 }
 
 // TestPayments: fifty requests with one key in five processes are one payment. While it
-// runs, the others are answered with 409; later they get the same answer. The key of another
-// user is another payment.
+// runs, the others are answered with 409; later they get the same answer. The key of
+// another user is another payment.
 func TestPayments(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -108,8 +108,8 @@ func TestPayments(t *testing.T) {
 	})
 }
 
-// TestPaymentsLost: the lock is lost during the payment, which is rolled back. The client
-// repeats it.
+// TestPaymentsLost: the lock is lost during the payment, which is rolled back. The
+// client repeats it.
 func TestPaymentsLost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -18,8 +18,8 @@ type Outbox interface {
 	// Next waits for the first mail that is not done.
 	Next(ctx context.Context) (Mail, error)
 
-	// Finish marks a mail as done, and in the same transaction it fails if no row matches:
-	// UPDATE leader SET term = $1 WHERE term = $1
+	// Finish marks a mail as done, and in the same transaction it fails if no row
+	// matches: UPDATE leader SET term = $1 WHERE term = $1
 	Finish(ctx context.Context, term uint64, m Mail) error
 }
 

@@ -81,8 +81,8 @@ func delivery(ctx context.Context, _ cookbook.Mail) error {
 	}
 }
 
-// candidate runs SendMails until stop is called. Then it must return an error that wraps
-// want.
+// candidate runs SendMails until stop is called. Then it must return an error that
+// wraps want.
 func candidate(t *testing.T, l *distlock.Locker, box cookbook.Outbox, send func(context.Context, cookbook.Mail) error) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -126,8 +126,8 @@ func TestSendMails(t *testing.T) {
 	})
 }
 
-// TestSendMailsPaused: a leader is paused during a mail for so long that another process
-// leads. What it finishes afterwards is refused.
+// TestSendMailsPaused: a leader is paused during a mail for so long that another
+// process leads. What it finishes afterwards is refused.
 func TestSendMailsPaused(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

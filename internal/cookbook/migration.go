@@ -18,8 +18,8 @@ type Schema interface {
 	Apply(ctx context.Context, version int) error
 }
 
-// Migrate returns when the database has the wanted version. Every instance calls it when
-// it starts.
+// Migrate returns when the database has the wanted version. Every instance calls it
+// when it starts.
 func Migrate(ctx context.Context, locker *distlock.Locker, db Schema, want int) error {
 	if version, err := db.Version(ctx); err != nil || version >= want {
 		return err // most starts need no lock

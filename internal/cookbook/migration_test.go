@@ -42,8 +42,8 @@ func (s *schema) Apply(ctx context.Context, version int) error {
 	return nil
 }
 
-// TestMigrate: five instances start, one runs the three migrations, and all are ready when
-// the third is committed. The next start takes no lock.
+// TestMigrate: five instances start, one runs the three migrations, and all are ready
+// when the third is committed. The next start takes no lock.
 func TestMigrate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -68,8 +68,8 @@ func TestMigrate(t *testing.T) {
 	})
 }
 
-// TestMigrateCrash: the first of five instances dies in the middle of the second migration.
-// Another one runs it again, and the first migration is not repeated.
+// TestMigrateCrash: the first of five instances dies in the middle of the second
+// migration. Another one runs it again, and the first migration is not repeated.
 func TestMigrateCrash(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -18,8 +18,8 @@ func Export(ctx context.Context, locker *distlock.Locker, export func(ctx contex
 	}, export)
 }
 
-// CallBank begins at most 4 calls in any second: a permit is kept for a second even if the
-// call is quicker.
+// CallBank begins at most 4 calls in any second: a permit is kept for a second even if
+// the call is quicker.
 func CallBank(ctx context.Context, locker *distlock.Locker, call func(ctx context.Context) error) error {
 	return locker.Do(ctx, "bank", distlock.Opts{
 		Prefix:  "shop:",

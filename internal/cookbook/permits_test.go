@@ -13,8 +13,8 @@ import (
 	"github.com/distlock-go/distlock/internal/cookbook"
 )
 
-// TestExport: forty exports of eleven seconds in five processes. Four run at the same time,
-// so six times four begin within the minute that a caller waits.
+// TestExport: forty exports of eleven seconds in five processes. Four run at the same
+// time, so six times four begin within the minute that a caller waits.
 func TestExport(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -42,8 +42,8 @@ func TestExport(t *testing.T) {
 	})
 }
 
-// TestCallBank: twenty quick calls in five processes. Four begin at once, and four in each
-// second after that.
+// TestCallBank: twenty quick calls in five processes. Four begin at once, and four in
+// each second after that.
 func TestCallBank(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -11,24 +11,12 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/zklock"
+	"github.com/distlock-go/distlock/internal/test/testkit"
 	"github.com/distlock-go/distlock/internal/test/zktest"
 )
 
-type stock interface {
-	Reserve(ctx context.Context, sku string) error
-}
-
-// stockFunc is a function as a stock.
-type stockFunc func() error
-
-func (f stockFunc) Reserve(context.Context, string) error { return f() }
-
-func newLocker(servers []string) (*distlock.Locker, error) {
-	backend, err := zklock.New(servers, zklock.WithRoot("/shop/stock"))
-	if err != nil {
-		return nil, err
-	}
-	return distlock.New(backend, distlock.Config{}), nil
+type stock struct {
+	Reserve func(ctx context.Context, sku string) error
 }
 
 func after(ctx context.Context, locker *distlock.Locker, stock stock, sku string) error {
@@ -41,30 +29,20 @@ func after(ctx context.Context, locker *distlock.Locker, stock stock, sku string
 func TestOnePath(t *testing.T) {
 	t.Parallel()
 	server := zktest.Start(t, zktest.Config{})
-	locker, err := newLocker([]string{server.Addr()})
+	backend, err := zklock.New([]string{server.Addr()}, zklock.WithRoot("/shop/stock"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer locker.Close()
-	conn, _, err := zk.Connect([]string{server.Addr()}, 10*time.Second, zk.WithLogger(quiet{}))
+	conn, _, err := zk.Connect([]string{server.Addr()}, 10*time.Second, zk.WithLogInfo(false))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-
-	var nodes []string
-	reserve := stockFunc(func() (err error) {
-		nodes, _, err = conn.Children("/shop/stock/tea")
-		return err
-	})
-	if err := after(t.Context(), locker, reserve, "tea"); err != nil {
-		t.Fatal(err)
-	}
-	if len(nodes) != 1 || !strings.HasPrefix(nodes[0], "_c_") || !strings.Contains(nodes[0], "-lock-") {
-		t.Errorf("the nodes of the lock are %q", nodes)
-	}
+	testkit.WantIs(t, after(t.Context(), testkit.NewLocker(t, backend, distlock.Config{}), stock{func(context.Context, string) error {
+		nodes, _, err := conn.Children("/shop/stock/tea")
+		if len(nodes) != 1 || !strings.HasPrefix(nodes[0], "_c_") || !strings.Contains(nodes[0], "-lock-") {
+			t.Errorf("the nodes of the lock are %q, %v", nodes, err)
+		}
+		return nil
+	}}, "tea"))
 }
-
-type quiet struct{}
-
-func (quiet) Printf(string, ...any) {}

@@ -3,7 +3,6 @@ package etcd
 
 import (
 	"context"
-	"errors"
 	"testing"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -14,11 +13,10 @@ import (
 	"github.com/distlock-go/distlock/backend/etcdlock"
 	"github.com/distlock-go/distlock/examples/internal/mixed"
 	"github.com/distlock-go/distlock/internal/test/etcdtest"
+	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
-type job func(ctx context.Context) error
-
-func before(ctx context.Context, client *clientv3.Client, report job) error {
+func before(ctx context.Context, client *clientv3.Client, report mixed.Job) error {
 	session, err := concurrency.NewSession(client, concurrency.WithTTL(10))
 	if err != nil {
 		return err
@@ -32,75 +30,42 @@ func before(ctx context.Context, client *clientv3.Client, report job) error {
 	return report(ctx) // does not learn that the session has ended
 }
 
-func newLocker(client *clientv3.Client) (*distlock.Locker, error) {
-	backend, err := etcdlock.New(client, etcdlock.WithPrefix("/shop/"))
-	if err != nil {
-		return nil, err
-	}
-	return distlock.New(backend, distlock.Config{}), nil
-}
-
-func after(ctx context.Context, locker *distlock.Locker, report job) error {
+func after(ctx context.Context, locker *distlock.Locker, report mixed.Job) error {
 	return locker.Do(ctx, "report", distlock.Opts{}, report)
 }
 
-// start returns a client of a new server, and the page's Locker.
-func start(t *testing.T) (*clientv3.Client, *distlock.Locker) {
-	t.Helper()
+// TestBothAtOnce runs old and new processes at the same time, on one key. An election
+// and a lock of the same name exclude each other, too.
+func TestBothAtOnce(t *testing.T) {
+	t.Parallel()
 	server := etcdtest.Start(t, "--unsafe-no-fsync")
 	client, err := clientv3.New(clientv3.Config{Endpoints: []string{server.Addr()}, Logger: zap.NewNop()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = client.Close() })
-	locker, err := newLocker(client)
+	backend, err := etcdlock.New(client, etcdlock.WithPrefix("/shop/"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = locker.Close() })
-	return client, locker
-}
-
-// TestBothAtOnce runs old and new processes at the same time, on one key.
-func TestBothAtOnce(t *testing.T) {
-	t.Parallel()
-	client, locker := start(t)
-	err := mixed.Run(t.Context(),
+	locker := testkit.NewLocker(t, backend, distlock.Config{})
+	mixed.Run(t,
 		func(ctx context.Context, job mixed.Job) error { return before(ctx, client, job) },
-		func(ctx context.Context, job mixed.Job) error { return after(ctx, locker, job) },
-	)
-	if err != nil {
-		t.Error(err)
-	}
-}
+		func(ctx context.Context, job mixed.Job) error { return after(ctx, locker, job) })
 
-// TestElection: an election and a lock of the same name exclude each other.
-func TestElection(t *testing.T) {
-	t.Parallel()
-	client, locker := start(t)
 	session, err := concurrency.NewSession(client)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer session.Close()
 	election := concurrency.NewElection(session, "/shop/leader")
-	if err := election.Campaign(t.Context(), "web-3"); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := locker.TryAcquire(t.Context(), "leader", distlock.Opts{}); !errors.Is(err, distlock.ErrNotAcquired) {
-		t.Errorf("TryAcquire while another is elected: %v", err)
-	}
-	if err := election.Resign(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	lease, err := locker.TryAcquire(t.Context(), "leader", distlock.Opts{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.WantIs(t, election.Campaign(t.Context(), "web-3"))
+	_, err = locker.TryAcquire(t.Context(), "leader", distlock.Opts{})
+	testkit.WantIs(t, err, distlock.ErrNotAcquired)
+	testkit.WantIs(t, election.Resign(t.Context()))
+	lease := testkit.MustAcquire(t, locker, "leader", distlock.Opts{})
 	if leader, err := election.Leader(t.Context()); err != nil || len(leader.Kvs) != 1 || string(leader.Kvs[0].Value) == "web-3" {
 		t.Errorf("the leader is %v, %v, want ours", leader, err)
 	}
-	if err := lease.Release(t.Context()); err != nil {
-		t.Error(err)
-	}
+	testkit.WantIs(t, lease.Release(t.Context()))
 }

@@ -4,7 +4,6 @@ package postgresql
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"os"
 	"testing"
 
@@ -14,11 +13,10 @@ import (
 	"github.com/distlock-go/distlock/backend/sqllock"
 	"github.com/distlock-go/distlock/examples/internal/mixed"
 	"github.com/distlock-go/distlock/internal/test/sqltest"
+	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
-type job func(ctx context.Context) error
-
-func before(ctx context.Context, db *sql.DB, report job) error {
+func before(ctx context.Context, db *sql.DB, report mixed.Job) error {
 	conn, err := db.Conn(ctx)
 	if err != nil {
 		return err
@@ -31,25 +29,14 @@ func before(ctx context.Context, db *sql.DB, report job) error {
 	return report(ctx)
 }
 
-func between(ctx context.Context, db *sql.DB, locker *distlock.Locker, report job) error {
+func between(ctx context.Context, db *sql.DB, locker *distlock.Locker, report mixed.Job) error {
 	return locker.Do(ctx, "report", distlock.Opts{}, func(ctx context.Context) error {
 		return before(ctx, db, report)
 	})
 }
 
-func after(ctx context.Context, locker *distlock.Locker, report job) error {
+func after(ctx context.Context, locker *distlock.Locker, report mixed.Job) error {
 	return locker.Do(ctx, "report", distlock.Opts{}, report)
-}
-
-func newLocker(ctx context.Context, db *sql.DB) (*distlock.Locker, error) {
-	if err := sqllock.CreateTable(ctx, db, sqllock.Postgres); err != nil {
-		return nil, err
-	}
-	backend, err := sqllock.New(db, sqllock.Postgres)
-	if err != nil {
-		return nil, err
-	}
-	return distlock.New(backend, distlock.Config{}), nil
 }
 
 func TestMain(m *testing.M) {
@@ -58,31 +45,22 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// start returns a new database, and the page's Locker on it.
-func start(t *testing.T) (*sql.DB, *distlock.Locker) {
-	t.Helper()
+// TestBothAtOnce runs processes of two releases at the same time: before and between,
+// then between and after.
+func TestBothAtOnce(t *testing.T) {
+	t.Parallel()
 	db, err := sql.Open("pgx", sqltest.Postgres.NewDatabase(t))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = db.Close() })
-	locker, err := newLocker(t.Context(), db)
+	testkit.WantIs(t, sqllock.CreateTable(t.Context(), db, sqllock.Postgres))
+	backend, err := sqllock.New(db, sqllock.Postgres)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = locker.Close() })
-	return db, locker
-}
-
-// TestBothAtOnce runs processes of two releases at the same time: before and between, then
-// between and after.
-func TestBothAtOnce(t *testing.T) {
-	t.Parallel()
-	db, locker := start(t)
-	old := func(ctx context.Context, job mixed.Job) error { return before(ctx, db, job) }
+	locker := testkit.NewLocker(t, backend, distlock.Config{})
 	both := func(ctx context.Context, job mixed.Job) error { return between(ctx, db, locker, job) }
-	ours := func(ctx context.Context, job mixed.Job) error { return after(ctx, locker, job) }
-	if err := errors.Join(mixed.Run(t.Context(), old, both), mixed.Run(t.Context(), both, ours)); err != nil {
-		t.Error(err)
-	}
+	mixed.Run(t, func(ctx context.Context, job mixed.Job) error { return before(ctx, db, job) }, both)
+	mixed.Run(t, both, func(ctx context.Context, job mixed.Job) error { return after(ctx, locker, job) })
 }

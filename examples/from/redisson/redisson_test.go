@@ -3,32 +3,19 @@ package redisson
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"time"
 
-	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redissonlock"
+	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/examples/internal/mixed"
 )
 
-type stock interface {
-	Reserve(ctx context.Context, sku string) error
-}
-
-// stockFunc is a function as a stock.
-type stockFunc func()
-
-func (f stockFunc) Reserve(context.Context, string) error {
-	f()
-	return nil
-}
-
-func newLocker(rdb redis.UniversalClient) *distlock.Locker {
-	locker := distlock.New(redissonlock.New(rdb), distlock.Config{})
-	return locker
+type stock struct {
+	Reserve func(ctx context.Context, sku string) error
 }
 
 func after(ctx context.Context, locker *distlock.Locker, stock stock, sku string) error {
@@ -41,25 +28,9 @@ func after(ctx context.Context, locker *distlock.Locker, stock stock, sku string
 }
 
 func TestOneKey(t *testing.T) {
-	t.Parallel()
-	rdb := redis.NewClient(&redis.Options{Addr: miniredis.RunT(t).Addr()})
-	defer rdb.Close()
-	locker := newLocker(rdb)
-	defer locker.Close()
-
-	const theirs = "stock:tea"
-	var kind string
-	reserve := stockFunc(func() { kind = rdb.Type(t.Context(), theirs).Val() })
-	if err := after(t.Context(), locker, reserve, "tea"); err != nil || kind != "hash" {
-		t.Errorf("%v; the key is a %s", err, kind)
-	}
-	rdb.HSet(t.Context(), theirs, "0a5f3a8f-2d11-5e9d-4b0e-5d4c4b5c8b6d:1", 1)
-	rdb.PExpire(t.Context(), theirs, time.Minute)
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	ran := false
-	err := after(ctx, locker, stockFunc(func() { ran = true }), "tea")
-	if ran || !errors.Is(err, distlock.ErrNotAcquired) {
-		t.Errorf("while Redisson has the lock: %v; it ran: %t", err, ran)
-	}
+	mixed.OneKey(t, "stock:tea", mixed.Redisson,
+		func(rdb redis.UniversalClient) driver.Backend { return redissonlock.New(rdb) },
+		func(ctx context.Context, l *distlock.Locker, job func()) error {
+			return after(ctx, l, stock{func(context.Context, string) error { job(); return nil }}, "tea")
+		})
 }

@@ -12,13 +12,13 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/backend/redlock"
 	"github.com/distlock-go/distlock/examples/internal/mixed"
 	"github.com/distlock-go/distlock/internal/test/redistest"
+	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
-func before(ctx context.Context, rs *redsync.Redsync, report func(context.Context) error) error {
+func before(ctx context.Context, rs *redsync.Redsync, report mixed.Job) error {
 	mutex := rs.NewMutex("report", redsync.WithExpiry(10*time.Second), redsync.WithTries(100))
 	if err := mutex.LockContext(ctx); err != nil {
 		return err
@@ -27,35 +27,18 @@ func before(ctx context.Context, rs *redsync.Redsync, report func(context.Contex
 	return report(ctx) // has 10 s, and does not learn that they are over
 }
 
-func after(ctx context.Context, locker *distlock.Locker, report func(context.Context) error) error {
+func after(ctx context.Context, locker *distlock.Locker, report mixed.Job) error {
 	return locker.Do(ctx, "report", distlock.Opts{}, report)
-}
-
-func newRedsync(client *redis.Client) *redsync.Redsync {
-	return redsync.New(goredis.NewPool(client))
-}
-
-func newLocker(client *redis.Client) *distlock.Locker {
-	return distlock.New(redislock.New(client), distlock.Config{})
-}
-
-// newRedlock is for several pools.
-func newRedlock(clients []redis.UniversalClient, opts ...redlock.Option) *distlock.Locker {
-	return distlock.New(redlock.New(clients, opts...), distlock.Config{})
 }
 
 // TestBothAtOnce runs old and new processes at the same time, on one key of one server.
 func TestBothAtOnce(t *testing.T) {
 	t.Parallel()
-	server := redistest.Start(t)
-	rs, locker := newRedsync(server.Client(t)), newLocker(server.Client(t))
-	defer locker.Close()
-	if err := mixed.Run(t.Context(),
+	server, locker := mixed.Redis(t)
+	rs := redsync.New(goredis.NewPool(server.Client(t)))
+	mixed.Run(t,
 		func(ctx context.Context, job mixed.Job) error { return before(ctx, rs, job) },
-		func(ctx context.Context, job mixed.Job) error { return after(ctx, locker, job) },
-	); err != nil {
-		t.Error(err)
-	}
+		func(ctx context.Context, job mixed.Job) error { return after(ctx, locker, job) })
 }
 
 // TestBothOnThreeServers: with three pools, both count the same keys.
@@ -66,24 +49,19 @@ func TestBothOnThreeServers(t *testing.T) {
 		clients = append(clients, redistest.Start(t).Client(t))
 	}
 	rs := redsync.New(goredis.NewPool(clients[0]), goredis.NewPool(clients[1]), goredis.NewPool(clients[2]))
-	locker := newRedlock(clients,
-		redlock.WithTrustedStart(),             // the servers are new
-		redlock.WithNodeTimeout(5*time.Second)) // the machine may be slow
-	defer locker.Close()
-	if err := before(t.Context(), rs, func(ctx context.Context) error {
-		if _, err := locker.TryAcquire(ctx, "report", distlock.Opts{}); !errors.Is(err, distlock.ErrNotAcquired) {
-			t.Errorf("TryAcquire while redsync has it: %v", err)
-		}
+	locker := testkit.NewLocker(t, redlock.New(clients,
+		redlock.WithTrustedStart(),              // the servers are new
+		redlock.WithNodeTimeout(5*time.Second)), // the machine may be slow
+		distlock.Config{})
+	testkit.WantIs(t, before(t.Context(), rs, func(ctx context.Context) error {
+		_, err := locker.TryAcquire(ctx, "report", distlock.Opts{})
+		testkit.WantIs(t, err, distlock.ErrNotAcquired)
 		return nil
-	}); err != nil {
-		t.Error(err)
-	}
-	if err := after(t.Context(), locker, func(ctx context.Context) error {
+	}))
+	testkit.WantIs(t, after(t.Context(), locker, func(ctx context.Context) error {
 		if err := rs.NewMutex("report", redsync.WithTimeoutFactor(1)).TryLockContext(ctx); !errors.As(err, new(*redsync.ErrTaken)) {
 			t.Errorf("TryLock while distlock has it: %v", err)
 		}
 		return nil
-	}); err != nil {
-		t.Error(err)
-	}
+	}))
 }

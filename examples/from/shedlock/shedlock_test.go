@@ -6,19 +6,16 @@ import (
 	"testing"
 	"time"
 
-	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
+	"github.com/distlock-go/distlock/examples/internal/mixed"
+	"github.com/distlock-go/distlock/internal/test/redistest"
+	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
-func newLocker(rdb redis.UniversalClient) *distlock.Locker {
-	locker := distlock.New(redislock.New(rdb), distlock.Config{})
-	return locker
-}
-
-func report(ctx context.Context, locker *distlock.Locker, write func(context.Context) error) error {
+func report(ctx context.Context, locker *distlock.Locker, write mixed.Job) error {
 	err := locker.Do(ctx, "report", distlock.Opts{
 		Prefix:     "job-lock:prod:", // ShedLock's keys in the environment "prod"
 		RetryCount: 1,                // skip
@@ -31,33 +28,24 @@ func report(ctx context.Context, locker *distlock.Locker, write func(context.Con
 	return err
 }
 
+// TestOneKey: the report is written when ShedLock has ended, and ShedLock gets no lock
+// within MinHold.
 func TestOneKey(t *testing.T) {
-	t.Parallel()
-	rdb := redis.NewClient(&redis.Options{Addr: miniredis.RunT(t).Addr()})
-	defer rdb.Close()
-	locker := newLocker(rdb)
-	defer locker.Close()
-
-	const theirs, value = "job-lock:prod:report", "ADDED:2026-11-22T03:00:00.000Z@web-3:5e9d4b0e-5d4c-4b5c-8b6d-0a5f3a8f2d11"
-	written := 0
-	write := func(context.Context) error {
-		written++
-		return nil
-	}
-	if !rdb.SetNX(t.Context(), theirs, value, time.Hour).Val() {
-		t.Fatal("ShedLock did not get its lock")
-	}
-	if err := report(t.Context(), locker, write); err != nil || written != 0 {
-		t.Errorf("beside ShedLock: %v, written %d times", err, written)
-	}
-	rdb.Del(t.Context(), theirs)
-	if err := report(t.Context(), locker, write); err != nil || written != 1 {
-		t.Errorf("alone: %v, written %d times", err, written)
-	}
-	if rdb.SetNX(t.Context(), theirs, value, time.Hour).Val() {
-		t.Error("ShedLock got the lock within MinHold")
-	}
-	if err := report(t.Context(), locker, write); err != nil || written != 1 {
-		t.Errorf("within MinHold: %v, written %d times", err, written)
-	}
+	testkit.InBubble(t, "report", func(t *testing.T) {
+		var rdb redis.UniversalClient = redistest.VirtualClient(t, redistest.Virtual(t))
+		locker := testkit.NewLocker(t, redislock.New(rdb), distlock.Config{})
+		theirs := mixed.Value("ADDED:2026-11-22T03:00:00.000Z@web-3:5e9d4b0e-5d4c-4b5c-8b6d-0a5f3a8f2d11")
+		take := func() bool { return theirs(t.Context(), rdb, "job-lock:prod:report") }
+		written := 0
+		for i, want := range []int{0, 1, 1} {
+			if i == 0 && !take() {
+				t.Error("ShedLock did not get its lock")
+			}
+			err := report(t.Context(), locker, func(context.Context) error { written++; return nil })
+			if err != nil || written != want || take() {
+				t.Errorf("run %d: %v, written %d times, want %d", i, err, written, want)
+			}
+			time.Sleep(2 * time.Minute) // ShedLock's lock was for one
+		}
+	})
 }

@@ -3,37 +3,23 @@ package springaspect
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
+	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/examples/internal/mixed"
 	"github.com/distlock-go/distlock/javakey"
 	"github.com/distlock-go/distlock/wiring"
 )
 
-// stock is what both programs change.
-type stock interface {
-	Reserve(ctx context.Context, sku string) (string, error)
-}
-
-// stockFunc is a function as a stock.
-type stockFunc func() string
-
-func (f stockFunc) Reserve(context.Context, string) (string, error) { return f(), nil }
-
-func newLocker(rdb redis.UniversalClient) *distlock.Locker {
-	backend := redislock.New(rdb, redislock.WithFreeRelease())
-	locker := distlock.New(backend, distlock.Config{})
-	return locker
-}
+type stock struct{ Reserve distlock.Func[string, string] }
 
 func after(locker *distlock.Locker, stock stock) distlock.Func[string, string] {
 	opts := javakey.AspectDefaults() // 1 s, 3 attempts, 500 ms, and the keys of the aspect
@@ -42,42 +28,26 @@ func after(locker *distlock.Locker, stock stock) distlock.Func[string, string] {
 	return reserve
 }
 
-// theirs is the key of the aspect: "tea".hashCode() is 114704.
-const theirs = "shop:reserve-114704-locks"
-
+// TestOneKey: "tea".hashCode() is 114704.
 func TestOneKey(t *testing.T) {
-	t.Parallel()
-	rdb := redis.NewClient(&redis.Options{Addr: miniredis.RunT(t).Addr()})
-	defer rdb.Close()
-	locker := newLocker(rdb)
-	defer locker.Close()
-
-	taken := true // by the aspect
-	reserve := after(locker, stockFunc(func() string {
-		taken = rdb.SetNX(t.Context(), theirs, "5e9d4b0e-5d4c-4b5c-8b6d-0a5f3a8f2d11", time.Minute).Val()
-		return "reserved"
-	}))
-	if got, err := reserve(t.Context(), "tea"); got != "reserved" || err != nil || taken {
-		t.Errorf("reserve: %q, %v; the aspect got the lock: %t", got, err, taken)
-	}
-	if !rdb.SetNX(t.Context(), theirs, "5e9d4b0e-5d4c-4b5c-8b6d-0a5f3a8f2d11", time.Minute).Val() {
-		t.Error("the aspect did not get the lock after the release")
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	if got, err := reserve(ctx, "tea"); got != "" || !errors.Is(err, distlock.ErrNotAcquired) {
-		t.Errorf("reserve while the aspect has the lock: %q, %v", got, err)
-	}
+	mixed.OneKey(t, "shop:reserve-114704-locks", mixed.Value("5e9d4b0e-5d4c-4b5c-8b6d-0a5f3a8f2d11"),
+		func(rdb redis.UniversalClient) driver.Backend { return redislock.New(rdb, redislock.WithFreeRelease()) },
+		func(ctx context.Context, l *distlock.Locker, job func()) error {
+			_, err := after(l, stock{func(context.Context, string) (string, error) { job(); return "reserved", nil }})(ctx, "tea")
+			return err
+		})
 }
 
-// What the aspect refuses in its verify, on the first call, is refused when the program starts.
+// What the aspect refuses in its verify, on the first call, is refused when the program
+// starts.
 func Example_refused() {
 	opts := distlock.Opts{Prefix: "my-", RetryCount: -1, RetryInterval: -200 * time.Millisecond}
 	fmt.Println(opts.Validate())
 	// Output: distlock: options: Value is empty; RetryInterval is negative: -200ms; RetryCount is negative: -1
 }
 
-// The pages have the keys that both sides make of the article's method and its arguments.
+// The pages have the keys that both sides make of the article's method and its
+// arguments.
 func TestKeysOfThePage(t *testing.T) {
 	t.Parallel()
 	english, err := os.ReadFile("../../../docs/from-distributedlock.md")

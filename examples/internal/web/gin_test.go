@@ -17,37 +17,35 @@ import (
 func init() { gin.SetMode(gin.ReleaseMode) }
 
 func TestGin(t *testing.T) {
-	// in makes a handler of one for gin, which returns no error.
-	in := func(f func(*gin.Context)) func(*gin.Context) error {
-		return func(c *gin.Context) error { f(c); return nil }
+	lost := func(f func(*gin.Context)) reply[*gin.Context] {
+		return reply[*gin.Context]{func(c *gin.Context) error { f(c); return nil }, http.StatusFailedDependency}
 	}
 	framework[*gin.Context]{
 		start: startGin, context: func(c *gin.Context) context.Context { return c.Request.Context() },
-		paid: in(func(c *gin.Context) { c.String(http.StatusOK, "paid %s", c.Param("id")) }),
-		busy: httpmw.TypeBusy, badKey: httpmw.TypeBadKey, unavailable: httpmw.TypeUnavailable, empty: http.StatusBadRequest,
-		lost: map[string]answers[*gin.Context]{
-			"nothing":  {in(func(*gin.Context) {}), http.StatusFailedDependency},
-			"a status": {in(func(c *gin.Context) { c.Status(http.StatusNoContent) }), http.StatusFailedDependency},
-			"a body":   {in(func(c *gin.Context) { c.JSON(http.StatusCreated, "paid") }), http.StatusFailedDependency},
-			"a stream": {in(func(c *gin.Context) { c.Writer.Flush() }), http.StatusFailedDependency},
-			"text":     {in(func(c *gin.Context) { _, _ = c.Writer.WriteString("paid") }), http.StatusFailedDependency},
-			"an error": {in(func(c *gin.Context) { c.String(http.StatusBadGateway, "in doubt") }), http.StatusFailedDependency},
-			"aborted":  {in(func(c *gin.Context) { c.AbortWithStatus(http.StatusBadGateway) }), http.StatusFailedDependency},
+		paid:    func(c *gin.Context) error { c.String(http.StatusOK, "paid %s", c.Param("id")); return nil },
+		answers: problems,
+		after: map[string]reply[*gin.Context]{
+			"nothing":  lost(func(*gin.Context) {}),
+			"a status": lost(func(c *gin.Context) { c.Status(http.StatusNoContent) }),
+			"a body":   lost(func(c *gin.Context) { c.JSON(http.StatusCreated, "paid") }),
+			"a stream": lost(func(c *gin.Context) { c.Writer.Flush() }),
+			"text":     lost(func(c *gin.Context) { _, _ = c.Writer.WriteString("paid") }),
+			"an error": lost(func(c *gin.Context) { c.String(http.StatusBadGateway, "in doubt") }),
+			"aborted":  lost(func(c *gin.Context) { c.AbortWithStatus(http.StatusBadGateway) }),
+			"a 404":    {func(c *gin.Context) error { c.String(http.StatusNotFound, ""); return nil }, http.StatusNotFound},
 		},
 	}.test(t)
 }
 
-func startGin(t *testing.T, l *distlock.Locker, routes ...route[*gin.Context]) string {
+func startGin(t *testing.T, l *distlock.Locker, o distlock.Opts, handler func(*gin.Context) error) call {
 	t.Helper()
 	engine := gin.New()
 	engine.Use(gin.RecoveryWithWriter(io.Discard), func(c *gin.Context) {
 		c.Next()
 		outlives(c.Request.Context(), t)
 	})
-	for _, r := range routes {
-		engine.POST(r.path, ginlock.Use(httpmw.Lock(l, r.key, pay)), func(c *gin.Context) { _ = r.handler(c) })
-	}
+	engine.POST("/orders/:id/pay", ginlock.Use(httpmw.Lock(l, byID, o)), func(c *gin.Context) { _ = handler(c) })
 	server := httptest.NewServer(engine)
 	t.Cleanup(server.Close)
-	return server.URL
+	return post(server.URL)
 }

@@ -2,7 +2,6 @@ package web_test
 
 import (
 	"context"
-	"errors"
 	"io"
 	"log"
 	"net"
@@ -23,7 +22,6 @@ import (
 	"github.com/distlock-go/distlock/examples/hertzlock"
 	"github.com/distlock-go/distlock/httpmw"
 	"github.com/distlock-go/distlock/internal/test/testkit"
-	"github.com/distlock-go/distlock/wiring"
 )
 
 func init() {
@@ -31,45 +29,47 @@ func init() {
 	log.SetOutput(io.Discard) // TestHertzPaths has a mistake on purpose
 }
 
-// hertzByID has the key of the order in the path.
-func hertzByID(l *distlock.Locker) app.HandlerFunc { return hertzlock.Use(httpmw.Lock(l, byID, pay)) }
-
 // hertz is what a handler of Hertz gets.
 type hertz struct {
-	ctx context.Context
+	ctx context.Context //nolint:containedctx // an argument
 	c   *app.RequestContext
 }
 
 func TestHertz(t *testing.T) {
-	// in makes a handler of what it does with the answer. The header Etag goes with its body.
-	in := func(f func(*app.RequestContext)) func(hertz) error {
-		return func(h hertz) error {
-			h.c.Header("Etag", "paid")
-			f(h.c)
-			return nil
-		}
+	// lost is the answer to what a handler does. The header Etag goes with its body.
+	lost := func(f func(*app.RequestContext)) reply[hertz] {
+		return reply[hertz]{func(h hertz) error { h.c.Header("Etag", "paid"); f(h.c); return nil }, http.StatusFailedDependency}
 	}
+	late := lost(func(c *app.RequestContext) {
+		c.Response.HijackWriter(resp.NewChunkedBodyWriter(&c.Response, c.GetWriter()))
+		_, _ = c.WriteString("paid")
+		_ = c.Flush()
+	})
+	late.code = http.StatusOK
+	answers := problems
+	answers.empty.code = http.StatusNotFound
 	framework[hertz]{
 		start: startHertz, context: func(h hertz) context.Context { return h.ctx },
-		paid: func(h hertz) error { h.c.String(http.StatusOK, "paid %s", h.c.Param("id")); return nil },
-		busy: httpmw.TypeBusy, badKey: httpmw.TypeBadKey, unavailable: httpmw.TypeUnavailable, empty: http.StatusNotFound,
-		lost: map[string]answers[hertz]{
-			"nothing":  {in(func(*app.RequestContext) {}), http.StatusFailedDependency},
-			"a status": {in(func(c *app.RequestContext) { c.Status(http.StatusNoContent) }), http.StatusFailedDependency},
-			"a body":   {in(func(c *app.RequestContext) { c.JSON(http.StatusCreated, "paid") }), http.StatusFailedDependency},
-			"a stream": {in(func(c *app.RequestContext) { c.SetBodyStream(strings.NewReader("paid"), -1) }), http.StatusFailedDependency},
-			"a hijack": {in(func(c *app.RequestContext) { c.Hijack(func(network.Conn) { t.Error("hijacked") }) }), http.StatusFailedDependency},
-			"an error": {in(func(c *app.RequestContext) { c.String(http.StatusBadGateway, "in doubt") }), http.StatusFailedDependency},
-			"aborted":  {in(func(c *app.RequestContext) { c.AbortWithStatus(http.StatusBadGateway) }), http.StatusFailedDependency},
-			"chunks":   {in(chunk), http.StatusOK}, // too late
+		paid:    func(h hertz) error { h.c.String(http.StatusOK, "paid %s", h.c.Param("id")); return nil },
+		answers: answers,
+		after: map[string]reply[hertz]{
+			"nothing":  lost(func(*app.RequestContext) {}),
+			"a status": lost(func(c *app.RequestContext) { c.Status(http.StatusNoContent) }),
+			"a body":   lost(func(c *app.RequestContext) { c.JSON(http.StatusCreated, "paid") }),
+			"a stream": lost(func(c *app.RequestContext) { c.SetBodyStream(strings.NewReader("paid"), -1) }),
+			"a hijack": lost(func(c *app.RequestContext) { c.Hijack(func(network.Conn) { t.Error("hijacked") }) }),
+			"an error": lost(func(c *app.RequestContext) { c.String(http.StatusBadGateway, "in doubt") }),
+			"aborted":  lost(func(c *app.RequestContext) { c.AbortWithStatus(http.StatusBadGateway) }),
+			"chunks":   late,
+			"a 404":    {func(h hertz) error { h.c.String(http.StatusNotFound, ""); return nil }, http.StatusNotFound},
 		},
 	}.test(t)
 }
 
 // startHertz checks that what the handlers around the lock have set is in the answer.
-func startHertz(t *testing.T, l *distlock.Locker, routes ...route[hertz]) string {
+func startHertz(t *testing.T, l *distlock.Locker, o distlock.Opts, handler func(hertz) error) call {
 	t.Helper()
-	return serveHertz(t, func(h *server.Hertz) {
+	return post(serveHertz(t, func(h *server.Hertz) {
 		h.Use(func(ctx context.Context, c *app.RequestContext) {
 			c.Header("Access-Control-Allow-Origin", "*")
 			c.Next(ctx)
@@ -78,12 +78,10 @@ func startHertz(t *testing.T, l *distlock.Locker, routes ...route[hertz]) string
 				t.Errorf("the answer has the headers %s", c.Response.Header.Header())
 			}
 		})
-		for _, r := range routes {
-			h.POST(r.path, hertzlock.Use(httpmw.Lock(l, r.key, pay)), func(ctx context.Context, c *app.RequestContext) {
-				_ = r.handler(hertz{ctx, c})
-			})
-		}
-	})
+		h.POST("/orders/:id/pay", hertzlock.Use(httpmw.Lock(l, byID, o)), func(ctx context.Context, c *app.RequestContext) {
+			_ = handler(hertz{ctx, c})
+		})
+	}, server.WithSenseClientDisconnection(true)))
 }
 
 // serveHertz starts a server on a port of its own and returns its address.
@@ -111,22 +109,9 @@ func chunk(c *app.RequestContext) {
 	_ = c.Flush()
 }
 
-// TestHertzMalformed: Hertz serves an address that net/http does not, and it is refused.
-func TestHertzMalformed(t *testing.T) {
-	t.Parallel()
-	h := server.New()
-	h.POST("/orders/:id", hertzByID(testkit.NewLocker(t, memlock.New(), distlock.Config{})), func(context.Context, *app.RequestContext) {
-		t.Error("a handler runs without the lock")
-	})
-	got := ut.PerformRequest(h.Engine, http.MethodPost, "/orders/%zz", nil).Result()
-	if got.StatusCode() != http.StatusBadRequest || !strings.Contains(string(got.Body()), httpmw.TypeBadKey) {
-		t.Errorf("%d %s", got.StatusCode(), got.Body())
-	}
-}
-
-// TestHertzPaths: a value is one lock in each of its spellings, and with each way of Hertz to find
-// a route. A value that is empty is refused, and a route without the parameter is a mistake
-// of the server.
+// TestHertzPaths: a value is one lock in each of its spellings, and with each way of
+// Hertz to find a route. A value that is empty or malformed is refused, and a route
+// without the parameter is a mistake of the server.
 func TestHertzPaths(t *testing.T) {
 	t.Parallel()
 	for name, opts := range map[string][]config.Option{
@@ -134,35 +119,34 @@ func TestHertzPaths(t *testing.T) {
 		"raw path":    {server.WithUseRawPath(true)},
 		"not decoded": {server.WithUseRawPath(true), server.WithUnescapePathValues(false)},
 	} {
-		l := testkit.NewLocker(t, memlock.New(), distlock.Config{})
-		lock := hertzlock.Use(httpmw.Lock(l, httpmw.PathValue("name"), pay))
+		lock := hertzlock.Use(httpmw.Lock(testkit.NewLocker(t, memlock.New(), distlock.Config{}), httpmw.PathValue("name"), pay))
 		url := serveHertz(t, func(h *server.Hertz) {
-			handler := func(ctx context.Context, c *app.RequestContext) {
-				lease, _ := distlock.FromContext(ctx)
-				c.String(http.StatusOK, lease.Key())
+			for _, path := range []string{"/orders/:name", "/files/*name", "/all"} {
+				h.POST(path, lock, func(ctx context.Context, c *app.RequestContext) {
+					lease, _ := distlock.FromContext(ctx)
+					c.String(http.StatusOK, lease.Key())
+				})
 			}
-			h.POST("/orders/:name", lock, handler)
-			h.POST("/files/*name", lock, handler)
-			h.POST("/all", lock, handler)
 		}, opts...)
-		o := pay
-		o.ParamLock = true
-		for path, value := range map[string]string{"/orders/a%41": "aA", "/orders/aA": "aA", "/orders/a%2541": "a%41", "/orders/%61%2541": "a%41", "/files/a/b": "a/b", "/files/%61/b": "a/b"} {
-			want, err := wiring.Key(o, value)
-			if a := post(t, url+path, ""); err != nil || a.code != http.StatusOK || a.body != want {
-				t.Errorf("%s: %s: %+v, want %s, %v", name, path, a, want, err)
-			}
-		}
-		for path, want := range map[string]int{"/files/": http.StatusBadRequest, "/all": http.StatusInternalServerError} {
-			if a := post(t, url+path, ""); a.code != want {
-				t.Errorf("%s: %s: %+v", name, path, a)
+		for path, want := range map[string]outcome{
+			"/orders/a%41": {200, "shop:pay:aA"}, "/orders/aA": {200, "shop:pay:aA"}, "/files/a/b": {200, "shop:pay:a/b"}, "/files/%61/b": {200, "shop:pay:a/b"},
+			"/orders/a%2541": {200, "shop:pay:a%2541"}, "/orders/%61%2541": {200, "shop:pay:a%2541"}, "/files/": {400, ""}, "/all": {500, ""},
+		} {
+			a, err := send(t.Context(), url+path, http.NoBody)
+			if err != nil || a.code != want.code || want.body != "" && a.body != want.body {
+				t.Errorf("%s: %s: %+v, want %v, %v", name, path, a, want, err)
 			}
 		}
 	}
+	h := server.New()
+	h.POST("/orders/:id", hertzlock.Use(httpmw.Lock(testkit.NewLocker(t, memlock.New(), distlock.Config{}), byID, pay)))
+	if got := ut.PerformRequest(h.Engine, http.MethodPost, "/orders/%zz", nil).Result(); got.StatusCode() != http.StatusBadRequest || !strings.Contains(string(got.Body()), httpmw.TypeBadKey) {
+		t.Errorf("malformed: %d %s", got.StatusCode(), got.Body())
+	}
 }
 
-// TestHertzStreamBody: with WithStreamBody a key from the body has the handler find it in Body,
-// and with another key it has its stream.
+// TestHertzStreamBody: with WithStreamBody a key from the body has the handler find it
+// in Body, and with another key it has its stream.
 func TestHertzStreamBody(t *testing.T) {
 	t.Parallel()
 	l := testkit.NewLocker(t, memlock.New(), distlock.Config{})
@@ -170,64 +154,24 @@ func TestHertzStreamBody(t *testing.T) {
 		h.POST("/pay", hertzlock.Use(httpmw.Lock(l, httpmw.JSONField("id", 1<<20), pay)), func(_ context.Context, c *app.RequestContext) {
 			c.Data(http.StatusOK, "text/plain", c.Request.Body())
 		})
-		h.POST("/orders/:id", hertzByID(l), func(_ context.Context, c *app.RequestContext) {
-			text, err := io.ReadAll(c.RequestBodyStream())
-			if err != nil {
-				t.Error(err)
-			}
+		h.POST("/orders/:id", hertzlock.Use(httpmw.Lock(l, byID, pay)), func(_ context.Context, c *app.RequestContext) {
+			text, _ := io.ReadAll(c.RequestBodyStream())
 			c.Data(http.StatusOK, "text/plain", text)
 		})
 	}, server.WithStreamBody(true))
-	body := `{"id":42,"pad":"` + strings.Repeat("x", 100_000) + `"}`
-	for _, path := range []string{"/pay", "/orders/42"} {
-		if a := post(t, url+path, body); a.code != http.StatusOK || a.body != body {
-			t.Errorf("%s: %d, %d bytes", path, a.code, len(a.body))
+	text := `{"id":42,"pad":"` + strings.Repeat("x", 100_000) + `"}`
+	for _, c := range []struct {
+		path string
+		body io.Reader
+		want outcome
+	}{
+		{"/pay", strings.NewReader(text), outcome{200, text}},
+		{"/orders/42", strings.NewReader(text), outcome{200, text}},
+		{"/pay", http.NoBody, outcome{400, ""}},
+		{"/pay", io.LimitReader(strings.NewReader(text), 1e6), outcome{400, ""}}, // without a length
+	} {
+		if a, err := send(t.Context(), url+c.path, c.body); err != nil || a.code != c.want.code || !strings.Contains(a.body, c.want.body) {
+			t.Errorf("%s: %d, %d bytes, %v", c.path, a.code, len(a.body), err)
 		}
-	}
-	if a := post(t, url+"/pay", ""); a.code != http.StatusBadRequest {
-		t.Errorf("no body: %+v", a)
-	}
-	chunks := io.LimitReader(strings.NewReader(body), 1e6)
-	if a, err := postWith(t.Context(), url+"/pay", chunks); err != nil || a.code != http.StatusBadRequest {
-		t.Errorf("without a length: %+v, %v", a, err)
-	}
-}
-
-// TestHertzClientLeaves: with WithSenseClientDisconnection a request whose client has left gives
-// up its wait.
-func TestHertzClientLeaves(t *testing.T) {
-	t.Parallel()
-	store := testkit.NewStore()
-	l := testkit.NewLocker(t, store, distlock.Config{})
-	key, err := wiring.Key(distlock.Opts{Prefix: pay.Prefix, Value: pay.Value, ParamLock: true}, 42)
-	if err != nil {
-		t.Fatal(err)
-	}
-	held := testkit.MustAcquire(t, testkit.NewLocker(t, store.Memory(), distlock.Config{}), key, distlock.Opts{})
-	returned := make(chan bool)
-	url := serveHertz(t, func(h *server.Hertz) {
-		h.POST("/orders/:id", func(ctx context.Context, c *app.RequestContext) {
-			c.Next(ctx)
-			returned <- c.IsAborted()
-		}, hertzlock.Use(httpmw.Lock(l, byID, distlock.Opts{Prefix: pay.Prefix, Value: pay.Value})), func(context.Context, *app.RequestContext) {
-			t.Error("a handler runs without the lock")
-		})
-	}, server.WithSenseClientDisconnection(true))
-	ctx, leave := context.WithCancel(t.Context())
-	left := make(chan error)
-	go func() {
-		_, err := postWith(ctx, url+"/orders/42", http.NoBody)
-		left <- err
-	}()
-	testkit.Eventually(t, "the request waits", func() bool { return len(store.Calls(testkit.Wait)) == 1 })
-	leave()
-	if err := <-left; !errors.Is(err, context.Canceled) {
-		t.Error(err)
-	}
-	if !<-returned {
-		t.Error("the request was not refused")
-	}
-	if err := held.Release(t.Context()); err != nil {
-		t.Error(err)
 	}
 }
