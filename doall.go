@@ -50,7 +50,7 @@ func (l *Locker) DoAll(ctx context.Context, keys []string, opts Opts, fn func(ct
 	var left budget
 	opts.start(&left)
 	for _, key := range full {
-		a := acquisition{locker: l, ctx: inner, key: key, opts: opts, budget: left}
+		a := acquisition{engine: &l.engine, ctx: inner, key: key, opts: opts, budget: left}
 		lease, err := a.run()
 		if err == nil {
 			set, inner, left = append(set, lease), &lease.ctx, a.budget

@@ -48,9 +48,9 @@ func (l *Locker) LoseAll() {
 // LoseOnItsWay ends the lease of the key if it was handed over, and the waiter that gets
 // it has not come for it yet. It returns whether that was so.
 func (l *Locker) LoseOnItsWay(key string) bool {
-	l.life.mu.Lock() // keeps the waiter from coming
-	defer l.life.mu.Unlock()
-	for s := l.life.leases[l.life.bucket(key)]; s != nil; s = s.node.next {
+	l.leases.mu.Lock() // keeps the waiter from coming
+	defer l.leases.mu.Unlock()
+	for s := l.leases.first[l.leases.bucket(key)]; s != nil; s = s.node.next {
 		if !s.ended.Load() {
 			return false
 		}
@@ -94,12 +94,7 @@ func (s *Lease) ValidAt(now time.Time) bool { return s.overAt(now) == nil }
 func (l *Locker) UnderWay() (all, leases int) {
 	l.life.mu.Lock()
 	defer l.life.mu.Unlock()
-	for _, first := range &l.life.leases {
-		for s := first; s != nil; s = s.node.next {
-			leases++
-		}
-	}
-	return l.life.n + l.life.cleaning, leases
+	return l.life.n + l.life.cleaning, len(l.leases.all())
 }
 
 // The bounds of what is in doubt.

@@ -10,27 +10,14 @@ import (
 
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/leasestate"
-	"github.com/distlock-go/distlock/internal/text"
 )
-
-// errTaken is why a lease is over if the store says so.
-var errTaken = fmt.Errorf("%w: the store says that this owner does not have the key", ErrLost)
-
-// taken is errTaken with what else the backend says. That is text only, because the cause
-// of a loss must not match other errors.
-func taken(why error) error {
-	if why == nil {
-		return errTaken
-	}
-	return fmt.Errorf("%w: %s", errTaken, text.OneLine(why))
-}
 
 // Lease is a lock that is held. It is safe for concurrent use.
 //
 // A Lease is valid until it is released or lost. [Lease.Check] compares the clock with
 // the deadline, so it is right even if this process was paused.
 type Lease struct {
-	locker  *Locker
+	engine  *engine
 	name    string
 	minHold time.Duration
 
@@ -97,14 +84,14 @@ func (s *Lease) Refresh(ctx context.Context) error {
 		return s.fail("refresh", err)
 	}
 	sent := time.Now()
-	r := driver.RenewAll(ctx, s.locker.backend, []driver.Grant{st.Grant()})[0]
+	r := driver.RenewAll(ctx, s.engine.backend, []driver.Grant{st.Grant()})[0]
 	switch r.Status {
 	case driver.Renewed:
 		st.Extend(sent)
-		s.locker.watchdog.extended(st)
+		s.engine.watchdog.extended(st)
 		return s.fail("refresh", s.over())
 	case driver.Lost:
-		s.locker.watchdog.remove(st)
+		s.engine.watchdog.remove(st)
 		return s.fail("refresh", st.Lose(taken(r.Err)))
 	default:
 		st.NotRenewed(sent, r.Err)
@@ -157,7 +144,7 @@ func (s *Lease) isLoss(err error) bool {
 }
 
 func (s *Lease) tellReleased(err error) {
-	if h := s.locker.cfg.Hooks.Event; h != nil {
+	if h := s.engine.cfg.Hooks.Event; h != nil {
 		e := s.event(Released)
 		e.Reentrant, e.Leader, e.Err = s.reentered != nil, s.leads, err
 		h(&s.ctx, e)
@@ -213,7 +200,7 @@ func (s *Lease) end(ctx context.Context) (first bool, err error) {
 	if s.reentered != nil {
 		s.result = s.endReentry()
 	} else {
-		s.result = s.locker.release(ctx, s)
+		s.result = s.engine.release(ctx, s)
 	}
 	return true, s.result
 }
@@ -249,7 +236,7 @@ func (s *Lease) reenter(ctx context.Context, innermost *Lease, opts *Opts) (*Lea
 		return nil, errEntered
 	}
 	in := &Lease{
-		locker: s.locker, name: opts.name(), state: s.state, alone: opts.Reentry == ReentryOne,
+		engine: s.engine, name: opts.name(), state: s.state, alone: opts.Reentry == ReentryOne,
 		assigned: leasestate.Assignment{Token: s.assigned.Token, Since: time.Now()}, outer: innermost, reentered: s,
 	}
 	in.ctx.lease, in.ctx.parent = in, ctx
@@ -274,9 +261,9 @@ func (s *Lease) endReentry() error {
 }
 
 // find returns the lease of the key among s and the leases below which s was acquired.
-func (s *Lease) find(l *Locker, key string) *Lease {
+func (s *Lease) find(e *engine, key string) *Lease {
 	for ; s != nil; s = s.outer {
-		if s.locker == l && s.Key() == key {
+		if s.engine == e && s.Key() == key {
 			return s
 		}
 	}
@@ -301,7 +288,7 @@ func (s *Lease) renewed(failed bool, err error, left time.Duration) {
 	if failed {
 		e.Err = s.fail("renew", unavailable(err))
 	}
-	s.locker.life.background(func() { s.locker.cfg.Hooks.Event(&s.ctx, e) })
+	s.engine.life.background(func() { s.engine.cfg.Hooks.Event(&s.ctx, e) })
 }
 
 // lost is called once, when the lease is lost while s is a holder, and returns the function
@@ -309,10 +296,10 @@ func (s *Lease) renewed(failed bool, err error, left time.Duration) {
 // and Close may be called, as soon as its context is cancelled.
 func (s *Lease) lost(err error) (tell func()) {
 	told := make(chan struct{})
-	if h := s.locker.cfg.Hooks.Event; h != nil {
+	if h := s.engine.cfg.Hooks.Event; h != nil {
 		e := s.event(Lost)
 		e.Err = err
-		s.locker.life.background(func() {
+		s.engine.life.background(func() {
 			<-told
 			h(&s.ctx, e)
 		})
@@ -344,11 +331,11 @@ func (s *Lease) Revoked() <-chan struct{} {
 	if s.reentered != nil {
 		return s.reentered.Revoked()
 	}
-	if s.locker.revoker == nil {
+	if s.engine.revoker == nil {
 		return nil
 	}
 	s.watching.Do(func() {
-		asked := s.locker.revoker.Revoked(&s.ctx, s.state.Grant())
+		asked := s.engine.revoker.Revoked(&s.ctx, s.state.Grant())
 		s.mu.Lock() // not before: a release does not wait
 		defer s.mu.Unlock()
 		s.revoked = asked

@@ -132,7 +132,7 @@ func (r *releaser) releaseAt(until time.Time, g driver.Grant) {
 		if !r.life.begin() {
 			return // the Locker was closed, and the timer stopped with it
 		}
-		defer r.life.done(nil)
+		defer r.life.done()
 		r.ReleaseInBackground(g)
 	})
 }
