@@ -68,7 +68,7 @@ func (a *acquisition) run() (*Lease, error) {
 
 func (a *acquisition) tellStart() {
 	if h := a.engine.cfg.Hooks.Start; h != nil {
-		a.ctx = h(a.ctx, a.opts.event("", a.key))
+		a.ctx = h(a.ctx, newEvent("", a.key, &a.opts))
 	}
 }
 
@@ -77,7 +77,7 @@ func (a *acquisition) tellFailed(err error) {
 	if h == nil {
 		return
 	}
-	e := a.opts.event(Failed, a.key)
+	e := newEvent(Failed, a.key, &a.opts)
 	if e.Err = err; !a.begun.IsZero() {
 		e.Wait = time.Since(a.begun)
 	}

@@ -253,11 +253,6 @@ func (o *Opts) class() compat.Class {
 	}
 }
 
-// event returns what the hooks are told of an acquisition that has no lease.
-func (o *Opts) event(kind Kind, key string) Event {
-	return Event{Kind: kind, Name: o.name(), Key: key, Mode: o.Mode, Permits: o.Permits}
-}
-
 // notAcquired returns the error of an acquisition with options o that ended with err.
 func (o *Opts) notAcquired(key string, err error) *Error {
 	e := &Error{Op: "acquire", Key: key, Err: err}

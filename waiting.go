@@ -75,7 +75,7 @@ func (r *waitReport) due() {
 	defer close(call)
 
 	l := r.engine
-	e := r.opts.event(Waiting, r.key)
+	e := newEvent(Waiting, r.key, &r.opts)
 	e.Leader, e.Wait, e.Err = r.candidate, time.Since(r.begun), l.busyErr(r.key)
 	e.Place, e.Waiters = l.queue.Place(r.key, ticket)
 	if l.leases.holder(r.key) == nil {
