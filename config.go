@@ -54,8 +54,7 @@ const (
 	maxKeys = 1 << 20
 )
 
-// withDefaults fills in the zero fields and panics for those that make no
-// sense.
+// withDefaults fills in the zero fields. It panics if a field makes no sense.
 func (c Config) withDefaults() Config {
 	switch {
 	case c.MaxWaiters < 0:

@@ -17,8 +17,8 @@ const maxSet = 1000
 // released before DoAll returns, and MinHold does not keep them. A key that is given twice is
 // taken once.
 //
-// The context of fn carries all leases: [Held] returns that of a full key, with its own
-// [Lease.Token]. It is cancelled as soon as one is over, with a cause that wraps [ErrLost]
+// The context of fn carries all leases: [Held] returns the lease of a full key, with its
+// own [Lease.Token]. It is cancelled as soon as one is over, with a cause that wraps [ErrLost]
 // and names the key.
 //
 // The keys are taken one after the other in the order of the full keys. So two calls never
@@ -96,7 +96,7 @@ func (l *Locker) lostMeanwhile(opts *Opts, key string, lost error) error {
 }
 
 // leaseSet is the leases of one DoAll, in the order of their keys. The context of each is
-// below that of the one before.
+// below the context of its predecessor.
 type leaseSet []*Lease
 
 // lost returns why the first lease that is over is so, or nil.

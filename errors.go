@@ -276,7 +276,7 @@ var codes = [...]struct {
 }
 
 // CodeOf returns the code of err: exactly one, whatever err wraps. The error of the
-// locked function counts too, for example that of another lock.
+// locked function counts too, for example if it comes from another lock.
 func CodeOf(err error) Code {
 	if err == nil {
 		return CodeOK

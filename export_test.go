@@ -66,9 +66,9 @@ func (l *Locker) LoseOnItsWay(key string) bool {
 
 // Stop delays the cancellation of the lease's context until the returned function is
 // called: of a release when it has begun, of a loss when the lease has ended.
-func (s *Lease) Stop() (goOn func()) {
-	s.ctx.mu.Lock()
-	return s.ctx.mu.Unlock
+func (lease *Lease) Stop() (goOn func()) {
+	lease.ctx.mu.Lock()
+	return lease.ctx.mu.Unlock
 }
 
 // StopWatchdog blocks operations that the watchdog takes part in: for example a
@@ -79,15 +79,15 @@ func (l *Locker) StopWatchdog() (goOn func()) {
 }
 
 // HoldIsOver reports whether the lease in the store that s has, or had, has ended.
-func (s *Lease) HoldIsOver() bool {
-	return s.state.Check(time.Now()) != nil
+func (lease *Lease) HoldIsOver() bool {
+	return lease.state.Check(time.Now()) != nil
 }
 
 // LimitKeys sets the limit of keys before the first use.
 func (l *Locker) LimitKeys(n int) { l.queue = localqueue.New[*leaseState](n, l.cfg.MaxWaiters) }
 
 // ValidAt reports whether s is valid at the given time.
-func (s *Lease) ValidAt(now time.Time) bool { return s.overAt(now) == nil }
+func (lease *Lease) ValidAt(now time.Time) bool { return lease.overAt(now) == nil }
 
 // UnderWay returns how many acquisitions, leases and clean-ups Close would wait for,
 // and how many leases it would cancel.

@@ -114,7 +114,8 @@ func eventBoth(first, second func(context.Context, Event)) func(context.Context,
 // errStart is why an acquisition failed before it began.
 var errStart = errors.New("a Start hook did not return")
 
-// startBoth is eventBoth for Start. If that of second does not return, first gets Failed.
+// startBoth is eventBoth for Start. If the Start of second does not return, first gets
+// Failed.
 func startBoth(first, second Hooks) func(context.Context, Event) context.Context {
 	if second.Start == nil {
 		return first.Start

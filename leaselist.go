@@ -101,7 +101,7 @@ func (l *leaseList) all() (leases []*Lease) {
 	return leases
 }
 
-// close makes the list accept no more leases, and returns those that it has.
+// close makes the list accept no more leases, and returns its leases.
 func (l *leaseList) close() []*Lease {
 	l.mu.Lock()
 	l.closed = true

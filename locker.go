@@ -35,8 +35,8 @@ func New(b driver.Backend, cfg Config) *Locker {
 // the key is about.
 //
 // If the lock is not acquired, fn does not run, and the error is an [*Error]. Otherwise
-// the error is that of fn, with that of a lost lease joined behind it: [Ran] tells both
-// apart. A release that fails is no error; Hooks are told of it, and it goes on in the
+// the error is what fn returned, and the loss of a lease is joined behind it: [Ran] tells
+// both apart. A release that fails is no error; Hooks are told of it, and it goes on in the
 // background. Commit a database transaction inside fn, before the next holder reads.
 func (l *Locker) Do(ctx context.Context, key string, opts Opts, fn func(ctx context.Context) error) (err error) {
 	if fn == nil {

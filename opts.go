@@ -93,7 +93,7 @@ type Opts struct {
 	// MinHold, ShedLock's lockAtLeastFor, keeps the key in the store at least this long after
 	// it was acquired: a quick job runs once per period in all processes. It should be longer
 	// than their clocks differ and shorter than the period. After a crash the key ends with
-	// KeyTimeout, after a loss it is not kept. A re-entry uses that of the outer call. At
+	// KeyTimeout, after a loss it is not kept. A re-entry uses the MinHold of the outer call. At
 	// most MaxHold.
 	MinHold time.Duration
 

@@ -78,7 +78,7 @@ func aged(e *HeldError, d time.Duration) *HeldError {
 	return &old
 }
 
-// ended returns the error for a wait that ctx ended, with that of the last attempt.
+// ended returns the error for a wait that ctx ended, with the error of the last attempt.
 func ended(ctx context.Context, last error) error {
 	end := ctx.Err()
 	if errors.Is(last, end) && !errors.Is(last, ErrNotAcquired) {

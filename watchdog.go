@@ -218,7 +218,7 @@ func (w *watchdog) sleep(now time.Time) (time.Duration, bool) {
 }
 
 // due takes the leases whose time has run out from the schedule and returns them, and sends
-// a renewal for those that are due.
+// a renewal for each that is due.
 func (w *watchdog) due(now time.Time) (expired []*leaseState) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
