@@ -33,16 +33,16 @@ type acquisition struct {
 }
 
 // acquire acquires the lock for a full key under checked options with defaults.
-func (e *engine) acquire(ctx context.Context, key string, opts *Opts) (*Lease, error) {
-	a := acquisition{engine: e, ctx: ctx, key: key, opts: *opts}
+func (eng *engine) acquire(ctx context.Context, key string, opts *Opts) (*Lease, error) {
+	a := acquisition{engine: eng, ctx: ctx, key: key, opts: *opts}
 	opts.start(&a.budget)
 	return a.run()
 }
 
 // refuse tells the hooks of an acquisition that ends before it begins, because of its options
 // or its key, and returns err. Some callers, such as schedulers, drop the error.
-func (e *engine) refuse(ctx context.Context, key string, opts *Opts, err error) error {
-	a := acquisition{engine: e, ctx: ctx, key: key, opts: *opts}
+func (eng *engine) refuse(ctx context.Context, key string, opts *Opts, err error) error {
+	a := acquisition{engine: eng, ctx: ctx, key: key, opts: *opts}
 	a.tellStart()
 	a.tellFailed(err)
 	return err

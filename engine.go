@@ -31,52 +31,52 @@ type engine struct {
 	ownerSuffix string // "@" and Config.Holder, or nothing
 }
 
-func (e *engine) init(b driver.Backend, cfg Config) {
+func (eng *engine) init(b driver.Backend, cfg Config) {
 	ctx, stop := context.WithCancel(context.Background()) //nolint:forbidigo // belongs to no call: ended by Close
-	e.backend, e.cfg, e.features, e.stop = b, cfg, b.Features(), stop
-	e.queue = localqueue.New[*leaseState](maxKeys, cfg.MaxWaiters)
-	e.life = newLifetime()
-	e.leases.init()
-	e.watchdog = newWatchdog(ctx, b, &cfg.Hooks)
-	e.watchdog.ended = e.letGo
-	e.releaser = newReleaser(ctx, b, e.life)
+	eng.backend, eng.cfg, eng.features, eng.stop = b, cfg, b.Features(), stop
+	eng.queue = localqueue.New[*leaseState](maxKeys, cfg.MaxWaiters)
+	eng.life = newLifetime()
+	eng.leases.init()
+	eng.watchdog = newWatchdog(ctx, b, &cfg.Hooks)
+	eng.watchdog.ended = eng.letGo
+	eng.releaser = newReleaser(ctx, b, eng.life)
 	if cfg.Holder != "" {
-		e.ownerSuffix = "@" + cfg.Holder
+		eng.ownerSuffix = "@" + cfg.Holder
 	}
-	e.queuer, _ = b.(driver.Queuer)
-	e.extender, _ = b.(driver.Extender)
-	e.waker, _ = b.(driver.Waker)
-	e.revoker, _ = b.(driver.Revoker)
+	eng.queuer, _ = b.(driver.Queuer)
+	eng.extender, _ = b.(driver.Extender)
+	eng.waker, _ = b.(driver.Waker)
+	eng.revoker, _ = b.(driver.Revoker)
 }
 
 // close is Locker.Close.
-func (e *engine) close() error {
-	if !e.life.close() {
+func (eng *engine) close() error {
+	if !eng.life.close() {
 		return nil
 	}
-	leases := e.leases.close()
-	e.queue.Close()
-	for _, st := range e.watchdog.watched() {
+	leases := eng.leases.close()
+	eng.queue.Close()
+	for _, st := range eng.watchdog.watched() {
 		_ = st.Lose(errClosed)
 	}
 	for _, s := range leases {
 		s.cancel(errClosed)
 	}
-	timer := time.NewTimer(e.cfg.CloseTimeout)
+	timer := time.NewTimer(eng.cfg.CloseTimeout)
 	defer timer.Stop()
 	select {
-	case <-e.life.idle:
+	case <-eng.life.idle:
 		timer.Reset(cleanupTimeout)
 		select {
-		case <-e.life.clean:
+		case <-eng.life.clean:
 		case <-timer.C:
 		}
 	case <-timer.C:
-		e.releaseAll()
+		eng.releaseAll()
 	}
-	e.stop()
-	e.watchdog.done.Wait()
-	if c, ok := e.backend.(io.Closer); ok {
+	eng.stop()
+	eng.watchdog.done.Wait()
+	if c, ok := eng.backend.(io.Closer); ok {
 		return c.Close()
 	}
 	return nil

@@ -25,23 +25,23 @@ import (
 // wait, Lead tries again after one to two times RetryInterval. It returns an error that another
 // attempt cannot mend: refused options or key, [ErrNoFencing], [ErrUpgrade], [ErrReentry], [ErrClosed],
 // the error of ctx with its cause, or ErrLost below a function whose lease of the key is over.
-func (l *Locker) Lead(ctx context.Context, key string, opts Opts, fn func(ctx context.Context) error) error {
+func (locker *Locker) Lead(ctx context.Context, key string, opts Opts, fn func(ctx context.Context) error) error {
 	if fn == nil {
-		return l.refuse(ctx, opts.Prefix+key, &opts, noFunction(opts.Prefix+key))
+		return locker.refuse(ctx, opts.Prefix+key, &opts, noFunction(opts.Prefix+key))
 	}
 	interval := max(opts.withDefaults().RetryInterval, 1) // options may be refused yet
 	led := false
 	for {
 		pause := interval + rand.N(interval)
-		s, err := l.acquireAs(ctx, key, opts, true)
+		s, err := locker.acquireAs(ctx, key, opts, true)
 		again := err != nil && passing(err)
 		if err == nil {
 			led = true
 			again, err = s.term(fn)
 			pause += interval
 		}
-		if !again || !l.life.sleep(ctx, pause) {
-			if err = l.stopped(ctx, opts.Prefix+key, err); led {
+		if !again || !locker.life.sleep(ctx, pause) {
+			if err = locker.stopped(ctx, opts.Prefix+key, err); led {
 				err = hasRun(err)
 			}
 			return err
@@ -75,9 +75,9 @@ func (lease *Lease) serve(fn func(ctx context.Context) error) (fnErr, lockErr er
 
 // stopped returns the error of Lead: err, and joined behind it what ended the campaign, if
 // that is not err.
-func (l *Locker) stopped(ctx context.Context, key string, err error) error {
+func (locker *Locker) stopped(ctx context.Context, key string, err error) error {
 	end, cause := ctx.Err(), context.Cause(ctx)
-	if l.life.ctx.Err() != nil {
+	if locker.life.ctx.Err() != nil {
 		end, cause = ErrClosed, ErrClosed
 	}
 	if end == nil || errors.Is(err, end) && errors.Is(err, cause) {

@@ -38,11 +38,11 @@ func New(b driver.Backend, cfg Config) *Locker {
 // the error is what fn returned, and the loss of a lease is joined behind it: [Ran] tells
 // both apart. A release that fails is no error; Hooks are told of it, and it goes on in the
 // background. Commit a database transaction inside fn, before the next holder reads.
-func (l *Locker) Do(ctx context.Context, key string, opts Opts, fn func(ctx context.Context) error) (err error) {
+func (locker *Locker) Do(ctx context.Context, key string, opts Opts, fn func(ctx context.Context) error) (err error) {
 	if fn == nil {
-		return l.refuse(ctx, opts.Prefix+key, &opts, noFunction(opts.Prefix+key))
+		return locker.refuse(ctx, opts.Prefix+key, &opts, noFunction(opts.Prefix+key))
 	}
-	s, err := l.Acquire(ctx, key, opts)
+	s, err := locker.Acquire(ctx, key, opts)
 	if err != nil {
 		return err
 	}
@@ -68,27 +68,27 @@ func Call[T any](
 
 // Acquire takes the lock with the key opts.Prefix + key, for code that cannot be a
 // function for [Locker.Do]. The caller must release the lease and pass on its Context.
-func (l *Locker) Acquire(ctx context.Context, key string, opts Opts) (*Lease, error) {
-	return l.acquireAs(ctx, key, opts, false)
+func (locker *Locker) Acquire(ctx context.Context, key string, opts Opts) (*Lease, error) {
+	return locker.acquireAs(ctx, key, opts, false)
 }
 
 // acquireAs is Acquire, also for a candidate of Lead.
-func (l *Locker) acquireAs(ctx context.Context, key string, opts Opts, candidate bool) (*Lease, error) {
+func (locker *Locker) acquireAs(ctx context.Context, key string, opts Opts, candidate bool) (*Lease, error) {
 	full := opts.Prefix + key
-	if err := l.check(&opts, full); err != nil {
-		return nil, l.refuse(ctx, full, &opts, err)
+	if err := locker.check(&opts, full); err != nil {
+		return nil, locker.refuse(ctx, full, &opts, err)
 	}
 	opts = opts.withDefaults()
-	a := acquisition{engine: &l.engine, ctx: ctx, key: full, opts: opts, candidate: candidate}
+	a := acquisition{engine: &locker.engine, ctx: ctx, key: full, opts: opts, candidate: candidate}
 	opts.start(&a.budget)
 	return a.run()
 }
 
 // check returns an error if locks with full keys from the caller cannot be taken under opts.
-func (l *Locker) check(opts *Opts, keys ...string) error {
+func (locker *Locker) check(opts *Opts, keys ...string) error {
 	err := opts.validateGivenKey()
 	if err == nil {
-		err = l.supports(opts)
+		err = locker.supports(opts)
 	}
 	if err != nil {
 		refused := &Error{Op: "options", Err: err}
@@ -106,36 +106,36 @@ func (l *Locker) check(opts *Opts, keys ...string) error {
 }
 
 // supports returns an error if opts asks for what the backend cannot do.
-func (l *Locker) supports(opts *Opts) error {
+func (locker *Locker) supports(opts *Opts) error {
 	switch {
-	case opts.Mode == Shared && !l.features.Sharing:
-		return fmt.Errorf("Mode is shared, but the backend %T does not support sharing", l.backend)
-	case opts.Permits > 0 && !l.features.Sharing:
-		return fmt.Errorf("Permits is %d, but the backend %T does not support sharing", opts.Permits, l.backend)
+	case opts.Mode == Shared && !locker.features.Sharing:
+		return fmt.Errorf("Mode is shared, but the backend %T does not support sharing", locker.backend)
+	case opts.Permits > 0 && !locker.features.Sharing:
+		return fmt.Errorf("Permits is %d, but the backend %T does not support sharing", opts.Permits, locker.backend)
 	}
 	d := cmp.Or(opts.KeyTimeout, DefaultKeyTimeout)
 	switch {
-	case d < l.features.MinTTL:
-		return fmt.Errorf("KeyTimeout is %v, but the backend %T needs at least %v", d, l.backend, l.features.MinTTL)
-	case l.features.MaxTTL == 0:
+	case d < locker.features.MinTTL:
+		return fmt.Errorf("KeyTimeout is %v, but the backend %T needs at least %v", d, locker.backend, locker.features.MinTTL)
+	case locker.features.MaxTTL == 0:
 		return nil
-	case d > l.features.MaxTTL:
-		return l.tooLong("KeyTimeout", d)
+	case d > locker.features.MaxTTL:
+		return locker.tooLong("KeyTimeout", d)
 	}
-	if opts.MinHold > l.features.MaxTTL {
-		return l.tooLong("MinHold", opts.MinHold)
+	if opts.MinHold > locker.features.MaxTTL {
+		return locker.tooLong("MinHold", opts.MinHold)
 	}
 	return nil
 }
 
-func (l *Locker) tooLong(field string, d time.Duration) error {
-	return fmt.Errorf("%s is %v, but the backend %T keeps no key for longer than %v", field, d, l.backend, l.features.MaxTTL)
+func (locker *Locker) tooLong(field string, d time.Duration) error {
+	return fmt.Errorf("%s is %v, but the backend %T keeps no key for longer than %v", field, d, locker.backend, locker.features.MaxTTL)
 }
 
 // TryAcquire is [Locker.Acquire] with RetryCount 1: one attempt, no wait.
-func (l *Locker) TryAcquire(ctx context.Context, key string, opts Opts) (*Lease, error) {
+func (locker *Locker) TryAcquire(ctx context.Context, key string, opts Opts) (*Lease, error) {
 	opts.RetryCount = 1
-	return l.Acquire(ctx, key, opts)
+	return locker.Acquire(ctx, key, opts)
 }
 
 // Close refuses new work and ends waits, both with [ErrClosed]. It cancels the contexts of
@@ -144,4 +144,4 @@ func (l *Locker) TryAcquire(ctx context.Context, key string, opts Opts) (*Lease,
 // if it is an [io.Closer]. Without held leases it takes at most half a second, to clean up
 // after earlier failures. Keys that [Opts].MinHold keeps stay in the store. Stop
 // servers first, so no request is cut short. Only the first call does anything.
-func (l *Locker) Close() error { return l.engine.close() }
+func (locker *Locker) Close() error { return locker.engine.close() }

@@ -18,10 +18,10 @@ var errLate = errors.New("the reply came later than the lease would have lasted"
 var errSilent = errors.New("no answer by the end of MaxWait")
 
 // queueErr returns the error for a caller that may not wait in the queue.
-func (e *engine) queueErr(key string, err error) error {
+func (eng *engine) queueErr(key string, err error) error {
 	switch {
 	case errors.Is(err, localqueue.ErrBusy):
-		return e.busyErr(key)
+		return eng.busyErr(key)
 	case errors.Is(err, localqueue.ErrClosed):
 		return ErrClosed
 	default:
@@ -32,13 +32,13 @@ func (e *engine) queueErr(key string, err error) error {
 // busyErr returns the error for a caller that gives up in the queue. It names the holder in
 // this process or, if there is none, contains what the store last answered to the caller
 // that asks it.
-func (e *engine) busyErr(key string) error {
-	s := e.leases.holder(key)
+func (eng *engine) busyErr(key string) error {
+	s := eng.leases.holder(key)
 	if s == nil {
-		return e.backendErr(key)
+		return eng.backendErr(key)
 	}
 	now := time.Now()
-	held := &HeldError{Local: true, Holder: e.cfg.Holder, Held: now.Sub(s.assigned.Since), Over: s.lingers(now)}
+	held := &HeldError{Local: true, Holder: eng.cfg.Holder, Held: now.Sub(s.assigned.Since), Over: s.lingers(now)}
 	if end, renewable := s.state.Until(); !renewable {
 		held.RetryAfter = max(end.Sub(now), 0)
 	}
@@ -46,15 +46,15 @@ func (e *engine) busyErr(key string) error {
 }
 
 // markLocal marks a HeldError of the store as local if its holder belongs to this Locker.
-func (e *engine) markLocal(key string, held *HeldError) *HeldError {
-	held.Local = held.Holder != "" && held.Holder == e.cfg.Holder && e.leases.holder(key) != nil
+func (eng *engine) markLocal(key string, held *HeldError) *HeldError {
+	held.Local = held.Holder != "" && held.Holder == eng.cfg.Holder && eng.leases.holder(key) != nil
 	return held
 }
 
 // backendErr returns the error for a waiter that gives up while no holder in this process
 // has the key: what the store last answered to the caller that asks it.
-func (e *engine) backendErr(key string) error {
-	age, err := e.queue.BackendErr(key, time.Now())
+func (eng *engine) backendErr(key string) error {
+	age, err := eng.queue.BackendErr(key, time.Now())
 	held := new(HeldError)
 	switch {
 	case err == nil:
