@@ -84,7 +84,9 @@ func (lease *Lease) HoldIsOver() bool {
 }
 
 // LimitKeys sets the limit of keys before the first use.
-func (locker *Locker) LimitKeys(n int) { locker.queue = localqueue.New[*leaseState](n, locker.cfg.MaxWaiters) }
+func (locker *Locker) LimitKeys(n int) {
+	locker.queue = localqueue.New[*leaseState](n, locker.cfg.MaxWaiters)
+}
 
 // ValidAt reports whether s is valid at the given time.
 func (lease *Lease) ValidAt(now time.Time) bool { return lease.overAt(now) == nil }

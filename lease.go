@@ -271,7 +271,9 @@ func (lease *Lease) find(e *engine, key string) *Lease {
 }
 
 // lingers reports whether the lease is over and its function goes on.
-func (lease *Lease) lingers(now time.Time) bool { return !lease.ended.Load() && lease.overAt(now) != nil }
+func (lease *Lease) lingers(now time.Time) bool {
+	return !lease.ended.Load() && lease.overAt(now) != nil
+}
 
 func (lease *Lease) fail(op string, err error) error {
 	if err == nil {
