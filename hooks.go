@@ -25,8 +25,7 @@ type Hooks struct {
 	Start func(ctx context.Context, e Event) context.Context // an acquisition begins
 	Event func(ctx context.Context, e Event)                 // what becomes of it: see Kind
 
-	// NoWaiting says that Event does not use Waiting. It then need not come, and the store is
-	// not asked who holds a key.
+	// NoWaiting says that Event does not use Waiting, which then need not come.
 	NoWaiting bool
 }
 
@@ -60,8 +59,7 @@ type Event struct {
 	Err error
 
 	Wait    time.Duration // since the call: Waiting, Acquired, Failed
-	Place   int           // Waiting: in the queue, 1 is the first; 0 if not known. Those that gave up may be counted
-	Local   bool          // Waiting: Place is in the queue of this process; otherwise in that of the store
+	Place   int           // Waiting: in the queue of this process, where 1 is the first; 0: it asks the store
 	Waiters int           // Waiting: how many callers of this process wait for the key
 
 	Token      uint64        // from Acquired on
@@ -69,6 +67,11 @@ type Event struct {
 	Left       time.Duration // Renewed: until the lease is lost, unless a later renewal succeeds
 	Reentrant  bool          // Acquired, Released: a re-entry; the caller holds the key before and after
 	HandedOver bool          // Acquired: it came from a holder in this process, not from the store
+}
+
+// newEvent returns what the hooks are told of an acquisition that has no lease.
+func newEvent(kind Kind, key string, o *Opts) Event {
+	return Event{Kind: kind, Name: o.name(), Key: key, Mode: o.Mode, Permits: o.Permits}
 }
 
 // JoinHooks returns hooks that call all given hooks in this order; for Failed and Released,
@@ -111,7 +114,8 @@ func eventBoth(first, second func(context.Context, Event)) func(context.Context,
 // errStart is why an acquisition failed before it began.
 var errStart = errors.New("a Start hook did not return")
 
-// startBoth is eventBoth for Start. If that of second does not return, first gets Failed.
+// startBoth is eventBoth for Start. If the Start of second does not return, first gets
+// Failed.
 func startBoth(first, second Hooks) func(context.Context, Event) context.Context {
 	if second.Start == nil {
 		return first.Start

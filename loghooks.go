@@ -17,7 +17,7 @@ import (
 //
 // A crowd does not fill the log. All callers that wait for one key have one line after 1, 2,
 // 4 seconds and so on, and later each minute: how many they are, and the longest wait. After
-// the first failed renewal or release, those that fail for the same reason are counted in one
+// the first failed renewal or release, further ones with the same reason are counted in one
 // line, at the same pace. LogHooks panics if log is nil.
 func LogHooks(log *slog.Logger) Hooks {
 	if log == nil {
@@ -140,7 +140,7 @@ func (l *eventLog) waiting(ctx context.Context, e *Event) {
 	}
 	a.begun = now.Add(-e.Wait)
 	c.callers[a] = struct{}{}
-	level, silent, longest := slog.LevelInfo, now.Before(c.silent) || e.Local && e.Wait < 2*firstReport && !e.namesHolder(), e.Wait
+	level, silent, longest := slog.LevelInfo, now.Before(c.silent) || e.Place > 0 && e.Wait < 2*firstReport && !e.namesHolder(), e.Wait
 	if !c.warned && keptOver(e.Err) {
 		level, silent, c.warned = slog.LevelWarn, false, true
 	}
@@ -203,9 +203,6 @@ func (e *Event) waitAttrs(n int, longest time.Duration) []slog.Attr {
 	}
 	if held.Held > 0 {
 		attrs = append(attrs, slog.Duration("held", held.Held.Round(time.Millisecond)))
-	}
-	if e.Place > 0 && !e.Local { // otherwise it is the place of one among the waiters
-		attrs = append(attrs, slog.Int("place", e.Place))
 	}
 	return attrs
 }
