@@ -38,11 +38,12 @@ type fixture struct {
 	ctx       context.Context   //nolint:containedctx // that of the case, as testing.T has one
 	held      map[string]func() // by owner: releases what the case has not released
 	closed    map[io.Closer]bool
+	doing     *string // is told if the case fails
 }
 
 func newFixture(t *testing.T, newBackend func(t *testing.T) driver.Backend, features Features) *fixture {
 	t.Helper()
-	f := &fixture{T: t, Features: features, held: make(map[string]func()), closed: make(map[io.Closer]bool)}
+	f := &fixture{T: t, Features: features, held: make(map[string]func()), closed: make(map[io.Closer]bool), doing: new(string)}
 	f.use(newBackend(t))
 	f.Cleanup(func() {
 		if now := f.backend.Features(); now != f.can {

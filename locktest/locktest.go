@@ -53,8 +53,18 @@ type Features struct {
 	// operator does, or a server that loses its data.
 	Drop func(t *testing.T, b driver.Backend, key string)
 
+	// Over returns another backend on the store of first, like that of another process. All
+	// its connections are opened by n, or lead to a proxy of n. Use the limits for an
+	// operation that users have.
+	Over func(t *testing.T, first driver.Backend, n *Network) driver.Backend
+
+	// NoNetwork says that no network is between a backend and its store, so that there is
+	// no Over: the store is in the memory of the process, or in a file.
+	NoNetwork bool
+
 	// Peer returns a second backend on the store of first, like that of another process.
-	// It may return first itself if the backend is the store and is not closed.
+	// It may return first itself if the backend is the store and is not closed. The default
+	// is Over with a network without faults.
 	Peer func(t *testing.T, first driver.Backend) driver.Backend
 
 	stalls bool // for tests of the suite: in a bubble, with the limits of real time
@@ -67,6 +77,9 @@ func Run(t *testing.T, newBackend func(t *testing.T) driver.Backend, features Fe
 	t.Helper()
 	if features.Lease == 0 {
 		features.Lease = 400 * time.Millisecond
+	}
+	if over := features.Over; over != nil && features.Peer == nil {
+		features.Peer = func(t *testing.T, first driver.Backend) driver.Backend { return over(t, first, new(Network)) }
 	}
 	for _, g := range groups {
 		t.Run(g.name, func(t *testing.T) {
@@ -114,6 +127,7 @@ var groups = []group{
 	{"revoke", []need{needsRevoke}, revokeCases},
 	{"closed", []need{needsPeer, needsClose}, closedCases},
 	{"locker", nil, lockerCases},
+	{"network", []need{needsNetwork}, faultCases},
 }
 
 // testCase is one rule and the check of it.
@@ -142,6 +156,8 @@ var (
 	needsTokens  = need{"fencing tokens (Features.NoTokens is set)", func(f *fixture) bool { return !f.NoTokens }}
 	needsDrop    = need{"Features.Drop", func(f *fixture) bool { return f.Drop != nil }}
 	needsClose   = need{"a backend that is an io.Closer", func(f *fixture) bool { _, ok := f.backend.(io.Closer); return ok }}
+	needsNothing = need{"", func(*fixture) bool { return true }}
+	needsNetwork = need{"Features.Over", func(f *fixture) bool { return f.Over != nil }}
 	needsPeer    = need{"Features.Peer", func(f *fixture) bool { return f.Peer != nil }}
 )
 

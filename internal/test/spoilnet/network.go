@@ -183,11 +183,14 @@ func (n *Network) Held() (count int) {
 	return count
 }
 
-// Break breaks the connections with delayed writes or dropped replies: their reads fail,
-// as if the server had closed them. Delayed writes still arrive.
+// Sever breaks all open connections: their reads fail, as if the server had closed them.
+func (n *Network) Sever() { n.each((*conn).snap) }
+
+// Break breaks the connections that were cut, or have delayed writes or dropped replies.
+// Delayed writes still arrive.
 func (n *Network) Break() {
 	n.each(func(c *conn) {
-		if c.deaf || len(c.kept) > 0 {
+		if c.cut || c.deaf || len(c.kept) > 0 {
 			c.snap()
 		}
 	})
