@@ -60,7 +60,12 @@ func (s *kvServer) serve(c net.Conn) {
 			return
 		}
 		if q.Op == "watch" {
-			s.watch(q.Key, out)
+			key, gone := q.Key, make(chan struct{})
+			go func() {
+				defer close(gone)
+				_ = in.Decode(&q)
+			}()
+			s.watch(key, out, gone)
 			return
 		}
 		if out.Encode(s.answer(q)) != nil {
@@ -98,7 +103,7 @@ func (s *kvServer) put(key string, value []byte) kvRow {
 }
 
 // watch replies at once, after each change of the key, and every second.
-func (s *kvServer) watch(key string, out *json.Encoder) {
+func (s *kvServer) watch(key string, out *json.Encoder, gone <-chan struct{}) {
 	told := make(chan struct{}, 1)
 	s.mu.Lock()
 	s.watches[told] = key
@@ -117,6 +122,8 @@ func (s *kvServer) watch(key string, out *json.Encoder) {
 			changed = true
 		case <-time.After(time.Second):
 			changed = false
+		case <-gone:
+			return
 		}
 	}
 }
