@@ -181,6 +181,7 @@ func await(ctx context.Context, p *process, r driver.Request, every time.Duratio
 			}
 			if !open {
 				turn = nil
+				time.Sleep(p.tick()) // a store that closes each channel at once is slow, and no more
 			}
 		case <-time.After(pause):
 		case <-ctx.Done():
