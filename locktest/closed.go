@@ -29,7 +29,8 @@ var closedCases = []testCase{
 					retained = append(retained, g)
 				}
 			}
-			peer := p.close()
+			peer := p.peer()
+			p.close()
 			for _, g := range retained {
 				if g.TTL == long {
 					peer.busy(peer.request(g.Key, long))
@@ -58,7 +59,8 @@ var closedCases = []testCase{
 				_ = p.backend.Release(ended, waiter.Grant())
 				keys = append(keys, g.Key)
 			}
-			peer := p.close()
+			peer := p.peer()
+			p.close()
 			for _, key := range keys {
 				peer.release(peer.seize(peer.request(key, long), p.Lease))
 			}

@@ -61,6 +61,28 @@ var networkCases = []testCase{
 			"When they answer again, a lease that has not ended must be there.",
 		run: silence,
 	},
+	{
+		name: "interrupted-watch",
+		explanation: "A release while the connection of a watch is broken must not be missed: the channel must receive a value when the watch has begun again, " +
+			"or be closed. The waiter would sleep until the lease of a holder ends that has gone.",
+		needs: []need{needsWake},
+		run:   interrupted,
+	},
+	{
+		name: "last-words",
+		explanation: "What a release sends must have left the process when Close returns, so that a process that ends wakes the waiters of others: " +
+			"a client may keep it in a buffer.",
+		needs: []need{needsWake, needsClose},
+		run: func(p *process) {
+			over, n := p.overNetwork()
+			g := over.regain(p.request(p.key(), long))
+			w := queueUp(p, p.request(g.Key, long))
+			over.release(g)
+			over.close()
+			n.hang()
+			p.release(w.served(p))
+		},
+	},
 }
 
 func silence(p *process) {
@@ -89,9 +111,47 @@ func silence(p *process) {
 			})
 		}
 	}
+	if p.waker != nil {
+		start := time.Now()
+		over.waker.Turn(brief, p.request(held.Key, long))
+		if d := time.Since(start); d > p.soon() {
+			p.Errorf("Turn without a server has taken %v", d)
+		}
+	}
 	all.Wait()
 	n.heal()
 	mustKeep(over, held)
 	_ = p.insist("Release", func() error { return over.backend.Release(p.Context(), held) })
 	p.free(held.Key)
+}
+
+func interrupted(p *process) {
+	over, n := p.overNetwork()
+	key, g := p.hold(long)
+	r := p.request(key, long)
+	_, err := over.ask(p.Context(), r)
+	p.mustBeHeld(err)
+	turn := over.waker.Turn(p.Context(), r)
+	time.Sleep(p.Lease)
+	n.refuse(true)
+	n.sever()
+	time.Sleep(p.Lease)
+	for len(turn) > 0 {
+		<-turn // from before
+	}
+	p.release(g)
+	n.refuse(false)
+	for served, end := false, time.After(patience); !served; {
+		select {
+		case g, open := <-turn:
+			served = g.Owner != "" || p.insist("Enqueue", func() error { _, err := over.ask(p.Context(), r); return err }) == nil
+			if !open {
+				turn = over.waker.Turn(p.Context(), r)
+			}
+		case <-end:
+			p.Fatalf("the waiter has missed the release for %v", patience)
+		}
+	}
+	_ = p.insist("Release", func() error { return over.backend.Release(p.Context(), r.Grant()) })
+	p.free(key)
 }

@@ -1,12 +1,14 @@
 package locktest_test
 
 import (
-	"os"
 	"testing"
 
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/locktest"
 )
+
+// The suite passes on a store with a network of its own, whose server has another time.
+func TestRunOverNetwork(t *testing.T) { runOnKV(t, "") }
 
 func runOnKV(t *testing.T, breaks string) {
 	t.Helper()
@@ -25,4 +27,20 @@ func runOnKV(t *testing.T, breaks string) {
 	})
 }
 
-func TestKV(t *testing.T) { runOnKV(t, os.Getenv("KV")) }
+// kvMutants are the rules that a kvLock can break, with the cases that must fail.
+var kvMutants = []mutant{
+	{"TryAcquire without a condition", []string{"network/late-request", "network/late-copy"}, nil},
+	{"Renew without a condition", []string{"network/late-request", "network/late-copy"}, nil},
+	{"Release without a condition", []string{"release/others", "network/late-request"}, nil},
+	{"Renew revives", []string{"renewal/never-revives"}, nil},
+	{"TryAcquire shortens", []string{"late/shortens-nothing"}, nil},
+	{"Renew shortens", []string{"late/shortens-nothing"}, nil},
+	{"a conflict in TryAcquire is a refusal", []string{"network/overlapping-requests"}, nil},
+	{"a conflict in Renew is a loss", []string{"network/overlapping-requests"}, nil},
+	{"sent after the reply", []string{"network/late-reply"}, nil},
+	{"no time limit", []string{"network/silence", "network/no-reply"}, nil},
+	{"network errors are refusals", []string{"network/silence", "network/lost-request", "network/lost-reply"}, nil},
+	{"clock of the client", []string{"expiry/after-the-ttl"}, nil},
+	{"no wake", []string{"turn/each-release"}, nil},
+	{"no wake after an interruption", []string{"network/interrupted-watch"}, nil},
+}

@@ -155,6 +155,9 @@ func (n *Network) hang() {
 // sever breaks all connections, as the end of a server does.
 func (n *Network) sever() { n.each((*spoilnet.Network).Sever) }
 
+// refuse makes new connections fail if on is true.
+func (n *Network) refuse(on bool) { n.each(func(line *spoilnet.Network) { line.Refuse(on) }) }
+
 // heal ends all faults. The connections that had one break.
 func (n *Network) heal() {
 	n.arm(0, nil)
@@ -163,6 +166,7 @@ func (n *Network) heal() {
 	n.mu.Unlock()
 	n.each(func(line *spoilnet.Network) {
 		line.Hang(false)
+		line.Refuse(false)
 		_ = line.Deliver()
 		line.Break()
 	})

@@ -97,16 +97,14 @@ func (p *process) ask(ctx context.Context, r driver.Request) (driver.Grant, erro
 	return p.backend.TryAcquire(ctx, r)
 }
 
-// close closes the backend, and returns the fixture of another process.
-func (p *process) close() *process {
+// close closes the backend.
+func (p *process) close() {
 	p.Helper()
-	peer := p.peer()
 	c := p.backend.(io.Closer) //nolint:forcetypeassert // needsClose
 	if p.closed[c] = true; c.Close() != nil {
 		p.Error("Close failed")
 	}
 	clear(p.held)
-	return peer
 }
 
 // releaseLost releases a key that another owner has.

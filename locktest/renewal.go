@@ -118,6 +118,30 @@ var renewalCases = []testCase{
 		},
 	},
 	{
+		name: "beside-waiters",
+		explanation: "The waiters of many processes must not keep the holder from its renewals: a store that keeps both in one value must not " +
+			"make the holder wait for them.",
+		needs: []need{needsPeer},
+		run: func(p *process) {
+			r := p.request(p.key(), 4*p.Lease)
+			g := p.try(r)
+			for range 20 {
+				other := p.peer()
+				for range 4 {
+					wait(other, p.request(r.Key, long), p.Lease/8)
+				}
+			}
+			for range 24 {
+				time.Sleep(p.Lease / 2)
+				start := time.Now()
+				g = extend(p, g, r, renewal)
+				if d := time.Since(start); p.Bubble && d > p.Lease {
+					p.Errorf("a renewal took %v beside 80 waiters", d)
+				}
+			}
+		},
+	},
+	{
 		name:        "others",
 		explanation: "If another owner has the key, a grant must be reported Lost, and the lease of the other must not be extended.",
 		run: func(p *process) {

@@ -176,7 +176,7 @@ func await(ctx context.Context, p *process, r driver.Request, every time.Duratio
 		}
 		select {
 		case g, open := <-turn:
-			if g.Owner != "" {
+			if g.Owner != "" && running(g.Sent, g.TTL) {
 				return g, nil
 			}
 			if !open {
