@@ -174,7 +174,7 @@ func TestConnectionDies(t *testing.T) {
 	for name, alone := range map[string]time.Duration{"attempt": 0, "renewals alone": 10 * time.Second} {
 		t.Run(name, func(t *testing.T) {
 			inVirtualTime(t, func(t *testing.T, f *fake, _ *etcdlock.Backend, s *spoiler) {
-				b := newBackend(t, f.client(t, s), etcdlock.WithSessionTTL(20*time.Second), etcdlock.WithOpTimeout(2*time.Second))
+				b := newBackend(t, f.client(t, s), etcdlock.Config{SessionTTL: 20 * time.Second, OpTimeout: 2 * time.Second})
 				locker := testkit.NewLocker(t, b, distlock.Config{})
 				lease := testkit.MustAcquire(t, locker, "held", distlock.Opts{KeyTimeout: 3 * time.Second})
 				f.network.Cut()

@@ -57,7 +57,7 @@ const probeTimeout = 100 * time.Millisecond
 
 // explain returns the error for the caller of a request that failed. ctx is that of the
 // request. Without a connection, the error names that as the cause, not the deadline.
-func (b *Backend) explain(ctx context.Context, err error) error {
+func (b *backend) explain(ctx context.Context, err error) error {
 	var cause string
 	switch {
 	case err == nil, errors.Is(err, errClosed), errors.Is(err, errLeaseGone), errors.As(err, new(*serverError)):
@@ -76,7 +76,7 @@ func (b *Backend) explain(ctx context.Context, err error) error {
 		cause = b.connectionError()
 	}
 	if errors.Is(context.Cause(ctx), errNoAnswer) {
-		text := fmt.Sprintf("%v within %v", errNoAnswer, b.opts.opTimeout)
+		text := fmt.Sprintf("%v within %v", errNoAnswer, b.config.OpTimeout)
 		if cause != "" {
 			text += ": " + cause
 		}
@@ -89,11 +89,11 @@ func (b *Backend) explain(ctx context.Context, err error) error {
 }
 
 // remedy returns what an operator can do about an error of etcd, or "".
-func (b *Backend) remedy(err error) string {
+func (b *backend) remedy(err error) string {
 	switch {
 	case errors.Is(err, rpctypes.ErrPermissionDenied):
 		return fmt.Sprintf("; the user %q needs a role that may read and write the keys with the prefix %q: "+
-			"etcdctl role grant-permission ROLE readwrite --prefix %[2]q", b.client.Username, b.opts.prefix)
+			"etcdctl role grant-permission ROLE readwrite --prefix %[2]q", b.client.Username, b.config.Prefix)
 	case errors.Is(err, rpctypes.ErrUserEmpty):
 		return "; the servers have authentication enabled: the client needs Username and Password"
 	case errors.Is(err, rpctypes.ErrNoSpace):
@@ -103,14 +103,14 @@ func (b *Backend) remedy(err error) string {
 	}
 }
 
-func (b *Backend) serverError(cause string, err error) error {
+func (b *backend) serverError(cause string, err error) error {
 	return &serverError{
 		text: "etcdlock: " + strings.Join(b.client.Endpoints(), ",") + ": " + strings.ReplaceAll(cause, "\n", "; "), err: err,
 	}
 }
 
 // connectionError returns why there is no connection to any server, or "" if there is one.
-func (b *Backend) connectionError() string {
+func (b *backend) connectionError() string {
 	ctx, end := context.WithTimeout(b.background, probeTimeout)
 	defer end()
 	stream, err := clientv3.RetryLeaseClient(b.client).LeaseKeepAlive(ctx)

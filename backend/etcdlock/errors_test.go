@@ -50,7 +50,7 @@ func calls(ctx context.Context, b *etcdlock.Backend, key string) map[string]erro
 func TestNoServer(t *testing.T) {
 	t.Parallel()
 	const addr = "127.0.0.1:1"
-	b := newBackend(t, newClient(t, addr), etcdlock.WithOpTimeout(100*time.Millisecond))
+	b := newBackend(t, newClient(t, addr), etcdlock.Config{OpTimeout: 100 * time.Millisecond})
 	says := func(err error) bool { return err == nil || strings.Contains(err.Error(), "connection refused") }
 	var all map[string]error
 	testkit.Eventually(t, "each call says so", func() bool {
@@ -75,7 +75,7 @@ func TestNoServer(t *testing.T) {
 func TestServerHangs(t *testing.T) {
 	t.Parallel()
 	s := etcdtest.Start(t)
-	b := newBackend(t, newClient(t, s.Addr()), etcdlock.WithOpTimeout(300*time.Millisecond))
+	b := newBackend(t, newClient(t, s.Addr()), etcdlock.Config{OpTimeout: 300 * time.Millisecond})
 	testkit.Eventually(t, "the server answers", func() bool { return b.Ping(context.Background()) == nil })
 	s.Stop(t)
 	defer s.Cont(t)

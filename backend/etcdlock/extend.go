@@ -15,7 +15,7 @@ import (
 // writes the owner's place and makes tokens of that revision, in one transaction. Every
 // owner that comes later has a place that was created later. It extends only exclusive
 // locks: for others the error wraps [driver.ErrNotAcquired].
-func (b *Backend) Extend(ctx context.Context, g driver.Grant, n int) (driver.Grant, error) {
+func (b *backend) Extend(ctx context.Context, g driver.Grant, n int) (driver.Grant, error) {
 	l, err := b.table.Extendable(&g)
 	if err != nil {
 		return driver.Grant{}, err

@@ -58,7 +58,7 @@ func (o *obstacle) Err(context.Context) error { return o.backend.heldError(o.que
 // was opened, and refuses each watch after the token has ended. The client hears of it in a
 // reply and keeps the stream. So watches after a failure use another stream, which the
 // metadata of their context makes the client open.
-func (b *Backend) watch(ctx context.Context, path string, after int64) {
+func (b *backend) watch(ctx context.Context, path string, after int64) {
 	stream := b.stream.Load()
 	ctx = metadata.AppendToOutgoingContext(ctx, "distlock-stream", strconv.FormatInt(stream, 10))
 	for resp := range b.client.Watch(ctx, path, clientv3.WithRev(after+1), clientv3.WithFilterPut()) {

@@ -30,7 +30,7 @@ const sessions = "%session"
 type session struct {
 	placequeue.Session
 
-	backend *Backend
+	backend *backend
 	id      clientv3.LeaseID
 	ttl     time.Duration // as agreed with the server
 	path    string        // of the fence
@@ -104,7 +104,7 @@ func (s *session) learn(resp *pb.RangeResponse, demanded int64) bool {
 }
 
 // learnTerm records the term of an answer that a majority of the servers stands for.
-func (b *Backend) learnTerm(h *pb.ResponseHeader) { raise(&b.term, int64(h.RaftTerm)) }
+func (b *backend) learnTerm(h *pb.ResponseHeader) { raise(&b.term, int64(h.RaftTerm)) }
 
 // isFenced demands that the fence is unchanged.
 func (s *session) isFenced(fence int64) clientv3.Cmp {
@@ -179,7 +179,7 @@ func (s *session) run() {
 func (s *session) keepAlive(once bool) {
 	ctx, cancel := context.WithCancel(clientv3.WithRequireLeader(s.backend.background))
 	defer cancel()
-	limit := time.AfterFunc(s.backend.opts.opTimeout, cancel)
+	limit := time.AfterFunc(s.backend.config.OpTimeout, cancel)
 	defer limit.Stop()
 	stream, err := clientv3.RetryLeaseClient(s.backend.client).LeaseKeepAlive(ctx)
 	if err != nil {
@@ -196,7 +196,7 @@ func (s *session) keepAlive(once bool) {
 	defer other.Stop()
 	for {
 		if !once {
-			other.Reset(s.backend.opts.opTimeout / 2)
+			other.Reset(s.backend.config.OpTimeout / 2)
 		}
 		sent := time.Now()
 		if stream.Send(&pb.LeaseKeepAliveRequest{ID: int64(s.id)}) != nil {
@@ -228,12 +228,12 @@ func (s *session) keepAlive(once bool) {
 		case <-ctx.Done():
 			return
 		}
-		limit.Reset(s.backend.opts.opTimeout)
+		limit.Reset(s.backend.config.OpTimeout)
 	}
 }
 
 // newLease gets a lease of etcd, which is not kept alive.
-func (b *Backend) newLease(ctx context.Context, seconds int64) (*clientv3.LeaseGrantResponse, error) {
+func (b *backend) newLease(ctx context.Context, seconds int64) (*clientv3.LeaseGrantResponse, error) {
 	lease, _, err := twice(ctx, b, func(ctx context.Context) (*clientv3.LeaseGrantResponse, error) {
 		return b.client.Grant(ctx, seconds)
 	})
@@ -241,7 +241,7 @@ func (b *Backend) newLease(ctx context.Context, seconds int64) (*clientv3.LeaseG
 }
 
 // session returns the present session, or makes one if there is none.
-func (b *Backend) session(ctx context.Context) (*session, error) {
+func (b *backend) session(ctx context.Context) (*session, error) {
 	if s := b.current.Load(); s != nil && !s.HasEnded() {
 		return s, nil
 	}
@@ -258,13 +258,13 @@ func (b *Backend) session(ctx context.Context) (*session, error) {
 		return nil, errClosed
 	}
 	sent := time.Now()
-	lease, err := b.newLease(ctx, int64(b.opts.sessionTTL/time.Second))
+	lease, err := b.newLease(ctx, int64(b.config.SessionTTL/time.Second))
 	if err != nil {
 		return nil, b.explain(ctx, err)
 	}
 	s := &session{
 		Session: placequeue.NewSession(), backend: b, id: lease.ID, ttl: time.Duration(lease.TTL) * time.Second, alive: sent, term: int64(lease.RaftTerm),
-		path: b.opts.prefix + sessions + "/" + strconv.FormatInt(int64(lease.ID), 16),
+		path: b.config.Prefix + sessions + "/" + strconv.FormatInt(int64(lease.ID), 16),
 		poke: make(chan struct{}, 1), changed: make(chan struct{}),
 	}
 	if err := s.writeFence(ctx); err != nil {

@@ -17,7 +17,7 @@ import (
 func newVirtual(t *testing.T, f *fake) (*etcdlock.Backend, *spoiler) {
 	t.Helper()
 	s := new(spoiler)
-	return newBackend(t, f.client(t, s), etcdlock.WithSessionTTL(20*time.Second), etcdlock.WithOpTimeout(5*time.Second)), s
+	return newBackend(t, f.client(t, s), etcdlock.Config{SessionTTL: 20 * time.Second, OpTimeout: 5 * time.Second}), s
 }
 
 // inVirtualTime runs f in a bubble.

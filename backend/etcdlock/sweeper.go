@@ -21,7 +21,7 @@ const (
 // leases that have ended, of releases without an answer, and of requests without an answer
 // that may still arrive.
 type sweeper struct {
-	backend *Backend
+	backend *backend
 	wake    chan struct{}
 
 	mu     sync.Mutex

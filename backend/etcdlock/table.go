@@ -16,7 +16,7 @@ import (
 type table struct {
 	placequeue.Table[*ticket, granted]
 
-	backend *Backend
+	backend *backend
 	slots   map[string]*slots // by key
 }
 

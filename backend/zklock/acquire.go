@@ -18,7 +18,7 @@ import (
 //
 // The grant's TTL is shorter than the request's if the session's timeout is too short for
 // it.
-func (b *Backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
+func (b *backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	tk, err := b.ticket(ctx, &r, false)
 	if err != nil {
 		return driver.Grant{}, err
@@ -42,7 +42,7 @@ func (b *Backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Gran
 // it waits for. It also looks again when r.Backoff says so. If the session is lost, it
 // joins the queue again in the next session. A nil r.Backoff means half a second and no
 // limit.
-func (b *Backend) Acquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
+func (b *backend) Acquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	tk, err := b.ticket(ctx, &r, true)
 	if err != nil {
 		return driver.Grant{}, err
@@ -57,7 +57,7 @@ func (b *Backend) Acquire(ctx context.Context, r driver.Request) (driver.Grant, 
 
 // attempt makes an attempt, and another one if it ends with its connection: the server may have
 // been the wrong one, or a connection may have died without a word.
-func (b *Backend) attempt(ctx context.Context, tk *ticket, r *driver.Request) (g driver.Grant, o *obstacle, err error) {
+func (b *backend) attempt(ctx context.Context, tk *ticket, r *driver.Request) (g driver.Grant, o *obstacle, err error) {
 	if g, o, err = b.attemptOnce(ctx, tk, r); errors.Is(err, zk.ErrConnectionClosed) && ctx.Err() == nil {
 		return b.attemptOnce(ctx, tk, r)
 	}
@@ -66,7 +66,7 @@ func (b *Backend) attempt(ctx context.Context, tk *ticket, r *driver.Request) (g
 
 // attemptOnce makes sure that tk has a node in the queue, and grants the key if it is the
 // owner's turn. Otherwise it returns an obstacle.
-func (b *Backend) attemptOnce(ctx context.Context, tk *ticket, r *driver.Request) (driver.Grant, *obstacle, error) {
+func (b *backend) attemptOnce(ctx context.Context, tk *ticket, r *driver.Request) (driver.Grant, *obstacle, error) {
 	if !tk.lock(ctx) {
 		return driver.Grant{}, nil, b.link.cause(ctx)
 	}
@@ -159,9 +159,9 @@ func (b *Backend) attemptOnce(ctx context.Context, tk *ticket, r *driver.Request
 }
 
 // grant records that the owner of tk has the key.
-func (b *Backend) grant(tk *ticket, r *driver.Request, p *position, sent time.Time) (driver.Grant, error) {
+func (b *backend) grant(tk *ticket, r *driver.Request, p *position, sent time.Time) (driver.Grant, error) {
 	g := r.Grant()
-	b.table.TellSession(r.TTL, tk.session.timeout, "zklock.WithSessionTimeout")
+	b.table.TellSession(r.TTL, tk.session.timeout, "zklock.Config.SessionTimeout")
 	g.TTL = min(r.TTL, tk.session.maxLease())
 	g.Sent, g.Contended = sent, p.contended
 	g.Token, g.LastToken = placequeue.Tokens(p.createZxid, tokensPerID, r.Tokens)
@@ -185,7 +185,7 @@ type position struct {
 }
 
 // position returns the position of tk's node.
-func (b *Backend) position(ctx context.Context, tk *ticket, seen view) (position, error) {
+func (b *backend) position(ctx context.Context, tk *ticket, seen view) (position, error) {
 	q, err := parseQueue(seen.names)
 	if err != nil {
 		return position{}, err

@@ -49,7 +49,7 @@ func (tk *ticket) keptPath() string {
 
 // keep replaces the node of an owner that is done by one that is kept. It returns false if the
 // node does not exist.
-func (b *Backend) keep(ctx context.Context, r *renewal) (kept bool, err error) {
+func (b *backend) keep(ctx context.Context, r *renewal) (kept bool, err error) {
 	tk := r.Ticket
 	if !tk.lock(ctx) {
 		return false, b.link.cause(ctx)
@@ -64,7 +64,7 @@ func (b *Backend) keep(ctx context.Context, r *renewal) (kept bool, err error) {
 		defer tk.unlock()
 		err := zk.ErrNoNode
 		if own != keeps {
-			_, err = c.Multi(&zk.DeleteRequest{Path: own, Version: -1}, &zk.CreateRequest{Path: keeps, Data: data, Acl: b.opts.acl})
+			_, err = c.Multi(&zk.DeleteRequest{Path: own, Version: -1}, &zk.CreateRequest{Path: keeps, Data: data, Acl: b.config.ACL})
 		}
 		if errors.Is(err, zk.ErrNoNode) { // perhaps an earlier request had no answer
 			_, err = c.Set(keeps, data, -1)
@@ -84,7 +84,7 @@ func (b *Backend) keep(ctx context.Context, r *renewal) (kept bool, err error) {
 
 // endKept deletes those of the nodes at these paths that are over at a time of the servers'
 // clock. It reports whether there were any, and the time that is left of the others.
-func (b *Backend) endKept(ctx context.Context, paths []string, now time.Time) (left time.Duration, over bool, err error) {
+func (b *backend) endKept(ctx context.Context, paths []string, now time.Time) (left time.Duration, over bool, err error) {
 	for _, path := range paths {
 		node, err := b.link.content(path).wait(ctx)
 		if err != nil {

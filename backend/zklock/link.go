@@ -31,7 +31,7 @@ const (
 // link is a Backend's connection to the ensemble. It knows what the client library does
 // not tell: the session's timeout, when a session can be used, and why there is none.
 type link struct {
-	opts   *options
+	config *Config
 	conn   *zk.Conn
 	hosts  *hosts
 	ctx    context.Context //nolint:containedctx // ends when the Backend is closed
@@ -48,11 +48,11 @@ type link struct {
 	suspected     time.Time // when suspect closed a connection last
 }
 
-func newLink(ctx context.Context, servers []string, o *options) (*link, error) {
-	l := &link{opts: o, hosts: &hosts{ctx: ctx, lookup: o.lookup}, ctx: ctx, up: make(chan struct{})}
+func newLink(ctx context.Context, servers []string, c *Config) (*link, error) {
+	l := &link{config: c, hosts: &hosts{ctx: ctx, lookup: c.lookup}, ctx: ctx, up: make(chan struct{})}
 	l.mu.Lock() // events wait until conn is set
 	defer l.mu.Unlock()
-	conn, _, err := zk.Connect(servers, o.sessionTimeout, zk.WithHostProvider(l.hosts),
+	conn, _, err := zk.Connect(servers, c.SessionTimeout, zk.WithHostProvider(l.hosts),
 		zk.WithDialer(l.dial), zk.WithEventCallback(l.onEvent), zk.WithLogger(silent), zk.WithLogInfo(false))
 	if err != nil {
 		return nil, fmt.Errorf("zklock: %w", err)
@@ -69,16 +69,16 @@ func (l *link) dial(network, address string, timeout time.Duration) (net.Conn, e
 	l.lastAddr = address
 	l.mu.Unlock()
 	var c net.Conn
-	user, auth, err := l.opts.auth()
+	user, auth, err := l.config.auth()
 	if err == nil {
-		c, err = l.opts.dial(network, address, timeout)
+		c, err = l.config.Dialer(network, address, timeout)
 	}
 	if err != nil {
 		l.setFailure(address, err)
 		return nil, err
 	}
 	s := &sniffer{
-		Conn: c, in: bufio.NewReader(c), auth: auth, patience: min(max(l.opts.sessionTimeout/3, time.Second), sessionPatience),
+		Conn: c, in: bufio.NewReader(c), auth: auth, patience: min(max(l.config.SessionTimeout/3, time.Second), sessionPatience),
 		onEnd: func(err error) { l.setFailure(address, fmt.Errorf("the connection ended: %w", err)) },
 	}
 	l.mu.Lock()
@@ -179,7 +179,7 @@ func (l *link) ready(ctx context.Context) (*session, error) {
 			return nil, errClosed
 		case <-ctx.Done():
 			if errors.Is(context.Cause(ctx), errNoAnswer) {
-				return nil, l.explain(fmt.Errorf("%w within %v", errNoSession, l.opts.opTimeout))
+				return nil, l.explain(fmt.Errorf("%w within %v", errNoSession, l.config.OpTimeout))
 			}
 			return nil, l.cause(ctx)
 		}
@@ -211,7 +211,7 @@ func (l *link) close() {
 
 // opContext returns a context for one operation.
 func (l *link) opContext(ctx context.Context) (context.Context, context.CancelFunc) {
-	return rolling.Within(ctx, l.opts.opTimeout, errNoAnswer)
+	return rolling.Within(ctx, l.config.OpTimeout, errNoAnswer)
 }
 
 // children returns the names of the children of a node; none if there is no such node.
@@ -312,7 +312,7 @@ func (l *link) nudge() {
 // the time of two operations: a leader that stands still is no fault of the next connection.
 func (l *link) suspect(start time.Time) {
 	l.mu.Lock()
-	s, limit := l.latest, l.opts.opTimeout
+	s, limit := l.latest, l.config.OpTimeout
 	if s == nil || time.Since(l.suspected) < 2*limit {
 		l.mu.Unlock()
 		return
@@ -346,7 +346,7 @@ func (l *link) explain(err error) error {
 	e := &serverError{addr: addr, err: err}
 	switch {
 	case errors.Is(err, errNoAnswer):
-		e.err, e.cause = fmt.Errorf("%w within %v", err, l.opts.opTimeout), cause
+		e.err, e.cause = fmt.Errorf("%w within %v", err, l.config.OpTimeout), cause
 	case errors.Is(err, errNoSession) && cause == nil:
 		e.cause = errNoAnswer
 	case errors.Is(err, errNoSession), errors.Is(err, zk.ErrConnectionClosed), errors.Is(err, zk.ErrNoServer),
@@ -355,7 +355,7 @@ func (l *link) explain(err error) error {
 	case errors.Is(err, zk.ErrNoAuth) && user == "":
 		e.cause = errNoCredentials
 	case errors.Is(err, zk.ErrNoAuth):
-		e.cause = fmt.Errorf("the ACL does not give it to the user %q with this password, see WithACL", user)
+		e.cause = fmt.Errorf("the ACL does not give it to the user %q with this password, see Config.ACL", user)
 	}
 	return e
 }

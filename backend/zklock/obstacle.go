@@ -15,7 +15,7 @@ const lastLookTimeout = 100 * time.Millisecond
 type obstacle struct {
 	*session
 
-	backend *Backend
+	backend *backend
 	ticket  *ticket
 	watch   []string      // the paths of the nodes to wait for
 	own     string        // the path of the ticket's node; "" if there can be none
@@ -71,7 +71,7 @@ func (o *obstacle) Err(ctx context.Context) error {
 	if o.foreign != nil {
 		return o.foreign
 	}
-	ctx, end := context.WithTimeout(context.WithoutCancel(ctx), min(lastLookTimeout, o.backend.opts.opTimeout))
+	ctx, end := context.WithTimeout(context.WithoutCancel(ctx), min(lastLookTimeout, o.backend.config.OpTimeout))
 	defer end()
 	// The holder may have changed since the ticket's owner has looked.
 	q, _ := o.backend.link.queue(ctx, o.ticket.parent)

@@ -225,5 +225,5 @@ func TestGivenUpInFlight(t *testing.T) {
 		if all, left := v.server.Created(parentOf("key")), v.server.Children(parentOf("key")); len(all) != 2 || len(left) != 0 {
 			t.Errorf("created %q, left %q", all, left)
 		}
-	}, zklock.WithOpTimeout(time.Hour)) // the connection is not given up
+	}, zklock.Config{OpTimeout: time.Hour}) // the connection is not given up
 }

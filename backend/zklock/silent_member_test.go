@@ -41,7 +41,7 @@ func TestConnectionDiesSilently(t *testing.T) {
 				if err := lease.Release(t.Context()); err != nil {
 					t.Error(err)
 				}
-			}, zklock.WithLookup(func(context.Context, string) ([]string, error) { return []string{"10.0.0.1"}, nil }))
+			}, zklock.Config{}.WithLookup(func(context.Context, string) ([]string, error) { return []string{"10.0.0.1"}, nil }))
 		})
 	}
 }
