@@ -70,7 +70,7 @@ func (b *backend) attempt(ctx context.Context, tk *ticket, r *driver.Request, tr
 			return driver.Grant{}, nil, err
 		}
 		sent := time.Now()
-		o := &obstacle{session: s}
+		o := &obstacle{session: s, backend: b}
 		path, created, ok := b.table.begin(tk, s)
 		if !ok {
 			return driver.Grant{}, nil, placequeue.ErrGivenUp
@@ -147,7 +147,7 @@ func (b *backend) create(ctx context.Context, tk *ticket, path string, s *sessio
 			free = clientv3.Compare(clientv3.CreateRevision(path), "=", 0)
 		}
 	}
-	resp, again, err := twice(ctx, b, func(ctx context.Context) (*clientv3.TxnResponse, error) {
+	resp, again, err := twice(ctx, b.link, func(ctx context.Context) (*clientv3.TxnResponse, error) {
 		return b.client.Txn(ctx).If(s.isFenced(fence), free).Then(then...).Else(otherwise...).Commit()
 	})
 	if err != nil {

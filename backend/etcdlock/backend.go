@@ -3,17 +3,15 @@ package etcdlock
 import (
 	"context"
 	"errors"
-	"slices"
+	"strconv"
 	"sync/atomic"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"google.golang.org/grpc/codes"
 
 	"github.com/distlock-go/distlock/backend/internal/placequeue"
 	"github.com/distlock-go/distlock/driver"
-	"github.com/distlock-go/distlock/internal/rolling"
 )
 
 var (
@@ -26,17 +24,12 @@ var (
 
 // backend is the Backend that New returns.
 type backend struct {
-	config  Config
-	client  *clientv3.Client
+	*link
+
 	current atomic.Pointer[session] // nil before the first
-	term    atomic.Int64            // the newest term that is known: see fresh
-	stream  atomic.Int64            // of watches: see watch
-	renewed atomic.Int64            // when the connections were replaced last: see reconnect
 	making  chan struct{}           // full while a goroutine makes a session
 	table   table
 	sweeper sweeper
-
-	background *placequeue.Background
 }
 
 // New returns a Backend that keeps locks on the servers of client, which the caller closes
@@ -61,10 +54,11 @@ func New(client *clientv3.Client, config Config) (driver.Backend, error) {
 		return nil, err
 	}
 	mendLogin(client)
-	b := &backend{config: config, client: client, making: make(chan struct{}, 1), background: placequeue.NewBackground()}
-	b.table.backend, b.table.slots = b, make(map[string]*slots)
-	b.table.Init(b.table.sweep)
-	b.sweeper = sweeper{backend: b, wake: make(chan struct{}, 1), places: make(map[string]leftover)}
+	l := &link{config: config, client: client, background: placequeue.NewBackground()}
+	b := &backend{link: l, making: make(chan struct{}, 1)}
+	b.table.prefix, b.table.slots = config.Prefix, make(map[string]*slots)
+	b.sweeper = sweeper{link: l, table: &b.table, wake: make(chan struct{}, 1), places: make(map[string]leftover)}
+	b.table.Init(b.sweeper.take)
 	b.background.Run(b.sweeper.run)
 	return b, nil
 }
@@ -114,94 +108,47 @@ func (b *backend) Ping(ctx context.Context) error {
 // permits.
 func (b *backend) Features() driver.Features { return driver.Features{Sharing: true} }
 
-// opContext returns a context for one operation.
-func (b *backend) opContext(ctx context.Context) (context.Context, context.CancelFunc) {
-	op, end := rolling.Within(ctx, b.config.OpTimeout, errNoAnswer)
-	return untold{op}, end
-}
-
-// twice sends a request of an operation, and another one over a new connection if there is no
-// answer in half of the time that is left, or if the server is not available. It returns the
-// answer that comes first. With again, either request may have been carried out before the
-// answer, or may be still.
-func twice[T any](ctx context.Context, b *backend, send func(context.Context) (T, error)) (answer T, again bool, err error) {
-	patience := b.config.OpTimeout / 2
-	if u, ok := ctx.(untold); ok {
-		if end, ok := u.Context.Deadline(); ok {
-			patience = min(patience, time.Until(end)/2)
-		}
+// session returns the present session, or makes one if there is none.
+func (b *backend) session(ctx context.Context) (*session, error) {
+	if s := b.current.Load(); s != nil && !s.HasEnded() {
+		return s, nil
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	type result struct {
-		answer T
-		err    error
-	}
-	results := make(chan result, 2)
-	try := func() {
-		answer, err := send(ctx)
-		results <- result{answer, err}
-	}
-	go try()
-	timer := time.NewTimer(patience)
-	defer timer.Stop()
-	waits := true // for the first
 	select {
-	case r := <-results:
-		if codeOf(r.err) != codes.Unavailable || ctx.Err() != nil {
-			return r.answer, false, r.err
-		}
-		waits = false
-	case <-timer.C:
-		if patience >= min(b.config.OpTimeout/4, time.Second/2) { // a caller in a hurry is no evidence
-			b.reconnect()
-		}
+	case b.making <- struct{}{}:
+		defer func() { <-b.making }()
+	case <-ctx.Done():
+		return nil, b.explain(ctx, ctx.Err())
 	}
-	go try()
-	r := <-results
-	if r.err != nil && waits {
-		r = <-results
+	if s := b.current.Load(); s != nil && !s.HasEnded() {
+		return s, nil
 	}
-	return r.answer, true, r.err
+	if b.background.Err() != nil {
+		return nil, errClosed
+	}
+	sent := time.Now()
+	lease, err := b.newLease(ctx, int64(b.config.SessionTTL/time.Second))
+	if err != nil {
+		return nil, b.explain(ctx, err)
+	}
+	s := &session{
+		Session: placequeue.NewSession(), link: b.link, id: lease.ID, ttl: time.Duration(lease.TTL) * time.Second, alive: sent, term: int64(lease.RaftTerm),
+		path: b.config.Prefix + sessions + "/" + strconv.FormatInt(int64(lease.ID), 16),
+		poke: make(chan struct{}, 1), changed: make(chan struct{}),
+	}
+	if err := s.writeFence(ctx); err != nil {
+		return nil, b.explain(ctx, err) // the lease ends by itself
+	}
+	b.current.Store(s)
+	b.background.Run(s.run)
+	return s, nil
 }
-
-// reconnect replaces the client's connections, but not twice in the time of two operations. It
-// is for a connection that dies without a word: gRPC finds that only with keep-alives, which
-// [clientv3.Config] leaves off. Requests that were sent go on where they are. A server that is
-// silent gets no more requests, because it does not complete the new connection.
-func (b *backend) reconnect() {
-	now, last := time.Now().UnixNano(), b.renewed.Load()
-	if now-last < int64(2*b.config.OpTimeout) || !b.renewed.CompareAndSwap(last, now) {
-		return
-	}
-	b.stream.Add(1)
-	all := b.client.Endpoints()
-	for i := range all { // one after the other: without any, requests fail
-		b.client.SetEndpoints(slices.Delete(slices.Clone(all), i, i+1)...)
-		b.client.SetEndpoints(all...)
-	}
-}
-
-// txn sends a transaction as [twice] does.
-func (b *backend) txn(ctx context.Context, conditions []clientv3.Cmp, then ...clientv3.Op) (*clientv3.TxnResponse, bool, error) {
-	return twice(ctx, b, func(ctx context.Context) (*clientv3.TxnResponse, error) {
-		return b.client.Txn(ctx).If(conditions...).Then(then...).Commit()
-	})
-}
-
-// untold is a context with a deadline that gRPC does not tell the server: a header with
-// each request, and a timer of the server, for what the client ends by itself.
-type untold struct{ context.Context } //nolint:containedctx // it is one itself
-
-// Deadline implements [context.Context].
-func (untold) Deadline() (_ time.Time, _ bool) { return }
 
 // dir returns what the names of the places of a key begin with.
-func (b *backend) dir(key string) string { return b.config.Prefix + EscapeKey(key) + "/" }
+func (b *backend) dir(key string) string { return dirOf(b.config.Prefix, key) }
 
 // queue reads the queue of a key. It returns the revision of what it has read.
 func (b *backend) queue(ctx context.Context, key string) (queue, int64, error) {
-	resp, _, err := twice(ctx, b, func(ctx context.Context) (*clientv3.GetResponse, error) {
+	resp, _, err := twice(ctx, b.link, func(ctx context.Context) (*clientv3.GetResponse, error) {
 		return b.client.Get(ctx, b.dir(key), clientv3.WithPrefix())
 	})
 	if err != nil {

@@ -104,7 +104,7 @@ func (b *backend) front(ctx context.Context, dir string, revision int64) (l line
 func (b *backend) page(ctx context.Context, from string, revision int64, opts ...clientv3.OpOption) (*clientv3.GetResponse, error) {
 	op, cancel := b.opContext(ctx)
 	defer cancel()
-	resp, _, err := twice(op, b, func(ctx context.Context) (*clientv3.GetResponse, error) {
+	resp, _, err := twice(op, b.link, func(ctx context.Context) (*clientv3.GetResponse, error) {
 		return b.client.Get(ctx, from, append(opts, clientv3.WithLimit(maxPlaces), clientv3.WithRev(revision))...)
 	})
 	return resp, b.explain(op, err)

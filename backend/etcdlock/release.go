@@ -32,7 +32,7 @@ func (b *backend) deletePlace(ctx context.Context, tk *ticket) (existed bool, er
 	if !ok {
 		return false, nil
 	}
-	resp, again, err := twice(ctx, b, func(ctx context.Context) (*clientv3.DeleteResponse, error) {
+	resp, again, err := twice(ctx, b.link, func(ctx context.Context) (*clientv3.DeleteResponse, error) {
 		return b.client.Delete(ctx, l.path)
 	})
 	if err != nil || again { // a deletion may arrive late

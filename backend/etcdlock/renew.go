@@ -72,22 +72,3 @@ func (b *backend) keep(ctx context.Context, r *renewal) (kept bool, err error) {
 	}
 	return resp.Succeeded, nil
 }
-
-// exist returns which of at most maxOps places exist.
-func (b *backend) exist(ctx context.Context, places queue) ([]bool, error) {
-	exist := make([]bool, len(places))
-	ops := make([]clientv3.Op, len(places))
-	for i, p := range places {
-		ops[i] = clientv3.OpGet(p.path, clientv3.WithKeysOnly())
-	}
-	resp, _, err := b.txn(ctx, nil, ops...)
-	if err != nil {
-		return exist, b.explain(ctx, err)
-	}
-	b.learnTerm(resp.Header)
-	for i, p := range places {
-		kvs := resp.Responses[i].GetResponseRange().Kvs
-		exist[i] = len(kvs) > 0 && kvs[0].CreateRevision == p.created
-	}
-	return exist, nil
-}

@@ -1,12 +1,8 @@
 package zklock
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"fmt"
-	"path"
-	"strings"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -15,37 +11,6 @@ import (
 // A node that is kept stands for an owner that is done, and has the number of its node. It
 // does not end with a session. Its data are how long it lasts after they were written, by the
 // clock of the servers, and the name of the holder. Whoever finds it later deletes it.
-
-// keptData returns the data of a node that lasts for d.
-func keptData(d time.Duration, holder []byte) []byte {
-	return fmt.Appendf(nil, "kept=%d %s", d.Milliseconds(), holder)
-}
-
-// parseKept is the inverse of keptData. It returns false for other data.
-func parseKept(data []byte) (d time.Duration, holder []byte, ok bool) {
-	var ms int64
-	if _, err := fmt.Sscanf(string(data), "kept=%d", &ms); err != nil {
-		return 0, nil, false
-	}
-	_, holder, ok = bytes.Cut(data, []byte(" "))
-	return time.Duration(ms) * time.Millisecond, holder, ok
-}
-
-// keptUntil returns the end of a node that is kept, or false for another one. If another
-// program has replaced the data, as Curator's Revoker does to ask for the key, the node is over.
-func (c *content) keptUntil(name string) (end time.Time, kept bool) {
-	n, _ := parseNode(path.Base(name))
-	d, _, ok := parseKept(c.data)
-	if !ok {
-		return time.Time{}, n.kept
-	}
-	return time.UnixMilli(c.stat.Mtime + 1).Add(d), n.kept
-}
-
-// keptPath returns the path of the node that keeps the place of tk's node.
-func (tk *ticket) keptPath() string {
-	return strings.Replace(tk.node, "-"+mark+tk.kind.tag, "-"+mark+markKept+tk.kind.tag, 1)
-}
 
 // keep replaces the node of an owner that is done by one that is kept. It returns false if the
 // node does not exist.

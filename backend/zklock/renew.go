@@ -7,12 +7,8 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/distlock-go/distlock/backend/internal/placequeue"
 	"github.com/distlock-go/distlock/driver"
 )
-
-// renewal is one grant of a call of Renew.
-type renewal = placequeue.Renewal[*ticket, *session]
 
 // maxRenewals is how many nodes one call of Renew reads at the same time.
 const maxRenewals = 256
