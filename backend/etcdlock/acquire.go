@@ -26,7 +26,7 @@ func (b *backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Gran
 	defer end()
 	g, o, err := b.attempt(op, tk, &r, true)
 	if o != nil {
-		err = b.heldError(o.queue)
+		err = o.Err(op, true)
 	}
 	if errors.Is(err, driver.ErrNotAcquired) {
 		b.table.Lose(tk, true)
@@ -34,20 +34,24 @@ func (b *backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Gran
 	return g, b.table.unsent(tk, err)
 }
 
-// Acquire implements [driver.Queuer]. It creates a place in the queue and watches only the
-// places that it waits for. It also looks again when r.Backoff says so. If the lease of
-// etcd ends, it creates a place anew. A nil r.Backoff means half a second and no limit.
-func (b *backend) Acquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
+// Enqueue implements [driver.Queuer]. It creates a place in the queue. If the lease of etcd has
+// ended, it creates a place anew.
+func (b *backend) Enqueue(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	tk, err := b.ticket(ctx, &r, true)
 	if err != nil {
 		return driver.Grant{}, err
 	}
-	g, err := placequeue.Acquire(ctx, b.background, tk.Gone, r.Backoff, func() (driver.Grant, *obstacle, error) {
-		op, end := b.opContext(ctx)
-		defer end()
+	op, end := b.opContext(ctx)
+	defer end()
+	g, err := b.table.Enqueue(op, tk, func() (driver.Grant, placequeue.Obstacle, error) {
 		return b.attempt(op, tk, &r, false)
 	})
 	return g, b.table.unsent(tk, err)
+}
+
+// Turn implements [driver.Waker]. It watches only the places that the owner waits for.
+func (b *backend) Turn(ctx context.Context, r driver.Request) <-chan driver.Grant {
+	return b.table.Turn(ctx, b.background, &r)
 }
 
 // ticket returns the ticket of the request's owner.
@@ -62,7 +66,7 @@ func (b *backend) ticket(ctx context.Context, r *driver.Request, queued bool) (*
 
 // attempt grants the key if it is the owner's turn. Otherwise it returns an obstacle. With
 // try, it creates a place only if the owner then has the key.
-func (b *backend) attempt(ctx context.Context, tk *ticket, r *driver.Request, try bool) (driver.Grant, *obstacle, error) {
+func (b *backend) attempt(ctx context.Context, tk *ticket, r *driver.Request, try bool) (driver.Grant, placequeue.Obstacle, error) {
 	newest := int64(0) // with try, the owner shares the key with all places up to this revision
 	for blind := !try; ctx.Err() == nil; blind = false {
 		s, err := b.session(ctx)

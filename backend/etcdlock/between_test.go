@@ -59,9 +59,8 @@ func TestReleaseBeforeTheWatch(t *testing.T) {
 		f.mu.Lock()
 		f.watched = sync.OnceFunc(func() { testkit.MustRelease(t, b, g) })
 		f.mu.Unlock()
-		r, start := testkit.NewRequest("k"), time.Now()
-		r.Backoff = driver.NewBackoff(time.Hour, 0)
-		next, err := b.Acquire(t.Context(), r)
+		start := time.Now()
+		next, err := testkit.Await(t.Context(), b, testkit.NewRequest("k"), testkit.Looks{})
 		if d := time.Since(start); err != nil || d > time.Second {
 			t.Fatalf("Acquire: %v after %v", err, d)
 		}
@@ -80,9 +79,7 @@ func TestKeptKey(t *testing.T) {
 		testkit.MustRenew(t, b, g)
 		_, _ = b.Extend(t.Context(), g, 4)
 		_ = b.Close()
-		r := testkit.NewRequest("k")
-		r.Backoff = driver.NewBackoff(time.Hour, 0)
-		next, err := other.Acquire(t.Context(), r)
+		next, err := testkit.Await(t.Context(), other, testkit.NewRequest("k"), testkit.Looks{})
 		if d := time.Since(start); err != nil || d < g.TTL || d > g.TTL+time.Second {
 			t.Fatalf("Acquire of a key that is kept for %v: %v after %v", g.TTL, err, d)
 		}

@@ -36,11 +36,11 @@ func checkError(t *testing.T, what string, err error, parts ...string) {
 func calls(ctx context.Context, b *etcdlock.Backend, key string) map[string]error {
 	r := testkit.NewRequest(key)
 	_, try := b.TryAcquire(ctx, r)
-	_, acquire := b.Acquire(ctx, testkit.NewRequest(key))
+	_, enqueue := b.Enqueue(ctx, testkit.NewRequest(key))
 	_, inspect := b.Inspect(ctx, "", 1)
 	_, force := b.ForceRelease(ctx, key)
 	return map[string]error{
-		"TryAcquire": try, "Acquire": acquire, "Inspect": inspect, "ForceRelease": force,
+		"TryAcquire": try, "Enqueue": enqueue, "Inspect": inspect, "ForceRelease": force,
 		"Ping": b.Ping(ctx), "Release": b.Release(ctx, testkit.NewRequest(key).Grant()),
 	}
 }

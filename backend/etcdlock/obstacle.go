@@ -32,15 +32,13 @@ func (o *obstacle) Watch(ctx context.Context) <-chan error {
 
 // Remains implements [placequeue.Obstacle]. To read the whole queue costs more.
 func (o *obstacle) Remains(ctx context.Context) bool {
-	op, end := o.link.opContext(ctx)
-	defer end()
 	places := append(slices.Clip(o.blockers), o.own)
 	if len(places) > maxOps {
 		return false
 	}
-	exist, err := o.link.exist(op, places)
+	exist, err := o.link.exist(ctx, places)
 	return err == nil && !slices.Contains(exist, false)
 }
 
 // Err implements [placequeue.Obstacle].
-func (o *obstacle) Err(context.Context) error { return o.backend.heldError(o.queue) }
+func (o *obstacle) Err(context.Context, bool) error { return o.backend.heldError(o.queue) }

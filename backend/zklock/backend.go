@@ -3,7 +3,6 @@ package zklock
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/distlock-go/distlock/backend/internal/placequeue"
 	"github.com/distlock-go/distlock/driver"
@@ -102,23 +101,4 @@ func (b *backend) queue(ctx context.Context, parent string) (queue, error) {
 		return nil, err
 	}
 	return b.link.queue(ctx, parent)
-}
-
-// heldError returns the error that names the holder of the key: the owner of the first node
-// in the queue. If that owner is in another process, it has held the key for at most the time
-// since it joined the queue. Values that are not known are left out.
-func (b *backend) heldError(ctx context.Context, first string) *driver.HeldError {
-	if l, ok := b.table.HeldAt(first); ok {
-		return l.HeldError()
-	}
-	node, err := b.link.content(first).wait(ctx)
-	if err != nil || node.stat.Czxid == 0 {
-		return &driver.HeldError{}
-	}
-	since := time.UnixMilli(node.stat.Ctime) // by the server's clock
-	held := &driver.HeldError{Holder: holderName(node.data), Held: max(time.Since(since), 0)}
-	if end, kept := node.keptUntil(first); kept {
-		held.RetryAfter = max(time.Until(end), 0)
-	}
-	return held
 }

@@ -180,7 +180,7 @@ func TestLeaderMustAnswer(t *testing.T) {
 		other := newVirtual(t, v.server)
 		waits, result := testkit.NewRequest("held"), make(chan error, 1)
 		go func() {
-			_, err := other.Acquire(t.Context(), waits)
+			_, err := testkit.Await(t.Context(), other, waits, testkit.Looks{})
 			result <- err
 		}()
 		synctest.Wait()

@@ -54,9 +54,8 @@ func TestNothingSent(t *testing.T) {
 		v.tryInDoubt(t, doubt, muted)
 		v.network.Refuse(true)
 		synctest.Wait()
-		r.Backoff = driver.NewBackoff(time.Second, 0)
 		for name, attempt := range map[string]func(ctx context.Context, r driver.Request) (driver.Grant, error){
-			"TryAcquire": v.TryAcquire, "Acquire": v.Acquire,
+			"TryAcquire": v.TryAcquire, "Enqueue": v.Enqueue,
 		} {
 			ended, end := context.WithCancel(t.Context())
 			end()
