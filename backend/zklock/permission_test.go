@@ -54,7 +54,7 @@ func TestMissingPermission(t *testing.T) {
 
 func mustLack(tb testing.TB, err error, want string) {
 	tb.Helper()
-	if !errors.Is(err, zk.ErrNoAuth) || errors.Is(err, driver.ErrNotAcquired) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "see With") {
+	if !errors.Is(err, zk.ErrNoAuth) || errors.Is(err, driver.ErrNotAcquired) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "see Config.") {
 		tb.Errorf("%v, want %s", err, want)
 	}
 }
