@@ -22,7 +22,7 @@ var (
 // Backend keeps locks in the tables of a database. It is safe for concurrent use. Make one
 // with [New].
 type Backend struct {
-	opts    options
+	config  Config
 	dialect Dialect
 	db      *sql.DB
 	pool    *pool

@@ -22,7 +22,7 @@ const looksToOvertake = 3
 
 // Acquire implements [driver.Queuer]. Its place in the queue is a row, and it looks at
 // intervals whether its turn has come: the first in the queue often, the others seldom. A
-// release in this process wakes it, and with [WithListener] a release in any.
+// release in this process wakes it, and with [Config].Listener a release in any.
 //
 // A place of a process that has died keeps a free key from those behind it for 0.6 s, once.
 // If no call has looked for 5 s on behalf of a place, it keeps none from theirs.

@@ -33,7 +33,7 @@ func (b *Backend) Release(ctx context.Context, g driver.Grant) error {
 			return err // nothing is in doubt
 		}
 		b.inDoubt.Add(g.Owner, doubt.Release)
-		if i == attempts || !b.broken(err) || time.Since(begun) > b.opts.opTimeout ||
+		if i == attempts || !b.broken(err) || time.Since(begun) > b.config.OpTimeout ||
 			!sleep(ctx, rand.N(time.Duration(i)*time.Millisecond)) {
 			return err
 		}

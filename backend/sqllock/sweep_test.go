@@ -16,7 +16,7 @@ import (
 func TestSweep(t *testing.T) {
 	each(t, func(t *testing.T, d database, dsn string) {
 		db := shop(t, d, dsn)
-		b := d.open(t, dsn, sqllock.WithRetention(time.Hour))
+		b := d.open(t, dsn, sqllock.Config{Retention: time.Hour})
 		old := make(map[string]driver.Grant)
 		for _, key := range []string{"unused", "held", "crashed", "waited-for", "deserted", "ahead"} {
 			old[key] = testkit.MustTry(t, b, request(key, time.Minute))
