@@ -38,7 +38,7 @@ type Backend struct {
 	background sync.WaitGroup
 }
 
-// Close ends calls that wait. It does not release locks: the Locker does that before.
+// Close does not release locks: the Locker does that before.
 // Calling Close again does nothing.
 func (b *Backend) Close() error {
 	b.stop()

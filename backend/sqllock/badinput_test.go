@@ -81,14 +81,13 @@ func (deaf) Listen(ctx context.Context, _ string, _ func(), _ func(string)) erro
 func calls(t *testing.T, b *sqllock.Backend, g driver.Grant) map[string]func() error {
 	t.Helper()
 	other, waiter := request("other", time.Minute), request(g.Key, time.Minute)
-	waiter.Backoff = driver.NewBackoff(time.Hour, 0)
 	return map[string]func() error{
 		"TryAcquire": func() error {
 			_, err := b.TryAcquire(t.Context(), other)
 			return err
 		},
-		"Acquire": func() error {
-			_, err := b.Acquire(t.Context(), waiter)
+		"Enqueue": func() error {
+			_, err := b.Enqueue(t.Context(), waiter)
 			return err
 		},
 		"Renew": func() error {

@@ -44,9 +44,9 @@ func TestReleaseNotifies(t *testing.T) {
 		places := make([]driver.Request, 3)
 		for i := range places {
 			places[i] = request("key", time.Minute)
-			places[i].Mode, places[i].Backoff = mode, driver.NewBackoff(time.Millisecond, 2)
-			if _, err := b.Acquire(ctx, places[i]); !errors.Is(err, driver.ErrNotAcquired) {
-				t.Fatalf("Acquire: %v", err)
+			places[i].Mode = mode
+			if _, err := b.Enqueue(ctx, places[i]); !errors.Is(err, driver.ErrNotAcquired) {
+				t.Fatalf("Enqueue: %v", err)
 			}
 		}
 		testkit.MustRelease(t, b, g)

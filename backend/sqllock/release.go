@@ -26,6 +26,7 @@ func (b *Backend) Release(ctx context.Context, g driver.Grant) error {
 	if err := b.ready(ctx); err != nil {
 		return err
 	}
+	b.wakes.leave(g.Owner)
 	begun := time.Now()
 	found, held, err := b.release(ctx, &g)
 	for i := 1; err != nil; i++ { // repeated as a renewal is: see do
