@@ -22,7 +22,7 @@ var (
 // Backend keeps locks in the tables of a database. It is safe for concurrent use. Make one
 // with [New].
 type Backend struct {
-	opts    options
+	config  Config
 	dialect Dialect
 	db      *sql.DB
 	pool    *pool
@@ -38,7 +38,7 @@ type Backend struct {
 	background sync.WaitGroup
 }
 
-// Close ends calls that wait. It does not release locks: the Locker does that before.
+// Close does not release locks: the Locker does that before.
 // Calling Close again does nothing.
 func (b *Backend) Close() error {
 	b.stop()

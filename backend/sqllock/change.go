@@ -51,7 +51,7 @@ func (b *Backend) changeIn(ctx context.Context, c *sql.Conn, key string, create 
 	}
 	was := before.admitted()
 	next := slices.DeleteFunc(e.admitted(), func(owner string) bool { return slices.Contains(was, owner) })
-	if b.opts.listener != nil {
+	if b.config.Listener != nil {
 		for _, owner := range next[:min(len(next), mostMessages)] {
 			if _, err := b.sql.notify.exec(ctx, c, values{"channel": channel, "message": driver.Fingerprint(owner)}); err != nil {
 				return nil, err

@@ -36,7 +36,7 @@ func (b *Backend) ready(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := b.pool.reserve(ctx, b.opts.opTimeout); err != nil {
+	if err := b.pool.reserve(ctx, b.config.OpTimeout); err != nil {
 		return b.failure(ctx, err)
 	}
 	return nil
@@ -93,13 +93,13 @@ func (b *Backend) checkTables(ctx context.Context) error {
 		}
 		switch {
 		case noTable(err):
-			return fmt.Errorf("%w: %q: CreateTable creates it: %s", ErrNoTable, b.opts.table, text.OneLine(err))
+			return fmt.Errorf("%w: %q: CreateTable creates it: %s", ErrNoTable, b.config.Table, text.OneLine(err))
 		case errors.Is(err, sql.ErrNoRows):
-			return fmt.Errorf("the table %q has no version: CreateTable has not made it, or the row with the empty key was deleted", b.opts.table)
+			return fmt.Errorf("the table %q has no version: CreateTable has not made it, or the row with the empty key was deleted", b.config.Table)
 		case err == nil && version != schemaVersion:
-			return fmt.Errorf("the table %q has version %d of the locks, and this program uses version %d", b.opts.table, version, schemaVersion)
+			return fmt.Errorf("the table %q has version %d of the locks, and this program uses version %d", b.config.Table, version, schemaVersion)
 		case err != nil && ctx.Err() == nil && !undone(err):
-			return fmt.Errorf("the table %q cannot be read: %w", b.opts.table, err)
+			return fmt.Errorf("the table %q cannot be read: %w", b.config.Table, err)
 		}
 		return err
 	})

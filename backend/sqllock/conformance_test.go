@@ -72,7 +72,7 @@ func inMemory(t *testing.T) *sql.DB {
 	t.Helper()
 	db := sqlite.pool(t, ":memory:")
 	db.SetMaxOpenConns(1)
-	if err := sqllock.CreateTable(t.Context(), db, sqllock.SQLite); err != nil {
+	if err := sqllock.CreateTable(t.Context(), db, sqllock.SQLite, ""); err != nil {
 		t.Fatal(err)
 	}
 	return db

@@ -1,6 +1,7 @@
 package sqllock_test
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"database/sql"
@@ -63,12 +64,12 @@ func eachOf(t *testing.T, all []database, test func(t *testing.T, d database, ds
 }
 
 // newTables returns the data source name of a new database with the tables.
-func (d database) newTables(tb testing.TB, opts ...sqllock.Option) string {
+func (d database) newTables(tb testing.TB) string {
 	tb.Helper()
 	dsn := d.newDSN(tb)
 	db := d.pool(tb, dsn)
 	for range 2 { // the second time it does nothing
-		if err := sqllock.CreateTable(tb.Context(), db, d.dialect, opts...); err != nil {
+		if err := sqllock.CreateTable(tb.Context(), db, d.dialect, ""); err != nil {
 			tb.Fatal(err)
 		}
 	}
@@ -91,19 +92,21 @@ func (d database) pool(tb testing.TB, dsn string) *sql.DB {
 }
 
 // open returns a Backend with connections of its own.
-func (d database) open(tb testing.TB, dsn string, opts ...sqllock.Option) *sqllock.Backend {
+func (d database) open(tb testing.TB, dsn string, config ...sqllock.Config) *sqllock.Backend {
 	tb.Helper()
 	db := d.pool(tb, dsn)
 	db.SetMaxOpenConns(10)
 	db.SetMaxIdleConns(10)
-	return d.on(tb, db, opts...)
+	return d.on(tb, db, config...)
 }
 
 // on returns a Backend that is closed when the test ends, if not before. By default a busy
 // machine does not cost an answer.
-func (d database) on(tb testing.TB, db *sql.DB, opts ...sqllock.Option) *sqllock.Backend {
+func (d database) on(tb testing.TB, db *sql.DB, config ...sqllock.Config) *sqllock.Backend {
 	tb.Helper()
-	b, err := sqllock.New(db, d.dialect, append([]sqllock.Option{sqllock.WithOpTimeout(patience)}, opts...)...)
+	c := append(config, sqllock.Config{})[0]
+	c.OpTimeout = cmp.Or(c.OpTimeout, patience)
+	b, err := sqllock.New(db, d.dialect, c)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -5,10 +5,10 @@
 //	if err != nil {
 //		return err
 //	}
-//	if err := sqllock.CreateTable(ctx, db, sqllock.Postgres); err != nil {
+//	if err := sqllock.CreateTable(ctx, db, sqllock.Postgres, sqllock.DefaultTable); err != nil {
 //		return err
 //	}
-//	backend, err := sqllock.New(db, sqllock.Postgres)
+//	backend, err := sqllock.New(db, sqllock.Postgres, sqllock.Config{})
 //	if err != nil {
 //		return err
 //	}
@@ -53,7 +53,7 @@
 //
 // Waiters are rows, first come, first served. The first one looks at the key every few
 // hundredths of a second, after a long wait every fifth, and the others less often. A
-// release in the same process wakes the one that is next. On PostgreSQL, [WithListener]
+// release in the same process wakes the one that is next. On PostgreSQL, [Config].Listener
 // lets a release in one process wake the next waiter in another, and waiters then look
 // seldom. A free key is kept for 0.6 s for waiters that do not look, because their process
 // was killed, and only once for each of them. Their places are deleted after a minute.

@@ -86,7 +86,7 @@ func TestNotSent(t *testing.T) {
 					refuse(t, s, db)
 					r := request("key", time.Minute)
 					for what, try := range map[string]func(context.Context, driver.Request) (driver.Grant, error){
-						"TryAcquire": b.TryAcquire, "Acquire": b.Acquire,
+						"TryAcquire": b.TryAcquire, "Enqueue": b.Enqueue,
 					} {
 						if _, err := try(t.Context(), r); !errors.Is(err, driver.ErrNotSent) {
 							t.Errorf("%s: %v", what, err)
@@ -112,7 +112,7 @@ func TestNotSent(t *testing.T) {
 			}
 			return nil
 		}
-		if _, err := b.Acquire(t.Context(), request("key", time.Minute)); !unknown(err) || errors.Is(err, driver.ErrNotSent) {
+		if _, err := testkit.Await(t.Context(), b, request("key", time.Minute), testkit.Looks{}); !unknown(err) || errors.Is(err, driver.ErrNotSent) {
 			t.Errorf("a waiter: %v", err)
 		}
 	})

@@ -40,7 +40,7 @@ func TestTablesGone(t *testing.T) {
 			t.Errorf("TryAcquire without the tables: %v", err)
 		}
 
-		if err := sqllock.CreateTable(t.Context(), admin, of.dialect); err != nil {
+		if err := sqllock.CreateTable(t.Context(), admin, of.dialect, ""); err != nil {
 			t.Fatal(err)
 		}
 		testkit.Eventually(t, "the holder learns of the loss", func() bool {
@@ -77,7 +77,7 @@ func TestSynchronousStandby(t *testing.T) {
 		of.server.Addr(), standby.Addr(), of.name)
 	b := of.open(t)
 
-	hasty := of.open(t, sqllock.WithOpTimeout(time.Second))
+	hasty := of.open(t, sqllock.Config{OpTimeout: time.Second})
 	standby.Stop(t)
 	if _, err := hasty.TryAcquire(t.Context(), request("unconfirmed", time.Minute)); !unknown(err) {
 		t.Errorf("TryAcquire while the standby does not answer: %v", err)

@@ -28,13 +28,13 @@ func ExampleBackend_Guard() {
 		panic(err)
 	}
 	defer db.Close()
-	if err := sqllock.CreateTable(ctx, db, sqllock.SQLite); err != nil {
+	if err := sqllock.CreateTable(ctx, db, sqllock.SQLite, sqllock.DefaultTable); err != nil {
 		panic(err)
 	}
 	if _, err := db.ExecContext(ctx, `CREATE TABLE items (sku TEXT PRIMARY KEY, stock INTEGER NOT NULL); INSERT INTO items VALUES ('tea', 10)`); err != nil {
 		panic(err)
 	}
-	locks, err := sqllock.New(db, sqllock.SQLite)
+	locks, err := sqllock.New(db, sqllock.SQLite, sqllock.Config{})
 	if err != nil {
 		panic(err)
 	}

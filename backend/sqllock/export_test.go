@@ -19,10 +19,8 @@ func Says(err error) (what string) {
 	return what
 }
 
-// Woken returns a channel that receives when a waiter of this process for the owner is woken.
-func (b *Backend) Woken(owner string) (woken <-chan struct{}, leave func()) {
-	return b.wakes.join(owner)
-}
+// Doze keeps the waiter for the owner from looking by itself.
+func (b *Backend) Doze(owner string) { b.wakes.find(owner).begin() }
 
 // Plans returns how the database executes the statements for a key that is free, or that it
 // reads.

@@ -59,13 +59,13 @@ func shop(t *testing.T, d database, dsn string) *sql.DB {
 	return db
 }
 
-// waitsForWriter returns the options of a Backend for operations that have to fail in SQLite
-// because a transaction writes.
-func waitsForWriter(d database) []sqllock.Option {
+// waitsForWriter configures a Backend whose operations have to fail in SQLite because a
+// transaction writes.
+func waitsForWriter(d database) (c sqllock.Config) {
 	if d.dialect == sqllock.SQLite {
-		return []sqllock.Option{sqllock.WithOpTimeout(300 * time.Millisecond)}
+		c.OpTimeout = 300 * time.Millisecond
 	}
-	return nil
+	return c
 }
 
 // The lease of a holder ends while its guarded transaction is open. No other owner gets
@@ -75,7 +75,7 @@ func TestGuardKeepsOthersOut(t *testing.T) {
 	each(t, func(t *testing.T, d database, dsn string) {
 		db := shop(t, d, dsn)
 		b := d.open(t, dsn)
-		hurried := d.open(t, dsn, waitsForWriter(d)...)
+		hurried := d.open(t, dsn, waitsForWriter(d))
 		g := testkit.MustTry(t, b, request("key", time.Second))
 
 		tx := guard(t, b, db, g)
@@ -134,7 +134,7 @@ func TestGuardBeforeRelease(t *testing.T) {
 	each(t, func(t *testing.T, d database, dsn string) {
 		db := shop(t, d, dsn)
 		b := d.open(t, dsn)
-		hurried := d.open(t, dsn, waitsForWriter(d)...)
+		hurried := d.open(t, dsn, waitsForWriter(d))
 		g := testkit.MustTry(t, b, request("key", time.Minute))
 		tx := guard(t, b, db, g)
 		if err := hurried.Release(t.Context(), g); err == nil || errors.Is(err, driver.ErrLost) {
@@ -347,7 +347,7 @@ func inLine(t *testing.T, b *sqllock.Backend) (*distlock.Lease, *testkit.Waiting
 func TestGuardBeforeHandOver(t *testing.T) {
 	each(t, func(t *testing.T, d database, dsn string) {
 		db := shop(t, d, dsn)
-		b := d.open(t, dsn, waitsForWriter(d)...)
+		b := d.open(t, dsn, waitsForWriter(d))
 		lease, next := inLine(t, b)
 		tx := begin(t, db, sql.LevelDefault)
 		if err := b.Guard(t.Context(), tx, lease); err != nil {
@@ -396,7 +396,7 @@ func TestGuardAfterHandOver(t *testing.T) {
 func TestGuardBelowSavepoint(t *testing.T) {
 	each(t, func(t *testing.T, d database, dsn string) {
 		db := shop(t, d, dsn)
-		b := d.open(t, dsn, waitsForWriter(d)...)
+		b := d.open(t, dsn, waitsForWriter(d))
 		var g driver.Grant
 		testkit.Eventually(t, "it has the key", func() (ok bool) {
 			var err error

@@ -23,7 +23,7 @@ func TestServerStopped(t *testing.T) {
 	testmode.Long(t)
 	eachOwn(t, func(t *testing.T, of *store) {
 		const timeout = 300 * time.Millisecond
-		bounded := sqllock.WithOpTimeout(timeout)
+		bounded := sqllock.Config{OpTimeout: timeout}
 		b, fresh := of.open(t, bounded), of.open(t, bounded)
 		var g driver.Grant
 		testkit.Eventually(t, "it has the key", func() (ok bool) {

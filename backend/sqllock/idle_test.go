@@ -50,7 +50,7 @@ func TestIdleConnectionsDied(t *testing.T) {
 				t.Run(fmt.Sprint(what, " ", asks, " ", limit, " ", quiet), func(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
 						s := &script{asks: asks}
-						b := s.open(t, limit, sqllock.WithOpTimeout(sqllock.DefaultOpTimeout))
+						b := s.open(t, limit, sqllock.Config{OpTimeout: 2 * time.Second})
 						s.idle(t, b, 8, quiet)
 						conns := s.conns
 						if conns < 8 {
@@ -61,7 +61,7 @@ func TestIdleConnectionsDied(t *testing.T) {
 						if err := call(t, b); err != nil {
 							t.Errorf("the first call: %v", err)
 						}
-						if d := time.Since(start); d > sqllock.DefaultOpTimeout {
+						if d := time.Since(start); d > 2*time.Second {
 							t.Errorf("it takes %v", d)
 						}
 						start, s.probes = time.Now(), 0
@@ -70,7 +70,7 @@ func TestIdleConnectionsDied(t *testing.T) {
 								t.Error(err)
 							}
 						}
-						if d := time.Since(start); d > sqllock.DefaultOpTimeout {
+						if d := time.Since(start); d > 2*time.Second {
 							t.Errorf("the next ones take %v", d)
 						}
 						probes := s.probes
@@ -94,7 +94,7 @@ func TestIdleConnectionsDied(t *testing.T) {
 func TestRenewalOnSilentConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &script{}
-		b := s.open(t, 4, sqllock.WithOpTimeout(sqllock.DefaultOpTimeout))
+		b := s.open(t, 4, sqllock.Config{OpTimeout: 2 * time.Second})
 		g := request("key", time.Minute).Grant()
 		for range 2 {
 			if got := testkit.Renewed(t, b, g); got.Status != driver.Renewed {

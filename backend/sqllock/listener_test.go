@@ -37,16 +37,16 @@ func TestReleaseNotifies(t *testing.T) {
 	if _, err := c.Exec(ctx, "LISTEN distlock"); err != nil {
 		t.Fatal(err)
 	}
-	b := postgres.open(t, dsn, sqllock.WithListener(newListener(t, dsn)))
+	b := postgres.open(t, dsn, sqllock.Config{Listener: newListener(t, dsn)})
 	testkit.MustRelease(t, b, testkit.MustTry(t, b, request("another", time.Minute)))
 	for _, mode := range []driver.Mode{driver.Exclusive, driver.Shared} {
 		g := testkit.MustTry(t, b, request("key", time.Minute))
 		places := make([]driver.Request, 3)
 		for i := range places {
 			places[i] = request("key", time.Minute)
-			places[i].Mode, places[i].Backoff = mode, driver.NewBackoff(time.Millisecond, 2)
-			if _, err := b.Acquire(ctx, places[i]); !errors.Is(err, driver.ErrNotAcquired) {
-				t.Fatalf("Acquire: %v", err)
+			places[i].Mode = mode
+			if _, err := b.Enqueue(ctx, places[i]); !errors.Is(err, driver.ErrNotAcquired) {
+				t.Fatalf("Enqueue: %v", err)
 			}
 		}
 		testkit.MustRelease(t, b, g)
@@ -70,12 +70,12 @@ func TestReleaseNotifies(t *testing.T) {
 func TestListenersInOrder(t *testing.T) {
 	t.Parallel()
 	dsn := postgres.newTables(t)
-	holder := postgres.open(t, dsn, sqllock.WithListener(newListener(t, dsn)))
+	holder := postgres.open(t, dsn, sqllock.Config{Listener: newListener(t, dsn)})
 	g := testkit.MustTry(t, holder, request("key", time.Minute))
 	var line []*testkit.Waiter
 	var backends []*sqllock.Backend
 	for i := range 4 {
-		b := postgres.open(t, dsn, sqllock.WithListener(newListener(t, dsn)))
+		b := postgres.open(t, dsn, sqllock.Config{Listener: newListener(t, dsn)})
 		backends = append(backends, b)
 		line = append(line, testkit.StartWaiter(t, b, request("key", time.Minute)))
 		testkit.Eventually(t, "a place", func() bool { return waiting(t, holder, "key") == i+1 })

@@ -33,7 +33,7 @@ func TestFunctionHoldsAllConnections(t *testing.T) {
 	each(t, func(t *testing.T, d database, dsn string) {
 		db := d.pool(t, dsn)
 		db.SetMaxOpenConns(2)
-		l := distlock.New(d.on(t, db, sqllock.WithOpTimeout(sqllock.DefaultOpTimeout)), distlock.Config{})
+		l := distlock.New(d.on(t, db, sqllock.Config{OpTimeout: 2 * time.Second}), distlock.Config{})
 		defer l.Close()
 		const lease = 2 * time.Second
 		var taken []*sql.Conn

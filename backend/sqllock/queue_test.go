@@ -1,6 +1,7 @@
 package sqllock_test
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -11,7 +12,7 @@ import (
 // What frees a key wakes the waiter that is next before it returns.
 func TestReleaseWakes(t *testing.T) {
 	each(t, func(t *testing.T, d database, dsn string) {
-		b, peer := d.open(t, dsn), d.open(t, dsn)
+		b := d.open(t, dsn)
 		for what, free := range map[string]func(g driver.Grant){
 			"Release": func(g driver.Grant) { testkit.MustRelease(t, b, g) },
 			"ForceRelease": func(driver.Grant) {
@@ -20,18 +21,18 @@ func TestReleaseWakes(t *testing.T) {
 				}
 			},
 		} {
-			g := testkit.MustTry(t, b, request("key", time.Minute))
-			next := testkit.StartWaiter(t, peer, request("key", time.Minute))
-			testkit.Eventually(t, "a place", func() bool { return waiting(t, b, "key") == 1 })
-			woken, leave := b.Woken(next.Request.Owner)
+			g, next := testkit.MustTry(t, b, request("key", time.Minute)), request("key", time.Minute)
+			if _, err := b.Enqueue(t.Context(), next); !errors.Is(err, driver.ErrNotAcquired) {
+				t.Fatal(err)
+			}
+			b.Doze(next.Owner)
 			free(g)
 			select {
-			case <-woken:
+			case <-b.Turn(t.Context(), next):
 			default:
 				t.Errorf("%s wakes nobody", what)
 			}
-			leave()
-			testkit.MustRelease(t, peer, next.Served(t))
+			testkit.MustRelease(t, b, next.Grant())
 		}
 	})
 }

@@ -26,6 +26,7 @@ func (b *Backend) Release(ctx context.Context, g driver.Grant) error {
 	if err := b.ready(ctx); err != nil {
 		return err
 	}
+	b.wakes.leave(g.Owner)
 	begun := time.Now()
 	found, held, err := b.release(ctx, &g)
 	for i := 1; err != nil; i++ { // repeated as a renewal is: see do
@@ -33,7 +34,7 @@ func (b *Backend) Release(ctx context.Context, g driver.Grant) error {
 			return err // nothing is in doubt
 		}
 		b.inDoubt.Add(g.Owner, doubt.Release)
-		if i == attempts || !b.broken(err) || time.Since(begun) > b.opts.opTimeout ||
+		if i == attempts || !b.broken(err) || time.Since(begun) > b.config.OpTimeout ||
 			!sleep(ctx, rand.N(time.Duration(i)*time.Millisecond)) {
 			return err
 		}

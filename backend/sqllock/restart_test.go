@@ -24,7 +24,7 @@ func TestRestart(t *testing.T) {
 			"killed":    of.server.Kill,
 		} {
 			opts := distlock.Opts{KeyTimeout: time.Minute, RetryInterval: 100 * time.Millisecond}
-			admin := of.open(t, sqllock.WithOpTimeout(2*time.Second))
+			admin := of.open(t, sqllock.Config{OpTimeout: 2 * time.Second})
 			lease := testkit.MustAcquire(t, of.locker(t), name, opts)
 			var line []*testkit.Waiting[*distlock.Lease]
 			for i := range 3 {
@@ -71,7 +71,7 @@ func TestRestart(t *testing.T) {
 // lock is lost, and tokens rise. Fails if an acquisition does not wait for its commit.
 func TestCrashAfterRelease(t *testing.T) {
 	eachOwn(t, func(t *testing.T, of *store) {
-		b := of.open(t, sqllock.WithOpTimeout(2*time.Second))
+		b := of.open(t, sqllock.Config{OpTimeout: 2 * time.Second})
 		ahead := request("released", 5*time.Second)
 		// Both keys have a row. The next token is of the row, not of the clock.
 		ahead.Tokens = int(time.Hour.Microseconds())

@@ -1,6 +1,7 @@
 package sqllock
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	sqldriver "database/sql/driver"
@@ -56,7 +57,7 @@ const versionRow = ` INTO {lock} (lock_key, owner, prior_token, token, since, ex
 // with a tool for migrations. The statements end with semicolons, and do nothing if the
 // tables exist. An empty table means [DefaultTable].
 func Schema(d Dialect, table string) (string, error) {
-	statements, err := schema(d, table)
+	statements, err := schema(d, cmp.Or(table, DefaultTable))
 	if err != nil {
 		return "", err
 	}
@@ -66,9 +67,6 @@ func Schema(d Dialect, table string) (string, error) {
 func schema(d Dialect, name string) ([]string, error) {
 	if d.syntax() == nil {
 		return nil, fmt.Errorf("sqllock: unknown dialect %v", d)
-	}
-	if name == "" {
-		name = DefaultTable
 	}
 	t, err := d.parseTable(name)
 	if err != nil {
@@ -103,13 +101,11 @@ const createTimeout = 10 * time.Second
 
 // CreateTable creates the tables unless they exist. Several processes may call it at the
 // same time. It needs the permission to create tables; a Backend needs only to read and
-// write them. It fails if the session cannot be used for locks.
-func CreateTable(ctx context.Context, db *sql.DB, d Dialect, opts ...Option) error {
-	o, err := newOptions(opts)
-	if err != nil {
-		return err
-	}
-	statements, err := schema(d, o.table)
+// write them. It fails if the session cannot be used for locks. An empty table means
+// [DefaultTable].
+func CreateTable(ctx context.Context, db *sql.DB, d Dialect, table string) error {
+	table = cmp.Or(table, DefaultTable)
+	statements, err := schema(d, table)
 	if err != nil {
 		return err
 	}
@@ -121,7 +117,7 @@ func CreateTable(ctx context.Context, db *sql.DB, d Dialect, opts ...Option) err
 		case err == nil:
 			return nil
 		case !undone(err) && !errors.Is(err, sqldriver.ErrBadConn), !sleep(ctx, time.Millisecond+rand.N(20*time.Millisecond)):
-			return fmt.Errorf("sqllock: create the table %q: %w", o.table, err)
+			return fmt.Errorf("sqllock: create the table %q: %w", table, err)
 		}
 	}
 }

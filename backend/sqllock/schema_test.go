@@ -18,14 +18,14 @@ func TestCreateTogether(t *testing.T) {
 			t.Parallel()
 			dsn := d.newDSN(t)
 			for round := range 3 {
-				table := sqllock.WithTable(fmt.Sprint("locks", round))
+				table := sqllock.Config{Table: fmt.Sprint("locks", round)}
 				var all sync.WaitGroup
 				for range 5 {
 					b, db := d.open(t, dsn, table), d.pool(t, dsn)
 					all.Go(func() {
 						err := b.Ping(t.Context())
 						if errors.Is(err, sqllock.ErrNoTable) {
-							if err = sqllock.CreateTable(t.Context(), db, d.dialect, table); err == nil {
+							if err = sqllock.CreateTable(t.Context(), db, d.dialect, table.Table); err == nil {
 								err = b.Ping(t.Context())
 							}
 						}

@@ -41,19 +41,19 @@ type script struct {
 }
 
 // open returns a Backend on at most n connections.
-func (s *script) open(t *testing.T, n int, opts ...sqllock.Option) *sqllock.Backend {
+func (s *script) open(t *testing.T, n int, config ...sqllock.Config) *sqllock.Backend {
 	t.Helper()
-	b, _ := s.openWith(t, n, opts...)
+	b, _ := s.openWith(t, n, config...)
 	return b
 }
 
-func (s *script) openWith(t *testing.T, n int, opts ...sqllock.Option) (*sqllock.Backend, *sql.DB) {
+func (s *script) openWith(t *testing.T, n int, config ...sqllock.Config) (*sqllock.Backend, *sql.DB) {
 	t.Helper()
 	db := sql.OpenDB(s)
 	db.SetMaxOpenConns(n)
 	db.SetMaxIdleConns(max(n, 10))
 	t.Cleanup(func() { _ = db.Close() }) // it has no connections that can fail
-	return postgres.on(t, db, opts...), db
+	return postgres.on(t, db, config...), db
 }
 
 // code is the code of an error that is the database's.

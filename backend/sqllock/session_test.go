@@ -44,7 +44,7 @@ func TestSessionRefused(t *testing.T) {
 			t.Parallel()
 			dsn := c.d.newDSN(t)
 			db := c.d.pool(t, dsn)
-			if err := sqllock.CreateTable(t.Context(), db, c.d.dialect); err != nil {
+			if err := sqllock.CreateTable(t.Context(), db, c.d.dialect, ""); err != nil {
 				t.Fatal(err)
 			}
 			if c.setup != "" {
@@ -62,7 +62,7 @@ func TestSessionRefused(t *testing.T) {
 func TestCreateTableRefuses(t *testing.T) {
 	t.Parallel()
 	dsn := mariaDB.newDSN(t)
-	err := sqllock.CreateTable(t.Context(), mariaDB.pool(t, dsn+"?sql_mode=%27EMPTY_STRING_IS_NULL%27"), sqllock.MySQL)
+	err := sqllock.CreateTable(t.Context(), mariaDB.pool(t, dsn+"?sql_mode=%27EMPTY_STRING_IS_NULL%27"), sqllock.MySQL, "")
 	fails(t, "CreateTable with EMPTY_STRING_IS_NULL", err, "EMPTY_STRING_IS_NULL: remove it")
 }
 

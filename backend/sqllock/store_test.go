@@ -33,7 +33,7 @@ func onServer(t *testing.T, d database, s *sqltest.Server) *store {
 	t.Helper()
 	of := &store{database: d, server: s, name: s.NewDatabase(t)}
 	of.dsn = s.DSN(of.name)
-	if err := sqllock.CreateTable(t.Context(), of.pool(t), d.dialect); err != nil {
+	if err := sqllock.CreateTable(t.Context(), of.pool(t), d.dialect, ""); err != nil {
 		t.Fatal(err)
 	}
 	return of
@@ -66,15 +66,15 @@ func eachServer(t *testing.T, server func(tb testing.TB, e *sqltest.Engine) *sql
 func (of *store) pool(t *testing.T) *sql.DB { return of.database.pool(t, of.dsn) }
 
 // open returns a Backend that is closed when the test ends.
-func (of *store) open(t *testing.T, opts ...sqllock.Option) *sqllock.Backend {
+func (of *store) open(t *testing.T, config ...sqllock.Config) *sqllock.Backend {
 	t.Helper()
-	return of.database.open(t, of.dsn, opts...)
+	return of.database.open(t, of.dsn, config...)
 }
 
 // locker returns a process: a Locker with a Backend of its own.
-func (of *store) locker(t *testing.T, opts ...sqllock.Option) *distlock.Locker {
+func (of *store) locker(t *testing.T, config ...sqllock.Config) *distlock.Locker {
 	t.Helper()
-	l := distlock.New(of.database.open(t, of.dsn, opts...), distlock.Config{})
+	l := distlock.New(of.database.open(t, of.dsn, config...), distlock.Config{})
 	t.Cleanup(func() { _ = l.Close() })
 	return l
 }
@@ -105,7 +105,7 @@ func (of *store) over(t *testing.T, timeout time.Duration) (*sqllock.Backend, *s
 	n := new(spoilnet.Network)
 	db := of.dialed(t, of.dsn, n.DialContext)
 	t.Cleanup(n.Kill)
-	return of.on(t, db, sqllock.WithOpTimeout(timeout)), n
+	return of.on(t, db, sqllock.Config{OpTimeout: timeout}), n
 }
 
 // dialed returns connections that dial makes.

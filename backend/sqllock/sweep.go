@@ -14,7 +14,7 @@ const sweepPause = 50 * time.Millisecond
 // sweepAtIntervals deletes the rows of unused keys, because callers choose the keys. One
 // process does it for all.
 func (b *Backend) sweepAtIntervals() {
-	every := b.opts.retention / 4
+	every := b.config.Retention / 4
 	for sleep(b.ctx, every/2+rand.N(every)) {
 		select {
 		case <-b.checked:
@@ -51,7 +51,7 @@ func (b *Backend) sweep(ctx context.Context, interval time.Duration) error {
 func (b *Backend) unused(ctx context.Context, after string) (page, unused []string, err error) {
 	err = b.do(ctx, forAttempt, func(ctx context.Context, c *sql.Conn) error {
 		page, unused = nil, nil
-		v := values{"from": after, "retention": b.opts.retention.Microseconds()}
+		v := values{"from": after, "retention": b.config.Retention.Microseconds()}
 		return b.sql.unused.rows(ctx, c, v, func(scan func(...any) error) error {
 			var key string
 			var yes bool
@@ -79,7 +79,7 @@ func (b *Backend) delete(ctx context.Context, key string) error {
 		if err := b.save(ctx, c, &before, e); err != nil {
 			return err
 		}
-		deleted, err := b.sql.delKey.exec(ctx, c, values{"key": key, "retention": b.opts.retention.Microseconds()})
+		deleted, err := b.sql.delKey.exec(ctx, c, values{"key": key, "retention": b.config.Retention.Microseconds()})
 		if err != nil || !deleted || !e.guarded || b.dialect != MySQL {
 			return err
 		}

@@ -16,7 +16,7 @@ import (
 func TestSweep(t *testing.T) {
 	each(t, func(t *testing.T, d database, dsn string) {
 		db := shop(t, d, dsn)
-		b := d.open(t, dsn, sqllock.WithRetention(time.Hour))
+		b := d.open(t, dsn, sqllock.Config{Retention: time.Hour})
 		old := make(map[string]driver.Grant)
 		for _, key := range []string{"unused", "held", "crashed", "waited-for", "deserted", "ahead"} {
 			old[key] = testkit.MustTry(t, b, request(key, time.Minute))
@@ -26,10 +26,8 @@ func TestSweep(t *testing.T) {
 		}
 		commit(t, guard(t, b, db, old["unused"])) // in MySQL it has a row in another table
 		for _, key := range []string{"waited-for", "deserted"} {
-			waiting := request(key, time.Minute)
-			waiting.Backoff = driver.NewBackoff(time.Millisecond, 2)
-			if _, err := b.Acquire(t.Context(), waiting); !errors.Is(err, driver.ErrNotAcquired) {
-				t.Fatalf("Acquire: %v", err)
+			if _, err := b.Enqueue(t.Context(), request(key, time.Minute)); !errors.Is(err, driver.ErrNotAcquired) {
+				t.Fatalf("Enqueue: %v", err)
 			}
 		}
 		for _, key := range []string{"unused", "waited-for", "deserted", "ahead"} {

@@ -21,7 +21,7 @@ const attempts = 8
 // silent for half of the time, unless f is a release, and repeats a renewal if it was broken:
 // for the same owner that does no harm. The other connections may have died, too.
 func (b *Backend) do(ctx context.Context, why purpose, f func(ctx context.Context, c *sql.Conn) error) error {
-	op, cancel := rolling.Within(ctx, b.opts.opTimeout, nil)
+	op, cancel := rolling.Within(ctx, b.config.OpTimeout, nil)
 	defer cancel()
 	for i := 1; ; i++ {
 		silent := false
@@ -52,7 +52,7 @@ func (b *Backend) do(ctx context.Context, why purpose, f func(ctx context.Contex
 
 // transact is do for several statements that take effect together, or not at all.
 func (b *Backend) transact(ctx context.Context, why purpose, f func(ctx context.Context, c *sql.Conn) error) error {
-	begin, end := b.dialect.transaction(b.opts.opTimeout)
+	begin, end := b.dialect.transaction(b.config.OpTimeout)
 	return b.do(ctx, why, func(op context.Context, c *sql.Conn) (err error) {
 		for i := 0; err == nil && i < len(begin); i++ {
 			_, err = c.ExecContext(op, begin[i])
