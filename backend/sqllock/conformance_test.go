@@ -26,9 +26,17 @@ func TestConformance(t *testing.T) {
 		place := map[bool]string{true: "$1", false: "?"}[d.dialect == sqllock.Postgres]
 		user := d.withLeastPrivileges(t, dsn)
 		open := func(t *testing.T) driver.Backend { return d.open(t, user) }
+		over := func(t *testing.T, _ driver.Backend, n *locktest.Network) driver.Backend {
+			return d.on(t, (&store{database: d}).dialed(t, user, n.DialContext), sqllock.Config{OpTimeout: time.Second})
+		}
+		if d.dialect == sqllock.SQLite {
+			over = nil
+		}
 		locktest.Run(t, open, locktest.Features{
-			Lease: lease,
-			Peer:  func(t *testing.T, _ driver.Backend) driver.Backend { return open(t) },
+			Lease:     lease,
+			NoNetwork: over == nil,
+			Over:      over,
+			Peer:      func(t *testing.T, _ driver.Backend) driver.Backend { return open(t) },
 			Drop: func(t *testing.T, _ driver.Backend, key string) {
 				exec(t, admin, "UPDATE distlock SET owner = '' WHERE lock_key = "+place, key)
 			},
