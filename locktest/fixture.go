@@ -39,10 +39,15 @@ func newFixture(t *testing.T, features Features) *fixture {
 			f.Logf("during %s", f.doing)
 		}
 	})
-	ctx, cancel := context.WithTimeout(t.Context(), 6*patience)
-	f.Cleanup(cancel)
-	f.ctx = ctx
+	f.begin("")
 	return f
+}
+
+// begin starts a part of the case, with a deadline of its own.
+func (f *fixture) begin(doing string) {
+	ctx, cancel := context.WithTimeout(f.T.Context(), 6*patience)
+	f.Cleanup(cancel)
+	f.ctx, f.doing = ctx, doing
 }
 
 // permits is the number of permits of the semaphores in the cases.
@@ -80,7 +85,7 @@ func (f *fixture) asking(key string, s driver.Sharing) driver.Request {
 	return r
 }
 
-// Context returns the context of the case. Unlike [testing.T.Context] it has a deadline,
+// Context returns the context of the part of the case. Unlike [testing.T.Context] it has a deadline,
 // so that a call that hangs fails.
 func (f *fixture) Context() context.Context { return f.ctx }
 

@@ -39,7 +39,7 @@ func spoil(p *process, fault spoilnet.Fault, ttl time.Duration, check func(s *tr
 			}
 			for _, holds := range []bool{false, true} {
 				for k := 1; k <= mostRequests && (holds || c.asks); k++ {
-					p.doing = fmt.Sprintf("%s with a fault at write %d, by the holder: %v", c.name, k, holds)
+					p.begin(fmt.Sprintf("%s with a fault at write %d, by the holder: %v", c.name, k, holds))
 					s := &trial{process: p, over: over, network: n, call: c, grant: ask(p.key(), ttl).Grant(), holds: holds, done: make(chan struct{})}
 					if holds {
 						s.grant = over.regain(asked(s.grant))
@@ -48,14 +48,17 @@ func spoil(p *process, fault spoilnet.Fault, ttl time.Duration, check func(s *tr
 					if struck {
 						check(s)
 					}
-					if s.end(); !struck {
+					if s.end(); p.Failed() {
+						return
+					}
+					if !struck {
 						break
 					}
 				}
 			}
 		}
 	}
-	p.doing = ""
+	p.begin("")
 }
 
 // begin starts the call, and reports whether the fault has happened.
@@ -129,7 +132,8 @@ func (s *trial) alone() {
 		s.grant = again
 		mustKeep(s.over, again)
 	}
-	if err := s.leave(); err != nil && s.call.name != "ForceRelease" {
+	answered := s.call.name == "ForceRelease" || s.call.name == "Release" && s.err == nil
+	if err := s.leave(); err != nil && !answered {
 		s.Errorf("no other owner has asked for the key, and Release has the error %v", err)
 	}
 	next := s.try(s.newcomer())

@@ -62,6 +62,7 @@ func TestConformanceVirtual(t *testing.T) {
 	}
 	locktest.Run(t, func(t *testing.T) driver.Backend { return with(t, startFake(t), new(locktest.Network)) }, locktest.Features{
 		Bubble: true,
+		Lease:  2 * time.Second, // a lease of etcd has whole seconds
 		Over: func(t *testing.T, first driver.Backend, n *locktest.Network) driver.Backend {
 			return with(t, servers[first], n)
 		},
