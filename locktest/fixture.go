@@ -34,13 +34,18 @@ type fixture struct {
 func newFixture(t *testing.T, features Features) *fixture {
 	t.Helper()
 	f := &fixture{T: t, Features: features, held: make(map[string]func()), closed: make(map[io.Closer]bool)}
+	f.told()
+	f.begin("")
+	return f
+}
+
+// told says what the fixture did when the case failed.
+func (f *fixture) told() {
 	f.Cleanup(func() {
 		if f.Failed() && f.doing != "" {
 			f.Logf("during %s", f.doing)
 		}
 	})
-	f.begin("")
-	return f
 }
 
 // begin starts a part of the case, with a deadline of its own.
