@@ -24,9 +24,8 @@ func longKey(n int) string { return fmt.Sprintf("key-%05d-%0150d", n, 0) }
 // another holder.
 func TestDiskFull(t *testing.T) {
 	t.Parallel()
-	of := &store{database: sqlite, dsn: sqlite.newTables(t)}
-	roomy := of.dsn
-	of.dsn += "&_pragma=max_page_count(16)"
+	roomy := sqlite.newStore(t)
+	of := roomy.with("&_pragma=max_page_count(16)")
 	b := of.open(t)
 	var held []driver.Grant
 	var full error
@@ -67,8 +66,7 @@ func TestDiskFull(t *testing.T) {
 	for _, g := range held {
 		testkit.MustRelease(t, b, g)
 	}
-	of.dsn = roomy
-	again := of.open(t)
+	again := roomy.open(t)
 	for _, key := range []int{50_000, 60_000, 60_001} {
 		testkit.MustRelease(t, again, testkit.MustTry(t, again, request(longKey(key), time.Minute)))
 	}

@@ -66,7 +66,7 @@ func TestTablesGone(t *testing.T) {
 func TestSynchronousStandby(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
-	of := onServer(t, postgres, sqltest.Postgres.Start(t))
+	of := postgres.onServer(t, sqltest.Postgres.Start(t))
 	standby := of.server.Replica(t)
 	of.server.Exec(t, of.name, "ALTER SYSTEM SET synchronous_standby_names = '*'")
 	of.server.Exec(t, of.name, "SELECT pg_reload_conf()")

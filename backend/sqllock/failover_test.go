@@ -20,7 +20,7 @@ import (
 // token is a counter alone.
 func TestFailover(t *testing.T) {
 	t.Parallel()
-	of := onServer(t, postgres, sqltest.Postgres.Start(t))
+	of := postgres.onServer(t, sqltest.Postgres.Start(t))
 	standby := of.server.Replica(t)
 	// The driver connects to the server that takes writes.
 	of.dsn = fmt.Sprintf("postgres://postgres@%s,%s/%s?sslmode=disable&target_session_attrs=read-write",

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/distlock-go/distlock/internal/test/sqltest"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
@@ -18,7 +17,7 @@ var pages = regexp.MustCompile(`Buffers: shared hit=(\d+)`)
 // row of it is in many pages.
 func TestHotKeyUnderSnapshot(t *testing.T) {
 	t.Parallel()
-	of := onServer(t, postgres, sqltest.Postgres.Shared(t))
+	of := postgres.newStore(t)
 	db, b := of.pool(t), of.open(t)
 	testkit.MustRelease(t, b, testkit.MustTry(t, b, request("key", time.Minute)))
 	tx := begin(t, db, sql.LevelRepeatableRead)

@@ -13,9 +13,8 @@ import (
 
 // Of a key with many readers and many waiters, Inspect counts all and reads those that it lists.
 func TestInspectLongQueue(t *testing.T) {
-	each(t, func(t *testing.T, d database, dsn string) {
-		db := shop(t, d, dsn)
-		b := d.open(t, dsn)
+	each(t, func(t *testing.T, of *store) {
+		db, b := of.pool(t), of.open(t)
 		const readers, waiters = 300, 2000
 		for _, key := range []string{"a", "crowded", "z"} { // one waiter for each but the second
 			var rows []string

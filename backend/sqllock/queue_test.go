@@ -11,8 +11,8 @@ import (
 
 // What frees a key wakes the waiter that is next before it returns.
 func TestReleaseWakes(t *testing.T) {
-	each(t, func(t *testing.T, d database, dsn string) {
-		b := d.open(t, dsn)
+	each(t, func(t *testing.T, of *store) {
+		b := of.open(t)
 		for what, free := range map[string]func(g driver.Grant){
 			"Release": func(g driver.Grant) { testkit.MustRelease(t, b, g) },
 			"ForceRelease": func(driver.Grant) {
@@ -40,12 +40,12 @@ func TestReleaseWakes(t *testing.T) {
 // The row of a waiter is deleted, as for one that has not looked for a minute. The waiter takes
 // a place again, and one that comes later does not pass it.
 func TestPlaceIsTakenAgain(t *testing.T) {
-	each(t, func(t *testing.T, d database, dsn string) {
-		b := d.open(t, dsn)
+	each(t, func(t *testing.T, of *store) {
+		b := of.open(t)
 		g := testkit.MustTry(t, b, request("key", time.Minute))
 		first := testkit.StartWaiter(t, b, request("key", time.Minute))
 		testkit.Eventually(t, "a place", func() bool { return waiting(t, b, "key") == 1 })
-		exec(t, d.pool(t, dsn), "DELETE FROM distlock_member")
+		exec(t, of.pool(t), "DELETE FROM distlock_member")
 		testkit.Eventually(t, "a place again", func() bool { return waiting(t, b, "key") == 1 })
 		later := testkit.StartWaiter(t, b, request("key", time.Minute))
 		testkit.Eventually(t, "two places", func() bool { return waiting(t, b, "key") == 2 })

@@ -14,9 +14,8 @@ import (
 // The sweep deletes the rows of keys that were unused for the retention, and no other. The
 // tokens of a key rise over its deletion, and a lease from before is stale.
 func TestSweep(t *testing.T) {
-	each(t, func(t *testing.T, d database, dsn string) {
-		db := shop(t, d, dsn)
-		b := d.open(t, dsn, sqllock.Config{Retention: time.Hour})
+	each(t, func(t *testing.T, of *store) {
+		db, b := of.pool(t), of.open(t, sqllock.Config{Retention: time.Hour})
 		old := make(map[string]driver.Grant)
 		for _, key := range []string{"unused", "held", "crashed", "waited-for", "deserted", "ahead"} {
 			old[key] = testkit.MustTry(t, b, request(key, time.Minute))
@@ -55,7 +54,7 @@ func TestSweep(t *testing.T) {
 		if got := scan(t, db, "SELECT count(*) FROM distlock_member"); got != "1" {
 			t.Errorf("%s places, want the one of the key that is waited for", got)
 		}
-		if d.dialect == sqllock.MySQL {
+		if of.dialect == sqllock.MySQL {
 			if got := scan(t, db, "SELECT count(*) FROM distlock_guard"); got != "0" {
 				t.Errorf("%s rows to guard with, want none", got)
 			}
