@@ -34,6 +34,7 @@ type asking struct {
 	watching context.Context     //nolint:containedctx // of turn; nil before the first Turn
 	unwatch  context.CancelFunc  // ends watching
 	left     bool                // something may be left in the store: a grant or a place
+	answered time.Time           // when the last attempt ended
 	failure  error               // of the last attempts, if the store failed
 	told     bool                // the waiters in this process, what the store has answered
 }
@@ -51,6 +52,7 @@ func (q *asking) grant() (driver.Grant, time.Time, error) {
 			g, err = q.attempt(attempt)
 		}
 		now := time.Now()
+		q.answered = now
 		if err == nil {
 			err = q.usable(g, now)
 		}
@@ -184,7 +186,10 @@ func (q *asking) refuse(err error) error {
 	if q.left {
 		q.locker.releaser.ReleaseInBackground(q.request.Grant())
 	}
-	switch err = q.locker.markLocal(q.key, err); {
+	if held := new(HeldError); errors.As(err, &held) && !errors.Is(err, ErrForeign) {
+		err = q.locker.markLocal(q.key, aged(held, time.Since(q.answered)))
+	}
+	switch {
 	case q.locker.life.ctx.Err() != nil:
 		return ErrClosed
 	case q.ctx.Err() != nil:

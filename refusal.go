@@ -46,14 +46,9 @@ func (l *Locker) busyErr(key string) error {
 }
 
 // markLocal marks a HeldError of the store as local if its holder belongs to this Locker.
-func (l *Locker) markLocal(key string, err error) error {
-	held := new(HeldError)
-	if !errors.As(err, &held) || held.Holder == "" || held.Holder != l.cfg.Holder || l.life.holder(key) == nil {
-		return err
-	}
-	local := *held
-	local.Local = true
-	return &local
+func (l *Locker) markLocal(key string, held *HeldError) *HeldError {
+	held.Local = held.Holder != "" && held.Holder == l.cfg.Holder && l.life.holder(key) != nil
+	return held
 }
 
 // backendErr returns the error for a waiter that gives up while no holder in this process

@@ -59,9 +59,8 @@ func TestReleaseBeforeTheWatch(t *testing.T) {
 		f.mu.Lock()
 		f.watched = sync.OnceFunc(func() { testkit.MustRelease(t, b, g) })
 		f.mu.Unlock()
-		r, start := testkit.NewRequest("k"), time.Now()
-		r.Backoff = driver.NewBackoff(time.Hour, 0)
-		next, err := b.Acquire(t.Context(), r)
+		start := time.Now()
+		next, err := testkit.Await(t.Context(), b, testkit.NewRequest("k"), testkit.Looks{})
 		if d := time.Since(start); err != nil || d > time.Second {
 			t.Fatalf("Acquire: %v after %v", err, d)
 		}
@@ -80,9 +79,7 @@ func TestKeptKey(t *testing.T) {
 		testkit.MustRenew(t, b, g)
 		_, _ = b.Extend(t.Context(), g, 4)
 		_ = b.Close()
-		r := testkit.NewRequest("k")
-		r.Backoff = driver.NewBackoff(time.Hour, 0)
-		next, err := other.Acquire(t.Context(), r)
+		next, err := testkit.Await(t.Context(), other, testkit.NewRequest("k"), testkit.Looks{})
 		if d := time.Since(start); err != nil || d < g.TTL || d > g.TTL+time.Second {
 			t.Fatalf("Acquire of a key that is kept for %v: %v after %v", g.TTL, err, d)
 		}
@@ -174,7 +171,7 @@ func TestConnectionDies(t *testing.T) {
 	for name, alone := range map[string]time.Duration{"attempt": 0, "renewals alone": 10 * time.Second} {
 		t.Run(name, func(t *testing.T) {
 			inVirtualTime(t, func(t *testing.T, f *fake, _ *etcdlock.Backend, s *spoiler) {
-				b := newBackend(t, f.client(t, s), etcdlock.WithSessionTTL(20*time.Second), etcdlock.WithOpTimeout(2*time.Second))
+				b := newBackend(t, f.client(t, s), etcdlock.Config{SessionTTL: 20 * time.Second, OpTimeout: 2 * time.Second})
 				locker := testkit.NewLocker(t, b, distlock.Config{})
 				lease := testkit.MustAcquire(t, locker, "held", distlock.Opts{KeyTimeout: 3 * time.Second})
 				f.network.Cut()

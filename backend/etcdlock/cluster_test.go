@@ -46,7 +46,7 @@ func TestCluster(t *testing.T) {
 // lock. The holder loses nothing.
 func disturbed(t *testing.T, c *etcdtest.Cluster, disturb func()) {
 	open := func() *etcdlock.Backend {
-		return newBackend(t, newClient(t, c.Addrs()...), etcdlock.WithOpTimeout(time.Second))
+		return newBackend(t, newClient(t, c.Addrs()...), etcdlock.Config{OpTimeout: time.Second})
 	}
 	steady := open()
 	g := testkit.TryRepeatedly(t, steady, testkit.NewRequest("steady"))
@@ -77,7 +77,7 @@ func disturbed(t *testing.T, c *etcdtest.Cluster, disturb func()) {
 // followerStopped stops one of the others: its connections stay open, and it does not answer.
 // With all defaults, free keys are taken, and a lock is kept.
 func followerStopped(t *testing.T, c *etcdtest.Cluster) {
-	b := newBackend(t, newClient(t, c.Addrs()...), etcdlock.WithOpTimeout(etcdlock.DefaultOpTimeout), etcdlock.WithSessionTTL(etcdlock.DefaultSessionTTL))
+	b := newBackend(t, newClient(t, c.Addrs()...), etcdlock.Config{OpTimeout: 2 * time.Second, SessionTTL: 20 * time.Second})
 	locker := testkit.NewLocker(t, b, distlock.Config{})
 	for range 6 { // over the connections to all servers
 		mustWork(t, b, "silent")
@@ -103,8 +103,8 @@ func followerStopped(t *testing.T, c *etcdtest.Cluster) {
 func leaderStopped(t *testing.T, c *etcdtest.Cluster) {
 	const ttl = 15 * time.Second
 	leader := c.Leader(t)
-	bound := newBackend(t, newClient(t, leader.Addr()), etcdlock.WithOpTimeout(shortTimeout))
-	free := newBackend(t, newClient(t, c.Addrs()...), etcdlock.WithOpTimeout(shortTimeout), etcdlock.WithSessionTTL(time.Minute))
+	bound := newBackend(t, newClient(t, leader.Addr()), etcdlock.Config{OpTimeout: shortTimeout})
+	free := newBackend(t, newClient(t, c.Addrs()...), etcdlock.Config{OpTimeout: shortTimeout, SessionTTL: time.Minute})
 	locker := distlock.New(free, distlock.Config{})
 	defer locker.Close()
 	lease, err := locker.Acquire(context.Background(), "stopped", distlock.Opts{KeyTimeout: ttl})
@@ -144,8 +144,8 @@ func leaderStopped(t *testing.T, c *etcdtest.Cluster) {
 // majorityLost kills two of three servers.
 func majorityLost(t *testing.T, c *etcdtest.Cluster) {
 	const session = 8 * time.Second
-	holder := newBackend(t, newClient(t, c.Addrs()...), etcdlock.WithOpTimeout(shortTimeout), etcdlock.WithSessionTTL(session))
-	other := newBackend(t, newClient(t, c.Addrs()...), etcdlock.WithOpTimeout(shortTimeout))
+	holder := newBackend(t, newClient(t, c.Addrs()...), etcdlock.Config{OpTimeout: shortTimeout, SessionTTL: session})
+	other := newBackend(t, newClient(t, c.Addrs()...), etcdlock.Config{OpTimeout: shortTimeout})
 	locker, second := distlock.New(holder, distlock.Config{}), distlock.New(other, distlock.Config{})
 	defer locker.Close()
 	defer second.Close()

@@ -20,7 +20,7 @@ func TestConformance(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, shared.Server(t).Addr())
 	open := func(t *testing.T) driver.Backend {
-		b, err := etcdlock.New(c, etcdlock.WithSessionTTL(5*time.Minute), etcdlock.WithOpTimeout(20*time.Second))
+		b, err := etcdlock.New(c, etcdlock.Config{SessionTTL: 5 * time.Minute, OpTimeout: 20 * time.Second})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,7 +8,7 @@
 //		return err
 //	}
 //	defer client.Close()
-//	backend, err := etcdlock.New(client)
+//	backend, err := etcdlock.New(client, etcdlock.Config{})
 //	if err != nil {
 //		return err
 //	}
@@ -19,7 +19,7 @@
 // attached to a lease of etcd. The order of the places is the order in which they were
 // created. The owner of the first place has the key. Every other owner watches the place in
 // front of its own, so a release wakes exactly one waiter. To take a free key is one
-// request, and to release it is another one. [Backend] meets the contracts of
+// request, and to release it is another one. The Backend meets the contracts of
 // [driver.Backend], [driver.Queuer], [driver.Extender], [driver.Inspector] and
 // [driver.Pinger].
 //
@@ -41,7 +41,7 @@
 //
 // A lease of etcd lasts whole seconds, and each is work for the leader. So a Backend has
 // one lease of etcd for all its locks, its session, and keeps it alive. The TTL of the
-// session is [WithSessionTTL]. Servers refuse to let leases end sooner than after one and a
+// session is [Config].SessionTTL. Servers refuse to let leases end sooner than after one and a
 // half times their election timeout, rounded up: two seconds by default.
 //
 // This package grants no lease that is longer than half of the session's TTL. A longer
@@ -63,7 +63,7 @@
 //
 // The client asks its servers in turn. A request without an answer in half of the time of an
 // operation is sent again, to the next one. So a member that is silent costs half of
-// [WithOpTimeout] for every third request, until the client notices: with the keep-alives above,
+// [Config].OpTimeout for every third request, until the client notices: with the keep-alives above,
 // after seconds; without them, perhaps never.
 //
 // # Keys in etcd
@@ -74,7 +74,7 @@
 // nothing without a lease.
 //
 // A cluster that has raised the alarm NOSPACE refuses new locks. Locks that are held are
-// renewed and released. [Backend.Ping] reports the alarm. Each lock is a write to etcd's
+// renewed and released. Ping reports the alarm. Each lock is a write to etcd's
 // history, so the cluster needs --auto-compaction-retention, as for every other use.
 //
 // # Users
@@ -105,7 +105,7 @@
 // its mutex by the prefix and [EscapeKey], such as "distlock/order-42". Both wait in one
 // queue, in order of arrival. The same holds for the Lock service of the server, such as
 // etcdctl lock. A mutex is an exclusive lock without the name of a holder. It does not hear
-// of [Backend.ForceRelease]. The revision in Mutex.Header may be larger than that of the
+// of a forced release. The revision in Mutex.Header may be larger than that of the
 // mutex's place, so it does not compare with token / 1024; the CreateRevision of Mutex.Key
 // does.
 //

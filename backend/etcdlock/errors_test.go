@@ -36,11 +36,11 @@ func checkError(t *testing.T, what string, err error, parts ...string) {
 func calls(ctx context.Context, b *etcdlock.Backend, key string) map[string]error {
 	r := testkit.NewRequest(key)
 	_, try := b.TryAcquire(ctx, r)
-	_, acquire := b.Acquire(ctx, testkit.NewRequest(key))
+	_, enqueue := b.Enqueue(ctx, testkit.NewRequest(key))
 	_, inspect := b.Inspect(ctx, "", 1)
 	_, force := b.ForceRelease(ctx, key)
 	return map[string]error{
-		"TryAcquire": try, "Acquire": acquire, "Inspect": inspect, "ForceRelease": force,
+		"TryAcquire": try, "Enqueue": enqueue, "Inspect": inspect, "ForceRelease": force,
 		"Ping": b.Ping(ctx), "Release": b.Release(ctx, testkit.NewRequest(key).Grant()),
 	}
 }
@@ -50,7 +50,7 @@ func calls(ctx context.Context, b *etcdlock.Backend, key string) map[string]erro
 func TestNoServer(t *testing.T) {
 	t.Parallel()
 	const addr = "127.0.0.1:1"
-	b := newBackend(t, newClient(t, addr), etcdlock.WithOpTimeout(100*time.Millisecond))
+	b := newBackend(t, newClient(t, addr), etcdlock.Config{OpTimeout: 100 * time.Millisecond})
 	says := func(err error) bool { return err == nil || strings.Contains(err.Error(), "connection refused") }
 	var all map[string]error
 	testkit.Eventually(t, "each call says so", func() bool {
@@ -75,7 +75,7 @@ func TestNoServer(t *testing.T) {
 func TestServerHangs(t *testing.T) {
 	t.Parallel()
 	s := etcdtest.Start(t)
-	b := newBackend(t, newClient(t, s.Addr()), etcdlock.WithOpTimeout(300*time.Millisecond))
+	b := newBackend(t, newClient(t, s.Addr()), etcdlock.Config{OpTimeout: 300 * time.Millisecond})
 	testkit.Eventually(t, "the server answers", func() bool { return b.Ping(context.Background()) == nil })
 	s.Stop(t)
 	defer s.Cont(t)

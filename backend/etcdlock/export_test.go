@@ -5,6 +5,9 @@ import (
 	"time"
 )
 
+// Backend is the type of the Backends that New returns.
+type Backend = backend
+
 // WaitForSweeper waits until the Backend has deleted all places that no owner wants.
 func WaitForSweeper(tb testing.TB, b *Backend) {
 	tb.Helper()

@@ -109,8 +109,8 @@ var attempts = map[string]func(b *etcdlock.Backend, r driver.Request) (driver.Gr
 	"TryAcquire": func(b *etcdlock.Backend, r driver.Request) (driver.Grant, error) {
 		return b.TryAcquire(context.Background(), r)
 	},
-	"Acquire": func(b *etcdlock.Backend, r driver.Request) (driver.Grant, error) {
-		return b.Acquire(context.Background(), r)
+	"Enqueue": func(b *etcdlock.Backend, r driver.Request) (driver.Grant, error) {
+		return b.Enqueue(context.Background(), r)
 	},
 }
 

@@ -28,9 +28,7 @@ func TestSessionLost(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inVirtualTime(t, func(t *testing.T, f *fake, b *etcdlock.Backend, _ *spoiler) {
 				grants := []driver.Grant{testkit.MustTry(t, b, testkit.NewRequest("a")), testkit.MustTry(t, b, testkit.NewRequest("b"))}
-				r := testkit.NewRequest("a")
-				r.Backoff = driver.NewBackoff(time.Second, 0)
-				w := testkit.StartWaiter(t, b, r)
+				w := testkit.StartWaiter(t, b, testkit.NewRequest("a"), testkit.Looks{Every: time.Second})
 				synctest.Wait()
 				lease, _ := f.lastLease()
 				spoil(f, lease)
@@ -86,9 +84,8 @@ func TestKeepAlive(t *testing.T) {
 func TestFreeLockReadsNothing(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, f *fake, b *etcdlock.Backend, _ *spoiler) {
 		first, second := testkit.NewRequest("key"), testkit.NewRequest("key")
-		second.Backoff = driver.NewBackoff(time.Second, 1)
 		for i, r := range []driver.Request{first, second} {
-			_, err := b.Acquire(t.Context(), r)
+			_, err := b.Enqueue(t.Context(), r)
 			if held := errors.Is(err, driver.ErrNotAcquired); held != (i > 0) {
 				t.Fatalf("owner %d: %v", i, err)
 			}

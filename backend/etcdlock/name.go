@@ -20,6 +20,12 @@ var (
 // escaped key.
 func EscapeKey(key string) string { return escaper.Replace(key) }
 
+// sessions is where the fences are, below the prefix. No escaped key has this name.
+const sessions = "%session"
+
+// dirOf returns what the names of the places of a key begin with.
+func dirOf(prefix, key string) string { return prefix + EscapeKey(key) + "/" }
+
 // place is one owner's place in the queue of a key. It is a key in etcd, named
 //
 //	<prefix><escaped key>/<lease>.<fence>.<slot>

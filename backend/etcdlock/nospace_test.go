@@ -26,7 +26,7 @@ func TestNoSpace(t *testing.T) {
 	t.Parallel()
 	addr := etcdtest.Start(t, "--quota-backend-bytes=200000").Addr()
 	operator := newClient(t, addr)
-	b := newBackend(t, newClient(t, addr), etcdlock.WithSessionTTL(15*time.Second))
+	b := newBackend(t, newClient(t, addr), etcdlock.Config{SessionTTL: 15 * time.Second})
 	other := newBackend(t, newClient(t, addr))
 	locker := distlock.New(b, distlock.Config{})
 	defer locker.Close()

@@ -17,7 +17,7 @@ import (
 func newVirtual(t *testing.T, f *fake) (*etcdlock.Backend, *spoiler) {
 	t.Helper()
 	s := new(spoiler)
-	return newBackend(t, f.client(t, s), etcdlock.WithSessionTTL(20*time.Second), etcdlock.WithOpTimeout(5*time.Second)), s
+	return newBackend(t, f.client(t, s), etcdlock.Config{SessionTTL: 20 * time.Second, OpTimeout: 5 * time.Second}), s
 }
 
 // inVirtualTime runs f in a bubble.
@@ -151,9 +151,7 @@ func TestWaiterLooksForItsPlace(t *testing.T) {
 		r.TTL = 5 * time.Second
 		g := testkit.MustTry(t, b, r)
 		held := f.places("k")[0]
-		wait := testkit.NewRequest("k")
-		wait.Backoff = driver.NewBackoff(time.Second, 0)
-		w := testkit.StartWaiter(t, b, wait)
+		w := testkit.StartWaiter(t, b, testkit.NewRequest("k"), testkit.Looks{Every: time.Second})
 		synctest.Wait()
 		for _, path := range f.places("k") {
 			if path != held {

@@ -21,20 +21,19 @@ const (
 // leases that have ended, of releases without an answer, and of requests without an answer
 // that may still arrive.
 type sweeper struct {
-	backend *Backend
-	wake    chan struct{}
+	link  *link
+	table *table
+	wake  chan struct{}
 
 	mu     sync.Mutex
 	places map[string]leftover // by path
 }
 
-// leftover is a place that no owner wants.
-type leftover struct {
-	path    string
-	session *session
-	doubt   int64 // the fence of a request with an unknown outcome; 0 if there is none
-	key     string
-	slot    int
+// take deletes the place of a ticket that has left the table.
+func (w *sweeper) take(tk *ticket) {
+	if l, ok := w.table.leftover(tk); ok {
+		w.add(l)
+	}
 }
 
 func (w *sweeper) add(l leftover) {
@@ -51,13 +50,13 @@ func (w *sweeper) run() {
 	for {
 		select {
 		case <-w.wake:
-		case <-w.backend.background.Done():
+		case <-w.link.background.Done():
 			return
 		}
 		for !w.sweep() {
 			select {
 			case <-time.After(sweepPause):
-			case <-w.backend.background.Done():
+			case <-w.link.background.Done():
 				return
 			}
 		}
@@ -85,11 +84,11 @@ func (w *sweeper) next() (batch, ended []leftover) {
 func (w *sweeper) sweep() (done bool) {
 	for {
 		batch, ended := w.next()
-		w.backend.table.deleted(ended...)
+		w.table.deleted(ended...)
 		if len(batch) == 0 {
 			return true
 		}
-		ctx, end := w.backend.opContext(w.backend.background)
+		ctx, end := w.link.opContext(w.link.background)
 		fenced, err := w.delete(ctx, batch)
 		end()
 		w.mu.Lock()
@@ -101,7 +100,7 @@ func (w *sweeper) sweep() (done bool) {
 		}
 		w.mu.Unlock()
 		if err == nil {
-			w.backend.table.deleted(batch...)
+			w.table.deleted(batch...)
 		}
 		if fenced || err != nil {
 			return false
@@ -122,7 +121,7 @@ func (w *sweeper) delete(ctx context.Context, batch []leftover) (fenced bool, er
 	if fenced {
 		unfenced = s.writeFence(ctx)
 	}
-	if _, err = w.backend.client.Txn(ctx).Then(ops...).Commit(); err == nil {
+	if _, err = w.link.client.Txn(ctx).Then(ops...).Commit(); err == nil {
 		err = unfenced // a server without space deletes, and does not write
 	}
 	return fenced, err

@@ -16,8 +16,8 @@ import (
 type table struct {
 	placequeue.Table[*ticket, granted]
 
-	backend *Backend
-	slots   map[string]*slots // by key
+	prefix string
+	slots  map[string]*slots // by key
 }
 
 // slots are the slots of one key.
@@ -61,7 +61,7 @@ func (t *table) begin(tk *ticket, s *session) (path string, created int64, ok bo
 	if tk.session != s {
 		t.SetLost(tk) // the place has ended with its session
 		tk.session, tk.created, tk.inFlight, tk.doubt = s, 0, 0, 0
-		tk.path = fmt.Sprintf("%s%x.%x.%x", t.backend.dir(tk.ID.Key), int64(s.id), s.fence.Load(), tk.slot)
+		tk.path = fmt.Sprintf("%s%x.%x.%x", dirOf(t.prefix, tk.ID.Key), int64(s.id), s.fence.Load(), tk.slot)
 	}
 	tk.inFlight++
 	return tk.path, tk.created, true
@@ -112,11 +112,13 @@ func (t *table) unsent(tk *ticket, err error) error {
 	return driver.NotSent(err)
 }
 
-// sweep has the place of a ticket deleted that has left the table.
-func (t *table) sweep(tk *ticket) {
-	if l, ok := t.leftover(tk); ok {
-		t.backend.sweeper.add(l)
-	}
+// leftover is a place that no owner wants.
+type leftover struct {
+	path    string
+	session *session
+	doubt   int64 // the fence of a request with an unknown outcome; 0 if there is none
+	key     string
+	slot    int
 }
 
 // leftover returns the place of a ticket that has left the table, or false if the place does

@@ -69,8 +69,8 @@ func TestRoleSuffices(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	lockerOf := func(c *clientv3.Client, opts ...etcdlock.Option) *distlock.Locker {
-		locker := distlock.New(newBackend(t, c, opts...), distlock.Config{})
+	lockerOf := func(c *clientv3.Client, config ...etcdlock.Config) *distlock.Locker {
+		locker := distlock.New(newBackend(t, c, config...), distlock.Config{})
 		t.Cleanup(func() { _ = locker.Close() })
 		return locker
 	}
@@ -97,7 +97,7 @@ func TestRoleSuffices(t *testing.T) {
 		says   []string
 	}{
 		"without a role":    {lockerOf(clientOf(t, s, "guest")), []string{"permission denied", `"guest"`, `readwrite --prefix "distlock/"`}},
-		"with another role": {lockerOf(clientOf(t, s, "shop"), etcdlock.WithPrefix("other/")), []string{"permission denied", `readwrite --prefix "other/"`}},
+		"with another role": {lockerOf(clientOf(t, s, "shop"), etcdlock.Config{Prefix: "other/"}), []string{"permission denied", `readwrite --prefix "other/"`}},
 		"without a user":    {lockerOf(newClient(t, s.Addr())), []string{"user name is empty", "needs Username and Password"}},
 	} {
 		_, err := refused.locker.TryAcquire(ctx, "report", distlock.Opts{})

@@ -11,14 +11,14 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// TryAcquire implements [driver.Backend]. It joins the queue as Acquire does and leaves
+// TryAcquire implements [driver.Backend]. It joins the queue as Enqueue does and leaves
 // it at once if it does not get the key: one or two round trips if it gets the key, four
 // otherwise. The error is then a [*driver.HeldError] with the first owner in the queue. If
 // that owner is in another process, Held counts from when it joined the queue.
 //
 // The grant's TTL is shorter than the request's if the session's timeout is too short for
 // it.
-func (b *Backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
+func (b *backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	tk, err := b.ticket(ctx, &r, false)
 	if err != nil {
 		return driver.Grant{}, err
@@ -27,10 +27,7 @@ func (b *Backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Gran
 	defer end()
 	g, o, err := b.attempt(op, tk, &r)
 	if o != nil {
-		err = o.foreign
-		if err == nil {
-			err = b.heldError(op, o.first)
-		}
+		err = o.Err(op, true)
 	}
 	if errors.Is(err, driver.ErrNotAcquired) && b.table.Remove(tk, true) {
 		_, _ = b.nodes.delete(op, tk) // continues in the background after an error
@@ -38,26 +35,29 @@ func (b *Backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Gran
 	return g, b.table.unsent(tk, err)
 }
 
-// Acquire implements [driver.Queuer]. It joins the queue and watches only the nodes that
-// it waits for. It also looks again when r.Backoff says so. If the session is lost, it
-// joins the queue again in the next session. A nil r.Backoff means half a second and no
-// limit.
-func (b *Backend) Acquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
+// Enqueue implements [driver.Queuer]. It joins the queue. If the session was lost, it joins it
+// again in the next session.
+func (b *backend) Enqueue(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	tk, err := b.ticket(ctx, &r, true)
 	if err != nil {
 		return driver.Grant{}, err
 	}
-	g, err := placequeue.Acquire(ctx, b.background, tk.Gone, r.Backoff, func() (driver.Grant, *obstacle, error) {
-		op, end := b.link.opContext(ctx)
-		defer end()
+	op, end := b.link.opContext(ctx)
+	defer end()
+	g, err := b.table.Enqueue(op, tk, func() (driver.Grant, placequeue.Obstacle, error) {
 		return b.attempt(op, tk, &r)
 	})
 	return g, b.table.unsent(tk, err)
 }
 
+// Turn implements [driver.Waker]. It watches only the nodes that the owner waits for.
+func (b *backend) Turn(ctx context.Context, r driver.Request) <-chan driver.Grant {
+	return b.table.Turn(ctx, b.background, &r)
+}
+
 // attempt makes an attempt, and another one if it ends with its connection: the server may have
 // been the wrong one, or a connection may have died without a word.
-func (b *Backend) attempt(ctx context.Context, tk *ticket, r *driver.Request) (g driver.Grant, o *obstacle, err error) {
+func (b *backend) attempt(ctx context.Context, tk *ticket, r *driver.Request) (g driver.Grant, o placequeue.Obstacle, err error) {
 	if g, o, err = b.attemptOnce(ctx, tk, r); errors.Is(err, zk.ErrConnectionClosed) && ctx.Err() == nil {
 		return b.attemptOnce(ctx, tk, r)
 	}
@@ -66,7 +66,7 @@ func (b *Backend) attempt(ctx context.Context, tk *ticket, r *driver.Request) (g
 
 // attemptOnce makes sure that tk has a node in the queue, and grants the key if it is the
 // owner's turn. Otherwise it returns an obstacle.
-func (b *Backend) attemptOnce(ctx context.Context, tk *ticket, r *driver.Request) (driver.Grant, *obstacle, error) {
+func (b *backend) attemptOnce(ctx context.Context, tk *ticket, r *driver.Request) (driver.Grant, placequeue.Obstacle, error) {
 	if !tk.lock(ctx) {
 		return driver.Grant{}, nil, b.link.cause(ctx)
 	}
@@ -119,6 +119,7 @@ func (b *Backend) attemptOnce(ctx context.Context, tk *ticket, r *driver.Request
 		if err != nil {
 			return driver.Grant{}, nil, err
 		}
+		o.first.Store(&holder{path: p.first})
 		switch {
 		case !p.exists:
 			// The node was deleted. Or it was created in a session that began between the
@@ -132,7 +133,7 @@ func (b *Backend) attemptOnce(ctx context.Context, tk *ticket, r *driver.Request
 			if _, err := b.nodes.discard(ctx, own, s); err != nil {
 				return driver.Grant{}, nil, err
 			}
-			o.watch, o.first, o.foreign = []string{tk.parent + "/" + p.stranger.name}, p.first, p.stranger.err
+			o.watch, o.foreign = []string{tk.parent + "/" + p.stranger.name}, p.stranger.err
 			return driver.Grant{}, o, nil
 		case len(p.orphans) > 0: // an owner must not wait for itself
 			for _, path := range p.orphans {
@@ -141,13 +142,16 @@ func (b *Backend) attemptOnce(ctx context.Context, tk *ticket, r *driver.Request
 				}
 			}
 		case len(p.blockers) > 0:
-			var over bool
 			now := time.UnixMilli(seen.time).Add(time.Since(tk.since)) // or later, by the servers' clock
-			if o.left, over, err = b.endKept(ctx, p.kept, now); err != nil {
+			left, over, err := b.endKept(ctx, p.kept, now)
+			if err != nil {
 				return driver.Grant{}, nil, err
 			}
 			if !over {
-				o.watch, o.others, o.own, o.first = p.blockers, p.others, tk.node, p.first
+				if left > 0 {
+					o.until = time.Now().Add(left)
+				}
+				o.watch, o.others, o.own = p.blockers, p.others, tk.node
 				return driver.Grant{}, o, nil
 			}
 		default:
@@ -159,9 +163,9 @@ func (b *Backend) attemptOnce(ctx context.Context, tk *ticket, r *driver.Request
 }
 
 // grant records that the owner of tk has the key.
-func (b *Backend) grant(tk *ticket, r *driver.Request, p *position, sent time.Time) (driver.Grant, error) {
+func (b *backend) grant(tk *ticket, r *driver.Request, p *position, sent time.Time) (driver.Grant, error) {
 	g := r.Grant()
-	b.table.TellSession(r.TTL, tk.session.timeout, "zklock.WithSessionTimeout")
+	b.table.TellSession(r.TTL, tk.session.timeout, "zklock.Config.SessionTimeout")
 	g.TTL = min(r.TTL, tk.session.maxLease())
 	g.Sent, g.Contended = sent, p.contended
 	g.Token, g.LastToken = placequeue.Tokens(p.createZxid, tokensPerID, r.Tokens)
@@ -185,7 +189,7 @@ type position struct {
 }
 
 // position returns the position of tk's node.
-func (b *Backend) position(ctx context.Context, tk *ticket, seen view) (position, error) {
+func (b *backend) position(ctx context.Context, tk *ticket, seen view) (position, error) {
 	q, err := parseQueue(seen.names)
 	if err != nil {
 		return position{}, err

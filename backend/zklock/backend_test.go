@@ -1,6 +1,7 @@
 package zklock_test
 
 import (
+	"cmp"
 	"testing"
 	"time"
 
@@ -18,16 +19,18 @@ const patience = 15 * time.Second
 // slow machine other calls may get none in time either.
 const shortTimeout = time.Second
 
-// newBackend returns a Backend that is closed when the test ends. Unless opts say
-// otherwise, its timeouts are so long that a slow machine costs it neither a lease nor an
-// answer.
-func newBackend(tb testing.TB, servers []string, opts ...zklock.Option) *zklock.Backend {
+// newBackend returns a Backend that is closed when the test ends. Unless the Config
+// says otherwise, its timeouts are so long that a slow machine costs it neither a lease nor
+// an answer.
+func newBackend(tb testing.TB, servers []string, config ...zklock.Config) *zklock.Backend {
 	tb.Helper()
-	slow := []zklock.Option{zklock.WithSessionTimeout(5 * time.Minute), zklock.WithOpTimeout(20 * time.Second)}
-	b, err := zklock.New(servers, append(slow, opts...)...)
+	slow := append(config, zklock.Config{})[0]
+	slow.SessionTimeout, slow.OpTimeout = cmp.Or(slow.SessionTimeout, 5*time.Minute), cmp.Or(slow.OpTimeout, 20*time.Second)
+	made, err := zklock.New(servers, slow)
 	if err != nil {
 		tb.Fatal(err)
 	}
+	b := made.(*zklock.Backend)
 	tb.Cleanup(func() {
 		if err := b.Close(); err != nil {
 			tb.Errorf("Close: %v", err)
@@ -59,8 +62,8 @@ func drain(tb testing.TB, b *zklock.Backend) {
 }
 
 // overNetwork returns a Backend and the network of its connections.
-func overNetwork(tb testing.TB, addr string, opts ...zklock.Option) (*zklock.Backend, *spoilnet.Network) {
+func overNetwork(tb testing.TB, addr string) (*zklock.Backend, *spoilnet.Network) {
 	tb.Helper()
 	n := new(spoilnet.Network)
-	return newBackend(tb, []string{addr}, append(opts, zklock.WithDialer(n.DialTimeout))...), n
+	return newBackend(tb, []string{addr}, zklock.Config{Dialer: n.DialTimeout}), n
 }

@@ -32,7 +32,7 @@ func TestCredentialsNotWritten(t *testing.T) {
 		if !broken.Load() {
 			t.Error("the credentials were not repeated: the test proves nothing")
 		}
-	}, zklock.WithDigest("shop", "secret"))
+	}, zklock.Config{User: "shop", Password: "secret"})
 }
 
 // drowsy is a connection to a server that overlooks the creation of a node until the next
@@ -66,7 +66,7 @@ func TestDrowsyServer(t *testing.T) {
 			c, err := server.Dial()
 			return &drowsy{Conn: c, overlooked: overlooked}, err
 		}
-		b := newBackend(t, []string{"10.0.0.1:1"}, zklock.WithDialer(dial), zklock.WithOpTimeout(2*time.Second))
+		b := newBackend(t, []string{"10.0.0.1:1"}, zklock.Config{Dialer: dial, OpTimeout: 2 * time.Second})
 		testkit.MustRelease(t, b, testkit.MustTry(t, b, testkit.NewRequest("drowsy")))
 		if overlooked.Load() == 0 {
 			t.Error("the server overlooked nothing: the test proves nothing")
@@ -87,7 +87,7 @@ func TestSilentServer(t *testing.T) {
 			go func() { _, _ = io.Copy(io.Discard, server) }()
 			return client, nil
 		}
-		newBackend(t, []string{"127.0.0.1:1"}, zklock.WithDialer(dial), zklock.WithSessionTimeout(time.Hour))
+		newBackend(t, []string{"127.0.0.1:1"}, zklock.Config{Dialer: dial, SessionTimeout: time.Hour})
 		first := <-dialed
 		if d := (<-dialed).Sub(first); d > 6*time.Second {
 			t.Errorf("the next connection is opened after %v", d)

@@ -20,7 +20,7 @@ func conform(t *testing.T, servers []string) {
 		admins[i] = newAdmin(t, s)
 	}
 	open := func(t *testing.T) driver.Backend {
-		b, err := zklock.New(servers, zklock.WithSessionTimeout(5*time.Minute), zklock.WithOpTimeout(20*time.Second))
+		b, err := zklock.New(servers, zklock.Config{SessionTimeout: 5 * time.Minute, OpTimeout: 20 * time.Second})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,7 +15,7 @@ import (
 func TestCredentialsAreReadAgain(t *testing.T) {
 	var password locked[string]
 	var broken locked[error]
-	option := zklock.WithDigestFunc(func() (string, string, error) { return "shop", password.get(), broken.get() })
+	config := zklock.Config{Credentials: func() (string, string, error) { return "shop", password.get(), broken.get() }}
 	inVirtualTime(t, func(t *testing.T, v *virtual) {
 		var got locked[string]
 		v.server.On(func(op int32, credentials string) fate {
@@ -64,5 +64,5 @@ func TestCredentialsAreReadAgain(t *testing.T) {
 			})
 			mustSay(c.want)
 		}
-	}, option)
+	}, config)
 }

@@ -83,7 +83,7 @@ func TestOverflow(t *testing.T) {
 	if _, err := b.TryAcquire(context.Background(), r); err == nil || errors.Is(err, driver.ErrNotAcquired) {
 		t.Errorf("TryAcquire: %v", err)
 	}
-	if _, err := b.Acquire(context.Background(), r); err == nil || errors.Is(err, driver.ErrNotAcquired) {
-		t.Errorf("Acquire: %v", err)
+	if _, err := b.Enqueue(context.Background(), r); err == nil || errors.Is(err, driver.ErrNotAcquired) {
+		t.Errorf("Enqueue: %v", err)
 	}
 }

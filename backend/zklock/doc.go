@@ -1,6 +1,6 @@
 // Package zklock is a lock backend on ZooKeeper, 3.5 or later.
 //
-//	backend, err := zklock.New([]string{"zk1:2181", "zk2:2181", "zk3:2181"})
+//	backend, err := zklock.New([]string{"zk1:2181", "zk2:2181", "zk3:2181"}, zklock.Config{})
 //	if err != nil {
 //		return err
 //	}
@@ -9,8 +9,8 @@
 //
 // Each owner that asks for a key creates an ephemeral sequential node below the key's
 // node. The owner of the node with the smallest number has the key. Every other owner
-// watches the node in front of its own, so a release wakes exactly one waiter. [Backend]
-// meets the contracts of [driver.Backend], [driver.Queuer], [driver.Extender],
+// watches the node in front of its own, so a release wakes exactly one waiter. The
+// Backend meets the contracts of [driver.Backend], [driver.Queuer], [driver.Extender],
 // [driver.Inspector], [driver.Revoker] and [driver.Pinger].
 //
 // # Guarantees
@@ -47,7 +47,7 @@
 // gone, the next one that asks for the key with this package does; the recipes do not, and wait
 // for that. Data that another program has written there, as Curator's Revoker does, end it.
 //
-// If a server is silent for half of [WithOpTimeout], or does not carry out an operation in all of
+// If a server is silent for half of [Config].OpTimeout, or does not carry out an operation in all of
 // it and there are other servers, the connection is closed, and the next one continues the session.
 //
 // A short session timeout frees the locks of a dead process soon. A long one survives
@@ -59,13 +59,13 @@
 //
 // The key's node is below the root, "/distlock" by default. Its name is that of
 // [EscapeKey]. It is a container, which servers before 3.5 do not have: the server deletes it
-// some time after the last lock in it. With [WithDigest] all nodes belong to that user;
-// [WithACL] gives them to others. The user needs the permissions to create, read, write and
-// delete, on the root, too. Before the first lock, and in [Backend.Ping], a node below the root
+// some time after the last lock in it. With [Config].User all nodes belong to that user;
+// ACL gives them to others. The user needs the permissions to create, read, write and
+// delete, on the root, too. Before the first lock, and in Ping, a node below the root
 // is created, read, written and deleted once: an error names the permission that is missing.
 //
 // For each connection the names of the servers are looked up, and the credentials of
-// [WithDigestFunc] read, again. So does a [DialFunc] that reads its certificates.
+// [Config].Credentials read, again. So are certificates if Dialer reads them.
 //
 // The data of an owner's node is the name of its holder ([distlock.Config.Holder]), for
 // people. Data that another program has written there is shown as the name if it is
@@ -76,9 +76,9 @@
 // The nodes have names that the recipes of Apache Curator, in Java, or of kazoo, in Python,
 // order with their own. Which recipe shares a lock on the path of a key depends on the names:
 //
-//	by default            Curator's InterProcessMutex, LeaderSelector; go-zookeeper's Lock
-//	WithReadWriteNames    Curator's InterProcessReadWriteLock: its read locks are shared locks
-//	WithKazooNames        kazoo's Lock, WriteLock and ReadLock
+//	MutexNames        Curator's InterProcessMutex, LeaderSelector; go-zookeeper's Lock
+//	ReadWriteNames    Curator's InterProcessReadWriteLock: its read locks are shared locks
+//	KazooNames        kazoo's Lock, WriteLock and ReadLock
 //
 // A lock that is shared has one queue in order of arrival for both sides. All processes
 // that share it must choose the same names. Curator's locks are re-entrant for a thread of

@@ -21,7 +21,7 @@ var (
 	errClosed        = errors.New("zklock: the Backend is closed")
 	errNoAnswer      = errors.New("no answer")
 	errNoSession     = errors.New("no session")
-	errNoCredentials = errors.New("no credentials were given, see WithDigest")
+	errNoCredentials = errors.New("no credentials were given, see Config.User")
 	errTurnedAway    = errors.New("the server began no session: it may have no majority, as in its read-only mode, or too many connections of this client")
 )
 

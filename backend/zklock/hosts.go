@@ -40,7 +40,7 @@ func (h *hosts) Init(servers []string) error {
 			return err
 		}
 		if _, err := strconv.ParseUint(port, 10, 16); err != nil {
-			return fmt.Errorf("server %q: the port is not a number (WithRoot sets a path)", s)
+			return fmt.Errorf("server %q: the port is not a number (Config.Root is the path)", s)
 		}
 	}
 	h.servers = servers

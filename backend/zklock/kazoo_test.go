@@ -36,13 +36,13 @@ func (c kazoo) must(want, verb, kind, path string) {
 	c.Hear(want)
 }
 
-// TestKazoo: with WithKazooNames, kazoo's locks and this package share one queue.
+// TestKazoo: with KazooNames, kazoo's locks and this package share one queue.
 func TestKazoo(t *testing.T) {
 	t.Parallel()
 	addr := shared.Server(t).Addr()
 	admin := newAdmin(t, addr)
 	c := startKazoo(t, addr)
-	b := newBackend(t, []string{addr}, zklock.WithKazooNames())
+	b := newBackend(t, []string{addr}, zklock.Config{Names: zklock.KazooNames})
 	const key = "kazoo"
 	path := parentOf(key)
 	g := testkit.MustTry(t, b, testkit.NewRequest(key))

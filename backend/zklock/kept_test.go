@@ -83,8 +83,7 @@ func TestKeptInFrontOfOthers(t *testing.T) {
 					defer close(ended)
 					r := testkit.NewRequest("key")
 					for queued && ctx.Err() == nil {
-						r.Backoff = driver.NewBackoff(time.Second, 0)
-						_, _ = other.Acquire(ctx, r)
+						_, _ = testkit.Await(ctx, other, r, testkit.Looks{Every: time.Second})
 					}
 				}()
 				time.Sleep(2 * time.Second)

@@ -31,7 +31,7 @@ const (
 // link is a Backend's connection to the ensemble. It knows what the client library does
 // not tell: the session's timeout, when a session can be used, and why there is none.
 type link struct {
-	opts   *options
+	config *Config
 	conn   *zk.Conn
 	hosts  *hosts
 	ctx    context.Context //nolint:containedctx // ends when the Backend is closed
@@ -48,11 +48,11 @@ type link struct {
 	suspected     time.Time // when suspect closed a connection last
 }
 
-func newLink(ctx context.Context, servers []string, o *options) (*link, error) {
-	l := &link{opts: o, hosts: &hosts{ctx: ctx, lookup: o.lookup}, ctx: ctx, up: make(chan struct{})}
+func newLink(ctx context.Context, servers []string, c *Config) (*link, error) {
+	l := &link{config: c, hosts: &hosts{ctx: ctx, lookup: c.lookup}, ctx: ctx, up: make(chan struct{})}
 	l.mu.Lock() // events wait until conn is set
 	defer l.mu.Unlock()
-	conn, _, err := zk.Connect(servers, o.sessionTimeout, zk.WithHostProvider(l.hosts),
+	conn, _, err := zk.Connect(servers, c.SessionTimeout, zk.WithHostProvider(l.hosts),
 		zk.WithDialer(l.dial), zk.WithEventCallback(l.onEvent), zk.WithLogger(silent), zk.WithLogInfo(false))
 	if err != nil {
 		return nil, fmt.Errorf("zklock: %w", err)
@@ -69,16 +69,16 @@ func (l *link) dial(network, address string, timeout time.Duration) (net.Conn, e
 	l.lastAddr = address
 	l.mu.Unlock()
 	var c net.Conn
-	user, auth, err := l.opts.auth()
+	user, auth, err := l.config.auth()
 	if err == nil {
-		c, err = l.opts.dial(network, address, timeout)
+		c, err = l.config.Dialer(network, address, timeout)
 	}
 	if err != nil {
 		l.setFailure(address, err)
 		return nil, err
 	}
 	s := &sniffer{
-		Conn: c, in: bufio.NewReader(c), auth: auth, patience: min(max(l.opts.sessionTimeout/3, time.Second), sessionPatience),
+		Conn: c, in: bufio.NewReader(c), auth: auth, patience: min(max(l.config.SessionTimeout/3, time.Second), sessionPatience),
 		onEnd: func(err error) { l.setFailure(address, fmt.Errorf("the connection ended: %w", err)) },
 	}
 	l.mu.Lock()
@@ -179,21 +179,11 @@ func (l *link) ready(ctx context.Context) (*session, error) {
 			return nil, errClosed
 		case <-ctx.Done():
 			if errors.Is(context.Cause(ctx), errNoAnswer) {
-				return nil, l.explain(fmt.Errorf("%w within %v", errNoSession, l.opts.opTimeout))
+				return nil, l.explain(fmt.Errorf("%w within %v", errNoSession, l.config.OpTimeout))
 			}
 			return nil, l.cause(ctx)
 		}
 	}
-}
-
-// confirm returns when there is a session and the leader has answered. What is read
-// afterwards is at least as new as the leader's state at the time of the call.
-func (l *link) confirm(ctx context.Context) error {
-	if _, err := l.ready(ctx); err != nil {
-		return err
-	}
-	_, err := l.sync().wait(ctx)
-	return err
 }
 
 // close ends the session, and with it all its nodes, when ctx has ended. It takes a few seconds
@@ -211,84 +201,7 @@ func (l *link) close() {
 
 // opContext returns a context for one operation.
 func (l *link) opContext(ctx context.Context) (context.Context, context.CancelFunc) {
-	return rolling.Within(ctx, l.opts.opTimeout, errNoAnswer)
-}
-
-// children returns the names of the children of a node; none if there is no such node.
-func (l *link) children(path string) *pending[[]string] {
-	return begin(l, func(c *zk.Conn) ([]string, error) {
-		names, _, err := c.Children(path)
-		if errors.Is(err, zk.ErrNoNode) {
-			return nil, nil
-		}
-		return names, denied(err, "read", path)
-	})
-}
-
-// queue returns the queue below a node, as the connected server knows it.
-func (l *link) queue(ctx context.Context, path string) (queue, error) {
-	names, err := l.children(path).wait(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return parseQueue(names)
-}
-
-// stat returns the metadata of a node; zero if there is no such node.
-func (l *link) stat(path string) *pending[zk.Stat] {
-	return begin(l, func(c *zk.Conn) (zk.Stat, error) {
-		ok, stat, err := c.Exists(path)
-		if err != nil || !ok {
-			return zk.Stat{}, err
-		}
-		return *stat, nil
-	})
-}
-
-// content is the data of a node and its metadata.
-type content struct {
-	data []byte
-	stat zk.Stat
-}
-
-// content returns the content of a node; zero if there is no such node.
-func (l *link) content(path string) *pending[content] {
-	return begin(l, func(c *zk.Conn) (content, error) {
-		data, stat, err := c.Get(path)
-		switch {
-		case errors.Is(err, zk.ErrNoNode):
-			return content{}, nil
-		case err != nil:
-			return content{}, denied(err, "read", path)
-		default:
-			return content{data, *stat}, nil
-		}
-	})
-}
-
-// set writes the data of a node that has this version, and returns its new metadata.
-func (l *link) set(path string, data []byte, version int32) *pending[*zk.Stat] {
-	return begin(l, func(c *zk.Conn) (*zk.Stat, error) {
-		stat, err := c.Set(path, data, version)
-		return stat, denied(err, "write", path)
-	})
-}
-
-// remove deletes a node. It returns false if there is no such node.
-func (l *link) remove(path string) *pending[bool] {
-	return begin(l, func(c *zk.Conn) (bool, error) {
-		err := c.Delete(path, -1)
-		if errors.Is(err, zk.ErrNoNode) {
-			return false, nil
-		}
-		return err == nil, denied(err, "delete", path)
-	})
-}
-
-// sync returns when the connected server has caught up with the state that the leader had
-// after the call. A server that is cut off from the leader does not answer.
-func (l *link) sync() *pending[string] {
-	return begin(l, func(c *zk.Conn) (string, error) { return c.Sync("/") })
+	return rolling.Within(ctx, l.config.OpTimeout, errNoAnswer)
 }
 
 // nudge sends a request to a server that owes an answer. ZooKeeper 3.8's CommitProcessor
@@ -312,7 +225,7 @@ func (l *link) nudge() {
 // the time of two operations: a leader that stands still is no fault of the next connection.
 func (l *link) suspect(start time.Time) {
 	l.mu.Lock()
-	s, limit := l.latest, l.opts.opTimeout
+	s, limit := l.latest, l.config.OpTimeout
 	if s == nil || time.Since(l.suspected) < 2*limit {
 		l.mu.Unlock()
 		return
@@ -346,7 +259,7 @@ func (l *link) explain(err error) error {
 	e := &serverError{addr: addr, err: err}
 	switch {
 	case errors.Is(err, errNoAnswer):
-		e.err, e.cause = fmt.Errorf("%w within %v", err, l.opts.opTimeout), cause
+		e.err, e.cause = fmt.Errorf("%w within %v", err, l.config.OpTimeout), cause
 	case errors.Is(err, errNoSession) && cause == nil:
 		e.cause = errNoAnswer
 	case errors.Is(err, errNoSession), errors.Is(err, zk.ErrConnectionClosed), errors.Is(err, zk.ErrNoServer),
@@ -355,7 +268,7 @@ func (l *link) explain(err error) error {
 	case errors.Is(err, zk.ErrNoAuth) && user == "":
 		e.cause = errNoCredentials
 	case errors.Is(err, zk.ErrNoAuth):
-		e.cause = fmt.Errorf("the ACL does not give it to the user %q with this password, see WithACL", user)
+		e.cause = fmt.Errorf("the ACL does not give it to the user %q with this password, see Config.ACL", user)
 	}
 	return e
 }

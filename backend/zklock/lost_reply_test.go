@@ -20,7 +20,7 @@ import (
 // Lost.
 func TestLostRenewalAndRelease(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, v *virtual) {
-		other := newVirtual(t, v.server, zklock.WithSessionTimeout(5*time.Minute))
+		other := newVirtual(t, v.server, zklock.Config{SessionTimeout: 5 * time.Minute})
 		g := testkit.MustTry(t, v, testkit.NewRequest("key"))
 		w := testkit.StartWaiter(t, other, testkit.NewRequest("key"))
 		synctest.Wait()
@@ -80,7 +80,7 @@ func TestLostCreateReply(t *testing.T) {
 func TestCutForLonger(t *testing.T) {
 	reconnects(t)
 	inVirtualTime(t, func(t *testing.T, v *virtual) {
-		other := newVirtual(t, v.server, zklock.WithSessionTimeout(5*time.Minute))
+		other := newVirtual(t, v.server, zklock.Config{SessionTimeout: 5 * time.Minute})
 		locker := testkit.NewLocker(t, v, distlock.Config{})
 		lease := testkit.MustAcquire(t, locker, "cut", distlock.Opts{KeyTimeout: time.Minute})
 		held := testkit.MustTry(t, other, testkit.NewRequest("cut-too"))

@@ -2,8 +2,10 @@ package zklock
 
 import (
 	"bytes"
+	"fmt"
 	"regexp"
 	"strconv"
+	"time"
 
 	"github.com/distlock-go/distlock/driver"
 )
@@ -126,4 +128,19 @@ func holderName(data []byte) string {
 		}
 	}
 	return string(data)
+}
+
+// keptData returns the data of a node that lasts for d.
+func keptData(d time.Duration, holder []byte) []byte {
+	return fmt.Appendf(nil, "kept=%d %s", d.Milliseconds(), holder)
+}
+
+// parseKept is the inverse of keptData. It returns false for other data.
+func parseKept(data []byte) (d time.Duration, holder []byte, ok bool) {
+	var ms int64
+	if _, err := fmt.Sscanf(string(data), "kept=%d", &ms); err != nil {
+		return 0, nil, false
+	}
+	_, holder, ok = bytes.Cut(data, []byte(" "))
+	return time.Duration(ms) * time.Millisecond, holder, ok
 }

@@ -18,7 +18,7 @@ const retryPause = 100 * time.Millisecond
 
 // nodes creates, finds and deletes the nodes of tickets.
 type nodes struct {
-	opts       *options
+	config     *Config
 	link       *link
 	background *placequeue.Background
 	deleting   sync.Map // the paths of nodes that are being deleted: search leaves them out
@@ -246,7 +246,7 @@ func (n *nodes) retry(f func(ctx context.Context) error) {
 // It returns the path of the node. It blocks.
 func (n *nodes) createIn(c *zk.Conn, parent, name string, data []byte) (string, error) {
 	for {
-		node, err := c.Create(parent+"/"+name, data, zk.FlagEphemeralSequential, n.opts.acl)
+		node, err := c.Create(parent+"/"+name, data, zk.FlagEphemeralSequential, n.config.ACL)
 		if !errors.Is(err, zk.ErrNoNode) {
 			return node, denied(err, "create in", parent)
 		}
@@ -262,10 +262,10 @@ func (n *nodes) createIn(c *zk.Conn, parent, name string, data []byte) (string, 
 func (n *nodes) createAll(c *zk.Conn, path string) error {
 	for {
 		var err error
-		if len(path) > len(n.opts.root) {
-			_, err = c.CreateContainer(path, nil, zk.FlagContainer, n.opts.acl)
+		if len(path) > len(n.config.Root) {
+			_, err = c.CreateContainer(path, nil, zk.FlagContainer, n.config.ACL)
 		} else {
-			_, err = c.Create(path, nil, zk.FlagPersistent, n.opts.acl)
+			_, err = c.Create(path, nil, zk.FlagPersistent, n.config.ACL)
 		}
 		i := strings.LastIndexByte(path, '/')
 		switch {

@@ -99,7 +99,7 @@ func TestOriginals(t *testing.T) {
 				b := newBackend(t, []string{addr})
 				wg.Go(func() {
 					for range rounds {
-						g, err := b.Acquire(t.Context(), testkit.NewRequest(key))
+						g, err := testkit.Await(t.Context(), b, testkit.NewRequest(key), testkit.Looks{})
 						if err != nil {
 							t.Error(err)
 							return

@@ -23,7 +23,7 @@ func TestServerRestarted(t *testing.T) {
 	t.Parallel()
 	server := zktest.Start(t, zktest.Config{})
 	addr := []string{server.Addr()}
-	b, other := newBackend(t, addr, zklock.WithOpTimeout(2*time.Second)), newBackend(t, addr)
+	b, other := newBackend(t, addr, zklock.Config{OpTimeout: 2 * time.Second}), newBackend(t, addr)
 	g := testkit.TryRepeatedly(t, b, testkit.NewRequest("key"))
 	admin := newAdmin(t, server.Addr())
 	w := testkit.StartWaiter(t, other, testkit.NewRequest("key"))
@@ -70,7 +70,7 @@ func leaderStopped(t *testing.T, e *zktest.Ensemble) {
 		}
 	}
 	open := func() *zklock.Backend {
-		return newBackend(t, []string{follower}, zklock.WithOpTimeout(shortTimeout))
+		return newBackend(t, []string{follower}, zklock.Config{OpTimeout: shortTimeout})
 	}
 	b, again := open(), open() // a request that waits for the leader delays later ones of its session
 	admin := newAdmin(t, follower)
@@ -101,7 +101,7 @@ func leaderStopped(t *testing.T, e *zktest.Ensemble) {
 func leaderKilled(t *testing.T, e *zktest.Ensemble) {
 	var leader *zktest.Server
 	testkit.Contend(t, "killed", func() testkit.Queue {
-		return newBackend(t, e.Addrs(), zklock.WithSessionTimeout(30*time.Second), zklock.WithOpTimeout(time.Second))
+		return newBackend(t, e.Addrs(), zklock.Config{SessionTimeout: 30 * time.Second, OpTimeout: time.Second})
 	}, func() {
 		leader = e.Leader(t)
 		leader.Kill()

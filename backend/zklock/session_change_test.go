@@ -180,7 +180,7 @@ func TestLeaderMustAnswer(t *testing.T) {
 		other := newVirtual(t, v.server)
 		waits, result := testkit.NewRequest("held"), make(chan error, 1)
 		go func() {
-			_, err := other.Acquire(t.Context(), waits)
+			_, err := testkit.Await(t.Context(), other, waits, testkit.Looks{})
 			result <- err
 		}()
 		synctest.Wait()
@@ -225,5 +225,5 @@ func TestGivenUpInFlight(t *testing.T) {
 		if all, left := v.server.Created(parentOf("key")), v.server.Children(parentOf("key")); len(all) != 2 || len(left) != 0 {
 			t.Errorf("created %q, left %q", all, left)
 		}
-	}, zklock.WithOpTimeout(time.Hour)) // the connection is not given up
+	}, zklock.Config{OpTimeout: time.Hour}) // the connection is not given up
 }

@@ -34,7 +34,7 @@ func TestLeaseBound(t *testing.T) {
 		{10 * time.Second, time.Minute, 5 * time.Second},
 		{100 * time.Millisecond, time.Minute, 200 * time.Millisecond},
 	} {
-		b := newBackend(t, addr, zklock.WithSessionTimeout(c.session))
+		b := newBackend(t, addr, zklock.Config{SessionTimeout: c.session})
 		r := testkit.NewRequest("bound")
 		r.TTL = c.ttl
 		g := testkit.TryRepeatedly(t, b, r) // the shortest session may end in between

@@ -41,7 +41,7 @@ func TestConnectionDiesSilently(t *testing.T) {
 				if err := lease.Release(t.Context()); err != nil {
 					t.Error(err)
 				}
-			}, zklock.WithLookup(func(context.Context, string) ([]string, error) { return []string{"10.0.0.1"}, nil }))
+			}, zklock.Config{}.WithLookup(func(context.Context, string) ([]string, error) { return []string{"10.0.0.1"}, nil }))
 		})
 	}
 }
@@ -54,9 +54,8 @@ func TestNothingSent(t *testing.T) {
 		v.tryInDoubt(t, doubt, muted)
 		v.network.Refuse(true)
 		synctest.Wait()
-		r.Backoff = driver.NewBackoff(time.Second, 0)
 		for name, attempt := range map[string]func(ctx context.Context, r driver.Request) (driver.Grant, error){
-			"TryAcquire": v.TryAcquire, "Acquire": v.Acquire,
+			"TryAcquire": v.TryAcquire, "Enqueue": v.Enqueue,
 		} {
 			ended, end := context.WithCancel(t.Context())
 			end()

@@ -46,7 +46,7 @@ type stranger struct {
 // stranger returns a child of a key's node beside which a node of kind k must not be: one
 // that does not see it, or an ephemeral node of another program, which is a lock with a rule
 // that is not known. The children have the names, of which q is the queue.
-func (b *Backend) stranger(ctx context.Context, parent string, names []string, q queue, k kind) (*stranger, error) {
+func (b *backend) stranger(ctx context.Context, parent string, names []string, q queue, k kind) (*stranger, error) {
 	if s := findStranger(names, q, k); s != nil || len(q) == len(names) { // all are in the queue
 		return s, nil
 	}

@@ -3,6 +3,7 @@ package zklock
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -29,6 +30,9 @@ type ticket struct {
 	inDoubt bool      // there may be a node with an unknown path
 	keeping bool      // there may be a node that is kept
 }
+
+// renewal is one grant of a call of Renew.
+type renewal = placequeue.Renewal[*ticket, *session]
 
 // table has the tickets of a Backend. It knows the session of the node of each holder.
 type table struct {
@@ -101,3 +105,8 @@ func (tk *ticket) data() []byte { return []byte(driver.HolderOf(tk.ID.Owner)) }
 
 // name returns the name of the node.
 func (tk *ticket) name() string { return tk.node[len(tk.parent)+1:] }
+
+// keptPath returns the path of the node that keeps the place of tk's node.
+func (tk *ticket) keptPath() string {
+	return strings.Replace(tk.node, "-"+mark+tk.kind.tag, "-"+mark+markKept+tk.kind.tag, 1)
+}

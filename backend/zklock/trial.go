@@ -33,7 +33,7 @@ func (t *trial) run(ctx context.Context, n *nodes) error {
 		if t.passed.Load() {
 			return struct{}{}, nil
 		}
-		parent := n.opts.root + "/" + EscapeKey("")
+		parent := n.config.Root + "/" + EscapeKey("")
 		if t.node == "" {
 			if t.node, err = n.createIn(c, parent, trialName, nil); err != nil {
 				return struct{}{}, err

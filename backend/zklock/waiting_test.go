@@ -72,8 +72,7 @@ func TestOneWatchForMany(t *testing.T) {
 	for range 20 {
 		r := testkit.NewRequest("key")
 		r.Mode = driver.Shared
-		r.Backoff = driver.NewBackoff(2*time.Millisecond, 0)
-		waiters = append(waiters, testkit.StartWaiter(t, b, r))
+		waiters = append(waiters, testkit.StartWaiter(t, b, r, testkit.Looks{Every: 2 * time.Millisecond}))
 	}
 	queued(t, admin, "key", 21)
 	reads := func() int64 { return metric(t, server, "zk_packets_received") }
@@ -106,7 +105,7 @@ func TestContainersComeAndGo(t *testing.T) {
 		for _, b := range backends {
 			wg.Go(func() {
 				for range 15 {
-					g, err := b.Acquire(t.Context(), testkit.NewRequest("key"))
+					g, err := testkit.Await(t.Context(), b, testkit.NewRequest("key"), testkit.Looks{})
 					if err != nil {
 						t.Errorf("Acquire: %v", err)
 						return

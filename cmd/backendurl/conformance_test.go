@@ -122,7 +122,7 @@ func open(t *testing.T, rawURL string) driver.Backend {
 	}
 	_ = b.Backend.(io.Closer).Close() // it was never used
 	prefix := strings.TrimPrefix(strings.TrimSuffix(at.Place, "/")+"/", "/")
-	long, err := etcdlock.New(client, etcdlock.WithPrefix(prefix), etcdlock.WithSessionTTL(5*time.Minute))
+	long, err := etcdlock.New(client, etcdlock.Config{Prefix: prefix, SessionTTL: 5 * time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}

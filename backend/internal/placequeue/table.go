@@ -28,6 +28,7 @@ type Ticket[S Store] struct {
 	Gone    chan struct{} // closed when the ticket has left the table
 
 	queued bool // the ticket is kept while another owner has the key
+	wait   *wait
 	held   bool // the owner has the key; the fields below are set
 	lease  Lease[S]
 	timer  *time.Timer // ends the lease

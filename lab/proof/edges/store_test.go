@@ -317,7 +317,7 @@ func startEtcd(t *testing.T) rig {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { _ = c.Close() })
-			b, err := etcdlock.New(c)
+			b, err := etcdlock.New(c, etcdlock.Config{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -332,11 +332,11 @@ func startZooKeeper(t *testing.T) rig {
 	addrs := zktest.StartEnsemble(t, zktest.Config{Settings: []string{"tickTime=2000"}}).Addrs()
 	return rig{
 		open: func(t *testing.T, w *wires) driver.Backend {
-			b, err := zklock.New(addrs, zklock.WithDialer(func(network, addr string, timeout time.Duration) (net.Conn, error) {
+			b, err := zklock.New(addrs, zklock.Config{Dialer: func(network, addr string, timeout time.Duration) (net.Conn, error) {
 				ctx, cancel := context.WithTimeout(context.Background(), timeout)
 				defer cancel()
 				return w.dial(ctx, network, addr)
-			}))
+			}})
 			if err != nil {
 				t.Fatal(err)
 			}

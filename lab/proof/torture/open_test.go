@@ -32,7 +32,7 @@ func (k *kid) open() (driver.Backend, func(), error) {
 	case "redislock", "redlock":
 		return k.openRedis()
 	case "zklock":
-		b, err := zklock.New(k.Addrs, zklock.WithSessionTimeout(2*longestLease), zklock.WithDialer(k.network.DialTimeout))
+		b, err := zklock.New(k.Addrs, zklock.Config{SessionTimeout: 2 * longestLease, Dialer: k.network.DialTimeout})
 		return b, func() {}, err
 	case "sqllock":
 		return k.openPostgres()
@@ -103,6 +103,6 @@ func (k *kid) openEtcd() (driver.Backend, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	b, err := etcdlock.New(client, etcdlock.WithSessionTTL(2*longestLease))
+	b, err := etcdlock.New(client, etcdlock.Config{SessionTTL: 2 * longestLease})
 	return b, func() { _ = client.Close() }, err
 }

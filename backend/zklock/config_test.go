@@ -12,40 +12,37 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
-func TestOptionsRefused(t *testing.T) {
+func TestConfigIsChecked(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct {
-		opt  zklock.Option
-		want string
-	}{
-		{nil, "nil Option"},
-		{zklock.WithRoot("locks"), `WithRoot: path "locks"`},
-		{zklock.WithRoot("/a//b"), `WithRoot: path "/a//b"`},
-		{zklock.WithRoot("/a/.."), `".."`},
-		{zklock.WithRoot("/a\x01"), `'\x01'`},
-		{zklock.WithSessionTimeout(99 * time.Millisecond), "WithSessionTimeout: 99ms"},
-		{zklock.WithSessionTimeout(25 * time.Hour), "WithSessionTimeout: 25h"},
-		{zklock.WithOpTimeout(0), "WithOpTimeout: 0s"},
-		{zklock.WithDigest("", "secret"), `WithDigest: user ""`},
-		{zklock.WithDigest("a:b", "secret"), `WithDigest: user "a:b"`},
-		{zklock.WithDigestFunc(nil), "WithDigestFunc"},
-		{zklock.WithACL(), "WithACL"},
-		{zklock.WithDialer(nil), "WithDialer"},
+	user := func() (string, string, error) { return "shop", "secret", nil }
+	for want, config := range map[string]zklock.Config{
+		`Root: path "locks"`:   {Root: "locks"},
+		`Root: path "/a//b"`:   {Root: "/a//b"},
+		`".."`:                 {Root: "/a/.."},
+		`'\x01'`:               {Root: "/a\x01"},
+		"SessionTimeout: 99ms": {SessionTimeout: 99 * time.Millisecond},
+		"SessionTimeout: 25h":  {SessionTimeout: 25 * time.Hour},
+		"OpTimeout: 999µs":     {OpTimeout: 999 * time.Microsecond},
+		`User: user ""`:        {Password: "secret"},
+		`User: user "a:b"`:     {User: "a:b", Password: "secret"},
+		`User: "a"`:            {User: "a", Credentials: user},
+		"ACL: no entry":        {ACL: []zk.ACL{}},
+		"Names: 3 is unknown":  {Names: 3},
 	} {
-		_, err := zklock.New([]string{"127.0.0.1:1"}, c.opt)
-		if err == nil || !strings.HasPrefix(err.Error(), "zklock: ") || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("error %v, want %q", err, c.want)
+		_, err := zklock.New([]string{"127.0.0.1:1"}, config)
+		if err == nil || !strings.HasPrefix(err.Error(), "zklock: Config.") || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
 		}
 		if err != nil && strings.Contains(err.Error(), "secret") {
 			t.Errorf("the error contains the password: %v", err)
 		}
 	}
 	for _, server := range []string{"zk:2181/locks", "[zk:2181"} {
-		if _, err := zklock.New([]string{server}); err == nil || !strings.HasPrefix(err.Error(), "zklock: ") || !strings.Contains(err.Error(), "zk:2181") {
+		if _, err := zklock.New([]string{server}, zklock.Config{}); err == nil || !strings.HasPrefix(err.Error(), "zklock: ") || !strings.Contains(err.Error(), "zk:2181") {
 			t.Errorf("the server %s: %v", server, err)
 		}
 	}
-	if _, err := zklock.New(nil); err == nil {
+	if _, err := zklock.New(nil, zklock.Config{}); err == nil {
 		t.Error("New without servers succeeds")
 	}
 }
@@ -69,8 +66,8 @@ func TestDigest(t *testing.T) {
 	t.Parallel()
 	addr := shared.Server(t).Addr()
 	outsider := newAdmin(t, addr)
-	root := zklock.WithRoot("/owned")
-	mine, mineToo := newBackend(t, []string{addr}, root, zklock.WithDigest("shop", "secret")), newBackend(t, []string{addr}, root, zklock.WithDigest("shop", "secret"))
+	shop := zklock.Config{Root: "/owned", User: "shop", Password: "secret"}
+	mine, mineToo := newBackend(t, []string{addr}, shop), newBackend(t, []string{addr}, shop)
 	g := testkit.MustTry(t, mine, testkit.NewRequest("key"))
 	testkit.MustBeBusy(t, mineToo, "key")
 	if _, _, err := outsider.Children("/owned/key"); !errors.Is(err, zk.ErrNoAuth) {
@@ -88,9 +85,9 @@ func TestDigest(t *testing.T) {
 func TestACL(t *testing.T) {
 	t.Parallel()
 	addr := []string{shared.Server(t).Addr()}
-	acl := zklock.WithACL(append(zk.DigestACL(zk.PermAll, "a", "1"), zk.DigestACL(zk.PermAll, "b", "2")...)...)
-	root := zklock.WithRoot("/both")
-	a, b := newBackend(t, addr, root, acl, zklock.WithDigest("a", "1")), newBackend(t, addr, root, acl, zklock.WithDigest("b", "2"))
+	acl := append(zk.DigestACL(zk.PermAll, "a", "1"), zk.DigestACL(zk.PermAll, "b", "2")...)
+	a := newBackend(t, addr, zklock.Config{Root: "/both", ACL: acl, User: "a", Password: "1"})
+	b := newBackend(t, addr, zklock.Config{Root: "/both", ACL: acl, User: "b", Password: "2"})
 	g := testkit.MustTry(t, a, testkit.NewRequest("key"))
 	testkit.MustBeBusy(t, b, "key")
 	testkit.MustRelease(t, a, g)
