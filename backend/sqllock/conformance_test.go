@@ -28,13 +28,20 @@ func TestConformance(t *testing.T) {
 		place := map[bool]string{true: "$1", false: "?"}[of.dialect == sqllock.Postgres]
 		user := of.withLeastPrivileges(t)
 		open := func(t *testing.T) driver.Backend { return user.open(t) }
-		locktest.Run(t, open, locktest.Features{
+		features := locktest.Features{
 			Lease: lease,
 			Peer:  func(t *testing.T, _ driver.Backend) driver.Backend { return open(t) },
 			Drop: func(t *testing.T, _ driver.Backend, key string) {
 				exec(t, admin, "UPDATE distlock SET owner = '' WHERE lock_key = "+place, key)
 			},
-		})
+			NoNetwork: of.engine == nil,
+		}
+		if of.engine != nil {
+			features.Over = func(t *testing.T, _ driver.Backend, n *locktest.Network) driver.Backend {
+				return user.on(t, user.dialed(t, n.DialContext), sqllock.Config{OpTimeout: 300 * time.Millisecond})
+			}
+		}
+		locktest.Run(t, open, features)
 	})
 }
 

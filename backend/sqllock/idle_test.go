@@ -188,7 +188,6 @@ func TestFormerPrimary(t *testing.T) {
 func TestServerBecomesReadOnly(t *testing.T) {
 	eachOwn(t, func(t *testing.T, of *store) {
 		next := of.onServer(t, of.engine.Start(t))
-		dsn := strings.NewReplacer("root@", "shop@", "postgres@", "shop@").Replace(of.dsn)
 		for _, s := range []*store{of, next} {
 			for _, sql := range map[sqllock.Dialect][]string{
 				sqllock.Postgres: {"CREATE ROLE shop LOGIN", "GRANT ALL ON ALL TABLES IN SCHEMA public TO shop"},
@@ -197,8 +196,10 @@ func TestServerBecomesReadOnly(t *testing.T) {
 				s.server.Exec(t, s.name, sql)
 			}
 		}
+		user := *of
+		user.dsn = strings.NewReplacer("root@", "shop@", "postgres@", "shop@").Replace(of.dsn)
 		var moved atomic.Bool
-		db := of.dialed(t, dsn, func(ctx context.Context, network, _ string) (net.Conn, error) {
+		db := user.dialed(t, func(ctx context.Context, network, _ string) (net.Conn, error) {
 			addr := of.server.Addr()
 			if moved.Load() {
 				addr = next.server.Addr()

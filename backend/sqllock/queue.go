@@ -37,11 +37,14 @@ func (b *Backend) Enqueue(ctx context.Context, r driver.Request) (driver.Grant, 
 		w.found(refusal, &r)
 	}
 	g, held, err := b.look(ctx, &r, w)
-	if err != nil || held == nil {
-		return g, err
+	switch {
+	case err != nil:
+		w.next.Reset(touchInterval)
+	case held != nil:
+		w.next.Reset(b.interval(held, &r, w.found(held, &r)))
+		err = held.heldError(r.Sharing())
 	}
-	w.next.Reset(b.interval(held, &r, w.found(held, &r)))
-	return driver.Grant{}, held.heldError(r.Sharing())
+	return g, err
 }
 
 // Turn implements [driver.Waker]. The channel receives at intervals: often for the first in

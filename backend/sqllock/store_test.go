@@ -180,24 +180,24 @@ func (of *store) locker(t *testing.T, config ...sqllock.Config) *distlock.Locker
 func (of *store) over(t *testing.T, timeout time.Duration) (*sqllock.Backend, *spoilnet.Network) {
 	t.Helper()
 	n := new(spoilnet.Network)
-	db := of.dialed(t, of.dsn, n.DialContext)
+	db := of.dialed(t, n.DialContext)
 	t.Cleanup(n.Kill)
 	return of.on(t, db, sqllock.Config{OpTimeout: timeout}), n
 }
 
 // dialed returns connections that dial makes.
-func (of *store) dialed(t *testing.T, dsn string, dial func(ctx context.Context, network, addr string) (net.Conn, error)) (db *sql.DB) {
+func (of *store) dialed(t *testing.T, dial func(ctx context.Context, network, addr string) (net.Conn, error)) (db *sql.DB) {
 	t.Helper()
 	t.Cleanup(func() { _ = db.Close() }) // there may be connections that are cut
 	if of.dialect == sqllock.Postgres {
-		config, err := pgx.ParseConfig(dsn)
+		config, err := pgx.ParseConfig(of.dsn)
 		if err != nil {
 			t.Fatal(err)
 		}
 		config.DialFunc = dial
 		return stdlib.OpenDB(*config)
 	}
-	config, err := mysql.ParseDSN(dsn)
+	config, err := mysql.ParseDSN(of.dsn)
 	if err != nil {
 		t.Fatal(err)
 	}

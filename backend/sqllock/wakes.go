@@ -63,11 +63,21 @@ func (w *wakes) join(owner string) *waiter {
 	joined := w.waiting[name]
 	if joined == nil {
 		joined = &waiter{turn: make(chan driver.Grant, 1)}
-		joined.next = time.AfterFunc(touchInterval, func() { w.heard(name) })
+		joined.next = time.AfterFunc(touchInterval, func() { w.tick(name) })
 		joined.end = time.AfterFunc(micros(deadAfter), func() { w.leave(owner) })
 		w.waiting[name] = joined
 	}
 	return joined
+}
+
+// tick wakes a waiter, now and as long as it does not look.
+func (w *wakes) tick(name string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if joined := w.waiting[name]; joined != nil {
+		joined.wake()
+		joined.next.Reset(touchInterval)
+	}
 }
 
 // find returns the waiter for the owner; nil if it has none.
