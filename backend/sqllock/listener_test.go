@@ -66,27 +66,3 @@ func TestReleaseNotifies(t *testing.T) {
 		}
 	}
 }
-
-// Waiters of several processes are served in order of arrival, by messages.
-func TestListenersInOrder(t *testing.T) {
-	t.Parallel()
-	of := postgres.newStore(t)
-	holder := of.listening(t)
-	g := testkit.MustTry(t, holder, request("key", time.Minute))
-	var line []*testkit.Waiter
-	var backends []*sqllock.Backend
-	for i := range 4 {
-		b := of.listening(t)
-		backends = append(backends, b)
-		line = append(line, testkit.StartWaiter(t, b, request("key", time.Minute)))
-		testkit.Eventually(t, "a place", func() bool { return waiting(t, holder, "key") == i+1 })
-	}
-	testkit.MustRelease(t, holder, g)
-	for i, w := range line {
-		next := w.Served(t)
-		for _, later := range line[i+1:] {
-			later.MustWait(t)
-		}
-		testkit.MustRelease(t, backends[i], next)
-	}
-}
