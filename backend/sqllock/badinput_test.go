@@ -113,7 +113,8 @@ func calls(t *testing.T, b *sqllock.Backend, g driver.Grant) map[string]func() e
 	}
 }
 
-// tellsWhy checks that each call of a Backend that cannot work says why, and grants nothing.
+// tellsWhy checks that each call of a Backend that cannot work says why, and grants
+// nothing.
 func tellsWhy(t *testing.T, b *sqllock.Backend, words ...string) {
 	t.Helper()
 	for name, call := range calls(t, b, request("key", time.Minute).Grant()) {
@@ -161,8 +162,9 @@ func TestNoServer(t *testing.T) {
 	}
 }
 
-// A table in a schema of PostgreSQL, or in another database of MySQL. The SQL that Schema
-// returns creates it, with the server's own client, and does nothing the second time.
+// A table in a schema of PostgreSQL, or in another database of MySQL. The SQL that
+// Schema returns creates it, with the server's own client, and does nothing the second
+// time.
 func TestTableInSchema(t *testing.T) {
 	eachShared(t, func(t *testing.T, of *store) {
 		exec(t, of.pool(t), "CREATE SCHEMA IF NOT EXISTS shop")

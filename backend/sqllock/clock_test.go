@@ -14,8 +14,8 @@ import (
 // key is free, held, or waited for.
 //
 // Row 11 (sqllock): tokens rise all the same. Set back, the clock ends no lease. Set
-// ahead, it ends all: another owner can have the key before the holder is told, and only
-// the token tells them apart. Fails if the token is the clock alone.
+// ahead, it ends all: another owner can have the key before the holder is told, and
+// only the token tells them apart. Fails if the token is the clock alone.
 func TestDatabaseClock(t *testing.T) {
 	eachOf(t, servers, func(t *testing.T, of *store) {
 		of = of.onServer(t, of.engine.StartWithClock(t))

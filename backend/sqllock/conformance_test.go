@@ -18,10 +18,12 @@ import (
 // lease is the TTL of leases that the suite lets expire.
 const lease = 250 * time.Millisecond
 
-// SQLite needs no server, so the suite runs on it at all times. PostgreSQL has a Listener.
+// SQLite needs no server, so the suite runs on it at all times. PostgreSQL has a
+// Listener.
 //
-// Row 8 (sqllock): the same owner gets the key again, a renewal without an answer is not a
-// loss, and a release can be repeated. Fails if the row of an owner refuses that owner.
+// Row 8 (sqllock): the same owner gets the key again, a renewal without an answer is
+// not a loss, and a release can be repeated. Fails if the row of an owner refuses that
+// owner.
 func TestConformance(t *testing.T) {
 	each(t, func(t *testing.T, of *store) {
 		if of.engine != nil {
@@ -74,9 +76,9 @@ func (of *store) withLeastPrivileges(tb testing.TB) *store {
 	return &limited
 }
 
-// TestEveryCall: every call works with settings of the session that do not matter, where each
-// statement may go to another session, as behind a pooler in transaction mode, with a
-// database in memory, and with drivers that can do little.
+// TestEveryCall: every call works with settings of the session that do not matter,
+// where each statement may go to another session, as behind a pooler in transaction
+// mode, with a database in memory, and with drivers that can do little.
 func TestEveryCall(t *testing.T) {
 	t.Parallel()
 	testmode.InRealTime(t)

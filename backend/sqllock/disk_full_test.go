@@ -13,15 +13,15 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
-// longKey returns a key that comes after those with lower numbers, so that its row does not
-// fit into a page that has room.
+// longKey returns a key that comes after those with lower numbers, so that its row does
+// not fit into a page that has room.
 func longKey(n int) string { return fmt.Sprintf("key-%05d-%0150d", n, 0) }
 
 // TestDiskFull: the file of SQLite must not grow any more.
 //
-// Row 33 (sqllock): a new key is refused with the cause and never runs without its lock;
-// what is held is renewed and released. Fails if an error of the database counts as
-// another holder.
+// Row 33 (sqllock): a new key is refused with the cause and never runs without its
+// lock; what is held is renewed and released. Fails if an error of the database counts
+// as another holder.
 func TestDiskFull(t *testing.T) {
 	t.Parallel()
 	roomy := sqlite.newStore(t)

@@ -16,9 +16,9 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
-// The connection breaks when the statement that decides an attempt was sent. The attempt may
-// still arrive, so the release of its owner leaves a tombstone. An attempt that did not get so
-// far leaves none.
+// The connection breaks when the statement that decides an attempt was sent. The
+// attempt may still arrive, so the release of its owner leaves a tombstone. An attempt
+// that did not get so far leaves none.
 func TestAttemptInDoubt(t *testing.T) {
 	for name, c := range map[string]struct {
 		permits int
@@ -59,8 +59,8 @@ func TestAttemptInDoubt(t *testing.T) {
 	}
 }
 
-// There is no connection. An attempt says that nothing was sent, so that nothing is in doubt. A
-// waiter does not: its place is in the table.
+// There is no connection. An attempt says that nothing was sent, so that nothing is in
+// doubt. A waiter does not: its place is in the table.
 func TestNotSent(t *testing.T) {
 	for name, refuse := range map[string]func(t *testing.T, s *script, db *sql.DB){
 		"refused": func(_ *testing.T, s *script, db *sql.DB) {
@@ -167,8 +167,8 @@ func TestFailedTransactionEnds(t *testing.T) {
 	})
 }
 
-// A transaction is guarded with the lease of the holder. What would take the key from it, even
-// after its lease, changes nothing.
+// A transaction is guarded with the lease of the holder. What would take the key from
+// it, even after its lease, changes nothing.
 func TestNothingPassesAGuard(t *testing.T) {
 	for _, left := range []time.Duration{time.Minute, -time.Minute} {
 		synctest.Test(t, func(t *testing.T) {
@@ -201,11 +201,11 @@ type stateError string
 func (s stateError) Error() string    { return "state " + string(s) }
 func (s stateError) SQLState() string { return string(s) }
 
-// A renewal meets a fault of the database: a statement is undone because of a deadlock, a
-// conflict or a limit for the wait, or its connections break, the reserved one first.
+// A renewal meets a fault of the database: a statement is undone because of a deadlock,
+// a conflict or a limit for the wait, or its connections break, the reserved one first.
 //
-// Row 32 (sqllock): the Backend repeats it, and its caller does not notice. Fails if one of
-// the codes counts as an answer.
+// Row 32 (sqllock): the Backend repeats it, and its caller does not notice. Fails if
+// one of the codes counts as an answer.
 func TestRenewalIsRepeated(t *testing.T) {
 	for fault, times := range map[error]int{
 		stateError("40P01"): 3, stateError("40001"): 3, stateError("55P03"): 3, io.ErrUnexpectedEOF: 2,

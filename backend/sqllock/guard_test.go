@@ -92,7 +92,8 @@ func (s *shop) mustBeStale(what string, tx *sql.Tx, lease sqllock.Lease) {
 	}
 }
 
-// mustBeGuarded checks that nothing takes the key from a holder with an open transaction.
+// mustBeGuarded checks that nothing takes the key from a holder with an open
+// transaction.
 func (s *shop) mustBeGuarded(g driver.Grant) {
 	s.t.Helper()
 	if err := s.hurried.Release(s.t.Context(), g); !unknown(err) {
@@ -109,9 +110,9 @@ func (s *shop) mustBeGuarded(g driver.Grant) {
 	}
 }
 
-// A key is not given back, and not taken away, before a guarded transaction has ended, even
-// if the lease ends before. A waiter gets its place, and the key when the transaction has
-// written. The late holder cannot write again, and its release says so.
+// A key is not given back, and not taken away, before a guarded transaction has ended,
+// even if the lease ends before. A waiter gets its place, and the key when the
+// transaction has written. The late holder cannot write again, and its release says so.
 func TestGuardKeepsOthersOut(t *testing.T) {
 	eachShop(t, everywhere, func(s *shop) {
 		g := testkit.MustTry(s.t, s.b, request("key", time.Second))
@@ -148,7 +149,8 @@ func TestGuardBeforeRelease(t *testing.T) {
 	})
 }
 
-// While a guarded transaction is open, the holder renews its lease. SQLite has one writer.
+// While a guarded transaction is open, the holder renews its lease. SQLite has one
+// writer.
 func TestGuardLetsRenewalsPass(t *testing.T) {
 	eachShop(t, servers, func(s *shop) {
 		g := s.acquire()
@@ -167,7 +169,8 @@ func TestGuardLetsRenewalsPass(t *testing.T) {
 	})
 }
 
-// A transaction that sees the database as it was before the takeover fails all the same.
+// A transaction that sees the database as it was before the takeover fails all the
+// same.
 func TestGuardOfSnapshot(t *testing.T) {
 	eachShop(t, everywhere, func(s *shop) {
 		for range 2 { // the second time Guard was called for the key before
@@ -210,8 +213,8 @@ func TestGuardRefuses(t *testing.T) {
 	})
 }
 
-// A key that Guard was never called for is given back at once, with the statement that does
-// not look for guarded transactions: it would find one here.
+// A key that Guard was never called for is given back at once, with the statement that
+// does not look for guarded transactions: it would find one here.
 func TestReleaseOfUnguarded(t *testing.T) {
 	eachShop(t, []database{postgres}, func(s *shop) {
 		g := s.acquire()
@@ -228,8 +231,8 @@ func TestReleaseOfUnguarded(t *testing.T) {
 	})
 }
 
-// The key is released, or also taken by another owner, when Guard has locked its row for the
-// first time and not yet noted that. Guard finds that the lease is stale.
+// The key is released, or also taken by another owner, when Guard has locked its row
+// for the first time and not yet noted that. Guard finds that the lease is stale.
 func TestGuardDuringRelease(t *testing.T) {
 	eachShop(t, []database{postgres}, func(s *shop) {
 		for _, key := range []string{"free", "taken"} {
@@ -264,8 +267,8 @@ func (tx during) QueryRowContext(ctx context.Context, query string, args ...any)
 	return row
 }
 
-// A release waits for the row while Guard notes its first call. Then it sees that, and does
-// not give the key back.
+// A release waits for the row while Guard notes its first call. Then it sees that, and
+// does not give the key back.
 func TestReleaseDuringGuard(t *testing.T) {
 	eachShop(t, []database{postgres}, func(s *shop) {
 		g := s.acquire()
@@ -284,8 +287,8 @@ func TestReleaseDuringGuard(t *testing.T) {
 	})
 }
 
-// Guarded transactions hold all connections of the application but the reserved one when
-// they call Guard for the first time. It needs a connection of its own.
+// Guarded transactions hold all connections of the application but the reserved one
+// when they call Guard for the first time. It needs a connection of its own.
 func TestGuardWithoutConnections(t *testing.T) {
 	eachShop(t, servers, func(s *shop) {
 		db, b := s.limited(s.t, 2)
@@ -295,7 +298,8 @@ func TestGuardWithoutConnections(t *testing.T) {
 	})
 }
 
-// inLine returns the lease of a caller, and the next caller of the same process, which waits.
+// inLine returns the lease of a caller, and the next caller of the same process, which
+// waits.
 func (s *shop) inLine() (*distlock.Lease, *testkit.Waiting[*distlock.Lease]) {
 	s.t.Helper()
 	l := distlock.New(s.hurried, distlock.Config{HandOverTime: time.Hour})
@@ -308,8 +312,9 @@ func (s *shop) inLine() (*distlock.Lease, *testkit.Waiting[*distlock.Lease]) {
 	return lease, next
 }
 
-// The holder gives the lock back while its guarded transaction is open, and another caller of
-// the process waits. It gets the key when the transaction has ended, as one elsewhere does.
+// The holder gives the lock back while its guarded transaction is open, and another
+// caller of the process waits. It gets the key when the transaction has ended, as one
+// elsewhere does.
 func TestGuardBeforeHandOver(t *testing.T) {
 	eachShop(t, everywhere, func(s *shop) {
 		lease, next := s.inLine()
@@ -332,8 +337,8 @@ func TestGuardBeforeHandOver(t *testing.T) {
 	})
 }
 
-// The lease is over by its own Check, because it was handed over: Guard refuses it, although
-// its token is of the grant that the next holder has.
+// The lease is over by its own Check, because it was handed over: Guard refuses it,
+// although its token is of the grant that the next holder has.
 func TestGuardAfterHandOver(t *testing.T) {
 	eachShop(t, everywhere, func(s *shop) {
 		lease, next := s.inLine()
@@ -348,9 +353,10 @@ func TestGuardAfterHandOver(t *testing.T) {
 	})
 }
 
-// A rollback to a savepoint would undo Guard below it, at least in PostgreSQL, which knows that
-// and refuses. In the others the second call notices if the key was taken meanwhile. A
-// savepoint that is released is no hindrance, and neither is another transaction.
+// A rollback to a savepoint would undo Guard below it, at least in PostgreSQL, which
+// knows that and refuses. In the others the second call notices if the key was taken
+// meanwhile. A savepoint that is released is no hindrance, and neither is another
+// transaction.
 func TestGuardBelowSavepoint(t *testing.T) {
 	eachShop(t, everywhere, func(s *shop) {
 		g := s.acquire()

@@ -12,9 +12,9 @@ import (
 
 var pages = regexp.MustCompile(`Buffers: shared hit=(\d+)`)
 
-// A snapshot is open elsewhere, and PostgreSQL keeps all versions of a key that is locked often.
-// The newest one is found without reading the others, also when the table was analyzed, and one
-// row of it is in many pages.
+// A snapshot is open elsewhere, and PostgreSQL keeps all versions of a key that is
+// locked often. The newest one is found without reading the others, also when the table
+// was analyzed, and one row of it is in many pages.
 func TestHotKeyUnderSnapshot(t *testing.T) {
 	t.Parallel()
 	of := postgres.newStore(t)

@@ -17,8 +17,8 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
-// firstCalls are the calls of a Backend that its connections may fail. They return why there
-// was no answer.
+// firstCalls are the calls of a Backend that its connections may fail. They return why
+// there was no answer.
 var firstCalls = map[string]func(ctx context.Context, b *sqllock.Backend) error{
 	"TryAcquire": func(ctx context.Context, b *sqllock.Backend) error {
 		if _, err := b.TryAcquire(ctx, request("key", time.Minute)); unknown(err) {
@@ -38,12 +38,12 @@ var firstCalls = map[string]func(ctx context.Context, b *sqllock.Backend) error{
 	},
 }
 
-// All connections have died without a word, in a quiet time or at once. The first call of
-// each kind works within the time for one operation, with drivers that ask idle connections
-// and with others. Connections that are in use are not asked.
+// All connections have died without a word, in a quiet time or at once. The first call
+// of each kind works within the time for one operation, with drivers that ask idle
+// connections and with others. Connections that are in use are not asked.
 //
-// Row 7 (sqllock): no lease of 3 s is lost, and no attempt fails. Fails if idle connections
-// are tried one after the other, or the reserved one is not asked.
+// Row 7 (sqllock): no lease of 3 s is lost, and no attempt fails. Fails if idle
+// connections are tried one after the other, or the reserved one is not asked.
 func TestIdleConnectionsDied(t *testing.T) {
 	for what, call := range firstCalls {
 		for i := range 8 {
@@ -85,8 +85,8 @@ func TestIdleConnectionsDied(t *testing.T) {
 	}
 }
 
-// The connection of a renewal is silent from one moment to the next. There is time left for
-// another one.
+// The connection of a renewal is silent from one moment to the next. There is time left
+// for another one.
 func TestRenewalOnSilentConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &script{}
@@ -125,12 +125,13 @@ func TestReservedConnectionIsReplaced(t *testing.T) {
 	})
 }
 
-// The address leads to a new primary, and the old one says by each of the codes that nothing was
-// done there. Each call works on a new connection, and no connection to the old one is left.
-// Without a new primary, a call fails, and does not connect again and again.
+// The address leads to a new primary, and the old one says by each of the codes that
+// nothing was done there. Each call works on a new connection, and no connection to the
+// old one is left. Without a new primary, a call fails, and does not connect again and
+// again.
 //
-// Row 5 (sqllock): acquisitions and renewals recover at once. Fails if a connection that
-// answers is kept.
+// Row 5 (sqllock): acquisitions and renewals recover at once. Fails if a connection
+// that answers is kept.
 func TestFormerPrimary(t *testing.T) {
 	for _, refusal := range []error{stateError("25006"), stateError("25P02"), io.ErrUnexpectedEOF} {
 		for what, call := range firstCalls {
@@ -179,12 +180,13 @@ func TestFormerPrimary(t *testing.T) {
 	}
 }
 
-// The same with real servers: the address leads to the new primary from one moment to the next,
-// and connections that are open stay with the old one, which is read-only. Nothing limits their
-// time. A transaction of the application there is told why Guard fails.
+// The same with real servers: the address leads to the new primary from one moment to
+// the next, and connections that are open stay with the old one, which is read-only.
+// Nothing limits their time. A transaction of the application there is told why Guard
+// fails.
 //
-// Row 5 (sqllock): acquisitions, renewals and listings recover at once. Fails if Guard calls a
-// lease stale that only its server does not know.
+// Row 5 (sqllock): acquisitions, renewals and listings recover at once. Fails if Guard
+// calls a lease stale that only its server does not know.
 func TestServerBecomesReadOnly(t *testing.T) {
 	eachOwn(t, func(t *testing.T, of *store) {
 		next := of.onServer(t, of.engine.Start(t))

@@ -11,7 +11,8 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// Of a key with many readers and many waiters, Inspect counts all and reads those that it lists.
+// Of a key with many readers and many waiters, Inspect counts all and reads as many as
+// it lists.
 func TestInspectLongQueue(t *testing.T) {
 	each(t, func(t *testing.T, of *store) {
 		db, b := of.pool(t), of.open(t)

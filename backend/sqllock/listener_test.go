@@ -24,7 +24,8 @@ func (of *store) listening(tb testing.TB) *sqllock.Backend {
 	return of.open(tb, sqllock.Config{Listener: pglisten.New(config)})
 }
 
-// A release tells the waiter that is next, and no other. Without a waiter it tells nobody.
+// A release tells the waiter that is next, and no other. Without a waiter it tells
+// nobody.
 func TestReleaseNotifies(t *testing.T) {
 	t.Parallel()
 	of := postgres.newStore(t)

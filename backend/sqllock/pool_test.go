@@ -26,7 +26,8 @@ func takeAll(tb testing.TB, db *sql.DB) (taken []*sql.Conn) {
 }
 
 // A function under a lock holds all connections that the application may have, for
-// several leases. The lock is renewed, and released, on the connection that is reserved.
+// several leases. The lock is renewed, and released, on the connection that is
+// reserved.
 func TestFunctionHoldsAllConnections(t *testing.T) {
 	each(t, func(t *testing.T, of *store) {
 		db := of.pool(t)

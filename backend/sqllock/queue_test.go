@@ -37,8 +37,8 @@ func TestReleaseWakes(t *testing.T) {
 	})
 }
 
-// The row of a waiter is deleted, as for one that has not looked for a minute. The waiter takes
-// a place again, and one that comes later does not pass it.
+// The row of a waiter is deleted, as for one that has not looked for a minute. The
+// waiter takes a place again, and one that comes later does not pass it.
 func TestPlaceIsTakenAgain(t *testing.T) {
 	each(t, func(t *testing.T, of *store) {
 		b := of.open(t)

@@ -12,10 +12,10 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// Release implements [driver.Backend]. It fails with [driver.ErrLost] if another owner has
-// the key, and also if the key has no holder and g has tokens: then the lease was taken
-// away. If a release of the owner had no answer before, the key counts as given back by
-// that one, and there is no error.
+// Release implements [driver.Backend]. It fails with [driver.ErrLost] if another owner
+// has the key, and also if the key has no holder and g has tokens: then the lease was
+// taken away. If a release of the owner had no answer before, the key counts as given
+// back by that one, and there is no error.
 //
 // While a transaction that was guarded with the lease has not ended, the key cannot be
 // given back: Release fails, and has to be called again.

@@ -11,7 +11,7 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
-// A Backend that is closed refuses calls, also those of a waiter.
+// A Backend that is closed refuses calls, also of a waiter.
 func TestClose(t *testing.T) {
 	each(t, func(t *testing.T, of *store) {
 		b := of.open(t)

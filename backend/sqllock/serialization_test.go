@@ -16,8 +16,8 @@ import (
 // TestSerialization: all transactions of the database are serializable unless they
 // say otherwise, so statements fail because of others that ran at the same time.
 //
-// Row 32 (sqllock): the Backend repeats them, and its caller does not notice. Fails if a
-// serialization failure is not repeated.
+// Row 32 (sqllock): the Backend repeats them, and its caller does not notice. Fails if
+// a serialization failure is not repeated.
 func TestSerialization(t *testing.T) {
 	t.Parallel()
 	t.Run("PostgreSQL", func(t *testing.T) {

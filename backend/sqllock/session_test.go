@@ -11,8 +11,8 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
-// spoil executes statements on a connection and gives it back to its pool, as an application
-// may that does not clean up behind itself.
+// spoil executes statements on a connection and gives it back to its pool, as an
+// application may that does not clean up behind itself.
 func spoil(t *testing.T, c *sql.Conn, statements ...string) {
 	t.Helper()
 	for _, statement := range statements {
@@ -33,8 +33,8 @@ func conn(t *testing.T, db *sql.DB) *sql.Conn {
 	return c
 }
 
-// Sessions in which a lock would not work, or not exclude others, are refused by the first
-// call, and by Ping, with the reason and what to do.
+// Sessions in which a lock would not work, or not exclude others, are refused by the
+// first call, and by Ping, with the reason and what to do.
 func TestSessionRefused(t *testing.T) {
 	t.Parallel()
 	for what, c := range map[string]struct {
@@ -67,9 +67,9 @@ func TestSessionRefused(t *testing.T) {
 	fails(t, "CreateTable with EMPTY_STRING_IS_NULL", err, "EMPTY_STRING_IS_NULL: remove it")
 }
 
-// The application turns autocommit off in connections of the pool after the first check, and
-// the pool closes them, which undoes what is not committed. A lock is refused, and not granted
-// without a commit.
+// The application turns autocommit off in connections of the pool after the first
+// check, and the pool closes them, which undoes what is not committed. A lock is
+// refused, and not granted without a commit.
 func TestAutocommitOffInPool(t *testing.T) {
 	t.Parallel()
 	of := mariaDB.newStore(t)
@@ -97,8 +97,9 @@ func TestAutocommitOffInPool(t *testing.T) {
 	})
 }
 
-// The application has turned autocommit off in the connections of the pool. A renewal is in
-// doubt, with the reason. The next ones have other connections, and are committed.
+// The application has turned autocommit off in the connections of the pool. A renewal
+// is in doubt, with the reason. The next ones have other connections, and are
+// committed.
 func TestAutocommitOffAtRenewal(t *testing.T) {
 	t.Parallel()
 	of := mariaDB.newStore(t)
@@ -120,8 +121,8 @@ func TestAutocommitOffAtRenewal(t *testing.T) {
 	}
 }
 
-// The application has left a transaction open on a connection of the pool. No lock is part
-// of it: it is refused, and the transaction is undone.
+// The application has left a transaction open on a connection of the pool. No lock is
+// part of it: it is refused, and the transaction is undone.
 func TestTransactionLeftInPool(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{1, 2} {
@@ -139,8 +140,8 @@ func TestTransactionLeftInPool(t *testing.T) {
 	}
 }
 
-// A limit of the session for the wait for a row is shorter than the wait: the operation is
-// repeated within its own limit.
+// A limit of the session for the wait for a row is shorter than the wait: the operation
+// is repeated within its own limit.
 func TestLockTimeoutOfSession(t *testing.T) {
 	eachShared(t, func(t *testing.T, of *store) {
 		params := map[sqllock.Dialect]string{sqllock.Postgres: "&lock_timeout=10", sqllock.MySQL: "?innodb_lock_wait_timeout=1"}

@@ -150,8 +150,8 @@ func (of *store) limited(t *testing.T, n int) (*sql.DB, *sqllock.Backend) {
 	return db, of.on(t, db)
 }
 
-// on returns a Backend that is closed when the test ends, if not before. By default a busy
-// machine does not cost an answer.
+// on returns a Backend that is closed when the test ends, if not before. By default a
+// busy machine does not cost an answer.
 func (d database) on(tb testing.TB, db *sql.DB, config ...sqllock.Config) *sqllock.Backend {
 	tb.Helper()
 	c := append(config, sqllock.Config{})[0]

@@ -11,8 +11,8 @@ import (
 // sweepPause lets others work between two pages.
 const sweepPause = 50 * time.Millisecond
 
-// sweepAtIntervals deletes the rows of unused keys, because callers choose the keys. One
-// process does it for all.
+// sweepAtIntervals deletes the rows of unused keys, because callers choose the keys.
+// One process does it for all.
 func (b *Backend) sweepAtIntervals() {
 	every := b.config.Retention / 4
 	for sleep(b.ctx, every/2+rand.N(every)) {
@@ -24,7 +24,8 @@ func (b *Backend) sweepAtIntervals() {
 	}
 }
 
-// sweep deletes the rows of unused keys unless another process did it within the interval.
+// sweep deletes the rows of unused keys unless another process did it within the
+// interval.
 func (b *Backend) sweep(ctx context.Context, interval time.Duration) error {
 	mine := false
 	err := b.do(ctx, forAttempt, func(ctx context.Context, c *sql.Conn) (err error) {

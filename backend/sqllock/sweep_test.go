@@ -11,8 +11,8 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
-// The sweep deletes the rows of keys that were unused for the retention, and no other. The
-// tokens of a key rise over its deletion, and a lease from before is stale.
+// The sweep deletes the rows of keys that were unused for the retention, and no other.
+// The tokens of a key rise over its deletion, and a lease from before is stale.
 func TestSweep(t *testing.T) {
 	each(t, func(t *testing.T, of *store) {
 		db, b := of.pool(t), of.open(t, sqllock.Config{Retention: time.Hour})
@@ -37,7 +37,8 @@ func TestSweep(t *testing.T) {
 		exec(t, db, "UPDATE distlock SET expires = expires - "+long+" WHERE lock_key <> ''")
 		exec(t, db, "UPDATE distlock SET expires = expires + 2 * "+long+" WHERE lock_key = 'held'")
 		exec(t, db, "UPDATE distlock_member SET expires = expires - "+long+" WHERE lock_key = 'deserted'")
-		// The clock was set back: it has passed the end of the lease, and not the token.
+		// The clock was set back: it has passed the end of the lease, and not the
+		// token.
 		exec(t, db, "UPDATE distlock SET token = token + 2 * "+long+" - 1000000 WHERE lock_key = 'ahead'")
 		last := scan(t, db, "SELECT token FROM distlock WHERE lock_key = 'unused'")
 		recent := testkit.MustTry(t, b, request("recent", time.Minute))

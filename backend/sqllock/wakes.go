@@ -53,8 +53,8 @@ func newWakes(l Listener) *wakes {
 	return w
 }
 
-// join makes a waiter for the owner, or returns the one that it has. A waiter joins before
-// it takes its place, so that it misses nothing.
+// join makes a waiter for the owner, or returns the waiter that it has. A waiter joins
+// before it takes its place, so that it misses nothing.
 func (w *wakes) join(owner string) *waiter {
 	w.ask()
 	name := driver.Fingerprint(owner)
@@ -138,8 +138,8 @@ func (w *wakes) listen(ctx context.Context) {
 	}
 }
 
-// begin notes that a connection works, and wakes all waiters: messages for them may have
-// been missed.
+// begin notes that a connection works, and wakes all waiters: messages for them may
+// have been missed.
 func (w *wakes) begin() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

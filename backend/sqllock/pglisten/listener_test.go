@@ -49,8 +49,8 @@ func next[T any](t *testing.T, what string, c <-chan T) T {
 	}
 }
 
-// database returns a listener of a fresh database on a server, and a function that runs SQL
-// there.
+// database returns a listener of a fresh database on a server, and a function that runs
+// SQL there.
 func database(t *testing.T, s *sqltest.Server) (l *Listener, exec func(sql string) string) {
 	t.Helper()
 	name := s.NewDatabase(t)
@@ -96,9 +96,9 @@ func TestListen(t *testing.T) {
 	}
 }
 
-// Listen returns when its connection is of no use: an administrator ends it, a firewall cuts
-// it without a word, or its server is read-only, because the address leads to another
-// primary by now. There it does not listen again.
+// Listen returns when its connection is of no use: an administrator ends it, a firewall
+// cuts it without a word, or its server is read-only, because the address leads to
+// another primary by now. There it does not listen again.
 func TestListenReturns(t *testing.T) {
 	t.Parallel()
 	s := sqltest.Postgres.Start(t)
@@ -150,7 +150,8 @@ func TestListenWithoutServer(t *testing.T) {
 	}
 }
 
-// A password that ends is asked for before each connection, as all of the configuration.
+// A password that ends is asked for before each connection, as all of the
+// configuration.
 func TestListenerAsksBeforeEachConnection(t *testing.T) {
 	t.Parallel()
 	l, exec := database(t, sqltest.Postgres.Shared(t))
