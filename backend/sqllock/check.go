@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/distlock-go/distlock/internal/clock"
 	"github.com/distlock-go/distlock/internal/text"
 )
 
@@ -89,7 +90,7 @@ func (b *Backend) checkTables(ctx context.Context) error {
 		// row.
 		for range 10 {
 			err = b.sql.version.row(ctx, c, nil).Scan(&version)
-			if b.dialect != MySQL || !errors.Is(err, sql.ErrNoRows) || !sleep(ctx, 50*time.Millisecond) {
+			if b.dialect != MySQL || !errors.Is(err, sql.ErrNoRows) || !clock.Sleep(ctx, 50*time.Millisecond) {
 				break
 			}
 		}

@@ -9,11 +9,6 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// touchInterval is how often a waiter says that it is still there. While the key has no
-// exclusive holder, others need to know sooner, and a waiter says so at almost each
-// look.
-const touchInterval = time.Second
-
 // Enqueue implements [driver.Queuer]. The place in the queue is a row.
 //
 // A place of a process that has died keeps a free key from those behind it for 0.6 s,

@@ -10,6 +10,7 @@ import (
 
 	"github.com/distlock-go/distlock/backend/internal/doubt"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/clock"
 )
 
 // Release implements [driver.Backend]. It fails with [driver.ErrLost] if another owner
@@ -35,7 +36,7 @@ func (b *Backend) Release(ctx context.Context, g driver.Grant) error {
 		}
 		b.inDoubt.Add(g.Owner, doubt.Release)
 		if i == attempts || !b.broken(err) || time.Since(begun) > b.config.OpTimeout ||
-			!sleep(ctx, rand.N(time.Duration(i)*time.Millisecond)) {
+			!clock.Sleep(ctx, rand.N(time.Duration(i)*time.Millisecond)) {
 			return err
 		}
 		found, held, err = b.release(ctx, &g)

@@ -10,6 +10,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"time"
+
+	"github.com/distlock-go/distlock/internal/clock"
 )
 
 // schemaVersion is the version of the tables. It is the token of the row with the empty
@@ -118,7 +120,7 @@ func CreateTable(ctx context.Context, db *sql.DB, d Dialect, table string) error
 		switch {
 		case err == nil:
 			return nil
-		case !undone(err) && !errors.Is(err, sqldriver.ErrBadConn), !sleep(ctx, time.Millisecond+rand.N(20*time.Millisecond)):
+		case !undone(err) && !errors.Is(err, sqldriver.ErrBadConn), !clock.Sleep(ctx, time.Millisecond+rand.N(20*time.Millisecond)):
 			return fmt.Errorf("sqllock: create the table %q: %w", table, err)
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"time"
+
+	"github.com/distlock-go/distlock/internal/clock"
 )
 
 // sweepPause lets others work between two pages.
@@ -15,7 +17,7 @@ const sweepPause = 50 * time.Millisecond
 // One process does it for all.
 func (b *Backend) sweepAtIntervals() {
 	every := b.config.Retention / 4
-	for sleep(b.ctx, every/2+rand.N(every)) {
+	for clock.Sleep(b.ctx, every/2+rand.N(every)) {
 		select {
 		case <-b.checked:
 			_ = b.sweep(b.ctx, every) // if it fails, the next one does the rest
@@ -43,7 +45,7 @@ func (b *Backend) sweep(ctx context.Context, interval time.Duration) error {
 			}
 		}
 		after = page[len(page)-1]
-		mine = sleep(ctx, sweepPause)
+		mine = clock.Sleep(ctx, sweepPause)
 	}
 	return err
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/distlock-go/distlock/internal/clock"
 	"github.com/distlock-go/distlock/internal/rolling"
 )
 
@@ -46,7 +47,7 @@ func (b *Backend) do(ctx context.Context, why purpose, f func(ctx context.Contex
 		case err == nil:
 			return nil
 		case !undone(err) && (!again || i >= attempts),
-			!sleep(op, time.Millisecond+rand.N(time.Duration(min(i, 20))*time.Millisecond)):
+			!clock.Sleep(op, time.Millisecond+rand.N(time.Duration(min(i, 20))*time.Millisecond)):
 			return b.failure(ctx, err)
 		}
 	}

@@ -7,6 +7,11 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
+// touchInterval is how often a waiter says that it is still there. While the key has no
+// exclusive holder, others need to know sooner, and a waiter says so at almost each
+// look.
+const touchInterval = time.Second
+
 // looksToOvertake is how often a waiter finds only other waiters in its way before it
 // overtakes them. Where everything is slow, they may only be late.
 const looksToOvertake = 3

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/clock"
 )
 
 // The pause before a listener connects again is doubled from minPause to maxPause while
@@ -132,7 +133,7 @@ func (w *wakes) listen(ctx context.Context) {
 		if w.fail() {
 			pause = minPause
 		}
-		if !sleep(ctx, pause/2+rand.N(pause)) {
+		if !clock.Sleep(ctx, pause/2+rand.N(pause)) {
 			return
 		}
 	}
@@ -164,17 +165,5 @@ func (w *wakes) heard(payload string) {
 	defer w.mu.Unlock()
 	if joined := w.waiting[payload]; joined != nil {
 		joined.wake()
-	}
-}
-
-// sleep returns false if ctx ends before d has passed.
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }
