@@ -19,6 +19,9 @@ func Says(err error) (what string) {
 	return what
 }
 
+// Wake wakes the waiter for the owner, as a release in this process does.
+func (b *Backend) Wake(owner string) { b.wakes.wakeOwners([]string{owner}) }
+
 // Doze keeps the waiter for the owner from looking by itself.
 func (b *Backend) Doze(owner string) { b.wakes.find(owner).begin() }
 
