@@ -19,8 +19,8 @@ var (
 	_ driver.Pinger    = (*Backend)(nil)
 )
 
-// Backend keeps locks in the tables of a database. It is safe for concurrent use. Make one
-// with [New].
+// Backend keeps locks in the tables of a database. It is safe for concurrent use. Make
+// one with [New].
 type Backend struct {
 	config  Config
 	dialect Dialect
@@ -38,8 +38,8 @@ type Backend struct {
 	background sync.WaitGroup
 }
 
-// Close does not release locks: the Locker does that before.
-// Calling Close again does nothing.
+// Close does not release locks: the Locker does that before. To call it again does
+// nothing.
 func (b *Backend) Close() error {
 	b.stop()
 	b.background.Wait()

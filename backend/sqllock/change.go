@@ -28,8 +28,8 @@ func (b *Backend) change(ctx context.Context, why purpose, key string, create bo
 	return err
 }
 
-// changeIn is change inside of a transaction. It returns the waiters to wake: those that
-// may have the key now, and could not have it before.
+// changeIn is change inside of a transaction. It returns the waiters to wake, which may
+// have the key now and could not have it before.
 func (b *Backend) changeIn(ctx context.Context, c *sql.Conn, key string, create bool, removes func(*entry) bool, decide func(*entry)) ([]string, error) {
 	e, err := b.load(ctx, c, key, create)
 	if err != nil {

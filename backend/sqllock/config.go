@@ -14,24 +14,24 @@ const (
 	defaultRetention = 24 * time.Hour
 )
 
-// Config configures a [Backend]. Its zero value works. A wrong field makes [New] fail with
-// an error that names the field and the value.
+// Config configures a [Backend]. Its zero value works. A wrong field makes [New] fail
+// with an error that names the field and the value.
 type Config struct {
-	// Table is the name of the table, alone or with a schema: "shop.locks". The names of
-	// the other tables begin with it. All processes that share locks must use the same
-	// table. Each part is at most 48 letters, digits and underscores. The default is
-	// [DefaultTable].
+	// Table is the name of the table, alone or with a schema: "shop.locks". The names
+	// of the other tables begin with it. All processes that share locks must use the
+	// same table. Each part is at most 48 letters, digits and underscores. The default
+	// is [DefaultTable].
 	Table string
 
-	// OpTimeout bounds one operation on the database, including the wait for a connection.
-	// An operation that has no answer by then fails. It is at least a millisecond. The
-	// default is 2 seconds.
+	// OpTimeout bounds one operation on the database, including the wait for a
+	// connection. An operation that has no answer by then fails. It is at least a
+	// millisecond. The default is 2 seconds.
 	OpTimeout time.Duration
 
-	// Retention is for how long the row of an unused key stays in the table. The row has
-	// the last token of the key. The tokens after its deletion are larger all the same,
-	// unless the database's clock was set back by more than the retention. It is at least a
-	// minute. The default is 24 hours.
+	// Retention is for how long the row of an unused key stays in the table. The row
+	// has the last token of the key. The tokens after its deletion are larger all the
+	// same, unless the database's clock was set back by more than the retention. It is
+	// at least a minute. The default is 24 hours.
 	Retention time.Duration
 
 	// Listener hears of releases in other processes: see [Listener], of which package
@@ -41,7 +41,8 @@ type Config struct {
 	Listener Listener
 }
 
-// withDefaults fills in the zero fields, and refuses what makes no sense with the dialect.
+// withDefaults fills in the zero fields, and refuses what makes no sense with the
+// dialect.
 func (c Config) withDefaults(d Dialect) (Config, error) {
 	c.Table = cmp.Or(c.Table, DefaultTable)
 	c.OpTimeout = cmp.Or(c.OpTimeout, defaultOpTimeout)

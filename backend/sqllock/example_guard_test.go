@@ -62,8 +62,8 @@ func ExampleBackend_Guard() {
 	}
 	fmt.Println("sell:", sell(lease))
 
-	// The key is taken away, and the Locker has not noticed, as after the end of the lease
-	// while a process is stopped.
+	// The key is taken away, and the Locker has not noticed, as after the end of the
+	// lease while a process is stopped.
 	if _, err := locks.ForceRelease(ctx, "tea"); err != nil {
 		panic(err)
 	}

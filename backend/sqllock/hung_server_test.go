@@ -14,8 +14,8 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testmode"
 )
 
-// All processes of the server are stopped for longer than a lease. Also the first operation of a
-// new Backend ends, and the waiter gets the key afterwards.
+// All processes of the server are stopped for longer than a lease. Also the first
+// operation of a new Backend ends, and the waiter gets the key afterwards.
 //
 // Row 9 (sqllock): operations are bounded, and the holder is told before another owner
 // gets the key. Fails if operations have no timeout.

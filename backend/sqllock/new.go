@@ -13,8 +13,8 @@ import (
 // PostgreSQL and MySQL need a limit of at least 2. To keep the locks apart from the
 // application, give New a pool of its own.
 //
-// New does not connect. The first call checks the tables, and fails if they are missing or
-// were made by another version: see [CreateTable].
+// New does not connect. The first call checks the tables, and fails if they are missing
+// or were made by another version: see [CreateTable].
 func New(db *sql.DB, d Dialect, config Config) (*Backend, error) {
 	if db == nil {
 		return nil, errors.New("sqllock: nil database")

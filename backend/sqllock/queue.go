@@ -9,14 +9,10 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// touchInterval is how often a waiter says that it is still there. While the key has no
-// exclusive holder, others need to know sooner, and a waiter says so at almost each look.
-const touchInterval = time.Second
-
 // Enqueue implements [driver.Queuer]. The place in the queue is a row.
 //
-// A place of a process that has died keeps a free key from those behind it for 0.6 s, once.
-// If no call has looked for 5 s on behalf of a place, it keeps none from theirs.
+// A place of a process that has died keeps a free key from those behind it for 0.6 s,
+// once. If no call has looked for 5 s on behalf of a place, it keeps none from theirs.
 func (b *Backend) Enqueue(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	if err := ctx.Err(); err != nil {
 		return driver.Grant{}, err
@@ -37,16 +33,19 @@ func (b *Backend) Enqueue(ctx context.Context, r driver.Request) (driver.Grant, 
 		w.found(refusal, &r)
 	}
 	g, held, err := b.look(ctx, &r, w)
-	if err != nil || held == nil {
-		return g, err
+	switch {
+	case err != nil:
+		w.next.Reset(touchInterval)
+	case held != nil:
+		w.next.Reset(b.interval(held, &r, w.found(held, &r)))
+		err = held.heldError(r.Sharing())
 	}
-	w.next.Reset(b.interval(held, &r, w.found(held, &r)))
-	return driver.Grant{}, held.heldError(r.Sharing())
+	return g, err
 }
 
-// Turn implements [driver.Waker]. The channel receives at intervals: often for the first in
-// the queue, seldom for the others. A release in this process wakes the next one, and with
-// a Listener a release in any.
+// Turn implements [driver.Waker]. The channel receives at intervals: often for the
+// first in the queue, seldom for the others. A release in this process wakes the next
+// one, and with a Listener a release in any.
 func (b *Backend) Turn(_ context.Context, r driver.Request) <-chan driver.Grant {
 	if w := b.wakes.find(r.Owner); w != nil {
 		return w.turn
@@ -95,9 +94,9 @@ func (b *Backend) touch(ctx context.Context, r *driver.Request) error {
 }
 
 // interval returns how long to wait before the next look. The first in the queue looks
-// often at first, and after a long wait in vain less often: a sixteenth of the wait later
-// is soon. With messages the second looks as often as the first, because the message may be
-// for a process that has died.
+// often at first, and after a long wait in vain less often: a sixteenth of the wait
+// later is soon. With messages the second looks as often as the first, because the
+// message may be for a process that has died.
 func (b *Backend) interval(e *entry, r *driver.Request, inVain time.Duration) time.Duration {
 	ahead := e.ahead(r.Owner)
 	d := 10*time.Millisecond + rand.N(40*time.Millisecond)

@@ -11,10 +11,10 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
-// A Backend that is closed refuses calls, also those of a waiter.
+// A Backend that is closed refuses calls, also of a waiter.
 func TestClose(t *testing.T) {
-	each(t, func(t *testing.T, d database, dsn string) {
-		b := d.open(t, dsn)
+	each(t, func(t *testing.T, of *store) {
+		b := of.open(t)
 		testkit.MustTry(t, b, request("key", time.Minute))
 		w := testkit.StartWaiter(t, b, request("key", time.Minute))
 		testkit.Eventually(t, "a place", func() bool { return waiting(t, b, "key") == 1 })
@@ -29,8 +29,8 @@ func TestClose(t *testing.T) {
 
 // What MinHold keeps is in the database, and outlives the process.
 func TestMinHoldOutlivesClose(t *testing.T) {
-	each(t, func(t *testing.T, d database, dsn string) {
-		b, peer := d.open(t, dsn), d.open(t, dsn)
+	each(t, func(t *testing.T, of *store) {
+		b, peer := of.open(t), of.open(t)
 		l := distlock.New(b, distlock.Config{})
 		if err := l.Do(t.Context(), "key", distlock.Opts{MinHold: time.Hour}, func(context.Context) error { return nil }); err != nil {
 			t.Error(err)

@@ -6,16 +6,18 @@ import (
 	"math/rand/v2"
 	"slices"
 	"time"
+
+	"github.com/distlock-go/distlock/internal/clock"
 )
 
 // sweepPause lets others work between two pages.
 const sweepPause = 50 * time.Millisecond
 
-// sweepAtIntervals deletes the rows of unused keys, because callers choose the keys. One
-// process does it for all.
+// sweepAtIntervals deletes the rows of unused keys, because callers choose the keys.
+// One process does it for all.
 func (b *Backend) sweepAtIntervals() {
 	every := b.config.Retention / 4
-	for sleep(b.ctx, every/2+rand.N(every)) {
+	for clock.Sleep(b.ctx, every/2+rand.N(every)) {
 		select {
 		case <-b.checked:
 			_ = b.sweep(b.ctx, every) // if it fails, the next one does the rest
@@ -24,7 +26,8 @@ func (b *Backend) sweepAtIntervals() {
 	}
 }
 
-// sweep deletes the rows of unused keys unless another process did it within the interval.
+// sweep deletes the rows of unused keys unless another process did it within the
+// interval.
 func (b *Backend) sweep(ctx context.Context, interval time.Duration) error {
 	mine := false
 	err := b.do(ctx, forAttempt, func(ctx context.Context, c *sql.Conn) (err error) {
@@ -42,7 +45,7 @@ func (b *Backend) sweep(ctx context.Context, interval time.Duration) error {
 			}
 		}
 		after = page[len(page)-1]
-		mine = sleep(ctx, sweepPause)
+		mine = clock.Sleep(ctx, sweepPause)
 	}
 	return err
 }

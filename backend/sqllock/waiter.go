@@ -7,12 +7,17 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// looksToOvertake is how often a waiter finds only other waiters in its way before it overtakes
-// them. Where everything is slow, they may only be late.
+// touchInterval is how often a waiter says that it is still there. While the key has no
+// exclusive holder, others need to know sooner, and a waiter says so at almost each
+// look.
+const touchInterval = time.Second
+
+// looksToOvertake is how often a waiter finds only other waiters in its way before it
+// overtakes them. Where everything is slow, they may only be late.
 const looksToOvertake = 3
 
-// waiter is an owner that waits in this process. It lasts from the first refusal until the
-// owner is released, or for a minute without a look, as its place does.
+// waiter is an owner that waits in this process. It lasts from the first refusal until
+// the owner is released, or for a minute without a look, as its place does.
 type waiter struct {
 	turn chan driver.Grant // receives when its turn may have come; has room for one
 	next *time.Timer       // wakes it for its next look
@@ -41,8 +46,8 @@ func (w *waiter) begin() {
 	}
 }
 
-// found notes the key as a look has found it. It returns for how long the owner of r has
-// been the first in the queue in vain.
+// found notes the key as a look has found it. It returns for how long the owner of r
+// has been the first in the queue in vain.
 func (w *waiter) found(e *entry, r *driver.Request) (inVain time.Duration) {
 	if w.open++; e.opens(r) == 0 {
 		w.open = 0

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/clock"
 )
 
 // The pause before a listener connects again is doubled from minPause to maxPause while
@@ -53,8 +54,8 @@ func newWakes(l Listener) *wakes {
 	return w
 }
 
-// join makes a waiter for the owner, or returns the one that it has. A waiter joins before
-// it takes its place, so that it misses nothing.
+// join makes a waiter for the owner, or returns the waiter that it has. A waiter joins
+// before it takes its place, so that it misses nothing.
 func (w *wakes) join(owner string) *waiter {
 	w.ask()
 	name := driver.Fingerprint(owner)
@@ -63,11 +64,21 @@ func (w *wakes) join(owner string) *waiter {
 	joined := w.waiting[name]
 	if joined == nil {
 		joined = &waiter{turn: make(chan driver.Grant, 1)}
-		joined.next = time.AfterFunc(touchInterval, func() { w.heard(name) })
+		joined.next = time.AfterFunc(touchInterval, func() { w.tick(name) })
 		joined.end = time.AfterFunc(micros(deadAfter), func() { w.leave(owner) })
 		w.waiting[name] = joined
 	}
 	return joined
+}
+
+// tick wakes a waiter, now and as long as it does not look.
+func (w *wakes) tick(name string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if joined := w.waiting[name]; joined != nil {
+		joined.wake()
+		joined.next.Reset(touchInterval)
+	}
 }
 
 // find returns the waiter for the owner; nil if it has none.
@@ -122,14 +133,14 @@ func (w *wakes) listen(ctx context.Context) {
 		if w.fail() {
 			pause = minPause
 		}
-		if !sleep(ctx, pause/2+rand.N(pause)) {
+		if !clock.Sleep(ctx, pause/2+rand.N(pause)) {
 			return
 		}
 	}
 }
 
-// begin notes that a connection works, and wakes all waiters: messages for them may have
-// been missed.
+// begin notes that a connection works, and wakes all waiters: messages for them may
+// have been missed.
 func (w *wakes) begin() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -154,17 +165,5 @@ func (w *wakes) heard(payload string) {
 	defer w.mu.Unlock()
 	if joined := w.waiting[payload]; joined != nil {
 		joined.wake()
-	}
-}
-
-// sleep returns false if ctx ends before d has passed.
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }

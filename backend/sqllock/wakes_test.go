@@ -34,8 +34,8 @@ func receives(turn <-chan driver.Grant) bool {
 	}
 }
 
-// A connection that fails is opened again, after longer and longer pauses, and soon again
-// after one that worked. Each new connection wakes all waiters.
+// A connection that fails is opened again, after longer and longer pauses, and soon
+// again after one that worked. Each new connection wakes all waiters.
 func TestWakesConnectAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const works = 12
@@ -87,8 +87,9 @@ func TestWakesConnectAgain(t *testing.T) {
 	})
 }
 
-// What happens in this process wakes its waiters without a listener. A waiter lasts until it
-// is released, or for a minute without a look, and then its Turn has to be asked for again.
+// What happens in this process wakes its waiters without a listener. A waiter lasts
+// until it is released, or for a minute without a look, and then its Turn has to be
+// asked for again.
 func TestWakesInProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWakes(nil)
