@@ -254,13 +254,14 @@ func (v *fakeServer) execute(c *fakeConn, op int32, p packet) (body packet, code
 	case opPing, opSetAuth, opClose:
 		return nil, 0
 	case opSetWatches:
-		p.int64()
+		seen := p.int64()
 		for range 2 {
 			for _, name := range p.texts() {
-				if v.nodes[name] == nil {
-					c.send(packet{}.with32(-1).with64(-1).with32(0).with32(2).with32(3).withBytes([]byte(name)))
-				} else {
-					v.watches[name] = append(v.watches[name], c)
+				v.watches[name] = append(v.watches[name], c)
+				if n := v.nodes[name]; n == nil {
+					v.fire(name, 2)
+				} else if n.mzxid > seen {
+					v.fire(name, 3)
 				}
 			}
 		}
