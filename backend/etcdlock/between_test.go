@@ -2,6 +2,7 @@ package etcdlock_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"log/slog"
 	"strings"
@@ -10,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/etcdlock"
@@ -187,6 +190,37 @@ func TestConnectionDies(t *testing.T) {
 					t.Errorf("the first attempt took %v", d)
 				}
 				time.Sleep(30 * time.Second) // and the keep-alives go on
+				if err := lease.Check(); err != nil {
+					t.Errorf("the lease: %v", err)
+				}
+				if err := lease.Release(t.Context()); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+// TestAddressLeadsToAnotherMember: the member that a process is connected to has lost the others,
+// and the address leads to one that has not. The process gets there within two operations, and
+// loses no lock.
+func TestAddressLeadsToAnotherMember(t *testing.T) {
+	for name, refuse := range map[string]func(ctx context.Context) error{
+		"silent":    func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() },
+		"no leader": func(context.Context) error { return rpctypes.ErrGRPCNoLeader },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inVirtualTime(t, func(t *testing.T, f *fake, _ *etcdlock.Backend, s *spoiler) {
+				b := newBackend(t, f.client(t, s), etcdlock.Config{SessionTTL: 20 * time.Second, OpTimeout: 2 * time.Second})
+				locker := testkit.NewLocker(t, b, distlock.Config{})
+				lease := testkit.MustAcquire(t, locker, "held", distlock.Opts{KeyTimeout: 10 * time.Second})
+				f.move(t, refuse)
+				start := time.Now()
+				testkit.ReleaseRepeatedly(t, b, testkit.TryRepeatedly(t, b, testkit.NewRequest("k")))
+				if d := time.Since(start); d > 4*time.Second {
+					t.Errorf("a lock took %v", d)
+				}
+				time.Sleep(30 * time.Second)
 				if err := lease.Check(); err != nil {
 					t.Errorf("the lease: %v", err)
 				}

@@ -80,12 +80,15 @@ func twice[T any](ctx context.Context, l *link, send func(context.Context) (T, e
 	if r.err != nil && waits {
 		r = <-results
 	}
+	if codeOf(r.err) == codes.Unavailable && ctx.Err() == nil { // the address may lead elsewhere by now
+		l.reconnect()
+	}
 	return r.answer, true, r.err
 }
 
 // reconnect replaces the client's connections, but not twice in the time of two operations. It
-// is for a connection that dies without a word: gRPC finds that only with keep-alives, which
-// [clientv3.Config] leaves off. Requests that were sent go on where they are. A server that is
+// is for a connection that leads to a member without the others, or that dies without a word:
+// gRPC finds that only with keep-alives, which [clientv3.Config] leaves off. Requests that were sent go on where they are. A server that is
 // silent gets no more requests, because it does not complete the new connection.
 func (l *link) reconnect() {
 	now, last := time.Now().UnixNano(), l.renewed.Load()
