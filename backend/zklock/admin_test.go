@@ -61,14 +61,6 @@ func queued(tb testing.TB, c *zk.Conn, key string, n int) {
 	testkit.Eventually(tb, fmt.Sprint(n, " are in the queue"), func() bool { return len(children(tb, c, parentOf(key))) == n })
 }
 
-// mustBeEmpty checks that nothing is left of a key.
-func mustBeEmpty(tb testing.TB, c *zk.Conn, key string) {
-	tb.Helper()
-	if names := children(tb, c, parentOf(key)); len(names) != 0 {
-		tb.Errorf("left behind: %q", names)
-	}
-}
-
 func parentOf(key string) string { return zklock.DefaultRoot + "/" + zklock.EscapeKey(key) }
 
 // watched waits until a client of the shared server watches a node whose path begins so.

@@ -8,7 +8,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/distlock-go/distlock/backend/zklock"
-	"github.com/distlock-go/distlock/internal/test/spoilnet"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
@@ -59,11 +58,4 @@ func mustWork(tb testing.TB, b *zklock.Backend, key string) {
 func drain(tb testing.TB, b *zklock.Backend) {
 	tb.Helper()
 	testkit.MustRelease(tb, b, testkit.MustTry(tb, b, testkit.NewRequest("of "+uuid.NewString())))
-}
-
-// overNetwork returns a Backend and the network of its connections.
-func overNetwork(tb testing.TB, addr string) (*zklock.Backend, *spoilnet.Network) {
-	tb.Helper()
-	n := new(spoilnet.Network)
-	return newBackend(tb, []string{addr}, zklock.Config{Dialer: n.DialTimeout}), n
 }

@@ -1,7 +1,6 @@
 package zklock_test
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"net"
@@ -67,11 +66,11 @@ type fakeServer struct {
 }
 
 type fakeNode struct {
-	data                []byte
-	czxid, mzxid, owner int64
-	ctime, mtime        time.Time
-	version, sequence   int32
-	children            int32
+	data                       []byte
+	czxid, mzxid, pzxid, owner int64
+	ctime, mtime               time.Time
+	version, sequence          int32
+	children                   int32
 }
 
 // On lets decide choose the fate of each request from now on; nil serves all. The path is that
@@ -126,7 +125,7 @@ func (v *fakeServer) Steal(path string) {
 func (v *fakeServer) Add(prefix string) (path string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	created, code := v.create(&fakeConn{session: -1}, prefix, nil, 3)
+	created, code := v.create(&fakeConn{session: 1 << 50}, prefix, nil, 3)
 	if code != 0 {
 		panic(fmt.Sprintf("creating %s: %d", prefix, code))
 	}
@@ -134,11 +133,21 @@ func (v *fakeServer) Add(prefix string) (path string) {
 	return v.created[len(v.created)-1]
 }
 
-// Data returns the data of a node.
-func (v *fakeServer) Data(path string) string {
+// Watches returns how many watches there are.
+func (v *fakeServer) Watches() (n int) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return string(v.nodes[path].data)
+	for _, conns := range v.watches {
+		n += len(conns)
+	}
+	return n
+}
+
+// Delete deletes a node, as an operator does.
+func (v *fakeServer) Delete(path string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.remove(path)
 }
 
 // Write replaces the data of a node, as another program does.
@@ -198,7 +207,7 @@ func (v *fakeServer) remove(p string) {
 	v.zxid++
 	delete(v.nodes, p)
 	if parent := v.nodes[path.Dir(p)]; parent != nil {
-		parent.children--
+		parent.children, parent.pzxid = parent.children-1, v.zxid
 	}
 	v.fire(p, 2)
 }
@@ -366,7 +375,7 @@ func (v *fakeServer) create(c *fakeConn, name string, data []byte, flags int32) 
 		n.owner = c.session
 	}
 	parent.sequence++
-	parent.children++
+	parent.children, parent.pzxid = parent.children+1, v.zxid
 	v.nodes[name] = n
 	v.created = append(v.created, name)
 	return packet{}.withBytes([]byte(name)), 0
@@ -374,5 +383,5 @@ func (v *fakeServer) create(c *fakeConn, name string, data []byte, flags int32) 
 
 func (n *fakeNode) stat() packet {
 	return packet{}.with64(n.czxid).with64(n.mzxid).with64(n.ctime.UnixMilli()).with64(n.mtime.UnixMilli()).with32(n.version).with32(n.sequence).with32(0).
-		with64(n.owner).with32(int32(len(n.data))).with32(n.children).with64(cmp.Or(n.mzxid, n.czxid))
+		with64(n.owner).with32(int32(len(n.data))).with32(n.children).with64(n.pzxid)
 }

@@ -13,42 +13,29 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
-// TestSessionIsOver: as soon as the server has said that the session is over, a renewal is
-// lost, without a request.
+// TestSessionIsOver: the server has said that the session is over, before a renewal or while it
+// waits for a connection. It is lost, without a request.
 func TestSessionIsOver(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, v *virtual) {
-		g := testkit.MustTry(t, v, testkit.NewRequest("key"))
-		v.server.On(func(op int32, _ string) fate {
-			if op == opConnect { // the server says that the session is over, and is gone
-				v.network.Refuse(true)
-			}
-			return served
+	for name, during := range map[string]bool{"before": false, "during": true} {
+		t.Run(name, func(t *testing.T) {
+			inVirtualTime(t, func(t *testing.T, v *virtual) {
+				g := testkit.MustTry(t, v, testkit.NewRequest("key"))
+				v.server.On(func(op int32, _ string) fate {
+					if op == opConnect { // the server says that the session is over, and is gone
+						v.network.Refuse(true)
+					}
+					return served
+				})
+				v.network.Refuse(during)
+				v.newSession()
+				start := time.Now()
+				time.AfterFunc(time.Second/2, func() { v.network.Refuse(false) })
+				if got := testkit.Renewed(t, v, g); got.Status != driver.Lost || !during && time.Since(start) != 0 {
+					t.Errorf("a renewal after the session: %+v after %v", got, time.Since(start))
+				}
+			})
 		})
-		v.newSession()
-		start := time.Now()
-		if got := testkit.Renewed(t, v, g); got.Status != driver.Lost || time.Since(start) != 0 {
-			t.Errorf("a renewal after the session: %+v after %v", got, time.Since(start))
-		}
-	})
-}
-
-// TestSessionEndsDuringRenewal: the session ends while a renewal waits for a connection.
-func TestSessionEndsDuringRenewal(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, v *virtual) {
-		g := testkit.MustTry(t, v, testkit.NewRequest("key"))
-		v.network.Refuse(true)
-		v.newSession()
-		v.server.On(func(op int32, _ string) fate {
-			if op == opConnect {
-				v.network.Refuse(true)
-			}
-			return served
-		})
-		time.AfterFunc(time.Second/2, func() { v.network.Refuse(false) })
-		if got := testkit.Renewed(t, v, g); got.Status != driver.Lost {
-			t.Errorf("a renewal in which the session ended: %+v", got)
-		}
-	})
+	}
 }
 
 // Between the start of a call and its first request the session has changed, and the server still

@@ -104,28 +104,22 @@ func TestStrangers(t *testing.T) {
 // TestWithdrawnHolder: a holder asks again beside a stranger, and gives its node up. Its next
 // lock is another one, with a token that is larger than those in between.
 func TestWithdrawnHolder(t *testing.T) {
-	t.Parallel()
-	addr := shared.Server(t).Addr()
-	admin := newAdmin(t, addr)
-	b, other := newBackend(t, []string{addr}), newBackend(t, []string{addr})
-	const key = "withdrawn"
-	keepParent(t, admin, key)
-	r := testkit.NewRequest(key)
-	testkit.MustTry(t, b, r)
-	stranger := plant(t, admin, parentOf(key)+"/lock", zk.FlagEphemeral)
-	if _, err := b.TryAcquire(t.Context(), r); !errors.Is(err, driver.ErrForeign) {
-		t.Errorf("beside a stranger: %v", err)
-	}
-	if err := admin.Delete(stranger, -1); err != nil {
-		t.Fatal(err)
-	}
-	between := testkit.MustTry(t, other, testkit.NewRequest(key))
-	testkit.MustRelease(t, other, between)
-	g := testkit.MustTry(t, b, r)
-	if g.Token <= between.Token {
-		t.Errorf("token %d after token %d", g.Token, between.Token)
-	}
-	testkit.MustRelease(t, b, g)
+	inVirtualTime(t, func(t *testing.T, v *virtual) {
+		r := testkit.NewRequest("key")
+		testkit.MustTry(t, v, r)
+		stranger := v.server.Add(parentOf("key") + "/R-")
+		_, err := v.TryAcquire(t.Context(), r)
+		wantForeign(t, err, "ephemeral node")
+		v.server.Delete(stranger)
+		other := newVirtual(t, v.server)
+		between := testkit.MustTry(t, other, testkit.NewRequest("key"))
+		testkit.MustRelease(t, other, between)
+		g := testkit.MustTry(t, v, r)
+		if g.Token <= between.Token {
+			t.Errorf("token %d after token %d", g.Token, between.Token)
+		}
+		testkit.MustRelease(t, v, g)
+	})
 }
 
 func wantForeign(tb testing.TB, err error, recipe string) {
