@@ -156,71 +156,36 @@ func TestLateFirstRequest(t *testing.T) {
 	})
 }
 
-// TestSilentAtFirst: one of the requests for the first lock of a process has no answer: that for
-// the lease of etcd, the fence, or the place.
-func TestSilentAtFirst(t *testing.T) {
-	for _, silent := range []string{"LeaseGrant", "Put", "Txn"} {
-		t.Run(silent, func(t *testing.T) {
-			inVirtualTime(t, func(t *testing.T, _ *fake, b *etcdlock.Backend, s *spoiler) {
-				var times atomic.Int64
-				s.each(func(_ int, method string) bool { return method == silent && times.Add(1) == 1 })
-				mustWork(t, b, "k")
-				if n := times.Load(); n < 2 {
-					t.Errorf("%d requests", n)
-				}
-			})
-		})
-	}
-}
-
-// TestConnectionDies: nothing arrives on the connections any more, and nothing closes them. The
-// first attempt succeeds within the time of one operation, and a lease of three seconds is kept.
-func TestConnectionDies(t *testing.T) {
-	for name, alone := range map[string]time.Duration{"attempt": 0, "renewals alone": 10 * time.Second} {
-		t.Run(name, func(t *testing.T) {
-			inVirtualTime(t, func(t *testing.T, f *fake, _ *etcdlock.Backend, s *spoiler) {
-				b := newBackend(t, f.client(t, s), etcdlock.Config{SessionTTL: 20 * time.Second, OpTimeout: 2 * time.Second})
-				locker := testkit.NewLocker(t, b, distlock.Config{})
-				lease := testkit.MustAcquire(t, locker, "held", distlock.Opts{KeyTimeout: 3 * time.Second})
-				f.network.Cut()
-				time.Sleep(alone)
-				start := time.Now()
-				testkit.MustRelease(t, b, testkit.MustTry(t, b, testkit.NewRequest("k")))
-				if d := time.Since(start); d > 2*time.Second {
-					t.Errorf("the first attempt took %v", d)
-				}
-				time.Sleep(30 * time.Second) // and the keep-alives go on
-				if err := lease.Check(); err != nil {
-					t.Errorf("the lease: %v", err)
-				}
-				if err := lease.Release(t.Context()); err != nil {
-					t.Error(err)
-				}
-			})
-		})
-	}
-}
-
-// TestAddressLeadsToAnotherMember: the member that a process is connected to has lost the others,
-// and the address leads to one that has not. The process gets there within two operations, and
-// loses no lock.
-func TestAddressLeadsToAnotherMember(t *testing.T) {
-	for name, refuse := range map[string]func(ctx context.Context) error{
-		"silent":    func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() },
-		"no leader": func(context.Context) error { return rpctypes.ErrGRPCNoLeader },
+// TestConnectionLeadsNowhere: nothing arrives on the connections any more, and nothing closes them.
+// Or they lead to a member that has lost the others, and the address to one that has not. The first
+// lock is taken within the time of one operation, or of two if the member refuses, and a lease of
+// three seconds is kept.
+func TestConnectionLeadsNowhere(t *testing.T) {
+	silent := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
+	refusing := func(context.Context) error { return rpctypes.ErrGRPCNoLeader }
+	for name, c := range map[string]struct {
+		fail       func(t *testing.T, f *fake)
+		alone, max time.Duration
+	}{
+		"dead":                        {func(_ *testing.T, f *fake) { f.network.Cut() }, 0, 2 * time.Second},
+		"dead, renewals alone":        {func(_ *testing.T, f *fake) { f.network.Cut() }, 10 * time.Second, 2 * time.Second},
+		"another member, silent":      {func(t *testing.T, f *fake) { f.move(t, silent) }, 0, 2 * time.Second},
+		"another member, no leader":   {func(t *testing.T, f *fake) { f.move(t, refusing) }, 0, 4 * time.Second},
+		"the same, and renewals only": {func(t *testing.T, f *fake) { f.move(t, refusing) }, 10 * time.Second, 2 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inVirtualTime(t, func(t *testing.T, f *fake, _ *etcdlock.Backend, s *spoiler) {
 				b := newBackend(t, f.client(t, s), etcdlock.Config{SessionTTL: 20 * time.Second, OpTimeout: 2 * time.Second})
 				locker := testkit.NewLocker(t, b, distlock.Config{})
-				lease := testkit.MustAcquire(t, locker, "held", distlock.Opts{KeyTimeout: 10 * time.Second})
-				f.move(t, refuse)
+				lease := testkit.MustAcquire(t, locker, "held", distlock.Opts{KeyTimeout: 3 * time.Second})
+				c.fail(t, f)
+				time.Sleep(c.alone)
 				start := time.Now()
 				testkit.ReleaseRepeatedly(t, b, testkit.TryRepeatedly(t, b, testkit.NewRequest("k")))
-				if d := time.Since(start); d > 4*time.Second {
-					t.Errorf("a lock took %v", d)
+				if d := time.Since(start); d > c.max {
+					t.Errorf("the first lock took %v", d)
 				}
-				time.Sleep(30 * time.Second)
+				time.Sleep(30 * time.Second) // and the keep-alives go on
 				if err := lease.Check(); err != nil {
 					t.Errorf("the lease: %v", err)
 				}
@@ -272,50 +237,67 @@ func TestNothingSent(t *testing.T) {
 	})
 }
 
-// TestSilentServers: the requests of one call reach a server that does not answer. The call
-// succeeds within the time of one operation, by the second request of each kind.
+// TestSilentServers: the first request of its kind in a call reaches a server that does not answer.
+// The call succeeds within the time of one operation, by the second.
 func TestSilentServers(t *testing.T) {
-	for name, call := range map[string]func(t *testing.T, b *etcdlock.Backend, g driver.Grant){
-		"TryAcquire of a free key": func(t *testing.T, b *etcdlock.Backend, _ driver.Grant) { mustWork(t, b, "other") },
-		"TryAcquire of a held key": func(t *testing.T, b *etcdlock.Backend, g driver.Grant) { testkit.MustBeBusy(t, b, g.Key) },
-		"Renew":                    func(t *testing.T, b *etcdlock.Backend, g driver.Grant) { testkit.MustRenew(t, b, g) },
-		"Retain": func(t *testing.T, b *etcdlock.Backend, g driver.Grant) {
+	type call = func(t *testing.T, b *etcdlock.Backend, g driver.Grant) error
+	work := func(t *testing.T, b *etcdlock.Backend, _ driver.Grant) error { mustWork(t, b, "other"); return nil }
+	for name, c := range map[string]struct {
+		silent string // "": any request
+		first  bool   // there is no session yet
+		call   call
+	}{
+		"the first lock, lease":    {silent: "LeaseGrant", first: true, call: work},
+		"the first lock, fence":    {silent: "Put", first: true, call: work},
+		"the first lock, place":    {silent: "Txn", first: true, call: work},
+		"TryAcquire of a free key": {call: work},
+		"TryAcquire of a held key": {call: func(t *testing.T, b *etcdlock.Backend, g driver.Grant) error {
+			testkit.MustBeBusy(t, b, g.Key)
+			return nil
+		}},
+		"Renew": {call: func(t *testing.T, b *etcdlock.Backend, g driver.Grant) error { return testkit.Renewed(t, b, g).Err }},
+		"Retain": {call: func(t *testing.T, b *etcdlock.Backend, g driver.Grant) error {
 			g.Retain = true
-			testkit.MustRenew(t, b, g)
-		},
-		"Release": func(t *testing.T, b *etcdlock.Backend, g driver.Grant) {
-			testkit.MustRelease(t, b, g)
+			return testkit.Renewed(t, b, g).Err
+		}},
+		"Release": {call: func(t *testing.T, b *etcdlock.Backend, g driver.Grant) error {
+			err := b.Release(t.Context(), g)
 			etcdlock.WaitForSweeper(t, b)
-			testkit.MustRelease(t, b, testkit.MustTry(t, b, testkit.NewRequest(g.Key)))
-		},
-		"Extend": func(t *testing.T, b *etcdlock.Backend, g driver.Grant) {
-			if _, err := b.Extend(t.Context(), g, 4); err != nil {
-				t.Error(err)
+			mustWork(t, b, g.Key)
+			return err
+		}},
+		"Extend": {call: func(t *testing.T, b *etcdlock.Backend, g driver.Grant) error {
+			_, err := b.Extend(t.Context(), g, 4)
+			return err
+		}},
+		"Inspect": {call: func(t *testing.T, b *etcdlock.Backend, g driver.Grant) error {
+			infos, err := b.Inspect(t.Context(), g.Key, 1)
+			if len(infos) != 1 {
+				t.Errorf("Inspect: %+v", infos)
 			}
-		},
-		"Inspect": func(t *testing.T, b *etcdlock.Backend, g driver.Grant) {
-			if infos, err := b.Inspect(t.Context(), g.Key, 1); err != nil || len(infos) != 1 {
-				t.Errorf("Inspect: %+v, %v", infos, err)
+			return err
+		}},
+		"ForceRelease": {call: func(t *testing.T, b *etcdlock.Backend, g driver.Grant) error {
+			held, err := b.ForceRelease(t.Context(), g.Key)
+			if !held {
+				t.Error("ForceRelease found no holder")
 			}
-		},
-		"ForceRelease": func(t *testing.T, b *etcdlock.Backend, g driver.Grant) {
-			if held, err := b.ForceRelease(t.Context(), g.Key); err != nil || !held {
-				t.Errorf("ForceRelease: %v, %v", held, err)
-			}
-		},
-		"Ping": func(t *testing.T, b *etcdlock.Backend, _ driver.Grant) {
-			if err := b.Ping(t.Context()); err != nil {
-				t.Error(err)
-			}
-		},
+			return err
+		}},
+		"Ping": {call: func(t *testing.T, b *etcdlock.Backend, _ driver.Grant) error { return b.Ping(t.Context()) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inVirtualTime(t, func(t *testing.T, _ *fake, b *etcdlock.Backend, s *spoiler) {
-				g := testkit.MustTry(t, b, testkit.NewRequest("k"))
+				var g driver.Grant
+				if !c.first {
+					g = testkit.MustTry(t, b, testkit.NewRequest("k"))
+				}
 				var n atomic.Int64
-				s.each(func(int, string) bool { return n.Add(1) == 1 })
+				s.each(func(_ int, method string) bool { return (c.silent == "" || method == c.silent) && n.Add(1) == 1 })
 				start := time.Now()
-				call(t, b, g)
+				if err := c.call(t, b, g); err != nil {
+					t.Error(err)
+				}
 				if d := time.Since(start); n.Load() < 2 || d > 5*time.Second {
 					t.Errorf("%d requests, %v", n.Load(), d)
 				}

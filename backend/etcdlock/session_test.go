@@ -2,7 +2,7 @@ package etcdlock_test
 
 import (
 	"context"
-	"errors"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -28,17 +28,6 @@ func inVirtualTime(t *testing.T, f func(t *testing.T, server *fake, b *etcdlock.
 		server := startFake(t)
 		b, s := newVirtual(t, server)
 		f(t, server, b, s)
-	})
-}
-
-// The place of a holder is deleted. The release says that the lock was lost.
-func TestReleaseWithoutAPlace(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, f *fake, b *etcdlock.Backend, _ *spoiler) {
-		g := testkit.MustTry(t, b, testkit.NewRequest("k"))
-		f.delete(f.places("k")[0])
-		if err := b.Release(t.Context(), g); !errors.Is(err, driver.ErrLost) {
-			t.Errorf("Release: %v", err)
-		}
 	})
 }
 
@@ -121,50 +110,33 @@ func TestKeepAlivesLeaveADeposedServer(t *testing.T) {
 	})
 }
 
-// etcd ends the session of a waiter. It has a place in the new session soon, in front of
-// those that come later.
-func TestWaiterMovesToTheNewSession(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, f *fake, holder *etcdlock.Backend, _ *spoiler) {
-		g := testkit.MustTry(t, holder, testkit.NewRequest("k"))
-		b, _ := newVirtual(t, f)
-		w := testkit.StartWaiter(t, b, testkit.NewRequest("k"))
-		synctest.Wait()
-		lease, _ := f.lastLease()
-		f.revoke(lease)
-		if n := len(f.places("k")); n != 1 {
-			t.Fatalf("%d places without that of the waiter", n)
-		}
-		time.Sleep(8 * time.Second) // the interval of the keep-alives
-		if n := len(f.places("k")); n != 2 {
-			t.Errorf("%d places", n)
-		}
-		testkit.MustRelease(t, holder, g)
-		testkit.MustRelease(t, b, w.Served(t))
-	})
-}
-
-// An operator deletes the place of a waiter, and nothing else. The waiter has another one
-// when it looks.
-func TestWaiterLooksForItsPlace(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, f *fake, b *etcdlock.Backend, _ *spoiler) {
-		r := testkit.NewRequest("k")
-		r.TTL = 5 * time.Second
-		g := testkit.MustTry(t, b, r)
-		held := f.places("k")[0]
-		w := testkit.StartWaiter(t, b, testkit.NewRequest("k"), testkit.Looks{Every: time.Second})
-		synctest.Wait()
-		for _, path := range f.places("k") {
-			if path != held {
-				f.delete(path)
-			}
-		}
-		time.Sleep(3 * time.Second)
-		if n := len(f.places("k")); n != 2 {
-			t.Errorf("%d places", n)
-		}
-		testkit.MustRelease(t, b, g)
-		testkit.MustRelease(t, b, w.Served(t))
-	})
+// etcd ends the session of a waiter, or an operator deletes its place. The waiter has another place
+// soon, when a keep-alive says so or when it looks.
+func TestWaiterWithoutAPlace(t *testing.T) {
+	for name, lose := range map[string]func(f *fake, path string){
+		"the session ended": func(f *fake, _ string) { lease, _ := f.lastLease(); f.revoke(lease) },
+		"deleted":           (*fake).delete,
+	} {
+		t.Run(name, func(t *testing.T) {
+			inVirtualTime(t, func(t *testing.T, f *fake, holder *etcdlock.Backend, _ *spoiler) {
+				g := testkit.MustTry(t, holder, testkit.NewRequest("k"))
+				held := f.places("k")[0]
+				b, _ := newVirtual(t, f)
+				w := testkit.StartWaiter(t, b, testkit.NewRequest("k"), testkit.Looks{Every: time.Second})
+				synctest.Wait()
+				lose(f, slices.DeleteFunc(f.places("k"), func(path string) bool { return path == held })[0])
+				if n := len(f.places("k")); n != 1 {
+					t.Fatalf("%d places without the waiter's", n)
+				}
+				time.Sleep(8 * time.Second) // the interval of the keep-alives
+				if n := len(f.places("k")); n != 2 {
+					t.Errorf("%d places", n)
+				}
+				testkit.MustRelease(t, holder, g)
+				testkit.MustRelease(t, b, w.Served(t))
+			})
+		})
+	}
 }
 
 // An owner gives up while its request is under way. The request creates nothing when it
