@@ -48,8 +48,5 @@ func Budgets(ttl time.Duration) (lease, age time.Duration) {
 	return s.maxLease(), s.maxAge()
 }
 
-// FenceOf returns the name of the fence of the Backend's session.
-func FenceOf(b *Backend) string { return b.current.Load().path }
-
 // UnescapeKey is the inverse of EscapeKey.
 func UnescapeKey(name string) string { return unescaper.Replace(name) }

@@ -3,9 +3,6 @@ package etcdlock_test
 import (
 	"context"
 	"crypto/rand"
-	"crypto/rsa"
-	"crypto/x509"
-	"encoding/pem"
 	"errors"
 	"os"
 	"path/filepath"
@@ -95,7 +92,11 @@ func TestRoleSuffices(t *testing.T) {
 // is lost.
 func TestTokenEnds(t *testing.T) {
 	t.Parallel()
-	jwt := "--auth-token=jwt,sign-method=RS256,ttl=1s," + jwtKeys(t)
+	secret := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(secret, []byte(rand.Text()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	jwt := "--auth-token=jwt,sign-method=HS256,ttl=1s,priv-key=" + secret
 	for name, test := range map[string]struct {
 		args []string
 		end  func(s *etcdtest.Server, root *clientv3.Client) (password string)
@@ -175,25 +176,4 @@ func (l *logins) Authenticate(ctx context.Context, name, password string) (*clie
 		l.token.Store(resp.Token)
 	}
 	return resp, err
-}
-
-// jwtKeys writes a pair of keys, and returns the options that name their files.
-func jwtKeys(tb testing.TB) string {
-	tb.Helper()
-	key, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	public, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	write := func(kind string, der []byte) string {
-		path := filepath.Join(tb.TempDir(), "key")
-		if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600); err != nil {
-			tb.Fatal(err)
-		}
-		return path
-	}
-	return "pub-key=" + write("PUBLIC KEY", public) + ",priv-key=" + write("RSA PRIVATE KEY", x509.MarshalPKCS1PrivateKey(key))
 }

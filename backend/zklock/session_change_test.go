@@ -133,23 +133,11 @@ func TestCreatedInTheNextSession(t *testing.T) {
 	})
 }
 
-// TestLeaderMustAnswer: a server that is cut off from the leader answers reads. A renewal
-// there is in doubt, and the node of a creation in doubt is looked for where the leader is.
+// TestLeaderMustAnswer: a server that is cut off from the leader answers reads. The node of a
+// creation in doubt is looked for where the leader is, and a waiter asks it.
 func TestLeaderMustAnswer(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, v *virtual) {
-		g := testkit.MustTry(t, v, testkit.NewRequest("key"))
-		v.server.On(func(op int32, _ string) fate {
-			if op == opSync {
-				return dropped
-			}
-			return served
-		})
-		if got := testkit.Renewed(t, v, g); got.Status != driver.Unknown || got.Err == nil {
-			t.Errorf("a renewal without the leader: %+v", got)
-		}
-
 		// The creation reaches the leader, and this server later.
-		v.server.On(nil)
 		mustWork(t, v.Backend, "other") // creates the key's node
 		r := testkit.NewRequest("other")
 		v.tryInDoubt(t, r, postponed)
