@@ -20,8 +20,8 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
-// TestBudgets: a lease, and the age of the keep-alive that it begins with, leave a tenth of the
-// session for clocks.
+// TestBudgets: a lease, and the age of the keep-alive that it begins with, leave a
+// tenth of the session for clocks.
 func TestBudgets(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, _ *fake, b *etcdlock.Backend, _ *spoiler) {
 		lease, age := etcdlock.Budgets(20 * time.Second)
@@ -39,7 +39,8 @@ func TestBudgets(t *testing.T) {
 	})
 }
 
-// TestExtendBeforeTheNextPlace: the place of another owner was created right after the holder's.
+// TestExtendBeforeTheNextPlace: the place of another owner was created right after the
+// holder's.
 func TestExtendBeforeTheNextPlace(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, f *fake, b *etcdlock.Backend, _ *spoiler) {
 		mustWork(t, b, "session")
@@ -54,8 +55,8 @@ func TestExtendBeforeTheNextPlace(t *testing.T) {
 	})
 }
 
-// TestReleaseBeforeTheWatch: the holder releases the key after a waiter has read the queue, and
-// before its watch begins. The waiter does not wait until it looks again.
+// TestReleaseBeforeTheWatch: the holder releases the key after a waiter has read the
+// queue, and before its watch begins. The waiter does not wait until it looks again.
 func TestReleaseBeforeTheWatch(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, f *fake, b *etcdlock.Backend, _ *spoiler) {
 		g := testkit.MustTry(t, b, testkit.NewRequest("k"))
@@ -71,8 +72,8 @@ func TestReleaseBeforeTheWatch(t *testing.T) {
 	})
 }
 
-// TestKeptKey: a key that is kept stays so when its process has ended, whatever arrives late, and
-// is free a second after the time at most.
+// TestKeptKey: a key that is kept stays so when its process has ended, whatever arrives
+// late, and is free a second after the time at most.
 func TestKeptKey(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, f *fake, b *etcdlock.Backend, _ *spoiler) {
 		other, _ := newVirtual(t, f)
@@ -90,8 +91,9 @@ func TestKeptKey(t *testing.T) {
 	})
 }
 
-// TestKeepAliveOfAnotherStream: a keep-alive is lost or answered late, and another stream has an
-// answer before. The next lock does not wait, and needs no third one: the older does not count.
+// TestKeepAliveOfAnotherStream: a keep-alive is lost or answered late, and another
+// stream has an answer before. The next lock does not wait, and needs no third one: the
+// older does not count.
 func TestKeepAliveOfAnotherStream(t *testing.T) {
 	for name, c := range map[string]struct{ delay, lock time.Duration }{
 		"lost": {lost, 8500 * time.Millisecond}, // two fifths of the session are over
@@ -140,8 +142,8 @@ func TestShortLease(t *testing.T) {
 	})
 }
 
-// TestLateFirstRequest: the first request for a place arrives after the second was answered and
-// the owner has released the key. It creates nothing.
+// TestLateFirstRequest: the first request for a place arrives after the second was
+// answered and the owner has released the key. It creates nothing.
 func TestLateFirstRequest(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, f *fake, b *etcdlock.Backend, s *spoiler) {
 		mustWork(t, b, "session")
@@ -156,10 +158,10 @@ func TestLateFirstRequest(t *testing.T) {
 	})
 }
 
-// TestConnectionLeadsNowhere: nothing arrives on the connections any more, and nothing closes them.
-// Or they lead to a member that has lost the others, and the address to one that has not. The first
-// lock is taken within the time of one operation, or of two if the member refuses, and a lease of
-// three seconds is kept.
+// TestConnectionLeadsNowhere: nothing arrives on the connections any more, and nothing
+// closes them. Or they lead to a member that has lost the others, and the address to
+// one that has not. The first lock is taken within the time of one operation, or of two
+// if the member refuses, and a lease of three seconds is kept.
 func TestConnectionLeadsNowhere(t *testing.T) {
 	silent := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
 	refusing := func(context.Context) error { return rpctypes.ErrGRPCNoLeader }
@@ -197,8 +199,8 @@ func TestConnectionLeadsNowhere(t *testing.T) {
 	}
 }
 
-// TestKeepAlivesOnADeadConnection: the connection of a session that nobody uses dies. The next
-// lock has a session that was kept alive.
+// TestKeepAlivesOnADeadConnection: the connection of a session that nobody uses dies.
+// The next lock has a session that was kept alive.
 func TestKeepAlivesOnADeadConnection(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, f *fake, b *etcdlock.Backend, _ *spoiler) {
 		mustWork(t, b, "session")
@@ -213,8 +215,8 @@ func TestKeepAlivesOnADeadConnection(t *testing.T) {
 	})
 }
 
-// TestNothingSent: without a lease of etcd nothing is sent for a key, and no slot is left. After
-// an attempt in doubt another one is not certain.
+// TestNothingSent: without a lease of etcd nothing is sent for a key, and no slot is
+// left. After an attempt in doubt another one is not certain.
 func TestNothingSent(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, f *fake, b *etcdlock.Backend, s *spoiler) {
 		mustWork(t, b, "session")
@@ -237,8 +239,8 @@ func TestNothingSent(t *testing.T) {
 	})
 }
 
-// TestSilentServers: the first request of its kind in a call reaches a server that does not answer.
-// The call succeeds within the time of one operation, by the second.
+// TestSilentServers: the first request of its kind in a call reaches a server that does
+// not answer. The call succeeds within the time of one operation, by the second.
 func TestSilentServers(t *testing.T) {
 	type call = func(t *testing.T, b *etcdlock.Backend, g driver.Grant) error
 	work := func(t *testing.T, b *etcdlock.Backend, _ driver.Grant) error { mustWork(t, b, "other"); return nil }

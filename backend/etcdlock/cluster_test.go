@@ -18,13 +18,14 @@ import (
 // TestCluster breaks a cluster of three servers in five ways, one after the other.
 //
 // Row 26 (etcdlock): when one of three servers is killed, and when another becomes the
-// leader, no lock is lost, and the waiters get the key one at a time, with rising tokens.
-// Fails if a renewal without an answer counts as Lost.
-// Row 26 (etcdlock): while the leader is stopped, a call that only reaches the leader ends
-// with an error, and the leases of a process that reaches all servers are renewed. Fails if
-// operations have no timeout.
-// Row 26 (etcdlock): without a majority the holder is told, and nobody gets the key until
-// there is a majority again. Fails if a renewal without an answer counts as renewed.
+// leader, no lock is lost, and the waiters get the key one at a time, with rising
+// tokens. Fails if a renewal without an answer counts as Lost.
+// Row 26 (etcdlock): while the leader is stopped, a call that only reaches the leader
+// ends with an error, and the leases of a process that reaches all servers are renewed.
+// Fails if operations have no timeout.
+// Row 26 (etcdlock): without a majority the holder is told, and nobody gets the key
+// until there is a majority again. Fails if a renewal without an answer counts as
+// renewed.
 func TestCluster(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
@@ -42,8 +43,8 @@ func TestCluster(t *testing.T) {
 	t.Run("majority-lost", func(t *testing.T) { majorityLost(t, c) })
 }
 
-// disturbed breaks the cluster while three processes contend for a key, and another holds a
-// lock. The holder loses nothing.
+// disturbed breaks the cluster while three processes contend for a key, and another
+// holds a lock. The holder loses nothing.
 func disturbed(t *testing.T, c *etcdtest.Cluster, disturb func()) {
 	open := func() *etcdlock.Backend {
 		return newBackend(t, newClient(t, c.Addrs()...), etcdlock.Config{OpTimeout: time.Second})
@@ -74,8 +75,8 @@ func disturbed(t *testing.T, c *etcdtest.Cluster, disturb func()) {
 	testkit.Eventually(t, "no place is left", func() bool { return len(places(t, admin, "contended")) == 0 })
 }
 
-// followerStopped stops one of the others: its connections stay open, and it does not answer.
-// With all defaults, free keys are taken, and a lock is kept.
+// followerStopped stops one of the others: its connections stay open, and it does not
+// answer. With all defaults, free keys are taken, and a lock is kept.
 func followerStopped(t *testing.T, c *etcdtest.Cluster) {
 	b := newBackend(t, newClient(t, c.Addrs()...), etcdlock.Config{OpTimeout: 2 * time.Second, SessionTTL: 20 * time.Second})
 	locker := testkit.NewLocker(t, b, distlock.Config{})
@@ -98,8 +99,8 @@ func followerStopped(t *testing.T, c *etcdtest.Cluster) {
 	_ = lease.Release(t.Context()) // a silent server may cost the first attempt
 }
 
-// leaderStopped stops the leader: its connections stay open, and it does not answer. The
-// others elect another.
+// leaderStopped stops the leader: its connections stay open, and it does not answer.
+// The others elect another.
 func leaderStopped(t *testing.T, c *etcdtest.Cluster) {
 	leader := c.Leader(t)
 	bound := newBackend(t, newClient(t, leader.Addr()), etcdlock.Config{OpTimeout: shortTimeout})

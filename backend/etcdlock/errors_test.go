@@ -42,8 +42,8 @@ func calls(ctx context.Context, b *etcdlock.Backend, key string) map[string]erro
 	}
 }
 
-// If no server listens, each call says so, with the address and the cause. On a busy machine
-// a connection may not be refused before the call ends.
+// If no server listens, each call says so, with the address and the cause. On a busy
+// machine a connection may not be refused before the call ends.
 func TestNoServer(t *testing.T) {
 	t.Parallel()
 	const addr = "127.0.0.1:1"

@@ -21,8 +21,8 @@ import (
 	"github.com/distlock-go/distlock/internal/test/spoilnet"
 )
 
-// fake is a server of etcd, as far as this package uses one, in the time of a bubble. The
-// client is the real one, but for its watches.
+// fake is a server of etcd, as far as this package uses one, in the time of a bubble.
+// The client is the real one, but for its watches.
 type fake struct {
 	etcdserverpb.UnimplementedKVServer
 	etcdserverpb.UnimplementedLeaseServer
@@ -104,8 +104,8 @@ func (f *fake) serve(tb testing.TB) {
 	f.listener = l
 }
 
-// move makes the address lead to another member. The one before has lost the others: it answers
-// requests so, and keep-alives for nothing.
+// move makes the address lead to another member. The one before has lost the others: it
+// answers requests so, and keep-alives for nothing.
 func (f *fake) move(tb testing.TB, refuse func(ctx context.Context) error) {
 	f.elect()
 	f.mu.Lock()
@@ -382,8 +382,8 @@ func (f *fake) LeaseKeepAlive(stream grpc.BidiStreamingServer[etcdserverpb.Lease
 	}
 }
 
-// watcher is the Watcher of a client. The client's own has a channel that does not belong to
-// a bubble.
+// watcher is the Watcher of a client. The client's own has a channel that does not
+// belong to a bubble.
 type watcher struct {
 	clientv3.Watcher
 

@@ -17,9 +17,9 @@ import (
 
 // TestNoSpace: the database of the server is full. Then an operator makes space.
 //
-// Row 29 (etcdlock): holders keep their locks and release them, and a waiter that is in the
-// queue gets its key. A new lock is refused with the cause, and is granted when there is
-// space again. Fails if a renewal writes.
+// Row 29 (etcdlock): holders keep their locks and release them, and a waiter that is in
+// the queue gets its key. A new lock is refused with the cause, and is granted when
+// there is space again. Fails if a renewal writes.
 func TestNoSpace(t *testing.T) {
 	t.Parallel()
 	addr := etcdtest.Start(t, "--quota-backend-bytes=200000").Addr()

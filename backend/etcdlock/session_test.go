@@ -34,8 +34,8 @@ func inVirtualTime(t *testing.T, f func(t *testing.T, server *fake, b *etcdlock.
 // A lock ends before etcd ends the lease that it depends on, whatever happens to the
 // keep-alives.
 //
-// Row 26 (etcdlock): a keep-alive of an earlier term than that of the lock's renewal does
-// not count, and the lease ends. Fails if the terms are not compared.
+// Row 26 (etcdlock): a keep-alive of an earlier term than the lock's renewal does not
+// count, and the lease ends. Fails if the terms are not compared.
 func TestLocksEndBeforeTheSession(t *testing.T) {
 	for name, spoil := range map[string]func(t *testing.T, b *etcdlock.Backend, f *fake){
 		"keep-alives are lost": func(_ *testing.T, _ *etcdlock.Backend, f *fake) {
@@ -98,8 +98,8 @@ func TestLocksEndBeforeTheSession(t *testing.T) {
 	}
 }
 
-// The server that has answered the keep-alives does not lead any more. A lock is renewed
-// by a keep-alive to another one.
+// The server that has answered the keep-alives does not lead any more. A lock is
+// renewed by a keep-alive to another one.
 func TestKeepAlivesLeaveADeposedServer(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, f *fake, b *etcdlock.Backend, _ *spoiler) {
 		time.Sleep(time.Second)
@@ -110,8 +110,8 @@ func TestKeepAlivesLeaveADeposedServer(t *testing.T) {
 	})
 }
 
-// etcd ends the session of a waiter, or an operator deletes its place. The waiter has another place
-// soon, when a keep-alive says so or when it looks.
+// etcd ends the session of a waiter, or an operator deletes its place. The waiter has
+// another place soon, when a keep-alive says so or when it looks.
 func TestWaiterWithoutAPlace(t *testing.T) {
 	for name, lose := range map[string]func(f *fake, path string){
 		"the session ended": func(f *fake, _ string) { lease, _ := f.lastLease(); f.revoke(lease) },
@@ -164,8 +164,8 @@ func TestRequestUnderWayIsFenced(t *testing.T) {
 	})
 }
 
-// A request of a session that has ended is answered, while one of the next session is under
-// way. The owner gives up: the second one still creates nothing.
+// A request of a session that has ended is answered, while one of the next session is
+// under way. The owner gives up: the second one still creates nothing.
 func TestAnswerInAnEndedSession(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, f *fake, b *etcdlock.Backend, s *spoiler) {
 		testkit.MustRelease(t, b, testkit.MustTry(t, b, testkit.NewRequest("session")))
@@ -195,8 +195,8 @@ func TestAnswerInAnEndedSession(t *testing.T) {
 	})
 }
 
-// The place of a holder is deleted, and a late request of the holder creates it again, behind
-// the next owner's. The holder is told, and the next owner has the key.
+// The place of a holder is deleted, and a late request of the holder creates it again,
+// behind the next owner's. The holder is told, and the next owner has the key.
 func TestPlaceCreatedAgain(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, f *fake, b *etcdlock.Backend, s *spoiler) {
 		testkit.MustRelease(t, b, testkit.MustTry(t, b, testkit.NewRequest("session")))
@@ -224,8 +224,8 @@ func TestPlaceCreatedAgain(t *testing.T) {
 	})
 }
 
-// A request to delete the place of a holder arrives after the holder has released the key.
-// The next owner has a place with the same name, and keeps it.
+// A request to delete the place of a holder arrives after the holder has released the
+// key. The next owner has a place with the same name, and keeps it.
 func TestDeletionSparesTheNextPlace(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, f *fake, b *etcdlock.Backend, _ *spoiler) {
 		g := testkit.MustTry(t, b, testkit.NewRequest("k"))
@@ -254,13 +254,14 @@ func TestDeletionSparesTheNextPlace(t *testing.T) {
 	})
 }
 
-// The deletion of a place arrives after another one, and after the next owner has the key.
+// The deletion of a place arrives after another one, and after the next owner has the
+// key.
 func TestLateDeletionSparesTheNextOwner(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, _ *fake, b *etcdlock.Backend, s *spoiler) {
 		r := testkit.NewRequest("k")
 		r.TTL = time.Second
 		testkit.MustTry(t, b, r)
-		s.spoilNext("Txn", true) // that of the sweeper
+		s.spoilNext("Txn", true) // the sweeper's
 		time.Sleep(r.TTL + time.Millisecond)
 		etcdlock.WaitForSweeper(t, b)
 		next := testkit.MustTry(t, b, testkit.NewRequest("k"))
@@ -269,8 +270,8 @@ func TestLateDeletionSparesTheNextOwner(t *testing.T) {
 	})
 }
 
-// A lease of etcd that was revoked costs Ping nothing. What Ping has written ends with the
-// Backend.
+// A lease of etcd that was revoked costs Ping nothing. What Ping has written ends with
+// the Backend.
 func TestPingAfterTheSessionWasLost(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, f *fake, b *etcdlock.Backend, _ *spoiler) {
 		for range 2 {

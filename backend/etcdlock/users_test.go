@@ -32,8 +32,8 @@ func mustDo(tb testing.TB) func(_ any, err error) {
 	}
 }
 
-// startWithUsers starts a server with the users root, shop, whose role may read and write
-// the keys of this package, and guest, who may do nothing.
+// startWithUsers starts a server with the users root, shop, whose role may read and
+// write the keys of this package, and guest, who may do nothing.
 func startWithUsers(tb testing.TB, args ...string) *etcdtest.Server {
 	tb.Helper()
 	s := etcdtest.Start(tb, args...)
@@ -54,8 +54,8 @@ func clientOf(tb testing.TB, s *etcdtest.Server, user string) *clientv3.Client {
 	return open(tb, clientv3.Config{Endpoints: []string{s.Addr()}, Username: user, Password: password})
 }
 
-// A user needs no more than a role that may read and write the keys below the prefix. The
-// error for another user says what is missing, at the first use and in Ping.
+// A user needs no more than a role that may read and write the keys below the prefix.
+// The error for another user says what is missing, at the first use and in Ping.
 func TestRoleSuffices(t *testing.T) {
 	t.Parallel()
 	s := startWithUsers(t)
@@ -88,8 +88,8 @@ func TestRoleSuffices(t *testing.T) {
 	}
 }
 
-// The token of the user ends, while a lock is held and another owner waits for it. Nothing
-// is lost.
+// The token of the user ends, while a lock is held and another owner waits for it.
+// Nothing is lost.
 func TestTokenEnds(t *testing.T) {
 	t.Parallel()
 	secret := filepath.Join(t.TempDir(), "secret")
@@ -103,7 +103,8 @@ func TestTokenEnds(t *testing.T) {
 	}{
 		"expired": {[]string{jwt}, func(*etcdtest.Server, *clientv3.Client) string { return password }},
 		"restart": {nil, func(s *etcdtest.Server, root *clientv3.Client) string {
-			// The server reads again what has come after the last write on the disk, logins included.
+			// The server reads again what has come after the last write on the disk,
+			// logins included.
 			mustDo(t)(root.Put(context.Background(), "last", "write"))
 			s.Shutdown(t, os.Interrupt)
 			s.Restart(t)

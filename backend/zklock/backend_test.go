@@ -19,8 +19,8 @@ const patience = 15 * time.Second
 const shortTimeout = time.Second
 
 // newBackend returns a Backend that is closed when the test ends. Unless the Config
-// says otherwise, its timeouts are so long that a slow machine costs it neither a lease nor
-// an answer.
+// says otherwise, its timeouts are so long that a slow machine costs it neither a lease
+// nor an answer.
 func newBackend(tb testing.TB, servers []string, config ...zklock.Config) *zklock.Backend {
 	tb.Helper()
 	slow := append(config, zklock.Config{})[0]

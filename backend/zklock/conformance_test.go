@@ -33,8 +33,8 @@ func conform(t *testing.T, servers []string) {
 	})
 }
 
-// drop deletes the node of the holder, which must have an exclusive lock. A server of an
-// ensemble may be behind the others: when drop returns, each has deleted the node.
+// drop deletes the node of the holder, which must have an exclusive lock. A server of
+// an ensemble may be behind the others: when drop returns, each has deleted the node.
 func drop(t *testing.T, admins []*zk.Conn, key string) {
 	t.Helper()
 	parent := parentOf(key)

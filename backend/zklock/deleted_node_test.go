@@ -9,8 +9,8 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
-// TestOwnOrphan: an owner does not wait for its own node from a session that is dead and
-// that the server still knows.
+// TestOwnOrphan: an owner does not wait for its own node from a session that is dead
+// and that the server still knows.
 func TestOwnOrphan(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, v *virtual) {
 		mustWork(t, v.Backend, "key") // creates the key's node
@@ -39,7 +39,8 @@ func TestNodeDeleted(t *testing.T) {
 		node := v.server.Created(parentOf("key"))[1]
 		second := queue(other)
 
-		// The first waiter's node: neither waiter gets the key, and the first is the last now.
+		// The first waiter's node: neither waiter gets the key, and the first is the
+		// last now.
 		v.server.Delete(node)
 		time.Sleep(3 * time.Second)
 		testkit.MustRenew(t, v, g)

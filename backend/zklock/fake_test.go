@@ -47,9 +47,10 @@ const (
 	codeExists     = -110
 )
 
-// fakeServer is a ZooKeeper server in the memory of a test, for bubbles of testing/synctest:
-// its sessions end in virtual time. It has what a lock needs, and no ACLs. The zero value is
-// ready to use. A network of package spoilnet can be between it and its clients.
+// fakeServer is a ZooKeeper server in the memory of a test, for bubbles of
+// testing/synctest: its sessions end in virtual time. It has what a lock needs, and no
+// ACLs. The zero value is ready to use. A network of package spoilnet can be between it
+// and its clients.
 type fakeServer struct {
 	mu       sync.Mutex
 	decide   func(op int32, path string) fate
@@ -73,9 +74,9 @@ type fakeNode struct {
 	children                   int32
 }
 
-// On lets decide choose the fate of each request from now on; nil serves all. The path is that
-// of the node, or the credentials of opSetAuth. The function may block: the connection then
-// waits.
+// On lets decide choose the fate of each request from now on; nil serves all. The path
+// is that of the node, or the credentials of opSetAuth. The function may block: the
+// connection then waits.
 func (v *fakeServer) On(decide func(op int32, path string) fate) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -104,8 +105,8 @@ func (v *fakeServer) Kill() {
 	v.conns = nil
 }
 
-// Expire ends all sessions. Their clients learn it when they connect again. If keep is true,
-// their nodes stay, as a server shows them that lags behind.
+// Expire ends all sessions. Their clients learn it when they connect again. If keep is
+// true, their nodes stay, as a server shows them that lags behind.
 func (v *fakeServer) Expire(keep bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -121,7 +122,8 @@ func (v *fakeServer) Steal(path string) {
 	v.nodes[path].owner = -1 // no session has this ID
 }
 
-// Add creates a node of another program with a number, ephemeral in a session that does not end.
+// Add creates a node of another program with a number, ephemeral in a session that does
+// not end.
 func (v *fakeServer) Add(prefix string) (path string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -157,7 +159,8 @@ func (v *fakeServer) Write(path, data string) {
 	v.nodes[path].data = []byte(data)
 }
 
-// ACLs returns the schemes of the access control lists with which nodes were created, by path.
+// ACLs returns the schemes of the access control lists with which nodes were created,
+// by path.
 func (v *fakeServer) ACLs() map[string]string {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -212,7 +215,7 @@ func (v *fakeServer) remove(p string) {
 	v.fire(p, 2)
 }
 
-// fire sends an event to those that watch a node.
+// fire sends an event to all clients that watch a node.
 func (v *fakeServer) fire(p string, event int32) {
 	for _, c := range v.watches[p] {
 		c.send(packet{}.with32(-1).with64(-1).with32(0).with32(event).with32(3).withBytes([]byte(p)))

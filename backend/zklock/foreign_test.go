@@ -19,8 +19,8 @@ import (
 // Other programs have nodes where locks belong.
 //
 // Row 22 (zklock): nodes that are not locks are skipped, a key's node that cannot have
-// children is ErrForeign, and all of them stay. Fails if any name counts as the name of a
-// lock.
+// children is ErrForeign, and all of them stay. Fails if any name counts as the name of
+// a lock.
 func TestForeignNodes(t *testing.T) {
 	t.Parallel()
 	addr := shared.Server(t).Addr()
@@ -43,7 +43,8 @@ func TestForeignNodes(t *testing.T) {
 		t.Errorf("left are %q of %q", left, names)
 	}
 
-	// An ephemeral node cannot have children. When it is removed, a waiter gets the key.
+	// An ephemeral node cannot have children. When it is removed, a waiter gets the
+	// key.
 	barren := "foreign-" + uuid.NewString()
 	plant(t, operator, parentOf(barren), zk.FlagEphemeral)
 	locker := testkit.NewLocker(t, b, distlock.Config{})

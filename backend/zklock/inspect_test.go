@@ -9,8 +9,8 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
-// TestInspectForeign: Inspect of the key shows an ephemeral node of another program and a
-// semaphore of Curator, as long as they are there, and no other node.
+// TestInspectForeign: Inspect of the key shows an ephemeral node of another program and
+// a semaphore of Curator, as long as they are there, and no other node.
 func TestInspectForeign(t *testing.T) {
 	t.Parallel()
 	addr := shared.Server(t).Addr()

@@ -10,12 +10,12 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
-// kazoo is a program in Python that takes locks with kazoo. It reads lines with a verb, a kind
-// of lock and a path, and answers each with a line.
+// kazoo is a program in Python that takes locks with kazoo. It reads lines with a verb,
+// a kind of lock and a path, and answers each with a line.
 type kazoo struct{ *testkit.Process }
 
-// startKazoo starts the program. Debian's package is for Debian's Python, which need not be the
-// first in PATH.
+// startKazoo starts the program. Debian's package is for Debian's Python, which need
+// not be the first in PATH.
 func startKazoo(t *testing.T, addr string) kazoo {
 	t.Helper()
 	var err error

@@ -10,9 +10,9 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
-// TestRevokeIsNotLost: a holder is told of a message that came before it listened, after an
-// extension, or without a connection. A process that was asked does not extend its lock.
-// Other processes still see the name of the holder.
+// TestRevokeIsNotLost: a holder is told of a message that came before it listened,
+// after an extension, or without a connection. A process that was asked does not extend
+// its lock. Other processes still see the name of the holder.
 func TestRevokeIsNotLost(t *testing.T) {
 	for _, name := range []string{"before it listens", "after an extension", "the connection is lost", "no connection at first"} {
 		t.Run(name, func(t *testing.T) {

@@ -43,8 +43,8 @@ func TestServerRestarted(t *testing.T) {
 
 // TestEnsemble runs the conformance suite on three servers, and then kills the leader.
 //
-// Row 12 (zklock): after one of three servers is killed, all waiters get the key, one at a time,
-// with rising tokens. Fails if a renewal without an answer counts as Lost.
+// Row 12 (zklock): after one of three servers is killed, all waiters get the key, one
+// at a time, with rising tokens. Fails if a renewal without an answer counts as Lost.
 func TestEnsemble(t *testing.T) {
 	testmode.Long(t)
 	reconnects(t)

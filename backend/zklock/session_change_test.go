@@ -13,8 +13,8 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
-// TestSessionIsOver: the server has said that the session is over, before a renewal or while it
-// waits for a connection. It is lost, without a request.
+// TestSessionIsOver: the server has said that the session is over, before a renewal or
+// while it waits for a connection. It is lost, without a request.
 func TestSessionIsOver(t *testing.T) {
 	for name, during := range map[string]bool{"before": false, "during": true} {
 		t.Run(name, func(t *testing.T) {
@@ -38,12 +38,12 @@ func TestSessionIsOver(t *testing.T) {
 	}
 }
 
-// Between the start of a call and its first request the session has changed, and the server still
-// shows the node of the earlier one.
+// Between the start of a call and its first request the session has changed, and the
+// server still shows the node of the earlier one.
 //
-// Row 12 (zklock): the node of an earlier session is no lock, for an acquisition, a renewal or
-// an extension. Fails if a node counts because its owner is the session in which it was
-// created.
+// Row 12 (zklock): the node of an earlier session is no lock, for an acquisition, a
+// renewal or an extension. Fails if a node counts because its owner is the session in
+// which it was created.
 func TestNodeOfAnEarlierSession(t *testing.T) {
 	t.Parallel()
 	for name, use := range map[string]func(t *testing.T, v *virtual, r driver.Request, g driver.Grant){
@@ -82,8 +82,8 @@ func TestNodeOfAnEarlierSession(t *testing.T) {
 	}
 }
 
-// TestNodeOfAnotherSession: the node of a holder belongs to another session. It is not a lock,
-// for a renewal or an extension.
+// TestNodeOfAnotherSession: the node of a holder belongs to another session. It is not
+// a lock, for a renewal or an extension.
 func TestNodeOfAnotherSession(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, v *virtual) {
 		stolen := func(key string) driver.Grant {
@@ -100,8 +100,8 @@ func TestNodeOfAnotherSession(t *testing.T) {
 	})
 }
 
-// TestNodeOfAnotherKind: the creations of two nodes with one UUID are in doubt, first for an
-// exclusive lock, then for a shared one. The exclusive node is not that of the reader.
+// TestNodeOfAnotherKind: the creations of two nodes with one UUID are in doubt, first
+// for an exclusive lock, then for a shared one. The exclusive node is not the reader's.
 func TestNodeOfAnotherKind(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, v *virtual) {
 		mustWork(t, v.Backend, "key") // creates the key's node
@@ -118,8 +118,8 @@ func TestNodeOfAnotherKind(t *testing.T) {
 	})
 }
 
-// TestCreatedInTheNextSession: the request for a node is written in the next session. The
-// owner finds that node, and needs no other.
+// TestCreatedInTheNextSession: the request for a node is written in the next session.
+// The owner finds that node, and needs no other.
 func TestCreatedInTheNextSession(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, v *virtual) {
 		v.acrossSessions(func() {
@@ -133,8 +133,8 @@ func TestCreatedInTheNextSession(t *testing.T) {
 	})
 }
 
-// TestLeaderMustAnswer: a server that is cut off from the leader answers reads. The node of a
-// creation in doubt is looked for where the leader is, and a waiter asks it.
+// TestLeaderMustAnswer: a server that is cut off from the leader answers reads. The
+// node of a creation in doubt is looked for where the leader is, and a waiter asks it.
 func TestLeaderMustAnswer(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, v *virtual) {
 		// The creation reaches the leader, and this server later.
@@ -150,7 +150,8 @@ func TestLeaderMustAnswer(t *testing.T) {
 		}
 		v.mustBeEmpty(t, "other")
 
-		// A waiter sees that the node in front is gone, at a server that the leader does not answer.
+		// A waiter sees that the node in front is gone, at a server that the leader
+		// does not answer.
 		held := testkit.MustTry(t, v, testkit.NewRequest("held"))
 		other := newVirtual(t, v.server)
 		waits, result := testkit.NewRequest("held"), make(chan error, 1)
@@ -176,8 +177,8 @@ func TestLeaderMustAnswer(t *testing.T) {
 
 // An owner gives up while the creation of its node is in flight.
 //
-// Row 9 (zklock): a node that is created late is deleted. Fails if nothing is deleted in
-// the background.
+// Row 9 (zklock): a node that is created late is deleted. Fails if nothing is deleted
+// in the background.
 func TestGivenUpInFlight(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, v *virtual) {
 		mustWork(t, v.Backend, "key") // creates the key's node

@@ -11,8 +11,8 @@ import (
 	"github.com/distlock-go/distlock/internal/test/zktest"
 )
 
-// TestOneWatch: each session watches one node, however often its waiters look. A release wakes one
-// session, the next in order of arrival.
+// TestOneWatch: each session watches one node, however often its waiters look. A
+// release wakes one session, the next in order of arrival.
 func TestOneWatch(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, v *virtual) {
 		g := testkit.MustTry(t, v, testkit.NewRequest("key"))
@@ -50,8 +50,8 @@ func TestOneWatch(t *testing.T) {
 	})
 }
 
-// TestContainersComeAndGo: a key can be used while the server deletes its node as often as
-// it can, which it does when the key is not used any more.
+// TestContainersComeAndGo: a key can be used while the server deletes its node as often
+// as it can, which it does when the key is not used any more.
 func TestContainersComeAndGo(t *testing.T) {
 	t.Parallel()
 	server := zktest.Start(t, zktest.Config{Properties: []string{

@@ -29,8 +29,8 @@ func newTable(t *testing.T, r *driver.Request) (table *placequeue.Table[*ticket,
 	return table, tk
 }
 
-// TestRenewedInAnEndedSession: the session ends while a renewal is in flight. A place that is
-// kept does not end with it.
+// TestRenewedInAnEndedSession: the session ends while a renewal is in flight. A place
+// that is kept does not end with it.
 func TestRenewedInAnEndedSession(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -68,8 +68,9 @@ func (o *obstacle) Err(_ context.Context, more bool) error {
 	return fmt.Errorf("%v: %w", more, driver.ErrNotAcquired)
 }
 
-// TestTurn: a waiter is told when the obstacle of its last attempt may be gone, for each reason.
-// The next Enqueue then makes an attempt without another look, or says why there was no watch.
+// TestTurn: a waiter is told when the obstacle of its last attempt may be gone, for
+// each reason. The next Enqueue then makes an attempt without another look, or says why
+// there was no watch.
 func TestTurn(t *testing.T) {
 	broken := errors.New("no watch")
 	for name, c := range map[string]struct {
