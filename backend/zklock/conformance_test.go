@@ -49,8 +49,8 @@ func through(t *testing.T, servers []string, dial locktest.DialFunc, limit time.
 	return b
 }
 
-// drop deletes the node of the holder, which must have an exclusive lock. A server of an
-// ensemble may be behind the others: when drop returns, each has deleted the node.
+// drop deletes the node of the holder, which must have an exclusive lock. A server of
+// an ensemble may be behind the others: when drop returns, each has deleted the node.
 func drop(t *testing.T, admins []*zk.Conn, key string) {
 	t.Helper()
 	parent := parentOf(key)
