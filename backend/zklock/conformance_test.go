@@ -49,6 +49,26 @@ func through(t *testing.T, servers []string, dial locktest.DialFunc, limit time.
 	return b
 }
 
+// TestConformanceVirtual runs the suite on a server in memory, in virtual time.
+func TestConformanceVirtual(t *testing.T) {
+	reconnects(t)
+	servers := make(map[driver.Backend]*fakeServer)
+	with := func(t *testing.T, server *fakeServer, n *locktest.Network) driver.Backend {
+		t.Helper()
+		dial := n.To(func(context.Context, string, string) (net.Conn, error) { return server.Dial() })
+		b := through(t, []string{"10.0.0.1:1", "10.0.0.2:1"}, dial, 2*time.Second)
+		servers[b] = server
+		return b
+	}
+	locktest.Run(t, func(t *testing.T) driver.Backend { return with(t, new(fakeServer), new(locktest.Network)) }, locktest.Features{
+		Bubble: true,
+		Lease:  2 * time.Second,
+		Over: func(t *testing.T, first driver.Backend, n *locktest.Network) driver.Backend {
+			return with(t, servers[first], n)
+		},
+	})
+}
+
 // drop deletes the node of the holder, which must have an exclusive lock. A server of
 // an ensemble may be behind the others: when drop returns, each has deleted the node.
 func drop(t *testing.T, admins []*zk.Conn, key string) {
