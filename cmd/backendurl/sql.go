@@ -18,11 +18,11 @@ const sqlConns = 10
 const idleTime = 3 * time.Minute
 
 // connectSQL returns the backend for db. It closes db if it fails.
-func connectSQL(db *sql.DB, d sqllock.Dialect, opts ...sqllock.Option) (*Backend, error) {
+func connectSQL(db *sql.DB, d sqllock.Dialect, config sqllock.Config) (*Backend, error) {
 	db.SetMaxOpenConns(sqlConns)
 	db.SetMaxIdleConns(sqlConns)
 	db.SetConnMaxIdleTime(idleTime)
-	b, err := sqllock.New(db, d, opts...)
+	b, err := sqllock.New(db, d, config)
 	if err != nil {
 		_ = db.Close() // it was never used
 		return nil, err
@@ -47,7 +47,7 @@ func reachSQL(ctx context.Context, db *sql.DB, d sqllock.Dialect, b *sqllock.Bac
 	if !missing {
 		return err
 	}
-	if err := sqllock.CreateTable(ctx, db, d); err != nil {
+	if err := sqllock.CreateTable(ctx, db, d, sqllock.DefaultTable); err != nil {
 		return err
 	}
 	return b.Ping(ctx)

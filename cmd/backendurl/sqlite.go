@@ -18,5 +18,5 @@ func connectSQLite(_ context.Context, u *hostURL) (*Backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	return connectSQL(db, sqllock.SQLite)
+	return connectSQL(db, sqllock.SQLite, sqllock.Config{})
 }

@@ -86,6 +86,7 @@ func guarding(t *testing.T, onLost string, prepare func(c *guarded)) (code int, 
 		r := &runner{stderr: &c.said, onLost: onLost, grace: 2500 * time.Millisecond, opts: distlock.Opts{KeyTimeout: guardLease}}
 		c.g = r.guard(lease, c, c.changes)
 		prepare(c)
+		c.after(time.Hour, func() { c.end(99) }) // a guard that forgets to act does not hang
 		code, lost = c.g.watch(c.signals)
 		log = strings.Join(c.log, ", ")
 		want := map[bool]string{true: "the command is stopped", false: "the command continues without its lock"}[lost != nil]

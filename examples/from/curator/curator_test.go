@@ -29,7 +29,7 @@ func after(ctx context.Context, locker *distlock.Locker, stock stock, sku string
 func TestOnePath(t *testing.T) {
 	t.Parallel()
 	server := zktest.Start(t, zktest.Config{})
-	backend, err := zklock.New([]string{server.Addr()}, zklock.WithRoot("/shop/stock"))
+	backend, err := zklock.New([]string{server.Addr()}, zklock.Config{Root: "/shop/stock"})
 	if err != nil {
 		t.Fatal(err)
 	}

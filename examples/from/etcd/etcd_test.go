@@ -44,7 +44,7 @@ func TestBothAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = client.Close() })
-	backend, err := etcdlock.New(client, etcdlock.WithPrefix("/shop/"))
+	backend, err := etcdlock.New(client, etcdlock.Config{Prefix: "/shop/"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,7 +38,7 @@ func TestBothAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	backend, err := zklock.New([]string{server.Addr()}, zklock.WithRoot("/shop"))
+	backend, err := zklock.New([]string{server.Addr()}, zklock.Config{Root: "/shop"})
 	if err != nil {
 		t.Fatal(err)
 	}
