@@ -239,7 +239,7 @@ func startPostgres(t *testing.T) rig {
 	return rig{
 		open: func(t *testing.T, w *wires) driver.Backend {
 			db, c := open(t, was, w)
-			return newSQL(t, db, sqllock.Postgres, sqllock.WithListener(pglisten.New(c)))
+			return newSQL(t, db, sqllock.Postgres, sqllock.Config{Listener: pglisten.New(c)})
 		},
 		move: func(t *testing.T, w *wires) {
 			w.move(was.Addr(), now.Addr())
@@ -278,7 +278,7 @@ func startMariaDB(t *testing.T) rig {
 		createTable(t, open(t, s, newWires()), sqllock.MySQL)
 	}
 	return rig{
-		open: func(t *testing.T, w *wires) driver.Backend { return newSQL(t, open(t, was, w), sqllock.MySQL) },
+		open: func(t *testing.T, w *wires) driver.Backend { return newSQL(t, open(t, was, w), sqllock.MySQL, sqllock.Config{}) },
 		move: func(t *testing.T, w *wires) {
 			w.move(was.Addr(), now.Addr())
 			was.Exec(t, "mysql", "SET GLOBAL read_only = 1")
@@ -288,16 +288,16 @@ func startMariaDB(t *testing.T) rig {
 
 func createTable(t *testing.T, db *sql.DB, d sqllock.Dialect) {
 	t.Helper()
-	if err := sqllock.CreateTable(t.Context(), db, d); err != nil {
+	if err := sqllock.CreateTable(t.Context(), db, d, sqllock.DefaultTable); err != nil {
 		t.Fatal(err)
 	}
 }
 
 // newSQL limits the connections, as applications do: then one is reserved for renewals.
-func newSQL(t *testing.T, db *sql.DB, d sqllock.Dialect, options ...sqllock.Option) driver.Backend {
+func newSQL(t *testing.T, db *sql.DB, d sqllock.Dialect, config sqllock.Config) driver.Backend {
 	t.Helper()
 	db.SetMaxOpenConns(10)
-	b, err := sqllock.New(db, d, options...)
+	b, err := sqllock.New(db, d, config)
 	if err != nil {
 		t.Fatal(err)
 	}

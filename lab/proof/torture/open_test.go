@@ -68,11 +68,11 @@ func (k *kid) openPostgres() (driver.Backend, func(), error) {
 	c.DialFunc = k.network.DialContext
 	db := stdlib.OpenDB(*c)
 	db.SetMaxOpenConns(4 * k.Number) // the first process has no limit
-	var opts []sqllock.Option
+	var config sqllock.Config
 	if k.Number > 0 { // nor does it hear or tell anything
-		opts = append(opts, sqllock.WithListener(pglisten.New(c)))
+		config.Listener = pglisten.New(c)
 	}
-	b, err := sqllock.New(db, sqllock.Postgres, opts...)
+	b, err := sqllock.New(db, sqllock.Postgres, config)
 	return b, func() { _ = db.Close() }, err
 }
 
@@ -89,7 +89,7 @@ func (k *kid) openMariaDB() (driver.Backend, func(), error) {
 	}
 	db := sql.OpenDB(connector)
 	db.SetMaxOpenConns(4 * k.Number) // the first process has no limit
-	b, err := sqllock.New(db, sqllock.MySQL)
+	b, err := sqllock.New(db, sqllock.MySQL, sqllock.Config{})
 	return b, func() { _ = db.Close() }, err
 }
 
