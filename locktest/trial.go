@@ -160,6 +160,9 @@ func (s *trial) overtaken(taken bool) {
 		s.mustBeOpen(s.call.name, s.err)
 	}
 	_ = s.leave()
+	if s.Bubble {
+		time.Sleep(patience) // what the store does in the background is done
+	}
 	if !taken || s.call.name == "ForceRelease" { // which takes the key from any holder
 		s.network.deliver()
 		s.calm()
