@@ -14,9 +14,6 @@ import (
 // TryAcquire implements [driver.Backend]. It creates a place only if the owner then has
 // the key: one request if the key is free, or if it is held by an owner that excludes
 // others; two if the owner joins other holders.
-//
-// The grant's TTL is shorter than the request's if the TTL of the session is too short
-// for it.
 func (b *backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	tk, err := b.ticket(ctx, &r, false)
 	if err != nil {

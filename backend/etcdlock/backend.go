@@ -103,10 +103,7 @@ func (b *backend) Ping(ctx context.Context) error {
 	return b.explain(op, op.Err())
 }
 
-// Features implements [driver.Backend]. The requests for a key wait in one queue,
-// whatever they ask for. A reader does not overtake a writer that waits. Adjacent
-// readers at the head of the queue have the key together, and so do adjacent requests
-// for permits.
+// Features implements [driver.Backend].
 func (b *backend) Features() driver.Features { return driver.Features{Sharing: true} }
 
 // session returns the present session, or makes one if there is none.

@@ -13,8 +13,7 @@ import (
 
 // Extend implements [driver.Extender]. If no other owner has a place in the queue, it
 // writes the owner's place and makes tokens of that revision, in one transaction. Every
-// owner that comes later has a place that was created later. It extends only exclusive
-// locks: for others the error wraps [driver.ErrNotAcquired].
+// owner that comes later has a place that was created later.
 func (b *backend) Extend(ctx context.Context, g driver.Grant, n int) (driver.Grant, error) {
 	l, err := b.table.Extendable(&g)
 	if err != nil {

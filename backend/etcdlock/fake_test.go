@@ -85,6 +85,7 @@ func startFake(tb testing.TB) *fake {
 
 // serve starts a member. New connections lead to it.
 func (f *fake) serve(tb testing.TB) {
+	tb.Helper()
 	l := bufconn.Listen(1 << 16)
 	s := grpc.NewServer(grpc.UnaryInterceptor(func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
 		f.mu.Lock()
@@ -107,6 +108,7 @@ func (f *fake) serve(tb testing.TB) {
 // move makes the address lead to another member. The one before has lost the others: it
 // answers requests so, and keep-alives for nothing.
 func (f *fake) move(tb testing.TB, refuse func(ctx context.Context) error) {
+	tb.Helper()
 	f.elect()
 	f.mu.Lock()
 	f.refuse[f.listener] = refuse

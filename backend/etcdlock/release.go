@@ -9,11 +9,9 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// Release implements [driver.Backend]. It deletes the owner's place, in one request. If
-// there is no answer it returns an error and continues in the background until the
-// place or the lease of etcd is gone. It fails with [driver.ErrLost] if g has tokens
-// and the place was already gone, or if another owner has the key. Repeating a release
-// that had no answer is not an error, for a bounded number of past releases.
+// Release implements [driver.Backend]. It deletes the owner's place, in one request.
+// Without an answer it continues in the background until the place or the lease of etcd
+// is gone. To repeat it is then no error, for a bounded number of past releases.
 func (b *backend) Release(ctx context.Context, g driver.Grant) error {
 	if b.background.Err() != nil {
 		return errClosed

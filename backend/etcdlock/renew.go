@@ -19,10 +19,7 @@ type renewal = placequeue.Renewal[*ticket, granted]
 // alive recently, and reads the places of the owners, up to 100 in one request.
 //
 // A renewal may make a lease longer than the TTL of the session allows: the lease then
-// lasts as long as the process, and only as long as the session if the process dies. A
-// grant with Retain gets a lease of etcd of its own, in another request, and its place
-// does not end with the session. That lease lasts whole seconds, at least as long as
-// the servers demand, so the place outlives a process that has died by that.
+// lasts as long as the process, and only as long as the session if the process dies.
 func (b *backend) Renew(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
 	sent := time.Now()
 	renewals := b.table.Renewals(grants, report)

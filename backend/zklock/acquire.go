@@ -13,12 +13,7 @@ import (
 
 // TryAcquire implements [driver.Backend]. It joins the queue as Enqueue does and leaves
 // it at once if it does not get the key: one or two round trips if it gets the key,
-// four otherwise. The error is then a [*driver.HeldError] with the first owner in the
-// queue. If that owner is in another process, Held counts from when it joined the
-// queue.
-//
-// The grant's TTL is shorter than the request's if the session's timeout is too short
-// for it.
+// four otherwise.
 func (b *backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	tk, err := b.ticket(ctx, &r, false)
 	if err != nil {

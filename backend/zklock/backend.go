@@ -68,10 +68,8 @@ func (b *backend) Close() error {
 	return nil
 }
 
-// Ping implements [driver.Pinger]. It returns nil if there is a session and the leader
-// answers. Until that was successful once, it also creates, reads, writes and deletes a
-// node below the root, with the ACL of the locks: the error names the permission that
-// is missing.
+// Ping implements [driver.Pinger]. It asks the leader, and makes the trial until that was
+// successful once.
 func (b *backend) Ping(ctx context.Context) error {
 	op, end := b.link.opContext(ctx)
 	defer end()
@@ -81,10 +79,7 @@ func (b *backend) Ping(ctx context.Context) error {
 	return b.trial.run(op, b.nodes)
 }
 
-// Features implements [driver.Backend]. The requests for a key wait in one queue,
-// whatever they ask for. A reader does not overtake a writer that waits. Adjacent
-// readers at the head of the queue have the key together, and so do adjacent requests
-// for permits.
+// Features implements [driver.Backend].
 func (b *backend) Features() driver.Features { return driver.Features{Sharing: true} }
 
 // path returns the path of the key's node.

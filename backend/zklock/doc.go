@@ -10,9 +10,9 @@
 //
 // Each owner that asks for a key creates an ephemeral sequential node below the key's
 // node. The owner of the node with the smallest number has the key. Every other owner
-// watches the node in front of its own, so a release wakes exactly one waiter. The
-// Backend meets the contracts of [driver.Backend], [driver.Queuer], [driver.Extender],
-// [driver.Inspector], [driver.Revoker] and [driver.Pinger].
+// watches the node in front of its own, so a release wakes exactly one waiter. A
+// reader does not overtake a writer that waits. Adjacent readers at the head of the
+// queue have the key together, and so do adjacent requests for permits.
 //
 // # Guarantees
 //

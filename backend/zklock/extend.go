@@ -20,8 +20,7 @@ var errAsked = fmt.Errorf("zklock: the owner was asked to give the key back: %w"
 // the owner's node and makes tokens of that transaction's ID. Every owner that comes
 // later has a node that was created later. Extend takes three round trips, and one if
 // others wait. If anything else has written to the node, as Revoke does, it changes
-// nothing. It extends only exclusive locks: for others the error wraps
-// [driver.ErrNotAcquired].
+// nothing.
 func (b *backend) Extend(ctx context.Context, g driver.Grant, n int) (driver.Grant, error) {
 	lock, err := b.table.Extendable(&g)
 	if err != nil {
