@@ -162,8 +162,7 @@ func (p *pool) take(ctx context.Context) (*sql.Conn, error) {
 	return p.takeOne(ctx)
 }
 
-// askIdle asks all idle connections whether they still work, unless that was done
-// since.
+// askIdle asks all idle connections whether they work, unless that was done since.
 func (p *pool) askIdle(ctx context.Context, since time.Time) {
 	p.asking.Lock()
 	defer p.asking.Unlock()
@@ -199,8 +198,7 @@ func (p *pool) takeOne(ctx context.Context) (*sql.Conn, error) {
 	}
 }
 
-// answers reports whether a connection that was idle still works. If not, it is
-// discarded.
+// answers reports whether an idle connection still works. Otherwise it is discarded.
 func (p *pool) answers(ctx context.Context, c *sql.Conn, fresh bool) bool {
 	if !p.remote || p.usedLately(c) || fresh {
 		return true

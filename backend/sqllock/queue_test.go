@@ -11,8 +11,8 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
-// A waiter is told to look: seldom after a long time in vain, again as long as it does not
-// look, after a look that failed, and if it was woken while it looked.
+// A waiter is told to look: seldom after a long time in vain, again as long as it does
+// not look, after a look that failed, and if it was woken while it looked.
 func TestTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &script{holder: "other@host/1", left: time.Hour}
