@@ -144,7 +144,7 @@ func TestGuardBeforeRelease(t *testing.T) {
 		tx := guard(s.t, s.b, s.db, g)
 		s.mustBeGuarded(g)
 		commit(s.t, tx)
-		testkit.MustRelease(s.t, s.hurried, g)
+		testkit.MustRelease(s.t, s.b, g)
 		s.mustBeStale("a lease that was released", begin(s.t, s.db, sql.LevelDefault), granted{g})
 	})
 }

@@ -137,7 +137,7 @@ func (p *pool) try(ctx context.Context, why purpose, f func(c *sql.Conn, reserve
 	case err == nil:
 		defer c.Close() //nolint:errcheck // it goes back to the pool
 		return f(c, false)
-	case ctx.Err() == nil && wait.Err() != nil:
+	case ctx.Err() == nil && over(wait):
 		return p.awaitReserved(ctx, f)
 	case errors.Is(err, ctx.Err()) && p.usedUp():
 		return errors.Join(errNoConn, err)
@@ -152,14 +152,22 @@ func (p *pool) take(ctx context.Context) (*sql.Conn, error) {
 		return p.takeOne(ctx)
 	}
 	begun := time.Now()
-	c, err := p.takeOne(p.patience.Context(ctx, begun))
-	if err == nil || ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded) {
+	patience := p.patience.Context(ctx, begun)
+	c, err := p.takeOne(patience)
+	if err == nil || ctx.Err() != nil || !over(patience) {
 		return c, err
 	}
 	if !p.usedUp() { // otherwise it has waited for a connection
 		p.askIdle(ctx, begun)
 	}
 	return p.takeOne(ctx)
+}
+
+// over reports whether the time of ctx is over. A dialer may notice that before ctx
+// does, and then says something else.
+func over(ctx context.Context) bool {
+	end, ok := ctx.Deadline()
+	return ctx.Err() != nil || ok && time.Until(end) <= 0
 }
 
 // askIdle asks all idle connections whether they work, unless that was done since.

@@ -50,6 +50,9 @@ func TestFunctionHoldsAllConnections(t *testing.T) {
 		if err != nil {
 			t.Errorf("Do: %v", err)
 		}
+		if info(t, of.open(t), "key").Held != 0 {
+			t.Error("the lock is not released")
+		}
 		if stats := db.Stats(); stats.InUse != 2 {
 			t.Errorf("%d connections are in use, want 2", stats.InUse)
 		}

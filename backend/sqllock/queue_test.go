@@ -89,15 +89,20 @@ func TestReleaseWakes(t *testing.T) {
 }
 
 // The row of a waiter is deleted, as for one that has not looked for a minute. The
-// waiter takes a place again, and one that comes later does not pass it.
+// waiter takes a place again, says that it is there, and one that comes later does not
+// pass it.
 func TestPlaceIsTakenAgain(t *testing.T) {
 	each(t, func(t *testing.T, of *store) {
 		b := of.open(t)
 		g := testkit.MustTry(t, b, request("key", time.Minute))
 		first := testkit.StartWaiter(t, b, request("key", time.Minute))
 		testkit.Eventually(t, "a place", func() bool { return waiting(t, b, "key") == 1 })
-		exec(t, of.pool(t), "DELETE FROM distlock_member")
+		db := of.pool(t)
+		exec(t, db, "DELETE FROM distlock_member")
 		testkit.Eventually(t, "a place again", func() bool { return waiting(t, b, "key") == 1 })
+		const said = "SELECT expires FROM distlock_member"
+		before := scan(t, db, said)
+		testkit.Eventually(t, "it is there", func() bool { return scan(t, db, said) != before })
 		later := testkit.StartWaiter(t, b, request("key", time.Minute))
 		testkit.Eventually(t, "two places", func() bool { return waiting(t, b, "key") == 2 })
 		testkit.MustRelease(t, b, g)
