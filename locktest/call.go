@@ -30,7 +30,7 @@ var calls = []call{
 	}},
 	renewal,
 	{"Extend", needsExtend, false, true, func(p *process, ctx context.Context, g driver.Grant) (driver.Grant, error) {
-		return p.extender.Extend(ctx, g, 4)
+		return p.extender.Extend(ctx, g, extended)
 	}},
 	{"Release", needsNothing, false, false, func(p *process, ctx context.Context, g driver.Grant) (driver.Grant, error) {
 		return driver.Grant{}, p.backend.Release(ctx, g)
@@ -52,9 +52,12 @@ var calls = []call{
 	}},
 }
 
-// asked returns a request for a grant.
+// extended is how many tokens an Extend asks for.
+const extended = 4
+
+// asked returns a request for a grant, which may have been extended.
 func asked(g driver.Grant) driver.Request {
-	return driver.Request{Key: g.Key, Owner: g.Owner, TTL: g.TTL, Mode: g.Mode, Permits: g.Permits, Tokens: 1}
+	return driver.Request{Key: g.Key, Owner: g.Owner, TTL: g.TTL, Mode: g.Mode, Permits: g.Permits, Tokens: extended}
 }
 
 // extensions are the calls that extend the lease of their owner.

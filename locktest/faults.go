@@ -132,13 +132,20 @@ func interrupted(p *process) {
 	_, err := over.ask(p.Context(), r)
 	p.mustBeHeld(err)
 	turn := over.waker.Turn(p.Context(), r)
-	time.Sleep(p.Lease)
+	for begun, quiet := time.Now(), false; !quiet && time.Since(begun) < patience; {
+		select {
+		case _, open := <-turn:
+			_, err := over.ask(p.Context(), r)
+			if p.mustBeHeld(err); !open {
+				turn = over.waker.Turn(p.Context(), r)
+			}
+		case <-time.After(p.Lease):
+			quiet = true
+		}
+	}
 	n.refuse(true)
 	n.sever()
 	time.Sleep(p.Lease)
-	for len(turn) > 0 {
-		<-turn // from before
-	}
 	p.release(g)
 	n.refuse(false)
 	for served, end := false, time.After(patience); !served; {

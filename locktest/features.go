@@ -44,8 +44,8 @@ type Features struct {
 	// operation that users have.
 	Over func(t *testing.T, first driver.Backend, n *Network) driver.Backend
 
-	// NoNetwork says that no network is between a backend and its store, so that there is
-	// no Over: the store is in the memory of the process, or in a file.
+	// NoNetwork says that no network is between a backend and its store: the store is in the
+	// memory of the process, or in a file. In real time, either this or Over must be set.
 	NoNetwork bool
 
 	// Peer returns a second backend on the store of first, like that of another process.

@@ -34,15 +34,25 @@ type fixture struct {
 func newFixture(t *testing.T, features Features) *fixture {
 	t.Helper()
 	f := &fixture{T: t, Features: features, held: make(map[string]func()), closed: make(map[io.Closer]bool)}
+	f.told()
+	f.begin("")
+	return f
+}
+
+// told says what the fixture did when the case failed.
+func (f *fixture) told() {
 	f.Cleanup(func() {
 		if f.Failed() && f.doing != "" {
 			f.Logf("during %s", f.doing)
 		}
 	})
-	ctx, cancel := context.WithTimeout(t.Context(), 6*patience)
+}
+
+// begin starts a part of the case, with a deadline of its own.
+func (f *fixture) begin(doing string) {
+	ctx, cancel := context.WithTimeout(f.T.Context(), 6*patience)
 	f.Cleanup(cancel)
-	f.ctx = ctx
-	return f
+	f.ctx, f.doing = ctx, doing
 }
 
 // permits is the number of permits of the semaphores in the cases.
@@ -80,7 +90,7 @@ func (f *fixture) asking(key string, s driver.Sharing) driver.Request {
 	return r
 }
 
-// Context returns the context of the case. Unlike [testing.T.Context] it has a deadline,
+// Context returns the context of the part of the case. Unlike [testing.T.Context] it has a deadline,
 // so that a call that hangs fails.
 func (f *fixture) Context() context.Context { return f.ctx }
 

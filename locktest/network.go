@@ -141,7 +141,7 @@ func (n *Network) struck() (faults int) {
 
 // deliver lets arrive what was delayed.
 func (n *Network) deliver() {
-	n.each(func(line *spoilnet.Network) { _ = line.Deliver() }) // the server may have closed the connection
+	n.each(func(line *spoilnet.Network) { _ = line.Send() }) // the server may have closed the connection
 }
 
 // hang makes the connections silent, and those that are opened until it is healed.

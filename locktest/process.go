@@ -89,6 +89,16 @@ func (p *process) overNetwork() (*process, *Network) {
 	return over, n
 }
 
+// apart returns the process for a part of the case on another goroutine.
+func (p *process) apart() *process {
+	f := *p.fixture
+	f.held, f.closed = make(map[string]func()), make(map[io.Closer]bool)
+	f.told()
+	own := *p
+	own.fixture = &f
+	return &own
+}
+
 // ask makes an attempt of an owner that may wait.
 func (p *process) ask(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	if p.queue != nil {

@@ -3,6 +3,7 @@ package locktest
 import (
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
@@ -28,34 +29,46 @@ type trial struct {
 const mostRequests = 12
 
 // spoil makes each call of a backend, with the fault at its first request, then at its second,
-// and so on. For each, it runs a check.
+// and so on. For each, it runs a check. In real time the calls are made at once, by a process each.
 func spoil(p *process, fault spoilnet.Fault, ttl time.Duration, check func(s *trial)) {
+	p.Helper()
+	var all sync.WaitGroup
+	for _, c := range calls {
+		switch {
+		case !c.need.met(p):
+		case p.Bubble:
+			spoilCall(p, c, fault, ttl, check)
+		default:
+			all.Go(func() { spoilCall(p.apart(), c, fault, ttl, check) })
+		}
+	}
+	all.Wait()
+}
+
+func spoilCall(p *process, c call, fault spoilnet.Fault, ttl time.Duration, check func(s *trial)) {
 	p.Helper()
 	over, n := p.overNetwork()
 	for i, ask := range p.modes() {
-		for _, c := range calls {
-			if !c.need.met(p) || i > 0 && (!p.Bubble || !c.asks && !c.extends || c.name == "Extend") {
-				continue
-			}
-			for _, holds := range []bool{false, true} {
-				for k := 1; k <= mostRequests && (holds || c.asks); k++ {
-					p.doing = fmt.Sprintf("%s with a fault at write %d, by the holder: %v", c.name, k, holds)
-					s := &trial{process: p, over: over, network: n, call: c, grant: ask(p.key(), ttl).Grant(), holds: holds, done: make(chan struct{})}
-					if holds {
-						s.grant = over.regain(asked(s.grant))
-					}
-					struck := s.begin(fault, k)
-					if struck {
-						check(s)
-					}
-					if s.end(); !struck {
-						break
-					}
+		if i > 0 && (!p.Bubble || !c.asks && !c.extends || c.name == "Extend") {
+			break
+		}
+		for _, holds := range []bool{false, true} {
+			for k, struck := 1, holds || c.asks; struck && k <= mostRequests; k++ {
+				p.begin(fmt.Sprintf("%s with a fault at write %d, by the holder: %v", c.name, k, holds))
+				s := &trial{process: p, over: over, network: n, call: c, grant: ask(p.key(), ttl).Grant(), holds: holds, done: make(chan struct{})}
+				if holds {
+					s.grant = over.regain(asked(s.grant))
+				}
+				if struck = s.begin(fault, k); struck {
+					check(s)
+				}
+				if s.end(); p.Failed() {
+					return
 				}
 			}
 		}
 	}
-	p.doing = ""
+	p.begin("")
 }
 
 // begin starts the call, and reports whether the fault has happened.
@@ -129,8 +142,8 @@ func (s *trial) alone() {
 		s.grant = again
 		mustKeep(s.over, again)
 	}
-	released := s.call.name == "Release" && s.err == nil // with an answer: the next one may say ErrLost
-	if err := s.leave(); err != nil && !released && s.call.name != "ForceRelease" {
+	answered := s.call.name == "ForceRelease" || s.call.name == "Release" && s.err == nil
+	if err := s.leave(); err != nil && !answered {
 		s.Errorf("no other owner has asked for the key, and Release has the error %v", err)
 	}
 	next := s.try(s.newcomer())
@@ -147,6 +160,9 @@ func (s *trial) overtaken(taken bool) {
 		s.mustBeOpen(s.call.name, s.err)
 	}
 	_ = s.leave()
+	if s.Bubble {
+		time.Sleep(patience) // what the store does in the background is done
+	}
 	if !taken || s.call.name == "ForceRelease" { // which takes the key from any holder
 		s.network.deliver()
 		s.calm()
@@ -167,8 +183,7 @@ func (s *trial) late() {
 	if s.call.name == "ForceRelease" {
 		return
 	}
-	other := s.seize(s.newcomer(), patience)
-	taken := time.Now()
+	other, taken := s.replaced()
 	s.network.deliver()
 	s.returned()
 	if d := taken.Sub(s.got.Sent); s.err == nil && s.call.extends && d < s.grant.TTL-margin(s.grant.TTL) {
@@ -180,6 +195,28 @@ func (s *trial) late() {
 	mustKeep(s.process, other)
 	s.release(other)
 	s.release(s.seize(s.newcomer(), s.grant.TTL))
+}
+
+// replaced lets another owner get the key. If the call fails before that, the owner gives up
+// what it may have.
+func (s *trial) replaced() (other driver.Grant, at time.Time) {
+	s.Helper()
+	for start := time.Now(); time.Since(start) < patience; time.Sleep(s.tick()) {
+		if other, err := s.attempt(s.newcomer()); err == nil {
+			return other, time.Now()
+		}
+		select {
+		case <-s.done:
+			if s.err != nil {
+				s.network.deliver()
+				_ = s.leave()
+				return s.seize(s.newcomer(), s.grant.TTL), time.Now()
+			}
+		default:
+		}
+	}
+	s.Fatalf("the lease was for %v, and another owner does not get the key for %v", s.grant.TTL, patience)
+	return other, at
 }
 
 // overlapping: the owner makes an attempt meanwhile.

@@ -15,8 +15,8 @@ import (
 // the key: one request if the key is free, or if it is held by an owner that excludes
 // others; two if the owner joins other holders.
 //
-// The grant's TTL is shorter than the request's if the TTL of the session is too short for
-// it.
+// The grant's TTL is shorter than the request's if the TTL of the session is too short
+// for it.
 func (b *backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	tk, err := b.ticket(ctx, &r, false)
 	if err != nil {
@@ -34,8 +34,8 @@ func (b *backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Gran
 	return g, b.table.unsent(tk, err)
 }
 
-// Enqueue implements [driver.Queuer]. It creates a place in the queue. If the lease of etcd has
-// ended, it creates a place anew.
+// Enqueue implements [driver.Queuer]. It creates a place in the queue. If the lease of
+// etcd has ended, it creates a place anew.
 func (b *backend) Enqueue(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	tk, err := b.ticket(ctx, &r, true)
 	if err != nil {
@@ -64,8 +64,8 @@ func (b *backend) ticket(ctx context.Context, r *driver.Request, queued bool) (*
 	})
 }
 
-// attempt grants the key if it is the owner's turn. Otherwise it returns an obstacle. With
-// try, it creates a place only if the owner then has the key.
+// attempt grants the key if it is the owner's turn. Otherwise it returns an obstacle.
+// With try, it creates a place only if the owner then has the key.
 func (b *backend) attempt(ctx context.Context, tk *ticket, r *driver.Request, try bool) (driver.Grant, placequeue.Obstacle, error) {
 	newest := int64(0) // with try, the owner shares the key with all places up to this revision
 	for blind := !try; ctx.Err() == nil; blind = false {
@@ -132,12 +132,13 @@ func (b *backend) grant(ctx context.Context, tk *ticket, r *driver.Request, s *s
 	return g, nil
 }
 
-// create creates a place, unless it exists or another place is in the way: with try, one that
-// is newer than newest, and with blind, any. It returns the queue and its revision. After a
-// creation with either, the queue has the new place alone. It fails with errFence if it has
-// created nothing because the fence was written: the session then knows the new fence, or has
-// ended. With blind it also does so if there is another place. That is for keys that are likely
-// free: to ask why nothing was created makes the transaction twice as large.
+// create creates a place, unless it exists or another place is in the way: with try,
+// one that is newer than newest, and with blind, any. It returns the queue and its
+// revision. After a creation with either, the queue has the new place alone. It fails
+// with errFence if it has created nothing because the fence was written: the session
+// then knows the new fence, or has ended. With blind it also does so if there is
+// another place. That is for keys that are likely free: to ask why nothing was created
+// makes the transaction twice as large.
 func (b *backend) create(ctx context.Context, tk *ticket, path string, s *session, fence int64, try, blind bool, newest int64) (q queue, revision int64, again bool, err error) {
 	dir, value := b.dir(tk.ID.Key), valueOf(tk.Sharing, tk.ID.Owner)
 	then := []clientv3.Op{clientv3.OpPut(path, value, clientv3.WithLease(s.id))}

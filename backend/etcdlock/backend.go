@@ -32,19 +32,20 @@ type backend struct {
 	sweeper sweeper
 }
 
-// New returns a Backend that keeps locks on the servers of client, which the caller closes
-// after the Backend. Make a Backend for each Locker: it has one lease of etcd, and when that
-// ends all its locks end. New sends nothing. It fails if a field of the Config is invalid.
+// New returns a Backend that keeps locks on the servers of client, which the caller
+// closes after the Backend. Make a Backend for each Locker: it has one lease of etcd,
+// and when that ends all its locks end. New sends nothing. It fails if a field of the
+// Config is invalid.
 //
-// If requests have no answer, the Backend replaces the connections of the client by setting its
-// endpoints again, at most once in the time of two operations.
+// If requests have no answer, the Backend replaces the connections of the client by
+// setting its endpoints again, at most once in the time of two operations.
 //
-// If the client has a user, New replaces client.Auth. Call it before other goroutines use
-// the client.
+// If the client has a user, New replaces client.Auth. Call it before other goroutines
+// use the client.
 //
-// Close revokes the lease of etcd, which releases all locks and all places in queues. If no
-// server answers, they end with the lease. Close takes a few seconds at most, and returns
-// nil.
+// Close revokes the lease of etcd, which releases all locks and all places in queues.
+// If no server answers, they end with the lease. Close takes a few seconds at most, and
+// returns nil.
 func New(client *clientv3.Client, config Config) (driver.Backend, error) {
 	if client == nil {
 		return nil, errors.New("etcdlock: nil client")
@@ -81,9 +82,9 @@ func (b *backend) Close() error {
 	return nil
 }
 
-// Ping implements [driver.Pinger]. It does what a lock does: it gets a lease of etcd if the
-// Backend has none yet, and writes and reads a key below the prefix, which ends with the
-// Backend. The error names what is missing, such as a permission, or space.
+// Ping implements [driver.Pinger]. It does what a lock does: it gets a lease of etcd if
+// the Backend has none yet, and writes and reads a key below the prefix, which ends
+// with the Backend. The error names what is missing, such as a permission, or space.
 func (b *backend) Ping(ctx context.Context) error {
 	op, end := b.opContext(ctx)
 	defer end()
@@ -103,9 +104,9 @@ func (b *backend) Ping(ctx context.Context) error {
 }
 
 // Features implements [driver.Backend]. The requests for a key wait in one queue,
-// whatever they ask for. A reader does not overtake a writer that waits. Adjacent readers
-// at the head of the queue have the key together, and so do adjacent requests for
-// permits.
+// whatever they ask for. A reader does not overtake a writer that waits. Adjacent
+// readers at the head of the queue have the key together, and so do adjacent requests
+// for permits.
 func (b *backend) Features() driver.Features { return driver.Features{Sharing: true} }
 
 // session returns the present session, or makes one if there is none.

@@ -39,8 +39,8 @@ func open(tb testing.TB, cfg clientv3.Config) *clientv3.Client {
 }
 
 // newBackend returns a Backend that is closed when the test ends. Unless the Config
-// says otherwise, its timeouts are so long that a slow machine costs it neither a lease nor
-// an answer.
+// says otherwise, its timeouts are so long that a slow machine costs it neither a lease
+// nor an answer.
 func newBackend(tb testing.TB, c *clientv3.Client, config ...etcdlock.Config) *etcdlock.Backend {
 	tb.Helper()
 	slow := append(config, etcdlock.Config{})[0]

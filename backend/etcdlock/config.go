@@ -16,17 +16,17 @@ const (
 
 // Config configures [New]. The zero value is valid.
 type Config struct {
-	// Prefix is what the names of all keys in etcd begin with, such as "shop/locks/". The
-	// default is [DefaultPrefix].
+	// Prefix is what the names of all keys in etcd begin with, such as "shop/locks/".
+	// The default is [DefaultPrefix].
 	Prefix string
 
 	// NoPrefix leaves the prefix out. Prefix must be empty.
 	NoPrefix bool
 
-	// SessionTTL is how long etcd keeps the locks of a process that it does not hear from:
-	// the TTL of the process's lease of etcd. No lease of a lock is longer than half of it:
-	// see the package comment. It is a number of whole seconds between 1 s and 24 h. The
-	// server may demand more. The default is 20 s.
+	// SessionTTL is how long etcd keeps the locks of a process that it does not hear
+	// from: the TTL of the process's lease of etcd. No lease of a lock is longer than
+	// half of it: see the package comment. It is a number of whole seconds between 1 s
+	// and 24 h. The server may demand more. The default is 20 s.
 	SessionTTL time.Duration
 
 	// OpTimeout bounds one request to the servers. A request that has no answer by then
@@ -34,7 +34,8 @@ type Config struct {
 	OpTimeout time.Duration
 }
 
-// withDefaults returns the Config with a value in each field, or an error if one is invalid.
+// withDefaults returns the Config with a value in each field, or an error if one is
+// invalid.
 func (c Config) withDefaults() (Config, error) {
 	if c.NoPrefix && c.Prefix != "" {
 		return c, fmt.Errorf("etcdlock: Config.NoPrefix: with Config.Prefix %q", c.Prefix)

@@ -24,8 +24,8 @@ type serverError struct {
 func (e *serverError) Error() string { return e.text }
 func (e *serverError) Unwrap() error { return e.err }
 
-// isUnknown reports whether a request that failed with err may have changed something, or
-// may do so later. A server that refuses a request has not applied it.
+// isUnknown reports whether a request that failed with err may have changed something,
+// or may do so later. A server that refuses a request has not applied it.
 func isUnknown(err error) bool {
 	if err == nil || errors.Is(err, errFence) {
 		return false

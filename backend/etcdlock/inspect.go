@@ -17,9 +17,9 @@ import (
 // maxPlaces is how many places one request of Inspect reads.
 const maxPlaces = 1000
 
-// Inspect implements [driver.Inspector]. It does not know when the locks of other processes
-// were granted, when their leases end, and since when a waiter waits. For a lock of
-// concurrency.Mutex it shows a token without a name.
+// Inspect implements [driver.Inspector]. It does not know when the locks of other
+// processes were granted, when their leases end, and since when a waiter waits. For a
+// lock of concurrency.Mutex it shows a token without a name.
 //
 // Of a long queue it reads the holders and at most 2,000 more places.
 func (b *backend) Inspect(ctx context.Context, prefix string, limit int) ([]driver.KeyInfo, error) {
@@ -156,8 +156,8 @@ func fingerprint(p place) string {
 	return driver.Fingerprint(p.owner)
 }
 
-// ForceRelease implements [driver.Inspector]. It deletes the places of all holders. A holder
-// that uses concurrency.Mutex is not told.
+// ForceRelease implements [driver.Inspector]. It deletes the places of all holders. A
+// holder that uses concurrency.Mutex is not told.
 func (b *backend) ForceRelease(ctx context.Context, key string) (held bool, err error) {
 	op, end := b.opContext(ctx)
 	defer end()

@@ -38,10 +38,10 @@ func (l *link) opContext(ctx context.Context) (context.Context, context.CancelFu
 	return untold{op}, end
 }
 
-// twice sends a request of an operation, and another one over a new connection if there is no
-// answer in half of the time that is left, or if the server is not available. It returns the
-// answer that comes first. With again, either request may have been carried out before the
-// answer, or may be still.
+// twice sends a request of an operation, and another one over a new connection if there
+// is no answer in half of the time that is left, or if the server is not available. It
+// returns the answer that comes first. With again, either request may have been carried
+// out before the answer, or may be still.
 func twice[T any](ctx context.Context, l *link, send func(context.Context) (T, error)) (answer T, again bool, err error) {
 	patience := l.config.OpTimeout / 2
 	if u, ok := ctx.(untold); ok {
@@ -80,13 +80,17 @@ func twice[T any](ctx context.Context, l *link, send func(context.Context) (T, e
 	if r.err != nil && waits {
 		r = <-results
 	}
+	if codeOf(r.err) == codes.Unavailable && ctx.Err() == nil { // the address may lead elsewhere by now
+		l.reconnect()
+	}
 	return r.answer, true, r.err
 }
 
-// reconnect replaces the client's connections, but not twice in the time of two operations. It
-// is for a connection that dies without a word: gRPC finds that only with keep-alives, which
-// [clientv3.Config] leaves off. Requests that were sent go on where they are. A server that is
-// silent gets no more requests, because it does not complete the new connection.
+// reconnect replaces the client's connections, but not twice in the time of two
+// operations. It is for a connection that leads to a member without the others, or that
+// dies without a word: gRPC finds that only with keep-alives, which [clientv3.Config]
+// leaves off. Requests that were sent go on where they are. A server that is silent
+// gets no more requests, because it does not complete the new connection.
 func (l *link) reconnect() {
 	now, last := time.Now().UnixNano(), l.renewed.Load()
 	if now-last < int64(2*l.config.OpTimeout) || !l.renewed.CompareAndSwap(last, now) {
@@ -147,14 +151,14 @@ func (l *link) exist(ctx context.Context, places queue) ([]bool, error) {
 // watchPause is the wait after a watch that has failed.
 const watchPause = 200 * time.Millisecond
 
-// watch returns when the place at path was deleted after a revision, or when the history
-// was compacted since. If the watch fails for another reason, such as a server
+// watch returns when the place at path was deleted after a revision, or when the
+// history was compacted since. If the watch fails for another reason, such as a server
 // without a leader, it returns after a pause.
 //
-// All watches share one stream. A server with users checks the token with which the stream
-// was opened, and refuses each watch after the token has ended. The client hears of it in a
-// reply and keeps the stream. So watches after a failure use another stream, which the
-// metadata of their context makes the client open.
+// All watches share one stream. A server with users checks the token with which the
+// stream was opened, and refuses each watch after the token has ended. The client hears
+// of it in a reply and keeps the stream. So watches after a failure use another stream,
+// which the metadata of their context makes the client open.
 func (l *link) watch(ctx context.Context, path string, after int64) {
 	stream := l.stream.Load()
 	ctx = metadata.AppendToOutgoingContext(ctx, "distlock-stream", strconv.FormatInt(stream, 10))
@@ -175,7 +179,7 @@ func (l *link) watch(ctx context.Context, path string, after int64) {
 // probeTimeout limits the request that finds out why there is no connection.
 const probeTimeout = 100 * time.Millisecond
 
-// explain returns the error for the caller of a request that failed. ctx is that of the
+// explain returns the error for the caller of a request that failed. ctx belongs to the
 // request. Without a connection, the error names that as the cause, not the deadline.
 func (l *link) explain(ctx context.Context, err error) error {
 	var cause string
@@ -229,7 +233,8 @@ func (l *link) serverError(cause string, err error) error {
 	}
 }
 
-// connectionError returns why there is no connection to any server, or "" if there is one.
+// connectionError returns why there is no connection to any server, or "" if there is
+// one.
 func (l *link) connectionError() string {
 	ctx, end := context.WithTimeout(l.background, probeTimeout)
 	defer end()

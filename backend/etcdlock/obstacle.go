@@ -13,7 +13,7 @@ type obstacle struct {
 
 	backend  *backend
 	queue    queue
-	own      place // that of the ticket; zero if it has none
+	own      place // the ticket's; zero if it has none
 	blockers queue // of that place
 	revision int64 // at which the queue was read
 }

@@ -10,10 +10,10 @@ import (
 )
 
 // Release implements [driver.Backend]. It deletes the owner's place, in one request. If
-// there is no answer it returns an error and continues in the background until the place
-// or the lease of etcd is gone. It fails with [driver.ErrLost] if g has tokens and the place
-// was already gone, or if another owner has the key. Repeating a release that had no answer
-// is not an error, for a bounded number of past releases.
+// there is no answer it returns an error and continues in the background until the
+// place or the lease of etcd is gone. It fails with [driver.ErrLost] if g has tokens
+// and the place was already gone, or if another owner has the key. Repeating a release
+// that had no answer is not an error, for a bounded number of past releases.
 func (b *backend) Release(ctx context.Context, g driver.Grant) error {
 	if b.background.Err() != nil {
 		return errClosed
@@ -25,8 +25,8 @@ func (b *backend) Release(ctx context.Context, g driver.Grant) error {
 		func() (found bool, queued int, err error) { return b.deleteAll(op, &g) })
 }
 
-// deletePlace deletes the place of a ticket that has left the table. After an error it continues
-// in the background.
+// deletePlace deletes the place of a ticket that has left the table. After an error it
+// continues in the background.
 func (b *backend) deletePlace(ctx context.Context, tk *ticket) (existed bool, err error) {
 	l, ok := b.table.leftover(tk)
 	if !ok {

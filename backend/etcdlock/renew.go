@@ -15,14 +15,14 @@ import (
 // renewal is one grant of a call of Renew.
 type renewal = placequeue.Renewal[*ticket, granted]
 
-// Renew implements [driver.Backend]. It makes sure that the lease of etcd was kept alive
-// recently, and reads the places of the owners, up to 100 in one request.
+// Renew implements [driver.Backend]. It makes sure that the lease of etcd was kept
+// alive recently, and reads the places of the owners, up to 100 in one request.
 //
-// A renewal may make a lease longer than the TTL of the session allows: the lease then lasts
-// as long as the process, and only as long as the session if the process dies. A grant with
-// Retain gets a lease of etcd of its own, in another request, and its place does not end with
-// the session. That lease lasts whole seconds, at least as long as the servers demand, so the
-// place outlives a process that has died by that.
+// A renewal may make a lease longer than the TTL of the session allows: the lease then
+// lasts as long as the process, and only as long as the session if the process dies. A
+// grant with Retain gets a lease of etcd of its own, in another request, and its place
+// does not end with the session. That lease lasts whole seconds, at least as long as
+// the servers demand, so the place outlives a process that has died by that.
 func (b *backend) Renew(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
 	sent := time.Now()
 	renewals := b.table.Renewals(grants, report)
@@ -57,9 +57,9 @@ func (b *backend) Renew(ctx context.Context, grants []driver.Grant, report func(
 	batches.Wait()
 }
 
-// keep attaches the place of an owner that is done to a lease of etcd of its own. It returns
-// false if the place does not exist. Without an answer that lease is left to end by itself: the
-// place may be attached to it.
+// keep attaches the place of an owner that is done to a lease of etcd of its own. It
+// returns false if the place does not exist. Without an answer that lease is left to
+// end by itself: the place may be attached to it.
 func (b *backend) keep(ctx context.Context, r *renewal) (kept bool, err error) {
 	lease, err := b.newLease(ctx, int64(r.TTL()/time.Second)+1)
 	if err != nil {

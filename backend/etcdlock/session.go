@@ -19,10 +19,10 @@ import (
 // owners are attached to it, and etcd deletes them when it ends.
 //
 // The fence is a key that is attached to the lease, too. The transaction that creates a
-// place demands that the fence was last written with the revision that the session knows.
-// When a request for a place has an unknown outcome, and its owner does not want the place
-// any more, a new write to the fence makes sure that the request creates nothing if it
-// arrives late. If the lease has ended there is no fence.
+// place demands that the fence was last written with the revision that the session
+// knows. When a request for a place has an unknown outcome, and its owner does not want
+// the place any more, a new write to the fence makes sure that the request creates
+// nothing if it arrives late. If the lease has ended there is no fence.
 type session struct {
 	placequeue.Session
 
@@ -39,20 +39,20 @@ type session struct {
 	changed chan struct{} // closed when alive changes
 }
 
-// maxLease returns how long the lease of a lock may be. It begins when a request is sent,
-// and fresh makes sure that the lease of etcd was kept alive not much earlier. So it ends
-// before etcd may end its lease.
+// maxLease returns how long the lease of a lock may be. It begins when a request is
+// sent, and fresh makes sure that the lease of etcd was kept alive not much earlier. So
+// it ends before etcd may end its lease.
 func (s *session) maxLease() time.Duration { return s.ttl / 2 }
 
-// maxAge is how old the last keep-alive may be when a lock is granted or renewed. A tenth
-// of the TTL remains, for clocks that tick at different rates.
+// maxAge is how old the last keep-alive may be when a lock is granted or renewed. A
+// tenth of the TTL remains, for clocks that tick at different rates.
 func (s *session) maxAge() time.Duration { return s.ttl * 2 / 5 }
 
 // interval is the time between keep-alives.
 func (s *session) interval() time.Duration { return s.ttl / 3 }
 
-// abandon ends a session without a fence. If the lease of etcd is still there, because an
-// operator has deleted the fence alone, it is revoked, and otherwise ends by itself.
+// abandon ends a session without a fence. If the lease of etcd is still there, because
+// an operator has deleted the fence alone, it is revoked, and otherwise ends by itself.
 func (s *session) abandon() {
 	s.End()
 	s.link.background.Run(func() {
@@ -62,8 +62,8 @@ func (s *session) abandon() {
 	})
 }
 
-// writeFence writes the fence. Afterwards no transaction that was sent before can create a
-// place.
+// writeFence writes the fence. Afterwards no transaction that was sent before can
+// create a place.
 func (s *session) writeFence(ctx context.Context) error {
 	resp, _, err := twice(ctx, s.link, func(ctx context.Context) (*clientv3.PutResponse, error) {
 		return s.link.client.Put(ctx, s.path, "", clientv3.WithLease(s.id))
@@ -95,14 +95,14 @@ func (s *session) isFenced(fence int64) clientv3.Cmp {
 }
 
 // fresh returns when the lease of etcd was kept alive recently enough for a lock that
-// counts from the given time. The caller has learned the term of the answer that the lock
-// is granted or renewed by.
+// counts from the given time. The caller has learned the term of the answer that the
+// lock is granted or renewed by.
 //
 // A keep-alive of an earlier term does not count. Some versions of etcd, 3.4.23 is one,
-// answer it without a majority: a leader that has stood still, and does not know yet that
-// another leads, says that the lease goes on. If the terms are the same, the server that
-// has answered the keep-alive still led when the lock was granted or renewed, and a later
-// leader starts the TTL anew.
+// answer it without a majority: a leader that has stood still, and does not know yet
+// that another leads, says that the lease goes on. If the terms are the same, the
+// server that has answered the keep-alive still led when the lock was granted or
+// renewed, and a later leader starts the TTL anew.
 func (s *session) fresh(ctx context.Context, from time.Time) error {
 	for {
 		s.mu.Lock()
@@ -156,9 +156,9 @@ func (s *session) run() {
 	}
 }
 
-// keepAlive sends keep-alives on one stream until the stream fails, or once. The client's own
-// KeepAlive does not tell when it has sent the request that was answered. If an answer is late,
-// another stream gets one keep-alive, over a new connection.
+// keepAlive sends keep-alives on one stream until the stream fails, or once. The
+// client's own KeepAlive does not tell when it has sent the request that was answered.
+// If an answer is late, another stream gets one keep-alive, over a new connection.
 func (s *session) keepAlive(once bool) {
 	ctx, cancel := context.WithCancel(clientv3.WithRequireLeader(s.link.background))
 	defer cancel()

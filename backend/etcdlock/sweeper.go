@@ -9,17 +9,17 @@ import (
 )
 
 const (
-	// sweepPause is the wait after a sweep that has failed or has written a fence. A new
-	// fence makes requests that are in flight repeat themselves.
+	// sweepPause is the wait after a sweep that has failed or has written a fence. A
+	// new fence makes requests that are in flight repeat themselves.
 	sweepPause = 200 * time.Millisecond
 
 	// maxOps is how many operations one transaction has. Servers allow 128 by default.
 	maxOps = 100
 )
 
-// sweeper deletes places that no owner wants, until the server has confirmed it: those of
-// leases that have ended, of releases without an answer, and of requests without an answer
-// that may still arrive.
+// sweeper deletes places that no owner wants, until the server has confirmed it. Their
+// leases have ended, or a release had no answer, or a request had none and may still
+// arrive.
 type sweeper struct {
 	link  *link
 	table *table
@@ -63,7 +63,7 @@ func (w *sweeper) run() {
 	}
 }
 
-// next returns some of the leftovers of one session, and those that have ended with their
+// next returns some of the leftovers of one session, and all that have ended with their
 // session.
 func (w *sweeper) next() (batch, ended []leftover) {
 	w.mu.Lock()
@@ -80,7 +80,8 @@ func (w *sweeper) next() (batch, ended []leftover) {
 	return batch, ended
 }
 
-// sweep deletes the leftovers. It returns false if it must be called again after a pause.
+// sweep deletes the leftovers. It returns false if it must be called again after a
+// pause.
 func (w *sweeper) sweep() (done bool) {
 	for {
 		batch, ended := w.next()
@@ -108,8 +109,8 @@ func (w *sweeper) sweep() (done bool) {
 	}
 }
 
-// delete deletes places of one session. If a request for one of them may still arrive, it
-// writes the fence before, unless this has happened since.
+// delete deletes places of one session. If a request for one of them may still arrive,
+// it writes the fence before, unless this has happened since.
 func (w *sweeper) delete(ctx context.Context, batch []leftover) (fenced bool, err error) {
 	s := batch[0].session
 	ops := make([]clientv3.Op, len(batch))

@@ -8,11 +8,11 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// table has the tickets of a Backend, and the numbers of places. A place has its slot, a
-// number among the places of its key in this process, until its deletion is confirmed. If the
-// outcome of a request for the place or of its deletion is unknown, the fence is written before
-// the slot is given up, so that the next place with this slot has another name and no late
-// request can delete it.
+// table has the tickets of a Backend, and the numbers of places. A place has its slot,
+// a number among the places of its key in this process, until its deletion is
+// confirmed. If the outcome of a request for the place or of its deletion is unknown,
+// the fence is written before the slot is given up, so that the next place with this
+// slot has another name and no late request can delete it.
 type table struct {
 	placequeue.Table[*ticket, granted]
 
@@ -49,9 +49,9 @@ func (t *table) putSlot(key string, slot int) {
 	}
 }
 
-// begin begins an attempt in session s, after which the caller has to call end. It returns the
-// path of the ticket's place, and the revision that has created the place, or 0 if it is not
-// known to exist. It returns false if the ticket was removed.
+// begin begins an attempt in session s, after which the caller has to call end. It
+// returns the path of the ticket's place, and the revision that has created the place,
+// or 0 if it is not known to exist. It returns false if the ticket was removed.
 func (t *table) begin(tk *ticket, s *session) (path string, created int64, ok bool) {
 	t.Lock()
 	defer t.Unlock()
@@ -67,8 +67,9 @@ func (t *table) begin(tk *ticket, s *session) (path string, created int64, ok bo
 	return tk.path, tk.created, true
 }
 
-// end ends an attempt. It records the revision that has created the place, or 0 if the place is
-// not known to exist, and the fence of the attempt if that is in doubt, or 0 if it is not.
+// end ends an attempt. It records the revision that has created the place, or 0 if the
+// place is not known to exist, and the fence of the attempt if that is in doubt, or 0
+// if it is not.
 func (t *table) end(tk *ticket, s *session, created, doubt int64) {
 	t.Lock()
 	defer t.Unlock()
@@ -96,8 +97,8 @@ func (t *table) setHeld(tk *ticket, s *session, g *driver.Grant) bool {
 	return tk.session == s && t.SetHeld(tk, tk.path, granted{s, tk.created}, g)
 }
 
-// unsent removes the ticket of an attempt that has failed with err, if its owner has no place and
-// no request may still create one. The error then says so.
+// unsent removes the ticket of an attempt that has failed with err, if its owner has no
+// place and no request may still create one. The error then says so.
 func (t *table) unsent(tk *ticket, err error) error {
 	if err == nil || errors.Is(err, driver.ErrNotAcquired) {
 		return err
@@ -121,8 +122,8 @@ type leftover struct {
 	slot    int
 }
 
-// leftover returns the place of a ticket that has left the table, or false if the place does
-// not exist.
+// leftover returns the place of a ticket that has left the table, or false if the place
+// does not exist.
 func (t *table) leftover(tk *ticket) (leftover, bool) {
 	t.Lock()
 	defer t.Unlock()

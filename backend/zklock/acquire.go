@@ -12,12 +12,13 @@ import (
 )
 
 // TryAcquire implements [driver.Backend]. It joins the queue as Enqueue does and leaves
-// it at once if it does not get the key: one or two round trips if it gets the key, four
-// otherwise. The error is then a [*driver.HeldError] with the first owner in the queue. If
-// that owner is in another process, Held counts from when it joined the queue.
+// it at once if it does not get the key: one or two round trips if it gets the key,
+// four otherwise. The error is then a [*driver.HeldError] with the first owner in the
+// queue. If that owner is in another process, Held counts from when it joined the
+// queue.
 //
-// The grant's TTL is shorter than the request's if the session's timeout is too short for
-// it.
+// The grant's TTL is shorter than the request's if the session's timeout is too short
+// for it.
 func (b *backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	tk, err := b.ticket(ctx, &r, false)
 	if err != nil {
@@ -35,8 +36,8 @@ func (b *backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Gran
 	return g, b.table.unsent(tk, err)
 }
 
-// Enqueue implements [driver.Queuer]. It joins the queue. If the session was lost, it joins it
-// again in the next session.
+// Enqueue implements [driver.Queuer]. It joins the queue. If the session was lost, it
+// joins it again in the next session.
 func (b *backend) Enqueue(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	tk, err := b.ticket(ctx, &r, true)
 	if err != nil {
@@ -55,8 +56,8 @@ func (b *backend) Turn(ctx context.Context, r driver.Request) <-chan driver.Gran
 	return b.table.Turn(ctx, b.background, &r)
 }
 
-// attempt makes an attempt, and another one if it ends with its connection: the server may have
-// been the wrong one, or a connection may have died without a word.
+// attempt makes an attempt, and another one if it ends with its connection: the server
+// may have been the wrong one, or a connection may have died without a word.
 func (b *backend) attempt(ctx context.Context, tk *ticket, r *driver.Request) (g driver.Grant, o placequeue.Obstacle, err error) {
 	if g, o, err = b.attemptOnce(ctx, tk, r); errors.Is(err, zk.ErrConnectionClosed) && ctx.Err() == nil {
 		return b.attemptOnce(ctx, tk, r)
@@ -64,8 +65,8 @@ func (b *backend) attempt(ctx context.Context, tk *ticket, r *driver.Request) (g
 	return g, o, err
 }
 
-// attemptOnce makes sure that tk has a node in the queue, and grants the key if it is the
-// owner's turn. Otherwise it returns an obstacle.
+// attemptOnce makes sure that tk has a node in the queue, and grants the key if it is
+// the owner's turn. Otherwise it returns an obstacle.
 func (b *backend) attemptOnce(ctx context.Context, tk *ticket, r *driver.Request) (driver.Grant, placequeue.Obstacle, error) {
 	if !tk.lock(ctx) {
 		return driver.Grant{}, nil, b.link.cause(ctx)
@@ -122,8 +123,8 @@ func (b *backend) attemptOnce(ctx context.Context, tk *ticket, r *driver.Request
 		o.first.Store(&holder{path: p.first})
 		switch {
 		case !p.exists:
-			// The node was deleted. Or it was created in a session that began between the
-			// call of ready and the request: then it must be found again.
+			// The node was deleted. Or it was created in a session that began between
+			// the call of ready and the request: then it must be found again.
 			tk.node, tk.inDoubt = "", true
 			b.table.setLost(tk)
 		case p.stranger != nil: // it does not matter which of them is first
@@ -180,7 +181,7 @@ type position struct {
 	exists     bool      // the node exists and belongs to the present session
 	stranger   *stranger // a node beside which it must not be
 	blockers   []string  // the paths of the nodes that it waits for
-	others     bool      // some of them are those of other programs
+	others     bool      // other programs have made some of them
 	orphans    []string  // the blockers that have the same owner
 	kept       []string  // the paths of nodes in front of it that do not end with a session
 	first      string    // the path of the first node in the queue
@@ -195,8 +196,8 @@ func (b *backend) position(ctx context.Context, tk *ticket, seen view) (position
 		return position{}, err
 	}
 	i := q.find(tk.name())
-	// A server that lags behind may still show the node of a session that has ended. Such
-	// a node is about to be deleted and is not a lock.
+	// A server that lags behind may still show the node of a session that has ended.
+	// Such a node is about to be deleted and is not a lock.
 	if i < 0 || tk.session != b.link.session() || seen.owner != tk.ephemeralOwner(tk.session) {
 		return position{}, nil
 	}

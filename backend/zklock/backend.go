@@ -29,16 +29,17 @@ type backend struct {
 }
 
 // New returns a Backend that keeps locks on the servers of one ensemble. Each server is
-// a host and a port. Make a Backend for each Locker: it has one session with the servers,
-// and when the session ends all its locks end. New fails if a field of the Config is invalid.
+// a host and a port. Make a Backend for each Locker: it has one session with the
+// servers, and when the session ends all its locks end. New fails if a field of the
+// Config is invalid.
 //
-// New begins to connect. It does not wait for the connection: if no server can be reached,
-// the calls fail. The names are looked up again for each connection: a server may move, and
-// a name may be unknown at first.
+// New begins to connect. It does not wait for the connection: if no server can be
+// reached, the calls fail. The names are looked up again for each connection: a server
+// may move, and a name may be unknown at first.
 //
-// Close ends the session, which releases all locks and all places in queues. If no server
-// can be reached, they end with the session's timeout instead. Close takes a few seconds at
-// most and returns nil.
+// Close ends the session, which releases all locks and all places in queues. If no
+// server can be reached, they end with the session's timeout instead. Close takes a few
+// seconds at most and returns nil.
 func New(servers []string, config Config) (driver.Backend, error) {
 	if len(servers) == 0 {
 		return nil, errors.New("zklock: no servers")
@@ -68,8 +69,9 @@ func (b *backend) Close() error {
 }
 
 // Ping implements [driver.Pinger]. It returns nil if there is a session and the leader
-// answers. Until that was successful once, it also creates, reads, writes and deletes a node
-// below the root, with the ACL of the locks: the error names the permission that is missing.
+// answers. Until that was successful once, it also creates, reads, writes and deletes a
+// node below the root, with the ACL of the locks: the error names the permission that
+// is missing.
 func (b *backend) Ping(ctx context.Context) error {
 	op, end := b.link.opContext(ctx)
 	defer end()
@@ -80,9 +82,9 @@ func (b *backend) Ping(ctx context.Context) error {
 }
 
 // Features implements [driver.Backend]. The requests for a key wait in one queue,
-// whatever they ask for. A reader does not overtake a writer that waits. Adjacent readers
-// at the head of the queue have the key together, and so do adjacent requests for
-// permits.
+// whatever they ask for. A reader does not overtake a writer that waits. Adjacent
+// readers at the head of the queue have the key together, and so do adjacent requests
+// for permits.
 func (b *backend) Features() driver.Features { return driver.Features{Sharing: true} }
 
 // path returns the path of the key's node.

@@ -8,7 +8,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/distlock-go/distlock/backend/zklock"
-	"github.com/distlock-go/distlock/internal/test/spoilnet"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
@@ -20,8 +19,8 @@ const patience = 15 * time.Second
 const shortTimeout = time.Second
 
 // newBackend returns a Backend that is closed when the test ends. Unless the Config
-// says otherwise, its timeouts are so long that a slow machine costs it neither a lease nor
-// an answer.
+// says otherwise, its timeouts are so long that a slow machine costs it neither a lease
+// nor an answer.
 func newBackend(tb testing.TB, servers []string, config ...zklock.Config) *zklock.Backend {
 	tb.Helper()
 	slow := append(config, zklock.Config{})[0]
@@ -59,11 +58,4 @@ func mustWork(tb testing.TB, b *zklock.Backend, key string) {
 func drain(tb testing.TB, b *zklock.Backend) {
 	tb.Helper()
 	testkit.MustRelease(tb, b, testkit.MustTry(tb, b, testkit.NewRequest("of "+uuid.NewString())))
-}
-
-// overNetwork returns a Backend and the network of its connections.
-func overNetwork(tb testing.TB, addr string) (*zklock.Backend, *spoilnet.Network) {
-	tb.Helper()
-	n := new(spoilnet.Network)
-	return newBackend(tb, []string{addr}, zklock.Config{Dialer: n.DialTimeout}), n
 }

@@ -29,16 +29,16 @@ const (
 type Names int
 
 const (
-	// MutexNames are the default: Curator's InterProcessMutex and LeaderSelector see the
-	// nodes, and so does the Lock of go-zookeeper.
+	// MutexNames are the default: Curator's InterProcessMutex and LeaderSelector see
+	// the nodes, and so does the Lock of go-zookeeper.
 	MutexNames Names = iota
 
-	// ReadWriteNames are for Curator's InterProcessReadWriteLock. It sees exclusive locks as
-	// write locks, and shared locks as read locks.
+	// ReadWriteNames are for Curator's InterProcessReadWriteLock. It sees exclusive
+	// locks as write locks, and shared locks as read locks.
 	ReadWriteNames
 
-	// KazooNames are for Lock, WriteLock and ReadLock of kazoo, in Python. Its Lock does not
-	// see readers: programs that share a lock with readers use its WriteLock.
+	// KazooNames are for Lock, WriteLock and ReadLock of kazoo, in Python. Its Lock
+	// does not see readers: programs that share a lock with readers use its WriteLock.
 	KazooNames
 )
 
@@ -49,54 +49,55 @@ var tags = map[Names]struct{ exclusive, shared string }{
 
 // Config configures [New]. The zero value is valid.
 type Config struct {
-	// Root is the path of the node below which the locks are, such as "/shop/locks". The
-	// node is created if it does not exist, and never deleted. "/" is the top of the tree.
-	// The default is [DefaultRoot].
+	// Root is the path of the node below which the locks are, such as "/shop/locks".
+	// The node is created if it does not exist, and never deleted. "/" is the top of
+	// the tree. The default is [DefaultRoot].
 	Root string
 
-	// SessionTimeout is how long the server keeps the locks of a process that it does not
-	// hear from, between 100 ms and 24 h. The server may agree to less or demand more. No
-	// lease is longer than half of the agreed timeout: see the package comment. The default
-	// is 20 s.
+	// SessionTimeout is how long the server keeps the locks of a process that it does
+	// not hear from, between 100 ms and 24 h. The server may agree to less or demand
+	// more. No lease is longer than half of the agreed timeout: see the package
+	// comment. The default is 20 s.
 	SessionTimeout time.Duration
 
-	// OpTimeout bounds one operation on the server, including the wait for a connection. An
-	// operation that has no answer by then fails. The minimum is 1 ms, and the default is
-	// 2 s.
+	// OpTimeout bounds one operation on the server, including the wait for a
+	// connection. An operation that has no answer by then fails. The minimum is 1 ms,
+	// and the default is 2 s.
 	OpTimeout time.Duration
 
-	// User and Password are the credentials for ZooKeeper's digest scheme. Unless ACL says
-	// otherwise, the nodes then belong to this user alone. If another user owns the nodes
-	// above the root, the root must already exist. The user has no colon. The default is
-	// no user.
+	// User and Password are the credentials for ZooKeeper's digest scheme. Unless ACL
+	// says otherwise, the nodes then belong to this user alone. If another user owns
+	// the nodes above the root, the root must already exist. The user has no colon. The
+	// default is no user.
 	User, Password string
 
-	// Credentials returns the user and the password if they change. It is called before each
-	// connection is opened, on a goroutine of its own, and should return within a second. If
-	// it fails, so does the connection, and the next one calls it again. For ZooKeeper another
-	// password is another user: ACL must name it before it is used.
+	// Credentials returns the user and the password if they change. It is called before
+	// each connection is opened, on a goroutine of its own, and should return within a
+	// second. If it fails, so does the connection, and the next one calls it again. For
+	// ZooKeeper another password is another user: ACL must name it before it is used.
 	Credentials func() (user, password string, err error)
 
-	// ACL is the access control list of the nodes. It must allow every user of the locks to
-	// create, read, write and delete. By default all clients have all permissions, or with
-	// credentials the user alone.
+	// ACL is the access control list of the nodes. It must allow every user of the
+	// locks to create, read, write and delete. By default all clients have all
+	// permissions, or with credentials the user alone.
 	ACL []zk.ACL
 
-	// Dialer opens the connections, for TLS or a proxy. It is called for each connection,
-	// maybe concurrently, with an address that was just looked up, or with the name of a
-	// server if that is not known. It should return within the timeout. If it reads its
-	// certificates each time, it can use renewed ones. The default is [net.DialTimeout].
+	// Dialer opens the connections, for TLS or a proxy. It is called for each
+	// connection, maybe concurrently, with an address that was just looked up, or with
+	// the name of a server if that is not known. It should return within the timeout.
+	// If it reads its certificates each time, it can use renewed ones. The default is
+	// [net.DialTimeout].
 	Dialer zk.Dialer
 
-	// Names are the names of the nodes, which decide what recipes of other libraries see.
-	// The default is [MutexNames].
+	// Names are the names of the nodes, which decide what recipes of other libraries
+	// see. The default is [MutexNames].
 	Names Names
 
 	lookup func(ctx context.Context, host string) ([]string, error) // of the names of servers
 }
 
-// withDefaults returns the Config with a value in each field that needs one, or an error if
-// one is invalid.
+// withDefaults returns the Config with a value in each field that needs one, or an
+// error if one is invalid.
 func (c Config) withDefaults() (Config, error) {
 	c.Root = cmp.Or(c.Root, DefaultRoot)
 	c.SessionTimeout, c.OpTimeout = cmp.Or(c.SessionTimeout, defaultSessionTimeout), cmp.Or(c.OpTimeout, defaultOpTimeout)
@@ -158,8 +159,8 @@ func checkUser(user string) error {
 	return nil
 }
 
-// auth returns the present user and its credentials, as the digest scheme has them; none if
-// there are none.
+// auth returns the present user and its credentials, as the digest scheme has them;
+// none if there are none.
 func (c *Config) auth() (user string, auth []byte, err error) {
 	if c.Credentials == nil {
 		return "", nil, nil

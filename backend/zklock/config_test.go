@@ -47,20 +47,6 @@ func TestConfigIsChecked(t *testing.T) {
 	}
 }
 
-// TestCloseGivesUp: closing a Backend releases its keys at once.
-func TestCloseGivesUp(t *testing.T) {
-	t.Parallel()
-	addr := []string{shared.Server(t).Addr()}
-	b, other := newBackend(t, addr), newBackend(t, addr)
-	testkit.MustTry(t, b, testkit.NewRequest("closed"))
-	testkit.MustBeBusy(t, other, "closed")
-	if err := b.Close(); err != nil {
-		t.Fatal(err)
-	}
-	// The server may release it after Close has returned, but soon.
-	testkit.MustRelease(t, other, testkit.StartWaiter(t, other, testkit.NewRequest("closed")).Served(t))
-}
-
 // TestDigest: with credentials, the nodes belong to that user alone.
 func TestDigest(t *testing.T) {
 	t.Parallel()

@@ -10,8 +10,9 @@ import (
 	"github.com/distlock-go/distlock/backend/zklock"
 )
 
-// TestCredentialsAreReadAgain: each connection has the credentials of its time. If there are
-// none, or the server ends each connection, the error says why, and the client pauses.
+// TestCredentialsAreReadAgain: each connection has the credentials of its time. If
+// there are none, or the server ends each connection, the error says why, and the
+// client pauses.
 func TestCredentialsAreReadAgain(t *testing.T) {
 	var password locked[string]
 	var broken locked[error]

@@ -13,8 +13,8 @@ import (
 // ephemeralNode is what Inspect and errors call an ephemeral node of another program.
 const ephemeralNode = "ephemeral node"
 
-// errEphemeral: another program has an ephemeral node at the path of the key's node. Such
-// a node cannot have children.
+// errEphemeral: another program has an ephemeral node at the path of the key's node.
+// Such a node cannot have children.
 var errEphemeral = fmt.Errorf("%w: %s", driver.ErrForeign, ephemeralNode)
 
 var (

@@ -24,8 +24,8 @@ type outage struct {
 
 // TestOutageTexts: in every outage the error has the address and the cause on one line.
 //
-// Row 17 (zklock): the caller gets ErrUnavailable, even if its context ends first. Fails if
-// Acquire drops the errors of its attempts when its context ends.
+// Row 17 (zklock): the caller gets ErrUnavailable, even if its context ends first.
+// Fails if Acquire drops the errors of its attempts when its context ends.
 func TestOutageTexts(t *testing.T) {
 	t.Parallel()
 	const password = "open-sesame"

@@ -12,8 +12,8 @@ import (
 // Backend is the type of the Backends that New returns.
 type Backend = backend
 
-// Queue returns the names of the nodes in the queue, in order, and of those that have the
-// key.
+// Queue returns the names of the nodes in the queue, in order, and the names of the
+// holders.
 func Queue(names []string) (order, holders []string, err error) {
 	q, err := parseQueue(names)
 	return nodeNames(q), nodeNames(placequeue.Holders(q)), err
@@ -26,8 +26,8 @@ func nodeNames(nodes []node) (names []string) {
 	return names
 }
 
-// Stranger returns the name of a child of a key's node that does not see the node own, and
-// why an owner of that node does not get the key.
+// Stranger returns the name of a child of a key's node that does not see the node own,
+// and why an owner of that node does not get the key.
 func Stranger(names []string, own string) (string, error) {
 	q, err := parseQueue(names)
 	if err != nil {

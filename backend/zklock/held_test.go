@@ -23,9 +23,9 @@ func named(key, name string) driver.Request {
 	return r
 }
 
-// TestHolderNames: the error of every process names the holder: after one attempt, and in a wait
-// from the second refusal on, for one read while that holder alone is in the way. A hand-over
-// reads no name.
+// TestHolderNames: the error of every process names the holder: after one attempt, and
+// in a wait from the second refusal on, for one read while that holder alone is in the
+// way. A hand-over reads no name.
 func TestHolderNames(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, v *virtual) {
 		const web = "web-3/1432"
@@ -71,7 +71,8 @@ func TestHolderNames(t *testing.T) {
 	}, zklock.Config{SessionTimeout: 3 * time.Hour})
 }
 
-// TestNextHolderIsNamed: the holder changes, and the node that a waiter watches does not.
+// TestNextHolderIsNamed: the holder changes, and the node that a waiter watches does
+// not.
 func TestNextHolderIsNamed(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, v *virtual) {
 		other := newVirtual(t, v.server)
@@ -100,7 +101,8 @@ func enqueue(t *testing.T, v *virtual, r driver.Request) error {
 	return err
 }
 
-// TestForeignHolderNames: the data of another program's node is shown if it can be a name.
+// TestForeignHolderNames: the data of another program's node is shown if it can be a
+// name.
 func TestForeignHolderNames(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, v *virtual) {
 		for data, want := range map[string]string{

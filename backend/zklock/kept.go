@@ -8,12 +8,13 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// A node that is kept stands for an owner that is done, and has the number of its node. It
-// does not end with a session. Its data are how long it lasts after they were written, by the
-// clock of the servers, and the name of the holder. Whoever finds it later deletes it.
+// A node that is kept stands for an owner that is done, and has the number of its node.
+// It does not end with a session. Its data are how long it lasts after they were
+// written, by the clock of the servers, and the name of the holder. Whoever finds it
+// later deletes it.
 
-// keep replaces the node of an owner that is done by one that is kept. It returns false if the
-// node does not exist.
+// keep replaces the node of an owner that is done by one that is kept. It returns false
+// if the node does not exist.
 func (b *backend) keep(ctx context.Context, r *renewal) (kept bool, err error) {
 	tk := r.Ticket
 	if !tk.lock(ctx) {
@@ -47,7 +48,7 @@ func (b *backend) keep(ctx context.Context, r *renewal) (kept bool, err error) {
 	}).wait(ctx)
 }
 
-// endKept deletes those of the nodes at these paths that are over at a time of the servers'
+// endKept deletes the nodes at these paths that are over at a time of the servers'
 // clock. It reports whether there were any, and the time that is left of the others.
 func (b *backend) endKept(ctx context.Context, paths []string, now time.Time) (left time.Duration, over bool, err error) {
 	for _, path := range paths {

@@ -22,9 +22,9 @@ const (
 	// maxNudges bounds the nudges in flight.
 	maxNudges = 8
 
-	// sessionPatience is the longest wait for a session on a new connection. A server that
-	// is starting may accept a connection and never answer on it. The wait is shorter than
-	// the default lease, which cannot be renewed meanwhile.
+	// sessionPatience is the longest wait for a session on a new connection. A server
+	// that is starting may accept a connection and never answer on it. The wait is
+	// shorter than the default lease, which cannot be renewed meanwhile.
 	sessionPatience = 5 * time.Second
 )
 
@@ -87,8 +87,8 @@ func (l *link) dial(network, address string, timeout time.Duration) (net.Conn, e
 	return s, nil
 }
 
-// onEvent handles an event. The client library calls it for one event at a time, before it
-// reads what the server has sent after the event.
+// onEvent handles an event. The client library calls it for one event at a time, before
+// it reads what the server has sent after the event.
 func (l *link) onEvent(e zk.Event) {
 	if e.Type != zk.EventSession {
 		return
@@ -116,8 +116,8 @@ func (l *link) onEvent(e zk.Event) {
 }
 
 // authenticate sends the credentials, once. On later connections the client library
-// repeats that before it sends anything else. The sniffer replaces the empty credentials
-// by those of its connection.
+// repeats that before it sends anything else. The sniffer replaces the empty
+// credentials by the credentials of its connection.
 func (l *link) authenticate() {
 	if err := l.conn.AddAuth("digest", nil); err != nil {
 		return // the next connection tries again
@@ -186,8 +186,8 @@ func (l *link) ready(ctx context.Context) (*session, error) {
 	}
 }
 
-// close ends the session, and with it all its nodes, when ctx has ended. It takes a few seconds
-// at most if the server does not answer.
+// close ends the session, and with it all its nodes, when ctx has ended. It takes a few
+// seconds at most if the server does not answer.
 func (l *link) close() {
 	l.conn.Close()
 	l.mu.Lock()
@@ -204,10 +204,10 @@ func (l *link) opContext(ctx context.Context) (context.Context, context.CancelFu
 	return rolling.Within(ctx, l.config.OpTimeout, errNoAnswer)
 }
 
-// nudge sends a request to a server that owes an answer. ZooKeeper 3.8's CommitProcessor
-// looks for work before it takes the lock under which it waits for work. It misses what is
-// committed in between, and finds it when the next request comes. With one client that is
-// the next ping, a third of the session's timeout later.
+// nudge sends a request to a server that owes an answer. ZooKeeper 3.8's
+// CommitProcessor looks for work before it takes the lock under which it waits for
+// work. It misses what is committed in between, and finds it when the next request
+// comes. With one client that is the next ping, a third of the session's timeout later.
 func (l *link) nudge() {
 	if l.nudges.Add(1) > maxNudges { // the server answers nothing
 		l.nudges.Add(-1)
@@ -219,10 +219,11 @@ func (l *link) nudge() {
 	}()
 }
 
-// suspect closes the connection if the server has been silent for half of the time of an operation,
-// or if one that began at start has no answer in all its time and there are other servers. The
-// library would wait for two thirds of the session, in which every lease ends. It does so once in
-// the time of two operations: a leader that stands still is no fault of the next connection.
+// suspect closes the connection if the server has been silent for half of the time of
+// an operation, or if one that began at start has no answer in all its time and there
+// are other servers. The library would wait for two thirds of the session, in which
+// every lease ends. It does so once in the time of two operations: a leader that stands
+// still is no fault of the next connection.
 func (l *link) suspect(start time.Time) {
 	l.mu.Lock()
 	s, limit := l.latest, l.config.OpTimeout
@@ -289,5 +290,6 @@ func (l *link) cause(ctx context.Context) error {
 	return l.explain(errNoSession)
 }
 
-// silent drops the messages of the client library: the errors of the calls say the same.
+// silent drops the messages of the client library: the errors of the calls say the
+// same.
 var silent = log.New(io.Discard, "", 0)

@@ -14,8 +14,8 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
-// TestNamesAreLookedUpAgain: a server moves to another address and keeps its name. A name
-// that is not known is not an error while another one is.
+// TestNamesAreLookedUpAgain: a server moves to another address and keeps its name. A
+// name that is not known is not an error while another one is.
 func TestNamesAreLookedUpAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

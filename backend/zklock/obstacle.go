@@ -18,7 +18,7 @@ type obstacle struct {
 	own     string   // the path of the ticket's node; "" if there can be none
 	first   atomic.Pointer[holder]
 	foreign error     // nil if an owner that excludes the ticket's has the key
-	others  bool      // some of the nodes to wait for are those of other programs
+	others  bool      // other programs have made some of the nodes to wait for
 	until   time.Time // when the next node is over that does not end with a session; zero if there is none
 }
 
@@ -37,9 +37,9 @@ func (o *obstacle) Watch(ctx context.Context) <-chan error {
 	return fired
 }
 
-// Remains implements [placequeue.Obstacle]. It looks at the ticket's node, if it has one, and at
-// the one node that it waits for. Other programs do not delete a node in front that is over: behind
-// theirs, the whole queue is read.
+// Remains implements [placequeue.Obstacle]. It looks at the ticket's node, if it has
+// one, and at the node that it waits for. Other programs do not delete a node in front
+// that is over: behind theirs, the whole queue is read.
 func (o *obstacle) Remains(ctx context.Context) bool {
 	if len(o.watch) != 1 || o.others || !o.until.IsZero() && !time.Now().Before(o.until) {
 		return false
@@ -63,9 +63,9 @@ func (o *obstacle) Remains(ctx context.Context) bool {
 	return err == nil && stat.Czxid != 0
 }
 
-// Err implements [placequeue.Obstacle]. To name a holder in another process is a request,
-// but not again while the holder alone is in the way. That holder has had the key for at most
-// the time since it joined the queue.
+// Err implements [placequeue.Obstacle]. To name a holder in another process is a
+// request, but not again while the holder alone is in the way. That holder has had the
+// key for at most the time since it joined the queue.
 func (o *obstacle) Err(ctx context.Context, thorough bool) error {
 	if o.foreign != nil {
 		return o.foreign
@@ -88,8 +88,8 @@ func (o *obstacle) Err(ctx context.Context, thorough bool) error {
 	return held
 }
 
-// readFirst returns the first node in the queue, which was at path. What is not known is left
-// out.
+// readFirst returns the first node in the queue, which was at path. What is not known
+// is left out.
 func (o *obstacle) readFirst(ctx context.Context, path string) *holder {
 	link := o.backend.link
 	for {

@@ -16,8 +16,8 @@ import (
 
 // A user lacks one permission: Ping refuses it, too.
 //
-// Row 17 (zklock): the error names the permission that is missing, and no lock is granted that
-// cannot be given back. Fails if only the answer of the leader is tried.
+// Row 17 (zklock): the error names the permission that is missing, and no lock is
+// granted that cannot be given back. Fails if only the answer of the leader is tried.
 func TestMissingPermission(t *testing.T) {
 	t.Parallel()
 	addr := []string{shared.Server(t).Addr()}
@@ -59,7 +59,8 @@ func mustLack(tb testing.TB, err error, want string) {
 	}
 }
 
-// TestTrialIsMadeOnce: the first Ping creates a node and deletes it, and later calls do not.
+// TestTrialIsMadeOnce: the first Ping creates a node and deletes it, and later calls do
+// not.
 func TestTrialIsMadeOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -13,14 +13,15 @@ import (
 // maxRenewals is how many nodes one call of Renew reads at the same time.
 const maxRenewals = 256
 
-// Renew implements [driver.Backend]. It makes sure that the leader answers, in one round
-// trip, and then that each node exists and belongs to the session, all at the same time. It also
-// reads the queues: a lock that does not see the node, of another recipe of Curator, ends
-// the lease, and the result's error wraps [driver.ErrForeign].
+// Renew implements [driver.Backend]. It makes sure that the leader answers, in one
+// round trip, and then that each node exists and belongs to the session, all at the
+// same time. It also reads the queues: a lock that does not see the node, of another
+// recipe of Curator, ends the lease, and the result's error wraps [driver.ErrForeign].
 //
-// A renewal may make a lease longer than the session's timeout allows: the lease then lasts
-// as long as the process, and only as long as the session if the process dies. The node of a
-// grant with Retain is replaced by one that lasts: see the package comment.
+// A renewal may make a lease longer than the session's timeout allows: the lease then
+// lasts as long as the process, and only as long as the session if the process dies.
+// The node of a grant with Retain is replaced by one that lasts: see the package
+// comment.
 func (b *backend) Renew(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
 	renewals := b.table.Renewals(grants, report)
 	if len(renewals) == 0 {

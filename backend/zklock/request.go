@@ -90,14 +90,15 @@ func (l *link) remove(path string) *pending[bool] {
 	})
 }
 
-// sync returns when the connected server has caught up with the state that the leader had
-// after the call. A server that is cut off from the leader does not answer.
+// sync returns when the connected server has caught up with the state that the leader
+// had after the call. A server that is cut off from the leader does not answer.
 func (l *link) sync() *pending[string] {
 	return begin(l, func(c *zk.Conn) (string, error) { return c.Sync("/") })
 }
 
-// keptUntil returns the end of a node that is kept, or false for another one. If another
-// program has replaced the data, as Curator's Revoker does to ask for the key, the node is over.
+// keptUntil returns the end of a node that is kept, or false for another one. If
+// another program has replaced the data, as Curator's Revoker does to ask for the key,
+// the node is over.
 func (c *content) keptUntil(name string) (end time.Time, kept bool) {
 	n, _ := parseNode(path.Base(name))
 	d, _, ok := parseKept(c.data)

@@ -12,15 +12,15 @@ import (
 )
 
 // Revoke implements [driver.Revoker]. It writes Curator's message into the nodes of the
-// holders, so it also asks a holder that uses Curator's makeRevocable. The message is not
-// lost: a holder that listens later is told, and a process that was asked does not extend its
-// lock for another goroutine.
+// holders, so it also asks a holder that uses Curator's makeRevocable. The message is
+// not lost: a holder that listens later is told, and a process that was asked does not
+// extend its lock for another goroutine.
 func (b *backend) Revoke(ctx context.Context, key string) (bool, error) {
 	return b.eachHolder(ctx, key, b.ask)
 }
 
-// ask writes the message into the node n at path, unless its owner is done. It returns false if
-// there is no such node.
+// ask writes the message into the node n at path, unless its owner is done. It returns
+// false if there is no such node.
 func (b *backend) ask(ctx context.Context, path string, n node) (existed bool, err error) {
 	for {
 		found, err := b.link.content(path).wait(ctx)
@@ -53,8 +53,8 @@ func (b *backend) Revoked(ctx context.Context, g driver.Grant) <-chan struct{} {
 	return asked
 }
 
-// awaitMessage waits until a node contains the message. It returns false if ctx ends or the
-// node is deleted first.
+// awaitMessage waits until a node contains the message. It returns false if ctx ends or
+// the node is deleted first.
 func (b *backend) awaitMessage(ctx context.Context, path string) bool {
 	for {
 		w, err := b.watches.add(ctx, path)

@@ -9,8 +9,8 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
-// TestMaxLease: the longest lease ends before the session can end, in the worst case that
-// its comment describes.
+// TestMaxLease: the longest lease ends before the session can end, in the worst case
+// that its comment describes.
 func TestMaxLease(t *testing.T) {
 	t.Parallel()
 	for _, tick := range []time.Duration{100 * time.Millisecond, 2 * time.Second} {
@@ -24,7 +24,8 @@ func TestMaxLease(t *testing.T) {
 	}
 }
 
-// TestLeaseBound: no lease is longer than half of the timeout that the server agreed to.
+// TestLeaseBound: no lease is longer than half of the timeout that the server agreed
+// to.
 func TestLeaseBound(t *testing.T) {
 	t.Parallel()
 	addr := []string{shared.Server(t).Addr()} // sessions of 400 ms to 600 s

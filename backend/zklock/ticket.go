@@ -11,8 +11,8 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// ticket is one owner's request for one key. It has a node in the key's queue, except for a
-// short time.
+// ticket is one owner's request for one key. It has a node in the key's queue, except
+// for a short time.
 type ticket struct {
 	placequeue.Ticket[*session]
 
@@ -46,16 +46,16 @@ func (t *table) setLost(tk *ticket) {
 	t.SetLost(tk)
 }
 
-// setHeld records that the owner of tk, which the caller has locked, has the key under the
-// terms of g: see [placequeue.Table.SetHeld].
+// setHeld records that the owner of tk, which the caller has locked, has the key under
+// the terms of g: see [placequeue.Table.SetHeld].
 func (t *table) setHeld(tk *ticket, g *driver.Grant) bool {
 	t.Lock()
 	defer t.Unlock()
 	return t.SetHeld(tk, tk.node, tk.session, g)
 }
 
-// unsent removes the ticket of an attempt that has failed with err, if its owner has no node and
-// no request may still create one. The error then says so.
+// unsent removes the ticket of an attempt that has failed with err, if its owner has no
+// node and no request may still create one. The error then says so.
 func (t *table) unsent(tk *ticket, err error) error {
 	if err == nil || errors.Is(err, driver.ErrNotAcquired) {
 		return err

@@ -24,8 +24,8 @@ type virtual struct {
 	gate    locked[func(written []byte) error] // of all writes; nil if there is none
 }
 
-// inVirtualTime runs f in a bubble. The Backend knows two servers, so that the client library
-// does not wait between two connections. It has had a lock before.
+// inVirtualTime runs f in a bubble. The Backend knows two servers, so that the client
+// library does not wait between two connections. It has had a lock before.
 func inVirtualTime(t *testing.T, f func(t *testing.T, v *virtual), config ...zklock.Config) {
 	t.Helper()
 	t.Parallel()
@@ -57,7 +57,8 @@ func (v *virtual) newSession() {
 	synctest.Wait()
 }
 
-// tryInDoubt makes an attempt that gets no answer, because of the fate of the owner's node.
+// tryInDoubt makes an attempt that gets no answer, because of the fate of the owner's
+// node.
 func (v *virtual) tryInDoubt(t *testing.T, r driver.Request, answer fate) {
 	t.Helper()
 	v.server.On(func(op int32, path string) fate {
@@ -96,8 +97,9 @@ func (c gatedConn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// acrossSessions calls f so that its first request is written in the next session, although
-// f has seen the session before: the client blocks at writing a request before that.
+// acrossSessions calls f so that its first request is written in the next session,
+// although f has seen the session before: the client blocks at writing a request before
+// that.
 func (v *virtual) acrossSessions(f func()) {
 	gate := make(chan struct{})
 	v.gate.set(func([]byte) error {

@@ -12,21 +12,22 @@ var ErrGivenUp = fmt.Errorf("released while waiting: %w", driver.ErrNotAcquired)
 
 // Obstacle is why an owner does not get the key now.
 type Obstacle interface {
-	// Watch returns a channel with a value when the obstacle may be gone, or with an error
-	// if it cannot be watched. It watches until ctx ends.
+	// Watch returns a channel with a value when the obstacle may be gone, or with an
+	// error if it cannot be watched. It watches until ctx ends.
 	Watch(ctx context.Context) <-chan error
-	// Ended returns a channel that is closed when the session of the owner's place has ended.
+	// Ended returns a channel that is closed when the session of the owner's place has
+	// ended.
 	Ended() <-chan struct{}
-	// Remains reports whether the obstacle and the owner's place are still there. It costs
-	// less than an attempt.
+	// Remains reports whether the obstacle and the owner's place are still there. It
+	// costs less than an attempt.
 	Remains(ctx context.Context) bool
-	// Err returns why the owner does not have the key. It names the holder if that costs no
-	// request, or if thorough is true.
+	// Err returns why the owner does not have the key. It names the holder if that
+	// costs no request, or if thorough is true.
 	Err(ctx context.Context, thorough bool) error
 }
 
-// wait is what is known of an owner since its last attempt was refused. The table's mutex
-// guards it.
+// wait is what is known of an owner since its last attempt was refused. The table's
+// mutex guards it.
 type wait struct {
 	obstacle Obstacle
 	over     bool          // the obstacle may be gone
@@ -34,9 +35,9 @@ type wait struct {
 	replaced chan struct{} // closed when the next attempt has its result
 }
 
-// Enqueue implements [driver.Queuer] for the owner of tk. It makes an attempt, unless the
-// obstacle of the last one remains. The first refusal of a wait names the holder only if that
-// costs no request: most waiters get the key without another.
+// Enqueue implements [driver.Queuer] for the owner of tk. It makes an attempt, unless
+// the obstacle of the last one remains. The first refusal of a wait names the holder
+// only if that costs no request: most waiters get the key without another.
 func (t *Table[T, S]) Enqueue(ctx context.Context, tk T, attempt func() (driver.Grant, Obstacle, error)) (driver.Grant, error) {
 	last, over, err := t.waited(tk)
 	switch {
@@ -61,8 +62,8 @@ func (t *Table[T, S]) Enqueue(ctx context.Context, tk T, attempt func() (driver.
 	return g, err
 }
 
-// waited returns the obstacle of the last attempt if that was refused, whether it may be gone,
-// and once why it cannot be watched.
+// waited returns the obstacle of the last attempt if that was refused, whether it may
+// be gone, and once why it cannot be watched.
 func (t *Table[T, S]) waited(tk T) (o Obstacle, over bool, err error) {
 	t.Lock()
 	defer t.Unlock()
@@ -74,9 +75,9 @@ func (t *Table[T, S]) waited(tk T) (o Obstacle, over bool, err error) {
 	return w.obstacle, w.over, err
 }
 
-// Turn implements [driver.Waker]. The channel is closed when the obstacle of the owner's last
-// attempt may be gone or cannot be watched, when another attempt has another result, and when
-// the session or the Backend has ended.
+// Turn implements [driver.Waker]. The channel is closed when the obstacle of the
+// owner's last attempt may be gone or cannot be watched, when another attempt has
+// another result, and when the session or the Backend has ended.
 func (t *Table[T, S]) Turn(ctx context.Context, bg *Background, r *driver.Request) <-chan driver.Grant {
 	turn := make(chan driver.Grant)
 	t.Lock()

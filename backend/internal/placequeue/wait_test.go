@@ -6,17 +6,53 @@ import (
 	"fmt"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/distlock-go/distlock/backend/internal/placequeue"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
-type store struct{}
+type ticket struct {
+	placequeue.Ticket[*placequeue.Session]
+}
 
-func (store) HasEnded() bool { return false }
+// newTable returns a table with a ticket.
+func newTable(t *testing.T, r *driver.Request) (table *placequeue.Table[*ticket, *placequeue.Session], tk *ticket) {
+	t.Helper()
+	table = new(placequeue.Table[*ticket, *placequeue.Session])
+	table.Init(func(*ticket) {})
+	tk, err := table.GetOrAdd(t.Context(), r, true, func(tk placequeue.Ticket[*placequeue.Session]) *ticket { return &ticket{tk} })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return table, tk
+}
 
-type ticket struct{ placequeue.Ticket[store] }
+// TestRenewedInAnEndedSession: the session ends while a renewal is in flight. A place
+// that is kept does not end with it.
+func TestRenewedInAnEndedSession(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		retain, exists bool
+		want           driver.RenewStatus
+	}{{true, true, driver.Renewed}, {true, false, driver.Lost}, {false, true, driver.Lost}} {
+		r, session := testkit.NewRequest("key"), placequeue.NewSession()
+		table, tk := newTable(t, &r)
+		g := r.Grant()
+		g.Sent = time.Now()
+		if !table.SetHeld(tk, "place", &session, &g) {
+			t.Fatal("not held")
+		}
+		g.Retain = c.retain
+		all := table.Renewals([]driver.Grant{g}, func(int, driver.RenewResult) {})
+		session.End()
+		if got := table.Renewed(&all[0], time.Now(), c.exists, nil); got.Status != c.want {
+			t.Errorf("%+v: %v", c, got)
+		}
+		table.StopTimers()
+	}
+}
 
 // obstacle counts the looks at it, until its session ends.
 type obstacle struct {
@@ -32,8 +68,9 @@ func (o *obstacle) Err(_ context.Context, more bool) error {
 	return fmt.Errorf("%v: %w", more, driver.ErrNotAcquired)
 }
 
-// TestTurn: a waiter is told when the obstacle of its last attempt may be gone, for each reason.
-// The next Enqueue then makes an attempt without another look, or says why there was no watch.
+// TestTurn: a waiter is told when the obstacle of its last attempt may be gone, for
+// each reason. The next Enqueue then makes an attempt without another look, or says why
+// there was no watch.
 func TestTurn(t *testing.T) {
 	broken := errors.New("no watch")
 	for name, c := range map[string]struct {
@@ -46,13 +83,8 @@ func TestTurn(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				bg := placequeue.NewBackground()
 				defer bg.Close(nil)
-				var table placequeue.Table[*ticket, store]
-				table.Init(func(*ticket) {})
 				r := testkit.NewRequest("key")
-				tk, err := table.GetOrAdd(t.Context(), &r, true, func(tk placequeue.Ticket[store]) *ticket { return &ticket{tk} })
-				if err != nil {
-					t.Fatal(err)
-				}
+				table, tk := newTable(t, &r)
 				o, attempts := &obstacle{Session: placequeue.NewSession(), changed: make(chan error, 1)}, 0
 				enqueue := func() error {
 					_, err := table.Enqueue(t.Context(), tk, func() (driver.Grant, placequeue.Obstacle, error) {

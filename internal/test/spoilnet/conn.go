@@ -23,6 +23,7 @@ type conn struct {
 	brittle  bool      // the next reply breaks it
 	broken   bool      // reads fail
 	closing  bool      // the client has closed it
+	shut     bool      // the server sees that
 	kept     []byte    // of what was written
 	replies  []byte    // of what arrived
 	deadline time.Time // of the client, for reads
@@ -148,9 +149,6 @@ func (c *conn) deliver() (err error) {
 	if len(c.replies) > 0 {
 		_ = c.Conn.SetReadDeadline(past) // Read goes on
 	}
-	if c.closing {
-		_ = c.Conn.Close()
-	}
 	return err
 }
 
@@ -165,12 +163,17 @@ func (c *conn) Close() error {
 	if len(c.kept) > 0 {
 		return nil // the held data still arrives
 	}
+	return c.shutDown()
+}
+
+func (c *conn) shutDown() error {
+	c.shut = true
 	return c.Conn.Close()
 }
 
-// over reports whether the connection is closed and has no held data.
+// over reports whether the connection is closed on both sides.
 func (c *conn) over() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.closing && len(c.kept) == 0
+	return c.shut
 }

@@ -196,9 +196,21 @@ func (n *Network) Break() {
 	})
 }
 
-// Deliver sends all delayed writes, and lets all delayed replies arrive.
-func (n *Network) Deliver() (err error) {
+// Send sends all delayed writes, and lets all delayed replies arrive. Connections that the
+// client has closed stay open for the server.
+func (n *Network) Send() (err error) {
 	n.each(func(c *conn) { err = errors.Join(err, c.deliver()) })
+	return err
+}
+
+// Deliver is Send, after which the server sees what the client has closed.
+func (n *Network) Deliver() error {
+	err := n.Send()
+	n.each(func(c *conn) {
+		if c.closing && !c.shut {
+			_ = c.shutDown()
+		}
+	})
 	return err
 }
 
