@@ -74,8 +74,7 @@ func (b *Backend) decide(ctx context.Context, r *driver.Request, queued, patient
 	return g, held, err
 }
 
-// doubtAttempt notes that an attempt had no answer. In SQLite none goes on after its
-// call.
+// doubtAttempt notes that an attempt had no answer. In SQLite it ends with its call.
 func (b *Backend) doubtAttempt(owner string) {
 	if b.dialect != SQLite {
 		b.inDoubt.Add(owner, doubt.Attempt)
@@ -93,8 +92,7 @@ func (e *entry) mayGrant(r *driver.Request) bool {
 	return m != nil && m.holds() || (m == nil || m.waits()) && e.admits(r)
 }
 
-// take executes the statements that take a free key. It returns false if they have
-// changed nothing.
+// take executes the statements that take a free key. It reports whether they have.
 func (b *Backend) take(ctx context.Context, r *driver.Request) (g driver.Grant, ok bool, err error) {
 	sent := time.Now()
 	var last int64

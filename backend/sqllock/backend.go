@@ -19,8 +19,7 @@ var (
 	_ driver.Pinger    = (*Backend)(nil)
 )
 
-// Backend keeps locks in the tables of a database. It is safe for concurrent use. Make
-// one with [New].
+// Backend keeps locks in the tables of a database. It is safe for concurrent use.
 type Backend struct {
 	config  Config
 	dialect Dialect
@@ -38,8 +37,7 @@ type Backend struct {
 	background sync.WaitGroup
 }
 
-// Close does not release locks: the Locker does that before. To call it again does
-// nothing.
+// Close does not release locks: the Locker does that before. It may be called again.
 func (b *Backend) Close() error {
 	b.stop()
 	b.background.Wait()

@@ -76,48 +76,27 @@ func (deaf) Listen(ctx context.Context, _ string, _ func(), _ func(string)) erro
 	return ctx.Err()
 }
 
-// calls are all calls of a Backend, by their names. Some are about what was granted.
-func calls(t *testing.T, b *sqllock.Backend, g driver.Grant) map[string]func() error {
-	t.Helper()
-	other, waiter := request("other", time.Minute), request(g.Key, time.Minute)
-	return map[string]func() error{
-		"TryAcquire": func() error {
-			_, err := b.TryAcquire(t.Context(), other)
-			return err
-		},
-		"Enqueue": func() error {
-			_, err := b.Enqueue(t.Context(), waiter)
-			return err
-		},
-		"Renew": func() error {
-			r := testkit.Renewed(t, b, g)
-			if r.Status != driver.Unknown {
-				t.Errorf("Renew: %v", r.Status)
-			}
-			return r.Err
-		},
-		"Extend": func() error {
-			_, err := b.Extend(t.Context(), g, 1)
-			return err
-		},
-		"Release": func() error { return b.Release(t.Context(), other.Grant()) },
-		"Inspect": func() error {
-			_, err := b.Inspect(t.Context(), "", 10)
-			return err
-		},
-		"ForceRelease": func() error {
-			_, err := b.ForceRelease(t.Context(), "other")
-			return err
-		},
-		"Ping": func() error { return b.Ping(t.Context()) },
-	}
-}
-
 // tellsWhy checks that each call of a Backend that cannot work says why, and grants
 // nothing.
 func tellsWhy(t *testing.T, b *sqllock.Backend, words ...string) {
 	t.Helper()
-	for name, call := range calls(t, b, request("key", time.Minute).Grant()) {
+	ctx, r := t.Context(), request("key", time.Minute)
+	for name, call := range map[string]func() error{
+		"TryAcquire": func() error { _, err := b.TryAcquire(ctx, r); return err },
+		"Enqueue":    func() error { _, err := b.Enqueue(ctx, r); return err },
+		"Renew": func() error {
+			got := testkit.Renewed(t, b, r.Grant())
+			if got.Status != driver.Unknown {
+				t.Errorf("Renew: %v", got.Status)
+			}
+			return got.Err
+		},
+		"Extend":       func() error { _, err := b.Extend(ctx, r.Grant(), 1); return err },
+		"Release":      func() error { return b.Release(ctx, r.Grant()) },
+		"Inspect":      func() error { _, err := b.Inspect(ctx, "", 10); return err },
+		"ForceRelease": func() error { _, err := b.ForceRelease(ctx, r.Key); return err },
+		"Ping":         func() error { return b.Ping(ctx) },
+	} {
 		err := call()
 		fails(t, name, err, words...)
 		if !unknown(err) {

@@ -86,8 +86,7 @@ func (b *Backend) checkTables(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		// In MySQL another process may have created the table and not yet added the
-		// row.
+		// In MySQL another process may have created the table without its row.
 		for range 10 {
 			err = b.sql.version.row(ctx, c, nil).Scan(&version)
 			if b.dialect != MySQL || !errors.Is(err, sql.ErrNoRows) || !clock.Sleep(ctx, 50*time.Millisecond) {

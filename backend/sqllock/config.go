@@ -41,8 +41,7 @@ type Config struct {
 	Listener Listener
 }
 
-// withDefaults fills in the zero fields, and refuses what makes no sense with the
-// dialect.
+// withDefaults fills in the zero fields, and refuses what makes no sense.
 func (c Config) withDefaults(d Dialect) (Config, error) {
 	c.Table = cmp.Or(c.Table, DefaultTable)
 	c.OpTimeout = cmp.Or(c.OpTimeout, defaultOpTimeout)

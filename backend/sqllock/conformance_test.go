@@ -48,7 +48,7 @@ func TestConformance(t *testing.T) {
 		}
 		if of.engine != nil {
 			features.Over = func(t *testing.T, _ driver.Backend, n *locktest.Network) driver.Backend {
-				return user.on(t, user.dialed(t, n.DialContext), sqllock.Config{OpTimeout: 300 * time.Millisecond})
+				return user.on(t, user.dialed(t, n.DialContext), sqllock.Config{OpTimeout: time.Second})
 			}
 		}
 		locktest.Run(t, open, features)

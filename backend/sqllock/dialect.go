@@ -104,8 +104,7 @@ type Tx interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// statement is SQL with the names of its parameters in the order in which the driver
-// takes them.
+// statement is SQL with the names of its parameters in the order of the driver.
 type statement struct {
 	text  string
 	names []string

@@ -167,6 +167,15 @@ func TestFailedTransactionEnds(t *testing.T) {
 	})
 }
 
+// What a session writes is not seen in another one, because a transaction was left open
+// there. Such sessions cannot exclude anybody.
+func TestUnseenWriteIsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &script{unseen: true}
+		tellsWhy(t, s.open(t, 4), "does not see what it writes")
+	})
+}
+
 // A transaction is guarded with the lease of the holder. What would take the key from
 // it, even after its lease, changes nothing.
 func TestNothingPassesAGuard(t *testing.T) {

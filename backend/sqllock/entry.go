@@ -40,8 +40,7 @@ type entry struct {
 
 	members []member // in order of arrival
 
-	// In a list, how many members share the key, and how many wait; members has the
-	// first of both.
+	// In a list, how many members share the key or wait; members has the first.
 	sharers, waiters int
 }
 
@@ -64,8 +63,7 @@ func (m *member) waits() bool       { return m.token == 0 }
 func (m *member) holds() bool       { return m.token > 0 }
 func (m *member) isTombstone() bool { return m.token == tombstoneToken }
 
-// prune removes what has ended: an exclusive holder, sharers, places in the queue, and
-// tombstones.
+// prune removes what has ended: holders, places in the queue, and tombstones.
 func (e *entry) prune() {
 	if e.owner != "" && e.expires <= e.now && !e.frozen {
 		e.owner = ""
@@ -285,8 +283,7 @@ func (e *entry) enqueue(r *driver.Request) {
 	}
 }
 
-// leave removes the owner from the members. It reports whether it was one. A tombstone
-// stays.
+// leave removes the owner from the members, and reports that. A tombstone stays.
 func (e *entry) leave(owner string) bool {
 	n := len(e.members)
 	e.members = slices.DeleteFunc(e.members, func(m member) bool { return m.owner == owner && !m.isTombstone() })

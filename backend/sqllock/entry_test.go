@@ -133,7 +133,7 @@ func TestEntryAtRandom(t *testing.T) {
 				q := ask(owner, sharings[r.IntN(len(sharings))])
 				q.Tokens = 1 + r.IntN(4)
 				g, ok := e.acquire(q)
-				if ok && (g.Token <= last || g.LastToken != g.Token+uint64(q.Tokens)-1) {
+				if ok && (g.Token <= last || g.LastToken != g.Token+uint64(q.Tokens)-1 || g.LastToken < uint64(e.now)) {
 					t.Fatalf("tokens %d to %d after %d", g.Token, g.LastToken, last)
 				}
 				if ok {

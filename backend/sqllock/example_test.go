@@ -47,14 +47,3 @@ func Example() {
 	// paying with a token: true
 	// error: <nil>
 }
-
-// ExampleSchema demonstrates how to print the SQL for a migration by hand.
-//
-//nolint:testableexamples // the output is long
-func ExampleSchema() {
-	text, err := sqllock.Schema(sqllock.MySQL, "")
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Print(text)
-}

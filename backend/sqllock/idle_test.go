@@ -101,6 +101,22 @@ func TestRenewalOnSilentConnection(t *testing.T) {
 	})
 }
 
+// The server has closed all connections, and to connect takes longer than to wait for one
+// that was idle.
+func TestConnectionsClosed(t *testing.T) {
+	for what, call := range firstCalls {
+		synctest.Test(t, func(t *testing.T) {
+			s := &script{}
+			b := s.open(t, 10, sqllock.Config{OpTimeout: 2 * time.Second})
+			s.idle(t, b, 8, time.Minute)
+			s.gone, s.dials = s.conns, 400*time.Millisecond
+			if err := call(t.Context(), b); err != nil {
+				t.Errorf("%s: %v", what, err)
+			}
+		})
+	}
+}
+
 // The reserved connection goes back to the pool now and then, whose limits apply to it.
 func TestReservedConnectionIsReplaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

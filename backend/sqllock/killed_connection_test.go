@@ -3,7 +3,6 @@ package sqllock_test
 import (
 	"context"
 	"fmt"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -17,14 +16,9 @@ import (
 // returns how many there were.
 func (of *store) killConnections(t *testing.T) (n int) {
 	t.Helper()
-	list := "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
-	kill := "SELECT pg_terminate_backend(%s)"
-	if of.dialect == sqllock.MySQL {
-		list = "SELECT id FROM information_schema.processlist WHERE db = database() AND id <> connection_id()"
-		kill = "KILL %s"
-	}
+	kill := map[sqllock.Dialect]string{sqllock.Postgres: "SELECT pg_terminate_backend(%s)", sqllock.MySQL: "KILL %s"}[of.dialect]
 	db := of.pool(t)
-	for _, id := range strings.Fields(of.server.Exec(t, of.name, list)) {
+	for _, id := range of.sessions(t, false) {
 		if _, err := db.ExecContext(t.Context(), fmt.Sprintf(kill, id)); err == nil { // it may have ended by itself
 			n++
 		}

@@ -9,20 +9,20 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
-// sessions returns how many sessions the database has. Those that wait for a lock are
-// counted alone if waiting is set.
-func (of *store) sessions(t *testing.T, waiting bool) string {
+// sessions returns the other sessions of the database, or only the ones that wait for a
+// lock.
+func (of *store) sessions(t *testing.T, waiting bool) []string {
 	t.Helper()
-	query := "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+	query := "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
 	only := " AND wait_event_type = 'Lock'"
 	if of.dialect == sqllock.MySQL {
-		query = "SELECT count(*) FROM information_schema.processlist WHERE db = database() AND id <> connection_id()"
+		query = "SELECT id FROM information_schema.processlist WHERE db = database() AND id <> connection_id()"
 		only = " AND command <> 'Sleep' AND time_ms > 50"
 	}
 	if waiting {
 		query += only
 	}
-	return strings.TrimSpace(of.server.Exec(t, of.name, query))
+	return strings.Fields(of.server.Exec(t, of.name, query))
 }
 
 // TestLateAttempt: the connection breaks before an attempt has an answer, and its
@@ -32,7 +32,7 @@ func TestLateAttempt(t *testing.T) {
 	for name, exists := range map[string]bool{"of a key with a row": true, "of a new key": false} {
 		t.Run(name, func(t *testing.T) {
 			eachShared(t, func(t *testing.T, of *store) {
-				others := of.sessions(t, false)
+				others := len(of.sessions(t, false))
 				b, n := of.over(t, patience)
 				r := request("key", time.Minute)
 				first := request("first", time.Minute)
@@ -57,7 +57,7 @@ func TestLateAttempt(t *testing.T) {
 					t.Fatal(err)
 				}
 				n.Kill()
-				testkit.Eventually(t, "the attempt has ended", func() bool { return of.sessions(t, false) == others })
+				testkit.Eventually(t, "the attempt has ended", func() bool { return len(of.sessions(t, false)) == others })
 
 				peer, db := of.open(t), of.pool(t)
 				testkit.MustRelease(t, peer, testkit.MustTry(t, peer, request("key", time.Minute)))

@@ -137,7 +137,7 @@ func (p *pool) try(ctx context.Context, why purpose, f func(c *sql.Conn, reserve
 	case err == nil:
 		defer c.Close() //nolint:errcheck // it goes back to the pool
 		return f(c, false)
-	case ctx.Err() == nil && wait.Err() != nil:
+	case ctx.Err() == nil && over(wait):
 		return p.awaitReserved(ctx, f)
 	case errors.Is(err, ctx.Err()) && p.usedUp():
 		return errors.Join(errNoConn, err)
@@ -152,8 +152,9 @@ func (p *pool) take(ctx context.Context) (*sql.Conn, error) {
 		return p.takeOne(ctx)
 	}
 	begun := time.Now()
-	c, err := p.takeOne(p.patience.Context(ctx, begun))
-	if err == nil || ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded) {
+	patience := p.patience.Context(ctx, begun)
+	c, err := p.takeOne(patience)
+	if err == nil || ctx.Err() != nil || !over(patience) {
 		return c, err
 	}
 	if !p.usedUp() { // otherwise it has waited for a connection
@@ -162,8 +163,14 @@ func (p *pool) take(ctx context.Context) (*sql.Conn, error) {
 	return p.takeOne(ctx)
 }
 
-// askIdle asks all idle connections whether they still work, unless that was done
-// since.
+// over reports whether the time of ctx is over. A dialer may notice that before ctx
+// does, and then says something else.
+func over(ctx context.Context) bool {
+	end, ok := ctx.Deadline()
+	return ctx.Err() != nil || ok && time.Until(end) <= 0
+}
+
+// askIdle asks all idle connections whether they work, unless that was done since.
 func (p *pool) askIdle(ctx context.Context, since time.Time) {
 	p.asking.Lock()
 	defer p.asking.Unlock()
@@ -199,8 +206,7 @@ func (p *pool) takeOne(ctx context.Context) (*sql.Conn, error) {
 	}
 }
 
-// answers reports whether a connection that was idle still works. If not, it is
-// discarded.
+// answers reports whether an idle connection still works. Otherwise it is discarded.
 func (p *pool) answers(ctx context.Context, c *sql.Conn, fresh bool) bool {
 	if !p.remote || p.usedLately(c) || fresh {
 		return true

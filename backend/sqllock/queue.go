@@ -18,20 +18,16 @@ func (b *Backend) Enqueue(ctx context.Context, r driver.Request) (driver.Grant, 
 		return driver.Grant{}, err
 	}
 	w := b.wakes.find(r.Owner)
-	var refusal *entry
 	if w == nil {
 		g, held, err := b.attempt(ctx, &r)
 		if err != nil || held == nil {
 			return g, err
 		}
-		w, refusal = b.wakes.join(r.Owner), held
+		w = b.wakes.join(r.Owner)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.begin()
-	if refusal != nil {
-		w.found(refusal, &r)
-	}
 	g, held, err := b.look(ctx, &r, w)
 	switch {
 	case err != nil:

@@ -20,8 +20,7 @@ const schemaVersion = 1
 
 // lockTable has a row for each key. The row stays when the key is free, because it has
 // the last token. Apart from the members, a key has one holder at most, which is in the
-// row. No index but the key: a renewal changes one column, and should not write an
-// index.
+// row. No index but the key: a renewal should not write an index.
 const lockTable = `CREATE TABLE IF NOT EXISTS {lock} (
   lock_key    {key} NOT NULL PRIMARY KEY,
   owner       {key} NOT NULL, -- the exclusive holder, or empty
@@ -138,8 +137,7 @@ func create(ctx context.Context, db *sql.DB, d Dialect, statements []string) err
 		return err
 	}
 	if d == Postgres {
-		// IF NOT EXISTS fails while another transaction creates a table of the same
-		// name.
+		// IF NOT EXISTS fails while another transaction creates such a table.
 		statements = append([]string{"SELECT pg_advisory_xact_lock(hashtext('github.com/distlock-go/distlock'))"}, statements...)
 	}
 	for _, s := range statements {

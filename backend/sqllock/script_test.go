@@ -6,6 +6,7 @@ import (
 	sqldriver "database/sql/driver"
 	"errors"
 	"io"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,10 +25,13 @@ type script struct {
 	// with it unless it is the database's.
 	before func(conn int, query string) error
 
-	refused error // what a new connection fails with
+	refused error         // what a new connection fails with
+	dials   time.Duration // how long it takes to connect
+	gone    int           // the server has closed the connections up to this one
 
 	// A connection up to silent has no answer to anything.
 	silent int
+	unseen bool          // no session sees what another has written
 	owned  bool          // a release finds the key with its owner
 	left   time.Duration // of the lease of holder
 	holder string        // has the key, and a transaction is guarded with its lease
@@ -99,7 +103,12 @@ func (s *script) index(texts ...string) int {
 }
 
 // Connect implements [sqldriver.Connector].
-func (s *script) Connect(context.Context) (sqldriver.Conn, error) {
+func (s *script) Connect(ctx context.Context) (sqldriver.Conn, error) {
+	if end, ok := ctx.Deadline(); ok && time.Until(end) < s.dials {
+		time.Sleep(time.Until(end))
+		return nil, os.ErrDeadlineExceeded // as package net says it if ctx is late
+	}
+	time.Sleep(s.dials)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.conns++
@@ -139,7 +148,7 @@ func (c *scriptConn) Ping(ctx context.Context) error {
 // ResetSession implements [sqldriver.SessionResetter]. As with pgx, a connection that
 // was idle for a second has to answer.
 func (c *scriptConn) ResetSession(ctx context.Context) error {
-	if time.Since(c.used) > time.Second && c.s.asks && c.wait(ctx) != nil {
+	if c.n <= c.s.gone || time.Since(c.used) > time.Second && c.s.asks && c.wait(ctx) != nil {
 		return sqldriver.ErrBadConn
 	}
 	c.used = time.Now()
@@ -222,7 +231,9 @@ func (c *scriptConn) answer(ctx context.Context, query string, args []sqldriver.
 	case has("SELECT token FROM") && has("lock_key = ''"):
 		return row(int64(1))
 	case has("SELECT prior_token"):
-		s.marks++
+		if !s.unseen {
+			s.marks++
+		}
 		return row(s.marks)
 	case has("LEFT JOIN"):
 		return row(append(append([]sqldriver.Value{"key"}, key...), "", int64(0), int64(0), int64(0), int64(0), int64(0), int64(0), int64(0))...)

@@ -186,8 +186,7 @@ ON DUPLICATE KEY UPDATE closed = {max}(closed, :token)`),
 		delGuard:   one(`DELETE FROM {guard} WHERE lock_key = :key`),
 		setGuarded: one(`UPDATE {lock} SET guarded = 1 WHERE lock_key = :key`),
 
-		// Of the members of a key it returns the first, and how many there are of each
-		// kind.
+		// Of the members of a key it returns the first, and how many of each kind.
 		list: one(`WITH l AS (SELECT * FROM {lock}
   WHERE lock_key > :from AND lock_key >= :prefix AND lock_key < :to AND (busy > 0 OR owner <> '' AND expires > {now})
   ORDER BY lock_key LIMIT ` + strconv.Itoa(listPage) + `),

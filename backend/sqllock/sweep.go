@@ -26,8 +26,7 @@ func (b *Backend) sweepAtIntervals() {
 	}
 }
 
-// sweep deletes the rows of unused keys unless another process did it within the
-// interval.
+// sweep deletes the rows of unused keys unless another process did it lately.
 func (b *Backend) sweep(ctx context.Context, interval time.Duration) error {
 	mine := false
 	err := b.do(ctx, forAttempt, func(ctx context.Context, c *sql.Conn) (err error) {

@@ -14,8 +14,7 @@ import (
 	"github.com/distlock-go/distlock/internal/rolling"
 )
 
-// attempts is how often an operation is tried if the connection was broken or of no
-// use.
+// attempts is how often an operation is tried if the connection was of no use.
 const attempts = 8
 
 // do calls f with a connection, within the time for one operation. If the database

@@ -8,13 +8,12 @@ import (
 )
 
 // touchInterval is how often a waiter says that it is still there. While the key has no
-// exclusive holder, others need to know sooner, and a waiter says so at almost each
-// look.
+// exclusive holder, others need to know sooner, and it says so at almost each look.
 const touchInterval = time.Second
 
 // looksToOvertake is how often a waiter finds only other waiters in its way before it
 // overtakes them. Where everything is slow, they may only be late.
-const looksToOvertake = 3
+const looksToOvertake = 2
 
 // waiter is an owner that waits in this process. It lasts from the first refusal until
 // the owner is released, or for a minute without a look, as its place does.

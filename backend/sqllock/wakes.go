@@ -26,8 +26,7 @@ const mostMessages = 16
 const channel = "distlock"
 
 // Listener receives the messages that PostgreSQL sends with NOTIFY, so that a waiter
-// learns of a release without asking for it again and again. The package pglisten has
-// one.
+// learns of a release without asking again and again. Package pglisten has one.
 type Listener interface {
 	// Listen opens a connection of its own and listens to the channel. It calls
 	// listening as soon as no later message is missed, and heard with the payload of
@@ -64,21 +63,11 @@ func (w *wakes) join(owner string) *waiter {
 	joined := w.waiting[name]
 	if joined == nil {
 		joined = &waiter{turn: make(chan driver.Grant, 1)}
-		joined.next = time.AfterFunc(touchInterval, func() { w.tick(name) })
+		joined.next = time.AfterFunc(touchInterval, func() { w.heard(name) })
 		joined.end = time.AfterFunc(micros(deadAfter), func() { w.leave(owner) })
 		w.waiting[name] = joined
 	}
 	return joined
-}
-
-// tick wakes a waiter, now and as long as it does not look.
-func (w *wakes) tick(name string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if joined := w.waiting[name]; joined != nil {
-		joined.wake()
-		joined.next.Reset(touchInterval)
-	}
 }
 
 // find returns the waiter for the owner; nil if it has none.
@@ -159,11 +148,13 @@ func (w *wakes) fail() bool {
 	return worked
 }
 
-// heard wakes the waiter that a message is for, if it waits here.
-func (w *wakes) heard(payload string) {
+// heard wakes the waiter with that name if it waits here, and again if it does not
+// look.
+func (w *wakes) heard(name string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if joined := w.waiting[payload]; joined != nil {
+	if joined := w.waiting[name]; joined != nil {
 		joined.wake()
+		joined.next.Reset(touchInterval)
 	}
 }

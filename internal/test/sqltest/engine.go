@@ -152,8 +152,7 @@ func (e *Engine) command(dir, program string, args ...string) (*exec.Cmd, error)
 }
 
 // NewDatabase makes an empty database on a server that the tests of this binary share,
-// and returns its URL. TestMain has to use [Main], or to call [StopShared] after the
-// tests.
+// and returns its URL. TestMain has to use [Main], or to call [StopShared] after them.
 func (e *Engine) NewDatabase(tb testing.TB) string {
 	tb.Helper()
 	s := e.Shared(tb)
