@@ -49,7 +49,7 @@ func split(text string, pos token.Pos) (all []Arg, rest string) {
 // ends where the next option begins.
 func (a Arg) isWritten(text string) bool {
 	m := option.FindStringSubmatch(text)
-	return m != nil && m[0] == text && m[1] == a.Name && (m[2] != "") == a.HasValue && m[3]+m[4]+m[5] == a.Value
+	return len(m) > 0 && m[0] == text && m[1] == a.Name && (m[2] != "") == a.HasValue && m[3]+m[4]+m[5] == a.Value
 }
 
 // rightUntil returns where the first option begins that a directive may not have as it is
