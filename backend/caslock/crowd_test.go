@@ -1,0 +1,166 @@
+package caslock_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/distlock-go/distlock/driver"
+)
+
+// queuer is a backend of this package.
+type queuer interface {
+	driver.Backend
+	Enqueue(ctx context.Context, r driver.Request) (driver.Grant, error)
+	Turn(ctx context.Context, r driver.Request) <-chan driver.Grant
+	io.Closer
+}
+
+// process is a backend and its visits of one key.
+type process struct {
+	queuer
+
+	id     int
+	visits int
+}
+
+func (p *process) request(key string) driver.Request {
+	p.visits++
+	return driver.Request{Key: key, Owner: fmt.Sprintf("%08x-0000-4000-8000-%012x", p.id, p.visits), TTL: 10 * time.Second, Tokens: 1}
+}
+
+// wait acquires the key with an attempt for each value of Turn, and no others.
+func (p *process) wait(ctx context.Context, r driver.Request) (driver.Grant, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var turn <-chan driver.Grant
+	for {
+		g, err := p.Enqueue(ctx, r)
+		if !errors.Is(err, driver.ErrNotAcquired) {
+			return g, err
+		}
+		if turn == nil {
+			turn = p.Turn(ctx, r)
+		}
+		select {
+		case <-turn:
+		case <-ctx.Done():
+			return driver.Grant{}, ctx.Err()
+		}
+	}
+}
+
+// crowd is what many processes do with one key.
+type crowd struct {
+	mu      sync.Mutex
+	now     []driver.Sharing // of the holders
+	token   uint64
+	arrived []time.Time // of those who wait
+	visits  int
+	next    int           // visits of the one who came first
+	longest time.Duration // wait
+}
+
+// enter notes a grant to somebody who came at the given time.
+func (c *crowd) enter(t *testing.T, g driver.Grant, came time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if n := len(c.now); n > 0 && !c.now[0].Admits(n, g.Sharing()) {
+		t.Errorf("%+v was admitted beside %+v", g.Sharing(), c.now)
+	}
+	if g.Token <= c.token {
+		t.Errorf("token %d after %d", g.Token, c.token)
+	}
+	c.token = g.Token
+	c.now = append(c.now, g.Sharing())
+	c.visits++
+	c.longest = max(c.longest, time.Since(came))
+	first := true
+	for i, a := range c.arrived {
+		if a.Before(came) {
+			first = false
+		}
+		if a.Equal(came) {
+			c.arrived[i] = time.Now().Add(time.Hour)
+		}
+	}
+	if first {
+		c.next++
+	}
+}
+
+func (c *crowd) exit() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now[1:]
+}
+
+// run lets n processes visit a key until the time is over.
+func (c *crowd) run(t *testing.T, s *server, abilities string, n int, d time.Duration, sharing func() driver.Sharing) {
+	ctx, cancel := context.WithTimeout(t.Context(), d)
+	defer cancel()
+	c.arrived = make([]time.Time, n)
+	var all sync.WaitGroup
+	for i := range n {
+		p := &process{queuer: s.open(abilities).(queuer), id: i}
+		all.Go(func() {
+			defer p.Close()
+			for ctx.Err() == nil {
+				r := p.request("key")
+				o := sharing()
+				r.Mode, r.Permits = o.Mode, o.Permits
+				came := time.Now()
+				c.mu.Lock()
+				c.arrived[i] = came
+				c.mu.Unlock()
+				g, err := p.wait(ctx, r)
+				if err == nil {
+					c.enter(t, g, came)
+					time.Sleep(time.Millisecond)
+					c.exit()
+				} else if ctx.Err() == nil {
+					t.Error(err)
+				}
+				g.Key, g.Owner = r.Key, r.Owner
+				if err := p.Release(context.WithoutCancel(ctx), g); err != nil && ctx.Err() == nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+// Nobody looks by itself before its lease or its place ends: a wake-up that is lost is a wait
+// of a second at least.
+func TestEveryWaitIsShort(t *testing.T) {
+	modes := map[string]func() driver.Sharing{
+		"writers": func() driver.Sharing { return driver.Sharing{} },
+		"readers": func() driver.Sharing { return driver.Sharing{Mode: driver.Mode(rand.N(2))} },
+		"permits": func() driver.Sharing { return driver.Sharing{Permits: 2} },
+	}
+	for _, abilities := range []string{"m", "mt"} {
+		for mode, sharing := range modes {
+			for _, n := range []int{2, 3, 5} {
+				t.Run(fmt.Sprint(abilities, "/", mode, "/", n), func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) {
+						s := newServer()
+						s.jitter = time.Millisecond
+						var c crowd
+						c.run(t, s, abilities, n, 10*time.Second, sharing)
+						t.Logf("%d visits, %d in order, the longest wait %v", c.visits, c.next, c.longest)
+						if c.longest > 500*time.Millisecond || c.visits < 500 {
+							t.Errorf("%d visits, the longest wait %v", c.visits, c.longest)
+						}
+					})
+				})
+			}
+		}
+	}
+}
