@@ -26,7 +26,7 @@ var (
 )
 
 // NotSent returns an error with the text of err that matches ErrNotSent, too. Without it, an
-// error of TryAcquire or Acquire means that the outcome is unknown, and the Locker calls
+// error of an attempt means that the outcome is unknown, and the Locker calls
 // Release. A backend should use it where that is certain: for example if the connection
 // was refused, or if no connection of a pool was free.
 func NotSent(err error) error { return notSentError{err} }

@@ -65,7 +65,7 @@ func wantWaits(t *testing.T, got []distlock.Event, want ...string) {
 	for n, i := range got {
 		lines[n] = fmt.Sprintf("%v: %v", i.Wait, strings.TrimPrefix(i.Err.Error(), "lock not acquired: "))
 		if i.Place > 0 {
-			lines[n] += fmt.Sprintf("; place %d, local %v", i.Place, i.Local)
+			lines[n] += fmt.Sprintf("; place %d", i.Place)
 		}
 	}
 	if !slices.Equal(lines, want) {
@@ -233,7 +233,7 @@ func TestWaitingLookAnswersLate(t *testing.T) {
 		time.Sleep(1500 * time.Millisecond)
 		wantIs(t, held.Release(t.Context()))
 		lease := testkit.MustGet(t, got)
-		s.Hang(testkit.Wait)
+		s.Hang(testkit.Enqueue)
 		wantIs(t, lease.Release(t.Context()))
 		next := testkit.StartAcquire(t, here, "k", distlock.Opts{})
 		time.Sleep(900 * time.Millisecond)
@@ -257,7 +257,7 @@ func TestWaitingLookIsForgotten(t *testing.T) {
 		}
 		wantIs(t, held.Release(t.Context()))
 		lease := testkit.MustGet(t, got)
-		s.Delay(time.Second, testkit.Wait)
+		s.Delay(time.Second, testkit.Enqueue)
 		wantIs(t, lease.Release(t.Context()))
 		synctest.Wait()
 		_, err = here.TryAcquire(t.Context(), "k", distlock.Opts{})
@@ -296,7 +296,7 @@ func TestWaitingHookIsSlow(t *testing.T) {
 // A caller that cannot reach the store waits, too.
 func TestWaitingForAStoreThatFails(t *testing.T) {
 	waiting(t, all, func(t *testing.T, here *distlock.Locker, _ *distlock.Lease, s *testkit.Store, w *waits) {
-		s.Fail(testkit.ErrBroken, testkit.Wait, testkit.Inspect)
+		s.Fail(testkit.ErrBroken, testkit.Enqueue, testkit.Inspect)
 		got := testkit.StartAcquire(t, here, "k", distlock.Opts{})
 		time.Sleep(1500 * time.Millisecond)
 		calls := w.take()
