@@ -135,7 +135,12 @@ func (a *attempt) decide(ctx context.Context, rec *record) (write bool, err erro
 // isNext reports whether the line lets the owner have the key, which admits it.
 func (a *attempt) isNext(ctx context.Context, rec *record) (bool, error) {
 	r := a.request
-	line, all, err := a.line.places(ctx, r.Key, glance, true)
+	idle := a.idle(r.Key, rec.version)
+	n := glance
+	if r.Sharing() == (driver.Sharing{}) { // nobody may be before it, but those who are passed
+		n = min(n, int(idle/turnTime)+2)
+	}
+	line, all, err := a.line.places(ctx, r.Key, n, true)
 	if err != nil {
 		return false, err
 	}
@@ -144,7 +149,6 @@ func (a *attempt) isNext(ctx context.Context, rec *record) (bool, error) {
 	}
 	mine := find(line, r.Owner)
 	a.passed = a.placed() && mine < 0 && all
-	idle := a.idle(r.Key, rec.version)
 	skip := 0
 	for skip < len(line) && skip != mine && skip < int(idle/turnTime) {
 		if places, _ := rec.turn(line[skip:skip+1], r.Sharing()); places == 0 {

@@ -70,6 +70,7 @@ type backend struct {
 
 var _ interface {
 	driver.Backend
+	driver.Queuer
 	driver.Extender
 	driver.Inspector
 	driver.Revoker

@@ -18,10 +18,10 @@ func TestConformance(t *testing.T) {
 			var s *server
 			locktest.Run(t, func(*testing.T) driver.Backend {
 				s = newServer()
-				return shim{s.open(abilities).(engine)}
+				return s.open(abilities)
 			}, locktest.Features{
 				Bubble: true,
-				Peer:   func(*testing.T, driver.Backend) driver.Backend { return shim{s.open(abilities).(engine)} },
+				Peer:   func(*testing.T, driver.Backend) driver.Backend { return s.open(abilities) },
 				Drop:   func(_ *testing.T, _ driver.Backend, key string) { s.drop(key) },
 			})
 		})

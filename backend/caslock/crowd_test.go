@@ -2,7 +2,6 @@ package caslock_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -12,13 +11,13 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
 // queuer is a backend of this package.
 type queuer interface {
 	driver.Backend
-	Enqueue(ctx context.Context, r driver.Request) (driver.Grant, error)
-	Turn(ctx context.Context, r driver.Request) <-chan driver.Grant
+	driver.Queuer
 	io.Closer
 }
 
@@ -33,27 +32,6 @@ type process struct {
 func (p *process) request(key string) driver.Request {
 	p.visits++
 	return driver.Request{Key: key, Owner: fmt.Sprintf("%08x-0000-4000-8000-%012x", p.id, p.visits), TTL: 10 * time.Second, Tokens: 1}
-}
-
-// wait acquires the key with an attempt for each value of Turn, and no others.
-func (p *process) wait(ctx context.Context, r driver.Request) (driver.Grant, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	var turn <-chan driver.Grant
-	for {
-		g, err := p.Enqueue(ctx, r)
-		if !errors.Is(err, driver.ErrNotAcquired) {
-			return g, err
-		}
-		if turn == nil {
-			turn = p.Turn(ctx, r)
-		}
-		select {
-		case <-turn:
-		case <-ctx.Done():
-			return driver.Grant{}, ctx.Err()
-		}
-	}
 }
 
 // crowd is what many processes do with one key.
@@ -119,7 +97,7 @@ func (c *crowd) run(t *testing.T, s *server, abilities string, n int, d time.Dur
 				c.mu.Lock()
 				c.arrived[i] = came
 				c.mu.Unlock()
-				g, err := p.wait(ctx, r)
+				g, err := testkit.Await(ctx, p, r, testkit.Looks{})
 				if err == nil {
 					c.enter(t, g, came)
 					time.Sleep(time.Millisecond)
@@ -153,14 +131,80 @@ func TestEveryWaitIsShort(t *testing.T) {
 						s := newServer()
 						s.jitter = time.Millisecond
 						var c crowd
-						c.run(t, s, abilities, n, 10*time.Second, sharing)
+						c.run(t, s, abilities, n, 3*time.Second, sharing)
 						t.Logf("%d visits, %d in order, the longest wait %v", c.visits, c.next, c.longest)
-						if c.longest > 500*time.Millisecond || c.visits < 500 {
+						if c.longest > 500*time.Millisecond || c.visits < 200 {
 							t.Errorf("%d visits, the longest wait %v", c.visits, c.longest)
 						}
 					})
 				})
 			}
 		}
+	}
+}
+
+// The places of hundreds of waiters are written all the time, and no renewal meets them.
+func TestRenewalsBesideWaiters(t *testing.T) {
+	for abilities, crowds := range map[string][]int{"m": {100}, "mt": {300, 600}} {
+		for _, n := range crowds {
+			t.Run(fmt.Sprint(abilities, "/", n), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					s := newServer()
+					s.jitter = time.Millisecond
+					holder := s.open(abilities)
+					g, err := holder.TryAcquire(t.Context(), (&process{id: n}).request("key"))
+					if err != nil {
+						t.Fatal(err)
+					}
+					ctx, cancel := context.WithCancel(t.Context())
+					var all sync.WaitGroup
+					for i := range n {
+						p := &process{queuer: s.open(abilities).(queuer), id: i}
+						all.Go(func() {
+							defer p.Close()
+							r := p.request("key")
+							r.TTL = 1500 * time.Millisecond
+							if _, err := testkit.Await(ctx, p, r, testkit.Looks{}); ctx.Err() == nil {
+								t.Error("a waiter has returned:", err)
+							}
+							if err := p.Release(context.WithoutCancel(ctx), r.Grant()); err != nil {
+								t.Error(err)
+							}
+						})
+					}
+					var longest time.Duration
+					for range 40 {
+						time.Sleep(100 * time.Millisecond)
+						start := time.Now()
+						if r := driver.RenewAll(ctx, holder, []driver.Grant{g})[0]; r.Status != driver.Renewed {
+							t.Fatal(r)
+						}
+						longest = max(longest, time.Since(start))
+					}
+					cancel()
+					all.Wait()
+					t.Logf("the longest renewal %v, %d requests", longest, s.requests)
+					if longest > 100*time.Millisecond {
+						t.Errorf("a renewal took %v", longest)
+					}
+				})
+			})
+		}
+	}
+}
+
+// However many take turns, it is the turn of the one who came first.
+func TestHundredsTakeTurns(t *testing.T) {
+	for _, n := range []int{20, 300} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newServer()
+			s.jitter = time.Millisecond
+			var c crowd
+			c.run(t, s, "mt", n, 6*time.Second, func() driver.Sharing { return driver.Sharing{} })
+			t.Logf("%d processes: %d visits, %d in order, the longest wait %v", n, c.visits, c.next, c.longest)
+			if c.next < c.visits*9/10 {
+				t.Errorf("%d of %d visits were in order", c.next, c.visits)
+			}
+		})
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"time"
 )
 
@@ -67,8 +68,12 @@ func (b *backend) update(ctx context.Context, key, owner string, known bool, dec
 			return w, swapErr
 		case time.Since(start) > patience:
 			return w, fmt.Errorf("the cell changed before each of %d attempts to write it", try+1)
-		case try > 0: // others write it, too
-			pause := time.NewTimer(rand.N(time.Millisecond << min(try, 7)))
+		case try > 0: // others write it, too; in the line these may be hundreds
+			most := 3
+			if strings.HasPrefix(key, linePrefix) {
+				most = 7
+			}
+			pause := time.NewTimer(rand.N(max(time.Since(w.sent), time.Microsecond) << min(try, most)))
 			select {
 			case <-pause.C:
 			case <-ctx.Done():
