@@ -68,6 +68,9 @@ func (a *attempt) placed() bool { return a.waiter != nil && a.waiter.placed }
 // lab/spec/line.pml: see there before a change.
 func (a *attempt) run(ctx context.Context) (driver.Grant, error) {
 	b, r := a.backend, a.request
+	if err := b.tooLong(r.TTL); err != nil {
+		return driver.Grant{}, driver.NotSent(err)
+	}
 	if a.waiter != nil {
 		a.hint = a.waiter.takeHint()
 	}

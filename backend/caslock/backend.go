@@ -108,6 +108,14 @@ func (b *backend) Features() driver.Features {
 	return driver.Features{Sharing: true, MaxTTL: b.cfg.MaxTTL}
 }
 
+// tooLong returns an error if the store may forget a cell before a lease of it ends.
+func (b *backend) tooLong(ttl time.Duration) error {
+	if b.cfg.MaxTTL > 0 && ttl > b.cfg.MaxTTL {
+		return fmt.Errorf("a lease of %v is longer than %v, the longest of this store", ttl, b.cfg.MaxTTL)
+	}
+	return nil
+}
+
 // Ping implements driver.Pinger.
 func (b *backend) Ping(ctx context.Context) error {
 	_, err := b.load(ctx, linePrefix+"ping")

@@ -38,7 +38,7 @@ func (b *backend) Inspect(ctx context.Context, prefix string, limit int) (found 
 		return found, fmt.Errorf("caslock: the store cannot list its keys: %w", errors.ErrUnsupported)
 	}
 	err = l.List(ctx, prefix, func(key string, value []byte, version string) bool {
-		if key != prefix && !strings.HasPrefix(key, linePrefix) {
+		if key != prefix && !strings.HasPrefix(key, linePrefix) && len(found) < limit {
 			r, err := b.open(key, value, version)
 			add(key, r, err)
 		}

@@ -32,6 +32,9 @@ func (b *backend) Renew(ctx context.Context, grants []driver.Grant, report func(
 }
 
 func (b *backend) renew(ctx context.Context, g *driver.Grant) error {
+	if err := b.tooLong(g.TTL); err != nil {
+		return err
+	}
 	revoked := false
 	_, err := b.update(ctx, g.Key, g.Owner, true, func(r *record) (bool, error) {
 		i := find(r.Holders, g.Owner)

@@ -80,7 +80,7 @@ func (s *server) open(abilities string) driver.Backend {
 			tickets
 		}{cells{s}, messages{s}, tickets{s}}
 	}
-	return caslock.New(store, caslock.Config{})
+	return caslock.New(store, caslock.Config{MaxTTL: 24 * time.Hour})
 }
 
 // do carries out a request.
