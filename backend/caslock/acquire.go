@@ -143,7 +143,7 @@ func (a *attempt) isNext(ctx context.Context, rec *record) (bool, error) {
 	if r.Sharing() == (driver.Sharing{}) { // nobody may be before it, but those who are passed
 		n = min(n, int(idle/turnTime)+2)
 	}
-	line, all, err := a.line.places(ctx, r.Key, n, true)
+	line, all, err := a.line.places(ctx, r.Key, n)
 	if err != nil {
 		return false, err
 	}

@@ -1,7 +1,9 @@
 package caslock_test
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -36,6 +38,9 @@ func (p *process) request(key string) driver.Request {
 
 // crowd is what many processes do with one key.
 type crowd struct {
+	ttl     time.Duration // of the leases; 10 s by default
+	crashes int           // of a hundred holders, whose processes start again
+
 	mu      sync.Mutex
 	now     []driver.Sharing // of the holders
 	token   uint64
@@ -86,33 +91,47 @@ func (c *crowd) run(t *testing.T, s *server, abilities string, n int, d time.Dur
 	c.arrived = make([]time.Time, n)
 	var all sync.WaitGroup
 	for i := range n {
-		p := &process{queuer: s.open(abilities).(queuer), id: i}
 		all.Go(func() {
-			defer p.Close()
+			p := &process{queuer: s.open(abilities).(queuer), id: i}
+			defer func() { _ = p.Close() }()
 			for ctx.Err() == nil {
-				r := p.request("key")
-				o := sharing()
-				r.Mode, r.Permits = o.Mode, o.Permits
-				came := time.Now()
-				c.mu.Lock()
-				c.arrived[i] = came
-				c.mu.Unlock()
-				g, err := testkit.Await(ctx, p, r, testkit.Looks{})
-				if err == nil {
-					c.enter(t, g, came)
-					time.Sleep(time.Millisecond)
-					c.exit()
-				} else if ctx.Err() == nil {
-					t.Error(err)
-				}
-				g.Key, g.Owner = r.Key, r.Owner
-				if err := p.Release(context.WithoutCancel(ctx), g); err != nil && ctx.Err() == nil {
-					t.Error(err)
+				if !c.visit(ctx, t, p, sharing()) {
+					_ = p.Close()
+					p.queuer = s.open(abilities).(queuer)
 				}
 			}
 		})
 	}
 	all.Wait()
+}
+
+// visit acquires the key and releases it. It returns false if the process crashes instead.
+func (c *crowd) visit(ctx context.Context, t *testing.T, p *process, sharing driver.Sharing) bool {
+	r := p.request("key")
+	r.Mode, r.Permits, r.TTL = sharing.Mode, sharing.Permits, cmp.Or(c.ttl, r.TTL)
+	came := time.Now()
+	c.mu.Lock()
+	c.arrived[p.id] = came
+	c.mu.Unlock()
+	g, err := testkit.Await(ctx, p, r, testkit.Looks{})
+	crash := rand.N(100) < c.crashes
+	if err == nil {
+		c.enter(t, g, came)
+		time.Sleep(time.Millisecond)
+		c.exit()
+	} else if g = r.Grant(); ctx.Err() == nil && !errors.Is(err, errCut) {
+		t.Error(err)
+	}
+	for !crash {
+		err := p.Release(context.WithoutCancel(ctx), g)
+		if err == nil || errors.Is(err, driver.ErrLost) && g.Token == 0 {
+			break
+		}
+		if !errors.Is(err, errCut) && !errors.Is(err, driver.ErrLost) {
+			t.Error(err)
+		}
+	}
+	return !crash
 }
 
 // Nobody looks by itself before its lease or its place ends: a wake-up that is lost is a wait
@@ -206,5 +225,72 @@ func TestHundredsTakeTurns(t *testing.T) {
 				t.Errorf("%d of %d visits were in order", c.next, c.visits)
 			}
 		})
+	}
+}
+
+// The network loses requests, answers and messages, and delays requests; replicas lag;
+// processes crash. Nobody gets a key that is held, tokens rise, and everybody is served.
+func TestFaults(t *testing.T) {
+	modes := []driver.Sharing{{}, {Mode: driver.Shared}, {Permits: 2}}
+	for _, abilities := range []string{"", "m", "mt"} {
+		for kinds := range len(modes) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newServer()
+				s.jitter = time.Millisecond
+				s.fault = func(string, string, string) fault {
+					if rand.N(50) > 0 {
+						return none
+					}
+					return fault(rand.N(int(late) + 1))
+				}
+				c := crowd{ttl: time.Second, crashes: 1}
+				c.run(t, s, abilities, 6, 30*time.Second, func() driver.Sharing { return modes[kinds*rand.N(2)] })
+				t.Logf("%q, %+v: %d visits, the longest wait %v, %d requests", abilities, modes[kinds], c.visits, c.longest, s.requests)
+				if c.visits < 100 || c.longest > 15*time.Second {
+					t.Errorf("%q, %+v: %d visits, the longest wait %v", abilities, modes[kinds], c.visits, c.longest)
+				}
+			})
+		}
+	}
+}
+
+// A request in doubt cannot take the key after the release.
+func TestReleaseInDoubt(t *testing.T) {
+	for _, what := range []fault{lost, silent, late} {
+		for at := range 3 { // the write of TryAcquire, Renew or Release
+			synctest.Test(t, func(t *testing.T) {
+				s := newServer()
+				swaps := 0
+				s.fault = func(op, _, _ string) fault {
+					if op != "swap" {
+						return none
+					}
+					if swaps++; swaps == at+1 {
+						return what
+					}
+					return none
+				}
+				p, other := &process{queuer: s.open("").(queuer)}, &process{queuer: s.open("").(queuer), id: 1}
+				defer p.Close()
+				defer other.Close()
+				r := p.request("key")
+				g, err := p.TryAcquire(t.Context(), r)
+				if err == nil {
+					driver.RenewAll(t.Context(), p, []driver.Grant{g})
+				} else {
+					g = r.Grant()
+				}
+				for err := errCut; err != nil; {
+					if err = p.Release(t.Context(), g); err != nil && !errors.Is(err, errCut) {
+						t.Fatal(err)
+					}
+				}
+				time.Sleep(time.Second) // the late request has arrived
+				next, err := other.TryAcquire(t.Context(), other.request("key"))
+				if err != nil || next.Token <= g.LastToken {
+					t.Errorf("fault %d of write %d: %v, token %d after %d", what, at, err, next.Token, g.LastToken)
+				}
+			})
+		}
 	}
 }

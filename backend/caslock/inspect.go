@@ -62,7 +62,7 @@ func (b *backend) describe(ctx context.Context, info *driver.KeyInfo, r *record)
 	if !r.Waiting {
 		return nil
 	}
-	line, _, err := b.line.places(ctx, info.Key, 1000, false)
+	line, _, err := b.line.places(ctx, info.Key, 1000)
 	for _, h := range r.Holders {
 		line = without(line, h.Owner)
 	}

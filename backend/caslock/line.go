@@ -16,8 +16,8 @@ type line interface {
 	join(ctx context.Context, key string, l lease) error
 	leave(ctx context.Context, key string, owners ...string) error
 
-	// places returns the first n places or more. Only if sure is false, they may be old.
-	places(ctx context.Context, key string, n int, sure bool) (first []lease, all bool, err error)
+	// places returns the first n places or more.
+	places(ctx context.Context, key string, n int) (first []lease, all bool, err error)
 
 	// stands is how long a place stands without its owner.
 	stands(ttl time.Duration) time.Duration
@@ -56,7 +56,7 @@ func (c cellLine) leave(ctx context.Context, key string, owners ...string) error
 	return err
 }
 
-func (c cellLine) places(ctx context.Context, key string, _ int, _ bool) ([]lease, bool, error) {
+func (c cellLine) places(ctx context.Context, key string, _ int) ([]lease, bool, error) {
 	r, err := c.b.load(ctx, linePrefix+key)
 	return r.Places, true, err
 }
@@ -86,10 +86,10 @@ func (c ticketLine) leave(ctx context.Context, key string, owners ...string) (er
 	return err
 }
 
-func (c ticketLine) places(ctx context.Context, key string, n int, sure bool) (first []lease, all bool, err error) {
+func (c ticketLine) places(ctx context.Context, key string, n int) (first []lease, all bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	values, err := c.t.OldestTickets(ctx, key, n, sure)
+	values, err := c.t.OldestTickets(ctx, key, n)
 	for _, v := range values {
 		var l lease
 		if json.Unmarshal(v, &l) == nil && l.Owner != "" {

@@ -89,13 +89,20 @@ func (b *backend) pass(ctx context.Context, key, from string, r *record) {
 	if n := len(r.Holders); n > 0 && !r.Holders[0].Shared && r.Holders[0].Permits == 0 {
 		return
 	}
-	line, _, err := b.line.places(ctx, key, glance, false)
-	if err != nil {
-		return
+	var line []lease
+	var places int
+	stays := false
+	for n := 2; n <= glance && places+1 >= len(line); n = n * 8 { // one writer is all, as a rule
+		found, all, err := b.line.places(ctx, key, n)
+		if err != nil {
+			return
+		}
+		stays = find(found, from) >= 0
+		line = without(found, from)
+		if places, _ = r.turn(line, driver.Sharing{}); all {
+			break
+		}
 	}
-	stays := find(line, from) >= 0
-	line = without(line, from)
-	places, _ := r.turn(line, driver.Sharing{})
 	m := message{Kind: itsTurn, Key: key, Version: r.version, Record: r.encode()}
 	for i, p := range line[:min(places+1, len(line))] {
 		if i == places {

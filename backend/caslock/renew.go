@@ -66,7 +66,7 @@ func (b *backend) Extend(ctx context.Context, g driver.Grant, tokens int) (drive
 			if !r.fresh {
 				return false, nil
 			}
-			line, _, err := b.line.places(ctx, g.Key, glance, true)
+			line, _, err := b.line.places(ctx, g.Key, glance)
 			if err != nil {
 				return false, err
 			}

@@ -67,6 +67,7 @@ type Tickets interface {
 	RemoveTicket(ctx context.Context, key, owner string) error
 
 	// OldestTickets returns the values of the first n tickets in the order in which they
-	// were made. Only if sure is false, the answer may be that of a replica that lags.
-	OldestTickets(ctx context.Context, key string, n int, sure bool) ([][]byte, error)
+	// were made. As with Load, a replica that lags must not give the answer: a waiter that it
+	// does not know yet would not be woken.
+	OldestTickets(ctx context.Context, key string, n int) ([][]byte, error)
 }

@@ -1,7 +1,6 @@
 package caslock_test
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -224,8 +223,8 @@ func (t tickets) RemoveTicket(ctx context.Context, key, owner string) error {
 	})
 }
 
-func (t tickets) OldestTickets(ctx context.Context, key string, n int, sure bool) (values [][]byte, err error) {
-	err = t.s.do(ctx, cmp.Or(map[bool]string{true: "oldest"}[sure], "oldest, maybe"), key, "", func() {
+func (t tickets) OldestTickets(ctx context.Context, key string, n int) (values [][]byte, err error) {
+	err = t.s.do(ctx, "oldest", key, "", func() {
 		all := t.s.tickets[key]
 		for _, ticket := range all[:min(n, len(all))] {
 			values = append(values, ticket.value)

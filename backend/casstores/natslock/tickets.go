@@ -32,16 +32,16 @@ func (s *store) RemoveTicket(ctx context.Context, key, owner string) error {
 	return nil
 }
 
-// OldestTickets implements caslock.Tickets. Many are read in one request, which any replica may
-// answer; the leader gives one for each request.
-func (s *store) OldestTickets(ctx context.Context, key string, n int, sure bool) (values [][]byte, err error) {
+// OldestTickets implements caslock.Tickets. Many could be read in one request, but any replica
+// may answer that. A leader gives one for each request.
+func (s *store) OldestTickets(ctx context.Context, key string, n int) (values [][]byte, err error) {
 	if err := s.open(ctx); err != nil {
 		return nil, err
 	}
-	if sure && !s.single {
-		values, err = s.nextTickets(ctx, s.tickets(key, "*"), n)
-	} else {
+	if s.single {
 		values, err = s.batch(ctx, s.tickets(key, "*"), n)
+	} else {
+		values, err = s.nextTickets(ctx, s.tickets(key, "*"), n)
 	}
 	if err != nil {
 		return nil, s.fail("read the queue", err)
