@@ -143,7 +143,7 @@ func (s *store) topic(topic string) string { return "distlock.tell." + s.cfg.Buc
 // Listen implements caslock.Messenger.
 func (s *store) Listen(ctx context.Context, topic string, f func(data []byte)) {
 	go func() {
-		status := s.nc.StatusChanged(nats.CONNECTED)
+		status := s.nc.StatusChanged(nats.CONNECTED, nats.CLOSED)
 		defer s.nc.RemoveStatusListener(status)
 		sub, err := s.nc.Subscribe(s.topic(topic), func(m *nats.Msg) { f(m.Data) })
 		if err != nil {
@@ -155,7 +155,10 @@ func (s *store) Listen(ctx context.Context, topic string, f func(data []byte)) {
 				f(nil)
 			}
 			select {
-			case <-status:
+			case now := <-status:
+				if now == nats.CLOSED {
+					return
+				}
 			case <-ctx.Done():
 				return
 			}
