@@ -147,9 +147,7 @@ func (a *attempt) isNext(ctx context.Context, rec *record) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	for _, h := range rec.Holders { // its place may not be gone yet
-		line = without(line, h.Owner)
-	}
+	line = rec.withoutHolders(line)
 	mine := find(line, r.Owner)
 	a.passed = a.placed() && mine < 0 && all
 	skip := 0

@@ -63,9 +63,7 @@ func (b *backend) describe(ctx context.Context, info *driver.KeyInfo, r *record)
 		return nil
 	}
 	line, _, err := b.line.places(ctx, info.Key, 1000)
-	for _, h := range r.Holders {
-		line = without(line, h.Owner)
-	}
+	line = r.withoutHolders(line)
 	info.Waiting = len(line)
 	for _, p := range line[:min(info.Waiting, driver.MaxWaiterInfos)] {
 		info.Waiters = append(info.Waiters, driver.WaiterInfo{

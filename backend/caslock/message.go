@@ -98,7 +98,7 @@ func (b *backend) pass(ctx context.Context, key, from string, r *record) {
 			return
 		}
 		stays = find(found, from) >= 0
-		line = without(found, from)
+		line = r.withoutHolders(without(found, from))
 		if places, _ = r.turn(line, driver.Sharing{}); all {
 			break
 		}

@@ -107,6 +107,14 @@ func (r *record) turn(line []lease, s driver.Sharing) (places int, more bool) {
 	return len(line), now.Admits(n, s)
 }
 
+// withoutHolders returns the places of those who wait. A holder's place may not be gone yet.
+func (r *record) withoutHolders(line []lease) []lease {
+	for _, h := range r.Holders {
+		line = without(line, h.Owner)
+	}
+	return line
+}
+
 // held says why somebody with s cannot have the key.
 func (r *record) held(s driver.Sharing) *driver.HeldError {
 	e := &driver.HeldError{}
