@@ -53,7 +53,9 @@ func TestMinHoldIsNotHandedOver(t *testing.T) {
 		synctest.Wait()
 		wantIs(t, testkit.ErrorOf(l.TryAcquire(t.Context(), "k", o)), distlock.ErrNotAcquired)
 		all.Wait()
-		wantCalls(t, s, testkit.Enqueue, 2)
+		if n := len(s.Calls(testkit.Enqueue)); n < 2 {
+			t.Errorf("%d calls: the lease was handed over", n)
+		}
 	})
 }
 
