@@ -105,14 +105,14 @@ func TestACL(t *testing.T) {
 
 // With a clock of its own, a user needs no rights beside those for its prefix. It can neither move
 // the tokens of others nor stop their locks. Fails if a Backend uses another clock than that of
-// WithClock.
+// Clock.
 func TestACLOfOneClock(t *testing.T) {
 	t.Parallel()
 	s := realServer(t)
 	rules := slices.DeleteFunc(documentedRules(t), func(rule string) bool { return rule == "~distlock:clock*" })
 	redistest.SetUser(t, s.Client, rules)
 	shop := s.real.Client(t, redistest.AsUser)
-	b, bank := newBackend(t, shop, redislock.WithClock("shop:clock")), newBackend(t, s.Client, redislock.WithClock("bank:clock"))
+	b, bank := newBackend(t, shop, redislock.Config{Clock: "shop:clock"}), newBackend(t, s.Client, redislock.Config{Clock: "bank:clock"})
 	noError(t, b.Ping(t.Context()))
 	for range 5 { // by scripts, then plainly
 		g, err := b.Acquire(t.Context(), request(lockKey))

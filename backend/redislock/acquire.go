@@ -23,7 +23,7 @@ const pollInterval = 500 * time.Millisecond
 // TryAcquire makes one attempt, in one round trip. It fails with a [*driver.HeldError] if
 // another owner has the key. It also fails if the key is free but others wait for it; then
 // it grants the key to the first of them.
-func (b *Backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
+func (b *backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	g, _, err := b.attempt(ctx, r, modeTry, nil)
 	return g, err
 }
@@ -39,7 +39,7 @@ type refusal struct {
 // seconds. If r.Backoff is nil, it tries every half to whole second and does not give up.
 // If ctx ends, the error also names the holder. If the key contains a lock of another
 // kind, Acquire does not queue, but it tries as often.
-func (b *Backend) Acquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
+func (b *backend) Acquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	backoff := r.Backoff
 	if backoff == nil {
 		backoff = driver.NewBackoff(pollInterval, 0)
@@ -78,8 +78,8 @@ func (b *Backend) Acquire(ctx context.Context, r driver.Request) (driver.Grant, 
 // after that, if the message is newer than the refusal: then the tokens are larger than those
 // that were issued before. If less than half of the claim window is left, or if replicas have
 // to confirm the lock, the next attempt claims the key.
-func (b *Backend) grantOf(r driver.Request, m message, asked time.Time, issued uint64) (driver.Grant, bool) {
-	if m.tokens == "" || !r.Renews || b.opts.replicas.n > 0 {
+func (b *backend) grantOf(r driver.Request, m message, asked time.Time, issued uint64) (driver.Grant, bool) {
+	if m.tokens == "" || !r.Renews || b.replicas.n > 0 {
 		return driver.Grant{}, false
 	}
 	g, _, ok := granted(r, m.tokens)
@@ -133,7 +133,7 @@ func receive(ctx context.Context, messages <-chan message, d time.Duration) (mes
 // Extend extends g and issues further tokens, in one round trip, unless others wait for
 // the key. Only exclusive locks can be extended; for others the error also wraps
 // [driver.ErrNotAcquired].
-func (b *Backend) Extend(ctx context.Context, g driver.Grant, tokens int) (driver.Grant, error) {
+func (b *backend) Extend(ctx context.Context, g driver.Grant, tokens int) (driver.Grant, error) {
 	if share(g.Mode, g.Permits) != "" {
 		return driver.Grant{}, errExtendShared
 	}
@@ -145,14 +145,14 @@ func (b *Backend) Extend(ctx context.Context, g driver.Grant, tokens int) (drive
 var errExtendShared = fmt.Errorf("redislock: only an exclusive lock can be extended: %w", driver.ErrNotAcquired)
 
 // attempt runs acquire.lua once. If another owner has the key, it returns a HeldError.
-func (b *Backend) attempt(ctx context.Context, r driver.Request, mode string, w *waiter) (driver.Grant, refusal, error) {
+func (b *backend) attempt(ctx context.Context, r driver.Request, mode string, w *waiter) (driver.Grant, refusal, error) {
 	if err := b.checkRequest(r); err != nil {
 		return driver.Grant{}, refusal{}, err
 	}
 	if err := ctx.Err(); err != nil {
 		return driver.Grant{}, refusal{}, err // nothing was sent
 	}
-	by := time.Now().Add(b.opts.opTimeout)
+	by := time.Now().Add(b.cfg.OpTimeout)
 	b.checkEviction()
 
 	// A caller that does not queue relies on a refusal, and may not release. If the
@@ -160,7 +160,7 @@ func (b *Backend) attempt(ctx context.Context, r driver.Request, mode string, w 
 	// would have it.
 	a := b.dispatcher.do(ctx, &request{
 		script: acquireScript, key: r.Key, owner: r.Owner, share: share(r.Mode, r.Permits),
-		ttl: r.TTL.Milliseconds(), mode: mode, tokens: r.Tokens, once: mode == modeTry || b.opts.replicas.n > 0, waiter: w,
+		ttl: r.TTL.Milliseconds(), mode: mode, tokens: r.Tokens, once: mode == modeTry || b.replicas.n > 0, waiter: w,
 		// A script that is still on its way could give back what a plain attempt has taken.
 		plain: mode == modeEnqueue && r.TTL <= maxPlainTTL && b.inDoubt.Of(r.Owner) == 0,
 	})
@@ -180,8 +180,8 @@ func (b *Backend) attempt(ctx context.Context, r driver.Request, mode string, w 
 		return driver.Grant{}, refusal{}, a.Err
 	}
 	g, refused, err := b.parseReply(r, a)
-	if err == nil && mode != modeExtend && a.Value.confirmed < b.opts.replicas.n {
-		return driver.Grant{}, refusal{}, b.opts.replicas.unconfirmed(a.Value.confirmed)
+	if err == nil && mode != modeExtend && a.Value.confirmed < b.replicas.n {
+		return driver.Grant{}, refusal{}, b.replicas.unconfirmed(a.Value.confirmed)
 	}
 	if several := b.checkServer(ctx, by); several != nil {
 		return driver.Grant{}, refusal{}, several
@@ -190,7 +190,7 @@ func (b *Backend) attempt(ctx context.Context, r driver.Request, mode string, w 
 }
 
 // parseReply parses the reply of acquire.lua.
-func (b *Backend) parseReply(r driver.Request, a dispatch.Result[reply]) (driver.Grant, refusal, error) {
+func (b *backend) parseReply(r driver.Request, a dispatch.Result[reply]) (driver.Grant, refusal, error) {
 	if last := a.Value.issued; last > 0 {
 		g := grant(r, last-uint64(plainTokens(r.Tokens)), last)
 		g.Sent = a.Sent
@@ -264,7 +264,7 @@ func parseRefusal(rest string) (held *driver.HeldError, issued uint64) {
 	return held, issued
 }
 
-func (b *Backend) checkRequest(r driver.Request) error {
+func (b *backend) checkRequest(r driver.Request) error {
 	if r.TTL < time.Millisecond {
 		return fmt.Errorf("redislock: a TTL of %v is less than a millisecond", r.TTL)
 	}
@@ -286,7 +286,7 @@ func checkMode(m driver.Mode, permits int) error {
 }
 
 // checkNames refuses keys and owners that would break the format of locks.
-func (b *Backend) checkNames(key, owner string) error {
+func (b *backend) checkNames(key, owner string) error {
 	if err := b.checkKey(key); err != nil {
 		return err
 	}
@@ -297,8 +297,8 @@ func (b *Backend) checkNames(key, owner string) error {
 }
 
 // checkKey refuses what cannot be the key of a lock. That includes the key of a clock.
-func (b *Backend) checkKey(key string) error {
-	if isClock(key, DefaultClock) || isClock(key, b.opts.clock) {
+func (b *backend) checkKey(key string) error {
+	if isClock(key, defaultClock) || isClock(key, b.cfg.Clock) {
 		return fmt.Errorf("redislock: the key %q is in use by the Backend itself", key)
 	}
 	if err := rediskit.CheckKey(key); err != nil {

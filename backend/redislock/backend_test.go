@@ -1,6 +1,7 @@
 package redislock_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"testing"
@@ -16,24 +17,24 @@ import (
 
 func TestNewPanics(t *testing.T) {
 	client := redistestClosedClient(t)
+	bad := func(c redis.UniversalClient, cfg redislock.Config) func() { return func() { redislock.New(c, cfg) } }
 	wait := func(c redis.UniversalClient, d time.Duration) func() {
-		return func() { redislock.New(c, redislock.WithWaitReplicas(1, d)) }
+		return bad(c, redislock.Config{WaitReplicas: 1, WaitReplicasTimeout: d})
 	}
 	for want, f := range map[string]func(){
-		"redislock: nil client":                                                           func() { redislock.New(nil) },
-		"redislock: nil Option":                                                           func() { redislock.New(client, nil) },
-		`redislock: WithInboxPrefix: "" is empty`:                                         func() { redislock.WithInboxPrefix("") },
-		"redislock: WithClaimWindow: 1µs is less than a millisecond":                      func() { redislock.WithClaimWindow(time.Microsecond) },
-		"redislock: WithOpTimeout: -1s is less than a millisecond":                        func() { redislock.WithOpTimeout(-time.Second) },
-		"redislock: WithLogger: nil logger":                                               func() { redislock.WithLogger(nil) },
-		"redislock: WithWaitReplicas: 0 replicas":                                         func() { redislock.WithWaitReplicas(0, time.Second) },
-		"redislock: WithWaitReplicas: 0s is less than a millisecond":                      wait(client, 0),
-		"redislock: WithWaitReplicas: 1s is not shorter than the operation timeout of 1s": wait(client, redislock.DefaultOpTimeout),
-		"redislock: WithWaitReplicas: a redislock_test.wrapped may have many connections": wait(wrapped{client}, time.Millisecond),
+		"nil client": bad(nil, redislock.Config{}),
+		`Config.Clock: "{shop}" contains a brace`:                                 bad(client, redislock.Config{Clock: "{shop}"}),
+		"Config.ClaimWindow: 1µs is less than a millisecond":                      bad(client, redislock.Config{ClaimWindow: time.Microsecond}),
+		"Config.OpTimeout: -1s is less than a millisecond":                        bad(client, redislock.Config{OpTimeout: -time.Second}),
+		"Config.WaitReplicas: -1":                                                 bad(client, redislock.Config{WaitReplicas: -1}),
+		"Config.WaitReplicasTimeout: 1ms without WaitReplicas":                    bad(client, redislock.Config{WaitReplicasTimeout: time.Millisecond}),
+		"Config.WaitReplicasTimeout: 1µs is less than a millisecond":              wait(client, time.Microsecond),
+		"Config.WaitReplicasTimeout: 1s is not shorter than OpTimeout, 1s":        wait(client, time.Second),
+		"Config.WaitReplicas: a redislock_test.wrapped may have many connections": wait(wrapped{client}, time.Millisecond),
 	} {
-		testkit.WantPanic(t, want, f)
+		testkit.WantPanic(t, "redislock: "+want, f)
 	}
-	testkit.WantPanic(t, "redislock: nil client", func() { redislock.New((*redis.Client)(nil)) })
+	testkit.WantPanic(t, "redislock: nil client", func() { redislock.New((*redis.Client)(nil), redislock.Config{}) })
 }
 
 func TestBadRequests(t *testing.T) {
@@ -121,14 +122,17 @@ func TestErrorsAsTheyAre(t *testing.T) {
 	}
 }
 
-// unhurried is a timeout that is longer than the pauses of a slow machine, for tests
+// unhurried has a timeout that is longer than the pauses of a slow machine, for tests
 // that do not test timeouts.
-var unhurried = redislock.WithOpTimeout(10 * time.Second)
+var unhurried = redislock.Config{OpTimeout: 10 * time.Second}
 
-// newBackend returns a Backend with the timeout unhurried, unless opts change it.
-func newBackend(t testing.TB, c redis.UniversalClient, opts ...redislock.Option) *redislock.Backend {
+// newBackend returns a Backend with the Config, if there is one. Its timeout is that of
+// unhurried, unless the Config has another.
+func newBackend(t testing.TB, c redis.UniversalClient, change ...redislock.Config) *redislock.Backend {
 	t.Helper()
-	b := redislock.New(c, append([]redislock.Option{unhurried}, opts...)...)
+	cfg := append(change, redislock.Config{})[0]
+	cfg.OpTimeout = cmp.Or(cfg.OpTimeout, unhurried.OpTimeout)
+	b := redislock.Open(c, cfg)
 	t.Cleanup(func() {
 		if err := b.Close(); err != nil {
 			t.Error(err)

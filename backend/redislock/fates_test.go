@@ -27,7 +27,7 @@ type scripted struct {
 }
 
 // inBubble runs test in a bubble. A Ring is a client that finds the server of a key.
-func inBubble(t *testing.T, ring bool, test func(t *testing.T, s *scripted), opts ...redislock.Option) {
+func inBubble(t *testing.T, ring bool, test func(t *testing.T, s *scripted), cfg ...redislock.Config) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		m := redistest.Virtual(t)
@@ -41,7 +41,7 @@ func inBubble(t *testing.T, ring bool, test func(t *testing.T, s *scripted), opt
 			t.Cleanup(func() { _ = r.Close() })
 			c = r
 		}
-		s := &scripted{Backend: newBackend(t, c, opts...), other: newBackend(t, dial())}
+		s := &scripted{Backend: newBackend(t, c, cfg...), other: newBackend(t, dial())}
 		mustRelease(t, s.other, mustTry(t, s.other, request("warm"))) // the server has the scripts
 		m.Server().SetPreHook(func(c *mini.Peer, cmd string, _ ...string) bool {
 			n := s.sent.Load()
@@ -70,7 +70,7 @@ func confirming(c *mini.Peer, cmd string, n int) bool {
 	return cmd == "WAIT"
 }
 
-var oneReplica = redislock.WithWaitReplicas(1, 100*time.Millisecond)
+var oneReplica = redislock.Config{WaitReplicas: 1, WaitReplicasTimeout: 100 * time.Millisecond}
 
 // A message that grants a key says nothing about replicas: the key is acquired, and they are
 // asked.

@@ -14,7 +14,7 @@ import (
 // this package and does not look like one, ForceRelease changes nothing, and the error
 // wraps [driver.ErrForeign]. Such a value is a string that does not expire, a string that
 // is neither a UUID nor an owner with a token, or a value of another type.
-func (b *Backend) ForceRelease(ctx context.Context, key string) (bool, error) {
+func (b *backend) ForceRelease(ctx context.Context, key string) (bool, error) {
 	if err := b.checkKey(key); err != nil {
 		return false, err
 	}

@@ -30,7 +30,7 @@ func (v value) String() string {
 }
 
 // valueAt asks Redis for the type and the expiry of a key.
-func (b *Backend) valueAt(ctx context.Context, key string) (value, error) {
+func (b *backend) valueAt(ctx context.Context, key string) (value, error) {
 	return call(ctx, b.calls, func(ctx context.Context, c redis.UniversalClient) (value, error) {
 		pipe := c.Pipeline()
 		kind, left := pipe.Type(ctx, key), pipe.PTTL(ctx, key)
@@ -49,7 +49,7 @@ func (b *Backend) valueAt(ctx context.Context, key string) (value, error) {
 // three keys has a value of another type. This costs further round trips, but the scripts
 // need no check. If it is the key of the lock itself, the value is a lock of another kind;
 // left is the time until it expires, or 0.
-func (b *Backend) wrongType(ctx context.Context, key string, found error) (left time.Duration, err error) {
+func (b *backend) wrongType(ctx context.Context, key string, found error) (left time.Duration, err error) {
 	names := lockKeys(key)
 	at := make([]value, len(names))
 	for i, name := range names {

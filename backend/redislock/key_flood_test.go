@@ -73,7 +73,7 @@ func TestKeyFlood(t *testing.T) {
 	var backends []*redislock.Backend
 	var lockers []*distlock.Locker
 	for range 2 {
-		b := redislock.New(s.real.Client(t, small), unhurried)
+		b := redislock.Open(s.real.Client(t, small), unhurried)
 		backends, lockers = append(backends, b), append(lockers, testkit.NewLocker(t, b, distlock.Config{}))
 	}
 
@@ -113,7 +113,7 @@ func TestRetentionEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := redistest.Virtual(t)
 		c := redistest.VirtualClient(t, m)
-		l := distlock.New(redislock.New(c), distlock.Config{})
+		l := distlock.New(redislock.New(c, redislock.Config{}), distlock.Config{})
 		defer l.Close()
 		flood(t, []*distlock.Locker{l}, 8, 200, "virtual")
 		if got := m.Keys(); !slices.Equal(got, []string{clockKey}) {

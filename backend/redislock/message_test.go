@@ -30,14 +30,14 @@ func (s server) commandCalls(t testing.TB, command string) int64 {
 // inboxes returns the number of inbox channels with a subscriber.
 func (s server) inboxes(t testing.TB) int {
 	t.Helper()
-	return len(s.PubSubChannels(context.Background(), redislock.DefaultInboxPrefix+"*").Val())
+	return len(s.PubSubChannels(context.Background(), "distlock:inbox:"+"*").Val())
 }
 
 // The Backend subscribes when somebody waits. After Close it still works, by polling, and the
 // client is open.
 func TestInboxIsLazyAndEndsWithClose(t *testing.T) {
 	s := realServer(t)
-	b := redislock.New(s.Client, unhurried)
+	b := redislock.Open(s.Client, unhurried)
 	g := must(b.Acquire(t.Context(), request("k")))
 	if n := s.inboxes(t); n != 0 {
 		t.Errorf("%d inboxes before anybody has waited", n)
@@ -82,7 +82,7 @@ func TestOldMessageIsNotBelieved(t *testing.T) {
 // Row 15 (redislock): a waiter finds its turn by polling. Fails if waiters do not poll.
 func TestMessageLost(t *testing.T) {
 	for mode, ask := range modes {
-		for _, poll := range []time.Duration{redislock.DefaultClaimWindow / 4, 6 * redislock.DefaultClaimWindow / 5} {
+		for _, poll := range []time.Duration{redislock.ClaimWindow / 4, 6 * redislock.ClaimWindow / 5} {
 			testkit.InBubble(t, fmt.Sprintf("%s/%v", mode, poll), func(t *testing.T) {
 				m := redistest.Virtual(t)
 				c, n := overNetwork(t, m)
@@ -109,7 +109,7 @@ func TestMessageLost(t *testing.T) {
 						<-w.Done
 						// Each waiter polls within twice the interval, and waits for at
 						// most one claim window of a waiter that did not know of its turn.
-						if d := time.Since(start); w.Err != nil || d > 3*(2*poll+redislock.DefaultClaimWindow) {
+						if d := time.Since(start); w.Err != nil || d > 3*(2*poll+redislock.ClaimWindow) {
 							t.Errorf("number %d: %v after %v", i, w.Err, d)
 						}
 						mustRelease(t, b, w.Got)
@@ -154,10 +154,10 @@ func TestSubscriptionLost(t *testing.T) {
 
 			// Both at once: the message has no receiver.
 			pipe := s.TxPipeline()
-			end(t, pipe, s.PubSubChannels(t.Context(), redislock.DefaultInboxPrefix+"*").Val()[0])
+			end(t, pipe, s.PubSubChannels(t.Context(), "distlock:inbox:"+"*").Val()[0])
 			keys := redislock.LockKeys(lockKey)
 			pipe.Eval(t.Context(), redislock.ReleaseSource, append(keys[:], clockKey),
-				"an inbox", "60000", redislock.DefaultInboxPrefix, g.Owner, "0", "")
+				"an inbox", "60000", "distlock:inbox:", g.Owner, "0", "")
 			if _, err := pipe.Exec(t.Context()); err != nil {
 				t.Fatal(err)
 			}

@@ -28,8 +28,8 @@ func TestServerSleeps(t *testing.T) {
 	t.Parallel()
 	s := realServer(t)
 	opts := distlock.Opts{KeyTimeout: 2 * time.Second, RetryInterval: 50 * time.Millisecond}
-	one := testkit.NewLocker(t, redislock.New(s.real.Client(t)), distlock.Config{})
-	two := testkit.NewLocker(t, redislock.New(s.real.Client(t)), distlock.Config{})
+	one := testkit.NewLocker(t, redislock.New(s.real.Client(t), redislock.Config{}), distlock.Config{})
+	two := testkit.NewLocker(t, redislock.New(s.real.Client(t), redislock.Config{}), distlock.Config{})
 	lease := must(one.Acquire(t.Context(), lockKey, opts))
 	next := make(chan *distlock.Lease)
 	go func() {
@@ -72,7 +72,7 @@ func TestSlowNetwork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := redistest.Virtual(t)
 		c, n := overNetwork(t, m, func(o *redis.Options) { o.ReadTimeout, o.WriteTimeout = -1, -1 })
-		locker := distlock.New(redislock.New(c, redislock.WithOpTimeout(time.Minute)), distlock.Config{})
+		locker := distlock.New(redislock.New(c, redislock.Config{OpTimeout: time.Minute}), distlock.Config{})
 		defer locker.Close()
 		opts := distlock.Opts{KeyTimeout: 3 * time.Second}
 		for _, late := range []time.Duration{opts.KeyTimeout - 33*time.Millisecond, opts.KeyTimeout - 32*time.Millisecond} {
@@ -113,7 +113,7 @@ func contextError(err error) bool {
 // later operation ends with the one before it.
 func TestVirtualHungClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := redislock.New(redistest.HungClient(t), redislock.WithOpTimeout(3*time.Second))
+		b := redislock.Open(redistest.HungClient(t), redislock.Config{OpTimeout: 3 * time.Second})
 		r := request("k")
 		g := r.Grant()
 		for name, op := range map[string]func(context.Context) error{
@@ -154,7 +154,7 @@ func TestVirtualHungClient(t *testing.T) {
 func TestVirtualHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, n := overNetwork(t, redistest.Virtual(t), func(o *redis.Options) { o.ReadTimeout, o.WriteTimeout = -1, -1 })
-		b := newBackend(t, c, redislock.WithOpTimeout(redislock.DefaultOpTimeout))
+		b := newBackend(t, c, redislock.Config{OpTimeout: time.Second})
 		for range 3 {
 			mustRelease(t, b, must(b.Acquire(t.Context(), request(lockKey))))
 			synctest.Wait()
@@ -182,7 +182,7 @@ func TestVirtualHangs(t *testing.T) {
 				}
 				start := time.Now()
 				_, err := b.TryAcquire(t.Context(), r)
-				if d := time.Since(start); d > 2*redislock.DefaultOpTimeout || err == nil || contextError(err) {
+				if d := time.Since(start); d > 2*time.Second || err == nil || contextError(err) {
 					t.Errorf("one who waited: %v after %v", err, d)
 				}
 			})
@@ -235,9 +235,9 @@ func TestRestartedEmpty(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
 	s := realServer(t)
-	b := newBackend(t, s.Client, redislock.WithOpTimeout(500*time.Millisecond))
+	b := newBackend(t, s.Client, redislock.Config{OpTimeout: 500 * time.Millisecond})
 	g := mustTry(t, b, request(lockKey))
-	locker := testkit.NewLocker(t, redislock.New(s.Client), distlock.Config{})
+	locker := testkit.NewLocker(t, redislock.New(s.Client, redislock.Config{}), distlock.Config{})
 	lease := must(locker.Acquire(t.Context(), "another", distlock.Opts{KeyTimeout: 20 * time.Second}))
 	r := polling(lockKey, 20*time.Millisecond)
 	w := testkit.StartWaiter(t, b, r)

@@ -9,7 +9,7 @@ import (
 )
 
 // Wake implements [driver.Waker]. It listens to the messages of RLock and of RReadWriteLock.
-func (b *Backend) Wake(ctx context.Context, key string) <-chan struct{} {
+func (b *backend) Wake(ctx context.Context, key string) <-chan struct{} {
 	up := make(chan struct{}, 1)
 	wake := func() { rediskit.Signal(up) }
 	message := func(string) { wake() }

@@ -18,17 +18,17 @@ import (
 // own clients, as in another process.
 func conform(t *testing.T, f locktest.Features, start func(t *testing.T) *fleet) {
 	t.Helper()
-	variants := map[string][]redlock.Option{"plain": nil, "tokens": {redlock.WithTokens()}}
+	variants := map[string]bool{"plain": false, "tokens": true}
 	if f.Bubble && testkit.Race {
 		delete(variants, "plain") // the simulated servers are slow then, and the other variant has all cases
 	}
-	for name, opts := range variants {
+	for name, tokens := range variants {
 		t.Run(name, func(t *testing.T) {
-			f, opts := f, append([]redlock.Option{redlock.WithMaxLease(10 * time.Minute), redlock.WithTrustedStart(),
-				redlock.WithNodeTimeout(10 * time.Second)}, opts...)
+			f := f
+			cfg := redlock.Config{MaxLease: 10 * time.Minute, TrustedStart: true, NodeTimeout: 10 * time.Second, Tokens: tokens}
 			fleets := make(map[driver.Backend]*fleet)
 			add := func(f *fleet) driver.Backend {
-				b := redlock.New(f.clients(), opts...)
+				b := redlock.New(f.clients(), cfg)
 				fleets[b] = f
 				return b
 			}

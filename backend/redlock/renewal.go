@@ -15,7 +15,7 @@ import (
 // renewal is one Renew. It outlives the call: late nodes still extend, and locks that are
 // missing on a node are restored.
 type renewal struct {
-	b      *Backend
+	b      *backend
 	grants []driver.Grant
 	valid  []int         // the indexes of the grants that are renewed
 	owners []*ownerState // by index

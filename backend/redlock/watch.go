@@ -8,7 +8,7 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-var _ driver.Waker = (*Backend)(nil)
+var _ driver.Waker = (*backend)(nil)
 
 // channelOf returns the channel in which a node tells that a key was released.
 func channelOf(key string) string { return "distlock:redlock:free:" + key }
@@ -16,7 +16,7 @@ func channelOf(key string) string { return "distlock:redlock:free:" + key }
 // Wake implements [driver.Waker]. The channel receives a value when the messages of a quorum
 // of the nodes can arrive, and when a quorum has told that the key was released. Without
 // messages from a quorum there are no values.
-func (b *Backend) Wake(ctx context.Context, key string) <-chan struct{} {
+func (b *backend) Wake(ctx context.Context, key string) <-chan struct{} {
 	w := &watch{quorum: b.quorum, up: make(chan struct{}, 1), live: votes{told: make([]bool, len(b.nodes))}}
 	ends := make([]func(), len(b.nodes))
 	for i, n := range b.nodes {

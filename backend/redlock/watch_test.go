@@ -126,7 +126,7 @@ func TestVirtualSharedNodes(t *testing.T) {
 				attempts++
 			}
 		}))
-		b := newBackend(t, plainly(clients), redlock.WithNodeTimeout(3*time.Second))
+		b := newBackend(t, plainly(clients), redlock.Config{NodeTimeout: 3 * time.Second})
 		testkit.MustRelease(t, b, testkit.MustTry(t, b, request()))
 		try := func(want int) {
 			t.Helper()
@@ -230,7 +230,7 @@ func TestWaitersPollWithoutMessages(t *testing.T) {
 	t.Parallel()
 	f := realFleet(t, 3)
 	rules := append(redistest.DocumentedRules(t, 20), "-publish", "-subscribe", "resetchannels")
-	one, two := f.backendAsUser(t, rules), f.backendAsUser(t, rules)
+	one, two := f.backendAsUser(t, rules, redlock.Config{}), f.backendAsUser(t, rules, redlock.Config{})
 	g := testkit.MustTry(t, one, request())
 	l := testkit.NewLocker(t, two, distlock.Config{})
 	done := make(chan error, 1)
