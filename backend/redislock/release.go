@@ -50,9 +50,3 @@ func (b *backend) Release(ctx context.Context, g driver.Grant) error {
 		return fmt.Errorf("redislock: another has the key: %w", driver.ErrLost)
 	}
 }
-
-// Replies of release.lua and force_release.lua. Any other is a failure.
-const (
-	replyHeld    = "1" // the owner had the key, or any owner if it was taken away by force
-	replyNotHeld = "2" // it had no holder
-)

@@ -151,7 +151,7 @@ func (a *attempt) releaseOn(ctx context.Context, i int) {
 			key: a.r.Key, owner: a.r.Owner, generation: a.generation, ttl: a.r.TTL,
 			state: a.owner, inDoubt: inDoubt,
 		}
-		a.b.nodes[i].pending.send(ctx, r, a.b.limit(a.r.TTL), func(int64, bool, error) {})
+		a.b.pending[i].send(ctx, r, a.b.limit(a.r.TTL), func(int64, bool, error) {})
 	})
 }
 

@@ -53,8 +53,8 @@ func (b *backend) InFlight() (n int) {
 
 // PendingReleases returns how many releases the Backend repeats, on all nodes.
 func (b *backend) PendingReleases() (n int) {
-	for _, node := range b.nodes {
-		n += int(node.pending.count.Load())
+	for i := range b.pending {
+		n += int(b.pending[i].count.Load())
 	}
 	return n
 }
