@@ -27,7 +27,7 @@ func TestOneContenderPerKey(t *testing.T) {
 			})
 		}
 		synctest.Wait()
-		wantCalls(t, s, testkit.Wait, 2)
+		wantCalls(t, s, testkit.Enqueue, 2)
 		if n := l.Waiting(); n != 99 {
 			t.Errorf("%d wait at the gate, want 99", n)
 		}

@@ -119,7 +119,7 @@ func (s *site) Acquire(ctx context.Context, params any) (*Lease, error) {
 	if err != nil {
 		return nil, s.tell(ctx, err)
 	}
-	return s.locker.acquire(ctx, key, &s.opts, nil, false)
+	return s.locker.acquire(ctx, key, &s.opts)
 }
 
 // Begin returns the lease for params, or nil for Skip: no lock is needed. The function
@@ -135,7 +135,7 @@ func (s *site) Begin(ctx context.Context, params any) (*Lease, error) {
 	case err != nil:
 		return nil, s.tell(ctx, err)
 	default:
-		return s.locker.acquire(ctx, key, &s.opts, nil, false)
+		return s.locker.acquire(ctx, key, &s.opts)
 	}
 }
 

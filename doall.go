@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-
-	"github.com/distlock-go/distlock/internal/backoff"
 )
 
 // maxSet is the largest number of keys of one DoAll: a caller that waits for the last of
@@ -49,15 +47,13 @@ func (l *Locker) DoAll(ctx context.Context, keys []string, opts Opts, fn func(ct
 		}
 	}()
 	inner := ctx
-	var left backoff.Budget
+	var left budget
 	opts.start(&left)
 	for _, key := range full {
-		lease, err := l.acquire(inner, key, &opts, &left, false)
+		a := acquisition{locker: l, ctx: inner, key: key, opts: opts, budget: left}
+		lease, err := a.run()
 		if err == nil {
-			set, inner = append(set, lease), &lease.ctx
-			if lease.reentered == nil {
-				left = lease.budget
-			}
+			set, inner, left = append(set, lease), &lease.ctx, a.budget
 			continue
 		}
 		if lost := set.lost(); lost != nil && ctx.Err() == nil {

@@ -25,8 +25,7 @@ type Hooks struct {
 	Start func(ctx context.Context, e Event) context.Context // an acquisition begins
 	Event func(ctx context.Context, e Event)                 // what becomes of it: see Kind
 
-	// NoWaiting says that Event does not use Waiting. It then need not come, and the store is
-	// not asked who holds a key.
+	// NoWaiting says that Event does not use Waiting, which then need not come.
 	NoWaiting bool
 }
 
@@ -60,8 +59,7 @@ type Event struct {
 	Err error
 
 	Wait    time.Duration // since the call: Waiting, Acquired, Failed
-	Place   int           // Waiting: in the queue, 1 is the first; 0 if not known. Those that gave up may be counted
-	Local   bool          // Waiting: Place is in the queue of this process; otherwise in that of the store
+	Place   int           // Waiting: in the queue of this process, where 1 is the first; 0: it asks the store
 	Waiters int           // Waiting: how many callers of this process wait for the key
 
 	Token      uint64        // from Acquired on

@@ -40,7 +40,7 @@ func (l *Locker) Lead(ctx context.Context, key string, opts Opts, fn func(ctx co
 			again, err = s.term(fn)
 			pause += interval
 		}
-		if !again || !l.life.sleep(ctx, pause, nil) {
+		if !again || !l.life.sleep(ctx, pause) {
 			if err = l.stopped(ctx, opts.Prefix+key, err); led {
 				err = hasRun(err)
 			}

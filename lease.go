@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
-	"github.com/distlock-go/distlock/internal/backoff"
 	"github.com/distlock-go/distlock/internal/leasestate"
 	"github.com/distlock-go/distlock/internal/text"
 )
@@ -40,7 +39,6 @@ type Lease struct {
 	outer     *Lease // the lease below which it was acquired, of this key or another
 	reentered *Lease // the lease that it re-enters, if it is a re-entry
 
-	budget    backoff.Budget // of its acquisition
 	ctx       leaseCtx
 	node      listNode    // in the list of the lifetime
 	untie     func() bool // ends a re-entry's link to the context of the lease it re-entered

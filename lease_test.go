@@ -36,7 +36,7 @@ func TestReentry(t *testing.T) {
 			})
 		})
 		wantIs(t, err)
-		if tries, ends := len(s.Calls(testkit.Wait)), len(s.Calls(testkit.Release)); tries != 2 || ends != 2 {
+		if tries, ends := len(s.Calls(testkit.Enqueue)), len(s.Calls(testkit.Release)); tries != 2 || ends != 2 {
 			t.Errorf("%d acquisitions and %d releases in the store, want 2 and 2", tries, ends)
 		}
 	})
@@ -352,13 +352,13 @@ func TestFencing(t *testing.T) {
 		s.LimitTokens(0)
 		bare := testkit.NewLocker(t, s, distlock.Config{})
 		for _, o.RetryCount = range []int{0, 1, 5} {
-			before := len(s.Calls(testkit.Wait)) + len(s.Calls(testkit.Try))
+			before := len(s.Calls(testkit.Enqueue)) + len(s.Calls(testkit.Try))
 			err := bare.Do(t.Context(), "k", o, never)
 			wantIs(t, err, distlock.ErrNoFencing)
 			if e, ok := errors.AsType[*distlock.Error](err); !ok || e.Op != "acquire" || e.Key != "k" {
 				t.Errorf("got %#v", err)
 			}
-			if n := len(s.Calls(testkit.Wait)) + len(s.Calls(testkit.Try)) - before; n != 1 {
+			if n := len(s.Calls(testkit.Enqueue)) + len(s.Calls(testkit.Try)) - before; n != 1 {
 				t.Errorf("RetryCount %d: %d attempts", o.RetryCount, n)
 			}
 			if !s.Free(t, "k") || bare.Keys() != 0 || bare.Watched() != 0 {
@@ -398,7 +398,7 @@ func TestFencingOfWhatIsHere(t *testing.T) {
 		line(t, &all, l, 1, distlock.Opts{}, func(context.Context, int) { served = true })
 		wantIs(t, held.Release(t.Context()))
 		all.Wait()
-		if n := len(s.Calls(testkit.Wait)); n != 1 || !served || !s.Free(t, "k") || l.Keys() != 0 || l.Watched() != 0 {
+		if n := len(s.Calls(testkit.Enqueue)); n != 1 || !served || !s.Free(t, "k") || l.Keys() != 0 || l.Watched() != 0 {
 			t.Errorf("%d acquisitions, served %v, free %v, %d keys, %d watched", n, served, s.Free(t, "k"), l.Keys(), l.Watched())
 		}
 	})

@@ -145,15 +145,12 @@ func (l *lifetime) background(f func()) {
 	}()
 }
 
-// sleep waits for d, or until changed receives a value. It returns false if ctx ends or the
-// lifetime is over first.
-func (l *lifetime) sleep(ctx context.Context, d time.Duration, changed <-chan struct{}) bool {
+// sleep waits for d. It returns false if ctx ends or the lifetime is over first.
+func (l *lifetime) sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-		return true
-	case <-changed:
 		return true
 	case <-ctx.Done():
 	case <-l.ctx.Done():

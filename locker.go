@@ -90,21 +90,20 @@ func (c Config) withDefaults() Config {
 // for each store and keep it as long as the process lives: re-entry and the queue in
 // the process work within one Locker.
 type Locker struct {
-	backend   driver.Backend
-	queuer    driver.Queuer    // backend, if it has the ability
-	extender  driver.Extender  // the same
-	waker     driver.Waker     // the same
-	revoker   driver.Revoker   // the same
-	inspector driver.Inspector // the same
-	features  driver.Features
-	cfg       Config
-	queue     *localqueue.Queue[*leaseState]
-	watchdog  *watchdog
-	life      *lifetime
-	releaser  *releaser
-	reports   sync.Pool // of *waitReport
-	shapes    shapes
-	stop      context.CancelFunc // ends what the watchdog and the releaser have in progress
+	backend  driver.Backend
+	queuer   driver.Queuer   // backend, if it has the ability
+	extender driver.Extender // the same
+	waker    driver.Waker    // the same
+	revoker  driver.Revoker  // the same
+	features driver.Features
+	cfg      Config
+	queue    *localqueue.Queue[*leaseState]
+	watchdog *watchdog
+	life     *lifetime
+	releaser *releaser
+	reports  sync.Pool // of *waitReport
+	shapes   shapes
+	stop     context.CancelFunc // ends what the watchdog and the releaser have in progress
 
 	ownerSuffix string // "@" and Config.Holder, or nothing
 }
@@ -133,7 +132,6 @@ func New(b driver.Backend, cfg Config) *Locker {
 	l.extender, _ = b.(driver.Extender)
 	l.waker, _ = b.(driver.Waker)
 	l.revoker, _ = b.(driver.Revoker)
-	l.inspector, _ = b.(driver.Inspector)
 	l.features = b.Features()
 	return l
 }
@@ -190,7 +188,9 @@ func (l *Locker) acquireAs(ctx context.Context, key string, opts Opts, candidate
 		return nil, l.refuse(ctx, full, &opts, err)
 	}
 	opts = opts.withDefaults()
-	return l.acquire(ctx, full, &opts, nil, candidate)
+	a := acquisition{locker: l, ctx: ctx, key: full, opts: opts, candidate: candidate}
+	opts.start(&a.budget)
+	return a.run()
 }
 
 // check returns an error if locks with full keys from the caller cannot be taken under opts.
@@ -221,10 +221,14 @@ func (l *Locker) supports(opts *Opts) error {
 		return fmt.Errorf("Mode is shared, but the backend %T does not support sharing", l.backend)
 	case opts.Permits > 0 && !l.features.Sharing:
 		return fmt.Errorf("Permits is %d, but the backend %T does not support sharing", opts.Permits, l.backend)
+	}
+	d := cmp.Or(opts.KeyTimeout, DefaultKeyTimeout)
+	switch {
+	case d < l.features.MinTTL:
+		return fmt.Errorf("KeyTimeout is %v, but the backend %T needs at least %v", d, l.backend, l.features.MinTTL)
 	case l.features.MaxTTL == 0:
 		return nil
-	}
-	if d := cmp.Or(opts.KeyTimeout, DefaultKeyTimeout); d > l.features.MaxTTL {
+	case d > l.features.MaxTTL:
 		return l.tooLong("KeyTimeout", d)
 	}
 	if opts.MinHold > l.features.MaxTTL {

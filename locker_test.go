@@ -48,16 +48,16 @@ func TestDoFailsClosed(t *testing.T) {
 		wantIs(t, l.Do(t.Context(), "k", distlock.Opts{RetryCount: 3}, run), distlock.ErrNotAcquired)
 		wantIs(t, held.Release(t.Context()))
 
-		s.Fail(testkit.ErrBroken, testkit.Try, testkit.Wait)
+		s.Fail(testkit.ErrBroken, testkit.Try, testkit.Enqueue)
 		wantIs(t, l.Do(t.Context(), "k", distlock.Opts{RetryCount: 1}, run), distlock.ErrUnavailable, testkit.ErrBroken)
 		wantIs(t, l.Do(t.Context(), "k", distlock.Opts{RetryCount: 3}, run), distlock.ErrUnavailable, testkit.ErrBroken)
 		s.Fail(nil)
 
 		done, cancel := context.WithCancel(t.Context())
 		cancel()
-		before := len(s.Calls(testkit.Wait))
+		before := len(s.Calls(testkit.Enqueue))
 		wantIs(t, l.Do(done, "k", distlock.Opts{}, run), distlock.ErrNotAcquired, context.Canceled)
-		if len(s.Calls(testkit.Wait)) != before {
+		if len(s.Calls(testkit.Enqueue)) != before {
 			t.Error("a request was sent for a context that had ended")
 		}
 		wantIs(t, l.Do(t.Context(), "a key", distlock.Opts{}, run), distlock.ErrKey)
@@ -72,14 +72,14 @@ func TestDoFailsClosed(t *testing.T) {
 
 func TestFailingBackendIsTriedAgainWithinTheBudget(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-		s.Fail(testkit.ErrBroken, testkit.Wait)
+		s.Fail(testkit.ErrBroken, testkit.Enqueue)
 		start := time.Now()
 		_, err := l.Acquire(t.Context(), "k", distlock.Opts{RetryCount: 4, RetryInterval: time.Second})
 		wantIs(t, err, distlock.ErrUnavailable, testkit.ErrBroken)
 		if d := time.Since(start); d < 3*time.Second || d > 6*time.Second {
 			t.Errorf("gave up after %v", d)
 		}
-		if calls := s.Calls(testkit.Wait); len(calls) != 4 || calls[0].Owner != calls[3].Owner {
+		if calls := s.Calls(testkit.Enqueue); len(calls) != 4 || calls[0].Owner != calls[3].Owner {
 			t.Errorf("attempts: %v, want 4 of one owner", calls)
 		}
 
@@ -87,7 +87,7 @@ func TestFailingBackendIsTriedAgainWithinTheBudget(t *testing.T) {
 		held := testkit.MustAcquire(t, l, "k", distlock.Opts{RetryInterval: time.Second})
 		wantIs(t, held.Release(t.Context()))
 
-		s.Fail(testkit.ErrBroken, testkit.Wait)
+		s.Fail(testkit.ErrBroken, testkit.Enqueue)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		_, err = l.Acquire(ctx, "k", distlock.Opts{})
@@ -98,7 +98,7 @@ func TestFailingBackendIsTriedAgainWithinTheBudget(t *testing.T) {
 // Waiters at the gate are told that the backend is down, and not that the lock is held.
 func TestFailingBackendIsToldAtTheGate(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-		s.Fail(testkit.ErrBroken, testkit.Wait, testkit.Try)
+		s.Fail(testkit.ErrBroken, testkit.Enqueue, testkit.Try)
 		o := distlock.Opts{RetryCount: 5, RetryInterval: time.Second}
 		start := time.Now()
 		var all sync.WaitGroup
@@ -153,7 +153,7 @@ func TestHintBringsTheNextAttemptForward(t *testing.T) {
 // abandoned acquisition must not leave the key behind.
 func TestLostAcquireReply(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-		s.LoseReplies(testkit.Wait, 2)
+		s.LoseReplies(testkit.Enqueue, 2)
 		start := time.Now()
 		held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
 		if d := time.Since(start); d > 2*time.Second {
@@ -182,14 +182,14 @@ func TestReplyAfterTheLeaseIsNoLock(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 		slow := 2
 		s.After(func(_ context.Context, c *testkit.Call) error {
-			if c.Op == testkit.Wait && slow > 0 {
+			if c.Op == testkit.Enqueue && slow > 0 {
 				slow--
 				time.Sleep(1100 * time.Millisecond)
 			}
 			return nil
 		})
 		held := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: time.Second})
-		wantCalls(t, s, testkit.Wait, 3)
+		wantCalls(t, s, testkit.Enqueue, 3)
 		if held.Check() != nil {
 			t.Error("not valid")
 		}
@@ -202,7 +202,7 @@ func TestGrantThatIsOverIsNoLock(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 		late := 2
 		s.After(func(_ context.Context, c *testkit.Call) error {
-			if g := c.Grants; c.Op == testkit.Wait && late > 0 {
+			if g := c.Grants; c.Op == testkit.Enqueue && late > 0 {
 				late--
 				g[0].Until = time.Now()
 			}
@@ -210,7 +210,7 @@ func TestGrantThatIsOverIsNoLock(t *testing.T) {
 		})
 		held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
 		wantIs(t, held.Check())
-		wantCalls(t, s, testkit.Wait, 3)
+		wantCalls(t, s, testkit.Enqueue, 3)
 		wantIs(t, held.Release(t.Context()))
 	})
 }
@@ -221,7 +221,7 @@ func TestGrantForACancelledWaiterIsPassedOn(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 		ctx, cancel := context.WithCancel(t.Context())
 		s.After(func(_ context.Context, c *testkit.Call) error {
-			if c.Op == testkit.Wait {
+			if c.Op == testkit.Enqueue {
 				cancel() // while the reply is in flight
 			}
 			return nil

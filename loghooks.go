@@ -140,7 +140,7 @@ func (l *eventLog) waiting(ctx context.Context, e *Event) {
 	}
 	a.begun = now.Add(-e.Wait)
 	c.callers[a] = struct{}{}
-	level, silent, longest := slog.LevelInfo, now.Before(c.silent) || e.Local && e.Wait < 2*firstReport && !e.namesHolder(), e.Wait
+	level, silent, longest := slog.LevelInfo, now.Before(c.silent) || e.Place > 0 && e.Wait < 2*firstReport && !e.namesHolder(), e.Wait
 	if !c.warned && keptOver(e.Err) {
 		level, silent, c.warned = slog.LevelWarn, false, true
 	}
@@ -203,9 +203,6 @@ func (e *Event) waitAttrs(n int, longest time.Duration) []slog.Attr {
 	}
 	if held.Held > 0 {
 		attrs = append(attrs, slog.Duration("held", held.Held.Round(time.Millisecond)))
-	}
-	if e.Place > 0 && !e.Local { // otherwise it is the place of one among the waiters
-		attrs = append(attrs, slog.Int("place", e.Place))
 	}
 	return attrs
 }

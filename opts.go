@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
-	"github.com/distlock-go/distlock/internal/backoff"
 	"github.com/distlock-go/distlock/internal/compat"
 )
 
@@ -244,7 +243,7 @@ func (o *Opts) name() string {
 }
 
 // start starts the wait budget of an acquisition.
-func (o *Opts) start(b *backoff.Budget) { b.Start(o.RetryInterval, o.RetryCount, o.MaxWait) }
+func (o *Opts) start(b *budget) { b.start(o.RetryInterval, o.RetryCount, o.MaxWait) }
 
 func (o *Opts) sharing() driver.Sharing { return driver.Sharing{Mode: o.Mode, Permits: o.Permits} }
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/distlock-go/distlock/internal/backoff"
 	"github.com/distlock-go/distlock/internal/localqueue"
 )
 
@@ -47,14 +46,9 @@ func (l *Locker) busyErr(key string) error {
 }
 
 // markLocal marks a HeldError of the store as local if its holder belongs to this Locker.
-func (l *Locker) markLocal(key string, err error) error {
-	held := new(HeldError)
-	if !errors.As(err, &held) || held.Holder == "" || held.Holder != l.cfg.Holder || l.life.holder(key) == nil {
-		return err
-	}
-	local := *held
-	local.Local = true
-	return &local
+func (l *Locker) markLocal(key string, held *HeldError) *HeldError {
+	held.Local = held.Holder != "" && held.Holder == l.cfg.Holder && l.life.holder(key) != nil
+	return held
 }
 
 // backendErr returns the error for a waiter that gives up while no holder in this process
@@ -82,31 +76,6 @@ func aged(e *HeldError, d time.Duration) *HeldError {
 	}
 	old.RetryAfter = max(old.RetryAfter-d, 0)
 	return &old
-}
-
-// refusal returns the error for the caller when the last attempt has ended with err.
-func (l *Locker) refusal(ctx context.Context, b *backoff.Budget, err error) error {
-	switch {
-	case l.life.ctx.Err() != nil:
-		return ErrClosed
-	case ctx.Err() != nil:
-		return ended(ctx, err)
-	default:
-		return spent(b, err)
-	}
-}
-
-// spent returns the error for a wait that ctx did not end.
-func spent(b *backoff.Budget, err error) error {
-	maxWait, _ := b.MaxWait()
-	switch {
-	case b.Over(time.Now()):
-		return cutShort(fmt.Errorf("waited for MaxWait, %v", maxWait), err)
-	case errors.Is(err, ErrNotAcquired):
-		return err
-	default:
-		return unavailable(err)
-	}
 }
 
 // ended returns the error for a wait that ctx ended, with that of the last attempt.

@@ -1,160 +1,114 @@
 package distlock
 
 import (
-	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"time"
-
-	"github.com/distlock-go/distlock/driver"
-	"github.com/distlock-go/distlock/internal/backoff"
 )
 
-// hintFloor is the shortest pause before an attempt that a HeldError brought forward: a
-// store that keeps saying that the lease ends soon must not be asked all the time.
-const hintFloor = 2 * time.Millisecond
-
-// lastLook is how long an operation of the store that is in progress when MaxWait ends
-// may continue. A store that works answers sooner. A silent store must not extend
-// MaxWait to the length of its timeouts.
-const lastLook = 500 * time.Millisecond
-
-// takeGrant asks the backend until it grants the key, the budget is spent, ctx ends or the
-// Locker is closed. It returns the time at which it got the answer. What a failure may leave in the store is released in the background.
-func (l *Locker) takeGrant(ctx context.Context, lease *Lease, r driver.Request, wait bool, report *waitReport) (g driver.Grant, now time.Time, err error) {
-	queues := wait && l.queuer != nil
-	uncertain := false   // whether something may be left in the store
-	told := false        // the waiters in this process were told what the store answered
-	var backendErr error // of the last attempt, if it was not that another owner has the key
-	attempt := ctx
-	if queues {
-		attempt = &lease.ctx // ends when the Locker is closed, too
-	}
-	_, until := lease.budget.MaxWait()
-	if !until.IsZero() {
-		until = until.Add(lastLook)
-		var end context.CancelFunc
-		attempt, end = context.WithDeadline(attempt, until) // the function never sees it
-		defer end()
-	}
-	var watch keyWatch
-	defer watch.end()
-	if queues {
-		report.inStore(r.Owner)
-	}
-	defer report.stop()
-	for {
-		if queues {
-			g, err = l.queuer.Acquire(attempt, r)
-		} else {
-			g, err = l.backend.TryAcquire(attempt, r)
-		}
-		// A grant, and the place of an owner that a queue refuses, stay in the store.
-		left := queues || !errors.Is(err, ErrNotAcquired)
-		uncertain = uncertain || left && !errors.Is(err, driver.ErrNotSent)
-		err = strip(err, until)
-		if err == nil {
-			now = time.Now()
-			err = usable(&lease.ctx, g, now)
-		}
-		if err == nil {
-			if report.stop() || told {
-				l.tellWaiters(r.Key, nil, 0)
-			}
-			return g, now, nil
-		}
-		held := errors.Is(err, ErrNotAcquired)
-		switch {
-		case held:
-			backendErr = nil
-		case backendErr != nil && errors.Is(err, errSilent):
-			err = backendErr
-		case ctx.Err() == nil:
-			backendErr = err
-		case backendErr != nil && errors.Is(err, ctx.Err()):
-			err = backendErr // ctx ended during an attempt, and hides why the attempts before it failed
-		}
-		var pause time.Duration
-		more := false
-		if !held || !queues { // a Queuer that says so has waited already
-			pause, more = nextAttempt(ctx, &lease.budget, err)
-		}
-		if held && wait || !held && !errors.Is(err, ctx.Err()) {
-			told = true
-			l.tellWaiters(r.Key, err, pause)
-		}
-		if more && held {
-			watch.begin(ctx, l.waker, r.Key)
-		}
-		if more && l.life.sleep(ctx, pause, watch.changed) {
-			continue
-		}
-		if uncertain {
-			l.releaser.ReleaseInBackground(r.Grant())
-		}
-		return driver.Grant{}, now, l.refusal(ctx, &lease.budget, l.markLocal(r.Key, err))
-	}
+// budget is the wait budget of one acquisition: a first attempt at once, then
+// at most attempts-1 intervals, each drawn uniformly from [interval,
+// 2*interval) so that waiters that failed together do not return together.
+// Each interval ends with an attempt; there is no wait after the last. An
+// attempt that follows a wake-up is free: it ends no interval.
+//
+// The intervals follow each other from the start of the budget, so slow attempts do not
+// extend it: the next attempt ends all intervals that passed during one attempt. A
+// maximum wait ends the budget even if attempts are left; there is a last attempt at its
+// end. A budget is not safe for concurrent use.
+type budget struct {
+	interval  time.Duration
+	unlimited bool
+	announced bool          // wait has announced the attempt that ends the present interval
+	left      int           // intervals not yet begun
+	next      time.Time     // end of the present interval
+	maxWait   time.Duration // 0: no limit
+	until     time.Time     // when maxWait is over; zero: no limit
 }
 
-// tellWaiters tells the waiters in this process what the store answered to the last
-// attempt, or nothing if it granted the key. The next attempt begins after the pause. If it
-// reports nothing for a while, it may be waiting in the store's queue.
-func (l *Locker) tellWaiters(key string, err error, pause time.Duration) {
-	const attempt = 2 * time.Second
-	l.queue.SetBackendErr(key, err, time.Now().Add(pause+attempt))
+// start starts b anew: with the given attempts, where 0 means no limit and 1 means one
+// attempt and no wait, and with a maximum wait, where 0 means no limit. The interval must
+// be positive.
+func (b *budget) start(interval time.Duration, attempts int, maxWait time.Duration) {
+	*b = budget{interval: interval, unlimited: attempts == 0, left: attempts - 1, announced: true}
+	if b.unlimited && maxWait == 0 {
+		return // the first wait begins an interval; most locks are acquired without one
+	}
+	now := time.Now()
+	if maxWait > 0 {
+		b.maxWait, b.until = maxWait, now.Add(maxWait)
+	}
+	b.begin(now)
 }
 
-// nextAttempt returns how long to pause after a failed attempt, and false if there is no
-// other attempt. To repeat what the backend cannot do helps nobody.
-func nextAttempt(ctx context.Context, b *backoff.Budget, err error) (time.Duration, bool) {
-	if ctx.Err() != nil || errors.Is(err, errors.ErrUnsupported) {
+// over reports whether the maximum wait is over.
+func (b *budget) over(now time.Time) bool { return !b.until.IsZero() && !now.Before(b.until) }
+
+// begin starts the next interval. It returns false if there is none.
+func (b *budget) begin(now time.Time) bool {
+	if !b.unlimited && b.left <= 0 {
+		return false
+	}
+	b.left--
+	b.next = now.Add(b.interval + rand.N(b.interval))
+	b.announced = false
+	return true
+}
+
+// wait returns how long to wait before the next attempt unless woken earlier:
+// what is left of the present interval or, if that has ended, of a new one. It
+// returns false if the budget is spent.
+func (b *budget) wait() (time.Duration, bool) {
+	now := time.Now()
+	if b.over(now) {
 		return 0, false
 	}
-	d, ok := b.Wait()
-	if held := new(HeldError); ok && errors.As(err, &held) && held.RetryAfter > 0 {
-		d = min(d, max(held.RetryAfter, hintFloor))
-	}
-	return d, ok
-}
-
-// keyWatch is what one acquisition watches while it waits. The zero value watches nothing.
-type keyWatch struct {
-	changed <-chan struct{} // receives a value when it is time for an attempt
-	cancel  context.CancelFunc
-}
-
-// begin watches the key, unless it is watched already or the backend has no waker.
-func (k *keyWatch) begin(ctx context.Context, w driver.Waker, key string) {
-	if w == nil || k.cancel != nil {
-		return
-	}
-	ctx, k.cancel = context.WithCancel(ctx)
-	k.changed = w.Wake(ctx, key)
-}
-
-func (k *keyWatch) end() {
-	if k.cancel != nil {
-		k.cancel()
-	}
-}
-
-// strip returns the error of an operation, whose context ended at until or not at all. If
-// MaxWait ended the operation, strip removes the error of that context: the caller does not
-// know it, and its own context goes on.
-func strip(err error, until time.Time) error {
-	if until.IsZero() || !errors.Is(err, context.DeadlineExceeded) || time.Now().Before(until) {
-		return err
-	}
-	if held := new(HeldError); errors.As(err, &held) {
-		return held
-	}
-	for _, known := range []error{ErrForeign, ErrNotAcquired} {
-		if errors.Is(err, known) {
-			return known
+	if b.announced && !now.Before(b.next) { // the attempt that ends it was made
+		from := b.next
+		if b.unlimited {
+			from = now
+		}
+		if !b.begin(from) {
+			return 0, false
 		}
 	}
-	if text := err.Error(); text != context.DeadlineExceeded.Error() {
-		return fmt.Errorf("%w: %s", errSilent, text)
+	for !b.unlimited && !now.Before(b.next) {
+		if !b.begin(b.next) {
+			break
+		}
 	}
-	return errSilent
+	b.announced = true
+	d := max(b.next.Sub(now), 0)
+	if !b.until.IsZero() {
+		d = min(d, b.until.Sub(now))
+	}
+	return d, true
+}
+
+// idle is wait for a waiter that makes no attempts and has to wake only when the budget
+// is spent. Without a limit it never has to wake.
+func (b *budget) idle() (d time.Duration, limited, ok bool) {
+	switch {
+	case !b.unlimited:
+		d, ok = b.wait()
+		return d, true, ok
+	case !b.until.IsZero():
+		d = time.Until(b.until)
+		return d, true, d > 0
+	default:
+		return 0, false, true
+	}
+}
+
+// spent returns the error for a wait that the budget ended. The last attempt failed with err.
+func (b *budget) spent(err error) error {
+	switch {
+	case b.over(time.Now()):
+		return cutShort(fmt.Errorf("waited for MaxWait, %v", b.maxWait), err)
+	case errors.Is(err, ErrNotAcquired):
+		return err
+	default:
+		return unavailable(err)
+	}
 }

@@ -22,7 +22,7 @@ import (
 // The first element is the present state; Held is 0 if the key is free. The next ones come
 // when the holders have changed, and not with renewals, waiters and hand-overs in a process.
 // Observe looks at the key in the store every so often; 0 means each second. If the backend is
-// a [driver.Waker], it also looks when the key becomes free. It does not see what lasts for
+// a [driver.Waker] without a queue, it also looks when the key becomes free. It does not see what lasts for
 // less than the time between two looks.
 //
 // If the store does not answer, the next element has the error, once, and when it answers
@@ -46,10 +46,11 @@ func Observe(ctx context.Context, locker *distlock.Locker, key string, every tim
 }
 
 func observe(ctx context.Context, locker *distlock.Locker, key string, every time.Duration, yield func(driver.KeyInfo, error) bool) {
-	var freed <-chan struct{} // nil if the backend does not tell
+	var freed <-chan driver.Grant // nil if the backend does not tell
 	_ = whileOpen(locker, func(b driver.Backend) error {
-		if w, ok := b.(driver.Waker); ok {
-			freed = w.Wake(ctx, key)
+		_, queues := b.(driver.Queuer)
+		if w, ok := b.(driver.Waker); ok && !queues { // a queue tells those that have a place
+			freed = w.Turn(ctx, driver.Request{Key: key})
 		}
 		return nil
 	})
@@ -74,7 +75,10 @@ func observe(ctx context.Context, locker *distlock.Locker, key string, every tim
 		case <-ctx.Done():
 			return
 		case <-timer.C:
-		case <-freed:
+		case _, open := <-freed:
+			if !open {
+				freed = nil
+			}
 		}
 	}
 }

@@ -26,7 +26,7 @@ var (
 )
 
 // NotSent returns an error with the text of err that matches ErrNotSent, too. Without it, an
-// error of TryAcquire or Acquire means that the outcome is unknown, and the Locker calls
+// error of an attempt means that the outcome is unknown, and the Locker calls
 // Release. A backend should use it where that is certain: for example if the connection
 // was refused, or if no connection of a pool was free.
 func NotSent(err error) error { return notSentError{err} }
@@ -41,7 +41,8 @@ func (notSentError) Is(target error) bool { return target == ErrNotSent }
 // [ErrNotAcquired]. Every field except RetryAfter is for people; a zero field means
 // that the value is not known.
 type HeldError struct {
-	// RetryAfter is the time until the present lease ends without a renewal.
+	// RetryAfter is the time until the present lease ends without a renewal: the Locker makes
+	// an attempt then. It is zero if only the queue is in the way.
 	RetryAfter time.Duration
 
 	// Holder is the name of the holder: see [HolderOf].

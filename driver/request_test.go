@@ -11,7 +11,6 @@ import (
 func TestGrantOfRequest(t *testing.T) {
 	r := driver.Request{
 		Key: "k", Owner: "o", TTL: time.Minute, Mode: driver.Shared, Permits: 3, Tokens: 64,
-		Backoff: driver.NewBackoff(time.Second, 1),
 	}
 	want := driver.Grant{Key: "k", Owner: "o", TTL: time.Minute, Mode: driver.Shared, Permits: 3}
 	if got := r.Grant(); got != want {
@@ -33,14 +32,5 @@ func TestHolderOf(t *testing.T) {
 		if got := driver.HolderOf(owner); got != want {
 			t.Errorf("HolderOf(%q) = %q, want %q", owner, got, want)
 		}
-	}
-}
-
-func TestNewBackoffOfOneAttempt(t *testing.T) {
-	if d, ok := driver.NewBackoff(time.Second, 1).Wait(); ok {
-		t.Errorf("a wait of %v after the only attempt", d)
-	}
-	if d, ok := driver.NewBackoff(time.Second, 2).Wait(); !ok || d <= 0 || d > 2*time.Second {
-		t.Errorf("Wait = %v, %v before the second attempt", d, ok)
 	}
 }

@@ -53,7 +53,9 @@ func TestRefusals(t *testing.T) {
 		},
 		{
 			"the store is down",
-			func(_ *testing.T, s *testkit.Store, _ *distlock.Locker) { s.Fail(errBroken, testkit.Try, testkit.Wait) },
+			func(_ *testing.T, s *testkit.Store, _ *distlock.Locker) {
+				s.Fail(errBroken, testkit.Try, testkit.Enqueue)
+			},
 			constant("7"), nil, unavailable,
 		},
 		{"nothing", nil, constant(nil), nil, invalid("what the request is about is missing")},
@@ -124,7 +126,7 @@ func TestWaitsThatEnd(t *testing.T) {
 				s := testkit.NewStore()
 				l := testkit.NewLocker(t, s, distlock.Config{})
 				hold(t, s, keyOf(t, "7"))
-				s.Fail(c.acquire, testkit.Try, testkit.Wait)
+				s.Fail(c.acquire, testkit.Try, testkit.Enqueue)
 				defer s.Fail(nil)
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()

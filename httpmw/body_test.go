@@ -335,7 +335,7 @@ func TestAClientThatLeavesGivesUpItsPlace(t *testing.T) {
 			}
 			left <- err
 		}()
-		testkit.Eventually(t, "the request waits", func() bool { return len(s.Calls(testkit.Wait)) == i+1 })
+		testkit.Eventually(t, "the request waits", func() bool { return len(s.Calls(testkit.Enqueue)) == i+1 })
 		cancel()
 		if err := <-left; !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: %v", c[1], err)

@@ -121,7 +121,9 @@ func TestRefusals(t *testing.T) {
 		},
 		{
 			"the store is down",
-			func(_ *testing.T, s *testkit.Store, _ *distlock.Locker) { s.Fail(errBroken, testkit.Try, testkit.Wait) },
+			func(_ *testing.T, s *testkit.Store, _ *distlock.Locker) {
+				s.Fail(errBroken, testkit.Try, testkit.Enqueue)
+			},
 			nil, nil, unavailable, "1",
 		},
 		{

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
 var exclusionCases = []testCase{
@@ -141,8 +142,7 @@ var exclusionCases = []testCase{
 func (f *fixture) visitOnce(room *room, r driver.Request) {
 	g, err := f.backend.TryAcquire(f.Context(), r)
 	if err != nil && f.queue != nil {
-		r.Backoff = driver.NewBackoff(time.Millisecond, 3)
-		g, err = f.queue.Acquire(f.Context(), r)
+		g, err = testkit.Await(f.Context(), f.queue, r, testkit.Looks{Every: time.Millisecond, Attempts: 3})
 	}
 	if err == nil {
 		if r := f.renewUnder(f.Context(), []driver.Grant{g}, nil)[0]; r.Status != driver.Renewed {

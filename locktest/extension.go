@@ -17,8 +17,7 @@ func (f *fixture) extensions() []func(r driver.Request) error {
 	}
 	if f.queue != nil {
 		all = append(all, func(r driver.Request) error {
-			r.Backoff = driver.NewBackoff(f.Lease, 1)
-			_, err := f.queue.Acquire(f.Context(), r)
+			_, err := f.queue.Enqueue(f.Context(), r)
 			return err
 		})
 	}

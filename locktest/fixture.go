@@ -225,7 +225,6 @@ func (f *fixture) inspect(g driver.Grant, r driver.Request, before time.Time) {
 // busy checks that r is refused at once because another owner holds the key.
 func (f *fixture) busy(r driver.Request) {
 	f.Helper()
-	r.Backoff = driver.NewBackoff(2*patience, 0) // TryAcquire ignores it
 	start := time.Now()
 	_, err := f.backend.TryAcquire(f.Context(), r)
 	if d := time.Since(start); d > f.soon() {

@@ -135,7 +135,7 @@ var (
 	needsShare   = need{"a backend with driver.Features.Sharing", func(f *fixture) bool { return f.can.Sharing }}
 	needsExtend  = need{"a backend that is a driver.Extender", func(f *fixture) bool { return f.extender != nil }}
 	needsInspect = need{"a backend that is a driver.Inspector", func(f *fixture) bool { return f.inspector != nil }}
-	needsWake    = need{"a backend that is a driver.Waker", func(f *fixture) bool { return f.waker != nil }}
+	needsWake    = need{"a backend that is a driver.Waker without a queue", func(f *fixture) bool { return f.waker != nil && f.queue == nil }}
 	needsRevoke  = need{"a backend that is a driver.Revoker", func(f *fixture) bool { return f.revoker != nil }}
 	needsPing    = need{"a backend that is a driver.Pinger", func(f *fixture) bool { return f.pinger != nil }}
 	needsLimit   = need{"a backend with driver.Features.MaxTTL", func(f *fixture) bool { return f.can.MaxTTL > 0 }}

@@ -27,12 +27,12 @@ type mutant struct {
 type spoiled struct {
 	*memlock.Backend
 
-	tryAcquire, acquire acquireFunc
+	tryAcquire, enqueue acquireFunc
 	renew               renewFunc
 	release             releaseFunc
 	extend              extendFunc // of an extending
 	waits               waitsFunc  // says to an extending whether others do
-	wake                wakeFunc   // of a waking
+	turn                turnFunc
 	revoke              revokeFunc
 	inspect             inspectFunc
 	limit               time.Duration          // 0: no limit
@@ -44,7 +44,7 @@ type spoiled struct {
 func newSpoiled(m *mutant) *spoiled {
 	b := memlock.New()
 	s := &spoiled{
-		Backend: b, tryAcquire: b.TryAcquire, acquire: b.Acquire, renew: b.Renew, release: b.Release,
+		Backend: b, tryAcquire: b.TryAcquire, enqueue: b.Enqueue, turn: b.Turn, renew: b.Renew, release: b.Release,
 		revoke: b.Revoke, inspect: b.Inspect,
 	}
 	s.self, s.peer = s, s

@@ -76,10 +76,10 @@ var extendMutants = []mutant{
 	}},
 	{"does-not-see-waiters-elsewhere", []string{"extend/others-wait"}, func(s *spoiled) {
 		var waiters atomic.Int32 // of this process
-		s.acquire = func(ctx context.Context, r driver.Request) (driver.Grant, error) {
+		s.enqueue = func(ctx context.Context, r driver.Request) (driver.Grant, error) {
 			waiters.Add(1)
 			defer waiters.Add(-1)
-			return s.Backend.Acquire(ctx, r)
+			return s.Backend.Enqueue(ctx, r)
 		}
 		s.extends()
 		s.waits = func(context.Context, string) bool { return waiters.Load() > 0 }

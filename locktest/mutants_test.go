@@ -12,6 +12,7 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/memlock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
 var mutants = slices.Concat(acquireMutants, leaseMutants, tokenMutants, renewMutants, releaseMutants, queueMutants,
@@ -26,7 +27,7 @@ var acquireMutants = []mutant{
 			g.LastToken, g.Sent = g.Token, time.Now()
 			return nil
 		})
-		s.acquire = s.tryAcquire // the honest one would wait for its turn
+		s.enqueue = s.tryAcquire // the honest one would wait for its turn
 	}},
 	{"says-only-held", []string{"exclusion/one-holder"}, func(s *spoiled) {
 		s.refuse(func(error) error { return errors.New("held") })
@@ -39,8 +40,7 @@ var acquireMutants = []mutant{
 	}},
 	{"tries-and-waits", []string{"exclusion/one-holder"}, func(s *spoiled) {
 		s.tryAcquire = func(ctx context.Context, r driver.Request) (driver.Grant, error) {
-			r.Backoff = driver.NewBackoff(time.Second, 2)
-			return s.Backend.Acquire(ctx, r)
+			return testkit.Await(ctx, s.Backend, r, testkit.Looks{Every: time.Second, Attempts: 2})
 		}
 	}},
 	{"folds-case", []string{"exclusion/keys-are-apart"}, func(s *spoiled) {

@@ -10,12 +10,17 @@ import (
 // waking is a spoiled backend that is a Waker.
 type waking struct{ *spoiled }
 
-func (w waking) Wake(ctx context.Context, key string) <-chan struct{} { return w.wake(ctx, key) }
+// Enqueue has another signature than that of a Queuer.
+func (waking) Enqueue() {}
+
+func (w waking) Turn(ctx context.Context, r driver.Request) <-chan driver.Grant {
+	return w.turn(ctx, r)
+}
 
 // wakes makes s a Waker that keeps the contract.
 func (s *spoiled) wakes() {
 	store := testkit.Wrap(s.Backend)
-	s.wake = store.Only(testkit.Waking).(driver.Waker).Wake
+	s.turn = store.Only(testkit.Waking).(driver.Waker).Turn
 	s.release = store.Release
 	s.self = waking{s}
 	s.peer = s.self
@@ -24,9 +29,9 @@ func (s *spoiled) wakes() {
 var wakeMutants = []mutant{
 	{"does-not-say-that-the-watch-has-begun", []string{"wake/release"}, func(s *spoiled) {
 		s.wakes()
-		honest := s.wake
-		s.wake = func(ctx context.Context, key string) <-chan struct{} {
-			up := honest(ctx, key)
+		honest := s.turn
+		s.turn = func(ctx context.Context, r driver.Request) <-chan driver.Grant {
+			up := honest(ctx, r)
 			<-up
 			return up
 		}
@@ -37,24 +42,24 @@ var wakeMutants = []mutant{
 	}},
 	{"wakes-one", []string{"wake/release"}, func(s *spoiled) {
 		s.wakes()
-		honest := s.wake
+		honest := s.turn
 		watches := 0
-		s.wake = func(ctx context.Context, key string) <-chan struct{} {
+		s.turn = func(ctx context.Context, r driver.Request) <-chan driver.Grant {
 			if watches++; watches == 1 {
-				return honest(ctx, key)
+				return honest(ctx, r)
 			}
-			begun := make(chan struct{}, 1) // the others only hear this
-			begun <- struct{}{}
+			begun := make(chan driver.Grant, 1) // the others only hear this
+			begun <- driver.Grant{}
 			return begun
 		}
 	}},
 	{"forgets-all-watches-with-one", []string{"wake/again"}, func(s *spoiled) {
 		s.wakes()
-		honest := s.wake
+		honest := s.turn
 		all, end := context.WithCancel(context.Background())
-		s.wake = func(ctx context.Context, key string) <-chan struct{} {
+		s.turn = func(ctx context.Context, r driver.Request) <-chan driver.Grant {
 			context.AfterFunc(ctx, end)
-			return honest(all, key)
+			return honest(all, r)
 		}
 	}},
 }

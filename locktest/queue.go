@@ -1,27 +1,27 @@
 package locktest
 
-import (
-	"time"
-
-	"github.com/distlock-go/distlock/driver"
-)
+import "time"
 
 var queueCases = []testCase{
 	{
 		name:        "free-key",
-		explanation: "Acquire of a free key must return at once, without use of the Backoff.",
+		explanation: "Enqueue of a free key must be granted at once.",
 		run: func(f *fixture) {
 			r := f.request(f.key(), long)
-			r.Backoff = driver.NewBackoff(time.Minute, 1)
-			w := f.wait(r)
-			f.release(w.served(f))
+			before := time.Now()
+			g, err := f.queue.Enqueue(f.Context(), r)
+			if err != nil {
+				f.Fatalf("Enqueue of a free key: %v", err)
+			}
+			f.inspect(g, r, before)
+			f.release(g)
 			f.free(r.Key)
 		},
 	},
 	{
 		name: "in-order-of-arrival",
-		explanation: "Waiters of all processes must be served in order of arrival, one for each release, with larger tokens, and long before their Backoff " +
-			"makes them look again: a Locker does not poll a Queuer.",
+		explanation: "Waiters of all processes must be served in order of arrival, one for each release, with larger tokens, and long before they " +
+			"would look by themselves: a Locker does not poll a Queuer.",
 		run: func(f *fixture) { f.inTurn("w", "wwwwww") },
 	},
 	{
@@ -64,28 +64,6 @@ var queueCases = []testCase{
 			}
 			f.giveUp(r)
 			f.release(w.served(f))
-		},
-	},
-	{
-		name: "budget",
-		explanation: "When r.Backoff is spent, Acquire must return an error that wraps ErrNotAcquired. That is after attempts-1 waits, " +
-			"each between one interval and two, so with one attempt it must not wait.",
-		run: func(f *fixture) {
-			interval := f.Lease / 5
-			key := f.key()
-			f.try(f.request(key, long))
-			for _, attempts := range []int{1, 4} {
-				waits := time.Duration(attempts-1) * interval
-				r := f.request(key, long)
-				start := time.Now()
-				r.Backoff = driver.NewBackoff(interval, attempts)
-				w := f.wait(r)
-				f.mustBeHeld(w.result(f, 2*waits+f.soon()))
-				if d := time.Since(start); d < waits {
-					f.Errorf("%d attempts with intervals of %v were over after %v", attempts, interval, d)
-				}
-				f.giveUp(r)
-			}
 		},
 	},
 	{

@@ -28,7 +28,7 @@ func newSlow(lease time.Duration, seed uint64) *slow {
 	var mu sync.Mutex
 	rnd := rand.New(rand.NewPCG(seed, 0))
 	stalls := 20 // how many are left
-	stall := func(context.Context, *testkit.Call) error {
+	stall := func(ctx context.Context, _ *testkit.Call) error {
 		mu.Lock()
 		d := time.Duration(rnd.Int64N(int64(lease / 100)))
 		if stalls > 0 && rnd.IntN(8) == 0 {
@@ -36,7 +36,10 @@ func newSlow(lease time.Duration, seed uint64) *slow {
 			d = time.Duration(rnd.Int64N(int64(5 * lease / 2)))
 		}
 		mu.Unlock()
-		time.Sleep(d)
+		select {
+		case <-time.After(d):
+		case <-ctx.Done():
+		}
 		return nil
 	}
 	s.Before(stall)

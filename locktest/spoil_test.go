@@ -14,7 +14,7 @@ type (
 	renewFunc   func(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult))
 	releaseFunc func(ctx context.Context, g driver.Grant) error
 	revokeFunc  func(ctx context.Context, key string) (bool, error)
-	wakeFunc    func(ctx context.Context, key string) <-chan struct{}
+	turnFunc    func(ctx context.Context, r driver.Request) <-chan driver.Grant
 	waitsFunc   func(ctx context.Context, key string) bool
 	inspectFunc func(ctx context.Context, prefix string, limit int) ([]driver.KeyInfo, error)
 	extendFunc  func(ctx context.Context, g driver.Grant, tokens int) (driver.Grant, error)
@@ -28,8 +28,22 @@ func (s *spoiled) TryAcquire(ctx context.Context, r driver.Request) (driver.Gran
 	return g, err
 }
 
-func (s *spoiled) Acquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
-	return s.acquire(ctx, r)
+func (s *spoiled) Enqueue(ctx context.Context, r driver.Request) (driver.Grant, error) {
+	return s.enqueue(ctx, r)
+}
+
+// Turn sends no grants: a waiter makes an attempt for each, so that it meets what is spoiled.
+func (s *spoiled) Turn(ctx context.Context, r driver.Request) <-chan driver.Grant {
+	turn := s.turn(ctx, r)
+	again := make(chan driver.Grant)
+	go func() {
+		defer close(again)
+		select {
+		case <-turn:
+		case <-ctx.Done():
+		}
+	}()
+	return again
 }
 
 func (s *spoiled) Features() driver.Features {
@@ -73,7 +87,7 @@ func (s *spoiled) show(change func(info *driver.KeyInfo)) {
 	}
 }
 
-// ask changes the requests of TryAcquire and Acquire. The grants have the fields of the
+// ask changes the requests of TryAcquire and Enqueue. The grants have the fields of the
 // original requests.
 func (s *spoiled) ask(change func(r *driver.Request)) {
 	s.acquireAs(func(ctx context.Context, r driver.Request, honest acquireFunc) (driver.Grant, error) {
@@ -87,7 +101,7 @@ func (s *spoiled) ask(change func(r *driver.Request)) {
 	})
 }
 
-// answer changes the results of TryAcquire and Acquire.
+// answer changes the results of TryAcquire and Enqueue.
 func (s *spoiled) answer(change func(r driver.Request, g *driver.Grant, err error) error) {
 	s.acquireAs(func(ctx context.Context, r driver.Request, honest acquireFunc) (driver.Grant, error) {
 		g, err := honest(ctx, r)
@@ -96,7 +110,7 @@ func (s *spoiled) answer(change func(r driver.Request, g *driver.Grant, err erro
 	})
 }
 
-// grant changes the grants of TryAcquire and Acquire.
+// grant changes the grants of TryAcquire and Enqueue.
 func (s *spoiled) grant(change func(g *driver.Grant)) {
 	s.answer(func(_ driver.Request, g *driver.Grant, err error) error {
 		change(g)
@@ -104,7 +118,7 @@ func (s *spoiled) grant(change func(g *driver.Grant)) {
 	})
 }
 
-// refuse changes the errors of TryAcquire and Acquire.
+// refuse changes the errors of TryAcquire and Enqueue.
 func (s *spoiled) refuse(with func(err error) error) {
 	s.answer(func(_ driver.Request, _ *driver.Grant, err error) error {
 		if err != nil {
@@ -118,7 +132,7 @@ func (s *spoiled) acquireAs(how func(context.Context, driver.Request, acquireFun
 	with := func(honest acquireFunc) acquireFunc {
 		return func(ctx context.Context, r driver.Request) (driver.Grant, error) { return how(ctx, r, honest) }
 	}
-	s.tryAcquire, s.acquire = with(s.Backend.TryAcquire), with(s.Backend.Acquire)
+	s.tryAcquire, s.enqueue = with(s.Backend.TryAcquire), with(s.Backend.Enqueue)
 }
 
 // holds reports whether the owner has the key. It also renews the lease.

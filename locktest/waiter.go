@@ -7,9 +7,10 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
-// waiter is an Acquire on its own goroutine.
+// waiter is a caller that waits, on its own goroutine.
 type waiter struct {
 	request driver.Request
 	start   time.Time
@@ -19,19 +20,20 @@ type waiter struct {
 	err     error
 }
 
-// wait starts an Acquire. Without a Backoff in r the Acquire looks again so late that only
-// a message or the end of a lease can help it in time, and it ends if it is stuck. It is
-// cancelled at the end of the case.
-func (f *fixture) wait(r driver.Request) *waiter {
+// rarely is how a waiter looks by itself if only its turn or the end of a lease can help it in
+// time. It ends if it is stuck.
+var rarely = testkit.Looks{Every: 2 * patience, Attempts: 2}
+
+// wait starts a waiter, which is cancelled at the end of the case.
+func (f *fixture) wait(r driver.Request) *waiter { return f.waitLooking(r, rarely) }
+
+func (f *fixture) waitLooking(r driver.Request, looks testkit.Looks) *waiter {
 	f.Helper()
-	if r.Backoff == nil {
-		r.Backoff = driver.NewBackoff(2*patience, 2)
-	}
 	ctx, cancel := context.WithCancel(f.Context())
 	w := &waiter{request: r, start: time.Now(), cancel: cancel, done: make(chan struct{})}
 	go func() {
 		defer close(w.done)
-		w.grant, w.err = f.queue.Acquire(ctx, r)
+		w.grant, w.err = testkit.Await(ctx, f.queue, r, looks)
 	}()
 	f.Cleanup(func() {
 		cancel()
@@ -39,23 +41,17 @@ func (f *fixture) wait(r driver.Request) *waiter {
 		case <-w.done: // the owner may still have its place
 			_ = f.backend.Release(context.WithoutCancel(f.Context()), r.Grant())
 		case <-time.After(5 * patience):
-			f.Errorf("an Acquire has not returned long after its context has ended")
+			f.Errorf("a waiter has not returned long after its context has ended")
 		}
 	})
 	return w
 }
 
-// takePlace takes a place in the queue with an Acquire that returns soon: the owner keeps
-// the place until Release.
+// takePlace takes a place in the queue, which the owner keeps until Release.
 func (f *fixture) takePlace(r driver.Request) {
 	f.Helper()
-	_, err := f.waitBriefly(r)
+	_, err := f.queue.Enqueue(f.Context(), r)
 	f.mustBeHeld(err)
-}
-
-func (f *fixture) waitBriefly(r driver.Request) (driver.Grant, error) {
-	r.Backoff = driver.NewBackoff(5*time.Millisecond, 2)
-	return f.queue.Acquire(f.Context(), r)
 }
 
 // calm waits until all other goroutines wait. In real time that cannot be known, and it
@@ -66,7 +62,7 @@ func (f *fixture) calm() {
 	}
 }
 
-// queueUp starts an Acquire for a key that is held, and returns when the owner is in the
+// queueUp starts a waiter for a key that is held, and returns when the owner is in the
 // queue.
 func (f *fixture) queueUp(r driver.Request) *waiter {
 	f.Helper()
@@ -78,41 +74,39 @@ func (f *fixture) queueUp(r driver.Request) *waiter {
 	return w
 }
 
-// queueUpLooking starts an Acquire that looks again at intervals, because no message says
+// queueUpLooking starts a waiter that looks again at intervals, because no message says
 // that the lease of the holder has ended or was forgotten.
 func (f *fixture) queueUpLooking(holder driver.Grant, r driver.Request, every time.Duration) *waiter {
 	f.Helper()
-	r.Backoff = driver.NewBackoff(every, 0)
-	if f.Bubble {
-		return f.queueUp(r)
-	}
 	before := time.Now()
-	g, err := f.waitBriefly(r)
+	g, err := f.queue.Enqueue(f.Context(), r)
 	if err == nil && !running(holder.Sent, holder.TTL) {
 		f.inspect(g, r, before)
 		f.tooSlow()
 	}
 	f.mustBeHeld(err)
-	return f.wait(r)
+	w := f.waitLooking(r, testkit.Looks{Every: every})
+	f.calm()
+	return w
 }
 
-// result waits for the error of the Acquire, or nil.
+// result waits for the error of the waiter, or nil.
 func (w *waiter) result(f *fixture, within time.Duration) error {
 	f.Helper()
 	select {
 	case <-w.done:
 		return w.err
 	case <-time.After(within):
-		f.Fatalf("Acquire has not returned after %v", time.Since(w.start))
+		f.Fatalf("the waiter has not returned after %v", time.Since(w.start))
 		return nil
 	}
 }
 
-// served waits for the grant, which must come before the Backoff makes the Acquire look again.
+// served waits for the grant, which must come before the waiter looks by itself.
 func (w *waiter) served(f *fixture) driver.Grant {
 	f.Helper()
 	if err := w.result(f, patience); err != nil {
-		f.Fatalf("Acquire, after %v: %v", time.Since(w.start), err)
+		f.Fatalf("the waiter, after %v: %v", time.Since(w.start), err)
 	}
 	f.inspect(w.grant, w.request, w.start)
 	return w.grant
@@ -130,12 +124,12 @@ func (w *waiter) mustWait(f *fixture) {
 	}
 }
 
-// discard waits for an Acquire to return after its context has ended, and gives up what it
+// discard waits for a waiter to return after its context has ended, and gives up what it
 // has.
 func (w *waiter) discard(f *fixture) {
 	f.Helper()
 	if err := w.result(f, f.soon()); err != nil && !errors.Is(err, context.Canceled) {
-		f.Errorf("Acquire with a cancelled context: %v", err)
+		f.Errorf("a waiter with a cancelled context: %v", err)
 	}
 	f.giveUp(w.request)
 }

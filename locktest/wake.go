@@ -10,13 +10,13 @@ import (
 var wakeCases = []testCase{
 	{
 		name: "release",
-		explanation: "The channel of Wake must receive a value when the watch has begun: the key may have become free since the attempt that was refused. " +
+		explanation: "The channel of Turn must receive a value when the watch has begun: the key may have become free since the attempt that was refused. " +
 			"A release must then wake all that watch the key, in any process, and the key must be free for one of them.",
 		run: func(f *fixture) {
 			key, g := f.hold(long)
-			var watches []<-chan struct{}
+			var watches []<-chan driver.Grant
 			for _, w := range []driver.Waker{f.waker, f.waker, f.last().waker} {
-				up := w.Wake(f.Context(), key)
+				up := w.Turn(f.Context(), f.request(key, long))
 				f.mustWake(up, "when the watch has begun")
 				watches = append(watches, up)
 			}
@@ -33,7 +33,7 @@ var wakeCases = []testCase{
 		run: func(f *fixture) {
 			key, g := f.hold(long)
 			ctx, cancel := context.WithCancel(f.Context())
-			ended, up := f.waker.Wake(ctx, key), f.waker.Wake(f.Context(), key)
+			ended, up := f.waker.Turn(ctx, f.request(key, long)), f.waker.Turn(f.Context(), f.request(key, long))
 			f.mustWake(ended, "when the watch has begun")
 			f.mustWake(up, "when the watch has begun")
 			cancel()
@@ -48,7 +48,7 @@ var wakeCases = []testCase{
 }
 
 // mustWake waits for a value.
-func (f *fixture) mustWake(up <-chan struct{}, when string) {
+func (f *fixture) mustWake(up <-chan driver.Grant, when string) {
 	f.Helper()
 	select {
 	case <-up:
@@ -58,7 +58,7 @@ func (f *fixture) mustWake(up <-chan struct{}, when string) {
 }
 
 // seizeWoken acquires the key with an attempt for each value, and no others.
-func (f *fixture) seizeWoken(up <-chan struct{}, r driver.Request) driver.Grant {
+func (f *fixture) seizeWoken(up <-chan driver.Grant, r driver.Request) driver.Grant {
 	f.Helper()
 	for start := time.Now(); time.Since(start) < patience; {
 		f.mustWake(up, "after a release")

@@ -60,7 +60,7 @@ func TestNoOwner(t *testing.T) {
 				t.Errorf("the fingerprint of %s was not sent", lease.Key())
 			}
 		}
-		calls := b.Calls(testkit.Try, testkit.Wait)
+		calls := b.Calls(testkit.Try, testkit.Enqueue)
 		if len(calls) < len(leases) {
 			t.Fatalf("%d calls", len(calls))
 		}

@@ -223,7 +223,7 @@ func TestOwnerNamesTheHolder(t *testing.T) {
 		s := testkit.NewStore()
 		l := distlock.New(s, distlock.Config{Holder: c.holder})
 		lease := testkit.MustAcquire(t, l, "k", distlock.Opts{})
-		owner := s.Calls(testkit.Wait)[0].Owner
+		owner := s.Calls(testkit.Enqueue)[0].Owner
 		id, name, _ := strings.Cut(owner, "@")
 		if err := uuid.Validate(id); err != nil {
 			t.Errorf("owner %q: %v", owner, err)

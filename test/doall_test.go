@@ -206,7 +206,7 @@ func TestDoAllOptions(t *testing.T) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
-		if n := len(s.Calls(testkit.Try)) + len(s.Calls(testkit.Wait)); n != 0 {
+		if n := len(s.Calls(testkit.Try)) + len(s.Calls(testkit.Enqueue)); n != 0 {
 			t.Errorf("%d attempts", n)
 		}
 		wantIs(t, mustAcquireAll(t, l, t.Context(), many[1:]...).Release())

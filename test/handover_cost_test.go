@@ -146,7 +146,7 @@ func TestKeyDoesNotStandStill(t *testing.T) {
 			if still := (time.Since(start) - trip - holders*c.hold) / holders; still > c.still+time.Microsecond {
 				t.Errorf("the key stands still for %v for each holder, want %v", still, c.still)
 			}
-			if n := len(s.Calls(testkit.Wait)); n != 100+1 {
+			if n := len(s.Calls(testkit.Enqueue)); n != 100+1 {
 				t.Errorf("%d acquisitions in the store, want 1", n-100)
 			}
 			wantIs(t, l.Close())

@@ -41,7 +41,7 @@ func circulate(t *testing.T, s *testkit.Store, cfg distlock.Config, n int, f fun
 	all.Wait()
 	took := time.Since(start)
 	synctest.Wait() // a request may have been decided on and not sent
-	return circulation{len(s.Calls(testkit.Wait)), len(s.Calls(testkit.Release)), len(s.Calls(testkit.Extend)), took}
+	return circulation{len(s.Calls(testkit.Enqueue)), len(s.Calls(testkit.Release)), len(s.Calls(testkit.Extend)), took}
 }
 
 // untimed makes only the count end the hand-overs.
@@ -70,7 +70,7 @@ func TestExtend(t *testing.T) {
 		"broken":         {failing(testkit.ErrBroken), 500, nothing, circulation{8, 8, 8, 0}},
 		"contended": {func(s *testkit.Store) {
 			s.After(func(_ context.Context, c *testkit.Call) error {
-				if c.Op == testkit.Wait {
+				if c.Op == testkit.Enqueue {
 					c.Grants[0].Contended = true
 				}
 				return nil
@@ -141,7 +141,7 @@ func TestStoreIsToldTheLastToken(t *testing.T) {
 				return nil
 			})
 			s.After(func(_ context.Context, c *testkit.Call) error {
-				if c.Op == testkit.Wait || c.Op == testkit.Extend {
+				if c.Op == testkit.Enqueue || c.Op == testkit.Extend {
 					last = c.Grants[0].LastToken
 				}
 				return nil

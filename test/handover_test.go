@@ -59,7 +59,7 @@ func TestHandOverNeedsNoRoundTrip(t *testing.T) {
 			all.Wait()
 
 			want := (waiters + 1 + c.bound) / (c.bound + 1)
-			if got := len(s.Calls(testkit.Wait)); got != want || len(s.Calls(testkit.Release)) != want || fresh.Load() != int64(want) {
+			if got := len(s.Calls(testkit.Enqueue)); got != want || len(s.Calls(testkit.Release)) != want || fresh.Load() != int64(want) {
 				t.Errorf("%d acquisitions and %d releases in the store, %d by the hooks, want %d", got, len(s.Calls(testkit.Release)), fresh.Load(), want)
 			}
 			if handed.Load() != int64(waiters+1-want) {
@@ -92,7 +92,7 @@ func TestMaxHoldIsEachHoldersOwn(t *testing.T) {
 		synctest.Wait()
 		wantIs(t, held.Release(t.Context()))
 		all.Wait()
-		wantCalls(t, s, testkit.Wait, 2)
+		wantCalls(t, s, testkit.Enqueue, 2)
 	})
 }
 
@@ -121,7 +121,7 @@ func TestRenewalsOfAHandedOverLock(t *testing.T) {
 			if d := s.Calls(testkit.Renew)[0].At.Sub(start); d > ttl/3 {
 				t.Errorf("the first renewal went out after %v", d)
 			}
-			wantCalls(t, s, testkit.Wait, 1)
+			wantCalls(t, s, testkit.Enqueue, 1)
 			wantIs(t, got.Release(t.Context()))
 		})
 	}
@@ -142,7 +142,7 @@ func TestCancelledWaiterPassesTheHoldOn(t *testing.T) {
 			leaving.inTheMoment = func() { wantIs(t, held.Release(t.Context())) }
 			cancel()
 			all.Wait()
-			wantCalls(t, s, testkit.Wait, 1)
+			wantCalls(t, s, testkit.Enqueue, 1)
 			if served != behind {
 				t.Errorf("%d served, want %d", served, behind)
 			}
@@ -184,7 +184,7 @@ func TestBoundLeaseIsNotHandedOver(t *testing.T) {
 		line(t, &all, l, 3, distlock.Opts{}, func(context.Context, int) {})
 		wantIs(t, held.Release(t.Context()))
 		all.Wait()
-		if n, released := len(s.Calls(testkit.Wait)), len(s.Calls(testkit.Release)); n != 2 || released != 2 {
+		if n, released := len(s.Calls(testkit.Enqueue)), len(s.Calls(testkit.Release)); n != 2 || released != 2 {
 			t.Errorf("%d acquisitions and %d releases in the store, want 2 of each", n, released)
 		}
 	})

@@ -113,7 +113,7 @@ func TestKeyFormatFails(t *testing.T) {
 				t.Errorf("%s without parameters: %v, want %s", name, err, want)
 			}
 		}
-		wantCalls(t, s, testkit.Wait, 0)
+		wantCalls(t, s, testkit.Enqueue, 0)
 	})
 }
 

@@ -206,7 +206,7 @@ func TestLeadEnds(t *testing.T) {
 					s.Steal(t, "k")
 				}
 				if c.down {
-					s.Fail(testkit.ErrBroken, testkit.Try, testkit.Wait)
+					s.Fail(testkit.ErrBroken, testkit.Try, testkit.Enqueue)
 				}
 				ctx, cancel := context.WithCancelCause(t.Context())
 				defer cancel(nil)
@@ -261,7 +261,7 @@ func TestLeadCampaignsAgain(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			if c.down {
-				s.Fail(testkit.ErrBroken, testkit.Try, testkit.Wait, testkit.Release)
+				s.Fail(testkit.ErrBroken, testkit.Try, testkit.Enqueue, testkit.Release)
 				time.AfterFunc(outage, func() { s.Fail(nil) })
 			} else {
 				held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
@@ -280,12 +280,12 @@ func TestLeadCampaignsAgain(t *testing.T) {
 			if d := time.Since(start); d < outage || d > outage+4*time.Second {
 				t.Errorf("elected after %v", d)
 			}
-			n := len(s.Calls(testkit.Wait)) + len(s.Calls(testkit.Try))
+			n := len(s.Calls(testkit.Enqueue)) + len(s.Calls(testkit.Try))
 			if most := int(outage/distlock.DefaultRetryInterval) + 2; c.down && (n > most || n < most/2) {
 				t.Errorf("%d attempts meanwhile, want %d to %d", n, most/2, most)
 			}
 			if !c.down && c.opts.RetryCount == 1 {
-				wantCalls(t, s, testkit.Wait, 1) // only the holder's
+				wantCalls(t, s, testkit.Enqueue, 1) // only the holder's
 			}
 		})
 	}

@@ -79,7 +79,7 @@ func TestLogHooks(t *testing.T) {
 	e.Err = &distlock.Error{Op: "release", Key: e.Key, Err: distlock.ErrUnavailable}
 	h.Event(t.Context(), e)
 	want(t,
-		`level=DEBUG msg="waiting for lock" name=job key="job\n1" waiters=1 longest=1s err="broken pipe" place=2`,
+		`level=DEBUG msg="waiting for lock" name=job key="job\n1" waiters=1 longest=1s err="broken pipe"`,
 		`level=DEBUG msg="lock renewed" name=job key="job\n1" token=7 held=1m0s left=1s`,
 		`level=DEBUG msg="leader resigned" name=job key="job\n1" token=7 held=1h0m0s reentrant=false err=<nil>`,
 		`level=WARN msg="lock not released" name=job key="job\n1" token=7 held=1h0m0s err="distlock: release \"job\\n1\": lock backend unavailable"`,

@@ -96,7 +96,7 @@ func crowdedKey(ctx context.Context, t *testing.T, l *distlock.Locker, _ *testki
 }
 
 func brokenStore(ctx context.Context, _ *testing.T, _ *distlock.Locker, s *testkit.Store) context.Context {
-	s.Fail(testkit.ErrBroken, testkit.Try, testkit.Wait)
+	s.Fail(testkit.ErrBroken, testkit.Try, testkit.Enqueue)
 	return ctx
 }
 

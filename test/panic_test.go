@@ -79,13 +79,13 @@ func TestPanicWhileAKeyIsMade(t *testing.T) {
 		} {
 			runs := 0
 			f := distlock.Wrap(l, func(context.Context, any) (int, error) { runs++; return 0, nil }, c.opts)
-			before := len(s.Calls(testkit.Wait))
+			before := len(s.Calls(testkit.Enqueue))
 			_, err := f(t.Context(), c.params)
 			wantIs(t, err, distlock.ErrKey)
 			if err == nil || !strings.Contains(err.Error(), c.want) || c.is != nil && !errors.Is(err, c.is) {
 				t.Errorf("%s: got %v, want %s", name, err, c.want)
 			}
-			if n := len(s.Calls(testkit.Wait)) - before; n != 0 || runs != 0 {
+			if n := len(s.Calls(testkit.Enqueue)) - before; n != 0 || runs != 0 {
 				t.Errorf("%s: %d requests were sent, the function ran %d times", name, n, runs)
 			}
 			if _, err := f(t.Context(), c.good); err != nil || runs != 1 {

@@ -129,7 +129,7 @@ func TestReentryNone(t *testing.T) {
 				return l.Do(ctx, "k", allowed, func(context.Context) error { return nil })
 			}))
 			wantTook(t, start, 0)
-			wantCalls(t, s, testkit.Wait, 3) // k, other, and j, which was given back
+			wantCalls(t, s, testkit.Enqueue, 3) // k, other, and j, which was given back
 			wantIs(t, l.Do(t.Context(), "k", none, func(context.Context) error { return nil }))
 			nothingLeft(t, l, s)
 		})
@@ -181,7 +181,7 @@ func TestReentryOfModes(t *testing.T) {
 				wantIs(t, inner.Release(t.Context()))
 			}
 			wantTook(t, start, 0)
-			wantCalls(t, s, testkit.Wait, 1)
+			wantCalls(t, s, testkit.Enqueue, 1)
 			wantIs(t, outer.Check())
 			wantIs(t, outer.Release(t.Context()))
 			_, err = l.Acquire(context.WithoutCancel(outer.Context()), "k", c.inner)

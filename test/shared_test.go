@@ -49,13 +49,13 @@ func TestNextReaderAsksWhenOneGivesUp(t *testing.T) {
 		var all sync.WaitGroup
 		inVain(ctx, t, l, &all, reading)
 		one, another := inBackground(t, l, reading), inBackground(t, l, reading)
-		wantCalls(t, s, testkit.Wait, 2) // the holder's and one reader's
+		wantCalls(t, s, testkit.Enqueue, 2) // the holder's and one reader's
 		cancel()
 		all.Wait()
 		mustWait(t, one)
 		wantIs(t, held.Release(t.Context()))
 		a, b := mustGet(t, one), mustGet(t, another)
-		wantCalls(t, s, testkit.Wait, 3)
+		wantCalls(t, s, testkit.Enqueue, 3)
 		wantIs(t, errors.Join(a.Release(t.Context()), b.Release(t.Context())))
 		nothingLeft(t, l, s)
 	})
@@ -146,7 +146,7 @@ func TestCallersThatDoNotShare(t *testing.T) {
 			}
 			// The last reader shares the first lease, unless it can share one of
 			// the others: then it finds that lease, and not its own.
-			wantCalls(t, s, testkit.Wait, 3)
+			wantCalls(t, s, testkit.Enqueue, 3)
 			if o.MaxHold > 0 { // which is each reader's own
 				time.Sleep(o.MaxHold)
 				wantIs(t, leases[1].Check(), distlock.ErrLost)
@@ -187,7 +187,7 @@ func TestReadersComeInTogether(t *testing.T) {
 		wantIs(t, err, distlock.ErrNotAcquired)
 		wantIs(t, held.Release(t.Context()))
 		synctest.Wait()
-		wantCalls(t, s, testkit.Wait, 2)
+		wantCalls(t, s, testkit.Enqueue, 2)
 		token := held.Token()
 		var leases []*distlock.Lease
 		for _, r := range readers {

@@ -125,7 +125,7 @@ func TestWakerReleasedBeforeTheWatch(t *testing.T) {
 	bubbleWaking(t, func(t *testing.T, s *testkit.Store, l, other *distlock.Locker) {
 		held := testkit.MustAcquire(t, other, "k", distlock.Opts{})
 		s.Before(func(_ context.Context, c *testkit.Call) error {
-			if c.Op == testkit.Wake {
+			if c.Op == testkit.Turn {
 				wantIs(t, held.Release(t.Context()))
 			}
 			return nil
@@ -167,7 +167,7 @@ func TestWakerEndsItsWatch(t *testing.T) {
 	bubbleWaking(t, func(t *testing.T, s *testkit.Store, l, other *distlock.Locker) {
 		held := testkit.MustAcquire(t, other, "k", distlock.Opts{})
 		wantIs(t, testkit.ErrorOf(l.Acquire(t.Context(), "k", distlock.Opts{RetryCount: 1})), distlock.ErrNotAcquired)
-		if n := len(s.Calls(testkit.Wake)); n != 0 {
+		if n := len(s.Calls(testkit.Turn)); n != 0 {
 			t.Error("a caller that does not wait watches the key")
 		}
 

@@ -65,7 +65,7 @@ func wantWaits(t *testing.T, got []distlock.Event, want ...string) {
 	for n, i := range got {
 		lines[n] = fmt.Sprintf("%v: %v", i.Wait, strings.TrimPrefix(i.Err.Error(), "lock not acquired: "))
 		if i.Place > 0 {
-			lines[n] += fmt.Sprintf("; place %d, local %v", i.Place, i.Local)
+			lines[n] += fmt.Sprintf("; place %d", i.Place)
 		}
 	}
 	if !slices.Equal(lines, want) {
@@ -96,23 +96,18 @@ func waiting(
 
 func all(s *testkit.Store) driver.Backend { return s }
 
-// A store with a queue answers nothing while the caller waits, so the process looks there: as
-// often as it tells the hook, and for one key.
+// A caller that waits in the store's queue knows the holder from its attempts.
 func TestWaitingInTheQueueOfTheStore(t *testing.T) {
-	waiting(t, all, func(t *testing.T, here *distlock.Locker, held *distlock.Lease, s *testkit.Store, w *waits) {
-		front := testkit.StartWaiter(t, s.Memory(), driver.Request{Key: "k", Owner: "front", TTL: time.Hour, Tokens: 1})
-		synctest.Wait()
+	waiting(t, all, func(t *testing.T, here *distlock.Locker, held *distlock.Lease, _ *testkit.Store, w *waits) {
 		got := testkit.InBackground(t, here, distlock.Opts{Prefix: "", Value: "job"})
 		time.Sleep(3 * time.Second)
 		wantWaits(t, w.take(),
-			"1s: held by there/2 for 11s, 59m49s left; place 2, local false",
-			"2s: held by there/2 for 12s, 59m48s left; place 2, local false")
-		front.Cancel()
-		wantIs(t, s.Memory().Release(t.Context(), front.Request.Grant()))
+			"1s: held by there/2 for 11s, 59m49s left",
+			"2s: held by there/2 for 12s, 59m48s left")
 		time.Sleep(200 * time.Second)
 		var told []time.Duration
 		for _, i := range w.take() {
-			if i.Name != "job" || i.Key != "k" || i.Leader || i.Place != 1 {
+			if i.Name != "job" || i.Key != "k" || i.Leader || i.Place != 0 || i.Waiters != 1 {
 				t.Errorf("told of %+v", i)
 			}
 			told = append(told, i.Wait/time.Second)
@@ -120,16 +115,14 @@ func TestWaitingInTheQueueOfTheStore(t *testing.T) {
 		if want := []time.Duration{4, 8, 16, 32, 64, 124, 184}; !slices.Equal(told, want) {
 			t.Errorf("told after %v seconds, want %v", told, want)
 		}
-		testkit.WantCalls(t, s, testkit.Inspect, 9)
 		wantIs(t, held.Release(t.Context()))
 		wantIs(t, testkit.MustGet(t, got).Release(t.Context()))
 		time.Sleep(time.Hour)
 		wantWaits(t, w.take())
-		testkit.WantCalls(t, s, testkit.Inspect, 9)
 	})
 }
 
-// Without a queue the refusals name the holder, and nobody looks.
+// The same without a queue.
 func TestWaitingWithoutAQueue(t *testing.T) {
 	for _, abilities := range []testkit.Ability{0, testkit.Waking} {
 		view := func(s *testkit.Store) driver.Backend { return s.Only(abilities) }
@@ -140,13 +133,12 @@ func TestWaitingWithoutAQueue(t *testing.T) {
 				"4s: held by there/2 for 14s, 59m46s left")
 			wantIs(t, held.Release(t.Context()))
 			wantIs(t, (<-got).Release(t.Context()))
-			testkit.WantCalls(t, s, testkit.Inspect, 0)
 		})
 	}
 }
 
 // Callers that wait behind others of their process know their places there, and what the one
-// that waits in the store has seen. Only that one looks.
+// that waits in the store has seen.
 func TestWaitingInTheProcess(t *testing.T) {
 	waiting(t, all, func(t *testing.T, here *distlock.Locker, held *distlock.Lease, s *testkit.Store, w *waits) {
 		var leases []<-chan *distlock.Lease
@@ -156,25 +148,23 @@ func TestWaitingInTheProcess(t *testing.T) {
 		}
 		time.Sleep(900 * time.Millisecond)
 		wantWaits(t, w.take(),
-			"1s: held by there/2 for 11s, 59m49s left; place 1, local false",
-			"1s: held by there/2 for 11s, 59m49s left; place 1, local true",
-			"1s: held by there/2 for 11s, 59m49s left; place 2, local true")
-		testkit.WantCalls(t, s, testkit.Inspect, 1)
+			"1s: held by there/2 for 11s, 59m49s left",
+			"1s: held by there/2 for 11s, 59m49s left; place 1",
+			"1s: held by there/2 for 11s, 59m49s left; place 2")
 
 		wantIs(t, held.Release(t.Context()))
 		first := testkit.MustGet(t, leases[0])
 		time.Sleep(time.Second)
 		wantWaits(t, w.take(),
-			"2s: held by this process for 900ms; place 1, local true",
-			"2s: held by this process for 1s; place 2, local true")
+			"2s: held by this process for 900ms; place 1",
+			"2s: held by this process for 1s; place 2")
 		wantIs(t, first.Release(t.Context()))
 		wantIs(t, testkit.MustGet(t, leases[1]).Release(t.Context()))
 		wantIs(t, testkit.MustGet(t, leases[2]).Release(t.Context()))
-		testkit.WantCalls(t, s, testkit.Inspect, 1)
 	})
 }
 
-// A wait of less than a second is not told, and the store is not asked.
+// A wait of less than a second is not told.
 func TestWaitingShortly(t *testing.T) {
 	waiting(t, all, func(t *testing.T, here *distlock.Locker, _ *distlock.Lease, s *testkit.Store, w *waits) {
 		for _, o := range []distlock.Opts{{RetryCount: 1}, {MaxWait: 999 * time.Millisecond}, {RetryCount: 3, RetryInterval: time.Millisecond}} {
@@ -182,72 +172,11 @@ func TestWaitingShortly(t *testing.T) {
 		}
 		time.Sleep(time.Hour)
 		wantWaits(t, w.take())
-		testkit.WantCalls(t, s, testkit.Inspect, 0)
 	})
 }
 
-// A look that fails or hangs neither delays nor fails the acquisition, and ends with it.
-func TestWaitingWhileTheLookFails(t *testing.T) {
-	for name, spoil := range map[string]func(s *testkit.Store){
-		"fails": func(s *testkit.Store) { s.Fail(testkit.ErrBroken, testkit.Inspect) },
-		"hangs": func(s *testkit.Store) { s.Hang(testkit.Inspect) },
-		"finds nothing": func(s *testkit.Store) {
-			s.After(func(_ context.Context, c *testkit.Call) error { c.Found = nil; return nil })
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			waiting(t, all, func(t *testing.T, here *distlock.Locker, held *distlock.Lease, s *testkit.Store, w *waits) {
-				spoil(s)
-				got := testkit.InBackground(t, here, distlock.Opts{})
-				time.Sleep(3500 * time.Millisecond)
-				for _, i := range w.take() {
-					wantIs(t, i.Err, distlock.ErrNotAcquired)
-					if heldBy(t, i.Err) != (distlock.HeldError{}) {
-						t.Errorf("made up %v", i.Err)
-					}
-				}
-				time.Sleep(3 * time.Second) // a look that hangs is under way
-				start := time.Now()
-				wantIs(t, held.Release(t.Context()))
-				lease := testkit.MustGet(t, got)
-				wantTook(t, start, 0)
-				wantIs(t, lease.Release(t.Context()))
-				wantIs(t, here.Close())
-				wantTook(t, start, 0)
-			})
-		})
-	}
-}
-
-// A look that answers late, when the caller has the key, has no effect: neither on the hook nor
-// on what the next waiters of the process are told.
-func TestWaitingLookAnswersLate(t *testing.T) {
-	waiting(t, all, func(t *testing.T, here *distlock.Locker, held *distlock.Lease, s *testkit.Store, w *waits) {
-		s.After(func(_ context.Context, c *testkit.Call) error {
-			if c.Op == testkit.Inspect {
-				time.Sleep(time.Second) // and does not notice the end of its context
-			}
-			return nil
-		})
-		got := testkit.InBackground(t, here, distlock.Opts{})
-		time.Sleep(1500 * time.Millisecond)
-		wantIs(t, held.Release(t.Context()))
-		lease := testkit.MustGet(t, got)
-		s.Hang(testkit.Wait)
-		wantIs(t, lease.Release(t.Context()))
-		next := testkit.StartAcquire(t, here, "k", distlock.Opts{})
-		time.Sleep(900 * time.Millisecond)
-		wantWaits(t, w.take())
-		_, err := here.TryAcquire(t.Context(), "k", distlock.Opts{})
-		if got := heldBy(t, err); got != (distlock.HeldError{}) {
-			t.Errorf("%+v, but there/2 has given the key back", got)
-		}
-		next.Cancel()
-	})
-}
-
-// What a look has shown is forgotten when the caller gets the key.
-func TestWaitingLookIsForgotten(t *testing.T) {
+// What a refusal has shown is forgotten when the caller gets the key.
+func TestWaitingIsForgotten(t *testing.T) {
 	waiting(t, all, func(t *testing.T, here *distlock.Locker, held *distlock.Lease, s *testkit.Store, w *waits) {
 		got, next := testkit.InBackground(t, here, distlock.Opts{}), testkit.InBackground(t, here, distlock.Opts{})
 		time.Sleep(1500 * time.Millisecond)
@@ -257,7 +186,7 @@ func TestWaitingLookIsForgotten(t *testing.T) {
 		}
 		wantIs(t, held.Release(t.Context()))
 		lease := testkit.MustGet(t, got)
-		s.Delay(time.Second, testkit.Wait)
+		s.Delay(time.Second, testkit.Enqueue)
 		wantIs(t, lease.Release(t.Context()))
 		synctest.Wait()
 		_, err = here.TryAcquire(t.Context(), "k", distlock.Opts{})
@@ -296,7 +225,7 @@ func TestWaitingHookIsSlow(t *testing.T) {
 // A caller that cannot reach the store waits, too.
 func TestWaitingForAStoreThatFails(t *testing.T) {
 	waiting(t, all, func(t *testing.T, here *distlock.Locker, _ *distlock.Lease, s *testkit.Store, w *waits) {
-		s.Fail(testkit.ErrBroken, testkit.Wait, testkit.Inspect)
+		s.Fail(testkit.ErrBroken, testkit.Enqueue)
 		got := testkit.StartAcquire(t, here, "k", distlock.Opts{})
 		time.Sleep(1500 * time.Millisecond)
 		calls := w.take()
@@ -337,31 +266,7 @@ func TestWaitingOfLeadAndDoAll(t *testing.T) {
 	})
 }
 
-// Close ends a wait, and waits for a look that is under way.
-func TestCloseWaitsForALook(t *testing.T) {
-	waiting(t, all, func(t *testing.T, here *distlock.Locker, _ *distlock.Lease, s *testkit.Store, w *waits) {
-		looks := 0
-		s.Before(func(ctx context.Context, c *testkit.Call) error {
-			if c.Op == testkit.Inspect {
-				<-ctx.Done()
-				time.Sleep(100 * time.Millisecond)
-				looks++
-			}
-			return nil
-		})
-		got := testkit.StartAcquire(t, here, "k", distlock.Opts{})
-		time.Sleep(1500 * time.Millisecond)
-		start := time.Now()
-		wantIs(t, here.Close())
-		if <-got.Done; !errors.Is(got.Err, distlock.ErrClosed) || looks != 1 {
-			t.Errorf("%v; %d looks have ended", got.Err, looks)
-		}
-		wantTook(t, start, 100*time.Millisecond)
-		wantWaits(t, w.take())
-	})
-}
-
-// The store is not asked about waits that no hook uses.
+// Waits that no hook uses are not told.
 func TestNoWaiting(t *testing.T) {
 	var told atomic.Int64
 	h := distlock.Hooks{NoWaiting: true, Event: testkit.On{distlock.Waiting: func(context.Context, distlock.Event) { told.Add(1) }}.Event}
@@ -369,7 +274,6 @@ func TestNoWaiting(t *testing.T) {
 		held := testkit.MustAcquire(t, testkit.NewLocker(t, s, distlock.Config{}), "k", distlock.Opts{KeyTimeout: time.Hour})
 		_, err := l.Acquire(t.Context(), "k", distlock.Opts{MaxWait: time.Minute})
 		wantIs(t, err, distlock.ErrNotAcquired)
-		testkit.WantCalls(t, s, testkit.Inspect, 0)
 		if told.Load() > 0 {
 			t.Error("the hook was told")
 		}

@@ -44,7 +44,7 @@ func TestWrap(t *testing.T) {
 				}
 			}
 		}
-		calls := s.Calls(testkit.Wait)
+		calls := s.Calls(testkit.Enqueue)
 		key := func(request, f int) string { return calls[3*request+f].Key }
 		if key(0, 0) != key(1, 0) || key(0, 0) == key(2, 0) || key(0, 1) != key(1, 1) || key(0, 1) == key(2, 1) {
 			t.Errorf("keys do not follow the parameters: %v", calls)

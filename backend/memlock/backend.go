@@ -12,7 +12,6 @@ package memlock
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -63,66 +62,40 @@ func (b *Backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Gran
 	return g, nil
 }
 
-// Acquire implements [driver.Queuer]. If the key is granted at the moment at which ctx
-// ends, the grant wins. With a nil r.Backoff it never gives up.
-func (b *Backend) Acquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
+// Enqueue implements [driver.Queuer].
+func (b *Backend) Enqueue(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	if err := ctx.Err(); err != nil {
 		return driver.Grant{}, err
 	}
 	b.mu.Lock()
-	g, held := b.acquire(&r)
-	if held == nil {
-		b.mu.Unlock()
-		return g, nil
-	}
-	var due <-chan time.Time
-	var timer *time.Timer
-	if r.Backoff != nil {
-		d, ok := r.Backoff.Wait()
-		if !ok {
-			b.mu.Unlock()
-			return driver.Grant{}, held
-		}
-		timer = time.NewTimer(d)
-		defer timer.Stop()
-		due = timer.C
-	}
-	e, w := b.enqueue(&r)
-	b.mu.Unlock()
-
-	for {
-		select {
-		case <-w.done:
-			return w.grant, nil
-		case <-ctx.Done():
-			return b.stopWaiting(e, w, ctx.Err())
-		case <-due:
-			// No wake-up is ever missed here, so another attempt would find nothing
-			// new. The budget decides only how long to wait.
-			d, ok := r.Backoff.Wait()
-			if !ok {
-				return b.stopWaiting(e, w, nil)
-			}
-			timer.Reset(d)
-		}
-	}
-}
-
-// stopWaiting ends one Acquire because the key is held and, unless it is nil, because of
-// cause. The place in the queue stays.
-func (b *Backend) stopWaiting(e *entry, w *waiter, cause error) (driver.Grant, error) {
-	b.mu.Lock()
 	defer b.mu.Unlock()
-	select {
-	case <-w.done:
-		return w.grant, nil
-	default:
-	}
-	held := e.heldError(w.request.Sharing(), time.Now())
-	if cause == nil {
+	g, held := b.acquire(&r)
+	if held != nil {
+		b.enqueue(&r)
 		return driver.Grant{}, held
 	}
-	return driver.Grant{}, fmt.Errorf("%w: %w", held, cause)
+	return g, nil
+}
+
+// Turn implements [driver.Waker]. The channel receives the grant at the moment at which the
+// key becomes free for the owner. Without a place of the owner it is nil, or is closed if the
+// owner was granted the key after its attempt.
+func (b *Backend) Turn(_ context.Context, r driver.Request) <-chan driver.Grant {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	e := b.keys[r.Key]
+	if e == nil {
+		return nil
+	}
+	if w := e.waiter(r.Owner); w != nil {
+		return w.turn
+	}
+	if e.find(r.Owner) == nil {
+		return nil
+	}
+	now := make(chan driver.Grant)
+	close(now)
+	return now
 }
 
 // Renew implements [driver.Backend]. The outcome is always known.

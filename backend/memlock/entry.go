@@ -171,7 +171,6 @@ func (e *entry) inspect(now time.Time) driver.KeyInfo {
 // Release passes it on, and otherwise it expires.
 type waiter struct {
 	request driver.Request
-	since   time.Time     // when it took its place
-	done    chan struct{} // closed when the waiter is granted the key
-	grant   driver.Grant
+	since   time.Time         // when it took its place
+	turn    chan driver.Grant // receives the grant
 }

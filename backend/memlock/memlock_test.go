@@ -21,9 +21,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const ttl = 10 * time.Second
 
-// ask returns a request of owner that waits as long as it takes.
+// ask returns a request of owner.
 func ask(key, owner string) driver.Request {
-	return driver.Request{Key: key, Owner: owner, TTL: ttl, Tokens: 1, Backoff: driver.NewBackoff(time.Second, 0)}
+	return driver.Request{Key: key, Owner: owner, TTL: ttl, Tokens: 1}
 }
 
 func mustBeEmpty(t *testing.T, b *memlock.Backend) {
@@ -58,14 +58,12 @@ func TestAbandonedPlaces(t *testing.T) {
 		b := memlock.New()
 		testkit.MustTry(t, b, ask("key", "crashed"))
 		for i := range 5 {
-			r := ask("key", strconv.Itoa(i))
-			r.Backoff = driver.NewBackoff(time.Second, 2)
-			if _, err := b.Acquire(t.Context(), r); !errors.Is(err, driver.ErrNotAcquired) {
+			if _, err := b.Enqueue(t.Context(), ask("key", strconv.Itoa(i))); !errors.Is(err, driver.ErrNotAcquired) {
 				t.Fatal(err)
 			}
 		}
 		start := time.Now()
-		g, err := b.Acquire(t.Context(), ask("key", "patient"))
+		g, err := testkit.Await(t.Context(), b, ask("key", "patient"), testkit.Looks{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -86,14 +84,12 @@ func TestNewcomerDoesNotOvertake(t *testing.T) {
 			testkit.MustTry(t, b, ask("key", "holder"))
 			served := make(chan error)
 			go func() {
-				_, err := b.Acquire(t.Context(), ask("key", "waiter"))
+				_, err := testkit.Await(t.Context(), b, ask("key", "waiter"), testkit.Looks{})
 				served <- err
 			}()
 			synctest.Wait()
 			time.Sleep(ttl)
-			newcomer := ask("key", "newcomer")
-			newcomer.Backoff = driver.NewBackoff(time.Second, 2)
-			if _, err := b.Acquire(t.Context(), newcomer); !errors.Is(err, driver.ErrNotAcquired) {
+			if _, err := b.Enqueue(t.Context(), ask("key", "newcomer")); !errors.Is(err, driver.ErrNotAcquired) {
 				t.Fatalf("the newcomer: %v", err)
 			}
 			if err := <-served; err != nil {
@@ -111,11 +107,11 @@ func TestShorterLeaseInTheQueue(t *testing.T) {
 		long := ask("key", "long")
 		long.TTL = time.Hour
 		g := testkit.MustTry(t, b, long)
-		go func() { _, _ = b.Acquire(t.Context(), ask("key", "short")) }()
+		go func() { _, _ = testkit.Await(t.Context(), b, ask("key", "short"), testkit.Looks{}) }()
 		synctest.Wait()
 		served := make(chan time.Time)
 		go func() {
-			_, _ = b.Acquire(t.Context(), ask("key", "last"))
+			_, _ = testkit.Await(t.Context(), b, ask("key", "last"), testkit.Looks{})
 			served <- time.Now()
 		}()
 		synctest.Wait()
@@ -196,7 +192,7 @@ func TestContended(t *testing.T) {
 			askFor("writer", driver.Exclusive, 0), askFor("reader 3", driver.Shared, 0),
 		} {
 			go func() {
-				g, err := b.Acquire(t.Context(), r)
+				g, err := testkit.Await(t.Context(), b, r, testkit.Looks{})
 				if err != nil {
 					t.Error(err)
 				}
@@ -230,7 +226,7 @@ func TestNothingRemainsInAnyMode(t *testing.T) {
 				if j%3 == 0 {
 					go cancel()
 				}
-				_, _ = b.Acquire(ctx, r)
+				_, _ = testkit.Await(ctx, b, r, testkit.Looks{})
 				cancel()
 				if err := b.Release(t.Context(), r.Grant()); err != nil && !errors.Is(err, driver.ErrLost) {
 					t.Errorf("Release: %v", err)

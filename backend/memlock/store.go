@@ -141,25 +141,23 @@ func (s *store) advance(e *entry, now time.Time) {
 	for len(e.queue) > 0 && e.admits(e.queue[0].request.Sharing()) {
 		w := e.queue[0]
 		e.removeWaiter(w)
-		w.grant = e.grant(s.addHolder(e, &w.request, now), w.request.Sharing(), w.request.TTL, now)
-		close(w.done)
+		w.turn <- e.grant(s.addHolder(e, &w.request, now), w.request.Sharing(), w.request.TTL, now)
 	}
 	s.setTimer(e, now)
 }
 
 // enqueue returns the place of r's owner in the queue of the key, which is held. It is the
 // old place if there is one.
-func (s *store) enqueue(r *driver.Request) (*entry, *waiter) {
+func (s *store) enqueue(r *driver.Request) {
 	e := s.keys[r.Key]
 	w := e.waiter(r.Owner)
 	if w == nil {
 		now := time.Now()
-		w = &waiter{since: now, done: make(chan struct{})}
+		w = &waiter{since: now, turn: make(chan driver.Grant, 1)}
 		e.queue = append(e.queue, w)
 		s.setTimer(e, now)
 	}
 	w.request = *r
-	return e, w
 }
 
 // setTimer makes the queue of e advance when the first of the leases ends. Without

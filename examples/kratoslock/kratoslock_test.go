@@ -183,7 +183,7 @@ func TestUse(t *testing.T) {
 	inside = func() { t.Error("a handler ran without its lock") }
 	_, err := overGRPC("")
 	want(t, "no sku", err, http.StatusBadRequest, grpcmw.ReasonKey)
-	store.Fail(distlock.ErrUnavailable, testkit.Try, testkit.Wait)
+	store.Fail(distlock.ErrUnavailable, testkit.Try, testkit.Enqueue)
 	defer store.Fail(nil)
 	for name, call := range map[string]order{"http": overHTTP, "grpc": overGRPC} {
 		_, err := call("tea")

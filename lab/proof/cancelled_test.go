@@ -87,7 +87,7 @@ func TestGrantInFlight(t *testing.T) {
 		var cancel atomic.Pointer[context.CancelFunc] // cancels the next waiter that is granted the key
 		leaver, double := s.observed(t, distlock.Config{})
 		double.After(func(_ context.Context, c *testkit.Call) error {
-			if c.Op != testkit.Try && c.Op != testkit.Wait {
+			if c.Op != testkit.Try && c.Op != testkit.Enqueue {
 				return nil
 			}
 			if f := cancel.Swap(nil); f != nil {

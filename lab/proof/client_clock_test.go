@@ -53,7 +53,7 @@ func TestSuspended(t *testing.T) {
 			l, double := s.observed(t, distlock.Config{})
 			double.Fail(testkit.ErrSilent, testkit.Renew)
 			double.After(func(_ context.Context, c *testkit.Call) error {
-				if c.Op == testkit.Try || c.Op == testkit.Wait {
+				if c.Op == testkit.Try || c.Op == testkit.Enqueue {
 					c.Grants[0].Sent = testkit.Suspend(c.Grants[0].Sent, -d)
 				}
 				return nil

@@ -219,7 +219,7 @@ func TestHertzClientLeaves(t *testing.T) {
 		_, err := postWith(ctx, url+"/orders/42", http.NoBody)
 		left <- err
 	}()
-	testkit.Eventually(t, "the request waits", func() bool { return len(store.Calls(testkit.Wait)) == 1 })
+	testkit.Eventually(t, "the request waits", func() bool { return len(store.Calls(testkit.Enqueue)) == 1 })
 	leave()
 	if err := <-left; !errors.Is(err, context.Canceled) {
 		t.Error(err)

@@ -140,7 +140,7 @@ func (f framework[C]) testLock(t *testing.T) {
 	post(t, url+"/orders/x/pay", "").want(t, "not a number", http.StatusBadRequest, f.badKey)
 	post(t, url+"/pay", "").want(t, "no body", http.StatusBadRequest, "")
 	post(t, url+"/orders//pay", "").want(t, "no order", f.empty, "")
-	store.Fail(testkit.ErrBroken, testkit.Try, testkit.Wait)
+	store.Fail(testkit.ErrBroken, testkit.Try, testkit.Enqueue)
 	defer store.Fail(nil)
 	a := post(t, url+"/orders/42/pay", "")
 	a.want(t, "without the store", http.StatusServiceUnavailable, f.unavailable)

@@ -45,7 +45,7 @@ const (
 // layers are all packages of the module, the lowest first. A layer uses only layers above
 // it in the table.
 var layers = []layer{
-	{"basics", "internal/backoff internal/bridge internal/clock internal/rolling internal/text internal/version", "", ""},
+	{"basics", "internal/bridge internal/clock internal/rolling internal/text internal/version", "", ""},
 	{"owners", "internal/owner", "", uuidPath},
 	{"keys", "internal/keyenc", "basics", ""},
 	{"driver", "driver", "basics owners", ""},

@@ -87,11 +87,11 @@ func (e extending) Extend(ctx context.Context, g driver.Grant, tokens int) (driv
 // waking tells waiters to look after each release.
 type waking struct{ s *Store }
 
-// Wake implements [driver.Waker]. Each channel is for all keys. A hook's error has no effect.
-func (w waking) Wake(ctx context.Context, key string) <-chan struct{} {
-	_ = w.s.enter(ctx, keyed(Wake, key))
-	look := make(chan struct{}, 1)
-	look <- struct{}{} // the watch works from now on
+// Turn implements [driver.Waker]. Each channel is for all keys. A hook's error has no effect.
+func (w waking) Turn(ctx context.Context, r driver.Request) <-chan driver.Grant {
+	_ = w.s.enter(ctx, keyed(Turn, r.Key))
+	look := make(chan driver.Grant, 1)
+	look <- driver.Grant{} // the watch works from now on
 	w.s.mu.Lock()
 	defer w.s.mu.Unlock()
 	w.s.watches[look] = ctx //nolint:fatcontext // a set of contexts, none of which is derived from another
@@ -105,7 +105,7 @@ func (s *Store) WakeAll() {
 	s.forget()
 	for look := range s.watches {
 		select {
-		case look <- struct{}{}:
+		case look <- driver.Grant{}:
 		default:
 		}
 	}
@@ -121,5 +121,5 @@ func (s *Store) Watches() int {
 
 // forget deletes the watches that have ended.
 func (s *Store) forget() {
-	maps.DeleteFunc(s.watches, func(_ chan struct{}, ctx context.Context) bool { return ctx.Err() != nil })
+	maps.DeleteFunc(s.watches, func(_ chan driver.Grant, ctx context.Context) bool { return ctx.Err() != nil })
 }

@@ -47,9 +47,34 @@ func (s *Store) TryAcquire(ctx context.Context, r driver.Request) (driver.Grant,
 	return s.attempt(ctx, Try, r, s.Backend.TryAcquire)
 }
 
-// Acquire implements [driver.Queuer].
-func (s *Store) Acquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
-	return s.attempt(ctx, Wait, r, s.Backend.(driver.Queuer).Acquire)
+// Enqueue implements [driver.Queuer].
+func (s *Store) Enqueue(ctx context.Context, r driver.Request) (driver.Grant, error) {
+	return s.attempt(ctx, Enqueue, r, s.Backend.(driver.Queuer).Enqueue)
+}
+
+// Turn implements [driver.Waker]. The hooks see a grant that comes through the channel as the
+// result of an Enqueue. With an error, it does not arrive.
+func (s *Store) Turn(ctx context.Context, r driver.Request) <-chan driver.Grant {
+	_ = s.enter(ctx, keyed(Turn, r.Key))
+	in, out := s.Backend.(driver.Waker).Turn(ctx, r), make(chan driver.Grant, 1)
+	go func() {
+		for {
+			select {
+			case g, open := <-in:
+				if !open {
+					close(out)
+					return
+				}
+				c := &Call{Op: Enqueue, Key: r.Key, Owner: r.Owner, At: time.Now(), Request: r, Grants: []driver.Grant{g}}
+				if g.Owner == "" || s.leave(ctx, c, nil) == nil {
+					out <- c.Grants[0]
+				}
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return out
 }
 
 // Renew implements [driver.Backend]. If a hook returns an error, each grant is reported

@@ -78,7 +78,7 @@ func MustGet(t *testing.T, got <-chan *distlock.Lease) *distlock.Lease {
 func WantFreeAfter(t *testing.T, s *Store, key string, start time.Time, want time.Duration) {
 	t.Helper()
 	r := driver.Request{Key: key, Owner: "next", TTL: time.Hour, Tokens: 1}
-	if _, err := s.Memory().Acquire(context.Background(), r); err != nil {
+	if _, err := Await(context.Background(), s.Memory(), r, Looks{}); err != nil {
 		t.Fatalf("waiting for the key: %v", err)
 	}
 	if d := time.Since(start).Truncate(time.Millisecond); d != want {

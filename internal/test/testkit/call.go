@@ -13,7 +13,7 @@ type Op string
 // The methods of a [Store].
 const (
 	Try     Op = "try"     // TryAcquire
-	Wait    Op = "wait"    // Acquire
+	Enqueue Op = "enqueue" // Enqueue, and a grant that comes through the channel of Turn
 	Extend  Op = "extend"  // Extend
 	Renew   Op = "renew"   // Renew
 	Release Op = "release" // Release
@@ -21,7 +21,7 @@ const (
 	Force   Op = "force"   // ForceRelease
 	Revoke  Op = "revoke"  // Revoke
 	Ping    Op = "ping"    // Ping
-	Wake    Op = "wake"    // Wake
+	Turn    Op = "turn"    // Turn
 	Close   Op = "close"   // Close
 )
 

@@ -43,8 +43,7 @@ func takeTurn(t *testing.T, b Queue, key string, r *Register) {
 	t.Helper()
 	req, ctx := NewRequest(key), context.WithoutCancel(t.Context())
 	for deadline := time.Now().Add(Patience); time.Now().Before(deadline); {
-		req.Backoff = driver.NewBackoff(time.Second, 0)
-		if g, err := b.Acquire(ctx, req); err == nil {
+		if g, err := Await(ctx, b, req, Looks{Every: time.Second}); err == nil {
 			r.Enter(t, key, g.Token)
 			r.Leave(key, g.Token)
 			_ = b.Release(ctx, g) // continues in the background after an error

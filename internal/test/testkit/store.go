@@ -23,7 +23,7 @@ var ErrBroken = errors.New("broken pipe")
 // ErrSilent makes a renewal of which it is the error end without a result and without a reason.
 var ErrSilent = errors.New("silent")
 
-// Hook is called in a method of a [Store]. It may block, except in Wake.
+// Hook is called in a method of a [Store]. It may block, except in Turn.
 type Hook func(ctx context.Context, c *Call) error
 
 // Store is a store that records its calls, and that a test can make fail, hang, lie or lose
@@ -37,9 +37,9 @@ type Store struct {
 	calls         []Call
 	answers       map[Op]int
 	before, after Hook
-	features      *driver.Features                  // nil: those of Backend
-	tokens        *int                              // of a grant; nil: as many as Backend issues
-	watches       map[chan struct{}]context.Context // of Wake
+	features      *driver.Features                      // nil: those of Backend
+	tokens        *int                                  // of a grant; nil: as many as Backend issues
+	watches       map[chan driver.Grant]context.Context // of Turn
 }
 
 // NewStore returns a Store in memory.
@@ -47,7 +47,7 @@ func NewStore() *Store { return Wrap(memlock.New()) }
 
 // Wrap returns a Store that records what it passes on to b.
 func Wrap(b driver.Backend) *Store {
-	return &Store{Backend: b, answers: make(map[Op]int), watches: make(map[chan struct{}]context.Context)}
+	return &Store{Backend: b, answers: make(map[Op]int), watches: make(map[chan driver.Grant]context.Context)}
 }
 
 // Memory returns the store in memory of a Store that [NewStore] has made.
@@ -134,13 +134,13 @@ func (s *Store) SetFeatures(f driver.Features) {
 func (s *Store) ShortAtFirst(d time.Duration) {
 	var ttl time.Duration
 	s.Before(func(_ context.Context, c *Call) error {
-		if c.Op == Wait && c.Request.Renews {
+		if c.Op == Enqueue && c.Request.Renews {
 			ttl, c.Request.TTL = c.Request.TTL, d
 		}
 		return nil
 	})
 	s.After(func(_ context.Context, c *Call) error {
-		if c.Op == Wait && c.Request.Renews {
+		if c.Op == Enqueue && c.Request.Renews {
 			g := &c.Grants[0]
 			g.Until, g.TTL = g.Sent.Add(d), ttl
 		}
@@ -165,10 +165,10 @@ func (s *Store) Calls(ops ...Op) []Call {
 	})
 }
 
-// Attempts returns the keys of the attempts so far: of Try and Wait.
+// Attempts returns the keys of the attempts so far: of Try and Enqueue.
 func (s *Store) Attempts() []string {
 	var keys []string
-	for _, c := range s.Calls(Try, Wait) {
+	for _, c := range s.Calls(Try, Enqueue) {
 		keys = append(keys, c.Key)
 	}
 	return keys
@@ -235,7 +235,7 @@ func (s *Store) leave(ctx context.Context, c *Call, err error) error {
 	if err != nil {
 		return err
 	}
-	if tokens != nil && slices.Contains([]Op{Try, Wait, Extend}, c.Op) {
+	if tokens != nil && slices.Contains([]Op{Try, Enqueue, Extend}, c.Op) {
 		c.limitTokens(*tokens)
 	}
 	if after != nil {

@@ -25,14 +25,11 @@ type Waiter struct {
 	Request driver.Request
 }
 
-// StartWaiter starts a waiter, which is cancelled at the end of the test. Unless r has a
-// Backoff, it does not look by itself for an hour.
+// StartWaiter starts a waiter that does not look by itself. It is cancelled at the end of the
+// test.
 func StartWaiter(tb testing.TB, b driver.Queuer, r driver.Request) *Waiter {
 	tb.Helper()
-	if r.Backoff == nil {
-		r.Backoff = driver.NewBackoff(time.Hour, 0)
-	}
-	return &Waiter{wait(tb, func(ctx context.Context) (driver.Grant, error) { return b.Acquire(ctx, r) }), r}
+	return &Waiter{wait(tb, func(ctx context.Context) (driver.Grant, error) { return Await(ctx, b, r, Looks{}) }), r}
 }
 
 // StartAcquire starts a caller of a Locker, which is cancelled at the end of the test.

@@ -1,18 +1,22 @@
-package backoff_test
+package distlock
 
 import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/distlock-go/distlock/internal/backoff"
 )
 
-func TestBackoffSpreads(t *testing.T) {
+func newBudget(interval time.Duration, attempts int) *budget {
+	b := new(budget)
+	b.start(interval, attempts, 0)
+	return b
+}
+
+func TestBudgetSpreads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		waits := map[time.Duration]bool{}
 		for range 100 {
-			d, _ := backoff.New(time.Second, 2).Wait()
+			d, _ := newBudget(time.Second, 2).wait()
 			waits[d] = true
 		}
 		if len(waits) < 90 {
@@ -23,18 +27,18 @@ func TestBackoffSpreads(t *testing.T) {
 
 // Slow attempts do not stretch the budget, and the last one is made all the
 // same.
-func TestBackoffSlowAttempts(t *testing.T) {
+func TestBudgetSlowAttempts(t *testing.T) {
 	const interval = 500 * time.Millisecond
 	for _, slow := range []time.Duration{100 * time.Millisecond, time.Second, time.Minute} {
 		synctest.Test(t, func(t *testing.T) {
 			for attempts := 2; attempts < 20; attempts++ {
-				b := backoff.New(interval, attempts)
+				b := newBudget(interval, attempts)
 				start, made := time.Now(), 0
 				for {
 					began := time.Since(start)
 					time.Sleep(slow)
 					made++
-					d, ok := b.Wait()
+					d, ok := b.wait()
 					if !ok {
 						if most := 2 * interval * time.Duration(attempts-1); slow < time.Minute && began > most+slow {
 							t.Errorf("attempts of %v: the last of %d began after %v, the budget ends before %v", slow, attempts, began, most)
@@ -52,13 +56,13 @@ func TestBackoffSlowAttempts(t *testing.T) {
 }
 
 // Without a limit every failure is followed by a pause, however slow it was.
-func TestBackoffWithoutLimitPauses(t *testing.T) {
+func TestBudgetWithoutLimitPauses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := backoff.New(time.Second, 0)
-		b.Wait()
+		b := newBudget(time.Second, 0)
+		b.wait()
 		for range 10 {
 			time.Sleep(time.Minute)
-			if d, ok := b.Wait(); !ok || d < time.Second {
+			if d, ok := b.wait(); !ok || d < time.Second {
 				t.Errorf("Wait = %v, %v after a slow attempt", d, ok)
 			}
 		}
@@ -67,21 +71,21 @@ func TestBackoffWithoutLimitPauses(t *testing.T) {
 
 // Intervals follow each other, however slow the attempts: an attempt that runs past the
 // end of its interval shortens the next interval.
-func TestBackoffIntervalsFollowEachOther(t *testing.T) {
+func TestBudgetIntervalsFollowEachOther(t *testing.T) {
 	const interval = time.Second
 	synctest.Test(t, func(t *testing.T) {
 		short := 0
 		for range 200 {
-			b := backoff.New(interval, 100)
-			d, _ := b.Wait()
+			b := newBudget(interval, 100)
+			d, _ := b.wait()
 			end := time.Now().Add(d)
 			time.Sleep(d + interval/2)
-			d, _ = b.Wait()
+			d, _ = b.wait()
 			if next := time.Now().Add(d).Sub(end); next < interval || next >= 2*interval {
 				t.Fatalf("an interval of %v after an attempt of half of one", next)
 			}
 			time.Sleep(d + 5*interval) // runs over several
-			if d, _ = b.Wait(); d < interval {
+			if d, _ = b.wait(); d < interval {
 				short++
 			}
 			if d == 0 || d >= 2*interval {

@@ -1,0 +1,243 @@
+package distlock
+
+import (
+	"context"
+	"time"
+
+	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/compat"
+	"github.com/distlock-go/distlock/internal/leasestate"
+	"github.com/distlock-go/distlock/internal/owner"
+)
+
+// acquisition is one call of [Locker.Acquire], from the hooks to the lease:
+//
+//	run       calls the hooks
+//	enter     decides between a re-entry and a lease of its own
+//	own       gets one of its own, while a waitReport tells how long it takes:
+//	queue     waits for the other callers in this process
+//	takeOver  takes the lease that the caller before passed on, if it did
+//	ask       otherwise asks the store: asking.go
+//	accept    makes the grant the lease
+type acquisition struct {
+	locker    *Locker
+	ctx       context.Context //nolint:containedctx // of the hook Start, for one call
+	key       string          // the full key
+	opts      Opts            // checked, with defaults; by value, to stay off the heap
+	class     compat.Class
+	budget    budget
+	outer     *Lease // the innermost lease that ctx carries
+	report    *waitReport
+	begun     time.Time // zero without a hook, and before it began
+	candidate bool      // of Lead
+}
+
+// acquire acquires the lock for a full key under checked options with defaults.
+func (l *Locker) acquire(ctx context.Context, key string, opts *Opts) (*Lease, error) {
+	a := acquisition{locker: l, ctx: ctx, key: key, opts: *opts}
+	opts.start(&a.budget)
+	return a.run()
+}
+
+// refuse tells the hooks of an acquisition that ends before it begins, because of its options
+// or its key, and returns err. Some callers, such as schedulers, drop the error.
+func (l *Locker) refuse(ctx context.Context, key string, opts *Opts, err error) error {
+	a := acquisition{locker: l, ctx: ctx, key: key, opts: *opts}
+	a.tellStart()
+	a.tellFailed(err)
+	return err
+}
+
+func (a *acquisition) run() (*Lease, error) {
+	h := a.locker.cfg.Hooks.Event
+	if h != nil {
+		a.begun = time.Now()
+	}
+	a.tellStart()
+	lease, err := a.enter()
+	if err != nil {
+		err = a.opts.notAcquired(a.key, err)
+		a.tellFailed(err)
+		return nil, err
+	}
+	if h != nil {
+		lease.tellAcquired(h, time.Since(a.begun))
+	}
+	return lease, nil
+}
+
+func (a *acquisition) tellStart() {
+	if h := a.locker.cfg.Hooks.Start; h != nil {
+		a.ctx = h(a.ctx, a.opts.event("", a.key))
+	}
+}
+
+func (a *acquisition) tellFailed(err error) {
+	h := a.locker.cfg.Hooks.Event
+	if h == nil {
+		return
+	}
+	e := a.opts.event(Failed, a.key)
+	if e.Err = err; !a.begun.IsZero() {
+		e.Wait = time.Since(a.begun)
+	}
+	h(a.ctx, e)
+}
+
+// enter re-enters the lease of the key that ctx carries. If ctx carries none, it waits for a
+// lease of the caller's own.
+func (a *acquisition) enter() (*Lease, error) {
+	a.outer, _ = FromContext(a.ctx)
+	if s := a.outer.find(a.locker, a.key); s != nil {
+		return s.reenter(a.ctx, a.outer, &a.opts)
+	}
+	if !a.locker.life.begin() {
+		return nil, ErrClosed
+	}
+	s, err := a.own()
+	if err != nil {
+		if s != nil {
+			s.cancel(err)
+		}
+		a.locker.life.done(s)
+		return nil, err
+	}
+	return s, nil
+}
+
+// own waits for a lease of the caller's own. With an error, it may return one that is of no
+// use.
+func (a *acquisition) own() (*Lease, error) {
+	a.report = a.reportWait()
+	defer a.report.end()
+	a.class = a.opts.class()
+	st, err := a.queue()
+	if err != nil {
+		return nil, err
+	}
+	// Not before: a waiter should be small.
+	lease := &Lease{locker: a.locker, name: a.opts.name(), outer: a.outer, minHold: a.opts.MinHold}
+	lease.ctx.lease, lease.ctx.parent = lease, a.ctx
+	ok, err := a.takeOver(lease, st)
+	if !ok && err == nil {
+		err = a.ask(lease)
+	}
+	return lease, err
+}
+
+// queue waits until this caller is admitted to the key in this process. It returns the
+// lease if one is handed over, or there to share.
+func (a *acquisition) queue() (*leaseState, error) {
+	if a.ctx.Err() != nil {
+		return nil, ended(a.ctx, nil)
+	}
+	l := a.locker
+	most := max(minKeyWaiters, l.cfg.MaxWaiters/5)
+	if a.opts.RetryCount == 1 {
+		most = 0
+	}
+	w, st, err := l.queue.Enter(a.key, a.class, most)
+	if err != nil {
+		return nil, l.queueErr(a.key, err)
+	}
+	if w != nil {
+		a.report.queued(w.Ticket())
+	}
+	for w != nil {
+		var alarm <-chan time.Time
+		switch d, limited, ok := a.budget.idle(); {
+		case a.ctx.Err() != nil:
+			err = ended(a.ctx, l.busyErr(a.key))
+		case !ok:
+			err = a.budget.spent(l.busyErr(a.key))
+		case limited:
+			alarm = time.After(d)
+		}
+		if err != nil {
+			if late, ok := l.queue.Cancel(a.key, w); ok && !late.Closed { // its turn came meanwhile
+				l.forward(a.key, a.class, late.Lease)
+			}
+			return nil, err
+		}
+		switch turn, ok := l.queue.Wait(w, a.ctx.Done(), alarm); {
+		case ok && turn.Closed:
+			return nil, ErrClosed
+		case ok:
+			return turn.Lease, nil
+		}
+	}
+	return st, nil
+}
+
+// takeOver makes lease a holder of st, which was passed on to the caller. It returns false and
+// no error if st is nil or was lost meanwhile: then the caller asks the store. With an
+// error, the caller's admission is passed on.
+func (a *acquisition) takeOver(lease *Lease, st *leaseState) (bool, error) {
+	l := a.locker
+	switch {
+	case !l.life.register(lease, a.key):
+		l.forward(a.key, a.class, st)
+		return false, ErrClosed
+	case st == nil:
+		return false, nil
+	case a.opts.Fencing && st.Grant().Token == 0:
+		l.forward(a.key, a.class, st)
+		return false, ErrNoFencing
+	}
+	now := time.Now()
+	ok, moved := lease.assign(st, now, now, a.opts.MaxHold)
+	switch {
+	case !ok:
+		l.discard(st)
+		if a.class.Sharing.Mode == Shared {
+			l.queue.StartAcquire(a.key)
+		}
+	case moved:
+		l.watchdog.moved(st)
+	}
+	return ok, nil
+}
+
+// ask gets the lease from the store. With an error, the caller's admission is passed on.
+func (a *acquisition) ask(lease *Lease) error {
+	q := asking{acquisition: *a, lease: lease, request: a.request()}
+	if a.opts.RetryCount != 1 {
+		q.queuer = a.locker.queuer
+	}
+	g, now, err := q.grant()
+	a.budget = q.budget // of all keys, for DoAll
+	if err == nil {
+		err = a.accept(lease, g, now)
+	}
+	if err != nil {
+		a.locker.queue.Exit(a.key, a.class.Sharing.Mode == Shared)
+	}
+	return err
+}
+
+// request returns a request for the key with a new owner.
+func (a *acquisition) request() driver.Request {
+	return driver.Request{
+		Key: a.key, Owner: owner.New(a.locker.ownerSuffix), TTL: a.opts.KeyTimeout,
+		Mode: a.opts.Mode, Permits: a.opts.Permits,
+		Tokens: leasestate.Tokens(a.locker.cfg.HandOverTime), Renews: true,
+	}
+}
+
+// accept makes the grant the lease, which this process has got now.
+func (a *acquisition) accept(lease *Lease, g driver.Grant, now time.Time) error {
+	l := a.locker
+	if a.opts.Fencing && g.Token == 0 {
+		_ = l.releaser.Release(a.ctx, g)
+		return ErrNoFencing
+	}
+	limits := leasestate.NewLimits(l.cfg.HandOverTime, l.extender != nil, &l.releaser.roundTrip)
+	st := new(leaseState)
+	st.Init(now, g, a.class, limits, (*Lease).lost)
+	lease.assign(st, now, g.Sent, a.opts.MaxHold)
+	l.watchdog.add(st) // before anything runs under it
+	if a.class.Sharing.Mode == Shared {
+		l.queue.Acquired(a.key, st)
+	}
+	return nil
+}

@@ -1,0 +1,220 @@
+package distlock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/clock"
+	"github.com/distlock-go/distlock/internal/leasestate"
+)
+
+// hintFloor is the shortest pause before an attempt that a HeldError brought forward: a
+// store that keeps saying that the lease ends soon must not be asked all the time.
+const hintFloor = 2 * time.Millisecond
+
+// lastLook is how long an attempt that is in progress when MaxWait ends may continue. A
+// store that works answers sooner. A silent store must not extend MaxWait to the length of
+// its timeouts.
+const lastLook = 500 * time.Millisecond
+
+// asking is an acquisition that asks the store. No other caller of this process does so for
+// the key, except readers and with permits. It makes an attempt, waits for the interval of
+// the budget, for the end of the holder's lease or for its turn, and makes the next.
+type asking struct {
+	acquisition // by value: with a pointer, each acquisition would be on the heap
+
+	lease   *Lease
+	request driver.Request
+	queuer  driver.Queuer // nil: a refused attempt keeps no place
+
+	turn     <-chan driver.Grant // nil: nobody tells when an attempt may succeed
+	watching context.Context     //nolint:containedctx // of turn; nil before the first Turn
+	unwatch  context.CancelFunc  // ends watching
+	left     bool                // something may be left in the store: a grant or a place
+	answered time.Time           // when the last attempt ended
+	failure  error               // of the last attempts, if the store failed
+	told     bool                // the waiters in this process, what the store has answered
+}
+
+// grant returns the grant and when it came. What a failure may leave in the store is released
+// in the background.
+func (q *asking) grant() (driver.Grant, time.Time, error) {
+	attempt, end := q.attemptContext()
+	defer end()
+	defer q.endTurn()
+	var g driver.Grant // that came without an attempt
+	for {
+		var err error
+		if g.Owner == "" {
+			g, err = q.attempt(attempt)
+		}
+		now := time.Now()
+		q.answered = now
+		if err == nil {
+			err = q.usable(g, now)
+		}
+		if err == nil {
+			q.tell(nil, 0)
+			return g, now, nil
+		}
+		err = q.explain(err)
+		pause, again := q.next(err)
+		q.tell(err, pause)
+		if again {
+			g, again = q.wait(pause, errors.Is(err, ErrNotAcquired))
+		}
+		if !again {
+			return driver.Grant{}, now, q.refuse(err)
+		}
+	}
+}
+
+// attemptContext returns the context of all attempts. MaxWait ends it a little late; the
+// function never sees it.
+func (q *asking) attemptContext() (context.Context, context.CancelFunc) {
+	if q.budget.until.IsZero() {
+		return q.ctx, func() {}
+	}
+	return context.WithDeadline(q.ctx, q.budget.until.Add(lastLook))
+}
+
+// attempt makes one attempt.
+func (q *asking) attempt(ctx context.Context) (g driver.Grant, err error) {
+	if q.queuer != nil {
+		g, err = q.queuer.Enqueue(ctx, q.request)
+	} else {
+		g, err = q.locker.backend.TryAcquire(ctx, q.request)
+	}
+	if (q.queuer != nil || !errors.Is(err, ErrNotAcquired)) && !errors.Is(err, driver.ErrNotSent) {
+		q.left = true
+	}
+	if ctx.Err() != nil && q.ctx.Err() == nil {
+		err = withoutDeadline(err)
+	}
+	return g, err
+}
+
+// usable returns an error if a grant came too late, or to a caller that has gone.
+func (q *asking) usable(g driver.Grant, now time.Time) error {
+	if clock.Elapsed(leasestate.Start(g), now) >= clock.SafeTTL(g.TTL) {
+		return errLate
+	}
+	return q.lease.ctx.Err()
+}
+
+// explain returns what an attempt that failed with err says about the store. An attempt that
+// was cut short does not hide why those before it failed.
+func (q *asking) explain(err error) error {
+	switch {
+	case errors.Is(err, ErrNotAcquired):
+		q.failure = nil
+	case q.failure != nil && (errors.Is(err, errSilent) || q.ctx.Err() != nil && errors.Is(err, q.ctx.Err())):
+		return q.failure
+	case q.ctx.Err() == nil:
+		q.failure = err
+	}
+	return err
+}
+
+// next returns how long to pause after a failed attempt, and false if there is no other
+// attempt. To repeat what the backend cannot do helps nobody.
+func (q *asking) next(err error) (time.Duration, bool) {
+	if q.ctx.Err() != nil || errors.Is(err, errors.ErrUnsupported) {
+		return 0, false
+	}
+	d, ok := q.budget.wait()
+	if held := new(HeldError); ok && errors.As(err, &held) && held.RetryAfter > 0 {
+		d = min(d, max(held.RetryAfter, hintFloor))
+	}
+	return d, ok
+}
+
+// tell tells the waiters in this process what the store answered to the last attempt, or
+// nothing if it granted the key. The next attempt begins after the pause at the latest. A
+// caller that does not wait says only how the store failed.
+func (q *asking) tell(err error, pause time.Duration) {
+	const attempt = 2 * time.Second
+	switch {
+	case err == nil && !q.told:
+		return // the first attempt was granted
+	case errors.Is(err, ErrNotAcquired) && q.opts.RetryCount == 1:
+		return
+	case err != nil && errors.Is(err, q.ctx.Err()):
+		return
+	}
+	q.told = true
+	q.locker.queue.SetBackendErr(q.key, err, time.Now().Add(pause+attempt))
+}
+
+// wait waits for the pause, or for the caller's turn, which may bring the grant. It returns
+// false if the acquisition is over. After a refusal it asks to be told of the turn.
+func (q *asking) wait(pause time.Duration, refused bool) (g driver.Grant, again bool) {
+	if w := q.locker.waker; refused && w != nil && q.turn == nil {
+		if q.watching == nil {
+			q.watching, q.unwatch = context.WithCancel(q.ctx)
+		}
+		q.turn = w.Turn(q.watching, q.request)
+	}
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case g, open := <-q.turn:
+		if !open {
+			q.turn = nil
+		}
+		return g, true
+	case <-timer.C:
+		return driver.Grant{}, true
+	case <-q.ctx.Done():
+	case <-q.locker.life.ctx.Done():
+	}
+	return driver.Grant{}, false
+}
+
+func (q *asking) endTurn() {
+	if q.unwatch != nil {
+		q.unwatch()
+	}
+}
+
+// refuse gives up what may be left in the store, and returns the error of an acquisition
+// whose last attempt has ended with err.
+func (q *asking) refuse(err error) error {
+	if q.left {
+		q.locker.releaser.ReleaseInBackground(q.request.Grant())
+	}
+	if held := new(HeldError); errors.As(err, &held) && !errors.Is(err, ErrForeign) {
+		err = q.locker.markLocal(q.key, aged(held, time.Since(q.answered)))
+	}
+	switch {
+	case q.locker.life.ctx.Err() != nil:
+		return ErrClosed
+	case q.ctx.Err() != nil:
+		return ended(q.ctx, err)
+	default:
+		return q.budget.spent(err)
+	}
+}
+
+// withoutDeadline returns the error of an attempt that MaxWait ended, without the error of
+// that context: the caller does not know it, and its own context goes on.
+func withoutDeadline(err error) error {
+	if !errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	if held := new(HeldError); errors.As(err, &held) {
+		return held
+	}
+	for _, known := range []error{ErrForeign, ErrNotAcquired} {
+		if errors.Is(err, known) {
+			return known
+		}
+	}
+	if text := err.Error(); text != context.DeadlineExceeded.Error() {
+		return fmt.Errorf("%w: %s", errSilent, text)
+	}
+	return errSilent
+}
