@@ -61,7 +61,7 @@ func TestACL(t *testing.T) {
 		b := newBackend(t, s.real.Client(t, redistest.AsUser))
 		defer b.Close()
 		testkit.Eventually(t, "earlier inboxes are gone", func() bool { return s.inboxes(t) == 0 })
-		g, err := b.Acquire(t.Context(), request(lockKey))
+		g, err := b.Enqueue(t.Context(), request(lockKey))
 		if err != nil {
 			return err
 		}
@@ -115,7 +115,7 @@ func TestACLOfOneClock(t *testing.T) {
 	b, bank := newBackend(t, shop, redislock.Config{Clock: "shop:clock"}), newBackend(t, s.Client, redislock.Config{Clock: "bank:clock"})
 	noError(t, b.Ping(t.Context()))
 	for range 5 { // by scripts, then plainly
-		g, err := b.Acquire(t.Context(), request(lockKey))
+		g, err := b.Enqueue(t.Context(), request(lockKey))
 		noError(t, err)
 		mustRelease(t, b, g)
 	}

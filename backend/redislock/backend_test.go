@@ -56,7 +56,7 @@ func TestBadRequests(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := good
 			change(&r)
-			for _, acquire := range []func(context.Context, driver.Request) (driver.Grant, error){b.Acquire, b.TryAcquire} {
+			for _, acquire := range []func(context.Context, driver.Request) (driver.Grant, error){b.Enqueue, b.TryAcquire} {
 				if _, err := acquire(t.Context(), r); err == nil || errors.Is(err, redis.ErrClosed) || errors.Is(err, driver.ErrNotAcquired) {
 					t.Errorf("acquire: %v", err)
 				}
@@ -71,7 +71,7 @@ func TestBadRequests(t *testing.T) {
 	// Companions of other locks, clocks, and braces that are not one hash tag.
 	for _, key := range []string{"{a}:queue", "{a}:gone", "{a}:token", "{a}:gone:x", "distlock:clock:{m2k}", "{a}{b}", "{}", "a}", "{a"} {
 		for what, use := range map[string]func(ctx context.Context, key string) error{
-			"Acquire":      func(ctx context.Context, key string) error { _, err := b.Acquire(ctx, request(key)); return err },
+			"Acquire":      func(ctx context.Context, key string) error { _, err := b.Enqueue(ctx, request(key)); return err },
 			"ForceRelease": func(ctx context.Context, key string) error { _, err := b.ForceRelease(ctx, key); return err },
 			"Revoke":       func(ctx context.Context, key string) error { _, err := b.Revoke(ctx, key); return err },
 		} {
@@ -114,7 +114,7 @@ func TestErrorsAsTheyAre(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := b.Acquire(ctx, r); err != context.Canceled { //nolint:errorlint // the same value
+	if _, err := b.Enqueue(ctx, r); err != context.Canceled { //nolint:errorlint // the same value
 		t.Errorf("acquire: %v", err)
 	}
 	if err := b.Release(ctx, r.Grant()); err != context.Canceled { //nolint:errorlint // the same value
@@ -137,25 +137,13 @@ func newBackend(t testing.TB, c redis.UniversalClient, change ...redislock.Confi
 		if err := b.Close(); err != nil {
 			t.Error(err)
 		}
-		if n := b.Waiters(); n != 0 {
-			t.Errorf("%d waiters left", n)
-		}
+		testkit.Eventually(t, "no waiter is left", func() bool { return b.Waiters() == 0 })
 	})
 	return b
 }
 
 func request(key string) driver.Request {
-	return driver.Request{
-		Key: key, Owner: uuid.NewString(), TTL: 10 * time.Second, Tokens: 1,
-		Backoff: driver.NewBackoff(5*time.Second, 0),
-	}
-}
-
-// polling is request for an owner that looks by itself after each interval.
-func polling(key string, interval time.Duration) driver.Request {
-	r := request(key)
-	r.Backoff = driver.NewBackoff(interval, 0)
-	return r
+	return driver.Request{Key: key, Owner: uuid.NewString(), TTL: 10 * time.Second, Tokens: 1}
 }
 
 func must[T any](v T, err error) T {

@@ -251,9 +251,9 @@ func TestOldMasterStillWrites(t *testing.T) {
 
 	// Another process uses the new master.
 	r := request(lockKey)
-	r.TTL, r.Backoff = time.Minute, driver.NewBackoff(50*time.Millisecond, 0)
+	r.TTL = time.Minute
 	others := newBackend(t, heir.Client(t))
-	next := testkit.StartWaiter(t, others, r)
+	next := testkit.StartLooking(t, others, r, 50*time.Millisecond)
 
 	testkit.Eventually(t, "a renewal is refused", func() bool { return old.real.ErrorStat(t, "NOREPLICAS") > 0 })
 	deadline := lease.Until() // no refusal extends it

@@ -25,8 +25,7 @@ func (b *backend) ForceRelease(ctx context.Context, key string) (bool, error) {
 	case isLine(a.Err, "NOLOCK"):
 		return false, foreign(value{kind: "string"})
 	case redis.HasErrorPrefix(a.Err, "WRONGTYPE"):
-		_, err := b.wrongType(ctx, key, a.Err)
-		return false, err
+		return false, b.wrongType(ctx, key, a.Err)
 	case a.Err != nil:
 		return false, a.Err
 	case a.Value.line == replyHeld:

@@ -15,7 +15,6 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
-	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/redistest"
 	"github.com/distlock-go/distlock/internal/test/spoilnet"
 	"github.com/distlock-go/distlock/internal/test/testkit"
@@ -158,12 +157,11 @@ func TestVirtualFreeRelease(t *testing.T) {
 			cfg := redislock.Config{FreeRelease: c.free}
 			holder, waiter := newBackend(t, other, cfg), newBackend(t, network.client(t, m), cfg)
 			g := mustTry(t, holder, request(lockKey))
-			r := polling(lockKey, time.Second)
-			most := 2 * time.Second
+			every, most := time.Second, 2*time.Second
 			if !c.another {
-				r.Backoff, most = driver.NewBackoff(time.Hour, 0), 2*late
+				every, most = time.Hour, 2*late
 			}
-			waiting := testkit.StartWaiter(t, waiter, r)
+			waiting := testkit.StartLooking(t, waiter, request(lockKey), every)
 			synctest.Wait()
 
 			if c.forced {

@@ -124,8 +124,7 @@ func TestRetentionEnds(t *testing.T) {
 			dead := request("dead:" + strconv.Itoa(i)) // taken and abandoned, as by a process that dies
 			must(b.TryAcquire(t.Context(), dead))
 			waiter := request(dead.Key)
-			waiter.Backoff = driver.NewBackoff(time.Millisecond, 1)
-			_, err := b.Acquire(t.Context(), waiter)
+			_, err := testkit.Await(t.Context(), b, waiter, testkit.Looks{Every: time.Millisecond, Attempts: 2})
 			matches(t, "a waiter", err, driver.ErrNotAcquired)
 
 			taken := request("taken:" + strconv.Itoa(i))

@@ -13,7 +13,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/distlock-go/distlock/backend/redislock"
-	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/redistest"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
@@ -38,12 +37,11 @@ func (s server) inboxes(t testing.TB) int {
 func TestInboxIsLazyAndEndsWithClose(t *testing.T) {
 	s := realServer(t)
 	b := redislock.Open(s.Client, unhurried)
-	g := must(b.Acquire(t.Context(), request("k")))
+	g := must(b.Enqueue(t.Context(), request("k")))
 	if n := s.inboxes(t); n != 0 {
 		t.Errorf("%d inboxes before anybody has waited", n)
 	}
-	waiter := polling("k", 100*time.Millisecond)
-	w := testkit.StartWaiter(t, b, waiter)
+	w := testkit.StartLooking(t, b, request("k"), 100*time.Millisecond)
 	testkit.Eventually(t, "it listens", func() bool { return s.inboxes(t) == 1 })
 	for range 2 {
 		noError(t, b.Close())
@@ -61,7 +59,7 @@ func TestOldMessageIsNotBelieved(t *testing.T) {
 		b := newBackend(t, s.Client)
 		g := mustTry(t, b, request(lockKey))
 		r := request(lockKey)
-		r.Renews, r.Backoff = true, driver.NewBackoff(time.Hour, 0)
+		r.Renews = true
 		w := testkit.StartWaiter(t, b, r)
 		synctest.Wait()
 		channel := s.PubSubChannels(t.Context(), "*").Val()[0]
@@ -93,9 +91,7 @@ func TestMessageLost(t *testing.T) {
 				n.DeafenAt(func(p []byte) bool { return bytes.Contains(p, []byte("subscribe")) })
 				var line []*testkit.Waiter
 				for range 3 {
-					r := ask(lockKey)
-					r.Backoff = driver.NewBackoff(poll, 0)
-					line = append(line, testkit.StartWaiter(t, b, r))
+					line = append(line, testkit.StartLooking(t, b, ask(lockKey), poll))
 					synctest.Wait()
 				}
 				if n.Deaf() != 1 {
@@ -148,7 +144,6 @@ func TestSubscriptionLost(t *testing.T) {
 			r.TTL = time.Minute
 			g := mustTry(t, b, r)
 			r = request(lockKey)
-			r.Backoff = driver.NewBackoff(time.Hour, 0)
 			w := testkit.StartWaiter(t, b, r)
 			testkit.Eventually(t, "it listens", func() bool { return s.inboxes(t) == 1 })
 

@@ -56,7 +56,7 @@ func TestSeveralServers(t *testing.T) {
 		for i := range 20 {
 			r := request(fmt.Sprint("k", i))
 			all.Go(func() {
-				_, err := b.Acquire(t.Context(), r)
+				_, err := b.Enqueue(t.Context(), r)
 				readable(t, "Acquire", err, why)
 				_ = b.Release(t.Context(), r.Grant())
 			})

@@ -18,6 +18,7 @@ import (
 // If an attempt of the owner is in doubt, the server refuses the owner from then on, for as
 // long as the attempt may still be on its way. So an owner is good for one acquisition.
 func (b *backend) Release(ctx context.Context, g driver.Grant) error {
+	b.inbox.end(g.Owner)
 	if err := b.checkNames(g.Key, g.Owner); err != nil {
 		return err
 	}

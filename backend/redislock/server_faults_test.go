@@ -118,7 +118,7 @@ func TestVirtualHungClient(t *testing.T) {
 		g := r.Grant()
 		for name, op := range map[string]func(context.Context) error{
 			"TryAcquire":   func(ctx context.Context) error { _, err := b.TryAcquire(ctx, r); return err },
-			"Acquire":      func(ctx context.Context) error { _, err := b.Acquire(ctx, r); return err },
+			"Acquire":      func(ctx context.Context) error { _, err := b.Enqueue(ctx, r); return err },
 			"Extend":       func(ctx context.Context) error { _, err := b.Extend(ctx, g, 1); return err },
 			"Release":      func(ctx context.Context) error { return b.Release(ctx, g) },
 			"Renew":        func(ctx context.Context) error { return driver.RenewAll(ctx, b, []driver.Grant{g})[0].Err },
@@ -156,7 +156,7 @@ func TestVirtualHangs(t *testing.T) {
 		c, n := overNetwork(t, redistest.Virtual(t), func(o *redis.Options) { o.ReadTimeout, o.WriteTimeout = -1, -1 })
 		b := newBackend(t, c, redislock.Config{OpTimeout: time.Second})
 		for range 3 {
-			mustRelease(t, b, must(b.Acquire(t.Context(), request(lockKey))))
+			mustRelease(t, b, must(b.Enqueue(t.Context(), request(lockKey))))
 			synctest.Wait()
 		}
 		n.Hang(true)
@@ -165,7 +165,7 @@ func TestVirtualHangs(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			time.AfterFunc(patience, cancel)
 			start := time.Now()
-			_, err := b.Acquire(ctx, r)
+			_, err := b.Enqueue(ctx, r)
 			if d := time.Since(start); !errors.Is(err, context.Canceled) || d > patience+slack {
 				t.Errorf("one who left: %v after %v", err, d)
 			}
@@ -202,26 +202,20 @@ func TestVirtualHangs(t *testing.T) {
 	})
 }
 
-// A refused connection leaves nothing in the store, unless the owner waits in the queue.
+// A refused connection leaves nothing in the store.
 func TestVirtualNotSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, n := overNetwork(t, redistest.Virtual(t))
 		b := newBackend(t, c)
 		held := mustTry(t, b, request(lockKey))
-		w := testkit.StartWaiter(t, b, polling(lockKey, time.Second))
-		synctest.Wait()
 		n.Refuse(true)
 		n.Kill()
-		<-w.Done
 		for name, attempt := range map[string]func(context.Context, driver.Request) (driver.Grant, error){
-			"TryAcquire": b.TryAcquire, "Acquire": b.Acquire,
+			"TryAcquire": b.TryAcquire, "Enqueue": b.Enqueue,
 		} {
 			if _, err := attempt(t.Context(), request(name)); !errors.Is(err, driver.ErrNotSent) || contextError(err) {
 				t.Errorf("%s: %v, want an error that says that nothing was sent", name, err)
 			}
-		}
-		if w.Err == nil || errors.Is(w.Err, driver.ErrNotSent) {
-			t.Errorf("a waiter with a place: %v", w.Err)
 		}
 		n.Refuse(false)
 		mustRelease(t, b, held)
@@ -239,8 +233,8 @@ func TestRestartedEmpty(t *testing.T) {
 	g := mustTry(t, b, request(lockKey))
 	locker := testkit.NewLocker(t, redislock.New(s.Client, redislock.Config{}), distlock.Config{})
 	lease := must(locker.Acquire(t.Context(), "another", distlock.Opts{KeyTimeout: 20 * time.Second}))
-	r := polling(lockKey, 20*time.Millisecond)
-	w := testkit.StartWaiter(t, b, r)
+	r := request(lockKey)
+	w := testkit.StartLooking(t, b, r, 20*time.Millisecond)
 	testkit.Eventually(t, "it has queued", func() bool { return s.ZCard(t.Context(), queueKey).Val() == 1 })
 	s.real.Kill()
 	<-w.Done

@@ -65,7 +65,7 @@ func (b *backend) parseGrant(g driver.Grant, tokens int, a result) (driver.Grant
 
 // heldError returns the error of an attempt that was refused.
 func heldError(n []int64, fields any) *driver.HeldError {
-	held := &driver.HeldError{RetryAfter: time.Duration(n[1]) * time.Millisecond}
+	held := &driver.HeldError{RetryAfter: time.Duration(n[1]+1) * time.Millisecond} // the server rounds down
 	if n[2] > 0 {
 		held.Held = time.Duration(n[2]) * time.Microsecond
 	}

@@ -78,7 +78,7 @@ func TestACL(t *testing.T) {
 	redistest.SetUser(t, admin, redistest.DocumentedRules(t, 20))
 	b := newBackend(t, s.Client(t, redistest.AsUser))
 	g := testkit.MustTry(t, b, request(lockKey))
-	up := b.Wake(t.Context(), lockKey)
+	up := b.Turn(t.Context(), driver.Request{Key: lockKey})
 	<-up
 	testkit.MustRelease(t, b, g)
 	select {

@@ -157,7 +157,7 @@ func TestCluster(t *testing.T) {
 
 	t.Run("wake", func(t *testing.T) {
 		g := testkit.MustTry(t, b, request(lockKey))
-		up := newBackend(t, redistest.ClusterClient(t, cluster.Masters)).Wake(t.Context(), lockKey)
+		up := newBackend(t, redistest.ClusterClient(t, cluster.Masters)).Turn(t.Context(), driver.Request{Key: lockKey})
 		<-up
 		slot := cluster.Slot(t, lockKey)
 		from := slices.IndexFunc(cluster.Masters, func(s *redistest.Server) bool {

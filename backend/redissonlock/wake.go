@@ -4,14 +4,15 @@ import (
 	"context"
 
 	"github.com/distlock-go/distlock/backend/internal/rediskit"
+	"github.com/distlock-go/distlock/driver"
 )
 
-// Wake implements [driver.Waker]. It listens to the messages of RLock and of RReadWriteLock.
-func (b *backend) Wake(ctx context.Context, key string) <-chan struct{} {
-	up := make(chan struct{}, 1)
+// Turn implements [driver.Waker]. It listens to the messages of RLock and of RReadWriteLock.
+func (b *backend) Turn(ctx context.Context, r driver.Request) <-chan driver.Grant {
+	up := make(chan driver.Grant, 1)
 	wake := func() { rediskit.Signal(up) }
 	message := func(string) { wake() }
-	lock, readWrite := channels(key)
+	lock, readWrite := channels(r.Key)
 	endLock := b.listener.Subscribe(lock, message, wake)
 	endReadWrite := b.listener.Subscribe(readWrite, message, wake)
 	context.AfterFunc(ctx, func() {

@@ -71,7 +71,7 @@ func TestACL(t *testing.T) {
 	}
 	b := f.backendAsUser(t, rules, redlock.Config{})
 	ctx, cancel := context.WithCancel(ctx)
-	up := b.Wake(ctx, lockKey)
+	up := b.Turn(ctx, driver.Request{Key: lockKey})
 	testkit.Eventually(t, "the watch begins", func() bool { return took(up) })
 	testkit.MustRelease(t, b, testkit.MustTry(t, b, request()))
 	testkit.Eventually(t, "the waiter wakes", func() bool { return took(up) })

@@ -98,7 +98,7 @@ func (r *recorder) message(t *testing.T, kind, owner string, doubt, plainly bool
 				before = append(before, q)
 			}
 			for _, q := range before {
-				_, err := r.plain.(driver.Queuer).Acquire(t.Context(), q)
+				_, err := r.plain.(driver.Queuer).Enqueue(t.Context(), q)
 				must(t, err)
 			}
 			r.recorded = nil
@@ -114,7 +114,7 @@ func (r *recorder) message(t *testing.T, kind, owner string, doubt, plainly bool
 		t.Fatalf("the driver sends no plain commands, but %q", r.recorded)
 	}
 	acquire := func(ctx context.Context, b driver.Backend) error {
-		_, err := b.(driver.Queuer).Acquire(ctx, q)
+		_, err := b.(driver.Queuer).Enqueue(ctx, q)
 		return err
 	}
 	switch kind {

@@ -29,7 +29,13 @@ type Waiter struct {
 // test.
 func StartWaiter(tb testing.TB, b driver.Queuer, r driver.Request) *Waiter {
 	tb.Helper()
-	return &Waiter{wait(tb, func(ctx context.Context) (driver.Grant, error) { return Await(ctx, b, r, Looks{}) }), r}
+	return StartLooking(tb, b, r, 0)
+}
+
+// StartLooking is StartWaiter for one that looks by itself: see [Looks].Every.
+func StartLooking(tb testing.TB, b driver.Queuer, r driver.Request, every time.Duration) *Waiter {
+	tb.Helper()
+	return &Waiter{wait(tb, func(ctx context.Context) (driver.Grant, error) { return Await(ctx, b, r, Looks{Every: every}) }), r}
 }
 
 // StartAcquire starts a caller of a Locker, which is cancelled at the end of the test.
