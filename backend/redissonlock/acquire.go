@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock/backend/internal/doubt"
+	"github.com/distlock-go/distlock/backend/internal/rediskit"
 	"github.com/distlock-go/distlock/driver"
 )
 
@@ -32,7 +33,10 @@ func (b *backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Gran
 	if !a.known {
 		b.inDoubt.Add(r.Owner, doubt.Attempt)
 	}
-	if err != nil {
+	switch {
+	case err != nil && a.known && !rediskit.Answered(err) && ctx.Err() == nil:
+		return driver.Grant{}, driver.NotSent(err)
+	case err != nil:
 		return driver.Grant{}, err
 	}
 	g.Sent = a.sent

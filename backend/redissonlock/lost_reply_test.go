@@ -42,7 +42,7 @@ func TestLostReply(t *testing.T) {
 		lose := func(what string, op func() error) {
 			t.Helper()
 			n.DeafenAt(scriptCall)
-			if err := op(); err == nil || errors.Is(err, driver.ErrNotAcquired) || errors.Is(err, driver.ErrLost) {
+			if err := op(); err == nil || errors.Is(err, driver.ErrNotAcquired) || errors.Is(err, driver.ErrLost) || errors.Is(err, driver.ErrNotSent) {
 				t.Errorf("%s without a reply: %v", what, err)
 			}
 		}
@@ -61,6 +61,11 @@ func TestLostReply(t *testing.T) {
 		next := testkit.MustTry(t, b, request(lockKey))
 		testkit.MustRelease(t, b, g)
 		testkit.MustRelease(t, b, next)
+		n.Refuse(true)
+		n.Kill()
+		if _, err := b.TryAcquire(t.Context(), request(lockKey)); !errors.Is(err, driver.ErrNotSent) {
+			t.Errorf("without a connection: %v, want an error that says that nothing was sent", err)
+		}
 	})
 }
 
