@@ -26,7 +26,7 @@ func open(cfg redislock.Config) func(redis.UniversalClient) driver.Backend {
 const resend = 30 * time.Millisecond
 
 func TestConformanceVirtual(t *testing.T) {
-	redistest.Conform(t, locktest.Features{Bubble: true}, open(redislock.Config{}), func(t *testing.T) func() redis.UniversalClient {
+	redistest.Conform(t, locktest.Features{Bubble: true}, open(redislock.Config{}), open(redislock.Config{}), func(t *testing.T) func() redis.UniversalClient {
 		m := redistest.Virtual(t)
 		return func() redis.UniversalClient { return redistest.VirtualClient(t, m) }
 	})
@@ -36,7 +36,7 @@ func TestConformanceRedis(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
 	s := realServer(t)
-	redistest.Conform(t, locktest.Features{Resend: resend}, open(unhurried), func(t *testing.T) func() redis.UniversalClient {
+	redistest.Conform(t, locktest.Features{Resend: resend}, open(unhurried), open(redislock.Config{}), func(t *testing.T) func() redis.UniversalClient {
 		return func() redis.UniversalClient { return s.real.Client(t) }
 	})
 }
@@ -45,7 +45,7 @@ func TestConformanceCluster(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
 	servers := redistest.StartCluster(t, 3)
-	redistest.Conform(t, locktest.Features{Resend: resend}, open(unhurried), func(t *testing.T) func() redis.UniversalClient {
+	redistest.Conform(t, locktest.Features{Resend: resend}, open(unhurried), open(redislock.Config{}), func(t *testing.T) func() redis.UniversalClient {
 		return func() redis.UniversalClient { return redistest.ClusterClient(t, servers) }
 	})
 }
@@ -69,7 +69,7 @@ func TestConformanceACL(t *testing.T) {
 	redistest.Conform(t, locktest.Features{
 		Resend: resend,
 		Drop:   func(t *testing.T, _ driver.Backend, key string) { t.Helper(); redistest.Drop(t, admin, key) },
-	}, func(c redis.UniversalClient) driver.Backend { opened++; return openAll(c) }, func(t *testing.T) func() redis.UniversalClient {
+	}, func(c redis.UniversalClient) driver.Backend { opened++; return openAll(c) }, nil, func(t *testing.T) func() redis.UniversalClient {
 		t.Helper()
 		return func() redis.UniversalClient { return s.Client(t, redistest.AsUser) }
 	})

@@ -253,7 +253,7 @@ func TestOldMasterStillWrites(t *testing.T) {
 	r := request(lockKey)
 	r.TTL = time.Minute
 	others := newBackend(t, heir.Client(t))
-	next := testkit.StartLooking(t, others, r, 50*time.Millisecond)
+	next := testkit.StartWaiter(t, others, r, testkit.Looks{Every: 50 * time.Millisecond})
 
 	testkit.Eventually(t, "a renewal is refused", func() bool { return old.real.ErrorStat(t, "NOREPLICAS") > 0 })
 	deadline := lease.Until() // no refusal extends it

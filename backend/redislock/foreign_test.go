@@ -150,7 +150,7 @@ func TestLockOfAnotherKit(t *testing.T) {
 					renewed(t, driver.RenewAll(t.Context(), b, []driver.Grant{g}), all(driver.Lost))
 					matches(t, "Release", b.Release(t.Context(), g), driver.ErrLost)
 				}
-				w := testkit.StartLooking(t, b, request(lockKey), 5*time.Millisecond)
+				w := testkit.StartWaiter(t, b, request(lockKey), testkit.Looks{Every: 5 * time.Millisecond})
 				r := request(lockKey)
 				_, err := b.Enqueue(t.Context(), r)
 				matches(t, "Enqueue", err, driver.ErrNotAcquired)

@@ -161,7 +161,7 @@ func TestVirtualFreeRelease(t *testing.T) {
 			if !c.another {
 				every, most = time.Hour, 2*late
 			}
-			waiting := testkit.StartLooking(t, waiter, request(lockKey), every)
+			waiting := testkit.StartWaiter(t, waiter, request(lockKey), testkit.Looks{Every: every})
 			synctest.Wait()
 
 			if c.forced {

@@ -41,7 +41,7 @@ func TestInboxIsLazyAndEndsWithClose(t *testing.T) {
 	if n := s.inboxes(t); n != 0 {
 		t.Errorf("%d inboxes before anybody has waited", n)
 	}
-	w := testkit.StartLooking(t, b, request("k"), 100*time.Millisecond)
+	w := testkit.StartWaiter(t, b, request("k"), testkit.Looks{Every: 100 * time.Millisecond})
 	testkit.Eventually(t, "it listens", func() bool { return s.inboxes(t) == 1 })
 	for range 2 {
 		noError(t, b.Close())
@@ -91,7 +91,7 @@ func TestMessageLost(t *testing.T) {
 				n.DeafenAt(func(p []byte) bool { return bytes.Contains(p, []byte("subscribe")) })
 				var line []*testkit.Waiter
 				for range 3 {
-					line = append(line, testkit.StartLooking(t, b, ask(lockKey), poll))
+					line = append(line, testkit.StartWaiter(t, b, ask(lockKey), testkit.Looks{Every: poll}))
 					synctest.Wait()
 				}
 				if n.Deaf() != 1 {

@@ -117,7 +117,7 @@ func TestRing(t *testing.T) {
 	grants := hold(t, b, 20)
 	renewed(t, driver.RenewAll(t.Context(), b, grants), all(driver.Renewed))
 
-	w := testkit.StartLooking(t, b, request(grants[0].Key), 50*time.Millisecond)
+	w := testkit.StartWaiter(t, b, request(grants[0].Key), testkit.Looks{Every: 50 * time.Millisecond})
 	testkit.Eventually(t, "it waits", func() bool { return b.Waiters() == 1 })
 	for _, g := range grants {
 		mustRelease(t, b, g)

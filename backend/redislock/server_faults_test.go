@@ -234,7 +234,7 @@ func TestRestartedEmpty(t *testing.T) {
 	locker := testkit.NewLocker(t, redislock.New(s.Client, redislock.Config{}), distlock.Config{})
 	lease := must(locker.Acquire(t.Context(), "another", distlock.Opts{KeyTimeout: 20 * time.Second}))
 	r := request(lockKey)
-	w := testkit.StartLooking(t, b, r, 20*time.Millisecond)
+	w := testkit.StartWaiter(t, b, r, testkit.Looks{Every: 20 * time.Millisecond})
 	testkit.Eventually(t, "it has queued", func() bool { return s.ZCard(t.Context(), queueKey).Val() == 1 })
 	s.real.Kill()
 	<-w.Done

@@ -36,7 +36,6 @@ func (a *agent) locker(kind string) (*distlock.Locker, error) {
 }
 
 func (a *agent) backend(name string) (driver.Backend, error) {
-	session := zklock.WithSessionTimeout(a.lease)
 	const claim = 5 * time.Second // for a machine that is too busy
 	switch name {
 	case "redislock.lock":
@@ -46,9 +45,9 @@ func (a *agent) backend(name string) (driver.Backend, error) {
 	case "redissonlock.lock":
 		return redissonlock.New(a.redis, redissonlock.Config{}), nil
 	case "zklock.lock":
-		return zklock.New([]string{a.zooKeeper}, session)
+		return zklock.New([]string{a.zooKeeper}, zklock.Config{SessionTimeout: a.lease})
 	case "zklock.write":
-		return zklock.New([]string{a.zooKeeper}, session, zklock.WithReadWriteNames())
+		return zklock.New([]string{a.zooKeeper}, zklock.Config{SessionTimeout: a.lease, Names: zklock.ReadWriteNames})
 	}
 	return nil, fmt.Errorf("no library %s", name)
 }

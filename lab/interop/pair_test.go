@@ -28,8 +28,8 @@ var labels = map[string]string{
 	"zklock.lock":       "`zklock`",
 	"zklock.shared":     "`zklock`, `Shared`",
 	"zklock.permits":    "`zklock`, `Permits`",
-	"zklock.write":      "`zklock`, `WithReadWriteNames`",
-	"zklock.read":       "`zklock`, `WithReadWriteNames`, `Shared`",
+	"zklock.write":      "`zklock`, `ReadWriteNames`",
+	"zklock.read":       "`zklock`, `ReadWriteNames`, `Shared`",
 }
 
 // wake is what ends a wait.

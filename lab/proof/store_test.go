@@ -68,8 +68,8 @@ func (a address) gone(lease time.Duration) time.Duration {
 func (a address) backend(network *spoilnet.Network) (driver.Backend, func() error, error) {
 	switch a.Kind {
 	case "zklock":
-		b, err := zklock.New(a.Addrs, zklock.WithRoot(a.Root), zklock.WithSessionTimeout(a.Session),
-			zklock.WithOpTimeout(5*time.Second), zklock.WithDialer(network.DialTimeout))
+		b, err := zklock.New(a.Addrs, zklock.Config{Root: a.Root, SessionTimeout: a.Session,
+			OpTimeout: 5 * time.Second, Dialer: network.DialTimeout})
 		return b, func() error { return nil }, err
 	case "etcdlock":
 		dial := func(ctx context.Context, addr string) (net.Conn, error) { return network.DialContext(ctx, "tcp", addr) }
@@ -79,7 +79,7 @@ func (a address) backend(network *spoilnet.Network) (driver.Backend, func() erro
 		if err != nil {
 			return nil, nil, err
 		}
-		b, err := etcdlock.New(c, etcdlock.WithPrefix(a.Root), etcdlock.WithSessionTTL(a.Session), etcdlock.WithOpTimeout(5*time.Second))
+		b, err := etcdlock.New(c, etcdlock.Config{Prefix: a.Root, SessionTTL: a.Session, OpTimeout: 5 * time.Second})
 		return b, c.Close, err
 	case "sqllock":
 		return a.sql(network)
