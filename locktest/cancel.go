@@ -12,24 +12,24 @@ var cancelCases = []testCase{
 		name: "before-the-call",
 		explanation: "A call with a context that has ended must return soon, and a Release afterwards must remove all that it left: " +
 			"later waiters must not wait for an owner that has gone.",
-		run: func(f *fixture) {
-			ctx, end := context.WithCancel(f.Context())
+		run: func(p *process) {
+			ctx, end := context.WithCancel(p.Context())
 			end()
-			held, _ := f.hold(long)
-			for _, key := range []string{held, f.key()} {
-				r := f.request(key, long)
+			held, _ := p.hold(long)
+			for _, key := range []string{held, p.key()} {
+				r := p.request(key, long)
 				start := time.Now()
-				_, _ = f.backend.TryAcquire(ctx, r) // either result is right
-				f.giveUp(r)
-				if f.queue != nil {
+				_, _ = p.backend.TryAcquire(ctx, r) // either result is right
+				p.giveUp(r)
+				if p.queue != nil {
 					r.Owner = newOwner()
-					if _, err := f.queue.Enqueue(ctx, r); err == nil && key == held {
-						f.Errorf("Enqueue of a held key with a cancelled context: %v", err)
+					if _, err := p.queue.Enqueue(ctx, r); err == nil && key == held {
+						p.Errorf("Enqueue of a held key with a cancelled context: %v", err)
 					}
-					f.giveUp(r)
+					p.giveUp(r)
 				}
-				if d := time.Since(start); d > f.soon() {
-					f.Errorf("calls with a cancelled context took %v", d)
+				if d := time.Since(start); d > p.soon() {
+					p.Errorf("calls with a cancelled context took %v", d)
 				}
 			}
 		},
@@ -38,36 +38,36 @@ var cancelCases = []testCase{
 		name:        "next-in-queue",
 		explanation: "After the context of a waiter has ended and it was released, its place must be free: the next waiter is served.",
 		needs:       []need{needsQueue},
-		run: func(f *fixture) {
-			key, g := f.hold(long)
-			first, second, third := f.queueUp(f.request(key, long)), f.queueUp(f.request(key, long)), f.queueUp(f.request(key, long))
+		run: func(p *process) {
+			key, g := p.hold(long)
+			first, second, third := queueUp(p, p.request(key, long)), queueUp(p, p.request(key, long)), queueUp(p, p.request(key, long))
 			first.cancel()
-			first.discard(f)
+			first.discard(p)
 			third.cancel()
-			third.discard(f)
-			second.mustWait(f)
-			f.release(g)
-			f.releaseLast(second.served(f))
+			third.discard(p)
+			second.mustWait(p)
+			p.release(g)
+			p.releaseLast(second.served(p))
 		},
 	},
 	{
 		name:        "many-at-once",
 		explanation: "Any number of waiters may leave at once, and their places must be free then.",
 		needs:       []need{needsQueue},
-		run: func(f *fixture) {
-			key, g := f.hold(long)
+		run: func(p *process) {
+			key, g := p.hold(long)
 			var waiters []*waiter
 			for range 200 {
-				waiters = append(waiters, f.wait(f.request(key, long)))
+				waiters = append(waiters, wait(p, p.request(key, long), rarely))
 			}
 			for _, w := range waiters {
 				w.cancel()
 			}
 			for _, w := range waiters {
-				w.discard(f)
+				w.discard(p)
 			}
-			f.want(f.renewAll(g), driver.Renewed)
-			f.releaseLast(g)
+			mustReport(p, renewAll(p, g), driver.Renewed)
+			p.releaseLast(g)
 		},
 	},
 	{
@@ -75,16 +75,16 @@ var cancelCases = []testCase{
 		explanation: "The context of a waiter may end at the moment at which it is granted the key. Release then gives it up, " +
 			"and the next waiter must get the key.",
 		needs: []need{needsQueue},
-		run: func(f *fixture) {
-			key, g := f.hold(long)
+		run: func(p *process) {
+			key, g := p.hold(long)
 			for range 30 {
-				leaving, staying := f.queueUp(f.request(key, long)), f.queueUp(f.request(key, long))
+				leaving, staying := queueUp(p, p.request(key, long)), queueUp(p, p.request(key, long))
 				go leaving.cancel()
-				f.release(g)
-				leaving.discard(f)
-				g = staying.served(f)
+				p.release(g)
+				leaving.discard(p)
+				g = staying.served(p)
 			}
-			f.releaseLast(g)
+			p.releaseLast(g)
 		},
 	},
 }

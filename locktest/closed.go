@@ -2,7 +2,6 @@ package locktest
 
 import (
 	"context"
-	"io"
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
@@ -15,22 +14,23 @@ var closedCases = []testCase{
 		name: "retained",
 		explanation: "A key that was renewed with Retain must be kept for that time, and no longer, after the backend was closed: " +
 			"a job with MinHold would run again as soon as its process has ended.",
-		run: func(f *fixture) {
+		run: func(p *process) {
 			var retained []driver.Grant
-			for _, ask := range f.modes() {
-				for _, ttl := range []time.Duration{3 * f.Lease, long} {
-					g := f.try(ask(f.key(), f.Lease))
+			for _, ask := range p.modes() {
+				for _, ttl := range []time.Duration{3 * p.Lease, long} {
+					g := p.try(ask(p.key(), p.Lease))
 					before := g.Sent
 					g.TTL, g.Retain, g.Sent = ttl, true, time.Now()
-					results := f.renewAll(g)
-					if results[0].Status == driver.Lost && !running(before, f.Lease) {
-						f.tooSlow()
+					results := renewAll(p, g)
+					if results[0].Status == driver.Lost && !running(before, p.Lease) {
+						p.tooSlow()
 					}
-					f.want(results, driver.Renewed)
+					mustReport(p, results, driver.Renewed)
 					retained = append(retained, g)
 				}
 			}
-			peer := f.close()
+			peer := p.peer()
+			p.close()
 			for _, g := range retained {
 				if g.TTL == long {
 					peer.busy(peer.request(g.Key, long))
@@ -46,35 +46,24 @@ var closedCases = []testCase{
 		name: "given-up",
 		explanation: "A key that was released, and one that a caller has stopped to wait for, must be free after the backend was closed, " +
 			"even if the context of the call had ended: nobody is left that would try again.",
-		run: func(f *fixture) {
-			ended, cancel := context.WithCancel(f.Context())
+		run: func(p *process) {
+			ended, cancel := context.WithCancel(p.Context())
 			cancel()
 			var keys []string
-			for _, ask := range f.modes() {
-				g := f.try(ask(f.key(), f.Lease))
-				_ = f.backend.Release(ended, g)
-				delete(f.held, g.Owner)
-				waiter := f.request(g.Key, f.Lease)
-				_, _ = f.backend.TryAcquire(ended, waiter)
-				_ = f.backend.Release(ended, waiter.Grant())
+			for _, ask := range p.modes() {
+				g := p.try(ask(p.key(), p.Lease))
+				_ = p.backend.Release(ended, g)
+				delete(p.held, g.Owner)
+				waiter := p.request(g.Key, p.Lease)
+				_, _ = p.backend.TryAcquire(ended, waiter)
+				_ = p.backend.Release(ended, waiter.Grant())
 				keys = append(keys, g.Key)
 			}
-			peer := f.close()
+			peer := p.peer()
+			p.close()
 			for _, key := range keys {
-				peer.release(peer.seize(peer.request(key, long), f.Lease))
+				peer.release(peer.seize(peer.request(key, long), p.Lease))
 			}
 		},
 	},
-}
-
-// close closes the backend, and returns the fixture of another process.
-func (f *fixture) close() *fixture {
-	f.Helper()
-	peer := f.peer()
-	c := f.backend.(io.Closer) //nolint:forcetypeassert // needsClose
-	if f.closed[c] = true; c.Close() != nil {
-		f.Error("Close failed")
-	}
-	clear(f.held)
-	return peer
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
-	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
 var exclusionCases = []testCase{
@@ -17,40 +16,40 @@ var exclusionCases = []testCase{
 		explanation: "While an owner holds a key, TryAcquire by any other must fail with an error that wraps ErrNotAcquired " +
 			"and none that means a failure of the backend: the Locker waits after the first, and takes the outcome for unknown after the second. " +
 			"It must make one attempt and must not wait for the holder: RetryCount 1 promises that to callers.",
-		run: func(f *fixture) {
-			key, g := f.hold(long)
+		run: func(p *process) {
+			key, g := p.hold(long)
 			for range 3 {
-				f.busy(f.request(key, long))
+				p.busy(p.request(key, long))
 			}
-			f.releaseLast(g)
+			p.releaseLast(g)
 		},
 	},
 	{
 		name: "holder",
 		explanation: "A HeldError may leave out the name of the holder, how long it has had the key, and the rest of its lease. What it has must be right: " +
 			"an operator relies on the first two, and a waiter may sleep for the third.",
-		run: func(f *fixture) {
+		run: func(p *process) {
 			requested := time.Now()
-			key, _ := f.hold(long)
+			key, _ := p.hold(long)
 			ends := time.Now().Add(long)
-			time.Sleep(f.Lease)
+			time.Sleep(p.Lease)
 			left := time.Until(ends) + 10*time.Millisecond // a store may round
-			_, err := f.backend.TryAcquire(f.Context(), f.request(key, 10*long))
+			_, err := p.backend.TryAcquire(p.Context(), p.request(key, 10*long))
 			held, ok := errors.AsType[*driver.HeldError](err)
 			if !ok {
 				return
 			}
 			if held.RetryAfter < 0 || held.RetryAfter > left {
-				f.Errorf("%v are left of the lease, the hint is %v", left, held.RetryAfter)
+				p.Errorf("%v are left of the lease, the hint is %v", left, held.RetryAfter)
 			}
 			if held.Holder != "" && held.Holder != holderName {
-				f.Errorf("the holder is named %q, want %q", held.Holder, holderName)
+				p.Errorf("the holder is named %q, want %q", held.Holder, holderName)
 			}
 			if held.Held < 0 || held.Held > time.Since(requested)+patience {
-				f.Errorf("held for %v, %v after the request", held.Held, time.Since(requested))
+				p.Errorf("held for %v, %v after the request", held.Held, time.Since(requested))
 			}
 			if held.Local {
-				f.Errorf("a backend cannot know that the holder is under the same Locker: %v", err)
+				p.Errorf("a backend cannot know that the holder is under the same Locker: %v", err)
 			}
 		},
 	},
@@ -58,16 +57,16 @@ var exclusionCases = []testCase{
 		name:        "ping",
 		explanation: "Ping must return nil if the store answers, and must return when its context ends: a health check that hangs takes a healthy process out of service.",
 		needs:       []need{needsPing},
-		run: func(f *fixture) {
-			if err := f.pinger.Ping(f.Context()); err != nil {
-				f.Errorf("Ping: %v", err)
+		run: func(p *process) {
+			if err := p.pinger.Ping(p.Context()); err != nil {
+				p.Errorf("Ping: %v", err)
 			}
-			ctx, cancel := context.WithCancel(f.Context())
+			ctx, cancel := context.WithCancel(p.Context())
 			cancel()
 			start := time.Now()
-			_ = f.pinger.Ping(ctx) // either result is right
-			if d := time.Since(start); d > f.soon() {
-				f.Errorf("Ping under a context that has ended took %v", d)
+			_ = p.pinger.Ping(ctx) // either result is right
+			if d := time.Since(start); d > p.soon() {
+				p.Errorf("Ping under a context that has ended took %v", d)
 			}
 		},
 	},
@@ -75,8 +74,8 @@ var exclusionCases = []testCase{
 		name: "keys-are-apart",
 		explanation: "Each key is a separate lock, even if two keys differ only in case or at the end of a long text, if one is a prefix " +
 			"of the other, or if they have the same hash tag. Otherwise unrelated callers wait for each other, and a release of one lock frees both.",
-		run: func(f *fixture) {
-			base := f.key()
+		run: func(p *process) {
+			base := p.key()
 			path := strings.Repeat("x", 150-len(base))
 			keys := []string{
 				base, base + "a", base + "A", base + "aa", base + ":a", base + ":a:", base + ":a:a",
@@ -86,14 +85,14 @@ var exclusionCases = []testCase{
 			}
 			grants := make([]driver.Grant, len(keys))
 			for i, key := range keys {
-				grants[i] = f.try(f.request(key, long))
+				grants[i] = p.try(p.request(key, long))
 			}
 			for i, key := range keys {
-				f.release(grants[i])
+				p.release(grants[i])
 				for _, other := range keys[i+1:] {
-					f.busy(f.request(other, long))
+					p.busy(p.request(other, long))
 				}
-				f.free(key)
+				p.free(key)
 			}
 		},
 	},
@@ -101,14 +100,14 @@ var exclusionCases = []testCase{
 		name:        "two-backends",
 		explanation: "Two processes with one store must exclude each other, and one can have what the other has released, with larger tokens.",
 		needs:       []need{needsPeer},
-		run: func(f *fixture) {
-			holder, other := f, f.peer()
-			key, g := f.hold(long)
+		run: func(p *process) {
+			holder, other := p, p.peer()
+			key, g := p.hold(long)
 			for range 6 {
-				other.busy(f.request(key, long))
+				other.busy(p.request(key, long))
 				holder.release(g)
-				next := other.try(f.request(key, long))
-				f.mustRise(g, next)
+				next := other.try(p.request(key, long))
+				p.mustRise(g, next)
 				g, holder, other = next, other, holder
 			}
 			holder.releaseLast(g)
@@ -117,40 +116,40 @@ var exclusionCases = []testCase{
 	{
 		name:        "all-methods-at-once",
 		explanation: "Every method must be safe for concurrent use. Run this with -race.",
-		run: func(f *fixture) {
+		run: func(p *process) {
 			const goroutines, rounds = 8, 20
-			rooms := map[string]*room{f.key(): {}, f.key(): {}, f.key(): {}}
+			rooms := map[string]*room{p.key(): {}, p.key(): {}, p.key(): {}}
 			var wg sync.WaitGroup
 			for range goroutines {
 				wg.Go(func() {
 					for range rounds {
 						for key, room := range rooms { // in random order
-							f.visitOnce(room, f.request(key, long))
+							visitOnce(p, room, p.request(key, long))
 						}
 					}
 				})
 			}
 			wg.Wait()
 			for key := range rooms {
-				f.free(key)
+				p.free(key)
 			}
 		},
 	},
 }
 
 // visitOnce calls every method for one owner, which may or may not get the key.
-func (f *fixture) visitOnce(room *room, r driver.Request) {
-	g, err := f.backend.TryAcquire(f.Context(), r)
-	if err != nil && f.queue != nil {
-		g, err = testkit.Await(f.Context(), f.queue, r, testkit.Looks{Every: time.Millisecond, Attempts: 3})
+func visitOnce(p *process, room *room, r driver.Request) {
+	g, err := p.backend.TryAcquire(p.Context(), r)
+	if err != nil && p.queue != nil {
+		g, err = p.queue.Enqueue(p.Context(), r)
 	}
 	if err == nil {
-		if r := f.renewUnder(f.Context(), []driver.Grant{g}, nil)[0]; r.Status != driver.Renewed {
-			f.Errorf("Renew of a lease that has not ended: %v, %v", r.Status, r.Err)
+		if r := renewUnder(p, p.Context(), []driver.Grant{g}, nil)[0]; r.Status != driver.Renewed {
+			p.Errorf("Renew of a lease that has not ended: %v, %v", r.Status, r.Err)
 		}
-		room.visit(f, g.Sharing(), g.Token, f.tick())
+		room.visit(p, g.Sharing(), g.Token, p.tick())
 	}
-	if err := f.backend.Release(f.Context(), r.Grant()); err != nil && !errors.Is(err, driver.ErrLost) {
-		f.Errorf("Release: %v", err)
+	if err := p.backend.Release(p.Context(), r.Grant()); err != nil && !errors.Is(err, driver.ErrLost) {
+		p.Errorf("Release: %v", err)
 	}
 }

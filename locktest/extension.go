@@ -6,77 +6,58 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// extensions are the requests that extend a lease of their owner.
-func (f *fixture) extensions() []func(r driver.Request) error {
-	all := []func(r driver.Request) error{
-		f.renewing,
-		func(r driver.Request) error {
-			_, err := f.backend.TryAcquire(f.Context(), r)
-			return err
-		},
+// more extends a grant. Its key must not have waiters.
+func more(p *process, g driver.Grant, tokens int) driver.Grant {
+	p.Helper()
+	before := time.Now()
+	more, err := p.extender.Extend(p.Context(), g, tokens)
+	if err != nil {
+		p.Fatalf("Extend by the holder: %v", err)
 	}
-	if f.queue != nil {
-		all = append(all, func(r driver.Request) error {
-			_, err := f.queue.Enqueue(f.Context(), r)
-			return err
-		})
-	}
-	if f.extender != nil {
-		all = append(all, func(r driver.Request) error {
-			_, err := f.extender.Extend(f.Context(), r.Grant(), 4)
-			return err
-		})
-	}
-	return all
+	r := driver.Request{Key: g.Key, Owner: g.Owner, TTL: g.TTL, Mode: g.Mode, Permits: g.Permits, Tokens: tokens}
+	p.inspect(more, r, before)
+	return more
 }
 
-// renewing is Renew as one of the extensions.
-func (f *fixture) renewing(r driver.Request) error {
-	f.Helper()
-	result := f.renewUnder(f.Context(), []driver.Grant{r.Grant()}, nil)[0]
-	if result.Status == driver.Lost {
-		return driver.ErrLost
-	}
-	return result.Err
-}
-
-// extend sends a request of the holder that extends its lease, and returns the grant with
+// extend makes a call that extends the lease of the holder, and returns the grant with
 // the new lease.
-func (f *fixture) extend(g driver.Grant, r driver.Request, send func(driver.Request) error) driver.Grant {
-	f.Helper()
-	f.mustStillHold(g)
+func extend(p *process, g driver.Grant, r driver.Request, c call) driver.Grant {
+	p.Helper()
+	mustStillHold(p, g)
 	sent := time.Now()
-	switch err := send(r); {
+	switch _, err := c.run(p, p.Context(), r.Grant()); {
 	case err == nil:
 		g.Sent, g.TTL = sent, r.TTL
 	case running(g.Sent, g.TTL):
-		f.Fatalf("the holder lost the key %v after its last request, with a lease of %v: %v", time.Since(g.Sent), g.TTL, err)
+		p.Fatalf("the holder lost the key %v after its last request, with a lease of %v: %v", time.Since(g.Sent), g.TTL, err)
 	default:
-		f.tooSlow()
+		p.tooSlow()
 	}
 	return g
 }
 
 // keepAlive acquires a key, and extends the lease often until it has lasted for several
 // times its TTL.
-func (f *fixture) keepAlive(r driver.Request, send func(driver.Request) error) driver.Grant {
-	f.Helper()
-	g := f.try(r)
+func keepAlive(p *process, r driver.Request, c call) driver.Grant {
+	p.Helper()
+	g := p.try(r)
 	for end := time.Now().Add(2 * r.TTL); time.Now().Before(end); time.Sleep(r.TTL / 10) {
-		g = f.extend(g, r, send)
+		g = extend(p, g, r, c)
 	}
 	return g
 }
 
-// mustStillHold checks that no other owner gets the key while the lease runs.
-func (f *fixture) mustStillHold(g driver.Grant) {
-	f.Helper()
-	other, err := f.backend.TryAcquire(f.Context(), f.request(g.Key, long))
-	if err != nil {
-		return
+// eachLateRequest acquires a key for each request that extends a lease, in each mode. It calls
+// do with the grant, which is long, and a function that sends the request with the TTL
+// Features.Lease. To a store that is the arrival of a late copy; the result does not count.
+func eachLateRequest(p *process, do func(g driver.Grant, arrives func())) {
+	p.Helper()
+	for _, ask := range p.modes() {
+		for _, c := range extensions(p) {
+			r := ask(p.key(), long)
+			g := p.try(r)
+			r.TTL = p.Lease
+			do(g, func() { _, _ = c.run(p, p.Context(), r.Grant()) })
+		}
 	}
-	if running(g.Sent, g.TTL) {
-		f.Errorf("another owner got the key %v after the last request of the holder, with a lease of %v", time.Since(g.Sent), g.TTL)
-	}
-	f.release(other)
 }

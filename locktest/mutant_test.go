@@ -3,6 +3,7 @@ package locktest_test
 import (
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -19,8 +20,8 @@ const mutantEnv = "DISTLOCK_MUTANT"
 // mutant is a backend that breaks one rule.
 type mutant struct {
 	name   string
-	caught []string // the cases that must fail, as group/case
-	spoil  func(s *spoiled)
+	caught []string         // the cases that must fail, as group/case
+	spoil  func(s *spoiled) // nil: a kvLock that breaks the rule of this name
 }
 
 // spoiled is an honest backend with methods that can be replaced.
@@ -55,13 +56,15 @@ func newSpoiled(m *mutant) *spoiled {
 // TestMutant runs the suite on backends that break a rule, and checks that it fails. A
 // suite that never failed proves nothing.
 func TestMutant(t *testing.T) {
-	testmode.Long(t)
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, m := range mutants {
+	for _, m := range slices.Concat(mutants, kvMutants) {
 		t.Run(m.name, func(t *testing.T) {
+			if m.spoil != nil {
+				testmode.Long(t)
+			}
 			t.Parallel()
 			patterns := make([]string, len(m.caught))
 			for i, c := range m.caught {
@@ -88,7 +91,7 @@ func TestMutant(t *testing.T) {
 
 // TestSuiteOnMutant is what the child processes of TestMutant run.
 func TestSuiteOnMutant(t *testing.T) {
-	for _, m := range mutants {
+	for _, m := range slices.Concat(mutants, kvMutants) {
 		if m.name == os.Getenv(mutantEnv) {
 			runOn(t, &m)
 			return
@@ -99,6 +102,10 @@ func TestSuiteOnMutant(t *testing.T) {
 
 func runOn(t *testing.T, m *mutant) {
 	t.Helper()
+	if m.spoil == nil {
+		runOnKV(t, m.name)
+		return
+	}
 	var s *spoiled // of the present case
 	locktest.Run(t, func(*testing.T) driver.Backend {
 		s = newSpoiled(m)

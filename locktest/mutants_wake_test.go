@@ -27,7 +27,7 @@ func (s *spoiled) wakes() {
 }
 
 var wakeMutants = []mutant{
-	{"does-not-say-that-the-watch-has-begun", []string{"wake/release"}, func(s *spoiled) {
+	{"does-not-say-that-the-watch-has-begun", []string{"turn/before-the-watch"}, func(s *spoiled) {
 		s.wakes()
 		honest := s.turn
 		s.turn = func(ctx context.Context, r driver.Request) <-chan driver.Grant {
@@ -36,11 +36,11 @@ var wakeMutants = []mutant{
 			return up
 		}
 	}},
-	{"wakes-nobody", []string{"wake/release", "wake/again"}, func(s *spoiled) {
+	{"wakes-nobody", []string{"turn/each-release"}, func(s *spoiled) {
 		s.wakes()
 		s.release = s.Backend.Release
 	}},
-	{"wakes-one", []string{"wake/release"}, func(s *spoiled) {
+	{"wakes-one", []string{"turn/each-release"}, func(s *spoiled) {
 		s.wakes()
 		honest := s.turn
 		watches := 0
@@ -53,7 +53,7 @@ var wakeMutants = []mutant{
 			return begun
 		}
 	}},
-	{"forgets-all-watches-with-one", []string{"wake/again"}, func(s *spoiled) {
+	{"forgets-all-watches-with-one", []string{"turn/others-leave"}, func(s *spoiled) {
 		s.wakes()
 		honest := s.turn
 		all, end := context.WithCancel(context.Background())
@@ -78,7 +78,7 @@ var revokeMutants = []mutant{
 			return held, err
 		}
 	}},
-	{"asks-at-once", []string{"revoke/asks", "revoke/only-this-holder"}, func(s *spoiled) {
+	{"asks-at-once", []string{"revoke/only-this-holder"}, func(s *spoiled) {
 		s.answer(func(r driver.Request, _ *driver.Grant, err error) error {
 			_, _ = s.Backend.Revoke(context.Background(), r.Key)
 			return err

@@ -6,109 +6,109 @@ var queueCases = []testCase{
 	{
 		name:        "free-key",
 		explanation: "Enqueue of a free key must be granted at once.",
-		run: func(f *fixture) {
-			r := f.request(f.key(), long)
+		run: func(p *process) {
+			r := p.request(p.key(), long)
 			before := time.Now()
-			g, err := f.queue.Enqueue(f.Context(), r)
+			g, err := p.queue.Enqueue(p.Context(), r)
 			if err != nil {
-				f.Fatalf("Enqueue of a free key: %v", err)
+				p.Fatalf("Enqueue of a free key: %v", err)
 			}
-			f.inspect(g, r, before)
-			f.release(g)
-			f.free(r.Key)
+			p.inspect(g, r, before)
+			p.release(g)
+			p.free(r.Key)
 		},
 	},
 	{
 		name: "in-order-of-arrival",
 		explanation: "Waiters of all processes must be served in order of arrival, one for each release, with larger tokens, and long before they " +
 			"would look by themselves: a Locker does not poll a Queuer.",
-		run: func(f *fixture) { f.inTurn("w", "wwwwww") },
+		run: func(p *process) { inTurn(p, "w", "wwwwww") },
 	},
 	{
 		name:        "holder-crashed",
 		explanation: "If the holder never releases, the next waiter must get the key when the lease has ended.",
-		run: func(f *fixture) {
-			key, g := f.hold(2 * f.Lease)
-			first := f.queueUpLooking(g, f.request(key, f.Lease), f.Lease/2) // and it crashes too
-			second := f.queueUpLooking(g, f.request(key, long), f.Lease/2)
-			if !f.Bubble {
+		run: func(p *process) {
+			key, g := p.hold(2 * p.Lease)
+			first := queueUpLooking(p, g, p.request(key, p.Lease), p.Lease/2) // and it crashes too
+			second := queueUpLooking(p, g, p.request(key, long), p.Lease/2)
+			if !p.Bubble {
 				select {
 				case <-first.done:
 				case <-second.done: // the first had not come back to its place when its turn came
-					f.tooSlow()
+					p.tooSlow()
 				case <-time.After(patience):
 				}
 			}
-			first.served(f)
-			f.mustHaveEnded(g)
-			f.releaseLast(second.served(f))
+			first.served(p)
+			p.mustHaveEnded(g)
+			p.releaseLast(second.served(p))
 		},
 	},
 	{
 		name:        "renewed-meanwhile",
 		explanation: "A waiter must not get the key while the holder renews its lease.",
-		run: func(f *fixture) {
-			r := f.request(f.key(), 2*f.Lease)
-			g := f.try(r)
-			w := f.queueUpLooking(g, f.request(r.Key, long), f.Lease/3)
+		run: func(p *process) {
+			r := p.request(p.key(), 2*p.Lease)
+			g := p.try(r)
+			w := queueUpLooking(p, g, p.request(r.Key, long), p.Lease/3)
 			for range 20 {
-				time.Sleep(f.Lease / 4)
-				g = f.extend(g, r, f.renewing)
+				time.Sleep(p.Lease / 4)
+				g = extend(p, g, r, renewal)
 			}
-			f.calm()
+			p.calm()
 			select {
 			case <-w.done:
-				f.mustHaveEnded(g)
-				f.tooSlow()
+				p.mustHaveEnded(g)
+				p.tooSlow()
 			default:
 			}
-			f.giveUp(r)
-			f.release(w.served(f))
+			p.giveUp(r)
+			p.release(w.served(p))
 		},
 	},
 	{
 		name: "keeps-its-place",
 		explanation: "A second Acquire with the same owner must have the place of the first: the Locker calls it after a failure of the backend, " +
 			"and would otherwise lose its place each time.",
-		run: func(f *fixture) {
-			key, g := f.hold(long)
-			r := f.request(key, long)
-			f.takePlace(r)
-			second := f.queueUp(f.request(key, long))
-			first := f.queueUp(r)
-			f.release(g)
-			g = first.served(f)
-			second.mustWait(f)
-			f.release(g)
-			f.releaseLast(second.served(f))
+		run: func(p *process) {
+			key, g := p.hold(long)
+			r := p.request(key, long)
+			takePlace(p, r)
+			second := queueUp(p, p.request(key, long))
+			first := queueUp(p, r)
+			p.release(g)
+			g = first.served(p)
+			second.mustWait(p)
+			p.release(g)
+			p.releaseLast(second.served(p))
 		},
 	},
 	{
 		name: "granted-while-away",
 		explanation: "An owner may be granted the key between two calls of Acquire. Release must then pass it on like any grant: " +
 			"a waiter leaves that way when its context has ended.",
-		run: func(f *fixture) {
-			key, g := f.hold(long)
-			away := f.request(key, long)
-			f.takePlace(away)
-			w := f.queueUp(f.request(key, long))
-			f.release(g)
-			f.giveUp(away)
-			f.releaseLast(w.served(f))
+		run: func(p *process) {
+			key, g := p.hold(long)
+			away := p.request(key, long)
+			takePlace(p, away)
+			w := queueUp(p, p.request(key, long))
+			p.release(g)
+			p.giveUp(away)
+			p.releaseLast(w.served(p))
 		},
 	},
 	{
 		name:        "keys-are-apart",
 		explanation: "Each key must have its own queue.",
-		run: func(f *fixture) {
-			busy, key := f.key(), f.key()
-			f.try(f.request(busy, long))
-			blocked := f.queueUp(f.request(busy, long))
-			g := f.try(f.request(key, long))
-			w := f.queueUp(f.request(key, long))
-			f.release(g)
-			f.release(w.served(f))
-			blocked.mustWait(f)
+		run: func(p *process) {
+			busy, key := p.key(), p.key()
+			p.try(p.request(busy, long))
+			blocked := queueUp(p, p.request(busy, long))
+			g := p.try(p.request(key, long))
+			w := queueUp(p, p.request(key, long))
+			p.release(g)
+			p.release(w.served(p))
+			blocked.mustWait(p)
 		},
 	},
 }

@@ -2,7 +2,6 @@ package locktest
 
 import (
 	"errors"
-	"time"
 
 	"github.com/distlock-go/distlock/driver"
 )
@@ -12,60 +11,41 @@ var releaseCases = []testCase{
 		name: "twice",
 		explanation: "To release again what this owner has released must not fail, except with ErrLost, which a store returns that remembers " +
 			"no release that was answered. If another owner has the key by then, the other must keep it.",
-		run: func(f *fixture) {
-			g := f.try(f.request(f.key(), long))
-			f.release(g)
-			if err := f.backend.Release(f.Context(), g); err != nil && !errors.Is(err, driver.ErrLost) {
-				f.Errorf("the second Release: %v", err)
+		run: func(p *process) {
+			g := p.try(p.request(p.key(), long))
+			p.release(g)
+			if err := p.backend.Release(p.Context(), g); err != nil && !errors.Is(err, driver.ErrLost) {
+				p.Errorf("the second Release: %v", err)
 			}
-			next := f.try(f.request(g.Key, long))
-			f.giveUp(driver.Request{Key: g.Key, Owner: g.Owner, TTL: g.TTL})
-			f.busy(f.request(g.Key, long))
-			f.release(next)
-			f.free(g.Key)
+			next := p.try(p.request(g.Key, long))
+			p.giveUp(driver.Request{Key: g.Key, Owner: g.Owner, TTL: g.TTL})
+			p.busy(p.request(g.Key, long))
+			p.release(next)
+			p.free(g.Key)
 		},
 	},
 	{
 		name:        "others",
 		explanation: "Release must not touch the grant of another owner, and the error must wrap ErrLost: a late release must never end the lock of the next holder.",
-		run: func(f *fixture) {
-			key, g := f.hold(long)
-			f.releaseLost(f.request(key, long).Grant())
-			f.busy(f.request(key, long))
-			f.want(f.renewAll(g), driver.Renewed)
-			f.releaseLast(g)
+		run: func(p *process) {
+			key, g := p.hold(long)
+			p.releaseLost(p.request(key, long).Grant())
+			p.busy(p.request(key, long))
+			mustReport(p, renewAll(p, g), driver.Renewed)
+			p.releaseLast(g)
 		},
 	},
 	{
 		name: "unknown-outcome",
 		explanation: "Release of a grant without tokens gives up a request with an unknown outcome: it must free the key if the request was granted, " +
 			"and must not be an error if the request never arrived.",
-		run: func(f *fixture) {
-			r := f.request(f.key(), long)
-			f.try(r)
-			f.release(r.Grant())
-			f.release(f.request(r.Key, long).Grant())
-			f.release(f.request(f.key(), long).Grant())
-			f.free(r.Key)
+		run: func(p *process) {
+			r := p.request(p.key(), long)
+			p.try(r)
+			p.release(r.Grant())
+			p.release(p.request(r.Key, long).Grant())
+			p.release(p.request(p.key(), long).Grant())
+			p.free(r.Key)
 		},
 	},
-}
-
-// releaseLost releases a key that another owner has.
-func (f *fixture) releaseLost(g driver.Grant) {
-	f.Helper()
-	start := time.Now()
-	err := f.backend.Release(f.Context(), g)
-	if err == nil && f.Resend > 0 && time.Since(start) >= f.Resend {
-		f.tooSlow()
-	}
-	f.mustBeLost(err)
-}
-
-// mustBeLost checks the error of an owner that does not have the key.
-func (f *fixture) mustBeLost(err error) {
-	f.Helper()
-	if !errors.Is(err, driver.ErrLost) {
-		f.Errorf("the owner does not have the key, but the error does not wrap ErrLost: %v", err)
-	}
 }

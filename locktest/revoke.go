@@ -11,79 +11,79 @@ var revokeCases = []testCase{
 		name: "asks",
 		explanation: "Revoke must close the channel of the holder, whichever process asks, and must take nothing away. " +
 			"When Revoked has returned, no request must be missed.",
-		run: func(f *fixture) {
-			other := f.last().revoker
-			g := f.try(f.request(f.key(), long))
-			asked := f.revoker.Revoked(f.Context(), g)
-			f.mustSay(true, other.Revoke, g.Key)
+		run: func(p *process) {
+			other := p.last().revoker
+			g := p.try(p.request(p.key(), long))
+			asked := p.revoker.Revoked(p.Context(), g)
+			p.mustSay(true, other.Revoke, g.Key)
 			select {
 			case <-asked:
 			case <-time.After(patience):
-				f.Fatal("the holder was not told of a request after Revoked had returned")
+				p.Fatal("the holder was not told of a request after Revoked had returned")
 			}
-			f.mustStillHold(g)
-			f.release(g)
+			mustStillHold(p, g)
+			p.release(g)
 		},
 	},
 	{
 		name:        "readers",
 		explanation: "Revoke must ask all holders of the key.",
 		needs:       []need{needsShare},
-		run: func(f *fixture) {
-			key := f.key()
-			one, two := f.try(f.reader(key, long)), f.try(f.reader(key, long))
-			f.mustRevoke(f.revoker, key, f.revoker.Revoked(f.Context(), one), f.revoker.Revoked(f.Context(), two))
-			f.release(one)
-			f.release(two)
+		run: func(p *process) {
+			key := p.key()
+			one, two := p.try(p.reader(key, long)), p.try(p.reader(key, long))
+			mustRevoke(p, p.revoker, key, p.revoker.Revoked(p.Context(), one), p.revoker.Revoked(p.Context(), two))
+			p.release(one)
+			p.release(two)
 		},
 	},
 	{
 		name: "only-this-holder",
 		explanation: "A request is for the present holders of one key: neither another key nor the next holder is asked. " +
 			"Revoke of a free key must say that it is not held.",
-		run: func(f *fixture) {
-			key, g := f.hold(long)
-			_, other := f.hold(long)
-			otherAsked := f.revoker.Revoked(f.Context(), other)
-			f.mustRevoke(f.revoker, key, f.revoker.Revoked(f.Context(), g))
-			f.release(g)
-			f.mustSay(false, f.revoker.Revoke, key)
-			next := f.try(f.request(key, long))
-			nextAsked := f.revoker.Revoked(f.Context(), next)
-			f.mustNotBeAsked(otherAsked)
-			f.mustNotBeAsked(nextAsked)
-			f.release(next)
-			f.mustSay(false, f.revoker.Revoke, key)
-			f.mustSay(false, f.revoker.Revoke, f.key())
+		run: func(p *process) {
+			key, g := p.hold(long)
+			_, other := p.hold(long)
+			otherAsked := p.revoker.Revoked(p.Context(), other)
+			mustRevoke(p, p.revoker, key, p.revoker.Revoked(p.Context(), g))
+			p.release(g)
+			p.mustSay(false, p.revoker.Revoke, key)
+			next := p.try(p.request(key, long))
+			nextAsked := p.revoker.Revoked(p.Context(), next)
+			mustNotBeAsked(p, otherAsked)
+			mustNotBeAsked(p, nextAsked)
+			p.release(next)
+			p.mustSay(false, p.revoker.Revoke, key)
+			p.mustSay(false, p.revoker.Revoke, p.key())
 		},
 	},
 }
 
 // mustRevoke asks until all channels are closed: a request may be lost.
-func (f *fixture) mustRevoke(r driver.Revoker, key string, asked ...<-chan struct{}) {
-	f.Helper()
+func mustRevoke(p *process, r driver.Revoker, key string, asked ...<-chan struct{}) {
+	p.Helper()
 	end := time.After(patience)
 	for _, asked := range asked {
 		for told := false; !told; {
-			f.mustSay(true, r.Revoke, key)
+			p.mustSay(true, r.Revoke, key)
 			select {
 			case <-asked:
 				told = true
-			case <-time.After(20 * f.tick()):
+			case <-time.After(20 * p.tick()):
 			case <-end:
-				f.Fatalf("the holder was not told within %v", patience)
+				p.Fatalf("the holder was not told within %v", patience)
 			}
 		}
 	}
 }
 
 // mustNotBeAsked checks that the holder was not asked.
-func (f *fixture) mustNotBeAsked(asked <-chan struct{}) {
-	f.Helper()
-	f.calm()
+func mustNotBeAsked(p *process, asked <-chan struct{}) {
+	p.Helper()
+	p.calm()
 	select {
 	case <-asked:
-		f.Fatal("a holder was asked that must not be")
+		p.Fatal("a holder was asked that must not be")
 	default:
 	}
 }

@@ -1,10 +1,13 @@
 package locktest
 
 import (
+	"context"
+	"io"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/driver"
 )
 
@@ -38,4 +41,58 @@ func (r *room) visit(t testing.TB, s driver.Sharing, token uint64, stay time.Dur
 	r.mu.Lock()
 	r.inside--
 	r.mu.Unlock()
+}
+
+// locker returns a Locker of this process, with the backend b, which it closes at the end of
+// the case.
+func locker(p *process, b driver.Backend, cfg distlock.Config) *distlock.Locker {
+	p.Helper()
+	l := distlock.New(b, cfg)
+	if c, ok := b.(io.Closer); ok {
+		p.closed[c] = true
+	}
+	p.Cleanup(func() {
+		if err := l.Close(); err != nil {
+			p.Errorf("Close: %v", err)
+		}
+	})
+	return l
+}
+
+// crowd makes many goroutines, of two processes if there are two, take turns in a room under
+// one key, with each sharing of it in turn. With little time for hand-overs the key often goes
+// from one process to the other.
+func crowd(p *process, sharings ...driver.Sharing) {
+	p.Helper()
+	const goroutines, rounds = 60, 3
+	cfg := distlock.Config{HandOverTime: time.Millisecond}
+	lockers := []*distlock.Locker{locker(p, p.backend, cfg)}
+	if p.Peer != nil {
+		lockers = append(lockers, locker(p, p.peer().backend, cfg))
+	}
+	key := p.key()
+	var r room
+	var wg sync.WaitGroup
+	for i := range goroutines {
+		wg.Go(func() {
+			for round := range rounds {
+				s := sharings[(i/2+round)%len(sharings)]
+				// The interval is short for backends that are not a Queuer.
+				o := distlock.Opts{KeyTimeout: long, RetryInterval: max(p.Lease/50, time.Millisecond), Mode: s.Mode, Permits: s.Permits}
+				err := lockers[i%len(lockers)].Do(p.Context(), key, o, func(ctx context.Context) error {
+					lease, _ := distlock.FromContext(ctx)
+					r.visit(p, s, lease.Token(), p.tick())
+					return lease.Check()
+				})
+				if err != nil {
+					p.Errorf("Do: %v", err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if r.visits != goroutines*rounds {
+		p.Errorf("%d visits, and %d were counted", goroutines*rounds, r.visits)
+	}
+	p.release(p.seize(p.request(key, long), 0)) // a Locker may release in the background
 }

@@ -11,91 +11,91 @@ var sharedCases = []testCase{
 		name:        "writer-waits-for-all",
 		explanation: "A waiting writer must get the key at once when the last reader has released, and not before.",
 		needs:       []need{needsQueue},
-		run:         func(f *fixture) { f.inTurn("rrr", "w") },
+		run:         func(p *process) { inTurn(p, "rrr", "w") },
 	},
 	{
 		name: "later-readers-wait",
 		explanation: "A reader that arrives after a waiting writer must wait behind it, even if other readers have the key: " +
 			"otherwise readers that come and go would keep the writer out.",
 		needs: []need{needsQueue},
-		run:   func(f *fixture) { f.inTurn("r", "wr") },
+		run:   func(p *process) { inTurn(p, "r", "wr") },
 	},
 	{
 		name:        "next-readers-together",
 		explanation: "When a reader is first in the queue, all readers up to the next writer must get the key together.",
 		needs:       []need{needsQueue},
-		run:         func(f *fixture) { f.inTurn("w", "rrrwr") },
+		run:         func(p *process) { inTurn(p, "w", "rrrwr") },
 	},
 	{
 		name:        "writer-leaves-the-queue",
 		explanation: "When a waiting writer gives up its place, the readers behind it must get the key.",
 		needs:       []need{needsQueue},
-		run: func(f *fixture) {
-			key := f.key()
-			g := f.try(f.reader(key, long))
-			gone := f.request(key, long)
-			f.takePlace(gone)
-			w := f.queueUp(f.reader(key, long))
-			f.giveUp(gone)
-			f.release(w.served(f))
-			f.releaseLast(g)
+		run: func(p *process) {
+			key := p.key()
+			g := p.try(p.reader(key, long))
+			gone := p.request(key, long)
+			takePlace(p, gone)
+			w := queueUp(p, p.reader(key, long))
+			p.giveUp(gone)
+			p.release(w.served(p))
+			p.releaseLast(g)
 		},
 	},
 	{
 		name:        "crashed-with-waiters",
 		explanation: "If a reader or the holder of a permit never releases, the next waiter must get its place when its lease has ended.",
 		needs:       []need{needsQueue},
-		run: func(f *fixture) {
-			key := f.key()
-			g := f.try(f.reader(key, 2*f.Lease))
-			writer := f.queueUpLooking(g, f.request(key, long), f.Lease/2).served(f)
-			f.mustHaveEnded(g)
-			f.releaseLast(writer)
-			f.take(key, permits-1)
-			g = f.try(f.permit(key, 2*f.Lease))
-			f.queueUpLooking(g, f.permit(key, long), f.Lease/2).served(f)
-			f.busy(f.permit(key, long))
+		run: func(p *process) {
+			key := p.key()
+			g := p.try(p.reader(key, 2*p.Lease))
+			writer := queueUpLooking(p, g, p.request(key, long), p.Lease/2).served(p)
+			p.mustHaveEnded(g)
+			p.releaseLast(writer)
+			p.take(key, permits-1)
+			g = p.try(p.permit(key, 2*p.Lease))
+			queueUpLooking(p, g, p.permit(key, long), p.Lease/2).served(p)
+			p.busy(p.permit(key, long))
 		},
 	},
 	{
 		name:        "each-its-own-lease",
 		explanation: "Each reader has its own lease: the end of one must not end another, and the longest keeps a writer out.",
-		run: func(f *fixture) {
-			key := f.key()
-			longer := f.try(f.reader(key, 4*f.Lease))
-			short := f.try(f.reader(key, f.Lease))
-			time.Sleep(2 * f.Lease)
-			f.want(f.renewAll(short), driver.Lost)
-			f.mustStillHold(longer)
-			f.seize(f.request(key, long), 2*f.Lease)
+		run: func(p *process) {
+			key := p.key()
+			longer := p.try(p.reader(key, 4*p.Lease))
+			short := p.try(p.reader(key, p.Lease))
+			time.Sleep(2 * p.Lease)
+			mustReport(p, renewAll(p, short), driver.Lost)
+			mustStillHold(p, longer)
+			p.seize(p.request(key, long), 2*p.Lease)
 		},
 	},
 	{
 		name:        "renewal-of-one",
 		explanation: "Renew must extend the lease of the reader, or holder of a permit, that it is called for, and no other.",
-		run: func(f *fixture) {
-			for _, ask := range f.modes()[1:] {
-				r := ask(f.key(), f.Lease)
-				crashed := f.try(ask(r.Key, f.Lease))
-				f.keepAlive(r, f.renewing)
-				f.want(f.renewAll(crashed), driver.Lost)
+		run: func(p *process) {
+			for _, ask := range p.modes()[1:] {
+				r := ask(p.key(), p.Lease)
+				crashed := p.try(ask(r.Key, p.Lease))
+				keepAlive(p, r, renewal)
+				mustReport(p, renewAll(p, crashed), driver.Lost)
 			}
 		},
 	},
 	{
 		name:        "release-of-one",
 		explanation: "Release by one reader must not change the others.",
-		run: func(f *fixture) {
-			key := f.key()
-			one, other := f.try(f.reader(key, long)), f.try(f.reader(key, long))
-			f.release(one)
-			f.busy(f.request(key, long))
-			f.want(f.renewAll(one, other), driver.Lost, driver.Renewed)
-			f.giveUp(driver.Request{Key: key, Owner: one.Owner, TTL: one.TTL, Mode: one.Mode}) // again
-			f.releaseLost(f.request(key, long).Grant())
-			f.busy(f.request(key, long))
-			f.want(f.renewAll(other), driver.Renewed)
-			f.releaseLast(other)
+		run: func(p *process) {
+			key := p.key()
+			one, other := p.try(p.reader(key, long)), p.try(p.reader(key, long))
+			p.release(one)
+			p.busy(p.request(key, long))
+			mustReport(p, renewAll(p, one, other), driver.Lost, driver.Renewed)
+			p.giveUp(driver.Request{Key: key, Owner: one.Owner, TTL: one.TTL, Mode: one.Mode}) // again
+			p.releaseLost(p.request(key, long).Grant())
+			p.busy(p.request(key, long))
+			mustReport(p, renewAll(p, other), driver.Renewed)
+			p.releaseLast(other)
 		},
 	},
 	{
@@ -103,19 +103,19 @@ var sharedCases = []testCase{
 		explanation: "The tokens of readers, of writers and of holders of permits must rise in the order of the grants, even among those that " +
 			"hold the key together: a resource that has seen a later token refuses an earlier one.",
 		needs: []need{needsTokens},
-		run: func(f *fixture) {
-			key, last := f.hold(long)
+		run: func(p *process) {
+			key, last := p.hold(long)
 			for range 4 {
-				for _, ask := range f.modes() {
-					f.release(last)
+				for _, ask := range p.modes() {
+					p.release(last)
 					r := ask(key, long)
 					r.Tokens = 16
-					next := f.try(r)
-					f.mustRise(last, next)
+					next := p.try(r)
+					p.mustRise(last, next)
 					if last = next; next.Sharing() != (driver.Sharing{}) {
-						last = f.try(ask(key, long))
-						f.mustRise(next, last)
-						f.release(next)
+						last = p.try(ask(key, long))
+						p.mustRise(next, last)
+						p.release(next)
 					}
 				}
 			}
@@ -125,17 +125,17 @@ var sharedCases = []testCase{
 		name: "admits",
 		explanation: "TryAcquire must grant a key beside its holders exactly if driver.Sharing.Admits says so: " +
 			"the Locker decides by it inside a process, and two processes must decide alike.",
-		run: func(f *fixture) {
-			other := f.last()
+		run: func(p *process) {
+			other := p.last()
 			for _, has := range sharings {
 				for _, asks := range sharings {
-					key := f.key()
+					key := p.key()
 					for n := 0; n <= 3; n++ {
-						other.mustAgree(key, n, has, asks)
+						mustAgree(other, key, n, has, asks)
 						if !has.Admits(n, has) {
 							break
 						}
-						f.try(f.asking(key, has))
+						p.try(p.asking(key, has))
 					}
 				}
 			}
@@ -144,9 +144,9 @@ var sharedCases = []testCase{
 	{
 		name:        "crowd",
 		explanation: "A function under a writer's lock must not overlap with any other, in one process or two, and each must get its turn.",
-		run: func(f *fixture) {
+		run: func(p *process) {
 			reader := driver.Sharing{Mode: driver.Shared}
-			f.crowd(reader, reader, reader, driver.Sharing{})
+			crowd(p, reader, reader, reader, driver.Sharing{})
 		},
 	},
 }
@@ -156,29 +156,22 @@ var sharings = []driver.Sharing{
 	{Mode: driver.Exclusive}, {Mode: driver.Shared}, {Permits: 1}, {Permits: 2}, {Permits: 3},
 }
 
-// asking returns a request of a new owner with that sharing.
-func (f *fixture) asking(key string, s driver.Sharing) driver.Request {
-	r := f.request(key, long)
-	r.Mode, r.Permits = s.Mode, s.Permits
-	return r
-}
-
 // mustAgree checks that TryAcquire with the sharing asks succeeds exactly if Admits says so,
 // while n holders have the key with the sharing has.
-func (f *fixture) mustAgree(key string, n int, has, asks driver.Sharing) {
-	f.Helper()
-	r := f.asking(key, asks)
-	g, err := f.attempt(r)
+func mustAgree(p *process, key string, n int, has, asks driver.Sharing) {
+	p.Helper()
+	r := p.asking(key, asks)
+	g, err := p.attempt(r)
 	admitted := has.Admits(n, asks)
-	if admitted && err != nil && f.Settle > 0 {
-		g, err = f.try(r), nil
+	if admitted && err != nil && p.Settle > 0 {
+		g, err = p.try(r), nil
 	}
 	if admitted != (err == nil) {
-		f.Errorf("%d holders with %+v, and TryAcquire with %+v returned the error %v; Admits returned %v", n, has, asks, err, admitted)
+		p.Errorf("%d holders with %+v, and TryAcquire with %+v returned the error %v; Admits returned %v", n, has, asks, err, admitted)
 	}
 	if err == nil {
-		f.release(g)
+		p.release(g)
 	} else {
-		f.mustBeHeld(err)
+		p.mustBeHeld(err)
 	}
 }

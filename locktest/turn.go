@@ -1,41 +1,115 @@
 package locktest
 
 import (
+	"context"
+	"slices"
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
 )
 
-// inTurn makes waiters of all processes queue up for a key that has the given holders, and
-// releases the holders in order. Each waiter must get the key as soon as all before it have
-// it and Admits says so, and no sooner. A letter is a writer (w), a reader (r), or the holder of a
-// permit (p).
-func (f *fixture) inTurn(holders, waiters string) {
-	f.Helper()
-	asks := map[rune]func(string, time.Duration) driver.Request{'w': f.request, 'r': f.reader, 'p': f.permit}
-	key := f.key()
-	var held []driver.Grant
-	for _, letter := range holders {
-		held = append(held, f.try(asks[letter](key, long)))
+var turnCases = []testCase{
+	{
+		name: "each-release",
+		explanation: "After each release, in any process, Turn must tell a waiter to make an attempt, or have a grant for it: all waiters are served one after the other, " +
+			"and none looks by itself. A channel must be closed when it tells no more.",
+		run: func(p *process) {
+			key, g := p.hold(long)
+			var waiters []*waiter
+			for _, where := range []*process{p, p, p.last(), p} {
+				waiters = append(waiters, queueUp(where, p.request(key, long)))
+			}
+			for len(waiters) > 0 {
+				p.release(g)
+				i := anyServed(p, waiters)
+				g = waiters[i].served(p)
+				waiters = slices.Delete(waiters, i, i+1)
+			}
+			p.releaseLast(g)
+		},
+	},
+	{
+		name:        "before-the-watch",
+		explanation: "A release between the refused attempt and Turn must not be missed: the channel must receive a value, or be closed, when the watch has begun.",
+		run: func(p *process) {
+			key, g := p.hold(long)
+			r := p.request(key, long)
+			_, err := p.ask(p.Context(), r)
+			p.mustBeHeld(err)
+			p.release(g)
+			mustTell(p, p.waker.Turn(p.Context(), r), "of a release before the watch")
+			p.giveUp(r)
+			p.free(key)
+		},
+	},
+	{
+		name:        "others-leave",
+		explanation: "The end of one watch must end no other.",
+		run: func(p *process) {
+			key, g := p.hold(long)
+			gone, stays := queueUp(p, p.request(key, long)), queueUp(p, p.request(key, long))
+			gone.cancel()
+			gone.discard(p)
+			p.release(g)
+			p.releaseLast(stays.served(p))
+		},
+	},
+	{
+		name:        "ends-with-the-context",
+		explanation: "A watch must end with its context, and must not wait for somebody who receives: nobody does. Release gives up what was granted meanwhile.",
+		run: func(p *process) {
+			key, g := p.hold(long)
+			r := p.request(key, long)
+			_, err := p.ask(p.Context(), r)
+			p.mustBeHeld(err)
+			ctx, end := context.WithCancel(p.Context())
+			p.waker.Turn(ctx, r)
+			p.waker.Turn(p.Context(), r) // which nobody receives from either
+			end()
+			p.release(g)
+			p.calm()
+			p.giveUp(r)
+			p.free(key)
+		},
+	},
+	{
+		name:        "observer",
+		explanation: "A Waker without a queue must tell an observer of a release, who has no owner: the Request has only a key.",
+		needs:       []need{needsNoQueue},
+		run: func(p *process) {
+			key, g := p.hold(long)
+			turn := p.waker.Turn(p.Context(), driver.Request{Key: key})
+			mustTell(p, turn, "at first")
+			p.calm()
+			p.release(g)
+			mustTell(p, turn, "of a release")
+			p.free(key)
+		},
+	},
+}
+
+// mustTell waits for a value, or the end of the channel.
+func mustTell(p *process, turn <-chan driver.Grant, what string) {
+	p.Helper()
+	select {
+	case <-turn:
+	case <-time.After(patience):
+		p.Fatalf("the waiter was not told %s within %v", what, patience)
 	}
-	processes := []*fixture{f, f.last()}
-	var queue []*waiter
-	for i, letter := range waiters {
-		queue = append(queue, processes[i%2].queueUp(asks[letter](key, long)))
-	}
-	for len(held) > 0 {
-		for _, w := range queue {
-			w.mustWait(f)
-			f.busy(f.asking(key, w.request.Sharing())) // a newcomer
+}
+
+// anyServed waits until one of the waiters is served.
+func anyServed(p *process, waiters []*waiter) int {
+	p.Helper()
+	for start := time.Now(); time.Since(start) < patience; time.Sleep(p.tick()) {
+		for i, w := range waiters {
+			select {
+			case <-w.done:
+				return i
+			default:
+			}
 		}
-		released := held[0]
-		f.release(released)
-		held = held[1:]
-		for len(queue) > 0 && (len(held) == 0 || held[0].Sharing().Admits(len(held), queue[0].request.Sharing())) {
-			next := queue[0].served(f)
-			f.mustRise(released, next)
-			held, queue = append(held, next), queue[1:]
-		}
 	}
-	f.free(key)
+	p.Fatalf("no waiter was served within %v after a release", patience)
+	return 0
 }

@@ -3,11 +3,10 @@ package locktest
 import (
 	"context"
 	"errors"
-	"testing/synctest"
+	"fmt"
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
-	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
 // waiter is a caller that waits, on its own goroutine.
@@ -20,116 +19,173 @@ type waiter struct {
 	err     error
 }
 
-// rarely is how a waiter looks by itself if only its turn or the end of a lease can help it in
-// time. It ends if it is stuck.
-var rarely = testkit.Looks{Every: 2 * patience, Attempts: 2}
-
-// wait starts a waiter, which is cancelled at the end of the case.
-func (f *fixture) wait(r driver.Request) *waiter { return f.waitLooking(r, rarely) }
-
-func (f *fixture) waitLooking(r driver.Request, looks testkit.Looks) *waiter {
-	f.Helper()
-	ctx, cancel := context.WithCancel(f.Context())
-	w := &waiter{request: r, start: time.Now(), cancel: cancel, done: make(chan struct{})}
-	go func() {
-		defer close(w.done)
-		w.grant, w.err = testkit.Await(ctx, f.queue, r, looks)
-	}()
-	f.Cleanup(func() {
-		cancel()
-		select {
-		case <-w.done: // the owner may still have its place
-			_ = f.backend.Release(context.WithoutCancel(f.Context()), r.Grant())
-		case <-time.After(5 * patience):
-			f.Errorf("a waiter has not returned long after its context has ended")
-		}
-	})
-	return w
-}
-
-// takePlace takes a place in the queue, which the owner keeps until Release.
-func (f *fixture) takePlace(r driver.Request) {
-	f.Helper()
-	_, err := f.queue.Enqueue(f.Context(), r)
-	f.mustBeHeld(err)
-}
-
-// calm waits until all other goroutines wait. In real time that cannot be known, and it
-// returns at once.
-func (f *fixture) calm() {
-	if f.Bubble {
-		synctest.Wait()
-	}
-}
-
-// queueUp starts a waiter for a key that is held, and returns when the owner is in the
-// queue.
-func (f *fixture) queueUp(r driver.Request) *waiter {
-	f.Helper()
-	if !f.Bubble {
-		f.takePlace(r) // the queue cannot be seen from outside
-	}
-	w := f.wait(r)
-	f.calm()
-	return w
-}
-
-// queueUpLooking starts a waiter that looks again at intervals, because no message says
-// that the lease of the holder has ended or was forgotten.
-func (f *fixture) queueUpLooking(holder driver.Grant, r driver.Request, every time.Duration) *waiter {
-	f.Helper()
-	before := time.Now()
-	g, err := f.queue.Enqueue(f.Context(), r)
-	if err == nil && !running(holder.Sent, holder.TTL) {
-		f.inspect(g, r, before)
-		f.tooSlow()
-	}
-	f.mustBeHeld(err)
-	w := f.waitLooking(r, testkit.Looks{Every: every})
-	f.calm()
-	return w
-}
-
 // result waits for the error of the waiter, or nil.
-func (w *waiter) result(f *fixture, within time.Duration) error {
-	f.Helper()
+func (w *waiter) result(p *process, within time.Duration) error {
+	p.Helper()
 	select {
 	case <-w.done:
 		return w.err
 	case <-time.After(within):
-		f.Fatalf("the waiter has not returned after %v", time.Since(w.start))
+		p.Fatalf("the waiter has not returned after %v", time.Since(w.start))
 		return nil
 	}
 }
 
 // served waits for the grant, which must come before the waiter looks by itself.
-func (w *waiter) served(f *fixture) driver.Grant {
-	f.Helper()
-	if err := w.result(f, patience); err != nil {
-		f.Fatalf("the waiter, after %v: %v", time.Since(w.start), err)
+func (w *waiter) served(p *process) driver.Grant {
+	p.Helper()
+	if err := w.result(p, patience); err != nil {
+		p.Fatalf("the waiter, after %v: %v", time.Since(w.start), err)
 	}
-	f.inspect(w.grant, w.request, w.start)
+	p.inspect(w.grant, w.request, w.start)
 	return w.grant
 }
 
 // mustWait checks that w has not been served out of turn. In virtual time it also knows that
 // w waits.
-func (w *waiter) mustWait(f *fixture) {
-	f.Helper()
-	f.calm()
+func (w *waiter) mustWait(p *process) {
+	p.Helper()
+	p.calm()
 	select {
 	case <-w.done:
-		f.Fatalf("a waiter was served, or failed, out of turn: %v", w.err)
+		p.Fatalf("a waiter was served, or failed, out of turn: %v", w.err)
 	default:
 	}
 }
 
 // discard waits for a waiter to return after its context has ended, and gives up what it
 // has.
-func (w *waiter) discard(f *fixture) {
-	f.Helper()
-	if err := w.result(f, f.soon()); err != nil && !errors.Is(err, context.Canceled) {
-		f.Errorf("a waiter with a cancelled context: %v", err)
+func (w *waiter) discard(p *process) {
+	p.Helper()
+	if err := w.result(p, p.soon()); err != nil && !errors.Is(err, context.Canceled) {
+		p.Errorf("a waiter with a cancelled context: %v", err)
 	}
-	f.giveUp(w.request)
+	p.giveUp(w.request)
+}
+
+// inTurn makes waiters of all processes queue up for a key that has the given holders, and
+// releases the holders in order. Each waiter must get the key as soon as all before it have
+// it and Admits says so, and no sooner. A letter is a writer (w), a reader (r), or the holder of a
+// permit (p).
+func inTurn(p *process, holders, waiters string) {
+	p.Helper()
+	asks := map[rune]func(string, time.Duration) driver.Request{'w': p.request, 'r': p.reader, 'p': p.permit}
+	key := p.key()
+	var held []driver.Grant
+	for _, letter := range holders {
+		held = append(held, p.try(asks[letter](key, long)))
+	}
+	processes := []*process{p, p.last()}
+	var queue []*waiter
+	for i, letter := range waiters {
+		queue = append(queue, queueUp(processes[i%2], asks[letter](key, long)))
+	}
+	for len(held) > 0 {
+		for _, w := range queue {
+			w.mustWait(p)
+			p.busy(p.asking(key, w.request.Sharing())) // a newcomer
+		}
+		released := held[0]
+		p.release(released)
+		held = held[1:]
+		for len(queue) > 0 && (len(held) == 0 || held[0].Sharing().Admits(len(held), queue[0].request.Sharing())) {
+			next := queue[0].served(p)
+			p.mustRise(released, next)
+			held, queue = append(held, next), queue[1:]
+		}
+	}
+	p.free(key)
+}
+
+// rarely is when a waiter looks by itself that only its turn or the end of a lease can help in
+// time.
+const rarely = 2 * patience
+
+// wait starts a waiter that looks by itself at intervals. It is cancelled at the end of the case.
+func wait(p *process, r driver.Request, every time.Duration) *waiter {
+	p.Helper()
+	ctx, cancel := context.WithCancel(p.Context())
+	w := &waiter{request: r, start: time.Now(), cancel: cancel, done: make(chan struct{})}
+	go func() {
+		defer close(w.done)
+		w.grant, w.err = await(ctx, p, r, every)
+	}()
+	p.Cleanup(func() {
+		cancel()
+		select {
+		case <-w.done: // the owner may still have its place
+			_ = p.backend.Release(context.WithoutCancel(p.Context()), r.Grant())
+		case <-time.After(5 * patience):
+			p.Errorf("a waiter has not returned long after its context has ended")
+		}
+	})
+	return w
+}
+
+// takePlace takes a place in the queue, which the owner keeps until Release.
+func takePlace(p *process, r driver.Request) {
+	p.Helper()
+	_, err := p.ask(p.Context(), r)
+	p.mustBeHeld(err)
+}
+
+// queueUp starts a waiter for a key that is held, and returns when the owner is in the
+// queue.
+func queueUp(p *process, r driver.Request) *waiter {
+	p.Helper()
+	if !p.Bubble || p.queue == nil {
+		takePlace(p, r) // the queue cannot be seen from outside
+	}
+	w := wait(p, r, rarely)
+	p.calm()
+	return w
+}
+
+// queueUpLooking starts a waiter that looks again at intervals, because no message says
+// that the lease of the holder has ended or was forgotten.
+func queueUpLooking(p *process, holder driver.Grant, r driver.Request, every time.Duration) *waiter {
+	p.Helper()
+	before := time.Now()
+	g, err := p.queue.Enqueue(p.Context(), r)
+	if err == nil && !running(holder.Sent, holder.TTL) {
+		p.inspect(g, r, before)
+		p.tooSlow()
+	}
+	p.mustBeHeld(err)
+	w := wait(p, r, every)
+	p.calm()
+	return w
+}
+
+// await waits for a key as a Locker does.
+func await(ctx context.Context, p *process, r driver.Request, every time.Duration) (driver.Grant, error) {
+	watching, end := context.WithCancel(ctx)
+	defer end()
+	var turn <-chan driver.Grant
+	for {
+		g, err := p.ask(ctx, r)
+		if !errors.Is(err, driver.ErrNotAcquired) {
+			return g, err
+		}
+		if turn == nil && p.waker != nil {
+			turn = p.waker.Turn(watching, r)
+		}
+		pause := every
+		if held, ok := errors.AsType[*driver.HeldError](err); ok && held.RetryAfter > 0 {
+			pause = min(pause, max(held.RetryAfter, 2*time.Millisecond))
+		}
+		select {
+		case g, open := <-turn:
+			if g.Owner != "" && running(g.Sent, g.TTL) {
+				return g, nil
+			}
+			if !open {
+				turn = nil
+				time.Sleep(p.tick()) // a store that closes each channel at once is slow, and no more
+			}
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return driver.Grant{}, fmt.Errorf("%w: %w", err, ctx.Err())
+		}
+	}
 }

@@ -15,9 +15,9 @@ import (
 // the key: one request if the key is free, or if it is held by an owner that excludes
 // others; two if the owner joins other holders.
 //
-// The grant's TTL is shorter than the request's if the TTL of the session is too short for
-// it.
-func (b *Backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
+// The grant's TTL is shorter than the request's if the TTL of the session is too short
+// for it.
+func (b *backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	tk, err := b.ticket(ctx, &r, false)
 	if err != nil {
 		return driver.Grant{}, err
@@ -26,7 +26,7 @@ func (b *Backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Gran
 	defer end()
 	g, o, err := b.attempt(op, tk, &r, true)
 	if o != nil {
-		err = b.heldError(o.queue)
+		err = o.Err(op, true)
 	}
 	if errors.Is(err, driver.ErrNotAcquired) {
 		b.table.Lose(tk, true)
@@ -34,24 +34,28 @@ func (b *Backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Gran
 	return g, b.table.unsent(tk, err)
 }
 
-// Acquire implements [driver.Queuer]. It creates a place in the queue and watches only the
-// places that it waits for. It also looks again when r.Backoff says so. If the lease of
-// etcd ends, it creates a place anew. A nil r.Backoff means half a second and no limit.
-func (b *Backend) Acquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
+// Enqueue implements [driver.Queuer]. It creates a place in the queue. If the lease of
+// etcd has ended, it creates a place anew.
+func (b *backend) Enqueue(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	tk, err := b.ticket(ctx, &r, true)
 	if err != nil {
 		return driver.Grant{}, err
 	}
-	g, err := placequeue.Acquire(ctx, b.background, tk.Gone, r.Backoff, func() (driver.Grant, *obstacle, error) {
-		op, end := b.opContext(ctx)
-		defer end()
+	op, end := b.opContext(ctx)
+	defer end()
+	g, err := b.table.Enqueue(op, tk, func() (driver.Grant, placequeue.Obstacle, error) {
 		return b.attempt(op, tk, &r, false)
 	})
 	return g, b.table.unsent(tk, err)
 }
 
+// Turn implements [driver.Waker]. It watches only the places that the owner waits for.
+func (b *backend) Turn(ctx context.Context, r driver.Request) <-chan driver.Grant {
+	return b.table.Turn(ctx, b.background, &r)
+}
+
 // ticket returns the ticket of the request's owner.
-func (b *Backend) ticket(ctx context.Context, r *driver.Request, queued bool) (*ticket, error) {
+func (b *backend) ticket(ctx context.Context, r *driver.Request, queued bool) (*ticket, error) {
 	if b.background.Err() != nil {
 		return nil, driver.NotSent(errClosed)
 	}
@@ -60,9 +64,9 @@ func (b *Backend) ticket(ctx context.Context, r *driver.Request, queued bool) (*
 	})
 }
 
-// attempt grants the key if it is the owner's turn. Otherwise it returns an obstacle. With
-// try, it creates a place only if the owner then has the key.
-func (b *Backend) attempt(ctx context.Context, tk *ticket, r *driver.Request, try bool) (driver.Grant, *obstacle, error) {
+// attempt grants the key if it is the owner's turn. Otherwise it returns an obstacle.
+// With try, it creates a place only if the owner then has the key.
+func (b *backend) attempt(ctx context.Context, tk *ticket, r *driver.Request, try bool) (driver.Grant, placequeue.Obstacle, error) {
 	newest := int64(0) // with try, the owner shares the key with all places up to this revision
 	for blind := !try; ctx.Err() == nil; blind = false {
 		s, err := b.session(ctx)
@@ -70,7 +74,7 @@ func (b *Backend) attempt(ctx context.Context, tk *ticket, r *driver.Request, tr
 			return driver.Grant{}, nil, err
 		}
 		sent := time.Now()
-		o := &obstacle{session: s}
+		o := &obstacle{session: s, backend: b}
 		path, created, ok := b.table.begin(tk, s)
 		if !ok {
 			return driver.Grant{}, nil, placequeue.ErrGivenUp
@@ -114,11 +118,11 @@ func (b *Backend) attempt(ctx context.Context, tk *ticket, r *driver.Request, tr
 }
 
 // grant records that the owner of tk has the key, with place i of the queue.
-func (b *Backend) grant(ctx context.Context, tk *ticket, r *driver.Request, s *session, q queue, i int, sent time.Time) (driver.Grant, error) {
+func (b *backend) grant(ctx context.Context, tk *ticket, r *driver.Request, s *session, q queue, i int, sent time.Time) (driver.Grant, error) {
 	if err := s.fresh(ctx, sent); err != nil {
 		return driver.Grant{}, err
 	}
-	b.table.TellSession(r.TTL, s.ttl, "etcdlock.WithSessionTTL")
+	b.table.TellSession(r.TTL, s.ttl, "etcdlock.Config.SessionTTL")
 	g := r.Grant()
 	g.TTL, g.Sent, g.Contended = min(r.TTL, s.maxLease()), sent, i < len(q)-1
 	g.Token, g.LastToken = placequeue.Tokens(q[i].written, tokensPerRevision, r.Tokens)
@@ -128,13 +132,14 @@ func (b *Backend) grant(ctx context.Context, tk *ticket, r *driver.Request, s *s
 	return g, nil
 }
 
-// create creates a place, unless it exists or another place is in the way: with try, one that
-// is newer than newest, and with blind, any. It returns the queue and its revision. After a
-// creation with either, the queue has the new place alone. It fails with errFence if it has
-// created nothing because the fence was written: the session then knows the new fence, or has
-// ended. With blind it also does so if there is another place. That is for keys that are likely
-// free: to ask why nothing was created makes the transaction twice as large.
-func (b *Backend) create(ctx context.Context, tk *ticket, path string, s *session, fence int64, try, blind bool, newest int64) (q queue, revision int64, again bool, err error) {
+// create creates a place, unless it exists or another place is in the way: with try,
+// one that is newer than newest, and with blind, any. It returns the queue and its
+// revision. After a creation with either, the queue has the new place alone. It fails
+// with errFence if it has created nothing because the fence was written: the session
+// then knows the new fence, or has ended. With blind it also does so if there is
+// another place. That is for keys that are likely free: to ask why nothing was created
+// makes the transaction twice as large.
+func (b *backend) create(ctx context.Context, tk *ticket, path string, s *session, fence int64, try, blind bool, newest int64) (q queue, revision int64, again bool, err error) {
 	dir, value := b.dir(tk.ID.Key), valueOf(tk.Sharing, tk.ID.Owner)
 	then := []clientv3.Op{clientv3.OpPut(path, value, clientv3.WithLease(s.id))}
 	free := clientv3.Compare(clientv3.CreateRevision(dir), "<", newest+1).WithPrefix()
@@ -147,7 +152,7 @@ func (b *Backend) create(ctx context.Context, tk *ticket, path string, s *sessio
 			free = clientv3.Compare(clientv3.CreateRevision(path), "=", 0)
 		}
 	}
-	resp, again, err := twice(ctx, b, func(ctx context.Context) (*clientv3.TxnResponse, error) {
+	resp, again, err := twice(ctx, b.link, func(ctx context.Context) (*clientv3.TxnResponse, error) {
 		return b.client.Txn(ctx).If(s.isFenced(fence), free).Then(then...).Else(otherwise...).Commit()
 	})
 	if err != nil {
@@ -161,7 +166,7 @@ func (b *Backend) create(ctx context.Context, tk *ticket, path string, s *sessio
 	case blind:
 		return nil, 0, again, errFence
 	}
-	q = parseQueue(resp.Responses[1].GetResponseRange().Kvs, b.opts.prefix)
+	q = parseQueue(resp.Responses[1].GetResponseRange().Kvs, b.config.Prefix)
 	if !resp.Succeeded && !s.learn(resp.Responses[0].GetResponseRange(), fence) && q.find(path) < 0 {
 		return nil, 0, again, errFence
 	}

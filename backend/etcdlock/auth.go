@@ -9,10 +9,11 @@ import (
 
 // auth is the Auth of a client that logs in again when its token has ended.
 //
-// The client sends the old token along with its login. Servers before 3.5 refuse the login
-// because of that token. The client then logs in for the sake of the refused login, and so
-// on without end; 3.7.3 does. The login within a login therefore fails as if the servers
-// had no users, which makes the client forget the token and repeat the first one.
+// The client sends the old token along with its login. Servers before 3.5 refuse the
+// login because of that token. The client then logs in for the sake of the refused
+// login, and so on without end; 3.7.3 does. The login within a login therefore fails as
+// if the servers had no users, which makes the client forget the token and repeat the
+// first one.
 type auth struct{ clientv3.Auth }
 
 type loginKey struct{}

@@ -1,6 +1,7 @@
 package etcdlock_test
 
 import (
+	"cmp"
 	"context"
 	"net"
 	"testing"
@@ -37,16 +38,18 @@ func open(tb testing.TB, cfg clientv3.Config) *clientv3.Client {
 	return c
 }
 
-// newBackend returns a Backend that is closed when the test ends. Unless opts say
-// otherwise, its timeouts are so long that a slow machine costs it neither a lease nor an
-// answer.
-func newBackend(tb testing.TB, c *clientv3.Client, opts ...etcdlock.Option) *etcdlock.Backend {
+// newBackend returns a Backend that is closed when the test ends. Unless the Config
+// says otherwise, its timeouts are so long that a slow machine costs it neither a lease
+// nor an answer.
+func newBackend(tb testing.TB, c *clientv3.Client, config ...etcdlock.Config) *etcdlock.Backend {
 	tb.Helper()
-	slow := []etcdlock.Option{etcdlock.WithSessionTTL(5 * time.Minute), etcdlock.WithOpTimeout(20 * time.Second)}
-	b, err := etcdlock.New(c, append(slow, opts...)...)
+	slow := append(config, etcdlock.Config{})[0]
+	slow.SessionTTL, slow.OpTimeout = cmp.Or(slow.SessionTTL, 5*time.Minute), cmp.Or(slow.OpTimeout, 20*time.Second)
+	made, err := etcdlock.New(c, slow)
 	if err != nil {
 		tb.Fatal(err)
 	}
+	b := made.(*etcdlock.Backend)
 	tb.Cleanup(func() {
 		if err := b.Close(); err != nil {
 			tb.Errorf("Close: %v", err)
@@ -59,12 +62,12 @@ func newBackend(tb testing.TB, c *clientv3.Client, opts ...etcdlock.Option) *etc
 const patience = 15 * time.Second
 
 // overNetwork returns a Backend and the network of its connections.
-func overNetwork(tb testing.TB, addr string, opts ...etcdlock.Option) (*etcdlock.Backend, *spoilnet.Network) {
+func overNetwork(tb testing.TB, addr string, config ...etcdlock.Config) (*etcdlock.Backend, *spoilnet.Network) {
 	tb.Helper()
 	n := new(spoilnet.Network)
 	dial := func(ctx context.Context, addr string) (net.Conn, error) { return n.DialContext(ctx, "tcp", addr) }
 	c := open(tb, clientv3.Config{Endpoints: []string{addr}, DialOptions: []grpc.DialOption{grpc.WithContextDialer(dial)}})
-	return newBackend(tb, c, opts...), n
+	return newBackend(tb, c, config...), n
 }
 
 // shortTimeout is the timeout of a Backend in tests of calls without an answer. On a

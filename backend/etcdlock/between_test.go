@@ -2,6 +2,7 @@ package etcdlock_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"log/slog"
 	"strings"
@@ -11,14 +12,16 @@ import (
 	"testing/synctest"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/etcdlock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
-// TestBudgets: a lease, and the age of the keep-alive that it begins with, leave a tenth of the
-// session for clocks.
+// TestBudgets: a lease, and the age of the keep-alive that it begins with, leave a
+// tenth of the session for clocks.
 func TestBudgets(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, _ *fake, b *etcdlock.Backend, _ *spoiler) {
 		lease, age := etcdlock.Budgets(20 * time.Second)
@@ -36,7 +39,8 @@ func TestBudgets(t *testing.T) {
 	})
 }
 
-// TestExtendBeforeTheNextPlace: the place of another owner was created right after the holder's.
+// TestExtendBeforeTheNextPlace: the place of another owner was created right after the
+// holder's.
 func TestExtendBeforeTheNextPlace(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, f *fake, b *etcdlock.Backend, _ *spoiler) {
 		mustWork(t, b, "session")
@@ -51,17 +55,16 @@ func TestExtendBeforeTheNextPlace(t *testing.T) {
 	})
 }
 
-// TestReleaseBeforeTheWatch: the holder releases the key after a waiter has read the queue, and
-// before its watch begins. The waiter does not wait until it looks again.
+// TestReleaseBeforeTheWatch: the holder releases the key after a waiter has read the
+// queue, and before its watch begins. The waiter does not wait until it looks again.
 func TestReleaseBeforeTheWatch(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, f *fake, b *etcdlock.Backend, _ *spoiler) {
 		g := testkit.MustTry(t, b, testkit.NewRequest("k"))
 		f.mu.Lock()
 		f.watched = sync.OnceFunc(func() { testkit.MustRelease(t, b, g) })
 		f.mu.Unlock()
-		r, start := testkit.NewRequest("k"), time.Now()
-		r.Backoff = driver.NewBackoff(time.Hour, 0)
-		next, err := b.Acquire(t.Context(), r)
+		start := time.Now()
+		next, err := testkit.Await(t.Context(), b, testkit.NewRequest("k"), testkit.Looks{})
 		if d := time.Since(start); err != nil || d > time.Second {
 			t.Fatalf("Acquire: %v after %v", err, d)
 		}
@@ -69,8 +72,8 @@ func TestReleaseBeforeTheWatch(t *testing.T) {
 	})
 }
 
-// TestKeptKey: a key that is kept stays so when its process has ended, whatever arrives late, and
-// is free a second after the time at most.
+// TestKeptKey: a key that is kept stays so when its process has ended, whatever arrives
+// late, and is free a second after the time at most.
 func TestKeptKey(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, f *fake, b *etcdlock.Backend, _ *spoiler) {
 		other, _ := newVirtual(t, f)
@@ -80,9 +83,7 @@ func TestKeptKey(t *testing.T) {
 		testkit.MustRenew(t, b, g)
 		_, _ = b.Extend(t.Context(), g, 4)
 		_ = b.Close()
-		r := testkit.NewRequest("k")
-		r.Backoff = driver.NewBackoff(time.Hour, 0)
-		next, err := other.Acquire(t.Context(), r)
+		next, err := testkit.Await(t.Context(), other, testkit.NewRequest("k"), testkit.Looks{})
 		if d := time.Since(start); err != nil || d < g.TTL || d > g.TTL+time.Second {
 			t.Fatalf("Acquire of a key that is kept for %v: %v after %v", g.TTL, err, d)
 		}
@@ -90,27 +91,33 @@ func TestKeptKey(t *testing.T) {
 	})
 }
 
-// TestKeepAliveOfAnotherStream: a keep-alive has no answer, and another stream has. The next
-// renewal does not wait for it.
+// TestKeepAliveOfAnotherStream: a keep-alive is lost or answered late, and another
+// stream has an answer before. The next lock does not wait, and needs no third one: the
+// older does not count.
 func TestKeepAliveOfAnotherStream(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, f *fake, b *etcdlock.Backend, _ *spoiler) {
-		g := testkit.MustTry(t, b, testkit.NewRequest("k"))
-		first := true
-		f.slow(func(keepAlive bool) time.Duration {
-			if keepAlive && first {
-				first = false
-				return lost
-			}
-			return 0
+	for name, c := range map[string]struct{ delay, lock time.Duration }{
+		"lost": {lost, 8500 * time.Millisecond}, // two fifths of the session are over
+		"late": {4 * time.Second, 16 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inVirtualTime(t, func(t *testing.T, f *fake, b *etcdlock.Backend, _ *spoiler) {
+				mustWork(t, b, "session")
+				var n atomic.Int32
+				f.slow(func(keepAlive bool) time.Duration {
+					if keepAlive && n.Add(1) == 1 {
+						return c.delay
+					}
+					return 0
+				})
+				time.Sleep(c.lock)
+				start := time.Now()
+				mustWork(t, b, "k")
+				if d := time.Since(start); n.Load() != 2 || d > time.Second {
+					t.Errorf("%d keep-alives; the lock took %v", n.Load(), d)
+				}
+			})
 		})
-		time.Sleep(8500 * time.Millisecond) // two fifths of the session are over, and the keep-alive is late
-		start := time.Now()
-		testkit.MustRenew(t, b, g)
-		if d := time.Since(start); first || d > time.Second {
-			t.Errorf("the renewal took %v", d)
-		}
-		testkit.MustRelease(t, b, g)
-	})
+	}
 }
 
 // TestShortLease: a lease that is shorter than the session allows is told once.
@@ -135,8 +142,8 @@ func TestShortLease(t *testing.T) {
 	})
 }
 
-// TestLateFirstRequest: the first request for a place arrives after the second was answered and
-// the owner has released the key. It creates nothing.
+// TestLateFirstRequest: the first request for a place arrives after the second was
+// answered and the owner has released the key. It creates nothing.
 func TestLateFirstRequest(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, f *fake, b *etcdlock.Backend, s *spoiler) {
 		mustWork(t, b, "session")
@@ -151,38 +158,34 @@ func TestLateFirstRequest(t *testing.T) {
 	})
 }
 
-// TestSilentAtFirst: one of the requests for the first lock of a process has no answer: that for
-// the lease of etcd, the fence, or the place.
-func TestSilentAtFirst(t *testing.T) {
-	for _, silent := range []string{"LeaseGrant", "Put", "Txn"} {
-		t.Run(silent, func(t *testing.T) {
-			inVirtualTime(t, func(t *testing.T, _ *fake, b *etcdlock.Backend, s *spoiler) {
-				var times atomic.Int64
-				s.each(func(_ int, method string) bool { return method == silent && times.Add(1) == 1 })
-				mustWork(t, b, "k")
-				if n := times.Load(); n < 2 {
-					t.Errorf("%d requests", n)
-				}
-			})
-		})
-	}
-}
-
-// TestConnectionDies: nothing arrives on the connections any more, and nothing closes them. The
-// first attempt succeeds within the time of one operation, and a lease of three seconds is kept.
-func TestConnectionDies(t *testing.T) {
-	for name, alone := range map[string]time.Duration{"attempt": 0, "renewals alone": 10 * time.Second} {
+// TestConnectionLeadsNowhere: nothing arrives on the connections any more, and nothing
+// closes them. Or they lead to a member that has lost the others, and the address to
+// one that has not. The first lock is taken within the time of one operation, or of two
+// if the member refuses, and a lease of three seconds is kept.
+func TestConnectionLeadsNowhere(t *testing.T) {
+	silent := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
+	refusing := func(context.Context) error { return rpctypes.ErrGRPCNoLeader }
+	for name, c := range map[string]struct {
+		fail       func(t *testing.T, f *fake)
+		alone, max time.Duration
+	}{
+		"dead":                        {func(_ *testing.T, f *fake) { f.network.Cut() }, 0, 2 * time.Second},
+		"dead, renewals alone":        {func(_ *testing.T, f *fake) { f.network.Cut() }, 10 * time.Second, 2 * time.Second},
+		"another member, silent":      {func(t *testing.T, f *fake) { f.move(t, silent) }, 0, 2 * time.Second},
+		"another member, no leader":   {func(t *testing.T, f *fake) { f.move(t, refusing) }, 0, 4 * time.Second},
+		"the same, and renewals only": {func(t *testing.T, f *fake) { f.move(t, refusing) }, 10 * time.Second, 2 * time.Second},
+	} {
 		t.Run(name, func(t *testing.T) {
 			inVirtualTime(t, func(t *testing.T, f *fake, _ *etcdlock.Backend, s *spoiler) {
-				b := newBackend(t, f.client(t, s), etcdlock.WithSessionTTL(20*time.Second), etcdlock.WithOpTimeout(2*time.Second))
+				b := newBackend(t, f.client(t, s), etcdlock.Config{SessionTTL: 20 * time.Second, OpTimeout: 2 * time.Second})
 				locker := testkit.NewLocker(t, b, distlock.Config{})
 				lease := testkit.MustAcquire(t, locker, "held", distlock.Opts{KeyTimeout: 3 * time.Second})
-				f.network.Cut()
-				time.Sleep(alone)
+				c.fail(t, f)
+				time.Sleep(c.alone)
 				start := time.Now()
-				testkit.MustRelease(t, b, testkit.MustTry(t, b, testkit.NewRequest("k")))
-				if d := time.Since(start); d > 2*time.Second {
-					t.Errorf("the first attempt took %v", d)
+				testkit.ReleaseRepeatedly(t, b, testkit.TryRepeatedly(t, b, testkit.NewRequest("k")))
+				if d := time.Since(start); d > c.max {
+					t.Errorf("the first lock took %v", d)
 				}
 				time.Sleep(30 * time.Second) // and the keep-alives go on
 				if err := lease.Check(); err != nil {
@@ -196,8 +199,8 @@ func TestConnectionDies(t *testing.T) {
 	}
 }
 
-// TestKeepAlivesOnADeadConnection: the connection of a session that nobody uses dies. The next
-// lock has a session that was kept alive.
+// TestKeepAlivesOnADeadConnection: the connection of a session that nobody uses dies.
+// The next lock has a session that was kept alive.
 func TestKeepAlivesOnADeadConnection(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, f *fake, b *etcdlock.Backend, _ *spoiler) {
 		mustWork(t, b, "session")
@@ -212,8 +215,8 @@ func TestKeepAlivesOnADeadConnection(t *testing.T) {
 	})
 }
 
-// TestNothingSent: without a lease of etcd nothing is sent for a key, and no slot is left. After
-// an attempt in doubt another one is not certain.
+// TestNothingSent: without a lease of etcd nothing is sent for a key, and no slot is
+// left. After an attempt in doubt another one is not certain.
 func TestNothingSent(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, f *fake, b *etcdlock.Backend, s *spoiler) {
 		mustWork(t, b, "session")
@@ -236,50 +239,67 @@ func TestNothingSent(t *testing.T) {
 	})
 }
 
-// TestSilentServers: the requests of one call reach a server that does not answer. The call
-// succeeds within the time of one operation, by the second request of each kind.
+// TestSilentServers: the first request of its kind in a call reaches a server that does
+// not answer. The call succeeds within the time of one operation, by the second.
 func TestSilentServers(t *testing.T) {
-	for name, call := range map[string]func(t *testing.T, b *etcdlock.Backend, g driver.Grant){
-		"TryAcquire of a free key": func(t *testing.T, b *etcdlock.Backend, _ driver.Grant) { mustWork(t, b, "other") },
-		"TryAcquire of a held key": func(t *testing.T, b *etcdlock.Backend, g driver.Grant) { testkit.MustBeBusy(t, b, g.Key) },
-		"Renew":                    func(t *testing.T, b *etcdlock.Backend, g driver.Grant) { testkit.MustRenew(t, b, g) },
-		"Retain": func(t *testing.T, b *etcdlock.Backend, g driver.Grant) {
+	type call = func(t *testing.T, b *etcdlock.Backend, g driver.Grant) error
+	work := func(t *testing.T, b *etcdlock.Backend, _ driver.Grant) error { mustWork(t, b, "other"); return nil }
+	for name, c := range map[string]struct {
+		silent string // "": any request
+		first  bool   // there is no session yet
+		call   call
+	}{
+		"the first lock, lease":    {silent: "LeaseGrant", first: true, call: work},
+		"the first lock, fence":    {silent: "Put", first: true, call: work},
+		"the first lock, place":    {silent: "Txn", first: true, call: work},
+		"TryAcquire of a free key": {call: work},
+		"TryAcquire of a held key": {call: func(t *testing.T, b *etcdlock.Backend, g driver.Grant) error {
+			testkit.MustBeBusy(t, b, g.Key)
+			return nil
+		}},
+		"Renew": {call: func(t *testing.T, b *etcdlock.Backend, g driver.Grant) error { return testkit.Renewed(t, b, g).Err }},
+		"Retain": {call: func(t *testing.T, b *etcdlock.Backend, g driver.Grant) error {
 			g.Retain = true
-			testkit.MustRenew(t, b, g)
-		},
-		"Release": func(t *testing.T, b *etcdlock.Backend, g driver.Grant) {
-			testkit.MustRelease(t, b, g)
+			return testkit.Renewed(t, b, g).Err
+		}},
+		"Release": {call: func(t *testing.T, b *etcdlock.Backend, g driver.Grant) error {
+			err := b.Release(t.Context(), g)
 			etcdlock.WaitForSweeper(t, b)
-			testkit.MustRelease(t, b, testkit.MustTry(t, b, testkit.NewRequest(g.Key)))
-		},
-		"Extend": func(t *testing.T, b *etcdlock.Backend, g driver.Grant) {
-			if _, err := b.Extend(t.Context(), g, 4); err != nil {
-				t.Error(err)
+			mustWork(t, b, g.Key)
+			return err
+		}},
+		"Extend": {call: func(t *testing.T, b *etcdlock.Backend, g driver.Grant) error {
+			_, err := b.Extend(t.Context(), g, 4)
+			return err
+		}},
+		"Inspect": {call: func(t *testing.T, b *etcdlock.Backend, g driver.Grant) error {
+			infos, err := b.Inspect(t.Context(), g.Key, 1)
+			if len(infos) != 1 {
+				t.Errorf("Inspect: %+v", infos)
 			}
-		},
-		"Inspect": func(t *testing.T, b *etcdlock.Backend, g driver.Grant) {
-			if infos, err := b.Inspect(t.Context(), g.Key, 1); err != nil || len(infos) != 1 {
-				t.Errorf("Inspect: %+v, %v", infos, err)
+			return err
+		}},
+		"ForceRelease": {call: func(t *testing.T, b *etcdlock.Backend, g driver.Grant) error {
+			held, err := b.ForceRelease(t.Context(), g.Key)
+			if !held {
+				t.Error("ForceRelease found no holder")
 			}
-		},
-		"ForceRelease": func(t *testing.T, b *etcdlock.Backend, g driver.Grant) {
-			if held, err := b.ForceRelease(t.Context(), g.Key); err != nil || !held {
-				t.Errorf("ForceRelease: %v, %v", held, err)
-			}
-		},
-		"Ping": func(t *testing.T, b *etcdlock.Backend, _ driver.Grant) {
-			if err := b.Ping(t.Context()); err != nil {
-				t.Error(err)
-			}
-		},
+			return err
+		}},
+		"Ping": {call: func(t *testing.T, b *etcdlock.Backend, _ driver.Grant) error { return b.Ping(t.Context()) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inVirtualTime(t, func(t *testing.T, _ *fake, b *etcdlock.Backend, s *spoiler) {
-				g := testkit.MustTry(t, b, testkit.NewRequest("k"))
+				var g driver.Grant
+				if !c.first {
+					g = testkit.MustTry(t, b, testkit.NewRequest("k"))
+				}
 				var n atomic.Int64
-				s.each(func(int, string) bool { return n.Add(1) == 1 })
+				s.each(func(_ int, method string) bool { return (c.silent == "" || method == c.silent) && n.Add(1) == 1 })
 				start := time.Now()
-				call(t, b, g)
+				if err := c.call(t, b, g); err != nil {
+					t.Error(err)
+				}
 				if d := time.Since(start); n.Load() < 2 || d > 5*time.Second {
 					t.Errorf("%d requests, %v", n.Load(), d)
 				}

@@ -18,13 +18,14 @@ import (
 // TestCluster breaks a cluster of three servers in five ways, one after the other.
 //
 // Row 26 (etcdlock): when one of three servers is killed, and when another becomes the
-// leader, no lock is lost, and the waiters get the key one at a time, with rising tokens.
-// Fails if a renewal without an answer counts as Lost.
-// Row 26 (etcdlock): while the leader is stopped, a call that only reaches the leader ends
-// with an error, and the leases of a process that reaches all servers are renewed. Fails if
-// operations have no timeout.
-// Row 26 (etcdlock): without a majority the holder is told, and nobody gets the key until
-// there is a majority again. Fails if a renewal without an answer counts as renewed.
+// leader, no lock is lost, and the waiters get the key one at a time, with rising
+// tokens. Fails if a renewal without an answer counts as Lost.
+// Row 26 (etcdlock): while the leader is stopped, a call that only reaches the leader
+// ends with an error, and the leases of a process that reaches all servers are renewed.
+// Fails if operations have no timeout.
+// Row 26 (etcdlock): without a majority the holder is told, and nobody gets the key
+// until there is a majority again. Fails if a renewal without an answer counts as
+// renewed.
 func TestCluster(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
@@ -42,11 +43,11 @@ func TestCluster(t *testing.T) {
 	t.Run("majority-lost", func(t *testing.T) { majorityLost(t, c) })
 }
 
-// disturbed breaks the cluster while three processes contend for a key, and another holds a
-// lock. The holder loses nothing.
+// disturbed breaks the cluster while three processes contend for a key, and another
+// holds a lock. The holder loses nothing.
 func disturbed(t *testing.T, c *etcdtest.Cluster, disturb func()) {
 	open := func() *etcdlock.Backend {
-		return newBackend(t, newClient(t, c.Addrs()...), etcdlock.WithOpTimeout(time.Second))
+		return newBackend(t, newClient(t, c.Addrs()...), etcdlock.Config{OpTimeout: time.Second})
 	}
 	steady := open()
 	g := testkit.TryRepeatedly(t, steady, testkit.NewRequest("steady"))
@@ -74,10 +75,10 @@ func disturbed(t *testing.T, c *etcdtest.Cluster, disturb func()) {
 	testkit.Eventually(t, "no place is left", func() bool { return len(places(t, admin, "contended")) == 0 })
 }
 
-// followerStopped stops one of the others: its connections stay open, and it does not answer.
-// With all defaults, free keys are taken, and a lock is kept.
+// followerStopped stops one of the others: its connections stay open, and it does not
+// answer. With all defaults, free keys are taken, and a lock is kept.
 func followerStopped(t *testing.T, c *etcdtest.Cluster) {
-	b := newBackend(t, newClient(t, c.Addrs()...), etcdlock.WithOpTimeout(etcdlock.DefaultOpTimeout), etcdlock.WithSessionTTL(etcdlock.DefaultSessionTTL))
+	b := newBackend(t, newClient(t, c.Addrs()...), etcdlock.Config{OpTimeout: 2 * time.Second, SessionTTL: 20 * time.Second})
 	locker := testkit.NewLocker(t, b, distlock.Config{})
 	for range 6 { // over the connections to all servers
 		mustWork(t, b, "silent")
@@ -98,19 +99,13 @@ func followerStopped(t *testing.T, c *etcdtest.Cluster) {
 	_ = lease.Release(t.Context()) // a silent server may cost the first attempt
 }
 
-// leaderStopped stops the leader: its connections stay open, and it does not answer. The
-// others elect another.
+// leaderStopped stops the leader: its connections stay open, and it does not answer.
+// The others elect another.
 func leaderStopped(t *testing.T, c *etcdtest.Cluster) {
-	const ttl = 15 * time.Second
 	leader := c.Leader(t)
-	bound := newBackend(t, newClient(t, leader.Addr()), etcdlock.WithOpTimeout(shortTimeout))
-	free := newBackend(t, newClient(t, c.Addrs()...), etcdlock.WithOpTimeout(shortTimeout), etcdlock.WithSessionTTL(time.Minute))
-	locker := distlock.New(free, distlock.Config{})
-	defer locker.Close()
-	lease, err := locker.Acquire(context.Background(), "stopped", distlock.Opts{KeyTimeout: ttl})
-	if err != nil {
-		t.Fatal(err)
-	}
+	bound := newBackend(t, newClient(t, leader.Addr()), etcdlock.Config{OpTimeout: shortTimeout})
+	free := newBackend(t, newClient(t, c.Addrs()...), etcdlock.Config{OpTimeout: shortTimeout, SessionTTL: time.Minute})
+	lease := testkit.MustAcquire(t, testkit.NewLocker(t, free, distlock.Config{}), "stopped", distlock.Opts{KeyTimeout: 15 * time.Second})
 	g := testkit.TryRepeatedly(t, bound, testkit.NewRequest("stopped-too"))
 
 	leader.Stop(t)
@@ -118,25 +113,22 @@ func leaderStopped(t *testing.T, c *etcdtest.Cluster) {
 	if s := testkit.Renewed(t, bound, g); s.Status != driver.Unknown || s.Err == nil {
 		t.Errorf("renewed by a server that does not answer: %v", s)
 	}
-	if _, err := bound.TryAcquire(context.Background(), testkit.NewRequest("stopped-3")); err == nil || errors.Is(err, driver.ErrNotAcquired) {
-		t.Errorf("TryAcquire at a server that does not answer: %v", err)
-	}
-	if err := bound.Release(context.Background(), g); err == nil || errors.Is(err, driver.ErrLost) {
-		t.Errorf("Release at a server that does not answer: %v", err)
-	}
+	_, err := bound.TryAcquire(t.Context(), testkit.NewRequest("stopped-3"))
+	checkError(t, "TryAcquire at a server that does not answer", err)
+	checkError(t, "Release at a server that does not answer", bound.Release(t.Context(), g))
 	if d := time.Since(stopped); d > patience {
 		t.Errorf("three calls without an answer took %v", d)
 	}
 	mustWork(t, free, "stopped-4") // the key is free at the other servers
 	testkit.Eventually(t, "the lease is renewed without the leader", func() bool {
-		return lease.Until().After(stopped.Add(ttl))
+		return lease.Until().After(stopped.Add(15 * time.Second))
 	})
 	leader.Cont(t)
 	if err := lease.Check(); err != nil {
 		t.Errorf("the lease: %v", err)
 	}
 	testkit.ReleaseRepeatedly(t, bound, g)
-	_ = lease.Release(context.Background()) // continues in the background after an error
+	_ = lease.Release(t.Context()) // continues in the background after an error
 	admin := newClient(t, c.Addrs()...)
 	testkit.Eventually(t, "it is released", func() bool { return len(places(t, admin, "stopped")) == 0 })
 }
@@ -144,25 +136,11 @@ func leaderStopped(t *testing.T, c *etcdtest.Cluster) {
 // majorityLost kills two of three servers.
 func majorityLost(t *testing.T, c *etcdtest.Cluster) {
 	const session = 8 * time.Second
-	holder := newBackend(t, newClient(t, c.Addrs()...), etcdlock.WithOpTimeout(shortTimeout), etcdlock.WithSessionTTL(session))
-	other := newBackend(t, newClient(t, c.Addrs()...), etcdlock.WithOpTimeout(shortTimeout))
-	locker, second := distlock.New(holder, distlock.Config{}), distlock.New(other, distlock.Config{})
-	defer locker.Close()
-	defer second.Close()
-	lease, err := locker.Acquire(context.Background(), "minority", distlock.Opts{KeyTimeout: time.Minute})
-	if err != nil {
-		t.Fatal(err)
-	}
-	next := make(chan *distlock.Lease)
-	go func() {
-		defer close(next)
-		for ctx := t.Context(); ctx.Err() == nil; {
-			if l, err := second.Acquire(ctx, "minority", distlock.Opts{KeyTimeout: time.Minute}); err == nil {
-				next <- l
-				return
-			}
-		}
-	}()
+	holder := newBackend(t, newClient(t, c.Addrs()...), etcdlock.Config{OpTimeout: shortTimeout, SessionTTL: session})
+	other := newBackend(t, newClient(t, c.Addrs()...), etcdlock.Config{OpTimeout: shortTimeout})
+	locker := testkit.NewLocker(t, holder, distlock.Config{})
+	lease := testkit.MustAcquire(t, locker, "minority", distlock.Opts{KeyTimeout: time.Minute})
+	next := testkit.StartAcquire(t, testkit.NewLocker(t, other, distlock.Config{}), "minority", distlock.Opts{KeyTimeout: time.Minute})
 	admin := newClient(t, c.Addrs()...)
 	testkit.Eventually(t, "it is in the queue", func() bool { return len(places(t, admin, "minority")) == 2 })
 
@@ -171,35 +149,21 @@ func majorityLost(t *testing.T, c *etcdtest.Cluster) {
 	}
 	killed := time.Now()
 	<-lease.Context().Done()
-	if err := context.Cause(lease.Context()); !errors.Is(err, driver.ErrLost) {
-		t.Errorf("the holder's context was cancelled because of %v", err)
+	if err := context.Cause(lease.Context()); !errors.Is(err, driver.ErrLost) || lease.Until().After(killed.Add(session/2)) {
+		t.Errorf("without a majority the lease ended at %v, because of %v", lease.Until(), err)
 	}
-	if lease.Until().After(killed.Add(session / 2)) {
-		t.Error("the lease was renewed without a majority")
-	}
-	if err := lease.Release(context.Background()); !errors.Is(err, distlock.ErrLost) {
-		t.Errorf("Release of the lost lease: %v", err)
-	}
-	if _, err := locker.TryAcquire(context.Background(), "minority-too", distlock.Opts{}); !errors.Is(err, distlock.ErrUnavailable) {
+	if _, err := locker.TryAcquire(t.Context(), "minority-too", distlock.Opts{}); !errors.Is(err, distlock.ErrUnavailable) {
 		t.Errorf("TryAcquire without a majority: %v", err)
 	}
-	select {
-	case <-next:
-		t.Error("the waiter has the key although there is no majority")
-	default:
-	}
+	next.MustWait(t)
 	for _, s := range c.Servers[1:] {
 		s.Restart(t)
 	}
-	select {
-	case l := <-next:
-		if l.Token() <= lease.Token() {
-			t.Errorf("token %d after token %d", l.Token(), lease.Token())
-		}
-		if err := l.Release(context.Background()); err != nil {
-			t.Errorf("Release: %v", err)
-		}
-	case <-time.After(2 * patience):
-		t.Error("the waiter does not get the key")
+	l := next.Served(t)
+	if l.Token() <= lease.Token() {
+		t.Errorf("token %d after token %d", l.Token(), lease.Token())
+	}
+	if err := l.Release(t.Context()); err != nil {
+		t.Errorf("Release: %v", err)
 	}
 }

@@ -23,11 +23,12 @@ func compact(tb testing.TB, admin *clientv3.Client) {
 	}
 }
 
-// The history is compacted while a waiter watches, and again while it is cut off and the key
-// is released. The release is not in the history any more when the watch resumes.
+// The history is compacted while a waiter watches, and again while it is cut off and
+// the key is released. The release is not in the history any more when the watch
+// resumes.
 //
-// Row 27 (etcdlock): the waiter gets the key. Fails if a watch goes on after the message
-// that its revision was compacted.
+// Row 27 (etcdlock): the waiter gets the key. Fails if a watch goes on after the
+// message that its revision was compacted.
 func TestCompaction(t *testing.T) {
 	t.Parallel()
 	server := etcdtest.Start(t)

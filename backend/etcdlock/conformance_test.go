@@ -2,10 +2,12 @@ package etcdlock_test
 
 import (
 	"context"
+	"net"
 	"testing"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc"
 
 	"github.com/distlock-go/distlock/backend/etcdlock"
 	"github.com/distlock-go/distlock/driver"
@@ -19,17 +21,51 @@ func TestConformance(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
 	c := newClient(t, shared.Server(t).Addr())
-	open := func(t *testing.T) driver.Backend {
-		b, err := etcdlock.New(c, etcdlock.WithSessionTTL(5*time.Minute), etcdlock.WithOpTimeout(20*time.Second))
+	with := func(t *testing.T, c *clientv3.Client, limit time.Duration) driver.Backend {
+		t.Helper()
+		b, err := etcdlock.New(c, etcdlock.Config{SessionTTL: 5 * time.Minute, OpTimeout: limit})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return b
 	}
-	locktest.Run(t, open, locktest.Features{
+	locktest.Run(t, func(t *testing.T) driver.Backend { return with(t, c, 20*time.Second) }, locktest.Features{
 		Lease: 400 * time.Millisecond,
 		Drop:  func(t *testing.T, _ driver.Backend, key string) { drop(t, c, key) },
-		Peer:  func(t *testing.T, _ driver.Backend) driver.Backend { return open(t) },
+		Peer:  func(t *testing.T, _ driver.Backend) driver.Backend { return with(t, c, 20*time.Second) },
+		Over: func(t *testing.T, _ driver.Backend, n *locktest.Network) driver.Backend {
+			return with(t, through(t, shared.Server(t).Addr(), n.DialContext), 2*time.Second)
+		},
+	})
+}
+
+// through returns a client whose connections are opened by dial.
+func through(tb testing.TB, addr string, dial locktest.DialFunc) *clientv3.Client {
+	tb.Helper()
+	dialer := func(ctx context.Context, addr string) (net.Conn, error) { return dial(ctx, "tcp", addr) }
+	return open(tb, clientv3.Config{Endpoints: []string{addr}, DialOptions: []grpc.DialOption{grpc.WithContextDialer(dialer)}})
+}
+
+// TestConformanceVirtual runs the suite on a server in memory, in virtual time.
+func TestConformanceVirtual(t *testing.T) {
+	servers := make(map[driver.Backend]*fake)
+	with := func(t *testing.T, f *fake, n *locktest.Network) driver.Backend {
+		t.Helper()
+		c := through(t, "127.0.0.1:1", n.To(func(context.Context, string, string) (net.Conn, error) { return f.listener.Dial() }))
+		c.Watcher = watcher{c.Watcher, f}
+		b, err := etcdlock.New(c, etcdlock.Config{SessionTTL: 5 * time.Minute})
+		if err != nil {
+			t.Fatal(err)
+		}
+		servers[b] = f
+		return b
+	}
+	locktest.Run(t, func(t *testing.T) driver.Backend { return with(t, startFake(t), new(locktest.Network)) }, locktest.Features{
+		Bubble: true,
+		Lease:  2 * time.Second, // a lease of etcd has whole seconds
+		Over: func(t *testing.T, first driver.Backend, n *locktest.Network) driver.Backend {
+			return with(t, servers[first], n)
+		},
 	})
 }
 

@@ -1,16 +1,10 @@
 package etcdlock
 
 import (
-	"context"
 	"errors"
-	"fmt"
-	"strings"
-	"time"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
-	clientv3 "go.etcd.io/etcd/client/v3"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/status"
 )
 
@@ -30,8 +24,8 @@ type serverError struct {
 func (e *serverError) Error() string { return e.text }
 func (e *serverError) Unwrap() error { return e.err }
 
-// isUnknown reports whether a request that failed with err may have changed something, or
-// may do so later. A server that refuses a request has not applied it.
+// isUnknown reports whether a request that failed with err may have changed something,
+// or may do so later. A server that refuses a request has not applied it.
 func isUnknown(err error) bool {
 	if err == nil || errors.Is(err, errFence) {
 		return false
@@ -50,73 +44,4 @@ func codeOf(err error) codes.Code {
 		return known.Code()
 	}
 	return status.Code(err)
-}
-
-// probeTimeout limits the request that finds out why there is no connection.
-const probeTimeout = 100 * time.Millisecond
-
-// explain returns the error for the caller of a request that failed. ctx is that of the
-// request. Without a connection, the error names that as the cause, not the deadline.
-func (b *Backend) explain(ctx context.Context, err error) error {
-	var cause string
-	switch {
-	case err == nil, errors.Is(err, errClosed), errors.Is(err, errLeaseGone), errors.As(err, new(*serverError)):
-		return err
-	case b.background.Err() != nil:
-		return errClosed
-	case ctx.Err() == nil:
-		var known rpctypes.EtcdError
-		if !errors.As(err, &known) {
-			cause = status.Convert(err).Message()
-			return b.serverError(cause, nil)
-		}
-		return b.serverError(known.Error()+b.remedy(known), err)
-	}
-	if b.client.ActiveConnection().GetState() != connectivity.Ready {
-		cause = b.connectionError()
-	}
-	if errors.Is(context.Cause(ctx), errNoAnswer) {
-		text := fmt.Sprintf("%v within %v", errNoAnswer, b.opts.opTimeout)
-		if cause != "" {
-			text += ": " + cause
-		}
-		return b.serverError(text, nil)
-	}
-	if cause != "" {
-		return b.serverError(cause, nil)
-	}
-	return ctx.Err()
-}
-
-// remedy returns what an operator can do about an error of etcd, or "".
-func (b *Backend) remedy(err error) string {
-	switch {
-	case errors.Is(err, rpctypes.ErrPermissionDenied):
-		return fmt.Sprintf("; the user %q needs a role that may read and write the keys with the prefix %q: "+
-			"etcdctl role grant-permission ROLE readwrite --prefix %[2]q", b.client.Username, b.opts.prefix)
-	case errors.Is(err, rpctypes.ErrUserEmpty):
-		return "; the servers have authentication enabled: the client needs Username and Password"
-	case errors.Is(err, rpctypes.ErrNoSpace):
-		return "; the servers have raised the alarm NOSPACE: compact, defragment, then etcdctl alarm disarm"
-	default:
-		return ""
-	}
-}
-
-func (b *Backend) serverError(cause string, err error) error {
-	return &serverError{
-		text: "etcdlock: " + strings.Join(b.client.Endpoints(), ",") + ": " + strings.ReplaceAll(cause, "\n", "; "), err: err,
-	}
-}
-
-// connectionError returns why there is no connection to any server, or "" if there is one.
-func (b *Backend) connectionError() string {
-	ctx, end := context.WithTimeout(b.background, probeTimeout)
-	defer end()
-	stream, err := clientv3.RetryLeaseClient(b.client).LeaseKeepAlive(ctx)
-	if err == nil {
-		_ = stream.CloseSend()
-		return ""
-	}
-	return status.Convert(err).Message()
 }

@@ -24,7 +24,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer client.Close() // the program ends
-	backend, err := etcdlock.New(client, etcdlock.WithPrefix("shop/locks/"), etcdlock.WithSessionTTL(30*time.Second))
+	backend, err := etcdlock.New(client, etcdlock.Config{Prefix: "shop/locks/", SessionTTL: 30 * time.Second})
 	if err != nil {
 		log.Print(err)
 		return

@@ -5,6 +5,9 @@ import (
 	"time"
 )
 
+// Backend is the type of the Backends that New returns.
+type Backend = backend
+
 // WaitForSweeper waits until the Backend has deleted all places that no owner wants.
 func WaitForSweeper(tb testing.TB, b *Backend) {
 	tb.Helper()
@@ -38,15 +41,12 @@ func Crash(b *Backend) {
 // MendLogin does to a client what New does to it.
 var MendLogin = mendLogin
 
-// Budgets returns how long leases are at most in a session of this TTL, and how old its last
-// keep-alive may be when they begin.
+// Budgets returns how long leases are at most in a session of this TTL, and how old its
+// last keep-alive may be when they begin.
 func Budgets(ttl time.Duration) (lease, age time.Duration) {
 	s := &session{ttl: ttl}
 	return s.maxLease(), s.maxAge()
 }
-
-// FenceOf returns the name of the fence of the Backend's session.
-func FenceOf(b *Backend) string { return b.current.Load().path }
 
 // UnescapeKey is the inverse of EscapeKey.
 func UnescapeKey(name string) string { return unescaper.Replace(name) }

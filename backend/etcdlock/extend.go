@@ -15,7 +15,7 @@ import (
 // writes the owner's place and makes tokens of that revision, in one transaction. Every
 // owner that comes later has a place that was created later. It extends only exclusive
 // locks: for others the error wraps [driver.ErrNotAcquired].
-func (b *Backend) Extend(ctx context.Context, g driver.Grant, n int) (driver.Grant, error) {
+func (b *backend) Extend(ctx context.Context, g driver.Grant, n int) (driver.Grant, error) {
 	l, err := b.table.Extendable(&g)
 	if err != nil {
 		return driver.Grant{}, err
@@ -24,7 +24,7 @@ func (b *Backend) Extend(ctx context.Context, g driver.Grant, n int) (driver.Gra
 	defer end()
 	extended := l.Grant
 	extended.Sent, extended.TTL, extended.Contended = time.Now(), min(g.TTL, l.Store.maxLease()), false
-	resp, _, err := twice(op, b, func(ctx context.Context) (*clientv3.TxnResponse, error) {
+	resp, _, err := twice(op, b.link, func(ctx context.Context) (*clientv3.TxnResponse, error) {
 		return b.client.Txn(ctx).If(
 			clientv3.Compare(clientv3.CreateRevision(l.Place), "=", l.Store.created),
 			clientv3.Compare(clientv3.CreateRevision(b.dir(g.Key)), "<", l.Store.created+1).WithPrefix(),

@@ -21,16 +21,17 @@ import (
 	"github.com/distlock-go/distlock/internal/test/spoilnet"
 )
 
-// fake is a server of etcd, as far as this package uses one, in the time of a bubble. The
-// client is the real one, but for its watches.
+// fake is a server of etcd, as far as this package uses one, in the time of a bubble.
+// The client is the real one, but for its watches.
 type fake struct {
 	etcdserverpb.UnimplementedKVServer
 	etcdserverpb.UnimplementedLeaseServer
 
-	listener *bufconn.Listener
-	network  *spoilnet.Network // of all connections
+	network *spoilnet.Network // of all connections
 
 	mu       sync.Mutex
+	listener *bufconn.Listener                                // for new connections
+	refuse   map[net.Listener]func(ctx context.Context) error // by members that have lost the others
 	term     uint64
 	revision int64
 	keys     map[string]*mvccpb.KeyValue
@@ -62,16 +63,17 @@ type deletion struct {
 func startFake(tb testing.TB) *fake {
 	tb.Helper()
 	f := &fake{
-		listener: bufconn.Listen(1 << 16), term: 1, revision: 1, keys: make(map[string]*mvccpb.KeyValue),
+		refuse: make(map[net.Listener]func(ctx context.Context) error), term: 1, revision: 1, keys: make(map[string]*mvccpb.KeyValue),
 		leases: make(map[int64]*fakeLease), changed: make(chan struct{}),
 	}
-	f.network = spoilnet.To(f.listener.Dial)
-	s := grpc.NewServer()
-	etcdserverpb.RegisterKVServer(s, f)
-	etcdserverpb.RegisterLeaseServer(s, f)
-	go s.Serve(f.listener)
+	f.network = spoilnet.To(func() (net.Conn, error) {
+		f.mu.Lock()
+		l := f.listener
+		f.mu.Unlock()
+		return l.Dial()
+	})
+	f.serve(tb)
 	tb.Cleanup(func() {
-		s.Stop()
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		for _, l := range f.leases {
@@ -79,6 +81,37 @@ func startFake(tb testing.TB) *fake {
 		}
 	})
 	return f
+}
+
+// serve starts a member. New connections lead to it.
+func (f *fake) serve(tb testing.TB) {
+	l := bufconn.Listen(1 << 16)
+	s := grpc.NewServer(grpc.UnaryInterceptor(func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
+		f.mu.Lock()
+		refuse := f.refuse[l]
+		f.mu.Unlock()
+		if refuse != nil {
+			return nil, refuse(ctx)
+		}
+		return handle(ctx, req)
+	}))
+	etcdserverpb.RegisterKVServer(s, f)
+	etcdserverpb.RegisterLeaseServer(s, f)
+	go s.Serve(l)
+	tb.Cleanup(s.Stop)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.listener = l
+}
+
+// move makes the address lead to another member. The one before has lost the others: it
+// answers requests so, and keep-alives for nothing.
+func (f *fake) move(tb testing.TB, refuse func(ctx context.Context) error) {
+	f.elect()
+	f.mu.Lock()
+	f.refuse[f.listener] = refuse
+	f.mu.Unlock()
+	f.serve(tb)
 }
 
 // client returns a client. Its requests pass s.
@@ -349,8 +382,8 @@ func (f *fake) LeaseKeepAlive(stream grpc.BidiStreamingServer[etcdserverpb.Lease
 	}
 }
 
-// watcher is the Watcher of a client. The client's own has a channel that does not belong to
-// a bubble.
+// watcher is the Watcher of a client. The client's own has a channel that does not
+// belong to a bubble.
 type watcher struct {
 	clientv3.Watcher
 

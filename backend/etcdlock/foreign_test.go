@@ -11,9 +11,9 @@ import (
 // TestForeign: another program has written a key with the name of the lock, and later
 // one in its queue. Neither has a lease.
 //
-// Row 22 (etcdlock): a key with the name of the lock does not matter, and one in its queue
-// is a place that excludes others until it is deleted. Fails if places that the Backend has
-// not made do not count.
+// Row 22 (etcdlock): a key with the name of the lock does not matter, and one in its
+// queue is a place that excludes others until it is deleted. Fails if places that the
+// Backend has not made do not count.
 func TestForeign(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, shared.Server(t).Addr())

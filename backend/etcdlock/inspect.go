@@ -17,12 +17,12 @@ import (
 // maxPlaces is how many places one request of Inspect reads.
 const maxPlaces = 1000
 
-// Inspect implements [driver.Inspector]. It does not know when the locks of other processes
-// were granted, when their leases end, and since when a waiter waits. For a lock of
-// concurrency.Mutex it shows a token without a name.
+// Inspect implements [driver.Inspector]. It does not know when the locks of other
+// processes were granted, when their leases end, and since when a waiter waits. For a
+// lock of concurrency.Mutex it shows a token without a name.
 //
 // Of a long queue it reads the holders and at most 2,000 more places.
-func (b *Backend) Inspect(ctx context.Context, prefix string, limit int) ([]driver.KeyInfo, error) {
+func (b *backend) Inspect(ctx context.Context, prefix string, limit int) ([]driver.KeyInfo, error) {
 	found, exactly := make(map[string]line), EscapeKey(prefix)
 	if prefix != "" { // the servers may have it after others
 		l, err := b.front(ctx, b.dir(prefix), 0)
@@ -36,7 +36,7 @@ func (b *Backend) Inspect(ctx context.Context, prefix string, limit int) ([]driv
 	if len(found) >= limit {
 		return b.infos(found, max(limit, 1)), nil
 	}
-	names := b.opts.prefix + exactly
+	names := b.config.Prefix + exactly
 	from, end := names, clientv3.GetPrefixRangeEnd(names)
 	if names == "" {
 		from, end = "\x00", "\x00" // all keys
@@ -48,7 +48,7 @@ func (b *Backend) Inspect(ctx context.Context, prefix string, limit int) ([]driv
 		}
 		last := ""
 		for _, kv := range resp.Kvs {
-			if p, key, ok := parsePlace(kv, b.opts.prefix); ok {
+			if p, key, ok := parsePlace(kv, b.config.Prefix); ok {
 				if l := found[key]; key != exactly {
 					found[key] = line{append(l.queue, p), l.places + 1}
 				}
@@ -61,7 +61,7 @@ func (b *Backend) Inspect(ctx context.Context, prefix string, limit int) ([]driv
 		}
 		// The last queue may have more places.
 		if resp.More && last != "" {
-			dir := b.opts.prefix + last + "/"
+			dir := b.config.Prefix + last + "/"
 			if last != exactly {
 				if found[last], err = b.front(ctx, dir, revision); err != nil {
 					delete(found, last)
@@ -83,7 +83,7 @@ type line struct {
 }
 
 // front reads a queue from the front, until a place waits.
-func (b *Backend) front(ctx context.Context, dir string, revision int64) (l line, err error) {
+func (b *backend) front(ctx context.Context, dir string, revision int64) (l line, err error) {
 	for {
 		after := int64(0)
 		if n := len(l.queue); n > 0 {
@@ -94,24 +94,24 @@ func (b *Backend) front(ctx context.Context, dir string, revision int64) (l line
 		if err != nil {
 			return line{}, err
 		}
-		l = line{append(l.queue, parseQueue(resp.Kvs, b.opts.prefix)...), resp.Count}
+		l = line{append(l.queue, parseQueue(resp.Kvs, b.config.Prefix)...), resp.Count}
 		if n := len(l.queue); !resp.More || len(placequeue.Blockers(l.queue, n-1)) > 0 {
 			return l, nil
 		}
 	}
 }
 
-func (b *Backend) page(ctx context.Context, from string, revision int64, opts ...clientv3.OpOption) (*clientv3.GetResponse, error) {
+func (b *backend) page(ctx context.Context, from string, revision int64, opts ...clientv3.OpOption) (*clientv3.GetResponse, error) {
 	op, cancel := b.opContext(ctx)
 	defer cancel()
-	resp, _, err := twice(op, b, func(ctx context.Context) (*clientv3.GetResponse, error) {
+	resp, _, err := twice(op, b.link, func(ctx context.Context) (*clientv3.GetResponse, error) {
 		return b.client.Get(ctx, from, append(opts, clientv3.WithLimit(maxPlaces), clientv3.WithRev(revision))...)
 	})
 	return resp, b.explain(op, err)
 }
 
 // infos returns what is known of the keys with these places, in order of the keys.
-func (b *Backend) infos(found map[string]line, limit int) []driver.KeyInfo {
+func (b *backend) infos(found map[string]line, limit int) []driver.KeyInfo {
 	names := slices.Sorted(maps.Keys(found)) // in the order of the servers
 	infos := make([]driver.KeyInfo, 0, min(len(names), limit))
 	for _, name := range names[:min(len(names), limit)] {
@@ -124,7 +124,7 @@ func (b *Backend) infos(found map[string]line, limit int) []driver.KeyInfo {
 }
 
 // info returns what is known of one key.
-func (b *Backend) info(key string, l line) driver.KeyInfo {
+func (b *backend) info(key string, l line) driver.KeyInfo {
 	holders, waiters := placequeue.Split(l.queue)
 	info := driver.KeyInfo{
 		Key: key, Held: len(holders), Waiting: int(l.places) - len(holders),
@@ -156,9 +156,9 @@ func fingerprint(p place) string {
 	return driver.Fingerprint(p.owner)
 }
 
-// ForceRelease implements [driver.Inspector]. It deletes the places of all holders. A holder
-// that uses concurrency.Mutex is not told.
-func (b *Backend) ForceRelease(ctx context.Context, key string) (held bool, err error) {
+// ForceRelease implements [driver.Inspector]. It deletes the places of all holders. A
+// holder that uses concurrency.Mutex is not told.
+func (b *backend) ForceRelease(ctx context.Context, key string) (held bool, err error) {
 	op, end := b.opContext(ctx)
 	defer end()
 	q, _, err := b.queue(op, key)

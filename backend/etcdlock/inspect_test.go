@@ -42,8 +42,8 @@ func (r *reads) Get(ctx context.Context, key string, opts ...clientv3.OpOption) 
 	return resp, err
 }
 
-// Of long queues Inspect counts all places. It reads the holders, and of the waiters no more than
-// two pages.
+// Of long queues Inspect counts all places. It reads the holders, and of the waiters no
+// more than two pages.
 func TestInspectLongQueue(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, shared.Server(t).Addr())
@@ -81,8 +81,8 @@ func TestInspectLongQueue(t *testing.T) {
 	}
 }
 
-// The servers have a key that is the prefix after those in which a minus follows it, and so after
-// the first page.
+// The servers have a key that is the prefix after those in which a minus follows it,
+// and so after the first page.
 func TestInspectThePrefixItself(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, shared.Server(t).Addr())

@@ -29,8 +29,9 @@ type spoiler struct {
 	n      int // of requests since before was set
 }
 
-// each calls f before each request from now on, with its number, which begins with 1, and the
-// name of its method. If f returns true, the request has no answer and is not sent.
+// each calls f before each request from now on, with its number, which begins with 1,
+// and the name of its method. If f returns true, the request has no answer and is not
+// sent.
 func (s *spoiler) each(f func(n int, method string) (silent bool)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,14 +73,15 @@ func (s *spoiler) intercept(ctx context.Context, method string, req, reply any, 
 	return status.Error(codes.Unavailable, "spoiled: lost")
 }
 
-// spoilNext spoils the next request of a method, and the one that follows it because of that.
+// spoilNext spoils the next request of a method, and its repetition.
 func (s *spoiler) spoilNext(method string, late bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.method, s.late, s.left = "/"+method, late, 2
 }
 
-// holdNext keeps the next request of a method until release is called. Its caller waits.
+// holdNext keeps the next request of a method until release is called. Its caller
+// waits.
 func (s *spoiler) holdNext(method string) (release func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -109,17 +111,17 @@ var attempts = map[string]func(b *etcdlock.Backend, r driver.Request) (driver.Gr
 	"TryAcquire": func(b *etcdlock.Backend, r driver.Request) (driver.Grant, error) {
 		return b.TryAcquire(context.Background(), r)
 	},
-	"Acquire": func(b *etcdlock.Backend, r driver.Request) (driver.Grant, error) {
-		return b.Acquire(context.Background(), r)
+	"Enqueue": func(b *etcdlock.Backend, r driver.Request) (driver.Grant, error) {
+		return b.Enqueue(context.Background(), r)
 	},
 }
 
 // The answer to a request for a key is lost, or the request is late.
 //
-// Row 8 (etcdlock): the owner has the key when it tries again, and an owner that gives up
-// leaves nothing. Fails if only a place that is known to exist is deleted.
-// Row 9 (etcdlock): a request that arrives late does not take the key. Fails if the fence
-// is not written.
+// Row 8 (etcdlock): the owner has the key when it tries again, and an owner that gives
+// up leaves nothing. Fails if only a place that is known to exist is deleted.
+// Row 9 (etcdlock): a request that arrives late does not take the key. Fails if the
+// fence is not written.
 func TestLateRequest(t *testing.T) {
 	for name, try := range attempts {
 		for _, c := range []struct{ late, again bool }{{true, true}, {true, false}, {false, true}, {false, false}} {
@@ -156,10 +158,11 @@ func TestLateRequest(t *testing.T) {
 	}
 }
 
-// The answer to a release is lost, or the release is late. To repeat it is not an error.
+// The answer to a release is lost, or the release is late. To repeat it is not an
+// error.
 //
-// Row 8 (etcdlock): the key becomes free, and a late release does not take it from the next
-// owner. Fails if a release without an answer is not continued in the background.
+// Row 8 (etcdlock): the key becomes free, and a late release does not take it from the
+// next owner. Fails if a release without an answer is not continued in the background.
 func TestReleaseWithoutAnswer(t *testing.T) {
 	for name, late := range map[string]bool{"lost": false, "late": true} {
 		t.Run(name, func(t *testing.T) {

@@ -11,11 +11,12 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
-// An operator ends the lease of etcd, or deletes all keys. Nothing of the old session is left.
+// An operator ends the lease of etcd, or deletes all keys. Nothing of the old session
+// is left.
 //
-// Row 28 (etcdlock): after the lease of etcd was revoked, all holders are told by the next
-// renewal, and waiters and later owners are served. Fails if a renewal does not ask whether
-// the place exists.
+// Row 28 (etcdlock): after the lease of etcd was revoked, all holders are told by the
+// next renewal, and waiters and later owners are served. Fails if a renewal does not
+// ask whether the place exists.
 func TestSessionLost(t *testing.T) {
 	for name, spoil := range map[string]func(f *fake, lease int64){
 		"revoked": (*fake).revoke,
@@ -28,9 +29,7 @@ func TestSessionLost(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inVirtualTime(t, func(t *testing.T, f *fake, b *etcdlock.Backend, _ *spoiler) {
 				grants := []driver.Grant{testkit.MustTry(t, b, testkit.NewRequest("a")), testkit.MustTry(t, b, testkit.NewRequest("b"))}
-				r := testkit.NewRequest("a")
-				r.Backoff = driver.NewBackoff(time.Second, 0)
-				w := testkit.StartWaiter(t, b, r)
+				w := testkit.StartWaiter(t, b, testkit.NewRequest("a"), testkit.Looks{Every: time.Second})
 				synctest.Wait()
 				lease, _ := f.lastLease()
 				spoil(f, lease)
@@ -60,8 +59,8 @@ func TestSessionLost(t *testing.T) {
 	}
 }
 
-// The holder that keeps its session alive has the key for much longer than the TTL of the
-// session. A process that ends without Close blocks its keys for that TTL.
+// The holder that keeps its session alive has the key for much longer than the TTL of
+// the session. A process that ends without Close blocks its keys for that TTL.
 func TestKeepAlive(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, f *fake, b *etcdlock.Backend, _ *spoiler) {
 		g := testkit.MustTry(t, b, testkit.NewRequest("k"))
@@ -81,14 +80,13 @@ func TestKeepAlive(t *testing.T) {
 	})
 }
 
-// A free lock costs one transaction that writes and reads nothing. Another place in the queue is
-// found by a second one, which reads.
+// A free lock costs one transaction that writes and reads nothing. Another place in the
+// queue is found by a second one, which reads.
 func TestFreeLockReadsNothing(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, f *fake, b *etcdlock.Backend, _ *spoiler) {
 		first, second := testkit.NewRequest("key"), testkit.NewRequest("key")
-		second.Backoff = driver.NewBackoff(time.Second, 1)
 		for i, r := range []driver.Request{first, second} {
-			_, err := b.Acquire(t.Context(), r)
+			_, err := b.Enqueue(t.Context(), r)
 			if held := errors.Is(err, driver.ErrNotAcquired); held != (i > 0) {
 				t.Fatalf("owner %d: %v", i, err)
 			}

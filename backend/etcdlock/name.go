@@ -14,11 +14,17 @@ var (
 	unescaper = strings.NewReplacer("%25", "%", "%2F", "/")
 )
 
-// EscapeKey returns the name of a key in etcd, without the prefix: the key itself, in which
-// %2F stands for each slash and %25 for each percent sign. A slash ends the name, so no
-// name is within another one. The escaped name of a prefix of the key is a prefix of the
-// escaped key.
+// EscapeKey returns the name of a key in etcd, without the prefix: the key itself, in
+// which %2F stands for each slash and %25 for each percent sign. A slash ends the name,
+// so no name is within another one. The escaped name of a prefix of the key is a prefix
+// of the escaped key.
 func EscapeKey(key string) string { return escaper.Replace(key) }
+
+// sessions is where the fences are, below the prefix. No escaped key has this name.
+const sessions = "%session"
+
+// dirOf returns what the names of the places of a key begin with.
+func dirOf(prefix, key string) string { return prefix + EscapeKey(key) + "/" }
 
 // place is one owner's place in the queue of a key. It is a key in etcd, named
 //
@@ -27,8 +33,8 @@ func EscapeKey(key string) string { return escaper.Replace(key) }
 // with the numbers in hex. The value says what the place asks for, and names the owner.
 // concurrency.Mutex names its places <prefix><escaped key>/<lease>.
 //
-// Servers keep the names of deleted keys until their history is compacted, and look at each
-// of them when they read a queue. So names are used again: see slots.
+// Servers keep the names of deleted keys until their history is compacted, and look at
+// each of them when they read a queue. So names are used again: see slots.
 type place struct {
 	path    string // the whole key in etcd
 	owner   string // "" if another program has made the place
@@ -37,9 +43,10 @@ type place struct {
 	written int64 // the revision that has written it last
 }
 
-// tokensPerRevision is how many fencing tokens one revision yields. A revision belongs to
-// one write, and revisions rise for as long as the cluster keeps its data. The tokens of a
-// grant are made of the revision of the last write to the owner's key in etcd.
+// tokensPerRevision is how many fencing tokens one revision yields. A revision belongs
+// to one write, and revisions rise for as long as the cluster keeps its data. The
+// tokens of a grant are made of the revision of the last write to the owner's key in
+// etcd.
 const tokensPerRevision = 1024
 
 // Sharing returns what the owner of the place asks for.
@@ -65,8 +72,8 @@ func kindOf(s driver.Sharing) string {
 
 func valueOf(s driver.Sharing, owner string) string { return kindOf(s) + " " + owner }
 
-// parseValue is the inverse of valueOf. Any other value is that of another program and
-// stands for an exclusive lock.
+// parseValue is the inverse of valueOf. Any other value was written by another program
+// and stands for an exclusive lock.
 func parseValue(value string) (driver.Sharing, string) {
 	kind, owner, _ := strings.Cut(value, " ")
 	switch kind {
@@ -83,8 +90,8 @@ func parseValue(value string) (driver.Sharing, string) {
 	return driver.Sharing{}, ""
 }
 
-// parsePlace returns the place that a key in etcd is, and the escaped key of the lock. It
-// returns false if the key in etcd is not a place.
+// parsePlace returns the place that a key in etcd is, and the escaped key of the lock.
+// It returns false if the key in etcd is not a place.
 func parsePlace(kv *mvccpb.KeyValue, prefix string) (p place, key string, ok bool) {
 	p = place{path: string(kv.Key), created: kv.CreateRevision, written: kv.ModRevision}
 	key, _, ok = strings.Cut(strings.TrimPrefix(p.path, prefix), "/")

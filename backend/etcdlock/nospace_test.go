@@ -2,7 +2,6 @@ package etcdlock_test
 
 import (
 	"context"
-	"errors"
 	"strconv"
 	"strings"
 	"testing"
@@ -11,7 +10,6 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/admin"
 	"github.com/distlock-go/distlock/backend/etcdlock"
 	"github.com/distlock-go/distlock/internal/test/etcdtest"
 	"github.com/distlock-go/distlock/internal/test/testkit"
@@ -19,41 +17,29 @@ import (
 
 // TestNoSpace: the database of the server is full. Then an operator makes space.
 //
-// Row 29 (etcdlock): holders keep their locks and release them, and a waiter that is in the
-// queue gets its key. A new lock is refused with the cause, and is granted when there is
-// space again. Fails if a renewal writes.
+// Row 29 (etcdlock): holders keep their locks and release them, and a waiter that is in
+// the queue gets its key. A new lock is refused with the cause, and is granted when
+// there is space again. Fails if a renewal writes.
 func TestNoSpace(t *testing.T) {
 	t.Parallel()
 	addr := etcdtest.Start(t, "--quota-backend-bytes=200000").Addr()
 	operator := newClient(t, addr)
-	b := newBackend(t, newClient(t, addr), etcdlock.WithSessionTTL(15*time.Second))
+	b := newBackend(t, newClient(t, addr), etcdlock.Config{SessionTTL: 15 * time.Second})
 	other := newBackend(t, newClient(t, addr))
-	locker := distlock.New(b, distlock.Config{})
-	defer locker.Close()
-	lease, err := locker.Acquire(context.Background(), "kept", distlock.Opts{KeyTimeout: time.Minute})
-	if err != nil {
-		t.Fatal(err)
-	}
+	locker := testkit.NewLocker(t, b, distlock.Config{})
+	lease := testkit.MustAcquire(t, locker, "kept", distlock.Opts{KeyTimeout: time.Minute})
 	g := testkit.MustTry(t, b, testkit.NewRequest("passed-on"))
 	w := startWaiter(t, other, operator, testkit.NewRequest("passed-on"))
 	fill(t, operator)
 
-	for _, try := range []*distlock.Locker{locker, distlock.New(newBackend(t, newClient(t, addr)), distlock.Config{})} {
-		_, err = try.TryAcquire(context.Background(), "new", distlock.Opts{})
-		if !errors.Is(err, distlock.ErrUnavailable) || errors.Is(err, distlock.ErrNotAcquired) ||
-			!strings.Contains(err.Error(), "space exceeded") || !strings.Contains(err.Error(), addr) {
-			t.Errorf("TryAcquire without space: %v", err)
-		}
+	for _, one := range []*etcdlock.Backend{b, newBackend(t, newClient(t, addr))} {
+		_, err := one.TryAcquire(t.Context(), testkit.NewRequest("new"))
+		checkError(t, "TryAcquire without space", err, "space exceeded", addr)
 	}
-	if err := admin.Ping(context.Background(), locker); err == nil || !strings.Contains(err.Error(), "NOSPACE") {
-		t.Errorf("Ping without space: %v", err)
-	}
+	checkError(t, "Ping without space", b.Ping(t.Context()), "NOSPACE")
 	w.MustWait(t)
 	testkit.MustRelease(t, b, g)
-	next := w.Served(t)
-	if next.Token <= g.Token {
-		t.Errorf("token %d after token %d", next.Token, g.Token)
-	}
+	testkit.MustRelease(t, other, w.Served(t))
 	until := lease.Until()
 	testkit.Eventually(t, "the lease is renewed", func() bool {
 		if err := lease.Check(); err != nil {
@@ -63,11 +49,8 @@ func TestNoSpace(t *testing.T) {
 	})
 
 	makeSpace(t, operator, addr)
-	if err := locker.Do(context.Background(), "new", distlock.Opts{}, func(context.Context) error { return nil }); err != nil {
-		t.Errorf("Do when there is space again: %v", err)
-	}
-	testkit.MustRelease(t, other, next)
-	if err := lease.Release(context.Background()); err != nil {
+	testkit.MustRelease(t, b, testkit.MustTry(t, b, testkit.NewRequest("new")))
+	if err := lease.Release(t.Context()); err != nil {
 		t.Errorf("Release: %v", err)
 	}
 	for _, key := range []string{"kept", "passed-on", "new"} {

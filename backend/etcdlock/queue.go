@@ -10,8 +10,8 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// queue is the places of a key in the order of their creation. The order is that of
-// concurrency.Mutex.
+// queue is the places of a key in the order of their creation. concurrency.Mutex has
+// the same order.
 type queue []place
 
 func parseQueue(kvs []*mvccpb.KeyValue, prefix string) queue {

@@ -10,11 +10,11 @@ import (
 )
 
 // Release implements [driver.Backend]. It deletes the owner's place, in one request. If
-// there is no answer it returns an error and continues in the background until the place
-// or the lease of etcd is gone. It fails with [driver.ErrLost] if g has tokens and the place
-// was already gone, or if another owner has the key. Repeating a release that had no answer
-// is not an error, for a bounded number of past releases.
-func (b *Backend) Release(ctx context.Context, g driver.Grant) error {
+// there is no answer it returns an error and continues in the background until the
+// place or the lease of etcd is gone. It fails with [driver.ErrLost] if g has tokens
+// and the place was already gone, or if another owner has the key. Repeating a release
+// that had no answer is not an error, for a bounded number of past releases.
+func (b *backend) Release(ctx context.Context, g driver.Grant) error {
 	if b.background.Err() != nil {
 		return errClosed
 	}
@@ -25,14 +25,14 @@ func (b *Backend) Release(ctx context.Context, g driver.Grant) error {
 		func() (found bool, queued int, err error) { return b.deleteAll(op, &g) })
 }
 
-// deletePlace deletes the place of a ticket that has left the table. After an error it continues
-// in the background.
-func (b *Backend) deletePlace(ctx context.Context, tk *ticket) (existed bool, err error) {
+// deletePlace deletes the place of a ticket that has left the table. After an error it
+// continues in the background.
+func (b *backend) deletePlace(ctx context.Context, tk *ticket) (existed bool, err error) {
 	l, ok := b.table.leftover(tk)
 	if !ok {
 		return false, nil
 	}
-	resp, again, err := twice(ctx, b, func(ctx context.Context) (*clientv3.DeleteResponse, error) {
+	resp, again, err := twice(ctx, b.link, func(ctx context.Context) (*clientv3.DeleteResponse, error) {
 		return b.client.Delete(ctx, l.path)
 	})
 	if err != nil || again { // a deletion may arrive late
@@ -49,7 +49,7 @@ func (b *Backend) deletePlace(ctx context.Context, tk *ticket) (existed bool, er
 }
 
 // deleteAll deletes the places of g's owner that it finds in the queue.
-func (b *Backend) deleteAll(ctx context.Context, g *driver.Grant) (found bool, queued int, err error) {
+func (b *backend) deleteAll(ctx context.Context, g *driver.Grant) (found bool, queued int, err error) {
 	q, _, err := b.queue(ctx, g.Key)
 	if err != nil {
 		return false, 0, err
@@ -65,7 +65,7 @@ func (b *Backend) deleteAll(ctx context.Context, g *driver.Grant) (found bool, q
 }
 
 // delete deletes a place of any process, but not the next one with the same name.
-func (b *Backend) delete(ctx context.Context, p *place) (deleted bool, err error) {
+func (b *backend) delete(ctx context.Context, p *place) (deleted bool, err error) {
 	resp, again, err := b.txn(ctx, []clientv3.Cmp{clientv3.Compare(clientv3.CreateRevision(p.path), "=", p.created)},
 		clientv3.OpDelete(p.path))
 	return err == nil && (resp.Succeeded || again), b.explain(ctx, err)

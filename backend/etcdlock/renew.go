@@ -15,15 +15,15 @@ import (
 // renewal is one grant of a call of Renew.
 type renewal = placequeue.Renewal[*ticket, granted]
 
-// Renew implements [driver.Backend]. It makes sure that the lease of etcd was kept alive
-// recently, and reads the places of the owners, up to 100 in one request.
+// Renew implements [driver.Backend]. It makes sure that the lease of etcd was kept
+// alive recently, and reads the places of the owners, up to 100 in one request.
 //
-// A renewal may make a lease longer than the TTL of the session allows: the lease then lasts
-// as long as the process, and only as long as the session if the process dies. A grant with
-// Retain gets a lease of etcd of its own, in another request, and its place does not end with
-// the session. That lease lasts whole seconds, at least as long as the servers demand, so the
-// place outlives a process that has died by that.
-func (b *Backend) Renew(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
+// A renewal may make a lease longer than the TTL of the session allows: the lease then
+// lasts as long as the process, and only as long as the session if the process dies. A
+// grant with Retain gets a lease of etcd of its own, in another request, and its place
+// does not end with the session. That lease lasts whole seconds, at least as long as
+// the servers demand, so the place outlives a process that has died by that.
+func (b *backend) Renew(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
 	sent := time.Now()
 	renewals := b.table.Renewals(grants, report)
 	op, end := b.opContext(ctx)
@@ -57,10 +57,10 @@ func (b *Backend) Renew(ctx context.Context, grants []driver.Grant, report func(
 	batches.Wait()
 }
 
-// keep attaches the place of an owner that is done to a lease of etcd of its own. It returns
-// false if the place does not exist. Without an answer that lease is left to end by itself: the
-// place may be attached to it.
-func (b *Backend) keep(ctx context.Context, r *renewal) (kept bool, err error) {
+// keep attaches the place of an owner that is done to a lease of etcd of its own. It
+// returns false if the place does not exist. Without an answer that lease is left to
+// end by itself: the place may be attached to it.
+func (b *backend) keep(ctx context.Context, r *renewal) (kept bool, err error) {
 	lease, err := b.newLease(ctx, int64(r.TTL()/time.Second)+1)
 	if err != nil {
 		return false, b.explain(ctx, err)
@@ -71,23 +71,4 @@ func (b *Backend) keep(ctx context.Context, r *renewal) (kept bool, err error) {
 		return false, b.explain(ctx, err)
 	}
 	return resp.Succeeded, nil
-}
-
-// exist returns which of at most maxOps places exist.
-func (b *Backend) exist(ctx context.Context, places queue) ([]bool, error) {
-	exist := make([]bool, len(places))
-	ops := make([]clientv3.Op, len(places))
-	for i, p := range places {
-		ops[i] = clientv3.OpGet(p.path, clientv3.WithKeysOnly())
-	}
-	resp, _, err := b.txn(ctx, nil, ops...)
-	if err != nil {
-		return exist, b.explain(ctx, err)
-	}
-	b.learnTerm(resp.Header)
-	for i, p := range places {
-		kvs := resp.Responses[i].GetResponseRange().Kvs
-		exist[i] = len(kvs) > 0 && kvs[0].CreateRevision == p.created
-	}
-	return exist, nil
 }

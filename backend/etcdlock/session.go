@@ -3,7 +3,6 @@ package etcdlock
 import (
 	"context"
 	"errors"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,26 +15,23 @@ import (
 	"github.com/distlock-go/distlock/internal/clock"
 )
 
-// sessions is where the fences are, below the prefix. No escaped key has this name.
-const sessions = "%session"
-
 // session is a lease of etcd that the Backend keeps alive. All places of the Backend's
 // owners are attached to it, and etcd deletes them when it ends.
 //
 // The fence is a key that is attached to the lease, too. The transaction that creates a
-// place demands that the fence was last written with the revision that the session knows.
-// When a request for a place has an unknown outcome, and its owner does not want the place
-// any more, a new write to the fence makes sure that the request creates nothing if it
-// arrives late. If the lease has ended there is no fence.
+// place demands that the fence was last written with the revision that the session
+// knows. When a request for a place has an unknown outcome, and its owner does not want
+// the place any more, a new write to the fence makes sure that the request creates
+// nothing if it arrives late. If the lease has ended there is no fence.
 type session struct {
 	placequeue.Session
 
-	backend *Backend
-	id      clientv3.LeaseID
-	ttl     time.Duration // as agreed with the server
-	path    string        // of the fence
-	fence   atomic.Int64  // the last revision of the fence that is known
-	poke    chan struct{} // makes run send a keep-alive
+	link  *link
+	id    clientv3.LeaseID
+	ttl   time.Duration // as agreed with the server
+	path  string        // of the fence
+	fence atomic.Int64  // the last revision of the fence that is known
+	poke  chan struct{} // makes run send a keep-alive
 
 	mu      sync.Mutex
 	alive   time.Time     // when the last keep-alive was sent that the server has answered
@@ -43,44 +39,34 @@ type session struct {
 	changed chan struct{} // closed when alive changes
 }
 
-// maxLease returns how long the lease of a lock may be. It begins when a request is sent,
-// and fresh makes sure that the lease of etcd was kept alive not much earlier. So it ends
-// before etcd may end its lease.
+// maxLease returns how long the lease of a lock may be. It begins when a request is
+// sent, and fresh makes sure that the lease of etcd was kept alive not much earlier. So
+// it ends before etcd may end its lease.
 func (s *session) maxLease() time.Duration { return s.ttl / 2 }
 
-// maxAge is how old the last keep-alive may be when a lock is granted or renewed. A tenth
-// of the TTL remains, for clocks that tick at different rates.
+// maxAge is how old the last keep-alive may be when a lock is granted or renewed. A
+// tenth of the TTL remains, for clocks that tick at different rates.
 func (s *session) maxAge() time.Duration { return s.ttl * 2 / 5 }
 
 // interval is the time between keep-alives.
 func (s *session) interval() time.Duration { return s.ttl / 3 }
 
-// abandon ends a session without a fence. If the lease of etcd is still there, because an
-// operator has deleted the fence alone, it is revoked, and otherwise ends by itself.
+// abandon ends a session without a fence. If the lease of etcd is still there, because
+// an operator has deleted the fence alone, it is revoked, and otherwise ends by itself.
 func (s *session) abandon() {
 	s.End()
-	s.backend.background.Run(func() {
-		ctx, end := s.backend.opContext(s.backend.background)
+	s.link.background.Run(func() {
+		ctx, end := s.link.opContext(s.link.background)
 		defer end()
-		_, _ = s.backend.client.Revoke(ctx, s.id)
+		_, _ = s.link.client.Revoke(ctx, s.id)
 	})
 }
 
-// raise makes v at least n.
-func raise(v *atomic.Int64, n int64) {
-	for {
-		old := v.Load()
-		if old >= n || v.CompareAndSwap(old, n) {
-			return
-		}
-	}
-}
-
-// writeFence writes the fence. Afterwards no transaction that was sent before can create a
-// place.
+// writeFence writes the fence. Afterwards no transaction that was sent before can
+// create a place.
 func (s *session) writeFence(ctx context.Context) error {
-	resp, _, err := twice(ctx, s.backend, func(ctx context.Context) (*clientv3.PutResponse, error) {
-		return s.backend.client.Put(ctx, s.path, "", clientv3.WithLease(s.id))
+	resp, _, err := twice(ctx, s.link, func(ctx context.Context) (*clientv3.PutResponse, error) {
+		return s.link.client.Put(ctx, s.path, "", clientv3.WithLease(s.id))
 	})
 	switch {
 	case err == nil:
@@ -103,23 +89,20 @@ func (s *session) learn(resp *pb.RangeResponse, demanded int64) bool {
 	return resp.Kvs[0].ModRevision == demanded
 }
 
-// learnTerm records the term of an answer that a majority of the servers stands for.
-func (b *Backend) learnTerm(h *pb.ResponseHeader) { raise(&b.term, int64(h.RaftTerm)) }
-
 // isFenced demands that the fence is unchanged.
 func (s *session) isFenced(fence int64) clientv3.Cmp {
 	return clientv3.Compare(clientv3.ModRevision(s.path), "=", fence)
 }
 
 // fresh returns when the lease of etcd was kept alive recently enough for a lock that
-// counts from the given time. The caller has learned the term of the answer that the lock
-// is granted or renewed by.
+// counts from the given time. The caller has learned the term of the answer that the
+// lock is granted or renewed by.
 //
 // A keep-alive of an earlier term does not count. Some versions of etcd, 3.4.23 is one,
-// answer it without a majority: a leader that has stood still, and does not know yet that
-// another leads, says that the lease goes on. If the terms are the same, the server that
-// has answered the keep-alive still led when the lock was granted or renewed, and a later
-// leader starts the TTL anew.
+// answer it without a majority: a leader that has stood still, and does not know yet
+// that another leads, says that the lease goes on. If the terms are the same, the
+// server that has answered the keep-alive still led when the lock was granted or
+// renewed, and a later leader starts the TTL anew.
 func (s *session) fresh(ctx context.Context, from time.Time) error {
 	for {
 		s.mu.Lock()
@@ -128,7 +111,7 @@ func (s *session) fresh(ctx context.Context, from time.Time) error {
 		if s.HasEnded() {
 			return errLeaseGone
 		}
-		if clock.Elapsed(alive, from) <= s.maxAge() && term >= s.backend.term.Load() {
+		if clock.Elapsed(alive, from) <= s.maxAge() && term >= s.link.term.Load() {
 			return nil
 		}
 		select {
@@ -139,7 +122,7 @@ func (s *session) fresh(ctx context.Context, from time.Time) error {
 		case <-changed:
 		case <-s.Ended():
 		case <-ctx.Done():
-			return s.backend.explain(ctx, ctx.Err())
+			return s.link.explain(ctx, ctx.Err())
 		}
 	}
 }
@@ -165,7 +148,7 @@ func (s *session) run() {
 		case <-s.poke:
 		case <-s.Ended():
 			return
-		case <-s.backend.background.Done():
+		case <-s.link.background.Done():
 			return
 		}
 		s.keepAlive(false)
@@ -173,30 +156,30 @@ func (s *session) run() {
 	}
 }
 
-// keepAlive sends keep-alives on one stream until the stream fails, or once. The client's own
-// KeepAlive does not tell when it has sent the request that was answered. If an answer is late,
-// another stream gets one keep-alive, over a new connection.
+// keepAlive sends keep-alives on one stream until the stream fails, or once. The
+// client's own KeepAlive does not tell when it has sent the request that was answered.
+// If an answer is late, another stream gets one keep-alive, over a new connection.
 func (s *session) keepAlive(once bool) {
-	ctx, cancel := context.WithCancel(clientv3.WithRequireLeader(s.backend.background))
+	ctx, cancel := context.WithCancel(clientv3.WithRequireLeader(s.link.background))
 	defer cancel()
-	limit := time.AfterFunc(s.backend.opts.opTimeout, cancel)
+	limit := time.AfterFunc(s.link.config.OpTimeout, cancel)
 	defer limit.Stop()
-	stream, err := clientv3.RetryLeaseClient(s.backend.client).LeaseKeepAlive(ctx)
+	stream, err := clientv3.RetryLeaseClient(s.link.client).LeaseKeepAlive(ctx)
 	if err != nil {
 		return
 	}
 	pause := time.NewTimer(s.interval())
 	defer pause.Stop()
 	other := time.AfterFunc(time.Hour, func() {
-		s.backend.background.Run(func() {
-			s.backend.reconnect()
+		s.link.background.Run(func() {
+			s.link.reconnect()
 			s.keepAlive(true)
 		})
 	})
 	defer other.Stop()
 	for {
 		if !once {
-			other.Reset(s.backend.opts.opTimeout / 2)
+			other.Reset(s.link.config.OpTimeout / 2)
 		}
 		sent := time.Now()
 		if stream.Send(&pb.LeaseKeepAliveRequest{ID: int64(s.id)}) != nil {
@@ -211,7 +194,7 @@ func (s *session) keepAlive(once bool) {
 			return
 		}
 		term := int64(resp.Header.RaftTerm)
-		if term < s.backend.term.Load() {
+		if term < s.link.term.Load() {
 			return // the next stream may be one to another server
 		}
 		s.confirm(sent, term)
@@ -228,49 +211,6 @@ func (s *session) keepAlive(once bool) {
 		case <-ctx.Done():
 			return
 		}
-		limit.Reset(s.backend.opts.opTimeout)
+		limit.Reset(s.link.config.OpTimeout)
 	}
-}
-
-// newLease gets a lease of etcd, which is not kept alive.
-func (b *Backend) newLease(ctx context.Context, seconds int64) (*clientv3.LeaseGrantResponse, error) {
-	lease, _, err := twice(ctx, b, func(ctx context.Context) (*clientv3.LeaseGrantResponse, error) {
-		return b.client.Grant(ctx, seconds)
-	})
-	return lease, err
-}
-
-// session returns the present session, or makes one if there is none.
-func (b *Backend) session(ctx context.Context) (*session, error) {
-	if s := b.current.Load(); s != nil && !s.HasEnded() {
-		return s, nil
-	}
-	select {
-	case b.making <- struct{}{}:
-		defer func() { <-b.making }()
-	case <-ctx.Done():
-		return nil, b.explain(ctx, ctx.Err())
-	}
-	if s := b.current.Load(); s != nil && !s.HasEnded() {
-		return s, nil
-	}
-	if b.background.Err() != nil {
-		return nil, errClosed
-	}
-	sent := time.Now()
-	lease, err := b.newLease(ctx, int64(b.opts.sessionTTL/time.Second))
-	if err != nil {
-		return nil, b.explain(ctx, err)
-	}
-	s := &session{
-		Session: placequeue.NewSession(), backend: b, id: lease.ID, ttl: time.Duration(lease.TTL) * time.Second, alive: sent, term: int64(lease.RaftTerm),
-		path: b.opts.prefix + sessions + "/" + strconv.FormatInt(int64(lease.ID), 16),
-		poke: make(chan struct{}, 1), changed: make(chan struct{}),
-	}
-	if err := s.writeFence(ctx); err != nil {
-		return nil, b.explain(ctx, err) // the lease ends by itself
-	}
-	b.current.Store(s)
-	b.background.Run(s.run)
-	return s, nil
 }

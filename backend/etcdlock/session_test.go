@@ -2,7 +2,7 @@ package etcdlock_test
 
 import (
 	"context"
-	"errors"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -17,7 +17,7 @@ import (
 func newVirtual(t *testing.T, f *fake) (*etcdlock.Backend, *spoiler) {
 	t.Helper()
 	s := new(spoiler)
-	return newBackend(t, f.client(t, s), etcdlock.WithSessionTTL(20*time.Second), etcdlock.WithOpTimeout(5*time.Second)), s
+	return newBackend(t, f.client(t, s), etcdlock.Config{SessionTTL: 20 * time.Second, OpTimeout: 5 * time.Second}), s
 }
 
 // inVirtualTime runs f in a bubble.
@@ -31,22 +31,11 @@ func inVirtualTime(t *testing.T, f func(t *testing.T, server *fake, b *etcdlock.
 	})
 }
 
-// The place of a holder is deleted. The release says that the lock was lost.
-func TestReleaseWithoutAPlace(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, f *fake, b *etcdlock.Backend, _ *spoiler) {
-		g := testkit.MustTry(t, b, testkit.NewRequest("k"))
-		f.delete(f.places("k")[0])
-		if err := b.Release(t.Context(), g); !errors.Is(err, driver.ErrLost) {
-			t.Errorf("Release: %v", err)
-		}
-	})
-}
-
 // A lock ends before etcd ends the lease that it depends on, whatever happens to the
 // keep-alives.
 //
-// Row 26 (etcdlock): a keep-alive of an earlier term than that of the lock's renewal does
-// not count, and the lease ends. Fails if the terms are not compared.
+// Row 26 (etcdlock): a keep-alive of an earlier term than the lock's renewal does not
+// count, and the lease ends. Fails if the terms are not compared.
 func TestLocksEndBeforeTheSession(t *testing.T) {
 	for name, spoil := range map[string]func(t *testing.T, b *etcdlock.Backend, f *fake){
 		"keep-alives are lost": func(_ *testing.T, _ *etcdlock.Backend, f *fake) {
@@ -109,8 +98,8 @@ func TestLocksEndBeforeTheSession(t *testing.T) {
 	}
 }
 
-// The server that has answered the keep-alives does not lead any more. A lock is renewed
-// by a keep-alive to another one.
+// The server that has answered the keep-alives does not lead any more. A lock is
+// renewed by a keep-alive to another one.
 func TestKeepAlivesLeaveADeposedServer(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, f *fake, b *etcdlock.Backend, _ *spoiler) {
 		time.Sleep(time.Second)
@@ -121,52 +110,33 @@ func TestKeepAlivesLeaveADeposedServer(t *testing.T) {
 	})
 }
 
-// etcd ends the session of a waiter. It has a place in the new session soon, in front of
-// those that come later.
-func TestWaiterMovesToTheNewSession(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, f *fake, holder *etcdlock.Backend, _ *spoiler) {
-		g := testkit.MustTry(t, holder, testkit.NewRequest("k"))
-		b, _ := newVirtual(t, f)
-		w := testkit.StartWaiter(t, b, testkit.NewRequest("k"))
-		synctest.Wait()
-		lease, _ := f.lastLease()
-		f.revoke(lease)
-		if n := len(f.places("k")); n != 1 {
-			t.Fatalf("%d places without that of the waiter", n)
-		}
-		time.Sleep(8 * time.Second) // the interval of the keep-alives
-		if n := len(f.places("k")); n != 2 {
-			t.Errorf("%d places", n)
-		}
-		testkit.MustRelease(t, holder, g)
-		testkit.MustRelease(t, b, w.Served(t))
-	})
-}
-
-// An operator deletes the place of a waiter, and nothing else. The waiter has another one
-// when it looks.
-func TestWaiterLooksForItsPlace(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, f *fake, b *etcdlock.Backend, _ *spoiler) {
-		r := testkit.NewRequest("k")
-		r.TTL = 5 * time.Second
-		g := testkit.MustTry(t, b, r)
-		held := f.places("k")[0]
-		wait := testkit.NewRequest("k")
-		wait.Backoff = driver.NewBackoff(time.Second, 0)
-		w := testkit.StartWaiter(t, b, wait)
-		synctest.Wait()
-		for _, path := range f.places("k") {
-			if path != held {
-				f.delete(path)
-			}
-		}
-		time.Sleep(3 * time.Second)
-		if n := len(f.places("k")); n != 2 {
-			t.Errorf("%d places", n)
-		}
-		testkit.MustRelease(t, b, g)
-		testkit.MustRelease(t, b, w.Served(t))
-	})
+// etcd ends the session of a waiter, or an operator deletes its place. The waiter has
+// another place soon, when a keep-alive says so or when it looks.
+func TestWaiterWithoutAPlace(t *testing.T) {
+	for name, lose := range map[string]func(f *fake, path string){
+		"the session ended": func(f *fake, _ string) { lease, _ := f.lastLease(); f.revoke(lease) },
+		"deleted":           (*fake).delete,
+	} {
+		t.Run(name, func(t *testing.T) {
+			inVirtualTime(t, func(t *testing.T, f *fake, holder *etcdlock.Backend, _ *spoiler) {
+				g := testkit.MustTry(t, holder, testkit.NewRequest("k"))
+				held := f.places("k")[0]
+				b, _ := newVirtual(t, f)
+				w := testkit.StartWaiter(t, b, testkit.NewRequest("k"), testkit.Looks{Every: time.Second})
+				synctest.Wait()
+				lose(f, slices.DeleteFunc(f.places("k"), func(path string) bool { return path == held })[0])
+				if n := len(f.places("k")); n != 1 {
+					t.Fatalf("%d places without the waiter's", n)
+				}
+				time.Sleep(8 * time.Second) // the interval of the keep-alives
+				if n := len(f.places("k")); n != 2 {
+					t.Errorf("%d places", n)
+				}
+				testkit.MustRelease(t, holder, g)
+				testkit.MustRelease(t, b, w.Served(t))
+			})
+		})
+	}
 }
 
 // An owner gives up while its request is under way. The request creates nothing when it
@@ -194,8 +164,8 @@ func TestRequestUnderWayIsFenced(t *testing.T) {
 	})
 }
 
-// A request of a session that has ended is answered, while one of the next session is under
-// way. The owner gives up: the second one still creates nothing.
+// A request of a session that has ended is answered, while one of the next session is
+// under way. The owner gives up: the second one still creates nothing.
 func TestAnswerInAnEndedSession(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, f *fake, b *etcdlock.Backend, s *spoiler) {
 		testkit.MustRelease(t, b, testkit.MustTry(t, b, testkit.NewRequest("session")))
@@ -225,8 +195,8 @@ func TestAnswerInAnEndedSession(t *testing.T) {
 	})
 }
 
-// The place of a holder is deleted, and a late request of the holder creates it again, behind
-// the next owner's. The holder is told, and the next owner has the key.
+// The place of a holder is deleted, and a late request of the holder creates it again,
+// behind the next owner's. The holder is told, and the next owner has the key.
 func TestPlaceCreatedAgain(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, f *fake, b *etcdlock.Backend, s *spoiler) {
 		testkit.MustRelease(t, b, testkit.MustTry(t, b, testkit.NewRequest("session")))
@@ -254,8 +224,8 @@ func TestPlaceCreatedAgain(t *testing.T) {
 	})
 }
 
-// A request to delete the place of a holder arrives after the holder has released the key.
-// The next owner has a place with the same name, and keeps it.
+// A request to delete the place of a holder arrives after the holder has released the
+// key. The next owner has a place with the same name, and keeps it.
 func TestDeletionSparesTheNextPlace(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, f *fake, b *etcdlock.Backend, _ *spoiler) {
 		g := testkit.MustTry(t, b, testkit.NewRequest("k"))
@@ -284,13 +254,14 @@ func TestDeletionSparesTheNextPlace(t *testing.T) {
 	})
 }
 
-// The deletion of a place arrives after another one, and after the next owner has the key.
+// The deletion of a place arrives after another one, and after the next owner has the
+// key.
 func TestLateDeletionSparesTheNextOwner(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, _ *fake, b *etcdlock.Backend, s *spoiler) {
 		r := testkit.NewRequest("k")
 		r.TTL = time.Second
 		testkit.MustTry(t, b, r)
-		s.spoilNext("Txn", true) // that of the sweeper
+		s.spoilNext("Txn", true) // the sweeper's
 		time.Sleep(r.TTL + time.Millisecond)
 		etcdlock.WaitForSweeper(t, b)
 		next := testkit.MustTry(t, b, testkit.NewRequest("k"))
@@ -299,8 +270,8 @@ func TestLateDeletionSparesTheNextOwner(t *testing.T) {
 	})
 }
 
-// A lease of etcd that was revoked costs Ping nothing. What Ping has written ends with the
-// Backend.
+// A lease of etcd that was revoked costs Ping nothing. What Ping has written ends with
+// the Backend.
 func TestPingAfterTheSessionWasLost(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, f *fake, b *etcdlock.Backend, _ *spoiler) {
 		for range 2 {

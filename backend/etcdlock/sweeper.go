@@ -9,32 +9,31 @@ import (
 )
 
 const (
-	// sweepPause is the wait after a sweep that has failed or has written a fence. A new
-	// fence makes requests that are in flight repeat themselves.
+	// sweepPause is the wait after a sweep that has failed or has written a fence. A
+	// new fence makes requests that are in flight repeat themselves.
 	sweepPause = 200 * time.Millisecond
 
 	// maxOps is how many operations one transaction has. Servers allow 128 by default.
 	maxOps = 100
 )
 
-// sweeper deletes places that no owner wants, until the server has confirmed it: those of
-// leases that have ended, of releases without an answer, and of requests without an answer
-// that may still arrive.
+// sweeper deletes places that no owner wants, until the server has confirmed it. Their
+// leases have ended, or a release had no answer, or a request had none and may still
+// arrive.
 type sweeper struct {
-	backend *Backend
-	wake    chan struct{}
+	link  *link
+	table *table
+	wake  chan struct{}
 
 	mu     sync.Mutex
 	places map[string]leftover // by path
 }
 
-// leftover is a place that no owner wants.
-type leftover struct {
-	path    string
-	session *session
-	doubt   int64 // the fence of a request with an unknown outcome; 0 if there is none
-	key     string
-	slot    int
+// take deletes the place of a ticket that has left the table.
+func (w *sweeper) take(tk *ticket) {
+	if l, ok := w.table.leftover(tk); ok {
+		w.add(l)
+	}
 }
 
 func (w *sweeper) add(l leftover) {
@@ -51,20 +50,20 @@ func (w *sweeper) run() {
 	for {
 		select {
 		case <-w.wake:
-		case <-w.backend.background.Done():
+		case <-w.link.background.Done():
 			return
 		}
 		for !w.sweep() {
 			select {
 			case <-time.After(sweepPause):
-			case <-w.backend.background.Done():
+			case <-w.link.background.Done():
 				return
 			}
 		}
 	}
 }
 
-// next returns some of the leftovers of one session, and those that have ended with their
+// next returns some of the leftovers of one session, and all that have ended with their
 // session.
 func (w *sweeper) next() (batch, ended []leftover) {
 	w.mu.Lock()
@@ -81,15 +80,16 @@ func (w *sweeper) next() (batch, ended []leftover) {
 	return batch, ended
 }
 
-// sweep deletes the leftovers. It returns false if it must be called again after a pause.
+// sweep deletes the leftovers. It returns false if it must be called again after a
+// pause.
 func (w *sweeper) sweep() (done bool) {
 	for {
 		batch, ended := w.next()
-		w.backend.table.deleted(ended...)
+		w.table.deleted(ended...)
 		if len(batch) == 0 {
 			return true
 		}
-		ctx, end := w.backend.opContext(w.backend.background)
+		ctx, end := w.link.opContext(w.link.background)
 		fenced, err := w.delete(ctx, batch)
 		end()
 		w.mu.Lock()
@@ -101,7 +101,7 @@ func (w *sweeper) sweep() (done bool) {
 		}
 		w.mu.Unlock()
 		if err == nil {
-			w.backend.table.deleted(batch...)
+			w.table.deleted(batch...)
 		}
 		if fenced || err != nil {
 			return false
@@ -109,8 +109,8 @@ func (w *sweeper) sweep() (done bool) {
 	}
 }
 
-// delete deletes places of one session. If a request for one of them may still arrive, it
-// writes the fence before, unless this has happened since.
+// delete deletes places of one session. If a request for one of them may still arrive,
+// it writes the fence before, unless this has happened since.
 func (w *sweeper) delete(ctx context.Context, batch []leftover) (fenced bool, err error) {
 	s := batch[0].session
 	ops := make([]clientv3.Op, len(batch))
@@ -122,7 +122,7 @@ func (w *sweeper) delete(ctx context.Context, batch []leftover) (fenced bool, er
 	if fenced {
 		unfenced = s.writeFence(ctx)
 	}
-	if _, err = w.backend.client.Txn(ctx).Then(ops...).Commit(); err == nil {
+	if _, err = w.link.client.Txn(ctx).Then(ops...).Commit(); err == nil {
 		err = unfenced // a server without space deletes, and does not write
 	}
 	return fenced, err

@@ -8,16 +8,16 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// table has the tickets of a Backend, and the numbers of places. A place has its slot, a
-// number among the places of its key in this process, until its deletion is confirmed. If the
-// outcome of a request for the place or of its deletion is unknown, the fence is written before
-// the slot is given up, so that the next place with this slot has another name and no late
-// request can delete it.
+// table has the tickets of a Backend, and the numbers of places. A place has its slot,
+// a number among the places of its key in this process, until its deletion is
+// confirmed. If the outcome of a request for the place or of its deletion is unknown,
+// the fence is written before the slot is given up, so that the next place with this
+// slot has another name and no late request can delete it.
 type table struct {
 	placequeue.Table[*ticket, granted]
 
-	backend *Backend
-	slots   map[string]*slots // by key
+	prefix string
+	slots  map[string]*slots // by key
 }
 
 // slots are the slots of one key.
@@ -49,9 +49,9 @@ func (t *table) putSlot(key string, slot int) {
 	}
 }
 
-// begin begins an attempt in session s, after which the caller has to call end. It returns the
-// path of the ticket's place, and the revision that has created the place, or 0 if it is not
-// known to exist. It returns false if the ticket was removed.
+// begin begins an attempt in session s, after which the caller has to call end. It
+// returns the path of the ticket's place, and the revision that has created the place,
+// or 0 if it is not known to exist. It returns false if the ticket was removed.
 func (t *table) begin(tk *ticket, s *session) (path string, created int64, ok bool) {
 	t.Lock()
 	defer t.Unlock()
@@ -61,14 +61,15 @@ func (t *table) begin(tk *ticket, s *session) (path string, created int64, ok bo
 	if tk.session != s {
 		t.SetLost(tk) // the place has ended with its session
 		tk.session, tk.created, tk.inFlight, tk.doubt = s, 0, 0, 0
-		tk.path = fmt.Sprintf("%s%x.%x.%x", t.backend.dir(tk.ID.Key), int64(s.id), s.fence.Load(), tk.slot)
+		tk.path = fmt.Sprintf("%s%x.%x.%x", dirOf(t.prefix, tk.ID.Key), int64(s.id), s.fence.Load(), tk.slot)
 	}
 	tk.inFlight++
 	return tk.path, tk.created, true
 }
 
-// end ends an attempt. It records the revision that has created the place, or 0 if the place is
-// not known to exist, and the fence of the attempt if that is in doubt, or 0 if it is not.
+// end ends an attempt. It records the revision that has created the place, or 0 if the
+// place is not known to exist, and the fence of the attempt if that is in doubt, or 0
+// if it is not.
 func (t *table) end(tk *ticket, s *session, created, doubt int64) {
 	t.Lock()
 	defer t.Unlock()
@@ -96,8 +97,8 @@ func (t *table) setHeld(tk *ticket, s *session, g *driver.Grant) bool {
 	return tk.session == s && t.SetHeld(tk, tk.path, granted{s, tk.created}, g)
 }
 
-// unsent removes the ticket of an attempt that has failed with err, if its owner has no place and
-// no request may still create one. The error then says so.
+// unsent removes the ticket of an attempt that has failed with err, if its owner has no
+// place and no request may still create one. The error then says so.
 func (t *table) unsent(tk *ticket, err error) error {
 	if err == nil || errors.Is(err, driver.ErrNotAcquired) {
 		return err
@@ -112,15 +113,17 @@ func (t *table) unsent(tk *ticket, err error) error {
 	return driver.NotSent(err)
 }
 
-// sweep has the place of a ticket deleted that has left the table.
-func (t *table) sweep(tk *ticket) {
-	if l, ok := t.leftover(tk); ok {
-		t.backend.sweeper.add(l)
-	}
+// leftover is a place that no owner wants.
+type leftover struct {
+	path    string
+	session *session
+	doubt   int64 // the fence of a request with an unknown outcome; 0 if there is none
+	key     string
+	slot    int
 }
 
-// leftover returns the place of a ticket that has left the table, or false if the place does
-// not exist.
+// leftover returns the place of a ticket that has left the table, or false if the place
+// does not exist.
 func (t *table) leftover(tk *ticket) (leftover, bool) {
 	t.Lock()
 	defer t.Unlock()

@@ -2,7 +2,8 @@ package etcdlock
 
 import "github.com/distlock-go/distlock/backend/internal/placequeue"
 
-// ticket is one owner's request for one key. The table's mutex guards the fields that change.
+// ticket is one owner's request for one key. The table's mutex guards the fields that
+// change.
 type ticket struct {
 	placequeue.Ticket[granted]
 

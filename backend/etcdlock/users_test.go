@@ -3,9 +3,6 @@ package etcdlock_test
 import (
 	"context"
 	"crypto/rand"
-	"crypto/rsa"
-	"crypto/x509"
-	"encoding/pem"
 	"errors"
 	"os"
 	"path/filepath"
@@ -16,7 +13,6 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/admin"
 	"github.com/distlock-go/distlock/backend/etcdlock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/etcdtest"
@@ -36,8 +32,8 @@ func mustDo(tb testing.TB) func(_ any, err error) {
 	}
 }
 
-// startWithUsers starts a server with the users root, shop, whose role may read and write
-// the keys of this package, and guest, who may do nothing.
+// startWithUsers starts a server with the users root, shop, whose role may read and
+// write the keys of this package, and guest, who may do nothing.
 func startWithUsers(tb testing.TB, args ...string) *etcdtest.Server {
 	tb.Helper()
 	s := etcdtest.Start(tb, args...)
@@ -58,70 +54,57 @@ func clientOf(tb testing.TB, s *etcdtest.Server, user string) *clientv3.Client {
 	return open(tb, clientv3.Config{Endpoints: []string{s.Addr()}, Username: user, Password: password})
 }
 
-// A user needs no more than a role that may read and write the keys below the prefix. The
-// error for another user says what is missing, at the first use and in Ping.
+// A user needs no more than a role that may read and write the keys below the prefix.
+// The error for another user says what is missing, at the first use and in Ping.
 func TestRoleSuffices(t *testing.T) {
 	t.Parallel()
 	s := startWithUsers(t)
-	ctx, must := t.Context(), func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+	ctx := t.Context()
+	b := newBackend(t, clientOf(t, s, "shop"))
+	shop := testkit.NewLocker(t, b, distlock.Config{})
+	if err := b.Ping(ctx); err != nil {
+		t.Error(err)
 	}
-	lockerOf := func(c *clientv3.Client, opts ...etcdlock.Option) *distlock.Locker {
-		locker := distlock.New(newBackend(t, c, opts...), distlock.Config{})
-		t.Cleanup(func() { _ = locker.Close() })
-		return locker
-	}
-	shop := lockerOf(clientOf(t, s, "shop"))
-	must(admin.Ping(ctx, shop))
-	must(shop.Do(ctx, "report", distlock.Opts{}, func(ctx context.Context) error {
+	if err := shop.Do(ctx, "report", distlock.Opts{}, func(ctx context.Context) error {
 		lease, _ := distlock.FromContext(ctx)
-		if err := lease.Refresh(ctx); err != nil {
-			return err
-		}
-		locks, err := admin.Inspect(ctx, shop, "", 10)
-		if err == nil && len(locks) != 1 {
-			t.Errorf("Inspect: %+v", locks)
-		}
-		if _, err := shop.TryAcquire(context.Background(), "report", distlock.Opts{}); !errors.Is(err, distlock.ErrNotAcquired) {
-			t.Errorf("TryAcquire of a held key: %v", err)
-		}
-		return err
-	}))
-	must(shop.DoAll(ctx, []string{"a", "b"}, distlock.Opts{Mode: distlock.Shared}, func(context.Context) error { return nil }))
-
+		testkit.MustBeBusy(t, b, "report")
+		_, err := b.Inspect(ctx, "", 10)
+		return errors.Join(err, lease.Refresh(ctx))
+	}); err != nil {
+		t.Error(err)
+	}
 	for name, refused := range map[string]struct {
-		locker *distlock.Locker
-		says   []string
+		backend *etcdlock.Backend
+		says    []string
 	}{
-		"without a role":    {lockerOf(clientOf(t, s, "guest")), []string{"permission denied", `"guest"`, `readwrite --prefix "distlock/"`}},
-		"with another role": {lockerOf(clientOf(t, s, "shop"), etcdlock.WithPrefix("other/")), []string{"permission denied", `readwrite --prefix "other/"`}},
-		"without a user":    {lockerOf(newClient(t, s.Addr())), []string{"user name is empty", "needs Username and Password"}},
+		"without a role":    {newBackend(t, clientOf(t, s, "guest")), []string{"permission denied", `"guest"`, `readwrite --prefix "distlock/"`}},
+		"with another role": {newBackend(t, clientOf(t, s, "shop"), etcdlock.Config{Prefix: "other/"}), []string{"permission denied", `readwrite --prefix "other/"`}},
+		"without a user":    {newBackend(t, newClient(t, s.Addr())), []string{"user name is empty", "needs Username and Password"}},
 	} {
-		_, err := refused.locker.TryAcquire(ctx, "report", distlock.Opts{})
-		for what, err := range map[string]error{"TryAcquire": err, "Ping": admin.Ping(ctx, refused.locker)} {
+		_, err := refused.backend.TryAcquire(ctx, testkit.NewRequest("report"))
+		for what, err := range map[string]error{"TryAcquire": err, "Ping": refused.backend.Ping(ctx)} {
 			checkError(t, what+" "+name, err, append(refused.says, "etcdlock: "+s.Addr()+": ")...)
-			if !errors.Is(err, distlock.ErrUnavailable) {
-				t.Errorf("%s %s: %v", what, name, err)
-			}
 		}
 	}
 }
 
-// The token of the user ends, while a lock is held and another owner waits for it. Nothing
-// is lost.
+// The token of the user ends, while a lock is held and another owner waits for it.
+// Nothing is lost.
 func TestTokenEnds(t *testing.T) {
 	t.Parallel()
-	jwt := "--auth-token=jwt,sign-method=RS256,ttl=1s," + jwtKeys(t)
+	secret := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(secret, []byte(rand.Text()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	jwt := "--auth-token=jwt,sign-method=HS256,ttl=1s,priv-key=" + secret
 	for name, test := range map[string]struct {
 		args []string
 		end  func(s *etcdtest.Server, root *clientv3.Client) (password string)
 	}{
 		"expired": {[]string{jwt}, func(*etcdtest.Server, *clientv3.Client) string { return password }},
 		"restart": {nil, func(s *etcdtest.Server, root *clientv3.Client) string {
-			// The server reads again what has come after the last write on the disk, logins included.
+			// The server reads again what has come after the last write on the disk,
+			// logins included.
 			mustDo(t)(root.Put(context.Background(), "last", "write"))
 			s.Shutdown(t, os.Interrupt)
 			s.Restart(t)
@@ -194,25 +177,4 @@ func (l *logins) Authenticate(ctx context.Context, name, password string) (*clie
 		l.token.Store(resp.Token)
 	}
 	return resp, err
-}
-
-// jwtKeys writes a pair of keys, and returns the options that name their files.
-func jwtKeys(tb testing.TB) string {
-	tb.Helper()
-	key, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	public, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	write := func(kind string, der []byte) string {
-		path := filepath.Join(tb.TempDir(), "key")
-		if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600); err != nil {
-			tb.Fatal(err)
-		}
-		return path
-	}
-	return "pub-key=" + write("PUBLIC KEY", public) + ",priv-key=" + write("RSA PRIVATE KEY", x509.MarshalPKCS1PrivateKey(key))
 }

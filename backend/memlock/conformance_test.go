@@ -19,7 +19,8 @@ func newBackend(t *testing.T) driver.Backend {
 
 func features() locktest.Features {
 	return locktest.Features{
-		Drop: func(_ *testing.T, b driver.Backend, key string) { b.(*memlock.Backend).Drop(key) },
+		Drop:      func(_ *testing.T, b driver.Backend, key string) { b.(*memlock.Backend).Drop(key) },
+		NoNetwork: true,
 		// Processes share the store, and a Backend is the store.
 		Peer: func(_ *testing.T, first driver.Backend) driver.Backend { return first },
 	}

@@ -74,15 +74,16 @@ func (b *Backend) decide(ctx context.Context, r *driver.Request, queued, patient
 	return g, held, err
 }
 
-// doubtAttempt notes that an attempt had no answer. In SQLite none goes on after its call.
+// doubtAttempt notes that an attempt had no answer. In SQLite none goes on after its
+// call.
 func (b *Backend) doubtAttempt(owner string) {
 	if b.dialect != SQLite {
 		b.inDoubt.Add(owner, doubt.Attempt)
 	}
 }
 
-// mayGrant reports whether it is worth while to try in a transaction. The entry is pruned
-// afterwards.
+// mayGrant reports whether it is worth while to try in a transaction. The entry is
+// pruned afterwards.
 func (e *entry) mayGrant(r *driver.Request) bool {
 	e.prune()
 	if e.owner == r.Owner {
@@ -92,8 +93,8 @@ func (e *entry) mayGrant(r *driver.Request) bool {
 	return m != nil && m.holds() || (m == nil || m.waits()) && e.admits(r)
 }
 
-// take executes the statements that take a free key. It returns false if they have changed
-// nothing.
+// take executes the statements that take a free key. It returns false if they have
+// changed nothing.
 func (b *Backend) take(ctx context.Context, r *driver.Request) (g driver.Grant, ok bool, err error) {
 	sent := time.Now()
 	var last int64
@@ -105,8 +106,8 @@ func (b *Backend) take(ctx context.Context, r *driver.Request) (g driver.Grant, 
 		return err
 	}
 	if b.dialect == SQLite {
-		// It costs nothing there, and fails on a connection on which the application has left
-		// a transaction open.
+		// It costs nothing there, and fails on a connection on which the application
+		// has left a transaction open.
 		err = b.transact(ctx, forAttempt, do)
 	} else {
 		err = b.do(ctx, forAttempt, do)

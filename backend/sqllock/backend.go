@@ -19,10 +19,10 @@ var (
 	_ driver.Pinger    = (*Backend)(nil)
 )
 
-// Backend keeps locks in the tables of a database. It is safe for concurrent use. Make one
-// with [New].
+// Backend keeps locks in the tables of a database. It is safe for concurrent use. Make
+// one with [New].
 type Backend struct {
-	opts    options
+	config  Config
 	dialect Dialect
 	db      *sql.DB
 	pool    *pool
@@ -38,8 +38,8 @@ type Backend struct {
 	background sync.WaitGroup
 }
 
-// Close ends calls that wait. It does not release locks: the Locker does that before.
-// Calling Close again does nothing.
+// Close does not release locks: the Locker does that before. To call it again does
+// nothing.
 func (b *Backend) Close() error {
 	b.stop()
 	b.background.Wait()

@@ -9,7 +9,6 @@ import (
 
 	"github.com/distlock-go/distlock/backend/sqllock"
 	"github.com/distlock-go/distlock/driver"
-	"github.com/distlock-go/distlock/internal/test/sqltest"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
@@ -32,7 +31,7 @@ func fails(t *testing.T, what string, err error, words ...string) {
 
 // What is wrong in the program is told when the Backend is made.
 func TestNewRefuses(t *testing.T) {
-	_, err := sqllock.New(nil, sqllock.SQLite)
+	_, err := sqllock.New(nil, sqllock.SQLite, sqllock.Config{})
 	fails(t, "no database", err, "nil")
 	open := func(d database, limit int) *sql.DB {
 		db, err := sql.Open(d.driver, map[sqllock.Dialect]string{sqllock.Postgres: "postgres://localhost", sqllock.MySQL: "/"}[d.dialect])
@@ -43,29 +42,24 @@ func TestNewRefuses(t *testing.T) {
 		db.SetMaxOpenConns(limit)
 		return db
 	}
-	for what, c := range map[string]struct {
-		opt   sqllock.Option
-		words []string
-	}{
-		"no table":                      {sqllock.WithTable(""), []string{"WithTable", `""`}},
-		"a table with a quote":          {sqllock.WithTable(`a"b`), []string{"WithTable", `"a\"b"`}},
-		"a table with three parts":      {sqllock.WithTable("a.b.c"), []string{"WithTable"}},
-		"a schema without a table":      {sqllock.WithTable("a."), []string{"WithTable"}},
-		"a table with a long name":      {sqllock.WithTable(strings.Repeat("x", 49)), []string{"WithTable"}},
-		"a table that is a statement":   {sqllock.WithTable("x; DROP TABLE y"), []string{"WithTable"}},
-		"no timeout":                    {sqllock.WithOpTimeout(0), []string{"WithOpTimeout", "0s"}},
-		"a retention that is too short": {sqllock.WithRetention(time.Second), []string{"WithRetention", "1s"}},
-		"no listener":                   {sqllock.WithListener(nil), []string{"WithListener"}},
-		"a listener on MySQL":           {sqllock.WithListener(deaf{}), []string{"WithListener", "MySQL"}},
-		"no Option":                     {nil, []string{"nil Option"}},
+	for want, c := range map[string]sqllock.Config{
+		`Config.Table: the table "a\"b" is not a name`:     {Table: `a"b`},
+		`Config.Table: the table "a.b.c" is not a name`:    {Table: "a.b.c"},
+		`Config.Table: the table "a." is not a name`:       {Table: "a."},
+		`Config.Table: the table "x; DROP`:                 {Table: "x; DROP TABLE y"},
+		"Config.Table: the table":                          {Table: strings.Repeat("x", 49)},
+		"Config.OpTimeout: 1µs is less than a millisecond": {OpTimeout: time.Microsecond},
+		"Config.OpTimeout: -1s is less":                    {OpTimeout: -time.Second},
+		"Config.Retention: 1s is less than a minute":       {Retention: time.Second},
+		"Config.Listener: sqllock_test.deaf: MySQL has no": {Listener: deaf{}},
 	} {
-		_, err := sqllock.New(open(mariaDB, 0), mariaDB.dialect, c.opt)
-		fails(t, what, err, c.words...)
+		_, err := sqllock.New(open(mariaDB, 0), mariaDB.dialect, c)
+		fails(t, want, err, "sqllock: "+want)
 	}
-	for _, d := range []database{postgres, mariaDB} {
-		_, err = sqllock.New(open(d, 0), 0)
+	for _, d := range servers {
+		_, err = sqllock.New(open(d, 0), 0, sqllock.Config{})
 		fails(t, "no dialect", err, "Dialect(0)")
-		_, err = sqllock.New(open(d, 1), d.dialect)
+		_, err = sqllock.New(open(d, 1), d.dialect, sqllock.Config{})
 		fails(t, "one connection", err, "one connection")
 	}
 	_, err = sqllock.Schema(9, "")
@@ -86,14 +80,13 @@ func (deaf) Listen(ctx context.Context, _ string, _ func(), _ func(string)) erro
 func calls(t *testing.T, b *sqllock.Backend, g driver.Grant) map[string]func() error {
 	t.Helper()
 	other, waiter := request("other", time.Minute), request(g.Key, time.Minute)
-	waiter.Backoff = driver.NewBackoff(time.Hour, 0)
 	return map[string]func() error{
 		"TryAcquire": func() error {
 			_, err := b.TryAcquire(t.Context(), other)
 			return err
 		},
-		"Acquire": func() error {
-			_, err := b.Acquire(t.Context(), waiter)
+		"Enqueue": func() error {
+			_, err := b.Enqueue(t.Context(), waiter)
 			return err
 		},
 		"Renew": func() error {
@@ -120,7 +113,8 @@ func calls(t *testing.T, b *sqllock.Backend, g driver.Grant) map[string]func() e
 	}
 }
 
-// tellsWhy checks that each call of a Backend that cannot work says why, and grants nothing.
+// tellsWhy checks that each call of a Backend that cannot work says why, and grants
+// nothing.
 func tellsWhy(t *testing.T, b *sqllock.Backend, words ...string) {
 	t.Helper()
 	for name, call := range calls(t, b, request("key", time.Minute).Grant()) {
@@ -133,81 +127,64 @@ func tellsWhy(t *testing.T, b *sqllock.Backend, words ...string) {
 }
 
 func TestMissingTable(t *testing.T) {
-	each(t, func(t *testing.T, d database, dsn string) { // with tables of another name
-		b := d.open(t, dsn, sqllock.WithTable("locks"))
+	each(t, func(t *testing.T, of *store) { // with tables of another name
+		b := of.open(t, sqllock.Config{Table: "locks"})
 		tellsWhy(t, b, `"locks"`, "does not exist", "CreateTable")
 
 		// It works as soon as the table is there.
-		if err := sqllock.CreateTable(t.Context(), d.pool(t, dsn), d.dialect, sqllock.WithTable("locks")); err != nil {
+		if err := sqllock.CreateTable(t.Context(), of.pool(t), of.dialect, "locks"); err != nil {
 			t.Fatal(err)
 		}
 		testkit.MustRelease(t, b, testkit.MustTry(t, b, request("key", time.Minute)))
-		if err := b.Ping(t.Context()); err != nil {
-			t.Errorf("Ping: %v", err)
-		}
 	})
 }
 
 func TestTableOfAnotherVersion(t *testing.T) {
-	each(t, func(t *testing.T, d database, dsn string) {
-		db := d.pool(t, dsn)
+	each(t, func(t *testing.T, of *store) {
+		db := of.pool(t)
 		exec(t, db, "UPDATE distlock SET token = 99 WHERE lock_key = ''")
-		tellsWhy(t, d.open(t, dsn), `"distlock"`, "version 99", "version 1")
+		tellsWhy(t, of.open(t), `"distlock"`, "version 99", "version 1")
 		exec(t, db, "DELETE FROM distlock")
-		tellsWhy(t, d.open(t, dsn), `"distlock"`, "no version")
+		tellsWhy(t, of.open(t), `"distlock"`, "no version")
 		exec(t, db, "CREATE TABLE products (id int NOT NULL PRIMARY KEY)")
-		tellsWhy(t, d.open(t, dsn, sqllock.WithTable("products")), `"products"`, "column")
+		tellsWhy(t, of.open(t, sqllock.Config{Table: "products"}), `"products"`, "column")
 	})
 }
 
 // A server that cannot be reached is named, without the password.
 func TestNoServer(t *testing.T) {
 	t.Parallel()
-	for d, dsn := range map[*database]string{
-		&postgres: "postgres://user:secret@127.0.0.1:1/shop?sslmode=disable",
-		&mariaDB:  "user:secret@tcp(127.0.0.1:1)/shop",
+	for _, of := range []*store{
+		{database: postgres, dsn: "postgres://user:secret@127.0.0.1:1/shop?sslmode=disable"},
+		{database: mariaDB, dsn: "user:secret@tcp(127.0.0.1:1)/shop"},
 	} {
-		tellsWhy(t, d.open(t, dsn), "127.0.0.1:1", "refused")
+		tellsWhy(t, of.open(t), "127.0.0.1:1", "refused")
 	}
 }
 
-// A table in a schema of PostgreSQL, or in another database of MySQL.
+// A table in a schema of PostgreSQL, or in another database of MySQL. The SQL that
+// Schema returns creates it, with the server's own client, and does nothing the second
+// time.
 func TestTableInSchema(t *testing.T) {
-	t.Parallel()
-	for d, create := range map[*database]string{&postgres: "CREATE SCHEMA shop", &mariaDB: "CREATE DATABASE IF NOT EXISTS shop"} {
-		dsn := d.newDSN(t)
-		exec(t, d.pool(t, dsn), create)
-		o := sqllock.WithTable("shop.locks")
-		if err := sqllock.CreateTable(t.Context(), d.pool(t, dsn), d.dialect, o); err != nil {
-			t.Fatal(err)
-		}
-		b := d.open(t, dsn, o)
-		testkit.MustRelease(t, b, testkit.MustTry(t, b, request("key", time.Minute)))
-		scan(t, d.pool(t, dsn), "SELECT count(*) FROM shop.locks_member")
-	}
-}
-
-// The SQL that Schema returns creates the tables, with the servers' own clients.
-func TestSchema(t *testing.T) {
-	t.Parallel()
-	for d, e := range map[*database]*sqltest.Engine{&postgres: sqltest.Postgres, &mariaDB: sqltest.MariaDB} {
-		s := e.Shared(t)
-		name := s.NewDatabase(t)
-		text, err := sqllock.Schema(d.dialect, "")
+	eachShared(t, func(t *testing.T, of *store) {
+		exec(t, of.pool(t), "CREATE SCHEMA IF NOT EXISTS shop")
+		text, err := sqllock.Schema(of.dialect, "shop.locks")
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.Exec(t, name, text)
-		s.Exec(t, name, text)
-		b := d.open(t, s.DSN(name))
+		for range 2 {
+			of.server.Exec(t, of.name, text)
+		}
+		b := of.open(t, sqllock.Config{Table: "shop.locks"})
 		testkit.MustRelease(t, b, testkit.MustTry(t, b, request("key", time.Minute)))
-	}
+		scan(t, of.pool(t), "SELECT count(*) FROM shop.locks_member")
+	})
 }
 
 // A request that makes no sense is refused before it is sent.
 func TestRequestRefused(t *testing.T) {
 	t.Parallel()
-	b := sqlite.open(t, sqlite.newTables(t))
+	b := sqlite.newStore(t).open(t)
 	for what, change := range map[string]func(r *driver.Request){
 		"a TTL below a millisecond":  func(r *driver.Request) { r.TTL = time.Microsecond },
 		"no key":                     func(r *driver.Request) { r.Key = "" },

@@ -28,8 +28,8 @@ func (b *Backend) change(ctx context.Context, why purpose, key string, create bo
 	return err
 }
 
-// changeIn is change inside of a transaction. It returns the waiters to wake: those that
-// may have the key now, and could not have it before.
+// changeIn is change inside of a transaction. It returns the waiters to wake, which may
+// have the key now and could not have it before.
 func (b *Backend) changeIn(ctx context.Context, c *sql.Conn, key string, create bool, removes func(*entry) bool, decide func(*entry)) ([]string, error) {
 	e, err := b.load(ctx, c, key, create)
 	if err != nil {
@@ -51,7 +51,7 @@ func (b *Backend) changeIn(ctx context.Context, c *sql.Conn, key string, create 
 	}
 	was := before.admitted()
 	next := slices.DeleteFunc(e.admitted(), func(owner string) bool { return slices.Contains(was, owner) })
-	if b.opts.listener != nil {
+	if b.config.Listener != nil {
 		for _, owner := range next[:min(len(next), mostMessages)] {
 			if _, err := b.sql.notify.exec(ctx, c, values{"channel": channel, "message": driver.Fingerprint(owner)}); err != nil {
 				return nil, err

@@ -9,13 +9,15 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/distlock-go/distlock/internal/clock"
 	"github.com/distlock-go/distlock/internal/text"
 )
 
-// Ping implements [driver.Pinger]. It returns nil if the database answers, has the tables,
-// and does what a lock needs in the sessions of the pool: it changes a row, sees the change
-// in another session, and runs a transaction that leaves nothing behind. The error says what
-// is wrong with a session, and what to do. The first call of a Backend checks the same.
+// Ping implements [driver.Pinger]. It returns nil if the database answers, has the
+// tables, and does what a lock needs in the sessions of the pool: it changes a row,
+// sees the change in another session, and runs a transaction that leaves nothing
+// behind. The error says what is wrong with a session, and what to do. The first call
+// of a Backend checks the same.
 func (b *Backend) Ping(ctx context.Context) error {
 	if err := b.ready(ctx); err != nil {
 		return err
@@ -36,7 +38,7 @@ func (b *Backend) ready(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := b.pool.reserve(ctx, b.opts.opTimeout); err != nil {
+	if err := b.pool.reserve(ctx, b.config.OpTimeout); err != nil {
 		return b.failure(ctx, err)
 	}
 	return nil
@@ -64,8 +66,8 @@ func (b *Backend) checkOnce(ctx context.Context) error {
 	return nil
 }
 
-// check reads the version of the tables, and does once what a lock does. If it cannot read,
-// it finds out why.
+// check reads the version of the tables, and does once what a lock does. If it cannot
+// read, it finds out why.
 func (b *Backend) check(ctx context.Context) error {
 	err := b.checkTables(ctx)
 	if err == nil {
@@ -84,30 +86,31 @@ func (b *Backend) checkTables(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		// In MySQL another process may have created the table and not yet added the row.
+		// In MySQL another process may have created the table and not yet added the
+		// row.
 		for range 10 {
 			err = b.sql.version.row(ctx, c, nil).Scan(&version)
-			if b.dialect != MySQL || !errors.Is(err, sql.ErrNoRows) || !sleep(ctx, 50*time.Millisecond) {
+			if b.dialect != MySQL || !errors.Is(err, sql.ErrNoRows) || !clock.Sleep(ctx, 50*time.Millisecond) {
 				break
 			}
 		}
 		switch {
 		case noTable(err):
-			return fmt.Errorf("%w: %q: CreateTable creates it: %s", ErrNoTable, b.opts.table, text.OneLine(err))
+			return fmt.Errorf("%w: %q: CreateTable creates it: %s", ErrNoTable, b.config.Table, text.OneLine(err))
 		case errors.Is(err, sql.ErrNoRows):
-			return fmt.Errorf("the table %q has no version: CreateTable has not made it, or the row with the empty key was deleted", b.opts.table)
+			return fmt.Errorf("the table %q has no version: CreateTable has not made it, or the row with the empty key was deleted", b.config.Table)
 		case err == nil && version != schemaVersion:
-			return fmt.Errorf("the table %q has version %d of the locks, and this program uses version %d", b.opts.table, version, schemaVersion)
+			return fmt.Errorf("the table %q has version %d of the locks, and this program uses version %d", b.config.Table, version, schemaVersion)
 		case err != nil && ctx.Err() == nil && !undone(err):
-			return fmt.Errorf("the table %q cannot be read: %w", b.opts.table, err)
+			return fmt.Errorf("the table %q cannot be read: %w", b.config.Table, err)
 		}
 		return err
 	})
 }
 
 // tryStatement changes a row with a statement that commits by itself, as an acquisition
-// does, and looks for the change in another session. Without it the statement is part of a
-// transaction, and undone with it: another process would get the key, too.
+// does, and looks for the change in another session. Without it the statement is part
+// of a transaction, and undone with it: another process would get the key, too.
 func (b *Backend) tryStatement(ctx context.Context) error {
 	read := func(ctx context.Context, c *sql.Conn, mark *int64) error {
 		return b.sql.readMark.row(ctx, c, nil).Scan(mark)
@@ -137,7 +140,7 @@ func (b *Backend) tryStatement(ctx context.Context) error {
 	})
 }
 
-// tryTransaction does in one transaction all that those of locks do, and leaves nothing.
+// tryTransaction does in one transaction all that locks need, and leaves nothing.
 func (b *Backend) tryTransaction(ctx context.Context) error {
 	v := values{
 		"key": "distlock:check:" + crand.Text(), "owner": "-", "ttl": int64(0), "tokens": int64(1), "retention": -time.Hour.Microseconds(),

@@ -98,8 +98,8 @@ func (d Dialect) parseTable(name string) (table, error) {
 	return table{name: name, lock: quoted(""), member: quoted("_member"), guard: quoted("_guard")}, nil
 }
 
-// Tx is a transaction of the application on the database that has the locks: a [*sql.Tx],
-// or a [*sql.Conn] on which one has begun.
+// Tx is a transaction of the application on the database that has the locks: a
+// [*sql.Tx], or a [*sql.Conn] on which one has begun.
 type Tx interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
@@ -132,14 +132,14 @@ func (s *statement) exec(ctx context.Context, c *sql.Conn, v values) (changed bo
 	return n > 0, err
 }
 
-// row returns the one row that the statement returns.
+// row returns the row that the statement returns.
 func (s *statement) row(ctx context.Context, q Tx, v values) *sql.Row {
 	return q.QueryRowContext(ctx, s.text, s.args(v)...)
 }
 
-// number returns the number in the row that the statement returns, or 0 without a row. It
-// asks the driver, which watches ctx itself: database/sql starts a goroutine for each query
-// to do that, too, which is a tenth of the time of a free lock.
+// number returns the number in the row that the statement returns, or 0 without a row.
+// It asks the driver, which watches ctx itself: database/sql starts a goroutine for
+// each query to do that, too, which is a tenth of the time of a free lock.
 func (s *statement) number(ctx context.Context, c *sql.Conn, v values) (int64, error) {
 	var n sql.NullInt64
 	err := c.Raw(func(conn any) error {
@@ -193,8 +193,8 @@ var parameter = regexp.MustCompile(`:[a-z]+[0-9]*`)
 // textual are the parameters that are texts. All others are numbers.
 var textual = map[string]bool{"key": true, "owner": true, "from": true, "to": true, "prefix": true, "channel": true, "message": true}
 
-// compile makes a statement of a template. It replaces {name} by what the dialect and the
-// table have for that name, and :name by a parameter.
+// compile makes a statement of a template. It replaces {name} by what the dialect and
+// the table have for that name, and :name by a parameter.
 func (d Dialect) compile(t table, template string) *statement {
 	s := &statement{}
 	place := make(map[string]string) // of the parameters of PostgreSQL

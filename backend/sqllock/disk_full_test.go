@@ -13,20 +13,19 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
-// longKey returns a key that comes after those with lower numbers, so that its row does not
-// fit into a page that has room.
+// longKey returns a key that comes after those with lower numbers, so that its row does
+// not fit into a page that has room.
 func longKey(n int) string { return fmt.Sprintf("key-%05d-%0150d", n, 0) }
 
 // TestDiskFull: the file of SQLite must not grow any more.
 //
-// Row 33 (sqllock): a new key is refused with the cause and never runs without its lock;
-// what is held is renewed and released. Fails if an error of the database counts as
-// another holder.
+// Row 33 (sqllock): a new key is refused with the cause and never runs without its
+// lock; what is held is renewed and released. Fails if an error of the database counts
+// as another holder.
 func TestDiskFull(t *testing.T) {
 	t.Parallel()
-	of := &store{database: sqlite, dsn: sqlite.newTables(t)}
-	roomy := of.dsn
-	of.dsn += "&_pragma=max_page_count(16)"
+	roomy := sqlite.newStore(t)
+	of := roomy.with("&_pragma=max_page_count(16)")
 	b := of.open(t)
 	var held []driver.Grant
 	var full error
@@ -67,8 +66,7 @@ func TestDiskFull(t *testing.T) {
 	for _, g := range held {
 		testkit.MustRelease(t, b, g)
 	}
-	of.dsn = roomy
-	again := of.open(t)
+	again := roomy.open(t)
 	for _, key := range []int{50_000, 60_000, 60_001} {
 		testkit.MustRelease(t, again, testkit.MustTry(t, again, request(longKey(key), time.Minute)))
 	}

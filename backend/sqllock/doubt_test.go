@@ -16,9 +16,9 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
-// The connection breaks when the statement that decides an attempt was sent. The attempt may
-// still arrive, so the release of its owner leaves a tombstone. An attempt that did not get so
-// far leaves none.
+// The connection breaks when the statement that decides an attempt was sent. The
+// attempt may still arrive, so the release of its owner leaves a tombstone. An attempt
+// that did not get so far leaves none.
 func TestAttemptInDoubt(t *testing.T) {
 	for name, c := range map[string]struct {
 		permits int
@@ -59,8 +59,8 @@ func TestAttemptInDoubt(t *testing.T) {
 	}
 }
 
-// There is no connection. An attempt says that nothing was sent, so that nothing is in doubt. A
-// waiter does not: its place is in the table.
+// There is no connection. An attempt says that nothing was sent, so that nothing is in
+// doubt. A waiter does not: its place is in the table.
 func TestNotSent(t *testing.T) {
 	for name, refuse := range map[string]func(t *testing.T, s *script, db *sql.DB){
 		"refused": func(_ *testing.T, s *script, db *sql.DB) {
@@ -86,7 +86,7 @@ func TestNotSent(t *testing.T) {
 					refuse(t, s, db)
 					r := request("key", time.Minute)
 					for what, try := range map[string]func(context.Context, driver.Request) (driver.Grant, error){
-						"TryAcquire": b.TryAcquire, "Acquire": b.Acquire,
+						"TryAcquire": b.TryAcquire, "Enqueue": b.Enqueue,
 					} {
 						if _, err := try(t.Context(), r); !errors.Is(err, driver.ErrNotSent) {
 							t.Errorf("%s: %v", what, err)
@@ -112,7 +112,7 @@ func TestNotSent(t *testing.T) {
 			}
 			return nil
 		}
-		if _, err := b.Acquire(t.Context(), request("key", time.Minute)); !unknown(err) || errors.Is(err, driver.ErrNotSent) {
+		if _, err := testkit.Await(t.Context(), b, request("key", time.Minute), testkit.Looks{}); !unknown(err) || errors.Is(err, driver.ErrNotSent) {
 			t.Errorf("a waiter: %v", err)
 		}
 	})
@@ -167,8 +167,8 @@ func TestFailedTransactionEnds(t *testing.T) {
 	})
 }
 
-// A transaction is guarded with the lease of the holder. What would take the key from it, even
-// after its lease, changes nothing.
+// A transaction is guarded with the lease of the holder. What would take the key from
+// it, even after its lease, changes nothing.
 func TestNothingPassesAGuard(t *testing.T) {
 	for _, left := range []time.Duration{time.Minute, -time.Minute} {
 		synctest.Test(t, func(t *testing.T) {
@@ -195,56 +195,38 @@ func TestNothingPassesAGuard(t *testing.T) {
 	}
 }
 
-// The reserved connection is broken. The renewal opens another one.
-func TestReservedConnectionBreaks(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &script{}
-		b := s.open(t, 2)
-		g := request("key", time.Minute).Grant()
-		renewed := func() int {
-			used := 0
-			s.before = func(conn int, query string) error {
-				if used = max(used, conn); strings.Contains(query, "FROM (VALUES") && conn <= 2 {
-					return io.ErrUnexpectedEOF
-				}
-				return nil
-			}
-			if got := testkit.Renewed(t, b, g); got.Status != driver.Renewed {
-				t.Errorf("Renew: %v, %v", got.Status, got.Err)
-			}
-			return used
-		}
-		if used := renewed(); used != 3 {
-			t.Errorf("%d connections, want another than the two that broke", used)
-		}
-	})
-}
-
 // stateError is an error of PostgreSQL with that code.
 type stateError string
 
 func (s stateError) Error() string    { return "state " + string(s) }
 func (s stateError) SQLState() string { return string(s) }
 
-// The database undoes a statement because of a deadlock, a conflict or a limit for the wait.
+// A renewal meets a fault of the database: a statement is undone because of a deadlock,
+// a conflict or a limit for the wait, or its connections break, the reserved one first.
 //
-// Row 32 (sqllock): the Backend repeats it, and its caller does not notice. Fails if one of
-// the codes counts as an answer.
-func TestUndoneIsRepeated(t *testing.T) {
-	for _, code := range []stateError{"40P01", "40001", "55P03"} {
+// Row 32 (sqllock): the Backend repeats it, and its caller does not notice. Fails if
+// one of the codes counts as an answer.
+func TestRenewalIsRepeated(t *testing.T) {
+	for fault, times := range map[error]int{
+		stateError("40P01"): 3, stateError("40001"): 3, stateError("55P03"): 3, io.ErrUnexpectedEOF: 2,
+	} {
 		synctest.Test(t, func(t *testing.T) {
 			s := &script{}
-			b := s.open(t, 4)
-			undone := 0
-			s.before = func(_ int, query string) error {
-				if strings.Contains(query, "FROM (VALUES") && undone < 3 {
-					undone++
-					return code
+			b := s.open(t, 2)
+			faults := make(map[int]int) // by connection
+			s.before = func(conn int, query string) error {
+				if strings.Contains(query, "FROM (VALUES") && times > 0 {
+					times--
+					faults[conn]++
+					return fault
 				}
 				return nil
 			}
-			if got := testkit.Renewed(t, b, request("key", time.Minute).Grant()); got.Status != driver.Renewed || undone != 3 {
-				t.Errorf("%v, undone %d times: %v, %v", code, undone, got.Status, got.Err)
+			if got := testkit.Renewed(t, b, request("key", time.Minute).Grant()); got.Status != driver.Renewed || times != 0 {
+				t.Errorf("%v, %d times more: %v, %v", fault, times, got.Status, got.Err)
+			}
+			if broken := fault == io.ErrUnexpectedEOF; broken != (len(faults) == 2) { //nolint:errorlint // it is that very value
+				t.Errorf("%v: on the connections %v", fault, faults)
 			}
 		})
 	}

@@ -15,9 +15,9 @@ import (
 
 // The tables are dropped, and created anew, as after a restart of an empty server.
 //
-// Row 4 (sqllock): without the tables nothing is granted, and no lease is renewed. With new
-// tables the holder learns of the loss at its next renewal, and the next token is higher.
-// Fails if an error of the database counts as Lost, or if tokens start at 1.
+// Row 4 (sqllock): without the tables nothing is granted, and no lease is renewed. With
+// new tables the holder learns of the loss at its next renewal, and the next token is
+// higher. Fails if an error of the database counts as Lost, or if tokens start at 1.
 func TestTablesGone(t *testing.T) {
 	eachShared(t, func(t *testing.T, of *store) {
 		b, admin := of.open(t), of.pool(t)
@@ -40,7 +40,7 @@ func TestTablesGone(t *testing.T) {
 			t.Errorf("TryAcquire without the tables: %v", err)
 		}
 
-		if err := sqllock.CreateTable(t.Context(), admin, of.dialect); err != nil {
+		if err := sqllock.CreateTable(t.Context(), admin, of.dialect, ""); err != nil {
 			t.Fatal(err)
 		}
 		testkit.Eventually(t, "the holder learns of the loss", func() bool {
@@ -60,13 +60,13 @@ func TestTablesGone(t *testing.T) {
 
 // The primary of PostgreSQL is lost, and a synchronous standby takes over.
 //
-// Row 5 (sqllock): with synchronous_standby_names all locks are kept, and a lock that the
-// standby has not confirmed is not granted. Fails if an acquisition does not wait for its
-// commit.
+// Row 5 (sqllock): with synchronous_standby_names all locks are kept, and a lock that
+// the standby has not confirmed is not granted. Fails if an acquisition does not wait
+// for its commit.
 func TestSynchronousStandby(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
-	of := onServer(t, postgres, sqltest.Postgres.Start(t))
+	of := postgres.onServer(t, sqltest.Postgres.Start(t))
 	standby := of.server.Replica(t)
 	of.server.Exec(t, of.name, "ALTER SYSTEM SET synchronous_standby_names = '*'")
 	of.server.Exec(t, of.name, "SELECT pg_reload_conf()")
@@ -77,7 +77,7 @@ func TestSynchronousStandby(t *testing.T) {
 		of.server.Addr(), standby.Addr(), of.name)
 	b := of.open(t)
 
-	hasty := of.open(t, sqllock.WithOpTimeout(time.Second))
+	hasty := of.open(t, sqllock.Config{OpTimeout: time.Second})
 	standby.Stop(t)
 	if _, err := hasty.TryAcquire(t.Context(), request("unconfirmed", time.Minute)); !unknown(err) {
 		t.Errorf("TryAcquire while the standby does not answer: %v", err)

@@ -11,8 +11,9 @@ import (
 
 // How long a place in the queue lasts without its waiter, in microseconds.
 const (
-	// turnLasts is how long a key that no exclusive holder has is kept for a waiter that
-	// may have died. It is that of a message in redislock. A waiter looks several times in it.
+	// turnLasts is how long a key that no exclusive holder has is kept for a waiter
+	// that may have died. It is as long as for a message in redislock. A waiter looks
+	// several times in it.
 	turnLasts = int64(600 * time.Millisecond / time.Microsecond)
 
 	awayAfter = int64(5 * time.Second / time.Microsecond)  // others may overtake it in any case
@@ -39,8 +40,8 @@ type entry struct {
 
 	members []member // in order of arrival
 
-	// In a list, how many members share the key, and how many wait; members has the first of
-	// both.
+	// In a list, how many members share the key, and how many wait; members has the
+	// first of both.
 	sharers, waiters int
 }
 
@@ -115,8 +116,9 @@ func (e *entry) held() (n int, s driver.Sharing) {
 	return n, s
 }
 
-// lapses returns when others may overtake a waiter, unless it looks before. While another
-// owner has the key for itself, the waiter has nothing to look for, and looks seldom.
+// lapses returns when others may overtake a waiter, unless it looks before. While
+// another owner has the key for itself, the waiter has nothing to look for, and looks
+// seldom.
 func (e *entry) lapses(m *member) int64 {
 	if e.owner != "" || e.patient {
 		return m.expires + awayAfter
@@ -127,8 +129,8 @@ func (e *entry) lapses(m *member) int64 {
 // counts reports whether m waits, and others may not overtake it.
 func (e *entry) counts(m *member) bool { return m.waits() && e.lapses(m) > e.now }
 
-// before yields the waiters that came before the owner and that it may not overtake, in order
-// of arrival. They are all such waiters if the owner is not one.
+// before yields the waiters that came before the owner and that it may not overtake, in
+// order of arrival. They are all such waiters if the owner is not one.
 func (e *entry) before(owner string) iter.Seq[*member] {
 	return func(yield func(*member) bool) {
 		for i := range e.members {
@@ -162,8 +164,8 @@ func (e *entry) admitted() (owners []string) {
 	return owners
 }
 
-// admits reports whether a request may have the key now. It waits behind all waiters that
-// came before, so that they find room when they ask.
+// admits reports whether a request may have the key now. It waits behind all waiters
+// that came before, so that they find room when they ask.
 func (e *entry) admits(r *driver.Request) bool {
 	n, s := e.held()
 	for m := range e.before(r.Owner) {
@@ -218,8 +220,8 @@ func (e *entry) issue(n int) int64 {
 }
 
 // acquire grants the key to the request if it can. An owner that has the key gets more
-// tokens and at least a full TTL: the reply before may have been lost. The entry must be
-// pruned.
+// tokens and at least a full TTL: the reply before may have been lost. The entry must
+// be pruned.
 func (e *entry) acquire(r *driver.Request) (g driver.Grant, ok bool) {
 	ends := e.now + r.TTL.Microseconds()
 	m := e.find(r.Owner)
@@ -270,7 +272,7 @@ func (e *entry) join(r *driver.Request) *member {
 	return &e.members[len(e.members)-1]
 }
 
-// enqueue gives the owner of r a place in the queue, or keeps the one that it has. An owner
+// enqueue gives the owner of r a place in the queue, or keeps its place. An owner
 // with a tombstone gets none.
 func (e *entry) enqueue(r *driver.Request) {
 	m := e.find(r.Owner)
@@ -291,8 +293,8 @@ func (e *entry) leave(owner string) bool {
 	return len(e.members) < n
 }
 
-// release takes the key, or the place in the queue, from the owner. It reports whether the
-// owner had one.
+// release takes the key, or the place in the queue, from the owner. It reports whether
+// the owner had one.
 func (e *entry) release(owner string) bool {
 	if e.owner == owner {
 		e.owner, e.expires = "", e.now
@@ -323,8 +325,8 @@ func (e *entry) force() bool {
 	return n > 0
 }
 
-// heldError says why a request with that sharing cannot have the key. It names the holder
-// that has had the key for the longest time.
+// heldError says why a request with that sharing cannot have the key. It names the
+// holder that has had the key for the longest time.
 func (e *entry) heldError(sharing driver.Sharing) *driver.HeldError {
 	holders := e.holders()
 	if len(holders) == 0 {

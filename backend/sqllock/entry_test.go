@@ -29,11 +29,11 @@ func (e *entry) mustAcquire(t *testing.T, owner string, s driver.Sharing) driver
 	return g
 }
 
-// A free key is kept for a waiter that does not look for 0.6 s, and for it once. The waiter
-// keeps its place for much longer, and loses it in the end.
+// A free key is kept for a waiter that does not look for 0.6 s, and for it once. The
+// waiter keeps its place for much longer, and loses it in the end.
 //
-// Row 3 (sqllock): however many waiters have died, a free key is kept for them for 0.6 s, not
-// more. Fails if each of them takes that time, or takes it again.
+// Row 3 (sqllock): however many waiters have died, a free key is kept for them for 0.6
+// s, not more. Fails if each of them takes that time, or takes it again.
 func TestEntryOvertakesWhatIsAway(t *testing.T) {
 	for _, s := range sharings {
 		e := &entry{now: second}
@@ -77,8 +77,8 @@ func TestEntryOvertakesWhatIsAway(t *testing.T) {
 	}
 }
 
-// A writer that has died keeps readers from the readers that have the key for no longer than
-// from a free key. One that looks keeps them out.
+// A writer that has died keeps readers from the readers that have the key for no longer
+// than from a free key. One that looks keeps them out.
 func TestEntryOvertakesAmongHolders(t *testing.T) {
 	reader := driver.Sharing{Mode: driver.Shared}
 	e := &entry{now: second}
@@ -96,7 +96,8 @@ func TestEntryOvertakesAmongHolders(t *testing.T) {
 	e.mustAcquire(t, "reader", reader)
 }
 
-// While an exclusive owner has the key, a waiter looks seldom, and counts as there for 5 s.
+// While an exclusive owner has the key, a waiter looks seldom, and counts as there for
+// 5 s.
 func TestEntryWaitsBehindAnOwner(t *testing.T) {
 	e := &entry{now: second}
 	e.mustAcquire(t, "holder", driver.Sharing{})
@@ -110,9 +111,10 @@ func TestEntryWaitsBehindAnOwner(t *testing.T) {
 	}
 }
 
-// Random operations of a few owners, with a clock that jumps. After each, the holders admit
-// each other, each has a token of its own, tokens rise, no place is lost, and a request was
-// granted exactly if it had no live waiter in front of it that it would keep out.
+// Random operations of a few owners, with a clock that jumps. After each, the holders
+// admit each other, each has a token of its own, tokens rise, no place is lost, and a
+// request was granted exactly if it had no live waiter in front of it that it would
+// keep out.
 func TestEntryAtRandom(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -180,8 +182,8 @@ func (e *entry) others() (n int) {
 	return n
 }
 
-// room reports whether all live waiters before the owner, and then the owner, could join
-// the holders.
+// room reports whether all live waiters before the owner, and then the owner, could
+// join the holders.
 func (e *entry) room(owner string, s driver.Sharing) bool {
 	var all []driver.Sharing
 	for _, h := range e.holders() {

@@ -12,8 +12,8 @@ import (
 	"github.com/distlock-go/distlock/internal/text"
 )
 
-// ErrStale means that the lease that [Backend.Guard] was called with is not the newest of
-// its key any more, or that the key was released. It matches [driver.ErrLost].
+// ErrStale means that the lease that [Backend.Guard] was called with is not the newest
+// of its key any more, or that the key was released. It matches [driver.ErrLost].
 var ErrStale = fmt.Errorf("sqllock: stale lease: %w", driver.ErrLost)
 
 // ErrNoTable means that the table for locks does not exist. [CreateTable] creates it.
@@ -38,8 +38,8 @@ var unfit = map[string]string{
 	"empty": "sql_mode has EMPTY_STRING_IS_NULL: remove it",
 }
 
-// remedy returns what to do about an error of the database that comes from its settings or
-// from the user's; "" if that is not known.
+// remedy returns what to do about an error of the database that comes from its settings
+// or from the user's; "" if that is not known.
 func remedy(err error) string {
 	switch code(err) {
 	case "25006", "1290", "1792", "1836":
@@ -79,8 +79,8 @@ func (e *storeError) Unwrap() error { return e.err }
 
 var mysqlError = regexp.MustCompile(`^Error (\d+)`)
 
-// code returns the code of the database's error: the SQLSTATE of PostgreSQL, the number of
-// MySQL, or the name of SQLite; "" if it is none of these.
+// code returns the code of the database's error: the SQLSTATE of PostgreSQL, the number
+// of MySQL, or the name of SQLite; "" if it is none of these.
 func code(err error) string {
 	if e, ok := errors.AsType[interface {
 		error
@@ -105,8 +105,8 @@ func code(err error) string {
 	return ""
 }
 
-// undone reports whether the database says that it has undone all that an operation did,
-// because of a conflict with another one.
+// undone reports whether the database says that it has undone all that an operation
+// did, because of a conflict with another one.
 func undone(err error) bool {
 	switch code(err) {
 	case "40001", "40P01", "55P03", "1213", "1205", "SQLITE_BUSY":
@@ -115,8 +115,9 @@ func undone(err error) bool {
 	return false
 }
 
-// useless reports whether nothing was done, because of the connection: it has ended before, or
-// leads to a server that does not write, or somebody has left a transaction there that failed.
+// useless reports whether nothing was done, because of the connection: it has ended
+// before, or leads to a server that does not write, or somebody has left a transaction
+// there that failed.
 func useless(err error) bool {
 	switch code(err) {
 	case "25006", "25P02", "1290", "1792", "1836":

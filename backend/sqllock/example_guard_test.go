@@ -28,13 +28,13 @@ func ExampleBackend_Guard() {
 		panic(err)
 	}
 	defer db.Close()
-	if err := sqllock.CreateTable(ctx, db, sqllock.SQLite); err != nil {
+	if err := sqllock.CreateTable(ctx, db, sqllock.SQLite, sqllock.DefaultTable); err != nil {
 		panic(err)
 	}
 	if _, err := db.ExecContext(ctx, `CREATE TABLE items (sku TEXT PRIMARY KEY, stock INTEGER NOT NULL); INSERT INTO items VALUES ('tea', 10)`); err != nil {
 		panic(err)
 	}
-	locks, err := sqllock.New(db, sqllock.SQLite)
+	locks, err := sqllock.New(db, sqllock.SQLite, sqllock.Config{})
 	if err != nil {
 		panic(err)
 	}
@@ -62,8 +62,8 @@ func ExampleBackend_Guard() {
 	}
 	fmt.Println("sell:", sell(lease))
 
-	// The key is taken away, and the Locker has not noticed, as after the end of the lease
-	// while a process is stopped.
+	// The key is taken away, and the Locker has not noticed, as after the end of the
+	// lease while a process is stopped.
 	if _, err := locks.ForceRelease(ctx, "tea"); err != nil {
 		panic(err)
 	}

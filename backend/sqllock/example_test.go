@@ -27,10 +27,10 @@ func Example() {
 	}
 	defer db.Close()
 	ctx := context.Background()
-	if err := sqllock.CreateTable(ctx, db, sqllock.SQLite); err != nil {
+	if err := sqllock.CreateTable(ctx, db, sqllock.SQLite, sqllock.DefaultTable); err != nil {
 		log.Fatal(err)
 	}
-	backend, err := sqllock.New(db, sqllock.SQLite)
+	backend, err := sqllock.New(db, sqllock.SQLite, sqllock.Config{})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -19,13 +19,14 @@ func Says(err error) (what string) {
 	return what
 }
 
-// Woken returns a channel that receives when a waiter of this process for the owner is woken.
-func (b *Backend) Woken(owner string) (woken <-chan struct{}, leave func()) {
-	return b.wakes.join(owner)
-}
+// Wake wakes the waiter for the owner, as a release in this process does.
+func (b *Backend) Wake(owner string) { b.wakes.wakeOwners([]string{owner}) }
 
-// Plans returns how the database executes the statements for a key that is free, or that it
-// reads.
+// Doze keeps the waiter for the owner from looking by itself.
+func (b *Backend) Doze(owner string) { b.wakes.find(owner).begin() }
+
+// Plans returns how the database executes the statements for a key that is free, or
+// that it reads.
 func (b *Backend) Plans(ctx context.Context, db *sql.DB, key string) (map[string]string, error) {
 	plans := make(map[string]string)
 	v := values{"key": key, "owner": "", "ttl": int64(0), "tokens": int64(1)}

@@ -28,7 +28,8 @@ func (b *Backend) Extend(ctx context.Context, g driver.Grant, tokens int) (drive
 	return more, err
 }
 
-// extend issues more tokens to the owner of r if it has the key and no other owner waits.
+// extend issues more tokens to the owner of r if it has the key and no other owner
+// waits.
 func (e *entry) extend(r *driver.Request) (driver.Grant, error) {
 	m := e.find(r.Owner)
 	if e.owner != r.Owner && (m == nil || !m.holds()) {

@@ -12,15 +12,15 @@ import (
 )
 
 // TestFailover: the primary of PostgreSQL is lost, and a standby takes over that was
-// behind: it has some locks, and not those that were acquired last. An asynchronous
+// behind: it has some locks, and not the last ones. An asynchronous
 // standby loses what synchronous_standby_names would have kept.
 //
-// Row 5 (sqllock): locks that the standby has are kept; the others are lost, and a renewal
-// says so. Until then another owner can have the key, with a larger token. Fails if the
-// token is a counter alone.
+// Row 5 (sqllock): locks that the standby has are kept; the others are lost, and a
+// renewal says so. Until then another owner can have the key, with a larger token.
+// Fails if the token is a counter alone.
 func TestFailover(t *testing.T) {
 	t.Parallel()
-	of := onServer(t, postgres, sqltest.Postgres.Start(t))
+	of := postgres.onServer(t, sqltest.Postgres.Start(t))
 	standby := of.server.Replica(t)
 	// The driver connects to the server that takes writes.
 	of.dsn = fmt.Sprintf("postgres://postgres@%s,%s/%s?sslmode=disable&target_session_attrs=read-write",

@@ -20,18 +20,19 @@ type Lease interface {
 // Guard makes tx depend on the lease: if it returns nil, no other holder gets the key
 // before tx has ended, even if the lease ends before. Otherwise the transaction must be
 // rolled back. The error matches [ErrStale] if the lease is not the newest, which the
-// database decides and no clock. So a holder that was stopped in front of its write, for
-// however long, cannot write. A lease that is over by its own Check is refused, too.
+// database decides and no clock. So a holder that was stopped in front of its write,
+// for however long, cannot write. A lease that is over by its own Check is refused,
+// too.
 //
 // The lease must be exclusive, and tx must be on the same database as the tables of the
 // locks. Call Guard first in the transaction, and commit before the lock is released: a
-// release waits for tx. For that, the lease is not handed over to the next caller in this
-// process, but given back to the database. In PostgreSQL, Guard below a savepoint fails,
-// because a rollback to the savepoint would undo it. In MySQL a rollback to a savepoint may
-// do that, too: call Guard again after it, which fails if the key was taken meanwhile.
-// While tx is open, the holder's renewals go on in PostgreSQL and MySQL. SQLite has one
-// writer at a time, so there they wait for tx. The first call for a key notes that in its
-// row, on a connection of the Backend.
+// release waits for tx. For that, the lease is not handed over to the next caller in
+// this process, but given back to the database. In PostgreSQL, Guard below a savepoint
+// fails, because a rollback to the savepoint would undo it. In MySQL a rollback to a
+// savepoint may do that, too: call Guard again after it, which fails if the key was
+// taken meanwhile. While tx is open, the holder's renewals go on in PostgreSQL and
+// MySQL. SQLite has one writer at a time, so there they wait for tx. The first call for
+// a key notes that in its row, on a connection of the Backend.
 func (b *Backend) Guard(ctx context.Context, tx Tx, lease Lease) error {
 	if l, ok := lease.(interface{ Context() context.Context }); ok {
 		if bind, ok := l.Context().Value(leasestate.Binder{}).(func()); ok {
@@ -81,8 +82,8 @@ func (b *Backend) Guard(ctx context.Context, tx Tx, lease Lease) error {
 	return ErrStale
 }
 
-// belowSavepoint fails if a part of the transaction, which began at a savepoint, has written
-// or locked something, as Guard has.
+// belowSavepoint fails if a part of the transaction, which began at a savepoint, has
+// written or locked something, as Guard has.
 func (b *Backend) belowSavepoint(ctx context.Context, tx Tx) error {
 	var parts int
 	err := b.sql.parts.row(ctx, tx, nil).Scan(&parts)
@@ -95,14 +96,14 @@ func (b *Backend) belowSavepoint(ctx context.Context, tx Tx) error {
 	return nil
 }
 
-// prepareGuard notes that Guard was called for the key: from then on, what takes the key
-// from its holder looks for guarded transactions first. It reports whether the token was
-// still of the exclusive holder at that moment.
+// prepareGuard notes that Guard was called for the key: from then on, what takes the
+// key from its holder looks for guarded transactions first. It reports whether the
+// token was still of the exclusive holder at that moment.
 //
 // In MySQL it adds the row that Guard locks, so Guard calls it first, and the row says
-// whether the token is stale. In PostgreSQL Guard calls it when it has locked the row of the
-// key, which costs nothing if it is noted already. A release in between did not look, and
-// then the token is not of the holder any more.
+// whether the token is stale. In PostgreSQL Guard calls it when it has locked the row
+// of the key, which costs nothing if it is noted already. A release in between did not
+// look, and then the token is not of the holder any more.
 func (b *Backend) prepareGuard(ctx context.Context, key string, token int64) (newest bool, err error) {
 	if b.dialect == MySQL {
 		e, err := b.peek(ctx, forRelease, key)

@@ -7,18 +7,17 @@ import (
 	"testing"
 	"time"
 
-	"github.com/distlock-go/distlock/internal/test/sqltest"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
 var pages = regexp.MustCompile(`Buffers: shared hit=(\d+)`)
 
-// A snapshot is open elsewhere, and PostgreSQL keeps all versions of a key that is locked often.
-// The newest one is found without reading the others, also when the table was analyzed, and one
-// row of it is in many pages.
+// A snapshot is open elsewhere, and PostgreSQL keeps all versions of a key that is
+// locked often. The newest one is found without reading the others, also when the table
+// was analyzed, and one row of it is in many pages.
 func TestHotKeyUnderSnapshot(t *testing.T) {
 	t.Parallel()
-	of := onServer(t, postgres, sqltest.Postgres.Shared(t))
+	of := postgres.newStore(t)
 	db, b := of.pool(t), of.open(t)
 	testkit.MustRelease(t, b, testkit.MustTry(t, b, request("key", time.Minute)))
 	tx := begin(t, db, sql.LevelRepeatableRead)

@@ -14,8 +14,8 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testmode"
 )
 
-// All processes of the server are stopped for longer than a lease. Also the first operation of a
-// new Backend ends, and the waiter gets the key afterwards.
+// All processes of the server are stopped for longer than a lease. Also the first
+// operation of a new Backend ends, and the waiter gets the key afterwards.
 //
 // Row 9 (sqllock): operations are bounded, and the holder is told before another owner
 // gets the key. Fails if operations have no timeout.
@@ -23,7 +23,7 @@ func TestServerStopped(t *testing.T) {
 	testmode.Long(t)
 	eachOwn(t, func(t *testing.T, of *store) {
 		const timeout = 300 * time.Millisecond
-		bounded := sqllock.WithOpTimeout(timeout)
+		bounded := sqllock.Config{OpTimeout: timeout}
 		b, fresh := of.open(t, bounded), of.open(t, bounded)
 		var g driver.Grant
 		testkit.Eventually(t, "it has the key", func() (ok bool) {

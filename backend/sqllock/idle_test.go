@@ -14,87 +14,83 @@ import (
 
 	"github.com/distlock-go/distlock/backend/sqllock"
 	"github.com/distlock-go/distlock/driver"
-	"github.com/distlock-go/distlock/internal/test/sqltest"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
-// All connections have died without a word, in a quiet time or at once. The first call of
-// each kind works within the time for one operation, with drivers that ask idle connections
-// and with others. Connections that are in use are not asked.
+// firstCalls are the calls of a Backend that its connections may fail. They return why
+// there was no answer.
+var firstCalls = map[string]func(ctx context.Context, b *sqllock.Backend) error{
+	"TryAcquire": func(ctx context.Context, b *sqllock.Backend) error {
+		if _, err := b.TryAcquire(ctx, request("key", time.Minute)); unknown(err) {
+			return err
+		}
+		return nil
+	},
+	"Renew": func(ctx context.Context, b *sqllock.Backend) error {
+		return driver.RenewAll(ctx, b, []driver.Grant{request("key", time.Minute).Grant()})[0].Err
+	},
+	"Release": func(ctx context.Context, b *sqllock.Backend) error {
+		return b.Release(ctx, request("key", time.Minute).Grant())
+	},
+	"Inspect": func(ctx context.Context, b *sqllock.Backend) error {
+		_, err := b.Inspect(ctx, "", 1)
+		return err
+	},
+}
+
+// All connections have died without a word, in a quiet time or at once. The first call
+// of each kind works within the time for one operation, with drivers that ask idle
+// connections and with others. Connections that are in use are not asked.
 //
-// Row 7 (sqllock): no lease of 3 s is lost, and no attempt fails. Fails if idle connections
-// are tried one after the other, or the reserved one is not asked.
+// Row 7 (sqllock): no lease of 3 s is lost, and no attempt fails. Fails if idle
+// connections are tried one after the other, or the reserved one is not asked.
 func TestIdleConnectionsDied(t *testing.T) {
-	for _, asks := range []bool{true, false} {
-		for what, call := range map[string]func(t *testing.T, b *sqllock.Backend) error{
-			"TryAcquire": func(t *testing.T, b *sqllock.Backend) error {
-				_, err := b.TryAcquire(t.Context(), request("key", time.Minute))
-				if unknown(err) {
-					return err
-				}
-				return nil
-			},
-			"Renew": func(t *testing.T, b *sqllock.Backend) error {
-				return testkit.Renewed(t, b, request("key", time.Minute).Grant()).Err
-			},
-			"Release": func(t *testing.T, b *sqllock.Backend) error {
-				return b.Release(t.Context(), request("key", time.Minute).Grant())
-			},
-			"Inspect": func(t *testing.T, b *sqllock.Backend) error { _, err := b.Inspect(t.Context(), "", 1); return err },
-		} {
-			for i, limit := range []int{10, 0, 10, 0} {
-				quiet := time.Minute * time.Duration(i/2)
-				if quiet == 0 && what == "Release" {
-					continue // it has no answer, and is repeated by its caller
-				}
-				t.Run(fmt.Sprint(what, " ", asks, " ", limit, " ", quiet), func(t *testing.T) {
-					synctest.Test(t, func(t *testing.T) {
-						s := &script{asks: asks}
-						b := s.open(t, limit, sqllock.WithOpTimeout(sqllock.DefaultOpTimeout))
-						s.idle(t, b, 8, quiet)
-						conns := s.conns
-						if conns < 8 {
-							t.Fatalf("%d connections", conns)
-						}
-						s.silent = conns
-						start := time.Now()
-						if err := call(t, b); err != nil {
-							t.Errorf("the first call: %v", err)
-						}
-						if d := time.Since(start); d > sqllock.DefaultOpTimeout {
-							t.Errorf("it takes %v", d)
-						}
-						start, s.probes = time.Now(), 0
-						for range 20 {
-							if err := call(t, b); err != nil {
-								t.Error(err)
-							}
-						}
-						if d := time.Since(start); d > sqllock.DefaultOpTimeout {
-							t.Errorf("the next ones take %v", d)
-						}
-						probes := s.probes
-						for range 20 {
-							if err := call(t, b); err != nil {
-								t.Error(err)
-							}
-						}
-						if s.probes != probes {
-							t.Errorf("%d connections in use are asked", s.probes-probes)
-						}
-					})
-				})
+	for what, call := range firstCalls {
+		for i := range 8 {
+			asks, limit, quiet := i&1 != 0, 5*(i&2), time.Minute*time.Duration(i/4)
+			if quiet == 0 && what == "Release" {
+				continue // it has no answer, and is repeated by its caller
 			}
+			t.Run(fmt.Sprint(what, " ", asks, " ", limit, " ", quiet), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					s := &script{asks: asks}
+					b := s.open(t, limit, sqllock.Config{OpTimeout: 2 * time.Second})
+					s.idle(t, b, 8, quiet)
+					if s.conns < 8 {
+						t.Fatalf("%d connections", s.conns)
+					}
+					s.silent = s.conns
+					times := func(what string, n int) {
+						start := time.Now()
+						for range n {
+							if err := call(t.Context(), b); err != nil {
+								t.Errorf("%s: %v", what, err)
+							}
+						}
+						if d := time.Since(start); d > 2*time.Second {
+							t.Errorf("%s: %v", what, d)
+						}
+					}
+					times("the first call", 1)
+					s.probes = 0
+					times("the next ones", 20)
+					probes := s.probes
+					times("the ones after them", 20)
+					if s.probes != probes {
+						t.Errorf("%d connections in use are asked", s.probes-probes)
+					}
+				})
+			})
 		}
 	}
 }
 
-// The connection of a renewal is silent from one moment to the next. There is time left for
-// another one.
+// The connection of a renewal is silent from one moment to the next. There is time left
+// for another one.
 func TestRenewalOnSilentConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &script{}
-		b := s.open(t, 4, sqllock.WithOpTimeout(sqllock.DefaultOpTimeout))
+		b := s.open(t, 4, sqllock.Config{OpTimeout: 2 * time.Second})
 		g := request("key", time.Minute).Grant()
 		for range 2 {
 			if got := testkit.Renewed(t, b, g); got.Status != driver.Renewed {
@@ -129,31 +125,18 @@ func TestReservedConnectionIsReplaced(t *testing.T) {
 	})
 }
 
-// The address leads to a new primary, and the old one says by each of the codes that nothing was
-// done there. Each call works on a new connection, and no connection to the old one is left.
-// Without a new primary, a call fails, and does not connect again and again.
+// The address leads to a new primary, and the old one says by each of the codes that
+// nothing was done there. Each call works on a new connection, and no connection to the
+// old one is left. Without a new primary, a call fails, and does not connect again and
+// again.
 //
-// Row 5 (sqllock): acquisitions and renewals recover at once. Fails if a connection that
-// answers is kept.
+// Row 5 (sqllock): acquisitions and renewals recover at once. Fails if a connection
+// that answers is kept.
 func TestFormerPrimary(t *testing.T) {
 	for _, refusal := range []error{stateError("25006"), stateError("25P02"), io.ErrUnexpectedEOF} {
-		for what, call := range map[string]func(t *testing.T, b *sqllock.Backend) error{
-			"TryAcquire": func(t *testing.T, b *sqllock.Backend) error {
-				_, err := b.TryAcquire(t.Context(), request("key", time.Minute))
-				if unknown(err) {
-					return err
-				}
-				return nil
-			},
-			"Renew": func(t *testing.T, b *sqllock.Backend) error {
-				return testkit.Renewed(t, b, request("key", time.Minute).Grant()).Err
-			},
-			"Release": func(t *testing.T, b *sqllock.Backend) error {
-				return b.Release(t.Context(), request("key", time.Minute).Grant())
-			},
-		} {
-			if !errors.As(refusal, new(stateError)) && what != "Renew" {
-				continue // the outcome is open
+		for what, call := range firstCalls {
+			if what == "Inspect" || what != "Renew" && !errors.As(refusal, new(stateError)) {
+				continue // it only reads, or the outcome is open
 			}
 			t.Run(fmt.Sprint(what, " ", refusal), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
@@ -169,12 +152,12 @@ func TestFormerPrimary(t *testing.T) {
 						}
 						return nil
 					}
-					if err := call(t, b); err != nil {
+					if err := call(t.Context(), b); err != nil {
 						t.Errorf("with a new primary: %v", err)
 					}
 					before := refused
 					for range 10 {
-						if err := call(t, b); err != nil {
+						if err := call(t.Context(), b); err != nil {
 							t.Errorf("with a new primary, again: %v", err)
 						}
 					}
@@ -184,7 +167,7 @@ func TestFormerPrimary(t *testing.T) {
 					old = 1 << 20
 					conns := s.conns
 					for range 10 {
-						if err := call(t, b); err == nil {
+						if err := call(t.Context(), b); err == nil {
 							t.Error("without a primary it works")
 						}
 					}
@@ -197,16 +180,16 @@ func TestFormerPrimary(t *testing.T) {
 	}
 }
 
-// The same with real servers: the address leads to the new primary from one moment to the next,
-// and connections that are open stay with the old one, which is read-only. Nothing limits their
-// time. A transaction of the application there is told why Guard fails.
+// The same with real servers: the address leads to the new primary from one moment to
+// the next, and connections that are open stay with the old one, which is read-only.
+// Nothing limits their time. A transaction of the application there is told why Guard
+// fails.
 //
-// Row 5 (sqllock): acquisitions, renewals and listings recover at once. Fails if Guard calls a
-// lease stale that only its server does not know.
+// Row 5 (sqllock): acquisitions, renewals and listings recover at once. Fails if Guard
+// calls a lease stale that only its server does not know.
 func TestServerBecomesReadOnly(t *testing.T) {
 	eachOwn(t, func(t *testing.T, of *store) {
-		next := onServer(t, of.database, map[sqllock.Dialect]*sqltest.Engine{sqllock.Postgres: sqltest.Postgres, sqllock.MySQL: sqltest.MariaDB}[of.dialect].Start(t))
-		dsn := strings.NewReplacer("root@", "shop@", "postgres@", "shop@").Replace(of.dsn)
+		next := of.onServer(t, of.engine.Start(t))
 		for _, s := range []*store{of, next} {
 			for _, sql := range map[sqllock.Dialect][]string{
 				sqllock.Postgres: {"CREATE ROLE shop LOGIN", "GRANT ALL ON ALL TABLES IN SCHEMA public TO shop"},
@@ -215,8 +198,10 @@ func TestServerBecomesReadOnly(t *testing.T) {
 				s.server.Exec(t, s.name, sql)
 			}
 		}
+		user := *of
+		user.dsn = strings.NewReplacer("root@", "shop@", "postgres@", "shop@").Replace(of.dsn)
 		var moved atomic.Bool
-		db := of.dialed(t, dsn, func(ctx context.Context, network, _ string) (net.Conn, error) {
+		db := user.dialed(t, func(ctx context.Context, network, _ string) (net.Conn, error) {
 			addr := of.server.Addr()
 			if moved.Load() {
 				addr = next.server.Addr()
@@ -230,10 +215,7 @@ func TestServerBecomesReadOnly(t *testing.T) {
 		tx := begin(t, db, 0)
 		scan(t, tx, "SELECT token FROM distlock WHERE lock_key = 'held'")
 		for _, c := range takeAll(t, db) { // all are used, and lead to the old one
-			scan(t, c, "SELECT 1")
-			if err := c.Close(); err != nil {
-				t.Fatal(err)
-			}
+			spoil(t, c, "SELECT 1")
 		}
 
 		moved.Store(true)

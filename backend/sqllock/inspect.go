@@ -15,8 +15,8 @@ const (
 	lastCharacter  = "\U0010FFFF" // sorts after them
 )
 
-// Inspect implements [driver.Inspector]. Of a long queue it reads the first places, and how many
-// there are.
+// Inspect implements [driver.Inspector]. Of a long queue it reads the first places, and
+// how many there are.
 func (b *Backend) Inspect(ctx context.Context, prefix string, limit int) ([]driver.KeyInfo, error) {
 	if err := b.ready(ctx); err != nil {
 		return nil, err

@@ -11,11 +11,11 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// Of a key with many readers and many waiters, Inspect counts all and reads those that it lists.
+// Of a key with many readers and many waiters, Inspect counts all and reads as many as
+// it lists.
 func TestInspectLongQueue(t *testing.T) {
-	each(t, func(t *testing.T, d database, dsn string) {
-		db := shop(t, d, dsn)
-		b := d.open(t, dsn)
+	each(t, func(t *testing.T, of *store) {
+		db, b := of.pool(t), of.open(t)
 		const readers, waiters = 300, 2000
 		for _, key := range []string{"a", "crowded", "z"} { // one waiter for each but the second
 			var rows []string

@@ -25,8 +25,9 @@ func (of *store) sessions(t *testing.T, waiting bool) string {
 	return strings.TrimSpace(of.server.Exec(t, of.name, query))
 }
 
-// TestLateAttempt: the connection breaks before an attempt has an answer, and its caller
-// releases the owner. The attempt arrives afterwards. It takes the key for nobody.
+// TestLateAttempt: the connection breaks before an attempt has an answer, and its
+// caller releases the owner. The attempt arrives afterwards. It takes the key for
+// nobody.
 func TestLateAttempt(t *testing.T) {
 	for name, exists := range map[string]bool{"of a key with a row": true, "of a new key": false} {
 		t.Run(name, func(t *testing.T) {

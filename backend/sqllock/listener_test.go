@@ -14,22 +14,24 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
-func newListener(tb testing.TB, dsn string) sqllock.Listener {
+// listening returns a Backend with a Listener.
+func (of *store) listening(tb testing.TB) *sqllock.Backend {
 	tb.Helper()
-	config, err := pgx.ParseConfig(dsn)
+	config, err := pgx.ParseConfig(of.dsn)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return pglisten.New(config)
+	return of.open(tb, sqllock.Config{Listener: pglisten.New(config)})
 }
 
-// A release tells the waiter that is next, and no other. Without a waiter it tells nobody.
+// A release tells the waiter that is next, and no other. Without a waiter it tells
+// nobody.
 func TestReleaseNotifies(t *testing.T) {
 	t.Parallel()
-	dsn := postgres.newTables(t)
+	of := postgres.newStore(t)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	c, err := pgx.Connect(ctx, dsn)
+	c, err := pgx.Connect(ctx, of.dsn)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,16 +39,16 @@ func TestReleaseNotifies(t *testing.T) {
 	if _, err := c.Exec(ctx, "LISTEN distlock"); err != nil {
 		t.Fatal(err)
 	}
-	b := postgres.open(t, dsn, sqllock.WithListener(newListener(t, dsn)))
+	b := of.listening(t)
 	testkit.MustRelease(t, b, testkit.MustTry(t, b, request("another", time.Minute)))
 	for _, mode := range []driver.Mode{driver.Exclusive, driver.Shared} {
 		g := testkit.MustTry(t, b, request("key", time.Minute))
 		places := make([]driver.Request, 3)
 		for i := range places {
 			places[i] = request("key", time.Minute)
-			places[i].Mode, places[i].Backoff = mode, driver.NewBackoff(time.Millisecond, 2)
-			if _, err := b.Acquire(ctx, places[i]); !errors.Is(err, driver.ErrNotAcquired) {
-				t.Fatalf("Acquire: %v", err)
+			places[i].Mode = mode
+			if _, err := b.Enqueue(ctx, places[i]); !errors.Is(err, driver.ErrNotAcquired) {
+				t.Fatalf("Enqueue: %v", err)
 			}
 		}
 		testkit.MustRelease(t, b, g)
@@ -63,29 +65,5 @@ func TestReleaseNotifies(t *testing.T) {
 		for i := len(places) - 1; i >= 0; i-- { // from the end: no other waiter's turn comes
 			testkit.MustRelease(t, b, places[i].Grant())
 		}
-	}
-}
-
-// Waiters of several processes are served in order of arrival, by messages.
-func TestListenersInOrder(t *testing.T) {
-	t.Parallel()
-	dsn := postgres.newTables(t)
-	holder := postgres.open(t, dsn, sqllock.WithListener(newListener(t, dsn)))
-	g := testkit.MustTry(t, holder, request("key", time.Minute))
-	var line []*testkit.Waiter
-	var backends []*sqllock.Backend
-	for i := range 4 {
-		b := postgres.open(t, dsn, sqllock.WithListener(newListener(t, dsn)))
-		backends = append(backends, b)
-		line = append(line, testkit.StartWaiter(t, b, request("key", time.Minute)))
-		testkit.Eventually(t, "a place", func() bool { return waiting(t, holder, "key") == i+1 })
-	}
-	testkit.MustRelease(t, holder, g)
-	for i, w := range line {
-		next := w.Served(t)
-		for _, later := range line[i+1:] {
-			later.MustWait(t)
-		}
-		testkit.MustRelease(t, backends[i], next)
 	}
 }

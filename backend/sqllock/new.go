@@ -13,37 +13,34 @@ import (
 // PostgreSQL and MySQL need a limit of at least 2. To keep the locks apart from the
 // application, give New a pool of its own.
 //
-// New does not connect. The first call checks the tables, and fails if they are missing or
-// were made by another version: see [CreateTable].
-func New(db *sql.DB, d Dialect, opts ...Option) (*Backend, error) {
+// New does not connect. The first call checks the tables, and fails if they are missing
+// or were made by another version: see [CreateTable].
+func New(db *sql.DB, d Dialect, config Config) (*Backend, error) {
 	if db == nil {
 		return nil, errors.New("sqllock: nil database")
-	}
-	o, err := newOptions(opts)
-	if err != nil {
-		return nil, err
 	}
 	if d.syntax() == nil {
 		return nil, fmt.Errorf("sqllock: unknown dialect %v", d)
 	}
-	if o.listener != nil && d != Postgres {
-		return nil, fmt.Errorf("sqllock: WithListener: %v has no messages", d)
+	config, err := config.withDefaults(d)
+	if err != nil {
+		return nil, err
 	}
 	if d != SQLite && db.Stats().MaxOpenConnections == 1 {
 		return nil, errors.New("sqllock: the database has a limit of one connection, and needs two: one is reserved for renewals")
 	}
-	t, err := d.parseTable(o.table)
+	t, err := d.parseTable(config.Table)
 	if err != nil {
-		return nil, fmt.Errorf("sqllock: %w", err)
+		return nil, fmt.Errorf("sqllock: Config.Table: %w", err)
 	}
 	b := &Backend{
-		opts: o, dialect: d, db: db, pool: newPool(db, d != SQLite, o.opTimeout), sql: newStatements(d, t),
-		wakes:    newWakes(o.listener),
+		config: config, dialect: d, db: db, pool: newPool(db, d != SQLite, config.OpTimeout), sql: newStatements(d, t),
+		wakes:    newWakes(config.Listener),
 		checking: make(chan struct{}, 1), checked: make(chan struct{}),
 	}
 	b.ctx, b.stop = context.WithCancel(context.Background()) //nolint:forbidigo // belongs to no call: ended by Close
 	b.background.Go(b.sweepAtIntervals)
-	if o.listener != nil {
+	if config.Listener != nil {
 		b.background.Go(func() { b.wakes.listen(b.ctx) })
 	}
 	return b, nil

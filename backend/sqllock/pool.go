@@ -21,23 +21,24 @@ const (
 	forRenewal                // it must not, and it is the first to have the reserved connection
 )
 
-// briefly is how long a release or a renewal waits for a connection of the pool before it
-// takes the reserved one.
+// briefly is how long a release or a renewal waits for a connection of the pool before
+// it takes the reserved one.
 const briefly = 50 * time.Millisecond
 
 const (
-	// quiet is for how long a connection may be idle before it is asked whether it still
-	// works. A network that forgets idle connections, or a machine that is gone, says nothing.
+	// quiet is for how long a connection may be idle before it is asked whether it
+	// still works. A network that forgets idle connections, or a machine that is gone,
+	// says nothing.
 	quiet = time.Second
 
-	// reservedLasts is for how long the same connection is reserved. Then it goes back to the
-	// pool, whose limits of time apply to it again.
+	// reservedLasts is for how long the same connection is reserved. Then it goes back
+	// to the pool, whose limits of time apply to it again.
 	reservedLasts = time.Minute
 )
 
 // pool has the connections of a Backend. One of them is reserved if their number is
-// limited: functions that hold all the others under locks must not keep the Backend from
-// renewing these locks.
+// limited: functions that hold all the others under locks must not keep the Backend
+// from renewing these locks.
 type pool struct {
 	db       *sql.DB
 	remote   bool // there is a network in between
@@ -61,8 +62,8 @@ func newPool(db *sql.DB, remote bool, opTimeout time.Duration) *pool {
 	return p
 }
 
-// reserve opens the reserved connection if there is none and there should be one, within
-// the limit of time.
+// reserve opens the reserved connection if there is none and there should be one,
+// within the limit of time.
 func (p *pool) reserve(ctx context.Context, limit time.Duration) error {
 	if p.db.Stats().MaxOpenConnections < 2 {
 		return nil
@@ -83,9 +84,9 @@ func (p *pool) reserve(ctx context.Context, limit time.Duration) error {
 	return nil
 }
 
-// use calls f with a connection, and returns the error of f. If the connection was not new
-// and is of no use for locks, which costs f nothing, it is closed, and f is called with another
-// one: the address may lead to another server by now.
+// use calls f with a connection, and returns the error of f. If the connection was not
+// new and is of no use for locks, which costs f nothing, it is closed, and f is called
+// with another one: the address may lead to another server by now.
 func (p *pool) use(ctx context.Context, why purpose, f func(*sql.Conn) error) error {
 	for {
 		old, called := p.db.Stats().Idle > 0, false
@@ -144,8 +145,8 @@ func (p *pool) try(ctx context.Context, why purpose, f func(c *sql.Conn, reserve
 	return err
 }
 
-// take takes a connection from the pool. If one that was idle does not answer, the others are
-// asked at the same time: what it has died of they have died of, too.
+// take takes a connection from the pool. If one that was idle does not answer, the
+// others are asked at the same time: what it has died of they have died of, too.
 func (p *pool) take(ctx context.Context) (*sql.Conn, error) {
 	if !p.remote || p.db.Stats().Idle == 0 {
 		return p.takeOne(ctx)
@@ -161,7 +162,8 @@ func (p *pool) take(ctx context.Context) (*sql.Conn, error) {
 	return p.takeOne(ctx)
 }
 
-// askIdle asks all idle connections whether they still work, unless that was done since.
+// askIdle asks all idle connections whether they still work, unless that was done
+// since.
 func (p *pool) askIdle(ctx context.Context, since time.Time) {
 	p.asking.Lock()
 	defer p.asking.Unlock()
@@ -197,7 +199,8 @@ func (p *pool) takeOne(ctx context.Context) (*sql.Conn, error) {
 	}
 }
 
-// answers reports whether a connection that was idle still works. If not, it is discarded.
+// answers reports whether a connection that was idle still works. If not, it is
+// discarded.
 func (p *pool) answers(ctx context.Context, c *sql.Conn, fresh bool) bool {
 	if !p.remote || p.usedLately(c) || fresh {
 		return true
@@ -209,8 +212,8 @@ func (p *pool) answers(ctx context.Context, c *sql.Conn, fresh bool) bool {
 	return err == nil
 }
 
-// usedLately reports whether the connection was used a moment ago, and since the idle ones
-// were asked, and notes that it is now.
+// usedLately reports whether the connection was used a moment ago, and since the idle
+// ones were asked, and notes that it is now.
 func (p *pool) usedLately(c *sql.Conn) (lately bool) {
 	_ = c.Raw(func(conn any) error {
 		if !reflect.ValueOf(conn).Comparable() {
@@ -244,9 +247,9 @@ func (p *pool) awaitReserved(ctx context.Context, f func(*sql.Conn, bool) error)
 	}
 }
 
-// useReserved calls f with the reserved connection c, which may be nil. After an error that
-// is not the database's, or says that the connection is of no use, the next call opens
-// another one.
+// useReserved calls f with the reserved connection c, which may be nil. After an error
+// that is not the database's, or says that the connection is of no use, the next call
+// opens another one.
 func (p *pool) useReserved(ctx context.Context, c *sql.Conn, f func(*sql.Conn, bool) error) (err error) {
 	had := c != nil
 	if had {
@@ -268,8 +271,8 @@ func (p *pool) useReserved(ctx context.Context, c *sql.Conn, f func(*sql.Conn, b
 	return f(c, had)
 }
 
-// careFor does for the reserved connection what the pool does for its own: it returns nil if
-// the connection is dead, and after a while another one.
+// careFor does for the reserved connection what the pool does for its own: it returns
+// nil if the connection is dead, and after a while another one.
 func (p *pool) careFor(ctx context.Context, c *sql.Conn) *sql.Conn {
 	begun := time.Now()
 	if !p.answers(p.patience.Context(ctx, begun), c, false) {

@@ -10,12 +10,13 @@ import (
 
 	"github.com/distlock-go/distlock/backend/internal/doubt"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/clock"
 )
 
-// Release implements [driver.Backend]. It fails with [driver.ErrLost] if another owner has
-// the key, and also if the key has no holder and g has tokens: then the lease was taken
-// away. If a release of the owner had no answer before, the key counts as given back by
-// that one, and there is no error.
+// Release implements [driver.Backend]. It fails with [driver.ErrLost] if another owner
+// has the key, and also if the key has no holder and g has tokens: then the lease was
+// taken away. If a release of the owner had no answer before, the key counts as given
+// back by that one, and there is no error.
 //
 // While a transaction that was guarded with the lease has not ended, the key cannot be
 // given back: Release fails, and has to be called again.
@@ -26,6 +27,7 @@ func (b *Backend) Release(ctx context.Context, g driver.Grant) error {
 	if err := b.ready(ctx); err != nil {
 		return err
 	}
+	b.wakes.leave(g.Owner)
 	begun := time.Now()
 	found, held, err := b.release(ctx, &g)
 	for i := 1; err != nil; i++ { // repeated as a renewal is: see do
@@ -33,8 +35,8 @@ func (b *Backend) Release(ctx context.Context, g driver.Grant) error {
 			return err // nothing is in doubt
 		}
 		b.inDoubt.Add(g.Owner, doubt.Release)
-		if i == attempts || !b.broken(err) || time.Since(begun) > b.opts.opTimeout ||
-			!sleep(ctx, rand.N(time.Duration(i)*time.Millisecond)) {
+		if i == attempts || !b.broken(err) || time.Since(begun) > b.config.OpTimeout ||
+			!clock.Sleep(ctx, rand.N(time.Duration(i)*time.Millisecond)) {
 			return err
 		}
 		found, held, err = b.release(ctx, &g)

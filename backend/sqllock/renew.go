@@ -35,11 +35,11 @@ type renewal struct {
 
 type keyOwner struct{ key, owner string }
 
-// renewIn renews grants in one of the tables. When the database does not answer, here or
-// with the error unanswered before, it does not ask again: the next call does.
+// renewIn renews grants in one of the tables. When the database does not answer, here
+// or with the error unanswered before, it does not ask again: the next call does.
 func (b *Backend) renewIn(ctx context.Context, table string, all []renewal, unanswered error, report func(int, driver.RenewResult)) error {
-	// Statements that lock the same rows in the same order do not wait for each other in
-	// a circle.
+	// Statements that lock the same rows in the same order do not wait for each other
+	// in a circle.
 	slices.SortFunc(all, func(x, y renewal) int { return cmp.Compare(x.g.Key, y.g.Key) })
 	for batch := range slices.Chunk(all, mostRenewals) {
 		renewed, err := map[keyOwner]bool(nil), unanswered

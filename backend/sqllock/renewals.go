@@ -8,9 +8,9 @@ import (
 // mostRenewals is how many grants one statement renews.
 const mostRenewals = 64
 
-// renewTemplates returns the templates for n grants in a table: one that renews and returns
-// what it has renewed, or in MySQL one that renews and one that returns what is running, and
-// an empty key if autocommit is off. The parameter kept is 1, so that a
+// renewTemplates returns the templates for n grants in a table: one that renews and
+// returns what it has renewed, or in MySQL one that renews and one that returns what is
+// running, and an empty key if autocommit is off. The parameter kept is 1, so that a
 // renewal that is late shortens no lease, or 0 for the last one of an owner, which may.
 func renewTemplates(d Dialect, name string, n int) (renew, read string) {
 	rows := func(row, separator string) string {

@@ -14,9 +14,9 @@ import (
 // TestRestart: the server ends in an orderly way, or is killed, and starts again with
 // its data, while a lock is held and three processes wait for it.
 //
-// Row 30 (sqllock): holders keep their locks, waiters their places, and tokens rise. Fails
-// if a renewal without an answer counts as Lost, or if a waiter that asks again gets a new
-// place.
+// Row 30 (sqllock): holders keep their locks, waiters their places, and tokens rise.
+// Fails if a renewal without an answer counts as Lost, or if a waiter that asks again
+// gets a new place.
 func TestRestart(t *testing.T) {
 	eachOwn(t, func(t *testing.T, of *store) {
 		for name, end := range map[string]func(){
@@ -24,7 +24,7 @@ func TestRestart(t *testing.T) {
 			"killed":    of.server.Kill,
 		} {
 			opts := distlock.Opts{KeyTimeout: time.Minute, RetryInterval: 100 * time.Millisecond}
-			admin := of.open(t, sqllock.WithOpTimeout(2*time.Second))
+			admin := of.open(t, sqllock.Config{OpTimeout: 2 * time.Second})
 			lease := testkit.MustAcquire(t, of.locker(t), name, opts)
 			var line []*testkit.Waiting[*distlock.Lease]
 			for i := range 3 {
@@ -64,14 +64,15 @@ func TestRestart(t *testing.T) {
 	})
 }
 
-// TestCrashAfterRelease: the server is killed right after a release, which PostgreSQL has
-// not written to the disk, and right after an acquisition, which every server has.
+// TestCrashAfterRelease: the server is killed right after a release, which PostgreSQL
+// has not written to the disk, and right after an acquisition, which every server has.
 //
-// Row 30 (sqllock): a release that is lost costs the next owner the rest of the lease, no
-// lock is lost, and tokens rise. Fails if an acquisition does not wait for its commit.
+// Row 30 (sqllock): a release that is lost costs the next owner the rest of the lease,
+// no lock is lost, and tokens rise. Fails if an acquisition does not wait for its
+// commit.
 func TestCrashAfterRelease(t *testing.T) {
 	eachOwn(t, func(t *testing.T, of *store) {
-		b := of.open(t, sqllock.WithOpTimeout(2*time.Second))
+		b := of.open(t, sqllock.Config{OpTimeout: 2 * time.Second})
 		ahead := request("released", 5*time.Second)
 		// Both keys have a row. The next token is of the row, not of the clock.
 		ahead.Tokens = int(time.Hour.Microseconds())

@@ -1,6 +1,7 @@
 package sqllock
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	sqldriver "database/sql/driver"
@@ -9,6 +10,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"time"
+
+	"github.com/distlock-go/distlock/internal/clock"
 )
 
 // schemaVersion is the version of the tables. It is the token of the row with the empty
@@ -17,7 +20,8 @@ const schemaVersion = 1
 
 // lockTable has a row for each key. The row stays when the key is free, because it has
 // the last token. Apart from the members, a key has one holder at most, which is in the
-// row. No index but the key: a renewal changes one column, and should not write an index.
+// row. No index but the key: a renewal changes one column, and should not write an
+// index.
 const lockTable = `CREATE TABLE IF NOT EXISTS {lock} (
   lock_key    {key} NOT NULL PRIMARY KEY,
   owner       {key} NOT NULL, -- the exclusive holder, or empty
@@ -28,8 +32,9 @@ const lockTable = `CREATE TABLE IF NOT EXISTS {lock} (
   {guarded}busy        bigint NOT NULL -- how many rows of the other table have the key
 ){with}`
 
-// memberTable has a row for each owner that waits for a key, for each that shares it, and
-// for a minute for each that is refused: it was released while an attempt had no answer.
+// memberTable has a row for each owner that waits for a key, for each that shares it,
+// and for a minute for each that is refused: it was released while an attempt had no
+// answer.
 const memberTable = `CREATE TABLE IF NOT EXISTS {member} (
   lock_key    {key} NOT NULL,
   owner       {key} NOT NULL,
@@ -43,8 +48,8 @@ const memberTable = `CREATE TABLE IF NOT EXISTS {member} (
 ){with}`
 
 // guardTable is what Guard locks in MySQL, in which a lock on the row of the key would
-// stop the renewals. It has the last token of the last holder that does not have the key
-// any more.
+// stop the renewals. It has the last token of the last holder that does not have the
+// key any more.
 const guardTable = `CREATE TABLE IF NOT EXISTS {guard} (
   lock_key {key} NOT NULL PRIMARY KEY,
   closed   bigint NOT NULL
@@ -52,11 +57,11 @@ const guardTable = `CREATE TABLE IF NOT EXISTS {guard} (
 
 const versionRow = ` INTO {lock} (lock_key, owner, prior_token, token, since, expires, busy) VALUES ('', '', 0, :version, 0, 9223372036854775807, 0)`
 
-// Schema returns the SQL that creates the tables, for those who create them by hand or
+// Schema returns the SQL that creates the tables, for users who create them by hand or
 // with a tool for migrations. The statements end with semicolons, and do nothing if the
 // tables exist. An empty table means [DefaultTable].
 func Schema(d Dialect, table string) (string, error) {
-	statements, err := schema(d, table)
+	statements, err := schema(d, cmp.Or(table, DefaultTable))
 	if err != nil {
 		return "", err
 	}
@@ -66,9 +71,6 @@ func Schema(d Dialect, table string) (string, error) {
 func schema(d Dialect, name string) ([]string, error) {
 	if d.syntax() == nil {
 		return nil, fmt.Errorf("sqllock: unknown dialect %v", d)
-	}
-	if name == "" {
-		name = DefaultTable
 	}
 	t, err := d.parseTable(name)
 	if err != nil {
@@ -87,8 +89,8 @@ func schema(d Dialect, name string) ([]string, error) {
 	version := strings.ReplaceAll(versionRow, ":version", fmt.Sprint(schemaVersion))
 	templates = append(templates, insert+version+conflict)
 	if d == Postgres {
-		// With statistics it would find the row of a key by a bitmap of all its versions, in a
-		// table of few keys that has many of them: see rowOf.
+		// With statistics it would find the row of a key by a bitmap of all its
+		// versions, in a table of few keys that has many of them: see rowOf.
 		templates = append(templates, "ALTER TABLE {lock} ALTER COLUMN lock_key SET STATISTICS 0")
 	}
 	statements := make([]string, len(templates))
@@ -101,15 +103,13 @@ func schema(d Dialect, name string) ([]string, error) {
 // createTimeout limits CreateTable, which may have to wait for another process.
 const createTimeout = 10 * time.Second
 
-// CreateTable creates the tables unless they exist. Several processes may call it at the
-// same time. It needs the permission to create tables; a Backend needs only to read and
-// write them. It fails if the session cannot be used for locks.
-func CreateTable(ctx context.Context, db *sql.DB, d Dialect, opts ...Option) error {
-	o, err := newOptions(opts)
-	if err != nil {
-		return err
-	}
-	statements, err := schema(d, o.table)
+// CreateTable creates the tables unless they exist. Several processes may call it at
+// the same time. It needs the permission to create tables; a Backend needs only to read
+// and write them. It fails if the session cannot be used for locks. An empty table
+// means [DefaultTable].
+func CreateTable(ctx context.Context, db *sql.DB, d Dialect, table string) error {
+	table = cmp.Or(table, DefaultTable)
+	statements, err := schema(d, table)
 	if err != nil {
 		return err
 	}
@@ -120,8 +120,8 @@ func CreateTable(ctx context.Context, db *sql.DB, d Dialect, opts ...Option) err
 		switch {
 		case err == nil:
 			return nil
-		case !undone(err) && !errors.Is(err, sqldriver.ErrBadConn), !sleep(ctx, time.Millisecond+rand.N(20*time.Millisecond)):
-			return fmt.Errorf("sqllock: create the table %q: %w", o.table, err)
+		case !undone(err) && !errors.Is(err, sqldriver.ErrBadConn), !clock.Sleep(ctx, time.Millisecond+rand.N(20*time.Millisecond)):
+			return fmt.Errorf("sqllock: create the table %q: %w", table, err)
 		}
 	}
 }
@@ -138,7 +138,8 @@ func create(ctx context.Context, db *sql.DB, d Dialect, statements []string) err
 		return err
 	}
 	if d == Postgres {
-		// IF NOT EXISTS fails while another transaction creates a table of the same name.
+		// IF NOT EXISTS fails while another transaction creates a table of the same
+		// name.
 		statements = append([]string{"SELECT pg_advisory_xact_lock(hashtext('github.com/distlock-go/distlock'))"}, statements...)
 	}
 	for _, s := range statements {

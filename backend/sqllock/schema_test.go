@@ -12,30 +12,25 @@ import (
 // TestCreateTogether has several processes that start together, and create what is
 // missing.
 func TestCreateTogether(t *testing.T) {
-	t.Parallel()
-	for _, d := range []database{postgres, mariaDB, sqlite} {
-		t.Run(d.dialect.String(), func(t *testing.T) {
-			t.Parallel()
-			dsn := d.newDSN(t)
-			for round := range 3 {
-				table := sqllock.WithTable(fmt.Sprint("locks", round))
-				var all sync.WaitGroup
-				for range 5 {
-					b, db := d.open(t, dsn, table), d.pool(t, dsn)
-					all.Go(func() {
-						err := b.Ping(t.Context())
-						if errors.Is(err, sqllock.ErrNoTable) {
-							if err = sqllock.CreateTable(t.Context(), db, d.dialect, table); err == nil {
-								err = b.Ping(t.Context())
-							}
+	each(t, func(t *testing.T, of *store) {
+		for round := range 3 {
+			table := fmt.Sprint("locks", round)
+			var all sync.WaitGroup
+			for range 5 {
+				b, db := of.open(t, sqllock.Config{Table: table}), of.pool(t)
+				all.Go(func() {
+					err := b.Ping(t.Context())
+					if errors.Is(err, sqllock.ErrNoTable) {
+						if err = sqllock.CreateTable(t.Context(), db, of.dialect, table); err == nil {
+							err = b.Ping(t.Context())
 						}
-						if err != nil {
-							t.Error(err)
-						}
-					})
-				}
-				all.Wait()
+					}
+					if err != nil {
+						t.Error(err)
+					}
+				})
 			}
-		})
-	}
+			all.Wait()
+		}
+	})
 }

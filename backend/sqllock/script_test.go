@@ -17,11 +17,11 @@ import (
 	"github.com/distlock-go/distlock/backend/sqllock"
 )
 
-// script is a driver of database/sql that answers as PostgreSQL with one key does, or as a
-// test says. It does no I/O, so its tests can run in virtual time.
+// script is a driver of database/sql that answers as PostgreSQL with one key does, or
+// as a test says. It does no I/O, so its tests can run in virtual time.
 type script struct {
-	// Each statement goes to before. It returns nil, or an error. The connection breaks with it
-	// unless it is the database's.
+	// Each statement goes to before. It returns nil, or an error. The connection breaks
+	// with it unless it is the database's.
 	before func(conn int, query string) error
 
 	refused error // what a new connection fails with
@@ -41,19 +41,19 @@ type script struct {
 }
 
 // open returns a Backend on at most n connections.
-func (s *script) open(t *testing.T, n int, opts ...sqllock.Option) *sqllock.Backend {
+func (s *script) open(t *testing.T, n int, config ...sqllock.Config) *sqllock.Backend {
 	t.Helper()
-	b, _ := s.openWith(t, n, opts...)
+	b, _ := s.openWith(t, n, config...)
 	return b
 }
 
-func (s *script) openWith(t *testing.T, n int, opts ...sqllock.Option) (*sqllock.Backend, *sql.DB) {
+func (s *script) openWith(t *testing.T, n int, config ...sqllock.Config) (*sqllock.Backend, *sql.DB) {
 	t.Helper()
 	db := sql.OpenDB(s)
 	db.SetMaxOpenConns(n)
 	db.SetMaxIdleConns(max(n, 10))
 	t.Cleanup(func() { _ = db.Close() }) // it has no connections that can fail
-	return postgres.on(t, db, opts...), db
+	return postgres.on(t, db, config...), db
 }
 
 // code is the code of an error that is the database's.
@@ -136,8 +136,8 @@ func (c *scriptConn) Ping(ctx context.Context) error {
 	return c.wait(ctx)
 }
 
-// ResetSession implements [sqldriver.SessionResetter]. As with pgx, a connection that was idle for
-// a second has to answer.
+// ResetSession implements [sqldriver.SessionResetter]. As with pgx, a connection that
+// was idle for a second has to answer.
 func (c *scriptConn) ResetSession(ctx context.Context) error {
 	if time.Since(c.used) > time.Second && c.s.asks && c.wait(ctx) != nil {
 		return sqldriver.ErrBadConn

@@ -10,32 +10,27 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/driver"
-	"github.com/distlock-go/distlock/internal/test/sqltest"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
 // TestSerialization: all transactions of the database are serializable unless they
 // say otherwise, so statements fail because of others that ran at the same time.
 //
-// Row 32 (sqllock): the Backend repeats them, and its caller does not notice. Fails if a
-// serialization failure is not repeated.
+// Row 32 (sqllock): the Backend repeats them, and its caller does not notice. Fails if
+// a serialization failure is not repeated.
 func TestSerialization(t *testing.T) {
 	t.Parallel()
 	t.Run("PostgreSQL", func(t *testing.T) {
 		t.Parallel()
-		shared := sqltest.Postgres.Shared(t)
-		of := onServer(t, postgres, shared)
-		of.dsn += "&default_transaction_isolation=serializable"
+		of := postgres.newStore(t).with("&default_transaction_isolation=serializable")
 		const failure = "could not serialize access"
-		before := strings.Count(shared.Log(), failure)
-		contend(t, of, func() bool { return strings.Count(shared.Log(), failure) >= before+20 })
+		before := strings.Count(of.server.Log(), failure)
+		contend(t, of, func() bool { return strings.Count(of.server.Log(), failure) >= before+20 })
 	})
 	t.Run("MariaDB", func(t *testing.T) {
 		t.Parallel()
-		of := onServer(t, mariaDB, sqltest.MariaDB.Shared(t))
-		of.dsn += "?tx_isolation=%27SERIALIZABLE%27"
 		begin := time.Now()
-		contend(t, of, func() bool { return time.Since(begin) > 300*time.Millisecond })
+		contend(t, mariaDB.newStore(t).with("?tx_isolation=%27SERIALIZABLE%27"), func() bool { return time.Since(begin) > 300*time.Millisecond })
 	})
 }
 

@@ -46,8 +46,8 @@ type statements struct {
 	readMark *statement
 }
 
-// The next token will be larger than that of the row even if the clock is set back by the
-// retention.
+// The next token will be larger than that of the row even if the clock is set back by
+// the retention.
 const unused = "expires < {now} - :retention AND token < {now} - :retention"
 
 // How many keys one statement reads.
@@ -56,16 +56,17 @@ const (
 	sweepPage = 500
 )
 
-// manyLockers is added to what the statement of PostgreSQL returns unless the transaction
-// itself is all that has locked the row: another one has, too, or it is below a savepoint.
+// manyLockers is added to what the statement of PostgreSQL returns unless the
+// transaction itself is all that has locked the row: another one has, too, or it is
+// below a savepoint.
 const manyLockers = 2
 
 // byDialect returns the template for the dialect.
 type byDialect map[Dialect]string
 
-// rowOf finds the row of a key. In PostgreSQL an update writes a new version, and while a
-// snapshot is open anywhere, the index has all versions since then. The newest is the last:
-// from there it is found at once, and from the beginning after all others.
+// rowOf finds the row of a key. In PostgreSQL an update writes a new version, and while
+// a snapshot is open anywhere, the index has all versions since then. The newest is the
+// last: from there it is found at once, and from the beginning after all others.
 var rowOf = byDialect{
 	Postgres: `l.lock_key = :key AND l.ctid = (SELECT n.ctid FROM {lock} AS n WHERE n.lock_key <= :key ORDER BY n.lock_key DESC LIMIT 1)`,
 	MySQL:    `l.lock_key = :key`,
@@ -94,10 +95,11 @@ func newStatements(d Dialect, t table) *statements {
 	if d == MySQL {
 		commits = " AND @@autocommit = 1"
 	}
-	// Most keys have a row: to change it costs the database less than an INSERT that finds it.
-	// In MySQL the statement sets the columns one after the other, and the result has no rows:
-	// LAST_INSERT_ID passes the token. It must commit by itself: in a session that does not do
-	// that, it takes nothing. A transaction decides then, and for a key without a row.
+	// Most keys have a row: to change it costs the database less than an INSERT that
+	// finds it. In MySQL the statement sets the columns one after the other, and the
+	// result has no rows: LAST_INSERT_ID passes the token. It must commit by itself: in
+	// a session that does not do that, it takes nothing. A transaction decides then,
+	// and for a key without a row.
 	const take = `UPDATE {lock} AS l SET prior_token = l.token, token = %s, since = {now}, expires = {now} + :ttl, owner = :owner
 WHERE {row} AND l.owner = '' AND l.busy = 0`
 	const next = "{max}(l.token + :tokens, {now})"
@@ -114,9 +116,10 @@ WHERE {row} AND l.owner = :owner AND l.busy = 0`
 	release := []*statement{one(giveBack)}
 	switch d {
 	case Postgres:
-		// The commit does not wait for the disk: to lose a release is to wait for the end of
-		// the lease. The second statement is for a key that Guard was called for: it locks the
-		// row. One statement for both would cost each release what a change costs.
+		// The commit does not wait for the disk: to lose a release is to wait for the
+		// end of the lease. The second statement is for a key that Guard was called
+		// for: it locks the row. One statement for both would cost each release what a
+		// change costs.
 		const hasty = giveBack + " AND set_config('synchronous_commit', 'off', true) = 'off'"
 		release = []*statement{
 			one(hasty + " AND l.guarded = 0"),
@@ -144,7 +147,7 @@ VALUES (:key, '', {now}, {now}, 0, 0, 0)`,
 			// The outer query reads the clock when the inner one has the lock.
 			Postgres: `WITH l AS (SELECT * FROM {lock} WHERE lock_key = :key {shared})
 SELECT ` + columns + guarded + `, {now} FROM l`,
-			// The clock is that of the start of the statement: what counts as running
+			// The clock is read at the start of the statement: what counts as running
 			// is running.
 			0: `SELECT ` + columns + guarded + `, {now} FROM {lock} AS l WHERE l.lock_key = :key {shared}`,
 		}),
@@ -183,7 +186,8 @@ ON DUPLICATE KEY UPDATE closed = {max}(closed, :token)`),
 		delGuard:   one(`DELETE FROM {guard} WHERE lock_key = :key`),
 		setGuarded: one(`UPDATE {lock} SET guarded = 1 WHERE lock_key = :key`),
 
-		// Of the members of a key it returns the first, and how many there are of each kind.
+		// Of the members of a key it returns the first, and how many there are of each
+		// kind.
 		list: one(`WITH l AS (SELECT * FROM {lock}
   WHERE lock_key > :from AND lock_key >= :prefix AND lock_key < :to AND (busy > 0 OR owner <> '' AND expires > {now})
   ORDER BY lock_key LIMIT ` + strconv.Itoa(listPage) + `),

@@ -1,16 +1,20 @@
 package sqllock_test
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
 	"database/sql"
 	"errors"
 	"net"
+	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
+	_ "modernc.org/sqlite"
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/sqllock"
@@ -19,108 +23,181 @@ import (
 	"github.com/distlock-go/distlock/internal/test/sqltest"
 )
 
-// store is a database, with the tables, to which a test does harm.
+// patience is how long a test waits for what must happen soon.
+const patience = 20 * time.Second
+
+// database is a kind of database that the tests use.
+type database struct {
+	driver  string
+	dialect sqllock.Dialect
+	engine  *sqltest.Engine // nil: it needs no server
+}
+
+var (
+	postgres = database{"pgx", sqllock.Postgres, sqltest.Postgres}
+	mariaDB  = database{"mysql", sqllock.MySQL, sqltest.MariaDB}
+	sqlite   = database{"sqlite", sqllock.SQLite, nil}
+)
+
+// everywhere and servers are the kinds of databases that a test runs on.
+var (
+	everywhere = []database{postgres, mariaDB, sqlite}
+	servers    = everywhere[:2]
+)
+
+// store is a database with the tables.
 type store struct {
 	database
 
 	dsn    string
-	server *sqltest.Server
-	name   string // on the server
+	server *sqltest.Server // nil: it is a file
+	name   string          // on the server
 }
 
-// onServer returns a store on a server.
-func onServer(t *testing.T, d database, s *sqltest.Server) *store {
+// each runs a test on each kind of database.
+func each(t *testing.T, test func(t *testing.T, of *store)) {
 	t.Helper()
-	of := &store{database: d, server: s, name: s.NewDatabase(t)}
-	of.dsn = s.DSN(of.name)
-	if err := sqllock.CreateTable(t.Context(), of.pool(t), d.dialect); err != nil {
-		t.Fatal(err)
-	}
-	return of
+	eachOf(t, everywhere, test)
 }
 
-// eachShared runs f with stores on the servers that all tests share.
-func eachShared(t *testing.T, f func(t *testing.T, of *store)) {
+// eachOwn runs a test with servers of its own.
+func eachOwn(t *testing.T, test func(t *testing.T, of *store)) {
 	t.Helper()
-	eachServer(t, func(tb testing.TB, e *sqltest.Engine) *sqltest.Server { tb.Helper(); return e.Shared(tb) }, f)
+	eachOf(t, servers, func(t *testing.T, of *store) { test(t, of.onServer(t, of.engine.Start(t))) })
 }
 
-// eachOwn runs f with stores on servers of their own.
-func eachOwn(t *testing.T, f func(t *testing.T, of *store)) {
+// eachShared runs a test that harms its own connections alone.
+func eachShared(t *testing.T, test func(t *testing.T, of *store)) {
 	t.Helper()
-	eachServer(t, func(tb testing.TB, e *sqltest.Engine) *sqltest.Server { tb.Helper(); return e.Start(tb) }, f)
+	eachOf(t, servers, test)
 }
 
-func eachServer(t *testing.T, server func(tb testing.TB, e *sqltest.Engine) *sqltest.Server, f func(t *testing.T, of *store)) {
+func eachOf(t *testing.T, all []database, test func(t *testing.T, of *store)) {
 	t.Helper()
 	t.Parallel()
-	for d, engine := range map[*database]*sqltest.Engine{&postgres: sqltest.Postgres, &mariaDB: sqltest.MariaDB} {
+	for _, d := range all {
 		t.Run(d.dialect.String(), func(t *testing.T) {
 			t.Parallel()
-			f(t, onServer(t, *d, server(t, engine)))
+			test(t, d.newStore(t))
 		})
 	}
 }
 
-// pool returns the connections of an application.
-func (of *store) pool(t *testing.T) *sql.DB { return of.database.pool(t, of.dsn) }
+// newStore returns a new store, on the servers that all tests share.
+func (d database) newStore(tb testing.TB) *store {
+	tb.Helper()
+	if d.engine != nil {
+		return d.onServer(tb, d.engine.Shared(tb))
+	}
+	dsn := "file:" + filepath.Join(tb.TempDir(), "locks.db") + "?_pragma=journal_mode(WAL)&_pragma=synchronous(OFF)&_pragma=busy_timeout(5000)"
+	return (&store{database: d, dsn: dsn}).withTables(tb)
+}
 
-// open returns a Backend that is closed when the test ends.
-func (of *store) open(t *testing.T, opts ...sqllock.Option) *sqllock.Backend {
+// onServer returns a new store on a server.
+func (d database) onServer(tb testing.TB, s *sqltest.Server) *store {
+	tb.Helper()
+	name := s.NewDatabase(tb)
+	return (&store{d, s.DSN(name), s, name}).withTables(tb)
+}
+
+func (of *store) withTables(tb testing.TB) *store {
+	tb.Helper()
+	db := of.pool(tb)
+	for range 2 { // the second time it does nothing
+		if err := sqllock.CreateTable(tb.Context(), db, of.dialect, ""); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	return of
+}
+
+// with returns the store for sessions with parameters.
+func (of *store) with(params string) *store {
+	other := *of
+	other.dsn += params
+	return &other
+}
+
+// pool returns the connections of an application.
+func (of *store) pool(tb testing.TB) *sql.DB {
+	tb.Helper()
+	db, err := sql.Open(of.driver, of.dsn)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return db
+}
+
+// open returns a Backend with connections of its own.
+func (of *store) open(tb testing.TB, config ...sqllock.Config) *sqllock.Backend {
+	tb.Helper()
+	db := of.pool(tb)
+	db.SetMaxOpenConns(10)
+	db.SetMaxIdleConns(10)
+	return of.on(tb, db, config...)
+}
+
+// limited returns a Backend on a pool of at most n connections.
+func (of *store) limited(t *testing.T, n int) (*sql.DB, *sqllock.Backend) {
 	t.Helper()
-	return of.database.open(t, of.dsn, opts...)
+	db := of.pool(t)
+	db.SetMaxOpenConns(n)
+	return db, of.on(t, db)
+}
+
+// on returns a Backend that is closed when the test ends, if not before. By default a
+// busy machine does not cost an answer.
+func (d database) on(tb testing.TB, db *sql.DB, config ...sqllock.Config) *sqllock.Backend {
+	tb.Helper()
+	c := append(config, sqllock.Config{})[0]
+	c.OpTimeout = cmp.Or(c.OpTimeout, patience)
+	b, err := sqllock.New(db, d.dialect, c)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := b.Close(); err != nil {
+			tb.Errorf("Close: %v", err)
+		}
+	})
+	return b
 }
 
 // locker returns a process: a Locker with a Backend of its own.
-func (of *store) locker(t *testing.T, opts ...sqllock.Option) *distlock.Locker {
+func (of *store) locker(t *testing.T, config ...sqllock.Config) *distlock.Locker {
 	t.Helper()
-	l := distlock.New(of.database.open(t, of.dsn, opts...), distlock.Config{})
+	l := distlock.New(of.open(t, config...), distlock.Config{})
 	t.Cleanup(func() { _ = l.Close() })
 	return l
-}
-
-// waiting returns how many wait for a key.
-func waiting(t *testing.T, b *sqllock.Backend, key string) int {
-	t.Helper()
-	infos, err := b.Inspect(t.Context(), key, 1)
-	if err != nil {
-		t.Fatalf("Inspect: %v", err)
-	}
-	for _, info := range infos {
-		if info.Key == key {
-			return info.Waiting
-		}
-	}
-	return 0
-}
-
-// unknown reports whether an error leaves the outcome open.
-func unknown(err error) bool {
-	return err != nil && !errors.Is(err, driver.ErrLost) && !errors.Is(err, driver.ErrNotAcquired)
 }
 
 // over returns a Backend that reaches the database over a network with faults.
 func (of *store) over(t *testing.T, timeout time.Duration) (*sqllock.Backend, *spoilnet.Network) {
 	t.Helper()
 	n := new(spoilnet.Network)
-	db := of.dialed(t, of.dsn, n.DialContext)
+	db := of.dialed(t, n.DialContext)
 	t.Cleanup(n.Kill)
-	return of.on(t, db, sqllock.WithOpTimeout(timeout)), n
+	return of.on(t, db, sqllock.Config{OpTimeout: timeout}), n
 }
 
 // dialed returns connections that dial makes.
-func (of *store) dialed(t *testing.T, dsn string, dial func(ctx context.Context, network, addr string) (net.Conn, error)) (db *sql.DB) {
+func (of *store) dialed(t *testing.T, dial func(ctx context.Context, network, addr string) (net.Conn, error)) (db *sql.DB) {
 	t.Helper()
 	t.Cleanup(func() { _ = db.Close() }) // there may be connections that are cut
 	if of.dialect == sqllock.Postgres {
-		config, err := pgx.ParseConfig(dsn)
+		config, err := pgx.ParseConfig(of.dsn)
 		if err != nil {
 			t.Fatal(err)
 		}
 		config.DialFunc = dial
 		return stdlib.OpenDB(*config)
 	}
-	config, err := mysql.ParseDSN(dsn)
+	config, err := mysql.ParseDSN(of.dsn)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,4 +207,49 @@ func (of *store) dialed(t *testing.T, dsn string, dial func(ctx context.Context,
 		t.Fatal(err)
 	}
 	return sql.OpenDB(connector)
+}
+
+// request returns a request of a new owner.
+func request(key string, ttl time.Duration) driver.Request {
+	return driver.Request{Key: key, Owner: rand.Text() + "@host/1", TTL: ttl, Tokens: 1}
+}
+
+// info returns what Inspect says about a key.
+func info(tb testing.TB, b *sqllock.Backend, key string) driver.KeyInfo {
+	tb.Helper()
+	infos, err := b.Inspect(tb.Context(), key, 0)
+	if err != nil {
+		tb.Fatalf("Inspect: %v", err)
+	}
+	return append(infos, driver.KeyInfo{})[0]
+}
+
+// waiting returns how many wait for a key.
+func waiting(tb testing.TB, b *sqllock.Backend, key string) int {
+	tb.Helper()
+	return info(tb, b, key).Waiting
+}
+
+// unknown reports whether an error leaves the outcome open.
+func unknown(err error) bool {
+	return err != nil && !errors.Is(err, driver.ErrLost) && !errors.Is(err, driver.ErrNotAcquired)
+}
+
+// exec runs a statement of the application.
+func exec(tb testing.TB, db interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+}, query string, args ...any) {
+	tb.Helper()
+	if _, err := db.ExecContext(tb.Context(), query, args...); err != nil {
+		tb.Fatalf("%s: %v", query, err)
+	}
+}
+
+// scan returns the one value of a query of the application.
+func scan(tb testing.TB, db sqllock.Tx, query string) (s string) {
+	tb.Helper()
+	if err := db.QueryRowContext(tb.Context(), query).Scan(&s); err != nil {
+		tb.Fatalf("%s: %v", query, err)
+	}
+	return s
 }

@@ -6,16 +6,18 @@ import (
 	"math/rand/v2"
 	"slices"
 	"time"
+
+	"github.com/distlock-go/distlock/internal/clock"
 )
 
 // sweepPause lets others work between two pages.
 const sweepPause = 50 * time.Millisecond
 
-// sweepAtIntervals deletes the rows of unused keys, because callers choose the keys. One
-// process does it for all.
+// sweepAtIntervals deletes the rows of unused keys, because callers choose the keys.
+// One process does it for all.
 func (b *Backend) sweepAtIntervals() {
-	every := b.opts.retention / 4
-	for sleep(b.ctx, every/2+rand.N(every)) {
+	every := b.config.Retention / 4
+	for clock.Sleep(b.ctx, every/2+rand.N(every)) {
 		select {
 		case <-b.checked:
 			_ = b.sweep(b.ctx, every) // if it fails, the next one does the rest
@@ -24,7 +26,8 @@ func (b *Backend) sweepAtIntervals() {
 	}
 }
 
-// sweep deletes the rows of unused keys unless another process did it within the interval.
+// sweep deletes the rows of unused keys unless another process did it within the
+// interval.
 func (b *Backend) sweep(ctx context.Context, interval time.Duration) error {
 	mine := false
 	err := b.do(ctx, forAttempt, func(ctx context.Context, c *sql.Conn) (err error) {
@@ -42,7 +45,7 @@ func (b *Backend) sweep(ctx context.Context, interval time.Duration) error {
 			}
 		}
 		after = page[len(page)-1]
-		mine = sleep(ctx, sweepPause)
+		mine = clock.Sleep(ctx, sweepPause)
 	}
 	return err
 }
@@ -51,7 +54,7 @@ func (b *Backend) sweep(ctx context.Context, interval time.Duration) error {
 func (b *Backend) unused(ctx context.Context, after string) (page, unused []string, err error) {
 	err = b.do(ctx, forAttempt, func(ctx context.Context, c *sql.Conn) error {
 		page, unused = nil, nil
-		v := values{"from": after, "retention": b.opts.retention.Microseconds()}
+		v := values{"from": after, "retention": b.config.Retention.Microseconds()}
 		return b.sql.unused.rows(ctx, c, v, func(scan func(...any) error) error {
 			var key string
 			var yes bool
@@ -79,7 +82,7 @@ func (b *Backend) delete(ctx context.Context, key string) error {
 		if err := b.save(ctx, c, &before, e); err != nil {
 			return err
 		}
-		deleted, err := b.sql.delKey.exec(ctx, c, values{"key": key, "retention": b.opts.retention.Microseconds()})
+		deleted, err := b.sql.delKey.exec(ctx, c, values{"key": key, "retention": b.config.Retention.Microseconds()})
 		if err != nil || !deleted || !e.guarded || b.dialect != MySQL {
 			return err
 		}

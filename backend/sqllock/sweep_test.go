@@ -11,12 +11,11 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
-// The sweep deletes the rows of keys that were unused for the retention, and no other. The
-// tokens of a key rise over its deletion, and a lease from before is stale.
+// The sweep deletes the rows of keys that were unused for the retention, and no other.
+// The tokens of a key rise over its deletion, and a lease from before is stale.
 func TestSweep(t *testing.T) {
-	each(t, func(t *testing.T, d database, dsn string) {
-		db := shop(t, d, dsn)
-		b := d.open(t, dsn, sqllock.WithRetention(time.Hour))
+	each(t, func(t *testing.T, of *store) {
+		db, b := of.pool(t), of.open(t, sqllock.Config{Retention: time.Hour})
 		old := make(map[string]driver.Grant)
 		for _, key := range []string{"unused", "held", "crashed", "waited-for", "deserted", "ahead"} {
 			old[key] = testkit.MustTry(t, b, request(key, time.Minute))
@@ -26,10 +25,8 @@ func TestSweep(t *testing.T) {
 		}
 		commit(t, guard(t, b, db, old["unused"])) // in MySQL it has a row in another table
 		for _, key := range []string{"waited-for", "deserted"} {
-			waiting := request(key, time.Minute)
-			waiting.Backoff = driver.NewBackoff(time.Millisecond, 2)
-			if _, err := b.Acquire(t.Context(), waiting); !errors.Is(err, driver.ErrNotAcquired) {
-				t.Fatalf("Acquire: %v", err)
+			if _, err := b.Enqueue(t.Context(), request(key, time.Minute)); !errors.Is(err, driver.ErrNotAcquired) {
+				t.Fatalf("Enqueue: %v", err)
 			}
 		}
 		for _, key := range []string{"unused", "waited-for", "deserted", "ahead"} {
@@ -40,7 +37,8 @@ func TestSweep(t *testing.T) {
 		exec(t, db, "UPDATE distlock SET expires = expires - "+long+" WHERE lock_key <> ''")
 		exec(t, db, "UPDATE distlock SET expires = expires + 2 * "+long+" WHERE lock_key = 'held'")
 		exec(t, db, "UPDATE distlock_member SET expires = expires - "+long+" WHERE lock_key = 'deserted'")
-		// The clock was set back: it has passed the end of the lease, and not the token.
+		// The clock was set back: it has passed the end of the lease, and not the
+		// token.
 		exec(t, db, "UPDATE distlock SET token = token + 2 * "+long+" - 1000000 WHERE lock_key = 'ahead'")
 		last := scan(t, db, "SELECT token FROM distlock WHERE lock_key = 'unused'")
 		recent := testkit.MustTry(t, b, request("recent", time.Minute))
@@ -57,7 +55,7 @@ func TestSweep(t *testing.T) {
 		if got := scan(t, db, "SELECT count(*) FROM distlock_member"); got != "1" {
 			t.Errorf("%s places, want the one of the key that is waited for", got)
 		}
-		if d.dialect == sqllock.MySQL {
+		if of.dialect == sqllock.MySQL {
 			if got := scan(t, db, "SELECT count(*) FROM distlock_guard"); got != "0" {
 				t.Errorf("%s rows to guard with, want none", got)
 			}

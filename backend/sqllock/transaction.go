@@ -10,18 +10,21 @@ import (
 	"strings"
 	"time"
 
+	"github.com/distlock-go/distlock/internal/clock"
 	"github.com/distlock-go/distlock/internal/rolling"
 )
 
-// attempts is how often an operation is tried if the connection was broken or of no use.
+// attempts is how often an operation is tried if the connection was broken or of no
+// use.
 const attempts = 8
 
-// do calls f with a connection, within the time for one operation. If the database undoes
-// what f did because of a conflict, it calls f again. It also does if the connection was
-// silent for half of the time, unless f is a release, and repeats a renewal if it was broken:
-// for the same owner that does no harm. The other connections may have died, too.
+// do calls f with a connection, within the time for one operation. If the database
+// undoes what f did because of a conflict, it calls f again. It also does if the
+// connection was silent for half of the time, unless f is a release, and repeats a
+// renewal if it was broken: for the same owner that does no harm. The other connections
+// may have died, too.
 func (b *Backend) do(ctx context.Context, why purpose, f func(ctx context.Context, c *sql.Conn) error) error {
-	op, cancel := rolling.Within(ctx, b.opts.opTimeout, nil)
+	op, cancel := rolling.Within(ctx, b.config.OpTimeout, nil)
 	defer cancel()
 	for i := 1; ; i++ {
 		silent := false
@@ -44,7 +47,7 @@ func (b *Backend) do(ctx context.Context, why purpose, f func(ctx context.Contex
 		case err == nil:
 			return nil
 		case !undone(err) && (!again || i >= attempts),
-			!sleep(op, time.Millisecond+rand.N(time.Duration(min(i, 20))*time.Millisecond)):
+			!clock.Sleep(op, time.Millisecond+rand.N(time.Duration(min(i, 20))*time.Millisecond)):
 			return b.failure(ctx, err)
 		}
 	}
@@ -52,7 +55,7 @@ func (b *Backend) do(ctx context.Context, why purpose, f func(ctx context.Contex
 
 // transact is do for several statements that take effect together, or not at all.
 func (b *Backend) transact(ctx context.Context, why purpose, f func(ctx context.Context, c *sql.Conn) error) error {
-	begin, end := b.dialect.transaction(b.opts.opTimeout)
+	begin, end := b.dialect.transaction(b.config.OpTimeout)
 	return b.do(ctx, why, func(op context.Context, c *sql.Conn) (err error) {
 		for i := 0; err == nil && i < len(begin); i++ {
 			_, err = c.ExecContext(op, begin[i])
@@ -71,13 +74,13 @@ func (b *Backend) transact(ctx context.Context, why purpose, f func(ctx context.
 	})
 }
 
-// transaction returns the statements that begin a transaction, and those that follow its
-// end. The methods of [sql.Tx] would do, but Commit has no time limit in every driver: that
-// of MySQL waits without end for an answer that was lost.
+// transaction returns the statements that begin a transaction, and the statements after
+// its end. The methods of [sql.Tx] would do, but Commit has no time limit in every
+// driver: the driver of MySQL waits without end for an answer that was lost.
 //
-// Each statement must see what was committed before it: in a snapshot the rows that a lock
-// has waited for would look as they were before. In SQLite a transaction that begins as a
-// reader cannot become a writer when another one has written in between.
+// Each statement must see what was committed before it: in a snapshot the rows that a
+// lock has waited for would look as they were before. In SQLite a transaction that
+// begins as a reader cannot become a writer when another one has written in between.
 //
 // A server ends a transaction that is idle for longer than one operation may last: a
 // process that was paused or cut off in between would keep others from the key.
@@ -97,8 +100,8 @@ func (d Dialect) transaction(longest time.Duration) (begin, end []string) {
 	}
 }
 
-// finish executes statements, also if the time for the operation is over. If one fails, the
-// connection is closed.
+// finish executes statements, also if the time for the operation is over. If one fails,
+// the connection is closed.
 func finish(ctx context.Context, c *sql.Conn, statements ...string) {
 	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/clock"
 )
 
 // The pause before a listener connects again is doubled from minPause to maxPause while
@@ -43,31 +44,66 @@ type wakes struct {
 	ask      func() // closes asked: there is a waiter
 
 	mu      sync.Mutex
-	waiting map[string]chan struct{} // by the fingerprint of the owner; each has room for one
-	works   bool                     // a connection listens
+	waiting map[string]*waiter // by the fingerprint of the owner
+	works   bool               // a connection listens
 }
 
 func newWakes(l Listener) *wakes {
-	w := &wakes{listener: l, asked: make(chan struct{}), waiting: make(map[string]chan struct{})}
+	w := &wakes{listener: l, asked: make(chan struct{}), waiting: make(map[string]*waiter)}
 	w.ask = sync.OnceFunc(func() { close(w.asked) })
 	return w
 }
 
-// join returns a channel that receives when the turn of the owner may have come. A waiter
-// joins before it takes its place, so that it misses nothing, and calls leave at the end.
-func (w *wakes) join(owner string) (woken <-chan struct{}, leave func()) {
+// join makes a waiter for the owner, or returns the waiter that it has. A waiter joins
+// before it takes its place, so that it misses nothing.
+func (w *wakes) join(owner string) *waiter {
 	w.ask()
 	name := driver.Fingerprint(owner)
-	joined := make(chan struct{}, 1)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.waiting[name] = joined
-	return joined, func() {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		if w.waiting[name] == joined {
-			delete(w.waiting, name)
-		}
+	joined := w.waiting[name]
+	if joined == nil {
+		joined = &waiter{turn: make(chan driver.Grant, 1)}
+		joined.next = time.AfterFunc(touchInterval, func() { w.tick(name) })
+		joined.end = time.AfterFunc(micros(deadAfter), func() { w.leave(owner) })
+		w.waiting[name] = joined
+	}
+	return joined
+}
+
+// tick wakes a waiter, now and as long as it does not look.
+func (w *wakes) tick(name string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if joined := w.waiting[name]; joined != nil {
+		joined.wake()
+		joined.next.Reset(touchInterval)
+	}
+}
+
+// find returns the waiter for the owner; nil if it has none.
+func (w *wakes) find(owner string) *waiter {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.waiting) == 0 {
+		return nil // usually, and without the cost of the fingerprint
+	}
+	return w.waiting[driver.Fingerprint(owner)]
+}
+
+// leave ends the waiter for the owner, if it has one.
+func (w *wakes) leave(owner string) {
+	gone := w.find(owner)
+	if gone == nil {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if name := driver.Fingerprint(owner); w.waiting[name] == gone {
+		delete(w.waiting, name)
+		gone.next.Stop()
+		gone.end.Stop()
+		close(gone.turn)
 	}
 }
 
@@ -97,20 +133,20 @@ func (w *wakes) listen(ctx context.Context) {
 		if w.fail() {
 			pause = minPause
 		}
-		if !sleep(ctx, pause/2+rand.N(pause)) {
+		if !clock.Sleep(ctx, pause/2+rand.N(pause)) {
 			return
 		}
 	}
 }
 
-// begin notes that a connection works, and wakes all waiters: messages for them may have
-// been missed.
+// begin notes that a connection works, and wakes all waiters: messages for them may
+// have been missed.
 func (w *wakes) begin() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.works = true
 	for _, joined := range w.waiting {
-		wake(joined)
+		joined.wake()
 	}
 }
 
@@ -128,25 +164,6 @@ func (w *wakes) heard(payload string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if joined := w.waiting[payload]; joined != nil {
-		wake(joined)
-	}
-}
-
-func wake(joined chan struct{}) {
-	select {
-	case joined <- struct{}{}:
-	default: // it is woken already
-	}
-}
-
-// sleep returns false if ctx ends before d has passed.
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
+		joined.wake()
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/distlock-go/distlock/driver"
 )
 
 // script is a Listener whose connections do what a test says.
@@ -22,18 +24,18 @@ func (s *script) Listen(ctx context.Context, _ string, listening func(), heard f
 var errDown = errors.New("connection refused")
 
 // receives reports whether there is a wake-up when nothing else happens any more.
-func receives(woken <-chan struct{}) bool {
+func receives(turn <-chan driver.Grant) bool {
 	synctest.Wait()
 	select {
-	case <-woken:
-		return true
+	case _, open := <-turn:
+		return open
 	default:
 		return false
 	}
 }
 
-// A connection that fails is opened again, after longer and longer pauses, and soon again
-// after one that worked. Each new connection wakes all waiters.
+// A connection that fails is opened again, after longer and longer pauses, and soon
+// again after one that worked. Each new connection wakes all waiters.
 func TestWakesConnectAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const works = 12
@@ -57,8 +59,7 @@ func TestWakesConnectAgain(t *testing.T) {
 		if synctest.Wait(); len(s.opened) != 0 {
 			t.Error("it connects without a waiter")
 		}
-		woken, leave := w.join("a")
-		defer leave()
+		turn := w.join("a").turn
 		for start := time.Now(); !w.working(); synctest.Wait() {
 			if time.Since(start) > time.Hour {
 				t.Fatal("it does not connect again")
@@ -71,38 +72,44 @@ func TestWakesConnectAgain(t *testing.T) {
 				t.Errorf("pause %d lasts %v, the most is %v", i, pause, most)
 			}
 		}
-		if !receives(woken) {
+		if !receives(turn) {
 			t.Error("the first connection wakes no one")
 		}
 		broken <- struct{}{}
 		synctest.Wait()
-		if w.working() || receives(woken) {
+		if w.working() || receives(turn) {
 			t.Error("a broken connection works")
 		}
 		time.Sleep(5 * minPause)
-		if !w.working() || !receives(woken) {
+		if !w.working() || !receives(turn) {
 			t.Error("after one that worked, the next connection comes late, or wakes no one")
 		}
 	})
 }
 
-// What happens in this process wakes its waiters without a listener.
+// What happens in this process wakes its waiters without a listener. A waiter lasts
+// until it is released, or for a minute without a look, and then its Turn has to be
+// asked for again.
 func TestWakesInProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWakes(nil)
-		a, leaveA := w.join("a")
-		b, leaveB := w.join("b")
-		defer leaveB()
+		a, b := w.join("a"), w.join("b")
+		a.begin()
+		b.begin()
 		w.wakeOwners([]string{"b", "c"})
-		if receives(a) || !receives(b) {
+		if receives(a.turn) || !receives(b.turn) {
 			t.Error("the wrong waiter is woken")
 		}
-		again, leaveAgain := w.join("a")
-		defer leaveAgain()
-		leaveA()
-		w.wakeOwners([]string{"a"})
-		if !receives(again) {
-			t.Error("the first call for an owner takes the place of the second")
+		w.leave("a")
+		time.Sleep(micros(deadAfter) - time.Second)
+		b.begin()
+		time.Sleep(2 * time.Second)
+		if w.find("a") != nil || w.find("b") != b {
+			t.Error("a waiter ends when another one should")
+		}
+		time.Sleep(micros(deadAfter))
+		if _, open := <-b.turn; open || w.find("b") != nil || w.join("b") == b {
+			t.Error("a waiter that does not look lasts")
 		}
 	})
 }

@@ -11,14 +11,15 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// TryAcquire implements [driver.Backend]. It joins the queue as Acquire does and leaves
-// it at once if it does not get the key: one or two round trips if it gets the key, four
-// otherwise. The error is then a [*driver.HeldError] with the first owner in the queue. If
-// that owner is in another process, Held counts from when it joined the queue.
+// TryAcquire implements [driver.Backend]. It joins the queue as Enqueue does and leaves
+// it at once if it does not get the key: one or two round trips if it gets the key,
+// four otherwise. The error is then a [*driver.HeldError] with the first owner in the
+// queue. If that owner is in another process, Held counts from when it joined the
+// queue.
 //
-// The grant's TTL is shorter than the request's if the session's timeout is too short for
-// it.
-func (b *Backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
+// The grant's TTL is shorter than the request's if the session's timeout is too short
+// for it.
+func (b *backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	tk, err := b.ticket(ctx, &r, false)
 	if err != nil {
 		return driver.Grant{}, err
@@ -27,10 +28,7 @@ func (b *Backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Gran
 	defer end()
 	g, o, err := b.attempt(op, tk, &r)
 	if o != nil {
-		err = o.foreign
-		if err == nil {
-			err = b.heldError(op, o.first)
-		}
+		err = o.Err(op, true)
 	}
 	if errors.Is(err, driver.ErrNotAcquired) && b.table.Remove(tk, true) {
 		_, _ = b.nodes.delete(op, tk) // continues in the background after an error
@@ -38,35 +36,38 @@ func (b *Backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Gran
 	return g, b.table.unsent(tk, err)
 }
 
-// Acquire implements [driver.Queuer]. It joins the queue and watches only the nodes that
-// it waits for. It also looks again when r.Backoff says so. If the session is lost, it
-// joins the queue again in the next session. A nil r.Backoff means half a second and no
-// limit.
-func (b *Backend) Acquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
+// Enqueue implements [driver.Queuer]. It joins the queue. If the session was lost, it
+// joins it again in the next session.
+func (b *backend) Enqueue(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	tk, err := b.ticket(ctx, &r, true)
 	if err != nil {
 		return driver.Grant{}, err
 	}
-	g, err := placequeue.Acquire(ctx, b.background, tk.Gone, r.Backoff, func() (driver.Grant, *obstacle, error) {
-		op, end := b.link.opContext(ctx)
-		defer end()
+	op, end := b.link.opContext(ctx)
+	defer end()
+	g, err := b.table.Enqueue(op, tk, func() (driver.Grant, placequeue.Obstacle, error) {
 		return b.attempt(op, tk, &r)
 	})
 	return g, b.table.unsent(tk, err)
 }
 
-// attempt makes an attempt, and another one if it ends with its connection: the server may have
-// been the wrong one, or a connection may have died without a word.
-func (b *Backend) attempt(ctx context.Context, tk *ticket, r *driver.Request) (g driver.Grant, o *obstacle, err error) {
+// Turn implements [driver.Waker]. It watches only the nodes that the owner waits for.
+func (b *backend) Turn(ctx context.Context, r driver.Request) <-chan driver.Grant {
+	return b.table.Turn(ctx, b.background, &r)
+}
+
+// attempt makes an attempt, and another one if it ends with its connection: the server
+// may have been the wrong one, or a connection may have died without a word.
+func (b *backend) attempt(ctx context.Context, tk *ticket, r *driver.Request) (g driver.Grant, o placequeue.Obstacle, err error) {
 	if g, o, err = b.attemptOnce(ctx, tk, r); errors.Is(err, zk.ErrConnectionClosed) && ctx.Err() == nil {
 		return b.attemptOnce(ctx, tk, r)
 	}
 	return g, o, err
 }
 
-// attemptOnce makes sure that tk has a node in the queue, and grants the key if it is the
-// owner's turn. Otherwise it returns an obstacle.
-func (b *Backend) attemptOnce(ctx context.Context, tk *ticket, r *driver.Request) (driver.Grant, *obstacle, error) {
+// attemptOnce makes sure that tk has a node in the queue, and grants the key if it is
+// the owner's turn. Otherwise it returns an obstacle.
+func (b *backend) attemptOnce(ctx context.Context, tk *ticket, r *driver.Request) (driver.Grant, placequeue.Obstacle, error) {
 	if !tk.lock(ctx) {
 		return driver.Grant{}, nil, b.link.cause(ctx)
 	}
@@ -119,10 +120,11 @@ func (b *Backend) attemptOnce(ctx context.Context, tk *ticket, r *driver.Request
 		if err != nil {
 			return driver.Grant{}, nil, err
 		}
+		o.first.Store(&holder{path: p.first})
 		switch {
 		case !p.exists:
-			// The node was deleted. Or it was created in a session that began between the
-			// call of ready and the request: then it must be found again.
+			// The node was deleted. Or it was created in a session that began between
+			// the call of ready and the request: then it must be found again.
 			tk.node, tk.inDoubt = "", true
 			b.table.setLost(tk)
 		case p.stranger != nil: // it does not matter which of them is first
@@ -132,7 +134,7 @@ func (b *Backend) attemptOnce(ctx context.Context, tk *ticket, r *driver.Request
 			if _, err := b.nodes.discard(ctx, own, s); err != nil {
 				return driver.Grant{}, nil, err
 			}
-			o.watch, o.first, o.foreign = []string{tk.parent + "/" + p.stranger.name}, p.first, p.stranger.err
+			o.watch, o.foreign = []string{tk.parent + "/" + p.stranger.name}, p.stranger.err
 			return driver.Grant{}, o, nil
 		case len(p.orphans) > 0: // an owner must not wait for itself
 			for _, path := range p.orphans {
@@ -141,13 +143,16 @@ func (b *Backend) attemptOnce(ctx context.Context, tk *ticket, r *driver.Request
 				}
 			}
 		case len(p.blockers) > 0:
-			var over bool
 			now := time.UnixMilli(seen.time).Add(time.Since(tk.since)) // or later, by the servers' clock
-			if o.left, over, err = b.endKept(ctx, p.kept, now); err != nil {
+			left, over, err := b.endKept(ctx, p.kept, now)
+			if err != nil {
 				return driver.Grant{}, nil, err
 			}
 			if !over {
-				o.watch, o.others, o.own, o.first = p.blockers, p.others, tk.node, p.first
+				if left > 0 {
+					o.until = time.Now().Add(left)
+				}
+				o.watch, o.others, o.own = p.blockers, p.others, tk.node
 				return driver.Grant{}, o, nil
 			}
 		default:
@@ -159,9 +164,9 @@ func (b *Backend) attemptOnce(ctx context.Context, tk *ticket, r *driver.Request
 }
 
 // grant records that the owner of tk has the key.
-func (b *Backend) grant(tk *ticket, r *driver.Request, p *position, sent time.Time) (driver.Grant, error) {
+func (b *backend) grant(tk *ticket, r *driver.Request, p *position, sent time.Time) (driver.Grant, error) {
 	g := r.Grant()
-	b.table.TellSession(r.TTL, tk.session.timeout, "zklock.WithSessionTimeout")
+	b.table.TellSession(r.TTL, tk.session.timeout, "zklock.Config.SessionTimeout")
 	g.TTL = min(r.TTL, tk.session.maxLease())
 	g.Sent, g.Contended = sent, p.contended
 	g.Token, g.LastToken = placequeue.Tokens(p.createZxid, tokensPerID, r.Tokens)
@@ -176,7 +181,7 @@ type position struct {
 	exists     bool      // the node exists and belongs to the present session
 	stranger   *stranger // a node beside which it must not be
 	blockers   []string  // the paths of the nodes that it waits for
-	others     bool      // some of them are those of other programs
+	others     bool      // other programs have made some of them
 	orphans    []string  // the blockers that have the same owner
 	kept       []string  // the paths of nodes in front of it that do not end with a session
 	first      string    // the path of the first node in the queue
@@ -185,14 +190,14 @@ type position struct {
 }
 
 // position returns the position of tk's node.
-func (b *Backend) position(ctx context.Context, tk *ticket, seen view) (position, error) {
+func (b *backend) position(ctx context.Context, tk *ticket, seen view) (position, error) {
 	q, err := parseQueue(seen.names)
 	if err != nil {
 		return position{}, err
 	}
 	i := q.find(tk.name())
-	// A server that lags behind may still show the node of a session that has ended. Such
-	// a node is about to be deleted and is not a lock.
+	// A server that lags behind may still show the node of a session that has ended.
+	// Such a node is about to be deleted and is not a lock.
 	if i < 0 || tk.session != b.link.session() || seen.owner != tk.ephemeralOwner(tk.session) {
 		return position{}, nil
 	}

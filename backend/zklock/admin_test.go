@@ -39,8 +39,8 @@ func keepParent(tb testing.TB, c *zk.Conn, key string) {
 	}
 }
 
-// children returns the names of the nodes below path, as the leader knows them, in the order of
-// their numbers. It returns none if there is no such node.
+// children returns the names of the nodes below path, as the leader knows them, in the
+// order of their numbers. It returns none if there is no such node.
 func children(tb testing.TB, c *zk.Conn, path string) []string {
 	tb.Helper()
 	if _, err := c.Sync("/"); err != nil {
@@ -61,17 +61,10 @@ func queued(tb testing.TB, c *zk.Conn, key string, n int) {
 	testkit.Eventually(tb, fmt.Sprint(n, " are in the queue"), func() bool { return len(children(tb, c, parentOf(key))) == n })
 }
 
-// mustBeEmpty checks that nothing is left of a key.
-func mustBeEmpty(tb testing.TB, c *zk.Conn, key string) {
-	tb.Helper()
-	if names := children(tb, c, parentOf(key)); len(names) != 0 {
-		tb.Errorf("left behind: %q", names)
-	}
-}
-
 func parentOf(key string) string { return zklock.DefaultRoot + "/" + zklock.EscapeKey(key) }
 
-// watched waits until a client of the shared server watches a node whose path begins so.
+// watched waits until a client of the shared server watches a node whose path begins
+// so.
 func watched(t *testing.T, path string) {
 	t.Helper()
 	server := shared.Server(t)

@@ -3,26 +3,23 @@ package zklock
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/distlock-go/distlock/backend/internal/placequeue"
 	"github.com/distlock-go/distlock/driver"
 )
 
 var (
-	_ driver.Backend   = (*Backend)(nil)
-	_ driver.Queuer    = (*Backend)(nil)
-	_ driver.Extender  = (*Backend)(nil)
-	_ driver.Inspector = (*Backend)(nil)
-	_ driver.Revoker   = (*Backend)(nil)
-	_ driver.Pinger    = (*Backend)(nil)
+	_ driver.Backend   = (*backend)(nil)
+	_ driver.Queuer    = (*backend)(nil)
+	_ driver.Extender  = (*backend)(nil)
+	_ driver.Inspector = (*backend)(nil)
+	_ driver.Revoker   = (*backend)(nil)
+	_ driver.Pinger    = (*backend)(nil)
 )
 
-// Backend keeps locks in ZooKeeper. It is safe for concurrent use. Make one for each
-// Locker, with [New]: a Backend has one session with the servers, and when the session
-// ends all its locks end.
-type Backend struct {
-	opts       options
+// backend is the Backend that New returns.
+type backend struct {
+	config     Config
 	link       *link
 	table      table
 	nodes      *nodes
@@ -32,32 +29,37 @@ type Backend struct {
 }
 
 // New returns a Backend that keeps locks on the servers of one ensemble. Each server is
-// a host and a port. New begins to connect. It does not wait for the connection: if no
-// server can be reached, the calls fail. The names are looked up again for each connection:
-// a server may move, and a name may be unknown at first. New fails if an option is invalid.
-func New(servers []string, opts ...Option) (*Backend, error) {
+// a host and a port. Make a Backend for each Locker: it has one session with the
+// servers, and when the session ends all its locks end. New fails if a field of the
+// Config is invalid.
+//
+// New begins to connect. It does not wait for the connection: if no server can be
+// reached, the calls fail. The names are looked up again for each connection: a server
+// may move, and a name may be unknown at first.
+//
+// Close ends the session, which releases all locks and all places in queues. If no
+// server can be reached, they end with the session's timeout instead. Close takes a few
+// seconds at most and returns nil.
+func New(servers []string, config Config) (driver.Backend, error) {
 	if len(servers) == 0 {
 		return nil, errors.New("zklock: no servers")
 	}
-	o, err := newOptions(opts)
+	config, err := config.withDefaults()
 	if err != nil {
 		return nil, err
 	}
-	b := &Backend{opts: o, background: placequeue.NewBackground()}
-	if b.link, err = newLink(b.background, servers, &b.opts); err != nil {
+	b := &backend{config: config, background: placequeue.NewBackground()}
+	if b.link, err = newLink(b.background, servers, &b.config); err != nil {
 		return nil, err
 	}
 	b.watches = newWatches(b.link)
-	b.nodes = &nodes{opts: &b.opts, link: b.link, background: b.background}
+	b.nodes = &nodes{config: &b.config, link: b.link, background: b.background}
 	b.table.Init(b.nodes.deleteInBackground)
 	return b, nil
 }
 
-// Close ends the session, which releases all locks and all places in queues. If no
-// server can be reached, they end with the session's timeout instead. Close takes a few
-// seconds at most and returns nil. Calls that wait return an error. Calling Close again
-// does nothing.
-func (b *Backend) Close() error {
+// Close implements [driver.Backend].
+func (b *backend) Close() error {
 	if b.background.Close(errClosed) {
 		b.link.close()
 		b.table.StopTimers()
@@ -67,9 +69,10 @@ func (b *Backend) Close() error {
 }
 
 // Ping implements [driver.Pinger]. It returns nil if there is a session and the leader
-// answers. Until that was successful once, it also creates, reads, writes and deletes a node
-// below the root, with the ACL of the locks: the error names the permission that is missing.
-func (b *Backend) Ping(ctx context.Context) error {
+// answers. Until that was successful once, it also creates, reads, writes and deletes a
+// node below the root, with the ACL of the locks: the error names the permission that
+// is missing.
+func (b *backend) Ping(ctx context.Context) error {
 	op, end := b.link.opContext(ctx)
 	defer end()
 	if err := b.link.confirm(op); err != nil {
@@ -79,44 +82,25 @@ func (b *Backend) Ping(ctx context.Context) error {
 }
 
 // Features implements [driver.Backend]. The requests for a key wait in one queue,
-// whatever they ask for. A reader does not overtake a writer that waits. Adjacent readers
-// at the head of the queue have the key together, and so do adjacent requests for
-// permits.
-func (b *Backend) Features() driver.Features { return driver.Features{Sharing: true} }
+// whatever they ask for. A reader does not overtake a writer that waits. Adjacent
+// readers at the head of the queue have the key together, and so do adjacent requests
+// for permits.
+func (b *backend) Features() driver.Features { return driver.Features{Sharing: true} }
 
 // path returns the path of the key's node.
-func (b *Backend) path(key string) string { return b.opts.root + "/" + EscapeKey(key) }
+func (b *backend) path(key string) string { return b.config.Root + "/" + EscapeKey(key) }
 
 // ticket returns the ticket of the request's owner.
-func (b *Backend) ticket(ctx context.Context, r *driver.Request, queued bool) (*ticket, error) {
+func (b *backend) ticket(ctx context.Context, r *driver.Request, queued bool) (*ticket, error) {
 	return b.table.GetOrAdd(ctx, r, queued, func(tk placequeue.Ticket[*session]) *ticket {
-		return &ticket{Ticket: tk, parent: b.path(r.Key), guid: guidOf(r.Owner), kind: b.opts.kindOf(r.Sharing()), busy: make(chan struct{}, 1)}
+		return &ticket{Ticket: tk, parent: b.path(r.Key), guid: guidOf(r.Owner), kind: b.config.kindOf(r.Sharing()), busy: make(chan struct{}, 1)}
 	})
 }
 
 // queue returns the queue below parent as the leader knows it.
-func (b *Backend) queue(ctx context.Context, parent string) (queue, error) {
+func (b *backend) queue(ctx context.Context, parent string) (queue, error) {
 	if err := b.link.confirm(ctx); err != nil {
 		return nil, err
 	}
 	return b.link.queue(ctx, parent)
-}
-
-// heldError returns the error that names the holder of the key: the owner of the first node
-// in the queue. If that owner is in another process, it has held the key for at most the time
-// since it joined the queue. Values that are not known are left out.
-func (b *Backend) heldError(ctx context.Context, first string) *driver.HeldError {
-	if l, ok := b.table.HeldAt(first); ok {
-		return l.HeldError()
-	}
-	node, err := b.link.content(first).wait(ctx)
-	if err != nil || node.stat.Czxid == 0 {
-		return &driver.HeldError{}
-	}
-	since := time.UnixMilli(node.stat.Ctime) // by the server's clock
-	held := &driver.HeldError{Holder: holderName(node.data), Held: max(time.Since(since), 0)}
-	if end, kept := node.keptUntil(first); kept {
-		held.RetryAfter = max(time.Until(end), 0)
-	}
-	return held
 }

@@ -1,13 +1,13 @@
 package zklock_test
 
 import (
+	"cmp"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/distlock-go/distlock/backend/zklock"
-	"github.com/distlock-go/distlock/internal/test/spoilnet"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
@@ -18,16 +18,18 @@ const patience = 15 * time.Second
 // slow machine other calls may get none in time either.
 const shortTimeout = time.Second
 
-// newBackend returns a Backend that is closed when the test ends. Unless opts say
-// otherwise, its timeouts are so long that a slow machine costs it neither a lease nor an
-// answer.
-func newBackend(tb testing.TB, servers []string, opts ...zklock.Option) *zklock.Backend {
+// newBackend returns a Backend that is closed when the test ends. Unless the Config
+// says otherwise, its timeouts are so long that a slow machine costs it neither a lease
+// nor an answer.
+func newBackend(tb testing.TB, servers []string, config ...zklock.Config) *zklock.Backend {
 	tb.Helper()
-	slow := []zklock.Option{zklock.WithSessionTimeout(5 * time.Minute), zklock.WithOpTimeout(20 * time.Second)}
-	b, err := zklock.New(servers, append(slow, opts...)...)
+	slow := append(config, zklock.Config{})[0]
+	slow.SessionTimeout, slow.OpTimeout = cmp.Or(slow.SessionTimeout, 5*time.Minute), cmp.Or(slow.OpTimeout, 20*time.Second)
+	made, err := zklock.New(servers, slow)
 	if err != nil {
 		tb.Fatal(err)
 	}
+	b := made.(*zklock.Backend)
 	tb.Cleanup(func() {
 		if err := b.Close(); err != nil {
 			tb.Errorf("Close: %v", err)
@@ -56,11 +58,4 @@ func mustWork(tb testing.TB, b *zklock.Backend, key string) {
 func drain(tb testing.TB, b *zklock.Backend) {
 	tb.Helper()
 	testkit.MustRelease(tb, b, testkit.MustTry(tb, b, testkit.NewRequest("of "+uuid.NewString())))
-}
-
-// overNetwork returns a Backend and the network of its connections.
-func overNetwork(tb testing.TB, addr string, opts ...zklock.Option) (*zklock.Backend, *spoilnet.Network) {
-	tb.Helper()
-	n := new(spoilnet.Network)
-	return newBackend(tb, []string{addr}, append(opts, zklock.WithDialer(n.DialTimeout))...), n
 }

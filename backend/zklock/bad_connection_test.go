@@ -14,8 +14,8 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
-// TestCredentialsNotWritten: a new connection breaks when the credentials are repeated on
-// it. Without our Write go-zookeeper 1.0.4 would hang.
+// TestCredentialsNotWritten: a new connection breaks when the credentials are repeated
+// on it. Without our Write go-zookeeper 1.0.4 would hang.
 func TestCredentialsNotWritten(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, v *virtual) {
 		g := testkit.MustTry(t, v, testkit.NewRequest("key"))
@@ -32,11 +32,11 @@ func TestCredentialsNotWritten(t *testing.T) {
 		if !broken.Load() {
 			t.Error("the credentials were not repeated: the test proves nothing")
 		}
-	}, zklock.WithDigest("shop", "secret"))
+	}, zklock.Config{User: "shop", Password: "secret"})
 }
 
-// drowsy is a connection to a server that overlooks the creation of a node until the next
-// request comes.
+// drowsy is a connection to a server that overlooks the creation of a node until the
+// next request comes.
 type drowsy struct {
 	net.Conn
 	overlooked *atomic.Int32
@@ -56,8 +56,8 @@ func (c *drowsy) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestDrowsyServer: the server finds a request only when the next one comes, as ZooKeeper
-// 3.8.0 does if its CommitProcessor misses that it was woken.
+// TestDrowsyServer: the server finds a request only when the next one comes, as
+// ZooKeeper 3.8.0 does if its CommitProcessor misses that it was woken.
 func TestDrowsyServer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -66,7 +66,7 @@ func TestDrowsyServer(t *testing.T) {
 			c, err := server.Dial()
 			return &drowsy{Conn: c, overlooked: overlooked}, err
 		}
-		b := newBackend(t, []string{"10.0.0.1:1"}, zklock.WithDialer(dial), zklock.WithOpTimeout(2*time.Second))
+		b := newBackend(t, []string{"10.0.0.1:1"}, zklock.Config{Dialer: dial, OpTimeout: 2 * time.Second})
 		testkit.MustRelease(t, b, testkit.MustTry(t, b, testkit.NewRequest("drowsy")))
 		if overlooked.Load() == 0 {
 			t.Error("the server overlooked nothing: the test proves nothing")
@@ -74,9 +74,9 @@ func TestDrowsyServer(t *testing.T) {
 	})
 }
 
-// TestSilentServer: a server accepts connections and does not answer, as ZooKeeper 3.8 may
-// do while it starts. The Backend tries another connection soon, even if its session is
-// long.
+// TestSilentServer: a server accepts connections and does not answer, as ZooKeeper 3.8
+// may do while it starts. The Backend tries another connection soon, even if its
+// session is long.
 func TestSilentServer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -87,7 +87,7 @@ func TestSilentServer(t *testing.T) {
 			go func() { _, _ = io.Copy(io.Discard, server) }()
 			return client, nil
 		}
-		newBackend(t, []string{"127.0.0.1:1"}, zklock.WithDialer(dial), zklock.WithSessionTimeout(time.Hour))
+		newBackend(t, []string{"127.0.0.1:1"}, zklock.Config{Dialer: dial, SessionTimeout: time.Hour})
 		first := <-dialed
 		if d := (<-dialed).Sub(first); d > 6*time.Second {
 			t.Errorf("the next connection is opened after %v", d)

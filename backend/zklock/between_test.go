@@ -11,8 +11,9 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
-// TestExtendBetweenTheLooks: another owner joins the queue after the first look of Extend, before
-// the write. Its token is smaller than those of the write, so these do not count.
+// TestExtendBetweenTheLooks: another owner joins the queue after the first look of
+// Extend, before the write. Its token is smaller than the tokens of the write, so these
+// do not count.
 func TestExtendBetweenTheLooks(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, v *virtual) {
 		g := testkit.MustTry(t, v, testkit.NewRequest("key"))
@@ -30,10 +31,11 @@ func TestExtendBetweenTheLooks(t *testing.T) {
 	})
 }
 
-// TestNodesBelongToTheirUser: with credentials every node, the key's and one that is kept, too,
-// belongs to the user alone. Who may delete a child is what the list of its parent says.
+// TestNodesBelongToTheirUser: with credentials every node, the key's and one that is
+// kept, too, belongs to the user alone. Who may delete a child is what the list of its
+// parent says.
 func TestNodesBelongToTheirUser(t *testing.T) {
-	for want, opts := range map[string][]zklock.Option{"auth": {zklock.WithDigest("shop", "secret")}, "world": nil} {
+	for want, config := range map[string]zklock.Config{"auth": {User: "shop", Password: "secret"}, "world": {}} {
 		t.Run(want, func(t *testing.T) {
 			inVirtualTime(t, func(t *testing.T, v *virtual) {
 				g := testkit.MustTry(t, v, testkit.NewRequest("key"))
@@ -48,7 +50,7 @@ func TestNodesBelongToTheirUser(t *testing.T) {
 						t.Errorf("%s belongs to %q, want %q", node, got, want)
 					}
 				}
-			}, opts...)
+			}, config)
 		})
 	}
 }

@@ -1,6 +1,8 @@
 package zklock_test
 
 import (
+	"context"
+	"net"
 	"testing"
 	"time"
 
@@ -19,22 +21,56 @@ func conform(t *testing.T, servers []string) {
 	for i, s := range servers {
 		admins[i] = newAdmin(t, s)
 	}
-	open := func(t *testing.T) driver.Backend {
-		b, err := zklock.New(servers, zklock.WithSessionTimeout(5*time.Minute), zklock.WithOpTimeout(20*time.Second))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return b
-	}
-	locktest.Run(t, open, locktest.Features{
+	locktest.Run(t, func(t *testing.T) driver.Backend { return through(t, servers, nil, 20*time.Second) }, locktest.Features{
 		Lease: 400 * time.Millisecond,
 		Drop:  func(t *testing.T, _ driver.Backend, key string) { drop(t, admins, key) },
-		Peer:  func(t *testing.T, _ driver.Backend) driver.Backend { return open(t) },
+		Peer:  func(t *testing.T, _ driver.Backend) driver.Backend { return through(t, servers, nil, 20*time.Second) },
+		Over: func(t *testing.T, _ driver.Backend, n *locktest.Network) driver.Backend {
+			return through(t, servers, n.DialContext, 2*time.Second)
+		},
 	})
 }
 
-// drop deletes the node of the holder, which must have an exclusive lock. A server of an
-// ensemble may be behind the others: when drop returns, each has deleted the node.
+// through returns a Backend whose connections are opened by dial, or by the default.
+func through(t *testing.T, servers []string, dial locktest.DialFunc, limit time.Duration) driver.Backend {
+	t.Helper()
+	c := zklock.Config{SessionTimeout: 5 * time.Minute, OpTimeout: limit}
+	if dial != nil {
+		c.Dialer = func(network, addr string, timeout time.Duration) (net.Conn, error) {
+			ctx, cancel := context.WithTimeout(context.Background(), timeout)
+			defer cancel()
+			return dial(ctx, network, addr)
+		}
+	}
+	b, err := zklock.New(servers, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// TestConformanceVirtual runs the suite on a server in memory, in virtual time.
+func TestConformanceVirtual(t *testing.T) {
+	reconnects(t)
+	servers := make(map[driver.Backend]*fakeServer)
+	with := func(t *testing.T, server *fakeServer, n *locktest.Network) driver.Backend {
+		t.Helper()
+		dial := n.To(func(context.Context, string, string) (net.Conn, error) { return server.Dial() })
+		b := through(t, []string{"10.0.0.1:1", "10.0.0.2:1"}, dial, 2*time.Second)
+		servers[b] = server
+		return b
+	}
+	locktest.Run(t, func(t *testing.T) driver.Backend { return with(t, new(fakeServer), new(locktest.Network)) }, locktest.Features{
+		Bubble: true,
+		Lease:  2 * time.Second,
+		Over: func(t *testing.T, first driver.Backend, n *locktest.Network) driver.Backend {
+			return with(t, servers[first], n)
+		},
+	})
+}
+
+// drop deletes the node of the holder, which must have an exclusive lock. A server of
+// an ensemble may be behind the others: when drop returns, each has deleted the node.
 func drop(t *testing.T, admins []*zk.Conn, key string) {
 	t.Helper()
 	parent := parentOf(key)

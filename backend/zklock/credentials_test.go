@@ -10,12 +10,13 @@ import (
 	"github.com/distlock-go/distlock/backend/zklock"
 )
 
-// TestCredentialsAreReadAgain: each connection has the credentials of its time. If there are
-// none, or the server ends each connection, the error says why, and the client pauses.
+// TestCredentialsAreReadAgain: each connection has the credentials of its time. If
+// there are none, or the server ends each connection, the error says why, and the
+// client pauses.
 func TestCredentialsAreReadAgain(t *testing.T) {
 	var password locked[string]
 	var broken locked[error]
-	option := zklock.WithDigestFunc(func() (string, string, error) { return "shop", password.get(), broken.get() })
+	config := zklock.Config{Credentials: func() (string, string, error) { return "shop", password.get(), broken.get() }}
 	inVirtualTime(t, func(t *testing.T, v *virtual) {
 		var got locked[string]
 		v.server.On(func(op int32, credentials string) fate {
@@ -64,5 +65,5 @@ func TestCredentialsAreReadAgain(t *testing.T) {
 			})
 			mustSay(c.want)
 		}
-	}, option)
+	}, config)
 }

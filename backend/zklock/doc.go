@@ -1,6 +1,7 @@
 // Package zklock is a lock backend on ZooKeeper, 3.5 or later.
 //
-//	backend, err := zklock.New([]string{"zk1:2181", "zk2:2181", "zk3:2181"})
+//	servers := []string{"zk1:2181", "zk2:2181", "zk3:2181"}
+//	backend, err := zklock.New(servers, zklock.Config{})
 //	if err != nil {
 //		return err
 //	}
@@ -9,63 +10,66 @@
 //
 // Each owner that asks for a key creates an ephemeral sequential node below the key's
 // node. The owner of the node with the smallest number has the key. Every other owner
-// watches the node in front of its own, so a release wakes exactly one waiter. [Backend]
-// meets the contracts of [driver.Backend], [driver.Queuer], [driver.Extender],
+// watches the node in front of its own, so a release wakes exactly one waiter. The
+// Backend meets the contracts of [driver.Backend], [driver.Queuer], [driver.Extender],
 // [driver.Inspector], [driver.Revoker] and [driver.Pinger].
 //
 // # Guarantees
 //
 // An owner is granted a key only if its node exists, is the first, and belongs to the
-// session of the present connection, and only after the leader has answered. A server that
-// is cut off from the others cannot grant a key. The lock of one session is never taken
-// for that of another. If the reply to the creation of a node is lost, the node is found
-// again by the owner's UUID in its name. If the owner has given up by then, the node is
-// deleted in the background, and the deletion is repeated until it succeeds or the session
-// ends.
+// session of the present connection, and only after the leader has answered. A server
+// that is cut off from the others cannot grant a key. The lock of one session is never
+// taken for the lock of another. If the reply to the creation of a node is lost, the
+// node is found again by the owner's UUID in its name. If the owner has given up by
+// then, the node is deleted in the background, and the deletion is repeated until it
+// succeeds or the session ends.
 //
 // Fencing tokens are made of the ID of the transaction that created the node. They rise
-// over sessions, restarts and leaders for as long as the ensemble keeps its data. After a
-// restore from an old backup, tokens may repeat.
+// over sessions, restarts and leaders for as long as the ensemble keeps its data. After
+// a restore from an old backup, tokens may repeat.
 //
 // # Leases and sessions
 //
 // ZooKeeper has sessions and no leases: it releases the locks of a process when it has
-// heard nothing from it for the session's timeout. So this package grants no lease that is
-// longer than half of the timeout that the server agreed to. A longer
+// heard nothing from it for the session's timeout. So this package grants no lease that
+// is longer than half of the timeout that the server agreed to. A longer
 // [distlock.Opts.KeyTimeout] is cut. The holder's context is then cancelled before the
-// server can give the key to another owner, provided that the timeout is at least three of
-// the server's ticks, which are 2 s by default.
+// server can give the key to another owner, provided that the timeout is at least three
+// of the server's ticks, which are 2 s by default.
 //
 // A lease that is not renewed is ended by this package, in the holder's process. If the
-// process is gone, the lease ends with the session. So after a crash a key is blocked for
-// the session's timeout, not for KeyTimeout.
+// process is gone, the lease ends with the session. So after a crash a key is blocked
+// for the session's timeout, not for KeyTimeout.
 //
-// What MinHold keeps after the function outlives the process. The ephemeral node is replaced, in
-// one transaction, by a persistent one with the same number, which blocks all recipes, too. Its
-// data say for how long, by the servers' clock: if another server becomes the leader, the
-// difference of their clocks counts. The process deletes the node at its end. If the process is
-// gone, the next one that asks for the key with this package does; the recipes do not, and wait
-// for that. Data that another program has written there, as Curator's Revoker does, end it.
+// What MinHold keeps after the function outlives the process. The ephemeral node is
+// replaced, in one transaction, by a persistent one with the same number, which blocks
+// all recipes, too. Its data say for how long, by the servers' clock: if another server
+// becomes the leader, the difference of their clocks counts. The process deletes the
+// node at its end. If the process is gone, the next one that asks for the key with this
+// package does; the recipes do not, and wait for that. Data that another program has
+// written there, as Curator's Revoker does, end it.
 //
-// If a server is silent for half of [WithOpTimeout], or does not carry out an operation in all of
-// it and there are other servers, the connection is closed, and the next one continues the session.
+// If a server is silent for half of [Config].OpTimeout, or does not carry out an
+// operation in all of it and there are other servers, the connection is closed, and the
+// next one continues the session.
 //
 // A short session timeout frees the locks of a dead process soon. A long one survives
 // network outages, elections of a leader, and restarts. The default of 20 s allows the
-// default KeyTimeout of 10 s. Servers allow at least two ticks and at most twenty unless
-// they are configured otherwise.
+// default KeyTimeout of 10 s. Servers allow at least two ticks and at most twenty
+// unless they are configured otherwise.
 //
 // # Nodes
 //
-// The key's node is below the root, "/distlock" by default. Its name is that of
-// [EscapeKey]. It is a container, which servers before 3.5 do not have: the server deletes it
-// some time after the last lock in it. With [WithDigest] all nodes belong to that user;
-// [WithACL] gives them to others. The user needs the permissions to create, read, write and
-// delete, on the root, too. Before the first lock, and in [Backend.Ping], a node below the root
-// is created, read, written and deleted once: an error names the permission that is missing.
+// The key's node is below the root, "/distlock" by default. [EscapeKey] returns its
+// name. It is a container, which servers before 3.5 do not have: the server deletes it
+// some time after the last lock in it. With [Config].User all nodes belong to that
+// user; ACL gives them to others. The user needs the permissions to create, read, write
+// and delete, on the root, too. Before the first lock, and in Ping, a node below the
+// root is created, read, written and deleted once: an error names the permission that
+// is missing.
 //
 // For each connection the names of the servers are looked up, and the credentials of
-// [WithDigestFunc] read, again. So does a [DialFunc] that reads its certificates.
+// [Config].Credentials read, again. So are certificates if Dialer reads them.
 //
 // The data of an owner's node is the name of its holder ([distlock.Config.Holder]), for
 // people. Data that another program has written there is shown as the name if it is
@@ -73,38 +77,41 @@
 //
 // # Other programs
 //
-// The nodes have names that the recipes of Apache Curator, in Java, or of kazoo, in Python,
-// order with their own. Which recipe shares a lock on the path of a key depends on the names:
+// The nodes have names that the recipes of Apache Curator, in Java, or of kazoo, in
+// Python, order with their own. Which recipe shares a lock on the path of a key depends
+// on the names:
 //
-//	by default            Curator's InterProcessMutex, LeaderSelector; go-zookeeper's Lock
-//	WithReadWriteNames    Curator's InterProcessReadWriteLock: its read locks are shared locks
-//	WithKazooNames        kazoo's Lock, WriteLock and ReadLock
+//	MutexNames        Curator's InterProcessMutex, LeaderSelector; go-zookeeper's Lock
+//	ReadWriteNames    Curator's InterProcessReadWriteLock: a read lock is shared
+//	KazooNames        kazoo's Lock, WriteLock and ReadLock
 //
 // A lock that is shared has one queue in order of arrival for both sides. All processes
-// that share it must choose the same names. Curator's locks are re-entrant for a thread of
-// Java. Its Revoker asks a holder of this package, which [distlock.Lease.Revoked] tells, and
-// [admin.Revoke] asks a holder of Curator's that is revocable.
+// that share it must choose the same names. Curator's locks are re-entrant for a thread
+// of Java. Its Revoker asks a holder of this package, which [distlock.Lease.Revoked]
+// tells, and [admin.Revoke] asks a holder of Curator's that is revocable.
 //
-// Locks that are written by hand often have ephemeral sequential nodes named lock…: the first
-// of all children has the lock. They share the lock, too: an owner waits while such a node is
-// in front of its own, and they wait for the nodes in front of theirs. Some compare the names
-// and not the numbers. An owner that waits for such a lock therefore has no node meanwhile,
-// and its place in the queue is a new one when it tries again. The program must look at all
-// children: one that looks only at its own names is not noticed by this package.
+// Locks that are written by hand often have ephemeral sequential nodes named lock…: the
+// first of all children has the lock. They share the lock, too: an owner waits while
+// such a node is in front of its own, and they wait for the nodes in front of theirs.
+// Some compare the names and not the numbers. An owner that waits for such a lock
+// therefore has no node meanwhile, and its place in the queue is a new one when it
+// tries again. The program must look at all children: one that looks only at its own
+// names is not noticed by this package.
 //
-// A recipe sees no nodes but its own: a write lock of Curator ignores an InterProcessMutex,
-// and permits, which only this package has, are ignored by all recipes. So this package
-// looks for nodes that would ignore its own: those of other recipes, and every ephemeral
-// child of a key's node whose name it does not know. While there are any, no owner gets
-// the key: the error wraps [driver.ErrForeign] and names the recipe or the node, at once or,
-// for a caller that waits, at the end of the wait. If such a node comes while an owner has the
-// key, both have the lock until the owner's next renewal, a third of its KeyTimeout later
-// at most. That ends the lease with an error that says why. Children that are not ephemeral
-// are no locks.
+// A recipe sees no nodes but its own: a write lock of Curator ignores an
+// InterProcessMutex, and permits, which only this package has, are ignored by all
+// recipes. So this package looks for nodes that would ignore its own: nodes of other
+// recipes, and every ephemeral child of a key's node whose name it does not know. While
+// there are any, no owner gets the key: the error wraps [driver.ErrForeign] and names
+// the recipe or the node, at once or, for a caller that waits, at the end of the wait.
+// If such a node comes while an owner has the key, both have the lock until the owner's
+// next renewal, a third of its KeyTimeout later at most. That ends the lease with an
+// error that says why. Children that are not ephemeral are no locks.
 //
-// The same holds for InterProcessSemaphoreV2 and InterProcessSemaphoreMutex. Their nodes are
-// below the node "leases" of the path: while it exists, no owner gets the key, even if the
-// semaphore is free. The server deletes it some time after its last use.
+// The same holds for InterProcessSemaphoreV2 and InterProcessSemaphoreMutex. Their
+// nodes are below the node "leases" of the path: while it exists, no owner gets the
+// key, even if the semaphore is free. The server deletes it some time after its last
+// use.
 //
 // The sequence numbers of a key's node end at 2^31-1. If a key is never idle for long
 // enough that its node is deleted, calls fail when the numbers are used up.

@@ -13,15 +13,15 @@ import (
 // ephemeralNode is what Inspect and errors call an ephemeral node of another program.
 const ephemeralNode = "ephemeral node"
 
-// errEphemeral: another program has an ephemeral node at the path of the key's node. Such
-// a node cannot have children.
+// errEphemeral: another program has an ephemeral node at the path of the key's node.
+// Such a node cannot have children.
 var errEphemeral = fmt.Errorf("%w: %s", driver.ErrForeign, ephemeralNode)
 
 var (
 	errClosed        = errors.New("zklock: the Backend is closed")
 	errNoAnswer      = errors.New("no answer")
 	errNoSession     = errors.New("no session")
-	errNoCredentials = errors.New("no credentials were given, see WithDigest")
+	errNoCredentials = errors.New("no credentials were given, see Config.User")
 	errTurnedAway    = errors.New("the server began no session: it may have no majority, as in its read-only mode, or too many connections of this client")
 )
 

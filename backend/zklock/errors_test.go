@@ -24,15 +24,15 @@ type outage struct {
 
 // TestOutageTexts: in every outage the error has the address and the cause on one line.
 //
-// Row 17 (zklock): the caller gets ErrUnavailable, even if its context ends first. Fails if
-// Acquire drops the errors of its attempts when its context ends.
+// Row 17 (zklock): the caller gets ErrUnavailable, even if its context ends first.
+// Fails if Acquire drops the errors of its attempts when its context ends.
 func TestOutageTexts(t *testing.T) {
 	t.Parallel()
 	const password = "open-sesame"
 	dead := child.ClosedAddr(t)
 	unreachable := func(addr string, opTimeout time.Duration) func(t *testing.T) error {
 		return func(t *testing.T) error {
-			_, err := newLocker(t, addr, zklock.WithOpTimeout(opTimeout)).TryAcquire(t.Context(), "key", distlock.Opts{})
+			_, err := newLocker(t, addr, zklock.Config{OpTimeout: opTimeout}).TryAcquire(t.Context(), "key", distlock.Opts{})
 			return err
 		}
 	}
@@ -62,13 +62,13 @@ func TestOutageTexts(t *testing.T) {
 		},
 		{
 			"no password",
-			func(t *testing.T) error { return refused(t, password) },
-			`zklock: 127\.0\.0\.1:\d+: no permission to .* "/.*": zk: not authenticated: no credentials were given, see WithDigest`, nil,
+			func(t *testing.T) error { return refused(t, password, zklock.Config{}) },
+			`zklock: 127\.0\.0\.1:\d+: no permission to .* "/.*": zk: not authenticated: no credentials were given, see Config.User`, nil,
 		},
 		{
 			"wrong password", // for ZooKeeper this is another user
-			func(t *testing.T) error { return refused(t, password, zklock.WithDigest("shop", "guess")) },
-			`zklock: 127\.0\.0\.1:\d+: no permission to .* "/.*": zk: not authenticated: the ACL does not give it to the user "shop" with this password, see WithACL`, nil,
+			func(t *testing.T) error { return refused(t, password, zklock.Config{User: "shop", Password: "guess"}) },
+			`zklock: 127\.0\.0\.1:\d+: no permission to .* "/.*": zk: not authenticated: the ACL does not give it to the user "shop" with this password, see Config.ACL`, nil,
 		},
 	} {
 		t.Run(o.name, func(t *testing.T) {
@@ -87,18 +87,19 @@ func TestOutageTexts(t *testing.T) {
 	}
 }
 
-func newLocker(tb testing.TB, addr string, opts ...zklock.Option) *distlock.Locker {
+func newLocker(tb testing.TB, addr string, config ...zklock.Config) *distlock.Locker {
 	tb.Helper()
-	return testkit.NewLocker(tb, newBackend(tb, []string{addr}, opts...), distlock.Config{CloseTimeout: 100 * time.Millisecond})
+	return testkit.NewLocker(tb, newBackend(tb, []string{addr}, config...), distlock.Config{CloseTimeout: 100 * time.Millisecond})
 }
 
 // refused asks for a lock with nodes that belong to the user shop.
-func refused(t *testing.T, password string, opts ...zklock.Option) error {
+func refused(t *testing.T, password string, config zklock.Config) error {
 	t.Helper()
-	addr, root := shared.Server(t).Addr(), zklock.WithRoot("/outage-owned")
-	owner := newBackend(t, []string{addr}, root, zklock.WithDigest("shop", password))
+	addr := shared.Server(t).Addr()
+	owner := newBackend(t, []string{addr}, zklock.Config{Root: "/outage-owned", User: "shop", Password: password})
 	key := path.Base(t.Name()) // subtests run at the same time
 	testkit.MustRelease(t, owner, testkit.MustTry(t, owner, testkit.NewRequest(key)))
-	_, err := newLocker(t, addr, append(opts, root)...).TryAcquire(t.Context(), key, distlock.Opts{})
+	config.Root = "/outage-owned"
+	_, err := newLocker(t, addr, config).TryAcquire(t.Context(), key, distlock.Opts{})
 	return err
 }

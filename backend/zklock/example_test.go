@@ -16,7 +16,7 @@ import (
 //nolint:testableexamples // see above
 func Example() {
 	backend, err := zklock.New([]string{"zk1:2181", "zk2:2181", "zk3:2181"},
-		zklock.WithSessionTimeout(30*time.Second), zklock.WithDigest("shop", "secret"))
+		zklock.Config{SessionTimeout: 30 * time.Second, User: "shop", Password: "secret"})
 	if err != nil {
 		log.Fatal(err)
 	}

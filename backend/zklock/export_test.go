@@ -9,8 +9,11 @@ import (
 	"github.com/distlock-go/distlock/backend/internal/placequeue"
 )
 
-// Queue returns the names of the nodes in the queue, in order, and of those that have the
-// key.
+// Backend is the type of the Backends that New returns.
+type Backend = backend
+
+// Queue returns the names of the nodes in the queue, in order, and the names of the
+// holders.
 func Queue(names []string) (order, holders []string, err error) {
 	q, err := parseQueue(names)
 	return nodeNames(q), nodeNames(placequeue.Holders(q)), err
@@ -23,8 +26,8 @@ func nodeNames(nodes []node) (names []string) {
 	return names
 }
 
-// Stranger returns the name of a child of a key's node that does not see the node own, and
-// why an owner of that node does not get the key.
+// Stranger returns the name of a child of a key's node that does not see the node own,
+// and why an owner of that node does not get the key.
 func Stranger(names []string, own string) (string, error) {
 	q, err := parseQueue(names)
 	if err != nil {
@@ -36,9 +39,10 @@ func Stranger(names []string, own string) (string, error) {
 	return "", nil
 }
 
-// WithLookup replaces the lookup of names.
-func WithLookup(lookup func(ctx context.Context, host string) ([]string, error)) Option {
-	return func(o *options) { o.lookup = lookup }
+// WithLookup returns a Config that replaces the lookup of names.
+func (c Config) WithLookup(lookup func(ctx context.Context, host string) ([]string, error)) Config {
+	c.lookup = lookup
+	return c
 }
 
 // MaxLease returns the longest lease of a session.
@@ -51,7 +55,7 @@ func IsEphemeral(owner int64) bool { return isEphemeral(&zk.Stat{EphemeralOwner:
 
 // Answer returns the result of a call that has its answer when ctx has ended.
 func Answer(ctx context.Context, answer int) (int, error) {
-	p := &pending[int]{link: &link{opts: &options{opTimeout: time.Second}}, done: make(chan struct{}), value: answer}
+	p := &pending[int]{link: &link{config: &Config{OpTimeout: time.Second}}, done: make(chan struct{}), value: answer}
 	close(p.done)
 	return p.wait(ctx)
 }

@@ -16,12 +16,13 @@ import (
 // errAsked is the error of Extend if the owner was asked to give the key back.
 var errAsked = fmt.Errorf("zklock: the owner was asked to give the key back: %w", driver.ErrNotAcquired)
 
-// Extend implements [driver.Extender]. If no other owner is in the queue, it writes to the
-// owner's node and makes tokens of that transaction's ID. Every owner that comes later has
-// a node that was created later. Extend takes three round trips, and one if others wait. If
-// anything else has written to the node, as [Backend.Revoke] does, it changes nothing.
-// It extends only exclusive locks: for others the error wraps [driver.ErrNotAcquired].
-func (b *Backend) Extend(ctx context.Context, g driver.Grant, n int) (driver.Grant, error) {
+// Extend implements [driver.Extender]. If no other owner is in the queue, it writes to
+// the owner's node and makes tokens of that transaction's ID. Every owner that comes
+// later has a node that was created later. Extend takes three round trips, and one if
+// others wait. If anything else has written to the node, as Revoke does, it changes
+// nothing. It extends only exclusive locks: for others the error wraps
+// [driver.ErrNotAcquired].
+func (b *backend) Extend(ctx context.Context, g driver.Grant, n int) (driver.Grant, error) {
 	lock, err := b.table.Extendable(&g)
 	if err != nil {
 		return driver.Grant{}, err
@@ -64,7 +65,7 @@ func (b *Backend) Extend(ctx context.Context, g driver.Grant, n int) (driver.Gra
 }
 
 // checkAlone returns an error if an owner other than tk's is in the queue.
-func (b *Backend) checkAlone(ctx context.Context, tk *ticket) error {
+func (b *backend) checkAlone(ctx context.Context, tk *ticket) error {
 	q, err := b.link.queue(ctx, tk.parent)
 	if err == nil && slices.ContainsFunc(q, func(n node) bool { return n.guid != tk.guid || n.kept }) {
 		return placequeue.ErrOthersWait

@@ -1,7 +1,6 @@
 package zklock_test
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"net"
@@ -48,9 +47,10 @@ const (
 	codeExists     = -110
 )
 
-// fakeServer is a ZooKeeper server in the memory of a test, for bubbles of testing/synctest:
-// its sessions end in virtual time. It has what a lock needs, and no ACLs. The zero value is
-// ready to use. A network of package spoilnet can be between it and its clients.
+// fakeServer is a ZooKeeper server in the memory of a test, for bubbles of
+// testing/synctest: its sessions end in virtual time. It has what a lock needs, and no
+// ACLs. The zero value is ready to use. A network of package spoilnet can be between it
+// and its clients.
 type fakeServer struct {
 	mu       sync.Mutex
 	decide   func(op int32, path string) fate
@@ -67,16 +67,16 @@ type fakeServer struct {
 }
 
 type fakeNode struct {
-	data                []byte
-	czxid, mzxid, owner int64
-	ctime, mtime        time.Time
-	version, sequence   int32
-	children            int32
+	data                       []byte
+	czxid, mzxid, pzxid, owner int64
+	ctime, mtime               time.Time
+	version, sequence          int32
+	children                   int32
 }
 
-// On lets decide choose the fate of each request from now on; nil serves all. The path is that
-// of the node, or the credentials of opSetAuth. The function may block: the connection then
-// waits.
+// On lets decide choose the fate of each request from now on; nil serves all. The path
+// is that of the node, or the credentials of opSetAuth. The function may block: the
+// connection then waits.
 func (v *fakeServer) On(decide func(op int32, path string) fate) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -105,8 +105,8 @@ func (v *fakeServer) Kill() {
 	v.conns = nil
 }
 
-// Expire ends all sessions. Their clients learn it when they connect again. If keep is true,
-// their nodes stay, as a server shows them that lags behind.
+// Expire ends all sessions. Their clients learn it when they connect again. If keep is
+// true, their nodes stay, as a server shows them that lags behind.
 func (v *fakeServer) Expire(keep bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -122,11 +122,12 @@ func (v *fakeServer) Steal(path string) {
 	v.nodes[path].owner = -1 // no session has this ID
 }
 
-// Add creates a node of another program with a number, ephemeral in a session that does not end.
+// Add creates a node of another program with a number, ephemeral in a session that does
+// not end.
 func (v *fakeServer) Add(prefix string) (path string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	created, code := v.create(&fakeConn{session: -1}, prefix, nil, 3)
+	created, code := v.create(&fakeConn{session: 1 << 50}, prefix, nil, 3)
 	if code != 0 {
 		panic(fmt.Sprintf("creating %s: %d", prefix, code))
 	}
@@ -134,11 +135,21 @@ func (v *fakeServer) Add(prefix string) (path string) {
 	return v.created[len(v.created)-1]
 }
 
-// Data returns the data of a node.
-func (v *fakeServer) Data(path string) string {
+// Watches returns how many watches there are.
+func (v *fakeServer) Watches() (n int) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return string(v.nodes[path].data)
+	for _, conns := range v.watches {
+		n += len(conns)
+	}
+	return n
+}
+
+// Delete deletes a node, as an operator does.
+func (v *fakeServer) Delete(path string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.remove(path)
 }
 
 // Write replaces the data of a node, as another program does.
@@ -148,7 +159,8 @@ func (v *fakeServer) Write(path, data string) {
 	v.nodes[path].data = []byte(data)
 }
 
-// ACLs returns the schemes of the access control lists with which nodes were created, by path.
+// ACLs returns the schemes of the access control lists with which nodes were created,
+// by path.
 func (v *fakeServer) ACLs() map[string]string {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -198,12 +210,12 @@ func (v *fakeServer) remove(p string) {
 	v.zxid++
 	delete(v.nodes, p)
 	if parent := v.nodes[path.Dir(p)]; parent != nil {
-		parent.children--
+		parent.children, parent.pzxid = parent.children-1, v.zxid
 	}
 	v.fire(p, 2)
 }
 
-// fire sends an event to those that watch a node.
+// fire sends an event to all clients that watch a node.
 func (v *fakeServer) fire(p string, event int32) {
 	for _, c := range v.watches[p] {
 		c.send(packet{}.with32(-1).with64(-1).with32(0).with32(event).with32(3).withBytes([]byte(p)))
@@ -254,13 +266,14 @@ func (v *fakeServer) execute(c *fakeConn, op int32, p packet) (body packet, code
 	case opPing, opSetAuth, opClose:
 		return nil, 0
 	case opSetWatches:
-		p.int64()
+		seen := p.int64()
 		for range 2 {
 			for _, name := range p.texts() {
-				if v.nodes[name] == nil {
-					c.send(packet{}.with32(-1).with64(-1).with32(0).with32(2).with32(3).withBytes([]byte(name)))
-				} else {
-					v.watches[name] = append(v.watches[name], c)
+				v.watches[name] = append(v.watches[name], c)
+				if n := v.nodes[name]; n == nil {
+					v.fire(name, 2)
+				} else if n.mzxid > seen {
+					v.fire(name, 3)
 				}
 			}
 		}
@@ -365,7 +378,7 @@ func (v *fakeServer) create(c *fakeConn, name string, data []byte, flags int32) 
 		n.owner = c.session
 	}
 	parent.sequence++
-	parent.children++
+	parent.children, parent.pzxid = parent.children+1, v.zxid
 	v.nodes[name] = n
 	v.created = append(v.created, name)
 	return packet{}.withBytes([]byte(name)), 0
@@ -373,5 +386,5 @@ func (v *fakeServer) create(c *fakeConn, name string, data []byte, flags int32) 
 
 func (n *fakeNode) stat() packet {
 	return packet{}.with64(n.czxid).with64(n.mzxid).with64(n.ctime.UnixMilli()).with64(n.mtime.UnixMilli()).with32(n.version).with32(n.sequence).with32(0).
-		with64(n.owner).with32(int32(len(n.data))).with32(n.children).with64(cmp.Or(n.mzxid, n.czxid))
+		with64(n.owner).with32(int32(len(n.data))).with32(n.children).with64(n.pzxid)
 }

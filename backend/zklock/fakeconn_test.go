@@ -24,7 +24,7 @@ type fakeConn struct {
 
 func (c *fakeConn) send(p packet) { c.add(packet{}.withBytes(p)) }
 
-// add adds a packet to those that are to be written; nil closes the connection.
+// add has a packet written after the others; nil closes the connection.
 func (c *fakeConn) add(p packet) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -138,8 +138,8 @@ func (c *fakeConn) serve(p packet, first bool) bool {
 	return true
 }
 
-// packet is the rest of a packet that is read from the front, or a packet that is written
-// at the end.
+// packet is the rest of a packet that is read from the front, or a packet that is
+// written at the end.
 type packet []byte
 
 func (p *packet) take(n int) []byte {

@@ -4,10 +4,11 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
-	"github.com/go-zookeeper/zk"
 	"github.com/google/uuid"
 
 	"github.com/distlock-go/distlock/backend/zklock"
@@ -22,95 +23,111 @@ func named(key, name string) driver.Request {
 	return r
 }
 
-func mustName(tb testing.TB, err error, name string, since time.Time) {
-	tb.Helper()
-	held, ok := errors.AsType[*driver.HeldError](err)
-	if !ok {
-		tb.Fatalf("the error does not name the holder: %v", err)
-	}
-	if held.Holder != name {
-		tb.Errorf("the holder is named %q, want %q: %v", held.Holder, name, err)
-	}
-	if most := time.Since(since) + time.Second; held.Held < 0 || held.Held > most {
-		tb.Errorf("held for %v, and it cannot be more than %v", held.Held, most)
-	}
-	if strings.Contains(err.Error(), "\n") {
-		tb.Errorf("the error has two lines: %v", err)
-	}
-}
-
-// TestHolderNames checks that the error of every process names the holder, after one
-// attempt and after a cancelled wait.
+// TestHolderNames: the error of every process names the holder: after one attempt, and
+// in a wait from the second refusal on, for one read while that holder alone is in the
+// way. A hand-over reads no name.
 func TestHolderNames(t *testing.T) {
-	t.Parallel()
-	addr := shared.Server(t).Addr()
-	admin := newAdmin(t, addr)
-	b, other := newBackend(t, []string{addr}), newBackend(t, []string{addr})
-	const key, web, batch = "named", "web-3/1432", "batch-1/7"
-	began := time.Now()
-	r := named(key, web)
-	g := testkit.MustTry(t, b, r)
-
-	infos, err := other.Inspect(context.Background(), key, 1)
-	if err != nil || len(infos) != 1 || len(infos[0].Holders) != 1 {
-		t.Fatalf("Inspect: %+v, %v", infos, err)
-	}
-	if h := infos[0].Holders[0]; h.Holder != web || h.Owner != driver.Fingerprint(r.Owner) {
-		t.Errorf("another process sees the holder as %+v", h)
-	}
-	for name, from := range map[string]*zklock.Backend{"of the same session": b, "of another": other} {
-		t.Run(name, func(t *testing.T) {
-			_, err := from.TryAcquire(context.Background(), named(key, batch))
-			mustName(t, err, web, began)
-			if held, _ := errors.AsType[*driver.HeldError](err); held.Held <= 0 || from == b != (held.RetryAfter > 0) {
-				t.Errorf("TryAcquire: %+v", held)
+	inVirtualTime(t, func(t *testing.T, v *virtual) {
+		const web = "web-3/1432"
+		other := newVirtual(t, v.server)
+		r := named("key", web)
+		r.TTL = time.Hour
+		g := testkit.MustTry(t, v, r)
+		time.Sleep(time.Minute)
+		for from, left := range map[*virtual]bool{v: true, other: false} {
+			_, err := from.TryAcquire(t.Context(), testkit.NewRequest("key"))
+			held, ok := errors.AsType[*driver.HeldError](err)
+			if !ok || held.Holder != web || held.Held != time.Minute || left != (held.RetryAfter > 0) {
+				t.Errorf("TryAcquire: %#v", err)
 			}
-
-			// There is little time to find the holder when a wait is over.
-			testkit.Eventually(t, "the error after a cancelled wait names the holder", func() bool {
-				w := testkit.StartWaiter(t, from, named(key, batch))
-				queued(t, admin, key, 2)
-				w.Cancel()
-				<-w.Done
-				testkit.MustRelease(t, from, w.Request.Grant())
-				err = w.Err
-				if !errors.Is(err, context.Canceled) {
-					t.Fatalf("Acquire that was cancelled: %v", err)
-				}
-				held, ok := errors.AsType[*driver.HeldError](err)
-				return ok && held.Holder != ""
-			})
-			mustName(t, err, web, began)
+		}
+		var reads atomic.Int32
+		v.server.On(func(op int32, _ string) fate {
+			if op == opGetData {
+				reads.Add(1)
+			}
+			return served
 		})
-	}
-	testkit.MustRelease(t, b, g)
+		mustRead := func(want int32) {
+			t.Helper()
+			if n := reads.Swap(0); n != want {
+				t.Errorf("%d reads, want %d", n, want)
+			}
+		}
+		w := testkit.StartWaiter(t, other, testkit.NewRequest("key"), testkit.Looks{Every: time.Second})
+		time.Sleep(time.Minute)
+		mustRead(2) // the watch, and the name
+		w.Cancel()
+		<-w.Done
+		if held, ok := errors.AsType[*driver.HeldError](w.Err); !ok || held.Holder != web || !errors.Is(w.Err, context.Canceled) {
+			t.Errorf("a cancelled wait: %v", w.Err)
+		}
+		testkit.MustRelease(t, other, w.Request.Grant())
+		w = testkit.StartWaiter(t, other, testkit.NewRequest("key"))
+		synctest.Wait()
+		testkit.MustRelease(t, v, g)
+		testkit.MustRelease(t, other, w.Served(t))
+		mustRead(0) // the watch is there
+	}, zklock.Config{SessionTimeout: 3 * time.Hour})
 }
 
-// TestForeignHolderNames: the data of another program's node is shown if it can be a name.
+// TestNextHolderIsNamed: the holder changes, and the node that a waiter watches does
+// not.
+func TestNextHolderIsNamed(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, v *virtual) {
+		other := newVirtual(t, v.server)
+		g := testkit.MustTry(t, v, named("key", "first"))
+		second := testkit.StartWaiter(t, v, named("key", "second"))
+		synctest.Wait()
+		last := named("key", "last")
+		mustName := func(want string) {
+			t.Helper()
+			if held, _ := errors.AsType[*driver.HeldError](enqueue(t, other, last)); held == nil || held.Holder != want {
+				t.Errorf("held by %#v, want %s", held, want)
+			}
+		}
+		mustName("")
+		mustName("first")
+		testkit.MustRelease(t, v, g)
+		g = second.Served(t)
+		mustName("second")
+		testkit.MustRelease(t, v, g)
+	})
+}
+
+func enqueue(t *testing.T, v *virtual, r driver.Request) error {
+	t.Helper()
+	_, err := v.Enqueue(t.Context(), r)
+	return err
+}
+
+// TestForeignHolderNames: the data of another program's node is shown if it can be a
+// name.
 func TestForeignHolderNames(t *testing.T) {
-	t.Parallel()
-	addr := shared.Server(t).Addr()
-	b, admin := newBackend(t, []string{addr}), newAdmin(t, addr)
-	for data, want := range map[string]string{
-		"172.17.0.2":               "172.17.0.2", // Curator's default
-		"fe80::1%eth0":             "fe80::1%eth0",
-		"":                         "",
-		"two words":                "",
-		"a\x1b[31m":                "",
-		"b\u00fcro":                "",
-		strings.Repeat("long", 17): "",
-	} {
-		key := "of-" + uuid.NewString()
-		keepParent(t, admin, key)
-		path := parentOf(key) + "/_c_" + uuid.NewString() + "-lock-"
-		if _, err := admin.Create(path, []byte(data), zk.FlagEphemeralSequential, zk.WorldACL(zk.PermAll)); err != nil {
-			t.Fatal(err)
+	inVirtualTime(t, func(t *testing.T, v *virtual) {
+		for data, want := range map[string]string{
+			"172.17.0.2":               "172.17.0.2", // Curator's default
+			"fe80::1%eth0":             "fe80::1%eth0",
+			"":                         "",
+			"two words":                "",
+			"a\x1b[31m":                "",
+			"b\u00fcro":                "",
+			strings.Repeat("long", 17): "",
+		} {
+			mustWork(t, v.Backend, "key") // creates the key's node
+			node := v.server.Add(parentOf("key") + "/_c_" + uuid.NewString() + "-lock-")
+			v.server.Write(node, data)
+			_, err := v.TryAcquire(t.Context(), testkit.NewRequest("key"))
+			if held, ok := errors.AsType[*driver.HeldError](err); !ok || held.Holder != want {
+				t.Errorf("TryAcquire beside %q: %v", data, err)
+			}
+			infos, err := v.Inspect(t.Context(), "key", 1)
+			if err != nil || len(infos) != 1 || infos[0].Holders[0].Holder != want {
+				t.Errorf("Inspect of a node with %q: %+v, %v", data, infos, err)
+			}
+			if held, err := v.ForceRelease(t.Context(), "key"); !held || err != nil {
+				t.Error(held, err)
+			}
 		}
-		_, err := b.TryAcquire(context.Background(), testkit.NewRequest(key))
-		mustName(t, err, want, time.Now())
-		infos, err := b.Inspect(context.Background(), key, 1)
-		if err != nil || len(infos) != 1 || infos[0].Holders[0].Holder != want {
-			t.Errorf("Inspect of a node with %q: %+v, %v", data, infos, err)
-		}
-	}
+	})
 }

@@ -16,9 +16,9 @@ import (
 const lookupTimeout = 3 * time.Second
 
 // hosts is a [zk.HostProvider] that looks the names of the servers up again after each
-// connection that has ended, and after it has returned all addresses. So a server may move
-// to another address. All methods but Init are called by one goroutine of the client
-// library.
+// connection that has ended, and after it has returned all addresses. So a server may
+// move to another address. All methods but Init are called by one goroutine of the
+// client library.
 type hosts struct {
 	ctx    context.Context //nolint:containedctx // ends when the Backend is closed
 	lookup func(ctx context.Context, host string) ([]string, error)
@@ -40,7 +40,7 @@ func (h *hosts) Init(servers []string) error {
 			return err
 		}
 		if _, err := strconv.ParseUint(port, 10, 16); err != nil {
-			return fmt.Errorf("server %q: the port is not a number (WithRoot sets a path)", s)
+			return fmt.Errorf("server %q: the port is not a number (Config.Root is the path)", s)
 		}
 	}
 	h.servers = servers
@@ -50,11 +50,13 @@ func (h *hosts) Init(servers []string) error {
 // Len implements [zk.HostProvider].
 func (h *hosts) Len() int { return len(h.servers) }
 
-// shortConnection is the time that a connection lasts at least before the next one is opened
-// without a pause. A server may end each connection at once, because of its credentials.
+// shortConnection is the time that a connection lasts at least before the next one is
+// opened without a pause. A server may end each connection at once, because of its
+// credentials.
 const shortConnection = time.Second
 
-// Next implements [zk.HostProvider]. The library waits for a second if retryStart is true.
+// Next implements [zk.HostProvider]. The library waits for a second if retryStart is
+// true.
 func (h *hosts) Next() (server string, retryStart bool) {
 	if len(h.round) == 0 {
 		h.round = h.resolve()
@@ -68,9 +70,9 @@ func (h *hosts) Next() (server string, retryStart bool) {
 // Connected implements [zk.HostProvider].
 func (h *hosts) Connected() { h.round, h.failed, h.since = nil, false, time.Now() }
 
-// resolve returns the addresses of the servers in a random order, the one that was tried
-// last at the end. For a name that is not known it returns the name: to dial it is an error
-// that says so, and it may be known by then.
+// resolve returns the addresses of the servers in a random order. The address that was
+// tried last is at the end. For a name that is not known it returns the name: to dial
+// it is an error that says so, and it may be known by then.
 func (h *hosts) resolve() []string {
 	ctx, end := context.WithTimeout(h.ctx, lookupTimeout)
 	defer end()

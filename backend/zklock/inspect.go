@@ -14,14 +14,13 @@ import (
 // maxInspections is how many queues one call of Inspect reads at the same time.
 const maxInspections = 64
 
-// Inspect implements [driver.Inspector]. It reads the names of all keys, and the queue of
-// each key with the prefix: of all nodes the names, because ZooKeeper has no request for the
-// first names, and of those that are listed the content. It does not know when the leases of
-// other processes end. For a lock of another process that was extended it shows the first token
-// of the first grant.
-// An ephemeral node of another program, at the path of a key or below it, is foreign, and so
-// is a semaphore of Curator.
-func (b *Backend) Inspect(ctx context.Context, prefix string, limit int) ([]driver.KeyInfo, error) {
+// Inspect implements [driver.Inspector]. It reads the names of all keys, and the queue
+// of each key with the prefix: the names of all nodes, because ZooKeeper has no request
+// for the first names, and the content of the listed ones. It does not know when the
+// leases of other processes end. For a lock of another process that was extended it
+// shows the first token of the first grant. An ephemeral node of another program, at
+// the path of a key or below it, is foreign, and so is a semaphore of Curator.
+func (b *backend) Inspect(ctx context.Context, prefix string, limit int) ([]driver.KeyInfo, error) {
 	keys, err := b.keys(ctx, prefix, limit == 0)
 	if err != nil {
 		return nil, err
@@ -48,8 +47,9 @@ func (b *Backend) Inspect(ctx context.Context, prefix string, limit int) ([]driv
 	return found, nil
 }
 
-// keys returns the keys with the prefix that have a node, in order, or exactly the prefix.
-func (b *Backend) keys(ctx context.Context, prefix string, exactly bool) (keys []string, err error) {
+// keys returns the keys with the prefix that have a node, in order, or exactly the
+// prefix.
+func (b *backend) keys(ctx context.Context, prefix string, exactly bool) (keys []string, err error) {
 	op, end := b.link.opContext(ctx)
 	defer end()
 	if err := b.link.confirm(op); err != nil {
@@ -58,7 +58,7 @@ func (b *Backend) keys(ctx context.Context, prefix string, exactly bool) (keys [
 	if exactly {
 		return []string{prefix}, nil
 	}
-	names, err := b.link.children(cmp.Or(b.opts.root, "/")).wait(op)
+	names, err := b.link.children(cmp.Or(b.config.Root, "/")).wait(op)
 	for _, name := range names {
 		if key, ok := UnescapeKey(name); ok && key != "" && strings.HasPrefix(key, prefix) {
 			keys = append(keys, key)
@@ -68,9 +68,9 @@ func (b *Backend) keys(ctx context.Context, prefix string, exactly bool) (keys [
 	return keys, err
 }
 
-// inspect returns what is known of one key. What another program has created there is only
-// looked for in an exact search.
-func (b *Backend) inspect(ctx context.Context, key string, children *pending[[]string], exact bool) (driver.KeyInfo, error) {
+// inspect returns what is known of one key. What another program has created there is
+// only looked for in an exact search.
+func (b *backend) inspect(ctx context.Context, key string, children *pending[[]string], exact bool) (driver.KeyInfo, error) {
 	op, end := b.link.opContext(ctx)
 	defer end()
 	info := driver.KeyInfo{Key: key}
@@ -131,9 +131,9 @@ func (b *Backend) inspect(ctx context.Context, key string, children *pending[[]s
 	return info, nil
 }
 
-// inspectForeign returns what another program may have created at the path of a key that has
-// no queue.
-func (b *Backend) inspectForeign(ctx context.Context, key string, names []string) (driver.KeyInfo, error) {
+// inspectForeign returns what another program may have created at the path of a key
+// that has no queue.
+func (b *backend) inspectForeign(ctx context.Context, key string, names []string) (driver.KeyInfo, error) {
 	info := driver.KeyInfo{Key: key}
 	path := b.path(key)
 	other, err := b.stranger(ctx, path, names, nil, kind{})
@@ -156,15 +156,15 @@ func (b *Backend) inspectForeign(ctx context.Context, key string, names []string
 
 // ForceRelease implements [driver.Inspector]. It deletes the nodes of the holders, and
 // ZooKeeper notifies the waiters.
-func (b *Backend) ForceRelease(ctx context.Context, key string) (bool, error) {
+func (b *backend) ForceRelease(ctx context.Context, key string) (bool, error) {
 	return b.eachHolder(ctx, key, func(ctx context.Context, path string, _ node) (bool, error) {
 		return b.link.remove(path).wait(ctx)
 	})
 }
 
-// eachHolder calls f with the nodes of the holders of a key, until it returns an error. It
-// reports whether any of the nodes existed when f came to it.
-func (b *Backend) eachHolder(ctx context.Context, key string, f func(ctx context.Context, path string, n node) (existed bool, err error)) (held bool, err error) {
+// eachHolder calls f with the nodes of the holders of a key, until it returns an error.
+// It reports whether any of the nodes existed when f came to it.
+func (b *backend) eachHolder(ctx context.Context, key string, f func(ctx context.Context, path string, n node) (existed bool, err error)) (held bool, err error) {
 	parent := b.path(key)
 	op, end := b.link.opContext(ctx)
 	defer end()

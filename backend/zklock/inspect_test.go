@@ -9,8 +9,8 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
-// TestInspectForeign: Inspect of the key shows an ephemeral node of another program and a
-// semaphore of Curator, as long as they are there, and no other node.
+// TestInspectForeign: Inspect of the key shows an ephemeral node of another program and
+// a semaphore of Curator, as long as they are there, and no other node.
 func TestInspectForeign(t *testing.T) {
 	t.Parallel()
 	addr := shared.Server(t).Addr()
@@ -28,8 +28,7 @@ func TestInspectForeign(t *testing.T) {
 		if err != nil || len(infos) != 1 || infos[0].Foreign != c.what || infos[0].Held != 1 || len(infos[0].Holders) != 1 {
 			t.Errorf("Inspect beside %s: %+v, %v", node, infos, err)
 		}
-		infos, err = b.Inspect(t.Context(), key[:len(key)-1], 1)
-		if err != nil || len(infos) != 0 {
+		if infos, err := b.Inspect(t.Context(), key[:len(key)-1], 1); err != nil || len(infos) != 0 {
 			t.Errorf("Inspect of a prefix: %+v, %v", infos, err)
 		}
 		if err := admin.Delete(path, -1); err != nil {

@@ -1,7 +1,6 @@
 package zklock_test
 
 import (
-	"errors"
 	"os/exec"
 	"testing"
 
@@ -11,12 +10,12 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
-// kazoo is a program in Python that takes locks with kazoo. It reads lines with a verb, a kind
-// of lock and a path, and answers each with a line.
+// kazoo is a program in Python that takes locks with kazoo. It reads lines with a verb,
+// a kind of lock and a path, and answers each with a line.
 type kazoo struct{ *testkit.Process }
 
-// startKazoo starts the program. Debian's package is for Debian's Python, which need not be the
-// first in PATH.
+// startKazoo starts the program. Debian's package is for Debian's Python, which need
+// not be the first in PATH.
 func startKazoo(t *testing.T, addr string) kazoo {
 	t.Helper()
 	var err error
@@ -36,13 +35,13 @@ func (c kazoo) must(want, verb, kind, path string) {
 	c.Hear(want)
 }
 
-// TestKazoo: with WithKazooNames, kazoo's locks and this package share one queue.
+// TestKazoo: with KazooNames, kazoo's locks and this package share one queue.
 func TestKazoo(t *testing.T) {
 	t.Parallel()
 	addr := shared.Server(t).Addr()
 	admin := newAdmin(t, addr)
 	c := startKazoo(t, addr)
-	b := newBackend(t, []string{addr}, zklock.WithKazooNames())
+	b := newBackend(t, []string{addr}, zklock.Config{Names: zklock.KazooNames})
 	const key = "kazoo"
 	path := parentOf(key)
 	g := testkit.MustTry(t, b, testkit.NewRequest(key))
@@ -75,29 +74,4 @@ func TestKazoo(t *testing.T) {
 	w.MustWait(t)
 	c.must("released", "release", "ReadLock", path)
 	testkit.MustRelease(t, b, w.Served(t))
-}
-
-// TestKazooIsForeign: with other names kazoo's locks do not see ours, and are refused.
-//
-// Row 22 (zklock): a lock of kazoo that does not see ours is ErrForeign. Fails if a name of
-// kazoo is not known.
-func TestKazooIsForeign(t *testing.T) {
-	t.Parallel()
-	addr := shared.Server(t).Addr()
-	c := startKazoo(t, addr)
-	b := newBackend(t, []string{addr})
-	for _, kind := range []string{"Lock", "WriteLock", "ReadLock"} {
-		key := "foreign-kazoo-" + kind
-		g := testkit.MustTry(t, b, testkit.NewRequest(key))
-		c.must("true", "try", kind, parentOf(key))
-		if got := testkit.Renewed(t, b, g); got.Status != driver.Lost || !errors.Is(got.Err, driver.ErrForeign) {
-			t.Errorf("renewal beside kazoo's %s: %+v", kind, got)
-		}
-		_, err := b.TryAcquire(t.Context(), testkit.NewRequest(key))
-		wantForeign(t, err, "kazoo")
-		w := testkit.StartWaiter(t, b, testkit.NewRequest(key))
-		watched(t, parentOf(key)+"/")
-		c.must("released", "release", kind, parentOf(key))
-		testkit.MustRelease(t, b, w.Served(t))
-	}
 }

@@ -1,55 +1,21 @@
 package zklock
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"fmt"
-	"path"
-	"strings"
 	"time"
 
 	"github.com/go-zookeeper/zk"
 )
 
-// A node that is kept stands for an owner that is done, and has the number of its node. It
-// does not end with a session. Its data are how long it lasts after they were written, by the
-// clock of the servers, and the name of the holder. Whoever finds it later deletes it.
+// A node that is kept stands for an owner that is done, and has the number of its node.
+// It does not end with a session. Its data are how long it lasts after they were
+// written, by the clock of the servers, and the name of the holder. Whoever finds it
+// later deletes it.
 
-// keptData returns the data of a node that lasts for d.
-func keptData(d time.Duration, holder []byte) []byte {
-	return fmt.Appendf(nil, "kept=%d %s", d.Milliseconds(), holder)
-}
-
-// parseKept is the inverse of keptData. It returns false for other data.
-func parseKept(data []byte) (d time.Duration, holder []byte, ok bool) {
-	var ms int64
-	if _, err := fmt.Sscanf(string(data), "kept=%d", &ms); err != nil {
-		return 0, nil, false
-	}
-	_, holder, ok = bytes.Cut(data, []byte(" "))
-	return time.Duration(ms) * time.Millisecond, holder, ok
-}
-
-// keptUntil returns the end of a node that is kept, or false for another one. If another
-// program has replaced the data, as Curator's Revoker does to ask for the key, the node is over.
-func (c *content) keptUntil(name string) (end time.Time, kept bool) {
-	n, _ := parseNode(path.Base(name))
-	d, _, ok := parseKept(c.data)
-	if !ok {
-		return time.Time{}, n.kept
-	}
-	return time.UnixMilli(c.stat.Mtime + 1).Add(d), n.kept
-}
-
-// keptPath returns the path of the node that keeps the place of tk's node.
-func (tk *ticket) keptPath() string {
-	return strings.Replace(tk.node, "-"+mark+tk.kind.tag, "-"+mark+markKept+tk.kind.tag, 1)
-}
-
-// keep replaces the node of an owner that is done by one that is kept. It returns false if the
-// node does not exist.
-func (b *Backend) keep(ctx context.Context, r *renewal) (kept bool, err error) {
+// keep replaces the node of an owner that is done by one that is kept. It returns false
+// if the node does not exist.
+func (b *backend) keep(ctx context.Context, r *renewal) (kept bool, err error) {
 	tk := r.Ticket
 	if !tk.lock(ctx) {
 		return false, b.link.cause(ctx)
@@ -64,7 +30,7 @@ func (b *Backend) keep(ctx context.Context, r *renewal) (kept bool, err error) {
 		defer tk.unlock()
 		err := zk.ErrNoNode
 		if own != keeps {
-			_, err = c.Multi(&zk.DeleteRequest{Path: own, Version: -1}, &zk.CreateRequest{Path: keeps, Data: data, Acl: b.opts.acl})
+			_, err = c.Multi(&zk.DeleteRequest{Path: own, Version: -1}, &zk.CreateRequest{Path: keeps, Data: data, Acl: b.config.ACL})
 		}
 		if errors.Is(err, zk.ErrNoNode) { // perhaps an earlier request had no answer
 			_, err = c.Set(keeps, data, -1)
@@ -82,9 +48,9 @@ func (b *Backend) keep(ctx context.Context, r *renewal) (kept bool, err error) {
 	}).wait(ctx)
 }
 
-// endKept deletes those of the nodes at these paths that are over at a time of the servers'
+// endKept deletes the nodes at these paths that are over at a time of the servers'
 // clock. It reports whether there were any, and the time that is left of the others.
-func (b *Backend) endKept(ctx context.Context, paths []string, now time.Time) (left time.Duration, over bool, err error) {
+func (b *backend) endKept(ctx context.Context, paths []string, now time.Time) (left time.Duration, over bool, err error) {
 	for _, path := range paths {
 		node, err := b.link.content(path).wait(ctx)
 		if err != nil {

@@ -21,8 +21,9 @@ func (v *virtual) keep(t *testing.T, g driver.Grant, d time.Duration) {
 	testkit.MustRenew(t, v, g)
 }
 
-// TestKeptKey: a key that is kept for 25 s is refused and waited for in other processes for that
-// time, as those with the process' end, and is free then, for the first waiter at once.
+// TestKeptKey: a key that is kept for 25 s is refused and waited for in other processes
+// for that time, as those with the process' end, and is free then, for the first waiter
+// at once.
 func TestKeptKey(t *testing.T) {
 	for name, end := range map[string]func(v *virtual){
 		"closed":       func(v *virtual) { _ = v.Close() },
@@ -67,9 +68,9 @@ func TestKeptKey(t *testing.T) {
 	}
 }
 
-// TestKeptInFrontOfOthers: a program that deletes nothing waits for a node that is over. A waiter
-// behind it, which has come before the key was kept, deletes the node, and so does an attempt, and
-// not before the end.
+// TestKeptInFrontOfOthers: a program that deletes nothing waits for a node that is
+// over. A waiter behind it, which has come before the key was kept, deletes the node,
+// and so does an attempt, and not before the end.
 func TestKeptInFrontOfOthers(t *testing.T) {
 	for _, queued := range []bool{true, false} {
 		t.Run(fmt.Sprintf("queued: %v", queued), func(t *testing.T) {
@@ -83,8 +84,7 @@ func TestKeptInFrontOfOthers(t *testing.T) {
 					defer close(ended)
 					r := testkit.NewRequest("key")
 					for queued && ctx.Err() == nil {
-						r.Backoff = driver.NewBackoff(time.Second, 0)
-						_, _ = other.Acquire(ctx, r)
+						_, _ = testkit.Await(ctx, other, r, testkit.Looks{Every: time.Second})
 					}
 				}()
 				time.Sleep(2 * time.Second)
@@ -113,35 +113,41 @@ func TestKeptInFrontOfOthers(t *testing.T) {
 	}
 }
 
-// TestKeepWithoutAnswer: the answer to the request that keeps a key is lost, or the request is.
-// The next one succeeds, and the key is kept once. A release instead leaves nothing.
+// TestKeepWithoutAnswer: the answer to the request that keeps a key is lost, or the
+// request is. The next one succeeds, and the key is kept once. A release instead leaves
+// nothing, even if the deletion has no answer either.
 func TestKeepWithoutAnswer(t *testing.T) {
 	for name, answer := range map[string]fate{"answer lost": muted, "request lost": dropped} {
 		for _, again := range []bool{true, false} {
 			t.Run(name, func(t *testing.T) {
 				inVirtualTime(t, func(t *testing.T, v *virtual) {
 					g := testkit.MustTry(t, v, testkit.NewRequest("key"))
-					v.server.On(func(op int32, _ string) fate {
-						if op == opMulti {
-							return answer
+					spoil := func(spoilt int32, call func() error) {
+						t.Helper()
+						v.server.On(func(op int32, _ string) fate {
+							if op == spoilt {
+								return answer
+							}
+							return served
+						})
+						if err := call(); err == nil {
+							t.Error("without an answer there is no error")
 						}
-						return served
-					})
+						v.server.On(nil)
+						v.network.Kill()
+						synctest.Wait()
+					}
 					kept := g
 					kept.TTL, kept.Retain = 25*time.Second, true
-					if got := testkit.Renewed(t, v, kept); got.Status != driver.Unknown || got.Err == nil {
-						t.Errorf("without an answer: %+v", got)
-					}
-					v.server.On(nil)
-					v.network.Kill()
-					synctest.Wait()
+					spoil(opMulti, func() error { return testkit.Renewed(t, v, kept).Err })
 					if again {
 						v.keep(t, g, 25*time.Second)
 						if left := v.server.Children(parentOf("key")); len(left) != 1 || !strings.Contains(left[0], "-go-kept-lock-") {
 							t.Errorf("the nodes of a key that is kept: %q", left)
 						}
 					}
-					testkit.ReleaseRepeatedly(t, v, g)
+					spoil(opDelete, func() error { return v.Release(t.Context(), g) })
+					time.Sleep(time.Second)
 					v.mustBeEmpty(t, "key")
 				})
 			})
@@ -149,7 +155,8 @@ func TestKeepWithoutAnswer(t *testing.T) {
 	}
 }
 
-// TestKeepWithoutANode: a key whose node was deleted is not kept, and nothing is created.
+// TestKeepWithoutANode: a key whose node was deleted is not kept, and nothing is
+// created.
 func TestKeepWithoutANode(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, v *virtual) {
 		g := testkit.MustTry(t, v, testkit.NewRequest("key"))
@@ -164,8 +171,8 @@ func TestKeepWithoutANode(t *testing.T) {
 	})
 }
 
-// TestKeptKeyIsAskedFor: Curator's Revoker replaces the data of the node. Nobody works under the
-// lock, and the next owner gets it.
+// TestKeptKeyIsAskedFor: Curator's Revoker replaces the data of the node. Nobody works
+// under the lock, and the next owner gets it.
 func TestKeptKeyIsAskedFor(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, v *virtual) {
 		v.keep(t, testkit.MustTry(t, v, testkit.NewRequest("key")), 25*time.Second)

@@ -22,16 +22,16 @@ const (
 	// maxNudges bounds the nudges in flight.
 	maxNudges = 8
 
-	// sessionPatience is the longest wait for a session on a new connection. A server that
-	// is starting may accept a connection and never answer on it. The wait is shorter than
-	// the default lease, which cannot be renewed meanwhile.
+	// sessionPatience is the longest wait for a session on a new connection. A server
+	// that is starting may accept a connection and never answer on it. The wait is
+	// shorter than the default lease, which cannot be renewed meanwhile.
 	sessionPatience = 5 * time.Second
 )
 
 // link is a Backend's connection to the ensemble. It knows what the client library does
 // not tell: the session's timeout, when a session can be used, and why there is none.
 type link struct {
-	opts   *options
+	config *Config
 	conn   *zk.Conn
 	hosts  *hosts
 	ctx    context.Context //nolint:containedctx // ends when the Backend is closed
@@ -48,11 +48,11 @@ type link struct {
 	suspected     time.Time // when suspect closed a connection last
 }
 
-func newLink(ctx context.Context, servers []string, o *options) (*link, error) {
-	l := &link{opts: o, hosts: &hosts{ctx: ctx, lookup: o.lookup}, ctx: ctx, up: make(chan struct{})}
+func newLink(ctx context.Context, servers []string, c *Config) (*link, error) {
+	l := &link{config: c, hosts: &hosts{ctx: ctx, lookup: c.lookup}, ctx: ctx, up: make(chan struct{})}
 	l.mu.Lock() // events wait until conn is set
 	defer l.mu.Unlock()
-	conn, _, err := zk.Connect(servers, o.sessionTimeout, zk.WithHostProvider(l.hosts),
+	conn, _, err := zk.Connect(servers, c.SessionTimeout, zk.WithHostProvider(l.hosts),
 		zk.WithDialer(l.dial), zk.WithEventCallback(l.onEvent), zk.WithLogger(silent), zk.WithLogInfo(false))
 	if err != nil {
 		return nil, fmt.Errorf("zklock: %w", err)
@@ -69,16 +69,16 @@ func (l *link) dial(network, address string, timeout time.Duration) (net.Conn, e
 	l.lastAddr = address
 	l.mu.Unlock()
 	var c net.Conn
-	user, auth, err := l.opts.auth()
+	user, auth, err := l.config.auth()
 	if err == nil {
-		c, err = l.opts.dial(network, address, timeout)
+		c, err = l.config.Dialer(network, address, timeout)
 	}
 	if err != nil {
 		l.setFailure(address, err)
 		return nil, err
 	}
 	s := &sniffer{
-		Conn: c, in: bufio.NewReader(c), auth: auth, patience: min(max(l.opts.sessionTimeout/3, time.Second), sessionPatience),
+		Conn: c, in: bufio.NewReader(c), auth: auth, patience: min(max(l.config.SessionTimeout/3, time.Second), sessionPatience),
 		onEnd: func(err error) { l.setFailure(address, fmt.Errorf("the connection ended: %w", err)) },
 	}
 	l.mu.Lock()
@@ -87,8 +87,8 @@ func (l *link) dial(network, address string, timeout time.Duration) (net.Conn, e
 	return s, nil
 }
 
-// onEvent handles an event. The client library calls it for one event at a time, before it
-// reads what the server has sent after the event.
+// onEvent handles an event. The client library calls it for one event at a time, before
+// it reads what the server has sent after the event.
 func (l *link) onEvent(e zk.Event) {
 	if e.Type != zk.EventSession {
 		return
@@ -116,8 +116,8 @@ func (l *link) onEvent(e zk.Event) {
 }
 
 // authenticate sends the credentials, once. On later connections the client library
-// repeats that before it sends anything else. The sniffer replaces the empty credentials
-// by those of its connection.
+// repeats that before it sends anything else. The sniffer replaces the empty
+// credentials by the credentials of its connection.
 func (l *link) authenticate() {
 	if err := l.conn.AddAuth("digest", nil); err != nil {
 		return // the next connection tries again
@@ -179,25 +179,15 @@ func (l *link) ready(ctx context.Context) (*session, error) {
 			return nil, errClosed
 		case <-ctx.Done():
 			if errors.Is(context.Cause(ctx), errNoAnswer) {
-				return nil, l.explain(fmt.Errorf("%w within %v", errNoSession, l.opts.opTimeout))
+				return nil, l.explain(fmt.Errorf("%w within %v", errNoSession, l.config.OpTimeout))
 			}
 			return nil, l.cause(ctx)
 		}
 	}
 }
 
-// confirm returns when there is a session and the leader has answered. What is read
-// afterwards is at least as new as the leader's state at the time of the call.
-func (l *link) confirm(ctx context.Context) error {
-	if _, err := l.ready(ctx); err != nil {
-		return err
-	}
-	_, err := l.sync().wait(ctx)
-	return err
-}
-
-// close ends the session, and with it all its nodes, when ctx has ended. It takes a few seconds
-// at most if the server does not answer.
+// close ends the session, and with it all its nodes, when ctx has ended. It takes a few
+// seconds at most if the server does not answer.
 func (l *link) close() {
 	l.conn.Close()
 	l.mu.Lock()
@@ -211,90 +201,13 @@ func (l *link) close() {
 
 // opContext returns a context for one operation.
 func (l *link) opContext(ctx context.Context) (context.Context, context.CancelFunc) {
-	return rolling.Within(ctx, l.opts.opTimeout, errNoAnswer)
+	return rolling.Within(ctx, l.config.OpTimeout, errNoAnswer)
 }
 
-// children returns the names of the children of a node; none if there is no such node.
-func (l *link) children(path string) *pending[[]string] {
-	return begin(l, func(c *zk.Conn) ([]string, error) {
-		names, _, err := c.Children(path)
-		if errors.Is(err, zk.ErrNoNode) {
-			return nil, nil
-		}
-		return names, denied(err, "read", path)
-	})
-}
-
-// queue returns the queue below a node, as the connected server knows it.
-func (l *link) queue(ctx context.Context, path string) (queue, error) {
-	names, err := l.children(path).wait(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return parseQueue(names)
-}
-
-// stat returns the metadata of a node; zero if there is no such node.
-func (l *link) stat(path string) *pending[zk.Stat] {
-	return begin(l, func(c *zk.Conn) (zk.Stat, error) {
-		ok, stat, err := c.Exists(path)
-		if err != nil || !ok {
-			return zk.Stat{}, err
-		}
-		return *stat, nil
-	})
-}
-
-// content is the data of a node and its metadata.
-type content struct {
-	data []byte
-	stat zk.Stat
-}
-
-// content returns the content of a node; zero if there is no such node.
-func (l *link) content(path string) *pending[content] {
-	return begin(l, func(c *zk.Conn) (content, error) {
-		data, stat, err := c.Get(path)
-		switch {
-		case errors.Is(err, zk.ErrNoNode):
-			return content{}, nil
-		case err != nil:
-			return content{}, denied(err, "read", path)
-		default:
-			return content{data, *stat}, nil
-		}
-	})
-}
-
-// set writes the data of a node that has this version, and returns its new metadata.
-func (l *link) set(path string, data []byte, version int32) *pending[*zk.Stat] {
-	return begin(l, func(c *zk.Conn) (*zk.Stat, error) {
-		stat, err := c.Set(path, data, version)
-		return stat, denied(err, "write", path)
-	})
-}
-
-// remove deletes a node. It returns false if there is no such node.
-func (l *link) remove(path string) *pending[bool] {
-	return begin(l, func(c *zk.Conn) (bool, error) {
-		err := c.Delete(path, -1)
-		if errors.Is(err, zk.ErrNoNode) {
-			return false, nil
-		}
-		return err == nil, denied(err, "delete", path)
-	})
-}
-
-// sync returns when the connected server has caught up with the state that the leader had
-// after the call. A server that is cut off from the leader does not answer.
-func (l *link) sync() *pending[string] {
-	return begin(l, func(c *zk.Conn) (string, error) { return c.Sync("/") })
-}
-
-// nudge sends a request to a server that owes an answer. ZooKeeper 3.8's CommitProcessor
-// looks for work before it takes the lock under which it waits for work. It misses what is
-// committed in between, and finds it when the next request comes. With one client that is
-// the next ping, a third of the session's timeout later.
+// nudge sends a request to a server that owes an answer. ZooKeeper 3.8's
+// CommitProcessor looks for work before it takes the lock under which it waits for
+// work. It misses what is committed in between, and finds it when the next request
+// comes. With one client that is the next ping, a third of the session's timeout later.
 func (l *link) nudge() {
 	if l.nudges.Add(1) > maxNudges { // the server answers nothing
 		l.nudges.Add(-1)
@@ -306,13 +219,14 @@ func (l *link) nudge() {
 	}()
 }
 
-// suspect closes the connection if the server has been silent for half of the time of an operation,
-// or if one that began at start has no answer in all its time and there are other servers. The
-// library would wait for two thirds of the session, in which every lease ends. It does so once in
-// the time of two operations: a leader that stands still is no fault of the next connection.
+// suspect closes the connection if the server has been silent for half of the time of
+// an operation, or if one that began at start has no answer in all its time and there
+// are other servers. The library would wait for two thirds of the session, in which
+// every lease ends. It does so once in the time of two operations: a leader that stands
+// still is no fault of the next connection.
 func (l *link) suspect(start time.Time) {
 	l.mu.Lock()
-	s, limit := l.latest, l.opts.opTimeout
+	s, limit := l.latest, l.config.OpTimeout
 	if s == nil || time.Since(l.suspected) < 2*limit {
 		l.mu.Unlock()
 		return
@@ -346,7 +260,7 @@ func (l *link) explain(err error) error {
 	e := &serverError{addr: addr, err: err}
 	switch {
 	case errors.Is(err, errNoAnswer):
-		e.err, e.cause = fmt.Errorf("%w within %v", err, l.opts.opTimeout), cause
+		e.err, e.cause = fmt.Errorf("%w within %v", err, l.config.OpTimeout), cause
 	case errors.Is(err, errNoSession) && cause == nil:
 		e.cause = errNoAnswer
 	case errors.Is(err, errNoSession), errors.Is(err, zk.ErrConnectionClosed), errors.Is(err, zk.ErrNoServer),
@@ -355,7 +269,7 @@ func (l *link) explain(err error) error {
 	case errors.Is(err, zk.ErrNoAuth) && user == "":
 		e.cause = errNoCredentials
 	case errors.Is(err, zk.ErrNoAuth):
-		e.cause = fmt.Errorf("the ACL does not give it to the user %q with this password, see WithACL", user)
+		e.cause = fmt.Errorf("the ACL does not give it to the user %q with this password, see Config.ACL", user)
 	}
 	return e
 }
@@ -376,5 +290,6 @@ func (l *link) cause(ctx context.Context) error {
 	return l.explain(errNoSession)
 }
 
-// silent drops the messages of the client library: the errors of the calls say the same.
+// silent drops the messages of the client library: the errors of the calls say the
+// same.
 var silent = log.New(io.Discard, "", 0)

@@ -14,8 +14,8 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
-// TestNamesAreLookedUpAgain: a server moves to another address and keeps its name. A name
-// that is not known is not an error while another one is.
+// TestNamesAreLookedUpAgain: a server moves to another address and keeps its name. A
+// name that is not known is not an error while another one is.
 func TestNamesAreLookedUpAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -38,8 +38,7 @@ func TestNamesAreLookedUpAgain(t *testing.T) {
 			}
 			return nil, fmt.Errorf("nothing is at %s", address)
 		}
-		b := newBackend(t, []string{"later:2181", "zk:2181"}, zklock.WithLookup(lookup), zklock.WithDialer(dial),
-			zklock.WithOpTimeout(10*time.Second))
+		b := newBackend(t, []string{"later:2181", "zk:2181"}, zklock.Config{Dialer: dial, OpTimeout: 10 * time.Second}.WithLookup(lookup))
 		g := testkit.MustTry(t, b, testkit.NewRequest("key"))
 		for _, address := range []string{"10.0.0.2", "10.0.0.3"} {
 			at.set([]string{address, address + "0", address + "1"})

@@ -15,12 +15,12 @@ import (
 
 // The replies to a renewal and to a release are lost.
 //
-// Row 8 (zklock): the lease continues, and the release succeeds in the background and does
-// not touch the node of the next holder. Fails if a renewal without an answer counts as
-// Lost.
+// Row 8 (zklock): the lease continues, and the release succeeds in the background and
+// does not touch the node of the next holder. Fails if a renewal without an answer
+// counts as Lost.
 func TestLostRenewalAndRelease(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, v *virtual) {
-		other := newVirtual(t, v.server, zklock.WithSessionTimeout(5*time.Minute))
+		other := newVirtual(t, v.server, zklock.Config{SessionTimeout: 5 * time.Minute})
 		g := testkit.MustTry(t, v, testkit.NewRequest("key"))
 		w := testkit.StartWaiter(t, other, testkit.NewRequest("key"))
 		synctest.Wait()
@@ -54,8 +54,8 @@ func TestLostRenewalAndRelease(t *testing.T) {
 //
 // Row 8 (zklock): the owner finds its node again and has the key. Fails if the Backend
 // does not look for a node after the reply to its creation was lost.
-// Row 12 (zklock): the owner finds its node again. Fails if the Backend does not look for
-// a node after the reply to its creation was lost.
+// Row 12 (zklock): the owner finds its node again. Fails if the Backend does not look
+// for a node after the reply to its creation was lost.
 func TestLostCreateReply(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, v *virtual) {
 		mustWork(t, v.Backend, "key") // creates the key's node
@@ -73,14 +73,15 @@ func TestLostCreateReply(t *testing.T) {
 
 // The connection of a holder and of a waiter is cut for longer than the session lasts.
 //
-// Row 9 (zklock): the holder's context is cancelled while no server answers, before another owner
-// gets the key. Fails if a lease may be longer than the session.
-// Row 12 (zklock): the holder's context is cancelled before another owner gets the key, and both
-// work again in a new session, the waiter at once. Fails if a lease may be longer than the session.
+// Row 9 (zklock): the holder's context is cancelled while no server answers, before
+// another owner gets the key. Fails if a lease may be longer than the session.
+// Row 12 (zklock): the holder's context is cancelled before another owner gets the key,
+// and both work again in a new session, the waiter at once. Fails if a lease may be
+// longer than the session.
 func TestCutForLonger(t *testing.T) {
 	reconnects(t)
 	inVirtualTime(t, func(t *testing.T, v *virtual) {
-		other := newVirtual(t, v.server, zklock.WithSessionTimeout(5*time.Minute))
+		other := newVirtual(t, v.server, zklock.Config{SessionTimeout: 5 * time.Minute})
 		locker := testkit.NewLocker(t, v, distlock.Config{})
 		lease := testkit.MustAcquire(t, locker, "cut", distlock.Opts{KeyTimeout: time.Minute})
 		held := testkit.MustTry(t, other, testkit.NewRequest("cut-too"))

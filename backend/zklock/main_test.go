@@ -14,8 +14,8 @@ import (
 	"github.com/distlock-go/distlock/internal/test/zktest"
 )
 
-// shared is the server of all tests that do not stop or restart it. A JVM takes a second
-// to start.
+// shared is the server of all tests that do not stop or restart it. A JVM takes a
+// second to start.
 var shared zktest.Shared
 
 func TestMain(m *testing.M) {

@@ -2,8 +2,10 @@ package zklock
 
 import (
 	"bytes"
+	"fmt"
 	"regexp"
 	"strconv"
+	"time"
 
 	"github.com/distlock-go/distlock/driver"
 )
@@ -28,7 +30,8 @@ const (
 )
 
 var (
-	// recipeName matches the names of this package, of Curator's recipes and of kazoo's.
+	// recipeName matches the names of this package, of Curator's recipes and of
+	// kazoo's.
 	recipeName = regexp.MustCompile(`^(?:_c_(.{36})-(go-(kept-)?)?)?.*(lock-|__READ__|__WRIT__|__r?lock__|__PERMIT([1-9]\d*)__)(\d{10,}|-\d{9,})$`)
 
 	// plainName matches names that begin with tagPlain and are none of a recipe.
@@ -61,7 +64,8 @@ func (n node) Sharing() driver.Sharing { return n.kind.sharing }
 // nodePrefix returns the name of a node without its number.
 func nodePrefix(guid string, k kind) string { return prefix + guid + "-" + mark + k.tag }
 
-// parseNode parses a name. It returns false if a node with this name is not in the queue.
+// parseNode parses a name. It returns false if a node with this name is not in the
+// queue.
 func parseNode(name string) (n node, ok bool) {
 	n = node{name: name, kind: kind{tag: tagPlain}}
 	var number string
@@ -88,12 +92,13 @@ func parseNode(name string) (n node, ok bool) {
 	return n, true
 }
 
-// guidOf returns the UUID that represents an owner in the names of nodes: the one that the
-// owner begins with. So an owner's node can be found after the reply to its creation was lost.
+// guidOf returns the UUID that represents an owner in the names of nodes. The owner
+// begins with it. So an owner's node can be found after the reply to its creation was
+// lost.
 func guidOf(owner string) string { return owner[:uuidLen] }
 
-// ownerOf is the inverse of guidOf for the owners of a Locker: it returns the owner with
-// this UUID and this name of its holder.
+// ownerOf is the inverse of guidOf for the owners of a Locker: it returns the owner
+// with this UUID and this name of its holder.
 func ownerOf(guid, name string) string {
 	if name == "" {
 		return guid
@@ -104,9 +109,9 @@ func ownerOf(guid, name string) string {
 // maxHolderName bounds the name of a holder that another program has written.
 const maxHolderName = 64
 
-// revokeMessage is the data of a node if its owner is asked to give the key back. Curator's
-// Revoker writes it, and its recipes compare all of the data with it. In a node of this
-// package the name of the holder follows if this package has written it.
+// revokeMessage is the data of a node if its owner is asked to give the key back.
+// Curator's Revoker writes it, and its recipes compare all of the data with it. In a
+// node of this package the name of the holder follows if this package has written it.
 const revokeMessage = "__REVOKE__"
 
 // holderName returns the name of the holder in the data of a node, or "" if the data is
@@ -126,4 +131,19 @@ func holderName(data []byte) string {
 		}
 	}
 	return string(data)
+}
+
+// keptData returns the data of a node that lasts for d.
+func keptData(d time.Duration, holder []byte) []byte {
+	return fmt.Appendf(nil, "kept=%d %s", d.Milliseconds(), holder)
+}
+
+// parseKept is the inverse of keptData. It returns false for other data.
+func parseKept(data []byte) (d time.Duration, holder []byte, ok bool) {
+	var ms int64
+	if _, err := fmt.Sscanf(string(data), "kept=%d", &ms); err != nil {
+		return 0, nil, false
+	}
+	_, holder, ok = bytes.Cut(data, []byte(" "))
+	return time.Duration(ms) * time.Millisecond, holder, ok
 }

@@ -18,7 +18,7 @@ const retryPause = 100 * time.Millisecond
 
 // nodes creates, finds and deletes the nodes of tickets.
 type nodes struct {
-	opts       *options
+	config     *Config
 	link       *link
 	background *placequeue.Background
 	deleting   sync.Map // the paths of nodes that are being deleted: search leaves them out
@@ -32,8 +32,8 @@ type view struct {
 	time  int64    // when that was, in milliseconds of the servers' clock
 }
 
-// create creates the node of tk, which the caller has locked, and reads the queue. The lock is
-// needed until the result is there.
+// create creates the node of tk, which the caller has locked, and reads the queue. The
+// lock is needed until the result is there.
 func (n *nodes) create(tk *ticket, s *session) *pending[view] {
 	return begin(n.link, func(c *zk.Conn) (view, error) {
 		node, err := n.createIn(c, tk.parent, nodePrefix(tk.guid, tk.kind), tk.data())
@@ -52,8 +52,8 @@ func (n *nodes) create(tk *ticket, s *session) *pending[view] {
 		case err != nil:
 			return view{}, denied(err, "read", tk.parent)
 		case len(names) == 1:
-			// The last change of the queue is the creation of the node, or a deletion since.
-			// A node that is created later has a larger ID than both.
+			// The last change of the queue is the creation of the node, or a deletion
+			// since. A node that is created later has a larger ID than both.
 			return view{names, s.id, parent.Pzxid, 0}, nil
 		}
 		exists, stat, err := c.Exists(node)
@@ -86,8 +86,8 @@ func nothingDone(err error) bool {
 	}, func(e error) bool { return errors.Is(err, e) })
 }
 
-// find looks for the node of tk if its creation is in doubt because the reply was lost. It
-// deletes the other nodes of the owner.
+// find looks for the node of tk if its creation is in doubt because the reply was lost.
+// It deletes the other nodes of the owner.
 func (n *nodes) find(ctx context.Context, tk *ticket, s *session) error {
 	if !tk.inDoubt {
 		return nil
@@ -108,8 +108,8 @@ func (n *nodes) find(ctx context.Context, tk *ticket, s *session) error {
 	return nil
 }
 
-// search returns the paths of the nodes of tk's owner, without those that are being deleted:
-// the first one that is of session s and of tk's kind, and all others.
+// search returns the nodes of tk's owner that are not being deleted. own is the first
+// of session s and of tk's kind; others are the rest.
 func (n *nodes) search(ctx context.Context, tk *ticket, s *session) (own string, others []string, err error) {
 	// The server of the present connection may not know the node yet.
 	if _, err := n.link.sync().wait(ctx); err != nil {
@@ -151,8 +151,8 @@ func (n *nodes) delete(ctx context.Context, tk *ticket) (existed bool, err error
 	return existed, err
 }
 
-// deleteInBackground deletes the node of a ticket that was given up. It returns at once.
-// The deletion is repeated until the node or the session is gone.
+// deleteInBackground deletes the node of a ticket that was given up. It returns at
+// once. The deletion is repeated until the node or the session is gone.
 func (n *nodes) deleteInBackground(tk *ticket) {
 	n.background.Run(func() {
 		if !tk.lock(n.background) {
@@ -202,8 +202,8 @@ func (n *nodes) tryDelete(ctx context.Context, tk *ticket) (existed bool, err er
 	return existed, err
 }
 
-// discard deletes a node, which is nobody's from now on. After an error it continues in the
-// background, until session s ends; nil if the node does not end with a session.
+// discard deletes a node, which is nobody's from now on. After an error it continues in
+// the background, until session s ends; nil if the node does not end with a session.
 func (n *nodes) discard(ctx context.Context, path string, s *session) (existed bool, err error) {
 	n.deleting.Store(path, true)
 	if existed, err = n.link.remove(path).wait(ctx); err == nil {
@@ -242,11 +242,11 @@ func (n *nodes) retry(f func(ctx context.Context) error) {
 	}
 }
 
-// createIn creates an ephemeral sequential node, and the nodes above it if they do not exist.
-// It returns the path of the node. It blocks.
+// createIn creates an ephemeral sequential node, and the nodes above it if they do not
+// exist. It returns the path of the node. It blocks.
 func (n *nodes) createIn(c *zk.Conn, parent, name string, data []byte) (string, error) {
 	for {
-		node, err := c.Create(parent+"/"+name, data, zk.FlagEphemeralSequential, n.opts.acl)
+		node, err := c.Create(parent+"/"+name, data, zk.FlagEphemeralSequential, n.config.ACL)
 		if !errors.Is(err, zk.ErrNoNode) {
 			return node, denied(err, "create in", parent)
 		}
@@ -256,16 +256,16 @@ func (n *nodes) createIn(c *zk.Conn, parent, name string, data []byte) (string, 
 	}
 }
 
-// createAll creates the node at path and those above it. The root and the nodes above it are
-// persistent. The nodes below the root are containers, which the server deletes some time after
-// their last child: at any time, even between two requests.
+// createAll creates the node at path and those above it. The root and the nodes above
+// it are persistent. The nodes below the root are containers, which the server deletes
+// some time after their last child: at any time, even between two requests.
 func (n *nodes) createAll(c *zk.Conn, path string) error {
 	for {
 		var err error
-		if len(path) > len(n.opts.root) {
-			_, err = c.CreateContainer(path, nil, zk.FlagContainer, n.opts.acl)
+		if len(path) > len(n.config.Root) {
+			_, err = c.CreateContainer(path, nil, zk.FlagContainer, n.config.ACL)
 		} else {
-			_, err = c.Create(path, nil, zk.FlagPersistent, n.opts.acl)
+			_, err = c.Create(path, nil, zk.FlagPersistent, n.config.ACL)
 		}
 		i := strings.LastIndexByte(path, '/')
 		switch {

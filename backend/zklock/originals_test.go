@@ -13,8 +13,8 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
-// original is a lock as articles write it by hand: an ephemeral sequential node, which has
-// the lock when it is the first of all children.
+// original is a lock as articles write it by hand: an ephemeral sequential node, which
+// has the lock when it is the first of all children.
 type original struct {
 	conn  *zk.Conn
 	path  string
@@ -53,8 +53,9 @@ func (o original) lock() (node string, err error) {
 
 // They compare the names or the numbers of the nodes.
 //
-// Row 22 (zklock): a lock with a plain name excludes ours, and all get their turns. Fails if
-// such a name is skipped, or an owner keeps its node while it waits for such a lock.
+// Row 22 (zklock): a lock with a plain name excludes ours, and all get their turns.
+// Fails if such a name is skipped, or an owner keeps its node while it waits for such a
+// lock.
 func TestOriginals(t *testing.T) {
 	t.Parallel()
 	addr := shared.Server(t).Addr()
@@ -99,7 +100,7 @@ func TestOriginals(t *testing.T) {
 				b := newBackend(t, []string{addr})
 				wg.Go(func() {
 					for range rounds {
-						g, err := b.Acquire(t.Context(), testkit.NewRequest(key))
+						g, err := testkit.Await(t.Context(), b, testkit.NewRequest(key), testkit.Looks{})
 						if err != nil {
 							t.Error(err)
 							return

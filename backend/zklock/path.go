@@ -8,8 +8,8 @@ import (
 )
 
 // EscapeKey returns the name of a key's node: the key, with %XX for each byte that
-// ZooKeeper forbids or that has a meaning in a path. Different keys have different names,
-// and a name never contains a slash.
+// ZooKeeper forbids or that has a meaning in a path. Different keys have different
+// names, and a name never contains a slash.
 func EscapeKey(key string) string {
 	switch key {
 	case "":
@@ -30,8 +30,8 @@ func EscapeKey(key string) string {
 	return b.String()
 }
 
-// UnescapeKey is the inverse of [EscapeKey]. It returns false if EscapeKey does not return
-// the name for any key.
+// UnescapeKey is the inverse of [EscapeKey]. It returns false if EscapeKey does not
+// return the name for any key.
 func UnescapeKey(name string) (key string, ok bool) {
 	if name == EscapeKey("") {
 		return "", true

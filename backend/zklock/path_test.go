@@ -49,8 +49,8 @@ func TestEscapeKey(t *testing.T) {
 	}
 }
 
-// FuzzPath: ZooKeeper accepts every name, and UnescapeKey returns its key. So no two keys
-// have the same name.
+// FuzzPath: ZooKeeper accepts every name, and UnescapeKey returns its key. So no two
+// keys have the same name.
 func FuzzPath(f *testing.F) {
 	for _, key := range []string{
 		"", "a", "/", ".", "..", "...", "zookeeper", "a/b", "%", "%25", "a%2Fb", "\x00", "\x1f", "\x7f", "\u0080", "\u009f",

@@ -34,7 +34,7 @@ func begin[T any](l *link, f func(*zk.Conn) (T, error)) *pending[T] {
 
 // wait returns the result of f, or an error if ctx ends first.
 func (p *pending[T]) wait(ctx context.Context) (T, error) {
-	start, pause := time.Now(), min(nudgeAfter, p.link.opts.opTimeout/4)
+	start, pause := time.Now(), min(nudgeAfter, p.link.config.OpTimeout/4)
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
 	for {

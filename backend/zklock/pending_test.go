@@ -7,8 +7,8 @@ import (
 	"github.com/distlock-go/distlock/backend/zklock"
 )
 
-// TestAnswerAfterTheEnd: an answer that has arrived counts even if the context has ended,
-// for example while the process was suspended.
+// TestAnswerAfterTheEnd: an answer that has arrived counts even if the context has
+// ended, for example while the process was suspended.
 func TestAnswerAfterTheEnd(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(context.Background())

@@ -16,8 +16,8 @@ import (
 
 // A user lacks one permission: Ping refuses it, too.
 //
-// Row 17 (zklock): the error names the permission that is missing, and no lock is granted that
-// cannot be given back. Fails if only the answer of the leader is tried.
+// Row 17 (zklock): the error names the permission that is missing, and no lock is
+// granted that cannot be given back. Fails if only the answer of the leader is tried.
 func TestMissingPermission(t *testing.T) {
 	t.Parallel()
 	addr := []string{shared.Server(t).Addr()}
@@ -28,8 +28,8 @@ func TestMissingPermission(t *testing.T) {
 		t.Run(strings.Fields(want)[3], func(t *testing.T) {
 			t.Parallel()
 			root := "/lacks-" + uuid.NewString()
-			b := newBackend(t, addr, zklock.WithRoot(root), zklock.WithDigest("shop", "secret"),
-				zklock.WithACL(zk.DigestACL(zk.PermAll&^perm, "shop", "secret")...))
+			b := newBackend(t, addr, zklock.Config{Root: root, User: "shop", Password: "secret",
+				ACL: zk.DigestACL(zk.PermAll&^perm, "shop", "secret")})
 			for range 2 {
 				_, err := b.TryAcquire(t.Context(), testkit.NewRequest("key"))
 				mustLack(t, err, want+`"`+root)
@@ -46,7 +46,7 @@ func TestMissingPermission(t *testing.T) {
 	}
 	root := above + "/locks"
 	want := `no permission to create "` + root + `"`
-	b := newBackend(t, addr, zklock.WithRoot(root))
+	b := newBackend(t, addr, zklock.Config{Root: root})
 	mustLack(t, b.Ping(t.Context()), want)
 	_, err := b.TryAcquire(t.Context(), testkit.NewRequest("key"))
 	mustLack(t, err, want)
@@ -54,12 +54,13 @@ func TestMissingPermission(t *testing.T) {
 
 func mustLack(tb testing.TB, err error, want string) {
 	tb.Helper()
-	if !errors.Is(err, zk.ErrNoAuth) || errors.Is(err, driver.ErrNotAcquired) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "see With") {
+	if !errors.Is(err, zk.ErrNoAuth) || errors.Is(err, driver.ErrNotAcquired) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "see Config.") {
 		tb.Errorf("%v, want %s", err, want)
 	}
 }
 
-// TestTrialIsMadeOnce: the first Ping creates a node and deletes it, and later calls do not.
+// TestTrialIsMadeOnce: the first Ping creates a node and deletes it, and later calls do
+// not.
 func TestTrialIsMadeOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

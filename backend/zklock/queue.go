@@ -11,8 +11,8 @@ import (
 // maxNodes is the largest number that the server's counter of a key's node can reach.
 const maxNodes = 1<<31 - 1
 
-// errOverflow: the counter has 31 bits and continues below zero. After that the names do
-// not tell the order.
+// errOverflow: the counter has 31 bits and continues below zero. After that the names
+// do not tell the order.
 var errOverflow = errors.New("zklock: the sequence numbers of the key's node are used up; delete it while the key is not used")
 
 // queue is the nodes of a key in the order of their numbers.

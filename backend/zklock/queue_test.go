@@ -11,8 +11,8 @@ import (
 
 const guid = "9f0a3c52-7c1e-4e59-8a86-7d1d1a4b7c11"
 
-// kinds are what the nodes of a queue can ask for: x is an exclusive lock, w is Curator's
-// write lock, r is a reader, and a digit is the number of permits.
+// kinds are what the nodes of a queue can ask for: x is an exclusive lock, w is
+// Curator's write lock, r is a reader, and a digit is the number of permits.
 var kinds = map[rune]struct {
 	tag     string
 	sharing driver.Sharing

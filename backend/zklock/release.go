@@ -7,12 +7,12 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// Release implements [driver.Backend]. It deletes the owner's node, in one round trip. If
-// there is no answer it returns an error and continues in the background until the node
-// or the session is gone. It fails with [driver.ErrLost] if g has tokens and the node was
-// already gone, or if another owner has the key. Repeating a release that had no answer is
-// not an error, for a bounded number of past releases.
-func (b *Backend) Release(ctx context.Context, g driver.Grant) error {
+// Release implements [driver.Backend]. It deletes the owner's node, in one round trip.
+// If there is no answer it returns an error and continues in the background until the
+// node or the session is gone. It fails with [driver.ErrLost] if g has tokens and the
+// node was already gone, or if another owner has the key. Repeating a release that had
+// no answer is not an error, for a bounded number of past releases.
+func (b *backend) Release(ctx context.Context, g driver.Grant) error {
 	op, end := b.link.opContext(ctx)
 	defer end()
 	return b.table.Release(&g,
@@ -21,7 +21,7 @@ func (b *Backend) Release(ctx context.Context, g driver.Grant) error {
 }
 
 // deleteAll deletes the nodes of g's owner that it finds in the queue.
-func (b *Backend) deleteAll(ctx context.Context, g *driver.Grant) (found bool, queued int, err error) {
+func (b *backend) deleteAll(ctx context.Context, g *driver.Grant) (found bool, queued int, err error) {
 	parent := b.path(g.Key)
 	q, err := b.queue(ctx, parent)
 	if err != nil {

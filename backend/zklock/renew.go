@@ -7,25 +7,22 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/distlock-go/distlock/backend/internal/placequeue"
 	"github.com/distlock-go/distlock/driver"
 )
-
-// renewal is one grant of a call of Renew.
-type renewal = placequeue.Renewal[*ticket, *session]
 
 // maxRenewals is how many nodes one call of Renew reads at the same time.
 const maxRenewals = 256
 
-// Renew implements [driver.Backend]. It makes sure that the leader answers, in one round
-// trip, and then that each node exists and belongs to the session, all at the same time. It also
-// reads the queues: a lock that does not see the node, of another recipe of Curator, ends
-// the lease, and the result's error wraps [driver.ErrForeign].
+// Renew implements [driver.Backend]. It makes sure that the leader answers, in one
+// round trip, and then that each node exists and belongs to the session, all at the
+// same time. It also reads the queues: a lock that does not see the node, of another
+// recipe of Curator, ends the lease, and the result's error wraps [driver.ErrForeign].
 //
-// A renewal may make a lease longer than the session's timeout allows: the lease then lasts
-// as long as the process, and only as long as the session if the process dies. The node of a
-// grant with Retain is replaced by one that lasts: see the package comment.
-func (b *Backend) Renew(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
+// A renewal may make a lease longer than the session's timeout allows: the lease then
+// lasts as long as the process, and only as long as the session if the process dies.
+// The node of a grant with Retain is replaced by one that lasts: see the package
+// comment.
+func (b *backend) Renew(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
 	renewals := b.table.Renewals(grants, report)
 	if len(renewals) == 0 {
 		return
@@ -51,7 +48,7 @@ func (b *Backend) Renew(ctx context.Context, grants []driver.Grant, report func(
 }
 
 // renew renews one lock. The error says why the leader has not answered, if it has not.
-func (b *Backend) renew(ctx context.Context, r *renewal, sent time.Time, err error) driver.RenewResult {
+func (b *backend) renew(ctx context.Context, r *renewal, sent time.Time, err error) driver.RenewResult {
 	if r.Retains() {
 		kept := false
 		if err == nil {

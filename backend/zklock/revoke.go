@@ -12,16 +12,16 @@ import (
 )
 
 // Revoke implements [driver.Revoker]. It writes Curator's message into the nodes of the
-// holders, so it also asks a holder that uses Curator's makeRevocable. The message is not
-// lost: a holder that listens later is told, and a process that was asked does not extend its
-// lock for another goroutine.
-func (b *Backend) Revoke(ctx context.Context, key string) (bool, error) {
+// holders, so it also asks a holder that uses Curator's makeRevocable. The message is
+// not lost: a holder that listens later is told, and a process that was asked does not
+// extend its lock for another goroutine.
+func (b *backend) Revoke(ctx context.Context, key string) (bool, error) {
 	return b.eachHolder(ctx, key, b.ask)
 }
 
-// ask writes the message into the node n at path, unless its owner is done. It returns false if
-// there is no such node.
-func (b *Backend) ask(ctx context.Context, path string, n node) (existed bool, err error) {
+// ask writes the message into the node n at path, unless its owner is done. It returns
+// false if there is no such node.
+func (b *backend) ask(ctx context.Context, path string, n node) (existed bool, err error) {
 	for {
 		found, err := b.link.content(path).wait(ctx)
 		if err != nil || found.stat.Czxid == 0 || n.kept {
@@ -41,7 +41,7 @@ func (b *Backend) ask(ctx context.Context, path string, n node) (existed bool, e
 }
 
 // Revoked implements [driver.Revoker]. It watches the data of the owner's node.
-func (b *Backend) Revoked(ctx context.Context, g driver.Grant) <-chan struct{} {
+func (b *backend) Revoked(ctx context.Context, g driver.Grant) <-chan struct{} {
 	asked := make(chan struct{})
 	if lock, ok := b.table.HeldBy(&g); ok {
 		b.background.Run(func() {
@@ -53,9 +53,9 @@ func (b *Backend) Revoked(ctx context.Context, g driver.Grant) <-chan struct{} {
 	return asked
 }
 
-// awaitMessage waits until a node contains the message. It returns false if ctx ends or the
-// node is deleted first.
-func (b *Backend) awaitMessage(ctx context.Context, path string) bool {
+// awaitMessage waits until a node contains the message. It returns false if ctx ends or
+// the node is deleted first.
+func (b *backend) awaitMessage(ctx context.Context, path string) bool {
 	for {
 		w, err := b.watches.add(ctx, path)
 		var again <-chan time.Time

@@ -13,50 +13,37 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
-// TestSessionIsOver: as soon as the server has said that the session is over, a renewal is
-// lost, without a request.
+// TestSessionIsOver: the server has said that the session is over, before a renewal or
+// while it waits for a connection. It is lost, without a request.
 func TestSessionIsOver(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, v *virtual) {
-		g := testkit.MustTry(t, v, testkit.NewRequest("key"))
-		v.server.On(func(op int32, _ string) fate {
-			if op == opConnect { // the server says that the session is over, and is gone
-				v.network.Refuse(true)
-			}
-			return served
+	for name, during := range map[string]bool{"before": false, "during": true} {
+		t.Run(name, func(t *testing.T) {
+			inVirtualTime(t, func(t *testing.T, v *virtual) {
+				g := testkit.MustTry(t, v, testkit.NewRequest("key"))
+				v.server.On(func(op int32, _ string) fate {
+					if op == opConnect { // the server says that the session is over, and is gone
+						v.network.Refuse(true)
+					}
+					return served
+				})
+				v.network.Refuse(during)
+				v.newSession()
+				start := time.Now()
+				time.AfterFunc(time.Second/2, func() { v.network.Refuse(false) })
+				if got := testkit.Renewed(t, v, g); got.Status != driver.Lost || !during && time.Since(start) != 0 {
+					t.Errorf("a renewal after the session: %+v after %v", got, time.Since(start))
+				}
+			})
 		})
-		v.newSession()
-		start := time.Now()
-		if got := testkit.Renewed(t, v, g); got.Status != driver.Lost || time.Since(start) != 0 {
-			t.Errorf("a renewal after the session: %+v after %v", got, time.Since(start))
-		}
-	})
+	}
 }
 
-// TestSessionEndsDuringRenewal: the session ends while a renewal waits for a connection.
-func TestSessionEndsDuringRenewal(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, v *virtual) {
-		g := testkit.MustTry(t, v, testkit.NewRequest("key"))
-		v.network.Refuse(true)
-		v.newSession()
-		v.server.On(func(op int32, _ string) fate {
-			if op == opConnect {
-				v.network.Refuse(true)
-			}
-			return served
-		})
-		time.AfterFunc(time.Second/2, func() { v.network.Refuse(false) })
-		if got := testkit.Renewed(t, v, g); got.Status != driver.Lost {
-			t.Errorf("a renewal in which the session ended: %+v", got)
-		}
-	})
-}
-
-// Between the start of a call and its first request the session has changed, and the server still
-// shows the node of the earlier one.
+// Between the start of a call and its first request the session has changed, and the
+// server still shows the node of the earlier one.
 //
-// Row 12 (zklock): the node of an earlier session is no lock, for an acquisition, a renewal or
-// an extension. Fails if a node counts because its owner is the session in which it was
-// created.
+// Row 12 (zklock): the node of an earlier session is no lock, for an acquisition, a
+// renewal or an extension. Fails if a node counts because its owner is the session in
+// which it was created.
 func TestNodeOfAnEarlierSession(t *testing.T) {
 	t.Parallel()
 	for name, use := range map[string]func(t *testing.T, v *virtual, r driver.Request, g driver.Grant){
@@ -95,8 +82,8 @@ func TestNodeOfAnEarlierSession(t *testing.T) {
 	}
 }
 
-// TestNodeOfAnotherSession: the node of a holder belongs to another session. It is not a lock,
-// for a renewal or an extension.
+// TestNodeOfAnotherSession: the node of a holder belongs to another session. It is not
+// a lock, for a renewal or an extension.
 func TestNodeOfAnotherSession(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, v *virtual) {
 		stolen := func(key string) driver.Grant {
@@ -113,8 +100,8 @@ func TestNodeOfAnotherSession(t *testing.T) {
 	})
 }
 
-// TestNodeOfAnotherKind: the creations of two nodes with one UUID are in doubt, first for an
-// exclusive lock, then for a shared one. The exclusive node is not that of the reader.
+// TestNodeOfAnotherKind: the creations of two nodes with one UUID are in doubt, first
+// for an exclusive lock, then for a shared one. The exclusive node is not the reader's.
 func TestNodeOfAnotherKind(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, v *virtual) {
 		mustWork(t, v.Backend, "key") // creates the key's node
@@ -131,8 +118,8 @@ func TestNodeOfAnotherKind(t *testing.T) {
 	})
 }
 
-// TestCreatedInTheNextSession: the request for a node is written in the next session. The
-// owner finds that node, and needs no other.
+// TestCreatedInTheNextSession: the request for a node is written in the next session.
+// The owner finds that node, and needs no other.
 func TestCreatedInTheNextSession(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, v *virtual) {
 		v.acrossSessions(func() {
@@ -146,23 +133,11 @@ func TestCreatedInTheNextSession(t *testing.T) {
 	})
 }
 
-// TestLeaderMustAnswer: a server that is cut off from the leader answers reads. A renewal
-// there is in doubt, and the node of a creation in doubt is looked for where the leader is.
+// TestLeaderMustAnswer: a server that is cut off from the leader answers reads. The
+// node of a creation in doubt is looked for where the leader is, and a waiter asks it.
 func TestLeaderMustAnswer(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, v *virtual) {
-		g := testkit.MustTry(t, v, testkit.NewRequest("key"))
-		v.server.On(func(op int32, _ string) fate {
-			if op == opSync {
-				return dropped
-			}
-			return served
-		})
-		if got := testkit.Renewed(t, v, g); got.Status != driver.Unknown || got.Err == nil {
-			t.Errorf("a renewal without the leader: %+v", got)
-		}
-
 		// The creation reaches the leader, and this server later.
-		v.server.On(nil)
 		mustWork(t, v.Backend, "other") // creates the key's node
 		r := testkit.NewRequest("other")
 		v.tryInDoubt(t, r, postponed)
@@ -175,12 +150,13 @@ func TestLeaderMustAnswer(t *testing.T) {
 		}
 		v.mustBeEmpty(t, "other")
 
-		// A waiter sees that the node in front is gone, at a server that the leader does not answer.
+		// A waiter sees that the node in front is gone, at a server that the leader
+		// does not answer.
 		held := testkit.MustTry(t, v, testkit.NewRequest("held"))
 		other := newVirtual(t, v.server)
 		waits, result := testkit.NewRequest("held"), make(chan error, 1)
 		go func() {
-			_, err := other.Acquire(t.Context(), waits)
+			_, err := testkit.Await(t.Context(), other, waits, testkit.Looks{})
 			result <- err
 		}()
 		synctest.Wait()
@@ -201,8 +177,8 @@ func TestLeaderMustAnswer(t *testing.T) {
 
 // An owner gives up while the creation of its node is in flight.
 //
-// Row 9 (zklock): a node that is created late is deleted. Fails if nothing is deleted in
-// the background.
+// Row 9 (zklock): a node that is created late is deleted. Fails if nothing is deleted
+// in the background.
 func TestGivenUpInFlight(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, v *virtual) {
 		mustWork(t, v.Backend, "key") // creates the key's node
@@ -225,5 +201,5 @@ func TestGivenUpInFlight(t *testing.T) {
 		if all, left := v.server.Created(parentOf("key")), v.server.Children(parentOf("key")); len(all) != 2 || len(left) != 0 {
 			t.Errorf("created %q, left %q", all, left)
 		}
-	}, zklock.WithOpTimeout(time.Hour)) // the connection is not given up
+	}, zklock.Config{OpTimeout: time.Hour}) // the connection is not given up
 }

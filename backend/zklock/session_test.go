@@ -9,8 +9,8 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
-// TestMaxLease: the longest lease ends before the session can end, in the worst case that
-// its comment describes.
+// TestMaxLease: the longest lease ends before the session can end, in the worst case
+// that its comment describes.
 func TestMaxLease(t *testing.T) {
 	t.Parallel()
 	for _, tick := range []time.Duration{100 * time.Millisecond, 2 * time.Second} {
@@ -24,7 +24,8 @@ func TestMaxLease(t *testing.T) {
 	}
 }
 
-// TestLeaseBound: no lease is longer than half of the timeout that the server agreed to.
+// TestLeaseBound: no lease is longer than half of the timeout that the server agreed
+// to.
 func TestLeaseBound(t *testing.T) {
 	t.Parallel()
 	addr := []string{shared.Server(t).Addr()} // sessions of 400 ms to 600 s
@@ -34,7 +35,7 @@ func TestLeaseBound(t *testing.T) {
 		{10 * time.Second, time.Minute, 5 * time.Second},
 		{100 * time.Millisecond, time.Minute, 200 * time.Millisecond},
 	} {
-		b := newBackend(t, addr, zklock.WithSessionTimeout(c.session))
+		b := newBackend(t, addr, zklock.Config{SessionTimeout: c.session})
 		r := testkit.NewRequest("bound")
 		r.TTL = c.ttl
 		g := testkit.TryRepeatedly(t, b, r) // the shortest session may end in between

@@ -13,9 +13,10 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
-// TestConnectionDiesSilently: nothing arrives on the connection any more, and nothing closes
-// it. The first attempt succeeds over another one, within the time of one operation, and a
-// lease of three seconds is kept. The names of the servers lead to one address.
+// TestConnectionDiesSilently: nothing arrives on the connection any more, and nothing
+// closes it. The first attempt succeeds over another one, within the time of one
+// operation, and a lease of three seconds is kept. The names of the servers lead to one
+// address.
 func TestConnectionDiesSilently(t *testing.T) {
 	for name, c := range map[string]struct{ age, alone time.Duration }{
 		"renewals alone": {time.Minute, 10 * time.Second},
@@ -41,22 +42,21 @@ func TestConnectionDiesSilently(t *testing.T) {
 				if err := lease.Release(t.Context()); err != nil {
 					t.Error(err)
 				}
-			}, zklock.WithLookup(func(context.Context, string) ([]string, error) { return []string{"10.0.0.1"}, nil }))
+			}, zklock.Config{}.WithLookup(func(context.Context, string) ([]string, error) { return []string{"10.0.0.1"}, nil }))
 		})
 	}
 }
 
-// TestNothingSent: without a connection nothing is sent, and no ticket is left. After an attempt
-// in doubt another one is not certain.
+// TestNothingSent: without a connection nothing is sent, and no ticket is left. After
+// an attempt in doubt another one is not certain.
 func TestNothingSent(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, v *virtual) {
 		doubt, r := testkit.NewRequest("first"), testkit.NewRequest("key")
 		v.tryInDoubt(t, doubt, muted)
 		v.network.Refuse(true)
 		synctest.Wait()
-		r.Backoff = driver.NewBackoff(time.Second, 0)
 		for name, attempt := range map[string]func(ctx context.Context, r driver.Request) (driver.Grant, error){
-			"TryAcquire": v.TryAcquire, "Acquire": v.Acquire,
+			"TryAcquire": v.TryAcquire, "Enqueue": v.Enqueue,
 		} {
 			ended, end := context.WithCancel(t.Context())
 			end()
@@ -76,8 +76,8 @@ func TestNothingSent(t *testing.T) {
 	})
 }
 
-// TestMemberWithoutLeader: a server answers reads, and has lost the leader. Another server is
-// asked after one operation.
+// TestMemberWithoutLeader: a server answers reads, and has lost the leader. Another
+// server is asked after one operation.
 func TestMemberWithoutLeader(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, v *virtual) {
 		g := testkit.MustTry(t, v, testkit.NewRequest("key"))

@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// sniffer is a connection that also parses the first packet of the server, for the session's
-// timeout, which the client library does not return. And it puts the credentials of the
-// connection into requests for authentication, because the library repeats those that it was
-// given first.
+// sniffer is a connection that also parses the first packet of the server, for the
+// session's timeout, which the client library does not return. And it puts the
+// credentials of the connection into requests for authentication, because the library
+// repeats what it was given first.
 type sniffer struct {
 	net.Conn
 	in       *bufio.Reader   // reads from Conn: the library reads each packet in two parts
@@ -30,8 +30,8 @@ type sniffer struct {
 	owes  time.Time // when the first request was written after the server has sent something last; zero if there is none
 }
 
-// A packet begins with its length. The first packet then contains the protocol version, the
-// timeout in milliseconds and the ID of the session.
+// A packet begins with its length. The first packet then contains the protocol version,
+// the timeout in milliseconds and the ID of the session.
 const (
 	lengthLen = 4
 	helloLen  = lengthLen + 4 + 4 + 8
@@ -58,10 +58,10 @@ func (s *sniffer) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Write hides its errors and closes the connection instead, which has the same effect. If
-// a write fails, the client library answers the request, and again when it gives up the
-// connection. A request for authentication has no room for a second answer: the library
-// would hang.
+// Write hides its errors and closes the connection instead, which has the same effect.
+// If a write fails, the client library answers the request, and again when it gives up
+// the connection. A request for authentication has no room for a second answer: the
+// library would hang.
 func (s *sniffer) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	if s.owes.IsZero() {
@@ -75,8 +75,8 @@ func (s *sniffer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// edit returns the packet p as it is to be sent. A request for authentication ends with the
-// credentials, which the library leaves empty.
+// edit returns the packet p as it is to be sent. A request for authentication ends with
+// the credentials, which the library leaves empty.
 func (s *sniffer) edit(p []byte) []byte {
 	if len(p) <= lengthLen+8 || !s.connected() || binary.BigEndian.Uint32(p[lengthLen+4:]) != opSetAuth {
 		return p
@@ -87,16 +87,16 @@ func (s *sniffer) edit(p []byte) []byte {
 	return p
 }
 
-// connected reports whether the server has sent its first packet. The request before that
-// has no kind.
+// connected reports whether the server has sent its first packet. The request before
+// that has no kind.
 func (s *sniffer) connected() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.hello) == helloLen
 }
 
-// times returns how old the session on the connection is, and for how long the server has sent
-// nothing although it was asked.
+// times returns how old the session on the connection is, and for how long the server
+// has sent nothing although it was asked.
 func (s *sniffer) times() (age, silence time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -114,8 +114,8 @@ func (s *sniffer) end(why error) { s.once.Do(func() { s.onEnd(why) }) }
 
 // SetReadDeadline limits the time for the first packet to patience. For a server that
 // accepts connections and sends nothing, the client library would wait seven session
-// timeouts. The library ends each deadline and sets the next before it reads again: the end
-// needs no call of the system.
+// timeouts. The library ends each deadline and sets the next before it reads again: the
+// end needs no call of the system.
 func (s *sniffer) SetReadDeadline(t time.Time) error {
 	if t.IsZero() {
 		return nil

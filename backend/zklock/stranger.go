@@ -12,8 +12,9 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// recipe is a recipe of Curator or kazoo that creates nodes below the path of a lock. It sees
-// the nodes with its tags, whichever program has created them, and ignores all others.
+// recipe is a recipe of Curator or kazoo that creates nodes below the path of a lock.
+// It sees the nodes with its tags, whichever program has created them, and ignores all
+// others.
 type recipe struct {
 	names string
 	tags  []string
@@ -26,27 +27,27 @@ var recipes = []recipe{
 }
 
 const (
-	// leasesNode is the node in which the semaphore of Curator creates its nodes. It ignores
-	// all nodes beside it.
+	// leasesNode is the node in which the semaphore of Curator creates its nodes. It
+	// ignores all nodes beside it.
 	leasesNode      = "leases"
 	semaphoreRecipe = "InterProcessSemaphoreV2"
 )
 
-// stranger is a child of a key's node beside which an owner has no node: it waits until the
-// stranger is gone. Most strangers do not see nodes of the owner's kind, and take the lock
-// while such a node has it. A node in front that has a plain name does see it. But a program
-// with such names may compare all names as texts and wait for a node behind its own, while
-// the owner of that node waits for the program.
+// stranger is a child of a key's node beside which an owner has no node: it waits until
+// the stranger is gone. Most strangers do not see nodes of the owner's kind, and take
+// the lock while such a node has it. A node in front that has a plain name does see it.
+// But a program with such names may compare all names as texts and wait for a node
+// behind its own, while the owner of that node waits for the program.
 type stranger struct {
 	name string
 	what string // for Inspect
 	err  error  // why the owner does not get the key
 }
 
-// stranger returns a child of a key's node beside which a node of kind k must not be: one
-// that does not see it, or an ephemeral node of another program, which is a lock with a rule
-// that is not known. The children have the names, of which q is the queue.
-func (b *Backend) stranger(ctx context.Context, parent string, names []string, q queue, k kind) (*stranger, error) {
+// stranger returns a child of a key's node beside which a node of kind k must not be:
+// one that does not see it, or an ephemeral node of another program, which is a lock
+// with a rule that is not known. The children have the names, of which q is the queue.
+func (b *backend) stranger(ctx context.Context, parent string, names []string, q queue, k kind) (*stranger, error) {
 	if s := findStranger(names, q, k); s != nil || len(q) == len(names) { // all are in the queue
 		return s, nil
 	}
@@ -91,8 +92,9 @@ func newStranger(name, what, format string, args ...any) *stranger {
 	return &stranger{name, what, fmt.Errorf("zklock: %w: "+format, append([]any{driver.ErrForeign}, args...)...)}
 }
 
-// isEphemeral reports whether a node ends with a session. The server has the kinds of other
-// nodes in the same field: containers, and nodes with a TTL, whose first byte is 0xff.
+// isEphemeral reports whether a node ends with a session. The server has the kinds of
+// other nodes in the same field: containers, and nodes with a TTL, whose first byte is
+// 0xff.
 func isEphemeral(stat *zk.Stat) bool {
 	owner := stat.EphemeralOwner
 	return owner != 0 && owner != math.MinInt64 && uint64(owner)>>56 != 0xff

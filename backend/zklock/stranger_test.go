@@ -14,8 +14,8 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
-// TestStranger: a lock of Curator's is a stranger to a node that it does not see. Nodes of
-// this package are not strangers to each other.
+// TestStranger: a lock of Curator's is a stranger to a node that it does not see. Nodes
+// of this package are not strangers to each other.
 func TestStranger(t *testing.T) {
 	t.Parallel()
 	const ours, curators = "_c_" + guid + "-go-", "_c_" + guid + "-"
@@ -58,9 +58,10 @@ func TestStranger(t *testing.T) {
 
 // Other programs create nodes where this package has a lock.
 //
-// Row 22 (zklock): a lock of another program that does not see ours, or has a rule that is not
-// known, is ErrForeign, and a holder loses the key at its next renewal. Fails if the nodes in
-// the queue are compared by their numbers alone, or other ephemeral nodes are skipped.
+// Row 22 (zklock): a lock of another program that does not see ours, or has a rule that
+// is not known, is ErrForeign, and a holder loses the key at its next renewal. Fails if
+// the nodes in the queue are compared by their numbers alone, or other ephemeral nodes
+// are skipped.
 func TestStrangers(t *testing.T) {
 	t.Parallel()
 	addr := shared.Server(t).Addr()
@@ -101,31 +102,25 @@ func TestStrangers(t *testing.T) {
 	}
 }
 
-// TestWithdrawnHolder: a holder asks again beside a stranger, and gives its node up. Its next
-// lock is another one, with a token that is larger than those in between.
+// TestWithdrawnHolder: a holder asks again beside a stranger, and gives its node up.
+// Its next lock is another one, with a token that is larger than those in between.
 func TestWithdrawnHolder(t *testing.T) {
-	t.Parallel()
-	addr := shared.Server(t).Addr()
-	admin := newAdmin(t, addr)
-	b, other := newBackend(t, []string{addr}), newBackend(t, []string{addr})
-	const key = "withdrawn"
-	keepParent(t, admin, key)
-	r := testkit.NewRequest(key)
-	testkit.MustTry(t, b, r)
-	stranger := plant(t, admin, parentOf(key)+"/lock", zk.FlagEphemeral)
-	if _, err := b.TryAcquire(t.Context(), r); !errors.Is(err, driver.ErrForeign) {
-		t.Errorf("beside a stranger: %v", err)
-	}
-	if err := admin.Delete(stranger, -1); err != nil {
-		t.Fatal(err)
-	}
-	between := testkit.MustTry(t, other, testkit.NewRequest(key))
-	testkit.MustRelease(t, other, between)
-	g := testkit.MustTry(t, b, r)
-	if g.Token <= between.Token {
-		t.Errorf("token %d after token %d", g.Token, between.Token)
-	}
-	testkit.MustRelease(t, b, g)
+	inVirtualTime(t, func(t *testing.T, v *virtual) {
+		r := testkit.NewRequest("key")
+		testkit.MustTry(t, v, r)
+		stranger := v.server.Add(parentOf("key") + "/R-")
+		_, err := v.TryAcquire(t.Context(), r)
+		wantForeign(t, err, "ephemeral node")
+		v.server.Delete(stranger)
+		other := newVirtual(t, v.server)
+		between := testkit.MustTry(t, other, testkit.NewRequest("key"))
+		testkit.MustRelease(t, other, between)
+		g := testkit.MustTry(t, v, r)
+		if g.Token <= between.Token {
+			t.Errorf("token %d after token %d", g.Token, between.Token)
+		}
+		testkit.MustRelease(t, v, g)
+	})
 }
 
 func wantForeign(tb testing.TB, err error, recipe string) {

@@ -3,6 +3,7 @@ package zklock
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -10,8 +11,8 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// ticket is one owner's request for one key. It has a node in the key's queue, except for a
-// short time.
+// ticket is one owner's request for one key. It has a node in the key's queue, except
+// for a short time.
 type ticket struct {
 	placequeue.Ticket[*session]
 
@@ -30,6 +31,9 @@ type ticket struct {
 	keeping bool      // there may be a node that is kept
 }
 
+// renewal is one grant of a call of Renew.
+type renewal = placequeue.Renewal[*ticket, *session]
+
 // table has the tickets of a Backend. It knows the session of the node of each holder.
 type table struct {
 	placequeue.Table[*ticket, *session]
@@ -42,16 +46,16 @@ func (t *table) setLost(tk *ticket) {
 	t.SetLost(tk)
 }
 
-// setHeld records that the owner of tk, which the caller has locked, has the key under the
-// terms of g: see [placequeue.Table.SetHeld].
+// setHeld records that the owner of tk, which the caller has locked, has the key under
+// the terms of g: see [placequeue.Table.SetHeld].
 func (t *table) setHeld(tk *ticket, g *driver.Grant) bool {
 	t.Lock()
 	defer t.Unlock()
 	return t.SetHeld(tk, tk.node, tk.session, g)
 }
 
-// unsent removes the ticket of an attempt that has failed with err, if its owner has no node and
-// no request may still create one. The error then says so.
+// unsent removes the ticket of an attempt that has failed with err, if its owner has no
+// node and no request may still create one. The error then says so.
 func (t *table) unsent(tk *ticket, err error) error {
 	if err == nil || errors.Is(err, driver.ErrNotAcquired) {
 		return err
@@ -101,3 +105,8 @@ func (tk *ticket) data() []byte { return []byte(driver.HolderOf(tk.ID.Owner)) }
 
 // name returns the name of the node.
 func (tk *ticket) name() string { return tk.node[len(tk.parent)+1:] }
+
+// keptPath returns the path of the node that keeps the place of tk's node.
+func (tk *ticket) keptPath() string {
+	return strings.Replace(tk.node, "-"+mark+tk.kind.tag, "-"+mark+markKept+tk.kind.tag, 1)
+}

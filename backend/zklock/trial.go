@@ -9,12 +9,12 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// trialName begins the names of the nodes of trials. They are below the node of the empty
-// key, which is the key of no lock.
+// trialName begins the names of the nodes of trials. They are below the node of the
+// empty key, which is the key of no lock.
 const trialName = "trial-"
 
-// trial does once what a lock does. So a user that lacks a permission is refused before it
-// has a lock that it cannot give back.
+// trial does once what a lock does. So a user that lacks a permission is refused before
+// it has a lock that it cannot give back.
 type trial struct {
 	passed atomic.Bool
 
@@ -33,7 +33,7 @@ func (t *trial) run(ctx context.Context, n *nodes) error {
 		if t.passed.Load() {
 			return struct{}{}, nil
 		}
-		parent := n.opts.root + "/" + EscapeKey("")
+		parent := n.config.Root + "/" + EscapeKey("")
 		if t.node == "" {
 			if t.node, err = n.createIn(c, parent, trialName, nil); err != nil {
 				return struct{}{}, err
@@ -46,7 +46,8 @@ func (t *trial) run(ctx context.Context, n *nodes) error {
 		if deleteErr == nil || errors.Is(deleteErr, zk.ErrNoNode) {
 			t.node = ""
 		}
-		// If there is no such node, the session has ended. The next trial has another node.
+		// If there is no such node, the session has ended. The next trial has another
+		// node.
 		err = errors.Join(denied(readErr, "read", parent), denied(dataErr, "write", node), denied(deleteErr, "delete in", parent))
 		t.passed.Store(err == nil)
 		return struct{}{}, err

@@ -1,6 +1,7 @@
 package zklock_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net"
@@ -23,30 +24,29 @@ type virtual struct {
 	gate    locked[func(written []byte) error] // of all writes; nil if there is none
 }
 
-// inVirtualTime runs f in a bubble. The Backend knows two servers, so that the client library
-// does not wait between two connections. It has had a lock before.
-func inVirtualTime(t *testing.T, f func(t *testing.T, v *virtual), opts ...zklock.Option) {
+// inVirtualTime runs f in a bubble. The Backend knows two servers, so that the client
+// library does not wait between two connections. It has had a lock before.
+func inVirtualTime(t *testing.T, f func(t *testing.T, v *virtual), config ...zklock.Config) {
 	t.Helper()
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		v := newVirtual(t, new(fakeServer), opts...)
+		v := newVirtual(t, new(fakeServer), config...)
 		mustWork(t, v.Backend, "first")
 		time.Sleep(1500 * time.Millisecond) // after a short connection the library waits before the next
 		f(t, v)
 	})
 }
 
-func newVirtual(t *testing.T, server *fakeServer, opts ...zklock.Option) *virtual {
+func newVirtual(t *testing.T, server *fakeServer, config ...zklock.Config) *virtual {
 	t.Helper()
 	v := &virtual{server: server, network: spoilnet.To(server.Dial)}
 	dial := func(network, address string, timeout time.Duration) (net.Conn, error) {
 		c, err := v.network.DialTimeout(network, address, timeout)
 		return gatedConn{c, &v.gate}, err
 	}
-	opts = append([]zklock.Option{
-		zklock.WithDialer(dial), zklock.WithSessionTimeout(20 * time.Second), zklock.WithOpTimeout(2 * time.Second),
-	}, opts...)
-	v.Backend = newBackend(t, []string{"10.0.0.1:1", "10.0.0.2:1"}, opts...)
+	c := append(config, zklock.Config{})[0]
+	c.Dialer, c.SessionTimeout, c.OpTimeout = dial, cmp.Or(c.SessionTimeout, 20*time.Second), cmp.Or(c.OpTimeout, 2*time.Second)
+	v.Backend = newBackend(t, []string{"10.0.0.1:1", "10.0.0.2:1"}, c)
 	return v
 }
 
@@ -57,7 +57,8 @@ func (v *virtual) newSession() {
 	synctest.Wait()
 }
 
-// tryInDoubt makes an attempt that gets no answer, because of the fate of the owner's node.
+// tryInDoubt makes an attempt that gets no answer, because of the fate of the owner's
+// node.
 func (v *virtual) tryInDoubt(t *testing.T, r driver.Request, answer fate) {
 	t.Helper()
 	v.server.On(func(op int32, path string) fate {
@@ -96,8 +97,9 @@ func (c gatedConn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// acrossSessions calls f so that its first request is written in the next session, although
-// f has seen the session before: the client blocks at writing a request before that.
+// acrossSessions calls f so that its first request is written in the next session,
+// although f has seen the session before: the client blocks at writing a request before
+// that.
 func (v *virtual) acrossSessions(f func()) {
 	gate := make(chan struct{})
 	v.gate.set(func([]byte) error {

@@ -2,94 +2,56 @@ package zklock_test
 
 import (
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/distlock-go/distlock/backend/zklock"
-	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 	"github.com/distlock-go/distlock/internal/test/zktest"
 )
 
-// TestOrderOfArrival: fifteen sessions get one key in the order in which they asked for
-// it, and each release wakes one of them.
-func TestOrderOfArrival(t *testing.T) {
-	t.Parallel()
-	const contenders = 15
-	// The test counts the server's watches, so it has a server of its own.
-	server := zktest.Start(t, zktest.Config{})
-	addr := []string{server.Addr()}
-	admin := newAdmin(t, server.Addr())
-	holder := newBackend(t, addr)
-	g := testkit.MustTry(t, holder, testkit.NewRequest("key"))
-	var waiters []*testkit.Waiter
-	var backends []*zklock.Backend
-	for i := range contenders {
-		b := newBackend(t, addr)
-		backends = append(backends, b)
-		waiters = append(waiters, testkit.StartWaiter(t, b, testkit.NewRequest("key")))
-		queued(t, admin, "key", i+2)
-	}
-	watching := func() int64 { return metric(t, server, "zk_watch_count") }
-	testkit.Eventually(t, "all of them watch", func() bool { return watching() == contenders })
-	fired := func() int64 { return metric(t, server, "zk_sum_node_deleted_watch_count") }
-	var order testkit.Register
-	for i, w := range waiters {
-		for _, later := range waiters[i:] {
-			later.MustWait(t)
+// TestOneWatch: each session watches one node, however often its waiters look. A
+// release wakes one session, the next in order of arrival.
+func TestOneWatch(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, v *virtual) {
+		g := testkit.MustTry(t, v, testkit.NewRequest("key"))
+		holder, sessions, waiters := v, []*virtual(nil), []*testkit.Waiter(nil)
+		for range 5 {
+			one := newVirtual(t, v.server)
+			sessions = append(sessions, one)
+			waiters = append(waiters, testkit.StartWaiter(t, one, testkit.NewRequest("key"), testkit.Looks{Every: time.Second}))
+			time.Sleep(time.Second)
 		}
-		before := fired()
-		if i == 0 {
+		for i, w := range waiters {
+			for _, later := range waiters[i:] {
+				later.MustWait(t)
+			}
+			time.Sleep(3 * time.Second) // they look
+			var set atomic.Int32
+			v.server.On(func(op int32, _ string) fate {
+				if op == opGetData {
+					set.Add(1)
+				}
+				return served
+			})
+			if n := v.server.Watches(); n != len(waiters)-i {
+				t.Errorf("%d watches for %d waiters", n, len(waiters)-i)
+			}
 			testkit.MustRelease(t, holder, g)
-		} else {
-			testkit.MustRelease(t, backends[i-1], waiters[i-1].Got)
+			holder, g = sessions[i], w.Served(t)
+			if n := v.server.Watches(); n != len(waiters)-i-1 || set.Load() != 0 {
+				t.Errorf("the release woke more than one: %d watches are left, and %d are new", n, set.Load())
+			}
+			v.server.On(nil)
 		}
-		g := w.Served(t)
-		order.Enter(t, "key", g.Token)
-		order.Leave("key", g.Token)
-		// The server counts an event when it has sent it.
-		testkit.Eventually(t, "the event is counted", func() bool { return fired() > before })
-		if n := fired() - before; n != 1 {
-			t.Errorf("release %d woke %d waiters", i+1, n)
-		}
-		if left := watching(); left != int64(contenders-1-i) {
-			t.Errorf("after release %d there are %d watches for %d waiters", i+1, left, contenders-1-i)
-		}
-	}
-	testkit.MustRelease(t, backends[contenders-1], waiters[contenders-1].Got)
-	mustBeEmpty(t, admin, "key")
+		testkit.MustRelease(t, holder, g)
+		v.mustBeEmpty(t, "key")
+	})
 }
 
-// TestOneWatchForMany: if many callers of one Backend wait for the same node and look
-// often, the server has one watch.
-func TestOneWatchForMany(t *testing.T) {
-	t.Parallel()
-	server := zktest.Start(t, zktest.Config{})
-	admin := newAdmin(t, server.Addr())
-	b := newBackend(t, []string{server.Addr()})
-	g := testkit.MustTry(t, b, testkit.NewRequest("key"))
-	var waiters []*testkit.Waiter
-	for range 20 {
-		r := testkit.NewRequest("key")
-		r.Mode = driver.Shared
-		r.Backoff = driver.NewBackoff(2*time.Millisecond, 0)
-		waiters = append(waiters, testkit.StartWaiter(t, b, r))
-	}
-	queued(t, admin, "key", 21)
-	reads := func() int64 { return metric(t, server, "zk_packets_received") }
-	for start := reads(); reads() < start+500; { // they look again and again
-		if n := metric(t, server, "zk_watch_count"); n > 1 {
-			t.Fatalf("%d watches for one node", n)
-		}
-	}
-	testkit.MustRelease(t, b, g)
-	for _, w := range waiters {
-		testkit.MustRelease(t, b, w.Served(t))
-	}
-}
-
-// TestContainersComeAndGo: a key can be used while the server deletes its node as often as
-// it can, which it does when the key is not used any more.
+// TestContainersComeAndGo: a key can be used while the server deletes its node as often
+// as it can, which it does when the key is not used any more.
 func TestContainersComeAndGo(t *testing.T) {
 	t.Parallel()
 	server := zktest.Start(t, zktest.Config{Properties: []string{
@@ -106,7 +68,7 @@ func TestContainersComeAndGo(t *testing.T) {
 		for _, b := range backends {
 			wg.Go(func() {
 				for range 15 {
-					g, err := b.Acquire(t.Context(), testkit.NewRequest("key"))
+					g, err := testkit.Await(t.Context(), b, testkit.NewRequest("key"), testkit.Looks{})
 					if err != nil {
 						t.Errorf("Acquire: %v", err)
 						return

@@ -8,9 +8,9 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// watches contains one watch for each node that tickets wait for, however many they are.
-// The client library keeps a watch until it fires, so a waiter that looks again must not
-// add another one.
+// watches contains one watch for each node that tickets wait for, however many they
+// are. The client library keeps a watch until it fires, so a waiter that looks again
+// must not add another one.
 type watches struct {
 	link *link
 
@@ -27,8 +27,8 @@ type watch struct {
 
 func newWatches(l *link) *watches { return &watches{link: l, byPath: make(map[string]*watch)} }
 
-// add returns a watch that fires when the node is deleted or changed. It is nil if there is
-// no such node.
+// add returns a watch that fires when the node is deleted or changed. It is nil if
+// there is no such node.
 func (w *watches) add(ctx context.Context, path string) (*watch, error) {
 	w.mu.Lock()
 	one := w.byPath[path]
@@ -67,8 +67,8 @@ func (w *watches) wait(ctx context.Context, path string) error {
 	return nil
 }
 
-// run sets the watch and waits for its event. It reads the data of the node, because that
-// sets no watch on a node that does not exist.
+// run sets the watch and waits for its event. It reads the data of the node, because
+// that sets no watch on a node that does not exist.
 func (w *watches) run(path string, one *watch) {
 	data, _, events, err := w.link.conn.GetW(path)
 	one.data, one.err = data, w.link.explain(err)

@@ -11,6 +11,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/distlock-go/distlock/backend/etcdlock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 func connectEtcd(ctx context.Context, u *hostURL) (*Backend, error) {
@@ -29,13 +30,13 @@ func connectEtcd(ctx context.Context, u *hostURL) (*Backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := etcdlock.New(client, etcdlock.WithPrefix(prefix))
+	b, err := etcdlock.New(client, etcdlock.Config{Prefix: prefix})
 	if err != nil {
 		_ = end()
 		return nil, err
 	}
 	// A command that only shows locks needs a majority that answers, and the right to read.
-	reach := func(ctx context.Context) error { _, err := b.Inspect(ctx, "", 1); return err }
+	reach := func(ctx context.Context) error { _, err := b.(driver.Inspector).Inspect(ctx, "", 1); return err }
 	return &Backend{Backend: b, Client: client, reach: reach, end: end}, nil
 }
 

@@ -1,11 +1,13 @@
 package backendurl_test
 
 import (
+	"io"
 	"testing"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/distlock-go/distlock/backend/etcdlock"
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/etcdtest"
 )
 
@@ -25,11 +27,11 @@ func TestEtcd(t *testing.T) {
 	store, _ := connect(t, "etcd://"+addr)
 	client, _ := store.Client.(*clientv3.Client)
 	for prefix, want := range map[string]int{"shop/": 1, "distlock/": 0, "": 0} {
-		other, err := etcdlock.New(client, etcdlock.WithPrefix(prefix))
+		other, err := etcdlock.New(client, etcdlock.Config{Prefix: prefix, NoPrefix: prefix == ""})
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { _ = other.Close() })
-		mustFind(t, "etcd://"+addr+"/shop", other, want)
+		t.Cleanup(func() { _ = other.(io.Closer).Close() })
+		mustFind(t, "etcd://"+addr+"/shop", other.(driver.Inspector), want)
 	}
 }

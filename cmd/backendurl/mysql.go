@@ -22,5 +22,5 @@ func connectMySQL(_ context.Context, u *hostURL) (*Backend, error) {
 	if err != nil {
 		return nil, invalid(err)
 	}
-	return connectSQL(sql.OpenDB(connector), sqllock.MySQL)
+	return connectSQL(sql.OpenDB(connector), sqllock.MySQL, sqllock.Config{})
 }

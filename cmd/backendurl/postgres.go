@@ -37,12 +37,12 @@ func connectPostgres(_ context.Context, u *hostURL) (*Backend, error) {
 		}
 		return err
 	}
-	var opts []sqllock.Option
+	var locks sqllock.Config
 	if config.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement {
-		opts = append(opts, sqllock.WithListener(pglisten.New(config, again)))
+		locks.Listener = pglisten.New(config, again)
 	}
 	db := sql.OpenDB(postgresConnector{stdlib.GetConnector(*config, stdlib.OptionBeforeConnect(again))})
-	b, err := connectSQL(db, sqllock.Postgres, opts...)
+	b, err := connectSQL(db, sqllock.Postgres, locks)
 	if err != nil {
 		return nil, err
 	}

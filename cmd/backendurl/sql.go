@@ -14,11 +14,11 @@ import (
 const sqlConns = 10
 
 // connectSQL returns the backend for db. It closes db if it fails.
-func connectSQL(db *sql.DB, d sqllock.Dialect, opts ...sqllock.Option) (*Backend, error) {
+func connectSQL(db *sql.DB, d sqllock.Dialect, config sqllock.Config) (*Backend, error) {
 	db.SetMaxOpenConns(sqlConns)
 	db.SetMaxIdleConns(sqlConns)
 	db.SetConnMaxIdleTime(5 * time.Minute)
-	b, err := sqllock.New(db, d, opts...)
+	b, err := sqllock.New(db, d, config)
 	if err != nil {
 		_ = db.Close() // it was never used
 		return nil, err
@@ -43,7 +43,7 @@ func reachSQL(ctx context.Context, db *sql.DB, d sqllock.Dialect, b *sqllock.Bac
 	if !missing {
 		return err
 	}
-	if err := sqllock.CreateTable(ctx, db, d); err != nil {
+	if err := sqllock.CreateTable(ctx, db, d, sqllock.DefaultTable); err != nil {
 		return err
 	}
 	return b.Ping(ctx)

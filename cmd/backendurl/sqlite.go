@@ -21,7 +21,7 @@ func connectSQLite(_ context.Context, u *hostURL) (*Backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	return connectSQL(db, sqllock.SQLite)
+	return connectSQL(db, sqllock.SQLite, sqllock.Config{})
 }
 
 // checkFile checks a path, which is taken as it is, without percent-encoding and

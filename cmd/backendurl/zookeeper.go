@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
 	"github.com/go-zookeeper/zk"
 
 	"github.com/distlock-go/distlock/backend/zklock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 // zkTimeout is the only parameter of a ZooKeeper URL: how long the servers keep the
@@ -17,34 +19,37 @@ import (
 const zkTimeout = "session_timeout"
 
 func connectZooKeeper(_ context.Context, u *hostURL) (*Backend, error) {
-	opts := []zklock.Option{zklock.WithRoot(strings.TrimSuffix(u.path, "/") + zklock.DefaultRoot)}
+	config := zklock.Config{Root: strings.TrimSuffix(u.path, "/") + zklock.DefaultRoot}
 	if user := u.user.Username(); strings.ContainsRune(user, ':') {
 		return nil, invalid(errors.New("the user has a colon, which ZooKeeper does not allow"))
 	} else if user != "" {
-		opts = append(opts, zklock.WithDigest(user, u.password()))
+		config.User, config.Password = user, u.password()
 	}
 	if value, ok := u.parameter(zkTimeout); ok {
 		d, err := time.ParseDuration(value)
+		if err == nil && d == 0 {
+			err = errors.New("0 is no time")
+		}
 		if err != nil {
 			return nil, invalid(fmt.Errorf("%s: %w", zkTimeout, err))
 		}
-		opts = append(opts, zklock.WithSessionTimeout(d))
+		config.SessionTimeout = d
 	}
-	b, err := zklock.New(u.servers, opts...)
+	b, err := zklock.New(u.servers, config)
 	if err != nil {
 		return nil, invalid(err)
 	}
-	return &Backend{Backend: b, reach: func(ctx context.Context) error { return reachZooKeeper(ctx, b) }, end: b.Close}, nil
+	return &Backend{Backend: b, reach: func(ctx context.Context) error { return reachZooKeeper(ctx, b) }, end: b.(io.Closer).Close}, nil
 }
 
 // reachZooKeeper asks for an answer from a server with a majority. A server that does
 // not answer costs a second before the client tries the next one, so a single failure
 // does not mean much.
-func reachZooKeeper(ctx context.Context, b *zklock.Backend) error {
+func reachZooKeeper(ctx context.Context, b driver.Backend) error {
 	reach, cancel := context.WithTimeout(ctx, reachTimeout)
 	defer cancel()
 	for {
-		_, err := b.Inspect(reach, "", 0) // an empty prefix and a limit of 0: no keys are read
+		_, err := b.(driver.Inspector).Inspect(reach, "", 0) // an empty prefix and a limit of 0: no keys are read
 		switch {
 		case err == nil:
 			return nil

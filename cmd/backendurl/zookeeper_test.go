@@ -1,9 +1,11 @@
 package backendurl_test
 
 import (
+	"io"
 	"testing"
 
 	"github.com/distlock-go/distlock/backend/zklock"
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/child"
 	"github.com/distlock-go/distlock/internal/test/testmode"
 	"github.com/distlock-go/distlock/internal/test/zktest"
@@ -29,11 +31,11 @@ func TestChroot(t *testing.T) {
 	testmode.Long(t)
 	addr := zktest.Start(t, zktest.Config{}).Addr()
 	for root, want := range map[string]int{"/shop/distlock": 1, "/distlock": 0, "/shop": 0} {
-		other, err := zklock.New([]string{addr}, zklock.WithRoot(root))
+		other, err := zklock.New([]string{addr}, zklock.Config{Root: root})
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { _ = other.Close() })
-		mustFind(t, "zk://"+addr+"/shop", other, want)
+		t.Cleanup(func() { _ = other.(io.Closer).Close() })
+		mustFind(t, "zk://"+addr+"/shop", other.(driver.Inspector), want)
 	}
 }

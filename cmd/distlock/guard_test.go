@@ -87,6 +87,7 @@ func guarding(t *testing.T, onLost string, prepare func(c *guarded)) (code int, 
 			warn: func(format string, args ...any) { c.warned = append(c.warned, fmt.Sprintf(format, args...)) },
 		}
 		prepare(c)
+		c.after(time.Hour, func() { c.end(99) }) // a guard that forgets to act does not hang
 		code, lost = c.g.watch(c.signals)
 		log = strings.Join(c.log, ", ")
 		want := map[bool]string{true: "the command is stopped", false: "the command continues without its lock"}[lost != nil]

@@ -22,14 +22,14 @@ type pair struct {
 // labels are the names of our kinds of locks in the tables.
 var labels = map[string]string{
 	"redislock.lock":    "`redislock`",
-	"redislock.free":    "`redislock`, `WithFreeRelease`",
+	"redislock.free":    "`redislock`, `FreeRelease`",
 	"redislock.shared":  "`redislock`, `Shared`",
 	"redissonlock.lock": "`redissonlock`",
 	"zklock.lock":       "`zklock`",
 	"zklock.shared":     "`zklock`, `Shared`",
 	"zklock.permits":    "`zklock`, `Permits`",
-	"zklock.write":      "`zklock`, `WithReadWriteNames`",
-	"zklock.read":       "`zklock`, `WithReadWriteNames`, `Shared`",
+	"zklock.write":      "`zklock`, `ReadWriteNames`",
+	"zklock.read":       "`zklock`, `ReadWriteNames`, `Shared`",
 }
 
 // wake is what ends a wait.

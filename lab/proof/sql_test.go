@@ -23,7 +23,7 @@ func startPostgres(t *testing.T) *store {
 	}
 	db := stdlib.OpenDB(*c)
 	defer db.Close()
-	if err := sqllock.CreateTable(t.Context(), db, sqllock.Postgres); err != nil {
+	if err := sqllock.CreateTable(t.Context(), db, sqllock.Postgres, sqllock.DefaultTable); err != nil {
 		t.Fatal(err)
 	}
 	return &store{address: address{Kind: "sqllock", Addrs: []string{dsn}}}
@@ -37,6 +37,6 @@ func (a address) sql(network *spoilnet.Network) (driver.Backend, func() error, e
 	}
 	c.DialFunc = network.DialContext
 	db := stdlib.OpenDB(*c)
-	b, err := sqllock.New(db, sqllock.Postgres, sqllock.WithOpTimeout(5*time.Second), sqllock.WithListener(pglisten.New(c)))
+	b, err := sqllock.New(db, sqllock.Postgres, sqllock.Config{OpTimeout: 5 * time.Second, Listener: pglisten.New(c)})
 	return b, db.Close, err
 }

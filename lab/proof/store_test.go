@@ -68,8 +68,8 @@ func (a address) gone(lease time.Duration) time.Duration {
 func (a address) backend(network *spoilnet.Network) (driver.Backend, func() error, error) {
 	switch a.Kind {
 	case "zklock":
-		b, err := zklock.New(a.Addrs, zklock.WithRoot(a.Root), zklock.WithSessionTimeout(a.Session),
-			zklock.WithOpTimeout(5*time.Second), zklock.WithDialer(network.DialTimeout))
+		b, err := zklock.New(a.Addrs, zklock.Config{Root: a.Root, SessionTimeout: a.Session,
+			OpTimeout: 5 * time.Second, Dialer: network.DialTimeout})
 		return b, func() error { return nil }, err
 	case "etcdlock":
 		dial := func(ctx context.Context, addr string) (net.Conn, error) { return network.DialContext(ctx, "tcp", addr) }
@@ -79,7 +79,7 @@ func (a address) backend(network *spoilnet.Network) (driver.Backend, func() erro
 		if err != nil {
 			return nil, nil, err
 		}
-		b, err := etcdlock.New(c, etcdlock.WithPrefix(a.Root), etcdlock.WithSessionTTL(a.Session), etcdlock.WithOpTimeout(5*time.Second))
+		b, err := etcdlock.New(c, etcdlock.Config{Prefix: a.Root, SessionTTL: a.Session, OpTimeout: 5 * time.Second})
 		return b, c.Close, err
 	case "sqllock":
 		return a.sql(network)
@@ -99,15 +99,15 @@ func (a address) backend(network *spoilnet.Network) (driver.Backend, func() erro
 	case "redlock":
 		return newRedlock(clients), end, nil
 	case "redissonlock":
-		return redissonlock.New(clients[0]), end, nil
+		return redissonlock.New(clients[0], redissonlock.Config{}), end, nil
 	}
-	return redislock.New(clients[0], redislock.WithOpTimeout(5*time.Second)), end, nil
+	return redislock.New(clients[0], redislock.Config{OpTimeout: 5 * time.Second}), end, nil
 }
 
 // newRedlock returns a quorum with a long timeout, because a slow machine is not a
 // fault.
-func newRedlock(clients []redis.UniversalClient) *redlock.Backend {
-	return redlock.New(clients, redlock.WithTrustedStart(), redlock.WithTokens(), redlock.WithNodeTimeout(2*time.Second))
+func newRedlock(clients []redis.UniversalClient) driver.Backend {
+	return redlock.New(clients, redlock.Config{TrustedStart: true, Tokens: true, NodeTimeout: 2 * time.Second})
 }
 
 // locker returns a Locker with connections of its own, and a function that closes both.

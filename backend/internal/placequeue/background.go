@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// Background runs the tasks of a Backend that belong to no call. They end when the Backend is
-// closed.
+// Background runs the tasks of a Backend that belong to no call. They end when the
+// Backend is closed.
 type Background struct {
 	context.Context //nolint:containedctx // the context of the tasks
 
@@ -22,8 +22,8 @@ func NewBackground() *Background {
 	return bg
 }
 
-// Run runs f on a goroutine. After Close it does nothing: the session has ended, and its places
-// with it.
+// Run runs f on a goroutine. After Close it does nothing: the session has ended, and
+// its places with it.
 func (bg *Background) Run(f func()) {
 	bg.mu.Lock()
 	defer bg.mu.Unlock()
@@ -32,8 +32,8 @@ func (bg *Background) Run(f func()) {
 	}
 }
 
-// Close ends the context of the tasks for a cause, which calls of [Acquire] return. It reports
-// whether this is the first call.
+// Close ends the context of the tasks for a cause, which calls of [Acquire] return. It
+// reports whether this is the first call.
 func (bg *Background) Close(cause error) (first bool) {
 	bg.mu.Lock()
 	defer bg.mu.Unlock()

@@ -1,7 +1,7 @@
-// Package placequeue is for stores in which an owner that waits, and one that has the key, each
-// have a place in the same queue, until the session of their process ends. It has the rule
-// for who has the key. It also has the part of a Backend in its process: tickets, leases, waits,
-// renewals and releases.
+// Package placequeue is for stores in which an owner that waits, and one that has the
+// key, each have a place in the same queue, until the session of their process ends. It
+// has the rule for who has the key. It also has the part of a Backend in its process:
+// tickets, leases, waits, renewals and releases.
 package placequeue
 
 import "github.com/distlock-go/distlock/driver"
@@ -12,13 +12,13 @@ type Place interface {
 	Sharing() driver.Sharing
 }
 
-// Blockers returns the places of q that place i waits for: while all of them are there, it
-// cannot have the key. If there are none, it has the key. [driver.Sharing.Admits] is the
-// rule, applied to the places in front of place i as if all of them had the key.
+// Blockers returns the places of q that place i waits for: while all of them are there,
+// it cannot have the key. If there are none, it has the key. [driver.Sharing.Admits] is
+// the rule, applied to the places in front of place i as if all of them had the key.
 //
 // Usually there is one blocker, the nearest place in front that does not share the key
-// with place i. A request for one of n permits waits for the n places in front of it if all
-// of those ask for permits; each that goes may be enough.
+// with place i. A request for one of n permits waits for the n places in front of it if
+// all of those ask for permits; each that goes may be enough.
 func Blockers[Q ~[]P, P Place](q Q, i int) Q {
 	s := q[i].Sharing()
 	for n := 1; n <= i; n++ {
@@ -39,7 +39,7 @@ func Holders[Q ~[]P, P Place](q Q) Q {
 	return held
 }
 
-// Split returns the places that have the key, and those that wait for it.
+// Split returns the places that have the key, and the places that wait for it.
 func Split[Q ~[]P, P Place](q Q) (held, waiting Q) {
 	for i, p := range q {
 		if len(Blockers(q, i)) == 0 {
@@ -51,9 +51,9 @@ func Split[Q ~[]P, P Place](q Q) (held, waiting Q) {
 	return held, waiting
 }
 
-// Tokens returns n fencing tokens, but at most limit, for a place. The store gives each write
-// of a place a number, and numbers rise. The tokens of a number are larger than all tokens of
-// smaller numbers.
+// Tokens returns n fencing tokens, but at most limit, for a place. The store gives each
+// write of a place a number, and numbers rise. The tokens of a number are larger than
+// all tokens of smaller numbers.
 func Tokens(number int64, limit, n int) (first, last uint64) {
 	first = uint64(number) * uint64(limit)
 	return first, first + uint64(min(max(n, 1), limit)) - 1

@@ -18,8 +18,8 @@ func (p place) Sharing() driver.Sharing { return p.sharing }
 
 var kinds = []driver.Sharing{{}, {Mode: driver.Shared}, {Permits: 1}, {Permits: 2}, {Permits: 3}}
 
-// TestQueueFollowsSharing compares the rule for places with driver.Sharing.Admits, for all
-// queues of up to five places.
+// TestQueueFollowsSharing compares the rule for places with driver.Sharing.Admits, for
+// all queues of up to five places.
 func TestQueueFollowsSharing(t *testing.T) {
 	t.Parallel()
 	var try func(q []place)
@@ -37,15 +37,15 @@ func TestQueueFollowsSharing(t *testing.T) {
 	try(nil)
 }
 
-// admits reports whether the last place of a queue may join the others, as driver.Sharing
-// defines it, if all of them have the key.
+// admits reports whether the last place of a queue may join the others, as
+// driver.Sharing defines it, if all of them have the key.
 func admits(q []place) bool {
 	last := len(q) - 1
 	return !slices.ContainsFunc(q[:last], func(p place) bool { return !p.sharing.Admits(last, q[last].sharing) })
 }
 
-// checkLast checks what the last place of a queue waits for: it is enough to stop it, and no
-// less would be.
+// checkLast checks what the last place of a queue waits for: it is enough to stop it,
+// and no less would be.
 func checkLast(t *testing.T, q []place) {
 	t.Helper()
 	last := len(q) - 1
@@ -63,7 +63,7 @@ func checkLast(t *testing.T, q []place) {
 	}
 }
 
-// checkHolders checks which places have the key: those that may join all in front of them.
+// checkHolders checks which places have the key: each that may join all in front of it.
 func checkHolders(t *testing.T, q []place) {
 	t.Helper()
 	holders, waiting := placequeue.Split(q)
@@ -79,7 +79,8 @@ func checkHolders(t *testing.T, q []place) {
 	}
 }
 
-// TestTokens: the tokens of a later number are larger than all tokens of an earlier one.
+// TestTokens: the tokens of a later number are larger than all tokens of an earlier
+// one.
 func TestTokens(t *testing.T) {
 	t.Parallel()
 	last := uint64(0)

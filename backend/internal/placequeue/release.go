@@ -6,10 +6,10 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// Release removes the ticket of g's owner. remove deletes the place of the ticket, and reports
-// whether there was one. Without a ticket, leftovers deletes the places of the owner in the queue:
-// it reports whether there were any, and how many places are in the queue. Repeating a release
-// that had no answer is not an error.
+// Release removes the ticket of g's owner. remove deletes the place of the ticket, and
+// reports whether there was one. Without a ticket, leftovers deletes the places of the
+// owner in the queue: it reports whether there were any, and how many places are in the
+// queue. Repeating a release that had no answer is not an error.
 func (t *Table[T, S]) Release(g *driver.Grant, remove func(tk T) (existed bool, err error), leftovers func() (found bool, queued int, err error)) error {
 	id := ID{g.Key, g.Owner}
 	tk, wasHeld, ok := t.take(id)
@@ -42,7 +42,8 @@ func (t *Table[T, S]) Release(g *driver.Grant, remove func(tk T) (existed bool, 
 	return nil
 }
 
-// take removes the ticket with the ID, and returns it, and whether its owner had the key.
+// take removes the ticket with the ID, and returns it, and whether its owner had the
+// key.
 func (t *Table[T, S]) take(id ID) (tk T, wasHeld, ok bool) {
 	t.Lock()
 	defer t.Unlock()
@@ -53,8 +54,8 @@ func (t *Table[T, S]) take(id ID) (tk T, wasHeld, ok bool) {
 	return tk, wasHeld, ok
 }
 
-// Each calls f for each place, until it returns an error. It reports whether it has returned true
-// for any.
+// Each calls f for each place, until it returns an error. It reports whether it has
+// returned true for any.
 func Each[Q ~[]P, P Place](q Q, f func(P) (bool, error)) (one bool, err error) {
 	for _, p := range q {
 		ok, err := f(p)

@@ -15,14 +15,15 @@ type Renewal[T any, S Store] struct {
 	asked *driver.Grant
 }
 
-// Retains reports whether the owner is done, and the place has to stay for a time even if the
-// session ends.
+// Retains reports whether the owner is done, and the place has to stay for a time even
+// if the session ends.
 func (r *Renewal[T, S]) Retains() bool { return r.asked.Retain }
 
 // TTL returns how long the lease has to be.
 func (r *Renewal[T, S]) TTL() time.Duration { return r.asked.TTL }
 
-// Renewals returns the grants of owners that have the key. It reports the others as lost.
+// Renewals returns the grants of owners that have the key. It reports the others as
+// lost.
 func (t *Table[T, S]) Renewals(grants []driver.Grant, report func(int, driver.RenewResult)) (all []Renewal[T, S]) {
 	for i := range grants {
 		if lock, ok := t.HeldBy(&grants[i]); ok {
@@ -34,9 +35,9 @@ func (t *Table[T, S]) Renewals(grants []driver.Grant, report func(int, driver.Re
 	return all
 }
 
-// Renewed records the answer to a renewal that was sent at that time, and returns the result:
-// whether the place exists, or the error if there is no answer. The place of a grant with
-// [driver.Grant].Retain does not end with its session any more.
+// Renewed records the answer to a renewal that was sent at that time, and returns the
+// result: whether the place exists, or the error if there is no answer. The place of a
+// grant with [driver.Grant].Retain does not end with its session any more.
 func (t *Table[T, S]) Renewed(r *Renewal[T, S], sent time.Time, exists bool, err error) driver.RenewResult {
 	switch {
 	case r.Store.HasEnded() && (!r.Retains() || !exists), err == nil && !exists:
@@ -60,8 +61,8 @@ var (
 	errNotExclusive = fmt.Errorf("only exclusive locks are handed on: %w", driver.ErrNotAcquired)
 )
 
-// Extendable returns the lease of g's owner, or the error of Extend if it has none or shares the
-// key.
+// Extendable returns the lease of g's owner, or the error of Extend if it has none or
+// shares the key.
 func (t *Table[T, S]) Extendable(g *driver.Grant) (Held[T, S], error) {
 	if g.Sharing() != (driver.Sharing{}) {
 		return Held[T, S]{}, errNotExclusive

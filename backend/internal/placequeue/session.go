@@ -2,8 +2,8 @@ package placequeue
 
 import "sync"
 
-// Session is what the places of a Backend depend on: the store deletes them when it ends. A store
-// embeds it in a type of its own.
+// Session is what the places of a Backend depend on: the store deletes them when it
+// ends. A store embeds it in a type of its own.
 type Session struct {
 	ended chan struct{}
 	once  sync.Once

@@ -20,14 +20,15 @@ type Store interface {
 	HasEnded() bool
 }
 
-// Ticket is one owner's request for one key, from the first attempt until the owner gives it
-// up. A store embeds it in a type of its own.
+// Ticket is one owner's request for one key, from the first attempt until the owner
+// gives it up. A store embeds it in a type of its own.
 type Ticket[S Store] struct {
 	ID      ID
 	Sharing driver.Sharing
 	Gone    chan struct{} // closed when the ticket has left the table
 
 	queued bool // the ticket is kept while another owner has the key
+	wait   *wait
 	held   bool // the owner has the key; the fields below are set
 	lease  Lease[S]
 	timer  *time.Timer // ends the lease
@@ -41,9 +42,9 @@ func (tk *Ticket[S]) IsGone() bool { return IsClosed(tk.Gone) }
 // expired reports whether the lease has ended.
 func (tk *Ticket[S]) expired() bool { return !time.Now().Before(End(tk.lease.Grant)) }
 
-// extend records that the store has confirmed the terms of g. The answer may be late, so the
-// lease is shortened only if g has [driver.Grant].Retain. Retain is not kept: a later request is
-// not of that renewal.
+// extend records that the store has confirmed the terms of g. The answer may be late,
+// so the lease is shortened only if g has [driver.Grant].Retain. Retain is not kept: a
+// later request is not of that renewal.
 func (tk *Ticket[S]) extend(g driver.Grant) {
 	if present := tk.lease.Grant; !g.Retain && End(g).Before(End(present)) {
 		g.Sent, g.TTL = present.Sent, present.TTL
@@ -77,9 +78,9 @@ type Held[T any, S Store] struct {
 	Ticket T
 }
 
-// Table has the tickets of a Backend, which of their owners have the key, and until when. The
-// stores know no leases of locks: the table ends a lease that is not renewed. The mutex also
-// guards what the store keeps in its tickets.
+// Table has the tickets of a Backend, which of their owners have the key, and until
+// when. The stores know no leases of locks: the table ends a lease that is not renewed.
+// The mutex also guards what the store keeps in its tickets.
 type Table[T interface{ base() *Ticket[S] }, S Store] struct {
 	sync.Mutex
 
@@ -95,9 +96,9 @@ func (t *Table[T, S]) Init(ended func(tk T)) {
 	t.ended, t.tickets, t.holders = ended, make(map[ID]T), make(map[string]T)
 }
 
-// GetOrAdd returns the ticket of the request's owner. If there is none, it adds the one that
-// newTicket makes, which it calls with the mutex. The ticket of a queued request is kept while
-// another owner has the key.
+// GetOrAdd returns the ticket of the request's owner. If there is none, it adds what
+// newTicket returns. It calls newTicket with the mutex. The ticket of a queued request
+// is kept while another owner has the key.
 func (t *Table[T, S]) GetOrAdd(ctx context.Context, r *driver.Request, queued bool, newTicket func(Ticket[S]) T) (none T, err error) {
 	if err := ctx.Err(); err != nil {
 		return none, driver.NotSent(err)
@@ -118,8 +119,8 @@ func (t *Table[T, S]) GetOrAdd(ctx context.Context, r *driver.Request, queued bo
 	return tk, nil
 }
 
-// Remove removes a ticket. It returns false if the ticket was removed before. With unqueued it
-// keeps a ticket that waits or is held.
+// Remove removes a ticket. It returns false if the ticket was removed before. With
+// unqueued it keeps a ticket that waits or is held.
 func (t *Table[T, S]) Remove(tk T, unqueued bool) bool {
 	t.Lock()
 	defer t.Unlock()
@@ -144,8 +145,8 @@ func (t *Table[T, S]) drop(tk T) {
 	close(tk.base().Gone)
 }
 
-// SetLost records that the owner of tk does not have the key. The ticket stays. The caller has
-// locked the mutex.
+// SetLost records that the owner of tk does not have the key. The ticket stays. The
+// caller has locked the mutex.
 func (t *Table[T, S]) SetLost(tk T) {
 	if one := tk.base(); one.held {
 		one.held = false
@@ -154,8 +155,9 @@ func (t *Table[T, S]) SetLost(tk T) {
 	}
 }
 
-// TellSession logs once that a lease is shorter than its session allows: after a crash the key is
-// blocked for the session all the same. The option of the package sets the session.
+// TellSession logs once that a lease is shorter than its session allows: after a crash
+// the key is blocked for the session all the same. The option of the package sets the
+// session.
 func (t *Table[T, S]) TellSession(lease, session time.Duration, option string) {
 	if lease < session/2 {
 		t.told.Do(func() {
@@ -164,9 +166,9 @@ func (t *Table[T, S]) TellSession(lease, session time.Duration, option string) {
 	}
 }
 
-// SetHeld records that the owner of tk has the key with the place at path, under the terms of
-// g. If it has the key already, g gets the tokens of that grant. SetHeld returns false if the
-// ticket was removed before. The caller has locked the mutex.
+// SetHeld records that the owner of tk has the key with the place at path, under the
+// terms of g. If it has the key already, g gets the tokens of that grant. SetHeld
+// returns false if the ticket was removed before. The caller has locked the mutex.
 func (t *Table[T, S]) SetHeld(tk T, path string, store S, g *driver.Grant) bool {
 	one := tk.base()
 	if one.IsGone() {
@@ -185,7 +187,8 @@ func (t *Table[T, S]) SetHeld(tk T, path string, store S, g *driver.Grant) bool 
 	return true
 }
 
-// Move records that the owner of tk, if it has the key, has it with another place from now on.
+// Move records that the owner of tk, if it has the key, has it with another place from
+// now on.
 func (t *Table[T, S]) Move(tk T, path string) {
 	t.Lock()
 	defer t.Unlock()
@@ -208,8 +211,8 @@ func (t *Table[T, S]) expire(tk T) {
 	}
 }
 
-// HeldBy returns the lease of g's owner. It returns false if there is none, or the lease or the
-// session has ended.
+// HeldBy returns the lease of g's owner. It returns false if there is none, or the
+// lease or the session has ended.
 func (t *Table[T, S]) HeldBy(g *driver.Grant) (Held[T, S], bool) {
 	t.Lock()
 	defer t.Unlock()
@@ -220,7 +223,8 @@ func (t *Table[T, S]) HeldBy(g *driver.Grant) (Held[T, S], bool) {
 	return Held[T, S]{tk.base().lease, tk}, true
 }
 
-// HeldAt returns the lease of the place at path. It returns false if this process has none.
+// HeldAt returns the lease of the place at path. It returns false if this process has
+// none.
 func (t *Table[T, S]) HeldAt(path string) (Lease[S], bool) {
 	t.Lock()
 	defer t.Unlock()
@@ -231,8 +235,8 @@ func (t *Table[T, S]) HeldAt(path string) (Lease[S], bool) {
 	return tk.base().lease, true
 }
 
-// Extend records that g was confirmed, which extends the lease of tk. It returns false if the
-// lease has ended before.
+// Extend records that g was confirmed, which extends the lease of tk. It returns false
+// if the lease has ended before.
 func (t *Table[T, S]) Extend(tk T, g driver.Grant) bool {
 	t.Lock()
 	defer t.Unlock()

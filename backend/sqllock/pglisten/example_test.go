@@ -22,7 +22,7 @@ func Example() {
 	}
 	db := stdlib.OpenDB(*config)
 	defer db.Close()
-	backend, err := sqllock.New(db, sqllock.Postgres, sqllock.WithListener(pglisten.New(config)))
+	backend, err := sqllock.New(db, sqllock.Postgres, sqllock.Config{Listener: pglisten.New(config)})
 	if err != nil {
 		log.Fatal(err)
 	}

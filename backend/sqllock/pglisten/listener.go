@@ -1,5 +1,5 @@
-// Package pglisten lets the waiters for locks on PostgreSQL listen for a release. Without
-// it they ask for the lock again and again.
+// Package pglisten lets the waiters for locks on PostgreSQL listen for a release.
+// Without it they ask for the lock again and again.
 package pglisten
 
 import (
@@ -30,13 +30,14 @@ type Listener struct {
 
 var _ sqllock.Listener = (*Listener)(nil)
 
-// New returns a listener that connects to the database of config, which [pgx.ParseConfig]
-// has made. It has to be the database with the table of the locks. A pooler in between,
-// such as PgBouncer, must not be in transaction mode: it does not pass messages on.
+// New returns a listener that connects to the database of config, which
+// [pgx.ParseConfig] has made. It has to be the database with the table of the locks. A
+// pooler in between, such as PgBouncer, must not be in transaction mode: it does not
+// pass messages on.
 //
-// Names of hosts are resolved for each connection. Each of beforeConnect is called before each
-// connection with a copy of config, which it may change: for a password or a certificate that
-// ends, as with stdlib.OptionBeforeConnect.
+// Names of hosts are resolved for each connection. Each of beforeConnect is called
+// before each connection with a copy of config, which it may change: for a password or
+// a certificate that ends, as with stdlib.OptionBeforeConnect.
 func New(config *pgx.ConnConfig, beforeConnect ...func(context.Context, *pgx.ConnConfig) error) *Listener {
 	return &Listener{config: config.Copy(), before: beforeConnect, interval: checkInterval, timeout: checkTimeout}
 }
@@ -95,8 +96,8 @@ func (l *Listener) next(ctx context.Context, c *pgx.Conn) (*pgconn.Notification,
 	return c.WaitForNotification(ctx)
 }
 
-// check asks the server for an answer, and whether it still is the primary: the address may
-// lead to another server by now, and no message comes from a former one.
+// check asks the server for an answer, and whether it still is the primary: the address
+// may lead to another server by now, and no message comes from a former one.
 func (l *Listener) check(ctx context.Context, c *pgx.Conn) error {
 	ctx, cancel := context.WithTimeout(ctx, l.timeout)
 	defer cancel()

@@ -49,10 +49,10 @@ func next[T any](t *testing.T, what string, c <-chan T) T {
 	}
 }
 
-// database returns a listener of a fresh database, and a function that runs SQL there.
-func database(t *testing.T) (l *Listener, exec func(sql string) string) {
+// database returns a listener of a fresh database on a server, and a function that runs
+// SQL there.
+func database(t *testing.T, s *sqltest.Server) (l *Listener, exec func(sql string) string) {
 	t.Helper()
-	s := sqltest.Postgres.Shared(t)
 	name := s.NewDatabase(t)
 	config, err := pgx.ParseConfig(s.DSN(name))
 	if err != nil {
@@ -70,7 +70,7 @@ const connections = "SELECT count(*) FROM pg_stat_activity WHERE datname = curre
 // connection is closed.
 func TestListen(t *testing.T) {
 	t.Parallel()
-	l, exec := database(t)
+	l, exec := database(t, sqltest.Postgres.Shared(t))
 	l.interval = 20 * time.Millisecond
 	r := start(t, l)
 	next(t, "LISTEN", r.listening)
@@ -96,34 +96,34 @@ func TestListen(t *testing.T) {
 	}
 }
 
-// Listen returns when an administrator ends its connection.
-func TestListenOnKilledConnection(t *testing.T) {
-	t.Parallel()
-	l, exec := database(t)
-	r := start(t, l)
-	next(t, "LISTEN", r.listening)
-	exec("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
-	if err := next(t, "the end", r.ended); err == nil {
-		t.Error("no error")
-	}
-}
-
-// The address leads to another primary by now, and the former one is read-only. Listen returns,
-// although the connection works, and does not listen there again.
-func TestListenOnFormerPrimary(t *testing.T) {
+// Listen returns when its connection is of no use: an administrator ends it, a firewall
+// cuts it without a word, or its server is read-only, because the address leads to
+// another primary by now. There it does not listen again.
+func TestListenReturns(t *testing.T) {
 	t.Parallel()
 	s := sqltest.Postgres.Start(t)
-	name := s.NewDatabase(t)
-	config, err := pgx.ParseConfig(s.DSN(name))
-	if err != nil {
-		t.Fatal(err)
+	l, exec := database(t, s)
+	var network spoilnet.Network
+	l.config.DialFunc = network.DialContext
+	l.interval, l.timeout = 20*time.Millisecond, 2*time.Second
+	for name, fault := range map[string]func(){
+		"killed": func() {
+			exec("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
+		},
+		"cut": network.Cut,
+	} {
+		r := start(t, l)
+		next(t, "LISTEN", r.listening)
+		fault()
+		if err := next(t, "the end", r.ended); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+		network.CloseCut()
 	}
-	l := New(config)
-	l.interval = 20 * time.Millisecond
 	r := start(t, l)
 	next(t, "LISTEN", r.listening)
-	s.Exec(t, name, "ALTER SYSTEM SET default_transaction_read_only = on")
-	s.Exec(t, name, "SELECT pg_reload_conf()")
+	exec("ALTER SYSTEM SET default_transaction_read_only = on")
+	exec("SELECT pg_reload_conf()")
 	for range 2 {
 		if err := next(t, "the end", r.ended); !errors.Is(err, errReadOnly) || len(r.listening) != 0 {
 			t.Errorf("Listen on a former primary: %v", err)
@@ -132,26 +132,10 @@ func TestListenOnFormerPrimary(t *testing.T) {
 	}
 }
 
-// Listen returns when its connection is cut without a word, as a firewall does.
-func TestListenOnCutConnection(t *testing.T) {
-	t.Parallel()
-	l, _ := database(t)
-	var network spoilnet.Network
-	l.config.DialFunc = network.DialContext
-	l.interval, l.timeout = 20*time.Millisecond, 2*time.Second
-	r := start(t, l)
-	next(t, "LISTEN", r.listening)
-	network.Cut()
-	if err := next(t, "the end", r.ended); err == nil {
-		t.Error("no error")
-	}
-	network.CloseCut()
-}
-
 // Listen returns at once if there is no server, and soon if it does not answer.
 func TestListenWithoutServer(t *testing.T) {
 	t.Parallel()
-	l, _ := database(t)
+	l, _ := database(t, sqltest.Postgres.Shared(t))
 	var network spoilnet.Network
 	l.config.DialFunc = network.DialContext
 	l.timeout = 100 * time.Millisecond
@@ -166,10 +150,11 @@ func TestListenWithoutServer(t *testing.T) {
 	}
 }
 
-// A password that ends is asked for before each connection, as all of the configuration.
+// A password that ends is asked for before each connection, as all of the
+// configuration.
 func TestListenerAsksBeforeEachConnection(t *testing.T) {
 	t.Parallel()
-	l, exec := database(t)
+	l, exec := database(t, sqltest.Postgres.Shared(t))
 	exec("CREATE ROLE new_" + exec("SELECT current_database()") + " LOGIN")
 	l.config.User = "old" // which is not known
 	asked := 0

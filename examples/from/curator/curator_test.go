@@ -24,7 +24,7 @@ type stockFunc func() error
 func (f stockFunc) Reserve(context.Context, string) error { return f() }
 
 func newLocker(servers []string) (*distlock.Locker, error) {
-	backend, err := zklock.New(servers, zklock.WithRoot("/shop/stock"))
+	backend, err := zklock.New(servers, zklock.Config{Root: "/shop/stock"})
 	if err != nil {
 		return nil, err
 	}

@@ -33,7 +33,7 @@ func before(ctx context.Context, client *clientv3.Client, report job) error {
 }
 
 func newLocker(client *clientv3.Client) (*distlock.Locker, error) {
-	backend, err := etcdlock.New(client, etcdlock.WithPrefix("/shop/"))
+	backend, err := etcdlock.New(client, etcdlock.Config{Prefix: "/shop/"})
 	if err != nil {
 		return nil, err
 	}

@@ -28,7 +28,7 @@ func after(ctx context.Context, locker *distlock.Locker, report func(context.Con
 }
 
 func newLocker(servers ...string) (*distlock.Locker, error) {
-	backend, err := zklock.New(servers, zklock.WithRoot("/shop"))
+	backend, err := zklock.New(servers, zklock.Config{Root: "/shop"})
 	if err != nil {
 		return nil, err
 	}

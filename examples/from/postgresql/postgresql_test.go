@@ -42,10 +42,10 @@ func after(ctx context.Context, locker *distlock.Locker, report job) error {
 }
 
 func newLocker(ctx context.Context, db *sql.DB) (*distlock.Locker, error) {
-	if err := sqllock.CreateTable(ctx, db, sqllock.Postgres); err != nil {
+	if err := sqllock.CreateTable(ctx, db, sqllock.Postgres, sqllock.DefaultTable); err != nil {
 		return nil, err
 	}
-	backend, err := sqllock.New(db, sqllock.Postgres)
+	backend, err := sqllock.New(db, sqllock.Postgres, sqllock.Config{})
 	if err != nil {
 		return nil, err
 	}

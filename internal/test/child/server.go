@@ -141,20 +141,27 @@ func (s *Server) Output() string {
 }
 
 // Stop stops all processes of the server: connections stay open, and it does not answer.
-func (s *Server) Stop(tb TB) { tb.Helper(); s.each(tb, "stopping", Stop) }
-
-// Cont continues a stopped server.
-func (s *Server) Cont(tb TB) { tb.Helper(); s.each(tb, "continuing", Cont) }
-
-// each does something to the process and its children.
-func (s *Server) each(tb TB, doing string, do func(*os.Process) error) {
+func (s *Server) Stop(tb TB) {
 	tb.Helper()
 	cmd, _ := s.process()
-	if err := do(cmd.Process); err != nil {
-		tb.Fatal(doing, s.Name+":", err)
+	if err := Stop(cmd.Process); err != nil {
+		tb.Fatal("stopping", s.Name+":", err)
 	}
 	for _, p := range children(cmd.Process) {
-		_ = do(p) // it may have ended
+		_ = Stop(p) // it may have ended
+	}
+}
+
+// Cont continues a stopped server, with its children first: a server that runs buries
+// those that have ended, and Linux then leaves out others in the list.
+func (s *Server) Cont(tb TB) {
+	tb.Helper()
+	cmd, _ := s.process()
+	for _, p := range children(cmd.Process) {
+		_ = Cont(p) // it may have ended
+	}
+	if err := Cont(cmd.Process); err != nil {
+		tb.Fatal("continuing", s.Name+":", err)
 	}
 }
 

@@ -1,11 +1,12 @@
 package child_test
 
 import (
-	"fmt"
 	"os"
 	"os/exec"
 	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/distlock-go/distlock/internal/test/child"
@@ -43,38 +44,50 @@ func TestLaunchOnOtherPorts(t *testing.T) {
 	}
 }
 
+// state returns the state of a process as Linux names it: "S" if it sleeps, "T" if it is
+// stopped.
+func state(pid string) string {
+	stat, err := os.ReadFile("/proc/" + pid + "/stat")
+	if err != nil {
+		return "X"
+	}
+	_, after, _ := strings.Cut(string(stat), ") ")
+	return after[:1]
+}
+
 // TestServerWithChildren checks that the children of a server are stopped, continued and
-// killed with it, and that it starts again on its ports.
+// killed with it, and that it starts again on its ports. A part of the children ends while
+// all are stopped: none of the others stays behind.
 func TestServerWithChildren(t *testing.T) {
-	s := newServer(func(*child.Server) string { return "sleep 1000 & echo ready $!; wait" })
+	s := newServer(func(*child.Server) string {
+		return "for i in $(seq 300); do sleep 1000 & echo $!; done; trap : CHLD; echo ready; while :; do wait; done"
+	})
 	if err := child.Launch(s); err != nil {
 		t.Fatal(err)
 	}
 	ports := slices.Clone(s.Ports)
 	// The signal reaches a process that is not our own child a moment later.
-	becomes := func(states string) {
+	become := func(pids []string, states string) {
 		t.Helper()
-		child.Await(t, "its state is one of "+states, func() bool {
-			var pid int
-			if _, err := fmt.Sscanf(s.Output(), "ready %d\n", &pid); err != nil {
-				t.Fatal(err)
-			}
-			stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-			if err != nil {
-				stat = []byte("(gone) X")
-			}
-			_, state, _ := strings.Cut(string(stat), ") ")
-			return strings.Contains(states, state[:1])
-		})
+		for _, pid := range pids {
+			child.Await(t, "the state of "+pid+" is one of "+states, func() bool { return strings.Contains(states, state(pid)) })
+		}
 	}
-	for range 3 {
+	for range 2 {
+		pids := strings.Fields(s.Output())
+		pids = pids[:len(pids)-1]
 		s.Stop(t)
-		becomes("T")
+		become(pids, "T")
+		for _, pid := range pids[:200] {
+			n, _ := strconv.Atoi(pid)
+			_ = syscall.Kill(n, syscall.SIGKILL)
+		}
+		become(pids[:200], "Z")
 		s.Cont(t)
-		becomes("S")
+		become(pids[200:], "S")
 		s.Stop(t)
 		s.Kill()
-		becomes("XZ")
+		become(pids, "XZ")
 		s.Restart(t)
 	}
 	s.Kill()

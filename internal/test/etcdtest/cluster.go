@@ -50,7 +50,7 @@ func (c *Cluster) leader() *Server {
 	return nil
 }
 
-// MoveLeader makes another server the leader, and returns the one that leads now.
+// MoveLeader makes another server the leader, and returns it.
 func (c *Cluster) MoveLeader(tb testing.TB) (now *Server) {
 	tb.Helper()
 	from := c.Leader(tb)

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// gateway sends requests to the JSON gateway of a server. It does not reuse connections,
-// so that no goroutine outlives a request.
+// gateway sends requests to the JSON gateway of a server. It does not reuse
+// connections, so that no goroutine outlives a request.
 var gateway = &http.Client{
 	Timeout:   2 * time.Second,
 	Transport: &http.Transport{DisableKeepAlives: true},

@@ -1,8 +1,9 @@
-// Package etcdtest starts etcd servers for tests, each as a [child.Server], which can be
-// stopped, killed and started again. It does not need a client of etcd. Only tests import it.
+// Package etcdtest starts etcd servers for tests, each as a [child.Server], which can
+// be stopped, killed and started again. It does not need a client of etcd. Only tests
+// import it.
 //
-// A new fault of etcd goes here, as a method of [Server] or [Cluster]; one that any server
-// can have goes to package child, and one of the network to package spoilnet.
+// A new fault of etcd goes here, as a method of [Server] or [Cluster]; one that any
+// server can have goes to package child, and one of the network to package spoilnet.
 package etcdtest
 
 import (
@@ -26,16 +27,16 @@ type Server struct {
 // quick are the arguments of a server that is not part of a cluster.
 var quick = []string{"--heartbeat-interval=20", "--election-timeout=200"}
 
-// Start starts an empty server that is not part of a cluster, and kills it when the test
-// ends. args are appended to the default arguments, which make the shortest lease last
-// one second. The test is skipped if there is no etcd; see [child.Need].
+// Start starts an empty server that is not part of a cluster, and kills it when the
+// test ends. args are appended to the default arguments, which make the shortest lease
+// last one second. The test is skipped if there is no etcd; see [child.Need].
 func Start(tb testing.TB, args ...string) *Server {
 	tb.Helper()
 	return run(tb, 1, slices.Concat(quick, args))[0]
 }
 
-// Launch is [Start] for a server that outlives a test, with etcd's own defaults. The caller
-// has to kill the server and to remove dir.
+// Launch is [Start] for a server that outlives a test, with etcd's own defaults. The
+// caller has to kill the server and to remove dir.
 func Launch(dir string, args ...string) (*Server, error) {
 	servers, err := launch(dir, 1, args)
 	return servers[0], err
@@ -106,13 +107,13 @@ type Shared struct {
 	child.Shared[*Server]
 }
 
-// Server returns the server, and starts it if it is the first call. Each test has to use
-// keys of its own. See [Start] for what happens without etcd.
+// Server returns the server, and starts it if it is the first call. Each test has to
+// use keys of its own. See [Start] for what happens without etcd.
 func (s *Shared) Server(tb testing.TB) *Server {
 	tb.Helper()
 	return s.Get(tb, func(dir string) (*Server, error) {
-		// It is not killed before the end. With this option, etcd 3.4 does not even pass
-		// what it has acknowledged on to the operating system.
+		// It is not killed before the end. With this option, etcd 3.4 does not even
+		// pass what it has acknowledged on to the operating system.
 		return Launch(dir, append(slices.Clip(quick), "--unsafe-no-fsync")...)
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"sync"
+	"time"
 )
 
 // conn is a connection with faults.
@@ -14,18 +15,36 @@ type conn struct {
 	network *Network
 	closed  chan struct{}
 
-	mu                               sync.Mutex
-	cut, deaf, held, broken, closing bool
-	kept                             []byte
+	mu       sync.Mutex
+	cut      bool      // nothing arrives any more, in either direction
+	deaf     bool      // replies are lost
+	held     bool      // writes are kept
+	late     bool      // replies are kept
+	brittle  bool      // the next reply breaks it
+	broken   bool      // reads fail
+	closing  bool      // the client has closed it
+	shut     bool      // the server sees that
+	kept     []byte    // of what was written
+	replies  []byte    // of what arrived
+	deadline time.Time // of the client, for reads
 }
 
 // Read returns what was not lost. On a connection that was cut it blocks until the
 // connection is closed or the deadline has passed.
 func (c *conn) Read(p []byte) (int, error) {
 	for {
+		if n := c.delayed(p); n > 0 {
+			return n, nil
+		}
 		n, err := c.Conn.Read(p)
 		c.mu.Lock()
-		cut, deaf, broken := c.cut, c.deaf, c.broken
+		if n > 0 && c.brittle {
+			c.broken = true
+		}
+		if n > 0 && c.late {
+			c.replies = append(c.replies, p[:n]...)
+		}
+		cut, lost, broken := c.cut, c.deaf || c.late || len(c.replies) > 0, c.broken
 		c.mu.Unlock()
 		switch {
 		case broken:
@@ -36,10 +55,45 @@ func (c *conn) Read(p []byte) (int, error) {
 			}
 			<-c.closed
 			return 0, net.ErrClosed
-		case !deaf, err != nil:
+		case !lost, err != nil && !c.arrived():
 			return n, err
 		}
 	}
+}
+
+// arrived reports whether delayed replies have been delivered.
+func (c *conn) arrived() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return !c.late && len(c.replies) > 0
+}
+
+// delayed returns the number of bytes of delayed replies that have been delivered, in p.
+func (c *conn) delayed(p []byte) (n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.late && len(c.replies) > 0 {
+		n = copy(p, c.replies)
+		c.replies = c.replies[n:]
+		_ = c.Conn.SetReadDeadline(c.deadline) // deliver has changed it
+	}
+	return n
+}
+
+// past is a deadline that ends a read in progress.
+var past = time.Unix(1, 0)
+
+// SetReadDeadline implements [net.Conn].
+func (c *conn) SetReadDeadline(t time.Time) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.deadline = t
+	return c.Conn.SetReadDeadline(t)
+}
+
+// SetDeadline implements [net.Conn].
+func (c *conn) SetDeadline(t time.Time) error {
+	return errors.Join(c.SetReadDeadline(t), c.SetWriteDeadline(t))
 }
 
 func (c *conn) Write(p []byte) (int, error) {
@@ -51,15 +105,51 @@ func (c *conn) Write(p []byte) (int, error) {
 
 // lost reports whether written data does not reach the server, or not yet.
 func (c *conn) lost(p []byte) bool {
-	hold, deafen := c.network.meant(p)
+	fault, struck := c.network.meant(p)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.held = c.held || hold
-	c.deaf = c.deaf || deafen
+	if struck {
+		switch fault {
+		case Hold:
+			c.held = true
+		case Repeat:
+			c.held = true
+			c.snap()
+		case Lose:
+			c.cut = true
+			c.snap()
+		case Deafen:
+			c.deaf = true
+		case Snap:
+			c.brittle = true
+		case Delay:
+			c.late = true
+		}
+	}
 	if c.held && !c.cut {
 		c.kept = append(c.kept, p...)
 	}
 	return c.cut || c.held
+}
+
+// snap makes reads fail, as if the server had closed the connection.
+func (c *conn) snap() {
+	c.broken = true
+	_ = c.Conn.SetReadDeadline(past)
+}
+
+// deliver sends the delayed writes, and lets the delayed replies arrive.
+func (c *conn) deliver() (err error) {
+	c.held, c.late = false, false
+	if len(c.kept) > 0 {
+		_ = c.SetWriteDeadline(time.Time{})
+		_, err = c.Conn.Write(c.kept)
+		c.kept = nil
+	}
+	if len(c.replies) > 0 {
+		_ = c.Conn.SetReadDeadline(past) // Read goes on
+	}
+	return err
 }
 
 func (c *conn) Close() error {
@@ -73,12 +163,17 @@ func (c *conn) Close() error {
 	if len(c.kept) > 0 {
 		return nil // the held data still arrives
 	}
+	return c.shutDown()
+}
+
+func (c *conn) shutDown() error {
+	c.shut = true
 	return c.Conn.Close()
 }
 
-// over reports whether the connection is closed and has no held data.
+// over reports whether the connection is closed on both sides.
 func (c *conn) over() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.closing && len(c.kept) == 0
+	return c.shut
 }

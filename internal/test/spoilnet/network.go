@@ -18,6 +18,18 @@ var ErrRefused = errors.New("spoilnet: connection refused")
 // Match reports whether a fault applies to this write.
 type Match func(written []byte) bool
 
+// Fault is what happens to a connection from one write on.
+type Fault int
+
+const (
+	Hold   Fault = iota // writes are delayed until Deliver
+	Repeat              // the same, and reads fail: the client may repeat what still arrives
+	Lose                // writes are lost, and reads fail
+	Deafen              // replies are lost
+	Snap                // reads fail when the reply arrives, which is lost
+	Delay               // replies are delayed until Deliver
+)
+
 // Network is a dialer that can inject faults into its connections. The zero value dials
 // the address that it is asked for; [To] returns another. It is safe for concurrent use.
 type Network struct {
@@ -27,8 +39,9 @@ type Network struct {
 	conns    []*conn
 	refusing bool
 	hanging  bool
-	hold     Match
-	deafen   Match
+	next     Match // nil if no fault is to come
+	fault    Fault
+	struck   int
 }
 
 // To returns a Network that opens connections with dial.
@@ -36,15 +49,16 @@ func To(dial func() (net.Conn, error)) *Network { return &Network{dial: dial} }
 
 // DialContext opens a connection.
 func (n *Network) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
-	return n.open(func() (net.Conn, error) { return new(net.Dialer).DialContext(ctx, network, addr) })
+	return n.DialWith(func() (net.Conn, error) { return new(net.Dialer).DialContext(ctx, network, addr) })
 }
 
 // DialTimeout opens a connection.
 func (n *Network) DialTimeout(network, addr string, timeout time.Duration) (net.Conn, error) {
-	return n.open(func() (net.Conn, error) { return net.DialTimeout(network, addr, timeout) })
+	return n.DialWith(func() (net.Conn, error) { return net.DialTimeout(network, addr, timeout) })
 }
 
-func (n *Network) open(dial func() (net.Conn, error)) (net.Conn, error) {
+// DialWith opens a connection with dial, unless the Network is one of [To].
+func (n *Network) DialWith(dial func() (net.Conn, error)) (net.Conn, error) {
 	n.mu.Lock()
 	refusing := n.refusing
 	n.mu.Unlock()
@@ -128,12 +142,25 @@ func (n *Network) closeWhere(which func(c *conn) bool) {
 // Deafen drops all replies on the open connections. Requests arrive.
 func (n *Network) Deafen() { n.each(func(c *conn) { c.deaf = true }) }
 
-// DeafenAt drops the reply to the next write that matches, and all later replies on
-// that connection. The write itself arrives.
-func (n *Network) DeafenAt(m Match) {
+// At makes a fault happen at the next write that matches. Each call is for one write; nil is
+// for none.
+func (n *Network) At(f Fault, m Match) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.deafen = m
+	n.fault, n.next = f, m
+}
+
+// HoldAt is At with Hold.
+func (n *Network) HoldAt(m Match) { n.At(Hold, m) }
+
+// DeafenAt is At with Deafen.
+func (n *Network) DeafenAt(m Match) { n.At(Deafen, m) }
+
+// Struck returns how many faults of At have happened.
+func (n *Network) Struck() int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.struck
 }
 
 // Deaf returns the number of connections that drop replies.
@@ -146,14 +173,6 @@ func (n *Network) Deaf() (count int) {
 	return count
 }
 
-// HoldAt delays the next write that matches, and all later writes on that connection,
-// as a network does after it has lost a packet. The connection may be closed meanwhile.
-func (n *Network) HoldAt(m Match) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.hold = m
-}
-
 // Held returns the number of connections with delayed writes.
 func (n *Network) Held() (count int) {
 	n.each(func(c *conn) {
@@ -164,43 +183,45 @@ func (n *Network) Held() (count int) {
 	return count
 }
 
-// Break breaks the connections with delayed writes or dropped replies: their reads fail,
-// as if the server had closed them. Delayed writes still arrive.
+// Sever breaks all open connections: their reads fail, as if the server had closed them.
+func (n *Network) Sever() { n.each((*conn).snap) }
+
+// Break breaks the connections that were cut, or have delayed writes or dropped replies.
+// Delayed writes still arrive.
 func (n *Network) Break() {
 	n.each(func(c *conn) {
-		if c.deaf || len(c.kept) > 0 {
-			c.broken = true
-			_ = c.SetReadDeadline(time.Unix(1, 0)) // ends the read in progress
+		if c.cut || c.deaf || len(c.kept) > 0 {
+			c.snap()
 		}
 	})
 }
 
-// Deliver sends all delayed writes.
-func (n *Network) Deliver() (err error) {
+// Send sends all delayed writes, and lets all delayed replies arrive. Connections that the
+// client has closed stay open for the server.
+func (n *Network) Send() (err error) {
+	n.each(func(c *conn) { err = errors.Join(err, c.deliver()) })
+	return err
+}
+
+// Deliver is Send, after which the server sees what the client has closed.
+func (n *Network) Deliver() error {
+	err := n.Send()
 	n.each(func(c *conn) {
-		c.held = false
-		if len(c.kept) > 0 {
-			_ = c.SetWriteDeadline(time.Time{})
-			_, err = c.Conn.Write(c.kept)
-			c.kept = nil
-		}
-		if c.closing {
-			_ = c.Conn.Close()
+		if c.closing && !c.shut {
+			_ = c.shutDown()
 		}
 	})
 	return err
 }
 
-// meant reports which faults apply to a write. Each call of HoldAt and DeafenAt applies
-// to one write.
-func (n *Network) meant(p []byte) (hold, deafen bool) {
+// meant reports whether a fault begins with a write, and which.
+func (n *Network) meant(p []byte) (f Fault, struck bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.hold != nil && n.hold(p) {
-		hold, n.hold = true, nil
+	if n.next == nil || !n.next(p) {
+		return 0, false
 	}
-	if n.deafen != nil && n.deafen(p) {
-		deafen, n.deafen = true, nil
-	}
-	return hold, deafen
+	n.next = nil
+	n.struck++
+	return n.fault, true
 }

@@ -3,6 +3,7 @@ package spoilnet_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -140,5 +141,59 @@ func TestHoldAndDeliver(t *testing.T) {
 	}
 	if text := <-got; text != "held, too" {
 		t.Errorf("the server got %q", text)
+	}
+}
+
+// The reply comes late, and the deadline of the client holds until then and afterwards.
+func TestDelay(t *testing.T) {
+	addr, _ := echo(t)
+	n := new(spoilnet.Network)
+	c := dial(t, n, addr)
+	n.At(spoilnet.Delay, func([]byte) bool { return true })
+	send(t, c, "late")
+	silent(t, c)
+	read := make(chan string)
+	go func() {
+		buf := make([]byte, 3)
+		_ = c.SetReadDeadline(time.Now().Add(5 * time.Second))
+		_, err := io.ReadFull(c, buf)
+		read <- fmt.Sprint(string(buf), err)
+	}()
+	if err := n.Deliver(); err != nil || n.Struck() != 1 {
+		t.Errorf("Deliver: %v, %d faults", err, n.Struck())
+	}
+	if got := <-read; got != "lat<nil>" {
+		t.Errorf("read %s", got)
+	}
+	answered(t, c, "e")
+	silent(t, c)
+	send(t, c, "b")
+	answered(t, c, "b")
+}
+
+// The client cannot tell whether the request or the reply was lost.
+func TestBrokenConnections(t *testing.T) {
+	for fault, want := range map[spoilnet.Fault]string{spoilnet.Lose: "", spoilnet.Snap: "x", spoilnet.Repeat: "x"} {
+		addr, got := echo(t)
+		n := new(spoilnet.Network)
+		c := dial(t, n, addr)
+		n.At(fault, func([]byte) bool { return true })
+		send(t, c, "x")
+		if m, err := c.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+			t.Errorf("fault %d: read %d bytes, %v", fault, m, err)
+		}
+		_ = c.Close()
+		_ = n.Deliver()
+		_ = dial(t, n, addr)
+		select {
+		case text := <-got:
+			if text != want {
+				t.Errorf("fault %d: the server got %q, want %q", fault, text, want)
+			}
+		case <-time.After(50 * time.Millisecond):
+			if want != "" {
+				t.Errorf("fault %d: the server got nothing", fault)
+			}
+		}
 	}
 }

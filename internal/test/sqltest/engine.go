@@ -1,9 +1,9 @@
-// Package sqltest starts PostgreSQL and MariaDB servers for tests, each as a [child.Server],
-// which can be stopped, killed and started again. It needs no SQL driver: it uses the
-// servers' own command-line clients. Only tests import it.
+// Package sqltest starts PostgreSQL and MariaDB servers for tests, each as a
+// [child.Server], which can be stopped, killed and started again. It needs no SQL
+// driver: it uses the servers' own command-line clients. Only tests import it.
 //
-// A new fault of these servers goes here, as a method of [Server]; one that any server can
-// have goes to package child, and one of the network to package spoilnet.
+// A new fault of these servers goes here, as a method of [Server]; one that any server
+// can have goes to package child, and one of the network to package spoilnet.
 package sqltest
 
 import (
@@ -59,8 +59,8 @@ var Postgres = &Engine{
 			"-D", s.data(), "-p", strconv.Itoa(s.Ports[0]),
 			"-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=",
 			"-c", "fsync=off", "-c", "max_connections=200", "-c", "shared_buffers=32MB",
-			// A server that ends waits for a client that has connected and says nothing, for
-			// a minute by default.
+			// A server that ends waits for a client that has connected and says
+			// nothing, for a minute by default.
 			"-c", "authentication_timeout=10s",
 		}
 	},
@@ -152,7 +152,8 @@ func (e *Engine) command(dir, program string, args ...string) (*exec.Cmd, error)
 }
 
 // NewDatabase makes an empty database on a server that the tests of this binary share,
-// and returns its URL. TestMain has to use [Main], or to call [StopShared] after the tests.
+// and returns its URL. TestMain has to use [Main], or to call [StopShared] after the
+// tests.
 func (e *Engine) NewDatabase(tb testing.TB) string {
 	tb.Helper()
 	s := e.Shared(tb)
@@ -165,8 +166,8 @@ func (e *Engine) Shared(tb testing.TB) *Server {
 	return e.shared.Get(tb, func(dir string) (*Server, error) { return e.Launch(dir) })
 }
 
-// Main runs the tests of a package that uses [Engine.Shared], and stops the servers. TestMain
-// passes it to goleak.
+// Main runs the tests of a package that uses [Engine.Shared], and stops the servers.
+// TestMain passes it to goleak.
 type Main struct{ *testing.M }
 
 // Run runs the tests.

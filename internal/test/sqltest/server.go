@@ -35,15 +35,15 @@ func (e *Engine) Start(tb testing.TB, args ...string) *Server {
 	return e.start(tb, false, args)
 }
 
-// StartWithClock is like [Engine.Start], for a server whose clock can be set. It needs a C
-// compiler.
+// StartWithClock is like [Engine.Start], for a server whose clock can be set. It needs
+// a C compiler.
 func (e *Engine) StartWithClock(tb testing.TB, args ...string) *Server {
 	tb.Helper()
 	return e.start(tb, true, args)
 }
 
-// Launch is [Engine.Start] for a server that outlives a test. The caller has to kill the
-// server and to remove dir, which the server's user can enter.
+// Launch is [Engine.Start] for a server that outlives a test. The caller has to kill
+// the server and to remove dir, which the server's user can enter.
 func (e *Engine) Launch(dir string, args ...string) (*Server, error) {
 	s := e.newServer(dir, args)
 	err := s.launch()
@@ -66,8 +66,8 @@ func (e *Engine) start(tb testing.TB, withClock bool, args []string) *Server {
 	return s
 }
 
-// newDir returns a new directory that is removed when the test ends. The server's user can
-// enter it.
+// newDir returns a new directory that is removed when the test ends. The server's user
+// can enter it.
 func newDir(tb testing.TB) string {
 	tb.Helper()
 	dir, err := os.MkdirTemp("", "sqltest") //nolint:usetesting // the server's user could not enter it

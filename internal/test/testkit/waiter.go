@@ -25,11 +25,12 @@ type Waiter struct {
 	Request driver.Request
 }
 
-// StartWaiter starts a waiter that does not look by itself. It is cancelled at the end of the
-// test.
-func StartWaiter(tb testing.TB, b driver.Queuer, r driver.Request) *Waiter {
+// StartWaiter starts a waiter. Without looks it does not look by itself. It is cancelled at the
+// end of the test.
+func StartWaiter(tb testing.TB, b driver.Queuer, r driver.Request, looks ...Looks) *Waiter {
 	tb.Helper()
-	return &Waiter{wait(tb, func(ctx context.Context) (driver.Grant, error) { return Await(ctx, b, r, Looks{}) }), r}
+	one := append(looks, Looks{})[0]
+	return &Waiter{wait(tb, func(ctx context.Context) (driver.Grant, error) { return Await(ctx, b, r, one) }), r}
 }
 
 // StartAcquire starts a caller of a Locker, which is cancelled at the end of the test.

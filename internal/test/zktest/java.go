@@ -8,8 +8,9 @@ import (
 	"github.com/distlock-go/distlock/internal/test/child"
 )
 
-// ServerPath returns the path of the java command and the class path of the server, which are
-// those of Debian's packages. The error matches [child.ErrMissing] if one is not installed.
+// ServerPath returns the path of the java command and the class path of the server, as
+// Debian's packages have them. The error matches [child.ErrMissing] if one is not
+// installed.
 func ServerPath() (java, classPath string, err error) {
 	const needs = "zktest: needs Java and Debian's zookeeper package"
 	java, err = child.LookPath("java", needs)

@@ -1,8 +1,9 @@
-// Package zktest starts ZooKeeper servers for tests, each as a [child.Server], which can be
-// stopped, killed and started again. Only tests import it.
+// Package zktest starts ZooKeeper servers for tests, each as a [child.Server], which
+// can be stopped, killed and started again. Only tests import it.
 //
-// A new fault of ZooKeeper goes here, as a method of [Server] or [Ensemble]; one that any
-// server can have goes to package child, and one of the network to package spoilnet.
+// A new fault of ZooKeeper goes here, as a method of [Server] or [Ensemble]; one that
+// any server can have goes to package child, and one of the network to package
+// spoilnet.
 package zktest
 
 import (
@@ -28,7 +29,8 @@ type Config struct {
 	Properties []string
 
 	// Settings are lines of the configuration file. They come after the others, and so
-	// win. The default of tickTime is 200 ms, and the shortest session timeout two ticks.
+	// win. The default of tickTime is 200 ms, and the shortest session timeout two
+	// ticks.
 	Settings []string
 }
 
@@ -112,8 +114,8 @@ func (s *Server) command() (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// dropEmptyLogs deletes logs of transactions without the header of 16 bytes. A server that is
-// killed when it begins a log leaves one, and does not start with it.
+// dropEmptyLogs deletes logs of transactions without the header of 16 bytes. A server
+// that is killed when it begins a log leaves one, and does not start with it.
 func dropEmptyLogs(data string) error {
 	logs, err := filepath.Glob(filepath.Join(data, "version-2", "log.*"))
 	for _, log := range logs {
@@ -124,8 +126,8 @@ func dropEmptyLogs(data string) error {
 	return err
 }
 
-// ready reports whether the server serves clients. The command ruok says that the server
-// is well long before that.
+// ready reports whether the server serves clients. The command ruok says that the
+// server is well long before that.
 func (s *Server) ready() bool {
 	answer, err := s.Ask("srvr")
 	return err == nil && strings.Contains(answer, "Mode: ")
@@ -157,8 +159,8 @@ type Shared struct {
 	child.Shared[*Server]
 }
 
-// Server returns the server, and starts it if it is the first call. Each test has to use
-// keys of its own. See [Start] for what happens without ZooKeeper.
+// Server returns the server, and starts it if it is the first call. Each test has to
+// use keys of its own. See [Start] for what happens without ZooKeeper.
 func (s *Shared) Server(tb testing.TB) *Server {
 	tb.Helper()
 	return s.Get(tb, func(dir string) (*Server, error) { return Launch(dir, Config{}) })

@@ -113,12 +113,12 @@ var stores = []struct {
 	start func(t *testing.T) rig
 }{
 	{"redislock", func(t *testing.T) rig {
-		return oneRedis(t, func(c redis.UniversalClient) driver.Backend { return redislock.New(c) })
+		return oneRedis(t, func(c redis.UniversalClient) driver.Backend { return redislock.New(c, redislock.Config{}) })
 	}},
 	{"redislock, Sentinel", startSentinel},
 	{"redislock, Cluster", startCluster},
 	{"redissonlock", func(t *testing.T) rig {
-		return oneRedis(t, func(c redis.UniversalClient) driver.Backend { return redissonlock.New(c) })
+		return oneRedis(t, func(c redis.UniversalClient) driver.Backend { return redissonlock.New(c, redissonlock.Config{}) })
 	}},
 	{"redlock", startRedlock},
 	{"sqllock, PostgreSQL", startPostgres},
@@ -163,7 +163,7 @@ func startSentinel(t *testing.T) rig {
 	}
 	return rig{
 		open: func(t *testing.T, w *wires) driver.Backend {
-			return redislock.New(s.Client(t, func(o *redis.FailoverOptions) { o.Dialer = w.dial }))
+			return redislock.New(s.Client(t, func(o *redis.FailoverOptions) { o.Dialer = w.dial }), redislock.Config{})
 		},
 		silence: func(_ *testing.T, w *wires) { w.silence(w.used(watchers)) },
 	}
@@ -186,7 +186,7 @@ func startCluster(t *testing.T) rig {
 		open: func(t *testing.T, w *wires) driver.Backend {
 			c := redis.NewClusterClient(&redis.ClusterOptions{Addrs: addrs, Dialer: w.dial})
 			t.Cleanup(func() { _ = c.Close() })
-			return redislock.New(c)
+			return redislock.New(c, redislock.Config{})
 		},
 		silence: func(_ *testing.T, w *wires) {
 			for _, addr := range addrs {
@@ -209,7 +209,7 @@ func startRedlock(t *testing.T) rig {
 			for _, s := range servers {
 				clients = append(clients, newRedis(t, s.Addr(), w))
 			}
-			return redlock.New(clients, redlock.WithTrustedStart())
+			return redlock.New(clients, redlock.Config{TrustedStart: true})
 		},
 		move: func(t *testing.T, w *wires) {
 			w.move(servers[0].Addr(), next.Addr())
@@ -239,7 +239,7 @@ func startPostgres(t *testing.T) rig {
 	return rig{
 		open: func(t *testing.T, w *wires) driver.Backend {
 			db, c := open(t, was, w)
-			return newSQL(t, db, sqllock.Postgres, sqllock.WithListener(pglisten.New(c)))
+			return newSQL(t, db, sqllock.Postgres, sqllock.Config{Listener: pglisten.New(c)})
 		},
 		move: func(t *testing.T, w *wires) {
 			w.move(was.Addr(), now.Addr())
@@ -278,7 +278,9 @@ func startMariaDB(t *testing.T) rig {
 		createTable(t, open(t, s, newWires()), sqllock.MySQL)
 	}
 	return rig{
-		open: func(t *testing.T, w *wires) driver.Backend { return newSQL(t, open(t, was, w), sqllock.MySQL) },
+		open: func(t *testing.T, w *wires) driver.Backend {
+			return newSQL(t, open(t, was, w), sqllock.MySQL, sqllock.Config{})
+		},
 		move: func(t *testing.T, w *wires) {
 			w.move(was.Addr(), now.Addr())
 			was.Exec(t, "mysql", "SET GLOBAL read_only = 1")
@@ -288,16 +290,16 @@ func startMariaDB(t *testing.T) rig {
 
 func createTable(t *testing.T, db *sql.DB, d sqllock.Dialect) {
 	t.Helper()
-	if err := sqllock.CreateTable(t.Context(), db, d); err != nil {
+	if err := sqllock.CreateTable(t.Context(), db, d, sqllock.DefaultTable); err != nil {
 		t.Fatal(err)
 	}
 }
 
 // newSQL limits the connections, as applications do: then one is reserved for renewals.
-func newSQL(t *testing.T, db *sql.DB, d sqllock.Dialect, options ...sqllock.Option) driver.Backend {
+func newSQL(t *testing.T, db *sql.DB, d sqllock.Dialect, config sqllock.Config) driver.Backend {
 	t.Helper()
 	db.SetMaxOpenConns(10)
-	b, err := sqllock.New(db, d, options...)
+	b, err := sqllock.New(db, d, config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -317,7 +319,7 @@ func startEtcd(t *testing.T) rig {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { _ = c.Close() })
-			b, err := etcdlock.New(c)
+			b, err := etcdlock.New(c, etcdlock.Config{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -332,11 +334,11 @@ func startZooKeeper(t *testing.T) rig {
 	addrs := zktest.StartEnsemble(t, zktest.Config{Settings: []string{"tickTime=2000"}}).Addrs()
 	return rig{
 		open: func(t *testing.T, w *wires) driver.Backend {
-			b, err := zklock.New(addrs, zklock.WithDialer(func(network, addr string, timeout time.Duration) (net.Conn, error) {
+			b, err := zklock.New(addrs, zklock.Config{Dialer: func(network, addr string, timeout time.Duration) (net.Conn, error) {
 				ctx, cancel := context.WithTimeout(context.Background(), timeout)
 				defer cancel()
 				return w.dial(ctx, network, addr)
-			}))
+			}})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -32,7 +32,7 @@ func (k *kid) open() (driver.Backend, func(), error) {
 	case "redislock", "redlock":
 		return k.openRedis()
 	case "zklock":
-		b, err := zklock.New(k.Addrs, zklock.WithSessionTimeout(2*longestLease), zklock.WithDialer(k.network.DialTimeout))
+		b, err := zklock.New(k.Addrs, zklock.Config{SessionTimeout: 2 * longestLease, Dialer: k.network.DialTimeout})
 		return b, func() {}, err
 	case "sqllock":
 		return k.openPostgres()
@@ -54,10 +54,9 @@ func (k *kid) openRedis() (driver.Backend, func(), error) {
 		}
 	}
 	if k.Backend == "redislock" {
-		return redislock.New(clients[0]), closeClients, nil
+		return redislock.New(clients[0], redislock.Config{}), closeClients, nil
 	}
-	return redlock.New(clients, redlock.WithTrustedStart(), redlock.WithTokens(),
-		redlock.WithMaxLease(longestLease), redlock.WithNodeTimeout(200*time.Millisecond)), closeClients, nil
+	return redlock.New(clients, redlock.Config{TrustedStart: true, Tokens: true, MaxLease: longestLease, NodeTimeout: 200 * time.Millisecond}), closeClients, nil
 }
 
 func (k *kid) openPostgres() (driver.Backend, func(), error) {
@@ -68,11 +67,11 @@ func (k *kid) openPostgres() (driver.Backend, func(), error) {
 	c.DialFunc = k.network.DialContext
 	db := stdlib.OpenDB(*c)
 	db.SetMaxOpenConns(4 * k.Number) // the first process has no limit
-	var opts []sqllock.Option
+	var config sqllock.Config
 	if k.Number > 0 { // nor does it hear or tell anything
-		opts = append(opts, sqllock.WithListener(pglisten.New(c)))
+		config.Listener = pglisten.New(c)
 	}
-	b, err := sqllock.New(db, sqllock.Postgres, opts...)
+	b, err := sqllock.New(db, sqllock.Postgres, config)
 	return b, func() { _ = db.Close() }, err
 }
 
@@ -89,7 +88,7 @@ func (k *kid) openMariaDB() (driver.Backend, func(), error) {
 	}
 	db := sql.OpenDB(connector)
 	db.SetMaxOpenConns(4 * k.Number) // the first process has no limit
-	b, err := sqllock.New(db, sqllock.MySQL)
+	b, err := sqllock.New(db, sqllock.MySQL, sqllock.Config{})
 	return b, func() { _ = db.Close() }, err
 }
 
@@ -103,6 +102,6 @@ func (k *kid) openEtcd() (driver.Backend, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	b, err := etcdlock.New(client, etcdlock.WithSessionTTL(2*longestLease))
+	b, err := etcdlock.New(client, etcdlock.Config{SessionTTL: 2 * longestLease})
 	return b, func() { _ = client.Close() }, err
 }

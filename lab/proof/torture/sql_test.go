@@ -57,7 +57,7 @@ func startSQL(tb testing.TB, e *sqltest.Engine, driverName string, d sqllock.Dia
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() { _ = s.admin.Close() })
-	if err := sqllock.CreateTable(tb.Context(), s.admin, d); err != nil {
+	if err := sqllock.CreateTable(tb.Context(), s.admin, d, sqllock.DefaultTable); err != nil {
 		tb.Fatal(err)
 	}
 	return s

@@ -10,21 +10,21 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
-func TestOptionsAreChecked(t *testing.T) {
+func TestConfigIsChecked(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, "127.0.0.1:1")
-	for want, o := range map[string]etcdlock.Option{
-		"nil Option":              nil,
-		"WithSessionTTL: 0s":      etcdlock.WithSessionTTL(0),
-		"WithSessionTTL: 1.5s":    etcdlock.WithSessionTTL(1500 * time.Millisecond),
-		"WithSessionTTL: 25h0m0s": etcdlock.WithSessionTTL(25 * time.Hour),
-		"WithOpTimeout: 999µs":    etcdlock.WithOpTimeout(999 * time.Microsecond),
+	for want, config := range map[string]etcdlock.Config{
+		`Config.NoPrefix: with Config.Prefix "a/"`: {Prefix: "a/", NoPrefix: true},
+		"Config.SessionTTL: -1s":                   {SessionTTL: -time.Second},
+		"Config.SessionTTL: 1.5s":                  {SessionTTL: 1500 * time.Millisecond},
+		"Config.SessionTTL: 25h0m0s":               {SessionTTL: 25 * time.Hour},
+		"Config.OpTimeout: 999µs":                  {OpTimeout: 999 * time.Microsecond},
 	} {
-		if _, err := etcdlock.New(c, o); err == nil || !strings.HasPrefix(err.Error(), "etcdlock: "+want) {
+		if _, err := etcdlock.New(c, config); err == nil || !strings.HasPrefix(err.Error(), "etcdlock: "+want) {
 			t.Errorf("New: %v, want %q", err, want)
 		}
 	}
-	if _, err := etcdlock.New(nil); err == nil || err.Error() != "etcdlock: nil client" {
+	if _, err := etcdlock.New(nil, etcdlock.Config{}); err == nil || err.Error() != "etcdlock: nil client" {
 		t.Errorf("New without a client: %v", err)
 	}
 }
@@ -32,7 +32,7 @@ func TestOptionsAreChecked(t *testing.T) {
 // Without a prefix, the Backend still tells its keys from its own data.
 func TestEmptyPrefix(t *testing.T) {
 	t.Parallel()
-	b := newBackend(t, newClient(t, shared.Server(t).Addr()), etcdlock.WithPrefix(""))
+	b := newBackend(t, newClient(t, shared.Server(t).Addr()), etcdlock.Config{NoPrefix: true})
 	g := testkit.MustTry(t, b, testkit.NewRequest(t.Name()))
 	infos, err := b.Inspect(context.Background(), "", 1_000_000)
 	if err != nil {

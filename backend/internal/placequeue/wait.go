@@ -1,0 +1,112 @@
+package placequeue
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/distlock-go/distlock/driver"
+)
+
+// ErrGivenUp is the error of an attempt if the owner was released meanwhile.
+var ErrGivenUp = fmt.Errorf("released while waiting: %w", driver.ErrNotAcquired)
+
+// Obstacle is why an owner does not get the key now.
+type Obstacle interface {
+	// Watch returns a channel with a value when the obstacle may be gone, or with an
+	// error if it cannot be watched. It watches until ctx ends.
+	Watch(ctx context.Context) <-chan error
+	// Ended returns a channel that is closed when the session of the owner's place has
+	// ended.
+	Ended() <-chan struct{}
+	// Remains reports whether the obstacle and the owner's place are still there. It
+	// costs less than an attempt.
+	Remains(ctx context.Context) bool
+	// Err returns why the owner does not have the key. It names the holder if that
+	// costs no request, or if thorough is true.
+	Err(ctx context.Context, thorough bool) error
+}
+
+// wait is what is known of an owner since its last attempt was refused. The table's
+// mutex guards it.
+type wait struct {
+	obstacle Obstacle
+	over     bool          // the obstacle may be gone
+	err      error         // why it cannot be watched; nil if it can, or if Enqueue has said so
+	replaced chan struct{} // closed when the next attempt has its result
+}
+
+// Enqueue implements [driver.Queuer] for the owner of tk. It makes an attempt, unless
+// the obstacle of the last one remains. The first refusal of a wait names the holder
+// only if that costs no request: most waiters get the key without another.
+func (t *Table[T, S]) Enqueue(ctx context.Context, tk T, attempt func() (driver.Grant, Obstacle, error)) (driver.Grant, error) {
+	last, over, err := t.waited(tk)
+	switch {
+	case err != nil:
+		return driver.Grant{}, err
+	case last != nil && !over && last.Remains(ctx):
+		return driver.Grant{}, last.Err(ctx, true)
+	}
+	g, o, err := attempt()
+	t.Lock()
+	one := tk.base()
+	if one.wait != nil {
+		close(one.wait.replaced)
+	}
+	if one.wait = nil; o != nil {
+		one.wait = &wait{obstacle: o, replaced: make(chan struct{})}
+	}
+	t.Unlock()
+	if o != nil {
+		err = o.Err(ctx, last != nil)
+	}
+	return g, err
+}
+
+// waited returns the obstacle of the last attempt if that was refused, whether it may
+// be gone, and once why it cannot be watched.
+func (t *Table[T, S]) waited(tk T) (o Obstacle, over bool, err error) {
+	t.Lock()
+	defer t.Unlock()
+	w := tk.base().wait
+	if w == nil {
+		return nil, false, nil
+	}
+	err, w.err = w.err, nil
+	return w.obstacle, w.over, err
+}
+
+// Turn implements [driver.Waker]. The channel is closed when the obstacle of the
+// owner's last attempt may be gone or cannot be watched, when another attempt has
+// another result, and when the session or the Backend has ended.
+func (t *Table[T, S]) Turn(ctx context.Context, bg *Background, r *driver.Request) <-chan driver.Grant {
+	turn := make(chan driver.Grant)
+	t.Lock()
+	defer t.Unlock()
+	tk, ok := t.tickets[ID{r.Key, r.Owner}]
+	if !ok || tk.base().wait == nil {
+		close(turn)
+		return turn
+	}
+	w, gone := tk.base().wait, tk.base().Gone
+	go func() {
+		defer close(turn)
+		watching, end := context.WithCancel(ctx)
+		defer end()
+		var err error
+		select {
+		case <-ctx.Done():
+			return
+		case err = <-w.obstacle.Watch(watching):
+		case <-w.obstacle.Ended():
+		case <-w.replaced:
+		case <-gone:
+		case <-bg.Done():
+		}
+		t.Lock()
+		defer t.Unlock()
+		if w.over = true; ctx.Err() == nil {
+			w.err = err
+		}
+	}()
+	return turn
+}

@@ -1,0 +1,134 @@
+package placequeue_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/distlock-go/distlock/backend/internal/placequeue"
+	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/test/testkit"
+)
+
+type ticket struct {
+	placequeue.Ticket[*placequeue.Session]
+}
+
+// newTable returns a table with a ticket.
+func newTable(t *testing.T, r *driver.Request) (table *placequeue.Table[*ticket, *placequeue.Session], tk *ticket) {
+	t.Helper()
+	table = new(placequeue.Table[*ticket, *placequeue.Session])
+	table.Init(func(*ticket) {})
+	tk, err := table.GetOrAdd(t.Context(), r, true, func(tk placequeue.Ticket[*placequeue.Session]) *ticket { return &ticket{tk} })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return table, tk
+}
+
+// TestRenewedInAnEndedSession: the session ends while a renewal is in flight. A place
+// that is kept does not end with it.
+func TestRenewedInAnEndedSession(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		retain, exists bool
+		want           driver.RenewStatus
+	}{{true, true, driver.Renewed}, {true, false, driver.Lost}, {false, true, driver.Lost}} {
+		r, session := testkit.NewRequest("key"), placequeue.NewSession()
+		table, tk := newTable(t, &r)
+		g := r.Grant()
+		g.Sent = time.Now()
+		if !table.SetHeld(tk, "place", &session, &g) {
+			t.Fatal("not held")
+		}
+		g.Retain = c.retain
+		all := table.Renewals([]driver.Grant{g}, func(int, driver.RenewResult) {})
+		session.End()
+		if got := table.Renewed(&all[0], time.Now(), c.exists, nil); got.Status != c.want {
+			t.Errorf("%+v: %v", c, got)
+		}
+		table.StopTimers()
+	}
+}
+
+// obstacle counts the looks at it, until its session ends.
+type obstacle struct {
+	placequeue.Session
+
+	changed chan error
+	looks   int
+}
+
+func (o *obstacle) Watch(context.Context) <-chan error { return o.changed }
+func (o *obstacle) Remains(context.Context) bool       { o.looks++; return o.looks < 3 }
+func (o *obstacle) Err(_ context.Context, more bool) error {
+	return fmt.Errorf("%v: %w", more, driver.ErrNotAcquired)
+}
+
+// TestTurn: a waiter is told when the obstacle of its last attempt may be gone, for
+// each reason. The next Enqueue then makes an attempt without another look, or says why
+// there was no watch.
+func TestTurn(t *testing.T) {
+	broken := errors.New("no watch")
+	for name, c := range map[string]struct {
+		looks int
+		err   error
+	}{
+		"changed": {}, "not watched": {err: broken}, "session ended": {}, "another attempt": {looks: 3}, "released": {}, "closed": {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				bg := placequeue.NewBackground()
+				defer bg.Close(nil)
+				r := testkit.NewRequest("key")
+				table, tk := newTable(t, &r)
+				o, attempts := &obstacle{Session: placequeue.NewSession(), changed: make(chan error, 1)}, 0
+				enqueue := func() error {
+					_, err := table.Enqueue(t.Context(), tk, func() (driver.Grant, placequeue.Obstacle, error) {
+						attempts++
+						return driver.Grant{}, &obstacle{Session: placequeue.NewSession()}, nil
+					})
+					return err
+				}
+				_, _ = table.Enqueue(t.Context(), tk, func() (driver.Grant, placequeue.Obstacle, error) { return driver.Grant{}, o, nil })
+				turn := table.Turn(t.Context(), bg, &r)
+				synctest.Wait()
+				select {
+				case <-turn:
+					t.Error("the turn comes at once")
+				default:
+				}
+				switch name {
+				case "changed", "not watched":
+					o.changed <- c.err
+				case "session ended":
+					o.End()
+				case "another attempt":
+					for range c.looks {
+						_ = enqueue()
+					}
+				case "released":
+					table.Remove(tk, false)
+				case "closed":
+					bg.Close(nil)
+				}
+				<-turn
+				if err := enqueue(); !errors.Is(err, driver.ErrNotAcquired) && !errors.Is(err, c.err) {
+					t.Errorf("Enqueue: %v", err)
+				}
+				if c.err != nil {
+					if attempts != 0 {
+						t.Errorf("%d attempts", attempts)
+					}
+					_ = enqueue()
+				}
+				if attempts != 1 || o.looks != c.looks {
+					t.Errorf("%d attempts and %d looks, want 1 and %d", attempts, o.looks, c.looks)
+				}
+			})
+		})
+	}
+}
