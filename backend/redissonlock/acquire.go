@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock/backend/internal/doubt"
+	"github.com/distlock-go/distlock/backend/internal/rediskit"
 	"github.com/distlock-go/distlock/driver"
 )
 
@@ -15,7 +16,7 @@ var errGone = errors.New("redissonlock: this owner has released the lock")
 
 // TryAcquire implements [driver.Backend]. If this process has just released the key, and others
 // have heard of it, TryAcquire first leaves them a moment to take it: see the package comment.
-func (b *Backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
+func (b *backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	g := r.Grant()
 	if err := checkRequest(g); err != nil {
 		return driver.Grant{}, err
@@ -32,7 +33,10 @@ func (b *Backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Gran
 	if !a.known {
 		b.inDoubt.Add(r.Owner, doubt.Attempt)
 	}
-	if err != nil {
+	switch {
+	case err != nil && a.known && !rediskit.Answered(err) && ctx.Err() == nil:
+		return driver.Grant{}, driver.NotSent(err)
+	case err != nil:
 		return driver.Grant{}, err
 	}
 	g.Sent = a.sent
@@ -45,7 +49,7 @@ func tooShort(ttl time.Duration) error {
 }
 
 // parseGrant fills in g from the reply of acquire.lua, which had asked for so many tokens.
-func (b *Backend) parseGrant(g driver.Grant, tokens int, a result) (driver.Grant, error) {
+func (b *backend) parseGrant(g driver.Grant, tokens int, a result) (driver.Grant, error) {
 	n, rest := a.numbers()
 	switch {
 	case len(n) == 3 && len(rest) == 1 && n[0] == 0:
@@ -65,7 +69,7 @@ func (b *Backend) parseGrant(g driver.Grant, tokens int, a result) (driver.Grant
 
 // heldError returns the error of an attempt that was refused.
 func heldError(n []int64, fields any) *driver.HeldError {
-	held := &driver.HeldError{RetryAfter: time.Duration(n[1]) * time.Millisecond}
+	held := &driver.HeldError{RetryAfter: time.Duration(n[1]+1) * time.Millisecond} // the server rounds down
 	if n[2] > 0 {
 		held.Held = time.Duration(n[2]) * time.Microsecond
 	}

@@ -12,10 +12,12 @@ import (
 	"github.com/distlock-go/distlock/locktest"
 )
 
+func over(c redis.UniversalClient) driver.Backend { return redissonlock.New(c, redissonlock.Config{}) }
+
 func open(c redis.UniversalClient) driver.Backend { return redissonlock.New(c, unhurried) }
 
 func TestConformanceVirtual(t *testing.T) {
-	redistest.Conform(t, locktest.Features{Bubble: true}, open, func(t *testing.T) func() redis.UniversalClient {
+	redistest.Conform(t, locktest.Features{Bubble: true}, open, over, func(t *testing.T) func() redis.UniversalClient {
 		m := redistest.Virtual(t)
 		return func() redis.UniversalClient { return redistest.VirtualClient(t, m) }
 	})
@@ -25,7 +27,7 @@ func TestConformanceRedis(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
 	s := redistest.Start(t)
-	redistest.Conform(t, locktest.Features{}, open, func(t *testing.T) func() redis.UniversalClient {
+	redistest.Conform(t, locktest.Features{}, open, over, func(t *testing.T) func() redis.UniversalClient {
 		return func() redis.UniversalClient { return s.Client(t) }
 	})
 }
@@ -34,7 +36,7 @@ func TestConformanceCluster(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
 	servers := redistest.StartCluster(t, 3)
-	redistest.Conform(t, locktest.Features{}, open, func(t *testing.T) func() redis.UniversalClient {
+	redistest.Conform(t, locktest.Features{}, open, over, func(t *testing.T) func() redis.UniversalClient {
 		return func() redis.UniversalClient { return redistest.ClusterClient(t, servers) }
 	})
 }

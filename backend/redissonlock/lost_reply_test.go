@@ -22,27 +22,27 @@ func scriptCall(written []byte) bool { return bytes.Contains(written, []byte("ev
 
 // spoiled returns a Backend with connections through a network, in the bubble of the test, and
 // a client of the same server.
-func spoiled(t *testing.T, opts ...redissonlock.Option) (*redissonlock.Backend, *spoilnet.Network, *redis.Client) {
+func spoiled(t *testing.T, cfg ...redissonlock.Config) (*redissonlock.Backend, *spoilnet.Network, *redis.Client) {
 	t.Helper()
 	m := redistest.Virtual(t)
 	n := spoilnet.To(m.Dial)
 	c := redistest.VirtualClient(t, m, func(o *redis.Options) {
 		o.Dialer, o.MaxRetries, o.ConnMaxIdleTime = n.DialContext, -1, time.Second
 	})
-	return newBackend(t, c, opts...), n, redistest.VirtualClient(t, m)
+	return newBackend(t, c, cfg...), n, redistest.VirtualClient(t, m)
 }
 
 // The reply to an attempt is lost: the same owner tries again and has the key, or releases it.
 // The reply to a release is lost: the next release does not report a loss.
 func TestLostReply(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b, n, c := spoiled(t, redissonlock.WithOpTimeout(time.Second))
+		b, n, c := spoiled(t, redissonlock.Config{OpTimeout: time.Second})
 		testkit.MustRelease(t, b, testkit.MustTry(t, b, request("other"))) // the scripts are loaded
 		r := request(lockKey)
 		lose := func(what string, op func() error) {
 			t.Helper()
 			n.DeafenAt(scriptCall)
-			if err := op(); err == nil || errors.Is(err, driver.ErrNotAcquired) || errors.Is(err, driver.ErrLost) {
+			if err := op(); err == nil || errors.Is(err, driver.ErrNotAcquired) || errors.Is(err, driver.ErrLost) || errors.Is(err, driver.ErrNotSent) {
 				t.Errorf("%s without a reply: %v", what, err)
 			}
 		}
@@ -61,13 +61,18 @@ func TestLostReply(t *testing.T) {
 		next := testkit.MustTry(t, b, request(lockKey))
 		testkit.MustRelease(t, b, g)
 		testkit.MustRelease(t, b, next)
+		n.Refuse(true)
+		n.Kill()
+		if _, err := b.TryAcquire(t.Context(), request(lockKey)); !errors.Is(err, driver.ErrNotSent) {
+			t.Errorf("without a connection: %v, want an error that says that nothing was sent", err)
+		}
 	})
 }
 
 // A set of tombstones that is not one does not hide a loss.
 func TestLossBesideForeignTombstones(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b, n, c := spoiled(t, redissonlock.WithOpTimeout(time.Second))
+		b, n, c := spoiled(t, redissonlock.Config{OpTimeout: time.Second})
 		testkit.MustRelease(t, b, testkit.MustTry(t, b, request("other")))
 		r := request(lockKey)
 		n.DeafenAt(scriptCall)

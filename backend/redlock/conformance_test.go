@@ -18,20 +18,21 @@ import (
 // own clients, as in another process.
 func conform(t *testing.T, f locktest.Features, start func(t *testing.T) *fleet) {
 	t.Helper()
-	variants := map[string][]redlock.Option{"plain": nil, "tokens": {redlock.WithTokens()}}
+	variants := map[string]bool{"plain": false, "tokens": true}
 	if f.Bubble && testkit.Race {
 		delete(variants, "plain") // the simulated servers are slow then, and the other variant has all cases
 	}
-	for name, opts := range variants {
+	for name, tokens := range variants {
 		t.Run(name, func(t *testing.T) {
-			f, opts := f, append([]redlock.Option{redlock.WithMaxLease(10 * time.Minute), redlock.WithTrustedStart(),
-				redlock.WithNodeTimeout(10 * time.Second)}, opts...)
+			f := f
+			cfg := redlock.Config{MaxLease: 10 * time.Minute, TrustedStart: true, NodeTimeout: 10 * time.Second, Tokens: tokens}
 			fleets := make(map[driver.Backend]*fleet)
-			add := func(f *fleet) driver.Backend {
-				b := redlock.New(f.clients(), opts...)
+			addWith := func(f *fleet, cfg redlock.Config) driver.Backend {
+				b := redlock.New(f.clients(), cfg)
 				fleets[b] = f
 				return b
 			}
+			add := func(f *fleet) driver.Backend { return addWith(f, cfg) }
 			f.NoTokens = name == "plain"
 			f.Settle = 5 * time.Second
 			f.Drop = func(t *testing.T, b driver.Backend, key string) {
@@ -40,6 +41,21 @@ func conform(t *testing.T, f locktest.Features, start func(t *testing.T) *fleet)
 					synctest.Wait() // also on late nodes
 				}
 				fleets[b].del(t, key, upTo(len(fleets[b].admins))...)
+			}
+			f.Over = func(_ *testing.T, first driver.Backend, n *locktest.Network) driver.Backend {
+				own, cfg := *fleets[first], cfg
+				client := own.client
+				own.client = func(i int, change ...func(*redis.Options)) *redis.Client {
+					return client(i, append(change, func(o *redis.Options) {
+						if o.Dialer == nil {
+							o.Dialer = n.DialContext
+						} else {
+							o.Dialer = n.To(o.Dialer)
+						}
+					})...)
+				}
+				cfg.NodeTimeout = 0
+				return addWith(&own, cfg)
 			}
 			f.Peer = func(_ *testing.T, first driver.Backend) driver.Backend { return add(fleets[first]) }
 			locktest.Run(t, func(t *testing.T) driver.Backend { return add(start(t)) }, f)

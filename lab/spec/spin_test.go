@@ -35,7 +35,7 @@ func run(t *testing.T, dir, program string, args ...string) (string, error) {
 // verdict is what SPIN says.
 type verdict struct {
 	broken  string // the promise, or ""
-	history string // the shortest one that breaks it; with LIVE some history
+	history string // the shortest one that breaks it; with LIVE or DEEP some history
 	figures string // states, depth, seconds
 }
 
@@ -43,7 +43,7 @@ type verdict struct {
 // DRIFT=2. If a promise should break, it looks for the shortest history.
 func spin(t *testing.T, file string, breaks bool, defines ...string) verdict {
 	t.Helper()
-	dir, live := t.TempDir(), false
+	dir, live, deep := t.TempDir(), false, false
 	source, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -54,7 +54,7 @@ func spin(t *testing.T, file string, breaks bool, defines ...string) verdict {
 	var args []string
 	for _, d := range defines {
 		args = append(args, "-D"+d)
-		live = live || d == "LIVE=1"
+		live, deep = live || d == "LIVE=1", deep || d == "DEEP=1"
 	}
 	args = append(args, file)
 	must := func(program string, args ...string) {
@@ -67,7 +67,7 @@ func spin(t *testing.T, file string, breaks bool, defines ...string) verdict {
 	switch {
 	case live:
 		compile, search = append(compile, "-DNFAIR=4"), append(search, "-a", "-f")
-	case breaks:
+	case breaks && !deep:
 		compile[0], compile = "-O1", append(compile, "-DSAFETY", "-DBFS") // compiling takes longer than the search
 	default:
 		compile = append(compile, "-DSAFETY")
@@ -122,6 +122,9 @@ func TestPromises(t *testing.T) {
 		"P2 of sessions, and a slow clock":   {"session.pml", []string{"CLOCKS=1"}},
 		"P2 of sessions, and a new leader":   {"session.pml", []string{"CLOCKS=1", "DEPOSED=1"}},
 		"P3 P4 of sessions":                  {"session.pml", []string{"TOKENS=1"}},
+		"P1 P5 of the line":                  {"line.pml", nil},
+		"P1 P5 of the line, more visits":     {"line.pml", []string{"LONG=1"}},
+		"P1 P5 of the line, and readers":     {"line.pml", []string{"SHARED=1"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -172,7 +175,7 @@ var guard = regexp.MustCompile(`(?m)^#define (\w+) +\(OFF != (\d+)\) +/\* (P\d)(
 // TestGuards leaves out each guard of the protocol, and sees the promise break that it is for.
 func TestGuards(t *testing.T) {
 	need(t, "spin", "gcc")
-	for _, file := range []string{"lease.pml", "redlock.pml", "session.pml"} {
+	for _, file := range []string{"lease.pml", "redlock.pml", "session.pml", "line.pml"} {
 		source, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)

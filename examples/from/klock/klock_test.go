@@ -45,7 +45,7 @@ func after(locker *distlock.Locker, bank bank) distlock.Func[Order, string] {
 
 func TestOneKey(t *testing.T) {
 	mixed.OneKey(t, "lock.pay-42", mixed.Redisson,
-		func(rdb redis.UniversalClient) driver.Backend { return redissonlock.New(rdb) },
+		func(rdb redis.UniversalClient) driver.Backend { return redissonlock.New(rdb, redissonlock.Config{}) },
 		func(ctx context.Context, l *distlock.Locker, job func()) error {
 			_, err := after(l, bank{func(context.Context, Order) (string, error) { job(); return "paid", nil }})(ctx, Order{42})
 			return err

@@ -29,7 +29,7 @@ func after(ctx context.Context, locker *distlock.Locker, stock stock, sku string
 
 func TestOneKey(t *testing.T) {
 	mixed.OneKey(t, "stock:tea", mixed.Redisson,
-		func(rdb redis.UniversalClient) driver.Backend { return redissonlock.New(rdb) },
+		func(rdb redis.UniversalClient) driver.Backend { return redissonlock.New(rdb, redissonlock.Config{}) },
 		func(ctx context.Context, l *distlock.Locker, job func()) error {
 			return after(ctx, l, stock{func(context.Context, string) error { job(); return nil }}, "tea")
 		})

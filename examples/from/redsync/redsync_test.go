@@ -49,10 +49,10 @@ func TestBothOnThreeServers(t *testing.T) {
 		clients = append(clients, redistest.Start(t).Client(t))
 	}
 	rs := redsync.New(goredis.NewPool(clients[0]), goredis.NewPool(clients[1]), goredis.NewPool(clients[2]))
-	locker := testkit.NewLocker(t, redlock.New(clients,
-		redlock.WithTrustedStart(),              // the servers are new
-		redlock.WithNodeTimeout(5*time.Second)), // the machine may be slow
-		distlock.Config{})
+	locker := testkit.NewLocker(t, redlock.New(clients, redlock.Config{
+		TrustedStart: true,            // the servers are new
+		NodeTimeout:  5 * time.Second, // the machine may be slow
+	}), distlock.Config{})
 	testkit.WantIs(t, before(t.Context(), rs, func(ctx context.Context) error {
 		_, err := locker.TryAcquire(ctx, "report", distlock.Opts{})
 		testkit.WantIs(t, err, distlock.ErrNotAcquired)

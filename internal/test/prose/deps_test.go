@@ -60,7 +60,7 @@ var layers = []layer{
 	{"scripts", "backend/internal/luascript", "clients", goRedis},
 	{"queues", "backend/internal/placequeue", "driver doubts", ""},
 	{"batches", "backend/redislock/internal/dispatch", "basics", ""},
-	{"backends", "backend/memlock backend/redislock backend/redissonlock backend/redlock", "basics driver clients doubts scripts batches", goRedis + " " + uuidPath},
+	{"backends", "backend/caslock backend/memlock backend/redislock backend/redissonlock backend/redlock", "basics driver clients doubts scripts batches", goRedis + " " + uuidPath},
 
 	{"metrics", "internal/lockmetrics", "root", ""},
 	{"options", "internal/optfield", "root", ""},

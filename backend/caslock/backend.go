@@ -1,0 +1,132 @@
+// Package caslock makes a lock backend of any store that can do two things: read a value with
+// its version, and replace it if it still has that version. Such a store is about a hundred
+// lines of Go, and has the whole contract of package driver: leases, fencing tokens, a fair
+// queue, sharing, inspection and revocation.
+//
+//	locker := distlock.New(caslock.New(myStore, caslock.Config{}), distlock.Config{})
+//
+// # How it works
+//
+// A key has a cell with its holders. Only a swap of this cell makes a holder, so exclusion
+// rests on nothing but the condition of [Store.Swap]. Those who wait are in a line apart, so
+// that they do not disturb the renewals: in a cell of its own, or in [Tickets] if the store
+// has them. The line only says who should try next. If it is lost, or old, a waiter may be
+// late; nobody gets a key that is held.
+//
+// No two clocks are compared. A lease has ended when a process has seen it unchanged for its
+// length, on the process's own clock. So a process that sees a key for the first time just
+// before a dead holder's lease ends waits for one more lease.
+//
+// The value of a cell is a small JSON object, which other languages can read and write:
+// docs/record.md describes it.
+package caslock
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/distlock-go/distlock/driver"
+)
+
+const (
+	requestTimeout = 3 * time.Second
+	patience       = 10 * time.Second // with a cell that others keep changing
+	parallel       = 64               // renewals at the same time
+)
+
+// Config configures a backend. The zero value is the default.
+type Config struct {
+	// Poll is how often a waiter looks at a store that is no [Messenger]. The default is
+	// 200 ms.
+	Poll time.Duration
+
+	// MaxTTL is the longest lease; 0 means no limit. A store that forgets cells must keep
+	// each for at least twice as long after it was written.
+	MaxTTL time.Duration
+}
+
+// backend is a driver.Backend with all abilities that the store allows.
+type backend struct {
+	store     Store
+	messenger Messenger // nil if the store is none
+	line      line
+	cfg       Config
+	topic     string          // on which this process listens
+	ctx       context.Context //nolint:containedctx // ends with Close
+	stop      context.CancelFunc
+	listening sync.Once
+
+	mu       sync.Mutex
+	sights   map[string]*sight
+	waiters  map[string]*waiter       // by owner
+	leaving  map[string]chan struct{} // by holder: closed when its place is gone
+	unsure   map[string]bool          // owners with a request that may still arrive
+	watchers map[string]*watcher      // by owner
+}
+
+var _ interface {
+	driver.Backend
+	driver.Queuer
+	driver.Extender
+	driver.Inspector
+	driver.Revoker
+	driver.Pinger
+	io.Closer
+} = (*backend)(nil)
+
+// New returns a backend on s. It closes s if that is an [io.Closer]. New panics if a field of
+// cfg is negative.
+func New(s Store, cfg Config) driver.Backend {
+	if cfg.Poll < 0 {
+		panic(fmt.Sprintf("caslock: Config.Poll is negative: %v", cfg.Poll))
+	}
+	if cfg.MaxTTL < 0 {
+		panic(fmt.Sprintf("caslock: Config.MaxTTL is negative: %v", cfg.MaxTTL))
+	}
+	if cfg.Poll == 0 {
+		cfg.Poll = 200 * time.Millisecond
+	}
+	b := &backend{
+		store: s, cfg: cfg, topic: rand.Text(), sights: make(map[string]*sight), waiters: make(map[string]*waiter),
+		leaving: make(map[string]chan struct{}), unsure: make(map[string]bool), watchers: make(map[string]*watcher),
+	}
+	b.messenger, _ = s.(Messenger)
+	b.ctx, b.stop = context.WithCancel(context.Background())
+	b.line = cellLine{b}
+	if t, ok := s.(Tickets); ok {
+		b.line = ticketLine{t}
+	}
+	return b
+}
+
+// Features implements driver.Backend.
+func (b *backend) Features() driver.Features {
+	return driver.Features{Sharing: true, MaxTTL: b.cfg.MaxTTL}
+}
+
+// tooLong returns an error if the store may forget a cell before a lease of it ends.
+func (b *backend) tooLong(ttl time.Duration) error {
+	if b.cfg.MaxTTL > 0 && ttl > b.cfg.MaxTTL {
+		return fmt.Errorf("a lease of %v is longer than %v, the longest of this store", ttl, b.cfg.MaxTTL)
+	}
+	return nil
+}
+
+// Ping implements driver.Pinger.
+func (b *backend) Ping(ctx context.Context) error {
+	_, err := b.load(ctx, linePrefix+"ping")
+	return err
+}
+
+// Close implements io.Closer.
+func (b *backend) Close() error {
+	b.stop()
+	if c, ok := b.store.(io.Closer); ok {
+		return c.Close()
+	}
+	return nil
+}

@@ -1,0 +1,148 @@
+package caslock
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/distlock-go/distlock/driver"
+)
+
+// form is the version of the form of a record. A record of a later form is refused.
+const form = 1
+
+// record is the value of a cell: what is known of a key, or of its line. See docs/record.md.
+type record struct {
+	Form    int     `json:"form"`
+	Count   uint64  `json:"count"` // rises with every write and every token
+	Holders []lease `json:"holders,omitempty"`
+	Waiting bool    `json:"waiting,omitempty"` // somebody may be in the line
+	Taken   []lease `json:"taken,omitempty"`   // former holders, from which the key was taken
+	Places  []lease `json:"places,omitempty"`  // the line, in a cell of its own
+
+	version string
+	fresh   bool    // it was read for this decision
+	ended   []lease // that are in the value still
+}
+
+// lease is a holder, a former holder, or a place in a line. It has ended when somebody has
+// seen the same beat for its TTL, on one clock: no two clocks are compared.
+type lease struct {
+	Owner   string `json:"owner"`
+	TTL     int64  `json:"ttl"`  // in milliseconds
+	Beat    uint64 `json:"beat"` // the count of the write that extended it
+	Token   uint64 `json:"token,omitempty"`
+	Tokens  uint64 `json:"tokens,omitempty"`
+	Since   int64  `json:"since"` // in milliseconds of Unix time, for people
+	Shared  bool   `json:"shared,omitempty"`
+	Permits int    `json:"permits,omitempty"`
+	Revoked bool   `json:"revoked,omitempty"`
+	Reply   string `json:"reply,omitempty"` // the topic to which its process listens
+
+	left time.Duration
+}
+
+func (l *lease) sharing() driver.Sharing {
+	s := driver.Sharing{Permits: l.Permits}
+	if l.Shared {
+		s.Mode = driver.Shared
+	}
+	return s
+}
+
+// extend makes the lease last for ttl from this write on, and shortens nothing.
+func (l *lease) extend(ttl time.Duration, count uint64) {
+	l.TTL, l.Beat = millis(max(ttl, l.left)), count
+}
+
+// issue gives the lease n new tokens. Those of the record begin with its count.
+func (l *lease) issue(r *record, n int) {
+	l.Token, l.Tokens, l.Since = r.Count, uint64(min(max(n, 1), driver.MaxTokens)), time.Now().UnixMilli()
+	r.Count += l.Tokens - 1
+}
+
+func millis(d time.Duration) int64 { return int64((d + time.Millisecond - 1) / time.Millisecond) }
+
+func parse(value []byte) (r record, err error) {
+	if len(value) == 0 {
+		return r, nil
+	}
+	switch err := json.Unmarshal(value, &r); {
+	case err != nil || r.Form == 0:
+		return record{}, fmt.Errorf("%w: its value is not a record of locks", driver.ErrForeign)
+	case r.Form > form:
+		return record{}, fmt.Errorf("%w: its record has form %d, and this version knows %d", driver.ErrForeign, r.Form, form)
+	}
+	return r, nil
+}
+
+// step begins a write. The count follows the clock, so that the tokens rise even if the cell
+// was lost.
+func (r *record) step() { r.Count = max(r.Count+1, uint64(time.Now().UnixMicro())) }
+
+func (r *record) encode() []byte {
+	r.Form = form
+	value, err := json.Marshal(r)
+	if err != nil {
+		panic("caslock: " + err.Error()) // text and numbers can be encoded
+	}
+	return value
+}
+
+// turn returns how many of the places could become holders now, in their order, and whether
+// somebody with s could join behind the last place.
+func (r *record) turn(line []lease, s driver.Sharing) (places int, more bool) {
+	n, now := len(r.Holders), driver.Sharing{}
+	if n > 0 {
+		now = r.Holders[0].sharing()
+	}
+	for i := range line {
+		asks := line[i].sharing()
+		if !now.Admits(n, asks) {
+			return i, false
+		}
+		n, now = n+1, asks
+	}
+	return len(line), now.Admits(n, s)
+}
+
+// withoutHolders returns the places of those who wait. A holder's place may not be gone yet.
+func (r *record) withoutHolders(line []lease) []lease {
+	for _, h := range r.Holders {
+		line = without(line, h.Owner)
+	}
+	return line
+}
+
+// held says why somebody with s cannot have the key.
+func (r *record) held(s driver.Sharing) *driver.HeldError {
+	e := &driver.HeldError{}
+	for i := range r.Holders {
+		l := &r.Holders[i]
+		switch {
+		case i == 0:
+			e.Holder, e.Held = driver.HolderOf(l.Owner), max(0, time.Since(time.UnixMilli(l.Since)))
+			e.RetryAfter = l.left
+		case s.Permits > 0 && l.Permits > 0:
+			e.RetryAfter = min(e.RetryAfter, l.left)
+		default:
+			e.RetryAfter = max(e.RetryAfter, l.left)
+		}
+	}
+	return e
+}
+
+func find(all []lease, owner string) int {
+	return slices.IndexFunc(all, func(l lease) bool { return l.Owner == owner })
+}
+
+func without(all []lease, owners ...string) []lease {
+	var rest []lease
+	for _, l := range all {
+		if !slices.Contains(owners, l.Owner) {
+			rest = append(rest, l)
+		}
+	}
+	return rest
+}

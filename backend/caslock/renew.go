@@ -1,0 +1,87 @@
+package caslock
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/distlock-go/distlock/driver"
+)
+
+// Renew implements driver.Backend.
+func (b *backend) Renew(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
+	var all sync.WaitGroup
+	turn := make(chan struct{}, parallel)
+	for i := range grants {
+		turn <- struct{}{}
+		all.Go(func() {
+			defer func() { <-turn }()
+			err := b.renew(ctx, &grants[i])
+			switch {
+			case err == nil:
+				report(i, driver.RenewResult{Status: driver.Renewed})
+			case errors.Is(err, driver.ErrLost), errors.Is(err, driver.ErrForeign):
+				report(i, driver.RenewResult{Status: driver.Lost})
+			default:
+				report(i, driver.RenewResult{Err: err})
+			}
+		})
+	}
+	all.Wait()
+}
+
+func (b *backend) renew(ctx context.Context, g *driver.Grant) error {
+	if err := b.tooLong(g.TTL); err != nil {
+		return err
+	}
+	revoked := false
+	_, err := b.update(ctx, g.Key, g.Owner, true, func(r *record) (bool, error) {
+		i := find(r.Holders, g.Owner)
+		if i < 0 {
+			return false, driver.ErrLost
+		}
+		h := &r.Holders[i]
+		h.extend(g.TTL, r.Count)
+		if g.Retain {
+			h.TTL = millis(g.TTL)
+		}
+		revoked = h.Revoked
+		return true, nil
+	})
+	if revoked {
+		b.revoke(g.Owner)
+	}
+	return err
+}
+
+// Extend implements driver.Extender.
+func (b *backend) Extend(ctx context.Context, g driver.Grant, tokens int) (driver.Grant, error) {
+	w, err := b.update(ctx, g.Key, g.Owner, true, func(r *record) (bool, error) {
+		i := find(r.Holders, g.Owner)
+		if i < 0 {
+			return false, driver.ErrLost
+		}
+		if r.Waiting {
+			if !r.fresh {
+				return false, nil
+			}
+			line, _, err := b.line.places(ctx, g.Key, glance)
+			if err != nil {
+				return false, err
+			}
+			if len(without(line, g.Owner)) > 0 {
+				return false, driver.ErrNotAcquired
+			}
+		}
+		r.Holders[i].extend(g.TTL, r.Count)
+		r.Holders[i].issue(r, tokens)
+		return true, nil
+	})
+	if err != nil {
+		return driver.Grant{}, err
+	}
+	h := &w.Holders[find(w.Holders, g.Owner)]
+	g.Sent, g.Token, g.LastToken, g.Until = w.sent, h.Token, h.Token+h.Tokens-1, time.Time{}
+	return g, nil
+}

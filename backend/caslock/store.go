@@ -1,0 +1,73 @@
+package caslock
+
+import (
+	"context"
+	"errors"
+)
+
+// ErrChanged says that a cell does not have the expected version any more. A [Store] may wrap
+// it.
+var ErrChanged = errors.New("the version has changed")
+
+// Store keeps cells. A cell has a key, a value and a version. Its methods must be safe for
+// concurrent use.
+//
+// Every call gets a context with a time limit, and must return soon after it ends. The text of
+// an error should have the address of the server and the cause.
+type Store interface {
+	// Load returns the value of a cell and its version. Both are empty if there is no cell.
+	// The answer must not be older than the call: a replica that lags must not give it.
+	Load(ctx context.Context, key string) (value []byte, version string, err error)
+
+	// Swap replaces the value if the cell still has that version, in one step, and returns
+	// the new version. An empty version means that there is no cell yet. The error wraps
+	// [ErrChanged] if the cell has another version: then nothing was written. After any other
+	// error the outcome is unknown, and the request may still arrive.
+	//
+	// A version is opaque text. While a request may still arrive, the cell must not get a
+	// version that it had before. A version may depend on the value alone: no value comes
+	// twice.
+	//
+	// A store may forget a cell that nobody has written for a long time: see
+	// [Config].MaxTTL.
+	Swap(ctx context.Context, key, version string, value []byte) (string, error)
+}
+
+// Lister is an ability of a [Store] that can list its cells. Without it only a single key can
+// be inspected.
+type Lister interface {
+	// List calls each for every cell whose key begins with the prefix, until each returns
+	// false.
+	List(ctx context.Context, prefix string, each func(key string, value []byte, version string) bool) error
+}
+
+// Messenger is an ability of a [Store] that can pass messages between processes. Without it
+// waiters look at the store at intervals.
+type Messenger interface {
+	// Send passes data to whoever listens to the topic. A message may be lost. Send does not
+	// block.
+	Send(topic string, data []byte)
+
+	// Listen calls f for each message of the topic until ctx ends. It calls f with nil when
+	// it has begun to listen, and when it has begun again after an interruption. It does not
+	// block.
+	Listen(ctx context.Context, topic string, f func(data []byte))
+}
+
+// Tickets is an ability of a [Store] that can keep a ticket for each waiter, and read the
+// oldest tickets of a key. Without it the waiters of a key are in one cell, which is slower
+// from about a hundred waiting processes on.
+//
+// Tickets need no durability: if they are lost, waiters notice and come back.
+type Tickets interface {
+	// PutTicket makes a ticket, unless the owner has one.
+	PutTicket(ctx context.Context, key, owner string, value []byte) error
+
+	// RemoveTicket removes the ticket of the owner, if there is one.
+	RemoveTicket(ctx context.Context, key, owner string) error
+
+	// OldestTickets returns the values of the first n tickets in the order in which they
+	// were made. As with Load, a replica that lags must not give the answer: a waiter that it
+	// does not know yet would not be woken.
+	OldestTickets(ctx context.Context, key string, n int) ([][]byte, error)
+}

@@ -1,0 +1,234 @@
+package caslock_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/distlock-go/distlock/backend/caslock"
+	"github.com/distlock-go/distlock/driver"
+)
+
+// errCut is what a caller gets if the network loses a request or its answer.
+var errCut = errors.New("127.0.0.1:7: connection reset")
+
+// server is a store in memory that many processes share. Its version of a value is a digest,
+// like an ETag.
+type server struct {
+	latency time.Duration // of each request
+	jitter  time.Duration // added to it, at random
+	fault   func(op, key, version string) fault
+
+	mu       sync.Mutex
+	cells    map[string][]byte
+	versions map[string]bool // that a cell ever had
+	tickets  map[string][]ticket
+	topics   map[string]map[int]func([]byte)
+	requests int
+}
+
+type ticket struct {
+	owner string
+	value []byte
+}
+
+// fault is what becomes of a request.
+type fault int
+
+const (
+	none   fault = iota
+	lost         // the request never arrives
+	silent       // it arrives, and the answer does not
+	late         // it arrives after the caller has gone
+)
+
+func newServer() *server {
+	return &server{
+		cells: make(map[string][]byte), versions: make(map[string]bool), tickets: make(map[string][]ticket),
+		topics: make(map[string]map[int]func([]byte)),
+	}
+}
+
+// open returns a backend of a new process. The letters of abilities say what the store can: m
+// for messages, t for tickets.
+func (s *server) open(abilities string) driver.Backend {
+	var store caslock.Store = cells{s}
+	switch abilities {
+	case "m":
+		store = struct {
+			cells
+			messages
+		}{cells{s}, messages{s}}
+	case "t":
+		store = struct {
+			cells
+			tickets
+		}{cells{s}, tickets{s}}
+	case "mt":
+		store = struct {
+			cells
+			messages
+			tickets
+		}{cells{s}, messages{s}, tickets{s}}
+	}
+	return caslock.New(store, caslock.Config{MaxTTL: 24 * time.Hour})
+}
+
+// do carries out a request.
+func (s *server) do(ctx context.Context, op, key, version string, f func()) error {
+	if s.latency+s.jitter > 0 {
+		select {
+		case <-time.After(s.latency + rand.N(s.jitter+1)):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.requests++
+	what := none
+	if s.fault != nil {
+		what = s.fault(op, key, version)
+	}
+	if what == late {
+		time.AfterFunc(time.Millisecond, func() {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			f()
+		})
+	}
+	if what == none || what == silent {
+		f()
+	}
+	if what != none {
+		return fmt.Errorf("%s: %w", op, errCut)
+	}
+	return nil
+}
+
+func (s *server) drop(key string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.cells, key)
+}
+
+type cells struct{ s *server }
+
+func versionOf(value []byte) string {
+	if value == nil {
+		return ""
+	}
+	sum := sha256.Sum256(value)
+	return hex.EncodeToString(sum[:8])
+}
+
+func (c cells) Load(ctx context.Context, key string) (value []byte, version string, err error) {
+	err = c.s.do(ctx, "load", key, "", func() { value = c.s.cells[key] })
+	if err != nil {
+		return nil, "", err
+	}
+	return value, versionOf(value), nil
+}
+
+func (c cells) Swap(ctx context.Context, key, version string, value []byte) (next string, err error) {
+	changed := false
+	err = c.s.do(ctx, "swap", key, version, func() {
+		if changed = versionOf(c.s.cells[key]) != version; changed {
+			return
+		}
+		next = versionOf(value)
+		if c.s.versions[key+next] {
+			panic("a version of " + key + " has come twice: " + string(value))
+		}
+		c.s.versions[key+next] = true
+		c.s.cells[key] = value
+	})
+	if err == nil && changed {
+		err = fmt.Errorf("412: %w", caslock.ErrChanged)
+	}
+	return next, err
+}
+
+func (c cells) List(ctx context.Context, prefix string, each func(string, []byte, string) bool) error {
+	var all map[string][]byte
+	if err := c.s.do(ctx, "list", prefix, "", func() { all = maps.Clone(c.s.cells) }); err != nil {
+		return err
+	}
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		if strings.HasPrefix(key, prefix) && !each(key, all[key], versionOf(all[key])) {
+			return nil
+		}
+	}
+	return nil
+}
+
+type messages struct{ s *server }
+
+func (m messages) Send(topic string, data []byte) {
+	_ = m.s.do(context.Background(), "send", topic, "", func() {
+		for _, f := range m.s.topics[topic] {
+			go f(data)
+		}
+	})
+}
+
+func (m messages) Listen(ctx context.Context, topic string, f func([]byte)) {
+	m.s.mu.Lock()
+	defer m.s.mu.Unlock()
+	all := m.s.topics[topic]
+	if all == nil {
+		all = make(map[int]func([]byte))
+		m.s.topics[topic] = all
+	}
+	id := len(all)
+	all[id] = f
+	context.AfterFunc(ctx, func() {
+		m.s.mu.Lock()
+		defer m.s.mu.Unlock()
+		delete(all, id)
+	})
+	go f(nil)
+}
+
+type tickets struct{ s *server }
+
+func (t tickets) PutTicket(ctx context.Context, key, owner string, value []byte) error {
+	return t.s.do(ctx, "put", key, "", func() {
+		if t.find(key, owner) < 0 {
+			t.s.tickets[key] = append(t.s.tickets[key], ticket{owner, value})
+		}
+	})
+}
+
+func (t tickets) find(key, owner string) int {
+	return slices.IndexFunc(t.s.tickets[key], func(t ticket) bool { return t.owner == owner })
+}
+
+func (t tickets) RemoveTicket(ctx context.Context, key, owner string) error {
+	return t.s.do(ctx, "remove", key, "", func() {
+		if i := t.find(key, owner); i >= 0 {
+			t.s.tickets[key] = slices.Delete(t.s.tickets[key], i, i+1)
+		}
+	})
+}
+
+func (t tickets) OldestTickets(ctx context.Context, key string, n int) (values [][]byte, err error) {
+	err = t.s.do(ctx, "oldest", key, "", func() {
+		all := t.s.tickets[key]
+		for _, ticket := range all[:min(n, len(all))] {
+			values = append(values, ticket.value)
+		}
+	})
+	return values, err
+}

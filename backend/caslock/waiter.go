@@ -1,0 +1,149 @@
+package caslock
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"github.com/distlock-go/distlock/driver"
+)
+
+// waiter is an owner between a refused attempt and a grant or Release. Its fields but b are
+// under b.mu.
+type waiter struct {
+	b      *backend
+	placed bool              // it may have a place in the line
+	joinAt time.Time         // when it must say again that it waits
+	hint   string            // the version in which it is its turn
+	woken  bool              // since its last attempt began
+	lookAt time.Time         // when it should make another attempt by itself
+	turn   chan driver.Grant // nil before Turn
+	timer  *time.Timer       // fires at lookAt
+}
+
+// waiter returns the waiter of the owner, or nil.
+func (b *backend) waiter(owner string) *waiter {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.waiters[owner]
+}
+
+// newWaiter returns the waiter of an owner, which has or takes a place.
+func (b *backend) newWaiter(owner string) *waiter {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	w := b.waiters[owner]
+	if w == nil {
+		w = &waiter{b: b}
+		b.waiters[owner] = w
+	}
+	w.placed = true
+	return w
+}
+
+// endWait forgets the waiter of the owner, and reports whether it may have had a place.
+func (b *backend) endWait(owner string) (placed bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	w := b.waiters[owner]
+	delete(b.waiters, owner)
+	if w != nil && w.timer != nil {
+		w.timer.Stop()
+	}
+	return w != nil && w.placed
+}
+
+func (w *waiter) mustJoin() bool {
+	w.b.mu.Lock()
+	defer w.b.mu.Unlock()
+	return !time.Now().Before(w.joinAt)
+}
+
+// join says for how long the place of w stands from now on.
+func (w *waiter) join(stands time.Duration) {
+	w.b.mu.Lock()
+	defer w.b.mu.Unlock()
+	w.joinAt = time.Now().Add(stands / 3)
+}
+
+// takeHint begins an attempt. It returns the version in which it is the owner's turn, or "".
+func (w *waiter) takeHint() (hint string) {
+	w.b.mu.Lock()
+	defer w.b.mu.Unlock()
+	hint, w.hint, w.woken = w.hint, "", false
+	return hint
+}
+
+// lookIn says when the owner should make another attempt by itself, after one was refused.
+func (w *waiter) lookIn(d time.Duration) {
+	w.b.mu.Lock()
+	defer w.b.mu.Unlock()
+	w.lookAt = time.Now().Add(d + time.Millisecond)
+	if w.placed && w.joinAt.Before(w.lookAt) {
+		w.lookAt = w.joinAt
+	}
+	if poll := w.b.cfg.Poll; w.b.messenger == nil {
+		poll += rand.N(poll/4+1) - poll/8
+		if w.lookAt.After(time.Now().Add(poll)) {
+			w.lookAt = time.Now().Add(poll)
+		}
+	}
+	w.setTimer()
+}
+
+// setTimer makes the timer fire at lookAt. The caller has b.mu.
+func (w *waiter) setTimer() {
+	if w.turn == nil {
+		return
+	}
+	if w.timer == nil {
+		w.timer = time.AfterFunc(time.Until(w.lookAt), w.wake)
+		return
+	}
+	w.timer.Reset(time.Until(w.lookAt))
+}
+
+// wake tells the caller of Turn that another attempt may succeed.
+func (w *waiter) wake() {
+	w.b.mu.Lock()
+	defer w.b.mu.Unlock()
+	w.tell()
+}
+
+// tell is wake for a caller that has b.mu.
+func (w *waiter) tell() {
+	w.woken = true
+	select {
+	case w.turn <- driver.Grant{}:
+	default: // nobody listens yet, or it has not received the last value
+	}
+}
+
+// Turn implements driver.Waker. Beside messages it sends a value when a lease ends, and when
+// the owner must say again that it waits.
+func (b *backend) Turn(ctx context.Context, r driver.Request) <-chan driver.Grant {
+	turn := make(chan driver.Grant, 1)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	w := b.waiters[r.Owner]
+	if w == nil { // TryAcquire was refused: a release since then was not told
+		w = &waiter{b: b, woken: true, lookAt: time.Now().Add(b.cfg.Poll)}
+		b.waiters[r.Owner] = w
+	}
+	if w.turn = turn; w.woken {
+		w.tell()
+	}
+	w.setTimer()
+	context.AfterFunc(ctx, func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if w.turn != turn {
+			return
+		}
+		w.timer.Stop()
+		if w.turn, w.timer = nil, nil; !w.placed && b.waiters[r.Owner] == w {
+			delete(b.waiters, r.Owner)
+		}
+	})
+	return turn
+}

@@ -1,0 +1,164 @@
+// Package dynamolock is a lock backend in a table of Amazon DynamoDB. The table has the string
+// k as its partition key, and no sort key:
+//
+//	aws dynamodb create-table --table-name locks --billing-mode PAY_PER_REQUEST \
+//	    --attribute-definitions AttributeName=k,AttributeType=S --key-schema AttributeName=k,KeyType=HASH
+//
+// An attempt, a renewal and a release are one write each. Waiters look at intervals, because
+// DynamoDB sends no messages. To have keys removed that are not used any more, enable the
+// table's time to live for the attribute e.
+package dynamolock
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/distlock-go/distlock/backend/caslock"
+	"github.com/distlock-go/distlock/driver"
+)
+
+// Config configures a backend.
+type Config struct {
+	// Table is the name of the table. It must exist.
+	Table string
+
+	// Poll is how often a waiter reads the table. The default is 200 ms.
+	Poll time.Duration
+
+	// MaxTTL is the longest lease. An item that was not used for twice as long, and for a day
+	// at least, may be removed. The default is 24 hours.
+	MaxTTL time.Duration
+}
+
+// New returns a backend in a table. It sends nothing: a table that cannot keep locks is
+// refused at the first use. New panics if a field of cfg is wrong.
+func New(db *dynamodb.Client, cfg Config) driver.Backend {
+	if cfg.Table == "" {
+		panic("dynamolock: Config.Table is empty")
+	}
+	if cfg.MaxTTL == 0 {
+		cfg.MaxTTL = 24 * time.Hour
+	}
+	return caslock.New(&store{db: db, cfg: cfg}, caslock.Config{Poll: cfg.Poll, MaxTTL: cfg.MaxTTL})
+}
+
+type store struct {
+	db      *dynamodb.Client
+	cfg     Config
+	checked atomic.Bool
+}
+
+type attributes = map[string]types.AttributeValue
+
+func text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
+
+// once switches off the client's own repeats: a write that is repeated may fail because of
+// itself.
+func once(o *dynamodb.Options) { o.Retryer = aws.NopRetryer{} }
+
+func (s *store) fail(op string, err error) error {
+	return fmt.Errorf("dynamodb: table %q: %s: %w", s.cfg.Table, op, err)
+}
+
+// check refuses a table that cannot keep locks.
+func (s *store) check(ctx context.Context) error {
+	if s.checked.Load() {
+		return nil
+	}
+	out, err := s.db.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &s.cfg.Table}, once)
+	if err != nil {
+		return s.fail("describe", err)
+	}
+	t := out.Table
+	switch {
+	case len(t.KeySchema) != 1 || aws.ToString(t.KeySchema[0].AttributeName) != "k":
+		return s.fail("check", errors.New("its key is not k alone"))
+	case len(t.Replicas) > 0 && t.MultiRegionConsistency != types.MultiRegionConsistencyStrong:
+		return s.fail("check", errors.New("it is a global table without strong consistency, in which the last of two writes wins"))
+	}
+	s.checked.Store(true)
+	return nil
+}
+
+// version is a digest of a value. No value comes twice.
+func version(value []byte) string {
+	sum := sha256.Sum256(value)
+	return hex.EncodeToString(sum[:12])
+}
+
+func read(item attributes) (value []byte, v string) {
+	if r, ok := item["r"].(*types.AttributeValueMemberS); ok {
+		value = []byte(r.Value)
+	}
+	if a, ok := item["v"].(*types.AttributeValueMemberS); ok {
+		v = a.Value
+	}
+	return value, v
+}
+
+// Load implements caslock.Store.
+func (s *store) Load(ctx context.Context, key string) ([]byte, string, error) {
+	if err := s.check(ctx); err != nil {
+		return nil, "", err
+	}
+	out, err := s.db.GetItem(ctx, &dynamodb.GetItemInput{TableName: &s.cfg.Table, ConsistentRead: aws.Bool(true), Key: attributes{"k": text(key)}}, once)
+	if err != nil {
+		return nil, "", s.fail("read", err)
+	}
+	value, v := read(out.Item)
+	return value, v, nil
+}
+
+// Swap implements caslock.Store.
+func (s *store) Swap(ctx context.Context, key, last string, value []byte) (string, error) {
+	next := version(value)
+	end := time.Now().Add(max(2*s.cfg.MaxTTL, 24*time.Hour)).Unix()
+	in := &dynamodb.PutItemInput{
+		TableName: &s.cfg.Table, ConditionExpression: aws.String("attribute_not_exists(k)"),
+		Item: attributes{"k": text(key), "v": text(next), "r": text(string(value)), "e": &types.AttributeValueMemberN{Value: strconv.FormatInt(end, 10)}},
+	}
+	if last != "" {
+		in.ConditionExpression, in.ExpressionAttributeValues = aws.String("v = :v"), attributes{":v": text(last)}
+	}
+	_, err := s.db.PutItem(ctx, in, once)
+	var failed *types.ConditionalCheckFailedException
+	switch {
+	case errors.As(err, &failed):
+		return "", caslock.ErrChanged
+	case err != nil:
+		return "", s.fail("write", err)
+	}
+	return next, nil
+}
+
+// List implements caslock.Lister. It reads the whole table.
+func (s *store) List(ctx context.Context, prefix string, each func(key string, value []byte, version string) bool) error {
+	in := &dynamodb.ScanInput{TableName: &s.cfg.Table, ConsistentRead: aws.Bool(true)}
+	if prefix != "" {
+		in.FilterExpression, in.ExpressionAttributeValues = aws.String("begins_with(k, :p)"), attributes{":p": text(prefix)}
+	}
+	for p := dynamodb.NewScanPaginator(s.db, in); p.HasMorePages(); {
+		out, err := p.NextPage(ctx)
+		if err != nil {
+			return s.fail("list", err)
+		}
+		for _, item := range out.Items {
+			if k, ok := item["k"].(*types.AttributeValueMemberS); ok {
+				if value, v := read(item); !each(k.Value, value, v) {
+					return nil
+				}
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,49 @@
+// Package mototest starts moto, an emulator of AWS, for tests.
+package mototest
+
+import (
+	"net"
+	"os/exec"
+	"testing"
+	"time"
+
+	"github.com/distlock-go/distlock/internal/test/child"
+	"github.com/distlock-go/distlock/internal/test/testkit"
+)
+
+// Start starts moto and returns its URL. It has one thread: with more, its conditional writes
+// are not atomic.
+func Start(t *testing.T) string {
+	t.Helper()
+	python, err := child.LookPath("python3", "needs python3 in PATH, with moto[server]")
+	if err == nil {
+		err = exec.CommandContext(t.Context(), python, "-c", "import moto.server, flask").Run() //nolint:gosec // a test
+	}
+	child.Need(t, err)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := l.Addr().String()
+	_ = l.Close()
+	_, port, _ := net.SplitHostPort(addr)
+	cmd := exec.Command(python, "-c", "from werkzeug.serving import run_simple, WSGIRequestHandler\n"+ //nolint:gosec // a test
+		"from moto.server import DomainDispatcherApplication, create_backend_app\n"+
+		"WSGIRequestHandler.log_request = lambda *a, **k: None\n"+
+		"run_simple('127.0.0.1', "+port+", DomainDispatcherApplication(create_backend_app), threaded=False)")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	testkit.Eventually(t, "moto listens", func() bool {
+		c, err := net.DialTimeout("tcp", addr, time.Second)
+		if err == nil {
+			_ = c.Close()
+		}
+		return err == nil
+	})
+	return "http://" + addr
+}

@@ -1,0 +1,177 @@
+package natslock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/distlock-go/distlock/backend/caslock"
+)
+
+// store keeps cells in a key-value bucket, and tickets in a stream of its own.
+type store struct {
+	nc  *nats.Conn
+	js  jetstream.JetStream
+	cfg Config
+
+	opening chan struct{}    // has a value while somebody opens the streams
+	opened  chan struct{}    // closed when they are open
+	cells   jetstream.Stream // nil before that
+	waiters jetstream.Stream
+	single  bool // there is one replica, so every read is that of the leader
+}
+
+var _ interface {
+	caslock.Store
+	caslock.Lister
+	caslock.Messenger
+	caslock.Tickets
+} = (*store)(nil)
+
+func newStore(nc *nats.Conn, js jetstream.JetStream, cfg Config) *store {
+	return &store{nc: nc, js: js, cfg: cfg, opening: make(chan struct{}, 1), opened: make(chan struct{})}
+}
+
+// fail adds the server to an error.
+func (s *store) fail(op string, err error) error {
+	return fmt.Errorf("nats: %s: %s: %w", s.nc.ConnectedUrlRedacted(), op, err)
+}
+
+// subject returns the name of a key in subjects. The characters between A and z that NATS
+// gives a meaning are escaped like those of a URL, with = in place of %.
+func (s *store) subject(key string) string { return "$KV." + s.cfg.Bucket + "." + escape(key) }
+
+func (s *store) tickets(key, owner string) string {
+	return "distlock.wait." + s.cfg.Bucket + "." + escape(key) + "." + owner
+}
+
+func escape(key string) string {
+	var t strings.Builder
+	for i := range len(key) {
+		switch c := key[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '_', c == '-', c == '/':
+			t.WriteByte(c)
+		default:
+			fmt.Fprintf(&t, "=%02X", c)
+		}
+	}
+	return t.String()
+}
+
+// changed reports whether a message was refused because of its condition.
+func changed(err error) bool {
+	var api *jetstream.APIError
+	return errors.As(err, &api) && (api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence || api.ErrorCode == 10164)
+}
+
+// Load implements caslock.Store.
+func (s *store) Load(ctx context.Context, key string) ([]byte, string, error) {
+	if err := s.open(ctx); err != nil {
+		return nil, "", err
+	}
+	m, err := s.cells.GetLastMsgForSubject(ctx, s.subject(key))
+	switch {
+	case errors.Is(err, jetstream.ErrMsgNotFound):
+		return nil, "", nil
+	case err != nil:
+		return nil, "", s.fail("read", err)
+	}
+	return m.Data, strconv.FormatUint(m.Sequence, 10), nil
+}
+
+// Swap implements caslock.Store.
+func (s *store) Swap(ctx context.Context, key, version string, value []byte) (string, error) {
+	if err := s.open(ctx); err != nil {
+		return "", err
+	}
+	var last uint64
+	if version != "" {
+		var err error
+		if last, err = strconv.ParseUint(version, 10, 64); err != nil {
+			return "", caslock.ErrChanged // it is no version of this store
+		}
+	}
+	ack, err := s.js.Publish(ctx, s.subject(key), value, jetstream.WithExpectLastSequencePerSubject(last))
+	switch {
+	case changed(err):
+		return "", caslock.ErrChanged
+	case err != nil:
+		return "", s.fail("write", err)
+	}
+	return strconv.FormatUint(ack.Sequence, 10), nil
+}
+
+// List implements caslock.Lister.
+func (s *store) List(ctx context.Context, prefix string, each func(key string, value []byte, version string) bool) error {
+	kv, err := s.js.KeyValue(ctx, s.cfg.Bucket)
+	if err != nil {
+		return s.fail("list", err)
+	}
+	w, err := kv.WatchAll(ctx, jetstream.IgnoreDeletes())
+	if err != nil {
+		return s.fail("list", err)
+	}
+	defer w.Stop() //nolint:errcheck // the watch ends with ctx in any case
+	for {
+		select {
+		case <-ctx.Done():
+			return s.fail("list", ctx.Err())
+		case v := <-w.Updates():
+			if v == nil { // these were all
+				return nil
+			}
+			key, err := url.PathUnescape(strings.ReplaceAll(v.Key(), "=", "%"))
+			if err == nil && strings.HasPrefix(key, prefix) && !each(key, v.Value(), strconv.FormatUint(v.Revision(), 10)) {
+				return nil
+			}
+		}
+	}
+}
+
+// Send implements caslock.Messenger.
+func (s *store) Send(topic string, data []byte) { _ = s.nc.Publish(s.topic(topic), data) }
+
+func (s *store) topic(topic string) string { return "distlock.tell." + s.cfg.Bucket + "." + topic }
+
+// Listen implements caslock.Messenger.
+func (s *store) Listen(ctx context.Context, topic string, f func(data []byte)) {
+	go func() {
+		status := s.nc.StatusChanged(nats.CONNECTED, nats.CLOSED)
+		defer s.nc.RemoveStatusListener(status)
+		sub, err := s.nc.Subscribe(s.topic(topic), func(m *nats.Msg) { f(m.Data) })
+		if err != nil {
+			return // the connection is closed
+		}
+		defer sub.Unsubscribe() //nolint:errcheck // the connection is closed
+		for {
+			if s.nc.FlushTimeout(3*time.Second) == nil { // FlushWithContext wants a deadline
+				f(nil)
+			}
+			select {
+			case now := <-status:
+				if now == nats.CLOSED {
+					return
+				}
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+}
+
+// Close implements io.Closer. The client sends messages from a buffer: without this, a process
+// that ends just after a release wakes nobody.
+func (s *store) Close() error {
+	if s.nc.IsClosed() {
+		return nil
+	}
+	_ = s.nc.FlushTimeout(time.Second) // a server that does not answer is no error of Close
+	return nil
+}

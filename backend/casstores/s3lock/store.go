@@ -1,0 +1,166 @@
+// Package s3lock is a lock backend in a bucket of Amazon S3, or of a service with the same
+// interface that has conditional writes (If-Match and If-None-Match), such as Cloudflare R2
+// and MinIO. The first use tries whether writes are atomic, and refuses a service that ignores
+// the condition.
+//
+// It is for jobs, not for queues: an attempt, a renewal and a release are one PUT each, which
+// the service charges for, and waiters read at intervals. A lease of a minute or more is
+// sensible. Objects are never removed: give the prefix a lifecycle rule of two days or more.
+package s3lock
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"github.com/distlock-go/distlock/backend/caslock"
+	"github.com/distlock-go/distlock/driver"
+)
+
+// Config configures a backend.
+type Config struct {
+	// Bucket is the name of the bucket. It must exist.
+	Bucket string
+
+	// Prefix begins the names of all objects. The default is "locks/".
+	Prefix string
+
+	// Poll is how often a waiter reads its key. The default is a second.
+	Poll time.Duration
+
+	// MaxTTL is the longest lease. A lifecycle rule must keep objects for twice as long, and
+	// for two days at least. The default is 24 hours.
+	MaxTTL time.Duration
+}
+
+// New returns a backend in a bucket. It sends nothing: a service whose conditional writes are
+// not atomic is refused at the first use, if that can be seen. New panics if a field of cfg is
+// wrong.
+func New(c *s3.Client, cfg Config) driver.Backend {
+	if cfg.Bucket == "" {
+		panic("s3lock: Config.Bucket is empty")
+	}
+	if cfg.Prefix == "" {
+		cfg.Prefix = "locks/"
+	}
+	if cfg.Poll == 0 {
+		cfg.Poll = time.Second
+	}
+	if cfg.MaxTTL == 0 {
+		cfg.MaxTTL = 24 * time.Hour
+	}
+	s := &store{c: c, cfg: cfg}
+	return caslock.New(&tried{store: s}, caslock.Config{Poll: cfg.Poll, MaxTTL: cfg.MaxTTL})
+}
+
+type store struct {
+	c   *s3.Client
+	cfg Config
+}
+
+// tried is a store that tries the service before the first use.
+type tried struct {
+	*store
+
+	done atomic.Bool
+}
+
+// Load implements caslock.Store.
+func (s *tried) Load(ctx context.Context, key string) ([]byte, string, error) {
+	if !s.done.Load() {
+		if err := caslock.Try(ctx, s.store); err != nil {
+			return nil, "", s.fail("try", err)
+		}
+		s.done.Store(true)
+	}
+	return s.store.Load(ctx, key)
+}
+
+func (s *store) name(key string) *string { return aws.String(s.cfg.Prefix + url.PathEscape(key)) }
+
+func (s *store) fail(op string, err error) error {
+	return fmt.Errorf("s3: bucket %q: %s: %w", s.cfg.Bucket, op, err)
+}
+
+// once switches off the client's own repeats: a write that is repeated may fail because of
+// itself.
+func once(o *s3.Options) { o.Retryer = aws.NopRetryer{} }
+
+func status(err error) int {
+	var r *awshttp.ResponseError
+	if errors.As(err, &r) {
+		return r.HTTPStatusCode()
+	}
+	return 0
+}
+
+// Load implements caslock.Store.
+func (s *store) Load(ctx context.Context, key string) ([]byte, string, error) {
+	out, err := s.c.GetObject(ctx, &s3.GetObjectInput{Bucket: &s.cfg.Bucket, Key: s.name(key)}, once)
+	if status(err) == http.StatusNotFound && !strings.Contains(err.Error(), "NoSuchBucket") {
+		return nil, "", nil
+	}
+	if err != nil {
+		return nil, "", s.fail("read", err)
+	}
+	value, err := io.ReadAll(out.Body)
+	if err = errors.Join(err, out.Body.Close()); err != nil {
+		return nil, "", s.fail("read", err)
+	}
+	return value, aws.ToString(out.ETag), nil
+}
+
+// Swap implements caslock.Store. A version is an ETag, which may be a digest: no value comes
+// twice.
+func (s *store) Swap(ctx context.Context, key, version string, value []byte) (string, error) {
+	in := &s3.PutObjectInput{Bucket: &s.cfg.Bucket, Key: s.name(key), Body: bytes.NewReader(value), ContentType: aws.String("application/json")}
+	if version == "" {
+		in.IfNoneMatch = aws.String("*")
+	} else {
+		in.IfMatch = &version
+	}
+	out, err := s.c.PutObject(ctx, in, once)
+	switch code := status(err); {
+	case code == http.StatusPreconditionFailed, code == http.StatusConflict, code == http.StatusNotFound && version != "":
+		return "", caslock.ErrChanged
+	case err != nil:
+		return "", s.fail("write", err)
+	}
+	return aws.ToString(out.ETag), nil
+}
+
+// List implements caslock.Lister.
+func (s *store) List(ctx context.Context, prefix string, each func(key string, value []byte, version string) bool) error {
+	p := s3.NewListObjectsV2Paginator(s.c, &s3.ListObjectsV2Input{Bucket: &s.cfg.Bucket, Prefix: s.name(prefix)})
+	for p.HasMorePages() {
+		out, err := p.NextPage(ctx)
+		if err != nil {
+			return s.fail("list", err)
+		}
+		for _, o := range out.Contents {
+			key, err := url.PathUnescape(strings.TrimPrefix(aws.ToString(o.Key), s.cfg.Prefix))
+			if err != nil {
+				continue // it is no lock
+			}
+			value, version, err := s.Load(ctx, key)
+			if err != nil {
+				return err
+			}
+			if !each(key, value, version) {
+				return nil
+			}
+		}
+	}
+	return nil
+}
