@@ -33,7 +33,9 @@ func after(locker *distlock.Locker, bank bank) distlock.Func[Order, string] {
 
 func TestOneKey(t *testing.T) {
 	mixed.OneKey(t, "lock4j:pay#42", mixed.Value("0a5f3a8f2d115e9d4b0e5d4c4b5c8b6d"),
-		func(rdb redis.UniversalClient) driver.Backend { return redislock.New(rdb, redislock.Config{FreeRelease: true}) },
+		func(rdb redis.UniversalClient) driver.Backend {
+			return redislock.New(rdb, redislock.Config{FreeRelease: true})
+		},
 		func(ctx context.Context, l *distlock.Locker, job func()) error {
 			_, err := after(l, bank{func(context.Context, Order) (string, error) { job(); return "paid", nil }})(ctx, Order{42})
 			return err

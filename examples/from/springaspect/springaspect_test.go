@@ -31,7 +31,9 @@ func after(locker *distlock.Locker, stock stock) distlock.Func[string, string] {
 // TestOneKey: "tea".hashCode() is 114704.
 func TestOneKey(t *testing.T) {
 	mixed.OneKey(t, "shop:reserve-114704-locks", mixed.Value("5e9d4b0e-5d4c-4b5c-8b6d-0a5f3a8f2d11"),
-		func(rdb redis.UniversalClient) driver.Backend { return redislock.New(rdb, redislock.Config{FreeRelease: true}) },
+		func(rdb redis.UniversalClient) driver.Backend {
+			return redislock.New(rdb, redislock.Config{FreeRelease: true})
+		},
 		func(ctx context.Context, l *distlock.Locker, job func()) error {
 			_, err := after(l, stock{func(context.Context, string) (string, error) { job(); return "reserved", nil }})(ctx, "tea")
 			return err

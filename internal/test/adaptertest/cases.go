@@ -173,7 +173,7 @@ func (a Adapter) testKilled(t *testing.T) {
 	server := redistest.Start(t)
 	killed := testkit.StartChild(t, a.Name, server.Addr())
 	killed.Hear("runs")
-	l := testkit.NewLocker(t, redislock.New(server.Client(t)), distlock.Config{})
+	l := testkit.NewLocker(t, redislock.New(server.Client(t), redislock.Config{}), distlock.Config{})
 	next := a.Open(l, opts)
 	ran := make(chan bool, 1)
 	lock := func() error {
@@ -218,7 +218,7 @@ func (a Adapter) beHolder(c *testkit.Child) error {
 	if err := c.Decode(&addr); err != nil {
 		return err
 	}
-	l := distlock.New(redislock.New(redis.NewClient(&redis.Options{Addr: addr})), distlock.Config{})
+	l := distlock.New(redislock.New(redis.NewClient(&redis.Options{Addr: addr}), redislock.Config{}), distlock.Config{})
 	err := a.Open(l, opts)(context.Background(), func(context.Context) error {
 		c.Say("runs")
 		select {}
