@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// bubbles are the names that a test in virtual time mentions: of the package, and of functions of testkit.
+// bubbles are the names that a test in virtual time mentions: of the package, and of
+// functions of testkit.
 var bubbles = []string{"synctest", "Bubble", "BubbleCase", "BubbleWith", "InBubble"}
 
 // A test that sleeps runs in a bubble: in real time a sleep is too short on a slow machine,
