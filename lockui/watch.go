@@ -23,24 +23,6 @@ const (
 	jitter = 250 * time.Millisecond
 )
 
-// watch asks the store for the locks of one prefix while clients look at them. The
-// mutex of the Handler guards it.
-type watch struct {
-	prefix  string
-	clients int
-	stop    context.CancelFunc
-
-	state   state
-	changed chan struct{} // closed when state has changed
-}
-
-// state is what a watch knows.
-type state struct {
-	known bool
-	locks []byte // encoded, without the time
-	err   error  // the store did not answer; then locks is nil
-}
-
 // join adds a client to the watch of a prefix. The client must leave it.
 func (h *Handler) join(ctx context.Context, prefix string) (*watch, error) {
 	select {

@@ -24,8 +24,8 @@ type options struct {
 	tracers trace.TracerProvider
 }
 
-// WithMeterProvider sets the provider of the metrics. The default is the global one; that
-// of package go.opentelemetry.io/otel/metric/noop switches them off.
+// WithMeterProvider sets the provider of the metrics. The default is the global one. The
+// provider of package go.opentelemetry.io/otel/metric/noop switches them off.
 func WithMeterProvider(p metric.MeterProvider) Option { return func(o *options) { o.meters = p } }
 
 // WithTracerProvider sets the provider of the spans. The default is the global one. The
