@@ -11,8 +11,8 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
-// replicated returns a store on a server of PostgreSQL with a standby. Clients connect to
-// the server that takes writes.
+// replicated returns a store on a server of PostgreSQL with a standby. Clients connect
+// to the server that takes writes.
 func replicated(t *testing.T) (of *store, standby *sqltest.Server) {
 	t.Helper()
 	of = postgres.onServer(t, sqltest.Postgres.Start(t))

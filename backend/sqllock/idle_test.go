@@ -85,8 +85,8 @@ func TestIdleConnectionsDied(t *testing.T) {
 	}
 }
 
-// The server has closed all connections, and to connect takes longer than to wait for one
-// that was idle.
+// The server has closed all connections, and to connect takes longer than to wait for
+// one that was idle.
 func TestConnectionsClosed(t *testing.T) {
 	for what, call := range firstCalls {
 		synctest.Test(t, func(t *testing.T) {
