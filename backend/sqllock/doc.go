@@ -5,7 +5,8 @@
 //	if err != nil {
 //		return err
 //	}
-//	if err := sqllock.CreateTable(ctx, db, sqllock.Postgres, sqllock.DefaultTable); err != nil {
+//	err = sqllock.CreateTable(ctx, db, sqllock.Postgres, sqllock.DefaultTable)
+//	if err != nil {
 //		return err
 //	}
 //	backend, err := sqllock.New(db, sqllock.Postgres, sqllock.Config{})
@@ -17,9 +18,7 @@
 //
 // A key is a row with its holder, the end of the lease and the last fencing token. To
 // acquire, renew or release a key is one statement. Sharing, waiting, and taking over a
-// lease that has ended are short transactions that lock the row first. [Backend] meets
-// the contracts of [driver.Backend], [driver.Queuer], [driver.Extender],
-// [driver.Inspector] and [driver.Pinger].
+// lease that has ended are short transactions that lock the row first.
 //
 // # Guarantees
 //

@@ -8,7 +8,6 @@ import (
 
 	"github.com/distlock-go/distlock/backend/sqllock"
 	"github.com/distlock-go/distlock/driver"
-	"github.com/distlock-go/distlock/internal/test/sqltest"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 	"github.com/distlock-go/distlock/internal/test/testmode"
 )
@@ -66,15 +65,12 @@ func TestTablesGone(t *testing.T) {
 func TestSynchronousStandby(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
-	of := postgres.onServer(t, sqltest.Postgres.Start(t))
-	standby := of.server.Replica(t)
+	of, standby := replicated(t)
 	of.server.Exec(t, of.name, "ALTER SYSTEM SET synchronous_standby_names = '*'")
 	of.server.Exec(t, of.name, "SELECT pg_reload_conf()")
 	testkit.Eventually(t, "the standby is synchronous", func() bool {
 		return of.server.Exec(t, of.name, "SELECT string_agg(sync_state, '') FROM pg_stat_replication") == "sync"
 	})
-	of.dsn = fmt.Sprintf("postgres://postgres@%s,%s/%s?sslmode=disable&target_session_attrs=read-write",
-		of.server.Addr(), standby.Addr(), of.name)
 	b := of.open(t)
 
 	hasty := of.open(t, sqllock.Config{OpTimeout: time.Second})

@@ -11,6 +11,17 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
+// replicated returns a store on a server of PostgreSQL with a standby. Clients connect
+// to the server that takes writes.
+func replicated(t *testing.T) (of *store, standby *sqltest.Server) {
+	t.Helper()
+	of = postgres.onServer(t, sqltest.Postgres.Start(t))
+	standby = of.server.Replica(t)
+	of.dsn = fmt.Sprintf("postgres://postgres@%s,%s/%s?sslmode=disable&target_session_attrs=read-write",
+		of.server.Addr(), standby.Addr(), of.name)
+	return of, standby
+}
+
 // TestFailover: the primary of PostgreSQL is lost, and a standby takes over that was
 // behind: it has some locks, and not the last ones. An asynchronous
 // standby loses what synchronous_standby_names would have kept.
@@ -20,11 +31,7 @@ import (
 // Fails if the token is a counter alone.
 func TestFailover(t *testing.T) {
 	t.Parallel()
-	of := postgres.onServer(t, sqltest.Postgres.Start(t))
-	standby := of.server.Replica(t)
-	// The driver connects to the server that takes writes.
-	of.dsn = fmt.Sprintf("postgres://postgres@%s,%s/%s?sslmode=disable&target_session_attrs=read-write",
-		of.server.Addr(), standby.Addr(), of.name)
+	of, standby := replicated(t)
 	b := of.open(t)
 	testkit.MustRelease(t, b, testkit.MustTry(t, b, request("rested", time.Minute)))
 	kept := testkit.MustTry(t, b, request("kept", time.Minute)) // it is durable, and with it the release

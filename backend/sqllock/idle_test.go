@@ -85,24 +85,8 @@ func TestIdleConnectionsDied(t *testing.T) {
 	}
 }
 
-// The connection of a renewal is silent from one moment to the next. There is time left
-// for another one.
-func TestRenewalOnSilentConnection(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &script{}
-		b := s.open(t, 4, sqllock.Config{OpTimeout: 2 * time.Second})
-		g := request("key", time.Minute).Grant()
-		for range 2 {
-			if got := testkit.Renewed(t, b, g); got.Status != driver.Renewed {
-				t.Errorf("Renew: %v, %v", got.Status, got.Err)
-			}
-			s.silent = s.conns
-		}
-	})
-}
-
-// The server has closed all connections, and to connect takes longer than to wait for one
-// that was idle.
+// The server has closed all connections, and to connect takes longer than to wait for
+// one that was idle.
 func TestConnectionsClosed(t *testing.T) {
 	for what, call := range firstCalls {
 		synctest.Test(t, func(t *testing.T) {

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
@@ -50,32 +49,27 @@ func contend(t *testing.T, of *store, enough func() bool) {
 		all.Go(func() {
 			for n := i; !stop.Load(); n++ {
 				r := request("key", time.Minute)
-				switch n % 3 {
+				try := b.TryAcquire
+				switch n % 4 {
 				case 1:
 					r.Mode = driver.Shared
 				case 2:
 					r.Permits = 2
+				case 3:
+					try = b.Enqueue
 				}
-				g, err := b.TryAcquire(t.Context(), r)
-				check("TryAcquire", err)
+				g, err := try(t.Context(), r)
+				check("an attempt", err)
 				if err != nil {
+					if err := b.Release(t.Context(), r.Grant()); unknown(err) {
+						check("the end of a place", err)
+					}
 					continue
 				}
 				if got := testkit.Renewed(t, b, g); got.Status != driver.Renewed {
 					t.Errorf("Renew: %v", got)
 				}
 				check("Release", b.Release(t.Context(), g))
-			}
-		})
-	}
-	l := of.locker(t)
-	for range 2 {
-		all.Go(func() {
-			for !stop.Load() {
-				lease, err := l.Acquire(t.Context(), "key", distlock.Opts{KeyTimeout: time.Minute, RetryInterval: 20 * time.Millisecond})
-				if check("Acquire", err); err == nil {
-					check("Release by the Locker", lease.Release(t.Context()))
-				}
 			}
 		})
 	}

@@ -140,32 +140,6 @@ func TestTransactionLeftInPool(t *testing.T) {
 	}
 }
 
-// A limit of the session for the wait for a row is shorter than the wait: the operation
-// is repeated within its own limit.
-func TestLockTimeoutOfSession(t *testing.T) {
-	eachShared(t, func(t *testing.T, of *store) {
-		params := map[sqllock.Dialect]string{sqllock.Postgres: "&lock_timeout=10", sqllock.MySQL: "?innodb_lock_wait_timeout=1"}
-		b := of.with(params[of.dialect]).open(t)
-		testkit.MustRelease(t, b, testkit.MustTry(t, b, request("key", time.Minute)))
-		tx := begin(t, of.pool(t), 0)
-		scan(t, tx, "SELECT token FROM distlock WHERE lock_key = 'key' FOR UPDATE")
-		done := make(chan error, 1)
-		go func() {
-			_, err := b.TryAcquire(t.Context(), request("key", time.Minute))
-			done <- err
-		}()
-		select {
-		case err := <-done:
-			t.Errorf("TryAcquire while the row is locked: %v", err)
-		case <-time.After(1200 * time.Millisecond):
-			commit(t, tx)
-			if err := <-done; err != nil {
-				t.Errorf("TryAcquire: %v", err)
-			}
-		}
-	})
-}
-
 // The server does not know a statement that pgx has prepared, as behind a pooler in
 // transaction mode. The error says what to do.
 func TestPreparedStatementIsGone(t *testing.T) {
