@@ -20,8 +20,8 @@
 // were created. The owner of the first place has the key. Every other owner watches the
 // place in front of its own, so a release wakes exactly one waiter. To take a free key
 // is one request, and to release it is another one. A reader does not overtake a writer
-// that waits. Adjacent readers at the head of the queue have the key together, and so do
-// adjacent requests for permits.
+// that waits. Adjacent readers at the head of the queue have the key together, and so
+// do adjacent requests for permits.
 //
 // # Guarantees
 //

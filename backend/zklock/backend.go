@@ -68,8 +68,8 @@ func (b *backend) Close() error {
 	return nil
 }
 
-// Ping implements [driver.Pinger]. It asks the leader, and makes the trial until that was
-// successful once.
+// Ping implements [driver.Pinger]. It asks the leader, and makes the trial until that
+// was successful once.
 func (b *backend) Ping(ctx context.Context) error {
 	op, end := b.link.opContext(ctx)
 	defer end()

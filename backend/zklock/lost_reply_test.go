@@ -30,7 +30,7 @@ func TestLostRenewalAndRelease(t *testing.T) {
 		}
 		v.network.Kill()
 		synctest.Wait()
-		testkit.MustRenew(t, v, g)
+		testkit.Eventually(t, "it is renewed", func() bool { return testkit.Renewed(t, v, g).Status == driver.Renewed })
 		w.MustWait(t)
 
 		v.network.Deafen()

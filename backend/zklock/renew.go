@@ -15,7 +15,8 @@ const maxRenewals = 256
 
 // Renew implements [driver.Backend]. It makes sure that the leader answers, in one
 // round trip, and then that each node exists and belongs to the session, all at the
-// same time. It also reads the queues: a lock that does not see the node ends the lease.
+// same time. It also reads the queues: a lock that does not see the node ends the
+// lease.
 //
 // A renewal may make a lease longer than the session's timeout allows: the lease then
 // lasts as long as the process, and only as long as the session if the process dies.

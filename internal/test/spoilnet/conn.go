@@ -88,6 +88,9 @@ func (c *conn) SetReadDeadline(t time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.deadline = t
+	if c.broken { // snap has set the deadline of the reads
+		return nil
+	}
 	return c.Conn.SetReadDeadline(t)
 }
 
