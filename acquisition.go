@@ -115,7 +115,8 @@ func (a *acquisition) own() (*Lease, error) {
 	if err != nil {
 		return nil, err
 	}
-	lease := &Lease{locker: a.locker, name: a.opts.name(), outer: a.outer, minHold: a.opts.MinHold} // not before: a waiter should be small
+	// Not before: a waiter should be small.
+	lease := &Lease{locker: a.locker, name: a.opts.name(), outer: a.outer, minHold: a.opts.MinHold}
 	lease.ctx.lease, lease.ctx.parent = lease, a.ctx
 	ok, err := a.takeOver(lease, st)
 	if !ok && err == nil {

@@ -2,7 +2,7 @@
 // machines. It makes the key, takes the lock, renews it, cancels the function's context if
 // the lock is lost, and releases it.
 //
-//	locker := distlock.New(redislock.New(rdb), distlock.Config{})
+//	locker := distlock.New(redislock.New(rdb, redislock.Config{}), distlock.Config{})
 //	defer locker.Close()
 //
 //	pay := distlock.Wrap(locker, svc.Pay, distlock.Opts{

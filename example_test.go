@@ -32,7 +32,7 @@ func (Service) Pay(_ context.Context, r PayRequest) (string, error) {
 // A hundred buyers read the stock, and write back what is left. The lock of each article
 // lets them do so one after the other, on all machines that share the store.
 func Example() {
-	locker := distlock.New(memlock.New(), distlock.Config{}) // redislock.New(rdb) across machines
+	locker := distlock.New(memlock.New(), distlock.Config{}) // redislock.New(rdb, redislock.Config{}) across machines
 	defer locker.Close()
 
 	stock := map[string]int{"tea": 100}
@@ -58,7 +58,7 @@ func Example() {
 
 // Wrap turns a method into one that runs under a lock for each order.
 func ExampleWrap() {
-	locker := distlock.New(memlock.New(), distlock.Config{}) // redislock.New(rdb) across machines
+	locker := distlock.New(memlock.New(), distlock.Config{}) // redislock.New(rdb, redislock.Config{}) across machines
 	defer locker.Close()
 
 	pay := distlock.Wrap(locker, Service{}.Pay, distlock.Opts{

@@ -221,10 +221,14 @@ func (l *Locker) supports(opts *Opts) error {
 		return fmt.Errorf("Mode is shared, but the backend %T does not support sharing", l.backend)
 	case opts.Permits > 0 && !l.features.Sharing:
 		return fmt.Errorf("Permits is %d, but the backend %T does not support sharing", opts.Permits, l.backend)
+	}
+	d := cmp.Or(opts.KeyTimeout, DefaultKeyTimeout)
+	switch {
+	case d < l.features.MinTTL:
+		return fmt.Errorf("KeyTimeout is %v, but the backend %T needs at least %v", d, l.backend, l.features.MinTTL)
 	case l.features.MaxTTL == 0:
 		return nil
-	}
-	if d := cmp.Or(opts.KeyTimeout, DefaultKeyTimeout); d > l.features.MaxTTL {
+	case d > l.features.MaxTTL:
 		return l.tooLong("KeyTimeout", d)
 	}
 	if opts.MinHold > l.features.MaxTTL {

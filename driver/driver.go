@@ -7,8 +7,8 @@
 // it can do, and its limits, it declares in [Features].
 //
 // A Backend speaks the protocol of one store, and never waits for a holder. Waiting, retries,
-// the schedule of renewals, re-entry and the queue inside the process belong to the Locker. Package locktest is
-// the conformance suite: each "must" in this package is one of its cases.
+// the schedule of renewals, re-entry and the queue inside the process belong to the Locker.
+// Package locktest is the conformance suite: each "must" in this package is one of its cases.
 //
 // Until version 2 of the module, this package may change in a minor version. The changelog
 // then says what the author of a backend has to do. Programs that only use locks notice
@@ -37,7 +37,13 @@ import (
 // TTL from now, the lease of an owner that would last longer must stay as it is. The only
 // exception is Renew of a grant with [Grant].Retain.
 //
-// A Backend belongs to one Locker, which closes it if it is an [io.Closer].
+// A store that tells no time leaves it to its clients: each counts a lease from when it first
+// saw it in its present version, on its own monotonic clock, and with a margin. A newcomer
+// then waits up to a second lease for a holder that has died.
+//
+// A Backend belongs to one Locker, which closes it if it is an [io.Closer]. Close must send
+// what is pending, such as releases and places to delete, or leave it to the store to end. It
+// must not end what [Grant].Retain keeps.
 type Backend interface {
 	// Features returns what the backend supports. The answer must not change.
 	Features() Features
@@ -60,21 +66,23 @@ type Backend interface {
 	// shortens none. It must report one result for each grant, by its index, as soon as the
 	// result is known: the silence of one server must not delay the results of another. It
 	// may call report from several goroutines at once, but must not call it after it has
-	// returned. A grant without a report is [Unknown].
+	// returned. A grant without a report is [Unknown]. One call may have all leases of a
+	// process that are due: thousands.
 	//
 	// The TTL is that of the grant. With [Grant].Retain it differs from the one that was
 	// first asked for: the lease must then end TTL from now, whether that is later than
 	// before or sooner. A backend that cannot take any TTL declares [Features].MaxTTL. A
-	// grant that is gone must be reported [Lost] and must never be created anew.
+	// grant that is gone must be reported [Lost] and must never be created anew. An
+	// answer that may be old, as from a replica or a cache, must never be reported Lost.
 	Renew(ctx context.Context, grants []Grant, report func(i int, r RenewResult))
 
 	// Release gives the key back if g.Owner still has it, and gives up the owner's
 	// place in the store's queue if it waits there. A grant of another owner must not
 	// be touched: then the error must wrap [ErrLost]. Releasing again is not an error
 	// if the release before had no answer; if it had one, the error may wrap
-	// [ErrLost]. It is not an error either to release what was never granted
-	// ([Request.Grant]) if the key has no holder. Any other error means that the outcome
-	// is unknown.
+	// [ErrLost]. It is not an error either to release what was never granted, as
+	// [Request.Grant], whose Sent is zero, if the key has no holder. Any other error
+	// means that the outcome is unknown.
 	//
 	// After a release the owner is not used any more. A backend may refuse it, so that
 	// an attempt that arrives late does not take the key.
@@ -87,6 +95,10 @@ type Features struct {
 	// Sharing reports whether the backend honours [Request].Mode and
 	// [Request].Permits.
 	Sharing bool
+
+	// MinTTL is the shortest TTL that makes sense with the store; 0 means a millisecond. The
+	// Locker refuses a shorter KeyTimeout. A store whose unit is longer rounds a TTL up.
+	MinTTL time.Duration
 
 	// MaxTTL is the longest TTL that the store keeps a key for; 0 means no limit. The
 	// Locker never asks for more. TryAcquire and Renew must refuse a longer TTL at
@@ -148,7 +160,8 @@ type Revoker interface {
 	// Revoked returns a channel that is closed when the owner of g is asked to give the
 	// key back, for as long as ctx lasts. It returns when no request is missed any more, and
 	// in any case after the time of one operation. An owner that was asked before may be
-	// told at once.
+	// told at once. The owner is told within a renewal interval, a third of its lease, also if
+	// it does not renew.
 	Revoked(ctx context.Context, g Grant) <-chan struct{}
 }
 

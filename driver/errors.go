@@ -41,7 +41,8 @@ func (notSentError) Is(target error) bool { return target == ErrNotSent }
 // [ErrNotAcquired]. Every field except RetryAfter is for people; a zero field means
 // that the value is not known.
 type HeldError struct {
-	// RetryAfter is the time until the present lease ends without a renewal.
+	// RetryAfter is the time until the present lease ends without a renewal: the Locker makes
+	// an attempt then. It is zero if only the queue is in the way.
 	RetryAfter time.Duration
 
 	// Holder is the name of the holder: see [HolderOf].

@@ -50,7 +50,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 	defer closeRedis()
-	locker := distlock.New(redislock.New(client), distlock.Config{Hooks: distlock.LogHooks(log)})
+	locker := distlock.New(redislock.New(client, redislock.Config{}), distlock.Config{Hooks: distlock.LogHooks(log)})
 	defer locker.Close() //nolint:errcheck // the log has what failed
 
 	sh := newShop(locker, itemLock(cfg), stock{client}, cfg.think)

@@ -86,7 +86,7 @@ func lateOrder(ctx context.Context, args []string, stdout io.Writer) error {
 		return err
 	}
 	defer closeRedis()
-	locker := distlock.New(redislock.New(client), distlock.Config{})
+	locker := distlock.New(redislock.New(client, redislock.Config{}), distlock.Config{})
 	defer locker.Close() //nolint:errcheck // its lease is over
 	lock := itemLock(cfg)
 	lease, err := locker.Acquire(ctx, lock.Value+":"+shown, distlock.Opts{Prefix: lock.Prefix, KeyTimeout: lock.KeyTimeout, MaxWait: lock.MaxWait})

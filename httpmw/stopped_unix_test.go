@@ -24,7 +24,7 @@ func init() { roles["shop"] = beShop }
 // openShop returns a Locker on the Redis at addr, and the lock of the route.
 func openShop(addr string) (*distlock.Locker, func(http.Handler) http.Handler, func()) {
 	rdb := redis.NewClient(&redis.Options{Addr: addr})
-	l := distlock.New(redislock.New(rdb), distlock.Config{})
+	l := distlock.New(redislock.New(rdb, redislock.Config{}), distlock.Config{})
 	lock := httpmw.Lock(l, httpmw.Int(httpmw.PathValue("id")), distlock.Opts{
 		Prefix: "shop:", Value: "pay", KeyTimeout: 300 * time.Millisecond, MaxWait: time.Minute,
 	})

@@ -61,7 +61,7 @@ func TestACL(t *testing.T) {
 		b := newBackend(t, s.real.Client(t, redistest.AsUser))
 		defer b.Close()
 		testkit.Eventually(t, "earlier inboxes are gone", func() bool { return s.inboxes(t) == 0 })
-		g, err := b.Acquire(t.Context(), request(lockKey))
+		g, err := b.Enqueue(t.Context(), request(lockKey))
 		if err != nil {
 			return err
 		}
@@ -105,17 +105,17 @@ func TestACL(t *testing.T) {
 
 // With a clock of its own, a user needs no rights beside those for its prefix. It can neither move
 // the tokens of others nor stop their locks. Fails if a Backend uses another clock than that of
-// WithClock.
+// Clock.
 func TestACLOfOneClock(t *testing.T) {
 	t.Parallel()
 	s := realServer(t)
 	rules := slices.DeleteFunc(documentedRules(t), func(rule string) bool { return rule == "~distlock:clock*" })
 	redistest.SetUser(t, s.Client, rules)
 	shop := s.real.Client(t, redistest.AsUser)
-	b, bank := newBackend(t, shop, redislock.WithClock("shop:clock")), newBackend(t, s.Client, redislock.WithClock("bank:clock"))
+	b, bank := newBackend(t, shop, redislock.Config{Clock: "shop:clock"}), newBackend(t, s.Client, redislock.Config{Clock: "bank:clock"})
 	noError(t, b.Ping(t.Context()))
 	for range 5 { // by scripts, then plainly
-		g, err := b.Acquire(t.Context(), request(lockKey))
+		g, err := b.Enqueue(t.Context(), request(lockKey))
 		noError(t, err)
 		mustRelease(t, b, g)
 	}

@@ -17,57 +17,36 @@ import (
 	"github.com/distlock-go/distlock/internal/clock"
 )
 
-// pollInterval is the interval between attempts of a request without a Backoff.
-const pollInterval = 500 * time.Millisecond
-
 // TryAcquire makes one attempt, in one round trip. It fails with a [*driver.HeldError] if
 // another owner has the key. It also fails if the key is free but others wait for it; then
 // it grants the key to the first of them.
-func (b *Backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
+func (b *backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	g, _, err := b.attempt(ctx, r, modeTry, nil)
 	return g, err
 }
 
-// refusal is what the server says when another owner has the key.
-type refusal struct {
-	left   time.Duration // of the present lease; 0 if unknown
-	issued uint64        // the last token that was issued before
+// Enqueue implements [driver.Queuer]. If the key contains a lock of another kind, it takes no
+// place.
+func (b *backend) Enqueue(ctx context.Context, r driver.Request) (driver.Grant, error) {
+	w := b.inbox.waiterOf(r)
+	asked := time.Now()
+	g, issued, err := b.attempt(ctx, r, modeEnqueue, w)
+	switch {
+	case err == nil:
+		w.end()
+	case errors.Is(err, driver.ErrNotAcquired) && !errors.Is(err, driver.ErrForeign):
+		w.refused(asked, issued)
+	default:
+		w.endUnwatched()
+	}
+	return g, err
 }
 
-// Acquire queues for the key and waits for its turn. A message tells it that the key was
-// granted to it. It also tries again when the present lease should end, when r.Backoff says so, and every twenty
-// seconds. If r.Backoff is nil, it tries every half to whole second and does not give up.
-// If ctx ends, the error also names the holder. If the key contains a lock of another
-// kind, Acquire does not queue, but it tries as often.
-func (b *Backend) Acquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
-	backoff := r.Backoff
-	if backoff == nil {
-		backoff = driver.NewBackoff(pollInterval, 0)
-	}
-	w := &waiter{in: b.inbox, owner: r.Owner}
-	defer w.end()
-
-	var held error // the last refusal
-	for {
-		asked := time.Now()
-		g, refused, err := b.attempt(ctx, r, modeEnqueue, w)
-		if !errors.Is(err, driver.ErrNotAcquired) {
-			return g, addHolder(ctx, held, err)
-		}
-		held, w.queued = err, true
-		wait, ok := backoff.Wait()
-		if !ok {
-			return driver.Grant{}, err
-		}
-		b.inbox.open()
-		m, err := receive(ctx, w.messages, nextAttempt(wait, refused.left))
-		if err != nil {
-			return driver.Grant{}, addHolder(ctx, held, err)
-		}
-		if g, ok := b.grantOf(r, m, asked, refused.issued); ok {
-			return g, nil
-		}
-	}
+// Turn implements [driver.Waker]. The channel receives the grant as soon as the message
+// arrives that the key was granted to the owner. An owner without a place has no channel.
+func (b *backend) Turn(ctx context.Context, r driver.Request) <-chan driver.Grant {
+	b.inbox.open()
+	return b.inbox.watch(ctx, r.Owner)
 }
 
 // grantOf returns the grant in a message, if the function may start before the claim. The
@@ -78,62 +57,28 @@ func (b *Backend) Acquire(ctx context.Context, r driver.Request) (driver.Grant, 
 // after that, if the message is newer than the refusal: then the tokens are larger than those
 // that were issued before. If less than half of the claim window is left, or if replicas have
 // to confirm the lock, the next attempt claims the key.
-func (b *Backend) grantOf(r driver.Request, m message, asked time.Time, issued uint64) (driver.Grant, bool) {
-	if m.tokens == "" || !r.Renews || b.opts.replicas.n > 0 {
-		return driver.Grant{}, false
+func (b *backend) grantOf(r driver.Request, m message, asked time.Time, issued uint64) driver.Grant {
+	if m.tokens == "" || !r.Renews || b.replicas.n > 0 {
+		return driver.Grant{}
 	}
 	g, _, ok := granted(r, m.tokens)
 	if !ok || g.Token <= issued {
-		return driver.Grant{}, false
+		return driver.Grant{}
 	}
 	g.Sent = time.Now()
 	window := clock.SafeTTL(min(m.claim, r.TTL))
 	if clock.Elapsed(asked, g.Sent) > window/2 {
-		return driver.Grant{}, false
+		return driver.Grant{}
 	}
 	g.Until = asked.Add(window)
 	b.dispatcher.plain.saw(g.LastToken)
-	return g, true
-}
-
-// addHolder adds the holder that the last attempt found to an error of ctx.
-func addHolder(ctx context.Context, held, err error) error {
-	if held == nil || ctx.Err() == nil || !errors.Is(err, ctx.Err()) {
-		return err
-	}
-	return fmt.Errorf("%w: %w", held, err)
-}
-
-// nextAttempt returns how long to wait before the next attempt: at most wait, until the
-// present lease ends, and a third of the time after which the queue is deleted. It is
-// never so short that the waiter would spin.
-func nextAttempt(wait, left time.Duration) time.Duration {
-	const shortest = 2 * time.Millisecond
-	if left > 0 {
-		// The server rounds down to a millisecond.
-		wait = min(wait, max(left+time.Millisecond, shortest))
-	}
-	return min(wait, queueTTL/3)
-}
-
-// receive waits for d or for a message. It fails if ctx ends.
-func receive(ctx context.Context, messages <-chan message, d time.Duration) (message, error) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case m := <-messages:
-		return m, nil
-	case <-t.C:
-		return message{}, nil
-	case <-ctx.Done():
-		return message{}, ctx.Err()
-	}
+	return g
 }
 
 // Extend extends g and issues further tokens, in one round trip, unless others wait for
 // the key. Only exclusive locks can be extended; for others the error also wraps
 // [driver.ErrNotAcquired].
-func (b *Backend) Extend(ctx context.Context, g driver.Grant, tokens int) (driver.Grant, error) {
+func (b *backend) Extend(ctx context.Context, g driver.Grant, tokens int) (driver.Grant, error) {
 	if share(g.Mode, g.Permits) != "" {
 		return driver.Grant{}, errExtendShared
 	}
@@ -144,15 +89,16 @@ func (b *Backend) Extend(ctx context.Context, g driver.Grant, tokens int) (drive
 
 var errExtendShared = fmt.Errorf("redislock: only an exclusive lock can be extended: %w", driver.ErrNotAcquired)
 
-// attempt runs acquire.lua once. If another owner has the key, it returns a HeldError.
-func (b *Backend) attempt(ctx context.Context, r driver.Request, mode string, w *waiter) (driver.Grant, refusal, error) {
+// attempt runs acquire.lua once. If another owner has the key, it returns a HeldError, and
+// the last token that was issued before.
+func (b *backend) attempt(ctx context.Context, r driver.Request, mode string, w *waiter) (_ driver.Grant, issued uint64, _ error) {
 	if err := b.checkRequest(r); err != nil {
-		return driver.Grant{}, refusal{}, err
+		return driver.Grant{}, 0, err
 	}
 	if err := ctx.Err(); err != nil {
-		return driver.Grant{}, refusal{}, err // nothing was sent
+		return driver.Grant{}, 0, err // nothing was sent
 	}
-	by := time.Now().Add(b.opts.opTimeout)
+	by := time.Now().Add(b.cfg.OpTimeout)
 	b.checkEviction()
 
 	// A caller that does not queue relies on a refusal, and may not release. If the
@@ -160,7 +106,7 @@ func (b *Backend) attempt(ctx context.Context, r driver.Request, mode string, w 
 	// would have it.
 	a := b.dispatcher.do(ctx, &request{
 		script: acquireScript, key: r.Key, owner: r.Owner, share: share(r.Mode, r.Permits),
-		ttl: r.TTL.Milliseconds(), mode: mode, tokens: r.Tokens, once: mode == modeTry || b.opts.replicas.n > 0, waiter: w,
+		ttl: r.TTL.Milliseconds(), mode: mode, tokens: r.Tokens, once: mode == modeTry || b.replicas.n > 0, waiter: w,
 		// A script that is still on its way could give back what a plain attempt has taken.
 		plain: mode == modeEnqueue && r.TTL <= maxPlainTTL && b.inDoubt.Of(r.Owner) == 0,
 	})
@@ -169,33 +115,33 @@ func (b *Backend) attempt(ctx context.Context, r driver.Request, mode string, w 
 	}
 	switch {
 	case a.Err != nil && redis.HasErrorPrefix(a.Err, "WRONGTYPE"):
-		left, err := b.wrongType(ctx, r.Key, a.Err)
+		err := b.wrongType(ctx, r.Key, a.Err)
 		if mode == modeExtend && errors.Is(err, driver.ErrForeign) {
 			err = fmt.Errorf("redislock: the owner does not have the key: %w", driver.ErrLost)
 		}
-		return driver.Grant{}, refusal{left: left}, err
-	case a.Err != nil && a.OutcomeKnown && !rediskit.Answered(a.Err) && (w == nil || !w.queued):
-		return driver.Grant{}, refusal{}, driver.NotSent(a.Err)
+		return driver.Grant{}, 0, err
+	case a.Err != nil && a.OutcomeKnown && !rediskit.Answered(a.Err):
+		return driver.Grant{}, 0, driver.NotSent(a.Err)
 	case a.Err != nil:
-		return driver.Grant{}, refusal{}, a.Err
+		return driver.Grant{}, 0, a.Err
 	}
-	g, refused, err := b.parseReply(r, a)
-	if err == nil && mode != modeExtend && a.Value.confirmed < b.opts.replicas.n {
-		return driver.Grant{}, refusal{}, b.opts.replicas.unconfirmed(a.Value.confirmed)
+	g, issued, err := b.parseReply(r, a)
+	if err == nil && mode != modeExtend && a.Value.confirmed < b.replicas.n {
+		return driver.Grant{}, 0, b.replicas.unconfirmed(a.Value.confirmed)
 	}
 	if several := b.checkServer(ctx, by); several != nil {
-		return driver.Grant{}, refusal{}, several
+		return driver.Grant{}, 0, several
 	}
-	return g, refused, err
+	return g, issued, err
 }
 
 // parseReply parses the reply of acquire.lua.
-func (b *Backend) parseReply(r driver.Request, a dispatch.Result[reply]) (driver.Grant, refusal, error) {
+func (b *backend) parseReply(r driver.Request, a dispatch.Result[reply]) (_ driver.Grant, issued uint64, _ error) {
 	if last := a.Value.issued; last > 0 {
 		g := grant(r, last-uint64(plainTokens(r.Tokens)), last)
 		g.Sent = a.Sent
 		b.dispatcher.plain.saw(last)
-		return g, refusal{}, nil
+		return g, 0, nil
 	}
 	status, rest, _ := strings.Cut(a.Value.line, " ")
 	switch status {
@@ -203,18 +149,18 @@ func (b *Backend) parseReply(r driver.Request, a dispatch.Result[reply]) (driver
 		if g, clock, ok := granted(r, rest); ok {
 			g.Sent = a.Sent
 			b.dispatcher.plain.granted(g, clock)
-			return g, refusal{}, nil
+			return g, 0, nil
 		}
 	case "0":
 		if held, issued := parseRefusal(rest); held != nil {
 			b.dispatcher.plain.saw(issued)
-			return driver.Grant{}, refusal{held.RetryAfter, issued}, held
+			return driver.Grant{}, issued, held
 		}
 	case "2":
-		return driver.Grant{}, refusal{}, fmt.Errorf("redislock: the owner does not have the key: %w", driver.ErrLost)
+		return driver.Grant{}, 0, fmt.Errorf("redislock: the owner does not have the key: %w", driver.ErrLost)
 	}
 	b.inDoubt.Add(r.Owner, doubt.Attempt)
-	return driver.Grant{}, refusal{}, fmt.Errorf("redislock: acquire answered %q", a.Value.line)
+	return driver.Grant{}, 0, fmt.Errorf("redislock: acquire answered %q", a.Value.line)
 }
 
 // granted parses what follows the 1 of a grant: the last token that was issued before, the
@@ -252,7 +198,10 @@ func parseRefusal(rest string) (held *driver.HeldError, issued uint64) {
 	if err != nil || err2 != nil {
 		return nil, 0 //nolint:nilerr // the caller reports the reply
 	}
-	held = &driver.HeldError{RetryAfter: time.Duration(max(ms, 0)) * time.Millisecond}
+	held = new(driver.HeldError)
+	if ms >= 0 {
+		held.RetryAfter = time.Duration(ms+1) * time.Millisecond // the server rounds down
+	}
 	if len(words) > 2 {
 		if us, err := strconv.ParseInt(words[2], 10, 64); err == nil && us > 0 {
 			held.Held = time.Duration(us) * time.Microsecond
@@ -264,7 +213,7 @@ func parseRefusal(rest string) (held *driver.HeldError, issued uint64) {
 	return held, issued
 }
 
-func (b *Backend) checkRequest(r driver.Request) error {
+func (b *backend) checkRequest(r driver.Request) error {
 	if r.TTL < time.Millisecond {
 		return fmt.Errorf("redislock: a TTL of %v is less than a millisecond", r.TTL)
 	}
@@ -286,7 +235,7 @@ func checkMode(m driver.Mode, permits int) error {
 }
 
 // checkNames refuses keys and owners that would break the format of locks.
-func (b *Backend) checkNames(key, owner string) error {
+func (b *backend) checkNames(key, owner string) error {
 	if err := b.checkKey(key); err != nil {
 		return err
 	}
@@ -297,8 +246,8 @@ func (b *Backend) checkNames(key, owner string) error {
 }
 
 // checkKey refuses what cannot be the key of a lock. That includes the key of a clock.
-func (b *Backend) checkKey(key string) error {
-	if isClock(key, DefaultClock) || isClock(key, b.opts.clock) {
+func (b *backend) checkKey(key string) error {
+	if isClock(key, defaultClock) || isClock(key, b.cfg.Clock) {
 		return fmt.Errorf("redislock: the key %q is in use by the Backend itself", key)
 	}
 	if err := rediskit.CheckKey(key); err != nil {

@@ -13,15 +13,15 @@ import (
 )
 
 var (
-	_ driver.Backend  = (*Backend)(nil)
-	_ driver.Queuer   = (*Backend)(nil)
-	_ driver.Extender = (*Backend)(nil)
+	_ driver.Backend  = (*backend)(nil)
+	_ driver.Queuer   = (*backend)(nil)
+	_ driver.Extender = (*backend)(nil)
 )
 
-// Backend keeps locks in Redis. It is safe for concurrent use. Make one for each
-// Locker, with [New].
-type Backend struct {
-	opts       options
+// backend keeps locks in Redis. It is safe for concurrent use.
+type backend struct {
+	cfg        Config
+	replicas   replicas
 	topology   topology
 	dispatcher *dispatcher
 	calls      *calls
@@ -39,59 +39,60 @@ const ownConnections = dispatch.MaxInFlight
 // lookConnections is how many more are for inspection, and for what the Locker tells of holders.
 const lookConnections = 4
 
-// New returns a Backend that keeps locks in the Redis of the client: one server, a master
+// New returns a [driver.Backend] that keeps locks in the Redis of the client: one server, a master
 // that Sentinel watches, a Cluster, or a Ring. The client may have any settings. The
-// caller closes it, after the Backend. New panics if the client is nil.
+// caller closes it, after the Backend. New panics if the client is nil, and if cfg is invalid.
 //
 // A Backend opens connections of its own: as many as it needs, up to sixteen to each server for
 // locks and four for inspection, and one to receive messages when an acquisition has to wait. So
 // an application that uses up the pool of its client loses no lease. Close closes them.
-func New(client redis.UniversalClient, opts ...Option) *Backend {
+func New(client redis.UniversalClient, cfg Config) driver.Backend {
 	if v := reflect.ValueOf(client); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 		panic("redislock: nil client")
 	}
-	o := newOptions(opts)
-	o.replicas.check(client, o.opTimeout)
+	cfg = cfg.withDefaults(client)
 	bg := rediskit.NewBackground()
-	t := newTopology(client, o.clock)
-	b := &Backend{
-		opts:       o,
+	t := newTopology(client, cfg.Clock)
+	b := &backend{
+		cfg:        cfg,
+		replicas:   replicas{cfg.WaitReplicas, cfg.WaitReplicasTimeout},
 		topology:   t,
-		inbox:      newInbox(client, o.inboxPrefix, uuid.NewString(), bg),
+		inbox:      newInbox(client, cfg.InboxPrefix, uuid.NewString(), bg),
 		background: bg,
-		closed:     rediskit.Opened("redislock", o.logger, client),
+		closed:     rediskit.Opened("redislock", cfg.Logger, client),
 		calls: &calls{
-			own:        rediskit.NewOwnPool(client, ownConnections, o.opTimeout),
-			looks:      rediskit.NewOwnPool(client, lookConnections, o.opTimeout),
-			limit:      o.opTimeout,
+			own:        rediskit.NewOwnPool(client, ownConnections, cfg.OpTimeout),
+			looks:      rediskit.NewOwnPool(client, lookConnections, cfg.OpTimeout),
+			limit:      cfg.OpTimeout,
 			background: bg,
 			server:     rediskit.NewServer("redislock", client, bg),
 		},
 	}
-	args := &processArgs{inbox: b.inbox.id, prefix: o.inboxPrefix, claim: o.claimWindow.Milliseconds(), topology: t}
-	if !o.freeRelease {
+	args := &processArgs{inbox: b.inbox.id, prefix: cfg.InboxPrefix, claim: cfg.ClaimWindow.Milliseconds(), topology: t}
+	if !cfg.FreeRelease {
 		args.pass = args.claim
 	}
-	b.dispatcher = newDispatcher(b.calls, b.topology, args, o.replicas)
+	b.inbox.grantOf = b.grantOf
+	b.dispatcher = newDispatcher(b.calls, b.topology, args, b.replicas)
 	return b
 }
 
 // Features implements [driver.Backend]. Readers and holders of permits exclude each
 // other: a key is used either for the one or for the other. Each request says how many
 // permits there are, and the server counts those that are taken.
-func (*Backend) Features() driver.Features { return driver.Features{Sharing: true} }
+func (*backend) Features() driver.Features { return driver.Features{Sharing: true} }
 
 // Close closes the connections of the Backend, but not the client. It takes at most the
 // operation timeout. It releases no lock. A closed Backend continues to
 // work, but its waiters poll. Further calls of Close do nothing.
-func (b *Backend) Close() error {
+func (b *backend) Close() error {
 	b.closed()
-	b.background.End(b.opts.opTimeout)
+	b.background.End(b.cfg.OpTimeout)
 	_ = b.calls.looks.Close()
 	return b.calls.own.Close()
 }
 
 // checkEviction logs a warning, once, if the server may evict locks.
-func (b *Backend) checkEviction() {
-	b.calls.server.CheckEviction(b.opts.logger, b.calls.looks.Client(), b.opts.opTimeout)
+func (b *backend) checkEviction() {
+	b.calls.server.CheckEviction(b.cfg.Logger, b.calls.looks.Client(), b.cfg.OpTimeout)
 }

@@ -1,6 +1,7 @@
 package redislock_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"testing"
@@ -16,24 +17,24 @@ import (
 
 func TestNewPanics(t *testing.T) {
 	client := redistestClosedClient(t)
+	bad := func(c redis.UniversalClient, cfg redislock.Config) func() { return func() { redislock.New(c, cfg) } }
 	wait := func(c redis.UniversalClient, d time.Duration) func() {
-		return func() { redislock.New(c, redislock.WithWaitReplicas(1, d)) }
+		return bad(c, redislock.Config{WaitReplicas: 1, WaitReplicasTimeout: d})
 	}
 	for want, f := range map[string]func(){
-		"redislock: nil client":                                                           func() { redislock.New(nil) },
-		"redislock: nil Option":                                                           func() { redislock.New(client, nil) },
-		`redislock: WithInboxPrefix: "" is empty`:                                         func() { redislock.WithInboxPrefix("") },
-		"redislock: WithClaimWindow: 1µs is less than a millisecond":                      func() { redislock.WithClaimWindow(time.Microsecond) },
-		"redislock: WithOpTimeout: -1s is less than a millisecond":                        func() { redislock.WithOpTimeout(-time.Second) },
-		"redislock: WithLogger: nil logger":                                               func() { redislock.WithLogger(nil) },
-		"redislock: WithWaitReplicas: 0 replicas":                                         func() { redislock.WithWaitReplicas(0, time.Second) },
-		"redislock: WithWaitReplicas: 0s is less than a millisecond":                      wait(client, 0),
-		"redislock: WithWaitReplicas: 1s is not shorter than the operation timeout of 1s": wait(client, redislock.DefaultOpTimeout),
-		"redislock: WithWaitReplicas: a redislock_test.wrapped may have many connections": wait(wrapped{client}, time.Millisecond),
+		"nil client": bad(nil, redislock.Config{}),
+		`Config.Clock: "{shop}" contains a brace`:                                 bad(client, redislock.Config{Clock: "{shop}"}),
+		"Config.ClaimWindow: 1µs is less than a millisecond":                      bad(client, redislock.Config{ClaimWindow: time.Microsecond}),
+		"Config.OpTimeout: -1s is less than a millisecond":                        bad(client, redislock.Config{OpTimeout: -time.Second}),
+		"Config.WaitReplicas: -1":                                                 bad(client, redislock.Config{WaitReplicas: -1}),
+		"Config.WaitReplicasTimeout: 1ms without WaitReplicas":                    bad(client, redislock.Config{WaitReplicasTimeout: time.Millisecond}),
+		"Config.WaitReplicasTimeout: 1µs is less than a millisecond":              wait(client, time.Microsecond),
+		"Config.WaitReplicasTimeout: 1s is not shorter than OpTimeout, 1s":        wait(client, time.Second),
+		"Config.WaitReplicas: a redislock_test.wrapped may have many connections": wait(wrapped{client}, time.Millisecond),
 	} {
-		testkit.WantPanic(t, want, f)
+		testkit.WantPanic(t, "redislock: "+want, f)
 	}
-	testkit.WantPanic(t, "redislock: nil client", func() { redislock.New((*redis.Client)(nil)) })
+	testkit.WantPanic(t, "redislock: nil client", func() { redislock.New((*redis.Client)(nil), redislock.Config{}) })
 }
 
 func TestBadRequests(t *testing.T) {
@@ -55,7 +56,7 @@ func TestBadRequests(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := good
 			change(&r)
-			for _, acquire := range []func(context.Context, driver.Request) (driver.Grant, error){b.Acquire, b.TryAcquire} {
+			for _, acquire := range []func(context.Context, driver.Request) (driver.Grant, error){b.Enqueue, b.TryAcquire} {
 				if _, err := acquire(t.Context(), r); err == nil || errors.Is(err, redis.ErrClosed) || errors.Is(err, driver.ErrNotAcquired) {
 					t.Errorf("acquire: %v", err)
 				}
@@ -70,7 +71,7 @@ func TestBadRequests(t *testing.T) {
 	// Companions of other locks, clocks, and braces that are not one hash tag.
 	for _, key := range []string{"{a}:queue", "{a}:gone", "{a}:token", "{a}:gone:x", "distlock:clock:{m2k}", "{a}{b}", "{}", "a}", "{a"} {
 		for what, use := range map[string]func(ctx context.Context, key string) error{
-			"Acquire":      func(ctx context.Context, key string) error { _, err := b.Acquire(ctx, request(key)); return err },
+			"Acquire":      func(ctx context.Context, key string) error { _, err := b.Enqueue(ctx, request(key)); return err },
 			"ForceRelease": func(ctx context.Context, key string) error { _, err := b.ForceRelease(ctx, key); return err },
 			"Revoke":       func(ctx context.Context, key string) error { _, err := b.Revoke(ctx, key); return err },
 		} {
@@ -113,7 +114,7 @@ func TestErrorsAsTheyAre(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := b.Acquire(ctx, r); err != context.Canceled { //nolint:errorlint // the same value
+	if _, err := b.Enqueue(ctx, r); err != context.Canceled { //nolint:errorlint // the same value
 		t.Errorf("acquire: %v", err)
 	}
 	if err := b.Release(ctx, r.Grant()); err != context.Canceled { //nolint:errorlint // the same value
@@ -121,37 +122,28 @@ func TestErrorsAsTheyAre(t *testing.T) {
 	}
 }
 
-// unhurried is a timeout that is longer than the pauses of a slow machine, for tests
+// unhurried has a timeout that is longer than the pauses of a slow machine, for tests
 // that do not test timeouts.
-var unhurried = redislock.WithOpTimeout(10 * time.Second)
+var unhurried = redislock.Config{OpTimeout: 10 * time.Second}
 
-// newBackend returns a Backend with the timeout unhurried, unless opts change it.
-func newBackend(t testing.TB, c redis.UniversalClient, opts ...redislock.Option) *redislock.Backend {
+// newBackend returns a Backend with the Config, if there is one. Its timeout is that of
+// unhurried, unless the Config has another.
+func newBackend(t testing.TB, c redis.UniversalClient, change ...redislock.Config) *redislock.Backend {
 	t.Helper()
-	b := redislock.New(c, append([]redislock.Option{unhurried}, opts...)...)
+	cfg := append(change, redislock.Config{})[0]
+	cfg.OpTimeout = cmp.Or(cfg.OpTimeout, unhurried.OpTimeout)
+	b := redislock.Open(c, cfg)
 	t.Cleanup(func() {
 		if err := b.Close(); err != nil {
 			t.Error(err)
 		}
-		if n := b.Waiters(); n != 0 {
-			t.Errorf("%d waiters left", n)
-		}
+		testkit.Eventually(t, "no waiter is left", func() bool { return b.Waiters() == 0 })
 	})
 	return b
 }
 
 func request(key string) driver.Request {
-	return driver.Request{
-		Key: key, Owner: uuid.NewString(), TTL: 10 * time.Second, Tokens: 1,
-		Backoff: driver.NewBackoff(5*time.Second, 0),
-	}
-}
-
-// polling is request for an owner that looks by itself after each interval.
-func polling(key string, interval time.Duration) driver.Request {
-	r := request(key)
-	r.Backoff = driver.NewBackoff(interval, 0)
-	return r
+	return driver.Request{Key: key, Owner: uuid.NewString(), TTL: 10 * time.Second, Tokens: 1}
 }
 
 func must[T any](v T, err error) T {

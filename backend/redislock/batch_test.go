@@ -106,7 +106,7 @@ func (s server) scriptCalls(t testing.TB) int {
 // Concurrent calls share scripts. That each gets its own result is in isolation_test.go.
 func TestCallsThatMeetShareScripts(t *testing.T) {
 	s := realServer(t)
-	b := newBackend(t, s.Client, redislock.WithOpTimeout(20*time.Second))
+	b := newBackend(t, s.Client, redislock.Config{OpTimeout: 20 * time.Second})
 	const n = 500
 	// meet makes n calls while the server is stopped, so that they come together.
 	meet := func(what string, call func(i int) error) {

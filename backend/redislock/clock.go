@@ -6,14 +6,14 @@ import (
 	"sync"
 )
 
-// DefaultClock is the key with the last token that a server issued. A new token is the
+// defaultClock is the key with the last token that a server issued. A new token is the
 // server's time, but larger than the last one. So tokens rise for every key, and no lock needs
 // a counter of its own.
 //
 // The clock is never deleted: if the server's time was set back by an hour, it is needed
 // for an hour. A server has one. In a Cluster, a script may only use keys of one slot, so
 // each slot that has locks has a clock, with a tag in its name.
-const DefaultClock = "distlock:clock"
+const defaultClock = "distlock:clock"
 
 // slotClock returns the clock for the slot of a key. The slot in which the key clock is itself
 // has that one, so that a client that does not know of the Cluster uses the same.
@@ -38,7 +38,7 @@ var slotTags = sync.OnceValue(func() []string {
 	return tags
 })
 
-// isClock reports whether a key is the clock, that of a slot, or a key beside it that [Backend.Ping]
+// isClock reports whether a key is the clock, that of a slot, or a key beside it that Ping
 // or checkServer uses.
 func isClock(key, clock string) bool {
 	rest, ok := strings.CutPrefix(key, clock)

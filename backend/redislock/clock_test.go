@@ -22,16 +22,16 @@ func TestSlotOf(t *testing.T) {
 func TestSlotClocks(t *testing.T) {
 	seen := make(map[string]bool)
 	for slot, tag := range slotTags() {
-		clock := slotClock(DefaultClock, tag)
+		clock := slotClock(defaultClock, tag)
 		if int(slotOf(clock)) != slot || seen[clock] {
 			t.Fatalf("slot %d has the clock %q in slot %d, or a second time", slot, clock, slotOf(clock))
 		}
 		seen[clock] = true
 	}
-	if got := slotClock(DefaultClock, DefaultClock); got != DefaultClock {
-		t.Errorf("the slot of %q has the clock %q", DefaultClock, got)
+	if got := slotClock(defaultClock, defaultClock); got != defaultClock {
+		t.Errorf("the slot of %q has the clock %q", defaultClock, got)
 	}
-	if got, want := slotClock(DefaultClock, "order-42"), "distlock:clock:{m2k}"; got != want {
+	if got, want := slotClock(defaultClock, "order-42"), "distlock:clock:{m2k}"; got != want {
 		t.Errorf("the slot of order-42 has the clock %q, want %q", got, want)
 	}
 }

@@ -107,7 +107,7 @@ func movable(t *testing.T) (c *redistest.Cluster, b *redislock.Backend, slot int
 	testmode.Long(t)
 	t.Parallel()
 	c = &redistest.Cluster{Masters: redistest.StartCluster(t, 2)}
-	b = newBackend(t, redistest.ClusterClient(t, c.Masters), redislock.WithOpTimeout(15*time.Second))
+	b = newBackend(t, redistest.ClusterClient(t, c.Masters), redislock.Config{OpTimeout: 15 * time.Second})
 	from, to = c.Masters[0], c.Masters[1]
 	if slot = c.Slot(t, lockKey); slot >= 16384/2 {
 		from, to = to, from
@@ -194,8 +194,8 @@ func TestMasterStopped(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
 	c := &redistest.Cluster{Masters: redistest.StartCluster(t, 3)}
-	const limit = redislock.DefaultOpTimeout
-	locker := testkit.NewLocker(t, redislock.New(redistest.ClusterClient(t, c.Masters)), distlock.Config{HandOverTime: -1})
+	const limit = time.Second
+	locker := testkit.NewLocker(t, redislock.New(redistest.ClusterClient(t, c.Masters), redislock.Config{}), distlock.Config{HandOverTime: -1})
 	on := keysOn(t, c, 10)
 	stopped := c.Masters[1]
 	// A lease that ends if its renewals take as long as the timeout.

@@ -16,9 +16,9 @@ import (
 	"github.com/distlock-go/distlock/locktest"
 )
 
-// open returns a function that makes Backends with these options.
-func open(opts ...redislock.Option) func(redis.UniversalClient) driver.Backend {
-	return func(c redis.UniversalClient) driver.Backend { return redislock.New(c, opts...) }
+// open returns a function that makes Backends with the Config.
+func open(cfg redislock.Config) func(redis.UniversalClient) driver.Backend {
+	return func(c redis.UniversalClient) driver.Backend { return redislock.New(c, cfg) }
 }
 
 // resend is less than the time of a release that is sent twice: that happens if a
@@ -26,7 +26,7 @@ func open(opts ...redislock.Option) func(redis.UniversalClient) driver.Backend {
 const resend = 30 * time.Millisecond
 
 func TestConformanceVirtual(t *testing.T) {
-	redistest.Conform(t, locktest.Features{Bubble: true}, open(), func(t *testing.T) func() redis.UniversalClient {
+	redistest.Conform(t, locktest.Features{Bubble: true}, open(redislock.Config{}), open(redislock.Config{}), func(t *testing.T) func() redis.UniversalClient {
 		m := redistest.Virtual(t)
 		return func() redis.UniversalClient { return redistest.VirtualClient(t, m) }
 	})
@@ -36,7 +36,7 @@ func TestConformanceRedis(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
 	s := realServer(t)
-	redistest.Conform(t, locktest.Features{Resend: resend}, open(unhurried), func(t *testing.T) func() redis.UniversalClient {
+	redistest.Conform(t, locktest.Features{Resend: resend}, open(unhurried), open(redislock.Config{}), func(t *testing.T) func() redis.UniversalClient {
 		return func() redis.UniversalClient { return s.real.Client(t) }
 	})
 }
@@ -45,7 +45,7 @@ func TestConformanceCluster(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
 	servers := redistest.StartCluster(t, 3)
-	redistest.Conform(t, locktest.Features{Resend: resend}, open(unhurried), func(t *testing.T) func() redis.UniversalClient {
+	redistest.Conform(t, locktest.Features{Resend: resend}, open(unhurried), open(redislock.Config{}), func(t *testing.T) func() redis.UniversalClient {
 		return func() redis.UniversalClient { return redistest.ClusterClient(t, servers) }
 	})
 }
@@ -65,11 +65,11 @@ func TestConformanceACL(t *testing.T) {
 	}
 	redistest.SetUser(t, admin, append(append(rules, "~{*}{locktest:*}:queue", "~{*}{locktest:*}:gone"), inspection...))
 	var said child.Output
-	openAll, opened := open(unhurried, redislock.WithLogger(slog.New(slog.NewTextHandler(&said, nil)))), 0
+	openAll, opened := open(redislock.Config{OpTimeout: unhurried.OpTimeout, Logger: slog.New(slog.NewTextHandler(&said, nil))}), 0
 	redistest.Conform(t, locktest.Features{
 		Resend: resend,
 		Drop:   func(t *testing.T, _ driver.Backend, key string) { t.Helper(); redistest.Drop(t, admin, key) },
-	}, func(c redis.UniversalClient) driver.Backend { opened++; return openAll(c) }, func(t *testing.T) func() redis.UniversalClient {
+	}, func(c redis.UniversalClient) driver.Backend { opened++; return openAll(c) }, nil, func(t *testing.T) func() redis.UniversalClient {
 		t.Helper()
 		return func() redis.UniversalClient { return s.Client(t, redistest.AsUser) }
 	})

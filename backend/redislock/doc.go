@@ -3,7 +3,7 @@
 // client.
 //
 //	rdb := redis.NewClient(&redis.Options{Addr: "localhost:6379"})
-//	locker := distlock.New(redislock.New(rdb), distlock.Config{})
+//	locker := distlock.New(redislock.New(rdb, redislock.Config{}), distlock.Config{})
 //	defer locker.Close()
 //
 // It needs Redis 5 or newer. go-redis writes a line to stderr for each connection that fails.
@@ -47,7 +47,7 @@
 //     of its own. The set is kept for 15 minutes after the last of them.
 //
 // Each server has one more key for all its locks: distlock:clock, the last token that
-// the server issued. It does not expire, and a lock cannot have this key. [WithClock] gives it
+// the server issued. It does not expire, and a lock cannot have this key. [Config].Clock gives it
 // another name. In a Cluster a script may use keys of one slot only, so there is one such key
 // for each slot that has had a lock, with a tag in its name, such as distlock:clock:{m2k}: at
 // most 16384 of them, of about a hundred bytes.
@@ -125,7 +125,7 @@
 // a waiter of this package polls every RetryInterval while another library has the key, and
 // gets it after a few intervals.
 //
-// [WithFreeRelease] gives such clients a chance: a release then leaves the key free, and the
+// [Config].FreeRelease gives such clients a chance: a release then leaves the key free, and the
 // first waiter is told to make an attempt. Hand-overs inside a process stay as they are. The
 // processes can get the option one by one.
 //
@@ -172,7 +172,7 @@
 // failover to a replica that was behind, in a restart without an append-only file, and by
 // eviction. Then two owners may hold one lock, until the first learns of the loss from its
 // next renewal. Set maxmemory-policy to noeviction: the Backend checks this once and logs a
-// warning. With [WithWaitReplicas], a lock counts as acquired only after replicas have it.
+// warning. With [Config].WaitReplicas, a lock counts as acquired only after replicas have it.
 // A go-redis Ring moves keys to other servers when one of its servers is down. A Ring can
 // be used, its waiters poll, but it does not exclude other owners at such a moment.
 //
@@ -216,12 +216,12 @@
 //
 // These rules separate keys, not tokens: the user may write distlock:clock, and so can end the
 // order of tokens and stop all locks of the server. Programs that do not trust each other need a
-// clock each. With WithClock("shop:clock") in all programs that lock keys with this prefix, and
+// clock each. With Config.Clock "shop:clock" in all programs that lock keys with this prefix, and
 // ?clock=shop:clock in the URLs of the command, leave ~distlock:clock* out: the pattern of the
 // prefix permits that clock. No rule separates load: whoever may run a script can keep the server
 // busy.
 //
-// [WithWaitReplicas] also needs wait. Inspection and Revoke also need scan, zcount and
+// [Config].WaitReplicas also needs wait. Inspection and Revoke also need scan, zcount and
 // zrangebyscore; SCAN shows the names of all keys.
 // Without getset or incrby, to acquire a lock takes the server
 // longer. Without subscribe, waiters poll. Without ping, a dead connection of the

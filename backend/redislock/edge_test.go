@@ -18,7 +18,7 @@ import (
 )
 
 func openVirtual(t *testing.T, change func(*redis.Options)) driver.Backend {
-	return newBackend(t, redistest.VirtualClient(t, redistest.Virtual(t), change), redislock.WithOpTimeout(redislock.DefaultOpTimeout))
+	return newBackend(t, redistest.VirtualClient(t, redistest.Virtual(t), change), redislock.Config{OpTimeout: time.Second})
 }
 
 // Fails if a function of the user runs on the goroutine of a caller, who cannot leave it.

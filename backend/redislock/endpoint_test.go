@@ -24,7 +24,7 @@ import (
 // if a script hides the error in its reply.
 func TestEndpointMoves(t *testing.T) {
 	redistest.EachMove(t, 1, func(t *testing.T, clients []*redis.Client, move func()) {
-		b := newBackend(t, clients[0], redislock.WithOpTimeout(10*time.Second))
+		b := newBackend(t, clients[0], redislock.Config{OpTimeout: 10 * time.Second})
 		held, extended, leaving := mustTry(t, b, request("held")), mustTry(t, b, request("extended")), mustTry(t, b, request("leaving"))
 		move()
 		lost := func(err error) bool { return errors.Is(err, driver.ErrLost) }
@@ -57,11 +57,11 @@ func TestPasswordChanges(t *testing.T) {
 	password.Store("old")
 	b := newBackend(t, s.Client(t, func(o *redis.Options) {
 		o.CredentialsProvider = func() (string, string) { return "", password.Load().(string) } //nolint:forcetypeassert // strings only
-	}), redislock.WithOpTimeout(10*time.Second))
+	}), redislock.Config{OpTimeout: 10 * time.Second})
 	other := newBackend(t, admin)
 	held, leaving := mustTry(t, b, request(lockKey)), mustTry(t, b, request("leaving"))
 	next := mustTry(t, other, request("next"))
-	r := polling("next", time.Hour)
+	r := request("next")
 	scripts := server{Client: admin}
 	before := scripts.scriptCalls(t)
 	w := testkit.StartWaiter(t, b, r)

@@ -31,7 +31,7 @@ func Example() {
 	rdb, stop := openRedis() // in production: redis.NewClient, NewFailoverClient or NewClusterClient
 	defer stop()
 
-	locker := distlock.New(redislock.New(rdb), distlock.Config{})
+	locker := distlock.New(redislock.New(rdb, redislock.Config{}), distlock.Config{})
 	defer locker.Close()
 
 	ctx := context.Background()
@@ -53,9 +53,7 @@ func ExampleNew() {
 	defer stop()
 
 	backend := redislock.New(rdb,
-		redislock.WithInboxPrefix("shop:inbox:"),
-		redislock.WithClaimWindow(time.Second),
-		redislock.WithOpTimeout(2*time.Second),
+		redislock.Config{InboxPrefix: "shop:inbox:", ClaimWindow: time.Second, OpTimeout: 2 * time.Second},
 	)
 	locker := distlock.New(backend, distlock.Config{})
 	defer locker.Close()
@@ -81,7 +79,7 @@ func Example_interoperation() {
 	// The record of bsm/redislock, redsync or a Spring service.
 	rdb.SetArgs(ctx, "orders:42", "their owner", redis.SetArgs{Mode: "NX", TTL: time.Minute})
 
-	locker := distlock.New(redislock.New(rdb), distlock.Config{})
+	locker := distlock.New(redislock.New(rdb, redislock.Config{}), distlock.Config{})
 	defer locker.Close()
 	_, err := locker.TryAcquire(ctx, "orders:42", distlock.Opts{})
 	fmt.Println(errors.Is(err, driver.ErrNotAcquired))

@@ -14,6 +14,12 @@ import (
 	"github.com/distlock-go/distlock/backend/internal/rediskit"
 )
 
+// Backend is the type that New returns.
+type Backend = backend
+
+// Open is New for tests that use more than a [driver.Backend].
+func Open(client redis.UniversalClient, cfg Config) *Backend { return New(client, cfg).(*backend) }
+
 // Internals for the tests of scripts and leaks.
 var (
 	ReleaseSource = releaseScript.Source()
@@ -26,37 +32,38 @@ const (
 	TombstoneTTL = doubt.TombstoneTTL
 	QueueTTL     = queueTTL
 	PingEvery    = rediskit.PingEvery
-	ClockKey     = DefaultClock
+	ClockKey     = defaultClock
+	ClaimWindow  = defaultClaimWindow
 )
 
 // Member returns owner's entry in queues.
-func (b *Backend) Member(owner string) string { return b.inbox.id + ":" + owner }
+func (b *backend) Member(owner string) string { return b.inbox.id + ":" + owner }
 
 // Waiters returns how many owners wait here.
-func (b *Backend) Waiters() int {
+func (b *backend) Waiters() int {
 	b.inbox.mu.Lock()
 	defer b.inbox.mu.Unlock()
 	return len(b.inbox.waiters)
 }
 
 // Doubt notes that an attempt of the owner had no answer.
-func (b *Backend) Doubt(owner string) { b.inDoubt.Add(owner, doubt.Attempt) }
+func (b *backend) Doubt(owner string) { b.inDoubt.Add(owner, doubt.Attempt) }
 
 // InDoubt returns the number of owners with a request in doubt.
-func (b *Backend) InDoubt() int { return b.inDoubt.Len() }
+func (b *backend) InDoubt() int { return b.inDoubt.Len() }
 
 // InFlight returns the number of batches in flight, Queued that of queued requests.
-func (b *Backend) InFlight() int {
+func (b *backend) InFlight() int {
 	n, _ := b.counts()
 	return n
 }
 
-func (b *Backend) Queued() int {
+func (b *backend) Queued() int {
 	_, n := b.counts()
 	return n
 }
 
-func (b *Backend) counts() (inFlight, queued int) {
+func (b *backend) counts() (inFlight, queued int) {
 	b.dispatcher.mu.Lock()
 	defer b.dispatcher.mu.Unlock()
 	inFlight, queued = b.dispatcher.defaultSite.Counts()
@@ -118,7 +125,7 @@ type Caller struct {
 func (c Caller) Run(ctx context.Context, s *luascript.Script, ops ...ScriptOp) ([]string, error) {
 	n := len(ops)
 	keys := make([]string, 3*n+1)
-	keys[3*n] = DefaultClock
+	keys[3*n] = defaultClock
 	args := []any{c.Inbox, c.Claim.Milliseconds(), c.Prefix}
 	if s == renewScript {
 		keys, args = keys[:n], nil

@@ -34,7 +34,7 @@ type failover struct {
 func startFailover(t *testing.T, c redis.UniversalClient, master, heir *redistest.Server, keep, doom []string) *failover {
 	t.Helper()
 	f := &failover{t: t, b: newBackend(t, c), master: master, heir: heir, toDoom: doom}
-	f.locker = distlock.New(redislock.New(c), distlock.Config{})
+	f.locker = distlock.New(redislock.New(c, redislock.Config{}), distlock.Config{})
 	t.Cleanup(func() { _ = f.locker.Close() })
 	for _, key := range keep {
 		f.kept = append(f.kept, f.take(key))
@@ -167,13 +167,13 @@ func TestSentinelFailover(t *testing.T) {
 
 // A lock counts when the replica has it: none is granted while the replica is behind.
 //
-// Row 5 (redislock): with WithWaitReplicas no lock has two holders. Fails if a lock
+// Row 5 (redislock): with WaitReplicas no lock has two holders. Fails if a lock
 // counts with too few confirmations.
 func TestWaitReplicasBeforeAFailover(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
 	s := redistest.StartSentinels(t)
-	b := newBackend(t, s.Client(t), redislock.WithWaitReplicas(1, confirmation))
+	b := newBackend(t, s.Client(t), redislock.Config{WaitReplicas: 1, WaitReplicasTimeout: confirmation})
 	r := request("kept")
 	r.TTL = time.Minute
 	kept := confirmed(t, b, r)
@@ -251,9 +251,9 @@ func TestOldMasterStillWrites(t *testing.T) {
 
 	// Another process uses the new master.
 	r := request(lockKey)
-	r.TTL, r.Backoff = time.Minute, driver.NewBackoff(50*time.Millisecond, 0)
+	r.TTL = time.Minute
 	others := newBackend(t, heir.Client(t))
-	next := testkit.StartWaiter(t, others, r)
+	next := testkit.StartLooking(t, others, r, 50*time.Millisecond)
 
 	testkit.Eventually(t, "a renewal is refused", func() bool { return old.real.ErrorStat(t, "NOREPLICAS") > 0 })
 	deadline := lease.Until() // no refusal extends it

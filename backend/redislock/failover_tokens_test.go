@@ -35,7 +35,7 @@ type busy struct {
 
 func startBusy(t *testing.T, c *redis.Client) *busy {
 	t.Helper()
-	l := distlock.New(redislock.New(c), distlock.Config{HandOverTime: -1})
+	l := distlock.New(redislock.New(c, redislock.Config{}), distlock.Config{HandOverTime: -1})
 	b := new(busy)
 	t.Cleanup(func() { b.stop(); _ = l.Close() })
 	for i := range 2 {

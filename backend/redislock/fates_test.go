@@ -27,7 +27,7 @@ type scripted struct {
 }
 
 // inBubble runs test in a bubble. A Ring is a client that finds the server of a key.
-func inBubble(t *testing.T, ring bool, test func(t *testing.T, s *scripted), opts ...redislock.Option) {
+func inBubble(t *testing.T, ring bool, test func(t *testing.T, s *scripted), cfg ...redislock.Config) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		m := redistest.Virtual(t)
@@ -41,7 +41,7 @@ func inBubble(t *testing.T, ring bool, test func(t *testing.T, s *scripted), opt
 			t.Cleanup(func() { _ = r.Close() })
 			c = r
 		}
-		s := &scripted{Backend: newBackend(t, c, opts...), other: newBackend(t, dial())}
+		s := &scripted{Backend: newBackend(t, c, cfg...), other: newBackend(t, dial())}
 		mustRelease(t, s.other, mustTry(t, s.other, request("warm"))) // the server has the scripts
 		m.Server().SetPreHook(func(c *mini.Peer, cmd string, _ ...string) bool {
 			n := s.sent.Load()
@@ -70,7 +70,7 @@ func confirming(c *mini.Peer, cmd string, n int) bool {
 	return cmd == "WAIT"
 }
 
-var oneReplica = redislock.WithWaitReplicas(1, 100*time.Millisecond)
+var oneReplica = redislock.Config{WaitReplicas: 1, WaitReplicasTimeout: 100 * time.Millisecond}
 
 // A message that grants a key says nothing about replicas: the key is acquired, and they are
 // asked.
@@ -80,7 +80,7 @@ func TestMessageIsNoConfirmation(t *testing.T) {
 		s.on(func(_ int32, c *mini.Peer, cmd string) bool { return confirming(c, cmd, int(confirmed.Load())) })
 		held := mustTry(t, s.other, request(lockKey))
 		r := request(lockKey)
-		r.Renews, r.Backoff = true, driver.NewBackoff(time.Hour, 0)
+		r.Renews = true
 		w := testkit.StartWaiter(t, s.Backend, r)
 		synctest.Wait()
 		mustRelease(t, s.other, held)
@@ -89,7 +89,7 @@ func TestMessageIsNoConfirmation(t *testing.T) {
 			t.Error("it was granted without a confirmation")
 		}
 		confirmed.Store(1)
-		if g, err := s.Acquire(t.Context(), r); err != nil || !g.Until.IsZero() {
+		if g, err := s.Enqueue(t.Context(), r); err != nil || !g.Until.IsZero() {
 			t.Errorf("with a confirmation: %v, until %v", err, g.Until)
 		}
 		mustRelease(t, s.Backend, r.Grant())
@@ -130,7 +130,7 @@ func TestSentOnceForReplicas(t *testing.T) {
 			return confirming(c, cmd, 1)
 		})
 		r := request(lockKey)
-		if _, err := s.Acquire(t.Context(), r); err == nil || s.sent.Load() != 1 || s.InDoubt() != 1 {
+		if _, err := s.Enqueue(t.Context(), r); err == nil || s.sent.Load() != 1 || s.InDoubt() != 1 {
 			t.Errorf("%v after %d scripts, %d owners in doubt", err, s.sent.Load(), s.InDoubt())
 		}
 		mustRelease(t, s.Backend, r.Grant())
@@ -153,7 +153,7 @@ func TestRedirectKeepsTheDoubt(t *testing.T) {
 			return true
 		})
 		r := request(lockKey)
-		g, err := s.Acquire(t.Context(), r)
+		g, err := s.Enqueue(t.Context(), r)
 		if err != nil || s.sent.Load() != 4 || s.InDoubt() != 1 {
 			t.Errorf("%v after %d scripts, %d owners in doubt", err, s.sent.Load(), s.InDoubt())
 		}
@@ -184,26 +184,4 @@ func TestReplyOfAnotherForm(t *testing.T) {
 			})
 		})
 	}
-}
-
-// An owner asks again while its first attempt still ends. The end of the first one does not
-// take the messages away from the second one.
-func TestMessageForTheSecondAttempt(t *testing.T) {
-	inBubble(t, false, func(t *testing.T, s *scripted) {
-		held := mustTry(t, s.other, request(lockKey))
-		r := polling(lockKey, time.Hour)
-		first := testkit.StartWaiter(t, s.Backend, r)
-		synctest.Wait()
-		second := testkit.StartWaiter(t, s.Backend, r)
-		synctest.Wait()
-		first.Cancel()
-		<-first.Done
-		start := time.Now()
-		mustRelease(t, s.other, held)
-		<-second.Done
-		if d := time.Since(start); second.Err != nil || d > time.Second {
-			t.Errorf("it was granted after %v: %v", d, second.Err)
-		}
-		mustRelease(t, s.Backend, second.Got)
-	})
 }

@@ -14,7 +14,7 @@ import (
 // this package and does not look like one, ForceRelease changes nothing, and the error
 // wraps [driver.ErrForeign]. Such a value is a string that does not expire, a string that
 // is neither a UUID nor an owner with a token, or a value of another type.
-func (b *Backend) ForceRelease(ctx context.Context, key string) (bool, error) {
+func (b *backend) ForceRelease(ctx context.Context, key string) (bool, error) {
 	if err := b.checkKey(key); err != nil {
 		return false, err
 	}
@@ -25,8 +25,7 @@ func (b *Backend) ForceRelease(ctx context.Context, key string) (bool, error) {
 	case isLine(a.Err, "NOLOCK"):
 		return false, foreign(value{kind: "string"})
 	case redis.HasErrorPrefix(a.Err, "WRONGTYPE"):
-		_, err := b.wrongType(ctx, key, a.Err)
-		return false, err
+		return false, b.wrongType(ctx, key, a.Err)
 	case a.Err != nil:
 		return false, a.Err
 	case a.Value.line == replyHeld:

@@ -30,7 +30,7 @@ func (v value) String() string {
 }
 
 // valueAt asks Redis for the type and the expiry of a key.
-func (b *Backend) valueAt(ctx context.Context, key string) (value, error) {
+func (b *backend) valueAt(ctx context.Context, key string) (value, error) {
 	return call(ctx, b.calls, func(ctx context.Context, c redis.UniversalClient) (value, error) {
 		pipe := c.Pipeline()
 		kind, left := pipe.Type(ctx, key), pipe.PTTL(ctx, key)
@@ -47,33 +47,32 @@ func (b *Backend) valueAt(ctx context.Context, key string) (value, error) {
 
 // wrongType explains a WRONGTYPE error of a script: the returned error says which of the
 // three keys has a value of another type. This costs further round trips, but the scripts
-// need no check. If it is the key of the lock itself, the value is a lock of another kind;
-// left is the time until it expires, or 0.
-func (b *Backend) wrongType(ctx context.Context, key string, found error) (left time.Duration, err error) {
+// need no check. If it is the key of the lock itself, the value is a lock of another kind.
+func (b *backend) wrongType(ctx context.Context, key string, found error) error {
 	names := lockKeys(key)
 	at := make([]value, len(names))
 	for i, name := range names {
 		v, err := b.valueAt(ctx, name)
 		switch end := ctx.Err(); {
 		case err != nil && end != nil:
-			return 0, fmt.Errorf("%w: %w", found, end)
+			return fmt.Errorf("%w: %w", found, end)
 		case err != nil:
-			return 0, found
+			return found
 		}
 		at[i] = v
 		if i == 0 && v.kind != "string" && v.kind != "none" && (v.kind != "zset" || isLine(found, foreignSet)) {
-			return v.left, foreign(v)
+			return foreign(v)
 		}
 	}
 	switch {
 	case at[1].kind != "zset" && at[1].kind != "none":
-		return 0, fmt.Errorf("%w: the queue %q is %v", found, names[1], at[1])
+		return fmt.Errorf("%w: the queue %q is %v", found, names[1], at[1])
 	case at[2].kind != "zset" && at[2].kind != "none":
-		return 0, fmt.Errorf("%w: the set of tombstones %q is %v", found, names[2], at[2])
+		return fmt.Errorf("%w: the set of tombstones %q is %v", found, names[2], at[2])
 	case isLine(found, ""):
-		return 0, fmt.Errorf("redislock: %w", driver.ErrForeign) // it was removed in the meantime
+		return fmt.Errorf("redislock: %w", driver.ErrForeign) // it was removed in the meantime
 	default:
-		return 0, found
+		return found
 	}
 }
 

@@ -15,7 +15,6 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
-	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/redistest"
 	"github.com/distlock-go/distlock/internal/test/spoilnet"
 	"github.com/distlock-go/distlock/internal/test/testkit"
@@ -123,7 +122,7 @@ func TestVirtualMessageIsClaimed(t *testing.T) {
 			testkit.InBubble(t, fmt.Sprintf("%v after %v", delay, after), func(t *testing.T) {
 				m := redistest.Virtual(t)
 				next := passOn(t, m, after, &lateMessages{delay: delay})
-				time.Sleep(delay + 2*redislock.DefaultClaimWindow)
+				time.Sleep(delay + 2*redislock.ClaimWindow)
 				s := next.Load()
 				if s == nil {
 					t.Fatal("the waiter has not got the lock")
@@ -138,7 +137,7 @@ func TestVirtualMessageIsClaimed(t *testing.T) {
 	}
 }
 
-// With WithFreeRelease a release, or a forced one, leaves the key free although another owner
+// With FreeRelease a release, or a forced one, leaves the key free although another owner
 // waits: a client of another library that comes before the message takes the key. The waiter
 // keeps its place, and gets the key later. Without another library it gets the key as soon as
 // it is told. Without the option the server passes the key on.
@@ -155,18 +154,14 @@ func TestVirtualFreeRelease(t *testing.T) {
 			m := redistest.Virtual(t)
 			other := redistest.VirtualClient(t, m)
 			network := &lateMessages{delay: late}
-			var opts []redislock.Option
-			if c.free {
-				opts = append(opts, redislock.WithFreeRelease())
-			}
-			holder, waiter := newBackend(t, other, opts...), newBackend(t, network.client(t, m), opts...)
+			cfg := redislock.Config{FreeRelease: c.free}
+			holder, waiter := newBackend(t, other, cfg), newBackend(t, network.client(t, m), cfg)
 			g := mustTry(t, holder, request(lockKey))
-			r := polling(lockKey, time.Second)
-			most := 2 * time.Second
+			every, most := time.Second, 2*time.Second
 			if !c.another {
-				r.Backoff, most = driver.NewBackoff(time.Hour, 0), 2*late
+				every, most = time.Hour, 2*late
 			}
-			waiting := testkit.StartWaiter(t, waiter, r)
+			waiting := testkit.StartLooking(t, waiter, request(lockKey), every)
 			synctest.Wait()
 
 			if c.forced {

@@ -19,7 +19,7 @@ import (
 func BenchmarkHeld(b *testing.B) {
 	const leases, lease = 100_000, 30 * time.Second
 	s := realServer(b)
-	l := distlock.New(redislock.New(s.Client), distlock.Config{})
+	l := distlock.New(redislock.New(s.Client, redislock.Config{}), distlock.Config{})
 	defer l.Close()
 	heap := func() uint64 {
 		runtime.GC()

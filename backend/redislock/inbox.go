@@ -1,6 +1,7 @@
 package redislock
 
 import (
+	"context"
 	"strconv"
 	"strings"
 	"sync"
@@ -10,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/distlock-go/distlock/backend/internal/rediskit"
+	"github.com/distlock-go/distlock/driver"
 )
 
 // inbox is the channel on which this Backend receives messages: that a key was granted to
@@ -26,6 +28,10 @@ type inbox struct {
 	channel  string
 	listener *rediskit.Listener // nil if there is none
 	opened   sync.Once
+
+	// grantOf returns the grant in a message to the owner of a request. Its last attempt was
+	// refused: that was sent at the time asked, and these tokens were issued before.
+	grantOf func(r driver.Request, m message, asked time.Time, issued uint64) driver.Grant
 
 	mu      sync.Mutex
 	waiters map[string]*waiter // by owner
@@ -48,13 +54,29 @@ type message struct {
 	tokens string        // the tokens and whether others wait: see granted
 }
 
-// waiter is an acquisition that queues if it has to.
+// waiter is an owner that may have a place in a queue. It ends with a grant, with the context
+// of its watch, or with Release.
 type waiter struct {
-	in       *inbox
-	owner    string
-	queued   bool         // an attempt was refused: it may have a place
-	messages chan message // nil until it is registered
-	settled  atomic.Bool  // it was registered, or has ended before
+	in      *inbox
+	request driver.Request
+	settled atomic.Bool // it was registered, or has ended before
+
+	// The mutex of the inbox guards these.
+	asked  time.Time         // when the attempt was sent that was refused last
+	issued uint64            // the last token that was issued before that refusal
+	turn   chan driver.Grant // has room for one; nil before the watch
+	came   *message          // before the watch, or nil
+	look   *time.Timer       // of the watch
+}
+
+// waiterOf returns the waiter of an owner, or a new one.
+func (in *inbox) waiterOf(r driver.Request) *waiter {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if w := in.waiters[r.Owner]; w != nil {
+		return w
+	}
+	return &waiter{in: in, request: r}
 }
 
 // register is called before a script that queues the owner: a message may come at once. It does
@@ -66,20 +88,79 @@ func (w *waiter) register() {
 	w.in.mu.Lock()
 	defer w.in.mu.Unlock()
 	if w.settled.CompareAndSwap(false, true) {
-		w.messages = make(chan message, 1)
-		w.in.waiters[w.owner] = w
+		w.in.waiters[w.request.Owner] = w
 	}
 }
 
-// end ends the registration. The script may be sent later, by others.
+// refused notes that the server has refused an attempt. A grant that nobody has received yet,
+// and that was over by then, becomes a value that asks for another attempt.
+func (w *waiter) refused(asked time.Time, issued uint64) {
+	w.in.mu.Lock()
+	defer w.in.mu.Unlock()
+	w.asked, w.issued = asked, issued
+	if w.turn == nil {
+		return
+	}
+	w.look.Reset(queueTTL / 3)
+	select {
+	case g := <-w.turn:
+		if g.Token <= issued {
+			g = driver.Grant{}
+		}
+		w.turn <- g
+	default:
+	}
+}
+
+// watch returns the channel of an owner's waiter, or nil if it has none. The channel receives
+// a value every third of the time after which the queue is deleted, too.
+func (in *inbox) watch(ctx context.Context, owner string) <-chan driver.Grant {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	w := in.waiters[owner]
+	if w == nil {
+		return nil
+	}
+	if w.turn == nil {
+		w.look = time.AfterFunc(queueTTL/3, func() { in.tell(owner, message{}) })
+	}
+	w.turn = make(chan driver.Grant, 1)
+	if w.came != nil {
+		w.send(*w.came)
+	}
+	context.AfterFunc(ctx, w.end)
+	return w.turn
+}
+
+// endUnwatched ends the waiter unless it is watched.
+func (w *waiter) endUnwatched() {
+	w.in.mu.Lock()
+	watched := w.turn != nil
+	w.in.mu.Unlock()
+	if !watched {
+		w.end()
+	}
+}
+
+// end ends the waiter. The script may be sent later, by others.
 func (w *waiter) end() {
 	if w.settled.CompareAndSwap(false, true) {
 		return // most locks are free
 	}
-	w.in.mu.Lock()
-	defer w.in.mu.Unlock()
-	if w.in.waiters[w.owner] == w {
-		delete(w.in.waiters, w.owner)
+	w.in.end(w.request.Owner)
+}
+
+// end ends the waiter of an owner, if there is one.
+func (in *inbox) end(owner string) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	w := in.waiters[owner]
+	if w == nil {
+		return
+	}
+	delete(in.waiters, owner)
+	if w.look != nil {
+		w.look.Stop()
 	}
 }
 
@@ -89,10 +170,14 @@ func (in *inbox) deliver(text string) {
 	owner, rest, _ := strings.Cut(text, " ")
 	claim, tokens, _ := strings.Cut(rest, " ")
 	ms, _ := strconv.ParseInt(claim, 10, 64)
+	in.tell(owner, message{time.Duration(ms) * time.Millisecond, tokens})
+}
+
+func (in *inbox) tell(owner string, m message) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if w := in.waiters[owner]; w != nil {
-		w.send(message{time.Duration(ms) * time.Millisecond, tokens})
+		w.send(m)
 	}
 }
 
@@ -104,10 +189,24 @@ func (in *inbox) wakeAll() {
 	}
 }
 
-// send does not block: a message that finds another one there only saves time.
+// send passes on a message. One that only asks for an attempt does not replace another. The
+// caller has the mutex.
 func (w *waiter) send(m message) {
+	if w.turn == nil {
+		if w.came == nil || m.tokens != "" {
+			w.came = &m
+		}
+		return
+	}
+	g := w.in.grantOf(w.request, m, w.asked, w.issued)
+	if g.Owner != "" {
+		select {
+		case <-w.turn:
+		default:
+		}
+	}
 	select {
-	case w.messages <- m:
+	case w.turn <- g:
 	default:
 	}
 }

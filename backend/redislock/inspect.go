@@ -18,7 +18,7 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-var _ driver.Inspector = (*Backend)(nil)
+var _ driver.Inspector = (*backend)(nil)
 
 const (
 	scanCount    = 1000 // keys that the server visits in one SCAN
@@ -36,7 +36,7 @@ const (
 //
 // The tokens of readers and of holders of permits are not known, nor are those of locks that
 // were taken with plain commands.
-func (b *Backend) Inspect(ctx context.Context, prefix string, limit int) ([]driver.KeyInfo, error) {
+func (b *backend) Inspect(ctx context.Context, prefix string, limit int) ([]driver.KeyInfo, error) {
 	found := make(map[string]driver.KeyInfo)
 	err := b.inspectExactly(ctx, prefix, found)
 	if err == nil && len(found) < limit {
@@ -59,7 +59,7 @@ func (b *Backend) Inspect(ctx context.Context, prefix string, limit int) ([]driv
 }
 
 // inspectExactly adds the value at the key, of any type, to found.
-func (b *Backend) inspectExactly(ctx context.Context, key string, found map[string]driver.KeyInfo) error {
+func (b *backend) inspectExactly(ctx context.Context, key string, found map[string]driver.KeyInfo) error {
 	if err := b.checkKey(key); err != nil {
 		return nil //nolint:nilerr // a key that cannot be a lock is not among the locks
 	}
@@ -91,7 +91,7 @@ func (b *Backend) inspectExactly(ctx context.Context, key string, found map[stri
 
 // scan calls page with the matching names on every master, until page returns false or an
 // error. It may pass a name twice.
-func (b *Backend) scan(ctx context.Context, match string, page func(names []string) (more bool, err error)) error {
+func (b *backend) scan(ctx context.Context, match string, page func(names []string) (more bool, err error)) error {
 	masters, err := topology{client: b.calls.looks.Client()}.masters(ctx, b.calls)
 	if err != nil {
 		return err
@@ -117,7 +117,7 @@ func pattern(prefix string) string {
 // candidates returns the keys with the prefix that may be locks. The names are those of
 // locks, of their queues, or of anything else. In a Cluster, another key with braces could
 // be in another slot than the queue of that name.
-func (b *Backend) candidates(names []string, prefix string) []string {
+func (b *backend) candidates(names []string, prefix string) []string {
 	var keys []string
 	for _, name := range names {
 		if key, ok := rediskit.KeyOf(name, queueSuffix); ok && strings.HasPrefix(key, prefix) {
@@ -133,7 +133,7 @@ func (b *Backend) candidates(names []string, prefix string) []string {
 
 // readLocks runs inspect.lua for the keys and returns those that are locks. With exact it
 // also returns strings that other libraries may have set.
-func (b *Backend) readLocks(ctx context.Context, keys []string, exact bool) ([]driver.KeyInfo, error) {
+func (b *backend) readLocks(ctx context.Context, keys []string, exact bool) ([]driver.KeyInfo, error) {
 	calls := make([]luascript.Call, len(keys))
 	for i, key := range keys {
 		names := lockKeys(key)

@@ -15,6 +15,7 @@ import (
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/redistest"
+	"github.com/distlock-go/distlock/internal/test/testkit"
 	"github.com/distlock-go/distlock/internal/test/testmode"
 )
 
@@ -78,8 +79,7 @@ func TestInspectAndForce(t *testing.T) {
 		}
 		for _, key := range []string{"shop:busy", "shop:id"} {
 			r := request(key)
-			r.Backoff = driver.NewBackoff(time.Millisecond, 2)
-			_, err := b.Acquire(ctx, r)
+			_, err := testkit.Await(ctx, b, r, testkit.Looks{Every: time.Millisecond, Attempts: 2})
 			matches(t, "a waiter", err, driver.ErrNotAcquired)
 		}
 		noError(t, s.Set(ctx, "{brace", "a", time.Hour).Err())
@@ -272,8 +272,7 @@ func TestInspectHashTag(t *testing.T) {
 			mustTry(t, b, request(key))
 		}
 		waiter := request("{order}:1")
-		waiter.Backoff = driver.NewBackoff(time.Millisecond, 2)
-		_, err := b.Acquire(ctx, waiter)
+		_, err := testkit.Await(ctx, b, waiter, testkit.Looks{Every: time.Millisecond, Attempts: 2})
 		matches(t, "a waiter", err, driver.ErrNotAcquired)
 		s.Set(ctx, "{order}:3", uuid.NewString(), time.Hour) // as Java programs write it
 		s.Set(ctx, "{order}{1}", uuid.NewString(), time.Hour)

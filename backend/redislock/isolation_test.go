@@ -159,8 +159,7 @@ func TestWrongLockIsRefusedAlone(t *testing.T) {
 					for range 5 {
 						refused(mode+", Acquire", func() error {
 							r := ask(badKey)
-							r.Backoff = driver.NewBackoff(time.Millisecond, 1)
-							_, err := b.Acquire(t.Context(), r)
+							_, err := b.Enqueue(t.Context(), r)
 							_ = b.Release(t.Context(), r.Grant()) // it may have queued
 							return err
 						})

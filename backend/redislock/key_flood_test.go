@@ -73,7 +73,7 @@ func TestKeyFlood(t *testing.T) {
 	var backends []*redislock.Backend
 	var lockers []*distlock.Locker
 	for range 2 {
-		b := redislock.New(s.real.Client(t, small), unhurried)
+		b := redislock.Open(s.real.Client(t, small), unhurried)
 		backends, lockers = append(backends, b), append(lockers, testkit.NewLocker(t, b, distlock.Config{}))
 	}
 
@@ -113,7 +113,7 @@ func TestRetentionEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := redistest.Virtual(t)
 		c := redistest.VirtualClient(t, m)
-		l := distlock.New(redislock.New(c), distlock.Config{})
+		l := distlock.New(redislock.New(c, redislock.Config{}), distlock.Config{})
 		defer l.Close()
 		flood(t, []*distlock.Locker{l}, 8, 200, "virtual")
 		if got := m.Keys(); !slices.Equal(got, []string{clockKey}) {
@@ -124,8 +124,7 @@ func TestRetentionEnds(t *testing.T) {
 			dead := request("dead:" + strconv.Itoa(i)) // taken and abandoned, as by a process that dies
 			must(b.TryAcquire(t.Context(), dead))
 			waiter := request(dead.Key)
-			waiter.Backoff = driver.NewBackoff(time.Millisecond, 1)
-			_, err := b.Acquire(t.Context(), waiter)
+			_, err := testkit.Await(t.Context(), b, waiter, testkit.Looks{Every: time.Millisecond, Attempts: 2})
 			matches(t, "a waiter", err, driver.ErrNotAcquired)
 
 			taken := request("taken:" + strconv.Itoa(i))

@@ -39,7 +39,7 @@ var loadOpts = distlock.Opts{KeyTimeout: 4 * time.Second, RetryInterval: 50 * ti
 
 func newLoad(t testing.TB, keys []string, clients ...redis.UniversalClient) *load {
 	t.Helper()
-	return newLoadWith(t, redislock.DefaultClaimWindow, keys, clients...)
+	return newLoadWith(t, redislock.ClaimWindow, keys, clients...)
 }
 
 // newLoadWith sets the claim window, too. A waiter that does not run for that long loses its
@@ -48,7 +48,7 @@ func newLoadWith(t testing.TB, claimWindow time.Duration, keys []string, clients
 	t.Helper()
 	l := &load{t: t, keys: keys, opts: loadOpts, errors: make(map[string]int)}
 	for i, c := range clients {
-		b := redislock.New(c, redislock.WithClaimWindow(claimWindow))
+		b := redislock.Open(c, redislock.Config{ClaimWindow: claimWindow})
 		cfg := distlock.Config{HandOverTime: time.Millisecond}
 		if i == 0 {
 			cfg.HandOverTime = -1 // see once

@@ -93,7 +93,7 @@ func TestVirtualLostReplies(t *testing.T) {
 				l := &lossy{t: t, network: n, b: newBackend(t, c.over(own)), other: newBackend(t, admin)}
 				loseAll(t, l, func(key string) driver.Request {
 					r := ask(key)
-					r.TTL, r.Backoff = time.Minute, driver.NewBackoff(time.Hour, 0)
+					r.TTL = time.Minute
 					return r
 				}, func() string { return server{Client: admin}.owner(lockKey) })
 				if m.Exists(lockKey) || m.Exists(queueKey) {
@@ -115,9 +115,9 @@ func loseAll(t *testing.T, l *lossy, ask func(key string) driver.Request, owner 
 	l.lose(func() { l.released(g) })
 	l.lose(func() { g = l.acquired(l.b.TryAcquire, ask(lockKey)) })
 	l.lose(func() { l.released(g) })
-	l.lose(func() { g = l.acquired(l.b.Acquire, ask(lockKey)) })
+	l.lose(func() { g = l.acquired(l.b.Enqueue, ask(lockKey)) })
 	if g.Mode == driver.Exclusive && g.Permits == 0 {
-		if again := l.acquired(l.b.Acquire, driver.Request{Key: g.Key, Owner: g.Owner, TTL: g.TTL, Tokens: 1}); again.Token != g.Token {
+		if again := l.acquired(l.b.Enqueue, driver.Request{Key: g.Key, Owner: g.Owner, TTL: g.TTL, Tokens: 1}); again.Token != g.Token {
 			t.Errorf("token %d, and then %d", g.Token, again.Token)
 		}
 	}
@@ -135,7 +135,7 @@ func loseAll(t *testing.T, l *lossy, ask func(key string) driver.Request, owner 
 
 	// The next owner has the lock already when the release is repeated.
 	next := request(lockKey)
-	next.TTL, next.Backoff = time.Minute, driver.NewBackoff(time.Hour, 0)
+	next.TTL = time.Minute
 	w := testkit.StartWaiter(t, l.other, next)
 	synctest.Wait()
 	l.lose(func() { l.released(g) })
@@ -150,7 +150,10 @@ func loseAll(t *testing.T, l *lossy, ask func(key string) driver.Request, owner 
 
 	// It is passed on to a waiter, and the reply to the claim is lost.
 	claimed := make(chan driver.Grant)
-	go func() { claimed <- l.acquired(l.b.Acquire, ask(lockKey)) }()
+	wait := func(ctx context.Context, r driver.Request) (driver.Grant, error) {
+		return testkit.Await(ctx, l.b, r, testkit.Looks{})
+	}
+	go func() { claimed <- l.acquired(wait, ask(lockKey)) }()
 	synctest.Wait()
 	l.lose(func() {
 		mustRelease(t, l.other, w.Got)

@@ -13,7 +13,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/distlock-go/distlock/backend/redislock"
-	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/redistest"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
@@ -30,20 +29,19 @@ func (s server) commandCalls(t testing.TB, command string) int64 {
 // inboxes returns the number of inbox channels with a subscriber.
 func (s server) inboxes(t testing.TB) int {
 	t.Helper()
-	return len(s.PubSubChannels(context.Background(), redislock.DefaultInboxPrefix+"*").Val())
+	return len(s.PubSubChannels(context.Background(), "distlock:inbox:"+"*").Val())
 }
 
 // The Backend subscribes when somebody waits. After Close it still works, by polling, and the
 // client is open.
 func TestInboxIsLazyAndEndsWithClose(t *testing.T) {
 	s := realServer(t)
-	b := redislock.New(s.Client, unhurried)
-	g := must(b.Acquire(t.Context(), request("k")))
+	b := redislock.Open(s.Client, unhurried)
+	g := must(b.Enqueue(t.Context(), request("k")))
 	if n := s.inboxes(t); n != 0 {
 		t.Errorf("%d inboxes before anybody has waited", n)
 	}
-	waiter := polling("k", 100*time.Millisecond)
-	w := testkit.StartWaiter(t, b, waiter)
+	w := testkit.StartLooking(t, b, request("k"), 100*time.Millisecond)
 	testkit.Eventually(t, "it listens", func() bool { return s.inboxes(t) == 1 })
 	for range 2 {
 		noError(t, b.Close())
@@ -61,7 +59,7 @@ func TestOldMessageIsNotBelieved(t *testing.T) {
 		b := newBackend(t, s.Client)
 		g := mustTry(t, b, request(lockKey))
 		r := request(lockKey)
-		r.Renews, r.Backoff = true, driver.NewBackoff(time.Hour, 0)
+		r.Renews = true
 		w := testkit.StartWaiter(t, b, r)
 		synctest.Wait()
 		channel := s.PubSubChannels(t.Context(), "*").Val()[0]
@@ -82,7 +80,7 @@ func TestOldMessageIsNotBelieved(t *testing.T) {
 // Row 15 (redislock): a waiter finds its turn by polling. Fails if waiters do not poll.
 func TestMessageLost(t *testing.T) {
 	for mode, ask := range modes {
-		for _, poll := range []time.Duration{redislock.DefaultClaimWindow / 4, 6 * redislock.DefaultClaimWindow / 5} {
+		for _, poll := range []time.Duration{redislock.ClaimWindow / 4, 6 * redislock.ClaimWindow / 5} {
 			testkit.InBubble(t, fmt.Sprintf("%s/%v", mode, poll), func(t *testing.T) {
 				m := redistest.Virtual(t)
 				c, n := overNetwork(t, m)
@@ -93,9 +91,7 @@ func TestMessageLost(t *testing.T) {
 				n.DeafenAt(func(p []byte) bool { return bytes.Contains(p, []byte("subscribe")) })
 				var line []*testkit.Waiter
 				for range 3 {
-					r := ask(lockKey)
-					r.Backoff = driver.NewBackoff(poll, 0)
-					line = append(line, testkit.StartWaiter(t, b, r))
+					line = append(line, testkit.StartLooking(t, b, ask(lockKey), poll))
 					synctest.Wait()
 				}
 				if n.Deaf() != 1 {
@@ -109,7 +105,7 @@ func TestMessageLost(t *testing.T) {
 						<-w.Done
 						// Each waiter polls within twice the interval, and waits for at
 						// most one claim window of a waiter that did not know of its turn.
-						if d := time.Since(start); w.Err != nil || d > 3*(2*poll+redislock.DefaultClaimWindow) {
+						if d := time.Since(start); w.Err != nil || d > 3*(2*poll+redislock.ClaimWindow) {
 							t.Errorf("number %d: %v after %v", i, w.Err, d)
 						}
 						mustRelease(t, b, w.Got)
@@ -148,16 +144,15 @@ func TestSubscriptionLost(t *testing.T) {
 			r.TTL = time.Minute
 			g := mustTry(t, b, r)
 			r = request(lockKey)
-			r.Backoff = driver.NewBackoff(time.Hour, 0)
 			w := testkit.StartWaiter(t, b, r)
 			testkit.Eventually(t, "it listens", func() bool { return s.inboxes(t) == 1 })
 
 			// Both at once: the message has no receiver.
 			pipe := s.TxPipeline()
-			end(t, pipe, s.PubSubChannels(t.Context(), redislock.DefaultInboxPrefix+"*").Val()[0])
+			end(t, pipe, s.PubSubChannels(t.Context(), "distlock:inbox:"+"*").Val()[0])
 			keys := redislock.LockKeys(lockKey)
 			pipe.Eval(t.Context(), redislock.ReleaseSource, append(keys[:], clockKey),
-				"an inbox", "60000", redislock.DefaultInboxPrefix, g.Owner, "0", "")
+				"an inbox", "60000", "distlock:inbox:", g.Owner, "0", "")
 			if _, err := pipe.Exec(t.Context()); err != nil {
 				t.Fatal(err)
 			}

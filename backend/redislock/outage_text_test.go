@@ -1,6 +1,7 @@
 package redislock_test
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"fmt"
@@ -36,9 +37,10 @@ func readable(t *testing.T, what string, err error, pattern string) {
 
 // tellsWhy uses a client that fails every operation. Every error has the reason, from
 // the first operation to the operations after the client has stopped trying.
-func tellsWhy(t *testing.T, c redis.UniversalClient, pattern string, opts ...redislock.Option) {
+func tellsWhy(t *testing.T, c redis.UniversalClient, pattern string, cfg redislock.Config) {
 	t.Helper()
-	b := redislock.New(c, append([]redislock.Option{redislock.WithOpTimeout(500 * time.Millisecond)}, opts...)...)
+	cfg.OpTimeout = cmp.Or(cfg.OpTimeout, 500*time.Millisecond)
+	b := redislock.Open(c, cfg)
 	l := distlock.New(b, distlock.Config{CloseTimeout: time.Millisecond})
 	defer l.Close()
 	ctx := t.Context()
@@ -49,7 +51,7 @@ func tellsWhy(t *testing.T, c redis.UniversalClient, pattern string, opts ...red
 	}
 	r := request(lockKey)
 	for what, f := range map[string]func() error{
-		"Acquire":      func() error { _, err := b.Acquire(ctx, r); return err },
+		"Acquire":      func() error { _, err := b.Enqueue(ctx, r); return err },
 		"Renew":        func() error { return driver.RenewAll(ctx, b, []driver.Grant{r.Grant()})[0].Err },
 		"Release":      func() error { return b.Release(ctx, r.Grant()) },
 		"Inspect":      func() error { _, err := b.Inspect(ctx, lockKey, 1); return err },
@@ -121,7 +123,7 @@ func TestOutageText(t *testing.T) {
 			}
 			client := c.client(t)
 			defer client.Close()
-			tellsWhy(t, client, c.says)
+			tellsWhy(t, client, c.says, redislock.Config{})
 		})
 	}
 }
@@ -141,7 +143,7 @@ func TestTLSAndAuth(t *testing.T) {
 	redistest.SetUser(t, s.Client(t, func(o *redis.Options) { o.Password = "admin-xyzzy" }), documentedRules(t))
 	var said child.Output
 	redis.SetLogger(clientLog{&said})
-	logger := redislock.WithLogger(slog.New(slog.NewTextHandler(&said, &slog.HandlerOptions{Level: slog.LevelDebug})))
+	logger := slog.New(slog.NewTextHandler(&said, &slog.HandlerOptions{Level: slog.LevelDebug}))
 
 	expired := redistest.StartTLS(t, time.Now().Add(-time.Minute), "--requirepass", "admin-xyzzy")
 	trust := func(c *tls.Config) func(o *redis.Options) { return func(o *redis.Options) { o.TLSConfig = c } }
@@ -171,7 +173,7 @@ func TestTLSAndAuth(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
 				// The client dials several times before it reports the reason.
-				tellsWhy(t, c.server.Client(t, c.change), ".*"+c.says, logger, redislock.WithOpTimeout(20*time.Second))
+				tellsWhy(t, c.server.Client(t, c.change), ".*"+c.says, redislock.Config{Logger: logger, OpTimeout: 20 * time.Second})
 			})
 		}
 	})

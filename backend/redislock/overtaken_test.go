@@ -30,7 +30,7 @@ func TestVirtualOvertakenAcquire(t *testing.T) {
 				mustRelease(t, b, mustTry(t, b, request(lockKey))) // the server has the scripts
 				attempt := b.TryAcquire
 				if queue {
-					attempt = b.Acquire
+					attempt = b.Enqueue
 				}
 				r := request(lockKey)
 				n.HoldAt(scriptCall)
@@ -42,7 +42,7 @@ func TestVirtualOvertakenAcquire(t *testing.T) {
 
 				g := r.Grant()
 				if again {
-					g = must(b.Acquire(t.Context(), r))
+					g = must(b.Enqueue(t.Context(), r))
 				} else {
 					mustRelease(t, b, g)
 				}
@@ -81,15 +81,12 @@ func TestVirtualLateCopyTakesNothing(t *testing.T) {
 					held = mustTry(t, other, request(lockKey))
 				}
 				r := ask(lockKey)
-				if outcome == "refused" {
-					r.Backoff = driver.NewBackoff(time.Second, 1)
-				}
 				n.HoldAt(scriptCall)
 				w := testkit.StartWaiter(t, b, r)
 				synctest.Wait()
 				n.Break()
-				time.Sleep(100 * time.Millisecond) // less than a wait
-				if outcome == "abandoned" {
+				time.Sleep(100 * time.Millisecond)
+				if outcome != "released" {
 					w.Cancel()
 				}
 				<-w.Done

@@ -13,17 +13,17 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-var _ driver.Pinger = (*Backend)(nil)
+var _ driver.Pinger = (*backend)(nil)
 
 // Ping takes a key of its own on every server that keeps keys, and gives it back: on the
 // single server, the master that Sentinel names, all masters of a Cluster that have slots, or
 // all shards of a Ring that are up. It takes the key for itself alone and then as a reader,
 // with the scripts and over the connections of a lock. So it fails where a lock would: on a
 // replica, if the memory is full, if the user may not call a command, or if the replicas of
-// [WithWaitReplicas] do not confirm. It does not notice that the user may not access the keys
+// [Config].WaitReplicas do not confirm. It does not notice that the user may not access the keys
 // of the locks. It takes at most four times the operation timeout, and once more for a Cluster
 // that has to name its masters. If several servers fail, it returns one of the errors.
-func (b *Backend) Ping(ctx context.Context) error {
+func (b *backend) Ping(ctx context.Context) error {
 	keys, err := b.pingKeys(ctx)
 	if err != nil {
 		return err
@@ -47,10 +47,10 @@ func (b *Backend) Ping(ctx context.Context) error {
 }
 
 // pingKeys returns a key for each server.
-func (b *Backend) pingKeys(ctx context.Context) (keys []string, err error) {
+func (b *backend) pingKeys(ctx context.Context) (keys []string, err error) {
 	find := b.topology.finder()
 	if find == nil {
-		return []string{b.opts.clock + ":{ping}:"}, nil
+		return []string{b.cfg.Clock + ":{ping}:"}, nil
 	}
 	masters, err := b.topology.masters(ctx, b.calls)
 	missing := make(map[redis.UniversalClient]bool, len(masters))
@@ -61,7 +61,7 @@ func (b *Backend) pingKeys(ctx context.Context) (keys []string, err error) {
 		if len(missing) == 0 || err != nil {
 			break
 		}
-		key := b.opts.clock + ":" + tag + ":" // the ACL rules for clocks permit it, and no lock can have it
+		key := b.cfg.Clock + ":" + tag + ":" // the ACL rules for clocks permit it, and no lock can have it
 		if master, e := find(ctx, key); e == nil && missing[master] {
 			delete(missing, master)
 			keys = append(keys, key)
@@ -71,24 +71,24 @@ func (b *Backend) pingKeys(ctx context.Context) (keys []string, err error) {
 }
 
 // pingWith takes a key that begins with prefix, and gives it back.
-func (b *Backend) pingWith(ctx context.Context, prefix string) error {
+func (b *backend) pingWith(ctx context.Context, prefix string) error {
 	owner := uuid.NewString()
 	key := prefix + owner
 	r := request{key: key, keys: &[3]string{key, key + queueSuffix, key + goneSuffix}, owner: owner}
 	for _, r.share = range []string{share(driver.Exclusive, 0), share(driver.Shared, 0)} {
 		take, giveBack := r, r
-		take.script, take.mode, take.ttl, take.once = acquireScript, modeTry, b.opts.opTimeout.Milliseconds(), true
+		take.script, take.mode, take.ttl, take.once = acquireScript, modeTry, b.cfg.OpTimeout.Milliseconds(), true
 		giveBack.script, giveBack.inDoubt = releaseScript, rediskit.Flag(false)
 		a := b.dispatcher.do(ctx, &take)
 		if a.Err != nil {
 			return a.Err
 		}
-		if n := b.opts.replicas.n; a.Value.confirmed < n {
-			return b.opts.replicas.unconfirmed(a.Value.confirmed)
+		if n := b.replicas.n; a.Value.confirmed < n {
+			return b.replicas.unconfirmed(a.Value.confirmed)
 		}
 		if a = b.dispatcher.do(ctx, &giveBack); a.Err != nil {
 			return a.Err
 		}
 	}
-	return b.checkServer(ctx, time.Now().Add(b.opts.opTimeout))
+	return b.checkServer(ctx, time.Now().Add(b.cfg.OpTimeout))
 }

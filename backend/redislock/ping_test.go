@@ -56,7 +56,7 @@ func TestSeveralServers(t *testing.T) {
 		for i := range 20 {
 			r := request(fmt.Sprint("k", i))
 			all.Go(func() {
-				_, err := b.Acquire(t.Context(), r)
+				_, err := b.Enqueue(t.Context(), r)
 				readable(t, "Acquire", err, why)
 				_ = b.Release(t.Context(), r.Grant())
 			})
@@ -103,7 +103,7 @@ func TestPingFails(t *testing.T) {
 			readable(t, setting, b.Ping(t.Context()), "^redislock: .*"+code)
 			noError(t, s.ConfigSet(t.Context(), setting, "0").Err())
 		}
-		unconfirmed := newBackend(t, s.real.Client(t, redistest.AsUser), redislock.WithWaitReplicas(1, 10*time.Millisecond))
+		unconfirmed := newBackend(t, s.real.Client(t, redistest.AsUser), redislock.Config{WaitReplicas: 1, WaitReplicasTimeout: 10 * time.Millisecond})
 		redistest.SetUser(t, s.Client, append(documentedRules(t), "+wait"))
 		readable(t, "without the replicas", unconfirmed.Ping(t.Context()), "0 of 1|replica")
 		noError(t, s.Do(t.Context(), "REPLICAOF", "127.0.0.1", "1").Err())
@@ -130,7 +130,7 @@ func TestEvictionWarning(t *testing.T) {
 	t.Parallel()
 	s := realServer(t, "--maxmemory", "100mb", "--maxmemory-policy", "volatile-lru")
 	var log child.Output
-	b := newBackend(t, s.Client, redislock.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+	b := newBackend(t, s.Client, redislock.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	for range 3 {
 		mustRelease(t, b, mustTry(t, b, request("k")))
 	}

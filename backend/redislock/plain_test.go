@@ -19,6 +19,7 @@ import (
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/redistest"
+	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
 // sentCommands notes the names of the commands that a client sends.
@@ -123,7 +124,7 @@ func (p plainly) pair(t *testing.T, key string) uint64 {
 
 func (p plainly) acquire(t *testing.T, key string) driver.Grant {
 	t.Helper()
-	g, err := p.b.Acquire(t.Context(), request(key))
+	g, err := testkit.Await(t.Context(), p.b, request(key), testkit.Looks{})
 	noError(t, err)
 	return g
 }
@@ -194,7 +195,7 @@ func TestPlainBadClock(t *testing.T) {
 					p.Set(t.Context(), redislock.ClockKey, clock, 0)
 				}
 				r := request(lockKey)
-				g, err := p.b.Acquire(t.Context(), r)
+				g, err := p.b.Enqueue(t.Context(), r)
 				switch {
 				case c.fails:
 					if !redis.HasErrorPrefix(err, "BADCLOCK") {
@@ -236,7 +237,7 @@ func TestPlainYields(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 				defer cancel()
 				r := request(lockKey)
-				g, err := p.b.Acquire(ctx, r)
+				g, err := p.b.Enqueue(ctx, r)
 				if c.holder == "" && err != nil || c.holder != "" && !errors.Is(err, driver.ErrNotAcquired) {
 					t.Errorf("got %+v, %v", g, err)
 				}
@@ -244,6 +245,7 @@ func TestPlainYields(t *testing.T) {
 				if want := c.holder; want == "" && holder != r.Owner || want != "" && holder != want {
 					t.Errorf("the lock is held by %q", holder)
 				}
+				_ = p.b.Release(t.Context(), r.Grant())
 			})
 		})
 	}
@@ -261,7 +263,7 @@ func TestPlainForced(t *testing.T) {
 			}
 			mustTry(t, admin, next)
 		}
-		if g, err := p.b.Acquire(t.Context(), request(lockKey)); !redis.HasErrorPrefix(err, "GONE") {
+		if g, err := p.b.Enqueue(t.Context(), request(lockKey)); !redis.HasErrorPrefix(err, "GONE") {
 			t.Errorf("got %+v, %v", g, err)
 		}
 		if holder := p.Get(t.Context(), lockKey).Val(); !strings.HasPrefix(holder, next.Owner) {
@@ -303,7 +305,7 @@ func TestPlainLongLease(t *testing.T) {
 		for ttl, want := range map[time.Duration]bool{redislock.TombstoneTTL / 2: true, redislock.TombstoneTTL/2 + time.Millisecond: false} {
 			r := request(lockKey)
 			r.TTL = ttl
-			g, err := p.b.Acquire(t.Context(), r)
+			g, err := p.b.Enqueue(t.Context(), r)
 			noError(t, err)
 			mustRelease(t, p.b, g)
 			if got := p.sent.take(); strings.Contains(got, "incrby") != want {
@@ -333,7 +335,7 @@ func TestPlainInDoubt(t *testing.T) {
 	plain(t, func(t *testing.T, p plainly) {
 		r := request(lockKey)
 		p.b.Doubt(r.Owner)
-		g, err := p.b.Acquire(t.Context(), r)
+		g, err := p.b.Enqueue(t.Context(), r)
 		noError(t, err)
 		mustRelease(t, p.b, g)
 		if got := p.sent.take(); strings.Contains(got, "incrby") {
@@ -355,7 +357,7 @@ func TestPlainUndone(t *testing.T) {
 			plain(t, func(t *testing.T, p plainly) {
 				p.HSet(t.Context(), queueKey, "not", "a queue")
 				p.sent.swallows = c.swallows
-				if _, err := p.b.Acquire(t.Context(), request(lockKey)); err == nil || errors.Is(err, driver.ErrNotAcquired) {
+				if _, err := p.b.Enqueue(t.Context(), request(lockKey)); err == nil || errors.Is(err, driver.ErrNotAcquired) {
 					t.Error(err)
 				}
 				if got := p.sent.take(); !strings.HasPrefix(got, c.sent) {

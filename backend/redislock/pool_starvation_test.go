@@ -27,10 +27,10 @@ const poolSize = 4
 func holdWithBusyPool(t *testing.T, c, admin redis.UniversalClient, blocked func()) {
 	t.Helper()
 	const ttl = 3 * time.Second
-	b := redislock.New(c)
+	b := redislock.Open(c, redislock.Config{})
 	l := distlock.New(b, distlock.Config{})
 	defer l.Close()
-	other := distlock.New(redislock.New(admin), distlock.Config{})
+	other := distlock.New(redislock.New(admin, redislock.Config{}), distlock.Config{})
 	defer other.Close()
 	opts := map[string]distlock.Opts{
 		"exclusive": {KeyTimeout: ttl},

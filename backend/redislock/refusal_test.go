@@ -54,7 +54,7 @@ func TestRefusals(t *testing.T) {
 			} else {
 				s = redistest.Start(t)
 			}
-			b := redislock.New(s.Client(t), redislock.WithOpTimeout(10*time.Second))
+			b := redislock.Open(s.Client(t), redislock.Config{OpTimeout: 10 * time.Second})
 			locker := distlock.New(b, distlock.Config{})
 			defer locker.Close()
 			opts := distlock.Opts{KeyTimeout: time.Minute, RetryInterval: 20 * time.Millisecond}

@@ -17,7 +17,8 @@ import (
 //
 // If an attempt of the owner is in doubt, the server refuses the owner from then on, for as
 // long as the attempt may still be on its way. So an owner is good for one acquisition.
-func (b *Backend) Release(ctx context.Context, g driver.Grant) error {
+func (b *backend) Release(ctx context.Context, g driver.Grant) error {
+	b.inbox.end(g.Owner)
 	if err := b.checkNames(g.Key, g.Owner); err != nil {
 		return err
 	}
@@ -50,9 +51,3 @@ func (b *Backend) Release(ctx context.Context, g driver.Grant) error {
 		return fmt.Errorf("redislock: another has the key: %w", driver.ErrLost)
 	}
 }
-
-// Replies of release.lua and force_release.lua. Any other is a failure.
-const (
-	replyHeld    = "1" // the owner had the key, or any owner if it was taken away by force
-	replyNotHeld = "2" // it had no holder
-)

@@ -32,7 +32,7 @@ var (
 //
 // At most four renewals are in progress for each server. A further one waits for one of
 // them to end; if ctx ends first, it was not sent, and its grants are Unknown.
-func (b *Backend) Renew(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
+func (b *backend) Renew(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
 	grants = slices.Clone(grants) // an abandoned request may still read it
 	valid := make([]int, 0, len(grants))
 	for i, g := range grants {
@@ -58,7 +58,7 @@ func (b *Backend) Renew(ctx context.Context, grants []driver.Grant, report func(
 
 // renewAt renews the grants with the indices in group, which are on one server. It sends
 // one batch after the other, until one is not answered.
-func (b *Backend) renewAt(ctx context.Context, grants []driver.Grant, group []int, report func(int, driver.RenewResult)) {
+func (b *backend) renewAt(ctx context.Context, grants []driver.Grant, group []int, report func(int, driver.RenewResult)) {
 	if len(group) == 0 {
 		return
 	}
@@ -106,7 +106,7 @@ func (b *Backend) renewAt(ctx context.Context, grants []driver.Grant, group []in
 }
 
 // renewBatch writes only to what it returns, because it may be abandoned.
-func (b *Backend) renewBatch(ctx context.Context, c redis.UniversalClient, grants []driver.Grant, batch []int) ([]driver.RenewResult, error) {
+func (b *backend) renewBatch(ctx context.Context, c redis.UniversalClient, grants []driver.Grant, batch []int) ([]driver.RenewResult, error) {
 	if b.topology.multiKey() {
 		answers, err := renewScripted(ctx, c, grants, batch)
 		switch {

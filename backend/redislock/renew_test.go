@@ -117,8 +117,7 @@ func TestRing(t *testing.T) {
 	grants := hold(t, b, 20)
 	renewed(t, driver.RenewAll(t.Context(), b, grants), all(driver.Renewed))
 
-	r := polling(grants[0].Key, 50*time.Millisecond)
-	w := testkit.StartWaiter(t, b, r)
+	w := testkit.StartLooking(t, b, request(grants[0].Key), 50*time.Millisecond)
 	testkit.Eventually(t, "it waits", func() bool { return b.Waiters() == 1 })
 	for _, g := range grants {
 		mustRelease(t, b, g)
@@ -133,7 +132,7 @@ type wrapped struct{ redis.UniversalClient }
 func TestRenewStopsAtTheFirstFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, n := overNetwork(t, redistest.Virtual(t))
-		b := newBackend(t, c, redislock.WithOpTimeout(100*time.Millisecond))
+		b := newBackend(t, c, redislock.Config{OpTimeout: 100 * time.Millisecond})
 		grants := hold(t, b, 600)
 		n.Hang(true)
 		start := time.Now()
@@ -177,7 +176,7 @@ func holdScripts(t *testing.T, m *miniredis.Miniredis) (come *atomic.Int32, open
 func TestVirtualRenewalsInProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := redistest.Virtual(t)
-		b := newBackend(t, redistest.VirtualClient(t, m), redislock.WithOpTimeout(30*time.Second))
+		b := newBackend(t, redistest.VirtualClient(t, m), redislock.Config{OpTimeout: 30 * time.Second})
 		grants := hold(t, b, 10)
 		renewed(t, driver.RenewAll(t.Context(), b, grants), all(driver.Renewed)) // the server has the script
 		come, open := holdScripts(t, m)
@@ -234,7 +233,7 @@ func TestVirtualSilentShardDelaysNoOther(t *testing.T) {
 		})
 		t.Cleanup(func() { _ = ring.Close() })
 		isSilent := func(g driver.Grant) bool { return must(ring.GetShardClientForKey(g.Key)).Options().Addr == silent }
-		b := newBackend(t, ring, redislock.WithOpTimeout(redislock.DefaultOpTimeout))
+		b := newBackend(t, ring, redislock.Config{OpTimeout: time.Second})
 		grants := hold(t, b, 8)
 		renewed(t, driver.RenewAll(t.Context(), b, grants), all(driver.Renewed)) // the servers have the script
 		onSilent := slices.DeleteFunc(slices.Clone(grants), func(g driver.Grant) bool { return !isSilent(g) })

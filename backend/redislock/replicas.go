@@ -11,45 +11,10 @@ import (
 	"github.com/distlock-go/distlock/backend/internal/rediskit"
 )
 
-// WithWaitReplicas makes every acquisition wait until n replicas have confirmed the lock,
-// so that it survives a failover to one of them. Renewals and releases do not wait. If
-// fewer replicas confirm within the timeout, the acquisition fails. Its error does not wrap
-// [driver.ErrNotAcquired]: the acquisition may be repeated with the same owner, and must be
-// released. The Locker does both.
-//
-// The Backend sends WAIT on the connection that wrote the lock, because WAIT counts only
-// the writes of its connection. So the client must be a [*redis.Client], a
-// [*redis.ClusterClient] or a [*redis.Ring], and the timeout must be shorter than the
-// operation timeout; otherwise New panics. In a Cluster, an acquisition is not confirmed
-// while its slot moves. The default is not to wait. WithWaitReplicas panics if n is below 1
-// or the timeout is less than a millisecond.
-func WithWaitReplicas(n int, timeout time.Duration) Option {
-	if n < 1 {
-		panic(fmt.Sprintf("redislock: WithWaitReplicas: %d replicas", n))
-	}
-	rediskit.CheckDuration("redislock", "WithWaitReplicas", timeout)
-	return func(o *options) { o.replicas = replicas{n, timeout} }
-}
-
 // replicas says how many replicas must confirm a lock, and within what time.
 type replicas struct {
 	n       int
 	timeout time.Duration
-}
-
-// check panics if WAIT cannot be used with the client and the operation timeout.
-func (r replicas) check(client redis.UniversalClient, limit time.Duration) {
-	if r.n == 0 {
-		return
-	}
-	switch client.(type) {
-	case *redis.Client, *redis.ClusterClient, *redis.Ring:
-	default:
-		panic(fmt.Sprintf("redislock: WithWaitReplicas: a %T may have many connections", client))
-	}
-	if r.timeout >= limit {
-		panic(fmt.Sprintf("redislock: WithWaitReplicas: %v is not shorter than the operation timeout of %v", r.timeout, limit))
-	}
 }
 
 // unconfirmed returns the error for a lock that too few replicas have confirmed.
@@ -90,7 +55,7 @@ func (replicas) server(ctx context.Context, client redis.UniversalClient, key st
 	if find := (topology{client: client}).finder(); find != nil {
 		return find(ctx, key)
 	}
-	plain, _ := client.(*redis.Client) // check was called
+	plain, _ := client.(*redis.Client) // New has checked it
 	return plain, nil
 }
 

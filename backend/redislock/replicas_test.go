@@ -40,7 +40,7 @@ func TestWaitReplicas(t *testing.T) {
 
 	// The user's own timeout is shorter than the wait.
 	c := s.real.Client(t, func(o *redis.Options) { o.ReadTimeout = confirmation / 4 })
-	b := newBackend(t, c, redislock.WithWaitReplicas(1, confirmation))
+	b := newBackend(t, c, redislock.Config{WaitReplicas: 1, WaitReplicasTimeout: confirmation})
 	for name, ask := range modes {
 		t.Run(name, func(t *testing.T) {
 			s.ScriptFlush(t.Context())
@@ -79,7 +79,7 @@ func TestWaitReplicasCluster(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
 	nodes := redistest.StartCluster(t, 2)
-	b := newBackend(t, redistest.ClusterClient(t, nodes), redislock.WithWaitReplicas(1, 20*time.Millisecond))
+	b := newBackend(t, redistest.ClusterClient(t, nodes), redislock.Config{WaitReplicas: 1, WaitReplicasTimeout: 20 * time.Millisecond})
 	for _, key := range []string{"a", "b", "c", "d"} {
 		r := request(key)
 		if _, err := b.TryAcquire(t.Context(), r); err == nil || errors.Is(err, driver.ErrNotAcquired) {

@@ -54,6 +54,12 @@ func (r *request) appendArgs(args []any) []any {
 	return append(args, &r.inDoubt, &r.share)
 }
 
+// Replies of release.lua and force_release.lua. Any other is a failure.
+const (
+	replyHeld    = "1" // the owner had the key, or any owner if it was taken away by force
+	replyNotHeld = "2" // it had no holder
+)
+
 // reply is the answer to a request.
 type reply struct {
 	line      string

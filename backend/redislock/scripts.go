@@ -2,6 +2,7 @@ package redislock
 
 import (
 	"embed"
+	"time"
 
 	"github.com/distlock-go/distlock/backend/internal/doubt"
 	"github.com/distlock-go/distlock/backend/internal/luascript"
@@ -23,6 +24,10 @@ var (
 	inspectScript      = load("inspect")
 	writeAllScript     = load("write_all")
 )
+
+// queueTTL is how long a queue is kept after the last attempt of its last waiter. A
+// waiter makes an attempt at least three times within it.
+const queueTTL = time.Minute
 
 func load(name string) *luascript.Script {
 	return luascript.Load(luaFiles, "lua/"+name+".lua", luascript.Constants{

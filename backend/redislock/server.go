@@ -25,7 +25,7 @@ var errSeveralServers = errors.New("what a script has written is not what the ne
 // pipeline read them. A server of a Cluster refuses such a script, and has a clock for each slot.
 // Without an answer before by, the question remains. Other clients than a [redis.Client] know their servers,
 // or are not known here.
-func (b *Backend) checkServer(ctx context.Context, by time.Time) error {
+func (b *backend) checkServer(ctx context.Context, by time.Time) error {
 	t := b.topology
 	if _, plain := t.client.(*redis.Client); !plain || t.oneServer.Load() || t.slotted.Load() {
 		return nil
@@ -37,7 +37,7 @@ func (b *Backend) checkServer(ctx context.Context, by time.Time) error {
 		write := []any{"eval", writeAllScript.Source(), serverKeys}
 		keys := make([]string, serverKeys)
 		for i := range keys {
-			keys[i] = fmt.Sprintf("%s:{%d-%s}", b.opts.clock, i, value)
+			keys[i] = fmt.Sprintf("%s:{%d-%s}", b.cfg.Clock, i, value)
 			write = append(write, keys[i])
 		}
 		written := rediskit.NewCmd(ctx, append(write, value)...)

@@ -28,8 +28,8 @@ func TestServerSleeps(t *testing.T) {
 	t.Parallel()
 	s := realServer(t)
 	opts := distlock.Opts{KeyTimeout: 2 * time.Second, RetryInterval: 50 * time.Millisecond}
-	one := testkit.NewLocker(t, redislock.New(s.real.Client(t)), distlock.Config{})
-	two := testkit.NewLocker(t, redislock.New(s.real.Client(t)), distlock.Config{})
+	one := testkit.NewLocker(t, redislock.New(s.real.Client(t), redislock.Config{}), distlock.Config{})
+	two := testkit.NewLocker(t, redislock.New(s.real.Client(t), redislock.Config{}), distlock.Config{})
 	lease := must(one.Acquire(t.Context(), lockKey, opts))
 	next := make(chan *distlock.Lease)
 	go func() {
@@ -72,7 +72,7 @@ func TestSlowNetwork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := redistest.Virtual(t)
 		c, n := overNetwork(t, m, func(o *redis.Options) { o.ReadTimeout, o.WriteTimeout = -1, -1 })
-		locker := distlock.New(redislock.New(c, redislock.WithOpTimeout(time.Minute)), distlock.Config{})
+		locker := distlock.New(redislock.New(c, redislock.Config{OpTimeout: time.Minute}), distlock.Config{})
 		defer locker.Close()
 		opts := distlock.Opts{KeyTimeout: 3 * time.Second}
 		for _, late := range []time.Duration{opts.KeyTimeout - 33*time.Millisecond, opts.KeyTimeout - 32*time.Millisecond} {
@@ -113,12 +113,12 @@ func contextError(err error) bool {
 // later operation ends with the one before it.
 func TestVirtualHungClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := redislock.New(redistest.HungClient(t), redislock.WithOpTimeout(3*time.Second))
+		b := redislock.Open(redistest.HungClient(t), redislock.Config{OpTimeout: 3 * time.Second})
 		r := request("k")
 		g := r.Grant()
 		for name, op := range map[string]func(context.Context) error{
 			"TryAcquire":   func(ctx context.Context) error { _, err := b.TryAcquire(ctx, r); return err },
-			"Acquire":      func(ctx context.Context) error { _, err := b.Acquire(ctx, r); return err },
+			"Acquire":      func(ctx context.Context) error { _, err := b.Enqueue(ctx, r); return err },
 			"Extend":       func(ctx context.Context) error { _, err := b.Extend(ctx, g, 1); return err },
 			"Release":      func(ctx context.Context) error { return b.Release(ctx, g) },
 			"Renew":        func(ctx context.Context) error { return driver.RenewAll(ctx, b, []driver.Grant{g})[0].Err },
@@ -154,9 +154,9 @@ func TestVirtualHungClient(t *testing.T) {
 func TestVirtualHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, n := overNetwork(t, redistest.Virtual(t), func(o *redis.Options) { o.ReadTimeout, o.WriteTimeout = -1, -1 })
-		b := newBackend(t, c, redislock.WithOpTimeout(redislock.DefaultOpTimeout))
+		b := newBackend(t, c, redislock.Config{OpTimeout: time.Second})
 		for range 3 {
-			mustRelease(t, b, must(b.Acquire(t.Context(), request(lockKey))))
+			mustRelease(t, b, must(b.Enqueue(t.Context(), request(lockKey))))
 			synctest.Wait()
 		}
 		n.Hang(true)
@@ -165,7 +165,7 @@ func TestVirtualHangs(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			time.AfterFunc(patience, cancel)
 			start := time.Now()
-			_, err := b.Acquire(ctx, r)
+			_, err := b.Enqueue(ctx, r)
 			if d := time.Since(start); !errors.Is(err, context.Canceled) || d > patience+slack {
 				t.Errorf("one who left: %v after %v", err, d)
 			}
@@ -182,7 +182,7 @@ func TestVirtualHangs(t *testing.T) {
 				}
 				start := time.Now()
 				_, err := b.TryAcquire(t.Context(), r)
-				if d := time.Since(start); d > 2*redislock.DefaultOpTimeout || err == nil || contextError(err) {
+				if d := time.Since(start); d > 2*time.Second || err == nil || contextError(err) {
 					t.Errorf("one who waited: %v after %v", err, d)
 				}
 			})
@@ -202,26 +202,20 @@ func TestVirtualHangs(t *testing.T) {
 	})
 }
 
-// A refused connection leaves nothing in the store, unless the owner waits in the queue.
+// A refused connection leaves nothing in the store.
 func TestVirtualNotSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, n := overNetwork(t, redistest.Virtual(t))
 		b := newBackend(t, c)
 		held := mustTry(t, b, request(lockKey))
-		w := testkit.StartWaiter(t, b, polling(lockKey, time.Second))
-		synctest.Wait()
 		n.Refuse(true)
 		n.Kill()
-		<-w.Done
 		for name, attempt := range map[string]func(context.Context, driver.Request) (driver.Grant, error){
-			"TryAcquire": b.TryAcquire, "Acquire": b.Acquire,
+			"TryAcquire": b.TryAcquire, "Enqueue": b.Enqueue,
 		} {
 			if _, err := attempt(t.Context(), request(name)); !errors.Is(err, driver.ErrNotSent) || contextError(err) {
 				t.Errorf("%s: %v, want an error that says that nothing was sent", name, err)
 			}
-		}
-		if w.Err == nil || errors.Is(w.Err, driver.ErrNotSent) {
-			t.Errorf("a waiter with a place: %v", w.Err)
 		}
 		n.Refuse(false)
 		mustRelease(t, b, held)
@@ -235,12 +229,12 @@ func TestRestartedEmpty(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
 	s := realServer(t)
-	b := newBackend(t, s.Client, redislock.WithOpTimeout(500*time.Millisecond))
+	b := newBackend(t, s.Client, redislock.Config{OpTimeout: 500 * time.Millisecond})
 	g := mustTry(t, b, request(lockKey))
-	locker := testkit.NewLocker(t, redislock.New(s.Client), distlock.Config{})
+	locker := testkit.NewLocker(t, redislock.New(s.Client, redislock.Config{}), distlock.Config{})
 	lease := must(locker.Acquire(t.Context(), "another", distlock.Opts{KeyTimeout: 20 * time.Second}))
-	r := polling(lockKey, 20*time.Millisecond)
-	w := testkit.StartWaiter(t, b, r)
+	r := request(lockKey)
+	w := testkit.StartLooking(t, b, r, 20*time.Millisecond)
 	testkit.Eventually(t, "it has queued", func() bool { return s.ZCard(t.Context(), queueKey).Val() == 1 })
 	s.real.Kill()
 	<-w.Done

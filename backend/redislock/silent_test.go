@@ -36,7 +36,7 @@ func TestSilentSentinel(t *testing.T) {
 					return new(net.Dialer).DialContext(ctx, network, addr)
 				}
 			})
-			b := newBackend(t, c, redislock.WithOpTimeout(redislock.DefaultOpTimeout))
+			b := newBackend(t, c, redislock.Config{OpTimeout: time.Second})
 			g := mustTry(t, b, request("held"+silent.Addr()))
 			n.Hang(true)
 			start, last := time.Now(), time.Now()

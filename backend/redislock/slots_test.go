@@ -97,7 +97,7 @@ func TestSlotsOfOneServer(t *testing.T) {
 	b := newBackend(t, s.Client(t))
 	for _, key := range []string{"{distlock:clock}", "{distlock:clock}", "{distlock:clock}", "{distlock:clock}", lockKey} {
 		r := request(key)
-		g, err := b.Acquire(t.Context(), r)
+		g, err := b.Enqueue(t.Context(), r)
 		noError(t, err)
 		mustRelease(t, b, g)
 		clock := redislock.SlotClock(clockKey, key)

@@ -41,7 +41,7 @@ func TestVirtualPatientWaiter(t *testing.T) {
 		long := request(lockKey)
 		long.TTL = time.Hour
 		g := mustTry(t, b, long)
-		r := polling(lockKey, time.Hour)
+		r := request(lockKey)
 		w := testkit.StartWaiter(t, b, r)
 		synctest.Wait()
 		ticket := c.ZScore(t.Context(), queueKey, b.Member(r.Owner)).Val()
@@ -86,7 +86,6 @@ func TestVirtualDeadHolder(t *testing.T) {
 			if c.alive.Key != "" {
 				alive = mustTry(t, b, c.alive)
 			}
-			c.next.Backoff = driver.NewBackoff(time.Hour, 0)
 			w := testkit.StartWaiter(t, b, c.next)
 			time.Sleep(time.Second)
 			if alive.Key != "" {
@@ -116,7 +115,7 @@ func TestVirtualDeafSubscription(t *testing.T) {
 		r := request(lockKey)
 		r.TTL = time.Hour
 		g := mustTry(t, other, r)
-		waiter := polling(lockKey, time.Hour)
+		waiter := request(lockKey)
 		w := testkit.StartWaiter(t, b, waiter)
 		time.Sleep(time.Minute + time.Second) // long before its next check, which is every twenty seconds
 		n.Cut()

@@ -15,7 +15,7 @@ var errGone = errors.New("redissonlock: this owner has released the lock")
 
 // TryAcquire implements [driver.Backend]. If this process has just released the key, and others
 // have heard of it, TryAcquire first leaves them a moment to take it: see the package comment.
-func (b *Backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
+func (b *backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	g := r.Grant()
 	if err := checkRequest(g); err != nil {
 		return driver.Grant{}, err
@@ -45,7 +45,7 @@ func tooShort(ttl time.Duration) error {
 }
 
 // parseGrant fills in g from the reply of acquire.lua, which had asked for so many tokens.
-func (b *Backend) parseGrant(g driver.Grant, tokens int, a result) (driver.Grant, error) {
+func (b *backend) parseGrant(g driver.Grant, tokens int, a result) (driver.Grant, error) {
 	n, rest := a.numbers()
 	switch {
 	case len(n) == 3 && len(rest) == 1 && n[0] == 0:
@@ -65,7 +65,7 @@ func (b *Backend) parseGrant(g driver.Grant, tokens int, a result) (driver.Grant
 
 // heldError returns the error of an attempt that was refused.
 func heldError(n []int64, fields any) *driver.HeldError {
-	held := &driver.HeldError{RetryAfter: time.Duration(n[1]) * time.Millisecond}
+	held := &driver.HeldError{RetryAfter: time.Duration(n[1]+1) * time.Millisecond} // the server rounds down
 	if n[2] > 0 {
 		held.Held = time.Duration(n[2]) * time.Microsecond
 	}

@@ -20,11 +20,12 @@ func TestNewPanics(t *testing.T) {
 	defer client.Close()
 	ring := redis.NewRing(&redis.RingOptions{})
 	defer ring.Close()
-	testkit.WantPanic(t, "redissonlock: nil client", func() { redissonlock.New(nil) })
-	testkit.WantPanic(t, "redissonlock: nil client", func() { redissonlock.New((*redis.Client)(nil)) })
-	testkit.WantPanic(t, "redissonlock: a Ring", func() { redissonlock.New(ring) })
-	testkit.WantPanic(t, "redissonlock: nil Option", func() { redissonlock.New(client, nil) })
-	testkit.WantPanic(t, "redissonlock: WithOpTimeout: 0s is less than a millisecond", func() { redissonlock.WithOpTimeout(0) })
+	testkit.WantPanic(t, "redissonlock: nil client", func() { redissonlock.New(nil, redissonlock.Config{}) })
+	testkit.WantPanic(t, "redissonlock: nil client", func() { redissonlock.New((*redis.Client)(nil), redissonlock.Config{}) })
+	testkit.WantPanic(t, "redissonlock: a Ring", func() { redissonlock.New(ring, redissonlock.Config{}) })
+	testkit.WantPanic(t, "redissonlock: Config.OpTimeout: 1µs is less than a millisecond", func() {
+		redissonlock.New(client, redissonlock.Config{OpTimeout: time.Microsecond})
+	})
 }
 
 // The rules in doc.go are sufficient, and each is necessary.
@@ -77,7 +78,7 @@ func TestACL(t *testing.T) {
 	redistest.SetUser(t, admin, redistest.DocumentedRules(t, 20))
 	b := newBackend(t, s.Client(t, redistest.AsUser))
 	g := testkit.MustTry(t, b, request(lockKey))
-	up := b.Wake(t.Context(), lockKey)
+	up := b.Turn(t.Context(), driver.Request{Key: lockKey})
 	<-up
 	testkit.MustRelease(t, b, g)
 	select {
@@ -103,14 +104,14 @@ const (
 	rwChannel  = "redisson_rwlock:{shop:pay}"
 )
 
-// unhurried is a timeout that is longer than the pauses of a slow machine, for tests that do
+// unhurried has a timeout that is longer than the pauses of a slow machine, for tests that do
 // not test timeouts.
-var unhurried = redissonlock.WithOpTimeout(10 * time.Second)
+var unhurried = redissonlock.Config{OpTimeout: 10 * time.Second}
 
-// newBackend returns a Backend with the timeout unhurried, unless opts change it.
-func newBackend(t testing.TB, c redis.UniversalClient, opts ...redissonlock.Option) *redissonlock.Backend {
+// newBackend returns a Backend with the Config, or with unhurried if there is none.
+func newBackend(t testing.TB, c redis.UniversalClient, cfg ...redissonlock.Config) *redissonlock.Backend {
 	t.Helper()
-	b := redissonlock.New(c, append([]redissonlock.Option{unhurried}, opts...)...)
+	b := redissonlock.Open(c, append(cfg, unhurried)[0])
 	t.Cleanup(func() {
 		if err := b.Close(); err != nil {
 			t.Error(err)
@@ -120,10 +121,10 @@ func newBackend(t testing.TB, c redis.UniversalClient, opts ...redissonlock.Opti
 }
 
 // virtual returns a Backend in the bubble of the test, and a client of its server.
-func virtual(t testing.TB, opts ...redissonlock.Option) (*redissonlock.Backend, *redis.Client) {
+func virtual(t testing.TB, cfg ...redissonlock.Config) (*redissonlock.Backend, *redis.Client) {
 	t.Helper()
 	m := redistest.Virtual(t)
-	return newBackend(t, redistest.VirtualClient(t, m), opts...), redistest.VirtualClient(t, m)
+	return newBackend(t, redistest.VirtualClient(t, m), cfg...), redistest.VirtualClient(t, m)
 }
 
 func request(key string) driver.Request {

@@ -28,7 +28,7 @@ const (
 // call runs op on another goroutine, for at most the operation timeout. op is abandoned if it
 // is late: it must use the context that it gets, and must not share anything with its caller
 // that one of them writes to.
-func call[T any](ctx context.Context, b *Backend, op func(context.Context) (T, error)) (T, error) {
+func call[T any](ctx context.Context, b *backend, op func(context.Context) (T, error)) (T, error) {
 	var none T
 	if err := ctx.Err(); err != nil {
 		return none, err
@@ -37,10 +37,9 @@ func call[T any](ctx context.Context, b *Backend, op func(context.Context) (T, e
 		value T
 		err   error
 	}
-	limit := b.opts.opTimeout
-	limited, cancel := context.WithTimeout(ctx, limit)
+	limited, cancel := context.WithTimeout(ctx, b.limit)
 	defer cancel()
-	diagnosis := time.AfterFunc(limit/2, func() { b.server.Ask(limit / 4) })
+	diagnosis := time.AfterFunc(b.limit/2, func() { b.server.Ask(b.limit / 4) })
 	defer diagnosis.Stop()
 	answers := make(chan answer, 1)
 	rediskit.Call(limited, b.background, op, func(v T, err error) { answers <- answer{v, err} })
@@ -51,20 +50,19 @@ func call[T any](ctx context.Context, b *Backend, op func(context.Context) (T, e
 
 // explain returns the error of an operation for the caller with ctx: with the server and the
 // reason, or that of ctx.
-func (b *Backend) explain(ctx context.Context, err error) error {
-	limit := b.opts.opTimeout
+func (b *backend) explain(ctx context.Context, err error) error {
 	switch {
 	case !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled):
 		if !rediskit.Answered(err) && !rediskit.Dialled(err) && !errors.Is(err, redis.ErrClosed) { // why is not known
-			b.server.Ask(limit / 4)
-			return b.server.NoAnswer(err, limit)
+			b.server.Ask(b.limit / 4)
+			return b.server.NoAnswer(err, b.limit)
 		}
 		return b.server.Explain(err)
 	case ctx.Err() != nil:
 		return ctx.Err()
 	default: // not an error of a context: that of the caller goes on
 		rediskit.Reload(b.client)
-		return b.server.NoAnswer(fmt.Errorf("no answer within the operation timeout of %v", limit), 2*limit)
+		return b.server.NoAnswer(fmt.Errorf("no answer within the operation timeout of %v", b.limit), 2*b.limit)
 	}
 }
 
@@ -77,7 +75,7 @@ type result struct {
 
 // run runs a script. It sends the script again if the connection broke, which is harmless for
 // the same owner, or if a Cluster has refused it for the moment.
-func (b *Backend) run(ctx context.Context, client redis.UniversalClient, s *luascript.Script, keys []string, args ...any) (result, error) {
+func (b *backend) run(ctx context.Context, client redis.UniversalClient, s *luascript.Script, keys []string, args ...any) (result, error) {
 	if err := ctx.Err(); err != nil {
 		return result{known: true}, err
 	}
@@ -101,7 +99,7 @@ func (b *Backend) run(ctx context.Context, client redis.UniversalClient, s *luas
 
 // isRedirect reports whether a Cluster refused a script for the moment: the slot is moving,
 // or has no master.
-func (b *Backend) isRedirect(err error) bool {
+func (b *backend) isRedirect(err error) bool {
 	return b.cluster != nil && slices.ContainsFunc([]string{"TRYAGAIN", "MOVED", "ASK", "CLUSTERDOWN"}, func(prefix string) bool {
 		return redis.HasErrorPrefix(err, prefix)
 	})

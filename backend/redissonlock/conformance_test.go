@@ -14,8 +14,12 @@ import (
 
 func open(c redis.UniversalClient) driver.Backend { return redissonlock.New(c, unhurried) }
 
+func hurried(c redis.UniversalClient) driver.Backend {
+	return redissonlock.New(c, redissonlock.Config{})
+}
+
 func TestConformanceVirtual(t *testing.T) {
-	redistest.Conform(t, locktest.Features{Bubble: true}, open, func(t *testing.T) func() redis.UniversalClient {
+	redistest.Conform(t, locktest.Features{Bubble: true}, open, hurried, func(t *testing.T) func() redis.UniversalClient {
 		m := redistest.Virtual(t)
 		return func() redis.UniversalClient { return redistest.VirtualClient(t, m) }
 	})
@@ -25,7 +29,7 @@ func TestConformanceRedis(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
 	s := redistest.Start(t)
-	redistest.Conform(t, locktest.Features{}, open, func(t *testing.T) func() redis.UniversalClient {
+	redistest.Conform(t, locktest.Features{}, open, hurried, func(t *testing.T) func() redis.UniversalClient {
 		return func() redis.UniversalClient { return s.Client(t) }
 	})
 }
@@ -34,7 +38,7 @@ func TestConformanceCluster(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
 	servers := redistest.StartCluster(t, 3)
-	redistest.Conform(t, locktest.Features{}, open, func(t *testing.T) func() redis.UniversalClient {
+	redistest.Conform(t, locktest.Features{}, open, hurried, func(t *testing.T) func() redis.UniversalClient {
 		return func() redis.UniversalClient { return redistest.ClusterClient(t, servers) }
 	})
 }

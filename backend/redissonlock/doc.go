@@ -3,7 +3,7 @@
 // one after the other, and for fleets that stay mixed.
 //
 //	rdb := redis.NewClient(&redis.Options{Addr: "localhost:6379"})
-//	locker := distlock.New(redissonlock.New(rdb), distlock.Config{})
+//	locker := distlock.New(redissonlock.New(rdb, redissonlock.Config{}), distlock.Config{})
 //	defer locker.Close()
 //
 // The key is the name of the lock in Java: getLock("stock:42") and the key "stock:42" are the

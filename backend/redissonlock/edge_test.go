@@ -11,7 +11,7 @@ import (
 )
 
 func openVirtual(t *testing.T, change func(*redis.Options)) driver.Backend {
-	b := redissonlock.New(redistest.VirtualClient(t, redistest.Virtual(t), change))
+	b := redissonlock.Open(redistest.VirtualClient(t, redistest.Virtual(t), change), redissonlock.Config{})
 	t.Cleanup(func() { _ = b.Close() })
 	return b
 }

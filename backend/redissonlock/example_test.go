@@ -25,7 +25,7 @@ func Example() {
 	defer rdb.Close()
 	ctx := context.Background()
 
-	locker := distlock.New(redissonlock.New(rdb), distlock.Config{})
+	locker := distlock.New(redissonlock.New(rdb, redissonlock.Config{}), distlock.Config{})
 	defer locker.Close()
 
 	// What redisson.getLock("stock:42").lock() writes.

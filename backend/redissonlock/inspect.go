@@ -30,7 +30,7 @@ const (
 // the key itself, a value of any other kind is listed as foreign. A holder in Java has a name
 // such as redisson-6f1b2c3d/thread-57/holds-2: the first digits of its client's id, the number
 // of the thread, and how often it holds the lock. No waiters are listed.
-func (b *Backend) Inspect(ctx context.Context, prefix string, limit int) ([]driver.KeyInfo, error) {
+func (b *backend) Inspect(ctx context.Context, prefix string, limit int) ([]driver.KeyInfo, error) {
 	found := make(map[string]driver.KeyInfo)
 	page := func(keys []string) (more bool, err error) {
 		for batch := range slices.Chunk(keys, inspectBatch) {
@@ -58,7 +58,7 @@ func (b *Backend) Inspect(ctx context.Context, prefix string, limit int) ([]driv
 
 // scan calls page with the hashes with the prefix on every master, until page returns false or
 // an error. It may pass a name twice.
-func (b *Backend) scan(ctx context.Context, prefix string, page func(keys []string) (more bool, err error)) error {
+func (b *backend) scan(ctx context.Context, prefix string, page func(keys []string) (more bool, err error)) error {
 	masters := []redis.UniversalClient{b.taking.Client()}
 	if cluster, ok := masters[0].(*redis.ClusterClient); ok {
 		var err error
@@ -76,7 +76,7 @@ func (b *Backend) scan(ctx context.Context, prefix string, page func(keys []stri
 }
 
 // masters returns the masters of the Cluster.
-func (b *Backend) masters(ctx context.Context, cluster *redis.ClusterClient) ([]redis.UniversalClient, error) {
+func (b *backend) masters(ctx context.Context, cluster *redis.ClusterClient) ([]redis.UniversalClient, error) {
 	return call(ctx, b, func(ctx context.Context) (masters []redis.UniversalClient, _ error) {
 		var mu sync.Mutex
 		err := cluster.ForEachMaster(ctx, func(_ context.Context, master *redis.Client) error {
@@ -90,7 +90,7 @@ func (b *Backend) masters(ctx context.Context, cluster *redis.ClusterClient) ([]
 }
 
 // readLocks returns those of the keys that are locks, and exactly whatever it is.
-func (b *Backend) readLocks(ctx context.Context, keys []string, exactly string) ([]driver.KeyInfo, error) {
+func (b *backend) readLocks(ctx context.Context, keys []string, exactly string) ([]driver.KeyInfo, error) {
 	calls := make([]luascript.Call, len(keys))
 	for i, key := range keys {
 		k := keysOf(key)
@@ -146,7 +146,7 @@ func keyInfo(key string, reply []any) (driver.KeyInfo, bool) {
 // ForceRelease deletes the lock, whatever holds it, and wakes waiters. A holder in Java is not
 // told: its unlock throws an IllegalMonitorStateException. If what is at the key is not a lock,
 // ForceRelease changes nothing, and the error wraps [driver.ErrForeign].
-func (b *Backend) ForceRelease(ctx context.Context, key string) (bool, error) {
+func (b *backend) ForceRelease(ctx context.Context, key string) (bool, error) {
 	if err := checkKey(key); err != nil {
 		return false, err
 	}

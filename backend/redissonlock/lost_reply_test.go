@@ -22,21 +22,21 @@ func scriptCall(written []byte) bool { return bytes.Contains(written, []byte("ev
 
 // spoiled returns a Backend with connections through a network, in the bubble of the test, and
 // a client of the same server.
-func spoiled(t *testing.T, opts ...redissonlock.Option) (*redissonlock.Backend, *spoilnet.Network, *redis.Client) {
+func spoiled(t *testing.T, cfg ...redissonlock.Config) (*redissonlock.Backend, *spoilnet.Network, *redis.Client) {
 	t.Helper()
 	m := redistest.Virtual(t)
 	n := spoilnet.To(m.Dial)
 	c := redistest.VirtualClient(t, m, func(o *redis.Options) {
 		o.Dialer, o.MaxRetries, o.ConnMaxIdleTime = n.DialContext, -1, time.Second
 	})
-	return newBackend(t, c, opts...), n, redistest.VirtualClient(t, m)
+	return newBackend(t, c, cfg...), n, redistest.VirtualClient(t, m)
 }
 
 // The reply to an attempt is lost: the same owner tries again and has the key, or releases it.
 // The reply to a release is lost: the next release does not report a loss.
 func TestLostReply(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b, n, c := spoiled(t, redissonlock.WithOpTimeout(time.Second))
+		b, n, c := spoiled(t, redissonlock.Config{OpTimeout: time.Second})
 		testkit.MustRelease(t, b, testkit.MustTry(t, b, request("other"))) // the scripts are loaded
 		r := request(lockKey)
 		lose := func(what string, op func() error) {
@@ -67,7 +67,7 @@ func TestLostReply(t *testing.T) {
 // A set of tombstones that is not one does not hide a loss.
 func TestLossBesideForeignTombstones(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b, n, c := spoiled(t, redissonlock.WithOpTimeout(time.Second))
+		b, n, c := spoiled(t, redissonlock.Config{OpTimeout: time.Second})
 		testkit.MustRelease(t, b, testkit.MustTry(t, b, request("other")))
 		r := request(lockKey)
 		n.DeafenAt(scriptCall)

@@ -20,7 +20,7 @@ const maxRenewBatch = 256
 // Renew extends the grants, in pipelines of up to 256, in a Cluster for all servers at once. If
 // a server does not answer within the operation timeout, the grants of that pipeline and of
 // further ones for it are [driver.Unknown].
-func (b *Backend) Renew(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
+func (b *backend) Renew(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
 	grants = slices.Clone(grants) // an abandoned call may still read it
 	valid := make([]int, 0, len(grants))
 	for i, g := range grants {
@@ -39,7 +39,7 @@ func (b *Backend) Renew(ctx context.Context, grants []driver.Grant, report func(
 
 // renewAt renews the grants with the given indexes, which are on one server: one batch after
 // the other, until one is not answered.
-func (b *Backend) renewAt(ctx context.Context, grants []driver.Grant, group []int, report func(int, driver.RenewResult)) {
+func (b *backend) renewAt(ctx context.Context, grants []driver.Grant, group []int, report func(int, driver.RenewResult)) {
 	var failed error
 	for batch := range slices.Chunk(group, maxRenewBatch) {
 		results := make([]driver.RenewResult, len(batch))
@@ -57,7 +57,7 @@ func (b *Backend) renewAt(ctx context.Context, grants []driver.Grant, group []in
 }
 
 // renewBatch renews the grants with the given indexes. It fails if none was answered.
-func (b *Backend) renewBatch(ctx context.Context, grants []driver.Grant, batch []int) ([]driver.RenewResult, error) {
+func (b *backend) renewBatch(ctx context.Context, grants []driver.Grant, batch []int) ([]driver.RenewResult, error) {
 	calls := make([]luascript.Call, len(batch))
 	for n, i := range batch {
 		g := grants[i]
@@ -95,7 +95,7 @@ func (b *Backend) renewBatch(ctx context.Context, grants []driver.Grant, batch [
 // groupByServer splits the grants with the given indexes by their server, so that a server that
 // does not answer delays no grants of another. The result may be wrong: a pipeline follows
 // redirections.
-func (b *Backend) groupByServer(ctx context.Context, grants []driver.Grant, indexes []int) [][]int {
+func (b *backend) groupByServer(ctx context.Context, grants []driver.Grant, indexes []int) [][]int {
 	if b.cluster == nil || len(indexes) == 0 {
 		return [][]int{indexes}
 	}

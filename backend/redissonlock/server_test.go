@@ -28,7 +28,7 @@ func contextError(err error) bool {
 // timeout has passed, at the latest, or when its context ends.
 func TestHungClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := redissonlock.New(redistest.HungClient(t), redissonlock.WithOpTimeout(3*time.Second))
+		b := redissonlock.Open(redistest.HungClient(t), redissonlock.Config{OpTimeout: 3 * time.Second})
 		r := request(lockKey)
 		for name, op := range map[string]func(context.Context) error{
 			"TryAcquire": func(ctx context.Context) error { _, err := b.TryAcquire(ctx, r); return err },
@@ -153,11 +153,11 @@ func TestCluster(t *testing.T) {
 	testmode.Long(t)
 	cluster := redistest.StartClusterWithReplicas(t, 3, 0)
 	c := redistest.ClusterClient(t, cluster.Masters)
-	b := newBackend(t, c, redissonlock.WithOpTimeout(2*time.Second))
+	b := newBackend(t, c, redissonlock.Config{OpTimeout: 2 * time.Second})
 
 	t.Run("wake", func(t *testing.T) {
 		g := testkit.MustTry(t, b, request(lockKey))
-		up := newBackend(t, redistest.ClusterClient(t, cluster.Masters)).Wake(t.Context(), lockKey)
+		up := newBackend(t, redistest.ClusterClient(t, cluster.Masters)).Turn(t.Context(), driver.Request{Key: lockKey})
 		<-up
 		slot := cluster.Slot(t, lockKey)
 		from := slices.IndexFunc(cluster.Masters, func(s *redistest.Server) bool {

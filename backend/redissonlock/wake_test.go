@@ -8,6 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
@@ -77,7 +78,7 @@ func TestOthersGetTheirTurn(t *testing.T) {
 				listenAs(t, client, c.listen...)
 			}
 			if c.own {
-				<-b.Wake(t.Context(), lockKey)
+				<-b.Turn(t.Context(), driver.Request{Key: lockKey})
 			}
 			for when, pause := range []time.Duration{0, c.pause, 0} { // at first, at once, and later
 				start := time.Now()

@@ -15,7 +15,7 @@ import (
 // attempt is one TryAcquire. It outlives the call: late nodes still get the lock if it was
 // granted, and are released if not.
 type attempt struct {
-	b          *Backend
+	b          *backend
 	r          driver.Request
 	owner      *ownerState
 	generation int
@@ -43,7 +43,7 @@ func (a *attempt) send(ctx context.Context, i int) {
 		a.r.Key, tokenKey(a.r.Key),
 		tombstoneKey(a.r.Key, a.r.Owner, anyGeneration), tombstoneKey(a.r.Key, a.r.Owner, a.generation), markerKey,
 	}
-	args := []any{a.r.Owner, a.generation, millis(nodeTTL(a.r.TTL)), rediskit.Flag(a.b.opts.tokens)}
+	args := []any{a.r.Owner, a.generation, millis(nodeTTL(a.r.TTL)), rediskit.Flag(a.b.cfg.Tokens)}
 	op := func(ctx context.Context, c redis.UniversalClient) ([]any, error) {
 		return acquireScript.Run(ctx, c, keys, args...).Slice()
 	}
@@ -151,7 +151,7 @@ func (a *attempt) releaseOn(ctx context.Context, i int) {
 			key: a.r.Key, owner: a.r.Owner, generation: a.generation, ttl: a.r.TTL,
 			state: a.owner, inDoubt: inDoubt,
 		}
-		a.b.nodes[i].pending.send(ctx, r, a.b.limit(a.r.TTL), func(int64, bool, error) {})
+		a.b.pending[i].send(ctx, r, a.b.limit(a.r.TTL), func(int64, bool, error) {})
 	})
 }
 

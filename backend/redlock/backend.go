@@ -1,13 +1,10 @@
 package redlock
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"reflect"
-	"slices"
 	"sync"
 	"time"
 
@@ -18,17 +15,17 @@ import (
 )
 
 var (
-	_ driver.Backend = (*Backend)(nil)
-	_ driver.Pinger  = (*Backend)(nil)
+	_ driver.Backend = (*backend)(nil)
+	_ driver.Pinger  = (*backend)(nil)
 )
 
-// Backend keeps locks on a quorum of Redis masters. It is safe for concurrent use. Make
-// one for each Locker, with [New].
-type Backend struct {
-	opts       options
+// backend keeps locks on a quorum of Redis masters. It is safe for concurrent use.
+type backend struct {
+	cfg        Config
 	nodes      nodes
 	quorum     int
 	owners     *owners
+	pending    []pendingReleases // of each node
 	background *rediskit.Background
 	closed     func()
 
@@ -36,7 +33,7 @@ type Backend struct {
 	started  chan struct{} // closed when bootstrap has ended
 }
 
-// New returns a Backend that keeps locks on the masters of the clients, one client for
+// New returns a [driver.Backend] that keeps locks on the masters of the clients, one client for
 // each master. The masters must be independent of each other: not replicas of one
 // another, and not members of one Cluster. Their number must be odd and at least three;
 // five survive the loss of two. The order does not matter, and may differ between
@@ -48,21 +45,23 @@ type Backend struct {
 // type that embeds the client. It is then used for everything, and its hooks must not block.
 //
 // New sends nothing. It panics if the number of clients is wrong, if a client is nil, is
-// there twice, or is the client of a Cluster or of a Ring, and if an option is wrong.
-func New(clients []redis.UniversalClient, opts ...Option) *Backend {
+// there twice, or is the client of a Cluster or of a Ring, and if cfg is invalid.
+func New(clients []redis.UniversalClient, cfg Config) driver.Backend {
 	checkClients(clients)
 	bg := rediskit.NewBackground()
-	b := &Backend{
-		opts:       newOptions(opts),
+	b := &backend{
+		cfg:        cfg.withDefaults(),
 		nodes:      make(nodes, len(clients)),
 		quorum:     len(clients)/2 + 1,
 		owners:     newOwners(len(clients)),
+		pending:    make([]pendingReleases, len(clients)),
 		background: bg,
 		closed:     rediskit.Opened("redlock", slog.Default(), clients[0]),
 		started:    make(chan struct{}),
 	}
 	for i, c := range clients {
-		b.nodes[i] = newNode(i, c, b.opts.nodeTimeout, b.owners, bg)
+		b.nodes[i] = newNode(i, c, b.cfg.NodeTimeout, bg)
+		b.pending[i].node, b.pending[i].owners = b.nodes[i], b.owners
 	}
 	return b
 }
@@ -91,186 +90,49 @@ func checkClients(clients []redis.UniversalClient) {
 // lock until its lease has ended. Close takes no longer than the node timeout, and
 // returns nil. It neither closes the clients nor releases locks. A Backend that was
 // closed still works, but does not repeat releases. A second Close does nothing.
-func (b *Backend) Close() error {
+func (b *backend) Close() error {
 	b.closed()
-	b.background.End(b.opts.nodeTimeout)
+	b.background.End(b.cfg.NodeTimeout)
 	for _, n := range b.nodes {
 		_, _ = n.own.Close(), n.taking.Close()
 	}
 	return nil
 }
 
-// Features implements [driver.Backend]. MaxTTL is the value of [WithMaxLease].
-func (b *Backend) Features() driver.Features { return driver.Features{MaxTTL: b.opts.maxLease} }
+// Features implements [driver.Backend]. MaxTTL is the value of [Config].MaxLease.
+func (b *backend) Features() driver.Features { return driver.Features{MaxTTL: b.cfg.MaxLease} }
 
 // Ping implements [driver.Pinger]. It returns nil if a quorum of the nodes answers, and takes
 // writes. A node that never had a lock is not asked for a write. Otherwise the error says
 // which nodes fail, and why. It also fails if two nodes are one server.
-func (b *Backend) Ping(ctx context.Context) error { return b.nodes.ping(ctx, b.quorum) }
-
-// TryAcquire makes one attempt on all nodes at once. It returns when a quorum has granted
-// the lock, or cannot any more. Slower nodes get the lock too, in the background.
-//
-// It fails with a [*driver.HeldError] if other owners have the key on so many nodes that
-// no quorum is left, and with [driver.ErrForeign] if that is so only because of nodes where
-// the key is of a foreign type. It fails with the errors of the nodes if too many did not
-// answer, refused, or do not count yet. Then it releases in the background what it has
-// acquired. If several owners share the nodes, it tries again up to five times.
-func (b *Backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
-	if err := cmp.Or(rediskit.CheckNames("redlock", r.Key, r.Owner), b.checkTTL(r.TTL)); err != nil {
-		return driver.Grant{}, err
-	}
-	if err := ctx.Err(); err != nil {
-		return driver.Grant{}, err // nothing was sent
-	}
-	if err := b.bootstrap(ctx); err != nil {
-		return driver.Grant{}, err
-	}
-	for tries := 1; ; tries++ {
-		began := time.Now()
-		g, split, err := b.attempt(ctx, r)
-		if !split || tries == maxTries || !rediskit.Sleep(ctx, splitPause(tries, time.Since(began))) {
-			return g, err
-		}
-	}
-}
-
-// maxTries is how many attempts a TryAcquire makes if several owners share the nodes. They stay
-// shared if a process has died during an attempt.
-const maxTries = 6
-
-// splitPause returns a random pause: otherwise the attempts that have failed together fail
-// together again. The pause is longer each time.
-func splitPause(tries int, took time.Duration) time.Duration {
-	return rand.N(max(took, time.Millisecond) << min(tries, 4))
-}
-
-// attempt makes one attempt. split is true if it has failed, and perhaps no owner has the key.
-func (b *Backend) attempt(ctx context.Context, r driver.Request) (_ driver.Grant, split bool, _ error) {
-	o, generation, ok := b.owners.begin(r.Owner)
-	if !ok {
-		return driver.Grant{}, false, errReleased
-	}
-	defer b.owners.unref(o)
-	a := &attempt{
-		b: b, r: r, owner: o, generation: generation,
-		answers: make(answers, len(b.nodes)),
-		decided: make(chan struct{}),
-	}
-	g := r.Grant()
-	g.Sent = time.Now()
-	for i := range b.nodes {
-		a.send(ctx, i)
-	}
-	select {
-	case <-a.decided:
-	case <-ctx.Done():
-		a.fail(ctx.Err(), false)
-	}
-	if split, err := a.failure(); err != nil {
-		return driver.Grant{}, split, err
-	}
-	if err := b.nodes.distinct(); err != nil {
-		a.fail(err, true)
-		return driver.Grant{}, false, err
-	}
-	if b.opts.tokens {
-		t, err := a.mint(ctx)
-		if err != nil {
-			return driver.Grant{}, false, err
-		}
-		g.Token, g.LastToken = t.first, t.last
-	}
-	return g, false, nil
-}
-
-// Renew extends the grants on all nodes at once, with one script on each node for every
-// 256 grants. If a lock that a quorum has extended is missing on a node that counts, it is
-// restored there in the background. A lock that is lost is never created anew.
-func (b *Backend) Renew(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
-	v := &renewal{
-		b: b, grants: slices.Clone(grants), limit: b.opts.nodeTimeout, sent: time.Now(),
-		owners:    make([]*ownerState, len(grants)),
-		counts:    make([]renewCount, len(grants)),
-		nodesLeft: len(b.nodes),
-	}
-	for i, g := range v.grants {
-		if err := cmp.Or(ctx.Err(), rediskit.CheckNames("redlock", g.Key, g.Owner), b.checkTTL(g.TTL)); err != nil {
-			report(i, driver.RenewResult{Err: err})
-			continue
-		}
-		v.limit = min(v.limit, b.limit(g.TTL))
-		v.valid = append(v.valid, i)
-	}
-	if len(v.valid) > 0 {
-		v.run(ctx, report)
-	}
-}
-
-// Release gives the key back on all nodes. It returns when the outcome is clear for a
-// quorum. It continues in the background with the other nodes, until they have answered
-// or the lease has ended there.
-//
-// It fails with [driver.ErrLost] if the owner has the key on too few nodes to be the
-// holder, and either g has tokens or another owner may hold the key. A grant without
-// tokens without an owner may have been released before, so it is not an error. If too
-// many nodes do not answer, Release fails with their errors.
-func (b *Backend) Release(ctx context.Context, g driver.Grant) error {
-	if err := rediskit.CheckNames("redlock", g.Key, g.Owner); err != nil {
-		return err
-	}
-	if err := ctx.Err(); err != nil {
-		return err // nothing was sent
-	}
-	if g.TTL <= 0 || g.TTL > b.opts.maxLease {
-		g.TTL = b.opts.maxLease
-	}
-	answers := newBallot(len(b.nodes))
-	o := b.owners.markReleased(g.Owner)
-	for i, n := range b.nodes {
-		b.owners.whenIdle(o, i, func() {
-			r := nodeRelease{key: g.Key, owner: g.Owner, generation: anyGeneration, ttl: g.TTL, state: o}
-			if b.opts.tokens {
-				r.first, r.last = g.Token, g.LastToken
-			}
-			if b.owners.isInDoubt(o, i) {
-				r.inDoubt = everyDoubt
-			}
-			n.pending.send(ctx, r, b.limit(g.TTL), answers.cast)
-		})
-	}
-	b.owners.unref(o)
-
-	count := releaseCount{nodes: len(b.nodes), quorum: b.quorum, tokens: g.Token != 0}
-	return answers.count(ctx, count.add)
-}
+func (b *backend) Ping(ctx context.Context) error { return b.nodes.ping(ctx, b.quorum) }
 
 // limit returns how long one node may take for a lease of ttl.
-func (b *Backend) limit(ttl time.Duration) time.Duration {
-	return max(min(b.opts.nodeTimeout, ttl/4), time.Millisecond)
+func (b *backend) limit(ttl time.Duration) time.Duration {
+	return max(min(b.cfg.NodeTimeout, ttl/4), time.Millisecond)
 }
 
-func (b *Backend) checkTTL(ttl time.Duration) error {
+func (b *backend) checkTTL(ttl time.Duration) error {
 	switch {
 	case ttl < time.Millisecond: // a PEXPIRE of zero would delete the lock
 		return fmt.Errorf("redlock: a TTL of %v is less than a millisecond", ttl)
-	case ttl > b.opts.maxLease: // a node that comes back would count too early
-		return fmt.Errorf("redlock: a TTL of %v is more than the %v of WithMaxLease", ttl, b.opts.maxLease)
+	case ttl > b.cfg.MaxLease: // a node that comes back would count too early
+		return fmt.Errorf("redlock: a TTL of %v is more than the %v of Config.MaxLease", ttl, b.cfg.MaxLease)
 	default:
 		return nil
 	}
 }
 
-// bootstrap lets new nodes count if [WithTrustedStart] says so. The first call starts it,
+// bootstrap lets new nodes count if [Config].TrustedStart says so. The first call starts it,
 // and each call waits for its end.
-func (b *Backend) bootstrap(ctx context.Context) error {
-	if !b.opts.trustedStart {
+func (b *backend) bootstrap(ctx context.Context) error {
+	if !b.cfg.TrustedStart {
 		return nil
 	}
 	b.starting.Do(func() {
 		start := func(ctx context.Context) {
 			defer close(b.started)
-			b.nodes.bootstrap(ctx, b.opts.nodeTimeout)
+			b.nodes.bootstrap(ctx, b.cfg.NodeTimeout)
 		}
 		if !b.background.Run(start) {
 			close(b.started)
@@ -286,4 +148,4 @@ func (b *Backend) bootstrap(ctx context.Context) error {
 
 // warmUp returns how old the data of a node must be, so that the node counts. All leases that
 // it may have lost before have ended then.
-func (b *Backend) warmUp() time.Duration { return nodeTTL(b.opts.maxLease) }
+func (b *backend) warmUp() time.Duration { return nodeTTL(b.cfg.MaxLease) }

@@ -32,7 +32,7 @@ func TestEmptyNodeDoesNotVote(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := realFleet(t, 5)
 			const lease = 3 * time.Second
-			b, other := f.backend(t, redlock.WithMaxLease(lease)), f.backend(t, redlock.WithMaxLease(lease))
+			b, other := f.backend(t, redlock.Config{MaxLease: lease}), f.backend(t, redlock.Config{MaxLease: lease})
 			_ = other.Release(t.Context(), f.everywhere(t, other, shorter(request(), lease))) // it may have ended
 			quiet(t, other)
 			if name == "saved data" {
@@ -79,7 +79,7 @@ func TestRollingRestart(t *testing.T) {
 	testmode.Long(t)
 	f := realFleet(t, 3)
 	const lease = 4 * time.Second // longer than a restart on a busy machine
-	b, other := f.backend(t, redlock.WithMaxLease(lease)), f.backend(t, redlock.WithMaxLease(lease))
+	b, other := f.backend(t, redlock.Config{MaxLease: lease}), f.backend(t, redlock.Config{MaxLease: lease})
 	g := f.everywhere(t, b, shorter(request(), lease))
 	last := time.Now()
 	renew := func() {
@@ -117,7 +117,7 @@ func TestRollingRestart(t *testing.T) {
 func TestVirtualNewFleet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := virtualFleet(t, 5)
-		b := redlock.New(f.clients())
+		b := redlock.Open(f.clients(), redlock.Config{})
 		defer b.Close()
 		start := time.Now()
 		_, err := b.TryAcquire(t.Context(), request())
@@ -128,7 +128,7 @@ func TestVirtualNewFleet(t *testing.T) {
 			f.mustHave(t, "", 5)
 			time.Sleep(100 * time.Millisecond)
 		}
-		if d := time.Since(start) - redlock.NodeTTL(redlock.DefaultMaxLease); d < 0 || d > 200*time.Millisecond {
+		if d := time.Since(start) - redlock.NodeTTL(redlock.MaxLease); d < 0 || d > 200*time.Millisecond {
 			t.Errorf("granted %v after the longest lease", d)
 		}
 	})
@@ -152,7 +152,7 @@ func TestVirtualTrustedStartTogether(t *testing.T) {
 	})
 }
 
-// WithTrustedStart trusts nodes only if all of them are new.
+// TrustedStart trusts nodes only if all of them are new.
 func TestVirtualTrustedStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := virtualFleet(t, 3)
@@ -189,7 +189,7 @@ func TestVirtualClockSetBack(t *testing.T) {
 			c.Set(t.Context(), redlock.MarkerKey, "- 9000000000000000", 0)
 		}
 		mustFail(t, testkit.ErrorOf(b.TryAcquire(t.Context(), request())))
-		time.Sleep(redlock.NodeTTL(redlock.DefaultMaxLease))
+		time.Sleep(redlock.NodeTTL(redlock.MaxLease))
 		testkit.MustTry(t, b, request())
 	})
 }

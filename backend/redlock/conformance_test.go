@@ -9,6 +9,7 @@ import (
 
 	"github.com/distlock-go/distlock/backend/redlock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/test/redistest"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 	"github.com/distlock-go/distlock/internal/test/testmode"
 	"github.com/distlock-go/distlock/locktest"
@@ -18,17 +19,17 @@ import (
 // own clients, as in another process.
 func conform(t *testing.T, f locktest.Features, start func(t *testing.T) *fleet) {
 	t.Helper()
-	variants := map[string][]redlock.Option{"plain": nil, "tokens": {redlock.WithTokens()}}
+	variants := map[string]bool{"plain": false, "tokens": true}
 	if f.Bubble && testkit.Race {
 		delete(variants, "plain") // the simulated servers are slow then, and the other variant has all cases
 	}
-	for name, opts := range variants {
+	for name, tokens := range variants {
 		t.Run(name, func(t *testing.T) {
-			f, opts := f, append([]redlock.Option{redlock.WithMaxLease(10 * time.Minute), redlock.WithTrustedStart(),
-				redlock.WithNodeTimeout(10 * time.Second)}, opts...)
+			f := f
+			cfg := redlock.Config{MaxLease: 10 * time.Minute, TrustedStart: true, NodeTimeout: 10 * time.Second, Tokens: tokens}
 			fleets := make(map[driver.Backend]*fleet)
 			add := func(f *fleet) driver.Backend {
-				b := redlock.New(f.clients(), opts...)
+				b := redlock.New(f.clients(), cfg)
 				fleets[b] = f
 				return b
 			}
@@ -40,6 +41,17 @@ func conform(t *testing.T, f locktest.Features, start func(t *testing.T) *fleet)
 					synctest.Wait() // also on late nodes
 				}
 				fleets[b].del(t, key, upTo(len(fleets[b].admins))...)
+			}
+			f.Over = func(_ *testing.T, first driver.Backend, n *locktest.Network) driver.Backend {
+				clients := fleets[first].clients()
+				for i, c := range clients {
+					clients[i] = redistest.Through(c, n)
+				}
+				limited := cfg
+				limited.NodeTimeout = time.Second
+				b := redlock.New(clients, limited)
+				fleets[b] = fleets[first]
+				return b
 			}
 			f.Peer = func(_ *testing.T, first driver.Backend) driver.Backend { return add(fleets[first]) }
 			locktest.Run(t, func(t *testing.T) driver.Backend { return add(start(t)) }, f)

@@ -1,13 +1,13 @@
 // Package redlock keeps distlock's locks on a quorum of independent Redis masters, so that
 // a lock survives the loss of any minority of them.
 //
-//	locker := distlock.New(redlock.New(clients), distlock.Config{}) // three or five, odd
+//	locker := distlock.New(redlock.New(clients, redlock.Config{}), distlock.Config{}) // three or five, odd
 //	defer locker.Close()
 //
 // The algorithm is Redlock, as redis.io describes it under "Distributed Locks with Redis".
 // Martin Kleppmann has shown what it does not promise ("How to do distributed locking",
 // 2016): a holder that was paused for longer than its lease may still write. Only a resource
-// that checks tokens is safe from that. See [WithTokens].
+// that checks tokens is safe from that. See [Config].Tokens.
 //
 // One Redis with package redislock is simpler, faster and fair. Here there is no queue: a
 // release wakes all waiters by a message, and the fastest gets the key. Use this package if
@@ -22,7 +22,7 @@
 // as held, and redlock sees theirs as held. In the same hash slot are, for a key without a hash
 // tag (the names for a key such as {order}:1 begin with the tag: {order}{{order}:1}:token),
 //
-//   - {key}:token, "first last holder released", only with WithTokens: the tokens that were
+//   - {key}:token, "first last holder released", only with [Config].Tokens: the tokens that were
 //     minted last. It is kept for 15 minutes after the last use, and for as long after the
 //     clock of the node has passed the last of them.
 //   - {key}:gone:owner, rarely: a tombstone. The owner has released while one of its
@@ -64,7 +64,7 @@
 //
 // A node that has lost its data may have lost a lock. It must not vote on a new lock before
 // the lost one would have ended. So a node counts for acquisitions only when its data is as
-// old as the longest lease ([WithMaxLease], a minute) and its drift. The age of the data
+// old as the longest lease ([Config].MaxLease, a minute) and its drift. The age of the data
 // begins when a Backend first asks the node for a lock after its process was restarted
 // (run_id), its marker was lost (FLUSHALL, a restart without persistence, a replica that was
 // promoted), or its clock was set back. Restart one node at a time, and not two within a
@@ -73,11 +73,11 @@
 //
 // The data of new nodes is not old enough either. On new nodes nothing can be locked for a
 // longest lease after the first attempt, which fails with an error that says so.
-// [WithTrustedStart] skips that. Use it if it is certain that no lock is held.
+// [Config].TrustedStart skips that. Use it if it is certain that no lock is held.
 //
 // # Tokens
 //
-// Without WithTokens tokens are zero, because the counters of independent nodes have no
+// Without [Config].Tokens, tokens are zero, because the counters of independent nodes have no
 // common order. With it, the next token is above all that the nodes which grant the lock have
 // minted, and near the latest of their clocks. It is given out when a quorum has stored it
 // that still has the lock for this owner. So tokens rise if no node loses its data, whatever

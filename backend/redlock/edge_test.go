@@ -17,7 +17,7 @@ func openVirtual(t *testing.T, change func(*redis.Options)) driver.Backend {
 	for i := range clients {
 		clients[i] = f.client(i, change)
 	}
-	return newBackend(t, clients, redlock.WithNodeTimeout(time.Second), redlock.WithMaxLease(10*time.Minute))
+	return newBackend(t, clients, redlock.Config{NodeTimeout: time.Second, MaxLease: 10 * time.Minute})
 }
 
 // Fails if a caller waits for a function of the user.

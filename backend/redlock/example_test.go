@@ -33,7 +33,7 @@ func Example() {
 	defer stopC()
 	clients := []redis.UniversalClient{a, b, c}
 	// There are no locks yet, so there is no need to wait for a longest lease.
-	backend := redlock.New(clients, redlock.WithTrustedStart(), redlock.WithNodeTimeout(time.Second))
+	backend := redlock.New(clients, redlock.Config{TrustedStart: true, NodeTimeout: time.Second})
 	locker := distlock.New(backend, distlock.Config{})
 	defer locker.Close()
 

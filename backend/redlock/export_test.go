@@ -1,8 +1,19 @@
 package redlock
 
-import "time"
+import (
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Backend is the type that New returns.
+type Backend = backend
+
+// Open is New for tests that use more than a [driver.Backend].
+func Open(clients []redis.UniversalClient, cfg Config) *Backend { return New(clients, cfg).(*backend) }
 
 const (
+	MaxLease    = defaultMaxLease
 	MarkerKey   = markerKey
 	SilentAfter = silentAfter
 	MaxTries    = maxTries
@@ -18,14 +29,14 @@ var (
 )
 
 // Owners returns how many owners the Backend knows.
-func (b *Backend) Owners() int {
+func (b *backend) Owners() int {
 	b.owners.mu.Lock()
 	defer b.owners.mu.Unlock()
 	return len(b.owners.known)
 }
 
 // InFlight returns how many owners have an operation in flight or in doubt.
-func (b *Backend) InFlight() (n int) {
+func (b *backend) InFlight() (n int) {
 	b.owners.mu.Lock()
 	defer b.owners.mu.Unlock()
 	for _, o := range b.owners.known {
@@ -41,9 +52,9 @@ func (b *Backend) InFlight() (n int) {
 }
 
 // PendingReleases returns how many releases the Backend repeats, on all nodes.
-func (b *Backend) PendingReleases() (n int) {
-	for _, node := range b.nodes {
-		n += int(node.pending.count.Load())
+func (b *backend) PendingReleases() (n int) {
+	for i := range b.pending {
+		n += int(b.pending[i].count.Load())
 	}
 	return n
 }

@@ -1,6 +1,7 @@
 package redlock_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net"
@@ -72,25 +73,31 @@ func (f *fleet) clients() []redis.UniversalClient {
 
 // backend returns a Backend with a long node timeout, so that a slow machine is not a
 // fault. Tests with nodes that hang measure the speed.
-func (f *fleet) backend(tb testing.TB, opts ...redlock.Option) *redlock.Backend {
+func (f *fleet) backend(tb testing.TB, change ...redlock.Config) *redlock.Backend {
 	tb.Helper()
-	return newBackend(tb, f.clients(), append([]redlock.Option{redlock.WithNodeTimeout(3 * time.Second)}, opts...)...)
+	cfg := append(change, redlock.Config{})[0]
+	cfg.NodeTimeout = cmp.Or(cfg.NodeTimeout, 3*time.Second)
+	return newBackend(tb, f.clients(), cfg)
 }
 
 // backendAsUser returns a Backend of a user with these rights.
-func (f *fleet) backendAsUser(tb testing.TB, rules []string, opts ...redlock.Option) *redlock.Backend {
+func (f *fleet) backendAsUser(tb testing.TB, rules []string, cfg redlock.Config) *redlock.Backend {
 	tb.Helper()
 	var cs []redis.UniversalClient
 	for i, c := range f.admins {
 		redistest.SetUser(tb, c, rules)
 		cs = append(cs, f.servers[i].Client(tb, redistest.AsUser))
 	}
-	return newBackend(tb, cs, append(opts, redlock.WithNodeTimeout(10*time.Second))...)
+	cfg.NodeTimeout = 10 * time.Second
+	return newBackend(tb, cs, cfg)
 }
 
-func newBackend(tb testing.TB, clients []redis.UniversalClient, opts ...redlock.Option) *redlock.Backend {
+// newBackend returns a Backend with the Config, if there is one. It trusts new nodes.
+func newBackend(tb testing.TB, clients []redis.UniversalClient, change ...redlock.Config) *redlock.Backend {
 	tb.Helper()
-	b := redlock.New(clients, append([]redlock.Option{redlock.WithTrustedStart()}, opts...)...)
+	cfg := append(change, redlock.Config{})[0]
+	cfg.TrustedStart = true
+	b := redlock.Open(clients, cfg)
 	tb.Cleanup(func() {
 		if err := b.Close(); err != nil {
 			tb.Error(err)

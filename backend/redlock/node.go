@@ -44,14 +44,13 @@ type node struct {
 	listener   *rediskit.Listener
 	addressed  bool // its errors contain the address of the server
 	background *rediskit.Background
-	pending    pendingReleases
 
 	unanswered atomic.Int32 // operations in a row that had no answer
 	probing    atomic.Bool
 	run        atomic.Pointer[string] // the run_id of the server that answered last, if it is known
 }
 
-func newNode(index int, client redis.UniversalClient, timeout time.Duration, os *owners, bg *rediskit.Background) *node {
+func newNode(index int, client redis.UniversalClient, timeout time.Duration, bg *rediskit.Background) *node {
 	n := &node{
 		index: index, timeout: timeout, background: bg,
 		server:   rediskit.NewServer("redlock", client, bg),
@@ -59,7 +58,6 @@ func newNode(index int, client redis.UniversalClient, timeout time.Duration, os 
 		own:      rediskit.NewOwnPool(client, ownConnections, timeout),
 		taking:   rediskit.NewOwnPool(client, 0, timeout),
 	}
-	n.pending.node, n.pending.owners = n, os
 	_, n.addressed = client.(*redis.Client)
 	return n
 }

@@ -23,19 +23,18 @@ func TestPanics(t *testing.T) {
 	var typed *redis.Client
 
 	for want, f := range map[string]func(){
-		"0 clients; it takes an odd number, at least 3": func() { redlock.New(nil) },
-		"1 clients; it takes an odd number, at least 3": func() { redlock.New(cs[:1]) },
-		"2 clients; it takes an odd number, at least 3": func() { redlock.New(cs[:2]) },
-		"4 clients; it takes an odd number, at least 3": func() { redlock.New(cs[:4]) },
-		"client 1 is nil":            func() { redlock.New([]redis.UniversalClient{cs[0], nil, cs[2]}) },
-		"client 2 is nil":            func() { redlock.New([]redis.UniversalClient{cs[0], cs[1], typed}) },
-		"client 2 is client 0 again": func() { redlock.New([]redis.UniversalClient{cs[0], cs[1], cs[0]}) },
-		"client 0 is a *redis.ClusterClient; it must be that of one master": func() { redlock.New([]redis.UniversalClient{cluster, cs[1], cs[0]}) },
-		"client 1 is a *redis.Ring; it must be that of one master":          func() { redlock.New([]redis.UniversalClient{cs[1], ring, cs[0]}) },
-		"nil Option": func() { redlock.New(cs, nil) },
-		"WithNodeTimeout: 0s is less than a millisecond":  func() { redlock.WithNodeTimeout(0) },
-		"WithNodeTimeout: -1s is less than a millisecond": func() { redlock.WithNodeTimeout(-time.Second) },
-		"WithMaxLease: 999µs is less than a millisecond":  func() { redlock.WithMaxLease(999 * time.Microsecond) },
+		"0 clients; it takes an odd number, at least 3": func() { redlock.New(nil, redlock.Config{}) },
+		"1 clients; it takes an odd number, at least 3": func() { redlock.New(cs[:1], redlock.Config{}) },
+		"2 clients; it takes an odd number, at least 3": func() { redlock.New(cs[:2], redlock.Config{}) },
+		"4 clients; it takes an odd number, at least 3": func() { redlock.New(cs[:4], redlock.Config{}) },
+		"client 1 is nil":            func() { redlock.New([]redis.UniversalClient{cs[0], nil, cs[2]}, redlock.Config{}) },
+		"client 2 is nil":            func() { redlock.New([]redis.UniversalClient{cs[0], cs[1], typed}, redlock.Config{}) },
+		"client 2 is client 0 again": func() { redlock.New([]redis.UniversalClient{cs[0], cs[1], cs[0]}, redlock.Config{}) },
+		"client 0 is a *redis.ClusterClient; it must be that of one master": func() { redlock.New([]redis.UniversalClient{cluster, cs[1], cs[0]}, redlock.Config{}) },
+		"client 1 is a *redis.Ring; it must be that of one master":          func() { redlock.New([]redis.UniversalClient{cs[1], ring, cs[0]}, redlock.Config{}) },
+		"Config.NodeTimeout: 1µs is less than a millisecond":                func() { redlock.New(cs, redlock.Config{NodeTimeout: time.Microsecond}) },
+		"Config.NodeTimeout: -1s is less than a millisecond":                func() { redlock.New(cs, redlock.Config{NodeTimeout: -time.Second}) },
+		"Config.MaxLease: 999µs is less than a millisecond":                 func() { redlock.New(cs, redlock.Config{MaxLease: 999 * time.Microsecond}) },
 	} {
 		testkit.WantPanic(t, "redlock: "+want, f)
 	}
@@ -45,7 +44,7 @@ func TestPanics(t *testing.T) {
 func TestRefusedRequests(t *testing.T) {
 	t.Parallel()
 	cs := unreachable(t, 3)
-	b := redlock.New(cs, redlock.WithMaxLease(20*time.Second))
+	b := redlock.Open(cs, redlock.Config{MaxLease: 20 * time.Second})
 	for name, change := range map[string]func(*driver.Request){
 		"no key":       func(r *driver.Request) { r.Key = "" },
 		"no owner":     func(r *driver.Request) { r.Owner = "" },

@@ -24,11 +24,11 @@ import (
 // for the answers of all nodes.
 func TestMinorityHangs(t *testing.T) {
 	t.Parallel()
-	for name, opts := range map[string][]redlock.Option{"plain": nil, "tokens": {redlock.WithTokens()}} {
+	for name, tokens := range map[string]bool{"plain": false, "tokens": true} {
 		t.Run(name, func(t *testing.T) {
 			f := realFleet(t, 5)
 			const limit = 6 * time.Second
-			b := newBackend(t, f.clients(), append(opts, redlock.WithNodeTimeout(limit))...)
+			b := newBackend(t, f.clients(), redlock.Config{Tokens: tokens, NodeTimeout: limit})
 			f.warm(t, b)
 			f.servers[1].Stop()
 			f.servers[3].Stop()
@@ -65,7 +65,7 @@ func TestMajorityHangs(t *testing.T) {
 	t.Parallel()
 	f := realFleet(t, 5)
 	const limit = time.Second
-	b := newBackend(t, f.clients(), redlock.WithNodeTimeout(limit))
+	b := newBackend(t, f.clients(), redlock.Config{NodeTimeout: limit})
 	f.warm(t, b)
 	r := request()
 	r.Key = "held"
@@ -101,7 +101,7 @@ func TestMajorityHangs(t *testing.T) {
 }
 
 // spoilt returns a Backend with a network for each node.
-func spoilt(t *testing.T, f *fleet, limit time.Duration, opts ...redlock.Option) (*redlock.Backend, []*spoilnet.Network) {
+func spoilt(t *testing.T, f *fleet, limit time.Duration, change ...redlock.Config) (*redlock.Backend, []*spoilnet.Network) {
 	t.Helper()
 	var networks []*spoilnet.Network
 	var cs []redis.UniversalClient
@@ -110,7 +110,9 @@ func spoilt(t *testing.T, f *fleet, limit time.Duration, opts ...redlock.Option)
 		networks = append(networks, n)
 		cs = append(cs, f.client(i, func(o *redis.Options) { o.Dialer = n.DialContext }))
 	}
-	return newBackend(t, cs, append(opts, redlock.WithNodeTimeout(limit))...), networks
+	cfg := append(change, redlock.Config{})[0]
+	cfg.NodeTimeout = limit
+	return newBackend(t, cs, cfg), networks
 }
 
 // A node stands still while a lease is renewed repeatedly. The lease continues, and
@@ -126,7 +128,7 @@ func TestRenewalsDoNotPileUp(t *testing.T) {
 	cs := f.clients()
 	slow := f.servers[1].Client(t, func(o *redis.Options) { o.ReadTimeout = limit })
 	cs[1] = plain{slow} // used for all operations
-	b := newBackend(t, cs, redlock.WithNodeTimeout(limit))
+	b := newBackend(t, cs, redlock.Config{NodeTimeout: limit})
 	g := f.everywhere(t, b, request())
 	underWay := func() int { s := slow.PoolStats(); return int(s.TotalConns - s.IdleConns) }
 
@@ -220,7 +222,7 @@ func TestVirtualHungClients(t *testing.T) {
 				return got[0].Err
 			},
 		} {
-			b := redlock.New(cs, redlock.WithNodeTimeout(limit))
+			b := redlock.Open(cs, redlock.Config{NodeTimeout: limit})
 			start := time.Now()
 			err := op(t.Context(), b)
 			if d := time.Since(start); d != limit || err == nil || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, driver.ErrLost) {
@@ -230,7 +232,7 @@ func TestVirtualHungClients(t *testing.T) {
 				t.Errorf("%s: Close took %v", name, d)
 			}
 
-			b = redlock.New(cs, redlock.WithNodeTimeout(limit))
+			b = redlock.Open(cs, redlock.Config{NodeTimeout: limit})
 			ctx, cancel := context.WithCancel(t.Context())
 			time.AfterFunc(limit/2, cancel)
 			start = time.Now()

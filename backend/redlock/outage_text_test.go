@@ -40,7 +40,7 @@ func TestOutageTexts(t *testing.T) {
 				t.Cleanup(func() { _ = c.Close() })
 				cs = append(cs, c)
 			}
-			l := newLocker(t, cs, redlock.WithNodeTimeout(timeout))
+			l := newLocker(t, cs, redlock.Config{NodeTimeout: timeout})
 			_, err := l.TryAcquire(t.Context(), t.Name(), distlock.Opts{})
 			return err
 		}
@@ -52,7 +52,7 @@ func TestOutageTexts(t *testing.T) {
 				s := redistest.Start(t, "--requirepass", rightPassword)
 				cs = append(cs, s.Client(t, func(o *redis.Options) { o.Password = password }))
 			}
-			_, err := newLocker(t, cs, redlock.WithNodeTimeout(2*time.Second)).TryAcquire(t.Context(), t.Name(), distlock.Opts{})
+			_, err := newLocker(t, cs, redlock.Config{NodeTimeout: 2 * time.Second}).TryAcquire(t.Context(), t.Name(), distlock.Opts{})
 			return err
 		}
 	}
@@ -95,17 +95,17 @@ func TestOutageTexts(t *testing.T) {
 // both returns the pattern of the text for two failing nodes.
 func both(one string) string { return `: redlock: 2 of 3 nodes failed: ` + one + `; ` + one }
 
-func newLocker(tb testing.TB, clients []redis.UniversalClient, opts ...redlock.Option) *distlock.Locker {
+func newLocker(tb testing.TB, clients []redis.UniversalClient, cfg redlock.Config) *distlock.Locker {
 	tb.Helper()
-	b := redlock.New(clients, append(opts, redlock.WithTrustedStart())...)
-	return testkit.NewLocker(tb, b, distlock.Config{CloseTimeout: 100 * time.Millisecond})
+	cfg.TrustedStart = true
+	return testkit.NewLocker(tb, redlock.New(clients, cfg), distlock.Config{CloseTimeout: 100 * time.Millisecond})
 }
 
 // TestPing checks that the store works as long as a quorum of the nodes works.
 func TestPing(t *testing.T) {
 	t.Parallel()
 	f := realFleet(t, 3)
-	l := newLocker(t, f.clients(), redlock.WithNodeTimeout(3*time.Second))
+	l := newLocker(t, f.clients(), redlock.Config{NodeTimeout: 3 * time.Second})
 	for range 2 {
 		if err := admin.Ping(t.Context(), l); err != nil {
 			t.Errorf("Ping: %v", err)
@@ -128,10 +128,10 @@ func TestPing(t *testing.T) {
 // there are tokens, how long it has had the key.
 func TestHolderNames(t *testing.T) {
 	t.Parallel()
-	for name, opts := range map[string][]redlock.Option{"plain": nil, "tokens": {redlock.WithTokens()}} {
+	for name, tokens := range map[string]bool{"plain": false, "tokens": true} {
 		t.Run(name, func(t *testing.T) {
 			f := realFleet(t, 3)
-			b := f.backend(t, opts...)
+			b := f.backend(t, redlock.Config{Tokens: tokens})
 			r := request()
 			r.Owner += "@web-3/1432"
 			begin := time.Now()

@@ -32,7 +32,7 @@ func TestRefusals(t *testing.T) {
 		t.Run(refusal.Error, func(t *testing.T) {
 			t.Parallel()
 			f := realFleet(t, 3)
-			b := newBackend(t, f.clients(), redlock.WithTokens(), redlock.WithNodeTimeout(10*time.Second))
+			b := newBackend(t, f.clients(), redlock.Config{Tokens: true, NodeTimeout: 10 * time.Second})
 			locker := testkit.NewLocker(t, b, distlock.Config{})
 			opts := distlock.Opts{KeyTimeout: time.Minute, RetryInterval: 20 * time.Millisecond}
 			f.warm(t, b)

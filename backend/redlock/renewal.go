@@ -1,6 +1,7 @@
 package redlock
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -12,10 +13,33 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
+// Renew extends the grants on all nodes at once, with one script on each node for every
+// 256 grants. If a lock that a quorum has extended is missing on a node that counts, it is
+// restored there in the background. A lock that is lost is never created anew.
+func (b *backend) Renew(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
+	v := &renewal{
+		b: b, grants: slices.Clone(grants), limit: b.cfg.NodeTimeout, sent: time.Now(),
+		owners:    make([]*ownerState, len(grants)),
+		counts:    make([]renewCount, len(grants)),
+		nodesLeft: len(b.nodes),
+	}
+	for i, g := range v.grants {
+		if err := cmp.Or(ctx.Err(), rediskit.CheckNames("redlock", g.Key, g.Owner), b.checkTTL(g.TTL)); err != nil {
+			report(i, driver.RenewResult{Err: err})
+			continue
+		}
+		v.limit = min(v.limit, b.limit(g.TTL))
+		v.valid = append(v.valid, i)
+	}
+	if len(v.valid) > 0 {
+		v.run(ctx, report)
+	}
+}
+
 // renewal is one Renew. It outlives the call: late nodes still extend, and locks that are
 // missing on a node are restored.
 type renewal struct {
-	b      *Backend
+	b      *backend
 	grants []driver.Grant
 	valid  []int         // the indexes of the grants that are renewed
 	owners []*ownerState // by index

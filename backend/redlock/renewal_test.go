@@ -62,7 +62,7 @@ func TestVirtualRenewReportsWhatIsDecided(t *testing.T) {
 		f := virtualFleet(t, 3)
 		clients := f.clients()
 		slow(clients, time.Second, 255)
-		b := newBackend(t, plainly(clients), redlock.WithNodeTimeout(3*time.Second))
+		b := newBackend(t, plainly(clients), redlock.Config{NodeTimeout: 3 * time.Second})
 		grants := make([]driver.Grant, 257)
 		for i := range grants {
 			r := request()
@@ -101,7 +101,7 @@ func TestVirtualOldAnswerRestoresNothing(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			f := virtualFleet(t, 3)
 			clients := f.clients()
-			b := newBackend(t, plainly(clients), redlock.WithNodeTimeout(3*time.Second))
+			b := newBackend(t, plainly(clients), redlock.Config{NodeTimeout: 3 * time.Second})
 			grants := make([]driver.Grant, 2*256+1) // three batches
 			for i := range grants {
 				r := shorter(request(), 4*time.Second)

@@ -84,7 +84,7 @@ func TestVirtualRepeatedReleaseIsNoLoss(t *testing.T) {
 	for name, released := range map[string]bool{"held again": false, "released again": true} {
 		testkit.InBubble(t, name, func(t *testing.T) {
 			f := virtualFleet(t, 3)
-			b, networks := spoilt(t, f, 10*time.Second, redlock.WithTokens())
+			b, networks := spoilt(t, f, 10*time.Second, redlock.Config{Tokens: true})
 			f.warm(t, b)
 			g := f.everywhere(t, b, request())
 
@@ -94,7 +94,7 @@ func TestVirtualRepeatedReleaseIsNoLoss(t *testing.T) {
 			result := make(chan error, 1)
 			go func() { result <- b.Release(t.Context(), g) }()
 			f.allFree(t)
-			other := f.backend(t, redlock.WithTokens())
+			other := f.backend(t, redlock.Config{Tokens: true})
 			next := f.everywhere(t, other, request())
 			if released {
 				testkit.MustRelease(t, other, next)
@@ -117,7 +117,7 @@ func TestApplicationUsesUpItsConnections(t *testing.T) {
 	for _, s := range f.servers {
 		clients = append(clients, s.Client(t, func(o *redis.Options) { o.PoolSize, o.PipelinePoolSize = 2, -1 }))
 	}
-	b := newBackend(t, clients, redlock.WithNodeTimeout(3*time.Second))
+	b := newBackend(t, clients, redlock.Config{NodeTimeout: 3 * time.Second})
 	g := f.everywhere(t, b, request())
 	for _, c := range clients {
 		redistest.UseUp(t, c.(*redis.Client))
@@ -151,7 +151,7 @@ func TestVirtualLateCopiesLeaveMinHold(t *testing.T) {
 			if err := <-result; err != nil {
 				t.Fatal(err)
 			}
-			g.TTL, g.Retain = redlock.DefaultMaxLease, true
+			g.TTL, g.Retain = redlock.MaxLease, true
 			if s := testkit.Renewed(t, b, g).Status; s != driver.Renewed {
 				t.Fatal(s)
 			}

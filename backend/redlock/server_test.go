@@ -30,7 +30,7 @@ func TestACL(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		b := f.backendAsUser(t, rules, redlock.WithTokens())
+		b := f.backendAsUser(t, rules, redlock.Config{Tokens: true})
 		defer b.Close()
 		r := request()
 		g, err := b.TryAcquire(ctx, r)
@@ -69,9 +69,9 @@ func TestACL(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	b := f.backendAsUser(t, rules)
+	b := f.backendAsUser(t, rules, redlock.Config{})
 	ctx, cancel := context.WithCancel(ctx)
-	up := b.Wake(ctx, lockKey)
+	up := b.Turn(ctx, driver.Request{Key: lockKey})
 	testkit.Eventually(t, "the watch begins", func() bool { return took(up) })
 	testkit.MustRelease(t, b, testkit.MustTry(t, b, request()))
 	testkit.Eventually(t, "the waiter wakes", func() bool { return took(up) })
@@ -94,7 +94,7 @@ func TestACL(t *testing.T) {
 func TestRightTakenAway(t *testing.T) {
 	f := realFleet(t, 3)
 	rules := redistest.DocumentedRules(t, 20)
-	b := f.backendAsUser(t, rules)
+	b := f.backendAsUser(t, rules, redlock.Config{})
 	g := testkit.MustTry(t, b, request())
 	for _, c := range f.admins {
 		redistest.SetUser(t, c, append(rules, "-get"))
@@ -116,7 +116,7 @@ func TestOneServerTwice(t *testing.T) {
 	f := realFleet(t, 3)
 	clients := f.clients()
 	clients[2] = f.client(0)
-	b := newBackend(t, clients, redlock.WithNodeTimeout(3*time.Second))
+	b := newBackend(t, clients, redlock.Config{NodeTimeout: 3 * time.Second})
 	r := request()
 	_, err := b.TryAcquire(t.Context(), r)
 	_ = b.Release(t.Context(), r.Grant())
@@ -166,7 +166,7 @@ func TestEndpointMoves(t *testing.T) {
 		for i, c := range clients {
 			nodes[i] = c
 		}
-		b := newBackend(t, nodes, redlock.WithNodeTimeout(3*time.Second), redlock.WithMaxLease(time.Second))
+		b := newBackend(t, nodes, redlock.Config{NodeTimeout: 3 * time.Second, MaxLease: time.Second})
 		ask := func(key string) driver.Request {
 			r := request()
 			r.Key, r.TTL = key, time.Second
@@ -199,7 +199,7 @@ func TestRestartedEmpty(t *testing.T) {
 	t.Parallel()
 	f := realFleet(t, 3)
 	const lease = 4 * time.Second
-	b := f.backend(t, redlock.WithTokens(), redlock.WithMaxLease(lease))
+	b := f.backend(t, redlock.Config{Tokens: true, MaxLease: lease})
 	g := f.everywhere(t, b, shorter(request(), lease))
 	restarted := time.Now()
 	f.restart(upTo(3)...)
@@ -235,7 +235,7 @@ func TestRestartedEmpty(t *testing.T) {
 func TestScriptFlush(t *testing.T) {
 	t.Parallel()
 	f := realFleet(t, 3)
-	b := f.backend(t, redlock.WithTokens())
+	b := f.backend(t, redlock.Config{Tokens: true})
 	f.warm(t, b)
 	ctx, stop := context.WithCancel(t.Context())
 	var flushers sync.WaitGroup

@@ -23,7 +23,7 @@ func TestTokensOverRestarts(t *testing.T) {
 	testmode.Long(t)
 	f := realFleet(t, 5)
 	const lease = 200 * time.Millisecond
-	b := f.backend(t, redlock.WithTokens(), redlock.WithMaxLease(lease), redlock.WithNodeTimeout(50*time.Millisecond))
+	b := f.backend(t, redlock.Config{Tokens: true, MaxLease: lease, NodeTimeout: 50 * time.Millisecond})
 	var last driver.Grant
 	grant := func(what string) {
 		t.Helper()
@@ -77,7 +77,7 @@ func TestTokensOverRestarts(t *testing.T) {
 func TestVirtualTokensAheadOfClocks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := virtualFleet(t, 5)
-		b := f.backend(t, redlock.WithTokens())
+		b := f.backend(t, redlock.Config{Tokens: true})
 		g := testkit.MustTry(t, b, request())
 		testkit.MustRelease(t, b, g)
 		synctest.Wait()
@@ -105,7 +105,7 @@ func TestVirtualTokensAheadOfClocks(t *testing.T) {
 func TestVirtualTokensOutliveAClockThatWasAhead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := virtualFleet(t, 3)
-		b := f.backend(t, redlock.WithTokens())
+		b := f.backend(t, redlock.Config{Tokens: true})
 		ahead := time.Now().Add(2 * time.Hour).UnixMicro()
 		for _, i := range []int{0, 1} { // the node with that clock, and another one of its quorum
 			f.admins[i].Set(t.Context(), "{"+lockKey+"}:token", fmt.Sprintf("%d %d x x", ahead, ahead), time.Minute)
@@ -135,7 +135,7 @@ func TestVirtualTokensAreStoredBesideTheLock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := virtualFleet(t, 3)
 		cs := f.clients()
-		b := newBackend(t, plainly(cs), redlock.WithTokens())
+		b := newBackend(t, plainly(cs), redlock.Config{Tokens: true})
 		for i, c := range cs[:2] {
 			c.(*redis.Client).AddHook(onScript(func(hash string, _ int) {
 				if hash == redlock.MintHash {
@@ -157,7 +157,7 @@ func TestVirtualTokensAreStoredBesideTheLock(t *testing.T) {
 func TestVirtualNoNodeForgetsAHigherToken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := virtualFleet(t, 3)
-		b, networks := spoilt(t, f, 2*time.Second, redlock.WithTokens())
+		b, networks := spoilt(t, f, 2*time.Second, redlock.Config{Tokens: true})
 		f.warm(t, b)
 		const counter = "5000000000000000 5000000000000000 x x"
 		f.admins[2].Set(t.Context(), "{"+lockKey+"}:token", counter, time.Hour)

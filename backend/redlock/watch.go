@@ -8,19 +8,19 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-var _ driver.Waker = (*Backend)(nil)
+var _ driver.Waker = (*backend)(nil)
 
 // channelOf returns the channel in which a node tells that a key was released.
 func channelOf(key string) string { return "distlock:redlock:free:" + key }
 
-// Wake implements [driver.Waker]. The channel receives a value when the messages of a quorum
+// Turn implements [driver.Waker]. The channel receives a value when the messages of a quorum
 // of the nodes can arrive, and when a quorum has told that the key was released. Without
 // messages from a quorum there are no values.
-func (b *Backend) Wake(ctx context.Context, key string) <-chan struct{} {
-	w := &watch{quorum: b.quorum, up: make(chan struct{}, 1), live: votes{told: make([]bool, len(b.nodes))}}
+func (b *backend) Turn(ctx context.Context, r driver.Request) <-chan driver.Grant {
+	w := &watch{quorum: b.quorum, up: make(chan driver.Grant, 1), live: votes{told: make([]bool, len(b.nodes))}}
 	ends := make([]func(), len(b.nodes))
 	for i, n := range b.nodes {
-		ends[i] = n.listener.Subscribe(channelOf(key), func(owner string) { w.released(i, owner) }, func() { w.begun(i) })
+		ends[i] = n.listener.Subscribe(channelOf(r.Key), func(owner string) { w.released(i, owner) }, func() { w.begun(i) })
 	}
 	context.AfterFunc(ctx, func() {
 		for _, end := range ends {
@@ -33,7 +33,7 @@ func (b *Backend) Wake(ctx context.Context, key string) <-chan struct{} {
 // watch is one watch of a key.
 type watch struct {
 	quorum int
-	up     chan struct{}
+	up     chan driver.Grant
 
 	mu       sync.Mutex
 	live     votes              // the nodes whose messages arrive

@@ -11,6 +11,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redlock"
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/redistest"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
@@ -19,7 +20,7 @@ import (
 const channel = "distlock:redlock:free:" + lockKey
 
 // took empties a channel of Wake, and reports whether it had a value.
-func took(up <-chan struct{}) bool {
+func took(up <-chan driver.Grant) bool {
 	select {
 	case <-up:
 		return true
@@ -29,9 +30,9 @@ func took(up <-chan struct{}) bool {
 }
 
 // watched returns a watch that has begun.
-func watched(t *testing.T, b *redlock.Backend) <-chan struct{} {
+func watched(t *testing.T, b *redlock.Backend) <-chan driver.Grant {
 	t.Helper()
-	up := b.Wake(t.Context(), lockKey)
+	up := b.Turn(t.Context(), driver.Request{Key: lockKey})
 	select {
 	case <-up:
 	case <-time.After(40 * time.Second):
@@ -126,7 +127,7 @@ func TestVirtualSharedNodes(t *testing.T) {
 				attempts++
 			}
 		}))
-		b := newBackend(t, plainly(clients), redlock.WithNodeTimeout(3*time.Second))
+		b := newBackend(t, plainly(clients), redlock.Config{NodeTimeout: 3 * time.Second})
 		testkit.MustRelease(t, b, testkit.MustTry(t, b, request()))
 		try := func(want int) {
 			t.Helper()
@@ -230,7 +231,7 @@ func TestWaitersPollWithoutMessages(t *testing.T) {
 	t.Parallel()
 	f := realFleet(t, 3)
 	rules := append(redistest.DocumentedRules(t, 20), "-publish", "-subscribe", "resetchannels")
-	one, two := f.backendAsUser(t, rules), f.backendAsUser(t, rules)
+	one, two := f.backendAsUser(t, rules, redlock.Config{}), f.backendAsUser(t, rules, redlock.Config{})
 	g := testkit.MustTry(t, one, request())
 	l := testkit.NewLocker(t, two, distlock.Config{})
 	done := make(chan error, 1)

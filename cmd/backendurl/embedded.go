@@ -18,7 +18,7 @@ func connectEmbedded(context.Context, *hostURL) (*Backend, error) {
 	server.ClockTTL(true)
 	client := newRedis(&redis.Options{Addr: server.Addr()})
 	return &Backend{
-		Backend: redislock.New(client),
+		Backend: redislock.New(client, redislock.Config{}),
 		Client:  client,
 		reach:   func(context.Context) error { return nil },
 		end: func() error {

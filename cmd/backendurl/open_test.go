@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http/httptest"
@@ -16,8 +17,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/backend/redislock"
-	"github.com/distlock-go/distlock/backend/redissonlock"
 	"github.com/distlock-go/distlock/cmd/backendurl"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/child"
@@ -85,7 +84,7 @@ func TestRedis(t *testing.T) {
 	}
 	apart := miniredis.RunT(t)
 	use(t, "redis://"+apart.Addr()+"/0?clock=shop:clock")
-	if !apart.Exists("shop:clock") || apart.Exists(redislock.DefaultClock) {
+	if !apart.Exists("shop:clock") || apart.Exists("distlock:clock") {
 		t.Errorf("with a clock of its own it left %q", apart.Keys())
 	}
 	locked := miniredis.RunT(t)
@@ -97,7 +96,7 @@ func TestRedis(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer b.Close()
-	if _, ok := b.Backend.(*redissonlock.Backend); !ok {
+	if got := fmt.Sprintf("%T", b.Backend); got != "*redissonlock.backend" {
 		t.Errorf("record=redisson opens a %T", b.Backend)
 	}
 	if got := b.Client.(*redis.Client).Options().PoolSize; got != 2 {

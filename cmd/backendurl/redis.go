@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"runtime"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/backend/redissonlock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 func connectRedis(_ context.Context, u *hostURL) (*Backend, error) {
@@ -22,13 +24,13 @@ func connectRedis(_ context.Context, u *hostURL) (*Backend, error) {
 	if err != nil {
 		return nil, invalid(err)
 	}
-	client, own := newRedis(opts), redislock.WithClock(clock)
+	client := newRedis(opts)
 	b := &Backend{
-		Backend: redislock.New(client, own), Client: client, TLS: opts.TLSConfig != nil,
-		reach: func(ctx context.Context) error { return reachRedis(ctx, client, own) }, end: client.Close,
+		Backend: redislock.New(client, redislock.Config{Clock: clock}), Client: client, TLS: opts.TLSConfig != nil,
+		reach: func(ctx context.Context) error { return reachRedis(ctx, client, clock) }, end: client.Close,
 	}
 	if redisson {
-		b.Backend = redissonlock.New(client)
+		b.Backend = redissonlock.New(client, redissonlock.Config{})
 	}
 	return b, nil
 }
@@ -36,11 +38,10 @@ func connectRedis(_ context.Context, u *hostURL) (*Backend, error) {
 // Parameters that go-redis does not know.
 const (
 	recordParameter = "record" // asks for locks that are shared with Redisson
-	clockParameter  = "clock"  // the key of redislock.WithClock
+	clockParameter  = "clock"  // the key of redislock.Config.Clock
 )
 
 func parseRedis(u *hostURL) (opts *redis.Options, clock string, redisson bool, err error) {
-	clock = redislock.DefaultClock
 	if keys := u.query[clockParameter]; len(keys) == 1 && keys[0] != "" && !strings.ContainsAny(keys[0], "{}") {
 		clock = keys[0]
 		u.query.Del(clockParameter)
@@ -81,13 +82,13 @@ func newRedis(opts *redis.Options) *redis.Client {
 }
 
 // reachRedis pings the server. A replica is enough, because it can be inspected.
-func reachRedis(ctx context.Context, client *redis.Client, own redislock.Option) error {
-	b := redislock.New(client, own, redislock.WithOpTimeout(reachTimeout))
-	err := b.Ping(ctx)
+func reachRedis(ctx context.Context, client *redis.Client, clock string) error {
+	b := redislock.New(client, redislock.Config{Clock: clock, OpTimeout: reachTimeout})
+	err := b.(driver.Pinger).Ping(ctx) //nolint:forcetypeassert // its documentation says so
 	if redis.HasErrorPrefix(err, "READONLY") {
 		err = nil
 	}
-	_ = b.Close() // the client stays open
+	_ = b.(io.Closer).Close() //nolint:forcetypeassert // the client stays open
 	return err
 }
 

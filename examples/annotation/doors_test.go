@@ -37,7 +37,7 @@ func TestOneKeyThroughEveryDoor(t *testing.T) {
 	client := redis.NewClient(&redis.Options{Addr: server.Addr()})
 	t.Cleanup(func() { _ = client.Close() })
 	seen := &recorder{}
-	l := testkit.NewLocker(t, redislock.New(client), distlock.Config{Hooks: distlock.Hooks{Start: seen.start}})
+	l := testkit.NewLocker(t, redislock.New(client, redislock.Config{}), distlock.Config{Hooks: distlock.Hooks{Start: seen.start}})
 
 	shared := distlock.Opts{Prefix: "shop:", Value: "order", RetryCount: 1}
 	each := shared

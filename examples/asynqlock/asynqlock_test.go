@@ -29,7 +29,7 @@ func TestSchedule(t *testing.T) {
 	var processes []process
 	for range 2 {
 		p := process{enqueued: make(chan bool, 100)}
-		locker := distlock.New(redislock.New(server.Client(t)), distlock.Config{})
+		locker := distlock.New(redislock.New(server.Client(t), redislock.Config{}), distlock.Config{})
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() {
@@ -72,7 +72,7 @@ func TestSchedule(t *testing.T) {
 func TestExclusive(t *testing.T) {
 	t.Parallel()
 	redis := redistest.Start(t)
-	locker := distlock.New(redislock.New(redis.Client(t)), distlock.Config{})
+	locker := distlock.New(redislock.New(redis.Client(t), redislock.Config{}), distlock.Config{})
 	defer locker.Close()
 
 	client := asynq.NewClientFromRedisClient(redis.Client(t))

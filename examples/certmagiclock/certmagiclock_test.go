@@ -203,7 +203,7 @@ func TestKilled(t *testing.T) {
 	redisServer, dir := redistest.Start(t), t.TempDir()
 	killed := testkit.StartChild(t, "order", order{redisServer.Addr(), dir})
 	killed.Hear("ordered")
-	next := mustOpen(t, redislock.New(redisServer.Client(t)), dir, func(context.Context) error { return nil })
+	next := mustOpen(t, redislock.New(redisServer.Client(t), redislock.Config{}), dir, func(context.Context) error { return nil })
 	done := make(chan error, 1)
 	go func() { done <- next.ObtainCertSync(t.Context(), name) }()
 	child.Await(t, "the next server waits", next.waiting)
@@ -230,7 +230,7 @@ func beOrder(c *testkit.Child) error {
 	if err := c.Decode(&o); err != nil {
 		return err
 	}
-	s := open(redislock.New(redis.NewClient(&redis.Options{Addr: o.Redis})), o.Dir, func(ctx context.Context) error {
+	s := open(redislock.New(redis.NewClient(&redis.Options{Addr: o.Redis}), redislock.Config{}), o.Dir, func(ctx context.Context) error {
 		c.Say("ordered")
 		<-ctx.Done()
 		return ctx.Err()

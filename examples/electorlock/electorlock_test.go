@@ -214,7 +214,7 @@ func TestKilled(t *testing.T) {
 	server := redistest.Start(t)
 	killed := testkit.StartChild(t, "leader", server.Addr())
 	killed.Hear("leads")
-	next := start(t, redislock.New(server.Client(t)), "next", distlock.Opts{MaxWait: 10 * time.Second}, false)
+	next := start(t, redislock.New(server.Client(t), redislock.Config{}), "next", distlock.Opts{MaxWait: 10 * time.Second}, false)
 	testkit.Eventually(t, "the next one waits", func() bool {
 		found, err := admin.Inspect(t.Context(), next.locker, key, 1)
 		return err == nil && len(found) == 1 && found[0].Waiting == 1
@@ -237,7 +237,7 @@ func beLeader(c *testkit.Child) error {
 	if err := c.Decode(&addr); err != nil {
 		return err
 	}
-	leader, err := run(redislock.New(redis.NewClient(&redis.Options{Addr: addr})), "killed", distlock.Opts{}, false)
+	leader, err := run(redislock.New(redis.NewClient(&redis.Options{Addr: addr}), redislock.Config{}), "killed", distlock.Opts{}, false)
 	if err != nil {
 		return err
 	}

@@ -184,7 +184,7 @@ func TestKilled(t *testing.T) {
 	server, file := redistest.Start(t), filepath.Join(t.TempDir(), "db")
 	killed := testkit.StartChild(t, "migrate", order{server.Addr(), file})
 	killed.Hear("begun")
-	p := mustOpen(t, redislock.New(server.Client(t)), file, nil)
+	p := mustOpen(t, redislock.New(server.Client(t), redislock.Config{}), file, nil)
 	type result struct {
 		versions []int64
 		err      error
@@ -217,7 +217,7 @@ func beMigration(c *testkit.Child) error {
 	if err := c.Decode(&o); err != nil {
 		return err
 	}
-	p, err := open(redislock.New(redis.NewClient(&redis.Options{Addr: o.Redis})), o.File, func(ctx context.Context) error {
+	p, err := open(redislock.New(redis.NewClient(&redis.Options{Addr: o.Redis}), redislock.Config{}), o.File, func(ctx context.Context) error {
 		c.Say("begun")
 		<-ctx.Done()
 		return ctx.Err()

@@ -328,7 +328,7 @@ func beServer(c *testkit.Child) error {
 	if err := c.Decode(&o); err != nil {
 		return err
 	}
-	h, _, err := server(redislock.New(redis.NewClient(&redis.Options{Addr: o.Redis})), o.Dir)
+	h, _, err := server(redislock.New(redis.NewClient(&redis.Options{Addr: o.Redis}), redislock.Config{}), o.Dir)
 	if err != nil {
 		return err
 	}

@@ -66,7 +66,7 @@ func openRedis(ctx context.Context, rawURL string) (Store, error) {
 	if err := client.Ping(ctx).Err(); err != nil {
 		return Store{}, errors.Join(fmt.Errorf("backend %s: %w", redisName(rawURL), err), client.Close())
 	}
-	return Store{Backend: redislock.New(client), End: client.Close, Same: rawURL}, nil
+	return Store{Backend: redislock.New(client, redislock.Config{}), End: client.Close, Same: rawURL}, nil
 }
 
 // redisName returns of a URL its scheme, its hosts and its path, and of what cannot be read

@@ -36,14 +36,14 @@ func (a *agent) locker(kind string) (*distlock.Locker, error) {
 }
 
 func (a *agent) backend(name string) (driver.Backend, error) {
-	claim := redislock.WithClaimWindow(5 * time.Second) // for a machine that is too busy
+	const claim = 5 * time.Second // for a machine that is too busy
 	switch name {
 	case "redislock.lock":
-		return redislock.New(a.redis, claim), nil
+		return redislock.New(a.redis, redislock.Config{ClaimWindow: claim}), nil
 	case "redislock.free":
-		return redislock.New(a.redis, claim, redislock.WithFreeRelease()), nil
+		return redislock.New(a.redis, redislock.Config{ClaimWindow: claim, FreeRelease: true}), nil
 	case "redissonlock.lock":
-		return redissonlock.New(a.redis), nil
+		return redissonlock.New(a.redis, redissonlock.Config{}), nil
 	case "zklock.lock":
 		return zklock.New([]string{a.zooKeeper}, zklock.Config{SessionTimeout: a.lease})
 	case "zklock.write":

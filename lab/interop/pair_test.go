@@ -22,7 +22,7 @@ type pair struct {
 // labels are the names of our kinds of locks in the tables.
 var labels = map[string]string{
 	"redislock.lock":    "`redislock`",
-	"redislock.free":    "`redislock`, `WithFreeRelease`",
+	"redislock.free":    "`redislock`, `FreeRelease`",
 	"redislock.shared":  "`redislock`, `Shared`",
 	"redissonlock.lock": "`redissonlock`",
 	"zklock.lock":       "`zklock`",

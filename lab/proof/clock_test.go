@@ -21,7 +21,9 @@ func eachClock(t *testing.T, f func(t *testing.T, d time.Duration, set func(time
 		t.Run("redislock/simulated/"+d.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				v := startVirtual(t, "redislock")
-				f(t, d, v.runClocks(), func() driver.Backend { return redislock.New(redistest.VirtualClient(t, v.servers[0])) })
+				f(t, d, v.runClocks(), func() driver.Backend {
+					return redislock.New(redistest.VirtualClient(t, v.servers[0]), redislock.Config{})
+				})
 			})
 		})
 		t.Run("redislock/real/"+d.String(), func(t *testing.T) {

@@ -99,15 +99,15 @@ func (a address) backend(network *spoilnet.Network) (driver.Backend, func() erro
 	case "redlock":
 		return newRedlock(clients), end, nil
 	case "redissonlock":
-		return redissonlock.New(clients[0]), end, nil
+		return redissonlock.New(clients[0], redissonlock.Config{}), end, nil
 	}
-	return redislock.New(clients[0], redislock.WithOpTimeout(5*time.Second)), end, nil
+	return redislock.New(clients[0], redislock.Config{OpTimeout: 5 * time.Second}), end, nil
 }
 
 // newRedlock returns a quorum with a long timeout, because a slow machine is not a
 // fault.
-func newRedlock(clients []redis.UniversalClient) *redlock.Backend {
-	return redlock.New(clients, redlock.WithTrustedStart(), redlock.WithTokens(), redlock.WithNodeTimeout(2*time.Second))
+func newRedlock(clients []redis.UniversalClient) driver.Backend {
+	return redlock.New(clients, redlock.Config{TrustedStart: true, Tokens: true, NodeTimeout: 2 * time.Second})
 }
 
 // locker returns a Locker with connections of its own, and a function that closes both.

@@ -73,7 +73,7 @@ func (v *virtual) locker(t *testing.T, cfg distlock.Config) (*distlock.Locker, n
 	if v.kind == "redlock" {
 		b = newRedlock(clients)
 	} else {
-		b = redislock.New(clients[0])
+		b = redislock.New(clients[0], redislock.Config{})
 	}
 	return testkit.NewLocker(t, b, cfg), ns
 }

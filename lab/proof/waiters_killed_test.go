@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
@@ -41,6 +40,7 @@ func TestWaitersKilled(t *testing.T) {
 		released := time.Now()
 		claims := make(map[string]bool)
 		deadline := time.After(2 * testkit.Patience)
+		const claimWindow = 500 * time.Millisecond // the default of Config.ClaimWindow
 		for waits := true; waits; {
 			select {
 			case <-next.Done:
@@ -48,7 +48,7 @@ func TestWaitersKilled(t *testing.T) {
 				waits = false
 			case <-deadline:
 				t.Fatalf("not served; %d windows of the dead", len(claims))
-			case <-time.After(redislock.DefaultClaimWindow / 50):
+			case <-time.After(claimWindow / 50):
 				if o := owner(); o != "" && o != first {
 					claims[o] = true
 				}
@@ -60,7 +60,7 @@ func TestWaitersKilled(t *testing.T) {
 		if len(claims) > processes {
 			t.Errorf("%d claim windows for %d dead processes", len(claims), processes)
 		}
-		if d > processes*redislock.DefaultClaimWindow+slack {
+		if d > processes*claimWindow+slack {
 			t.Errorf("served only %v after the release", d)
 		}
 		mustRelease(t, next.Got)

@@ -3,6 +3,7 @@ package spec
 import (
 	"context"
 	"encoding"
+	"io"
 	"net"
 	"slices"
 	"testing"
@@ -37,12 +38,12 @@ type recorder struct {
 
 	// Over a type of client that it does not know, the driver sends no plain commands, and a
 	// hook sees all others. The hook answers that all is well.
-	scripts *redislock.Backend
+	scripts driver.Backend
 	answer  string
 	silence context.CancelFunc // of a call that gets no answer, or nil
 
 	// Plain commands have no inbox. A server of their own answers them.
-	plain   *redislock.Backend
+	plain   driver.Backend
 	flushed *redis.Client
 
 	recorded [][]any
@@ -56,8 +57,8 @@ func newRecorder(t *testing.T, late time.Duration) *recorder {
 	})
 	r := &recorder{lease: lease - late, flushed: redistest.VirtualClient(t, m)}
 	client.AddHook(r)
-	r.scripts = redislock.New(struct{ redis.UniversalClient }{client}, redislock.WithClaimWindow(claim-late))
-	r.plain = redislock.New(r.flushed)
+	r.scripts = redislock.New(struct{ redis.UniversalClient }{client}, redislock.Config{ClaimWindow: claim - late})
+	r.plain = redislock.New(r.flushed, redislock.Config{})
 	m.Server().SetPreHook(func(_ *server.Peer, cmd string, args ...string) bool {
 		words := []any{cmd}
 		for _, arg := range args {
@@ -68,15 +69,17 @@ func newRecorder(t *testing.T, late time.Duration) *recorder {
 		}
 		return false
 	})
-	t.Cleanup(func() { _, _, _ = r.plain.Close(), r.scripts.Close(), client.Close() })
+	t.Cleanup(func() { _, _, _ = closeBackend(r.plain), closeBackend(r.scripts), client.Close() })
 	return r
 }
+
+func closeBackend(b driver.Backend) error { return b.(io.Closer).Close() }
 
 // message returns the message for a request of the owner. Without plainly it has a script alone.
 func (r *recorder) message(t *testing.T, kind, owner string, doubt, plainly bool) (m message) {
 	t.Helper()
 	q := driver.Request{Key: lockKey, Owner: owner, TTL: r.lease, Tokens: 2}
-	record := func(answer string, f func(ctx context.Context, b *redislock.Backend) error) {
+	record := func(answer string, f func(ctx context.Context, b driver.Backend) error) {
 		t.Helper()
 		r.answer, r.recorded = answer, nil
 		must(t, f(t.Context(), r.scripts))
@@ -88,14 +91,14 @@ func (r *recorder) message(t *testing.T, kind, owner string, doubt, plainly bool
 			must(t, r.flushed.FlushAll(t.Context()).Err())
 			must(t, r.flushed.Set(t.Context(), clockKey, "0900000000000000", 0).Err()) // as after earlier grants
 			must(t, r.flushed.ScriptFlush(t.Context()).Err())
-			_ = r.plain.Close()
-			r.plain = redislock.New(r.flushed) // it does not know the tokens of the data that is gone
+			_ = closeBackend(r.plain)
+			r.plain = redislock.New(r.flushed, redislock.Config{}) // it does not know the tokens of the data that is gone
 			before := []driver.Request{{Key: "another", Owner: "another", TTL: r.lease}}
 			if kind == "release" {
 				before = append(before, q)
 			}
 			for _, q := range before {
-				_, err := r.plain.Acquire(t.Context(), q)
+				_, err := r.plain.(driver.Queuer).Enqueue(t.Context(), q)
 				must(t, err)
 			}
 			r.recorded = nil
@@ -110,8 +113,8 @@ func (r *recorder) message(t *testing.T, kind, owner string, doubt, plainly bool
 		}
 		t.Fatalf("the driver sends no plain commands, but %q", r.recorded)
 	}
-	acquire := func(ctx context.Context, b *redislock.Backend) error {
-		_, err := b.Acquire(ctx, q)
+	acquire := func(ctx context.Context, b driver.Backend) error {
+		_, err := b.(driver.Queuer).Enqueue(ctx, q)
 		return err
 	}
 	switch kind {
@@ -130,7 +133,7 @@ func (r *recorder) message(t *testing.T, kind, owner string, doubt, plainly bool
 			}
 			r.silence = nil
 		}
-		record("1", func(ctx context.Context, b *redislock.Backend) error { return b.Release(ctx, q.Grant()) })
+		record("1", func(ctx context.Context, b driver.Backend) error { return b.Release(ctx, q.Grant()) })
 	}
 	return m
 }

@@ -105,6 +105,46 @@ func (s *chosen) keep(c net.Conn, born time.Time) {
 	}
 }
 
+// mostSideBySide is more than the idle connections that go-redis has to a Sentinel.
+const mostSideBySide = 4
+
+// sideBySide calls dial, and calls it again whenever nothing has come for a while. It returns
+// what comes first. The connection to the Sentinel may be dead, and go-redis waits for it
+// longer than a lease may last. Each further question gets another connection, in the end a
+// new one.
+func sideBySide(ctx context.Context, pause time.Duration, dial func(context.Context) (net.Conn, error)) (net.Conn, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	type dialled struct {
+		c   net.Conn
+		err error
+	}
+	first := make(chan dialled)
+	again := time.NewTicker(pause)
+	defer again.Stop()
+	for n := 1; ; n++ {
+		if n <= mostSideBySide {
+			go func() {
+				c, err := dial(ctx)
+				select {
+				case first <- dialled{c, err}:
+				case <-ctx.Done():
+					if c != nil {
+						_ = c.Close()
+					}
+				}
+			}()
+		}
+		select {
+		case d := <-first:
+			return d.c, d.err
+		case <-again.C:
+		case <-ctx.Done():
+			return nil, impatient{ctx}.Err()
+		}
+	}
+}
+
 // impatient is a context that ends after a time with an error that is not one of a context.
 // Otherwise go-redis keeps the Sentinel that did not answer: it believes that the caller has
 // lost patience, and not that the Sentinel is silent.

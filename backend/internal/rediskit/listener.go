@@ -259,10 +259,11 @@ func Sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// Signal does not block: a value that is there already says the same.
-func Signal(c chan<- struct{}) {
+// Signal sends the zero value. It does not block: a value that is there already says the same.
+func Signal[T any](c chan<- T) {
+	var zero T
 	select {
-	case c <- struct{}{}:
+	case c <- zero:
 	default:
 	}
 }

@@ -176,7 +176,9 @@ func (p *OwnPool) configure(o *redis.Options) {
 		all.chosen = newChosen(p.ended, func(ctx context.Context) (net.Conn, error) {
 			ctx, cancel := context.WithTimeout(ctx, dialFactor/2*p.timeout)
 			defer cancel()
-			return dial(impatient{ctx}, "tcp", "")
+			return sideBySide(ctx, all.patience, func(ctx context.Context) (net.Conn, error) {
+				return dial(impatient{ctx}, "tcp", "")
+			})
 		})
 	}
 	o.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {

@@ -260,3 +260,39 @@ func TestVirtualOwnPoolClose(t *testing.T) {
 		time.Sleep(time.Minute) // c tries again until its own limits
 	})
 }
+
+// The connection to a Sentinel is dead without a word. The question is asked again over another
+// one long before go-redis gives up, and what comes late is closed.
+func TestOwnPoolSentinelConnectionIsDead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := redistest.Virtual(t)
+		var asked atomic.Int32
+		late := make(chan net.Conn, 1)
+		user := redis.NewClient(&redis.Options{
+			Addr: "FailoverClient", // as go-redis calls it
+			Dialer: func(context.Context, string, string) (net.Conn, error) {
+				c, err := m.Dial()
+				if asked.Add(1) == 1 {
+					time.Sleep(3 * time.Second) // its ReadTimeout
+					late <- c
+				}
+				return c, err
+			},
+		})
+		defer user.Close()
+		p := rediskit.NewOwnPool(user, 1, time.Second)
+		start := time.Now()
+		if text, err := echo(t.Context(), p.Client(), "k").Text(); text != "k" {
+			t.Errorf("%q, %v", text, err)
+		}
+		if d := time.Since(start); d > 300*time.Millisecond || asked.Load() != 2 {
+			t.Errorf("it took %v and %d questions", d, asked.Load())
+		}
+		_ = p.Close()
+		c := <-late
+		synctest.Wait()
+		if _, err := c.Write([]byte("PING\r\n")); err == nil {
+			t.Error("a connection that came late is open")
+		}
+	})
+}

@@ -30,7 +30,7 @@ func TestDecide(t *testing.T) {
 		{judgeEviction("volatile-ttl", 100*mb), Fault, "every lock expires"},
 		{judgeReplicas(0, 0), Note, "none"},
 		{judgeReplicas(1, 0), Warning, "CONFIG SET min-replicas-to-write 1"},
-		{judgeReplicas(1, 1), Note, "WithWaitReplicas"},
+		{judgeReplicas(1, 1), Note, "WaitReplicas"},
 		{judgeReplicas(1, 2), Fault, "refused"},
 		{cluster("16384", "0", "1"), OK, "16384 of 16384"},
 		{cluster("16384", "0", "3"), Warning, "NewClusterClient"},

@@ -203,8 +203,8 @@ func judgeReplicas(n, least int) verdict {
 		return note("none: no failover can lose a lock, and there are no locks while this server is down", "choose redlock or zklock, if locks must be available then")
 	case least == 0:
 		return warning(seen+": a master that is cut off from its replicas grants locks that a failover loses",
-			"CONFIG SET min-replicas-to-write 1, CONFIG SET min-replicas-max-lag 10; redislock.WithWaitReplicas(1, time.Second)")
+			"CONFIG SET min-replicas-to-write 1, CONFIG SET min-replicas-max-lag 10; redislock.Config{WaitReplicas: 1}")
 	default:
-		return note(seen+": a failover loses the locks that the replica has not received", "redislock.WithWaitReplicas(1, time.Second), if a lost lock is expensive")
+		return note(seen+": a failover loses the locks that the replica has not received", "redislock.Config{WaitReplicas: 1}, if a lost lock is expensive")
 	}
 }

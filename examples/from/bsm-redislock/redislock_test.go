@@ -31,7 +31,7 @@ func after(ctx context.Context, locker *distlock.Locker, report func(context.Con
 }
 
 func newLocker(client *redis.Client) *distlock.Locker {
-	return distlock.New(redislock.New(client), distlock.Config{})
+	return distlock.New(redislock.New(client, redislock.Config{}), distlock.Config{})
 }
 
 // start returns the old and the new library on one server.

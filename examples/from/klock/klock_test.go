@@ -40,7 +40,7 @@ func klockKey(base string, params any) (string, error) {
 }
 
 func newLocker(rdb redis.UniversalClient) *distlock.Locker {
-	locker := distlock.New(redissonlock.New(rdb), distlock.Config{})
+	locker := distlock.New(redissonlock.New(rdb, redissonlock.Config{}), distlock.Config{})
 	return locker
 }
 

@@ -28,7 +28,7 @@ type bankFunc func() string
 func (f bankFunc) Charge(context.Context, Order) (string, error) { return f(), nil }
 
 func newLocker(rdb redis.UniversalClient) *distlock.Locker {
-	backend := redislock.New(rdb, redislock.WithFreeRelease())
+	backend := redislock.New(rdb, redislock.Config{FreeRelease: true})
 	locker := distlock.New(backend, distlock.Config{})
 	return locker
 }

@@ -27,7 +27,7 @@ func (f stockFunc) Reserve(context.Context, string) error {
 }
 
 func newLocker(rdb redis.UniversalClient) *distlock.Locker {
-	locker := distlock.New(redissonlock.New(rdb), distlock.Config{})
+	locker := distlock.New(redissonlock.New(rdb, redissonlock.Config{}), distlock.Config{})
 	return locker
 }
 

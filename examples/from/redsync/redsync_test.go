@@ -36,12 +36,12 @@ func newRedsync(client *redis.Client) *redsync.Redsync {
 }
 
 func newLocker(client *redis.Client) *distlock.Locker {
-	return distlock.New(redislock.New(client), distlock.Config{})
+	return distlock.New(redislock.New(client, redislock.Config{}), distlock.Config{})
 }
 
 // newRedlock is for several pools.
-func newRedlock(clients []redis.UniversalClient, opts ...redlock.Option) *distlock.Locker {
-	return distlock.New(redlock.New(clients, opts...), distlock.Config{})
+func newRedlock(clients []redis.UniversalClient, cfg redlock.Config) *distlock.Locker {
+	return distlock.New(redlock.New(clients, cfg), distlock.Config{})
 }
 
 // TestBothAtOnce runs old and new processes at the same time, on one key of one server.
@@ -66,9 +66,10 @@ func TestBothOnThreeServers(t *testing.T) {
 		clients = append(clients, redistest.Start(t).Client(t))
 	}
 	rs := redsync.New(goredis.NewPool(clients[0]), goredis.NewPool(clients[1]), goredis.NewPool(clients[2]))
-	locker := newRedlock(clients,
-		redlock.WithTrustedStart(),             // the servers are new
-		redlock.WithNodeTimeout(5*time.Second)) // the machine may be slow
+	locker := newRedlock(clients, redlock.Config{
+		TrustedStart: true,            // the servers are new
+		NodeTimeout:  5 * time.Second, // the machine may be slow
+	})
 	defer locker.Close()
 	if err := before(t.Context(), rs, func(ctx context.Context) error {
 		if _, err := locker.TryAcquire(ctx, "report", distlock.Opts{}); !errors.Is(err, distlock.ErrNotAcquired) {

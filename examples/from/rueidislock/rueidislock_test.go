@@ -30,7 +30,7 @@ func after(ctx context.Context, locker *distlock.Locker, report func(context.Con
 }
 
 func newLocker(client *redis.Client) *distlock.Locker {
-	return distlock.New(redislock.New(client), distlock.Config{})
+	return distlock.New(redislock.New(client, redislock.Config{}), distlock.Config{})
 }
 
 // between takes the three keys of a lock of rueidislock with its defaults.

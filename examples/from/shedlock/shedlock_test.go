@@ -14,7 +14,7 @@ import (
 )
 
 func newLocker(rdb redis.UniversalClient) *distlock.Locker {
-	locker := distlock.New(redislock.New(rdb), distlock.Config{})
+	locker := distlock.New(redislock.New(rdb, redislock.Config{}), distlock.Config{})
 	return locker
 }
 

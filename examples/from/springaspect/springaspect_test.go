@@ -30,7 +30,7 @@ type stockFunc func() string
 func (f stockFunc) Reserve(context.Context, string) (string, error) { return f(), nil }
 
 func newLocker(rdb redis.UniversalClient) *distlock.Locker {
-	backend := redislock.New(rdb, redislock.WithFreeRelease())
+	backend := redislock.New(rdb, redislock.Config{FreeRelease: true})
 	locker := distlock.New(backend, distlock.Config{})
 	return locker
 }

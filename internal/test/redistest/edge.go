@@ -134,8 +134,8 @@ func inUse(t *testing.T, b driver.Backend) map[string]func(context.Context, int)
 		"Release": func(ctx context.Context, i int) error { return b.Release(ctx, held[i]) },
 	}
 	if q, ok := b.(driver.Queuer); ok {
-		operations["Acquire"] = func(ctx context.Context, i int) error {
-			_, err := q.Acquire(ctx, testkit.NewRequest("new"+strconv.Itoa(i)))
+		operations["Enqueue"] = func(ctx context.Context, i int) error {
+			_, err := q.Enqueue(ctx, testkit.NewRequest("new"+strconv.Itoa(i)))
 			return err
 		}
 	}

@@ -33,6 +33,12 @@ func StartWaiter(tb testing.TB, b driver.Queuer, r driver.Request, looks ...Look
 	return &Waiter{wait(tb, func(ctx context.Context) (driver.Grant, error) { return Await(ctx, b, r, one) }), r}
 }
 
+// StartLooking is StartWaiter for one that looks by itself: see [Looks].Every.
+func StartLooking(tb testing.TB, b driver.Queuer, r driver.Request, every time.Duration) *Waiter {
+	tb.Helper()
+	return StartWaiter(tb, b, r, Looks{Every: every})
+}
+
 // StartAcquire starts a caller of a Locker, which is cancelled at the end of the test.
 func StartAcquire(tb testing.TB, l *distlock.Locker, key string, o distlock.Opts) *Waiting[*distlock.Lease] {
 	tb.Helper()

@@ -16,7 +16,7 @@ import (
 // newDistlock opens this library on any store.
 func newDistlock(t task) (lockFunc, error) {
 	if strings.HasPrefix(t.URL, "redis://") {
-		return onRedis(func(c *redis.Client) lockFunc { return lockOn(redislock.New(c)) })(t)
+		return onRedis(func(c *redis.Client) lockFunc { return lockOn(redislock.New(c, redislock.Config{})) })(t)
 	}
 	b, err := backendurl.Open(context.Background(), t.URL) // it has a time limit of its own
 	if err != nil {
@@ -28,7 +28,7 @@ func newDistlock(t task) (lockFunc, error) {
 // sharing is the name of this library with the locks that it shares with Redisson.
 const sharing = "redissonlock"
 
-func newSharing(c *redis.Client) lockFunc { return lockOn(redissonlock.New(c)) }
+func newSharing(c *redis.Client) lockFunc { return lockOn(redissonlock.New(c, redissonlock.Config{})) }
 
 // lockOn is this library with all defaults.
 func lockOn(b driver.Backend) lockFunc {

@@ -113,12 +113,12 @@ var stores = []struct {
 	start func(t *testing.T) rig
 }{
 	{"redislock", func(t *testing.T) rig {
-		return oneRedis(t, func(c redis.UniversalClient) driver.Backend { return redislock.New(c) })
+		return oneRedis(t, func(c redis.UniversalClient) driver.Backend { return redislock.New(c, redislock.Config{}) })
 	}},
 	{"redislock, Sentinel", startSentinel},
 	{"redislock, Cluster", startCluster},
 	{"redissonlock", func(t *testing.T) rig {
-		return oneRedis(t, func(c redis.UniversalClient) driver.Backend { return redissonlock.New(c) })
+		return oneRedis(t, func(c redis.UniversalClient) driver.Backend { return redissonlock.New(c, redissonlock.Config{}) })
 	}},
 	{"redlock", startRedlock},
 	{"sqllock, PostgreSQL", startPostgres},
@@ -163,7 +163,7 @@ func startSentinel(t *testing.T) rig {
 	}
 	return rig{
 		open: func(t *testing.T, w *wires) driver.Backend {
-			return redislock.New(s.Client(t, func(o *redis.FailoverOptions) { o.Dialer = w.dial }))
+			return redislock.New(s.Client(t, func(o *redis.FailoverOptions) { o.Dialer = w.dial }), redislock.Config{})
 		},
 		silence: func(_ *testing.T, w *wires) { w.silence(w.used(watchers)) },
 	}
@@ -186,7 +186,7 @@ func startCluster(t *testing.T) rig {
 		open: func(t *testing.T, w *wires) driver.Backend {
 			c := redis.NewClusterClient(&redis.ClusterOptions{Addrs: addrs, Dialer: w.dial})
 			t.Cleanup(func() { _ = c.Close() })
-			return redislock.New(c)
+			return redislock.New(c, redislock.Config{})
 		},
 		silence: func(_ *testing.T, w *wires) {
 			for _, addr := range addrs {
@@ -209,7 +209,7 @@ func startRedlock(t *testing.T) rig {
 			for _, s := range servers {
 				clients = append(clients, newRedis(t, s.Addr(), w))
 			}
-			return redlock.New(clients, redlock.WithTrustedStart())
+			return redlock.New(clients, redlock.Config{TrustedStart: true})
 		},
 		move: func(t *testing.T, w *wires) {
 			w.move(servers[0].Addr(), next.Addr())

@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/distlock-go/distlock/admin"
-	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/driver"
 )
 
@@ -24,9 +24,20 @@ type goneOwners struct {
 	found []string
 }
 
+// ability is what redislock can do.
+type ability interface {
+	driver.Backend
+	driver.Queuer
+	driver.Extender
+	driver.Inspector
+	driver.Revoker
+	driver.Pinger
+	io.Closer
+}
+
 // noted is redislock with the releases noted.
 type noted struct {
-	*redislock.Backend
+	ability
 	gone *goneOwners
 	wire *wire
 }
@@ -49,7 +60,7 @@ func (b noted) Renew(ctx context.Context, grants []driver.Grant, report func(int
 		}
 	}
 	b.gone.mu.Unlock()
-	b.Backend.Renew(ctx, grants, report)
+	b.ability.Renew(ctx, grants, report)
 }
 
 // Release implements [driver.Backend].
@@ -60,7 +71,7 @@ func (b noted) Release(ctx context.Context, g driver.Grant) error {
 		b.gone.asked[id] = now()
 	}
 	b.gone.mu.Unlock()
-	err := b.Backend.Release(ctx, g)
+	err := b.ability.Release(ctx, g)
 	b.gone.mu.Lock()
 	defer b.gone.mu.Unlock()
 	_, known := b.gone.asked[id] // otherwise the server may have lost what it has answered

@@ -54,10 +54,9 @@ func (k *kid) openRedis() (driver.Backend, func(), error) {
 		}
 	}
 	if k.Backend == "redislock" {
-		return redislock.New(clients[0]), closeClients, nil
+		return redislock.New(clients[0], redislock.Config{}), closeClients, nil
 	}
-	return redlock.New(clients, redlock.WithTrustedStart(), redlock.WithTokens(),
-		redlock.WithMaxLease(longestLease), redlock.WithNodeTimeout(200*time.Millisecond)), closeClients, nil
+	return redlock.New(clients, redlock.Config{TrustedStart: true, Tokens: true, MaxLease: longestLease, NodeTimeout: 200 * time.Millisecond}), closeClients, nil
 }
 
 func (k *kid) openPostgres() (driver.Backend, func(), error) {

@@ -83,7 +83,7 @@ func newFleet(t *testing.T, processes int) *fleet {
 	n := &fleet{connections: m.CurrentConnectionCount}
 	for range processes {
 		c := redistest.VirtualClient(t, m, func(o *redis.Options) { o.MaxIdleConns = 1 })
-		n.lockers = append(n.lockers, testkit.NewLocker(t, redislock.New(c), distlock.Config{}))
+		n.lockers = append(n.lockers, testkit.NewLocker(t, redislock.New(c, redislock.Config{}), distlock.Config{}))
 	}
 	m.Server().SetPreHook(func(_ *server.Peer, cmd string, _ ...string) bool {
 		if strings.HasPrefix(cmd, "EVAL") {

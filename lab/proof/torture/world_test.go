@@ -91,7 +91,7 @@ func (w *world) spawn(i int) {
 	p.use = func() user { return p.reach(w.register) }
 	p.connect = func() (driver.Backend, func(), error) {
 		c := redistest.VirtualClient(w.tb, w.server, func(o *redis.Options) { o.Dialer = p.wire.DialContext })
-		return noted{redislock.New(c), &w.gone, p.wire}, func() { _ = c.Close() }, nil
+		return noted{redislock.New(c, redislock.Config{}).(ability), &w.gone, p.wire}, func() { _ = c.Close() }, nil
 	}
 	w.mu.Lock()
 	w.processes[i] = p

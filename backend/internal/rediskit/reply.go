@@ -1,18 +1,5 @@
 package rediskit
 
-import (
-	"fmt"
-	"time"
-)
-
-// CheckDuration panics if the value of an option is less than a millisecond. The panic
-// names the package, the option and the value.
-func CheckDuration(pkg, option string, d time.Duration) {
-	if d < time.Millisecond {
-		panic(fmt.Sprintf("%s: %s: %v is less than a millisecond", pkg, option, d))
-	}
-}
-
 // Numbers returns the numbers at the beginning of an array that a script returned, and the rest.
 func Numbers(reply []any) (numbers []int64, rest []any) {
 	for i, part := range reply {
