@@ -14,10 +14,6 @@ import (
 // patience is how long a test waits for something that must happen soon.
 const patience = 15 * time.Second
 
-// shortTimeout is the timeout of a Backend in tests of calls without an answer. On a
-// slow machine other calls may get none in time either.
-const shortTimeout = time.Second
-
 // newBackend returns a Backend that is closed when the test ends. Unless the Config
 // says otherwise, its timeouts are so long that a slow machine costs it neither a lease
 // nor an answer.
