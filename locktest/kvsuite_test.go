@@ -31,7 +31,9 @@ func runOnKV(t *testing.T, breaks string) {
 var kvMutants = []mutant{
 	{"TryAcquire without a condition", []string{"network/late-request", "network/late-copy"}, nil},
 	{"Renew without a condition", []string{"network/late-request", "network/late-copy"}, nil},
-	{"Release without a condition", []string{"release/others", "network/late-request"}, nil},
+	{"Release without a condition", []string{
+		"release/others", "release/twice", "expiry/late-owner", "loss/next-holder", "locker/loss-is-told", "network/late-request",
+	}, nil},
 	{"Renew revives", []string{"renewal/never-revives"}, nil},
 	{"TryAcquire shortens", []string{"late/shortens-nothing"}, nil},
 	{"Renew shortens", []string{"late/shortens-nothing"}, nil},

@@ -44,9 +44,7 @@ var renewMutants = []mutant{
 	{"never-shortens", []string{"renewal/retain-for-less"}, func(s *spoiled) {
 		s.renewAs(func(g *driver.Grant) { g.Retain = false })
 	}},
-	{"late-renewal-shortens", []string{"late/shortens-nothing"}, func(s *spoiled) {
-		s.renewAs(func(g *driver.Grant) { g.Retain = true })
-	}},
+
 	{"late-renewal-takes-the-key", []string{"late/others"}, func(s *spoiled) {
 		s.renewals(func(grants []driver.Grant, results []driver.RenewResult) {
 			for i, g := range grants {

@@ -128,12 +128,7 @@ var tokenMutants = []mutant{
 }
 
 var releaseMutants = []mutant{
-	{"releases-for-anybody", []string{"release/others", "release/twice", "expiry/late-owner", "loss/next-holder", "locker/loss-is-told"}, func(s *spoiled) {
-		s.release = func(_ context.Context, g driver.Grant) error {
-			s.Drop(g.Key)
-			return nil
-		}
-	}},
+
 	{"hides-the-loss", []string{"release/others", "expiry/late-owner", "loss/next-holder"}, func(s *spoiled) {
 		s.release = func(ctx context.Context, g driver.Grant) error {
 			_ = s.Backend.Release(ctx, g)

@@ -36,10 +36,7 @@ var wakeMutants = []mutant{
 			return up
 		}
 	}},
-	{"wakes-nobody", []string{"turn/each-release"}, func(s *spoiled) {
-		s.wakes()
-		s.release = s.Backend.Release
-	}},
+
 	{"wakes-one", []string{"turn/each-release"}, func(s *spoiled) {
 		s.wakes()
 		honest := s.turn

@@ -125,18 +125,15 @@ var renewalCases = []testCase{
 		run: func(p *process) {
 			r := p.request(p.key(), 4*p.Lease)
 			g := p.try(r)
-			for range 20 {
-				other := p.peer()
-				for range 4 {
-					wait(other, p.request(r.Key, long), p.Lease/8)
-				}
+			for range 15 {
+				wait(p.peer(), p.request(r.Key, long), p.Lease/4)
 			}
-			for range 24 {
+			for range 12 {
 				time.Sleep(p.Lease / 2)
 				start := time.Now()
 				g = extend(p, g, r, renewal)
 				if d := time.Since(start); p.Bubble && d > p.Lease {
-					p.Errorf("a renewal took %v beside 80 waiters", d)
+					p.Errorf("a renewal took %v beside the waiters of 15 processes", d)
 				}
 			}
 		},

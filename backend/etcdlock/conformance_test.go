@@ -47,6 +47,11 @@ func through(tb testing.TB, addr string, dial locktest.DialFunc) *clientv3.Clien
 }
 
 // TestConformanceVirtual runs the suite on a server in memory, in virtual time.
+//
+// Row 8 (etcdlock): the owner has the key when it tries again, and an owner that gives
+// up leaves nothing. Fails if only a place that is known to exist is deleted.
+// Row 9 (etcdlock): a request that arrives late does not take the key. Fails if the
+// fence is not written.
 func TestConformanceVirtual(t *testing.T) {
 	servers := make(map[driver.Backend]*fake)
 	with := func(t *testing.T, f *fake, n *locktest.Network) driver.Backend {

@@ -2,8 +2,6 @@ package etcdlock_test
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -14,7 +12,6 @@ import (
 
 	"github.com/distlock-go/distlock/backend/etcdlock"
 	"github.com/distlock-go/distlock/driver"
-	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
 // spoiler spoils requests of a client between the client and the network.
@@ -114,78 +111,4 @@ var attempts = map[string]func(b *etcdlock.Backend, r driver.Request) (driver.Gr
 	"Enqueue": func(b *etcdlock.Backend, r driver.Request) (driver.Grant, error) {
 		return b.Enqueue(context.Background(), r)
 	},
-}
-
-// The answer to a request for a key is lost, or the request is late.
-//
-// Row 8 (etcdlock): the owner has the key when it tries again, and an owner that gives
-// up leaves nothing. Fails if only a place that is known to exist is deleted.
-// Row 9 (etcdlock): a request that arrives late does not take the key. Fails if the
-// fence is not written.
-func TestLateRequest(t *testing.T) {
-	for name, try := range attempts {
-		for _, c := range []struct{ late, again bool }{{true, true}, {true, false}, {false, true}, {false, false}} {
-			t.Run(fmt.Sprintf("%s/%+v", name, c), func(t *testing.T) {
-				inVirtualTime(t, func(t *testing.T, f *fake, b *etcdlock.Backend, s *spoiler) {
-					mustWork(t, b, "session")
-					r := testkit.NewRequest(t.Name())
-					s.spoilNext("Txn", c.late)
-					if _, err := try(b, r); err == nil || errors.Is(err, driver.ErrNotAcquired) {
-						t.Fatalf("an attempt without an answer: %v", err)
-					}
-					if applied := len(f.places(r.Key)) == 1; applied == c.late {
-						t.Fatalf("the request was applied: %v", applied)
-					}
-					g := r.Grant()
-					if c.again {
-						g = testkit.MustTry(t, b, r)
-					}
-					testkit.MustRelease(t, b, g)
-					etcdlock.WaitForSweeper(t, b) // it writes the fence
-					if c.late {
-						s.send(t)
-					}
-					if n := len(f.places(r.Key)); n != 0 {
-						t.Errorf("%d places are left", n)
-					}
-					// Later owners use the same name.
-					g = testkit.MustTry(t, b, testkit.NewRequest(r.Key))
-					testkit.MustBeBusy(t, b, r.Key)
-					testkit.MustRelease(t, b, g)
-				})
-			})
-		}
-	}
-}
-
-// The answer to a release is lost, or the release is late. To repeat it is not an
-// error.
-//
-// Row 8 (etcdlock): the key becomes free, and a late release does not take it from the
-// next owner. Fails if a release without an answer is not continued in the background.
-func TestReleaseWithoutAnswer(t *testing.T) {
-	for name, late := range map[string]bool{"lost": false, "late": true} {
-		t.Run(name, func(t *testing.T) {
-			inVirtualTime(t, func(t *testing.T, f *fake, b *etcdlock.Backend, s *spoiler) {
-				g := testkit.MustTry(t, b, testkit.NewRequest(t.Name()))
-				s.spoilNext("DeleteRange", late)
-				if err := b.Release(context.Background(), g); err == nil || errors.Is(err, driver.ErrLost) {
-					t.Fatalf("Release without an answer: %v", err)
-				}
-				testkit.Eventually(t, "the key is free", func() bool { return len(f.places(g.Key)) == 0 })
-				testkit.MustRelease(t, b, g)
-				etcdlock.WaitForSweeper(t, b) // it then uses the slot again
-				next := testkit.MustTry(t, b, testkit.NewRequest(g.Key))
-				if late {
-					s.send(t)
-				}
-				testkit.MustRenew(t, b, next)
-				testkit.MustRelease(t, b, next)
-				etcdlock.WaitForSweeper(t, b)
-				if n := etcdlock.Slots(b); n != 0 {
-					t.Errorf("%d keys have slots", n)
-				}
-			})
-		})
-	}
 }

@@ -25,6 +25,11 @@ func open(cfg redislock.Config) func(redis.UniversalClient) driver.Backend {
 // responsive server has not replied within fifty milliseconds, less a quarter.
 const resend = 30 * time.Millisecond
 
+// The suite, over a network that loses and delays requests and replies.
+//
+// Row 8 (redislock): repeats get the same grant and the same tokens, and release only
+// their own lock. Fails if an owner is refused because of its own lock, or if a release
+// does not check the owner.
 func TestConformanceVirtual(t *testing.T) {
 	redistest.Conform(t, locktest.Features{Bubble: true}, open(redislock.Config{}), open(redislock.Config{}), func(t *testing.T) func() redis.UniversalClient {
 		m := redistest.Virtual(t)

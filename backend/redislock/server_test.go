@@ -68,12 +68,6 @@ func (s server) expire(t testing.TB, key string) {
 	testkit.Eventually(t, "the key ends", func() bool { return s.Exists(context.Background(), key).Val() == 0 })
 }
 
-// owner returns the owner of an exclusive lock, or "".
-func (s server) owner(key string) string {
-	owner, _, _ := strings.Cut(s.Get(context.Background(), key).Val(), " ")
-	return owner
-}
-
 // dump returns all keys of the server and their values, as text.
 func (s server) dump(t testing.TB) string {
 	t.Helper()

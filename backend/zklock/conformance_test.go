@@ -50,6 +50,11 @@ func through(t *testing.T, servers []string, dial locktest.DialFunc, limit time.
 }
 
 // TestConformanceVirtual runs the suite on a server in memory, in virtual time.
+//
+// Row 8 (zklock): the lease continues, the owner finds its node again, and a release that
+// is repeated is no loss. Fails if a renewal without an answer counts as Lost.
+// Row 12 (zklock): the owner finds its node again. Fails if the Backend does not look
+// for a node after the reply to its creation was lost.
 func TestConformanceVirtual(t *testing.T) {
 	reconnects(t)
 	servers := make(map[driver.Backend]*fakeServer)
