@@ -85,6 +85,9 @@ func (b *bench) testLost() {
 	}
 	b.wantBusy()
 	b.release(next)
+	if b.Failed() {
+		return // this process may not get the key again
+	}
 	testkit.WantIs(b.T, b.run(b.Context(), func(context.Context) error { return nil }))
 }
 
