@@ -36,7 +36,7 @@ func elect(ctx context.Context, lock *electorlock.Lock, lead func(context.Contex
 }
 
 var adapter = adaptertest.Adapter{Name: "elector", Key: "app:operator", Open: func(l *distlock.Locker, o distlock.Opts) adaptertest.Run {
-	o.MaxWait = time.Minute
+	o.MaxWait = time.Hour
 	return func(ctx context.Context, job adaptertest.Job) error {
 		// The elector gives the lock up when its context ends, so that is when the job
 		// has returned.
@@ -123,9 +123,16 @@ func TestLoss(t *testing.T) {
 	})
 }
 
-// TestKey: a key that no lock can have is refused when the program starts.
+// TestKey: a key that no lock can have is refused when the program starts. An elector whose time
+// is over gets none.
 func TestKey(t *testing.T) {
 	t.Parallel()
 	l := testkit.NewLocker(t, memlock.New(), distlock.Config{})
 	testkit.WantPanic(t, "distlock: options: Value is empty", func() { electorlock.New(t.Context(), l, "", distlock.Opts{}) })
+	lock, _ := electorlock.New(t.Context(), l, "operator", distlock.Opts{})
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, _, err := lock.Get(ended); err == nil || lock.Lease() != nil {
+		t.Errorf("Get: %v, with the lease %v", err, lock.Lease())
+	}
 }

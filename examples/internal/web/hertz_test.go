@@ -31,7 +31,7 @@ func init() {
 
 // hertz is what a handler of Hertz gets.
 type hertz struct {
-	ctx context.Context //nolint:containedctx // an argument
+	ctx context.Context
 	c   *app.RequestContext
 }
 
@@ -100,13 +100,6 @@ func serveHertz(t *testing.T, routes func(*server.Hertz), opts ...config.Option)
 		<-ended
 	})
 	return "http://" + listener.Addr().String()
-}
-
-// chunk begins the answer.
-func chunk(c *app.RequestContext) {
-	c.Response.HijackWriter(resp.NewChunkedBodyWriter(&c.Response, c.GetWriter()))
-	_, _ = c.WriteString("paid")
-	_ = c.Flush()
 }
 
 // TestHertzPaths: a value is one lock in each of its spellings, and with each way of

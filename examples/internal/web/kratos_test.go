@@ -28,8 +28,8 @@ import (
 
 func init() { log.SetLogger(log.NewStdLogger(io.Discard)) }
 
-// noItem is an error of a handler.
-var noItem = errors.NotFound("NO_ITEM", "no such item")
+// errNoItem is an error of a handler.
+var errNoItem = errors.NotFound("NO_ITEM", "no such item")
 
 func TestKratosHTTP(t *testing.T) {
 	testRPC(t, startKratosHTTP(0), answers{
@@ -37,10 +37,12 @@ func TestKratosHTTP(t *testing.T) {
 		ok:    http.StatusOK, panics: http.StatusInternalServerError,
 		busy: outcome{http.StatusConflict, grpcmw.ReasonBusy}, badKey: outcome{http.StatusBadRequest, grpcmw.ReasonKey},
 		away: outcome{http.StatusServiceUnavailable, grpcmw.ReasonUnavailable}, lost: outcome{http.StatusFailedDependency, grpcmw.ReasonLost},
-	}, noItem, http.StatusNotFound)
+	}, errNoItem, http.StatusNotFound)
 }
 
-func TestKratosGRPC(t *testing.T) { testRPC(t, startKratosGRPC, rpcCodes, noItem, int(codes.NotFound)) }
+func TestKratosGRPC(t *testing.T) {
+	testRPC(t, startKratosGRPC, rpcCodes, errNoItem, int(codes.NotFound))
+}
 
 // startKratosHTTP registers what protoc-gen-go-http generates for
 // option (google.api.http) = {post: "/orders/{sku}" body: "*"}.

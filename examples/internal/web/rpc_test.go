@@ -18,7 +18,7 @@ import (
 
 // rpc is what a handler of a method gets. The sku is the order.
 type rpc struct {
-	ctx   context.Context //nolint:containedctx // an argument
+	ctx   context.Context
 	order *shopv1.PlaceOrderRequest
 	reply *shopv1.PlaceOrderResponse
 }

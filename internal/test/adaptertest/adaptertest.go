@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/admin"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
@@ -70,6 +71,7 @@ func Test(t *testing.T, adapters ...Adapter) {
 				b := &bench{T: t, of: a, store: testkit.NewStore()}
 				b.locker = testkit.NewLocker(t, b.store, distlock.Config{})
 				b.other = testkit.NewLocker(t, b.store.Memory(), distlock.Config{})
+				t.Cleanup(func() { _, _ = admin.ForceRelease(context.Background(), b.other, a.Key) }) // or a test that failed would not end
 				test(b)
 			})
 		}
