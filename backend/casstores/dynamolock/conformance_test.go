@@ -32,7 +32,7 @@ func table(t *testing.T, db *dynamodb.Client, name, key string) {
 
 func client(t *testing.T) *dynamodb.Client {
 	url := mototest.Start(t)
-	return dynamodb.New(dynamodb.Options{Region: "us-east-1", BaseEndpoint: &url, Credentials: credentials.NewStaticCredentialsProvider("x", "x", "")})
+	return dynamodb.New(dynamodb.Options{Region: "us-east-1", BaseEndpoint: &url, HTTPClient: mototest.Client(), Credentials: credentials.NewStaticCredentialsProvider("x", "x", "")})
 }
 
 func TestConformance(t *testing.T) {

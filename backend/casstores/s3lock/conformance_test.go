@@ -24,7 +24,7 @@ var bucket = "locks"
 func client(t *testing.T) *s3.Client {
 	t.Helper()
 	u := mototest.Start(t)
-	c := s3.New(s3.Options{Region: "us-east-1", BaseEndpoint: &u, UsePathStyle: true, Credentials: credentials.NewStaticCredentialsProvider("x", "x", "")})
+	c := s3.New(s3.Options{Region: "us-east-1", BaseEndpoint: &u, HTTPClient: mototest.Client(), UsePathStyle: true, Credentials: credentials.NewStaticCredentialsProvider("x", "x", "")})
 	if _, err := c.CreateBucket(t.Context(), &s3.CreateBucketInput{Bucket: &bucket}); err != nil {
 		t.Fatal(err)
 	}
