@@ -95,7 +95,7 @@ func New(s Store, cfg Config) driver.Backend {
 		leaving: make(map[string]chan struct{}), unsure: make(map[string]bool), watchers: make(map[string]*watcher),
 	}
 	b.messenger, _ = s.(Messenger)
-	b.ctx, b.stop = context.WithCancel(context.Background())
+	b.ctx, b.stop = context.WithCancel(context.Background()) //nolint:forbidigo // ends with Close
 	b.line = cellLine{b}
 	if t, ok := s.(Tickets); ok {
 		b.line = ticketLine{t}

@@ -294,3 +294,25 @@ func TestReleaseInDoubt(t *testing.T) {
 		}
 	}
 }
+
+// The count follows the clock: the tokens rise, even if a process that knows no other gets the
+// key after the store has lost its cell.
+func TestTokensRiseOverALostCell(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer()
+		last := uint64(0)
+		for i := range 3 {
+			p := &process{queuer: s.open("").(queuer), id: i}
+			r := p.request("key")
+			r.Tokens = driver.MaxTokens
+			g, err := p.TryAcquire(t.Context(), r)
+			if err != nil || g.Token <= last {
+				t.Errorf("token %d after %d, %v", g.Token, last, err)
+			}
+			last = g.LastToken
+			s.drop("key")
+			_ = p.Close()
+			time.Sleep(2 * time.Millisecond)
+		}
+	})
+}

@@ -232,3 +232,14 @@ func (t tickets) OldestTickets(ctx context.Context, key string, n int) (values [
 	})
 	return values, err
 }
+
+// reconnect tells all that listen that messages may have been lost.
+func (s *server) reconnect() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, all := range s.topics {
+		for _, f := range all {
+			go f(nil)
+		}
+	}
+}

@@ -41,16 +41,14 @@ func (b *backend) newWaiter(owner string) *waiter {
 	return w
 }
 
-// endWait forgets the waiter of the owner, and reports whether it may have had a place.
-func (b *backend) endWait(owner string) (placed bool) {
+// endWait forgets the waiter of the owner.
+func (b *backend) endWait(owner string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	w := b.waiters[owner]
-	delete(b.waiters, owner)
-	if w != nil && w.timer != nil {
+	if w := b.waiters[owner]; w != nil && w.timer != nil {
 		w.timer.Stop()
 	}
-	return w != nil && w.placed
+	delete(b.waiters, owner)
 }
 
 func (w *waiter) mustJoin() bool {

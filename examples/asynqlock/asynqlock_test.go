@@ -47,7 +47,7 @@ func TestSchedule(t *testing.T) {
 	var processes []process
 	for range 2 {
 		p := process{enqueued: make(chan bool, 100)}
-		locker := testkit.NewLocker(t, redislock.New(server.Client(t)), distlock.Config{})
+		locker := testkit.NewLocker(t, redislock.New(server.Client(t), redislock.Config{}), distlock.Config{})
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() {

@@ -11,7 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/distlock-go/distlock/backend/casstores/dynamolock"
-	"github.com/distlock-go/distlock/backend/casstores/internal/mototest"
+	"github.com/distlock-go/distlock/backend/casstores/internal/test/mototest"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/testmode"
 	"github.com/distlock-go/distlock/locktest"
@@ -32,7 +32,7 @@ func table(t *testing.T, db *dynamodb.Client, name, key string) {
 
 func client(t *testing.T) *dynamodb.Client {
 	url := mototest.Start(t)
-	return dynamodb.New(dynamodb.Options{Region: "us-east-1", BaseEndpoint: &url, Credentials: credentials.NewStaticCredentialsProvider("x", "x", "")})
+	return dynamodb.New(dynamodb.Options{Region: "us-east-1", BaseEndpoint: &url, HTTPClient: mototest.Client(), Credentials: credentials.NewStaticCredentialsProvider("x", "x", "")})
 }
 
 func TestConformance(t *testing.T) {

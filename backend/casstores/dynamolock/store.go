@@ -75,7 +75,7 @@ func (s *store) check(ctx context.Context) error {
 	if s.checked.Load() {
 		return nil
 	}
-	out, err := s.db.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &s.cfg.Table}, once)
+	out, err := s.db.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &s.cfg.Table})
 	if err != nil {
 		return s.fail("describe", err)
 	}
@@ -111,7 +111,7 @@ func (s *store) Load(ctx context.Context, key string) ([]byte, string, error) {
 	if err := s.check(ctx); err != nil {
 		return nil, "", err
 	}
-	out, err := s.db.GetItem(ctx, &dynamodb.GetItemInput{TableName: &s.cfg.Table, ConsistentRead: aws.Bool(true), Key: attributes{"k": text(key)}}, once)
+	out, err := s.db.GetItem(ctx, &dynamodb.GetItemInput{TableName: &s.cfg.Table, ConsistentRead: aws.Bool(true), Key: attributes{"k": text(key)}})
 	if err != nil {
 		return nil, "", s.fail("read", err)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
-	"github.com/distlock-go/distlock/backend/casstores/internal/mototest"
+	"github.com/distlock-go/distlock/backend/casstores/internal/test/mototest"
 	"github.com/distlock-go/distlock/backend/casstores/s3lock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/testkit"
@@ -24,7 +24,7 @@ var bucket = "locks"
 func client(t *testing.T) *s3.Client {
 	t.Helper()
 	u := mototest.Start(t)
-	c := s3.New(s3.Options{Region: "us-east-1", BaseEndpoint: &u, UsePathStyle: true, Credentials: credentials.NewStaticCredentialsProvider("x", "x", "")})
+	c := s3.New(s3.Options{Region: "us-east-1", BaseEndpoint: &u, HTTPClient: mototest.Client(), UsePathStyle: true, Credentials: credentials.NewStaticCredentialsProvider("x", "x", "")})
 	if _, err := c.CreateBucket(t.Context(), &s3.CreateBucketInput{Bucket: &bucket}); err != nil {
 		t.Fatal(err)
 	}

@@ -107,7 +107,7 @@ func status(err error) int {
 
 // Load implements caslock.Store.
 func (s *store) Load(ctx context.Context, key string) ([]byte, string, error) {
-	out, err := s.c.GetObject(ctx, &s3.GetObjectInput{Bucket: &s.cfg.Bucket, Key: s.name(key)}, once)
+	out, err := s.c.GetObject(ctx, &s3.GetObjectInput{Bucket: &s.cfg.Bucket, Key: s.name(key)})
 	if status(err) == http.StatusNotFound && !strings.Contains(err.Error(), "NoSuchBucket") {
 		return nil, "", nil
 	}

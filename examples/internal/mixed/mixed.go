@@ -62,7 +62,7 @@ func Run(t *testing.T, kinds ...func(ctx context.Context, job Job) error) {
 func Redis(t *testing.T) (*redistest.Server, *distlock.Locker) {
 	t.Helper()
 	server := redistest.Start(t)
-	return server, testkit.NewLocker(t, redislock.New(server.Client(t)), distlock.Config{})
+	return server, testkit.NewLocker(t, redislock.New(server.Client(t), redislock.Config{}), distlock.Config{})
 }
 
 // Theirs takes the lock of another library with the commands that it sends, for a

@@ -3,6 +3,7 @@ package mototest
 
 import (
 	"net"
+	"net/http"
 	"os/exec"
 	"testing"
 	"time"
@@ -46,4 +47,9 @@ func Start(t *testing.T) string {
 		return err == nil
 	})
 	return "http://" + addr
+}
+
+// Client returns a client whose connections have one request each, as moto closes them.
+func Client() *http.Client {
+	return &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 }
