@@ -63,6 +63,10 @@ func conform(t *testing.T, f locktest.Features, start func(t *testing.T) *fleet)
 	}
 }
 
+// Row 8 (redlock): the same owner gets the same grant again, a renewal and a release
+// that are repeated find no loss, and a late copy takes nothing from the next holder.
+// Fails if a repeated request of an owner is refused, or if the server forgets who has
+// released.
 func TestConformanceVirtual(t *testing.T) {
 	conform(t, locktest.Features{Bubble: true}, func(t *testing.T) *fleet { return virtualFleet(t, 3) })
 }

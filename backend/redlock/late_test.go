@@ -2,74 +2,14 @@ package redlock_test
 
 import (
 	"bytes"
-	"context"
-	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/distlock-go/distlock/backend/redlock"
-	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/spoilnet"
 	"github.com/distlock-go/distlock/internal/test/testkit"
-	"github.com/distlock-go/distlock/internal/test/testmode"
 )
-
-// The replies of a majority are lost after a lock was renewed, and after it was
-// released: a repeated renewal keeps it, and a repeated release does not affect the
-// next lock.
-//
-// Row 8 (redlock): a repeated renewal succeeds, and a repeated release does not affect
-// the next lock. Fails if a release does not check the owner.
-func TestLostRenewalAndRelease(t *testing.T) {
-	testmode.Long(t)
-	t.Parallel()
-	f := realFleet(t, 3)
-	b, networks := spoilt(t, f, 2*time.Second)
-	f.warm(t, b)
-	other := f.backend(t)
-	g := f.everywhere(t, b, request())
-	deafen := func() {
-		for _, n := range networks[:2] {
-			n.Deafen()
-		}
-	}
-
-	deafen()
-	if got := testkit.Renewed(t, b, g).Status; got != driver.Unknown {
-		t.Errorf("a renewal without a majority: %v", got)
-	}
-	for _, n := range networks {
-		n.Kill()
-	}
-	testkit.Eventually(t, "it is renewed", func() bool {
-		got := testkit.Renewed(t, b, g).Status
-		if got == driver.Lost {
-			t.Fatal("the renewal denies its own lock")
-		}
-		return got == driver.Renewed
-	})
-	// Otherwise the release might use other connections than those without replies.
-	testkit.Eventually(t, "all nodes answer", func() bool { return b.InFlight() == 0 && f.have(lockKey, g.Owner) == 3 })
-
-	deafen()
-	if err := b.Release(t.Context(), g); err == nil || errors.Is(err, driver.ErrLost) {
-		t.Errorf("a release without a majority: %v", err)
-	}
-	f.allFree(t)
-	next := f.everywhere(t, other, request())
-	for _, n := range networks {
-		n.Kill()
-	}
-	testkit.Eventually(t, "the release is answered", func() bool {
-		err := b.Release(context.Background(), g)
-		return err == nil || errors.Is(err, driver.ErrLost)
-	})
-	quiet(t, b)
-	f.mustHave(t, next.Owner, 3)
-	testkit.MustRelease(t, other, next)
-	f.settled(t, other)
-}
 
 // Two nodes lose the replies to an attempt, which is rolled back with a tombstone
 // there. When nothing is in flight any more, the owner tries again: the tombstone does
@@ -93,30 +33,6 @@ func TestVirtualTriesAgainLater(t *testing.T) {
 		if n := b.Owners(); n != 0 {
 			t.Errorf("%d owners are known", n)
 		}
-	})
-}
-
-// An attempt is delayed in the network and arrives after its owner has released: it is
-// refused, and another owner can have the key.
-func TestVirtualOvertakenAttempt(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := virtualFleet(t, 3)
-		b, networks := spoilt(t, f, 2*time.Second)
-		f.warm(t, b)
-
-		r := request()
-		networks[0].HoldAt(callOf(redlock.AcquireHash))
-		g := testkit.MustTry(t, b, r) // a quorum of the other two
-		testkit.MustRelease(t, b, g)
-		testkit.Eventually(t, "the node that did not answer has a tombstone of the owner", func() bool {
-			return f.admins[0].Exists(t.Context(), "{"+lockKey+"}:gone:"+r.Owner).Val() == 1
-		})
-		deliver(t, networks[0])
-		// The server handles connections in order of arrival; the next attempt comes after
-		// the delayed one.
-		next := f.everywhere(t, b, request())
-		testkit.MustRelease(t, b, next)
-		f.settled(t, b)
 	})
 }
 
@@ -145,8 +61,8 @@ func TestVirtualOvertakenTakeBack(t *testing.T) {
 	})
 }
 
-// A lock is restored on a node without it, and the request is delayed in the network. It
-// arrives when the owner has released: the node refuses it.
+// A lock is restored on a node without it, and the request is delayed in the network.
+// It arrives when the owner has released: the node refuses it.
 func TestVirtualOvertakenRestoration(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := virtualFleet(t, 3)
