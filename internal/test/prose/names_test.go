@@ -180,7 +180,7 @@ func TestKnown(t *testing.T) {
 	t.Parallel()
 	names := declared(t)
 	for s, want := range map[string]bool{
-		"Locker.acquire": true, "Locker.acquires": false, "driver.Queuer.Acquire": true, "driver.Queuers": false,
+		"Locker.acquire": true, "Locker.acquires": false, "driver.Queuer.Enqueue": true, "driver.Queuers": false,
 		"redislock.backend.Release(ctx, g)": true, "*Lease": true, "grant_next": true, "grant_last": false, "time.Sleep": true,
 		"testing/synctest": true, "backend/redislock/lua/*.lua": true, "backend/redislock/lua/queue.lua": false,
 		"acquire.go": true, "acquired.go": false, "make lint": true, "make lunch": false, "go test -run TestLayers .": true,
