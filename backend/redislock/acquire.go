@@ -47,7 +47,7 @@ func (b *backend) Enqueue(ctx context.Context, r driver.Request) (driver.Grant, 
 // channel.
 func (b *backend) Turn(ctx context.Context, r driver.Request) <-chan driver.Grant {
 	b.inbox.open()
-	return b.inbox.watch(ctx, r.Owner)
+	return b.inbox.watch(ctx, r.Owner, b.grantOf)
 }
 
 // grantOf returns the grant in a message, if the function may start before the claim.

@@ -75,7 +75,6 @@ func New(client redis.UniversalClient, cfg Config) driver.Backend {
 	if !cfg.FreeRelease {
 		args.pass = args.claim
 	}
-	b.inbox.grantOf = b.grantOf
 	b.dispatcher = newDispatcher(b.calls, b.topology, args, b.replicas)
 	return b
 }

@@ -29,11 +29,6 @@ type inbox struct {
 	listener *rediskit.Listener // nil if there is none
 	opened   sync.Once
 
-	// grantOf returns the grant in a message to the owner of a request. Its last
-	// attempt was refused: that was sent at the time asked, and these tokens were
-	// issued before.
-	grantOf func(r driver.Request, m message, asked time.Time, issued uint64) driver.Grant
-
 	mu      sync.Mutex
 	waiters map[string]*waiter // by owner
 }
@@ -55,6 +50,10 @@ type message struct {
 	tokens string        // the tokens and whether others wait: see granted
 }
 
+// grantOf returns the grant in a message to the owner of a request, or the zero value. Its
+// last attempt was refused: it was sent at the time asked, and issued is the last token then.
+type grantOf func(r driver.Request, m message, asked time.Time, issued uint64) driver.Grant
+
 // waiter is an owner that may have a place in a queue. It ends with a grant, with the
 // context of its watch, or with Release.
 type waiter struct {
@@ -66,6 +65,7 @@ type waiter struct {
 	asked  time.Time         // when the attempt was sent that was refused last
 	issued uint64            // the last token that was issued before that refusal
 	turn   chan driver.Grant // has room for one; nil before the watch
+	grant  grantOf           // of the watch
 	came   *message          // before the watch, or nil
 	look   *time.Timer       // of the watch
 }
@@ -116,7 +116,7 @@ func (w *waiter) refused(asked time.Time, issued uint64) {
 
 // watch returns the channel of an owner's waiter, or nil if it has none. The channel
 // receives a value every third of the time after which the queue is deleted, too.
-func (in *inbox) watch(ctx context.Context, owner string) <-chan driver.Grant {
+func (in *inbox) watch(ctx context.Context, owner string, grant grantOf) <-chan driver.Grant {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	w := in.waiters[owner]
@@ -126,7 +126,7 @@ func (in *inbox) watch(ctx context.Context, owner string) <-chan driver.Grant {
 	if w.turn == nil {
 		w.look = time.AfterFunc(queueTTL/3, func() { in.tell(owner, message{}) })
 	}
-	w.turn = make(chan driver.Grant, 1)
+	w.turn, w.grant = make(chan driver.Grant, 1), grant
 	if w.came != nil {
 		w.send(*w.came)
 	}
@@ -200,7 +200,7 @@ func (w *waiter) send(m message) {
 		}
 		return
 	}
-	g := w.in.grantOf(w.request, m, w.asked, w.issued)
+	g := w.grant(w.request, m, w.asked, w.issued)
 	if g.Owner != "" {
 		select {
 		case <-w.turn:
