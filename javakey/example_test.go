@@ -29,8 +29,8 @@ func Example() {
 func ExampleAspect() {
 	l := distlock.New(memlock.New(), distlock.Config{})
 	defer l.Close()
-	// @DistributedLock(prefix = "my-", value = "test", paramLock = true, keyTimeout = 3000)
-	// void pay(String customer, int order)
+	// @DistributedLock(prefix = "my-", value = "test", paramLock = true, keyTimeout =
+	// 3000) void pay(String customer, int order)
 	pay := wiring.Bind(l, distlock.Opts{
 		Prefix: "my-", Value: "test", ParamLock: true, KeyTimeout: 3 * time.Second, KeyFormat: javakey.Aspect,
 	})

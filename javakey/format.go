@@ -3,8 +3,8 @@
 //
 //	distlock.Opts{Prefix: "my-", Value: "test", ParamLock: true, KeyFormat: javakey.Aspect}
 //
-// The functions are for KeyFormat of distlock.Opts. Code that takes a lock by its key can call
-// them:
+// The functions are for KeyFormat of distlock.Opts. Code that takes a lock by its key
+// can call them:
 //
 //	key, err := javakey.Aspect("my-test", orderID)
 //
@@ -23,9 +23,9 @@ import (
 
 // Aspect makes the key of the aspect for Spring that is often copied under the name
 // @DistributedLock: prefix + value, then "-" and the hash code of each argument that is
-// not null, then "-locks". A []any is a list of arguments, any other value is one argument;
-// see [HashCode]. An argument that is a List is a slice of another type, such as []string,
-// or an element of the []any.
+// not null, then "-locks". A []any is a list of arguments, any other value is one
+// argument; see [HashCode]. An argument that is a List is a slice of another type, such
+// as []string, or an element of the []any.
 //
 // Different arguments may have one hash code, and then they have one lock, as in Java.
 func Aspect(base string, params any) (string, error) {
@@ -47,10 +47,11 @@ func Aspect(base string, params any) (string, error) {
 	return string(append(key, "-locks"...)), nil
 }
 
-// Lock4j makes the key of @Lock4j with its own key builder and key prefix: "lock4j:", the
-// name, "#", and the values of the keys with "." between them. The base is the name. A []any
-// is several values, any other value is one. They may be strings, integers, bools, and nil
-// among others; what Java makes of the rest is not the text that Go makes of it.
+// Lock4j makes the key of @Lock4j with its own key builder and key prefix: "lock4j:",
+// the name, "#", and the values of the keys with "." between them. The base is the
+// name. A []any is several values, any other value is one. They may be strings,
+// integers, bools, and nil among others; what Java makes of the rest is not the text
+// that Go makes of it.
 func Lock4j(base string, params any) (string, error) {
 	var texts []string
 	for _, p := range arguments(params) {
@@ -63,8 +64,8 @@ func Lock4j(base string, params any) (string, error) {
 	return "lock4j:" + base + "#" + strings.Join(texts, "."), nil
 }
 
-// ShedLock makes the keys of ShedLock's provider for Redis: "job-lock:", the environment, ":"
-// and the name, which is the base. They have no parameters.
+// ShedLock makes the keys of ShedLock's provider for Redis: "job-lock:", the
+// environment, ":" and the name, which is the base. They have no parameters.
 func ShedLock(environment string) func(base string, params any) (key string, err error) {
 	return func(base string, params any) (string, error) {
 		if params != nil {
@@ -109,10 +110,10 @@ func javaText(v any) (string, error) {
 	}
 }
 
-// AspectDefaults returns what an annotation of the aspect means where it sets nothing: a lease
-// of 1 s, three attempts, 500 ms between them, and the key of [Aspect]. Set Prefix and Value,
-// and the fields for which the annotation has attributes; its retryCount 0 is RetryCount 0, no
-// limit.
+// AspectDefaults returns what an annotation of the aspect means where it sets nothing:
+// a lease of 1 s, three attempts, 500 ms between them, and the key of [Aspect]. Set
+// Prefix and Value, and the fields for which the annotation has attributes; its
+// retryCount 0 is RetryCount 0, no limit.
 func AspectDefaults() distlock.Opts {
 	return distlock.Opts{
 		KeyTimeout:    time.Second,

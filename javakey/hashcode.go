@@ -19,9 +19,10 @@ import (
 //   - nil: null; its hash code in a List is 0
 //   - a type with a method HashCode() int32: what it returns
 //
-// Pointers are followed. Anything else is refused, and so is a type with a method String or
-// MarshalText, such as a UUID or an enum: most other classes of Java have a hash code of
-// their own, or one that differs between processes. So has an array by itself.
+// Pointers are followed. Anything else is refused, and so is a type with a method
+// String or MarshalText, such as a UUID or an enum: most other classes of Java have a
+// hash code of their own, or one that differs between processes. So has an array by
+// itself.
 func HashCode(v any) (int32, error) { return hashCode(reflect.ValueOf(v), 0) }
 
 func hashCode(v reflect.Value, depth int) (int32, error) {
@@ -125,12 +126,13 @@ func hashList(list reflect.Value, depth int) (int32, error) {
 // maxNesting keeps values that contain themselves from being followed without end.
 const maxNesting = 64
 
-// hashCoder is a value with a hash code of its own, such as that of a class of the user.
+// hashCoder is a value with a hash code of its own, such as that of a class of the
+// user.
 type hashCoder interface{ HashCode() int32 }
 
-// resolve follows pointers and interfaces. The result is not valid if v stands for null. A
-// type with a text of its own is refused: the kind below it, such as the array of a UUID or the
-// number of an enum, does not say what the class in Java is.
+// resolve follows pointers and interfaces. The result is not valid if v stands for
+// null. A type with a text of its own is refused: the kind below it, such as the array
+// of a UUID or the number of an enum, does not say what the class in Java is.
 func resolve(v reflect.Value) (reflect.Value, error) {
 	for range maxNesting {
 		if !v.IsValid() {

@@ -51,7 +51,8 @@ func useShared(t *testing.T, s server, b *redislock.Backend, inspect bool) error
 	return b.Release(t.Context(), g)
 }
 
-// The rules in doc.go are sufficient, and each is necessary. So are those for inspection.
+// The rules in doc.go are sufficient, and each is necessary. So are those for
+// inspection.
 func TestACL(t *testing.T) {
 	s := realServer(t)
 	use := func(rules []string, inspect bool) error {
@@ -103,9 +104,9 @@ func TestACL(t *testing.T) {
 	}, func(rules []string) error { return use(rules, true) })
 }
 
-// With a clock of its own, a user needs no rights beside those for its prefix. It can neither move
-// the tokens of others nor stop their locks. Fails if a Backend uses another clock than that of
-// Clock.
+// With a clock of its own, a user needs no rights beside those for its prefix. It can
+// neither move the tokens of others nor stop their locks. Fails if a Backend uses
+// another clock than that of Clock.
 func TestACLOfOneClock(t *testing.T) {
 	t.Parallel()
 	s := realServer(t)

@@ -17,16 +17,16 @@ import (
 	"github.com/distlock-go/distlock/internal/clock"
 )
 
-// TryAcquire makes one attempt, in one round trip. It fails with a [*driver.HeldError] if
-// another owner has the key. It also fails if the key is free but others wait for it; then
-// it grants the key to the first of them.
+// TryAcquire makes one attempt, in one round trip. It fails with a [*driver.HeldError]
+// if another owner has the key. It also fails if the key is free but others wait for
+// it; then it grants the key to the first of them.
 func (b *backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	g, _, err := b.attempt(ctx, r, modeTry, nil)
 	return g, err
 }
 
-// Enqueue implements [driver.Queuer]. If the key contains a lock of another kind, it takes no
-// place.
+// Enqueue implements [driver.Queuer]. If the key contains a lock of another kind, it
+// takes no place.
 func (b *backend) Enqueue(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	w := b.inbox.waiterOf(r)
 	asked := time.Now()
@@ -43,20 +43,21 @@ func (b *backend) Enqueue(ctx context.Context, r driver.Request) (driver.Grant, 
 }
 
 // Turn implements [driver.Waker]. The channel receives the grant as soon as the message
-// arrives that the key was granted to the owner. An owner without a place has no channel.
+// arrives that the key was granted to the owner. An owner without a place has no
+// channel.
 func (b *backend) Turn(ctx context.Context, r driver.Request) <-chan driver.Grant {
 	b.inbox.open()
-	return b.inbox.watch(ctx, r.Owner)
+	return b.inbox.watch(ctx, r.Owner, b.grantOf)
 }
 
-// grantOf returns the grant in a message, if the function may start before the claim. The
-// key is the owner's for the claim window, and the first renewal is the claim.
+// grantOf returns the grant in a message, if the function may start before the claim.
+// The key is the owner's for the claim window, and the first renewal is the claim.
 //
-// The message itself says nothing about when the server began to count: it may be late. But
-// the attempt before was refused, and was sent at the time asked. So the claim window began
-// after that, if the message is newer than the refusal: then the tokens are larger than those
-// that were issued before. If less than half of the claim window is left, or if replicas have
-// to confirm the lock, the next attempt claims the key.
+// The message itself says nothing about when the server began to count: it may be late.
+// But the attempt before was refused, and was sent at the time asked. So the claim
+// window began after that, if the message is newer than the refusal: then the tokens
+// are larger than those that were issued before. If less than half of the claim window
+// is left, or if replicas have to confirm the lock, the next attempt claims the key.
 func (b *backend) grantOf(r driver.Request, m message, asked time.Time, issued uint64) driver.Grant {
 	if m.tokens == "" || !r.Renews || b.replicas.n > 0 {
 		return driver.Grant{}
@@ -89,8 +90,8 @@ func (b *backend) Extend(ctx context.Context, g driver.Grant, tokens int) (drive
 
 var errExtendShared = fmt.Errorf("redislock: only an exclusive lock can be extended: %w", driver.ErrNotAcquired)
 
-// attempt runs acquire.lua once. If another owner has the key, it returns a HeldError, and
-// the last token that was issued before.
+// attempt runs acquire.lua once. If another owner has the key, it returns a HeldError,
+// and the last token that was issued before.
 func (b *backend) attempt(ctx context.Context, r driver.Request, mode string, w *waiter) (_ driver.Grant, issued uint64, _ error) {
 	if err := b.checkRequest(r); err != nil {
 		return driver.Grant{}, 0, err
@@ -107,7 +108,8 @@ func (b *backend) attempt(ctx context.Context, r driver.Request, mode string, w 
 	a := b.dispatcher.do(ctx, &request{
 		script: acquireScript, key: r.Key, owner: r.Owner, share: share(r.Mode, r.Permits),
 		ttl: r.TTL.Milliseconds(), mode: mode, tokens: r.Tokens, once: mode == modeTry || b.replicas.n > 0, waiter: w,
-		// A script that is still on its way could give back what a plain attempt has taken.
+		// A script that is still on its way could give back what a plain attempt has
+		// taken.
 		plain: mode == modeEnqueue && r.TTL <= maxPlainTTL && b.inDoubt.Of(r.Owner) == 0,
 	})
 	if !a.OutcomeKnown {
@@ -163,9 +165,10 @@ func (b *backend) parseReply(r driver.Request, a dispatch.Result[reply]) (_ driv
 	return driver.Grant{}, 0, fmt.Errorf("redislock: acquire answered %q", a.Value.line)
 }
 
-// granted parses what follows the 1 of a grant: the last token that was issued before, the
-// last one of this grant, and whether others wait. It also reports whether the last token is
-// the server's time: a repeated grant and a clock that was set back issue few tokens.
+// granted parses what follows the 1 of a grant: the last token that was issued before,
+// the last one of this grant, and whether others wait. It also reports whether the last
+// token is the server's time: a repeated grant and a clock that was set back issue few
+// tokens.
 func granted(r driver.Request, rest string) (g driver.Grant, clock, ok bool) {
 	before, rest, _ := strings.Cut(rest, " ")
 	last, others, _ := strings.Cut(rest, " ")
@@ -179,15 +182,16 @@ func granted(r driver.Request, rest string) (g driver.Grant, clock, ok bool) {
 	return g, l-b > maxPlainTokens, true
 }
 
-// grant returns the grant of an attempt that has issued the tokens after before, up to last.
+// grant returns the grant of an attempt that has issued the tokens after before, up to
+// last.
 func grant(r driver.Request, before, last uint64) driver.Grant {
 	g := r.Grant()
 	g.Token, g.LastToken = max(before+1, last-min(last, uint64(max(r.Tokens, 1))-1)), last
 	return g
 }
 
-// parseRefusal parses what follows the 0 of a refusal: see refusal.lua. It returns nil if it
-// cannot be parsed.
+// parseRefusal parses what follows the 0 of a refusal: see refusal.lua. It returns nil
+// if it cannot be parsed.
 func parseRefusal(rest string) (held *driver.HeldError, issued uint64) {
 	words := strings.Fields(rest)
 	if len(words) < 2 {
@@ -256,8 +260,8 @@ func (b *backend) checkKey(key string) error {
 	return nil
 }
 
-// share returns how scripts are told what an owner asks for: "r" is to read, "p3" is one
-// of three permits, "" is an exclusive lock.
+// share returns how scripts are told what an owner asks for: "r" is to read, "p3" is
+// one of three permits, "" is an exclusive lock.
 func share(m driver.Mode, permits int) string {
 	switch {
 	case permits > 0:

@@ -32,20 +32,23 @@ type backend struct {
 	closed     func()
 }
 
-// ownConnections is how many connections of its own a Backend has to a server at most: one for
-// each message in flight.
+// ownConnections is how many connections of its own a Backend has to a server at most:
+// one for each message in flight.
 const ownConnections = dispatch.MaxInFlight
 
-// lookConnections is how many more are for inspection, and for what the Locker tells of holders.
+// lookConnections is how many more are for inspection, and for what the Locker tells of
+// holders.
 const lookConnections = 4
 
-// New returns a [driver.Backend] that keeps locks in the Redis of the client: one server, a master
-// that Sentinel watches, a Cluster, or a Ring. The client may have any settings. The
-// caller closes it, after the Backend. New panics if the client is nil, and if cfg is invalid.
+// New returns a [driver.Backend] that keeps locks in the Redis of the client: one
+// server, a master that Sentinel watches, a Cluster, or a Ring. The client may have any
+// settings. The caller closes it, after the Backend. New panics if the client is nil,
+// and if cfg is invalid.
 //
-// A Backend opens connections of its own: as many as it needs, up to sixteen to each server for
-// locks and four for inspection, and one to receive messages when an acquisition has to wait. So
-// an application that uses up the pool of its client loses no lease. Close closes them.
+// A Backend opens connections of its own: as many as it needs, up to sixteen to each
+// server for locks and four for inspection, and one to receive messages when an
+// acquisition has to wait. So an application that uses up the pool of its client loses
+// no lease. Close closes them.
 func New(client redis.UniversalClient, cfg Config) driver.Backend {
 	if v := reflect.ValueOf(client); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 		panic("redislock: nil client")
@@ -72,7 +75,6 @@ func New(client redis.UniversalClient, cfg Config) driver.Backend {
 	if !cfg.FreeRelease {
 		args.pass = args.claim
 	}
-	b.inbox.grantOf = b.grantOf
 	b.dispatcher = newDispatcher(b.calls, b.topology, args, b.replicas)
 	return b
 }

@@ -177,8 +177,8 @@ var (
 	mustRelease = testkit.MustRelease
 )
 
-// mustBeLost releases what the owner has lost. A release that was sent twice, because a slow
-// machine was late with the first answer, is no loss, so it may take another one.
+// mustBeLost releases what the owner has lost. A release that was sent twice, because a
+// slow machine was late with the first answer, is no loss, so it may take another one.
 func mustBeLost(t testing.TB, b *redislock.Backend, g driver.Grant) {
 	t.Helper()
 	testkit.Eventually(t, "a release tells the loss", func() bool { return errors.Is(b.Release(t.Context(), g), driver.ErrLost) })

@@ -20,7 +20,8 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testmode"
 )
 
-// atOnce calls f with 0 to n-1, each in a goroutine of its own, and waits for all of them.
+// atOnce calls f with 0 to n-1, each in a goroutine of its own, and waits for all of
+// them.
 func atOnce(n int, f func(i int)) {
 	var all sync.WaitGroup
 	for i := range n {
@@ -103,7 +104,8 @@ func (s server) scriptCalls(t testing.TB) int {
 	return n
 }
 
-// Concurrent calls share scripts. That each gets its own result is in isolation_test.go.
+// Concurrent calls share scripts. That each gets its own result is in
+// isolation_test.go.
 func TestCallsThatMeetShareScripts(t *testing.T) {
 	s := realServer(t)
 	b := newBackend(t, s.Client, redislock.Config{OpTimeout: 20 * time.Second})

@@ -12,8 +12,8 @@ import (
 )
 
 // calls runs network operations. An operation returns when it is done, when its context
-// ends or when the limit has passed. It runs on a goroutine of its own, which is abandoned
-// if it is late: dispatcher explains why.
+// ends or when the limit has passed. It runs on a goroutine of its own, which is
+// abandoned if it is late: dispatcher explains why.
 type calls struct {
 	own    *rediskit.OwnPool // for what is done with locks
 	looks  *rediskit.OwnPool // for what looks at them
@@ -23,8 +23,8 @@ type calls struct {
 	background *rediskit.Background
 }
 
-// noAnswer returns the error of an operation that the server did not answer in time. It is
-// not an error of a context, because the caller's context has not ended.
+// noAnswer returns the error of an operation that the server did not answer in time. It
+// is not an error of a context, because the caller's context has not ended.
 func (c *calls) noAnswer(s *rediskit.Server) error {
 	return s.NoAnswer(fmt.Errorf("no answer within the operation timeout of %v", c.limit), 2*c.limit)
 }
@@ -44,8 +44,8 @@ func causeUnknown(err error) bool {
 // anything with its caller that one of them writes to.
 type operation[T any] func(context.Context, redis.UniversalClient) (T, error)
 
-// call runs op over the connections of those who look. Errors name the first server of the
-// client.
+// call runs op over the connections of those who look. Errors name the first server of
+// the client.
 func call[T any](ctx context.Context, c *calls, op operation[T]) (T, error) {
 	return callAt(ctx, c, c.server, c.looks.Client(), op)
 }

@@ -7,16 +7,17 @@ import (
 )
 
 // defaultClock is the key with the last token that a server issued. A new token is the
-// server's time, but larger than the last one. So tokens rise for every key, and no lock needs
-// a counter of its own.
+// server's time, but larger than the last one. So tokens rise for every key, and no
+// lock needs a counter of its own.
 //
-// The clock is never deleted: if the server's time was set back by an hour, it is needed
-// for an hour. A server has one. In a Cluster, a script may only use keys of one slot, so
-// each slot that has locks has a clock, with a tag in its name.
+// The clock is never deleted: if the server's time was set back by an hour, it is
+// needed for an hour. A server has one. In a Cluster, a script may only use keys of one
+// slot, so each slot that has locks has a clock, with a tag in its name.
 const defaultClock = "distlock:clock"
 
-// slotClock returns the clock for the slot of a key. The slot in which the key clock is itself
-// has that one, so that a client that does not know of the Cluster uses the same.
+// slotClock returns the clock for the slot of a key. The slot in which the key clock is
+// itself has that one, so that a client that does not know of the Cluster uses the
+// same.
 func slotClock(clock, key string) string {
 	slot := slotOf(key)
 	if slot == slotOf(clock) {
@@ -25,7 +26,8 @@ func slotClock(clock, key string) string {
 	return clock + ":" + slotTags()[slot]
 }
 
-// slotTags returns a hash tag for each slot: the smallest number in that slot, in base 36.
+// slotTags returns a hash tag for each slot: the smallest number in that slot, in base
+// 36.
 var slotTags = sync.OnceValue(func() []string {
 	tags := make([]string, slots)
 	for n, missing := int64(0), slots; missing > 0; n++ {
@@ -38,8 +40,8 @@ var slotTags = sync.OnceValue(func() []string {
 	return tags
 })
 
-// isClock reports whether a key is the clock, that of a slot, or a key beside it that Ping
-// or checkServer uses.
+// isClock reports whether a key is the clock, that of a slot, or a key beside it that
+// Ping or checkServer uses.
 func isClock(key, clock string) bool {
 	rest, ok := strings.CutPrefix(key, clock)
 	return ok && (rest == "" || strings.HasPrefix(rest, ":{"))
@@ -47,8 +49,8 @@ func isClock(key, clock string) bool {
 
 const slots = 16384
 
-// slotOf returns the slot of a key, as the specification of Redis Cluster says: of the part
-// between the first brace and the next closing one, if there is such a part.
+// slotOf returns the slot of a key, as the specification of Redis Cluster says: of the
+// part between the first brace and the next closing one, if there is such a part.
 func slotOf(key string) uint16 {
 	if _, rest, ok := strings.Cut(key, "{"); ok {
 		if tag, _, ok := strings.Cut(rest, "}"); ok && tag != "" {

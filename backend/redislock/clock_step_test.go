@@ -136,9 +136,9 @@ func clockSteps() map[string][]step {
 	return all
 }
 
-// The server's clock is set back, by little or by much, before or after a release, while
-// the key is held, after its lease has ended, after a long rest: each token of the key is
-// larger than all before.
+// The server's clock is set back, by little or by much, before or after a release,
+// while the key is held, after its lease has ended, after a long rest: each token of
+// the key is larger than all before.
 func TestTokensRiseWhenTheClockIsSetBack(t *testing.T) {
 	t.Parallel()
 	clock := redistest.NewClock(t)
@@ -168,8 +168,8 @@ func TestTokensRiseOverAFailoverToASlowClock(t *testing.T) {
 	right, slow := redistest.NewClock(t), redistest.NewClock(t)
 	const behind, rest = -time.Hour, 16 * time.Minute
 	slow.Set(t, behind)
-	master, heir := right.Start(t), slow.Start(t)
-	heir.Follow(t, master)
+	master, replica := right.Start(t), slow.Start(t)
+	replica.Follow(t, master)
 	s := server{Client: master.Client(t), real: master}
 	b := newBackend(t, s.Client)
 
@@ -194,9 +194,9 @@ func TestTokensRiseOverAFailoverToASlowClock(t *testing.T) {
 	begin("released", use, use)
 	begin("held", take, func(u *user) { release(u); use(u) })
 	master.Replicated(t)
-	heir.Promote(t, master)
+	replica.Promote(t, master)
 
-	b = newBackend(t, heir.Client(t))
+	b = newBackend(t, replica.Client(t))
 	for i, u := range users {
 		u.bs = [2]*redislock.Backend{b, b}
 		t.Run(u.key, func(t *testing.T) {

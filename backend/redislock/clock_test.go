@@ -4,8 +4,8 @@ import (
 	"testing"
 )
 
-// The slots are those that the specification of Redis Cluster and CLUSTER KEYSLOT give, and
-// JedisClusterCRC16.getSlot of Jedis 7.5.3.
+// The slots are those that the specification of Redis Cluster and CLUSTER KEYSLOT give,
+// and JedisClusterCRC16.getSlot of Jedis 7.5.3.
 func TestSlotOf(t *testing.T) {
 	for key, want := range map[string]uint16{
 		"123456789": 12739, "foo": 12182, "{foo}:queue": 12182, "a{foo}b": 12182, "{}foo": 9500, "": 0,
@@ -17,8 +17,8 @@ func TestSlotOf(t *testing.T) {
 	}
 }
 
-// Each slot has a clock of its own in that slot, and processes of other versions must use
-// the same ones.
+// Each slot has a clock of its own in that slot, and processes of other versions must
+// use the same ones.
 func TestSlotClocks(t *testing.T) {
 	seen := make(map[string]bool)
 	for slot, tag := range slotTags() {

@@ -100,8 +100,8 @@ func TestSlotsMove(t *testing.T) {
 	nothingLeft(t, c.Masters...)
 }
 
-// movable returns a Cluster of two masters, a Backend, the slot of lockKey, its master and the
-// other one.
+// movable returns a Cluster of two masters, a Backend, the slot of lockKey, its master
+// and the other one.
 func movable(t *testing.T) (c *redistest.Cluster, b *redislock.Backend, slot int, from, to *redistest.Server) {
 	t.Helper()
 	testmode.Long(t)
@@ -115,7 +115,8 @@ func movable(t *testing.T) (c *redistest.Cluster, b *redislock.Backend, slot int
 	return c, b, slot, from, to
 }
 
-// The operation timeout is longer than go-redis tries: a release must not fail because a slot moves.
+// The operation timeout is longer than go-redis tries: a release must not fail because
+// a slot moves.
 //
 // Row 18 (redislock): calls outlast TRYAGAIN. Fails if a command that a Cluster refuses
 // temporarily is not sent again.
@@ -153,10 +154,10 @@ func TestRefusedForTheMoment(t *testing.T) {
 // is not sent again.
 func TestNamingEachOther(t *testing.T) {
 	_, b, slot, from, to := movable(t)
-	heir := to.Client(t).Do(t.Context(), "cluster", "myid").Val()
+	owner := to.Client(t).Do(t.Context(), "cluster", "myid").Val()
 	hand := func(at *redistest.Server) {
 		t.Helper()
-		noError(t, at.Client(t).Do(t.Context(), "cluster", "setslot", slot, "node", heir).Err())
+		noError(t, at.Client(t).Do(t.Context(), "cluster", "setslot", slot, "node", owner).Err())
 	}
 	hand(from)
 	got := make(chan error, 1)
@@ -201,8 +202,8 @@ func TestMasterStopped(t *testing.T) {
 	// A lease that ends if its renewals take as long as the timeout.
 	opts := distlock.Opts{KeyTimeout: 3 * limit, RetryInterval: 50 * time.Millisecond}
 
-	// Releases and renewals have connections of their own. The first of them asks any server
-	// for the slots, and that might be the one that is stopped.
+	// Releases and renewals have connections of their own. The first of them asks any
+	// server for the slots, and that might be the one that is stopped.
 	noError(t, testkit.MustAcquire(t, locker, "first", opts).Release(t.Context()))
 	leases := make(map[string]*distlock.Lease)
 	for _, keys := range on {

@@ -12,66 +12,71 @@ import (
 	"github.com/distlock-go/distlock/backend/internal/rediskit"
 )
 
-// Config configures the backend that [New] returns. Its zero value works. All processes that
-// share locks should have the same Config.
+// Config configures the backend that [New] returns. Its zero value works. All processes
+// that share locks should have the same Config.
 type Config struct {
 	// InboxPrefix begins the names of the channels on which waiting processes receive
-	// messages. Processes with different prefixes exclude each other too, but a waiter gets
-	// the lock later, by polling. The default is "distlock:inbox:".
+	// messages. Processes with different prefixes exclude each other too, but a waiter
+	// gets the lock later, by polling. The default is "distlock:inbox:".
 	InboxPrefix string
 
-	// Clock is the key with the last token, which all locks of a server share by default.
-	// Who may write it can end the order of tokens, and can stop all locks that use it. So
-	// programs that do not trust each other need a clock each: see "Access control" in the
-	// package comment. All programs that share a lock must use the same clock. Otherwise
-	// tokens of the lock may be out of order by 20 ms, or by more if the server's time is set
-	// back. It must not contain braces. In a Cluster the keys of the clocks begin with the
-	// name. The default is "distlock:clock".
+	// Clock is the key with the last token, which all locks of a server share by
+	// default. Who may write it can end the order of tokens, and can stop all locks
+	// that use it. So programs that do not trust each other need a clock each: see
+	// "Access control" in the package comment. All programs that share a lock must use
+	// the same clock. Otherwise tokens of the lock may be out of order by 20 ms, or by
+	// more if the server's time is set back. It must not contain braces. In a Cluster
+	// the keys of the clocks begin with the name. The default is "distlock:clock".
 	Clock string
 
-	// ClaimWindow is how long a lock that was granted to a waiter is kept for it, until it
-	// claims the lock. It must be longer than a message and a round trip take. A waiter that
-	// has died delays the waiters behind it by this time. The default is 500 ms.
+	// ClaimWindow is how long a lock that was granted to a waiter is kept for it, until
+	// it claims the lock. It must be longer than a message and a round trip take. A
+	// waiter that has died delays the waiters behind it by this time. The default is
+	// 500 ms.
 	ClaimWindow time.Duration
 
-	// OpTimeout is the time within which the server must answer an operation. Otherwise the
-	// operation fails, whatever the timeouts of the client are. The default is a second.
+	// OpTimeout is the time within which the server must answer an operation. Otherwise
+	// the operation fails, whatever the timeouts of the client are. The default is a
+	// second.
 	OpTimeout time.Duration
 
-	// Logger gets the warnings of this package: that the server may evict locks, and that a
-	// client has ten backends that are not closed. The default is [slog.Default].
+	// Logger gets the warnings of this package: that the server may evict locks, and
+	// that a client has ten backends that are not closed. The default is
+	// [slog.Default].
 	Logger *slog.Logger
 
 	// FreeRelease gives clients of other libraries that wait for the same keys a fair
 	// chance. A release then leaves the key free, and tells the first waiter to make an
-	// attempt: whoever comes first gets the key. By default a release passes the key to the
-	// first waiter inside the server, so a client that polls never finds it free while others
-	// wait. A hand-over inside the process is not affected: [distlock.Config.HandOverTime]
-	// limits it.
+	// attempt: whoever comes first gets the key. By default a release passes the key to
+	// the first waiter inside the server, so a client that polls never finds it free
+	// while others wait. A hand-over inside the process is not affected:
+	// [distlock.Config.HandOverTime] limits it.
 	//
-	// A waiter of this package that loses the race keeps its place in the queue, and tries
-	// again after its RetryInterval or at the next release. If the first waiter has died, the
-	// next one gets the key after its own RetryInterval.
+	// A waiter of this package that loses the race keeps its place in the queue, and
+	// tries again after its RetryInterval or at the next release. If the first waiter
+	// has died, the next one gets the key after its own RetryInterval.
 	//
 	// [distlock.Config.HandOverTime]: https://pkg.go.dev/github.com/distlock-go/distlock#Config
 	FreeRelease bool
 
-	// WaitReplicas is how many replicas must have confirmed a lock before an acquisition
-	// returns, so that the lock survives a failover to one of them. Renewals and releases do
-	// not wait. If fewer replicas confirm within WaitReplicasTimeout, the acquisition fails.
+	// WaitReplicas is how many replicas must have confirmed a lock before an
+	// acquisition returns, so that the lock survives a failover to one of them.
+	// Renewals and releases do not wait. If fewer replicas confirm within
+	// WaitReplicasTimeout, the acquisition fails.
 	//
-	// The backend sends WAIT on the connection that wrote the lock, because WAIT counts only
-	// the writes of its connection. So the client must be a [*redis.Client], a
+	// The backend sends WAIT on the connection that wrote the lock, because WAIT counts
+	// only the writes of its connection. So the client must be a [*redis.Client], a
 	// [*redis.ClusterClient] or a [*redis.Ring]. In a Cluster, an acquisition is not
 	// confirmed while its slot moves. The default is not to wait.
 	WaitReplicas int
 
-	// WaitReplicasTimeout must be shorter than OpTimeout. The default is half of OpTimeout.
+	// WaitReplicasTimeout must be shorter than OpTimeout. The default is half of
+	// OpTimeout.
 	WaitReplicasTimeout time.Duration
 }
 
-// withDefaults fills in the zero fields, and panics for those that make no sense with each
-// other or with the client.
+// withDefaults fills in the zero fields, and panics for those that make no sense with
+// each other or with the client.
 func (c Config) withDefaults(client redis.UniversalClient) Config {
 	c.InboxPrefix = cmp.Or(c.InboxPrefix, "distlock:inbox:")
 	c.Clock = cmp.Or(c.Clock, defaultClock)

@@ -27,9 +27,10 @@ const resend = 30 * time.Millisecond
 
 // The suite, over a network that loses and delays requests and replies.
 //
-// Row 8 (redislock): repeats get the same grant and the same tokens, and release only
-// their own lock. Fails if an owner is refused because of its own lock, or if a release
-// does not check the owner.
+// Row 8 (redislock): the same owner gets the same grant again, a renewal and a release
+// that are repeated find no loss, and a late copy takes nothing from the next holder.
+// Fails if a repeated request of an owner is refused, or if the server forgets who has
+// released.
 func TestConformanceVirtual(t *testing.T) {
 	redistest.Conform(t, locktest.Features{Bubble: true}, open(redislock.Config{}), open(redislock.Config{}), func(t *testing.T) func() redis.UniversalClient {
 		m := redistest.Virtual(t)
@@ -55,15 +56,16 @@ func TestConformanceCluster(t *testing.T) {
 	})
 }
 
-// The conformance suite passes over TLS with the documented permissions, the server never refuses
-// anything, and no password is logged.
+// The conformance suite passes over TLS with the documented permissions, the server
+// never refuses anything, and no password is logged.
 func TestConformanceACL(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
 	s := redistest.StartTLS(t, time.Now().Add(time.Hour))
 	noError(t, s.Client(t).Do(t.Context(), "acl", "setuser", "default", "resetpass", ">admin's").Err())
 	admin := s.Client(t, func(o *redis.Options) { o.Username, o.Password = "default", "admin's" })
-	// The documented rules for the keys of the suite, with those for hash tags and inspection.
+	// The documented rules for the keys of the suite, with those for hash tags and
+	// inspection.
 	rules := documentedRules(t)
 	for i, r := range rules {
 		rules[i] = strings.ReplaceAll(r, "shop:", "locktest:")

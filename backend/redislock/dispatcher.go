@@ -18,13 +18,13 @@ type batcher = dispatch.Batcher[*request, reply]
 // dispatcher runs scripts for single locks. It has one batcher for each server.
 //
 // The client may exceed the deadline of an operation: while go-redis waits for a reply,
-// it ignores cancellations and, by default, deadlines. So a batch runs on a goroutine of
-// its own, which is abandoned if it is late. A request that goes directly uses a copy of
-// the client with short timeouts: see package dispatch.
+// it ignores cancellations and, by default, deadlines. So a batch runs on a goroutine
+// of its own, which is abandoned if it is late. A request that goes directly uses a
+// copy of the client with short timeouts: see package dispatch.
 //
 // Every command is sent once by go-redis. If a connection breaks, the dispatcher sends
-// again what may be sent twice. Then the outcome is not known: the first copy may have been
-// carried out, or may still be.
+// again what may be sent twice. Then the outcome is not known: the first copy may have
+// been carried out, or may still be.
 type dispatcher struct {
 	*calls // the connections, the goroutines, and the limit of one batch
 
@@ -73,8 +73,8 @@ func newDispatcher(c *calls, t topology, args *processArgs, r replicas) *dispatc
 	return d
 }
 
-// newSite returns the site of a server. short is a client for it with the timeout of direct
-// requests. If short is nil, requests go in batches only.
+// newSite returns the site of a server. short is a client for it with the timeout of
+// direct requests. If short is nil, requests go in batches only.
 func (d *dispatcher) newSite(server *rediskit.Server, short *redis.Client) *site {
 	cfg := dispatch.Config[*request, reply]{
 		Send: func(ctx context.Context, batch []*request) []dispatch.Result[reply] {
@@ -119,16 +119,17 @@ func (d *dispatcher) doAt(ctx context.Context, s *site, r *request) dispatch.Res
 	return result
 }
 
-// undo gives back a lock that a plain attempt may have taken before a script refused to look at
-// it, for example because the user may not access the queue. If that fails, the lock expires.
+// undo gives back a lock that a plain attempt may have taken before a script refused to
+// look at it, for example because the user may not access the queue. If that fails, the
+// lock expires.
 func (d *dispatcher) undo(ctx context.Context, s *site, r *request) {
 	_, _ = callAt(context.WithoutCancel(ctx), d.calls, s.server, d.own.Client(), func(ctx context.Context, c redis.UniversalClient) (any, error) {
 		return undoPlainScript.Run(ctx, c, []string{r.key}, r.owner+" ").Result()
 	})
 }
 
-// knownSite returns the site of the key's server if that server is known without asking a
-// server. Otherwise it returns the default site.
+// knownSite returns the site of the key's server if that server is known without asking
+// a server. Otherwise it returns the default site.
 func (d *dispatcher) knownSite(key string) *site {
 	if server := d.knownServer(key); server != nil {
 		return d.siteFor(server)
@@ -136,8 +137,8 @@ func (d *dispatcher) knownSite(key string) *site {
 	return d.defaultSite
 }
 
-// knownServer returns the client of the key's server. It returns nil if there is only one
-// server, or if the key's server is not known without asking a server.
+// knownServer returns the client of the key's server. It returns nil if there is only
+// one server, or if the key's server is not known without asking a server.
 func (d *dispatcher) knownServer(key string) *redis.Client {
 	find := d.topology.finder()
 	if find == nil || !d.topologyKnown.Load() {
@@ -150,8 +151,8 @@ func (d *dispatcher) knownServer(key string) *redis.Client {
 	return server
 }
 
-// siteOf returns the site of the key's server, where there are several servers. The result
-// may be wrong: a pipeline follows redirections.
+// siteOf returns the site of the key's server, where there are several servers. The
+// result may be wrong: a pipeline follows redirections.
 func (d *dispatcher) siteOf(ctx context.Context, key string) *site {
 	find := d.topology.finder()
 	var server *redis.Client
@@ -223,8 +224,8 @@ func all(batch []*request) []int {
 	return which
 }
 
-// send sends a batch to the server. It writes only to what it returns, because it may be
-// abandoned.
+// send sends a batch to the server. It writes only to what it returns, because it may
+// be abandoned.
 func (d *dispatcher) send(ctx context.Context, server *rediskit.Server, batch []*request) []dispatch.Result[reply] {
 	client := d.own.Client()
 	results, left := make([]dispatch.Result[reply], len(batch)), all(batch)
@@ -255,8 +256,8 @@ func (d *dispatcher) send(ctx context.Context, server *rediskit.Server, batch []
 	return results
 }
 
-// sendCalls sends the requests with the given indices once, in one pipeline with the other
-// commands if there are any. It returns the time just before that.
+// sendCalls sends the requests with the given indices once, in one pipeline with the
+// other commands if there are any. It returns the time just before that.
 func (d *dispatcher) sendCalls(ctx context.Context, client redis.UniversalClient, batch []*request, results []dispatch.Result[reply], which []int, others ...redis.Cmder) time.Time {
 	most := 1
 	if d.topology.multiKey() {
@@ -265,8 +266,8 @@ func (d *dispatcher) sendCalls(ctx context.Context, client redis.UniversalClient
 	return d.run(ctx, client, callsFor(batch, which, most), results, others...)
 }
 
-// run runs the calls and adds their results. Calls that are answered with NOSCRIPT are sent
-// again with the script.
+// run runs the calls and adds their results. Calls that are answered with NOSCRIPT are
+// sent again with the script.
 func (d *dispatcher) run(ctx context.Context, client redis.UniversalClient, calls []scriptCall, results []dispatch.Result[reply], others ...redis.Cmder) time.Time {
 	sent := time.Now()
 	for i := range calls {
@@ -306,9 +307,9 @@ func (d *dispatcher) execute(ctx context.Context, client redis.UniversalClient, 
 	execute(ctx, client, calls, others...)
 }
 
-// sendAlone sends each of the requests again, alone, whose script the server refused as a
-// whole: the user may not access one of the keys, or the keys are in several slots. Nothing
-// was done.
+// sendAlone sends each of the requests again, alone, whose script the server refused as
+// a whole: the user may not access one of the keys, or the keys are in several slots.
+// Nothing was done.
 func (d *dispatcher) sendAlone(ctx context.Context, client redis.UniversalClient, batch []*request, results []dispatch.Result[reply]) {
 	var again []int
 	for i := range results {
@@ -338,9 +339,9 @@ func broken(batch []*request, results []dispatch.Result[reply], which []int) (ag
 	return again
 }
 
-// retryRedirect repeats a request that was answered with a redirect, until it gets another
-// answer or the limit of one operation has passed. It waits on its caller's goroutine, so
-// other requests are not delayed.
+// retryRedirect repeats a request that was answered with a redirect, until it gets
+// another answer or the limit of one operation has passed. It waits on its caller's
+// goroutine, so other requests are not delayed.
 func (d *dispatcher) retryRedirect(ctx context.Context, r *request, result dispatch.Result[reply]) dispatch.Result[reply] {
 	trying, cancel := context.WithTimeout(ctx, d.limit)
 	defer cancel()

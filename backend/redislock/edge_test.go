@@ -21,7 +21,8 @@ func openVirtual(t *testing.T, change func(*redis.Options)) driver.Backend {
 	return newBackend(t, redistest.VirtualClient(t, redistest.Virtual(t), change), redislock.Config{OpTimeout: time.Second})
 }
 
-// Fails if a function of the user runs on the goroutine of a caller, who cannot leave it.
+// Fails if a function of the user runs on the goroutine of a caller, who cannot leave
+// it.
 func TestVirtualUserFunctionsStuck(t *testing.T) { redistest.Stuck(t, openVirtual) }
 
 // Fails if connections that died without a word are found out one operation at a time.
@@ -30,8 +31,8 @@ func TestVirtualForgottenConnections(t *testing.T) { redistest.Forgotten(t, open
 // Fails if only one of the packages for Redis warns of eviction.
 func TestVirtualAsksForEviction(t *testing.T) { redistest.Asked(t, openVirtual) }
 
-// A client for one server asks a member of a Cluster. Fails if that is repeated until the caller
-// gives up, or if the error does not say what to do.
+// A client for one server asks a member of a Cluster. Fails if that is repeated until
+// the caller gives up, or if the error does not say what to do.
 func TestVirtualMoved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := redistest.Virtual(t)

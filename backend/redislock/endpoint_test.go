@@ -19,9 +19,9 @@ import (
 // The address of a server leads to another one, and the old server refuses, for example
 // because it has become a replica. Its connections stay open.
 //
-// Row 19 (redislock): each operation comes to the new server. Fails if a
-// connection to a server that refuses is used again, as go-redis does after most errors, or
-// if a script hides the error in its reply.
+// Row 19 (redislock): each operation comes to the new server. Fails if a connection to
+// a server that refuses is used again, as go-redis does after most errors, or if a
+// script hides the error in its reply.
 func TestEndpointMoves(t *testing.T) {
 	redistest.EachMove(t, 1, func(t *testing.T, clients []*redis.Client, move func()) {
 		b := newBackend(t, clients[0], redislock.Config{OpTimeout: 10 * time.Second})
@@ -47,8 +47,9 @@ func TestEndpointMoves(t *testing.T) {
 	})
 }
 
-// The password of the server changes, and its connections end. Once the client is given the
-// new one, all operations and the messages work: nothing is authenticated once for ever.
+// The password of the server changes, and its connections end. Once the client is given
+// the new one, all operations and the messages work: nothing is authenticated once for
+// ever.
 func TestPasswordChanges(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t, "--requirepass", "old")
@@ -67,7 +68,8 @@ func TestPasswordChanges(t *testing.T) {
 	w := testkit.StartWaiter(t, b, r)
 	listens := func() bool { return scripts.inboxes(t) == 1 }
 	testkit.Eventually(t, "it listens", listens)
-	// The subscription makes it ask again. With the old password that would end the wait.
+	// The subscription makes it ask again. With the old password that would end the
+	// wait.
 	testkit.Eventually(t, "it has asked again", func() bool { return scripts.scriptCalls(t) == before+2 && b.InFlight() == 0 })
 
 	noError(t, admin.ConfigSet(t.Context(), "requirepass", "new").Err())
@@ -86,8 +88,8 @@ func TestPasswordChanges(t *testing.T) {
 	w.Served(t)
 }
 
-// A server that has become a replica does not answer a release: it may be behind, and the
-// place in the queue would stay in the master.
+// A server that has become a replica does not answer a release: it may be behind, and
+// the place in the queue would stay in the master.
 func TestReplicaAnswersNoRelease(t *testing.T) {
 	t.Parallel()
 	s := realServer(t)
@@ -101,7 +103,8 @@ func TestReplicaAnswersNoRelease(t *testing.T) {
 	}
 }
 
-// What the server says about itself is the reply of the whole script, where go-redis sees it.
+// What the server says about itself is the reply of the whole script, where go-redis
+// sees it.
 func TestVirtualServerRefusesScripts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := redistest.Virtual(t)

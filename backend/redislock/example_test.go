@@ -87,8 +87,8 @@ func Example_interoperation() {
 	// true
 }
 
-// In an outage go-redis writes each failed connection to stderr. The errors of the lock have
-// the same causes.
+// In an outage go-redis writes each failed connection to stderr. The errors of the lock
+// have the same causes.
 func Example_logging() {
 	logging.Disable() // of github.com/redis/go-redis/v9/logging
 	defer logging.Enable()

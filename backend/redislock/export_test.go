@@ -120,8 +120,8 @@ type Caller struct {
 	Claim         time.Duration
 }
 
-// Run runs a script once for all locks. It returns the lines of the reply, and the errors
-// among them.
+// Run runs a script once for all locks. It returns the lines of the reply, and the
+// errors among them.
 func (c Caller) Run(ctx context.Context, s *luascript.Script, ops ...ScriptOp) ([]string, error) {
 	n := len(ops)
 	keys := make([]string, 3*n+1)

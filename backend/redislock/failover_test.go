@@ -17,23 +17,23 @@ import (
 )
 
 // failover has locks with a known outcome: the kept locks were replicated to the
-// replica that takes over, the doomed ones were not.
+// replica that takes over, the lost ones were not.
 type failover struct {
-	t            *testing.T
-	b            *redislock.Backend
-	master, heir *redistest.Server
-	kept, doomed []driver.Grant
+	t               *testing.T
+	b               *redislock.Backend
+	master, replica *redistest.Server
+	kept, lost      []driver.Grant
 
-	locker    *distlock.Locker
-	toDoom    []string
-	doomedOne *distlock.Lease
+	locker  *distlock.Locker
+	toLose  []string
+	lostOne *distlock.Lease
 }
 
-// startFailover acquires the locks that will be kept. The doomed ones are acquired
+// startFailover acquires the locks that will be kept. The lost ones are acquired
 // later.
-func startFailover(t *testing.T, c redis.UniversalClient, master, heir *redistest.Server, keep, doom []string) *failover {
+func startFailover(t *testing.T, c redis.UniversalClient, master, replica *redistest.Server, keep, lose []string) *failover {
 	t.Helper()
-	f := &failover{t: t, b: newBackend(t, c), master: master, heir: heir, toDoom: doom}
+	f := &failover{t: t, b: newBackend(t, c), master: master, replica: replica, toLose: lose}
 	f.locker = distlock.New(redislock.New(c, redislock.Config{}), distlock.Config{})
 	t.Cleanup(func() { _ = f.locker.Close() })
 	for _, key := range keep {
@@ -43,8 +43,8 @@ func startFailover(t *testing.T, c redis.UniversalClient, master, heir *redistes
 	return f
 }
 
-// take acquires a lock. The client may ask the former master first, until it learns of its
-// successor.
+// take acquires a lock. The client may ask the former master first, until it learns of
+// its successor.
 func (f *failover) take(key string) driver.Grant {
 	f.t.Helper()
 	r := request(key)
@@ -59,54 +59,54 @@ func (f *failover) take(key string) driver.Grant {
 	return g
 }
 
-// cut acquires the doomed locks, while the heir is stopped.
+// cut acquires the lost locks, while the replica is stopped.
 func (f *failover) cut() {
 	f.t.Helper()
-	f.master.CutOff(f.t, f.heir)
-	for _, key := range f.toDoom[1:] {
-		f.doomed = append(f.doomed, f.take(key))
+	f.master.CutOff(f.t, f.replica)
+	for _, key := range f.toLose[1:] {
+		f.lost = append(f.lost, f.take(key))
 	}
-	f.doomedOne = testkit.MustAcquire(f.t, f.locker, f.toDoom[0], distlock.Opts{KeyTimeout: 40 * time.Second})
+	f.lostOne = testkit.MustAcquire(f.t, f.locker, f.toLose[0], distlock.Opts{KeyTimeout: 40 * time.Second})
 }
 
-// killMaster lets the heir take over without the doomed locks, while the load goes on.
+// killMaster lets the replica take over without the lost locks, while the load goes on.
 func (f *failover) killMaster(l *load) {
 	f.t.Helper()
 	f.cut()
 	l.reg.SetLenient(true)
 	f.master.Kill()
-	f.heir.Cont()
-	testkit.Eventually(f.t, "the heir takes over", func() bool { return f.heir.IsMaster(f.t) })
+	f.replica.Cont()
+	testkit.Eventually(f.t, "the replica takes over", func() bool { return f.replica.IsMaster(f.t) })
 	f.check()
 }
 
-// check is called after the heir has taken over. Every holder learns the fate of its
+// check is called after the replica has taken over. Every holder learns the fate of its
 // lock from a renewal, and a release gives the same answer.
 func (f *failover) check() {
 	t := f.t
 	t.Helper()
-	for _, grants := range [][]driver.Grant{f.kept, f.doomed} {
+	for _, grants := range [][]driver.Grant{f.kept, f.lost} {
 		testkit.Eventually(t, "renewals are answered again", func() bool {
 			return !slices.ContainsFunc(driver.RenewAll(t.Context(), f.b, grants), func(r driver.RenewResult) bool { return r.Status == driver.Unknown })
 		})
 	}
 	renewed(t, driver.RenewAll(t.Context(), f.b, f.kept), all(driver.Renewed))
-	renewed(t, driver.RenewAll(t.Context(), f.b, f.doomed), all(driver.Lost))
+	renewed(t, driver.RenewAll(t.Context(), f.b, f.lost), all(driver.Lost))
 
 	// Its lease would last longer than this waits: the renewal reports the loss.
-	over := f.doomedOne.Until()
-	<-f.doomedOne.Context().Done()
-	if err := f.doomedOne.Check(); !errors.Is(err, driver.ErrLost) || !time.Now().Before(over) {
-		t.Errorf("the doomed lease: %v, at %v, with a deadline of %v", err, time.Now(), over)
+	over := f.lostOne.Until()
+	<-f.lostOne.Context().Done()
+	if err := f.lostOne.Check(); !errors.Is(err, driver.ErrLost) || !time.Now().Before(over) {
+		t.Errorf("the lost lease: %v, at %v, with a deadline of %v", err, time.Now(), over)
 	}
-	matches(t, "release of the doomed lease", f.doomedOne.Release(t.Context()), driver.ErrLost)
+	matches(t, "release of the lost lease", f.lostOne.Release(t.Context()), driver.ErrLost)
 
 	// Another holder gets a lost lock, with a higher token.
-	next := f.take(f.doomed[0].Key)
-	if next.Token <= f.doomed[0].LastToken {
-		t.Errorf("token %d after %d", next.Token, f.doomed[0].LastToken)
+	next := f.take(f.lost[0].Key)
+	if next.Token <= f.lost[0].LastToken {
+		t.Errorf("token %d after %d", next.Token, f.lost[0].LastToken)
 	}
-	for _, g := range f.doomed {
+	for _, g := range f.lost {
 		mustBeLost(t, f.b, g)
 	}
 	for _, g := range append(f.kept, next) {
@@ -124,15 +124,14 @@ func settle(t *testing.T, l *load) {
 	l.reg.SetLenient(false)
 }
 
-// The master is killed, and a replica without some of the locks takes over; or the master is
-// told to fail over.
+// The master is killed, and a replica without some of the locks takes over; or the
+// master is told to fail over.
 //
 // Row 5 (redislock): no token occurs twice, and holders of locks that the replica has
 // not received learn of the loss at their next renewal. Fails if tokens are counted
-// with INCR, or if a renewal creates a lock that is gone.
-// Row 19 (redislock): Sentinel replaces a dead master, waiters reach the new one, inboxes are
-// connected again, and renewals tell which locks are kept. Fails if tokens are counted with
-// INCR.
+// with INCR, or if a renewal creates a lock that is gone. Row 19 (redislock): Sentinel
+// replaces a dead master, waiters reach the new one, inboxes are connected again, and
+// renewals tell which locks are kept. Fails if tokens are counted with INCR.
 func TestSentinelFailover(t *testing.T) {
 	for name, killed := range map[string]bool{"killed": true, "told": false} {
 		t.Run(name, func(t *testing.T) {
@@ -154,8 +153,8 @@ func TestSentinelFailover(t *testing.T) {
 				s.Failover(t)
 				testkit.Eventually(t, "the roles are changed", func() bool { return s.Replica.IsMaster(t) && !s.Master.IsMaster(t) })
 			}
-			heir := server{Client: s.Replica.Client(t)}
-			testkit.Eventually(t, "the inboxes have connected again", func() bool { return heir.inboxes(t) >= len(l.lockers) })
+			replica := server{Client: s.Replica.Client(t)}
+			testkit.Eventually(t, "the inboxes have connected again", func() bool { return replica.inboxes(t) >= len(l.lockers) })
 			settle(t, l)
 			l.goOn(100)
 			l.stop()
@@ -178,7 +177,7 @@ func TestWaitReplicasBeforeAFailover(t *testing.T) {
 	r.TTL = time.Minute
 	kept := confirmed(t, b, r)
 	s.Master.CutOff(t, s.Replica)
-	for _, key := range []string{"doomed", "doomed too"} {
+	for _, key := range []string{"lost", "lost too"} {
 		_, err := b.TryAcquire(t.Context(), request(key))
 		if err == nil || errors.Is(err, driver.ErrNotAcquired) {
 			t.Errorf("without the replica: %v", err)
@@ -190,9 +189,9 @@ func TestWaitReplicasBeforeAFailover(t *testing.T) {
 
 	other := newBackend(t, s.Client(t)) // it does not wait: there is no replica now
 	var g driver.Grant
-	testkit.Eventually(t, "the heir grants what was not", func() bool {
+	testkit.Eventually(t, "the replica grants what was not", func() bool {
 		var err error
-		g, err = other.TryAcquire(t.Context(), request("doomed"))
+		g, err = other.TryAcquire(t.Context(), request("lost"))
 		return err == nil
 	})
 	mustRelease(t, other, g)
@@ -206,7 +205,8 @@ func TestWaitReplicasBeforeAFailover(t *testing.T) {
 	mustRelease(t, b, kept)
 }
 
-// One of a Cluster's masters is killed under load, and its successor does not have all locks.
+// One of a Cluster's masters is killed under load, and its successor does not have all
+// locks.
 //
 // Row 18 (redislock): waiters reach the new master, holders are told, no token occurs
 // twice. Fails if the other masters are not asked when a master is silent, or if tokens
@@ -215,10 +215,10 @@ func TestMasterKilled(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
 	c := redistest.StartClusterWithReplicas(t, 3, 3)
-	dead, heir := c.Masters[1], c.Replicas[1]
+	dead, replica := c.Masters[1], c.Replicas[1]
 	on := keysOn(t, c, 6)
 	keep := append(append(on[dead][:3:3], on[c.Masters[0]][:2]...), on[c.Masters[2]][:2]...)
-	f := startFailover(t, redistest.ClusterClient(t, c.Servers()), dead, heir, keep, on[dead][3:])
+	f := startFailover(t, redistest.ClusterClient(t, c.Servers()), dead, replica, keep, on[dead][3:])
 	l := clusterLoad(t, c, loadKeys(24))
 	l.start(6, 2)
 	l.goOn(200)
@@ -227,7 +227,7 @@ func TestMasterKilled(t *testing.T) {
 	l.goOn(100)
 	l.stop()
 	t.Logf("%d served, told %v", l.reg.Uses(), l.errors)
-	nothingLeft(t, c.Masters[0], heir, c.Masters[2])
+	nothingLeft(t, c.Masters[0], replica, c.Masters[2])
 }
 
 // A replica becomes the master, and the old master continues with clients that have not
@@ -240,19 +240,19 @@ func TestOldMasterStillWrites(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
 	old := realServer(t, "--repl-diskless-sync-delay", "0")
-	heir := redistest.StartReplica(t, old.real)
+	replica := redistest.StartReplica(t, old.real)
 	noError(t, old.ConfigSet(t.Context(), "min-replicas-to-write", "1").Err())
 	locker := distlock.New(redislock.New(old.real.Client(t), unhurried), distlock.Config{})
 	defer locker.Close()
 	opts := distlock.Opts{KeyTimeout: 5 * time.Second, RetryInterval: 50 * time.Millisecond}
 	lease := must(locker.Acquire(t.Context(), lockKey, opts))
 	old.real.Replicated(t)
-	heir.Promote(t, old.real)
+	replica.Promote(t, old.real)
 
 	// Another process uses the new master.
 	r := request(lockKey)
 	r.TTL = time.Minute
-	others := newBackend(t, heir.Client(t))
+	others := newBackend(t, replica.Client(t))
 	next := testkit.StartWaiter(t, others, r, testkit.Looks{Every: 50 * time.Millisecond})
 
 	testkit.Eventually(t, "a renewal is refused", func() bool { return old.real.ErrorStat(t, "NOREPLICAS") > 0 })

@@ -90,13 +90,14 @@ func plainAttempts(t *testing.T, servers ...*redistest.Server) (n int) {
 	return n
 }
 
-// A replica that lacks the last tokens takes over again and again, while a program locks with
-// plain attempts. Its connections lead to the new master because they are replaced by age, as
-// with Sentinel; because they are cut; or because the old master has become a replica. Or the
-// real Sentinels decide. Often both masters serve for a while.
+// A replica that lacks the last tokens takes over again and again, while a program
+// locks with plain attempts. Its connections lead to the new master because they are
+// replaced by age, as with Sentinel; because they are cut; or because the old master
+// has become a replica. Or the real Sentinels decide. Often both masters serve for a
+// while.
 //
-// Row 5 (redislock): tokens rise over failovers, those of plain attempts, too. Fails if a
-// plain attempt relies on the clock of another server.
+// Row 5 (redislock): tokens rise over failovers, those of plain attempts, too. Fails if
+// a plain attempt relies on the clock of another server.
 func TestTokensOverFailovers(t *testing.T) {
 	testmode.Long(t)
 	rounds, err := strconv.Atoi(cmp.Or(os.Getenv(failoversEnv), "2"))
@@ -115,7 +116,7 @@ func TestTokensOverFailovers(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			master := redistest.Start(t)
-			heir := redistest.StartReplica(t, master)
+			replica := redistest.StartReplica(t, master)
 			var at atomic.Pointer[redistest.Server]
 			at.Store(master)
 			n := spoilnet.To(func() (net.Conn, error) { return net.Dial("tcp", at.Load().Addr()) })
@@ -128,22 +129,22 @@ func TestTokensOverFailovers(t *testing.T) {
 			b := startBusy(t, c)
 			for range rounds {
 				b.goOn(t, 100)
-				heir.Promote(t, master)
+				replica.Promote(t, master)
 				<-time.After(300 * time.Millisecond) // both are masters
-				last := heir.Client(t).Get(t.Context(), clockKey).Val()
-				at.Store(heir)
+				last := replica.Client(t).Get(t.Context(), clockKey).Val()
+				at.Store(replica)
 				switch kind {
 				case "cut":
 					n.Kill()
 				case "demoted":
-					master.Follow(t, heir)
+					master.Follow(t, replica)
 				}
-				testkit.Eventually(t, "the heir grants locks", func() bool { return heir.Client(t).Get(t.Context(), clockKey).Val() != last })
+				testkit.Eventually(t, "the replica grants locks", func() bool { return replica.Client(t).Get(t.Context(), clockKey).Val() != last })
 				b.goOn(t, 100)
-				master.Follow(t, heir)
-				master, heir = heir, master
+				master.Follow(t, replica)
+				master, replica = replica, master
 			}
-			report(t, b, master, heir)
+			report(t, b, master, replica)
 		})
 	}
 	t.Run("Sentinel", func(t *testing.T) {

@@ -17,8 +17,8 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
-// scripted is a Backend on a simulated server. The test answers commands in the place of the
-// server, or lets the server answer.
+// scripted is a Backend on a simulated server. The test answers commands in the place
+// of the server, or lets the server answer.
 type scripted struct {
 	*redislock.Backend
 	sent   atomic.Int32 // scripts, since the last call of on
@@ -72,8 +72,8 @@ func confirming(c *mini.Peer, cmd string, n int) bool {
 
 var oneReplica = redislock.Config{WaitReplicas: 1, WaitReplicasTimeout: 100 * time.Millisecond}
 
-// A message that grants a key says nothing about replicas: the key is acquired, and they are
-// asked.
+// A message that grants a key says nothing about replicas: the key is acquired, and
+// they are asked.
 func TestMessageIsNoConfirmation(t *testing.T) {
 	inBubble(t, false, func(t *testing.T, s *scripted) {
 		var confirmed atomic.Int32
@@ -96,8 +96,8 @@ func TestMessageIsNoConfirmation(t *testing.T) {
 	}, oneReplica)
 }
 
-// A script that was redirected was carried out on another connection than the WAIT behind it:
-// the number of replicas is not that of the lock.
+// A script that was redirected was carried out on another connection than the WAIT
+// behind it: the number of replicas is not that of the lock.
 func TestRedirectIsNoConfirmation(t *testing.T) {
 	inBubble(t, false, func(t *testing.T, s *scripted) {
 		s.on(func(n int32, c *mini.Peer, cmd string) bool {
@@ -118,8 +118,8 @@ func TestRedirectIsNoConfirmation(t *testing.T) {
 	}, oneReplica)
 }
 
-// With replicas an attempt is not repeated by the Backend: the second copy would be answered,
-// and the first one may come to a server later that has no replica.
+// With replicas an attempt is not repeated by the Backend: the second copy would be
+// answered, and the first one may come to a server later that has no replica.
 func TestSentOnceForReplicas(t *testing.T) {
 	inBubble(t, false, func(t *testing.T, s *scripted) {
 		s.on(func(n int32, c *mini.Peer, cmd string) bool {
@@ -137,8 +137,8 @@ func TestSentOnceForReplicas(t *testing.T) {
 	}, oneReplica)
 }
 
-// An attempt is lost with its connection, and its repetition is redirected for a while. The
-// answer in the end does not end the doubt about the first copy.
+// An attempt is lost with its connection, and its repetition is redirected for a while.
+// The answer in the end does not end the doubt about the first copy.
 func TestRedirectKeepsTheDoubt(t *testing.T) {
 	inBubble(t, true, func(t *testing.T, s *scripted) {
 		s.on(func(n int32, c *mini.Peer, cmd string) bool {
@@ -161,8 +161,8 @@ func TestRedirectKeepsTheDoubt(t *testing.T) {
 	})
 }
 
-// The reply is not one of the script. The server may have carried out the attempt, so it is
-// in doubt, and it is not taken for a refusal.
+// The reply is not one of the script. The server may have carried out the attempt, so
+// it is in doubt, and it is not taken for a refusal.
 func TestReplyOfAnotherForm(t *testing.T) {
 	for name, text := range map[string]string{
 		"status": "9 1 2", "grant": "1 7 6 0", "refusal": "0 x 1", "more lines": "0 10 1\n0 10 1", "empty": "",

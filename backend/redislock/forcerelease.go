@@ -10,10 +10,11 @@ import (
 	"github.com/distlock-go/distlock/backend/internal/rediskit"
 )
 
-// ForceRelease deletes the key and grants it to the head of the queue. It is one script, which is idempotent. If the value at the key is not a lock of
-// this package and does not look like one, ForceRelease changes nothing, and the error
-// wraps [driver.ErrForeign]. Such a value is a string that does not expire, a string that
-// is neither a UUID nor an owner with a token, or a value of another type.
+// ForceRelease deletes the key and grants it to the head of the queue. It is one
+// script, which is idempotent. If the value at the key is not a lock of this package
+// and does not look like one, ForceRelease changes nothing, and the error wraps
+// [driver.ErrForeign]. Such a value is a string that does not expire, a string that is
+// neither a UUID nor an owner with a token, or a value of another type.
 func (b *backend) ForceRelease(ctx context.Context, key string) (bool, error) {
 	if err := b.checkKey(key); err != nil {
 		return false, err

@@ -45,9 +45,10 @@ func (b *backend) valueAt(ctx context.Context, key string) (value, error) {
 	})
 }
 
-// wrongType explains a WRONGTYPE error of a script: the returned error says which of the
-// three keys has a value of another type. This costs further round trips, but the scripts
-// need no check. If it is the key of the lock itself, the value is a lock of another kind.
+// wrongType explains a WRONGTYPE error of a script: the returned error says which of
+// the three keys has a value of another type. This costs further round trips, but the
+// scripts need no check. If it is the key of the lock itself, the value is a lock of
+// another kind.
 func (b *backend) wrongType(ctx context.Context, key string, found error) error {
 	names := lockKeys(key)
 	at := make([]value, len(names))

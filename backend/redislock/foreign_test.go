@@ -32,9 +32,9 @@ func (s server) contents(t testing.TB) map[string]string {
 	return all
 }
 
-// A value of another program is at the key of a lock, or of its companions. At the key of the
-// lock, such as a hash of Redisson, it is not a failure of the store: the error says by what the
-// key is held and for how long.
+// A value of another program is at the key of a lock, or of its companions. At the key
+// of the lock, such as a hash of Redisson, it is not a failure of the store: the error
+// says by what the key is held and for how long.
 //
 // Row 22 (redislock): an error names the value, and the value is not changed. Fails if
 // a foreign type counts as a free lock.

@@ -90,8 +90,8 @@ func passOn(t *testing.T, m *miniredis.Miniredis, after time.Duration, network *
 }
 
 // A waiter gets the lock by a message that is late, and nothing else reaches it or the
-// server any more. When the server gives the lock to another, the waiter does not believe
-// in its lease, whenever the message came.
+// server any more. When the server gives the lock to another, the waiter does not
+// believe in its lease, whenever the message came.
 func TestVirtualLateMessageIsNoLease(t *testing.T) {
 	for _, after := range []time.Duration{time.Millisecond, 100 * time.Millisecond, 240 * time.Millisecond, 400 * time.Millisecond, time.Minute} {
 		for _, delay := range []time.Duration{0, 50 * time.Millisecond, 200 * time.Millisecond, 400 * time.Millisecond} {
@@ -137,10 +137,10 @@ func TestVirtualMessageIsClaimed(t *testing.T) {
 	}
 }
 
-// With FreeRelease a release, or a forced one, leaves the key free although another owner
-// waits: a client of another library that comes before the message takes the key. The waiter
-// keeps its place, and gets the key later. Without another library it gets the key as soon as
-// it is told. Without the option the server passes the key on.
+// With FreeRelease a release, or a forced one, leaves the key free although another
+// owner waits: a client of another library that comes before the message takes the key.
+// The waiter keeps its place, and gets the key later. Without another library it gets
+// the key as soon as it is told. Without the option the server passes the key on.
 func TestVirtualFreeRelease(t *testing.T) {
 	const late = 50 * time.Millisecond // how long a message takes
 	for name, c := range map[string]struct{ free, forced, another bool }{

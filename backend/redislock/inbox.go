@@ -14,13 +14,13 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// inbox is the channel on which this Backend receives messages: that a key was granted to
-// an owner that waits here. It has a connection of its own, so that other traffic does not
-// delay it.
+// inbox is the channel on which this Backend receives messages: that a key was granted
+// to an owner that waits here. It has a connection of its own, so that other traffic
+// does not delay it.
 //
-// Messages only save time. A message may be lost, so every waiter also polls, and no waiter
-// waits for the subscription. Whenever the subscription is confirmed, all waiters make an
-// attempt, because they may have missed a message before.
+// Messages only save time. A message may be lost, so every waiter also polls, and no
+// waiter waits for the subscription. Whenever the subscription is confirmed, all
+// waiters make an attempt, because they may have missed a message before.
 //
 // The queue entry of an owner that waits here is "<id>:<owner>".
 type inbox struct {
@@ -29,18 +29,14 @@ type inbox struct {
 	listener *rediskit.Listener // nil if there is none
 	opened   sync.Once
 
-	// grantOf returns the grant in a message to the owner of a request. Its last attempt was
-	// refused: that was sent at the time asked, and these tokens were issued before.
-	grantOf func(r driver.Request, m message, asked time.Time, issued uint64) driver.Grant
-
 	mu      sync.Mutex
 	waiters map[string]*waiter // by owner
 }
 
 func newInbox(client redis.UniversalClient, prefix, id string, bg *rediskit.Background) *inbox {
 	in := &inbox{id: id, channel: prefix + id, waiters: make(map[string]*waiter)}
-	// With a Ring waiters poll: a release publishes on the shard of its key, but the inbox
-	// may be on another.
+	// With a Ring waiters poll: a release publishes on the shard of its key, but the
+	// inbox may be on another.
 	if _, ring := client.(*redis.Ring); !ring {
 		in.listener = rediskit.NewListener(client, bg)
 	}
@@ -54,8 +50,12 @@ type message struct {
 	tokens string        // the tokens and whether others wait: see granted
 }
 
-// waiter is an owner that may have a place in a queue. It ends with a grant, with the context
-// of its watch, or with Release.
+// grantOf returns the grant in a message to the owner of a request, or the zero value. Its
+// last attempt was refused: it was sent at the time asked, and issued is the last token then.
+type grantOf func(r driver.Request, m message, asked time.Time, issued uint64) driver.Grant
+
+// waiter is an owner that may have a place in a queue. It ends with a grant, with the
+// context of its watch, or with Release.
 type waiter struct {
 	in      *inbox
 	request driver.Request
@@ -65,6 +65,7 @@ type waiter struct {
 	asked  time.Time         // when the attempt was sent that was refused last
 	issued uint64            // the last token that was issued before that refusal
 	turn   chan driver.Grant // has room for one; nil before the watch
+	grant  grantOf           // of the watch
 	came   *message          // before the watch, or nil
 	look   *time.Timer       // of the watch
 }
@@ -79,8 +80,8 @@ func (in *inbox) waiterOf(r driver.Request) *waiter {
 	return &waiter{in: in, request: r}
 }
 
-// register is called before a script that queues the owner: a message may come at once. It does
-// nothing if w is nil.
+// register is called before a script that queues the owner: a message may come at once.
+// It does nothing if w is nil.
 func (w *waiter) register() {
 	if w == nil {
 		return
@@ -92,8 +93,9 @@ func (w *waiter) register() {
 	}
 }
 
-// refused notes that the server has refused an attempt. A grant that nobody has received yet,
-// and that was over by then, becomes a value that asks for another attempt.
+// refused notes that the server has refused an attempt. A grant that nobody has
+// received yet, and that was over by then, becomes a value that asks for another
+// attempt.
 func (w *waiter) refused(asked time.Time, issued uint64) {
 	w.in.mu.Lock()
 	defer w.in.mu.Unlock()
@@ -112,9 +114,9 @@ func (w *waiter) refused(asked time.Time, issued uint64) {
 	}
 }
 
-// watch returns the channel of an owner's waiter, or nil if it has none. The channel receives
-// a value every third of the time after which the queue is deleted, too.
-func (in *inbox) watch(ctx context.Context, owner string) <-chan driver.Grant {
+// watch returns the channel of an owner's waiter, or nil if it has none. The channel
+// receives a value every third of the time after which the queue is deleted, too.
+func (in *inbox) watch(ctx context.Context, owner string, grant grantOf) <-chan driver.Grant {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	w := in.waiters[owner]
@@ -124,7 +126,7 @@ func (in *inbox) watch(ctx context.Context, owner string) <-chan driver.Grant {
 	if w.turn == nil {
 		w.look = time.AfterFunc(queueTTL/3, func() { in.tell(owner, message{}) })
 	}
-	w.turn = make(chan driver.Grant, 1)
+	w.turn, w.grant = make(chan driver.Grant, 1), grant
 	if w.came != nil {
 		w.send(*w.came)
 	}
@@ -164,8 +166,8 @@ func (in *inbox) end(owner string) {
 	}
 }
 
-// deliver passes on the text of a message, which grant_next in queue.lua describes. A text
-// of another form only wakes the waiter.
+// deliver passes on the text of a message, which grant_next in queue.lua describes. A
+// text of another form only wakes the waiter.
 func (in *inbox) deliver(text string) {
 	owner, rest, _ := strings.Cut(text, " ")
 	claim, tokens, _ := strings.Cut(rest, " ")
@@ -189,8 +191,8 @@ func (in *inbox) wakeAll() {
 	}
 }
 
-// send passes on a message. One that only asks for an attempt does not replace another. The
-// caller has the mutex.
+// send passes on a message. One that only asks for an attempt does not replace another.
+// The caller has the mutex.
 func (w *waiter) send(m message) {
 	if w.turn == nil {
 		if w.came == nil || m.tokens != "" {
@@ -198,7 +200,7 @@ func (w *waiter) send(m message) {
 		}
 		return
 	}
-	g := w.in.grantOf(w.request, m, w.asked, w.issued)
+	g := w.grant(w.request, m, w.asked, w.issued)
 	if g.Owner != "" {
 		select {
 		case <-w.turn:

@@ -25,17 +25,17 @@ const (
 	inspectBatch = 64   // scripts in one pipeline
 )
 
-// Inspect visits all keys of every master with SCAN, so its duration depends on the number
-// of keys of any kind, unless limit is 0. It runs a script for each key with the prefix. The
-// operation timeout applies to each request, ctx to the whole.
+// Inspect visits all keys of every master with SCAN, so its duration depends on the
+// number of keys of any kind, unless limit is 0. It runs a script for each key with the
+// prefix. The operation timeout applies to each request, ctx to the whole.
 //
-// A string is listed as a lock if it expires and is an owner with a token, or a UUID. Any
-// other string that expires, such as a lock of another library, is listed if a waiter waits for
-// it, or if the prefix is the key itself. If the prefix is the key itself, a value of any other
-// kind is listed as foreign.
+// A string is listed as a lock if it expires and is an owner with a token, or a UUID.
+// Any other string that expires, such as a lock of another library, is listed if a
+// waiter waits for it, or if the prefix is the key itself. If the prefix is the key
+// itself, a value of any other kind is listed as foreign.
 //
-// The tokens of readers and of holders of permits are not known, nor are those of locks that
-// were taken with plain commands.
+// The tokens of readers and of holders of permits are not known, nor are those of locks
+// that were taken with plain commands.
 func (b *backend) Inspect(ctx context.Context, prefix string, limit int) ([]driver.KeyInfo, error) {
 	found := make(map[string]driver.KeyInfo)
 	err := b.inspectExactly(ctx, prefix, found)
@@ -89,8 +89,8 @@ func (b *backend) inspectExactly(ctx context.Context, key string, found map[stri
 	return nil
 }
 
-// scan calls page with the matching names on every master, until page returns false or an
-// error. It may pass a name twice.
+// scan calls page with the matching names on every master, until page returns false or
+// an error. It may pass a name twice.
 func (b *backend) scan(ctx context.Context, match string, page func(names []string) (more bool, err error)) error {
 	masters, err := topology{client: b.calls.looks.Client()}.masters(ctx, b.calls)
 	if err != nil {
@@ -105,8 +105,8 @@ func (b *backend) scan(ctx context.Context, match string, page func(names []stri
 	}, page)
 }
 
-// pattern returns a pattern for SCAN that matches the keys with the prefix and the queues
-// of these keys. It also matches other keys.
+// pattern returns a pattern for SCAN that matches the keys with the prefix and the
+// queues of these keys. It also matches other keys.
 func pattern(prefix string) string {
 	if prefix == "" {
 		return "*"
@@ -115,8 +115,8 @@ func pattern(prefix string) string {
 }
 
 // candidates returns the keys with the prefix that may be locks. The names are those of
-// locks, of their queues, or of anything else. In a Cluster, another key with braces could
-// be in another slot than the queue of that name.
+// locks, of their queues, or of anything else. In a Cluster, another key with braces
+// could be in another slot than the queue of that name.
 func (b *backend) candidates(names []string, prefix string) []string {
 	var keys []string
 	for _, name := range names {
@@ -131,8 +131,8 @@ func (b *backend) candidates(names []string, prefix string) []string {
 	return slices.Compact(keys)
 }
 
-// readLocks runs inspect.lua for the keys and returns those that are locks. With exact it
-// also returns strings that other libraries may have set.
+// readLocks runs inspect.lua for the keys and returns those that are locks. With exact
+// it also returns strings that other libraries may have set.
 func (b *backend) readLocks(ctx context.Context, keys []string, exact bool) ([]driver.KeyInfo, error) {
 	calls := make([]luascript.Call, len(keys))
 	for i, key := range keys {
@@ -158,8 +158,8 @@ func (b *backend) readLocks(ctx context.Context, keys []string, exact bool) ([]d
 	})
 }
 
-// malformed returns the error for a reply of inspect.lua. It does not show the reply, which may
-// contain owners.
+// malformed returns the error for a reply of inspect.lua. It does not show the reply,
+// which may contain owners.
 func malformed(reply []any) error {
 	return fmt.Errorf("redislock: inspect answered with %d parts, or with parts of another kind", len(reply))
 }
@@ -191,9 +191,9 @@ func keyInfo(key string, reply []any) (driver.KeyInfo, error) {
 	return info, nil
 }
 
-// waiterInfo parses an entry of the queue and its ticket: the server's time in microseconds when
-// the waiter came, unless the clock was set back. Of an entry of another form it returns false:
-// the queue drops it.
+// waiterInfo parses an entry of the queue and its ticket: the server's time in
+// microseconds when the waiter came, unless the clock was set back. Of an entry of
+// another form it returns false: the queue drops it.
 func waiterInfo(parts []any) (w driver.WaiterInfo, ok bool) {
 	if len(parts) != 2 {
 		return w, false
@@ -220,9 +220,9 @@ func waiterInfo(parts []any) (w driver.WaiterInfo, ok bool) {
 	return w, true
 }
 
-// holderInfo parses an owner, the milliseconds until its lease ends, and its token. A token
-// is about the server's time in microseconds. So it says since when the owner has the lock,
-// unless the clock was set back.
+// holderInfo parses an owner, the milliseconds until its lease ends, and its token. A
+// token is about the server's time in microseconds. So it says since when the owner has
+// the lock, unless the clock was set back.
 func holderInfo(parts []any) (h driver.HolderInfo, err error) {
 	if len(parts) != 3 {
 		return h, errors.New("redislock: inspect answered with a part of a holder")

@@ -36,8 +36,9 @@ func keysOf(infos []driver.KeyInfo) (keys []string) {
 }
 
 // A prefix lists locks: of this package, and strings that look like those of other
-// libraries. The exact key shows any value that blocks the lock, with its type. Only what is
-// a lock for certain can be taken away, and nothing else changes. A waiter proves nothing.
+// libraries. The exact key shows any value that blocks the lock, with its type. Only
+// what is a lock for certain can be taken away, and nothing else changes. A waiter
+// proves nothing.
 func TestInspectAndForce(t *testing.T) {
 	const listed, shown = true, false // by its prefix, or by its exact key only
 	eachServer(t, func(t *testing.T, s server) {
@@ -124,8 +125,8 @@ func TestInspectAndForce(t *testing.T) {
 	})
 }
 
-// Inspect lists the places in the order of their tickets, since when each waits, and none of an
-// entry of another form. Revoke reads none of them.
+// Inspect lists the places in the order of their tickets, since when each waits, and
+// none of an entry of another form. Revoke reads none of them.
 func TestInspectWaiters(t *testing.T) {
 	eachServer(t, func(t *testing.T, s server) {
 		ctx := t.Context()
@@ -159,8 +160,8 @@ func TestInspectWaiters(t *testing.T) {
 	})
 }
 
-// A repeated order, after a lost reply, does not affect the next holder. A late attempt by
-// the old holder fails.
+// A repeated order, after a lost reply, does not affect the next holder. A late attempt
+// by the old holder fails.
 func TestScriptForceRepeated(t *testing.T) {
 	eachServer(t, func(t *testing.T, s server) {
 		s.t = t
@@ -187,8 +188,8 @@ func TestScriptForceRepeated(t *testing.T) {
 	})
 }
 
-// A lock without a holder, because a message was lost, goes to the waiter. What is held is
-// taken away also if the server is full.
+// A lock without a holder, because a message was lost, goes to the waiter. What is held
+// is taken away also if the server is full.
 func TestForceReleaseOfNobodys(t *testing.T) {
 	t.Parallel()
 	s := realServer(t, "--maxmemory-policy", "noeviction")
@@ -261,8 +262,8 @@ func TestInspectCluster(t *testing.T) {
 	}
 }
 
-// Inspect and ForceRelease know keys with a hash tag: held, and waited for. A name with two
-// tags and the companions of other locks are not locks.
+// Inspect and ForceRelease know keys with a hash tag: held, and waited for. A name with
+// two tags and the companions of other locks are not locks.
 func TestInspectHashTag(t *testing.T) {
 	eachServer(t, func(t *testing.T, s server) {
 		b := newBackend(t, s.Client)
@@ -292,8 +293,8 @@ func TestInspectHashTag(t *testing.T) {
 		if infos := mustInspect(t, b, "{order}:1"); len(infos) != 1 || infos[0].Waiting != 0 || infos[0].Held != 1 {
 			t.Errorf("the waiter has not been granted the key: %+v", infos)
 		}
-		// A library with one value for all its locks takes the key again, although its owner has a
-		// tombstone.
+		// A library with one value for all its locks takes the key again, although its
+		// owner has a tombstone.
 		again := s.Get(ctx, "{order}{1}").Val()
 		s.ZAdd(ctx, "{order}{{order}:3}:gone", redis.Z{Score: float64(time.Now().UnixMicro()), Member: again})
 		s.Set(ctx, "{order}:3", again, time.Hour)

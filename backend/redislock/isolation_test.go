@@ -16,8 +16,8 @@ import (
 	"github.com/distlock-go/distlock/internal/test/redistest"
 )
 
-// badKey is the key of a lock that cannot be used. The keys of the locks beside it begin
-// with "good".
+// badKey is the key of a lock that cannot be used. The keys of the locks beside it
+// begin with "good".
 const badKey = "bad"
 
 // wrong is a reason why a lock cannot be used.
@@ -92,8 +92,8 @@ func badContents(t *testing.T, s server) map[string]string {
 	return all
 }
 
-// isolated returns a server, a Backend whose user may do everything, and 200 requests of
-// all modes, each for a key of its own.
+// isolated returns a server, a Backend whose user may do everything, and 200 requests
+// of all modes, each for a key of its own.
 func isolated(t *testing.T, s server) (b *redislock.Backend, good []driver.Request) {
 	t.Helper()
 	s.FlushAll(t.Context())
@@ -105,8 +105,8 @@ func isolated(t *testing.T, s server) (b *redislock.Backend, good []driver.Reque
 	return newBackend(t, s.real.Client(t, redistest.AsUser)), good
 }
 
-// What is wrong with one lock fails the requests for that lock, and leaves it as it was.
-// Requests for other locks, which share scripts with it, are granted and released.
+// What is wrong with one lock fails the requests for that lock, and leaves it as it
+// was. Requests for other locks, which share scripts with it, are granted and released.
 func TestWrongLockIsRefusedAlone(t *testing.T) {
 	s := realServer(t)
 	for name, w := range wrongs() {
@@ -116,7 +116,8 @@ func TestWrongLockIsRefusedAlone(t *testing.T) {
 			before := badContents(t, s)
 			refused := func(what string, try func() error) {
 				err := try()
-				// A plain attempt of another goroutine may have the key until a script refuses it.
+				// A plain attempt of another goroutine may have the key until a script
+				// refuses it.
 				for n := 0; n < 1000 && w.place != "lock" && errors.Is(err, driver.ErrNotAcquired); n++ {
 					time.Sleep(time.Millisecond)
 					err = try()
@@ -182,8 +183,8 @@ func TestWrongLockIsRefusedAlone(t *testing.T) {
 	}
 }
 
-// The same for locks that are held when one of them becomes wrong: the others are renewed
-// and released. The wrong one is either given back or not, as its release says.
+// The same for locks that are held when one of them becomes wrong: the others are
+// renewed and released. The wrong one is either given back or not, as its release says.
 func TestWrongLockIsReleasedAlone(t *testing.T) {
 	s := realServer(t)
 	for name, w := range wrongs() {

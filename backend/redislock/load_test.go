@@ -42,8 +42,8 @@ func newLoad(t testing.TB, keys []string, clients ...redis.UniversalClient) *loa
 	return newLoadWith(t, redislock.ClaimWindow, keys, clients...)
 }
 
-// newLoadWith sets the claim window, too. A waiter that does not run for that long loses its
-// lock, as it may on a busy machine.
+// newLoadWith sets the claim window, too. A waiter that does not run for that long
+// loses its lock, as it may on a busy machine.
 func newLoadWith(t testing.TB, claimWindow time.Duration, keys []string, clients ...redis.UniversalClient) *load {
 	t.Helper()
 	l := &load{t: t, keys: keys, opts: loadOpts, errors: make(map[string]int)}
@@ -90,9 +90,9 @@ func (l *load) work(locker *distlock.Locker, keys []string, n int) {
 
 // once acquires a lock and releases it.
 func (l *load) once(ctx context.Context, locker *distlock.Locker, key string) {
-	// While a master is replaced, a process can hand over inside a grant that the new master
-	// has not heard of, after a holder of that master has left. So its token may be below;
-	// the tokens of the first process, which does not hand over, are not.
+	// While a master is replaced, a process can hand over inside a grant that the new
+	// master has not heard of, after a holder of that master has left. So its token may
+	// be below; the tokens of the first process, which does not hand over, are not.
 	var above uint64
 	if locker == l.lockers[0] {
 		above = l.reg.Left(key)

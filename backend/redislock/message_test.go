@@ -32,8 +32,8 @@ func (s server) inboxes(t testing.TB) int {
 	return len(s.PubSubChannels(context.Background(), "distlock:inbox:"+"*").Val())
 }
 
-// The Backend subscribes when somebody waits. After Close it still works, by polling, and the
-// client is open.
+// The Backend subscribes when somebody waits. After Close it still works, by polling,
+// and the client is open.
 func TestInboxIsLazyAndEndsWithClose(t *testing.T) {
 	s := realServer(t)
 	b := redislock.Open(s.Client, unhurried)
@@ -74,8 +74,8 @@ func TestOldMessageIsNotBelieved(t *testing.T) {
 	})
 }
 
-// Only messages are lost: the waiter finds out in time to claim the lock, or later. A new
-// subscription, which would wake it, comes six seconds later at the earliest.
+// Only messages are lost: the waiter finds out in time to claim the lock, or later. A
+// new subscription, which would wake it, comes six seconds later at the earliest.
 //
 // Row 15 (redislock): a waiter finds its turn by polling. Fails if waiters do not poll.
 func TestMessageLost(t *testing.T) {
@@ -104,7 +104,8 @@ func TestMessageLost(t *testing.T) {
 					all.Go(func() {
 						<-w.Done
 						// Each waiter polls within twice the interval, and waits for at
-						// most one claim window of a waiter that did not know of its turn.
+						// most one claim window of a waiter that did not know of its
+						// turn.
 						if d := time.Since(start); w.Err != nil || d > 3*(2*poll+redislock.ClaimWindow) {
 							t.Errorf("number %d: %v after %v", i, w.Err, d)
 						}
@@ -120,8 +121,8 @@ func TestMessageLost(t *testing.T) {
 	}
 }
 
-// Its connection is killed, or the server's output buffer for it overflows, and a message at
-// that time is lost. The own poll of the waiter is far away.
+// Its connection is killed, or the server's output buffer for it overflows, and a
+// message at that time is lost. The own poll of the waiter is far away.
 //
 // Row 15 (redislock): a waiter asks at once when its subscription works again. Fails if
 // a new subscription does not wake waiters.

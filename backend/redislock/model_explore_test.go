@@ -7,8 +7,8 @@ import (
 
 // What an exploration may find.
 const (
-	// twoHolders is found as soon as two holders are possible: a single process that trusts a
-	// lock that the server has given to another is enough.
+	// twoHolders is found as soon as two holders are possible: a single process that
+	// trusts a lock that the server has given to another is enough.
 	twoHolders   = "a process trusts a lock that the server has given to another"
 	behindItself = "the holder waits behind itself"
 	leftBehind   = "an owner has released and left data behind"
@@ -31,10 +31,10 @@ type exploration struct {
 	trace  string // a shortest path to it
 }
 
-// explore visits all states, until it finds a violation. The last two are questions about the
-// graph: is there a path of fair steps? The number of states is finite, so if there is a path
-// from all of them, it is also taken, provided that a step that is possible again and again is
-// not postponed without end.
+// explore visits all states, until it finds a violation. The last two are questions
+// about the graph: is there a path of fair steps? The number of states is finite, so if
+// there is a path from all of them, it is also taken, provided that a step that is
+// possible again and again is not postponed without end.
 func explore(m model, do func(modelKey, modelCall) (modelKey, modelReply)) *exploration {
 	g := &exploration{states: []modelState{{}}, parent: []int32{-1}, by: []string{""}, taken: make(map[string]bool)}
 	index := map[modelState]int32{g.states[0]: 0}
@@ -141,8 +141,8 @@ func violation(from *modelState, st *modelStep, processes int) string {
 	return ""
 }
 
-// lostPlace reports whether an owner that was behind o is now before it, or whether o is no
-// longer in the queue.
+// lostPlace reports whether an owner that was behind o is now before it, or whether o
+// is no longer in the queue.
 func lostPlace(before, after *modelKey, o modelOwner) bool {
 	switch {
 	case !before.knows(o) || after.lock == o:

@@ -16,8 +16,8 @@ const (
 	phaseDead                       // it has crashed, and may have left data or requests
 )
 
-// modelProcess is a caller of the Backend: its knowledge, and its requests and messages in
-// flight.
+// modelProcess is a caller of the Backend: its knowledge, and its requests and messages
+// in flight.
 type modelProcess struct {
 	phase   modelPhase
 	inDoubt bool // an attempt had no reply
@@ -88,8 +88,8 @@ type modelState struct {
 
 func (s *modelState) process(o modelOwner) *modelProcess { return &s.processes[o-1] }
 
-// tidy removes what cannot make a difference any more. A process without remains of its last
-// acquisition becomes one that has never had an acquisition.
+// tidy removes what cannot make a difference any more. A process without remains of its
+// last acquisition becomes one that has never had an acquisition.
 func (s *modelState) tidy(processes int) {
 	for i := range s.processes[:processes] {
 		p, o := &s.processes[i], modelOwner(i+1)

@@ -20,8 +20,8 @@ const (
 	modelMost = 4
 )
 
-// modelOwner is the owner of a lock or of a place in the queue: the number of a process, from
-// 1; nobody is none.
+// modelOwner is the owner of a lock or of a place in the queue: the number of a
+// process, from 1; nobody is none.
 type modelOwner uint8
 
 const nobody modelOwner = 0
@@ -77,8 +77,8 @@ type modelReply struct {
 	told   modelOwner // the receiver of a message
 }
 
-// modelled is a server that runs the scripts for the model. The owner that stands for process
-// 2 is "b1"; its inbox is "b".
+// modelled is a server that runs the scripts for the model. The owner that stands for
+// process 2 is "b1"; its inbox is "b".
 type modelled struct {
 	scripts
 	lua   redislock.Scripts

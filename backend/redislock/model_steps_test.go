@@ -16,8 +16,8 @@ const (
 	faultAny modelFault = 1<<iota - 1
 )
 
-// modelRules are rules of the Backend and the Locker that a model can leave out, to show what
-// they are for.
+// modelRules are rules of the Backend and the Locker that a model can leave out, to
+// show what they are for.
 type modelRules struct {
 	noPolls      bool // a waiter asks only after a message
 	trustsReply  bool // a grant counts although its lease has ended, because it is counted from the reply

@@ -14,24 +14,28 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testmode"
 )
 
-// The model of the queue for one exclusive key is small enough to explore all of its states. A
-// change of the protocol is checked with it before it is measured or tested under load.
+// The model of the queue for one exclusive key is small enough to explore all of its
+// states. A change of the protocol is checked with it before it is measured or tested
+// under load.
 //
-// What the server does comes from the scripts themselves: each is run once for each request in
-// each state of the key. A modelProcess is what a caller of the Backend knows, and its requests
-// and messages in flight. A step is an event: a process acquires, polls, claims, abandons or
-// releases; a plain attempt takes the lock, and then looks for others; a lease, a claim window or the queue ends; a message arrives or is lost; a reply is
-// lost and the call repeated; a request arrives late; a process crashes.
+// What the server does comes from the scripts themselves: each is run once for each
+// request in each state of the key. A modelProcess is what a caller of the Backend
+// knows, and its requests and messages in flight. A step is an event: a process
+// acquires, polls, claims, abandons or releases; a plain attempt takes the lock, and
+// then looks for others; a lease, a claim window or the queue ends; a message arrives
+// or is lost; a reply is lost and the call repeated; a request arrives late; a process
+// crashes.
 //
-// Only the number of processes is bounded: each acquires again and again, and an exploration
-// ends because there are no further states. A process starts again with a new owner, and only
-// when its last owner has nothing in flight or at the server. Each owner has at most one late
-// attempt and one late release.
+// Only the number of processes is bounded: each acquires again and again, and an
+// exploration ends because there are no further states. A process starts again with a
+// new owner, and only when its last owner has nothing in flight or at the server. Each
+// owner has at most one late attempt and one late release.
 //
-// Time is not modelled: a lease can end at any moment, with one exception. The lease of a
-// process that trusts it does not end, because the deadline of the process comes first. Nor are
-// tokens, the extension of leases, renewals, shared locks, forced releases and the loss of data.
-// The scripts follow histories with times, tokens, renewals and failovers in lab/spec.
+// Time is not modelled: a lease can end at any moment, with one exception. The lease of
+// a process that trusts it does not end, because the deadline of the process comes
+// first. Nor are tokens, the extension of leases, renewals, shared locks, forced
+// releases and the loss of data. The scripts follow histories with times, tokens,
+// renewals and failovers in lab/spec.
 
 // luaScript is a script.
 type luaScript = luascript.Script
@@ -39,9 +43,9 @@ type luaScript = luascript.Script
 // onTime has all faults in which a call does not overtake another.
 const onTime = faultAny &^ (faultCallLate | faultCallLost)
 
-// told are the rules for waiters that do not poll. Messages are enough as long as only replies
-// are lost. With a late call they are not: it may take the lock for a process that was told
-// before that the lock is held.
+// told are the rules for waiters that do not poll. Messages are enough as long as only
+// replies are lost. With a late call they are not: it may take the lock for a process
+// that was told before that the lock is held.
 var told = modelRules{noPolls: true}
 
 // TestModel checks that the protocol keeps its promises in every reachable state.
@@ -93,9 +97,9 @@ func (s scripts) both() redislock.Scripts {
 	return redislock.FastScripts
 }
 
-// TestModelFinds leaves out one rule at a time, and checks that the exploration finds the
-// violation. A rule of a script is left out by a change of its text. Rules whose absence one
-// request shows are in lab/spec/scripts_test.go.
+// TestModelFinds leaves out one rule at a time, and checks that the exploration finds
+// the violation. A rule of a script is left out by a change of its text. Rules whose
+// absence one request shows are in lab/spec/scripts_test.go.
 func TestModelFinds(t *testing.T) {
 	acquire := func(old, with string) redislock.Scripts {
 		return redislock.Scripts{Acquire: changed(redislock.SlowScripts.Acquire, old, with), Release: redislock.SlowScripts.Release}
@@ -151,7 +155,8 @@ func TestModelFinds(t *testing.T) {
 	}
 }
 
-// changed returns a script with parts of its text replaced: pairs of the old and the new.
+// changed returns a script with parts of its text replaced: pairs of the old and the
+// new.
 func changed(s *luaScript, edits ...string) *luaScript {
 	text := s.Source()
 	for edit := range slices.Chunk(edits, 2) {

@@ -86,7 +86,8 @@ func TestOutageText(t *testing.T) {
 		}, `the master that Sentinel names: ` + late + `(no connection for [\d.]+m?s|redis: all sentinels .*)$`},
 		"wrong host": {false, func(*testing.T) redis.UniversalClient {
 			return redis.NewClient(&redis.Options{Addr: "redis.internal:6379", Dialer: func(_ context.Context, network, _ string) (net.Conn, error) {
-				// The error of package net, without asking the resolver of this machine.
+				// The error of package net, without asking the resolver of this
+				// machine.
 				return nil, &net.OpError{Op: "dial", Net: network, Err: &net.DNSError{Err: "no such host", Name: "redis.internal", IsNotFound: true}}
 			}})
 		}, `redis\.internal:6379: (` + late + `)?dial tcp: lookup redis\.internal: no such host$`},
@@ -135,8 +136,8 @@ func (l clientLog) Printf(_ context.Context, format string, v ...any) {
 	_, _ = fmt.Fprintf(l.to, format+"\n", v...)
 }
 
-// A client that is refused over TLS gets the reason, and no password is ever printed. The suite
-// passes over TLS: see TestConformanceACL.
+// A client that is refused over TLS gets the reason, and no password is ever printed.
+// The suite passes over TLS: see TestConformanceACL.
 func TestTLSAndAuth(t *testing.T) {
 	testmode.Long(t)
 	s := redistest.StartTLS(t, time.Now().Add(time.Hour), "--requirepass", "admin-xyzzy")

@@ -15,14 +15,15 @@ import (
 
 var _ driver.Pinger = (*backend)(nil)
 
-// Ping takes a key of its own on every server that keeps keys, and gives it back: on the
-// single server, the master that Sentinel names, all masters of a Cluster that have slots, or
-// all shards of a Ring that are up. It takes the key for itself alone and then as a reader,
-// with the scripts and over the connections of a lock. So it fails where a lock would: on a
-// replica, if the memory is full, if the user may not call a command, or if the replicas of
-// [Config].WaitReplicas do not confirm. It does not notice that the user may not access the keys
-// of the locks. It takes at most four times the operation timeout, and once more for a Cluster
-// that has to name its masters. If several servers fail, it returns one of the errors.
+// Ping takes a key of its own on every server that keeps keys, and gives it back: on
+// the single server, the master that Sentinel names, all masters of a Cluster that have
+// slots, or all shards of a Ring that are up. It takes the key for itself alone and
+// then as a reader, with the scripts and over the connections of a lock. So it fails
+// where a lock would: on a replica, if the memory is full, if the user may not call a
+// command, or if the replicas of [Config].WaitReplicas do not confirm. It does not
+// notice that the user may not access the keys of the locks. It takes at most four
+// times the operation timeout, and once more for a Cluster that has to name its
+// masters. If several servers fail, it returns one of the errors.
 func (b *backend) Ping(ctx context.Context) error {
 	keys, err := b.pingKeys(ctx)
 	if err != nil {

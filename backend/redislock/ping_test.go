@@ -36,9 +36,9 @@ func TestPing(t *testing.T) {
 	})
 }
 
-// The address is that of a proxy, which sends what plain commands read to other servers than the
-// scripts: no lock is granted, and an error says why. Fails if a plain attempt is sent before the
-// Backend has asked.
+// The address is that of a proxy, which sends what plain commands read to other servers
+// than the scripts: no lock is granted, and an error says why. Fails if a plain attempt
+// is sent before the Backend has asked.
 func TestSeveralServers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := redistest.Virtual(t)

@@ -19,25 +19,26 @@ import (
 )
 
 const (
-	// clockLag is how far the clock may be behind the server's time for a plain attempt.
+	// clockLag is how far the clock may be behind the server's time for a plain
+	// attempt.
 	clockLag = 20 * time.Millisecond
 
-	// maxPlainTTL is the longest lease of a plain attempt. A copy that arrives when its owner
-	// has released the lock ends before the tombstone that marks it.
+	// maxPlainTTL is the longest lease of a plain attempt. A copy that arrives when its
+	// owner has released the lock ends before the tombstone that marks it.
 	maxPlainTTL = doubt.TombstoneTTL / 2
 
-	// maxPlainTokens is the largest number of tokens of a plain attempt. From 250,000 attempts a
-	// second on, the clock overtakes the server's time. Then the scripts do not set it, and
-	// plain attempts end for as long as it is ahead.
+	// maxPlainTokens is the largest number of tokens of a plain attempt. From 250,000
+	// attempts a second on, the clock overtakes the server's time. Then the scripts do
+	// not set it, and plain attempts end for as long as it is ahead.
 	maxPlainTokens = 4
 
 	// A clock with a value from maxToken on is refused: see last_issued in time.lua.
 	maxToken = 1<<53 - 1
 )
 
-// plain takes and gives back exclusive locks that nobody else wants. It costs the server about
-// what a lock without queue and tokens costs. Whatever it finds in its way it leaves to the
-// scripts: a holder, a waiter, a tombstone.
+// plain takes and gives back exclusive locks that nobody else wants. It costs the
+// server about what a lock without queue and tokens costs. Whatever it finds in its way
+// it leaves to the scripts: a holder, a waiter, a tombstone.
 //
 // Attempts that are sent together are commands in one pipeline:
 //
@@ -45,16 +46,17 @@ const (
 //	INCRBY distlock:clock <the tokens of all>
 //	EXISTS <queue> <tombstones> <queue> <tombstones> of all
 //
-// Other clients may come between the commands. The tokens are issued when the owners have
-// their locks, so all earlier owners have had theirs, and all later ones will get larger ones.
-// A forced release between the commands leaves a tombstone, and EXISTS finds it. An attempt may
-// also take the lock past the queue: then a script gives it back. Or it arrives after the
-// release of its owner: then the next attempt of another owner finds the tombstone, and deletes
-// the lock.
+// Other clients may come between the commands. The tokens are issued when the owners
+// have their locks, so all earlier owners have had theirs, and all later ones will get
+// larger ones. A forced release between the commands leaves a tombstone, and EXISTS
+// finds it. An attempt may also take the lock past the queue: then a script gives it
+// back. Or it arrives after the release of its owner: then the next attempt of another
+// owner finds the tombstone, and deletes the lock.
 //
-// The next connection may lead to another server: to a replica that became the master and lacks
-// the last increments, or to one with another clock. So a token is left to a script unless it is
-// larger than all tokens that this process knew when it sent the attempt.
+// The next connection may lead to another server: to a replica that became the master
+// and lacks the last increments, or to one with another clock. So a token is left to a
+// script unless it is larger than all tokens that this process knew when it sent the
+// attempt.
 type plain struct {
 	clockKey string
 
@@ -64,8 +66,8 @@ type plain struct {
 	// denied is set if the user may not use INCRBY.
 	denied atomic.Bool
 
-	// wanted is set for keys, by their hashes, that somebody else had or waited for lately.
-	// To ask again would cost a round trip.
+	// wanted is set for keys, by their hashes, that somebody else had or waited for
+	// lately. To ask again would cost a round trip.
 	wanted [256]atomic.Bool
 
 	unused sync.Pool // of plainBatch
@@ -97,7 +99,8 @@ func (p *plain) saw(token uint64) bool {
 	}
 }
 
-// granted notes a grant of a script. set says that the script has set the clock to the token.
+// granted notes a grant of a script. set says that the script has set the clock to the
+// token.
 func (p *plain) granted(g driver.Grant, set bool) {
 	latest := p.saw(g.LastToken)
 	if !set {
@@ -111,8 +114,8 @@ func (p *plain) granted(g driver.Grant, set bool) {
 	}
 }
 
-// plainBatch is what of a batch is sent plainly. It is used again, because most of its memory is
-// for arguments.
+// plainBatch is what of a batch is sent plainly. It is used again, because most of its
+// memory is for arguments.
 type plainBatch struct {
 	*plain
 
@@ -136,8 +139,8 @@ type plainBatch struct {
 	buffer []byte // of the argument that is being written
 }
 
-// text is an argument that is put together when it is written. All of a plainBatch have one
-// buffer, because go-redis writes one argument after the other.
+// text is an argument that is put together when it is written. All of a plainBatch have
+// one buffer, because go-redis writes one argument after the other.
 type text struct {
 	parts  [5]string
 	buffer *[]byte
@@ -252,7 +255,8 @@ func (b *plainBatch) join(parts ...string) *text {
 	return &b.texts[len(b.texts)-1]
 }
 
-// finish adds the results. It returns the indices of the requests that are left to the scripts.
+// finish adds the results. It returns the indices of the requests that are left to the
+// scripts.
 func (b *plainBatch) finish(ctx context.Context, client *redis.Client, results []dispatch.Result[reply], sent time.Time) (left []int) {
 	leave := func(i int) {
 		b.mark(b.batch[i].key).Store(true)
@@ -320,8 +324,8 @@ func unanswered(cmds ...redis.Cmder) error {
 	return nil
 }
 
-// once is a command that go-redis sends once, whatever the options of the client say, and so
-// its pipeline: see [rediskit.Cmd].
+// once is a command that go-redis sends once, whatever the options of the client say,
+// and so its pipeline: see [rediskit.Cmd].
 type once struct{ *redis.StatusCmd }
 
 // NoRetry implements [redis.Cmder].

@@ -97,7 +97,8 @@ type plainly struct {
 	sent *sentCommands
 }
 
-// plain runs f in a bubble with a Backend that has just locked another key with scripts.
+// plain runs f in a bubble with a Backend that has just locked another key with
+// scripts.
 func plain(t *testing.T, f func(t *testing.T, p plainly)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -131,8 +132,8 @@ func (p plainly) acquire(t *testing.T, key string) driver.Grant {
 
 const plainPair = "set incrby exists evalsha"
 
-// A lock that nobody else wants takes three plain commands and one small script, and leaves
-// nothing behind.
+// A lock that nobody else wants takes three plain commands and one small script, and
+// leaves nothing behind.
 func TestPlain(t *testing.T) {
 	plain(t, func(t *testing.T, p plainly) {
 		last := uint64(0)
@@ -153,8 +154,8 @@ func TestPlain(t *testing.T) {
 	})
 }
 
-// The clock must not lag: a replica that becomes the master may lack its last increments. So
-// after a pause a script sets it to the server's time.
+// The clock must not lag: a replica that becomes the master may lack its last
+// increments. So after a pause a script sets it to the server's time.
 func TestPlainClockLag(t *testing.T) {
 	plain(t, func(t *testing.T, p plainly) {
 		p.pair(t, lockKey)
@@ -169,8 +170,8 @@ func TestPlainClockLag(t *testing.T) {
 	})
 }
 
-// A plain attempt issues no token if the clock was lost, is not a number, or is that of another
-// server, which is behind. It issues none that another attempt has.
+// A plain attempt issues no token if the clock was lost, is not a number, or is that of
+// another server, which is behind. It issues none that another attempt has.
 func TestPlainBadClock(t *testing.T) {
 	value := func(text string) func(uint64) string { return func(uint64) string { return text } }
 	behind := func(by uint64) func(uint64) string {
@@ -251,8 +252,9 @@ func TestPlainYields(t *testing.T) {
 	}
 }
 
-// Whoever releases a lock by force between the commands of a plain attempt, its owner learns
-// that it does not have it, and its tokens are not above those of the next owner.
+// Whoever releases a lock by force between the commands of a plain attempt, its owner
+// learns that it does not have it, and its tokens are not above those of the next
+// owner.
 func TestPlainForced(t *testing.T) {
 	plain(t, func(t *testing.T, p plainly) {
 		admin := newBackend(t, p.Client)
@@ -272,8 +274,8 @@ func TestPlainForced(t *testing.T) {
 	})
 }
 
-// Others see since when somebody has a lock that was taken with plain commands, though not its
-// token. They do not see a lock that nobody has.
+// Others see since when somebody has a lock that was taken with plain commands, though
+// not its token. They do not see a lock that nobody has.
 func TestPlainInspect(t *testing.T) {
 	plain(t, func(t *testing.T, p plainly) {
 		start := time.Now()
@@ -298,8 +300,8 @@ func TestPlainInspect(t *testing.T) {
 	})
 }
 
-// The tombstone of an owner outlives each plain copy of its attempt: a long lease is left to the
-// scripts.
+// The tombstone of an owner outlives each plain copy of its attempt: a long lease is
+// left to the scripts.
 func TestPlainLongLease(t *testing.T) {
 	plain(t, func(t *testing.T, p plainly) {
 		for ttl, want := range map[time.Duration]bool{redislock.TombstoneTTL / 2: true, redislock.TombstoneTTL/2 + time.Millisecond: false} {
@@ -329,8 +331,8 @@ func TestPlainWanted(t *testing.T) {
 	})
 }
 
-// An attempt that is still on its way could give back what a plain attempt has taken. So an owner
-// with an attempt in doubt leaves it to the scripts.
+// An attempt that is still on its way could give back what a plain attempt has taken.
+// So an owner with an attempt in doubt leaves it to the scripts.
 func TestPlainInDoubt(t *testing.T) {
 	plain(t, func(t *testing.T, p plainly) {
 		r := request(lockKey)
@@ -344,7 +346,8 @@ func TestPlainInDoubt(t *testing.T) {
 	})
 }
 
-// A lock that the plain commands took is given back if the script cannot look at its queue.
+// A lock that the plain commands took is given back if the script cannot look at its
+// queue.
 func TestPlainUndone(t *testing.T) {
 	for name, c := range map[string]struct {
 		swallows bool

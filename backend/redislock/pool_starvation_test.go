@@ -21,9 +21,9 @@ import (
 const poolSize = 4
 
 // holdWithBusyPool acquires locks of all modes, uses all connections of the client for
-// commands that block, and holds the locks for more than two leases. blocked waits until
-// the commands have reached the server. Nothing of that is lost or released late, and another
-// lock can be acquired.
+// commands that block, and holds the locks for more than two leases. blocked waits
+// until the commands have reached the server. Nothing of that is lost or released late,
+// and another lock can be acquired.
 func holdWithBusyPool(t *testing.T, c, admin redis.UniversalClient, blocked func()) {
 	t.Helper()
 	const ttl = 3 * time.Second
@@ -74,8 +74,8 @@ func holdWithBusyPool(t *testing.T, c, admin redis.UniversalClient, blocked func
 	busy.Wait()
 }
 
-// The application's own commands use all connections of its client. Locks have connections of
-// their own.
+// The application's own commands use all connections of its client. Locks have
+// connections of their own.
 func TestVirtualBusyPoolLosesNoLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := redistest.Virtual(t)

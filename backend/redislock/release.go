@@ -9,14 +9,15 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// Release gives back the key, or the owner's place in the queue, and grants the key to the
-// first waiter. It fails with [driver.ErrLost] if another owner has the key. It also fails
-// with it if the key has no holder and g has tokens: then the lease has ended. If a release
-// of the owner had no answer before, the key counts as given back by that one, and there is
-// no error.
+// Release gives back the key, or the owner's place in the queue, and grants the key to
+// the first waiter. It fails with [driver.ErrLost] if another owner has the key. It
+// also fails with it if the key has no holder and g has tokens: then the lease has
+// ended. If a release of the owner had no answer before, the key counts as given back
+// by that one, and there is no error.
 //
-// If an attempt of the owner is in doubt, the server refuses the owner from then on, for as
-// long as the attempt may still be on its way. So an owner is good for one acquisition.
+// If an attempt of the owner is in doubt, the server refuses the owner from then on,
+// for as long as the attempt may still be on its way. So an owner is good for one
+// acquisition.
 func (b *backend) Release(ctx context.Context, g driver.Grant) error {
 	b.inbox.end(g.Owner)
 	if err := b.checkNames(g.Key, g.Owner); err != nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// maxRenewBatch is the number of renewals in one script or pipeline: a script stops the server
-// while it runs.
+// maxRenewBatch is the number of renewals in one script or pipeline: a script stops the
+// server while it runs.
 const maxRenewBatch = 256
 
 var (
@@ -25,10 +25,11 @@ var (
 	errTooMany = fmt.Errorf("not sent, because %d renewals for this server have no answer yet", maxRenewals)
 )
 
-// Renew extends the grants. It sends one script for every 256 grants. If there may be several servers, it sends pipelines of the same size,
-// to all servers at once, and reports each result when its server has answered. A grant is
-// [driver.Unknown] if its server did not answer within the operation timeout. Then further
-// batches of this call for that server are not sent, and their grants are Unknown, too.
+// Renew extends the grants. It sends one script for every 256 grants. If there may be
+// several servers, it sends pipelines of the same size, to all servers at once, and
+// reports each result when its server has answered. A grant is [driver.Unknown] if its
+// server did not answer within the operation timeout. Then further batches of this call
+// for that server are not sent, and their grants are Unknown, too.
 //
 // At most four renewals are in progress for each server. A further one waits for one of
 // them to end; if ctx ends first, it was not sent, and its grants are Unknown.
@@ -56,8 +57,8 @@ func (b *backend) Renew(ctx context.Context, grants []driver.Grant, report func(
 	wg.Wait()
 }
 
-// renewAt renews the grants with the indices in group, which are on one server. It sends
-// one batch after the other, until one is not answered.
+// renewAt renews the grants with the indices in group, which are on one server. It
+// sends one batch after the other, until one is not answered.
 func (b *backend) renewAt(ctx context.Context, grants []driver.Grant, group []int, report func(int, driver.RenewResult)) {
 	if len(group) == 0 {
 		return

@@ -21,7 +21,8 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
-// hold acquires n keys in all modes, with leases longer than a slow machine needs for that.
+// hold acquires n keys in all modes, with leases longer than a slow machine needs for
+// that.
 func hold(t testing.TB, b *redislock.Backend, n int) []driver.Grant {
 	t.Helper()
 	kinds := []func(key string) driver.Request{modes["exclusive"], modes["shared"], modes["permits"]}
@@ -47,8 +48,8 @@ func all(s driver.RenewStatus) func(int) driver.RenewStatus {
 	return func(int) driver.RenewStatus { return s }
 }
 
-// One call renews many leases of all kinds, in few scripts. What is lost is told of that lease
-// alone, also if the servers have forgotten the script.
+// One call renews many leases of all kinds, in few scripts. What is lost is told of
+// that lease alone, also if the servers have forgotten the script.
 func TestRenewBatches(t *testing.T) {
 	for name, masters := range map[string]int{
 		"one script": 0, "pipelines": 0, "Cluster": 3,
@@ -150,8 +151,8 @@ func TestRenewStopsAtTheFirstFailure(t *testing.T) {
 	})
 }
 
-// holdScripts makes the server carry out no script until open is called. It counts those that
-// have come.
+// holdScripts makes the server carry out no script until open is called. It counts
+// those that have come.
 func holdScripts(t *testing.T, m *miniredis.Miniredis) (come *atomic.Int32, open func()) {
 	t.Helper()
 	come = new(atomic.Int32)
@@ -168,11 +169,11 @@ func holdScripts(t *testing.T, m *miniredis.Miniredis) (come *atomic.Int32, open
 	return come, open
 }
 
-// While a server does not answer, further renewals wait, and are sent when it answers. If their
-// context ends first, the error says that they were not sent.
+// While a server does not answer, further renewals wait, and are sent when it answers.
+// If their context ends first, the error says that they were not sent.
 //
-// Row 9 (redislock): at most four renewals for one server are in progress. Fails if their
-// number has no bound, or if a renewal that waits is lost.
+// Row 9 (redislock): at most four renewals for one server are in progress. Fails if
+// their number has no bound, or if a renewal that waits is lost.
 func TestVirtualRenewalsInProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := redistest.Virtual(t)
@@ -216,10 +217,12 @@ func TestVirtualRenewalsInProgress(t *testing.T) {
 	})
 }
 
-// A server of a Ring does not answer, whether its renewals are in progress or wait to be sent.
+// A server of a Ring does not answer, whether its renewals are in progress or wait to
+// be sent.
 //
-// Row 9 (redislock): the results of one server are reported as they come. Fails if Renew
-// reports at its end, or if the bound of renewals in progress is not for each server.
+// Row 9 (redislock): the results of one server are reported as they come. Fails if
+// Renew reports at its end, or if the bound of renewals in progress is not for each
+// server.
 func TestVirtualSilentShardDelaysNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const silent = "127.0.0.1:2"

@@ -44,8 +44,8 @@ const (
 	modeExtend  = "extend"
 )
 
-// appendArgs appends the arguments of the script for r. They are pointers, because to put a
-// string into an interface allocates.
+// appendArgs appends the arguments of the script for r. They are pointers, because to
+// put a string into an interface allocates.
 func (r *request) appendArgs(args []any) []any {
 	args = append(args, &r.owner)
 	if r.mode != "" {
@@ -80,8 +80,8 @@ type scriptCall struct {
 // A script of this size stops the server for a tenth of a millisecond or two.
 const maxScriptRequests = 64
 
-// callsFor returns the script calls for the requests with the given indices, each for at
-// most so many.
+// callsFor returns the script calls for the requests with the given indices, each for
+// at most so many.
 func callsFor(batch []*request, which []int, most int) []scriptCall {
 	var calls []scriptCall
 	for _, i := range which {
@@ -149,8 +149,8 @@ func execute(ctx context.Context, client redis.UniversalClient, calls []scriptCa
 	rediskit.Exec(ctx, pipe)
 }
 
-// finish splits the reply into the results of the requests, and adds what is known of their
-// fate.
+// finish splits the reply into the results of the requests, and adds what is known of
+// their fate.
 func (c *scriptCall) finish(results []dispatch.Result[reply], sent time.Time) {
 	text, err := c.cmd.Text()
 	fate := rediskit.FateOf(err)
@@ -185,7 +185,8 @@ func (e replyError) Error() string { return string(e) }
 // RedisError marks the error as one that the server sent.
 func (replyError) RedisError() {}
 
-// isLine reports whether err is from one line of a script's reply and begins with prefix.
+// isLine reports whether err is from one line of a script's reply and begins with
+// prefix.
 func isLine(err error, prefix string) bool {
 	line := replyError("")
 	return errors.As(err, &line) && redis.HasErrorPrefix(line, prefix)

@@ -17,13 +17,14 @@ var _ driver.Revoker = (*backend)(nil)
 // maxRevoked is the number of holders of one key that Revoke asks at most.
 const maxRevoked = 1000
 
-// revokeChannel returns the channel in which an owner is asked to give its key back. It begins
-// like the inboxes, so it needs no permission of its own.
+// revokeChannel returns the channel in which an owner is asked to give its key back. It
+// begins like the inboxes, so it needs no permission of its own.
 func (b *backend) revokeChannel(owner string) string { return b.cfg.InboxPrefix + "revoke:" + owner }
 
-// Revoke asks the holders of the key by a message. A message may be lost, so the caller should
-// repeat it. At most a thousand holders are asked. A key that another library holds counts as
-// held, but that library does not listen. With a Ring no holder is told.
+// Revoke asks the holders of the key by a message. A message may be lost, so the caller
+// should repeat it. At most a thousand holders are asked. A key that another library
+// holds counts as held, but that library does not listen. With a Ring no holder is
+// told.
 func (b *backend) Revoke(ctx context.Context, key string) (held bool, err error) {
 	if err := b.checkKey(key); err != nil {
 		return false, err
@@ -72,9 +73,9 @@ func readOwners(ctx context.Context, c redis.UniversalClient, key string) ([]str
 	return owners, nil
 }
 
-// Revoked implements [driver.Revoker]. The subscription shares the connection of the inbox. If
-// it is not confirmed within an operation timeout, a request may be missed until it is. With a
-// Ring the channel is never closed.
+// Revoked implements [driver.Revoker]. The subscription shares the connection of the
+// inbox. If it is not confirmed within an operation timeout, a request may be missed
+// until it is. With a Ring the channel is never closed.
 func (b *backend) Revoked(ctx context.Context, g driver.Grant) <-chan struct{} {
 	revoked := make(chan struct{})
 	if b.inbox.listener == nil {

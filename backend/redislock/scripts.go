@@ -12,8 +12,8 @@ import (
 //go:embed lua
 var luaFiles embed.FS
 
-// The frequent case comes first in the scripts acquire and release: it returns before the
-// server has defined the functions that the other cases need.
+// The frequent case comes first in the scripts acquire and release: it returns before
+// the server has defined the functions that the other cases need.
 var (
 	acquireScript      = load("acquire")
 	releaseScript      = load("release")
@@ -41,8 +41,8 @@ const (
 	goneSuffix  = ":gone"
 )
 
-// lockKeys returns the keys of a lock: the lock itself, its queue and its tombstones. They
-// are in one hash slot, and every script call declares all of them.
+// lockKeys returns the keys of a lock: the lock itself, its queue and its tombstones.
+// They are in one hash slot, and every script call declares all of them.
 func lockKeys(key string) *[3]string {
 	return &[3]string{key, rediskit.Companion(key, queueSuffix), rediskit.Companion(key, goneSuffix)}
 }

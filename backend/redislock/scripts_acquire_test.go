@@ -11,8 +11,8 @@ import (
 	"github.com/distlock-go/distlock/backend/redislock"
 )
 
-// A repeated attempt gets the last token again. One that arrives late does not shorten the
-// lease, and neither does a renewal.
+// A repeated attempt gets the last token again. One that arrives late does not shorten
+// the lease, and neither does a renewal.
 func TestScriptLateAttempt(t *testing.T) {
 	eachScripts(t, func(t *testing.T, s scripts) {
 		_, last := s.join("a1", writes)
@@ -106,8 +106,8 @@ func exclusive(key, owner string) redislock.ScriptOp {
 	return redislock.ScriptOp{Key: key, Owner: owner, TTL: testTTL, Mode: "try"}
 }
 
-// A refusal says what was issued before it, for any lock: a message with a smaller token is
-// older.
+// A refusal says what was issued before it, for any lock: a message with a smaller
+// token is older.
 func TestScriptRefusalHasTheLastToken(t *testing.T) {
 	eachScripts(t, func(t *testing.T, s scripts) {
 		s.join("a1", writes)

@@ -12,28 +12,6 @@ import (
 	"github.com/distlock-go/distlock/backend/redislock"
 )
 
-// A release of an owner in doubt may be repeated. Another one says what is at the key.
-func TestScriptReleaseIsIdempotent(t *testing.T) {
-	eachScripts(t, func(t *testing.T, s scripts) {
-		for _, share := range []string{writes, reads, "p2"} {
-			t.Logf("%q", share)
-			s.FlushAll(t.Context())
-			s.join("a1", share)
-			s.unchanged(func() { s.leave("b1", share, 0) })
-			s.leave("a1", share, 1)
-			s.leave("a1", share, 2)
-
-			s.join("c1", share)
-			s.leaveInDoubt("c1", share, 1)
-			s.leaveInDoubt("c1", share, 1)
-			s.join("d1", writes)
-			s.unchanged(func() { s.leave("a1", share, 0) })
-			s.leaveInDoubt("c1", share, 1)
-			s.holder("d1")
-		}
-	})
-}
-
 // A message is only a hint: if it had no receiver, the waiter may be subscribed through
 // another server, or about to poll.
 func TestScriptNobodyHears(t *testing.T) {
@@ -117,40 +95,6 @@ func TestScriptRenew(t *testing.T) {
 	})
 }
 
-func TestScriptRenewShared(t *testing.T) {
-	eachScripts(t, func(t *testing.T, s scripts) {
-		s.join("a1", reads)
-		s.join("b1", reads)
-		s.join("c1", reads)
-		s.ends("r b1", 30*time.Second)
-		s.ends("r c1", -time.Microsecond)
-		renew := func(ttl time.Duration, retain bool) {
-			t.Helper()
-			var ops []redislock.ScriptOp
-			for _, o := range [][3]string{
-				{lockKey, "a1", reads}, {"none", "a1", reads}, {lockKey, "a1", "p2"},
-				{lockKey, "c1", reads}, {lockKey, "d1", reads}, {lockKey, "a1", writes},
-			} {
-				ops = append(ops, redislock.ScriptOp{Key: o[0], Owner: o[1], Share: o[2], TTL: ttl, Retain: retain})
-			}
-			s.renewed([]string{"1", "0", "0", "0", "0", "0"}, ops...)
-		}
-		renew(20*time.Second, false)
-		s.lease("r a1", 20*time.Second)
-		s.lease("r b1", 30*time.Second)
-		s.ttl(lockKey, 30*time.Second)
-		renew(60*time.Second, false)
-		s.ttl(lockKey, 60*time.Second)
-		renew(10*time.Second, false) // late
-		s.lease("r a1", 60*time.Second)
-		renew(10*time.Second, true)
-		s.lease("r a1", 10*time.Second)
-		s.ttl(lockKey, 30*time.Second)
-		s.kept("z1", writes, false) // removes the holder whose lease has ended
-		s.holders("r a1", "r b1")
-	})
-}
-
 // A full server refuses new locks before it has done anything, and allows renewals,
 // hand-overs and releases.
 func TestScriptOutOfMemory(t *testing.T) {
@@ -168,7 +112,8 @@ func TestScriptOutOfMemory(t *testing.T) {
 		s.unchanged(func() {
 			for _, share := range []string{writes, reads} {
 				for _, mode := range []string{"try", "enqueue"} {
-					// All of them fail, or that of a batch that is first would free the way.
+					// All of them fail, or that of a batch that is first would free the
+					// way.
 					op := redislock.ScriptOp{Key: "other", Owner: "f1", TTL: time.Second, Mode: mode, Share: share}
 					ops := []redislock.ScriptOp{op, op}
 					ops[1].Key = "third"
@@ -212,8 +157,8 @@ func (s scripts) fill() {
 	}
 }
 
-// isFull reports whether err says that the server is out of memory. Before version 7 the
-// error of a script contains that of its command.
+// isFull reports whether err says that the server is out of memory. Before version 7
+// the error of a script contains that of its command.
 func isFull(err error) bool {
 	return err != nil && strings.Contains(err.Error(), "OOM command not allowed")
 }

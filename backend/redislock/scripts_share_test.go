@@ -8,7 +8,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// A holder with an expired lease does not count, for any request, nor for its own release.
+// A holder with an expired lease does not count, for any request, nor for its own
+// release.
 func TestScriptExpiredHolders(t *testing.T) {
 	eachScripts(t, func(t *testing.T, s scripts) {
 		heard := s.hear()
@@ -50,69 +51,6 @@ func TestScriptShareTimeLeft(t *testing.T) {
 		near(t, "left for one attempt", s.kept("e1", writes, false), 20*time.Second)
 		near(t, "left for a permit", s.kept("e1", "p9", false), 20*time.Second)
 	})
-}
-
-func TestScriptPermits(t *testing.T) {
-	eachScripts(t, func(t *testing.T, s scripts) {
-		heard := s.hear()
-		s.join("a1", "p2")
-		s.join("b1", "p2")
-		s.join("a1", "p2") // a repeat does not take a second one
-		s.ends("p b1", 7*time.Second)
-		near(t, "left for a permit", s.kept("c1", "p2", false), 7*time.Second)
-		s.kept("c1", "p2", true)
-		s.kept("d1", "p2", true)
-		s.leave("b1", "p2", 1)
-		s.holders("p a1", "p c1")
-		s.queue("d:d1 p2")
-		expect(t, "messages", heard(), []string{"in:c c1"})
-
-		// As many as the newcomer's own request says, and not before earlier waiters.
-		s.kept("f1", "p4", true)
-		s.leave("d1", "p2", 0)
-		s.holders("p a1", "p c1", "p f1")
-		s.join("g1", "p4")
-		s.kept("h1", "p4", true)
-	})
-}
-
-// A writer that leaves admits all readers up to the next writer, or as many holders of
-// permits as there may be. The last of them admits the writer.
-func TestScriptWriterPassesOn(t *testing.T) {
-	for _, share := range []string{reads, "p2"} {
-		t.Run(share, func(t *testing.T) {
-			eachScripts(t, func(t *testing.T, s scripts) {
-				heard := s.hear()
-				_, last := s.join("a1", writes)
-				s.kept("b1", share, true)
-				s.kept("c1", share, true)
-				s.kept("d1", writes, true)
-				s.kept("e1", share, true)
-				expect(t, "messages before", heard(), nil)
-
-				s.leave("a1", writes, 1)
-				s.holders(share[:1]+" b1", share[:1]+" c1")
-				s.ttl(lockKey, testClaim)
-				s.queue("d:d1", "e:e1 "+share)
-				expect(t, "messages", heard(), []string{"in:b b1", "in:c c1"})
-				for _, owner := range []string{"b1", "c1"} {
-					first, until := s.join(owner, share)
-					if first <= last {
-						t.Errorf("token %d after %d", first, last)
-					}
-					last = until
-				}
-				s.ttl(lockKey, testTTL)
-
-				s.leave("b1", share, 1)
-				expect(t, "messages while one has it", heard(), nil)
-				s.leave("c1", share, 1)
-				s.holder("d1")
-				s.queue("e:e1 " + share)
-				expect(t, "messages", heard(), []string{"in:d d1"})
-			})
-		})
-	}
 }
 
 func TestScriptPassesOnToSixteenAtMost(t *testing.T) {

@@ -24,12 +24,13 @@ const (
 	testTTL   = 10 * time.Second
 	testClaim = 500 * time.Millisecond
 
-	// What an owner asks for: to write, to read. Others want a permit: "p2" is one of two.
+	// What an owner asks for: to write, to read. Others want a permit: "p2" is one of
+	// two.
 	writes, reads = "", "r"
 )
 
-// scripts calls the scripts for lockKey as the Backend does. The inbox of the
-// owner "a1" is "a". A type of its own would have the methods of the client once more, which
+// scripts calls the scripts for lockKey as the Backend does. The inbox of the owner
+// "a1" is "a". A type of its own would have the methods of the client once more, which
 // costs the compiler a second.
 type scripts = server
 
@@ -170,8 +171,8 @@ func (s scripts) gives(want int, op redislock.ScriptOp) {
 	}
 }
 
-// unchanged calls f, which must not change anything but the clock: a token may be issued
-// that is not used.
+// unchanged calls f, which must not change anything but the clock: a token may be
+// issued that is not used.
 func (s scripts) unchanged(f func()) {
 	s.t.Helper()
 	token := regexp.MustCompile(`^` + redislock.ClockKey + ` = \d{16}\n$`)
@@ -253,9 +254,9 @@ func (s scripts) last() int64 {
 	return numbers(s.t, s.Get(s.t.Context(), redislock.ClockKey).Val())[0]
 }
 
-// hear subscribes to all inboxes. The returned function returns the channels and owners of
-// the messages since then, makes sure that there are no others, and that they tell of a
-// grant for the claim window: the tokens rise from message to message.
+// hear subscribes to all inboxes. The returned function returns the channels and owners
+// of the messages since then, makes sure that there are no others, and that they tell
+// of a grant for the claim window: the tokens rise from message to message.
 func (s scripts) hear() func() []string { return s.hearFor(testClaim) }
 
 func (s scripts) hearFor(claim time.Duration) func() []string {
@@ -298,8 +299,8 @@ func expect(t *testing.T, what string, got, want []string) {
 	}
 }
 
-// eachScripts runs f on each server and for each variant. On the simulated server, time is
-// virtual, and moves by a microsecond with each call.
+// eachScripts runs f on each server and for each variant. On the simulated server, time
+// is virtual, and moves by a microsecond with each call.
 func eachScripts(t *testing.T, f func(t *testing.T, s scripts)) {
 	t.Helper()
 	eachVariant(t, func(t *testing.T, v variant) {
@@ -316,8 +317,8 @@ func eachScripts(t *testing.T, f func(t *testing.T, s scripts)) {
 	})
 }
 
-// variant is how scripts are run: without their fast prefixes, or with another lock in the
-// same call.
+// variant is how scripts are run: without their fast prefixes, or with another lock in
+// the same call.
 type variant struct{ slow, several bool }
 
 func eachVariant(t *testing.T, f func(t *testing.T, v variant)) {

@@ -13,18 +13,18 @@ import (
 	"github.com/distlock-go/distlock/backend/internal/rediskit"
 )
 
-// serverKeys is how many keys checkServer uses. A proxy that spreads them over two servers has
-// all of them on one with a chance of 1 in 2048.
+// serverKeys is how many keys checkServer uses. A proxy that spreads them over two
+// servers has all of them on one with a chance of 1 in 2048.
 const serverKeys = 12
 
 var errSeveralServers = errors.New("what a script has written is not what the next commands read: this is not one server, " +
 	"but a proxy that spreads keys or reads from replicas; locks need the address of the master itself")
 
-// checkServer asks once whether the client leads to one server. Until that is known, a command
-// has the keys of one lock only. A script writes to several keys, and plain commands in the same
-// pipeline read them. A server of a Cluster refuses such a script, and has a clock for each slot.
-// Without an answer before by, the question remains. Other clients than a [redis.Client] know their servers,
-// or are not known here.
+// checkServer asks once whether the client leads to one server. Until that is known, a
+// command has the keys of one lock only. A script writes to several keys, and plain
+// commands in the same pipeline read them. A server of a Cluster refuses such a script,
+// and has a clock for each slot. Without an answer before by, the question remains.
+// Other clients than a [redis.Client] know their servers, or are not known here.
 func (b *backend) checkServer(ctx context.Context, by time.Time) error {
 	t := b.topology
 	if _, plain := t.client.(*redis.Client); !plain || t.oneServer.Load() || t.slotted.Load() {

@@ -108,49 +108,10 @@ func contextError(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// With a client that never replies and ignores contexts, every operation returns when its
-// timeout has passed, at the latest, or when its context ends. While a server is silent, a
-// later operation ends with the one before it.
-func TestVirtualHungClient(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := redislock.Open(redistest.HungClient(t), redislock.Config{OpTimeout: 3 * time.Second})
-		r := request("k")
-		g := r.Grant()
-		for name, op := range map[string]func(context.Context) error{
-			"TryAcquire":   func(ctx context.Context) error { _, err := b.TryAcquire(ctx, r); return err },
-			"Acquire":      func(ctx context.Context) error { _, err := b.Enqueue(ctx, r); return err },
-			"Extend":       func(ctx context.Context) error { _, err := b.Extend(ctx, g, 1); return err },
-			"Release":      func(ctx context.Context) error { return b.Release(ctx, g) },
-			"Renew":        func(ctx context.Context) error { return driver.RenewAll(ctx, b, []driver.Grant{g})[0].Err },
-			"Inspect":      func(ctx context.Context) error { _, err := b.Inspect(ctx, "", 1); return err },
-			"ForceRelease": func(ctx context.Context) error { _, err := b.ForceRelease(ctx, "k"); return err },
-			"Revoke":       func(ctx context.Context) error { _, err := b.Revoke(ctx, "k"); return err },
-		} {
-			start := time.Now()
-			err := op(t.Context())
-			if d := time.Since(start); d == 0 || d > 3*time.Second || err == nil || contextError(err) {
-				t.Errorf("%s with a context that goes on: %v after %v", name, err, d)
-			}
-
-			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-			start = time.Now()
-			err = op(ctx)
-			if d := time.Since(start); d != time.Second || err != context.DeadlineExceeded { //nolint:errorlint // the same value
-				t.Errorf("%s with a deadline: %v after %v", name, err, d)
-			}
-			cancel()
-		}
-		start := time.Now()
-		if err := b.Close(); err != nil || time.Since(start) > 3*time.Second {
-			t.Errorf("Close: %v after %v", err, time.Since(start))
-		}
-	})
-}
-
 // A server is responsive and then hangs: a single caller without others may exceed its
-// context a little, and later callers may not. Of many callers, those that leave do so at once,
-// the others do not wait without end, and a request that was not sent is not in doubt. The
-// server works again with new connections.
+// context a little, and later callers may not. Of many callers, those that leave do so
+// at once, the others do not wait without end, and a request that was not sent is not
+// in doubt. The server works again with new connections.
 func TestVirtualHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, n := overNetwork(t, redistest.Virtual(t), func(o *redis.Options) { o.ReadTimeout, o.WriteTimeout = -1, -1 })
@@ -199,26 +160,6 @@ func TestVirtualHangs(t *testing.T) {
 		if b.InFlight() != 0 || b.Queued() != 0 {
 			t.Errorf("%d in flight, %d queued", b.InFlight(), b.Queued())
 		}
-	})
-}
-
-// A refused connection leaves nothing in the store.
-func TestVirtualNotSent(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c, n := overNetwork(t, redistest.Virtual(t))
-		b := newBackend(t, c)
-		held := mustTry(t, b, request(lockKey))
-		n.Refuse(true)
-		n.Kill()
-		for name, attempt := range map[string]func(context.Context, driver.Request) (driver.Grant, error){
-			"TryAcquire": b.TryAcquire, "Enqueue": b.Enqueue,
-		} {
-			if _, err := attempt(t.Context(), request(name)); !errors.Is(err, driver.ErrNotSent) || contextError(err) {
-				t.Errorf("%s: %v, want an error that says that nothing was sent", name, err)
-			}
-		}
-		n.Refuse(false)
-		mustRelease(t, b, held)
 	})
 }
 

@@ -16,9 +16,9 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testmode"
 )
 
-// One of three Sentinels is silent, whichever the client has asked last. A held lock stays held,
-// and attempts succeed again within seconds, with the defaults of go-redis. Fails if the client
-// asks a silent one until the lease has ended.
+// One of three Sentinels is silent, whichever the client has asked last. A held lock
+// stays held, and attempts succeed again within seconds, with the defaults of go-redis.
+// Fails if the client asks a silent one until the lease has ended.
 func TestSilentSentinel(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()

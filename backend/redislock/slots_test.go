@@ -50,8 +50,9 @@ func useWeird(t *testing.T, l *distlock.Locker, b *redislock.Backend, key string
 
 // A Cluster refuses a script with keys of several slots.
 //
-// Row 25 (redislock): all keys of a lock are in one slot, also if many share a message. Fails if
-// the companions have no braces around the key, or do not begin with its hash tag.
+// Row 25 (redislock): all keys of a lock are in one slot, also if many share a message.
+// Fails if the companions have no braces around the key, or do not begin with its hash
+// tag.
 func TestSlots(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
@@ -89,8 +90,8 @@ func TestSlots(t *testing.T) {
 	nothingLeft(t, servers...)
 }
 
-// A client of one server, which is a whole Cluster, takes each token from the clock of the slot,
-// also if its first keys are in the slot of the clock without a tag.
+// A client of one server, which is a whole Cluster, takes each token from the clock of
+// the slot, also if its first keys are in the slot of the clock without a tag.
 func TestSlotsOfOneServer(t *testing.T) {
 	t.Parallel()
 	s := redistest.StartCluster(t, 1)[0]

@@ -28,8 +28,8 @@ func newTopology(client redis.UniversalClient, clock string) topology {
 // multiKey reports whether one script may have the keys of several locks.
 func (t topology) multiKey() bool { return t.oneServer.Load() }
 
-// foundSlots is called when a server has refused a script because its keys are in several
-// slots: the client is for one server, but that is part of a Cluster.
+// foundSlots is called when a server has refused a script because its keys are in
+// several slots: the client is for one server, but that is part of a Cluster.
 func (t topology) foundSlots() {
 	t.slotted.Store(true)
 	t.oneServer.Store(false)
@@ -43,9 +43,9 @@ func (t topology) clockFor(key string) string {
 	return t.clock
 }
 
-// finder returns a function that returns the client of a key's server. The first call of
-// that function may have to ask a server. It is nil if there is one server, or if the
-// client does not tell.
+// finder returns a function that returns the client of a key's server. The first call
+// of that function may have to ask a server. It is nil if there is one server, or if
+// the client does not tell.
 func (t topology) finder() func(ctx context.Context, key string) (*redis.Client, error) {
 	switch c := t.client.(type) {
 	case *redis.ClusterClient:
@@ -82,9 +82,9 @@ func (t topology) masters(ctx context.Context, c *calls) ([]redis.UniversalClien
 	})
 }
 
-// groupByServer splits the grants with the given indices by their server, so that a server
-// that does not answer delays no grants of another. The result may be wrong: a pipeline
-// follows redirections.
+// groupByServer splits the grants with the given indices by their server, so that a
+// server that does not answer delays no grants of another. The result may be wrong: a
+// pipeline follows redirections.
 func (t topology) groupByServer(ctx context.Context, calls *calls, grants []driver.Grant, indices []int) [][]int {
 	find := t.finder()
 	if find == nil {

@@ -1,6 +1,7 @@
 package redislock_test
 
 import (
+	"bytes"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -69,42 +70,6 @@ func TestVirtualPatientWaiter(t *testing.T) {
 	})
 }
 
-// What a dead holder has is free as soon as its lease ends, not at the next poll, although a
-// later holder is alive and renews its lease. Polling does not help.
-func TestVirtualDeadHolder(t *testing.T) {
-	for name, c := range map[string]struct{ dead, alive, next driver.Request }{
-		"exclusive": {dead: request(lockKey), next: request(lockKey)},
-		"reader":    {dead: reader(lockKey), alive: reader(lockKey), next: request(lockKey)},
-		"permit":    {dead: permit(lockKey, 2), alive: permit(lockKey, 2), next: permit(lockKey, 2)},
-	} {
-		testkit.InBubble(t, name, func(t *testing.T) {
-			b := newBackend(t, redistest.VirtualClient(t, redistest.Virtual(t)))
-			start := time.Now()
-			dead := mustTry(t, b, c.dead)
-			time.Sleep(4 * time.Second)
-			var alive driver.Grant
-			if c.alive.Key != "" {
-				alive = mustTry(t, b, c.alive)
-			}
-			w := testkit.StartWaiter(t, b, c.next)
-			time.Sleep(time.Second)
-			if alive.Key != "" {
-				renewed(t, driver.RenewAll(t.Context(), b, []driver.Grant{alive}), all(driver.Renewed))
-			}
-			if name == "reader" {
-				time.Sleep(time.Second)
-				mustRelease(t, b, alive)
-			}
-			<-w.Done
-			if d := time.Since(start); w.Err != nil || d < dead.TTL || d > dead.TTL+10*time.Millisecond {
-				t.Errorf("it took %v after a lease of %v: %v", d, dead.TTL, w.Err)
-			}
-			renewed(t, driver.RenewAll(t.Context(), b, []driver.Grant{dead}), all(driver.Lost))
-			matches(t, "release of what has ended", b.Release(t.Context(), dead), driver.ErrLost)
-		})
-	}
-}
-
 // go-redis does not notice a dead subscription. The inbox does.
 func TestVirtualDeafSubscription(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -157,3 +122,6 @@ func TestOwnersAreComparedAsAWhole(t *testing.T) {
 		}
 	})
 }
+
+// scriptCall matches a call of any script.
+func scriptCall(written []byte) bool { return bytes.Contains(written, []byte("evalsha")) }

@@ -14,8 +14,9 @@ import (
 // errGone is the error for an attempt of an owner that has released.
 var errGone = errors.New("redissonlock: this owner has released the lock")
 
-// TryAcquire implements [driver.Backend]. If this process has just released the key, and others
-// have heard of it, TryAcquire first leaves them a moment to take it: see the package comment.
+// TryAcquire implements [driver.Backend]. If this process has just released the key,
+// and others have heard of it, TryAcquire first leaves them a moment to take it: see
+// the package comment.
 func (b *backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	g := r.Grant()
 	if err := checkRequest(g); err != nil {
@@ -48,7 +49,8 @@ func tooShort(ttl time.Duration) error {
 	return fmt.Errorf("redissonlock: a TTL of %v is less than a millisecond", ttl)
 }
 
-// parseGrant fills in g from the reply of acquire.lua, which had asked for so many tokens.
+// parseGrant fills in g from the reply of acquire.lua, which had asked for so many
+// tokens.
 func (b *backend) parseGrant(g driver.Grant, tokens int, a result) (driver.Grant, error) {
 	n, rest := a.numbers()
 	switch {

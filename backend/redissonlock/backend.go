@@ -37,18 +37,20 @@ type backend struct {
 	closed     func()
 }
 
-// ownConnections is how many connections to a server are for renewals and releases alone.
+// ownConnections is how many connections to a server are for renewals and releases
+// alone.
 const ownConnections = 4
 
-// New returns a [driver.Backend] that keeps locks in the Redis of the client: one server, a
-// master that Sentinel watches, or a Cluster. The client may have any settings. The caller
-// closes it, after the Backend. New panics if the client is nil or a Ring, of which Redisson
-// has no counterpart, and if cfg is invalid.
+// New returns a [driver.Backend] that keeps locks in the Redis of the client: one
+// server, a master that Sentinel watches, or a Cluster. The client may have any
+// settings. The caller closes it, after the Backend. New panics if the client is nil or
+// a Ring, of which Redisson has no counterpart, and if cfg is invalid.
 //
-// A Backend opens connections of its own, with the options of the client and without its hooks:
-// up to four to each server for renewals and releases, so that nothing delays these; as many as
-// the client may have for everything else; and one to receive messages when an acquisition has
-// to wait, in a Cluster one to each master that is concerned. Close closes them.
+// A Backend opens connections of its own, with the options of the client and without
+// its hooks: up to four to each server for renewals and releases, so that nothing
+// delays these; as many as the client may have for everything else; and one to receive
+// messages when an acquisition has to wait, in a Cluster one to each master that is
+// concerned. Close closes them.
 func New(client redis.UniversalClient, cfg Config) driver.Backend {
 	if v := reflect.ValueOf(client); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 		panic("redissonlock: nil client")
@@ -74,12 +76,13 @@ func New(client redis.UniversalClient, cfg Config) driver.Backend {
 	return b
 }
 
-// Features implements [driver.Backend]. All locks are exclusive: the package comment says why.
+// Features implements [driver.Backend]. All locks are exclusive: the package comment
+// says why.
 func (*backend) Features() driver.Features { return driver.Features{} }
 
 // Close closes the connections of the Backend, but not the client. It takes at most the
-// operation timeout. It releases no lock. A closed Backend continues to work, but its waiters
-// poll. Further calls of Close do nothing.
+// operation timeout. It releases no lock. A closed Backend continues to work, but its
+// waiters poll. Further calls of Close do nothing.
 func (b *backend) Close() error {
 	b.closed()
 	b.background.End(b.limit)

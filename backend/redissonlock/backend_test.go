@@ -104,8 +104,8 @@ const (
 	rwChannel  = "redisson_rwlock:{shop:pay}"
 )
 
-// unhurried has a timeout that is longer than the pauses of a slow machine, for tests that do
-// not test timeouts.
+// unhurried has a timeout that is longer than the pauses of a slow machine, for tests
+// that do not test timeouts.
 var unhurried = redissonlock.Config{OpTimeout: 10 * time.Second}
 
 // newBackend returns a Backend with the Config, or with unhurried if there is none.

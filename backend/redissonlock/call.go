@@ -20,14 +20,14 @@ const (
 	// connections of a pool break together.
 	maxRepeats = 4
 
-	// redirectPause is the pause before a script is sent again that a Cluster has refused
-	// for the moment.
+	// redirectPause is the pause before a script is sent again that a Cluster has
+	// refused for the moment.
 	redirectPause = 20 * time.Millisecond
 )
 
-// call runs op on another goroutine, for at most the operation timeout. op is abandoned if it
-// is late: it must use the context that it gets, and must not share anything with its caller
-// that one of them writes to.
+// call runs op on another goroutine, for at most the operation timeout. op is abandoned
+// if it is late: it must use the context that it gets, and must not share anything with
+// its caller that one of them writes to.
 func call[T any](ctx context.Context, b *backend, op func(context.Context) (T, error)) (T, error) {
 	var none T
 	if err := ctx.Err(); err != nil {
@@ -48,8 +48,8 @@ func call[T any](ctx context.Context, b *backend, op func(context.Context) (T, e
 	return a.value, b.explain(ctx, a.err)
 }
 
-// explain returns the error of an operation for the caller with ctx: with the server and the
-// reason, or that of ctx.
+// explain returns the error of an operation for the caller with ctx: with the server
+// and the reason, or that of ctx.
 func (b *backend) explain(ctx context.Context, err error) error {
 	switch {
 	case !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled):
@@ -73,8 +73,8 @@ type result struct {
 	known bool      // each copy was answered or was never sent
 }
 
-// run runs a script. It sends the script again if the connection broke, which is harmless for
-// the same owner, or if a Cluster has refused it for the moment.
+// run runs a script. It sends the script again if the connection broke, which is
+// harmless for the same owner, or if a Cluster has refused it for the moment.
 func (b *backend) run(ctx context.Context, client redis.UniversalClient, s *luascript.Script, keys []string, args ...any) (result, error) {
 	if err := ctx.Err(); err != nil {
 		return result{known: true}, err
@@ -97,15 +97,16 @@ func (b *backend) run(ctx context.Context, client redis.UniversalClient, s *luas
 	})
 }
 
-// isRedirect reports whether a Cluster refused a script for the moment: the slot is moving,
-// or has no master.
+// isRedirect reports whether a Cluster refused a script for the moment: the slot is
+// moving, or has no master.
 func (b *backend) isRedirect(err error) bool {
 	return b.cluster != nil && slices.ContainsFunc([]string{"TRYAGAIN", "MOVED", "ASK", "CLUSTERDOWN"}, func(prefix string) bool {
 		return redis.HasErrorPrefix(err, prefix)
 	})
 }
 
-// numbers returns the numbers at the beginning of an array that a script returned, and the rest.
+// numbers returns the numbers at the beginning of an array that a script returned, and
+// the rest.
 func (r result) numbers() (numbers []int64, rest []any) {
 	parts, _ := r.value.([]any)
 	return rediskit.Numbers(parts)
@@ -122,8 +123,8 @@ var (
 	inspectScript      = load("inspect")
 )
 
-// maxToken is the largest token in a counter that is believed. From 2^53 on, neighbouring
-// integers are the same number of Lua.
+// maxToken is the largest token in a counter that is believed. From 2^53 on,
+// neighbouring integers are the same number of Lua.
 const maxToken int64 = 1<<53 - 1<<20
 
 func load(name string) *luascript.Script {

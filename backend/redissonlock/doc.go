@@ -1,22 +1,23 @@
-// Package redissonlock shares locks with Redisson, the Redis client for Java: with its RLock,
-// RFencedLock, RSpinLock and RReadWriteLock. It is for services that are moved from Java to Go
-// one after the other, and for fleets that stay mixed.
+// Package redissonlock shares locks with Redisson, the Redis client for Java: with its
+// RLock, RFencedLock, RSpinLock and RReadWriteLock. It is for services that are moved
+// from Java to Go one after the other, and for fleets that stay mixed.
 //
 //	rdb := redis.NewClient(&redis.Options{Addr: "localhost:6379"})
 //	locker := distlock.New(redissonlock.New(rdb, redissonlock.Config{}), distlock.Config{})
 //	defer locker.Close()
 //
-// The key is the name of the lock in Java: getLock("stock:42") and the key "stock:42" are the
-// same lock. In a fleet without Redisson use package redislock, which has a queue.
+// The key is the name of the lock in Java: getLock("stock:42") and the key "stock:42"
+// are the same lock. In a fleet without Redisson use package redislock, which has a
+// queue.
 //
-// It needs Redis 5 or newer, in a Cluster Redis 7, and for inspection Redis 6. It was tested with
-// Redisson 4.7.
+// It needs Redis 5 or newer, in a Cluster Redis 7, and for inspection Redis 6. It was
+// tested with Redisson 4.7.
 //
 // # Record
 //
 // A lock is a hash at the key, which expires with the lease. Redisson's fields are
-// "<uuid of its client>:<number of the thread>", and their values are how often the thread
-// holds the lock. A lock of this package has two fields:
+// "<uuid of its client>:<number of the thread>", and their values are how often the
+// thread holds the lock. A lock of this package has two fields:
 //
 //   - "<owner>:0" has the value 1. No thread of Java has the number 0.
 //   - mode has the value write. RLock ignores it. RReadWriteLock would take a lock without it.
@@ -30,45 +31,48 @@
 //     attempt was in doubt, and those that ForceRelease took the lock away from. It is kept for
 //     15 minutes after the last of them.
 //
-// By Redisson's rule the keys order and {order} have one counter and one channel, as they have
-// in Java. They are two locks all the same. Their tokens rise together, and for the lock that
-// was acquired first, inspection and errors may show the token and the time of the other.
+// By Redisson's rule the keys order and {order} have one counter and one channel, as
+// they have in Java. They are two locks all the same. Their tokens rise together, and
+// for the lock that was acquired first, inspection and errors may show the token and
+// the time of the other.
 //
 // A value of another type, and a hash that does not expire, stays unchanged
 // ([driver.ErrForeign]).
 //
 // # Protocol
 //
-// Every operation is one script, which only this package repeats, if the connection broke.
+// Every operation is one script, which only this package repeats, if the connection
+// broke.
 //
-// Acquire: the hash is created if the key does not exist. An owner that has it gets it again.
-// The counter is raised to the server's time in microseconds, or by one if that is larger.
-// RFencedLock adds one to it. So all tokens rise, in Java and in Go.
+// Acquire: the hash is created if the key does not exist. An owner that has it gets it
+// again. The counter is raised to the server's time in microseconds, or by one if that
+// is larger. RFencedLock adds one to it. So all tokens rise, in Java and in Go.
 //
 // Release: the hash is deleted if the owner is in it, and the messages of Redisson are
-// published: 0 on redisson_lock__channel:{key}, and 1 on redisson_rwlock:{key}. In a Cluster
-// they are sent with SPUBLISH, as Redisson does by default from Redis 7 on.
+// published: 0 on redisson_lock__channel:{key}, and 1 on redisson_rwlock:{key}. In a
+// Cluster they are sent with SPUBLISH, as Redisson does by default from Redis 7 on.
 //
-// Wait: a process subscribes to both channels, and makes an attempt at each message, when the
-// subscription works or works again, when the lease of the holder ends, and at intervals.
+// Wait: a process subscribes to both channels, and makes an attempt at each message,
+// when the subscription works or works again, when the lease of the holder ends, and at
+// intervals.
 //
-// Renew: a pipeline of scripts for up to 256 leases, for each server. A lock that is gone is
-// never created anew.
+// Renew: a pipeline of scripts for up to 256 leases, for each server. A lock that is
+// gone is never created anew.
 //
-// An attempt that may still reach the server is in doubt: the release of its owner adds the
-// owner to the tombstones, and the server refuses the attempt when it arrives.
+// An attempt that may still reach the server is in doubt: the release of its owner adds
+// the owner to the tombstones, and the server refuses the attempt when it arrives.
 //
 // # What holds in a mixed fleet
 //
-// At most one holder has a key, in Java or in Go, as long as Redis loses no data and each
-// process stops when its lease ends. Redisson does not tell a thread that it has lost its lock:
-// isHeldByCurrentThread does, or unlock throws an exception. Only the tokens of RFencedLock
-// protect from it.
+// At most one holder has a key, in Java or in Go, as long as Redis loses no data and
+// each process stops when its lease ends. Redisson does not tell a thread that it has
+// lost its lock: isHeldByCurrentThread does, or unlock throws an exception. Only the
+// tokens of RFencedLock protect from it.
 //
-// There is no queue, as there is none in Redisson: when a lock is released, all waiters race for
-// it, and a waiter may be overtaken any number of times. A process that releases a lock is the
-// first to know, so it leaves others their turn: if others have heard of the release, its next
-// attempt for the key begins 3 ms later.
+// There is no queue, as there is none in Redisson: when a lock is released, all waiters
+// race for it, and a waiter may be overtaken any number of times. A process that
+// releases a lock is the first to know, so it leaves others their turn: if others have
+// heard of the release, its next attempt for the key begins 3 ms later.
 //
 //   - RLock: both sides exclude and wake each other. A thread of Java may lock again what it
 //     holds; that is its own affair. forceUnlock takes a lock of Go away, and ForceRelease one
@@ -85,26 +89,26 @@
 //   - RSemaphore, RPermitExpirableSemaphore and RCountDownLatch are not locks, and are not
 //     shared.
 //
-// Redisson's checkLockSyncedSlaves waits for replicas after it has acquired a lock. This
-// package does not.
+// Redisson's checkLockSyncedSlaves waits for replicas after it has acquired a lock.
+// This package does not.
 //
-// All locks are exclusive. [distlock.Locker] promises readers and permits together, and the
-// record of RReadWriteLock has no place for permits.
+// All locks are exclusive. [distlock.Locker] promises readers and permits together, and
+// the record of RReadWriteLock has no place for permits.
 //
 // # Guarantees and their conditions
 //
-// Redis may lose data in a failover to a replica that was behind, in a restart without an
-// append-only file, and by eviction. Then two holders may have one lock, until the first learns
-// of the loss from its next renewal. Set maxmemory-policy to noeviction.
+// Redis may lose data in a failover to a replica that was behind, in a restart without
+// an append-only file, and by eviction. Then two holders may have one lock, until the
+// first learns of the loss from its next renewal. Set maxmemory-policy to noeviction.
 //
-// Each grant of a key has larger tokens than all grants before, as long as the counter is
-// there. If it is lost, tokens of this package continue with the server's time, and those of
-// RFencedLock begin with 1. If the counter has a value that is not a token, the lock is not
-// granted until it is deleted.
+// Each grant of a key has larger tokens than all grants before, as long as the counter
+// is there. If it is lost, tokens of this package continue with the server's time, and
+// those of RFencedLock begin with 1. If the counter has a value that is not a token,
+// the lock is not granted until it is deleted.
 //
-// An operation returns when its context ends, and after the operation timeout in any case,
-// whatever the timeouts of the client are. A server that is out of memory refuses new locks;
-// existing ones can be renewed and released.
+// An operation returns when its context ends, and after the operation timeout in any
+// case, whatever the timeouts of the client are. A server that is out of memory refuses
+// new locks; existing ones can be renewed and released.
 //
 // # Access control
 //
@@ -116,10 +120,11 @@
 //	+pttl +zadd +zscore +zremrangebyscore +publish +time +subscribe +unsubscribe +ping +hello
 //	+client|setname +type
 //
-// Inspection also needs scan, which shows the names of all keys. Without subscribe, waiters
-// poll. Without publish, waiters in Java sleep until the lease ends. Without unsubscribe, a
-// process goes on listening to channels that it has waited for. Without ping, a dead connection
-// for messages is noticed later. Without the two keys for Ping, it does not notice that the
-// server takes no writes. Without type, errors do not contain the type of a foreign value. In a
-// Cluster add +spublish +ssubscribe +sunsubscribe +cluster|slots +command.
+// Inspection also needs scan, which shows the names of all keys. Without subscribe,
+// waiters poll. Without publish, waiters in Java sleep until the lease ends. Without
+// unsubscribe, a process goes on listening to channels that it has waited for. Without
+// ping, a dead connection for messages is noticed later. Without the two keys for Ping,
+// it does not notice that the server takes no writes. Without type, errors do not
+// contain the type of a foreign value. In a Cluster add +spublish +ssubscribe
+// +sunsubscribe +cluster|slots +command.
 package redissonlock

@@ -14,7 +14,8 @@ import (
 	"github.com/distlock-go/distlock/backend/redissonlock"
 )
 
-// A lock that a thread of Java holds is refused, and what is held here is a lock for Java.
+// A lock that a thread of Java holds is refused, and what is held here is a lock for
+// Java.
 func Example() {
 	srv, err := miniredis.Run()
 	if err != nil {

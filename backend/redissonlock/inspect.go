@@ -22,14 +22,15 @@ const (
 	inspectBatch = 64   // scripts in one pipeline
 )
 
-// Inspect visits all keys of every master with SCAN, so its duration depends on the number of
-// keys of any kind, unless limit is 0. The operation timeout applies to each request, ctx to
-// the whole.
+// Inspect visits all keys of every master with SCAN, so its duration depends on the
+// number of keys of any kind, unless limit is 0. The operation timeout applies to each
+// request, ctx to the whole.
 //
-// A hash is a lock if it expires and each of its fields looks like a holder. If the prefix is
-// the key itself, a value of any other kind is listed as foreign. A holder in Java has a name
-// such as redisson-6f1b2c3d/thread-57/holds-2: the first digits of its client's id, the number
-// of the thread, and how often it holds the lock. No waiters are listed.
+// A hash is a lock if it expires and each of its fields looks like a holder. If the
+// prefix is the key itself, a value of any other kind is listed as foreign. A holder in
+// Java has a name such as redisson-6f1b2c3d/thread-57/holds-2: the first digits of its
+// client's id, the number of the thread, and how often it holds the lock. No waiters
+// are listed.
 func (b *backend) Inspect(ctx context.Context, prefix string, limit int) ([]driver.KeyInfo, error) {
 	found := make(map[string]driver.KeyInfo)
 	page := func(keys []string) (more bool, err error) {
@@ -56,8 +57,8 @@ func (b *backend) Inspect(ctx context.Context, prefix string, limit int) ([]driv
 	return slices.SortedFunc(maps.Values(found), func(x, y driver.KeyInfo) int { return strings.Compare(x.Key, y.Key) }), err
 }
 
-// scan calls page with the hashes with the prefix on every master, until page returns false or
-// an error. It may pass a name twice.
+// scan calls page with the hashes with the prefix on every master, until page returns
+// false or an error. It may pass a name twice.
 func (b *backend) scan(ctx context.Context, prefix string, page func(keys []string) (more bool, err error)) error {
 	masters := []redis.UniversalClient{b.taking.Client()}
 	if cluster, ok := masters[0].(*redis.ClusterClient); ok {
@@ -143,9 +144,9 @@ func keyInfo(key string, reply []any) (driver.KeyInfo, bool) {
 	return info, true
 }
 
-// ForceRelease deletes the lock, whatever holds it, and wakes waiters. A holder in Java is not
-// told: its unlock throws an IllegalMonitorStateException. If what is at the key is not a lock,
-// ForceRelease changes nothing, and the error wraps [driver.ErrForeign].
+// ForceRelease deletes the lock, whatever holds it, and wakes waiters. A holder in Java
+// is not told: its unlock throws an IllegalMonitorStateException. If what is at the key
+// is not a lock, ForceRelease changes nothing, and the error wraps [driver.ErrForeign].
 func (b *backend) ForceRelease(ctx context.Context, key string) (bool, error) {
 	if err := checkKey(key); err != nil {
 		return false, err

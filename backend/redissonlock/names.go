@@ -9,8 +9,8 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// companion returns the name of something that belongs to a lock, by Redisson's rule. It is in
-// the same hash slot as the lock.
+// companion returns the name of something that belongs to a lock, by Redisson's rule.
+// It is in the same hash slot as the lock.
 func companion(prefix, key string) string {
 	if strings.ContainsRune(key, '{') {
 		return prefix + ":" + key
@@ -51,13 +51,14 @@ func checkKey(key string) error {
 	return nil
 }
 
-// goSuffix follows the owner in the field of a lock of this package. The fields of Redisson end
-// in the number of a thread, which is never zero.
+// goSuffix follows the owner in the field of a lock of this package. The fields of
+// Redisson end in the number of a thread, which is never zero.
 const goSuffix = ":0"
 
-// holder describes the field of a holder: the fingerprint of the owner, the name of the holder,
-// and whether it is one of this package. The name of a thread of Redisson is made of the
-// first digits of its client's id, of its number, and of the holds if there are several.
+// holder describes the field of a holder: the fingerprint of the owner, the name of the
+// holder, and whether it is one of this package. The name of a thread of Redisson is
+// made of the first digits of its client's id, of its number, and of the holds if there
+// are several.
 func holder(field, holds string) (fingerprint, name string, ours bool) {
 	if owner, ok := strings.CutSuffix(field, goSuffix); ok {
 		return driver.Fingerprint(owner), driver.HolderOf(owner), true

@@ -13,9 +13,9 @@ import (
 
 // Ping releases a key that is not held, with the script and over the connections of a
 // release: that fails if the server does not answer this user or takes no writes. In a
-// Cluster it first asks all masters whether they answer. A user that may not access the key
-// distlock:ping is not refused for that. Ping takes at most twice the operation timeout. If
-// several servers fail, it returns one of the errors.
+// Cluster it first asks all masters whether they answer. A user that may not access the
+// key distlock:ping is not refused for that. Ping takes at most twice the operation
+// timeout. If several servers fail, it returns one of the errors.
 func (b *backend) Ping(ctx context.Context) error {
 	if b.cluster != nil {
 		_, err := call(ctx, b, func(ctx context.Context) (struct{}, error) {

@@ -72,8 +72,8 @@ func TestRecord(t *testing.T) {
 	})
 }
 
-// The messages are those of Redisson: 0 wakes one waiter for an RLock, 1 all waiters for an
-// RReadWriteLock.
+// The messages are those of Redisson: 0 wakes one waiter for an RLock, 1 all waiters
+// for an RReadWriteLock.
 func TestMessages(t *testing.T) {
 	eachServer(t, func(t *testing.T, b *redissonlock.Backend, c *redis.Client) {
 		messages := listenAs(t, c, channel, rwChannel)
@@ -101,8 +101,8 @@ func TestMessages(t *testing.T) {
 	})
 }
 
-// RFencedLock adds one to the counter. All acquisitions here are above it, and it is above
-// all of them.
+// RFencedLock adds one to the counter. All acquisitions here are above it, and it is
+// above all of them.
 func TestTokensAreSharedWithRFencedLock(t *testing.T) {
 	eachServer(t, func(t *testing.T, b *redissonlock.Backend, c *redis.Client) {
 		last := uint64(0)
@@ -270,8 +270,8 @@ func TestForceReleaseOfAnApplicationsHash(t *testing.T) {
 	})
 }
 
-// An owner whose lock was taken by force does not take it again with an attempt that was on its
-// way.
+// An owner whose lock was taken by force does not take it again with an attempt that
+// was on its way.
 func TestForcedOwnerIsRefused(t *testing.T) {
 	eachServer(t, func(t *testing.T, b *redissonlock.Backend, _ *redis.Client) {
 		r := request(lockKey)

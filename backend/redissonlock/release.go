@@ -9,10 +9,10 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// Release gives back the key and wakes waiters. It fails with [driver.ErrLost] if another has
-// the key. It also fails with it if the key has no holder and g has tokens: then the lease has
-// ended. If a release of the owner had no answer before, the key counts as given back by that
-// one, and there is no error.
+// Release gives back the key and wakes waiters. It fails with [driver.ErrLost] if
+// another has the key. It also fails with it if the key has no holder and g has tokens:
+// then the lease has ended. If a release of the owner had no answer before, the key
+// counts as given back by that one, and there is no error.
 func (b *backend) Release(ctx context.Context, g driver.Grant) error {
 	if err := checkRequest(g); err != nil {
 		return err

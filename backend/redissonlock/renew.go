@@ -17,9 +17,9 @@ import (
 // maxRenewBatch is the number of renewals in one pipeline.
 const maxRenewBatch = 256
 
-// Renew extends the grants, in pipelines of up to 256, in a Cluster for all servers at once. If
-// a server does not answer within the operation timeout, the grants of that pipeline and of
-// further ones for it are [driver.Unknown].
+// Renew extends the grants, in pipelines of up to 256, in a Cluster for all servers at
+// once. If a server does not answer within the operation timeout, the grants of that
+// pipeline and of further ones for it are [driver.Unknown].
 func (b *backend) Renew(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
 	grants = slices.Clone(grants) // an abandoned call may still read it
 	valid := make([]int, 0, len(grants))
@@ -37,8 +37,8 @@ func (b *backend) Renew(ctx context.Context, grants []driver.Grant, report func(
 	all.Wait()
 }
 
-// renewAt renews the grants with the given indexes, which are on one server: one batch after
-// the other, until one is not answered.
+// renewAt renews the grants with the given indexes, which are on one server: one batch
+// after the other, until one is not answered.
 func (b *backend) renewAt(ctx context.Context, grants []driver.Grant, group []int, report func(int, driver.RenewResult)) {
 	var failed error
 	for batch := range slices.Chunk(group, maxRenewBatch) {
@@ -92,9 +92,9 @@ func (b *backend) renewBatch(ctx context.Context, grants []driver.Grant, batch [
 	return results, nil
 }
 
-// groupByServer splits the grants with the given indexes by their server, so that a server that
-// does not answer delays no grants of another. The result may be wrong: a pipeline follows
-// redirections.
+// groupByServer splits the grants with the given indexes by their server, so that a
+// server that does not answer delays no grants of another. The result may be wrong: a
+// pipeline follows redirections.
 func (b *backend) groupByServer(ctx context.Context, grants []driver.Grant, indexes []int) [][]int {
 	if b.cluster == nil || len(indexes) == 0 {
 		return [][]int{indexes}

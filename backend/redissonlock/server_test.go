@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -24,42 +23,9 @@ func contextError(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// With a client that never replies and ignores contexts, every operation returns when its
-// timeout has passed, at the latest, or when its context ends.
-func TestHungClient(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := redissonlock.Open(redistest.HungClient(t), redissonlock.Config{OpTimeout: 3 * time.Second})
-		r := request(lockKey)
-		for name, op := range map[string]func(context.Context) error{
-			"TryAcquire": func(ctx context.Context) error { _, err := b.TryAcquire(ctx, r); return err },
-			"Release":    func(ctx context.Context) error { return b.Release(ctx, r.Grant()) },
-			"Renew":      func(ctx context.Context) error { return driver.RenewAll(ctx, b, []driver.Grant{r.Grant()})[0].Err },
-			"Ping":       b.Ping,
-			"Inspect":    func(ctx context.Context) error { _, err := b.Inspect(ctx, lockKey, 1); return err },
-			"Force":      func(ctx context.Context) error { _, err := b.ForceRelease(ctx, lockKey); return err },
-		} {
-			start := time.Now()
-			err := op(t.Context())
-			if d := time.Since(start); d == 0 || d > 3*time.Second || err == nil || contextError(err) {
-				t.Errorf("%s with a context that goes on: %v after %v", name, err, d)
-			}
-			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-			start = time.Now()
-			err = op(ctx)
-			if d := time.Since(start); d != time.Second || !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("%s with a deadline: %v after %v", name, err, d)
-			}
-			cancel()
-		}
-		start := time.Now()
-		if err := b.Close(); err != nil || time.Since(start) > 3*time.Second {
-			t.Errorf("Close: %v after %v", err, time.Since(start))
-		}
-	})
-}
-
-// A server that was killed and has lost its data: the lease is lost, as the next renewal says,
-// and the key can be taken again with a larger token. The connections of the pools are dead.
+// A server that was killed and has lost its data: the lease is lost, as the next
+// renewal says, and the key can be taken again with a larger token. The connections of
+// the pools are dead.
 func TestRestart(t *testing.T) {
 	s := redistest.Start(t)
 	b := newBackend(t, s.Client(t))
@@ -88,8 +54,8 @@ func TestUsedUpPool(t *testing.T) {
 }
 
 // The address of a server leads to another one, and the old server refuses, for example
-// because it has become a replica. Its connections stay open: each operation comes to the
-// new server.
+// because it has become a replica. Its connections stay open: each operation comes to
+// the new server.
 func TestEndpointMoves(t *testing.T) {
 	redistest.EachMove(t, 1, func(t *testing.T, clients []*redis.Client, move func()) {
 		b := newBackend(t, clients[0])
@@ -108,8 +74,8 @@ func TestEndpointMoves(t *testing.T) {
 	})
 }
 
-// A server that has become a replica does not answer that an owner has lost the key: the
-// replica may be behind.
+// A server that has become a replica does not answer that an owner has lost the key:
+// the replica may be behind.
 func TestReplicaAnswersNoRelease(t *testing.T) {
 	s := redistest.Start(t)
 	b := newBackend(t, s.Client(t))
@@ -147,8 +113,8 @@ func TestPingWrites(t *testing.T) {
 	fails("a replica that hides it", "READONLY", "need the master")
 }
 
-// In a Cluster a master that does not answer delays no renewals on others, and a waiter is
-// woken also after the slot of its key has moved.
+// In a Cluster a master that does not answer delays no renewals on others, and a waiter
+// is woken also after the slot of its key has moved.
 func TestCluster(t *testing.T) {
 	testmode.Long(t)
 	cluster := redistest.StartClusterWithReplicas(t, 3, 0)

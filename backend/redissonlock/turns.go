@@ -8,14 +8,14 @@ import (
 	"github.com/distlock-go/distlock/backend/internal/rediskit"
 )
 
-// turnTime is how long others are left to take a key. It is longer than a message and an attempt
-// take on a busy machine.
+// turnTime is how long others are left to take a key. It is longer than a message and
+// an attempt take on a busy machine.
 const turnTime = 3 * time.Millisecond
 
-// turns leaves others their turn. A process that releases a key is the first to know that it is
-// free, so its next attempt would come before those of the waiters that have to receive a
-// message first. It waits if others have heard of the release. Redisson has no queue to tell
-// them apart from those that only listen.
+// turns leaves others their turn. A process that releases a key is the first to know
+// that it is free, so its next attempt would come before those of the waiters that have
+// to receive a message first. It waits if others have heard of the release. Redisson
+// has no queue to tell them apart from those that only listen.
 type turns struct{ releases sync.Map } // the times of the releases, by key
 
 // leave notes that others have heard of the release of a key.

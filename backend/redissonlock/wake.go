@@ -7,7 +7,8 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// Turn implements [driver.Waker]. It listens to the messages of RLock and of RReadWriteLock.
+// Turn implements [driver.Waker]. It listens to the messages of RLock and of
+// RReadWriteLock.
 func (b *backend) Turn(ctx context.Context, r driver.Request) <-chan driver.Grant {
 	up := make(chan driver.Grant, 1)
 	wake := func() { rediskit.Signal(up) }

@@ -12,8 +12,8 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
-// A waiter has the key as soon as Java publishes, or as soon as the lease of a dead holder in
-// Java ends.
+// A waiter has the key as soon as Java publishes, or as soon as the lease of a dead
+// holder in Java ends.
 func TestWokenByJava(t *testing.T) {
 	for name, c := range map[string]struct {
 		publish string
@@ -56,8 +56,8 @@ func listenAs(t *testing.T, c *redis.Client, channels ...string) <-chan *redis.M
 	return sub.Channel()
 }
 
-// A process that releases a key leaves it to others for a moment if they have heard of it.
-// TryAcquire waits only then.
+// A process that releases a key leaves it to others for a moment if they have heard of
+// it. TryAcquire waits only then.
 func TestOthersGetTheirTurn(t *testing.T) {
 	const turn = 3 * time.Millisecond
 	for name, c := range map[string]struct {

@@ -10,14 +10,16 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// TryAcquire makes one attempt on all nodes at once. It returns when a quorum has granted
-// the lock, or cannot any more. Slower nodes get the lock too, in the background.
+// TryAcquire makes one attempt on all nodes at once. It returns when a quorum has
+// granted the lock, or cannot any more. Slower nodes get the lock too, in the
+// background.
 //
-// It fails with a [*driver.HeldError] if other owners have the key on so many nodes that
-// no quorum is left, and with [driver.ErrForeign] if that is so only because of nodes where
-// the key is of a foreign type. It fails with the errors of the nodes if too many did not
-// answer, refused, or do not count yet. Then it releases in the background what it has
-// acquired. If several owners share the nodes, it tries again up to five times.
+// It fails with a [*driver.HeldError] if other owners have the key on so many nodes
+// that no quorum is left, and with [driver.ErrForeign] if that is so only because of
+// nodes where the key is of a foreign type. It fails with the errors of the nodes if
+// too many did not answer, refused, or do not count yet. Then it releases in the
+// background what it has acquired. If several owners share the nodes, it tries again up
+// to five times.
 func (b *backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	if err := cmp.Or(rediskit.CheckNames("redlock", r.Key, r.Owner), b.checkTTL(r.TTL)); err != nil {
 		return driver.Grant{}, err
@@ -37,17 +39,18 @@ func (b *backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Gran
 	}
 }
 
-// maxTries is how many attempts a TryAcquire makes if several owners share the nodes. They stay
-// shared if a process has died during an attempt.
+// maxTries is how many attempts a TryAcquire makes if several owners share the nodes.
+// They stay shared if a process has died during an attempt.
 const maxTries = 6
 
-// splitPause returns a random pause: otherwise the attempts that have failed together fail
-// together again. The pause is longer each time.
+// splitPause returns a random pause: otherwise the attempts that have failed together
+// fail together again. The pause is longer each time.
 func splitPause(tries int, took time.Duration) time.Duration {
 	return rand.N(max(took, time.Millisecond) << min(tries, 4))
 }
 
-// attempt makes one attempt. split is true if it has failed, and perhaps no owner has the key.
+// attempt makes one attempt. split is true if it has failed, and perhaps no owner has
+// the key.
 func (b *backend) attempt(ctx context.Context, r driver.Request) (_ driver.Grant, split bool, _ error) {
 	o, generation, ok := b.owners.begin(r.Owner)
 	if !ok {

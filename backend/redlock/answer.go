@@ -46,8 +46,8 @@ type answers []answer
 // foreignPrefix is the prefix of an error of acquire.lua that names a foreign type.
 const foreignPrefix = "FOREIGN "
 
-// parseReply parses the reply of acquire.lua. Known means that nothing takes effect after
-// the reply, or after the error.
+// parseReply parses the reply of acquire.lua. Known means that nothing takes effect
+// after the reply, or after the error.
 func parseReply(reply []any, known bool, err error) answer {
 	ans := answer{outcome: refused, doubt: !known, err: err}
 	n, rest := rediskit.Numbers(reply)
@@ -77,8 +77,8 @@ func parseReply(reply []any, known bool, err error) answer {
 	return ans
 }
 
-// leaseLeft returns the rest of the lease of another owner, if its key exists for so many
-// milliseconds more.
+// leaseLeft returns the rest of the lease of another owner, if its key exists for so
+// many milliseconds more.
 func leaseLeft(pttl int64) time.Duration {
 	if pttl < 0 {
 		return 0
@@ -121,9 +121,9 @@ func (as answers) tokens() (known []nodeTokens, nodes []int) {
 	return known, nodes
 }
 
-// heldError returns the holder of the key, and when the missing nodes for a quorum become
-// free. If the nodes have different holders, possibly none has the lock, and the error names
-// none.
+// heldError returns the holder of the key, and when the missing nodes for a quorum
+// become free. If the nodes have different holders, possibly none has the lock, and the
+// error names none.
 func (as answers) heldError(missing int) *driver.HeldError {
 	var left []time.Duration
 	var all *driver.HeldError
@@ -151,8 +151,8 @@ func (as answers) heldError(missing int) *driver.HeldError {
 	return all
 }
 
-// split reports whether none of the other owners has the lock on a quorum of the nodes, as
-// far as is known. On a node that has failed, the holder may have it.
+// split reports whether none of the other owners has the lock on a quorum of the nodes,
+// as far as is known. On a node that has failed, the holder may have it.
 func (as answers) split(quorum int) bool {
 	nodes := make(map[string]int)
 	for i := range as {

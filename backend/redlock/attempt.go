@@ -12,8 +12,8 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// attempt is one TryAcquire. It outlives the call: late nodes still get the lock if it was
-// granted, and are released if not.
+// attempt is one TryAcquire. It outlives the call: late nodes still get the lock if it
+// was granted, and are released if not.
 type attempt struct {
 	b          *backend
 	r          driver.Request
@@ -96,16 +96,16 @@ func (a *attempt) decide() {
 	close(a.decided)
 }
 
-// failure returns why the attempt has failed, if it has, and whether perhaps no owner holds the
-// lock.
+// failure returns why the attempt has failed, if it has, and whether perhaps no owner
+// holds the lock.
 func (a *attempt) failure() (split bool, _ error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.split, a.err
 }
 
-// fail ends the attempt for another reason than the answers. An attempt that was granted
-// fails only with alsoGranted.
+// fail ends the attempt for another reason than the answers. An attempt that was
+// granted fails only with alsoGranted.
 func (a *attempt) fail(err error, alsoGranted bool) {
 	a.mu.Lock()
 	if a.state == failed || a.state == granted && !alsoGranted {
@@ -132,9 +132,9 @@ func (a *attempt) releaseAll(ctx context.Context) {
 func (a *attempt) releaseOn(ctx context.Context, i int) {
 	a.mu.Lock()
 	ans := &a.answers[i]
-	// If the node had the lock already, the owner may be the holder. The holder keeps its
-	// lock when other nodes do not answer: after an error the caller releases, or tries
-	// again.
+	// If the node had the lock already, the owner may be the holder. The holder keeps
+	// its lock when other nodes do not answer: after an error the caller releases, or
+	// tries again.
 	due := !ans.releasing &&
 		(ans.outcome == acquired || ans.doubt && !ans.outcome.ours() || ans.outcome == alreadyHeld && a.noneHeld)
 	ans.releasing = ans.releasing || due

@@ -33,19 +33,21 @@ type backend struct {
 	started  chan struct{} // closed when bootstrap has ended
 }
 
-// New returns a [driver.Backend] that keeps locks on the masters of the clients, one client for
-// each master. The masters must be independent of each other: not replicas of one
-// another, and not members of one Cluster. Their number must be odd and at least three;
-// five survive the loss of two. The order does not matter, and may differ between
-// processes. The caller closes the clients after the Backend. They may have any settings.
+// New returns a [driver.Backend] that keeps locks on the masters of the clients, one
+// client for each master. The masters must be independent of each other: not replicas
+// of one another, and not members of one Cluster. Their number must be odd and at least
+// three; five survive the loss of two. The order does not matter, and may differ
+// between processes. The caller closes the clients after the Backend. They may have any
+// settings.
 //
-// A Backend opens connections of its own to the node of a [*redis.Client], with its options and
-// without its hooks: up to four for renewals and releases, so that nothing delays these, and as
-// many as the client may have for everything else. If hooks are needed, pass a value of another
-// type that embeds the client. It is then used for everything, and its hooks must not block.
+// A Backend opens connections of its own to the node of a [*redis.Client], with its
+// options and without its hooks: up to four for renewals and releases, so that nothing
+// delays these, and as many as the client may have for everything else. If hooks are
+// needed, pass a value of another type that embeds the client. It is then used for
+// everything, and its hooks must not block.
 //
-// New sends nothing. It panics if the number of clients is wrong, if a client is nil, is
-// there twice, or is the client of a Cluster or of a Ring, and if cfg is invalid.
+// New sends nothing. It panics if the number of clients is wrong, if a client is nil,
+// is there twice, or is the client of a Cluster or of a Ring, and if cfg is invalid.
 func New(clients []redis.UniversalClient, cfg Config) driver.Backend {
 	checkClients(clients)
 	bg := rediskit.NewBackground()
@@ -102,9 +104,9 @@ func (b *backend) Close() error {
 // Features implements [driver.Backend]. MaxTTL is the value of [Config].MaxLease.
 func (b *backend) Features() driver.Features { return driver.Features{MaxTTL: b.cfg.MaxLease} }
 
-// Ping implements [driver.Pinger]. It returns nil if a quorum of the nodes answers, and takes
-// writes. A node that never had a lock is not asked for a write. Otherwise the error says
-// which nodes fail, and why. It also fails if two nodes are one server.
+// Ping implements [driver.Pinger]. It returns nil if a quorum of the nodes answers, and
+// takes writes. A node that never had a lock is not asked for a write. Otherwise the
+// error says which nodes fail, and why. It also fails if two nodes are one server.
 func (b *backend) Ping(ctx context.Context) error { return b.nodes.ping(ctx, b.quorum) }
 
 // limit returns how long one node may take for a lease of ttl.
@@ -123,8 +125,8 @@ func (b *backend) checkTTL(ttl time.Duration) error {
 	}
 }
 
-// bootstrap lets new nodes count if [Config].TrustedStart says so. The first call starts it,
-// and each call waits for its end.
+// bootstrap lets new nodes count if [Config].TrustedStart says so. The first call
+// starts it, and each call waits for its end.
 func (b *backend) bootstrap(ctx context.Context) error {
 	if !b.cfg.TrustedStart {
 		return nil
@@ -146,6 +148,6 @@ func (b *backend) bootstrap(ctx context.Context) error {
 	}
 }
 
-// warmUp returns how old the data of a node must be, so that the node counts. All leases that
-// it may have lost before have ended then.
+// warmUp returns how old the data of a node must be, so that the node counts. All
+// leases that it may have lost before have ended then.
 func (b *backend) warmUp() time.Duration { return nodeTTL(b.cfg.MaxLease) }

@@ -38,8 +38,8 @@ func (b ballot) count(ctx context.Context, add func(vote) (decided bool, outcome
 	}
 }
 
-// majority returns nil when a quorum says yes. If too few can, it returns the errors of the
-// nodes, or errDenied if there are none.
+// majority returns nil when a quorum says yes. If too few can, it returns the errors of
+// the nodes, or errDenied if there are none.
 func (b ballot) majority(ctx context.Context, nodes, quorum int, yes func(value int64) bool) error {
 	var errs []error
 	votes, pending := 0, cap(b)
@@ -71,9 +71,9 @@ type releaseCount struct {
 	errs                []error
 }
 
-// add adds the vote of a node. If it is not known, the release was repeated there, and what it
-// has not found it may have given back itself. add returns true, and the error of the
-// release, when the outcome is certain.
+// add adds the vote of a node. If it is not known, the release was repeated there, and
+// what it has not found it may have given back itself. add returns true, and the error
+// of the release, when the outcome is certain.
 func (c *releaseCount) add(v vote) (bool, error) {
 	switch {
 	case v.err != nil:

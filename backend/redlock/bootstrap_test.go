@@ -19,8 +19,9 @@ import (
 // The delayed restart of Redlock: a holder has three of five nodes, one of them
 // restarts empty, and with the other two it would grant the lock to a second holder.
 //
-// Row 23 (redlock): a node that restarts empty, or with its data of a moment ago, does not vote
-// for the time of a lease, so no lock has two holders. Fails if such a node is trusted at once.
+// Row 23 (redlock): a node that restarts empty, or with its data of a moment ago, does
+// not vote for the time of a lease, so no lock has two holders. Fails if such a node is
+// trusted at once.
 func TestEmptyNodeDoesNotVote(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()

@@ -66,8 +66,10 @@ func conform(t *testing.T, f locktest.Features, start func(t *testing.T) *fleet)
 
 // The suite, over a network that loses and delays requests and replies.
 //
-// Row 8 (redlock): a repeated renewal succeeds, and a repeated release does not affect
-// the next lock. Fails if a release does not check the owner.
+// Row 8 (redlock): the same owner gets the same grant again, a renewal and a release
+// that are repeated find no loss, and a late copy takes nothing from the next holder.
+// Fails if a repeated request of an owner is refused, or if the server forgets who has
+// released.
 func TestConformanceVirtual(t *testing.T) {
 	conform(t, locktest.Features{Bubble: true}, func(t *testing.T) *fleet { return virtualFleet(t, 3) })
 }

@@ -126,7 +126,8 @@ func (f *fleet) have(key, owner string) (n int) {
 	return n
 }
 
-// mustHave checks on how many nodes the lock has this owner; "" counts the nodes where it is free.
+// mustHave checks on how many nodes the lock has this owner; "" counts the nodes where
+// it is free.
 func (f *fleet) mustHave(tb testing.TB, owner string, want int) {
 	tb.Helper()
 	if n := f.have(lockKey, owner); n != want {

@@ -61,8 +61,8 @@ func TestVirtualOvertakenTakeBack(t *testing.T) {
 	})
 }
 
-// A lock is restored on a node without it, and the request is delayed in the network. It
-// arrives when the owner has released: the node refuses it.
+// A lock is restored on a node without it, and the request is delayed in the network.
+// It arrives when the owner has released: the node refuses it.
 func TestVirtualOvertakenRestoration(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := virtualFleet(t, 3)

@@ -14,20 +14,21 @@ import (
 )
 
 const (
-	// A node that did not answer silentAfter operations in a row gets one operation at a
-	// time until it answers: operations that wait for a hung server take connections and
-	// goroutines, and achieve nothing.
+	// A node that did not answer silentAfter operations in a row gets one operation at
+	// a time until it answers: operations that wait for a hung server take connections
+	// and goroutines, and achieve nothing.
 	silentAfter = 3
 
 	// askLimit is how long the search for the reason may take when a node does not
 	// answer, because the caller waits for it.
 	askLimit = 250 * time.Millisecond
 
-	// ownConnections is how many connections to a node are for renewals and releases alone.
+	// ownConnections is how many connections to a node are for renewals and releases
+	// alone.
 	ownConnections = 4
 
-	// maxRepeats is how often an operation is repeated whose connection broke. More than
-	// one connection may have been closed meanwhile.
+	// maxRepeats is how often an operation is repeated whose connection broke. More
+	// than one connection may have been closed meanwhile.
 	maxRepeats = 3
 
 	// reasonLasts is how long the reason stays valid: not every operation searches.
@@ -62,19 +63,19 @@ func newNode(index int, client redis.UniversalClient, timeout time.Duration, bg 
 	return n
 }
 
-// operation must use the context and the client that it gets, and send one [rediskit.Cmd].
-// It must not share anything with its caller that either may write to.
+// operation must use the context and the client that it gets, and send one
+// [rediskit.Cmd]. It must not share anything with its caller that either may write to.
 type operation[T any] func(context.Context, redis.UniversalClient) (T, error)
 
-// send runs op on the node, with a client of the node, and calls done once: when there is an
-// answer, or when the limit has passed. It never blocks. It may call done on the goroutine of
-// the caller.
+// send runs op on the node, with a client of the node, and calls done once: when there
+// is an answer, or when the limit has passed. It never blocks. It may call done on the
+// goroutine of the caller.
 //
 // The client cannot be trusted with the limit: by default go-redis ignores the deadline
-// while it waits for a reply. A late operation is therefore abandoned. An operation whose
-// connection broke is repeated. In both cases known is false: what was sent may still take
-// effect, and with a repetition it may have done so before. The end of the caller's context
-// changes nothing, because a late result is still of use.
+// while it waits for a reply. A late operation is therefore abandoned. An operation
+// whose connection broke is repeated. In both cases known is false: what was sent may
+// still take effect, and with a repetition it may have done so before. The end of the
+// caller's context changes nothing, because a late result is still of use.
 func send[T any](ctx context.Context, n *node, client func() redis.UniversalClient, limit time.Duration, op operation[T], done func(v T, known bool, err error)) {
 	probe := n.unanswered.Load() >= silentAfter
 	if probe && !n.probing.CompareAndSwap(false, true) {
@@ -111,7 +112,8 @@ func send[T any](ctx context.Context, n *node, client func() redis.UniversalClie
 	})
 }
 
-// marker asks the node whether it has a marker. With set it marks the node if it has none.
+// marker asks the node whether it has a marker. With set it marks the node if it has
+// none.
 func (n *node) marker(ctx context.Context, set bool, done func(marked int64, known bool, err error)) {
 	op := func(ctx context.Context, c redis.UniversalClient) (int64, error) {
 		reply, err := bootstrapScript.Run(ctx, c, []string{markerKey}, rediskit.Flag(set)).Slice()
@@ -136,9 +138,9 @@ func (n *node) ran(run string) {
 	}
 }
 
-// explainUnanswered returns an error that names the node and, if there was no answer, the
-// reason if it can be found. It hides errors of the operation's context, which callers do
-// not know.
+// explainUnanswered returns an error that names the node and, if there was no answer,
+// the reason if it can be found. It hides errors of the operation's context, which
+// callers do not know.
 func (n *node) explainUnanswered(err error, limit time.Duration) error {
 	switch {
 	case err == nil:

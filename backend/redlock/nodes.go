@@ -15,9 +15,9 @@ type nodes []*node
 const bootstrapPause = 10 * time.Millisecond
 
 // bootstrap lets all nodes count from the start if all of them answer and none has a
-// marker. If only some have a marker, the others have lost their data, or another process
-// is bootstrapping. It asks again until the timeout, because a node that is used before
-// it gets its marker looks like one that has lost its data.
+// marker. If only some have a marker, the others have lost their data, or another
+// process is bootstrapping. It asks again until the timeout, because a node that is
+// used before it gets its marker looks like one that has lost its data.
 func (ns nodes) bootstrap(ctx context.Context, timeout time.Duration) {
 	for start := time.Now(); ; {
 		switch marked, ok := ns.markers(ctx, false); {
@@ -65,8 +65,8 @@ func (ns nodes) ping(ctx context.Context, quorum int) error {
 	return ns.distinct()
 }
 
-// distinct returns an error if two nodes are one server, which has one vote. It knows only what
-// nodes with the right to call INFO have answered.
+// distinct returns an error if two nodes are one server, which has one vote. It knows
+// only what nodes with the right to call INFO have answered.
 func (ns nodes) distinct() error {
 	for i, n := range ns {
 		for _, other := range ns[:i] {

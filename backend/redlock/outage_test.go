@@ -257,8 +257,8 @@ func stop(t *testing.T, b *redlock.Backend) time.Duration {
 	return time.Since(start)
 }
 
-// Pending releases to a node end with their leases, or with the Backend, which still works.
-// TestMain detects leaks.
+// Pending releases to a node end with their leases, or with the Backend, which still
+// works. TestMain detects leaks.
 func TestVirtualPendingReleasesEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := virtualFleet(t, 3)

@@ -9,9 +9,9 @@ const (
 	everyDoubt    = -1 // resolves all operations in doubt
 )
 
-// owners knows the operations in flight for each owner. On each node a release waits for
-// the operations that may acquire. An owner is forgotten when no operation is in flight
-// or in doubt.
+// owners knows the operations in flight for each owner. On each node a release waits
+// for the operations that may acquire. An owner is forgotten when no operation is in
+// flight or in doubt.
 type owners struct {
 	mu         sync.Mutex
 	nodes      int
@@ -74,8 +74,8 @@ func (os *owners) put(o *ownerState) {
 	delete(os.known, o.owner)
 }
 
-// begin begins an attempt on all nodes, each of which must be ended, and keeps the state
-// until unref. It returns false if the owner has released.
+// begin begins an attempt on all nodes, each of which must be ended, and keeps the
+// state until unref. It returns false if the owner has released.
 //
 // Each attempt has a generation of its own. The release of a failed attempt may arrive
 // late. It does not touch what a later generation has acquired.
@@ -93,8 +93,8 @@ func (os *owners) begin(owner string) (o *ownerState, generation int, ok bool) {
 	return o, os.generation, true
 }
 
-// beginOn begins an operation that may acquire on one node. It returns false if the owner
-// has released.
+// beginOn begins an operation that may acquire on one node. It returns false if the
+// owner has released.
 func (os *owners) beginOn(o *ownerState, i int) (generation int, ok bool) {
 	os.mu.Lock()
 	defer os.mu.Unlock()
@@ -114,8 +114,8 @@ func (os *owners) node(o *ownerState, i int) *nodeState {
 	return &o.nodes[i]
 }
 
-// end ends an operation on a node, and calls what waits for it. With known it is certain
-// that the operation takes no more effect.
+// end ends an operation on a node, and calls what waits for it. With known it is
+// certain that the operation takes no more effect.
 func (os *owners) end(o *ownerState, i int, known bool) {
 	var waiting []func()
 	os.mu.Lock()
@@ -134,8 +134,8 @@ func (os *owners) end(o *ownerState, i int, known bool) {
 	}
 }
 
-// whenIdle calls f when nothing is pending on the node, which may be at once. It keeps the
-// state, and f must call unref.
+// whenIdle calls f when nothing is pending on the node, which may be at once. It keeps
+// the state, and f must call unref.
 func (os *owners) whenIdle(o *ownerState, i int, f func()) {
 	os.mu.Lock()
 	o.refs++

@@ -30,8 +30,8 @@ type nodeRelease struct {
 	until   time.Time   // when the lease has ended on the node
 }
 
-// tombstoneTTL returns how long the node refuses what the release overtakes. An operation
-// that arrives later acquires the lock for one lease, in vain.
+// tombstoneTTL returns how long the node refuses what the release overtakes. An
+// operation that arrives later acquires the lock for one lease, in vain.
 func (r *nodeRelease) tombstoneTTL() time.Duration {
 	if r.inDoubt == 0 {
 		return 0
@@ -47,9 +47,9 @@ type pendingReleases struct {
 	count  atomic.Int32
 }
 
-// send releases on the node, and repeats it in the background until the outcome is known.
-// It calls onReply with what the first request has found. If known is false, this request
-// was repeated, and may have found its own effect.
+// send releases on the node, and repeats it in the background until the outcome is
+// known. It calls onReply with what the first request has found. If known is false,
+// this request was repeated, and may have found its own effect.
 func (p *pendingReleases) send(ctx context.Context, r nodeRelease, limit time.Duration, onReply func(found int64, known bool, err error)) {
 	r.until = time.Now().Add(nodeTTL(r.ttl))
 	p.request(ctx, &r, limit, func(found int64, known bool, err error) {
@@ -76,8 +76,8 @@ func (p *pendingReleases) request(ctx context.Context, r *nodeRelease, limit tim
 	send(ctx, p.node, p.node.own.Client, limit, op, done)
 }
 
-// repeat sends a pending release again after a pause. After the end of the Backend it drops
-// the release: the lease ends by itself.
+// repeat sends a pending release again after a pause. After the end of the Backend it
+// drops the release: the lease ends by itself.
 func (p *pendingReleases) repeat(ctx context.Context, r *nodeRelease, pause time.Duration) {
 	time.AfterFunc(pause/2+rand.N(pause/2), func() {
 		if p.node.background.Ended() || time.Now().After(r.until) {

@@ -14,8 +14,8 @@ import (
 )
 
 // Renew extends the grants on all nodes at once, with one script on each node for every
-// 256 grants. If a lock that a quorum has extended is missing on a node that counts, it is
-// restored there in the background. A lock that is lost is never created anew.
+// 256 grants. If a lock that a quorum has extended is missing on a node that counts, it
+// is restored there in the background. A lock that is lost is never created anew.
 func (b *backend) Renew(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
 	v := &renewal{
 		b: b, grants: slices.Clone(grants), limit: b.cfg.NodeTimeout, sent: time.Now(),
@@ -36,8 +36,8 @@ func (b *backend) Renew(ctx context.Context, grants []driver.Grant, report func(
 	}
 }
 
-// renewal is one Renew. It outlives the call: late nodes still extend, and locks that are
-// missing on a node are restored.
+// renewal is one Renew. It outlives the call: late nodes still extend, and locks that
+// are missing on a node are restored.
 type renewal struct {
 	b      *backend
 	grants []driver.Grant
@@ -66,7 +66,8 @@ type renewCount struct {
 	told                   bool // there is a result
 }
 
-// run renews the valid grants and reports each as soon as it is decided, or when ctx ends.
+// run renews the valid grants and reports each as soon as it is decided, or when ctx
+// ends.
 func (v *renewal) run(ctx context.Context, report func(int, driver.RenewResult)) {
 	v.results = make(chan result, len(v.valid))
 	for _, i := range v.valid {
@@ -97,7 +98,8 @@ func (v *renewal) tell(i int, r driver.RenewResult) {
 	}
 }
 
-// send renews the grants of group on one node, batch after batch, until one has no answer.
+// send renews the grants of group on one node, batch after batch, until one has no
+// answer.
 func (v *renewal) send(ctx context.Context, n *node, group []int) {
 	part := group[:min(batch, len(group))]
 	rest := group[len(part):]
@@ -160,8 +162,8 @@ func (v *renewal) decide(i int) {
 	}
 }
 
-// nodeDone is called when a node has answered, or failed, for all grants. After the last
-// node it restores the locks that are missing.
+// nodeDone is called when a node has answered, or failed, for all grants. After the
+// last node it restores the locks that are missing.
 func (v *renewal) nodeDone(ctx context.Context) {
 	v.mu.Lock()
 	v.nodesLeft--
@@ -180,9 +182,9 @@ func (v *renewal) nodeDone(ctx context.Context) {
 	}
 }
 
-// restore puts locks of group that a quorum has just extended on a node without them: the
-// node was down, or has lost them so long ago that it counts again. A release that comes
-// meanwhile waits for it or prevents it.
+// restore puts locks of group that a quorum has just extended on a node without them:
+// the node was down, or has lost them so long ago that it counts again. A release that
+// comes meanwhile waits for it or prevents it.
 func (v *renewal) restore(ctx context.Context, n *node, group []int) {
 	keys, args := []string{markerKey}, []any{v.b.warmUp().Microseconds()}
 	var part []int

@@ -15,7 +15,8 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
-// onScript is called before each call of a script, with its hash and its number of keys.
+// onScript is called before each call of a script, with its hash and its number of
+// keys.
 type onScript func(hash string, keys int)
 
 func (onScript) DialHook(next redis.DialHook) redis.DialHook { return next }
@@ -46,8 +47,8 @@ func slow(clients []redis.UniversalClient, delay time.Duration, most int) {
 	}
 }
 
-// plainly hides the type of the clients. The Backend then uses them and nothing else: copies
-// and other connections would not have the hooks.
+// plainly hides the type of the clients. The Backend then uses them and nothing else:
+// copies and other connections would not have the hooks.
 func plainly(clients []redis.UniversalClient) []redis.UniversalClient {
 	hidden := make([]redis.UniversalClient, len(clients))
 	for i, c := range clients {
@@ -94,8 +95,9 @@ func TestVirtualRenewReportsWhatIsDecided(t *testing.T) {
 	})
 }
 
-// A lock is restored on a node without it while the answer of the quorum is new. Of an old
-// answer nothing is known: meanwhile the lock may be lost, and another may have the key.
+// A lock is restored on a node without it while the answer of the quorum is new. Of an
+// old answer nothing is known: meanwhile the lock may be lost, and another may have the
+// key.
 func TestVirtualOldAnswerRestoresNothing(t *testing.T) {
 	for delay, want := range map[time.Duration]int{600 * time.Millisecond: 3, 900 * time.Millisecond: 2} {
 		synctest.Test(t, func(t *testing.T) {

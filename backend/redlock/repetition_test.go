@@ -1,7 +1,6 @@
 package redlock_test
 
 import (
-	"errors"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -27,9 +26,9 @@ func breakAll(t *testing.T, networks []*spoilnet.Network, kept func(*spoilnet.Ne
 	}
 }
 
-// All connections break before the attempt has arrived. It is repeated, and another owner has
-// the key. What was sent first arrives when the key is free: the nodes refuse it, because
-// nobody would release the key.
+// All connections break before the attempt has arrived. It is repeated, and another
+// owner has the key. What was sent first arrives when the key is free: the nodes refuse
+// it, because nobody would release the key.
 func TestVirtualRepeatedAttemptArrivesLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := virtualFleet(t, 3)
@@ -57,8 +56,8 @@ func TestVirtualRepeatedAttemptArrivesLate(t *testing.T) {
 	})
 }
 
-// The holder attempts again, and a majority does not answer. That takes nothing back on the node
-// that had the lock already.
+// The holder attempts again, and a majority does not answer. That takes nothing back on
+// the node that had the lock already.
 func TestVirtualFailedAttemptOfTheHolder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := virtualFleet(t, 3)
@@ -77,39 +76,8 @@ func TestVirtualFailedAttemptOfTheHolder(t *testing.T) {
 	})
 }
 
-// A release is applied everywhere, and its replies are lost with their connections. Before it
-// is repeated, another owner has acquired the lock, and perhaps released it. That is not a
-// loss.
-func TestVirtualRepeatedReleaseIsNoLoss(t *testing.T) {
-	for name, released := range map[string]bool{"held again": false, "released again": true} {
-		testkit.InBubble(t, name, func(t *testing.T) {
-			f := virtualFleet(t, 3)
-			b, networks := spoilt(t, f, 10*time.Second, redlock.Config{Tokens: true})
-			f.warm(t, b)
-			g := f.everywhere(t, b, request())
-
-			for _, n := range networks {
-				n.DeafenAt(callOf(redlock.ReleaseHash))
-			}
-			result := make(chan error, 1)
-			go func() { result <- b.Release(t.Context(), g) }()
-			f.allFree(t)
-			other := f.backend(t, redlock.Config{Tokens: true})
-			next := f.everywhere(t, other, request())
-			if released {
-				testkit.MustRelease(t, other, next)
-				f.allFree(t)
-			}
-			breakAll(t, networks, (*spoilnet.Network).Deaf)
-			if err := <-result; err != nil {
-				t.Errorf("Release: %v (lost: %v)", err, errors.Is(err, driver.ErrLost))
-			}
-		})
-	}
-}
-
-// The application has all connections of its clients in use. Leases are renewed and released
-// all the same.
+// The application has all connections of its clients in use. Leases are renewed and
+// released all the same.
 func TestApplicationUsesUpItsConnections(t *testing.T) {
 	t.Parallel()
 	f := realFleet(t, 3)
@@ -127,8 +95,8 @@ func TestApplicationUsesUpItsConnections(t *testing.T) {
 	f.settled(t, b)
 }
 
-// All connections break when a request was sent, and it is repeated with success. The first
-// copies arrive when the owner has released, and the key is kept for MinHold.
+// All connections break when a request was sent, and it is repeated with success. The
+// first copies arrive when the owner has released, and the key is kept for MinHold.
 func TestVirtualLateCopiesLeaveMinHold(t *testing.T) {
 	for name, late := range map[string]string{"of an attempt": redlock.AcquireHash, "of a renewal": redlock.RenewHash} {
 		testkit.InBubble(t, name, func(t *testing.T) {

@@ -16,10 +16,10 @@ import (
 //go:embed lua
 var files embed.FS
 
-// Two rules hold for all scripts. The first write decides: Redis undoes nothing, so a script
-// that is refused must be refused before it has written. A number becomes text only by
-// string.format('%.0f'): Redis makes "1.7890000001235e+15" of 1789000000123456 when it is
-// concatenated.
+// Two rules hold for all scripts. The first write decides: Redis undoes nothing, so a
+// script that is refused must be refused before it has written. A number becomes text
+// only by string.format('%.0f'): Redis makes "1.7890000001235e+15" of 1789000000123456
+// when it is concatenated.
 var (
 	acquireScript   = load("acquire")
 	mintScript      = load("mint")
@@ -39,8 +39,8 @@ func load(name string) *luascript.Script {
 // retention is how long a counter of tokens is kept after its last use.
 const retention = 15 * time.Minute
 
-// batch is how many locks one script handles at most: the server does nothing else while
-// a script runs.
+// batch is how many locks one script handles at most: the server does nothing else
+// while a script runs.
 const batch = 256
 
 // markerKey says since when the data of a node is complete.
@@ -55,8 +55,8 @@ const (
 
 func tokenKey(key string) string { return rediskit.Companion(key, ":token") }
 
-// tombstoneKey returns the key of the tombstone of one generation of an owner, or of all.
-// A node refuses what has a tombstone there.
+// tombstoneKey returns the key of the tombstone of one generation of an owner, or of
+// all. A node refuses what has a tombstone there.
 func tombstoneKey(key, owner string, generation int) string {
 	if generation == anyGeneration {
 		return rediskit.Companion(key, ":gone:"+owner)

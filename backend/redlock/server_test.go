@@ -157,9 +157,9 @@ func TestForeignRecords(t *testing.T) {
 	}
 }
 
-// The addresses of all nodes lead to other servers, and the old ones refuse, for example
-// because they have become replicas. Their connections stay open: each operation comes to the
-// new servers.
+// The addresses of all nodes lead to other servers, and the old ones refuse, for
+// example because they have become replicas. Their connections stay open: each
+// operation comes to the new servers.
 func TestEndpointMoves(t *testing.T) {
 	redistest.EachMove(t, 3, func(t *testing.T, clients []*redis.Client, move func()) {
 		nodes := make([]redis.UniversalClient, len(clients))

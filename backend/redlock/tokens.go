@@ -7,11 +7,11 @@ type nodeTokens struct {
 	ours        bool   // minted for this owner
 }
 
-// nextTokens returns the tokens of a grant: above all tokens that the nodes know, and near
-// the latest of their clocks, so that they are also above the tokens that a node has lost.
-// The last token of a range is not after that time: ranges that began there would outrun
-// the clocks. An owner that has minted already gets the same tokens, unless another owner
-// has minted since.
+// nextTokens returns the tokens of a grant: above all tokens that the nodes know, and
+// near the latest of their clocks, so that they are also above the tokens that a node
+// has lost. The last token of a range is not after that time: ranges that began there
+// would outrun the clocks. An owner that has minted already gets the same tokens,
+// unless another owner has minted since.
 func nextTokens(known []nodeTokens, want uint64) (first, last uint64) {
 	var now, highest uint64
 	var own nodeTokens

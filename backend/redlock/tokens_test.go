@@ -99,9 +99,9 @@ func TestVirtualTokensAheadOfClocks(t *testing.T) {
 	})
 }
 
-// The clock of one node was two hours ahead when tokens were minted, and was corrected. Then
-// the key is not used for longer than the retention: the counters are kept until the clocks
-// have passed the tokens.
+// The clock of one node was two hours ahead when tokens were minted, and was corrected.
+// Then the key is not used for longer than the retention: the counters are kept until
+// the clocks have passed the tokens.
 func TestVirtualTokensOutliveAClockThatWasAhead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := virtualFleet(t, 3)
@@ -129,8 +129,8 @@ func TestVirtualTokensOutliveAClockThatWasAhead(t *testing.T) {
 	})
 }
 
-// The lock is lost on a majority before its tokens are stored: nodes without the lock do not
-// count, because the next grant may read its tokens from these nodes alone.
+// The lock is lost on a majority before its tokens are stored: nodes without the lock
+// do not count, because the next grant may read its tokens from these nodes alone.
 func TestVirtualTokensAreStoredBesideTheLock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := virtualFleet(t, 3)
@@ -152,8 +152,8 @@ func TestVirtualTokensAreStoredBesideTheLock(t *testing.T) {
 	})
 }
 
-// A node that answers late knows a higher token than those that were minted meanwhile. It keeps
-// the higher one.
+// A node that answers late knows a higher token than those that were minted meanwhile.
+// It keeps the higher one.
 func TestVirtualNoNodeForgetsAHigherToken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := virtualFleet(t, 3)

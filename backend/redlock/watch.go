@@ -13,9 +13,9 @@ var _ driver.Waker = (*backend)(nil)
 // channelOf returns the channel in which a node tells that a key was released.
 func channelOf(key string) string { return "distlock:redlock:free:" + key }
 
-// Turn implements [driver.Waker]. The channel receives a value when the messages of a quorum
-// of the nodes can arrive, and when a quorum has told that the key was released. Without
-// messages from a quorum there are no values.
+// Turn implements [driver.Waker]. The channel receives a value when the messages of a
+// quorum of the nodes can arrive, and when a quorum has told that the key was released.
+// Without messages from a quorum there are no values.
 func (b *backend) Turn(ctx context.Context, r driver.Request) <-chan driver.Grant {
 	w := &watch{quorum: b.quorum, up: make(chan driver.Grant, 1), live: votes{told: make([]bool, len(b.nodes))}}
 	ends := make([]func(), len(b.nodes))
@@ -41,8 +41,8 @@ type watch struct {
 	next     int                // the release that the next new one replaces
 }
 
-// maxReleases is how many releases a watch counts at a time. The messages about one arrive
-// within moments, so there are many only if messages are lost.
+// maxReleases is how many releases a watch counts at a time. The messages about one
+// arrive within moments, so there are many only if messages are lost.
 const maxReleases = 4
 
 // votes are nodes, such as those that have told of the release by an owner.

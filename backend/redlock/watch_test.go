@@ -88,7 +88,8 @@ func TestVirtualQuorumOfMessagesWakes(t *testing.T) {
 }
 
 // A release by the holder tells each node. What the failed attempts of one owner have
-// acquired is given back without a message: the key was not free, and is not free by that.
+// acquired is given back without a message: the key was not free, and is not free by
+// that.
 func TestVirtualFailedAttemptsWakeNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := virtualFleet(t, 3)
@@ -150,7 +151,8 @@ func TestVirtualSharedNodes(t *testing.T) {
 	})
 }
 
-// Processes that wait get the key one after the other without polling, whichever is first.
+// Processes that wait get the key one after the other without polling, whichever is
+// first.
 func TestVirtualWaitersOfOtherProcesses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := virtualFleet(t, 5)
@@ -191,8 +193,8 @@ func (f *fleet) subscribed(t *testing.T) {
 	}
 }
 
-// A minority that is down or hangs does not matter, and neither does a node that comes back.
-// A watch that was interrupted begins again: messages may have been missed.
+// A minority that is down or hangs does not matter, and neither does a node that comes
+// back. A watch that was interrupted begins again: messages may have been missed.
 func TestWakeSurvivesNodes(t *testing.T) {
 	t.Parallel()
 	f := realFleet(t, 5)

@@ -7,12 +7,14 @@ import (
 	"time"
 )
 
-// Owners has the owners of requests that had no answer. An attempt without an answer may
-// still reach the server: the release of its owner tells the server to refuse it. A release
-// without an answer may have given the key back: the next one does not report a loss.
+// Owners has the owners of requests that had no answer. An attempt without an answer
+// may still reach the server: the release of its owner tells the server to refuse it. A
+// release without an answer may have given the key back: the next one does not report a
+// loss.
 //
-// An entry lives until a release of its owner was answered. A caller that breaks the contract
-// may never release: its entry is removed when it is old and the map has grown.
+// An entry lives until a release of its owner was answered. A caller that breaks the
+// contract may never release: its entry is removed when it is old and the map has
+// grown.
 //
 // The zero value is ready to use. It is safe for concurrent use.
 type Owners struct {
@@ -21,8 +23,8 @@ type Owners struct {
 	owners map[string]owner
 }
 
-// TombstoneTTL is how long an owner in doubt is remembered, here and by the server. After
-// that, no attempt is on its way.
+// TombstoneTTL is how long an owner in doubt is remembered, here and by the server.
+// After that, no attempt is on its way.
 const TombstoneTTL = 15 * time.Minute
 
 // Requests says which requests of an owner had no answer.

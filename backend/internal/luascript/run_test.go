@@ -14,7 +14,8 @@ import (
 	"github.com/distlock-go/distlock/backend/internal/rediskit"
 )
 
-// The source is sent only if the server does not know the hash, and each of the two once.
+// The source is sent only if the server does not know the hash, and each of the two
+// once.
 func TestRun(t *testing.T) {
 	m := miniredis.RunT(t)
 	var mu sync.Mutex

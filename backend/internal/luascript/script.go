@@ -1,17 +1,18 @@
 // Package luascript puts the Lua scripts of the backends together.
 //
-// A script is one file of an embedded file system, and the files that it includes. These
-// lines direct this:
+// A script is one file of an embedded file system, and the files that it includes.
+// These lines direct this:
 //
 //	--- @include "includes/queue.lua"
 //	--- @constants
 //
-// The first stands for the text of a file, whose path is relative to the file that has the
-// line. A file is inserted once, at the first line that names it. The second stands for the
-// constants that Go passes: one local for each that the script uses below the line.
+// The first stands for the text of a file, whose path is relative to the file that has
+// the line. A file is inserted once, at the first line that names it. The second stands
+// for the constants that Go passes: one local for each that the script uses below the
+// line.
 //
-// Comments that fill a line and leading blanks are not sent to the server. So strings and
-// comments in long brackets are refused.
+// Comments that fill a line and leading blanks are not sent to the server. So strings
+// and comments in long brackets are refused.
 package luascript
 
 import (
@@ -27,8 +28,8 @@ import (
 	"github.com/distlock-go/distlock/backend/internal/rediskit"
 )
 
-// Constants are the values of a script that Go knows: numbers, and strings without special
-// characters.
+// Constants are the values of a script that Go knows: numbers, and strings without
+// special characters.
 type Constants map[string]any
 
 // Script is a script for the server.
@@ -45,8 +46,8 @@ func (s *Script) Source() string { return s.source }
 // Hash returns the name by which a server knows the script.
 func (s *Script) Hash() string { return s.hash() }
 
-// Run runs the script as [rediskit.Cmd], and returns the last command. It sends the hash, and
-// the source only if the server answers that it does not know the hash.
+// Run runs the script as [rediskit.Cmd], and returns the last command. It sends the
+// hash, and the source only if the server answers that it does not know the hash.
 func (s *Script) Run(ctx context.Context, c redis.UniversalClient, keys []string, args ...any) *rediskit.Cmd {
 	cmd := command(ctx, "evalsha", s.hash(), keys, args)
 	if redis.HasErrorPrefix(c.Process(ctx, cmd), "NOSCRIPT") {
@@ -62,8 +63,8 @@ type Call struct {
 	Args []any
 }
 
-// RunAll runs the script once for each call, in a pipeline, and returns the last command of
-// each. Each has an error of its own.
+// RunAll runs the script once for each call, in a pipeline, and returns the last
+// command of each. Each has an error of its own.
 func (s *Script) RunAll(ctx context.Context, c redis.UniversalClient, calls []Call) []*rediskit.Cmd {
 	cmds := make([]*rediskit.Cmd, len(calls))
 	send := func(which []int, name, script string) {
@@ -100,16 +101,16 @@ var loaded []*Script
 // Loaded returns all scripts that were loaded, for the linter.
 func Loaded() []*Script { return loaded }
 
-// Load returns the script in the file name of fsys. It is for package variables: it panics
-// if the script cannot be put together, and must not be called concurrently.
+// Load returns the script in the file name of fsys. It is for package variables: it
+// panics if the script cannot be put together, and must not be called concurrently.
 func Load(fsys fs.FS, name string, constants Constants) *Script {
 	source, err := compose(fsys, name, constants)
 	if err != nil {
 		panic(fmt.Sprintf("luascript: %v", err))
 	}
 	s := &Script{Name: name, source: source, hash: sync.OnceValue(func() (hash string) {
-		// SHA-1 is the name of a script here, and protects nothing: so it is not what FIPS 140
-		// forbids.
+		// SHA-1 is the name of a script here, and protects nothing: so it is not what
+		// FIPS 140 forbids.
 		fips140.WithoutEnforcement(func() { hash = redis.NewScript(source).Hash() })
 		return hash
 	})}

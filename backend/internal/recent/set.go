@@ -4,8 +4,8 @@ package recent
 // most is how many elements a Set has at most.
 const most = 1024
 
-// Set is a set of the elements that were added last, at most 1024 of them. The zero value
-// is empty. It is not safe for concurrent use.
+// Set is a set of the elements that were added last, at most 1024 of them. The zero
+// value is empty. It is not safe for concurrent use.
 type Set[T comparable] struct {
 	ring  []T
 	next  int // the oldest, when the ring is full

@@ -32,9 +32,9 @@ func (bg *Background) Ended() bool { return bg.ctx.Err() != nil }
 // idleWorker is how long a goroutine of Go waits for something to do.
 const idleWorker = time.Second
 
-// Go starts f, also after End. It never blocks, and End does not wait for f. The goroutines are
-// kept for a while: a new one has a small stack, and to grow it to the size that the client needs
-// costs more than to pass f to another goroutine.
+// Go starts f, also after End. It never blocks, and End does not wait for f. The
+// goroutines are kept for a while: a new one has a small stack, and to grow it to the
+// size that the client needs costs more than to pass f to another goroutine.
 func (bg *Background) Go(f func()) {
 	select {
 	case bg.jobs <- f:
@@ -70,8 +70,8 @@ func (bg *Background) Run(f func(context.Context)) bool {
 	return !bg.ended
 }
 
-// Enter begins an operation that End waits for. The caller calls leave when the operation
-// is over.
+// Enter begins an operation that End waits for. The caller calls leave when the
+// operation is over.
 func (bg *Background) Enter() (leave func()) {
 	bg.mu.Lock()
 	defer bg.mu.Unlock()
@@ -83,8 +83,8 @@ func (bg *Background) Enter() (leave func()) {
 }
 
 // End ends all goroutines. It waits for them and for the operations in flight, but no
-// longer than limit: a client that hangs holds them until its own timeouts. A second End
-// does nothing.
+// longer than limit: a client that hangs holds them until its own timeouts. A second
+// End does nothing.
 func (bg *Background) End(limit time.Duration) {
 	bg.mu.Lock()
 	again := bg.ended

@@ -9,18 +9,18 @@ import (
 )
 
 const (
-	// chosenFor is how long a connection is used that a Sentinel has chosen. go-redis tells
-	// only the user's client of a new master. The old one usually closes its connections,
-	// but not if it is cut off from the Sentinels.
+	// chosenFor is how long a connection is used that a Sentinel has chosen. go-redis
+	// tells only the user's client of a new master. The old one usually closes its
+	// connections, but not if it is cut off from the Sentinels.
 	chosenFor = time.Second
 
-	// unansweredFor is how long it is used while the Sentinels do not answer. It is as long as
-	// the default lease, and longer than the search for another Sentinel takes.
+	// unansweredFor is how long it is used while the Sentinels do not answer. It is as
+	// long as the default lease, and longer than the search for another Sentinel takes.
 	unansweredFor = 10 * time.Second
 )
 
-// chosen makes the connections of an [OwnPool] to the master that Sentinels name. A connection of
-// more than a second is replaced by one that was made meanwhile.
+// chosen makes the connections of an [OwnPool] to the master that Sentinels name. A
+// connection of more than a second is replaced by one that was made meanwhile.
 type chosen struct {
 	dial  func(context.Context) (net.Conn, error) // asks a Sentinel, and connects to the master
 	ended context.Context                         //nolint:containedctx // of the pool
@@ -54,8 +54,8 @@ func (s *chosen) connect(ctx context.Context) (net.Conn, time.Time, error) {
 	return c, born, err
 }
 
-// usable reports whether a connection may be used: it is new, or there is no newer one after the
-// time limit. It may not, if no Sentinel has answered for too long.
+// usable reports whether a connection may be used: it is new, or there is no newer one
+// after the time limit. It may not, if no Sentinel has answered for too long.
 func (s *chosen) usable(born time.Time, limit time.Duration) bool {
 	if age := time.Since(born); age <= chosenFor || age > unansweredFor {
 		return age <= chosenFor
@@ -108,10 +108,10 @@ func (s *chosen) keep(c net.Conn, born time.Time) {
 // mostSideBySide is more than the idle connections that go-redis has to a Sentinel.
 const mostSideBySide = 4
 
-// sideBySide calls dial, and calls it again whenever nothing has come for a while. It returns
-// what comes first. The connection to the Sentinel may be dead, and go-redis waits for it
-// longer than a lease may last. Each further question gets another connection, in the end a
-// new one.
+// sideBySide calls dial, and calls it again whenever nothing has come for a while. It
+// returns what comes first. The connection to the Sentinel may be dead, and go-redis
+// waits for it longer than a lease may last. Each further question gets another
+// connection, in the end a new one.
 func sideBySide(ctx context.Context, pause time.Duration, dial func(context.Context) (net.Conn, error)) (net.Conn, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -145,9 +145,9 @@ func sideBySide(ctx context.Context, pause time.Duration, dial func(context.Cont
 	}
 }
 
-// impatient is a context that ends after a time with an error that is not one of a context.
-// Otherwise go-redis keeps the Sentinel that did not answer: it believes that the caller has
-// lost patience, and not that the Sentinel is silent.
+// impatient is a context that ends after a time with an error that is not one of a
+// context. Otherwise go-redis keeps the Sentinel that did not answer: it believes that
+// the caller has lost patience, and not that the Sentinel is silent.
 type impatient struct {
 	context.Context //nolint:containedctx // is that context, with another error
 }

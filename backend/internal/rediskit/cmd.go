@@ -8,10 +8,11 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Cmd is an EVAL or EVALSHA that go-redis sends once, whatever the options of the client
-// say. go-redis repeats other commands by itself when a connection breaks or a reply is
-// late: then the server may run a script twice, or long after its caller has given up, and
-// the caller is told nothing. In a pipeline, one Cmd keeps all commands from being repeated.
+// Cmd is an EVAL or EVALSHA that go-redis sends once, whatever the options of the
+// client say. go-redis repeats other commands by itself when a connection breaks or a
+// reply is late: then the server may run a script twice, or long after its caller has
+// given up, and the caller is told nothing. In a pipeline, one Cmd keeps all commands
+// from being repeated.
 //
 // go-redis still follows the redirections of a Cluster, and tries another master after
 // READONLY: these answers say that the script did not run. All other errors that it
@@ -56,15 +57,15 @@ func (c *Cmd) SetErr(err error) {
 	c.Cmd.SetErr(err)
 }
 
-// keyCount is the number of keys of a script, as an argument that knows how often it was
-// written.
+// keyCount is the number of keys of a script, as an argument that knows how often it
+// was written.
 type keyCount struct {
 	n, written int
 	text       [8]byte
 }
 
-// MarshalBinary implements [encoding.BinaryMarshaler]. go-redis calls it when it writes the
-// argument into the buffer of a connection.
+// MarshalBinary implements [encoding.BinaryMarshaler]. go-redis calls it when it writes
+// the argument into the buffer of a connection.
 func (k *keyCount) MarshalBinary() ([]byte, error) {
 	k.written++
 	return strconv.AppendInt(k.text[:0], int64(k.n), 10), nil
@@ -73,9 +74,9 @@ func (k *keyCount) MarshalBinary() ([]byte, error) {
 // String implements [fmt.Stringer]: hooks print commands.
 func (k *keyCount) String() string { return strconv.Itoa(k.n) }
 
-// Exec executes the pipeline. Afterwards each command has a reply or its own error. If the
-// server refuses the connection, for example because of a wrong password, go-redis alone
-// sets neither.
+// Exec executes the pipeline. Afterwards each command has a reply or its own error. If
+// the server refuses the connection, for example because of a wrong password, go-redis
+// alone sets neither.
 func Exec(ctx context.Context, pipe redis.Pipeliner) {
 	cmds, err := pipe.Exec(ctx)
 	if err == nil {

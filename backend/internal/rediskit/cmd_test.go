@@ -14,7 +14,8 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testmode"
 )
 
-// fake is a server that counts the scripts that it gets, and knows no other commands than AUTH.
+// fake is a server that counts the scripts that it gets, and knows no other commands
+// than AUTH.
 type fake struct {
 	*server.Server
 	scripts atomic.Int32
@@ -100,8 +101,8 @@ func plainCmd(ctx context.Context) *redis.Cmd {
 }
 
 // A script is sent once, alone and in a pipeline, where one Cmd is enough to keep all
-// commands from being repeated. The same commands without Cmd are repeated: the servers and
-// clients of this test are such that go-redis repeats.
+// commands from being repeated. The same commands without Cmd are repeated: the servers
+// and clients of this test are such that go-redis repeats.
 func TestCmdIsSentOnce(t *testing.T) {
 	t.Parallel()
 	answers := map[string]func(*server.Peer, string){

@@ -11,16 +11,18 @@ import (
 	"time"
 )
 
-// eagerFor is for how long an [eagerConn] asks for an answer before it sleeps. A server on the
-// same machine or in the same rack answers within that time.
+// eagerFor is for how long an [eagerConn] asks for an answer before it sleeps. A server
+// on the same machine or in the same rack answers within that time.
 const eagerFor = 60 * time.Microsecond
 
-// eagerConn is a connection that asks for the next bytes again and again for a short time
-// before it sleeps. On a machine with nothing else to do, a processor that sleeps takes longer
-// to wake up than a server nearby takes to answer. Other goroutines run meanwhile. It does so
-// only if the last answer came about as quickly, so a distant server costs nothing.
+// eagerConn is a connection that asks for the next bytes again and again for a short
+// time before it sleeps. On a machine with nothing else to do, a processor that sleeps
+// takes longer to wake up than a server nearby takes to answer. Other goroutines run
+// meanwhile. It does so only if the last answer came about as quickly, so a distant
+// server costs nothing.
 //
-// While it asks, its thread keeps a processor from other processes. See [OwnPool.Eager].
+// While it asks, its thread keeps a processor from other processes. See
+// [OwnPool.Eager].
 //
 // Only one goroutine may read at a time.
 type eagerConn struct {
@@ -30,8 +32,8 @@ type eagerConn struct {
 	sleepy *atomic.Bool // it must not ask
 }
 
-// eager returns an eagerConn over c that does not ask while sleepy is set, or c itself if the
-// connection below is not one of the operating system, for example under TLS.
+// eager returns an eagerConn over c that does not ask while sleepy is set, or c itself
+// if the connection below is not one of the operating system, for example under TLS.
 func eager(below, c net.Conn, sleepy *atomic.Bool) net.Conn {
 	s, ok := below.(syscall.Conn)
 	if !ok {
@@ -44,7 +46,8 @@ func eager(below, c net.Conn, sleepy *atomic.Bool) net.Conn {
 	return &eagerConn{Conn: c, raw: raw, sleepy: sleepy}
 }
 
-// SyscallConn implements [syscall.Conn]. go-redis looks with it whether the connection is alive.
+// SyscallConn implements [syscall.Conn]. go-redis looks with it whether the connection
+// is alive.
 func (c *eagerConn) SyscallConn() (syscall.RawConn, error) { return c.raw, nil }
 
 // Read implements [net.Conn].

@@ -34,7 +34,8 @@ func pairOfConns(t *testing.T) (eagerEnd, other net.Conn) {
 	return eager(c, c, new(atomic.Bool)), other
 }
 
-// An eager connection reads what the other end writes, in parts of any size, quick and slow.
+// An eager connection reads what the other end writes, in parts of any size, quick and
+// slow.
 func TestEagerReads(t *testing.T) {
 	t.Parallel()
 	c, other := pairOfConns(t)
@@ -96,7 +97,8 @@ func (r *countingRaw) Read(f func(uintptr) bool) error {
 	return r.RawConn.Read(f)
 }
 
-// A connection asks again and again after a quick answer, and only sleeps after a slow one.
+// A connection asks again and again after a quick answer, and only sleeps after a slow
+// one.
 func TestEagerAsksNearbyOnly(t *testing.T) {
 	t.Parallel()
 	conn, other := pairOfConns(t)

@@ -9,8 +9,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// CheckEviction logs a warning if the server may evict locks. It does so once, in the background.
-// It ignores errors, because many users may not call INFO.
+// CheckEviction logs a warning if the server may evict locks. It does so once, in the
+// background. It ignores errors, because many users may not call INFO.
 func (s *Server) CheckEviction(logger *slog.Logger, client redis.UniversalClient, limit time.Duration) {
 	s.eviction.Do(func() {
 		s.background.Run(func(ctx context.Context) {
@@ -23,9 +23,9 @@ func (s *Server) CheckEviction(logger *slog.Logger, client redis.UniversalClient
 	})
 }
 
-// WarnOfEviction logs a warning if the server may evict locks: the policies volatile-lru and
-// the like select keys that expire, as every lock does. info is the text of INFO. The warning
-// names the package pkg and the server.
+// WarnOfEviction logs a warning if the server may evict locks: the policies
+// volatile-lru and the like select keys that expire, as every lock does. info is the
+// text of INFO. The warning names the package pkg and the server.
 func WarnOfEviction(ctx context.Context, logger *slog.Logger, pkg, addr, info string) {
 	if policy, ok := evicts(info); ok {
 		logger.WarnContext(ctx,
@@ -34,8 +34,8 @@ func WarnOfEviction(ctx context.Context, logger *slog.Logger, pkg, addr, info st
 	}
 }
 
-// evicts returns the eviction policy in the text of INFO, and whether that policy can evict
-// a lock.
+// evicts returns the eviction policy in the text of INFO, and whether that policy can
+// evict a lock.
 func evicts(info string) (policy string, ok bool) {
 	limited := false
 	for line := range strings.Lines(info) {

@@ -32,17 +32,17 @@ func FateOf(err error) Fate {
 	}
 }
 
-// Broken reports whether err says that the connection broke before the answer. The server
-// may have closed it long ago, so on another connection it may answer at once. The command
-// is in doubt.
+// Broken reports whether err says that the connection broke before the answer. The
+// server may have closed it long ago, so on another connection it may answer at once.
+// The command is in doubt.
 func Broken(err error) bool {
 	late := net.Error(nil)
 	return FateOf(err) == Unknown && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) &&
 		(!errors.As(err, &late) || !late.Timeout())
 }
 
-// notSentError is the error of a command that was not written to any connection: for example
-// there was no connection, or the server refused the password.
+// notSentError is the error of a command that was not written to any connection: for
+// example there was no connection, or the server refused the password.
 type notSentError struct{ err error }
 
 func (e *notSentError) Error() string { return e.err.Error() }

@@ -12,9 +12,9 @@ import (
 	"github.com/distlock-go/distlock/internal/test/redistest"
 )
 
-// An error lasts on the connections that exist, and new ones do not have it. If it is about
-// the server, the client gets new ones. If it is about a key, it keeps those that it has.
-// READONLY ends a connection without Leave.
+// An error lasts on the connections that exist, and new ones do not have it. If it is
+// about the server, the client gets new ones. If it is about a key, it keeps those that
+// it has. READONLY ends a connection without Leave.
 func TestLeave(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := redistest.Virtual(t)
@@ -69,8 +69,8 @@ func TestLeave(t *testing.T) {
 	})
 }
 
-// While a server refuses all requests, it gets a new connection every tenth of a second, and
-// not with each request.
+// While a server refuses all requests, it gets a new connection every tenth of a
+// second, and not with each request.
 func TestLeaveSeldom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := redistest.Virtual(t)

@@ -9,8 +9,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// link is a connection on which a [Listener] receives messages. It ends when the connection
-// breaks or is silent.
+// link is a connection on which a [Listener] receives messages. It ends when the
+// connection breaks or is silent.
 type link struct {
 	listener *Listener
 	addr     string
@@ -74,8 +74,8 @@ func (k *link) run(ctx context.Context) {
 	}
 }
 
-// send subscribes channels, and checks the connection from time to time. It closes sub if
-// the server does not answer, and after [ListenFor].
+// send subscribes channels, and checks the connection from time to time. It closes sub
+// if the server does not answer, and after [ListenFor].
 func (k *link) send(ctx context.Context, sub *redis.PubSub, done <-chan struct{}) {
 	t := time.NewTicker(PingEvery)
 	defer t.Stop()
@@ -134,7 +134,8 @@ func (k *link) subscribe(ctx context.Context, sub *redis.PubSub, names []string)
 	return nil
 }
 
-// tidy leaves channels without subscribers and tries again those that are not confirmed.
+// tidy leaves channels without subscribers and tries again those that are not
+// confirmed.
 func (k *link) tidy(ctx context.Context, sub *redis.PubSub) {
 	left, pending := k.listener.check(k)
 	for _, name := range left {

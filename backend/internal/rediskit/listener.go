@@ -10,13 +10,14 @@ import (
 )
 
 // Listener receives the messages of channels for a process. All channels share one
-// connection, which is opened for the first of them. Other traffic does not delay messages.
+// connection, which is opened for the first of them. Other traffic does not delay
+// messages.
 //
-// A message may be lost, because the connection may break. So each subscriber is also told
-// when its subscription works, and again after each interruption: what was published before
-// may have been missed. A Listener notices a connection that is dead, or a server that hangs,
-// after at most two times [PingEvery]. It tries until the channel has no subscriber or the
-// Background ends.
+// A message may be lost, because the connection may break. So each subscriber is also
+// told when its subscription works, and again after each interruption: what was
+// published before may have been missed. A Listener notices a connection that is dead,
+// or a server that hangs, after at most two times [PingEvery]. It tries until the
+// channel has no subscriber or the Background ends.
 //
 // A Listener is safe for concurrent use.
 type Listener struct {
@@ -31,13 +32,14 @@ type Listener struct {
 
 const (
 	// PingEvery is the time without traffic after which a connection gets a ping. If
-	// there is no traffic for as long again, the connection is replaced. go-redis itself
-	// notices only that a ping cannot be written, which takes a quarter of an hour if the
-	// network drops all packets.
+	// there is no traffic for as long again, the connection is replaced. go-redis
+	// itself notices only that a ping cannot be written, which takes a quarter of an
+	// hour if the network drops all packets.
 	PingEvery = 3 * time.Second
 
-	// ListenFor is how long a connection is used. The address may lead to another server by
-	// then, while the old one keeps its connections and receives no messages any more.
+	// ListenFor is how long a connection is used. The address may lead to another
+	// server by then, while the old one keeps its connections and receives no messages
+	// any more.
 	ListenFor = 5 * time.Minute
 
 	// reconnectPause is the pause between attempts to connect.
@@ -57,26 +59,28 @@ type subscriber struct {
 	look    func()
 }
 
-// NewListener returns a Listener with the client. A Ring is not supported: its caller does
-// not know on which server it publishes.
+// NewListener returns a Listener with the client. A Ring is not supported: its caller
+// does not know on which server it publishes.
 func NewListener(client redis.UniversalClient, bg *Background) *Listener {
 	return &Listener{client: client, background: bg, channels: make(map[string]*channel), links: make(map[string]*link)}
 }
 
-// NewShardedListener returns a Listener for the channels of a Cluster that SPUBLISH uses.
-// It has one connection to each master that has such a channel.
+// NewShardedListener returns a Listener for the channels of a Cluster that SPUBLISH
+// uses. It has one connection to each master that has such a channel.
 func NewShardedListener(client *redis.ClusterClient, bg *Background) *Listener {
 	l := NewListener(client, bg)
 	l.cluster = client
 	return l
 }
 
-// Subscribe calls message for each message in the channel, in their order, and look whenever
-// messages before may have been missed: the first time when the subscription works. They must
-// not block. If the subscription works already, look is called before Subscribe returns.
+// Subscribe calls message for each message in the channel, in their order, and look
+// whenever messages before may have been missed: the first time when the subscription
+// works. They must not block. If the subscription works already, look is called before
+// Subscribe returns.
 //
-// The caller ends the subscription with unsubscribe; a call may still be on its way then. A
-// channel without subscribers is left a little later, because often the next one comes soon.
+// The caller ends the subscription with unsubscribe; a call may still be on its way
+// then. A channel without subscribers is left a little later, because often the next
+// one comes soon.
 func (l *Listener) Subscribe(name string, message func(text string), look func()) (unsubscribe func()) {
 	s := &subscriber{message, look}
 	l.mu.Lock()
@@ -140,8 +144,8 @@ func (l *Listener) home(ctx context.Context, name string) (addr string, _ redis.
 	return master.Options().Addr, master, nil
 }
 
-// assign gives a channel to a link. It makes the link if there is none. A channel without
-// subscribers is forgotten.
+// assign gives a channel to a link. It makes the link if there is none. A channel
+// without subscribers is forgotten.
 func (l *Listener) assign(name, addr string, client redis.UniversalClient) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -185,8 +189,9 @@ func (l *Listener) ended(ctx context.Context, k *link) {
 	l.place(ctx, names...)
 }
 
-// check returns the channels of the link without subscribers, which are forgotten, and those
-// that the server has not confirmed: it refused them, or has given them to another server.
+// check returns the channels of the link without subscribers, which are forgotten, and
+// those that the server has not confirmed: it refused them, or has given them to
+// another server.
 func (l *Listener) check(k *link) (left, pending []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -206,7 +211,8 @@ func (l *Listener) check(k *link) (left, pending []string) {
 	return left, pending
 }
 
-// confirm notes whether the subscription of a channel works, and says so to its subscribers.
+// confirm notes whether the subscription of a channel works, and says so to its
+// subscribers.
 func (l *Listener) confirm(k *link, name string, live bool) {
 	l.mu.Lock()
 	ch := l.channels[name]
@@ -259,7 +265,8 @@ func Sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// Signal sends the zero value. It does not block: a value that is there already says the same.
+// Signal sends the zero value. It does not block: a value that is there already says
+// the same.
 func Signal[T any](c chan<- T) {
 	var zero T
 	select {

@@ -123,8 +123,8 @@ func TestListenerLeavesChannels(t *testing.T) {
 	})
 }
 
-// All subscribers are told to look after each interruption: of a connection that breaks, of
-// one that is dead, and while the server cannot be reached.
+// All subscribers are told to look after each interruption: of a connection that
+// breaks, of one that is dead, and while the server cannot be reached.
 func TestListenerInterrupted(t *testing.T) {
 	for name, c := range map[string]struct {
 		interrupt func(*spoilnet.Network)
@@ -163,8 +163,8 @@ func refuse(m *miniredis.Miniredis, which func(cmd string, args []string) bool) 
 	})
 }
 
-// The address may lead to another server later, although the connection works: it is made anew
-// from time to time.
+// The address may lead to another server later, although the connection works: it is
+// made anew from time to time.
 func TestListenerConnectsAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, _, c := listener(t)
@@ -180,7 +180,8 @@ func TestListenerConnectsAnew(t *testing.T) {
 	})
 }
 
-// The user may not send a ping. The refusal is an answer, too, so the connection is alive.
+// The user may not send a ping. The refusal is an answer, too, so the connection is
+// alive.
 func TestListenerWithoutPing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := redistest.Virtual(t)
@@ -194,9 +195,9 @@ func TestListenerWithoutPing(t *testing.T) {
 	})
 }
 
-// The user may not subscribe to some channels, however many they are. The others work on one
-// connection without an interruption: a subscriber that is told to look asks the server. When
-// the user gets the right, all of them work.
+// The user may not subscribe to some channels, however many they are. The others work
+// on one connection without an interruption: a subscriber that is told to look asks the
+// server. When the user gets the right, all of them work.
 func TestListenerRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := redistest.Virtual(t)

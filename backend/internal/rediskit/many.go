@@ -8,8 +8,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// many is how many open Backends of one client are a mistake: a Backend for each request, for
-// example, which is never closed and keeps its connections.
+// many is how many open Backends of one client are a mistake: a Backend for each
+// request, for example, which is never closed and keeps its connections.
 const many = 10
 
 var backends = struct {
@@ -17,7 +17,8 @@ var backends = struct {
 	open map[redis.UniversalClient]int
 }{open: make(map[redis.UniversalClient]int)}
 
-// Opened counts a Backend of the client until closed is called, and logs a warning at the tenth.
+// Opened counts a Backend of the client until closed is called, and logs a warning at
+// the tenth.
 func Opened(pkg string, logger *slog.Logger, client redis.UniversalClient) (closed func()) {
 	if !reflect.ValueOf(client).Comparable() {
 		return func() {}

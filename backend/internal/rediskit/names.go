@@ -15,8 +15,9 @@ func CheckNames(pkg, key, owner string) error {
 	return nil
 }
 
-// CheckOwner refuses owners that would break the format of locks, tombstones and queues.
-// Errors never contain owners: a client that knows an owner can release its lock.
+// CheckOwner refuses owners that would break the format of locks, tombstones and
+// queues. Errors never contain owners: a client that knows an owner can release its
+// lock.
 func CheckOwner(owner string) error {
 	if owner == "" || owner == "-" || len(owner) > 128 {
 		return errors.New("the owner is empty, too long, or reserved")
@@ -29,8 +30,8 @@ func CheckOwner(owner string) error {
 	return nil
 }
 
-// CheckKey refuses what cannot be the key of a lock: braces that are not one hash tag, and
-// the companion of another lock.
+// CheckKey refuses what cannot be the key of a lock: braces that are not one hash tag,
+// and the companion of another lock.
 func CheckKey(key string) error {
 	if key == "" {
 		return errors.New("the key is empty")
@@ -67,9 +68,9 @@ func Tag(key string) string {
 	return ""
 }
 
-// Companion returns the name of another key of a lock, in the same hash slot. A key with a
-// hash tag is preceded by the tag. Such a name has two opening braces, and so it is
-// not the key of a lock.
+// Companion returns the name of another key of a lock, in the same hash slot. A key
+// with a hash tag is preceded by the tag. Such a name has two opening braces, and so it
+// is not the key of a lock.
 func Companion(key, suffix string) string { return Tag(key) + "{" + key + "}" + suffix }
 
 // KeyOf returns the key of the lock that has a companion of that name.

@@ -50,8 +50,8 @@ func TestCheckKey(t *testing.T) {
 	}
 }
 
-// slotText returns the part of a key that chooses the slot, as the specification of Redis
-// Cluster says.
+// slotText returns the part of a key that chooses the slot, as the specification of
+// Redis Cluster says.
 func slotText(key string) string {
 	if m := regexp.MustCompile(`^[^{]*\{([^}]+)\}`).FindStringSubmatch(key); m != nil {
 		return m[1]

@@ -18,9 +18,10 @@ import (
 // commands. Renewals that wait for such a pool come too late.
 //
 // The connections are made with the options of the client: address, dialer, TLS,
-// credentials, database, name, OnConnect. They are made when they are needed. They have neither
-// the hooks and the Limiter of the client, nor its cache and its maintenance notifications. A command that gets no connection within half of its time
-// goes through the client of the user.
+// credentials, database, name, OnConnect. They are made when they are needed. They have
+// neither the hooks and the Limiter of the client, nor its cache and its maintenance
+// notifications. A command that gets no connection within half of its time goes through
+// the client of the user.
 //
 //   - A client of [redis.NewFailoverClient]: the connections follow the master. The
 //     Sentinels are asked for it with each new connection, and no connection is used for
@@ -48,8 +49,9 @@ type OwnPool struct {
 	pool   io.Closer             // nil if there is none
 }
 
-// NewOwnPool returns an OwnPool of up to size connections to each server, beside those of the
-// client; if size is zero, of as many as the client may have. timeout is that of an operation.
+// NewOwnPool returns an OwnPool of up to size connections to each server, beside those
+// of the client; if size is zero, of as many as the client may have. timeout is that of
+// an operation.
 func NewOwnPool(client redis.UniversalClient, size int, timeout time.Duration) *OwnPool {
 	ended, end := context.WithCancel(context.Background()) //nolint:forbidigo // it outlives all callers
 	return &OwnPool{user: client, size: size, timeout: timeout, ended: ended, end: end}
@@ -66,10 +68,10 @@ func (p *OwnPool) Client() redis.UniversalClient {
 	return p.client
 }
 
-// Short returns a client that uses the pool, with another timeout for a command and without
-// the detour: what gets no connection fails. It calls no function of the user, which might
-// block: if there is one for a new connection, only [OwnPool.Client] makes connections. Short
-// returns nil unless the pool is one for a single server.
+// Short returns a client that uses the pool, with another timeout for a command and
+// without the detour: what gets no connection fails. It calls no function of the user,
+// which might block: if there is one for a new connection, only [OwnPool.Client] makes
+// connections. Short returns nil unless the pool is one for a single server.
 func (p *OwnPool) Short(timeout time.Duration) *redis.Client {
 	c, ok := p.Client().(*redis.Client)
 	if !ok {
@@ -86,9 +88,9 @@ func (p *OwnPool) Short(timeout time.Duration) *redis.Client {
 
 var errNotHere = errors.New("a new connection is not made here")
 
-// Eager sets whether connections may ask for answers again and again for a short time before they
-// sleep, as they do at first. They should not while another process waits for what is sent: it
-// may need the processor.
+// Eager sets whether connections may ask for answers again and again for a short time
+// before they sleep, as they do at first. They should not while another process waits
+// for what is sent: it may need the processor.
 func (p *OwnPool) Eager(ok bool) {
 	if p.sleepy.Load() == ok {
 		p.sleepy.Store(!ok)
@@ -143,7 +145,8 @@ func (p *OwnPool) use(own redis.UniversalClient) redis.UniversalClient {
 	return own
 }
 
-// other returns the client that takes the place of the pool. Abandoned operations end soon.
+// other returns the client that takes the place of the pool. Abandoned operations end
+// soon.
 func (p *OwnPool) other() redis.UniversalClient {
 	if c, ok := p.user.(*redis.Client); ok {
 		return c.WithTimeout(p.timeout)
@@ -176,7 +179,9 @@ func (p *OwnPool) configure(o *redis.Options) {
 		all.chosen = newChosen(p.ended, func(ctx context.Context) (net.Conn, error) {
 			ctx, cancel := context.WithTimeout(ctx, dialFactor/2*p.timeout)
 			defer cancel()
-			return sideBySide(ctx, all.patience, func(ctx context.Context) (net.Conn, error) {
+			// Four questions, so that there is an answer before the patience with a
+			// connection ends.
+			return sideBySide(ctx, all.patience/mostSideBySide, func(ctx context.Context) (net.Conn, error) {
 				return dial(impatient{ctx}, "tcp", "")
 			})
 		})

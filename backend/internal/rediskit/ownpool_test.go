@@ -157,8 +157,8 @@ func TestOwnPoolFallsBack(t *testing.T) {
 	}
 }
 
-// A command that the client of the user has sent may have taken effect, although the pool
-// has not sent it.
+// A command that the client of the user has sent may have taken effect, although the
+// pool has not sent it.
 func TestOwnPoolDoubt(t *testing.T) {
 	f := newFake(t, hangUp)
 	first := true
@@ -210,8 +210,8 @@ func TestOwnPoolSlotsFunction(t *testing.T) {
 	})
 }
 
-// The pool follows the master of the Sentinels: when the old one closes its connections, and
-// also when the Sentinels cannot reach it and it stays alive.
+// The pool follows the master of the Sentinels: when the old one closes its
+// connections, and also when the Sentinels cannot reach it and it stays alive.
 func TestOwnPoolSentinel(t *testing.T) {
 	t.Parallel()
 	s := redistest.StartSentinels(t)
@@ -261,8 +261,8 @@ func TestVirtualOwnPoolClose(t *testing.T) {
 	})
 }
 
-// The connection to a Sentinel is dead without a word. The question is asked again over another
-// one long before go-redis gives up, and what comes late is closed.
+// The connection to a Sentinel is dead without a word. The question is asked again over
+// another one long before go-redis gives up, and what comes late is closed.
 func TestOwnPoolSentinelConnectionIsDead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := redistest.Virtual(t)
@@ -285,7 +285,7 @@ func TestOwnPoolSentinelConnectionIsDead(t *testing.T) {
 		if text, err := echo(t.Context(), p.Client(), "k").Text(); text != "k" {
 			t.Errorf("%q, %v", text, err)
 		}
-		if d := time.Since(start); d > 300*time.Millisecond || asked.Load() != 2 {
+		if d := time.Since(start); d > 100*time.Millisecond || asked.Load() != 2 {
 			t.Errorf("it took %v and %d questions", d, asked.Load())
 		}
 		_ = p.Close()

@@ -12,16 +12,16 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// idleFor is how long a connection of an [OwnPool] may be idle until it has to give a sign of
-// life before it is used. Load balancers and NAT gateways forget idle connections without a
-// word, and so does a machine that is switched off.
+// idleFor is how long a connection of an [OwnPool] may be idle until it has to give a
+// sign of life before it is used. Load balancers and NAT gateways forget idle
+// connections without a word, and so does a machine that is switched off.
 const idleFor = time.Second
 
 // errStale is the error of a write to a connection that is silent. Nothing was written.
 var errStale = errors.New("the connection is silent")
 
-// neighbours are the connections of a pool to one server. One that is silent is evidence about
-// those that were used before it. Times are since began.
+// neighbours are the connections of a pool to one server. One that is silent is
+// evidence about those that were used before it. Times are since began.
 type neighbours struct {
 	began    time.Time
 	patience time.Duration // for a sign of life
@@ -40,8 +40,8 @@ func raise(a *atomic.Int64, to int64) {
 	}
 }
 
-// probed is a connection that sends a PING before it is used after a quiet time. Only one
-// goroutine may write at a time, and none may read meanwhile.
+// probed is a connection that sends a PING before it is used after a quiet time. Only
+// one goroutine may write at a time, and none may read meanwhile.
 type probed struct {
 	net.Conn
 	all   *neighbours
@@ -91,8 +91,8 @@ func (c *probed) limit() time.Duration {
 	return min(c.all.patience, time.Until(c.until)/2)
 }
 
-// probe returns errStale unless the server answers a PING, with whatever. If there is little
-// time, it says nothing about the neighbours.
+// probe returns errStale unless the server answers a PING, with whatever. If there is
+// little time, it says nothing about the neighbours.
 func (c *probed) probe(now int64) error {
 	limit := c.limit()
 	_, err := c.Conn.Write([]byte("*1\r\n$4\r\nPING\r\n"))
@@ -115,7 +115,8 @@ func (c *probed) probe(now int64) error {
 	return errStale
 }
 
-// fresh is a hook that sends again over another connection what a silent one has not taken.
+// fresh is a hook that sends again over another connection what a silent one has not
+// taken.
 type fresh struct{}
 
 // DialHook implements [redis.Hook].

@@ -1,6 +1,7 @@
 package rediskit
 
-// Numbers returns the numbers at the beginning of an array that a script returned, and the rest.
+// Numbers returns the numbers at the beginning of an array that a script returned, and
+// the rest.
 func Numbers(reply []any) (numbers []int64, rest []any) {
 	for i, part := range reply {
 		n, ok := part.(int64)

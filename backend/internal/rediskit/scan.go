@@ -7,8 +7,8 @@ import (
 )
 
 // Scan calls page with the names that each command has found, on one master after the
-// other, until page returns false or an error. A name may come twice. command sends SCAN
-// with a cursor.
+// other, until page returns false or an error. A name may come twice. command sends
+// SCAN with a cursor.
 func Scan(masters []redis.UniversalClient, command func(master redis.UniversalClient, cursor uint64) (*redis.ScanCmd, error), page func(names []string) (more bool, err error)) error {
 	for _, master := range masters {
 		for cursor := uint64(0); ; {

@@ -15,10 +15,10 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Server adds to errors why a server fails: its address, and what a separate connection,
-// made only for this check, has found. The client does not report the cause: it dials
-// again and again until its time is up, and its hooks cannot be removed. A Server is
-// safe for concurrent use.
+// Server adds to errors why a server fails: its address, and what a separate
+// connection, made only for this check, has found. The client does not report the
+// cause: it dials again and again until its time is up, and its hooks cannot be
+// removed. A Server is safe for concurrent use.
 type Server struct {
 	pkg    string // named in errors
 	addr   string
@@ -36,9 +36,9 @@ type Server struct {
 	left   time.Time // the last time that Leave ended a connection
 }
 
-// NewServer returns the Server of the client. If the client has several, it is the one that
-// the client asks first. Errors name the package pkg. Work that continues after Ask has
-// returned ends with bg.
+// NewServer returns the Server of the client. If the client has several, it is the one
+// that the client asks first. Errors name the package pkg. Work that continues after
+// Ask has returned ends with bg.
 func NewServer(pkg string, client redis.UniversalClient, bg *Background) *Server {
 	s := &Server{pkg: pkg, client: client, background: bg}
 	switch c := client.(type) {
@@ -64,10 +64,10 @@ func NewServer(pkg string, client redis.UniversalClient, bg *Background) *Server
 	return s
 }
 
-// Explain adds to err what the operator needs: the package, the address, and what helps if a
-// password or a right is missing, if the server is a replica, or if it is part of a Cluster and
-// the client does not know: then the error also wraps [errors.ErrUnsupported]. The error is one
-// line and wraps err.
+// Explain adds to err what the operator needs: the package, the address, and what helps
+// if a password or a right is missing, if the server is a replica, or if it is part of
+// a Cluster and the client does not know: then the error also wraps
+// [errors.ErrUnsupported]. The error is one line and wraps err.
 func (s *Server) Explain(err error) error {
 	if err == nil || errors.As(err, new(*explained)) {
 		return err
@@ -78,7 +78,8 @@ func (s *Server) Explain(err error) error {
 	return &explained{s.text(err), []error{err}}
 }
 
-// moved reports whether a Cluster names another server to a client that does not go there.
+// moved reports whether a Cluster names another server to a client that does not go
+// there.
 func (s *Server) moved(err error) bool {
 	_, one := s.client.(*redis.Client)
 	return one && (redis.HasErrorPrefix(err, "MOVED") || redis.HasErrorPrefix(err, "ASK"))

@@ -54,7 +54,7 @@ func TestBothAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = db.Close() })
-	testkit.WantIs(t, sqllock.CreateTable(t.Context(), db, sqllock.Postgres))
+	testkit.WantIs(t, sqllock.CreateTable(t.Context(), db, sqllock.Postgres, ""))
 	backend, err := sqllock.New(db, sqllock.Postgres, sqllock.Config{})
 	if err != nil {
 		t.Fatal(err)

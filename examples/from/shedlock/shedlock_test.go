@@ -33,7 +33,7 @@ func report(ctx context.Context, locker *distlock.Locker, write mixed.Job) error
 func TestOneKey(t *testing.T) {
 	testkit.InBubble(t, "report", func(t *testing.T) {
 		var rdb redis.UniversalClient = redistest.VirtualClient(t, redistest.Virtual(t))
-		locker := testkit.NewLocker(t, redislock.New(rdb), distlock.Config{})
+		locker := testkit.NewLocker(t, redislock.New(rdb, redislock.Config{}), distlock.Config{})
 		theirs := mixed.Value("ADDED:2026-11-22T03:00:00.000Z@web-3:5e9d4b0e-5d4c-4b5c-8b6d-0a5f3a8f2d11")
 		take := func() bool { return theirs(t.Context(), rdb, "job-lock:prod:report") }
 		written := 0

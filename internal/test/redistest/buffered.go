@@ -5,10 +5,10 @@ import (
 	"sync"
 )
 
-// bufferedConn passes on what is written on another goroutine. A subscription that changes needs
-// that: go-redis does not receive while it writes, and the server does not read while it writes.
-// The goroutine is there only while there is something to pass on: go-redis may forget a
-// connection without closing it.
+// bufferedConn passes on what is written on another goroutine. A subscription that
+// changes needs that: go-redis does not receive while it writes, and the server does
+// not read while it writes. The goroutine is there only while there is something to
+// pass on: go-redis may forget a connection without closing it.
 type bufferedConn struct {
 	net.Conn
 

@@ -30,8 +30,8 @@ func HungClient(tb testing.TB) *redis.Client {
 	return c
 }
 
-// UseUp occupies all connections of the client with commands that block, as an application
-// may do, until the test ends. It closes the client then.
+// UseUp occupies all connections of the client with commands that block, as an
+// application may do, until the test ends. It closes the client then.
 func UseUp(tb testing.TB, c *redis.Client) {
 	tb.Helper()
 	n := c.Options().PoolSize

@@ -13,10 +13,10 @@ import (
 // Opener makes a Backend.
 type Opener = func(redis.UniversalClient) driver.Backend
 
-// Conform runs the suite of locktest for the Backends that open makes, and over makes those over a
-// network with faults; nil is none. start returns a function that makes clients of the server of a
-// case. A peer is another Backend with its own client, as in another process. Unless f says how to
-// drop a key, those clients may do so.
+// Conform runs the suite of locktest for the Backends that open makes, and over makes
+// those over a network with faults; nil is none. start returns a function that makes
+// clients of the server of a case. A peer is another Backend with its own client, as in
+// another process. Unless f says how to drop a key, those clients may do so.
 func Conform(t *testing.T, f locktest.Features, open, over Opener, start func(t *testing.T) func() redis.UniversalClient) {
 	t.Helper()
 	clients := make(map[driver.Backend]func() redis.UniversalClient)

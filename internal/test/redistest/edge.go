@@ -20,8 +20,8 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
-// Open makes a Backend on servers of the bubble that calls it. change changes the options of its
-// clients. An operation of the Backend has a second.
+// Open makes a Backend on servers of the bubble that calls it. change changes the
+// options of its clients. An operation of the Backend has a second.
 type Open func(t *testing.T, change func(*redis.Options)) driver.Backend
 
 const (
@@ -46,9 +46,10 @@ func (s streaming) Subscribe(auth.CredentialsListener) (auth.Credentials, auth.U
 	return auth.NewBasicCredentials("", ""), func() error { return nil }, nil
 }
 
-// Stuck blocks each function that a user gives to a client, when all connections have ended. Each
-// operation of forty callers must return within 50 ms after its context ends, and after the
-// operation timeout in any case. Four renewals have ten grants each: a Locker makes no more.
+// Stuck blocks each function that a user gives to a client, when all connections have
+// ended. Each operation of forty callers must return within 50 ms after its context
+// ends, and after the operation timeout in any case. Four renewals have ten grants
+// each: a Locker makes no more.
 func Stuck(t *testing.T, open Open) {
 	t.Helper()
 	for name, give := range map[string]func(o *redis.Options, before func()){
@@ -101,8 +102,8 @@ func Stuck(t *testing.T, open Open) {
 	}
 }
 
-// inUse uses the Backend, so that it has connections, and returns its operations. Each caller has
-// locks of its own.
+// inUse uses the Backend, so that it has connections, and returns its operations. Each
+// caller has locks of its own.
 func inUse(t *testing.T, b driver.Backend) map[string]func(context.Context, int) error {
 	t.Helper()
 	var held, leaving [callers]driver.Grant
@@ -182,10 +183,10 @@ func Asked(t *testing.T, open Open) {
 	})
 }
 
-// Forgotten lets all connections become silent, as a NAT gateway does that has forgotten them,
-// or a machine that is switched off. After a quiet time the first attempt must succeed within the
-// operation timeout. In any case a lease of three seconds must outlive it, if it is renewed every
-// second.
+// Forgotten lets all connections become silent, as a NAT gateway does that has
+// forgotten them, or a machine that is switched off. After a quiet time the first
+// attempt must succeed within the operation timeout. In any case a lease of three
+// seconds must outlive it, if it is renewed every second.
 func Forgotten(t *testing.T, open Open) {
 	t.Helper()
 	for name, quiet := range map[string]time.Duration{"after a quiet time": 4 * limit, "at once": 0} {

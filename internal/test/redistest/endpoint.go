@@ -12,9 +12,9 @@ import (
 )
 
 // EachMove runs test once for each [Refusal] of a server that is alone, with so many
-// clients. move makes their servers refuse, and the addresses lead to other servers, which are
-// empty, as that of a managed Redis or of a proxy does. Connections stay with the server that
-// they were made to, and there the refusal lasts.
+// clients. move makes their servers refuse, and the addresses lead to other servers,
+// which are empty, as that of a managed Redis or of a proxy does. Connections stay with
+// the server that they were made to, and there the refusal lasts.
 func EachMove(t *testing.T, n int, test func(t *testing.T, clients []*redis.Client, move func())) {
 	t.Helper()
 	testmode.Long(t) // two servers for each client and refusal

@@ -1,12 +1,12 @@
-// Package redistest starts Redis servers for tests: real servers, each as a [child.Server],
-// which can be stopped, killed and started again, and a simulated server that uses the time
-// of a testing/synctest bubble. Only tests import it.
+// Package redistest starts Redis servers for tests: real servers, each as a
+// [child.Server], which can be stopped, killed and started again, and a simulated
+// server that uses the time of a testing/synctest bubble. Only tests import it.
 //
-// A new fault of Redis goes here: a server that answers writes with an error is a [Refusal],
-// one that is slow or does not answer a method of [Server] beside [Server.Sleep], and a
-// client without connections or without answers stands beside [UseUp] and [HungClient]. A
-// fault that any server can have goes to package child, and one of the network to package
-// spoilnet.
+// A new fault of Redis goes here: a server that answers writes with an error is a
+// [Refusal], one that is slow or does not answer a method of [Server] beside
+// [Server.Sleep], and a client without connections or without answers stands beside
+// [UseUp] and [HungClient]. A fault that any server can have goes to package child, and
+// one of the network to package spoilnet.
 package redistest
 
 import (
@@ -27,8 +27,8 @@ import (
 	"github.com/distlock-go/distlock/internal/test/child"
 )
 
-// BinaryEnv is the environment variable with the server that tests start: a name in PATH or
-// an absolute path, for example valkey-server. The default is redis-server.
+// BinaryEnv is the environment variable with the server that tests start: a name in
+// PATH or an absolute path, for example valkey-server. The default is redis-server.
 const BinaryEnv = "DISTLOCK_TEST_REDIS"
 
 // Server is a process of redis-server, or of the server that [BinaryEnv] names.
@@ -47,16 +47,16 @@ type Server struct {
 	adminClient *redis.Client
 }
 
-// Start starts an empty server without persistence, and kills it when the test ends. args
-// are appended to the default arguments. The test is skipped if there is no redis-server;
-// see [child.Need].
+// Start starts an empty server without persistence, and kills it when the test ends.
+// args are appended to the default arguments. The test is skipped if there is no
+// redis-server; see [child.Need].
 func Start(tb testing.TB, args ...string) *Server {
 	tb.Helper()
 	return launch(tb, &Server{args: args}, "")
 }
 
-// launch starts s, which has arguments, and may have an environment and, if it uses TLS,
-// the configuration of its clients. If text is not empty, it is the content of the
+// launch starts s, which has arguments, and may have an environment and, if it uses
+// TLS, the configuration of its clients. If text is not empty, it is the content of the
 // server's configuration file, which the server may rewrite.
 func launch(tb testing.TB, s *Server, text string) *Server {
 	tb.Helper()

@@ -16,8 +16,8 @@ import (
 )
 
 // StartTLS is [Start] for a server that accepts only TLS and does not ask for client
-// certificates. Its certificate is for 127.0.0.1, and expires at notAfter. Clients of the
-// returned Server trust it.
+// certificates. Its certificate is for 127.0.0.1, and expires at notAfter. Clients of
+// the returned Server trust it.
 func StartTLS(tb testing.TB, notAfter time.Time, args ...string) *Server {
 	tb.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -32,7 +32,8 @@ func Virtual(tb testing.TB) *miniredis.Miniredis {
 	return m
 }
 
-// SetClock makes m show the time of a clock: it is asked before each command of a client.
+// SetClock makes m show the time of a clock: it is asked before each command of a
+// client.
 func SetClock(m *miniredis.Miniredis, clock func() time.Time) {
 	m.Server().SetPreHook(func(*server.Peer, string, ...string) bool {
 		if m.TryLock() { // not for a command of a script, during which the server is locked
@@ -46,14 +47,15 @@ func SetClock(m *miniredis.Miniredis, clock func() time.Time) {
 // inBubble counts the servers of the bubble that runs.
 var inBubble atomic.Int32
 
-// gcPercent lets the heap of a bubble grow by more before it is collected: a server makes a Lua
-// state for each script, so that the collector would take a quarter of the time.
+// gcPercent lets the heap of a bubble grow by more before it is collected: a server
+// makes a Lua state for each script, so that the collector would take a quarter of the
+// time.
 const gcPercent = 400
 
 // ownTimers empties the sync.Pool in which go-redis keeps the timers of commands that
 // wait for a connection, now and at the end of the bubble. All clients of the process
-// share that pool: a timer that a bubble left there ends the process when a client outside
-// uses it, and one from outside would stop the time of a bubble.
+// share that pool: a timer that a bubble left there ends the process when a client
+// outside uses it, and one from outside would stop the time of a bubble.
 func ownTimers(tb testing.TB) {
 	tb.Helper()
 	if inBubble.Add(1) == 1 { // once for all servers of a bubble: it takes some 20 ms
@@ -75,7 +77,8 @@ func dropTimers() {
 }
 
 // VirtualClient returns a client of m that works in the bubble, and closes it at the
-// end of the bubble. Its connections have buffers for what they write, as sockets have them.
+// end of the bubble. Its connections have buffers for what they write, as sockets have
+// them.
 func VirtualClient(tb testing.TB, m *miniredis.Miniredis, change ...func(*redis.Options)) *redis.Client {
 	tb.Helper()
 	o := &redis.Options{
