@@ -87,7 +87,7 @@ func TestSchedule(t *testing.T) {
 func TestExclusive(t *testing.T) {
 	t.Parallel()
 	redis := redistest.Start(t)
-	locker := testkit.NewLocker(t, redislock.New(redis.Client(t)), distlock.Config{})
+	locker := testkit.NewLocker(t, redislock.New(redis.Client(t), redislock.Config{}), distlock.Config{})
 
 	client := asynq.NewClientFromRedisClient(redis.Client(t))
 	const tasks = 8
