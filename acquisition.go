@@ -20,7 +20,7 @@ import (
 //	ask       otherwise asks the store: asking.go
 //	accept    makes the grant the lease
 type acquisition struct {
-	locker    *Locker
+	engine    *engine
 	ctx       context.Context //nolint:containedctx // of the hook Start, for one call
 	key       string          // the full key
 	opts      Opts            // checked, with defaults; by value, to stay off the heap
@@ -33,23 +33,23 @@ type acquisition struct {
 }
 
 // acquire acquires the lock for a full key under checked options with defaults.
-func (l *Locker) acquire(ctx context.Context, key string, opts *Opts) (*Lease, error) {
-	a := acquisition{locker: l, ctx: ctx, key: key, opts: *opts}
+func (eng *engine) acquire(ctx context.Context, key string, opts *Opts) (*Lease, error) {
+	a := acquisition{engine: eng, ctx: ctx, key: key, opts: *opts}
 	opts.start(&a.budget)
 	return a.run()
 }
 
 // refuse tells the hooks of an acquisition that ends before it begins, because of its options
 // or its key, and returns err. Some callers, such as schedulers, drop the error.
-func (l *Locker) refuse(ctx context.Context, key string, opts *Opts, err error) error {
-	a := acquisition{locker: l, ctx: ctx, key: key, opts: *opts}
+func (eng *engine) refuse(ctx context.Context, key string, opts *Opts, err error) error {
+	a := acquisition{engine: eng, ctx: ctx, key: key, opts: *opts}
 	a.tellStart()
 	a.tellFailed(err)
 	return err
 }
 
 func (a *acquisition) run() (*Lease, error) {
-	h := a.locker.cfg.Hooks.Event
+	h := a.engine.cfg.Hooks.Event
 	if h != nil {
 		a.begun = time.Now()
 	}
@@ -67,17 +67,17 @@ func (a *acquisition) run() (*Lease, error) {
 }
 
 func (a *acquisition) tellStart() {
-	if h := a.locker.cfg.Hooks.Start; h != nil {
-		a.ctx = h(a.ctx, a.opts.event("", a.key))
+	if h := a.engine.cfg.Hooks.Start; h != nil {
+		a.ctx = h(a.ctx, newEvent("", a.key, &a.opts))
 	}
 }
 
 func (a *acquisition) tellFailed(err error) {
-	h := a.locker.cfg.Hooks.Event
+	h := a.engine.cfg.Hooks.Event
 	if h == nil {
 		return
 	}
-	e := a.opts.event(Failed, a.key)
+	e := newEvent(Failed, a.key, &a.opts)
 	if e.Err = err; !a.begun.IsZero() {
 		e.Wait = time.Since(a.begun)
 	}
@@ -88,10 +88,10 @@ func (a *acquisition) tellFailed(err error) {
 // lease of the caller's own.
 func (a *acquisition) enter() (*Lease, error) {
 	a.outer, _ = FromContext(a.ctx)
-	if s := a.outer.find(a.locker, a.key); s != nil {
+	if s := a.outer.find(a.engine, a.key); s != nil {
 		return s.reenter(a.ctx, a.outer, &a.opts)
 	}
-	if !a.locker.life.begin() {
+	if !a.engine.life.begin() {
 		return nil, ErrClosed
 	}
 	s, err := a.own()
@@ -99,7 +99,7 @@ func (a *acquisition) enter() (*Lease, error) {
 		if s != nil {
 			s.cancel(err)
 		}
-		a.locker.life.done(s)
+		a.engine.done(s)
 		return nil, err
 	}
 	return s, nil
@@ -116,7 +116,7 @@ func (a *acquisition) own() (*Lease, error) {
 		return nil, err
 	}
 	// Not before: a waiter should be small.
-	lease := &Lease{locker: a.locker, name: a.opts.name(), outer: a.outer, minHold: a.opts.MinHold}
+	lease := &Lease{engine: a.engine, name: a.opts.name(), outer: a.outer, minHold: a.opts.MinHold}
 	lease.ctx.lease, lease.ctx.parent = lease, a.ctx
 	ok, err := a.takeOver(lease, st)
 	if !ok && err == nil {
@@ -125,20 +125,37 @@ func (a *acquisition) own() (*Lease, error) {
 	return lease, err
 }
 
+// reportWait returns the report of an acquisition that may wait, or nil if no hook is
+// to be told.
+func (a *acquisition) reportWait() *waitReport {
+	l := a.engine
+	if !l.cfg.Hooks.waiting() || a.opts.RetryCount == 1 {
+		return nil
+	}
+	r, _ := l.reports.Get().(*waitReport)
+	if r == nil {
+		r = &waitReport{engine: l}
+		r.timer = time.AfterFunc(longestPause, r.due)
+	}
+	r.ctx, r.key, r.opts, r.begun, r.candidate = a.ctx, a.key, a.opts, a.begun, a.candidate
+	r.timer.Reset(firstReport - time.Since(a.begun))
+	return r
+}
+
 // queue waits until this caller is admitted to the key in this process. It returns the
 // lease if one is handed over, or there to share.
 func (a *acquisition) queue() (*leaseState, error) {
 	if a.ctx.Err() != nil {
 		return nil, ended(a.ctx, nil)
 	}
-	l := a.locker
-	most := max(minKeyWaiters, l.cfg.MaxWaiters/5)
+	e := a.engine
+	most := max(minKeyWaiters, e.cfg.MaxWaiters/5)
 	if a.opts.RetryCount == 1 {
 		most = 0
 	}
-	w, st, err := l.queue.Enter(a.key, a.class, most)
+	w, st, err := e.queue.Enter(a.key, a.class, most)
 	if err != nil {
-		return nil, l.queueErr(a.key, err)
+		return nil, e.queueErr(a.key, err)
 	}
 	if w != nil {
 		a.report.queued(w.Ticket())
@@ -147,19 +164,19 @@ func (a *acquisition) queue() (*leaseState, error) {
 		var alarm <-chan time.Time
 		switch d, limited, ok := a.budget.idle(); {
 		case a.ctx.Err() != nil:
-			err = ended(a.ctx, l.busyErr(a.key))
+			err = ended(a.ctx, e.busyErr(a.key))
 		case !ok:
-			err = a.budget.spent(l.busyErr(a.key))
+			err = spent(&a.budget, e.busyErr(a.key))
 		case limited:
 			alarm = time.After(d)
 		}
 		if err != nil {
-			if late, ok := l.queue.Cancel(a.key, w); ok && !late.Closed { // its turn came meanwhile
-				l.forward(a.key, a.class, late.Lease)
+			if late, ok := e.queue.Cancel(a.key, w); ok && !late.Closed { // its turn came meanwhile
+				e.forward(a.key, a.class, late.Lease)
 			}
 			return nil, err
 		}
-		switch turn, ok := l.queue.Wait(w, a.ctx.Done(), alarm); {
+		switch turn, ok := e.queue.Wait(w, a.ctx.Done(), alarm); {
 		case ok && turn.Closed:
 			return nil, ErrClosed
 		case ok:
@@ -173,27 +190,27 @@ func (a *acquisition) queue() (*leaseState, error) {
 // no error if st is nil or was lost meanwhile: then the caller asks the store. With an
 // error, the caller's admission is passed on.
 func (a *acquisition) takeOver(lease *Lease, st *leaseState) (bool, error) {
-	l := a.locker
+	e := a.engine
 	switch {
-	case !l.life.register(lease, a.key):
-		l.forward(a.key, a.class, st)
+	case !e.leases.add(lease, a.key):
+		e.forward(a.key, a.class, st)
 		return false, ErrClosed
 	case st == nil:
 		return false, nil
 	case a.opts.Fencing && st.Grant().Token == 0:
-		l.forward(a.key, a.class, st)
+		e.forward(a.key, a.class, st)
 		return false, ErrNoFencing
 	}
 	now := time.Now()
 	ok, moved := lease.assign(st, now, now, a.opts.MaxHold)
 	switch {
 	case !ok:
-		l.discard(st)
+		e.discard(st)
 		if a.class.Sharing.Mode == Shared {
-			l.queue.StartAcquire(a.key)
+			e.queue.StartAcquire(a.key)
 		}
 	case moved:
-		l.watchdog.moved(st)
+		e.watchdog.moved(st)
 	}
 	return ok, nil
 }
@@ -202,7 +219,7 @@ func (a *acquisition) takeOver(lease *Lease, st *leaseState) (bool, error) {
 func (a *acquisition) ask(lease *Lease) error {
 	q := asking{acquisition: *a, lease: lease, request: a.request()}
 	if a.opts.RetryCount != 1 {
-		q.queuer = a.locker.queuer
+		q.queuer = a.engine.queuer
 	}
 	g, now, err := q.grant()
 	a.budget = q.budget // of all keys, for DoAll
@@ -210,7 +227,7 @@ func (a *acquisition) ask(lease *Lease) error {
 		err = a.accept(lease, g, now)
 	}
 	if err != nil {
-		a.locker.queue.Exit(a.key, a.class.Sharing.Mode == Shared)
+		a.engine.queue.Exit(a.key, a.class.Sharing.Mode == Shared)
 	}
 	return err
 }
@@ -218,26 +235,26 @@ func (a *acquisition) ask(lease *Lease) error {
 // request returns a request for the key with a new owner.
 func (a *acquisition) request() driver.Request {
 	return driver.Request{
-		Key: a.key, Owner: owner.New(a.locker.ownerSuffix), TTL: a.opts.KeyTimeout,
+		Key: a.key, Owner: owner.New(a.engine.ownerSuffix), TTL: a.opts.KeyTimeout,
 		Mode: a.opts.Mode, Permits: a.opts.Permits,
-		Tokens: leasestate.Tokens(a.locker.cfg.HandOverTime), Renews: true,
+		Tokens: leasestate.Tokens(a.engine.cfg.HandOverTime), Renews: true,
 	}
 }
 
 // accept makes the grant the lease, which this process has got now.
 func (a *acquisition) accept(lease *Lease, g driver.Grant, now time.Time) error {
-	l := a.locker
+	e := a.engine
 	if a.opts.Fencing && g.Token == 0 {
-		_ = l.releaser.Release(a.ctx, g)
+		_ = e.releaser.Release(a.ctx, g)
 		return ErrNoFencing
 	}
-	limits := leasestate.NewLimits(l.cfg.HandOverTime, l.extender != nil, &l.releaser.roundTrip)
+	limits := leasestate.NewLimits(e.cfg.HandOverTime, e.extender != nil, &e.releaser.roundTrip)
 	st := new(leaseState)
 	st.Init(now, g, a.class, limits, (*Lease).lost)
 	lease.assign(st, now, g.Sent, a.opts.MaxHold)
-	l.watchdog.add(st) // before anything runs under it
+	e.watchdog.add(st) // before anything runs under it
 	if a.class.Sharing.Mode == Shared {
-		l.queue.Acquired(a.key, st)
+		e.queue.Acquired(a.key, st)
 	}
 	return nil
 }

@@ -86,7 +86,7 @@ func (q *asking) attempt(ctx context.Context) (g driver.Grant, err error) {
 	if q.queuer != nil {
 		g, err = q.queuer.Enqueue(ctx, q.request)
 	} else {
-		g, err = q.locker.backend.TryAcquire(ctx, q.request)
+		g, err = q.engine.backend.TryAcquire(ctx, q.request)
 	}
 	if (q.queuer != nil || !errors.Is(err, ErrNotAcquired)) && !errors.Is(err, driver.ErrNotSent) {
 		q.left = true
@@ -146,13 +146,13 @@ func (q *asking) tell(err error, pause time.Duration) {
 		return
 	}
 	q.told = true
-	q.locker.queue.SetBackendErr(q.key, err, time.Now().Add(pause+attempt))
+	q.engine.queue.SetBackendErr(q.key, err, time.Now().Add(pause+attempt))
 }
 
 // wait waits for the pause, or for the caller's turn, which may bring the grant. It returns
 // false if the acquisition is over. After a refusal it asks to be told of the turn.
 func (q *asking) wait(pause time.Duration, refused bool) (g driver.Grant, again bool) {
-	if w := q.locker.waker; refused && w != nil && q.turn == nil {
+	if w := q.engine.waker; refused && w != nil && q.turn == nil {
 		if q.watching == nil {
 			q.watching, q.unwatch = context.WithCancel(q.ctx)
 		}
@@ -169,7 +169,7 @@ func (q *asking) wait(pause time.Duration, refused bool) (g driver.Grant, again 
 	case <-timer.C:
 		return driver.Grant{}, true
 	case <-q.ctx.Done():
-	case <-q.locker.life.ctx.Done():
+	case <-q.engine.life.ctx.Done():
 	}
 	return driver.Grant{}, false
 }
@@ -184,18 +184,18 @@ func (q *asking) endTurn() {
 // whose last attempt has ended with err.
 func (q *asking) refuse(err error) error {
 	if q.left {
-		q.locker.releaser.ReleaseInBackground(q.request.Grant())
+		q.engine.releaser.ReleaseInBackground(q.request.Grant())
 	}
 	if held := new(HeldError); errors.As(err, &held) && !errors.Is(err, ErrForeign) {
-		err = q.locker.markLocal(q.key, aged(held, time.Since(q.answered)))
+		err = q.engine.markLocal(q.key, aged(held, time.Since(q.answered)))
 	}
 	switch {
-	case q.locker.life.ctx.Err() != nil:
+	case q.engine.life.ctx.Err() != nil:
 		return ErrClosed
 	case q.ctx.Err() != nil:
 		return ended(q.ctx, err)
 	default:
-		return q.budget.spent(err)
+		return spent(&q.budget, err)
 	}
 }
 

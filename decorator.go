@@ -108,7 +108,7 @@ func (s *site) build(params any) (string, error) {
 	key, parts, err := s.keys.build(params)
 	if shape := int64(parts) + 1; err == nil && shape > 0 && s.parts.Load() != shape {
 		s.parts.Store(shape)
-		s.locker.shapes.note(s, parts)
+		s.locker.shapes.note(s.opts.Value, s.keys, parts)
 	}
 	return key, err
 }

@@ -17,8 +17,8 @@ const maxSet = 1000
 // released before DoAll returns, and MinHold does not keep them. A key that is given twice is
 // taken once.
 //
-// The context of fn carries all leases: [Held] returns that of a full key, with its own
-// [Lease.Token]. It is cancelled as soon as one is over, with a cause that wraps [ErrLost]
+// The context of fn carries all leases: [Held] returns the lease of a full key, with its
+// own [Lease.Token]. It is cancelled as soon as one is over, with a cause that wraps [ErrLost]
 // and names the key.
 //
 // The keys are taken one after the other in the order of the full keys. So two calls never
@@ -26,17 +26,17 @@ const maxSet = 1000
 // MaxWait and ctx limit the wait for all keys together; with RetryCount 1 every key is tried
 // once, until one is busy. Keys that ctx holds are re-entered. The error is an [*Error] with
 // the key that was not acquired. It also matches ErrLost if a lease was lost meanwhile.
-func (l *Locker) DoAll(ctx context.Context, keys []string, opts Opts, fn func(ctx context.Context) error) (err error) {
+func (locker *Locker) DoAll(ctx context.Context, keys []string, opts Opts, fn func(ctx context.Context) error) (err error) {
 	if fn == nil {
-		return l.refuse(ctx, "", &opts, noFunction(""))
+		return locker.refuse(ctx, "", &opts, noFunction(""))
 	}
-	full, err := l.fullKeys(keys, &opts)
+	full, err := locker.fullKeys(keys, &opts)
 	if err != nil {
 		key := ""
 		if e := new(Error); errors.As(err, &e) {
 			key = e.Key
 		}
-		return l.refuse(ctx, key, &opts, err)
+		return locker.refuse(ctx, key, &opts, err)
 	}
 	opts = opts.withDefaults()
 	set := make(leaseSet, 0, len(full))
@@ -50,14 +50,14 @@ func (l *Locker) DoAll(ctx context.Context, keys []string, opts Opts, fn func(ct
 	var left budget
 	opts.start(&left)
 	for _, key := range full {
-		a := acquisition{locker: l, ctx: inner, key: key, opts: opts, budget: left}
+		a := acquisition{engine: &locker.engine, ctx: inner, key: key, opts: opts, budget: left}
 		lease, err := a.run()
 		if err == nil {
 			set, inner, left = append(set, lease), &lease.ctx, a.budget
 			continue
 		}
 		if lost := set.lost(); lost != nil && ctx.Err() == nil {
-			err = l.lostMeanwhile(&opts, key, lost)
+			err = locker.lostMeanwhile(&opts, key, lost)
 		}
 		return err
 	}
@@ -67,7 +67,7 @@ func (l *Locker) DoAll(ctx context.Context, keys []string, opts Opts, fn func(ct
 }
 
 // fullKeys checks what DoAll is given and returns the full keys, each once, in order.
-func (l *Locker) fullKeys(keys []string, opts *Opts) ([]string, error) {
+func (locker *Locker) fullKeys(keys []string, opts *Opts) ([]string, error) {
 	switch {
 	case len(keys) == 0:
 		return nil, &Error{Op: "options", Err: errors.New("keys is empty")}
@@ -78,7 +78,7 @@ func (l *Locker) fullKeys(keys []string, opts *Opts) ([]string, error) {
 	for i, key := range keys {
 		full[i] = opts.Prefix + key
 	}
-	if err := l.check(opts, full...); err != nil {
+	if err := locker.check(opts, full...); err != nil {
 		return nil, err
 	}
 	slices.Sort(full)
@@ -88,15 +88,15 @@ func (l *Locker) fullKeys(keys []string, opts *Opts) ([]string, error) {
 // lostMeanwhile returns the error for a caller that waited for the key when the lease of
 // another key was lost. That ended the wait, but the caller's context goes on, so the error
 // must not say that it ended.
-func (l *Locker) lostMeanwhile(opts *Opts, key string, lost error) error {
-	if l.life.ctx.Err() != nil {
+func (locker *Locker) lostMeanwhile(opts *Opts, key string, lost error) error {
+	if locker.life.ctx.Err() != nil {
 		return opts.notAcquired(key, ErrClosed)
 	}
 	return opts.notAcquired(key, fmt.Errorf("%w: meanwhile %w", ErrNotAcquired, lost))
 }
 
 // leaseSet is the leases of one DoAll, in the order of their keys. The context of each is
-// below that of the one before.
+// below the context of its predecessor.
 type leaseSet []*Lease
 
 // lost returns why the first lease that is over is so, or nil.

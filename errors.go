@@ -276,7 +276,7 @@ var codes = [...]struct {
 }
 
 // CodeOf returns the code of err: exactly one, whatever err wraps. The error of the
-// locked function counts too, for example that of another lock.
+// locked function counts too, for example if it comes from another lock.
 func CodeOf(err error) Code {
 	if err == nil {
 		return CodeOK
@@ -306,4 +306,16 @@ func (c Code) String() string {
 		return "Code(" + strconv.Itoa(int(c)) + ")"
 	}
 	return codes[c].name
+}
+
+// errTaken is why a lease is over if the store says so.
+var errTaken = fmt.Errorf("%w: the store says that this owner does not have the key", ErrLost)
+
+// taken is errTaken with what else the backend says. That is text only, because the cause
+// of a loss must not match other errors.
+func taken(why error) error {
+	if why == nil {
+		return errTaken
+	}
+	return fmt.Errorf("%w: %s", errTaken, text.OneLine(why))
 }

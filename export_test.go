@@ -9,19 +9,19 @@ import (
 )
 
 // Keys returns how many keys have holders or waiters in this process.
-func (l *Locker) Keys() int {
-	keys, _ := l.queue.Counts()
+func (locker *Locker) Keys() int {
+	keys, _ := locker.queue.Counts()
 	return keys
 }
 
 // Waiting returns how many goroutines of this process wait at the gate for any key.
-func (l *Locker) Waiting() int {
-	_, waiting := l.queue.Counts()
+func (locker *Locker) Waiting() int {
+	_, waiting := locker.queue.Counts()
 	return waiting
 }
 
 // Watched returns how many leases the watchdog manages.
-func (l *Locker) Watched() int { return len(l.watchdog.watched()) }
+func (locker *Locker) Watched() int { return len(locker.watchdog.watched()) }
 
 var (
 	Margin  = clock.Margin
@@ -32,31 +32,31 @@ var (
 const ReleaseTimeout time.Duration = releaseTimeout
 
 // Recheck makes the watchdog check every deadline as of now.
-func (l *Locker) Recheck(now time.Time) { l.watchdog.recheck(now) }
+func (locker *Locker) Recheck(now time.Time) { locker.watchdog.recheck(now) }
 
 // SetClock makes the watchdog use another clock. It must be called before anything is
 // held.
-func (l *Locker) SetClock(now func() time.Time) { l.watchdog.now = now }
+func (locker *Locker) SetClock(now func() time.Time) { locker.watchdog.now = now }
 
 // LoseAll ends every lease, as a denied renewal would.
-func (l *Locker) LoseAll() {
-	for _, h := range l.watchdog.watched() {
+func (locker *Locker) LoseAll() {
+	for _, h := range locker.watchdog.watched() {
 		_ = h.Lose(errTaken)
 	}
 }
 
 // LoseOnItsWay ends the lease of the key if it was handed over, and the waiter that gets
 // it has not come for it yet. It returns whether that was so.
-func (l *Locker) LoseOnItsWay(key string) bool {
-	l.life.mu.Lock() // keeps the waiter from coming
-	defer l.life.mu.Unlock()
-	for s := l.life.leases[l.life.bucket(key)]; s != nil; s = s.node.next {
+func (locker *Locker) LoseOnItsWay(key string) bool {
+	locker.leases.mu.Lock() // keeps the waiter from coming
+	defer locker.leases.mu.Unlock()
+	for s := locker.leases.first[locker.leases.bucket(key)]; s != nil; s = s.node.next {
 		if !s.ended.Load() {
 			return false
 		}
 	}
 	lost := false
-	for _, h := range l.watchdog.watched() {
+	for _, h := range locker.watchdog.watched() {
 		if holders, _ := h.Holders(time.Now()); h.Key() == key && len(holders) == 0 {
 			lost = errors.Is(h.Lose(errTaken), errTaken) || lost
 		}
@@ -66,40 +66,37 @@ func (l *Locker) LoseOnItsWay(key string) bool {
 
 // Stop delays the cancellation of the lease's context until the returned function is
 // called: of a release when it has begun, of a loss when the lease has ended.
-func (s *Lease) Stop() (goOn func()) {
-	s.ctx.mu.Lock()
-	return s.ctx.mu.Unlock
+func (lease *Lease) Stop() (goOn func()) {
+	lease.ctx.mu.Lock()
+	return lease.ctx.mu.Unlock
 }
 
 // StopWatchdog blocks operations that the watchdog takes part in: for example a
 // release, when it has been decided that the lease goes back to the store.
-func (l *Locker) StopWatchdog() (goOn func()) {
-	l.watchdog.mu.Lock()
-	return l.watchdog.mu.Unlock
+func (locker *Locker) StopWatchdog() (goOn func()) {
+	locker.watchdog.mu.Lock()
+	return locker.watchdog.mu.Unlock
 }
 
 // HoldIsOver reports whether the lease in the store that s has, or had, has ended.
-func (s *Lease) HoldIsOver() bool {
-	return s.state.Check(time.Now()) != nil
+func (lease *Lease) HoldIsOver() bool {
+	return lease.state.Check(time.Now()) != nil
 }
 
 // LimitKeys sets the limit of keys before the first use.
-func (l *Locker) LimitKeys(n int) { l.queue = localqueue.New[*leaseState](n, l.cfg.MaxWaiters) }
+func (locker *Locker) LimitKeys(n int) {
+	locker.queue = localqueue.New[*leaseState](n, locker.cfg.MaxWaiters)
+}
 
 // ValidAt reports whether s is valid at the given time.
-func (s *Lease) ValidAt(now time.Time) bool { return s.overAt(now) == nil }
+func (lease *Lease) ValidAt(now time.Time) bool { return lease.overAt(now) == nil }
 
 // UnderWay returns how many acquisitions, leases and clean-ups Close would wait for,
 // and how many leases it would cancel.
-func (l *Locker) UnderWay() (all, leases int) {
-	l.life.mu.Lock()
-	defer l.life.mu.Unlock()
-	for _, first := range &l.life.leases {
-		for s := first; s != nil; s = s.node.next {
-			leases++
-		}
-	}
-	return l.life.n + l.life.cleaning, leases
+func (locker *Locker) UnderWay() (all, leases int) {
+	locker.life.mu.Lock()
+	defer locker.life.mu.Unlock()
+	return locker.life.n + locker.life.cleaning, len(locker.leases.all())
 }
 
 // The bounds of what is in doubt.
@@ -109,10 +106,10 @@ const (
 )
 
 // Doubts returns how many grants are in doubt.
-func (l *Locker) Doubts() int {
-	l.releaser.doubts.mu.Lock()
-	defer l.releaser.doubts.mu.Unlock()
-	return len(l.releaser.doubts.all)
+func (locker *Locker) Doubts() int {
+	locker.releaser.doubts.mu.Lock()
+	defer locker.releaser.doubts.mu.Unlock()
+	return len(locker.releaser.doubts.all)
 }
 
 // CleanupTimeout is how long Close waits for clean-up when no lease is held.

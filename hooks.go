@@ -69,6 +69,11 @@ type Event struct {
 	HandedOver bool          // Acquired: it came from a holder in this process, not from the store
 }
 
+// newEvent returns what the hooks are told of an acquisition that has no lease.
+func newEvent(kind Kind, key string, o *Opts) Event {
+	return Event{Kind: kind, Name: o.name(), Key: key, Mode: o.Mode, Permits: o.Permits}
+}
+
 // JoinHooks returns hooks that call all given hooks in this order; for Failed and Released,
 // which end what Start began, in reverse. Each Start gets the context of the Start before it.
 // If a Start panics, the hooks before it get Failed; otherwise the others are still called.
@@ -109,7 +114,8 @@ func eventBoth(first, second func(context.Context, Event)) func(context.Context,
 // errStart is why an acquisition failed before it began.
 var errStart = errors.New("a Start hook did not return")
 
-// startBoth is eventBoth for Start. If that of second does not return, first gets Failed.
+// startBoth is eventBoth for Start. If the Start of second does not return, first gets
+// Failed.
 func startBoth(first, second Hooks) func(context.Context, Event) context.Context {
 	if second.Start == nil {
 		return first.Start

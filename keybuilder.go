@@ -14,76 +14,6 @@ import (
 // without one, and [FromContext] finds none.
 const Skip = keyenc.Skip
 
-// Selector selects the part of a request that takes part in the key; [By] makes
-// one. The zero value selects the whole request.
-type Selector struct {
-	in    reflect.Type
-	apply func(req any) any
-	err   error // for Validate: what is wrong with the function that By got
-}
-
-// By returns a Selector for requests of type Req; [Wrap] panics for another type. The
-// function f must be pure, fast and safe for concurrent use; it may return [Skip]. If
-// it panics, the call ends with [ErrKey].
-//
-//	distlock.By(func(r PayRequest) any { return r.OrderID })
-func By[Req any](f func(Req) any) Selector {
-	in := reflect.TypeFor[Req]()
-	if f == nil {
-		return Selector{in: in, err: fieldErrorf("Params", "is By of a nil func(%v) any", in)}
-	}
-	return Selector{in: in, apply: func(req any) any {
-		r, _ := req.(Req) // nil is a Req only if Req is an interface, and then r is nil already
-		return f(r)
-	}}
-}
-
-func (s Selector) isSet() bool { return s.in != nil }
-
-// call is apply, but returns a panic of the caller's function as an error.
-func (s Selector) call(req any) (params any, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			params, err = nil, fmt.Errorf("Params, of a %v, panicked: %w", s.in, keyenc.Panicked(r))
-		}
-	}()
-	return s.apply(req), nil
-}
-
-// accepts returns an error if s cannot take requests of type req; nil is the type
-// of a nil interface. It is not enough that req is assignable: a type L []int is
-// assignable to []int, but the assertion in By fails for it, and all requests
-// would share the key of the zero value.
-func (s Selector) accepts(req reflect.Type) error {
-	if !s.isSet() || req == s.in {
-		return nil
-	}
-	if s.in.Kind() == reflect.Interface && (req == nil || req.Implements(s.in)) {
-		return nil
-	}
-	return fmt.Errorf("Params takes %v but the request is a %v", s.in, req)
-}
-
-// keyFormat is the type of [Opts].KeyFormat.
-type keyFormat func(base string, params any) (key string, err error)
-
-// call returns a valid key, or an error that says what the function did.
-func (f keyFormat) call(base string, params any) (key string, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			key, err = "", fmt.Errorf("panicked: %w", keyenc.Panicked(r))
-		}
-	}()
-	key, err = f(base, params)
-	if err != nil {
-		return "", fmt.Errorf("failed: %w", err)
-	}
-	if fault := keyFault(key); fault != "" {
-		return "", fmt.Errorf("made the key %s, which %s", text.Quote(key), fault)
-	}
-	return key, nil
-}
-
 // keyBuilder makes full keys of parameters, as [Opts].ParamLock says. It is safe for
 // concurrent use.
 type keyBuilder struct {
@@ -116,43 +46,43 @@ func newKeyBuilder(opts Opts) (*keyBuilder, error) {
 var errSkip = errors.New("Skip is not a parameter")
 
 // Key returns the full key for params. Any error wraps [ErrKey]; [Skip] is an error.
-func (b *keyBuilder) Key(params any) (string, error) {
-	key, _, err := b.build(params)
+func (keys *keyBuilder) Key(params any) (string, error) {
+	key, _, err := keys.build(params)
 	if err == errSkip { //nolint:errorlint // it is not wrapped
-		err = b.refuse(err)
+		err = keys.refuse(err)
 	}
 	return key, err
 }
 
 // build is Key, but returns errSkip if params, or the part that Params selects, is [Skip].
 // It also returns the number of parameters; -1 if that is not known.
-func (b *keyBuilder) build(params any) (key string, parts int, err error) {
+func (keys *keyBuilder) build(params any) (key string, parts int, err error) {
 	if params == Skip {
 		return "", 0, errSkip
 	}
 	if fault, ok := params.(keyenc.Fault); ok {
 		return "", 0, fault.Err
 	}
-	if b.format != nil {
+	if keys.format != nil {
 		parts = -1
 	}
-	if b.fixed != "" {
-		return b.fixed, parts, nil
+	if keys.fixed != "" {
+		return keys.fixed, parts, nil
 	}
-	if b.params.isSet() {
-		if err := b.params.accepts(reflect.TypeOf(params)); err != nil {
-			return "", 0, b.refuse(err)
+	if keys.params.isSet() {
+		if err := keys.params.accepts(reflect.TypeOf(params)); err != nil {
+			return "", 0, keys.refuse(err)
 		}
-		if params, err = b.params.call(params); err != nil {
-			return "", 0, b.refuse(err)
+		if params, err = keys.params.call(params); err != nil {
+			return "", 0, keys.refuse(err)
 		}
 		if params == Skip {
 			return "", 0, errSkip
 		}
 	}
-	if b.format != nil {
-		if key, err = b.format.call(b.base, params); err != nil {
-			return "", 0, b.refuse(fmt.Errorf("KeyFormat %w", err))
+	if keys.format != nil {
+		if key, err = keys.format.call(keys.base, params); err != nil {
+			return "", 0, keys.refuse(fmt.Errorf("KeyFormat %w", err))
 		}
 		return key, parts, nil
 	}
@@ -162,12 +92,12 @@ func (b *keyBuilder) build(params any) (key string, parts int, err error) {
 	e := keyenc.NewEncoder()
 	if err := e.Encode(params); err != nil {
 		e.Free()
-		return "", 0, b.refuse(err)
+		return "", 0, keys.refuse(err)
 	}
-	dst := append(append(e.KeyBuffer(), b.base...), ':')
-	if b.hasher == nil {
+	dst := append(append(e.KeyBuffer(), keys.base...), ':')
+	if keys.hasher == nil {
 		key = string(keyenc.AppendText(dst, e.Encoded()))
-	} else if key, err = b.hash(dst, e.Encoded()); err != nil {
+	} else if key, err = keys.hash(dst, e.Encoded()); err != nil {
 		return "", 0, err
 	}
 	parts = e.Parts()
@@ -176,24 +106,24 @@ func (b *keyBuilder) build(params any) (key string, parts int, err error) {
 }
 
 // hash calls the Hasher, and checks its result.
-func (b *keyBuilder) hash(dst, params []byte) (key string, err error) {
+func (keys *keyBuilder) hash(dst, params []byte) (key string, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			key, err = "", b.refuse(fmt.Errorf("the Hasher panicked: %w", keyenc.Panicked(r)))
+			key, err = "", keys.refuse(fmt.Errorf("the Hasher panicked: %w", keyenc.Panicked(r)))
 		}
 	}()
-	key = string(b.hasher.Hash(dst, params))
-	return key, b.checkHashed(key)
+	key = string(keys.hasher.Hash(dst, params))
+	return key, keys.checkHashed(key)
 }
 
 // checkHashed checks a key from a Hasher.
-func (b *keyBuilder) checkHashed(key string) error {
-	rest, ok := strings.CutPrefix(key, b.base)
+func (keys *keyBuilder) checkHashed(key string) error {
+	rest, ok := strings.CutPrefix(key, keys.base)
 	switch {
 	case !ok || rest == "" || rest[0] != ':':
-		return b.refuse(errors.New("the Hasher did not append to what it was given"))
+		return keys.refuse(errors.New("the Hasher did not append to what it was given"))
 	case len(rest) == 1:
-		return b.refuse(errors.New("the Hasher appended nothing"))
+		return keys.refuse(errors.New("the Hasher appended nothing"))
 	default:
 		return checkKey(key)
 	}
@@ -202,19 +132,19 @@ func (b *keyBuilder) checkHashed(key string) error {
 // checkRequest returns an error if requests of type t can never have a key, so that
 // decorators can refuse the type when they are made. It cannot see through
 // interfaces.
-func (b *keyBuilder) checkRequest(t reflect.Type) error {
+func (keys *keyBuilder) checkRequest(t reflect.Type) error {
 	switch {
-	case b.fixed != "":
+	case keys.fixed != "":
 		return nil
-	case b.params.isSet():
-		return b.params.accepts(t)
-	case b.format != nil: // it may take what the encoding refuses
+	case keys.params.isSet():
+		return keys.params.accepts(t)
+	case keys.format != nil: // it may take what the encoding refuses
 		return nil
 	default:
 		return keyenc.CheckType(t)
 	}
 }
 
-func (b *keyBuilder) refuse(err error) error {
-	return &Error{Op: "key", Err: fmt.Errorf("%w: parameters of %s: %w", ErrKey, text.Quote(b.base), err)}
+func (keys *keyBuilder) refuse(err error) error {
+	return &Error{Op: "key", Err: fmt.Errorf("%w: parameters of %s: %w", ErrKey, text.Quote(keys.base), err)}
 }

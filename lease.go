@@ -10,27 +10,14 @@ import (
 
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/leasestate"
-	"github.com/distlock-go/distlock/internal/text"
 )
-
-// errTaken is why a lease is over if the store says so.
-var errTaken = fmt.Errorf("%w: the store says that this owner does not have the key", ErrLost)
-
-// taken is errTaken with what else the backend says. That is text only, because the cause
-// of a loss must not match other errors.
-func taken(why error) error {
-	if why == nil {
-		return errTaken
-	}
-	return fmt.Errorf("%w: %s", errTaken, text.OneLine(why))
-}
 
 // Lease is a lock that is held. It is safe for concurrent use.
 //
 // A Lease is valid until it is released or lost. [Lease.Check] compares the clock with
 // the deadline, so it is right even if this process was paused.
 type Lease struct {
-	locker  *Locker
+	engine  *engine
 	name    string
 	minHold time.Duration
 
@@ -58,57 +45,57 @@ type Lease struct {
 }
 
 // cancel cancels the lease's context.
-func (s *Lease) cancel(cause error) { s.ctx.end(cause) }
+func (lease *Lease) cancel(cause error) { lease.ctx.end(cause) }
 
 // Key returns the full key.
-func (s *Lease) Key() string { return s.state.Key() }
+func (lease *Lease) Key() string { return lease.state.Key() }
 
 // Token returns the fencing token; 0 if the backend does not provide tokens. No two leases
 // of a key have the same token, except that a re-entry has the token of its lease. The
 // token of an exclusive lease is larger than all earlier ones of the key, and smaller than
 // all later ones. So a resource that remembers the largest can refuse a holder that was
-// paused. Leases that may be held at the same time, by readers or with Permits, have tokens
-// in any order: the resource must refuse a token only below a larger exclusive one.
-func (s *Lease) Token() uint64 { return s.assigned.Token }
+// paused. Leases of readers, and with Permits, overlap, so their tokens have no order. The
+// resource compares them only with exclusive ones.
+func (lease *Lease) Token() uint64 { return lease.assigned.Token }
 
 // Context returns the context of the acquisition, which carries the lease, and is cancelled
 // with a cause that wraps [ErrLost] when it is over.
-func (s *Lease) Context() context.Context { return &s.ctx }
+func (lease *Lease) Context() context.Context { return &lease.ctx }
 
 // Check returns nil if the lease is valid by the clocks of this process, otherwise an
 // error that wraps [ErrLost]; after an error it never returns nil again. It does no I/O.
 // Call it before an operation, and before its commit.
-func (s *Lease) Check() error { return s.fail("check", s.over()) }
+func (lease *Lease) Check() error { return lease.fail("check", lease.over()) }
 
 // Until returns when the lease ends unless it is renewed, for example as the deadline of a
 // transaction. It does no I/O. A store may give a waiter a short lease at first, which the
 // watchdog renews soon; [Lease.Refresh] extends it at once.
-func (s *Lease) Until() time.Time {
-	end, _ := s.state.Until()
+func (lease *Lease) Until() time.Time {
+	end, _ := lease.state.Until()
 	return end
 }
 
 // Refresh extends the lease in the store to a full KeyTimeout from now, but not beyond
 // MaxHold. The error wraps [ErrLost] if the lease is not held any more. If the store does
 // not answer, it wraps [ErrUnavailable] and the lease is unchanged.
-func (s *Lease) Refresh(ctx context.Context) error {
-	st := s.state
-	if err := s.over(); err != nil {
-		return s.fail("refresh", err)
+func (lease *Lease) Refresh(ctx context.Context) error {
+	st := lease.state
+	if err := lease.over(); err != nil {
+		return lease.fail("refresh", err)
 	}
 	sent := time.Now()
-	r := driver.RenewAll(ctx, s.locker.backend, []driver.Grant{st.Grant()})[0]
+	r := driver.RenewAll(ctx, lease.engine.backend, []driver.Grant{st.Grant()})[0]
 	switch r.Status {
 	case driver.Renewed:
 		st.Extend(sent)
-		s.locker.watchdog.extended(st)
-		return s.fail("refresh", s.over())
+		lease.engine.watchdog.extended(st)
+		return lease.fail("refresh", lease.over())
 	case driver.Lost:
-		s.locker.watchdog.remove(st)
-		return s.fail("refresh", st.Lose(taken(r.Err)))
+		lease.engine.watchdog.remove(st)
+		return lease.fail("refresh", st.Lose(taken(r.Err)))
 	default:
 		st.NotRenewed(sent, r.Err)
-		return s.fail("refresh", unavailable(r.Err))
+		return lease.fail("refresh", unavailable(r.Err))
 	}
 }
 
@@ -117,21 +104,21 @@ func (s *Lease) Refresh(ctx context.Context) error {
 // lease was over before, and [ErrUnavailable] if the store did not answer; Release then
 // tries again in the background until the lease has expired. While [Opts].MinHold
 // lasts, the key stays. Further calls do nothing and return the first result.
-func (s *Lease) Release(ctx context.Context) error {
-	first, err := s.end(ctx)
+func (lease *Lease) Release(ctx context.Context) error {
+	first, err := lease.end(ctx)
 	if first {
-		s.tellReleased(err)
+		lease.tellReleased(err)
 	}
 	return err
 }
 
 // finish releases s when a locked function returns, panics or exits. The function defers it
-// with the address of its error, which is then that of the call. Without a lease, which was
+// with the address of its error, which becomes the error of the call. Without a lease, which was
 // not needed, s is nil.
-func (s *Lease) finish(err *error) {
+func (lease *Lease) finish(err *error) {
 	var lost error
-	if s != nil {
-		lost = s.loss(*err, s.Release(&s.ctx))
+	if lease != nil {
+		lost = lease.loss(*err, lease.Release(&lease.ctx))
 	}
 	*err = hasRun(*err, lost)
 }
@@ -139,8 +126,8 @@ func (s *Lease) finish(err *error) {
 // loss returns the loss in the error of a release, unless the function's error names it. That
 // a release failed is not the function's matter: the hooks are told, and it goes on in the
 // background.
-func (s *Lease) loss(fnErr, released error) error {
-	if !errors.Is(released, ErrLost) || walk(fnErr, s.isLoss) {
+func (lease *Lease) loss(fnErr, released error) error {
+	if !errors.Is(released, ErrLost) || walk(fnErr, lease.isLoss) {
 		return nil
 	}
 	e := *released.(*Error)              //nolint:errorlint,forcetypeassert // made by fail
@@ -151,110 +138,110 @@ func (s *Lease) loss(fnErr, released error) error {
 }
 
 // isLoss reports whether err says that s was lost.
-func (s *Lease) isLoss(err error) bool {
+func (lease *Lease) isLoss(err error) bool {
 	e, ok := err.(*Error) //nolint:errorlint // walk unwraps
-	return ok && e.Key == s.Key() && errors.Is(e.Err, ErrLost)
+	return ok && e.Key == lease.Key() && errors.Is(e.Err, ErrLost)
 }
 
-func (s *Lease) tellReleased(err error) {
-	if h := s.locker.cfg.Hooks.Event; h != nil {
-		e := s.event(Released)
-		e.Reentrant, e.Leader, e.Err = s.reentered != nil, s.leads, err
-		h(&s.ctx, e)
+func (lease *Lease) tellReleased(err error) {
+	if h := lease.engine.cfg.Hooks.Event; h != nil {
+		e := lease.event(Released)
+		e.Reentrant, e.Leader, e.Err = lease.reentered != nil, lease.leads, err
+		h(&lease.ctx, e)
 	}
 }
 
 // keepUntil returns the end of MinHold, or the zero Time.
-func (s *Lease) keepUntil() time.Time {
-	if s == nil || s.minHold == 0 || s.noMinHold.Load() {
+func (lease *Lease) keepUntil() time.Time {
+	if lease == nil || lease.minHold == 0 || lease.noMinHold.Load() {
 		return time.Time{}
 	}
-	_, began := s.state.Holder()
-	return began.Add(s.minHold)
+	_, began := lease.state.Holder()
+	return began.Add(lease.minHold)
 }
 
 // tellAcquired calls the hook. If the hook does not return, tellAcquired releases the
 // lease, because no caller will get it.
-func (s *Lease) tellAcquired(h func(context.Context, Event), wait time.Duration) {
+func (lease *Lease) tellAcquired(h func(context.Context, Event), wait time.Duration) {
 	returned := false
 	defer func() {
 		if !returned { // a panic, or runtime.Goexit
-			s.noMinHold.Store(true)
-			_ = s.Release(&s.ctx)
+			lease.noMinHold.Store(true)
+			_ = lease.Release(&lease.ctx)
 		}
 	}()
-	e := s.event(Acquired)
-	e.Held, e.Wait, e.Reentrant, e.HandedOver = 0, wait, s.reentered != nil, s.assigned.HandedOver
-	h(&s.ctx, e)
+	e := lease.event(Acquired)
+	e.Held, e.Wait, e.Reentrant, e.HandedOver = 0, wait, lease.reentered != nil, lease.assigned.HandedOver
+	h(&lease.ctx, e)
 	returned = true
 }
 
 // assign makes s a holder of st. It returns false if st is over, and whether the end of st
 // has moved.
-func (s *Lease) assign(st *leaseState, now, began time.Time, maxHold time.Duration) (ok, moved bool) {
-	s.state = st // before st can tell s of a loss
-	ok, moved = st.Assign(s, &s.assigned, now, began, maxHold)
+func (lease *Lease) assign(st *leaseState, now, began time.Time, maxHold time.Duration) (ok, moved bool) {
+	lease.state = st // before st can tell s of a loss
+	ok, moved = st.Assign(lease, &lease.assigned, now, began, maxHold)
 	if !ok {
-		s.state = nil
+		lease.state = nil
 	}
-	s.acquired.Store(ok)
+	lease.acquired.Store(ok)
 	return ok, moved
 }
 
 // end releases s without calling hooks. It reports whether this is the first release:
 // a hook that panics must not cause a second one.
-func (s *Lease) end(ctx context.Context) (first bool, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.released {
-		return false, s.result
+func (lease *Lease) end(ctx context.Context) (first bool, err error) {
+	lease.mu.Lock()
+	defer lease.mu.Unlock()
+	if lease.released {
+		return false, lease.result
 	}
-	s.released = true
-	if s.reentered != nil {
-		s.result = s.endReentry()
+	lease.released = true
+	if lease.reentered != nil {
+		lease.result = lease.endReentry()
 	} else {
-		s.result = s.locker.release(ctx, s)
+		lease.result = lease.engine.release(ctx, lease)
 	}
-	return true, s.result
+	return true, lease.result
 }
 
 // over returns why the lease is over, or nil.
-func (s *Lease) over() error { return s.overAt(time.Now()) }
+func (lease *Lease) over() error { return lease.overAt(time.Now()) }
 
-func (s *Lease) overAt(now time.Time) error {
-	for at := s; at != nil; at = at.reentered {
+func (lease *Lease) overAt(now time.Time) error {
+	for at := lease; at != nil; at = at.reentered {
 		if at.ended.Load() {
 			return leasestate.ErrReleased
 		}
 	}
-	return s.state.Check(now)
+	return lease.state.Check(now)
 }
 
 // reenter returns a lease for a caller that runs under s already, and asks for no more than
 // s has.
-func (s *Lease) reenter(ctx context.Context, innermost *Lease, opts *Opts) (*Lease, error) {
-	if opts.Fencing && s.assigned.Token == 0 {
+func (lease *Lease) reenter(ctx context.Context, innermost *Lease, opts *Opts) (*Lease, error) {
+	if opts.Fencing && lease.assigned.Token == 0 {
 		return nil, ErrNoFencing
 	}
-	if err := s.over(); err != nil {
+	if err := lease.over(); err != nil {
 		return nil, err
 	}
 	switch {
 	case opts.Reentry == ReentryNone:
 		return nil, ErrReentry
-	case !s.state.Class().Sharing.Covers(opts.sharing()):
+	case !lease.state.Class().Sharing.Covers(opts.sharing()):
 		return nil, ErrUpgrade
 	}
-	if opts.Reentry == ReentryOne && !s.entered.CompareAndSwap(false, true) {
+	if opts.Reentry == ReentryOne && !lease.entered.CompareAndSwap(false, true) {
 		return nil, errEntered
 	}
 	in := &Lease{
-		locker: s.locker, name: opts.name(), state: s.state, alone: opts.Reentry == ReentryOne,
-		assigned: leasestate.Assignment{Token: s.assigned.Token, Since: time.Now()}, outer: innermost, reentered: s,
+		engine: lease.engine, name: opts.name(), state: lease.state, alone: opts.Reentry == ReentryOne,
+		assigned: leasestate.Assignment{Token: lease.assigned.Token, Since: time.Now()}, outer: innermost, reentered: lease,
 	}
 	in.ctx.lease, in.ctx.parent = in, ctx
 	// ctx may have been cut off from the cancellation of the lease's context.
-	in.untie = context.AfterFunc(&s.ctx, func() { in.cancel(context.Cause(&s.ctx)) })
+	in.untie = context.AfterFunc(&lease.ctx, func() { in.cancel(context.Cause(&lease.ctx)) })
 	return in, nil
 }
 
@@ -262,73 +249,75 @@ func (s *Lease) reenter(ctx context.Context, innermost *Lease, opts *Opts) (*Lea
 var errEntered = fmt.Errorf("%w: another call below the same holder is inside", ErrNotAcquired)
 
 // endReentry ends a re-entry.
-func (s *Lease) endReentry() error {
-	err := s.over()
-	s.ended.Store(true)
-	if s.alone {
-		s.reentered.entered.Store(false)
+func (lease *Lease) endReentry() error {
+	err := lease.over()
+	lease.ended.Store(true)
+	if lease.alone {
+		lease.reentered.entered.Store(false)
 	}
-	s.untie()
-	s.cancel(leasestate.ErrReleased)
-	return s.fail("release", err)
+	lease.untie()
+	lease.cancel(leasestate.ErrReleased)
+	return lease.fail("release", err)
 }
 
 // find returns the lease of the key among s and the leases below which s was acquired.
-func (s *Lease) find(l *Locker, key string) *Lease {
-	for ; s != nil; s = s.outer {
-		if s.locker == l && s.Key() == key {
-			return s
+func (lease *Lease) find(e *engine, key string) *Lease {
+	for ; lease != nil; lease = lease.outer {
+		if lease.engine == e && lease.Key() == key {
+			return lease
 		}
 	}
 	return nil
 }
 
 // lingers reports whether the lease is over and its function goes on.
-func (s *Lease) lingers(now time.Time) bool { return !s.ended.Load() && s.overAt(now) != nil }
+func (lease *Lease) lingers(now time.Time) bool {
+	return !lease.ended.Load() && lease.overAt(now) != nil
+}
 
-func (s *Lease) fail(op string, err error) error {
+func (lease *Lease) fail(op string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return &Error{Op: op, Key: s.Key(), Err: err}
+	return &Error{Op: op, Key: lease.Key(), Err: err}
 }
 
 // renewed is called after each renewal of the lease while s is a holder. If the renewal
 // failed, failed is true, and err is the reason, if known.
-func (s *Lease) renewed(failed bool, err error, left time.Duration) {
-	e := s.event(Renewed)
+func (lease *Lease) renewed(failed bool, err error, left time.Duration) {
+	e := lease.event(Renewed)
 	e.Left = left
 	if failed {
-		e.Err = s.fail("renew", unavailable(err))
+		e.Err = lease.fail("renew", unavailable(err))
 	}
-	s.locker.life.background(func() { s.locker.cfg.Hooks.Event(&s.ctx, e) })
+	lease.engine.life.background(func() { lease.engine.cfg.Hooks.Event(&lease.ctx, e) })
 }
 
 // lost is called once, when the lease is lost while s is a holder, and returns the function
 // that tells s. From here on Close waits for the hook, because the lease may be released,
 // and Close may be called, as soon as its context is cancelled.
-func (s *Lease) lost(err error) (tell func()) {
+func (lease *Lease) lost(err error) (tell func()) {
 	told := make(chan struct{})
-	if h := s.locker.cfg.Hooks.Event; h != nil {
-		e := s.event(Lost)
+	if h := lease.engine.cfg.Hooks.Event; h != nil {
+		e := lease.event(Lost)
 		e.Err = err
-		s.locker.life.background(func() {
+		lease.engine.life.background(func() {
 			<-told
-			h(&s.ctx, e)
+			h(&lease.ctx, e)
 		})
 	}
 	return func() {
-		s.cancel(s.fail("hold", err)) // below several leases the key tells which
+		lease.cancel(lease.fail("hold", err)) // below several leases the key tells which
 		close(told)
 	}
 }
 
 // event returns what the hooks are told of s in any case.
-func (s *Lease) event(kind Kind) Event {
-	sharing := s.state.Class().Sharing
+func (lease *Lease) event(kind Kind) Event {
+	sharing := lease.state.Class().Sharing
 	return Event{
-		Kind: kind, Name: s.name, Key: s.Key(), Mode: sharing.Mode, Permits: sharing.Permits,
-		Token: s.assigned.Token, Held: time.Since(s.assigned.Since),
+		Kind: kind, Name: lease.name, Key: lease.Key(), Mode: sharing.Mode, Permits: sharing.Permits,
+		Token: lease.assigned.Token, Held: time.Since(lease.assigned.Since),
 	}
 }
 
@@ -340,28 +329,28 @@ func (s *Lease) event(kind Kind) Event {
 // The first call begins to watch, and returns when the store has confirmed that, at the latest
 // after the time of one operation. Before it, a request may be missed. The channel is nil, so it
 // is never ready, if the backend is not a [driver.Revoker].
-func (s *Lease) Revoked() <-chan struct{} {
-	if s.reentered != nil {
-		return s.reentered.Revoked()
+func (lease *Lease) Revoked() <-chan struct{} {
+	if lease.reentered != nil {
+		return lease.reentered.Revoked()
 	}
-	if s.locker.revoker == nil {
+	if lease.engine.revoker == nil {
 		return nil
 	}
-	s.watching.Do(func() {
-		asked := s.locker.revoker.Revoked(&s.ctx, s.state.Grant())
-		s.mu.Lock() // not before: a release does not wait
-		defer s.mu.Unlock()
-		s.revoked = asked
+	lease.watching.Do(func() {
+		asked := lease.engine.revoker.Revoked(&lease.ctx, lease.state.Grant())
+		lease.mu.Lock() // not before: a release does not wait
+		defer lease.mu.Unlock()
+		lease.revoked = asked
 	})
-	return s.revoked
+	return lease.revoked
 }
 
 // asked reports whether the holder was asked to give the key back, and listened. Then the key
 // goes back to the store: the next holder of the same lease would be told of a request to the
 // one before, and whoever asked would wait. The caller has the mutex.
-func (s *Lease) asked() bool {
+func (lease *Lease) asked() bool {
 	select {
-	case <-s.revoked:
+	case <-lease.revoked:
 		return true
 	default:
 		return false // also if s.revoked is nil

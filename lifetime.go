@@ -2,7 +2,6 @@ package distlock
 
 import (
 	"context"
-	"hash/maphash"
 	"sync"
 	"time"
 )
@@ -16,29 +15,14 @@ type lifetime struct {
 	clean chan struct{} // closed when, after that, nothing at all is
 
 	mu       sync.Mutex
-	n        int             // acquisitions and leases in progress
-	cleaning int             // clean-up in progress
-	leases   [buckets]*Lease // leases whose context can be cancelled
+	n        int // acquisitions and leases in progress
+	cleaning int // clean-up in progress
 	closed   bool
-	seed     maphash.Seed
-}
-
-// buckets is the number of lists of leases. All leases of a key are in one list, so that
-// a waiter that gives up can be told how long the holder has had the key. These are
-// lists, not a map of keys, because every acquisition adds and removes a lease, and few
-// callers search.
-const buckets = 1024
-
-// listNode is a lease's place in a list of a lifetime.
-type listNode struct {
-	prev, next *Lease
-	bucket     uint16
-	listed     bool
 }
 
 func newLifetime() *lifetime {
 	ctx, end := context.WithCancel(context.Background()) //nolint:forbidigo // belongs to no call: ended by close
-	return &lifetime{ctx: ctx, end: end, idle: make(chan struct{}), clean: make(chan struct{}), seed: maphash.MakeSeed()}
+	return &lifetime{ctx: ctx, end: end, idle: make(chan struct{}), clean: make(chan struct{})}
 }
 
 // begin counts one more acquisition or lease, unless the lifetime is over.
@@ -52,80 +36,12 @@ func (l *lifetime) begin() bool {
 	return true
 }
 
-// bucket returns the number of the list with the leases of a key.
-func (l *lifetime) bucket(key string) uint16 {
-	return uint16(maphash.String(l.seed, key) % buckets)
-}
-
-// register arranges that the context of the lease, which is for the key, is cancelled when the
-// lifetime ends, unless the lifetime is over already.
-func (l *lifetime) register(lease *Lease, key string) bool {
-	b := l.bucket(key)
+// done is called once for each begin.
+func (l *lifetime) done() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.closed {
-		return false
-	}
-	first := l.leases[b]
-	lease.node = listNode{next: first, bucket: b, listed: true}
-	if first != nil {
-		first.node.prev = lease
-	}
-	l.leases[b] = lease
-	return true
-}
-
-// holder returns the lease that has the key, or nil if no lease here has it. If there
-// are several, it returns the oldest. A lease that is being released counts only if
-// there is no other.
-func (l *lifetime) holder(key string) *Lease {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	var found *Lease
-	for s := l.leases[l.bucket(key)]; s != nil; s = s.node.next {
-		switch {
-		case !s.acquired.Load() || s.Key() != key:
-		case found == nil || found.ended.Load():
-			found = s
-		case !s.ended.Load() && s.assigned.Since.Before(found.assigned.Since):
-			found = s
-		}
-	}
-	return found
-}
-
-// all returns the leases whose context can be cancelled. The caller holds the mutex.
-func (l *lifetime) all() (leases []*Lease) {
-	for _, s := range &l.leases {
-		for ; s != nil; s = s.node.next {
-			leases = append(leases, s)
-		}
-	}
-	return leases
-}
-
-// done is called once for each begin, with the lease that came of it or nil.
-func (l *lifetime) done(lease *Lease) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if lease != nil && lease.node.listed {
-		l.unlist(lease)
-	}
 	l.n--
 	l.signal()
-}
-
-func (l *lifetime) unlist(lease *Lease) {
-	m := lease.node
-	if m.prev == nil {
-		l.leases[m.bucket] = m.next
-	} else {
-		m.prev.node.next = m.next
-	}
-	if m.next != nil {
-		m.next.node.prev = m.prev
-	}
-	lease.node = listNode{}
 }
 
 // background runs f in the background and counts it as clean-up in progress. Only a caller
@@ -158,18 +74,17 @@ func (l *lifetime) sleep(ctx context.Context, d time.Duration) bool {
 	return false
 }
 
-// close ends the lifetime and its ctx, and returns the leases in progress. It
-// returns false if that was done before.
-func (l *lifetime) close() ([]*Lease, bool) {
+// close ends the lifetime and its ctx. It returns false if that was done before.
+func (l *lifetime) close() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
-		return nil, false
+		return false
 	}
 	l.closed = true
 	l.end()
 	l.signal()
-	return l.all(), true
+	return true
 }
 
 // signal closes idle and clean when their condition holds, once each: leases that Close

@@ -17,7 +17,7 @@ import (
 //
 // A crowd does not fill the log. All callers that wait for one key have one line after 1, 2,
 // 4 seconds and so on, and later each minute: how many they are, and the longest wait. After
-// the first failed renewal or release, those that fail for the same reason are counted in one
+// the first failed renewal or release, further ones with the same reason are counted in one
 // line, at the same pace. LogHooks panics if log is nil.
 func LogHooks(log *slog.Logger) Hooks {
 	if log == nil {

@@ -93,7 +93,7 @@ type Opts struct {
 	// MinHold, ShedLock's lockAtLeastFor, keeps the key in the store at least this long after
 	// it was acquired: a quick job runs once per period in all processes. It should be longer
 	// than their clocks differ and shorter than the period. After a crash the key ends with
-	// KeyTimeout, after a loss it is not kept. A re-entry uses that of the outer call. At
+	// KeyTimeout, after a loss it is not kept. A re-entry uses the MinHold of the outer call. At
 	// most MaxHold.
 	MinHold time.Duration
 
@@ -251,11 +251,6 @@ func (o *Opts) class() compat.Class {
 	return compat.Class{
 		Sharing: o.sharing(), TTL: o.KeyTimeout, Alone: o.Mode == Shared && (o.MaxHold > 0 || o.MinHold > 0),
 	}
-}
-
-// event returns what the hooks are told of an acquisition that has no lease.
-func (o *Opts) event(kind Kind, key string) Event {
-	return Event{Kind: kind, Name: o.name(), Key: key, Mode: o.Mode, Permits: o.Permits}
 }
 
 // notAcquired returns the error of an acquisition with options o that ended with err.

@@ -18,10 +18,10 @@ var errLate = errors.New("the reply came later than the lease would have lasted"
 var errSilent = errors.New("no answer by the end of MaxWait")
 
 // queueErr returns the error for a caller that may not wait in the queue.
-func (l *Locker) queueErr(key string, err error) error {
+func (eng *engine) queueErr(key string, err error) error {
 	switch {
 	case errors.Is(err, localqueue.ErrBusy):
-		return l.busyErr(key)
+		return eng.busyErr(key)
 	case errors.Is(err, localqueue.ErrClosed):
 		return ErrClosed
 	default:
@@ -32,13 +32,13 @@ func (l *Locker) queueErr(key string, err error) error {
 // busyErr returns the error for a caller that gives up in the queue. It names the holder in
 // this process or, if there is none, contains what the store last answered to the caller
 // that asks it.
-func (l *Locker) busyErr(key string) error {
-	s := l.life.holder(key)
+func (eng *engine) busyErr(key string) error {
+	s := eng.leases.holder(key)
 	if s == nil {
-		return l.backendErr(key)
+		return eng.backendErr(key)
 	}
 	now := time.Now()
-	held := &HeldError{Local: true, Holder: l.cfg.Holder, Held: now.Sub(s.assigned.Since), Over: s.lingers(now)}
+	held := &HeldError{Local: true, Holder: eng.cfg.Holder, Held: now.Sub(s.assigned.Since), Over: s.lingers(now)}
 	if end, renewable := s.state.Until(); !renewable {
 		held.RetryAfter = max(end.Sub(now), 0)
 	}
@@ -46,15 +46,15 @@ func (l *Locker) busyErr(key string) error {
 }
 
 // markLocal marks a HeldError of the store as local if its holder belongs to this Locker.
-func (l *Locker) markLocal(key string, held *HeldError) *HeldError {
-	held.Local = held.Holder != "" && held.Holder == l.cfg.Holder && l.life.holder(key) != nil
+func (eng *engine) markLocal(key string, held *HeldError) *HeldError {
+	held.Local = held.Holder != "" && held.Holder == eng.cfg.Holder && eng.leases.holder(key) != nil
 	return held
 }
 
 // backendErr returns the error for a waiter that gives up while no holder in this process
 // has the key: what the store last answered to the caller that asks it.
-func (l *Locker) backendErr(key string) error {
-	age, err := l.queue.BackendErr(key, time.Now())
+func (eng *engine) backendErr(key string) error {
+	age, err := eng.queue.BackendErr(key, time.Now())
 	held := new(HeldError)
 	switch {
 	case err == nil:
@@ -78,7 +78,7 @@ func aged(e *HeldError, d time.Duration) *HeldError {
 	return &old
 }
 
-// ended returns the error for a wait that ctx ended, with that of the last attempt.
+// ended returns the error for a wait that ctx ended, with the error of the last attempt.
 func ended(ctx context.Context, last error) error {
 	end := ctx.Err()
 	if errors.Is(last, end) && !errors.Is(last, ErrNotAcquired) {
@@ -104,4 +104,16 @@ func cutShort(end, last error) error {
 		err = fmt.Errorf("%w: %w", err, unavailable(last))
 	}
 	return err
+}
+
+// spent returns the error for a wait that the budget ended. The last attempt failed with err.
+func spent(b *budget, err error) error {
+	switch {
+	case b.over(time.Now()):
+		return cutShort(fmt.Errorf("waited for MaxWait, %v", b.maxWait), err)
+	case errors.Is(err, ErrNotAcquired):
+		return err
+	default:
+		return unavailable(err)
+	}
 }

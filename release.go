@@ -24,8 +24,8 @@ const extendTimeout = 100 * time.Millisecond
 
 // release ends a lease. It hands the lease over to the next caller in this process, leaves it to
 // the readers that share it, or gives it back to the store.
-func (l *Locker) release(ctx context.Context, lease *Lease) error {
-	defer l.life.done(lease)
+func (eng *engine) release(ctx context.Context, lease *Lease) error {
+	defer eng.done(lease)
 	now := time.Now()
 	lost := lease.overAt(now)
 	lease.ended.Store(true)
@@ -34,59 +34,59 @@ func (l *Locker) release(ctx context.Context, lease *Lease) error {
 	var err error
 	switch {
 	case lease.state.Class().Shares():
-		lost, err = l.detach(ctx, lease, lost)
-	case keepFor(lease.keepUntil()) > 0 || lease.asked() || !l.handOver(lease.Key(), lease.state, now):
-		lost, err = l.giveBack(ctx, lease, lost)
+		lost, err = eng.detach(ctx, lease, lost)
+	case keepFor(lease.keepUntil()) > 0 || lease.asked() || !eng.handOver(lease.Key(), lease.state, now):
+		lost, err = eng.giveBack(ctx, lease, lost)
 	}
 	return lease.fail("release", join(lost, err))
 }
 
 // handOver passes the caller's admission and the lease on to the next waiter. It returns
 // false if it cannot; then the caller still has both.
-func (l *Locker) handOver(key string, st *leaseState, now time.Time) bool {
-	ok, pending := l.queue.HandOver(key, st, now)
+func (eng *engine) handOver(key string, st *leaseState, now time.Time) bool {
+	ok, pending := eng.queue.HandOver(key, st, now)
 	if !ok && pending != nil {
-		l.extend(st)
+		eng.extend(st)
 		<-pending // one round trip; to release and acquire the key would be two
-		ok, _ = l.queue.HandOver(key, st, time.Now())
+		ok, _ = eng.queue.HandOver(key, st, time.Now())
 	}
 	if ok {
-		l.extend(st)
+		eng.extend(st)
 	}
 	return ok
 }
 
 // extend asks the store in the background, once for each range of tokens, whether others
 // wait for the key. If not, the store issues another range.
-func (l *Locker) extend(st *leaseState) {
+func (eng *engine) extend(st *leaseState) {
 	done := st.RequestExtend()
 	if done == nil {
 		return
 	}
-	l.life.background(func() {
+	eng.life.background(func() {
 		defer close(done)
-		ctx, cancel := context.WithTimeout(l.releaser.bg, min(extendTimeout, st.TTL()))
+		ctx, cancel := context.WithTimeout(eng.releaser.bg, min(extendTimeout, st.TTL()))
 		defer cancel()
-		g, err := l.extender.Extend(ctx, st.LastGrant(), leasestate.Tokens(l.cfg.HandOverTime))
+		g, err := eng.extender.Extend(ctx, st.LastGrant(), leasestate.Tokens(eng.cfg.HandOverTime))
 		switch {
 		case err == nil:
 			st.Extend(g.Sent)
 			st.AddTokens(g)
-			l.watchdog.extended(st)
+			eng.watchdog.extended(st)
 		case errors.Is(err, ErrLost):
-			l.watchdog.remove(st)
+			eng.watchdog.remove(st)
 			_ = st.Lose(errTaken) // does nothing if it was released meanwhile
 		}
 	})
 }
 
 // detach ends the share of a reader. The last reader gives the lease back.
-func (l *Locker) detach(ctx context.Context, lease *Lease, lost error) (_, err error) {
+func (eng *engine) detach(ctx context.Context, lease *Lease, lost error) (_, err error) {
 	last, over := lease.state.Detach(lease)
 	if last {
-		return l.giveBack(ctx, lease, lost)
+		return eng.giveBack(ctx, lease, lost)
 	}
-	l.queue.Exit(lease.Key(), false)
+	eng.queue.Exit(lease.Key(), false)
 	if lost == nil {
 		lost = over // just now, and s was told
 	}
@@ -95,16 +95,16 @@ func (l *Locker) detach(ctx context.Context, lease *Lease, lost error) (_, err e
 
 // giveBack releases the lease in the store and ends the admission to the key. It
 // returns why the lease was lost, also if only the store knew, and what went wrong.
-func (l *Locker) giveBack(ctx context.Context, lease *Lease, lost error) (_, err error) {
-	defer l.queue.Exit(lease.Key(), false)
+func (eng *engine) giveBack(ctx context.Context, lease *Lease, lost error) (_, err error) {
+	defer eng.queue.Exit(lease.Key(), false)
 
 	// Unwatch first: a renewal that overtakes the release would keep the key.
-	l.watchdog.remove(lease.state)
+	eng.watchdog.remove(lease.state)
 	if over := lease.state.Release(); lost == nil && over != leasestate.ErrReleased { //nolint:errorlint // that very value
 		lost = over // just now, and s was told
 	}
 
-	switch err = l.forget(ctx, lease, lost); {
+	switch err = eng.forget(ctx, lease, lost); {
 	case err == nil:
 		return lost, nil
 	case !errors.Is(err, ErrLost):
@@ -119,46 +119,43 @@ func (l *Locker) giveBack(ctx context.Context, lease *Lease, lost error) (_, err
 
 // forward passes on what a caller of class c got that had given up: its admission, and
 // perhaps a lease.
-func (l *Locker) forward(key string, c compat.Class, st *leaseState) {
+func (eng *engine) forward(key string, c compat.Class, st *leaseState) {
 	if st != nil {
-		if !c.Shares() && l.handOver(key, st, time.Now()) {
+		if !c.Shares() && eng.handOver(key, st, time.Now()) {
 			return
 		}
-		l.discard(st)
+		eng.discard(st)
 	}
-	l.queue.Exit(key, st == nil && c.Sharing.Mode == Shared)
+	eng.queue.Exit(key, st == nil && c.Sharing.Mode == Shared)
 }
 
 // discard gives back a lease that was passed on to a caller and not assigned to it, unless
 // others share it.
-func (l *Locker) discard(st *leaseState) {
+func (eng *engine) discard(st *leaseState) {
 	if st.Class().Shares() {
 		if last, _ := st.Detach(nil); !last {
 			return
 		}
 	}
-	l.watchdog.remove(st)
+	eng.watchdog.remove(st)
 	_ = st.Release() // it has no holder
-	l.releaser.ReleaseInBackground(st.LastGrant())
+	eng.releaser.ReleaseInBackground(st.LastGrant())
 }
 
 // letGo releases the key of a lease that MaxHold has ended, although its function may go on:
 // in this process the key stays closed until that returns, in others it is free.
-func (l *Locker) letGo(st *leaseState) {
-	if l.life.begin() {
-		defer l.life.done(nil)
-		l.releaser.ReleaseInBackground(st.LastGrant())
+func (eng *engine) letGo(st *leaseState) {
+	if eng.life.begin() {
+		defer eng.life.done()
+		eng.releaser.ReleaseInBackground(st.LastGrant())
 	}
 }
 
 // kept returns since when functions run whose leases are over, by the key: for each key with
 // the prefix the oldest.
-func (l *Locker) kept(prefix string) map[string]time.Time {
-	l.life.mu.Lock()
-	leases := l.life.all()
-	l.life.mu.Unlock()
+func (eng *engine) kept(prefix string) map[string]time.Time {
 	since := make(map[string]time.Time)
-	for _, s := range leases {
+	for _, s := range eng.leases.all() {
 		if !s.acquired.Load() || !strings.HasPrefix(s.Key(), prefix) || !s.lingers(time.Now()) {
 			continue
 		}
@@ -173,11 +170,11 @@ func (l *Locker) kept(prefix string) map[string]time.Time {
 var errForced = fmt.Errorf("%w: ForceRelease has taken the key away", ErrLost)
 
 // taken returns a function that ends the leases of the key as of now.
-func (l *Locker) taken(key string) func() {
-	states := slices.DeleteFunc(l.watchdog.watched(), func(st *leaseState) bool { return st.Key() != key })
+func (eng *engine) taken(key string) func() {
+	states := slices.DeleteFunc(eng.watchdog.watched(), func(st *leaseState) bool { return st.Key() != key })
 	return func() {
 		for _, st := range states {
-			l.watchdog.remove(st)
+			eng.watchdog.remove(st)
 			_ = st.Lose(errForced)
 		}
 	}
@@ -185,33 +182,42 @@ func (l *Locker) taken(key string) func() {
 
 // forget has the store release the key of a lease, or keep it for what is left of MinHold. A
 // lease that was lost has no key to keep, unless it was lost because the Locker is closed.
-func (l *Locker) forget(ctx context.Context, lease *Lease, lost error) error {
+func (eng *engine) forget(ctx context.Context, lease *Lease, lost error) error {
 	until := lease.keepUntil()
 	if keepFor(until) == 0 || lost != nil && !errors.Is(lost, ErrClosed) {
-		return l.releaser.Release(ctx, lease.state.LastGrant())
+		return eng.releaser.Release(ctx, lease.state.LastGrant())
 	}
 	if pending := lease.state.ExtendRequested(); pending != nil {
 		<-pending // it extends the lease
 	}
-	return l.releaser.Keep(ctx, lease.state.LastGrant(), until)
+	return eng.releaser.Keep(ctx, lease.state.LastGrant(), until)
 }
 
 // releaseAll releases what is still held when Close has waited long enough.
-func (l *Locker) releaseAll() {
+func (eng *engine) releaseAll() {
 	var releases sync.WaitGroup
 	slots := make(chan struct{}, 64)
 	deadline := time.Now().Add(releaseTimeout)
-	for _, st := range l.watchdog.watched() {
+	for _, st := range eng.watchdog.watched() {
 		if time.Now().After(deadline) {
 			break // the store does not answer; the leases run out by themselves
 		}
-		l.watchdog.remove(st)
+		eng.watchdog.remove(st)
 		slots <- struct{}{}
 		releases.Go(func() {
 			lease, _ := st.Holder()
-			_ = l.releaser.Once(st.LastGrant(), lease.keepUntil()) // no caller is left to be told
+			_ = eng.releaser.Once(st.LastGrant(), lease.keepUntil()) // no caller is left to be told
 			<-slots
 		})
 	}
 	releases.Wait()
+}
+
+// done is called at the end of an acquisition that has begun, with the lease that came of it
+// or nil.
+func (eng *engine) done(lease *Lease) {
+	if lease != nil {
+		eng.leases.remove(lease)
+	}
+	eng.life.done()
 }

@@ -52,8 +52,7 @@ func (r *releaser) Release(ctx context.Context, g driver.Grant) error {
 }
 
 // ReleaseInBackground makes sure that nothing of the grant is left in the store: neither a
-// key whose release got no answer, or that was granted without an answer, nor a place in
-// the queue.
+// key nor a place in the queue. The release, or the grant, may have had no answer.
 func (r *releaser) ReleaseInBackground(g driver.Grant) {
 	now := time.Now()
 	r.doubts.add(&doubt{grant: g, end: now.Add(g.TTL), next: now})
@@ -132,7 +131,7 @@ func (r *releaser) releaseAt(until time.Time, g driver.Grant) {
 		if !r.life.begin() {
 			return // the Locker was closed, and the timer stopped with it
 		}
-		defer r.life.done(nil)
+		defer r.life.done()
 		r.ReleaseInBackground(g)
 	})
 }

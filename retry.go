@@ -1,8 +1,6 @@
 package distlock
 
 import (
-	"errors"
-	"fmt"
 	"math/rand/v2"
 	"time"
 )
@@ -98,17 +96,5 @@ func (b *budget) idle() (d time.Duration, limited, ok bool) {
 		return d, true, d > 0
 	default:
 		return 0, false, true
-	}
-}
-
-// spent returns the error for a wait that the budget ended. The last attempt failed with err.
-func (b *budget) spent(err error) error {
-	switch {
-	case b.over(time.Now()):
-		return cutShort(fmt.Errorf("waited for MaxWait, %v", b.maxWait), err)
-	case errors.Is(err, ErrNotAcquired):
-		return err
-	default:
-		return unavailable(err)
 	}
 }

@@ -18,16 +18,15 @@ type shapes struct {
 // shape is the number of parameters that a name had first.
 type shape struct {
 	parts int
-	by    *site // a list that one site gives may have any length; nil: told already
+	by    *keyBuilder // a list that one site gives may have any length; nil: told already
 }
 
-// note logs, once for each name, that a key of s has another number of parameters than keys
-// of another site with the name.
-func (n *shapes) note(s *site, parts int) {
-	name := s.opts.name()
+// note logs, once for each name, that a key of one builder has another number of parameters
+// than keys of another with the name.
+func (n *shapes) note(name string, by *keyBuilder, parts int) {
 	n.mu.Lock()
 	first, known := n.first[name]
-	differs := known && first.by != nil && first.by != s && first.parts != parts
+	differs := known && first.by != nil && first.by != by && first.parts != parts
 	switch {
 	case differs:
 		n.first[name] = shape{}
@@ -35,7 +34,7 @@ func (n *shapes) note(s *site, parts int) {
 		if n.first == nil {
 			n.first = map[string]shape{}
 		}
-		n.first[name] = shape{parts, s}
+		n.first[name] = shape{parts, by}
 	}
 	n.mu.Unlock()
 	if differs {

@@ -23,7 +23,7 @@ type Step struct {
 //   - Lost when Commit succeeds: Undo does not run, because the commit may have come in
 //     time.
 //
-// The error begins with that of Do or Commit. Joined behind it are, if the lease was
+// The error begins with the error of Do or Commit. Joined behind it are, if the lease was
 // lost, an [*Error] that wraps [ErrLost], with Op "commit" if Commit succeeded and
 // otherwise "step", and the error of Undo. If Do or Commit panics or calls
 // [runtime.Goexit], Undo runs and the panic goes on.
@@ -31,14 +31,14 @@ type Step struct {
 // Do and Commit get ctx, cancelled with a cause that wraps ErrLost when the lease is over;
 // Undo gets it without cancellation and deadline. It carries the lease unless it carries
 // another. Step does not check whether ctx has ended.
-func (s *Lease) Step(ctx context.Context, step Step) error {
+func (lease *Lease) Step(ctx context.Context, step Step) error {
 	if step.Do == nil {
-		return noFunction(s.Key())
+		return noFunction(lease.Key())
 	}
-	if err := s.over(); err != nil {
-		return s.fail("step", err)
+	if err := lease.over(); err != nil {
+		return lease.fail("step", err)
 	}
-	ctx, end := s.under(ctx)
+	ctx, end := lease.under(ctx)
 	defer end()
 
 	returned := false
@@ -48,23 +48,23 @@ func (s *Lease) Step(ctx context.Context, step Step) error {
 		}
 	}()
 	err := step.Do(ctx)
-	lost := s.over()
+	lost := lease.over()
 	if err == nil && lost == nil && step.Commit != nil {
 		err = step.Commit(ctx)
-		lost = s.over()
+		lost = lease.over()
 		if err == nil {
 			returned = true
-			return hasRun(s.fail("commit", lost))
+			return hasRun(lease.fail("commit", lost))
 		}
 	}
 	returned = true // Undo does not run twice, even if it panics
 	if err == nil && lost == nil {
 		return nil
 	}
-	if walk(err, s.isLoss) {
+	if walk(err, lease.isLoss) {
 		lost = nil // Do or Commit says so
 	}
-	return hasRun(err, s.fail("step", lost), step.undo(ctx))
+	return hasRun(err, lease.fail("step", lost), step.undo(ctx))
 }
 
 // undo runs Undo, even if ctx has ended.
@@ -80,12 +80,12 @@ func (step *Step) undo(ctx context.Context) error {
 
 // under returns ctx as the context of an operation under s: it ends with the lease, too, and
 // carries the lease unless it carries another.
-func (s *Lease) under(ctx context.Context) (_ context.Context, end func()) {
+func (lease *Lease) under(ctx context.Context) (_ context.Context, end func()) {
 	if _, ok := FromContext(ctx); !ok {
-		ctx = context.WithValue(ctx, leaseKey{}, s)
+		ctx = context.WithValue(ctx, leaseKey{}, lease)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	untie := context.AfterFunc(&s.ctx, func() { cancel(context.Cause(&s.ctx)) })
+	untie := context.AfterFunc(&lease.ctx, func() { cancel(context.Cause(&lease.ctx)) })
 	return ctx, func() {
 		untie()
 		cancel(nil)

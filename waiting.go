@@ -18,7 +18,7 @@ const (
 // waitReport calls the hook Waiting for one acquisition. It has a timer and no goroutine,
 // except during a call. A nil waitReport does nothing.
 type waitReport struct {
-	locker    *Locker
+	engine    *engine
 	ctx       context.Context //nolint:containedctx // of Start, for the hook
 	key       string
 	opts      Opts
@@ -31,23 +31,6 @@ type waitReport struct {
 	call   chan struct{} // of the hook: closed when it has returned
 	fired  bool          // due was called when the wait ended, and may not have returned
 	over   bool          // the wait has ended
-}
-
-// reportWait returns the report of an acquisition that may wait, or nil if no hook is
-// to be told.
-func (a *acquisition) reportWait() *waitReport {
-	l := a.locker
-	if !l.cfg.Hooks.waiting() || a.opts.RetryCount == 1 {
-		return nil
-	}
-	r, _ := l.reports.Get().(*waitReport)
-	if r == nil {
-		r = &waitReport{locker: l}
-		r.timer = time.AfterFunc(longestPause, r.due)
-	}
-	r.ctx, r.key, r.opts, r.begun, r.candidate = a.ctx, a.key, a.opts, a.begun, a.candidate
-	r.timer.Reset(firstReport - time.Since(a.begun))
-	return r
 }
 
 // queued says that the caller waits in the queue of this process from now on.
@@ -74,8 +57,8 @@ func (r *waitReport) end() {
 	case call != nil:
 		<-call
 	case !r.fired: // nobody else has it
-		*r = waitReport{locker: r.locker, timer: r.timer}
-		r.locker.reports.Put(r)
+		*r = waitReport{engine: r.engine, timer: r.timer}
+		r.engine.reports.Put(r)
 	}
 }
 
@@ -91,11 +74,11 @@ func (r *waitReport) due() {
 	r.mu.Unlock()
 	defer close(call)
 
-	l := r.locker
-	e := r.opts.event(Waiting, r.key)
+	l := r.engine
+	e := newEvent(Waiting, r.key, &r.opts)
 	e.Leader, e.Wait, e.Err = r.candidate, time.Since(r.begun), l.busyErr(r.key)
 	e.Place, e.Waiters = l.queue.Place(r.key, ticket)
-	if l.life.holder(r.key) == nil {
+	if l.leases.holder(r.key) == nil {
 		e.Waiters++ // the caller that asks the store
 	}
 	l.cfg.Hooks.Event(r.ctx, e)

@@ -61,48 +61,48 @@ func newWatchdog(ctx context.Context, b driver.Backend, h *Hooks) *watchdog {
 }
 
 // add begins to watch a new lease.
-func (w *watchdog) add(st *leaseState) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if !w.started {
-		w.started = true
-		w.done.Go(w.run)
+func (dog *watchdog) add(st *leaseState) {
+	dog.mu.Lock()
+	defer dog.mu.Unlock()
+	if !dog.started {
+		dog.started = true
+		dog.done.Go(dog.run)
 	}
 	first := st.FirstTTL()
-	st.watch = watch{renewAt: w.onGrid(st.Grant().Sent.Add(renewalPause(first)), first), listed: true}
-	w.insert(st)
+	st.watch = watch{renewAt: dog.onGrid(st.Grant().Sent.Add(renewalPause(first)), first), listed: true}
+	dog.insert(st)
 }
 
 // remove ends the watch over a lease. No renewal of it is sent any more, even if a batch
 // with it is in progress.
-func (w *watchdog) remove(st *leaseState) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+func (dog *watchdog) remove(st *leaseState) {
+	dog.mu.Lock()
+	defer dog.mu.Unlock()
 	if st.watch.listed {
-		heap.Remove(&w.schedule, st.watch.index)
+		heap.Remove(&dog.schedule, st.watch.index)
 		st.watch.listed = false
 	}
 }
 
 // extended is called after another request has extended st.
-func (w *watchdog) extended(st *leaseState) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.reschedule(st, time.Now().Add(renewalPause(st.TTL())))
+func (dog *watchdog) extended(st *leaseState) {
+	dog.mu.Lock()
+	defer dog.mu.Unlock()
+	dog.reschedule(st, time.Now().Add(renewalPause(st.TTL())))
 }
 
 // moved is called after the end of st has changed without a renewal.
-func (w *watchdog) moved(st *leaseState) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.move(st)
+func (dog *watchdog) moved(st *leaseState) {
+	dog.mu.Lock()
+	defer dog.mu.Unlock()
+	dog.move(st)
 }
 
 // watched returns the leases that are watched.
-func (w *watchdog) watched() []*leaseState {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return slices.Clone(w.schedule)
+func (dog *watchdog) watched() []*leaseState {
+	dog.mu.Lock()
+	defer dog.mu.Unlock()
+	return slices.Clone(dog.schedule)
 }
 
 // renewalPause returns a third of the lease, less up to a tenth of that: leases that began
@@ -114,77 +114,77 @@ func renewalPause(ttl time.Duration) time.Duration {
 
 // onGrid moves at back to a grid that divides a third of the lease by 64. Leases that are due
 // at the same point of the grid are renewed in one batch.
-func (w *watchdog) onGrid(at time.Time, ttl time.Duration) time.Duration {
-	return at.Sub(w.epoch).Truncate(max(ttl/3/64, 1))
+func (dog *watchdog) onGrid(at time.Time, ttl time.Duration) time.Duration {
+	return at.Sub(dog.epoch).Truncate(max(ttl/3/64, 1))
 }
 
 // retryPause returns when a renewal without an answer is tried again.
 func retryPause(ttl time.Duration) time.Duration { return renewalPause(ttl) / 4 }
 
 // reschedule sets the time of st's next renewal. The caller has the mutex.
-func (w *watchdog) reschedule(st *leaseState, renewAt time.Time) {
-	st.watch.renewAt = w.onGrid(renewAt, st.TTL())
-	w.move(st)
+func (dog *watchdog) reschedule(st *leaseState, renewAt time.Time) {
+	st.watch.renewAt = dog.onGrid(renewAt, st.TTL())
+	dog.move(st)
 }
 
 // move moves st to its new place in the schedule, if it is there. The caller has the mutex.
-func (w *watchdog) move(st *leaseState) {
+func (dog *watchdog) move(st *leaseState) {
 	if st.watch.listed {
-		heap.Remove(&w.schedule, st.watch.index)
-		w.insert(st)
+		heap.Remove(&dog.schedule, st.watch.index)
+		dog.insert(st)
 	}
 }
 
 // insert adds st to the schedule, by its next renewal or its end. The caller has the mutex.
-func (w *watchdog) insert(st *leaseState) {
+func (dog *watchdog) insert(st *leaseState) {
 	end, renewable := st.Until()
-	st.watch.at = end.Sub(w.epoch)
+	st.watch.at = end.Sub(dog.epoch)
 	if renewable && !st.watch.renewing {
 		st.watch.at = min(st.watch.at, st.watch.renewAt)
 	}
-	heap.Push(&w.schedule, st)
+	heap.Push(&dog.schedule, st)
 	if st.watch.renewing {
 		st.Due(time.Time{})
 	} else {
-		st.Due(w.epoch.Add(st.watch.renewAt))
+		st.Due(dog.epoch.Add(st.watch.renewAt))
 	}
-	if w.schedule[0] == st && (w.alarm == 0 || st.watch.at < w.alarm) {
-		w.notify()
+	if dog.schedule[0] == st && (dog.alarm == 0 || st.watch.at < dog.alarm) {
+		dog.notify()
 	}
 }
 
-func (w *watchdog) notify() {
+func (dog *watchdog) notify() {
 	select {
-	case w.wake <- struct{}{}:
+	case dog.wake <- struct{}{}:
 	default:
 	}
 }
 
-func (w *watchdog) run() {
+func (dog *watchdog) run() {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	last := w.now()
+	last := dog.now()
 	for {
-		now := w.now()
+		now := dog.now()
 		if clock.Jumped(last, now) {
-			w.recheck(now)
+			dog.recheck(now)
 		}
 		last = now
-		for _, st := range w.due(now) {
+		for _, st := range dog.due(now) {
 			_ = st.Expire(now)
 			if _, renewable := st.Until(); !renewable {
-				w.ended(st)
+				dog.ended(st)
 			}
 		}
-		if pause, ok := w.sleep(now); ok {
+		if pause, ok := dog.sleep(now); ok {
 			timer.Reset(pause)
 		} else {
 			timer.Stop()
 		}
 		select {
-		case <-w.ctx.Done():
+		case <-dog.ctx.Done():
 			return
-		case <-w.wake:
+		case <-dog.wake:
 		case <-timer.C:
 		}
 	}
@@ -192,8 +192,8 @@ func (w *watchdog) run() {
 
 // recheck ends the leases whose time has run out: after a jump of the wall clock, their
 // timers are late.
-func (w *watchdog) recheck(now time.Time) {
-	for _, st := range w.watched() {
+func (dog *watchdog) recheck(now time.Time) {
+	for _, st := range dog.watched() {
 		_ = st.Check(now) // ends it if its time has run out
 	}
 }
@@ -201,32 +201,32 @@ func (w *watchdog) recheck(now time.Time) {
 // sleep returns how long there is nothing to do, or false if the schedule is empty. When
 // the last lease is gone it keeps an alarm for a while, so that locks that come and go one
 // at a time do not wake the watchdog each time.
-func (w *watchdog) sleep(now time.Time) (time.Duration, bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	present := now.Sub(w.epoch)
+func (dog *watchdog) sleep(now time.Time) (time.Duration, bool) {
+	dog.mu.Lock()
+	defer dog.mu.Unlock()
+	present := now.Sub(dog.epoch)
 	switch {
-	case len(w.schedule) > 0:
-		w.alarm = min(w.schedule[0].watch.at, present+clockCheck)
-	case w.alarm == 0:
-		w.alarm = present + clockCheck
-	case w.alarm <= present: // a while has passed
-		w.alarm = 0
+	case len(dog.schedule) > 0:
+		dog.alarm = min(dog.schedule[0].watch.at, present+clockCheck)
+	case dog.alarm == 0:
+		dog.alarm = present + clockCheck
+	case dog.alarm <= present: // a while has passed
+		dog.alarm = 0
 		return 0, false
 	}
-	return w.alarm - present, true
+	return dog.alarm - present, true
 }
 
 // due takes the leases whose time has run out from the schedule and returns them, and sends
-// a renewal for those that are due.
-func (w *watchdog) due(now time.Time) (expired []*leaseState) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+// a renewal for each that is due.
+func (dog *watchdog) due(now time.Time) (expired []*leaseState) {
+	dog.mu.Lock()
+	defer dog.mu.Unlock()
 	var batch []*leaseState
-	present := now.Sub(w.epoch)
-	for len(w.schedule) > 0 && w.schedule[0].watch.at <= present {
-		st := w.schedule[0]
-		heap.Pop(&w.schedule)
+	present := now.Sub(dog.epoch)
+	for len(dog.schedule) > 0 && dog.schedule[0].watch.at <= present {
+		st := dog.schedule[0]
+		heap.Pop(&dog.schedule)
 		end, renewable := st.Until()
 		switch {
 		case !end.After(now):
@@ -238,17 +238,17 @@ func (w *watchdog) due(now time.Time) (expired []*leaseState) {
 			st.watch.renewing = true
 			batch = append(batch, st)
 		}
-		w.insert(st)
+		dog.insert(st)
 	}
 	if batch != nil {
-		w.done.Go(func() { w.renew(batch) })
+		dog.done.Go(func() { dog.renew(batch) })
 	}
 	return expired
 }
 
 // renew sends one batch and handles each result when it comes. If a result does not come,
 // the renewal is tried again until the lease has run out.
-func (w *watchdog) renew(batch []*leaseState) {
+func (dog *watchdog) renew(batch []*leaseState) {
 	grants := make([]driver.Grant, len(batch))
 	timeout := batch[0].TTL()
 	for i, st := range batch {
@@ -256,7 +256,7 @@ func (w *watchdog) renew(batch []*leaseState) {
 		timeout = min(timeout, st.TTL())
 	}
 	sent := time.Now()
-	ctx, cancel := context.WithTimeout(w.ctx, timeout/3)
+	ctx, cancel := context.WithTimeout(dog.ctx, timeout/3)
 	defer cancel()
 	var mu sync.Mutex // of reported
 	reported := make([]bool, len(batch))
@@ -266,39 +266,39 @@ func (w *watchdog) renew(batch []*leaseState) {
 		reported[i] = true
 		mu.Unlock()
 		if first {
-			w.renewed(batch[i], sent, r)
+			dog.renewed(batch[i], sent, r)
 		}
 	}
-	w.backend.Renew(ctx, grants, report)
+	dog.backend.Renew(ctx, grants, report)
 	for i := range batch {
 		report(i, driver.RenewResult{})
 	}
 }
 
 // renewed handles the result of a renewal that was sent then.
-func (w *watchdog) renewed(st *leaseState, sent time.Time, r driver.RenewResult) {
+func (dog *watchdog) renewed(st *leaseState, sent time.Time, r driver.RenewResult) {
 	now := time.Now()
 	failed := false
-	w.mu.Lock()
+	dog.mu.Lock()
 	st.watch.renewing = false
 	switch r.Status {
 	case driver.Renewed:
 		st.Extend(sent)
-		w.reschedule(st, now.Add(renewalPause(st.TTL())))
+		dog.reschedule(st, now.Add(renewalPause(st.TTL())))
 	case driver.Lost:
 	default:
-		if st.watch.listed && w.ctx.Err() == nil { // otherwise it is not to be renewed any more
+		if st.watch.listed && dog.ctx.Err() == nil { // otherwise it is not to be renewed any more
 			failed = true
 			st.NotRenewed(sent, r.Err)
 		}
-		w.reschedule(st, now.Add(retryPause(st.TTL())))
+		dog.reschedule(st, now.Add(retryPause(st.TTL())))
 	}
-	w.mu.Unlock()
+	dog.mu.Unlock()
 	switch {
 	case r.Status == driver.Lost:
-		w.remove(st)
+		dog.remove(st)
 		_ = st.Lose(taken(r.Err))
-	case w.tell && (failed || r.Status == driver.Renewed):
+	case dog.tell && (failed || r.Status == driver.Renewed):
 		holders, left := st.Holders(time.Now())
 		for _, s := range holders {
 			s.renewed(failed, r.Err, left)

@@ -38,8 +38,15 @@ func TestWatchdogKeepsAShortLeaseForAnHour(t *testing.T) {
 	})
 }
 
+// MaxHold counts from the request, as the lease does: the answer takes a while.
 func TestMaxHoldEndsTheLease(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		s.After(func(_ context.Context, c *testkit.Call) error {
+			if c.Op == testkit.Enqueue {
+				time.Sleep(time.Second / 2)
+			}
+			return nil
+		})
 		start := time.Now()
 		err := l.Do(t.Context(), "k", distlock.Opts{KeyTimeout: time.Second, MaxHold: time.Minute}, func(ctx context.Context) error {
 			lease, _ := distlock.FromContext(ctx)
@@ -99,6 +106,26 @@ func TestMaxHoldOfAFunctionThatHangs(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Of several functions that hang with permits of one key, the oldest is told.
+func TestKeptSinceTheOldest(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, _ *testkit.Store) {
+		start := time.Now()
+		var all []*distlock.Lease
+		for range 3 {
+			all = append(all, testkit.MustAcquire(t, l, "k", distlock.Opts{Permits: 3, MaxHold: time.Minute}))
+			time.Sleep(time.Second)
+		}
+		time.Sleep(time.Hour)
+		infos, err := admin.Inspect(t.Context(), l, "k", 1)
+		if wantIs(t, err); len(infos) != 1 || !infos[0].KeptSince.Equal(start) {
+			t.Errorf("%+v, want since %v", infos, start)
+		}
+		for _, held := range all {
+			wantIs(t, held.Release(t.Context()), distlock.ErrLost)
+		}
+	})
 }
 
 // Promise P2: without a reply the lease is not cancelled before its deadline, and is

@@ -97,6 +97,24 @@ func TestForceRelease(t *testing.T) {
 	})
 }
 
+// Who gets the key of this process while a forced release is on its way back is not told of it.
+func TestForceReleaseAndALaterHolder(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
+		var later *distlock.Lease
+		s.After(func(_ context.Context, c *testkit.Call) error {
+			if c.Op == testkit.Force {
+				_ = held.Release(t.Context())
+				later = testkit.MustAcquire(t, l, "k", distlock.Opts{})
+			}
+			return nil
+		})
+		wantIs(t, testkit.ErrorOf(admin.ForceRelease(t.Context(), l, "k")))
+		wantIs(t, later.Check())
+		wantIs(t, later.Release(t.Context()))
+	})
+}
+
 func TestInspectErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		broken := testkit.NewStore()

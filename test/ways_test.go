@@ -70,7 +70,7 @@ func TestOptionsAreRefused(t *testing.T) {
 		"KeyTimeout is 2m0s" + short + "30s":                                    {minute, distlock.Opts{KeyTimeout: 2 * time.Minute}},
 		"MinHold is 10m0s" + short + "30s":                                      {minute, distlock.Opts{MinHold: 10 * time.Minute}},
 		"KeyTimeout is 10s" + short + "2s":                                      {driver.Features{MaxTTL: 2 * time.Second}, distlock.Opts{}}, // the default
-		"KeyTimeout is 10s, but the backend *testkit.Store needs at least 1m0s": {driver.Features{MinTTL: time.Minute}, distlock.Opts{}},
+		"KeyTimeout is 10s, but the backend *testkit.Store needs at least 1m0s": {driver.Features{MinTTL: time.Minute, MaxTTL: time.Minute}, distlock.Opts{}},
 		"ParamLock" + given:                                                     {minute, distlock.Opts{ParamLock: true}},
 		"Params" + given:                                                        {minute, distlock.Opts{Params: distlock.By(func(o order) any { return o.ID })}},
 		"Hasher" + given:                                                        {minute, distlock.Opts{Hasher: distlock.Keyed(make([]byte, 16))}},

@@ -4,9 +4,9 @@ package mutant
 // key is free, and of how both backends on Redis send commands.
 var quorum = []mutant{
 	inDriver("permits-of-the-holders", "P1", "a semaphore counts by the permits of its holders, and not by those of the request", "TestAdmits",
-		edit{"driver/sharing.go", "return n < o.Permits", "return n < s.Permits"}),
+		edit{"driver/driver.go", "return n < o.Permits", "return n < s.Permits"}),
 	inDriver("reader-beside-writer", "P1", "a reader gets a key that a writer holds", "TestAdmits",
-		edit{"driver/sharing.go", "return s.Mode == Shared && o.Mode == Shared", "return o.Mode == Shared"}),
+		edit{"driver/driver.go", "return s.Mode == Shared && o.Mode == Shared", "return o.Mode == Shared"}),
 	inRedlock("quorum-of-one", "P1", "one node is enough for a lock", "TestVirtualHalfTaken",
 		edit{"backend/redlock/attempt.go", "case votes >= a.b.quorum:", "case votes >= 1:"}),
 	inRedlock("release-of-another-on-a-node", "P6", "a release on a node does not check the owner", "TestConformanceVirtual/tokens/release/others",

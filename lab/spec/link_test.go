@@ -90,12 +90,15 @@ func (l *link) sever() {
 // Features implements [driver.Backend].
 func (l *link) Features() driver.Features { return driver.Features{} }
 
-// Acquire implements [driver.Queuer]. The attempts that the history makes in one wait are one
+// Enqueue implements [driver.Queuer]. The attempts that the history makes in one wait are one
 // call.
-func (l *link) Acquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
+func (l *link) Enqueue(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	a := l.pass(ctx.Done(), &call{kind: "try", request: r})
 	return a.grant, errors.Join(a.err, ctx.Err())
 }
+
+// Turn implements [driver.Waker]. The history knows when an attempt succeeds.
+func (*link) Turn(context.Context, driver.Request) <-chan driver.Grant { return nil }
 
 // Renew implements [driver.Backend].
 func (l *link) Renew(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/distlock-go/distlock/backend/memlock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
 // store is the machine of the store of one history.
@@ -35,7 +36,7 @@ func (s *store) deliver(c *call) (a answer) {
 		case "try":
 			if a.grant, a.err = s.mem.TryAcquire(s.until, c.request); a.err != nil {
 				r := c.request
-				r.TTL, r.Backoff = claim, nil
+				r.TTL = claim
 				go s.wait(r)
 			}
 		case "renew":
@@ -51,7 +52,7 @@ func (s *store) deliver(c *call) (a answer) {
 
 // wait takes a place in the queue of the store, which may grant the key by a message.
 func (s *store) wait(r driver.Request) {
-	if g, err := s.mem.Acquire(s.until, r); err == nil {
+	if g, err := testkit.Await(s.until, s.mem, r, testkit.Looks{}); err == nil {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.granted[r.Owner] = g

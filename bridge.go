@@ -1,0 +1,35 @@
+package distlock
+
+import (
+	"time"
+
+	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/bridge"
+)
+
+// What packages wiring and admin need of this package.
+func init() {
+	bridge.Site = func(locker *Locker, name string, opts Opts) any { return newSite(locker, name, opts) }
+	bridge.RefusedOptions = refusedOptions
+	bridge.Key = func(opts Opts, params any) (string, error) {
+		keys, err := newKeyBuilder(opts)
+		if err != nil {
+			return "", err
+		}
+		return keys.Key(params)
+	}
+	bridge.CheckKey = checkKey
+	bridge.Finish = (*Lease).finish
+	bridge.Unavailable = unavailable
+	bridge.Operate = func(locker *Locker, f func(driver.Backend) error) error {
+		if !locker.life.begin() {
+			return ErrClosed
+		}
+		defer locker.life.done()
+		return f(locker.backend)
+	}
+	bridge.Waiting = func(locker *Locker, key string) int { return locker.queue.Waiting(key) }
+	bridge.Owner = func(lease *Lease) string { return lease.state.Grant().Owner }
+	bridge.Kept = func(locker *Locker, prefix string) map[string]time.Time { return locker.kept(prefix) }
+	bridge.Taken = func(locker *Locker, key string) func() { return locker.taken(key) }
+}

@@ -1,0 +1,110 @@
+package distlock
+
+import (
+	"hash/maphash"
+	"sync"
+)
+
+// buckets is the number of lists of leases. All leases of a key are in one list, so that
+// a waiter that gives up can be told how long the holder has had the key. These are
+// lists, not a map of keys, because every acquisition adds and removes a lease, and few
+// callers search.
+const buckets = 1024
+
+// listNode is a lease's place in a leaseList.
+type listNode struct {
+	prev, next *Lease
+	bucket     uint16
+	listed     bool
+}
+
+// leaseList has the leases of a Locker whose contexts can be cancelled.
+type leaseList struct {
+	seed maphash.Seed
+
+	mu     sync.Mutex
+	first  [buckets]*Lease
+	closed bool
+}
+
+func (l *leaseList) init() { l.seed = maphash.MakeSeed() }
+
+// bucket returns the number of the list with the leases of a key.
+func (l *leaseList) bucket(key string) uint16 {
+	return uint16(maphash.String(l.seed, key) % buckets)
+}
+
+// add adds a lease, which is for the key, unless the list is closed.
+func (l *leaseList) add(lease *Lease, key string) bool {
+	b := l.bucket(key)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return false
+	}
+	first := l.first[b]
+	lease.node = listNode{next: first, bucket: b, listed: true}
+	if first != nil {
+		first.node.prev = lease
+	}
+	l.first[b] = lease
+	return true
+}
+
+// holder returns the lease that has the key, or nil if no lease here has it. If there
+// are several, it returns the oldest. A lease that is being released counts only if
+// there is no other.
+func (l *leaseList) holder(key string) *Lease {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var found *Lease
+	for s := l.first[l.bucket(key)]; s != nil; s = s.node.next {
+		switch {
+		case !s.acquired.Load() || s.Key() != key:
+		case found == nil || found.ended.Load():
+			found = s
+		case !s.ended.Load() && s.assigned.Since.Before(found.assigned.Since):
+			found = s
+		}
+	}
+	return found
+}
+
+// remove removes the lease if it is there.
+func (l *leaseList) remove(lease *Lease) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	m := lease.node
+	if !m.listed {
+		return
+	}
+	if m.prev == nil {
+		l.first[m.bucket] = m.next
+	} else {
+		m.prev.node.next = m.next
+	}
+	if m.next != nil {
+		m.next.node.prev = m.prev
+	}
+	lease.node = listNode{}
+}
+
+// all returns the leases.
+func (l *leaseList) all() (leases []*Lease) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, s := range &l.first {
+		for ; s != nil; s = s.node.next {
+			leases = append(leases, s)
+		}
+	}
+	return leases
+}
+
+// close makes the list accept no more leases, and returns its leases.
+func (l *leaseList) close() []*Lease {
+	l.mu.Lock()
+	l.closed = true
+	l.mu.Unlock()
+	return l.all()
+}
