@@ -18,7 +18,7 @@ type call struct {
 
 var renewal = call{"Renew", needsNothing, false, true, func(p *process, ctx context.Context, g driver.Grant) (driver.Grant, error) {
 	g.Sent = time.Now()
-	return g, renew(p, ctx, g)
+	return g, renew(ctx, p, g)
 }}
 
 var calls = []call{

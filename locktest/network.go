@@ -69,6 +69,7 @@ func (n *Network) Listen(t testing.TB, addr string) string {
 	if err != nil {
 		t.Fatalf("a proxy in front of %s: %v", addr, err)
 	}
+	ctx := context.WithoutCancel(t.Context())
 	var open sync.WaitGroup
 	open.Go(func() {
 		for {
@@ -76,7 +77,7 @@ func (n *Network) Listen(t testing.TB, addr string) string {
 			if err != nil {
 				return
 			}
-			open.Go(func() { n.forward(client, addr) })
+			open.Go(func() { n.forward(ctx, client, addr) })
 		}
 	})
 	t.Cleanup(func() {
@@ -88,8 +89,8 @@ func (n *Network) Listen(t testing.TB, addr string) string {
 }
 
 // forward connects a client to the server until one of them closes its connection.
-func (n *Network) forward(client net.Conn, addr string) {
-	server, err := n.DialContext(context.Background(), "tcp", addr)
+func (n *Network) forward(ctx context.Context, client net.Conn, addr string) {
+	server, err := n.DialContext(ctx, "tcp", addr)
 	if err != nil {
 		_ = client.Close()
 		return

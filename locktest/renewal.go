@@ -110,7 +110,7 @@ var renewalCases = []testCase{
 			g := p.try(p.request(p.key(), long))
 			long := g
 			long.TTL = r.TTL
-			if got := renewUnder(p, p.Context(), []driver.Grant{long}, nil)[0]; got.Status != driver.Unknown || !refusesTTL(got.Err) {
+			if got := renewUnder(p.Context(), p, []driver.Grant{long}, nil)[0]; got.Status != driver.Unknown || !refusesTTL(got.Err) {
 				p.Errorf("Renew for %v: %v, %v", long.TTL, got.Status, got.Err)
 			}
 			mustStillHold(p, g)
@@ -186,7 +186,7 @@ var renewalCases = []testCase{
 			}
 			for _, timeout := range []time.Duration{0, time.Microsecond, long} {
 				ctx, cancel := context.WithTimeout(p.Context(), timeout)
-				results := renewUnder(p, ctx, grants, cancel) // at the first report
+				results := renewUnder(ctx, p, grants, cancel) // at the first report
 				cancel()
 				for i, r := range results {
 					if r.Status == driver.Lost {

@@ -35,7 +35,7 @@ func mustReport(p *process, results []driver.RenewResult, want ...driver.RenewSt
 // renewUnder calls Renew under ctx and returns the results in the order of the grants. Each
 // grant must be reported once, before Renew returns. It calls also, if it is not nil, at each
 // report. It may run on any goroutine.
-func renewUnder(p *process, ctx context.Context, grants []driver.Grant, also func()) []driver.RenewResult {
+func renewUnder(ctx context.Context, p *process, grants []driver.Grant, also func()) []driver.RenewResult {
 	p.Helper()
 	var mu sync.Mutex
 	returned := false
@@ -72,9 +72,9 @@ func renewUnder(p *process, ctx context.Context, grants []driver.Grant, also fun
 }
 
 // renew renews one grant. The error wraps ErrLost if it is lost.
-func renew(p *process, ctx context.Context, g driver.Grant) error {
+func renew(ctx context.Context, p *process, g driver.Grant) error {
 	p.Helper()
-	result := renewUnder(p, ctx, []driver.Grant{g}, nil)[0]
+	result := renewUnder(ctx, p, []driver.Grant{g}, nil)[0]
 	if result.Status == driver.Lost {
 		return driver.ErrLost
 	}
@@ -84,7 +84,7 @@ func renew(p *process, ctx context.Context, g driver.Grant) error {
 // mustKeep checks that the owner of g has the key.
 func mustKeep(p *process, g driver.Grant) {
 	p.Helper()
-	err := p.insist("Renew", func() error { return renew(p, p.Context(), g) })
+	err := p.insist("Renew", func() error { return renew(p.Context(), p, g) })
 	if err != nil {
 		p.Errorf("the holder has lost the key: %v", err)
 	}
@@ -94,7 +94,7 @@ func mustKeep(p *process, g driver.Grant) {
 // renewAll renews several grants. Each outcome must be known.
 func renewAll(p *process, grants ...driver.Grant) []driver.RenewResult {
 	p.Helper()
-	results := renewUnder(p, p.Context(), grants, nil)
+	results := renewUnder(p.Context(), p, grants, nil)
 	for i, r := range results {
 		if r.Status == driver.Unknown || r.Err != nil {
 			p.Fatalf("Renew, grant %d of %d: %v, %v", i, len(results), r.Status, r.Err)

@@ -50,7 +50,7 @@ func Through(c redis.UniversalClient, n *locktest.Network) redis.UniversalClient
 	switch c := c.(type) {
 	case *redis.Client:
 		o := *c.Options()
-		o.Dialer = n.To(o.Dialer)
+		o.Dialer, o.PushNotificationProcessor = n.To(o.Dialer), nil // which belongs to one client
 		return redis.NewClient(&o)
 	case *redis.ClusterClient:
 		o := *c.Options()

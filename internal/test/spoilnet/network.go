@@ -21,6 +21,7 @@ type Match func(written []byte) bool
 // Fault is what happens to a connection from one write on.
 type Fault int
 
+// The faults.
 const (
 	Hold   Fault = iota // writes are delayed until Deliver
 	Repeat              // the same, and reads fail: the client may repeat what still arrives
