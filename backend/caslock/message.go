@@ -92,7 +92,7 @@ func (b *backend) pass(ctx context.Context, key, from string, r *record) {
 	var line []lease
 	var places int
 	stays := false
-	for n := 2; n <= glance && places+1 >= len(line); n *= 8 { // one writer is all, as a rule
+	for n := 2; n <= glance && places >= len(line); n *= 8 { // one writer is all, as a rule
 		found, all, err := b.line.places(ctx, key, n)
 		if err != nil {
 			return
