@@ -185,7 +185,7 @@ generate-check: generate ## Fail if the generated code is not up to date
 tidy: ## Make each go.mod and go.sum tidy
 	for mod in . backend/casstores backend/etcdlock backend/sqllock backend/zklock otellock promlock examples examples/electorlock; do go -C "$$mod" mod tidy; done
 	go -C lab mod tidy -e
-	lib=github.com/distlock-go/distlock; parts="$$lib $$lib/backend/etcdlock $$lib/backend/sqllock $$lib/backend/zklock"; \
+	lib=github.com/distlock-go/distlock; parts="$$lib $$lib/backend/casstores $$lib/backend/etcdlock $$lib/backend/sqllock $$lib/backend/zklock"; \
 		trap 'for mod in cmd gen; do for part in $$parts; do go -C $$mod mod edit -dropreplace "$$part"; done; done' EXIT; \
 		for mod in cmd gen; do for part in $$parts; do go -C $$mod mod edit -replace "$$part=..$${part#"$$lib"}"; done && go -C $$mod mod tidy; done
 

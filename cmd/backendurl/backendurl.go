@@ -14,8 +14,9 @@ const Shared = "redis://[user:password@]host:port/db (rediss://… for TLS; ?rec
 	"zk://[user:password@]host:port,host:port/chroot, " +
 	"postgres://[user:password@]host:port/db, " +
 	"mysql://[user:password@]host:port/db, " +
-	"sqlite:path, or " +
-	"etcd://[user:password@]host:port,host:port/prefix"
+	"sqlite:path, " +
+	"etcd://[user:password@]host:port,host:port/prefix, or " +
+	"nats://[user:password@]host:port,host:port/bucket"
 
 // Usage describes all values of a -backend flag, for its help text.
 const Usage = "where the locks are: embedded (inside this process), " + Shared

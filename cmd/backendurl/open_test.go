@@ -214,6 +214,7 @@ func TestBadURL(t *testing.T) {
 		{"sqlite:x\x00", "zero byte"},
 		{"sqlite:/var/lib/", `"/var/lib/" is a folder`},
 		{"etcd://http://h:1", "two slashes"},
+		{"nats://h:1/a.b", "more than letters"},
 		{"etcd://h:1/a?colour=red", `unexpected parameter "colour"`},
 	} {
 		b, err := backendurl.Open(t.Context(), c.rawURL)
@@ -246,6 +247,8 @@ func TestUnreachable(t *testing.T) {
 		{"MySQL is silent", "mysql", mute, "no answer"},
 		{"etcd refuses", "etcd", dead, "no answer of " + dead},
 		{"etcd is silent", "etcd", mute, "no answer of " + mute},
+		{"NATS refuses", "nats", dead, "no answer of " + dead},
+		{"NATS is silent", "nats", mute, "no answer of " + mute},
 		{"both", "zk", mute + "," + dead, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -271,7 +274,7 @@ func TestUnreachable(t *testing.T) {
 
 func TestCancelled(t *testing.T) {
 	mute := child.SilentAddr(t)
-	for _, scheme := range []string{"redis://", "zk://", "etcd://", "etcd://user:pw@", "postgres://user:pw@", "mysql://user:pw@"} {
+	for _, scheme := range []string{"redis://", "zk://", "etcd://", "etcd://user:pw@", "nats://", "postgres://user:pw@", "mysql://user:pw@"} {
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(20*time.Millisecond, cancel)
 		if _, err := backendurl.Open(ctx, scheme+mute+"/0"); !errors.Is(err, context.Canceled) {

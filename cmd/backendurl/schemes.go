@@ -28,6 +28,7 @@ var schemes = []scheme{
 	{"mysql://", "[user:password@]host:port/db", "3306", mysqlRules, connectMySQL},
 	{"sqlite:", "path", "", rules{file: true}, connectSQLite},
 	{"etcd://", "[user:password@]host:port,host:port/prefix", "2379", etcdRules, connectEtcd},
+	{"nats://", "[user:password@]host:port,host:port/bucket", "4222", natsRules, connectNATS},
 }
 
 // The client of Redis checks the parameters, and a password needs no user.
@@ -37,6 +38,7 @@ var (
 	postgresRules = rules{user: true, database: true, parameters: postgresParameters}
 	mysqlRules    = rules{oneHost: true, user: true, database: true, parameters: []string{tlsParameter}}
 	etcdRules     = rules{user: true, password: true, parameters: []string{tlsParameter}}
+	natsRules     = etcdRules
 )
 
 // parse returns the scheme of rawURL, and its parts.

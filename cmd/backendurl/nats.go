@@ -1,0 +1,53 @@
+package backendurl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/distlock-go/distlock/backend/casstores/natslock"
+	"github.com/distlock-go/distlock/driver"
+)
+
+// connectNATS makes a client that connects in the background.
+func connectNATS(_ context.Context, u *hostURL) (*Backend, error) {
+	bucket := strings.Trim(u.path, "/")
+	if strings.ContainsFunc(bucket, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-' && r != '_'
+	}) {
+		return nil, invalid(errors.New("the name of the bucket has more than letters, digits, - and _"))
+	}
+	var servers []string
+	for _, s := range u.servers {
+		servers = append(servers, "nats://"+s)
+	}
+	opts := []nats.Option{nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1), nats.ReconnectWait(retryPause), nats.Timeout(reachTimeout / 2)}
+	if u.user != nil {
+		opts = append(opts, nats.UserInfo(u.user.Username(), u.password()))
+	}
+	if u.tls != nil {
+		opts = append(opts, nats.Secure(u.tls))
+	}
+	nc, err := nats.Connect(strings.Join(servers, ","), opts...)
+	if err != nil {
+		return nil, err
+	}
+	b := natslock.New(nc, natslock.Config{Bucket: bucket})
+	reach := func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, reachTimeout)
+		defer cancel()
+		err := b.(driver.Pinger).Ping(ctx)
+		if err == nil || nc.IsConnected() {
+			return err
+		}
+		if last := nc.LastError(); last != nil { // why there is no connection
+			err = last
+		}
+		return fmt.Errorf("no answer of %s within %v: %w", strings.Join(u.servers, ","), reachTimeout, err)
+	}
+	end := func() error { nc.Close(); return nil }
+	return &Backend{Backend: b, Client: nc, reach: reach, end: end}, nil
+}
