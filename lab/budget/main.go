@@ -1,6 +1,7 @@
-// Command budget prints how large the project is, by area, and what each area may have. It
-// fails if one has more. A change that needs more raises the limit in the table, with its
-// reason in the commit. Generated code is not counted.
+// Command budget prints how large the project is, by area, what each area may have, and what
+// it should have. It fails if one has more than it may. A change that needs more raises the
+// limit in the table, with its reason in the commit; one that needs less lowers it towards the
+// goal. Generated code is not counted.
 package main
 
 import (
@@ -50,23 +51,26 @@ func main() {
 func (s size) write(w io.Writer) bool {
 	within := true
 	for _, row := range []struct {
-		area       string
-		has, limit int
+		area             string
+		has, limit, goal int
 	}{
-		{"product, lines of Go without tests", s.product, 34_000},
-		{"around it: suite, kits, examples, lab", s.around, 13_500},
-		{"tests, lines of Go", s.tests, 60_000},
-		{"pages, words without Chinese", s.words, 40_000},
-		{"entries of the root", s.entries, 70},
-		{"exported names of distlock", s.root.names, 140},
-		{"exported names of driver", s.driver.names, 100},
-		{"functions of distlock with 5 or more parameters, per 1,000", 1000 * s.root.long / max(1, s.root.functions), 10},
+		{"product, lines of Go without tests", s.product, 40_100, 34_000},
+		{"around it: suite, kits, examples, lab", s.around, 16_700, 13_500},
+		{"tests, lines of Go", s.tests, 68_000, 60_000},
+		{"pages, words without Chinese", s.words, 40_000, 40_000},
+		{"entries of the root", s.entries, 80, 70},
+		{"exported names of distlock", s.root.names, 140, 140},
+		{"exported names of driver", s.driver.names, 108, 100},
+		{"functions of distlock with 5 or more parameters, per 1,000", 1000 * s.root.long / max(1, s.root.functions), 10, 10},
 	} {
-		over := ""
-		if row.has > row.limit {
-			over, within = "  over", false
+		note := ""
+		switch {
+		case row.has > row.limit:
+			note, within = "  over", false
+		case row.limit > row.goal:
+			note = fmt.Sprintf("  goal %d", row.goal)
 		}
-		_, _ = fmt.Fprintf(w, "%-60s %6d of %6d%s\n", row.area, row.has, row.limit, over)
+		_, _ = fmt.Fprintf(w, "%-60s %6d of %6d%s\n", row.area, row.has, row.limit, note)
 	}
 	return within
 }
