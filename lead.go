@@ -23,8 +23,9 @@ import (
 //
 // If the store fails, the queue in the process is full, or RetryCount or MaxWait ends the
 // wait, Lead tries again after one to two times RetryInterval. It returns an error that another
-// attempt cannot mend: refused options or key, [ErrNoFencing], [ErrUpgrade], [ErrReentry], [ErrClosed],
-// the error of ctx with its cause, or ErrLost below a function whose lease of the key is over.
+// attempt cannot mend: refused options or key, [ErrNoFencing], [ErrUpgrade],
+// [ErrReentry], [ErrClosed], the error of ctx with its cause, or ErrLost below a function
+// whose lease of the key is over.
 func (locker *Locker) Lead(ctx context.Context, key string, opts Opts, fn func(ctx context.Context) error) error {
 	if fn == nil {
 		return locker.refuse(ctx, opts.Prefix+key, &opts, noFunction(opts.Prefix+key))

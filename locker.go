@@ -23,7 +23,7 @@ func New(b driver.Backend, cfg Config) *Locker {
 		panic("distlock: New: nil Backend")
 	}
 	l := new(Locker)
-	l.engine.init(b, cfg.withDefaults())
+	l.init(b, cfg.withDefaults())
 	return l
 }
 
@@ -144,4 +144,4 @@ func (locker *Locker) TryAcquire(ctx context.Context, key string, opts Opts) (*L
 // if it is an [io.Closer]. Without held leases it takes at most half a second, to clean up
 // after earlier failures. Keys that [Opts].MinHold keeps stay in the store. Stop
 // servers first, so no request is cut short. Only the first call does anything.
-func (locker *Locker) Close() error { return locker.engine.close() }
+func (locker *Locker) Close() error { return locker.close() }

@@ -90,8 +90,8 @@ func (f *fixture) asking(key string, s driver.Sharing) driver.Request {
 	return r
 }
 
-// Context returns the context of the part of the case. Unlike [testing.T.Context] it has a deadline,
-// so that a call that hangs fails.
+// Context returns the context of the part of the case. Unlike [testing.T.Context] it has
+// a deadline, so that a call that hangs fails.
 func (f *fixture) Context() context.Context { return f.ctx }
 
 // key returns a key that no other case uses.

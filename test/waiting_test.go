@@ -126,7 +126,7 @@ func TestWaitingInTheQueueOfTheStore(t *testing.T) {
 func TestWaitingWithoutAQueue(t *testing.T) {
 	for _, abilities := range []testkit.Ability{0, testkit.Waking} {
 		view := func(s *testkit.Store) driver.Backend { return s.Only(abilities) }
-		waiting(t, view, func(t *testing.T, here *distlock.Locker, held *distlock.Lease, s *testkit.Store, w *waits) {
+		waiting(t, view, func(t *testing.T, here *distlock.Locker, held *distlock.Lease, _ *testkit.Store, w *waits) {
 			got := testkit.InBackground(t, here, distlock.Opts{RetryInterval: time.Minute})
 			time.Sleep(5 * time.Second)
 			wantWaits(t, w.take(), "1s: held by there/2 for 11s, 59m49s left", "2s: held by there/2 for 12s, 59m48s left",
@@ -140,7 +140,7 @@ func TestWaitingWithoutAQueue(t *testing.T) {
 // Callers that wait behind others of their process know their places there, and what the one
 // that waits in the store has seen.
 func TestWaitingInTheProcess(t *testing.T) {
-	waiting(t, all, func(t *testing.T, here *distlock.Locker, held *distlock.Lease, s *testkit.Store, w *waits) {
+	waiting(t, all, func(t *testing.T, here *distlock.Locker, held *distlock.Lease, _ *testkit.Store, w *waits) {
 		var leases []<-chan *distlock.Lease
 		for range 3 {
 			leases = append(leases, testkit.InBackground(t, here, distlock.Opts{}))
@@ -166,7 +166,7 @@ func TestWaitingInTheProcess(t *testing.T) {
 
 // A wait of less than a second is not told.
 func TestWaitingShortly(t *testing.T) {
-	waiting(t, all, func(t *testing.T, here *distlock.Locker, _ *distlock.Lease, s *testkit.Store, w *waits) {
+	waiting(t, all, func(t *testing.T, here *distlock.Locker, _ *distlock.Lease, _ *testkit.Store, w *waits) {
 		for _, o := range []distlock.Opts{{RetryCount: 1}, {MaxWait: 999 * time.Millisecond}, {RetryCount: 3, RetryInterval: time.Millisecond}} {
 			wantIs(t, testkit.ErrorOf(here.Acquire(t.Context(), "k", o)), distlock.ErrNotAcquired)
 		}

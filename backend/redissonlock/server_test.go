@@ -1,7 +1,6 @@
 package redissonlock_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -18,10 +17,6 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testkit"
 	"github.com/distlock-go/distlock/internal/test/testmode"
 )
-
-func contextError(err error) bool {
-	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
-}
 
 // A server that was killed and has lost its data: the lease is lost, as the next
 // renewal says, and the key can be taken again with a larger token. The connections of

@@ -44,10 +44,10 @@ func conform(t *testing.T, f locktest.Features, start func(t *testing.T) *fleet)
 				fleets[b].del(t, key, upTo(len(fleets[b].admins))...)
 			}
 			f.NoNetwork = !tokens
-			over := func(_ *testing.T, first driver.Backend, n *locktest.Network) driver.Backend {
+			over := func(t *testing.T, first driver.Backend, n *locktest.Network) driver.Backend {
 				clients := fleets[first].clients()
 				for i, c := range clients {
-					clients[i] = redistest.Through(c, n)
+					clients[i] = redistest.Through(t, c, n)
 				}
 				limited := cfg
 				limited.NodeTimeout = time.Second

@@ -125,7 +125,7 @@ func TestTryLock(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		by   certmagic.TryLocker
-		ctx  context.Context //nolint:containedctx // of the call
+		ctx  context.Context
 		ok   bool
 		err  error
 	}{{"free", one, t.Context(), true, nil}, {"held", two, t.Context(), false, nil}, {"ended", two, ended, false, context.Canceled}} {

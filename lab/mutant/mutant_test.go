@@ -59,8 +59,9 @@ var all = slices.SortedStableFunc(
 // module is the root of the module.
 const module = "../.."
 
-// run runs the test of m on the mutated source. Its own files are in dir. It returns the output of the test, and an error that wraps [errSurvived]
-// unless the test failed for its own reasons.
+// run runs the test of m on the mutated source. Its own files are in dir. It returns the
+// output of the test, and an error that wraps [errSurvived] unless the test failed for
+// its own reasons.
 func (m *mutant) run(ctx context.Context, dir string) ([]byte, error) {
 	overlay, err := m.overlay(dir)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 // Row 2 (redislock, redlock, sqllock): a waiter gets the key when the lease of the dead
 // process has expired, and not before. Fails if the server gets another length of the
 // lease than the holder assumes, longer or shorter.
-// Row 2 (zklock, etcdlock): a waiter gets the key when the session of the dead process is over. Fails
-// if the session is requested with another timeout than the configured one.
+// Row 2 (zklock, etcdlock): a waiter gets the key when the session of the dead process is
+// over. Fails if the session is requested with another timeout than the configured one.
 func TestHolderKilled(t *testing.T) {
 	eachStore(t, func(t *testing.T, s *store) {
 		const lease, slack = 2 * time.Second, 10 * time.Second

@@ -19,11 +19,12 @@
 //
 // What it does not show: a pause stops the workers of a process and its network, but not the timers
 // of its Locker, which share the clock of the bubble. The clocks of the processes are one, so
-// drift and steps are those of the server's clock. The server is miniredis: it is not replicated, and
-// a failover puts back the data of an earlier moment. A mutex is not held while virtual time passes,
-// so opening a connection takes none. The server is never full, so a write that is refused first
-// is not seen. A grant has more tokens than readers, unless it came microseconds after another.
-// The network does not repeat what a client sent once, as TCP does not.
+// drift and steps are those of the server's clock. The server is miniredis: it is not
+// replicated, and a failover puts back the data of an earlier moment. A mutex is not held
+// while virtual time passes, so opening a connection takes none. The server is never
+// full, so a write that is refused first is not seen. A grant has more tokens than
+// readers, unless it came microseconds after another. The network does not repeat what a
+// client sent once, as TCP does not.
 package main
 
 import (

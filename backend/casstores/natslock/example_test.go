@@ -10,7 +10,7 @@ import (
 	"github.com/distlock-go/distlock/backend/casstores/natslock"
 )
 
-func Example() {
+func Example() { //nolint:testableexamples // it needs a server
 	nc, err := nats.Connect("nats://localhost:4222")
 	if err != nil {
 		log.Fatal(err)

@@ -30,9 +30,7 @@ func Conform(t *testing.T, f locktest.Features, open, over Opener, start func(t 
 	if f.NoNetwork = over == nil; over != nil {
 		f.Over = func(t *testing.T, first driver.Backend, n *locktest.Network) driver.Backend {
 			t.Helper()
-			c := Through(clients[first](), n)
-			t.Cleanup(func() { _ = c.Close() })
-			return add(over(c), clients[first])
+			return add(over(Through(t, clients[first](), n)), clients[first])
 		}
 	}
 	f.Peer = func(_ *testing.T, first driver.Backend) driver.Backend {
@@ -45,8 +43,11 @@ func Conform(t *testing.T, f locktest.Features, open, over Opener, start func(t 
 	}, f)
 }
 
-// Through returns a client like c whose connections pass a network.
-func Through(c redis.UniversalClient, n *locktest.Network) redis.UniversalClient {
+// Through returns a client like c whose connections pass a network. It is closed at the end of
+// the test.
+func Through(tb testing.TB, c redis.UniversalClient, n *locktest.Network) (through redis.UniversalClient) {
+	tb.Helper()
+	defer func() { tb.Cleanup(func() { _ = through.Close() }) }()
 	switch c := c.(type) {
 	case *redis.Client:
 		o := *c.Options()

@@ -100,8 +100,8 @@ func (s state) grants(l *lease) bool {
 //     except grants that it may share the key with (P1, P3). The store grants the key to an owner
 //     once: its other leases are handed over in its process, while the store has the owner. A
 //     reader may join others, and the rest get the key when the holder before has left it;
-//   - a renewal succeeds only if the holder has the key. One that the store refused, before the time that
-//     it had confirmed was over, must find the holder without it;
+//   - a renewal succeeds only if the holder has the key. One that the store refused, before
+//     the time that it had confirmed was over, must find the holder without it;
 //   - a holder loses the key only when its release takes effect, when its lease expires
 //     in the store, or when the store loses its data (P6). A lease may expire at any time
 //     from the end that the store has last confirmed to the holder (P2), even if its

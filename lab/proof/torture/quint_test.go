@@ -153,8 +153,8 @@ var changes = map[string]func([]*lease) bool{
 // at moves the grant of a lease.
 func (l *lease) at(t int64) { l.Sent, l.Acquire.Call, l.Acquire.Return = t, t, t }
 
-// one changes the first lease that can be changed; pair the first of a pair, and after the second of
-// two that were granted one after the other.
+// one changes the first lease that can be changed; pair the first of a pair, and after
+// the second of two that were granted one after the other.
 func one(change func(l *lease) bool) func([]*lease) bool {
 	return pair(func(l, _ *lease) bool { return change(l) })
 }

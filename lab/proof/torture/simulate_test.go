@@ -108,9 +108,9 @@ func simulate(t *testing.T, seed uint64) string {
 	return b.String()
 }
 
-// simulationPlan returns the plan of a seed without the faults that are dropped, by their times and kinds.
-// Each seed draws which kinds it has. The clock is set back with odd seeds and the server fails
-// over with even ones: P3 does not survive both.
+// simulationPlan returns the plan of a seed without the faults that are dropped, by their
+// times and kinds. Each seed draws which kinds it has. The clock is set back with odd
+// seeds and the server fails over with even ones: P3 does not survive both.
 func simulationPlan(rng *rand.Rand, seed uint64, length time.Duration, s setup, dropped []string) plan {
 	without := []string{[]string{"clock set back", "failover"}[seed%2]}
 	for i := range faults {
