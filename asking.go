@@ -34,8 +34,8 @@ type asking struct {
 	watching context.Context     //nolint:containedctx // of turn; nil before the first Turn
 	unwatch  context.CancelFunc  // ends watching
 	left     bool                // something may be left in the store: a grant or a place
-	answered time.Time           // when the last attempt ended
-	failure  error               // of the last attempts, if the store failed
+	answer   error               // the last of the store: a refusal or a failure
+	answered time.Time           // when it came
 	told     bool                // the waiters in this process, what the store has answered
 }
 
@@ -52,15 +52,15 @@ func (q *asking) grant() (driver.Grant, time.Time, error) {
 			g, err = q.attempt(attempt)
 		}
 		now := time.Now()
-		q.answered = now
 		if err == nil {
+			q.turn, q.answer = nil, nil // even if it is of no use
 			err = q.usable(g, now)
 		}
 		if err == nil {
 			q.tell(nil, 0)
 			return g, now, nil
 		}
-		err = q.explain(err)
+		err = q.explain(err, now)
 		pause, again := q.next(err)
 		q.tell(err, pause)
 		if again {
@@ -106,16 +106,17 @@ func (q *asking) usable(g driver.Grant, now time.Time) error {
 }
 
 // explain returns what an attempt that failed with err says about the store. An attempt that
-// was cut short does not hide why those before it failed.
-func (q *asking) explain(err error) error {
-	switch {
-	case errors.Is(err, ErrNotAcquired):
-		q.failure = nil
-	case q.failure != nil && (errors.Is(err, errSilent) || q.ctx.Err() != nil && errors.Is(err, q.ctx.Err())):
-		return q.failure
-	case q.ctx.Err() == nil:
-		q.failure = err
+// was cut short does not hide the answer before it. But if the store was silent at the end, an
+// earlier refusal is no news.
+func (q *asking) explain(err error, now time.Time) error {
+	if q.answer != nil {
+		ended := q.ctx.Err() != nil && errors.Is(err, q.ctx.Err())
+		silent := errors.Is(err, errSilent) && !errors.Is(q.answer, ErrNotAcquired)
+		if ended || silent {
+			return q.answer
+		}
 	}
+	q.answer, q.answered = err, now
 	return err
 }
 
@@ -142,7 +143,7 @@ func (q *asking) tell(err error, pause time.Duration) {
 		return // the first attempt was granted
 	case errors.Is(err, ErrNotAcquired) && q.opts.RetryCount == 1:
 		return
-	case err != nil && errors.Is(err, q.ctx.Err()):
+	case err != nil && q.ctx.Err() != nil:
 		return
 	}
 	q.told = true
@@ -162,8 +163,11 @@ func (q *asking) wait(pause time.Duration, refused bool) (g driver.Grant, again 
 	defer timer.Stop()
 	select {
 	case g, open := <-q.turn:
-		if !open {
+		if !open || g.Owner != "" { // a grant ends the watch, too
 			q.turn = nil
+		}
+		if g.Sent.Before(q.answered) { // the refusal came later: the grant is over
+			g = driver.Grant{}
 		}
 		return g, true
 	case <-timer.C:

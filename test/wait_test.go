@@ -2,6 +2,7 @@ package test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -59,10 +60,11 @@ func TestTroubleThatIsOverIsNotTold(t *testing.T) {
 func TestFailureBeforeARefusalIsNotTold(t *testing.T) {
 	for name, c := range map[string]struct {
 		opts distlock.Opts
+		held time.Duration // by the holder of the last answer
 		want []error
 	}{
-		"context": {distlock.Opts{}, []error{distlock.ErrNotAcquired, context.DeadlineExceeded}},
-		"MaxWait": {distlock.Opts{MaxWait: maxWait}, []error{distlock.ErrNotAcquired, distlock.ErrUnavailable}}, // the last attempt had no answer
+		"context": {distlock.Opts{}, 2 * maxWait, []error{distlock.ErrNotAcquired, context.DeadlineExceeded}},
+		"MaxWait": {distlock.Opts{MaxWait: maxWait}, 0, []error{distlock.ErrNotAcquired, distlock.ErrUnavailable}}, // the last attempt had no answer
 	} {
 		testkit.InBubble(t, name, func(t *testing.T) {
 			s := testkit.NewStore()
@@ -81,7 +83,12 @@ func TestFailureBeforeARefusalIsNotTold(t *testing.T) {
 			})
 			ctx, cancel := context.WithTimeout(t.Context(), 2*maxWait)
 			defer cancel()
-			wantIs(t, testkit.ErrorOf(l.Acquire(ctx, "k", c.opts)), c.want...)
+			err := testkit.ErrorOf(l.Acquire(ctx, "k", c.opts))
+			wantIs(t, err, c.want...)
+			held := new(distlock.HeldError)
+			if errors.As(err, &held); held.Held != c.held {
+				t.Errorf("held for %v, want %v: %v", held.Held, c.held, err)
+			}
 			wantCalls(t, s, testkit.Try, 3)
 		})
 	}
@@ -181,5 +188,63 @@ func TestWakerEndsItsWatch(t *testing.T) {
 			t.Errorf("%d watches are left", n)
 		}
 		wantIs(t, held.Release(t.Context()))
+	})
+}
+
+// A waiter that learns too late that it had the key waits anew, and is told of its turn again.
+func TestWaiterListensAfterALateGrant(t *testing.T) {
+	for name, lost := range map[string]int{"message": 0, "reply": 1} {
+		testkit.InBubble(t, name, func(t *testing.T) {
+			s := testkit.NewStore()
+			l := testkit.NewLocker(t, s, distlock.Config{})
+			release := other(t, s, "k")
+			grants := 0
+			s.After(func(_ context.Context, c *testkit.Call) error {
+				if c.Op != testkit.Enqueue {
+					return nil
+				}
+				switch grants++; grants - 1 {
+				case lost:
+					time.Sleep(time.Minute)
+					s.Steal(t, "k")
+				case lost - 1:
+					return testkit.ErrBroken
+				}
+				return nil
+			})
+			got := inBackground(t, l, distlock.Opts{KeyTimeout: time.Minute, RetryInterval: 2 * time.Minute})
+			release()
+			time.Sleep(10 * time.Minute)
+			start := time.Now()
+			s.Memory().Drop("k")
+			lease := mustGet(t, got)
+			wantTook(t, start, 0)
+			wantIs(t, lease.Release(t.Context()))
+		})
+	}
+}
+
+// A grant that waits to be received when an attempt is refused is over.
+func TestGrantBeforeARefusalIsOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := testkit.NewStore()
+		l := testkit.NewLocker(t, s, distlock.Config{})
+		release := other(t, s, "k")
+		attempts := 0
+		s.Before(func(_ context.Context, c *testkit.Call) error {
+			if c.Op != testkit.Enqueue {
+				return nil
+			}
+			if attempts++; attempts == 2 {
+				release()
+				time.Sleep(time.Second) // the message comes
+				s.Steal(t, "k")
+			}
+			return nil
+		})
+		start := time.Now()
+		_, err := l.Acquire(t.Context(), "k", distlock.Opts{RetryInterval: 10 * time.Second, MaxWait: time.Minute})
+		wantIs(t, err, distlock.ErrNotAcquired)
+		wantTook(t, start, time.Minute)
 	})
 }

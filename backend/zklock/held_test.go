@@ -72,7 +72,7 @@ func TestHolderNames(t *testing.T) {
 }
 
 // TestNextHolderIsNamed: the holder changes, and the node that a waiter watches does
-// not.
+// not. The waiter does not read the name at each look, but every ten seconds.
 func TestNextHolderIsNamed(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, v *virtual) {
 		other := newVirtual(t, v.server)
@@ -87,9 +87,23 @@ func TestNextHolderIsNamed(t *testing.T) {
 			}
 		}
 		mustName("")
-		mustName("first")
+		var reads atomic.Int32
+		v.server.On(func(op int32, _ string) fate {
+			if op == opGetData {
+				reads.Add(1)
+			}
+			return served
+		})
+		for range 9 {
+			mustName("first")
+			time.Sleep(time.Second)
+		}
+		if n := reads.Load(); n != 1 {
+			t.Errorf("%d reads of the name, want one", n)
+		}
 		testkit.MustRelease(t, v, g)
 		g = second.Served(t)
+		time.Sleep(time.Second)
 		mustName("second")
 		testkit.MustRelease(t, v, g)
 	})

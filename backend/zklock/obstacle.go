@@ -26,7 +26,12 @@ type obstacle struct {
 type holder struct {
 	path string
 	content
+	read time.Time
 }
+
+// holderAge is how old the name of a holder may be before a waiter reads it again, unless it
+// waits for that holder alone. To read it at each look would double the waiter's requests.
+const holderAge = 10 * time.Second
 
 // Watch implements [placequeue.Obstacle].
 func (o *obstacle) Watch(ctx context.Context) <-chan error {
@@ -64,8 +69,8 @@ func (o *obstacle) Remains(ctx context.Context) bool {
 }
 
 // Err implements [placequeue.Obstacle]. To name a holder in another process is a
-// request, but not again while the holder alone is in the way. That holder has had the
-// key for at most the time since it joined the queue.
+// request, but not again while the holder alone is in the way, and not often. That holder
+// has had the key for at most the time since it joined the queue.
 func (o *obstacle) Err(ctx context.Context, thorough bool) error {
 	if o.foreign != nil {
 		return o.foreign
@@ -74,7 +79,7 @@ func (o *obstacle) Err(ctx context.Context, thorough bool) error {
 	if l, ok := b.table.HeldAt(first.path); ok {
 		return l.HeldError()
 	}
-	if thorough && (first.stat.Czxid == 0 || first.path != o.watch[0]) {
+	if thorough && (first.stat.Czxid == 0 || first.path != o.watch[0]) && time.Since(first.read) >= holderAge {
 		first = o.readFirst(ctx, first.path)
 		o.first.Store(first)
 	}
@@ -95,7 +100,7 @@ func (o *obstacle) readFirst(ctx context.Context, path string) *holder {
 	for {
 		node, err := link.content(path).wait(ctx)
 		if err != nil || node.stat.Czxid != 0 {
-			return &holder{path, node}
+			return &holder{path, node, time.Now()}
 		}
 		q, _ := link.queue(ctx, o.ticket.parent) // the node was deleted since
 		next := path
@@ -103,7 +108,7 @@ func (o *obstacle) readFirst(ctx context.Context, path string) *holder {
 			next = o.ticket.parent + "/" + q[0].name
 		}
 		if next == path || q[0].guid == o.ticket.guid {
-			return &holder{path: path}
+			return &holder{path: path, read: time.Now()}
 		}
 		path = next
 	}
