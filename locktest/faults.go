@@ -25,8 +25,14 @@ var networkCases = []testCase{
 	},
 	{
 		name:        "no-reply",
-		explanation: "A request without a reply must end within a few seconds, with an outcome that is open as after a lost reply.",
-		run:         func(p *process) { spoil(p, spoilnet.Deafen, long, (*trial).alone) },
+		explanation: "A request without a reply must end within a few seconds, with an outcome that is open as after a lost reply, even if no copy of it arrives.",
+		run: func(p *process) {
+			spoil(p, spoilnet.Deafen, long, (*trial).alone)
+			spoil(p, spoilnet.Deafen, long, func(s *trial) {
+				s.network.hang()
+				s.alone()
+			})
+		},
 	},
 	{
 		name: "late-copy",

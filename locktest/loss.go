@@ -8,18 +8,20 @@ var lossCases = []testCase{
 		explanation: "If the store has forgotten the holder, the next renewal must be Lost, and must not create the key anew. " +
 			"If another owner has the key then, the error of Release must wrap ErrLost, and the other must keep it. Its token must be larger: the first may still be writing.",
 		run: func(p *process) {
-			key := p.key()
-			r := p.request(key, long)
-			r.Tokens = 64
-			lost := p.try(r)
-			p.Drop(p.T, p.backend, key)
-			mustReport(p, renewAll(p, lost), driver.Lost)
-			g := p.try(p.request(key, long))
-			p.mustRise(lost, g)
-			p.releaseLost(lost)
-			mustReport(p, renewAll(p, lost, g), driver.Lost, driver.Renewed)
-			p.busy(p.request(key, long))
-			p.releaseLast(g)
+			for _, retain := range []bool{false, true} {
+				r := p.request(p.key(), long)
+				r.Tokens = 64
+				lost := p.try(r)
+				lost.Retain = retain
+				p.Drop(p.T, p.backend, r.Key)
+				mustReport(p, renewAll(p, lost), driver.Lost)
+				g := p.try(p.request(r.Key, long))
+				p.mustRise(lost, g)
+				p.releaseLost(lost)
+				mustReport(p, renewAll(p, lost, g), driver.Lost, driver.Renewed)
+				p.busy(p.request(r.Key, long))
+				p.releaseLast(g)
+			}
 		},
 	},
 	{

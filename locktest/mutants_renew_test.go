@@ -38,6 +38,15 @@ var renewMutants = []mutant{
 			}
 		})
 	}},
+	{"creates-what-is-retained", []string{"renewal/never-recreates", "renewal/never-revives", "loss/next-holder"}, func(s *spoiled) {
+		s.renewals(func(grants []driver.Grant, _ []driver.RenewResult) {
+			for _, g := range grants {
+				if g.Retain {
+					_, _ = s.Backend.TryAcquire(context.Background(), driver.Request{Key: g.Key, Owner: g.Owner, TTL: g.TTL})
+				}
+			}
+		})
+	}},
 	{"renews-for-too-long", []string{"renewal/extends"}, func(s *spoiled) {
 		s.renewAs(func(g *driver.Grant) { g.TTL *= 3 })
 	}},

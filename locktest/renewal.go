@@ -217,7 +217,9 @@ func refusesTTL(err error) bool {
 // mustBeGone checks that neither Renew nor Extend takes g for a grant that its owner has.
 func mustBeGone(p *process, g driver.Grant) {
 	p.Helper()
-	mustReport(p, renewAll(p, g), driver.Lost)
+	retained := g
+	retained.Retain = true
+	mustReport(p, renewAll(p, g, retained), driver.Lost, driver.Lost)
 	if p.extender != nil {
 		_, err := p.extender.Extend(p.Context(), g, 4)
 		p.mustBeLost(err)

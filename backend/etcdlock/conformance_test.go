@@ -1,8 +1,10 @@
 package etcdlock_test
 
 import (
+	"cmp"
 	"context"
 	"net"
+	"slices"
 	"testing"
 	"time"
 
@@ -68,6 +70,10 @@ func TestConformanceVirtual(t *testing.T) {
 	locktest.Run(t, func(t *testing.T) driver.Backend { return with(t, startFake(t), new(locktest.Network)) }, locktest.Features{
 		Bubble: true,
 		Lease:  2 * time.Second, // a lease of etcd has whole seconds
+		Drop: func(_ *testing.T, b driver.Backend, key string) {
+			f := servers[b]
+			f.delete(slices.MinFunc(f.places(key), func(x, y string) int { return cmp.Compare(f.created(x), f.created(y)) }))
+		},
 		Over: func(t *testing.T, first driver.Backend, n *locktest.Network) driver.Backend {
 			return with(t, servers[first], n)
 		},

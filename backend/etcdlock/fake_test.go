@@ -141,6 +141,13 @@ func (f *fake) paths(prefix string) (paths []string) {
 	return paths
 }
 
+// created returns the revision that has created a key.
+func (f *fake) created(path string) int64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.keys[path].GetCreateRevision()
+}
+
 // lastLease returns the lease that was granted last.
 func (f *fake) lastLease() (id int64, ends time.Time) {
 	f.mu.Lock()

@@ -36,6 +36,22 @@ func TestVirtualTriesAgainLater(t *testing.T) {
 	})
 }
 
+// An attempt is delayed in the network and arrives after its owner has released: it is
+// refused, and another owner can have the key.
+func TestVirtualOvertakenAttempt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := virtualFleet(t, 3)
+		b, networks := spoilt(t, f, 2*time.Second)
+		f.warm(t, b)
+		networks[0].HoldAt(callOf(redlock.AcquireHash))
+		testkit.MustRelease(t, b, testkit.MustTry(t, b, request())) // on the other two
+		time.Sleep(3 * time.Second)                                 // the first node has the tombstone
+		deliver(t, networks[0])
+		synctest.Wait()
+		f.mustHave(t, "", 3)
+	})
+}
+
 // The rollback of a failed attempt is delayed in the network and arrives when the same
 // owner has the lock by its next attempt, which it must not end.
 func TestVirtualOvertakenTakeBack(t *testing.T) {

@@ -76,6 +76,36 @@ func TestVirtualFailedAttemptOfTheHolder(t *testing.T) {
 	})
 }
 
+// A release is applied everywhere, and its replies are lost with their connections.
+// Before it is repeated, another owner has acquired the lock, and perhaps released it.
+// This is not a loss.
+func TestVirtualRepeatedReleaseIsNoLoss(t *testing.T) {
+	for name, released := range map[string]bool{"held again": false, "released again": true} {
+		testkit.InBubble(t, name, func(t *testing.T) {
+			f := virtualFleet(t, 3)
+			b, networks := spoilt(t, f, 10*time.Second, redlock.Config{Tokens: true})
+			f.warm(t, b)
+			g := f.everywhere(t, b, request())
+			for _, n := range networks {
+				n.DeafenAt(callOf(redlock.ReleaseHash))
+			}
+			result := make(chan error, 1)
+			go func() { result <- b.Release(t.Context(), g) }()
+			f.allFree(t)
+			other := f.backend(t, redlock.Config{Tokens: true})
+			next := f.everywhere(t, other, request())
+			if released {
+				testkit.MustRelease(t, other, next)
+				f.allFree(t)
+			}
+			breakAll(t, networks, (*spoilnet.Network).Deaf)
+			if err := <-result; err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
 // The application has all connections of its clients in use. Leases are renewed and
 // released all the same.
 func TestApplicationUsesUpItsConnections(t *testing.T) {

@@ -39,7 +39,7 @@ func (c *conn) Read(p []byte) (int, error) {
 		n, err := c.Conn.Read(p)
 		c.mu.Lock()
 		if n > 0 && c.brittle {
-			c.broken = true
+			c.snap() // further reads fail at once, too
 		}
 		if n > 0 && c.late {
 			c.replies = append(c.replies, p[:n]...)
