@@ -114,24 +114,3 @@ func (locker *Locker) Doubts() int {
 
 // CleanupTimeout is how long Close waits for clean-up when no lease is held.
 const CleanupTimeout time.Duration = cleanupTimeout
-
-// Internals for the tests of keys.
-var (
-	CheckKey     = checkKey
-	ValidateBase = validateBase
-)
-
-// KeyBuilder is keyBuilder.
-type KeyBuilder = keyBuilder
-
-// NewKeyBuilder returns the keyBuilder for valid options.
-func NewKeyBuilder(o Opts) *KeyBuilder {
-	b, err := newKeyBuilder(o)
-	if err != nil {
-		panic(err.Error())
-	}
-	return b
-}
-
-// CheckRequest is checkRequest.
-var CheckRequest = (*keyBuilder).checkRequest
