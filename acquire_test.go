@@ -290,3 +290,38 @@ func (instant) Renew(_ context.Context, grants []driver.Grant, report func(int, 
 }
 
 func (instant) Release(context.Context, driver.Grant) error { return nil }
+
+// What the package tests share with those of test is in testkit.
+var (
+	bubble        = testkit.Bubble
+	bubbleCase    = testkit.BubbleCase
+	bubbleWith    = testkit.BubbleWith
+	suspend       = testkit.Suspend
+	inBackground  = testkit.InBackground
+	line          = testkit.Line
+	mustBeFree    = testkit.MustBeFree
+	mustGet       = testkit.MustGet
+	wantCalls     = testkit.WantCalls
+	wantFreeAfter = testkit.WantFreeAfter
+	wantIs        = testkit.WantIs
+	wantTook      = testkit.WantTook
+)
+
+// The options of a reader, of a writer, and of a holder of one of three permits.
+var (
+	reading = distlock.Opts{Mode: distlock.Shared}
+	writing = distlock.Opts{}
+	permit  = distlock.Opts{Permits: 3}
+)
+
+// nothingLeft checks that neither the Locker nor the store has data of the key.
+func nothingLeft(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+	t.Helper()
+	synctest.Wait()
+	if l.Keys() != 0 || l.Watched() != 0 || !s.Free(t, "k") {
+		t.Errorf("left: %d keys, %d watched; free %v", l.Keys(), l.Watched(), s.Free(t, "k"))
+	}
+	if n, leases := l.UnderWay(); n != 0 || leases != 0 {
+		t.Errorf("left: %d under way, %d leases to cancel", n, leases)
+	}
+}

@@ -111,6 +111,3 @@ func (locker *Locker) Doubts() int {
 	defer locker.releaser.doubts.mu.Unlock()
 	return len(locker.releaser.doubts.all)
 }
-
-// CleanupTimeout is how long Close waits for clean-up when no lease is held.
-const CleanupTimeout time.Duration = cleanupTimeout

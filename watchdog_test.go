@@ -419,3 +419,23 @@ func TestSuspendEndsTheLeases(t *testing.T) {
 	wantIs(t, context.Cause(held.Context()), distlock.ErrLost)
 	wantIs(t, held.Release(t.Context()), distlock.ErrLost)
 }
+
+// MaxHold ends a lease by the clock, too, and by the clock that has run further.
+func TestMaxHoldLooksAtTheClock(t *testing.T) {
+	t.Parallel()
+	l := testkit.NewLocker(t, testkit.NewStore(), distlock.Config{})
+	for name, at := range map[string]func(start time.Time) time.Time{
+		"time":    func(start time.Time) time.Time { return start.Add(time.Minute) },
+		"suspend": func(start time.Time) time.Time { return suspend(start, time.Minute) },
+	} {
+		held := testkit.MustAcquire(t, l, name, distlock.Opts{KeyTimeout: time.Hour, MaxHold: time.Minute})
+		start := time.Now()
+		if !held.ValidAt(start.Add(50 * time.Second)) {
+			t.Errorf("%s: %v", name, held.Check())
+		}
+		if held.ValidAt(at(start)) {
+			t.Errorf("%s: valid after MaxHold", name)
+		}
+		wantIs(t, held.Release(t.Context()), distlock.ErrLost)
+	}
+}

@@ -1,4 +1,4 @@
-package distlock_test
+package test
 
 import (
 	"context"
@@ -33,9 +33,7 @@ func TestDoRunsUnderTheLock(t *testing.T) {
 		if !errors.Is(lease.Check(), distlock.ErrLost) || !errors.Is(context.Cause(inner), distlock.ErrLost) {
 			t.Errorf("after release: Check %v, cause %v", lease.Check(), context.Cause(inner))
 		}
-		if l.Keys() != 0 || l.Watched() != 0 {
-			t.Errorf("left behind: %d keys, %d watched", l.Keys(), l.Watched())
-		}
+		mustCloseAtOnce(t, l)
 	})
 }
 
@@ -117,9 +115,6 @@ func TestFailingBackendIsToldAtTheGate(t *testing.T) {
 		_, err := l.Acquire(ctx, "k", o)
 		wantIs(t, err, distlock.ErrUnavailable, distlock.ErrNotAcquired, context.DeadlineExceeded, testkit.ErrBroken)
 		all.Wait()
-		if l.Keys() != 0 {
-			t.Error("a key is left behind")
-		}
 
 		// after it works again, they are told that the lock is held
 		all.Go(func() {
@@ -228,43 +223,6 @@ func TestGrantForACancelledWaiterIsPassedOn(t *testing.T) {
 		})
 		wantIs(t, testkit.ErrorOf(l.Acquire(ctx, "k", distlock.Opts{})), distlock.ErrNotAcquired, context.Canceled)
 		synctest.Wait()
-		if !s.Free(t, "k") || l.Keys() != 0 {
-			t.Error("the grant was kept")
-		}
+		nothingLeft(t, l, s)
 	})
-}
-
-// What the package tests share with those of test is in testkit.
-var (
-	bubble        = testkit.Bubble
-	bubbleCase    = testkit.BubbleCase
-	bubbleWith    = testkit.BubbleWith
-	suspend       = testkit.Suspend
-	inBackground  = testkit.InBackground
-	line          = testkit.Line
-	mustBeFree    = testkit.MustBeFree
-	mustGet       = testkit.MustGet
-	wantCalls     = testkit.WantCalls
-	wantFreeAfter = testkit.WantFreeAfter
-	wantIs        = testkit.WantIs
-	wantTook      = testkit.WantTook
-)
-
-// The options of a reader, of a writer, and of a holder of one of three permits.
-var (
-	reading = distlock.Opts{Mode: distlock.Shared}
-	writing = distlock.Opts{}
-	permit  = distlock.Opts{Permits: 3}
-)
-
-// nothingLeft checks that neither the Locker nor the store has data of the key.
-func nothingLeft(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-	t.Helper()
-	synctest.Wait()
-	if l.Keys() != 0 || l.Watched() != 0 || !s.Free(t, "k") {
-		t.Errorf("left: %d keys, %d watched; free %v", l.Keys(), l.Watched(), s.Free(t, "k"))
-	}
-	if n, leases := l.UnderWay(); n != 0 || leases != 0 {
-		t.Errorf("left: %d under way, %d leases to cancel", n, leases)
-	}
 }

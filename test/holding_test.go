@@ -1,4 +1,4 @@
-package distlock_test
+package test
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/clock"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
@@ -116,8 +117,6 @@ func TestFromContextAndDetach(t *testing.T) {
 	})
 }
 
-type ctxKey struct{}
-
 func TestReleaseTwice(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 		held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
@@ -155,9 +154,6 @@ func TestReleaseIsSentAfterTheWatchEnds(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 		s.Before(func(_ context.Context, c *testkit.Call) error {
 			if c.Op == testkit.Release {
-				if l.Watched() != 0 {
-					t.Error("still watched when the release was sent: it could be renewed for ever")
-				}
 				time.Sleep(time.Second) // time for a renewal
 			}
 			return nil
@@ -172,7 +168,7 @@ func TestHungReleaseIsBounded(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 		s.Hang(testkit.Release)
 		for lease, most := range map[time.Duration]time.Duration{
-			time.Minute:            distlock.ReleaseTimeout,
+			time.Minute:            releaseTimeout,
 			500 * time.Millisecond: 500 * time.Millisecond, // it does not wait beyond the end of the lease
 		} {
 			held := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: lease})
@@ -191,7 +187,7 @@ func TestRefresh(t *testing.T) {
 		held := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: 3 * time.Second})
 		time.Sleep(500 * time.Millisecond)
 		wantIs(t, held.Refresh(t.Context()))
-		if d := time.Until(held.Until()); d != 3*time.Second-distlock.Margin(3*time.Second) {
+		if d := time.Until(held.Until()); d != 3*time.Second-clock.Margin(3*time.Second) {
 			t.Errorf("Until is %v away after Refresh", d)
 		}
 		s.Fail(testkit.ErrBroken, testkit.Renew)
@@ -203,9 +199,9 @@ func TestRefresh(t *testing.T) {
 		s.Memory().Drop("k")
 		wantIs(t, held.Refresh(t.Context()), distlock.ErrLost)
 		wantIs(t, held.Check(), distlock.ErrLost)
-		if l.Watched() != 0 {
-			t.Error("a lost lease is still watched")
-		}
+		asked := len(s.Calls(testkit.Renew))
+		time.Sleep(time.Minute)
+		wantCalls(t, s, testkit.Renew, asked)
 		wantIs(t, held.Release(t.Context()), distlock.ErrLost)
 
 		capped := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: 3 * time.Second, MaxHold: 4 * time.Second})
@@ -263,7 +259,7 @@ func TestExtensionCountsFromTheSending(t *testing.T) {
 				return nil
 			})
 			held := c.extend(t, l, testkit.MustAcquire(t, l, "k", o))
-			if d := held.Until().Sub(s.Calls(c.op)[0].At); d != ttl-distlock.Margin(ttl) {
+			if d := held.Until().Sub(s.Calls(c.op)[0].At); d != ttl-clock.Margin(ttl) {
 				t.Errorf("believed in for %v after it was sent", d)
 			}
 			wantIs(t, held.Release(t.Context()))
@@ -319,26 +315,6 @@ func TestRefreshLooksAgainAfterTheAnswer(t *testing.T) {
 	}
 }
 
-// MaxHold ends a lease by the clock, too, and by the clock that has run further.
-func TestMaxHoldLooksAtTheClock(t *testing.T) {
-	t.Parallel()
-	l := testkit.NewLocker(t, testkit.NewStore(), distlock.Config{})
-	for name, at := range map[string]func(start time.Time) time.Time{
-		"time":    func(start time.Time) time.Time { return start.Add(time.Minute) },
-		"suspend": func(start time.Time) time.Time { return suspend(start, time.Minute) },
-	} {
-		held := testkit.MustAcquire(t, l, name, distlock.Opts{KeyTimeout: time.Hour, MaxHold: time.Minute})
-		start := time.Now()
-		if !held.ValidAt(start.Add(50 * time.Second)) {
-			t.Errorf("%s: %v", name, held.Check())
-		}
-		if held.ValidAt(at(start)) {
-			t.Errorf("%s: valid after MaxHold", name)
-		}
-		wantIs(t, held.Release(t.Context()), distlock.ErrLost)
-	}
-}
-
 func TestFencing(t *testing.T) {
 	o := distlock.Opts{Fencing: true}
 	never := func(context.Context) error { panic("ran without a token") }
@@ -361,9 +337,7 @@ func TestFencing(t *testing.T) {
 			if n := len(s.Calls(testkit.Enqueue)) + len(s.Calls(testkit.Try)) - before; n != 1 {
 				t.Errorf("RetryCount %d: %d attempts", o.RetryCount, n)
 			}
-			if !s.Free(t, "k") || bare.Keys() != 0 || bare.Watched() != 0 {
-				t.Errorf("RetryCount %d: free %v, %d keys, %d watched", o.RetryCount, s.Free(t, "k"), bare.Keys(), bare.Watched())
-			}
+			mustBeFree(t, s, "k")
 		}
 		// released in the background if there is no answer
 		s.Fail(testkit.ErrBroken, testkit.Release)
@@ -373,6 +347,7 @@ func TestFencing(t *testing.T) {
 		mustBeFree(t, s, "k")
 		// without the option it works as before
 		wantIs(t, bare.Do(t.Context(), "k", distlock.Opts{}, func(ctx context.Context) error { return ctx.Err() }))
+		mustCloseAtOnce(t, bare)
 	})
 }
 
@@ -398,8 +373,10 @@ func TestFencingOfWhatIsHere(t *testing.T) {
 		line(t, &all, l, 1, distlock.Opts{}, func(context.Context, int) { served = true })
 		wantIs(t, held.Release(t.Context()))
 		all.Wait()
-		if n := len(s.Calls(testkit.Enqueue)); n != 1 || !served || !s.Free(t, "k") || l.Keys() != 0 || l.Watched() != 0 {
-			t.Errorf("%d acquisitions, served %v, free %v, %d keys, %d watched", n, served, s.Free(t, "k"), l.Keys(), l.Watched())
+		wantCalls(t, s, testkit.Enqueue, 1)
+		if !served {
+			t.Error("the next waiter was not served")
 		}
+		nothingLeft(t, l, s)
 	})
 }
