@@ -2,9 +2,10 @@ package distlock_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
-	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -15,6 +16,110 @@ import (
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
+
+// A loss is reported once by the hook and once by Release, whenever it happens.
+func TestLossIsToldOnce(t *testing.T) {
+	for range 200 {
+		synctest.Test(t, func(t *testing.T) {
+			s := testkit.NewStore()
+			var told atomic.Int64
+			l := testkit.NewLocker(t, s, distlock.Config{Hooks: distlock.Hooks{Event: testkit.On{distlock.Lost: func(_ context.Context, i distlock.Event) {
+				told.Add(1)
+				if i.Held < 0 || i.Held > time.Minute || i.Token == 0 {
+					t.Errorf("%+v", i)
+				}
+			}}.Event}})
+			held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
+			var all sync.WaitGroup
+			all.Go(l.LoseAll)
+			var err error
+			all.Go(func() { err = held.Release(t.Context()) })
+			all.Wait()
+			synctest.Wait()
+			if n := told.Load(); n > 1 || (n == 1) != errors.Is(err, distlock.ErrLost) {
+				t.Errorf("the hook was called %d times, Release said %v", n, err)
+			}
+		})
+	}
+}
+
+// The machine was suspended: its timers stood still.
+//
+// Row 10 (any): the watchdog checks all leases after a jump of the clock. Fails if it
+// waits for its timers.
+func TestJumpOfTheClockEndsTheLeases(t *testing.T) {
+	t.Parallel()
+	l := testkit.NewLocker(t, testkit.NewStore(), distlock.Config{})
+	var slept, looks atomic.Int64
+	l.SetClock(func() time.Time { // a bubble has only one clock
+		defer looks.Add(1)
+		return suspend(time.Now(), time.Duration(slept.Load()))
+	})
+	short := testkit.MustAcquire(t, l, "short", distlock.Opts{KeyTimeout: 10 * time.Minute})
+	long := testkit.MustAcquire(t, l, "long", distlock.Opts{KeyTimeout: 10 * time.Hour})
+	for looks.Load() == 0 {
+		runtime.Gosched()
+	}
+	slept.Store(int64(time.Hour))
+	next := testkit.MustAcquire(t, l, "next", distlock.Opts{KeyTimeout: time.Minute}) // wakes the watchdog
+	select {
+	case <-short.Context().Done():
+	case <-time.After(10 * time.Second):
+		t.Error("nobody has looked")
+	}
+	wantIs(t, short.Release(t.Context()), distlock.ErrLost)
+	wantIs(t, long.Check()) // it lasts longer than the jump
+	wantIs(t, long.Release(t.Context()))
+	_ = next.Release(t.Context())
+}
+
+// A loss names a pause of the process that is shorter than the lease.
+func TestLossWithoutARenewal(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, _ *testkit.Store) {
+		start := time.Now()
+		l.SetClock(func() time.Time { return start }) // the watchdog does not run
+		held := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: 3 * time.Second})
+		time.Sleep(3 * time.Second)
+		if err := held.Check(); err == nil || !strings.Contains(err.Error(), "ran out; a renewal was due 2") {
+			t.Error(err)
+		}
+	})
+}
+
+// After a suspension the timers are late: every deadline is checked.
+//
+// Row 10 (any): a suspended machine ends the leases. Fails if only the monotonic clock
+// is read.
+func TestSuspendEndsTheLeases(t *testing.T) {
+	t.Parallel()
+	l := testkit.NewLocker(t, testkit.NewStore(), distlock.Config{})
+	held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
+	l.Recheck(time.Now())
+	wantIs(t, held.Check())
+	l.Recheck(suspend(time.Now(), time.Minute))
+	wantIs(t, context.Cause(held.Context()), distlock.ErrLost)
+	wantIs(t, held.Release(t.Context()), distlock.ErrLost)
+}
+
+// MaxHold ends a lease by the clock, too, and by the clock that has run further.
+func TestMaxHoldLooksAtTheClock(t *testing.T) {
+	t.Parallel()
+	l := testkit.NewLocker(t, testkit.NewStore(), distlock.Config{})
+	for name, at := range map[string]func(start time.Time) time.Time{
+		"time":    func(start time.Time) time.Time { return start.Add(time.Minute) },
+		"suspend": func(start time.Time) time.Time { return suspend(start, time.Minute) },
+	} {
+		held := testkit.MustAcquire(t, l, name, distlock.Opts{KeyTimeout: time.Hour, MaxHold: time.Minute})
+		start := time.Now()
+		if !held.ValidAt(start.Add(50 * time.Second)) {
+			t.Errorf("%s: %v", name, held.Check())
+		}
+		if held.ValidAt(at(start)) {
+			t.Errorf("%s: valid after MaxHold", name)
+		}
+		wantIs(t, held.Release(t.Context()), distlock.ErrLost)
+	}
+}
 
 // A loss during a release is still reported, to the hook and to the caller.
 func TestLossDuringARelease(t *testing.T) {
@@ -53,26 +158,6 @@ func TestLossDuringARelease(t *testing.T) {
 	}
 }
 
-// A loss that only the store knows of is reported to the hook by the release that
-// detects it.
-func TestLossThatTheReleaseFindsIsToldToTheHook(t *testing.T) {
-	for name, o := range map[string]distlock.Opts{"writer": writing, "reader": reading, "permit": permit} {
-		t.Run(name, func(t *testing.T) {
-			var told []distlock.Event
-			s := testkit.NewStore()
-			l := testkit.NewLocker(t, s, distlock.Config{Hooks: distlock.Hooks{Event: testkit.On{distlock.Lost: func(_ context.Context, i distlock.Event) { told = append(told, i) }}.Event}})
-			held := testkit.MustAcquire(t, l, "k", o)
-			s.Steal(t, "k")
-			wantIs(t, held.Release(t.Context()), distlock.ErrLost)
-			wantIs(t, l.Close()) // waits for the hook
-			if len(told) != 1 || told[0].Token != held.Token() {
-				t.Fatalf("told %+v", told)
-			}
-			wantIs(t, told[0].Err, distlock.ErrLost)
-		})
-	}
-}
-
 // The last reader releases the lease. From then on no other reader can share it.
 func TestReleasedLeaseIsNotShared(t *testing.T) {
 	t.Parallel()
@@ -96,23 +181,6 @@ func TestReleasedLeaseIsNotShared(t *testing.T) {
 	wantIs(t, next.Check())
 	wantIs(t, next.Release(t.Context()))
 	wantCalls(t, s, testkit.Enqueue, 2)
-}
-
-// Close gives up on a silent store, however many leases are held.
-func TestCloseOfManyIsBounded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := testkit.NewStore()
-		s.Hang(testkit.Release)
-		l := distlock.New(s, distlock.Config{CloseTimeout: time.Second})
-		for i := range 1000 {
-			testkit.MustAcquire(t, l, fmt.Sprint("k", i), distlock.Opts{KeyTimeout: time.Hour})
-		}
-		start := time.Now()
-		wantIs(t, l.Close())
-		if d := time.Since(start); d > time.Second+3*distlock.ReleaseTimeout {
-			t.Errorf("it took %v", d)
-		}
-	})
 }
 
 // What an outage leaves behind in this process is bounded, however many callers it refuses and
@@ -186,76 +254,6 @@ func TestWorkAfterFaultsIsBounded(t *testing.T) {
 	}
 }
 
-// What was in doubt before stays in doubt when a later attempt sends nothing, and a place in
-// the store's queue is given up.
-func TestNothingSentAfterADoubt(t *testing.T) {
-	for name, c := range map[string]struct {
-		faults []error // of the attempts
-		opts   distlock.Opts
-		want   int // releases
-	}{
-		"nothing":        {[]error{driver.NotSent(testkit.ErrBroken)}, distlock.Opts{RetryCount: 1}, 0},
-		"nothing, twice": {[]error{driver.NotSent(testkit.ErrBroken), driver.NotSent(testkit.ErrBroken)}, distlock.Opts{RetryCount: 2}, 0},
-		"after a doubt":  {[]error{testkit.ErrBroken, driver.NotSent(testkit.ErrBroken)}, distlock.Opts{RetryCount: 2}, 1},
-		"before a doubt": {[]error{driver.NotSent(testkit.ErrBroken), testkit.ErrBroken}, distlock.Opts{RetryCount: 2}, 1},
-		"after a place":  {[]error{driver.ErrNotAcquired, driver.ErrNotAcquired}, distlock.Opts{RetryCount: 2}, 1},
-		"busy, no queue": {[]error{driver.ErrNotAcquired}, distlock.Opts{RetryCount: 1}, 0},
-	} {
-		bubbleCase(t, name, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-			n := 0
-			s.Before(func(_ context.Context, call *testkit.Call) error {
-				if call.Op == testkit.Release || call.Op == testkit.Turn {
-					return nil
-				}
-				n++
-				return c.faults[min(n, len(c.faults))-1]
-			})
-			if _, err := l.Acquire(t.Context(), "k", c.opts); err == nil || n < len(c.faults) {
-				t.Errorf("%v after %d attempts", err, n)
-			}
-			synctest.Wait()
-			wantCalls(t, s, testkit.Release, c.want)
-		})
-	}
-}
-
-func TestMinHold(t *testing.T) {
-	for name, c := range map[string]struct {
-		opts distlock.Opts
-		runs time.Duration
-		want time.Duration // how long the key is kept after the function
-	}{
-		"shorter than the lease":  {distlock.Opts{MinHold: 4 * time.Second}, time.Second, 3 * time.Second},
-		"longer than the lease":   {distlock.Opts{MinHold: time.Hour}, time.Minute, 59 * time.Minute},
-		"over":                    {distlock.Opts{MinHold: time.Minute}, time.Minute, 0},
-		"long over":               {distlock.Opts{MinHold: time.Minute}, time.Hour, 0},
-		"as long as MaxHold":      {distlock.Opts{MinHold: time.Minute, MaxHold: time.Minute}, time.Second, 59 * time.Second},
-		"less than a millisecond": {distlock.Opts{MinHold: time.Second}, time.Second - 10, time.Millisecond},
-	} {
-		bubbleCase(t, name, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-			var lease *distlock.Lease
-			wantIs(t, l.Do(t.Context(), "k", c.opts, func(ctx context.Context) error {
-				lease, _ = distlock.FromContext(ctx)
-				time.Sleep(c.runs)
-				return nil
-			}))
-			wantIs(t, lease.Check(), distlock.ErrLost)
-			wantIs(t, context.Cause(lease.Context()), distlock.ErrLost)
-			if l.Keys() != 0 || l.Watched() != 0 {
-				t.Errorf("%d keys at the gate, %d watched", l.Keys(), l.Watched())
-			}
-			renewals := len(s.Calls(testkit.Renew))
-			wantFreeAfter(t, s, "k", time.Now(), c.want)
-			if len(s.Calls(testkit.Renew)) != renewals {
-				t.Error("renewed after the release: it could be for ever")
-			}
-			if c.want == 0 {
-				wantCalls(t, s, testkit.Release, 1) // and not kept for a negative time
-			}
-		})
-	}
-}
-
 // MinHold uses the monotonic clock, which stands still while the machine sleeps,
 // because the wall clock may be set.
 func TestMinHoldGoesByTheMonotonicClock(t *testing.T) {
@@ -264,65 +262,6 @@ func TestMinHoldGoesByTheMonotonicClock(t *testing.T) {
 		if d := distlock.KeepFor(suspend(time.Now(), jump).Add(time.Minute)); d > time.Minute || d < 50*time.Second {
 			t.Errorf("%v are left of a minute that has just begun, by a wall clock %v away", d, jump)
 		}
-	}
-}
-
-func TestReadersShareOneLease(t *testing.T) {
-	for _, c := range []struct {
-		tokens, bound int
-		config        distlock.Config
-	}{
-		{65, 64, distlock.Config{}}, // the store answers in no time
-		{4, 3, distlock.Config{}},
-		{0, 64, distlock.Config{}}, // the limit also applies without tokens
-		{1, 0, distlock.Config{HandOverTime: -1}},
-	} {
-		bound, config := c.bound, c.config
-		synctest.Test(t, func(t *testing.T) {
-			const readers = 100
-			s := testkit.NewStore()
-			s.LimitTokens(c.tokens)
-			var mu sync.Mutex
-			handed := 0
-			released := 0
-			config.Hooks.Event = func(_ context.Context, e distlock.Event) {
-				mu.Lock()
-				defer mu.Unlock()
-				wantIs(t, e.Err)
-				if e.HandedOver {
-					handed++
-				}
-				if e.Kind == distlock.Released {
-					released++
-				}
-			}
-			l := testkit.NewLocker(t, s, config)
-			var leases []*distlock.Lease
-			for range readers {
-				lease := testkit.MustAcquire(t, l, "k", reading)
-				if n := len(leases); n > 0 && c.tokens > 0 && lease.Token() <= leases[n-1].Token() {
-					t.Errorf("token %d after %d", lease.Token(), leases[n-1].Token())
-				}
-				leases = append(leases, lease)
-			}
-			want := (readers + bound) / (bound + 1)
-			if n := len(s.Calls(testkit.Enqueue)); n != want || l.Watched() != want || handed != readers-want {
-				t.Errorf("bound %d: %d acquisitions in the store, %d watched, %d handed over; want %d, %d, %d",
-					bound, n, l.Watched(), handed, want, want, readers-want)
-			}
-			slices.Reverse(leases[1:]) // the first reader of each grant leaves first or last
-			for i, lease := range leases {
-				for _, other := range leases[i:] {
-					wantIs(t, other.Check())
-				}
-				wantIs(t, lease.Release(t.Context()))
-				wantIs(t, lease.Check(), distlock.ErrLost)
-			}
-			if n := len(s.Calls(testkit.Release)); n != want || released != readers {
-				t.Errorf("bound %d: %d releases in the store, %d told, want %d and %d", bound, n, released, want, readers)
-			}
-			nothingLeft(t, l, s)
-		})
 	}
 }
 
@@ -393,5 +332,36 @@ func TestHoldLostOnItsWay(t *testing.T) {
 			}
 		}
 		t.Error("no lease was lost on its way")
+	})
+}
+
+// A renewal that the store denies is a loss at once. A lost lease is not renewed any more, is
+// removed before its holder releases it, and its release takes nothing from the new holder.
+func TestLostLeaseIsNotWatched(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		other := testkit.NewLocker(t, s, distlock.Config{})
+		held := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: 3 * time.Second})
+		s.Memory().Drop("k")
+		taken := testkit.MustAcquire(t, other, "k", distlock.Opts{KeyTimeout: 24 * time.Hour})
+		start := time.Now()
+		<-held.Context().Done()
+		if d := time.Since(start); d > time.Second {
+			t.Errorf("told after %v, want with the next renewal", d)
+		}
+		wantIs(t, context.Cause(held.Context()), distlock.ErrLost)
+		if n := l.Watched(); n != 0 {
+			t.Errorf("%d lost leases are watched", n)
+		}
+		renewed := len(s.Calls(testkit.Renew))
+		time.Sleep(time.Minute)
+		if n := len(s.Calls(testkit.Renew)); n != renewed {
+			t.Errorf("%d renewals of a lost lease", n-renewed)
+		}
+		wantIs(t, held.Release(t.Context()), distlock.ErrLost)
+		wantIs(t, taken.Check())
+		if s.Free(t, "k") {
+			t.Error("the release took the lock of the new holder")
+		}
+		wantIs(t, taken.Release(t.Context()))
 	})
 }
