@@ -31,9 +31,6 @@ var (
 // ReleaseTimeout limits one attempt to release a key.
 const ReleaseTimeout time.Duration = releaseTimeout
 
-// Recheck makes the watchdog check every deadline as of now.
-func (locker *Locker) Recheck(now time.Time) { locker.watchdog.recheck(now) }
-
 // SetClock makes the watchdog use another clock. It must be called before anything is
 // held.
 func (locker *Locker) SetClock(now func() time.Time) { locker.watchdog.now = now }

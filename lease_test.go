@@ -86,21 +86,6 @@ func TestLossWithoutARenewal(t *testing.T) {
 	})
 }
 
-// After a suspension the timers are late: every deadline is checked.
-//
-// Row 10 (any): a suspended machine ends the leases. Fails if only the monotonic clock
-// is read.
-func TestSuspendEndsTheLeases(t *testing.T) {
-	t.Parallel()
-	l := testkit.NewLocker(t, testkit.NewStore(), distlock.Config{})
-	held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
-	l.Recheck(time.Now())
-	wantIs(t, held.Check())
-	l.Recheck(suspend(time.Now(), time.Minute))
-	wantIs(t, context.Cause(held.Context()), distlock.ErrLost)
-	wantIs(t, held.Release(t.Context()), distlock.ErrLost)
-}
-
 // MaxHold ends a lease by the clock, too, and by the clock that has run further.
 func TestMaxHoldLooksAtTheClock(t *testing.T) {
 	t.Parallel()

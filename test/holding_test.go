@@ -117,18 +117,6 @@ func TestFromContextAndDetach(t *testing.T) {
 	})
 }
 
-func TestReleaseTwice(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-		held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
-		wantIs(t, held.Release(t.Context()))
-		next := testkit.MustAcquire(t, l, "k", distlock.Opts{})
-		wantIs(t, held.Release(t.Context()))
-		wantIs(t, next.Check())
-		wantCalls(t, s, testkit.Release, 1)
-		wantIs(t, next.Release(t.Context()))
-	})
-}
-
 func TestReleaseWithoutAnAnswer(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 		held := testkit.MustAcquire(t, l, "k", distlock.Opts{})

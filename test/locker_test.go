@@ -13,30 +13,6 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
-func TestDoRunsUnderTheLock(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-		var lease *distlock.Lease
-		var inner context.Context
-		err := l.Do(t.Context(), "pay", distlock.Opts{Prefix: "shop:"}, func(ctx context.Context) error {
-			inner = ctx //nolint:fatcontext // checked afterwards
-			lease, _ = distlock.FromContext(ctx)
-			if lease == nil || lease.Key() != "shop:pay" || lease.Check() != nil || lease.Token() == 0 || lease.Context() != ctx {
-				t.Errorf("lease in ctx: %+v", lease)
-			}
-			if s.Free(t, "shop:pay") {
-				t.Error("the key is free while the function runs")
-			}
-			return nil
-		})
-		wantIs(t, err)
-		mustBeFree(t, s, "shop:pay")
-		if !errors.Is(lease.Check(), distlock.ErrLost) || !errors.Is(context.Cause(inner), distlock.ErrLost) {
-			t.Errorf("after release: Check %v, cause %v", lease.Check(), context.Cause(inner))
-		}
-		mustCloseAtOnce(t, l)
-	})
-}
-
 func TestDoFailsClosed(t *testing.T) {
 	run := func(context.Context) error { panic("ran without the lock") }
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {

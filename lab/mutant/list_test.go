@@ -44,7 +44,7 @@ var store = []mutant{
 var process = []mutant{
 	outside("deadline-from-the-reply", "P2", "a lease counts from the reply", "TestReplyAfterTheLeaseIsNoLock",
 		edit{"asking.go", "if clock.Elapsed(leasestate.Start(g), now) >= clock.SafeTTL(g.TTL) {", "if clock.SafeTTL(g.TTL) <= 0 {"}),
-	root("monotonic-clock-only", "P2", "only the clock that stands still during a suspension is read", "TestSuspendEndsTheLeases",
+	root("monotonic-clock-only", "P2", "only the clock that stands still during a suspension is read", "TestJumpOfTheClockEndsTheLeases",
 		edit{"internal/clock/clock.go", "return max(now.Sub(since), now.Round(0).Sub(since.Round(0)))", "return now.Sub(since)"}),
 	outside("unwatched-after-the-release", "P7", "the watchdog drops a lease only after its release was sent", "TestReleaseIsSentAfterTheWatchEnds",
 		edit{"release.go", "	eng.watchdog.remove(lease.state)\n	if over", "	defer eng.watchdog.remove(lease.state)\n	if over"}),
