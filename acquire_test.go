@@ -291,7 +291,7 @@ func (instant) Renew(_ context.Context, grants []driver.Grant, report func(int, 
 
 func (instant) Release(context.Context, driver.Grant) error { return nil }
 
-// What the package tests share with those of test is in testkit.
+// Helpers of testkit, which the tests in test use, too.
 var (
 	bubble        = testkit.Bubble
 	bubbleCase    = testkit.BubbleCase

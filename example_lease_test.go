@@ -330,7 +330,7 @@ type price struct {
 	by    uint64
 }
 
-// priceList refuses a holder that is older than the one that wrote last.
+// priceList refuses a holder that is older than the holder that wrote last.
 type priceList struct {
 	of     map[string]price
 	during func(ctx context.Context, sku string) // called while a price is written

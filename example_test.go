@@ -269,7 +269,7 @@ func ExampleBy() {
 	// true true
 }
 
-// A function of several parameters: the key is that of a function with a comment, of a struct
+// A function of several parameters: it has the key of a function with a comment, of a struct
 // with these two fields, and of what a person writes by hand.
 func ExampleKey() {
 	locker := distlock.New(memlock.New(), distlock.Config{})

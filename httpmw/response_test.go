@@ -146,8 +146,8 @@ func TestNoSuccessAfterALoss(t *testing.T) {
 	}
 }
 
-// TestLossThatTheHandlerAnswers: an error of the request is the handler's own, and so is what has begun
-// before the loss, or before it was known.
+// TestLossThatTheHandlerAnswers: an error of the request is the handler's own, and so is what
+// has begun before the loss, or before it was known.
 func TestLossThatTheHandlerAnswers(t *testing.T) {
 	for name, c := range map[string]struct {
 		before, after int // statuses, before the loss and after it

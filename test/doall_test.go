@@ -276,7 +276,7 @@ func TestDoAllTriesOnceWhenTheBudgetIsSpent(t *testing.T) {
 }
 
 // Several callers in each of two processes want the same keys in different orders, and
-// all get them: a waiter holds only keys before the one that it waits for.
+// all get them: a waiter holds only keys before the key that it waits for.
 func TestDoAllInAnyOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := testkit.NewStore()

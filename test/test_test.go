@@ -22,7 +22,7 @@ const (
 	cleanupTimeout = releaseTimeout / 4     // how long Close waits for clean-up when no lease is held
 )
 
-// What the package tests share with those of the root package is in testkit.
+// Helpers of testkit, which the tests of the root package use, too.
 var (
 	bubble        = testkit.Bubble
 	bubbleCase    = testkit.BubbleCase

@@ -108,7 +108,7 @@ func wantEmpty(t *testing.T, q *queue) {
 	}
 }
 
-// A place counts those in front, and those that have left only until the first is served.
+// A place counts the waiters in front, and waiters that have left until the first is served.
 func TestPlace(t *testing.T) {
 	t.Parallel()
 	q := newQueue()
