@@ -149,43 +149,6 @@ func TestLostAcquireReply(t *testing.T) {
 	})
 }
 
-func TestReplyAfterTheLeaseIsNoLock(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-		slow := 2
-		s.After(func(_ context.Context, c *testkit.Call) error {
-			if c.Op == testkit.Enqueue && slow > 0 {
-				slow--
-				time.Sleep(1100 * time.Millisecond)
-			}
-			return nil
-		})
-		held := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: time.Second})
-		wantCalls(t, s, testkit.Enqueue, 3)
-		if held.Check() != nil {
-			t.Error("not valid")
-		}
-		wantIs(t, held.Release(t.Context()))
-	})
-}
-
-// A grant by a message that is over when it is usable is no lock either.
-func TestGrantThatIsOverIsNoLock(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-		late := 2
-		s.After(func(_ context.Context, c *testkit.Call) error {
-			if g := c.Grants; c.Op == testkit.Enqueue && late > 0 {
-				late--
-				g[0].Until = time.Now()
-			}
-			return nil
-		})
-		held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
-		wantIs(t, held.Check())
-		wantCalls(t, s, testkit.Enqueue, 3)
-		wantIs(t, held.Release(t.Context()))
-	})
-}
-
 // Row 14 (memlock): a grant in flight is passed on. Fails if an abandoned request is
 // not released in the background.
 func TestGrantForACancelledWaiterIsPassedOn(t *testing.T) {
@@ -201,4 +164,26 @@ func TestGrantForACancelledWaiterIsPassedOn(t *testing.T) {
 		synctest.Wait()
 		nothingLeft(t, l, s)
 	})
+}
+
+// A reply that comes after the lease is no lock, and neither is a grant by a message that is
+// over when it is usable.
+func TestReplyAfterTheLeaseIsNoLock(t *testing.T) {
+	for name, spoil := range map[string]func(c *testkit.Call){
+		"a late reply":         func(*testkit.Call) { time.Sleep(1100 * time.Millisecond) },
+		"a grant that is over": func(c *testkit.Call) { c.Grants[0].Until = time.Now() },
+	} {
+		bubbleCase(t, name, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+			s.After(func(_ context.Context, c *testkit.Call) error {
+				if c.Op == testkit.Enqueue && len(s.Calls(testkit.Enqueue)) <= 2 {
+					spoil(c)
+				}
+				return nil
+			})
+			held := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: time.Second})
+			wantCalls(t, s, testkit.Enqueue, 3)
+			wantIs(t, held.Check())
+			wantIs(t, held.Release(t.Context()))
+		})
+	}
 }
