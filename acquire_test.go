@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -129,40 +130,50 @@ func TestThousandWaitersCancelledAtOnce(t *testing.T) {
 
 // Promise P8, even if the lease is lost.
 //
-// Row 13 (any): the gate stays shut until the function has returned. Fails if it is
+// Row 13 (any): the gate stays shut until every function has returned. Fails if it is
 // opened at the loss.
 func TestGateStaysShutAfterLoss(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-		other := testkit.NewLocker(t, s, distlock.Config{})
-		running, stubborn := false, make(chan struct{})
-		var all sync.WaitGroup
-		all.Go(func() {
-			wantIs(t, l.Do(t.Context(), "k", distlock.Opts{}, func(context.Context) error {
-				running = true
-				<-stubborn // ignores ctx
-				running = false
-				return nil
-			}), distlock.ErrLost)
-		})
-		synctest.Wait()
-		s.Memory().Drop("k")
-		taken := testkit.MustAcquire(t, other, "k", distlock.Opts{})
-		wantIs(t, taken.Release(t.Context()))
-		all.Go(func() {
-			wantIs(t, l.Do(t.Context(), "k", distlock.Opts{}, func(context.Context) error {
-				if running {
-					t.Error("two holders in one process")
+	for name, c := range map[string]struct {
+		o distlock.Opts
+		n int32
+	}{"a writer": {writing, 1}, "readers": {reading, 3}} {
+		bubbleCase(t, name, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+			var inside atomic.Int32
+			stubborn := make(chan struct{})
+			var all sync.WaitGroup
+			for range c.n {
+				all.Go(func() {
+					wantIs(t, l.Do(t.Context(), "k", c.o, func(context.Context) error {
+						inside.Add(1)
+						<-stubborn // ignores ctx
+						inside.Add(-1)
+						return nil
+					}), distlock.ErrLost)
+				})
+			}
+			synctest.Wait()
+			s.Memory().Drop("k")
+			taken := testkit.MustAcquire(t, testkit.NewLocker(t, s, distlock.Config{}), "k", writing)
+			wantIs(t, taken.Release(t.Context()))
+			all.Go(func() {
+				wantIs(t, l.Do(t.Context(), "k", writing, func(context.Context) error {
+					if n := inside.Load(); n != 0 {
+						t.Errorf("%d are inside while another writes", n)
+					}
+					return nil
+				}))
+			})
+			for i := range c.n {
+				time.Sleep(time.Minute)
+				if l.Waiting() != 1 {
+					t.Errorf("the next one is not at the gate, with %d inside", c.n-i)
 				}
-				return nil
-			}))
+				stubborn <- struct{}{}
+			}
+			all.Wait()
+			nothingLeft(t, l, s)
 		})
-		time.Sleep(time.Minute)
-		if l.Waiting() != 1 {
-			t.Error("the second is not at the gate")
-		}
-		close(stubborn)
-		all.Wait()
-	})
+	}
 }
 
 // heapPer returns how much the heap and the number of goroutines grow for each of n
@@ -227,51 +238,6 @@ func TestSizeOfAWaiter(t *testing.T) {
 	wantIs(t, l.Close())
 }
 
-// Promise P8: the gate stays shut for a writer until every reader has returned, even if
-// the lease is lost.
-func TestGateStaysShutForAWriterAfterLoss(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-		const readers = 3
-		inside := 0
-		var mu sync.Mutex
-		stubborn := make(chan struct{})
-		var all sync.WaitGroup
-		for range readers {
-			all.Go(func() {
-				wantIs(t, l.Do(t.Context(), "k", reading, func(context.Context) error {
-					mu.Lock()
-					inside++
-					mu.Unlock()
-					<-stubborn // ignores ctx
-					mu.Lock()
-					inside--
-					mu.Unlock()
-					return nil
-				}), distlock.ErrLost)
-			})
-		}
-		synctest.Wait()
-		s.Memory().Drop("k")
-		all.Go(func() {
-			wantIs(t, l.Do(t.Context(), "k", writing, func(context.Context) error {
-				if inside != 0 {
-					t.Errorf("%d read while another writes", inside)
-				}
-				return nil
-			}))
-		})
-		for i := range readers {
-			time.Sleep(time.Minute)
-			if l.Waiting() != 1 {
-				t.Errorf("the writer is not at the gate, with %d readers inside", readers-i)
-			}
-			stubborn <- struct{}{}
-		}
-		all.Wait()
-		nothingLeft(t, l, s)
-	})
-}
-
 // instant grants every request and stores nothing, so that only the caller is measured.
 type instant struct{}
 
@@ -290,3 +256,38 @@ func (instant) Renew(_ context.Context, grants []driver.Grant, report func(int, 
 }
 
 func (instant) Release(context.Context, driver.Grant) error { return nil }
+
+// Helpers of testkit, which the tests in test use, too.
+var (
+	bubble        = testkit.Bubble
+	bubbleCase    = testkit.BubbleCase
+	bubbleWith    = testkit.BubbleWith
+	suspend       = testkit.Suspend
+	inBackground  = testkit.InBackground
+	line          = testkit.Line
+	mustBeFree    = testkit.MustBeFree
+	mustGet       = testkit.MustGet
+	wantCalls     = testkit.WantCalls
+	wantFreeAfter = testkit.WantFreeAfter
+	wantIs        = testkit.WantIs
+	wantTook      = testkit.WantTook
+)
+
+// The options of a reader, of a writer, and of a holder of one of three permits.
+var (
+	reading = distlock.Opts{Mode: distlock.Shared}
+	writing = distlock.Opts{}
+	permit  = distlock.Opts{Permits: 3}
+)
+
+// nothingLeft checks that neither the Locker nor the store has data of the key.
+func nothingLeft(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+	t.Helper()
+	synctest.Wait()
+	if l.Keys() != 0 || l.Watched() != 0 || !s.Free(t, "k") {
+		t.Errorf("left: %d keys, %d watched; free %v", l.Keys(), l.Watched(), s.Free(t, "k"))
+	}
+	if n, leases := l.UnderWay(); n != 0 || leases != 0 {
+		t.Errorf("left: %d under way, %d leases to cancel", n, leases)
+	}
+}

@@ -5,6 +5,8 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"log/slog"
+	"os"
 	"runtime"
 	"strings"
 	"sync"
@@ -267,7 +269,7 @@ func ExampleBy() {
 	// true true
 }
 
-// A function of several parameters: the key is that of a function with a comment, of a struct
+// A function of several parameters: it has the key of a function with a comment, of a struct
 // with these two fields, and of what a person writes by hand.
 func ExampleKey() {
 	locker := distlock.New(memlock.New(), distlock.Config{})
@@ -310,4 +312,53 @@ func ExampleHasherFunc() {
 	key, _ := wiring.Key(pay, "customer-42")
 	fmt.Println(key)
 	// Output: pay:a045eb33f8797f35ea7d5fad7c5e0d021e2142e9c1bb6e9dc9f45b4f503b03e8
+}
+
+// Each error has one code. The Error says when to try again.
+func ExampleCodeOf() {
+	locker := distlock.New(memlock.New(), distlock.Config{})
+	defer locker.Close()
+
+	lease, err := locker.Acquire(context.Background(), "report", distlock.Opts{})
+	if err != nil {
+		panic(err)
+	}
+	err = locker.Do(context.Background(), "report", distlock.Opts{RetryCount: 1}, func(context.Context) error { return nil })
+	switch code := distlock.CodeOf(err); code {
+	case distlock.CodeOK:
+		fmt.Println("done")
+	case distlock.CodeNotAcquired, distlock.CodeQueueFull:
+		refused := new(distlock.Error)
+		errors.As(err, &refused)
+		fmt.Println(code, "- try again in", refused.RetryAfter)
+	default:
+		fmt.Println(code, err)
+	}
+	fmt.Println(distlock.CodeOf(lease.Release(context.Background())))
+	// Output:
+	// not_acquired - try again in 500ms
+	// ok
+}
+
+// ExampleLogHooks demonstrates the lines of a lease that is lost.
+func ExampleLogHooks() {
+	log := slog.New(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{
+		Level: slog.LevelInfo, // slog.LevelDebug shows each lock
+		ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+			if a.Key == slog.TimeKey || a.Key == "token" || a.Key == "held" {
+				return slog.Attr{} // not the same each time
+			}
+			return a
+		},
+	}))
+	locker := distlock.New(memlock.New(), distlock.Config{Hooks: distlock.LogHooks(log)})
+
+	report := distlock.Opts{Value: "report", MaxHold: 10 * time.Millisecond}
+	_ = locker.Do(context.Background(), "daily", report, func(ctx context.Context) error {
+		<-ctx.Done() // runs for too long
+		return ctx.Err()
+	})
+	_ = locker.Close() // waits for the hooks
+	// Output:
+	// level=WARN msg="lock lost" name=report key=daily err="lock lost: held for MaxHold, 10ms"
 }

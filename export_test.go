@@ -31,9 +31,6 @@ var (
 // ReleaseTimeout limits one attempt to release a key.
 const ReleaseTimeout time.Duration = releaseTimeout
 
-// Recheck makes the watchdog check every deadline as of now.
-func (locker *Locker) Recheck(now time.Time) { locker.watchdog.recheck(now) }
-
 // SetClock makes the watchdog use another clock. It must be called before anything is
 // held.
 func (locker *Locker) SetClock(now func() time.Time) { locker.watchdog.now = now }
@@ -111,27 +108,3 @@ func (locker *Locker) Doubts() int {
 	defer locker.releaser.doubts.mu.Unlock()
 	return len(locker.releaser.doubts.all)
 }
-
-// CleanupTimeout is how long Close waits for clean-up when no lease is held.
-const CleanupTimeout time.Duration = cleanupTimeout
-
-// Internals for the tests of keys.
-var (
-	CheckKey     = checkKey
-	ValidateBase = validateBase
-)
-
-// KeyBuilder is keyBuilder.
-type KeyBuilder = keyBuilder
-
-// NewKeyBuilder returns the keyBuilder for valid options.
-func NewKeyBuilder(o Opts) *KeyBuilder {
-	b, err := newKeyBuilder(o)
-	if err != nil {
-		panic(err.Error())
-	}
-	return b
-}
-
-// CheckRequest is checkRequest.
-var CheckRequest = (*keyBuilder).checkRequest

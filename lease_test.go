@@ -3,320 +3,87 @@ package distlock_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"runtime"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
-func TestReentry(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-		nothing := func(context.Context) error { return nil }
-		err := l.Do(t.Context(), "a", distlock.Opts{}, func(ctx context.Context) error {
-			outer, _ := distlock.FromContext(ctx)
-			return l.Do(ctx, "b", distlock.Opts{}, func(ctx context.Context) error {
-				start := time.Now()
-				err := l.Do(ctx, "a", distlock.Opts{RetryCount: 1}, func(ctx context.Context) error {
-					inner, _ := distlock.FromContext(ctx)
-					if inner.Key() != "a" || inner.Token() != outer.Token() || inner.Check() != nil || inner.Until() != outer.Until() {
-						t.Errorf("re-entered as %q with token %d, outer %d", inner.Key(), inner.Token(), outer.Token())
-					}
-					return l.Do(ctx, "b", distlock.Opts{RetryCount: 1}, nothing)
-				})
-				if time.Since(start) != 0 {
-					t.Error("the re-entry waited")
+// A loss is reported once by the hook and once by Release, whenever it happens.
+func TestLossIsToldOnce(t *testing.T) {
+	for range 200 {
+		synctest.Test(t, func(t *testing.T) {
+			s := testkit.NewStore()
+			var told atomic.Int64
+			l := testkit.NewLocker(t, s, distlock.Config{Hooks: distlock.Hooks{Event: testkit.On{distlock.Lost: func(_ context.Context, i distlock.Event) {
+				told.Add(1)
+				if i.Held < 0 || i.Held > time.Minute || i.Token == 0 {
+					t.Errorf("%+v", i)
 				}
-				if s.Free(t, "a") || outer.Check() != nil {
-					t.Error("the inner end released the lock")
-				}
-				return err
-			})
-		})
-		wantIs(t, err)
-		if tries, ends := len(s.Calls(testkit.Enqueue)), len(s.Calls(testkit.Release)); tries != 2 || ends != 2 {
-			t.Errorf("%d acquisitions and %d releases in the store, want 2 and 2", tries, ends)
-		}
-	})
-}
-
-func TestReentryOfAnEndedLeaseIsErrLost(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, _ *testkit.Store) {
-		held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
-		again, err := l.Acquire(held.Context(), "k", distlock.Opts{})
-		wantIs(t, err)
-		wantIs(t, again.Release(t.Context()))
-		if !errors.Is(again.Check(), distlock.ErrLost) || held.Check() != nil {
-			t.Errorf("after the inner release: inner %v, outer %v", again.Check(), held.Check())
-		}
-		third, err := l.Acquire(held.Context(), "k", distlock.Opts{})
-		wantIs(t, err)
-
-		wantIs(t, held.Release(t.Context()))
-		wantIs(t, third.Check(), distlock.ErrLost)
-		wantIs(t, third.Release(t.Context()), distlock.ErrLost)
-		if !errors.Is(context.Cause(third.Context()), distlock.ErrLost) {
-			t.Errorf("cause %v", context.Cause(third.Context()))
-		}
-		// A goroutine that has outlived the call must not take the lock silently.
-		stray := context.WithoutCancel(held.Context())
-		wantIs(t, testkit.ErrorOf(l.Acquire(stray, "k", distlock.Opts{})), distlock.ErrLost)
-
-		free, err := l.Acquire(distlock.Detach(held.Context()), "k", distlock.Opts{})
-		wantIs(t, err)
-		wantIs(t, free.Release(t.Context()))
-	})
-}
-
-func TestReentryIsToldOfTheLoss(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-		held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
-		// without the cancellation, but with the lease
-		inner, err := l.Acquire(context.WithoutCancel(held.Context()), "k", distlock.Opts{})
-		wantIs(t, err)
-		s.Memory().Drop("k")
-		<-inner.Context().Done()
-		wantIs(t, context.Cause(inner.Context()), distlock.ErrLost)
-		wantIs(t, inner.Release(t.Context()), distlock.ErrLost)
-		wantIs(t, held.Release(t.Context()), distlock.ErrLost)
-	})
-}
-
-func TestAnotherLockerIsNoReentry(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, _ *testkit.Store) {
-		other := testkit.NewLocker(t, testkit.NewStore(), distlock.Config{})
-		held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
-		second, err := other.Acquire(held.Context(), "k", distlock.Opts{})
-		wantIs(t, err)
-		wantIs(t, held.Release(t.Context()))
-		wantIs(t, second.Check()) // the lock in the other store is still held
-		wantIs(t, second.Release(t.Context()))
-	})
-}
-
-func TestFromContextAndDetach(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, _ *testkit.Store) {
-		if s, ok := distlock.FromContext(t.Context()); ok || s != nil {
-			t.Error("a lease in an empty context")
-		}
-		ctx, cancel := context.WithCancel(context.WithValue(t.Context(), ctxKey{}, "kept"))
-		held, err := l.Acquire(ctx, "k", distlock.Opts{})
-		wantIs(t, err)
-		d := distlock.Detach(held.Context())
-		cancel()
-		if _, ok := distlock.FromContext(d); ok || d.Err() != nil || d.Value(ctxKey{}) != "kept" {
-			t.Errorf("detached: err %v, value %v", d.Err(), d.Value(ctxKey{}))
-		}
-		if held.Check() != nil {
-			t.Error("a cancelled caller lost the lock before it gave it back")
-		}
-		wantIs(t, held.Release(ctx)) // sent although ctx has ended
-	})
-}
-
-type ctxKey struct{}
-
-func TestReleaseTwice(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-		held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
-		wantIs(t, held.Release(t.Context()))
-		next := testkit.MustAcquire(t, l, "k", distlock.Opts{})
-		wantIs(t, held.Release(t.Context()))
-		wantIs(t, next.Check())
-		wantCalls(t, s, testkit.Release, 1)
-		wantIs(t, next.Release(t.Context()))
-	})
-}
-
-func TestReleaseWithoutAnAnswer(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-		held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
-		s.Fail(testkit.ErrBroken, testkit.Release)
-		wantIs(t, held.Release(t.Context()), distlock.ErrUnavailable, testkit.ErrBroken)
-		time.Sleep(time.Second)
-		s.Fail(nil)
-		time.Sleep(time.Second)
-		mustBeFree(t, s, "k")
-
-		held = testkit.MustAcquire(t, l, "k", distlock.Opts{})
-		s.LoseReplies(testkit.Release, 1) // applied, but the reply is lost
-		next := inBackground(t, testkit.NewLocker(t, s, distlock.Config{}), distlock.Opts{})
-		wantIs(t, held.Release(t.Context()), distlock.ErrUnavailable, testkit.ErrBroken)
-		got := <-next
-		time.Sleep(10 * time.Second)
-		wantIs(t, got.Check()) // the second release of the first lease has not affected it
-		wantIs(t, got.Release(t.Context()))
-	})
-}
-
-func TestReleaseIsSentAfterTheWatchEnds(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-		s.Before(func(_ context.Context, c *testkit.Call) error {
-			if c.Op == testkit.Release {
-				if l.Watched() != 0 {
-					t.Error("still watched when the release was sent: it could be renewed for ever")
-				}
-				time.Sleep(time.Second) // time for a renewal
+			}}.Event}})
+			held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
+			var all sync.WaitGroup
+			all.Go(l.LoseAll)
+			var err error
+			all.Go(func() { err = held.Release(t.Context()) })
+			all.Wait()
+			synctest.Wait()
+			if n := told.Load(); n > 1 || (n == 1) != errors.Is(err, distlock.ErrLost) {
+				t.Errorf("the hook was called %d times, Release said %v", n, err)
 			}
-			return nil
 		})
-		held := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: 2 * time.Second})
-		wantIs(t, held.Release(t.Context()))
-		wantCalls(t, s, testkit.Renew, 0)
-	})
+	}
 }
 
-func TestHungReleaseIsBounded(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-		s.Hang(testkit.Release)
-		for lease, most := range map[time.Duration]time.Duration{
-			time.Minute:            distlock.ReleaseTimeout,
-			500 * time.Millisecond: 500 * time.Millisecond, // it does not wait beyond the end of the lease
-		} {
-			held := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: lease})
-			start := time.Now()
-			wantIs(t, held.Release(t.Context()), distlock.ErrUnavailable, context.DeadlineExceeded)
-			if d := time.Since(start); d > most || d < most*3/4 {
-				t.Errorf("the caller was kept for %v, want %v", d, most)
-			}
-			time.Sleep(lease)
-		}
+// The machine was suspended: its timers stood still.
+//
+// Row 10 (any): the watchdog checks all leases after a jump of the clock. Fails if it
+// waits for its timers.
+func TestJumpOfTheClockEndsTheLeases(t *testing.T) {
+	t.Parallel()
+	l := testkit.NewLocker(t, testkit.NewStore(), distlock.Config{})
+	var slept, looks atomic.Int64
+	l.SetClock(func() time.Time { // a bubble has only one clock
+		defer looks.Add(1)
+		return suspend(time.Now(), time.Duration(slept.Load()))
 	})
+	short := testkit.MustAcquire(t, l, "short", distlock.Opts{KeyTimeout: 10 * time.Minute})
+	long := testkit.MustAcquire(t, l, "long", distlock.Opts{KeyTimeout: 10 * time.Hour})
+	for looks.Load() == 0 {
+		runtime.Gosched()
+	}
+	slept.Store(int64(time.Hour))
+	next := testkit.MustAcquire(t, l, "next", distlock.Opts{KeyTimeout: time.Minute}) // wakes the watchdog
+	select {
+	case <-short.Context().Done():
+	case <-time.After(10 * time.Second):
+		t.Error("nobody has looked")
+	}
+	wantIs(t, short.Release(t.Context()), distlock.ErrLost)
+	wantIs(t, long.Check()) // it lasts longer than the jump
+	wantIs(t, long.Release(t.Context()))
+	_ = next.Release(t.Context())
 }
 
-func TestRefresh(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+// A loss names a pause of the process that is shorter than the lease.
+func TestLossWithoutARenewal(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, _ *testkit.Store) {
+		start := time.Now()
+		l.SetClock(func() time.Time { return start }) // the watchdog does not run
 		held := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: 3 * time.Second})
-		time.Sleep(500 * time.Millisecond)
-		wantIs(t, held.Refresh(t.Context()))
-		if d := time.Until(held.Until()); d != 3*time.Second-distlock.Margin(3*time.Second) {
-			t.Errorf("Until is %v away after Refresh", d)
+		time.Sleep(3 * time.Second)
+		if err := held.Check(); err == nil || !strings.Contains(err.Error(), "ran out; a renewal was due 2") {
+			t.Error(err)
 		}
-		s.Fail(testkit.ErrBroken, testkit.Renew)
-		wantIs(t, held.Refresh(t.Context()), distlock.ErrUnavailable, testkit.ErrBroken)
-		s.Fail(testkit.ErrSilent, testkit.Renew)
-		wantIs(t, held.Refresh(t.Context()), distlock.ErrUnavailable)
-		wantIs(t, held.Check())
-		s.Fail(nil)
-		s.Memory().Drop("k")
-		wantIs(t, held.Refresh(t.Context()), distlock.ErrLost)
-		wantIs(t, held.Check(), distlock.ErrLost)
-		if l.Watched() != 0 {
-			t.Error("a lost lease is still watched")
-		}
-		wantIs(t, held.Release(t.Context()), distlock.ErrLost)
-
-		capped := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: 3 * time.Second, MaxHold: 4 * time.Second})
-		end := time.Now().Add(4 * time.Second)
-		time.Sleep(3500 * time.Millisecond)
-		wantIs(t, capped.Refresh(t.Context()))
-		if !capped.Until().Equal(end) {
-			t.Errorf("Refresh went beyond MaxHold: %v", capped.Until().Sub(end))
-		}
-		wantIs(t, capped.Release(t.Context()))
 	})
-}
-
-// slowRenewals makes the reply to each renewal take d.
-func slowRenewals(d time.Duration) testkit.Hook {
-	return func(_ context.Context, c *testkit.Call) error {
-		if c.Op == testkit.Renew {
-			time.Sleep(d)
-		}
-		return nil
-	}
-}
-
-// An extended lease counts from before the request was sent: the reply does not say
-// when the store started its clock.
-func TestExtensionCountsFromTheSending(t *testing.T) {
-	const ttl = 3 * time.Second
-	o := distlock.Opts{KeyTimeout: ttl}
-	for name, c := range map[string]struct {
-		op     testkit.Op
-		slow   time.Duration
-		extend func(*testing.T, *distlock.Locker, *distlock.Lease) *distlock.Lease
-	}{
-		"renewal": {testkit.Renew, 800 * time.Millisecond, func(_ *testing.T, _ *distlock.Locker, held *distlock.Lease) *distlock.Lease {
-			time.Sleep(2 * time.Second)
-			return held
-		}},
-		"refresh": {testkit.Renew, 800 * time.Millisecond, func(t *testing.T, _ *distlock.Locker, held *distlock.Lease) *distlock.Lease {
-			wantIs(t, held.Refresh(t.Context()))
-			return held
-		}},
-		"question": {testkit.Extend, 80 * time.Millisecond, func(t *testing.T, l *distlock.Locker, held *distlock.Lease) *distlock.Lease {
-			next := inBackground(t, l, o)
-			wantIs(t, held.Release(t.Context()))
-			return mustGet(t, next)
-		}},
-	} {
-		bubbleCase(t, name, func(t *testing.T, _ *distlock.Locker, s *testkit.Store) {
-			s.LimitTokens(1) // a hand-over asks the store
-			l := testkit.NewLocker(t, s.Only(testkit.Queuing|testkit.Extending), distlock.Config{})
-			s.After(func(_ context.Context, call *testkit.Call) error {
-				if call.Op == c.op {
-					time.Sleep(c.slow)
-				}
-				return nil
-			})
-			held := c.extend(t, l, testkit.MustAcquire(t, l, "k", o))
-			if d := held.Until().Sub(s.Calls(c.op)[0].At); d != ttl-distlock.Margin(ttl) {
-				t.Errorf("believed in for %v after it was sent", d)
-			}
-			wantIs(t, held.Release(t.Context()))
-		})
-	}
-}
-
-// A reply that arrives after the reply to a later request does not move the end back.
-func TestLateAnswerDoesNotMoveTheEndBack(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-		s.After(func(_ context.Context, c *testkit.Call) error {
-			if c.Op == testkit.Renew && len(s.Calls(testkit.Renew)) == 1 {
-				time.Sleep(5 * time.Second)
-			}
-			return nil
-		})
-		held := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: time.Minute})
-		var all sync.WaitGroup
-		all.Go(func() { wantIs(t, held.Refresh(t.Context())) })
-		time.Sleep(time.Second)
-		wantIs(t, held.Refresh(t.Context()))
-		end := held.Until()
-		all.Wait()
-		if d := held.Until().Sub(end); d != 0 {
-			t.Errorf("the end moved by %v", d)
-		}
-		wantIs(t, held.Release(t.Context()))
-	})
-}
-
-// The reply to a Refresh arrives when the lease that it extended has ended: Refresh
-// checks again.
-func TestRefreshLooksAgainAfterTheAnswer(t *testing.T) {
-	for name, c := range map[string]struct {
-		slow time.Duration
-		want error
-	}{
-		"in time":         {400 * time.Millisecond, nil},
-		"released":        {600 * time.Millisecond, distlock.ErrLost},
-		"after the lease": {2 * time.Second, distlock.ErrLost},
-	} {
-		bubbleCase(t, name, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-			s.After(slowRenewals(c.slow))
-			held := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: time.Second})
-			if name == "released" {
-				time.AfterFunc(c.slow/2, func() { wantIs(t, held.Release(context.Background())) })
-			}
-			if err := held.Refresh(t.Context()); !errors.Is(err, c.want) {
-				t.Errorf("Refresh: %v, want %v", err, c.want)
-			}
-			_ = held.Release(t.Context())
-		})
-	}
 }
 
 // MaxHold ends a lease by the clock, too, and by the clock that has run further.
@@ -339,67 +106,247 @@ func TestMaxHoldLooksAtTheClock(t *testing.T) {
 	}
 }
 
-func TestFencing(t *testing.T) {
-	o := distlock.Opts{Fencing: true}
-	never := func(context.Context) error { panic("ran without a token") }
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-		wantIs(t, l.Do(t.Context(), "k", o, func(ctx context.Context) error {
-			if lease, _ := distlock.FromContext(ctx); lease.Token() == 0 {
-				t.Error("no token")
+// A loss during a release is still reported, to the hook and to the caller.
+func TestLossDuringARelease(t *testing.T) {
+	for name, o := range map[string]distlock.Opts{"writer": writing, "reader": reading} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var told atomic.Int64
+			s := testkit.NewStore()
+			l := testkit.NewLocker(t, s, distlock.Config{Hooks: distlock.Hooks{Event: testkit.On{distlock.Lost: func(context.Context, distlock.Event) { told.Add(1) }}.Event}})
+			held := testkit.MustAcquire(t, l, "k", o)
+			want := int64(1)
+			if o.Mode == distlock.Shared {
+				want++
+				beside := testkit.MustAcquire(t, l, "k", o)
+				defer beside.Release(context.Background())
 			}
-			return nil
-		}))
-		s.LimitTokens(0)
-		bare := testkit.NewLocker(t, s, distlock.Config{})
-		for _, o.RetryCount = range []int{0, 1, 5} {
-			before := len(s.Calls(testkit.Enqueue)) + len(s.Calls(testkit.Try))
-			err := bare.Do(t.Context(), "k", o, never)
-			wantIs(t, err, distlock.ErrNoFencing)
-			if e, ok := errors.AsType[*distlock.Error](err); !ok || e.Op != "acquire" || e.Key != "k" {
-				t.Errorf("got %#v", err)
+			goOn := held.Stop()
+			var all sync.WaitGroup
+			all.Go(func() { wantIs(t, held.Release(context.Background()), distlock.ErrLost) })
+			for held.Check() == nil { // until the release has checked the lease
+				runtime.Gosched()
 			}
-			if n := len(s.Calls(testkit.Enqueue)) + len(s.Calls(testkit.Try)) - before; n != 1 {
-				t.Errorf("RetryCount %d: %d attempts", o.RetryCount, n)
+			all.Go(l.LoseAll)
+			for !held.HoldIsOver() {
+				runtime.Gosched()
 			}
-			if !s.Free(t, "k") || bare.Keys() != 0 || bare.Watched() != 0 {
-				t.Errorf("RetryCount %d: free %v, %d keys, %d watched", o.RetryCount, s.Free(t, "k"), bare.Keys(), bare.Watched())
+			goOn()
+			all.Wait()
+			for told.Load() < want { // hooks are called in goroutines
+				runtime.Gosched()
 			}
+			if n := told.Load(); n != want {
+				t.Errorf("told %d times, want %d", n, want)
+			}
+		})
+	}
+}
+
+// The last reader releases the lease. From then on no other reader can share it.
+func TestReleasedLeaseIsNotShared(t *testing.T) {
+	t.Parallel()
+	s := testkit.NewStore()
+	l := testkit.NewLocker(t, s, distlock.Config{HandOverTime: distlock.DefaultKeyTimeout})
+	last := testkit.MustAcquire(t, l, "k", reading)
+	goOn := l.StopWatchdog()
+	var all sync.WaitGroup
+	all.Go(func() { wantIs(t, last.Release(context.Background())) })
+	for !last.HoldIsOver() {
+		runtime.Gosched()
+	}
+	var next *distlock.Lease
+	var here atomic.Bool
+	all.Go(func() { next = testkit.MustAcquire(t, l, "k", reading); here.Store(true) })
+	for len(s.Calls(testkit.Enqueue)) < 2 && !here.Load() {
+		runtime.Gosched()
+	}
+	goOn()
+	all.Wait()
+	wantIs(t, next.Check())
+	wantIs(t, next.Release(t.Context()))
+	wantCalls(t, s, testkit.Enqueue, 2)
+}
+
+// What an outage leaves behind in this process is bounded, however many callers it refuses and
+// however long their leases are, and nothing is left behind where nothing was sent.
+func TestWorkAfterFaultsIsBounded(t *testing.T) {
+	const callers = distlock.MaxDoubts + 2000
+	for name, c := range map[string]struct {
+		fault      error // of attempts; releases fail, too
+		hang       bool  // releases get no answer
+		want, most int   // releases that are left to do, and in progress
+	}{
+		"refused":  {testkit.ErrBroken, false, distlock.MaxDoubts, 0},
+		"silent":   {testkit.ErrBroken, true, distlock.MaxDoubts, distlock.MaxAttempts},
+		"not sent": {driver.NotSent(testkit.ErrBroken), true, 0, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := testkit.NewStore()
+				var down atomic.Bool
+				var trying, most atomic.Int64
+				down.Store(true)
+				s.Before(func(ctx context.Context, call *testkit.Call) error {
+					switch {
+					case !down.Load():
+						return nil
+					case call.Op == testkit.Release && c.hang:
+						most.Store(max(most.Load(), trying.Add(1)))
+						defer trying.Add(-1)
+						<-ctx.Done()
+						return ctx.Err()
+					case call.Op == testkit.Release:
+						return testkit.ErrBroken
+					default:
+						return c.fault
+					}
+				})
+				l := testkit.NewLocker(t, s, distlock.Config{})
+				before := runtime.NumGoroutine()
+				for i := range callers {
+					key := fmt.Sprint("k", i)
+					wantIs(t, testkit.ErrorOf(l.TryAcquire(t.Context(), key, distlock.Opts{KeyTimeout: time.Hour})), distlock.ErrUnavailable, testkit.ErrBroken)
+					if i%100 == 0 {
+						time.Sleep(time.Second / 4)
+					}
+				}
+				synctest.Wait()
+				if n := l.Doubts(); n != c.want || most.Load() > int64(c.most) {
+					t.Errorf("%d in doubt, %d in progress; want %d and at most %d", n, most.Load(), c.want, c.most)
+				}
+				if n := runtime.NumGoroutine() - before; n > c.most+2 {
+					t.Errorf("%d goroutines", n)
+				}
+				time.Sleep(time.Second)
+				start, n := time.Now(), len(s.Calls(testkit.Release))
+				time.Sleep(10 * time.Second)
+				if rate := (len(s.Calls(testkit.Release)) - n) / 10; rate > 1100 {
+					t.Errorf("%d attempts a second", rate)
+				}
+				down.Store(false)
+				for l.Doubts() > 0 && time.Since(start) < time.Minute {
+					time.Sleep(100 * time.Millisecond)
+				}
+				if d := time.Since(start) - 10*time.Second; d > 20*time.Second || l.Doubts() > 0 {
+					t.Errorf("%d in doubt %v after the outage", l.Doubts(), d)
+				}
+				if n, _ := l.UnderWay(); n != 0 {
+					t.Errorf("%d under way", n)
+				}
+			})
+		})
+	}
+}
+
+// MinHold uses the monotonic clock, which stands still while the machine sleeps,
+// because the wall clock may be set.
+func TestMinHoldGoesByTheMonotonicClock(t *testing.T) {
+	t.Parallel()
+	for _, jump := range []time.Duration{-time.Hour, -30 * time.Second, 0, 30 * time.Second, time.Hour} {
+		if d := distlock.KeepFor(suspend(time.Now(), jump).Add(time.Minute)); d > time.Minute || d < 50*time.Second {
+			t.Errorf("%v are left of a minute that has just begun, by a wall clock %v away", d, jump)
 		}
-		// released in the background if there is no answer
-		s.Fail(testkit.ErrBroken, testkit.Release)
-		wantIs(t, bare.Do(t.Context(), "k", o, never), distlock.ErrNoFencing)
-		s.Fail(nil)
-		time.Sleep(time.Second)
-		mustBeFree(t, s, "k")
-		// without the option it works as before
-		wantIs(t, bare.Do(t.Context(), "k", distlock.Opts{}, func(ctx context.Context) error { return ctx.Err() }))
+	}
+}
+
+// A lease that is lost while readers are about to share it belongs to no holder: each
+// reader asks the store.
+func TestSharedLeaseLostOnItsWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := testkit.NewStore()
+		var l *distlock.Locker
+		once := false
+		l = testkit.NewLocker(t, s, distlock.Config{Hooks: distlock.Hooks{Event: testkit.On{distlock.Acquired: func(_ context.Context, i distlock.Event) {
+			if i.Token > 65 && !i.HandedOver && !once { // the first of the readers
+				once = true
+				l.LoseAll()
+			}
+		}}.Event}})
+		held := testkit.MustAcquire(t, l, "k", writing)
+		var readers []<-chan *distlock.Lease
+		for range 10 {
+			readers = append(readers, inBackground(t, l, reading))
+		}
+		wantIs(t, held.Release(t.Context()))
+		for _, r := range readers {
+			_ = mustGet(t, r).Release(t.Context())
+		}
+		if !once {
+			t.Error("nothing was lost")
+		}
+		nothingLeft(t, l, s)
 	})
 }
 
-// A lock without a token in this process is refused as well: on re-entry, and on a
-// hand-over, where it goes to the next waiter.
-func TestFencingOfWhatIsHere(t *testing.T) {
-	o := distlock.Opts{Fencing: true}
+// A lease that is lost during a hand-over belongs to no holder: the next waiter asks
+// the store.
+func TestHoldLostOnItsWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := testkit.NewStore()
-		s.LimitTokens(0)
-		l := testkit.NewLocker(t, s, distlock.Config{})
-		held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
-		_, err := l.Acquire(held.Context(), "k", o)
-		wantIs(t, err, distlock.ErrNoFencing)
-		wantIs(t, held.Check())
-
-		var all sync.WaitGroup
-		all.Go(func() {
-			wantIs(t, testkit.ErrorOf(l.Acquire(t.Context(), "k", o)), distlock.ErrNoFencing)
-		})
-		synctest.Wait()
-		served := false
-		line(t, &all, l, 1, distlock.Opts{}, func(context.Context, int) { served = true })
-		wantIs(t, held.Release(t.Context()))
-		all.Wait()
-		if n := len(s.Calls(testkit.Enqueue)); n != 1 || !served || !s.Free(t, "k") || l.Keys() != 0 || l.Watched() != 0 {
-			t.Errorf("%d acquisitions, served %v, free %v, %d keys, %d watched", n, served, s.Free(t, "k"), l.Keys(), l.Watched())
+		var l *distlock.Locker
+		var lost atomic.Int64
+		l = testkit.NewLocker(t, s, distlock.Config{Hooks: distlock.Hooks{
+			Event: testkit.On{
+				distlock.Released: func(context.Context, distlock.Event) {
+					if l.LoseOnItsWay("k") {
+						lost.Add(1)
+					}
+				},
+				distlock.Lost: func(context.Context, distlock.Event) {
+					t.Error("a caller without a lock was told that it was lost")
+				},
+			}.Event,
+		}})
+		for range 1000 {
+			held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
+			asked := len(s.Calls(testkit.Enqueue))
+			var all sync.WaitGroup
+			line(t, &all, l, 1, distlock.Opts{}, func(ctx context.Context, _ int) {
+				lease, _ := distlock.FromContext(ctx)
+				wantIs(t, lease.Check())
+			})
+			wantIs(t, held.Release(t.Context()))
+			all.Wait()
+			n := int64(len(s.Calls(testkit.Enqueue)) - asked)
+			if n != lost.Load() {
+				t.Errorf("%d acquisitions in the store, %d leases were lost on their way", n, lost.Load())
+			}
+			if lost.Load() > 0 {
+				return // otherwise the waiter was quicker than the hook
+			}
 		}
+		t.Error("no lease was lost on its way")
+	})
+}
+
+// A renewal that the store denies is a loss at once. A lost lease is not renewed any more, is
+// removed before its holder releases it, and its release takes nothing from the new holder.
+func TestLostLeaseIsNotWatched(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		other := testkit.NewLocker(t, s, distlock.Config{})
+		held := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: 3 * time.Second})
+		s.Memory().Drop("k")
+		taken := testkit.MustAcquire(t, other, "k", distlock.Opts{KeyTimeout: 24 * time.Hour})
+		start := time.Now()
+		<-held.Context().Done()
+		if d := time.Since(start); d > time.Second {
+			t.Errorf("told after %v, want with the next renewal", d)
+		}
+		wantIs(t, context.Cause(held.Context()), distlock.ErrLost)
+		if n := l.Watched(); n != 0 {
+			t.Errorf("%d lost leases are watched", n)
+		}
+		renewed := len(s.Calls(testkit.Renew))
+		time.Sleep(time.Minute)
+		if n := len(s.Calls(testkit.Renew)); n != renewed {
+			t.Errorf("%d renewals of a lost lease", n-renewed)
+		}
+		wantIs(t, held.Release(t.Context()), distlock.ErrLost)
+		wantIs(t, taken.Check())
+		if s.Free(t, "k") {
+			t.Error("the release took the lock of the new holder")
+		}
+		wantIs(t, taken.Release(t.Context()))
 	})
 }

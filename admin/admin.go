@@ -29,7 +29,7 @@ var (
 )
 
 // Inspect lists the keys with the prefix that are held or waited for, at most limit of
-// them. The prefix is that of full keys; "" matches all. The result may be outdated: it
+// them. Full keys are compared with the prefix; "" matches all. The result may be outdated: it
 // is for people. A program should use it only to show or call the leader.
 //
 // It adds what the store does not know: see [driver.KeyInfo].KeptSince.

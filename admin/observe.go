@@ -22,8 +22,8 @@ import (
 // The first element is the present state; Held is 0 if the key is free. The next ones come
 // when the holders have changed, and not with renewals, waiters and hand-overs in a process.
 // Observe looks at the key in the store every so often; 0 means each second. If the backend is
-// a [driver.Waker] without a queue, it also looks when the key becomes free. It does not
-// see what lasts for less than the time between two looks.
+// a [driver.Waker] without a queue, it also looks when the key becomes free. It does not see
+// what lasts for less than the time between two looks.
 //
 // If the store does not answer, the next element has the error, once, and when it answers
 // again, the state. The sequence ends with ctx, and after an error that looking again does not

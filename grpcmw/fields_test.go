@@ -153,7 +153,7 @@ func TestFields(t *testing.T) {
 	}
 }
 
-// FuzzFields: the key of what a client sends is that of the values that the generated code
+// FuzzFields: what a client sends has the key of the values that the generated code
 // reads, and a call without one of them is refused.
 func FuzzFields(f *testing.F) {
 	for _, r := range []*testpb.SimpleRequest{

@@ -18,8 +18,8 @@ import (
 // (distlock.v1.lock) of an rpc: see the package comment.
 //
 // It finds the option by reflection in the descriptors of all services that are
-// linked into the program, including those that the program only calls. Methods
-// without it have no rule. The fields are those of [distlock.Opts] in snake case,
+// linked into the program, including services that the program only calls. Methods
+// without it have no rule. The fields are named as in [distlock.Opts], in snake case,
 // with the same defaults; params are names for [Fields]. Without params all calls of
 // the method share one lock, like those of a function that is locked without
 // ParamLock.

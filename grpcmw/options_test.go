@@ -81,8 +81,8 @@ var calls = map[string]func(context.Context, testpb.TestServiceClient) error{
 	},
 }
 
-// TestOptionsLockAServer: each method runs under the key of its option, which is
-// that of a function with the same declaration, and another holder keeps it out.
+// TestOptionsLockAServer: each method runs under the key of its option, as a
+// function with the same declaration does, and another holder keeps it out.
 func TestOptionsLockAServer(t *testing.T) {
 	imports, err := wiring.Key(distlock.Opts{Prefix: "shop:", Value: "import"}, nil)
 	if err != nil {
@@ -140,8 +140,8 @@ func TestOptionsLockAServer(t *testing.T) {
 	wantStatus(t, err, invalid(`field "response_status.message" is missing`))
 }
 
-// TestFieldsOfOptions compares options with the Opts that they stand for: those of the
-// descriptor above, and that of the shop, which protoc has read in shop.proto.
+// TestFieldsOfOptions compares options with the Opts that they stand for: the options
+// in the descriptor above, and the option of the shop, which protoc has read in shop.proto.
 func TestFieldsOfOptions(t *testing.T) {
 	text := func(o distlock.Opts) string { return fmt.Sprintf("%+v", o) }
 	pay := distlock.Opts{Prefix: "shop:", Value: "pay", ParamLock: true, RetryCount: 1}

@@ -37,7 +37,7 @@ type rule struct {
 	// desc is nil if the method is known by its name alone.
 	desc protoreflect.MethodDescriptor
 
-	// whole has all calls share one lock, which is that of a function that is
+	// whole has all calls share one lock, as a function has that is
 	// locked without ParamLock.
 	whole bool
 }
@@ -170,8 +170,8 @@ type ErrorHandler func(ctx context.Context, fullMethod string, err error) error
 // WithErrorHandler replaces [StatusError], which makes the errors of calls that do not
 // get their lock. f is called at most once for a call, and only if the handler does not
 // run. It may call StatusError for some errors. It should return an error with a
-// status: gRPC sends the text of other errors to the client, and that of err names the
-// key. If f returns nil, the error of StatusError is used.
+// status: gRPC sends the text of other errors to the client, and the text of err names
+// the key. If f returns nil, the error of StatusError is used.
 //
 // WithErrorHandler panics if f is nil.
 func WithErrorHandler(f ErrorHandler) Option {

@@ -35,7 +35,7 @@ type answer struct {
 	retry  bool // with RetryInfo: nothing was done
 }
 
-// answers has the statuses; that of all other codes is internal. A lost lock has the code
+// answers has the statuses; all other codes are internal. A lost lock has the code
 // that no retry policy contains: docs/operations.md has the table.
 var answers = map[distlock.Code]answer{
 	distlock.CodeLost:        {codes.FailedPrecondition, "the lock was lost: the outcome is in doubt", ReasonLost, false},

@@ -101,7 +101,7 @@ func Int(f KeyFunc) KeyFunc {
 // Params returns a KeyFunc for several parts, a []any of the results of the functions
 // in their order. They are called one after the other, and the first error or
 // [distlock.Skip] is the result for all: put a function that skips some requests in
-// front of those that would refuse them. Params panics if there are no functions or one
+// front of functions that would refuse them. Params panics if there are no functions or one
 // is nil.
 func Params(fs ...KeyFunc) KeyFunc {
 	if len(fs) == 0 {

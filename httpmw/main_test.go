@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// roles are those of child processes, on systems that can stop one.
+// roles are what child processes do, on systems that can stop one.
 var roles = map[string]func(*testkit.Child) error{}
 
 // errBroken is the error of a store that fails. Clients must not see it.

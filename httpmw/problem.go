@@ -77,7 +77,7 @@ var problems = map[distlock.Code]Problem{
 }
 
 // ProblemOf returns the answer for the error of an [ErrorHandler]. It shows nothing of
-// the error except the Detail of a [*distlock.KeyError]. RetryAfter is that of the
+// the error except the Detail of a [*distlock.KeyError]. RetryAfter comes from the
 // [*distlock.Error], or [distlock.DefaultRetryInterval] if the error has none. If the function
 // ran, see [distlock.Ran], the answer has none.
 func ProblemOf(err error) Problem {
@@ -113,7 +113,7 @@ func describeKey(p *Problem, err error) {
 // WriteError is the default [ErrorHandler]: it writes the [Problem] of err.
 func WriteError(w http.ResponseWriter, r *http.Request, err error) { ProblemOf(err).ServeHTTP(w, r) }
 
-// ServeHTTP writes p. It keeps the headers that others have set, except those that
+// ServeHTTP writes p. It keeps the headers that others have set, except headers that
 // would be wrong for p, and forbids caches to store the answer.
 func (p Problem) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	body, err := json.Marshal(p)

@@ -11,8 +11,6 @@ import (
 	"reflect"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/httpmw"
@@ -148,8 +146,8 @@ func TestNoSuccessAfterALoss(t *testing.T) {
 	}
 }
 
-// TestLossThatTheHandlerAnswers: an error of the request is the handler's own, and so is
-// what has begun before the loss, or before it was known.
+// TestLossThatTheHandlerAnswers: an error of the request is the handler's own, and so is what
+// has begun before the loss, or before it was known.
 func TestLossThatTheHandlerAnswers(t *testing.T) {
 	for name, c := range map[string]struct {
 		before, after int // statuses, before the loss and after it
@@ -222,18 +220,4 @@ func TestReleasedIsNotLost(t *testing.T) {
 			s.Memory().Drop(keyOf(t, "7"))
 		}
 	}
-}
-
-// TestNoticesWhatNobodyTold: the clock alone decides, without an answer of the store.
-func TestNoticesWhatNobodyTold(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		o := opts()
-		o.MaxHold = time.Second
-		h := httpmw.Lock(testkit.NewLocker(t, testkit.NewStore(), distlock.Config{}), constant("7"), o)(
-			http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-				<-time.After(2 * time.Second) // does not look at its context
-				fmt.Fprint(w, "paid")
-			}))
-		wantProblem(t, record(h, httptest.NewRequest("GET", "/", nil)), lost, "")
-	})
 }

@@ -44,7 +44,7 @@ var inspectCases = []testCase{
 		},
 	},
 	{
-		name:        "prefix-and-limit",
+		name: "prefix-and-limit",
 		explanation: "Inspect must list only keys with the prefix, whatever characters it contains, in order, and at most as many as asked for. " +
 			"If the prefix is a key itself, that key must be among them. With limit 0 it must list only that key.",
 		run: func(p *process) {

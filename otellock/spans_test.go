@@ -95,7 +95,7 @@ func (t *traced) want(want ...string) {
 	}
 }
 
-// The spans of a lock are children of the caller's span, and so remain those of the
+// The spans of a lock are children of the caller's span, and so remain the spans of the
 // function. A re-entry has none.
 func TestSpans(t *testing.T) {
 	traces(t, func(t *traced) {

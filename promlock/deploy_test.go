@@ -16,7 +16,7 @@ import (
 	"github.com/distlock-go/distlock/promlock"
 )
 
-const deploy = "../deploy"
+const deploy = "../example_service/deploy"
 
 // The dashboard and the alerts ask for metrics that exist.
 func TestDeployedNames(t *testing.T) {

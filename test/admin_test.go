@@ -226,7 +226,7 @@ func TestRevoke(t *testing.T) {
 	})
 }
 
-// The random part of an owner is a UUID, and the name after it is that of the Config.
+// The random part of an owner is a UUID, and the name after it comes from the Config.
 func TestOwnerNamesTheHolder(t *testing.T) {
 	for _, c := range []struct {
 		holder string

@@ -173,21 +173,6 @@ func TestDoAllReentry(t *testing.T) {
 	})
 }
 
-// The reason why one key is refused is reported with that key, and the others are
-// released.
-func TestDoAllRefused(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-		reader := testkit.MustAcquire(t, l, "b", distlock.Opts{Mode: distlock.Shared})
-		_, err := testkit.AcquireAll(reader.Context(), l, []string{"a", "b"}, distlock.Opts{})
-		wantIs(t, err, distlock.ErrUpgrade)
-		if keyOf(err) != "b" {
-			t.Errorf("the error names %q", keyOf(err))
-		}
-		mustBeFree(t, s, "a")
-		wantIs(t, reader.Release(t.Context()))
-	})
-}
-
 func TestDoAllOptions(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 		many := make([]string, 1001)
@@ -264,32 +249,6 @@ func TestReleaseOfManyFromASilentStore(t *testing.T) {
 	})
 }
 
-func TestDoAll(t *testing.T) {
-	errOwn := errors.New("own")
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-		keys := []string{"a", "b"}
-		err := l.DoAll(t.Context(), keys, distlock.Opts{}, func(ctx context.Context) error {
-			wantIs(t, l.Do(ctx, "a", distlock.Opts{RetryCount: 1}, func(context.Context) error { return nil }))
-			return errOwn
-		})
-		if err != errOwn { //nolint:errorlint // the same value
-			t.Errorf("the error is %v", err)
-		}
-		mustBeFree(t, s, keys...)
-
-		err = l.DoAll(t.Context(), keys, distlock.Opts{}, func(ctx context.Context) error {
-			s.Memory().Drop("a")
-			<-ctx.Done()
-			return errOwn
-		})
-		wantIs(t, err, distlock.ErrLost)
-		if !errors.Is(err, errOwn) {
-			t.Errorf("the error is %v", err)
-		}
-		mustBeFree(t, s, keys...)
-	})
-}
-
 // The keys of a set share the budget: if one key has used it up, the next is tried
 // only once.
 func TestDoAllTriesOnceWhenTheBudgetIsSpent(t *testing.T) {
@@ -317,7 +276,7 @@ func TestDoAllTriesOnceWhenTheBudgetIsSpent(t *testing.T) {
 }
 
 // Several callers in each of two processes want the same keys in different orders, and
-// all get them: a waiter holds only keys before the one that it waits for.
+// all get them: a waiter holds only keys before the key that it waits for.
 func TestDoAllInAnyOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := testkit.NewStore()

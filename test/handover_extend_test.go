@@ -128,7 +128,7 @@ func TestStoreIsToldTheLastToken(t *testing.T) {
 	for n := range 5 {
 		synctest.Test(t, func(t *testing.T) {
 			s := testkit.NewStore()
-			var last, released uint64 // the last token that was issued, and that of the release
+			var last, released uint64 // the last token that was issued, and the token of the release
 			s.Before(func(_ context.Context, c *testkit.Call) error {
 				switch c.Op {
 				case testkit.Extend:

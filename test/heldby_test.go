@@ -69,7 +69,7 @@ func TestHeldByThisProcess(t *testing.T) {
 	})
 }
 
-// If several holders have the key, the error names the one that has had it for the
+// If several holders have the key, the error names who has had it for the
 // longest time. After a hand-over it names the current holder.
 func TestHeldByThisProcessSince(t *testing.T) {
 	named(t, func(t *testing.T, here, _ *distlock.Locker, s *testkit.Store) {

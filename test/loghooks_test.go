@@ -122,7 +122,7 @@ func TestLogHooksOfACrowd(t *testing.T) {
 			`level=INFO msg="waiting for lock" name=job key=k waiters=1000 longest=4s holder=there/2 held=4s`,
 			`level=INFO msg="waiting for lock" name=job key=k waiters=1000 longest=8s holder=there/2 held=8s`,
 		)
-		again := testkit.MustAcquire(t, l, "k", o) // a new crowd, one of which gives up: the longest wait is that of another
+		again := testkit.MustAcquire(t, l, "k", o) // a new crowd, one of which gives up: the longest wait is another one's
 		for _, wait := range []time.Duration{1900 * time.Millisecond, 6 * time.Second} {
 			crowd.Go(func() { _, _ = l.Acquire(t.Context(), "k", distlock.Opts{Value: "job", MaxWait: wait}) })
 			time.Sleep(500 * time.Millisecond)
@@ -137,8 +137,8 @@ func TestLogHooksOfACrowd(t *testing.T) {
 	})
 }
 
-// A function that goes on after its lease is one warning for those that wait, and one for
-// those that do not.
+// A function that goes on after its lease is one warning for callers that wait, and one for
+// callers that do not.
 func TestLogHooksOfAFunctionThatHangs(t *testing.T) {
 	logged(t, func(t *testing.T, l *distlock.Locker, _ *testkit.Store, lines func() []string) {
 		held := testkit.MustAcquire(t, l, "k", distlock.Opts{Value: "job", MaxHold: 500 * time.Millisecond})

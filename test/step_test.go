@@ -127,7 +127,7 @@ func TestStepWithoutDo(t *testing.T) {
 }
 
 // The context of Do and Commit ends with the lease, even if the caller's context is
-// unrelated, and that of Undo does not end.
+// unrelated, and the context of Undo does not end.
 func TestStepContexts(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 		held := testkit.MustAcquire(t, l, "k", distlock.Opts{})

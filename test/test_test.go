@@ -16,10 +16,13 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
-// handOverTime is the default of Config.HandOverTime.
-const handOverTime = 100 * time.Millisecond
+const (
+	handOverTime   = 100 * time.Millisecond // the default of Config.HandOverTime
+	releaseTimeout = 2 * time.Second        // of one attempt to release a key
+	cleanupTimeout = releaseTimeout / 4     // how long Close waits for clean-up when no lease is held
+)
 
-// What the package tests share with those of the root package is in testkit.
+// Helpers of testkit, which the tests of the root package use, too.
 var (
 	bubble        = testkit.Bubble
 	bubbleCase    = testkit.BubbleCase
@@ -28,6 +31,7 @@ var (
 	line          = testkit.Line
 	mustBeFree    = testkit.MustBeFree
 	mustGet       = testkit.MustGet
+	suspend       = testkit.Suspend
 	wantCalls     = testkit.WantCalls
 	wantFreeAfter = testkit.WantFreeAfter
 	wantIs        = testkit.WantIs

@@ -144,7 +144,7 @@ func TestWakerReleasedBeforeTheWatch(t *testing.T) {
 	})
 }
 
-// Attempts after a message are not those of RetryCount, and the polls go on.
+// Attempts after a message are not counted by RetryCount, and the polls go on.
 func TestWakerDoesNotSpendAttempts(t *testing.T) {
 	bubbleWaking(t, func(t *testing.T, s *testkit.Store, l, other *distlock.Locker) {
 		held := testkit.MustAcquire(t, other, "k", distlock.Opts{})

@@ -137,8 +137,8 @@ func TestWaitingWithoutAQueue(t *testing.T) {
 	}
 }
 
-// Callers that wait behind others of their process know their places there, and what the one
-// that waits in the store has seen.
+// Callers that wait behind others of their process know their places there, and what the
+// caller that waits in the store has seen.
 func TestWaitingInTheProcess(t *testing.T) {
 	waiting(t, all, func(t *testing.T, here *distlock.Locker, held *distlock.Lease, _ *testkit.Store, w *waits) {
 		var leases []<-chan *distlock.Lease

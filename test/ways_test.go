@@ -19,7 +19,7 @@ import (
 // way takes the lock of the key "k", perhaps with others, and runs fn, if it is for a function.
 type way func(ctx context.Context, l *distlock.Locker, o distlock.Opts, fn func(context.Context) error) error
 
-// ways are those that end when the lock is not acquired in time.
+// ways are the ways that end when the lock is not acquired in time.
 var ways = map[string]way{
 	"Acquire": func(ctx context.Context, l *distlock.Locker, o distlock.Opts, _ func(context.Context) error) error {
 		_, err := l.Acquire(ctx, "k", o)

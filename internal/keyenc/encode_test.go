@@ -166,7 +166,7 @@ func (h *hash) String() string   { return fmt.Sprintf("%x", h[:]) }
 func (secret) String() string    { return "***" }
 func (p pointed) String() string { return fmt.Sprintf("%p", &p) }
 
-// Timestamp has the form of that of protobuf.
+// Timestamp has the form of a Timestamp of protobuf.
 type Timestamp struct {
 	Seconds int64
 	Nanos   int32

@@ -133,7 +133,7 @@ func isContext(t reflect.Type) bool {
 }
 
 // emptyMessage reports whether t is a generated protobuf message that has no
-// fields in its .proto file. Messages of the opaque API and those that have only
+// fields in its .proto file. Messages of the opaque API, and messages with only
 // extensions also show no field, but are not empty: they must not share one key.
 func emptyMessage(t reflect.Type) bool {
 	if !reflect.PointerTo(t).Implements(protoType) {

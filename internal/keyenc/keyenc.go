@@ -1,6 +1,6 @@
 // Package keyenc makes the text that stands for the parameters of a lock: values that may be
 // the same thing have one text, in every process and through every way in. The rules are
-// those of docs/keys.md.
+// in docs/keys.md.
 //
 // A parameter is a text or a list. A list is joined with ":", and one inside another is in
 // parentheses. A list of one is its element; nil and a list of none are the empty text.

@@ -118,87 +118,6 @@ func TestTransferIsRefused(t *testing.T) {
 	}
 }
 
-func TestReadersShareALease(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		s := newLease(t, reader, limits, true)
-		a, moved := s.assign("a", 0)
-		if a.Token != 1 || a.HandedOver || moved {
-			t.Errorf("the first: %+v, moved %v", a, moved)
-		}
-		s.attaches(true)
-		s.attaches(true)
-		s.attaches(true) // the four tokens are reserved
-		s.attaches(false)
-		if b, _ := s.assign("b", 0); b.Token != 2 || !b.HandedOver {
-			t.Errorf("the second: %+v", b)
-		}
-		if last, over := s.Detach("a"); last || over != nil {
-			t.Errorf("the first leaves: %v, %v", last, over)
-		}
-		if last, over := s.Detach(""); last || over != nil {
-			t.Errorf("one that came and was not assigned leaves: %v, %v", last, over)
-		}
-		if last, over := s.Detach("b"); last || over != nil {
-			t.Errorf("the second leaves while another attaches: %v, %v", last, over)
-		}
-		if last, over := s.Detach(""); !last || over != nil {
-			t.Errorf("the last leaves: %v, %v", last, over)
-		}
-		if err := s.Check(time.Now()); !errors.Is(err, leasestate.ErrReleased) {
-			t.Errorf("over: %v", err)
-		}
-		s.attaches(false)
-		if len(s.told) > 0 {
-			t.Errorf("told of a loss: %q", s.told)
-		}
-	})
-}
-
-func TestEachHolderIsToldOnceOfALoss(t *testing.T) {
-	gone := fmt.Errorf("%w: gone", driver.ErrLost)
-	for name, c := range map[string]struct {
-		class   compat.Class
-		holders []string
-	}{
-		"a writer":              {writer, []string{"a"}},
-		"readers":               {reader, []string{"a", "b", "c"}},
-		"no holder, on its way": {writer, nil},
-	} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T) {
-				s := newLease(t, c.class, limits, false)
-				var want []string
-				for i, h := range c.holders {
-					if i > 0 {
-						s.attaches(true)
-					}
-					s.assign(h, 0)
-					want = append(want, h+": lock lost: gone")
-				}
-				if c.holders == nil {
-					s.assign("before", 0)
-					s.transfers(true)
-				}
-				if got, left := s.Holders(time.Now()); len(got) != len(want) || left != clock.SafeTTL(ttl) {
-					t.Errorf("holders %q, %v left", got, left)
-				}
-				for _, err := range []error{s.Lose(gone), s.Lose(errors.New("later")), s.Check(time.Now())} {
-					if err != gone { //nolint:errorlint // that very value
-						t.Errorf("over because %v", err)
-					}
-				}
-				slices.Sort(s.told)
-				if !slices.Equal(s.told, want) {
-					t.Errorf("told %q, want %q", s.told, want)
-				}
-				if got, _ := s.Holders(time.Now()); got != nil {
-					t.Errorf("holders after the end: %q", got)
-				}
-			})
-		})
-	}
-}
-
 func TestLeaseExpires(t *testing.T) {
 	safe := clock.SafeTTL(ttl)
 	for name, c := range map[string]struct {
@@ -258,4 +177,40 @@ func TestLeaseExpires(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestReadersShareALease(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := newLease(t, reader, limits, true)
+		a, moved := s.assign("a", 0)
+		if a.Token != 1 || a.HandedOver || moved {
+			t.Errorf("the first: %+v, moved %v", a, moved)
+		}
+		s.attaches(true)
+		s.attaches(true)
+		s.attaches(true) // the four tokens are reserved
+		s.attaches(false)
+		if b, _ := s.assign("b", 0); b.Token != 2 || !b.HandedOver {
+			t.Errorf("the second: %+v", b)
+		}
+		if last, over := s.Detach("a"); last || over != nil {
+			t.Errorf("the first leaves: %v, %v", last, over)
+		}
+		if last, over := s.Detach(""); last || over != nil {
+			t.Errorf("one that came and was not assigned leaves: %v, %v", last, over)
+		}
+		if last, over := s.Detach("b"); last || over != nil {
+			t.Errorf("the second leaves while another attaches: %v, %v", last, over)
+		}
+		if last, over := s.Detach(""); !last || over != nil {
+			t.Errorf("the last leaves: %v, %v", last, over)
+		}
+		if err := s.Check(time.Now()); !errors.Is(err, leasestate.ErrReleased) {
+			t.Errorf("over: %v", err)
+		}
+		s.attaches(false)
+		if len(s.told) > 0 {
+			t.Errorf("told of a loss: %q", s.told)
+		}
+	})
 }

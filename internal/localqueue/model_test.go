@@ -77,7 +77,7 @@ func (m *model) admit(c *client, l *lease) {
 	}
 }
 
-// advance admits those that need not wait any more, and compares every waiter.
+// advance admits who need not wait any more, and compares every waiter.
 func (m *model) advance(key string) {
 	m.Helper()
 	if len(m.admitted[key]) == 0 {

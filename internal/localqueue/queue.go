@@ -110,7 +110,7 @@ func (q *Queue[L]) entry(key string) *entry[L] {
 }
 
 // Place returns the place of a waiter of the key in its queue, and how many wait there: 1 is
-// the first, and 0 says that its turn has come. It is too high by those that have left between
+// the first, and 0 says that its turn has come. It also counts waiters that have left between
 // the first waiter and it.
 func (q *Queue[L]) Place(key string, ticket uint64) (place, waiters int) {
 	q.mu.Lock()
@@ -235,7 +235,7 @@ func (q *Queue[L]) StartAcquire(key string) {
 }
 
 // Acquired says that an admitted reader has asked the store and got l. Other readers,
-// beginning with those that wait, may share l from now on.
+// beginning with the waiting ones, may share l from now on.
 func (q *Queue[L]) Acquired(key string, l L) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -101,13 +101,6 @@ func wantTurn(t *testing.T, q *queue, w *waiter, want *lease) {
 	}
 }
 
-func wantNoTurn(t *testing.T, q *queue, w *waiter) {
-	t.Helper()
-	if got, ok := turn(q, w); ok {
-		t.Fatalf("the turn has come: %+v", got)
-	}
-}
-
 func wantEmpty(t *testing.T, q *queue) {
 	t.Helper()
 	if keys, waiting := q.Counts(); keys != 0 || waiting != 0 {
@@ -115,58 +108,7 @@ func wantEmpty(t *testing.T, q *queue) {
 	}
 }
 
-func TestReaderAsksAgainAfterALoss(t *testing.T) {
-	t.Parallel()
-	q := newQueue()
-	admitted(t, q, "k", reader)
-	l := &lease{class: reader}
-	q.Acquired("k", l)
-	if admitted(t, q, "k", reader) != l {
-		t.Fatal("does not share the lease")
-	}
-	l.refuse = true
-	q.StartAcquire("k")
-	w := waits(t, q, "k", reader)
-	next := &lease{class: reader}
-	q.Acquired("k", next)
-	wantTurn(t, q, w, next)
-}
-
-func TestHandOver(t *testing.T) {
-	t.Parallel()
-	q := newQueue()
-	admitted(t, q, "k", writer)
-	l := &lease{class: writer}
-	hand := func(want bool) <-chan struct{} {
-		t.Helper()
-		ok, pending := q.HandOver("k", l, time.Now())
-		if ok != want {
-			t.Fatalf("handed over: %v", ok)
-		}
-		return pending
-	}
-	hand(false) // there is no waiter
-	w := waits(t, q, "k", writer)
-	l.refuse, l.pending = true, make(chan struct{})
-	if hand(false) != (<-chan struct{})(l.pending) {
-		t.Error("the channel is not that of the lease")
-	}
-	wantNoTurn(t, q, w)
-	l.refuse = false
-	hand(true)
-	wantTurn(t, q, w, l)
-
-	other := waits(t, q, "k", compat.Class{TTL: time.Hour})
-	same := waits(t, q, "k", writer)
-	hand(false) // the first waiter has another class
-	wantNoTurn(t, q, other)
-	wantNoTurn(t, q, same)
-	if l.transfer != 1 {
-		t.Errorf("transferred %d times", l.transfer)
-	}
-}
-
-// A place counts those in front, and those that have left only until the first is served.
+// A place counts the waiters in front, and waiters that have left until the first is served.
 func TestPlace(t *testing.T) {
 	t.Parallel()
 	q := newQueue()

@@ -2,15 +2,15 @@ package mutant
 
 // core has mutants of how the Locker handles time: leases, renewals and waits.
 var core = []mutant{
-	root("renewal-counts-from-the-answer", "P2", "a renewed lease counts from the reply", "TestExtensionCountsFromTheSending/renewal",
+	outside("renewal-counts-from-the-answer", "P2", "a renewed lease counts from the reply", "TestExtensionCountsFromTheSending/renewal",
 		edit{"watchdog.go", "st.Extend(sent)", "st.Extend(now.Add(0 * now.Sub(sent)))"}),
-	root("refresh-counts-from-the-answer", "P2", "a refreshed lease counts from the reply", "TestExtensionCountsFromTheSending/refresh",
+	outside("refresh-counts-from-the-answer", "P2", "a refreshed lease counts from the reply", "TestExtensionCountsFromTheSending/refresh",
 		edit{"lease.go", "st.Extend(sent)", "st.Extend(time.Now().Add(0 * time.Since(sent)))"}),
 	outside("watch-unheeded", "P5", "a message that the key is free does not lead to an attempt", "TestWakerWakesAtOnce",
 		edit{"asking.go", "q.turn = w.Turn(q.watching, q.request)", "_ = w.Turn(q.watching, q.request)"}),
 	root("jump-unnoticed", "P2", "leases are not checked after a jump of the clock", "TestJumpOfTheClockEndsTheLeases",
 		edit{"watchdog.go", "if clock.Jumped(last, now) {", "if clock.Jumped(last, now) && false {"}),
-	root("batch-of-a-lease", "P2", "a request for several leases may take as long as the shortest", "TestBatchTakesAThirdOfItsShortestLease",
+	outside("batch-of-a-lease", "P2", "a request for several leases may take as long as the shortest", "TestBatchTakesAThirdOfItsShortestLease",
 		edit{"watchdog.go", "timeout/3)", "timeout)"}),
 	outside("refused-renewal-not-repeated", "P5", "a renewal that the store refuses is not sent again soon", "TestRenewalsRefusedForAWhile",
 		edit{"watchdog.go", "		dog.reschedule(st, now.Add(retryPause(st.TTL())))\n", ""}),

@@ -18,7 +18,7 @@ import (
 )
 
 // named are the pages that name files and code for contributors.
-var named = regexp.MustCompile(`^(CONTRIBUTING|docs/architecture|docs/style|docs/adr/[^/]*)\.md$`)
+var named = regexp.MustCompile(`^(docs/CONTRIBUTING|docs/architecture|docs/style|docs/adr/[^/]*)\.md$`)
 
 var (
 	span       = regexp.MustCompile("`([^`]+)`")

@@ -1,4 +1,4 @@
-package distlock_test
+package test
 
 import (
 	"context"
@@ -66,27 +66,26 @@ func TestCloseReleasesWhatIsNotGivenBack(t *testing.T) {
 	bubbleWith(t, distlock.Config{CloseTimeout: 3 * time.Second}, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 		var held []*distlock.Lease
 		for key, o := range map[string]distlock.Opts{"writer": writing, "readers": reading, "permits": permit} {
-			o.KeyTimeout = time.Hour
+			o.KeyTimeout = 2 * time.Second
 			held = append(held, testkit.MustAcquire(t, l, key, o))
 			if key != "writer" {
 				held = append(held, testkit.MustAcquire(t, l, key, o))
 			}
 		}
-		var mu sync.Mutex
-		var watched []int // when each release is sent
-		s.Before(func(_ context.Context, c *testkit.Call) error {
-			if c.Op == testkit.Release {
-				mu.Lock()
-				defer mu.Unlock()
-				watched = append(watched, l.Watched())
-			}
-			return nil
-		})
+		s.Delay(time.Second, testkit.Release) // time for a renewal
 		start := time.Now()
 		wantIs(t, l.Close())
-		wantTook(t, start, 3*time.Second)
-		if len(watched) != 4 || slices.Max(watched) > 3 {
-			t.Errorf("%d are watched when a release is sent", watched)
+		wantTook(t, start, 4*time.Second)
+		releases := s.Calls(testkit.Release)
+		for _, c := range s.Calls(testkit.Renew) {
+			for _, r := range releases {
+				if c.At.After(r.At) && slices.ContainsFunc(c.Grants, func(g driver.Grant) bool { return g.Owner == r.Owner }) {
+					t.Errorf("%s was renewed %v after its release was sent", r.Key, c.At.Sub(r.At))
+				}
+			}
+		}
+		if len(releases) != 4 {
+			t.Errorf("%d releases", len(releases))
 		}
 		mustBeFree(t, s, "writer", "readers", "permits")
 		for _, lease := range held {
@@ -106,9 +105,9 @@ func TestCloseWithNobodyInside(t *testing.T) {
 	}{
 		"refuses": {func(context.Context, *testkit.Call) error { return testkit.ErrBroken }, 0},
 		"silent": {func(context.Context, *testkit.Call) error {
-			time.Sleep(distlock.ReleaseTimeout)
+			time.Sleep(releaseTimeout)
 			return testkit.ErrBroken
-		}, distlock.CleanupTimeout},
+		}, cleanupTimeout},
 	} {
 		testkit.InBubble(t, name, func(t *testing.T) {
 			s := testkit.NewStore()
@@ -136,7 +135,7 @@ func TestCloseWithNobodyInside(t *testing.T) {
 			if d := time.Since(start); d > tc.most {
 				t.Errorf("Close took %v, want at most %v", d, tc.most)
 			}
-			time.Sleep(2 * distlock.ReleaseTimeout) // until the operation of the silent store has ended
+			time.Sleep(2 * releaseTimeout) // until the operation of the silent store has ended
 			if name == "refuses" && len(s.Calls(testkit.Release)) != releases+3 {
 				t.Errorf("%d last attempts, want one for each key", len(s.Calls(testkit.Release))-releases)
 			}

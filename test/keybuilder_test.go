@@ -1,9 +1,9 @@
-package distlock_test
+package test
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"reflect"
 	"regexp"
 	"strings"
 	"testing"
@@ -12,22 +12,10 @@ import (
 	"unicode/utf8"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/memlock"
 	"github.com/distlock-go/distlock/internal/keyenc"
 	"github.com/distlock-go/distlock/internal/test/testkit"
-)
-
-// paramKeys returns a KeyBuilder for parameters under the name "k".
-func paramKeys() *distlock.KeyBuilder {
-	return distlock.NewKeyBuilder(distlock.Opts{Value: "k", ParamLock: true})
-}
-
-type (
-	name  string
-	order struct {
-		ID  int64
-		SKU string
-		Qty int
-	}
+	"github.com/distlock-go/distlock/wiring"
 )
 
 // One value has one key, whichever way Params selects it.
@@ -52,10 +40,10 @@ func TestKeyIsOneForAllWaysIn(t *testing.T) {
 		{"By a pointer", byPointer, &order{SKU: "abc"}, "abc"},
 		{"By an interface", byInterface, time.Second, "1s"},
 		{"By several", byList, order{SKU: "abc", ID: 5}, []any{"abc", int64(5)}},
-		{"named string", o, name("abc"), "abc"},
+		{"named string", o, testkit.Op("abc"), "abc"},
 	} {
-		got, err := distlock.NewKeyBuilder(c.opts).Key(c.params)
-		want, err2 := distlock.NewKeyBuilder(o).Key(c.same)
+		got, err := wiring.Key(c.opts, c.params)
+		want, err2 := wiring.Key(o, c.same)
 		if err != nil || err2 != nil || got != want {
 			t.Errorf("%s: got %s, %v; want %s, %v", c.name, got, err, want, err2)
 		}
@@ -67,45 +55,56 @@ type (
 	uncallable struct{ F func() }
 )
 
+// Params takes the request or refuses it, as Wrap does for the type of the request.
 func TestParams(t *testing.T) {
 	t.Parallel()
-	takes := func(p distlock.Selector) *distlock.KeyBuilder {
-		return distlock.NewKeyBuilder(distlock.Opts{Value: "pay", ParamLock: true, Params: p})
+	l := testkit.NewLocker(t, memlock.New(), distlock.Config{})
+	takes := func(p distlock.Selector) distlock.Opts {
+		return distlock.Opts{Value: "pay", ParamLock: true, Params: p}
 	}
 	list := distlock.By(func(r []int) any { return r })
 	anything := distlock.By(func(r any) any { return r })
 	stringer := distlock.By(func(r fmt.Stringer) any { return r == nil })
 	for _, c := range []struct {
 		name   string
-		keys   *distlock.KeyBuilder
+		opts   distlock.Opts
 		params any
+		wrap   func(*distlock.Locker, distlock.Opts) error // for the type of params
 		ok     bool
 	}{
-		{"its type", takes(list), []int{1}, true},
-		{"another type", takes(list), "abc", false},
-		{"nil", takes(list), nil, false},
+		{"its type", takes(list), []int{1}, wraps[[]int], true},
+		{"another type", takes(list), "abc", wraps[string], false},
+		{"nil", takes(list), nil, nil, false},
 		// Assignable, but an assertion to []int fails: all requests would have had the
 		// key of a nil slice.
-		{"an assignable type", takes(list), ints{1}, false},
-		{"any of a value", takes(anything), ints{1}, true},
-		{"any of nil", takes(anything), nil, true},
-		{"interface", takes(stringer), time.Second, true},
-		{"interface of nil", takes(stringer), nil, true},
-		{"interface that is not implemented", takes(stringer), 5, false},
-		{"a function takes part", paramKeys(), uncallable{}, false},
-		{"a function takes no part", distlock.NewKeyBuilder(distlock.Opts{Value: "v"}), uncallable{}, true},
-		{"Params selects", takes(distlock.By(func(uncallable) any { return 1 })), uncallable{}, true},
+		{"an assignable type", takes(list), ints{1}, wraps[ints], false},
+		{"any of a value", takes(anything), ints{1}, wraps[ints], true},
+		{"any of nil", takes(anything), nil, nil, true},
+		{"interface", takes(stringer), time.Second, wraps[time.Duration], true},
+		{"interface of nil", takes(stringer), nil, nil, true},
+		{"interface that is not implemented", takes(stringer), 5, wraps[int], false},
+		{"a function takes part", takes(distlock.Selector{}), uncallable{}, wraps[uncallable], false},
+		{"a function takes no part", distlock.Opts{Value: "v"}, uncallable{}, wraps[uncallable], true},
+		{"Params selects", takes(distlock.By(func(uncallable) any { return 1 })), uncallable{}, wraps[uncallable], true},
 	} {
-		key, err := c.keys.Key(c.params)
+		key, err := wiring.Key(c.opts, c.params)
 		if c.ok && err != nil || !c.ok && (key != "" || !errors.Is(err, distlock.ErrKey)) {
 			t.Errorf("%s: got %q, %v", c.name, key, err)
 		}
-		if typ := reflect.TypeOf(c.params); typ != nil {
-			if err := distlock.CheckRequest(c.keys, typ); (err == nil) != c.ok {
-				t.Errorf("%s: CheckRequest says %v", c.name, err)
+		if c.wrap != nil {
+			if err := c.wrap(l, c.opts); (err == nil) != c.ok {
+				t.Errorf("%s: Wrap says %v", c.name, err)
 			}
 		}
 	}
+}
+
+// wraps returns what Wrap says to a function of a T.
+func wraps[T any](l *distlock.Locker, o distlock.Opts) error {
+	return recovered(func() error {
+		distlock.Wrap(l, func(context.Context, T) (int, error) { return 0, nil }, o)
+		return nil
+	})
 }
 
 func TestKeyChecksTheHasher(t *testing.T) {
@@ -127,7 +126,7 @@ func TestKeyChecksTheHasher(t *testing.T) {
 		{"shortens", distlock.HasherFunc(func(dst, _ []byte) []byte { return dst[:len(dst)-1] }), ""},
 		{"writes over", distlock.HasherFunc(func(dst, _ []byte) []byte { dst[len(dst)-1] = '-'; return append(dst, 'x') }), ""},
 	} {
-		got, err := distlock.NewKeyBuilder(distlock.Opts{Prefix: "shop:", Value: "pay", ParamLock: true, Hasher: c.h}).Key(1)
+		got, err := wiring.Key(distlock.Opts{Prefix: "shop:", Value: "pay", ParamLock: true, Hasher: c.h}, 1)
 		if got != c.want || (c.want == "") != errors.Is(err, distlock.ErrKey) {
 			t.Errorf("%s: got %q, %v; want %q", c.name, got, err, c.want)
 		}
@@ -136,6 +135,7 @@ func TestKeyChecksTheHasher(t *testing.T) {
 
 func TestCheckKey(t *testing.T) {
 	t.Parallel()
+	l := testkit.NewLocker(t, memlock.New(), distlock.Config{})
 	for _, c := range []struct {
 		key  string
 		want string // in the error; "" if it is valid
@@ -161,8 +161,8 @@ func TestCheckKey(t *testing.T) {
 		{"a\xff", "not valid UTF-8"},
 		{"\xed\xa0\x80", "not valid UTF-8"},
 	} {
-		err := distlock.CheckKey(c.key)
-		base := distlock.ValidateBase(c.key)
+		err := l.Do(t.Context(), c.key, distlock.Opts{}, func(context.Context) error { return nil })
+		base := distlock.Opts{Value: c.key}.Validate()
 		if c.want == "" {
 			if err != nil || base != nil {
 				t.Errorf("%q: %v, %v", c.key, err, base)
@@ -173,7 +173,7 @@ func TestCheckKey(t *testing.T) {
 		if !ok || e.Op != "key" || e.Key != c.key || !errors.Is(err, distlock.ErrKey) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: %v, want %q", c.key, err, c.want)
 		}
-		if c.key != "" && (base == nil || !strings.HasPrefix(base.Error(), `Prefix+Value "`) || !strings.Contains(base.Error(), c.want)) {
+		if c.key != "" && (base == nil || !strings.HasPrefix(base.Error(), `distlock: options: Prefix+Value "`) || !strings.Contains(base.Error(), c.want)) {
 			t.Errorf("%q: %v, want Prefix+Value and %q", c.key, base, c.want)
 		}
 	}
@@ -183,9 +183,10 @@ func TestKeyAllocations(t *testing.T) {
 	if testkit.Race {
 		t.Skip("pools do not keep under the race detector")
 	}
-	keys := paramKeys()
-	keyed := distlock.NewKeyBuilder(distlock.Opts{Value: "k", ParamLock: true, Hasher: distlock.Keyed(make([]byte, 16))})
-	bare := distlock.NewKeyBuilder(distlock.Opts{Prefix: "shop:", Value: "pay"})
+	l := testkit.NewLocker(t, memlock.New(), distlock.Config{})
+	keys := wiring.Bind(l, distlock.Opts{Value: "k", ParamLock: true})
+	keyed := wiring.Bind(l, distlock.Opts{Value: "k", ParamLock: true, Hasher: distlock.Keyed(make([]byte, 16))})
+	bare := wiring.Bind(l, distlock.Opts{Prefix: "shop:", Value: "pay"})
 	type timed struct {
 		At time.Time
 		ID int64
@@ -216,15 +217,12 @@ func TestKeyAllocations(t *testing.T) {
 			t.Errorf("%s: %v allocations, %v; want at most %v", c.name, got, err, c.most)
 		}
 	}
-	if got := testing.AllocsPerRun(100, func() { _ = distlock.CheckKey("shop:pay:42") }); got != 0 {
-		t.Errorf("CheckKey allocates %v times", got)
-	}
 }
 
 // oneTag matches keys without braces, and those with braces around one hash tag.
 var oneTag = regexp.MustCompile(`^[^{}]*(\{[^{}]+\}[^{}]*)?$`)
 
-// FuzzCheckKey compares checkKey with a slow form of the rule.
+// FuzzCheckKey compares the rule for keys with a slow form of it.
 func FuzzCheckKey(f *testing.F) {
 	for _, s := range []string{
 		"a", "", "a b", "a\tb", "a\nb", "a\x1b", "{a}", "b{a}", "a{:}", "{a}{b}", "{a}}", "{{a}", "{}", "}a{", "é{a", "é{a}{b}", "{a b}",
@@ -232,11 +230,12 @@ func FuzzCheckKey(f *testing.F) {
 	} {
 		f.Add(s)
 	}
+	l := distlock.New(memlock.New(), distlock.Config{})
 	f.Fuzz(func(t *testing.T, key string) {
 		fine := len(key) >= 1 && len(key) <= 200 && utf8.ValidString(key) && !strings.ContainsFunc(key, func(r rune) bool {
 			return unicode.IsControl(r) || unicode.IsSpace(r)
 		}) && oneTag.MatchString(key)
-		err := distlock.CheckKey(key)
+		err := l.Do(t.Context(), key, distlock.Opts{}, func(context.Context) error { return nil })
 		if (err == nil) != fine {
 			t.Errorf("%q: %v, want fine: %t", key, err, fine)
 		}
