@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/wake"
 )
 
 const (
@@ -68,18 +69,11 @@ func (q *doubts) add(d *doubt) {
 	}
 	q.all = append(q.all, d)
 	if q.running {
-		q.notify()
+		wake.Signal(q.wake)
 		return
 	}
 	q.running = true
 	q.life.background(q.run)
-}
-
-func (q *doubts) notify() {
-	select {
-	case q.wake <- struct{}{}:
-	default:
-	}
 }
 
 // run begins attempts until nothing is in doubt, or until the Locker ends.
@@ -140,7 +134,7 @@ func (q *doubts) attempt(d *doubt, last bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if settled || q.last || q.attempts == maxAttempts {
-		defer q.notify()
+		defer wake.Signal(q.wake)
 	}
 	q.attempts--
 	d.trying = false

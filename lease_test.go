@@ -350,3 +350,19 @@ func TestLostLeaseIsNotWatched(t *testing.T) {
 		wantIs(t, taken.Release(t.Context()))
 	})
 }
+
+// Row 10 (any): a grant that a machine got before it was suspended is no lease. Fails if
+// only the monotonic clock is read.
+func TestGrantOfBeforeASuspensionIsNoLock(t *testing.T) {
+	t.Parallel()
+	s, first := testkit.NewStore(), true
+	s.After(func(_ context.Context, c *testkit.Call) error {
+		if c.Op == testkit.Enqueue && first {
+			first, c.Grants[0].Sent = false, suspend(c.Grants[0].Sent, -time.Hour)
+		}
+		return nil
+	})
+	held := testkit.MustAcquire(t, testkit.NewLocker(t, s, distlock.Config{}), "k", distlock.Opts{})
+	wantCalls(t, s, testkit.Enqueue, 2)
+	wantIs(t, held.Release(t.Context()))
+}

@@ -11,6 +11,7 @@ import (
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/clock"
 	"github.com/distlock-go/distlock/internal/leasestate"
+	"github.com/distlock-go/distlock/internal/wake"
 )
 
 // watchdog renews the leases of one Locker, and ends those whose time has run out. It is one
@@ -149,14 +150,7 @@ func (dog *watchdog) insert(st *leaseState) {
 		st.Due(dog.epoch.Add(st.watch.renewAt))
 	}
 	if dog.schedule[0] == st && (dog.alarm == 0 || st.watch.at < dog.alarm) {
-		dog.notify()
-	}
-}
-
-func (dog *watchdog) notify() {
-	select {
-	case dog.wake <- struct{}{}:
-	default:
+		wake.Signal(dog.wake)
 	}
 }
 

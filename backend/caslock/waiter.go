@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/wake"
 )
 
 // waiter is an owner between a refused attempt and a grant or Release. Its fields but b are
@@ -111,10 +112,7 @@ func (w *waiter) wake() {
 // tell is wake for a caller that has b.mu.
 func (w *waiter) tell() {
 	w.woken = true
-	select {
-	case w.turn <- driver.Grant{}:
-	default: // nobody listens yet, or it has not received the last value
-	}
+	wake.Signal(w.turn)
 }
 
 // Turn implements driver.Waker. Beside messages it sends a value when a lease ends, and when

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -36,39 +35,6 @@ func TestBudgets(t *testing.T) {
 			t.Errorf("granted for %v, extended for %v, %v", g.TTL, more.TTL, err)
 		}
 		testkit.MustRelease(t, b, more)
-	})
-}
-
-// TestExtendBeforeTheNextPlace: the place of another owner was created right after the
-// holder's.
-func TestExtendBeforeTheNextPlace(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, f *fake, b *etcdlock.Backend, _ *spoiler) {
-		mustWork(t, b, "session")
-		g := testkit.MustTry(t, b, testkit.NewRequest("k"))
-		w := testkit.StartWaiter(t, b, testkit.NewRequest("k"))
-		testkit.Eventually(t, "the waiter has a place", func() bool { return len(f.places("k")) == 2 })
-		if _, err := b.Extend(t.Context(), g, 4); !errors.Is(err, driver.ErrNotAcquired) {
-			t.Errorf("Extend before a waiter: %v", err)
-		}
-		testkit.MustRelease(t, b, g)
-		testkit.MustRelease(t, b, w.Served(t))
-	})
-}
-
-// TestReleaseBeforeTheWatch: the holder releases the key after a waiter has read the
-// queue, and before its watch begins. The waiter does not wait until it looks again.
-func TestReleaseBeforeTheWatch(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, f *fake, b *etcdlock.Backend, _ *spoiler) {
-		g := testkit.MustTry(t, b, testkit.NewRequest("k"))
-		f.mu.Lock()
-		f.watched = sync.OnceFunc(func() { testkit.MustRelease(t, b, g) })
-		f.mu.Unlock()
-		start := time.Now()
-		next, err := testkit.Await(t.Context(), b, testkit.NewRequest("k"), testkit.Looks{})
-		if d := time.Since(start); err != nil || d > time.Second {
-			t.Fatalf("Acquire: %v after %v", err, d)
-		}
-		testkit.MustRelease(t, b, next)
 	})
 }
 

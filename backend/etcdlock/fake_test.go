@@ -42,8 +42,6 @@ type fake struct {
 	streams  uint64
 	txn      *etcdserverpb.TxnRequest // the last one
 
-	watched func() // called when a watch is about to begin; nil if nothing is
-
 	// What the answers to Grant and to keep-alives wait for; nil if nothing.
 	delay func(keepAlive bool) time.Duration
 }
@@ -402,12 +400,6 @@ type watcher struct {
 // Watch sends the deletions of a key since a revision.
 func (w watcher) Watch(ctx context.Context, key string, opts ...clientv3.OpOption) clientv3.WatchChan {
 	events, from := make(chan clientv3.WatchResponse), clientv3.OpGet(key, opts...).Rev()
-	w.server.mu.Lock()
-	watched := w.server.watched
-	w.server.mu.Unlock()
-	if watched != nil {
-		watched()
-	}
 	w.server.mu.Lock()
 	if from == 0 { // the watch begins when it arrives
 		from = w.server.revision + 1

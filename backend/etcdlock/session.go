@@ -13,6 +13,7 @@ import (
 
 	"github.com/distlock-go/distlock/backend/internal/placequeue"
 	"github.com/distlock-go/distlock/internal/clock"
+	"github.com/distlock-go/distlock/internal/wake"
 )
 
 // session is a lease of etcd that the Backend keeps alive. All places of the Backend's
@@ -114,10 +115,7 @@ func (s *session) fresh(ctx context.Context, from time.Time) error {
 		if clock.Elapsed(alive, from) <= s.maxAge() && term >= s.link.term.Load() {
 			return nil
 		}
-		select {
-		case s.poke <- struct{}{}:
-		default:
-		}
+		wake.Signal(s.poke)
 		select {
 		case <-changed:
 		case <-s.Ended():

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/distlock-go/distlock/internal/wake"
 )
 
 const (
@@ -40,10 +42,7 @@ func (w *sweeper) add(l leftover) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.places[l.path] = l
-	select {
-	case w.wake <- struct{}{}:
-	default:
-	}
+	wake.Signal(w.wake)
 }
 
 func (w *sweeper) run() {

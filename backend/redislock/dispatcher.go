@@ -10,6 +10,7 @@ import (
 
 	"github.com/distlock-go/distlock/backend/internal/rediskit"
 	"github.com/distlock-go/distlock/backend/redislock/internal/dispatch"
+	"github.com/distlock-go/distlock/internal/clock"
 )
 
 // batcher sends the requests for one server.
@@ -346,7 +347,7 @@ func (d *dispatcher) retryRedirect(ctx context.Context, r *request, result dispa
 	trying, cancel := context.WithTimeout(ctx, d.limit)
 	defer cancel()
 	for pause := firstRedirectPause; isRedirect(result.Err); pause = min(2*pause, maxRedirectPause) {
-		if !rediskit.Sleep(trying, pause) {
+		if !clock.Sleep(trying, pause) {
 			break
 		}
 		next := d.doAt(trying, d.siteOf(trying, r.key), r)

@@ -13,6 +13,7 @@ import (
 	"github.com/distlock-go/distlock/backend/internal/doubt"
 	"github.com/distlock-go/distlock/backend/internal/luascript"
 	"github.com/distlock-go/distlock/backend/internal/rediskit"
+	"github.com/distlock-go/distlock/internal/clock"
 )
 
 const (
@@ -87,7 +88,7 @@ func (b *backend) run(ctx context.Context, client redis.UniversalClient, s *luas
 			r.value, err = s.Run(ctx, client, keys, args...).Result()
 			r.known = r.known && rediskit.FateOf(err) != rediskit.Unknown
 			switch {
-			case b.isRedirect(err) && rediskit.Sleep(ctx, redirectPause):
+			case b.isRedirect(err) && clock.Sleep(ctx, redirectPause):
 			case rediskit.Broken(err) && repeats < maxRepeats && ctx.Err() == nil:
 			default:
 				b.server.Leave(client, keys[0], err)

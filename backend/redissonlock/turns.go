@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/distlock-go/distlock/backend/internal/rediskit"
+	"github.com/distlock-go/distlock/internal/clock"
 )
 
 // turnTime is how long others are left to take a key. It is longer than a message and
@@ -28,6 +28,6 @@ func (t *turns) leave(key string) {
 // wait waits until others had their turn.
 func (t *turns) wait(ctx context.Context, key string) {
 	if at, ok := t.releases.Load(key); ok {
-		rediskit.Sleep(ctx, turnTime-time.Since(at.(time.Time)))
+		clock.Sleep(ctx, turnTime-time.Since(at.(time.Time)))
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/distlock-go/distlock/backend/internal/rediskit"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/clock"
 )
 
 // TryAcquire makes one attempt on all nodes at once. It returns when a quorum has
@@ -33,7 +34,7 @@ func (b *backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Gran
 	for tries := 1; ; tries++ {
 		began := time.Now()
 		g, split, err := b.attempt(ctx, r)
-		if !split || tries == maxTries || !rediskit.Sleep(ctx, splitPause(tries, time.Since(began))) {
+		if !split || tries == maxTries || !clock.Sleep(ctx, splitPause(tries, time.Since(began))) {
 			return g, err
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/distlock-go/distlock/backend/internal/rediskit"
+	"github.com/distlock-go/distlock/internal/clock"
 )
 
 // nodes are the masters of a Backend.
@@ -29,7 +29,7 @@ func (ns nodes) bootstrap(ctx context.Context, timeout time.Duration) {
 		case time.Since(start) >= timeout:
 			return
 		}
-		if !rediskit.Sleep(ctx, bootstrapPause) {
+		if !clock.Sleep(ctx, bootstrapPause) {
 			return
 		}
 	}

@@ -4,8 +4,8 @@ import (
 	"context"
 	"sync"
 
-	"github.com/distlock-go/distlock/backend/internal/rediskit"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/wake"
 )
 
 var _ driver.Waker = (*backend)(nil)
@@ -68,7 +68,7 @@ func (w *watch) begun(node int) {
 	again := w.live.add(node) // messages may have been missed
 	n := w.live.nodes
 	if n == w.quorum || n > w.quorum && again {
-		rediskit.Signal(w.up)
+		wake.Signal(w.up)
 	}
 }
 
@@ -78,7 +78,7 @@ func (w *watch) released(node int, owner string) {
 	defer w.mu.Unlock()
 	r := w.votesFor(owner)
 	if !r.add(node) && r.nodes == w.quorum { // not again for the messages of slower nodes
-		rediskit.Signal(w.up)
+		wake.Signal(w.up)
 	}
 }
 

@@ -28,13 +28,6 @@ type waiter struct {
 	open    int        // how many looks, one after the other, have found only waiters in the way
 }
 
-func (w *waiter) wake() {
-	select {
-	case w.turn <- driver.Grant{}:
-	default: // it is woken already
-	}
-}
-
 // begin forgets the wake-ups before a look: the look sees what they were for.
 func (w *waiter) begin() {
 	w.next.Stop()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/clock"
+	"github.com/distlock-go/distlock/internal/wake"
 )
 
 // The pause before a listener connects again is doubled from minPause to maxPause while
@@ -135,7 +136,7 @@ func (w *wakes) begin() {
 	defer w.mu.Unlock()
 	w.works = true
 	for _, joined := range w.waiting {
-		joined.wake()
+		wake.Signal(joined.turn)
 	}
 }
 
@@ -154,7 +155,7 @@ func (w *wakes) heard(name string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if joined := w.waiting[name]; joined != nil {
-		joined.wake()
+		wake.Signal(joined.turn)
 		joined.next.Reset(touchInterval)
 	}
 }

@@ -1,14 +1,11 @@
 package zklock_test
 
 import (
-	"context"
 	"errors"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/distlock-go/distlock/backend/zklock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
@@ -173,33 +170,4 @@ func TestLeaderMustAnswer(t *testing.T) {
 		v.server.On(nil)
 		testkit.MustRelease(t, other, testkit.TryRepeatedly(t, other, waits))
 	})
-}
-
-// An owner gives up while the creation of its node is in flight.
-//
-// Row 9 (zklock): a node that is created late is deleted. Fails if nothing is deleted
-// in the background.
-func TestGivenUpInFlight(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, v *virtual) {
-		mustWork(t, v.Backend, "key") // creates the key's node
-		r := testkit.NewRequest("key")
-		v.server.On(func(op int32, path string) fate {
-			if op == opCreate && strings.Contains(path, r.Owner) {
-				time.Sleep(2900 * time.Millisecond)
-			}
-			return served
-		})
-		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
-		defer cancel()
-		if _, err := v.TryAcquire(ctx, r); err == nil || errors.Is(err, driver.ErrNotSent) {
-			t.Errorf("TryAcquire without an answer: %v", err)
-		}
-		if err := v.Release(ctx, r.Grant()); err == nil {
-			t.Error("Release without an answer succeeds")
-		}
-		time.Sleep(10 * time.Second)
-		if all, left := v.server.Created(parentOf("key")), v.server.Children(parentOf("key")); len(all) != 2 || len(left) != 0 {
-			t.Errorf("created %q, left %q", all, left)
-		}
-	}, zklock.Config{OpTimeout: time.Hour}) // the connection is not given up
 }

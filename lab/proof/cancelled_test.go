@@ -3,7 +3,6 @@ package proof_test
 import (
 	"context"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -66,108 +65,6 @@ func TestThousandCancelled(t *testing.T) {
 			awaitLine(t, holder, 0)
 		}
 		mustRelease(t, held)
-		s.mustBeEmpty(t)
-	}, "redislock", "redlock", "zklock", "etcdlock", "sqllock")
-}
-
-// The first waiter is cancelled while its grant is in flight: the next waiters get the
-// key, in the same process and in another.
-//
-// Row 14 (redislock, redlock, zklock, etcdlock, sqllock): a grant in flight is passed on.
-// Fails if an abandoned request is not released in the background.
-func TestGrantInFlight(t *testing.T) {
-	eachStore(t, func(t *testing.T, s *store) {
-		const rounds = 20
-		// No lease expires during the test, and waiters in a queue rarely ask again.
-		o := distlock.Opts{KeyTimeout: longLease, RetryInterval: testkit.Patience}
-		if !s.hasQueue() {
-			o.RetryInterval = 10 * time.Millisecond
-		}
-		l, other := s.locker(t), s.locker(t)
-		var cancel atomic.Pointer[context.CancelFunc] // cancels the next waiter that is granted the key
-		leaver, double := s.observed(t, distlock.Config{})
-		double.After(func(_ context.Context, c *testkit.Call) error {
-			if c.Op != testkit.Try && c.Op != testkit.Enqueue {
-				return nil
-			}
-			if f := cancel.Swap(nil); f != nil {
-				(*f)()
-			}
-			return nil
-		})
-		line := func(n int) {
-			if s.hasQueue() {
-				awaitLine(t, l, n)
-			}
-		}
-		for range rounds {
-			held := testkit.MustAcquire(t, l, key, o)
-			leaving := testkit.StartAcquire(t, leaver, key, o)
-			line(1)
-			behind := testkit.StartAcquire(t, leaver, key, o)
-			next := testkit.StartAcquire(t, other, key, o)
-			line(2)
-			cancel.Store(&leaving.Cancel)
-			mustRelease(t, held)
-			var both sync.WaitGroup
-			for _, w := range []*testkit.Waiting[*distlock.Lease]{behind, next} {
-				both.Go(func() {
-					if !isDone(w.Done) {
-						t.Error("one behind is not served")
-						return
-					}
-					if w.Err != nil {
-						t.Errorf("Acquire: %v", w.Err)
-						return
-					}
-					if w.Got.Token() <= held.Token() {
-						t.Errorf("token %d after token %d", w.Got.Token(), held.Token())
-					}
-					if err := w.Got.Release(context.Background()); err != nil {
-						t.Errorf("Release: %v", err)
-					}
-				})
-			}
-			await(t, "the cancelled call has returned", leaving.Done)
-			wantKinds(t, "the cancelled call", leaving.Err, "canceled+not-acquired")
-			if both.Wait(); t.Failed() {
-				return
-			}
-		}
-		s.mustBeEmpty(t)
-	}, "redislock", "redlock", "zklock", "etcdlock", "sqllock")
-}
-
-// A holder's context is cancelled before its release is sent, or meanwhile. The key is
-// free all the same.
-//
-// Row 14 (redislock, redlock, zklock, etcdlock, sqllock): the key is free at once. Fails
-// if the release is sent with the caller's context.
-func TestCancelledRelease(t *testing.T) {
-	eachStore(t, func(t *testing.T, s *store) {
-		o := distlock.Opts{KeyTimeout: longLease} // no lease expires during the test
-		l, other := s.locker(t), s.locker(t)
-		for i := range 20 {
-			ctx, cancel := context.WithCancel(context.Background())
-			held, err := l.Acquire(ctx, key, o)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if i%2 == 0 {
-				cancel()
-			} else {
-				go cancel()
-			}
-			if err := held.Release(ctx); err != nil {
-				t.Errorf("Release: %v", err)
-			}
-			next, err := other.TryAcquire(t.Context(), key, o)
-			if err != nil {
-				t.Fatalf("TryAcquire after the release: %v", err)
-			}
-			mustRelease(t, next)
-			cancel()
-		}
 		s.mustBeEmpty(t)
 	}, "redislock", "redlock", "zklock", "etcdlock", "sqllock")
 }

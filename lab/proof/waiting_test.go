@@ -18,19 +18,11 @@ const key = "shop:order"
 // has by default.
 const longLease = time.Minute
 
-// isDone waits for done, and returns false if it is not closed in time.
-func isDone(done <-chan struct{}) bool {
-	select {
-	case <-done:
-		return true
-	case <-time.After(testkit.Patience):
-		return false
-	}
-}
-
 func await(tb testing.TB, what string, done <-chan struct{}) {
 	tb.Helper()
-	if !isDone(done) {
+	select {
+	case <-done:
+	case <-time.After(testkit.Patience):
 		tb.Fatalf("it never happened: %s", what)
 	}
 }

@@ -7,6 +7,9 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/distlock-go/distlock/internal/clock"
+	"github.com/distlock-go/distlock/internal/wake"
 )
 
 // Listener receives the messages of channels for a process. All channels share one
@@ -127,7 +130,7 @@ func (l *Listener) place(ctx context.Context, names ...string) {
 		}
 		if names = failed; len(names) > 0 {
 			Reload(l.client)
-			Sleep(ctx, reconnectPause)
+			clock.Sleep(ctx, reconnectPause)
 		}
 	}
 }
@@ -167,7 +170,7 @@ func (l *Listener) assign(name, addr string, client redis.UniversalClient) {
 	}
 	ch.link = k
 	k.added = append(k.added, name)
-	Signal(k.changed)
+	wake.Signal(k.changed)
 }
 
 // ended takes the channels of a link that has ended, and places them again.
@@ -184,7 +187,7 @@ func (l *Listener) ended(ctx context.Context, k *link) {
 	l.mu.Unlock()
 	Reload(l.client)
 	if !k.worked {
-		Sleep(ctx, reconnectPause)
+		clock.Sleep(ctx, reconnectPause)
 	}
 	l.place(ctx, names...)
 }
@@ -250,27 +253,5 @@ func (l *Listener) deliver(name, text string) {
 func Reload(client redis.UniversalClient) {
 	if c, ok := client.(*redis.ClusterClient); ok {
 		c.ReloadState(context.Background()) //nolint:forbidigo // it is not used
-	}
-}
-
-// Sleep waits for d. It returns false if ctx ends first.
-func Sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
-
-// Signal sends the zero value. It does not block: a value that is there already says
-// the same.
-func Signal[T any](c chan<- T) {
-	var zero T
-	select {
-	case c <- zero:
-	default:
 	}
 }

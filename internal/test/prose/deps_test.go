@@ -45,7 +45,7 @@ const (
 // layers are all packages of the module, the lowest first. A layer uses only layers above
 // it in the table.
 var layers = []layer{
-	{"basics", "internal/bridge internal/clock internal/rolling internal/text internal/version", "", ""},
+	{"basics", "internal/bridge internal/clock internal/rolling internal/text internal/version internal/wake", "", ""},
 	{"owners", "internal/owner", "", uuidPath},
 	{"keys", "internal/keyenc", "basics", ""},
 	{"driver", "driver", "basics owners", ""},
@@ -55,7 +55,7 @@ var layers = []layer{
 	{"wiring", "wiring", "root basics", ""},
 	{"admin", "admin", "root basics driver", ""},
 
-	{"clients", "backend/internal/rediskit", "", goRedis},
+	{"clients", "backend/internal/rediskit", "basics", goRedis},
 	{"doubts", "backend/internal/doubt backend/internal/recent", "", ""},
 	{"scripts", "backend/internal/luascript", "clients", goRedis},
 	{"queues", "backend/internal/placequeue", "driver doubts", ""},
