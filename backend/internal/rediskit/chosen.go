@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -22,19 +23,16 @@ const (
 // chosen makes the connections of an [OwnPool] to the master that Sentinels name. A
 // connection of more than a second is replaced by one that was made meanwhile.
 type chosen struct {
-	dial  func(context.Context) (net.Conn, error) // asks a Sentinel, and connects to the master
-	ended context.Context                         //nolint:containedctx // of the pool
+	dial     func(context.Context) (net.Conn, error) // asks a Sentinel, and connects to the master
+	ended    context.Context                         //nolint:containedctx // of the pool
+	patience time.Duration                           // with the connections to a Sentinel
+	limit    time.Duration                           // of a question
+	dropped  atomic.Bool                             // those connections, since the last answer
 
 	mu     sync.Mutex
 	spare  net.Conn      // not used yet, or nil
 	born   time.Time     // when a Sentinel was asked for the last spare
 	asking chan struct{} // closed when it has answered or failed; nil if none is asked
-}
-
-func newChosen(ended context.Context, dial func(context.Context) (net.Conn, error)) *chosen {
-	s := &chosen{dial: dial, ended: ended}
-	context.AfterFunc(ended, func() { s.keep(nil, time.Time{}) })
-	return s
 }
 
 // connect returns a connection, and when a Sentinel was asked for it.
@@ -50,7 +48,7 @@ func (s *chosen) connect(ctx context.Context) (net.Conn, time.Time, error) {
 		_ = c.Close()
 	}
 	born = time.Now()
-	c, err := s.dial(ctx)
+	c, err := s.question(ctx)
 	return c, born, err
 }
 
@@ -83,7 +81,7 @@ func (s *chosen) usable(born time.Time, limit time.Duration) bool {
 // ask makes a spare connection.
 func (s *chosen) ask() {
 	born := time.Now()
-	c, err := s.dial(s.ended)
+	c, err := s.question(s.ended)
 	if err == nil {
 		s.keep(c, born)
 	}
@@ -105,58 +103,69 @@ func (s *chosen) keep(c net.Conn, born time.Time) {
 	}
 }
 
-// mostSideBySide is more than the idle connections that go-redis has to a Sentinel.
-const mostSideBySide = 4
-
-// sideBySide calls dial, and calls it again whenever nothing has come for a while. It
-// returns what comes first. The connection to the Sentinel may be dead, and go-redis
-// waits for it longer than a lease may last. Each further question gets another
-// connection, in the end a new one.
-func sideBySide(ctx context.Context, pause time.Duration, dial func(context.Context) (net.Conn, error)) (net.Conn, error) {
-	ctx, cancel := context.WithCancel(ctx)
+// question asks a Sentinel, and connects to the master. A connection to the Sentinel may
+// be dead without a word, and go-redis waits for it longer than a lease may last. It
+// drops all that it has if there is no answer for a while, and asks all Sentinels on new
+// ones.
+func (s *chosen) question(ctx context.Context) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.limit)
 	defer cancel()
 	type dialled struct {
 		c   net.Conn
 		err error
 	}
 	first := make(chan dialled)
-	again := time.NewTicker(pause)
-	defer again.Stop()
-	for n := 1; ; n++ {
-		if n <= mostSideBySide {
-			go func() {
-				c, err := dial(ctx)
-				select {
-				case first <- dialled{c, err}:
-				case <-ctx.Done():
-					if c != nil {
-						_ = c.Close()
-					}
-				}
-			}()
-		}
+	go func() {
+		// Longer than the limit: go-redis drops a Sentinel that it has just found if
+		// the context has ended meanwhile.
+		long, cancel := context.WithTimeout(s.ended, unansweredFor)
+		defer cancel()
+		c, err := s.dial(long)
 		select {
-		case d := <-first:
-			return d.c, d.err
-		case <-again.C:
+		case first <- dialled{c, err}:
 		case <-ctx.Done():
-			return nil, impatient{ctx}.Err()
+			if c != nil {
+				_ = c.Close()
+			}
 		}
+	}()
+	silent := time.AfterFunc(s.patience, func() { s.drop(ctx) })
+	defer silent.Stop()
+	select {
+	case d := <-first:
+		s.dropped.Store(false)
+		return d.c, d.err
+	case <-ctx.Done():
+		return nil, errImpatient
 	}
 }
 
-// impatient is a context that ends after a time with an error that is not one of a
-// context. Otherwise go-redis keeps the Sentinel that did not answer: it believes that
-// the caller has lost patience, and not that the Sentinel is silent.
+// drop makes go-redis close its connections to the Sentinel, unless ctx ends before. It
+// does so once until the next answer: the search for another Sentinel takes its time.
+func (s *chosen) drop(ctx context.Context) {
+	if !s.dropped.CompareAndSwap(false, true) {
+		return
+	}
+	over, cancel := context.WithCancel(ctx)
+	cancel()
+	if c, err := s.dial(impatient{over, ctx}); err == nil {
+		_ = c.Close()
+	}
+}
+
+// impatient is a context that is over with an error that is not one of a context, as
+// long as its parent is not. go-redis believes that the Sentinel is silent, and not that
+// the caller has lost patience.
 type impatient struct {
-	context.Context //nolint:containedctx // is that context, with another error
+	context.Context                 //nolint:containedctx // is over
+	parent          context.Context //nolint:containedctx // is that context
 }
 
 var errImpatient = errors.New("a Sentinel does not answer")
 
 // Err implements [context.Context].
 func (c impatient) Err() error {
-	if err := c.Context.Err(); !errors.Is(err, context.DeadlineExceeded) {
+	if err := c.parent.Err(); err != nil {
 		return err
 	}
 	return errImpatient

@@ -176,15 +176,11 @@ func (p *OwnPool) configure(o *redis.Options) {
 	}
 	all := &neighbours{began: time.Now(), patience: p.timeout / 4}
 	if o.Addr == "FailoverClient" { // as go-redis calls it
-		all.chosen = newChosen(p.ended, func(ctx context.Context) (net.Conn, error) {
-			ctx, cancel := context.WithTimeout(ctx, dialFactor/2*p.timeout)
-			defer cancel()
-			// Four questions, so that there is an answer before the patience with a
-			// connection ends.
-			return sideBySide(ctx, all.patience/mostSideBySide, func(ctx context.Context) (net.Conn, error) {
-				return dial(impatient{ctx}, "tcp", "")
-			})
-		})
+		all.chosen = &chosen{
+			dial:  func(ctx context.Context) (net.Conn, error) { return dial(ctx, "tcp", "") },
+			ended: p.ended, patience: all.patience, limit: dialFactor / 2 * p.timeout,
+		}
+		context.AfterFunc(p.ended, func() { all.chosen.keep(nil, time.Time{}) })
 	}
 	o.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
 		ctx, cancel := context.WithCancel(ctx)

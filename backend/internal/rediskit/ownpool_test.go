@@ -5,15 +5,18 @@ import (
 	"errors"
 	"net"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/alicebob/miniredis/v2/server"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/distlock-go/distlock/backend/internal/rediskit"
 	"github.com/distlock-go/distlock/internal/test/redistest"
+	"github.com/distlock-go/distlock/internal/test/spoilnet"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
@@ -261,38 +264,80 @@ func TestVirtualOwnPoolClose(t *testing.T) {
 	})
 }
 
-// The connection to a Sentinel is dead without a word. The question is asked again over
-// another one long before go-redis gives up, and what comes late is closed.
-func TestOwnPoolSentinelConnectionIsDead(t *testing.T) {
+// All connections die at once without a word: those to the master, and more to the
+// Sentinel than a client tries one after the other. A command succeeds before it would
+// go through the client of the user, and so does one after a second such fault. What
+// comes late is closed.
+func TestOwnPoolSentinelConnectionsDie(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := redistest.Virtual(t)
-		var asked atomic.Int32
-		late := make(chan net.Conn, 1)
-		user := redis.NewClient(&redis.Options{
-			Addr: "FailoverClient", // as go-redis calls it
-			Dialer: func(context.Context, string, string) (net.Conn, error) {
-				c, err := m.Dial()
-				if asked.Add(1) == 1 {
-					time.Sleep(3 * time.Second) // its ReadTimeout
-					late <- c
+		m, sentinel := redistest.Virtual(t), redistest.Virtual(t)
+		var busy, slow atomic.Bool
+		if err := sentinel.Server().Register("SENTINEL", func(c *server.Peer, _ string, args []string) {
+			if busy.Load() { // so that clients ask on several connections
+				time.Sleep(time.Millisecond)
+			}
+			if args[0] == "sentinels" {
+				c.WriteLen(0)
+				return
+			}
+			c.WriteStrings([]string{"master", "6379"})
+		}); err != nil {
+			t.Fatal(err)
+		}
+		nets := map[string]*spoilnet.Network{"master:6379": spoilnet.To(m.Dial), "sentinel:26379": spoilnet.To(sentinel.Dial)}
+		user := redis.NewFailoverClient(&redis.FailoverOptions{
+			MasterName: redistest.MasterName, SentinelAddrs: []string{"sentinel:26379"},
+			Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) {
+				if slow.Load() && addr == "master:6379" {
+					time.Sleep(5 * time.Second)
 				}
-				return c, err
+				return nets[addr].DialContext(ctx, network, addr)
 			},
 		})
-		defer user.Close()
-		p := rediskit.NewOwnPool(user, 1, time.Second)
-		start := time.Now()
-		if text, err := echo(t.Context(), p.Client(), "k").Text(); text != "k" {
-			t.Errorf("%q, %v", text, err)
+		const timeout = 500 * time.Millisecond
+		p := rediskit.NewOwnPool(user, 8, timeout)
+		use := func(c redis.UniversalClient) {
+			_ = c.Ping(t.Context()) // one selects the Sentinel
+			busy.Store(true)
+			defer busy.Store(false)
+			var all sync.WaitGroup
+			for range 8 {
+				all.Go(func() {
+					if text, err := echo(t.Context(), c, "k").Text(); text != "k" {
+						t.Errorf("%q, %v", text, err)
+					}
+				})
+			}
+			all.Wait()
 		}
-		if d := time.Since(start); d > 100*time.Millisecond || asked.Load() != 2 {
-			t.Errorf("it took %v and %d questions", d, asked.Load())
+		use(user)
+		for range 2 {
+			use(p.Client())
+			if n := nets["sentinel:26379"].Open(); n <= 4 {
+				t.Errorf("%d connections to the Sentinel", n)
+			}
+			for _, n := range nets {
+				n.Cut()
+			}
+			time.Sleep(2 * time.Second)
+			start := time.Now()
+			if text, err := echo(t.Context(), p.Client(), "k").Text(); text != "k" {
+				t.Errorf("%q, %v", text, err)
+			}
+			if d := time.Since(start); d >= timeout/2 {
+				t.Errorf("it took %v", d)
+			}
 		}
+		slow.Store(true)
+		time.Sleep(2 * time.Second)
+		_ = echo(t.Context(), p.Client(), "k") // asks in the background
 		_ = p.Close()
-		c := <-late
-		synctest.Wait()
-		if _, err := c.Write([]byte("PING\r\n")); err == nil {
-			t.Error("a connection that came late is open")
+		_ = user.Close()
+		time.Sleep(time.Minute)
+		for addr, n := range nets {
+			if open := n.Open(); open != 0 {
+				t.Errorf("%d connections to %s are open", open, addr)
+			}
 		}
 	})
 }

@@ -68,19 +68,25 @@ func (c *probed) Read(p []byte) (int, error) {
 // Write implements [net.Conn].
 func (c *probed) Write(p []byte) (int, error) {
 	now := c.all.now()
-	switch {
-	case c.all.chosen != nil && !c.all.chosen.usable(c.born, c.limit()):
+	if !c.usable(now) {
 		return 0, errStale
-	case c.used == 0:
-	case c.used <= c.all.dead.Load():
-		return 0, errStale
-	case now-c.used >= int64(idleFor), c.used < c.all.suspect.Load():
-		if err := c.probe(now); err != nil {
-			return 0, err
-		}
 	}
 	c.used = now
 	return c.Conn.Write(p)
+}
+
+// usable reports whether the connection is to the master, and not silent.
+func (c *probed) usable(now int64) bool {
+	n, used := c.all, c.used > 0
+	switch {
+	case used && c.used <= n.dead.Load():
+		return false
+	case n.chosen != nil && !n.chosen.usable(c.born, c.limit()/2):
+		return false
+	case used && (now-c.used >= int64(idleFor) || c.used < n.suspect.Load()):
+		return c.probe(now)
+	}
+	return true
 }
 
 // limit is how long a write may be delayed.
@@ -91,9 +97,9 @@ func (c *probed) limit() time.Duration {
 	return min(c.all.patience, time.Until(c.until)/2)
 }
 
-// probe returns errStale unless the server answers a PING, with whatever. If there is
-// little time, it says nothing about the neighbours.
-func (c *probed) probe(now int64) error {
+// probe reports whether the server answers a PING, with whatever. If there is little
+// time, it says nothing about the neighbours.
+func (c *probed) probe(now int64) bool {
 	limit := c.limit()
 	_, err := c.Conn.Write([]byte("*1\r\n$4\r\nPING\r\n"))
 	if err == nil {
@@ -106,13 +112,13 @@ func (c *probed) probe(now int64) error {
 		line = line[:len(line)+n]
 	}
 	if err == nil {
-		return nil
+		return true
 	}
 	raise(&c.all.suspect, now)
 	if limit == c.all.patience {
 		raise(&c.all.dead, c.used)
 	}
-	return errStale
+	return false
 }
 
 // fresh is a hook that sends again over another connection what a silent one has not
