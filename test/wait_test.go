@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -193,17 +194,17 @@ func TestWakerEndsItsWatch(t *testing.T) {
 
 // A waiter that learns too late that it had the key waits anew, and is told of its turn again.
 func TestWaiterListensAfterALateGrant(t *testing.T) {
-	for name, lost := range map[string]int{"message": 0, "reply": 1} {
+	for name, lost := range map[string]int32{"message": 0, "reply": 1} {
 		testkit.InBubble(t, name, func(t *testing.T) {
 			s := testkit.NewStore()
 			l := testkit.NewLocker(t, s, distlock.Config{})
 			release := other(t, s, "k")
-			grants := 0
+			var grants atomic.Int32
 			s.After(func(_ context.Context, c *testkit.Call) error {
 				if c.Op != testkit.Enqueue {
 					return nil
 				}
-				switch grants++; grants - 1 {
+				switch grants.Add(1) - 1 {
 				case lost:
 					time.Sleep(time.Minute)
 					s.Steal(t, "k")
