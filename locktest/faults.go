@@ -25,7 +25,8 @@ var networkCases = []testCase{
 	},
 	{
 		name:        "no-reply",
-		explanation: "A request without a reply must end within a few seconds, with an outcome that is open as after a lost reply, even if no copy of it arrives.",
+		explanation: "A request without a reply must end within a few seconds, with an outcome that is open as after a lost reply. " +
+			"So must a request that was carried out before the servers became silent.",
 		run: func(p *process) {
 			spoil(p, spoilnet.Deafen, long, (*trial).alone)
 			spoil(p, spoilnet.Deafen, long, func(s *trial) {
