@@ -24,7 +24,7 @@ var networkCases = []testCase{
 		run: func(p *process) { spoil(p, spoilnet.Snap, long, (*trial).alone) },
 	},
 	{
-		name:        "no-reply",
+		name: "no-reply",
 		explanation: "A request without a reply must end within a few seconds, with an outcome that is open as after a lost reply. " +
 			"So must a request that was carried out before the servers became silent.",
 		run: func(p *process) {
