@@ -24,8 +24,9 @@ var networkCases = []testCase{
 		run: func(p *process) { spoil(p, spoilnet.Snap, long, (*trial).alone) },
 	},
 	{
-		name:        "no-reply",
-		explanation: "A request without a reply must end within a few seconds, with an outcome that is open as after a lost reply, even if no copy of it arrives.",
+		name: "no-reply",
+		explanation: "A request without a reply must end within a few seconds, with an outcome that is open as after a lost reply. " +
+			"So must a request that was carried out before the servers became silent.",
 		run: func(p *process) {
 			spoil(p, spoilnet.Deafen, long, (*trial).alone)
 			spoil(p, spoilnet.Deafen, long, func(s *trial) {
