@@ -43,13 +43,13 @@ var store = []mutant{
 // process has mutants of the state in one process.
 var process = []mutant{
 	outside("deadline-from-the-reply", "P2", "a lease counts from the reply", "TestReplyAfterTheLeaseIsNoLock",
-		edit{"asking.go", "if clock.Elapsed(leasestate.Start(g), now) >= clock.SafeTTL(g.TTL) {", "if clock.SafeTTL(g.TTL) <= 0 {"}),
+		edit{"asking.go", "if clock.Elapsed(leasestate.Start(g), now) >= clock.SafeTTL(g.TTL) {", "if clock.Elapsed(leasestate.Start(g), now) < 0 {"}),
 	root("monotonic-clock-only", "P2", "only the clock that stands still during a suspension is read", "TestJumpOfTheClockEndsTheLeases",
 		edit{"internal/clock/clock.go", "return max(now.Sub(since), now.Round(0).Sub(since.Round(0)))", "return now.Sub(since)"}),
 	outside("unwatched-after-the-release", "P7", "the watchdog drops a lease only after its release was sent", "TestReleaseIsSentAfterTheWatchEnds",
 		edit{"release.go", "	eng.watchdog.remove(lease.state)\n	if over", "	defer eng.watchdog.remove(lease.state)\n	if over"}),
 	root("gate-opened-at-loss", "P8", "the next caller in the process may enter while the function that lost the key still runs", "TestGateStaysShutAfterLoss",
-		edit{"lease.go", "	told := make(chan struct{})\n", "	told := make(chan struct{})\n	s.locker.queue.Exit(s.Key(), false)\n"}),
+		edit{"lease.go", "	told := make(chan struct{})\n", "	told := make(chan struct{})\n	lease.engine.queue.Exit(lease.Key(), false)\n"}),
 }
 
 // waiting has mutants of the waits of the Redis backend.
