@@ -53,10 +53,10 @@
 //
 // A call waits until it has the lock. MaxWait limits the wait alone, a deadline of the
 // context also the work; RetryCount 1 does not wait. A release wakes the next waiter, so
-// waiting adds no latency, except with a backend that is neither a [driver.Queuer] nor a
-// [driver.Waker]: it is asked every RetryInterval. So is any backend while a client of
-// another library, which sends no message, has the key. Nested calls of Do can wait for each
-// other forever if their order differs; [Locker.DoAll] takes its keys in one order.
+// waiting adds no latency, except with a backend that is no [driver.Waker]: it is
+// asked every RetryInterval. So is any backend while a client of another library, which sends
+// no message, has the key. Nested calls of Do can wait for each other forever if their order
+// differs; [Locker.DoAll] takes its keys in one order.
 //
 // # Goroutines
 //

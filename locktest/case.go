@@ -1,6 +1,7 @@
 package locktest
 
 import (
+	"errors"
 	"io"
 	"testing"
 
@@ -26,6 +27,10 @@ var (
 	needsShare   = need{"a backend with driver.Features.Sharing", func(p *process) bool { return p.can.Sharing }}
 	needsExtend  = need{"a backend that is a driver.Extender", func(p *process) bool { return p.extender != nil }}
 	needsInspect = need{"a backend that is a driver.Inspector", func(p *process) bool { return p.inspector != nil }}
+	needsList    = need{"a driver.Inspector that lists keys", func(p *process) bool {
+		_, err := p.inspector.Inspect(p.Context(), p.key(), 1)
+		return !errors.Is(err, errors.ErrUnsupported)
+	}}
 	needsWake    = need{"a backend that is a driver.Waker", func(p *process) bool { return p.waker != nil }}
 	needsRevoke  = need{"a backend that is a driver.Revoker", func(p *process) bool { return p.revoker != nil }}
 	needsPing    = need{"a backend that is a driver.Pinger", func(p *process) bool { return p.pinger != nil }}

@@ -3,8 +3,12 @@
 //
 //	func TestConformance(t *testing.T) {
 //		locktest.Run(t, func(t *testing.T) driver.Backend {
-//			return mylock.New(startServer(t))
-//		}, locktest.Features{})
+//			return mylock.New(addr, net.Dial)
+//		}, locktest.Features{
+//			Over: func(t *testing.T, _ driver.Backend, n *locktest.Network) driver.Backend {
+//				return mylock.New(addr, n.DialContext)
+//			},
+//		})
 //	}
 //
 // The subtests have the names group/case, such as renewal/extends. A case that fails says

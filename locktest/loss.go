@@ -26,7 +26,7 @@ var lossCases = []testCase{
 	},
 	{
 		name:        "queue-moves-on",
-		explanation: "If the store has forgotten the holder, a waiter must get the key at the latest when its Backoff makes it look again.",
+		explanation: "If the store has forgotten the holder, a waiter must get the key at the latest when it looks again by itself.",
 		needs:       []need{needsQueue},
 		run: func(p *process) {
 			key, g := p.hold(long)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strconv"
-	"strings"
 	"sync"
 	"testing"
 
@@ -42,17 +41,6 @@ func (t *rows) Swap(_ context.Context, key, version string, value []byte) (strin
 	t.next++ // a version never comes again
 	t.all[key] = row{strconv.Itoa(t.next), value}
 	return t.all[key].version, nil
-}
-
-func (t *rows) List(_ context.Context, prefix string, each func(key string, value []byte, version string) bool) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for key, r := range t.all {
-		if strings.HasPrefix(key, prefix) && !each(key, r.value, r.version) {
-			break
-		}
-	}
-	return nil
 }
 
 func Example() {

@@ -37,6 +37,8 @@ func (b *backend) Inspect(ctx context.Context, prefix string, limit int) (found 
 	if !ok {
 		return found, fmt.Errorf("caslock: the store cannot list its keys: %w", errors.ErrUnsupported)
 	}
+	ctx, cancel := context.WithTimeout(ctx, 2*requestTimeout) // it may be many requests
+	defer cancel()
 	err = l.List(ctx, prefix, func(key string, value []byte, version string) bool {
 		if key != prefix && !strings.HasPrefix(key, linePrefix) && len(found) < limit {
 			r, err := b.open(key, value, version)

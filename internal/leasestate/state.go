@@ -264,7 +264,11 @@ func (s *State[H]) Check(now time.Time) error {
 // Expire ends the lease because its time has run out, and returns why it is over.
 func (s *State[H]) Expire(now time.Time) error {
 	s.mu.Lock()
-	why := fmt.Sprintf("the lease of %v ran out", s.grant.TTL)
+	lasts := s.grant.TTL
+	if s.sent.Equal(Start(s.grant)) { // not renewed yet
+		lasts = s.FirstTTL()
+	}
+	why := fmt.Sprintf("the lease of %v ran out", lasts.Round(time.Millisecond))
 	late := clock.Elapsed(s.sent, now) - s.safeTTL
 	if late > unnoticed {
 		why += fmt.Sprintf(" %v ago, while this process was stopped or its clock was set", text.Duration(late))

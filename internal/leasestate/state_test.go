@@ -38,10 +38,12 @@ func newLease(t *testing.T, c compat.Class, l leasestate.Limits, tokens bool) *l
 	if tokens {
 		g.Token, g.LastToken = 1, 4
 	}
-	s.Init(time.Now(), g, c, l, func(h string, err error) func() {
-		return func() { s.told = append(s.told, fmt.Sprint(h, ": ", err)) }
-	})
+	s.Init(time.Now(), g, c, l, s.lost)
 	return s
+}
+
+func (s *lease) lost(h string, err error) func() {
+	return func() { s.told = append(s.told, fmt.Sprint(h, ": ", err)) }
 }
 
 // bubble runs f in virtual time.
@@ -122,6 +124,7 @@ func TestLeaseExpires(t *testing.T) {
 	safe := clock.SafeTTL(ttl)
 	for name, c := range map[string]struct {
 		maxHold time.Duration
+		first   time.Duration // the store has granted the key for so long
 		renewed time.Duration // a request that succeeded was sent so long after the first
 		failed  error         // of one that was sent with the first
 		end     time.Duration
@@ -134,9 +137,10 @@ func TestLeaseExpires(t *testing.T) {
 			failed: errors.New("broken\npipe"), end: safe,
 			want: "lock lost: the lease of 10s ran out; the last renewal failed 8.9s ago: broken; pipe",
 		},
-		"another succeeded":     {failed: errors.New("late"), renewed: 1, end: safe + 1, want: "lock lost: the lease of 10s ran out"},
-		"MaxHold":               {maxHold: time.Second, end: time.Second, want: "lock lost: held for MaxHold, 1s"},
-		"MaxHold after the end": {maxHold: time.Hour, end: safe, want: "lock lost: the lease of 10s ran out"},
+		"another succeeded":        {failed: errors.New("late"), renewed: 1, end: safe + 1, want: "lock lost: the lease of 10s ran out"},
+		"MaxHold":                  {maxHold: time.Second, end: time.Second, want: "lock lost: held for MaxHold, 1s"},
+		"MaxHold after the end":    {maxHold: time.Hour, end: safe, want: "lock lost: the lease of 10s ran out"},
+		"a grant for a short time": {first: 2 * time.Second, end: 2 * time.Second, want: "lock lost: the lease of 2s ran out"},
 		"the process was stopped": {
 			end: safe, late: 12 * time.Second,
 			want: "lock lost: the lease of 10s ran out 12s ago, while this process was stopped or its clock was set",
@@ -146,8 +150,12 @@ func TestLeaseExpires(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				s := newLease(t, writer, limits, false)
-				s.assign("a", c.maxHold)
 				start := time.Now()
+				if c.first > 0 {
+					g := driver.Grant{Key: "k", Owner: "o", TTL: ttl, Sent: start, Until: start.Add(c.first)}
+					s.Init(start, g, writer, limits, s.lost)
+				}
+				s.assign("a", c.maxHold)
 				if c.due > 0 {
 					s.Due(start.Add(c.due))
 				}

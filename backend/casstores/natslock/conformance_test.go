@@ -1,10 +1,13 @@
 package natslock_test
 
 import (
+	"context"
 	"fmt"
+	"net"
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"go.uber.org/goleak"
 
@@ -13,6 +16,13 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testmode"
 	"github.com/distlock-go/distlock/locktest"
 )
+
+// netDialer opens the connections of a client through a network.
+type netDialer struct{ n *locktest.Network }
+
+func (d netDialer) Dial(network, addr string) (net.Conn, error) {
+	return d.n.DialContext(context.Background(), network, addr)
+}
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
@@ -23,12 +33,13 @@ func TestConformance(t *testing.T) {
 				testmode.Long(t)
 			}
 			c := startCluster(t, replicas)
-			open := func(t *testing.T) driver.Backend {
-				return natslock.New(c.connect(t), natslock.Config{Replicas: replicas})
+			over := func(t *testing.T, _ driver.Backend, n *locktest.Network) driver.Backend {
+				return natslock.New(c.connect(t, nats.SetCustomDialer(netDialer{n})), natslock.Config{Replicas: replicas})
 			}
+			open := func(t *testing.T) driver.Backend { return over(t, nil, new(locktest.Network)) }
 			locktest.Run(t, open, locktest.Features{
 				Lease: time.Duration(replicas) * 400 * time.Millisecond,
-				Peer:  func(t *testing.T, _ driver.Backend) driver.Backend { return open(t) },
+				Over:  over,
 				Drop: func(t *testing.T, _ driver.Backend, key string) {
 					js, err := jetstream.New(c.connect(t))
 					if err != nil {

@@ -85,9 +85,9 @@ func (c *cluster) url() string {
 	return strings.Join(urls, ",")
 }
 
-func (c *cluster) connect(t testing.TB) *nats.Conn {
+func (c *cluster) connect(t testing.TB, more ...nats.Option) *nats.Conn {
 	t.Helper()
-	nc, err := nats.Connect(c.url(), nats.MaxReconnects(-1), nats.ReconnectWait(100*time.Millisecond), nats.PingInterval(time.Second), nats.MaxPingsOutstanding(2))
+	nc, err := nats.Connect(c.url(), append(more, nats.MaxReconnects(-1), nats.ReconnectWait(100*time.Millisecond), nats.PingInterval(time.Second), nats.MaxPingsOutstanding(2))...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package natslock
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,7 +42,7 @@ func newStore(nc *nats.Conn, js jetstream.JetStream, cfg Config) *store {
 
 // fail adds the server to an error.
 func (s *store) fail(op string, err error) error {
-	return fmt.Errorf("nats: %s: %s: %w", s.nc.ConnectedUrlRedacted(), op, err)
+	return fmt.Errorf("nats: %s: %s: %w", cmp.Or(s.nc.ConnectedUrlRedacted(), "not connected"), op, err)
 }
 
 // subject returns the name of a key in subjects. The characters between A and z that NATS
