@@ -36,7 +36,7 @@ var closedCases = []testCase{
 					peer.busy(peer.request(g.Key, long))
 					continue
 				}
-				other := peer.seize(peer.request(g.Key, long), g.TTL)
+				other := peer.seize(peer.request(g.Key, long), g.TTL+p.soon()) // a store may count in seconds
 				peer.mustHaveEnded(g)
 				peer.releaseLast(other)
 			}
