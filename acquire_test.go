@@ -259,25 +259,22 @@ func (instant) Release(context.Context, driver.Grant) error { return nil }
 
 // Helpers of testkit, which the tests in test use, too.
 var (
-	bubble        = testkit.Bubble
-	bubbleCase    = testkit.BubbleCase
-	bubbleWith    = testkit.BubbleWith
-	suspend       = testkit.Suspend
-	inBackground  = testkit.InBackground
-	line          = testkit.Line
-	mustBeFree    = testkit.MustBeFree
-	mustGet       = testkit.MustGet
-	wantCalls     = testkit.WantCalls
-	wantFreeAfter = testkit.WantFreeAfter
-	wantIs        = testkit.WantIs
-	wantTook      = testkit.WantTook
+	bubble       = testkit.Bubble
+	bubbleCase   = testkit.BubbleCase
+	suspend      = testkit.Suspend
+	inBackground = testkit.InBackground
+	line         = testkit.Line
+	mustBeFree   = testkit.MustBeFree
+	mustGet      = testkit.MustGet
+	wantCalls    = testkit.WantCalls
+	wantIs       = testkit.WantIs
+	wantTook     = testkit.WantTook
 )
 
-// The options of a reader, of a writer, and of a holder of one of three permits.
+// The options of a reader and of a writer.
 var (
 	reading = distlock.Opts{Mode: distlock.Shared}
 	writing = distlock.Opts{}
-	permit  = distlock.Opts{Permits: 3}
 )
 
 // nothingLeft checks that neither the Locker nor the store has data of the key.

@@ -61,9 +61,9 @@
 // # Streams
 //
 // [StreamServerInterceptor] holds the lock while the handler runs, and the stream
-// has the context of the lease. If the client streams, there is no single request: the key can only be
-// metadata or the method, and Fields is refused. Such a client decides how long the lock is
-// held; MaxHold limits it.
+// has the context of the lease. If the client streams, there is no single request: the key
+// can only be metadata or the method, and Fields is refused. Such a client decides how long
+// the lock is held; MaxHold limits it.
 //
 // # Goroutines
 //

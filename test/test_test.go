@@ -31,7 +31,6 @@ var (
 	line          = testkit.Line
 	mustBeFree    = testkit.MustBeFree
 	mustGet       = testkit.MustGet
-	suspend       = testkit.Suspend
 	wantCalls     = testkit.WantCalls
 	wantFreeAfter = testkit.WantFreeAfter
 	wantIs        = testkit.WantIs

@@ -100,9 +100,10 @@
 // are; all should say the same.
 //
 // Messages only save time. A waiter also makes an attempt when the lease of the holder
-// ends, every twenty seconds, and when its inbox was connected again. If it finds the key free and other waiters before it, it grants the
-// key to the first of them. A waiter that has died delays the waiters behind it by one
-// claim window and by the time until the next attempt of the first of them.
+// ends, every twenty seconds, and when its inbox was connected again. If it finds the key
+// free and other waiters before it, it grants the key to the first of them. A waiter that
+// has died delays the waiters behind it by one claim window and by the time until the next
+// attempt of the first of them.
 //
 // A reader that has died delays a writer until its lease ends. A waiter makes an
 // attempt when the first lease of several holders ends.
