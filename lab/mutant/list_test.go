@@ -54,8 +54,6 @@ var process = []mutant{
 
 // waiting has mutants of the waits of the Redis backend.
 var waiting = []mutant{
-	inRedis("no-poll", "P5", "waiters do not poll, and only react to messages", "TestVirtualDeadHolder",
-		edit{"backend/redislock/acquire.go", "	case <-t.C:\n		return message{}, nil\n", ""}),
 	inRedis("skipped-as-nobody-heard", "P5", "a waiter loses its turn if its message has no receiver", "TestScriptNobodyHears",
 		edit{"backend/redislock/lua/includes/queue.lua", "    redis.call('PUBLISH', m[1], m[2])",
 			"    if redis.call('PUBLISH', m[1], m[2]) == 0 then\n      redis.call('DEL', KEYS[1])\n    end"}),
