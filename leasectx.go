@@ -70,22 +70,23 @@ func (c *leaseCtx) Err() error {
 	return c.used().Err() // from now on the same
 }
 
-// Value returns the lease for this package's key, and for a backend what keeps the lease
-// from being handed over. A key of type *int may be the unexported one by which the context
-// package finds a context that it can cancel. So that context has to be made. Every other
-// value is the parent's. If the package gave its key another type, a context derived from c
-// would need a goroutine.
+// Value returns the lease for this package's key, and for a backend what keeps the lease from
+// being handed over. Other values are the parent's. Once the context that can be cancelled is
+// there it answers, because the context package asks it for more than values.
 func (c *leaseCtx) Value(key any) any {
 	switch key.(type) {
 	case leaseKey:
 		return c.lease
 	case leasestate.Binder:
 		return c.lease.state.Bind
-	case *int:
-		return c.used().Value(key)
-	default:
-		return c.parent.Value(key)
 	}
+	c.mu.Lock()
+	used := c.inner != nil || c.cause != nil
+	c.mu.Unlock()
+	if used {
+		return c.used().Value(key)
+	}
+	return c.parent.Value(key)
 }
 
 func (c *leaseCtx) used() context.Context {
