@@ -154,10 +154,14 @@ func (c cells) Swap(ctx context.Context, key, version string, value []byte) (nex
 		c.s.versions[key+next] = true
 		c.s.cells[key] = value
 	})
-	if err == nil && changed {
-		err = fmt.Errorf("412: %w", caslock.ErrChanged)
+	switch {
+	case err != nil: // it may come late, and write what this would read
+		return "", err
+	case changed:
+		return "", fmt.Errorf("412: %w", caslock.ErrChanged)
+	default:
+		return next, nil
 	}
-	return next, err
 }
 
 func (c cells) List(ctx context.Context, prefix string, each func(string, []byte, string) bool) error {
