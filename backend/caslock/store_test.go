@@ -133,21 +133,23 @@ func versionOf(value []byte) string {
 	return hex.EncodeToString(sum[:8])
 }
 
+// The results below are no variables of a request, which may come late.
+
 func (c cells) Load(ctx context.Context, key string) (value []byte, version string, err error) {
-	err = c.s.do(ctx, "load", key, "", func() { value = c.s.cells[key] })
-	if err != nil {
+	var held []byte
+	if err := c.s.do(ctx, "load", key, "", func() { held = c.s.cells[key] }); err != nil {
 		return nil, "", err
 	}
-	return value, versionOf(value), nil
+	return held, versionOf(held), nil
 }
 
-func (c cells) Swap(ctx context.Context, key, version string, value []byte) (next string, err error) {
-	changed := false
-	err = c.s.do(ctx, "swap", key, version, func() {
-		if changed = versionOf(c.s.cells[key]) != version; changed {
+func (c cells) Swap(ctx context.Context, key, version string, value []byte) (string, error) {
+	changed, next := false, versionOf(value)
+	err := c.s.do(ctx, "swap", key, version, func() {
+		if versionOf(c.s.cells[key]) != version {
+			changed = true
 			return
 		}
-		next = versionOf(value)
 		if c.s.versions[key+next] {
 			panic("a version of " + key + " has come twice: " + string(value))
 		}
@@ -155,7 +157,7 @@ func (c cells) Swap(ctx context.Context, key, version string, value []byte) (nex
 		c.s.cells[key] = value
 	})
 	switch {
-	case err != nil: // it may come late, and write what this would read
+	case err != nil:
 		return "", err
 	case changed:
 		return "", fmt.Errorf("412: %w", caslock.ErrChanged)
