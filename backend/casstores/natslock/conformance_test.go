@@ -27,11 +27,9 @@ func (d netDialer) Dial(network, addr string) (net.Conn, error) {
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestConformance(t *testing.T) {
+	testmode.Long(t)
 	for _, replicas := range []int{1, 3} {
 		t.Run(fmt.Sprint("R", replicas), func(t *testing.T) {
-			if replicas > 1 {
-				testmode.Long(t)
-			}
 			c := startCluster(t, replicas)
 			over := func(t *testing.T, _ driver.Backend, n *locktest.Network) driver.Backend {
 				return natslock.New(c.connect(t, nats.SetCustomDialer(netDialer{n})), natslock.Config{Replicas: replicas})
