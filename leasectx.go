@@ -70,9 +70,14 @@ func (c *leaseCtx) Err() error {
 	return c.used().Err() // from now on the same
 }
 
+// cancellable has no values but those that the context package looks for in a context that
+// can be cancelled.
+var cancellable, _ = context.WithCancel(context.Background()) //nolint:forbidigo,gosec // it never ends
+
 // Value returns the lease for this package's key, and for a backend what keeps the lease from
-// being handed over. Other values are the parent's. Once the context that can be cancelled is
-// there it answers, because the context package asks it for more than values.
+// being handed over. What the context package looks for has to come from the context that can
+// be cancelled, which is made for that: otherwise a context derived from c would need a
+// goroutine, and its cause would be the parent's. Every other value is the parent's.
 func (c *leaseCtx) Value(key any) any {
 	switch key.(type) {
 	case leaseKey:
@@ -80,10 +85,7 @@ func (c *leaseCtx) Value(key any) any {
 	case leasestate.Binder:
 		return c.lease.state.Bind
 	}
-	c.mu.Lock()
-	used := c.inner != nil || c.cause != nil
-	c.mu.Unlock()
-	if used {
+	if cancellable.Value(key) != nil {
 		return c.used().Value(key)
 	}
 	return c.parent.Value(key)
