@@ -32,10 +32,16 @@ type acquisition struct {
 	candidate bool      // of Lead
 }
 
-// acquire acquires the lock for a full key under checked options with defaults.
-func (eng *engine) acquire(ctx context.Context, key string, opts *Opts) (*Lease, error) {
+// newAcquisition begins the acquisition of a full key under checked options with defaults.
+func (eng *engine) newAcquisition(ctx context.Context, key string, opts *Opts) acquisition {
 	a := acquisition{engine: eng, ctx: ctx, key: key, opts: *opts}
 	opts.start(&a.budget)
+	return a
+}
+
+// acquire acquires the lock for a full key under checked options with defaults.
+func (eng *engine) acquire(ctx context.Context, key string, opts *Opts) (*Lease, error) {
+	a := eng.newAcquisition(ctx, key, opts)
 	return a.run()
 }
 
@@ -128,13 +134,13 @@ func (a *acquisition) own() (*Lease, error) {
 // reportWait returns the report of an acquisition that may wait, or nil if no hook is
 // to be told.
 func (a *acquisition) reportWait() *waitReport {
-	l := a.engine
-	if !l.cfg.Hooks.waiting() || a.opts.RetryCount == 1 {
+	eng := a.engine
+	if !eng.cfg.Hooks.waiting() || a.opts.RetryCount == 1 {
 		return nil
 	}
-	r, _ := l.reports.Get().(*waitReport)
+	r, _ := eng.reports.Get().(*waitReport)
 	if r == nil {
-		r = &waitReport{engine: l}
+		r = &waitReport{engine: eng}
 		r.timer = time.AfterFunc(longestPause, r.due)
 	}
 	r.ctx, r.key, r.opts, r.begun, r.candidate = a.ctx, a.key, a.opts, a.begun, a.candidate

@@ -106,8 +106,8 @@ func (q *asking) usable(g driver.Grant, now time.Time) error {
 }
 
 // explain returns what an attempt that failed with err says about the store. An attempt that
-// was cut short does not hide the answer before it. But if the store was silent at the end, an
-// earlier refusal is no news.
+// was cut short does not hide the answer before it. But silence of the store at the end is told,
+// even after a refusal.
 func (q *asking) explain(err error, now time.Time) error {
 	if q.answer != nil {
 		ended := q.ctx.Err() != nil && errors.Is(err, q.ctx.Err())

@@ -79,8 +79,8 @@ func (locker *Locker) acquireAs(ctx context.Context, key string, opts Opts, cand
 		return nil, locker.refuse(ctx, full, &opts, err)
 	}
 	opts = opts.withDefaults()
-	a := acquisition{engine: &locker.engine, ctx: ctx, key: full, opts: opts, candidate: candidate}
-	opts.start(&a.budget)
+	a := locker.newAcquisition(ctx, full, &opts)
+	a.candidate = candidate
 	return a.run()
 }
 

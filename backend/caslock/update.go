@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"time"
+
+	"github.com/distlock-go/distlock/internal/clock"
 )
 
 // load reads a cell.
@@ -73,12 +75,7 @@ func (b *backend) update(ctx context.Context, key, owner string, known bool, dec
 			if strings.HasPrefix(key, linePrefix) {
 				most = 7
 			}
-			pause := time.NewTimer(rand.N(max(time.Since(w.sent), time.Microsecond) << min(try, most)))
-			select {
-			case <-pause.C:
-			case <-ctx.Done():
-				pause.Stop()
-			}
+			clock.Sleep(ctx, rand.N(max(time.Since(w.sent), time.Microsecond)<<min(try, most)))
 		}
 	}
 }
