@@ -40,7 +40,7 @@ test: ## Run the quick tests of all modules
 test-oldest: ## Run the quick tests of the library, otellock and promlock with the oldest versions that their go.mod allow
 	GOWORK=off go vet ./...
 	GOWORK=off .ci/test ./...
-	export GOWORK=off; for mod in otellock promlock; do go -C "$$mod" vet ./... && go -C "$$mod" test ./...; done
+	export GOWORK=off; for mod in telemetry/otellock telemetry/promlock; do go -C "$$mod" vet ./... && go -C "$$mod" test ./...; done
 
 .PHONY: check
 check: ## Run gofmt, go vet and the quick tests of the library: two minutes, with redis-server three. Installs nothing
@@ -78,7 +78,7 @@ bench: ## Run the Go benchmarks
 
 .PHONY: jmeter
 jmeter: ## Run JMeter's plan of the example shop, for USERS times LOOPS orders, with the lock and without (needs Maven and Java)
-	USERS=$(USERS) LOOPS=$(LOOPS) bench/jmeter/run.sh
+	USERS=$(USERS) LOOPS=$(LOOPS) example_service/jmeter/run.sh
 
 .PHONY: interop
 interop: ## Run distlock beside Java's lock libraries, and write docs/interop.md (needs Java, Maven, redis-server and ZooKeeper)
@@ -183,7 +183,7 @@ generate-check: generate ## Fail if the generated code is not up to date
 # module proxy does not have.
 .PHONY: tidy
 tidy: ## Make each go.mod and go.sum tidy
-	for mod in . backend/casstores backend/etcdlock backend/sqllock backend/zklock otellock promlock examples examples/electorlock; do go -C "$$mod" mod tidy; done
+	for mod in . backend/casstores backend/etcdlock backend/sqllock backend/zklock telemetry/otellock telemetry/promlock examples examples/electorlock; do go -C "$$mod" mod tidy; done
 	go -C lab mod tidy -e
 	lib=github.com/distlock-go/distlock; parts="$$lib $$lib/backend/casstores $$lib/backend/etcdlock $$lib/backend/sqllock $$lib/backend/zklock"; \
 		trap 'for mod in cmd gen; do for part in $$parts; do go -C $$mod mod edit -dropreplace "$$part"; done; done' EXIT; \

@@ -38,7 +38,7 @@
 //	  }
 //	}
 //
-// Nothing is generated for it: the build only gets package proto/distlock/v1, which the
+// Nothing is generated for it: the build only gets package grpcmw/proto/distlock/v1, which the
 // generated code imports for the option. If some of the methods stream, each interceptor
 // gets its half, and refuses the other:
 //

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/distlock-go/distlock/grpcmw"
-	distlockv1 "github.com/distlock-go/distlock/proto/distlock/v1"
+	distlockv1 "github.com/distlock-go/distlock/grpcmw/proto/distlock/v1"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protodesc"

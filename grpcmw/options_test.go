@@ -13,7 +13,7 @@ import (
 	"github.com/distlock-go/distlock/example_service/shopv1"
 	"github.com/distlock-go/distlock/grpcmw"
 	"github.com/distlock-go/distlock/internal/test/testkit"
-	distlockv1 "github.com/distlock-go/distlock/proto/distlock/v1"
+	distlockv1 "github.com/distlock-go/distlock/grpcmw/proto/distlock/v1"
 	"github.com/distlock-go/distlock/wiring"
 	"google.golang.org/grpc"
 	testpb "google.golang.org/grpc/interop/grpc_testing"

@@ -11,8 +11,8 @@ require (
 	github.com/distlock-go/distlock/backend/sqllock v0.1.0
 	github.com/distlock-go/distlock/backend/zklock v0.1.0
 	github.com/distlock-go/distlock/cmd v0.1.0
-	github.com/distlock-go/distlock/otellock v0.1.0
-	github.com/distlock-go/distlock/promlock v0.1.0
+	github.com/distlock-go/distlock/telemetry/otellock v0.1.0
+	github.com/distlock-go/distlock/telemetry/promlock v0.1.0
 	github.com/go-redsync/redsync/v4 v4.18.1
 	github.com/go-sql-driver/mysql v1.10.1
 	github.com/go-zookeeper/zk v1.0.4
@@ -88,6 +88,6 @@ replace (
 	github.com/distlock-go/distlock/backend/sqllock => ../backend/sqllock
 	github.com/distlock-go/distlock/backend/zklock => ../backend/zklock
 	github.com/distlock-go/distlock/cmd => ../cmd
-	github.com/distlock-go/distlock/otellock => ../otellock
-	github.com/distlock-go/distlock/promlock => ../promlock
+	github.com/distlock-go/distlock/telemetry/otellock => ../telemetry/otellock
+	github.com/distlock-go/distlock/telemetry/promlock => ../telemetry/promlock
 )

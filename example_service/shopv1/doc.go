@@ -2,4 +2,4 @@
 // shop.proto.
 package shopv1
 
-//go:generate sh ../../proto/generate.sh example_service/shopv1/shop.proto
+//go:generate sh ../../grpcmw/proto/generate.sh example_service/shopv1/shop.proto

@@ -6,7 +6,7 @@
 package shopv1
 
 import (
-	_ "github.com/distlock-go/distlock/proto/distlock/v1"
+	_ "github.com/distlock-go/distlock/grpcmw/proto/distlock/v1"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"

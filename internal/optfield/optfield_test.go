@@ -12,7 +12,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/internal/optfield"
-	distlockv1 "github.com/distlock-go/distlock/proto/distlock/v1"
+	distlockv1 "github.com/distlock-go/distlock/grpcmw/proto/distlock/v1"
 )
 
 // The table has the fields of Opts, in their order.

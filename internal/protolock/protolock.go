@@ -11,7 +11,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/internal/optfield"
-	distlockv1 "github.com/distlock-go/distlock/proto/distlock/v1"
+	distlockv1 "github.com/distlock-go/distlock/grpcmw/proto/distlock/v1"
 )
 
 // Opts returns the options that lock declares, and what is wrong with them, each with the name

@@ -23,7 +23,7 @@ import (
 
 // around are the folders of Go code that is not the product: the suite, kits of tests,
 // examples, and what measures and proves.
-var around = []string{"locktest/", "internal/test/", "internal/cookbook/", "internal/load/", "examples/", "example_service/", "lab/", "bench/"}
+var around = []string{"locktest/", "internal/test/", "internal/cookbook/", "examples/", "example_service/", "lab/"}
 
 // size is what is counted.
 type size struct {

@@ -26,5 +26,5 @@ var core = []mutant{
 
 var (
 	root    = in(".")
-	outside = in("./test")
+	outside = in("./internal/test/root")
 )

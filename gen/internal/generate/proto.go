@@ -17,7 +17,7 @@ import (
 	"google.golang.org/protobuf/types/descriptorpb"
 
 	"github.com/distlock-go/distlock/internal/protolock"
-	distlockv1 "github.com/distlock-go/distlock/proto/distlock/v1"
+	distlockv1 "github.com/distlock-go/distlock/grpcmw/proto/distlock/v1"
 )
 
 // protoLines returns the lines of the rpcs with the option (distlock.v1.lock), from the

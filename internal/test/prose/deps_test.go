@@ -64,7 +64,7 @@ var layers = []layer{
 
 	{"metrics", "internal/lockmetrics", "root", ""},
 	{"options", "internal/optfield", "root", ""},
-	{"proto", "proto/distlock/v1 proto/internal/wellknown", "", protobuf},
+	{"proto", "grpcmw/proto/distlock/v1 grpcmw/proto/internal/wellknown", "", protobuf},
 	{"declared", "internal/protolock", "root options proto", protobuf},
 	{"requests", "internal/request", "root wiring keys", ""},
 	{"http", "httpmw", "root wiring requests parts", ""},
@@ -80,13 +80,11 @@ var layers = []layer{
 	{"testing", "internal/test/maven internal/test/prose", "modes processes", "golang.org/x/sys"},
 	{"shop", "example_service", "root admin http grpc page backends processes messages", grpc + " " + goRedis + " " + miniredisPath},
 	{"kit", "internal/test/testkit", "network root admin driver backends modes processes testing", uuidPath},
-	{"behaviour", "test", "", ""},
+	{"behaviour", "internal/test/root", "", ""},
 	{"measured", "internal/test/knownrun", "root admin driver backends kit", ""},
 	{"servers", "internal/test/etcdtest internal/test/redistest internal/test/sqltest internal/test/zktest", "driver network suite modes processes testing kit", goRedis + " " + miniredisPath + " " + uuidPath},
 	{"adapters", "internal/test/adaptertest", "root admin backends kit servers", goRedis},
 	{"tools", "internal/test/matrix backend/internal/luascript/compose", "modes testing scripts backends", ""},
-	{"load", "internal/load", "root driver backends messages", grpc + " " + protobuf + " " + goRedis + " " + miniredisPath},
-	{"bench", "bench", "load", ""},
 	{"recipes", "internal/cookbook", "root http grpc messages", grpc},
 }
 

@@ -27,7 +27,7 @@ var examples = map[string][]string{
 	"docs/migrating.md":            {"examples/from/*/*_test.go"},
 	"docs/operations.md":           {"example*_test.go", "admin/example_test.go", "backend/redislock/example_test.go"},
 	"docs/quick.md":                {"example*_test.go", "httpmw/example_test.go"},
-	"docs/testing.md":              {"test/example_testing_test.go"},
+	"docs/testing.md":              {"internal/test/root/example_testing_test.go"},
 }
 
 // Every line of code in these pages is also in an example, which compiles and runs.

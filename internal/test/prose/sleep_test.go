@@ -20,7 +20,7 @@ var bubbles = []string{"synctest", "Bubble", "BubbleCase", "BubbleWith", "InBubb
 func TestSleepsAreInBubbles(t *testing.T) {
 	t.Parallel()
 	sleepers := 0
-	for _, dir := range []string{".", "driver", "test", "lockui", "otellock"} {
+	for _, dir := range []string{".", "driver", "internal/test/root", "lockui", "telemetry/otellock"} {
 		tests := parseTests(t, dir)
 		for name := range tests.funcs {
 			if !tests.reaches(name, "Sleep") || !strings.HasPrefix(name, "Test") && !strings.HasPrefix(name, "Fuzz") {

@@ -13,8 +13,8 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/memlock"
 	"github.com/distlock-go/distlock/lockui"
-	"github.com/distlock-go/distlock/otellock"
-	"github.com/distlock-go/distlock/promlock"
+	"github.com/distlock-go/distlock/telemetry/otellock"
+	"github.com/distlock-go/distlock/telemetry/promlock"
 )
 
 // A program logs, measures and traces its locks, and shows them on a page.

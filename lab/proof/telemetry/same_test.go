@@ -13,8 +13,8 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/internal/test/knownrun"
-	"github.com/distlock-go/distlock/otellock"
-	"github.com/distlock-go/distlock/promlock"
+	"github.com/distlock-go/distlock/telemetry/otellock"
+	"github.com/distlock-go/distlock/telemetry/promlock"
 )
 
 // What OpenTelemetry exports to Prometheus is what package promlock exports: families,
