@@ -249,9 +249,9 @@ func (instant) TryAcquire(_ context.Context, r driver.Request) (driver.Grant, er
 	return g, nil
 }
 
-func (instant) Renew(_ context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
+func (instant) Renew(_ context.Context, grants []driver.Grant, report func(int, error)) {
 	for i := range grants {
-		report(i, driver.RenewResult{Status: driver.Renewed})
+		report(i, nil)
 	}
 }
 

@@ -311,11 +311,8 @@ func (c Code) String() string {
 // errTaken is why a lease is over if the store says so.
 var errTaken = fmt.Errorf("%w: the store says that this owner does not have the key", ErrLost)
 
-// taken is errTaken with what else the backend says. That is text only, because the cause
-// of a loss must not match other errors.
-func taken(why error) error {
-	if why == nil {
-		return errTaken
-	}
-	return fmt.Errorf("%w: %s", errTaken, text.OneLine(why))
+// taken is errTaken with what else the backend says in lost. That is text only, because the
+// cause of a loss must not match other errors.
+func taken(lost error) error {
+	return fmt.Errorf("%w%s", errTaken, strings.TrimPrefix(text.OneLine(lost), ErrLost.Error()))
 }

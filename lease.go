@@ -84,18 +84,18 @@ func (lease *Lease) Refresh(ctx context.Context) error {
 		return lease.fail("refresh", err)
 	}
 	sent := time.Now()
-	r := driver.RenewAll(ctx, lease.engine.backend, []driver.Grant{st.Grant()})[0]
-	switch r.Status {
-	case driver.Renewed:
+	err := driver.RenewAll(ctx, lease.engine.backend, []driver.Grant{st.Grant()})[0]
+	switch {
+	case err == nil:
 		st.Extend(sent)
 		lease.engine.watchdog.extended(st)
 		return lease.fail("refresh", lease.over())
-	case driver.Lost:
+	case errors.Is(err, ErrLost):
 		lease.engine.watchdog.remove(st)
-		return lease.fail("refresh", st.Lose(taken(r.Err)))
+		return lease.fail("refresh", st.Lose(taken(err)))
 	default:
-		st.NotRenewed(sent, r.Err)
-		return lease.fail("refresh", unavailable(r.Err))
+		st.NotRenewed(sent, err)
+		return lease.fail("refresh", unavailable(err))
 	}
 }
 

@@ -112,13 +112,14 @@ func (r *releaser) Once(g driver.Grant, until time.Time) error {
 // process crashes, the key then expires on time.
 func (r *releaser) keep(ctx context.Context, g driver.Grant, until time.Time) error {
 	g.TTL, g.Retain = max(keepFor(until), time.Millisecond), true
-	switch r := driver.RenewAll(ctx, r.backend, []driver.Grant{g})[0]; r.Status {
-	case driver.Renewed:
+	err := driver.RenewAll(ctx, r.backend, []driver.Grant{g})[0]
+	switch {
+	case err == nil:
 		return nil
-	case driver.Lost:
-		return taken(r.Err)
+	case errors.Is(err, ErrLost):
+		return taken(err)
 	default:
-		return unavailable(r.Err)
+		return unavailable(err)
 	}
 }
 

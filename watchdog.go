@@ -3,6 +3,7 @@ package distlock
 import (
 	"container/heap"
 	"context"
+	"errors"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -254,48 +255,50 @@ func (dog *watchdog) renew(batch []*leaseState) {
 	defer cancel()
 	var mu sync.Mutex // of reported
 	reported := make([]bool, len(batch))
-	report := func(i int, r driver.RenewResult) {
+	report := func(i int, err error) {
 		mu.Lock()
 		first := !reported[i]
 		reported[i] = true
 		mu.Unlock()
 		if first {
-			dog.renewed(batch[i], sent, r)
+			dog.renewed(batch[i], sent, err)
 		}
 	}
 	dog.backend.Renew(ctx, grants, report)
 	for i := range batch {
-		report(i, driver.RenewResult{})
+		report(i, errNoAnswer)
 	}
 }
 
+// errNoAnswer is the result of a renewal that the backend did not report.
+var errNoAnswer = errors.New("no answer")
+
 // renewed handles the result of a renewal that was sent then.
-func (dog *watchdog) renewed(st *leaseState, sent time.Time, r driver.RenewResult) {
-	now := time.Now()
-	failed := false
+func (dog *watchdog) renewed(st *leaseState, sent time.Time, err error) {
+	now, failed, lost := time.Now(), false, errors.Is(err, ErrLost)
 	dog.mu.Lock()
 	st.watch.renewing = false
-	switch r.Status {
-	case driver.Renewed:
+	switch {
+	case err == nil:
 		st.Extend(sent)
 		dog.reschedule(st, now.Add(renewalPause(st.TTL())))
-	case driver.Lost:
+	case lost:
 	default:
 		if st.watch.listed && dog.ctx.Err() == nil { // otherwise it is not to be renewed any more
 			failed = true
-			st.NotRenewed(sent, r.Err)
+			st.NotRenewed(sent, err)
 		}
 		dog.reschedule(st, now.Add(retryPause(st.TTL())))
 	}
 	dog.mu.Unlock()
 	switch {
-	case r.Status == driver.Lost:
+	case lost:
 		dog.remove(st)
-		_ = st.Lose(taken(r.Err))
-	case dog.tell && (failed || r.Status == driver.Renewed):
+		_ = st.Lose(taken(err))
+	case dog.tell && (failed || err == nil):
 		holders, left := st.Holders(time.Now())
 		for _, s := range holders {
-			s.renewed(failed, r.Err, left)
+			s.renewed(failed, err, left)
 		}
 	}
 }

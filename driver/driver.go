@@ -19,6 +19,8 @@ package driver
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -66,15 +68,18 @@ type Backend interface {
 	// shortens none. It must report one result for each grant, by its index, as soon as the
 	// result is known: the silence of one server must not delay the results of another. It
 	// may call report from several goroutines at once, but must not call it after it has
-	// returned. A grant without a report is [Unknown]. One call may have all leases of a
-	// process that are due: thousands.
+	// returned. One call may have all leases of a process that are due: thousands.
+	//
+	// The result is nil if the grant was extended, and wraps [ErrLost] if the store says that
+	// the owner does not have the key. Any other error, and no report, means that the outcome
+	// is unknown.
 	//
 	// The TTL is that of the grant. With [Grant].Retain it differs from the one that was
 	// first asked for: the lease must then end TTL from now, whether that is later than
 	// before or sooner. A backend that cannot take any TTL declares [Features].MaxTTL. A
-	// grant that is gone must be reported [Lost] and must never be created anew. An
-	// answer that may be old, as from a replica or a cache, must never be reported Lost.
-	Renew(ctx context.Context, grants []Grant, report func(i int, r RenewResult))
+	// grant that is gone must be reported lost and must never be created anew. An answer
+	// that may be old, as from a replica or a cache, must never be reported as a loss.
+	Renew(ctx context.Context, grants []Grant, report func(i int, err error))
 
 	// Release gives the key back if g.Owner still has it, and gives up the owner's
 	// place in the store's queue if it waits there. A grant of another owner must not
@@ -264,43 +269,18 @@ func (g Grant) Sharing() Sharing { return Sharing{g.Mode, g.Permits} }
 // no name or was not made by a Locker.
 func HolderOf(o string) string { return owner.Holder(o) }
 
-// RenewStatus is what became of one grant in [Backend].Renew.
-type RenewStatus int
+// errNoReport is the result of a grant without a report.
+var errNoReport = errors.New("no answer")
 
-// The outcomes of a renewal. The zero value is the one that claims nothing.
-const (
-	Unknown RenewStatus = iota // no answer: it may or may not have been renewed
-	Renewed                    // extended to a full TTL
-	Lost                       // the store says that this owner does not have the key
-)
-
-// String returns the status in lower case.
-func (s RenewStatus) String() string {
-	switch s {
-	case Renewed:
-		return "renewed"
-	case Lost:
-		return "lost"
-	default:
-		return "unknown"
-	}
-}
-
-// RenewResult is the outcome for one grant.
-type RenewResult struct {
-	Status RenewStatus
-	Err    error // why it is unknown, or why it is lost if more is known than that; else nil
-}
-
-// RenewAll calls b.Renew and returns the results in the order of the grants when all
-// are known.
-func RenewAll(ctx context.Context, b Backend, grants []Grant) []RenewResult {
-	results := make([]RenewResult, len(grants))
+// RenewAll calls b.Renew and returns what it reports, in the order of the grants, when all
+// is known.
+func RenewAll(ctx context.Context, b Backend, grants []Grant) []error {
+	results := slices.Repeat([]error{errNoReport}, len(grants))
 	var mu sync.Mutex
-	b.Renew(ctx, grants, func(i int, r RenewResult) {
+	b.Renew(ctx, grants, func(i int, err error) {
 		mu.Lock()
 		defer mu.Unlock()
-		results[i] = r
+		results[i] = err
 	})
 	return results
 }

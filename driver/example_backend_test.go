@@ -105,7 +105,7 @@ func (b *casLock) TryAcquire(ctx context.Context, r driver.Request) (driver.Gran
 	return g, nil
 }
 
-func (b *casLock) Renew(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
+func (b *casLock) Renew(ctx context.Context, grants []driver.Grant, report func(int, error)) {
 	var all sync.WaitGroup
 	turns := make(chan struct{}, 16) // thousands of grants may come at once
 	for i, g := range grants {
@@ -121,14 +121,7 @@ func (b *casLock) Renew(ctx context.Context, grants []driver.Grant, report func(
 				}
 				return cell{g.Owner, max(g.TTL, left)}, nil
 			})
-			switch {
-			case err == nil:
-				report(i, driver.RenewResult{Status: driver.Renewed})
-			case errors.Is(err, driver.ErrLost):
-				report(i, driver.RenewResult{Status: driver.Lost})
-			default:
-				report(i, driver.RenewResult{Status: driver.Unknown, Err: err})
-			}
+			report(i, err)
 		})
 	}
 	all.Wait()

@@ -13,10 +13,10 @@ import (
 type renewer struct {
 	driver.Backend
 
-	renew func(grants []driver.Grant, report func(int, driver.RenewResult))
+	renew func(grants []driver.Grant, report func(int, error))
 }
 
-func (r renewer) Renew(_ context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
+func (r renewer) Renew(_ context.Context, grants []driver.Grant, report func(int, error)) {
 	r.renew(grants, report)
 }
 
@@ -24,14 +24,8 @@ func (r renewer) Renew(_ context.Context, grants []driver.Grant, report func(int
 // goroutines they are reported. Run this with -race.
 func TestRenewAllOrdersConcurrentReports(t *testing.T) {
 	down := errors.New("no answer")
-	want := func(i int) driver.RenewResult {
-		r := driver.RenewResult{Status: driver.RenewStatus(i % 3)}
-		if r.Status == driver.Unknown {
-			r.Err = down
-		}
-		return r
-	}
-	b := renewer{renew: func(grants []driver.Grant, report func(int, driver.RenewResult)) {
+	want := func(i int) error { return []error{nil, driver.ErrLost, down}[i%3] }
+	b := renewer{renew: func(grants []driver.Grant, report func(int, error)) {
 		var wg sync.WaitGroup
 		for i := range grants {
 			wg.Go(func() { report(i, want(i)) })
@@ -47,27 +41,16 @@ func TestRenewAllOrdersConcurrentReports(t *testing.T) {
 }
 
 func TestRenewAllTakesNoReportForUnknown(t *testing.T) {
-	b := renewer{renew: func(_ []driver.Grant, report func(int, driver.RenewResult)) {
-		report(1, driver.RenewResult{Status: driver.Renewed})
+	b := renewer{renew: func(_ []driver.Grant, report func(int, error)) {
+		report(1, nil)
 	}}
 	results := driver.RenewAll(t.Context(), b, make([]driver.Grant, 3))
-	want := [3]driver.RenewStatus{driver.Unknown, driver.Renewed, driver.Unknown}
-	if len(results) != len(want) {
-		t.Fatalf("%d results", len(results))
+	if len(results) != 3 || results[1] != nil {
+		t.Fatal(results)
 	}
-	for i, r := range results {
-		if r.Status != want[i] || r.Err != nil {
-			t.Errorf("grant %d: %+v, want %v", i, r, want[i])
-		}
-	}
-}
-
-func TestRenewStatusString(t *testing.T) {
-	for s, want := range map[driver.RenewStatus]string{
-		driver.Unknown: "unknown", driver.Renewed: "renewed", driver.Lost: "lost", 7: "unknown",
-	} {
-		if got := s.String(); got != want {
-			t.Errorf("status %d is %q, want %q", int(s), got, want)
+	for _, i := range []int{0, 2} {
+		if err := results[i]; err == nil || errors.Is(err, driver.ErrLost) {
+			t.Errorf("grant %d: %v", i, err)
 		}
 	}
 }

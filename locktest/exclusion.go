@@ -144,8 +144,8 @@ func visitOnce(p *process, room *room, r driver.Request) {
 		g, err = p.queue.Enqueue(p.Context(), r)
 	}
 	if err == nil {
-		if r := renewUnder(p.Context(), p, []driver.Grant{g}, nil)[0]; r.Status != driver.Renewed {
-			p.Errorf("Renew of a lease that has not ended: %v, %v", r.Status, r.Err)
+		if r := renewUnder(p.Context(), p, []driver.Grant{g}, nil)[0]; r != nil {
+			p.Errorf("Renew of a lease that has not ended: %v", r)
 		}
 		room.visit(p, g.Sharing(), g.Token, p.tick())
 	}

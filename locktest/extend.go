@@ -20,7 +20,7 @@ var extendCases = []testCase{
 				more := more(p, g, n)
 				p.mustRise(g, more)
 				g.LastToken = more.LastToken // as the Locker has it
-				mustReport(p, renewAll(p, g), driver.Renewed)
+				mustReport(p, renewAll(p, g), nil)
 			}
 			p.busy(p.request(r.Key, long))
 			p.release(g)
@@ -38,7 +38,7 @@ var extendCases = []testCase{
 			if _, err := p.extender.Extend(p.Context(), g, 4); !errors.Is(err, driver.ErrNotAcquired) || errors.Is(err, driver.ErrLost) {
 				p.Errorf("another owner waits, and Extend returned the error %v", err)
 			}
-			mustReport(p, renewAll(p, g), driver.Renewed) // and still holds the key
+			mustReport(p, renewAll(p, g), nil) // and still holds the key
 			w.mustWait(p)
 			p.release(g)
 			p.release(w.served(p))

@@ -173,13 +173,13 @@ var inspectCases = []testCase{
 				g := p.try(r)
 				p.mustSay(true, p.inspector.ForceRelease, key)
 				mustList(p, key, 10)
-				mustReport(p, renewAll(p, g), driver.Lost)
+				mustReport(p, renewAll(p, g), driver.ErrLost)
 				p.releaseLost(g)
 				r.Owner = newOwner()
 				next := p.try(r)
 				p.mustRise(g, next)
 				p.releaseLost(g)
-				mustReport(p, renewAll(p, g, next), driver.Lost, driver.Renewed)
+				mustReport(p, renewAll(p, g, next), driver.ErrLost, nil)
 				p.release(next)
 				r.Owner = newOwner()
 			}
@@ -196,13 +196,13 @@ var inspectCases = []testCase{
 			next := w1.served(p)
 			p.mustRise(g, next)
 			w2.mustWait(p)
-			mustReport(p, renewAll(p, g), driver.Lost)
+			mustReport(p, renewAll(p, g), driver.ErrLost)
 			p.releaseLost(g)
-			mustReport(p, renewAll(p, next), driver.Renewed)
+			mustReport(p, renewAll(p, next), nil)
 			p.mustSay(true, p.inspector.ForceRelease, key)
 			last := w2.served(p)
 			p.mustRise(next, last)
-			mustReport(p, renewAll(p, next), driver.Lost)
+			mustReport(p, renewAll(p, next), driver.ErrLost)
 			p.releaseLast(last)
 		},
 	},
@@ -217,7 +217,7 @@ var inspectCases = []testCase{
 			mustList(p, key, 10)
 			alone := p.try(p.request(key, long))
 			for _, g := range grants {
-				mustReport(p, renewAll(p, g), driver.Lost)
+				mustReport(p, renewAll(p, g), driver.ErrLost)
 				p.releaseLost(g)
 				p.mustRise(g, alone)
 			}

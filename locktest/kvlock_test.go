@@ -144,19 +144,10 @@ func (b *kvLock) TryAcquire(ctx context.Context, r driver.Request) (driver.Grant
 	}
 }
 
-func (b *kvLock) Renew(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
+func (b *kvLock) Renew(ctx context.Context, grants []driver.Grant, report func(int, error)) {
 	var all sync.WaitGroup
 	for i, g := range grants {
-		all.Go(func() {
-			switch err := b.renew(ctx, g); {
-			case err == nil:
-				report(i, driver.RenewResult{Status: driver.Renewed})
-			case errors.Is(err, driver.ErrLost):
-				report(i, driver.RenewResult{Status: driver.Lost})
-			default:
-				report(i, driver.RenewResult{Status: driver.Unknown, Err: err})
-			}
-		})
+		all.Go(func() { report(i, b.renew(ctx, g)) })
 	}
 	all.Wait()
 }

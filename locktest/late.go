@@ -14,10 +14,10 @@ var lateCases = []testCase{
 		run: func(p *process) {
 			var extended []driver.Grant
 			for _, extend := range []func(g driver.Grant){
-				func(g driver.Grant) { mustReport(p, renewAll(p, g), driver.Renewed) },
+				func(g driver.Grant) { mustReport(p, renewAll(p, g), nil) },
 				func(g driver.Grant) {
 					g.TTL, g.Retain = long/2, true
-					mustReport(p, renewAll(p, g), driver.Renewed)
+					mustReport(p, renewAll(p, g), nil)
 				},
 				func(g driver.Grant) {
 					if p.extender != nil && g.Sharing() == (driver.Sharing{}) {
@@ -53,7 +53,7 @@ var lateCases = []testCase{
 			time.Sleep(2 * p.Lease)
 			for _, g := range others {
 				mustStillHold(p, g)
-				mustReport(p, renewAll(p, g), driver.Renewed)
+				mustReport(p, renewAll(p, g), nil)
 			}
 		},
 	},

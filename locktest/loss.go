@@ -14,11 +14,11 @@ var lossCases = []testCase{
 				lost := p.try(r)
 				lost.Retain = retain
 				p.Drop(p.T, p.backend, r.Key)
-				mustReport(p, renewAll(p, lost), driver.Lost)
+				mustReport(p, renewAll(p, lost), driver.ErrLost)
 				g := p.try(p.request(r.Key, long))
 				p.mustRise(lost, g)
 				p.releaseLost(lost)
-				mustReport(p, renewAll(p, lost, g), driver.Lost, driver.Renewed)
+				mustReport(p, renewAll(p, lost, g), driver.ErrLost, nil)
 				p.busy(p.request(r.Key, long))
 				p.releaseLast(g)
 			}

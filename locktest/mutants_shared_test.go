@@ -48,7 +48,7 @@ var sharedMutants = []mutant{
 		})
 	}},
 	{"renews-for-all", []string{"shared/renewal-of-one"}, func(s *spoiled) {
-		s.renewals(func(grants []driver.Grant, _ []driver.RenewResult) {
+		s.renewals(func(grants []driver.Grant, _ []error) {
 			for _, g := range grants {
 				driver.RenewAll(context.Background(), s.Backend, s.granted.of(g.Key, ""))
 			}

@@ -31,7 +31,7 @@ var releaseCases = []testCase{
 			key, g := p.hold(long)
 			p.releaseLost(p.request(key, long).Grant())
 			p.busy(p.request(key, long))
-			mustReport(p, renewAll(p, g), driver.Renewed)
+			mustReport(p, renewAll(p, g), nil)
 			p.releaseLast(g)
 		},
 	},

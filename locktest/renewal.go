@@ -34,7 +34,7 @@ var renewalCases = []testCase{
 			var retained []driver.Grant
 			eachLateRequest(p, func(g driver.Grant, arrives func()) {
 				g.TTL, g.Retain, g.Sent = p.Lease, true, time.Now()
-				mustReport(p, renewAll(p, g), driver.Renewed)
+				mustReport(p, renewAll(p, g), nil)
 				if len(retained) > 0 { // the first one shows the end without a late request
 					arrives()
 				}
@@ -51,17 +51,16 @@ var renewalCases = []testCase{
 	{
 		name: "large-batch",
 		explanation: "Renew may get more grants than a backend sends in one request, some held and some lost: " +
-			"each must have its own result, with its index. The Locker cancels the function if the result is Lost, and the others go on.",
+			"each must have its own result, with its index. The Locker cancels the function if the result is a loss, and the others go on.",
 		run: func(p *process) {
 			const n = 600
 			grants := make([]driver.Grant, n)
-			want := make([]driver.RenewStatus, n)
+			want := make([]error, n)
 			for i := range grants {
 				grants[i] = p.try(p.request(p.key(), long))
-				want[i] = driver.Renewed
 				if i%3 != 0 {
 					p.release(grants[i])
-					want[i] = driver.Lost
+					want[i] = driver.ErrLost
 				}
 				if i%3 == 2 {
 					p.try(p.request(grants[i].Key, long))
@@ -89,7 +88,7 @@ var renewalCases = []testCase{
 			if limit := p.can.MaxTTL; limit > 0 {
 				g.TTL = limit
 			}
-			mustReport(p, renewAll(p, g), driver.Renewed)
+			mustReport(p, renewAll(p, g), nil)
 			p.release(g)
 			p.free(g.Key)
 		},
@@ -110,8 +109,8 @@ var renewalCases = []testCase{
 			g := p.try(p.request(p.key(), long))
 			long := g
 			long.TTL = r.TTL
-			if got := renewUnder(p.Context(), p, []driver.Grant{long}, nil)[0]; got.Status != driver.Unknown || !refusesTTL(got.Err) {
-				p.Errorf("Renew for %v: %v, %v", long.TTL, got.Status, got.Err)
+			if got := renewUnder(p.Context(), p, []driver.Grant{long}, nil)[0]; !unknown(got) || !refusesTTL(got) {
+				p.Errorf("Renew for %v: %v", long.TTL, got)
 			}
 			mustStillHold(p, g)
 			p.release(g)
@@ -145,7 +144,7 @@ var renewalCases = []testCase{
 			key, late := p.hold(long)
 			p.release(late)
 			g := p.try(p.request(key, p.Lease))
-			mustReport(p, renewAll(p, late), driver.Lost)
+			mustReport(p, renewAll(p, late), driver.ErrLost)
 			mustStillHold(p, g)
 			p.seize(p.request(key, long), p.Lease)
 		},
@@ -160,7 +159,7 @@ var renewalCases = []testCase{
 			mustBeGone(p, g)
 			next := p.try(p.request(key, long))
 			mustBeGone(p, g)
-			mustReport(p, renewAll(p, next), driver.Renewed)
+			mustReport(p, renewAll(p, next), nil)
 			p.releaseLast(next)
 		},
 	},
@@ -189,14 +188,14 @@ var renewalCases = []testCase{
 				results := renewUnder(ctx, p, grants, cancel) // at the first report
 				cancel()
 				for i, r := range results {
-					if r.Status == driver.Lost {
+					if errors.Is(r, driver.ErrLost) {
 						p.Errorf("Renew, grant %d of %d: lost, and its lease has not ended", i, len(results))
 					}
 				}
 			}
 			time.Sleep(p.Lease)
 			for _, g := range grants {
-				mustReport(p, renewAll(p, g), driver.Renewed)
+				mustReport(p, renewAll(p, g), nil)
 			}
 		},
 	},
@@ -219,7 +218,7 @@ func mustBeGone(p *process, g driver.Grant) {
 	p.Helper()
 	retained := g
 	retained.Retain = true
-	mustReport(p, renewAll(p, g, retained), driver.Lost, driver.Lost)
+	mustReport(p, renewAll(p, g, retained), driver.ErrLost, driver.ErrLost)
 	if p.extender != nil {
 		_, err := p.extender.Extend(p.Context(), g, 4)
 		p.mustBeLost(err)

@@ -2,6 +2,7 @@ package locktest
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -22,29 +23,31 @@ func mustStillHold(p *process, g driver.Grant) {
 	p.release(other)
 }
 
-// mustReport checks the results of a batch.
-func mustReport(p *process, results []driver.RenewResult, want ...driver.RenewStatus) {
+// mustReport checks the results of a batch: each matches nil or an error.
+func mustReport(p *process, results []error, want ...error) {
 	p.Helper()
-	for i, r := range results {
-		if r.Status != want[i] {
-			p.Errorf("Renew, grant %d of %d: %v, want %v", i, len(results), r.Status, want[i])
+	for i, err := range results {
+		if !errors.Is(err, want[i]) {
+			p.Errorf("Renew, grant %d of %d: %v, want %v", i, len(results), err, want[i])
 		}
 	}
 }
 
+// unknown reports whether the outcome of a renewal is neither success nor loss.
+func unknown(err error) bool { return err != nil && !errors.Is(err, driver.ErrLost) }
+
 // renewUnder calls Renew under ctx and returns the results in the order of the grants. Each
 // grant must be reported once, before Renew returns. It calls also, if it is not nil, at each
 // report. It may run on any goroutine.
-func renewUnder(ctx context.Context, p *process, grants []driver.Grant, also func()) []driver.RenewResult {
+func renewUnder(ctx context.Context, p *process, grants []driver.Grant, also func()) []error {
 	p.Helper()
 	var mu sync.Mutex
 	returned := false
-	results := make([]driver.RenewResult, len(grants))
+	results := make([]error, len(grants))
 	reported := make([]bool, len(grants)) // by index
-	p.backend.Renew(ctx, grants, func(i int, r driver.RenewResult) {
+	p.backend.Renew(ctx, grants, func(i int, err error) {
 		mu.Lock()
 		defer mu.Unlock()
-		known := r.Status == driver.Renewed || r.Status == driver.Lost
 		switch {
 		case i < 0 || i >= len(grants):
 			p.Errorf("Renew of %d grants: a report for grant %d, counted from 0", len(grants), i)
@@ -52,11 +55,9 @@ func renewUnder(ctx context.Context, p *process, grants []driver.Grant, also fun
 			p.Errorf("Renew of %d grants: a report for grant %d after Renew had returned", len(grants), i)
 		case reported[i]:
 			p.Errorf("Renew of %d grants: a second report for grant %d", len(grants), i)
-		case known != (r.Err == nil):
-			p.Errorf("Renew: grant %d is %v with the error %v; only an unknown outcome has an error", i, r.Status, r.Err)
 		}
 		if i >= 0 && i < len(grants) && !returned {
-			results[i], reported[i] = r, true
+			results[i], reported[i] = err, true
 		}
 		if also != nil {
 			also()
@@ -71,14 +72,10 @@ func renewUnder(ctx context.Context, p *process, grants []driver.Grant, also fun
 	return results
 }
 
-// renew renews one grant. The error wraps ErrLost if it is lost.
+// renew renews one grant.
 func renew(ctx context.Context, p *process, g driver.Grant) error {
 	p.Helper()
-	result := renewUnder(ctx, p, []driver.Grant{g}, nil)[0]
-	if result.Status == driver.Lost {
-		return driver.ErrLost
-	}
-	return result.Err
+	return renewUnder(ctx, p, []driver.Grant{g}, nil)[0]
 }
 
 // mustKeep checks that the owner of g has the key.
@@ -92,12 +89,12 @@ func mustKeep(p *process, g driver.Grant) {
 }
 
 // renewAll renews several grants. Each outcome must be known.
-func renewAll(p *process, grants ...driver.Grant) []driver.RenewResult {
+func renewAll(p *process, grants ...driver.Grant) []error {
 	p.Helper()
 	results := renewUnder(p.Context(), p, grants, nil)
-	for i, r := range results {
-		if r.Status == driver.Unknown || r.Err != nil {
-			p.Fatalf("Renew, grant %d of %d: %v, %v", i, len(results), r.Status, r.Err)
+	for i, err := range results {
+		if unknown(err) {
+			p.Fatalf("Renew, grant %d of %d: %v", i, len(results), err)
 		}
 	}
 	return results

@@ -36,7 +36,7 @@ var semaphoreCases = []testCase{
 			p.seize(p.permit(key, long), p.Lease)
 			p.mustHaveEnded(g)
 			p.busy(p.permit(key, long))
-			mustReport(p, renewAll(p, g), driver.Lost)
+			mustReport(p, renewAll(p, g), driver.ErrLost)
 		},
 	},
 	{

@@ -65,7 +65,7 @@ var sharedCases = []testCase{
 			longer := p.try(p.reader(key, 4*p.Lease))
 			short := p.try(p.reader(key, p.Lease))
 			time.Sleep(2 * p.Lease)
-			mustReport(p, renewAll(p, short), driver.Lost)
+			mustReport(p, renewAll(p, short), driver.ErrLost)
 			mustStillHold(p, longer)
 			p.seize(p.request(key, long), 2*p.Lease)
 		},
@@ -78,7 +78,7 @@ var sharedCases = []testCase{
 				r := ask(p.key(), p.Lease)
 				crashed := p.try(ask(r.Key, p.Lease))
 				keepAlive(p, r, renewal)
-				mustReport(p, renewAll(p, crashed), driver.Lost)
+				mustReport(p, renewAll(p, crashed), driver.ErrLost)
 			}
 		},
 	},
@@ -90,11 +90,11 @@ var sharedCases = []testCase{
 			one, other := p.try(p.reader(key, long)), p.try(p.reader(key, long))
 			p.release(one)
 			p.busy(p.request(key, long))
-			mustReport(p, renewAll(p, one, other), driver.Lost, driver.Renewed)
+			mustReport(p, renewAll(p, one, other), driver.ErrLost, nil)
 			p.giveUp(driver.Request{Key: key, Owner: one.Owner, TTL: one.TTL, Mode: one.Mode}) // again
 			p.releaseLost(p.request(key, long).Grant())
 			p.busy(p.request(key, long))
-			mustReport(p, renewAll(p, other), driver.Renewed)
+			mustReport(p, renewAll(p, other), nil)
 			p.releaseLast(other)
 		},
 	},

@@ -62,7 +62,7 @@ const resend = 50 * time.Millisecond
 func (s *slow) Release(ctx context.Context, g driver.Grant) error {
 	begun := time.Now()
 	_, again := s.released.Load(g.Owner)
-	ended := g.Token != 0 && !again && driver.RenewAll(ctx, s.Backend, []driver.Grant{g})[0].Status == driver.Lost
+	ended := g.Token != 0 && !again && errors.Is(driver.RenewAll(ctx, s.Backend, []driver.Grant{g})[0], driver.ErrLost)
 	err := s.Store.Release(ctx, g)
 	switch {
 	case err == nil && ended:

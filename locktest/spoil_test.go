@@ -11,7 +11,7 @@ import (
 type (
 	acquireFunc func(ctx context.Context, r driver.Request) (driver.Grant, error)
 
-	renewFunc   func(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult))
+	renewFunc   func(ctx context.Context, grants []driver.Grant, report func(int, error))
 	releaseFunc func(ctx context.Context, g driver.Grant) error
 	revokeFunc  func(ctx context.Context, key string) (bool, error)
 	turnFunc    func(ctx context.Context, r driver.Request) <-chan driver.Grant
@@ -55,13 +55,13 @@ func (s *spoiled) Features() driver.Features {
 	return f
 }
 
-func (s *spoiled) Renew(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
+func (s *spoiled) Renew(ctx context.Context, grants []driver.Grant, report func(int, error)) {
 	s.renew(ctx, grants, report)
 }
 
 // results makes Renew report these results.
-func (s *spoiled) results(renew func(ctx context.Context, grants []driver.Grant) []driver.RenewResult) {
-	s.renew = func(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
+func (s *spoiled) results(renew func(ctx context.Context, grants []driver.Grant) []error) {
+	s.renew = func(ctx context.Context, grants []driver.Grant, report func(int, error)) {
 		for i, r := range renew(ctx, grants) {
 			report(i, r)
 		}
@@ -137,7 +137,7 @@ func (s *spoiled) acquireAs(how func(context.Context, driver.Request, acquireFun
 
 // holds reports whether the owner has the key. It also renews the lease.
 func (s *spoiled) holds(ctx context.Context, g driver.Grant) bool {
-	return driver.RenewAll(ctx, s.Backend, []driver.Grant{g})[0].Status == driver.Renewed
+	return driver.RenewAll(ctx, s.Backend, []driver.Grant{g})[0] == nil
 }
 
 // book remembers grants.

@@ -3,6 +3,7 @@ package caslock
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -10,7 +11,7 @@ import (
 )
 
 // Renew implements driver.Backend.
-func (b *backend) Renew(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
+func (b *backend) Renew(ctx context.Context, grants []driver.Grant, report func(int, error)) {
 	var all sync.WaitGroup
 	turn := make(chan struct{}, parallel)
 	for i := range grants {
@@ -18,14 +19,10 @@ func (b *backend) Renew(ctx context.Context, grants []driver.Grant, report func(
 		all.Go(func() {
 			defer func() { <-turn }()
 			err := b.renew(ctx, &grants[i])
-			switch {
-			case err == nil:
-				report(i, driver.RenewResult{Status: driver.Renewed})
-			case errors.Is(err, driver.ErrLost), errors.Is(err, driver.ErrForeign):
-				report(i, driver.RenewResult{Status: driver.Lost})
-			default:
-				report(i, driver.RenewResult{Err: err})
+			if errors.Is(err, driver.ErrForeign) {
+				err = fmt.Errorf("%w: %w", driver.ErrLost, err)
 			}
+			report(i, err)
 		})
 	}
 	all.Wait()

@@ -223,10 +223,10 @@ func TestSilentServers(t *testing.T) {
 			testkit.MustBeBusy(t, b, g.Key)
 			return nil
 		}},
-		"Renew": {call: func(t *testing.T, b *etcdlock.Backend, g driver.Grant) error { return testkit.Renewed(t, b, g).Err }},
+		"Renew": {call: func(t *testing.T, b *etcdlock.Backend, g driver.Grant) error { return testkit.Renewed(t, b, g) }},
 		"Retain": {call: func(t *testing.T, b *etcdlock.Backend, g driver.Grant) error {
 			g.Retain = true
-			return testkit.Renewed(t, b, g).Err
+			return testkit.Renewed(t, b, g)
 		}},
 		"Release": {call: func(t *testing.T, b *etcdlock.Backend, g driver.Grant) error {
 			err := b.Release(t.Context(), g)

@@ -60,7 +60,7 @@ func disturbed(t *testing.T, c *etcdtest.Cluster, disturb func()) {
 				return
 			case <-time.After(10 * time.Millisecond):
 			}
-			if s := testkit.Renewed(t, steady, g); s.Status == driver.Lost {
+			if s := testkit.Renewed(t, steady, g); errors.Is(s, driver.ErrLost) {
 				t.Error("the lock of a holder is lost")
 				return
 			}
@@ -69,7 +69,7 @@ func disturbed(t *testing.T, c *etcdtest.Cluster, disturb func()) {
 	testkit.Contend(t, "contended", func() testkit.Queue { return open() }, disturb)
 	close(done)
 	<-renewing
-	testkit.Eventually(t, "the lock is renewed", func() bool { return testkit.Renewed(t, steady, g).Status == driver.Renewed })
+	testkit.Eventually(t, "the lock is renewed", func() bool { return testkit.Renewed(t, steady, g) == nil })
 	testkit.ReleaseRepeatedly(t, steady, g)
 	admin := newClient(t, c.Addrs()...)
 	testkit.Eventually(t, "no place is left", func() bool { return len(places(t, admin, "contended")) == 0 })
@@ -110,7 +110,7 @@ func leaderStopped(t *testing.T, c *etcdtest.Cluster) {
 
 	leader.Stop(t)
 	stopped := time.Now()
-	if s := testkit.Renewed(t, bound, g); s.Status != driver.Unknown || s.Err == nil {
+	if s := testkit.Renewed(t, bound, g); !testkit.InDoubt(s) {
 		t.Errorf("renewed by a server that does not answer: %v", s)
 	}
 	_, err := bound.TryAcquire(t.Context(), testkit.NewRequest("stopped-3"))

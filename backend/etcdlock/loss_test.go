@@ -37,8 +37,8 @@ func TestSessionLost(t *testing.T) {
 					t.Errorf("Ping: %v", err)
 				}
 				for i, result := range driver.RenewAll(t.Context(), b, grants) {
-					if result.Status != driver.Lost {
-						t.Errorf("renewal of grant %d: %v, %v", i, result.Status, result.Err)
+					if !errors.Is(result, driver.ErrLost) {
+						t.Errorf("renewal of grant %d: %v", i, result)
 					}
 				}
 				next := w.Served(t)

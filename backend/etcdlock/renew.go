@@ -20,7 +20,7 @@ type renewal = placequeue.Renewal[*ticket, granted]
 //
 // A renewal may make a lease longer than the TTL of the session allows: the lease then
 // lasts as long as the process, and only as long as the session if the process dies.
-func (b *backend) Renew(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
+func (b *backend) Renew(ctx context.Context, grants []driver.Grant, report func(int, error)) {
 	sent := time.Now()
 	renewals := b.table.Renewals(grants, report)
 	op, end := b.opContext(ctx)

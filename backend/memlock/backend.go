@@ -99,12 +99,12 @@ func (b *Backend) Turn(_ context.Context, r driver.Request) <-chan driver.Grant 
 }
 
 // Renew implements [driver.Backend]. The outcome is always known.
-func (b *Backend) Renew(_ context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
+func (b *Backend) Renew(_ context.Context, grants []driver.Grant, report func(int, error)) {
 	for i := range grants {
 		b.mu.Lock()
-		status := b.renew(&grants[i])
+		err := b.renew(&grants[i])
 		b.mu.Unlock()
-		report(i, driver.RenewResult{Status: status})
+		report(i, err)
 	}
 }
 

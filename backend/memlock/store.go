@@ -59,15 +59,15 @@ func (s *store) addHolder(e *entry, r *driver.Request, now time.Time) *holder {
 
 // renew extends a lease that has not ended. A lease that has ended is lost even if the
 // key has had no other holder since, because it could have had one.
-func (s *store) renew(g *driver.Grant) driver.RenewStatus {
+func (s *store) renew(g *driver.Grant) error {
 	now := time.Now()
 	e := s.keys[g.Key]
 	if e == nil {
-		return driver.Lost
+		return driver.ErrLost
 	}
 	h := e.find(g.Owner)
 	if h == nil || !h.heldAt(now) {
-		return driver.Lost
+		return driver.ErrLost
 	}
 	if end := now.Add(g.TTL); g.Retain {
 		h.expires = end
@@ -75,7 +75,7 @@ func (s *store) renew(g *driver.Grant) driver.RenewStatus {
 		h.extend(end)
 	}
 	s.setTimer(e, now)
-	return driver.Renewed
+	return nil
 }
 
 // release takes the key, or the place in the queue, from g's owner. It returns false if

@@ -32,8 +32,8 @@ func useShared(t *testing.T, s server, b *redislock.Backend, inspect bool) error
 	if err != nil {
 		return err
 	}
-	if got := driver.RenewAll(t.Context(), b, []driver.Grant{g})[0]; got.Status != driver.Renewed {
-		return errors.Join(fmt.Errorf("the renewal of a permit: %v", got.Status), got.Err)
+	if got := driver.RenewAll(t.Context(), b, []driver.Grant{g})[0]; got != nil {
+		return fmt.Errorf("the renewal of a permit: %w", got)
 	}
 	// An expired holder, and one more.
 	s.ZAdd(t.Context(), r.Key, redis.Z{Score: 1, Member: "p x"})
@@ -69,8 +69,8 @@ func TestACL(t *testing.T) {
 		if err := useShared(t, s, b, inspect); err != nil {
 			return err
 		}
-		if got := driver.RenewAll(t.Context(), b, []driver.Grant{g})[0]; got.Status != driver.Renewed {
-			return errors.Join(fmt.Errorf("the renewal: %v", got.Status), got.Err)
+		if got := driver.RenewAll(t.Context(), b, []driver.Grant{g})[0]; got != nil {
+			return fmt.Errorf("the renewal: %w", got)
 		}
 		w := testkit.StartWaiter(t, b, request(lockKey))
 		testkit.Eventually(t, "it has queued or failed", func() bool {

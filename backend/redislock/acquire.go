@@ -56,7 +56,7 @@ func (b *backend) Turn(ctx context.Context, r driver.Request) <-chan driver.Gran
 // The message itself says nothing about when the server began to count: it may be late.
 // But the attempt before was refused, and was sent at the time asked. So the claim
 // window began after that, if the message is newer than the refusal: then the tokens
-// are larger than those that were issued before. If less than half of the claim window
+// are larger than all that were issued before. If less than half of the claim window
 // is left, or if replicas have to confirm the lock, the next attempt claims the key.
 func (b *backend) grantOf(r driver.Request, m message, asked time.Time, issued uint64) driver.Grant {
 	if m.tokens == "" || !r.Renews || b.replicas.n > 0 {

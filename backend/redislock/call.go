@@ -44,7 +44,7 @@ func causeUnknown(err error) bool {
 // anything with its caller that one of them writes to.
 type operation[T any] func(context.Context, redis.UniversalClient) (T, error)
 
-// call runs op over the connections of those who look. Errors name the first server of
+// call runs op over the connections of observers. Errors name the first server of
 // the client.
 func call[T any](ctx context.Context, c *calls, op operation[T]) (T, error) {
 	return callAt(ctx, c, c.server, c.looks.Client(), op)
@@ -82,7 +82,7 @@ func callAt[T any](ctx context.Context, c *calls, s *rediskit.Server, client red
 	}
 }
 
-// callerError replaces an error of the operation's context by that of the caller's
+// callerError replaces an error of the operation's context by the error of the caller's
 // context, or by noAnswer. To other errors it adds the server.
 func (c *calls) callerError(ctx context.Context, s *rediskit.Server, err error) error {
 	if !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) {

@@ -40,7 +40,7 @@ var slotTags = sync.OnceValue(func() []string {
 	return tags
 })
 
-// isClock reports whether a key is the clock, that of a slot, or a key beside it that
+// isClock reports whether a key is the clock, the clock of a slot, or a key beside it that
 // Ping or checkServer uses.
 func isClock(key, clock string) bool {
 	rest, ok := strings.CutPrefix(key, clock)

@@ -74,7 +74,7 @@ func use(u *user) {
 // renew renews the lease.
 func renew(u *user) {
 	u.t.Helper()
-	renewed(u.t, driver.RenewAll(u.t.Context(), u.bs[0], []driver.Grant{u.held}), all(driver.Renewed))
+	renewed(u.t, driver.RenewAll(u.t.Context(), u.bs[0], []driver.Grant{u.held}), all("extended"))
 }
 
 // wait queues in the other process.

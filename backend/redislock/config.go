@@ -75,7 +75,7 @@ type Config struct {
 	WaitReplicasTimeout time.Duration
 }
 
-// withDefaults fills in the zero fields, and panics for those that make no sense with
+// withDefaults fills in the zero fields, and panics for a field that makes no sense with
 // each other or with the client.
 func (c Config) withDefaults(client redis.UniversalClient) Config {
 	c.InboxPrefix = cmp.Or(c.InboxPrefix, "distlock:inbox:")

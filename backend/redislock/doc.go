@@ -7,7 +7,7 @@
 //	defer locker.Close()
 //
 // It needs Redis 5 or newer. go-redis writes a line to stderr for each connection that
-// fails. In an outage these hide the one error of the lock. Disable of its package
+// fails. In an outage these hide the error of the lock. Disable of its package
 // [github.com/redis/go-redis/v9/logging] turns them off for the whole program.
 //
 // # Keys
@@ -167,7 +167,7 @@
 // A load balancer, a NAT gateway or a machine that is switched off may forget
 // connections without a word. So a connection that was idle for a second is asked for
 // an answer to PING before it is used. If there is none for a quarter of the operation
-// timeout, those that were idle for as long are not used either, and the request takes
+// timeout, connections that were idle for as long are not used either, and the request takes
 // a new one.
 //
 // A process with waiters has one more connection, for its inbox.

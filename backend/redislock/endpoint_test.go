@@ -29,7 +29,9 @@ func TestEndpointMoves(t *testing.T) {
 		move()
 		lost := func(err error) bool { return errors.Is(err, driver.ErrLost) }
 		for what, done := range map[string]func() bool{
-			"a renewal":        func() bool { return driver.RenewAll(t.Context(), b, []driver.Grant{held})[0].Status == driver.Lost },
+			"a renewal": func() bool {
+				return errors.Is(driver.RenewAll(t.Context(), b, []driver.Grant{held})[0], driver.ErrLost)
+			},
 			"an extension":     func() bool { _, err := b.Extend(t.Context(), extended, 1); return lost(err) },
 			"a release":        func() bool { return lost(b.Release(t.Context(), leaving)) },
 			"a place given up": func() bool { r := request("place"); return b.Release(t.Context(), r.Grant()) == nil },
@@ -76,11 +78,11 @@ func TestPasswordChanges(t *testing.T) {
 	for _, kind := range []string{"normal", "pubsub"} {
 		noError(t, admin.ClientKillByFilter(t.Context(), "TYPE", kind, "SKIPME", "yes").Err())
 	}
-	if err := driver.RenewAll(t.Context(), b, []driver.Grant{held})[0].Err; !redis.HasErrorPrefix(err, "WRONGPASS") {
+	if err := driver.RenewAll(t.Context(), b, []driver.Grant{held})[0]; !redis.HasErrorPrefix(err, "WRONGPASS") {
 		t.Errorf("a renewal with the old password: %v", err)
 	}
 	password.Store("new")
-	renewed(t, driver.RenewAll(t.Context(), b, []driver.Grant{held}), all(driver.Renewed))
+	renewed(t, driver.RenewAll(t.Context(), b, []driver.Grant{held}), all("extended"))
 	mustRelease(t, b, leaving)
 	noError(t, b.Ping(t.Context()))
 	testkit.Eventually(t, "it listens again", listens)

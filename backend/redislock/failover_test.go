@@ -87,11 +87,11 @@ func (f *failover) check() {
 	t.Helper()
 	for _, grants := range [][]driver.Grant{f.kept, f.lost} {
 		testkit.Eventually(t, "renewals are answered again", func() bool {
-			return !slices.ContainsFunc(driver.RenewAll(t.Context(), f.b, grants), func(r driver.RenewResult) bool { return r.Status == driver.Unknown })
+			return !slices.ContainsFunc(driver.RenewAll(t.Context(), f.b, grants), testkit.InDoubt)
 		})
 	}
-	renewed(t, driver.RenewAll(t.Context(), f.b, f.kept), all(driver.Renewed))
-	renewed(t, driver.RenewAll(t.Context(), f.b, f.lost), all(driver.Lost))
+	renewed(t, driver.RenewAll(t.Context(), f.b, f.kept), all("extended"))
+	renewed(t, driver.RenewAll(t.Context(), f.b, f.lost), all("lost"))
 
 	// Its lease would last longer than this waits: the renewal reports the loss.
 	over := f.lostOne.Until()
@@ -199,9 +199,9 @@ func TestWaitReplicasBeforeAFailover(t *testing.T) {
 		t.Errorf("a second holder: %v", err)
 	}
 	testkit.Eventually(t, "renewals are answered again", func() bool {
-		return driver.RenewAll(t.Context(), b, []driver.Grant{kept})[0].Status != driver.Unknown
+		return !testkit.InDoubt(driver.RenewAll(t.Context(), b, []driver.Grant{kept})[0])
 	})
-	renewed(t, driver.RenewAll(t.Context(), b, []driver.Grant{kept}), all(driver.Renewed))
+	renewed(t, driver.RenewAll(t.Context(), b, []driver.Grant{kept}), all("extended"))
 	mustRelease(t, b, kept)
 }
 

@@ -109,7 +109,7 @@ func TestForeignValues(t *testing.T) {
 						r := ask(lockKey)
 						g := r.Grant()
 						g.Token, g.LastToken = 1, 1
-						renewed(t, driver.RenewAll(t.Context(), b, []driver.Grant{g}), all(driver.Lost))
+						renewed(t, driver.RenewAll(t.Context(), b, []driver.Grant{g}), all("lost"))
 						if err := b.Release(t.Context(), g); err == nil || key == lockKey && !errors.Is(err, driver.ErrLost) {
 							t.Errorf("what is another's was released: %v", err)
 						}
@@ -147,7 +147,7 @@ func TestLockOfAnotherKit(t *testing.T) {
 					matches(t, "TryAcquire", err, driver.ErrNotAcquired)
 					g := r.Grant()
 					g.Token, g.LastToken = 1, 1
-					renewed(t, driver.RenewAll(t.Context(), b, []driver.Grant{g}), all(driver.Lost))
+					renewed(t, driver.RenewAll(t.Context(), b, []driver.Grant{g}), all("lost"))
 					matches(t, "Release", b.Release(t.Context(), g), driver.ErrLost)
 				}
 				w := testkit.StartWaiter(t, b, request(lockKey), testkit.Looks{Every: 5 * time.Millisecond})

@@ -34,7 +34,7 @@ const (
 // waiter waits for it, or if the prefix is the key itself. If the prefix is the key
 // itself, a value of any other kind is listed as foreign.
 //
-// The tokens of readers and of holders of permits are not known, nor are those of locks
+// The tokens of readers and of holders of permits are not known, nor are the tokens of locks
 // that were taken with plain commands.
 func (b *backend) Inspect(ctx context.Context, prefix string, limit int) ([]driver.KeyInfo, error) {
 	found := make(map[string]driver.KeyInfo)
@@ -131,7 +131,7 @@ func (b *backend) candidates(names []string, prefix string) []string {
 	return slices.Compact(keys)
 }
 
-// readLocks runs inspect.lua for the keys and returns those that are locks. With exact
+// readLocks runs inspect.lua for the keys and returns the locks. With exact
 // it also returns strings that other libraries may have set.
 func (b *backend) readLocks(ctx context.Context, keys []string, exact bool) ([]driver.KeyInfo, error) {
 	calls := make([]luascript.Call, len(keys))

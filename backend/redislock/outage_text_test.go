@@ -52,7 +52,7 @@ func tellsWhy(t *testing.T, c redis.UniversalClient, pattern string, cfg redislo
 	r := request(lockKey)
 	for what, f := range map[string]func() error{
 		"Acquire":      func() error { _, err := b.Enqueue(ctx, r); return err },
-		"Renew":        func() error { return driver.RenewAll(ctx, b, []driver.Grant{r.Grant()})[0].Err },
+		"Renew":        func() error { return driver.RenewAll(ctx, b, []driver.Grant{r.Grant()})[0] },
 		"Release":      func() error { return b.Release(ctx, r.Grant()) },
 		"Inspect":      func() error { _, err := b.Inspect(ctx, lockKey, 1); return err },
 		"ForceRelease": func() error { _, err := b.ForceRelease(ctx, lockKey); return err },

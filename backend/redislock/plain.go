@@ -121,8 +121,8 @@ type plainBatch struct {
 
 	batch []*request
 	taken []int // the indices of the attempts
-	given []int // those of the releases
-	rest  []int // those of the other requests
+	given []int // of the releases
+	rest  []int // of the other requests
 
 	wanted bool // somebody else had or waited for one of the keys lately
 
@@ -237,7 +237,7 @@ func (b *plainBatch) releases(ctx context.Context, command, script string) *redi
 	return rediskit.NewCmd(ctx, b.since(from)...)
 }
 
-// since returns the last arguments, as those of a command.
+// since returns the last arguments, as of a command.
 func (b *plainBatch) since(from int) []any { return slices.Clip(b.args[from:]) }
 
 // companion returns an argument: another key of the lock of request i. See

@@ -45,7 +45,7 @@ func (b *backend) Release(ctx context.Context, g driver.Grant) error {
 	case a.Value.line == replyHeld, a.Value.line == replyNotHeld && g.Token == 0:
 		return nil
 	case unclear&doubt.Release != 0:
-		return nil // sent more than once: an earlier request counts as the one that gave it back
+		return nil // sent more than once: an earlier request may have given it back
 	case a.Value.line == replyNotHeld:
 		return fmt.Errorf("redislock: the lease has ended: %w", driver.ErrLost)
 	default:

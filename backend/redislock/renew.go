@@ -27,19 +27,19 @@ var (
 
 // Renew extends the grants. It sends one script for every 256 grants. If there may be
 // several servers, it sends pipelines of the same size, to all servers at once, and
-// reports each result when its server has answered. A grant is [driver.Unknown] if its
-// server did not answer within the operation timeout. Then further batches of this call
-// for that server are not sent, and their grants are Unknown, too.
+// reports each result when its server has answered. The outcome of a grant is unknown if
+// its server did not answer within the operation timeout. Then further batches of this call
+// for that server are not sent, and their outcomes are unknown, too.
 //
 // At most four renewals are in progress for each server. A further one waits for one of
-// them to end; if ctx ends first, it was not sent, and its grants are Unknown.
-func (b *backend) Renew(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
+// them to end; if ctx ends first, it was not sent.
+func (b *backend) Renew(ctx context.Context, grants []driver.Grant, report func(int, error)) {
 	grants = slices.Clone(grants) // an abandoned request may still read it
 	valid := make([]int, 0, len(grants))
 	for i, g := range grants {
 		// A PEXPIRE of zero would delete the lock.
 		if g.TTL < time.Millisecond {
-			report(i, driver.RenewResult{Err: fmt.Errorf("redislock: a TTL of %v is less than a millisecond", g.TTL)})
+			report(i, fmt.Errorf("redislock: a TTL of %v is less than a millisecond", g.TTL))
 			continue
 		}
 		valid = append(valid, i)
@@ -59,7 +59,7 @@ func (b *backend) Renew(ctx context.Context, grants []driver.Grant, report func(
 
 // renewAt renews the grants with the indices in group, which are on one server. It
 // sends one batch after the other, until one is not answered.
-func (b *backend) renewAt(ctx context.Context, grants []driver.Grant, group []int, report func(int, driver.RenewResult)) {
+func (b *backend) renewAt(ctx context.Context, grants []driver.Grant, group []int, report func(int, error)) {
 	if len(group) == 0 {
 		return
 	}
@@ -70,7 +70,7 @@ func (b *backend) renewAt(ctx context.Context, grants []driver.Grant, group []in
 	case <-ctx.Done():
 		err := at.server.Explain(fmt.Errorf("%w: %w", errTooMany, ctx.Err()))
 		for _, i := range group {
-			report(i, driver.RenewResult{Err: err})
+			report(i, err)
 		}
 		return
 	}
@@ -79,7 +79,7 @@ func (b *backend) renewAt(ctx context.Context, grants []driver.Grant, group []in
 		group = group[len(batch):]
 
 		own := b.calls.own.Client()
-		answers, err := callAt(ctx, b.calls, at.server, own, func(ctx context.Context, c redis.UniversalClient) ([]driver.RenewResult, error) {
+		answers, err := callAt(ctx, b.calls, at.server, own, func(ctx context.Context, c redis.UniversalClient) ([]error, error) {
 			for repeats := 0; ; repeats++ {
 				answers, err := b.renewBatch(ctx, c, grants, batch)
 				if !rediskit.Broken(err) || repeats == maxRepeats || ctx.Err() != nil {
@@ -88,18 +88,20 @@ func (b *backend) renewAt(ctx context.Context, grants []driver.Grant, group []in
 			}
 		})
 		for n, i := range batch {
-			r := driver.RenewResult{Err: err}
+			result := err
 			if err == nil {
-				r = answers[n]
-				r.Err = at.server.Explain(r.Err)
+				result = answers[n]
 			}
-			at.server.Leave(own, grants[i].Key, r.Err)
-			report(i, r)
+			if !errors.Is(result, driver.ErrLost) {
+				result = at.server.Explain(result)
+				at.server.Leave(own, grants[i].Key, result)
+			}
+			report(i, result)
 		}
 		if err != nil {
 			rediskit.Reload(b.topology.client)
 			for _, i := range group {
-				report(i, driver.RenewResult{Err: fmt.Errorf("%w: %w", errNotSent, err)})
+				report(i, fmt.Errorf("%w: %w", errNotSent, err))
 			}
 			return
 		}
@@ -107,7 +109,7 @@ func (b *backend) renewAt(ctx context.Context, grants []driver.Grant, group []in
 }
 
 // renewBatch writes only to what it returns, because it may be abandoned.
-func (b *backend) renewBatch(ctx context.Context, c redis.UniversalClient, grants []driver.Grant, batch []int) ([]driver.RenewResult, error) {
+func (b *backend) renewBatch(ctx context.Context, c redis.UniversalClient, grants []driver.Grant, batch []int) ([]error, error) {
 	if b.topology.multiKey() {
 		answers, err := renewScripted(ctx, c, grants, batch)
 		switch {
@@ -120,7 +122,7 @@ func (b *backend) renewBatch(ctx context.Context, c redis.UniversalClient, grant
 	return renewPipelined(ctx, c, grants, batch)
 }
 
-func renewScripted(ctx context.Context, c redis.UniversalClient, grants []driver.Grant, batch []int) ([]driver.RenewResult, error) {
+func renewScripted(ctx context.Context, c redis.UniversalClient, grants []driver.Grant, batch []int) ([]error, error) {
 	keys := make([]string, 0, len(batch))
 	args := make([]any, 0, 4*len(batch))
 	for _, i := range batch {
@@ -135,7 +137,7 @@ func renewScripted(ctx context.Context, c redis.UniversalClient, grants []driver
 	if len(lines) != len(batch) {
 		return nil, fmt.Errorf("redislock: renew answered with %d lines instead of %d", len(lines), len(batch))
 	}
-	results := make([]driver.RenewResult, len(batch))
+	results := make([]error, len(batch))
 	for n, line := range lines {
 		results[n] = renewResult(line)
 	}
@@ -148,36 +150,36 @@ func appendRenewal(args []any, g driver.Grant) []any {
 }
 
 // renewPipelined sends one script call for each lock. It fails if no call was answered.
-func renewPipelined(ctx context.Context, c redis.UniversalClient, grants []driver.Grant, batch []int) ([]driver.RenewResult, error) {
+func renewPipelined(ctx context.Context, c redis.UniversalClient, grants []driver.Grant, batch []int) ([]error, error) {
 	calls := make([]luascript.Call, len(batch))
 	for n, i := range batch {
 		calls[n] = luascript.Call{Keys: []string{grants[i].Key}, Args: appendRenewal(nil, grants[i])}
 	}
-	results := make([]driver.RenewResult, len(batch))
+	results, answered := make([]error, len(batch)), false
 	for n, cmd := range renewScript.RunAll(ctx, c, calls) {
 		line, err := cmd.Text()
-		if err != nil {
-			results[n].Err = err
-			continue
+		answered = answered || rediskit.Answered(err)
+		if err == nil {
+			err = renewResult(line)
 		}
-		results[n] = renewResult(line)
+		results[n] = err
 	}
-	if !slices.ContainsFunc(results, func(r driver.RenewResult) bool { return rediskit.Answered(r.Err) }) {
-		return nil, results[0].Err
+	if !answered {
+		return nil, results[0]
 	}
 	return results, nil
 }
 
 // renewResult parses a line of the reply of renew.lua.
-func renewResult(line string) driver.RenewResult {
+func renewResult(line string) error {
 	switch text, failed := strings.CutPrefix(line, "-"); {
 	case failed:
-		return driver.RenewResult{Err: replyError(text)}
+		return replyError(text)
 	case line == "1":
-		return driver.RenewResult{Status: driver.Renewed}
+		return nil
 	case line == "0":
-		return driver.RenewResult{Status: driver.Lost}
+		return driver.ErrLost
 	default:
-		return driver.RenewResult{Err: fmt.Errorf("redislock: renew answered %q", line)}
+		return fmt.Errorf("redislock: renew answered %q", line)
 	}
 }

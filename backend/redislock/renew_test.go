@@ -35,18 +35,31 @@ func hold(t testing.TB, b *redislock.Backend, n int) []driver.Grant {
 	return grants
 }
 
-func renewed(t testing.TB, got []driver.RenewResult, want func(i int) driver.RenewStatus) {
+// renewed checks the results of renewals by their number.
+func renewed(t testing.TB, got []error, want func(i int) outcome) {
 	t.Helper()
-	for i, r := range got {
-		if r.Status != want(i) || (r.Status == driver.Unknown) != (r.Err != nil) {
-			t.Fatalf("number %d: %v, %v instead of %v", i, r.Status, r.Err, want(i))
+	for i, err := range got {
+		if outcomeOf(err) != want(i) {
+			t.Fatalf("number %d: %v instead of %v", i, err, want(i))
 		}
 	}
 }
 
-func all(s driver.RenewStatus) func(int) driver.RenewStatus {
-	return func(int) driver.RenewStatus { return s }
+// outcome is what a renewal says.
+type outcome string
+
+func outcomeOf(err error) outcome {
+	switch {
+	case err == nil:
+		return "extended"
+	case errors.Is(err, driver.ErrLost):
+		return "lost"
+	default:
+		return "unknown"
+	}
 }
+
+func all(s outcome) func(int) outcome { return func(int) outcome { return s } }
 
 // One call renews many leases of all kinds, in few scripts. What is lost is told of
 // that lease alone, also if the servers have forgotten the script.
@@ -87,14 +100,14 @@ func TestRenewBatches(t *testing.T) {
 			}
 			for range 2 {
 				before := scripts()
-				renewed(t, driver.RenewAll(t.Context(), b, grants), func(i int) driver.RenewStatus {
+				renewed(t, driver.RenewAll(t.Context(), b, grants), func(i int) outcome {
 					switch i {
 					case 7, 300, 596:
-						return driver.Lost
+						return "lost"
 					case 400:
-						return driver.Unknown
+						return "unknown"
 					default:
-						return driver.Renewed
+						return "extended"
 					}
 				})
 				if n := scripts() - before; name == "one script" && n > 4 { // one may be sent twice
@@ -116,7 +129,7 @@ func TestRing(t *testing.T) {
 	t.Cleanup(func() { _ = ring.Close() })
 	b := newBackend(t, ring)
 	grants := hold(t, b, 20)
-	renewed(t, driver.RenewAll(t.Context(), b, grants), all(driver.Renewed))
+	renewed(t, driver.RenewAll(t.Context(), b, grants), all("extended"))
 
 	w := testkit.StartWaiter(t, b, request(grants[0].Key), testkit.Looks{Every: 50 * time.Millisecond})
 	testkit.Eventually(t, "it waits", func() bool { return b.Waiters() == 1 })
@@ -138,16 +151,16 @@ func TestRenewStopsAtTheFirstFailure(t *testing.T) {
 		n.Hang(true)
 		start := time.Now()
 		got := driver.RenewAll(t.Context(), b, grants)
-		renewed(t, got, all(driver.Unknown))
+		renewed(t, got, all("unknown"))
 		if d := time.Since(start); d != 100*time.Millisecond {
 			t.Errorf("it took %v", d)
 		}
-		if errors.Is(got[0].Err, got[599].Err) || !errors.Is(got[599].Err, got[0].Err) {
-			t.Errorf("the first: %v; the last: %v", got[0].Err, got[599].Err)
+		if errors.Is(got[0], got[599]) || !errors.Is(got[599], got[0]) {
+			t.Errorf("the first: %v; the last: %v", got[0], got[599])
 		}
 		n.Hang(false)
 		n.CloseCut()
-		renewed(t, driver.RenewAll(t.Context(), b, grants), all(driver.Renewed))
+		renewed(t, driver.RenewAll(t.Context(), b, grants), all("extended"))
 	})
 }
 
@@ -179,30 +192,30 @@ func TestVirtualRenewalsInProgress(t *testing.T) {
 		m := redistest.Virtual(t)
 		b := newBackend(t, redistest.VirtualClient(t, m), redislock.Config{OpTimeout: 30 * time.Second})
 		grants := hold(t, b, 10)
-		renewed(t, driver.RenewAll(t.Context(), b, grants), all(driver.Renewed)) // the server has the script
+		renewed(t, driver.RenewAll(t.Context(), b, grants), all("extended")) // the server has the script
 		come, open := holdScripts(t, m)
 
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		var renewals sync.WaitGroup
-		renew := func(ctx context.Context, g driver.Grant, check func(driver.RenewResult)) {
+		renew := func(ctx context.Context, g driver.Grant, check func(error)) {
 			renewals.Go(func() { check(driver.RenewAll(ctx, b, []driver.Grant{g})[0]) })
 			synctest.Wait()
 		}
 		for i, g := range grants {
 			if i < 7 { // four are sent, three wait
-				renew(t.Context(), g, func(r driver.RenewResult) {
-					if r.Status != driver.Renewed {
-						t.Errorf("%d: %v, %v", i, r.Status, r.Err)
+				renew(t.Context(), g, func(r error) {
+					if r != nil {
+						t.Errorf("%d: %v", i, r)
 					}
 				})
 				continue
 			}
-			renew(ctx, g, func(r driver.RenewResult) { // waits until ctx ends
-				if r.Status != driver.Unknown || !errors.Is(r.Err, context.DeadlineExceeded) {
-					t.Errorf("%d: %v, %v", i, r.Status, r.Err)
+			renew(ctx, g, func(r error) { // waits until ctx ends
+				if !testkit.InDoubt(r) || !errors.Is(r, context.DeadlineExceeded) {
+					t.Errorf("%d: %v", i, r)
 				}
-				says(t, "one that waits", r.Err, "not sent, because 4 renewals")
+				says(t, "one that waits", r, "not sent, because 4 renewals")
 			})
 		}
 		time.Sleep(2 * time.Second)
@@ -238,7 +251,7 @@ func TestVirtualSilentShardDelaysNoOther(t *testing.T) {
 		isSilent := func(g driver.Grant) bool { return must(ring.GetShardClientForKey(g.Key)).Options().Addr == silent }
 		b := newBackend(t, ring, redislock.Config{OpTimeout: time.Second})
 		grants := hold(t, b, 8)
-		renewed(t, driver.RenewAll(t.Context(), b, grants), all(driver.Renewed)) // the servers have the script
+		renewed(t, driver.RenewAll(t.Context(), b, grants), all("extended")) // the servers have the script
 		onSilent := slices.DeleteFunc(slices.Clone(grants), func(g driver.Grant) bool { return !isSilent(g) })
 		if n := len(onSilent); n == 0 || n == len(grants) {
 			t.Fatalf("%d of %d keys are on one server", n, len(grants))
@@ -255,15 +268,15 @@ func TestVirtualSilentShardDelaysNoOther(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 			defer cancel()
 			var reported atomic.Int32
-			b.Renew(ctx, grants, func(i int, r driver.RenewResult) {
+			b.Renew(ctx, grants, func(i int, r error) {
 				reported.Add(1)
-				want := driver.Renewed
+				want := outcome("extended")
 				if isSilent(grants[i]) {
-					want = driver.Unknown
+					want = "unknown"
 				}
 				d := time.Since(start)
-				if r.Status != want || (want == driver.Renewed) != (d == 0) {
-					t.Errorf("%s after %v: %v, %v", grants[i].Key, d, r.Status, r.Err)
+				if outcomeOf(r) != want || (want == "extended") != (d == 0) {
+					t.Errorf("%s after %v: %v", grants[i].Key, d, r)
 				}
 			})
 			if n := reported.Load(); int(n) != len(grants) {

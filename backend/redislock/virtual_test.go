@@ -113,10 +113,10 @@ func TestOwnersAreComparedAsAWhole(t *testing.T) {
 					}
 					o := g
 					o.Owner = other
-					renewed(t, driver.RenewAll(t.Context(), b, []driver.Grant{o}), all(driver.Lost))
+					renewed(t, driver.RenewAll(t.Context(), b, []driver.Grant{o}), all("lost"))
 					matches(t, "release", b.Release(t.Context(), o), driver.ErrLost)
 				}
-				renewed(t, driver.RenewAll(t.Context(), b, []driver.Grant{g}), all(driver.Renewed))
+				renewed(t, driver.RenewAll(t.Context(), b, []driver.Grant{g}), all("extended"))
 				mustRelease(t, b, g)
 			}
 		}

@@ -44,8 +44,8 @@ func TestACL(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if r := driver.RenewAll(ctx, b, []driver.Grant{g})[0]; r.Status != driver.Renewed {
-			return r.Err
+		if r := driver.RenewAll(ctx, b, []driver.Grant{g})[0]; r != nil {
+			return r
 		}
 		if _, err := b.TryAcquire(ctx, request(lockKey)); !isHeld(err) {
 			return err

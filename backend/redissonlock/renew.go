@@ -18,14 +18,14 @@ import (
 const maxRenewBatch = 256
 
 // Renew extends the grants, in pipelines of up to 256, in a Cluster for all servers at
-// once. If a server does not answer within the operation timeout, the grants of that
-// pipeline and of further ones for it are [driver.Unknown].
-func (b *backend) Renew(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
+// once. If a server does not answer within the operation timeout, the outcome is unknown
+// for the grants of that pipeline and of further ones for it.
+func (b *backend) Renew(ctx context.Context, grants []driver.Grant, report func(int, error)) {
 	grants = slices.Clone(grants) // an abandoned call may still read it
 	valid := make([]int, 0, len(grants))
 	for i, g := range grants {
 		if g.TTL < time.Millisecond { // a PEXPIRE of zero would delete the lock
-			report(i, driver.RenewResult{Err: tooShort(g.TTL)})
+			report(i, tooShort(g.TTL))
 			continue
 		}
 		valid = append(valid, i)
@@ -39,16 +39,16 @@ func (b *backend) Renew(ctx context.Context, grants []driver.Grant, report func(
 
 // renewAt renews the grants with the given indexes, which are on one server: one batch
 // after the other, until one is not answered.
-func (b *backend) renewAt(ctx context.Context, grants []driver.Grant, group []int, report func(int, driver.RenewResult)) {
+func (b *backend) renewAt(ctx context.Context, grants []driver.Grant, group []int, report func(int, error)) {
 	var failed error
 	for batch := range slices.Chunk(group, maxRenewBatch) {
-		results := make([]driver.RenewResult, len(batch))
+		results := make([]error, len(batch))
 		if failed == nil {
 			results, failed = b.renewBatch(ctx, grants, batch)
 		}
 		for n, i := range batch {
 			if failed != nil {
-				report(i, driver.RenewResult{Err: failed})
+				report(i, failed)
 			} else {
 				report(i, results[n])
 			}
@@ -57,7 +57,7 @@ func (b *backend) renewAt(ctx context.Context, grants []driver.Grant, group []in
 }
 
 // renewBatch renews the grants with the given indexes. It fails if none was answered.
-func (b *backend) renewBatch(ctx context.Context, grants []driver.Grant, batch []int) ([]driver.RenewResult, error) {
+func (b *backend) renewBatch(ctx context.Context, grants []driver.Grant, batch []int) ([]error, error) {
 	calls := make([]luascript.Call, len(batch))
 	for n, i := range batch {
 		g := grants[i]
@@ -77,16 +77,14 @@ func (b *backend) renewBatch(ctx context.Context, grants []driver.Grant, batch [
 	if err != nil {
 		return nil, err
 	}
-	results := make([]driver.RenewResult, len(batch))
+	results := make([]error, len(batch))
 	for n, cmd := range cmds {
 		b.server.Leave(b.own.Client(), calls[n].Keys[0], cmd.Err())
 		switch extended, err := cmd.Int64(); {
 		case err != nil:
-			results[n].Err = b.explain(ctx, err)
-		case extended == 1:
-			results[n].Status = driver.Renewed
-		default:
-			results[n].Status = driver.Lost
+			results[n] = b.explain(ctx, err)
+		case extended != 1:
+			results[n] = driver.ErrLost
 		}
 	}
 	return results, nil

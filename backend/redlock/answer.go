@@ -40,7 +40,7 @@ type answer struct {
 	releasing bool // what was acquired is released
 }
 
-// answers are those of all nodes.
+// answers come from all nodes.
 type answers []answer
 
 // foreignPrefix is the prefix of an error of acquire.lua that names a foreign type.

@@ -117,7 +117,7 @@ func (a *attempt) fail(err error, alsoGranted bool) {
 	}
 	a.state, a.err = failed, err
 	a.mu.Unlock()
-	a.releaseAll(context.Background()) //nolint:forbidigo // that of the caller has ended
+	a.releaseAll(context.Background()) //nolint:forbidigo // the caller's context has ended
 }
 
 // releaseAll releases, after a failure, what this attempt has acquired. Nodes that have

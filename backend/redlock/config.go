@@ -33,7 +33,7 @@ type Config struct {
 	Tokens bool
 }
 
-// withDefaults fills in the zero fields, and panics for those that make no sense.
+// withDefaults fills in the zero fields, and panics for a field that makes no sense.
 func (c Config) withDefaults() Config {
 	c.NodeTimeout = rediskit.Duration("redlock", "NodeTimeout", c.NodeTimeout, 50*time.Millisecond)
 	c.MaxLease = rediskit.Duration("redlock", "MaxLease", c.MaxLease, defaultMaxLease)

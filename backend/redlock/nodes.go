@@ -35,7 +35,7 @@ func (ns nodes) bootstrap(ctx context.Context, timeout time.Duration) {
 	}
 }
 
-// markers asks all nodes whether they have a marker. With set it marks those that have
+// markers asks all nodes whether they have a marker. With set it marks the nodes that have
 // none. It returns the number of nodes that had a marker, and false if a node did not
 // answer.
 func (ns nodes) markers(ctx context.Context, set bool) (marked int, ok bool) {

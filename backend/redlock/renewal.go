@@ -16,7 +16,7 @@ import (
 // Renew extends the grants on all nodes at once, with one script on each node for every
 // 256 grants. If a lock that a quorum has extended is missing on a node that counts, it
 // is restored there in the background. A lock that is lost is never created anew.
-func (b *backend) Renew(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
+func (b *backend) Renew(ctx context.Context, grants []driver.Grant, report func(int, error)) {
 	v := &renewal{
 		b: b, grants: slices.Clone(grants), limit: b.cfg.NodeTimeout, sent: time.Now(),
 		owners:    make([]*ownerState, len(grants)),
@@ -25,7 +25,7 @@ func (b *backend) Renew(ctx context.Context, grants []driver.Grant, report func(
 	}
 	for i, g := range v.grants {
 		if err := cmp.Or(ctx.Err(), rediskit.CheckNames("redlock", g.Key, g.Owner), b.checkTTL(g.TTL)); err != nil {
-			report(i, driver.RenewResult{Err: err})
+			report(i, err)
 			continue
 		}
 		v.limit = min(v.limit, b.limit(g.TTL))
@@ -52,10 +52,10 @@ type renewal struct {
 	results   chan result
 }
 
-// result is that of one grant.
+// result is the result of one grant.
 type result struct {
 	index int
-	driver.RenewResult
+	err   error
 }
 
 // renewCount counts what the nodes say about one grant.
@@ -68,7 +68,7 @@ type renewCount struct {
 
 // run renews the valid grants and reports each as soon as it is decided, or when ctx
 // ends.
-func (v *renewal) run(ctx context.Context, report func(int, driver.RenewResult)) {
+func (v *renewal) run(ctx context.Context, report func(int, error)) {
 	v.results = make(chan result, len(v.valid))
 	for _, i := range v.valid {
 		v.owners[i] = v.b.owners.ref(v.grants[i].Owner)
@@ -80,21 +80,21 @@ func (v *renewal) run(ctx context.Context, report func(int, driver.RenewResult))
 		v.mu.Lock()
 		defer v.mu.Unlock()
 		for _, i := range v.valid {
-			v.tell(i, driver.RenewResult{Err: ctx.Err()})
+			v.tell(i, ctx.Err())
 		}
 	})
 	defer stop()
 	for range v.valid {
 		r := <-v.results
-		report(r.index, r.RenewResult)
+		report(r.index, r.err)
 	}
 }
 
 // tell sets the result of a grant that has none. The caller has the mutex.
-func (v *renewal) tell(i int, r driver.RenewResult) {
+func (v *renewal) tell(i int, err error) {
 	if c := &v.counts[i]; !c.told {
 		c.told = true
-		v.results <- result{i, r}
+		v.results <- result{i, err}
 	}
 }
 
@@ -154,11 +154,11 @@ func (v *renewal) decide(i int) {
 	pending := nodes - c.extended - c.gone - c.failed
 	switch {
 	case c.extended >= quorum:
-		v.tell(i, driver.RenewResult{Status: driver.Renewed})
+		v.tell(i, nil)
 	case c.gone > nodes-quorum:
-		v.tell(i, driver.RenewResult{Status: driver.Lost})
+		v.tell(i, driver.ErrLost)
 	case c.extended+pending < quorum && c.gone+pending <= nodes-quorum:
-		v.tell(i, driver.RenewResult{Err: &quorumError{nodes, c.errs}})
+		v.tell(i, &quorumError{nodes, c.errs})
 	}
 }
 

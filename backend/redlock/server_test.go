@@ -43,8 +43,8 @@ func TestACL(t *testing.T) {
 		if _, err := b.TryAcquire(ctx, request()); !errors.Is(err, driver.ErrNotAcquired) {
 			return fmt.Errorf("held: %w", err)
 		}
-		if got := driver.RenewAll(ctx, b, []driver.Grant{g}); got[0].Status != driver.Renewed {
-			return errors.Join(fmt.Errorf("the renewal: %v", got[0].Status), got[0].Err)
+		if got := driver.RenewAll(ctx, b, []driver.Grant{g}); got[0] != nil {
+			return fmt.Errorf("the renewal: %w", got[0])
 		}
 		return b.Release(ctx, g)
 	}
@@ -99,7 +99,7 @@ func TestRightTakenAway(t *testing.T) {
 	for _, c := range f.admins {
 		redistest.SetUser(t, c, append(rules, "-get"))
 	}
-	if got := testkit.Renewed(t, b, g).Status; got != driver.Unknown {
+	if got := testkit.Renewed(t, b, g); !testkit.InDoubt(got) {
 		t.Errorf("renewal: %v", got)
 	}
 	if err := b.Release(t.Context(), g); err == nil || errors.Is(err, driver.ErrLost) {
@@ -175,7 +175,7 @@ func TestEndpointMoves(t *testing.T) {
 		held, leaving := testkit.MustTry(t, b, ask("held")), testkit.MustTry(t, b, ask("leaving"))
 		move()
 		for what, done := range map[string]func() bool{
-			"a renewal": func() bool { return testkit.Renewed(t, b, held).Status == driver.Lost },
+			"a renewal": func() bool { return errors.Is(testkit.Renewed(t, b, held), driver.ErrLost) },
 			"a release": func() bool {
 				err := b.Release(t.Context(), leaving)
 				return err == nil || errors.Is(err, driver.ErrLost)
@@ -203,12 +203,12 @@ func TestRestartedEmpty(t *testing.T) {
 	g := f.everywhere(t, b, shorter(request(), lease))
 	restarted := time.Now()
 	f.restart(upTo(3)...)
-	got := driver.Unknown
+	var got error
 	testkit.Eventually(t, "a renewal is answered", func() bool {
-		got = testkit.Renewed(t, b, g).Status
-		return got != driver.Unknown
+		got = testkit.Renewed(t, b, g)
+		return !testkit.InDoubt(got)
 	})
-	if got != driver.Lost {
+	if !errors.Is(got, driver.ErrLost) {
 		t.Errorf("renewal: %v", got)
 	}
 	testkit.ReleaseLost(t, b, g)

@@ -45,7 +45,7 @@ type watch struct {
 // arrive within moments, so there are many only if messages are lost.
 const maxReleases = 4
 
-// votes are nodes, such as those that have told of the release by an owner.
+// votes are nodes, such as the nodes that have told of the release by an owner.
 type votes struct {
 	owner string
 	told  []bool // by node

@@ -42,7 +42,7 @@ func TestDiskFull(t *testing.T) {
 		t.Errorf("the error is %v", full)
 	}
 	for i, got := range driver.RenewAll(t.Context(), b, held) {
-		if got.Status != driver.Renewed {
+		if got != nil {
 			t.Errorf("renewal of %s: %v", held[i].Key, got)
 		}
 	}

@@ -1,6 +1,7 @@
 package sqllock_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -32,7 +33,7 @@ func TestTablesGone(t *testing.T) {
 				exec(t, admin, "DROP TABLE IF EXISTS "+table)
 			}
 		}
-		if got := testkit.Renewed(t, b, g); got.Status != driver.Unknown || got.Err == nil {
+		if got := testkit.Renewed(t, b, g); !testkit.InDoubt(got) {
 			t.Errorf("a renewal without the tables: %+v", got)
 		}
 		if _, err := b.TryAcquire(t.Context(), request("key", time.Minute)); !unknown(err) {
@@ -44,10 +45,10 @@ func TestTablesGone(t *testing.T) {
 		}
 		testkit.Eventually(t, "the holder learns of the loss", func() bool {
 			got := testkit.Renewed(t, b, g)
-			if got.Status == driver.Renewed {
+			if got == nil {
 				t.Fatal("a lock that is gone is renewed")
 			}
-			return got.Status == driver.Lost
+			return errors.Is(got, driver.ErrLost)
 		})
 		next := testkit.MustTry(t, b, request("key", time.Minute))
 		if next.Token <= g.LastToken {
@@ -89,10 +90,10 @@ func TestSynchronousStandby(t *testing.T) {
 	testkit.Eventually(t, "all locks are renewed", func() bool {
 		n := 0
 		for _, got := range driver.RenewAll(t.Context(), b, kept) {
-			if got.Status == driver.Lost {
+			if errors.Is(got, driver.ErrLost) {
 				t.Fatal("a lock is lost")
 			}
-			if got.Status == driver.Renewed {
+			if got == nil {
 				n++
 			}
 		}

@@ -27,7 +27,7 @@ var firstCalls = map[string]func(ctx context.Context, b *sqllock.Backend) error{
 		return nil
 	},
 	"Renew": func(ctx context.Context, b *sqllock.Backend) error {
-		return driver.RenewAll(ctx, b, []driver.Grant{request("key", time.Minute).Grant()})[0].Err
+		return driver.RenewAll(ctx, b, []driver.Grant{request("key", time.Minute).Grant()})[0]
 	},
 	"Release": func(ctx context.Context, b *sqllock.Backend) error {
 		return b.Release(ctx, request("key", time.Minute).Grant())
@@ -114,8 +114,8 @@ func TestReservedConnectionIsReplaced(t *testing.T) {
 			return nil
 		}
 		for range 30 {
-			if got := testkit.Renewed(t, b, request("key", time.Minute).Grant()); got.Status != driver.Renewed {
-				t.Errorf("Renew: %v, %v", got.Status, got.Err)
+			if got := testkit.Renewed(t, b, request("key", time.Minute).Grant()); got != nil {
+				t.Errorf("Renew: %v", got)
 			}
 			time.Sleep(10 * time.Second)
 		}
@@ -231,11 +231,11 @@ func TestServerBecomesReadOnly(t *testing.T) {
 		if infos, err := b.Inspect(t.Context(), "", 10); err != nil || len(infos) != 0 {
 			t.Errorf("Inspect: %+v, %v; the new primary has no lock", infos, err)
 		}
-		if got := testkit.Renewed(t, b, held); got.Status != driver.Lost {
+		if got := testkit.Renewed(t, b, held); !errors.Is(got, driver.ErrLost) {
 			t.Errorf("the renewal of a lock that the new primary does not have: %v", got)
 		}
 		g := testkit.MustTry(t, b, request("key", time.Minute))
-		if got := testkit.Renewed(t, b, g); got.Status != driver.Renewed {
+		if got := testkit.Renewed(t, b, g); got != nil {
 			t.Errorf("a renewal: %v", got)
 		}
 		if of.dialect == sqllock.MySQL { // in PostgreSQL a transaction that has begun may write

@@ -13,7 +13,7 @@ import (
 )
 
 // Renew implements [driver.Backend]. One statement renews many leases.
-func (b *Backend) Renew(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
+func (b *Backend) Renew(ctx context.Context, grants []driver.Grant, report func(int, error)) {
 	var holders, sharers []renewal
 	for i := range grants {
 		r := renewal{i, &grants[i]}
@@ -37,7 +37,7 @@ type keyOwner struct{ key, owner string }
 
 // renewIn renews grants in one of the tables. When the database does not answer, here
 // or with the error unanswered before, it does not ask again: the next call does.
-func (b *Backend) renewIn(ctx context.Context, table string, all []renewal, unanswered error, report func(int, driver.RenewResult)) error {
+func (b *Backend) renewIn(ctx context.Context, table string, all []renewal, unanswered error, report func(int, error)) error {
 	// Statements that lock rows in the same order do not wait in a circle.
 	slices.SortFunc(all, func(x, y renewal) int { return cmp.Compare(x.g.Key, y.g.Key) })
 	for batch := range slices.Chunk(all, mostRenewals) {
@@ -51,11 +51,11 @@ func (b *Backend) renewIn(ctx context.Context, table string, all []renewal, unan
 		for _, r := range batch {
 			switch {
 			case err != nil:
-				report(r.i, driver.RenewResult{Status: driver.Unknown, Err: err})
+				report(r.i, err)
 			case renewed[keyOwner{r.g.Key, r.g.Owner}]:
-				report(r.i, driver.RenewResult{Status: driver.Renewed})
+				report(r.i, nil)
 			default:
-				report(r.i, driver.RenewResult{Status: driver.Lost})
+				report(r.i, driver.ErrLost)
 			}
 		}
 	}

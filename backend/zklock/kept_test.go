@@ -139,7 +139,7 @@ func TestKeepWithoutAnswer(t *testing.T) {
 					}
 					kept := g
 					kept.TTL, kept.Retain = 25*time.Second, true
-					spoil(opMulti, func() error { return testkit.Renewed(t, v, kept).Err })
+					spoil(opMulti, func() error { return testkit.Renewed(t, v, kept) })
 					if again {
 						v.keep(t, g, 25*time.Second)
 						if left := v.server.Children(parentOf("key")); len(left) != 1 || !strings.Contains(left[0], "-go-kept-lock-") {
@@ -164,7 +164,7 @@ func TestKeepWithoutANode(t *testing.T) {
 			t.Fatal(held, err)
 		}
 		g.Retain = true
-		if got := testkit.Renewed(t, v, g); got.Status != driver.Lost {
+		if got := testkit.Renewed(t, v, g); !errors.Is(got, driver.ErrLost) {
 			t.Errorf("kept without a node: %+v", got)
 		}
 		v.mustBeEmpty(t, "key")

@@ -2,6 +2,7 @@ package zklock
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -20,7 +21,7 @@ const maxRenewals = 256
 //
 // A renewal may make a lease longer than the session's timeout allows: the lease then
 // lasts as long as the process, and only as long as the session if the process dies.
-func (b *backend) Renew(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
+func (b *backend) Renew(ctx context.Context, grants []driver.Grant, report func(int, error)) {
 	renewals := b.table.Renewals(grants, report)
 	if len(renewals) == 0 {
 		return
@@ -46,7 +47,7 @@ func (b *backend) Renew(ctx context.Context, grants []driver.Grant, report func(
 }
 
 // renew renews one lock. The error says why the leader has not answered, if it has not.
-func (b *backend) renew(ctx context.Context, r *renewal, sent time.Time, err error) driver.RenewResult {
+func (b *backend) renew(ctx context.Context, r *renewal, sent time.Time, err error) error {
 	if r.Retains() {
 		kept := false
 		if err == nil {
@@ -71,7 +72,7 @@ func (b *backend) renew(ctx context.Context, r *renewal, sent time.Time, err err
 			err = failed
 		case other != nil:
 			b.table.Lose(r.Ticket, false)
-			return driver.RenewResult{Status: driver.Lost, Err: other.err}
+			return fmt.Errorf("%w: %w", driver.ErrLost, other.err)
 		case b.link.session() != r.Store:
 			err = b.link.explain(errNoSession)
 		}

@@ -27,7 +27,7 @@ func TestSessionIsOver(t *testing.T) {
 				v.newSession()
 				start := time.Now()
 				time.AfterFunc(time.Second/2, func() { v.network.Refuse(false) })
-				if got := testkit.Renewed(t, v, g); got.Status != driver.Lost || !during && time.Since(start) != 0 {
+				if got := testkit.Renewed(t, v, g); !errors.Is(got, driver.ErrLost) || !during && time.Since(start) != 0 {
 					t.Errorf("a renewal after the session: %+v after %v", got, time.Since(start))
 				}
 			})
@@ -49,7 +49,7 @@ func TestNodeOfAnEarlierSession(t *testing.T) {
 				g, err := v.TryAcquire(t.Context(), r)
 				if err != nil {
 					t.Errorf("TryAcquire: %v", err)
-				} else if got := testkit.Renewed(t, v, g); got.Status != driver.Renewed {
+				} else if got := testkit.Renewed(t, v, g); got != nil {
 					t.Errorf("the owner was granted a node that is not its lock: %+v", got)
 				}
 			})
@@ -58,7 +58,7 @@ func TestNodeOfAnEarlierSession(t *testing.T) {
 		},
 		"renewal": func(t *testing.T, v *virtual, _ driver.Request, g driver.Grant) {
 			v.acrossSessions(func() {
-				if got := testkit.Renewed(t, v, g); got.Status == driver.Renewed {
+				if got := testkit.Renewed(t, v, g); got == nil {
 					t.Errorf("renewed in another session: %+v", got)
 				}
 			})
@@ -88,7 +88,7 @@ func TestNodeOfAnotherSession(t *testing.T) {
 			v.server.Steal(v.server.Children(parentOf(key))[0])
 			return g
 		}
-		if got := testkit.Renewed(t, v, stolen("renewed")); got.Status != driver.Lost {
+		if got := testkit.Renewed(t, v, stolen("renewed")); !errors.Is(got, driver.ErrLost) {
 			t.Errorf("renewed with the node of another session: %+v", got)
 		}
 		if g, err := v.Extend(t.Context(), stolen("extended"), 1); !errors.Is(err, driver.ErrLost) {

@@ -81,7 +81,7 @@ func TestStrangers(t *testing.T) {
 			b := newBackend(t, []string{addr})
 			g := testkit.MustTry(t, b, testkit.NewRequest(key))
 			other := plant(t, admin, parentOf(key)+"/"+c.name, c.flags)
-			if got := testkit.Renewed(t, b, g); got.Status != driver.Lost || !errors.Is(got.Err, driver.ErrForeign) {
+			if got := testkit.Renewed(t, b, g); !errors.Is(got, driver.ErrLost) || !errors.Is(got, driver.ErrForeign) {
 				t.Fatalf("renewal: %+v", got)
 			}
 			for range 2 {

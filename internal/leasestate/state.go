@@ -391,10 +391,7 @@ func (s *State[H]) NotRenewed(sent time.Time, why error) {
 	if sent.Before(s.sent) {
 		return // a later renewal succeeded
 	}
-	s.renewalErr = &renewalErr{time.Now(), "no answer"}
-	if why != nil {
-		s.renewalErr.why = text.OneLine(why)
-	}
+	s.renewalErr = &renewalErr{time.Now(), text.OneLine(why)}
 }
 
 // needTokens makes the channel of RequestExtend, if the store may have more tokens. The

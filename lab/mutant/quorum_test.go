@@ -12,7 +12,7 @@ var quorum = []mutant{
 	inRedlock("release-of-another-on-a-node", "P6", "a release on a node does not check the owner", "TestConformanceVirtual/tokens/release/others",
 		edit{"backend/redlock/lua/release.lua", "local mine = generation_of(current, owner)", "local mine = current and 0"}),
 	inRedlock("decided-and-not-told", "P2", "when the context ends, renewals that are decided are reported as unknown", "TestVirtualRenewReportsWhatIsDecided",
-		edit{"backend/redlock/renewal.go", "		r := <-v.results\n", "		r := <-v.results\n		if ctx.Err() != nil {\n			r.RenewResult = driver.RenewResult{}\n		}\n"}),
+		edit{"backend/redlock/renewal.go", "		r := <-v.results\n", "		r := <-v.results\n		if ctx.Err() != nil {\n			r.err = ctx.Err()\n		}\n"}),
 	inRedlock("repetition-is-no-doubt", "P1", "an attempt that was repeated is not in doubt, and arrives late at a free key", "TestVirtualRepeatedAttemptArrivesLate",
 		edit{"backend/redlock/node.go", "r.doubt = true", "r.doubt = false"}),
 	inRediskit("repeated-unseen", "P6", "go-redis repeats scripts by itself", "TestCmdIsSentOnce",

@@ -138,7 +138,7 @@ func (s *store) locker(tb testing.TB) *distlock.Locker {
 // that leases end by themselves.
 type unrenewed struct{ driver.Backend }
 
-func (unrenewed) Renew(context.Context, []driver.Grant, func(int, driver.RenewResult)) {}
+func (unrenewed) Renew(context.Context, []driver.Grant, func(int, error)) {}
 
 // observed is locker with the double of a store between it and its Backend. Of the
 // optional abilities it has only that of a Queuer.

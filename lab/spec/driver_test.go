@@ -122,7 +122,7 @@ func (r *recorder) message(t *testing.T, kind, owner string, doubt, plainly bool
 		record("1 0000000000000001 0000000000000002 0", acquire)
 	case "renew":
 		r.answer, r.recorded = "1", nil
-		must(t, driver.RenewAll(t.Context(), r.scripts, []driver.Grant{q.Grant()})[0].Err)
+		must(t, driver.RenewAll(t.Context(), r.scripts, []driver.Grant{q.Grant()})[0])
 		m.script = r.recorded[0]
 	case "release":
 		if doubt {

@@ -35,9 +35,8 @@ type call struct {
 
 // answer is the answer to a request.
 type answer struct {
-	grant  driver.Grant
-	status driver.RenewStatus
-	err    error
+	grant driver.Grant
+	err   error
 }
 
 // asked marks the context of a renewal that the history asks for. Those that the Locker sends
@@ -101,12 +100,12 @@ func (l *link) Enqueue(ctx context.Context, r driver.Request) (driver.Grant, err
 func (*link) Turn(context.Context, driver.Request) <-chan driver.Grant { return nil }
 
 // Renew implements [driver.Backend].
-func (l *link) Renew(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
+func (l *link) Renew(ctx context.Context, grants []driver.Grant, report func(int, error)) {
 	if ctx.Value(asked{}) == nil {
 		return
 	}
 	a := l.pass(nil, &call{kind: "renew", grant: grants[0]})
-	report(0, driver.RenewResult{Status: a.status, Err: a.err})
+	report(0, a.err)
 }
 
 // Release implements [driver.Backend]. The history says how long it takes, not ctx.

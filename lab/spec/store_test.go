@@ -40,9 +40,7 @@ func (s *store) deliver(c *call) (a answer) {
 				go s.wait(r)
 			}
 		case "renew":
-			if a.status = driver.RenewAll(s.until, s.mem, []driver.Grant{c.grant})[0].Status; a.status != driver.Renewed {
-				a.err = driver.ErrLost
-			}
+			a.err = driver.RenewAll(s.until, s.mem, []driver.Grant{c.grant})[0]
 		case "release":
 			a.err = s.mem.Release(s.until, c.grant)
 		}

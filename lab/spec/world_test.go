@@ -197,7 +197,7 @@ func (w *world) hear(p *process, was, is Process) {
 	case was.RPC == "try":
 		a.grant.Sent = c.sent
 		p.enough = safeLease / 2
-	case a.status == driver.Renewed:
+	case was.RPC == "renew" && a.err == nil:
 		p.enough = safeLease / 2
 	}
 	p.do(func() { p.reply(a) })

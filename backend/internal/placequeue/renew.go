@@ -24,12 +24,12 @@ func (r *Renewal[T, S]) TTL() time.Duration { return r.asked.TTL }
 
 // Renewals returns the grants of owners that have the key. It reports the others as
 // lost.
-func (t *Table[T, S]) Renewals(grants []driver.Grant, report func(int, driver.RenewResult)) (all []Renewal[T, S]) {
+func (t *Table[T, S]) Renewals(grants []driver.Grant, report func(int, error)) (all []Renewal[T, S]) {
 	for i := range grants {
 		if lock, ok := t.HeldBy(&grants[i]); ok {
 			all = append(all, Renewal[T, S]{lock, i, &grants[i]})
 		} else {
-			report(i, driver.RenewResult{Status: driver.Lost})
+			report(i, driver.ErrLost)
 		}
 	}
 	return all
@@ -38,20 +38,20 @@ func (t *Table[T, S]) Renewals(grants []driver.Grant, report func(int, driver.Re
 // Renewed records the answer to a renewal that was sent at that time, and returns the
 // result: whether the place exists, or the error if there is no answer. The place of a
 // grant with [driver.Grant].Retain does not end with its session any more.
-func (t *Table[T, S]) Renewed(r *Renewal[T, S], sent time.Time, exists bool, err error) driver.RenewResult {
+func (t *Table[T, S]) Renewed(r *Renewal[T, S], sent time.Time, exists bool, err error) error {
 	switch {
 	case r.Store.HasEnded() && (!r.Retains() || !exists), err == nil && !exists:
 		t.Lose(r.Ticket, false)
 	case err != nil:
-		return driver.RenewResult{Err: err}
+		return err
 	default:
 		g := r.Grant
 		g.Sent, g.TTL, g.Retain = sent, r.asked.TTL, r.asked.Retain
 		if t.Extend(r.Ticket, g) {
-			return driver.RenewResult{Status: driver.Renewed}
+			return nil
 		}
 	}
-	return driver.RenewResult{Status: driver.Lost}
+	return driver.ErrLost
 }
 
 // The errors of Extend.

@@ -35,8 +35,8 @@ func TestRenewedInAnEndedSession(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		retain, exists bool
-		want           driver.RenewStatus
-	}{{true, true, driver.Renewed}, {true, false, driver.Lost}, {false, true, driver.Lost}} {
+		want           error
+	}{{true, true, nil}, {true, false, driver.ErrLost}, {false, true, driver.ErrLost}} {
 		r, session := testkit.NewRequest("key"), placequeue.NewSession()
 		table, tk := newTable(t, &r)
 		g := r.Grant()
@@ -45,9 +45,9 @@ func TestRenewedInAnEndedSession(t *testing.T) {
 			t.Fatal("not held")
 		}
 		g.Retain = c.retain
-		all := table.Renewals([]driver.Grant{g}, func(int, driver.RenewResult) {})
+		all := table.Renewals([]driver.Grant{g}, func(int, error) {})
 		session.End()
-		if got := table.Renewed(&all[0], time.Now(), c.exists, nil); got.Status != c.want {
+		if got := table.Renewed(&all[0], time.Now(), c.exists, nil); !errors.Is(got, c.want) {
 			t.Errorf("%+v: %v", c, got)
 		}
 		table.StopTimers()

@@ -9,7 +9,7 @@ import (
 // Background owns the goroutines that outlive the call that started them.
 type Background struct {
 	jobs   chan func()
-	ctx    context.Context //nolint:containedctx // that of the goroutines, not of a call
+	ctx    context.Context //nolint:containedctx // the context of the goroutines, not of a call
 	cancel context.CancelFunc
 
 	mu    sync.Mutex

@@ -27,7 +27,7 @@ type chosen struct {
 	ended    context.Context                         //nolint:containedctx // of the pool
 	patience time.Duration                           // with the connections to a Sentinel
 	limit    time.Duration                           // of a question
-	dropped  atomic.Bool                             // those connections, since the last answer
+	dropped  atomic.Bool                             // of these connections, since the last answer
 
 	mu     sync.Mutex
 	spare  net.Conn      // not used yet, or nil

@@ -27,7 +27,7 @@ const ofKeys = " WRONGTYPE NOPERM CROSSSLOT NOSCRIPT MOVED ASK TRYAGAIN READONLY
 // master behind a proxy or a name, and the old server keeps its connections. go-redis
 // alone uses them for ever.
 //
-// The connection is the one that the client would use next. The key says which server
+// The client would use this connection next. The key says which server
 // of a Cluster or a Ring it is; without a key, none of their connections is ended.
 func (s *Server) Leave(client redis.UniversalClient, key string, err error) {
 	if err == nil {

@@ -134,7 +134,7 @@ func (k *link) subscribe(ctx context.Context, sub *redis.PubSub, names []string)
 	return nil
 }
 
-// tidy leaves channels without subscribers and tries again those that are not
+// tidy leaves channels without subscribers and tries again what is not
 // confirmed.
 func (k *link) tidy(ctx context.Context, sub *redis.PubSub) {
 	left, pending := k.listener.check(k)

@@ -13,7 +13,7 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
-// OwnPool is a small pool of connections of a Backend's own, beside those of the user's
+// OwnPool is a small pool of connections of a Backend's own, beside the user's
 // client. An application may use up the pool of its client, for example with blocking
 // commands. Renewals that wait for such a pool come too late.
 //
@@ -78,7 +78,7 @@ func (p *OwnPool) Short(timeout time.Duration) *redis.Client {
 		return nil
 	}
 	c = c.WithTimeout(timeout)
-	o := c.Options() // those of c alone
+	o := c.Options() // of c alone
 	if o.OnConnect != nil || o.CredentialsProvider != nil || o.CredentialsProviderContext != nil || o.StreamingCredentialsProvider != nil {
 		o.StreamingCredentialsProvider = nil
 		o.CredentialsProviderContext = func(context.Context) (string, string, error) { return "", "", errNotHere }
@@ -158,7 +158,7 @@ func (p *OwnPool) other() redis.UniversalClient {
 // the login need more round trips than an operation.
 const dialFactor = 4
 
-// configure changes options of the user's client to those of the pool.
+// configure gives the options of the user's client the values of the pool.
 func (p *OwnPool) configure(o *redis.Options) {
 	if p.size > 0 {
 		o.PoolSize = p.size

@@ -21,12 +21,12 @@ const idleFor = time.Second
 var errStale = errors.New("the connection is silent")
 
 // neighbours are the connections of a pool to one server. One that is silent is
-// evidence about those that were used before it. Times are since began.
+// evidence about all that were used before it. Times are since began.
 type neighbours struct {
 	began    time.Time
 	patience time.Duration // for a sign of life
-	suspect  atomic.Int64  // those used last before have to give one
-	dead     atomic.Int64  // those used last until then are silent
+	suspect  atomic.Int64  // connections used last before have to give one
+	dead     atomic.Int64  // connections used last until then are silent
 	chosen   *chosen       // nil without Sentinels
 }
 

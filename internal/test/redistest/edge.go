@@ -113,7 +113,7 @@ func inUse(t *testing.T, b driver.Backend) map[string]func(context.Context, int)
 			var errs [4]error
 			held[i], errs[0] = b.TryAcquire(t.Context(), testkit.NewRequest("held"+strconv.Itoa(i)))
 			leaving[i], errs[1] = b.TryAcquire(t.Context(), testkit.NewRequest("leaving"+strconv.Itoa(i)))
-			errs[2] = driver.RenewAll(t.Context(), b, held[i:i+1])[0].Err
+			errs[2] = driver.RenewAll(t.Context(), b, held[i:i+1])[0]
 			errs[3] = b.Release(t.Context(), leaving[i])
 			if err := errors.Join(errs[:]...); err != nil {
 				t.Error(err)
@@ -128,7 +128,7 @@ func inUse(t *testing.T, b driver.Backend) map[string]func(context.Context, int)
 		},
 		"Renew": func(ctx context.Context, i int) error {
 			if i%10 == 0 {
-				return driver.RenewAll(ctx, b, held[i:i+10])[9].Err
+				return driver.RenewAll(ctx, b, held[i:i+10])[9]
 			}
 			return errNoOperation
 		},
@@ -217,7 +217,7 @@ func Forgotten(t *testing.T, open Open) {
 				for range 2 {
 					time.Sleep(limit - time.Since(start)%limit)
 					renewals.Go(func() {
-						if driver.RenewAll(t.Context(), b, []driver.Grant{g})[0].Status == driver.Renewed {
+						if driver.RenewAll(t.Context(), b, []driver.Grant{g})[0] == nil {
 							renewed.Add(1)
 						}
 					})

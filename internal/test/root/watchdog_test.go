@@ -162,14 +162,14 @@ func TestUnansweredRenewalsAreTriedUntilTheDeadline(t *testing.T) {
 // begin with "hung:" when ctx ends, and all others at once.
 type spread struct{ *testkit.Store }
 
-func (s spread) Renew(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
+func (s spread) Renew(ctx context.Context, grants []driver.Grant, report func(int, error)) {
 	hung := false
 	for i, g := range grants {
 		if strings.HasPrefix(g.Key, "hung:") {
 			hung = true
 			continue
 		}
-		s.Store.Renew(ctx, []driver.Grant{g}, func(_ int, r driver.RenewResult) { report(i, r) })
+		s.Store.Renew(ctx, []driver.Grant{g}, func(_ int, r error) { report(i, r) })
 	}
 	if hung {
 		<-ctx.Done()

@@ -66,7 +66,7 @@ func (e extending) Extend(ctx context.Context, g driver.Grant, tokens int) (driv
 	if err := ctx.Err(); err != nil {
 		return driver.Grant{}, err
 	}
-	if driver.RenewAll(ctx, e.s.Backend, c.Grants)[0].Status != driver.Renewed {
+	if driver.RenewAll(ctx, e.s.Backend, c.Grants)[0] != nil {
 		return driver.Grant{}, driver.ErrLost
 	}
 	more, err := e.s.Backend.TryAcquire(ctx, driver.Request{Key: rand.Text(), Owner: g.Owner, TTL: g.TTL, Tokens: tokens})

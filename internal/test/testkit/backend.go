@@ -3,6 +3,7 @@ package testkit
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"time"
 
@@ -80,7 +81,7 @@ func (s *Store) Turn(ctx context.Context, r driver.Request) <-chan driver.Grant 
 // Renew implements [driver.Backend]. If a hook returns an error, each grant is reported
 // with it: as lost if it matches [driver.ErrForeign], otherwise as unknown, and not at all
 // with [ErrSilent].
-func (s *Store) Renew(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
+func (s *Store) Renew(ctx context.Context, grants []driver.Grant, report func(int, error)) {
 	c := about(Renew, grants...)
 	err := s.enter(ctx, c)
 	if err == nil {
@@ -95,12 +96,11 @@ func (s *Store) Renew(ctx context.Context, grants []driver.Grant, report func(in
 	if errors.Is(err, ErrSilent) {
 		return
 	}
-	status := driver.Unknown
 	if errors.Is(err, driver.ErrForeign) {
-		status = driver.Lost
+		err = fmt.Errorf("%w: %w", driver.ErrLost, err)
 	}
 	for i := range grants {
-		report(i, driver.RenewResult{Status: status, Err: err})
+		report(i, err)
 	}
 }
 

@@ -38,7 +38,7 @@ type Call struct {
 	// After the result of an attempt or an extension, which After may change.
 	Grants []driver.Grant
 	// Results are those of a renewal, in After, which may change them.
-	Results []driver.RenewResult
+	Results []error
 	// Found is what Inspect has found, in After, which may change it.
 	Found []driver.KeyInfo
 }

@@ -53,21 +53,25 @@ func ReleaseLost(tb testing.TB, b driver.Backend, g driver.Grant) {
 // MustBeLost checks that a renewal tells that another has the key.
 func MustBeLost(tb testing.TB, b driver.Backend, g driver.Grant) {
 	tb.Helper()
-	if got := Renewed(tb, b, g); got.Status != driver.Lost {
+	if got := Renewed(tb, b, g); !errors.Is(got, driver.ErrLost) {
 		tb.Errorf("renewal of what is lost: %+v", got)
 	}
 }
 
 // Renewed returns the result of a renewal.
-func Renewed(tb testing.TB, b driver.Backend, g driver.Grant) driver.RenewResult {
+func Renewed(tb testing.TB, b driver.Backend, g driver.Grant) error {
 	tb.Helper()
 	return driver.RenewAll(context.WithoutCancel(tb.Context()), b, []driver.Grant{g})[0]
 }
 
+// InDoubt reports whether the result of a renewal says neither that it was done nor that the
+// lease is lost.
+func InDoubt(result error) bool { return result != nil && !errors.Is(result, driver.ErrLost) }
+
 // MustRenew renews what was granted.
 func MustRenew(tb testing.TB, b driver.Backend, g driver.Grant) {
 	tb.Helper()
-	if got := Renewed(tb, b, g); got.Status != driver.Renewed {
+	if got := Renewed(tb, b, g); got != nil {
 		tb.Errorf("renewal by the holder: %+v", got)
 	}
 }

@@ -44,7 +44,7 @@ type noted struct {
 
 // Renew implements [driver.Backend]. The Locker sends no renewal after a release: it could overtake
 // it. The last renewal because of MinHold is a release.
-func (b noted) Renew(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
+func (b noted) Renew(ctx context.Context, grants []driver.Grant, report func(int, error)) {
 	b.gone.mu.Lock()
 	for _, g := range grants {
 		id := g.Key + " " + g.Owner

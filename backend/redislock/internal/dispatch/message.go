@@ -28,7 +28,7 @@ type batch[R, V any] struct {
 // lead sends a message with c and what is queued. The caller of c calls it.
 func (b *Batcher[R, V]) lead(c *call[R, V]) {
 	if b.inCompany() {
-		runtime.Gosched() // those that got their answers at the same time are about to come
+		runtime.Gosched() // callers whose answers came at the same time are about to come
 	}
 	t := b.take(c)
 	if !t.direct {
