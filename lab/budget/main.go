@@ -54,9 +54,9 @@ func (s size) write(w io.Writer) bool {
 		area             string
 		has, limit, goal int
 	}{
-		{"product, lines of Go without tests", s.product, 40_100, 34_000},
+		{"product, lines of Go without tests", s.product, 39_700, 34_000},
 		{"around it: suite, kits, examples, lab", s.around, 16_700, 13_500},
-		{"tests, lines of Go", s.tests, 68_000, 60_000},
+		{"tests, lines of Go", s.tests, 68_200, 60_000},
 		{"pages, words without Chinese", s.words, 40_000, 40_000},
 		{"entries of the root", s.entries, 68, 70},
 		{"exported names of distlock", s.root.names, 140, 140},
@@ -90,7 +90,7 @@ func measure(repo fs.FS, files []string) (s size, err error) {
 		case strings.HasSuffix(name, ".md") && !strings.HasSuffix(name, ".zh-CN.md"):
 			s.words += len(bytes.Fields(text))
 		case path.Ext(name) != ".go" || bytes.HasPrefix(text, []byte("// Code generated")):
-		case strings.HasSuffix(name, "_test.go"):
+		case strings.HasSuffix(name, "_test.go"), strings.Contains(name, "/testdata/"):
 			s.tests += lines
 		case slices.ContainsFunc(around, func(folder string) bool { return strings.HasPrefix(name, folder) }):
 			s.around += lines
