@@ -112,7 +112,7 @@ func ofTicket(err error) Problem {
 	case errors.Is(err, fence.ErrStale):
 		return Problem{Type: TypeStale, Title: "A later holder of the lock was here", Status: http.StatusPreconditionFailed}
 	case errors.As(err, &wrong):
-		return Problem{Type: TypeTicket, Title: "The ticket is refused", Status: http.StatusForbidden, Detail: "the ticket " + wrong.Detail}
+		return Problem{Type: TypeTicket, Title: "The ticket is not acceptable", Status: http.StatusForbidden, Detail: "the ticket " + wrong.Detail}
 	default:
 		return internal
 	}
