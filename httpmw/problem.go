@@ -24,7 +24,7 @@ const (
 	TypeQueueFull    = types + "TypeQueueFull"    // 429 with Retry-After: too many requests wait already
 	TypeUnavailable  = types + "TypeUnavailable"  // 503 with Retry-After: the store of the locks does not work at present
 	TypeStale        = types + "TypeStale"        // 412: a later holder of the lock has used what the request is about; nothing was written
-	TypeTicket       = types + "TypeTicket"       // 403: the ticket of the caller's lock is missing, or refused
+	TypeTicket       = types + "TypeTicket"       // 403: the ticket of the caller's lock is missing, or not in order
 	TypeReentry      = types + "TypeReentry"      // 409: the caller holds the lock itself; a repetition is no help
 	TypeLost         = types + "TypeLost"         // 424: the work began and was not finished under its lock; the outcome is in doubt
 )

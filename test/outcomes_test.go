@@ -78,12 +78,9 @@ var eventsOfCalls = []event{
 		code: distlock.CodeKey, lead: distlock.CodeKey, exit: "64"},
 	{what: "the program is wrong: options", opts: distlock.Opts{ParamLock: true}, only: []string{"Do", "Call", "DoAll", "Lead"},
 		code: distlock.CodeOptions, lead: distlock.CodeOptions, exit: "64"},
-	{what: "the caller sent its ticket: it holds the key itself", before: ticketed, code: distlock.CodeReentry, lead: distlock.CodeReentry, exit: "–"},
-	{what: "a later holder has used the data: `fence.ErrStale`", during: func(context.Context, *testing.T, *distlock.Locker, *testkit.Store) error {
+	{what: "the caller has the key, says its ticket", before: ticketed, code: distlock.CodeReentry, lead: distlock.CodeReentry, exit: "–"},
+	{what: "the data refuse: `fence.ErrStale`", during: func(context.Context, *testing.T, *distlock.Locker, *testkit.Store) error {
 		return fmt.Errorf("pay: %w", fence.ErrStale)
-	}, code: distlock.CodeOther, ran: true, lead: distlock.CodeOther, led: true, exit: "its own"},
-	{what: "the ticket is missing or refused: `fence.TicketError`", during: func(context.Context, *testing.T, *distlock.Locker, *testkit.Store) error {
-		return fmt.Errorf("pay: %w", fence.ErrNoTicket)
 	}, code: distlock.CodeOther, ran: true, lead: distlock.CodeOther, led: true, exit: "its own"},
 	{what: "the program is wrong: a reader asks for more", before: reader, code: distlock.CodeUpgrade, lead: distlock.CodeUpgrade, exit: "–"},
 }
