@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/bridge"
 	"github.com/distlock-go/distlock/internal/compat"
 	"github.com/distlock-go/distlock/internal/leasestate"
 	"github.com/distlock-go/distlock/internal/owner"
@@ -91,11 +92,14 @@ func (a *acquisition) tellFailed(err error) {
 }
 
 // enter re-enters the lease of the key that ctx carries. If ctx carries none, it waits for a
-// lease of the caller's own.
+// lease of the caller's own, unless it would wait for whoever sent the call.
 func (a *acquisition) enter() (*Lease, error) {
 	a.outer, _ = FromContext(a.ctx)
 	if s := a.outer.find(a.engine, a.key); s != nil {
 		return s.reenter(a.ctx, a.outer, &a.opts)
+	}
+	if bridge.CarriedBy(a.ctx).Find(a.key) != nil {
+		return nil, errCarried
 	}
 	if !a.engine.life.begin() {
 		return nil, ErrClosed

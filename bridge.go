@@ -1,6 +1,7 @@
 package distlock
 
 import (
+	"context"
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
@@ -19,6 +20,15 @@ func init() {
 		return keys.Key(params)
 	}
 	bridge.CheckKey = checkKey
+	bridge.Leases = func(ctx context.Context) (all bridge.Tickets) {
+		innermost, _ := FromContext(ctx)
+		for lease := innermost; lease != nil; lease = lease.outer {
+			if lease.state.Class().Sharing == (driver.Sharing{}) && all.Find(lease.Key()) == nil {
+				all = append(all, lease)
+			}
+		}
+		return all
+	}
 	bridge.Finish = (*Lease).finish
 	bridge.Unavailable = unavailable
 	bridge.Operate = func(locker *Locker, f func(driver.Backend) error) error {

@@ -27,7 +27,7 @@ var (
 	ErrClosed      = errors.New("locker closed")                       // the Locker was closed
 	ErrNoFencing   = errors.New("lock backend gives no fencing token") // Opts.Fencing demands one
 	ErrUpgrade     = errors.New("lock cannot be upgraded")             // the caller holds the key as a reader or with a permit; ask for the stronger lock first
-	ErrReentry     = errors.New("the caller holds the lock already")   // Opts.Reentry refuses to re-enter it
+	ErrReentry     = errors.New("the caller holds the lock already")   // Opts.Reentry refuses to re-enter it, or the lease is in the process that sent the call
 )
 
 // Error says which operation failed on which key. It wraps errors of this package, and the

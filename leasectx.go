@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/distlock-go/distlock/internal/bridge"
 	"github.com/distlock-go/distlock/internal/leasestate"
 )
 
@@ -46,11 +47,12 @@ func Held(ctx context.Context, key string) (*Lease, bool) {
 	return nil, false
 }
 
-// Detach returns ctx without its leases, cancellation and deadline, for a goroutine
+// Detach returns ctx without its leases, tickets, cancellation and deadline, for a goroutine
 // that outlives the locked call and takes locks of its own. With the call's own context
 // it would get [ErrLost] for the key of the call.
 func Detach(ctx context.Context) context.Context {
-	return context.WithValue(context.WithoutCancel(ctx), leaseKey{}, (*Lease)(nil))
+	ctx = context.WithValue(context.WithoutCancel(ctx), bridge.Carried{}, nil)
+	return context.WithValue(ctx, leaseKey{}, (*Lease)(nil))
 }
 
 // Deadline implements context.Context.

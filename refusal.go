@@ -14,6 +14,9 @@ import (
 // errLate says that a grant came after the lease would have ended.
 var errLate = errors.New("the reply came later than the lease would have lasted")
 
+// errCarried refuses a caller that would wait for its own caller.
+var errCarried = fmt.Errorf("%w, in the process that sent this call: run under its ticket, see fence.FromContext", ErrReentry)
+
 // errSilent is the store's error if MaxWait ended an operation.
 var errSilent = errors.New("no answer by the end of MaxWait")
 

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/fence"
 	"github.com/distlock-go/distlock/grpcmw"
 	"github.com/distlock-go/distlock/httpmw"
 )
@@ -33,8 +34,6 @@ func writeError(w http.ResponseWriter, r *http.Request, err error) {
 		httpmw.Problem{Type: "unknown_sku", Title: "There is no such item", Status: http.StatusNotFound}.ServeHTTP(w, r)
 	case errors.Is(err, errSoldOut):
 		httpmw.Problem{Type: "sold_out", Title: "Fewer are left than were ordered", Status: http.StatusConflict}.ServeHTTP(w, r)
-	case errors.Is(err, errFenced):
-		httpmw.Problem{Type: "fenced", Title: "A later order has used the item; nothing was written", Status: http.StatusPreconditionFailed}.ServeHTTP(w, r)
 	default:
 		report(r.Context(), err)
 		httpmw.WriteError(w, r, err)
@@ -51,7 +50,7 @@ func statusOf(ctx context.Context, err error) error {
 		return status.Error(codes.InvalidArgument, bad.reason)
 	case errors.Is(err, errUnknownSKU):
 		return status.Error(codes.NotFound, err.Error())
-	case errors.Is(err, errSoldOut), errors.Is(err, errFenced):
+	case errors.Is(err, errSoldOut):
 		return status.Error(codes.FailedPrecondition, err.Error())
 	default:
 		report(ctx, err)
@@ -62,7 +61,7 @@ func statusOf(ctx context.Context, err error) error {
 // report logs what an operator should know: that Redis fails.
 func report(ctx context.Context, err error) {
 	code := distlock.CodeOf(err)
-	if code == distlock.CodeUnavailable || code == distlock.CodeOther && ctx.Err() == nil {
+	if code == distlock.CodeUnavailable || code == distlock.CodeOther && ctx.Err() == nil && !errors.Is(err, fence.ErrStale) {
 		slog.ErrorContext(ctx, "request failed", "err", err)
 	}
 }

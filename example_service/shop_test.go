@@ -14,6 +14,7 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/admin"
 	"github.com/distlock-go/distlock/backend/memlock"
+	"github.com/distlock-go/distlock/fence"
 	"github.com/distlock-go/distlock/internal/test/redistest"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
@@ -120,7 +121,7 @@ func TestFence(t *testing.T) {
 		token    uint64
 		order    int64
 		err      error
-	}{{0, token - 2, 0, nil}, {1, token, 1, nil}, {1, token - 1, 0, errFenced}, {0, token - 1, 0, errFenced}, {2, token, 2, nil}, {1, 0, 3, nil}} {
+	}{{0, token - 2, 0, nil}, {1, token, 1, nil}, {1, token - 1, 0, fence.ErrStale}, {0, token - 1, 0, fence.ErrStale}, {2, token, 2, nil}, {1, 0, 3, nil}} {
 		if id, err := s.put(t.Context(), "coffee", 9, c.quantity, c.token); id != c.order || !errors.Is(err, c.err) {
 			t.Errorf("%+v: order %d, %v", c, id, err)
 		}
@@ -128,7 +129,7 @@ func TestFence(t *testing.T) {
 	if it, err := s.get(t.Context(), "coffee", token+1); err != nil || it != (item{"coffee", 9, 4}) {
 		t.Errorf("%+v, %v", it, err)
 	}
-	if _, err := s.get(t.Context(), "coffee", token); !errors.Is(err, errFenced) {
+	if _, err := s.get(t.Context(), "coffee", token); !errors.Is(err, fence.ErrStale) {
 		t.Errorf("a late reader: %v", err)
 	}
 }

@@ -5,14 +5,13 @@ import (
 	"errors"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/distlock-go/distlock/fence"
 )
 
 var (
 	errUnknownSKU = errors.New("unknown sku")
 	errSoldOut    = errors.New("sold out")
-
-	// errFenced means that a later holder of the lock has used the item.
-	errFenced = errors.New("refused: the item has seen a larger token")
 )
 
 // item is something to sell.
@@ -28,21 +27,17 @@ type item struct {
 // is a caller without the lock, and passes.
 type stock struct{ client *redis.Client }
 
-// fence is the beginning of each script. KEYS are the hash of an item and the counter
+// fenced is the beginning of each script. KEYS are the hash of an item and the counter
 // of orders, and ARGV[1] is the token of the caller.
-const fence = `
-local token, largest = tonumber(ARGV[1]), tonumber(redis.call('HGET', KEYS[1], 'token') or '0')
-if token ~= 0 and token < largest then return redis.error_reply('FENCED') end
-if token > largest then redis.call('HSET', KEYS[1], 'token', ARGV[1]) end
-`
+const fenced = "if ARGV[1] ~= '0' then" + fence.Lua + "end"
 
 var (
-	getScript = redis.NewScript(fence + `
+	getScript = redis.NewScript(fenced + `
 if redis.call('HEXISTS', KEYS[1], 'stock') == 0 then return redis.error_reply('UNKNOWN') end
 return redis.call('HMGET', KEYS[1], 'stock', 'sold')`)
 
 	// ARGV[2] is how many are left, and ARGV[3] how many were sold.
-	putScript = redis.NewScript(fence + `
+	putScript = redis.NewScript(fenced + `
 redis.call('HSET', KEYS[1], 'stock', ARGV[2])
 if ARGV[3] == '0' then
 	redis.call('HSET', KEYS[1], 'sold', '0')
@@ -74,8 +69,8 @@ func (s stock) put(ctx context.Context, sku string, n, quantity int, token uint6
 func (s stock) run(ctx context.Context, script *redis.Script, sku string, args ...any) ([]int64, error) {
 	numbers, err := script.Run(ctx, s.client, []string{"stock:" + sku, "orders"}, args...).Int64Slice()
 	switch {
-	case redis.HasErrorPrefix(err, "FENCED"):
-		err = errFenced
+	case redis.HasErrorPrefix(err, "STALE"):
+		err = fence.ErrStale
 	case redis.HasErrorPrefix(err, "UNKNOWN"):
 		err = errUnknownSKU
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
+	"github.com/distlock-go/distlock/fence"
 	"github.com/distlock-go/distlock/internal/test/child"
 )
 
@@ -53,7 +54,7 @@ func playStopped(ctx context.Context, redisURL string, sh *shop, tell func(kind,
 	if err := news.Decode(&result); err != nil {
 		return fmt.Errorf("the other process has ended: %w", err)
 	}
-	if result == errFenced.Error() {
+	if result == fence.ErrStale.Error() {
 		tell("good", "The stock refuses the write: the item has seen a larger token than %d.", token)
 	} else {
 		tell("bad", "The stock does not refuse the write because of its token: %s.", result)

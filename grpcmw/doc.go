@@ -85,6 +85,9 @@
 //	ResourceExhausted   LOCK_QUEUE_FULL   too many calls wait already; RetryInfo
 //	Unavailable         LOCK_UNAVAILABLE  the store failed, or the Locker is closed; RetryInfo
 //	FailedPrecondition  LOCK_LOST         the lock was lost, or the work had begun: the outcome is in doubt
+//	FailedPrecondition  LOCK_REENTRY      the caller holds the lock, says its ticket
+//	FailedPrecondition  LOCK_STALE        the data have seen a later holder
+//	Unauthenticated     LOCK_TICKET       a ticket is missing, or not in order
 //	Canceled            LOCK_BUSY         the caller's own context ended during the wait
 //	DeadlineExceeded    LOCK_BUSY         the same
 //	Internal            LOCK_INTERNAL     anything else
@@ -106,5 +109,6 @@
 // A client that has to lock, because the server does not, calls within
 // [distlock.Locker.Do]. Do not lock one key on both sides: leases do not travel, so the
 // server would wait for the client, which waits for the server. The same is true for a
-// handler that calls another method with the same lock.
+// handler that calls another method with the same lock. Tickets travel: [SendTickets],
+// [ReceiveTickets].
 package grpcmw

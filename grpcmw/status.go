@@ -24,6 +24,9 @@ const (
 	ReasonQueueFull   = "LOCK_QUEUE_FULL"
 	ReasonUnavailable = "LOCK_UNAVAILABLE"
 	ReasonLost        = "LOCK_LOST"
+	ReasonStale       = "LOCK_STALE"
+	ReasonTicket      = "LOCK_TICKET"
+	ReasonReentry     = "LOCK_REENTRY"
 	ReasonInternal    = "LOCK_INTERNAL"
 )
 
@@ -40,6 +43,7 @@ type answer struct {
 var answers = map[distlock.Code]answer{
 	distlock.CodeLost:        {codes.FailedPrecondition, "the lock was lost: the outcome is in doubt", ReasonLost, false},
 	distlock.CodeKey:         {codes.InvalidArgument, "invalid request", ReasonKey, false},
+	distlock.CodeReentry:     {codes.FailedPrecondition, "the caller holds the lock", ReasonReentry, false},
 	distlock.CodeClosed:      {codes.Unavailable, "locks are temporarily unavailable", ReasonUnavailable, true},
 	distlock.CodeUnavailable: {codes.Unavailable, "locks are temporarily unavailable", ReasonUnavailable, true},
 	distlock.CodeQueueFull:   {codes.ResourceExhausted, "too many calls are waiting", ReasonQueueFull, true},
@@ -67,8 +71,11 @@ var internal = answer{codes.Internal, "internal error", ReasonInternal, false}
 func StatusError(ctx context.Context, err error) error {
 	code := distlock.CodeOf(err)
 	a, known := answers[code]
+	if code == distlock.CodeOther {
+		a, known = ofTicket(err)
+	}
 	switch ended := ctx.Err(); {
-	case code == distlock.CodeLost:
+	case code == distlock.CodeLost, code == distlock.CodeOther && known:
 	case known && distlock.Ran(err):
 		a = begun
 	case code == distlock.CodeKey:

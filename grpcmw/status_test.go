@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/fence"
 	"github.com/distlock-go/distlock/grpcmw"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
@@ -43,7 +44,9 @@ func TestStatusError(t *testing.T) {
 		{t.Context(), join(distlock.ErrLost, distlock.ErrClosed), lost},
 		{t.Context(), &distlock.Error{Op: "options", Err: errBroken}, internal},
 		{t.Context(), distlock.ErrUpgrade, internal},
-		{t.Context(), distlock.ErrReentry, internal},
+		{t.Context(), distlock.ErrReentry, want{codes.FailedPrecondition, "the caller holds the lock", grpcmw.ReasonReentry, 0}},
+		{t.Context(), join(fence.ErrStale, distlock.ErrLost), lost},
+		{ended, fmt.Errorf("%w: %w", fence.ErrStale, context.Canceled), want{codes.FailedPrecondition, "a later holder of the lock was here", grpcmw.ReasonStale, 0}},
 		{t.Context(), distlock.ErrNoFencing, internal},
 		{t.Context(), errBroken, internal},
 		{ended, join(distlock.ErrNotAcquired, context.Canceled), canceled},

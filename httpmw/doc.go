@@ -35,7 +35,10 @@
 // handler does not run.
 //
 //	400  the request does not say what to lock           TypeBadKey
+//	403  a ticket is missing, or not in order            TypeTicket
 //	409  another holder has the lock, and the wait ended TypeBusy
+//	409  the caller holds the lock, says its ticket      TypeReentry
+//	412  the data have seen a later holder               TypeStale
 //	413  the body is larger than the limit               TypeBodyTooLarge
 //	424  the outcome is in doubt: the lock was lost      TypeLost
 //	429  too many requests wait already                  TypeQueueFull
@@ -61,7 +64,7 @@
 //
 // A handler that sends a request to a route with the same lock waits for itself until one
 // of these limits, because leases do not travel over the network. Lock only one of the
-// two routes, or call the other handler within the process, with the request's context.
+// two routes, and send the ticket to the other: [SendTickets], [ReceiveTickets].
 //
 // net/http notices that a client has left only when the request's body has been read:
 // see [WithBodyFirst].

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/fence"
 	"github.com/distlock-go/distlock/internal/request"
 )
 
@@ -22,6 +23,9 @@ const (
 	TypeBusy         = types + "TypeBusy"         // 409 with Retry-After: another holder has the lock
 	TypeQueueFull    = types + "TypeQueueFull"    // 429 with Retry-After: too many requests wait already
 	TypeUnavailable  = types + "TypeUnavailable"  // 503 with Retry-After: the store of the locks does not work at present
+	TypeStale        = types + "TypeStale"        // 412: a later holder of the lock has used what the request is about; nothing was written
+	TypeTicket       = types + "TypeTicket"       // 403: the ticket of the caller's lock is missing, or not in order
+	TypeReentry      = types + "TypeReentry"      // 409: the caller holds the lock itself; a repetition is no help
 	TypeLost         = types + "TypeLost"         // 424: the work began and was not finished under its lock; the outcome is in doubt
 )
 
@@ -70,6 +74,7 @@ func passing(status int, typ, title string) Problem {
 var problems = map[distlock.Code]Problem{
 	distlock.CodeLost:        lost, // the request runs under a lock already, and that is over
 	distlock.CodeKey:         {Type: TypeBadKey, Title: "Invalid request", Status: http.StatusBadRequest},
+	distlock.CodeReentry:     {Type: TypeReentry, Title: "The caller holds the lock", Status: http.StatusConflict},
 	distlock.CodeClosed:      unavailable,
 	distlock.CodeUnavailable: unavailable,
 	distlock.CodeNotAcquired: passing(http.StatusConflict, TypeBusy, "Busy with another request"),
@@ -85,7 +90,7 @@ func ProblemOf(err error) Problem {
 	p, ok := problems[code]
 	switch {
 	case code == distlock.CodeOther || code == distlock.CodeOK:
-		return internal // the function's own
+		return ofTicket(err)
 	case code != distlock.CodeLost && distlock.Ran(err):
 		return begun
 	case !ok:
@@ -98,6 +103,19 @@ func ProblemOf(err error) Problem {
 		describeKey(&p, err)
 	}
 	return p
+}
+
+// ofTicket returns the answer for an error of package fence, or of the function's own.
+func ofTicket(err error) Problem {
+	wrong := new(fence.TicketError)
+	switch {
+	case errors.Is(err, fence.ErrStale):
+		return Problem{Type: TypeStale, Title: "A later holder of the lock was here", Status: http.StatusPreconditionFailed}
+	case errors.As(err, &wrong):
+		return Problem{Type: TypeTicket, Title: "The ticket is not acceptable", Status: http.StatusForbidden, Detail: "the ticket " + wrong.Detail}
+	default:
+		return internal
+	}
 }
 
 // describeKey adds what the client may know of a bad key.

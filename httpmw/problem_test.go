@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/fence"
 	"github.com/distlock-go/distlock/httpmw"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
@@ -43,12 +44,14 @@ func TestProblemOf(t *testing.T) {
 		{context.Canceled, internal},
 		{&distlock.Error{Op: "options", Err: errBroken}, internal},
 		{distlock.ErrUpgrade, internal},
-		{distlock.ErrReentry, internal},
+		{distlock.ErrReentry, problem(http.StatusConflict, httpmw.TypeReentry, "The caller holds the lock", "")},
+		{fmt.Errorf("pay: %w", fence.ErrStale), problem(http.StatusPreconditionFailed, httpmw.TypeStale, "A later holder of the lock was here", "")},
+		{join(fence.ErrStale, distlock.ErrLost), lost}, // the doubt comes first
 		{distlock.ErrNoFencing, internal},
 		{errBroken, internal},
 	} {
 		got := httpmw.ProblemOf(c.err)
-		if c.want.Status != http.StatusBadRequest && c.want != internal && c.want != lost {
+		if c.want.Status != http.StatusBadRequest && c.want != internal && c.want != lost && c.want.Type != httpmw.TypeReentry && c.want.Type != httpmw.TypeStale {
 			c.want.RetryAfter = distlock.DefaultRetryInterval
 		}
 		if got != c.want {

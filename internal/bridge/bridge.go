@@ -1,7 +1,42 @@
-// Package bridge has what packages wiring and admin need of the root package and no user
-// does. The root sets the variables when it is initialized. Most of their types name types
+// Package bridge has what packages wiring, admin and fence need of the root package and no
+// user does. The root sets the variables when it is initialized. Most of their types name types
 // of the root, which imports this package, so they are any; the comments have the types.
 package bridge
+
+import (
+	"context"
+	"slices"
+)
+
+// Ticket is a lease, or what came of one with a call.
+type Ticket interface {
+	Key() string
+	Token() uint64
+}
+
+// Carried has a context return the Tickets that came with a call, for the root to see.
+type Carried struct{}
+
+// Tickets are for different keys.
+type Tickets []Ticket
+
+// Find returns the ticket of a key, or nil.
+func (all Tickets) Find(key string) Ticket {
+	if i := slices.IndexFunc(all, func(t Ticket) bool { return t.Key() == key }); i >= 0 {
+		return all[i]
+	}
+	return nil
+}
+
+// CarriedBy returns the tickets in a context that came with a call, the newest first.
+func CarriedBy(ctx context.Context) Tickets {
+	tickets, _ := ctx.Value(Carried{}).(Tickets)
+	return tickets
+}
+
+// Leases returns the exclusive leases under which the caller runs, the innermost first. It is
+// nil in a program without the root.
+var Leases func(ctx context.Context) Tickets
 
 var (
 	// Site is a func(locker *distlock.Locker, name string, opts distlock.Opts) any. It returns

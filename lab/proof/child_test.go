@@ -16,6 +16,7 @@ const (
 	roleCrowd  = "crowd"
 	roleCloser = "close"
 	roleLogger = "log"
+	roleCaller = "call"
 )
 
 // order tells a child process what to do.
@@ -25,6 +26,8 @@ type order struct {
 	Register string // its address
 	Waiters  int
 	Holder   string // its name; then it writes what LogHooks logs
+
+	Warehouse []string // its addresses, of HTTP and gRPC
 }
 
 // task is the state of a child process.
@@ -40,7 +43,7 @@ type task struct {
 // beChild plays a role, if this process is a child, and exits.
 func beChild() {
 	testkit.BeChild(map[string]func(*testkit.Child) error{
-		roleHolder: play(holdKey), roleCrowd: play(beCrowd), roleCloser: play(beClosed), roleLogger: play(logWait),
+		roleHolder: play(holdKey), roleCrowd: play(beCrowd), roleCloser: play(beClosed), roleLogger: play(logWait), roleCaller: play(callLate),
 	})
 }
 

@@ -10,10 +10,10 @@ import (
 const modulePath = "github.com/distlock-go/distlock"
 
 // A user of the root package does not get a Redis client or gRPC: it imports the
-// standard library and google/uuid, and httpmw and lockui only those and the root.
+// standard library and google/uuid, and httpmw, fence and lockui only those and the root.
 func TestImports(t *testing.T) {
 	t.Parallel()
-	shipped := []string{".", "driver", "wiring", "admin", "httpmw", "lockui"}
+	shipped := []string{".", "driver", "wiring", "admin", "fence", "httpmw", "lockui"}
 	for _, pkg := range shipped {
 		for dep := range strings.FieldsSeq(list(t, "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", "./"+pkg)) {
 			own, found := strings.CutPrefix(dep, modulePath)
@@ -54,6 +54,7 @@ var layers = []layer{
 	{"root", ".", "basics owners keys driver terms parts", uuidPath},
 	{"wiring", "wiring", "root basics", ""},
 	{"admin", "admin", "root basics driver", ""},
+	{"fence", "fence", "basics", ""},
 
 	{"clients", "backend/internal/rediskit", "basics", goRedis},
 	{"doubts", "backend/internal/doubt backend/internal/recent", "", ""},
@@ -67,10 +68,10 @@ var layers = []layer{
 	{"proto", "grpcmw/proto/distlock/v1 grpcmw/proto/internal/wellknown", "", protobuf},
 	{"declared", "internal/protolock", "root options proto", protobuf},
 	{"requests", "internal/request", "root wiring keys", ""},
-	{"http", "httpmw", "root wiring requests parts", ""},
+	{"http", "httpmw", "root wiring fence requests parts", ""},
 	{"page", "lockui", "basics root driver admin", ""},
 	{"java", "javakey", "root", ""},
-	{"grpc", "grpcmw", "root wiring requests declared proto", grpc + " " + protobuf + " " + genproto},
+	{"grpc", "grpcmw", "root wiring fence requests declared proto", grpc + " " + protobuf + " " + genproto},
 	{"messages", "example_service/shopv1", "proto", grpc + " " + protobuf},
 
 	{"network", "internal/test/spoilnet", "", ""},
@@ -78,7 +79,7 @@ var layers = []layer{
 	{"modes", "internal/test/testmode", "", ""},
 	{"processes", "internal/test/child", "modes", "golang.org/x/sys"},
 	{"testing", "internal/test/maven internal/test/prose", "modes processes", "golang.org/x/sys"},
-	{"shop", "example_service", "root admin http grpc page backends processes messages", grpc + " " + goRedis + " " + miniredisPath},
+	{"shop", "example_service", "root admin fence http grpc page backends processes messages", grpc + " " + goRedis + " " + miniredisPath},
 	{"kit", "internal/test/testkit", "network root admin driver backends modes processes testing", uuidPath},
 	{"behaviour", "internal/test/root", "", ""},
 	{"measured", "internal/test/knownrun", "root admin driver backends kit", ""},

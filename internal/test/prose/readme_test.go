@@ -23,7 +23,7 @@ var examples = map[string][]string{
 	"docs/cookbook.md":             {"internal/cookbook/*.go", "cmd/distlock/testdata/script/cookbook.txtar"},
 	"docs/drivers.md":              {"driver/example_backend_test.go", "driver/backend_test.go"},
 	"docs/from-distributedlock.md": {"examples/from/springaspect/*_test.go"},
-	"docs/guide.md":                {"example*_test.go", "wiring/example_test.go", "admin/example_test.go", "backend/sqllock/example*_test.go", "examples/annotation/service.go", "lab/proof/telemetry/example_test.go"},
+	"docs/guide.md":                {"example*_test.go", "httpmw/example*_test.go", "wiring/example_test.go", "admin/example_test.go", "backend/sqllock/example*_test.go", "examples/annotation/service.go", "lab/proof/telemetry/example_test.go"},
 	"docs/migrating.md":            {"examples/from/*/*_test.go"},
 	"docs/operations.md":           {"example*_test.go", "admin/example_test.go", "backend/redislock/example_test.go"},
 	"docs/quick.md":                {"example*_test.go", "httpmw/example_test.go"},

@@ -19,6 +19,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/fence"
 	"github.com/distlock-go/distlock/grpcmw"
 	"github.com/distlock-go/distlock/httpmw"
 	"github.com/distlock-go/distlock/internal/test/testkit"
@@ -77,6 +78,10 @@ var eventsOfCalls = []event{
 		code: distlock.CodeKey, lead: distlock.CodeKey, exit: "64"},
 	{what: "the program is wrong: options", opts: distlock.Opts{ParamLock: true}, only: []string{"Do", "Call", "DoAll", "Lead"},
 		code: distlock.CodeOptions, lead: distlock.CodeOptions, exit: "64"},
+	{what: "the caller has the key, says its ticket", before: ticketed, code: distlock.CodeReentry, lead: distlock.CodeReentry, exit: "–"},
+	{what: "the data refuse: `fence.ErrStale`", during: func(context.Context, *testing.T, *distlock.Locker, *testkit.Store) error {
+		return fmt.Errorf("pay: %w", fence.ErrStale)
+	}, code: distlock.CodeOther, ran: true, lead: distlock.CodeOther, led: true, exit: "its own"},
 	{what: "the program is wrong: a reader asks for more", before: reader, code: distlock.CodeUpgrade, lead: distlock.CodeUpgrade, exit: "–"},
 }
 
@@ -124,6 +129,11 @@ func lostCaller(_ context.Context, t *testing.T, l *distlock.Locker, s *testkit.
 func reader(_ context.Context, t *testing.T, l *distlock.Locker, _ *testkit.Store) context.Context {
 	t.Helper()
 	return testkit.MustAcquire(t, l, "k", reading).Context()
+}
+
+func ticketed(ctx context.Context, t *testing.T, l *distlock.Locker, _ *testkit.Store) context.Context {
+	t.Helper()
+	return fence.NewContext(ctx, testkit.MustAcquire(t, l, "k", distlock.Opts{}))
 }
 
 func lostMeanwhile(ctx context.Context, t *testing.T, _ *distlock.Locker, s *testkit.Store) error {

@@ -1,0 +1,36 @@
+package fence
+
+import (
+	"context"
+
+	"github.com/distlock-go/distlock/internal/bridge"
+)
+
+// FromContext returns the ticket of a full key under which the caller runs: its own lease, or
+// the ticket that came with the call. It returns nil and false if there is none, or if others
+// may share the lock: then tokens have no order. It does not look at other keys, because the
+// lock of another resource protects nothing here.
+func FromContext(ctx context.Context, key string) (Ticket, bool) {
+	t := held(ctx).Find(key)
+	return t, t != nil
+}
+
+// NewContext returns ctx with a ticket that came with a call. A lock of the same key is refused
+// below it, with distlock.ErrReentry, because the caller holds it. NewContext panics if t is nil.
+func NewContext(ctx context.Context, t Ticket) context.Context {
+	if isNil(t) {
+		panic("fence: NewContext: nil Ticket")
+	}
+	return carrying(ctx, bridge.Tickets{t})
+}
+
+func carrying(ctx context.Context, tickets bridge.Tickets) context.Context {
+	return context.WithValue(ctx, bridge.Carried{}, append(tickets, bridge.CarriedBy(ctx)...))
+}
+
+func held(ctx context.Context) (all bridge.Tickets) {
+	if bridge.Leases != nil {
+		all = bridge.Leases(ctx)
+	}
+	return append(all, bridge.CarriedBy(ctx)...)
+}
