@@ -1,0 +1,267 @@
+package kubelock_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// double is an API server, as far as this package uses one. Its answers are those of
+// kube-apiserver 1.36, which passes the same tests.
+type double struct {
+	conns chan net.Conn // that the server has not accepted yet
+	ended chan struct{}
+
+	mu      sync.Mutex
+	last    int // resourceVersion
+	objects map[string]lease
+	events  []event
+	from    int // events before it are forgotten
+	changed chan struct{}
+	denied  string         // a verb
+	busy    int            // how many requests are refused with 429
+	counts  map[string]int // requests, by verb
+	broken  bool           // resourceVersion is ignored
+}
+
+type lease = map[string]any
+
+type event struct {
+	Type   string `json:"type"`
+	Object lease  `json:"object"`
+	name   string
+	at     int
+}
+
+func startDouble(t *testing.T) *double {
+	d := &double{conns: make(chan net.Conn), ended: make(chan struct{}), objects: make(map[string]lease), changed: make(chan struct{}), counts: make(map[string]int)}
+	s := http.Server{Handler: d, ReadHeaderTimeout: time.Minute}
+	go s.Serve(d) //nolint:errcheck // it ends with the test
+	t.Cleanup(func() { _ = s.Close() })
+	return d
+}
+
+// dial opens a connection in memory, as Accept, Close and Addr do for the server.
+func (d *double) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	client, server := net.Pipe()
+	select {
+	case d.conns <- server:
+		return client, nil
+	case <-d.ended:
+		return nil, net.ErrClosed
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (d *double) Accept() (net.Conn, error) {
+	select {
+	case c := <-d.conns:
+		return c, nil
+	case <-d.ended:
+		return nil, net.ErrClosed
+	}
+}
+func (d *double) Close() error { close(d.ended); return nil }
+func (*double) Addr() net.Addr { return &net.UnixAddr{Name: "double"} }
+
+func meta(o lease) map[string]any { return o["metadata"].(map[string]any) }
+
+// put stores an object, or removes it.
+func (d *double) put(kind string, o lease) {
+	d.last++
+	name := meta(o)["name"].(string)
+	m := maps.Clone(meta(o))
+	m["resourceVersion"] = strconv.Itoa(d.last)
+	m["managedFields"] = []any{map[string]any{"time": time.Now().Format(time.RFC3339)}}
+	o = lease{"kind": "Lease", "metadata": m}
+	if d.objects[name] = o; kind == "DELETED" {
+		delete(d.objects, name)
+	}
+	d.events = append(d.events, event{kind, o, name, d.last})
+	close(d.changed)
+	d.changed = make(chan struct{})
+}
+
+// drop deletes the object of a key, as an operator does.
+func (d *double) drop(key string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, o := range d.objects {
+		if annotations, _ := meta(o)["annotations"].(map[string]any); annotations["distlock/key"] == key {
+			d.put("DELETED", o)
+		}
+	}
+}
+
+// forget makes the server forget what has happened, and ends all watches.
+func (d *double) forget() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.last++
+	d.from = d.last
+	close(d.changed)
+	d.changed = make(chan struct{})
+}
+
+func (d *double) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	name, _ := strings.CutPrefix(r.URL.Path, "/apis/coordination.k8s.io/v1/namespaces/shop/leases")
+	name = strings.TrimPrefix(name, "/")
+	verb := map[string]string{"POST": "create", "GET": "get", "PATCH": "patch", "DELETE": "delete"}[r.Method]
+	switch {
+	case strings.HasSuffix(r.URL.Path, "/selfsubjectaccessreviews"):
+		verb, name = "review", ""
+	case r.URL.Query().Has("watch"):
+		verb = "watch"
+	case r.Method == http.MethodGet && name == "":
+		verb = "list"
+	case r.Method == http.MethodPatch && r.Header.Get("Content-Type") != "application/merge-patch+json":
+		verb = "unsupported"
+	}
+	var body lease
+	_ = json.NewDecoder(r.Body).Decode(&body)
+	d.mu.Lock()
+	d.counts[verb]++
+	if d.busy > 0 {
+		d.busy--
+		d.mu.Unlock()
+		w.Header().Set("Retry-After", "1")
+		answer(w, 429, "TooManyRequests", nil)
+		return
+	}
+	if verb == "watch" {
+		d.mu.Unlock()
+		d.watch(w, r)
+		return
+	}
+	code, reason, o := d.carryOut(verb, name, body, r.URL.Query().Get("labelSelector"))
+	d.mu.Unlock()
+	answer(w, code, reason, o)
+}
+
+func answer(w http.ResponseWriter, code int, reason string, o lease) {
+	if reason != "" {
+		o = lease{"kind": "Status", "code": code, "reason": reason, "message": "the double says so"}
+	}
+	w.WriteHeader(code)
+	_ = json.NewEncoder(w).Encode(o)
+}
+
+func (d *double) carryOut(verb, name string, body lease, selector string) (code int, reason string, o lease) {
+	o, found := d.objects[name]
+	var version any
+	switch {
+	case verb == "review":
+		asks := body["spec"].(map[string]any)["resourceAttributes"].(map[string]any)
+		return 201, "", lease{"status": map[string]any{"allowed": asks["verb"] != d.denied}}
+	case verb == "create":
+		if o, found = d.objects[meta(body)["name"].(string)]; found {
+			return 409, "AlreadyExists", nil
+		}
+		d.put("ADDED", body)
+		return 201, "", d.objects[meta(body)["name"].(string)]
+	case verb == "list":
+		label, value, exact := strings.Cut(selector, "=")
+		items := []lease{}
+		for _, name := range slices.Sorted(maps.Keys(d.objects)) {
+			labels, _ := meta(d.objects[name])["labels"].(map[string]any)
+			if has, ok := labels[label]; ok && (!exact || has == value) {
+				items = append(items, d.objects[name])
+			}
+		}
+		return 200, "", lease{"items": items}
+	case !found:
+		return 404, "NotFound", nil
+	case verb == "get":
+		return 200, "", o
+	case verb == "patch":
+		version = meta(body)["resourceVersion"]
+	case verb == "delete":
+		if p, ok := body["preconditions"].(map[string]any); ok {
+			version = p["resourceVersion"]
+		}
+	default:
+		return 415, "UnsupportedMediaType", nil
+	}
+	if version != nil && version != meta(o)["resourceVersion"] && !d.broken {
+		return 409, "Conflict", nil
+	}
+	if verb == "delete" {
+		d.put("DELETED", o)
+		return 200, "", lease{"kind": "Status", "status": "Success"}
+	}
+	d.put("MODIFIED", lease{"metadata": merge(meta(o), meta(body))})
+	return 200, "", d.objects[name]
+}
+
+// merge is a merge patch.
+func merge(old, patch map[string]any) map[string]any {
+	now := maps.Clone(old)
+	for k, v := range patch {
+		if m, ok := v.(map[string]any); ok {
+			before, _ := old[k].(map[string]any)
+			v = merge(before, m)
+		}
+		if now == nil {
+			now = make(map[string]any)
+		}
+		if now[k] = v; v == nil {
+			delete(now, k)
+		}
+	}
+	return now
+}
+
+// watch sends the events of one object, and a bookmark each minute.
+func (d *double) watch(w http.ResponseWriter, r *http.Request) {
+	q := r.URL.Query()
+	last, _ := strconv.Atoi(q.Get("resourceVersion"))
+	name := strings.TrimPrefix(q.Get("fieldSelector"), "metadata.name=")
+	seconds, _ := strconv.Atoi(q.Get("timeoutSeconds"))
+	ctx, cancel := context.WithTimeout(r.Context(), time.Duration(seconds)*time.Second)
+	defer cancel()
+	tick := time.NewTicker(time.Minute)
+	defer tick.Stop()
+	for first := true; ; first = false {
+		d.mu.Lock()
+		var news []event
+		gone, changed, now := last < d.from, d.changed, d.last
+		for _, e := range d.events {
+			if e.name == name && e.at > last {
+				news = append(news, e)
+			}
+		}
+		last = max(last, now)
+		d.mu.Unlock()
+		if gone && first {
+			answer(w, 410, "Expired", nil)
+			return
+		}
+		if gone {
+			news = []event{{Type: "ERROR", Object: lease{"kind": "Status", "code": 410, "reason": "Expired"}}}
+		}
+		for _, e := range news {
+			_ = json.NewEncoder(w).Encode(e)
+		}
+		_ = http.NewResponseController(w).Flush()
+		if gone {
+			return
+		}
+		select {
+		case <-changed:
+		case <-tick.C:
+			_ = json.NewEncoder(w).Encode(event{Type: "BOOKMARK", Object: lease{"metadata": map[string]any{"resourceVersion": fmt.Sprint(now)}}})
+		case <-ctx.Done():
+			return
+		}
+	}
+}
