@@ -85,7 +85,8 @@ func (c *client) send(ctx context.Context, method, path string, body any) (*http
 		_ = resp.Body.Close()
 		s := status{Message: string(text)}
 		_ = json.Unmarshal(text, &s) // a proxy answers in words
-		s.Code, err = resp.StatusCode, fmt.Errorf("%s: %w", method, &s)
+		s.Code = resp.StatusCode
+		err = fmt.Errorf("%s: %w", method, &s)
 		after, _ := strconv.Atoi(resp.Header.Get("Retry-After"))
 		pause := time.Duration(max(after, 1)) * time.Second
 		if end, ok := ctx.Deadline(); s.Code == http.StatusTooManyRequests && (!ok || time.Until(end) > pause) && clock.Sleep(ctx, pause) {

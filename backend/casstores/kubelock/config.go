@@ -9,9 +9,10 @@
 // which is etcd with a majority, as a rule.
 //
 // It is for jobs and controllers, not for thousands of locks a second: an attempt, a renewal and
-// a release are a write in etcd each. Waiters do not poll. A process that waits has one watch,
-// on an object to which others write its messages. The first use asks the API server whether the
-// account has the rights that a Role gives it:
+// a release are a write in etcd each. A process that waits has one watch, for all keys, on an
+// object to which others write its messages. Beside it, it reads the key at Opts.RetryInterval:
+// ten seconds or more spare the server. The first use asks whether the account has the rights
+// that a Role gives it:
 //
 //	rules:
 //	- apiGroups: [coordination.k8s.io]

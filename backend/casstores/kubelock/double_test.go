@@ -30,7 +30,7 @@ type double struct {
 	denied  string         // a verb
 	busy    int            // how many requests are refused with 429
 	counts  map[string]int // requests, by verb
-	broken  bool           // resourceVersion is ignored
+	proxy   bool           // every path is unknown
 }
 
 type lease = map[string]any
@@ -92,15 +92,37 @@ func (d *double) put(kind string, o lease) {
 	d.changed = make(chan struct{})
 }
 
-// drop deletes the object of a key, as an operator does.
+func keyOf(o lease) string {
+	annotations, _ := meta(o)["annotations"].(map[string]any)
+	key, _ := annotations["distlock/key"].(string)
+	return key
+}
+
+// drop deletes the object of a key, or those of messages, as an operator does.
 func (d *double) drop(key string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, o := range d.objects {
-		if annotations, _ := meta(o)["annotations"].(map[string]any); annotations["distlock/key"] == key {
+		if keyOf(o) == key {
 			d.put("DELETED", o)
 		}
 	}
+}
+
+func (d *double) keys() (keys []string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, o := range d.objects {
+		keys = append(keys, keyOf(o))
+	}
+	return keys
+}
+
+// count returns how many requests there were, by verb.
+func (d *double) count() map[string]int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return maps.Clone(d.counts)
 }
 
 // forget makes the server forget what has happened, and ends all watches.
@@ -129,6 +151,10 @@ func (d *double) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	var body lease
 	_ = json.NewDecoder(r.Body).Decode(&body)
+	if d.proxy {
+		http.Error(w, "<html>", http.StatusNotFound)
+		return
+	}
 	d.mu.Lock()
 	d.counts[verb]++
 	if d.busy > 0 {
@@ -178,7 +204,7 @@ func (d *double) carryOut(verb, name string, body lease, selector string) (code 
 				items = append(items, d.objects[name])
 			}
 		}
-		return 200, "", lease{"items": items}
+		return 200, "", lease{"items": items, "metadata": map[string]any{"resourceVersion": strconv.Itoa(d.last)}}
 	case !found:
 		return 404, "NotFound", nil
 	case verb == "get":
@@ -192,7 +218,7 @@ func (d *double) carryOut(verb, name string, body lease, selector string) (code 
 	default:
 		return 415, "UnsupportedMediaType", nil
 	}
-	if version != nil && version != meta(o)["resourceVersion"] && !d.broken {
+	if version != nil && version != meta(o)["resourceVersion"] {
 		return 409, "Conflict", nil
 	}
 	if verb == "delete" {

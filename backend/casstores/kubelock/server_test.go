@@ -48,7 +48,7 @@ func startServer(t *testing.T) *apiServer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.write(t, "key", pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)}))
+	s.write(t, "key", pemOf("RSA PRIVATE KEY", x509.MarshalPKCS1PrivateKey(key)))
 	s.write(t, "tokens", []byte("admin,admin,1,\"system:masters\"\nshop,shop,2\nothers,others,3\n"))
 	in := func(name string) string { return filepath.Join(s.dir, name) }
 	s.Server = child.Server{
@@ -108,18 +108,29 @@ func (s *apiServer) do(t *testing.T, method, path, body string) {
 // inPod makes this process look like one in a pod with a token.
 func (s *apiServer) inPod(t *testing.T, token string) {
 	t.Helper()
-	host, port, err := net.SplitHostPort(s.Addr())
+	ca, err := os.ReadFile(filepath.Join(s.dir, "apiserver.crt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	podOf(t, s.dir, s.Addr(), ca, token)
+}
+
+func podOf(t *testing.T, dir, addr string, ca []byte, token string) {
+	t.Helper()
+	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("KUBERNETES_SERVICE_HOST", host)
 	t.Setenv("KUBERNETES_SERVICE_PORT", port)
-	ca, err := os.ReadFile(filepath.Join(s.dir, "apiserver.crt"))
-	if err != nil {
-		t.Fatal(err)
+	for name, data := range map[string][]byte{"ca.crt": ca, "namespace": []byte("shop"), "token": []byte(token + "\n")} {
+		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
-	s.write(t, "ca.crt", ca)
-	s.write(t, "namespace", []byte("shop"))
-	s.write(t, "token", []byte(token+"\n"))
-	kubelock.SetAccount(s.dir)
+	kubelock.SetAccount(dir)
+}
+
+func pemOf(kind string, der []byte) []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
 }

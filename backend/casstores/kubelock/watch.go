@@ -55,15 +55,17 @@ func (s *store) Listen(ctx context.Context, topic string, f func(data []byte)) {
 	})
 }
 
-// open makes the object of messages, and returns its version, or "" if it cannot.
+// open makes the object of messages, and returns the version from which to watch, or "" if it
+// cannot. The version of an object that is there already may be too old.
 func (s *store) open(ctx context.Context, box *object) string {
 	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()
-	var now object
-	if err := s.do(ctx, http.MethodPost, s.leases(""), box, &now); is(err, "AlreadyExists") {
-		_ = s.do(ctx, http.MethodGet, s.leases("/"+box.Metadata.Name), nil, &now)
+	if err := s.do(ctx, http.MethodPost, s.leases(""), box, new(any)); err != nil && !is(err, "AlreadyExists") {
+		return ""
 	}
-	return now.Metadata.ResourceVersion
+	var all struct{ Metadata struct{ ResourceVersion string } }
+	_ = s.do(ctx, http.MethodGet, s.leases("?fieldSelector=metadata.name%3D"+box.Metadata.Name), nil, &all)
+	return all.Metadata.ResourceVersion
 }
 
 // watch calls f for the messages after a version. It returns the version from which the next
