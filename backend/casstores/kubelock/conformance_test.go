@@ -11,6 +11,7 @@ import (
 
 	"github.com/distlock-go/distlock/backend/casstores/kubelock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/test/kubetest"
 	"github.com/distlock-go/distlock/internal/test/testmode"
 	"github.com/distlock-go/distlock/locktest"
 )
@@ -26,23 +27,23 @@ func open(t *testing.T, dial func(ctx context.Context, network, addr string) (ne
 
 // The suite in virtual time.
 func TestConformance(t *testing.T) {
-	var d *double
-	over := func(t *testing.T, _ driver.Backend, n *locktest.Network) driver.Backend { return open(t, n.To(d.dial)) }
+	var d *kubetest.Double
+	over := func(t *testing.T, _ driver.Backend, n *locktest.Network) driver.Backend { return open(t, n.To(d.Dial)) }
 	locktest.Run(t, func(t *testing.T) driver.Backend {
-		d = startDouble(t)
+		d = kubetest.NewDouble(t)
 		return over(t, nil, new(locktest.Network))
 	}, locktest.Features{
 		Bubble: true,
 		Over:   over,
-		Drop:   func(_ *testing.T, _ driver.Backend, key string) { d.drop(key) },
+		Drop:   func(_ *testing.T, _ driver.Backend, key string) { d.Drop(key) },
 	})
 }
 
 // The suite on a real API server, as in a pod.
 func TestConformanceReal(t *testing.T) {
 	testmode.Long(t)
-	s := startServer(t)
-	s.inPod(t, "shop")
+	s := kubetest.Start(t)
+	podOf(t, s.Addr(), s.CA(t), "shop")
 	over := func(t *testing.T, _ driver.Backend, n *locktest.Network) driver.Backend {
 		c, cfg, err := kubelock.InPod()
 		if err != nil {
@@ -56,7 +57,7 @@ func TestConformanceReal(t *testing.T) {
 		Lease: time.Second,
 		Over:  over,
 		Drop: func(t *testing.T, _ driver.Backend, key string) {
-			s.do(t, "DELETE", "/apis/coordination.k8s.io/v1/namespaces/shop/leases/"+kubelock.NameOf(key), "")
+			s.Do(t, "DELETE", "/apis/coordination.k8s.io/v1/namespaces/shop/leases/"+kubelock.NameOf(key), "")
 		},
 	})
 }

@@ -3,6 +3,7 @@ package kubelock
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -19,13 +20,13 @@ var account = "/var/run/secrets/kubernetes.io/serviceaccount/" // tests change i
 // request, because it changes.
 func InPod() (*http.Client, Config, error) {
 	host, port := os.Getenv("KUBERNETES_SERVICE_HOST"), os.Getenv("KUBERNETES_SERVICE_PORT")
-	ca, err := os.ReadFile(account + "ca.crt")
-	if host == "" || err != nil {
-		return nil, Config{}, fmt.Errorf("kubelock: this program is not in a pod with a service account: KUBERNETES_SERVICE_HOST is %q: %w", host, err)
+	if host == "" {
+		return nil, Config{}, errors.New("kubelock: this program is not in a pod: KUBERNETES_SERVICE_HOST is not set")
 	}
-	namespace, err := os.ReadFile(account + "namespace")
-	if err != nil {
-		return nil, Config{}, fmt.Errorf("kubelock: %w", err)
+	ca, err := os.ReadFile(account + "ca.crt")
+	namespace, err2 := os.ReadFile(account + "namespace")
+	if err = errors.Join(err, err2); err != nil {
+		return nil, Config{}, fmt.Errorf("kubelock: the pod has no service account: %w", err)
 	}
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.TLSClientConfig = &tls.Config{RootCAs: x509.NewCertPool()}

@@ -3,9 +3,11 @@ package kubelock_test
 import (
 	"context"
 	"encoding/json"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -19,12 +21,13 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/casstores/kubelock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/test/kubetest"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
 // closing returns a backend on d that is closed with the test.
-func closing(t *testing.T, d *double) driver.Backend {
-	b := open(t, d.dial)
+func closing(t *testing.T, d *kubetest.Double) driver.Backend {
+	b := open(t, d.Dial)
 	t.Cleanup(func() { _ = b.(io.Closer).Close() })
 	return b
 }
@@ -32,21 +35,21 @@ func closing(t *testing.T, d *double) driver.Backend {
 // What the server refuses, the error names, with the server and the namespace.
 func TestErrors(t *testing.T) {
 	for name, c := range map[string]struct {
-		spoil func(d *double)
+		spoil func(d *kubetest.Double)
 		r     driver.Request
 		want  string
 	}{
-		"a right is missing": {func(d *double) { d.denied = "watch" }, testkit.NewRequest("key"), "the account may not watch leases: give it a Role"},
-		"too many requests":  {func(d *double) { d.busy = 1000 }, testkit.NewRequest("key"), "POST: 429 TooManyRequests: the double says so"},
-		"another object": {func(d *double) {
-			d.put("ADDED", lease{"metadata": map[string]any{"name": kubelock.NameOf("key")}})
+		"a right is missing": {func(d *kubetest.Double) { d.Denied = "watch" }, testkit.NewRequest("key"), "the account may not watch leases: give it a Role"},
+		"too many requests":  {func(d *kubetest.Double) { d.Busy = 1000 }, testkit.NewRequest("key"), "POST: 429 TooManyRequests: the double says so"},
+		"another object": {func(d *kubetest.Double) {
+			d.Put("ADDED", kubetest.Lease{"metadata": map[string]any{"name": kubelock.NameOf("key")}})
 		}, testkit.NewRequest("key"), "is not \"key\""},
-		"too large":     {func(*double) {}, testkit.NewRequest(strings.Repeat("k", 1<<18)), "a Lease can have 262144"},
-		"another proxy": {func(d *double) { d.proxy = true }, testkit.NewRequest("key"), "POST: 404 : <html>"},
+		"too large":     {func(*kubetest.Double) {}, testkit.NewRequest(strings.Repeat("k", 1<<18)), "a Lease can have 262144"},
+		"another proxy": {func(d *kubetest.Double) { d.Proxy = true }, testkit.NewRequest("key"), "POST: 404 : <html>"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				d := startDouble(t)
+				d := kubetest.NewDouble(t)
 				c.spoil(d)
 				_, err := closing(t, d).TryAcquire(t.Context(), c.r)
 				if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), `kubernetes: http://double: namespace "shop": `) {
@@ -63,9 +66,9 @@ func TestErrors(t *testing.T) {
 // A server that is busy is asked again when it says so, and not before.
 func TestBusy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := startDouble(t)
+		d := kubetest.NewDouble(t)
 		b, start := closing(t, d), time.Now()
-		d.busy = 2
+		d.Busy = 2
 		if _, err := b.TryAcquire(t.Context(), testkit.NewRequest("key")); err != nil || time.Since(start) != 2*time.Second {
 			t.Errorf("%v after %v", err, time.Since(start))
 		}
@@ -75,8 +78,8 @@ func TestBusy(t *testing.T) {
 // Waiters send nothing but what keeps their places: 20 wait for a minute, in one process.
 func TestWaitersDoNotPoll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := startDouble(t)
-		holder, locker := distlock.New(open(t, d.dial), distlock.Config{}), distlock.New(open(t, d.dial), distlock.Config{})
+		d := kubetest.NewDouble(t)
+		holder, locker := distlock.New(open(t, d.Dial), distlock.Config{}), distlock.New(open(t, d.Dial), distlock.Config{})
 		defer locker.Close()
 		defer holder.Close()
 		l, err := holder.Acquire(t.Context(), "key", distlock.Opts{KeyTimeout: 30 * time.Second})
@@ -89,10 +92,10 @@ func TestWaitersDoNotPoll(t *testing.T) {
 		}
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
-		before := d.count()
+		before := d.Count()
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		sent := d.count()
+		sent := d.Count()
 		for verb := range sent {
 			sent[verb] -= before[verb]
 		}
@@ -109,16 +112,16 @@ func TestWaitersDoNotPoll(t *testing.T) {
 
 // A waiter gets the key at once after each kind of end of its watch.
 func TestWatch(t *testing.T) {
-	for name, spoil := range map[string]func(d *double){
-		"nothing":       func(*double) {},
-		"forgotten":     func(d *double) { d.forget() },
-		"box deleted":   func(d *double) { d.drop("") },
-		"after minutes": func(*double) { time.Sleep(20 * time.Minute) },
+	for name, spoil := range map[string]func(d *kubetest.Double){
+		"nothing":       func(*kubetest.Double) {},
+		"forgotten":     func(d *kubetest.Double) { d.Forget() },
+		"box deleted":   func(d *kubetest.Double) { d.Drop("") },
+		"after minutes": func(*kubetest.Double) { time.Sleep(20 * time.Minute) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				d := startDouble(t)
-				holder, waiter := distlock.New(open(t, d.dial), distlock.Config{}), distlock.New(open(t, d.dial), distlock.Config{})
+				d := kubetest.NewDouble(t)
+				holder, waiter := distlock.New(open(t, d.Dial), distlock.Config{}), distlock.New(open(t, d.Dial), distlock.Config{})
 				defer waiter.Close()
 				defer holder.Close()
 				for range 2 {
@@ -148,7 +151,7 @@ func TestWatch(t *testing.T) {
 						t.Errorf("the waiter got the key after %v", took)
 					}
 				}
-				if n := d.count()["watch"]; name == "nothing" && n != 1 {
+				if n := d.Count()["watch"]; name == "nothing" && n != 1 {
 					t.Errorf("%d watches", n)
 				}
 			})
@@ -159,7 +162,7 @@ func TestWatch(t *testing.T) {
 // An object that nobody has written for two days goes, and no other.
 func TestSweep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := startDouble(t)
+		d := kubetest.NewDouble(t)
 		b := closing(t, d)
 		visit := func(key string) {
 			r := testkit.NewRequest(key)
@@ -171,7 +174,7 @@ func TestSweep(t *testing.T) {
 		}
 		for _, age := range []string{"old", "young"} {
 			for i := range 500 {
-				d.put("ADDED", kubelock.ObjectOf(fmt.Sprint(age, i)))
+				d.Put("ADDED", kubelock.ObjectOf(fmt.Sprint(age, i)))
 			}
 			time.Sleep(2 * time.Hour)
 		}
@@ -180,10 +183,10 @@ func TestSweep(t *testing.T) {
 			visit(fmt.Sprint("new", i))
 		}
 		synctest.Wait()
-		now := d.count()
-		left := slices.DeleteFunc(d.keys(), func(k string) bool { return !strings.HasPrefix(k, "old") })
-		if len(d.keys())-len(left) != 1300 || len(left) < 250 || len(left) > 490 || now["list"] > 100 {
-			t.Errorf("%d old objects are left, and %d others; %v", len(left), len(d.keys())-len(left), now)
+		now := d.Count()
+		left := slices.DeleteFunc(d.Keys(), func(k string) bool { return !strings.HasPrefix(k, "old") })
+		if len(d.Keys())-len(left) != 1300 || len(left) < 250 || len(left) > 490 || now["list"] > 100 {
+			t.Errorf("%d old objects are left, and %d others; %v", len(left), len(d.Keys())-len(left), now)
 		}
 	})
 }
@@ -196,12 +199,10 @@ func TestInPod(t *testing.T) {
 		_ = json.NewEncoder(w).Encode(map[string]any{})
 	}))
 	defer s.Close()
-	dir := t.TempDir()
-	kubelock.SetAccount(dir)
 	if _, _, err := kubelock.InPod(); err == nil || !strings.Contains(err.Error(), "KUBERNETES_SERVICE_HOST") {
 		t.Errorf("not in a pod: %v", err)
 	}
-	podOf(t, dir, s.Listener.Addr().String(), pemOf("CERTIFICATE", s.Certificate().Raw), "one")
+	dir := podOf(t, s.Listener.Addr().String(), pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw}), "one")
 	c, cfg, err := kubelock.InPod()
 	if err != nil || cfg.Namespace != "shop" || cfg.Server != s.URL {
 		t.Fatalf("%+v, %v", cfg, err)
@@ -219,4 +220,23 @@ func TestInPod(t *testing.T) {
 			t.Errorf("the token is %q, want %q", token, want)
 		}
 	}
+}
+
+// podOf makes this process look like one in a pod.
+func podOf(t *testing.T, addr string, ca []byte, token string) (dir string) {
+	t.Helper()
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("KUBERNETES_SERVICE_HOST", host)
+	t.Setenv("KUBERNETES_SERVICE_PORT", port)
+	dir = t.TempDir()
+	for name, data := range map[string][]byte{"ca.crt": ca, "namespace": []byte("shop"), "token": []byte(token + "\n")} {
+		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	kubelock.SetAccount(dir)
+	return dir
 }

@@ -63,7 +63,9 @@ func (s *store) open(ctx context.Context, box *object) string {
 	if err := s.do(ctx, http.MethodPost, s.leases(""), box, new(any)); err != nil && !is(err, "AlreadyExists") {
 		return ""
 	}
-	var all struct{ Metadata struct{ ResourceVersion string } }
+	var all struct {
+		Metadata struct{ ResourceVersion string }
+	}
 	_ = s.do(ctx, http.MethodGet, s.leases("?fieldSelector=metadata.name%3D"+box.Metadata.Name), nil, &all)
 	return all.Metadata.ResourceVersion
 }

@@ -1,4 +1,6 @@
-package kubelock_test
+// Package kubetest has API servers of Kubernetes for tests: a double in memory, and
+// kube-apiserver. Only tests import it.
+package kubetest
 
 import (
 	"context"
@@ -15,43 +17,47 @@ import (
 	"time"
 )
 
-// double is an API server, as far as this package uses one. Its answers are those of
+// Double is an API server, as far as package kubelock uses one. Its answers are those of
 // kube-apiserver 1.36, which passes the same tests.
-type double struct {
+type Double struct {
 	conns chan net.Conn // that the server has not accepted yet
 	ended chan struct{}
 
 	mu      sync.Mutex
 	last    int // resourceVersion
-	objects map[string]lease
+	objects map[string]Lease
 	events  []event
 	from    int // events before it are forgotten
 	changed chan struct{}
-	denied  string         // a verb
-	busy    int            // how many requests are refused with 429
 	counts  map[string]int // requests, by verb
-	proxy   bool           // every path is unknown
+
+	// What fails. Set them before the first request.
+	Denied string // a verb
+	Busy   int    // how many requests are refused with 429
+	Proxy  bool   // every path is unknown
 }
 
-type lease = map[string]any
+// Lease is an object.
+type Lease = map[string]any
 
 type event struct {
 	Type   string `json:"type"`
-	Object lease  `json:"object"`
+	Object Lease  `json:"object"`
 	name   string
 	at     int
 }
 
-func startDouble(t *testing.T) *double {
-	d := &double{conns: make(chan net.Conn), ended: make(chan struct{}), objects: make(map[string]lease), changed: make(chan struct{}), counts: make(map[string]int)}
+// NewDouble starts a server with the namespace shop. It ends with the test.
+func NewDouble(t *testing.T) *Double {
+	d := &Double{conns: make(chan net.Conn), ended: make(chan struct{}), objects: make(map[string]Lease), changed: make(chan struct{}), counts: make(map[string]int)}
 	s := http.Server{Handler: d, ReadHeaderTimeout: time.Minute}
 	go s.Serve(d) //nolint:errcheck // it ends with the test
 	t.Cleanup(func() { _ = s.Close() })
 	return d
 }
 
-// dial opens a connection in memory, as Accept, Close and Addr do for the server.
-func (d *double) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+// Dial opens a connection in memory, as Accept, Close and Addr do for the server.
+func (d *Double) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	client, server := net.Pipe()
 	select {
 	case d.conns <- server:
@@ -63,7 +69,8 @@ func (d *double) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	}
 }
 
-func (d *double) Accept() (net.Conn, error) {
+// Accept implements net.Listener.
+func (d *Double) Accept() (net.Conn, error) {
 	select {
 	case c := <-d.conns:
 		return c, nil
@@ -71,19 +78,23 @@ func (d *double) Accept() (net.Conn, error) {
 		return nil, net.ErrClosed
 	}
 }
-func (d *double) Close() error { close(d.ended); return nil }
-func (*double) Addr() net.Addr { return &net.UnixAddr{Name: "double"} }
 
-func meta(o lease) map[string]any { return o["metadata"].(map[string]any) }
+// Close implements net.Listener.
+func (d *Double) Close() error { close(d.ended); return nil }
 
-// put stores an object, or removes it.
-func (d *double) put(kind string, o lease) {
+// Addr implements net.Listener.
+func (*Double) Addr() net.Addr { return &net.UnixAddr{Name: "double"} }
+
+func meta(o Lease) map[string]any { return o["metadata"].(map[string]any) }
+
+// Put stores an object, or removes it.
+func (d *Double) Put(kind string, o Lease) {
 	d.last++
 	name := meta(o)["name"].(string)
 	m := maps.Clone(meta(o))
 	m["resourceVersion"] = strconv.Itoa(d.last)
 	m["managedFields"] = []any{map[string]any{"time": time.Now().Format(time.RFC3339)}}
-	o = lease{"kind": "Lease", "metadata": m}
+	o = Lease{"kind": "Lease", "metadata": m}
 	if d.objects[name] = o; kind == "DELETED" {
 		delete(d.objects, name)
 	}
@@ -92,24 +103,25 @@ func (d *double) put(kind string, o lease) {
 	d.changed = make(chan struct{})
 }
 
-func keyOf(o lease) string {
+func keyOf(o Lease) string {
 	annotations, _ := meta(o)["annotations"].(map[string]any)
 	key, _ := annotations["distlock/key"].(string)
 	return key
 }
 
-// drop deletes the object of a key, or those of messages, as an operator does.
-func (d *double) drop(key string) {
+// Drop deletes the object of a key, or those of messages, as an operator does.
+func (d *Double) Drop(key string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, o := range d.objects {
 		if keyOf(o) == key {
-			d.put("DELETED", o)
+			d.Put("DELETED", o)
 		}
 	}
 }
 
-func (d *double) keys() (keys []string) {
+// Keys returns the keys of all objects, "" for those of messages.
+func (d *Double) Keys() (keys []string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, o := range d.objects {
@@ -118,15 +130,15 @@ func (d *double) keys() (keys []string) {
 	return keys
 }
 
-// count returns how many requests there were, by verb.
-func (d *double) count() map[string]int {
+// Count returns how many requests there were, by verb.
+func (d *Double) Count() map[string]int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return maps.Clone(d.counts)
 }
 
-// forget makes the server forget what has happened, and ends all watches.
-func (d *double) forget() {
+// Forget makes the server forget what has happened, and ends all watches.
+func (d *Double) Forget() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.last++
@@ -135,11 +147,15 @@ func (d *double) forget() {
 	d.changed = make(chan struct{})
 }
 
-func (d *double) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+// ServeHTTP implements http.Handler.
+func (d *Double) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	name, _ := strings.CutPrefix(r.URL.Path, "/apis/coordination.k8s.io/v1/namespaces/shop/leases")
 	name = strings.TrimPrefix(name, "/")
 	verb := map[string]string{"POST": "create", "GET": "get", "PATCH": "patch", "DELETE": "delete"}[r.Method]
 	switch {
+	case r.URL.Path == "/version":
+		answer(w, 200, "", Lease{"gitVersion": "v1.36.3"})
+		return
 	case strings.HasSuffix(r.URL.Path, "/selfsubjectaccessreviews"):
 		verb, name = "review", ""
 	case r.URL.Query().Has("watch"):
@@ -149,16 +165,16 @@ func (d *double) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.Method == http.MethodPatch && r.Header.Get("Content-Type") != "application/merge-patch+json":
 		verb = "unsupported"
 	}
-	var body lease
+	var body Lease
 	_ = json.NewDecoder(r.Body).Decode(&body)
-	if d.proxy {
+	if d.Proxy {
 		http.Error(w, "<html>", http.StatusNotFound)
 		return
 	}
 	d.mu.Lock()
 	d.counts[verb]++
-	if d.busy > 0 {
-		d.busy--
+	if d.Busy > 0 {
+		d.Busy--
 		d.mu.Unlock()
 		w.Header().Set("Retry-After", "1")
 		answer(w, 429, "TooManyRequests", nil)
@@ -174,37 +190,37 @@ func (d *double) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	answer(w, code, reason, o)
 }
 
-func answer(w http.ResponseWriter, code int, reason string, o lease) {
+func answer(w http.ResponseWriter, code int, reason string, o Lease) {
 	if reason != "" {
-		o = lease{"kind": "Status", "code": code, "reason": reason, "message": "the double says so"}
+		o = Lease{"kind": "Status", "code": code, "reason": reason, "message": "the double says so"}
 	}
 	w.WriteHeader(code)
 	_ = json.NewEncoder(w).Encode(o)
 }
 
-func (d *double) carryOut(verb, name string, body lease, selector string) (code int, reason string, o lease) {
+func (d *Double) carryOut(verb, name string, body Lease, selector string) (code int, reason string, o Lease) {
 	o, found := d.objects[name]
 	var version any
 	switch {
 	case verb == "review":
 		asks := body["spec"].(map[string]any)["resourceAttributes"].(map[string]any)
-		return 201, "", lease{"status": map[string]any{"allowed": asks["verb"] != d.denied}}
+		return 201, "", Lease{"status": map[string]any{"allowed": asks["verb"] != d.Denied}}
 	case verb == "create":
 		if o, found = d.objects[meta(body)["name"].(string)]; found {
 			return 409, "AlreadyExists", nil
 		}
-		d.put("ADDED", body)
+		d.Put("ADDED", body)
 		return 201, "", d.objects[meta(body)["name"].(string)]
 	case verb == "list":
 		label, value, exact := strings.Cut(selector, "=")
-		items := []lease{}
+		items := []Lease{}
 		for _, name := range slices.Sorted(maps.Keys(d.objects)) {
 			labels, _ := meta(d.objects[name])["labels"].(map[string]any)
 			if has, ok := labels[label]; ok && (!exact || has == value) {
 				items = append(items, d.objects[name])
 			}
 		}
-		return 200, "", lease{"items": items, "metadata": map[string]any{"resourceVersion": strconv.Itoa(d.last)}}
+		return 200, "", Lease{"items": items, "metadata": map[string]any{"resourceVersion": strconv.Itoa(d.last)}}
 	case !found:
 		return 404, "NotFound", nil
 	case verb == "get":
@@ -222,10 +238,10 @@ func (d *double) carryOut(verb, name string, body lease, selector string) (code 
 		return 409, "Conflict", nil
 	}
 	if verb == "delete" {
-		d.put("DELETED", o)
-		return 200, "", lease{"kind": "Status", "status": "Success"}
+		d.Put("DELETED", o)
+		return 200, "", Lease{"kind": "Status", "status": "Success"}
 	}
-	d.put("MODIFIED", lease{"metadata": merge(meta(o), meta(body))})
+	d.Put("MODIFIED", Lease{"metadata": merge(meta(o), meta(body))})
 	return 200, "", d.objects[name]
 }
 
@@ -248,7 +264,7 @@ func merge(old, patch map[string]any) map[string]any {
 }
 
 // watch sends the events of one object, and a bookmark each minute.
-func (d *double) watch(w http.ResponseWriter, r *http.Request) {
+func (d *Double) watch(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	last, _ := strconv.Atoi(q.Get("resourceVersion"))
 	name := strings.TrimPrefix(q.Get("fieldSelector"), "metadata.name=")
@@ -273,7 +289,7 @@ func (d *double) watch(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		if gone {
-			news = []event{{Type: "ERROR", Object: lease{"kind": "Status", "code": 410, "reason": "Expired"}}}
+			news = []event{{Type: "ERROR", Object: Lease{"kind": "Status", "code": 410, "reason": "Expired"}}}
 		}
 		for _, e := range news {
 			_ = json.NewEncoder(w).Encode(e)
@@ -285,7 +301,7 @@ func (d *double) watch(w http.ResponseWriter, r *http.Request) {
 		select {
 		case <-changed:
 		case <-tick.C:
-			_ = json.NewEncoder(w).Encode(event{Type: "BOOKMARK", Object: lease{"metadata": map[string]any{"resourceVersion": fmt.Sprint(now)}}})
+			_ = json.NewEncoder(w).Encode(event{Type: "BOOKMARK", Object: Lease{"metadata": map[string]any{"resourceVersion": fmt.Sprint(now)}}})
 		case <-ctx.Done():
 			return
 		}

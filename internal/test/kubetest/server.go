@@ -1,4 +1,4 @@
-package kubelock_test
+package kubetest
 
 import (
 	"bytes"
@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -17,7 +16,6 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/distlock-go/distlock/backend/casstores/kubelock"
 	"github.com/distlock-go/distlock/internal/test/child"
 	"github.com/distlock-go/distlock/internal/test/etcdtest"
 	"github.com/distlock-go/distlock/internal/test/testmode"
@@ -27,22 +25,23 @@ import (
 // one.
 const binaryEnv = "DISTLOCK_TEST_KUBE"
 
-// apiServer is a real API server, with a namespace shop and the Role of the documentation for
+// Server is a real API server, with a namespace shop and the Role of the documentation for
 // the token "shop".
-type apiServer struct {
+type Server struct {
 	child.Server
 	dir   string
 	admin *http.Client
 }
 
-func startServer(t *testing.T) *apiServer {
+// Start starts a server. It is skipped without one in the environment variable.
+func Start(t *testing.T) *Server {
 	t.Helper()
 	path := os.Getenv(binaryEnv)
 	if path == "" {
 		t.Skip(testmode.LeftOut + "needs kube-apiserver; " + binaryEnv + "=path runs it")
 	}
 	etcd := etcdtest.Start(t, "--unsafe-no-fsync")
-	s := &apiServer{dir: t.TempDir(), admin: &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}} //nolint:gosec // it is ours
+	s := &Server{dir: t.TempDir(), admin: &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}} //nolint:gosec // it is ours
 	t.Cleanup(s.admin.CloseIdleConnections)
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
@@ -62,16 +61,16 @@ func startServer(t *testing.T) *apiServer {
 	}
 	child.Need(t, child.Launch(&s.Server))
 	t.Cleanup(s.Kill)
-	s.do(t, "POST", "/api/v1/namespaces", `{"metadata": {"name": "shop"}}`)
+	s.Do(t, "POST", "/api/v1/namespaces", `{"metadata": {"name": "shop"}}`)
 	rbac := "/apis/rbac.authorization.k8s.io/v1/namespaces/shop/"
-	s.do(t, "POST", rbac+"roles", `{"metadata": {"name": "locks"}, "rules": [{"apiGroups": ["coordination.k8s.io"], "resources": ["leases"],
+	s.Do(t, "POST", rbac+"roles", `{"metadata": {"name": "locks"}, "rules": [{"apiGroups": ["coordination.k8s.io"], "resources": ["leases"],
 		"verbs": ["get", "create", "patch", "list", "watch", "delete"]}]}`)
-	s.do(t, "POST", rbac+"rolebindings", `{"metadata": {"name": "locks"}, "subjects": [{"kind": "User", "name": "shop"}],
+	s.Do(t, "POST", rbac+"rolebindings", `{"metadata": {"name": "locks"}, "subjects": [{"kind": "User", "name": "shop"}],
 		"roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "locks"}}`)
 	return s
 }
 
-func (s *apiServer) write(t *testing.T, name string, data []byte) {
+func (s *Server) write(t *testing.T, name string, data []byte) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(s.dir, name), data, 0o600); err != nil {
 		t.Fatal(err)
@@ -79,7 +78,7 @@ func (s *apiServer) write(t *testing.T, name string, data []byte) {
 }
 
 // try sends a request of the administrator.
-func (s *apiServer) try(method, path string, body []byte) error {
+func (s *Server) try(method, path string, body []byte) error {
 	r, err := http.NewRequest(method, "https://"+s.Addr()+path, bytes.NewReader(body))
 	if err != nil {
 		return err
@@ -98,37 +97,22 @@ func (s *apiServer) try(method, path string, body []byte) error {
 	return nil
 }
 
-func (s *apiServer) do(t *testing.T, method, path, body string) {
+// Do sends a request of the administrator.
+func (s *Server) Do(t *testing.T, method, path, body string) {
 	t.Helper()
 	if err := s.try(method, path, []byte(body)); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// inPod makes this process look like one in a pod with a token.
-func (s *apiServer) inPod(t *testing.T, token string) {
+// CA returns the certificate of the server.
+func (s *Server) CA(t *testing.T) []byte {
 	t.Helper()
 	ca, err := os.ReadFile(filepath.Join(s.dir, "apiserver.crt"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	podOf(t, s.dir, s.Addr(), ca, token)
-}
-
-func podOf(t *testing.T, dir, addr string, ca []byte, token string) {
-	t.Helper()
-	host, port, err := net.SplitHostPort(addr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv("KUBERNETES_SERVICE_HOST", host)
-	t.Setenv("KUBERNETES_SERVICE_PORT", port)
-	for name, data := range map[string][]byte{"ca.crt": ca, "namespace": []byte("shop"), "token": []byte(token + "\n")} {
-		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	kubelock.SetAccount(dir)
+	return ca
 }
 
 func pemOf(kind string, der []byte) []byte {
