@@ -24,7 +24,7 @@ type Backend struct {
 
 	Dialect  sqllock.Dialect // of a *sql.DB
 	Servers  []string        // host and port of each server; of SQLite the file
-	Password bool            // the URL has one
+	Password bool            // the URL has one, or the store asks for one
 	TLS      bool
 
 	reach func(context.Context) error // checks that the store answers; may change it

@@ -38,5 +38,6 @@ func connectKube(_ context.Context, u *hostURL) (*Backend, error) {
 		defer cancel()
 		return b.(driver.Pinger).Ping(ctx)
 	}
-	return &Backend{Backend: b, Client: k, reach: reach, end: func() error { k.CloseIdleConnections(); return nil }}, nil
+	tls := strings.HasPrefix(k.Server, "https")
+	return &Backend{Backend: b, Client: k, Password: true, TLS: tls, reach: reach, end: func() error { k.CloseIdleConnections(); return nil }}, nil
 }

@@ -82,7 +82,7 @@ var layers = []layer{
 	{"kit", "internal/test/testkit", "network root admin driver backends modes processes testing", uuidPath},
 	{"behaviour", "test", "", ""},
 	{"measured", "internal/test/knownrun", "root admin driver backends kit", ""},
-	{"servers", "internal/test/etcdtest internal/test/redistest internal/test/sqltest internal/test/zktest", "driver network suite modes processes testing kit", goRedis + " " + miniredisPath + " " + uuidPath},
+	{"servers", "internal/test/etcdtest internal/test/kubetest internal/test/redistest internal/test/sqltest internal/test/zktest", "driver network suite modes processes testing kit", goRedis + " " + miniredisPath + " " + uuidPath},
 	{"adapters", "internal/test/adaptertest", "root admin backends kit servers", goRedis},
 	{"tools", "internal/test/matrix backend/internal/luascript/compose", "modes testing scripts backends", ""},
 	{"load", "internal/load", "root driver backends messages", grpc + " " + protobuf + " " + goRedis + " " + miniredisPath},
