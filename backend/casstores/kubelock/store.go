@@ -91,8 +91,8 @@ func (s *store) Close() error {
 	return nil
 }
 
-// check refuses an account that lacks a right. Without it, messages could be lost in silence.
-func (s *store) check(ctx context.Context) error {
+// Check refuses an account that lacks a right. Without it, messages could be lost in silence.
+func (s *store) Check(ctx context.Context) error {
 	const review = `{"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview", "spec": {"resourceAttributes":
 		{"namespace": %q, "verb": %q, "group": "coordination.k8s.io", "resource": "leases"}}}`
 	var missing []string
@@ -116,7 +116,7 @@ func (s *store) check(ctx context.Context) error {
 // Load implements caslock.Store. Without a resourceVersion, the answer is the newest.
 func (s *store) Load(ctx context.Context, key string) ([]byte, string, error) {
 	if !s.checked.Load() {
-		if err := s.check(ctx); err != nil {
+		if err := s.Check(ctx); err != nil {
 			return nil, "", err
 		}
 	}
