@@ -18,13 +18,13 @@ type Backend struct {
 	// Backend is for [distlock.New]. The Locker closes it.
 	Backend driver.Backend
 
-	// Client is what Backend uses: a *redis.Client, *sql.DB or *clientv3.Client. It is
+	// Client is what Backend uses: a *redis.Client, *sql.DB, *clientv3.Client or [Kube]. It is
 	// nil for ZooKeeper, because there the backend has its own connection.
 	Client any
 
 	Dialect  sqllock.Dialect // of a *sql.DB
 	Servers  []string        // host and port of each server; of SQLite the file
-	Password bool            // the URL has one
+	Password bool            // the URL has one, or the store asks for one
 	TLS      bool
 
 	reach func(context.Context) error // checks that the store answers; may change it

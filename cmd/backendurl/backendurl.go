@@ -15,8 +15,9 @@ const Shared = "redis://[user:password@]host:port/db (rediss://… for TLS; ?rec
 	"postgres://[user:password@]host:port/db, " +
 	"mysql://[user:password@]host:port/db, " +
 	"sqlite:path, " +
-	"etcd://[user:password@]host:port,host:port/prefix, or " +
-	"nats://[user:password@]host:port,host:port/bucket"
+	"etcd://[user:password@]host:port,host:port/prefix, " +
+	"nats://[user:password@]host:port,host:port/bucket, or " +
+	"kube://namespace in a pod, kube://host:port/namespace for kubectl proxy"
 
 // Usage describes all values of a -backend flag, for its help text.
 const Usage = "where the locks are: embedded (inside this process), " + Shared

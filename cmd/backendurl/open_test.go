@@ -215,6 +215,8 @@ func TestBadURL(t *testing.T) {
 		{"sqlite:/var/lib/", `"/var/lib/" is a folder`},
 		{"etcd://http://h:1", "two slashes"},
 		{"nats://h:1/a.b", "more than letters"},
+		{"kube://user:secret@h:1/shop", "want no user"},
+		{"kube://h:1/shop?colour=secret", `unexpected parameter "colour"`},
 		{"etcd://h:1/a?colour=red", `unexpected parameter "colour"`},
 	} {
 		b, err := backendurl.Open(t.Context(), c.rawURL)

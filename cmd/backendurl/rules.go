@@ -41,6 +41,9 @@ func (r rules) check(u *hostURL) error {
 		return nil
 	}
 	for _, name := range slices.Sorted(maps.Keys(u.query)) {
+		if len(r.parameters) == 0 {
+			return fmt.Errorf("unexpected parameter %q: want none", name)
+		}
 		if !slices.Contains(r.parameters, name) {
 			return fmt.Errorf("unexpected parameter %q: want none but %s", name, strings.Join(r.parameters, ", "))
 		}

@@ -29,6 +29,7 @@ var schemes = []scheme{
 	{"sqlite:", "path", "", rules{file: true}, connectSQLite},
 	{"etcd://", "[user:password@]host:port,host:port/prefix", "2379", etcdRules, connectEtcd},
 	{"nats://", "[user:password@]host:port,host:port/bucket", "4222", natsRules, connectNATS},
+	{"kube://", "namespace, in a pod, or kube://host:port/namespace", "80", kubeRules, connectKube},
 }
 
 // The client of Redis checks the parameters, and a password needs no user.
@@ -39,6 +40,7 @@ var (
 	mysqlRules    = rules{oneHost: true, user: true, database: true, parameters: []string{tlsParameter}}
 	etcdRules     = rules{user: true, password: true, parameters: []string{tlsParameter}}
 	natsRules     = etcdRules
+	kubeRules     = rules{oneHost: true, parameters: []string{}}
 )
 
 // parse returns the scheme of rawURL, and its parts.

@@ -53,6 +53,8 @@ func examine(ctx context.Context, store *backendurl.Backend) ([]Finding, error) 
 		return examineRedis(ctx, c)
 	case *sql.DB:
 		return examineSQL(ctx, c, store.Dialect, store.Servers[0])
+	case backendurl.Kube:
+		return examineKube(ctx, c)
 	default:
 		return examineMembers(ctx, store)
 	}

@@ -1,0 +1,66 @@
+// Package kubelock is a lock backend in the API server of Kubernetes. A lock is an annotation
+// of a Lease object. It needs no client library: whoever has client-go writes
+//
+//	client, err := rest.HTTPClientFor(config)
+//	...
+//	backend := kubelock.New(client, kubelock.Config{Server: config.Host, Namespace: "shop"})
+//
+// and a program in a pod can use [InPod]. A lock survives what the API server's storage does,
+// which is etcd with a majority, as a rule.
+//
+// It is for jobs and controllers, not for thousands of locks a second: an attempt, a renewal and
+// a release are a write in etcd each. A process that waits has one watch, for all keys, on an
+// object to which others write its messages. Beside it, it reads the key at Opts.RetryInterval:
+// ten seconds or more spare the server. The first use asks whether the account has the rights
+// that a Role gives it:
+//
+//	rules:
+//	- apiGroups: [coordination.k8s.io]
+//	  resources: [leases]
+//	  verbs: [get, create, patch, list, watch, delete]
+//
+// Objects that nobody has written for two days, or for twice Config.MaxTTL, are deleted when
+// new ones are made.
+package kubelock
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/distlock-go/distlock/backend/caslock"
+	"github.com/distlock-go/distlock/driver"
+)
+
+// Config configures a backend.
+type Config struct {
+	// Server is the URL of the API server: the Host of a rest.Config of client-go.
+	Server string
+
+	// Namespace is where the objects are. It must exist.
+	Namespace string
+
+	// MaxTTL is the longest lease. The default is 24 hours.
+	MaxTTL time.Duration
+}
+
+// New returns a backend whose requests c sends. The client adds the credentials, and must not
+// send a write again by itself. New sends nothing: an account without the rights is refused at
+// the first use. New panics if a field of cfg is wrong.
+func New(c *http.Client, cfg Config) driver.Backend {
+	u, err := url.Parse(cfg.Server)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		panic(fmt.Sprintf("kubelock: Config.Server is %q; want a URL", cfg.Server))
+	}
+	if cfg.Namespace == "" {
+		panic("kubelock: Config.Namespace is empty")
+	}
+	if cfg.MaxTTL == 0 {
+		cfg.MaxTTL = 24 * time.Hour
+	}
+	cfg.Server = strings.TrimSuffix(cfg.Server, "/")
+	s := &store{client: client{c, cfg}, beside: make(chan struct{}, 32)}
+	return caslock.New(s, caslock.Config{MaxTTL: cfg.MaxTTL})
+}

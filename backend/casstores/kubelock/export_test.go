@@ -1,0 +1,22 @@
+package kubelock
+
+import (
+	"encoding/json"
+	"net/http"
+)
+
+// SetAccount sets where InPod finds the credentials.
+func SetAccount(dir string) { account = dir + "/" }
+
+// TransportOf returns the transport of a client of InPod.
+func TransportOf(c *http.Client) *http.Transport { return c.Transport.(bearer).Transport }
+
+// NameOf returns the name of the object of a key.
+func NameOf(key string) string { return newObject(key, "", nil).Metadata.Name }
+
+// ObjectOf returns the object of a key that nobody has.
+func ObjectOf(key string) (o map[string]any) {
+	data, _ := json.Marshal(newObject(key, "", map[string]string{keyOf: key}))
+	_ = json.Unmarshal(data, &o)
+	return o
+}

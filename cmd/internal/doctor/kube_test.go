@@ -1,0 +1,25 @@
+package doctor_test
+
+import (
+	"net/http/httptest"
+	"testing"
+
+	"github.com/distlock-go/distlock/internal/test/kubetest"
+)
+
+// As through kubectl proxy. Then the account lacks a right.
+func TestKube(t *testing.T) {
+	d := kubetest.NewDouble(t)
+	s := httptest.NewServer(d)
+	defer s.Close()
+	r := examine(t, "kube://"+s.Listener.Addr().String()+"/shop", "")
+	wantFindings(t, r)
+	wantSeen(t, r, "version", "Kubernetes v1.36.3")
+	wantSeen(t, r, "wake-up", "median")
+	d.Denied = "watch"
+	r = examine(t, "kube://"+s.Listener.Addr().String()+"/shop", "")
+	wantFindings(t, r, "fault ping")
+	wantSeen(t, r, "ping", "may not watch leases")
+	s.Close()
+	wantRefused(t, "kube://"+s.Listener.Addr().String()+"/shop", "refused")
+}
