@@ -26,11 +26,14 @@ func TestStatusError(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	backend := status.Error(codes.NotFound, "10.1.2.3")
+	begun := want{codes.FailedPrecondition, "the call failed after its work had begun: the outcome is in doubt", grpcmw.ReasonLost, 0}
 	for _, c := range []struct {
 		ctx  context.Context
 		err  error
 		want want
 	}{
+		{t.Context(), testkit.Ran(t, join(distlock.ErrNotAcquired)), begun}, // of another lock, which a function of the handler wanted
+		{t.Context(), testkit.Ran(t, join(distlock.ErrLost)), lost},
 		{t.Context(), join(distlock.ErrKey), invalid("invalid request")},
 		{t.Context(), fmt.Errorf("wrapped: %w", &distlock.KeyError{Detail: "x"}), invalid("x")},
 		{t.Context(), join(distlock.ErrNotAcquired), busy},

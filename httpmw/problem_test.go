@@ -24,10 +24,14 @@ func TestProblemOf(t *testing.T) {
 	join := func(errs ...error) error {
 		return &distlock.Error{Op: "acquire", Key: "shop:pay:7", Err: errors.Join(errs...)}
 	}
+	begun := lost
+	begun.Detail = "the request failed after its work had begun"
 	for _, c := range []struct {
 		err  error
 		want httpmw.Problem
 	}{
+		{testkit.Ran(t, join(distlock.ErrNotAcquired)), begun}, // of another lock, which a function of the handler wanted
+		{testkit.Ran(t, join(distlock.ErrLost)), lost},
 		{join(distlock.ErrKey), badKey("")},
 		{&distlock.KeyError{Detail: "x"}, badKey("x")},
 		{fmt.Errorf("wrapped: %w", &distlock.KeyError{Detail: "x"}), badKey("x")},
@@ -51,7 +55,7 @@ func TestProblemOf(t *testing.T) {
 		{errBroken, internal},
 	} {
 		got := httpmw.ProblemOf(c.err)
-		if c.want.Status != http.StatusBadRequest && c.want != internal && c.want != lost && c.want.Type != httpmw.TypeReentry && c.want.Type != httpmw.TypeStale {
+		if c.want.Status != http.StatusBadRequest && c.want != internal && c.want.Status != lost.Status && c.want.Type != httpmw.TypeReentry && c.want.Type != httpmw.TypeStale {
 			c.want.RetryAfter = distlock.DefaultRetryInterval
 		}
 		if got != c.want {

@@ -1,6 +1,11 @@
 package locktest
 
-import "github.com/distlock-go/distlock/driver"
+import (
+	"errors"
+	"time"
+
+	"github.com/distlock-go/distlock/driver"
+)
 
 var semaphoreCases = []testCase{
 	{
@@ -40,8 +45,36 @@ var semaphoreCases = []testCase{
 		},
 	},
 	{
+		name: "kept-permits",
+		explanation: "Permits that are kept for different times become free one after the other. Neither a waiter nor RetryAfter may wait for the last, " +
+			"and no TTL from Features.MinTTL on is refused.",
+		needs: []need{needsQueue},
+		run:   keptPermits,
+	},
+	{
 		name:        "crowd",
 		explanation: "Under a semaphore of n permits at most n functions of two processes may run at once, and each must get its turn.",
 		run:         func(p *process) { crowd(p, driver.Sharing{Permits: permits}) },
 	},
+}
+
+func keptPermits(p *process) {
+	key := p.key()
+	grants := p.take(key, permits)
+	for i := range grants { // the first ends first, and a store may round up to a second
+		grants[i].Retain, grants[i].TTL = true, p.Lease*time.Duration(8*i+4)
+	}
+	mustReport(p, renewAll(p, grants...), driver.Renewed, driver.Renewed, driver.Renewed)
+	start, first, other := time.Now(), grants[0].TTL+time.Second, p.last() // who does not know what the holder knows
+	r := p.permit(key, max(p.can.MinTTL, time.Millisecond))
+	_, err := other.attempt(r)
+	if held := new(driver.HeldError); !errors.As(err, &held) || held.RetryAfter > first {
+		p.Errorf("the first of %d permits ends in %v, and a request is refused with %v", permits, grants[0].TTL, err)
+	}
+	r = p.permit(key, long)
+	g := queueUp(other, r).served(other)
+	if d := time.Since(start); d > first+p.soon() {
+		p.Errorf("the first of %d permits has ended after %v, and the waiter has one after %v", permits, grants[0].TTL, d)
+	}
+	other.release(g)
 }

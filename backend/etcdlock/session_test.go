@@ -79,6 +79,7 @@ func TestLocksEndBeforeTheSession(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inVirtualTime(t, func(t *testing.T, f *fake, b *etcdlock.Backend, _ *spoiler) {
 				spoil(t, b, f)
+				held, heldErr := b.TryAcquire(t.Context(), testkit.NewRequest("held"))
 				for start, step := time.Now(), time.Duration(0); time.Since(start) < 40*time.Second; step += 100 * time.Millisecond {
 					g, err := b.TryAcquire(t.Context(), testkit.NewRequest("k"))
 					if err == nil {
@@ -86,6 +87,12 @@ func TestLocksEndBeforeTheSession(t *testing.T) {
 							t.Errorf("after %v: the lock ends %v after the lease", time.Since(start), g.Sent.Add(g.TTL).Sub(ends))
 						}
 						testkit.MustRelease(t, b, g)
+					}
+					sent := time.Now()
+					if heldErr == nil && testkit.Renewed(t, b, held).Status == driver.Renewed {
+						if _, ends := f.lastLease(); sent.Add(held.TTL).After(ends) {
+							t.Errorf("after %v: the renewed lock ends %v after the lease", time.Since(start), sent.Add(held.TTL).Sub(ends))
+						}
 					}
 					time.Sleep(step % (21 * time.Second)) // after a long one, only an old keep-alive counts
 				}

@@ -153,7 +153,8 @@
 //
 //   - With Sentinel, these connections follow the master: the Sentinels are asked for it
 //     with each new connection, and no connection is used for more than a second. It is used
-//     for up to ten seconds while a Sentinel does not answer. Another one is asked then.
+//     for up to ten seconds while a Sentinel does not answer. Then all are asked, and go-redis
+//     waits for each of them, for the ReadTimeout of its client: 3 s by default.
 //   - In a Cluster, each server has such connections.
 //   - With a Ring, and with a client of a type that is not one of go-redis, there are none:
 //     all requests use the client. A client whose hooks must see all commands, for example

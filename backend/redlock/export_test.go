@@ -61,3 +61,18 @@ func (b *backend) PendingReleases() (n int) {
 
 // NodeTTL returns how long a node keeps a lease of ttl.
 func NodeTTL(ttl time.Duration) time.Duration { return nodeTTL(ttl) }
+
+// NodeTokens is what a node knows about the tokens of a lock.
+type NodeTokens struct {
+	Now, First, Last uint64
+	Ours             bool
+}
+
+// NextTokens is nextTokens.
+func NextTokens(want uint64, known ...NodeTokens) (first, last uint64) {
+	var all []nodeTokens
+	for _, t := range known {
+		all = append(all, nodeTokens{t.Now, t.First, t.Last, t.Ours})
+	}
+	return nextTokens(all, want)
+}

@@ -112,7 +112,7 @@ func TestRightTakenAway(t *testing.T) {
 }
 
 // Two addresses that lead to one server have one vote, so there is no lock with them.
-func TestOneServerTwice(t *testing.T) {
+func TestScriptOneServerTwice(t *testing.T) {
 	f := realFleet(t, 3)
 	clients := f.clients()
 	clients[2] = f.client(0)

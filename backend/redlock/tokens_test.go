@@ -171,3 +171,21 @@ func TestVirtualNoNodeForgetsAHigherToken(t *testing.T) {
 		}
 	})
 }
+
+// TestNextTokens: an owner that asks again gets the same tokens, unless another owner has
+// minted since.
+func TestNextTokens(t *testing.T) {
+	for name, c := range map[string]struct {
+		known       []redlock.NodeTokens
+		first, last uint64
+	}{
+		"unknown":   {[]redlock.NodeTokens{{Now: 100}, {Now: 90}}, 100, 100},
+		"repeated":  {[]redlock.NodeTokens{{100, 20, 23, true}, {100, 10, 13, false}}, 20, 23},
+		"overtaken": {[]redlock.NodeTokens{{100, 20, 23, true}, {100, 30, 33, false}}, 97, 100},
+		"ahead":     {[]redlock.NodeTokens{{100, 20, 23, true}, {100, 200, 203, false}}, 204, 204},
+	} {
+		if first, last := redlock.NextTokens(4, c.known...); first != c.first || last != c.last {
+			t.Errorf("%s: %d to %d, want %d to %d", name, first, last, c.first, c.last)
+		}
+	}
+}

@@ -23,8 +23,9 @@ func (b *Backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Gran
 // attempt makes one attempt. If another owner has the key, it returns the key as it is.
 func (b *Backend) attempt(ctx context.Context, r *driver.Request) (g driver.Grant, held *entry, err error) {
 	defer func() {
-		// What an attempt sends before has no effect, or succeeds.
-		if e, ok := errors.AsType[*storeError](err); ok && e.unsent {
+		// What an attempt sends before has no effect, or succeeds, or leaves a doubt.
+		e, ok := errors.AsType[*storeError](err)
+		if ok && e.unsent && b.inDoubt.Of(r.Owner)&doubt.Attempt == 0 {
 			err = driver.NotSent(err)
 		}
 	}()

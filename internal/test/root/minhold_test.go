@@ -136,6 +136,11 @@ func TestMinHoldWithoutAnAnswer(t *testing.T) {
 		if n := len(s.Calls(testkit.Renew)); n != asked {
 			t.Errorf("%d more requests for a lease that ran out", n-asked)
 		}
+		released := len(s.Calls(testkit.Release))
+		time.Sleep(10 * time.Minute)
+		if len(s.Calls(testkit.Release)) == released {
+			t.Error("the key may have been kept, and was not released")
+		}
 		mustBeFree(t, s, "k")
 	})
 }

@@ -77,6 +77,9 @@ func TestMaxHoldOfAFunctionThatHangs(t *testing.T) {
 			rival := testkit.NewLocker(t, s, distlock.Config{})
 			start := time.Now()
 			held := testkit.MustAcquire(t, l, "k", o)
+			if infos, err := admin.Inspect(t.Context(), l, "k", 1); err != nil || len(infos) != 1 || !infos[0].KeptSince.IsZero() {
+				t.Errorf("while it holds the key: %+v, %v", infos, err)
+			}
 			next := testkit.MustAcquire(t, rival, "k", distlock.Opts{Permits: o.Permits})
 			if d := time.Since(start); d != o.MaxHold {
 				t.Errorf("another process got the key after %v", d)

@@ -50,6 +50,12 @@ func WantIs(t *testing.T, err error, want ...error) {
 // ErrorOf returns the error of a call of which nothing else matters.
 func ErrorOf[T any](_ T, err error) error { return err }
 
+// Ran returns the error of a function under a lock that has returned err: see [distlock.Ran].
+func Ran(t *testing.T, err error) error {
+	t.Helper()
+	return NewLocker(t, NewStore(), distlock.Config{}).Do(t.Context(), "ran", distlock.Opts{}, func(context.Context) error { return err })
+}
+
 // WantPanic checks that f panics with a value whose text is want.
 func WantPanic(t *testing.T, want string, f func()) {
 	t.Helper()
