@@ -6,7 +6,7 @@ import (
 	"os/exec"
 	"slices"
 	"strconv"
-	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
@@ -29,31 +29,26 @@ func TestRecord(t *testing.T) {
 	locker := distlock.New(redislock.New(client, redislock.Config{FreeRelease: true}), distlock.Config{}) // the others are in no queue
 	t.Cleanup(func() { _ = locker.Close() })
 
-	var others sync.WaitGroup
+	var others atomic.Int32
 	for program, file := range map[string]string{"python3": "record/lock.py", "node": "record/lock.js"} {
 		path, err := child.LookPath(program, "needs "+program)
 		child.Need(t, err)
-		others.Go(func() {
+		others.Add(1)
+		go func() {
+			defer others.Add(-1)
 			out, err := exec.CommandContext(t.Context(), path, file, strconv.Itoa(server.Ports[0]), "record:count", strconv.Itoa(times)).CombinedOutput()
 			if err != nil {
 				t.Errorf("%s: %v\n%s", file, err, out)
 			}
-		})
+		}()
 	}
-	ended := make(chan struct{})
-	go func() { others.Wait(); close(ended) }()
 	ours := 0
-	for run := true; run; ours++ {
+	for ; others.Load() > 0; ours++ {
 		err := locker.Do(t.Context(), distlock.Key("count"), distlock.Opts{Prefix: "record:", MaxWait: patience}, func(ctx context.Context) error {
 			return count(ctx, client)
 		})
 		if err != nil {
 			t.Fatal(err)
-		}
-		select {
-		case <-ended:
-			run = false
-		default:
 		}
 	}
 	tokens := client.LRange(t.Context(), "tokens", 0, -1).Val()
