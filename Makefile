@@ -67,6 +67,13 @@ test-valkey: ## Run the quick tests that start a Redis on VALKEY: a name in PATH
 race: ## Run the quick tests under the race detector, COUNT times, shuffled
 	go test -race -shuffle=on -count=$(COUNT) work
 
+COVERED := ./...
+
+.PHONY: coverage
+coverage: ## Write coverage.txt, what the quick tests of the library run, and coverage.json for the badge
+	go test -short -coverprofile=coverage.txt -coverpkg="$$(go list $(COVERED) | grep -Ev '/(internal/(test|load|cookbook)|bench|example_service|locktest|test)(/|$$)' | paste -sd,)" $(COVERED)
+	printf '{"schemaVersion":1,"label":"coverage","message":"%s","color":"blue"}\n' "$$(go tool cover -func=coverage.txt | awk 'END { print $$NF }')" >coverage.json
+
 .PHONY: vet-directives
 vet-directives: ## Check the //distlock:lock comments of the examples
 	dir=$$(mktemp -d) && trap 'rm -r "$$dir"' EXIT && go build -o "$$dir" ./gen/cmd/distlockvet && \
