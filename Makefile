@@ -60,8 +60,8 @@ test-long: ## Run all tests, the long ones, too; a missing server is a failure
 
 .PHONY: test-valkey
 test-valkey: ## Run the quick tests that start a Redis on VALKEY: a name in PATH, or an absolute path
-	DISTLOCK_TEST_REDIS=$(VALKEY) .ci/test './backend/redislock ./backend/redlock ./cmd/distlock'
-	DISTLOCK_TEST_REDIS=$(VALKEY) DISTLOCK_TEST_LONG=1 .ci/test './backend/redislock ./backend/redlock' -run='^Test(Conformance|Script)'
+	DISTLOCK_TEST_REDIS=$(VALKEY) .ci/test './backend/redislock ./backend/redlock ./backend/redissonlock ./cmd/distlock'
+	DISTLOCK_TEST_REDIS=$(VALKEY) DISTLOCK_TEST_LONG=1 .ci/test './backend/redislock ./backend/redlock ./backend/redissonlock' -run='^Test(Conformance|Script)'
 
 .PHONY: race
 race: ## Run the quick tests under the race detector, COUNT times, shuffled
