@@ -9,6 +9,7 @@ GOLANGCI := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.
 ACTIONLINT := go run github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 GOVULNCHECK := go run golang.org/x/vuln/cmd/govulncheck@v1.9.0
 VALKEY ?= valkey-server
+SKIP ?= ^$$
 COUNT ?= 20
 FUZZTIME ?= 1m
 PACKAGES ?= work
@@ -60,8 +61,8 @@ test-long: ## Run all tests, the long ones, too; a missing server is a failure
 
 .PHONY: test-valkey
 test-valkey: ## Run the quick tests that start a Redis on VALKEY: a name in PATH, or an absolute path
-	DISTLOCK_TEST_REDIS=$(VALKEY) .ci/test './backend/redislock ./backend/redlock ./backend/redissonlock ./cmd/distlock'
-	DISTLOCK_TEST_REDIS=$(VALKEY) DISTLOCK_TEST_LONG=1 .ci/test './backend/redislock ./backend/redlock ./backend/redissonlock' -run='^Test(Conformance|Script)'
+	DISTLOCK_TEST_REDIS=$(VALKEY) .ci/test './backend/redislock ./backend/redlock ./backend/redissonlock ./cmd/distlock' -skip='$(SKIP)'
+	DISTLOCK_TEST_REDIS=$(VALKEY) DISTLOCK_TEST_LONG=1 .ci/test './backend/redislock ./backend/redlock ./backend/redissonlock' -run='^Test(Conformance|Script)' -skip='$(SKIP)'
 
 .PHONY: race
 race: ## Run the quick tests under the race detector, COUNT times, shuffled
