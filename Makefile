@@ -9,6 +9,7 @@ GOLANGCI := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.
 ACTIONLINT := go run github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 GOVULNCHECK := go run golang.org/x/vuln/cmd/govulncheck@v1.9.0
 VALKEY ?= valkey-server
+SKIP ?= ^$$
 COUNT ?= 20
 FUZZTIME ?= 1m
 PACKAGES ?= work
@@ -60,12 +61,19 @@ test-long: ## Run all tests, the long ones, too; a missing server is a failure
 
 .PHONY: test-valkey
 test-valkey: ## Run the quick tests that start a Redis on VALKEY: a name in PATH, or an absolute path
-	DISTLOCK_TEST_REDIS=$(VALKEY) .ci/test './backend/redislock ./backend/redlock ./cmd/distlock'
-	DISTLOCK_TEST_REDIS=$(VALKEY) DISTLOCK_TEST_LONG=1 .ci/test './backend/redislock ./backend/redlock' -run='^Test(Conformance|Script)'
+	DISTLOCK_TEST_REDIS=$(VALKEY) .ci/test './backend/redislock ./backend/redlock ./backend/redissonlock ./cmd/distlock' -skip='$(SKIP)'
+	DISTLOCK_TEST_REDIS=$(VALKEY) DISTLOCK_TEST_LONG=1 .ci/test './backend/redislock ./backend/redlock ./backend/redissonlock' -run='^Test(Conformance|Script)' -skip='$(SKIP)'
 
 .PHONY: race
 race: ## Run the quick tests under the race detector, COUNT times, shuffled
 	go test -race -shuffle=on -count=$(COUNT) work
+
+COVERED := ./...
+
+.PHONY: coverage
+coverage: ## Write coverage.txt, what the quick tests of the library run, and coverage.json for the badge
+	go test -short -coverprofile=coverage.txt -coverpkg="$$(go list $(COVERED) | grep -Ev '/(internal/(test|load|cookbook)|bench|example_service|locktest|test)(/|$$)' | paste -sd,)" $(COVERED)
+	printf '{"schemaVersion":1,"label":"coverage","message":"%s","color":"blue"}\n' "$$(go tool cover -func=coverage.txt | awk 'END { print $$NF }')" >coverage.json
 
 .PHONY: vet-directives
 vet-directives: ## Check the //distlock:lock comments of the examples

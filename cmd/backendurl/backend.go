@@ -8,9 +8,9 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// reachTimeout limits the check that the store answers. It is short because a user
+// ReachTimeout limits the check that the store answers. It is short because a user
 // waits at a terminal, and long enough for a TLS handshake around the world.
-const reachTimeout = 3 * time.Second
+const ReachTimeout = 3 * time.Second
 
 // Backend is an open store. It does not implement [driver.Backend]: a wrapper would
 // hide the optional abilities of the backend that it wraps.

@@ -22,9 +22,8 @@ func connectEmbedded(context.Context, *hostURL) (*Backend, error) {
 		Client:  client,
 		reach:   func(context.Context) error { return nil },
 		end: func() error {
-			err := client.Close()
-			server.Close()
-			return err
+			defer server.Close()
+			return client.Close()
 		},
 	}, nil
 }

@@ -25,7 +25,7 @@ func connectEtcd(ctx context.Context, u *hostURL) (*Backend, error) {
 	// Without keep-alives the client would send every third request to a server that is silent.
 	client, end, err := etcdClient(ctx, clientv3.Config{
 		DialKeepAliveTime: keepAliveTime, DialKeepAliveTimeout: keepAliveTimeout,
-		Endpoints: u.servers, Username: u.user.Username(), Password: u.password(), TLS: u.tls, DialTimeout: reachTimeout, Logger: zap.NewNop(),
+		Endpoints: u.servers, Username: u.user.Username(), Password: u.password(), TLS: u.tls, DialTimeout: ReachTimeout, Logger: zap.NewNop(),
 	})
 	if err != nil {
 		return nil, err
@@ -59,7 +59,7 @@ func etcdClient(ctx context.Context, config clientv3.Config) (*clientv3.Client, 
 		_ = client.Close() // it was never used
 		err = ctx.Err()
 	case errors.Is(err, context.DeadlineExceeded):
-		err = fmt.Errorf("no answer of %s within %v", strings.Join(config.Endpoints, ","), reachTimeout)
+		err = fmt.Errorf("no answer of %s within %v", strings.Join(config.Endpoints, ","), ReachTimeout)
 	}
 	if err != nil {
 		cancel()

@@ -24,7 +24,7 @@ func connectNATS(_ context.Context, u *hostURL) (*Backend, error) {
 	for _, s := range u.servers {
 		servers = append(servers, "nats://"+s)
 	}
-	opts := []nats.Option{nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1), nats.ReconnectWait(retryPause), nats.Timeout(reachTimeout / 2)}
+	opts := []nats.Option{nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1), nats.ReconnectWait(retryPause), nats.Timeout(ReachTimeout / 2)}
 	if u.user != nil {
 		opts = append(opts, nats.UserInfo(u.user.Username(), u.password()))
 	}
@@ -37,7 +37,7 @@ func connectNATS(_ context.Context, u *hostURL) (*Backend, error) {
 	}
 	b := natslock.New(nc, natslock.Config{Bucket: bucket})
 	reach := func(ctx context.Context) error {
-		ctx, cancel := context.WithTimeout(ctx, reachTimeout)
+		ctx, cancel := context.WithTimeout(ctx, ReachTimeout)
 		defer cancel()
 		err := b.(driver.Pinger).Ping(ctx)
 		if err == nil || nc.IsConnected() {
@@ -46,7 +46,7 @@ func connectNATS(_ context.Context, u *hostURL) (*Backend, error) {
 		if last := nc.LastError(); last != nil { // why there is no connection
 			err = last
 		}
-		return fmt.Errorf("no answer of %s within %v: %w", strings.Join(u.servers, ","), reachTimeout, err)
+		return fmt.Errorf("no answer of %s within %v: %w", strings.Join(u.servers, ","), ReachTimeout, err)
 	}
 	end := func() error { nc.Close(); return nil }
 	return &Backend{Backend: b, Client: nc, reach: reach, end: end}, nil

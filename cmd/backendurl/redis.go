@@ -72,7 +72,7 @@ func newRedis(opts *redis.Options) *redis.Client {
 
 // reachRedis pings the server. A replica is enough, because it can be inspected.
 func reachRedis(ctx context.Context, client *redis.Client, clock string) error {
-	b := redislock.New(client, redislock.Config{Clock: clock, OpTimeout: reachTimeout})
+	b := redislock.New(client, redislock.Config{Clock: clock, OpTimeout: ReachTimeout})
 	err := b.(driver.Pinger).Ping(ctx) //nolint:forcetypeassert // its documentation says so
 	if redis.HasErrorPrefix(err, "READONLY") {
 		err = nil

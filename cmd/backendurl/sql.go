@@ -34,7 +34,7 @@ func connectSQL(db *sql.DB, d sqllock.Dialect, config sqllock.Config) (*Backend,
 // reachSQL checks that the database answers and has the tables. It tries to create them
 // only if they are missing, because many users may not create tables.
 func reachSQL(ctx context.Context, db *sql.DB, d sqllock.Dialect, b *sqllock.Backend) error {
-	ctx, cancel := context.WithTimeout(ctx, reachTimeout)
+	ctx, cancel := context.WithTimeout(ctx, ReachTimeout)
 	defer cancel()
 	err := b.Ping(ctx)
 	missing := errors.Is(err, sqllock.ErrNoTable)

@@ -46,7 +46,7 @@ func connectZooKeeper(_ context.Context, u *hostURL) (*Backend, error) {
 // not answer costs a second before the client tries the next one, so a single failure
 // does not mean much.
 func reachZooKeeper(ctx context.Context, b driver.Backend) error {
-	reach, cancel := context.WithTimeout(ctx, reachTimeout)
+	reach, cancel := context.WithTimeout(ctx, ReachTimeout)
 	defer cancel()
 	for {
 		_, err := b.(driver.Inspector).Inspect(reach, "", 0) // an empty prefix and a limit of 0: no keys are read
@@ -59,7 +59,7 @@ func reachZooKeeper(ctx context.Context, b driver.Backend) error {
 		select {
 		case <-time.After(retryPause):
 		case <-reach.Done():
-			return fmt.Errorf("no answer within %v: %w", reachTimeout, err)
+			return fmt.Errorf("no answer within %v: %w", ReachTimeout, err)
 		}
 	}
 }

@@ -2,6 +2,7 @@
 package version
 
 import (
+	"cmp"
 	"runtime"
 	"runtime/debug"
 )
@@ -9,14 +10,9 @@ import (
 // Line returns what a command prints for -version: its name, the version of its
 // module, and the toolchain that built it.
 func Line(command string) string {
-	info, _ := debug.ReadBuildInfo()
-	return line(command, info)
-}
-
-func line(command string, info *debug.BuildInfo) string {
 	version := "(devel)"
-	if info != nil && info.Main.Version != "" {
-		version = info.Main.Version
+	if info, ok := debug.ReadBuildInfo(); ok {
+		version = cmp.Or(info.Main.Version, version)
 	}
 	return command + " " + version + " " + runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH + "\n"
 }

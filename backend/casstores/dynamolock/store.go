@@ -25,6 +25,7 @@ import (
 
 	"github.com/distlock-go/distlock/backend/caslock"
 	"github.com/distlock-go/distlock/driver"
+	_ "github.com/distlock-go/distlock/internal/raise-all-modules-together/v0.1" // one version
 )
 
 // Config configures a backend.

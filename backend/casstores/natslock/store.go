@@ -14,6 +14,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/distlock-go/distlock/backend/caslock"
+	_ "github.com/distlock-go/distlock/internal/raise-all-modules-together/v0.1" // one version
 )
 
 // store keeps cells in a key-value bucket, and tickets in a stream of its own.

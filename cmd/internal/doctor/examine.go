@@ -39,7 +39,7 @@ func Examine(ctx context.Context, rawURL, prefix string) (*Report, error) {
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("backend %q: the examination did not end in time: %w", name, ctx.Err())
 	case errors.Is(err, context.DeadlineExceeded):
-		return nil, fmt.Errorf("backend %q: no answer within %v: %w", name, reachTimeout, err)
+		return nil, fmt.Errorf("backend %q: no answer within %v: %w", name, backendurl.ReachTimeout, err)
 	case err != nil:
 		return nil, fmt.Errorf("backend %q: %w", name, err)
 	}
@@ -71,7 +71,7 @@ func examineSQL(ctx context.Context, db *sql.DB, d sqllock.Dialect, file string)
 	default:
 		return examineFile(ctx, file)
 	}
-	first, cancel := context.WithTimeout(ctx, reachTimeout)
+	first, cancel := context.WithTimeout(ctx, backendurl.ReachTimeout)
 	defer cancel()
 	if err := db.PingContext(first); err != nil {
 		return nil, err

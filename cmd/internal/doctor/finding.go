@@ -7,7 +7,6 @@ package doctor
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/distlock-go/distlock/internal/text"
 )
@@ -71,9 +70,6 @@ func note(seen, do string) verdict { return verdict{Note, seen, do} }
 func warning(seen, do string) verdict { return verdict{Warning, seen, do} }
 
 func fault(seen, do string) verdict { return verdict{Fault, seen, do} }
-
-// reachTimeout limits the first request. backendurl has the same.
-const reachTimeout = 3 * time.Second
 
 // run returns the findings of a table. A check that gets an error becomes a note: the store
 // does not tell this user the value.

@@ -27,7 +27,7 @@ func examineMembers(ctx context.Context, store *backendurl.Backend) ([]Finding, 
 	e := ensemble{servers: store.Servers}
 	var refused error
 	for _, addr := range e.servers {
-		conn, err := (&net.Dialer{Timeout: reachTimeout}).DialContext(ctx, "tcp", addr)
+		conn, err := (&net.Dialer{Timeout: backendurl.ReachTimeout}).DialContext(ctx, "tcp", addr)
 		if err != nil {
 			e.down, refused = append(e.down, addr), err
 			continue

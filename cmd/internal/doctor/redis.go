@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/distlock-go/distlock/cmd/backendurl"
 )
 
 // redisServer reads the values of a Redis server.
@@ -29,7 +31,7 @@ var redisChecks = []check[*redisServer]{
 }
 
 func examineRedis(ctx context.Context, client *redis.Client) ([]Finding, error) {
-	first, cancel := context.WithTimeout(ctx, reachTimeout)
+	first, cancel := context.WithTimeout(ctx, backendurl.ReachTimeout)
 	defer cancel()
 	var answer redis.Error
 	err := client.Ping(first).Err()

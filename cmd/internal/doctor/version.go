@@ -1,29 +1,24 @@
 package doctor
 
 import (
-	"regexp"
-	"strconv"
+	"fmt"
+	"strings"
 )
 
 // atLeast returns what judges a version.
 func atLeast(name string, major, minor int) func(string) verdict {
 	return func(version string) verdict {
 		if before(version, major, minor) {
-			return fault(name+" "+version, "use "+name+" "+strconv.Itoa(major)+"."+strconv.Itoa(minor)+" or later")
+			return fault(name+" "+version, fmt.Sprintf("use %s %d.%d or later", name, major, minor))
 		}
 		return ok("%s %s", name, version)
 	}
 }
 
-var leadingNumbers = regexp.MustCompile(`^\D*(\d+)\.?(\d*)`)
-
 // before reports whether a version is before another one. What is no version is.
 func before(version string, major, minor int) bool {
-	m := leadingNumbers.FindStringSubmatch(version)
-	if m == nil {
-		return true
-	}
-	has, _ := strconv.Atoi(m[1])
-	hasMinor, _ := strconv.Atoi(m[2])
-	return has < major || has == major && hasMinor < minor
+	var has, hasMinor int
+	number := strings.TrimLeftFunc(version, func(r rune) bool { return r < '0' || r > '9' })
+	n, _ := fmt.Sscanf(number, "%d.%d", &has, &hasMinor)
+	return n == 0 || has < major || has == major && hasMinor < minor
 }

@@ -32,8 +32,7 @@ import (
 )
 
 func main() {
-	// This is not a flag of the analyzer, because the go command asks for its flags,
-	// too.
+	// Not a flag of the analyzer, because the go command asks for its flags, too.
 	if len(os.Args) == 2 && (os.Args[1] == "-version" || os.Args[1] == "--version") {
 		_, _ = os.Stdout.WriteString(version.Line("distlockvet"))
 		return

@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"github.com/distlock-go/distlock/internal/optfield"
+	_ "github.com/distlock-go/distlock/internal/raise-all-modules-together/v0.1" // one version
 )
 
 // parse is [Parse] by the letter.

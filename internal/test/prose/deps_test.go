@@ -45,7 +45,7 @@ const (
 // layers are all packages of the module, the lowest first. A layer uses only layers above
 // it in the table.
 var layers = []layer{
-	{"basics", "internal/bridge internal/clock internal/rolling internal/text internal/version internal/wake", "", ""},
+	{"basics", "internal/bridge internal/clock internal/raise-all-modules-together/v0.1 internal/rolling internal/text internal/version internal/wake", "", ""},
 	{"owners", "internal/owner", "", uuidPath},
 	{"keys", "internal/keyenc", "basics", ""},
 	{"driver", "driver", "basics owners", ""},
@@ -145,6 +145,27 @@ func (l layer) mayImport(path string) bool {
 	return slices.ContainsFunc(strings.Fields(l.outside), func(module string) bool {
 		return path == module || strings.HasPrefix(path, module+"/")
 	})
+}
+
+// TestModulesNameTheirVersion: a package of another module that uses the library imports the
+// package that only the library of the same minor version has.
+func TestModulesNameTheirVersion(t *testing.T) {
+	t.Parallel()
+	tied := 0
+	for line := range strings.Lines(list(t, "-f", `{{.Module.Path}} {{.ImportPath}} {{join .Deps " "}}`, "work")) {
+		words := strings.Fields(line)
+		module := strings.TrimPrefix(words[0], modulePath+"/")
+		if module == modulePath || module == "lab" || module == "examples" || strings.Contains(words[1], "/internal/test/") || !slices.Contains(words, modulePath+"/driver") {
+			continue
+		}
+		tied++
+		if !strings.Contains(line, modulePath+"/internal/raise-all-modules-together/v") {
+			t.Errorf("%s does not import a package of internal/raise-all-modules-together", words[1])
+		}
+	}
+	if tied < 10 {
+		t.Errorf("%d packages of other modules use the library", tied)
+	}
 }
 
 // list returns what go list prints.
