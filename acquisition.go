@@ -258,9 +258,11 @@ func (a *acquisition) accept(lease *Lease, g driver.Grant, now time.Time) error 
 		_ = e.releaser.Release(a.ctx, g)
 		return ErrNoFencing
 	}
-	limits := leasestate.NewLimits(e.cfg.HandOverTime, e.extender != nil, &e.releaser.roundTrip)
 	st := new(leaseState)
-	st.Init(now, g, a.class, limits, (*Lease).lost)
+	st.Init(now, g, a.class, leasestate.Limits{MaxTime: e.cfg.HandOverTime, Extend: e.extender != nil}, (*Lease).lost)
+	if g.Contended {
+		st.OthersWait(e.queue.Newest(a.key))
+	}
 	lease.assign(st, now, g.Sent, a.opts.MaxHold)
 	e.watchdog.add(st) // before anything runs under it
 	if a.class.Sharing.Mode == Shared {

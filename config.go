@@ -35,9 +35,8 @@ type Config struct {
 
 	// HandOverTime limits how long a lock passes from one holder in this process to the
 	// next without going back to the store. It counts from when this process got the lock,
-	// and does not end the last lease. Other processes wait meanwhile. So within this time a
-	// process stops after 64 hand-overs, or after ten times what it costs to pass the lock to
-	// another process, if that is longer. The default is 100 ms; -1 is never.
+	// and does not end the last lease. Within this time, once other processes wait, only the
+	// callers that were waiting here by then get the lock. The default is 100 ms; -1 is never.
 	HandOverTime time.Duration
 }
 

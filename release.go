@@ -56,10 +56,10 @@ func (eng *engine) handOver(key string, st *leaseState, now time.Time) bool {
 	return ok
 }
 
-// extend asks the store in the background, once for each range of tokens, whether others
-// wait for the key. If not, the store issues another range.
+// extend asks the store in the background, if that is due, whether others wait for the key.
+// If not, the store issues more tokens.
 func (eng *engine) extend(st *leaseState) {
-	done := st.RequestExtend()
+	done, tokens := st.RequestExtend()
 	if done == nil {
 		return
 	}
@@ -67,15 +67,17 @@ func (eng *engine) extend(st *leaseState) {
 		defer close(done)
 		ctx, cancel := context.WithTimeout(eng.releaser.bg, min(extendTimeout, st.TTL()))
 		defer cancel()
-		g, err := eng.extender.Extend(ctx, st.LastGrant(), leasestate.Tokens(eng.cfg.HandOverTime))
+		g, err := eng.extender.Extend(ctx, st.LastGrant(), tokens)
 		switch {
 		case err == nil:
 			st.Extend(g.Sent)
-			st.AddTokens(g)
+			st.Extended(g, time.Now())
 			eng.watchdog.extended(st)
 		case errors.Is(err, ErrLost):
 			eng.watchdog.remove(st)
 			_ = st.Lose(errTaken) // does nothing if it was released meanwhile
+		default:
+			st.NotExtended()
 		}
 	})
 }

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
-	"github.com/distlock-go/distlock/internal/leasestate"
 	"github.com/distlock-go/distlock/internal/rolling"
 )
 
@@ -18,11 +17,10 @@ const releaseTimeout = 2 * time.Second
 // releaser makes a store forget grants: with one attempt for a caller and, if that gets no
 // answer, with more of them in the background.
 type releaser struct {
-	backend   driver.Backend
-	life      *lifetime // counts what runs in the background
-	timeout   *rolling.Timeout
-	roundTrip leasestate.RoundTrip // of releases
-	doubts    *doubts
+	backend driver.Backend
+	life    *lifetime // counts what runs in the background
+	timeout *rolling.Timeout
+	doubts  *doubts
 
 	bg context.Context //nolint:containedctx // ends with the Locker
 }
@@ -38,14 +36,10 @@ func newReleaser(ctx context.Context, b driver.Backend, life *lifetime) *release
 // that was cancelled must not stay behind. The error wraps ErrLost if the store says that
 // this owner does not have the key.
 func (r *releaser) Release(ctx context.Context, g driver.Grant) error {
-	sent := time.Now()
-	own, end := r.outlive(ctx, g, sent)
+	own, end := r.outlive(ctx, g, time.Now())
 	defer end()
 	err := r.backend.Release(own, g)
-	switch {
-	case err == nil:
-		r.roundTrip.Add(time.Since(sent))
-	case !errors.Is(err, ErrLost):
+	if err != nil && !errors.Is(err, ErrLost) {
 		r.ReleaseInBackground(g)
 	}
 	return err

@@ -61,6 +61,8 @@ type waiter struct {
 	request driver.Request
 	settled atomic.Bool // it was registered, or has ended before
 
+	began time.Time
+
 	// The mutex of the inbox guards these.
 	asked  time.Time         // when the attempt was sent that was refused last
 	issued uint64            // the last token that was issued before that refusal
@@ -77,7 +79,7 @@ func (in *inbox) waiterOf(r driver.Request) *waiter {
 	if w := in.waiters[r.Owner]; w != nil {
 		return w
 	}
-	return &waiter{in: in, request: r}
+	return &waiter{in: in, request: r, began: time.Now()}
 }
 
 // register is called before a script that queues the owner: a message may come at once.
@@ -103,7 +105,7 @@ func (w *waiter) refused(asked time.Time, issued uint64) {
 	if w.turn == nil {
 		return
 	}
-	w.look.Reset(queueTTL / 3)
+	w.look.Reset(w.pause())
 	select {
 	case g := <-w.turn:
 		if g.Token <= issued {
@@ -114,8 +116,19 @@ func (w *waiter) refused(asked time.Time, issued uint64) {
 	}
 }
 
-// watch returns the channel of an owner's waiter, or nil if it has none. The channel
-// receives a value every third of the time after which the queue is deleted, too.
+// pause returns how long to wait for a message before another attempt: a third of the time
+// after which the queue is deleted. If no message can come, it is an eighth of the time that
+// the owner has waited, so that the key stands still for little of the time.
+func (w *waiter) pause() time.Duration {
+	const longest = queueTTL / 3
+	if l := w.in.listener; l != nil && l.Subscribed(w.in.channel) {
+		return longest
+	}
+	return min(max(time.Since(w.began)/8, time.Millisecond), longest)
+}
+
+// watch returns the channel of an owner's waiter, or nil if it has none. The channel also
+// receives a value after each pause.
 func (in *inbox) watch(ctx context.Context, owner string, grant grantOf) <-chan driver.Grant {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -124,7 +137,7 @@ func (in *inbox) watch(ctx context.Context, owner string, grant grantOf) <-chan 
 		return nil
 	}
 	if w.turn == nil {
-		w.look = time.AfterFunc(queueTTL/3, func() { in.tell(owner, message{}) })
+		w.look = time.AfterFunc(w.pause(), func() { in.tell(owner, message{}) })
 	}
 	w.turn, w.grant = make(chan driver.Grant, 1), grant
 	if w.came != nil {

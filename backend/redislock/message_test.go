@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/internal/test/redistest"
 	"github.com/distlock-go/distlock/internal/test/testkit"
@@ -115,6 +117,54 @@ func TestMessageLost(t *testing.T) {
 				all.Wait()
 				if keys := m.Keys(); len(keys) != 1 {
 					t.Errorf("left behind: %q", keys)
+				}
+			})
+		}
+	}
+}
+
+// In two and in four processes that no message reaches, as without the right to subscribe,
+// waiters ask soon enough: a key is used half as well as with messages, and in equal shares.
+func TestVirtualWithoutMessages(t *testing.T) {
+	const hold, span = time.Millisecond, 400 * time.Millisecond
+	shares := func(t *testing.T, processes, goroutines int, deaf bool) (least, all int) {
+		t.Helper()
+		m := redistest.Virtual(t)
+		ctx, cancel := context.WithTimeout(t.Context(), span)
+		defer cancel()
+		var callers sync.WaitGroup
+		counts := make([]int, processes)
+		for i := range counts {
+			l, n := virtualLocker(t, m)
+			if deaf {
+				n.DeafenAt(func(p []byte) bool { return bytes.Contains(p, []byte("subscribe")) })
+			}
+			for range goroutines {
+				callers.Go(func() {
+					for ctx.Err() == nil {
+						_ = l.Do(ctx, lockKey, distlock.Opts{}, func(context.Context) error {
+							counts[i]++
+							time.Sleep(hold)
+							return nil
+						})
+					}
+				})
+			}
+		}
+		callers.Wait()
+		for _, n := range counts {
+			all += n
+		}
+		return slices.Min(counts), all
+	}
+	for _, processes := range []int{2, 4} {
+		for _, goroutines := range []int{1, 4} {
+			testkit.InBubble(t, fmt.Sprint(processes, "/", goroutines), func(t *testing.T) {
+				_, told := shares(t, processes, goroutines, false)
+				least, all := shares(t, processes, goroutines, true)
+				t.Logf("%d locks, and %d with messages", all, told)
+				if all < told/2 || least < all/processes/2 {
+					t.Errorf("%d locks, and %d with messages; one process had %d", all, told, least)
 				}
 			})
 		}

@@ -5,6 +5,7 @@ package leasestate
 
 import (
 	"fmt"
+	"math"
 	"sync"
 	"time"
 
@@ -37,8 +38,12 @@ type State[H comparable] struct {
 	over       error       // wraps ErrLost; nil while the lease goes on
 
 	tokens     tokenRange
-	nextTokens *tokenRange   // received ahead of time, to follow tokens
-	extend     chan struct{} // closed when it is known whether there are nextTokens; nil: not needed yet
+	nextTokens tokenRange    // received ahead of time, to follow tokens
+	issued     uint64        // the last token that the store issued
+	next       uint64        // the last ticket of a next holder: see OthersWait
+	extend     chan struct{} // closed when the store has answered; nil: it need not be asked
+	asked      uint64        // the last ticket when extend was made
+	askAt      time.Duration // the age after which the store is asked again
 
 	began   time.Time     // when the present holder's time began
 	maxHold time.Duration // of the present holder; 0: no limit
@@ -46,6 +51,7 @@ type State[H comparable] struct {
 
 	sharers   map[H]struct{} // the holders of a shared lease
 	attaching int            // holders on their way to share the lease
+	attached  int            // holders that have come to share it
 
 	requested  bool // RequestExtend has returned extend
 	handedOver bool // to a holder that did not ask the store
@@ -77,7 +83,11 @@ func (s *State[H]) Init(now time.Time, g driver.Grant, c compat.Class, l Limits,
 	if !g.Until.IsZero() {
 		s.enough = g.Until.Sub(g.Sent) / 2
 	}
-	s.tokens = tokenRange{token: g.Token, last: g.LastToken, began: s.since}
+	s.tokens, s.issued = newRange(g), g.LastToken
+	s.next, s.askAt = math.MaxUint64, s.since
+	if !l.Extend {
+		s.askAt += changeTime
+	}
 	if c.Shares() {
 		s.attaching = 1
 	}
@@ -119,10 +129,7 @@ func (s *State[H]) LastGrant() driver.Grant {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	g := s.grant
-	g.Sent, g.LastToken = s.sent, s.tokens.last
-	if s.nextTokens != nil {
-		g.LastToken = s.nextTokens.last
-	}
+	g.Sent, g.LastToken = s.sent, s.issued
 	return g
 }
 
@@ -151,32 +158,31 @@ func (s *State[H]) Assign(h H, a *Assignment, now, began time.Time, maxHold time
 }
 
 // Transfer ends the present holder's time but not the lease, so that it can be assigned to
-// the next holder. It returns false, and changes nothing, if the lease must go back to the
-// store instead: because it is over or soon will be, because its tokens are spent, or
-// because other processes have waited long enough.
+// the next holder, a caller with the given ticket. It returns false, and changes nothing, if
+// the lease must go back to the store instead: because it is over or soon will be, because
+// its tokens are spent, or because other processes have waited for longer than the caller.
+// newest is the last ticket so far.
 //
 // If the answer depends on a request to the store for more tokens, Transfer returns a
 // channel that is closed when the answer is known. After any Transfer that returned true or
 // a channel, the caller must call RequestExtend.
-func (s *State[H]) Transfer(now time.Time) (ok bool, pending <-chan struct{}) {
+func (s *State[H]) Transfer(now time.Time, ticket, newest uint64) (ok bool, pending <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.transferable(now) {
+	if !s.transferable(now, ticket) {
 		return false, nil
 	}
-	age := s.age(now)
-	if s.tokens.spent(age, &s.limits, s.attaching) {
-		if s.nextTokens == nil {
-			s.needTokens()
-			return false, s.extend
-		}
-		s.tokens, s.nextTokens, s.extend, s.requested = *s.nextTokens, nil, nil, false
+	more := s.nextTokens.left() > 0
+	if s.tokens.spent(s.attaching) && more {
+		s.tokens, s.nextTokens, more = s.nextTokens, tokenRange{}, false
+	}
+	if s.tokens.token >= s.tokens.low && !more && s.tokens.token != 0 || s.age(now) > s.askAt {
+		s.needAnswer(newest)
+	}
+	if s.tokens.spent(s.attaching) {
+		return false, s.extend
 	}
 	var none H
-	s.tokens.handOvers++
-	if s.tokens.low(age, &s.limits) {
-		s.needTokens()
-	}
 	s.handedOver, s.maxHold, s.holder = true, 0, none
 	return true, nil
 }
@@ -193,16 +199,17 @@ func (s *State[H]) Bind() {
 }
 
 // Attach lets one more reader share the lease, without a round trip to the store. It
-// returns false, and changes nothing, if Transfer would. After Attach the caller must call
+// returns false, and changes nothing, if Transfer would, or if so many have come to share it
+// that writers in other processes may have waited for long. After Attach the caller must call
 // Assign or Detach.
-func (s *State[H]) Attach(now time.Time) bool {
+func (s *State[H]) Attach(now time.Time, ticket uint64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.transferable(now) || s.tokens.spent(s.age(now), &s.limits, s.attaching) {
+	if !s.transferable(now, ticket) || s.tokens.spent(s.attaching) || s.attached >= maxSharers {
 		return false
 	}
-	s.tokens.handOvers++
 	s.handedOver = true
+	s.attached++
 	s.attaching++
 	return true
 }
@@ -229,10 +236,10 @@ func (s *State[H]) Detach(h H) (last bool, over error) {
 }
 
 // transferable reports whether the lease may have another holder, if there is a token for
-// it: it is not over, goes on for a while, and other processes have not waited for long.
+// it: it is not over, goes on for a while, and other processes have not waited for longer.
 // The caller has the mutex.
-func (s *State[H]) transferable(now time.Time) bool {
-	return s.over == nil && !s.bound && s.left(now) > 0 && s.safeTTL-clock.Elapsed(s.sent, now) >= s.enough &&
+func (s *State[H]) transferable(now time.Time, ticket uint64) bool {
+	return s.over == nil && !s.bound && ticket <= s.next && s.left(now) > 0 && s.safeTTL-clock.Elapsed(s.sent, now) >= s.enough &&
 		s.age(now)-s.since < s.limits.MaxTime
 }
 
@@ -394,25 +401,40 @@ func (s *State[H]) NotRenewed(sent time.Time, why error) {
 	s.renewalErr = &renewalErr{time.Now(), text.OneLine(why)}
 }
 
-// needTokens makes the channel of RequestExtend, if the store may have more tokens. The
-// caller has the mutex.
-func (s *State[H]) needTokens() {
-	if s.extend == nil && s.limits.Extend && !s.grant.Contended {
-		s.extend = make(chan struct{})
+// OthersWait says that owners in other processes wait for the key, and have done so since
+// newest was the last ticket in this process: callers that came later get no hand-over.
+func (s *State[H]) OthersWait(newest uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.next = min(s.next, newest)
+}
+
+// needAnswer makes the channel of RequestExtend, unless it is known that others wait. If the
+// store cannot be asked, they may. The caller has the mutex.
+func (s *State[H]) needAnswer(newest uint64) {
+	switch {
+	case s.extend != nil || s.next != math.MaxUint64:
+	case s.limits.Extend:
+		s.extend, s.asked = make(chan struct{}), newest
+	default:
+		s.next = newest
 	}
 }
 
-// RequestExtend returns a channel if the caller must ask the store for more tokens. The
-// caller closes it when it has the answer and has called AddTokens. RequestExtend returns
-// nil if the store was asked already, or need not be asked, or not yet.
-func (s *State[H]) RequestExtend() chan struct{} {
+// RequestExtend returns a channel if the caller must ask the store whether others wait, and
+// for how many tokens. The caller closes it when it has called Extended or NotExtended.
+// RequestExtend returns nil if the store was asked already, or need not be asked.
+func (s *State[H]) RequestExtend() (answered chan struct{}, tokens int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.requested {
-		return nil
+	if s.requested || s.extend == nil {
+		return nil, 0
 	}
-	s.requested = s.extend != nil
-	return s.extend
+	s.requested, tokens = true, 1
+	if s.nextTokens.left() == 0 {
+		tokens = driver.MaxTokens
+	}
+	return s.extend, tokens
 }
 
 // ExtendRequested returns the channel of RequestExtend, or nil if the store need not be
@@ -423,11 +445,26 @@ func (s *State[H]) ExtendRequested() <-chan struct{} {
 	return s.extend
 }
 
-// AddTokens records that the store issued more tokens with g.
-func (s *State[H]) AddTokens(g driver.Grant) {
+// Extended records an answer of the store that came now: nobody waits, and g has more tokens,
+// which are used if none are left by then. The store is asked again after four times the time
+// that it took.
+func (s *State[H]) Extended(g driver.Grant, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.over == nil {
-		s.nextTokens = &tokenRange{token: g.Token, last: g.LastToken, began: s.age(g.Sent)}
+	s.extend, s.requested, s.askAt = nil, false, s.age(now)+4*clock.Elapsed(g.Sent, now)
+	if s.over != nil {
+		return
 	}
+	s.issued = g.LastToken
+	if s.nextTokens.left() == 0 {
+		s.nextTokens = newRange(g)
+	}
+}
+
+// NotExtended records that others wait in the store, or that it did not answer: they may have
+// waited since it was asked.
+func (s *State[H]) NotExtended() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.next = min(s.next, s.asked)
 }

@@ -28,6 +28,8 @@ type lease struct {
 	leasestate.State[string]
 	t    *testing.T
 	told []string
+
+	ticket, newest uint64 // of the next holder, and of the last waiter
 }
 
 // newLease returns a lease with the tokens 1 to 4, or with none.
@@ -65,7 +67,7 @@ func (s *lease) assign(h string, maxHold time.Duration) (a leasestate.Assignment
 
 func (s *lease) transfers(want bool) <-chan struct{} {
 	s.t.Helper()
-	ok, pending := s.Transfer(time.Now())
+	ok, pending := s.Transfer(time.Now(), s.ticket, s.newest)
 	if ok != want {
 		s.t.Fatalf("Transfer = %v, want %v", ok, want)
 	}
@@ -74,7 +76,7 @@ func (s *lease) transfers(want bool) <-chan struct{} {
 
 func (s *lease) attaches(want bool) {
 	s.t.Helper()
-	if got := s.Attach(time.Now()); got != want {
+	if got := s.Attach(time.Now(), s.ticket); got != want {
 		s.t.Fatalf("Attach = %v, want %v", got, want)
 	}
 }
@@ -97,7 +99,7 @@ func TestTransferIsRefused(t *testing.T) {
 		"after the time":           {limits: second, after: time.Second},
 		"within MaxHold":           {limits: limits, maxHold: time.Second, after: time.Second - 1, want: true},
 		"when MaxHold has run out": {limits: limits, maxHold: time.Second, after: time.Second},
-		"no hand-overs":            {limits: leasestate.NewLimits(-1, true, nil)},
+		"no hand-overs":            {limits: leasestate.Limits{MaxTime: -1, Extend: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {

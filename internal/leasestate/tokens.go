@@ -1,26 +1,31 @@
 package leasestate
 
-import "time"
+import "github.com/distlock-go/distlock/driver"
 
-// tokenRange is what may be given out before the store is asked again.
+// tokenRange is what may be given out before the store is asked for more.
 type tokenRange struct {
-	token, last uint64        // the next token and the last one; 0: the store issues none
-	began       time.Duration // the age of the lease at which no other owner waited, as far as is known
-	handOvers   int           // number of hand-overs so far
+	token, last uint64 // the next token and the last one; 0: the store issues none
+	low         uint64 // the token from which on the store should be asked for more
 }
 
-// spent reports whether no token is left for another hand-over, after reserved tokens for
+// newRange returns the tokens of g. An answer of the store should arrive before they are used,
+// and takes as long as many hand-overs, so the first eighth is enough to ask for more.
+func newRange(g driver.Grant) tokenRange {
+	return tokenRange{g.Token, g.LastToken, g.Token + (g.LastToken-g.Token)/8}
+}
+
+// left returns how many tokens are left, if the store issues any.
+func (r *tokenRange) left() uint64 {
+	if r.token == 0 {
+		return 0
+	}
+	return r.last + 1 - r.token
+}
+
+// spent reports whether no token is left for another holder, after reserved tokens for
 // holders that are attaching.
-func (r *tokenRange) spent(age time.Duration, l *Limits, reserved int) bool {
-	return r.handOvers >= MinHandOvers && age-r.began >= l.MinTime || r.token != 0 && r.token+uint64(reserved) > r.last
-}
-
-// low reports whether an eighth is used: of the tokens, or of the hand-overs and the time.
-// Then the store should be asked for more. Asking earlier would cost a request for keys that
-// are handed over rarely. Asking later might use up the tokens before the answer arrives.
-func (r *tokenRange) low(age time.Duration, l *Limits) bool {
-	return r.token != 0 && 7*uint64(r.handOvers) > r.last-r.token+1 ||
-		r.handOvers > MinHandOvers/8 && age-r.began >= l.MinTime/8
+func (r *tokenRange) spent(reserved int) bool {
+	return r.token != 0 && r.left() <= uint64(reserved)
 }
 
 // take returns the next token, or 0 if the store issues none.

@@ -23,139 +23,137 @@ func (s *lease) handsOver(n int) {
 	}
 }
 
-func (s *lease) handsOverNoMore() {
-	s.t.Helper()
-	s.attaches(false)
-	s.transfers(false)
+// The store cannot be asked whether writers wait for readers.
+func TestReadersThatShareALeaseAreCounted(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		for tokens, most := range map[uint64]int{0: 64, 4: 3, 1000: 64} {
+			s := &lease{t: t}
+			s.Init(time.Now(), driver.Grant{TTL: ttl, Sent: time.Now(), Token: min(tokens, 1), LastToken: tokens}, reader, limits, nil)
+			s.assign("first", 0)
+			s.handsOver(most)
+			s.attaches(false)
+		}
+	})
 }
 
-func TestHandOversAreBounded(t *testing.T) {
-	for name, c := range map[string]struct {
-		minTime time.Duration
-		first   int           // hand-overs at once
-		pause   time.Duration // after them
-		more    int           // hand-overs after the pause
-	}{
-		"by their number":                {0, leasestate.MinHandOvers, 0, 0},
-		"by their number, later":         {0, leasestate.MinHandOvers - 1, time.Hour - 1, 1},
-		"by the time":                    {time.Second, 1000, time.Second, 0},
-		"shortly before the time":        {time.Second, 1000, time.Second - 1, 1000},
-		"by their number after the time": {time.Second, 1, time.Minute, leasestate.MinHandOvers - 1},
-	} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T) {
-				for _, class := range []compat.Class{writer, reader} {
-					class.TTL = 4 * time.Hour
-					s := &lease{t: t}
-					g := driver.Grant{Key: "k", Owner: "o", TTL: class.TTL, Sent: time.Now()}
-					time.Sleep(time.Minute) // the answer is late, which does not count
-					l := leasestate.Limits{MinTime: c.minTime, MaxTime: time.Hour}
-					s.Init(time.Now(), g, class, l, nil)
-					s.assign("first", 0)
-					s.handsOver(c.first)
-					time.Sleep(c.pause)
-					s.handsOver(c.more)
-					if c.minTime > 0 && c.pause < c.minTime {
-						time.Sleep(c.minTime - c.pause)
-					}
-					s.handsOverNoMore()
-				}
-			})
-		})
-	}
-}
-
-// asks checks whether the store is to be asked for more tokens.
-func (s *lease) asks(want bool) chan struct{} {
+// asks checks for how many tokens the store is to be asked now; 0: it is not.
+func (s *lease) asks(want int) chan struct{} {
 	s.t.Helper()
-	done := s.RequestExtend()
-	if (done != nil) != want {
-		s.t.Fatalf("the store is asked for more tokens: %v", !want)
+	done, tokens := s.RequestExtend()
+	if tokens != want || (done != nil) != (want > 0) {
+		s.t.Fatalf("the store is asked for %d tokens, want %d", tokens, want)
 	}
 	return done
 }
 
-// The store is asked early enough for the answer to come before the rest is used, but not
-// for a key that changes hands now and then.
-func TestWhenMoreTokensAreAskedFor(t *testing.T) {
+// Once others wait, the lease goes to the callers that came before that was known: at the
+// grant, or when the store was asked. A store that cannot be asked gives half a millisecond.
+func TestWhoCameBeforeTheOthersGetsTheLease(t *testing.T) {
+	const all = 1 << 40
+	mute := leasestate.Limits{MaxTime: limits.MaxTime}
 	for name, c := range map[string]struct {
-		tokens  uint64
-		minTime time.Duration
-		every   time.Duration // a hand-over
-		want    int           // after so many hand-overs
+		limits leasestate.Limits
+		learn  func(s *lease) // when 7 callers have come
+		last   uint64
 	}{
-		"by the number of hand-overs":    {0, 0, 0, 9},
-		"by the tokens":                  {20, 0, 0, 3},
-		"few tokens":                     {5, time.Second, 0, 1},
-		"many tokens, in no time":        {1024, time.Second, 0, 129},
-		"by the time":                    {1024, 800 * time.Millisecond, 5 * time.Millisecond, 20},
-		"not for long holds":             {1024, time.Second, time.Minute, 9},
-		"by the time, without tokens":    {0, 800 * time.Millisecond, 5 * time.Millisecond, 20},
-		"a block that ends with its one": {1, time.Second, time.Minute, 0},
+		"contended":        {limits, func(s *lease) { s.OthersWait(7) }, 7},
+		"the longest wait": {limits, func(s *lease) { s.OthersWait(7); s.OthersWait(9) }, 7},
+		"refused": {limits, func(s *lease) {
+			s.handsOver(1)
+			s.asks(driver.MaxTokens)
+			s.newest = 9
+			time.Sleep(time.Millisecond)
+			s.NotExtended()
+		}, 7},
+		"not answered yet": {limits, func(s *lease) { s.handsOver(1); s.asks(driver.MaxTokens) }, all},
+		"extended": {limits, func(s *lease) {
+			s.handsOver(1)
+			s.asks(driver.MaxTokens)
+			s.Extended(driver.Grant{Sent: time.Now()}, time.Now())
+		}, all},
+		"mute, at once": {mute, func(s *lease) { s.handsOver(1) }, all},
+		"mute, later":   {mute, func(s *lease) { time.Sleep(time.Millisecond); s.handsOver(1); s.newest = 9 }, 7},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
-				s := &lease{t: t}
-				g := driver.Grant{TTL: 10 * time.Hour, Sent: time.Now(), Token: min(c.tokens, 1), LastToken: c.tokens}
-				l := leasestate.Limits{MinTime: c.minTime, MaxTime: time.Hour, Extend: true}
-				s.Init(time.Now(), g, compat.Class{TTL: g.TTL}, l, nil)
+				s := newLease(t, writer, c.limits, false)
 				s.assign("first", 0)
-				for range c.want {
-					s.asks(false)
-					time.Sleep(c.every)
-					s.handsOver(1)
+				s.newest = 7
+				if c.limits.Extend {
+					time.Sleep(time.Nanosecond)
 				}
-				if c.want > 0 {
-					s.asks(true)
-					return
-				}
-				s.asks(false) // it is not known whether another holder comes
-				if pending := s.transfers(false); pending != (<-chan struct{})(s.asks(true)) {
-					t.Error("Transfer does not say that the answer is pending")
+				c.learn(s)
+				s.ticket = c.last
+				s.handsOver(1)
+				if c.last < all {
+					s.asks(0)
+					s.ticket++
+					s.attaches(false)
+					s.transfers(false)
 				}
 			})
 		})
 	}
 }
 
-// The time of a range that the store issued later counts from the request for it: then no
-// other owner waited.
-func TestTimeCountsFromTheLastAnswer(t *testing.T) {
+// The store is asked at the first hand-over, after an answer again when four times as long has
+// passed, and early enough for the answer to come before the tokens are used.
+func TestWhenTheStoreIsAsked(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		s := newLease(t, writer, leasestate.Limits{MinTime: time.Second, MaxTime: time.Hour, Extend: true}, false)
+		s := &lease{t: t}
+		grant := func(n uint64) driver.Grant {
+			first := s.LastGrant().LastToken + 1
+			return driver.Grant{TTL: ttl, Sent: time.Now(), Token: first, LastToken: first + n - 1}
+		}
+		s.Init(time.Now(), grant(80), writer, limits, nil)
 		s.assign("first", 0)
-		time.Sleep(time.Second / 2)
-		s.handsOver(leasestate.MinHandOvers)
-		sent := time.Now()
-		s.asks(true)
-		time.Sleep(time.Second / 4)
-		s.AddTokens(driver.Grant{Sent: sent})
-		time.Sleep(time.Second / 2)
-		s.handsOver(leasestate.MinHandOvers) // of the new range
-		time.Sleep(time.Second/4 - 1)
-		s.handsOver(leasestate.MinHandOvers)
-		time.Sleep(time.Nanosecond)
-		s.transfers(false)
+		s.handsOver(1)
+		s.asks(0) // no time has passed
+		for _, want := range []int{driver.MaxTokens, 1, 1} {
+			time.Sleep(time.Nanosecond)
+			s.handsOver(1)
+			s.asks(want)
+			s.handsOver(1)
+			s.asks(0)
+			g := grant(uint64(min(want, 16)))
+			time.Sleep(time.Millisecond)
+			s.Extended(g, time.Now())
+			time.Sleep(4 * time.Millisecond)
+			s.handsOver(1)
+			s.asks(0)
+		}
+		s.handsOver(80 - 11) // the rest
+		s.asks(0)
+		s.handsOver(1) // of 16
+		s.asks(0)
+		s.handsOver(1)
+		done := s.asks(driver.MaxTokens)
+		s.handsOver(14)
+		if pending := s.transfers(false); pending != (<-chan struct{})(done) {
+			t.Error("Transfer does not say that the answer is pending")
+		}
+		s.Extended(grant(2), time.Now())
+		s.handsOver(1)
+		if a := s.LastGrant(); a.LastToken != 80+16+2+2 {
+			t.Errorf("%d tokens were issued", a.LastToken)
+		}
+		_ = s.Release()
+		s.Extended(grant(9), time.Now())
+		if a := s.LastGrant(); a.LastToken != 80+16+2+2 {
+			t.Error("took tokens after the end")
+		}
 	})
 }
 
-func TestMoreTokensAreNotAskedFor(t *testing.T) {
+// The last token of a range is no reason to ask: it is not known whether another holder comes.
+func TestOneTokenIsUsedFirst(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		contended := &lease{t: t}
-		contended.Init(time.Now(), driver.Grant{TTL: ttl, Sent: time.Now(), Contended: true}, writer, limits, nil)
-		mute := newLease(t, writer, leasestate.Limits{MaxTime: limits.MaxTime}, false)
-		for name, s := range map[string]*lease{"other owners wait": contended, "the store cannot be asked": mute} {
-			s.assign("first", 0)
-			s.handsOver(leasestate.MinHandOvers)
-			if pending := s.transfers(false); pending != nil || s.RequestExtend() != nil {
-				t.Errorf("asked although %s", name)
-			}
-		}
-		over := newLease(t, writer, limits, false)
-		_ = over.Release()
-		over.AddTokens(driver.Grant{Token: 7, LastToken: 9})
-		if g := over.LastGrant(); g.LastToken != 0 {
-			t.Error("took tokens after the end")
+		s := &lease{t: t}
+		s.Init(time.Now(), driver.Grant{TTL: ttl, Sent: time.Now(), Token: 1, LastToken: 1}, compat.Class{TTL: ttl}, limits, nil)
+		s.assign("first", 0)
+		s.asks(0)
+		if pending := s.transfers(false); pending != (<-chan struct{})(s.asks(driver.MaxTokens)) {
+			t.Error("Transfer does not say that the answer is pending")
 		}
 	})
 }

@@ -46,9 +46,9 @@ type Turn[L Lease] struct {
 // tryAdmit admits a caller that is the first in the queue, unless it must wait for the
 // admitted callers. A reader may get a lease to share. Otherwise it asks the store, one
 // reader at a time, because the others may share what the first one gets.
-func (e *entry[L]) tryAdmit(c compat.Class) (shared L, ok bool) {
+func (e *entry[L]) tryAdmit(c compat.Class, ticket uint64) (shared L, ok bool) {
 	var none L
-	if e.shared != none && e.shared.Class() == c && e.shared.Attach(time.Now()) {
+	if e.shared != none && e.shared.Class() == c && e.shared.Attach(time.Now(), ticket) {
 		e.admitted++
 		return e.shared, true
 	}

@@ -27,6 +27,7 @@ type client struct {
 	w         *waiter
 	lease     *lease // handed over, to share, or acquired
 	acquiring bool   // a reader that asks the store
+	ticket    uint64 // 0: it did not wait
 }
 
 // model does what a Queue does, step by step and in the simplest way, and compares.
@@ -38,6 +39,7 @@ type model struct {
 	admitted, queued map[string][]*client
 	shared           map[string]*lease
 	last             map[string]driver.Sharing // of the client that was admitted last
+	tickets          map[string]uint64         // of the waiter that came last
 	steps            []string
 }
 
@@ -102,6 +104,12 @@ func (m *model) advance(key string) {
 			m.fail("a waiter got %+v, want nothing", got)
 		}
 	}
+	if len(m.admitted[key]) == 0 {
+		delete(m.tickets, key)
+	}
+	if n := m.q.Newest(key); n != m.tickets[key] {
+		m.fail("the newest ticket is %d, want %d", n, m.tickets[key])
+	}
 	if keys, waiting := m.q.Counts(); keys != len(m.admitted) || waiting != m.waiting() {
 		m.fail("%d keys, %d waiters; want %d, %d", keys, waiting, len(m.admitted), m.waiting())
 	}
@@ -123,6 +131,9 @@ func (m *model) enter(c *client, most int) {
 	case len(queue) == 0 && ok:
 		if w != nil || l != shared || err != nil {
 			m.fail("Enter = %v, %v, %v, want to be admitted with %v", w, l, err, shared)
+		}
+		if l != nil && l.ticket != m.tickets[c.key]+1 {
+			m.fail("a reader that comes has ticket %d, want %d", l.ticket, m.tickets[c.key]+1)
 		}
 		m.admit(c, l)
 	case most == 0 && !writers && c.class.Sharing.Mode == driver.Shared && m.last[c.key].Admits(len(with), c.class.Sharing):
@@ -148,6 +159,10 @@ func (m *model) enter(c *client, most int) {
 		}
 		c.w = w
 		m.queued[c.key] = append(queue, c)
+		m.tickets[c.key]++
+		if c.ticket = w.Ticket(); c.ticket != m.tickets[c.key] {
+			m.fail("ticket %d, want %d", c.ticket, m.tickets[c.key])
+		}
 	}
 	m.advance(c.key)
 }
@@ -172,6 +187,9 @@ func (m *model) leave(c *client, refuse bool) {
 			m.admitted[c.key] = append(m.admitted[c.key], next)
 			if got, ok := turn(m.q, next.w); !ok || got.Lease != l {
 				m.fail("the next got %+v, %v", got, ok)
+			}
+			if l.ticket != next.ticket || l.newest != m.tickets[c.key] {
+				m.fail("transferred to ticket %d of %d, want %d of %d", l.ticket, l.newest, next.ticket, m.tickets[c.key])
 			}
 			m.advance(c.key)
 			return
@@ -217,7 +235,7 @@ func TestQueueIsTheModel(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 0))
 			m := &model{
 				T: t, maxKeys: 2, maxAll: 8, admitted: map[string][]*client{}, queued: map[string][]*client{},
-				shared: map[string]*lease{}, last: map[string]driver.Sharing{},
+				shared: map[string]*lease{}, last: map[string]driver.Sharing{}, tickets: map[string]uint64{},
 			}
 			m.q = localqueue.New[*lease](m.maxKeys, m.maxAll)
 			m.step("seed %d", seed)

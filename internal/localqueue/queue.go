@@ -18,14 +18,15 @@ type Lease interface {
 	// callers with an equal class get the lease.
 	Class() compat.Class
 
-	// Transfer takes the lease away from its holder, for the next one. It returns
-	// false, and changes nothing, if the lease must go back to the store. If there is
-	// a channel, Transfer may succeed when the channel is closed.
-	Transfer(now time.Time) (ok bool, pending <-chan struct{})
+	// Transfer takes the lease away from its holder, for the next one, which has the
+	// ticket; newest is the last one so far. It returns false, and changes nothing, if the
+	// lease must go back to the store. If there is a channel, Transfer may succeed when
+	// the channel is closed.
+	Transfer(now time.Time, ticket, newest uint64) (ok bool, pending <-chan struct{})
 
 	// Attach lets one more reader share the lease. It returns false, and changes
 	// nothing, if the reader must ask the store.
-	Attach(now time.Time) bool
+	Attach(now time.Time, ticket uint64) bool
 }
 
 // Queue admits for each key one exclusive caller, any number of readers, or as many
@@ -73,7 +74,7 @@ func (q *Queue[L]) Enter(key string, c compat.Class, maxWaiters int) (w *Waiter[
 		return nil, shared, nil
 	}
 	if e != nil && e.head == nil {
-		if shared, ok := e.tryAdmit(c); ok {
+		if shared, ok := e.tryAdmit(c, e.tickets+1); ok {
 			return nil, shared, nil
 		}
 	}
@@ -124,6 +125,17 @@ func (q *Queue[L]) Place(key string, ticket uint64) (place, waiters int) {
 	default:
 		return min(int(ticket-e.head.ticket)+1, e.waiting), e.waiting
 	}
+}
+
+// Newest returns the ticket of the waiter of the key that came last, or 0. A caller must be
+// admitted: without one, the tickets begin anew.
+func (q *Queue[L]) Newest(key string) uint64 {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if e := q.entries[key]; e != nil {
+		return e.tickets
+	}
+	return 0
 }
 
 // Waiting returns how many wait for the key.
@@ -196,7 +208,7 @@ func (q *Queue[L]) transfer(key string, l L, now time.Time) (*Waiter[L], <-chan 
 	if e == nil || e.head == nil || e.head.class != l.Class() {
 		return nil, nil
 	}
-	ok, pending := l.Transfer(now)
+	ok, pending := l.Transfer(now, e.head.ticket, e.tickets)
 	if !ok {
 		return nil, pending
 	}
@@ -289,7 +301,7 @@ func (q *Queue[L]) advance(e *entry[L]) {
 		e.shared = none
 	}
 	for e.head != nil {
-		shared, ok := e.tryAdmit(e.head.class)
+		shared, ok := e.tryAdmit(e.head.class, e.head.ticket)
 		if !ok {
 			return
 		}

@@ -22,25 +22,29 @@ type lease struct {
 	class    compat.Class
 	refuse   bool // Transfer and Attach
 	pending  chan struct{}
-	transfer int // how often it was passed on
-	attached int // how often another reader came to share it
+	transfer int    // how often it was passed on
+	attached int    // how often another reader came to share it
+	ticket   uint64 // of the caller that is to have it next
+	newest   uint64 // of all that have come
 }
 
 func (l *lease) Class() compat.Class { return l.class }
 
-func (l *lease) Transfer(time.Time) (bool, <-chan struct{}) {
+func (l *lease) Transfer(_ time.Time, ticket, newest uint64) (bool, <-chan struct{}) {
 	if l.refuse {
 		return false, l.pending
 	}
 	l.transfer++
+	l.ticket, l.newest = ticket, newest
 	return true, nil
 }
 
-func (l *lease) Attach(time.Time) bool {
+func (l *lease) Attach(_ time.Time, ticket uint64) bool {
 	if l.refuse {
 		return false
 	}
 	l.attached++
+	l.ticket = ticket
 	return true
 }
 

@@ -47,27 +47,30 @@ func circulate(t *testing.T, s *testkit.Store, cfg distlock.Config, n int, f fun
 // untimed makes only the count end the hand-overs.
 var untimed = distlock.Config{HandOverTime: time.Hour}
 
-// A grant is used for 64 hand-overs. Early enough before the last, and not for a key that
-// changes hands now and then, the store is asked once for more. The key stays in the process
-// if it answers so, also if it answers late, and goes back at its bound otherwise.
+// The store is asked in the background whether others wait, and for more tokens, but not for a
+// key that changes hands in no time. If others wait, or it does not answer, the key goes to the
+// callers that were there when it was asked; they were all there.
 func TestExtend(t *testing.T) {
 	failing := func(err error) func(*testkit.Store) {
 		return func(s *testkit.Store) { s.Fail(err, testkit.Extend) }
 	}
-	slow := func(d time.Duration) func(*testkit.Store) {
-		return func(s *testkit.Store) { s.Delay(d, testkit.Extend) }
+	few := func(more func(s *testkit.Store)) func(*testkit.Store) {
+		return func(s *testkit.Store) { s.LimitTokens(16); more(s) }
 	}
-	nothing := func(context.Context) {}
+	slow := func(s *testkit.Store) { s.Delay(10*time.Millisecond, testkit.Extend) }
+	nothing, works := func(*testkit.Store) {}, func(context.Context) { time.Sleep(time.Millisecond) }
 	for name, c := range map[string]struct {
 		store   func(s *testkit.Store)
 		waiters int
 		work    func(context.Context)
 		want    circulation
 	}{
-		"extended":       {func(*testkit.Store) {}, 500, nothing, circulation{1, 1, 8, 0}}, // 500 hand-overs by 64
-		"few hand-overs": {func(*testkit.Store) {}, 8, nothing, circulation{1, 1, 0, 0}},
-		"others wait":    {failing(distlock.ErrNotAcquired), 500, nothing, circulation{8, 8, 8, 0}}, // 501 holders by 65
-		"broken":         {failing(testkit.ErrBroken), 500, nothing, circulation{8, 8, 8, 0}},
+		"extended":     {nothing, 100, works, circulation{1, 1, 99, 100 * time.Millisecond}},
+		"in no time":   {nothing, 100, func(context.Context) {}, circulation{1, 1, 0, 0}},
+		"others wait":  {failing(distlock.ErrNotAcquired), 100, works, circulation{1, 1, 1, 100 * time.Millisecond}},
+		"broken":       {failing(testkit.ErrBroken), 100, works, circulation{1, 1, 1, 100 * time.Millisecond}},
+		"a few tokens": {few(nothing), 15 + 160, func(context.Context) { synctest.Wait() }, circulation{1, 1, 1 + 10, 0}},
+		// They came after those that wait at the first grant.
 		"contended": {func(s *testkit.Store) {
 			s.After(func(_ context.Context, c *testkit.Call) error {
 				if c.Op == testkit.Enqueue {
@@ -75,13 +78,12 @@ func TestExtend(t *testing.T) {
 				}
 				return nil
 			})
-		}, 500, nothing, circulation{8, 8, 0, 0}},
-		"a few tokens": {func(s *testkit.Store) { s.LimitTokens(16) }, 15 + 160, func(context.Context) { synctest.Wait() }, circulation{1, 1, 1 + 10, 0}},
-		// The holder of the last share of a block waits for the reply, for at most 100 ms.
-		"a slow answer": {slow(10 * time.Millisecond), 500, nothing, circulation{1, 1, 8, 7 * 10 * time.Millisecond}},
-		"no answer":     {func(s *testkit.Store) { s.Hang(testkit.Extend) }, 64 + 65, nothing, circulation{2, 2, 2, 100 * time.Millisecond}},
-		// There is nothing more to hand over, so nothing waits for the reply.
-		"a slow answer, unused": {slow(50 * time.Millisecond), 20, nothing, circulation{1, 1, 1, 0}},
+		}, 100, works, circulation{2, 2, 0, 100 * time.Millisecond}},
+		// The holder of the last token waits for the answer, for at most 100 ms.
+		"a slow answer": {few(slow), 15 + 16, func(context.Context) {}, circulation{1, 1, 2, 10 * time.Millisecond}},
+		"no answer":     {few(func(s *testkit.Store) { s.Hang(testkit.Extend) }), 31, func(context.Context) {}, circulation{2, 2, 2, 100 * time.Millisecond}},
+		// There is nothing more to hand over, so nothing waits for the answer.
+		"a slow answer, unused": {few(slow), 12, func(context.Context) {}, circulation{1, 1, 1, 0}},
 	} {
 		testkit.InBubble(t, name, func(t *testing.T) {
 			s := testkit.NewStore()

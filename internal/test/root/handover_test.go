@@ -14,16 +14,16 @@ import (
 )
 
 // Waiters get the lease in the order of their arrival, each with a larger token, until its
-// tokens or its 64 hand-overs are used up; the limit also applies without tokens.
+// tokens are used up.
 func TestHandOverNeedsNoRoundTrip(t *testing.T) {
 	for name, c := range map[string]struct {
 		tokens, bound int
 		config        distlock.Config
 	}{
-		"by default":    {65, 64, distlock.Config{}}, // the store answers in no time
+		"65 tokens":     {65, 64, distlock.Config{}},
 		"ten tokens":    {10, 9, distlock.Config{}},
 		"one token":     {1, 0, distlock.Config{}},
-		"no tokens":     {0, 64, distlock.Config{}},
+		"no tokens":     {0, 500, distlock.Config{}},
 		"no hand-overs": {65, 0, distlock.Config{HandOverTime: -1}},
 	} {
 		testkit.InBubble(t, name, func(t *testing.T) {

@@ -57,7 +57,7 @@ type plain struct {
 type extending struct{ s *Store }
 
 // Extend implements [driver.Extender] for a store in memory, which has one counter of
-// tokens for all keys. It does not know its waiters: a hook refuses in its place.
+// tokens for all keys.
 func (e extending) Extend(ctx context.Context, g driver.Grant, tokens int) (driver.Grant, error) {
 	c := about(Extend, g)
 	if err := e.s.enter(ctx, c); err != nil {
@@ -65,6 +65,13 @@ func (e extending) Extend(ctx context.Context, g driver.Grant, tokens int) (driv
 	}
 	if err := ctx.Err(); err != nil {
 		return driver.Grant{}, err
+	}
+	infos, err := e.s.Memory().Inspect(ctx, g.Key, 1)
+	if err != nil {
+		return driver.Grant{}, err
+	}
+	if len(infos) > 0 && infos[0].Key == g.Key && infos[0].Waiting > 0 {
+		return driver.Grant{}, driver.ErrNotAcquired
 	}
 	if driver.RenewAll(ctx, e.s.Backend, c.Grants)[0] != nil {
 		return driver.Grant{}, driver.ErrLost

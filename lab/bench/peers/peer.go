@@ -26,6 +26,7 @@ type unlockFunc func(ctx context.Context) error
 var peers = map[string]func(task) (lockFunc, error){
 	ours:          newDistlock,
 	sharing:       onRedis(newSharing),
+	direct:        onRedis(newDirect),
 	bare:          onRedis(newBare),
 	"redislock":   onRedis(newRedislock),
 	"redsync":     onRedis(newRedsync),

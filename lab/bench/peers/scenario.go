@@ -63,11 +63,11 @@ func allScenarios() []*scenario {
 				goal{suffix: ".limit", what: "beside pairs in full pipelines", unit: perSecond, metric: rate, beside: pipeline, atLeast: 0.45}),
 		},
 		{
-			id: "F4", what: "1,000 goroutines, one key", field: onRedis(), procs: 1, goroutines: 1000,
+			id: "F4", what: "1,000 goroutines, one key", field: onRedis(direct), procs: 1, goroutines: 1000,
 			goals: append(faster(50),
 				goal{suffix: ".wait", what: "longest wait, over the mean of a full queue", unit: millis, metric: longestWait, beside: ours, theirs: meanWait, atMost: 3}),
 		},
-		{id: "F5", what: "4 processes x 64 goroutines, one key", field: onRedis(), procs: 4, goroutines: 64, goals: faster(50)},
+		{id: "F5", what: "4 processes x 64 goroutines, one key", field: onRedis(direct), procs: 4, goroutines: 64, goals: faster(50)},
 		{
 			id: "F6", what: "hand-over between 2 processes", field: onRedis(publish, ping), procs: 2, goroutines: 1, turns: true,
 			goals: []goal{{unit: micros, metric: timeToPass, beside: publish + "+" + ping, atMost: 1.5}},
