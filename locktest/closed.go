@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/test/await"
 )
 
 // closedCases close a Backend, and look from that of another process. What the store promises
@@ -22,7 +23,7 @@ var closedCases = []testCase{
 					before := g.Sent
 					g.TTL, g.Retain, g.Sent = ttl, true, time.Now()
 					results := renewAll(p, g)
-					if results[0].Status == driver.Lost && !running(before, p.Lease) {
+					if results[0].Status == driver.Lost && !await.Running(before, p.Lease) {
 						p.tooSlow()
 					}
 					mustReport(p, results, driver.Renewed)
