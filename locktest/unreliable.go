@@ -48,8 +48,6 @@ const (
 	fails
 	late
 	mute
-	restart // of the server; then it works
-	networks
 )
 
 const shortest, longest = 50 * time.Millisecond, 20 * time.Second
@@ -64,9 +62,9 @@ func (u *unreliable) now() (network, time.Duration) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	for !time.Now().Before(u.until) {
-		u.network = network(u.seed.IntN(int(networks)))
+		u.network = network(max(0, u.seed.IntN(6)-2))
 		u.delay, u.until = u.between(shortest, 3*time.Second), u.until.Add(u.between(shortest, longest))
-		if u.network == restart {
+		if u.seed.IntN(2) == 0 {
 			held, _ := u.Backend.Inspect(context.Background(), "", math.MaxInt)
 			for _, k := range held {
 				_, _ = u.Backend.ForceRelease(context.Background(), k.Key)
