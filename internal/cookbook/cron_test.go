@@ -64,7 +64,7 @@ func (r *row) Done(_ context.Context, day time.Time) error {
 	return nil
 }
 
-// TestCatchUp: each minute five machines start the report. Nobody does for three days, and
+// TestCatchUp: each hour five machines start the report. Nobody does for three days, and
 // the first report after that fails: each day that saw a machine has one report.
 func TestCatchUp(t *testing.T) {
 	t.Parallel()
@@ -72,7 +72,7 @@ func TestCatchUp(t *testing.T) {
 		_, machines := newProcesses(t, 5)
 		var reports gauge
 		done, db, failed := map[time.Time]int{}, new(row), false
-		minutes := func(n int) {
+		hours := func(n int) {
 			for range n {
 				together(machines, 1, func(m *distlock.Locker) {
 					_ = cookbook.CatchUp(t.Context(), m, db, func(_ context.Context, day time.Time) error {
@@ -87,12 +87,12 @@ func TestCatchUp(t *testing.T) {
 						return nil
 					})
 				})
-				time.Sleep(time.Minute)
+				time.Sleep(time.Hour)
 			}
 		}
-		minutes(25 * 60) // two days, of which each begins a report
+		hours(25)                  // two days
 		time.Sleep(72 * time.Hour) // an outage
-		minutes(10)
+		hours(3)
 		if n := reports.total.Load(); len(done) != 3 || n != 4 || reports.most.Load() != 1 {
 			t.Errorf("reports of %v, %d in all, %d at once", done, n, reports.most.Load())
 		}
