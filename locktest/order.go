@@ -25,6 +25,7 @@ import (
 // [distlock.Locker.TryAcquire] do not wait, so they are under nothing. Of RetryCount 1 hooks
 // are not told: it counts.
 func Order(t testing.TB) distlock.Hooks {
+	t.Helper()
 	var once sync.Once
 	return distlock.Hooks{NoWaiting: true, Start: func(ctx context.Context, e distlock.Event) context.Context {
 		n := &nest{class: e.Name, key: e.Key, goroutine: goroutine()}

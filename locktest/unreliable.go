@@ -58,16 +58,16 @@ func (u *unreliable) between(least, most time.Duration) time.Duration {
 }
 
 // now returns the state.
-func (u *unreliable) now() (network, time.Duration) {
+func (u *unreliable) now(ctx context.Context) (network, time.Duration) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	for !time.Now().Before(u.until) {
 		u.network = network(max(0, u.seed.IntN(6)-2))
 		u.delay, u.until = u.between(shortest, 3*time.Second), u.until.Add(u.between(shortest, longest))
 		if u.seed.IntN(2) == 0 {
-			held, _ := u.Backend.Inspect(context.Background(), "", math.MaxInt)
+			held, _ := u.Backend.Inspect(context.WithoutCancel(ctx), "", math.MaxInt)
 			for _, k := range held {
-				_, _ = u.Backend.ForceRelease(context.Background(), k.Key)
+				_, _ = u.Backend.ForceRelease(context.WithoutCancel(ctx), k.Key)
 			}
 		}
 	}
@@ -81,7 +81,7 @@ var (
 
 // over makes a call over the network.
 func over[T any](ctx context.Context, u *unreliable, call func() (T, error)) (none T, err error) {
-	network, delay := u.now()
+	network, delay := u.now(ctx)
 	if network == fails {
 		return none, errFails
 	}

@@ -142,9 +142,11 @@ func TestWithdrawalsOverABadNetwork(t *testing.T) {
 			var clients sync.WaitGroup
 			for range 3 { // processes
 				locker := distlock.New(store, distlock.Config{})
-				defer locker.Close()
 				withdraw := distlock.Wrap(locker, purse.Withdraw, withdrawOpts)
-				clients.Go(func() { _, _ = withdraw(t.Context(), 10) })
+				clients.Go(func() {
+					defer locker.Close()
+					_, _ = withdraw(t.Context(), 10)
+				})
 			}
 			clients.Wait()
 			if purse.balance+purse.paid != 100 {
