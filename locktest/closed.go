@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/test/await"
 )
 
 // closedCases close a Backend, and look from that of another process. What the store promises
@@ -23,7 +24,7 @@ var closedCases = []testCase{
 					before := g.Sent
 					g.TTL, g.Retain, g.Sent = ttl, true, time.Now()
 					results := renewAll(p, g)
-					if errors.Is(results[0], driver.ErrLost) && !running(before, p.Lease) {
+					if errors.Is(results[0], driver.ErrLost) && !await.Running(before, p.Lease) {
 						p.tooSlow()
 					}
 					mustReport(p, results, nil)

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/test/await"
 )
 
 // more extends a grant. Its key must not have waiters.
@@ -28,7 +29,7 @@ func extend(p *process, g driver.Grant, r driver.Request, c call) driver.Grant {
 	switch _, err := c.run(p, p.Context(), r.Grant()); {
 	case err == nil:
 		g.Sent, g.TTL = sent, r.TTL
-	case running(g.Sent, g.TTL):
+	case await.Running(g.Sent, g.TTL):
 		p.Fatalf("the holder lost the key %v after its last request, with a lease of %v: %v", time.Since(g.Sent), g.TTL, err)
 	default:
 		p.tooSlow()

@@ -66,15 +66,6 @@ func newOwner() string { return newOwnerNamed(holderName) }
 
 func newOwnerNamed(name string) string { return uuid.NewString() + "@" + name }
 
-// running reports whether a lease that was requested or renewed at sent must be running
-// still.
-func running(sent time.Time, ttl time.Duration) bool {
-	return time.Since(sent) < ttl-margin(ttl)
-}
-
-// margin is how long before the store the Locker takes a lease for ended.
-func margin(ttl time.Duration) time.Duration { return ttl/100 + 2*time.Millisecond }
-
 // calm waits until all other goroutines wait. In real time that cannot be known, and it
 // returns at once.
 func (f *fixture) calm() {

@@ -11,6 +11,8 @@
 //		})
 //	}
 //
+// For tests of programs that take locks there are [Order] and [Unreliable].
+//
 // The subtests have the names group/case, such as renewal/extends. A case that fails says
 // which rule was broken and what the rule is for.
 package locktest

@@ -8,6 +8,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/test/await"
 )
 
 // process is a backend like that of a process, and checks that hold for every answer of every
@@ -336,7 +337,7 @@ func (p *process) free(key string) {
 // mustHaveEnded checks, when another owner has the key, that the lease of g may have ended.
 func (p *process) mustHaveEnded(g driver.Grant) {
 	p.Helper()
-	if running(g.Sent, g.TTL) {
+	if await.Running(g.Sent, g.TTL) {
 		p.Errorf("another owner got the key %v after the request of the holder, with a lease of %v", time.Since(g.Sent), g.TTL)
 	}
 }

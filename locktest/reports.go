@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/test/await"
 )
 
 // mustStillHold checks that no other owner gets the key while the lease runs.
@@ -17,7 +18,7 @@ func mustStillHold(p *process, g driver.Grant) {
 	if err != nil {
 		return
 	}
-	if running(g.Sent, g.TTL) {
+	if await.Running(g.Sent, g.TTL) {
 		p.Errorf("another owner got the key %v after the last request of the holder, with a lease of %v", time.Since(g.Sent), g.TTL)
 	}
 	p.release(other)

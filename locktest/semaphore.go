@@ -64,7 +64,7 @@ func keptPermits(p *process) {
 	for i := range grants { // the first ends first, and a store may round up to a second
 		grants[i].Retain, grants[i].TTL = true, p.Lease*time.Duration(8*i+4)
 	}
-	mustReport(p, renewAll(p, grants...), nil, driver.Renewed, driver.Renewed)
+	mustReport(p, renewAll(p, grants...), nil, nil, nil)
 	start, first, other := time.Now(), grants[0].TTL+time.Second, p.last() // who does not know what the holder knows
 	r := p.permit(key, max(p.can.MinTTL, time.Millisecond))
 	_, err := other.attempt(r)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/test/await"
 	"github.com/distlock-go/distlock/internal/test/spoilnet"
 )
 
@@ -156,7 +157,7 @@ func (s *trial) alone() {
 func (s *trial) overtaken(taken bool) {
 	s.Helper()
 	s.returned()
-	if running(s.start, s.grant.TTL) {
+	if await.Running(s.start, s.grant.TTL) {
 		s.mustBeOpen(s.call.name, s.err)
 	}
 	_ = s.leave()
@@ -186,7 +187,7 @@ func (s *trial) late() {
 	other, taken := s.replaced()
 	s.network.deliver()
 	s.returned()
-	if d := taken.Sub(s.got.Sent); s.err == nil && s.call.extends && d < s.grant.TTL-margin(s.grant.TTL) {
+	if d := taken.Sub(s.got.Sent); s.err == nil && s.call.extends && d < s.grant.TTL-await.Margin(s.grant.TTL) {
 		s.Errorf("another owner had the key %v after the request, and %s says that the owner has it for %v", d, s.call.name, s.grant.TTL)
 	}
 	s.calm()

@@ -3,10 +3,10 @@ package locktest
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/test/await"
 )
 
 // waiter is a caller that waits, on its own goroutine.
@@ -106,9 +106,13 @@ func wait(p *process, r driver.Request, every time.Duration) *waiter {
 	p.Helper()
 	ctx, cancel := context.WithCancel(p.Context())
 	w := &waiter{request: r, start: time.Now(), cancel: cancel, done: make(chan struct{})}
+	calls := await.Backend{Ask: p.ask}
+	if p.waker != nil {
+		calls.Turn = p.waker.Turn
+	}
 	go func() {
 		defer close(w.done)
-		w.grant, w.err = await(ctx, p, r, every)
+		w.grant, w.err = await.Grant(ctx, calls, r, await.Looks{Every: every})
 	}()
 	p.Cleanup(func() {
 		cancel()
@@ -147,7 +151,7 @@ func queueUpLooking(p *process, holder driver.Grant, r driver.Request, every tim
 	p.Helper()
 	before := time.Now()
 	g, err := p.queue.Enqueue(p.Context(), r)
-	if err == nil && !running(holder.Sent, holder.TTL) {
+	if err == nil && !await.Running(holder.Sent, holder.TTL) {
 		p.inspect(g, r, before)
 		p.tooSlow()
 	}
@@ -155,37 +159,4 @@ func queueUpLooking(p *process, holder driver.Grant, r driver.Request, every tim
 	w := wait(p, r, every)
 	p.calm()
 	return w
-}
-
-// await waits for a key as a Locker does.
-func await(ctx context.Context, p *process, r driver.Request, every time.Duration) (driver.Grant, error) {
-	watching, end := context.WithCancel(ctx)
-	defer end()
-	var turn <-chan driver.Grant
-	for {
-		g, err := p.ask(ctx, r)
-		if !errors.Is(err, driver.ErrNotAcquired) {
-			return g, err
-		}
-		if turn == nil && p.waker != nil {
-			turn = p.waker.Turn(watching, r)
-		}
-		pause := every
-		if held, ok := errors.AsType[*driver.HeldError](err); ok && held.RetryAfter > 0 {
-			pause = min(pause, max(held.RetryAfter, 2*time.Millisecond))
-		}
-		select {
-		case g, open := <-turn:
-			if g.Owner != "" && running(g.Sent, g.TTL) {
-				return g, nil
-			}
-			if !open {
-				turn = nil
-				time.Sleep(p.tick()) // a store that closes each channel at once is slow, and no more
-			}
-		case <-time.After(pause):
-		case <-ctx.Done():
-			return driver.Grant{}, fmt.Errorf("%w: %w", err, ctx.Err())
-		}
-	}
 }

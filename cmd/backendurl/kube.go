@@ -34,7 +34,7 @@ func connectKube(_ context.Context, u *hostURL) (*Backend, error) {
 	}
 	b := kubelock.New(k.Client, k.Config)
 	reach := func(ctx context.Context) error {
-		ctx, cancel := context.WithTimeout(ctx, reachTimeout)
+		ctx, cancel := context.WithTimeout(ctx, ReachTimeout)
 		defer cancel()
 		return b.(driver.Pinger).Ping(ctx)
 	}

@@ -1,21 +1,10 @@
 // Package asynqlock has two locks for asynq: one process schedules the periodic tasks,
 // and tasks about the same thing do not overlap.
 //
-// # When a lock is needed
-//
-// A task that is enqueued once is taken by one worker, so most tasks need no lock.
-// There are two exceptions:
-//
-//   - Several processes with an [asynq.Scheduler], so that tasks are scheduled also if
-//     one of them is down, each enqueue each task. With [Schedule] the leader does it.
-//   - Different tasks about one thing, such as two orders of a customer, may run at the
-//     same time, and so may a task and its own repetition, if its worker has not
-//     answered for longer than asynq waits. [Exclusive] runs one of them at a time.
-//
-// A lock does not promise that a task runs exactly once: asynq repeats tasks that
-// failed, and a scheduler that was paused may enqueue a task that the next leader has
-// enqueued already. [asynq.Unique] removes such a double while the first one is in the
-// queue.
+// Most tasks need no lock. But several processes with an [asynq.Scheduler] each enqueue each
+// task: with [Schedule] the leader does it. And tasks about one thing may run at the same
+// time: with [Exclusive] they do not. asynq repeats tasks, and a scheduler that was paused may
+// enqueue one twice, which [asynq.Unique] removes while the first is in the queue.
 //
 // # When the lock is lost
 //

@@ -5,14 +5,8 @@
 //	storage := certmagiclock.Wrap(&certmagic.FileStorage{Path: shared}, l, distlock.Opts{Prefix: "certmagic:"})
 //	config := certmagic.New(cache, certmagic.Config{Storage: storage})
 //
-// # When a lock is needed
-//
-// Always, if servers share a storage: without one each of them orders each certificate,
-// and a CA limits how many it issues. Every storage has locks, but not all of them
-// lock: some do nothing on Lock, and [certmagic.FileStorage], which compares times in
-// files, may let two servers in after a crash, as its documentation says. With these
-// locks the next server orders the certificate KeyTimeout after the crash, without a
-// poll and without a common clock.
+// Some storages do nothing on Lock, and [certmagic.FileStorage] may let two servers in after a
+// crash. With these locks the next server orders the certificate KeyTimeout after the crash.
 //
 // # When the lock is lost
 //

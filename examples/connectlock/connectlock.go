@@ -18,27 +18,12 @@
 // A call that does not get its lock has the code that grpcmw answers with, with the
 // same details: ErrorInfo with the reason, and RetryInfo if nothing was done.
 //
-//	InvalidArgument    the message does not say what to lock
-//	Aborted            another call has the lock, and the wait ended
-//	ResourceExhausted  too many calls are waiting
-//	Unavailable        the store of the locks failed
-//	FailedPrecondition the lock was lost: the outcome is in doubt, so do not repeat the call
-//	Canceled           the caller's context ended the wait
-//	DeadlineExceeded   its deadline did
-//	Internal           anything else
-//
 // # When the lock is lost
 //
 // The context of the handler is cancelled, with cause [distlock.ErrLost]. If the
 // handler succeeds all the same, or returns the error of its context or of
 // [distlock.Lease.Check], the client gets FailedPrecondition, because the outcome is in
 // doubt.
-//
-// # Timeouts
-//
-// The caller's deadline only ends the context: the lock stays until the handler has
-// returned, also if an http.TimeoutHandler around the handler of connect has answered
-// before. Work that a handler starts and does not wait for has no lock.
 package connectlock
 
 import (

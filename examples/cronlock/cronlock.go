@@ -3,19 +3,9 @@
 //	o := distlock.Opts{Prefix: "cron:", Value: "report", MinHold: time.Minute}
 //	crontab.AddJob("0 3 * * *", cronlock.Once(ctx, locker, o, cron.DefaultLogger, report))
 //
-// # When a lock is needed
-//
-// If one process runs the cron, there is no need for a lock: [cron.SkipIfStillRunning]
-// is enough. With the same cron in several processes, so that the jobs run also if one
-// of them is down, each process starts each job: the lock lets one of them do it. The
-// others skip it, and the job of the next period is open to all again.
-//
-// The clocks of machines differ, so a quick job can be over before the last process
-// begins: set MinHold to longer than that, and to shorter than the period.
-//
-// A lock saves work. It does not promise that a job runs exactly once: after a crash or
-// a loss another process may run it again. If a second run does harm, the job has to
-// notice, for example by a row with the date and a unique index.
+// Of several processes with the same cron, one runs a job, and the others skip it. MinHold is
+// longer than their clocks differ, and shorter than the period. After a crash or a loss
+// another process may run the job again.
 //
 // # When the lock is lost
 //

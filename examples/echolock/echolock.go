@@ -18,12 +18,6 @@
 // A success that it begins to write after the loss is replaced by 424, as problem JSON.
 // So is a returned error that only says that the context has ended; any other error is
 // its own.
-//
-// # Timeouts
-//
-// Echo's ContextTimeout only ends the context, on either side of the lock: the lock
-// stays until the handler has returned. Work that a handler starts and does not wait
-// for has no lock.
 package echolock
 
 import (

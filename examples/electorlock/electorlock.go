@@ -7,13 +7,9 @@
 //	})
 //	err = errors.Join(mgr.Start(ctx), context.Cause(ctx))
 //
-// # When a lock is needed
-//
-// An operator of one cluster has a good lock in its API server: use that. This one is
-// for one leader of several clusters, for a program whose work is outside of
-// Kubernetes, and for a leader that gives a fencing token to what it changes: see
-// [Lock.Lease]. A program without controller-runtime needs no elector:
-// [distlock.Locker.Lead] is shorter.
+// An operator of one cluster has a good lock in its API server. This one is for one leader of
+// several clusters, and for a leader that gives a fencing token to what it changes: see
+// [Lock.Lease]. Without controller-runtime, [distlock.Locker.Lead] is shorter.
 //
 // # What differs from a Lease of the API server
 //

@@ -14,12 +14,6 @@
 //
 // A request that does not get its lock is answered by httpmw: 409, 429, 503 or 400, as
 // problem JSON. Further handlers are not called.
-//
-// # Timeouts
-//
-// gin has none of its own. gin-contrib/timeout answers while the handler still runs:
-// use it in front of the lock, which then stays until the handler has returned. Behind
-// the lock, the work would go on without it.
 package ginlock
 
 import (

@@ -5,19 +5,9 @@
 //	s, err := gocron.NewScheduler(gocron.WithDistributedLocker(locker))
 //	_, err = s.NewJob(every, gocron.NewTask(locker.Task("report", report)), gocron.WithName("report"))
 //
-// # When a lock is needed
-//
-// With one scheduler there is no need for a lock. With the same scheduler in several
-// processes, so that the jobs run also if one of them is down, each of them starts each
-// job: the lock lets one of them do it, and gocron counts the others as skipped. The
-// key is made of the job's name, whatever that is: see package jobkey. A
-// [gocron.Elector] is the other way: one process runs all jobs.
-//
-// The clocks of machines differ, and jobs with a duration begin when their process
-// does: set MinHold to longer than the starts differ, and to shorter than the period.
-//
-// A lock saves work. It does not promise that a job runs exactly once: after a crash or
-// a loss another process may run it again.
+// Of several processes with the same scheduler, one runs a job, and gocron counts the
+// others as skipped. MinHold is longer than the starts differ, and shorter than the period.
+// After a crash or a loss another process may run the job again.
 //
 // # When the lock is lost
 //

@@ -5,12 +5,8 @@
 //	p, err := goose.NewProvider(goose.DialectSQLite3, db, migrations, goose.WithLocker(locker))
 //	err = locker.Do(ctx, func(ctx context.Context) error { _, err := p.Up(ctx); return err })
 //
-// # When a lock is needed
-//
-// If several processes migrate when they start. goose has lockers of its own for
-// PostgreSQL and MySQL, and they are the first choice there: they need no other store.
-// This one is for the other databases of goose, and for one lock around the migrations
-// of several databases.
+// For PostgreSQL and MySQL take goose's own lockers, which need no other store. This one is
+// for other databases, and for one lock around the migrations of several.
 //
 // # When the lock is lost
 //

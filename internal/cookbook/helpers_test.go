@@ -9,6 +9,7 @@ import (
 	"github.com/distlock-go/distlock/backend/memlock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/testkit"
+	"github.com/distlock-go/distlock/locktest"
 )
 
 // newProcesses returns n Lockers over one store, which act as n processes.
@@ -17,7 +18,7 @@ func newProcesses(tb testing.TB, n int) (*memlock.Backend, []*distlock.Locker) {
 	store := memlock.New()
 	lockers := make([]*distlock.Locker, n)
 	for i := range lockers {
-		lockers[i] = testkit.NewLocker(tb, store, distlock.Config{})
+		lockers[i] = testkit.NewLocker(tb, store, distlock.Config{Hooks: locktest.Order(tb)})
 	}
 	return store, lockers
 }

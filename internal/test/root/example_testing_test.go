@@ -10,30 +10,60 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/memlock"
-	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/locktest"
 )
 
 // The examples of docs/testing.md.
 
-// Purse reads its balance, calls the bank, and writes the rest: without a lock two
-// withdrawals see the same balance.
-type Purse struct{ balance int }
+// Purse is a row of a database, whose statements refuse an older token than they have seen.
+type Purse struct {
+	mu            sync.Mutex
+	balance, paid int
+	token         uint64
+}
 
-var errOverdrawn = errors.New("overdrawn")
+// with runs a statement.
+func (a *Purse) with(token uint64, run func()) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if token < a.token {
+		return errOld
+	}
+	a.token = token
+	run()
+	return nil
+}
+
+func (a *Purse) read(token uint64) (balance int, err error) {
+	err = a.with(token, func() { balance = a.balance })
+	return balance, err
+}
+
+func (a *Purse) write(token uint64, balance, paid int) error {
+	return a.with(token, func() { a.balance, a.paid = balance, a.paid+paid })
+}
+
+var (
+	errOverdrawn = errors.New("overdrawn")
+	errOld       = errors.New("the token is old")
+)
 
 // Withdraw takes two seconds.
 func (a *Purse) Withdraw(ctx context.Context, amount int) (left int, err error) {
-	left = a.balance - amount
-	if left < 0 {
-		return 0, errOverdrawn
+	lease, _ := distlock.FromContext(ctx)
+	left, err = a.read(lease.Token())
+	if left -= amount; err == nil && left < 0 {
+		err = errOverdrawn
+	}
+	if err != nil {
+		return 0, err
 	}
 	select {
 	case <-time.After(2 * time.Second): // a request to the bank
 	case <-ctx.Done(): // the lock is lost, or the caller has cancelled
 		return 0, context.Cause(ctx)
 	}
-	a.balance = left
-	return left, nil
+	return left, a.write(lease.Token(), left, amount)
 }
 
 // withdrawOpts is the lock of a purse.
@@ -105,20 +135,42 @@ func TestLossDuringWithdrawal(t *testing.T) {
 	})
 }
 
-// unreachable is a store that does not answer.
-type unreachable struct{ driver.Backend }
-
-func (unreachable) TryAcquire(context.Context, driver.Request) (driver.Grant, error) {
-	return driver.Grant{}, errors.New("connection refused")
+func TestWithdrawalsOverABadNetwork(t *testing.T) {
+	for seed := range uint64(100) {
+		synctest.Test(t, func(t *testing.T) {
+			store, purse := locktest.Unreliable(memlock.New(), seed), &Purse{balance: 100}
+			var clients sync.WaitGroup
+			for range 3 { // processes
+				locker := distlock.New(store, distlock.Config{})
+				withdraw := distlock.Wrap(locker, purse.Withdraw, withdrawOpts)
+				clients.Go(func() {
+					defer locker.Close()
+					_, _ = withdraw(t.Context(), 10)
+				})
+			}
+			clients.Wait()
+			if purse.balance+purse.paid != 100 {
+				t.Errorf("seed %d: %d paid, and %d left", seed, purse.paid, purse.balance)
+			}
+		})
+	}
 }
 
-func TestWithdrawalDuringAnOutage(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		locker := distlock.New(unreachable{memlock.New()}, distlock.Config{})
-		defer locker.Close()
-		withdraw := distlock.Wrap(locker, new(Purse).Withdraw, withdrawOpts)
-		if _, err := withdraw(t.Context(), 50); !errors.Is(err, distlock.ErrUnavailable) {
+func TestOrderOfLocks(t *testing.T) {
+	locker := distlock.New(memlock.New(), distlock.Config{Hooks: locktest.Order(t)})
+	defer locker.Close()
+	for _, task := range []func(context.Context, *distlock.Locker) error{Pay, Refund} {
+		if err := task(t.Context(), locker); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+var Pay, Refund = underBoth, underBoth
+
+// underBoth takes both locks in one order.
+func underBoth(ctx context.Context, l *distlock.Locker) error {
+	return l.Do(ctx, "1", distlock.Opts{Prefix: "order:"}, func(ctx context.Context) error {
+		return l.Do(ctx, "7", distlock.Opts{Prefix: "stock:"}, func(context.Context) error { return nil })
 	})
 }
