@@ -24,12 +24,17 @@ func (b *backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Gran
 
 // Enqueue implements driver.Queuer.
 func (b *backend) Enqueue(ctx context.Context, r driver.Request) (driver.Grant, error) {
-	a := attempt{backend: b, request: &r, waiter: b.waiter(r.Owner)}
+	a := attempt{backend: b, request: &r, waiter: b.waiter(r.Owner), queues: true}
+	if held := a.waiter.rest(); held != nil {
+		return driver.Grant{}, held
+	}
 	if !a.placed() {
-		if g, err := a.run(ctx); a.held == nil {
-			return g, err
-		}
 		b.listen()
+		if !b.crowd(r.Key) {
+			if g, err := a.run(ctx); a.held == nil {
+				return g, err
+			}
+		}
 		a.waiter = b.newWaiter(r.Owner)
 	}
 	for range 2 {
@@ -55,6 +60,10 @@ type attempt struct {
 	request *driver.Request
 	waiter  *waiter // nil before Enqueue and Turn
 
+	queues bool // it is Enqueue
+	start  time.Time
+	tries  int // decisions so far
+
 	held   *driver.HeldError // why it was refused
 	passed bool              // the owner's place is gone
 	gone   []string          // the owners of places to be removed, after a success
@@ -68,9 +77,11 @@ func (a *attempt) placed() bool { return a.waiter != nil && a.waiter.placed }
 // lab/spec/line.pml: see there before a change.
 func (a *attempt) run(ctx context.Context) (driver.Grant, error) {
 	b, r := a.backend, a.request
+
 	if err := b.tooLong(r.TTL); err != nil {
 		return driver.Grant{}, driver.NotSent(err)
 	}
+	a.start = time.Now()
 	if a.waiter != nil {
 		a.hint = a.waiter.takeHint()
 	}
@@ -78,11 +89,14 @@ func (a *attempt) run(ctx context.Context) (driver.Grant, error) {
 	known := !a.placed() || a.hint != ""
 	w, err := b.update(ctx, r.Key, r.Owner, known, func(rec *record) (bool, error) {
 		a.held, a.passed, a.gone = nil, false, nil
+		if rec.fresh {
+			a.tries++
+		}
 		return a.decide(ctx, rec)
 	})
 	if a.held != nil && err == nil {
 		if a.waiter != nil {
-			a.waiter.lookIn(a.held.RetryAfter)
+			a.waiter.refused(a.held, time.Since(a.start))
 		}
 		return driver.Grant{}, a.held
 	}
@@ -113,8 +127,14 @@ func (a *attempt) decide(ctx context.Context, rec *record) (write bool, err erro
 		return true, nil
 	}
 	if _, admits := rec.turn(nil, r.Sharing()); !admits {
+
 		a.held = rec.held(r.Sharing())
 		mark := joined && !rec.Waiting
+		if mark && a.tries > 1 { // its holders change faster than the mark can be set: they set it
+			for _, h := range rec.Holders {
+				a.send(h.Reply, &message{Kind: somebody, Key: r.Key})
+			}
+		}
 		rec.Waiting = rec.Waiting || joined
 		return mark, nil
 	}
@@ -125,6 +145,10 @@ func (a *attempt) decide(ctx context.Context, rec *record) (write bool, err erro
 		if next, err := a.isNext(ctx, rec); !next || err != nil {
 			return false, err
 		}
+	}
+	if a.queues && !joined && a.tries > 1 { // others are faster
+		a.held = rec.held(r.Sharing())
+		return false, nil
 	}
 	// Others in the line may have seen the key free, and only wait: they need the mark.
 	rec.Waiting = rec.Waiting || joined
@@ -148,6 +172,7 @@ func (a *attempt) isNext(ctx context.Context, rec *record) (bool, error) {
 		return false, err
 	}
 	line = rec.withoutHolders(line)
+	a.noted(r.Key, len(without(line, r.Owner)) > 0)
 	mine := find(line, r.Owner)
 	a.passed = a.placed() && mine < 0 && all
 	skip := 0
@@ -157,13 +182,20 @@ func (a *attempt) isNext(ctx context.Context, rec *record) (bool, error) {
 		}
 		a.gone = append(a.gone, line[skip].Owner)
 		skip++
+
 	}
 	places, more := rec.turn(line[skip:], r.Sharing())
 	switch {
 	case mine >= 0 && mine-skip < places:
 		return true, nil
 	case mine >= 0 || !more || !all:
+
 		a.held = rec.held(r.Sharing())
+		if mine < 0 { // it is behind these
+			a.held.RetryAfter = turnTime*time.Duration(max(1, len(line)-skip)) - idle%turnTime
+			a.held.RetryAfter = max(a.held.RetryAfter, min(100*time.Since(a.start), 10*time.Second))
+			return false, nil
+		}
 		a.held.RetryAfter = turnTime*time.Duration(max(1, mine-skip)) - idle%turnTime
 		return false, nil
 	case len(line) == 0 && !a.placed() && len(rec.Holders) == 0:

@@ -39,7 +39,8 @@ func (p *process) request(key string) driver.Request {
 // crowd is what many processes do with one key.
 type crowd struct {
 	ttl     time.Duration // of the leases; 10 s by default
-	crashes int           // of a hundred holders, whose processes start again
+	looks   testkit.Looks
+	crashes int // of a hundred holders, whose processes start again
 
 	mu      sync.Mutex
 	now     []driver.Sharing // of the holders
@@ -113,7 +114,7 @@ func (c *crowd) visit(ctx context.Context, t *testing.T, p *process, sharing dri
 	c.mu.Lock()
 	c.arrived[p.id] = came
 	c.mu.Unlock()
-	g, err := testkit.Await(ctx, p, r, testkit.Looks{})
+	g, err := testkit.Await(ctx, p, r, c.looks)
 	crash := rand.N(100) < c.crashes
 	if err == nil {
 		c.enter(t, g, came)
@@ -209,6 +210,31 @@ func TestRenewalsBesideWaiters(t *testing.T) {
 				})
 			})
 		}
+	}
+}
+
+func TestTable(t *testing.T) {
+	for _, n := range []int{2, 10, 100, 300, 600} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newServer()
+			s.service = 1600 * time.Microsecond
+			s.jitter = 200 * time.Microsecond
+			c := crowd{looks: testkit.Looks{Every: 500 * time.Millisecond}}
+			time.AfterFunc(10*time.Second, func() {
+				s.mu.Lock()
+				c.mu.Lock()
+				clear(s.ops)
+				s.requests = 0
+				c.visits = 0
+				c.next = 0
+				c.longest = 0
+				s.mu.Unlock()
+				c.mu.Unlock()
+			})
+			c.run(t, s, "mt", n, 20*time.Second, func() driver.Sharing { return driver.Sharing{} })
+			t.Logf("%d processes: %d visits, %d in order, the longest wait %v, %d requests: %.1f", n, c.visits, c.next, c.longest, s.requests, float64(s.requests)/float64(c.visits))
+			t.Log(s.ops)
+		})
 	}
 }
 

@@ -19,9 +19,10 @@ type message struct {
 
 // The kinds of messages.
 const (
-	itsTurn = "turn"   // the key is free for the owner
-	isNext  = "next"   // the key is free for the one before the owner
-	giveUp  = "revoke" // the owner is asked to give the key back
+	itsTurn  = "turn"   // the key is free for the owner
+	isNext   = "next"   // the key is free for the one before the owner
+	somebody = "wait"   // somebody waits, and cannot set the mark
+	giveUp   = "revoke" // the owner is asked to give the key back
 )
 
 // listen begins to listen to the messages for this process.
@@ -62,6 +63,10 @@ func (b *backend) receive(data []byte) {
 		b.revoke(m.Owner)
 		return
 	}
+	if m.Kind == somebody {
+		b.asked(m.Key, true)
+		return
+	}
 	b.know(m.Key, m.Record, m.Version)
 	idle := b.idle(m.Key, m.Version)
 	b.mu.Lock()
@@ -70,9 +75,11 @@ func (b *backend) receive(data []byte) {
 	switch {
 	case w == nil:
 	case m.Kind == itsTurn:
+
 		w.hint = m.Version
 		w.tell()
 	case m.Kind == isNext:
+
 		if at := time.Now().Add(turnTime - idle + time.Millisecond); at.Before(w.lookAt) {
 			w.lookAt = at
 			w.setTimer()
@@ -99,6 +106,7 @@ func (b *backend) pass(ctx context.Context, key, from string, r *record) {
 		}
 		stays = find(found, from) >= 0
 		line = r.withoutHolders(without(found, from))
+		b.noted(key, len(line) > 0)
 		if places, _ = r.turn(line, driver.Sharing{}); all {
 			break
 		}

@@ -16,6 +16,8 @@ type sight struct {
 	count   uint64          // the largest of a record
 	beats   map[string]beat // of the leases in the cell, by owner
 	free    string          // the version in which the key is free
+	crowd   bool            // others were in the line when it was read last
+	asked   bool            // to set the mark
 	since   time.Time       // when that was first known
 }
 
@@ -118,4 +120,31 @@ func (b *backend) idle(key, version string) time.Duration {
 		s.free, s.since = version, time.Now()
 	}
 	return time.Since(s.since)
+}
+
+// asked says whether a waiter asks the holders to set the mark.
+func (b *backend) asked(key string, asked bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.sightOf(key).asked = asked
+}
+
+func (b *backend) isAsked(key string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.sightOf(key).asked
+}
+
+// noted says whether others were in the line of the key.
+func (b *backend) noted(key string, others bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.sightOf(key).crowd = others
+}
+
+// crowd reports whether others were in the line of the key when this process read it last.
+func (b *backend) crowd(key string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.sightOf(key).crowd
 }

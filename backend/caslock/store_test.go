@@ -25,6 +25,7 @@ var errCut = errors.New("127.0.0.1:7: connection reset")
 type server struct {
 	latency time.Duration // of each request
 	jitter  time.Duration // added to it, at random
+	service time.Duration // for which a request occupies the server: it carries out one after the other
 	fault   func(op, key, version string) fault
 
 	mu       sync.Mutex
@@ -33,6 +34,8 @@ type server struct {
 	tickets  map[string][]ticket
 	topics   map[string]map[int]func([]byte)
 	requests int
+	ops      map[string]int
+	idle     time.Time // when the server is done with what it has
 }
 
 type ticket struct {
@@ -53,7 +56,7 @@ const (
 func newServer() *server {
 	return &server{
 		cells: make(map[string][]byte), versions: make(map[string]bool), tickets: make(map[string][]ticket),
-		topics: make(map[string]map[int]func([]byte)),
+		ops: make(map[string]int), topics: make(map[string]map[int]func([]byte)),
 	}
 }
 
@@ -84,9 +87,17 @@ func (s *server) open(abilities string) driver.Backend {
 
 // do carries out a request.
 func (s *server) do(ctx context.Context, op, key, version string, f func()) error {
-	if s.latency+s.jitter > 0 {
+	s.mu.Lock()
+	now := time.Now()
+	if s.idle.Before(now) {
+		s.idle = now
+	}
+	s.idle = s.idle.Add(s.service)
+	wait := s.idle.Sub(now) + s.latency
+	s.mu.Unlock()
+	if wait += rand.N(s.jitter + 1); wait > 0 {
 		select {
-		case <-time.After(s.latency + rand.N(s.jitter+1)):
+		case <-time.After(wait):
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -97,6 +108,7 @@ func (s *server) do(ctx context.Context, op, key, version string, f func()) erro
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.requests++
+	s.ops[op]++
 	what := none
 	if s.fault != nil {
 		what = s.fault(op, key, version)

@@ -15,6 +15,7 @@ import (
 func (b *backend) load(ctx context.Context, key string) (record, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
+
 	value, version, err := b.store.Load(ctx, key)
 	if err != nil {
 		return record{}, err
@@ -59,6 +60,7 @@ func (b *backend) update(ctx context.Context, key, owner string, known bool, dec
 			}
 			continue
 		}
+		w.Waiting = w.Waiting || b.isAsked(key)
 		w.sent = time.Now()
 		swapErr := b.swap(ctx, key, &w.record)
 		switch {
@@ -85,12 +87,22 @@ func (b *backend) swap(ctx context.Context, key string, r *record) error {
 	defer cancel()
 	value := r.encode()
 	version, err := b.store.Swap(ctx, key, r.version, value)
+	if err == nil {
+
+	} else if errors.Is(err, ErrChanged) {
+
+	} else {
+
+	}
 	if err != nil {
 		b.doubt(key)
 		return err
 	}
 	r.version = version
 	b.know(key, value, version)
+	if r.Waiting {
+		b.asked(key, false)
+	}
 	_, err = b.open(key, value, version) // its leases were seen now
 	return err
 }

@@ -17,6 +17,8 @@ type waiter struct {
 	joinAt time.Time         // when it must say again that it waits
 	hint   string            // the version in which it is its turn
 	woken  bool              // since its last attempt began
+	restTo time.Time         // until then it does not look before it is told, or lookAt
+	held   driver.HeldError  // the last answer
 	lookAt time.Time         // when it should make another attempt by itself
 	turn   chan driver.Grant // nil before Turn
 	timer  *time.Timer       // fires at lookAt
@@ -73,11 +75,30 @@ func (w *waiter) takeHint() (hint string) {
 	return hint
 }
 
-// lookIn says when the owner should make another attempt by itself, after one was refused.
-func (w *waiter) lookIn(d time.Duration) {
+// rest returns the last refusal if the owner need not ask again. Messages tell it. It looks by
+// itself in case one is lost, and for that takes a hundredth of its time: if the store becomes
+// slow, those who wait do not make it slower.
+func (w *waiter) rest() *driver.HeldError {
+	if w == nil || w.b.messenger == nil {
+		return nil
+	}
 	w.b.mu.Lock()
 	defer w.b.mu.Unlock()
-	w.lookAt = time.Now().Add(d + time.Millisecond)
+	now := time.Now()
+	if !w.placed || w.woken || !now.Before(w.restTo) || !now.Before(w.lookAt) {
+		return nil
+	}
+	held := w.held
+	held.RetryAfter = w.lookAt.Sub(now)
+	return &held
+}
+
+// refused says why an attempt was refused, and how long that took.
+func (w *waiter) refused(held *driver.HeldError, took time.Duration) {
+	w.b.mu.Lock()
+	defer w.b.mu.Unlock()
+	w.held, w.restTo = *held, time.Now().Add(100*took)
+	w.lookAt = time.Now().Add(held.RetryAfter + time.Millisecond)
 	if w.placed && w.joinAt.Before(w.lookAt) {
 		w.lookAt = w.joinAt
 	}
