@@ -14,6 +14,11 @@ const (
 	// turnTime is how long a free key is kept for the first in the line. After that the second
 	// may have it, and so on.
 	turnTime = time.Second
+
+	// pace limits how often a waiter looks by itself: each look is followed by a rest of so many
+	// times its length. Looks of hundreds of waiters would make a slow store slower otherwise,
+	// until nothing else gets through.
+	pace = 100
 )
 
 // TryAcquire implements driver.Backend.
@@ -30,7 +35,9 @@ func (b *backend) Enqueue(ctx context.Context, r driver.Request) (driver.Grant, 
 	}
 	if !a.placed() {
 		b.listen()
-		if !b.crowd(r.Key) {
+		crowd := false
+		b.see(r.Key, func(s *sight) { crowd = s.crowd })
+		if !crowd { // or it would be refused, as a rule
 			if g, err := a.run(ctx); a.held == nil {
 				return g, err
 			}
@@ -60,9 +67,9 @@ type attempt struct {
 	request *driver.Request
 	waiter  *waiter // nil before Enqueue and Turn
 
-	queues bool // it is Enqueue
-	start  time.Time
-	tries  int // decisions so far
+	queues bool      // it is Enqueue
+	start  time.Time // of run
+	reads  int       // decisions on the word of the store
 
 	held   *driver.HeldError // why it was refused
 	passed bool              // the owner's place is gone
@@ -77,7 +84,6 @@ func (a *attempt) placed() bool { return a.waiter != nil && a.waiter.placed }
 // lab/spec/line.pml: see there before a change.
 func (a *attempt) run(ctx context.Context) (driver.Grant, error) {
 	b, r := a.backend, a.request
-
 	if err := b.tooLong(r.TTL); err != nil {
 		return driver.Grant{}, driver.NotSent(err)
 	}
@@ -90,7 +96,7 @@ func (a *attempt) run(ctx context.Context) (driver.Grant, error) {
 	w, err := b.update(ctx, r.Key, r.Owner, known, func(rec *record) (bool, error) {
 		a.held, a.passed, a.gone = nil, false, nil
 		if rec.fresh {
-			a.tries++
+			a.reads++
 		}
 		return a.decide(ctx, rec)
 	})
@@ -127,13 +133,10 @@ func (a *attempt) decide(ctx context.Context, rec *record) (write bool, err erro
 		return true, nil
 	}
 	if _, admits := rec.turn(nil, r.Sharing()); !admits {
-
 		a.held = rec.held(r.Sharing())
 		mark := joined && !rec.Waiting
-		if mark && a.tries > 1 { // its holders change faster than the mark can be set: they set it
-			for _, h := range rec.Holders {
-				a.send(h.Reply, &message{Kind: somebody, Key: r.Key})
-			}
+		if mark && a.reads > 1 { // the key changes faster than this process can write: the holder sets it
+			a.send(rec.Holders[0].Reply, &message{Kind: waits, Key: r.Key})
 		}
 		rec.Waiting = rec.Waiting || joined
 		return mark, nil
@@ -146,7 +149,7 @@ func (a *attempt) decide(ctx context.Context, rec *record) (write bool, err erro
 			return false, err
 		}
 	}
-	if a.queues && !joined && a.tries > 1 { // others are faster
+	if a.queues && !joined && a.reads > 1 { // others want it, and are faster: it is served in the line
 		a.held = rec.held(r.Sharing())
 		return false, nil
 	}
@@ -172,7 +175,7 @@ func (a *attempt) isNext(ctx context.Context, rec *record) (bool, error) {
 		return false, err
 	}
 	line = rec.withoutHolders(line)
-	a.noted(r.Key, len(without(line, r.Owner)) > 0)
+	a.see(r.Key, func(s *sight) { s.crowd = len(without(line, r.Owner)) > 0 })
 	mine := find(line, r.Owner)
 	a.passed = a.placed() && mine < 0 && all
 	skip := 0
@@ -182,21 +185,18 @@ func (a *attempt) isNext(ctx context.Context, rec *record) (bool, error) {
 		}
 		a.gone = append(a.gone, line[skip].Owner)
 		skip++
-
 	}
 	places, more := rec.turn(line[skip:], r.Sharing())
 	switch {
 	case mine >= 0 && mine-skip < places:
 		return true, nil
 	case mine >= 0 || !more || !all:
-
-		a.held = rec.held(r.Sharing())
-		if mine < 0 { // it is behind these
-			a.held.RetryAfter = turnTime*time.Duration(max(1, len(line)-skip)) - idle%turnTime
-			a.held.RetryAfter = max(a.held.RetryAfter, min(100*time.Since(a.start), 10*time.Second))
-			return false, nil
+		behind, rest := mine, time.Duration(0)
+		if mine < 0 { // it does not know its place
+			behind, rest = len(line), min(pace*time.Since(a.start), pace*turnTime/10)
 		}
-		a.held.RetryAfter = turnTime*time.Duration(max(1, mine-skip)) - idle%turnTime
+		a.held = rec.held(r.Sharing())
+		a.held.RetryAfter = max(rest, turnTime*time.Duration(max(1, behind-skip))-idle%turnTime)
 		return false, nil
 	case len(line) == 0 && !a.placed() && len(rec.Holders) == 0:
 		// The first of those who join after this reading tries to take this version, or sees

@@ -171,11 +171,13 @@ func TestRenewalsBesideWaiters(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					s := newServer()
 					s.jitter = time.Millisecond
-					holder := s.open(abilities)
-					g, err := holder.TryAcquire(t.Context(), (&process{id: n}).request("key"))
-					if err != nil {
-						t.Fatal(err)
+					if abilities == "mt" {
+						s.service = 1600 * time.Microsecond
 					}
+					holder := s.open(abilities)
+					r := (&process{id: n}).request("key")
+					r.TTL = time.Minute
+					g := testkit.MustTry(t, holder, r)
 					ctx, cancel := context.WithCancel(t.Context())
 					var all sync.WaitGroup
 					for i := range n {
@@ -183,8 +185,7 @@ func TestRenewalsBesideWaiters(t *testing.T) {
 						all.Go(func() {
 							defer p.Close()
 							r := p.request("key")
-							r.TTL = 1500 * time.Millisecond
-							if _, err := testkit.Await(ctx, p, r, testkit.Looks{}); ctx.Err() == nil {
+							if _, err := testkit.Await(ctx, p, r, testkit.Looks{Every: 500 * time.Millisecond}); ctx.Err() == nil {
 								t.Error("a waiter has returned:", err)
 							}
 							if err := p.Release(context.WithoutCancel(ctx), r.Grant()); err != nil {
@@ -192,6 +193,7 @@ func TestRenewalsBesideWaiters(t *testing.T) {
 							}
 						})
 					}
+					time.Sleep(20 * time.Second) // all have arrived
 					var longest time.Duration
 					for range 40 {
 						time.Sleep(100 * time.Millisecond)
@@ -204,7 +206,7 @@ func TestRenewalsBesideWaiters(t *testing.T) {
 					cancel()
 					all.Wait()
 					t.Logf("the longest renewal %v, %d requests", longest, s.requests)
-					if longest > 100*time.Millisecond {
+					if longest > 100*time.Millisecond*time.Duration(max(1, n/300)) {
 						t.Errorf("a renewal took %v", longest)
 					}
 				})
@@ -213,42 +215,29 @@ func TestRenewalsBesideWaiters(t *testing.T) {
 	}
 }
 
-func TestTable(t *testing.T) {
-	for _, n := range []int{2, 10, 100, 300, 600} {
-		synctest.Test(t, func(t *testing.T) {
-			s := newServer()
-			s.service = 1600 * time.Microsecond
-			s.jitter = 200 * time.Microsecond
-			c := crowd{looks: testkit.Looks{Every: 500 * time.Millisecond}}
-			time.AfterFunc(10*time.Second, func() {
-				s.mu.Lock()
-				c.mu.Lock()
-				clear(s.ops)
-				s.requests = 0
-				c.visits = 0
-				c.next = 0
-				c.longest = 0
-				s.mu.Unlock()
-				c.mu.Unlock()
-			})
-			c.run(t, s, "mt", n, 20*time.Second, func() driver.Sharing { return driver.Sharing{} })
-			t.Logf("%d processes: %d visits, %d in order, the longest wait %v, %d requests: %.1f", n, c.visits, c.next, c.longest, s.requests, float64(s.requests)/float64(c.visits))
-			t.Log(s.ops)
-		})
-	}
-}
-
-// However many take turns, it is the turn of the one who came first.
+// However many take turns, it is the turn of the one who came first. The server is slow, and
+// the waiters look by themselves, as a Locker does: their looks leave it time for the visits.
+// A process that takes the key again and again does not keep out one that must read first.
 func TestHundredsTakeTurns(t *testing.T) {
-	for _, n := range []int{20, 300} {
+	for n, most := range map[int]int{2: 8, 10: 10, 100: 12, 300: 20, 600: 30} {
 		synctest.Test(t, func(t *testing.T) {
 			s := newServer()
-			s.jitter = time.Millisecond
-			var c crowd
-			c.run(t, s, "mt", n, 6*time.Second, func() driver.Sharing { return driver.Sharing{} })
-			t.Logf("%d processes: %d visits, %d in order, the longest wait %v", n, c.visits, c.next, c.longest)
-			if c.next < c.visits*9/10 {
-				t.Errorf("%d of %d visits were in order", c.next, c.visits)
+			s.service, s.jitter = 1600*time.Microsecond, 200*time.Microsecond
+			c := crowd{looks: testkit.Looks{Every: 500 * time.Millisecond}}
+			visits, requests := 0, 0
+			look := func() {
+				s.mu.Lock()
+				defer s.mu.Unlock()
+				c.mu.Lock()
+				defer c.mu.Unlock()
+				visits, requests = c.visits-visits, s.requests-requests
+			}
+			time.AfterFunc(20*time.Second, look) // all have arrived
+			time.AfterFunc(30*time.Second-1, look)
+			c.run(t, s, "mt", n, 30*time.Second, func() driver.Sharing { return driver.Sharing{} })
+			t.Logf("%d processes: %d visits/s, %d requests each; %d of %d in order", n, visits/10, requests/max(1, visits), c.next, c.visits)
+			if c.next < c.visits*9/10 || requests > visits*most+visits/2 {
+				t.Errorf("%d processes: %d of %d visits were in order, with %d requests for %d of them", n, c.next, c.visits, requests, visits)
 			}
 		})
 	}

@@ -68,7 +68,6 @@ type ticketLine struct{ t Tickets }
 func (c ticketLine) stands(time.Duration) time.Duration { return time.Minute }
 
 func (c ticketLine) join(ctx context.Context, key string, l lease) error {
-
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	value, err := json.Marshal(l)
@@ -79,7 +78,6 @@ func (c ticketLine) join(ctx context.Context, key string, l lease) error {
 }
 
 func (c ticketLine) leave(ctx context.Context, key string, owners ...string) (err error) {
-
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	for _, owner := range owners {
@@ -89,7 +87,6 @@ func (c ticketLine) leave(ctx context.Context, key string, owners ...string) (er
 }
 
 func (c ticketLine) places(ctx context.Context, key string, n int) (first []lease, all bool, err error) {
-
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	values, err := c.t.OldestTickets(ctx, key, n)

@@ -19,10 +19,10 @@ type message struct {
 
 // The kinds of messages.
 const (
-	itsTurn  = "turn"   // the key is free for the owner
-	isNext   = "next"   // the key is free for the one before the owner
-	somebody = "wait"   // somebody waits, and cannot set the mark
-	giveUp   = "revoke" // the owner is asked to give the key back
+	itsTurn = "turn"   // the key is free for the owner
+	isNext  = "next"   // the key is free for the one before the owner
+	waits   = "wait"   // somebody waits: the holder is asked to set the mark
+	giveUp  = "revoke" // the owner is asked to give the key back
 )
 
 // listen begins to listen to the messages for this process.
@@ -59,12 +59,12 @@ func (b *backend) receive(data []byte) {
 	if json.Unmarshal(data, &m) != nil {
 		return
 	}
-	if m.Kind == giveUp {
+	switch m.Kind {
+	case giveUp:
 		b.revoke(m.Owner)
 		return
-	}
-	if m.Kind == somebody {
-		b.asked(m.Key, true)
+	case waits:
+		b.see(m.Key, func(s *sight) { s.asked = true })
 		return
 	}
 	b.know(m.Key, m.Record, m.Version)
@@ -106,7 +106,7 @@ func (b *backend) pass(ctx context.Context, key, from string, r *record) {
 		}
 		stays = find(found, from) >= 0
 		line = r.withoutHolders(without(found, from))
-		b.noted(key, len(line) > 0)
+		b.see(key, func(s *sight) { s.crowd = len(line) > 0 })
 		if places, _ = r.turn(line, driver.Sharing{}); all {
 			break
 		}

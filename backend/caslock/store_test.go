@@ -34,7 +34,6 @@ type server struct {
 	tickets  map[string][]ticket
 	topics   map[string]map[int]func([]byte)
 	requests int
-	ops      map[string]int
 	idle     time.Time // when the server is done with what it has
 }
 
@@ -56,7 +55,7 @@ const (
 func newServer() *server {
 	return &server{
 		cells: make(map[string][]byte), versions: make(map[string]bool), tickets: make(map[string][]ticket),
-		ops: make(map[string]int), topics: make(map[string]map[int]func([]byte)),
+		topics: make(map[string]map[int]func([]byte)),
 	}
 }
 
@@ -108,7 +107,6 @@ func (s *server) do(ctx context.Context, op, key, version string, f func()) erro
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.requests++
-	s.ops[op]++
 	what := none
 	if s.fault != nil {
 		what = s.fault(op, key, version)

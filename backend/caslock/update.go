@@ -43,9 +43,10 @@ func (b *backend) update(ctx context.Context, key, owner string, known bool, dec
 		if err := ctx.Err(); err != nil {
 			return w, err
 		}
-		value, version, ok := b.recall(key)
-		if ok = ok && known && try == 0; ok {
-			w.record, err = b.open(key, value, version)
+		var last sight
+		b.see(key, func(s *sight) { last = *s })
+		if known && try == 0 && last.current {
+			w.record, err = b.open(key, last.value, last.version)
 		} else {
 			w.record, err = b.load(ctx, key)
 		}
@@ -60,7 +61,7 @@ func (b *backend) update(ctx context.Context, key, owner string, known bool, dec
 			}
 			continue
 		}
-		w.Waiting = w.Waiting || b.isAsked(key)
+		b.see(key, func(s *sight) { w.Waiting = w.Waiting || s.asked })
 		w.sent = time.Now()
 		swapErr := b.swap(ctx, key, &w.record)
 		switch {
@@ -95,14 +96,12 @@ func (b *backend) swap(ctx context.Context, key string, r *record) error {
 
 	}
 	if err != nil {
-		b.doubt(key)
+		b.see(key, func(s *sight) { s.current = false })
 		return err
 	}
 	r.version = version
 	b.know(key, value, version)
-	if r.Waiting {
-		b.asked(key, false)
-	}
+	b.see(key, func(s *sight) { s.asked = s.asked && !r.Waiting })
 	_, err = b.open(key, value, version) // its leases were seen now
 	return err
 }

@@ -17,8 +17,8 @@ type waiter struct {
 	joinAt time.Time         // when it must say again that it waits
 	hint   string            // the version in which it is its turn
 	woken  bool              // since its last attempt began
-	restTo time.Time         // until then it does not look before it is told, or lookAt
-	held   driver.HeldError  // the last answer
+	held   driver.HeldError  // why its last attempt was refused
+	restTo time.Time         // when it may look again without a message
 	lookAt time.Time         // when it should make another attempt by itself
 	turn   chan driver.Grant // nil before Turn
 	timer  *time.Timer       // fires at lookAt
@@ -64,7 +64,7 @@ func (w *waiter) mustJoin() bool {
 func (w *waiter) join(stands time.Duration) {
 	w.b.mu.Lock()
 	defer w.b.mu.Unlock()
-	w.joinAt = time.Now().Add(stands / 3)
+	w.joinAt = time.Now().Add(stands/6 + rand.N(stands/6+1)) // those who came together do not come back together
 }
 
 // takeHint begins an attempt. It returns the version in which it is the owner's turn, or "".
@@ -75,9 +75,8 @@ func (w *waiter) takeHint() (hint string) {
 	return hint
 }
 
-// rest returns the last refusal if the owner need not ask again. Messages tell it. It looks by
-// itself in case one is lost, and for that takes a hundredth of its time: if the store becomes
-// slow, those who wait do not make it slower.
+// rest returns the last refusal if the owner need not ask again yet: messages tell it when its
+// turn comes, and looks of its own only make good what is lost. See pace.
 func (w *waiter) rest() *driver.HeldError {
 	if w == nil || w.b.messenger == nil {
 		return nil
@@ -97,8 +96,8 @@ func (w *waiter) rest() *driver.HeldError {
 func (w *waiter) refused(held *driver.HeldError, took time.Duration) {
 	w.b.mu.Lock()
 	defer w.b.mu.Unlock()
-	w.held, w.restTo = *held, time.Now().Add(100*took)
-	w.lookAt = time.Now().Add(held.RetryAfter + time.Millisecond)
+	now := time.Now()
+	w.held, w.restTo, w.lookAt = *held, now.Add(pace*took), now.Add(held.RetryAfter+time.Millisecond)
 	if w.placed && w.joinAt.Before(w.lookAt) {
 		w.lookAt = w.joinAt
 	}
