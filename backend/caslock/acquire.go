@@ -47,7 +47,7 @@ func (b *backend) Enqueue(ctx context.Context, r driver.Request) (driver.Grant, 
 	for range 2 {
 		if a.waiter.mustJoin() {
 			a.waiter.join(b.line.stands(r.TTL))
-			if err := b.line.join(ctx, r.Key, b.place(&r)); err != nil {
+			if err := b.line.join(ctx, r.Key, b.lease(&r)); err != nil {
 				a.waiter.join(0)
 				return driver.Grant{}, err
 			}
@@ -155,7 +155,7 @@ func (a *attempt) decide(ctx context.Context, rec *record) (write bool, err erro
 	}
 	// Others in the line may have seen the key free, and only wait: they need the mark.
 	rec.Waiting = rec.Waiting || joined
-	l := lease{Owner: r.Owner, Shared: r.Mode == driver.Shared, Permits: r.Permits, Reply: a.topic}
+	l := a.lease(r)
 	l.extend(r.TTL, rec.Count)
 	l.issue(rec, r.Tokens)
 	rec.Holders = append(rec.Holders, l)

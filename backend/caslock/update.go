@@ -16,9 +16,12 @@ func (b *backend) load(ctx context.Context, key string) (record, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 
+	if err := b.check(ctx); err != nil {
+		return record{}, b.fail("check", err)
+	}
 	value, version, err := b.store.Load(ctx, key)
 	if err != nil {
-		return record{}, err
+		return record{}, b.fail("read", err)
 	}
 	b.know(key, value, version)
 	r, err := b.open(key, value, version)
@@ -97,7 +100,7 @@ func (b *backend) swap(ctx context.Context, key string, r *record) error {
 	}
 	if err != nil {
 		b.see(key, func(s *sight) { s.current = false })
-		return err
+		return b.fail("write", err)
 	}
 	r.version = version
 	b.know(key, value, version)

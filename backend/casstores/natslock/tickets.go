@@ -11,42 +11,25 @@ import (
 
 // PutTicket implements caslock.Tickets.
 func (s *store) PutTicket(ctx context.Context, key, owner string, value []byte) error {
-	if err := s.open(ctx); err != nil {
-		return err
-	}
 	_, err := s.js.Publish(ctx, s.tickets(key, escape(owner)), value, jetstream.WithExpectLastSequencePerSubject(0))
-	if err == nil || changed(err) {
+	if changed(err) {
 		return nil
 	}
-	return s.fail("join the queue", err)
+	return err
 }
 
 // RemoveTicket implements caslock.Tickets.
 func (s *store) RemoveTicket(ctx context.Context, key, owner string) error {
-	if err := s.open(ctx); err != nil {
-		return err
-	}
-	if err := s.waiters.Purge(ctx, jetstream.WithPurgeSubject(s.tickets(key, escape(owner)))); err != nil {
-		return s.fail("leave the queue", err)
-	}
-	return nil
+	return s.waiters.Purge(ctx, jetstream.WithPurgeSubject(s.tickets(key, escape(owner))))
 }
 
 // OldestTickets implements caslock.Tickets. Many could be read in one request, but any replica
 // may answer that. A leader gives one for each request.
 func (s *store) OldestTickets(ctx context.Context, key string, n int) (values [][]byte, err error) {
-	if err := s.open(ctx); err != nil {
-		return nil, err
-	}
 	if s.single {
-		values, err = s.batch(ctx, s.tickets(key, "*"), n)
-	} else {
-		values, err = s.nextTickets(ctx, s.tickets(key, "*"), n)
+		return s.batch(ctx, s.tickets(key, "*"), n)
 	}
-	if err != nil {
-		return nil, s.fail("read the queue", err)
-	}
-	return values, nil
+	return s.nextTickets(ctx, s.tickets(key, "*"), n)
 }
 
 // nextTickets reads tickets one by one from the leader.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/distlock-go/distlock/internal/test/child"
 	"github.com/distlock-go/distlock/internal/test/testkit"
+	"github.com/distlock-go/distlock/locktest"
 )
 
 // Start starts moto and returns its URL. It has one thread: with more, its conditional writes
@@ -49,7 +50,8 @@ func Start(t *testing.T) string {
 	return "http://" + addr
 }
 
-// Client returns a client whose connections have one request each, as moto closes them.
-func Client() *http.Client {
-	return &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+// Client returns a client whose connections are opened by n, and have one request each, as moto
+// closes them.
+func Client(n *locktest.Network) *http.Client {
+	return &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: n.DialContext}}
 }
