@@ -18,7 +18,7 @@ const (
 	// pace limits how often a waiter looks by itself: each look is followed by a rest of so many
 	// times its length. Looks of hundreds of waiters would make a slow store slower otherwise,
 	// until nothing else gets through.
-	pace = 100
+	pace = 200
 )
 
 // TryAcquire implements driver.Backend.
@@ -165,10 +165,11 @@ func (a *attempt) decide(ctx context.Context, rec *record) (write bool, err erro
 // isNext reports whether the line lets the owner have the key, which admits it.
 func (a *attempt) isNext(ctx context.Context, rec *record) (bool, error) {
 	r := a.request
-	idle := a.idle(r.Key, rec.version)
+	idle, took := a.idle(r.Key, rec.version), time.Since(a.start)
+	turn := max(turnTime, 10*took) // the first in the line is no faster
 	n := glance
 	if r.Sharing() == (driver.Sharing{}) { // nobody may be before it, but those who are passed
-		n = min(n, int(idle/turnTime)+2)
+		n = min(n, int(idle/turn)+2)
 	}
 	line, all, err := a.line.places(ctx, r.Key, n)
 	if err != nil {
@@ -179,7 +180,7 @@ func (a *attempt) isNext(ctx context.Context, rec *record) (bool, error) {
 	mine := find(line, r.Owner)
 	a.passed = a.placed() && mine < 0 && all
 	skip := 0
-	for skip < len(line) && skip != mine && skip < int(idle/turnTime) {
+	for skip < len(line) && skip != mine && skip < int(idle/turn) {
 		if places, _ := rec.turn(line[skip:skip+1], r.Sharing()); places == 0 {
 			break // it is not its turn
 		}
@@ -193,10 +194,10 @@ func (a *attempt) isNext(ctx context.Context, rec *record) (bool, error) {
 	case mine >= 0 || !more || !all:
 		behind, rest := mine, time.Duration(0)
 		if mine < 0 { // it does not know its place
-			behind, rest = len(line), min(pace*time.Since(a.start), pace*turnTime/10)
+			behind, rest = len(line), min(pace*took, 10*turn)
 		}
 		a.held = rec.held(r.Sharing())
-		a.held.RetryAfter = max(rest, turnTime*time.Duration(max(1, behind-skip))-idle%turnTime)
+		a.held.RetryAfter = max(rest, turn*time.Duration(max(1, behind-skip))-idle%turn)
 		return false, nil
 	case len(line) == 0 && !a.placed() && len(rec.Holders) == 0:
 		// The first of those who join after this reading tries to take this version, or sees

@@ -15,6 +15,7 @@ import (
 
 	"github.com/distlock-go/distlock/backend/caslock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
 // errCut is what a caller gets if the network loses a request or its answer.
@@ -82,6 +83,11 @@ func (s *server) open(abilities string) driver.Backend {
 		}{cells{s}, messages{s}, tickets{s}}
 	}
 	return caslock.New(store, caslock.Config{MaxTTL: 24 * time.Hour})
+}
+
+// opener returns open, for Queue.
+func (s *server) opener(abilities string) func() testkit.Queue {
+	return func() testkit.Queue { return s.open(abilities).(testkit.Queue) }
 }
 
 // do carries out a request.

@@ -81,7 +81,8 @@ func (b *backend) update(ctx context.Context, key, owner string, known bool, dec
 			if strings.HasPrefix(key, linePrefix) {
 				most = 7
 			}
-			clock.Sleep(ctx, rand.N(max(time.Since(w.sent), time.Microsecond)<<min(try, most)))
+			pause := rand.N(max(time.Since(w.sent), time.Microsecond) << min(try, most))
+			clock.Sleep(ctx, min(pause, turnTime/4)) // its turn may come meanwhile
 		}
 	}
 }
