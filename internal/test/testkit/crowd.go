@@ -73,15 +73,16 @@ func (c *Crowd) Run(t testing.TB, open func() Queue, n int, d time.Duration) {
 	ctx, cancel := context.WithTimeout(t.Context(), d)
 	defer cancel()
 	c.arrived = make([]time.Time, n)
+	begun := time.Now() // all come together
 	for i := range c.arrived {
-		c.arrived[i] = time.Now().Add(time.Hour)
+		c.arrived[i] = begun.Add(time.Hour)
 	}
 	var all sync.WaitGroup
 	for i := range n {
 		all.Go(func() {
 			q := open()
-			for ctx.Err() == nil {
-				if !c.visit(ctx, t, q, i) {
+			for came := begun; ctx.Err() == nil; came = time.Now() {
+				if !c.visit(ctx, t, q, i, came) {
 					_ = q.(io.Closer).Close()
 					q = open()
 				}
@@ -93,7 +94,7 @@ func (c *Crowd) Run(t testing.TB, open func() Queue, n int, d time.Duration) {
 }
 
 // visit acquires the key and releases it. It returns false if the process crashes instead.
-func (c *Crowd) visit(ctx context.Context, t testing.TB, q Queue, i int) bool {
+func (c *Crowd) visit(ctx context.Context, t testing.TB, q Queue, i int, came time.Time) bool {
 	r := NewRequest("crowd")
 	r.TTL = cmp.Or(c.TTL, 10*time.Second)
 	if c.Sharing != nil {
@@ -101,7 +102,7 @@ func (c *Crowd) visit(ctx context.Context, t testing.TB, q Queue, i int) bool {
 		r.Mode, r.Permits = s.Mode, s.Permits
 	}
 	c.mu.Lock()
-	c.arrived[i] = time.Now()
+	c.arrived[i] = came
 	c.mu.Unlock()
 	g, err := Await(ctx, q, r, c.Looks)
 	crash := rand.N(100) < c.Crashes
