@@ -166,10 +166,9 @@ func (a *attempt) decide(ctx context.Context, rec *record) (write bool, err erro
 func (a *attempt) isNext(ctx context.Context, rec *record) (bool, error) {
 	r := a.request
 	idle, took := a.idle(r.Key, rec.version), time.Since(a.start)
-	turn := max(turnTime, 10*took) // the first in the line is no faster
 	n := glance
 	if r.Sharing() == (driver.Sharing{}) { // nobody may be before it, but those who are passed
-		n = min(n, int(idle/turn)+2)
+		n = min(n, int(idle/turnTime)+2)
 	}
 	line, all, err := a.line.places(ctx, r.Key, n)
 	if err != nil {
@@ -180,7 +179,7 @@ func (a *attempt) isNext(ctx context.Context, rec *record) (bool, error) {
 	mine := find(line, r.Owner)
 	a.passed = a.placed() && mine < 0 && all
 	skip := 0
-	for skip < len(line) && skip != mine && skip < int(idle/turn) {
+	for skip < len(line) && skip != mine && skip < int(idle/turnTime) {
 		if places, _ := rec.turn(line[skip:skip+1], r.Sharing()); places == 0 {
 			break // it is not its turn
 		}
@@ -194,10 +193,10 @@ func (a *attempt) isNext(ctx context.Context, rec *record) (bool, error) {
 	case mine >= 0 || !more || !all:
 		behind, rest := mine, time.Duration(0)
 		if mine < 0 { // it does not know its place
-			behind, rest = len(line), min(pace*took, 10*turn)
+			behind, rest = len(line), min(pace*took, 10*turnTime)
 		}
 		a.held = rec.held(r.Sharing())
-		a.held.RetryAfter = max(rest, turn*time.Duration(max(1, behind-skip))-idle%turn)
+		a.held.RetryAfter = max(rest, turnTime*time.Duration(max(1, behind-skip))-idle%turnTime)
 		return false, nil
 	case len(line) == 0 && !a.placed() && len(rec.Holders) == 0:
 		// The first of those who join after this reading tries to take this version, or sees

@@ -85,12 +85,12 @@ func (s *store) Check(ctx context.Context) error {
 	}
 	waiters, err := s.stream(ctx, jetstream.StreamConfig{
 		Name: s.waitersName(), Subjects: []string{"distlock.wait." + s.cfg.Bucket + ".>"}, Replicas: cfg.Replicas, Storage: jetstream.MemoryStorage,
-		MaxMsgsPerSubject: 1, MaxAge: time.Hour, AllowDirect: true,
+		MaxMsgsPerSubject: 1, MaxAge: time.Hour,
 	})
 	if err != nil {
 		return err
 	}
-	s.cells, s.waiters, s.single = cells, waiters, cfg.Replicas == 1
+	s.cells, s.waiters = cells, waiters
 	return nil
 }
 

@@ -24,7 +24,6 @@ type store struct {
 
 	cells   jetstream.Stream // nil before Check
 	waiters jetstream.Stream
-	single  bool // there is one replica, so every read is that of the leader
 }
 
 var _ interface {

@@ -62,12 +62,6 @@ func (c *Crowd) enter(t testing.TB, g driver.Grant, i int) {
 	}
 }
 
-func (c *Crowd) exit() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now[1:]
-}
-
 // Run lets n processes visit a key until the time is over. It closes their backends.
 func (c *Crowd) Run(t testing.TB, open func() Queue, n int, d time.Duration) {
 	ctx, cancel := context.WithTimeout(t.Context(), d)
@@ -109,7 +103,9 @@ func (c *Crowd) visit(ctx context.Context, t testing.TB, q Queue, i int, came ti
 	if err == nil {
 		c.enter(t, g, i)
 		time.Sleep(time.Millisecond)
-		c.exit()
+		c.mu.Lock()
+		c.now = c.now[1:]
+		c.mu.Unlock()
 	} else if g = r.Grant(); ctx.Err() == nil && !c.expected(err) {
 		t.Error(err)
 	}
