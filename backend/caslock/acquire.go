@@ -29,7 +29,7 @@ func (b *backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Gran
 
 // Enqueue implements driver.Queuer.
 func (b *backend) Enqueue(ctx context.Context, r driver.Request) (driver.Grant, error) {
-	a := attempt{backend: b, request: &r, waiter: b.waiter(r.Owner), queues: true}
+	a := attempt{backend: b, request: &r, waiter: b.waiter(r.Owner)}
 	if held := a.waiter.rest(); held != nil {
 		return driver.Grant{}, held
 	}
@@ -67,9 +67,8 @@ type attempt struct {
 	request *driver.Request
 	waiter  *waiter // nil before Enqueue and Turn
 
-	queues bool      // it is Enqueue
-	start  time.Time // of run
-	reads  int       // decisions on the word of the store
+	start time.Time // of run
+	reads int       // decisions on the word of the store
 
 	held   *driver.HeldError // why it was refused
 	passed bool              // the owner's place is gone
@@ -148,10 +147,6 @@ func (a *attempt) decide(ctx context.Context, rec *record) (write bool, err erro
 		if next, err := a.isNext(ctx, rec); !next || err != nil {
 			return false, err
 		}
-	}
-	if a.queues && !joined && a.reads > 1 { // others want it, and are faster: it is served in the line
-		a.held = rec.held(r.Sharing())
-		return false, nil
 	}
 	// Others in the line may have seen the key free, and only wait: they need the mark.
 	rec.Waiting = rec.Waiting || joined

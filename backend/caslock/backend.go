@@ -36,7 +36,7 @@ import (
 const (
 	requestTimeout = 3 * time.Second
 	patience       = 10 * time.Second // with a cell that others keep changing
-	parallel       = 64               // renewals at the same time
+	parallel       = 32               // renewals at the same time
 )
 
 // Config configures a backend. The zero value is the default.

@@ -84,3 +84,33 @@ func TestLostMessages(t *testing.T) {
 		}
 	})
 }
+
+// Whoever must read before it writes always loses to a process that knows the version. It goes
+// into the line, and asks that process for the mark.
+func TestFastProcessKeepsNobodyOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer()
+		s.service = time.Millisecond
+		fast, slow := s.opener("mt")(), s.opener("mt")()
+		testkit.MustTry(t, slow, testkit.NewRequest("other"))
+		mustBeHeld(t, fast, testkit.NewRequest("other")) // from now on it listens
+		served, done := make(chan error), false
+		time.AfterFunc(time.Second, func() {
+			_, err := testkit.Await(t.Context(), slow, testkit.NewRequest("key"), testkit.Looks{})
+			served <- err
+		})
+		for begin := time.Now(); !done; {
+			if g, err := fast.TryAcquire(t.Context(), testkit.NewRequest("key")); err == nil {
+				testkit.MustRelease(t, fast, g)
+			}
+			select {
+			case err := <-served:
+				if done = true; err != nil || time.Since(begin) > 1100*time.Millisecond {
+					t.Errorf("served after %v: %v", time.Since(begin), err)
+				}
+			default:
+			}
+		}
+		time.Sleep(time.Second) // its place is gone
+	})
+}

@@ -143,7 +143,7 @@ newcomer:	load();
 			:: next -> swap(h | me_bit, reads[me], !(alone && h == 0)); if :: ok -> goto section :: else -> goto newcomer fi
 			:: else
 			fi
-		:: true /* it knows of others in the line, or others were faster */
+		:: true /* it knows of others in the line */
 		fi;
 join:		atomic { ticket++; place[me] = ticket };
 		if :: LookAgain :: else -> goto waiting fi;
