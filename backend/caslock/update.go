@@ -92,13 +92,6 @@ func (b *backend) swap(ctx context.Context, key string, r *record) error {
 	defer cancel()
 	value := r.encode()
 	version, err := b.store.Swap(ctx, key, r.version, value)
-	if err == nil {
-
-	} else if errors.Is(err, ErrChanged) {
-
-	} else {
-
-	}
 	if err != nil {
 		b.see(key, func(s *sight) { s.current = false })
 		return b.fail("write", err)

@@ -43,6 +43,7 @@ func (c *Crowd) Count() int {
 
 // enter notes a grant to the process i.
 func (c *Crowd) enter(t testing.TB, g driver.Grant, i int) {
+	t.Helper()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if n := len(c.now); n > 0 && !c.now[0].Admits(n, g.Sharing()) {
@@ -64,6 +65,7 @@ func (c *Crowd) enter(t testing.TB, g driver.Grant, i int) {
 
 // Run lets n processes visit a key until the time is over. It closes their backends.
 func (c *Crowd) Run(t testing.TB, open func() Queue, n int, d time.Duration) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), d)
 	defer cancel()
 	c.arrived = make([]time.Time, n)
@@ -89,6 +91,7 @@ func (c *Crowd) Run(t testing.TB, open func() Queue, n int, d time.Duration) {
 
 // visit acquires the key and releases it. It returns false if the process crashes instead.
 func (c *Crowd) visit(ctx context.Context, t testing.TB, q Queue, i int, came time.Time) bool {
+	t.Helper()
 	r := NewRequest("crowd")
 	r.TTL = cmp.Or(c.TTL, 10*time.Second)
 	if c.Sharing != nil {
