@@ -75,11 +75,9 @@ func (b *backend) receive(data []byte) {
 	switch {
 	case w == nil:
 	case m.Kind == itsTurn:
-
 		w.hint = m.Version
 		w.tell()
 	case m.Kind == isNext:
-
 		if at := time.Now().Add(turnTime - idle + time.Millisecond); at.Before(w.lookAt) {
 			w.lookAt = at
 			w.setTimer()
