@@ -144,7 +144,7 @@ func fates(t *testing.T, seed uint64) (fates []string) {
 			time.Sleep(100 * time.Millisecond)
 			sent := time.Now()
 			result := driver.RenewAll(t.Context(), b, []driver.Grant{r.Grant()})[0]
-			fate := fmt.Sprintf("%v, late %t, %t", result.Status, time.Since(sent) > 0, result.Err != nil)
+			fate := fmt.Sprintf("%v, late %t", result, time.Since(sent) > 0)
 			if time.Since(sent) > 3*time.Second {
 				t.Errorf("%s after %v", fate, time.Since(sent))
 			}

@@ -14,6 +14,11 @@ const (
 	// turnTime is how long a free key is kept for the first in the line. After that the second
 	// may have it, and so on.
 	turnTime = time.Second
+
+	// pace limits how often a waiter looks by itself: each look is followed by a rest of so many
+	// times its length. Looks of hundreds of waiters would make a slow store slower otherwise,
+	// until nothing else gets through.
+	pace = 200
 )
 
 // TryAcquire implements driver.Backend.
@@ -25,17 +30,24 @@ func (b *backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Gran
 // Enqueue implements driver.Queuer.
 func (b *backend) Enqueue(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	a := attempt{backend: b, request: &r, waiter: b.waiter(r.Owner)}
+	if held := a.waiter.rest(); held != nil {
+		return driver.Grant{}, held
+	}
 	if !a.placed() {
-		if g, err := a.run(ctx); a.held == nil {
-			return g, err
-		}
 		b.listen()
+		crowd := false
+		b.see(r.Key, func(s *sight) { crowd = s.crowd })
+		if !crowd { // or it would be refused, as a rule
+			if g, err := a.run(ctx); a.held == nil {
+				return g, err
+			}
+		}
 		a.waiter = b.newWaiter(r.Owner)
 	}
 	for range 2 {
 		if a.waiter.mustJoin() {
 			a.waiter.join(b.line.stands(r.TTL))
-			if err := b.line.join(ctx, r.Key, b.place(&r)); err != nil {
+			if err := b.line.join(ctx, r.Key, b.lease(&r)); err != nil {
 				a.waiter.join(0)
 				return driver.Grant{}, err
 			}
@@ -55,6 +67,9 @@ type attempt struct {
 	request *driver.Request
 	waiter  *waiter // nil before Enqueue and Turn
 
+	start time.Time // of run
+	reads int       // decisions on the word of the store
+
 	held   *driver.HeldError // why it was refused
 	passed bool              // the owner's place is gone
 	gone   []string          // the owners of places to be removed, after a success
@@ -71,6 +86,7 @@ func (a *attempt) run(ctx context.Context) (driver.Grant, error) {
 	if err := b.tooLong(r.TTL); err != nil {
 		return driver.Grant{}, driver.NotSent(err)
 	}
+	a.start = time.Now()
 	if a.waiter != nil {
 		a.hint = a.waiter.takeHint()
 	}
@@ -78,11 +94,14 @@ func (a *attempt) run(ctx context.Context) (driver.Grant, error) {
 	known := !a.placed() || a.hint != ""
 	w, err := b.update(ctx, r.Key, r.Owner, known, func(rec *record) (bool, error) {
 		a.held, a.passed, a.gone = nil, false, nil
+		if rec.fresh {
+			a.reads++
+		}
 		return a.decide(ctx, rec)
 	})
 	if a.held != nil && err == nil {
 		if a.waiter != nil {
-			a.waiter.lookIn(a.held.RetryAfter)
+			a.waiter.refused(a.held, time.Since(a.start))
 		}
 		return driver.Grant{}, a.held
 	}
@@ -115,6 +134,9 @@ func (a *attempt) decide(ctx context.Context, rec *record) (write bool, err erro
 	if _, admits := rec.turn(nil, r.Sharing()); !admits {
 		a.held = rec.held(r.Sharing())
 		mark := joined && !rec.Waiting
+		if mark && a.reads > 1 { // the key changes faster than this process can write: the holder sets it
+			a.send(rec.Holders[0].Reply, &message{Kind: waits, Key: r.Key})
+		}
 		rec.Waiting = rec.Waiting || joined
 		return mark, nil
 	}
@@ -128,7 +150,7 @@ func (a *attempt) decide(ctx context.Context, rec *record) (write bool, err erro
 	}
 	// Others in the line may have seen the key free, and only wait: they need the mark.
 	rec.Waiting = rec.Waiting || joined
-	l := lease{Owner: r.Owner, Shared: r.Mode == driver.Shared, Permits: r.Permits, Reply: a.topic}
+	l := a.lease(r)
 	l.extend(r.TTL, rec.Count)
 	l.issue(rec, r.Tokens)
 	rec.Holders = append(rec.Holders, l)
@@ -138,7 +160,7 @@ func (a *attempt) decide(ctx context.Context, rec *record) (write bool, err erro
 // isNext reports whether the line lets the owner have the key, which admits it.
 func (a *attempt) isNext(ctx context.Context, rec *record) (bool, error) {
 	r := a.request
-	idle := a.idle(r.Key, rec.version)
+	idle, took := a.idle(r.Key, rec.version), time.Since(a.start)
 	n := glance
 	if r.Sharing() == (driver.Sharing{}) { // nobody may be before it, but those who are passed
 		n = min(n, int(idle/turnTime)+2)
@@ -148,6 +170,7 @@ func (a *attempt) isNext(ctx context.Context, rec *record) (bool, error) {
 		return false, err
 	}
 	line = rec.withoutHolders(line)
+	a.see(r.Key, func(s *sight) { s.crowd = len(without(line, r.Owner)) > 0 })
 	mine := find(line, r.Owner)
 	a.passed = a.placed() && mine < 0 && all
 	skip := 0
@@ -163,8 +186,12 @@ func (a *attempt) isNext(ctx context.Context, rec *record) (bool, error) {
 	case mine >= 0 && mine-skip < places:
 		return true, nil
 	case mine >= 0 || !more || !all:
+		behind, rest := mine, time.Duration(0)
+		if mine < 0 { // it does not know its place
+			behind, rest = len(line), min(pace*took, 10*turnTime)
+		}
 		a.held = rec.held(r.Sharing())
-		a.held.RetryAfter = turnTime*time.Duration(max(1, mine-skip)) - idle%turnTime
+		a.held.RetryAfter = max(rest, turnTime*time.Duration(max(1, behind-skip))-idle%turnTime)
 		return false, nil
 	case len(line) == 0 && !a.placed() && len(rec.Holders) == 0:
 		// The first of those who join after this reading tries to take this version, or sees

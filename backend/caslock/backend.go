@@ -27,6 +27,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
@@ -35,7 +36,7 @@ import (
 const (
 	requestTimeout = 3 * time.Second
 	patience       = 10 * time.Second // with a cell that others keep changing
-	parallel       = 64               // renewals at the same time
+	parallel       = 32               // renewals at the same time
 )
 
 // Config configures a backend. The zero value is the default.
@@ -59,6 +60,8 @@ type backend struct {
 	ctx       context.Context //nolint:containedctx // ends with Close
 	stop      context.CancelFunc
 	listening sync.Once
+	checked   atomic.Bool   // Checker.Check has returned nil
+	checking  chan struct{} // has a value during Checker.Check
 
 	mu       sync.Mutex
 	sights   map[string]*sight
@@ -91,16 +94,46 @@ func New(s Store, cfg Config) driver.Backend {
 		cfg.Poll = 200 * time.Millisecond
 	}
 	b := &backend{
-		store: s, cfg: cfg, topic: rand.Text(), sights: make(map[string]*sight), waiters: make(map[string]*waiter),
+		store: s, cfg: cfg, topic: rand.Text(), checking: make(chan struct{}, 1), sights: make(map[string]*sight), waiters: make(map[string]*waiter),
 		leaving: make(map[string]chan struct{}), unsure: make(map[string]bool), watchers: make(map[string]*watcher),
 	}
 	b.messenger, _ = s.(Messenger)
 	b.ctx, b.stop = context.WithCancel(context.Background()) //nolint:forbidigo // ends with Close
 	b.line = cellLine{b}
 	if t, ok := s.(Tickets); ok {
-		b.line = ticketLine{t}
+		b.line = ticketLine{b, t}
+	}
+	if _, ok := s.(Checker); !ok {
+		b.checked.Store(true)
 	}
 	return b
+}
+
+// check asks a Checker before the first use.
+func (b *backend) check(ctx context.Context) error {
+	if b.checked.Load() {
+		return nil
+	}
+	select {
+	case b.checking <- struct{}{}:
+		defer func() { <-b.checking }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if b.checked.Load() {
+		return nil
+	}
+	err := b.store.(Checker).Check(ctx)
+	b.checked.Store(err == nil)
+	return err
+}
+
+// fail says what failed, and where.
+func (b *backend) fail(op string, err error) error {
+	if name, ok := b.store.(fmt.Stringer); ok && err != nil {
+		return fmt.Errorf("%s: %s: %w", name, op, err)
+	}
+	return err
 }
 
 // Features implements driver.Backend.

@@ -47,7 +47,7 @@ func (b *backend) Inspect(ctx context.Context, prefix string, limit int) (found 
 		return len(found) < limit
 	})
 	slices.SortFunc(found, func(x, y driver.KeyInfo) int { return cmp.Compare(x.Key, y.Key) })
-	return found, err
+	return found, b.fail("list", err)
 }
 
 // describe completes info.

@@ -63,7 +63,10 @@ func (c cellLine) places(ctx context.Context, key string, _ int) ([]lease, bool,
 
 // ticketLine keeps a ticket for each waiter. A ticket has no beat: that of a dead waiter goes
 // when its turn has passed.
-type ticketLine struct{ t Tickets }
+type ticketLine struct {
+	b *backend
+	t Tickets
+}
 
 func (c ticketLine) stands(time.Duration) time.Duration { return time.Minute }
 
@@ -74,7 +77,7 @@ func (c ticketLine) join(ctx context.Context, key string, l lease) error {
 	if err != nil {
 		return err
 	}
-	return c.t.PutTicket(ctx, key, l.Owner, value)
+	return c.b.fail("join the queue", c.t.PutTicket(ctx, key, l.Owner, value))
 }
 
 func (c ticketLine) leave(ctx context.Context, key string, owners ...string) (err error) {
@@ -83,7 +86,7 @@ func (c ticketLine) leave(ctx context.Context, key string, owners ...string) (er
 	for _, owner := range owners {
 		err = errors.Join(err, c.t.RemoveTicket(ctx, key, owner))
 	}
-	return err
+	return c.b.fail("leave the queue", err)
 }
 
 func (c ticketLine) places(ctx context.Context, key string, n int) (first []lease, all bool, err error) {
@@ -96,13 +99,13 @@ func (c ticketLine) places(ctx context.Context, key string, n int) (first []leas
 			first = append(first, l)
 		}
 	}
-	return first, len(values) < n, err
+	return first, len(values) < n, c.b.fail("read the queue", err)
 }
 
-// place returns what is written of a waiter.
-func (b *backend) place(r *driver.Request) lease {
+// lease returns what is written of the owner as a holder or a waiter.
+func (b *backend) lease(r *driver.Request) lease {
 	return lease{
-		Owner: r.Owner, TTL: millis(b.line.stands(r.TTL)), Since: time.Now().UnixMilli(), Shared: r.Mode == driver.Shared,
-		Permits: r.Permits, Reply: b.topic,
+		Owner: r.Owner, TTL: millis(b.line.stands(r.TTL)), Since: time.Now().UnixMilli(),
+		Shared: r.Mode == driver.Shared, Permits: r.Permits, Reply: b.topic,
 	}
 }

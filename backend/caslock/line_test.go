@@ -10,19 +10,9 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
-// opened returns n processes.
-func opened(t *testing.T, s *server, abilities string, n int) (all []*process) {
-	for i := range n {
-		p := &process{queuer: s.open(abilities).(queuer), id: i}
-		t.Cleanup(func() { _ = p.Close() })
-		all = append(all, p)
-	}
-	return all
-}
-
-func (p *process) mustBeHeld(t *testing.T, r driver.Request) {
+func mustBeHeld(t *testing.T, q testkit.Queue, r driver.Request) {
 	t.Helper()
-	if g, err := p.Enqueue(t.Context(), r); !errors.Is(err, driver.ErrNotAcquired) {
+	if g, err := q.Enqueue(t.Context(), r); !errors.Is(err, driver.ErrNotAcquired) {
 		t.Fatalf("%+v, %v", g, err)
 	}
 }
@@ -32,15 +22,16 @@ func (p *process) mustBeHeld(t *testing.T, r driver.Request) {
 func TestDeadWaiterCostsOneTurn(t *testing.T) {
 	for _, abilities := range []string{"m", "mt"} {
 		synctest.Test(t, func(t *testing.T) {
-			p := opened(t, newServer(), abilities, 3)
-			g := testkit.MustTry(t, p[0], p[0].request("key"))
-			p[1].mustBeHeld(t, p[1].request("key"))
+			open := newServer().opener(abilities)
+			holder := open()
+			g := testkit.MustTry(t, holder, testkit.NewRequest("key"))
+			mustBeHeld(t, open(), testkit.NewRequest("key"))
 			var released time.Time
 			time.AfterFunc(time.Second, func() {
 				released = time.Now()
-				testkit.MustRelease(t, p[0], g)
+				testkit.MustRelease(t, holder, g)
 			})
-			if _, err := testkit.Await(t.Context(), p[2], p[2].request("key"), testkit.Looks{}); err != nil {
+			if _, err := testkit.Await(t.Context(), open(), testkit.NewRequest("key"), testkit.Looks{}); err != nil {
 				t.Fatal(err)
 			}
 			if d := time.Since(released); d < time.Second || d > 1100*time.Millisecond {
@@ -54,18 +45,15 @@ func TestDeadWaiterCostsOneTurn(t *testing.T) {
 func TestReaderDoesNotPassAWriter(t *testing.T) {
 	for _, abilities := range []string{"", "mt"} {
 		synctest.Test(t, func(t *testing.T) {
-			p := opened(t, newServer(), abilities, 3)
-			read := func(p *process) driver.Request {
-				r := p.request("key")
-				r.Mode, r.TTL = driver.Shared, time.Minute
-				return r
-			}
-			testkit.MustTry(t, p[0], read(p[0]))
-			writer, late := p[1].request("key"), read(p[2])
-			writer.TTL = time.Minute
-			p[1].mustBeHeld(t, writer)
+			open := newServer().opener(abilities)
+			read := testkit.NewRequest("key")
+			read.Mode = driver.Shared
+			testkit.MustTry(t, open(), read)
+			mustBeHeld(t, open(), testkit.NewRequest("key"))
+			late := open()
+			read.Owner = testkit.NewRequest("key").Owner
 			for range 8 {
-				p[2].mustBeHeld(t, late)
+				mustBeHeld(t, late, read)
 				time.Sleep(time.Second)
 			}
 		})
@@ -82,17 +70,47 @@ func TestLostMessages(t *testing.T) {
 			}
 			return none
 		}
-		p := opened(t, s, "m", 2)
-		g := testkit.MustTry(t, p[0], p[0].request("key"))
+		holder, waiter := s.opener("m")(), s.opener("m")()
+		g := testkit.MustTry(t, holder, testkit.NewRequest("key"))
 		var up time.Time
 		time.AfterFunc(time.Second, func() {
-			testkit.MustRelease(t, p[0], g)
+			testkit.MustRelease(t, holder, g)
 			time.Sleep(100 * time.Millisecond)
 			up = time.Now()
 			s.reconnect()
 		})
-		if _, err := testkit.Await(t.Context(), p[1], p[1].request("key"), testkit.Looks{}); err != nil || up.IsZero() || time.Since(up) > 10*time.Millisecond {
+		if _, err := testkit.Await(t.Context(), waiter, testkit.NewRequest("key"), testkit.Looks{}); err != nil || up.IsZero() || time.Since(up) > 10*time.Millisecond {
 			t.Errorf("%v, %v after the connection was up", err, time.Since(up))
 		}
+	})
+}
+
+// Whoever must read before it writes always loses to a process that knows the version. It goes
+// into the line, and asks that process for the mark.
+func TestFastProcessKeepsNobodyOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer()
+		s.service = time.Millisecond
+		fast, slow := s.opener("mt")(), s.opener("mt")()
+		testkit.MustTry(t, slow, testkit.NewRequest("other"))
+		mustBeHeld(t, fast, testkit.NewRequest("other")) // from now on it listens
+		served, done := make(chan error), false
+		time.AfterFunc(time.Second, func() {
+			_, err := testkit.Await(t.Context(), slow, testkit.NewRequest("key"), testkit.Looks{})
+			served <- err
+		})
+		for begin := time.Now(); !done; {
+			if g, err := fast.TryAcquire(t.Context(), testkit.NewRequest("key")); err == nil {
+				testkit.MustRelease(t, fast, g)
+			}
+			select {
+			case err := <-served:
+				if done = true; err != nil || time.Since(begin) > 1100*time.Millisecond {
+					t.Errorf("served after %v: %v", time.Since(begin), err)
+				}
+			default:
+			}
+		}
+		time.Sleep(time.Second) // its place is gone
 	})
 }

@@ -21,6 +21,7 @@ type message struct {
 const (
 	itsTurn = "turn"   // the key is free for the owner
 	isNext  = "next"   // the key is free for the one before the owner
+	waits   = "wait"   // somebody waits: the holder is asked to set the mark
 	giveUp  = "revoke" // the owner is asked to give the key back
 )
 
@@ -58,8 +59,12 @@ func (b *backend) receive(data []byte) {
 	if json.Unmarshal(data, &m) != nil {
 		return
 	}
-	if m.Kind == giveUp {
+	switch m.Kind {
+	case giveUp:
 		b.revoke(m.Owner)
+		return
+	case waits:
+		b.see(m.Key, func(s *sight) { s.asked = true })
 		return
 	}
 	b.know(m.Key, m.Record, m.Version)
@@ -99,6 +104,7 @@ func (b *backend) pass(ctx context.Context, key, from string, r *record) {
 		}
 		stays = find(found, from) >= 0
 		line = r.withoutHolders(without(found, from))
+		b.see(key, func(s *sight) { s.crowd = len(line) > 0 })
 		if places, _ = r.turn(line, driver.Sharing{}); all {
 			break
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
 // The vectors of docs/record.md, which other languages read too.
@@ -45,7 +46,7 @@ func TestRecordVectors(t *testing.T) {
 				h.Token != v.Token || h.LastToken != v.Last || h.ExpiresIn != time.Duration(v.Expires)*time.Millisecond {
 				t.Errorf("%s: %+v, %v", v.Name, info, err)
 			}
-			g, err := b.TryAcquire(t.Context(), (&process{}).request("key"))
+			g, err := b.TryAcquire(t.Context(), testkit.NewRequest("key"))
 			switch {
 			case v.Foreign != errors.Is(err, driver.ErrForeign), (v.Holders == 0) != (err == nil), !errors.Is(err, driver.ErrNotAcquired) && err != nil:
 				t.Errorf("%s: TryAcquire: %+v, %v", v.Name, g, err)

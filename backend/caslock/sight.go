@@ -17,6 +17,8 @@ type sight struct {
 	beats   map[string]beat // of the leases in the cell, by owner
 	free    string          // the version in which the key is free
 	since   time.Time       // when that was first known
+	crowd   bool            // others were in the line when it was read last
+	asked   bool            // by a waiter, to set the mark with the next write
 }
 
 // beat is when a beat was first seen.
@@ -41,32 +43,16 @@ func (b *backend) sightOf(key string) *sight {
 	return s
 }
 
+// see calls f with what is known of the cell.
+func (b *backend) see(key string, f func(s *sight)) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	f(b.sightOf(key))
+}
+
 // know keeps the value of a cell.
 func (b *backend) know(key string, value []byte, version string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	s := b.sightOf(key)
-	s.value, s.version, s.current = value, version, true
-}
-
-// doubt forgets the value of a cell.
-func (b *backend) doubt(key string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if s := b.sights[key]; s != nil {
-		s.current = false
-	}
-}
-
-// recall returns the value of a cell that this process has seen last.
-func (b *backend) recall(key string) (value []byte, version string, ok bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	s := b.sights[key]
-	if s == nil || !s.current {
-		return nil, "", false
-	}
-	return s.value, s.version, true
+	b.see(key, func(s *sight) { s.value, s.version, s.current = value, version, true })
 }
 
 // open reads a value. Leases that have ended are not among those of the record.
@@ -110,12 +96,12 @@ func (b *backend) open(key string, value []byte, version string) (record, error)
 }
 
 // idle returns for how long this process has known that the key is free in this version.
-func (b *backend) idle(key, version string) time.Duration {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	s := b.sightOf(key)
-	if s.since.IsZero() || s.free != version {
-		s.free, s.since = version, time.Now()
-	}
-	return time.Since(s.since)
+func (b *backend) idle(key, version string) (d time.Duration) {
+	b.see(key, func(s *sight) {
+		if s.since.IsZero() || s.free != version {
+			s.free, s.since = version, time.Now()
+		}
+		d = time.Since(s.since)
+	})
+	return d
 }

@@ -12,8 +12,9 @@ var ErrChanged = errors.New("the version has changed")
 // Store keeps cells. A cell has a key, a value and a version. Its methods must be safe for
 // concurrent use.
 //
-// Every call gets a context with a time limit, and must return soon after it ends. The text of
-// an error should have the address of the server and the cause.
+// Every call gets a context with a time limit, and must return soon after it ends. An error
+// needs no more than the cause: if the store is a [fmt.Stringer], its text, with the address of
+// the server, comes first.
 type Store interface {
 	// Load returns the value of a cell and its version. Both are empty if there is no cell.
 	// The answer must not be older than the call: a replica that lags must not give it.
@@ -31,6 +32,14 @@ type Store interface {
 	// A store may forget a cell that nobody has written for a long time: see
 	// [Config].MaxTTL.
 	Swap(ctx context.Context, key, version string, value []byte) (string, error)
+}
+
+// Checker is an ability of a [Store] that can tell whether it keeps locks at all. It may make
+// what is missing, such as a table, and call [Try].
+type Checker interface {
+	// Check is called before the first use, and again until it returns nil, never twice at the
+	// same time. Its error names what is unfit.
+	Check(ctx context.Context) error
 }
 
 // Lister is an ability of a [Store] that can list its cells. Without it only a single key can

@@ -15,6 +15,7 @@ import (
 
 	"github.com/distlock-go/distlock/backend/caslock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
 // errCut is what a caller gets if the network loses a request or its answer.
@@ -25,6 +26,7 @@ var errCut = errors.New("127.0.0.1:7: connection reset")
 type server struct {
 	latency time.Duration // of each request
 	jitter  time.Duration // added to it, at random
+	service time.Duration // for which a request occupies the server: it carries out one after the other
 	fault   func(op, key, version string) fault
 
 	mu       sync.Mutex
@@ -33,6 +35,7 @@ type server struct {
 	tickets  map[string][]ticket
 	topics   map[string]map[int]func([]byte)
 	requests int
+	idle     time.Time // when the server is done with what it has
 }
 
 type ticket struct {
@@ -82,11 +85,24 @@ func (s *server) open(abilities string) driver.Backend {
 	return caslock.New(store, caslock.Config{MaxTTL: 24 * time.Hour})
 }
 
+// opener returns open, for Queue.
+func (s *server) opener(abilities string) func() testkit.Queue {
+	return func() testkit.Queue { return s.open(abilities).(testkit.Queue) }
+}
+
 // do carries out a request.
 func (s *server) do(ctx context.Context, op, key, version string, f func()) error {
-	if s.latency+s.jitter > 0 {
+	s.mu.Lock()
+	now := time.Now()
+	if s.idle.Before(now) {
+		s.idle = now
+	}
+	s.idle = s.idle.Add(s.service)
+	wait := s.idle.Sub(now) + s.latency
+	s.mu.Unlock()
+	if wait += rand.N(s.jitter + 1); wait > 0 {
 		select {
-		case <-time.After(s.latency + rand.N(s.jitter+1)):
+		case <-time.After(wait):
 		case <-ctx.Done():
 			return ctx.Err()
 		}

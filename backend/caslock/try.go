@@ -12,7 +12,7 @@ import (
 // must succeed. Some copies of a store ignore the condition, or look at it before they write.
 // A pass is no proof. Try writes a cell that no lock uses.
 func Try(ctx context.Context, s Store) error {
-	const writers, key = 8, linePrefix + "try"
+	const writers, key = 2, linePrefix + "try"
 	for range 3 {
 		value, version, err := s.Load(ctx, key)
 		if err != nil {

@@ -15,9 +15,13 @@ import (
 func (b *backend) load(ctx context.Context, key string) (record, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
+
+	if err := b.check(ctx); err != nil {
+		return record{}, b.fail("check", err)
+	}
 	value, version, err := b.store.Load(ctx, key)
 	if err != nil {
-		return record{}, err
+		return record{}, b.fail("read", err)
 	}
 	b.know(key, value, version)
 	r, err := b.open(key, value, version)
@@ -42,9 +46,10 @@ func (b *backend) update(ctx context.Context, key, owner string, known bool, dec
 		if err := ctx.Err(); err != nil {
 			return w, err
 		}
-		value, version, ok := b.recall(key)
-		if ok = ok && known && try == 0; ok {
-			w.record, err = b.open(key, value, version)
+		var last sight
+		b.see(key, func(s *sight) { last = *s })
+		if known && try == 0 && last.current {
+			w.record, err = b.open(key, last.value, last.version)
 		} else {
 			w.record, err = b.load(ctx, key)
 		}
@@ -59,6 +64,7 @@ func (b *backend) update(ctx context.Context, key, owner string, known bool, dec
 			}
 			continue
 		}
+		b.see(key, func(s *sight) { w.Waiting = w.Waiting || s.asked })
 		w.sent = time.Now()
 		swapErr := b.swap(ctx, key, &w.record)
 		switch {
@@ -75,7 +81,8 @@ func (b *backend) update(ctx context.Context, key, owner string, known bool, dec
 			if strings.HasPrefix(key, linePrefix) {
 				most = 7
 			}
-			clock.Sleep(ctx, rand.N(max(time.Since(w.sent), time.Microsecond)<<min(try, most)))
+			pause := rand.N(max(time.Since(w.sent), time.Microsecond) << min(try, most))
+			clock.Sleep(ctx, min(pause, turnTime/4)) // its turn may come meanwhile
 		}
 	}
 }
@@ -86,11 +93,12 @@ func (b *backend) swap(ctx context.Context, key string, r *record) error {
 	value := r.encode()
 	version, err := b.store.Swap(ctx, key, r.version, value)
 	if err != nil {
-		b.doubt(key)
-		return err
+		b.see(key, func(s *sight) { s.current = false })
+		return b.fail("write", err)
 	}
 	r.version = version
 	b.know(key, value, version)
+	b.see(key, func(s *sight) { s.asked = s.asked && !r.Waiting })
 	_, err = b.open(key, value, version) // its leases were seen now
 	return err
 }

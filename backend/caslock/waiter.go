@@ -17,6 +17,8 @@ type waiter struct {
 	joinAt time.Time         // when it must say again that it waits
 	hint   string            // the version in which it is its turn
 	woken  bool              // since its last attempt began
+	held   driver.HeldError  // why its last attempt was refused
+	restTo time.Time         // when it may look again without a message
 	lookAt time.Time         // when it should make another attempt by itself
 	turn   chan driver.Grant // nil before Turn
 	timer  *time.Timer       // fires at lookAt
@@ -62,7 +64,7 @@ func (w *waiter) mustJoin() bool {
 func (w *waiter) join(stands time.Duration) {
 	w.b.mu.Lock()
 	defer w.b.mu.Unlock()
-	w.joinAt = time.Now().Add(stands / 3)
+	w.joinAt = time.Now().Add(stands/6 + rand.N(stands/6+1)) // those who came together do not come back together
 }
 
 // takeHint begins an attempt. It returns the version in which it is the owner's turn, or "".
@@ -73,11 +75,29 @@ func (w *waiter) takeHint() (hint string) {
 	return hint
 }
 
-// lookIn says when the owner should make another attempt by itself, after one was refused.
-func (w *waiter) lookIn(d time.Duration) {
+// rest returns the last refusal if the owner need not ask again yet: messages tell it when its
+// turn comes, and looks of its own only make good what is lost. See pace.
+func (w *waiter) rest() *driver.HeldError {
+	if w == nil || w.b.messenger == nil {
+		return nil
+	}
 	w.b.mu.Lock()
 	defer w.b.mu.Unlock()
-	w.lookAt = time.Now().Add(d + time.Millisecond)
+	now := time.Now()
+	if !w.placed || w.woken || !now.Before(w.restTo) || !now.Before(w.lookAt) {
+		return nil
+	}
+	held := w.held
+	held.RetryAfter = w.lookAt.Sub(now)
+	return &held
+}
+
+// refused says why an attempt was refused, and how long that took.
+func (w *waiter) refused(held *driver.HeldError, took time.Duration) {
+	w.b.mu.Lock()
+	defer w.b.mu.Unlock()
+	now := time.Now()
+	w.held, w.restTo, w.lookAt = *held, now.Add(pace*took), now.Add(held.RetryAfter+time.Millisecond)
 	if w.placed && w.joinAt.Before(w.lookAt) {
 		w.lookAt = w.joinAt
 	}

@@ -4,7 +4,8 @@
 
    The mark says that somebody may be in the line: a release must look there. Without it a free
    acquisition is one swap. The rules below are those of backend/caslock: attempt.decide,
-   attempt.isNext, Release and pass. */
+   attempt.isNext, Release and pass. FAULTS=1: a process crashes as a holder or a waiter, and a
+   message is lost. Then a waiter looks by itself when nothing else happens, and passes places. */
 #ifndef OFF
 #define OFF 0          /* the number of a guard that is left out */
 #endif
@@ -16,6 +17,9 @@
 #endif
 #ifndef SHARED
 #define SHARED 0
+#endif
+#ifndef FAULTS
+#define FAULTS 0
 #endif
 
 #define SwapCompares   (OFF != 1) /* P1: a swap has a condition */
@@ -49,7 +53,10 @@ bit reads[N];   /* what its owner asks for */
 byte told[N];   /* a message: the version in which it is the owner's turn */
 byte in;        /* who is in the section */
 byte done;
+byte dead;      /* holders that have crashed: a bit for each */
+bit crashed, lost, looks; /* looks: by itself */
 
+#define crash (FAULTS && !crashed)
 #define me_bit (1 << me)
 #define admits (h == 0 || (r && reads[me]))
 
@@ -104,7 +111,11 @@ inline tell() {
 					j++
 				:: else -> break
 				od;
-				if :: first -> told[i] = v :: else fi
+				if
+				:: first -> told[i] = v
+				:: first && FAULTS && !lost -> lost = 1
+				:: else
+				fi
 			:: else
 			fi;
 			i++
@@ -132,9 +143,9 @@ newcomer:	load();
 			:: next -> swap(h | me_bit, reads[me], !(alone && h == 0)); if :: ok -> goto section :: else -> goto newcomer fi
 			:: else
 			fi
-		:: else
+		:: true /* it knows of others in the line */
 		fi;
-		atomic { ticket++; place[me] = ticket };
+join:		atomic { ticket++; place[me] = ticket };
 		if :: LookAgain :: else -> goto waiting fi;
 look:		load();
 		if
@@ -153,15 +164,27 @@ look:		load();
 			:: else
 			fi
 		fi;
-waiting:	atomic { told[me] > 0 -> hint = told[me]; told[me] = 0 };
-		goto look;
+waiting:	if
+		:: atomic { told[me] > 0 -> hint = told[me]; told[me] = 0 }; goto look
+		:: atomic { crash -> crashed = 1; done++; goto gone }
+		:: atomic { FAULTS && timeout -> looks = 1 }
+		fi;
+		load(); /* who holds the key has crashed, and the lease is over */
+		assert(is_P5 || (h & ~dead) == 0);
+		if :: place[me] == 0 -> looks = 0; goto join :: else fi; /* it was passed */
+		h = 0; swap(me_bit, reads[me], 1); looks = 0;
+		if :: !ok -> goto look :: else fi;
+		atomic { i = 0; do :: i < N -> if :: place[i] < place[me] -> place[i] = 0 :: else fi; i++ :: else -> break od; i = 0 };
 section:	atomic {
 			assert(is_P1 || in == 0 || (reads[me] && r && in == (hold & in)));
 			in = in | me_bit; hint = 0
 		};
-		in = in & ~me_bit;
+		atomic { in = in & ~me_bit; if :: crash -> crashed = 1; dead = dead | me_bit; done++; goto gone :: skip fi };
 		if :: place[me] = 0 :: skip fi; /* the holder leaves the line beside its work */
 release:	load();
+#if !SHARED
+		if :: skip :: w = 1 fi; /* a waiter that cannot set the mark has asked the holder to */
+#endif
 		swap(h & ~me_bit, r, w);
 		if :: ok :: else -> goto release fi;
 		if :: LeaveThenTell -> place[me] = 0 :: else fi;
@@ -170,10 +193,15 @@ release:	load();
 		atomic { place[me] = 0; told[me] = 0; v = 0; h = 0; r = 0; w = 0; ok = 0; next = 0; alone = 0 }
 	:: else -> break
 	od;
-	done++
+	done++;
+gone:	skip
 }
 
 init {
 	atomic { byte k = 0; do :: k < N -> run Process(k); k++ :: else -> break od };
+#if FAULTS
+	done == N
+#else
 	timeout -> assert(is_P5 || done == N)
+#endif
 }

@@ -125,6 +125,8 @@ func TestPromises(t *testing.T) {
 		"P1 P5 of the line":                  {"line.pml", nil},
 		"P1 P5 of the line, more visits":     {"line.pml", []string{"LONG=1"}},
 		"P1 P5 of the line, and readers":     {"line.pml", []string{"SHARED=1"}},
+		"P1 of the line, crashes, losses":    {"line.pml", []string{"FAULTS=1"}},
+		"P1 of the line, and readers crash":  {"line.pml", []string{"FAULTS=1", "SHARED=1", "N=2", "V=2"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

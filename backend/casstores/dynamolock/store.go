@@ -10,13 +10,13 @@
 package dynamolock
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"strconv"
-	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -47,16 +47,13 @@ func New(db *dynamodb.Client, cfg Config) driver.Backend {
 	if cfg.Table == "" {
 		panic("dynamolock: Config.Table is empty")
 	}
-	if cfg.MaxTTL == 0 {
-		cfg.MaxTTL = 24 * time.Hour
-	}
+	cfg.MaxTTL = cmp.Or(cfg.MaxTTL, 24*time.Hour)
 	return caslock.New(&store{db: db, cfg: cfg}, caslock.Config{Poll: cfg.Poll, MaxTTL: cfg.MaxTTL})
 }
 
 type store struct {
-	db      *dynamodb.Client
-	cfg     Config
-	checked atomic.Bool
+	db  *dynamodb.Client
+	cfg Config
 }
 
 type attributes = map[string]types.AttributeValue
@@ -67,28 +64,23 @@ func text(s string) types.AttributeValue { return &types.AttributeValueMemberS{V
 // itself.
 func once(o *dynamodb.Options) { o.Retryer = aws.NopRetryer{} }
 
-func (s *store) fail(op string, err error) error {
-	return fmt.Errorf("dynamodb: table %q: %s: %w", s.cfg.Table, op, err)
-}
+// String names the store in errors.
+func (s *store) String() string { return fmt.Sprintf("dynamodb: table %q", s.cfg.Table) }
 
-// check refuses a table that cannot keep locks.
-func (s *store) check(ctx context.Context) error {
-	if s.checked.Load() {
-		return nil
-	}
+// Check implements caslock.Checker.
+func (s *store) Check(ctx context.Context) error {
 	out, err := s.db.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &s.cfg.Table})
 	if err != nil {
-		return s.fail("describe", err)
+		return err
 	}
 	t := out.Table
 	switch {
 	case len(t.KeySchema) != 1 || aws.ToString(t.KeySchema[0].AttributeName) != "k":
-		return s.fail("check", errors.New("its key is not k alone"))
+		return errors.New("its key is not k alone")
 	case len(t.Replicas) > 0 && t.MultiRegionConsistency != types.MultiRegionConsistencyStrong:
-		return s.fail("check", errors.New("it is a global table without strong consistency, in which the last of two writes wins"))
+		return errors.New("it is a global table without strong consistency, in which the last of two writes wins")
 	}
-	s.checked.Store(true)
-	return nil
+	return caslock.Try(ctx, s)
 }
 
 // version is a digest of a value. No value comes twice.
@@ -109,12 +101,9 @@ func read(item attributes) (value []byte, v string) {
 
 // Load implements caslock.Store.
 func (s *store) Load(ctx context.Context, key string) ([]byte, string, error) {
-	if err := s.check(ctx); err != nil {
-		return nil, "", err
-	}
 	out, err := s.db.GetItem(ctx, &dynamodb.GetItemInput{TableName: &s.cfg.Table, ConsistentRead: aws.Bool(true), Key: attributes{"k": text(key)}})
 	if err != nil {
-		return nil, "", s.fail("read", err)
+		return nil, "", err
 	}
 	value, v := read(out.Item)
 	return value, v, nil
@@ -132,14 +121,10 @@ func (s *store) Swap(ctx context.Context, key, last string, value []byte) (strin
 		in.ConditionExpression, in.ExpressionAttributeValues = aws.String("v = :v"), attributes{":v": text(last)}
 	}
 	_, err := s.db.PutItem(ctx, in, once)
-	var failed *types.ConditionalCheckFailedException
-	switch {
-	case errors.As(err, &failed):
+	if failed := new(types.ConditionalCheckFailedException); errors.As(err, &failed) {
 		return "", caslock.ErrChanged
-	case err != nil:
-		return "", s.fail("write", err)
 	}
-	return next, nil
+	return next, err
 }
 
 // List implements caslock.Lister. It reads the whole table.
@@ -151,7 +136,7 @@ func (s *store) List(ctx context.Context, prefix string, each func(key string, v
 	for p := dynamodb.NewScanPaginator(s.db, in); p.HasMorePages(); {
 		out, err := p.NextPage(ctx)
 		if err != nil {
-			return s.fail("list", err)
+			return err
 		}
 		for _, item := range out.Items {
 			if k, ok := item["k"].(*types.AttributeValueMemberS); ok {

@@ -34,8 +34,9 @@ func is(err error, reason string) bool {
 	return errors.As(err, &s) && s.Reason == reason
 }
 
-func (c *client) fail(err error) error {
-	return fmt.Errorf("kubernetes: %s: namespace %q: %w", c.cfg.Server, c.cfg.Namespace, err)
+// String begins the text of each error.
+func (c *client) String() string {
+	return fmt.Sprintf("kubernetes: %s: namespace %q", c.cfg.Server, c.cfg.Namespace)
 }
 
 // leases returns the path of the objects; rest is the name of one, or a query.
@@ -54,7 +55,7 @@ func (c *client) do(ctx context.Context, method, path string, body, out any) err
 		err = json.Unmarshal(text, out)
 	}
 	if err != nil {
-		return c.fail(fmt.Errorf("%s: %w", method, err))
+		return fmt.Errorf("%s: %w", method, err)
 	}
 	return nil
 }
@@ -93,5 +94,5 @@ func (c *client) send(ctx context.Context, method, path string, body any) (*http
 			err = nil
 		}
 	}
-	return nil, c.fail(err)
+	return nil, err
 }

@@ -9,7 +9,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/distlock-go/distlock/backend/caslock"
@@ -66,8 +65,7 @@ func (o *object) written() (last time.Time) {
 type store struct {
 	client
 
-	checked atomic.Bool
-	beside  chan struct{} // has a value for each goroutine beside the callers
+	beside chan struct{} // has a value for each goroutine beside the callers
 }
 
 // run runs f beside the callers. Close waits for it.
@@ -107,26 +105,20 @@ func (s *store) Check(ctx context.Context) error {
 		}
 	}
 	if missing != nil {
-		return s.fail(fmt.Errorf("the account may not %s leases: give it a Role", strings.Join(missing, ", ")))
+		return fmt.Errorf("the account may not %s leases: give it a Role", strings.Join(missing, ", "))
 	}
-	s.checked.Store(true)
 	return nil
 }
 
 // Load implements caslock.Store. Without a resourceVersion, the answer is the newest.
 func (s *store) Load(ctx context.Context, key string) ([]byte, string, error) {
-	if !s.checked.Load() {
-		if err := s.Check(ctx); err != nil {
-			return nil, "", err
-		}
-	}
 	o := newObject(key, "", nil)
 	err := s.do(ctx, http.MethodGet, s.leases("/"+o.Metadata.Name), nil, o)
 	switch m := &o.Metadata; {
 	case is(err, "NotFound"):
 		return nil, "", nil
 	case err == nil && m.Annotations[keyOf] != key:
-		return nil, "", s.fail(fmt.Errorf("%w: the annotation %s of Lease %s is not %q", driver.ErrForeign, keyOf, m.Name, key))
+		return nil, "", fmt.Errorf("%w: the annotation %s of Lease %s is not %q", driver.ErrForeign, keyOf, m.Name, key)
 	default:
 		return []byte(m.Annotations[recordOf]), m.ResourceVersion, err
 	}
@@ -135,7 +127,7 @@ func (s *store) Load(ctx context.Context, key string) ([]byte, string, error) {
 // Swap implements caslock.Store.
 func (s *store) Swap(ctx context.Context, key, version string, value []byte) (string, error) {
 	if n := len(keyOf) + len(key) + len(recordOf) + len(value); n > maxAnnotations {
-		return "", driver.NotSent(s.fail(fmt.Errorf("the key has too many holders or waiters: their record has %d bytes, and a Lease can have %d", n, maxAnnotations)))
+		return "", driver.NotSent(fmt.Errorf("the key has too many holders or waiters: their record has %d bytes, and a Lease can have %d", n, maxAnnotations))
 	}
 	o := newObject(key, version, map[string]string{keyOf: key, recordOf: string(value)})
 	method, path := http.MethodPost, s.leases("")

@@ -11,6 +11,7 @@
 package natslock
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,40 +48,25 @@ type Config struct {
 // is closed. It sends nothing: a bucket that cannot keep locks is refused at the first use.
 // New panics if a field of cfg is wrong.
 func New(nc *nats.Conn, cfg Config) driver.Backend {
-	if cfg.Bucket == "" {
-		cfg.Bucket = "distlock"
-	}
+	cfg.Bucket, cfg.MaxTTL = cmp.Or(cfg.Bucket, "distlock"), cmp.Or(cfg.MaxTTL, 24*time.Hour)
 	if !regexp.MustCompile(`^[a-zA-Z0-9_-]+$`).MatchString(cfg.Bucket) {
 		panic(fmt.Sprintf("natslock: Config.Bucket is %q; it has letters, digits, _ and - only", cfg.Bucket))
 	}
 	if cfg.Replicas < 0 || cfg.Replicas > 5 {
 		panic(fmt.Sprintf("natslock: Config.Replicas is %d; a stream has 1 to 5", cfg.Replicas))
 	}
-	if cfg.MaxTTL == 0 {
-		cfg.MaxTTL = 24 * time.Hour
-	}
 	js, err := jetstream.New(nc)
 	if err != nil {
 		panic("natslock: " + err.Error()) // without options there is no error
 	}
-	return caslock.New(newStore(nc, js, cfg), caslock.Config{MaxTTL: cfg.MaxTTL})
+	return caslock.New(&store{nc: nc, js: js, cfg: cfg}, caslock.Config{MaxTTL: cfg.MaxTTL})
 }
 
 func (s *store) waitersName() string { return "DISTLOCK_WAIT_" + s.cfg.Bucket }
 
-// open makes the streams if need be, and refuses those that cannot keep locks.
-func (s *store) open(ctx context.Context) error {
-	select {
-	case <-s.opened:
-		return nil
-	case s.opening <- struct{}{}:
-		defer func() { <-s.opening }()
-	case <-ctx.Done():
-		return s.fail("open", ctx.Err())
-	}
-	if s.waiters != nil {
-		return nil
-	}
+// Check implements caslock.Checker. It makes the streams if need be, and refuses those that
+// cannot keep locks.
+func (s *store) Check(ctx context.Context) error {
 	storage := jetstream.FileStorage
 	if s.cfg.Memory {
 		storage = jetstream.MemoryStorage
@@ -95,17 +81,16 @@ func (s *store) open(ctx context.Context) error {
 	}
 	cfg := cells.CachedInfo().Config
 	if problem := s.unfit(&cfg); problem != "" {
-		return fmt.Errorf("nats: %s: bucket %q cannot keep locks: %s", s.nc.ConnectedUrlRedacted(), s.cfg.Bucket, problem)
+		return fmt.Errorf("bucket %q cannot keep locks: %s", s.cfg.Bucket, problem)
 	}
 	waiters, err := s.stream(ctx, jetstream.StreamConfig{
 		Name: s.waitersName(), Subjects: []string{"distlock.wait." + s.cfg.Bucket + ".>"}, Replicas: cfg.Replicas, Storage: jetstream.MemoryStorage,
-		MaxMsgsPerSubject: 1, MaxAge: time.Hour, AllowDirect: true,
+		MaxMsgsPerSubject: 1, MaxAge: time.Hour,
 	})
 	if err != nil {
 		return err
 	}
-	s.cells, s.waiters, s.single = cells, waiters, cfg.Replicas == 1
-	close(s.opened)
+	s.cells, s.waiters = cells, waiters
 	return nil
 }
 
@@ -119,7 +104,7 @@ func (s *store) stream(ctx context.Context, cfg jetstream.StreamConfig) (jetstre
 		}
 	}
 	if err != nil {
-		return nil, s.fail("open stream "+cfg.Name, err)
+		return nil, fmt.Errorf("stream %s: %w", cfg.Name, err)
 	}
 	return found, nil
 }

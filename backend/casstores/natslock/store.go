@@ -23,11 +23,8 @@ type store struct {
 	js  jetstream.JetStream
 	cfg Config
 
-	opening chan struct{}    // has a value while somebody opens the streams
-	opened  chan struct{}    // closed when they are open
-	cells   jetstream.Stream // nil before that
+	cells   jetstream.Stream // nil before Check
 	waiters jetstream.Stream
-	single  bool // there is one replica, so every read is that of the leader
 }
 
 var _ interface {
@@ -37,13 +34,9 @@ var _ interface {
 	caslock.Tickets
 } = (*store)(nil)
 
-func newStore(nc *nats.Conn, js jetstream.JetStream, cfg Config) *store {
-	return &store{nc: nc, js: js, cfg: cfg, opening: make(chan struct{}, 1), opened: make(chan struct{})}
-}
-
-// fail adds the server to an error.
-func (s *store) fail(op string, err error) error {
-	return fmt.Errorf("nats: %s: %s: %w", cmp.Or(s.nc.ConnectedUrlRedacted(), "not connected"), op, err)
+// String names the server in errors.
+func (s *store) String() string {
+	return "nats: " + cmp.Or(s.nc.ConnectedUrlRedacted(), "not connected")
 }
 
 // subject returns the name of a key in subjects. The characters between A and z that NATS
@@ -75,24 +68,18 @@ func changed(err error) bool {
 
 // Load implements caslock.Store.
 func (s *store) Load(ctx context.Context, key string) ([]byte, string, error) {
-	if err := s.open(ctx); err != nil {
-		return nil, "", err
-	}
 	m, err := s.cells.GetLastMsgForSubject(ctx, s.subject(key))
 	switch {
 	case errors.Is(err, jetstream.ErrMsgNotFound):
 		return nil, "", nil
 	case err != nil:
-		return nil, "", s.fail("read", err)
+		return nil, "", err
 	}
 	return m.Data, strconv.FormatUint(m.Sequence, 10), nil
 }
 
 // Swap implements caslock.Store.
 func (s *store) Swap(ctx context.Context, key, version string, value []byte) (string, error) {
-	if err := s.open(ctx); err != nil {
-		return "", err
-	}
 	var last uint64
 	if version != "" {
 		var err error
@@ -105,7 +92,7 @@ func (s *store) Swap(ctx context.Context, key, version string, value []byte) (st
 	case changed(err):
 		return "", caslock.ErrChanged
 	case err != nil:
-		return "", s.fail("write", err)
+		return "", err
 	}
 	return strconv.FormatUint(ack.Sequence, 10), nil
 }
@@ -114,17 +101,17 @@ func (s *store) Swap(ctx context.Context, key, version string, value []byte) (st
 func (s *store) List(ctx context.Context, prefix string, each func(key string, value []byte, version string) bool) error {
 	kv, err := s.js.KeyValue(ctx, s.cfg.Bucket)
 	if err != nil {
-		return s.fail("list", err)
+		return err
 	}
 	w, err := kv.WatchAll(ctx, jetstream.IgnoreDeletes())
 	if err != nil {
-		return s.fail("list", err)
+		return err
 	}
 	defer w.Stop() //nolint:errcheck // the watch ends with ctx in any case
 	for {
 		select {
 		case <-ctx.Done():
-			return s.fail("list", ctx.Err())
+			return ctx.Err()
 		case v := <-w.Updates():
 			if v == nil { // these were all
 				return nil

@@ -10,6 +10,7 @@ package s3lock
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,7 +18,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -52,17 +52,9 @@ func New(c *s3.Client, cfg Config) driver.Backend {
 	if cfg.Bucket == "" {
 		panic("s3lock: Config.Bucket is empty")
 	}
-	if cfg.Prefix == "" {
-		cfg.Prefix = "locks/"
-	}
-	if cfg.Poll == 0 {
-		cfg.Poll = time.Second
-	}
-	if cfg.MaxTTL == 0 {
-		cfg.MaxTTL = 24 * time.Hour
-	}
-	s := &store{c: c, cfg: cfg}
-	return caslock.New(&tried{store: s}, caslock.Config{Poll: cfg.Poll, MaxTTL: cfg.MaxTTL})
+	cfg.Prefix = cmp.Or(cfg.Prefix, "locks/")
+	cfg.Poll, cfg.MaxTTL = cmp.Or(cfg.Poll, time.Second), cmp.Or(cfg.MaxTTL, 24*time.Hour)
+	return caslock.New(&store{c: c, cfg: cfg}, caslock.Config{Poll: cfg.Poll, MaxTTL: cfg.MaxTTL})
 }
 
 type store struct {
@@ -70,29 +62,13 @@ type store struct {
 	cfg Config
 }
 
-// tried is a store that tries the service before the first use.
-type tried struct {
-	*store
+// String names the store in errors.
+func (s *store) String() string { return fmt.Sprintf("s3: bucket %q", s.cfg.Bucket) }
 
-	done atomic.Bool
-}
-
-// Load implements caslock.Store.
-func (s *tried) Load(ctx context.Context, key string) ([]byte, string, error) {
-	if !s.done.Load() {
-		if err := caslock.Try(ctx, s.store); err != nil {
-			return nil, "", s.fail("try", err)
-		}
-		s.done.Store(true)
-	}
-	return s.store.Load(ctx, key)
-}
+// Check implements caslock.Checker.
+func (s *store) Check(ctx context.Context) error { return caslock.Try(ctx, s) }
 
 func (s *store) name(key string) *string { return aws.String(s.cfg.Prefix + url.PathEscape(key)) }
-
-func (s *store) fail(op string, err error) error {
-	return fmt.Errorf("s3: bucket %q: %s: %w", s.cfg.Bucket, op, err)
-}
 
 // once switches off the client's own repeats: a write that is repeated may fail because of
 // itself.
@@ -113,13 +89,10 @@ func (s *store) Load(ctx context.Context, key string) ([]byte, string, error) {
 		return nil, "", nil
 	}
 	if err != nil {
-		return nil, "", s.fail("read", err)
+		return nil, "", err
 	}
 	value, err := io.ReadAll(out.Body)
-	if err = errors.Join(err, out.Body.Close()); err != nil {
-		return nil, "", s.fail("read", err)
-	}
-	return value, aws.ToString(out.ETag), nil
+	return value, aws.ToString(out.ETag), errors.Join(err, out.Body.Close())
 }
 
 // Swap implements caslock.Store. A version is an ETag, which may be a digest: no value comes
@@ -136,7 +109,7 @@ func (s *store) Swap(ctx context.Context, key, version string, value []byte) (st
 	case code == http.StatusPreconditionFailed, code == http.StatusConflict, code == http.StatusNotFound && version != "":
 		return "", caslock.ErrChanged
 	case err != nil:
-		return "", s.fail("write", err)
+		return "", err
 	}
 	return aws.ToString(out.ETag), nil
 }
@@ -147,7 +120,7 @@ func (s *store) List(ctx context.Context, prefix string, each func(key string, v
 	for p.HasMorePages() {
 		out, err := p.NextPage(ctx)
 		if err != nil {
-			return s.fail("list", err)
+			return err
 		}
 		for _, o := range out.Contents {
 			key, err := url.PathUnescape(strings.TrimPrefix(aws.ToString(o.Key), s.cfg.Prefix))

@@ -14,7 +14,7 @@ var kubeChecks = []check[backendurl.Kube]{
 
 // examineKube lets ping say which rights are missing.
 func examineKube(ctx context.Context, k backendurl.Kube) ([]Finding, error) {
-	first, cancel := context.WithTimeout(ctx, reachTimeout)
+	first, cancel := context.WithTimeout(ctx, backendurl.ReachTimeout)
 	defer cancel()
 	if _, err := kubeVersion(first, k); err != nil {
 		return nil, err

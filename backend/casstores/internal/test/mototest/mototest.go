@@ -10,10 +10,24 @@ import (
 
 	"github.com/distlock-go/distlock/internal/test/child"
 	"github.com/distlock-go/distlock/internal/test/testkit"
+	"github.com/distlock-go/distlock/locktest"
 )
 
-// Start starts moto and returns its URL. It has one thread: with more, its conditional writes
-// are not atomic.
+// script serves moto. It answers one request at a time: otherwise its conditional writes are not
+// atomic. A request that does not arrive as a whole keeps none out.
+const script = `
+import io, sys, threading
+from werkzeug.serving import run_simple, WSGIRequestHandler
+from moto.server import DomainDispatcherApplication, create_backend_app
+app, one = DomainDispatcherApplication(create_backend_app), threading.Lock()
+def serve(env, start):
+    env["wsgi.input"] = io.BytesIO(env["wsgi.input"].read(int(env.get("CONTENT_LENGTH") or 0)))
+    with one:
+        return list(app(env, start))
+WSGIRequestHandler.log_request = lambda *a, **k: None
+run_simple("127.0.0.1", int(sys.argv[1]), serve, threaded=True)`
+
+// Start starts moto and returns its URL.
 func Start(t *testing.T) string {
 	t.Helper()
 	python, err := child.LookPath("python3", "needs python3 in PATH, with moto[server]")
@@ -28,10 +42,7 @@ func Start(t *testing.T) string {
 	addr := l.Addr().String()
 	_ = l.Close()
 	_, port, _ := net.SplitHostPort(addr)
-	cmd := exec.Command(python, "-c", "from werkzeug.serving import run_simple, WSGIRequestHandler\n"+ //nolint:gosec // a test
-		"from moto.server import DomainDispatcherApplication, create_backend_app\n"+
-		"WSGIRequestHandler.log_request = lambda *a, **k: None\n"+
-		"run_simple('127.0.0.1', "+port+", DomainDispatcherApplication(create_backend_app), threaded=False)")
+	cmd := exec.Command(python, "-c", script, port) //nolint:gosec // a test
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +60,8 @@ func Start(t *testing.T) string {
 	return "http://" + addr
 }
 
-// Client returns a client whose connections have one request each, as moto closes them.
-func Client() *http.Client {
-	return &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+// Client returns a client whose connections are opened by n, and have one request each, as moto
+// closes them.
+func Client(n *locktest.Network) *http.Client {
+	return &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: n.DialContext}}
 }

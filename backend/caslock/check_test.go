@@ -1,0 +1,52 @@
+package caslock_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/distlock-go/distlock/backend/caslock"
+	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/test/testkit"
+)
+
+// checked is a store that is unfit when it is checked first.
+type checked struct {
+	cells
+
+	calls int
+}
+
+func (*checked) String() string { return "store at 127.0.0.1:7" }
+
+func (c *checked) Check(context.Context) error {
+	c.calls++
+	time.Sleep(time.Second)
+	if c.calls == 1 {
+		return errors.New("it has no table")
+	}
+	return nil
+}
+
+// A store is checked until it is fit, by one caller, before all others use it.
+func TestCheckBeforeTheFirstUse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &checked{cells: cells{newServer()}}
+		b := caslock.New(store, caslock.Config{})
+		if err := b.(driver.Pinger).Ping(t.Context()); err == nil || !strings.Contains(err.Error(), "store at 127.0.0.1:7: check: it has no table") {
+			t.Error(err)
+		}
+		var all sync.WaitGroup
+		for range 4 {
+			all.Go(func() { testkit.MustTry(t, b, testkit.NewRequest(testkit.NewRequest("").Owner)) })
+		}
+		all.Wait()
+		if store.calls != 2 {
+			t.Errorf("%d checks", store.calls)
+		}
+	})
+}
