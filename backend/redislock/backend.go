@@ -82,7 +82,7 @@ func New(client redis.UniversalClient, cfg Config) driver.Backend {
 // Features implements [driver.Backend]. Readers and holders of permits exclude each
 // other: a key is used either for the one or for the other. Each request says how many
 // permits there are, and the server counts those that are taken.
-func (*backend) Features() driver.Features { return driver.Features{Sharing: true} }
+func (*backend) Features() driver.Features { return driver.Features{Sharing: true, HandOff: true} }
 
 // Close closes the connections of the Backend, but not the client. It takes at most the
 // operation timeout. It releases no lock. A closed Backend continues to
