@@ -30,7 +30,7 @@ type acquisition struct {
 	report    *waitReport
 	begun     time.Time // zero without a hook, and before it began
 	candidate bool      // of Lead
-	handle    *handle   // of Adopt
+	handle    *handoff  // of Adopt
 }
 
 // newAcquisition begins the acquisition of a full key under checked options with defaults.

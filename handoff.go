@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/leasestate"
 )
 
@@ -51,8 +50,7 @@ func (lease *Lease) HandOff(ctx context.Context) (handle string, err error) {
 	lease.cancel(lease.fail("hold", leasestate.ErrHandedOff))
 	lease.engine.watchdog.remove(lease.state)
 	g := lease.state.Grant()
-	h := handleOf(g)
-	h.Token, h.Left, h.At = lease.Token(), left, now.UnixMilli()
+	h := handoff{g.Key, g.Owner, g.TTL, g.Permits, lease.Token(), left, now.UnixMilli()}
 	return h.encode(), nil
 }
 
@@ -109,8 +107,8 @@ func (locker *Locker) Adopt(ctx context.Context, handle string, opts Opts) (*Lea
 // errHandle refuses a handle of which the store knows nothing.
 var errHandle = fmt.Errorf("%w: the lease of the handle has ended, was adopted, or is in another store", ErrLost)
 
-// handle is what the text of a handle contains.
-type handle struct {
+// handoff is what a handle contains.
+type handoff struct {
 	Key     string        `json:"k"`
 	Owner   string        `json:"o"`
 	TTL     time.Duration `json:"t"`
@@ -123,15 +121,7 @@ type handle struct {
 // handleVersion begins the text of a handle. JSON and its checksum follow.
 const handleVersion = "distlock1."
 
-func handleOf(g driver.Grant) handle {
-	return handle{Key: g.Key, Owner: g.Owner, TTL: g.TTL, Permits: g.Permits}
-}
-
-func (h handle) grant() driver.Grant {
-	return driver.Grant{Key: h.Key, Owner: h.Owner, TTL: h.TTL, Permits: h.Permits, Token: h.Token, LastToken: h.Token}
-}
-
-func (h handle) encode() string {
+func (h handoff) encode() string {
 	value, err := json.Marshal(h)
 	if err != nil {
 		panic("distlock: " + err.Error()) // text and numbers can be encoded
@@ -141,7 +131,7 @@ func (h handle) encode() string {
 }
 
 // parseHandle never puts the text into the error.
-func parseHandle(text string) (h handle, _ error) {
+func parseHandle(text string) (h handoff, _ error) {
 	value, ok := strings.CutPrefix(text, handleVersion)
 	if !ok {
 		return h, errors.New("the text is not a handle of this version")
@@ -149,13 +139,13 @@ func parseHandle(text string) (h handle, _ error) {
 	b, err := base64.RawURLEncoding.Strict().DecodeString(value)
 	n := len(b) - crc32.Size
 	if err != nil || n < 0 || crc32.ChecksumIEEE(b[:n]) != binary.BigEndian.Uint32(b[n:]) || json.Unmarshal(b[:n], &h) != nil || h.Owner == "" {
-		return handle{}, errors.New("the handle is damaged")
+		return handoff{}, errors.New("the handle is damaged")
 	}
 	return h, nil
 }
 
 // limit completes opts with the terms of the handle.
-func (h *handle) limit(opts *Opts) error {
+func (h *handoff) limit(opts *Opts) error {
 	if opts.Mode == Shared || opts.Permits != 0 && opts.Permits != h.Permits {
 		return errors.New("Mode and Permits of a handle cannot be changed")
 	}

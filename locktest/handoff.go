@@ -129,7 +129,7 @@ var handoffCases = []testCase{
 				p.mustAdopt(h)
 				n.deliver()
 				s.returned()
-				if struck && s.err == nil {
+				if struck && k == 1 && s.err == nil { // a later write may follow the change
 					p.Error("the renewal arrived after another owner had taken the place, and succeeded")
 				}
 				n.heal()
