@@ -361,16 +361,3 @@ func (s Sharing) Admits(n int, o Sharing) bool {
 		return s.Mode == Shared && o.Mode == Shared
 	}
 }
-
-// Covers reports whether a holder that has s has all that o asks for, so that it may
-// re-enter.
-func (s Sharing) Covers(o Sharing) bool {
-	switch {
-	case s.Permits > 0:
-		return s.Permits <= o.Permits
-	case s.Mode == Shared:
-		return o.Mode == Shared
-	default:
-		return true
-	}
-}
