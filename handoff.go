@@ -22,7 +22,8 @@ import (
 // then on nobody renews the lease: the handle ends with it, KeyTimeout later.
 //
 // The holder still calls Release when its work has ended, as Do and Wrap do. That leaves the key
-// in the store alone, and lets the next caller of this process in.
+// in the store alone, and lets the next caller of this process in. Hooks are told of a release,
+// and of an acquisition when the handle is adopted.
 //
 // The handle is good for one Adopt, and has only letters, digits and "-._". It is a secret:
 // whoever has it can take, renew and release the lock.
