@@ -84,9 +84,7 @@ func (r *runner) claim(ctx context.Context, locker *distlock.Locker, stdout io.W
 	if err == nil {
 		return nil
 	}
-	if lease, adoptErr := locker.Adopt(ctx, handle, distlock.Opts{}); adoptErr == nil {
-		_ = lease.Release(ctx) // nobody has the handle
-	}
+	_, _ = releaseHandle(ctx, locker, handle) // nobody has it
 	return &exitError{exitOS, err}
 }
 
@@ -98,35 +96,31 @@ func renewCommand(stdout io.Writer) *cli.Command {
 		UsageText:   "distlock renew [-handle FILE] [-timeout 10s] [-json]",
 		Flags:       []cli.Flag{handleFlag("read the handle from `FILE`, or from the input if that is -, and not from " + handleEnv)},
 		Action: func(ctx context.Context, c *cli.Command) error {
-			handle, err := readHandle(c)
-			if err != nil {
-				return err
-			}
-			return withLocker(ctx, c, func(locker *distlock.Locker) error {
-				key, err := admin.Renew(ctx, locker, handle)
-				if err != nil {
-					return err
-				}
-				return writeReleased(stdout, c.Bool("json"), "renewed", key, true)
-			})
+			return withHandle(ctx, c, stdout, "renewed", admin.Renew)
 		},
 	})
 }
 
-func releaseHandle(ctx context.Context, c *cli.Command, stdout io.Writer) error {
+func releaseHandle(ctx context.Context, locker *distlock.Locker, handle string) (key string, err error) {
+	lease, err := locker.Adopt(ctx, handle, distlock.Opts{})
+	if err != nil {
+		return "", err
+	}
+	return lease.Key(), lease.Release(ctx)
+}
+
+// withHandle calls f for the handle, and prints what it has done.
+func withHandle(ctx context.Context, c *cli.Command, stdout io.Writer, done string, f func(context.Context, *distlock.Locker, string) (string, error)) error {
 	handle, err := readHandle(c)
 	if err != nil {
 		return err
 	}
 	return withLocker(ctx, c, func(locker *distlock.Locker) error {
-		lease, err := locker.Adopt(ctx, handle, distlock.Opts{})
-		if err == nil {
-			err = lease.Release(ctx)
-		}
+		key, err := f(ctx, locker, handle)
 		if err != nil {
 			return err
 		}
-		return writeReleased(stdout, c.Bool("json"), "released", lease.Key(), true)
+		return writeReleased(stdout, c.Bool("json"), done, key, true)
 	})
 }
 

@@ -32,7 +32,7 @@ func releaseCommand(stdout io.Writer) *cli.Command {
 		},
 		Action: func(ctx context.Context, c *cli.Command) error {
 			if !c.IsSet("key") && !c.Bool("ask") && !c.Bool("force") {
-				return releaseHandle(ctx, c, stdout)
+				return withHandle(ctx, c, stdout, "released", releaseHandle)
 			}
 			key, err := keyFlag(c)
 			if err != nil {
