@@ -125,7 +125,7 @@ var handoffCases = []testCase{
 		run: func(p *process) {
 			over, n := p.overNetwork()
 			for k := 1; k <= mostRequests; k++ {
-				g := over.try(over.request(p.key(), long))
+				g := over.regain(over.request(p.key(), long))
 				s := &trial{process: p, over: over, network: n, call: renewal, grant: g, holds: true, done: make(chan struct{})}
 				struck := s.begin(spoilnet.Hold, k)
 				h := p.heir(g)
