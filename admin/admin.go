@@ -105,10 +105,10 @@ func Renew(ctx context.Context, locker *distlock.Locker, handle string) (key str
 		return g.Key, &distlock.Error{Op: "options", Key: g.Key, Err: err}
 	}
 	return g.Key, operate(ctx, locker, "renew", g.Key, func(b driver.Backend) error {
-		switch r := driver.RenewAll(ctx, b, []driver.Grant{g})[0]; {
-		case r.Status == driver.Renewed:
+		switch r := driver.RenewAll(ctx, b, []driver.Grant{g})[0]; r.Status {
+		case driver.Renewed:
 			return nil
-		case r.Status == driver.Lost:
+		case driver.Lost:
 			return distlock.ErrLost
 		default:
 			return cmp.Or(r.Err, ctx.Err(), errors.New("no answer"))
