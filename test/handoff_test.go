@@ -41,6 +41,12 @@ func TestHandOff(t *testing.T) {
 		bubbleCase(t, name, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 			heir := testkit.NewLocker(t, s, distlock.Config{Holder: "heir"})
 			giver := testkit.MustAcquire(t, l, "k", o)
+			s.After(func(_ context.Context, c *testkit.Call) error { // a store need not know the tokens
+				if c.Request.From != "" {
+					c.Grants[0].Token, c.Grants[0].LastToken = 0, 0
+				}
+				return nil
+			})
 			s.Delay(3*time.Second, testkit.Renew)
 			time.Sleep(3 * time.Second) // a renewal is on its way
 			handle := mustHandOff(t, giver)
