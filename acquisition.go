@@ -31,6 +31,7 @@ type acquisition struct {
 	report    *waitReport
 	begun     time.Time // zero without a hook, and before it began
 	candidate bool      // of Lead
+	handle    *handoff  // of Adopt
 }
 
 // newAcquisition begins the acquisition of a full key under checked options with defaults.
@@ -96,6 +97,9 @@ func (a *acquisition) tellFailed(err error) {
 func (a *acquisition) enter() (*Lease, error) {
 	a.outer, _ = FromContext(a.ctx)
 	if s := a.outer.find(a.engine, a.key); s != nil {
+		if a.handle != nil {
+			return nil, ErrReentry
+		}
 		return s.reenter(a.ctx, a.outer, &a.opts)
 	}
 	if bridge.CarriedBy(a.ctx).Find(a.key) != nil {
@@ -160,7 +164,7 @@ func (a *acquisition) queue() (*leaseState, error) {
 	}
 	e := a.engine
 	most := max(minKeyWaiters, e.cfg.MaxWaiters/5)
-	if a.opts.RetryCount == 1 {
+	if a.opts.RetryCount == 1 || a.handle != nil { // who waits may be handed over another lease
 		most = 0
 	}
 	w, st, err := e.queue.Enter(a.key, a.class, most)
@@ -228,11 +232,17 @@ func (a *acquisition) takeOver(lease *Lease, st *leaseState) (bool, error) {
 // ask gets the lease from the store. With an error, the caller's admission is passed on.
 func (a *acquisition) ask(lease *Lease) error {
 	q := asking{acquisition: *a, lease: lease, request: a.request()}
-	if a.opts.RetryCount != 1 {
+	switch {
+	case a.handle != nil:
+		q.request.From, q.request.Tokens = a.handle.Owner, 1
+	case a.opts.RetryCount != 1:
 		q.queuer = a.engine.queuer
 	}
 	g, now, err := q.grant()
 	a.budget = q.budget // of all keys, for DoAll
+	if a.handle != nil {
+		g.Token, g.LastToken = a.handle.Token, a.handle.Token
+	}
 	if err == nil {
 		err = a.accept(lease, g, now)
 	}

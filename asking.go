@@ -123,7 +123,7 @@ func (q *asking) explain(err error, now time.Time) error {
 // next returns how long to pause after a failed attempt, and false if there is no other
 // attempt. To repeat what the backend cannot do helps nobody.
 func (q *asking) next(err error) (time.Duration, bool) {
-	if q.ctx.Err() != nil || errors.Is(err, errors.ErrUnsupported) {
+	if q.ctx.Err() != nil || errors.Is(err, errors.ErrUnsupported) || errors.Is(err, ErrLost) {
 		return 0, false
 	}
 	d, ok := q.budget.wait()
@@ -194,13 +194,19 @@ func (q *asking) refuse(err error) error {
 		err = q.engine.markLocal(q.key, aged(held, time.Since(q.answered)))
 	}
 	switch {
+	case q.handle != nil && errors.Is(err, ErrLost):
+		return errHandle
 	case q.engine.life.ctx.Err() != nil:
-		return ErrClosed
+		err = ErrClosed
 	case q.ctx.Err() != nil:
-		return ended(q.ctx, err)
+		err = ended(q.ctx, err)
 	default:
-		return spent(&q.budget, err)
+		err = spent(&q.budget, err)
 	}
+	if q.handle != nil && q.left {
+		err = fmt.Errorf("it is in doubt whether the handle is used up: %w", err)
+	}
+	return err
 }
 
 // withoutDeadline returns the error of an attempt that MaxWait ended, without the error of

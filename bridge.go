@@ -38,6 +38,18 @@ func init() {
 		defer locker.life.done()
 		return f(locker.backend)
 	}
+	bridge.Handle = func(text string) (driver.Grant, error) {
+		h, err := parseHandle(text)
+		var opts Opts
+		if err == nil {
+			err = h.limit(&opts)
+		}
+		g := driver.Grant{Key: h.Key, Owner: h.Owner, TTL: h.TTL, Permits: h.Permits, Token: h.Token, LastToken: h.Token}
+		if opts.MaxHold > 0 {
+			g.TTL = min(g.TTL, opts.MaxHold)
+		}
+		return g, err
+	}
 	bridge.Waiting = func(locker *Locker, key string) int { return locker.queue.Waiting(key) }
 	bridge.Owner = func(lease *Lease) string { return lease.state.Grant().Owner }
 	bridge.Kept = func(locker *Locker, prefix string) map[string]time.Time { return locker.kept(prefix) }

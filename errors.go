@@ -35,7 +35,8 @@ var (
 // locked function.
 type Error struct {
 	// Op is for people: "acquire", "hold", "renew", "release", "refresh", "check", "step",
-	// "commit", "lead", "inspect", "observe", "force", "revoke", "ping", "key" or "options".
+	// "hand off", "commit", "lead", "inspect", "observe", "force", "revoke", "ping", "key" or
+	// "options".
 	Op  string
 	Key string // the full key; empty when there is none yet
 	Err error
@@ -150,7 +151,7 @@ func Ran(err error) bool {
 			switch e.Op {
 			case "acquire", "options", "key", "step":
 				ran, said = false, true
-			case "hold", "renew", "release", "refresh", "check", "commit":
+			case "hold", "renew", "release", "refresh", "check", "commit", "hand off":
 				said = true
 			}
 		}

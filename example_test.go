@@ -303,12 +303,12 @@ func ExampleKeyed() {
 	// Output: shop:pay:7035bd1aca56115b8b17bcbb1377ba38
 }
 
-func ExampleHasherFunc() {
+func ExampleHasher() {
 	// 256 bits, where a policy requires them.
 	full := func(key, params []byte) []byte {
 		return fmt.Appendf(key, "%x", sha256.Sum256(params))
 	}
-	pay := distlock.Opts{Value: "pay", ParamLock: true, Hasher: distlock.HasherFunc(full)}
+	pay := distlock.Opts{Value: "pay", ParamLock: true, Hasher: full}
 	key, _ := wiring.Key(pay, "customer-42")
 	fmt.Println(key)
 	// Output: pay:a045eb33f8797f35ea7d5fad7c5e0d021e2142e9c1bb6e9dc9f45b4f503b03e8

@@ -98,26 +98,18 @@ func Key(value string, params ...any) string {
 
 // Hasher makes the last part of a key, in the place of the text that shows the parameters,
 // for parameters that are personal or secret. [Keyed] returns one.
-type Hasher interface {
-	// Hash appends a text to key and returns the extended slice. params is the text that
-	// would be there otherwise, such as "alice:bob", however long. Hash is called
-	// concurrently and must not block. It must neither change nor keep the two slices.
-	//
-	// The text must depend on params alone, be the same in every process, and not be empty.
-	// It must not be feasible to find two params with one text, because clients choose
-	// parameters. When options are checked, params is empty, and the text shows how much
-	// room to leave.
-	//
-	// A key is refused with [ErrKey] if it is over 200 bytes or not UTF-8, or has white
-	// space, control characters, or braces that are not one hash tag.
-	Hash(key, params []byte) []byte
-}
-
-// HasherFunc is a function that is a [Hasher].
-type HasherFunc func(key, params []byte) []byte
-
-// Hash calls f.
-func (f HasherFunc) Hash(key, params []byte) []byte { return f(key, params) }
+//
+// It appends a text to key and returns the extended slice. params is the text that would be
+// there otherwise, such as "alice:bob", however long. A Hasher is called concurrently and must
+// not block. It must neither change nor keep the two slices.
+//
+// The text must depend on params alone, be the same in every process, and not be empty. It
+// must not be feasible to find two params with one text, because clients choose parameters.
+// When options are checked, params is empty, and the text shows how much room to leave.
+//
+// A key is refused with [ErrKey] if it is over 200 bytes or not UTF-8, or has white space,
+// control characters, or braces that are not one hash tag.
+type Hasher func(key, params []byte) []byte
 
 // textLen returns the length of the texts of h, as far as it is known before there are
 // parameters: at least 1.
@@ -130,7 +122,7 @@ func textLen(h Hasher) (n int) {
 			n = 1 // the calls will show the panic
 		}
 	}()
-	return max(len(h.Hash(nil, nil)), 1)
+	return max(len(h(nil, nil)), 1)
 }
 
 // minSecret is the least length of a secret in bytes: the 128 bits of the result.
@@ -146,14 +138,14 @@ func Keyed(secret []byte) Hasher {
 	}
 	own := bytes.Clone(secret) // the pool makes states at any time
 	states := sync.Pool{New: func() any { return &keyedState{mac: hmac.New(sha256.New, own)} }}
-	return HasherFunc(func(key, params []byte) []byte {
+	return func(key, params []byte) []byte {
 		s := states.Get().(*keyedState)
 		s.mac.Reset()
 		s.mac.Write(params)
 		key = hex.AppendEncode(key, s.mac.Sum(s.sum[:0])[:keyenc.DigestLen/2])
 		states.Put(s)
 		return key
-	})
+	}
 }
 
 type keyedState struct {

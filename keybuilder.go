@@ -112,7 +112,7 @@ func (keys *keyBuilder) hash(dst, params []byte) (key string, err error) {
 			key, err = "", keys.refuse(fmt.Errorf("the Hasher panicked: %w", keyenc.Panicked(r)))
 		}
 	}()
-	key = string(keys.hasher.Hash(dst, params))
+	key = string(keys.hasher(dst, params))
 	return key, keys.checkHashed(key)
 }
 

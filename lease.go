@@ -229,7 +229,7 @@ func (lease *Lease) reenter(ctx context.Context, innermost *Lease, opts *Opts) (
 	switch {
 	case opts.Reentry == ReentryNone:
 		return nil, ErrReentry
-	case !lease.state.Class().Sharing.Covers(opts.sharing()):
+	case !covers(lease.state.Class().Sharing, opts.sharing()):
 		return nil, ErrUpgrade
 	}
 	if opts.Reentry == ReentryOne && !lease.entered.CompareAndSwap(false, true) {
@@ -243,6 +243,18 @@ func (lease *Lease) reenter(ctx context.Context, innermost *Lease, opts *Opts) (
 	// ctx may have been cut off from the cancellation of the lease's context.
 	in.untie = context.AfterFunc(&lease.ctx, func() { in.cancel(context.Cause(&lease.ctx)) })
 	return in, nil
+}
+
+// covers reports whether a holder that has s has all that o asks for, so that it may re-enter.
+func covers(s, o driver.Sharing) bool {
+	switch {
+	case s.Permits > 0:
+		return s.Permits <= o.Permits
+	case s.Mode == Shared:
+		return o.Mode == Shared
+	default:
+		return true
+	}
 }
 
 // errEntered refuses a re-entry for which another one would have to end first.

@@ -33,6 +33,9 @@ func (eng *engine) release(ctx context.Context, lease *Lease) error {
 
 	var err error
 	switch {
+	case lost == leasestate.ErrHandedOff: //nolint:errorlint // that very value
+		eng.queue.Exit(lease.Key(), false) // the key in the store is not this owner's
+		lost = nil
 	case lease.state.Class().Shares():
 		lost, err = eng.detach(ctx, lease, lost)
 	case keepFor(lease.keepUntil()) > 0 || lease.asked() || !eng.handOver(lease.Key(), lease.state, now):

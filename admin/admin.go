@@ -24,6 +24,7 @@ import (
 var (
 	whileOpen = bridge.Operate.(func(*distlock.Locker, func(driver.Backend) error) error)
 	owner     = bridge.Owner.(func(*distlock.Lease) string)
+	granted   = bridge.Handle.(func(string) (driver.Grant, error))
 	kept      = bridge.Kept.(func(*distlock.Locker, string) map[string]time.Time)
 	taken     = bridge.Taken.(func(*distlock.Locker, string) func())
 )
@@ -93,6 +94,20 @@ func Revoke(ctx context.Context, locker *distlock.Locker, key string) (held bool
 	return change(ctx, locker, "revoke", key, driver.Revoker.Revoke)
 }
 
+// Renew extends the lease of a handle of [distlock.Lease.HandOff], which stays good, by its
+// KeyTimeout from now. It returns the key. Whoever keeps a handle calls it each third of
+// KeyTimeout. The error wraps [distlock.ErrLost] if the lease has ended or was adopted. After
+// ErrUnavailable the outcome is unknown.
+func Renew(ctx context.Context, locker *distlock.Locker, handle string) (key string, err error) {
+	g, err := granted(handle)
+	if err != nil {
+		return g.Key, &distlock.Error{Op: "options", Key: g.Key, Err: err}
+	}
+	return g.Key, operate(ctx, locker, "renew", g.Key, func(b driver.Backend) error {
+		return driver.RenewAll(ctx, b, []driver.Grant{g})[0]
+	})
+}
+
 // Ping checks whether the store answers, within the time of one operation. If not, the
 // error contains the address and the cause. The backend must be a [driver.Pinger].
 func Ping(ctx context.Context, locker *distlock.Locker) error {
@@ -125,7 +140,7 @@ func operate[Ability any](ctx context.Context, locker *distlock.Locker, op, key 
 			return fmt.Errorf("the backend %T is not a %v: %w", b, reflect.TypeFor[Ability](), errors.ErrUnsupported)
 		}
 		err := f(able)
-		if err == nil || ctx.Err() != nil && errors.Is(err, ctx.Err()) || errors.Is(err, distlock.ErrForeign) {
+		if err == nil || ctx.Err() != nil && errors.Is(err, ctx.Err()) || errors.Is(err, distlock.ErrForeign) || errors.Is(err, distlock.ErrLost) {
 			return err
 		}
 		return bridge.Unavailable(err)

@@ -101,6 +101,9 @@ type Features struct {
 	// [Request].Permits.
 	Sharing bool
 
+	// HandOff reports whether TryAcquire honours [Request].From.
+	HandOff bool
+
 	// MinTTL is the shortest TTL that makes sense with the store; 0 means a millisecond. The
 	// Locker refuses a shorter KeyTimeout. A store whose unit is longer rounds a TTL up.
 	MinTTL time.Duration
@@ -210,6 +213,14 @@ type Request struct {
 	// Renews says that the caller renews the lease as long as it holds it, so that a
 	// [Queuer] may return a grant with [Grant].Until.
 	Renews bool
+
+	// From, if it is not empty, is an owner that has handed its lease off to Owner. In one
+	// atomic step, TryAcquire must put Owner in its place, and must issue no token. The place
+	// in the queue, and a lease that lasts longer than TTL, stay as they are. If Owner has the
+	// key already, it succeeds as ever. If neither has it, the error must wrap [ErrLost], and
+	// nothing changes. The tokens of the grant are of no use to the Locker. From is empty
+	// unless the backend declares [Features].HandOff.
+	From string
 }
 
 // Sharing returns the part of r that says which holders the key can have at the same
@@ -328,18 +339,5 @@ func (s Sharing) Admits(n int, o Sharing) bool {
 		return n < o.Permits
 	default:
 		return s.Mode == Shared && o.Mode == Shared
-	}
-}
-
-// Covers reports whether a holder that has s has all that o asks for, so that it may
-// re-enter.
-func (s Sharing) Covers(o Sharing) bool {
-	switch {
-	case s.Permits > 0:
-		return s.Permits <= o.Permits
-	case s.Mode == Shared:
-		return o.Mode == Shared
-	default:
-		return true
 	}
 }

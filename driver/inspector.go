@@ -102,11 +102,6 @@ type HolderInfo struct {
 	ExpiresIn time.Duration
 }
 
-// EndTokens sets the range of tokens of which the store has recorded the last.
-func (h *HolderInfo) EndTokens(last uint64) {
-	h.Token, h.LastToken = max(last, MaxTokens)-MaxTokens+1, last
-}
-
 // WaiterInfo is what an [Inspector] knows about one place in the queue of a key.
 type WaiterInfo struct {
 	// Owner identifies the owner of the place without revealing it: see [Fingerprint]. When

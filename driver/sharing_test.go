@@ -42,29 +42,3 @@ func TestAdmits(t *testing.T) {
 		}
 	}
 }
-
-func TestCovers(t *testing.T) {
-	for has, asks := range map[driver.Sharing][]driver.Sharing{
-		exclusive: all,
-		shared:    {shared},
-		permit1:   {permit1, permit2, permit3},
-		permit2:   {permit2, permit3},
-		permit3:   {permit3},
-	} {
-		for _, a := range all {
-			if got, want := has.Covers(a), slices.Contains(asks, a); got != want {
-				t.Errorf("%+v held, %+v asked for: Covers = %v", has, a, got)
-			}
-		}
-	}
-}
-
-func TestModeString(t *testing.T) {
-	for m, want := range map[driver.Mode]string{
-		driver.Exclusive: "exclusive", driver.Shared: "shared", 7: "Mode(7)", -1: "Mode(-1)",
-	} {
-		if got := m.String(); got != want {
-			t.Errorf("Mode %d is %q, want %q", int(m), got, want)
-		}
-	}
-}

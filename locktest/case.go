@@ -25,6 +25,7 @@ type need struct {
 var (
 	needsQueue   = need{"a backend that is a driver.Queuer", func(p *process) bool { return p.queue != nil }}
 	needsShare   = need{"a backend with driver.Features.Sharing", func(p *process) bool { return p.can.Sharing }}
+	needsHandOff = need{"a backend with driver.Features.HandOff", func(p *process) bool { return p.can.HandOff }}
 	needsExtend  = need{"a backend that is a driver.Extender", func(p *process) bool { return p.extender != nil }}
 	needsInspect = need{"a backend that is a driver.Inspector", func(p *process) bool { return p.inspector != nil }}
 	needsList    = need{"a driver.Inspector that lists keys", func(p *process) bool {

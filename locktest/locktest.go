@@ -84,6 +84,7 @@ var groups = []group{
 	{"turn", []need{needsWake}, turnCases},
 	{"inspect", []need{needsInspect}, inspectCases},
 	{"revoke", []need{needsRevoke}, revokeCases},
+	{"handoff", []need{needsHandOff}, handoffCases},
 	{"closed", []need{needsPeer, needsClose}, closedCases},
 	{"locker", nil, lockerCases},
 	{"network", []need{needsNetwork}, networkCases},

@@ -38,6 +38,17 @@ var acquireMutants = []mutant{
 	{"hints-at-the-whole-lease", []string{"exclusion/holder"}, func(s *spoiled) {
 		s.refuse(func(error) error { return &driver.HeldError{RetryAfter: time.Minute} })
 	}},
+	{"passes-no-lease-on", []string{"handoff/once", "handoff/lease"}, func(s *spoiled) {
+		s.ask(func(r *driver.Request) { r.From = "" })
+	}},
+	{"passes-a-lease-on-twice", []string{"handoff/once"}, func(s *spoiled) {
+		s.answer(func(r driver.Request, _ *driver.Grant, err error) error {
+			if r.From != "" {
+				return nil
+			}
+			return err
+		})
+	}},
 	{"tries-and-waits", []string{"exclusion/one-holder"}, func(s *spoiled) {
 		s.tryAcquire = func(ctx context.Context, r driver.Request) (driver.Grant, error) {
 			return testkit.Await(ctx, s.Backend, r, testkit.Looks{Every: time.Second, Attempts: 2})

@@ -127,9 +127,15 @@ func (a *attempt) run(ctx context.Context) (driver.Grant, error) {
 func (a *attempt) decide(ctx context.Context, rec *record) (write bool, err error) {
 	r := a.request
 	joined := a.placed()
+	if i := find(rec.Holders, r.From); r.From != "" && i >= 0 {
+		rec.Holders[i].Owner, rec.Holders[i].Reply, rec.Holders[i].Revoked = r.Owner, a.topic, false
+	}
 	if i := find(rec.Holders, r.Owner); i >= 0 {
 		rec.Holders[i].extend(r.TTL, rec.Count)
 		return true, nil
+	}
+	if r.From != "" {
+		return false, driver.ErrLost
 	}
 	if _, admits := rec.turn(nil, r.Sharing()); !admits {
 		a.held = rec.held(r.Sharing())

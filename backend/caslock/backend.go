@@ -138,7 +138,7 @@ func (b *backend) fail(op string, err error) error {
 
 // Features implements driver.Backend.
 func (b *backend) Features() driver.Features {
-	return driver.Features{Sharing: true, MaxTTL: b.cfg.MaxTTL}
+	return driver.Features{Sharing: true, HandOff: true, MaxTTL: b.cfg.MaxTTL}
 }
 
 // tooLong returns an error if the store may forget a cell before a lease of it ends.

@@ -45,7 +45,7 @@ func New() *Backend {
 // Features implements [driver.Backend]. All requests wait in one queue, whatever they
 // ask for: a reader does not overtake a writer that waits, and readers that follow each
 // other in the queue get the key together.
-func (b *Backend) Features() driver.Features { return driver.Features{Sharing: true} }
+func (b *Backend) Features() driver.Features { return driver.Features{Sharing: true, HandOff: true} }
 
 // TryAcquire implements [driver.Backend]. After the end of a lease the key goes to the
 // first waiter before it goes to a new request.
@@ -55,6 +55,9 @@ func (b *Backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Gran
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if r.From != "" && !b.adopt(&r) {
+		return driver.Grant{}, driver.ErrLost
+	}
 	g, held := b.acquire(&r)
 	if held != nil {
 		return driver.Grant{}, held

@@ -46,6 +46,21 @@ func (s *store) acquire(r *driver.Request) (driver.Grant, *driver.HeldError) {
 	return e.grant(s.addHolder(e, r, now), sharing, r.TTL, now), nil
 }
 
+// adopt puts r's owner in the place of the one that has handed its lease off. It reports
+// whether one of them has the key.
+func (s *store) adopt(r *driver.Request) bool {
+	e := s.keys[r.Key]
+	if e == nil {
+		return false
+	}
+	now := time.Now()
+	if h := e.find(r.From); h != nil && h.heldAt(now) {
+		h.owner, h.revoked = r.Owner, nil
+	}
+	h := e.find(r.Owner)
+	return h != nil && h.heldAt(now)
+}
+
 // addHolder makes r's owner a holder with new tokens.
 func (s *store) addHolder(e *entry, r *driver.Request, now time.Time) *holder {
 	n := uint64(max(r.Tokens, 1))

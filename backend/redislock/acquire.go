@@ -1,6 +1,7 @@
 package redislock
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,7 +22,7 @@ import (
 // if another owner has the key. It also fails if the key is free but others wait for
 // it; then it grants the key to the first of them.
 func (b *backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
-	g, _, err := b.attempt(ctx, r, modeTry, nil)
+	g, _, err := b.attempt(ctx, r, cmp.Or(r.From, modeTry), nil)
 	return g, err
 }
 
@@ -118,7 +119,7 @@ func (b *backend) attempt(ctx context.Context, r driver.Request, mode string, w 
 	switch {
 	case a.Err != nil && redis.HasErrorPrefix(a.Err, "WRONGTYPE"):
 		err := b.wrongType(ctx, r.Key, a.Err)
-		if mode == modeExtend && errors.Is(err, driver.ErrForeign) {
+		if (mode == modeExtend || r.From != "") && errors.Is(err, driver.ErrForeign) {
 			err = fmt.Errorf("redislock: the owner does not have the key: %w", driver.ErrLost)
 		}
 		return driver.Grant{}, 0, err

@@ -80,9 +80,9 @@ func New(client redis.UniversalClient, cfg Config) driver.Backend {
 }
 
 // Features implements [driver.Backend]. Readers and holders of permits exclude each
-// other: no key is used for both. Each request says how many
-// permits there are, and the server counts what is taken.
-func (*backend) Features() driver.Features { return driver.Features{Sharing: true} }
+// other: no key is used for both. Each request says how many permits there are, and the server
+// counts what is taken.
+func (*backend) Features() driver.Features { return driver.Features{Sharing: true, HandOff: true} }
 
 // Close closes the connections of the Backend, but not the client. It takes at most the
 // operation timeout. It releases no lock. A closed Backend continues to

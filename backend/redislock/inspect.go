@@ -240,7 +240,7 @@ func holderInfo(parts []any) (h driver.HolderInfo, err error) {
 	if at, err := strconv.ParseUint(number, 10, 53); err == nil {
 		h.Since = time.UnixMicro(int64(at))
 		if !smaller {
-			h.EndTokens(at)
+			h.Token, h.LastToken = max(at, driver.MaxTokens)-driver.MaxTokens+1, at
 		}
 	}
 	return h, nil

@@ -25,7 +25,7 @@ func (r replicas) unconfirmed(got int) error {
 // concern reports whether replicas must confirm one of the calls.
 func (r replicas) concern(calls []scriptCall) bool {
 	return r.n > 0 && slices.ContainsFunc(calls, func(c scriptCall) bool {
-		return slices.ContainsFunc(c.requests, func(r *request) bool { return r.mode == modeTry || r.mode == modeEnqueue })
+		return slices.ContainsFunc(c.requests, func(r *request) bool { return r.mode != "" && r.mode != modeExtend })
 	})
 }
 

@@ -37,7 +37,8 @@ type request struct {
 	tried bool // it was sent so. Its caller reads this only after an answer
 }
 
-// The modes of an acquisition. A release has none.
+// The modes of an acquisition, beside an owner that has handed its lease off. A release has
+// none.
 const (
 	modeTry     = "try"
 	modeEnqueue = "enqueue"

@@ -136,7 +136,8 @@ func keyInfo(key string, reply []any) (driver.KeyInfo, bool) {
 		h.Owner, h.Holder, ours = holder(f.name, f.holds)
 		// A holder of this package was the last that was given a token.
 		if ours && n[2] > 0 {
-			h.EndTokens(uint64(n[2]))
+			h.LastToken = uint64(n[2])
+			h.Token = max(h.LastToken, driver.MaxTokens) - driver.MaxTokens + 1
 			h.Since = time.UnixMicro(n[2])
 		}
 		info.Holders = append(info.Holders, h)

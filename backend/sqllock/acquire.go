@@ -35,6 +35,12 @@ func (b *Backend) attempt(ctx context.Context, r *driver.Request) (g driver.Gran
 	if err := b.ready(ctx); err != nil {
 		return driver.Grant{}, nil, err
 	}
+	if r.From != "" {
+		if g, held, err = b.decide(ctx, r, false, false); held != nil {
+			return driver.Grant{}, nil, driver.ErrLost
+		}
+		return g, nil, err
+	}
 	if r.Sharing() == (driver.Sharing{}) {
 		if g, ok, err := b.take(ctx, r); ok || err != nil {
 			return g, nil, err
@@ -55,9 +61,16 @@ func (b *Backend) attempt(ctx context.Context, r *driver.Request) (g driver.Gran
 func (b *Backend) decide(ctx context.Context, r *driver.Request, queued, patient bool) (g driver.Grant, held *entry, err error) {
 	sent := time.Now()
 	decided := false
-	err = b.change(ctx, forAttempt, r.Key, true, nil, func(e *entry) {
+	err = b.change(ctx, forAttempt, r.Key, r.From == "", nil, func(e *entry) {
 		var ok bool
 		decided = true
+		if r.From != "" {
+			if held = nil; !e.adopt(r) {
+				held = e
+			}
+			g = r.Grant()
+			return
+		}
 		e.patient = patient
 		if g, ok = e.acquire(r); ok {
 			held = nil

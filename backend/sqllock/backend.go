@@ -48,7 +48,7 @@ func (b *Backend) Close() error {
 
 // Features implements [driver.Backend]. The requests for a key wait in one queue,
 // whatever they ask for. A reader does not overtake a writer that waits.
-func (b *Backend) Features() driver.Features { return driver.Features{Sharing: true} }
+func (b *Backend) Features() driver.Features { return driver.Features{Sharing: true, HandOff: true} }
 
 func checkRequest(r *driver.Request) error {
 	switch {

@@ -30,6 +30,7 @@ type entry struct {
 	guarded bool // Guard was called for the key; not in SQLite
 	frozen  bool // Guard keeps the exclusive holder, even if its lease has ended
 	patient bool // the request does not overtake a waiter that may only be late
+	adopted bool // the exclusive holder has handed its lease off to the present one
 
 	owner   string // the exclusive holder, or empty
 	prior   int64  // the last token before the holder had the key
@@ -250,6 +251,32 @@ func (e *entry) acquire(r *driver.Request) (g driver.Grant, ok bool) {
 	}
 	g.Contended = e.waiting(r.Owner) > 0
 	return g, true
+}
+
+// adopt puts the owner of r in the place of the one that has handed its lease off, and extends
+// the lease. It reports whether one of them had it. The entry must be pruned.
+func (e *entry) adopt(r *driver.Request) bool {
+	m := e.find(r.From)
+	switch late := e.find(r.Owner); {
+	case late != nil && late.isTombstone():
+		return false
+	case e.owner == r.From:
+		e.owner, e.adopted = r.Owner, true
+		e.addTombstone(r.From)
+	case m != nil && m.holds():
+		m.owner = r.Owner
+		e.addTombstone(r.From)
+	}
+	ends := e.now + r.TTL.Microseconds()
+	switch m := e.find(r.Owner); {
+	case e.owner == r.Owner:
+		e.expires = max(e.expires, ends)
+	case m != nil && m.holds():
+		m.expires = max(m.expires, ends)
+	default:
+		return false
+	}
+	return true
 }
 
 // grantOf returns the grant of r with the tokens that end with last.

@@ -64,7 +64,8 @@ func (e *entry) info() driver.KeyInfo {
 			Owner: driver.Fingerprint(h.owner), Holder: driver.HolderOf(h.owner),
 			Since: time.UnixMicro(h.since), ExpiresIn: micros(h.expires - e.now),
 		}
-		one.EndTokens(uint64(h.token))
+		one.LastToken = uint64(h.token)
+		one.Token = max(one.LastToken, driver.MaxTokens) - driver.MaxTokens + 1
 		info.Holders = append(info.Holders, one)
 	}
 	for _, m := range e.members {

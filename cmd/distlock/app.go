@@ -34,6 +34,8 @@ func newApp(args []string, stdout io.Writer, stderr *hider) *cli.Command {
 		Commands: []*cli.Command{
 			runCommand(args, stderr),
 			lsCommand(stdout),
+			claimCommand(stdout, stderr),
+			renewCommand(stdout),
 			releaseCommand(stdout),
 			keyCommand(stdout),
 			doctorCommand(stdout, stderr.hide),

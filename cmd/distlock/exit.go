@@ -53,6 +53,9 @@ func exitCode(err error) (code int, silent bool) {
 	if e, ok := errors.AsType[*exitError](err); ok {
 		return e.code, e.err == nil
 	}
+	if errors.Is(err, distlock.ErrLost) {
+		return exitLost, false
+	}
 	if e, ok := errors.AsType[*distlock.Error](err); ok && e.Op == "options" {
 		return exitUsage, false
 	}

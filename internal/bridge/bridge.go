@@ -74,6 +74,10 @@ var (
 	// process has at the time of the call are told by tell that they have lost the key.
 	Taken any
 
+	// Handle is a func(handle string) (driver.Grant, error). It returns the grant that the handle
+	// stands for.
+	Handle any
+
 	// Waiting is a func(locker *distlock.Locker, key string) int. It returns how many callers
 	// of this process wait for the key behind another one of this process.
 	Waiting any

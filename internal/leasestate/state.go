@@ -4,6 +4,7 @@
 package leasestate
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"sync"
@@ -17,6 +18,11 @@ import (
 
 // ErrReleased is why a lease is over that its last holder gave back.
 var ErrReleased = fmt.Errorf("%w: it was released", driver.ErrLost)
+
+// ErrHandedOff is why a lease is over that may go on in another process.
+var ErrHandedOff = fmt.Errorf("%w: it was handed off", driver.ErrLost)
+
+var errBound = errors.New("a transaction is guarded with the lease")
 
 // State is the state of one lease, for holders of type H; the zero H stands for none.
 // Once over it stays over. [State.Init] must be called first. After that, a State is safe
@@ -325,6 +331,23 @@ func (s *State[H]) Release() error {
 		s.over = ErrReleased
 	}
 	return over
+}
+
+// HandOff ends the lease for this process, unless it is over or bound, and returns what is
+// left of the holder's MaxHold; 0 means no limit.
+func (s *State[H]) HandOff(now time.Time) (left time.Duration, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.over != nil:
+		return 0, s.over
+	case s.bound:
+		return 0, errBound
+	case s.maxHold > 0:
+		left = max(s.maxHold-clock.Elapsed(s.began, now), 1)
+	}
+	s.over = ErrHandedOff
+	return left, nil
 }
 
 // Until returns the time from which the lease may not be relied on, and whether a renewal

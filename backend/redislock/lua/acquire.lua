@@ -8,12 +8,13 @@
 --     enqueue  queue if the lock is not granted
 --     extend   extend the owner's lease and issue new tokens, unless others wait; for
 --              exclusive locks
+--     an owner, which has handed its lease off: the new one takes its place
 --
 -- Returns a line for each lock:
 --   1 <last token before> <last token> <1 if others wait, else 0>
 --   0 <milliseconds left, negative if not known> <last token issued> [<microseconds since
 --     the only holder got it, negative if not known> <the name of that holder>]
---   2                  the owner does not have the lock that is to be extended
+--   2                  the owner does not have the lock that is to be extended or adopted
 --   -<error>
 --
 -- The first write for a lock decides: Redis does not roll back, so everything that may be
@@ -52,6 +53,39 @@ local function extend(lock, queue, value, owner, ttl)
   return granted_line(before, issue(before), queue)
 end
 
+-- adopt handles the mode that is an owner. It issues no token.
+local function adopt(lock, queue, gone, value, owner, ttl, share, from)
+  local refused, err = tombstoned(gone, owner)
+  if err then
+    return '-' .. err
+  elseif refused then
+    return '2'
+  elseif share == '' then
+    if value and holds(value, from) then
+      local left = redis.call('PTTL', lock)
+      value = owner .. string.sub(value, #from + 1)
+      redis.call('SET', lock, value, 'PX', math.max(left, ttl))
+      add_tombstone(gone, from)
+    elseif not value or not holds(value, owner) then
+      return '2'
+    elseif redis.call('PTTL', lock) < tonumber(ttl) then
+      redis.call('PEXPIRE', lock, ttl)
+    end
+  else
+    local ends = not value and redis.call('ZSCORE', lock, member(share, from))
+    if ends then
+      redis.call('ZADD', lock, ends, member(share, owner))
+      redis.call('ZREM', lock, member(share, from))
+      add_tombstone(gone, from)
+    elseif value or not redis.call('ZSCORE', lock, member(share, owner)) then
+      return '2'
+    end
+    add_holder(lock, share, owner, ttl)
+    expire_with_last(lock)
+  end
+  return granted_line('0', '1', queue)
+end
+
 -- repeat_exclusive answers an owner that has the lock: it repeats an attempt, or claims the
 -- lock that was granted to it. A late attempt never shortens the lease. The token of a plain
 -- attempt is not known here, so its owner gets a new one.
@@ -81,6 +115,8 @@ local function attempt(i)
     return '-' .. err
   elseif mode == 'extend' then
     return extend(lock, queue, value, owner, ttl)
+  elseif mode ~= 'try' and mode ~= 'enqueue' then
+    return adopt(lock, queue, gone, value, owner, ttl, share, mode)
   elseif kind == 'x' and mode == 'try' and not holds(value, owner) then
     return refusal(redis.call('PTTL', lock), '0', value)
   end

@@ -24,7 +24,7 @@ do
   local free = {}
   local done = 0
   for i = 1, n do
-    if ARGV[4 * i + 3] == '' and ARGV[4 * i + 2] ~= 'extend'
+    if ARGV[4 * i + 3] == '' and (ARGV[4 * i + 2] == 'try' or ARGV[4 * i + 2] == 'enqueue')
       and (not busy or call('EXISTS', KEYS[n + i], KEYS[2 * n + i]) == 0) then
       free[#free + 1] = i
     end

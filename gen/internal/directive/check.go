@@ -97,7 +97,7 @@ func (c *Checker) checkKey(s *Site, params []*types.Var, problems *Problems) {
 
 // The types of the options hasher and keyFormat.
 var (
-	hasher    = typeOf("interface{ Hash(key, params []byte) []byte }")
+	hasher    = typeOf("func(key, params []byte) []byte")
 	keyFormat = typeOf("func(base string, params any) (string, error)")
 )
 
@@ -113,7 +113,7 @@ func typeOf(text string) types.Type {
 func (c *Checker) refuse(option string, s *Site, t types.Type) string {
 	p, _ := types.Unalias(t).(*types.Pointer)
 	switch {
-	case option == "hasher" && !types.AssignableTo(t, hasher):
+	case option == "hasher" && !types.AssignableTo(t.Underlying(), hasher):
 		return " is not a distlock.Hasher"
 	case option == "keyFormat" && !types.AssignableTo(t.Underlying(), keyFormat):
 		return " is not a func(base string, params any) (key string, err error)"

@@ -124,16 +124,16 @@ func TestKeyed(t *testing.T) {
 	mac := hmac.New(sha256.New, secret)
 	mac.Write([]byte("encoded"))
 	want := "a:" + hex.EncodeToString(mac.Sum(nil)[:16])
-	if got := string(h.Hash([]byte("a:"), []byte("encoded"))); got != want {
+	if got := string(h([]byte("a:"), []byte("encoded"))); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 
 	clear(secret) // the Hasher keeps a copy
-	if got := string(h.Hash([]byte("a:"), []byte("encoded"))); got != want {
+	if got := string(h([]byte("a:"), []byte("encoded"))); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	other := distlock.Keyed([]byte("0123456789abcdeg"))
-	if string(other.Hash([]byte("a:"), []byte("encoded"))) == want {
+	if string(other([]byte("a:"), []byte("encoded"))) == want {
 		t.Error("the secret does not matter")
 	}
 }

@@ -121,10 +121,10 @@ func TestKeyChecksTheHasher(t *testing.T) {
 		{"too long", testkit.WhenCalled(strings.Repeat("x", keyenc.MaxKeyLen-8)), ""},
 		{"empty", testkit.WhenCalled(""), ""},
 		{"hash tag", testkit.WhenCalled("{a}"), "shop:pay:{a}"},
-		{"nil", distlock.HasherFunc(func(_, _ []byte) []byte { return nil }), ""},
-		{"replaces", distlock.HasherFunc(func(_, _ []byte) []byte { return []byte("x") }), ""},
-		{"shortens", distlock.HasherFunc(func(dst, _ []byte) []byte { return dst[:len(dst)-1] }), ""},
-		{"writes over", distlock.HasherFunc(func(dst, _ []byte) []byte { dst[len(dst)-1] = '-'; return append(dst, 'x') }), ""},
+		{"nil", distlock.Hasher(func(_, _ []byte) []byte { return nil }), ""},
+		{"replaces", distlock.Hasher(func(_, _ []byte) []byte { return []byte("x") }), ""},
+		{"shortens", distlock.Hasher(func(dst, _ []byte) []byte { return dst[:len(dst)-1] }), ""},
+		{"writes over", distlock.Hasher(func(dst, _ []byte) []byte { dst[len(dst)-1] = '-'; return append(dst, 'x') }), ""},
 	} {
 		got, err := wiring.Key(distlock.Opts{Prefix: "shop:", Value: "pay", ParamLock: true, Hasher: c.h}, 1)
 		if got != c.want || (c.want == "") != errors.Is(err, distlock.ErrKey) {

@@ -53,7 +53,7 @@ func TestPanicWhileAKeyIsMade(t *testing.T) {
 			}
 			return p
 		})}
-		hashed := distlock.Opts{Value: "f", ParamLock: true, Hasher: distlock.HasherFunc(func(key, params []byte) []byte {
+		hashed := distlock.Opts{Value: "f", ParamLock: true, Hasher: distlock.Hasher(func(key, params []byte) []byte {
 			if !strings.Contains(string(params), "fine") {
 				panic(errMine)
 			}

@@ -202,7 +202,7 @@ func TestSiteRefuses(t *testing.T) {
 	long := wiring.NewSite("long", distlock.Opts{Prefix: "shop:", Value: strings.Repeat("x", 150), ParamLock: true})
 	unshared := testkit.NewStore()
 	unshared.SetFeatures(driver.Features{})
-	wide := distlock.HasherFunc(func(key, _ []byte) []byte { return append(key, strings.Repeat("x", 96)...) })
+	wide := distlock.Hasher(func(key, _ []byte) []byte { return append(key, strings.Repeat("x", 96)...) })
 	l := testkit.NewLocker(t, unshared, distlock.Config{Hasher: wide})
 	for want, s := range map[string]*wiring.Site{
 		"Service.price: the Site has no Locker: call On":                                                             reading,

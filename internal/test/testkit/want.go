@@ -97,7 +97,7 @@ func MustBeFree(t *testing.T, s *Store, keys ...string) {
 // WhenCalled returns a Hasher that gives the text to parameters, and a short one when
 // options are checked.
 func WhenCalled(text string) distlock.Hasher {
-	return distlock.HasherFunc(func(key, params []byte) []byte {
+	return distlock.Hasher(func(key, params []byte) []byte {
 		if len(params) == 0 {
 			return append(key, 'x')
 		}
