@@ -113,10 +113,11 @@ func TestWaitersDoNotPoll(t *testing.T) {
 // A waiter gets the key at once after each kind of end of its watch.
 func TestWatch(t *testing.T) {
 	for name, spoil := range map[string]func(d *kubetest.Double){
-		"nothing":       func(*kubetest.Double) {},
-		"forgotten":     func(d *kubetest.Double) { d.Forget() },
-		"box deleted":   func(d *kubetest.Double) { d.Drop("") },
-		"after minutes": func(*kubetest.Double) { time.Sleep(20 * time.Minute) },
+		"nothing":            func(*kubetest.Double) {},
+		"forgotten":          func(d *kubetest.Double) { d.Forget(false) },
+		"cut, and forgotten": func(d *kubetest.Double) { d.Forget(true) },
+		"box deleted":        func(d *kubetest.Double) { d.Drop("") },
+		"after minutes":      func(*kubetest.Double) { time.Sleep(20 * time.Minute) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

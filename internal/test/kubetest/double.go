@@ -30,6 +30,7 @@ type Double struct {
 	from    int // events before it are forgotten
 	changed chan struct{}
 	counts  map[string]int // requests, by verb
+	silent  bool           // a watch that is too old ends without an event
 
 	// What fails. Set them before the first request.
 	Denied string // a verb
@@ -138,9 +139,10 @@ func (d *Double) Count() map[string]int {
 }
 
 // Forget makes the server forget what has happened, and ends all watches.
-func (d *Double) Forget() {
+func (d *Double) Forget(silent bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.silent = silent
 	d.last++
 	d.from = d.last
 	close(d.changed)
@@ -276,7 +278,7 @@ func (d *Double) watch(w http.ResponseWriter, r *http.Request) {
 	for first := true; ; first = false {
 		d.mu.Lock()
 		var news []event
-		gone, changed, now := last < d.from, d.changed, d.last
+		gone, silent, changed, now := last < d.from, d.silent, d.changed, d.last
 		for _, e := range d.events {
 			if e.name == name && e.at > last {
 				news = append(news, e)
@@ -290,6 +292,9 @@ func (d *Double) watch(w http.ResponseWriter, r *http.Request) {
 		}
 		if gone {
 			news = []event{{Type: "ERROR", Object: Lease{"kind": "Status", "code": 410, "reason": "Expired"}}}
+		}
+		if gone && silent {
+			return
 		}
 		for _, e := range news {
 			_ = json.NewEncoder(w).Encode(e)
