@@ -13,6 +13,7 @@ import (
 
 	"github.com/distlock-go/distlock/backend/caslock"
 	"github.com/distlock-go/distlock/driver"
+	_ "github.com/distlock-go/distlock/internal/raise-all-modules-together/v0.1" // one version
 )
 
 // object is what this package uses of a Lease. A version is a resourceVersion, which never
