@@ -138,7 +138,7 @@ func TestTicketsAreRefused(t *testing.T) {
 			}
 			have(got, t, ticket{"tea", 7}, ticket{"pot", 0})
 		}
-		time.Sleep(5*time.Minute + time.Second)
+		<-time.After(5*time.Minute + time.Second)
 		refused("an old one", signed, "too old", good)
 		early := sent(ctx, t, signed)[0]
 		if _, err := signed.Context(t.Context(), []string{early}); err != nil {

@@ -128,7 +128,7 @@ func TestTicketsStayWhereTheyBelong(t *testing.T) {
 	elsewhere := strings.Replace(srv.URL, "127.0.0.1", "localhost", 1) + "/elsewhere"
 	lease := testkit.MustAcquire(t, l, "tea", distlock.Opts{})
 	for _, c := range []struct {
-		ctx       context.Context //nolint:containedctx // of the caller
+		ctx       context.Context
 		path, got string
 		err       any
 	}{
