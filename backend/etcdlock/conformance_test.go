@@ -50,10 +50,16 @@ func through(tb testing.TB, addr string, dial locktest.DialFunc) *clientv3.Clien
 
 // TestConformanceVirtual runs the suite on a server in memory, in virtual time.
 //
+// Row 7 (etcdlock): a holder that reaches no server, or hears of none, is told before another owner
+// has the key. Fails if a lease is trusted for a second longer than it lasts.
 // Row 8 (etcdlock): the owner has the key when it tries again, and an owner that gives
 // up leaves nothing. Fails if only a place that is known to exist is deleted.
 // Row 9 (etcdlock): a request that arrives late does not take the key. Fails if the
 // fence is not written.
+// Row 14 (etcdlock): callers that leave at once, or whose context has ended before, leave nothing.
+// Fails if Release keeps what an attempt without an answer may have left.
+// Row 24 (etcdlock): what was given back before Close is free afterwards, for another process. Fails
+// if Close does not wait for the releases in the background.
 func TestConformanceVirtual(t *testing.T) {
 	servers := make(map[driver.Backend]*fake)
 	with := func(t *testing.T, f *fake, n *locktest.Network) driver.Backend {

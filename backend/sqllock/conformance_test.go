@@ -22,9 +22,15 @@ const lease = 250 * time.Millisecond
 // SQLite needs no server, so the suite runs on it at all times. PostgreSQL has a
 // Listener.
 //
+// Row 7 (sqllock): a holder that reaches no server, or hears of none, is told before another owner
+// has the key. Fails if a lease is trusted for a second longer than it lasts.
 // Row 8 (sqllock): the same owner gets the key again, a renewal without an answer is
 // not a loss, and a release can be repeated. Fails if the row of an owner refuses that
 // owner.
+// Row 14 (sqllock): callers that leave at once, or whose context has ended before, leave nothing.
+// Fails if Release keeps what an attempt without an answer may have left.
+// Row 24 (sqllock): what was given back before Close is free afterwards, for another process. Fails
+// if Close does not wait for the releases in the background.
 func TestConformance(t *testing.T) {
 	each(t, func(t *testing.T, of *store) {
 		if of.engine != nil {

@@ -93,6 +93,6 @@ func (t *task) sleepWalk(lease *distlock.Lease) error {
 	}
 	<-lease.Context().Done()
 	_ = decoy.Release(context.Background()) // it is lost
-	t.Say("woke", before, after, wrote, int64(slept), kinds(context.Cause(lease.Context())), kinds(lease.Release(context.Background())))
+	t.Say("woke", before, after, wrote, int64(slept), testkit.Kinds(context.Cause(lease.Context())), testkit.Kinds(lease.Release(context.Background())))
 	return nil
 }
