@@ -56,10 +56,10 @@ func through(tb testing.TB, addr string, dial locktest.DialFunc) *clientv3.Clien
 // up leaves nothing. Fails if only a place that is known to exist is deleted.
 // Row 9 (etcdlock): a request that arrives late does not take the key. Fails if the
 // fence is not written.
-// Row 14 (etcdlock): callers that leave at once, or whose context has ended before, leave nothing.
-// Fails if Release keeps what an attempt without an answer may have left.
-// Row 24 (etcdlock): what was given back before Close is free afterwards, for another process. Fails
-// if Close does not wait for the releases in the background.
+// Row 14 (etcdlock): 200 waiters leave at once, and so do callers whose context has ended before: nothing
+// is left. Fails if the place of a waiter stays that was released.
+// Row 24 (etcdlock): what was given back before Close is free for another process, and MinHold goes on.
+// Fails if MinHold ends with the process.
 func TestConformanceVirtual(t *testing.T) {
 	servers := make(map[driver.Backend]*fake)
 	with := func(t *testing.T, f *fake, n *locktest.Network) driver.Backend {

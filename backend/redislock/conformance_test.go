@@ -33,10 +33,10 @@ const resend = 30 * time.Millisecond
 // that are repeated find no loss, and a late copy takes nothing from the next holder.
 // Fails if a repeated request of an owner is refused, or if the server forgets who has
 // released.
-// Row 14 (redislock): callers that leave at once, or whose context has ended before, leave nothing.
-// Fails if Release keeps what an attempt without an answer may have left.
-// Row 24 (redislock): what was given back before Close is free afterwards, for another process. Fails
-// if Close does not wait for the releases in the background.
+// Row 14 (redislock): 200 waiters leave at once, and so do callers whose context has ended before: nothing
+// is left. Fails if the place of a waiter stays that was released.
+// Row 24 (redislock): what was given back before Close is free for another process, and MinHold goes on.
+// Fails if MinHold ends with the process.
 func TestConformanceVirtual(t *testing.T) {
 	redistest.Conform(t, locktest.Features{Bubble: true}, open(redislock.Config{}), open(redislock.Config{}), func(t *testing.T) func() redis.UniversalClient {
 		m := redistest.Virtual(t)

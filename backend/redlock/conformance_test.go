@@ -72,10 +72,9 @@ func conform(t *testing.T, f locktest.Features, start func(t *testing.T) *fleet)
 // that are repeated find no loss, and a late copy takes nothing from the next holder.
 // Fails if a repeated request of an owner is refused, or if the server forgets who has
 // released.
-// Row 14 (redlock): callers that leave at once, or whose context has ended before, leave nothing.
-// Fails if Release keeps what an attempt without an answer may have left.
-// Row 24 (redlock): what was given back before Close is free afterwards, for another process. Fails
-// if Close does not wait for the releases in the background.
+// Row 14 (redlock): a call whose context has ended returns soon, and leaves nothing on any node.
+// Row 24 (redlock): what was given back before Close is free for another process, and MinHold goes on.
+// Fails if MinHold ends with the process.
 func TestConformanceVirtual(t *testing.T) {
 	conform(t, locktest.Features{Bubble: true}, func(t *testing.T) *fleet { return virtualFleet(t, 3) })
 }

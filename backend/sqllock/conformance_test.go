@@ -27,10 +27,10 @@ const lease = 250 * time.Millisecond
 // Row 8 (sqllock): the same owner gets the key again, a renewal without an answer is
 // not a loss, and a release can be repeated. Fails if the row of an owner refuses that
 // owner.
-// Row 14 (sqllock): callers that leave at once, or whose context has ended before, leave nothing.
-// Fails if Release keeps what an attempt without an answer may have left.
-// Row 24 (sqllock): what was given back before Close is free afterwards, for another process. Fails
-// if Close does not wait for the releases in the background.
+// Row 14 (sqllock): 200 waiters leave at once, and so do callers whose context has ended before: nothing
+// is left. Fails if the place of a waiter stays that was released.
+// Row 24 (sqllock): what was given back before Close is free for another process, and MinHold goes on.
+// Fails if MinHold ends with the process.
 func TestConformance(t *testing.T) {
 	each(t, func(t *testing.T, of *store) {
 		if of.engine != nil {

@@ -59,10 +59,10 @@ func through(t *testing.T, servers []string, dial locktest.DialFunc, limit time.
 // is repeated is no loss. Fails if a renewal without an answer counts as Lost.
 // Row 12 (zklock): the owner finds its node again. Fails if the Backend does not look
 // for a node after the reply to its creation was lost.
-// Row 14 (zklock): callers that leave at once, or whose context has ended before, leave nothing.
-// Fails if Release keeps what an attempt without an answer may have left.
-// Row 24 (zklock): what was given back before Close is free afterwards, for another process. Fails
-// if Close does not wait for the releases in the background.
+// Row 14 (zklock): 200 waiters leave at once, and so do callers whose context has ended before: nothing
+// is left. Fails if the place of a waiter stays that was released.
+// Row 24 (zklock): what was given back before Close is free for another process, and MinHold goes on.
+// Fails if MinHold ends with the process.
 func TestConformanceVirtual(t *testing.T) {
 	reconnects(t)
 	servers := make(map[driver.Backend]*fakeServer)
