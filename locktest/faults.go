@@ -163,15 +163,22 @@ func cutOff(p *process) {
 			p.Fatalf("Acquire of a free key: %v", err)
 		}
 		cut(n)
-		next := p.seize(p.request(lease.Key(), long), 2*patience)
+		r := p.request(lease.Key(), long)
+		next, refused := p.attempt(r)
+		for start := time.Now(); refused != nil && time.Since(start) < 3*p.Lease; next, refused = p.attempt(r) {
+			time.Sleep(p.tick())
+		}
 		p.mustBeLost(lease.Check())
 		select {
 		case <-lease.Context().Done():
 		case <-time.After(p.soon()):
-			p.Error("another owner has the key, and the context of the holder has not ended")
+			p.Error("the lease of the holder is over, and its context has not ended")
 		}
 		n.heal()
 		_ = lease.Release(p.Context())
+		if refused != nil { // the session of the holder goes on
+			next = p.seize(r, patience)
+		}
 		mustReport(p, renewAll(p, next), nil)
 		p.releaseLast(next)
 	}

@@ -74,9 +74,12 @@ func (a address) locker(cfg distlock.Config) (*distlock.Locker, func() error, er
 	case "redlock": // with a long timeout, because a slow machine is not a fault
 		backend = redlock.New(nodes, redlock.Config{TrustedStart: true, Tokens: true, NodeTimeout: 2 * time.Second})
 	case "etcdlock":
-		var err error
-		client := opened[0].Client.(*clientv3.Client) //nolint:forcetypeassert // its documentation says so
-		if backend, err = etcdlock.New(client, etcdlock.Config{Prefix: a.Prefix, SessionTTL: a.Session}); err != nil {
+		err := backend.(io.Closer).Close() // a URL has no session
+		if err == nil {
+			client := opened[0].Client.(*clientv3.Client) //nolint:forcetypeassert // its documentation says so
+			backend, err = etcdlock.New(client, etcdlock.Config{Prefix: a.Prefix, SessionTTL: a.Session})
+		}
+		if err != nil {
 			return nil, nil, err
 		}
 	}
