@@ -66,8 +66,8 @@ func conform(t *testing.T, f locktest.Features, start func(t *testing.T) *fleet)
 
 // The suite, over a network that loses and delays requests and replies.
 //
-// Row 7 (redlock): a holder that reaches no server, or hears of none, is told before another owner
-// has the key. Fails if a lease is trusted for a second longer than it lasts.
+// Row 7 (redlock): a holder that reaches no server, or hears from none, is told before another
+// owner has the key. Fails if a lease is trusted for a second longer than it lasts.
 // Row 8 (redlock): the same owner gets the same grant again, a renewal and a release
 // that are repeated find no loss, and a late copy takes nothing from the next holder.
 // Fails if a repeated request of an owner is refused, or if the server forgets who has
