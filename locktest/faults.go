@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/spoilnet"
 )
@@ -77,6 +78,12 @@ var networkCases = []testCase{
 		run:   interrupted,
 	},
 	{
+		name: "holder-is-told",
+		explanation: "If a process cannot reach the servers, or hears nothing from them, its lease must be over before another owner gets the key: " +
+			"Check says so, the context has ended with ErrLost, and the other keeps the key when the network is back.",
+		run: cutOff,
+	},
+	{
 		name: "last-words",
 		explanation: "What a release sends must have left the process when Close returns, so that a process that ends wakes the waiters of others: " +
 			"a client may keep it in a buffer.",
@@ -142,6 +149,39 @@ func silence(p *process) {
 	mustKeep(over, held)
 	_ = p.insist("Release", func() error { return over.backend.Release(p.Context(), held) })
 	p.free(held.Key)
+}
+
+func cutOff(p *process) {
+	deafen := func(n *Network) { // requests still arrive on the connections that are open
+		n.refuse(true)
+		n.each((*spoilnet.Network).Deafen)
+	}
+	for _, cut := range []func(*Network){(*Network).hang, deafen} {
+		over, n := p.overNetwork()
+		lease, err := locker(p, over.backend, distlock.Config{}).Acquire(p.Context(), p.key(), distlock.Opts{KeyTimeout: p.Lease})
+		if err != nil {
+			p.Fatalf("Acquire of a free key: %v", err)
+		}
+		cut(n)
+		r := p.request(lease.Key(), long)
+		next, refused := p.attempt(r)
+		for start := time.Now(); refused != nil && time.Since(start) < 3*p.Lease; next, refused = p.attempt(r) {
+			time.Sleep(p.tick())
+		}
+		p.mustBeLost(lease.Check())
+		select {
+		case <-lease.Context().Done():
+		case <-time.After(p.soon()):
+			p.Error("the lease of the holder is over, and its context has not ended")
+		}
+		n.heal()
+		_ = lease.Release(p.Context())
+		if refused != nil { // the session of the holder goes on
+			next = p.seize(r, patience)
+		}
+		mustReport(p, renewAll(p, next), nil)
+		p.releaseLast(next)
+	}
 }
 
 func interrupted(p *process) {

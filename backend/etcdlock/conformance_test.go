@@ -50,10 +50,16 @@ func through(tb testing.TB, addr string, dial locktest.DialFunc) *clientv3.Clien
 
 // TestConformanceVirtual runs the suite on a server in memory, in virtual time.
 //
+// Row 7 (etcdlock): a holder that reaches no server, or hears from none, is told before another
+// owner has the key. Fails if a lease is trusted for a second longer than it lasts.
 // Row 8 (etcdlock): the owner has the key when it tries again, and an owner that gives
 // up leaves nothing. Fails if only a place that is known to exist is deleted.
 // Row 9 (etcdlock): a request that arrives late does not take the key. Fails if the
 // fence is not written.
+// Row 14 (etcdlock): 200 waiters leave at once, and callers come whose context has ended: nothing
+// is left. Fails if the place of a waiter stays that was released.
+// Row 24 (etcdlock): what was given back before Close is free for another process, and MinHold goes on.
+// Fails if MinHold ends with the process.
 func TestConformanceVirtual(t *testing.T) {
 	servers := make(map[driver.Backend]*fake)
 	with := func(t *testing.T, f *fake, n *locktest.Network) driver.Backend {

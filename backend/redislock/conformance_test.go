@@ -27,10 +27,16 @@ const resend = 30 * time.Millisecond
 
 // The suite, over a network that loses and delays requests and replies.
 //
+// Row 7 (redislock): a holder that reaches no server, or hears from none, is told before another
+// owner has the key. Fails if a lease is trusted for a second longer than it lasts.
 // Row 8 (redislock): the same owner gets the same grant again, a renewal and a release
 // that are repeated find no loss, and a late copy takes nothing from the next holder.
 // Fails if a repeated request of an owner is refused, or if the server forgets who has
 // released.
+// Row 14 (redislock): 200 waiters leave at once, and callers come whose context has ended: nothing
+// is left. Fails if the place of a waiter stays that was released.
+// Row 24 (redislock): what was given back before Close is free for another process, and MinHold goes on.
+// Fails if MinHold ends with the process.
 func TestConformanceVirtual(t *testing.T) {
 	redistest.Conform(t, locktest.Features{Bubble: true}, open(redislock.Config{}), open(redislock.Config{}), func(t *testing.T) func() redis.UniversalClient {
 		m := redistest.Virtual(t)

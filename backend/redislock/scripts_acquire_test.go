@@ -41,6 +41,9 @@ func TestScriptLateAttempt(t *testing.T) {
 }
 
 // While the clock is behind the last token, each grant gets the next one.
+//
+// Row 11 (redislock): tokens rise although the clock was set back by an hour, and holders release.
+// Fails if a new token depends on the server's time alone.
 func TestScriptClockSetBack(t *testing.T) {
 	eachScripts(t, func(t *testing.T, s scripts) {
 		ahead := s.now() + time.Hour.Microseconds()

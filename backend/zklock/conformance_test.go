@@ -53,10 +53,16 @@ func through(t *testing.T, servers []string, dial locktest.DialFunc, limit time.
 
 // TestConformanceVirtual runs the suite on a server in memory, in virtual time.
 //
+// Row 7 (zklock): a holder that reaches no server, or hears from none, is told before another
+// owner has the key. Fails if a lease is trusted for a second longer than it lasts.
 // Row 8 (zklock): the lease continues, the owner finds its node again, and a release that
 // is repeated is no loss. Fails if a renewal without an answer counts as Lost.
 // Row 12 (zklock): the owner finds its node again. Fails if the Backend does not look
 // for a node after the reply to its creation was lost.
+// Row 14 (zklock): 200 waiters leave at once, and callers come whose context has ended: nothing
+// is left. Fails if the place of a waiter stays that was released.
+// Row 24 (zklock): what was given back before Close is free for another process, and MinHold goes on.
+// Fails if MinHold ends with the process.
 func TestConformanceVirtual(t *testing.T) {
 	reconnects(t)
 	servers := make(map[driver.Backend]*fakeServer)

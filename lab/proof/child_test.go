@@ -2,8 +2,6 @@ package proof_test
 
 import (
 	"errors"
-	"log/slog"
-	"os"
 	"time"
 
 	"github.com/distlock-go/distlock"
@@ -14,8 +12,6 @@ import (
 const (
 	roleHolder = "hold"
 	roleCrowd  = "crowd"
-	roleCloser = "close"
-	roleLogger = "log"
 	roleCaller = "call"
 )
 
@@ -25,7 +21,6 @@ type order struct {
 	Lease    time.Duration
 	Register string // its address
 	Waiters  int
-	Holder   string // its name; then it writes what LogHooks logs
 
 	Warehouse []string // its addresses, of HTTP and gRPC
 }
@@ -43,7 +38,7 @@ type task struct {
 // beChild plays a role, if this process is a child, and exits.
 func beChild() {
 	testkit.BeChild(map[string]func(*testkit.Child) error{
-		roleHolder: play(holdKey), roleCrowd: play(beCrowd), roleCloser: play(beClosed), roleLogger: play(logWait), roleCaller: play(callLate),
+		roleHolder: play(holdKey), roleCrowd: play(beCrowd), roleCaller: play(callLate),
 	})
 }
 
@@ -57,12 +52,8 @@ func play(work func(*task) error) func(*testkit.Child) error {
 		if t.Register != "" {
 			t.register = testkit.DialRegister(t.Register)
 		}
-		var end func() error
-		cfg := distlock.Config{CloseTimeout: closeTimeout, MaxWaiters: max(t.Waiters-1, 0)} // one of a crowd waits in the store
-		if t.Holder != "" {
-			cfg.Holder, cfg.Hooks = t.Holder, distlock.LogHooks(slog.New(slog.NewTextHandler(os.Stdout, nil)))
-		}
-		if t.Locker, end, err = t.Store.locker(cfg); err != nil {
+		var end func() error // one of a crowd waits in the store
+		if t.Locker, end, err = t.Store.locker(distlock.Config{MaxWaiters: max(t.Waiters-1, 0)}); err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, end()) }()

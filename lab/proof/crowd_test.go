@@ -32,7 +32,7 @@ func beCrowd(t *task) error {
 			switch {
 			case err == nil:
 				served.Add(1)
-			case kinds(err) == "queue-full":
+			case testkit.Kinds(err) == "queue-full":
 				if refused.Add(1) == tooMany {
 					close(full) // so all others wait
 				}

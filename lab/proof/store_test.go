@@ -4,28 +4,23 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
+	"io"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.uber.org/zap"
-	"google.golang.org/grpc"
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/admin"
 	"github.com/distlock-go/distlock/backend/etcdlock"
-	"github.com/distlock-go/distlock/backend/redislock"
-	"github.com/distlock-go/distlock/backend/redissonlock"
 	"github.com/distlock-go/distlock/backend/redlock"
-	"github.com/distlock-go/distlock/backend/zklock"
-	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/cmd/backendurl"
 	"github.com/distlock-go/distlock/internal/test/child"
 	"github.com/distlock-go/distlock/internal/test/etcdtest"
 	"github.com/distlock-go/distlock/internal/test/redistest"
-	"github.com/distlock-go/distlock/internal/test/spoilnet"
+	"github.com/distlock-go/distlock/internal/test/sqltest"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 	"github.com/distlock-go/distlock/internal/test/testmode"
 	"github.com/distlock-go/distlock/internal/test/zktest"
@@ -33,13 +28,13 @@ import (
 
 // address is all that another process has to know about a store.
 type address struct {
-	Kind  string // the name of the backend
-	Addrs []string
+	Kind string   // the name of the backend
+	URLs []string // for package backendurl
 
-	// For ZooKeeper and etcd: the root node or the prefix, and how long the server keeps
-	// the locks of a dead process.
-	Root    string
+	// For ZooKeeper and etcd: how long the server keeps the locks of a dead process, and
+	// etcd's prefix.
 	Session time.Duration
+	Prefix  string
 }
 
 // dying returns the address for a process that will be killed, with leases of the given
@@ -49,75 +44,53 @@ func (a address) dying(lease time.Duration) address {
 	return a
 }
 
-// hasSessions reports whether the locks of a process end together with its session.
-func (a address) hasSessions() bool { return a.Kind == "zklock" || a.Kind == "etcdlock" }
-
-// hasQueue reports whether the store has the waiters in a queue.
-func (a address) hasQueue() bool { return a.Kind != "redlock" }
-
 // gone returns how long the store keeps a lease of a dead process.
 func (a address) gone(lease time.Duration) time.Duration {
-	if a.hasSessions() {
+	if a.Kind == "zklock" || a.Kind == "etcdlock" {
 		return a.Session
 	}
 	return lease
 }
 
-// backend returns a Backend with connections of its own, which go through network, and
-// a function that closes the connections.
-func (a address) backend(network *spoilnet.Network) (driver.Backend, func() error, error) {
-	switch a.Kind {
-	case "zklock":
-		b, err := zklock.New(a.Addrs, zklock.Config{Root: a.Root, SessionTimeout: a.Session,
-			OpTimeout: 5 * time.Second, Dialer: network.DialTimeout})
-		return b, func() error { return nil }, err
-	case "etcdlock":
-		dial := func(ctx context.Context, addr string) (net.Conn, error) { return network.DialContext(ctx, "tcp", addr) }
-		c, err := clientv3.New(clientv3.Config{
-			Endpoints: a.Addrs, Logger: zap.NewNop(), DialOptions: []grpc.DialOption{grpc.WithContextDialer(dial)},
-		})
+// locker returns a Locker with connections of its own, and a function that closes both.
+func (a address) locker(cfg distlock.Config) (*distlock.Locker, func() error, error) {
+	var opened []*backendurl.Backend
+	var nodes []redis.UniversalClient
+	for _, url := range a.URLs {
+		if a.Kind == "zklock" {
+			url += "?session_timeout=" + a.Session.String()
+		}
+		b, err := backendurl.Connect(context.Background(), url)
 		if err != nil {
 			return nil, nil, err
 		}
-		b, err := etcdlock.New(c, etcdlock.Config{Prefix: a.Root, SessionTTL: a.Session, OpTimeout: 5 * time.Second})
-		return b, c.Close, err
-	case "sqllock":
-		return a.sql(network)
+		opened = append(opened, b)
+		if c, ok := b.Client.(*redis.Client); ok {
+			nodes = append(nodes, c)
+		}
 	}
-	var clients []redis.UniversalClient
-	for _, addr := range a.Addrs {
-		clients = append(clients, redis.NewClient(&redis.Options{Addr: addr, Dialer: network.DialContext}))
+	backend := opened[0].Backend
+	switch a.Kind {
+	case "redlock": // with a long timeout, because a slow machine is not a fault
+		backend = redlock.New(nodes, redlock.Config{TrustedStart: true, Tokens: true, NodeTimeout: 2 * time.Second})
+	case "etcdlock":
+		err := backend.(io.Closer).Close() // a URL has no session
+		if err == nil {
+			client := opened[0].Client.(*clientv3.Client) //nolint:forcetypeassert // its documentation says so
+			backend, err = etcdlock.New(client, etcdlock.Config{Prefix: a.Prefix, SessionTTL: a.Session})
+		}
+		if err != nil {
+			return nil, nil, err
+		}
 	}
-	end := func() error {
-		var errs []error
-		for _, c := range clients {
-			errs = append(errs, c.Close())
+	l := distlock.New(backend, cfg)
+	return l, func() error {
+		errs := []error{l.Close()}
+		for _, b := range opened {
+			errs = append(errs, b.Close())
 		}
 		return errors.Join(errs...)
-	}
-	switch a.Kind {
-	case "redlock":
-		return newRedlock(clients), end, nil
-	case "redissonlock":
-		return redissonlock.New(clients[0], redissonlock.Config{}), end, nil
-	}
-	return redislock.New(clients[0], redislock.Config{OpTimeout: 5 * time.Second}), end, nil
-}
-
-// newRedlock returns a quorum with a long timeout, because a slow machine is not a
-// fault.
-func newRedlock(clients []redis.UniversalClient) driver.Backend {
-	return redlock.New(clients, redlock.Config{TrustedStart: true, Tokens: true, NodeTimeout: 2 * time.Second})
-}
-
-// locker returns a Locker with connections of its own, and a function that closes both.
-func (a address) locker(cfg distlock.Config) (*distlock.Locker, func() error, error) {
-	b, end, err := a.backend(new(spoilnet.Network))
-	if err != nil {
-		return nil, nil, err
-	}
-	l := distlock.New(b, cfg)
-	return l, func() error { return errors.Join(l.Close(), end()) }, nil
+	}, nil
 }
 
 // store is a store for one test, which processes can share.
@@ -131,31 +104,7 @@ type store struct {
 // closed when the test ends.
 func (s *store) locker(tb testing.TB) *distlock.Locker {
 	tb.Helper()
-	return testkit.NewLocker(tb, s.open(tb, new(spoilnet.Network)), distlock.Config{})
-}
-
-// unrenewed is a Backend without optional abilities, and with renewals that get no answer, so
-// that leases end by themselves.
-type unrenewed struct{ driver.Backend }
-
-func (unrenewed) Renew(context.Context, []driver.Grant, func(int, error)) {}
-
-// observed is locker with the double of a store between it and its Backend. Of the
-// optional abilities it has only that of a Queuer.
-func (s *store) observed(tb testing.TB, cfg distlock.Config) (*distlock.Locker, *testkit.Store) {
-	tb.Helper()
-	b := s.open(tb, new(spoilnet.Network))
-	double, abilities := testkit.Wrap(b), testkit.Ability(0)
-	if _, ok := b.(driver.Queuer); ok {
-		abilities = testkit.Queuing
-	}
-	return testkit.NewLocker(tb, double.Only(abilities), cfg), double
-}
-
-// open returns a Backend with connections of its own, which are closed when the test ends.
-func (s *store) open(tb testing.TB, n *spoilnet.Network) driver.Backend {
-	tb.Helper()
-	b, end, err := s.backend(n)
+	l, end, err := s.address.locker(distlock.Config{})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -164,13 +113,13 @@ func (s *store) open(tb testing.TB, n *spoilnet.Network) driver.Backend {
 			tb.Errorf("closing: %v", err)
 		}
 	})
-	return b
+	return l
 }
 
 var starts = map[string]func(t *testing.T) *store{
-	"redislock":    func(t *testing.T) *store { return startRedis(t, "redislock", 1, redistest.Start) },
-	"redlock":      func(t *testing.T) *store { return startRedis(t, "redlock", 3, redistest.Start) },
-	"redissonlock": func(t *testing.T) *store { return startRedis(t, "redissonlock", 1, redistest.Start) },
+	"redislock":    func(t *testing.T) *store { return startRedis(t, "redislock", 1, "") },
+	"redlock":      func(t *testing.T) *store { return startRedis(t, "redlock", 3, "") },
+	"redissonlock": func(t *testing.T) *store { return startRedis(t, "redissonlock", 1, "?record=redisson") },
 	"zklock":       startZooKeeper,
 	"etcdlock":     startEtcd,
 	"sqllock":      startPostgres,
@@ -190,12 +139,12 @@ func eachStore(t *testing.T, f func(t *testing.T, s *store), kinds ...string) {
 	}
 }
 
-func startRedis(t *testing.T, kind string, servers int, start func(testing.TB, ...string) *redistest.Server) *store {
+func startRedis(t *testing.T, kind string, servers int, parameters string) *store {
 	t.Helper()
 	s := &store{address: address{Kind: kind}}
 	for range servers {
-		server := start(t)
-		s.Addrs = append(s.Addrs, server.Addr())
+		server := redistest.Start(t)
+		s.URLs = append(s.URLs, "redis://"+server.Addr()+"/0"+parameters)
 		s.admins = append(s.admins, server.Client(t))
 	}
 	if kind == "redlock" {
@@ -206,26 +155,42 @@ func startRedis(t *testing.T, kind string, servers int, start func(testing.TB, .
 	return s
 }
 
-// zooKeeper is one server for all tests, because a JVM takes a second to start.
-var zooKeeper zktest.Shared
+// One server each for all tests, because a JVM takes a second to start.
+var (
+	zooKeeper zktest.Shared
+	etcd      etcdtest.Shared
+)
+
+// session is how long the locks of a process stay that is not to be killed.
+const session = 20 * time.Second
+
+var names = strings.NewReplacer("/", "-", "#", "-")
 
 func startZooKeeper(t *testing.T) *store {
 	t.Helper()
-	addr := zooKeeper.Server(t).Addr()
-	root := "/" + strings.NewReplacer("/", "-", "#", "-").Replace(t.Name())
 	return &store{address: address{
-		Kind: "zklock", Addrs: []string{addr}, Root: root, Session: 20 * time.Second,
+		Kind: "zklock", URLs: []string{"zk://" + zooKeeper.Server(t).Addr() + "/" + names.Replace(t.Name())}, Session: session,
 	}}
 }
-
-// etcd is one server for all tests.
-var etcd etcdtest.Shared
 
 func startEtcd(t *testing.T) *store {
 	t.Helper()
 	return &store{address: address{
-		Kind: "etcdlock", Addrs: []string{etcd.Server(t).Addr()}, Root: t.Name() + "/", Session: 20 * time.Second,
+		Kind: "etcdlock", URLs: []string{"etcd://" + etcd.Server(t).Addr()}, Session: session, Prefix: t.Name() + "/",
 	}}
+}
+
+func startPostgres(t *testing.T) *store {
+	t.Helper()
+	s := &store{address: address{Kind: "sqllock", URLs: []string{sqltest.Postgres.NewDatabase(t)}}}
+	b, err := backendurl.Open(t.Context(), s.URLs[0]) // creates the tables
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(b.Backend.(io.Closer).Close(), b.Close()); err != nil { //nolint:forcetypeassert // sqllock is one
+		t.Fatal(err)
+	}
+	return s
 }
 
 // remains returns the locks, the queue entries, and everything without an expiry in the
