@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"log"
+	"strings"
 	"testing"
 	"time"
 
@@ -35,7 +36,8 @@ func (s *zkStore) addrs() []string { return []string{s.zooKeeper.Addr()} }
 
 func (s *zkStore) server(int) *child.Server { return &s.zooKeeper.Server }
 
-// left returns the nodes of owners.
+// left returns the nodes of owners. Whoever asks for the key next deletes the nodes that were
+// kept because of MinHold.
 func (s *zkStore) left(keys int) ([]string, error) {
 	var left []string
 	for key := range keys {
@@ -45,7 +47,9 @@ func (s *zkStore) left(keys int) ([]string, error) {
 			return nil, err
 		}
 		for _, name := range names {
-			left = append(left, path+"/"+name)
+			if !strings.Contains(name, "-go-kept-") {
+				left = append(left, path+"/"+name)
+			}
 		}
 	}
 	return left, nil
