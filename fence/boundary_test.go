@@ -70,6 +70,9 @@ func TestTicketsTravel(t *testing.T) {
 					t.Fatal(err)
 				}
 				have(onward, t, here...)
+				if twice, err := signed.Context(onward, texts); err != nil || len(sent(twice, t, signed)) != 2 { // behind two middlewares
+					t.Errorf("put there twice: %v, %v", sent(twice, t, signed), err)
+				}
 				callee := testkit.NewLocker(t, memlock.New(), distlock.Config{})
 				for _, key := range []string{"tea", "pot"} {
 					if _, err := callee.Acquire(onward, key, distlock.Opts{}); !errors.Is(err, distlock.ErrReentry) || distlock.Ran(err) {
