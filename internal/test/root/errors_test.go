@@ -169,7 +169,9 @@ func TestLostSaysWhy(t *testing.T) {
 		},
 		"lost, with more": {
 			distlock.Opts{KeyTimeout: 3 * time.Second},
-			func(_ *distlock.Lease, fail func(error)) { fail(fmt.Errorf("mystore: a later holder: %w", distlock.ErrLost)) },
+			func(_ *distlock.Lease, fail func(error)) {
+				fail(fmt.Errorf("mystore: a later holder: %w", distlock.ErrLost))
+			},
 			"the store says that this owner does not have the key: mystore: a later holder: lock lost",
 		},
 	} {
