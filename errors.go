@@ -315,5 +315,9 @@ var errTaken = fmt.Errorf("%w: the store says that this owner does not have the 
 // taken is errTaken with what else the backend says in lost. That is text only, because the
 // cause of a loss must not match other errors.
 func taken(lost error) error {
-	return fmt.Errorf("%w%s", errTaken, strings.TrimPrefix(text.OneLine(lost), ErrLost.Error()))
+	more, ok := strings.CutPrefix(text.OneLine(lost), ErrLost.Error())
+	if !ok {
+		more = ": " + more
+	}
+	return fmt.Errorf("%w%s", errTaken, more)
 }

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/distlock-go/distlock/internal/leasestate"
 )
 
@@ -139,7 +141,10 @@ func parseHandle(text string) (h handoff, _ error) {
 	}
 	b, err := base64.RawURLEncoding.Strict().DecodeString(value)
 	n := len(b) - crc32.Size
-	if err != nil || n < 0 || crc32.ChecksumIEEE(b[:n]) != binary.BigEndian.Uint32(b[n:]) || json.Unmarshal(b[:n], &h) != nil || h.Owner == "" {
+	if err != nil || n < 0 || crc32.ChecksumIEEE(b[:n]) != binary.BigEndian.Uint32(b[n:]) || json.Unmarshal(b[:n], &h) != nil {
+		return handoff{}, errors.New("the handle is damaged")
+	}
+	if len(h.Owner) < 36 || uuid.Validate(h.Owner[:36]) != nil { // a store may have a meaning for other texts
 		return handoff{}, errors.New("the handle is damaged")
 	}
 	return h, nil
@@ -149,6 +154,9 @@ func parseHandle(text string) (h handoff, _ error) {
 func (h *handoff) limit(opts *Opts) error {
 	if opts.Mode == Shared || opts.Permits != 0 && opts.Permits != h.Permits {
 		return errors.New("Mode and Permits of a handle cannot be changed")
+	}
+	if opts.Fencing && h.Token == 0 {
+		return ErrNoFencing
 	}
 	opts.Permits, opts.KeyTimeout = h.Permits, cmp.Or(opts.KeyTimeout, h.TTL)
 	if h.Left == 0 {

@@ -61,7 +61,8 @@ func (b *Boundary) Tickets(ctx context.Context) (texts []string, err error) {
 }
 
 // Context returns ctx with the tickets that came with a call. If one is malformed, not signed
-// as it must be, or too old, the error is a [*TicketError], and the call must be refused.
+// as it must be, or too old, the error is a [*TicketError], and the call must be refused. A lock
+// of the same key is refused below ctx with distlock.ErrReentry, because the caller holds it.
 func (b *Boundary) Context(ctx context.Context, texts []string) (context.Context, error) {
 	if len(texts) == 0 {
 		return ctx, nil
@@ -77,7 +78,7 @@ func (b *Boundary) Context(ctx context.Context, texts []string) (context.Context
 		}
 		all = append(all, t)
 	}
-	return carrying(ctx, all), nil
+	return context.WithValue(ctx, bridge.Carried{}, all.With(bridge.CarriedBy(ctx))), nil
 }
 
 // ticket is one that came with a call.

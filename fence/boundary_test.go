@@ -70,6 +70,9 @@ func TestTicketsTravel(t *testing.T) {
 					t.Fatal(err)
 				}
 				have(onward, t, here...)
+				if twice, err := signed.Context(onward, texts); err != nil || len(sent(twice, t, signed)) != 2 { // behind two middlewares
+					t.Errorf("put there twice: %v, %v", sent(twice, t, signed), err)
+				}
 				callee := testkit.NewLocker(t, memlock.New(), distlock.Config{})
 				for _, key := range []string{"tea", "pot"} {
 					if _, err := callee.Acquire(onward, key, distlock.Opts{}); !errors.Is(err, distlock.ErrReentry) || distlock.Ran(err) {
@@ -109,7 +112,10 @@ func TestLostLeaseDoesNotTravel(t *testing.T) {
 // What is forged, changed, unsigned, malformed or old is refused by name.
 func TestTicketsAreRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ctx := fence.NewContext(t.Context(), ticket{"tea", 7})
+		ctx, err := fence.Unsigned.Context(t.Context(), []string{fmt.Sprintf("dGVh.7.%d.", time.Now().Unix())})
+		if err != nil {
+			t.Fatal(err)
+		}
 		good, bare := sent(ctx, t, signed)[0], sent(ctx, t, fence.Unsigned)[0]
 		changed := []byte(good)
 		changed[len("dGVh.")] = '8' // the token
@@ -153,5 +159,4 @@ func TestSecretsAreLong(t *testing.T) {
 	testkit.WantPanic(t, "fence: Signed: a secret of 0 bytes, want at least 32", func() { fence.Signed(nil) })
 	testkit.WantPanic(t, "fence: Signed: a secret of 31 bytes, want at least 32", func() { fence.Signed(secret[1:]) })
 	testkit.WantPanic(t, "fence: Signed: a secret of 0 bytes, want at least 32", func() { fence.Signed(secret, nil) })
-	testkit.WantPanic(t, "fence: NewContext: nil Ticket", func() { fence.NewContext(t.Context(), (*distlock.Lease)(nil)) })
 }

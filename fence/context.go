@@ -15,22 +15,9 @@ func FromContext(ctx context.Context, key string) (Ticket, bool) {
 	return t, t != nil
 }
 
-// NewContext returns ctx with a ticket that came with a call. A lock of the same key is refused
-// below it, with distlock.ErrReentry, because the caller holds it. NewContext panics if t is nil.
-func NewContext(ctx context.Context, t Ticket) context.Context {
-	if isNil(t) {
-		panic("fence: NewContext: nil Ticket")
-	}
-	return carrying(ctx, bridge.Tickets{t})
-}
-
-func carrying(ctx context.Context, tickets bridge.Tickets) context.Context {
-	return context.WithValue(ctx, bridge.Carried{}, append(tickets, bridge.CarriedBy(ctx)...))
-}
-
 func held(ctx context.Context) (all bridge.Tickets) {
 	if bridge.Leases != nil {
 		all = bridge.Leases(ctx)
 	}
-	return append(all, bridge.CarriedBy(ctx)...)
+	return all.With(bridge.CarriedBy(ctx))
 }

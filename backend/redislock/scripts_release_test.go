@@ -67,6 +67,29 @@ func TestScriptTombstone(t *testing.T) {
 	})
 }
 
+// After the lock has changed hands, late requests take it neither for the giver nor for an heir
+// that has given up.
+func TestScriptAdoptionIsLate(t *testing.T) {
+	eachScripts(t, func(t *testing.T, s scripts) {
+		for _, share := range []string{writes, "p2"} {
+			s.FlushAll(t.Context())
+			adopts := func(heir, want string) {
+				t.Helper()
+				lines, err := s.run(acquires, redislock.ScriptOp{Key: lockKey, Owner: heir, TTL: testTTL, Mode: "a1", Share: share})
+				if noError(t, err); !strings.HasPrefix(lines[0], want) {
+					t.Errorf("%q: %s adopts: %q, want %s", share, heir, lines, want)
+				}
+			}
+			s.join("a1", share)
+			s.leaveInDoubt("b1", share, 0)
+			s.unchanged(func() { adopts("b1", "2") })
+			adopts("c1", "1")
+			s.leave("c1", share, 1)
+			s.refused("a1", share, "GONE")
+		}
+	})
+}
+
 func TestScriptRenew(t *testing.T) {
 	eachScripts(t, func(t *testing.T, s scripts) {
 		ctx := t.Context()

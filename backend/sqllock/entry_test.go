@@ -128,7 +128,7 @@ func TestEntryAtRandom(t *testing.T) {
 			owner := fmt.Sprint("owner", r.IntN(6))
 			before := *e
 			before.members = slices.Clone(e.members)
-			switch r.IntN(4) {
+			switch r.IntN(5) {
 			case 0, 1:
 				q := ask(owner, sharings[r.IntN(len(sharings))])
 				q.Tokens = 1 + r.IntN(4)
@@ -155,7 +155,21 @@ func TestEntryAtRandom(t *testing.T) {
 				if r.IntN(3) == 0 {
 					e.addTombstone(owner)
 				}
-			case 3:
+			case 3: // a fresh owner, one that has adopted, or one that has given that up
+				heir := fmt.Sprint("owner", r.IntN(6))
+				m := before.find(heir)
+				refused := m != nil && m.isTombstone()
+				if heir == owner || m != nil && m.waits() || before.has(heir) && before.has(owner) {
+					continue
+				}
+				ok := e.adopt(&driver.Request{Owner: heir, From: owner, TTL: time.Second})
+				if want := !refused && (before.has(owner) || before.has(heir)); ok != want || ok && (!e.has(heir) || e.has(owner)) {
+					t.Fatalf("%s adopts from %s: %v\n%+v", heir, owner, ok, before)
+				}
+				if m := e.find(owner); ok && before.has(owner) && (m == nil || !m.isTombstone()) {
+					t.Fatalf("%s can come back after it has handed off\n%+v", owner, e)
+				}
+			case 4:
 				if r.IntN(10) == 0 {
 					e.force()
 					if n, _ := e.held(); n != 0 || len(e.members) != before.others() {

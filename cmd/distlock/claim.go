@@ -2,13 +2,13 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/urfave/cli/v3"
@@ -17,26 +17,23 @@ import (
 	"github.com/distlock-go/distlock/admin"
 )
 
+// handleEnv has the handle, because it is a secret, and other users can see arguments.
 const handleEnv = "DISTLOCK_HANDLE"
-
-// handleFlag is a flag of the commands for a lock that outlives its process.
-func handleFlag(usage string) cli.Flag {
-	return &cli.StringFlag{Name: "handle", Usage: usage + ". The handle is a secret: it is no argument, because other users can see those"}
-}
 
 func claimCommand(stdout, stderr io.Writer) *cli.Command {
 	r := &runner{stderr: stderr, conflict: exitConflict, opts: distlock.Opts{KeyTimeout: 10 * time.Minute, RetryInterval: distlock.DefaultRetryInterval}}
+	flags := slices.DeleteFunc(lockFlags(&r.opts), func(f cli.Flag) bool { // of leases that cannot be handed off
+		return slices.Contains([]string{"shared", "min-hold"}, f.Names()[0])
+	})
 	return &cli.Command{
 		Name:  "claim",
 		Usage: "take a lock and leave it to other commands, with a handle",
-		Description: "The lock ends LEASE after the last distlock renew, and no process watches over it: whoever has the\n" +
-			"handle renews it, stops in time, and releases it. Use distlock run where one command does the work.\n\n" +
+		Description: "It prints a handle, a secret, for " + handleEnv + ". The lock ends LEASE after the last distlock renew, and\n" +
+			"no process watches over it: whoever has the handle renews it, stops in time, and releases it. Use\n" +
+			"distlock run where one command does the work.\n\n" +
 			"The exit code is 1 if another holder has the key, and nothing is printed.",
-		UsageText: "distlock claim -key deploy [-lease 10m] [-handle FILE] [flags]",
-		Flags: slices.Concat([]cli.Flag{
-			&cli.StringFlag{Name: "key", Usage: "the `KEY` of the lock"},
-			handleFlag("write the handle to `FILE`, which nobody else may read, and not to the output"),
-		}, lockFlags(&r.opts)),
+		UsageText: "distlock claim -key deploy [-lease 10m] [flags]",
+		Flags:     append(flags, &cli.StringFlag{Name: "key", Usage: "the `KEY` of the lock"}),
 		Action: func(ctx context.Context, c *cli.Command) (err error) {
 			if r.key, err = keyFlag(c); err != nil {
 				return err
@@ -47,13 +44,13 @@ func claimCommand(stdout, stderr io.Writer) *cli.Command {
 			if c.IsSet("wait") && r.opts.MaxWait == 0 {
 				r.opts.RetryCount = 1
 			}
-			return withLocker(ctx, c, func(locker *distlock.Locker) error { return r.claim(ctx, locker, stdout, c.String("handle")) })
+			return withLocker(ctx, c, func(locker *distlock.Locker) error { return r.claim(ctx, locker, stdout) })
 		},
 	}
 }
 
-// claim writes the handle to the file, or to stdout if path is empty.
-func (r *runner) claim(ctx context.Context, locker *distlock.Locker, stdout io.Writer, path string) error {
+func (r *runner) claim(ctx context.Context, locker *distlock.Locker, stdout io.Writer) error {
+	signal.Ignore(syscall.SIGPIPE) // to release what nobody reads
 	signals := make(chan os.Signal, 16)
 	notify(signals, endingSignals)
 	defer signal.Stop(signals)
@@ -65,36 +62,22 @@ func (r *runner) claim(ctx context.Context, locker *distlock.Locker, stdout io.W
 	}
 	handle, err := lease.HandOff(ctx)
 	_ = lease.Release(ctx)
-	switch {
-	case errors.Is(err, distlock.ErrUnavailable), errors.Is(err, distlock.ErrLost):
+	if err != nil {
 		return err
-	case err != nil:
-		return &exitError{exitUsage, err}
 	}
-	if path != "" {
-		_ = os.Remove(path) // others may read it
-		f, openErr := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-		if err = openErr; err == nil {
-			_, err = fmt.Fprintln(f, handle)
-			err = errors.Join(err, f.Close())
-		}
-	} else {
-		_, err = fmt.Fprintln(stdout, handle)
+	if _, err = fmt.Fprintln(stdout, handle); err != nil {
+		_, _ = releaseHandle(ctx, locker, handle)
+		return &exitError{exitOS, err}
 	}
-	if err == nil {
-		return nil
-	}
-	_, _ = releaseHandle(ctx, locker, handle) // nobody has it
-	return &exitError{exitOS, err}
+	return nil
 }
 
 func renewCommand(stdout io.Writer) *cli.Command {
 	return storeCommand(10*time.Second, "print an object with key and held", &cli.Command{
 		Name:        "renew",
 		Usage:       "extend the lease of a lock that distlock claim has taken",
-		Description: "Call it each third of the lease. The exit code is 70 if the lock is lost: stop the work.",
-		UsageText:   "distlock renew [-handle FILE] [-timeout 10s] [-json]",
-		Flags:       []cli.Flag{handleFlag("read the handle from `FILE`, or from the input if that is -, and not from " + handleEnv)},
+		Description: "Call it each third of the lease, with the handle in " + handleEnv + ". The exit code is 70 if the lock is lost:\nstop the work.",
+		UsageText:   "distlock renew [-timeout 10s] [-json]",
 		Action: func(ctx context.Context, c *cli.Command) error {
 			return withHandle(ctx, c, stdout, "renewed", admin.Renew)
 		},
@@ -111,9 +94,9 @@ func releaseHandle(ctx context.Context, locker *distlock.Locker, handle string) 
 
 // withHandle calls f for the handle, and prints what it has done.
 func withHandle(ctx context.Context, c *cli.Command, stdout io.Writer, done string, f func(context.Context, *distlock.Locker, string) (string, error)) error {
-	handle, err := readHandle(c)
-	if err != nil {
-		return err
+	handle := strings.TrimSpace(os.Getenv(handleEnv))
+	if handle == "" {
+		return usageErrorf("%s is empty: want the handle that distlock claim has printed", handleEnv)
 	}
 	return withLocker(ctx, c, func(locker *distlock.Locker) error {
 		key, err := f(ctx, locker, handle)
@@ -122,26 +105,4 @@ func withHandle(ctx context.Context, c *cli.Command, stdout io.Writer, done stri
 		}
 		return writeReleased(stdout, c.Bool("json"), done, key, true)
 	})
-}
-
-// readHandle returns the handle in the file of -handle, or in the environment.
-func readHandle(c *cli.Command) (string, error) {
-	var text []byte
-	var err error
-	switch path := c.String("handle"); path {
-	case "":
-		text = []byte(os.Getenv(handleEnv))
-	case "-":
-		text, err = io.ReadAll(os.Stdin)
-	default:
-		text, err = os.ReadFile(path)
-	}
-	handle := strings.TrimSpace(string(text))
-	switch {
-	case err != nil:
-		return "", usageErrorf("-handle: %w", err)
-	case handle == "":
-		return "", usageErrorf("there is no handle: want it in -handle or %s", handleEnv)
-	}
-	return handle, nil
 }

@@ -5,7 +5,7 @@
 //	export DISTLOCK_BACKEND=redis://127.0.0.1:6379/0
 //	distlock run -key deploy -- ./deploy.sh production
 //	distlock run -key nightly -wait 0 -E 0 -min-hold 10m -- ./report.sh
-//	distlock claim -key deploy -handle deploy.handle
+//	distlock claim -key deploy -lease 10m
 //	distlock ls
 //	distlock key -prefix shop: -value pay 42
 //	distlock release -ask -key deploy

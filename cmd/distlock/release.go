@@ -17,16 +17,16 @@ func releaseCommand(stdout io.Writer) *cli.Command {
 	return storeCommand(10*time.Second, "print an object with key and held", &cli.Command{
 		Name:  "release",
 		Usage: "give back a lock of distlock claim, ask a holder for a lock, or take it away",
-		Description: "Without -ask and -force it gives the lock of a handle back. The exit code is 70 if that was lost.\n\n" +
+		Description: "Without -ask and -force it gives the lock of the handle in " + handleEnv + " back. The exit code is 70 if\n" +
+			"that was lost.\n\n" +
 			"With -ask a holder that listens gives the key back when it can: distlock run -revocable, a program\n" +
 			"that uses Lease.Revoked, or Curator's makeRevocable.\n\n" +
 			"With -force a waiter gets the key at once. The old holder learns of it at its next renewal, up to a\n" +
 			"third of its lease later: until then both may work. Stop the holder first if you can.\n\n" +
 			"The exit code is 0 if the key had a holder, and 1 if it had none.",
-		UsageText: "distlock release [-handle FILE | -ask -key deploy | -force -key deploy] [-timeout 10s] [-json]",
+		UsageText: "distlock release [-ask -key deploy | -force -key deploy] [-timeout 10s] [-json]",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "key", Usage: "the whole `KEY`, as distlock ls shows it"},
-			handleFlag("read the handle from `FILE`, or from the input if that is -, and not from " + handleEnv),
 			&cli.BoolFlag{Name: "ask", Usage: "ask the holder to give the key back"},
 			&cli.BoolFlag{Name: "force", Usage: "take the key away"},
 		},
@@ -37,9 +37,6 @@ func releaseCommand(stdout io.Writer) *cli.Command {
 			key, err := keyFlag(c)
 			if err != nil {
 				return err
-			}
-			if c.IsSet("handle") {
-				return usageErrorf("-handle and -key exclude each other")
 			}
 			if c.Bool("ask") == c.Bool("force") {
 				return usageErrorf("want either -ask, or -force: then the holder of %q may continue until its next renewal", key)

@@ -28,6 +28,16 @@ func (all Tickets) Find(key string) Ticket {
 	return nil
 }
 
+// With returns all, and of more those for other keys.
+func (all Tickets) With(more Tickets) Tickets {
+	for _, t := range more {
+		if all.Find(t.Key()) == nil {
+			all = append(all, t)
+		}
+	}
+	return all
+}
+
 // CarriedBy returns the tickets in a context that came with a call, the newest first.
 func CarriedBy(ctx context.Context) Tickets {
 	tickets, _ := ctx.Value(Carried{}).(Tickets)

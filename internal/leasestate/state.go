@@ -336,6 +336,9 @@ func (s *State[H]) Release() error {
 // HandOff ends the lease for this process, unless it is over or bound, and returns what is
 // left of the holder's MaxHold; 0 means no limit.
 func (s *State[H]) HandOff(now time.Time) (left time.Duration, err error) {
+	if err := s.Check(now); err != nil {
+		return 0, err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -344,7 +347,7 @@ func (s *State[H]) HandOff(now time.Time) (left time.Duration, err error) {
 	case s.bound:
 		return 0, errBound
 	case s.maxHold > 0:
-		left = max(s.maxHold-clock.Elapsed(s.began, now), 1)
+		left = s.maxHold - clock.Elapsed(s.began, now)
 	}
 	s.over = ErrHandedOff
 	return left, nil

@@ -177,8 +177,8 @@ func TestLeaseExpires(t *testing.T) {
 					t.Errorf("just before: %v", err)
 				}
 				time.Sleep(max(c.late, time.Nanosecond))
-				err := s.Check(time.Now())
-				if !errors.Is(err, driver.ErrLost) || err.Error() != c.want {
+				_, err := s.HandOff(time.Now())
+				if s.Check(time.Now()) != err || !errors.Is(err, driver.ErrLost) || err.Error() != c.want { //nolint:errorlint // the same
 					t.Errorf("%v, want %s", err, c.want)
 				}
 				if !slices.Equal(s.told, []string{"a: " + c.want}) {

@@ -167,6 +167,13 @@ func TestLostSaysWhy(t *testing.T) {
 			func(_ *distlock.Lease, fail func(error)) { fail(fmt.Errorf("%w: hash\nlist", distlock.ErrForeign)) },
 			"the store says that this owner does not have the key: lock not acquired: held by another kind of lock: hash; list",
 		},
+		"lost, with more": {
+			distlock.Opts{KeyTimeout: 3 * time.Second},
+			func(_ *distlock.Lease, fail func(error)) {
+				fail(fmt.Errorf("mystore: a later holder: %w", distlock.ErrLost))
+			},
+			"the store says that this owner does not have the key: mystore: a later holder: lock lost",
+		},
 	} {
 		bubbleCase(t, name, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 			held := testkit.MustAcquire(t, l, "k", tc.opts)

@@ -2,7 +2,10 @@ package test
 
 import (
 	"context"
+	"encoding/base64"
+	"encoding/binary"
 	"errors"
+	"hash/crc32"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -237,6 +240,34 @@ func TestHandOffIsRefused(t *testing.T) {
 			}
 		}
 		wantIs(t, testkit.ErrorOf(plain.Adopt(t.Context(), handle, distlock.Opts{})), errors.ErrUnsupported)
+		for _, owner := range []string{"", "try", "enqueue", "@" + strings.Repeat("x", 40)} { // words of a store's own
+			_, err := l.Adopt(t.Context(), forge(`{"k":"k","o":"`+owner+`"}`), distlock.Opts{})
+			if distlock.CodeOf(err) != distlock.CodeOptions {
+				t.Errorf("of the owner %q: %v", owner, err)
+			}
+		}
+	})
+}
+
+func forge(value string) string {
+	sum := binary.BigEndian.AppendUint32([]byte(value), crc32.ChecksumIEEE([]byte(value)))
+	return "distlock1." + base64.RawURLEncoding.EncodeToString(sum)
+}
+
+// Without a token, Fencing refuses a handle before the store is asked: it stays good.
+func TestAdoptWithFencing(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		s.After(func(_ context.Context, c *testkit.Call) error {
+			for i := range c.Grants {
+				c.Grants[i].Token, c.Grants[i].LastToken = 0, 0
+			}
+			return nil
+		})
+		giver := testkit.MustAcquire(t, l, "k", distlock.Opts{})
+		handle := mustHandOff(t, giver)
+		wantIs(t, giver.Release(t.Context()))
+		wantIs(t, testkit.ErrorOf(l.Adopt(t.Context(), handle, distlock.Opts{Fencing: true})), distlock.ErrNoFencing)
+		wantIs(t, mustAdopt(t, l, handle, distlock.Opts{}).Release(t.Context()))
 	})
 }
 

@@ -133,7 +133,11 @@ func reader(_ context.Context, t *testing.T, l *distlock.Locker, _ *testkit.Stor
 
 func ticketed(ctx context.Context, t *testing.T, l *distlock.Locker, _ *testkit.Store) context.Context {
 	t.Helper()
-	return fence.NewContext(ctx, testkit.MustAcquire(t, l, "k", distlock.Opts{}))
+	texts, err := fence.Unsigned.Tickets(testkit.MustAcquire(t, l, "k", distlock.Opts{}).Context())
+	wantIs(t, err)
+	ctx, err = fence.Unsigned.Context(ctx, texts)
+	wantIs(t, err)
+	return ctx
 }
 
 func lostMeanwhile(ctx context.Context, t *testing.T, _ *distlock.Locker, s *testkit.Store) error {
