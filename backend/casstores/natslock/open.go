@@ -96,13 +96,17 @@ func (s *store) Check(ctx context.Context) error {
 
 // stream returns a stream, which it makes if there is none.
 func (s *store) stream(ctx context.Context, cfg jetstream.StreamConfig) (jetstream.Stream, error) {
-	found, err := s.js.Stream(ctx, cfg.Name)
-	if errors.Is(err, jetstream.ErrStreamNotFound) {
+	found, err := read(ctx, func(ctx context.Context) (jetstream.Stream, error) {
+		found, err := s.js.Stream(ctx, cfg.Name)
+		if !errors.Is(err, jetstream.ErrStreamNotFound) {
+			return found, err
+		}
 		found, err = s.js.CreateStream(ctx, cfg)
 		if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // by another process, just now
-			found, err = s.js.Stream(ctx, cfg.Name)
+			return s.js.Stream(ctx, cfg.Name)
 		}
-	}
+		return found, err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("stream %s: %w", cfg.Name, err)
 	}
