@@ -10,9 +10,9 @@
 //
 // It is for jobs and controllers, not for thousands of locks a second: an attempt, a renewal and
 // a release are a write in etcd each. A process that waits has one watch, for all keys, on an
-// object to which others write its messages. Beside it, it reads the key at Opts.RetryInterval:
-// ten seconds or more spare the server. The first use asks whether the account has the rights
-// that a Role gives it:
+// object to which others write its messages. Beside it, it reads the key at Opts.RetryInterval,
+// and at most for half a percent of the time. The first use asks whether the account has the
+// rights that a Role gives it:
 //
 //	rules:
 //	- apiGroups: [coordination.k8s.io]
@@ -61,6 +61,5 @@ func New(c *http.Client, cfg Config) driver.Backend {
 		cfg.MaxTTL = 24 * time.Hour
 	}
 	cfg.Server = strings.TrimSuffix(cfg.Server, "/")
-	s := &store{client: client{c, cfg}, beside: make(chan struct{}, 32)}
-	return caslock.New(s, caslock.Config{MaxTTL: cfg.MaxTTL})
+	return caslock.New(&store{client: client{c, cfg}}, caslock.Config{MaxTTL: cfg.MaxTTL})
 }
