@@ -37,14 +37,14 @@ const (
 	requestTimeout = 3 * time.Second
 	patience       = 10 * time.Second // with a cell that others keep changing
 	parallel       = 32               // renewals at the same time
+
+	// poll is how often a waiter looks at a store that is no Messenger. It is less than
+	// turnTime: nobody lets its turn pass.
+	poll = 500 * time.Millisecond
 )
 
 // Config configures a backend. The zero value is the default.
 type Config struct {
-	// Poll is how often a waiter looks at a store that is no [Messenger]. The default is
-	// 200 ms.
-	Poll time.Duration
-
 	// MaxTTL is the longest lease; 0 means no limit. A store that forgets cells must keep
 	// each for at least twice as long after it was written.
 	MaxTTL time.Duration
@@ -81,17 +81,11 @@ var _ interface {
 	io.Closer
 } = (*backend)(nil)
 
-// New returns a backend on s. It closes s if that is an [io.Closer]. New panics if a field of
-// cfg is negative.
+// New returns a backend on s. It closes s if that is an [io.Closer]. New panics if cfg.MaxTTL is
+// negative.
 func New(s Store, cfg Config) driver.Backend {
-	if cfg.Poll < 0 {
-		panic(fmt.Sprintf("caslock: Config.Poll is negative: %v", cfg.Poll))
-	}
 	if cfg.MaxTTL < 0 {
 		panic(fmt.Sprintf("caslock: Config.MaxTTL is negative: %v", cfg.MaxTTL))
-	}
-	if cfg.Poll == 0 {
-		cfg.Poll = 200 * time.Millisecond
 	}
 	b := &backend{
 		store: s, cfg: cfg, topic: rand.Text(), checking: make(chan struct{}, 1), sights: make(map[string]*sight), waiters: make(map[string]*waiter),

@@ -163,7 +163,7 @@ func (s *store) sweep(made *object) {
 	defer cancel()
 	// The answer may be old (resourceVersion=0): a deletion has a condition.
 	_ = s.each(ctx, "resourceVersion=0&labelSelector="+label+"%3D"+made.Metadata.Labels[label], func(o *object) bool {
-		if last := o.written(); last.IsZero() || made.written().Sub(last) < max(2*s.cfg.MaxTTL, keep) {
+		if last := o.written(); last.IsZero() || made.written().Sub(last) < keep {
 			return true
 		}
 		unchanged := map[string]any{"preconditions": map[string]string{"resourceVersion": o.Metadata.ResourceVersion}}
