@@ -9,14 +9,11 @@ import (
 	"github.com/distlock-go/distlock/internal/clock"
 )
 
-const (
-	sendTimeout = 2 * time.Second
+const sendTimeout = 2 * time.Second
 
-	// silence is how long a watch may tell nothing. The server sends a bookmark every minute.
-	silence = 150 * time.Second
-)
-
-const events = "?watch=1&allowWatchBookmarks=true&timeoutSeconds=300&fieldSelector=metadata.name%3D"
+// With version 0 a watch begins with the object as some server knows it, and tells all changes
+// after that. Bookmarks would need a new version of etcd: so a watch is short.
+const events = "?watch=1&resourceVersion=0&timeoutSeconds=120&fieldSelector=metadata.name%3D"
 
 // Send implements caslock.Messenger. Whatever the version of the object, its watch tells each
 // change.
@@ -52,16 +49,14 @@ func (s *store) Listen(ctx context.Context, topic string, f func(data []byte)) {
 // watch calls f for the messages to an object. The first event tells what the object is now: those
 // before it may have been missed.
 func (s *store) watch(ctx context.Context, name string, f func(data []byte)) {
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := context.WithTimeout(ctx, 125*time.Second)
 	defer cancel()
-	idle := time.AfterFunc(silence, cancel)
-	defer idle.Stop()
 	resp, err := s.send(ctx, http.MethodGet, s.leases(events+name), nil)
 	if err != nil {
 		return
 	}
 	defer resp.Body.Close() //nolint:errcheck // a watch is never read to its end
-	for d := json.NewDecoder(resp.Body); ; idle.Reset(silence) {
+	for d := json.NewDecoder(resp.Body); ; {
 		var e struct {
 			Type   string
 			Object object

@@ -262,15 +262,13 @@ func merge(old, patch map[string]any) map[string]any {
 	return now
 }
 
-// watch sends what an object is, then its events, and a bookmark each minute.
+// watch sends what an object is, then its events.
 func (d *Double) watch(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	name := strings.TrimPrefix(q.Get("fieldSelector"), "metadata.name=")
 	seconds, _ := strconv.Atoi(q.Get("timeoutSeconds"))
 	ctx, cancel := context.WithTimeout(r.Context(), time.Duration(seconds)*time.Second)
 	defer cancel()
-	tick := time.NewTicker(time.Minute)
-	defer tick.Stop()
 	d.mu.Lock()
 	sent, cut := len(d.events), d.cut
 	if o, found := d.objects[name]; found {
@@ -288,8 +286,6 @@ func (d *Double) watch(w http.ResponseWriter, r *http.Request) {
 		_ = http.NewResponseController(w).Flush()
 		select {
 		case <-changed:
-		case <-tick.C:
-			_ = json.NewEncoder(w).Encode(event{Type: "BOOKMARK", Object: Lease{}})
 		case <-cut:
 			return
 		case <-ctx.Done():
