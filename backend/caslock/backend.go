@@ -27,7 +27,6 @@ import (
 	"fmt"
 	"io"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
@@ -60,8 +59,7 @@ type backend struct {
 	ctx       context.Context //nolint:containedctx // ends with Close
 	stop      context.CancelFunc
 	listening sync.Once
-	checked   atomic.Bool   // Checker.Check has returned nil
-	checking  chan struct{} // has a value during Checker.Check
+	unchecked chan struct{} // closed when Checker.Check has returned nil; until then it has a value between checks
 
 	mu       sync.Mutex
 	sights   map[string]*sight
@@ -88,7 +86,7 @@ func New(s Store, cfg Config) driver.Backend {
 		panic(fmt.Sprintf("caslock: Config.MaxTTL is negative: %v", cfg.MaxTTL))
 	}
 	b := &backend{
-		store: s, cfg: cfg, topic: rand.Text(), checking: make(chan struct{}, 1), sights: make(map[string]*sight), waiters: make(map[string]*waiter),
+		store: s, cfg: cfg, topic: rand.Text(), unchecked: make(chan struct{}, 1), sights: make(map[string]*sight), waiters: make(map[string]*waiter),
 		leaving: make(map[string]chan struct{}), unsure: make(map[string]bool), watchers: make(map[string]*watcher),
 	}
 	b.messenger, _ = s.(Messenger)
@@ -97,29 +95,31 @@ func New(s Store, cfg Config) driver.Backend {
 	if t, ok := s.(Tickets); ok {
 		b.line = ticketLine{b, t}
 	}
-	if _, ok := s.(Checker); !ok {
-		b.checked.Store(true)
+	if _, ok := s.(Checker); ok {
+		b.unchecked <- struct{}{}
+	} else {
+		close(b.unchecked)
 	}
 	return b
 }
 
 // check asks a Checker before the first use.
 func (b *backend) check(ctx context.Context) error {
-	if b.checked.Load() {
-		return nil
-	}
 	select {
-	case b.checking <- struct{}{}:
-		defer func() { <-b.checking }()
+	case _, unchecked := <-b.unchecked:
+		if !unchecked {
+			return nil
+		}
+		err := b.store.(Checker).Check(ctx)
+		if err == nil {
+			close(b.unchecked)
+		} else {
+			b.unchecked <- struct{}{}
+		}
+		return err
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	if b.checked.Load() {
-		return nil
-	}
-	err := b.store.(Checker).Check(ctx)
-	b.checked.Store(err == nil)
-	return err
 }
 
 // fail says what failed, and where.
