@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/distlock-go/distlock/internal/protolock"
 	distlockv1 "github.com/distlock-go/distlock/grpcmw/proto/distlock/v1"
+	"github.com/distlock-go/distlock/internal/protolock"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"

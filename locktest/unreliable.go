@@ -65,9 +65,9 @@ func (u *unreliable) now(ctx context.Context) (network, time.Duration) {
 		u.network = network(max(0, u.seed.IntN(6)-2))
 		u.delay, u.until = u.between(shortest, 3*time.Second), u.until.Add(u.between(shortest, longest))
 		if u.seed.IntN(2) == 0 {
-			held, _ := u.Backend.Inspect(context.WithoutCancel(ctx), "", math.MaxInt)
+			held, _ := u.Inspect(context.WithoutCancel(ctx), "", math.MaxInt)
 			for _, k := range held {
-				_, _ = u.Backend.ForceRelease(context.WithoutCancel(ctx), k.Key)
+				_, _ = u.ForceRelease(context.WithoutCancel(ctx), k.Key)
 			}
 		}
 	}

@@ -5,9 +5,9 @@
 //	store.UseIn(composer) // of all servers, such as s3store
 //	tusdlock.New(locker, distlock.Opts{Prefix: "upload:"}).UseIn(composer)
 //
-// With it each request for an upload may go to any server. A client often knows before its server that the connection is gone, and resumes. Its
-// new request asks the old one to end, wherever that runs, by [admin.Revoke]; tusd then
-// stops reading its body. KeyTimeout is how long an upload cannot be resumed after its
+// With it each request for an upload may go to any server. A client often knows before its
+// server that the connection is gone, and resumes. Its new request asks the old one to end,
+// wherever that runs, by [admin.Revoke]; tusd then stops reading its body. KeyTimeout is how long an upload cannot be resumed after its
 // server crashed: it should be shorter than tusd's AcquireLockTimeout, 20 seconds.
 //
 // # When the lock is lost

@@ -11,8 +11,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/internal/optfield"
 	distlockv1 "github.com/distlock-go/distlock/grpcmw/proto/distlock/v1"
+	"github.com/distlock-go/distlock/internal/optfield"
 )
 
 // The table has the fields of Opts, in their order.

@@ -10,8 +10,8 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/internal/optfield"
 	distlockv1 "github.com/distlock-go/distlock/grpcmw/proto/distlock/v1"
+	"github.com/distlock-go/distlock/internal/optfield"
 )
 
 // Opts returns the options that lock declares, and what is wrong with them, each with the name

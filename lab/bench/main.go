@@ -42,7 +42,8 @@
 // The users start evenly over -ramp-up and do -loops samples each, with a pause of -think
 // before each sample that does not count as its time. -keys is the number of locks and
 // counters, over which the users are spread. -lock is on, off or both, one after the other.
-// -help lists the flags. JMeter itself is in example_service/jmeter: it orders from the example service.
+// -help lists the flags. JMeter itself is in example_service/jmeter: it orders from the example
+// service.
 //
 // An interrupt ends the run: samples may continue for two seconds, and then the results
 // are reported. A second interrupt ends the process.

@@ -18,8 +18,8 @@ import (
 	"google.golang.org/protobuf/types/descriptorpb"
 	"google.golang.org/protobuf/types/known/durationpb"
 
-	"github.com/distlock-go/distlock/internal/test/testmode"
 	distlockv1 "github.com/distlock-go/distlock/grpcmw/proto/distlock/v1"
+	"github.com/distlock-go/distlock/internal/test/testmode"
 )
 
 // suffix ends the names of generated files.

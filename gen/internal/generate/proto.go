@@ -16,8 +16,8 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/descriptorpb"
 
-	"github.com/distlock-go/distlock/internal/protolock"
 	distlockv1 "github.com/distlock-go/distlock/grpcmw/proto/distlock/v1"
+	"github.com/distlock-go/distlock/internal/protolock"
 )
 
 // protoLines returns the lines of the rpcs with the option (distlock.v1.lock), from the
