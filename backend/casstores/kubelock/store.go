@@ -136,7 +136,10 @@ func (s *store) Swap(ctx context.Context, key, version string, value []byte) (st
 func (s *store) each(ctx context.Context, query string, f func(o *object) bool) error {
 	var all struct{ Items []object }
 	err := s.do(ctx, http.MethodGet, s.leases("?"+query), nil, &all)
-	for i := 0; i < len(all.Items) && f(&all.Items[i]); i++ {
+	for i := range all.Items {
+		if !f(&all.Items[i]) {
+			break
+		}
 	}
 	return err
 }

@@ -205,7 +205,7 @@ func (d *Double) carryOut(verb, name string, body Lease, selector string) (code 
 		asks := body["spec"].(map[string]any)["resourceAttributes"].(map[string]any)
 		return 201, "", Lease{"status": map[string]any{"allowed": asks["verb"] != d.Denied}}
 	case verb == "create":
-		if o, found = d.objects[meta(body)["name"].(string)]; found {
+		if _, found = d.objects[meta(body)["name"].(string)]; found {
 			return 409, "AlreadyExists", nil
 		}
 		d.Put("ADDED", body)
