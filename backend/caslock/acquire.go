@@ -34,7 +34,6 @@ func (b *backend) Enqueue(ctx context.Context, r driver.Request) (driver.Grant, 
 		return driver.Grant{}, held
 	}
 	if !a.placed() {
-		b.listen()
 		crowd := false
 		b.see(r.Key, func(s *sight) { crowd = s.crowd })
 		if !crowd { // or it would be refused, as a rule
@@ -42,6 +41,7 @@ func (b *backend) Enqueue(ctx context.Context, r driver.Request) (driver.Grant, 
 				return g, err
 			}
 		}
+		b.listen()
 		a.waiter = b.newWaiter(r.Owner)
 	}
 	for range 2 {
@@ -111,6 +111,9 @@ func (a *attempt) run(ctx context.Context) (driver.Grant, error) {
 			err = driver.NotSent(err)
 		}
 		return driver.Grant{}, err
+	}
+	if !w.fresh { // it takes the key without reading it: those who must read ask it for the mark
+		b.listen()
 	}
 	if a.placed() {
 		a.gone = append(a.gone, r.Owner)

@@ -27,7 +27,6 @@ import (
 	"fmt"
 	"io"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
@@ -37,14 +36,14 @@ const (
 	requestTimeout = 3 * time.Second
 	patience       = 10 * time.Second // with a cell that others keep changing
 	parallel       = 32               // renewals at the same time
+
+	// poll is how often a waiter looks at a store that is no Messenger. It is less than
+	// turnTime: nobody lets its turn pass.
+	poll = 500 * time.Millisecond
 )
 
 // Config configures a backend. The zero value is the default.
 type Config struct {
-	// Poll is how often a waiter looks at a store that is no [Messenger]. The default is
-	// 200 ms.
-	Poll time.Duration
-
 	// MaxTTL is the longest lease; 0 means no limit. A store that forgets cells must keep
 	// each for at least twice as long after it was written.
 	MaxTTL time.Duration
@@ -60,8 +59,7 @@ type backend struct {
 	ctx       context.Context //nolint:containedctx // ends with Close
 	stop      context.CancelFunc
 	listening sync.Once
-	checked   atomic.Bool   // Checker.Check has returned nil
-	checking  chan struct{} // has a value during Checker.Check
+	unchecked chan struct{} // closed when Checker.Check has returned nil; until then it has a value between checks
 
 	mu       sync.Mutex
 	sights   map[string]*sight
@@ -81,20 +79,14 @@ var _ interface {
 	io.Closer
 } = (*backend)(nil)
 
-// New returns a backend on s. It closes s if that is an [io.Closer]. New panics if a field of
-// cfg is negative.
+// New returns a backend on s. It closes s if that is an [io.Closer]. New panics if cfg.MaxTTL is
+// negative.
 func New(s Store, cfg Config) driver.Backend {
-	if cfg.Poll < 0 {
-		panic(fmt.Sprintf("caslock: Config.Poll is negative: %v", cfg.Poll))
-	}
 	if cfg.MaxTTL < 0 {
 		panic(fmt.Sprintf("caslock: Config.MaxTTL is negative: %v", cfg.MaxTTL))
 	}
-	if cfg.Poll == 0 {
-		cfg.Poll = 200 * time.Millisecond
-	}
 	b := &backend{
-		store: s, cfg: cfg, topic: rand.Text(), checking: make(chan struct{}, 1), sights: make(map[string]*sight), waiters: make(map[string]*waiter),
+		store: s, cfg: cfg, topic: rand.Text(), unchecked: make(chan struct{}, 1), sights: make(map[string]*sight), waiters: make(map[string]*waiter),
 		leaving: make(map[string]chan struct{}), unsure: make(map[string]bool), watchers: make(map[string]*watcher),
 	}
 	b.messenger, _ = s.(Messenger)
@@ -103,29 +95,31 @@ func New(s Store, cfg Config) driver.Backend {
 	if t, ok := s.(Tickets); ok {
 		b.line = ticketLine{b, t}
 	}
-	if _, ok := s.(Checker); !ok {
-		b.checked.Store(true)
+	if _, ok := s.(Checker); ok {
+		b.unchecked <- struct{}{}
+	} else {
+		close(b.unchecked)
 	}
 	return b
 }
 
 // check asks a Checker before the first use.
 func (b *backend) check(ctx context.Context) error {
-	if b.checked.Load() {
-		return nil
-	}
 	select {
-	case b.checking <- struct{}{}:
-		defer func() { <-b.checking }()
+	case _, unchecked := <-b.unchecked:
+		if !unchecked {
+			return nil
+		}
+		err := b.store.(Checker).Check(ctx)
+		if err == nil {
+			close(b.unchecked)
+		} else {
+			b.unchecked <- struct{}{}
+		}
+		return err
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	if b.checked.Load() {
-		return nil
-	}
-	err := b.store.(Checker).Check(ctx)
-	b.checked.Store(err == nil)
-	return err
 }
 
 // fail says what failed, and where.

@@ -31,7 +31,7 @@ const linePrefix = "\x00"
 type cellLine struct{ b *backend }
 
 func (c cellLine) stands(ttl time.Duration) time.Duration {
-	return min(max(ttl, time.Second), 10*time.Second)
+	return min(max(ttl, time.Second), time.Minute)
 }
 
 func (c cellLine) join(ctx context.Context, key string, l lease) error {

@@ -5,28 +5,45 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
 )
 
-// Renew implements driver.Backend.
+// Renew implements driver.Backend. If nothing was answered during the time of one operation,
+// it sends no more: thousands of renewals do not wait for a silent store in turn.
 func (b *backend) Renew(ctx context.Context, grants []driver.Grant, report func(int, error)) {
 	var all sync.WaitGroup
+	var known atomic.Int64 // results
+	var silent atomic.Bool
 	turn := make(chan struct{}, parallel)
 	for i := range grants {
 		turn <- struct{}{}
+		if silent.Load() {
+			report(i, driver.NotSent(b.fail("renew", errSilent)))
+			<-turn
+			continue
+		}
 		all.Go(func() {
 			defer func() { <-turn }()
+			before, start := known.Load(), time.Now()
 			err := b.renew(ctx, &grants[i])
 			if errors.Is(err, driver.ErrForeign) {
 				err = fmt.Errorf("%w: %w", driver.ErrLost, err)
+			}
+			if err == nil || errors.Is(err, driver.ErrLost) {
+				known.Add(1)
+			} else if time.Since(start) >= requestTimeout && known.Load() == before {
+				silent.Store(true)
 			}
 			report(i, err)
 		})
 	}
 	all.Wait()
 }
+
+var errSilent = errors.New("the store has not answered the renewals before it")
 
 func (b *backend) renew(ctx context.Context, g *driver.Grant) error {
 	if err := b.tooLong(g.TTL); err != nil {

@@ -53,7 +53,7 @@ func (b *backend) Revoked(ctx context.Context, g driver.Grant) <-chan struct{} {
 }
 
 func (w *watcher) poll(ctx context.Context) {
-	tick := time.NewTicker(5 * w.b.cfg.Poll)
+	tick := time.NewTicker(2 * poll)
 	defer tick.Stop()
 	for {
 		select {

@@ -51,6 +51,7 @@ const (
 	lost         // the request never arrives
 	silent       // it arrives, and the answer does not
 	late         // it arrives after the caller has gone
+	mute         // it never arrives, and nothing tells the caller
 )
 
 func newServer() *server {
@@ -116,6 +117,12 @@ func (s *server) do(ctx context.Context, op, key, version string, f func()) erro
 	what := none
 	if s.fault != nil {
 		what = s.fault(op, key, version)
+	}
+	if what == mute {
+		s.mu.Unlock()
+		<-ctx.Done()
+		s.mu.Lock()
+		return ctx.Err()
 	}
 	if what == late {
 		time.AfterFunc(time.Millisecond, func() {

@@ -101,11 +101,8 @@ func (w *waiter) refused(held *driver.HeldError, took time.Duration) {
 	if w.placed && w.joinAt.Before(w.lookAt) {
 		w.lookAt = w.joinAt
 	}
-	if poll := w.b.cfg.Poll; w.b.messenger == nil {
-		poll += rand.N(poll/4+1) - poll/8
-		if w.lookAt.After(time.Now().Add(poll)) {
-			w.lookAt = time.Now().Add(poll)
-		}
+	if next := now.Add(poll*7/8 + rand.N(poll/4)); w.b.messenger == nil && next.Before(w.lookAt) {
+		w.lookAt = next
 	}
 	w.setTimer()
 }
@@ -143,7 +140,7 @@ func (b *backend) Turn(ctx context.Context, r driver.Request) <-chan driver.Gran
 	defer b.mu.Unlock()
 	w := b.waiters[r.Owner]
 	if w == nil { // TryAcquire was refused: a release since then was not told
-		w = &waiter{b: b, woken: true, lookAt: time.Now().Add(b.cfg.Poll)}
+		w = &waiter{b: b, woken: true, lookAt: time.Now().Add(poll)}
 		b.waiters[r.Owner] = w
 	}
 	if w.turn = turn; w.woken {

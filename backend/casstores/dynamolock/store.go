@@ -5,12 +5,11 @@
 //	    --attribute-definitions AttributeName=k,AttributeType=S --key-schema AttributeName=k,KeyType=HASH
 //
 // An attempt, a renewal and a release are one write each. Waiters look at intervals, because
-// DynamoDB sends no messages. To have keys removed that are not used any more, enable the
-// table's time to live for the attribute e.
+// DynamoDB sends no messages. To have keys removed that were not used for two days, enable
+// the table's time to live for the attribute e. A lease is at most 24 hours long.
 package dynamolock
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -32,13 +31,6 @@ import (
 type Config struct {
 	// Table is the name of the table. It must exist.
 	Table string
-
-	// Poll is how often a waiter reads the table. The default is 200 ms.
-	Poll time.Duration
-
-	// MaxTTL is the longest lease. An item that was not used for twice as long, and for a day
-	// at least, may be removed. The default is 24 hours.
-	MaxTTL time.Duration
 }
 
 // New returns a backend in a table. It sends nothing: a table that cannot keep locks is
@@ -47,9 +39,11 @@ func New(db *dynamodb.Client, cfg Config) driver.Backend {
 	if cfg.Table == "" {
 		panic("dynamolock: Config.Table is empty")
 	}
-	cfg.MaxTTL = cmp.Or(cfg.MaxTTL, 24*time.Hour)
-	return caslock.New(&store{db: db, cfg: cfg}, caslock.Config{Poll: cfg.Poll, MaxTTL: cfg.MaxTTL})
+	return caslock.New(&store{db: db, cfg: cfg}, caslock.Config{MaxTTL: maxTTL})
 }
+
+// maxTTL is the longest lease: an item that was not used for twice as long may be removed.
+const maxTTL = 24 * time.Hour
 
 type store struct {
 	db  *dynamodb.Client
@@ -59,10 +53,6 @@ type store struct {
 type attributes = map[string]types.AttributeValue
 
 func text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
-
-// once switches off the client's own repeats: a write that is repeated may fail because of
-// itself.
-func once(o *dynamodb.Options) { o.Retryer = aws.NopRetryer{} }
 
 // String names the store in errors.
 func (s *store) String() string { return fmt.Sprintf("dynamodb: table %q", s.cfg.Table) }
@@ -112,7 +102,7 @@ func (s *store) Load(ctx context.Context, key string) ([]byte, string, error) {
 // Swap implements caslock.Store.
 func (s *store) Swap(ctx context.Context, key, last string, value []byte) (string, error) {
 	next := version(value)
-	end := time.Now().Add(max(2*s.cfg.MaxTTL, 24*time.Hour)).Unix()
+	end := time.Now().Add(2 * maxTTL).Unix()
 	in := &dynamodb.PutItemInput{
 		TableName: &s.cfg.Table, ConditionExpression: aws.String("attribute_not_exists(k)"),
 		Item: attributes{"k": text(key), "v": text(next), "r": text(string(value)), "e": &types.AttributeValueMemberN{Value: strconv.FormatInt(end, 10)}},
@@ -120,7 +110,7 @@ func (s *store) Swap(ctx context.Context, key, last string, value []byte) (strin
 	if last != "" {
 		in.ConditionExpression, in.ExpressionAttributeValues = aws.String("v = :v"), attributes{":v": text(last)}
 	}
-	_, err := s.db.PutItem(ctx, in, once)
+	_, err := s.db.PutItem(ctx, in, func(o *dynamodb.Options) { o.Retryer = aws.NopRetryer{} }) // a repeated write fails because of itself
 	if failed := new(types.ConditionalCheckFailedException); errors.As(err, &failed) {
 		return "", caslock.ErrChanged
 	}

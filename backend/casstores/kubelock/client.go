@@ -9,10 +9,8 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"strconv"
-	"time"
 
-	"github.com/distlock-go/distlock/internal/clock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 // client sends requests to an API server.
@@ -60,39 +58,33 @@ func (c *client) do(ctx context.Context, method, path string, body, out any) err
 	return nil
 }
 
-// send sends a request. A server that has too many does not carry one out, and says when to
-// send it again.
+// send sends a request.
 func (c *client) send(ctx context.Context, method, path string, body any) (*http.Response, error) {
 	data, err := json.Marshal(body)
-	for err == nil {
-		var r *http.Request
-		if r, err = http.NewRequestWithContext(ctx, method, c.cfg.Server+path, bytes.NewReader(data)); err != nil {
-			break
-		}
-		if r.Header.Set("Content-Type", "application/json"); method == http.MethodPatch {
-			r.Header.Set("Content-Type", "application/merge-patch+json")
-		}
-		if body == nil {
-			r.Body, r.ContentLength = http.NoBody, 0
-		}
-		var resp *http.Response
-		if resp, err = c.http.Do(r); err != nil {
-			break
-		}
-		if resp.StatusCode < http.StatusMultipleChoices {
-			return resp, nil
-		}
-		text, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<16))
-		_ = resp.Body.Close()
-		s := status{Message: string(text)}
-		_ = json.Unmarshal(text, &s) // a proxy answers in words
-		s.Code = resp.StatusCode
-		err = fmt.Errorf("%s: %w", method, &s)
-		after, _ := strconv.Atoi(resp.Header.Get("Retry-After"))
-		pause := time.Duration(max(after, 1)) * time.Second
-		if end, ok := ctx.Deadline(); s.Code == http.StatusTooManyRequests && (!ok || time.Until(end) > pause) && clock.Sleep(ctx, pause) {
-			err = nil
-		}
+	if err != nil {
+		return nil, err
+	}
+	r, err := http.NewRequestWithContext(ctx, method, c.cfg.Server+path, bytes.NewReader(data))
+	if err != nil {
+		return nil, err
+	}
+	if r.Header.Set("Content-Type", "application/json"); method == http.MethodPatch {
+		r.Header.Set("Content-Type", "application/merge-patch+json")
+	}
+	if body == nil {
+		r.Body, r.ContentLength = http.NoBody, 0
+	}
+	resp, err := c.http.Do(r)
+	if err != nil || resp.StatusCode < http.StatusMultipleChoices {
+		return resp, err
+	}
+	text, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<16))
+	_ = resp.Body.Close()
+	s := status{Message: string(text)}
+	_ = json.Unmarshal(text, &s) // a proxy answers in words
+	s.Code = resp.StatusCode
+	if err = fmt.Errorf("%s: %w", method, &s); s.Code == http.StatusTooManyRequests {
+		err = driver.NotSent(err) // nothing was carried out
 	}
 	return nil, err
 }

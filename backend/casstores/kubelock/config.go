@@ -10,16 +10,16 @@
 //
 // It is for jobs and controllers, not for thousands of locks a second: an attempt, a renewal and
 // a release are a write in etcd each. A process that waits has one watch, for all keys, on an
-// object to which others write its messages. Beside it, it reads the key at Opts.RetryInterval:
-// ten seconds or more spare the server. The first use asks whether the account has the rights
-// that a Role gives it:
+// object to which others write its messages. Beside it, it reads the key at Opts.RetryInterval,
+// and at most for half a percent of the time. The first use asks whether the account has the
+// rights that a Role gives it:
 //
 //	rules:
 //	- apiGroups: [coordination.k8s.io]
 //	  resources: [leases]
 //	  verbs: [get, create, patch, list, watch, delete]
 //
-// Objects that nobody has written for two days, or for twice Config.MaxTTL, are deleted when
+// A lease is at most 24 hours long. Objects that nobody has written for two days are deleted when
 // new ones are made.
 package kubelock
 
@@ -28,7 +28,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/distlock-go/distlock/backend/caslock"
 	"github.com/distlock-go/distlock/driver"
@@ -41,9 +40,6 @@ type Config struct {
 
 	// Namespace is where the objects are. It must exist.
 	Namespace string
-
-	// MaxTTL is the longest lease. The default is 24 hours.
-	MaxTTL time.Duration
 }
 
 // New returns a backend whose requests c sends. The client adds the credentials, and must not
@@ -57,10 +53,6 @@ func New(c *http.Client, cfg Config) driver.Backend {
 	if cfg.Namespace == "" {
 		panic("kubelock: Config.Namespace is empty")
 	}
-	if cfg.MaxTTL == 0 {
-		cfg.MaxTTL = 24 * time.Hour
-	}
 	cfg.Server = strings.TrimSuffix(cfg.Server, "/")
-	s := &store{client: client{c, cfg}, beside: make(chan struct{}, 32)}
-	return caslock.New(s, caslock.Config{MaxTTL: cfg.MaxTTL})
+	return caslock.New(&store{client: client{c, cfg}}, caslock.Config{MaxTTL: keep / 2})
 }

@@ -8,6 +8,9 @@ import (
 // SetAccount sets where InPod finds the credentials.
 func SetAccount(dir string) { account = dir + "/" }
 
+// SweepOne sets how many creations have one sweep.
+func SweepOne(n int) { sweepOne = n }
+
 // TransportOf returns the transport of a client of InPod.
 func TransportOf(c *http.Client) *http.Transport { return c.Transport.(bearer).Transport }
 

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/distlock-go/distlock/backend/caslock"
@@ -66,27 +67,13 @@ func (o *object) written() (last time.Time) {
 type store struct {
 	client
 
-	beside chan struct{} // has a value for each goroutine beside the callers
-}
-
-// run runs f beside the callers. Close waits for it.
-func (s *store) run(f func()) {
-	go func() {
-		s.beside <- struct{}{}
-		defer func() { <-s.beside }()
-		f()
-	}()
+	beside sync.WaitGroup // goroutines beside the callers
 }
 
 // Close implements io.Closer. Without it, a process that ends just after a release would wake
 // nobody.
 func (s *store) Close() error {
-	for range cap(s.beside) {
-		s.beside <- struct{}{}
-	}
-	for range cap(s.beside) {
-		<-s.beside
-	}
+	s.beside.Wait()
 	return nil
 }
 
@@ -139,8 +126,8 @@ func (s *store) Swap(ctx context.Context, key, version string, value []byte) (st
 	switch {
 	case is(err, "Conflict"), is(err, "AlreadyExists"), is(err, "NotFound") && version != "":
 		return "", fmt.Errorf("%w: %w", caslock.ErrChanged, err)
-	case err == nil && version == "" && rand.N(16) == 0:
-		s.run(func() { s.sweep(o) })
+	case err == nil && version == "" && rand.N(sweepOne) == 0:
+		s.beside.Go(func() { s.sweep(o) })
 	}
 	return o.Metadata.ResourceVersion, err
 }
@@ -149,7 +136,10 @@ func (s *store) Swap(ctx context.Context, key, version string, value []byte) (st
 func (s *store) each(ctx context.Context, query string, f func(o *object) bool) error {
 	var all struct{ Items []object }
 	err := s.do(ctx, http.MethodGet, s.leases("?"+query), nil, &all)
-	for i := 0; i < len(all.Items) && f(&all.Items[i]); i++ {
+	for i := range all.Items {
+		if !f(&all.Items[i]) {
+			break
+		}
 	}
 	return err
 }
@@ -162,13 +152,21 @@ func (s *store) List(ctx context.Context, prefix string, each func(key string, v
 	})
 }
 
+const (
+	sweepTimeout = 10 * time.Second
+	keep         = 48 * time.Hour // an object that nobody writes
+)
+
+// sweepOne is how many creations have one sweep.
+var sweepOne = 16 // tests change it
+
 // sweep deletes old objects, after one was made: of those with the same label, one in 256.
 func (s *store) sweep(made *object) {
 	ctx, cancel := context.WithTimeout(context.Background(), sweepTimeout) //nolint:forbidigo // beside the caller
 	defer cancel()
 	// The answer may be old (resourceVersion=0): a deletion has a condition.
 	_ = s.each(ctx, "resourceVersion=0&labelSelector="+label+"%3D"+made.Metadata.Labels[label], func(o *object) bool {
-		if last := o.written(); last.IsZero() || made.written().Sub(last) < max(2*s.cfg.MaxTTL, keep) {
+		if last := o.written(); last.IsZero() || made.written().Sub(last) < keep {
 			return true
 		}
 		unchanged := map[string]any{"preconditions": map[string]string{"resourceVersion": o.Metadata.ResourceVersion}}

@@ -9,21 +9,16 @@ import (
 	"github.com/distlock-go/distlock/internal/clock"
 )
 
-const (
-	sendTimeout  = 2 * time.Second
-	sweepTimeout = 10 * time.Second
-	keep         = 48 * time.Hour // an object that nobody writes
+const sendTimeout = 2 * time.Second
 
-	// silence is how long a watch may tell nothing. The server sends a bookmark every minute.
-	silence = 150 * time.Second
-)
-
-const events = "?watch=1&allowWatchBookmarks=true&timeoutSeconds=300&fieldSelector=metadata.name%3D"
+// With version 0 a watch begins with the object as some server knows it, and tells all changes
+// after that. Bookmarks would need a new version of etcd: so a watch is short.
+const events = "?watch=1&resourceVersion=0&timeoutSeconds=120&fieldSelector=metadata.name%3D"
 
 // Send implements caslock.Messenger. Whatever the version of the object, its watch tells each
 // change.
 func (s *store) Send(topic string, data []byte) {
-	s.run(func() {
+	s.beside.Go(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), sendTimeout) //nolint:forbidigo // beside the caller
 		defer cancel()
 		o := newObject(topic, "", map[string]string{message: string(data)})
@@ -33,18 +28,14 @@ func (s *store) Send(topic string, data []byte) {
 
 // Listen implements caslock.Messenger.
 func (s *store) Listen(ctx context.Context, topic string, f func(data []byte)) {
-	s.run(func() {
+	s.beside.Go(func() {
 		box := newObject(topic, "", nil)
-		for last := ""; ctx.Err() == nil; {
+		for ctx.Err() == nil {
 			began := time.Now()
-			if last == "" { // it begins, or events may have been missed
-				if last = s.open(ctx, box); last != "" {
-					f(nil)
-				}
-			}
-			if last != "" {
-				last = s.watch(ctx, box.Metadata.Name, last, f)
-			}
+			short, cancel := context.WithTimeout(ctx, sendTimeout)
+			_ = s.do(short, http.MethodPost, s.leases(""), box, new(any)) // it may be there already
+			cancel()
+			s.watch(ctx, box.Metadata.Name, f)
 			if time.Since(began) < time.Second {
 				clock.Sleep(ctx, time.Second)
 			}
@@ -55,51 +46,28 @@ func (s *store) Listen(ctx context.Context, topic string, f func(data []byte)) {
 	})
 }
 
-// open makes the object of messages, and returns the version from which to watch, or "" if it
-// cannot. The version of an object that is there already may be too old.
-func (s *store) open(ctx context.Context, box *object) string {
-	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
+// watch calls f for the messages to an object. The first event tells what the object is now: those
+// before it may have been missed.
+func (s *store) watch(ctx context.Context, name string, f func(data []byte)) {
+	ctx, cancel := context.WithTimeout(ctx, 125*time.Second)
 	defer cancel()
-	if err := s.do(ctx, http.MethodPost, s.leases(""), box, new(any)); err != nil && !is(err, "AlreadyExists") {
-		return ""
-	}
-	var all struct {
-		Metadata struct{ ResourceVersion string }
-	}
-	_ = s.do(ctx, http.MethodGet, s.leases("?fieldSelector=metadata.name%3D"+box.Metadata.Name), nil, &all)
-	return all.Metadata.ResourceVersion
-}
-
-// watch calls f for the messages after a version. It returns the version from which the next
-// request goes on, or "" if that cannot be: the object is gone, or the server has forgotten what
-// happened since.
-func (s *store) watch(ctx context.Context, name, last string, f func(data []byte)) string {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	idle := time.AfterFunc(silence, cancel)
-	defer idle.Stop()
-	resp, err := s.send(ctx, http.MethodGet, s.leases(events+name+"&resourceVersion="+last), nil)
+	resp, err := s.send(ctx, http.MethodGet, s.leases(events+name), nil)
 	if err != nil {
-		if is(err, "Expired") || is(err, "Gone") {
-			return ""
-		}
-		return last
+		return
 	}
 	defer resp.Body.Close() //nolint:errcheck // a watch is never read to its end
-	for d := json.NewDecoder(resp.Body); ; idle.Reset(silence) {
+	for d := json.NewDecoder(resp.Body); ; {
 		var e struct {
 			Type   string
 			Object object
 		}
 		switch err := d.Decode(&e); {
-		case err != nil:
-			return last
-		case e.Type == "ERROR", e.Type == "DELETED":
-			return ""
-		}
-		last = e.Object.Metadata.ResourceVersion
-		if data := e.Object.Metadata.Annotations[message]; data != "" {
-			f([]byte(data))
+		case err != nil, e.Type == "ERROR", e.Type == "DELETED":
+			return
+		case e.Type == "ADDED":
+			f(nil)
+		case e.Type == "MODIFIED":
+			f([]byte(e.Object.Metadata.Annotations[message]))
 		}
 	}
 }

@@ -120,8 +120,8 @@ func TestUnfitBucket(t *testing.T) {
 		{jetstream.StreamConfig{MaxMsgsPerSubject: 1}, natslock.Config{Replicas: 3}, "1 replicas, and Config.Replicas is 3"},
 		{jetstream.StreamConfig{MaxMsgsPerSubject: 5}, natslock.Config{}, "history is 5"},
 		{jetstream.StreamConfig{MaxMsgsPerSubject: 1, MaxBytes: 1 << 20}, natslock.Config{}, "discard: old"},
-		{jetstream.StreamConfig{MaxMsgsPerSubject: 1, MaxAge: time.Hour}, natslock.Config{}, "less than twice Config.MaxTTL"},
-		{jetstream.StreamConfig{MaxMsgsPerSubject: 1, MaxAge: time.Hour}, natslock.Config{MaxTTL: time.Minute}, ""},
+		{jetstream.StreamConfig{MaxMsgsPerSubject: 1, MaxAge: time.Hour}, natslock.Config{}, "forgets keys after 1h0m0s, and a lease needs 48h0m0s"},
+		{jetstream.StreamConfig{MaxMsgsPerSubject: 1, MaxAge: 48 * time.Hour}, natslock.Config{}, ""},
 	} {
 		b.cfg.Bucket = "bucket" + string(rune('a'+i))
 		b.stream.Name, b.stream.Subjects = "KV_"+b.cfg.Bucket, []string{"$KV." + b.cfg.Bucket + ".>"}

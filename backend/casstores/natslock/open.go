@@ -38,17 +38,16 @@ type Config struct {
 
 	// Memory allows a bucket that is kept in memory, whose locks are lost with the server.
 	Memory bool
-
-	// MaxTTL is the longest lease. The bucket forgets a key that was not used for twice as
-	// long, and for a day at least. The default is 24 hours.
-	MaxTTL time.Duration
 }
+
+// maxTTL is the longest lease. The bucket forgets a key that was not used for twice as long.
+const maxTTL = 24 * time.Hour
 
 // New returns a backend on nc, which stays the caller's, and must stay open until the Locker
 // is closed. It sends nothing: a bucket that cannot keep locks is refused at the first use.
 // New panics if a field of cfg is wrong.
 func New(nc *nats.Conn, cfg Config) driver.Backend {
-	cfg.Bucket, cfg.MaxTTL = cmp.Or(cfg.Bucket, "distlock"), cmp.Or(cfg.MaxTTL, 24*time.Hour)
+	cfg.Bucket = cmp.Or(cfg.Bucket, "distlock")
 	if !regexp.MustCompile(`^[a-zA-Z0-9_-]+$`).MatchString(cfg.Bucket) {
 		panic(fmt.Sprintf("natslock: Config.Bucket is %q; it has letters, digits, _ and - only", cfg.Bucket))
 	}
@@ -59,7 +58,7 @@ func New(nc *nats.Conn, cfg Config) driver.Backend {
 	if err != nil {
 		panic("natslock: " + err.Error()) // without options there is no error
 	}
-	return caslock.New(&store{nc: nc, js: js, cfg: cfg}, caslock.Config{MaxTTL: cfg.MaxTTL})
+	return caslock.New(&store{nc: nc, js: js, cfg: cfg}, caslock.Config{MaxTTL: maxTTL})
 }
 
 func (s *store) waitersName() string { return "DISTLOCK_WAIT_" + s.cfg.Bucket }
@@ -74,7 +73,7 @@ func (s *store) Check(ctx context.Context) error {
 	// Not CreateKeyValue: that allows reads from replicas, which may lag.
 	cells, err := s.stream(ctx, jetstream.StreamConfig{
 		Name: "KV_" + s.cfg.Bucket, Subjects: []string{"$KV." + s.cfg.Bucket + ".>"}, Replicas: max(1, s.cfg.Replicas), Storage: storage,
-		MaxMsgsPerSubject: 1, AllowRollup: true, Discard: jetstream.DiscardNew, MaxAge: max(2*s.cfg.MaxTTL, 24*time.Hour),
+		MaxMsgsPerSubject: 1, AllowRollup: true, Discard: jetstream.DiscardNew, MaxAge: 2 * maxTTL,
 	})
 	if err != nil {
 		return err
@@ -96,13 +95,17 @@ func (s *store) Check(ctx context.Context) error {
 
 // stream returns a stream, which it makes if there is none.
 func (s *store) stream(ctx context.Context, cfg jetstream.StreamConfig) (jetstream.Stream, error) {
-	found, err := s.js.Stream(ctx, cfg.Name)
-	if errors.Is(err, jetstream.ErrStreamNotFound) {
+	found, err := read(ctx, func(ctx context.Context) (jetstream.Stream, error) {
+		found, err := s.js.Stream(ctx, cfg.Name)
+		if !errors.Is(err, jetstream.ErrStreamNotFound) {
+			return found, err
+		}
 		found, err = s.js.CreateStream(ctx, cfg)
 		if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // by another process, just now
-			found, err = s.js.Stream(ctx, cfg.Name)
+			return s.js.Stream(ctx, cfg.Name)
 		}
-	}
+		return found, err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("stream %s: %w", cfg.Name, err)
 	}
@@ -122,8 +125,8 @@ func (s *store) unfit(cfg *jetstream.StreamConfig) string {
 		return "it allows direct reads, which a replica that lags may answer (allow_direct); nats kv add sets this"
 	case cfg.Discard != jetstream.DiscardNew && (cfg.MaxBytes > 0 || cfg.MaxMsgs > 0):
 		return "it throws old keys away when it is full (discard: old)"
-	case cfg.MaxAge > 0 && cfg.MaxAge < 2*s.cfg.MaxTTL:
-		return fmt.Sprintf("it forgets keys after %v, which is less than twice Config.MaxTTL, %v", cfg.MaxAge, s.cfg.MaxTTL)
+	case cfg.MaxAge > 0 && cfg.MaxAge < 2*maxTTL:
+		return fmt.Sprintf("it forgets keys after %v, and a lease needs %v", cfg.MaxAge, 2*maxTTL)
 	case cfg.Mirror != nil || len(cfg.Sources) > 0:
 		return "it is a copy of another stream"
 	}

@@ -66,9 +66,24 @@ func changed(err error) bool {
 	return errors.As(err, &api) && (api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence || api.ErrorCode == 10164)
 }
 
+// read asks again after each second without an answer: replicas that have no leader just now
+// answer nothing, and a new one does not know of the request.
+func read[T any](ctx context.Context, ask func(ctx context.Context) (T, error)) (answer T, err error) {
+	for {
+		short, cancel := context.WithTimeout(ctx, time.Second)
+		answer, err = ask(short)
+		cancel()
+		if ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded) {
+			return answer, err
+		}
+	}
+}
+
 // Load implements caslock.Store.
 func (s *store) Load(ctx context.Context, key string) ([]byte, string, error) {
-	m, err := s.cells.GetLastMsgForSubject(ctx, s.subject(key))
+	m, err := read(ctx, func(ctx context.Context) (*jetstream.RawStreamMsg, error) {
+		return s.cells.GetLastMsgForSubject(ctx, s.subject(key))
+	})
 	switch {
 	case errors.Is(err, jetstream.ErrMsgNotFound):
 		return nil, "", nil

@@ -25,7 +25,9 @@ func (s *store) RemoveTicket(ctx context.Context, key, owner string) error {
 // may answer that. A leader gives one for each request.
 func (s *store) OldestTickets(ctx context.Context, key string, n int) (values [][]byte, err error) {
 	for from := uint64(1); len(values) < n; {
-		m, err := s.waiters.GetMsg(ctx, from, jetstream.WithGetMsgSubject(s.tickets(key, "*")))
+		m, err := read(ctx, func(ctx context.Context) (*jetstream.RawStreamMsg, error) {
+			return s.waiters.GetMsg(ctx, from, jetstream.WithGetMsgSubject(s.tickets(key, "*")))
+		})
 		switch {
 		case errors.Is(err, jetstream.ErrMsgNotFound):
 			return values, nil

@@ -5,7 +5,8 @@
 //
 // It is for jobs, not for queues: an attempt, a renewal and a release are one PUT each, which
 // the service charges for, and waiters read at intervals. A lease of a minute or more is
-// sensible. Objects are never removed: give the prefix a lifecycle rule of two days or more.
+// sensible. A lease is at most 24 hours long. Objects are never removed: give the prefix a
+// lifecycle rule of two days or more.
 package s3lock
 
 import (
@@ -36,13 +37,6 @@ type Config struct {
 
 	// Prefix begins the names of all objects. The default is "locks/".
 	Prefix string
-
-	// Poll is how often a waiter reads its key. The default is a second.
-	Poll time.Duration
-
-	// MaxTTL is the longest lease. A lifecycle rule must keep objects for twice as long, and
-	// for two days at least. The default is 24 hours.
-	MaxTTL time.Duration
 }
 
 // New returns a backend in a bucket. It sends nothing: a service whose conditional writes are
@@ -53,8 +47,7 @@ func New(c *s3.Client, cfg Config) driver.Backend {
 		panic("s3lock: Config.Bucket is empty")
 	}
 	cfg.Prefix = cmp.Or(cfg.Prefix, "locks/")
-	cfg.Poll, cfg.MaxTTL = cmp.Or(cfg.Poll, time.Second), cmp.Or(cfg.MaxTTL, 24*time.Hour)
-	return caslock.New(&store{c: c, cfg: cfg}, caslock.Config{Poll: cfg.Poll, MaxTTL: cfg.MaxTTL})
+	return caslock.New(&store{c: c, cfg: cfg}, caslock.Config{MaxTTL: 24 * time.Hour})
 }
 
 type store struct {
@@ -69,10 +62,6 @@ func (s *store) String() string { return fmt.Sprintf("s3: bucket %q", s.cfg.Buck
 func (s *store) Check(ctx context.Context) error { return caslock.Try(ctx, s) }
 
 func (s *store) name(key string) *string { return aws.String(s.cfg.Prefix + url.PathEscape(key)) }
-
-// once switches off the client's own repeats: a write that is repeated may fail because of
-// itself.
-func once(o *s3.Options) { o.Retryer = aws.NopRetryer{} }
 
 func status(err error) int {
 	var r *awshttp.ResponseError
@@ -104,7 +93,7 @@ func (s *store) Swap(ctx context.Context, key, version string, value []byte) (st
 	} else {
 		in.IfMatch = &version
 	}
-	out, err := s.c.PutObject(ctx, in, once)
+	out, err := s.c.PutObject(ctx, in, func(o *s3.Options) { o.Retryer = aws.NopRetryer{} }) // a repeated write fails because of itself
 	switch code := status(err); {
 	case code == http.StatusPreconditionFailed, code == http.StatusConflict, code == http.StatusNotFound && version != "":
 		return "", caslock.ErrChanged

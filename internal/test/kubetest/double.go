@@ -5,7 +5,6 @@ package kubetest
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"net"
 	"net/http"
@@ -27,15 +26,16 @@ type Double struct {
 	last    int // resourceVersion
 	objects map[string]Lease
 	events  []event
-	from    int // events before it are forgotten
 	changed chan struct{}
+	cut     chan struct{}  // closed when all watches end
 	counts  map[string]int // requests, by verb
-	silent  bool           // a watch that is too old ends without an event
 
 	// What fails. Set them before the first request.
 	Denied string // a verb
-	Busy   int    // how many requests are refused with 429
+	Busy   bool   // requests are refused with 429
 	Proxy  bool   // every path is unknown
+
+	Latency time.Duration // of each request but a watch
 }
 
 // Lease is an object.
@@ -45,12 +45,11 @@ type event struct {
 	Type   string `json:"type"`
 	Object Lease  `json:"object"`
 	name   string
-	at     int
 }
 
 // NewDouble starts a server with the namespace shop. It ends with the test.
 func NewDouble(t *testing.T) *Double {
-	d := &Double{conns: make(chan net.Conn), ended: make(chan struct{}), objects: make(map[string]Lease), changed: make(chan struct{}), counts: make(map[string]int)}
+	d := &Double{conns: make(chan net.Conn), ended: make(chan struct{}), objects: make(map[string]Lease), changed: make(chan struct{}), cut: make(chan struct{}), counts: make(map[string]int)}
 	s := http.Server{Handler: d, ReadHeaderTimeout: time.Minute}
 	go s.Serve(d) //nolint:errcheck // it ends with the test
 	t.Cleanup(func() { _ = s.Close() })
@@ -99,7 +98,7 @@ func (d *Double) Put(kind string, o Lease) {
 	if d.objects[name] = o; kind == "DELETED" {
 		delete(d.objects, name)
 	}
-	d.events = append(d.events, event{kind, o, name, d.last})
+	d.events = append(d.events, event{kind, o, name})
 	close(d.changed)
 	d.changed = make(chan struct{})
 }
@@ -138,15 +137,12 @@ func (d *Double) Count() map[string]int {
 	return maps.Clone(d.counts)
 }
 
-// Forget makes the server forget what has happened, and ends all watches.
-func (d *Double) Forget(silent bool) {
+// Cut ends all watches.
+func (d *Double) Cut() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.silent = silent
-	d.last++
-	d.from = d.last
-	close(d.changed)
-	d.changed = make(chan struct{})
+	close(d.cut)
+	d.cut = make(chan struct{})
 }
 
 // ServeHTTP implements http.Handler.
@@ -173,12 +169,13 @@ func (d *Double) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "<html>", http.StatusNotFound)
 		return
 	}
+	if verb != "watch" {
+		time.Sleep(d.Latency)
+	}
 	d.mu.Lock()
 	d.counts[verb]++
-	if d.Busy > 0 {
-		d.Busy--
+	if d.Busy {
 		d.mu.Unlock()
-		w.Header().Set("Retry-After", "1")
 		answer(w, 429, "TooManyRequests", nil)
 		return
 	}
@@ -208,7 +205,7 @@ func (d *Double) carryOut(verb, name string, body Lease, selector string) (code 
 		asks := body["spec"].(map[string]any)["resourceAttributes"].(map[string]any)
 		return 201, "", Lease{"status": map[string]any{"allowed": asks["verb"] != d.Denied}}
 	case verb == "create":
-		if o, found = d.objects[meta(body)["name"].(string)]; found {
+		if _, found = d.objects[meta(body)["name"].(string)]; found {
 			return 409, "AlreadyExists", nil
 		}
 		d.Put("ADDED", body)
@@ -265,50 +262,35 @@ func merge(old, patch map[string]any) map[string]any {
 	return now
 }
 
-// watch sends the events of one object, and a bookmark each minute.
+// watch sends what an object is, then its events.
 func (d *Double) watch(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
-	last, _ := strconv.Atoi(q.Get("resourceVersion"))
 	name := strings.TrimPrefix(q.Get("fieldSelector"), "metadata.name=")
 	seconds, _ := strconv.Atoi(q.Get("timeoutSeconds"))
 	ctx, cancel := context.WithTimeout(r.Context(), time.Duration(seconds)*time.Second)
 	defer cancel()
-	tick := time.NewTicker(time.Minute)
-	defer tick.Stop()
-	for first := true; ; first = false {
-		d.mu.Lock()
-		var news []event
-		gone, silent, changed, now := last < d.from, d.silent, d.changed, d.last
-		for _, e := range d.events {
-			if e.name == name && e.at > last {
-				news = append(news, e)
+	d.mu.Lock()
+	sent, cut := len(d.events), d.cut
+	if o, found := d.objects[name]; found {
+		_ = json.NewEncoder(w).Encode(event{Type: "ADDED", Object: o})
+	}
+	for {
+		for _, e := range d.events[sent:] {
+			if e.name == name {
+				_ = json.NewEncoder(w).Encode(e)
 			}
 		}
-		last = max(last, now)
+		sent = len(d.events)
+		changed := d.changed
 		d.mu.Unlock()
-		if gone && first {
-			answer(w, 410, "Expired", nil)
-			return
-		}
-		if gone {
-			news = []event{{Type: "ERROR", Object: Lease{"kind": "Status", "code": 410, "reason": "Expired"}}}
-		}
-		if gone && silent {
-			return
-		}
-		for _, e := range news {
-			_ = json.NewEncoder(w).Encode(e)
-		}
 		_ = http.NewResponseController(w).Flush()
-		if gone {
-			return
-		}
 		select {
 		case <-changed:
-		case <-tick.C:
-			_ = json.NewEncoder(w).Encode(event{Type: "BOOKMARK", Object: Lease{"metadata": map[string]any{"resourceVersion": fmt.Sprint(now)}}})
+		case <-cut:
+			return
 		case <-ctx.Done():
 			return
 		}
+		d.mu.Lock()
 	}
 }

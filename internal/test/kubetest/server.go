@@ -89,7 +89,7 @@ func (s *Server) try(method, path string, body []byte) error {
 	if err != nil {
 		return err
 	}
-	defer resp.Body.Close()
+	defer resp.Body.Close() //nolint:errcheck // it was read
 	var answer any
 	if _ = json.NewDecoder(resp.Body).Decode(&answer); resp.StatusCode >= 300 {
 		return fmt.Errorf("%s %s: %s: %v", method, path, resp.Status, answer)

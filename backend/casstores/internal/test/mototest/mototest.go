@@ -24,6 +24,7 @@ def serve(env, start):
     env["wsgi.input"] = io.BytesIO(env["wsgi.input"].read(int(env.get("CONTENT_LENGTH") or 0)))
     with one:
         return list(app(env, start))
+WSGIRequestHandler.protocol_version = "HTTP/1.1"  # connections stay
 WSGIRequestHandler.log_request = lambda *a, **k: None
 run_simple("127.0.0.1", int(sys.argv[1]), serve, threaded=True)`
 
@@ -60,8 +61,7 @@ func Start(t *testing.T) string {
 	return "http://" + addr
 }
 
-// Client returns a client whose connections are opened by n, and have one request each, as moto
-// closes them.
+// Client returns a client whose connections are opened by n.
 func Client(n *locktest.Network) *http.Client {
-	return &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: n.DialContext}}
+	return &http.Client{Transport: &http.Transport{DialContext: n.DialContext, MaxIdleConnsPerHost: 100}}
 }
