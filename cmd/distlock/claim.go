@@ -31,12 +31,14 @@ func claimCommand(stdout, stderr io.Writer) *cli.Command {
 		Usage: "take a lock and leave it to other commands, with a handle",
 		Description: "The lock ends LEASE after the last distlock renew, and no process watches over it: whoever has the\n" +
 			"handle renews it, stops in time, and releases it. Use distlock run where one command does the work.\n\n" +
-			"The exit code is 1 if another holder has the key, and nothing is printed.",
+			"The exit code is 1 if another holder has the key, and the output is empty.",
 		UsageText: "distlock claim -key deploy [-lease 10m] [-handle FILE] [flags]",
 		Flags: slices.Concat([]cli.Flag{
 			&cli.StringFlag{Name: "key", Usage: "the `KEY` of the lock"},
 			handleFlag("write the handle to `FILE`, which nobody else may read, and not to the output"),
-		}, lockFlags(&r.opts)),
+		}, slices.DeleteFunc(lockFlags(&r.opts), func(f cli.Flag) bool {
+			return slices.Contains([]string{"shared", "min-hold"}, f.Names()[0]) // such a lease cannot be handed off
+		})),
 		Action: func(ctx context.Context, c *cli.Command) (err error) {
 			if r.key, err = keyFlag(c); err != nil {
 				return err

@@ -104,7 +104,7 @@ func (s *store) stream(ctx context.Context, cfg jetstream.StreamConfig) (jetstre
 		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("stream %s: %w", cfg.Name, err)
+		return nil, fmt.Errorf("JetStream: stream %s: %w", cfg.Name, err)
 	}
 	return found, nil
 }
