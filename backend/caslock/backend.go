@@ -1,6 +1,6 @@
 // Package caslock makes a lock backend of any store that can do two things: read a value with
-// its version, and replace it if it still has that version. Such a store is about a hundred
-// lines of Go, and has the whole contract of package driver: leases, fencing tokens, a fair
+// its version, and replace it if it still has that version. Such a store can be forty lines
+// of Go, and has the whole contract of package driver: leases, fencing tokens, a fair
 // queue, sharing, inspection and revocation.
 //
 //	locker := distlock.New(caslock.New(myStore, caslock.Config{}), distlock.Config{})

@@ -31,7 +31,7 @@ func claimCommand(stdout, stderr io.Writer) *cli.Command {
 		Description: "It prints a handle, a secret, for " + handleEnv + ". The lock ends LEASE after the last distlock renew, and\n" +
 			"no process watches over it: whoever has the handle renews it, stops in time, and releases it. Use\n" +
 			"distlock run where one command does the work.\n\n" +
-			"The exit code is 1 if another holder has the key, and nothing is printed.",
+			"The exit code is 1 if another holder has the key, and the output is empty.",
 		UsageText: "distlock claim -key deploy [-lease 10m] [flags]",
 		Flags:     append(flags, &cli.StringFlag{Name: "key", Usage: "the `KEY` of the lock"}),
 		Action: func(ctx context.Context, c *cli.Command) (err error) {

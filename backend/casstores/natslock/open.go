@@ -107,7 +107,7 @@ func (s *store) stream(ctx context.Context, cfg jetstream.StreamConfig) (jetstre
 		return found, err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("stream %s: %w", cfg.Name, err)
+		return nil, fmt.Errorf("JetStream: stream %s: %w", cfg.Name, err)
 	}
 	return found, nil
 }
