@@ -47,6 +47,12 @@ func useShared(t *testing.T, s server, b *redislock.Backend, inspect bool) error
 		if _, err := b.ForceRelease(t.Context(), "shop:none"); err != nil {
 			return err
 		}
+		if _, err := b.Revoke(t.Context(), r.Key); err != nil {
+			return err
+		}
+		if _, err := b.Extend(t.Context(), g, 1); err != nil {
+			return err
+		}
 	}
 	return b.Release(t.Context(), g)
 }

@@ -3,7 +3,6 @@ package redislock_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"regexp"
 	"strconv"
 	"sync"
@@ -11,13 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/driver"
-	"github.com/distlock-go/distlock/internal/test/redistest"
 	"github.com/distlock-go/distlock/internal/test/testkit"
-	"github.com/distlock-go/distlock/internal/test/testmode"
 )
 
 // atOnce calls f with 0 to n-1, each in a goroutine of its own, and waits for all of
@@ -28,39 +23,6 @@ func atOnce(n int, f func(i int)) {
 		all.Go(func() { f(i) })
 	}
 	all.Wait()
-}
-
-// A plain client of one master of a Cluster gets the locks on that master, and an error
-// for the others.
-func TestPlainClientOfACluster(t *testing.T) {
-	testmode.Long(t)
-	t.Parallel()
-	masters := redistest.StartCluster(t, 2)
-	b := newBackend(t, masters[0].Client(t))
-	for range 5 {
-		var here atomic.Int64
-		atOnce(60, func(i int) {
-			key := fmt.Sprint("k:", i)
-			g, err := b.TryAcquire(t.Context(), request(key))
-			if redislock.SlotOf(key) >= 16384/2 {
-				if !redis.HasErrorPrefix(err, "MOVED") {
-					t.Errorf("%s, which is elsewhere: %v", key, err)
-				}
-				return
-			}
-			here.Add(1)
-			if err == nil {
-				err = b.Release(t.Context(), g)
-			}
-			if err != nil {
-				t.Errorf("%s: %v", key, err)
-			}
-		})
-		if n := here.Load(); n == 0 || n == 60 {
-			t.Fatalf("%d of 60 are here", n)
-		}
-	}
-	nothingLeft(t, masters...)
 }
 
 // The server forgets its scripts repeatedly.

@@ -2,7 +2,6 @@ package redislock_test
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -159,49 +158,5 @@ func TestTokensRiseWhenTheClockIsSetBack(t *testing.T) {
 				})
 			}
 		}
-	}
-}
-
-// A replica takes over, with all data and a clock that is an hour behind the master's.
-func TestTokensRiseOverAFailoverToASlowClock(t *testing.T) {
-	t.Parallel()
-	right, slow := redistest.NewClock(t), redistest.NewClock(t)
-	const behind, rest = -time.Hour, 16 * time.Minute
-	slow.Set(t, behind)
-	master, replica := right.Start(t), slow.Start(t)
-	replica.Follow(t, master)
-	s := server{Client: master.Client(t), real: master}
-	b := newBackend(t, s.Client)
-
-	var users []*user
-	var after []func(u *user)
-	begin := func(name string, before, then func(u *user)) {
-		t.Helper()
-		for mode, ask := range modes {
-			u := &user{t: t, s: s, key: mode + " " + name, bs: [2]*redislock.Backend{b, b}, ask: ask, tokens: 1}
-			u.key = strings.ReplaceAll(u.key, " ", "-")
-			before(u)
-			users, after = append(users, u), append(after, then)
-		}
-	}
-	begin("rested", use, use)
-	begin("lapsed", take, use)
-	right.Set(t, rest)
-	slow.Set(t, rest+behind)
-	for _, u := range users {
-		lapse(u)
-	}
-	begin("released", use, use)
-	begin("held", take, func(u *user) { release(u); use(u) })
-	master.Replicated(t)
-	replica.Promote(t, master)
-
-	b = newBackend(t, replica.Client(t))
-	for i, u := range users {
-		u.bs = [2]*redislock.Backend{b, b}
-		t.Run(u.key, func(t *testing.T) {
-			u.t = t
-			after[i](u)
-		})
 	}
 }

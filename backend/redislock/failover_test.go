@@ -164,47 +164,6 @@ func TestSentinelFailover(t *testing.T) {
 	}
 }
 
-// A lock counts when the replica has it: none is granted while the replica is behind.
-//
-// Row 5 (redislock): with WaitReplicas no lock has two holders. Fails if a lock
-// counts with too few confirmations.
-func TestWaitReplicasBeforeAFailover(t *testing.T) {
-	testmode.Long(t)
-	t.Parallel()
-	s := redistest.StartSentinels(t)
-	b := newBackend(t, s.Client(t), redislock.Config{WaitReplicas: 1, WaitReplicasTimeout: confirmation})
-	r := request("kept")
-	r.TTL = time.Minute
-	kept := confirmed(t, b, r)
-	s.Master.CutOff(t, s.Replica)
-	for _, key := range []string{"lost", "lost too"} {
-		_, err := b.TryAcquire(t.Context(), request(key))
-		if err == nil || errors.Is(err, driver.ErrNotAcquired) {
-			t.Errorf("without the replica: %v", err)
-		}
-	}
-	s.Master.Kill()
-	s.Replica.Cont()
-	testkit.Eventually(t, "the replica takes over", func() bool { return s.Replica.IsMaster(t) })
-
-	other := newBackend(t, s.Client(t)) // it does not wait: there is no replica now
-	var g driver.Grant
-	testkit.Eventually(t, "the replica grants what was not", func() bool {
-		var err error
-		g, err = other.TryAcquire(t.Context(), request("lost"))
-		return err == nil
-	})
-	mustRelease(t, other, g)
-	if _, err := other.TryAcquire(t.Context(), request("kept")); !errors.Is(err, driver.ErrNotAcquired) {
-		t.Errorf("a second holder: %v", err)
-	}
-	testkit.Eventually(t, "renewals are answered again", func() bool {
-		return !testkit.InDoubt(driver.RenewAll(t.Context(), b, []driver.Grant{kept})[0])
-	})
-	renewed(t, driver.RenewAll(t.Context(), b, []driver.Grant{kept}), all("extended"))
-	mustRelease(t, b, kept)
-}
-
 // One of a Cluster's masters is killed under load, and its successor does not have all
 // locks.
 //

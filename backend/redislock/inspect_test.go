@@ -160,34 +160,6 @@ func TestInspectWaiters(t *testing.T) {
 	})
 }
 
-// A repeated order, after a lost reply, does not affect the next holder. A late attempt
-// by the old holder fails.
-func TestScriptForceRepeated(t *testing.T) {
-	eachServer(t, func(t *testing.T, s server) {
-		s.t = t
-		force := func(order, want string) {
-			t.Helper()
-			lines, err := s.run(forces, redislock.ScriptOp{Key: lockKey, Owner: order})
-			if err != nil || lines[0] != want {
-				t.Errorf("%s: %q, %v", order, lines, err)
-			}
-		}
-		s.join("a1", writes)
-		s.kept("b1", writes, true)
-		for range 3 {
-			force("order1", "1")
-			s.holder("b1")
-		}
-		s.join("b1", writes)
-		force("order1", "1")
-		s.holder("b1")
-		force("order2", "1")
-		s.holder("")
-		force("order3", "2")
-		s.refused("b1", writes, "GONE")
-	})
-}
-
 // A lock without a holder, because a message was lost, goes to the waiter. What is held
 // is taken away also if the server is full.
 func TestForceReleaseOfNobodys(t *testing.T) {

@@ -5,13 +5,10 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
@@ -76,55 +73,10 @@ func TestOldMessageIsNotBelieved(t *testing.T) {
 	})
 }
 
-// Only messages are lost: the waiter finds out in time to claim the lock, or later. A
-// new subscription, which would wake it, comes six seconds later at the earliest.
-//
-// Row 15 (redislock): a waiter finds its turn by polling. Fails if waiters do not poll.
-func TestMessageLost(t *testing.T) {
-	for mode, ask := range modes {
-		for _, poll := range []time.Duration{redislock.ClaimWindow / 4, 6 * redislock.ClaimWindow / 5} {
-			testkit.InBubble(t, fmt.Sprintf("%s/%v", mode, poll), func(t *testing.T) {
-				m := redistest.Virtual(t)
-				c, n := overNetwork(t, m)
-				b, other := newBackend(t, c), newBackend(t, redistest.VirtualClient(t, m))
-				held := request(lockKey)
-				held.TTL = time.Hour
-				g := mustTry(t, other, held)
-				n.DeafenAt(func(p []byte) bool { return bytes.Contains(p, []byte("subscribe")) })
-				var line []*testkit.Waiter
-				for range 3 {
-					line = append(line, testkit.StartWaiter(t, b, ask(lockKey), testkit.Looks{Every: poll}))
-					synctest.Wait()
-				}
-				if n.Deaf() != 1 {
-					t.Fatalf("%d connections are deaf", n.Deaf())
-				}
-				start := time.Now()
-				mustRelease(t, other, g)
-				var all sync.WaitGroup
-				for i, w := range line {
-					all.Go(func() {
-						<-w.Done
-						// Each waiter polls within twice the interval, and waits for at
-						// most one claim window of a waiter that did not know of its
-						// turn.
-						if d := time.Since(start); w.Err != nil || d > 3*(2*poll+redislock.ClaimWindow) {
-							t.Errorf("number %d: %v after %v", i, w.Err, d)
-						}
-						mustRelease(t, b, w.Got)
-					})
-				}
-				all.Wait()
-				if keys := m.Keys(); len(keys) != 1 {
-					t.Errorf("left behind: %q", keys)
-				}
-			})
-		}
-	}
-}
-
 // In two and in four processes that no message reaches, as without the right to subscribe,
 // waiters ask soon enough: a key is used half as well as with messages, and in equal shares.
+//
+// Row 15 (redislock): a waiter finds its turn by polling. Fails if waiters do not poll.
 func TestVirtualWithoutMessages(t *testing.T) {
 	const hold, span = time.Millisecond, 400 * time.Millisecond
 	shares := func(t *testing.T, processes, goroutines int, deaf bool) (least, all int) {
@@ -168,55 +120,5 @@ func TestVirtualWithoutMessages(t *testing.T) {
 				}
 			})
 		}
-	}
-}
-
-// Its connection is killed, or the server's output buffer for it overflows, and a
-// message at that time is lost. The own poll of the waiter is far away.
-//
-// Row 15 (redislock): a waiter asks at once when its subscription works again. Fails if
-// a new subscription does not wake waiters.
-func TestSubscriptionLost(t *testing.T) {
-	for name, end := range map[string]func(t *testing.T, pipe redis.Pipeliner, inbox string){
-		"killed": func(t *testing.T, pipe redis.Pipeliner, _ string) {
-			t.Helper()
-			pipe.ClientKillByFilter(t.Context(), "TYPE", "pubsub")
-		},
-		"overflown": func(t *testing.T, pipe redis.Pipeliner, inbox string) {
-			t.Helper()
-			pipe.Publish(t.Context(), inbox, strings.Repeat("x", 1<<20))
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := realServer(t, "--client-output-buffer-limit", "pubsub", "32kb", "32kb", "1")
-			b := newBackend(t, s.Client)
-			r := request(lockKey)
-			r.TTL = time.Minute
-			g := mustTry(t, b, r)
-			r = request(lockKey)
-			w := testkit.StartWaiter(t, b, r)
-			testkit.Eventually(t, "it listens", func() bool { return s.inboxes(t) == 1 })
-
-			// Both at once: the message has no receiver.
-			pipe := s.TxPipeline()
-			end(t, pipe, s.PubSubChannels(t.Context(), "distlock:inbox:"+"*").Val()[0])
-			keys := redislock.LockKeys(lockKey)
-			pipe.Eval(t.Context(), redislock.ReleaseSource, append(keys[:], clockKey),
-				"an inbox", "60000", "distlock:inbox:", g.Owner, "0", "")
-			if _, err := pipe.Exec(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			select {
-			case <-w.Done:
-			case <-time.After(15 * time.Second): // the waiter asks after twenty seconds
-				t.Fatal("the waiter was not woken by the new subscription")
-			}
-			if w.Err != nil || w.Got.Token <= g.LastToken {
-				t.Errorf("token %d after %d, %v", w.Got.Token, g.LastToken, w.Err)
-			}
-			mustRelease(t, b, w.Got)
-			nothingLeft(t, s.real)
-		})
 	}
 }

@@ -137,7 +137,6 @@ func (l clientLog) Printf(_ context.Context, format string, v ...any) {
 }
 
 // A client that is refused over TLS gets the reason, and no password is ever printed.
-// The suite passes over TLS: see TestConformanceACL.
 func TestTLSAndAuth(t *testing.T) {
 	testmode.Long(t)
 	s := redistest.StartTLS(t, time.Now().Add(time.Hour), "--requirepass", "admin-xyzzy")

@@ -235,7 +235,8 @@ func TestVirtualRenewalsInProgress(t *testing.T) {
 //
 // Row 9 (redislock): the results of one server are reported as they come. Fails if
 // Renew reports at its end, or if the bound of renewals in progress is not for each
-// server.
+// server. Row 18 (redislock): a master that hangs affects only its own locks. Fails if
+// attempts at all masters wait for each other.
 func TestVirtualSilentShardDelaysNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const silent = "127.0.0.1:2"
@@ -263,7 +264,21 @@ func TestVirtualSilentShardDelaysNoOther(t *testing.T) {
 		for range 5 { // more than are in progress for one server
 			renewals.Go(func() { driver.RenewAll(t.Context(), b, onSilent) })
 		}
+		for i := range 20 {
+			r := request(fmt.Sprint("free", i))
+			if isSilent(r.Grant()) {
+				renewals.Go(func() { _, _ = b.TryAcquire(t.Context(), r) })
+			}
+		}
 		synctest.Wait()
+		for i := range 20 {
+			if r := request(fmt.Sprint("free", i)); !isSilent(r.Grant()) {
+				mustRelease(t, b, mustTry(t, b, r))
+			}
+		}
+		if d := time.Since(start); d != 0 {
+			t.Errorf("locks of the other server took %v", d)
+		}
 		renewals.Go(func() {
 			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 			defer cancel()

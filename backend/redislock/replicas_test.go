@@ -28,6 +28,8 @@ func confirmed(t *testing.T, b *redislock.Backend, r driver.Request) (g driver.G
 	return g
 }
 
+// Row 5 (redislock): with WaitReplicas no lock has two holders after a failover: what the
+// replica does not have was not granted. Fails if a lock counts with too few confirmations.
 func TestWaitReplicas(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()

@@ -1,7 +1,6 @@
 package redislock_test
 
 import (
-	"fmt"
 	"regexp"
 	"strings"
 	"testing"
@@ -11,18 +10,6 @@ import (
 
 	"github.com/distlock-go/distlock/backend/redislock"
 )
-
-// A message is only a hint: if it had no receiver, the waiter may be subscribed through
-// another server, or about to poll.
-func TestScriptNobodyHears(t *testing.T) {
-	eachScripts(t, func(_ *testing.T, s scripts) {
-		s.join("a1", writes)
-		s.kept("b1", writes, true)
-		s.leave("a1", writes, 1)
-		s.holder("b1")
-		s.join("b1", writes)
-	})
-}
 
 // An attempt that arrives after the release of its owner must not take the key.
 func TestScriptTombstone(t *testing.T) {
@@ -63,34 +50,6 @@ func TestScriptTombstone(t *testing.T) {
 			s.ttl(goneKey, redislock.TombstoneTTL)
 			s.refused("a1", share, "GONE")
 			s.join("b1", share)
-		}
-	})
-}
-
-func TestScriptRenew(t *testing.T) {
-	eachScripts(t, func(t *testing.T, s scripts) {
-		ctx := t.Context()
-		s.Set(ctx, "k1", "a 1789000000123456", time.Second)
-		s.Set(ctx, "k2", "b 1789000000123456", time.Second)
-		s.RPush(ctx, "k3", "a")
-		s.Set(ctx, "k5", "a 1789000000123456", time.Second)
-		s.Set(ctx, "k6", "ab 1789000000123456", time.Second)
-		s.Set(ctx, "k7", "a", time.Second)
-		ops := make([]redislock.ScriptOp, 7)
-		for i := range ops {
-			ops[i] = redislock.ScriptOp{Key: fmt.Sprint("k", i+1), Owner: "a", TTL: testTTL}
-		}
-		ops[4].TTL = 2 * testTTL
-		s.renewed([]string{"1", "0", "0", "0", "1", "0", "0"}, ops...)
-		s.ttl("k1", testTTL)
-		s.ttl("k5", 2*testTTL)
-		for _, key := range []string{"k2", "k6", "k7"} {
-			if d := s.PTTL(ctx, key).Val(); d > time.Second {
-				t.Errorf("another's lease of %s was extended to %v", key, d)
-			}
-		}
-		if n := s.Exists(ctx, "k4").Val(); n != 0 {
-			t.Error("a lock that was gone was created")
 		}
 	})
 }

@@ -71,48 +71,6 @@ func TestEmptyNodeDoesNotVote(t *testing.T) {
 	}
 }
 
-// Minorities restart empty repeatedly, with a longest lease in between, while a holder
-// renews: it never loses the lock, and no other owner gets it.
-//
-// Row 23 (redlock): a holder survives the restart of one node after another. Fails if a
-// renewal does not restore the lock where it is missing.
-func TestRollingRestart(t *testing.T) {
-	testmode.Long(t)
-	f := realFleet(t, 3)
-	const lease = 4 * time.Second // longer than a restart on a busy machine
-	b, other := f.backend(t, redlock.Config{MaxLease: lease}), f.backend(t, redlock.Config{MaxLease: lease})
-	g := f.everywhere(t, b, shorter(request(), lease))
-	last := time.Now()
-	renew := func() {
-		sent := time.Now()
-		got := testkit.Renewed(t, b, g)
-		switch {
-		case got == nil:
-			last = sent
-		case testkit.InDoubt(got) && time.Since(sent) > lease/5:
-			// Almost the lease of a node: the machine stood still.
-		case time.Since(last) < lease:
-			t.Fatalf("%v, %v after the last renewal", got, time.Since(last))
-		default:
-			t.Skip("the machine was too slow to keep a lease alive")
-		}
-	}
-	for i := range 3 {
-		f.restart(i)
-		testkit.Eventually(t, "the node that came back has the lock again", func() bool {
-			renew()
-			if second, err := other.TryAcquire(t.Context(), shorter(request(), lease)); err == nil {
-				if time.Since(last) < lease {
-					t.Fatal("two have it")
-				}
-				_ = other.Release(t.Context(), second) // it may have ended
-			}
-			return f.have(lockKey, g.Owner) == 3
-		})
-	}
-	_ = b.Release(t.Context(), g) // its lease is short
-}
-
 // New nodes do not grant locks for the time of a longest lease, and grant them
 // afterwards.
 func TestVirtualNewFleet(t *testing.T) {

@@ -55,51 +55,6 @@ func TestMinorityHangs(t *testing.T) {
 	}
 }
 
-// With too few nodes every attempt fails, in bounded time, and nothing is left when the
-// nodes return.
-//
-// Row 23 (redlock): without a quorum no lock is granted, and nothing is left. Fails if
-// two of five nodes are enough.
-func TestMajorityHangs(t *testing.T) {
-	testmode.Long(t)
-	t.Parallel()
-	f := realFleet(t, 5)
-	const limit = time.Second
-	b := newBackend(t, f.clients(), redlock.Config{NodeTimeout: limit})
-	f.warm(t, b)
-	r := request()
-	r.Key = "held"
-	held := f.everywhere(t, b, r)
-	for _, i := range []int{0, 2, 4} {
-		f.servers[i].Stop()
-	}
-	r = request()
-	for range 3 * redlock.SilentAfter { // the first attempts wait for each node, later ones do not
-		start := time.Now()
-		mustFail(t, testkit.ErrorOf(b.TryAcquire(t.Context(), r)))
-		if d := time.Since(start); d > limit+5*time.Second {
-			t.Errorf("it took %v", d)
-		}
-	}
-	if got := testkit.Renewed(t, b, held); !testkit.InDoubt(got) || errors.Is(got, context.DeadlineExceeded) {
-		t.Errorf("renewal: %+v", got)
-	}
-	err := b.Release(t.Context(), r.Grant())
-	if err == nil || errors.Is(err, driver.ErrLost) {
-		t.Errorf("release: %v", err)
-	}
-	testkit.Eventually(t, "the others are free", func() bool {
-		return f.admins[1].Exists(t.Context(), lockKey).Val()+f.admins[3].Exists(t.Context(), lockKey).Val() == 0
-	})
-	for _, i := range []int{0, 2, 4} {
-		f.servers[i].Cont()
-	}
-	f.settled(t, b)
-	if got := testkit.Renewed(t, b, held); got != nil {
-		t.Errorf("renewal afterwards: %+v", got)
-	}
-}
-
 // spoilt returns a Backend with a network for each node.
 func spoilt(t *testing.T, f *fleet, limit time.Duration, change ...redlock.Config) (*redlock.Backend, []*spoilnet.Network) {
 	t.Helper()

@@ -75,6 +75,9 @@ func TestVirtualDrift(t *testing.T) {
 
 // A renewal restores the lock on nodes where it is missing, and a release removes it
 // there, too.
+//
+// Row 23 (redlock): a holder survives the restart of one node after another. Fails if a
+// renewal does not restore the lock where it is missing.
 func TestVirtualRestore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := virtualFleet(t, 5)

@@ -182,52 +182,6 @@ func TestVirtualWaitersOfOtherProcesses(t *testing.T) {
 	})
 }
 
-// subscribed waits until each node has a subscription for the messages about the key.
-func (f *fleet) subscribed(t *testing.T) {
-	t.Helper()
-	for _, c := range f.admins {
-		testkit.Eventually(t, "a node has a subscription", func() bool {
-			n, err := c.PubSubNumSub(t.Context(), channel).Result()
-			return err == nil && n[channel] == 1
-		})
-	}
-}
-
-// A minority that is down or hangs does not matter, and neither does a node that comes
-// back. A watch that was interrupted begins again: messages may have been missed.
-func TestWakeSurvivesNodes(t *testing.T) {
-	t.Parallel()
-	f := realFleet(t, 5)
-	b, other := f.backend(t), f.backend(t)
-	f.warm(t, other)
-	up := watched(t, b)
-	turn := func(what string) {
-		t.Helper()
-		g := testkit.MustTry(t, other, request())
-		took(up) // of what was before
-		testkit.MustRelease(t, other, g)
-		testkit.Eventually(t, what, func() bool { return took(up) })
-	}
-	turn("the waiter wakes")
-	f.subscribed(t) // a node that begins late does not begin again
-	f.servers[0].Kill()
-	f.servers[1].Stop()
-	turn("the waiter wakes without a minority")
-	f.servers[0].Restart()
-	f.servers[1].Cont()
-	testkit.Eventually(t, "the watch begins again", func() bool { return took(up) })
-	quiet(t, other)
-
-	// All connections for messages break.
-	for _, c := range f.admins {
-		if n, err := c.ClientKillByFilter(t.Context(), "type", "pubsub").Result(); err != nil || n == 0 {
-			t.Fatalf("%d connections killed, %v", n, err)
-		}
-	}
-	testkit.Eventually(t, "the watch begins again", func() bool { return took(up) })
-	turn("the waiter wakes")
-}
-
 // Without the rights for messages, locks work and waiters poll.
 func TestWaitersPollWithoutMessages(t *testing.T) {
 	t.Parallel()
