@@ -27,10 +27,11 @@ const resend = 30 * time.Millisecond
 // Row 8 (redislock): the same owner gets the same grant again, a renewal and a release
 // that are repeated find no loss, and a late copy takes nothing from the next holder.
 // Fails if a repeated request of an owner is refused, or if the server forgets who has
-// released. Row 4 (redislock): the holder learns of it at its next renewal, and the waiter
-// is served. Fails if a renewal creates a lock that is gone. Row 15 (redislock): a waiter
-// asks at once when its subscription works again. Fails if a new subscription does not
-// wake waiters.
+// released.
+// Row 4 (redislock): the holder learns of it at its next renewal, and the waiter is
+// served. Fails if a renewal creates a lock that is gone.
+// Row 15 (redislock): a waiter asks at once when its subscription works again. Fails if
+// a new subscription does not wake waiters.
 func TestConformanceVirtual(t *testing.T) {
 	redistest.Conform(t, locktest.Features{Bubble: true}, open(redislock.Config{}), open(redislock.Config{}), func(t *testing.T) func() redis.UniversalClient {
 		m := redistest.Virtual(t)

@@ -235,8 +235,9 @@ func TestVirtualRenewalsInProgress(t *testing.T) {
 //
 // Row 9 (redislock): the results of one server are reported as they come. Fails if
 // Renew reports at its end, or if the bound of renewals in progress is not for each
-// server. Row 18 (redislock): a master that hangs affects only its own locks. Fails if
-// attempts at all masters wait for each other.
+// server.
+// Row 18 (redislock): a master that hangs affects only its own locks. Fails if attempts
+// at all masters wait for each other.
 func TestVirtualSilentShardDelaysNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const silent = "127.0.0.1:2"

@@ -24,7 +24,8 @@ const lease = 250 * time.Millisecond
 //
 // Row 8 (sqllock): the same owner gets the key again, a renewal without an answer is
 // not a loss, and a release can be repeated. Fails if the row of an owner refuses that
-// owner. Row 9 (sqllock): operations are bounded. Fails if operations have no timeout.
+// owner.
+// Row 9 (sqllock): operations are bounded. Fails if operations have no timeout.
 func TestConformance(t *testing.T) {
 	each(t, func(t *testing.T, of *store) {
 		if of.engine != nil {
