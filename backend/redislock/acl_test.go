@@ -50,9 +50,6 @@ func useShared(t *testing.T, s server, b *redislock.Backend, inspect bool) error
 		if _, err := b.Revoke(t.Context(), r.Key); err != nil {
 			return err
 		}
-		if _, err := b.Extend(t.Context(), g, 1); err != nil {
-			return err
-		}
 	}
 	return b.Release(t.Context(), g)
 }
@@ -77,6 +74,9 @@ func TestACL(t *testing.T) {
 		}
 		if got := driver.RenewAll(t.Context(), b, []driver.Grant{g})[0]; got != nil {
 			return fmt.Errorf("the renewal: %w", got)
+		}
+		if _, err := b.Extend(t.Context(), g, 1); err != nil {
+			return err
 		}
 		w := testkit.StartWaiter(t, b, request(lockKey))
 		testkit.Eventually(t, "it has queued or failed", func() bool {
