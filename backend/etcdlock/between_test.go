@@ -108,38 +108,6 @@ func TestShortLease(t *testing.T) {
 	})
 }
 
-// TestLateFirstRequest: the first request for a place arrives after the owner has
-// released the key. It was the only one, or the second was answered. It creates nothing.
-func TestLateFirstRequest(t *testing.T) {
-	for name, repeated := range map[string]bool{"repeated": true, "the only one": false} {
-		t.Run(name, func(t *testing.T) {
-			inVirtualTime(t, func(t *testing.T, f *fake, b *etcdlock.Backend, s *spoiler) {
-				mustWork(t, b, "session")
-				ctx, cancel := context.WithCancel(t.Context())
-				defer cancel()
-				s.spoilNext("Txn", true)
-				s.left = 1
-				s.each(func(int, string) bool {
-					if !repeated {
-						cancel()
-					}
-					return false
-				})
-				r := testkit.NewRequest("k")
-				if _, err := b.TryAcquire(ctx, r); (err == nil) != repeated {
-					t.Fatal(err)
-				}
-				testkit.MustRelease(t, b, r.Grant())
-				etcdlock.WaitForSweeper(t, b)
-				s.send(t)
-				if left := f.places("k"); len(left) > 0 {
-					t.Errorf("left: %q", left)
-				}
-			})
-		})
-	}
-}
-
 // TestJoinBetweenTheLooks: a reader looks who has the key, and a writer takes a place
 // before the reader's. The reader is behind it.
 func TestJoinBetweenTheLooks(t *testing.T) {

@@ -147,31 +147,6 @@ func TestWaiterWithoutAPlace(t *testing.T) {
 	}
 }
 
-// An owner gives up while its request is under way. The request creates nothing when it
-// arrives.
-func TestRequestUnderWayIsFenced(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, f *fake, b *etcdlock.Backend, s *spoiler) {
-		testkit.MustRelease(t, b, testkit.MustTry(t, b, testkit.NewRequest("session")))
-		r := testkit.NewRequest("k")
-		arrive := s.holdNext("Txn")
-		tried := make(chan error, 1)
-		go func() {
-			_, err := b.TryAcquire(context.Background(), r)
-			tried <- err
-		}()
-		synctest.Wait()
-		testkit.MustRelease(t, b, r.Grant())
-		etcdlock.WaitForSweeper(t, b)
-		arrive()
-		if err := <-tried; err == nil {
-			t.Error("an owner that has given up has the key")
-		}
-		if left := f.places("k"); len(left) > 0 {
-			t.Errorf("left in etcd: %q", left)
-		}
-	})
-}
-
 // A request of a session that has ended is answered, while one of the next session is
 // under way. The owner gives up: the second one still creates nothing.
 func TestAnswerInAnEndedSession(t *testing.T) {

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/distlock-go/distlock"
@@ -24,22 +23,6 @@ func takeAll(tb testing.TB, db *sql.DB) (taken []*sql.Conn) {
 		}
 		taken = append(taken, c)
 	}
-}
-
-// The application has all connections but the reserved one, which renews and releases.
-func TestReservedConnection(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b, db := new(script).openWith(t, 3)
-		if err := b.Ping(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		takeAll(t, db)
-		for _, what := range []string{"Renew", "Release"} {
-			if err := firstCalls[what](t.Context(), b); err != nil {
-				t.Errorf("%s: %v", what, err)
-			}
-		}
-	})
 }
 
 // A function under a lock holds all connections that the application may have, for

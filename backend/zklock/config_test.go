@@ -1,7 +1,6 @@
 package zklock_test
 
 import (
-	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -9,7 +8,6 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/distlock-go/distlock/backend/zklock"
-	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
 func TestConfigIsChecked(t *testing.T) {
@@ -45,37 +43,4 @@ func TestConfigIsChecked(t *testing.T) {
 	if _, err := zklock.New(nil, zklock.Config{}); err == nil {
 		t.Error("New without servers succeeds")
 	}
-}
-
-// TestDigest: with credentials, the nodes belong to that user alone.
-func TestDigest(t *testing.T) {
-	t.Parallel()
-	addr := shared.Server(t).Addr()
-	outsider := newAdmin(t, addr)
-	shop := zklock.Config{Root: "/owned", User: "shop", Password: "secret"}
-	mine, mineToo := newBackend(t, []string{addr}, shop), newBackend(t, []string{addr}, shop)
-	g := testkit.MustTry(t, mine, testkit.NewRequest("key"))
-	testkit.MustBeBusy(t, mineToo, "key")
-	if _, _, err := outsider.Children("/owned/key"); !errors.Is(err, zk.ErrNoAuth) {
-		t.Errorf("another user reads the queue: %v", err)
-	}
-	acl, _, err := outsider.GetACL("/owned")
-	if err == nil && (len(acl) != 1 || acl[0].Scheme != "digest" || !strings.HasPrefix(acl[0].ID, "shop:")) {
-		t.Errorf("the ACL is %v", acl)
-	}
-	testkit.MustRelease(t, mine, g)
-	testkit.MustRelease(t, mineToo, testkit.MustTry(t, mineToo, testkit.NewRequest("key")))
-}
-
-// TestACL: all users in the list may use the locks.
-func TestACL(t *testing.T) {
-	t.Parallel()
-	addr := []string{shared.Server(t).Addr()}
-	acl := append(zk.DigestACL(zk.PermAll, "a", "1"), zk.DigestACL(zk.PermAll, "b", "2")...)
-	a := newBackend(t, addr, zklock.Config{Root: "/both", ACL: acl, User: "a", Password: "1"})
-	b := newBackend(t, addr, zklock.Config{Root: "/both", ACL: acl, User: "b", Password: "2"})
-	g := testkit.MustTry(t, a, testkit.NewRequest("key"))
-	testkit.MustBeBusy(t, b, "key")
-	testkit.MustRelease(t, a, g)
-	testkit.MustRelease(t, b, testkit.MustTry(t, b, testkit.NewRequest("key")))
 }

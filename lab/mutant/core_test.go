@@ -16,7 +16,7 @@ var core = []mutant{
 		edit{"watchdog.go", "		dog.reschedule(st, now.Add(retryPause(st.TTL())))\n", ""}),
 	root("lost-and-watched", "P7", "a lease that the store denies stays in the schedule", "TestLostLeaseIsNotWatched",
 		edit{"watchdog.go", "		dog.remove(st)\n		_ = st.Lose(taken(err))", "		_ = st.Lose(taken(r.Err))"}),
-	outside("shared-lease-left-behind", "P5", "the last reader of a shared lease does not release it", "TestSharedLeaseIsReleasedByTheLastReader",
+	outside("shared-lease-left-behind", "P5", "the last reader of a shared lease does not release it", "TestReadersShareOneLease",
 		edit{"internal/leasestate/state.go", "last = s.attaching == 0 && len(s.sharers) == 0", "last = false"}),
 	root("shared-lease-goes-on", "P8", "a reader may join a shared lease while its last reader releases it", "TestReleasedLeaseIsNotShared",
 		edit{"internal/leasestate/state.go", "	if last && over == nil {", "	if last && over == nil && false {"}),

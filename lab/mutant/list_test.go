@@ -7,7 +7,7 @@ var store = []mutant{
 			"local token = string.format('%016.0f', t[1] * 0 + 1 + (call('GET', KEYS[#KEYS]) or 0))"}),
 	inRedis("release-of-another", "P6", "a release does not check the owner", "TestConformanceVirtual/release/others",
 		edit{"backend/redislock/lua/release.lua", "mine = value and holds(value, owner)", "mine = value ~= nil"}),
-	inRedis("renewal-recreates", "P1", "a renewal creates a key that is gone", "TestScriptRenew",
+	inRedis("renewal-recreates", "P1", "a renewal creates a key that is gone", "TestConformanceVirtual/renewal/never-recreates",
 		edit{"backend/redislock/lua/renew.lua", "    elseif not value or not holds(value, owner) then\n",
 			"    elseif not value then\n      redis.call('SET', lock, owner .. ' 1', 'PX', ttl)\n      return '1'\n    elseif not holds(value, owner) then\n"}),
 	inRedis("publish-before-write", "P1", "a script sends a message before its first write, which can be refused", "TestScriptOutOfMemory",
@@ -18,7 +18,7 @@ var store = []mutant{
 			"    local token = issue(before)\n    redis.call('ZREM', queue, entry)\n"}).on("redis-server"),
 	inRedis("token-concatenated", "P3", "a token becomes text by .. and not by string.format", "TestScriptClockSetBack",
 		edit{"backend/redislock/lua/includes/time.lua", "token = string.format('%016.0f', before + 1)", "token = before + 1 .. ''"}).on("redis-server"),
-	inRedis("set-nx-retried", "P5", "a repeated attempt waits for itself", "TestScriptLateAttempt",
+	inRedis("set-nx-retried", "P5", "a repeated attempt waits for itself", "TestConformanceVirtual/idempotence/same-owner-again",
 		edit{"backend/redislock/lua/acquire.lua", "if kind == 'x' and share == '' and holds(value, owner) then",
 			"if kind == 'x' and share == '' and mode == 'extend' and holds(value, owner) then"}),
 	inRedis("plain-in-doubt", "P1", "an owner with an attempt in doubt takes the lock with plain commands", "TestPlainInDoubt",
@@ -33,7 +33,7 @@ var store = []mutant{
 		edit{"backend/redislock/lua/acquire.lua", "  if refused and not mine then", "  if refused and mine then"}),
 	inRedis("tombstone-not-written", "P1", "a release writes no tombstone for an owner in doubt", "TestScriptTombstone",
 		edit{"backend/redislock/lua/release.lua", "    pcall(add_tombstone, gone, owner) --", "    --"}),
-	inRedis("late-attempt-shortens", "P2", "an attempt that arrives late shortens the lease", "TestScriptLateAttempt",
+	inRedis("late-attempt-shortens", "P2", "an attempt that arrives late shortens the lease", "TestConformanceVirtual/late/shortens-nothing",
 		edit{"backend/redislock/lua/acquire.lua", "  if left < tonumber(ttl) then", "  if true then"}),
 	inRedis("points-in-time", "P2", "a lease is a point in time by the client's clock", "TestScriptsUseNoPointsInTime",
 		edit{"backend/redislock/lua/acquire.lua", "redis.call('SET', lock, owner .. ' ' .. tokens[2], 'PX', ttl)",
@@ -54,7 +54,7 @@ var process = []mutant{
 
 // waiting has mutants of the waits of the Redis backend.
 var waiting = []mutant{
-	inRedis("skipped-as-nobody-heard", "P5", "a waiter loses its turn if its message has no receiver", "TestScriptNobodyHears",
+	inRedis("skipped-as-nobody-heard", "P5", "a waiter loses its turn if its message has no receiver", "TestScriptClockSetBack",
 		edit{"backend/redislock/lua/includes/queue.lua", "    redis.call('PUBLISH', m[1], m[2])",
 			"    if redis.call('PUBLISH', m[1], m[2]) == 0 then\n      redis.call('DEL', KEYS[1])\n    end"}),
 }

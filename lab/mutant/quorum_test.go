@@ -17,8 +17,8 @@ var quorum = []mutant{
 		edit{"backend/redlock/node.go", "r.doubt = true", "r.doubt = false"}),
 	inRediskit("repeated-unseen", "P6", "go-redis repeats scripts by itself", "TestCmdIsSentOnce",
 		edit{"backend/internal/rediskit/cmd.go", "NoRetry() bool { return true }", "NoRetry() bool { return false }"}),
-	inRedlock("interruption-unnoticed", "P5", "a watch that was interrupted does not begin again", "TestWakeSurvivesNodes",
-		edit{"backend/redlock/watch.go", "if n == w.quorum || n > w.quorum && again {", "if n == w.quorum && !again {"}).on("redis-server"),
+	inRedlock("interruption-unnoticed", "P5", "a watch that was interrupted does not begin again", "TestConformanceVirtual/tokens/network/interrupted-watch",
+		edit{"backend/redlock/watch.go", "if n == w.quorum || n > w.quorum && again {", "if n == w.quorum && !again {"}),
 }
 
 var (

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -272,52 +271,5 @@ func TestDoAllTriesOnceWhenTheBudgetIsSpent(t *testing.T) {
 		if tries["a"] != 3 || tries["b"] != 1 {
 			t.Errorf("tried %v", tries)
 		}
-	})
-}
-
-// Several callers in each of two processes want the same keys in different orders, and
-// all get them: a waiter holds only keys before the key that it waits for.
-func TestDoAllInAnyOrder(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := testkit.NewStore()
-		lockers := []*distlock.Locker{testkit.NewLocker(t, s, distlock.Config{}), testkit.NewLocker(t, s, distlock.Config{})}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
-		defer cancel()
-		orders := [][]string{{"a", "b", "c"}, {"c", "b", "a"}, {"b", "c"}, {"c", "a"}, {"b", "a"}}
-		inside := map[string]string{}
-		var mu sync.Mutex
-		var all sync.WaitGroup
-		for i := range 20 {
-			keys := orders[i%len(orders)]
-			all.Go(func() {
-				for range 20 {
-					err := lockers[i%2].DoAll(ctx, keys, distlock.Opts{}, func(context.Context) error {
-						enter := func(who string) {
-							mu.Lock()
-							defer mu.Unlock()
-							for _, key := range keys {
-								if inside[key] != "" && who != "" {
-									t.Errorf("%q has two holders", key)
-								}
-								inside[key] = who
-							}
-						}
-						enter("in")
-						time.Sleep(time.Millisecond)
-						enter("")
-						return nil
-					})
-					if err != nil {
-						t.Errorf("%q: %v", keys, err)
-						return
-					}
-				}
-			})
-		}
-		all.Wait()
-		for _, l := range lockers {
-			wantIs(t, l.Close())
-		}
-		mustBeFree(t, s, "a", "b", "c")
 	})
 }

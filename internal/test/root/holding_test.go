@@ -13,36 +13,6 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
-func TestReentry(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-		nothing := func(context.Context) error { return nil }
-		err := l.Do(t.Context(), "a", distlock.Opts{}, func(ctx context.Context) error {
-			outer, _ := distlock.FromContext(ctx)
-			return l.Do(ctx, "b", distlock.Opts{}, func(ctx context.Context) error {
-				start := time.Now()
-				err := l.Do(ctx, "a", distlock.Opts{RetryCount: 1}, func(ctx context.Context) error {
-					inner, _ := distlock.FromContext(ctx)
-					if inner.Key() != "a" || inner.Token() != outer.Token() || inner.Check() != nil || inner.Until() != outer.Until() {
-						t.Errorf("re-entered as %q with token %d, outer %d", inner.Key(), inner.Token(), outer.Token())
-					}
-					return l.Do(ctx, "b", distlock.Opts{RetryCount: 1}, nothing)
-				})
-				if time.Since(start) != 0 {
-					t.Error("the re-entry waited")
-				}
-				if s.Free(t, "a") || outer.Check() != nil {
-					t.Error("the inner end released the lock")
-				}
-				return err
-			})
-		})
-		wantIs(t, err)
-		if tries, ends := len(s.Calls(testkit.Enqueue)), len(s.Calls(testkit.Release)); tries != 2 || ends != 2 {
-			t.Errorf("%d acquisitions and %d releases in the store, want 2 and 2", tries, ends)
-		}
-	})
-}
-
 func TestReentryOfAnEndedLeaseIsErrLost(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, _ *testkit.Store) {
 		held := testkit.MustAcquire(t, l, "k", distlock.Opts{})

@@ -2,7 +2,6 @@ package test
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -13,34 +12,13 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
-func TestDoFailsClosed(t *testing.T) {
-	run := func(context.Context) error { panic("ran without the lock") }
+// No request is sent for a context that has ended.
+func TestEndedContextSendsNothing(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-		other := testkit.NewLocker(t, s, distlock.Config{})
-		held := testkit.MustAcquire(t, other, "k", distlock.Opts{})
-		wantIs(t, l.Do(t.Context(), "k", distlock.Opts{RetryCount: 1}, run), distlock.ErrNotAcquired)
-		wantIs(t, l.Do(t.Context(), "k", distlock.Opts{RetryCount: 3}, run), distlock.ErrNotAcquired)
-		wantIs(t, held.Release(t.Context()))
-
-		s.Fail(testkit.ErrBroken, testkit.Try, testkit.Enqueue)
-		wantIs(t, l.Do(t.Context(), "k", distlock.Opts{RetryCount: 1}, run), distlock.ErrUnavailable, testkit.ErrBroken)
-		wantIs(t, l.Do(t.Context(), "k", distlock.Opts{RetryCount: 3}, run), distlock.ErrUnavailable, testkit.ErrBroken)
-		s.Fail(nil)
-
 		done, cancel := context.WithCancel(t.Context())
 		cancel()
-		before := len(s.Calls(testkit.Enqueue))
-		wantIs(t, l.Do(done, "k", distlock.Opts{}, run), distlock.ErrNotAcquired, context.Canceled)
-		if len(s.Calls(testkit.Enqueue)) != before {
-			t.Error("a request was sent for a context that had ended")
-		}
-		wantIs(t, l.Do(t.Context(), "a key", distlock.Opts{}, run), distlock.ErrKey)
-		wantIs(t, l.Do(t.Context(), "", distlock.Opts{}, run), distlock.ErrKey)
-		var e *distlock.Error
-		err := l.Do(t.Context(), "k", distlock.Opts{KeyTimeout: -1, RetryCount: -2}, run)
-		if !errors.As(err, &e) || e.Op != "options" || e.Key != "k" {
-			t.Errorf("bad options: %v", err)
-		}
+		wantIs(t, l.Do(done, "k", distlock.Opts{}, ran), distlock.ErrNotAcquired, context.Canceled)
+		wantCalls(t, s, testkit.Enqueue, 0)
 	})
 }
 

@@ -119,21 +119,6 @@ func TestLostPermitKeepsItsPlace(t *testing.T) {
 	})
 }
 
-func TestSharedLeaseIsReleasedByTheLastReader(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-		first, second := testkit.MustAcquire(t, l, "k", reading), testkit.MustAcquire(t, l, "k", reading)
-		wantIs(t, first.Release(t.Context()))
-		time.Sleep(time.Minute) // it is renewed for the other reader
-		if n := len(s.Calls(testkit.Release)); n != 0 || s.Free(t, "k") {
-			t.Errorf("%d releases in the store while another reads", n)
-		}
-		wantIs(t, second.Refresh(t.Context()))
-		wantIs(t, second.Release(t.Context()))
-		wantCalls(t, s, testkit.Release, 1)
-		nothingLeft(t, l, s)
-	})
-}
-
 func TestCallersThatDoNotShare(t *testing.T) {
 	for name, o := range map[string]distlock.Opts{
 		"another lease": {Mode: distlock.Shared, KeyTimeout: time.Minute},
@@ -249,17 +234,6 @@ func TestLossCancelsAllSharers(t *testing.T) {
 		}
 		wantIs(t, fresh.Release(t.Context()))
 		nothingLeft(t, l, s)
-	})
-}
-
-// A loss that only the store knows of is reported to the last reader, which asks the
-// store.
-func TestLossFoundByTheLastSharer(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-		first, last := testkit.MustAcquire(t, l, "k", reading), testkit.MustAcquire(t, l, "k", reading)
-		s.Steal(t, "k")
-		wantIs(t, first.Release(t.Context()))
-		wantIs(t, last.Release(t.Context()), distlock.ErrLost)
 	})
 }
 

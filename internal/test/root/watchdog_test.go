@@ -18,26 +18,6 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
-func TestWatchdogKeepsAShortLeaseForAnHour(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-		held := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: time.Second})
-		for start := time.Now(); time.Since(start) < time.Hour; time.Sleep(10 * time.Millisecond) {
-			if held.Check() != nil || s.Free(t, "k") {
-				t.Fatalf("lost after %v: %v", time.Since(start), held.Check())
-			}
-		}
-		if n := len(s.Calls(testkit.Renew)); n < 3*3600 || n > 4*3600 {
-			t.Errorf("%d renewals in an hour, want one every third of a second or a little sooner", n)
-		}
-		wantIs(t, held.Release(t.Context()))
-		n := len(s.Calls(testkit.Renew))
-		time.Sleep(time.Minute)
-		if len(s.Calls(testkit.Renew)) != n {
-			t.Error("renewed after the release")
-		}
-	})
-}
-
 // MaxHold counts from the request, as the lease does: the answer takes a while.
 func TestMaxHoldEndsTheLease(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
