@@ -58,8 +58,8 @@ func through(tb testing.TB, addr string, dial locktest.DialFunc) *clientv3.Clien
 // fence is not written.
 // Row 14 (etcdlock): 200 waiters leave at once, and callers come whose context has ended: nothing
 // is left. Fails if the place of a waiter stays that was released.
-// Row 24 (etcdlock): what was given back before Close is free for another process, and MinHold goes on.
-// Fails if MinHold ends with the process.
+// Row 24 (etcdlock): what was given back before Close is free for another process,
+// and MinHold goes on. Fails if MinHold ends with the process.
 func TestConformanceVirtual(t *testing.T) {
 	servers := make(map[driver.Backend]*fake)
 	with := func(t *testing.T, f *fake, n *locktest.Network) driver.Backend {

@@ -35,8 +35,8 @@ const resend = 30 * time.Millisecond
 // released.
 // Row 14 (redislock): 200 waiters leave at once, and callers come whose context has ended: nothing
 // is left. Fails if the place of a waiter stays that was released.
-// Row 24 (redislock): what was given back before Close is free for another process, and MinHold goes on.
-// Fails if MinHold ends with the process.
+// Row 24 (redislock): what was given back before Close is free for another process,
+// and MinHold goes on. Fails if MinHold ends with the process.
 func TestConformanceVirtual(t *testing.T) {
 	redistest.Conform(t, locktest.Features{Bubble: true}, open(redislock.Config{}), open(redislock.Config{}), func(t *testing.T) func() redis.UniversalClient {
 		m := redistest.Virtual(t)

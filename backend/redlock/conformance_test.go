@@ -73,8 +73,8 @@ func conform(t *testing.T, f locktest.Features, start func(t *testing.T) *fleet)
 // Fails if a repeated request of an owner is refused, or if the server forgets who has
 // released.
 // Row 14 (redlock): a call whose context has ended returns soon, and leaves nothing on any node.
-// Row 24 (redlock): what was given back before Close is free for another process, and MinHold goes on.
-// Fails if MinHold ends with the process.
+// Row 24 (redlock): what was given back before Close is free for another process,
+// and MinHold goes on. Fails if MinHold ends with the process.
 func TestConformanceVirtual(t *testing.T) {
 	conform(t, locktest.Features{Bubble: true}, func(t *testing.T) *fleet { return virtualFleet(t, 3) })
 }

@@ -29,8 +29,8 @@ const lease = 250 * time.Millisecond
 // owner.
 // Row 14 (sqllock): 200 waiters leave at once, and callers come whose context has ended: nothing
 // is left. Fails if the place of a waiter stays that was released.
-// Row 24 (sqllock): what was given back before Close is free for another process, and MinHold goes on.
-// Fails if MinHold ends with the process.
+// Row 24 (sqllock): what was given back before Close is free for another process,
+// and MinHold goes on. Fails if MinHold ends with the process.
 // Row 9 (sqllock): operations are bounded. Fails if operations have no timeout.
 func TestConformance(t *testing.T) {
 	each(t, func(t *testing.T, of *store) {

@@ -19,7 +19,6 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/sqllock"
 	"github.com/distlock-go/distlock/driver"
-	"github.com/distlock-go/distlock/internal/test/spoilnet"
 	"github.com/distlock-go/distlock/internal/test/sqltest"
 )
 
@@ -174,15 +173,6 @@ func (of *store) locker(t *testing.T, config ...sqllock.Config) *distlock.Locker
 	l := distlock.New(of.open(t, config...), distlock.Config{})
 	t.Cleanup(func() { _ = l.Close() })
 	return l
-}
-
-// over returns a Backend that reaches the database over a network with faults.
-func (of *store) over(t *testing.T, timeout time.Duration) (*sqllock.Backend, *spoilnet.Network) {
-	t.Helper()
-	n := new(spoilnet.Network)
-	db := of.dialed(t, n.DialContext)
-	t.Cleanup(n.Kill)
-	return of.on(t, db, sqllock.Config{OpTimeout: timeout}), n
 }
 
 // dialed returns connections that dial makes.

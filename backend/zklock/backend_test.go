@@ -5,8 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/distlock-go/distlock/backend/zklock"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
@@ -48,10 +46,4 @@ func reconnects(tb testing.TB) {
 func mustWork(tb testing.TB, b *zklock.Backend, key string) {
 	tb.Helper()
 	testkit.ReleaseRepeatedly(tb, b, testkit.TryRepeatedly(tb, b, testkit.NewRequest(key)))
-}
-
-// drain returns when b has read all earlier replies of the server: they come in order.
-func drain(tb testing.TB, b *zklock.Backend) {
-	tb.Helper()
-	testkit.MustRelease(tb, b, testkit.MustTry(tb, b, testkit.NewRequest("of "+uuid.NewString())))
 }

@@ -61,8 +61,8 @@ func through(t *testing.T, servers []string, dial locktest.DialFunc, limit time.
 // for a node after the reply to its creation was lost.
 // Row 14 (zklock): 200 waiters leave at once, and callers come whose context has ended: nothing
 // is left. Fails if the place of a waiter stays that was released.
-// Row 24 (zklock): what was given back before Close is free for another process, and MinHold goes on.
-// Fails if MinHold ends with the process.
+// Row 24 (zklock): what was given back before Close is free for another process,
+// and MinHold goes on. Fails if MinHold ends with the process.
 func TestConformanceVirtual(t *testing.T) {
 	reconnects(t)
 	servers := make(map[driver.Backend]*fakeServer)

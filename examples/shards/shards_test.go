@@ -75,7 +75,7 @@ func TestRun(t *testing.T) {
 		want(lease+2*time.Second, n)
 		for i := range 3 {
 			stop, _ := begin(fmt.Sprint(i))
-			defer stop()
+			t.Cleanup(stop)
 		}
 		want(5*time.Second, 2, 2, 3, 3)
 		stopA()

@@ -7,8 +7,9 @@
 //
 // With it each request for an upload may go to any server. A client often knows before its
 // server that the connection is gone, and resumes. Its new request asks the old one to end,
-// wherever that runs, by [admin.Revoke]; tusd then stops reading its body. KeyTimeout is how long an upload cannot be resumed after its
-// server crashed: it should be shorter than tusd's AcquireLockTimeout, 20 seconds.
+// wherever that runs, by [admin.Revoke]; tusd then stops reading its body. KeyTimeout is how
+// long an upload cannot be resumed after its server crashed: it should be shorter than tusd's
+// AcquireLockTimeout, 20 seconds.
 //
 // # When the lock is lost
 //
