@@ -85,7 +85,7 @@ func TestFlags(t *testing.T) {
 	for _, s := range c.scenarios() {
 		got = append(got, s.id+":"+strings.Join(s.field, ","))
 	}
-	if want := []string{"F4:distlock,bare", "F14.own:distlock", "F14.one:distlock"}; !slices.Equal(got, want) {
+	if want := []string{"F4:distlock,bare,distlock-direct", "F14.own:distlock", "F14.one:distlock"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	for arg, want := range map[string]string{
