@@ -18,7 +18,6 @@ import (
 
 	"github.com/distlock-go/distlock/internal/test/child"
 	"github.com/distlock-go/distlock/internal/test/etcdtest"
-	"github.com/distlock-go/distlock/internal/test/testmode"
 )
 
 // binaryEnv is an environment variable with the path of kube-apiserver. lab/kube/build makes
@@ -33,12 +32,12 @@ type Server struct {
 	admin *http.Client
 }
 
-// Start starts a server. It is skipped without one in the environment variable.
+// Start starts a server. Without a program in the environment variable, see [child.Need].
 func Start(t *testing.T) *Server {
 	t.Helper()
 	path := os.Getenv(binaryEnv)
-	if path == "" {
-		t.Skip(testmode.LeftOut + "needs kube-apiserver; " + binaryEnv + "=path runs it")
+	if _, err := os.Stat(path); err != nil {
+		child.Need(t, child.Missing("needs kube-apiserver, built by lab/kube/build, in "+binaryEnv, err))
 	}
 	etcd := etcdtest.Start(t, "--unsafe-no-fsync")
 	s := &Server{dir: t.TempDir(), admin: &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}} //nolint:gosec // it is ours
