@@ -92,8 +92,8 @@ func (a *acquisition) tellFailed(err error) {
 	h(a.ctx, e)
 }
 
-// enter re-enters the lease of the key that ctx carries. If ctx carries none, it waits for a
-// lease of the caller's own, unless it would wait for whoever sent the call.
+// enter re-enters the lease of the key that ctx carries. If ctx carries none, the caller waits
+// for a lease of its own. It never waits for the process that sent its call.
 func (a *acquisition) enter() (*Lease, error) {
 	a.outer, _ = FromContext(a.ctx)
 	if s := a.outer.find(a.engine, a.key); s != nil {
@@ -164,7 +164,7 @@ func (a *acquisition) queue() (*leaseState, error) {
 	}
 	e := a.engine
 	most := max(minKeyWaiters, e.cfg.MaxWaiters/5)
-	if a.opts.RetryCount == 1 || a.handle != nil { // who waits may be handed over another lease
+	if a.opts.RetryCount == 1 || a.handle != nil { // a waiter may be handed another lease
 		most = 0
 	}
 	w, st, err := e.queue.Enter(a.key, a.class, most)

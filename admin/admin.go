@@ -95,7 +95,7 @@ func Revoke(ctx context.Context, locker *distlock.Locker, key string) (held bool
 }
 
 // Renew extends the lease of a handle of [distlock.Lease.HandOff], which stays good, by its
-// KeyTimeout from now. It returns the key. Whoever keeps a handle calls it each third of
+// KeyTimeout from now. It returns the key. The keeper of a handle calls it each third of
 // KeyTimeout. The error wraps [distlock.ErrLost] if the lease has ended or was adopted. After
 // ErrUnavailable the outcome is unknown.
 func Renew(ctx context.Context, locker *distlock.Locker, handle string) (key string, err error) {

@@ -34,9 +34,6 @@ func mustReport(p *process, results []error, want ...error) {
 	}
 }
 
-// unknown reports whether the outcome of a renewal is neither success nor loss.
-func unknown(err error) bool { return err != nil && !errors.Is(err, driver.ErrLost) }
-
 // renewUnder calls Renew under ctx and returns the results in the order of the grants. Each
 // grant must be reported once, before Renew returns. It calls also, if it is not nil, at each
 // report. It may run on any goroutine.
@@ -94,7 +91,7 @@ func renewAll(p *process, grants ...driver.Grant) []error {
 	p.Helper()
 	results := renewUnder(p.Context(), p, grants, nil)
 	for i, err := range results {
-		if unknown(err) {
+		if await.InDoubt(err) {
 			p.Fatalf("Renew, grant %d of %d: %v", i, len(results), err)
 		}
 	}

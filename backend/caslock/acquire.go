@@ -112,7 +112,7 @@ func (a *attempt) run(ctx context.Context) (driver.Grant, error) {
 		}
 		return driver.Grant{}, err
 	}
-	if !w.fresh { // it takes the key without reading it: those who must read ask it for the mark
+	if !w.fresh { // it takes the key without reading it: processes that have to read ask it for the mark
 		b.listen()
 	}
 	if a.placed() {

@@ -38,7 +38,7 @@ const (
 	parallel       = 32               // renewals at the same time
 
 	// poll is how often a waiter looks at a store that is no Messenger. It is less than
-	// turnTime: nobody lets its turn pass.
+	// turnTime, so that no waiter misses its turn.
 	poll = 500 * time.Millisecond
 )
 

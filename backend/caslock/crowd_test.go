@@ -77,7 +77,7 @@ func TestRenewalsBesideWaiters(t *testing.T) {
 	}
 }
 
-// However many take turns, it is the turn of the one who came first. The server is slow, and
+// However many wait, the first that came is served first. The server is slow, and
 // the waiters look by themselves, as a Locker does: their looks leave it time for the visits.
 // A process that takes the key again and again does not keep out one that must read first.
 func TestHundredsTakeTurns(t *testing.T) {

@@ -97,8 +97,10 @@ func (b *backend) swap(ctx context.Context, key string, r *record) error {
 		return b.fail("write", err)
 	}
 	r.version = version
-	b.know(key, value, version)
-	b.see(key, func(s *sight) { s.asked = s.asked && !r.Waiting })
+	b.see(key, func(s *sight) {
+		s.value, s.version, s.current = value, version, true
+		s.asked = s.asked && !r.Waiting
+	})
 	_, err = b.open(key, value, version) // its leases were seen now
 	return err
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/etcdlock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/test/await"
 	"github.com/distlock-go/distlock/internal/test/etcdtest"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 	"github.com/distlock-go/distlock/internal/test/testmode"
@@ -110,7 +111,7 @@ func leaderStopped(t *testing.T, c *etcdtest.Cluster) {
 
 	leader.Stop(t)
 	stopped := time.Now()
-	if s := testkit.Renewed(t, bound, g); !testkit.InDoubt(s) {
+	if s := testkit.Renewed(t, bound, g); !await.InDoubt(s) {
 		t.Errorf("renewed by a server that does not answer: %v", s)
 	}
 	_, err := bound.TryAcquire(t.Context(), testkit.NewRequest("stopped-3"))

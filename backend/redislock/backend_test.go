@@ -12,6 +12,7 @@ import (
 
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/test/await"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
@@ -109,7 +110,7 @@ func TestErrorsAsTheyAre(t *testing.T) {
 	if err := b.Release(t.Context(), r.Grant()); !closed(err) {
 		t.Errorf("release: %v", err)
 	}
-	if got := driver.RenewAll(t.Context(), b, []driver.Grant{r.Grant()}); !testkit.InDoubt(got[0]) || !closed(got[0]) {
+	if got := driver.RenewAll(t.Context(), b, []driver.Grant{r.Grant()}); !await.InDoubt(got[0]) || !closed(got[0]) {
 		t.Errorf("renew: %v", got)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

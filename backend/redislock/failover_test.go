@@ -11,6 +11,7 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/test/await"
 	"github.com/distlock-go/distlock/internal/test/redistest"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 	"github.com/distlock-go/distlock/internal/test/testmode"
@@ -87,7 +88,7 @@ func (f *failover) check() {
 	t.Helper()
 	for _, grants := range [][]driver.Grant{f.kept, f.lost} {
 		testkit.Eventually(t, "renewals are answered again", func() bool {
-			return !slices.ContainsFunc(driver.RenewAll(t.Context(), f.b, grants), testkit.InDoubt)
+			return !slices.ContainsFunc(driver.RenewAll(t.Context(), f.b, grants), await.InDoubt)
 		})
 	}
 	renewed(t, driver.RenewAll(t.Context(), f.b, f.kept), all("extended"))
@@ -199,7 +200,7 @@ func TestWaitReplicasBeforeAFailover(t *testing.T) {
 		t.Errorf("a second holder: %v", err)
 	}
 	testkit.Eventually(t, "renewals are answered again", func() bool {
-		return !testkit.InDoubt(driver.RenewAll(t.Context(), b, []driver.Grant{kept})[0])
+		return !await.InDoubt(driver.RenewAll(t.Context(), b, []driver.Grant{kept})[0])
 	})
 	renewed(t, driver.RenewAll(t.Context(), b, []driver.Grant{kept}), all("extended"))
 	mustRelease(t, b, kept)

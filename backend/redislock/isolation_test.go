@@ -13,8 +13,8 @@ import (
 
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/test/await"
 	"github.com/distlock-go/distlock/internal/test/redistest"
-	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
 // badKey is the key of a lock that cannot be used. The keys of the locks beside it
@@ -210,7 +210,7 @@ func TestWrongLockIsReleasedAlone(t *testing.T) {
 					case i == bad && w.place == "lock" && !w.forbidden && !errors.Is(got, driver.ErrLost):
 						t.Errorf("a renewal of what is gone: %v", got)
 					case i == bad && w.place == "lock" && w.forbidden:
-						if !testkit.InDoubt(got) {
+						if !await.InDoubt(got) {
 							t.Errorf("a renewal that is forbidden: %v", got)
 						}
 						readable(t, "a renewal that is forbidden", got, "NOPERM")

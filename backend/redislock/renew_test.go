@@ -17,6 +17,7 @@ import (
 
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/test/await"
 	"github.com/distlock-go/distlock/internal/test/redistest"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
@@ -212,7 +213,7 @@ func TestVirtualRenewalsInProgress(t *testing.T) {
 				continue
 			}
 			renew(ctx, g, func(r error) { // waits until ctx ends
-				if !testkit.InDoubt(r) || !errors.Is(r, context.DeadlineExceeded) {
+				if !await.InDoubt(r) || !errors.Is(r, context.DeadlineExceeded) {
 					t.Errorf("%d: %v", i, r)
 				}
 				says(t, "one that waits", r, "not sent, because 4 renewals")

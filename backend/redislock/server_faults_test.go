@@ -14,6 +14,7 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/test/await"
 	"github.com/distlock-go/distlock/internal/test/redistest"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 	"github.com/distlock-go/distlock/internal/test/testmode"
@@ -182,7 +183,7 @@ func TestRestartedEmpty(t *testing.T) {
 	matches(t, "the waiter", w.Err)
 	refused := `^redislock: .*dial tcp ` + s.real.Addr() + `: connect: connection refused`
 	got := driver.RenewAll(t.Context(), b, []driver.Grant{g})[0]
-	if !testkit.InDoubt(got) {
+	if !await.InDoubt(got) {
 		t.Errorf("renewal: %v", got)
 	}
 	readable(t, "the holder's renewal", got, refused)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/distlock-go/distlock/backend/redissonlock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/test/await"
 	"github.com/distlock-go/distlock/internal/test/redistest"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 	"github.com/distlock-go/distlock/internal/test/testmode"
@@ -157,7 +158,7 @@ func TestCluster(t *testing.T) {
 			if !silent[i] && r != nil {
 				t.Errorf("grant %d: %+v", i, r)
 			}
-			if silent[i] && !testkit.InDoubt(r) {
+			if silent[i] && !await.InDoubt(r) {
 				t.Errorf("grant %d on the silent master: %+v", i, r)
 			}
 		})

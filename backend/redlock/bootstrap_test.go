@@ -12,6 +12,7 @@ import (
 
 	"github.com/distlock-go/distlock/backend/redlock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/test/await"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 	"github.com/distlock-go/distlock/internal/test/testmode"
 )
@@ -89,7 +90,7 @@ func TestRollingRestart(t *testing.T) {
 		switch {
 		case got == nil:
 			last = sent
-		case testkit.InDoubt(got) && time.Since(sent) > lease/5:
+		case await.InDoubt(got) && time.Since(sent) > lease/5:
 			// Almost the lease of a node: the machine stood still.
 		case time.Since(last) < lease:
 			t.Fatalf("%v, %v after the last renewal", got, time.Since(last))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/distlock-go/distlock/backend/redlock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/test/await"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
@@ -61,7 +62,7 @@ func TestRefusedRequests(t *testing.T) {
 		if _, err := b.TryAcquire(t.Context(), r); err == nil || errors.Is(err, driver.ErrNotAcquired) || strings.Contains(err.Error(), "node") {
 			t.Errorf("%s: TryAcquire: %v", name, err)
 		}
-		if got := driver.RenewAll(t.Context(), b, []driver.Grant{r.Grant()}); !testkit.InDoubt(got[0]) {
+		if got := driver.RenewAll(t.Context(), b, []driver.Grant{r.Grant()}); !await.InDoubt(got[0]) {
 			t.Errorf("%s: Renew: %v", name, got)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/distlock-go/distlock/backend/redlock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/test/await"
 	"github.com/distlock-go/distlock/internal/test/redistest"
 	"github.com/distlock-go/distlock/internal/test/spoilnet"
 	"github.com/distlock-go/distlock/internal/test/testkit"
@@ -81,7 +82,7 @@ func TestMajorityHangs(t *testing.T) {
 			t.Errorf("it took %v", d)
 		}
 	}
-	if got := testkit.Renewed(t, b, held); !testkit.InDoubt(got) || errors.Is(got, context.DeadlineExceeded) {
+	if got := testkit.Renewed(t, b, held); !await.InDoubt(got) || errors.Is(got, context.DeadlineExceeded) {
 		t.Errorf("renewal: %+v", got)
 	}
 	err := b.Release(t.Context(), r.Grant())
@@ -142,7 +143,7 @@ func TestRenewalsDoNotPileUp(t *testing.T) {
 		case <-tick.C:
 			asked := time.Now()
 			got := testkit.Renewed(t, b, g)
-			if testkit.InDoubt(got) && time.Since(asked) >= limit {
+			if await.InDoubt(got) && time.Since(asked) >= limit {
 				continue // the machine stood still
 			}
 			if got != nil {
@@ -216,7 +217,7 @@ func TestVirtualHungClients(t *testing.T) {
 			"Release":    func(ctx context.Context, b *redlock.Backend) error { return b.Release(ctx, g) },
 			"Renew": func(ctx context.Context, b *redlock.Backend) error {
 				got := driver.RenewAll(ctx, b, []driver.Grant{g})
-				if !testkit.InDoubt(got[0]) {
+				if !await.InDoubt(got[0]) {
 					t.Errorf("renewal: %v", got)
 				}
 				return got[0]

@@ -12,6 +12,7 @@ import (
 
 	"github.com/distlock-go/distlock/backend/redlock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/test/await"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
@@ -81,7 +82,7 @@ func TestVirtualRenewReportsWhatIsDecided(t *testing.T) {
 			switch {
 			case i < 256 && r != nil:
 				t.Errorf("grant %d: %v", i, r)
-			case i == 256 && !testkit.InDoubt(r):
+			case i == 256 && !await.InDoubt(r):
 				t.Errorf("grant %d was not decided: %v", i, r)
 			}
 		})

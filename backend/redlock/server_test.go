@@ -14,6 +14,7 @@ import (
 
 	"github.com/distlock-go/distlock/backend/redlock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/test/await"
 	"github.com/distlock-go/distlock/internal/test/redistest"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 	"github.com/distlock-go/distlock/internal/test/testmode"
@@ -99,7 +100,7 @@ func TestRightTakenAway(t *testing.T) {
 	for _, c := range f.admins {
 		redistest.SetUser(t, c, append(rules, "-get"))
 	}
-	if got := testkit.Renewed(t, b, g); !testkit.InDoubt(got) {
+	if got := testkit.Renewed(t, b, g); !await.InDoubt(got) {
 		t.Errorf("renewal: %v", got)
 	}
 	if err := b.Release(t.Context(), g); err == nil || errors.Is(err, driver.ErrLost) {
@@ -206,7 +207,7 @@ func TestRestartedEmpty(t *testing.T) {
 	var got error
 	testkit.Eventually(t, "a renewal is answered", func() bool {
 		got = testkit.Renewed(t, b, g)
-		return !testkit.InDoubt(got)
+		return !await.InDoubt(got)
 	})
 	if !errors.Is(got, driver.ErrLost) {
 		t.Errorf("renewal: %v", got)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/distlock-go/distlock/backend/sqllock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/test/await"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
@@ -86,7 +87,7 @@ func tellsWhy(t *testing.T, b *sqllock.Backend, words ...string) {
 		"Enqueue":    func() error { _, err := b.Enqueue(ctx, r); return err },
 		"Renew": func() error {
 			got := testkit.Renewed(t, b, r.Grant())
-			if !testkit.InDoubt(got) {
+			if !await.InDoubt(got) {
 				t.Errorf("Renew: %v", got)
 			}
 			return got

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/test/await"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
@@ -231,7 +232,7 @@ func TestRenewalIsRepeated(t *testing.T) {
 				}
 				return nil
 			}
-			if got := testkit.Renewed(t, b, request("key", time.Minute).Grant()); testkit.InDoubt(got) || times != 0 {
+			if got := testkit.Renewed(t, b, request("key", time.Minute).Grant()); await.InDoubt(got) || times != 0 {
 				t.Errorf("%v, %d times more: %v", fault, times, got)
 			}
 			if broken := fault == io.ErrUnexpectedEOF; broken != (len(faults) == 2) { //nolint:errorlint // it is that very value

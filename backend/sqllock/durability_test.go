@@ -9,6 +9,7 @@ import (
 
 	"github.com/distlock-go/distlock/backend/sqllock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/test/await"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 	"github.com/distlock-go/distlock/internal/test/testmode"
 )
@@ -33,7 +34,7 @@ func TestTablesGone(t *testing.T) {
 				exec(t, admin, "DROP TABLE IF EXISTS "+table)
 			}
 		}
-		if got := testkit.Renewed(t, b, g); !testkit.InDoubt(got) {
+		if got := testkit.Renewed(t, b, g); !await.InDoubt(got) {
 			t.Errorf("a renewal without the tables: %+v", got)
 		}
 		if _, err := b.TryAcquire(t.Context(), request("key", time.Minute)); !unknown(err) {

@@ -10,6 +10,7 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/zklock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/test/await"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
@@ -92,7 +93,7 @@ func TestMemberWithoutLeader(t *testing.T) {
 			}
 			return served
 		})
-		if got := testkit.Renewed(t, v, g); !testkit.InDoubt(got) {
+		if got := testkit.Renewed(t, v, g); !await.InDoubt(got) {
 			t.Errorf("a renewal without the leader: %+v", got)
 		}
 		synctest.Wait() // until there is another connection

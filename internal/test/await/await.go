@@ -1,4 +1,5 @@
-// Package await waits for a key of a backend as a Locker does, for the suite and the tests.
+// Package await waits for a key of a backend as a Locker does, and reads its answers, for the
+// suite and the tests.
 package await
 
 import (
@@ -77,3 +78,7 @@ func Running(sent time.Time, ttl time.Duration) bool { return time.Since(sent) <
 
 // Margin is how long before the store the Locker takes a lease for ended.
 func Margin(ttl time.Duration) time.Duration { return ttl/100 + 2*time.Millisecond }
+
+// InDoubt reports whether the result of a renewal says neither that it was done nor that the
+// lease is lost.
+func InDoubt(result error) bool { return result != nil && !errors.Is(result, driver.ErrLost) }

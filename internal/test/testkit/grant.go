@@ -64,10 +64,6 @@ func Renewed(tb testing.TB, b driver.Backend, g driver.Grant) error {
 	return driver.RenewAll(context.WithoutCancel(tb.Context()), b, []driver.Grant{g})[0]
 }
 
-// InDoubt reports whether the result of a renewal says neither that it was done nor that the
-// lease is lost.
-func InDoubt(result error) bool { return result != nil && !errors.Is(result, driver.ErrLost) }
-
 // MustRenew renews what was granted.
 func MustRenew(tb testing.TB, b driver.Backend, g driver.Grant) {
 	tb.Helper()
