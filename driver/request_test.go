@@ -20,17 +20,3 @@ func TestGrantOfRequest(t *testing.T) {
 		t.Errorf("Sharing() = %+v of the request, %+v of the grant, want %+v", r.Sharing(), want.Sharing(), s)
 	}
 }
-
-func TestHolderOf(t *testing.T) {
-	const id = "9f0a3c52-7c1e-4e59-8a86-7d1d1a4b7c11"
-	for owner, want := range map[string]string{
-		id + "@web-3/1432":  "web-3/1432",
-		id:                  "",
-		"another library's": "",
-		"":                  "",
-	} {
-		if got := driver.HolderOf(owner); got != want {
-			t.Errorf("HolderOf(%q) = %q, want %q", owner, got, want)
-		}
-	}
-}

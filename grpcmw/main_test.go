@@ -198,7 +198,6 @@ var (
 	unavailable = want{codes.Unavailable, "locks are temporarily unavailable", grpcmw.ReasonUnavailable, distlock.DefaultRetryInterval}
 	lost        = want{codes.FailedPrecondition, "the lock was lost: the outcome is in doubt", grpcmw.ReasonLost, 0}
 	canceled    = want{codes.Canceled, "ended before the lock was got", grpcmw.ReasonBusy, 0}
-	deadline    = want{codes.DeadlineExceeded, "ended before the lock was got", grpcmw.ReasonBusy, 0}
 	internal    = want{codes.Internal, "internal error", grpcmw.ReasonInternal, 0}
 )
 

@@ -7,9 +7,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/grpcmw"
-	"github.com/distlock-go/distlock/internal/test/testkit"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	testpb "google.golang.org/grpc/interop/grpc_testing"
@@ -19,6 +16,10 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/dynamicpb"
 	"google.golang.org/protobuf/types/known/emptypb"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/grpcmw"
+	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
 type outputStream = grpc.ServerStreamingServer[testpb.StreamingOutputCallResponse]
@@ -173,39 +174,6 @@ func TestStreamsWithoutARule(t *testing.T) {
 	}
 	if _, err := stream.CloseAndRecv(); err != nil {
 		t.Error(err)
-	}
-}
-
-func TestStreamThatLosesItsLock(t *testing.T) {
-	own := status.Error(codes.FailedPrecondition, "own")
-	for _, c := range []struct {
-		explanation string
-		err         error
-		want        want
-	}{
-		{"a success", nil, lost},
-		{"an error of its own", own, want{codes.FailedPrecondition, "own", "", 0}},
-	} {
-		t.Run(c.explanation, func(t *testing.T) {
-			s := testkit.NewStore()
-			svc := &service{output: func(_ *testpb.StreamingOutputCallRequest, ss outputStream) error {
-				lose(ss.Context(), t, s)
-				return c.err
-			}}
-			lock := grpcmw.StreamServerInterceptor(testkit.NewLocker(t, s, distlock.Config{}), rules(serverStream, messageKey))
-			client := start(t, memory, svc, []grpc.ServerOption{grpc.StreamInterceptor(lock)})
-			stream, err := client.StreamingOutputCall(t.Context(), outputRequest("u1"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			_, err = stream.Recv()
-			switch {
-			case c.want.reason != "":
-				wantStatus(t, err, c.want)
-			case status.Convert(err).Message() != "own":
-				t.Errorf("the end: %v", err)
-			}
-		})
 	}
 }
 

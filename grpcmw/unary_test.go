@@ -5,19 +5,19 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/grpcmw"
-	"github.com/distlock-go/distlock/internal/test/testkit"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	testpb "google.golang.org/grpc/interop/grpc_testing"
 	"google.golang.org/grpc/status"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/grpcmw"
+	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
 type unaryFunc = func(context.Context, *testpb.SimpleRequest) (*testpb.SimpleResponse, error)
@@ -183,34 +183,6 @@ func TestLosses(t *testing.T) {
 				t.Errorf("%v", resp)
 			}
 		})
-	}
-}
-
-// TestPanicsAndGoexitPassThroughAndRelease goes without a server, which would end
-// the process on a panic.
-func TestPanicsAndGoexitPassThroughAndRelease(t *testing.T) {
-	s := testkit.NewStore()
-	i := grpcmw.UnaryServerInterceptor(testkit.NewLocker(t, s, distlock.Config{}), rules(unaryCall, messageKey))
-	func() {
-		defer func() {
-			if got := recover(); got != "boom" {
-				t.Errorf("panic %v", got)
-			}
-		}()
-		_, _ = direct(t.Context(), i, unaryCall, message("7"), func(context.Context, any) (any, error) { panic("boom") })
-	}()
-	if !s.Free(t, keyOf(t, "7")) {
-		t.Error("not released after a panic")
-	}
-	done := make(chan bool)
-	go func() {
-		defer close(done)
-		_, _ = direct(t.Context(), i, unaryCall, message("7"), func(context.Context, any) (any, error) { runtime.Goexit(); return nil, nil })
-		t.Error("Goexit did not go on")
-	}()
-	<-done
-	if !s.Free(t, keyOf(t, "7")) {
-		t.Error("not released after Goexit")
 	}
 }
 

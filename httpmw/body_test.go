@@ -241,66 +241,6 @@ type brokenReader struct{ err error }
 
 func (r brokenReader) Read([]byte) (int, error) { return 0, r.err }
 
-// TestASlowBodyHoldsNothingUp sends half a body, checks that another request for the same
-// key is served, and then sends the rest.
-func TestASlowBodyHoldsNothingUp(t *testing.T) {
-	for name, lock := range map[string]func(*distlock.Locker) func(http.Handler) http.Handler{
-		"WithBodyFirst": func(l *distlock.Locker) func(http.Handler) http.Handler {
-			return httpmw.Lock(l, httpmw.Header("ID"), opts(), httpmw.WithBodyFirst(100))
-		},
-		"JSONField": func(l *distlock.Locker) func(http.Handler) http.Handler {
-			return httpmw.Lock(l, httpmw.JSONField("id", 0), opts())
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			began := make(chan bool, 2)
-			h := lock(testkit.NewLocker(t, testkit.NewStore(), distlock.Config{}))(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				_, _ = io.Copy(w, r.Body)
-			}))
-			srv := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				began <- true
-				h.ServeHTTP(w, r)
-			}))
-			post := func(body io.Reader) (int, string) {
-				r, err := http.NewRequestWithContext(t.Context(), "POST", srv.URL, body)
-				if err != nil {
-					t.Error(err)
-					return 0, ""
-				}
-				r.Header.Set("ID", "7")
-				resp, err := srv.Client().Do(r)
-				if err != nil {
-					t.Error(err)
-					return 0, ""
-				}
-				defer resp.Body.Close()
-				b, _ := io.ReadAll(resp.Body)
-				return resp.StatusCode, string(b)
-			}
-			rd, wr := io.Pipe()
-			slow := make(chan string)
-			go func() {
-				_, body := post(rd)
-				slow <- body
-			}()
-			if _, err := io.WriteString(wr, `{"id":`); err != nil {
-				t.Fatal(err)
-			}
-			<-began
-			if status, body := post(strings.NewReader(`{"id":"7"}`)); status != http.StatusOK {
-				t.Errorf("the other: %d %s", status, body)
-			}
-			if _, err := io.WriteString(wr, `"7"}`); err != nil {
-				t.Fatal(err)
-			}
-			wr.Close()
-			if body := <-slow; body != `{"id":"7"}` {
-				t.Errorf("the slow one: %s", body)
-			}
-		})
-	}
-}
-
 // TestAClientThatLeavesGivesUpItsPlace is about a real disconnect, which net/http
 // notices only once the body was read.
 func TestAClientThatLeavesGivesUpItsPlace(t *testing.T) {

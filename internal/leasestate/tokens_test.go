@@ -23,19 +23,6 @@ func (s *lease) handsOver(n int) {
 	}
 }
 
-// The store cannot be asked whether writers wait for readers.
-func TestReadersThatShareALeaseAreCounted(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		for tokens, most := range map[uint64]int{0: 64, 4: 3, 1000: 64} {
-			s := &lease{t: t}
-			s.Init(time.Now(), driver.Grant{TTL: ttl, Sent: time.Now(), Token: min(tokens, 1), LastToken: tokens}, reader, limits, nil)
-			s.assign("first", 0)
-			s.handsOver(most)
-			s.attaches(false)
-		}
-	})
-}
-
 // asks checks for how many tokens the store is to be asked now; 0: it is not.
 func (s *lease) asks(want int) chan struct{} {
 	s.t.Helper()

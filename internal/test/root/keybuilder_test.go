@@ -18,38 +18,6 @@ import (
 	"github.com/distlock-go/distlock/wiring"
 )
 
-// One value has one key, whichever way Params selects it.
-func TestKeyIsOneForAllWaysIn(t *testing.T) {
-	t.Parallel()
-	o := distlock.Opts{Prefix: "shop:", Value: "pay", ParamLock: true}
-	byField := o
-	byField.Params = distlock.By(func(r order) any { return r.SKU })
-	byPointer := o
-	byPointer.Params = distlock.By(func(r *order) any { return &r.SKU })
-	byInterface := o
-	byInterface.Params = distlock.By(func(r fmt.Stringer) any { return r.String() })
-	byList := o
-	byList.Params = distlock.By(func(r order) any { return [2]any{r.SKU, r.ID} })
-	for _, c := range []struct {
-		name   string
-		opts   distlock.Opts
-		params any
-		same   any
-	}{
-		{"By a field", byField, order{SKU: "abc", Qty: 3}, "abc"},
-		{"By a pointer", byPointer, &order{SKU: "abc"}, "abc"},
-		{"By an interface", byInterface, time.Second, "1s"},
-		{"By several", byList, order{SKU: "abc", ID: 5}, []any{"abc", int64(5)}},
-		{"named string", o, testkit.Op("abc"), "abc"},
-	} {
-		got, err := wiring.Key(c.opts, c.params)
-		want, err2 := wiring.Key(o, c.same)
-		if err != nil || err2 != nil || got != want {
-			t.Errorf("%s: got %s, %v; want %s, %v", c.name, got, err, want, err2)
-		}
-	}
-}
-
 type (
 	ints       []int
 	uncallable struct{ F func() }

@@ -285,34 +285,46 @@ func (e *event) middlewares(t *testing.T, row outcome) {
 	}
 	testkit.InBubble(t, e.what+"/httpmw", func(t *testing.T) {
 		w := httptest.NewRecorder()
-		_, _, _ = e.happen(t, func(ctx context.Context, l *distlock.Locker, o distlock.Opts, fn func(context.Context) error) error {
-			o.Value, o.KeyFormat = "k", func(string, any) (string, error) { return "k", nil }
-			key := func(*http.Request) (any, error) { return "k", nil }
-			h := httpmw.Lock(l, key, o)(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				if err := fn(r.Context()); err != nil {
-					http.Error(w, "failed", http.StatusInternalServerError)
-				}
-			}))
-			h.ServeHTTP(w, httptest.NewRequestWithContext(ctx, http.MethodPost, "/", nil))
-			return nil
-		})
+		_, _, _ = e.happen(t, route(w))
 		if got := answerOf(w); got != row.http {
 			t.Errorf("%s, want %s", got, row.http)
 		}
 	})
 	testkit.InBubble(t, e.what+"/grpcmw", func(t *testing.T) {
-		_, _, err := e.happen(t, func(ctx context.Context, l *distlock.Locker, o distlock.Opts, fn func(context.Context) error) error {
-			const method = "/grpc.testing.None/Call"
-			o.Value, o.KeyFormat = "k", func(string, any) (string, error) { return "k", nil }
-			key := grpcmw.KeyFunc(func(context.Context, string, any) (any, error) { return "k", nil })
-			in := grpcmw.UnaryServerInterceptor(l, grpcmw.ByMethod(map[string]grpcmw.Rule{method: {Key: key, Opts: o}}))
-			_, err := in(ctx, nil, &grpc.UnaryServerInfo{FullMethod: method}, func(ctx context.Context, _ any) (any, error) {
-				return nil, fn(ctx)
-			})
-			return err
-		})
+		_, _, err := e.happen(t, method)
 		if got := statusOf(err); got != row.grpc {
 			t.Errorf("%s, want %s", got, row.grpc)
 		}
 	})
+}
+
+// keyK makes o the options of a middleware that locks the key "k".
+func keyK(o distlock.Opts) distlock.Opts {
+	o.Value, o.KeyFormat = "k", func(string, any) (string, error) { return "k", nil }
+	return o
+}
+
+// route has fn as the handler of a route, which answers with w.
+func route(w http.ResponseWriter) way {
+	return func(ctx context.Context, l *distlock.Locker, o distlock.Opts, fn func(context.Context) error) error {
+		key := func(*http.Request) (any, error) { return "k", nil }
+		h := httpmw.Lock(l, key, keyK(o))(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if err := fn(r.Context()); err != nil {
+				http.Error(w, "failed", http.StatusInternalServerError)
+			}
+		}))
+		h.ServeHTTP(w, httptest.NewRequestWithContext(ctx, http.MethodPost, "/", nil))
+		return nil
+	}
+}
+
+// method has fn as the handler of a method of gRPC.
+func method(ctx context.Context, l *distlock.Locker, o distlock.Opts, fn func(context.Context) error) error {
+	const name = "/grpc.testing.None/Call"
+	key := grpcmw.KeyFunc(func(context.Context, string, any) (any, error) { return "k", nil })
+	in := grpcmw.UnaryServerInterceptor(l, grpcmw.ByMethod(map[string]grpcmw.Rule{name: {Key: key, Opts: keyK(o)}}))
+	_, err := in(ctx, nil, &grpc.UnaryServerInfo{FullMethod: name}, func(ctx context.Context, _ any) (any, error) {
+		return nil, fn(ctx)
+	})
+	return err
 }

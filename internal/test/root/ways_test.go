@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
+	"net/http/httptest"
 	"runtime"
 	"strings"
 	"testing"
@@ -115,13 +117,13 @@ func recovered(f func() error) (err error) {
 // Row 13 (any): the key is released exactly once. Fails if the release is sent
 // twice.
 func TestPanicAndGoexitReleaseOnce(t *testing.T) {
-	ways := maps.Clone(ways)
-	ways["Lead"] = lead
+	ways, w := maps.Clone(ways), httptest.NewRecorder()
+	delete(ways, "Acquire") // it runs no function
+	ways["Lead"], ways["httpmw"], ways["grpcmw"] = lead, route(w), method
 	for name, run := range ways {
-		for want, end := range map[any]func(){"boom": func() { panic("boom") }, nil: runtime.Goexit} {
-			if strings.HasPrefix(name, "Acquire") {
-				continue // it runs no function
-			}
+		for want, end := range map[any]func(){
+			"boom": func() { panic("boom") }, http.ErrAbortHandler: func() { panic(http.ErrAbortHandler) }, nil: runtime.Goexit,
+		} {
 			bubbleCase(t, fmt.Sprint(name, "/", want), func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 				got := make(chan any)
 				go func() {
@@ -136,6 +138,9 @@ func TestPanicAndGoexitReleaseOnce(t *testing.T) {
 					keys = 3
 				}
 				wantCalls(t, s, testkit.Release, keys)
+				if w.Body.Len() > 0 {
+					t.Errorf("an answer: %s", w.Body)
+				}
 				mustBeFree(t, s, "a", "z")
 				nothingLeft(t, l, s)
 			})
