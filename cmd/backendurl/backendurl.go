@@ -9,18 +9,8 @@ import (
 	"sync"
 )
 
-// Shared describes the values that name a store outside this process, for a help text.
-const Shared = "redis://[user:password@]host:port/db (rediss://… for TLS; ?record=redisson for locks shared with Redisson), " +
-	"zk://[user:password@]host:port,host:port/chroot, " +
-	"postgres://[user:password@]host:port/db, " +
-	"mysql://[user:password@]host:port/db, " +
-	"sqlite:path, " +
-	"etcd://[user:password@]host:port,host:port/prefix, " +
-	"nats://[user:password@]host:port,host:port/bucket, or " +
-	"kube://namespace in a pod, kube://host:port/namespace for kubectl proxy"
-
 // Usage describes all values of a -backend flag, for its help text.
-const Usage = "where the locks are: embedded (inside this process), " + Shared
+var Usage = "where the locks are: embedded (inside this process), " + Shared
 
 // Open opens the backend that rawURL names and checks that it answers, which takes at
 // most a few seconds. In a database without tables for locks it creates them. An error

@@ -2,7 +2,7 @@ package backendurl
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"strings"
 )
 
@@ -20,16 +20,27 @@ type scheme struct {
 
 var schemes = []scheme{
 	{"embedded", "", "", rules{}, connectEmbedded},
-	{"redis://", "[user:password@]host:port/db", "6379", redisRules, connectRedis},
-	{"rediss://", "[user:password@]host:port/db", "6379", redisRules, connectRedis},
+	{"redis://", "[user:password@]host:port/db[?record=redisson]", "6379", redisRules, connectRedis},
+	{"rediss://", "… (with TLS)", "6379", redisRules, connectRedis},
 	{"zk://", "[user:password@]host:port,host:port/chroot", "2181", zkRules, connectZooKeeper},
 	{"postgres://", "[user:password@]host:port/db", "5432", postgresRules, connectPostgres},
-	{"postgresql://", "[user:password@]host:port/db", "5432", postgresRules, connectPostgres},
+	{"postgresql://", "…", "5432", postgresRules, connectPostgres},
 	{"mysql://", "[user:password@]host:port/db", "3306", mysqlRules, connectMySQL},
 	{"sqlite:", "path", "", rules{file: true}, connectSQLite},
 	{"etcd://", "[user:password@]host:port,host:port/prefix", "2379", etcdRules, connectEtcd},
 	{"nats://", "[user:password@]host:port,host:port/bucket", "4222", natsRules, connectNATS},
-	{"kube://", "namespace, in a pod, or kube://host:port/namespace", "80", kubeRules, connectKube},
+	{"kube://", "namespace (in a pod) or kube://host:port/namespace (kubectl proxy)", "80", kubeRules, connectKube},
+}
+
+// Shared describes the values that name a store outside this process, for a help text.
+var Shared = forms(schemes[1:])
+
+func forms(all []scheme) string {
+	var texts []string
+	for _, s := range all {
+		texts = append(texts, s.prefix+s.form)
+	}
+	return strings.Join(texts, ", ")
 }
 
 // The client of Redis checks the parameters, and a password needs no user.
@@ -45,12 +56,10 @@ var (
 
 // parse returns the scheme of rawURL, and its parts.
 func parse(rawURL string) (scheme, *hostURL, error) {
-	forms := make([]string, len(schemes))
-	for i, s := range schemes {
+	for _, s := range schemes {
 		rest, ok := cutPrefixFold(rawURL, s.prefix)
 		switch {
 		case !ok || s.form == "" && rest != "":
-			forms[i] = s.prefix + s.form
 		case s.port == "":
 			return s, &hostURL{servers: []string{rest}, path: rest}, nil
 		default:
@@ -61,7 +70,7 @@ func parse(rawURL string) (scheme, *hostURL, error) {
 			return s, u, err
 		}
 	}
-	return scheme{}, nil, fmt.Errorf("want one of %s", strings.Join(forms, ", "))
+	return scheme{}, nil, errors.New("want one of " + forms(schemes))
 }
 
 // cutPrefixFold is [strings.CutPrefix] in any case, for an ASCII prefix.

@@ -2,23 +2,19 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
 	"slices"
-	"strings"
 	"syscall"
 	"time"
 
 	"github.com/urfave/cli/v3"
 
 	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/admin"
 )
-
-// handleEnv has the handle, because it is a secret, and other users can see arguments.
-const handleEnv = "DISTLOCK_HANDLE"
 
 func claimCommand(stdout, stderr io.Writer) *cli.Command {
 	r := &runner{stderr: stderr, conflict: exitConflict, opts: distlock.Opts{KeyTimeout: 10 * time.Minute, RetryInterval: distlock.DefaultRetryInterval}}
@@ -32,8 +28,10 @@ func claimCommand(stdout, stderr io.Writer) *cli.Command {
 			"no process watches over it: whoever has the handle renews it, stops in time, and releases it. Use\n" +
 			"distlock run where one command does the work.\n\n" +
 			"The exit code is 1 if another holder has the key, and the output is empty.",
-		UsageText: "distlock claim -key deploy [-lease 10m] [flags]",
-		Flags:     append(flags, &cli.StringFlag{Name: "key", Usage: "the `KEY` of the lock"}),
+		UsageText: "distlock claim -key deploy [-lease 10m] [-json] [flags]",
+		Flags: append(flags,
+			&cli.StringFlag{Name: "key", Usage: "the `KEY` of the lock"},
+			&cli.BoolFlag{Name: "json", Usage: "print an object with key, handle and token"}),
 		Action: func(ctx context.Context, c *cli.Command) (err error) {
 			if r.key, err = keyFlag(c); err != nil {
 				return err
@@ -44,12 +42,12 @@ func claimCommand(stdout, stderr io.Writer) *cli.Command {
 			if c.IsSet("wait") && r.opts.MaxWait == 0 {
 				r.opts.RetryCount = 1
 			}
-			return withLocker(ctx, c, func(locker *distlock.Locker) error { return r.claim(ctx, locker, stdout) })
+			return withLocker(ctx, c, func(locker *distlock.Locker) error { return r.claim(ctx, locker, stdout, c.Bool("json")) })
 		},
 	}
 }
 
-func (r *runner) claim(ctx context.Context, locker *distlock.Locker, stdout io.Writer) error {
+func (r *runner) claim(ctx context.Context, locker *distlock.Locker, stdout io.Writer, asJSON bool) error {
 	signal.Ignore(syscall.SIGPIPE) // to release what nobody reads
 	signals := make(chan os.Signal, 16)
 	notify(signals, endingSignals)
@@ -65,44 +63,18 @@ func (r *runner) claim(ctx context.Context, locker *distlock.Locker, stdout io.W
 	if err != nil {
 		return err
 	}
-	if _, err = fmt.Fprintln(stdout, handle); err != nil {
+	if asJSON {
+		err = json.NewEncoder(stdout).Encode(struct {
+			Key    string `json:"key"`
+			Handle string `json:"handle"`
+			Token  uint64 `json:"token"`
+		}{r.key, handle, lease.Token()})
+	} else {
+		_, err = fmt.Fprintln(stdout, handle)
+	}
+	if err != nil {
 		_, _ = releaseHandle(ctx, locker, handle)
 		return &exitError{exitOS, err}
 	}
 	return nil
-}
-
-func renewCommand(stdout io.Writer) *cli.Command {
-	return storeCommand(10*time.Second, "print an object with key and held", &cli.Command{
-		Name:        "renew",
-		Usage:       "extend the lease of a lock that distlock claim has taken",
-		Description: "Call it each third of the lease, with the handle in " + handleEnv + ". The exit code is 70 if the lock is lost:\nstop the work.",
-		UsageText:   "distlock renew [-timeout 10s] [-json]",
-		Action: func(ctx context.Context, c *cli.Command) error {
-			return withHandle(ctx, c, stdout, "renewed", admin.Renew)
-		},
-	})
-}
-
-func releaseHandle(ctx context.Context, locker *distlock.Locker, handle string) (key string, err error) {
-	lease, err := locker.Adopt(ctx, handle, distlock.Opts{})
-	if err != nil {
-		return "", err
-	}
-	return lease.Key(), lease.Release(ctx)
-}
-
-// withHandle calls f for the handle, and prints what it has done.
-func withHandle(ctx context.Context, c *cli.Command, stdout io.Writer, done string, f func(context.Context, *distlock.Locker, string) (string, error)) error {
-	handle := strings.TrimSpace(os.Getenv(handleEnv))
-	if handle == "" {
-		return usageErrorf("%s is empty: want the handle that distlock claim has printed", handleEnv)
-	}
-	return withLocker(ctx, c, func(locker *distlock.Locker) error {
-		key, err := f(ctx, locker, handle)
-		if err != nil {
-			return err
-		}
-		return writeReleased(stdout, c.Bool("json"), done, key, true)
-	})
 }

@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"io"
 	"time"
 
@@ -54,22 +52,4 @@ func releaseCommand(stdout io.Writer) *cli.Command {
 			})
 		},
 	})
-}
-
-func writeReleased(w io.Writer, asJSON bool, done, key string, held bool) (err error) {
-	switch {
-	case asJSON:
-		err = json.NewEncoder(w).Encode(struct {
-			Key  string `json:"key"`
-			Held bool   `json:"held"`
-		}{key, held})
-	case held:
-		_, err = fmt.Fprintf(w, "%s %s\n", done, printable(key))
-	default:
-		_, err = fmt.Fprintf(w, "%s has no holder\n", printable(key))
-	}
-	if err == nil && !held {
-		err = &exitError{code: exitNotHeld}
-	}
-	return err
 }

@@ -2,7 +2,6 @@ package cookbook_test
 
 import (
 	"context"
-	"net"
 	"strconv"
 	"sync"
 	"testing"
@@ -11,10 +10,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials/insecure"
-	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
-	"google.golang.org/grpc/test/bufconn"
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/example_service/shopv1"
@@ -24,13 +20,12 @@ import (
 
 // orders is the service. An order takes a second.
 type orders struct {
-	shopv1.UnimplementedShopServiceServer
 	all gauge
 	of  [4]gauge // of each customer
 }
 
-func (o *orders) PlaceOrder(ctx context.Context, r *shopv1.PlaceOrderRequest) (*shopv1.PlaceOrderResponse, error) {
-	customer, err := strconv.Atoi(r.GetBuyer())
+func (o *orders) place(ctx context.Context, request any) (any, error) {
+	customer, err := strconv.Atoi(request.(*shopv1.PlaceOrderRequest).GetBuyer())
 	if err != nil {
 		return nil, err
 	}
@@ -40,33 +35,14 @@ func (o *orders) PlaceOrder(ctx context.Context, r *shopv1.PlaceOrderRequest) (*
 	defer o.of[customer].end()
 	time.Sleep(time.Second)
 	lease, _ := distlock.FromContext(ctx)
-	return &shopv1.PlaceOrderResponse{OrderId: int64(o.all.total.Load())}, lease.Check()
+	return &shopv1.PlaceOrderResponse{}, lease.Check()
 }
 
-// connect serves the service in memory and returns a client of it.
-func connect(t *testing.T, service *orders, lock grpc.UnaryServerInterceptor) shopv1.ShopServiceClient {
-	t.Helper()
-	server := grpc.NewServer(grpc.ChainUnaryInterceptor(lock))
-	shopv1.RegisterShopServiceServer(server, service)
-	l := bufconn.Listen(1 << 16)
-	served := make(chan error, 1)
-	go func() { served <- server.Serve(l) }()
-	cc, err := grpc.NewClient("passthrough:///orders",
-		grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return l.DialContext(ctx) }))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := cc.Close(); err != nil {
-			t.Error(err)
-		}
-		server.Stop()
-		if err := <-served; err != nil {
-			t.Error(err)
-		}
-	})
-	return shopv1.NewShopServiceClient(cc)
+// call calls the service as a server with the interceptor does.
+func (o *orders) call(ctx context.Context, lock grpc.UnaryServerInterceptor, customer int) error {
+	r := &shopv1.PlaceOrderRequest{Buyer: strconv.Itoa(customer)}
+	_, err := lock(ctx, r, &grpc.UnaryServerInfo{FullMethod: shopv1.ShopService_PlaceOrder_FullMethodName}, o.place)
+	return err
 }
 
 // TestCustomers: twelve orders of four customers arrive at three servers. Each customer
@@ -79,11 +55,10 @@ func TestCustomers(t *testing.T) {
 		var calls sync.WaitGroup
 		start := time.Now()
 		for _, l := range processes {
-			client := connect(t, service, cookbook.LockCustomers(l, grpcmw.Fields("buyer")))
+			lock := cookbook.LockCustomers(l, grpcmw.Fields("buyer"))
 			for customer := range service.of {
 				calls.Go(func() {
-					r := &shopv1.PlaceOrderRequest{Buyer: strconv.Itoa(customer)}
-					if _, err := client.PlaceOrder(t.Context(), r); err != nil {
+					if err := service.call(t.Context(), lock, customer); err != nil {
 						t.Errorf("customer %d: %v", customer, err)
 					}
 				})
@@ -107,26 +82,14 @@ func TestAuthenticated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, processes := newProcesses(t, 2)
 		service := new(orders)
-		authenticated := func(ctx context.Context) string {
-			if users := metadata.ValueFromIncomingContext(ctx, "user"); len(users) == 1 {
-				return users[0]
-			}
-			return ""
-		}
-		var clients []shopv1.ShopServiceClient
-		for _, l := range processes {
-			clients = append(clients, connect(t, service, cookbook.LockCustomers(l, cookbook.Authenticated(authenticated))))
-		}
-		place := func(client shopv1.ShopServiceClient, user, customer string) error {
-			ctx := metadata.AppendToOutgoingContext(t.Context(), "user", user)
-			_, err := client.PlaceOrder(ctx, &shopv1.PlaceOrderRequest{Buyer: customer})
-			return err
+		lock := func(l *distlock.Locker, user string) grpc.UnaryServerInterceptor {
+			return cookbook.LockCustomers(l, cookbook.Authenticated(func(context.Context) string { return user }))
 		}
 		start := time.Now()
 		var calls sync.WaitGroup
-		for i, client := range clients {
+		for i, l := range processes {
 			calls.Go(func() {
-				if err := place(client, "ann", strconv.Itoa(i)); err != nil {
+				if err := service.call(t.Context(), lock(l, "ann"), i); err != nil {
 					t.Error(err)
 				}
 			})
@@ -135,7 +98,7 @@ func TestAuthenticated(t *testing.T) {
 		if took := time.Since(start); took != 2*time.Second || service.all.most.Load() != 1 {
 			t.Errorf("%v, at most %d at once", took, service.all.most.Load())
 		}
-		if err := place(clients[0], "", "1"); status.Code(err) != codes.InvalidArgument {
+		if err := service.call(t.Context(), lock(processes[0], ""), 1); status.Code(err) != codes.InvalidArgument {
 			t.Errorf("nobody: %v", err)
 		}
 	})

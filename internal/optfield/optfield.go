@@ -38,7 +38,7 @@ var fields = []Field{
 	{Name: "KeyFormat", proto: "-"},
 	{
 		Name: "KeyTimeout", Of: func(o *distlock.Opts) any { return &o.KeyTimeout }, flag: "lease",
-		Usage: "`TIME` for which a crash of this process blocks the key; renewed every third of it; at least 1s",
+		Usage: "`TIME` for which a crash blocks the key; renewed every third of it; at least 1s",
 	},
 	{
 		Name: "RetryCount", Of: func(o *distlock.Opts) any { return &o.RetryCount },
@@ -58,11 +58,11 @@ var fields = []Field{
 	},
 	{
 		Name: "Permits", Of: func(o *distlock.Opts) any { return &o.Permits },
-		Usage: "let `N` processes hold the key at once; all should ask for the same number",
+		Usage: "let `N` holders have the key at once; all should ask for the same number",
 	},
 	{
 		Name: "MaxHold", Of: func(o *distlock.Opts) any { return &o.MaxHold },
-		Usage: "the lock is lost after `TIME`, so that a command that hangs does not keep it (default: no limit)",
+		Usage: "the lock is lost after `TIME`, so that work that hangs does not keep it (default: no limit)",
 	},
 	{
 		Name: "MinHold", Of: func(o *distlock.Opts) any { return &o.MinHold },
@@ -71,7 +71,7 @@ var fields = []Field{
 	{Name: "Reentry", Of: func(o *distlock.Opts) any { return &o.Reentry }},
 	{
 		Name: "Fencing", Of: func(o *distlock.Opts) any { return &o.Fencing },
-		Usage: "fail if the store has no token for DISTLOCK_TOKEN",
+		Usage: "fail if the store has no fencing token",
 	},
 }
 

@@ -5,6 +5,7 @@ import (
 	"net"
 	"slices"
 
+	"github.com/distlock-go/distlock/backend/sqllock"
 	"github.com/distlock-go/distlock/cmd/backendurl"
 )
 
@@ -32,6 +33,8 @@ func authentication(_ context.Context, b *backendurl.Backend) (verdict, error) {
 // encryption judges a connection with or without TLS.
 func encryption(_ context.Context, b *backendurl.Backend) (verdict, error) {
 	switch {
+	case b.Dialect == sqllock.SQLite: // there is no connection
+		return verdict{}, nil
 	case b.TLS:
 		return ok("on"), nil
 	case onLoopback(b.Servers):
@@ -41,7 +44,7 @@ func encryption(_ context.Context, b *backendurl.Backend) (verdict, error) {
 	}
 }
 
-// onLoopback reports whether all servers are on this machine, as the file of SQLite is.
+// onLoopback reports whether all servers are on this machine.
 func onLoopback(servers []string) bool {
 	return !slices.ContainsFunc(servers, func(addr string) bool {
 		host, _, err := net.SplitHostPort(addr)

@@ -95,5 +95,9 @@ func TestSQLite(t *testing.T) {
 		t.Errorf("the doctor has created the file: %v", err)
 	}
 
-	wantFindings(t, examine(t, opened(t, "sqlite:"+file), ""))
+	r := examine(t, opened(t, "sqlite:"+file), "")
+	wantFindings(t, r)
+	if strings.Contains(text(t, r), "tls") {
+		t.Errorf("a file has no TLS:\n%s", text(t, r))
+	}
 }
