@@ -76,9 +76,9 @@
 // place. The value of a place says what it asks for, and names the owner. The Backend
 // writes nothing without a lease.
 //
-// A cluster that has raised the alarm NOSPACE refuses new locks. Locks that are held
-// are renewed and released. Ping reports the alarm. Each lock is a write to etcd's
-// history, so the cluster needs --auto-compaction-retention, as for every other use.
+// A cluster that has raised the alarm NOSPACE refuses new locks, and Ping reports it.
+// Locks that are held are renewed and released. Each lock is a write to etcd's history,
+// so the cluster needs --auto-compaction-retention.
 //
 // # Users
 //
