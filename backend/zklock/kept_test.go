@@ -90,8 +90,8 @@ func TestKeptInFrontOfOthers(t *testing.T) {
 				time.Sleep(2 * time.Second)
 				v.keep(t, g, 25*time.Second)
 				start, deleted := time.Now(), new(atomic.Int64)
-				v.server.On(func(op int32, node string) fate {
-					if op == opDelete && strings.Contains(node, "-kept-") {
+				v.server.On(opDelete, func(node string) fate {
+					if strings.Contains(node, "-kept-") {
 						deleted.Store(int64(time.Since(start)))
 					}
 					return served
@@ -124,16 +124,11 @@ func TestKeepWithoutAnswer(t *testing.T) {
 					g := testkit.MustTry(t, v, testkit.NewRequest("key"))
 					spoil := func(spoilt int32, call func() error) {
 						t.Helper()
-						v.server.On(func(op int32, _ string) fate {
-							if op == spoilt {
-								return answer
-							}
-							return served
-						})
+						v.server.On(spoilt, func(string) fate { return answer })
 						if err := call(); err == nil {
 							t.Error("without an answer there is no error")
 						}
-						v.server.On(nil)
+						v.server.ServeAll()
 						v.network.Kill()
 						synctest.Wait()
 					}

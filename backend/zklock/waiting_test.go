@@ -29,12 +29,7 @@ func TestOneWatch(t *testing.T) {
 			}
 			time.Sleep(3 * time.Second) // they look
 			var set atomic.Int32
-			v.server.On(func(op int32, _ string) fate {
-				if op == opGetData {
-					set.Add(1)
-				}
-				return served
-			})
+			v.server.On(opGetData, func(string) fate { set.Add(1); return served })
 			if n := v.server.Watches(); n != len(waiters)-i {
 				t.Errorf("%d watches for %d waiters", n, len(waiters)-i)
 			}
@@ -43,7 +38,7 @@ func TestOneWatch(t *testing.T) {
 			if n := v.server.Watches(); n != len(waiters)-i-1 || set.Load() != 0 {
 				t.Errorf("the release woke more than one: %d watches are left, and %d are new", n, set.Load())
 			}
-			v.server.On(nil)
+			v.server.ServeAll()
 		}
 		testkit.MustRelease(t, holder, g)
 		v.mustBeEmpty(t, "key")
