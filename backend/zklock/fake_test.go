@@ -145,16 +145,6 @@ func (v *fakeServer) Add(prefix string) (path string) {
 	return v.created[len(v.created)-1]
 }
 
-// Watches returns how many watches there are.
-func (v *fakeServer) Watches() (n int) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	for _, conns := range v.watches {
-		n += len(conns)
-	}
-	return n
-}
-
 // Delete deletes a node, as an operator does.
 func (v *fakeServer) Delete(path string) {
 	v.mu.Lock()

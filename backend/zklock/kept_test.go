@@ -150,22 +150,6 @@ func TestKeepWithoutAnswer(t *testing.T) {
 	}
 }
 
-// TestKeepWithoutANode: a key whose node was deleted is not kept, and nothing is
-// created.
-func TestKeepWithoutANode(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, v *virtual) {
-		g := testkit.MustTry(t, v, testkit.NewRequest("key"))
-		if held, err := v.ForceRelease(t.Context(), "key"); !held || err != nil {
-			t.Fatal(held, err)
-		}
-		g.Retain = true
-		if got := testkit.Renewed(t, v, g); !errors.Is(got, driver.ErrLost) {
-			t.Errorf("kept without a node: %+v", got)
-		}
-		v.mustBeEmpty(t, "key")
-	})
-}
-
 // TestKeptKeyIsAskedFor: Curator's Revoker replaces the data of the node. Nobody works
 // under the lock, and the next owner gets it.
 func TestKeptKeyIsAskedFor(t *testing.T) {
