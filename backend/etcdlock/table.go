@@ -73,7 +73,7 @@ func (t *table) putSlot(key string, slot int) {
 	}
 }
 
-// begin begins an attempt in session s, after which the caller has to call end. It
+// begin begins an attempt in session s, and then the caller has to call end. It
 // returns the path of the ticket's place, and the revision that has created the place,
 // or 0 if it is not known to exist. It returns false if the ticket was removed.
 func (t *table) begin(tk *ticket, s *session) (path string, created int64, ok bool) {
@@ -162,7 +162,7 @@ func (t *table) leftover(tk *ticket) (leftover, bool) {
 	return l, true
 }
 
-// deleted gives up the slots of places, the deletion of which is confirmed.
+// deleted gives up the slots of places whose deletion is confirmed.
 func (t *table) deleted(places ...leftover) {
 	t.Lock()
 	defer t.Unlock()

@@ -11,8 +11,8 @@ import (
 
 // Enqueue implements [driver.Queuer]. The place in the queue is a row.
 //
-// A place of a process that has died keeps a free key from those behind it for 0.6 s,
-// once. If no call has looked for 5 s on behalf of a place, it keeps none from theirs.
+// A place of a process that has died keeps a free key from the others for 0.6 s,
+// once. If no call has looked for 5 s on behalf of a place, it keeps nothing from them.
 func (b *Backend) Enqueue(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	if err := ctx.Err(); err != nil {
 		return driver.Grant{}, err

@@ -45,7 +45,7 @@ type statements struct {
 	readMark *statement
 }
 
-// The next token will be larger than that of the row even if the clock is set back by
+// The next token will be larger than the row's even if the clock is set back by
 // the retention.
 const unused = "expires < {now} - :retention AND token < {now} - :retention"
 

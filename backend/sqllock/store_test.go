@@ -236,7 +236,7 @@ func exec(tb testing.TB, db interface {
 	}
 }
 
-// scan returns the one value of a query of the application.
+// scan returns the value that a query of the application returns.
 func scan(tb testing.TB, db sqllock.Tx, query string) (s string) {
 	tb.Helper()
 	if err := db.QueryRowContext(tb.Context(), query).Scan(&s); err != nil {

@@ -22,7 +22,7 @@ func (v *virtual) keep(t *testing.T, g driver.Grant, d time.Duration) {
 }
 
 // TestKeptKey: a key that is kept for 25 s is refused and waited for in other processes
-// for that time, as those with the process' end, and is free then, for the first waiter
+// for that time, whatever becomes of the process, and is free then, for the first waiter
 // at once.
 func TestKeptKey(t *testing.T) {
 	for name, end := range map[string]func(v *virtual){

@@ -7,7 +7,7 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// Renewal is one grant of a call of Renew, the owner of which has the key.
+// Renewal is one grant of a call of Renew. Its owner has the key.
 type Renewal[T any, S Store] struct {
 	Held[T, S]
 
