@@ -48,7 +48,7 @@ func (b *backend) Renew(ctx context.Context, grants []driver.Grant, report func(
 
 // renew renews one lock. The error says why the leader has not answered, if it has not.
 func (b *backend) renew(ctx context.Context, r *renewal, sent time.Time, err error) error {
-	if r.Retains() {
+	if r.Asked.Retain {
 		kept := false
 		if err == nil {
 			kept, err = b.keep(ctx, r)
