@@ -97,9 +97,9 @@ func (b *Backend) interval(e *entry, r *driver.Request, inVain time.Duration) ti
 	ahead := e.ahead(r.Owner)
 	d := 10*time.Millisecond + rand.N(40*time.Millisecond)
 	switch {
-	case b.wakes.working() && ahead < 2:
+	case b.wakes.works.Load() && ahead < 2:
 		d = 200*time.Millisecond + rand.N(200*time.Millisecond)
-	case b.wakes.working():
+	case b.wakes.works.Load():
 		d = touchInterval/2 + rand.N(touchInterval/2)
 	case ahead > 0:
 		d = 100*time.Millisecond + rand.N(200*time.Millisecond)
