@@ -15,34 +15,28 @@ import (
 // the key: one request if the key is free, or if it is held by an owner that excludes
 // others; two if the owner joins other holders.
 func (b *backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
-	tk, err := b.ticket(ctx, &r, false)
-	if err != nil {
-		return driver.Grant{}, err
-	}
-	op, end := b.opContext(ctx)
-	defer end()
-	g, o, err := b.attempt(op, tk, &r, true)
-	if o != nil {
-		err = o.Err(op, true)
-	}
-	if errors.Is(err, driver.ErrNotAcquired) {
-		b.table.Lose(tk, true)
-	}
-	return g, b.table.unsent(tk, err)
+	return b.acquire(ctx, &r, false)
 }
 
 // Enqueue implements [driver.Queuer]. It creates a place in the queue. If the lease of
 // etcd has ended, it creates a place anew.
 func (b *backend) Enqueue(ctx context.Context, r driver.Request) (driver.Grant, error) {
-	tk, err := b.ticket(ctx, &r, true)
+	return b.acquire(ctx, &r, true)
+}
+
+func (b *backend) acquire(ctx context.Context, r *driver.Request, queued bool) (driver.Grant, error) {
+	tk, err := b.ticket(ctx, r, queued)
 	if err != nil {
 		return driver.Grant{}, err
 	}
 	op, end := b.opContext(ctx)
 	defer end()
-	g, err := b.table.Enqueue(op, tk, func() (driver.Grant, placequeue.Obstacle, error) {
-		return b.attempt(op, tk, &r, false)
+	g, err := b.table.Acquire(op, tk, queued, func() (driver.Grant, placequeue.Obstacle, error) {
+		return b.attempt(op, tk, r, !queued)
 	})
+	if !queued && errors.Is(err, driver.ErrNotAcquired) {
+		b.table.Lose(tk, true)
+	}
 	return g, b.table.unsent(tk, err)
 }
 

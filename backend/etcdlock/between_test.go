@@ -118,13 +118,13 @@ func TestJoinBetweenTheLooks(t *testing.T) {
 		testkit.MustTry(t, other, reader)
 		mustWork(t, b, "session")
 		looks := 0
-		s.each(func(_ int, method string) bool {
+		s.each(func(_ int, method string) fate {
 			if method == "Txn" {
 				if looks++; looks == 2 {
 					_, _ = other.Enqueue(t.Context(), writer)
 				}
 			}
-			return false
+			return sent
 		})
 		second := testkit.NewRequest("k")
 		second.Mode = driver.Shared
@@ -198,7 +198,7 @@ func TestNothingSent(t *testing.T) {
 		mustWork(t, b, "session")
 		doubt := testkit.NewRequest("first")
 		for name, try := range attempts {
-			s.each(func(int, string) bool { return true })
+			s.each(func(int, string) fate { return silent })
 			if _, err := try(b, doubt); err == nil || errors.Is(err, driver.ErrNotSent) {
 				t.Errorf("%s in doubt: %v", name, err)
 			}
@@ -271,7 +271,12 @@ func TestSilentServers(t *testing.T) {
 					g = testkit.MustTry(t, b, testkit.NewRequest("k"))
 				}
 				var n atomic.Int64
-				s.each(func(_ int, method string) bool { return (c.silent == "" || method == c.silent) && n.Add(1) == 1 })
+				s.each(func(_ int, method string) fate {
+					if (c.silent == "" || method == c.silent) && n.Add(1) == 1 {
+						return silent
+					}
+					return sent
+				})
 				start := time.Now()
 				if err := c.call(t, b, g); err != nil {
 					t.Error(err)

@@ -56,10 +56,9 @@
 // process. If the process is gone, the lease ends with the session. So after a crash a
 // key is blocked for the session's TTL, not for KeyTimeout. What MinHold keeps after
 // the function has a lease of etcd of its own, and outlives the process: it ends at
-// most a second later, or when the servers' shortest lease does. The default of 20 s
-// allows the default KeyTimeout of 10 s. A new leader starts the TTL of each lease
-// anew, so an election does not cost a lock, and may block the keys of a crashed
-// process for longer.
+// most a second later, or when the servers' shortest lease does. A new leader starts
+// the TTL of each lease anew, so an election costs no lock, and may block the keys of a
+// crashed process for longer.
 //
 // If the session ends, because an operator has revoked the lease of etcd, or has
 // deleted the keys with the prefix, or because no keep-alive has arrived in time, all
@@ -77,9 +76,9 @@
 // place. The value of a place says what it asks for, and names the owner. The Backend
 // writes nothing without a lease.
 //
-// A cluster that has raised the alarm NOSPACE refuses new locks. Locks that are held
-// are renewed and released. Ping reports the alarm. Each lock is a write to etcd's
-// history, so the cluster needs --auto-compaction-retention, as for every other use.
+// A cluster that has raised the alarm NOSPACE refuses new locks, and Ping reports it.
+// Locks that are held are renewed and released. Each lock is a write to etcd's history,
+// so the cluster needs --auto-compaction-retention.
 //
 // # Users
 //

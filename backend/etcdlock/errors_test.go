@@ -71,7 +71,7 @@ func TestNoServer(t *testing.T) {
 func TestServerIsSilent(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, _ *fake, b *etcdlock.Backend, s *spoiler) {
 		mustWork(t, b, "session")
-		s.each(func(int, string) bool { return true })
+		s.each(func(int, string) fate { return silent })
 		for name, err := range calls(t.Context(), b, "k") {
 			checkError(t, name, err, "etcdlock: 127.0.0.1:1: no answer within 5s")
 		}

@@ -31,13 +31,6 @@ func Slots(b *Backend) int {
 	return len(b.table.slots)
 }
 
-// Crash ends all that b does in the background. Nothing is deleted in etcd, as if the
-// process had ended.
-func Crash(b *Backend) {
-	b.background.Close(errClosed)
-	b.table.StopTimers()
-}
-
 // MendLogin does to a client what New does to it.
 var MendLogin = mendLogin
 

@@ -38,7 +38,7 @@ type fake struct {
 	leases   map[int64]*fakeLease
 	deleted  []deletion
 	changed  chan struct{} // closed with each deletion
-	alone    uint64        // of streams of keep-alives: those up to this number lead to a server that nobody follows
+	alone    uint64        // streams of keep-alives up to this number lead to a server that nobody follows
 	streams  uint64
 	txn      *etcdserverpb.TxnRequest // the last one
 

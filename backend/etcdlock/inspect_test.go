@@ -81,7 +81,7 @@ func TestInspectLongQueue(t *testing.T) {
 	}
 }
 
-// The servers have a key that is the prefix after those in which a minus follows it,
+// The servers have the key that is the prefix after the keys in which a minus follows,
 // and so after the first page.
 func TestInspectThePrefixItself(t *testing.T) {
 	t.Parallel()

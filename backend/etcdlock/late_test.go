@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"google.golang.org/grpc"
@@ -17,74 +18,70 @@ import (
 // spoiler spoils requests of a client between the client and the network.
 type spoiler struct {
 	mu     sync.Mutex
-	method string // the end of the name of the method to spoil; "" if there is none
-	left   int    // requests to spoil
-	late   bool   // keep the request for send; otherwise send it, and lose the answer
+	decide func(n int, method string) fate // nil: all are sent
+	n      int                             // of requests since decide was set
 	kept   []func() error
-	hold   chan struct{} // not nil: send the request when it is closed, and return the answer
-	before func(n int, method string) (silent bool)
-	n      int // of requests since before was set
 }
 
-// each calls f before each request from now on, with its number, which begins with 1,
-// and the name of its method. If f returns true, the request has no answer and is not
-// sent.
-func (s *spoiler) each(f func(n int, method string) (silent bool)) {
+// fate is what happens to a request.
+type fate int
+
+const (
+	sent   fate = iota
+	silent      // it is not sent, and has no answer
+	late        // it fails, and is sent by send
+)
+
+// each lets decide choose the fate of each request from now on. It gets the number of
+// the request, which begins with 1, and the name of its method. It may block.
+func (s *spoiler) each(decide func(n int, method string) fate) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.before, s.n = f, 0
+	s.decide, s.n = decide, 0
 }
 
 func (s *spoiler) intercept(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 	s.mu.Lock()
 	s.n++
-	n, before := s.n, s.before
+	n, decide, what := s.n, s.decide, sent
 	s.mu.Unlock()
-	if before != nil && before(n, method[strings.LastIndexByte(method, '/')+1:]) {
+	if decide != nil {
+		what = decide(n, method[strings.LastIndexByte(method, '/')+1:])
+	}
+	switch what {
+	case silent:
 		<-ctx.Done()
 		return status.FromContextError(ctx.Err()).Err()
+	case late:
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.kept = append(s.kept, func() error { return invoke(context.WithoutCancel(ctx), method, req, reply, cc, opts...) })
+		return status.Error(codes.Unavailable, "spoiled")
+	default:
+		return invoke(ctx, method, req, reply, cc, opts...)
 	}
-	s.mu.Lock()
-	spoil, late := s.method != "" && strings.HasSuffix(method, s.method), s.late
-	if hold := s.hold; spoil && hold != nil {
-		s.method, s.hold = "", nil
-		s.mu.Unlock()
-		<-hold
-		return invoke(context.WithoutCancel(ctx), method, req, reply, cc, opts...)
-	}
-	if spoil {
-		if s.left--; s.left == 0 {
-			s.method = ""
-		}
-		if late {
-			s.kept = append(s.kept, func() error { return invoke(context.WithoutCancel(ctx), method, req, reply, cc, opts...) })
-		}
-	}
-	s.mu.Unlock()
-	if spoil && late {
-		return status.Error(codes.Unavailable, "spoiled: late")
-	}
-	if err := invoke(ctx, method, req, reply, cc, opts...); err != nil || !spoil {
-		return err
-	}
-	return status.Error(codes.Unavailable, "spoiled: lost")
 }
 
-// spoilNext spoils the next request of a method, and its repetition.
-func (s *spoiler) spoilNext(method string, late bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.method, s.late, s.left = "/"+method, late, 2
+// postpone keeps the next request, and its repetition, for send if they are of a method.
+func (s *spoiler) postpone(method string) {
+	s.each(func(n int, m string) fate {
+		if m == method && n <= 2 {
+			return late
+		}
+		return sent
+	})
 }
 
-// holdNext keeps the next request of a method until release is called. Its caller
-// waits.
-func (s *spoiler) holdNext(method string) (release func()) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	hold := make(chan struct{})
-	s.method, s.hold = "/"+method, hold
-	return sync.OnceFunc(func() { close(hold) })
+// hold keeps the next request of a method until release is called. Its caller waits.
+func (s *spoiler) hold(method string) (release func()) {
+	released, held := make(chan struct{}), new(atomic.Bool)
+	s.each(func(_ int, m string) fate {
+		if m == method && held.CompareAndSwap(false, true) {
+			<-released
+		}
+		return sent
+	})
+	return sync.OnceFunc(func() { close(released) })
 }
 
 // send sends the requests that were kept.

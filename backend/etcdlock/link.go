@@ -121,7 +121,7 @@ func (untold) Deadline() (_ time.Time, _ bool) { return }
 // learnTerm records the term of an answer that a majority of the servers stands for.
 func (l *link) learnTerm(h *pb.ResponseHeader) { raise(&l.term, int64(h.RaftTerm)) }
 
-// newLease gets a lease of etcd, which is not kept alive.
+// newLease gets a lease of etcd without keeping it alive.
 func (l *link) newLease(ctx context.Context, seconds int64) (*clientv3.LeaseGrantResponse, error) {
 	lease, _, err := twice(ctx, l, func(ctx context.Context) (*clientv3.LeaseGrantResponse, error) {
 		return l.client.Grant(ctx, seconds)

@@ -59,27 +59,6 @@ func TestSessionLost(t *testing.T) {
 	}
 }
 
-// The holder that keeps its session alive has the key for much longer than the TTL of
-// the session. A process that ends without Close blocks its keys for that TTL.
-func TestKeepAlive(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, f *fake, b *etcdlock.Backend, _ *spoiler) {
-		g := testkit.MustTry(t, b, testkit.NewRequest("k"))
-		for range 20 {
-			time.Sleep(5 * time.Second)
-			testkit.MustRenew(t, b, g)
-		}
-		etcdlock.Crash(b)
-		time.Sleep(10 * time.Second)
-		if n := len(f.places("k")); n != 1 {
-			t.Errorf("%d places soon after the crash", n)
-		}
-		time.Sleep(11 * time.Second)
-		if n := len(f.places("k")); n != 0 {
-			t.Errorf("%d places after the crash", n)
-		}
-	})
-}
-
 // A free lock costs one transaction that writes and reads nothing. Another place in the
 // queue is found by a second one, which reads.
 func TestFreeLockReadsNothing(t *testing.T) {

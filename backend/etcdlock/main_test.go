@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"strings"
 	"testing"
 
@@ -16,18 +15,7 @@ import (
 // shared is the server of all tests that do not stop or restart it.
 var shared etcdtest.Shared
 
-func TestMain(m *testing.M) {
-	code := m.Run()
-	err := shared.Close()
-	if leak := goleak.Find(); err == nil {
-		err = leak
-	}
-	if code == 0 && err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { goleak.VerifyTestMain(shared.Main(m)) }
 
 // watchersOf returns how many watches a server has.
 func watchersOf(t *testing.T, s *etcdtest.Server) (n int) {

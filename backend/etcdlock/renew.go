@@ -27,13 +27,13 @@ func (b *backend) Renew(ctx context.Context, grants []driver.Grant, report func(
 	defer end()
 	var batches sync.WaitGroup
 	renewals = slices.DeleteFunc(renewals, func(r renewal) bool {
-		if r.Retains() {
+		if r.Asked.Retain {
 			batches.Go(func() {
 				kept, err := b.keep(op, &r)
 				report(r.Index, b.table.Renewed(&r, sent, kept, err))
 			})
 		}
-		return r.Retains()
+		return r.Asked.Retain
 	})
 	for batch := range slices.Chunk(renewals, maxOps) {
 		batches.Go(func() {
@@ -58,7 +58,7 @@ func (b *backend) Renew(ctx context.Context, grants []driver.Grant, report func(
 // returns false if the place does not exist. Without an answer that lease is left to
 // end by itself: the place may be attached to it.
 func (b *backend) keep(ctx context.Context, r *renewal) (kept bool, err error) {
-	lease, err := b.newLease(ctx, int64(r.TTL()/time.Second)+1)
+	lease, err := b.newLease(ctx, int64(r.Asked.TTL/time.Second)+1)
 	if err != nil {
 		return false, b.explain(ctx, err)
 	}

@@ -52,17 +52,6 @@ func (s *session) maxAge() time.Duration { return s.ttl * 2 / 5 }
 // interval is the time between keep-alives.
 func (s *session) interval() time.Duration { return s.ttl / 3 }
 
-// abandon ends a session without a fence. If the lease of etcd is still there, because
-// an operator has deleted the fence alone, it is revoked, and otherwise ends by itself.
-func (s *session) abandon() {
-	s.End()
-	s.link.background.Run(func() {
-		ctx, end := s.link.opContext(s.link.background)
-		defer end()
-		_, _ = s.link.client.Revoke(ctx, s.id)
-	})
-}
-
 // writeFence writes the fence. Afterwards no transaction that was sent before can
 // create a place.
 func (s *session) writeFence(ctx context.Context) error {
@@ -83,7 +72,7 @@ func (s *session) writeFence(ctx context.Context) error {
 // returns whether the revision was the demanded one.
 func (s *session) learn(resp *pb.RangeResponse, demanded int64) bool {
 	if len(resp.Kvs) == 0 {
-		s.abandon()
+		s.End() // the lease of etcd, if it is still there, ends by itself
 		return false
 	}
 	raise(&s.fence, resp.Kvs[0].ModRevision)

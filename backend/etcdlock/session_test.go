@@ -155,7 +155,7 @@ func TestAnswerInAnEndedSession(t *testing.T) {
 		r := testkit.NewRequest("k")
 		var tries sync.WaitGroup
 		try := func() (arrive func()) {
-			arrive = s.holdNext("Txn")
+			arrive = s.hold("Txn")
 			tries.Go(func() { _, _ = b.TryAcquire(context.Background(), r) }) // it is given up
 			synctest.Wait()
 			return arrive
@@ -184,7 +184,7 @@ func TestPlaceCreatedAgain(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, f *fake, b *etcdlock.Backend, s *spoiler) {
 		testkit.MustRelease(t, b, testkit.MustTry(t, b, testkit.NewRequest("session")))
 		r := testkit.NewRequest("k")
-		s.spoilNext("Txn", true)
+		s.postpone("Txn")
 		w := testkit.NewRequest("k")
 		if _, err := b.TryAcquire(t.Context(), r); err == nil {
 			t.Fatal("an attempt without an answer succeeded")
@@ -214,7 +214,7 @@ func TestDeletionSparesTheNextPlace(t *testing.T) {
 		g := testkit.MustTry(t, b, testkit.NewRequest("k"))
 		name := f.places("k")[0]
 		operator, s := newVirtual(t, f)
-		arrive := s.holdNext("Txn")
+		arrive := s.hold("Txn")
 		forced := make(chan bool, 1)
 		go func() {
 			held, err := operator.ForceRelease(context.Background(), "k")
@@ -237,20 +237,25 @@ func TestDeletionSparesTheNextPlace(t *testing.T) {
 	})
 }
 
-// The deletion of a place arrives after another one, and after the next owner has the
-// key.
+// The deletion of a place, by a release or at the end of the lease, arrives after another
+// one, and after the next owner has the key.
 func TestLateDeletionSparesTheNextOwner(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, _ *fake, b *etcdlock.Backend, s *spoiler) {
-		r := testkit.NewRequest("k")
-		r.TTL = time.Second
-		testkit.MustTry(t, b, r)
-		s.spoilNext("Txn", true) // the sweeper's
-		time.Sleep(r.TTL + time.Millisecond)
-		etcdlock.WaitForSweeper(t, b)
-		next := testkit.MustTry(t, b, testkit.NewRequest("k"))
-		s.send(t)
-		testkit.MustRenew(t, b, next)
-	})
+	for method, end := range map[string]func(b *etcdlock.Backend, g driver.Grant){
+		"DeleteRange": func(b *etcdlock.Backend, g driver.Grant) { _ = b.Release(context.Background(), g) },
+		"Txn":         func(_ *etcdlock.Backend, g driver.Grant) { time.Sleep(g.TTL + time.Millisecond) },
+	} {
+		t.Run(method, func(t *testing.T) {
+			inVirtualTime(t, func(t *testing.T, _ *fake, b *etcdlock.Backend, s *spoiler) {
+				g := testkit.MustTry(t, b, testkit.NewRequest("k"))
+				s.postpone(method)
+				end(b, g)
+				etcdlock.WaitForSweeper(t, b)
+				next := testkit.MustTry(t, b, testkit.NewRequest("k"))
+				s.send(t)
+				testkit.MustRenew(t, b, next)
+			})
+		})
+	}
 }
 
 // A lease of etcd that was revoked costs Ping nothing. What Ping has written ends with

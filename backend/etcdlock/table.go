@@ -8,6 +8,30 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
+// ticket is one owner's request for one key. The table's mutex guards the fields that
+// change.
+type ticket struct {
+	placequeue.Ticket[granted]
+
+	slot int
+
+	session  *session // that the place belongs to; nil before the first attempt
+	path     string   // of the place
+	created  int64    // the revision that has created the place; 0 if it is not known to exist
+	inFlight int      // requests for the place
+	doubt    int64    // the fence of the last request with an unknown outcome; 0 if there is none
+}
+
+// isUnsent reports whether there is no place, and no request may still create one.
+func (tk *ticket) isUnsent() bool { return tk.created == 0 && tk.doubt == 0 && tk.inFlight == 0 }
+
+// granted is what is known of a place that has the key.
+type granted struct {
+	*session
+
+	created int64 // the revision that has created the place
+}
+
 // table has the tickets of a Backend, and the numbers of places. A place has its slot,
 // a number among the places of its key in this process, until its deletion is
 // confirmed. If the outcome of a request for the place or of its deletion is unknown,
@@ -49,7 +73,7 @@ func (t *table) putSlot(key string, slot int) {
 	}
 }
 
-// begin begins an attempt in session s, after which the caller has to call end. It
+// begin begins an attempt in session s, and then the caller has to call end. It
 // returns the path of the ticket's place, and the revision that has created the place,
 // or 0 if it is not known to exist. It returns false if the ticket was removed.
 func (t *table) begin(tk *ticket, s *session) (path string, created int64, ok bool) {
@@ -138,7 +162,7 @@ func (t *table) leftover(tk *ticket) (leftover, bool) {
 	return l, true
 }
 
-// deleted gives up the slots of places, the deletion of which is confirmed.
+// deleted gives up the slots of places whose deletion is confirmed.
 func (t *table) deleted(places ...leftover) {
 	t.Lock()
 	defer t.Unlock()

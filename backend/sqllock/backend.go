@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/distlock-go/distlock/backend/internal/doubt"
@@ -31,7 +32,7 @@ type Backend struct {
 	inDoubt doubt.Owners
 
 	checking chan struct{} // has room while the tables are checked
-	checked  chan struct{} // closed when they are as expected
+	checked  atomic.Bool   // they are as expected
 
 	ctx        context.Context //nolint:containedctx // ends when the Backend is closed
 	stop       context.CancelFunc

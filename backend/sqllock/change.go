@@ -85,9 +85,9 @@ func (b *Backend) load(ctx context.Context, c *sql.Conn, key string, create bool
 		return e, nil
 	}
 	return e, b.sql.members.rows(ctx, c, args, func(scan func(...any) error) error {
-		var r memberRow
-		err := scan(r.columns()...)
-		e.members = append(e.members, r.member())
+		var m member
+		err := scan(m.columns()...)
+		e.members = append(e.members, m)
 		return err
 	})
 }
@@ -97,30 +97,27 @@ func (e *entry) columns() []any {
 	return []any{&e.owner, &e.prior, &e.token, &e.since, &e.expires, &e.busy, &e.guarded, &e.now}
 }
 
-// memberRow is a row of the members' table.
-type memberRow struct {
-	m       member
-	sharing int64
+// columns returns where the columns of the member go.
+func (m *member) columns() []any {
+	return []any{&m.owner, &m.ticket, (*sharing)(&m.sharing), &m.prior, &m.token, &m.since, &m.expires}
 }
 
-func (r *memberRow) columns() []any {
-	return []any{&r.m.owner, &r.m.ticket, &r.sharing, &r.m.prior, &r.m.token, &r.m.since, &r.m.expires}
-}
+// sharing is a column: the number of permits, 0 for an exclusive lock, or -1.
+type sharing driver.Sharing
 
-// sharedColumn is the value of the column for driver.Shared.
 const sharedColumn = -1
 
-func (r *memberRow) member() member {
-	switch {
-	case r.sharing == sharedColumn:
-		r.m.sharing.Mode = driver.Shared
-	case r.sharing > 0:
-		r.m.sharing.Permits = int(r.sharing)
+// Scan implements [sql.Scanner].
+func (s *sharing) Scan(column any) error {
+	var n sql.NullInt64
+	err := n.Scan(column)
+	if *s = (sharing{Permits: int(n.Int64)}); n.Int64 == sharedColumn {
+		*s = sharing{Mode: driver.Shared}
 	}
-	return r.m
+	return err
 }
 
-func sharingColumn(s driver.Sharing) int64 {
+func (s sharing) column() int64 {
 	if s.Mode == driver.Shared {
 		return sharedColumn
 	}
@@ -139,9 +136,9 @@ func (b *Backend) find(ctx context.Context, why purpose, s *statement, v values)
 		}
 		return s.rows(ctx, c, v, func(scan func(...any) error) error { // for each member, or once without a member
 			var k entry
-			var r memberRow
+			var m member
 			var like int // how many members are like this one; 0 if the statement does not count them
-			if err := scan(slices.Concat([]any{&k.key}, k.columns(), r.columns(), []any{&like})...); err != nil {
+			if err := scan(slices.Concat([]any{&k.key}, k.columns(), m.columns(), []any{&like})...); err != nil {
 				return err
 			}
 			if n := len(found); n == 0 || found[n-1].key != k.key {
@@ -150,14 +147,14 @@ func (b *Backend) find(ctx context.Context, why purpose, s *statement, v values)
 			}
 			last := &found[len(found)-1]
 			switch {
-			case r.m.owner == "":
+			case m.owner == "":
 				return nil
-			case r.m.waits():
+			case m.waits():
 				last.waiters = like
 			default:
 				last.sharers = like
 			}
-			last.members = append(last.members, r.member())
+			last.members = append(last.members, m)
 			return nil
 		})
 	})
@@ -197,7 +194,7 @@ func (b *Backend) save(ctx context.Context, c *sql.Conn, before, after *entry) e
 			continue
 		}
 		err := exec(s, values{
-			"owner": m.owner, "ticket": m.ticket, "sharing": sharingColumn(m.sharing),
+			"owner": m.owner, "ticket": m.ticket, "sharing": sharing(m.sharing).column(),
 			"prior": m.prior, "token": m.token, "since": m.since, "expires": m.expires,
 		})
 		if err != nil {

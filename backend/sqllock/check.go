@@ -31,9 +31,7 @@ func (b *Backend) ready(ctx context.Context) error {
 	if b.ctx.Err() != nil {
 		return errClosed
 	}
-	select {
-	case <-b.checked:
-	default:
+	if !b.checked.Load() {
 		if err := b.checkOnce(ctx); err != nil {
 			return err
 		}
@@ -49,21 +47,15 @@ func (b *Backend) checkOnce(ctx context.Context) error {
 	select {
 	case b.checking <- struct{}{}:
 		defer func() { <-b.checking }()
-	case <-b.checked:
-		return nil
 	case <-ctx.Done():
 		return b.failure(ctx, ctx.Err())
 	}
-	select {
-	case <-b.checked:
+	if b.checked.Load() {
 		return nil
-	default:
 	}
-	if err := b.check(ctx); err != nil {
-		return err
-	}
-	close(b.checked)
-	return nil
+	err := b.check(ctx)
+	b.checked.Store(err == nil)
+	return err
 }
 
 // check reads the version of the tables, and does once what a lock does. If it cannot

@@ -43,7 +43,24 @@ type syntax struct {
 	key    string // the type of keys and owners: compared byte by byte
 	with   string // ends a CREATE TABLE of rows that change often
 	mode   string // a query that works on this database only: a key of unfit, or anything else
+
+	insert   string // begins an INSERT of a row that may exist
+	conflict string // ends it
+	guarded  string // whether Guard was called for a key
+	commits  string // a statement by itself does nothing in a session that would not commit it
+
+	// row finds the row of a key. In PostgreSQL an update writes a new version, and
+	// while a snapshot is open anywhere, the index has all versions since then. The
+	// newest is the last: from there it is found at once, and from the beginning after
+	// all others.
+	row string
 }
+
+const (
+	keyRow    = "l.lock_key = :key"
+	onTheLast = " AND l.ctid = (SELECT n.ctid FROM {lock} AS n WHERE n.lock_key <= :key ORDER BY n.lock_key DESC LIMIT 1)"
+	doNothing = " ON CONFLICT (lock_key) DO NOTHING"
+)
 
 func (d Dialect) syntax() *syntax {
 	switch d {
@@ -52,6 +69,7 @@ func (d Dialect) syntax() *syntax {
 			name: "PostgreSQL", now: "CAST(date_part('epoch', clock_timestamp()) * 1000000 AS bigint)",
 			max: "greatest", quote: `"`, shared: "FOR NO KEY UPDATE", update: "FOR UPDATE",
 			key: `text COLLATE "C"`, with: " WITH (fillfactor = 50)", mode: "SELECT CASE WHEN pg_is_in_recovery() THEN 'standby' WHEN current_setting('transaction_read_only') = 'on' THEN 'read-only' END",
+			insert: "INSERT", conflict: doNothing, guarded: "l.guarded", row: keyRow + onTheLast,
 		}
 	case MySQL:
 		return &syntax{
@@ -59,11 +77,13 @@ func (d Dialect) syntax() *syntax {
 			max: "greatest", quote: "`", shared: "FOR UPDATE", update: "FOR UPDATE",
 			key: "varbinary(255)", with: " ENGINE=InnoDB", mode: "SELECT CASE WHEN @@autocommit = 0 THEN 'autocommit' WHEN @@sql_mode LIKE '%EMPTY_STRING_IS_NULL%' THEN 'empty' " +
 				"WHEN @@global.read_only THEN 'read-only' END",
+			insert: "INSERT IGNORE", guarded: "l.guarded", commits: " AND @@autocommit = 1", row: keyRow,
 		}
 	case SQLite:
 		return &syntax{
 			name: "SQLite", now: "(CAST(round((julianday('now') - 2440587.5) * 86400000) AS integer) * 1000)",
 			max: "max", quote: `"`, key: "text", with: " WITHOUT ROWID", mode: "SELECT sqlite_version()",
+			insert: "INSERT", conflict: doNothing, guarded: "0", row: keyRow,
 		}
 	default:
 		return nil
@@ -196,8 +216,14 @@ var textual = map[string]bool{"key": true, "owner": true, "from": true, "to": tr
 // the table have for that name, and :name by a parameter.
 func (d Dialect) compile(t table, template string) *statement {
 	s := &statement{}
+	y := d.syntax()
+	text := strings.NewReplacer(
+		"{now}", y.now, "{max}", y.max, "{shared}", y.shared, "{update}", y.update, "{key}", y.key, "{with}", y.with,
+		"{insert}", y.insert, "{conflict}", y.conflict, "{guarded}", y.guarded, "{commits}", y.commits,
+		"{lock}", t.lock, "{member}", t.member, "{guard}", t.guard,
+	).Replace(strings.ReplaceAll(template, "{row}", y.row))
 	place := make(map[string]string) // of the parameters of PostgreSQL
-	text := parameter.ReplaceAllStringFunc(template, func(name string) string {
+	s.text = parameter.ReplaceAllStringFunc(text, func(name string) string {
 		name = name[1:]
 		if d != Postgres {
 			s.names = append(s.names, name)
@@ -215,10 +241,5 @@ func (d Dialect) compile(t table, template string) *statement {
 		}
 		return place[name]
 	})
-	y := d.syntax()
-	s.text = strings.NewReplacer(
-		"{now}", y.now, "{max}", y.max, "{shared}", y.shared, "{update}", y.update, "{key}", y.key, "{with}", y.with,
-		"{lock}", t.lock, "{member}", t.member, "{guard}", t.guard,
-	).Replace(text)
 	return s
 }

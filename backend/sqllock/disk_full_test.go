@@ -13,7 +13,7 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
-// longKey returns a key that comes after those with lower numbers, so that its row does
+// longKey returns a key that comes after all with lower numbers, so that its row does
 // not fit into a page that has room.
 func longKey(n int) string { return fmt.Sprintf("key-%05d-%0150d", n, 0) }
 

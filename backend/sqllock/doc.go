@@ -41,12 +41,10 @@
 //
 // # Why not advisory locks
 //
-// An advisory lock belongs to a session. If the connection is lost, the database gives
-// the lock away at once, while the holder still runs, and before it can be told. If the
-// connection hangs, it keeps the lock for as long as TCP does. Each lock takes a
-// connection, poolers in transaction mode break it, and it has no fencing token. A
-// lease in a row has none of these faults: no call depends on what a session did
-// before, so a pooler such as PgBouncer in transaction mode does no harm. With pgx, set
+// An advisory lock belongs to a session: if the connection is lost, the database gives
+// the lock away while the holder still runs. It takes a connection, and has no fencing
+// token. No call of this package depends on what a session did before, so a pooler such
+// as PgBouncer in transaction mode does no harm. With pgx, set
 // default_query_exec_mode=exec there.
 //
 // # Waiting

@@ -253,8 +253,8 @@ func (e *entry) acquire(r *driver.Request) (g driver.Grant, ok bool) {
 	return g, true
 }
 
-// adopt puts the owner of r in the place of the one that has handed its lease off, and extends
-// the lease. It reports whether one of them had it. The entry must be pruned.
+// adopt puts the owner of r in the place of r.From, which has handed its lease off, and
+// extends the lease. It reports whether either had it. The entry must be pruned.
 func (e *entry) adopt(r *driver.Request) bool {
 	m := e.find(r.From)
 	switch late := e.find(r.Owner); {

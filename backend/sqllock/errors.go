@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/distlock-go/distlock/driver"
@@ -108,27 +109,15 @@ func code(err error) string {
 // undone reports whether the database says that it has undone all that an operation
 // did, because of a conflict with another one.
 func undone(err error) bool {
-	switch code(err) {
-	case "40001", "40P01", "55P03", "1213", "1205", "SQLITE_BUSY":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"40001", "40P01", "55P03", "1213", "1205", "SQLITE_BUSY"}, code(err))
 }
 
 // useless reports whether nothing was done, because of the connection: it has ended
 // before, or leads to a server that does not write, or somebody has left a transaction
 // there that failed.
 func useless(err error) bool {
-	switch code(err) {
-	case "25006", "25P02", "1290", "1792", "1836":
-		return true
-	}
-	for _, e := range []error{errReadOnly, sqldriver.ErrBadConn, sql.ErrConnDone} {
-		if errors.Is(err, e) {
-			return true
-		}
-	}
-	return false
+	return slices.Contains([]string{"25006", "25P02", "1290", "1792", "1836"}, code(err)) ||
+		errors.Is(err, errReadOnly) || errors.Is(err, sqldriver.ErrBadConn) || errors.Is(err, sql.ErrConnDone)
 }
 
 // ended reports whether the database says that it has ended the connection.
@@ -139,9 +128,5 @@ func ended(err error) bool {
 
 // noTable reports whether the database says that there is no such table.
 func noTable(err error) bool {
-	switch code(err) {
-	case "42P01", "3F000", "1146", "1049", "no such table":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"42P01", "3F000", "1146", "1049", "no such table"}, code(err))
 }

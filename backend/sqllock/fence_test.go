@@ -18,7 +18,7 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
-// ticket is that of a caller in another process.
+// ticket is the lease of a caller in another process.
 type ticket struct {
 	key   string
 	token uint64

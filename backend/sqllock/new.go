@@ -35,8 +35,7 @@ func New(db *sql.DB, d Dialect, config Config) (*Backend, error) {
 	}
 	b := &Backend{
 		config: config, dialect: d, db: db, pool: newPool(db, d != SQLite, config.OpTimeout), sql: newStatements(d, t),
-		wakes:    newWakes(config.Listener),
-		checking: make(chan struct{}, 1), checked: make(chan struct{}),
+		wakes: newWakes(config.Listener), checking: make(chan struct{}, 1),
 	}
 	b.ctx, b.stop = context.WithCancel(context.Background()) //nolint:forbidigo // belongs to no call: ended by Close
 	b.background.Go(b.sweepAtIntervals)

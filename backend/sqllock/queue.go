@@ -11,8 +11,8 @@ import (
 
 // Enqueue implements [driver.Queuer]. The place in the queue is a row.
 //
-// A place of a process that has died keeps a free key from those behind it for 0.6 s,
-// once. If no call has looked for 5 s on behalf of a place, it keeps none from theirs.
+// A place of a process that has died keeps a free key from the others for 0.6 s,
+// once. If no call has looked for 5 s on behalf of a place, it keeps nothing from them.
 func (b *Backend) Enqueue(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	if err := ctx.Err(); err != nil {
 		return driver.Grant{}, err
@@ -97,9 +97,9 @@ func (b *Backend) interval(e *entry, r *driver.Request, inVain time.Duration) ti
 	ahead := e.ahead(r.Owner)
 	d := 10*time.Millisecond + rand.N(40*time.Millisecond)
 	switch {
-	case b.wakes.working() && ahead < 2:
+	case b.wakes.works.Load() && ahead < 2:
 		d = 200*time.Millisecond + rand.N(200*time.Millisecond)
-	case b.wakes.working():
+	case b.wakes.works.Load():
 		d = touchInterval/2 + rand.N(touchInterval/2)
 	case ahead > 0:
 		d = 100*time.Millisecond + rand.N(200*time.Millisecond)

@@ -28,7 +28,7 @@ const lockTable = `CREATE TABLE IF NOT EXISTS {lock} (
   token       bigint NOT NULL, -- the last token that was issued
   since       bigint NOT NULL, -- when the holder got the key, in microseconds since 1970
   expires     bigint NOT NULL, -- when its lease ends
-  {guarded}busy        bigint NOT NULL -- how many rows of the other table have the key
+  {guard column}busy        bigint NOT NULL -- how many rows of the other table have the key
 ){with}`
 
 // memberTable has a row for each owner that waits for a key, for each that shares it,
@@ -54,7 +54,7 @@ const guardTable = `CREATE TABLE IF NOT EXISTS {guard} (
   closed   bigint NOT NULL
 ){with}`
 
-const versionRow = ` INTO {lock} (lock_key, owner, prior_token, token, since, expires, busy) VALUES ('', '', 0, :version, 0, 9223372036854775807, 0)`
+const versionRow = `{insert} INTO {lock} (lock_key, owner, prior_token, token, since, expires, busy) VALUES ('', '', 0, %d, 0, 9223372036854775807, 0){conflict}`
 
 // Schema returns the SQL that creates the tables, for users who create them by hand or
 // with a tool for migrations. The statements end with semicolons, and do nothing if the
@@ -75,26 +75,23 @@ func schema(d Dialect, name string) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sqllock: %w", err)
 	}
-	insert, conflict := "INSERT", " ON CONFLICT (lock_key) DO NOTHING"
 	guarded := "guarded     bigint NOT NULL DEFAULT 0, -- 1 if Guard was called for the key\n  "
 	templates := []string{lockTable, memberTable}
 	switch d {
 	case SQLite:
 		guarded = ""
 	case MySQL:
-		insert, conflict = "INSERT IGNORE", ""
 		templates = append(templates, guardTable)
 	}
-	version := strings.ReplaceAll(versionRow, ":version", fmt.Sprint(schemaVersion))
-	templates = append(templates, insert+version+conflict)
+	templates = append(templates, fmt.Sprintf(versionRow, schemaVersion))
 	if d == Postgres {
 		// With statistics it would find the row of a key by a bitmap of all its
-		// versions, in a table of few keys that has many of them: see rowOf.
+		// versions, in a table of few keys that has many of them: see syntax.row.
 		templates = append(templates, "ALTER TABLE {lock} ALTER COLUMN lock_key SET STATISTICS 0")
 	}
 	statements := make([]string, len(templates))
 	for i, template := range templates {
-		statements[i] = d.compile(t, strings.ReplaceAll(template, "{guarded}", guarded)).text
+		statements[i] = d.compile(t, strings.ReplaceAll(template, "{guard column}", guarded)).text
 	}
 	return statements, nil
 }

@@ -3,7 +3,6 @@ package sqllock
 import (
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/distlock-go/distlock/driver"
 )
@@ -46,7 +45,7 @@ type statements struct {
 	readMark *statement
 }
 
-// The next token will be larger than that of the row even if the clock is set back by
+// The next token will be larger than the row's even if the clock is set back by
 // the retention.
 const unused = "expires < {now} - :retention AND token < {now} - :retention"
 
@@ -64,19 +63,8 @@ const manyLockers = 2
 // byDialect returns the template for the dialect.
 type byDialect map[Dialect]string
 
-// rowOf finds the row of a key. In PostgreSQL an update writes a new version, and while
-// a snapshot is open anywhere, the index has all versions since then. The newest is the
-// last: from there it is found at once, and from the beginning after all others.
-var rowOf = byDialect{
-	Postgres: `l.lock_key = :key AND l.ctid = (SELECT n.ctid FROM {lock} AS n WHERE n.lock_key <= :key ORDER BY n.lock_key DESC LIMIT 1)`,
-	MySQL:    `l.lock_key = :key`,
-	SQLite:   `l.lock_key = :key`,
-}
-
 func newStatements(d Dialect, t table) *statements {
-	one := func(template string) *statement {
-		return d.compile(t, strings.ReplaceAll(template, "{row}", rowOf[d]))
-	}
+	one := func(template string) *statement { return d.compile(t, template) }
 	pick := func(m byDialect) *statement {
 		template, ok := m[d]
 		if !ok {
@@ -84,17 +72,9 @@ func newStatements(d Dialect, t table) *statements {
 		}
 		return one(template)
 	}
-	const columns = "l.owner, l.prior_token, l.token, l.since, l.expires, l.busy"
-	guarded := ", l.guarded"
-	if d == SQLite {
-		guarded = ", 0"
-	}
-	keyAndMember := "l.lock_key, " + columns + guarded + ", {now}, coalesce(m.owner, ''), coalesce(m.ticket, 0), coalesce(m.sharing, 0), " +
+	const columns = "l.owner, l.prior_token, l.token, l.since, l.expires, l.busy, {guarded}, {now}"
+	const keyAndMember = "l.lock_key, " + columns + ", coalesce(m.owner, ''), coalesce(m.ticket, 0), coalesce(m.sharing, 0), " +
 		"coalesce(m.prior_token, 0), coalesce(m.token, 0), coalesce(m.since, 0), coalesce(m.expires, 0)"
-	commits := "" // in MySQL, a statement by itself does nothing in a session that would not commit it
-	if d == MySQL {
-		commits = " AND @@autocommit = 1"
-	}
 	// Most keys have a row: to change it costs the database less than an INSERT that
 	// finds it. In MySQL the statement sets the columns one after the other, and the
 	// result has no rows: LAST_INSERT_ID passes the token. It must commit by itself: in
@@ -109,7 +89,7 @@ WHERE {row} AND l.owner = '' AND l.busy = 0`
 VALUES (:key, :owner, {now} - :tokens, {now}, {now}, {now} + :ttl, 0) ON CONFLICT (lock_key) DO NOTHING RETURNING token`),
 	}
 	if d == MySQL {
-		acquire = []*statement{one(fmt.Sprintf(take, "LAST_INSERT_ID("+next+")") + commits)}
+		acquire = []*statement{one(fmt.Sprintf(take, "LAST_INSERT_ID("+next+")") + "{commits}")}
 	}
 	const giveBack = `UPDATE {lock} AS l SET owner = '', expires = {now}
 WHERE {row} AND l.owner = :owner AND l.busy = 0`
@@ -126,7 +106,7 @@ WHERE {row} AND l.owner = :owner AND l.busy = 0`
 			one(hasty + " AND EXISTS (SELECT 1 FROM {lock} WHERE lock_key = :key {update} SKIP LOCKED)"),
 		}
 	case MySQL:
-		release = []*statement{one(giveBack + " AND l.guarded = 0" + commits)}
+		release = []*statement{one(giveBack + " AND l.guarded = 0{commits}")}
 	}
 	return &statements{
 		table: t,
@@ -137,19 +117,15 @@ WHERE {row} AND l.owner = :owner AND l.busy = 0`
 		peek: one(`SELECT ` + keyAndMember + `, 0 FROM {lock} AS l LEFT JOIN {member} AS m ON m.lock_key = l.lock_key
 WHERE {row} ORDER BY m.ticket`),
 		// The tokens begin after all that the key had before its row was deleted.
-		create: pick(byDialect{
-			0: `INSERT INTO {lock} (lock_key, owner, prior_token, token, since, expires, busy)
-VALUES (:key, '', {now}, {now}, 0, 0, 0) ON CONFLICT (lock_key) DO NOTHING`,
-			MySQL: `INSERT IGNORE INTO {lock} (lock_key, owner, prior_token, token, since, expires, busy)
-VALUES (:key, '', {now}, {now}, 0, 0, 0)`,
-		}),
+		create: one(`{insert} INTO {lock} (lock_key, owner, prior_token, token, since, expires, busy)
+VALUES (:key, '', {now}, {now}, 0, 0, 0){conflict}`),
 		load: pick(byDialect{
 			// The outer query reads the clock when the inner one has the lock.
 			Postgres: `WITH l AS (SELECT * FROM {lock} WHERE lock_key = :key {shared})
-SELECT ` + columns + guarded + `, {now} FROM l`,
+SELECT ` + columns + ` FROM l`,
 			// The clock is read at the start of the statement: what counts as running
 			// is running.
-			0: `SELECT ` + columns + guarded + `, {now} FROM {lock} AS l WHERE l.lock_key = :key {shared}`,
+			0: `SELECT ` + columns + ` FROM {lock} AS l WHERE l.lock_key = :key {shared}`,
 		}),
 		members: one(`SELECT owner, ticket, sharing, prior_token, token, since, expires
 FROM {member} WHERE lock_key = :key ORDER BY ticket {update}`),
@@ -165,7 +141,7 @@ FROM {member} WHERE lock_key = :key ORDER BY ticket {update}`),
 		addMember: one(`INSERT INTO {member} (lock_key, owner, ticket, sharing, prior_token, token, since, expires)
 VALUES (:key, :owner, :ticket, :sharing, :prior, :token, :since, :expires)`),
 		delMember: one(`DELETE FROM {member} WHERE lock_key = :key AND owner = :owner`),
-		touch:     one(`UPDATE {member} SET expires = {now} WHERE lock_key = :key AND owner = :owner AND token = 0` + commits),
+		touch:     one(`UPDATE {member} SET expires = {now} WHERE lock_key = :key AND owner = :owner AND token = 0{commits}`),
 		close:     one(`UPDATE {guard} SET closed = :token WHERE lock_key = :key`),
 		notify:    one(`SELECT pg_notify(:channel, :message)`),
 
@@ -200,7 +176,7 @@ ORDER BY l.lock_key, m.ticket`),
 		unused: one(`SELECT lock_key, CASE WHEN ` + unused + ` THEN 1 ELSE 0 END
 FROM {lock} WHERE lock_key > :from ORDER BY lock_key LIMIT ` + strconv.Itoa(sweepPage)),
 		delKey:   one(`DELETE FROM {lock} WHERE lock_key = :key AND busy = 0 AND ` + unused),
-		takeTurn: one(`UPDATE {lock} SET since = {now} WHERE lock_key = '' AND since < {now} - :interval` + commits),
+		takeTurn: one(`UPDATE {lock} SET since = {now} WHERE lock_key = '' AND since < {now} - :interval{commits}`),
 		version:  one(`SELECT token FROM {lock} WHERE lock_key = ''`),
 		mark:     one(`UPDATE {lock} SET prior_token = :token WHERE lock_key = ''`),
 		readMark: one(`SELECT prior_token FROM {lock} WHERE lock_key = ''`),

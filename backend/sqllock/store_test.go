@@ -8,6 +8,7 @@ import (
 	"errors"
 	"net"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -235,11 +236,27 @@ func exec(tb testing.TB, db interface {
 	}
 }
 
-// scan returns the one value of a query of the application.
+// scan returns the value that a query of the application returns.
 func scan(tb testing.TB, db sqllock.Tx, query string) (s string) {
 	tb.Helper()
 	if err := db.QueryRowContext(tb.Context(), query).Scan(&s); err != nil {
 		tb.Fatalf("%s: %v", query, err)
 	}
 	return s
+}
+
+// sessions returns the other sessions of the database, or only the ones that wait for a
+// lock.
+func (of *store) sessions(t *testing.T, waiting bool) []string {
+	t.Helper()
+	query := "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+	only := " AND wait_event_type = 'Lock'"
+	if of.dialect == sqllock.MySQL {
+		query = "SELECT id FROM information_schema.processlist WHERE db = database() AND id <> connection_id()"
+		only = " AND command <> 'Sleep' AND time_ms > 50"
+	}
+	if waiting {
+		query += only
+	}
+	return strings.Fields(of.server.Exec(t, of.name, query))
 }

@@ -18,10 +18,8 @@ const sweepPause = 50 * time.Millisecond
 func (b *Backend) sweepAtIntervals() {
 	every := b.config.Retention / 4
 	for clock.Sleep(b.ctx, every/2+rand.N(every)) {
-		select {
-		case <-b.checked:
+		if b.checked.Load() {
 			_ = b.sweep(b.ctx, every) // if it fails, the next one does the rest
-		default:
 		}
 	}
 }

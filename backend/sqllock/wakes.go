@@ -4,6 +4,7 @@ import (
 	"context"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
@@ -41,11 +42,11 @@ type Listener interface {
 type wakes struct {
 	listener Listener // nil: there are no messages
 	asked    chan struct{}
-	ask      func() // closes asked: there is a waiter
+	ask      func()      // closes asked: there is a waiter
+	works    atomic.Bool // a connection listens, so that waiters need not look often
 
 	mu      sync.Mutex
 	waiting map[string]*waiter // by the fingerprint of the owner
-	works   bool               // a connection listens
 }
 
 func newWakes(l Listener) *wakes {
@@ -104,13 +105,6 @@ func (w *wakes) wakeOwners(owners []string) {
 	}
 }
 
-// working reports whether messages arrive, so that waiters need not look often.
-func (w *wakes) working() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.works
-}
-
 // listen keeps a connection from the first waiter on, until ctx ends.
 func (w *wakes) listen(ctx context.Context) {
 	select {
@@ -120,7 +114,7 @@ func (w *wakes) listen(ctx context.Context) {
 	}
 	for pause := minPause; ; pause = min(2*pause, maxPause) {
 		_ = w.listener.Listen(ctx, channel, w.begin, w.heard) // waiters look without it
-		if w.fail() {
+		if w.works.Swap(false) {
 			pause = minPause
 		}
 		if !clock.Sleep(ctx, pause/2+rand.N(pause)) {
@@ -134,19 +128,10 @@ func (w *wakes) listen(ctx context.Context) {
 func (w *wakes) begin() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.works = true
+	w.works.Store(true)
 	for _, joined := range w.waiting {
 		wake.Signal(joined.turn)
 	}
-}
-
-// fail notes that no connection works, and returns whether one did.
-func (w *wakes) fail() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	worked := w.works
-	w.works = false
-	return worked
 }
 
 // heard wakes the waiter with that name if it waits here, and again if it does not

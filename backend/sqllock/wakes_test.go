@@ -60,7 +60,7 @@ func TestWakesConnectAgain(t *testing.T) {
 			t.Error("it connects without a waiter")
 		}
 		turn := w.join("a").turn
-		for start := time.Now(); !w.working(); synctest.Wait() {
+		for start := time.Now(); !w.works.Load(); synctest.Wait() {
 			if time.Since(start) > time.Hour {
 				t.Fatal("it does not connect again")
 			}
@@ -77,11 +77,11 @@ func TestWakesConnectAgain(t *testing.T) {
 		}
 		broken <- struct{}{}
 		synctest.Wait()
-		if w.working() || receives(turn) {
+		if w.works.Load() || receives(turn) {
 			t.Error("a broken connection works")
 		}
 		time.Sleep(5 * minPause)
-		if !w.working() || !receives(turn) {
+		if !w.works.Load() || !receives(turn) {
 			t.Error("after one that worked, the next connection comes late, or wakes no one")
 		}
 	})

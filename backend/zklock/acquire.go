@@ -15,34 +15,28 @@ import (
 // it at once if it does not get the key: one or two round trips if it gets the key,
 // four otherwise.
 func (b *backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
-	tk, err := b.ticket(ctx, &r, false)
-	if err != nil {
-		return driver.Grant{}, err
-	}
-	op, end := b.link.opContext(ctx)
-	defer end()
-	g, o, err := b.attempt(op, tk, &r)
-	if o != nil {
-		err = o.Err(op, true)
-	}
-	if errors.Is(err, driver.ErrNotAcquired) && b.table.Remove(tk, true) {
-		_, _ = b.nodes.delete(op, tk) // continues in the background after an error
-	}
-	return g, b.table.unsent(tk, err)
+	return b.acquire(ctx, &r, false)
 }
 
 // Enqueue implements [driver.Queuer]. It joins the queue. If the session was lost, it
 // joins it again in the next session.
 func (b *backend) Enqueue(ctx context.Context, r driver.Request) (driver.Grant, error) {
-	tk, err := b.ticket(ctx, &r, true)
+	return b.acquire(ctx, &r, true)
+}
+
+func (b *backend) acquire(ctx context.Context, r *driver.Request, queued bool) (driver.Grant, error) {
+	tk, err := b.ticket(ctx, r, queued)
 	if err != nil {
 		return driver.Grant{}, err
 	}
 	op, end := b.link.opContext(ctx)
 	defer end()
-	g, err := b.table.Enqueue(op, tk, func() (driver.Grant, placequeue.Obstacle, error) {
-		return b.attempt(op, tk, &r)
+	g, err := b.table.Acquire(op, tk, queued, func() (driver.Grant, placequeue.Obstacle, error) {
+		return b.attempt(op, tk, r)
 	})
+	if !queued && errors.Is(err, driver.ErrNotAcquired) && b.table.Remove(tk, true) {
+		_, _ = b.nodes.delete(op, tk) // continues in the background after an error
+	}
 	return g, b.table.unsent(tk, err)
 }
 

@@ -18,8 +18,8 @@ func TestExtendBetweenTheLooks(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, v *virtual) {
 		g := testkit.MustTry(t, v, testkit.NewRequest("key"))
 		joined := false
-		v.server.On(func(op int32, node string) fate {
-			if op == opSetData && !joined {
+		v.server.On(opSetData, func(node string) fate {
+			if !joined {
 				joined = true
 				v.server.Add(path.Dir(node) + "/_c_" + guid + "-lock-")
 			}

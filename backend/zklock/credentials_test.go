@@ -19,12 +19,7 @@ func TestCredentialsAreReadAgain(t *testing.T) {
 	config := zklock.Config{Credentials: func() (string, string, error) { return "shop", password.get(), broken.get() }}
 	inVirtualTime(t, func(t *testing.T, v *virtual) {
 		var got locked[string]
-		v.server.On(func(op int32, credentials string) fate {
-			if op == opSetAuth {
-				got.set(credentials)
-			}
-			return served
-		})
+		v.server.On(opSetAuth, func(credentials string) fate { got.set(credentials); return served })
 		for _, p := range []string{"2", "longer than before", ""} {
 			password.set(p)
 			v.network.Kill()
@@ -53,10 +48,8 @@ func TestCredentialsAreReadAgain(t *testing.T) {
 			{opConnect, hungUp, "read-only"},
 		} {
 			var refused atomic.Int32
-			v.server.On(func(op int32, _ string) fate {
-				if op != c.op {
-					return served
-				}
+			v.server.ServeAll()
+			v.server.On(c.op, func(string) fate {
 				if refused.Add(1) == 100 { // no time passes meanwhile
 					t.Error("the client does not pause between its connections")
 					v.network.Refuse(true)

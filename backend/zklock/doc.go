@@ -54,22 +54,15 @@
 // next one continues the session.
 //
 // A short session timeout frees the locks of a dead process soon. A long one survives
-// network outages, elections of a leader, and restarts. The default of 20 s allows the
-// default KeyTimeout of 10 s. Servers allow at least two ticks and at most twenty
-// unless they are configured otherwise.
+// outages, elections and restarts. Servers allow two to twenty ticks by default.
 //
 // # Nodes
 //
 // The key's node is below the root, "/distlock" by default. [EscapeKey] returns its
-// name. It is a container, which servers before 3.5 do not have: the server deletes it
-// some time after the last lock in it. With [Config].User all nodes belong to that
-// user; ACL gives them to others. The user needs the permissions to create, read, write
-// and delete, on the root, too. Before the first lock, and in Ping, a node below the
-// root is created, read, written and deleted once: an error names the permission that
-// is missing.
-//
-// For each connection the names of the servers are looked up, and the credentials of
-// [Config].Credentials read, again. So are certificates if Dialer reads them.
+// name. It is a container: the server deletes it some time after the last lock in it.
+// The user needs the permissions to create, read, write and delete, on the root, too.
+// Before the first lock, and in Ping, a node below the root is created, read, written
+// and deleted once: an error names the permission that is missing.
 //
 // The data of an owner's node is the name of its holder ([distlock.Config.Holder]), for
 // people. Data that another program has written there is shown as the name if it is
@@ -86,32 +79,23 @@
 //	KazooNames        kazoo's Lock, WriteLock and ReadLock
 //
 // A lock that is shared has one queue in order of arrival for both sides. All processes
-// that share it must choose the same names. Curator's locks are re-entrant for a thread
-// of Java. Its Revoker asks a holder of this package, which [distlock.Lease.Revoked]
-// tells, and [admin.Revoke] asks a holder of Curator's that is revocable.
+// that share it must choose the same names. Curator's Revoker asks a holder of this
+// package, which [distlock.Lease.Revoked] tells, and [admin.Revoke] asks a holder of
+// Curator's that is revocable.
 //
 // Locks that are written by hand often have ephemeral sequential nodes named lock…: the
-// first of all children has the lock. They share the lock, too: an owner waits while
-// such a node is in front of its own, and they wait for the nodes in front of theirs.
-// Some compare the names and not the numbers. An owner that waits for such a lock
-// therefore has no node meanwhile, and its place in the queue is a new one when it
-// tries again. The program must look at all children: one that looks only at its own
-// names is not noticed by this package.
+// first of all children has the lock. They share the lock, too, if they look at all
+// children. Some compare the names and not the numbers. So an owner that waits for such
+// a lock has no node meanwhile, and its place is a new one when it tries again.
 //
-// A recipe sees no nodes but its own: a write lock of Curator ignores an
-// InterProcessMutex, and permits, which only this package has, are ignored by all
-// recipes. So this package looks for nodes that would ignore its own: nodes of other
-// recipes, and every ephemeral child of a key's node whose name it does not know. While
-// there are any, no owner gets the key: the error wraps [driver.ErrForeign] and names
-// the recipe or the node, at once or, for a caller that waits, at the end of the wait.
-// If such a node comes while an owner has the key, both have the lock until the owner's
-// next renewal, a third of its KeyTimeout later at most. That ends the lease with an
-// error that says why. Children that are not ephemeral are no locks.
-//
-// The same holds for InterProcessSemaphoreV2 and InterProcessSemaphoreMutex. Their
-// nodes are below the node "leases" of the path: while it exists, no owner gets the
-// key, even if the semaphore is free. The server deletes it some time after its last
-// use.
+// A recipe sees no nodes but its own, and none sees the permits of this package. So
+// this package looks for nodes that would ignore its own: nodes of other recipes, every
+// ephemeral child of a key's node whose name it does not know, and the node "leases" of
+// Curator's semaphores, even if the semaphore is free. While there are any, no owner
+// gets the key: the error wraps [driver.ErrForeign] and names the recipe or the node, at
+// once or, for a caller that waits, at the end of the wait. If such a node comes while
+// an owner has the key, both have the lock until the owner's next renewal, which ends
+// the lease with an error that says why. Children that are not ephemeral are no locks.
 //
 // The sequence numbers of a key's node end at 2^31-1. If a key is never idle for long
 // enough that its node is deleted, calls fail when the numbers are used up.

@@ -53,7 +53,7 @@ const (
 // and its clients.
 type fakeServer struct {
 	mu       sync.Mutex
-	decide   func(op int32, path string) fate
+	decide   map[int32]func(path string) fate // by kind of request
 	zxid     int64
 	last     int64 // the ID of the session that began last
 	sessions map[int64]*time.Timer
@@ -74,13 +74,23 @@ type fakeNode struct {
 	children                   int32
 }
 
-// On lets decide choose the fate of each request from now on; nil serves all. The path
-// is that of the node, or the credentials of opSetAuth. The function may block: the
-// connection then waits.
-func (v *fakeServer) On(decide func(op int32, path string) fate) {
+// On lets decide choose the fate of each request of a kind from now on, by the path of
+// the node or the credentials of opSetAuth. The function may block: the connection then
+// waits.
+func (v *fakeServer) On(op int32, decide func(path string) fate) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.decide = decide
+	if v.decide == nil {
+		v.decide = make(map[int32]func(path string) fate)
+	}
+	v.decide[op] = decide
+}
+
+// ServeAll ends what On has begun.
+func (v *fakeServer) ServeAll() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.decide = nil
 }
 
 // Dial opens a connection to the server, for spoilnet.To.
@@ -133,16 +143,6 @@ func (v *fakeServer) Add(prefix string) (path string) {
 	}
 	v.acls[created.text()] = "" // it is none of ours
 	return v.created[len(v.created)-1]
-}
-
-// Watches returns how many watches there are.
-func (v *fakeServer) Watches() (n int) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	for _, conns := range v.watches {
-		n += len(conns)
-	}
-	return n
 }
 
 // Delete deletes a node, as an operator does.
@@ -252,12 +252,12 @@ func (v *fakeServer) connect(c *fakeConn, id int64, timeout time.Duration) int64
 
 func (v *fakeServer) on(op int32, name string) fate {
 	v.mu.Lock()
-	decide := v.decide
+	decide := v.decide[op]
 	v.mu.Unlock()
 	if decide == nil {
 		return served
 	}
-	return decide(op, name)
+	return decide(name)
 }
 
 // execute executes a request, and returns the answer.

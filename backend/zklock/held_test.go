@@ -42,12 +42,7 @@ func TestHolderNames(t *testing.T) {
 			}
 		}
 		var reads atomic.Int32
-		v.server.On(func(op int32, _ string) fate {
-			if op == opGetData {
-				reads.Add(1)
-			}
-			return served
-		})
+		v.server.On(opGetData, func(string) fate { reads.Add(1); return served })
 		mustRead := func(want int32) {
 			t.Helper()
 			if n := reads.Swap(0); n != want {
@@ -88,12 +83,7 @@ func TestNextHolderIsNamed(t *testing.T) {
 		}
 		mustName("")
 		var reads atomic.Int32
-		v.server.On(func(op int32, _ string) fate {
-			if op == opGetData {
-				reads.Add(1)
-			}
-			return served
-		})
+		v.server.On(opGetData, func(string) fate { reads.Add(1); return served })
 		for range 9 {
 			mustName("first")
 			time.Sleep(time.Second)

@@ -25,7 +25,7 @@ func (b *backend) keep(ctx context.Context, r *renewal) (kept bool, err error) {
 		return false, nil
 	}
 	tk.keeping = true
-	own, keeps, data := tk.node, tk.keptPath(), keptData(r.TTL(), tk.data())
+	own, keeps, data := tk.node, tk.keptPath(), keptData(r.Asked.TTL, tk.data())
 	return begin(b.link, func(c *zk.Conn) (bool, error) {
 		defer tk.unlock()
 		err := zk.ErrNoNode

@@ -22,7 +22,7 @@ func (v *virtual) keep(t *testing.T, g driver.Grant, d time.Duration) {
 }
 
 // TestKeptKey: a key that is kept for 25 s is refused and waited for in other processes
-// for that time, as those with the process' end, and is free then, for the first waiter
+// for that time, whatever becomes of the process, and is free then, for the first waiter
 // at once.
 func TestKeptKey(t *testing.T) {
 	for name, end := range map[string]func(v *virtual){
@@ -90,8 +90,8 @@ func TestKeptInFrontOfOthers(t *testing.T) {
 				time.Sleep(2 * time.Second)
 				v.keep(t, g, 25*time.Second)
 				start, deleted := time.Now(), new(atomic.Int64)
-				v.server.On(func(op int32, node string) fate {
-					if op == opDelete && strings.Contains(node, "-kept-") {
+				v.server.On(opDelete, func(node string) fate {
+					if strings.Contains(node, "-kept-") {
 						deleted.Store(int64(time.Since(start)))
 					}
 					return served
@@ -124,16 +124,11 @@ func TestKeepWithoutAnswer(t *testing.T) {
 					g := testkit.MustTry(t, v, testkit.NewRequest("key"))
 					spoil := func(spoilt int32, call func() error) {
 						t.Helper()
-						v.server.On(func(op int32, _ string) fate {
-							if op == spoilt {
-								return answer
-							}
-							return served
-						})
+						v.server.On(spoilt, func(string) fate { return answer })
 						if err := call(); err == nil {
 							t.Error("without an answer there is no error")
 						}
-						v.server.On(nil)
+						v.server.ServeAll()
 						v.network.Kill()
 						synctest.Wait()
 					}
@@ -153,22 +148,6 @@ func TestKeepWithoutAnswer(t *testing.T) {
 			})
 		}
 	}
-}
-
-// TestKeepWithoutANode: a key whose node was deleted is not kept, and nothing is
-// created.
-func TestKeepWithoutANode(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, v *virtual) {
-		g := testkit.MustTry(t, v, testkit.NewRequest("key"))
-		if held, err := v.ForceRelease(t.Context(), "key"); !held || err != nil {
-			t.Fatal(held, err)
-		}
-		g.Retain = true
-		if got := testkit.Renewed(t, v, g); !errors.Is(got, driver.ErrLost) {
-			t.Errorf("kept without a node: %+v", got)
-		}
-		v.mustBeEmpty(t, "key")
-	})
 }
 
 // TestKeptKeyIsAskedFor: Curator's Revoker replaces the data of the node. Nobody works

@@ -1,8 +1,6 @@
 package zklock_test
 
 import (
-	"fmt"
-	"os"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -17,14 +15,5 @@ var shared zktest.Shared
 
 func TestMain(m *testing.M) {
 	testmode.AtATime(3)
-	code := m.Run()
-	err := shared.Close()
-	if leak := goleak.Find(); err == nil {
-		err = leak
-	}
-	if code == 0 && err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
+	goleak.VerifyTestMain(shared.Main(m))
 }

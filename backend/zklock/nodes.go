@@ -256,7 +256,7 @@ func (n *nodes) createIn(c *zk.Conn, parent, name string, data []byte) (string, 
 	}
 }
 
-// createAll creates the node at path and those above it. The root and the nodes above
+// createAll creates the node at path and all above it. The root and the nodes above
 // it are persistent. The nodes below the root are containers, which the server deletes
 // some time after their last child: at any time, even between two requests.
 func (n *nodes) createAll(c *zk.Conn, path string) error {

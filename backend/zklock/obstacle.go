@@ -29,8 +29,9 @@ type holder struct {
 	read time.Time
 }
 
-// holderAge is how old the name of a holder may be before a waiter reads it again, unless it
-// waits for that holder alone. To read it at each look would double the waiter's requests.
+// holderAge is how old the name of a holder may be before a waiter reads it again,
+// unless it waits for that holder alone. To read it at each look would double the
+// waiter's requests.
 const holderAge = 10 * time.Second
 
 // Watch implements [placequeue.Obstacle].
@@ -69,8 +70,8 @@ func (o *obstacle) Remains(ctx context.Context) bool {
 }
 
 // Err implements [placequeue.Obstacle]. To name a holder in another process is a
-// request, but not again while the holder alone is in the way, and not often. That holder
-// has had the key for at most the time since it joined the queue.
+// request, but not again while the holder alone is in the way, and not often. The
+// holder has had the key for at most the time since it joined the queue.
 func (o *obstacle) Err(ctx context.Context, thorough bool) error {
 	if o.foreign != nil {
 		return o.foreign

@@ -41,7 +41,7 @@ func UnescapeKey(name string) (key string, ok bool) {
 }
 
 // plainByte reports whether an ASCII character is not escaped. Of the other characters,
-// those below U+D800 are not escaped either. Java's strings are UTF-16, and ZooKeeper
+// all below U+D800 are not escaped either. Java's strings are UTF-16, and ZooKeeper
 // refuses the halves of surrogate pairs, the private use area and everything above it.
 func plainByte(c byte) bool { return c >= ' ' && c < 0x7f && c != '/' && c != '%' }
 

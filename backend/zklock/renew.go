@@ -3,6 +3,7 @@ package zklock
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -30,25 +31,18 @@ func (b *backend) Renew(ctx context.Context, grants []driver.Grant, report func(
 	defer end()
 	sent := time.Now()
 	err := b.link.confirm(op)
-	jobs := make(chan renewal)
-	var workers sync.WaitGroup
-	for range min(len(renewals), maxRenewals) {
-		workers.Go(func() {
-			for r := range jobs {
-				report(r.Index, b.renew(op, &r, sent, err))
-			}
-		})
+	for chunk := range slices.Chunk(renewals, maxRenewals) {
+		var reads sync.WaitGroup
+		for _, r := range chunk {
+			reads.Go(func() { report(r.Index, b.renew(op, &r, sent, err)) })
+		}
+		reads.Wait()
 	}
-	for _, r := range renewals {
-		jobs <- r
-	}
-	close(jobs)
-	workers.Wait()
 }
 
 // renew renews one lock. The error says why the leader has not answered, if it has not.
 func (b *backend) renew(ctx context.Context, r *renewal, sent time.Time, err error) error {
-	if r.Retains() {
+	if r.Asked.Retain {
 		kept := false
 		if err == nil {
 			kept, err = b.keep(ctx, r)

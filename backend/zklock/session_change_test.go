@@ -17,10 +17,8 @@ func TestSessionIsOver(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inVirtualTime(t, func(t *testing.T, v *virtual) {
 				g := testkit.MustTry(t, v, testkit.NewRequest("key"))
-				v.server.On(func(op int32, _ string) fate {
-					if op == opConnect { // the server says that the session is over, and is gone
-						v.network.Refuse(true)
-					}
+				v.server.On(opConnect, func(string) fate {
+					v.network.Refuse(true) // it says that the session is over, and is gone
 					return served
 				})
 				v.network.Refuse(during)
@@ -157,17 +155,12 @@ func TestLeaderMustAnswer(t *testing.T) {
 			result <- err
 		}()
 		synctest.Wait()
-		v.server.On(func(op int32, _ string) fate {
-			if op == opSync {
-				return dropped
-			}
-			return served
-		})
+		v.server.On(opSync, func(string) fate { return dropped })
 		testkit.MustRelease(t, v, held)
 		if err := <-result; err == nil {
 			t.Error("a waiter got the key without the leader")
 		}
-		v.server.On(nil)
+		v.server.ServeAll()
 		testkit.MustRelease(t, other, testkit.TryRepeatedly(t, other, waits))
 	})
 }

@@ -83,16 +83,8 @@ func TestMemberWithoutLeader(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, v *virtual) {
 		g := testkit.MustTry(t, v, testkit.NewRequest("key"))
 		time.Sleep(5 * time.Second)
-		opens := 0
-		v.server.On(func(op int32, _ string) fate {
-			if opens == 0 && op == opSync {
-				return dropped
-			}
-			if op == opConnect {
-				opens++
-			}
-			return served
-		})
+		v.server.On(opSync, func(string) fate { return dropped })
+		v.server.On(opConnect, func(string) fate { v.server.ServeAll(); return served })
 		if got := testkit.Renewed(t, v, g); !await.InDoubt(got) {
 			t.Errorf("a renewal without the leader: %+v", got)
 		}

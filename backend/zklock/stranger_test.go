@@ -103,7 +103,7 @@ func TestStrangers(t *testing.T) {
 }
 
 // TestWithdrawnHolder: a holder asks again beside a stranger, and gives its node up.
-// Its next lock is another one, with a token that is larger than those in between.
+// Its next lock is another one, with a token that is larger than all tokens in between.
 func TestWithdrawnHolder(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, v *virtual) {
 		r := testkit.NewRequest("key")

@@ -61,8 +61,8 @@ func (v *virtual) newSession() {
 // node.
 func (v *virtual) tryInDoubt(t *testing.T, r driver.Request, answer fate) {
 	t.Helper()
-	v.server.On(func(op int32, path string) fate {
-		if op == opCreate && strings.Contains(path, r.Owner[:len(guid)]) {
+	v.server.On(opCreate, func(path string) fate {
+		if strings.Contains(path, r.Owner[:len(guid)]) {
 			return answer
 		}
 		return served
@@ -70,7 +70,7 @@ func (v *virtual) tryInDoubt(t *testing.T, r driver.Request, answer fate) {
 	if _, err := v.TryAcquire(t.Context(), r); err == nil || errors.Is(err, driver.ErrNotAcquired) {
 		t.Fatalf("TryAcquire without an answer: %v", err)
 	}
-	v.server.On(nil)
+	v.server.ServeAll()
 	v.network.Kill() // the calls that are in flight end
 }
 

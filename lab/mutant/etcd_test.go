@@ -5,9 +5,9 @@ var etcd = []mutant{
 	etcdlock("fence-not-demanded", "P1", "a request that arrives late creates a place",
 		"TestAnswerInAnEndedSession", edit{"backend/etcdlock/acquire.go", "If(s.isFenced(fence), free)", "If(free)"}),
 	etcdlock("fence-not-written", "P7", "the request of an owner that has given up may still arrive",
-		"TestLateRequest", edit{"backend/etcdlock/sweeper.go", "unfenced = s.writeFence(ctx)", "_ = ctx"}),
+		"TestLateDeletionSparesTheNextOwner", edit{"backend/etcdlock/sweeper.go", "unfenced = s.writeFence(ctx)", "_ = ctx"}),
 	etcdlock("name-used-again-too-early", "P6", "a deletion that arrives late deletes the place of the next owner",
-		"TestReleaseWithoutAnswer/late", edit{"backend/etcdlock/release.go", "l.doubt = l.session.fence.Load()", "l.doubt = 0"}),
+		"TestLateDeletionSparesTheNextOwner/DeleteRange", edit{"backend/etcdlock/release.go", "l.doubt = l.session.fence.Load()", "l.doubt = 0"}),
 	etcdlock("extend-while-others-wait", "P5", "Extend does not look at the queue",
 		"TestMutexInTheQueue", edit{"backend/etcdlock/extend.go", `"<", l.Store.created+1).WithPrefix(),`, `">", 0).WithPrefix(),`}),
 }

@@ -32,7 +32,7 @@ func (bg *Background) Run(f func()) {
 	}
 }
 
-// Close ends the context of the tasks for a cause, which calls of [Acquire] return. It
+// Close ends the context of the tasks for a cause, which calls return. It
 // reports whether this is the first call.
 func (bg *Background) Close(cause error) (first bool) {
 	bg.mu.Lock()

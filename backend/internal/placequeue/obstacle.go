@@ -23,6 +23,6 @@ type Obstacle interface {
 type wait struct {
 	obstacle Obstacle
 	over     bool          // the obstacle may be gone
-	err      error         // why it cannot be watched; nil if it can, or if Enqueue has said so
+	err      error         // why it cannot be watched; nil if it can, or if Acquire has said so
 	replaced chan struct{} // closed when the next attempt has its result
 }

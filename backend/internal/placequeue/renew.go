@@ -7,20 +7,13 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// Renewal is one grant of a call of Renew, the owner of which has the key.
+// Renewal is one grant of a call of Renew. Its owner has the key.
 type Renewal[T any, S Store] struct {
 	Held[T, S]
 
 	Index int
-	asked *driver.Grant
+	Asked *driver.Grant // with the length that the lease has to have
 }
-
-// Retains reports whether the owner is done, and the place has to stay for a time even
-// if the session ends.
-func (r *Renewal[T, S]) Retains() bool { return r.asked.Retain }
-
-// TTL returns how long the lease has to be.
-func (r *Renewal[T, S]) TTL() time.Duration { return r.asked.TTL }
 
 // Renewals returns the grants of owners that have the key. It reports the others as
 // lost.
@@ -40,13 +33,13 @@ func (t *Table[T, S]) Renewals(grants []driver.Grant, report func(int, error)) (
 // grant with [driver.Grant].Retain does not end with its session any more.
 func (t *Table[T, S]) Renewed(r *Renewal[T, S], sent time.Time, exists bool, err error) error {
 	switch {
-	case r.Store.HasEnded() && (!r.Retains() || !exists), err == nil && !exists:
+	case r.Store.HasEnded() && (!r.Asked.Retain || !exists), err == nil && !exists:
 		t.Lose(r.Ticket, false)
 	case err != nil:
 		return err
 	default:
 		g := r.Grant
-		g.Sent, g.TTL, g.Retain = sent, r.asked.TTL, r.asked.Retain
+		g.Sent, g.TTL, g.Retain = sent, r.Asked.TTL, r.Asked.Retain
 		if t.Extend(r.Ticket, g) {
 			return nil
 		}

@@ -10,10 +10,10 @@ import (
 // ErrGivenUp is the error of an attempt if the owner was released meanwhile.
 var ErrGivenUp = fmt.Errorf("released while waiting: %w", driver.ErrNotAcquired)
 
-// Enqueue implements [driver.Queuer] for the owner of tk. It makes an attempt, unless
-// the obstacle of the last one remains. The first refusal of a wait names the holder
-// only if that costs no request: most waiters get the key without another.
-func (t *Table[T, S]) Enqueue(ctx context.Context, tk T, attempt func() (driver.Grant, Obstacle, error)) (driver.Grant, error) {
+// Acquire makes an attempt for the owner of tk, unless the obstacle of its last one
+// remains. The first refusal of a queued request names the holder only if that costs no
+// request: most waiters get the key without another.
+func (t *Table[T, S]) Acquire(ctx context.Context, tk T, queued bool, attempt func() (driver.Grant, Obstacle, error)) (driver.Grant, error) {
 	last, over, err := t.waited(tk)
 	switch {
 	case err != nil:
@@ -32,7 +32,7 @@ func (t *Table[T, S]) Enqueue(ctx context.Context, tk T, attempt func() (driver.
 	}
 	t.Unlock()
 	if o != nil {
-		err = o.Err(ctx, last != nil)
+		err = o.Err(ctx, !queued || last != nil)
 	}
 	return g, err
 }

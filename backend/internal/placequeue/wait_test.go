@@ -87,13 +87,13 @@ func TestTurn(t *testing.T) {
 				table, tk := newTable(t, &r)
 				o, attempts := &obstacle{Session: placequeue.NewSession(), changed: make(chan error, 1)}, 0
 				enqueue := func() error {
-					_, err := table.Enqueue(t.Context(), tk, func() (driver.Grant, placequeue.Obstacle, error) {
+					_, err := table.Acquire(t.Context(), tk, true, func() (driver.Grant, placequeue.Obstacle, error) {
 						attempts++
 						return driver.Grant{}, &obstacle{Session: placequeue.NewSession()}, nil
 					})
 					return err
 				}
-				_, _ = table.Enqueue(t.Context(), tk, func() (driver.Grant, placequeue.Obstacle, error) { return driver.Grant{}, o, nil })
+				_, _ = table.Acquire(t.Context(), tk, true, func() (driver.Grant, placequeue.Obstacle, error) { return driver.Grant{}, o, nil })
 				turn := table.Turn(t.Context(), bg, &r)
 				synctest.Wait()
 				select {

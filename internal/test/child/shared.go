@@ -29,7 +29,25 @@ func (s *Shared[S]) Get(tb TB, launch func(dir string) (S, error)) S {
 	return s.server
 }
 
-// Close kills the server and removes its directory. TestMain has to call it.
+// Main returns m, after the end of which the server is gone. TestMain passes it to
+// goleak.
+func (s *Shared[S]) Main(m runner) runner { return closing{m, s.Close} }
+
+type runner interface{ Run() int }
+
+type closing struct {
+	runner
+
+	close func() error
+}
+
+// Run runs the tests.
+func (c closing) Run() int {
+	defer c.close() //nolint:errcheck // the system removes old files
+	return c.runner.Run()
+}
+
+// Close kills the server and removes its directory.
 func (s *Shared[S]) Close() error {
 	if s.dir == "" {
 		return nil

@@ -101,7 +101,7 @@ func command(dir string, i int, servers []*Server, args []string) (*exec.Cmd, er
 	}, args...)...), nil
 }
 
-// Shared is a server for all tests of a package. TestMain has to call Close. The zero
+// Shared is a server for all tests of a package. TestMain has to use Main. The zero
 // value is ready to use.
 type Shared struct {
 	child.Shared[*Server]

@@ -153,7 +153,7 @@ func (s *Server) Ask(command string) (string, error) {
 	return string(answer), err
 }
 
-// Shared is a server for all tests of a package. TestMain has to call Close. The zero
+// Shared is a server for all tests of a package. TestMain has to use Main. The zero
 // value is ready to use.
 type Shared struct {
 	child.Shared[*Server]

@@ -2,53 +2,12 @@ package zklock_test
 
 import (
 	"sync"
-	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/distlock-go/distlock/backend/zklock"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 	"github.com/distlock-go/distlock/internal/test/zktest"
 )
-
-// TestOneWatch: each session watches one node, however often its waiters look. A
-// release wakes one session, the next in order of arrival.
-func TestOneWatch(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, v *virtual) {
-		g := testkit.MustTry(t, v, testkit.NewRequest("key"))
-		holder, sessions, waiters := v, []*virtual(nil), []*testkit.Waiter(nil)
-		for range 5 {
-			one := newVirtual(t, v.server)
-			sessions = append(sessions, one)
-			waiters = append(waiters, testkit.StartWaiter(t, one, testkit.NewRequest("key"), testkit.Looks{Every: time.Second}))
-			time.Sleep(time.Second)
-		}
-		for i, w := range waiters {
-			for _, later := range waiters[i:] {
-				later.MustWait(t)
-			}
-			time.Sleep(3 * time.Second) // they look
-			var set atomic.Int32
-			v.server.On(func(op int32, _ string) fate {
-				if op == opGetData {
-					set.Add(1)
-				}
-				return served
-			})
-			if n := v.server.Watches(); n != len(waiters)-i {
-				t.Errorf("%d watches for %d waiters", n, len(waiters)-i)
-			}
-			testkit.MustRelease(t, holder, g)
-			holder, g = sessions[i], w.Served(t)
-			if n := v.server.Watches(); n != len(waiters)-i-1 || set.Load() != 0 {
-				t.Errorf("the release woke more than one: %d watches are left, and %d are new", n, set.Load())
-			}
-			v.server.On(nil)
-		}
-		testkit.MustRelease(t, holder, g)
-		v.mustBeEmpty(t, "key")
-	})
-}
 
 // TestContainersComeAndGo: a key can be used while the server deletes its node as often
 // as it can, which it does when the key is not used any more.
