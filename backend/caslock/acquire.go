@@ -2,6 +2,7 @@ package caslock
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
@@ -14,11 +15,6 @@ const (
 	// turnTime is how long a free key is kept for the first in the line. After that the second
 	// may have it, and so on.
 	turnTime = time.Second
-
-	// pace limits how often a waiter looks by itself: each look is followed by a rest of so many
-	// times its length. Looks of hundreds of waiters would make a slow store slower otherwise,
-	// until nothing else gets through.
-	pace = 200
 )
 
 // TryAcquire implements driver.Backend.
@@ -37,27 +33,20 @@ func (b *backend) Enqueue(ctx context.Context, r driver.Request) (driver.Grant, 
 		crowd := false
 		b.see(r.Key, func(s *sight) { crowd = s.crowd })
 		if !crowd { // or it would be refused, as a rule
-			if g, err := a.run(ctx); a.held == nil {
+			if g, err := a.run(ctx); !errors.As(err, new(*driver.HeldError)) {
 				return g, err
 			}
 		}
 		b.listen()
-		a.waiter = b.newWaiter(r.Owner)
+		a.waiter = b.newWaiter(r.Owner, true)
 	}
-	for range 2 {
-		if a.waiter.mustJoin() {
-			a.waiter.join(b.line.stands(r.TTL))
-			if err := b.line.join(ctx, r.Key, b.lease(&r)); err != nil {
-				a.waiter.join(0)
-				return driver.Grant{}, err
-			}
+	if a.waiter.mustJoin() {
+		if err := b.line.join(ctx, r.Key, b.lease(&r)); err != nil {
+			return driver.Grant{}, err
 		}
-		if g, err := a.run(ctx); a.held == nil || !a.passed {
-			return g, err
-		}
-		a.waiter.join(0) // others have taken it for dead
+		a.waiter.joined()
 	}
-	return driver.Grant{}, a.held
+	return a.run(ctx)
 }
 
 // attempt is one call of TryAcquire or Enqueue.
@@ -69,11 +58,8 @@ type attempt struct {
 
 	start time.Time // of run
 	reads int       // decisions on the word of the store
-
-	held   *driver.HeldError // why it was refused
-	passed bool              // the owner's place is gone
-	gone   []string          // the owners of places to be removed, after a success
-	hint   string            // the version in which it is this owner's turn
+	hint  string    // the version in which it is this owner's turn
+	gone  []string  // the owners of places to be removed, after a success
 }
 
 // placed reports whether the owner may have a place in the line.
@@ -82,54 +68,43 @@ func (a *attempt) placed() bool { return a.waiter != nil && a.waiter.placed }
 // run makes the attempt. The rules about the mark, record.Waiting, are those of the model
 // lab/spec/line.pml: see there before a change.
 func (a *attempt) run(ctx context.Context) (driver.Grant, error) {
-	b, r := a.backend, a.request
-	if err := b.tooLong(r.TTL); err != nil {
+	r := a.request
+	if err := a.tooLong(r.TTL); err != nil {
 		return driver.Grant{}, driver.NotSent(err)
 	}
-	a.start = time.Now()
-	if a.waiter != nil {
-		a.hint = a.waiter.takeHint()
-	}
-	// Who has joined looks again: the release that it waits for may be older than its place.
-	known := !a.placed() || a.hint != ""
-	w, err := b.update(ctx, r.Key, r.Owner, known, func(rec *record) (bool, error) {
-		a.held, a.passed, a.gone = nil, false, nil
-		if rec.fresh {
-			a.reads++
-		}
-		return a.decide(ctx, rec)
-	})
-	if a.held != nil && err == nil {
-		if a.waiter != nil {
-			a.waiter.refused(a.held, time.Since(a.start))
-		}
-		return driver.Grant{}, a.held
-	}
-	if err != nil {
-		a.held = nil
-		if w.sent.IsZero() {
-			err = driver.NotSent(err)
-		}
+	a.start, a.hint = time.Now(), a.waiter.takeHint()
+	rec, sent, err := a.update(ctx, r.Key, func(rec *record) (bool, error) { return a.decide(ctx, rec) })
+	held := new(driver.HeldError)
+	switch {
+	case errors.As(err, &held):
+		a.waiter.refused(held, time.Since(a.start))
+		return driver.Grant{}, err
+	case err != nil && sent.IsZero():
+		return driver.Grant{}, driver.NotSent(err)
+	case err != nil:
+		w := a.newWaiter(r.Owner, false)
+		a.locked(func() { w.unsure = true })
 		return driver.Grant{}, err
 	}
-	if !w.fresh { // it takes the key without reading it: processes that have to read ask it for the mark
-		b.listen()
+	if !rec.fresh { // it takes the key without reading it: processes that have to read ask it for the mark
+		a.listen()
 	}
 	if a.placed() {
 		a.gone = append(a.gone, r.Owner)
 	}
-	b.endWait(r.Owner)
-	b.leave(r.Key, r.Owner, a.gone)
-	g := r.Grant()
-	h := &w.Holders[find(w.Holders, r.Owner)]
-	g.Sent, g.Contended, g.Token, g.LastToken = w.sent, w.Waiting, h.Token, h.Token+h.Tokens-1
+	a.endWait(r.Owner)
+	a.leave(r.Key, r.Owner, a.gone)
+	g, h := r.Grant(), &rec.Holders[find(rec.Holders, r.Owner)]
+	g.Sent, g.Contended, g.Token, g.LastToken = sent, rec.Waiting, h.Token, h.Token+h.Tokens-1
 	return g, nil
 }
 
 // decide makes the owner a holder in rec, or says why not.
 func (a *attempt) decide(ctx context.Context, rec *record) (write bool, err error) {
-	r := a.request
-	joined := a.placed()
+	r, joined, mark := a.request, a.placed(), rec.Waiting
+	if a.gone = nil; rec.fresh {
+		a.reads++
+	}
 	if i := find(rec.Holders, r.From); r.From != "" && i >= 0 {
 		rec.Holders[i].Owner, rec.Holders[i].Reply, rec.Holders[i].Revoked = r.Owner, a.topic, false
 	}
@@ -140,25 +115,24 @@ func (a *attempt) decide(ctx context.Context, rec *record) (write bool, err erro
 	if r.From != "" {
 		return false, driver.ErrLost
 	}
-	if _, admits := rec.turn(nil, r.Sharing()); !admits {
-		a.held = rec.held(r.Sharing())
-		mark := joined && !rec.Waiting
-		if mark && a.reads > 1 { // the key changes faster than this process can write: the holder sets it
-			a.send(rec.Holders[0].Reply, &message{Kind: waits, Key: r.Key})
-		}
-		rec.Waiting = rec.Waiting || joined
-		return mark, nil
+	told := a.hint != "" && a.hint == rec.version
+	if !rec.fresh && !told && (joined || mark) {
+		// The release that it waits for may be older than its place, and the line counts only if
+		// it is read after the version was the last.
+		return false, nil
 	}
-	if rec.Waiting && a.hint != rec.version {
-		if !rec.fresh { // the line counts only if it is read after the version was the last
-			return false, nil
+	rec.Waiting = mark || joined // others in the line may have seen the key free, and only wait
+	if _, admits := rec.turn(nil, r.Sharing()); !admits {
+		if mark = joined && !mark; mark && a.reads > 1 { // the key changes faster than this process can write: the holder sets it
+			a.send(rec.Holders[0].Reply, &message{Key: r.Key, Waits: true})
 		}
-		if next, err := a.isNext(ctx, rec); !next || err != nil {
+		return mark, rec.held(r.Sharing())
+	}
+	if mark && !told {
+		if err := a.turn(ctx, rec); err != nil {
 			return false, err
 		}
 	}
-	// Others in the line may have seen the key free, and only wait: they need the mark.
-	rec.Waiting = rec.Waiting || joined
 	l := a.lease(r)
 	l.extend(r.TTL, rec.Count)
 	l.issue(rec, r.Tokens)
@@ -166,24 +140,19 @@ func (a *attempt) decide(ctx context.Context, rec *record) (write bool, err erro
 	return true, nil
 }
 
-// isNext reports whether the line lets the owner have the key, which admits it.
-func (a *attempt) isNext(ctx context.Context, rec *record) (bool, error) {
-	r := a.request
-	idle, took := a.idle(r.Key, rec.version), time.Since(a.start)
+// turn returns nil if the line lets the owner have the key, which admits it.
+func (a *attempt) turn(ctx context.Context, rec *record) error {
+	r, turns, took := a.request, int(rec.idle/turnTime), time.Since(a.start)
 	n := glance
 	if r.Sharing() == (driver.Sharing{}) { // nobody may be before it, but those who are passed
-		n = min(n, int(idle/turnTime)+2)
+		n = min(n, turns+2)
 	}
-	line, all, err := a.line.places(ctx, r.Key, n)
+	line, all, err := a.others(ctx, r.Key, r.Owner, rec, n)
 	if err != nil {
-		return false, err
+		return err
 	}
-	line = rec.withoutHolders(line)
-	a.see(r.Key, func(s *sight) { s.crowd = len(without(line, r.Owner)) > 0 })
-	mine := find(line, r.Owner)
-	a.passed = a.placed() && mine < 0 && all
-	skip := 0
-	for skip < len(line) && skip != mine && skip < int(idle/turnTime) {
+	mine, skip := find(line, r.Owner), 0
+	for skip < len(line) && skip != mine && skip < turns {
 		if places, _ := rec.turn(line[skip:skip+1], r.Sharing()); places == 0 {
 			break // it is not its turn
 		}
@@ -193,22 +162,24 @@ func (a *attempt) isNext(ctx context.Context, rec *record) (bool, error) {
 	places, more := rec.turn(line[skip:], r.Sharing())
 	switch {
 	case mine >= 0 && mine-skip < places:
-		return true, nil
 	case mine >= 0 || !more || !all:
-		behind, rest := mine, time.Duration(0)
+		held, behind, rest := rec.held(r.Sharing()), mine, time.Duration(0)
 		if mine < 0 { // it does not know its place
 			behind, rest = len(line), min(pace*took, 10*turnTime)
 		}
-		a.held = rec.held(r.Sharing())
-		a.held.RetryAfter = max(rest, turnTime*time.Duration(max(1, behind-skip))-idle%turnTime)
-		return false, nil
+		held.RetryAfter = max(rest, turnTime*time.Duration(max(1, behind-skip))-rec.idle%turnTime)
+		if a.placed() && mine < 0 && all { // others have taken it for dead
+			a.waiter.passed()
+			held.RetryAfter = time.Millisecond
+		}
+		return held
 	case len(line) == 0 && !a.placed() && len(rec.Holders) == 0:
 		// The first of those who join after this reading tries to take this version, or sees
 		// the next one, and sets the mark again. Not so if this owner has a place: others
 		// may have seen that it is first, and only wait.
 		rec.Waiting = false
 	}
-	return true, nil
+	return nil
 }
 
 // leave gives up the places of owners, beside the work of the new holder.
@@ -217,14 +188,10 @@ func (b *backend) leave(key, holder string, owners []string) {
 		return
 	}
 	done := make(chan struct{})
-	b.mu.Lock()
-	b.leaving[holder] = done
-	b.mu.Unlock()
+	b.locked(func() { b.leaving[holder] = done })
 	go func() {
 		defer close(done)
 		_ = b.line.leave(b.ctx, key, owners...) // a place that stays is passed
-		b.mu.Lock()
-		delete(b.leaving, holder)
-		b.mu.Unlock()
+		b.locked(func() { delete(b.leaving, holder) })
 	}()
 }

@@ -27,6 +27,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
@@ -35,7 +36,6 @@ import (
 const (
 	requestTimeout = 3 * time.Second
 	patience       = 10 * time.Second // with a cell that others keep changing
-	parallel       = 32               // renewals at the same time
 
 	// poll is how often a waiter looks at a store that is no Messenger. It is less than
 	// turnTime, so that no waiter misses its turn.
@@ -59,13 +59,13 @@ type backend struct {
 	ctx       context.Context //nolint:containedctx // ends with Close
 	stop      context.CancelFunc
 	listening sync.Once
-	unchecked chan struct{} // closed when Checker.Check has returned nil; until then it has a value between checks
+	checking  chan struct{} // has a value during Checker.Check
+	checked   atomic.Bool   // it has returned nil
 
 	mu       sync.Mutex
 	sights   map[string]*sight
 	waiters  map[string]*waiter       // by owner
 	leaving  map[string]chan struct{} // by holder: closed when its place is gone
-	unsure   map[string]bool          // owners with a request that may still arrive
 	watchers map[string]*watcher      // by owner
 }
 
@@ -86,8 +86,8 @@ func New(s Store, cfg Config) driver.Backend {
 		panic(fmt.Sprintf("caslock: Config.MaxTTL is negative: %v", cfg.MaxTTL))
 	}
 	b := &backend{
-		store: s, cfg: cfg, topic: rand.Text(), unchecked: make(chan struct{}, 1), sights: make(map[string]*sight), waiters: make(map[string]*waiter),
-		leaving: make(map[string]chan struct{}), unsure: make(map[string]bool), watchers: make(map[string]*watcher),
+		store: s, cfg: cfg, topic: rand.Text(), checking: make(chan struct{}, 1),
+		sights: make(map[string]*sight), waiters: make(map[string]*waiter), leaving: make(map[string]chan struct{}), watchers: make(map[string]*watcher),
 	}
 	b.messenger, _ = s.(Messenger)
 	b.ctx, b.stop = context.WithCancel(context.Background()) //nolint:forbidigo // ends with Close
@@ -95,31 +95,37 @@ func New(s Store, cfg Config) driver.Backend {
 	if t, ok := s.(Tickets); ok {
 		b.line = ticketLine{b, t}
 	}
-	if _, ok := s.(Checker); ok {
-		b.unchecked <- struct{}{}
-	} else {
-		close(b.unchecked)
-	}
 	return b
 }
 
 // check asks a Checker before the first use.
 func (b *backend) check(ctx context.Context) error {
+	c, ok := b.store.(Checker)
+	if !ok || b.checked.Load() {
+		return nil
+	}
 	select {
-	case _, unchecked := <-b.unchecked:
-		if !unchecked {
-			return nil
-		}
-		err := b.store.(Checker).Check(ctx)
-		if err == nil {
-			close(b.unchecked)
-		} else {
-			b.unchecked <- struct{}{}
-		}
-		return err
+	case b.checking <- struct{}{}:
+		defer func() { <-b.checking }()
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+	if b.checked.Load() {
+		return nil
+	}
+	err := c.Check(ctx)
+	b.checked.Store(err == nil)
+	return err
+}
+
+// ask carries out a request to the store, and says what failed.
+func (b *backend) ask(ctx context.Context, op string, f func(ctx context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	if err := b.check(ctx); err != nil {
+		return b.fail("check", err)
+	}
+	return b.fail(op, f(ctx))
 }
 
 // fail says what failed, and where.
@@ -128,6 +134,13 @@ func (b *backend) fail(op string, err error) error {
 		return fmt.Errorf("%s: %s: %w", name, op, err)
 	}
 	return err
+}
+
+// locked calls f with the mutex.
+func (b *backend) locked(f func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	f()
 }
 
 // Features implements driver.Backend.

@@ -170,6 +170,31 @@ func TestReleaseInDoubt(t *testing.T) {
 	}
 }
 
+// Likewise for an attempt of a waiter.
+func TestWaiterInDoubt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer()
+		holder, waiter, r := s.opener("m")(), s.opener("m")(), testkit.NewRequest("key")
+		g := testkit.MustTry(t, holder, testkit.NewRequest("key"))
+		mustBeHeld(t, waiter, r)
+		testkit.MustRelease(t, holder, g)
+		synctest.Wait() // it is told
+		s.fault = func(op, _, _ string) fault {
+			if op == "swap" {
+				s.fault = nil
+				return late
+			}
+			return none
+		}
+		if _, err := waiter.Enqueue(t.Context(), r); !errors.Is(err, errCut) {
+			t.Fatal(err)
+		}
+		testkit.MustRelease(t, waiter, r.Grant())
+		time.Sleep(time.Second) // the late request has arrived
+		testkit.MustTry(t, holder, testkit.NewRequest("key"))
+	})
+}
+
 // The count follows the clock: the tokens rise, even if a process that knows no other gets the
 // key after the store has lost its cell.
 func TestTokensRiseOverALostCell(t *testing.T) {

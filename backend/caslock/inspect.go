@@ -78,7 +78,7 @@ func (b *backend) describe(ctx context.Context, info *driver.KeyInfo, r *record)
 
 // ForceRelease implements driver.Inspector.
 func (b *backend) ForceRelease(ctx context.Context, key string) (held bool, err error) {
-	r, err := b.update(ctx, key, "", false, func(r *record) (bool, error) {
+	r, _, err := b.update(ctx, key, func(r *record) (bool, error) {
 		held = len(r.Holders) > 0
 		for _, h := range r.Holders {
 			h.extend(h.left, r.Count)
@@ -90,6 +90,6 @@ func (b *backend) ForceRelease(ctx context.Context, key string) (held bool, err 
 	if err != nil {
 		return false, err
 	}
-	b.pass(ctx, key, "", &r.record)
+	b.pass(ctx, key, "", &r)
 	return held, nil
 }

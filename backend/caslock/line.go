@@ -18,37 +18,52 @@ type line interface {
 
 	// places returns the first n places or more.
 	places(ctx context.Context, key string, n int) (first []lease, all bool, err error)
-
-	// stands is how long a place stands without its owner.
-	stands(ttl time.Duration) time.Duration
 }
 
-// linePrefix begins the keys of cells that have lines. The keys of locks have no such
-// character.
-const linePrefix = "\x00"
+const (
+	// linePrefix begins the keys of cells that have lines. The keys of locks have no such
+	// character.
+	linePrefix = "\x00"
+
+	// stands is how long a place stands without its owner.
+	stands = time.Minute
+)
+
+// lease returns what is written of the owner as a holder or a waiter.
+func (b *backend) lease(r *driver.Request) lease {
+	return lease{
+		Owner: r.Owner, TTL: millis(stands), Since: time.Now().UnixMilli(),
+		Shared: r.Mode == driver.Shared, Permits: r.Permits, Reply: b.topic,
+	}
+}
+
+// others returns the places of all but the owner and the holders, whose places may not be gone yet.
+func (b *backend) others(ctx context.Context, key, owner string, r *record, n int) (line []lease, all bool, err error) {
+	line, all, err = b.line.places(ctx, key, n)
+	if err == nil {
+		line = r.withoutHolders(line)
+		b.see(key, func(s *sight) { s.crowd = len(without(line, owner)) > 0 })
+	}
+	return line, all, err
+}
 
 // cellLine keeps the line of each key in one cell. A place ends as leases do.
 type cellLine struct{ b *backend }
 
-func (c cellLine) stands(ttl time.Duration) time.Duration {
-	return min(max(ttl, time.Second), time.Minute)
-}
-
 func (c cellLine) join(ctx context.Context, key string, l lease) error {
-	_, err := c.b.update(ctx, linePrefix+key, "", true, func(r *record) (bool, error) {
-		if i := find(r.Places, l.Owner); i >= 0 {
-			r.Places[i].TTL, r.Places[i].Beat = l.TTL, r.Count
-			return true, nil
+	_, _, err := c.b.update(ctx, linePrefix+key, func(r *record) (bool, error) {
+		i := find(r.Places, l.Owner)
+		if i < 0 {
+			i, r.Places = len(r.Places), append(r.Places, l)
 		}
-		l.Beat = r.Count
-		r.Places = append(r.Places, l)
+		r.Places[i].Beat = r.Count
 		return true, nil
 	})
 	return err
 }
 
 func (c cellLine) leave(ctx context.Context, key string, owners ...string) error {
-	_, err := c.b.update(ctx, linePrefix+key, "", true, func(r *record) (bool, error) {
+	_, _, err := c.b.update(ctx, linePrefix+key, func(r *record) (bool, error) {
 		n := len(r.Places)
 		r.Places = without(r.Places, owners...)
 		return len(r.Places) < n, nil
@@ -68,44 +83,34 @@ type ticketLine struct {
 	t Tickets
 }
 
-func (c ticketLine) stands(time.Duration) time.Duration { return time.Minute }
-
 func (c ticketLine) join(ctx context.Context, key string, l lease) error {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
 	value, err := json.Marshal(l)
 	if err != nil {
 		return err
 	}
-	return c.b.fail("join the queue", c.t.PutTicket(ctx, key, l.Owner, value))
+	return c.b.ask(ctx, "join the queue", func(ctx context.Context) error { return c.t.PutTicket(ctx, key, l.Owner, value) })
 }
 
-func (c ticketLine) leave(ctx context.Context, key string, owners ...string) (err error) {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
-	for _, owner := range owners {
-		err = errors.Join(err, c.t.RemoveTicket(ctx, key, owner))
-	}
-	return c.b.fail("leave the queue", err)
+func (c ticketLine) leave(ctx context.Context, key string, owners ...string) error {
+	return c.b.ask(ctx, "leave the queue", func(ctx context.Context) (err error) {
+		for _, owner := range owners {
+			err = errors.Join(err, c.t.RemoveTicket(ctx, key, owner))
+		}
+		return err
+	})
 }
 
 func (c ticketLine) places(ctx context.Context, key string, n int) (first []lease, all bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
-	values, err := c.t.OldestTickets(ctx, key, n)
+	var values [][]byte
+	err = c.b.ask(ctx, "read the queue", func(ctx context.Context) (err error) {
+		values, err = c.t.OldestTickets(ctx, key, n)
+		return err
+	})
 	for _, v := range values {
 		var l lease
 		if json.Unmarshal(v, &l) == nil && l.Owner != "" {
 			first = append(first, l)
 		}
 	}
-	return first, len(values) < n, c.b.fail("read the queue", err)
-}
-
-// lease returns what is written of the owner as a holder or a waiter.
-func (b *backend) lease(r *driver.Request) lease {
-	return lease{
-		Owner: r.Owner, TTL: millis(b.line.stands(r.TTL)), Since: time.Now().UnixMilli(),
-		Shared: r.Mode == driver.Shared, Permits: r.Permits, Reply: b.topic,
-	}
+	return first, len(values) < n, err
 }

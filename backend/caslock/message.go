@@ -6,24 +6,19 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/wake"
 )
 
-// message is what a process tells another.
+// message is what a process tells another: that the key is free, that somebody waits, or, with neither,
+// that the owner is asked to give it back.
 type message struct {
-	Kind    string          `json:"kind"`
 	Key     string          `json:"key"`
-	Owner   string          `json:"owner"` // whom it is for
+	Owner   string          `json:"owner"`           // whom it is for
+	Ahead   int             `json:"ahead,omitempty"` // how many are before the owner, whose turn it is
+	Waits   bool            `json:"waits,omitempty"` // somebody waits: the holder is asked to set the mark
 	Version string          `json:"version,omitempty"`
 	Record  json.RawMessage `json:"record,omitempty"` // the value with that version
 }
-
-// The kinds of messages.
-const (
-	itsTurn = "turn"   // the key is free for the owner
-	isNext  = "next"   // the key is free for the one before the owner
-	waits   = "wait"   // somebody waits: the holder is asked to set the mark
-	giveUp  = "revoke" // the owner is asked to give the key back
-)
 
 // listen begins to listen to the messages for this process.
 func (b *backend) listen() {
@@ -45,44 +40,39 @@ func (b *backend) send(topic string, m *message) {
 
 func (b *backend) receive(data []byte) {
 	var m message
-	if data == nil { // messages may have been lost
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		for _, w := range b.waiters {
-			w.tell()
-		}
-		for _, w := range b.watchers {
-			go w.look()
-		}
+	switch {
+	case data == nil: // messages may have been lost
+		b.locked(func() {
+			for _, w := range b.waiters {
+				w.wake()
+			}
+			for _, w := range b.watchers {
+				wake.Signal(w.look)
+			}
+		})
 		return
-	}
-	if json.Unmarshal(data, &m) != nil {
+	case json.Unmarshal(data, &m) != nil:
 		return
-	}
-	switch m.Kind {
-	case giveUp:
-		b.revoke(m.Owner)
-		return
-	case waits:
+	case m.Waits:
 		b.see(m.Key, func(s *sight) { s.asked = true })
+		return
+	case m.Version == "":
+		b.revoke(m.Owner)
 		return
 	}
 	b.know(m.Key, m.Record, m.Version)
-	idle := b.idle(m.Key, m.Version)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	w := b.waiters[m.Owner]
-	switch {
-	case w == nil:
-	case m.Kind == itsTurn:
-		w.hint = m.Version
-		w.tell()
-	case m.Kind == isNext:
-		if at := time.Now().Add(turnTime - idle + time.Millisecond); at.Before(w.lookAt) {
-			w.lookAt = at
-			w.setTimer()
+	b.locked(func() {
+		w := b.waiters[m.Owner]
+		if w == nil {
+			return
 		}
-	}
+		if m.Ahead == 0 {
+			w.hint = m.Version
+			w.wake()
+		} else if at := time.Now().Add(turnTime * time.Duration(m.Ahead)); at.Before(w.lookAt) {
+			w.look(at)
+		}
+	})
 }
 
 // pass tells those whose turn it is, and the one behind them, that the key may be had. What it
@@ -96,28 +86,21 @@ func (b *backend) pass(ctx context.Context, key, from string, r *record) {
 	}
 	var line []lease
 	var places int
-	stays := false
 	for n := 2; n <= glance && places >= len(line); n *= 8 { // one writer is all, as a rule
-		found, all, err := b.line.places(ctx, key, n)
+		found, all, err := b.others(ctx, key, from, r, n)
 		if err != nil {
 			return
 		}
-		stays = find(found, from) >= 0
-		line = r.withoutHolders(without(found, from))
-		b.see(key, func(s *sight) { s.crowd = len(line) > 0 })
+		if line = without(found, from); len(line) < len(found) { // another process took the key for it, or it could not leave
+			_ = b.line.leave(ctx, key, from)
+		}
 		if places, _ = r.turn(line, driver.Sharing{}); all {
 			break
 		}
 	}
-	m := message{Kind: itsTurn, Key: key, Version: r.version, Record: r.encode()}
+	m := message{Key: key, Version: r.version, Record: r.encode()}
 	for i, p := range line[:min(places+1, len(line))] {
-		if i == places {
-			m.Kind = isNext
-		}
-		m.Owner = p.Owner
+		m.Owner, m.Ahead = p.Owner, max(0, i+1-places)
 		b.send(p.Reply, &m)
-	}
-	if stays { // another process took the key for it, or it could not leave
-		_ = b.line.leave(ctx, key, from)
 	}
 }

@@ -22,8 +22,9 @@ type record struct {
 	Places  []lease `json:"places,omitempty"`  // the line, in a cell of its own
 
 	version string
-	fresh   bool    // it was read for this decision
-	ended   []lease // that are in the value still
+	fresh   bool          // it was read for this decision
+	idle    time.Duration // for which this process has known that nobody else has the key
+	ended   []lease       // that are in the value still
 }
 
 // lease is a holder, a former holder, or a place in a line. It has ended when somebody has

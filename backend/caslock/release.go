@@ -9,40 +9,41 @@ import (
 
 // Release implements driver.Backend.
 func (b *backend) Release(ctx context.Context, g driver.Grant) error {
-	b.mu.Lock()
-	leaving, unsure, w := b.leaving[g.Owner], b.unsure[g.Owner], b.waiters[g.Owner]
-	b.mu.Unlock()
+	w := b.waiter(g.Owner)
 	waited := w != nil && w.placed
 	if waited {
 		if err := b.line.leave(ctx, g.Key, g.Owner); err != nil {
 			return err
 		}
 	}
-	r, err := b.update(ctx, g.Key, g.Owner, true, func(r *record) (bool, error) {
+	r, _, err := b.update(ctx, g.Key, func(r *record) (bool, error) {
 		if find(r.Holders, g.Owner) >= 0 {
 			r.Holders = without(r.Holders, g.Owner)
 			return true, nil
 		}
-		if find(r.Taken, g.Owner) >= 0 || len(r.Holders) > 0 && !waited {
-			return unsure, fmt.Errorf("another owner has or had the key: %w", driver.ErrLost)
-		}
-		// A request that may still arrive has a condition on this version. A lease that has
+		// An attempt that may still arrive has a condition on this version. A lease that has
 		// ended blocks those who see it for the first time.
-		return unsure || find(r.ended, g.Owner) >= 0, nil
+		doubt := g.Sent.IsZero() && (!waited || w.unsure) || find(r.ended, g.Owner) >= 0
+		if find(r.Taken, g.Owner) >= 0 || len(r.Holders) > 0 && !waited {
+			return doubt, fmt.Errorf("another owner has or had the key: %w", driver.ErrLost)
+		}
+		return doubt, nil
 	})
 	if err != nil {
 		return err
 	}
 	b.endWait(g.Owner)
+	var leaving chan struct{}
+	b.locked(func() { leaving = b.leaving[g.Owner] })
 	if leaving != nil { // nobody is woken for a place whose owner has gone
 		<-leaving
 		if len(r.Holders) > 0 {
 			// The others may have gone meanwhile, and have told an owner that has gone, too.
-			if r.record, err = b.load(ctx, g.Key); err != nil {
+			if r, err = b.load(ctx, g.Key); err != nil {
 				return nil //nolint:nilerr // the key is released, and waiters look by themselves
 			}
 		}
 	}
-	b.pass(ctx, g.Key, g.Owner, &r.record)
+	b.pass(ctx, g.Key, g.Owner, &r)
 	return nil
 }

@@ -5,37 +5,37 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
 )
 
+const (
+	parallel = 32                           // renewals at the same time
+	silence  = requestTimeout + time.Second // after which a store answers no more of them
+)
+
+var errSilent = errors.New("the store has not answered the renewals before it")
+
 // Renew implements driver.Backend. If nothing was answered during the time of one operation,
 // it sends no more: thousands of renewals do not wait for a silent store in turn.
 func (b *backend) Renew(ctx context.Context, grants []driver.Grant, report func(int, error)) {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	silent := time.AfterFunc(silence, func() { stop(errSilent) })
+	defer silent.Stop()
 	var all sync.WaitGroup
-	var known atomic.Int64 // results
-	var silent atomic.Bool
 	turn := make(chan struct{}, parallel)
 	for i := range grants {
 		turn <- struct{}{}
-		if silent.Load() {
-			report(i, driver.NotSent(b.fail("renew", errSilent)))
-			<-turn
-			continue
-		}
 		all.Go(func() {
 			defer func() { <-turn }()
-			before, start := known.Load(), time.Now()
 			err := b.renew(ctx, &grants[i])
 			if errors.Is(err, driver.ErrForeign) {
 				err = fmt.Errorf("%w: %w", driver.ErrLost, err)
 			}
 			if err == nil || errors.Is(err, driver.ErrLost) {
-				known.Add(1)
-			} else if time.Since(start) >= requestTimeout && known.Load() == before {
-				silent.Store(true)
+				silent.Reset(silence)
 			}
 			report(i, err)
 		})
@@ -43,14 +43,12 @@ func (b *backend) Renew(ctx context.Context, grants []driver.Grant, report func(
 	all.Wait()
 }
 
-var errSilent = errors.New("the store has not answered the renewals before it")
-
 func (b *backend) renew(ctx context.Context, g *driver.Grant) error {
 	if err := b.tooLong(g.TTL); err != nil {
 		return err
 	}
 	revoked := false
-	_, err := b.update(ctx, g.Key, g.Owner, true, func(r *record) (bool, error) {
+	_, sent, err := b.update(ctx, g.Key, func(r *record) (bool, error) {
 		i := find(r.Holders, g.Owner)
 		if i < 0 {
 			return false, driver.ErrLost
@@ -66,12 +64,15 @@ func (b *backend) renew(ctx context.Context, g *driver.Grant) error {
 	if revoked {
 		b.revoke(g.Owner)
 	}
+	if sent.IsZero() && errors.Is(context.Cause(ctx), errSilent) {
+		return driver.NotSent(b.fail("renew", errSilent))
+	}
 	return err
 }
 
 // Extend implements driver.Extender.
 func (b *backend) Extend(ctx context.Context, g driver.Grant, tokens int) (driver.Grant, error) {
-	w, err := b.update(ctx, g.Key, g.Owner, true, func(r *record) (bool, error) {
+	r, sent, err := b.update(ctx, g.Key, func(r *record) (bool, error) {
 		i := find(r.Holders, g.Owner)
 		if i < 0 {
 			return false, driver.ErrLost
@@ -80,7 +81,7 @@ func (b *backend) Extend(ctx context.Context, g driver.Grant, tokens int) (drive
 			if !r.fresh {
 				return false, nil
 			}
-			line, _, err := b.line.places(ctx, g.Key, glance)
+			line, _, err := b.others(ctx, g.Key, g.Owner, r, glance)
 			if err != nil {
 				return false, err
 			}
@@ -95,7 +96,7 @@ func (b *backend) Extend(ctx context.Context, g driver.Grant, tokens int) (drive
 	if err != nil {
 		return driver.Grant{}, err
 	}
-	h := &w.Holders[find(w.Holders, g.Owner)]
-	g.Sent, g.Token, g.LastToken, g.Until = w.sent, h.Token, h.Token+h.Tokens-1, time.Time{}
+	h := &r.Holders[find(r.Holders, g.Owner)]
+	g.Sent, g.Token, g.LastToken, g.Until = sent, h.Token, h.Token+h.Tokens-1, time.Time{}
 	return g, nil
 }

@@ -48,3 +48,78 @@ func TestRenewalsOfASilentStore(t *testing.T) {
 		})
 	}
 }
+
+// A store that is slow, and answers, has as long as it takes.
+func TestRenewalsOfASlowStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer()
+		b := s.open("")
+		var grants []driver.Grant
+		for i := range 2000 {
+			grants = append(grants, testkit.MustTry(t, b, testkit.NewRequest(fmt.Sprint("key", i))))
+		}
+		s.latency = 100 * time.Millisecond // 32 at a time
+		for i, err := range driver.RenewAll(t.Context(), b, grants) {
+			if err != nil {
+				t.Fatalf("renewal %d: %v", i, err)
+			}
+		}
+	})
+}
+
+// A renewal sees that the holder was asked to give the key back.
+func TestRenewalSeesARequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer()
+		holder, other := s.open(""), s.open("")
+		g := testkit.MustTry(t, holder, testkit.NewRequest("key"))
+		asked := holder.(driver.Revoker).Revoked(t.Context(), g)
+		if held, err := other.(driver.Revoker).Revoke(t.Context(), "key"); !held || err != nil {
+			t.Fatal(held, err)
+		}
+		testkit.MustRenew(t, holder, g)
+		select {
+		case <-asked:
+		default:
+			t.Error("the renewal did not see it")
+		}
+	})
+}
+
+// The release of a lease that has ended frees the key for those who see it for the first time.
+func TestReleaseOfAnEndedLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer()
+		holder, r := s.open(""), testkit.NewRequest("key")
+		g := testkit.MustTry(t, holder, r)
+		time.Sleep(r.TTL)
+		testkit.MustRelease(t, holder, g)
+		testkit.MustTry(t, s.open(""), testkit.NewRequest("key"))
+	})
+}
+
+// A request whose message was lost is found when the connection is up again.
+func TestRevokeWithoutItsMessage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer()
+		s.fault = func(op, _, _ string) fault {
+			if op == "send" {
+				return lost
+			}
+			return none
+		}
+		holder, other := s.open("m"), s.open("m")
+		asked := holder.(driver.Revoker).Revoked(t.Context(), testkit.MustTry(t, holder, testkit.NewRequest("key")))
+		synctest.Wait()
+		if held, err := other.(driver.Revoker).Revoke(t.Context(), "key"); !held || err != nil {
+			t.Fatal(held, err)
+		}
+		s.reconnect()
+		synctest.Wait()
+		select {
+		case <-asked:
+		default:
+			t.Error("the holder was not told")
+		}
+	})
+}

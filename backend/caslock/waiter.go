@@ -9,19 +9,25 @@ import (
 	"github.com/distlock-go/distlock/internal/wake"
 )
 
-// waiter is an owner between a refused attempt and a grant or Release. Its fields but b are
-// under b.mu.
+// pace limits how often a waiter looks by itself: each look is followed by a rest of so many
+// times its length. Looks of hundreds of waiters would make a slow store slower otherwise,
+// until nothing else gets through.
+const pace = 200
+
+// waiter is an owner between an attempt that failed and a grant or Release. Its fields but b are
+// under b.mu, and its methods may be called without a waiter.
 type waiter struct {
 	b      *backend
 	placed bool              // it may have a place in the line
+	unsure bool              // an attempt had no answer, and may still arrive
 	joinAt time.Time         // when it must say again that it waits
 	hint   string            // the version in which it is its turn
 	woken  bool              // since its last attempt began
 	held   driver.HeldError  // why its last attempt was refused
 	restTo time.Time         // when it may look again without a message
 	lookAt time.Time         // when it should make another attempt by itself
-	turn   chan driver.Grant // nil before Turn
-	timer  *time.Timer       // fires at lookAt
+	turn   chan driver.Grant // of Turn
+	timer  *time.Timer       // wakes it at lookAt
 }
 
 // waiter returns the waiter of the owner, or nil.
@@ -31,16 +37,17 @@ func (b *backend) waiter(owner string) *waiter {
 	return b.waiters[owner]
 }
 
-// newWaiter returns the waiter of an owner, which has or takes a place.
-func (b *backend) newWaiter(owner string) *waiter {
+// newWaiter returns the waiter of an owner, which has or takes a place if placed is set.
+func (b *backend) newWaiter(owner string, placed bool) *waiter {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	w := b.waiters[owner]
 	if w == nil {
-		w = &waiter{b: b}
+		w = &waiter{b: b, turn: make(chan driver.Grant, 1), lookAt: time.Now().Add(poll)}
+		w.timer = time.AfterFunc(poll, func() { b.locked(w.wake) })
 		b.waiters[owner] = w
 	}
-	w.placed = true
+	w.placed = w.placed || placed
 	return w
 }
 
@@ -48,7 +55,7 @@ func (b *backend) newWaiter(owner string) *waiter {
 func (b *backend) endWait(owner string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if w := b.waiters[owner]; w != nil && w.timer != nil {
+	if w := b.waiters[owner]; w != nil {
 		w.timer.Stop()
 	}
 	delete(b.waiters, owner)
@@ -60,18 +67,19 @@ func (w *waiter) mustJoin() bool {
 	return !time.Now().Before(w.joinAt)
 }
 
-// join says for how long the place of w stands from now on.
-func (w *waiter) join(stands time.Duration) {
-	w.b.mu.Lock()
-	defer w.b.mu.Unlock()
-	w.joinAt = time.Now().Add(stands/6 + rand.N(stands/6+1)) // those who came together do not come back together
+// joined says that its place stands from now on.
+func (w *waiter) joined() {
+	w.b.locked(func() { w.joinAt = time.Now().Add(stands/6 + rand.N(stands/6)) }) // those who came together do not come back together
 }
+
+// passed says that its place is gone.
+func (w *waiter) passed() { w.b.locked(func() { w.joinAt = time.Time{} }) }
 
 // takeHint begins an attempt. It returns the version in which it is the owner's turn, or "".
 func (w *waiter) takeHint() (hint string) {
-	w.b.mu.Lock()
-	defer w.b.mu.Unlock()
-	hint, w.hint, w.woken = w.hint, "", false
+	if w != nil {
+		w.b.locked(func() { hint, w.hint, w.woken = w.hint, "", false })
+	}
 	return hint
 }
 
@@ -94,40 +102,31 @@ func (w *waiter) rest() *driver.HeldError {
 
 // refused says why an attempt was refused, and how long that took.
 func (w *waiter) refused(held *driver.HeldError, took time.Duration) {
+	if w == nil {
+		return
+	}
 	w.b.mu.Lock()
 	defer w.b.mu.Unlock()
 	now := time.Now()
-	w.held, w.restTo, w.lookAt = *held, now.Add(pace*took), now.Add(held.RetryAfter+time.Millisecond)
-	if w.placed && w.joinAt.Before(w.lookAt) {
-		w.lookAt = w.joinAt
+	w.held, w.restTo = *held, now.Add(pace*took)
+	look := held.RetryAfter + time.Millisecond
+	if w.placed {
+		look = min(look, w.joinAt.Sub(now))
 	}
-	if next := now.Add(poll*7/8 + rand.N(poll/4)); w.b.messenger == nil && next.Before(w.lookAt) {
-		w.lookAt = next
+	if w.b.messenger == nil || !w.placed {
+		look = min(look, poll*7/8+rand.N(poll/4))
 	}
-	w.setTimer()
+	w.look(now.Add(look))
 }
 
-// setTimer makes the timer fire at lookAt. The caller has b.mu.
-func (w *waiter) setTimer() {
-	if w.turn == nil {
-		return
-	}
-	if w.timer == nil {
-		w.timer = time.AfterFunc(time.Until(w.lookAt), w.wake)
-		return
-	}
-	w.timer.Reset(time.Until(w.lookAt))
+// look makes the waiter look at a time. The caller has b.mu.
+func (w *waiter) look(at time.Time) {
+	w.lookAt = at
+	w.timer.Reset(time.Until(at))
 }
 
-// wake tells the caller of Turn that another attempt may succeed.
+// wake tells the waiter that another attempt may succeed. The caller has b.mu.
 func (w *waiter) wake() {
-	w.b.mu.Lock()
-	defer w.b.mu.Unlock()
-	w.tell()
-}
-
-// tell is wake for a caller that has b.mu.
-func (w *waiter) tell() {
 	w.woken = true
 	wake.Signal(w.turn)
 }
@@ -135,28 +134,19 @@ func (w *waiter) tell() {
 // Turn implements driver.Waker. Beside messages it sends a value when a lease ends, and when
 // the owner must say again that it waits.
 func (b *backend) Turn(ctx context.Context, r driver.Request) <-chan driver.Grant {
-	turn := make(chan driver.Grant, 1)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	w := b.waiters[r.Owner]
-	if w == nil { // TryAcquire was refused: a release since then was not told
-		w = &waiter{b: b, woken: true, lookAt: time.Now().Add(poll)}
-		b.waiters[r.Owner] = w
-	}
-	if w.turn = turn; w.woken {
-		w.tell()
-	}
-	w.setTimer()
-	context.AfterFunc(ctx, func() {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		if w.turn != turn {
-			return
-		}
-		w.timer.Stop()
-		if w.turn, w.timer = nil, nil; !w.placed && b.waiters[r.Owner] == w {
-			delete(b.waiters, r.Owner)
+	w := b.newWaiter(r.Owner, false)
+	b.locked(func() {
+		if !w.placed { // TryAcquire was refused: a release since then was not told
+			w.wake()
 		}
 	})
-	return turn
+	context.AfterFunc(ctx, func() {
+		b.locked(func() {
+			if !w.placed {
+				w.timer.Stop()
+				delete(b.waiters, r.Owner)
+			}
+		})
+	})
+	return w.turn
 }
