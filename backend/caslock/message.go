@@ -9,8 +9,8 @@ import (
 	"github.com/distlock-go/distlock/internal/wake"
 )
 
-// message is what a process tells another: that the key is free, that somebody waits, or, with neither,
-// that the owner is asked to give it back.
+// message is what a process tells another: that the key is free, that somebody waits, or,
+// with neither, that the owner is asked to give it back.
 type message struct {
 	Key     string          `json:"key"`
 	Owner   string          `json:"owner"`           // whom it is for

@@ -31,12 +31,13 @@ func (s *Shared[S]) Get(tb TB, launch func(dir string) (S, error)) S {
 
 // Main returns m, after the end of which the server is gone. TestMain passes it to
 // goleak.
-func (s *Shared[S]) Main(m runner) runner { return closing{m, s.Close} }
+func (s *Shared[S]) Main(m Runner) Runner { return closing{m, s.Close} }
 
-type runner interface{ Run() int }
+// Runner is a [testing.M].
+type Runner interface{ Run() int }
 
 type closing struct {
-	runner
+	Runner
 
 	close func() error
 }
@@ -44,7 +45,7 @@ type closing struct {
 // Run runs the tests.
 func (c closing) Run() int {
 	defer c.close() //nolint:errcheck // the system removes old files
-	return c.runner.Run()
+	return c.Runner.Run()
 }
 
 // Close kills the server and removes its directory.
