@@ -17,6 +17,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/distlock-go/distlock/internal/test/child"
+	"github.com/distlock-go/distlock/internal/test/testkit"
 	"github.com/distlock-go/distlock/internal/test/testmode"
 )
 
@@ -26,6 +27,7 @@ const raceExit = "GORACE=atexit_sleep_ms=0"
 
 // TestMain makes this program available to scripts.
 func TestMain(m *testing.M) {
+	testkit.BeChild(handOffRoles)
 	testscript.Main(m, map[string]func(){"distlock": main})
 }
 

@@ -121,25 +121,6 @@ func TestTheProgramOfTheREADMERuns(t *testing.T) {
 	}
 }
 
-// The wrapped function and the route of the README are about one order: they have the same key,
-// of prefix, value and one number. A struct with one field has the key of the field: see
-// docs/keys.md.
-func TestTheSnippetsOfTheREADMEHaveOneKey(t *testing.T) {
-	t.Parallel()
-	text := read(t, "README.md")
-	names := regexp.MustCompile(`(?s)distlock\.Opts\{\n\t+(Prefix: "\w+:", Value: "\w+"),`).FindAllStringSubmatch(text, -1)
-	for _, m := range names {
-		if m[1] != names[0][1] {
-			t.Errorf("%s, and %s", names[0][1], m[1])
-		}
-	}
-	route := regexp.MustCompile(`(?s)httpmw\.Lock\(locker, httpmw\.Int\(httpmw\.PathValue\("(\w+)"\)\).*?"[^"{]*\{(\w+)\}[^"{]*"`).FindStringSubmatch(text)
-	request := strings.Contains(text, "\ntype PayRequest struct{ OrderID int64 }\n")
-	if len(names) != 3 || route == nil || route[1] != route[2] || !request {
-		t.Errorf("%d options, the route %q, a request with one number: %v", len(names), route, request)
-	}
-}
-
 func read(t *testing.T, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(root, name))
