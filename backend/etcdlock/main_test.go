@@ -9,13 +9,14 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/distlock-go/distlock/internal/test/child"
 	"github.com/distlock-go/distlock/internal/test/etcdtest"
 )
 
 // shared is the server of all tests that do not stop or restart it.
 var shared etcdtest.Shared
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(shared.Main(m)) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(child.Main{Tests: m, End: shared.Close}) }
 
 // watchersOf returns how many watches a server has.
 func watchersOf(t *testing.T, s *etcdtest.Server) (n int) {

@@ -11,5 +11,5 @@ import (
 
 func TestMain(m *testing.M) {
 	testmode.AtATime(4)
-	goleak.VerifyTestMain(sqltest.Main{M: m})
+	goleak.VerifyTestMain(sqltest.Main(m))
 }

@@ -5,6 +5,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/distlock-go/distlock/internal/test/child"
 	"github.com/distlock-go/distlock/internal/test/testmode"
 	"github.com/distlock-go/distlock/internal/test/zktest"
 )
@@ -15,5 +16,5 @@ var shared zktest.Shared
 
 func TestMain(m *testing.M) {
 	testmode.AtATime(3)
-	goleak.VerifyTestMain(shared.Main(m))
+	goleak.VerifyTestMain(child.Main{Tests: m, End: shared.Close})
 }

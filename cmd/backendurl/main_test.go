@@ -11,5 +11,5 @@ import (
 func TestMain(m *testing.M) {
 	// go-redis tries to reach a dead server once a second, and notices only then that
 	// the client was closed.
-	goleak.VerifyTestMain(sqltest.Main{M: m}, goleak.IgnoreAnyFunction("github.com/redis/go-redis/v9/internal/pool.(*ConnPool).tryDial"))
+	goleak.VerifyTestMain(sqltest.Main(m), goleak.IgnoreAnyFunction("github.com/redis/go-redis/v9/internal/pool.(*ConnPool).tryDial"))
 }

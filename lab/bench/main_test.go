@@ -12,7 +12,7 @@ import (
 	"github.com/distlock-go/distlock/internal/test/sqltest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(sqltest.Main{M: m}) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(sqltest.Main(m)) }
 
 // ended is the result of a call of the program.
 type ended struct {

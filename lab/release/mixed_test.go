@@ -19,7 +19,7 @@ import (
 // untagged is the commit whose command runs beside this one, until there is a release.
 const untagged = "147de6d5"
 
-func TestMain(m *testing.M) { os.Exit(sqltest.Main{M: m}.Run()) }
+func TestMain(m *testing.M) { os.Exit(sqltest.Main(m).Run()) }
 
 // commands builds the command of the last release, and that of this tree.
 func commands(t *testing.T) map[string]string {

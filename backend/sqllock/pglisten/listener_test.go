@@ -13,7 +13,7 @@ import (
 	"github.com/distlock-go/distlock/internal/test/sqltest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(sqltest.Main{M: m}) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(sqltest.Main(m)) }
 
 // patience is more than anything takes on a slow machine.
 const patience = time.Minute

@@ -29,25 +29,6 @@ func (s *Shared[S]) Get(tb TB, launch func(dir string) (S, error)) S {
 	return s.server
 }
 
-// Main returns m, after the end of which the server is gone. TestMain passes it to
-// goleak.
-func (s *Shared[S]) Main(m Runner) Runner { return closing{m, s.Close} }
-
-// Runner is a [testing.M].
-type Runner interface{ Run() int }
-
-type closing struct {
-	Runner
-
-	close func() error
-}
-
-// Run runs the tests.
-func (c closing) Run() int {
-	defer c.close() //nolint:errcheck // the system removes old files
-	return c.Runner.Run()
-}
-
 // Close kills the server and removes its directory.
 func (s *Shared[S]) Close() error {
 	if s.dir == "" {

@@ -165,14 +165,12 @@ func (e *Engine) Shared(tb testing.TB) *Server {
 	return e.shared.Get(tb, func(dir string) (*Server, error) { return e.Launch(dir) })
 }
 
-// Main runs the tests of a package that uses [Engine.Shared], and stops the servers.
-// TestMain passes it to goleak.
-type Main struct{ *testing.M }
-
-// Run runs the tests.
-func (m Main) Run() int {
-	defer StopShared()
-	return m.M.Run()
+// Main is the [child.Main] of a package that uses [Engine.Shared].
+func Main(m *testing.M) child.Main {
+	return child.Main{Tests: m, End: func() error {
+		StopShared()
+		return nil
+	}}
 }
 
 // StopShared kills the shared servers and removes their data.
