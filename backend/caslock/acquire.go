@@ -147,7 +147,7 @@ func (a *attempt) turn(ctx context.Context, rec *record) error {
 	if r.Sharing() == (driver.Sharing{}) { // nobody may be before it, but those who are passed
 		n = min(n, turns+2)
 	}
-	line, all, err := a.others(ctx, r.Key, r.Owner, rec, n)
+	line, all, err := a.waiting(ctx, r.Key, r.Owner, rec, n)
 	if err != nil {
 		return err
 	}

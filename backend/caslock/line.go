@@ -37,8 +37,9 @@ func (b *backend) lease(r *driver.Request) lease {
 	}
 }
 
-// others returns the places of all but the owner and the holders, whose places may not be gone yet.
-func (b *backend) others(ctx context.Context, key, owner string, r *record, n int) (line []lease, all bool, err error) {
+// waiting returns the first n places of the line or more, without those of holders, which may
+// not be gone yet. It remembers whether any is another owner's.
+func (b *backend) waiting(ctx context.Context, key, owner string, r *record, n int) (line []lease, all bool, err error) {
 	line, all, err = b.line.places(ctx, key, n)
 	if err == nil {
 		line = r.withoutHolders(line)

@@ -13,8 +13,8 @@ import (
 // with neither, that the owner is asked to give it back.
 type message struct {
 	Key     string          `json:"key"`
-	Owner   string          `json:"owner"`           // whom it is for
-	Ahead   int             `json:"ahead,omitempty"` // how many are before the owner, whose turn it is
+	Owner   string          `json:"owner"`           // the receiver
+	Ahead   int             `json:"ahead,omitempty"` // places before the owner that are to take the key first
 	Waits   bool            `json:"waits,omitempty"` // somebody waits: the holder is asked to set the mark
 	Version string          `json:"version,omitempty"`
 	Record  json.RawMessage `json:"record,omitempty"` // the value with that version
@@ -86,14 +86,14 @@ func (b *backend) pass(ctx context.Context, key, from string, r *record) {
 	}
 	var line []lease
 	var places int
+	stays := false
 	for n := 2; n <= glance && places >= len(line); n *= 8 { // one writer is all, as a rule
-		found, all, err := b.others(ctx, key, from, r, n)
+		found, all, err := b.waiting(ctx, key, from, r, n)
 		if err != nil {
 			return
 		}
-		if line = without(found, from); len(line) < len(found) { // another process took the key for it, or it could not leave
-			_ = b.line.leave(ctx, key, from)
-		}
+		line = without(found, from)
+		stays = len(line) < len(found)
 		if places, _ = r.turn(line, driver.Sharing{}); all {
 			break
 		}
@@ -102,5 +102,8 @@ func (b *backend) pass(ctx context.Context, key, from string, r *record) {
 	for i, p := range line[:min(places+1, len(line))] {
 		m.Owner, m.Ahead = p.Owner, max(0, i+1-places)
 		b.send(p.Reply, &m)
+	}
+	if stays { // another process took the key for it, or it could not leave
+		_ = b.line.leave(ctx, key, from)
 	}
 }

@@ -17,8 +17,8 @@ const (
 
 var errSilent = errors.New("the store has not answered the renewals before it")
 
-// Renew implements driver.Backend. If nothing was answered during the time of one operation,
-// it sends no more: thousands of renewals do not wait for a silent store in turn.
+// Renew implements driver.Backend. If the store answers none for the time of silence, it sends
+// no more: thousands of renewals do not wait for a silent store in turn.
 func (b *backend) Renew(ctx context.Context, grants []driver.Grant, report func(int, error)) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -81,7 +81,7 @@ func (b *backend) Extend(ctx context.Context, g driver.Grant, tokens int) (drive
 			if !r.fresh {
 				return false, nil
 			}
-			line, _, err := b.others(ctx, g.Key, g.Owner, r, glance)
+			line, _, err := b.waiting(ctx, g.Key, g.Owner, r, glance)
 			if err != nil {
 				return false, err
 			}
