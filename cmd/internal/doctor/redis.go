@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/distlock-go/distlock/cmd/backendurl"
+	"github.com/distlock-go/distlock/internal/text"
 )
 
 // redisServer reads the values of a Redis server.
@@ -24,6 +25,7 @@ var redisChecks = []check[*redisServer]{
 	{"role", server, "Only the primary grants, renews and releases locks (P1).", redisRole},
 	{"cluster", server,
 		"If a slot has no master, its locks are neither granted nor renewed, and a client of one server cannot use the keys of the others (P5).", redisCluster},
+	{"messages", server, "A release wakes a waiter by a message. Without messages, waiters poll (P5).", redisMessages},
 	{"eviction", durability, "A lock is a key that expires. If it is evicted, another gets the lock while the holder works (P1, P2).", redisEviction},
 	{"persistence", durability,
 		"A server that restarts without its data has forgotten all locks: two holders are possible until the first one renews (P1).", redisPersistence},
@@ -134,6 +136,16 @@ func judgeCluster(info map[string]string) verdict {
 	default:
 		return ok("%s", seen)
 	}
+}
+
+// redisMessages subscribes as a waiter does.
+func redisMessages(ctx context.Context, s *redisServer) (verdict, error) {
+	sub := s.client.Subscribe(ctx, "distlock:inbox:doctor")
+	defer sub.Close() //nolint:errcheck // nothing depends on it
+	if _, err := sub.Receive(ctx); err != nil {
+		return warning(text.OneLine(err), "give the user +subscribe and &distlock:inbox:*"), ctx.Err()
+	}
+	return ok("a waiter can subscribe"), nil
 }
 
 func redisEviction(ctx context.Context, s *redisServer) (verdict, error) {

@@ -78,7 +78,8 @@ func TestRedisACL(t *testing.T) {
 	for _, c := range []struct{ rule, prefix, id, severity, seen string }{
 		{"-zadd", "shop:", "ping", "fault", "can't run this command"},
 		{"-evalsha", "shop:", "ping", "fault", "evalsha"},
-		{"-subscribe", "shop:", "wake-up", "warning", "median"},
+		{"-subscribe", "shop:", "messages", "warning", "subscribe"},
+		{"resetchannels", "shop:", "messages", "warning", "NOPERM"},
 		{"+ping", "", "lock", "fault", "NOPERM"}, // the doctor does not know the prefix
 		{"resetkeys", "shop:", "ping", "fault", "NOPERM"},
 	} {
