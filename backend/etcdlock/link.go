@@ -97,6 +97,7 @@ func (l *link) reconnect() {
 		return
 	}
 	l.stream.Add(1)
+	l.client.ActiveConnection().Connect() // SetEndpoints must not meet the first use of the connection
 	all := l.client.Endpoints()
 	for i := range all { // one after the other: without any, requests fail
 		l.client.SetEndpoints(slices.Delete(slices.Clone(all), i, i+1)...)
