@@ -28,6 +28,7 @@ type hold struct {
 	finished bool            // Release has returned
 	since    int             // when the Locker began to release in the background
 	enough   time.Duration   // what must be left of the lease for another holder in the process
+	others   bool            // another process waited when the lease was granted
 }
 
 // boot starts the process, also after a crash.

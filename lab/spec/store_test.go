@@ -7,7 +7,6 @@ import (
 
 	"github.com/distlock-go/distlock/backend/memlock"
 	"github.com/distlock-go/distlock/driver"
-	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
 // store is the machine of the store of one history.
@@ -37,6 +36,7 @@ func (s *store) deliver(c *call) (a answer) {
 			if a.grant, a.err = s.mem.TryAcquire(s.until, c.request); a.err != nil {
 				r := c.request
 				r.TTL = claim
+				_, _ = s.mem.Enqueue(s.until, r) // it takes a place, because the key is held
 				go s.wait(r)
 			}
 		case "renew":
@@ -48,12 +48,16 @@ func (s *store) deliver(c *call) (a answer) {
 	return a
 }
 
-// wait takes a place in the queue of the store, which may grant the key by a message.
+// wait hears the message that grants the key. It never asks: the history says who asks.
 func (s *store) wait(r driver.Request) {
-	if g, err := testkit.Await(s.until, s.mem, r, testkit.Looks{}); err == nil {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.granted[r.Owner] = g
+	select {
+	case g := <-s.mem.Turn(s.until, r):
+		if g.Owner != "" {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.granted[r.Owner] = g
+		}
+	case <-s.until.Done():
 	}
 }
 

@@ -195,7 +195,7 @@ func (w *world) hear(p *process, was, is Process) {
 		p.claim = c.sent.Add(safeClaim)
 		return
 	case was.RPC == "try":
-		a.grant.Sent = c.sent
+		a.grant.Sent, p.others = c.sent, a.grant.Contended
 		p.enough = safeLease / 2
 	case was.RPC == "renew" && a.err == nil:
 		p.enough = safeLease / 2
@@ -220,7 +220,7 @@ func (w *world) told(p *process, is Process) {
 	w.must(ok, "there is no message")
 	p.do(func() {
 		g.Sent, g.TTL, g.Until = time.Now(), lease, p.claim
-		p.enough = g.Until.Sub(g.Sent) / 2
+		p.enough, p.others = g.Until.Sub(g.Sent)/2, g.Contended
 		p.reply(answer{grant: g})
 	})
 	w.took(p.hold, is)
@@ -245,6 +245,10 @@ func (w *world) handOver(p *process, is Process) {
 	p.do(func() { left = time.Until(p.lease.Until()) })
 	if left < p.enough {
 		w.seen["declined: a hand-over when less than half of the lease is left"]++
+		return
+	}
+	if p.others {
+		w.seen["declined: a hand-over to one who came after another process"]++
 		return
 	}
 	next := p.acquire()
