@@ -42,7 +42,9 @@ func (b *backend) lease(r *driver.Request) lease {
 func (b *backend) waiting(ctx context.Context, key, owner string, r *record, n int) (line []lease, all bool, err error) {
 	line, all, err = b.line.places(ctx, key, n)
 	if err == nil {
-		line = r.withoutHolders(line)
+		for _, h := range r.Holders {
+			line = without(line, h.Owner)
+		}
 		b.see(key, func(s *sight) { s.crowd = len(without(line, owner)) > 0 })
 	}
 	return line, all, err
@@ -53,11 +55,10 @@ type cellLine struct{ b *backend }
 
 func (c cellLine) join(ctx context.Context, key string, l lease) error {
 	_, _, err := c.b.update(ctx, linePrefix+key, func(r *record) (bool, error) {
-		i := find(r.Places, l.Owner)
-		if i < 0 {
-			i, r.Places = len(r.Places), append(r.Places, l)
+		if find(r.Places, l.Owner) == nil {
+			r.Places = append(r.Places, l)
 		}
-		r.Places[i].Beat = r.Count
+		find(r.Places, l.Owner).Beat = r.Count
 		return true, nil
 	})
 	return err

@@ -42,37 +42,30 @@ func (b *backend) receive(data []byte) {
 	var m message
 	switch {
 	case data == nil: // messages may have been lost
+		b.lookAtHeld("")
 		b.locked(func() {
 			for _, w := range b.waiters {
 				w.wake()
 			}
-			for _, w := range b.watchers {
-				wake.Signal(w.look)
-			}
 		})
-		return
 	case json.Unmarshal(data, &m) != nil:
-		return
 	case m.Waits:
 		b.see(m.Key, func(s *sight) { s.asked = true })
-		return
 	case m.Version == "":
-		b.revoke(m.Owner)
-		return
+		b.lookAtHeld(m.Owner)
+	default:
+		_, _ = b.read(m.Key, m.Record, m.Version)
+		b.locked(func() {
+			w := b.waiters[m.Owner]
+			if at := time.Now().Add(turnTime * time.Duration(m.Ahead)); w != nil && m.Ahead == 0 {
+				w.hint = m.Version
+				w.wake()
+			} else if w != nil && at.Before(w.lookAt) {
+				w.restTo, w.lookAt = at, at
+				wake.Signal(w.turn) // it asks, and rests until then
+			}
+		})
 	}
-	b.know(m.Key, m.Record, m.Version)
-	b.locked(func() {
-		w := b.waiters[m.Owner]
-		if w == nil {
-			return
-		}
-		if m.Ahead == 0 {
-			w.hint = m.Version
-			w.wake()
-		} else if at := time.Now().Add(turnTime * time.Duration(m.Ahead)); at.Before(w.lookAt) {
-			w.look(at)
-		}
-	})
 }
 
 // pass tells those whose turn it is, and the one behind them, that the key may be had. What it

@@ -63,17 +63,20 @@ func (l *lease) issue(r *record, n int) {
 	r.Count += l.Tokens - 1
 }
 
+// grant completes g, whose write was sent at that time.
+func (l *lease) grant(g driver.Grant, sent time.Time) driver.Grant {
+	g.Sent, g.Token, g.LastToken = sent, l.Token, l.Token+l.Tokens-1
+	return g
+}
+
 func millis(d time.Duration) int64 { return int64((d + time.Millisecond - 1) / time.Millisecond) }
 
 func parse(value []byte) (r record, err error) {
 	if len(value) == 0 {
 		return r, nil
 	}
-	switch err := json.Unmarshal(value, &r); {
-	case err != nil || r.Form == 0:
-		return record{}, fmt.Errorf("%w: its value is not a record of locks", driver.ErrForeign)
-	case r.Form > form:
-		return record{}, fmt.Errorf("%w: its record has form %d, and this version knows %d", driver.ErrForeign, r.Form, form)
+	if err := json.Unmarshal(value, &r); err != nil || r.Form < 1 || r.Form > form {
+		return record{}, fmt.Errorf("%w: its value is not a record of locks in a form that this version knows, which is %d", driver.ErrForeign, form)
 	}
 	return r, nil
 }
@@ -108,14 +111,6 @@ func (r *record) turn(line []lease, s driver.Sharing) (places int, more bool) {
 	return len(line), now.Admits(n, s)
 }
 
-// withoutHolders returns the places of those who wait. A holder's place may not be gone yet.
-func (r *record) withoutHolders(line []lease) []lease {
-	for _, h := range r.Holders {
-		line = without(line, h.Owner)
-	}
-	return line
-}
-
 // held says why somebody with s cannot have the key.
 func (r *record) held(s driver.Sharing) *driver.HeldError {
 	e := &driver.HeldError{}
@@ -134,7 +129,16 @@ func (r *record) held(s driver.Sharing) *driver.HeldError {
 	return e
 }
 
-func find(all []lease, owner string) int {
+// find returns the lease of the owner, or nil.
+func find(all []lease, owner string) *lease {
+	if i := place(all, owner); i >= 0 {
+		return &all[i]
+	}
+	return nil
+}
+
+// place returns the index of the lease of the owner, or -1.
+func place(all []lease, owner string) int {
 	return slices.IndexFunc(all, func(l lease) bool { return l.Owner == owner })
 }
 

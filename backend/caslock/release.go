@@ -10,21 +10,20 @@ import (
 // Release implements driver.Backend.
 func (b *backend) Release(ctx context.Context, g driver.Grant) error {
 	w := b.waiter(g.Owner)
-	waited := w != nil && w.placed
-	if waited {
+	if w.placed {
 		if err := b.line.leave(ctx, g.Key, g.Owner); err != nil {
 			return err
 		}
 	}
 	r, _, err := b.update(ctx, g.Key, func(r *record) (bool, error) {
-		if find(r.Holders, g.Owner) >= 0 {
+		if find(r.Holders, g.Owner) != nil {
 			r.Holders = without(r.Holders, g.Owner)
 			return true, nil
 		}
 		// An attempt that may still arrive has a condition on this version. A lease that has
 		// ended blocks those who see it for the first time.
-		doubt := g.Sent.IsZero() && (!waited || w.unsure) || find(r.ended, g.Owner) >= 0
-		if find(r.Taken, g.Owner) >= 0 || len(r.Holders) > 0 && !waited {
+		doubt := g.Sent.IsZero() && (!w.placed || w.unsure) || find(r.ended, g.Owner) != nil
+		if find(r.Taken, g.Owner) != nil || len(r.Holders) > 0 && !w.placed {
 			return doubt, fmt.Errorf("another owner has or had the key: %w", driver.ErrLost)
 		}
 		return doubt, nil
@@ -32,9 +31,11 @@ func (b *backend) Release(ctx context.Context, g driver.Grant) error {
 	if err != nil {
 		return err
 	}
-	b.endWait(g.Owner)
 	var leaving chan struct{}
-	b.locked(func() { leaving = b.leaving[g.Owner] })
+	b.locked(func() {
+		delete(b.waiters, g.Owner)
+		leaving = b.leaving[g.Owner]
+	})
 	if leaving != nil { // nobody is woken for a place whose owner has gone
 		<-leaving
 		if len(r.Holders) > 0 {

@@ -49,11 +49,10 @@ func (b *backend) renew(ctx context.Context, g *driver.Grant) error {
 	}
 	revoked := false
 	_, sent, err := b.update(ctx, g.Key, func(r *record) (bool, error) {
-		i := find(r.Holders, g.Owner)
-		if i < 0 {
+		h := find(r.Holders, g.Owner)
+		if h == nil {
 			return false, driver.ErrLost
 		}
-		h := &r.Holders[i]
 		h.extend(g.TTL, r.Count)
 		if g.Retain {
 			h.TTL = millis(g.TTL)
@@ -62,7 +61,7 @@ func (b *backend) renew(ctx context.Context, g *driver.Grant) error {
 		return true, nil
 	})
 	if revoked {
-		b.revoke(g.Owner)
+		b.lookAtHeld(g.Owner)
 	}
 	if sent.IsZero() && errors.Is(context.Cause(ctx), errSilent) {
 		return driver.NotSent(b.fail("renew", errSilent))
@@ -73,8 +72,8 @@ func (b *backend) renew(ctx context.Context, g *driver.Grant) error {
 // Extend implements driver.Extender.
 func (b *backend) Extend(ctx context.Context, g driver.Grant, tokens int) (driver.Grant, error) {
 	r, sent, err := b.update(ctx, g.Key, func(r *record) (bool, error) {
-		i := find(r.Holders, g.Owner)
-		if i < 0 {
+		h := find(r.Holders, g.Owner)
+		if h == nil {
 			return false, driver.ErrLost
 		}
 		if r.Waiting {
@@ -89,14 +88,13 @@ func (b *backend) Extend(ctx context.Context, g driver.Grant, tokens int) (drive
 				return false, driver.ErrNotAcquired
 			}
 		}
-		r.Holders[i].extend(g.TTL, r.Count)
-		r.Holders[i].issue(r, tokens)
+		h.extend(g.TTL, r.Count)
+		h.issue(r, tokens)
 		return true, nil
 	})
 	if err != nil {
 		return driver.Grant{}, err
 	}
-	h := &r.Holders[find(r.Holders, g.Owner)]
-	g.Sent, g.Token, g.LastToken, g.Until = sent, h.Token, h.Token+h.Tokens-1, time.Time{}
-	return g, nil
+	g.Until = time.Time{}
+	return find(r.Holders, g.Owner).grant(g, sent), nil
 }

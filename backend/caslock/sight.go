@@ -44,29 +44,21 @@ func (b *backend) see(key string, f func(s *sight)) {
 	f(s)
 }
 
-// know keeps the value of a cell.
-func (b *backend) know(key string, value []byte, version string) {
-	b.see(key, func(s *sight) {
-		if s.since.IsZero() || s.version != version {
-			s.since = time.Now()
-		}
-		s.value, s.version, s.current = value, version, true
-	})
-}
-
-// open reads a value. Leases that have ended are not among those of the record.
-func (b *backend) open(key string, value []byte, version string) (r record, err error) {
-	r, err = parse(value)
+// read remembers the value of a cell, and returns its record. Leases that have ended are not
+// among those of the record.
+func (b *backend) read(key string, value []byte, version string) (record, error) {
+	r, err := parse(value)
 	if err != nil && strings.HasPrefix(key, linePrefix) {
 		r, err = record{}, nil // it is no line, and is overwritten
 	}
-	if r.version = version; err != nil {
-		return r, err
-	}
 	b.see(key, func(s *sight) {
 		now, beats := time.Now(), make(map[string]beat)
-		s.count = max(s.count, r.Count)
-		r.Count, r.idle = s.count, now.Sub(s.since)
+		if s.since.IsZero() || s.version != version {
+			s.since = now
+		}
+		s.value, s.version, s.current, s.count = value, version, true, max(s.count, r.Count)
+		s.asked = s.asked && !r.Waiting
+		r.version, r.Count, r.idle = version, s.count, now.Sub(s.since)
 		for _, list := range []*[]lease{&r.Holders, &r.Taken, &r.Places} {
 			var rest []lease
 			for _, l := range *list {
@@ -85,5 +77,5 @@ func (b *backend) open(key string, value []byte, version string) (r record, err 
 		}
 		s.beats = beats
 	})
-	return r, nil
+	return r, err
 }

@@ -5,26 +5,23 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"strings"
 	"time"
 
 	"github.com/distlock-go/distlock/internal/clock"
 )
 
 // load reads a cell.
-func (b *backend) load(ctx context.Context, key string) (record, error) {
+func (b *backend) load(ctx context.Context, key string) (r record, err error) {
 	var value []byte
 	var version string
-	err := b.ask(ctx, "read", func(ctx context.Context) (err error) {
+	err = b.ask(ctx, "read", func(ctx context.Context) (err error) {
 		value, version, err = b.store.Load(ctx, key)
 		return err
 	})
-	if err != nil {
-		return record{}, err
+	if err == nil {
+		r, err = b.read(key, value, version)
+		r.fresh = true
 	}
-	b.know(key, value, version)
-	r, err := b.open(key, value, version)
-	r.fresh = true
 	return r, err
 }
 
@@ -42,7 +39,7 @@ func (b *backend) update(ctx context.Context, key string, decide func(r *record)
 		var last sight
 		b.see(key, func(s *sight) { last = *s })
 		if try == 0 && last.current {
-			r, err = b.open(key, last.value, last.version)
+			r, err = b.read(key, last.value, last.version)
 		} else {
 			r, err = b.load(ctx, key)
 		}
@@ -57,7 +54,6 @@ func (b *backend) update(ctx context.Context, key string, decide func(r *record)
 			}
 			continue
 		}
-		b.see(key, func(s *sight) { r.Waiting = r.Waiting || s.asked })
 		sent = time.Now()
 		swapErr := b.swap(ctx, key, &r)
 		switch {
@@ -67,30 +63,23 @@ func (b *backend) update(ctx context.Context, key string, decide func(r *record)
 			return r, sent, swapErr
 		case time.Since(start) > patience:
 			return r, sent, fmt.Errorf("the cell changed before each of %d attempts to write it", try+1)
-		case try > 0: // others write it, too; in the line these may be hundreds
-			most := 3
-			if strings.HasPrefix(key, linePrefix) {
-				most = 7
-			}
-			pause := rand.N(max(time.Since(sent), time.Microsecond) << min(try, most))
+		case try > 0: // others write it, too; in a line these may be hundreds
+			pause := rand.N(max(time.Since(sent), time.Microsecond) << min(try, 7))
 			clock.Sleep(ctx, min(pause, turnTime/4)) // its turn may come meanwhile
 		}
 	}
 }
 
-// swap writes a record.
+// swap writes a record. Its leases count from the answer.
 func (b *backend) swap(ctx context.Context, key string, r *record) error {
+	b.see(key, func(s *sight) { r.Waiting, s.current = r.Waiting || s.asked, false })
 	value := r.encode()
 	err := b.ask(ctx, "write", func(ctx context.Context) (err error) {
 		r.version, err = b.store.Swap(ctx, key, r.version, value)
 		return err
 	})
-	if err != nil {
-		b.see(key, func(s *sight) { s.current = false })
-		return err
+	if err == nil {
+		_, err = b.read(key, value, r.version)
 	}
-	b.know(key, value, r.version)
-	b.see(key, func(s *sight) { s.asked = s.asked && !r.Waiting })
-	_, err = b.open(key, value, r.version) // its leases were seen now
 	return err
 }
