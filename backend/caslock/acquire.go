@@ -41,7 +41,7 @@ func (b *backend) Enqueue(ctx context.Context, r driver.Request) (driver.Grant, 
 		b.locked(func() { a.waiter.placed, b.waiters[r.Owner] = true, a.waiter })
 	}
 	if b.mustJoin(a.waiter) {
-		if err := b.line.join(ctx, r.Key, b.lease(&r)); err != nil {
+		if err := b.join(ctx, r.Key, b.lease(&r)); err != nil {
 			b.locked(func() { a.waiter.joinAt = time.Time{} })
 			return driver.Grant{}, err
 		}
@@ -57,7 +57,6 @@ type attempt struct {
 	waiter  *waiter
 
 	start time.Time // of run
-	reads int       // decisions on the word of the store
 	hint  string    // the version in which it is this owner's turn
 	gone  []string  // the owners of places to be removed, after a success
 }
@@ -90,7 +89,7 @@ func (a *attempt) run(ctx context.Context) (driver.Grant, error) {
 		a.gone = append(a.gone, r.Owner)
 	}
 	a.locked(func() { delete(a.waiters, r.Owner) })
-	a.leave(r.Key, r.Owner, a.gone)
+	a.leaveBeside(r.Key, r.Owner, a.gone)
 	g := find(rec.Holders, r.Owner).grant(r.Grant(), sent)
 	g.Contended = rec.Waiting
 	return g, nil
@@ -99,9 +98,7 @@ func (a *attempt) run(ctx context.Context) (driver.Grant, error) {
 // decide makes the owner a holder in rec, or says why not.
 func (a *attempt) decide(ctx context.Context, rec *record) (write bool, err error) {
 	r, joined, mark := a.request, a.waiter.placed, rec.Waiting
-	if a.gone = nil; rec.fresh {
-		a.reads++
-	}
+	a.gone = nil
 	if h := find(rec.Holders, r.From); h != nil {
 		h.Owner, h.Reply, h.Revoked = r.Owner, a.topic, false
 	}
@@ -120,7 +117,7 @@ func (a *attempt) decide(ctx context.Context, rec *record) (write bool, err erro
 	}
 	rec.Waiting = mark || joined // others in the line may have seen the key free, and only wait
 	if _, admits := rec.turn(nil, r.Sharing()); !admits {
-		if mark = joined && !mark; mark && a.reads > 1 { // the key changes faster than this process can write: the holder sets it
+		if mark = joined && !mark; mark { // if the key changes faster than this process can write, the holder does it
 			a.send(rec.Holders[0].Reply, &message{Key: r.Key, Waits: true})
 		}
 		return mark, rec.held(r.Sharing())
@@ -178,16 +175,16 @@ func (a *attempt) turn(ctx context.Context, rec *record) error {
 	return nil
 }
 
-// leave gives up the places of owners, beside the work of the new holder.
-func (b *backend) leave(key, holder string, owners []string) {
+// leaveBeside gives up the places of owners beside the work of the new holder.
+func (b *backend) leaveBeside(key, holder string, owners []string) {
 	if len(owners) == 0 {
 		return
 	}
 	done := make(chan struct{})
-	b.locked(func() { b.leaving[holder] = done })
+	b.leaving.Store(holder, done)
 	go func() {
-		defer close(done)
-		_ = b.line.leave(b.ctx, key, owners...) // a place that stays is passed
-		b.locked(func() { delete(b.leaving, holder) })
+		_ = b.leave(b.ctx, key, owners...) // a place that stays is passed
+		b.leaving.Delete(holder)
+		close(done)
 	}()
 }

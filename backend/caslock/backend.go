@@ -52,18 +52,18 @@ type Config struct {
 type backend struct {
 	store     Store
 	messenger Messenger // nil if the store is none
-	line      line
+	tickets   Tickets   // likewise
 	cfg       Config
 	topic     string          // on which this process listens
 	ctx       context.Context //nolint:containedctx // ends with Close
 	stop      context.CancelFunc
 	listening sync.Once
+	leaving   sync.Map     // a channel for each holder: closed when its place is gone
 	unchecked chan Checker // has the Checker while nobody calls it; closed when it has returned nil
 
 	mu      sync.Mutex
 	sights  map[string]*sight
 	waiters map[string]*waiter       // by owner
-	leaving map[string]chan struct{} // by holder: closed when its place is gone
 	watches map[chan struct{}]string // of Revoked, and the owner
 }
 
@@ -85,7 +85,7 @@ func New(s Store, cfg Config) driver.Backend {
 	}
 	b := &backend{
 		store: s, cfg: cfg, topic: rand.Text(), unchecked: make(chan Checker, 1),
-		sights: make(map[string]*sight), waiters: make(map[string]*waiter), leaving: make(map[string]chan struct{}), watches: make(map[chan struct{}]string),
+		sights: make(map[string]*sight), waiters: make(map[string]*waiter), watches: make(map[chan struct{}]string),
 	}
 	if c, ok := s.(Checker); ok {
 		b.unchecked <- c
@@ -93,11 +93,8 @@ func New(s Store, cfg Config) driver.Backend {
 		close(b.unchecked)
 	}
 	b.messenger, _ = s.(Messenger)
+	b.tickets, _ = s.(Tickets)
 	b.ctx, b.stop = context.WithCancel(context.Background()) //nolint:forbidigo // ends with Close
-	b.line = cellLine{b}
-	if t, ok := s.(Tickets); ok {
-		b.line = ticketLine{b, t}
-	}
 	return b
 }
 

@@ -51,7 +51,7 @@ func (b *backend) Inspect(ctx context.Context, prefix string, limit int) (found 
 
 // describe returns what is known of a key: without its line if that cannot be read.
 func (b *backend) describe(ctx context.Context, key string, r *record) (info driver.KeyInfo, err error) {
-	slices.SortStableFunc(r.Holders, func(x, y lease) int { return cmp.Compare(x.left, y.left) })
+	slices.SortStableFunc(r.Holders, sooner)
 	info.Key, info.Held = key, len(r.Holders)
 	for _, h := range r.Holders[:min(info.Held, driver.MaxHolderInfos)] {
 		info.Mode, info.Semaphore = h.sharing().Mode, h.Permits > 0

@@ -28,13 +28,10 @@ func (b *backend) listen() {
 }
 
 func (b *backend) send(topic string, m *message) {
-	data, err := json.Marshal(m)
-	switch {
-	case err != nil:
-	case topic == b.topic:
-		b.receive(data)
-	case b.messenger != nil && topic != "":
-		b.messenger.Send(topic, data)
+	if topic == b.topic {
+		b.receive(encode(m))
+	} else if b.messenger != nil && topic != "" {
+		b.messenger.Send(topic, encode(m))
 	}
 }
 
@@ -71,10 +68,7 @@ func (b *backend) receive(data []byte) {
 // pass tells those whose turn it is, and the one behind them, that the key may be had. What it
 // cannot tell, they find out by themselves.
 func (b *backend) pass(ctx context.Context, key, from string, r *record) {
-	if !r.Waiting {
-		return
-	}
-	if n := len(r.Holders); n > 0 && !r.Holders[0].Shared && r.Holders[0].Permits == 0 {
+	if !r.Waiting || len(r.Holders) > 0 && r.Holders[0].sharing() == (driver.Sharing{}) {
 		return
 	}
 	var line []lease
@@ -91,12 +85,12 @@ func (b *backend) pass(ctx context.Context, key, from string, r *record) {
 			break
 		}
 	}
-	m := message{Key: key, Version: r.version, Record: r.encode()}
+	m := message{Key: key, Version: r.version, Record: encode(r)}
 	for i, p := range line[:min(places+1, len(line))] {
 		m.Owner, m.Ahead = p.Owner, max(0, i+1-places)
 		b.send(p.Reply, &m)
 	}
 	if stays { // another process took the key for it, or it could not leave
-		_ = b.line.leave(ctx, key, from)
+		_ = b.leave(ctx, key, from)
 	}
 }

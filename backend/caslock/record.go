@@ -1,6 +1,7 @@
 package caslock
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -85,13 +86,13 @@ func parse(value []byte) (r record, err error) {
 // was lost.
 func (r *record) step() { r.Count = max(r.Count+1, uint64(time.Now().UnixMicro())) }
 
-func (r *record) encode() []byte {
-	r.Form = form
-	value, err := json.Marshal(r)
+// encode returns the text of a record, a place or a message.
+func encode(v any) []byte {
+	text, err := json.Marshal(v)
 	if err != nil {
 		panic("caslock: " + err.Error()) // text and numbers can be encoded
 	}
-	return value
+	return text
 }
 
 // turn returns how many of the places could become holders now, in their order, and whether
@@ -114,20 +115,18 @@ func (r *record) turn(line []lease, s driver.Sharing) (places int, more bool) {
 // held says why somebody with s cannot have the key.
 func (r *record) held(s driver.Sharing) *driver.HeldError {
 	e := &driver.HeldError{}
-	for i := range r.Holders {
-		l := &r.Holders[i]
-		switch {
-		case i == 0:
-			e.Holder, e.Held = driver.HolderOf(l.Owner), max(0, time.Since(time.UnixMilli(l.Since)))
-			e.RetryAfter = l.left
-		case s.Permits > 0 && l.Permits > 0:
-			e.RetryAfter = min(e.RetryAfter, l.left)
-		default:
-			e.RetryAfter = max(e.RetryAfter, l.left)
+	if len(r.Holders) > 0 {
+		h := &r.Holders[0]
+		e.Holder, e.Held = driver.HolderOf(h.Owner), max(0, time.Since(time.UnixMilli(h.Since)))
+		if e.RetryAfter = slices.MaxFunc(r.Holders, sooner).left; s.Permits > 0 && h.Permits > 0 {
+			e.RetryAfter = slices.MinFunc(r.Holders, sooner).left
 		}
 	}
 	return e
 }
+
+// sooner compares the ends of leases.
+func sooner(x, y lease) int { return cmp.Compare(x.left, y.left) }
 
 // find returns the lease of the owner, or nil.
 func find(all []lease, owner string) *lease {

@@ -33,15 +33,14 @@ func (b *backend) Revoked(ctx context.Context, g driver.Grant) <-chan struct{} {
 	b.locked(func() { b.watches[look] = g.Owner })
 	go func() {
 		defer b.locked(func() { delete(b.watches, look) })
-		tick := time.NewTicker(2 * poll)
-		defer tick.Stop()
-		if b.messenger != nil {
-			tick.Stop()
+		var tick <-chan time.Time
+		if b.messenger == nil {
+			tick = time.Tick(2 * poll)
 		}
 		for {
 			select {
 			case <-look:
-			case <-tick.C:
+			case <-tick:
 			case <-ctx.Done():
 				return
 			case <-b.ctx.Done():
