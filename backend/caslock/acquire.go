@@ -89,7 +89,15 @@ func (a *attempt) run(ctx context.Context) (driver.Grant, error) {
 		a.gone = append(a.gone, r.Owner)
 	}
 	a.locked(func() { delete(a.waiters, r.Owner) })
-	a.leaveBeside(r.Key, r.Owner, a.gone)
+	if len(a.gone) > 0 { // beside the work of the new holder
+		done := make(chan struct{})
+		a.leaving.Store(r.Owner, done)
+		go func() {
+			_ = a.leave(a.ctx, r.Key, a.gone...) // a place that stays is passed
+			a.leaving.Delete(r.Owner)
+			close(done)
+		}()
+	}
 	g := find(rec.Holders, r.Owner).grant(r.Grant(), sent)
 	g.Contended = rec.Waiting
 	return g, nil
@@ -173,18 +181,4 @@ func (a *attempt) turn(ctx context.Context, rec *record) error {
 		rec.Waiting = false
 	}
 	return nil
-}
-
-// leaveBeside gives up the places of owners beside the work of the new holder.
-func (b *backend) leaveBeside(key, holder string, owners []string) {
-	if len(owners) == 0 {
-		return
-	}
-	done := make(chan struct{})
-	b.leaving.Store(holder, done)
-	go func() {
-		_ = b.leave(b.ctx, key, owners...) // a place that stays is passed
-		b.leaving.Delete(holder)
-		close(done)
-	}()
 }

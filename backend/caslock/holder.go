@@ -76,17 +76,8 @@ func (b *backend) Extend(ctx context.Context, g driver.Grant, tokens int) (drive
 		if h == nil {
 			return false, driver.ErrLost
 		}
-		if r.Waiting {
-			if !r.fresh {
-				return false, nil
-			}
-			line, _, err := b.waiting(ctx, g.Key, g.Owner, r, glance)
-			if err != nil {
-				return false, err
-			}
-			if len(without(line, g.Owner)) > 0 {
-				return false, driver.ErrNotAcquired
-			}
+		if r.Waiting { // somebody may be in the line: whoever takes the key next reads it
+			return false, driver.ErrNotAcquired
 		}
 		h.extend(g.TTL, r.Count)
 		h.issue(r, tokens)
