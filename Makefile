@@ -105,7 +105,7 @@ fuzz: ## Fuzz every target for FUZZTIME
 	done
 
 .PHONY: torture
-torture: ## Put BACKEND (redislock, redlock, zklock, sqllock, sqllock-mariadb, etcdlock, etcdlock-cluster) through DUR of faults; SEED fixes the plan, 0 chooses one
+torture: ## Put BACKEND (redislock, redlock, zklock, sqllock, sqllock-mariadb, etcdlock, etcdlock-cluster, natslock) through DUR of faults; SEED fixes the plan, 0 chooses one
 	DISTLOCK_TEST_REAL=1 DISTLOCK_TEST_LONG=1 go test ./lab/proof/torture -run '^TestTorture$$' -v -count=1 -timeout 0 -dur $(DUR) -seed $(SEED) -backend $(BACKEND)
 
 .PHONY: edges

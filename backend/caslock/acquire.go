@@ -26,10 +26,10 @@ func (b *backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Gran
 // Enqueue implements driver.Queuer.
 func (b *backend) Enqueue(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	a := attempt{backend: b, request: &r, waiter: b.waiter(r.Owner)}
-	if held := a.waiter.rest(); held != nil {
+	if held := b.rest(a.waiter); held != nil {
 		return driver.Grant{}, held
 	}
-	if !a.placed() {
+	if !a.waiter.placed {
 		crowd := false
 		b.see(r.Key, func(s *sight) { crowd = s.crowd })
 		if !crowd { // or it would be refused, as a rule
@@ -38,13 +38,13 @@ func (b *backend) Enqueue(ctx context.Context, r driver.Request) (driver.Grant, 
 			}
 		}
 		b.listen()
-		a.waiter = b.newWaiter(r.Owner, true)
+		b.locked(func() { a.waiter.placed, b.waiters[r.Owner] = true, a.waiter })
 	}
-	if a.waiter.mustJoin() {
-		if err := b.line.join(ctx, r.Key, b.lease(&r)); err != nil {
+	if b.mustJoin(a.waiter) {
+		if err := b.join(ctx, r.Key, b.lease(&r)); err != nil {
+			b.locked(func() { a.waiter.joinAt = time.Time{} })
 			return driver.Grant{}, err
 		}
-		a.waiter.joined()
 	}
 	return a.run(ctx)
 }
@@ -54,62 +54,64 @@ type attempt struct {
 	*backend
 
 	request *driver.Request
-	waiter  *waiter // nil before Enqueue and Turn
+	waiter  *waiter
 
 	start time.Time // of run
-	reads int       // decisions on the word of the store
 	hint  string    // the version in which it is this owner's turn
 	gone  []string  // the owners of places to be removed, after a success
 }
 
-// placed reports whether the owner may have a place in the line.
-func (a *attempt) placed() bool { return a.waiter != nil && a.waiter.placed }
-
 // run makes the attempt. The rules about the mark, record.Waiting, are those of the model
 // lab/spec/line.pml: see there before a change.
 func (a *attempt) run(ctx context.Context) (driver.Grant, error) {
-	r := a.request
+	r, w := a.request, a.waiter
 	if err := a.tooLong(r.TTL); err != nil {
 		return driver.Grant{}, driver.NotSent(err)
 	}
-	a.start, a.hint = time.Now(), a.waiter.takeHint()
+	a.start = time.Now()
+	a.locked(func() { a.hint, w.hint, w.woken = w.hint, "", false })
 	rec, sent, err := a.update(ctx, r.Key, func(rec *record) (bool, error) { return a.decide(ctx, rec) })
 	held := new(driver.HeldError)
 	switch {
 	case errors.As(err, &held):
-		a.waiter.refused(held, time.Since(a.start))
+		a.refused(w, held, time.Since(a.start))
 		return driver.Grant{}, err
 	case err != nil && sent.IsZero():
 		return driver.Grant{}, driver.NotSent(err)
 	case err != nil:
-		w := a.newWaiter(r.Owner, false)
-		a.locked(func() { w.unsure = true })
+		a.locked(func() { w.unsure, a.waiters[r.Owner] = true, w })
 		return driver.Grant{}, err
 	}
 	if !rec.fresh { // it takes the key without reading it: processes that have to read ask it for the mark
 		a.listen()
 	}
-	if a.placed() {
+	if w.placed {
 		a.gone = append(a.gone, r.Owner)
 	}
-	a.endWait(r.Owner)
-	a.leave(r.Key, r.Owner, a.gone)
-	g, h := r.Grant(), &rec.Holders[find(rec.Holders, r.Owner)]
-	g.Sent, g.Contended, g.Token, g.LastToken = sent, rec.Waiting, h.Token, h.Token+h.Tokens-1
+	a.locked(func() { delete(a.waiters, r.Owner) })
+	if len(a.gone) > 0 { // beside the work of the new holder
+		done := make(chan struct{})
+		a.leaving.Store(r.Owner, done)
+		go func() {
+			_ = a.leave(a.ctx, r.Key, a.gone...) // a place that stays is passed
+			a.leaving.Delete(r.Owner)
+			close(done)
+		}()
+	}
+	g := find(rec.Holders, r.Owner).grant(r.Grant(), sent)
+	g.Contended = rec.Waiting
 	return g, nil
 }
 
 // decide makes the owner a holder in rec, or says why not.
 func (a *attempt) decide(ctx context.Context, rec *record) (write bool, err error) {
-	r, joined, mark := a.request, a.placed(), rec.Waiting
-	if a.gone = nil; rec.fresh {
-		a.reads++
+	r, joined, mark := a.request, a.waiter.placed, rec.Waiting
+	a.gone = nil
+	if h := find(rec.Holders, r.From); h != nil {
+		h.Owner, h.Reply, h.Revoked = r.Owner, a.topic, false
 	}
-	if i := find(rec.Holders, r.From); r.From != "" && i >= 0 {
-		rec.Holders[i].Owner, rec.Holders[i].Reply, rec.Holders[i].Revoked = r.Owner, a.topic, false
-	}
-	if i := find(rec.Holders, r.Owner); i >= 0 {
-		rec.Holders[i].extend(r.TTL, rec.Count)
+	if h := find(rec.Holders, r.Owner); h != nil {
+		h.extend(r.TTL, rec.Count)
 		return true, nil
 	}
 	if r.From != "" {
@@ -123,7 +125,7 @@ func (a *attempt) decide(ctx context.Context, rec *record) (write bool, err erro
 	}
 	rec.Waiting = mark || joined // others in the line may have seen the key free, and only wait
 	if _, admits := rec.turn(nil, r.Sharing()); !admits {
-		if mark = joined && !mark; mark && a.reads > 1 { // the key changes faster than this process can write: the holder sets it
+		if mark = joined && !mark; mark { // if the key changes faster than this process can write, the holder does it
 			a.send(rec.Holders[0].Reply, &message{Key: r.Key, Waits: true})
 		}
 		return mark, rec.held(r.Sharing())
@@ -151,7 +153,7 @@ func (a *attempt) turn(ctx context.Context, rec *record) error {
 	if err != nil {
 		return err
 	}
-	mine, skip := find(line, r.Owner), 0
+	mine, skip := place(line, r.Owner), 0
 	for skip < len(line) && skip != mine && skip < turns {
 		if places, _ := rec.turn(line[skip:skip+1], r.Sharing()); places == 0 {
 			break // it is not its turn
@@ -168,30 +170,15 @@ func (a *attempt) turn(ctx context.Context, rec *record) error {
 			behind, rest = len(line), min(pace*took, 10*turnTime)
 		}
 		held.RetryAfter = max(rest, turnTime*time.Duration(max(1, behind-skip))-rec.idle%turnTime)
-		if a.placed() && mine < 0 && all { // others have taken it for dead
-			a.waiter.passed()
-			held.RetryAfter = time.Millisecond
+		if a.waiter.placed && mine < 0 && all { // others have taken it for dead
+			a.locked(func() { a.waiter.joinAt = time.Time{} })
 		}
 		return held
-	case len(line) == 0 && !a.placed() && len(rec.Holders) == 0:
+	case len(line) == 0 && !a.waiter.placed && len(rec.Holders) == 0:
 		// The first of those who join after this reading tries to take this version, or sees
 		// the next one, and sets the mark again. Not so if this owner has a place: others
 		// may have seen that it is first, and only wait.
 		rec.Waiting = false
 	}
 	return nil
-}
-
-// leave gives up the places of owners, beside the work of the new holder.
-func (b *backend) leave(key, holder string, owners []string) {
-	if len(owners) == 0 {
-		return
-	}
-	done := make(chan struct{})
-	b.locked(func() { b.leaving[holder] = done })
-	go func() {
-		defer close(done)
-		_ = b.line.leave(b.ctx, key, owners...) // a place that stays is passed
-		b.locked(func() { delete(b.leaving, holder) })
-	}()
 }

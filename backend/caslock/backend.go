@@ -27,7 +27,6 @@ import (
 	"fmt"
 	"io"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
@@ -53,20 +52,19 @@ type Config struct {
 type backend struct {
 	store     Store
 	messenger Messenger // nil if the store is none
-	line      line
+	tickets   Tickets   // likewise
 	cfg       Config
 	topic     string          // on which this process listens
 	ctx       context.Context //nolint:containedctx // ends with Close
 	stop      context.CancelFunc
 	listening sync.Once
-	checking  chan struct{} // has a value during Checker.Check
-	checked   atomic.Bool   // it has returned nil
+	leaving   sync.Map     // a channel for each holder: closed when its place is gone
+	unchecked chan Checker // has the Checker while nobody calls it; closed when it has returned nil
 
-	mu       sync.Mutex
-	sights   map[string]*sight
-	waiters  map[string]*waiter       // by owner
-	leaving  map[string]chan struct{} // by holder: closed when its place is gone
-	watchers map[string]*watcher      // by owner
+	mu      sync.Mutex
+	sights  map[string]*sight
+	waiters map[string]*waiter       // by owner
+	watches map[chan struct{}]string // of Revoked, and the owner
 }
 
 var _ interface {
@@ -86,36 +84,37 @@ func New(s Store, cfg Config) driver.Backend {
 		panic(fmt.Sprintf("caslock: Config.MaxTTL is negative: %v", cfg.MaxTTL))
 	}
 	b := &backend{
-		store: s, cfg: cfg, topic: rand.Text(), checking: make(chan struct{}, 1),
-		sights: make(map[string]*sight), waiters: make(map[string]*waiter), leaving: make(map[string]chan struct{}), watchers: make(map[string]*watcher),
+		store: s, cfg: cfg, topic: rand.Text(), unchecked: make(chan Checker, 1),
+		sights: make(map[string]*sight), waiters: make(map[string]*waiter), watches: make(map[chan struct{}]string),
+	}
+	if c, ok := s.(Checker); ok {
+		b.unchecked <- c
+	} else {
+		close(b.unchecked)
 	}
 	b.messenger, _ = s.(Messenger)
+	b.tickets, _ = s.(Tickets)
 	b.ctx, b.stop = context.WithCancel(context.Background()) //nolint:forbidigo // ends with Close
-	b.line = cellLine{b}
-	if t, ok := s.(Tickets); ok {
-		b.line = ticketLine{b, t}
-	}
 	return b
 }
 
 // check asks a Checker before the first use.
 func (b *backend) check(ctx context.Context) error {
-	c, ok := b.store.(Checker)
-	if !ok || b.checked.Load() {
-		return nil
-	}
 	select {
-	case b.checking <- struct{}{}:
-		defer func() { <-b.checking }()
+	case c, wanted := <-b.unchecked:
+		if !wanted {
+			return nil
+		}
+		err := c.Check(ctx)
+		if err == nil {
+			close(b.unchecked)
+		} else {
+			b.unchecked <- c
+		}
+		return err
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	if b.checked.Load() {
-		return nil
-	}
-	err := c.Check(ctx)
-	b.checked.Store(err == nil)
-	return err
 }
 
 // ask carries out a request to the store, and says what failed.

@@ -14,46 +14,45 @@ import (
 
 // Inspect implements driver.Inspector.
 func (b *backend) Inspect(ctx context.Context, prefix string, limit int) (found []driver.KeyInfo, err error) {
-	add := func(key string, r record, err error) {
-		info := driver.KeyInfo{Key: key}
-		if err == nil {
-			err = b.describe(ctx, &info, &r)
-		} else if key == prefix {
-			info.Foreign, info.Held, info.Holders = "not a record of locks", 1, make([]driver.HolderInfo, 1)
-			err = nil
-		}
-		if err == nil && info.Held+info.Waiting > 0 {
+	add := func(key string, r record) error {
+		info, err := b.describe(ctx, key, &r)
+		if info.Held+info.Waiting > 0 {
 			found = append(found, info)
 		}
+		return err
 	}
 	r, err := b.load(ctx, prefix)
-	if err != nil && !errors.Is(err, driver.ErrForeign) {
-		return nil, err
-	}
-	if add(prefix, r, err); limit == 0 {
-		return found, nil
+	if errors.Is(err, driver.ErrForeign) {
+		found, err = []driver.KeyInfo{{Key: prefix, Foreign: "not a record of locks", Held: 1, Holders: make([]driver.HolderInfo, 1)}}, nil
+	} else if err == nil {
+		err = add(prefix, r)
 	}
 	l, ok := b.store.(Lister)
-	if !ok {
+	switch {
+	case err != nil || limit == 0:
+		return found, err
+	case !ok:
 		return found, fmt.Errorf("caslock: the store cannot list its keys: %w", errors.ErrUnsupported)
 	}
 	ctx, cancel := context.WithTimeout(ctx, 2*requestTimeout) // it may be many requests
 	defer cancel()
+	var lineErr error
 	err = l.List(ctx, prefix, func(key string, value []byte, version string) bool {
 		if key != prefix && !strings.HasPrefix(key, linePrefix) && len(found) < limit {
-			r, err := b.open(key, value, version)
-			add(key, r, err)
+			if r, err := b.read(key, value, version); err == nil { // or it is no lock
+				lineErr = add(key, r)
+			}
 		}
-		return len(found) < limit
+		return lineErr == nil && len(found) < limit
 	})
 	slices.SortFunc(found, func(x, y driver.KeyInfo) int { return cmp.Compare(x.Key, y.Key) })
-	return found, b.fail("list", err)
+	return found, errors.Join(lineErr, b.fail("list", err))
 }
 
-// describe completes info.
-func (b *backend) describe(ctx context.Context, info *driver.KeyInfo, r *record) error {
-	slices.SortStableFunc(r.Holders, func(x, y lease) int { return cmp.Compare(x.left, y.left) })
-	info.Held = len(r.Holders)
+// describe returns what is known of a key: without its line if that cannot be read.
+func (b *backend) describe(ctx context.Context, key string, r *record) (info driver.KeyInfo, err error) {
+	slices.SortStableFunc(r.Holders, sooner)
+	info.Key, info.Held = key, len(r.Holders)
 	for _, h := range r.Holders[:min(info.Held, driver.MaxHolderInfos)] {
 		info.Mode, info.Semaphore = h.sharing().Mode, h.Permits > 0
 		info.Holders = append(info.Holders, driver.HolderInfo{
@@ -61,11 +60,10 @@ func (b *backend) describe(ctx context.Context, info *driver.KeyInfo, r *record)
 			Since: time.UnixMilli(h.Since), ExpiresIn: h.left,
 		})
 	}
-	if !r.Waiting {
-		return nil
+	var line []lease
+	if r.Waiting {
+		line, _, err = b.waiting(ctx, key, "", r, 1000)
 	}
-	line, _, err := b.line.places(ctx, info.Key, 1000)
-	line = r.withoutHolders(line)
 	info.Waiting = len(line)
 	for _, p := range line[:min(info.Waiting, driver.MaxWaiterInfos)] {
 		info.Waiters = append(info.Waiters, driver.WaiterInfo{
@@ -73,7 +71,7 @@ func (b *backend) describe(ctx context.Context, info *driver.KeyInfo, r *record)
 			Since: time.UnixMilli(p.Since),
 		})
 	}
-	return err
+	return info, err
 }
 
 // ForceRelease implements driver.Inspector.

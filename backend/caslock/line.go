@@ -9,17 +9,9 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// line keeps who waits for a key, in order of arrival. Nothing that it says or loses can give
-// a key to two holders.
-type line interface {
-	// join takes a place, or keeps the one that the owner has.
-	join(ctx context.Context, key string, l lease) error
-	leave(ctx context.Context, key string, owners ...string) error
-
-	// places returns the first n places or more.
-	places(ctx context.Context, key string, n int) (first []lease, all bool, err error)
-}
-
+// The line of a key is who waits for it, in order of arrival: a ticket for each, or a cell with
+// all of them, whose places end as leases do. A ticket has no beat: that of a dead waiter goes
+// when its turn has passed. Nothing that a line says or loses can give a key to two holders.
 const (
 	// linePrefix begins the keys of cells that have lines. The keys of locks have no such
 	// character.
@@ -37,34 +29,33 @@ func (b *backend) lease(r *driver.Request) lease {
 	}
 }
 
-// waiting returns the first n places of the line or more, without those of holders, which may
-// not be gone yet. It remembers whether any is another owner's.
-func (b *backend) waiting(ctx context.Context, key, owner string, r *record, n int) (line []lease, all bool, err error) {
-	line, all, err = b.line.places(ctx, key, n)
-	if err == nil {
-		line = r.withoutHolders(line)
-		b.see(key, func(s *sight) { s.crowd = len(without(line, owner)) > 0 })
+// join takes a place in the line of a key, or keeps the one that the owner has.
+func (b *backend) join(ctx context.Context, key string, l lease) error {
+	if b.tickets != nil {
+		value := encode(l)
+		return b.ask(ctx, "join the queue", func(ctx context.Context) error { return b.tickets.PutTicket(ctx, key, l.Owner, value) })
 	}
-	return line, all, err
-}
-
-// cellLine keeps the line of each key in one cell. A place ends as leases do.
-type cellLine struct{ b *backend }
-
-func (c cellLine) join(ctx context.Context, key string, l lease) error {
-	_, _, err := c.b.update(ctx, linePrefix+key, func(r *record) (bool, error) {
-		i := find(r.Places, l.Owner)
-		if i < 0 {
-			i, r.Places = len(r.Places), append(r.Places, l)
+	_, _, err := b.update(ctx, linePrefix+key, func(r *record) (bool, error) {
+		if find(r.Places, l.Owner) == nil {
+			r.Places = append(r.Places, l)
 		}
-		r.Places[i].Beat = r.Count
+		find(r.Places, l.Owner).Beat = r.Count
 		return true, nil
 	})
 	return err
 }
 
-func (c cellLine) leave(ctx context.Context, key string, owners ...string) error {
-	_, _, err := c.b.update(ctx, linePrefix+key, func(r *record) (bool, error) {
+// leave gives up the places of owners.
+func (b *backend) leave(ctx context.Context, key string, owners ...string) error {
+	if b.tickets != nil {
+		return b.ask(ctx, "leave the queue", func(ctx context.Context) (err error) {
+			for _, owner := range owners {
+				err = errors.Join(err, b.tickets.RemoveTicket(ctx, key, owner))
+			}
+			return err
+		})
+	}
+	_, _, err := b.update(ctx, linePrefix+key, func(r *record) (bool, error) {
 		n := len(r.Places)
 		r.Places = without(r.Places, owners...)
 		return len(r.Places) < n, nil
@@ -72,46 +63,35 @@ func (c cellLine) leave(ctx context.Context, key string, owners ...string) error
 	return err
 }
 
-func (c cellLine) places(ctx context.Context, key string, _ int) ([]lease, bool, error) {
-	r, err := c.b.load(ctx, linePrefix+key)
-	return r.Places, true, err
-}
-
-// ticketLine keeps a ticket for each waiter. A ticket has no beat: that of a dead waiter goes
-// when its turn has passed.
-type ticketLine struct {
-	b *backend
-	t Tickets
-}
-
-func (c ticketLine) join(ctx context.Context, key string, l lease) error {
-	value, err := json.Marshal(l)
-	if err != nil {
-		return err
+// waiting returns the first n places of the line or more, without those of holders, which may
+// not be gone yet. It remembers whether any is another owner's.
+func (b *backend) waiting(ctx context.Context, key, owner string, r *record, n int) (line []lease, all bool, err error) {
+	if line, all, err = b.places(ctx, key, n); err != nil {
+		return nil, false, err
 	}
-	return c.b.ask(ctx, "join the queue", func(ctx context.Context) error { return c.t.PutTicket(ctx, key, l.Owner, value) })
+	for _, h := range r.Holders {
+		line = without(line, h.Owner)
+	}
+	b.see(key, func(s *sight) { s.crowd = len(without(line, owner)) > 0 })
+	return line, all, nil
 }
 
-func (c ticketLine) leave(ctx context.Context, key string, owners ...string) error {
-	return c.b.ask(ctx, "leave the queue", func(ctx context.Context) (err error) {
-		for _, owner := range owners {
-			err = errors.Join(err, c.t.RemoveTicket(ctx, key, owner))
-		}
-		return err
-	})
-}
-
-func (c ticketLine) places(ctx context.Context, key string, n int) (first []lease, all bool, err error) {
+// places returns the first n places of the line or more.
+func (b *backend) places(ctx context.Context, key string, n int) (line []lease, all bool, err error) {
+	if b.tickets == nil {
+		r, err := b.load(ctx, linePrefix+key)
+		return r.Places, true, err
+	}
 	var values [][]byte
-	err = c.b.ask(ctx, "read the queue", func(ctx context.Context) (err error) {
-		values, err = c.t.OldestTickets(ctx, key, n)
+	err = b.ask(ctx, "read the queue", func(ctx context.Context) (err error) {
+		values, err = b.tickets.OldestTickets(ctx, key, n)
 		return err
 	})
 	for _, v := range values {
 		var l lease
 		if json.Unmarshal(v, &l) == nil && l.Owner != "" {
-			first = append(first, l)
+			line = append(line, l)
 		}
 	}
-	return first, len(values) < n, err
+	return line, len(values) < n, err
 }

@@ -112,3 +112,27 @@ func TestFastProcessKeepsNobodyOut(t *testing.T) {
 		time.Sleep(time.Second) // its place is gone
 	})
 }
+
+// A key whose line cannot be read is listed without it, and the error says so.
+func TestInspectWithoutTheLine(t *testing.T) {
+	for _, abilities := range []string{"", "t"} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newServer()
+			b := s.opener(abilities)()
+			testkit.MustTry(t, b, testkit.NewRequest("key"))
+			mustBeHeld(t, b, testkit.NewRequest("key"))
+			s.fault = func(op, key, _ string) fault {
+				if op == "oldest" || key == "\x00key" {
+					return lost
+				}
+				return none
+			}
+			for prefix, limit := range map[string]int{"key": 0, "": 9} {
+				found, err := b.(driver.Inspector).Inspect(t.Context(), prefix, limit)
+				if len(found) != 1 || found[0].Held != 1 || !errors.Is(err, errCut) {
+					t.Errorf("%q, %q: %+v, %v", abilities, prefix, found, err)
+				}
+			}
+		})
+	}
+}

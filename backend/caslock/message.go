@@ -28,13 +28,10 @@ func (b *backend) listen() {
 }
 
 func (b *backend) send(topic string, m *message) {
-	data, err := json.Marshal(m)
-	switch {
-	case err != nil:
-	case topic == b.topic:
-		b.receive(data)
-	case b.messenger != nil && topic != "":
-		b.messenger.Send(topic, data)
+	if topic == b.topic {
+		b.receive(encode(m))
+	} else if b.messenger != nil && topic != "" {
+		b.messenger.Send(topic, encode(m))
 	}
 }
 
@@ -42,46 +39,36 @@ func (b *backend) receive(data []byte) {
 	var m message
 	switch {
 	case data == nil: // messages may have been lost
+		b.lookAtHeld("")
 		b.locked(func() {
 			for _, w := range b.waiters {
 				w.wake()
 			}
-			for _, w := range b.watchers {
-				wake.Signal(w.look)
-			}
 		})
-		return
 	case json.Unmarshal(data, &m) != nil:
-		return
 	case m.Waits:
 		b.see(m.Key, func(s *sight) { s.asked = true })
-		return
 	case m.Version == "":
-		b.revoke(m.Owner)
-		return
+		b.lookAtHeld(m.Owner)
+	default:
+		_, _ = b.read(m.Key, m.Record, m.Version)
+		b.locked(func() {
+			w := b.waiters[m.Owner]
+			if at := time.Now().Add(turnTime * time.Duration(m.Ahead)); w != nil && m.Ahead == 0 {
+				w.hint = m.Version
+				w.wake()
+			} else if w != nil && at.Before(w.lookAt) {
+				w.restTo, w.lookAt = at, at
+				wake.Signal(w.turn) // it asks, and rests until then
+			}
+		})
 	}
-	b.know(m.Key, m.Record, m.Version)
-	b.locked(func() {
-		w := b.waiters[m.Owner]
-		if w == nil {
-			return
-		}
-		if m.Ahead == 0 {
-			w.hint = m.Version
-			w.wake()
-		} else if at := time.Now().Add(turnTime * time.Duration(m.Ahead)); at.Before(w.lookAt) {
-			w.look(at)
-		}
-	})
 }
 
 // pass tells those whose turn it is, and the one behind them, that the key may be had. What it
 // cannot tell, they find out by themselves.
 func (b *backend) pass(ctx context.Context, key, from string, r *record) {
-	if !r.Waiting {
-		return
-	}
-	if n := len(r.Holders); n > 0 && !r.Holders[0].Shared && r.Holders[0].Permits == 0 {
+	if !r.Waiting || len(r.Holders) > 0 && r.Holders[0].sharing() == (driver.Sharing{}) {
 		return
 	}
 	var line []lease
@@ -98,12 +85,12 @@ func (b *backend) pass(ctx context.Context, key, from string, r *record) {
 			break
 		}
 	}
-	m := message{Key: key, Version: r.version, Record: r.encode()}
+	m := message{Key: key, Version: r.version, Record: encode(r)}
 	for i, p := range line[:min(places+1, len(line))] {
 		m.Owner, m.Ahead = p.Owner, max(0, i+1-places)
 		b.send(p.Reply, &m)
 	}
 	if stays { // another process took the key for it, or it could not leave
-		_ = b.line.leave(ctx, key, from)
+		_ = b.leave(ctx, key, from)
 	}
 }

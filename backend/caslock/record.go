@@ -1,6 +1,7 @@
 package caslock
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -63,17 +64,20 @@ func (l *lease) issue(r *record, n int) {
 	r.Count += l.Tokens - 1
 }
 
+// grant completes g, whose write was sent at that time.
+func (l *lease) grant(g driver.Grant, sent time.Time) driver.Grant {
+	g.Sent, g.Token, g.LastToken = sent, l.Token, l.Token+l.Tokens-1
+	return g
+}
+
 func millis(d time.Duration) int64 { return int64((d + time.Millisecond - 1) / time.Millisecond) }
 
 func parse(value []byte) (r record, err error) {
 	if len(value) == 0 {
 		return r, nil
 	}
-	switch err := json.Unmarshal(value, &r); {
-	case err != nil || r.Form == 0:
-		return record{}, fmt.Errorf("%w: its value is not a record of locks", driver.ErrForeign)
-	case r.Form > form:
-		return record{}, fmt.Errorf("%w: its record has form %d, and this version knows %d", driver.ErrForeign, r.Form, form)
+	if err := json.Unmarshal(value, &r); err != nil || r.Form < 1 || r.Form > form {
+		return record{}, fmt.Errorf("%w: its value is not a record of locks in a form that this version knows, which is %d", driver.ErrForeign, form)
 	}
 	return r, nil
 }
@@ -82,13 +86,13 @@ func parse(value []byte) (r record, err error) {
 // was lost.
 func (r *record) step() { r.Count = max(r.Count+1, uint64(time.Now().UnixMicro())) }
 
-func (r *record) encode() []byte {
-	r.Form = form
-	value, err := json.Marshal(r)
+// encode returns the text of a record, a place or a message.
+func encode(v any) []byte {
+	text, err := json.Marshal(v)
 	if err != nil {
 		panic("caslock: " + err.Error()) // text and numbers can be encoded
 	}
-	return value
+	return text
 }
 
 // turn returns how many of the places could become holders now, in their order, and whether
@@ -108,33 +112,32 @@ func (r *record) turn(line []lease, s driver.Sharing) (places int, more bool) {
 	return len(line), now.Admits(n, s)
 }
 
-// withoutHolders returns the places of those who wait. A holder's place may not be gone yet.
-func (r *record) withoutHolders(line []lease) []lease {
-	for _, h := range r.Holders {
-		line = without(line, h.Owner)
-	}
-	return line
-}
-
 // held says why somebody with s cannot have the key.
 func (r *record) held(s driver.Sharing) *driver.HeldError {
 	e := &driver.HeldError{}
-	for i := range r.Holders {
-		l := &r.Holders[i]
-		switch {
-		case i == 0:
-			e.Holder, e.Held = driver.HolderOf(l.Owner), max(0, time.Since(time.UnixMilli(l.Since)))
-			e.RetryAfter = l.left
-		case s.Permits > 0 && l.Permits > 0:
-			e.RetryAfter = min(e.RetryAfter, l.left)
-		default:
-			e.RetryAfter = max(e.RetryAfter, l.left)
+	if len(r.Holders) > 0 {
+		h := &r.Holders[0]
+		e.Holder, e.Held = driver.HolderOf(h.Owner), max(0, time.Since(time.UnixMilli(h.Since)))
+		if e.RetryAfter = slices.MaxFunc(r.Holders, sooner).left; s.Permits > 0 && h.Permits > 0 {
+			e.RetryAfter = slices.MinFunc(r.Holders, sooner).left
 		}
 	}
 	return e
 }
 
-func find(all []lease, owner string) int {
+// sooner compares the ends of leases.
+func sooner(x, y lease) int { return cmp.Compare(x.left, y.left) }
+
+// find returns the lease of the owner, or nil.
+func find(all []lease, owner string) *lease {
+	if i := place(all, owner); i >= 0 {
+		return &all[i]
+	}
+	return nil
+}
+
+// place returns the index of the lease of the owner, or -1.
+func place(all []lease, owner string) int {
 	return slices.IndexFunc(all, func(l lease) bool { return l.Owner == owner })
 }
 

@@ -78,6 +78,7 @@ func TestRenewalSeesARequest(t *testing.T) {
 			t.Fatal(held, err)
 		}
 		testkit.MustRenew(t, holder, g)
+		synctest.Wait()
 		select {
 		case <-asked:
 		default:

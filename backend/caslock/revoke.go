@@ -5,13 +5,8 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/wake"
 )
-
-// watcher waits for a holder to be asked to give a key back.
-type watcher struct {
-	asked chan struct{} // closed when it was asked
-	look  chan struct{} // has a value if a message may have been lost
-}
 
 // Revoke implements driver.Revoker. It writes a mark, which the next renewal sees; a message
 // is faster.
@@ -34,45 +29,41 @@ func (b *backend) Revoke(ctx context.Context, key string) (bool, error) {
 // Revoked implements driver.Revoker.
 func (b *backend) Revoked(ctx context.Context, g driver.Grant) <-chan struct{} {
 	b.listen()
-	w := &watcher{make(chan struct{}), make(chan struct{}, 1)}
-	b.locked(func() { b.watchers[g.Owner] = w })
+	asked, look := make(chan struct{}), make(chan struct{}, 1)
+	b.locked(func() { b.watches[look] = g.Owner })
 	go func() {
-		defer b.locked(func() {
-			if b.watchers[g.Owner] == w {
-				delete(b.watchers, g.Owner)
-			}
-		})
-		tick := time.NewTicker(2 * poll)
-		defer tick.Stop()
-		if b.messenger != nil {
-			tick.Stop()
+		defer b.locked(func() { delete(b.watches, look) })
+		var tick <-chan time.Time
+		if b.messenger == nil {
+			tick = time.Tick(2 * poll)
 		}
 		for {
 			select {
-			case <-w.look:
-			case <-tick.C:
-			case <-w.asked:
-				return
+			case <-look:
+			case <-tick:
 			case <-ctx.Done():
 				return
 			case <-b.ctx.Done():
 				return
 			}
 			r, err := b.load(ctx, g.Key)
-			if i := find(r.Holders, g.Owner); err == nil && i >= 0 && r.Holders[i].Revoked {
-				b.revoke(g.Owner)
+			if h := find(r.Holders, g.Owner); err == nil && h != nil && h.Revoked {
+				close(asked)
+				return
 			}
 		}
 	}()
-	return w.asked
+	return asked
 }
 
-// revoke tells the holder that it is asked to give the key back.
-func (b *backend) revoke(owner string) {
+// lookAtHeld makes the watches of a holder, or of all, look whether it is asked to give the key
+// back.
+func (b *backend) lookAtHeld(owner string) {
 	b.locked(func() {
-		if w := b.watchers[owner]; w != nil {
-			close(w.asked)
-			delete(b.watchers, owner)
+		for look, o := range b.watches {
+			if owner == "" || o == owner {
+				wake.Signal(look)
+			}
 		}
 	})
 }

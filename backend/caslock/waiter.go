@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/clock"
 	"github.com/distlock-go/distlock/internal/wake"
 )
 
@@ -14,10 +15,9 @@ import (
 // until nothing else gets through.
 const pace = 200
 
-// waiter is an owner between an attempt that failed and a grant or Release. Its fields but b are
-// under b.mu, and its methods may be called without a waiter.
+// waiter is an owner between an attempt that failed and a grant or Release. Its fields are under
+// the mutex of the backend.
 type waiter struct {
-	b      *backend
 	placed bool              // it may have a place in the line
 	unsure bool              // an attempt had no answer, and may still arrive
 	joinAt time.Time         // when it must say again that it waits
@@ -25,74 +25,38 @@ type waiter struct {
 	woken  bool              // since its last attempt began
 	held   driver.HeldError  // why its last attempt was refused
 	restTo time.Time         // when it may look again without a message
-	lookAt time.Time         // when it should make another attempt by itself
+	lookAt time.Time         // when it should look by itself
 	turn   chan driver.Grant // of Turn
-	timer  *time.Timer       // wakes it at lookAt
 }
 
-// waiter returns the waiter of the owner, or nil.
+// waiter returns the waiter of the owner, or a new one that nobody knows yet.
 func (b *backend) waiter(owner string) *waiter {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.waiters[owner]
-}
-
-// newWaiter returns the waiter of an owner, which has or takes a place if placed is set.
-func (b *backend) newWaiter(owner string, placed bool) *waiter {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	w := b.waiters[owner]
-	if w == nil {
-		w = &waiter{b: b, turn: make(chan driver.Grant, 1), lookAt: time.Now().Add(poll)}
-		w.timer = time.AfterFunc(poll, func() { b.locked(w.wake) })
-		b.waiters[owner] = w
-	}
-	w.placed = w.placed || placed
-	return w
-}
-
-// endWait forgets the waiter of the owner.
-func (b *backend) endWait(owner string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
 	if w := b.waiters[owner]; w != nil {
-		w.timer.Stop()
+		return w
 	}
-	delete(b.waiters, owner)
+	return &waiter{turn: make(chan driver.Grant, 1)}
 }
 
-func (w *waiter) mustJoin() bool {
-	w.b.mu.Lock()
-	defer w.b.mu.Unlock()
-	return !time.Now().Before(w.joinAt)
+// mustJoin reports whether the waiter must say now that it waits, and takes for granted that it
+// does. Those who came together do not come back together.
+func (b *backend) mustJoin(w *waiter) (must bool) {
+	b.locked(func() {
+		if must = !time.Now().Before(w.joinAt); must {
+			w.joinAt = time.Now().Add(stands/6 + rand.N(stands/6))
+		}
+	})
+	return must
 }
 
-// joined says that its place stands from now on.
-func (w *waiter) joined() {
-	w.b.locked(func() { w.joinAt = time.Now().Add(stands/6 + rand.N(stands/6)) }) // those who came together do not come back together
-}
-
-// passed says that its place is gone.
-func (w *waiter) passed() { w.b.locked(func() { w.joinAt = time.Time{} }) }
-
-// takeHint begins an attempt. It returns the version in which it is the owner's turn, or "".
-func (w *waiter) takeHint() (hint string) {
-	if w != nil {
-		w.b.locked(func() { hint, w.hint, w.woken = w.hint, "", false })
-	}
-	return hint
-}
-
-// rest returns the last refusal if the owner need not ask again yet: messages tell it when its
+// rest returns the last refusal if the waiter need not ask again yet: messages tell it when its
 // turn comes, and looks of its own only make good what is lost. See pace.
-func (w *waiter) rest() *driver.HeldError {
-	if w == nil || w.b.messenger == nil {
-		return nil
-	}
-	w.b.mu.Lock()
-	defer w.b.mu.Unlock()
+func (b *backend) rest(w *waiter) *driver.HeldError {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	now := time.Now()
-	if !w.placed || w.woken || !now.Before(w.restTo) || !now.Before(w.lookAt) {
+	if b.messenger == nil || !w.placed || w.woken || !now.Before(w.restTo) || !now.Before(w.lookAt) {
 		return nil
 	}
 	held := w.held
@@ -100,53 +64,32 @@ func (w *waiter) rest() *driver.HeldError {
 	return &held
 }
 
-// refused says why an attempt was refused, and how long that took.
-func (w *waiter) refused(held *driver.HeldError, took time.Duration) {
-	if w == nil {
-		return
+// refused notes why an attempt of the waiter was refused, and how long that took. It says in
+// held when the waiter should look by itself.
+func (b *backend) refused(w *waiter, held *driver.HeldError, took time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if now := time.Now(); w.placed {
+		held.RetryAfter = max(time.Millisecond, min(held.RetryAfter, w.joinAt.Sub(now)))
+		w.held, w.restTo, w.lookAt = *held, now.Add(pace*took), now.Add(held.RetryAfter)
 	}
-	w.b.mu.Lock()
-	defer w.b.mu.Unlock()
-	now := time.Now()
-	w.held, w.restTo = *held, now.Add(pace*took)
-	look := held.RetryAfter + time.Millisecond
-	if w.placed {
-		look = min(look, w.joinAt.Sub(now))
-	}
-	if w.b.messenger == nil || !w.placed {
-		look = min(look, poll*7/8+rand.N(poll/4))
-	}
-	w.look(now.Add(look))
 }
 
-// look makes the waiter look at a time. The caller has b.mu.
-func (w *waiter) look(at time.Time) {
-	w.lookAt = at
-	w.timer.Reset(time.Until(at))
+// Turn implements driver.Waker. Where no message comes, it wakes the owner at intervals.
+func (b *backend) Turn(ctx context.Context, r driver.Request) <-chan driver.Grant {
+	w := b.waiter(r.Owner)
+	if b.messenger == nil || !w.placed {
+		go func() {
+			for clock.Sleep(ctx, poll*7/8+rand.N(poll/4)) {
+				b.locked(w.wake)
+			}
+		}()
+	}
+	return w.turn
 }
 
-// wake tells the waiter that another attempt may succeed. The caller has b.mu.
+// wake tells the waiter that another attempt may succeed. The caller has the mutex.
 func (w *waiter) wake() {
 	w.woken = true
 	wake.Signal(w.turn)
-}
-
-// Turn implements driver.Waker. Beside messages it sends a value when a lease ends, and when
-// the owner must say again that it waits.
-func (b *backend) Turn(ctx context.Context, r driver.Request) <-chan driver.Grant {
-	w := b.newWaiter(r.Owner, false)
-	b.locked(func() {
-		if !w.placed { // TryAcquire was refused: a release since then was not told
-			w.wake()
-		}
-	})
-	context.AfterFunc(ctx, func() {
-		b.locked(func() {
-			if !w.placed {
-				w.timer.Stop()
-				delete(b.waiters, r.Owner)
-			}
-		})
-	})
-	return w.turn
 }

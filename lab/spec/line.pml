@@ -4,7 +4,7 @@
 
    The mark says that somebody may be in the line: a release must look there. Without it a free
    acquisition is one swap. The rules below are those of backend/caslock: attempt.decide,
-   attempt.isNext, Release and pass. FAULTS=1: a process crashes as a holder or a waiter, and a
+   attempt.turn, Release and pass. FAULTS=1: a process crashes as a holder or a waiter, and a
    message is lost. Then a waiter looks by itself when nothing else happens, and passes places. */
 #ifndef OFF
 #define OFF 0          /* the number of a guard that is left out */

@@ -61,8 +61,6 @@ func New(nc *nats.Conn, cfg Config) driver.Backend {
 	return caslock.New(&store{nc: nc, js: js, cfg: cfg}, caslock.Config{MaxTTL: maxTTL})
 }
 
-func (s *store) waitersName() string { return "DISTLOCK_WAIT_" + s.cfg.Bucket }
-
 // Check implements caslock.Checker. It makes the streams if need be, and refuses those that
 // cannot keep locks.
 func (s *store) Check(ctx context.Context) error {
@@ -83,7 +81,7 @@ func (s *store) Check(ctx context.Context) error {
 		return fmt.Errorf("bucket %q cannot keep locks: %s", s.cfg.Bucket, problem)
 	}
 	waiters, err := s.stream(ctx, jetstream.StreamConfig{
-		Name: s.waitersName(), Subjects: []string{"distlock.wait." + s.cfg.Bucket + ".>"}, Replicas: cfg.Replicas, Storage: jetstream.MemoryStorage,
+		Name: "DISTLOCK_WAIT_" + s.cfg.Bucket, Subjects: []string{"distlock.wait." + s.cfg.Bucket + ".>"}, Replicas: cfg.Replicas, Storage: jetstream.MemoryStorage,
 		MaxMsgsPerSubject: 1, MaxAge: time.Hour,
 	})
 	if err != nil {
@@ -97,12 +95,8 @@ func (s *store) Check(ctx context.Context) error {
 func (s *store) stream(ctx context.Context, cfg jetstream.StreamConfig) (jetstream.Stream, error) {
 	found, err := read(ctx, func(ctx context.Context) (jetstream.Stream, error) {
 		found, err := s.js.Stream(ctx, cfg.Name)
-		if !errors.Is(err, jetstream.ErrStreamNotFound) {
-			return found, err
-		}
-		found, err = s.js.CreateStream(ctx, cfg)
-		if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // by another process, just now
-			return s.js.Stream(ctx, cfg.Name)
+		if errors.Is(err, jetstream.ErrStreamNotFound) {
+			return s.js.CreateStream(ctx, cfg) // likewise if another process just has
 		}
 		return found, err
 	})

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"net/url"
 	"strconv"
 	"strings"
@@ -39,26 +38,17 @@ func (s *store) String() string {
 	return "nats: " + cmp.Or(s.nc.ConnectedUrlRedacted(), "not connected")
 }
 
-// subject returns the name of a key in subjects. The characters between A and z that NATS
-// gives a meaning are escaped like those of a URL, with = in place of %.
+// subject returns the name of a key in subjects.
 func (s *store) subject(key string) string { return "$KV." + s.cfg.Bucket + "." + escape(key) }
 
 func (s *store) tickets(key, owner string) string {
 	return "distlock.wait." + s.cfg.Bucket + "." + escape(key) + "." + owner
 }
 
-func escape(key string) string {
-	var t strings.Builder
-	for i := range len(key) {
-		switch c := key[i]; {
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '_', c == '-', c == '/':
-			t.WriteByte(c)
-		default:
-			fmt.Fprintf(&t, "=%02X", c)
-		}
-	}
-	return t.String()
-}
+var inSubjects = strings.NewReplacer("%2F", "/", "%", "=", ".", "=2E", "~", "=7E")
+
+// escape writes what has a meaning for NATS as in a URL, with = in place of %.
+func escape(key string) string { return inSubjects.Replace(url.QueryEscape(key)) }
 
 // changed reports whether a message was refused because of its condition.
 func changed(err error) bool {
@@ -95,12 +85,9 @@ func (s *store) Load(ctx context.Context, key string) ([]byte, string, error) {
 
 // Swap implements caslock.Store.
 func (s *store) Swap(ctx context.Context, key, version string, value []byte) (string, error) {
-	var last uint64
-	if version != "" {
-		var err error
-		if last, err = strconv.ParseUint(version, 10, 64); err != nil {
-			return "", caslock.ErrChanged // it is no version of this store
-		}
+	last, err := strconv.ParseUint(cmp.Or(version, "0"), 10, 64)
+	if err != nil {
+		return "", caslock.ErrChanged // it is no version of this store
 	}
 	ack, err := s.js.Publish(ctx, s.subject(key), value, jetstream.WithExpectLastSequencePerSubject(last))
 	switch {

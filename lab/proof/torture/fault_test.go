@@ -75,7 +75,7 @@ var faults = []fault{
 			command("CLIENT", "PAUSE", length.Milliseconds(), "ALL")(r, target, length)
 		},
 	},
-	{name: "hold requests", backends: slices.Concat(onSQL, onEtcd), ofProcess: true, lasts: millis(50, 3000), begin: tell("hold"), end: tell("send")},
+	{name: "hold requests", backends: slices.Concat(onSQL, onEtcd, []string{"natslock"}), ofProcess: true, lasts: millis(50, 3000), begin: tell("hold"), end: tell("send")},
 	{name: "terminate sessions", backends: onSQL, begin: on(func(r *rig, s *sqlStore) { s.others(r.tb, s.terminate) })},
 	{name: "cancel statements", backends: onSQL, begin: on(func(r *rig, s *sqlStore) { s.others(r.tb, s.cancel) })},
 	{

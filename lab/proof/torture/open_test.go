@@ -24,7 +24,7 @@ import (
 )
 
 // backends are all backends that can be tortured.
-var backends = []string{"redislock", "redlock", "zklock", "sqllock", "sqllock-mariadb", "etcdlock", "etcdlock-cluster"}
+var backends = []string{"redislock", "redlock", "zklock", "sqllock", "sqllock-mariadb", "etcdlock", "etcdlock-cluster", "natslock"}
 
 // open returns the backend, and a function that closes its clients.
 func (k *kid) open() (driver.Backend, func(), error) {
@@ -38,6 +38,8 @@ func (k *kid) open() (driver.Backend, func(), error) {
 		return k.openPostgres()
 	case "sqllock-mariadb":
 		return k.openMariaDB()
+	case "natslock":
+		return openNATS(k.Addrs, k.network)
 	default:
 		return k.openEtcd()
 	}

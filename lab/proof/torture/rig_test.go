@@ -45,6 +45,8 @@ func newSetup(backend string) (setup, error) {
 		s.start, s.sessions = startEtcd, true
 	case "etcdlock-cluster":
 		s.start, s.sessions, s.servers = startEtcd, true, 3
+	case "natslock":
+		s.start, s.servers = startNATS, 3
 	case "redlock":
 		// Two nodes must not restart within the longest lease and its clock drift.
 		s.start, s.servers, s.afterRestart = startRedis, 3, longestLease+longestLease/10

@@ -24,9 +24,13 @@ def serve(env, start):
     env["wsgi.input"] = io.BytesIO(env["wsgi.input"].read(int(env.get("CONTENT_LENGTH") or 0)))
     with one:
         return list(app(env, start))
-WSGIRequestHandler.protocol_version = "HTTP/1.1"  # connections stay
-WSGIRequestHandler.log_request = lambda *a, **k: None
-run_simple("127.0.0.1", int(sys.argv[1]), serve, threaded=True)`
+class Stays(WSGIRequestHandler):
+    protocol_version = "HTTP/1.1"
+    def send_header(self, name, value):
+        if name != "Connection":  # werkzeug closes each one
+            super().send_header(name, value)
+    def log_request(self, *a): pass
+run_simple("127.0.0.1", int(sys.argv[1]), serve, threaded=True, request_handler=Stays)`
 
 // Start starts moto and returns its URL.
 func Start(t *testing.T) string {

@@ -49,11 +49,10 @@ func (b *backend) renew(ctx context.Context, g *driver.Grant) error {
 	}
 	revoked := false
 	_, sent, err := b.update(ctx, g.Key, func(r *record) (bool, error) {
-		i := find(r.Holders, g.Owner)
-		if i < 0 {
+		h := find(r.Holders, g.Owner)
+		if h == nil {
 			return false, driver.ErrLost
 		}
-		h := &r.Holders[i]
 		h.extend(g.TTL, r.Count)
 		if g.Retain {
 			h.TTL = millis(g.TTL)
@@ -62,7 +61,7 @@ func (b *backend) renew(ctx context.Context, g *driver.Grant) error {
 		return true, nil
 	})
 	if revoked {
-		b.revoke(g.Owner)
+		b.lookAtHeld(g.Owner)
 	}
 	if sent.IsZero() && errors.Is(context.Cause(ctx), errSilent) {
 		return driver.NotSent(b.fail("renew", errSilent))
@@ -73,30 +72,58 @@ func (b *backend) renew(ctx context.Context, g *driver.Grant) error {
 // Extend implements driver.Extender.
 func (b *backend) Extend(ctx context.Context, g driver.Grant, tokens int) (driver.Grant, error) {
 	r, sent, err := b.update(ctx, g.Key, func(r *record) (bool, error) {
-		i := find(r.Holders, g.Owner)
-		if i < 0 {
+		h := find(r.Holders, g.Owner)
+		if h == nil {
 			return false, driver.ErrLost
 		}
-		if r.Waiting {
-			if !r.fresh {
-				return false, nil
-			}
-			line, _, err := b.waiting(ctx, g.Key, g.Owner, r, glance)
-			if err != nil {
-				return false, err
-			}
-			if len(without(line, g.Owner)) > 0 {
-				return false, driver.ErrNotAcquired
-			}
+		if r.Waiting { // somebody may be in the line: whoever takes the key next reads it
+			return false, driver.ErrNotAcquired
 		}
-		r.Holders[i].extend(g.TTL, r.Count)
-		r.Holders[i].issue(r, tokens)
+		h.extend(g.TTL, r.Count)
+		h.issue(r, tokens)
 		return true, nil
 	})
 	if err != nil {
 		return driver.Grant{}, err
 	}
-	h := &r.Holders[find(r.Holders, g.Owner)]
-	g.Sent, g.Token, g.LastToken, g.Until = sent, h.Token, h.Token+h.Tokens-1, time.Time{}
-	return g, nil
+	g.Until = time.Time{}
+	return find(r.Holders, g.Owner).grant(g, sent), nil
+}
+
+// Release implements driver.Backend.
+func (b *backend) Release(ctx context.Context, g driver.Grant) error {
+	w := b.waiter(g.Owner)
+	if w.placed {
+		if err := b.leave(ctx, g.Key, g.Owner); err != nil {
+			return err
+		}
+	}
+	r, _, err := b.update(ctx, g.Key, func(r *record) (bool, error) {
+		if find(r.Holders, g.Owner) != nil {
+			r.Holders = without(r.Holders, g.Owner)
+			return true, nil
+		}
+		// An attempt that may still arrive has a condition on this version. A lease that has
+		// ended blocks those who see it for the first time.
+		doubt := g.Sent.IsZero() && (!w.placed || w.unsure) || find(r.ended, g.Owner) != nil
+		if find(r.Taken, g.Owner) != nil || len(r.Holders) > 0 && !w.placed {
+			return doubt, fmt.Errorf("another owner has or had the key: %w", driver.ErrLost)
+		}
+		return doubt, nil
+	})
+	if err != nil {
+		return err
+	}
+	b.locked(func() { delete(b.waiters, g.Owner) })
+	if leaving, ok := b.leaving.Load(g.Owner); ok { // nobody is woken for a place whose owner has gone
+		<-leaving.(chan struct{})
+		if len(r.Holders) > 0 {
+			// The others may have gone meanwhile, and have told an owner that has gone, too.
+			if r, err = b.load(ctx, g.Key); err != nil {
+				return nil //nolint:nilerr // the key is released, and waiters look by themselves
+			}
+		}
+	}
+	b.pass(ctx, g.Key, g.Owner, &r)
+	return nil
 }
