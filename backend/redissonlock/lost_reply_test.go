@@ -62,3 +62,22 @@ func TestLossBesideForeignTombstones(t *testing.T) {
 		}
 	})
 }
+
+// An attempt that had no answer arrives after the release of its owner. It takes nothing.
+func TestOvertakenAttempt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, n, c := spoiled(t, redissonlock.Config{OpTimeout: time.Second})
+		testkit.MustRelease(t, b, testkit.MustTry(t, b, request("other"))) // the scripts are loaded
+		r := request(lockKey)
+		n.HoldAt(scriptCall)
+		if _, err := b.TryAcquire(t.Context(), r); err == nil {
+			t.Fatal("the attempt is not in doubt")
+		}
+		testkit.MustRelease(t, b, r.Grant())
+		noError(t, n.Deliver())
+		synctest.Wait()
+		if c.Exists(t.Context(), lockKey).Val() != 0 {
+			t.Error("an attempt that came late has the key")
+		}
+	})
+}

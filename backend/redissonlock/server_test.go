@@ -19,25 +19,6 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testmode"
 )
 
-// A server that was killed and has lost its data: the lease is lost, as the next
-// renewal says, and the key can be taken again with a larger token. The connections of
-// the pools are dead.
-func TestRestart(t *testing.T) {
-	s := redistest.Start(t)
-	b := newBackend(t, s.Client(t))
-	g := testkit.MustTry(t, b, request(lockKey))
-	testkit.MustRenew(t, b, g)
-	s.Kill()
-	s.Restart()
-	testkit.MustBeLost(t, b, g)
-	testkit.ReleaseLost(t, b, g)
-	next := testkit.MustTry(t, b, request(lockKey))
-	if next.Token <= g.LastToken {
-		t.Errorf("token %d after %d", next.Token, g.LastToken)
-	}
-	testkit.MustRelease(t, b, next)
-}
-
 // An application that uses up the pool of its client loses no lease.
 func TestUsedUpPool(t *testing.T) {
 	s := redistest.Start(t)

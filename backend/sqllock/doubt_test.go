@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/distlock-go/distlock/backend/sqllock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/await"
 	"github.com/distlock-go/distlock/internal/test/testkit"
@@ -203,6 +204,17 @@ func TestNothingPassesAGuard(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A release comes after Guard has locked the row, and before Guard notes that: it did not look
+// for the transaction.
+func TestReleaseBesideGuard(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, db := new(script).openWith(t, 4)
+		if err := b.Guard(t.Context(), db, granted{driver.Grant{Key: "key", Token: 5}}); !errors.Is(err, sqllock.ErrStale) {
+			t.Errorf("Guard: %v", err)
+		}
+	})
 }
 
 // stateError is an error of PostgreSQL with that code.

@@ -85,6 +85,29 @@ func TestIdleConnectionsDied(t *testing.T) {
 	}
 }
 
+// The application has all connections, and the reserved one is in use. Renewals of many leases
+// do not wait for it one after the other.
+func TestRenewalsWithoutAConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &script{}
+		b, db := s.openWith(t, 2, sqllock.Config{OpTimeout: 2 * time.Second})
+		if err := b.Ping(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		takeAll(t, db)
+		s.before = func(int, string) error { time.Sleep(time.Minute); return nil }
+		go firstCalls["Renew"](t.Context(), b)
+		synctest.Wait()
+		start, many := time.Now(), make([]driver.Grant, 200)
+		for i := range many {
+			many[i] = request(fmt.Sprint(i), time.Minute).Grant()
+		}
+		if err := driver.RenewAll(t.Context(), b, many)[199]; !unknown(err) || time.Since(start) > 3*time.Second {
+			t.Errorf("%v after %v", err, time.Since(start))
+		}
+	})
+}
+
 // The server has closed all connections, and to connect takes longer than to wait for
 // one that was idle.
 func TestConnectionsClosed(t *testing.T) {

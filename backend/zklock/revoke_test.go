@@ -10,11 +10,11 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
-// TestRevokeIsNotLost: a holder is told of a message that came before it listened,
-// after an extension, or without a connection. A process that was asked does not extend
-// its lock. Other processes still see the name of the holder.
+// TestRevokeIsNotLost: a holder is told of a message that came before it listened, after or
+// beside an extension, or without a connection. A process that was asked does not extend its lock.
+// Other processes still see the name of the holder.
 func TestRevokeIsNotLost(t *testing.T) {
-	for _, name := range []string{"before it listens", "after an extension", "the connection is lost", "no connection at first"} {
+	for _, name := range []string{"before it listens", "after an extension", "beside an extension", "the connection is lost", "no connection at first"} {
 		t.Run(name, func(t *testing.T) {
 			if name == "the connection is lost" {
 				reconnects(t)
@@ -43,6 +43,12 @@ func TestRevokeIsNotLost(t *testing.T) {
 						}
 					}
 					testkit.MustRenew(t, v, g)
+				case "beside an extension": // between the requests of Revoke
+					v.server.On(opSetData, func(string) fate {
+						v.server.ServeAll()
+						g, _ = v.Extend(t.Context(), g, 1)
+						return served
+					})
 				case "the connection is lost":
 					cut()
 				case "no connection at first":

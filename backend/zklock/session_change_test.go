@@ -129,7 +129,8 @@ func TestCreatedInTheNextSession(t *testing.T) {
 }
 
 // TestLeaderMustAnswer: a server that is cut off from the leader answers reads. The
-// node of a creation in doubt is looked for where the leader is, and a waiter asks it.
+// node of a creation in doubt is looked for where the leader is, and a waiter asks it, as
+// does each call that is about the holder or a place.
 func TestLeaderMustAnswer(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, v *virtual) {
 		// The creation reaches the leader, and this server later.
@@ -159,6 +160,16 @@ func TestLeaderMustAnswer(t *testing.T) {
 		testkit.MustRelease(t, v, held)
 		if err := <-result; err == nil {
 			t.Error("a waiter got the key without the leader")
+		}
+		for what, ask := range map[string]func() error{
+			"ForceRelease": func() error { _, err := v.ForceRelease(t.Context(), "held"); return err },
+			"Revoke":       func() error { _, err := v.Revoke(t.Context(), "held"); return err },
+			"Inspect":      func() error { _, err := v.Inspect(t.Context(), "held", 1); return err },
+			"Release":      func() error { return v.Release(t.Context(), testkit.NewRequest("held").Grant()) },
+		} {
+			if err := ask(); err == nil || errors.Is(err, driver.ErrLost) {
+				t.Errorf("%s works without the leader", what)
+			}
 		}
 		v.server.ServeAll()
 		testkit.MustRelease(t, other, testkit.TryRepeatedly(t, other, waits))

@@ -78,7 +78,8 @@ func TestNothingSent(t *testing.T) {
 }
 
 // TestMemberWithoutLeader: a server answers reads, and has lost the leader. Another
-// server is asked after one operation.
+// server is asked after one operation. If none has the leader, connections are not opened
+// more often than once in the time of two operations.
 func TestMemberWithoutLeader(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, v *virtual) {
 		g := testkit.MustTry(t, v, testkit.NewRequest("key"))
@@ -90,5 +91,15 @@ func TestMemberWithoutLeader(t *testing.T) {
 		}
 		synctest.Wait() // until there is another connection
 		testkit.MustRenew(t, v, g)
+
+		conns, start := 0, time.Now()
+		v.server.On(opSync, func(string) fate { return dropped })
+		v.server.On(opConnect, func(string) fate { conns++; return served })
+		for time.Since(start) < 20*time.Second {
+			_ = v.Ping(t.Context())
+		}
+		if conns > 6 {
+			t.Errorf("%d connections in 20 s", conns)
+		}
 	})
 }

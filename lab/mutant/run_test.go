@@ -3,6 +3,8 @@ package mutant
 import (
 	"bytes"
 	"errors"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -52,7 +54,8 @@ func said(output []byte) []byte {
 	return bytes.Join(lines, []byte("\n"))
 }
 
-// TestUpToDate looks for the text that each mutant edits, and for a mutant of each promise.
+// TestUpToDate looks for the text that each mutant edits, for its test, and for a mutant of each
+// promise.
 func TestUpToDate(t *testing.T) {
 	var promises []string
 	for _, m := range all {
@@ -60,17 +63,34 @@ func TestUpToDate(t *testing.T) {
 		if _, err := m.mutated(); err != nil {
 			t.Error(err)
 		}
+		if !m.hasTest(t) {
+			t.Errorf("%s has no %s; the mutant %q needs to be brought up to date", m.Package, m.Test, m.Name)
+		}
 	}
 	if got := strings.Join(slices.Compact(promises), " "); got != "P1 P2 P3 P4 P5 P6 P7 P8" {
 		t.Errorf("there are mutants of %s", got)
 	}
 }
 
-// TestNotUpToDate has an edit of a text that is not in the source.
+// hasTest reports whether the package has the named test. It does not look for the subtest.
+func (m *mutant) hasTest(t *testing.T) bool {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(module, m.Package, "*_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	name, _, _ := strings.Cut(m.Test, "/")
+	return slices.ContainsFunc(files, func(file string) bool {
+		text, err := os.ReadFile(file) //nolint:gosec // a file of ours
+		return err == nil && bytes.Contains(text, []byte("\nfunc "+name+"(t *testing.T) {"))
+	})
+}
+
+// TestNotUpToDate has an edit of a text that is not in the source, and a test that is not there.
 func TestNotUpToDate(t *testing.T) {
-	m := mutant{Name: "x", Edits: []edit{{File: "internal/clock/clock.go", Old: "no such text"}}}
-	if _, err := m.run(t.Context(), t.TempDir()); err == nil {
-		t.Error("no error")
+	m := mutant{Name: "x", Edits: []edit{{File: "internal/clock/clock.go", Old: "no such text"}}, Package: "./internal/clock", Test: "TestNone"}
+	if _, err := m.run(t.Context(), t.TempDir()); err == nil || m.hasTest(t) {
+		t.Errorf("no error: %v", err)
 	}
 }
 

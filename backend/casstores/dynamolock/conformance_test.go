@@ -2,7 +2,11 @@ package dynamolock_test
 
 import (
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -14,6 +18,7 @@ import (
 	"github.com/distlock-go/distlock/backend/casstores/dynamolock"
 	"github.com/distlock-go/distlock/backend/casstores/internal/test/mototest"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/test/testkit"
 	"github.com/distlock-go/distlock/internal/test/testmode"
 	"github.com/distlock-go/distlock/locktest"
 )
@@ -64,5 +69,37 @@ func TestUnfitTable(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("dynamodb: table %q: check: ", name)) || !strings.Contains(err.Error(), want) {
 			t.Errorf("table %q: %v, want %q", name, err, want)
 		}
+	}
+}
+
+// Each read is consistent: a replica that lags must not answer. A write without an answer is not
+// sent again: it would fail because of itself.
+func TestRequests(t *testing.T) {
+	var writes atomic.Int32
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		answer := "{}"
+		switch _, op, _ := strings.Cut(r.Header.Get("X-Amz-Target"), "."); {
+		case op == "DescribeTable":
+			answer = `{"Table": {"KeySchema": [{"AttributeName": "k", "KeyType": "HASH"}]}}`
+		case op == "PutItem":
+			if n := writes.Add(1); n > 8 { // after those of the check
+				w.WriteHeader(http.StatusBadGateway)
+			} else if n > 1 {
+				w.WriteHeader(http.StatusBadRequest)
+				answer = `{"__type": "ConditionalCheckFailedException"}`
+			}
+		case !strings.Contains(string(body), `"ConsistentRead":true`):
+			t.Errorf("%s: %s", op, body)
+		}
+		_, _ = io.WriteString(w, answer)
+	}))
+	defer s.Close()
+	b := dynamolock.New(client(s.URL, new(locktest.Network)), dynamolock.Config{Table: "locks"})
+	if _, err := b.(driver.Inspector).Inspect(t.Context(), "", 1); err != nil {
+		t.Error(err)
+	}
+	if _, err := b.TryAcquire(t.Context(), testkit.NewRequest("key")); err == nil || writes.Load() != 9 {
+		t.Errorf("%d writes instead of 9: %v", writes.Load(), err)
 	}
 }

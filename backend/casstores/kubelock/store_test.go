@@ -63,6 +63,25 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// A write that the server was too busy for was not carried out. One that a proxy has answered
+// may have been.
+func TestRefusedWrite(t *testing.T) {
+	for notSent, spoil := range map[bool]func(d *kubetest.Double){
+		true:  func(d *kubetest.Double) { d.Busy = true },
+		false: func(d *kubetest.Double) { d.Proxy = true },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			d := kubetest.NewDouble(t)
+			b := closing(t, d)
+			testkit.MustRelease(t, b, testkit.MustTry(t, b, testkit.NewRequest("key"))) // the next attempt only writes
+			spoil(d)
+			if _, err := b.TryAcquire(t.Context(), testkit.NewRequest("key")); err == nil || errors.Is(err, driver.ErrNotSent) != notSent {
+				t.Errorf("%v says that nothing was sent; want %v", err, notSent)
+			}
+		})
+	}
+}
+
 // Waiters keep their places, and look as rarely as the server is slow: 20 wait for a minute, in
 // one process.
 func TestWaitersDoNotPoll(t *testing.T) {
@@ -180,6 +199,42 @@ func TestSweep(t *testing.T) {
 		if len(d.Keys())-len(left) != 1300 || len(left) < 250 || len(left) > 490 || now["list"] > 100 {
 			t.Errorf("%d old objects are left, and %d others; %v", len(left), len(d.Keys())-len(left), now)
 		}
+	})
+}
+
+// beforeDelete calls f before each deletion.
+type beforeDelete struct {
+	*http.Transport
+	f func()
+}
+
+func (b beforeDelete) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Method == http.MethodDelete {
+		b.f()
+	}
+	return b.Transport.RoundTrip(r)
+}
+
+// Somebody takes an old key while a sweep is about to delete its object.
+func TestSweepSparesWhatIsUsed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := kubetest.NewDouble(t)
+		kubelock.SweepOne(1)
+		defer kubelock.SweepOne(1 << 20)
+		other := closing(t, d)
+		old := 0
+		for kubelock.NameOf(fmt.Sprint(old))[9:11] != kubelock.NameOf("new")[9:11] { // which a sweep looks at
+			old++
+		}
+		testkit.MustRelease(t, other, testkit.MustTry(t, other, testkit.NewRequest(fmt.Sprint(old))))
+		time.Sleep(49 * time.Hour)
+		var g driver.Grant
+		c := &http.Client{Transport: beforeDelete{&http.Transport{DialContext: d.Dial}, func() { g = testkit.MustTry(t, other, testkit.NewRequest(fmt.Sprint(old))) }}}
+		b := kubelock.New(c, kubelock.Config{Server: "http://double", Namespace: "shop"})
+		testkit.MustTry(t, b, testkit.NewRequest("new"))
+		_ = b.(io.Closer).Close()
+		c.CloseIdleConnections()
+		testkit.MustRenew(t, other, g)
 	})
 }
 
