@@ -155,7 +155,7 @@ func TestConnectionLeadsNowhere(t *testing.T) {
 			inVirtualTime(t, func(t *testing.T, f *fake, _ *etcdlock.Backend, s *spoiler) {
 				b := newBackend(t, f.client(t, s), etcdlock.Config{SessionTTL: 20 * time.Second, OpTimeout: 2 * time.Second})
 				locker := testkit.NewLocker(t, b, distlock.Config{})
-				lease := testkit.MustAcquire(t, locker, "held", distlock.Opts{KeyTimeout: 3 * time.Second})
+				lease := testkit.MustAcquire(t, locker, "held", distlock.Opts{KeyTimeout: 2 * time.Second})
 				c.fail(t, f)
 				time.Sleep(c.alone)
 				start := time.Now()

@@ -71,7 +71,7 @@ func twice[T any](ctx context.Context, l *link, send func(context.Context) (T, e
 		}
 		waits = false
 	case <-timer.C:
-		if patience >= min(l.config.OpTimeout/4, time.Second/2) { // a caller in a hurry is no evidence
+		if patience >= min(l.config.OpTimeout/8, time.Second/4) { // a caller in a hurry is no evidence
 			l.reconnect()
 		}
 	}
