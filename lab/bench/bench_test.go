@@ -10,10 +10,10 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/distlock-go/distlock/internal/test/sqltest"
+	"github.com/distlock-go/distlock/internal/test/child"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(sqltest.Main(m)) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(child.Main{Tests: m}) }
 
 // ended is the result of a call of the program.
 type ended struct {
