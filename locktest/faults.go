@@ -32,7 +32,7 @@ var networkCases = []testCase{
 		run: func(p *process) {
 			spoil(p, spoilnet.Deafen, long, (*trial).alone)
 			spoil(p, spoilnet.Deafen, long, func(s *trial) {
-				s.network.hang()
+				s.network.faults.Hang(true)
 				s.alone()
 			})
 		},
@@ -94,7 +94,7 @@ var networkCases = []testCase{
 			w := queueUp(p, p.request(g.Key, long))
 			over.release(g)
 			over.close()
-			n.hang()
+			n.faults.Hang(true)
 			p.release(w.served(p))
 		},
 	},
@@ -103,7 +103,7 @@ var networkCases = []testCase{
 func silence(p *process) {
 	over, n := p.overNetwork()
 	held := over.regain(p.request(p.key(), long))
-	n.hang()
+	n.faults.Hang(true)
 	brief, cancel := context.WithTimeout(p.Context(), p.Lease/4)
 	defer cancel()
 	var all sync.WaitGroup
@@ -153,10 +153,10 @@ func silence(p *process) {
 
 func cutOff(p *process) {
 	deafen := func(n *Network) { // requests still arrive on the connections that are open
-		n.refuse(true)
-		n.each((*spoilnet.Network).Deafen)
+		n.faults.Refuse(true)
+		n.faults.Deafen()
 	}
-	for _, cut := range []func(*Network){(*Network).hang, deafen} {
+	for _, cut := range []func(*Network){func(n *Network) { n.faults.Hang(true) }, deafen} {
 		over, n := p.overNetwork()
 		lease, err := locker(p, over.backend, distlock.Config{}).Acquire(p.Context(), p.key(), distlock.Opts{KeyTimeout: p.Lease})
 		if err != nil {
@@ -202,11 +202,11 @@ func interrupted(p *process) {
 			quiet = true
 		}
 	}
-	n.refuse(true)
-	n.sever()
+	n.faults.Refuse(true)
+	n.faults.Sever()
 	time.Sleep(p.Lease)
 	p.release(g)
-	n.refuse(false)
+	n.faults.Refuse(false)
 	for served, end := false, time.After(patience); !served; {
 		select {
 		case g, open := <-turn:

@@ -102,7 +102,7 @@ var handoffCases = []testCase{
 				p.spoilHandOff(fault, func(s *trial, h driver.Request) {
 					next := p.heir(driver.Grant{Key: h.Key, Owner: h.From, TTL: long})
 					_, err := p.backend.TryAcquire(p.Context(), next)
-					s.network.deliver()
+					_ = s.network.faults.Send()
 					s.returned()
 					if (err == nil) == (s.err == nil) && fault == spoilnet.Hold {
 						p.Errorf("two owners ask for one place, and get %v and %v", err, s.err)
@@ -131,7 +131,7 @@ var handoffCases = []testCase{
 				struck := s.begin(spoilnet.Hold, k)
 				h := p.heir(g)
 				p.mustAdopt(h)
-				n.deliver()
+				_ = n.faults.Send()
 				s.returned()
 				if struck && k == 1 && s.err == nil { // a later write may follow the change
 					p.Error("the renewal arrived after another owner had taken the place, and succeeded")

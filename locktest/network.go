@@ -15,12 +15,7 @@ import (
 // the suite makes it lose or delay some. The zero value has no faults. It is safe for
 // concurrent use.
 type Network struct {
-	mu    sync.Mutex
-	lines []*spoilnet.Network // one for each server
-	to    map[string]DialFunc // by address
-	hung  bool
-	count func() spoilnet.Match // of the fault to come, for one line; nil if none is
-	fault spoilnet.Fault
+	faults spoilnet.Network
 }
 
 // DialFunc opens a connection, as [net.Dialer.DialContext] does.
@@ -28,36 +23,15 @@ type DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error
 
 // DialContext opens a connection. It is for clients that have a dialer as an option.
 func (n *Network) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
-	n.mu.Lock()
-	dial, known := n.to[addr]
-	if !known {
-		dial = n.line(new(net.Dialer).DialContext)
-		if n.to == nil {
-			n.to = make(map[string]DialFunc)
-		}
-		n.to[addr] = dial
-	}
-	n.mu.Unlock()
-	return dial(ctx, network, addr)
+	return n.faults.DialContext(ctx, network, addr)
 }
 
 // To returns a function that opens connections to one server with dial. It is for servers
 // that have no address, such as one in the memory of the test.
 func (n *Network) To(dial DialFunc) DialFunc {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.line(dial)
-}
-
-func (n *Network) line(dial DialFunc) DialFunc {
-	line := new(spoilnet.Network)
-	n.lines = append(n.lines, line)
-	line.Hang(n.hung)
-	if n.count != nil {
-		line.At(n.fault, n.count())
-	}
+	server := &dial
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
-		return line.DialWith(func() (net.Conn, error) { return dial(ctx, network, addr) })
+		return n.faults.DialWith(server, func() (net.Conn, error) { return dial(ctx, network, addr) })
 	}
 }
 
@@ -82,7 +56,7 @@ func (n *Network) Listen(t testing.TB, addr string) string {
 	})
 	t.Cleanup(func() {
 		_ = l.Close()
-		n.each((*spoilnet.Network).Kill)
+		n.faults.Kill()
 		open.Wait()
 	})
 	return l.Addr().String()
@@ -105,70 +79,11 @@ func (n *Network) forward(ctx context.Context, client net.Conn, addr string) {
 	both.Wait()
 }
 
-// at makes a fault happen at the k-th write to each server from now on.
-func (n *Network) at(f spoilnet.Fault, k int) {
-	n.arm(f, func() spoilnet.Match {
-		written := 0
-		return func([]byte) bool { written++; return written == k }
-	})
-}
-
-func (n *Network) arm(f spoilnet.Fault, count func() spoilnet.Match) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.fault, n.count = f, count
-	for _, line := range n.lines {
-		var m spoilnet.Match
-		if count != nil {
-			m = count()
-		}
-		line.At(f, m)
-	}
-}
-
-func (n *Network) each(f func(line *spoilnet.Network)) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	for _, line := range n.lines {
-		f(line)
-	}
-}
-
-// struck returns how many faults have happened.
-func (n *Network) struck() (faults int) {
-	n.each(func(line *spoilnet.Network) { faults += line.Struck() })
-	return faults
-}
-
-// deliver lets arrive what was delayed.
-func (n *Network) deliver() {
-	n.each(func(line *spoilnet.Network) { _ = line.Send() }) // the server may have closed the connection
-}
-
-// hang makes the connections silent, and those that are opened until it is healed.
-func (n *Network) hang() {
-	n.mu.Lock()
-	n.hung = true
-	n.mu.Unlock()
-	n.each(func(line *spoilnet.Network) { line.Hang(true) })
-}
-
-// sever breaks all connections, as the end of a server does.
-func (n *Network) sever() { n.each((*spoilnet.Network).Sever) }
-
-// refuse makes new connections fail if on is true.
-func (n *Network) refuse(on bool) { n.each(func(line *spoilnet.Network) { line.Refuse(on) }) }
-
 // heal ends all faults. The connections that had one break.
 func (n *Network) heal() {
-	n.arm(0, nil)
-	n.mu.Lock()
-	n.hung = false
-	n.mu.Unlock()
-	n.each(func(line *spoilnet.Network) {
-		line.Hang(false)
-		line.Refuse(false)
-		_ = line.Deliver()
-		line.Break()
-	})
+	n.faults.At(0, nil)
+	n.faults.Hang(false)
+	n.faults.Refuse(false)
+	_ = n.faults.Deliver() // the server may have closed the connection
+	n.faults.Break()
 }

@@ -41,17 +41,17 @@ func TestListen(t *testing.T) {
 	if text := <-got; text != "plain" {
 		t.Errorf("the server got %q", text)
 	}
-	n.at(spoilnet.Hold, 1)
+	n.faults.AtEach(spoilnet.Hold, 1)
 	send("held")
 	select {
 	case text := <-got:
 		t.Errorf("the server got %q before it was delivered", text)
 	default:
 	}
-	for n.struck() == 0 { // the proxy has not read it yet
+	for n.faults.Struck() == 0 { // the proxy has not read it yet
 		continue
 	}
-	n.deliver()
+	_ = n.faults.Send()
 	n.heal()
 	if text := <-got; text != "held" {
 		t.Errorf("the server got %q", text)

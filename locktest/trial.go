@@ -75,8 +75,8 @@ func spoilCall(p *process, c call, fault spoilnet.Fault, ttl time.Duration, chec
 // begin starts the call, and reports whether the fault has happened.
 func (s *trial) begin(fault spoilnet.Fault, k int) bool {
 	s.Helper()
-	before := s.network.struck()
-	s.network.at(fault, k)
+	before := s.network.faults.Struck()
+	s.network.faults.AtEach(fault, k)
 	s.start = time.Now()
 	go func() {
 		defer close(s.done)
@@ -85,9 +85,9 @@ func (s *trial) begin(fault spoilnet.Fault, k int) bool {
 	for {
 		select {
 		case <-s.done:
-			return s.network.struck() > before
+			return s.network.faults.Struck() > before
 		case <-time.After(s.tick()):
-			if s.network.struck() > before {
+			if s.network.faults.Struck() > before {
 				return true
 			}
 		}
@@ -165,13 +165,13 @@ func (s *trial) overtaken(taken bool) {
 		time.Sleep(patience) // what the store does in the background is done
 	}
 	if !taken || s.call.name == "ForceRelease" { // which takes the key from any holder
-		s.network.deliver()
+		_ = s.network.faults.Send()
 		s.calm()
 		s.release(s.seize(s.newcomer(), s.grant.TTL))
 		return
 	}
 	other := s.seize(s.newcomer(), s.grant.TTL)
-	s.network.deliver()
+	_ = s.network.faults.Send()
 	s.calm()
 	mustKeep(s.process, other)
 	s.release(other)
@@ -185,7 +185,7 @@ func (s *trial) late() {
 		return
 	}
 	other, taken := s.replaced()
-	s.network.deliver()
+	_ = s.network.faults.Send()
 	s.returned()
 	if d := taken.Sub(s.got.Sent); s.err == nil && s.call.extends && d < s.grant.TTL-await.Margin(s.grant.TTL) {
 		s.Errorf("another owner had the key %v after the request, and %s says that the owner has it for %v", d, s.call.name, s.grant.TTL)
@@ -209,7 +209,7 @@ func (s *trial) replaced() (other driver.Grant, at time.Time) {
 		select {
 		case <-s.done:
 			if s.err != nil {
-				s.network.deliver()
+				_ = s.network.faults.Send()
 				_ = s.leave()
 				return s.seize(s.newcomer(), s.grant.TTL), time.Now()
 			}
@@ -236,7 +236,7 @@ func (s *trial) overlapping() {
 	case <-again:
 	case <-time.After(20 * s.tick()): // it may wait for the same connection
 	}
-	s.network.deliver()
+	_ = s.network.faults.Send()
 	<-again
 	s.mustBeOpen("TryAcquire", err)
 	s.alone()
@@ -249,7 +249,7 @@ func (s *trial) slow() {
 		return
 	}
 	time.Sleep(time.Until(s.start.Add(s.grant.TTL * 3 / 4)))
-	s.network.deliver()
+	_ = s.network.faults.Send()
 	s.returned()
 	if s.err == nil {
 		other := s.seize(s.newcomer(), s.grant.TTL)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock/backend/etcdlock"
+	"github.com/distlock-go/distlock/internal/test/etcdtest"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
@@ -32,7 +33,7 @@ func TestConfigIsChecked(t *testing.T) {
 // Without a prefix, the Backend still tells its keys from its own data.
 func TestEmptyPrefix(t *testing.T) {
 	t.Parallel()
-	b := newBackend(t, newClient(t, shared.Server(t).Addr()), etcdlock.Config{NoPrefix: true})
+	b := newBackend(t, newClient(t, etcdtest.Shared(t).Addr()), etcdlock.Config{NoPrefix: true})
 	g := testkit.MustTry(t, b, testkit.NewRequest(t.Name()))
 	infos, err := b.Inspect(context.Background(), "", 1_000_000)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/distlock-go/distlock/backend/etcdlock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/test/etcdtest"
 	"github.com/distlock-go/distlock/internal/test/testmode"
 	"github.com/distlock-go/distlock/locktest"
 )
@@ -22,7 +23,7 @@ import (
 func TestConformance(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
-	c := newClient(t, shared.Server(t).Addr())
+	c := newClient(t, etcdtest.Shared(t).Addr())
 	with := func(t *testing.T, c *clientv3.Client, limit time.Duration) driver.Backend {
 		t.Helper()
 		b, err := etcdlock.New(c, etcdlock.Config{SessionTTL: 5 * time.Minute, OpTimeout: limit})
@@ -36,7 +37,7 @@ func TestConformance(t *testing.T) {
 		Drop:  func(t *testing.T, _ driver.Backend, key string) { drop(t, c, key) },
 		Peer:  func(t *testing.T, _ driver.Backend) driver.Backend { return with(t, c, 20*time.Second) },
 		Over: func(t *testing.T, _ driver.Backend, n *locktest.Network) driver.Backend {
-			return with(t, through(t, shared.Server(t).Addr(), n.DialContext), 2*time.Second)
+			return with(t, through(t, etcdtest.Shared(t).Addr(), n.DialContext), 2*time.Second)
 		},
 	})
 }

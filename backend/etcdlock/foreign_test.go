@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/distlock-go/distlock/backend/etcdlock"
+	"github.com/distlock-go/distlock/internal/test/etcdtest"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
@@ -16,7 +17,7 @@ import (
 // Backend has not made do not count.
 func TestForeign(t *testing.T) {
 	t.Parallel()
-	c := newClient(t, shared.Server(t).Addr())
+	c := newClient(t, etcdtest.Shared(t).Addr())
 	b := newBackend(t, c)
 	put := func(path string) {
 		t.Helper()

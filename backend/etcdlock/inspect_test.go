@@ -9,6 +9,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/test/etcdtest"
 )
 
 // reads counts the keys that requests read.
@@ -46,7 +47,7 @@ func (r *reads) Get(ctx context.Context, key string, opts ...clientv3.OpOption) 
 // more than two pages.
 func TestInspectLongQueue(t *testing.T) {
 	t.Parallel()
-	c := newClient(t, shared.Server(t).Addr())
+	c := newClient(t, etcdtest.Shared(t).Addr())
 	b := newBackend(t, c)
 	plain := c.KV
 	key := func(name string) string { return t.Name() + "/" + name }
@@ -85,7 +86,7 @@ func TestInspectLongQueue(t *testing.T) {
 // and so after the first page.
 func TestInspectThePrefixItself(t *testing.T) {
 	t.Parallel()
-	c := newClient(t, shared.Server(t).Addr())
+	c := newClient(t, etcdtest.Shared(t).Addr())
 	b := newBackend(t, c)
 	putPlaces(t, c.KV, t.Name(), "exclusive", "writer", 1)
 	putPlaces(t, c.KV, t.Name()+"-1", "shared", "reader", 1001)

@@ -13,10 +13,7 @@ import (
 	"github.com/distlock-go/distlock/internal/test/etcdtest"
 )
 
-// shared is the server of all tests that do not stop or restart it.
-var shared etcdtest.Shared
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(child.Main{Tests: m, End: shared.Close}) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(child.Main{Tests: m}) }
 
 // watchersOf returns how many watches a server has.
 func watchersOf(t *testing.T, s *etcdtest.Server) (n int) {

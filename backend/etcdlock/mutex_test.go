@@ -10,6 +10,7 @@ import (
 
 	"github.com/distlock-go/distlock/backend/etcdlock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/test/etcdtest"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
@@ -28,7 +29,7 @@ func newMutex(tb testing.TB, c *clientv3.Client, key string) *concurrency.Mutex 
 // waiter, and no process hands the key on while a Mutex waits.
 func TestMutexInTheQueue(t *testing.T) {
 	t.Parallel()
-	c := newClient(t, shared.Server(t).Addr())
+	c := newClient(t, etcdtest.Shared(t).Addr())
 	b := newBackend(t, c)
 	key := t.Name()
 	g := testkit.MustTry(t, b, testkit.NewRequest(key))

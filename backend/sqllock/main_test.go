@@ -5,11 +5,11 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/distlock-go/distlock/internal/test/sqltest"
+	"github.com/distlock-go/distlock/internal/test/child"
 	"github.com/distlock-go/distlock/internal/test/testmode"
 )
 
 func TestMain(m *testing.M) {
 	testmode.AtATime(4)
-	goleak.VerifyTestMain(sqltest.Main(m))
+	goleak.VerifyTestMain(child.Main{Tests: m})
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/distlock-go/distlock/backend/zklock"
 	"github.com/distlock-go/distlock/internal/test/testkit"
+	"github.com/distlock-go/distlock/internal/test/zktest"
 )
 
 // newAdmin returns a connection of the client library, for what an operator does.
@@ -67,7 +68,7 @@ func parentOf(key string) string { return zklock.DefaultRoot + "/" + zklock.Esca
 // so.
 func watched(t *testing.T, path string) {
 	t.Helper()
-	server := shared.Server(t)
+	server := zktest.Shared(t)
 	testkit.Eventually(t, "it is watched", func() bool {
 		paths, err := server.Ask("wchp")
 		return err == nil && strings.Contains(paths, path)

@@ -13,6 +13,7 @@ import (
 	"github.com/distlock-go/distlock/backend/zklock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/testmode"
+	"github.com/distlock-go/distlock/internal/test/zktest"
 	"github.com/distlock-go/distlock/locktest"
 )
 
@@ -109,5 +110,5 @@ func drop(t *testing.T, admins []*zk.Conn, key string) {
 func TestConformance(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
-	conform(t, []string{shared.Server(t).Addr()})
+	conform(t, []string{zktest.Shared(t).Addr()})
 }

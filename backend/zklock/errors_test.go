@@ -12,6 +12,7 @@ import (
 	"github.com/distlock-go/distlock/backend/zklock"
 	"github.com/distlock-go/distlock/internal/test/child"
 	"github.com/distlock-go/distlock/internal/test/testkit"
+	"github.com/distlock-go/distlock/internal/test/zktest"
 )
 
 // outage is one way in which ZooKeeper is unavailable.
@@ -95,7 +96,7 @@ func newLocker(tb testing.TB, addr string, config ...zklock.Config) *distlock.Lo
 // refused asks for a lock with nodes that belong to the user shop.
 func refused(t *testing.T, password string, config zklock.Config) error {
 	t.Helper()
-	addr := shared.Server(t).Addr()
+	addr := zktest.Shared(t).Addr()
 	owner := newBackend(t, []string{addr}, zklock.Config{Root: "/outage-owned", User: "shop", Password: password})
 	key := path.Base(t.Name()) // subtests run at the same time
 	testkit.MustRelease(t, owner, testkit.MustTry(t, owner, testkit.NewRequest(key)))

@@ -14,6 +14,7 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/testkit"
+	"github.com/distlock-go/distlock/internal/test/zktest"
 )
 
 // Other programs have nodes where locks belong.
@@ -23,7 +24,7 @@ import (
 // a lock.
 func TestForeignNodes(t *testing.T) {
 	t.Parallel()
-	addr := shared.Server(t).Addr()
+	addr := zktest.Shared(t).Addr()
 	operator := newAdmin(t, addr)
 	b := newBackend(t, []string{addr})
 

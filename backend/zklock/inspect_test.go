@@ -7,13 +7,14 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/distlock-go/distlock/internal/test/testkit"
+	"github.com/distlock-go/distlock/internal/test/zktest"
 )
 
 // TestInspectForeign: Inspect of the key shows an ephemeral node of another program and
 // a semaphore of Curator, as long as they are there, and no other node.
 func TestInspectForeign(t *testing.T) {
 	t.Parallel()
-	addr := shared.Server(t).Addr()
+	addr := zktest.Shared(t).Addr()
 	admin := newAdmin(t, addr)
 	b := newBackend(t, []string{addr})
 	for node, c := range map[string]struct {

@@ -8,6 +8,7 @@ import (
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/child"
 	"github.com/distlock-go/distlock/internal/test/testkit"
+	"github.com/distlock-go/distlock/internal/test/zktest"
 )
 
 // kazoo is a program in Python that takes locks with kazoo. It reads lines with a verb,
@@ -38,7 +39,7 @@ func (c kazoo) must(want, verb, kind, path string) {
 // TestKazoo: with KazooNames, kazoo's locks and this package share one queue.
 func TestKazoo(t *testing.T) {
 	t.Parallel()
-	addr := shared.Server(t).Addr()
+	addr := zktest.Shared(t).Addr()
 	admin := newAdmin(t, addr)
 	c := startKazoo(t, addr)
 	b := newBackend(t, []string{addr}, zklock.Config{Names: zklock.KazooNames})

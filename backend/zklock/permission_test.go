@@ -12,6 +12,7 @@ import (
 	"github.com/distlock-go/distlock/backend/zklock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/testkit"
+	"github.com/distlock-go/distlock/internal/test/zktest"
 )
 
 // A user lacks one permission: Ping refuses it, too.
@@ -20,7 +21,7 @@ import (
 // granted that cannot be given back. Fails if only the answer of the leader is tried.
 func TestMissingPermission(t *testing.T) {
 	t.Parallel()
-	addr := []string{shared.Server(t).Addr()}
+	addr := []string{zktest.Shared(t).Addr()}
 	for perm, want := range map[int32]string{
 		zk.PermCreate: "no permission to create ", zk.PermRead: "no permission to read ",
 		zk.PermWrite: "no permission to write ", zk.PermDelete: "no permission to delete in ",

@@ -7,6 +7,7 @@ import (
 
 	"github.com/distlock-go/distlock/backend/zklock"
 	"github.com/distlock-go/distlock/internal/test/testkit"
+	"github.com/distlock-go/distlock/internal/test/zktest"
 )
 
 // TestMaxLease: the longest lease ends before the session can end, in the worst case
@@ -28,7 +29,7 @@ func TestMaxLease(t *testing.T) {
 // to.
 func TestLeaseBound(t *testing.T) {
 	t.Parallel()
-	addr := []string{shared.Server(t).Addr()} // sessions of 400 ms to 600 s
+	addr := []string{zktest.Shared(t).Addr()} // sessions of 400 ms to 600 s
 	for _, c := range []struct{ session, ttl, want time.Duration }{
 		{time.Hour, time.Hour, 5 * time.Minute},
 		{time.Hour, time.Minute, time.Minute},

@@ -12,6 +12,7 @@ import (
 	"github.com/distlock-go/distlock/backend/zklock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/testkit"
+	"github.com/distlock-go/distlock/internal/test/zktest"
 )
 
 // TestStranger: a lock of Curator's is a stranger to a node that it does not see. Nodes
@@ -64,7 +65,7 @@ func TestStranger(t *testing.T) {
 // are skipped.
 func TestStrangers(t *testing.T) {
 	t.Parallel()
-	addr := shared.Server(t).Addr()
+	addr := zktest.Shared(t).Addr()
 	admin := newAdmin(t, addr)
 	for _, c := range []struct {
 		name  string

@@ -1,12 +1,45 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/distlock-go/distlock/internal/test/child"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(child.Main{Tests: m}) }
+
+// ended is the result of a call of the program.
+type ended struct {
+	code           int
+	stdout, stderr string
+}
+
+func runArgs(ctx context.Context, args ...string) ended {
+	var stdout, stderr bytes.Buffer
+	code := run(ctx, args, &stdout, &stderr)
+	return ended{code, stdout.String(), stderr.String()}
+}
+
+func (e ended) wantCode(t *testing.T, code int) {
+	t.Helper()
+	if e.code != code {
+		t.Fatalf("exit code %d, want %d\nstdout:\n%s\nstderr:\n%s", e.code, code, e.stdout, e.stderr)
+	}
+}
+
+func wantContains(t *testing.T, text, part string) {
+	t.Helper()
+	if !strings.Contains(text, part) {
+		t.Errorf("got\n%s\nwant it to contain\n%s", text, part)
+	}
+}
 
 func TestWrapOnEmbedded(t *testing.T) {
 	t.Parallel()
@@ -23,7 +56,7 @@ func TestWrapOnEmbedded(t *testing.T) {
 	}
 }
 
-// TestInterrupt: an interrupt ends the current run, reports it, and skips the next.
+// An interrupt ends the current run, reports it, and skips the next.
 func TestInterrupt(t *testing.T) {
 	t.Parallel()
 	ctx, interrupt := context.WithTimeout(t.Context(), 2*time.Second) // the run has begun by then
@@ -35,9 +68,8 @@ func TestInterrupt(t *testing.T) {
 	if strings.Contains(got.stdout, "wrap no lock") {
 		t.Error(got.stdout)
 	}
-	m := regexp.MustCompile(`\nwrap lock: ([0-9,]+) of ([0-9,]+) increments`).FindStringSubmatch(got.stdout)
-	if m == nil || m[1] != m[2] {
-		t.Errorf("counter and samples: %q", m)
+	if !regexp.MustCompile(`\nwrap lock: [1-9][0-9,]* of [1-9][0-9,]* increments`).MatchString(got.stdout) || strings.Contains(got.stdout, "lost") {
+		t.Errorf("counter and samples: %s", got.stdout)
 	}
 }
 
@@ -51,4 +83,29 @@ func TestInterruptBeforeTheFirstRun(t *testing.T) {
 	if got.stderr != "" {
 		t.Errorf("stderr %q", got.stderr)
 	}
+}
+
+func TestBadFlags(t *testing.T) {
+	t.Parallel()
+	for args, want := range map[string]string{
+		"-users 0":                 "bench: -users 0 -loops 10 -keys 1: want at least 1 of each",
+		"-users many":              `invalid value "many" for flag -users: parse error`,
+		"-loops 0":                 "bench: -users 1000 -loops 0 ",
+		"-keys 0":                  "bench: -users 1000 -loops 10 -keys 0: ",
+		"-ramp-up -1s":             "bench: -ramp-up -1s -think 100ms -hold 0s: a time is negative",
+		"-think -1ms":              "bench: -ramp-up 1s -think -1ms ",
+		"-hold -1ms":               "bench: -ramp-up 1s -think 100ms -hold -1ms: ",
+		"-lock maybe":              `bench: -lock "maybe": want on, off or both`,
+		"-user 1":                  `flag provided but not defined: -user`,
+		"wrap":                     `bench: unexpected argument "wrap"`,
+		"-backend carrier-pigeon":  "bench: backend \"…\": invalid backend: want one of embedded, ",
+		"-backend redis -lock off": "bench: backend \"…\": invalid backend: want one of embedded, ",
+	} {
+		if got := runArgs(t.Context(), strings.Fields(args)...); got.code != 2 || !strings.HasPrefix(got.stderr, want) {
+			t.Errorf("%s: exit code %d, stderr %q, want %q", args, got.code, got.stderr, want)
+		}
+	}
+	got := runArgs(t.Context(), "-h")
+	got.wantCode(t, 0)
+	wantContains(t, got.stderr, "\n  -users ")
 }

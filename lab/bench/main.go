@@ -23,7 +23,7 @@
 // measured from the beginning of the first sample to the end of the last, with think
 // time and ramp-up: at the defaults it is the rate that the users ask for, not the
 // limit of the lock. How many increments are lost without the lock depends on the
-// scheduler and differs from run to run; plan.go says how users get to
+// scheduler and differs from run to run; counter.go says how users get to
 // overlap.
 //
 // -backend is the store of the locks, and -hold is how long the function takes.
@@ -32,27 +32,21 @@
 //	go run ./lab/bench -backend zk://127.0.0.1:2181/bench -hold 1ms -keys 100
 //	go run ./lab/bench -backend postgres://postgres@127.0.0.1:5432/bench -hold 1ms -keys 100
 //
-// With -lockers the users elect a leader: each is a Locker with a connection of its own,
-// leads once for a time that it draws, and says whom it followed. A sample ends with the
-// release, so it has the wait and the hold. The row "ideal" is a lock that passes on at
-// once, with the same order and the same holds.
-//
-//	go run ./lab/bench -backend zk://127.0.0.1:2181/bench -lockers 15 -hold 500ms..3500ms
-//
 // The users start evenly over -ramp-up and do -loops samples each, with a pause of -think
 // before each sample that does not count as its time. -keys is the number of locks and
 // counters, over which the users are spread. -lock is on, off or both, one after the other.
 // -help lists the flags. JMeter itself is in example_service/jmeter: it orders from the example
 // service.
 //
-// An interrupt ends the run: samples may continue for two seconds, and then the results
-// are reported. A second interrupt ends the process.
+// An interrupt ends the run, and the results so far are reported. A second interrupt ends
+// the process.
 //
 // The exit code is 2 for a mistake on the command line. It is 1 if the backend cannot be
 // reached, if all samples of a run failed, or if an increment was lost in spite of the lock.
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -73,21 +67,44 @@ func main() {
 
 // run is main without the parts that belong to the process. It returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	cfg, err := parseFlags(args, stdout)
+	c, err := parseFlags(args, stderr)
 	if errors.Is(err, flag.ErrHelp) {
 		return 0
 	}
-	mistake := err != nil
+	code := 2
 	if err == nil {
-		err = bench(ctx, cfg, stdout)
-		mistake = errors.Is(err, backendurl.ErrURL)
+		err = c.bench(ctx, stdout)
+		if !errors.Is(err, backendurl.ErrURL) {
+			code = 1
+		}
 	}
 	if err == nil {
 		return 0
 	}
-	_, _ = fmt.Fprintln(stderr, "bench: "+oneLine(err.Error()))
-	if mistake {
-		return 2
+	_, _ = fmt.Fprintln(stderr, "bench:", err)
+	return code
+}
+
+// bench does the runs, and reports them. After a failure it still reports the results so far.
+func (c *config) bench(ctx context.Context, stdout io.Writer) (failure error) {
+	var runs []*load
+	for _, locked := range settings[c.lock] {
+		l, err := c.load(ctx, locked)
+		if l != nil {
+			runs = append(runs, l)
+			failure = cmp.Or(failure, l.verdict())
+		}
+		if ctx.Err() != nil {
+			break // an interrupt is not a failure
+		}
+		if failure = cmp.Or(failure, err); failure != nil {
+			break
+		}
 	}
-	return 1
+	report := c.report(runs)
+	if ctx.Err() != nil {
+		report += "interrupted: these are the results so far\n"
+	}
+	_, err := io.WriteString(stdout, report)
+	return cmp.Or(failure, err)
 }

@@ -34,10 +34,6 @@ func TestWrapOnServers(t *testing.T) {
 				wantContains(t, got.stdout, ", keys "+keys+", backend "+backendurl.Name(backend)+"\n\nLabel ")
 				wantContains(t, got.stdout, "\nwrap lock: 60 of 60 increments\n")
 			}
-			got := runArgs(t.Context(), "-backend", backend, "-lockers", "5", "-hold", "1ms..20ms")
-			got.wantCode(t, 0)
-			wantContains(t, got.stdout, ": now I lead for ")
-			wantContains(t, got.stdout, "\nwrap lock: 5 of 5 increments\n")
 		})
 	}
 }

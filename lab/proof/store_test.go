@@ -155,12 +155,6 @@ func startRedis(t *testing.T, kind string, servers int, parameters string) *stor
 	return s
 }
 
-// One server each for all tests, because a JVM takes a second to start.
-var (
-	zooKeeper zktest.Shared
-	etcd      etcdtest.Shared
-)
-
 // session is how long the locks of a process stay that is not to be killed.
 const session = 20 * time.Second
 
@@ -169,14 +163,14 @@ var names = strings.NewReplacer("/", "-", "#", "-")
 func startZooKeeper(t *testing.T) *store {
 	t.Helper()
 	return &store{address: address{
-		Kind: "zklock", URLs: []string{"zk://" + zooKeeper.Server(t).Addr() + "/" + names.Replace(t.Name())}, Session: session,
+		Kind: "zklock", URLs: []string{"zk://" + zktest.Shared(t).Addr() + "/" + names.Replace(t.Name())}, Session: session,
 	}}
 }
 
 func startEtcd(t *testing.T) *store {
 	t.Helper()
 	return &store{address: address{
-		Kind: "etcdlock", URLs: []string{"etcd://" + etcd.Server(t).Addr()}, Session: session, Prefix: t.Name() + "/",
+		Kind: "etcdlock", URLs: []string{"etcd://" + etcdtest.Shared(t).Addr()}, Session: session, Prefix: t.Name() + "/",
 	}}
 }
 

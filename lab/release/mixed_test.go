@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/distlock-go/distlock/internal/test/child"
 	"github.com/distlock-go/distlock/internal/test/etcdtest"
 	"github.com/distlock-go/distlock/internal/test/redistest"
 	"github.com/distlock-go/distlock/internal/test/sqltest"
@@ -19,7 +20,7 @@ import (
 // untagged is the commit whose command runs beside this one, until there is a release.
 const untagged = "147de6d5"
 
-func TestMain(m *testing.M) { os.Exit(sqltest.Main(m).Run()) }
+func TestMain(m *testing.M) { os.Exit(child.Main{Tests: m}.Run()) }
 
 // commands builds the command of the last release, and that of this tree.
 func commands(t *testing.T) map[string]string {

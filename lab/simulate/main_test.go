@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"math"
 	"strings"
 	"testing"
 	"time"
@@ -12,19 +10,6 @@ func TestEditsFitThisVersionOfGo(t *testing.T) {
 	t.Parallel()
 	if _, err := edited(); err != nil {
 		t.Error(err)
-	}
-}
-
-func TestScriptsPerSecond(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct{ leases, want float64 }{
-		{1, 1 / 9.5},                   // a script for each renewal
-		{2000, 6.4},                    // one for each point of the grid
-		{100_000, 100_000 / 9.5 / 256}, // full scripts
-	} {
-		if got := scriptsPerSecond(c.leases, 30); math.Abs(got-c.want) > c.want/100 {
-			t.Errorf("%v leases of 30 s: %v scripts a second, want %v", c.leases, got, c.want)
-		}
 	}
 }
 
@@ -47,16 +32,19 @@ func TestReportsAreAddedUp(t *testing.T) {
 	if got := strings.Join(r.faults(), ", "); !strings.HasSuffix(got, ", 0.1:107, 1.403s clock set back") {
 		t.Errorf("faults to leave out: %s", got)
 	}
-	var out bytes.Buffer
-	table := newTable(printer{&out}, true)
-	table.add(r, nil)
-	table.add(&report{seed: 8, text: strings.ReplaceAll(said, "violation: ", ""), virtual: time.Second}, nil)
-	table.end(2, false, time.Second)
-	want := sum{seeds: 0}
-	if table.row != want || table.violated != 1 || table.first != r || table.faults["crash"] != 2 {
-		t.Errorf("%+v", table)
-	}
-	if !strings.Contains(out.String(), "\nall                 1m4s       4      530       2        6          2\n") {
-		t.Errorf("printed:\n%s", out.String())
+	sum := newTotal()
+	sum.add(r)
+	sum.add(&report{seed: 8, text: strings.ReplaceAll(said, "violation: ", ""), virtual: time.Second})
+	const want = `virtual time                1m4s
+leases                       530
+losses                         2
+refused                        6
+  clock set back               2
+  crash                        2
+faults                         4
+seeds with violations: 1 of 2, the first is 7, found by map[kept:1]
+`
+	if got := sum.String(); got != want || sum.first != r {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }

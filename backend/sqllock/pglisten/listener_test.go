@@ -9,11 +9,12 @@ import (
 	"github.com/jackc/pgx/v5"
 	"go.uber.org/goleak"
 
+	"github.com/distlock-go/distlock/internal/test/child"
 	"github.com/distlock-go/distlock/internal/test/spoilnet"
 	"github.com/distlock-go/distlock/internal/test/sqltest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(sqltest.Main(m)) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(child.Main{Tests: m}) }
 
 // patience is more than anything takes on a slow machine.
 const patience = time.Minute

@@ -9,15 +9,16 @@ import (
 // it to goleak.
 type Main struct {
 	Tests interface{ Run() int } // a testing.M
-	End   func() error           // such as [Shared.Close]
 }
 
-// Run returns the exit code. An error of End fails the tests.
+// Run returns the exit code. A server that does not end fails the tests.
 func (m Main) Run() int {
 	code := m.Tests.Run()
-	if err := m.End(); code == 0 && err != nil {
-		_, _ = fmt.Fprintln(os.Stderr, err)
-		code = 1
+	for _, end := range shared.ends {
+		if err := end(); err != nil {
+			_, _ = fmt.Fprintln(os.Stderr, err)
+			code = max(code, 1)
+		}
 	}
 	return code
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/distlock-go/distlock/internal/test/testmode"
 )
 
 // tries is how often Launch tries. Another process may take a port before the server
@@ -36,9 +38,33 @@ type Server struct {
 	from   int // where the output of the present process begins
 }
 
+// process is a Server, or a type that embeds one.
+type process interface{ base() *Server }
+
+func (s *Server) base() *Server { return s }
+
+func bases[S process](servers []S) (all []*Server) {
+	for _, s := range servers {
+		all = append(all, s.base())
+	}
+	return all
+}
+
+// Run launches servers for a test, and kills them when it ends. See [Need] for what happens
+// without the program.
+func Run[S process](tb TB, servers ...S) {
+	tb.Helper()
+	testmode.InRealTime(tb)
+	for _, s := range servers {
+		tb.Cleanup(s.base().Kill)
+	}
+	Need(tb, Launch(servers...))
+}
+
 // Launch starts servers on free ports, and waits until all are ready: a member of a cluster
 // is not ready without the others.
-func Launch(servers ...*Server) error {
+func Launch[S process](all ...S) error {
+	servers := bases(all)
 	var err error
 	for range tries {
 		for _, s := range servers {
@@ -56,15 +82,6 @@ func Launch(servers ...*Server) error {
 		}
 	}
 	return err
-}
-
-// Restart starts servers again that have ended, on their ports, and waits until all are
-// ready.
-func Restart(tb TB, servers ...*Server) {
-	tb.Helper()
-	if err := start(servers); err != nil {
-		tb.Fatal("again:", err)
-	}
 }
 
 func start(servers []*Server) error {
@@ -199,7 +216,14 @@ func (s *Server) Shutdown(tb TB, signal os.Signal) {
 // ports.
 func (s *Server) Restart(tb TB) {
 	tb.Helper()
-	Restart(tb, s)
+	restart(tb, []*Server{s})
+}
+
+func restart(tb TB, servers []*Server) {
+	tb.Helper()
+	if err := start(servers); err != nil {
+		tb.Fatal("again:", err)
+	}
 }
 
 // children returns the child processes of a process, which must not have ended. Linux lists

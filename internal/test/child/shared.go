@@ -7,35 +7,37 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testmode"
 )
 
-// Shared is a server that all tests of a package use. The zero value is ready to use.
-type Shared[S interface{ Kill() }] struct {
-	once   sync.Once
-	dir    string
-	server S
-	err    error
+// shared are the servers that all tests of a package use.
+var shared struct {
+	sync.Mutex
+
+	ends []func() error
 }
 
-// Get returns the server. The first call launches it in a new directory. See [Need] for what
-// happens without the program.
-func (s *Shared[S]) Get(tb TB, launch func(dir string) (S, error)) S {
-	tb.Helper()
-	testmode.InRealTime(tb)
-	s.once.Do(func() {
-		if s.dir, s.err = os.MkdirTemp("", "server"); s.err == nil {
-			s.server, s.err = launch(s.dir)
+// Shared returns what gets a server that all tests of a package use. The first call launches it
+// in a new directory; see [Need] for what happens without the program. [Main] kills it.
+func Shared[S interface{ Kill() }](launch func(dir string) (S, error)) func(tb TB) S {
+	start := sync.OnceValues(func() (server S, err error) {
+		dir, err := os.MkdirTemp("", "server")
+		if err != nil {
+			return server, err
 		}
+		server, err = launch(dir)
+		shared.Lock()
+		defer shared.Unlock()
+		shared.ends = append(shared.ends, func() error {
+			if err == nil {
+				server.Kill()
+			}
+			return os.RemoveAll(dir)
+		})
+		return server, err
 	})
-	Need(tb, s.err)
-	return s.server
-}
-
-// Close kills the server and removes its directory.
-func (s *Shared[S]) Close() error {
-	if s.dir == "" {
-		return nil
+	return func(tb TB) S {
+		tb.Helper()
+		testmode.InRealTime(tb)
+		server, err := start()
+		Need(tb, err)
+		return server
 	}
-	if s.err == nil {
-		s.server.Kill()
-	}
-	return os.RemoveAll(s.dir)
 }

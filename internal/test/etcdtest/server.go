@@ -16,7 +16,6 @@ import (
 	"testing"
 
 	"github.com/distlock-go/distlock/internal/test/child"
-	"github.com/distlock-go/distlock/internal/test/testmode"
 )
 
 // Server is an etcd process.
@@ -32,32 +31,20 @@ var quick = []string{"--heartbeat-interval=20", "--election-timeout=200"}
 // last one second. The test is skipped if there is no etcd; see [child.Need].
 func Start(tb testing.TB, args ...string) *Server {
 	tb.Helper()
-	return run(tb, 1, slices.Concat(quick, args))[0]
+	s := newServers(tb.TempDir(), 1, slices.Concat(quick, args))[0]
+	child.Run(tb, s)
+	return s
 }
 
 // Launch is [Start] for a server that outlives a test, with etcd's own defaults. The
 // caller has to kill the server and to remove dir.
 func Launch(dir string, args ...string) (*Server, error) {
-	servers, err := launch(dir, 1, args)
-	return servers[0], err
+	s := newServers(dir, 1, args)[0]
+	return s, child.Launch(s)
 }
 
-// run starts servers that are killed when the test ends.
-func run(tb testing.TB, n int, args []string) []*Server {
-	tb.Helper()
-	testmode.InRealTime(tb)
-	servers, err := launch(tb.TempDir(), n, args)
-	child.Need(tb, err)
-	for _, s := range servers {
-		tb.Cleanup(s.Kill)
-	}
-	return servers
-}
-
-// launch starts n servers that are one cluster.
-func launch(dir string, n int, args []string) ([]*Server, error) {
-	var servers []*Server
-	var processes []*child.Server
+// newServers returns n servers that will be one cluster.
+func newServers(dir string, n int, args []string) (servers []*Server) {
 	for i := range n {
 		s := new(Server)
 		s.Server = child.Server{
@@ -69,9 +56,8 @@ func launch(dir string, n int, args []string) ([]*Server, error) {
 			Ready: s.healthy,
 		}
 		servers = append(servers, s)
-		processes = append(processes, &s.Server)
 	}
-	return servers, child.Launch(processes...)
+	return servers
 }
 
 // command returns what starts member i.
@@ -101,19 +87,10 @@ func command(dir string, i int, servers []*Server, args []string) (*exec.Cmd, er
 	}, args...)...), nil
 }
 
-// Shared is a server for all tests of a package. TestMain has to use Main. The zero
-// value is ready to use.
-type Shared struct {
-	child.Shared[*Server]
-}
-
-// Server returns the server, and starts it if it is the first call. Each test has to
-// use keys of its own. See [Start] for what happens without etcd.
-func (s *Shared) Server(tb testing.TB) *Server {
-	tb.Helper()
-	return s.Get(tb, func(dir string) (*Server, error) {
-		// It is not killed before the end. With this option, etcd 3.4 does not even
-		// pass what it has acknowledged on to the operating system.
-		return Launch(dir, append(slices.Clip(quick), "--unsafe-no-fsync")...)
-	})
-}
+// Shared returns a server for all tests of a package, whose TestMain uses [child.Main]. Each
+// test has to use keys of its own.
+var Shared = child.Shared(func(dir string) (*Server, error) {
+	// It is not killed before the end. With this option, etcd 3.4 does not even
+	// pass what it has acknowledged on to the operating system.
+	return Launch(dir, append(slices.Clip(quick), "--unsafe-no-fsync")...)
+})

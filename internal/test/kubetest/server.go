@@ -58,8 +58,7 @@ func Start(t *testing.T) *Server {
 		},
 		Ready: func() bool { return s.try("GET", "/readyz", nil) == nil },
 	}
-	child.Need(t, child.Launch(&s.Server))
-	t.Cleanup(s.Kill)
+	child.Run(t, s)
 	s.Do(t, "POST", "/api/v1/namespaces", `{"metadata": {"name": "shop"}}`)
 	rbac := "/apis/rbac.authorization.k8s.io/v1/namespaces/shop/"
 	s.Do(t, "POST", rbac+"roles", `{"metadata": {"name": "locks"}, "rules": [{"apiGroups": ["coordination.k8s.io"], "resources": ["leases"],

@@ -68,9 +68,8 @@ func launch(tb testing.TB, s *Server, text string) *Server {
 		s.conf = filepath.Join(s.dir, "redis.conf")
 		must(tb, os.WriteFile(s.conf, []byte(text), 0o600))
 	}
-	tb.Cleanup(s.Kill)
 	s.Server = child.Server{Name: filepath.Base(s.program.path), Ports: make([]int, 1), Command: s.command, Ready: s.ready}
-	child.Need(tb, child.Launch(&s.Server))
+	child.Run(tb, s)
 	return s
 }
 

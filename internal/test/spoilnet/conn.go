@@ -13,6 +13,7 @@ import (
 type conn struct {
 	net.Conn
 	network *Network
+	server  any // the address, or what else tells it from others
 	closed  chan struct{}
 
 	mu       sync.Mutex
@@ -108,7 +109,7 @@ func (c *conn) Write(p []byte) (int, error) {
 
 // lost reports whether written data does not reach the server, or not yet.
 func (c *conn) lost(p []byte) bool {
-	fault, struck := c.network.meant(p)
+	fault, struck := c.network.meant(c.server, p)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if struck {

@@ -40,7 +40,7 @@ type Network struct {
 	conns    []*conn
 	refusing bool
 	hanging  bool
-	next     Match // nil if no fault is to come
+	next     func(server any, written []byte) bool // nil if no fault is to come
 	fault    Fault
 	struck   int
 }
@@ -50,16 +50,16 @@ func To(dial func() (net.Conn, error)) *Network { return &Network{dial: dial} }
 
 // DialContext opens a connection.
 func (n *Network) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
-	return n.DialWith(func() (net.Conn, error) { return new(net.Dialer).DialContext(ctx, network, addr) })
+	return n.DialWith(addr, func() (net.Conn, error) { return new(net.Dialer).DialContext(ctx, network, addr) })
 }
 
 // DialTimeout opens a connection.
 func (n *Network) DialTimeout(network, addr string, timeout time.Duration) (net.Conn, error) {
-	return n.DialWith(func() (net.Conn, error) { return net.DialTimeout(network, addr, timeout) })
+	return n.DialWith(addr, func() (net.Conn, error) { return net.DialTimeout(network, addr, timeout) })
 }
 
-// DialWith opens a connection with dial, unless the Network is one of [To].
-func (n *Network) DialWith(dial func() (net.Conn, error)) (net.Conn, error) {
+// DialWith opens a connection to a server with dial, unless the Network is one of [To].
+func (n *Network) DialWith(server any, dial func() (net.Conn, error)) (net.Conn, error) {
 	n.mu.Lock()
 	refusing := n.refusing
 	n.mu.Unlock()
@@ -76,7 +76,7 @@ func (n *Network) DialWith(dial func() (net.Conn, error)) (net.Conn, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.conns = slices.DeleteFunc(n.conns, (*conn).over)
-	sc := &conn{Conn: c, network: n, closed: make(chan struct{}), cut: n.hanging}
+	sc := &conn{Conn: c, network: n, server: server, closed: make(chan struct{}), cut: n.hanging}
 	n.conns = append(n.conns, sc)
 	return sc, nil
 }
@@ -146,9 +146,24 @@ func (n *Network) Deafen() { n.each(func(c *conn) { c.deaf = true }) }
 // At makes a fault happen at the next write that matches. Each call is for one write; nil is
 // for none.
 func (n *Network) At(f Fault, m Match) {
+	n.arm(f, func(_ any, written []byte) (now bool) {
+		if now = m != nil && m(written); now {
+			m = nil
+		}
+		return now
+	})
+}
+
+// AtEach makes a fault happen at the k-th write to each server from now on.
+func (n *Network) AtEach(f Fault, k int) {
+	written := make(map[any]int)
+	n.arm(f, func(server any, _ []byte) bool { written[server]++; return written[server] == k })
+}
+
+func (n *Network) arm(f Fault, next func(server any, written []byte) bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.fault, n.next = f, m
+	n.fault, n.next = f, next
 }
 
 // HoldAt is At with Hold.
@@ -216,13 +231,12 @@ func (n *Network) Deliver() error {
 }
 
 // meant reports whether a fault begins with a write, and which.
-func (n *Network) meant(p []byte) (f Fault, struck bool) {
+func (n *Network) meant(server any, p []byte) (f Fault, struck bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.next == nil || !n.next(p) {
+	if n.next == nil || !n.next(server, p) {
 		return 0, false
 	}
-	n.next = nil
 	n.struck++
 	return n.fault, true
 }

@@ -31,7 +31,10 @@ type Engine struct {
 	first   string         // a database that each server has
 	now     string         // a query for the server's clock, in seconds since 1970
 	asks    syscall.Signal // asks the server to end
-	shared  child.Shared[*Server]
+
+	// Shared returns a server for all tests of a package, whose TestMain uses [child.Main]. A
+	// test must not stop it.
+	Shared func(tb child.TB) *Server
 
 	installArgs func(data string) []string
 	serverArgs  func(s *Server) []string
@@ -40,7 +43,7 @@ type Engine struct {
 }
 
 // Postgres is PostgreSQL. The user postgres needs no password.
-var Postgres = &Engine{
+var Postgres = withShared(&Engine{
 	name:    "PostgreSQL",
 	server:  "postgres",
 	install: "initdb",
@@ -69,14 +72,14 @@ var Postgres = &Engine{
 	},
 	url: postgresURL,
 	dsn: postgresURL,
-}
+})
 
 func postgresURL(s *Server, database string) string {
 	return fmt.Sprintf("postgres://postgres@%s/%s?sslmode=disable", s.Addr(), database)
 }
 
 // MariaDB is MariaDB. The user root needs no password.
-var MariaDB = &Engine{
+var MariaDB = withShared(&Engine{
 	name:    "MariaDB",
 	server:  "mariadbd",
 	install: "mariadb-install-db",
@@ -110,7 +113,7 @@ var MariaDB = &Engine{
 	dsn: func(s *Server, database string) string {
 		return fmt.Sprintf("root@tcp(%s)/%s", s.Addr(), database)
 	},
-}
+})
 
 // asRoot returns the argument that lets MariaDB run as root, if this process does.
 func asRoot() []string {
@@ -151,31 +154,14 @@ func (e *Engine) command(dir, program string, args ...string) (*exec.Cmd, error)
 	return cmd, child.Unprivileged(cmd, e.user, dir)
 }
 
-// NewDatabase makes an empty database on a server that the tests of this binary share,
-// and returns its URL. TestMain has to use [Main], or to call [StopShared] after them.
+// NewDatabase makes an empty database on the server of [Engine.Shared], and returns its URL.
 func (e *Engine) NewDatabase(tb testing.TB) string {
 	tb.Helper()
 	s := e.Shared(tb)
 	return s.URL(s.NewDatabase(tb))
 }
 
-// Shared returns the server of [Engine.NewDatabase]. A test must not stop it.
-func (e *Engine) Shared(tb testing.TB) *Server {
-	tb.Helper()
-	return e.shared.Get(tb, func(dir string) (*Server, error) { return e.Launch(dir) })
-}
-
-// Main is the [child.Main] of a package that uses [Engine.Shared].
-func Main(m *testing.M) child.Main {
-	return child.Main{Tests: m, End: func() error {
-		StopShared()
-		return nil
-	}}
-}
-
-// StopShared kills the shared servers and removes their data.
-func StopShared() {
-	for _, e := range []*Engine{Postgres, MariaDB} {
-		_ = e.shared.Close() // the system removes old files
-	}
+func withShared(e *Engine) *Engine {
+	e.Shared = child.Shared(func(dir string) (*Server, error) { return e.Launch(dir) })
+	return e
 }

@@ -22,7 +22,7 @@ func (s *Server) Replica(tb testing.TB, args ...string) *Server {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		tb.Fatalf("pg_basebackup: %v: %s", err, out)
 	}
-	if err := child.Launch(&r.Server); err != nil {
+	if err := child.Launch(r); err != nil {
 		tb.Fatal(err)
 	}
 	return r

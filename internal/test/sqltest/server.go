@@ -93,7 +93,7 @@ func (s *Server) launch() error {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("sqltest: %s: %w\n%s", s.engine.install, err, out)
 	}
-	return child.Launch(&s.Server)
+	return child.Launch(s)
 }
 
 func (s *Server) command() (*exec.Cmd, error) {

@@ -2,34 +2,28 @@ package zktest
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/distlock-go/distlock/internal/test/child"
-	"github.com/distlock-go/distlock/internal/test/testmode"
 )
 
 // Ensemble is three replicated servers.
 type Ensemble struct {
-	Servers []*Server
+	child.Cluster[*Server]
 }
 
 // StartEnsemble starts three servers, waits until they accept clients, and kills them
 // when the test ends.
 func StartEnsemble(tb testing.TB, c Config) *Ensemble {
 	tb.Helper()
-	testmode.InRealTime(tb)
 	e, dir := new(Ensemble), tb.TempDir()
-	var processes []*child.Server
 	for id := 1; id <= 3; id++ {
 		s := newServer(dir, c, 3)
 		s.id, s.ensemble = id, e
 		e.Servers = append(e.Servers, s)
-		processes = append(processes, &s.Server)
 	}
-	child.Need(tb, child.Launch(processes...))
-	tb.Cleanup(e.Kill)
+	child.Run(tb, e.Servers...)
 	return e
 }
 
@@ -44,32 +38,11 @@ func (e *Ensemble) lines() []string {
 	return lines
 }
 
-// Addrs returns the addresses of the servers.
-func (e *Ensemble) Addrs() []string {
-	var addrs []string
-	for _, s := range e.Servers {
-		addrs = append(addrs, s.Addr())
-	}
-	return addrs
-}
-
 // Leader waits for a leader and returns it.
 func (e *Ensemble) Leader(tb testing.TB) *Server {
 	tb.Helper()
-	leads := -1
-	child.Await(tb, "a server leads", func() bool {
-		leads = slices.IndexFunc(e.Servers, func(s *Server) bool {
-			answer, err := s.Ask("srvr")
-			return err == nil && strings.Contains(answer, "Mode: leader")
-		})
-		return leads >= 0
+	return e.Cluster.Leader(tb, func(s *Server) bool {
+		answer, err := s.Ask("srvr")
+		return err == nil && strings.Contains(answer, "Mode: leader")
 	})
-	return e.Servers[leads]
-}
-
-// Kill kills all servers.
-func (e *Ensemble) Kill() {
-	for _, s := range e.Servers {
-		s.Kill()
-	}
 }

@@ -19,7 +19,6 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock/internal/test/child"
-	"github.com/distlock-go/distlock/internal/test/testmode"
 )
 
 // Config configures a server. The zero value works.
@@ -48,10 +47,8 @@ type Server struct {
 // skipped if ZooKeeper is not installed; see [child.Need].
 func Start(tb testing.TB, c Config) *Server {
 	tb.Helper()
-	testmode.InRealTime(tb)
-	s, err := Launch(tb.TempDir(), c)
-	child.Need(tb, err)
-	tb.Cleanup(s.Kill)
+	s := newServer(tb.TempDir(), c, 1)
+	child.Run(tb, s)
 	return s
 }
 
@@ -59,7 +56,7 @@ func Start(tb testing.TB, c Config) *Server {
 // server and to remove dir.
 func Launch(dir string, c Config) (*Server, error) {
 	s := newServer(dir, c, 1)
-	return s, child.Launch(&s.Server)
+	return s, child.Launch(s)
 }
 
 func newServer(dir string, c Config, ports int) *Server {
@@ -153,15 +150,6 @@ func (s *Server) Ask(command string) (string, error) {
 	return string(answer), err
 }
 
-// Shared is a server for all tests of a package. TestMain has to use Main. The zero
-// value is ready to use.
-type Shared struct {
-	child.Shared[*Server]
-}
-
-// Server returns the server, and starts it if it is the first call. Each test has to
-// use keys of its own. See [Start] for what happens without ZooKeeper.
-func (s *Shared) Server(tb testing.TB) *Server {
-	tb.Helper()
-	return s.Get(tb, func(dir string) (*Server, error) { return Launch(dir, Config{}) })
-}
+// Shared returns a server for all tests of a package, whose TestMain uses [child.Main]. Each
+// test has to use keys of its own.
+var Shared = child.Shared(func(dir string) (*Server, error) { return Launch(dir, Config{}) })

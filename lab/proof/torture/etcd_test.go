@@ -25,11 +25,11 @@ type etcdStore struct {
 
 func startEtcd(tb testing.TB, servers int) store {
 	tb.Helper()
-	s := new(etcdStore)
+	s := &etcdStore{Cluster: new(etcdtest.Cluster)}
 	if servers > 1 {
 		s.Cluster = etcdtest.StartCluster(tb)
 	} else {
-		s.Cluster = &etcdtest.Cluster{Servers: []*etcdtest.Server{etcdtest.Start(tb)}}
+		s.Servers = []*etcdtest.Server{etcdtest.Start(tb)}
 	}
 	var err error
 	if s.admin, err = clientv3.New(clientv3.Config{Endpoints: s.Addrs(), Logger: zap.NewNop()}); err != nil {

@@ -26,8 +26,8 @@ const (
 	scaleTime  = 5 * time.Minute
 )
 
-// TestScale counts what processes send that hold leases, or wait, in virtual time. The command
-// lab/simulate -scale prints it beside the formulas of docs/scale.md.
+// TestScale counts what processes send that hold leases, or wait, in virtual time: about what
+// the formulas of docs/scale.md say.
 func TestScale(t *testing.T) {
 	within := func(t *testing.T, got, want float64) {
 		t.Helper()
@@ -37,7 +37,7 @@ func TestScale(t *testing.T) {
 	}
 	for _, c := range []struct {
 		processes, held int
-		want            float64 // by the formulas of lab/simulate
+		want            float64 // by the formulas
 	}{{10, 1, 1.04}, {10, 10, 9.71}, {2, 100, 10.33}, {1, 1000, 6.4}} {
 		synctest.Test(t, func(t *testing.T) {
 			n := newFleet(t, c.processes)
@@ -48,7 +48,7 @@ func TestScale(t *testing.T) {
 				}
 			}
 			scripts := n.count(scaleTime)
-			fmt.Printf("held %d %d %.4f %d\n", c.processes, c.held, scripts, n.connections())
+			t.Logf("%d processes with %d leases each: %.2f scripts a second, %d connections", c.processes, c.held, scripts, n.connections())
 			within(t, scripts, c.want)
 		})
 	}
@@ -63,7 +63,7 @@ func TestScale(t *testing.T) {
 			time.Sleep(time.Duration(rand.Int64N(int64(time.Second))))
 		}
 		scripts := n.count(scaleTime)
-		fmt.Printf("waiting %d %d %.4f %d\n", 10, 100, scripts, n.connections())
+		t.Logf("10 processes with 100 waiters each: %.2f scripts a second, %d connections", scripts, n.connections())
 		within(t, scripts, 10/0.75)
 		cancel()
 		synctest.Wait()
