@@ -147,7 +147,7 @@ func (s *trial) alone() {
 	if err := s.leave(); err != nil && !answered {
 		s.Errorf("no other owner has asked for the key, and Release has the error %v", err)
 	}
-	next := s.try(s.newcomer())
+	next := s.seize(s.newcomer(), 0) // a copy of the request may hold the key for a moment
 	s.mustRise(s.grant, next)
 	s.release(next)
 }
