@@ -16,14 +16,18 @@ var often = Random{Steps: 60, Step: "action other = any { process, process, proc
 // TestReplay replays random histories on the real Locker over memlock.
 func TestReplay(t *testing.T) {
 	often.Seed = 1
-	if steps, followed := replay(t, often.Histories(t, 300)); followed < steps*8/10 {
+	if steps, followed := replay(t, opened["memlock"], often.Histories(t, 300)); followed < steps*8/10 {
 		t.Error("fewer than four fifths of the steps were followed")
 	}
 }
 
-// TestRecorded replays some histories of TestReplay, by their numbers there. Each has something
-// that the others lack.
-func TestRecorded(t *testing.T) { replay(t, recorded(t)) }
+// TestRecorded replays some histories of TestReplay, by their numbers there, over caslock, too. Each
+// has something that the others lack. The place of a dead waiter stands for longer in caslock.
+func TestRecorded(t *testing.T) {
+	for name, open := range opened {
+		t.Run(name, func(t *testing.T) { replay(t, open, recorded(t)) })
+	}
+}
 
 func recorded(t *testing.T) (all []History) {
 	t.Helper()
@@ -54,9 +58,9 @@ func recorded(t *testing.T) (all []History) {
 }
 
 // replay replays histories on the real Locker. A kind of step that does not occur fails the test.
-func replay(t *testing.T, all []History) (steps, followed int) {
+func replay(t *testing.T, open func() locks, all []History) (steps, followed int) {
 	t.Helper()
-	w := newWorld(t)
+	w := newWorld(t, open)
 	steps, followed = walkAll(t, w, all, w.seen, 0)
 	for what := range strings.SplitSeq("begins,asks,renews,releases,is answered,hears,hears nothing,is told,misses the message,hands over,writes,pauses,wakes up,ends,gives up,crashes,late,time", ",") {
 		if w.seen[what] == 0 {

@@ -3,16 +3,60 @@ package spec
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 
+	"github.com/distlock-go/distlock/backend/caslock"
 	"github.com/distlock-go/distlock/backend/memlock"
 	"github.com/distlock-go/distlock/driver"
 )
 
+// locks is the store of a history.
+type locks interface {
+	testkit.Queue
+	driver.Inspector
+}
+
+// opened has the stores that follow the histories.
+var opened = map[string]func() locks{
+	"memlock": func() locks { return memlock.New() },
+	"caslock": func() locks { return caslock.New(&rows{all: make(map[string][]string)}, caslock.Config{}).(locks) },
+}
+
+// rows is a store with a compare-and-swap. A version is how often a cell was written.
+type rows struct {
+	mu  sync.Mutex
+	all map[string][]string // what was written
+}
+
+// Load implements [caslock.Store].
+func (r *rows) Load(_ context.Context, key string) ([]byte, string, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n := len(r.all[key])
+	if n == 0 {
+		return nil, "", nil
+	}
+	return []byte(r.all[key][n-1]), fmt.Sprint(n), nil
+}
+
+// Swap implements [caslock.Store].
+func (r *rows) Swap(_ context.Context, key, version string, value []byte) (string, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n := len(r.all[key])
+	if version != strings.TrimPrefix(fmt.Sprint(n), "0") {
+		return "", caslock.ErrChanged
+	}
+	r.all[key] = append(r.all[key], string(value))
+	return fmt.Sprint(n + 1), nil
+}
+
 // store is the machine of the store of one history.
 type store struct {
 	*machine
-	mem   *memlock.Backend
+	open  func() locks
+	mem   locks
 	until context.Context // of the waits in the queue
 	stop  context.CancelFunc
 
@@ -23,7 +67,7 @@ type store struct {
 // boot empties the store.
 func (s *store) boot() {
 	s.do(func() {
-		s.mem, s.granted = memlock.New(), make(map[string]driver.Grant)
+		s.mem, s.granted = s.open(), make(map[string]driver.Grant)
 		s.until, s.stop = context.WithCancel(s.ctx)
 	})
 }
@@ -39,6 +83,7 @@ func (s *store) deliver(c *call) (a answer) {
 				_, _ = s.mem.Enqueue(s.until, r) // it takes a place, because the key is held
 				go s.wait(r)
 			}
+			a.grant.Contended = false // with caslock it says that others may wait: no hand-over then
 		case "renew":
 			a.err = driver.RenewAll(s.until, s.mem, []driver.Grant{c.grant})[0]
 		case "release":

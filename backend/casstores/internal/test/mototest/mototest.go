@@ -14,23 +14,32 @@ import (
 )
 
 // script serves moto. It answers one request at a time: otherwise its conditional writes are not
-// atomic. A request that does not arrive as a whole keeps none out.
+// atomic. A request that does not arrive as a whole keeps none out. Connections stay, which
+// werkzeug itself does not allow.
 const script = `
 import io, sys, threading
 from werkzeug.serving import run_simple, WSGIRequestHandler
+from werkzeug.test import run_wsgi_app
 from moto.server import DomainDispatcherApplication, create_backend_app
 app, one = DomainDispatcherApplication(create_backend_app), threading.Lock()
-def serve(env, start):
-    env["wsgi.input"] = io.BytesIO(env["wsgi.input"].read(int(env.get("CONTENT_LENGTH") or 0)))
-    with one:
-        return list(app(env, start))
-class Stays(WSGIRequestHandler):
+class Handler(WSGIRequestHandler):
     protocol_version = "HTTP/1.1"
-    def send_header(self, name, value):
-        if name != "Connection":  # werkzeug closes each one
-            super().send_header(name, value)
+    disable_nagle_algorithm = True
+    def run_wsgi(self):
+        env = self.make_environ()
+        env["wsgi.input"] = io.BytesIO(self.rfile.read(int(self.headers.get("Content-Length") or 0)))
+        with one:
+            answer, status, headers = run_wsgi_app(app, env, buffered=True)
+        body = b"".join(answer)
+        headers["Content-Length"] = headers.get("Content-Length", len(body))
+        self.send_response(int(status[:3]))
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
     def log_request(self, *a): pass
-run_simple("127.0.0.1", int(sys.argv[1]), serve, threaded=True, request_handler=Stays)`
+run_simple("127.0.0.1", int(sys.argv[1]), None, threaded=True, request_handler=Handler)`
 
 // Start starts moto and returns its URL.
 func Start(t *testing.T) string {
