@@ -146,6 +146,7 @@ func TestTicketsAreRefused(t *testing.T) {
 		}
 		<-time.After(5*time.Minute + time.Second)
 		refused("an old one", signed, "too old", good)
+		refused("one of the future", fence.Unsigned, "from the future", fmt.Sprintf("dGVh.7.%d.", time.Now().Unix()+301))
 		early := sent(ctx, t, signed)[0]
 		if _, err := signed.Context(t.Context(), []string{early}); err != nil {
 			t.Error(err)

@@ -135,6 +135,11 @@ func TestTicketsStayWhereTheyBelong(t *testing.T) {
 			t.Errorf("%s: the server got %v, want %s: %v", c.path, got, c.got, err)
 		}
 	}
+	r := httptest.NewRequestWithContext(lease.Context(), http.MethodPost, srv.URL+"/b", nil)
+	r.Response = &http.Response{Request: httptest.NewRequest(http.MethodPost, strings.Replace(srv.URL, "http", "https", 1), nil)}
+	if _, err := httpmw.SendTickets(nil, boundary).RoundTrip(r); !errors.As(err, new(*fence.TicketError)) {
+		t.Errorf("a redirect that gives up TLS: %v", err)
+	}
 	if err := lease.Release(t.Context()); err != nil {
 		t.Fatal(err)
 	}

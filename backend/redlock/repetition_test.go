@@ -1,7 +1,6 @@
 package redlock_test
 
 import (
-	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -9,7 +8,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/distlock-go/distlock/backend/redlock"
-	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/redistest"
 	"github.com/distlock-go/distlock/internal/test/spoilnet"
 	"github.com/distlock-go/distlock/internal/test/testkit"
@@ -123,47 +121,4 @@ func TestApplicationUsesUpItsConnections(t *testing.T) {
 	testkit.MustRenew(t, b, g)
 	testkit.MustRelease(t, b, g)
 	f.settled(t, b)
-}
-
-// All connections break when a request was sent, and it is repeated with success. The
-// first copies arrive when the owner has released, and the key is kept for MinHold.
-func TestVirtualLateCopiesLeaveMinHold(t *testing.T) {
-	for name, late := range map[string]string{"of an attempt": redlock.AcquireHash, "of a renewal": redlock.RenewHash} {
-		testkit.InBubble(t, name, func(t *testing.T) {
-			f := virtualFleet(t, 3)
-			b, networks := spoilt(t, f, 10*time.Second)
-			f.warm(t, b)
-			for _, n := range networks {
-				n.HoldAt(callOf(late))
-			}
-			g := shorter(request(), 20*time.Second).Grant()
-			result := make(chan error, 1)
-			go func() {
-				_, err := b.TryAcquire(t.Context(), driver.Request{Key: g.Key, Owner: g.Owner, TTL: g.TTL})
-				if err == nil && testkit.Renewed(t, b, g) != nil {
-					err = driver.ErrLost
-				}
-				result <- err
-			}()
-			breakAll(t, networks, (*spoilnet.Network).Held)
-			if err := <-result; err != nil {
-				t.Fatal(err)
-			}
-			g.TTL, g.Retain = redlock.MaxLease, true
-			if err := testkit.Renewed(t, b, g); err != nil {
-				t.Fatal(err)
-			}
-			retained := func() bool {
-				return !slices.ContainsFunc(f.admins, func(c *redis.Client) bool { return c.PTTL(t.Context(), g.Key).Val() < g.TTL*2/3 })
-			}
-			testkit.Eventually(t, "all nodes keep the key", retained)
-			for _, n := range networks {
-				deliver(t, n)
-			}
-			_, err := b.TryAcquire(t.Context(), request()) // it arrives after them
-			if mustBeHeld(t, err); !retained() {
-				t.Error("a late copy has shortened the time")
-			}
-		})
-	}
 }

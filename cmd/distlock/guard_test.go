@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"regexp"
 	"slices"
@@ -257,4 +258,16 @@ func TestSignalTogetherWithTheLock(t *testing.T) {
 			t.Error("the key is held")
 		}
 	})
+}
+
+// A handle that nobody reads leaves no lock behind.
+func TestClaimWithoutAReader(t *testing.T) {
+	store := testkit.NewStore()
+	in, out := io.Pipe()
+	_ = in.Close()
+	r := &runner{stderr: io.Discard, key: "deploy", opts: distlock.Opts{KeyTimeout: time.Minute}}
+	err := r.claim(t.Context(), testkit.NewLocker(t, store, distlock.Config{}), out, false)
+	if code, _ := exitCode(err); code != exitOS || !store.Free(t, "deploy") {
+		t.Errorf("exit code %d, %v; the key is free: %v", code, err, store.Free(t, "deploy"))
+	}
 }

@@ -42,12 +42,13 @@ func TestPasswordsAreHidden(t *testing.T) {
 // What a server or a client says about the store goes through the same place.
 func TestHider(t *testing.T) {
 	t.Setenv(backendEnv, "redis://user:p%40ssword@h:1/0")
+	t.Setenv("PGPASSWORD", "oPen")
 	var out strings.Builder
 	h := newHider(&out, []string{"distlock", "ls", "-backend=mysql://user:hunter2@h/db"})
-	if _, err := h.Write([]byte("ERR unknown command 'HELLO' '3' 'AUTH' 'user' 'p@ssword' p%40ssword hunter2\n")); err != nil {
+	if _, err := h.Write([]byte("ERR unknown command 'HELLO' '3' 'AUTH' 'user' 'p@ssword' p%40ssword hunter2 oPen\n")); err != nil {
 		t.Fatal(err)
 	}
-	if want := "ERR unknown command 'HELLO' '3' 'AUTH' 'user' 'xxxxx' xxxxx xxxxx\n"; out.String() != want {
+	if want := "ERR unknown command 'HELLO' '3' 'AUTH' 'user' 'xxxxx' xxxxx xxxxx xxxxx\n"; out.String() != want {
 		t.Errorf("got %q, want %q", out.String(), want)
 	}
 }

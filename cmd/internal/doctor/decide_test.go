@@ -59,7 +59,7 @@ func TestDecide(t *testing.T) {
 		{judgeStandbys(1, 0, "other"), Fault, "wait without end"},
 		{judgeDumps(1), Warning, "1 connected"},
 		{judgeSnapshot("59"), OK, "59s"},
-		{judgeSnapshot("3600"), Warning, "1h0m0s"},
+		{judgeSnapshot("60"), Warning, "1m0s"},
 	} {
 		if d.got.severity != d.want || !strings.Contains(d.got.seen+"\n"+d.got.do, d.seen) {
 			t.Errorf("%d: %v: %q, %q; want %v with %q", i, d.got.severity, d.got.seen, d.got.do, d.want, d.seen)
