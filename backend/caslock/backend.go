@@ -27,10 +27,10 @@ import (
 	"fmt"
 	"io"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/firstuse"
 )
 
 const (
@@ -59,8 +59,7 @@ type backend struct {
 	ctx       context.Context //nolint:containedctx // ends with Close
 	stop      context.CancelFunc
 	listening sync.Once
-	checking  chan struct{} // has a value during Checker.Check
-	checked   atomic.Bool   // it has returned nil
+	checked   *firstuse.Check // Checker.Check
 
 	mu       sync.Mutex
 	sights   map[string]*sight
@@ -86,7 +85,7 @@ func New(s Store, cfg Config) driver.Backend {
 		panic(fmt.Sprintf("caslock: Config.MaxTTL is negative: %v", cfg.MaxTTL))
 	}
 	b := &backend{
-		store: s, cfg: cfg, topic: rand.Text(), checking: make(chan struct{}, 1),
+		store: s, cfg: cfg, topic: rand.Text(), checked: firstuse.New(),
 		sights: make(map[string]*sight), waiters: make(map[string]*waiter), leaving: make(map[string]chan struct{}), watchers: make(map[string]*watcher),
 	}
 	b.messenger, _ = s.(Messenger)
@@ -101,21 +100,10 @@ func New(s Store, cfg Config) driver.Backend {
 // check asks a Checker before the first use.
 func (b *backend) check(ctx context.Context) error {
 	c, ok := b.store.(Checker)
-	if !ok || b.checked.Load() {
+	if !ok {
 		return nil
 	}
-	select {
-	case b.checking <- struct{}{}:
-		defer func() { <-b.checking }()
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	if b.checked.Load() {
-		return nil
-	}
-	err := c.Check(ctx)
-	b.checked.Store(err == nil)
-	return err
+	return b.checked.Do(ctx, c.Check)
 }
 
 // ask carries out a request to the store, and says what failed.
