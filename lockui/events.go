@@ -24,23 +24,9 @@ func (h *Handler) events(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	watched, err := h.join(r.Context(), prefix)
-	if err != nil {
-		return err
-	}
+	watched := h.join(r.Context(), prefix)
 	defer h.leave(watched)
-
-	now, changed := h.look(watched)
-	for !now.known {
-		select {
-		case <-r.Context().Done():
-			return nil
-		case <-h.closed:
-			return distlock.ErrClosed
-		case <-changed:
-			now, changed = h.look(watched)
-		}
-	}
+	now, changed := h.first(r.Context(), watched, h.closed)
 	if errors.Is(now.err, errors.ErrUnsupported) || errors.Is(now.err, distlock.ErrClosed) {
 		return now.err
 	}

@@ -67,11 +67,13 @@ func (h *Handler) list(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	found, err := h.inspect(r.Context(), prefix, maxKeys+1) // one shows that there are more
-	if err != nil {
-		return err
+	watched := h.join(r.Context(), prefix) // who comes during a look of another gets its result
+	defer h.leave(watched)
+	now, _ := h.first(r.Context(), watched, nil)
+	if now.err != nil {
+		return now.err
 	}
-	writeLocks(w, found)
+	writeLocks(w, now.locks)
 	return nil
 }
 
@@ -97,7 +99,7 @@ func (h *Handler) key(w http.ResponseWriter, r *http.Request) error {
 	if len(found.Locks) == 0 || found.Locks[0].Key != name {
 		found.Locks = []lockJSON{h.lockOf(driver.KeyInfo{Key: name}, time.Time{})}
 	}
-	writeLocks(w, found)
+	writeLocks(w, found.encode())
 	return nil
 }
 
@@ -175,9 +177,9 @@ func (h *Handler) lockOf(info driver.KeyInfo, now time.Time) lockJSON {
 // inJSON returns t as JSON shows it. The zero time stays zero.
 func inJSON(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
 
-func writeLocks(w http.ResponseWriter, l locksJSON) {
+func writeLocks(w http.ResponseWriter, locks []byte) {
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(append(withTime(l.encode(), time.Now()), '\n')) // an error means that the client is gone
+	_, _ = w.Write(append(withTime(locks, time.Now()), '\n')) // an error means that the client is gone
 }
 
 func (l locksJSON) encode() []byte {

@@ -24,12 +24,7 @@ const (
 )
 
 // join adds a client to the watch of a prefix. The client must leave it.
-func (h *Handler) join(ctx context.Context, prefix string) (*watch, error) {
-	select {
-	case <-h.closed:
-		return nil, distlock.ErrClosed
-	default:
-	}
+func (h *Handler) join(ctx context.Context, prefix string) *watch {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	w, ok := h.watches[prefix]
@@ -40,7 +35,7 @@ func (h *Handler) join(ctx context.Context, prefix string) (*watch, error) {
 		go h.poll(ctx, w)
 	}
 	w.clients++
-	return w, nil
+	return w
 }
 
 // leave removes a client. The last one ends the watch.
@@ -60,11 +55,28 @@ func (h *Handler) look(w *watch) (state, <-chan struct{}) {
 	return w.state, w.changed
 }
 
+// first waits for a state, which may be an error.
+func (h *Handler) first(ctx context.Context, w *watch, closed <-chan struct{}) (state, <-chan struct{}) {
+	for {
+		now, changed := h.look(w)
+		if now.known {
+			return now, changed
+		}
+		select {
+		case <-ctx.Done():
+			return state{err: ctx.Err()}, nil
+		case <-closed:
+			return state{err: distlock.ErrClosed}, nil
+		case <-changed:
+		}
+	}
+}
+
 // poll asks the store until ctx ends.
 func (h *Handler) poll(ctx context.Context, w *watch) {
 	var before locksJSON
 	for {
-		found, err := h.inspect(ctx, w.prefix, maxKeys+1)
+		found, err := h.inspect(ctx, w.prefix, maxKeys+1) // one shows that there are more
 		if ctx.Err() != nil {
 			return
 		}

@@ -30,6 +30,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/firstuse"
 )
 
 const (
@@ -58,8 +59,8 @@ type backend struct {
 	ctx       context.Context //nolint:containedctx // ends with Close
 	stop      context.CancelFunc
 	listening sync.Once
-	leaving   sync.Map     // a channel for each holder: closed when its place is gone
-	unchecked chan Checker // has the Checker while nobody calls it; closed when it has returned nil
+	leaving   sync.Map        // a channel for each holder: closed when its place is gone
+	checked   *firstuse.Check // Checker.Check
 
 	mu      sync.Mutex
 	sights  map[string]*sight
@@ -84,13 +85,8 @@ func New(s Store, cfg Config) driver.Backend {
 		panic(fmt.Sprintf("caslock: Config.MaxTTL is negative: %v", cfg.MaxTTL))
 	}
 	b := &backend{
-		store: s, cfg: cfg, topic: rand.Text(), unchecked: make(chan Checker, 1),
+		store: s, cfg: cfg, topic: rand.Text(), checked: firstuse.New(),
 		sights: make(map[string]*sight), waiters: make(map[string]*waiter), watches: make(map[chan struct{}]string),
-	}
-	if c, ok := s.(Checker); ok {
-		b.unchecked <- c
-	} else {
-		close(b.unchecked)
 	}
 	b.messenger, _ = s.(Messenger)
 	b.tickets, _ = s.(Tickets)
@@ -100,21 +96,11 @@ func New(s Store, cfg Config) driver.Backend {
 
 // check asks a Checker before the first use.
 func (b *backend) check(ctx context.Context) error {
-	select {
-	case c, wanted := <-b.unchecked:
-		if !wanted {
-			return nil
-		}
-		err := c.Check(ctx)
-		if err == nil {
-			close(b.unchecked)
-		} else {
-			b.unchecked <- c
-		}
-		return err
-	case <-ctx.Done():
-		return ctx.Err()
+	c, ok := b.store.(Checker)
+	if !ok {
+		return nil
 	}
+	return b.checked.Do(ctx, c.Check)
 }
 
 // ask carries out a request to the store, and says what failed.

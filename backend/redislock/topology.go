@@ -8,32 +8,30 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/firstuse"
 )
 
 // topology knows on which servers the client keeps keys.
 type topology struct {
-	client    redis.UniversalClient
-	clock     string
-	oneServer *atomic.Bool // that is known: see checkServer
-	slotted   *atomic.Bool // keys are in slots: in a Cluster
+	client  redis.UniversalClient
+	clock   string
+	asked   *firstuse.Check // whether it is one server: see checkServer
+	slotted *atomic.Bool    // keys are in slots: in a Cluster
 }
 
 func newTopology(client redis.UniversalClient, clock string) topology {
-	t := topology{client: client, clock: clock, oneServer: new(atomic.Bool), slotted: new(atomic.Bool)}
+	t := topology{client: client, clock: clock, asked: firstuse.New(), slotted: new(atomic.Bool)}
 	_, cluster := client.(*redis.ClusterClient)
 	t.slotted.Store(cluster)
 	return t
 }
 
 // multiKey reports whether one script may have the keys of several locks.
-func (t topology) multiKey() bool { return t.oneServer.Load() }
+func (t topology) multiKey() bool { return t.asked.Done() && !t.slotted.Load() }
 
 // foundSlots is called when a server has refused a script because its keys are in
 // several slots: the client is for one server, but that is part of a Cluster.
-func (t topology) foundSlots() {
-	t.slotted.Store(true)
-	t.oneServer.Store(false)
-}
+func (t topology) foundSlots() { t.slotted.Store(true) }
 
 // clockFor returns the key of the clock for a lock.
 func (t topology) clockFor(key string) string {

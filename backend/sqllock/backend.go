@@ -5,11 +5,11 @@ import (
 	"database/sql"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/distlock-go/distlock/backend/internal/doubt"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/firstuse"
 	_ "github.com/distlock-go/distlock/internal/raise-all-modules-together/v0.1" // one version
 )
 
@@ -31,8 +31,7 @@ type Backend struct {
 	wakes   *wakes
 	inDoubt doubt.Owners
 
-	checking chan struct{} // has room while the tables are checked
-	checked  atomic.Bool   // they are as expected
+	checked *firstuse.Check // the check of the tables
 
 	ctx        context.Context //nolint:containedctx // ends when the Backend is closed
 	stop       context.CancelFunc

@@ -31,31 +31,13 @@ func (b *Backend) ready(ctx context.Context) error {
 	if b.ctx.Err() != nil {
 		return errClosed
 	}
-	if !b.checked.Load() {
-		if err := b.checkOnce(ctx); err != nil {
-			return err
-		}
+	if err := b.checked.Do(ctx, b.check); err != nil {
+		return err
 	}
 	if err := b.pool.reserve(ctx, b.config.OpTimeout); err != nil {
 		return b.failure(ctx, err)
 	}
 	return nil
-}
-
-// checkOnce lets one call check, and the others wait for it.
-func (b *Backend) checkOnce(ctx context.Context) error {
-	select {
-	case b.checking <- struct{}{}:
-		defer func() { <-b.checking }()
-	case <-ctx.Done():
-		return b.failure(ctx, ctx.Err())
-	}
-	if b.checked.Load() {
-		return nil
-	}
-	err := b.check(ctx)
-	b.checked.Store(err == nil)
-	return err
 }
 
 // check reads the version of the tables, and does once what a lock does. If it cannot

@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+
+	"github.com/distlock-go/distlock/internal/firstuse"
 )
 
 // New returns a Backend that uses the connections of db, which the application may use,
@@ -35,7 +37,7 @@ func New(db *sql.DB, d Dialect, config Config) (*Backend, error) {
 	}
 	b := &Backend{
 		config: config, dialect: d, db: db, pool: newPool(db, d != SQLite, config.OpTimeout), sql: newStatements(d, t),
-		wakes: newWakes(config.Listener), checking: make(chan struct{}, 1),
+		wakes: newWakes(config.Listener), checked: firstuse.New(),
 	}
 	b.ctx, b.stop = context.WithCancel(context.Background()) //nolint:forbidigo // belongs to no call: ended by Close
 	b.background.Go(b.sweepAtIntervals)

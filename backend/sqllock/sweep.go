@@ -18,7 +18,7 @@ const sweepPause = 50 * time.Millisecond
 func (b *Backend) sweepAtIntervals() {
 	every := b.config.Retention / 4
 	for clock.Sleep(b.ctx, every/2+rand.N(every)) {
-		if b.checked.Load() {
+		if b.checked.Done() {
 			_ = b.sweep(b.ctx, every) // if it fails, the next one does the rest
 		}
 	}

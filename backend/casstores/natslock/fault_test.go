@@ -10,6 +10,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/casstores/natslock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/spoilnet"
@@ -93,6 +94,28 @@ func TestTurnsBesideFaults(t *testing.T) {
 			networks = nil
 			testkit.Contend(t, "turns:"+strings.ReplaceAll(fault.name, " ", "-"), open, fault.disturb)
 		})
+	}
+}
+
+// A connection dies without a word, which a client with the defaults of its library notices
+// after minutes. The first lock is taken, and a lease of three seconds is kept.
+func TestConnectionLeadsNowhere(t *testing.T) {
+	testmode.InRealTime(t)
+	n := &spoilnet.Network{}
+	nc, err := nats.Connect(startCluster(t, 1).url(), nats.SetCustomDialer(dialer{n}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(nc.Close)
+	l := testkit.NewLocker(t, natslock.New(nc, natslock.Config{}), distlock.Config{})
+	held := testkit.MustAcquire(t, l, "held", distlock.Opts{KeyTimeout: 3 * time.Second})
+	n.Cut()
+	if _, err := l.TryAcquire(t.Context(), "k", distlock.Opts{}); err != nil {
+		t.Error(err)
+	}
+	time.Sleep(4 * time.Second)
+	if err := held.Check(); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -93,7 +93,7 @@ func (s *store) Check(ctx context.Context) error {
 
 // stream returns a stream, which it makes if there is none.
 func (s *store) stream(ctx context.Context, cfg jetstream.StreamConfig) (jetstream.Stream, error) {
-	found, err := read(ctx, func(ctx context.Context) (jetstream.Stream, error) {
+	found, err := read(ctx, s, func(ctx context.Context) (jetstream.Stream, error) {
 		found, err := s.js.Stream(ctx, cfg.Name)
 		if errors.Is(err, jetstream.ErrStreamNotFound) {
 			return s.js.CreateStream(ctx, cfg) // likewise if another process just has

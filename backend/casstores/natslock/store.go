@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -24,6 +25,7 @@ type store struct {
 
 	cells   jetstream.Stream // nil before Check
 	waiters jetstream.Stream
+	pinging atomic.Bool
 }
 
 var _ interface {
@@ -56,14 +58,40 @@ func changed(err error) bool {
 	return errors.As(err, &api) && (api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence || api.ErrorCode == 10164)
 }
 
-// read asks again after each second without an answer: replicas that have no leader just now
-// answer nothing, and a new one does not know of the request.
-func read[T any](ctx context.Context, ask func(ctx context.Context) (T, error)) (answer T, err error) {
+const (
+	patience    = 300 * time.Millisecond // with a request, before a ping
+	pingTimeout = 700 * time.Millisecond
+)
+
+// watch begins with a request. If the request has no answer soon, and then a ping has none, the
+// connection is replaced. The client itself pings every two minutes by default, and a connection
+// that died without a word would cost all locks meanwhile. The function that it returns ends it.
+func (s *store) watch() (end func() bool) {
+	return time.AfterFunc(patience, func() {
+		if s.pinging.CompareAndSwap(false, true) {
+			defer s.pinging.Store(false)
+			if errors.Is(s.nc.FlushTimeout(pingTimeout), nats.ErrTimeout) && s.nc.IsConnected() {
+				_ = s.nc.ForceReconnect() // an error means that it is closed
+			}
+		}
+	}).Stop
+}
+
+// publish sends a message to a stream.
+func (s *store) publish(ctx context.Context, subject string, value []byte, last uint64) (*jetstream.PubAck, error) {
+	defer s.watch()()
+	return s.js.Publish(ctx, subject, value, jetstream.WithExpectLastSequencePerSubject(last))
+}
+
+// read asks again after each second without an answer, and over a new connection. Replicas that
+// have no leader just now answer nothing, and a new one does not know of the request.
+func read[T any](ctx context.Context, s *store, ask func(ctx context.Context) (T, error)) (answer T, err error) {
+	defer s.watch()()
 	for {
 		short, cancel := context.WithTimeout(ctx, time.Second)
 		answer, err = ask(short)
 		cancel()
-		if ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded) {
+		if ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, nats.ErrDisconnected) {
 			return answer, err
 		}
 	}
@@ -71,7 +99,7 @@ func read[T any](ctx context.Context, ask func(ctx context.Context) (T, error)) 
 
 // Load implements caslock.Store.
 func (s *store) Load(ctx context.Context, key string) ([]byte, string, error) {
-	m, err := read(ctx, func(ctx context.Context) (*jetstream.RawStreamMsg, error) {
+	m, err := read(ctx, s, func(ctx context.Context) (*jetstream.RawStreamMsg, error) {
 		return s.cells.GetLastMsgForSubject(ctx, s.subject(key))
 	})
 	switch {
@@ -89,7 +117,7 @@ func (s *store) Swap(ctx context.Context, key, version string, value []byte) (st
 	if err != nil {
 		return "", caslock.ErrChanged // it is no version of this store
 	}
-	ack, err := s.js.Publish(ctx, s.subject(key), value, jetstream.WithExpectLastSequencePerSubject(last))
+	ack, err := s.publish(ctx, s.subject(key), value, last)
 	switch {
 	case changed(err):
 		return "", caslock.ErrChanged

@@ -9,7 +9,7 @@ import (
 
 // PutTicket implements caslock.Tickets.
 func (s *store) PutTicket(ctx context.Context, key, owner string, value []byte) error {
-	_, err := s.js.Publish(ctx, s.tickets(key, escape(owner)), value, jetstream.WithExpectLastSequencePerSubject(0))
+	_, err := s.publish(ctx, s.tickets(key, escape(owner)), value, 0)
 	if changed(err) {
 		return nil
 	}
@@ -25,7 +25,7 @@ func (s *store) RemoveTicket(ctx context.Context, key, owner string) error {
 // may answer that. A leader gives one for each request.
 func (s *store) OldestTickets(ctx context.Context, key string, n int) (values [][]byte, err error) {
 	for from := uint64(1); len(values) < n; {
-		m, err := read(ctx, func(ctx context.Context) (*jetstream.RawStreamMsg, error) {
+		m, err := read(ctx, s, func(ctx context.Context) (*jetstream.RawStreamMsg, error) {
 			return s.waiters.GetMsg(ctx, from, jetstream.WithGetMsgSubject(s.tickets(key, "*")))
 		})
 		switch {

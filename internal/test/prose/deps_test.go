@@ -45,7 +45,7 @@ const (
 // layers are all packages of the module, the lowest first. A layer uses only layers above
 // it in the table.
 var layers = []layer{
-	{"basics", "internal/bridge internal/clock internal/raise-all-modules-together/v0.1 internal/rolling internal/text internal/version internal/wake", "", ""},
+	{"basics", "internal/bridge internal/clock internal/firstuse internal/raise-all-modules-together/v0.1 internal/rolling internal/text internal/version internal/wake", "", ""},
 	{"owners", "internal/owner", "", uuidPath},
 	{"keys", "internal/keyenc", "basics", ""},
 	{"driver", "driver", "basics owners", ""},
