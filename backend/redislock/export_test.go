@@ -72,10 +72,10 @@ func (b *backend) counts() (inFlight, queued int) {
 	return inFlight, queued
 }
 
-// Scripts are the scripts that have a fast prefix.
+// Scripts are the scripts that have a fast part.
 type Scripts struct{ Acquire, Release *luascript.Script }
 
-// The scripts of the Backend, and the same without their fast prefixes.
+// The scripts of the Backend, and the same without their fast parts.
 var (
 	FastScripts = Scripts{acquireScript, releaseScript}
 	SlowScripts = Scripts{withoutPrefix(acquireScript), withoutPrefix(releaseScript)}
@@ -91,14 +91,14 @@ var (
 	}
 )
 
-// withoutPrefix replaces the fast prefix of a script by one that answers nothing.
+// withoutPrefix replaces the fast part of a script by one that answers nothing.
 func withoutPrefix(s *luascript.Script) *luascript.Script {
-	prefix := luascript.Load(luaFiles, strings.Replace(s.Name, ".lua", "_fast.lua", 1), nil).Source()
-	rest, ok := strings.CutPrefix(s.Source(), prefix)
+	fast := luascript.Load(luaFiles, strings.Replace(s.Name, ".lua", "_fast.lua", 1), nil).Source()
+	before, after, ok := strings.Cut(s.Source(), fast)
 	if !ok {
-		panic(s.Name + " has no fast prefix")
+		panic(s.Name + " has no fast part")
 	}
-	return luascript.Load(fstest.MapFS{s.Name: {Data: []byte("local answers = {}\n" + rest)}}, s.Name, nil)
+	return luascript.Load(fstest.MapFS{s.Name: {Data: []byte(before + "local answers = {}\n" + after)}}, s.Name, nil)
 }
 
 // ScriptOp is what a script does for one lock.

@@ -3,10 +3,13 @@ package redislock_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
@@ -34,6 +37,47 @@ func says(t *testing.T, what string, err error, word string) {
 	t.Helper()
 	if err == nil || !strings.Contains(err.Error(), word) {
 		t.Errorf("%s: %v, want %q in it", what, err, word)
+	}
+}
+
+// Whoever polls a lock that another holds costs the server one script for each attempt, and
+// changes nothing, whatever took the lock, and whether others wait.
+func TestRefusedTryWritesNothing(t *testing.T) {
+	t.Parallel()
+	const attempts = 50
+	s, ctx := realServer(t), t.Context()
+	locker := distlock.New(newBackend(t, s.Client), distlock.Config{})
+	defer locker.Close()
+	for name, hold := range map[string]func() error{
+		"script":  func() error { return s.Set(ctx, lockKey, "a1 "+token(1e15), time.Hour).Err() },
+		"plain":   func() error { return s.Set(ctx, lockKey, "a1 ~"+token(1e15), time.Hour).Err() },
+		"other":   func() error { return s.Set(ctx, lockKey, "of another library", time.Hour).Err() },
+		"reader":  func() error { return s.ZAdd(ctx, lockKey, redis.Z{Score: 9e15, Member: "r a1"}).Err() },
+		"waiters": func() error {
+			s.Set(ctx, lockKey, "a1 "+token(1e15), time.Hour)
+			return s.ZAdd(ctx, queueKey, redis.Z{Score: 1, Member: "b:b1"}).Err()
+		},
+	} {
+		s.FlushAll(ctx)
+		noError(t, hold())
+		count := func() (scripts, writes int) {
+			_, rest, _ := strings.Cut(s.Info(ctx, "commandstats").Val(), "cmdstat_evalsha:calls=")
+			_, _ = fmt.Sscan(rest, &scripts)
+			return scripts, s.real.Stat(t, "rdb_changes_since_last_save")
+		}
+		try := func() {
+			if _, err := locker.TryAcquire(ctx, lockKey, distlock.Opts{}); !errors.Is(err, distlock.ErrNotAcquired) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		try() // it may be the first, which looks at the server
+		scripts, writes := count()
+		for range attempts {
+			try()
+		}
+		if n, w := count(); n != scripts+attempts || w != writes {
+			t.Errorf("%s: %d refused attempts are %d scripts with %d writes", name, attempts, n-scripts, w-writes)
+		}
 	}
 }
 

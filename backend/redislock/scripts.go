@@ -12,8 +12,8 @@ import (
 //go:embed lua
 var luaFiles embed.FS
 
-// The frequent case comes first in the scripts acquire and release: it returns before
-// the server has defined the functions that the other cases need.
+// The frequent cases come early in the scripts acquire and release: they return before
+// the server has defined the functions that only the other cases need.
 var (
 	acquireScript      = load("acquire")
 	releaseScript      = load("release")

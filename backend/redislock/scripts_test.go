@@ -317,7 +317,7 @@ func eachScripts(t *testing.T, f func(t *testing.T, s scripts)) {
 	})
 }
 
-// variant is how scripts are run: without their fast prefixes, or with another lock in
+// variant is how scripts are run: without their fast parts, or with another lock in
 // the same call.
 type variant struct{ slow, several bool }
 

@@ -3,8 +3,8 @@ package mutant
 // store has mutants of the requests of the Redis backend to its server.
 var store = []mutant{
 	inRedis("incr-tokens", "P3", "tokens come from INCR: after the loss of the counter they start again", "TestScriptTokensAfterLoss",
-		edit{"backend/redislock/lua/acquire_fast.lua", "local token = string.format('%016.0f', t[1] * 1000000 + t[2])",
-			"local token = string.format('%016.0f', t[1] * 0 + 1 + (call('GET', KEYS[#KEYS]) or 0))"}),
+		edit{"backend/redislock/lua/acquire_fast.lua", "local token = time()",
+			"local token = string.format('%016.0f', 1 + (call('GET', KEYS[#KEYS]) or 0))"}),
 	inRedis("release-of-another", "P6", "a release does not check the owner", "TestConformanceVirtual/release/others",
 		edit{"backend/redislock/lua/release.lua", "mine = value and holds(value, owner)", "mine = value ~= nil"}),
 	inRedis("renewal-recreates", "P1", "a renewal creates a key that is gone", "TestConformanceVirtual/renewal/never-recreates",
@@ -27,7 +27,7 @@ var store = []mutant{
 		edit{"backend/redislock/plain.go", "clock.Elapsed(reading.at, time.Now()) <= clockLag", "clock.Elapsed(reading.at, time.Now()) <= 1000*clockLag"}),
 	inRedis("clock-set-back", "P3", "the time is issued as a token although the clock was set back", "TestScriptClockSetBack",
 		edit{"backend/redislock/lua/includes/time.lua", "  if before >= token then", "  if before == token then"}),
-	inRedis("tombstone-ignored-fast", "P1", "the prefix grants a lock to an owner that has released it", "TestScriptTombstone",
+	inRedis("tombstone-ignored-fast", "P1", "the fast part grants a lock to an owner that has released it", "TestScriptTombstone",
 		edit{"backend/redislock/lua/acquire_fast.lua", "call('EXISTS', KEYS[n + i], KEYS[2 * n + i]) == 0", "call('EXISTS', KEYS[n + i]) == 0"}),
 	inRedis("tombstone-ignored", "P1", "a late attempt takes the lock for an owner that has released it", "TestScriptTombstone",
 		edit{"backend/redislock/lua/acquire.lua", "  if refused and not mine then", "  if refused and mine then"}),

@@ -20,14 +20,14 @@
 -- The first write for a lock decides: Redis does not roll back, so everything that may be
 -- refused is checked before anything is written.
 
+--- @include "includes/time.lua"
+--- @include "includes/refusal.lua"
 --- @include "acquire_fast.lua"
 --- @constants
---- @include "includes/time.lua"
 --- @include "includes/lock.lua"
 --- @include "includes/tombstone.lua"
 --- @include "includes/holders.lua"
 --- @include "includes/queue.lua"
---- @include "includes/refusal.lua"
 --- @include "includes/each.lua"
 
 local n = (#KEYS - 1) / 3
