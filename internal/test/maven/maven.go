@@ -3,10 +3,8 @@ package maven
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
+	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -49,18 +47,14 @@ func Build(ctx context.Context, dir string) (*Project, error) {
 		return nil, err
 	}
 	defer unlock()
-	digest, err := sources([]string{filepath.Join(dir, "pom.xml"), filepath.Join(dir, "src")})
-	if err != nil {
-		return nil, err
-	}
-	stamp := filepath.Join(target, "built-from")
-	if last, err := os.ReadFile(stamp); err != nil || string(last) != digest {
+	built := filepath.Join(target, "built")
+	if newer(built, filepath.Join(dir, "pom.xml"), filepath.Join(dir, "src")) {
 		cmd := exec.CommandContext(ctx, mvn, "-q", "-B", "package")
 		cmd.Dir = dir
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return nil, fmt.Errorf("mvn package in %s: %w\n%s", dir, err, out)
 		}
-		if err := os.WriteFile(stamp, []byte(digest), 0o600); err != nil {
+		if err := os.WriteFile(built, nil, 0o600); err != nil {
 			return nil, err
 		}
 	}
@@ -71,26 +65,16 @@ func Build(ctx context.Context, dir string) (*Project, error) {
 	return &Project{java, filepath.Join(target, "main.jar") + string(filepath.ListSeparator) + strings.TrimSpace(string(libraries))}, nil
 }
 
-// sources returns a digest of files, and of those in directories.
-func sources(paths []string) (string, error) {
-	h := sha256.New()
-	add := func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		f, err := os.Open(path)
-		if err != nil {
-			return err
-		}
-		defer f.Close() //nolint:errcheck // nothing was written
-		_, _ = fmt.Fprintf(h, "%q\n", path)
-		_, err = io.Copy(h, f)
-		return err
-	}
+// newer reports whether a file below the paths was changed after the result was made, or is not
+// known to be older.
+func newer(result string, paths ...string) (changed bool) {
+	made, err := os.Stat(result)
 	for _, path := range paths {
-		if err := filepath.WalkDir(path, add); err != nil {
-			return "", err
-		}
+		err = errors.Join(err, filepath.WalkDir(path, func(path string, _ fs.DirEntry, _ error) error {
+			info, err := os.Stat(path)
+			changed = changed || err != nil || made == nil || info.ModTime().After(made.ModTime())
+			return nil
+		}))
 	}
-	return hex.EncodeToString(h.Sum(nil)), nil
+	return changed || err != nil
 }

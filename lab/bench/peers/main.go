@@ -82,7 +82,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 func measureAll(ctx context.Context, cfg *config, stdout, stderr io.Writer) error {
 	b := &bench{cfg: cfg, servers: &servers{urls: make(map[store]string)}, progress: stderr}
 	defer b.servers.stop()
-	for _, s := range cfg.scenarios() {
+	for _, s := range cfg.scenarios {
 		if err := b.servers.need(s); errors.Is(err, testserver.ErrMissing) {
 			_, _ = fmt.Fprintf(stderr, "%s is left out: %v\n", s.id, err)
 			continue
