@@ -38,23 +38,4 @@ var lateCases = []testCase{
 			}
 		},
 	},
-	{
-		name:        "others",
-		explanation: "A request that arrives when another owner has the key must not change the lease of the other.",
-		run: func(p *process) {
-			var others []driver.Grant
-			eachLateRequest(p, func(g driver.Grant, arrives func()) {
-				p.release(g)
-				other := p.try(p.request(g.Key, long))
-				arrives()
-				_ = p.backend.Release(p.Context(), g) // what it may have left in the queue
-				others = append(others, other)
-			})
-			time.Sleep(2 * p.Lease)
-			for _, g := range others {
-				mustStillHold(p, g)
-				mustReport(p, renewAll(p, g), nil)
-			}
-		},
-	},
 }
