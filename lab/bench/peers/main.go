@@ -17,9 +17,9 @@
 // machine's speed affect all alike. Four turns are a round; each round begins with another
 // peer. A turn has new processes of this binary, which first warm up. An otherwise idle
 // client and server keep a fast or a slow rhythm for as long as they live, depending on how
-// the processors wake each other: only many processes have both in proportion. Redisson's
-// JVM works for a whole scenario, and all peers of that scenario first have turns that do not
-// count, because a JVM interprets its code at first.
+// the processors wake each other: only many processes have both in proportion. On
+// ZooKeeper all peers first have turns that do not count, because a JVM interprets its code at
+// first.
 //
 // A ratio is the median of the ratios of the rounds. The column Halves has this median for
 // the first and for the second half of the rounds, as if the benchmark had run twice. If they
