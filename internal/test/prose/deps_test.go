@@ -88,7 +88,7 @@ var layers = []layer{
 	{"cluster", "internal/test/kubetest", "processes modes servers", ""},
 	{"adapters", "internal/test/adaptertest", "root admin backends kit servers", goRedis},
 	{"tools", "internal/test/matrix backend/internal/luascript/compose", "modes testing scripts backends", ""},
-	{"recipes", "internal/cookbook", "root http grpc messages", grpc},
+	{"recipes", "internal/cookbook", "root http", ""},
 }
 
 // TestLayers: each package is in the table of layers, and imports only what the table
