@@ -96,10 +96,6 @@ func TestAllWaysTakeOneLock(t *testing.T) {
 			_, err := a.rpc.PlaceOrder(ctx, &shopv1.PlaceOrderRequest{Sku: "tea", Buyer: "u1", Quantity: 1})
 			return err
 		},
-		"gRPC set": func(ctx context.Context) error {
-			_, err := a.rpc.SetItem(ctx, &shopv1.SetItemRequest{Sku: "tea", Stock: 10})
-			return err
-		},
 	}
 	lease, err := a.locker.Acquire(t.Context(), "shop:item:tea", distlock.Opts{})
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 )
 
 // newGRPCServer returns a server of the shop, with reflection. PlaceOrder takes the
-// lock in an interceptor, as shop.proto declares; SetItem leaves the lock to the shop.
+// lock in an interceptor, as shop.proto declares.
 func newGRPCServer(sh *shop, l *distlock.Locker, lock distlock.Opts) *grpc.Server {
 	s := grpc.NewServer(
 		grpc.WaitForHandlers(true), // they use what is closed after Stop
@@ -56,36 +56,9 @@ type grpcAPI struct {
 
 // PlaceOrder runs under the lock that the interceptor took.
 func (a *grpcAPI) PlaceOrder(ctx context.Context, m *shopv1.PlaceOrderRequest) (*shopv1.PlaceOrderResponse, error) {
-	return placeGRPC(ctx, m, a.shop.place)
-}
-
-// PlaceOrderUnlocked runs without a lock.
-func (a *grpcAPI) PlaceOrderUnlocked(ctx context.Context, m *shopv1.PlaceOrderRequest) (*shopv1.PlaceOrderResponse, error) {
-	return placeGRPC(ctx, m, a.shop.placeUnlocked)
-}
-
-func placeGRPC(ctx context.Context, m *shopv1.PlaceOrderRequest, place distlock.Func[order, receipt]) (*shopv1.PlaceOrderResponse, error) {
-	r, err := place(ctx, orderOf(m))
+	r, err := a.shop.place(ctx, orderOf(m))
 	if err != nil {
 		return nil, statusOf(ctx, err)
 	}
 	return &shopv1.PlaceOrderResponse{OrderId: r.OrderID, Sku: r.SKU, Remaining: int32(r.Remaining), Token: r.Token}, nil
-}
-
-// GetItem does not take a lock.
-func (a *grpcAPI) GetItem(ctx context.Context, m *shopv1.GetItemRequest) (*shopv1.GetItemResponse, error) {
-	return itemGRPC(ctx, func() (item, error) { return a.shop.stock.get(ctx, m.GetSku(), 0) })
-}
-
-// SetItem leaves the lock to the shop.
-func (a *grpcAPI) SetItem(ctx context.Context, m *shopv1.SetItemRequest) (*shopv1.GetItemResponse, error) {
-	return itemGRPC(ctx, func() (item, error) { return a.shop.reset(ctx, sale{SKU: m.GetSku(), Stock: int(m.GetStock())}) })
-}
-
-func itemGRPC(ctx context.Context, do func() (item, error)) (*shopv1.GetItemResponse, error) {
-	it, err := do()
-	if err != nil {
-		return nil, statusOf(ctx, err)
-	}
-	return &shopv1.GetItemResponse{Sku: it.SKU, Stock: int32(it.Stock), Sold: int32(it.Sold)}, nil
 }

@@ -82,7 +82,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 			fail(fmt.Errorf("gRPC: %w", err))
 		}
 	})
-	_, _ = fmt.Fprintf(stdout, "page on %s\nhttp on %s\ngrpc on %s\n", pageURL(web.Addr()), web.Addr(), rpc.Addr())
+	_, _ = fmt.Fprintf(stdout, "page on http://%s/\nhttp on %[1]s\ngrpc on %[2]s\n", web.Addr(), rpc.Addr())
 	<-ctx.Done()
 	end := time.AfterFunc(grace, func() {
 		cut() // all HTTP requests
@@ -119,13 +119,4 @@ func openRedis(redisURL string) (client *redis.Client, usedURL string, closeAll 
 	server.ClockTTL(true) // leases expire by themselves
 	client = redis.NewClient(&redis.Options{Addr: server.Addr()})
 	return client, "redis://" + server.Addr() + "/0", func() { _ = client.Close(); server.Close() }, nil
-}
-
-// pageURL returns the address of the page for a browser on this machine.
-func pageURL(addr net.Addr) string {
-	host, port, _ := net.SplitHostPort(addr.String())
-	if net.ParseIP(host).IsUnspecified() {
-		host = "localhost"
-	}
-	return "http://" + net.JoinHostPort(host, port) + "/"
 }

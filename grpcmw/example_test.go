@@ -5,29 +5,28 @@ import (
 	"fmt"
 	"log"
 	"net"
+	"time"
 
-	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/backend/memlock"
-	"github.com/distlock-go/distlock/example_service/shopv1"
-	"github.com/distlock-go/distlock/grpcmw"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 	testpb "google.golang.org/grpc/interop/grpc_testing"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/test/bufconn"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/memlock"
+	"github.com/distlock-go/distlock/example_service/shopv1"
+	"github.com/distlock-go/distlock/grpcmw"
 )
 
-// shop is a service with one order per request.
-type shop struct {
-	testpb.UnimplementedTestServiceServer
+// orders is a service with one order per request.
+type orders struct {
+	shopv1.UnimplementedShopServiceServer
 }
 
-func (shop) UnaryCall(ctx context.Context, r *testpb.SimpleRequest) (*testpb.SimpleResponse, error) {
+func (orders) PlaceOrder(ctx context.Context, r *shopv1.PlaceOrderRequest) (*shopv1.PlaceOrderResponse, error) {
 	lease, _ := distlock.FromContext(ctx)
-	if err := lease.Check(); err != nil { // before what is done is committed
-		return nil, err
-	}
-	return &testpb.SimpleResponse{Username: "paid " + r.GetResponseStatus().GetMessage()}, nil
+	return &shopv1.PlaceOrderResponse{Sku: r.GetSku()}, lease.Check() // before what is done is committed
 }
 
 // dial serves srv in memory.
@@ -44,45 +43,34 @@ func dial(srv *grpc.Server, opts ...grpc.DialOption) *grpc.ClientConn {
 	return cc
 }
 
-// ExampleUnaryServerInterceptor locks one method by a field of its request.
+// ExampleUnaryServerInterceptor locks one method by a field of its request: a customer has one
+// order at a time.
 func ExampleUnaryServerInterceptor() {
 	locker := distlock.New(memlock.New(), distlock.Config{})
 	defer locker.Close()
 
 	srv := grpc.NewServer(grpc.ChainUnaryInterceptor(
 		grpcmw.UnaryServerInterceptor(locker, grpcmw.ByMethod(map[string]grpcmw.Rule{
-			testpb.TestService_UnaryCall_FullMethodName: {
-				Key:  grpcmw.Fields("response_status.message"),
-				Opts: distlock.Opts{Prefix: "shop:", Value: "pay", RetryCount: 3},
+			shopv1.ShopService_PlaceOrder_FullMethodName: {
+				Key:  grpcmw.Fields("buyer"),
+				Opts: distlock.Opts{Prefix: "shop:", Value: "customer", MaxWait: 5 * time.Second},
 			},
 		})),
 	))
-	testpb.RegisterTestServiceServer(srv, shop{})
+	shopv1.RegisterShopServiceServer(srv, orders{})
 	defer srv.Stop()
 	cc := dial(srv)
 	defer cc.Close()
-	client := testpb.NewTestServiceClient(cc)
+	client := shopv1.NewShopServiceClient(cc)
 
-	resp, err := client.UnaryCall(context.Background(), &testpb.SimpleRequest{
-		ResponseStatus: &testpb.EchoStatus{Message: "order 42"},
-	})
-	fmt.Println(resp.GetUsername(), err)
+	resp, err := client.PlaceOrder(context.Background(), &shopv1.PlaceOrderRequest{Sku: "tea", Buyer: "u1"})
+	fmt.Println(resp.GetSku(), err)
 
-	_, err = client.UnaryCall(context.Background(), &testpb.SimpleRequest{})
+	_, err = client.PlaceOrder(context.Background(), &shopv1.PlaceOrderRequest{Sku: "tea"})
 	fmt.Println(err)
 	// Output:
-	// paid order 42 <nil>
-	// rpc error: code = InvalidArgument desc = field "response_status.message" is missing
-}
-
-// orders is a service whose lock is an option in its .proto file.
-type orders struct {
-	shopv1.UnimplementedShopServiceServer
-}
-
-func (orders) PlaceOrder(ctx context.Context, r *shopv1.PlaceOrderRequest) (*shopv1.PlaceOrderResponse, error) {
-	lease, _ := distlock.FromContext(ctx)
-	return &shopv1.PlaceOrderResponse{Sku: r.GetSku()}, lease.Check() // before what is done is committed
+	// tea <nil>
+	// rpc error: code = InvalidArgument desc = field "buyer" is empty
 }
 
 // ExampleFromOptions locks methods by what their .proto file says:

@@ -54,32 +54,6 @@ type Features struct {
 	// is Over with a network without faults.
 	Peer func(t *testing.T, first driver.Backend) driver.Backend
 
-	stalls bool // for tests of the suite: in a bubble, with the limits of real time
-}
-
-// takeTurns lets one function of the author run at a time, because in real time a case calls
-// them on several goroutines. Authors keep a map of their backends.
-func (f *Features) takeTurns() {
-	var turn sync.Mutex
-	if drop := f.Drop; drop != nil {
-		f.Drop = func(t *testing.T, b driver.Backend, key string) {
-			turn.Lock()
-			defer turn.Unlock()
-			drop(t, b, key)
-		}
-	}
-	if over := f.Over; over != nil {
-		f.Over = func(t *testing.T, first driver.Backend, n *Network) driver.Backend {
-			turn.Lock()
-			defer turn.Unlock()
-			return over(t, first, n)
-		}
-	}
-	if peer := f.Peer; peer != nil {
-		f.Peer = func(t *testing.T, first driver.Backend) driver.Backend {
-			turn.Lock()
-			defer turn.Unlock()
-			return peer(t, first)
-		}
-	}
+	turn   *sync.Mutex // of Over and Peer
+	stalls bool        // for tests of the suite: in a bubble, with the limits of real time
 }

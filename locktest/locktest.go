@@ -19,6 +19,7 @@ package locktest
 
 import (
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -37,9 +38,7 @@ func Run(t *testing.T, newBackend func(t *testing.T) driver.Backend, features Fe
 	if features.Over == nil && !features.NoNetwork && !features.Bubble && !features.stalls {
 		t.Error("Features has neither Over nor NoNetwork: the cases about the network would be skipped")
 	}
-	if !features.Bubble && !features.stalls {
-		features.takeTurns()
-	}
+	features.turn = new(sync.Mutex)
 	if over := features.Over; over != nil && features.Peer == nil {
 		features.Peer = func(t *testing.T, first driver.Backend) driver.Backend { return over(t, first, new(Network)) }
 	}

@@ -54,7 +54,7 @@ var renewMutants = []mutant{
 		s.renewAs(func(g *driver.Grant) { g.Retain = false })
 	}},
 
-	{"late-renewal-takes-the-key", []string{"late/others"}, func(s *spoiled) {
+	{"late-renewal-takes-the-key", []string{"renewal/others"}, func(s *spoiled) {
 		s.renewals(func(grants []driver.Grant, results []error) {
 			for i, g := range grants {
 				if errors.Is(results[i], driver.ErrLost) {

@@ -61,10 +61,19 @@ func newProcess(f *fixture, b driver.Backend) *process {
 	return p
 }
 
+// made returns the process of a backend that a function of the author makes. A case calls them
+// on several goroutines, and authors keep a map of their backends: so one at a time.
+func (p *process) made(by func() driver.Backend) *process {
+	p.Helper()
+	p.turn.Lock()
+	defer p.turn.Unlock()
+	return newProcess(p.fixture, by())
+}
+
 // peer returns another process with the same store.
 func (p *process) peer() *process {
 	p.Helper()
-	other := newProcess(p.fixture, p.Peer(p.T, p.backend))
+	other := p.made(func() driver.Backend { return p.Peer(p.T, p.backend) })
 	if (p.queue != nil) != (other.queue != nil) || (p.waker != nil) != (other.waker != nil) || (p.revoker != nil) != (other.revoker != nil) {
 		p.Fatal("the peer has other abilities than the first backend")
 	}
@@ -84,7 +93,7 @@ func (p *process) last() *process {
 func (p *process) overNetwork() (*process, *Network) {
 	p.Helper()
 	n := new(Network)
-	over := newProcess(p.fixture, p.Over(p.T, p.backend, n))
+	over := p.made(func() driver.Backend { return p.Over(p.T, p.backend, n) })
 	p.Cleanup(n.heal) // before the backend is closed
 	over.free(p.key())
 	return over, n

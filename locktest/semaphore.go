@@ -9,23 +9,6 @@ import (
 
 var semaphoreCases = []testCase{
 	{
-		name:        "exactly-n",
-		explanation: "A semaphore of n permits must admit n holders and no more, and one more after each Release.",
-		run: func(p *process) {
-			key := p.key()
-			grants := p.take(key, permits)
-			for range 2 * permits {
-				p.busy(p.permit(key, long))
-				p.release(grants[0])
-				grants = append(grants[1:], p.try(p.permit(key, long)))
-			}
-			for _, g := range grants {
-				p.release(g)
-			}
-			p.free(key)
-		},
-	},
-	{
 		name:        "one-more-waits",
 		explanation: "Without a free permit a request waits in the queue. Each Release must admit one waiter.",
 		needs:       []need{needsQueue},

@@ -149,162 +149,6 @@ func (x *PlaceOrderResponse) GetToken() uint64 {
 	return 0
 }
 
-type GetItemRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Sku           string                 `protobuf:"bytes,1,opt,name=sku,proto3" json:"sku,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *GetItemRequest) Reset() {
-	*x = GetItemRequest{}
-	mi := &file_example_service_shopv1_shop_proto_msgTypes[2]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *GetItemRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*GetItemRequest) ProtoMessage() {}
-
-func (x *GetItemRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_example_service_shopv1_shop_proto_msgTypes[2]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use GetItemRequest.ProtoReflect.Descriptor instead.
-func (*GetItemRequest) Descriptor() ([]byte, []int) {
-	return file_example_service_shopv1_shop_proto_rawDescGZIP(), []int{2}
-}
-
-func (x *GetItemRequest) GetSku() string {
-	if x != nil {
-		return x.Sku
-	}
-	return ""
-}
-
-type GetItemResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Sku           string                 `protobuf:"bytes,1,opt,name=sku,proto3" json:"sku,omitempty"`
-	Stock         int32                  `protobuf:"varint,2,opt,name=stock,proto3" json:"stock,omitempty"`
-	Sold          int32                  `protobuf:"varint,3,opt,name=sold,proto3" json:"sold,omitempty"` // the sum of all orders
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *GetItemResponse) Reset() {
-	*x = GetItemResponse{}
-	mi := &file_example_service_shopv1_shop_proto_msgTypes[3]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *GetItemResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*GetItemResponse) ProtoMessage() {}
-
-func (x *GetItemResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_example_service_shopv1_shop_proto_msgTypes[3]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use GetItemResponse.ProtoReflect.Descriptor instead.
-func (*GetItemResponse) Descriptor() ([]byte, []int) {
-	return file_example_service_shopv1_shop_proto_rawDescGZIP(), []int{3}
-}
-
-func (x *GetItemResponse) GetSku() string {
-	if x != nil {
-		return x.Sku
-	}
-	return ""
-}
-
-func (x *GetItemResponse) GetStock() int32 {
-	if x != nil {
-		return x.Stock
-	}
-	return 0
-}
-
-func (x *GetItemResponse) GetSold() int32 {
-	if x != nil {
-		return x.Sold
-	}
-	return 0
-}
-
-type SetItemRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Sku           string                 `protobuf:"bytes,1,opt,name=sku,proto3" json:"sku,omitempty"`
-	Stock         int32                  `protobuf:"varint,2,opt,name=stock,proto3" json:"stock,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *SetItemRequest) Reset() {
-	*x = SetItemRequest{}
-	mi := &file_example_service_shopv1_shop_proto_msgTypes[4]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *SetItemRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*SetItemRequest) ProtoMessage() {}
-
-func (x *SetItemRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_example_service_shopv1_shop_proto_msgTypes[4]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use SetItemRequest.ProtoReflect.Descriptor instead.
-func (*SetItemRequest) Descriptor() ([]byte, []int) {
-	return file_example_service_shopv1_shop_proto_rawDescGZIP(), []int{4}
-}
-
-func (x *SetItemRequest) GetSku() string {
-	if x != nil {
-		return x.Sku
-	}
-	return ""
-}
-
-func (x *SetItemRequest) GetStock() int32 {
-	if x != nil {
-		return x.Stock
-	}
-	return 0
-}
-
 var File_example_service_shopv1_shop_proto protoreflect.FileDescriptor
 
 const file_example_service_shopv1_shop_proto_rawDesc = "" +
@@ -318,23 +162,11 @@ const file_example_service_shopv1_shop_proto_rawDesc = "" +
 	"\border_id\x18\x01 \x01(\x03R\aorderId\x12\x10\n" +
 	"\x03sku\x18\x02 \x01(\tR\x03sku\x12\x1c\n" +
 	"\tremaining\x18\x03 \x01(\x05R\tremaining\x12\x14\n" +
-	"\x05token\x18\x04 \x01(\x04R\x05token\"\"\n" +
-	"\x0eGetItemRequest\x12\x10\n" +
-	"\x03sku\x18\x01 \x01(\tR\x03sku\"M\n" +
-	"\x0fGetItemResponse\x12\x10\n" +
-	"\x03sku\x18\x01 \x01(\tR\x03sku\x12\x14\n" +
-	"\x05stock\x18\x02 \x01(\x05R\x05stock\x12\x12\n" +
-	"\x04sold\x18\x03 \x01(\x05R\x04sold\"8\n" +
-	"\x0eSetItemRequest\x12\x10\n" +
-	"\x03sku\x18\x01 \x01(\tR\x03sku\x12\x14\n" +
-	"\x05stock\x18\x02 \x01(\x05R\x05stock2\xbb\x02\n" +
+	"\x05token\x18\x04 \x01(\x04R\x05token2p\n" +
 	"\vShopService\x12a\n" +
 	"\n" +
 	"PlaceOrder\x12\x1a.shop.v1.PlaceOrderRequest\x1a\x1b.shop.v1.PlaceOrderResponse\"\x1a\x8a\xae%\x16\n" +
-	"\x05shop:\x12\x04item\x1a\x03sku\"\x02\b\x03\x12M\n" +
-	"\x12PlaceOrderUnlocked\x12\x1a.shop.v1.PlaceOrderRequest\x1a\x1b.shop.v1.PlaceOrderResponse\x12<\n" +
-	"\aGetItem\x12\x17.shop.v1.GetItemRequest\x1a\x18.shop.v1.GetItemResponse\x12<\n" +
-	"\aSetItem\x12\x17.shop.v1.SetItemRequest\x1a\x18.shop.v1.GetItemResponseB?Z=github.com/distlock-go/distlock/example_service/shopv1;shopv1b\x06proto3"
+	"\x05shop:\x12\x04item\x1a\x03sku\"\x02\b\x03B?Z=github.com/distlock-go/distlock/example_service/shopv1;shopv1b\x06proto3"
 
 var (
 	file_example_service_shopv1_shop_proto_rawDescOnce sync.Once
@@ -348,25 +180,16 @@ func file_example_service_shopv1_shop_proto_rawDescGZIP() []byte {
 	return file_example_service_shopv1_shop_proto_rawDescData
 }
 
-var file_example_service_shopv1_shop_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
+var file_example_service_shopv1_shop_proto_msgTypes = make([]protoimpl.MessageInfo, 2)
 var file_example_service_shopv1_shop_proto_goTypes = []any{
 	(*PlaceOrderRequest)(nil),  // 0: shop.v1.PlaceOrderRequest
 	(*PlaceOrderResponse)(nil), // 1: shop.v1.PlaceOrderResponse
-	(*GetItemRequest)(nil),     // 2: shop.v1.GetItemRequest
-	(*GetItemResponse)(nil),    // 3: shop.v1.GetItemResponse
-	(*SetItemRequest)(nil),     // 4: shop.v1.SetItemRequest
 }
 var file_example_service_shopv1_shop_proto_depIdxs = []int32{
 	0, // 0: shop.v1.ShopService.PlaceOrder:input_type -> shop.v1.PlaceOrderRequest
-	0, // 1: shop.v1.ShopService.PlaceOrderUnlocked:input_type -> shop.v1.PlaceOrderRequest
-	2, // 2: shop.v1.ShopService.GetItem:input_type -> shop.v1.GetItemRequest
-	4, // 3: shop.v1.ShopService.SetItem:input_type -> shop.v1.SetItemRequest
-	1, // 4: shop.v1.ShopService.PlaceOrder:output_type -> shop.v1.PlaceOrderResponse
-	1, // 5: shop.v1.ShopService.PlaceOrderUnlocked:output_type -> shop.v1.PlaceOrderResponse
-	3, // 6: shop.v1.ShopService.GetItem:output_type -> shop.v1.GetItemResponse
-	3, // 7: shop.v1.ShopService.SetItem:output_type -> shop.v1.GetItemResponse
-	4, // [4:8] is the sub-list for method output_type
-	0, // [0:4] is the sub-list for method input_type
+	1, // 1: shop.v1.ShopService.PlaceOrder:output_type -> shop.v1.PlaceOrderResponse
+	1, // [1:2] is the sub-list for method output_type
+	0, // [0:1] is the sub-list for method input_type
 	0, // [0:0] is the sub-list for extension type_name
 	0, // [0:0] is the sub-list for extension extendee
 	0, // [0:0] is the sub-list for field type_name
@@ -383,7 +206,7 @@ func file_example_service_shopv1_shop_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_example_service_shopv1_shop_proto_rawDesc), len(file_example_service_shopv1_shop_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   5,
+			NumMessages:   2,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

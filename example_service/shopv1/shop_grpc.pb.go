@@ -18,30 +18,18 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	ShopService_PlaceOrder_FullMethodName         = "/shop.v1.ShopService/PlaceOrder"
-	ShopService_PlaceOrderUnlocked_FullMethodName = "/shop.v1.ShopService/PlaceOrderUnlocked"
-	ShopService_GetItem_FullMethodName            = "/shop.v1.ShopService/GetItem"
-	ShopService_SetItem_FullMethodName            = "/shop.v1.ShopService/SetItem"
+	ShopService_PlaceOrder_FullMethodName = "/shop.v1.ShopService/PlaceOrder"
 )
 
 // ShopServiceClient is the client API for ShopService service.
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// ShopService sells items with a limited stock. The HTTP routes do the same, under
-// the same locks.
+// ShopService sells items with a limited stock, under the same lock as the HTTP route.
 type ShopServiceClient interface {
 	// PlaceOrder sells some pieces of an item, under the lock of its sku. It fails with
 	// FAILED_PRECONDITION if the stock is too small.
 	PlaceOrder(ctx context.Context, in *PlaceOrderRequest, opts ...grpc.CallOption) (*PlaceOrderResponse, error)
-	// PlaceOrderUnlocked is PlaceOrder without the lock: concurrent orders sell more
-	// than the stock.
-	PlaceOrderUnlocked(ctx context.Context, in *PlaceOrderRequest, opts ...grpc.CallOption) (*PlaceOrderResponse, error)
-	// GetItem returns the stock and the number of pieces sold, without a lock.
-	GetItem(ctx context.Context, in *GetItemRequest, opts ...grpc.CallOption) (*GetItemResponse, error)
-	// SetItem starts a sale: it sets the stock and deletes the orders of the sku, under
-	// its lock. The item need not exist.
-	SetItem(ctx context.Context, in *SetItemRequest, opts ...grpc.CallOption) (*GetItemResponse, error)
 }
 
 type shopServiceClient struct {
@@ -62,54 +50,15 @@ func (c *shopServiceClient) PlaceOrder(ctx context.Context, in *PlaceOrderReques
 	return out, nil
 }
 
-func (c *shopServiceClient) PlaceOrderUnlocked(ctx context.Context, in *PlaceOrderRequest, opts ...grpc.CallOption) (*PlaceOrderResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(PlaceOrderResponse)
-	err := c.cc.Invoke(ctx, ShopService_PlaceOrderUnlocked_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (c *shopServiceClient) GetItem(ctx context.Context, in *GetItemRequest, opts ...grpc.CallOption) (*GetItemResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(GetItemResponse)
-	err := c.cc.Invoke(ctx, ShopService_GetItem_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (c *shopServiceClient) SetItem(ctx context.Context, in *SetItemRequest, opts ...grpc.CallOption) (*GetItemResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(GetItemResponse)
-	err := c.cc.Invoke(ctx, ShopService_SetItem_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
 // ShopServiceServer is the server API for ShopService service.
 // All implementations must embed UnimplementedShopServiceServer
 // for forward compatibility.
 //
-// ShopService sells items with a limited stock. The HTTP routes do the same, under
-// the same locks.
+// ShopService sells items with a limited stock, under the same lock as the HTTP route.
 type ShopServiceServer interface {
 	// PlaceOrder sells some pieces of an item, under the lock of its sku. It fails with
 	// FAILED_PRECONDITION if the stock is too small.
 	PlaceOrder(context.Context, *PlaceOrderRequest) (*PlaceOrderResponse, error)
-	// PlaceOrderUnlocked is PlaceOrder without the lock: concurrent orders sell more
-	// than the stock.
-	PlaceOrderUnlocked(context.Context, *PlaceOrderRequest) (*PlaceOrderResponse, error)
-	// GetItem returns the stock and the number of pieces sold, without a lock.
-	GetItem(context.Context, *GetItemRequest) (*GetItemResponse, error)
-	// SetItem starts a sale: it sets the stock and deletes the orders of the sku, under
-	// its lock. The item need not exist.
-	SetItem(context.Context, *SetItemRequest) (*GetItemResponse, error)
 	mustEmbedUnimplementedShopServiceServer()
 }
 
@@ -122,15 +71,6 @@ type UnimplementedShopServiceServer struct{}
 
 func (UnimplementedShopServiceServer) PlaceOrder(context.Context, *PlaceOrderRequest) (*PlaceOrderResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method PlaceOrder not implemented")
-}
-func (UnimplementedShopServiceServer) PlaceOrderUnlocked(context.Context, *PlaceOrderRequest) (*PlaceOrderResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method PlaceOrderUnlocked not implemented")
-}
-func (UnimplementedShopServiceServer) GetItem(context.Context, *GetItemRequest) (*GetItemResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method GetItem not implemented")
-}
-func (UnimplementedShopServiceServer) SetItem(context.Context, *SetItemRequest) (*GetItemResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method SetItem not implemented")
 }
 func (UnimplementedShopServiceServer) mustEmbedUnimplementedShopServiceServer() {}
 func (UnimplementedShopServiceServer) testEmbeddedByValue()                     {}
@@ -171,60 +111,6 @@ func _ShopService_PlaceOrder_Handler(srv interface{}, ctx context.Context, dec f
 	return interceptor(ctx, in, info, handler)
 }
 
-func _ShopService_PlaceOrderUnlocked_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(PlaceOrderRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(ShopServiceServer).PlaceOrderUnlocked(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: ShopService_PlaceOrderUnlocked_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(ShopServiceServer).PlaceOrderUnlocked(ctx, req.(*PlaceOrderRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
-func _ShopService_GetItem_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(GetItemRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(ShopServiceServer).GetItem(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: ShopService_GetItem_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(ShopServiceServer).GetItem(ctx, req.(*GetItemRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
-func _ShopService_SetItem_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(SetItemRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(ShopServiceServer).SetItem(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: ShopService_SetItem_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(ShopServiceServer).SetItem(ctx, req.(*SetItemRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
 // ShopService_ServiceDesc is the grpc.ServiceDesc for ShopService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -235,18 +121,6 @@ var ShopService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "PlaceOrder",
 			Handler:    _ShopService_PlaceOrder_Handler,
-		},
-		{
-			MethodName: "PlaceOrderUnlocked",
-			Handler:    _ShopService_PlaceOrderUnlocked_Handler,
-		},
-		{
-			MethodName: "GetItem",
-			Handler:    _ShopService_GetItem_Handler,
-		},
-		{
-			MethodName: "SetItem",
-			Handler:    _ShopService_SetItem_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

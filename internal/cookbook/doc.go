@@ -1,2 +1,2 @@
-// Package cookbook has the recipes of docs/cookbook.md whole, one file for each.
+// Package cookbook has recipes of docs/cookbook.md whole, one file for each.
 package cookbook

@@ -1,6 +1,7 @@
 package child
 
 import (
+	"fmt"
 	"os"
 	"sync"
 
@@ -40,4 +41,22 @@ func Shared[S interface{ Kill() }](launch func(dir string) (S, error)) func(tb T
 		Need(tb, err)
 		return server
 	}
+}
+
+// Main runs the tests of a package, and then ends the servers that they share. TestMain passes
+// it to goleak.
+type Main struct {
+	Tests interface{ Run() int } // a testing.M
+}
+
+// Run returns the exit code. A server that does not end fails the tests.
+func (m Main) Run() int {
+	code := m.Tests.Run()
+	for _, end := range shared.ends {
+		if err := end(); err != nil {
+			_, _ = fmt.Fprintln(os.Stderr, err)
+			code = max(code, 1)
+		}
+	}
+	return code
 }

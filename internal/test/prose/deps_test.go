@@ -79,7 +79,7 @@ var layers = []layer{
 	{"suite", "locktest", "root driver network waiting backends", uuidPath},
 	{"modes", "internal/test/testmode", "", ""},
 	{"processes", "internal/test/child", "modes", "golang.org/x/sys"},
-	{"testing", "internal/test/maven internal/test/prose", "modes processes", "golang.org/x/sys"},
+	{"testing", "internal/test/prose", "modes processes", "golang.org/x/sys"},
 	{"shop", "example_service", "root admin fence http grpc page backends processes messages", grpc + " " + goRedis + " " + miniredisPath},
 	{"kit", "internal/test/testkit", "network waiting root admin driver backends modes processes testing", uuidPath},
 	{"behaviour", "internal/test/root", "", ""},
@@ -88,7 +88,7 @@ var layers = []layer{
 	{"cluster", "internal/test/kubetest", "processes modes servers", ""},
 	{"adapters", "internal/test/adaptertest", "root admin backends kit servers", goRedis},
 	{"tools", "internal/test/matrix backend/internal/luascript/compose", "modes testing scripts backends", ""},
-	{"recipes", "internal/cookbook", "root http grpc messages", grpc},
+	{"recipes", "internal/cookbook", "root http", ""},
 }
 
 // TestLayers: each package is in the table of layers, and imports only what the table

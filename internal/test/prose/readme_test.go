@@ -20,7 +20,7 @@ import (
 // English one: see TestChinesePages.
 var examples = map[string][]string{
 	"README.md":                    {"example*_test.go", "httpmw/example_test.go", "backend/sqllock/example*_test.go"},
-	"docs/cookbook.md":             {"internal/cookbook/*.go", "cmd/distlock/testdata/script/c*.txtar"},
+	"docs/cookbook.md":             {"internal/cookbook/*.go", "example_lease_test.go", "grpcmw/example_test.go", "cmd/distlock/testdata/script/c*.txtar"},
 	"docs/drivers.md":              {"driver/example_backend_test.go", "driver/backend_test.go"},
 	"docs/from-distributedlock.md": {"examples/from/springaspect/*_test.go"},
 	"docs/guide.md":                {"example*_test.go", "httpmw/example*_test.go", "wiring/example_test.go", "admin/example_test.go", "backend/sqllock/example*_test.go", "examples/annotation/service.go", "lab/proof/telemetry/example_test.go"},

@@ -55,22 +55,37 @@ func Start(tb testing.TB, args ...string) *Server {
 	return launch(tb, &Server{args: args}, "")
 }
 
+// Launch is [Start] for a server that outlives a test. The caller has to kill the server and
+// to remove dir.
+func Launch(dir string, args ...string) (*Server, error) {
+	s := &Server{dir: dir, args: args}
+	err := s.prepare()
+	if err == nil {
+		err = child.Launch(s)
+	}
+	return s, err
+}
+
 // launch starts s, which has arguments, and may have an environment and, if it uses
 // TLS, the configuration of its clients. If text is not empty, it is the content of the
 // server's configuration file, which the server may rewrite.
 func launch(tb testing.TB, s *Server, text string) *Server {
 	tb.Helper()
-	var err error
-	s.program, err = installed()
-	child.Need(tb, err)
+	child.Need(tb, s.prepare())
 	s.tb, s.dir = tb, tb.TempDir()
 	if text != "" {
 		s.conf = filepath.Join(s.dir, "redis.conf")
 		must(tb, os.WriteFile(s.conf, []byte(text), 0o600))
 	}
-	s.Server = child.Server{Name: filepath.Base(s.program.path), Ports: make([]int, 1), Command: s.command, Ready: s.ready}
 	child.Run(tb, s)
 	return s
+}
+
+// prepare finds the program.
+func (s *Server) prepare() (err error) {
+	s.program, err = installed()
+	s.Server = child.Server{Name: filepath.Base(s.program.path), Ports: make([]int, 1), Command: s.command, Ready: s.ready}
+	return err
 }
 
 // program is what [BinaryEnv] names.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/test/await"
 )
 
 // Waiting is a call on a goroutine of its own that waits for a lock.
@@ -78,4 +79,12 @@ func (w *Waiting[T]) MustWait(tb testing.TB) {
 		tb.Fatalf("Acquire returned early: %v", w.Err)
 	default:
 	}
+}
+
+// Looks says when a waiter looks by itself.
+type Looks = await.Looks
+
+// Await waits for a key of a backend as a Locker does.
+func Await(ctx context.Context, q driver.Queuer, r driver.Request, looks Looks) (driver.Grant, error) {
+	return await.Grant(ctx, await.Backend{Ask: q.Enqueue, Turn: q.Turn}, r, looks)
 }

@@ -153,3 +153,21 @@ func (s *Server) Ask(command string) (string, error) {
 // Shared returns a server for all tests of a package, whose TestMain uses [child.Main]. Each
 // test has to use keys of its own.
 var Shared = child.Shared(func(dir string) (*Server, error) { return Launch(dir, Config{}) })
+
+// ServerPath returns the path of the java command and the class path of the server, as
+// Debian's packages have them. The error matches [child.ErrMissing] if one is not
+// installed.
+func ServerPath() (java, classPath string, err error) {
+	const needs = "zktest: needs Java and Debian's zookeeper package"
+	java, err = child.LookPath("java", needs)
+	if err != nil {
+		return "", "", err
+	}
+	jars := []string{"/usr/share/java/zookeeper.jar", "/usr/share/java/slf4j-nop.jar"}
+	for _, jar := range jars {
+		if _, err := os.Stat(jar); err != nil {
+			return "", "", child.Missing(needs, err)
+		}
+	}
+	return java, strings.Join(jars, string(filepath.ListSeparator)), nil
+}

@@ -1,7 +1,7 @@
 // Command peers compares the lock with other locks that Go programs use: on Redis with
 // redislock, redsync, rueidislock, and the bare pair of commands of a hand-written lock,
-// SET NX PX and a compare-and-delete; with go-zookeeper's lock, two locks of PostgreSQL, the
-// Mutex of etcd's client, and Java's Redisson. Only the ratios are comparable: the figures
+// SET NX PX and a compare-and-delete; with go-zookeeper's lock, two locks of PostgreSQL, and the
+// Mutex of etcd's client. Only the ratios are comparable: the figures
 // hold for one machine on one day.
 //
 //	go run ./lab/bench/peers -only F1,F2
@@ -17,9 +17,9 @@
 // machine's speed affect all alike. Four turns are a round; each round begins with another
 // peer. A turn has new processes of this binary, which first warm up. An otherwise idle
 // client and server keep a fast or a slow rhythm for as long as they live, depending on how
-// the processors wake each other: only many processes have both in proportion. Redisson's
-// JVM works for a whole scenario, and all peers of that scenario first have turns that do not
-// count, because a JVM interprets its code at first.
+// the processors wake each other: only many processes have both in proportion. On
+// ZooKeeper all peers first have turns that do not count, because a JVM interprets its code at
+// first.
 //
 // A ratio is the median of the ratios of the rounds. The column Halves has this median for
 // the first and for the second half of the rounds, as if the benchmark had run twice. If they
@@ -82,7 +82,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 func measureAll(ctx context.Context, cfg *config, stdout, stderr io.Writer) error {
 	b := &bench{cfg: cfg, servers: &servers{urls: make(map[store]string)}, progress: stderr}
 	defer b.servers.stop()
-	for _, s := range cfg.scenarios() {
+	for _, s := range cfg.scenarios {
 		if err := b.servers.need(s); errors.Is(err, testserver.ErrMissing) {
 			_, _ = fmt.Fprintf(stderr, "%s is left out: %v\n", s.id, err)
 			continue

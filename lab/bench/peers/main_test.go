@@ -77,24 +77,22 @@ func TestNoneHasTwoHolders(t *testing.T) {
 }
 
 func TestFlags(t *testing.T) {
-	c, err := parseFlags([]string{"-only", "F4, F14", "-peers", "bare"}, io.Discard)
+	c, err := parseFlags([]string{"-only", "F4,F14"}, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var got []string
-	for _, s := range c.scenarios() {
-		got = append(got, s.id+":"+strings.Join(s.field, ","))
+	for _, s := range c.scenarios {
+		got = append(got, s.id)
 	}
-	if want := []string{"F4:distlock,bare,distlock-direct", "F14.own:distlock", "F14.one:distlock"}; !slices.Equal(got, want) {
+	if want := []string{"F4", "F14.own", "F14.one"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	for arg, want := range map[string]string{
-		"-only F9":         `-only "F9": want some of F1,F2,F3,F4,F5,F6,F14,F17,F18,F19`,
-		"-peers zookeeper": `-peers "zookeeper": want some of bare,`,
-		"-peers distlock":  `-peers "distlock": want some of`,
-		"-rounds 0":        "-rounds 0: is not positive",
-		"-slice -1s":       "-slice -1s: is not positive",
-		"now":              `unexpected argument "now"`,
+		"-only F9":   `there is no goal F9`,
+		"-rounds 0":  "-rounds 0 -slice 1s: want more than 0 of each",
+		"-slice -1s": "-rounds 5 -slice -1s: want more than 0 of each",
+		"now":        `unexpected argument "now"`,
 	} {
 		var stderr strings.Builder
 		if code := run(t.Context(), strings.Fields(arg), io.Discard, &stderr); code != 2 || !strings.Contains(stderr.String(), want) {
@@ -108,7 +106,7 @@ func TestMissingServers(t *testing.T) {
 	t.Setenv("PATH", "")
 	var stderr strings.Builder
 	code := run(t.Context(), []string{"-only", "F1,F14"}, io.Discard, &stderr)
-	for _, want := range []string{"F1 is left out: it needs redis-server", "F14.one is left out: ", "no scenario can be measured"} {
+	for _, want := range []string{"F1 is left out: needs a redis-server", "F14.one is left out: ", "no scenario can be measured"} {
 		if code != 1 || !strings.Contains(stderr.String(), want) {
 			t.Errorf("exit code %d, %q, want %q", code, stderr.String(), want)
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"runtime"
 	"slices"
 	"strconv"
@@ -13,8 +12,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	testserver "github.com/distlock-go/distlock/internal/test/child" // this package has a child of its own
 	"github.com/distlock-go/distlock/internal/test/etcdtest"
+	"github.com/distlock-go/distlock/internal/test/redistest"
 	"github.com/distlock-go/distlock/internal/test/sqltest"
 	"github.com/distlock-go/distlock/internal/test/zktest"
 )
@@ -31,7 +30,10 @@ const (
 
 // starters start a server of each store in a directory, and return its URL.
 var starters = map[store]func(dir string) (url string, kill func(), err error){
-	inRedis: startRedis,
+	inRedis: func(dir string) (string, func(), error) {
+		s, err := redistest.Launch(dir, "--maxclients", "4000")
+		return "redis://" + s.Addr() + "/0", s.Kill, err
+	},
 	inZooKeeper: func(dir string) (string, func(), error) {
 		s, err := zktest.Launch(dir, zktest.Config{Settings: []string{"tickTime=2000"}, Properties: withoutWorkers})
 		return "zk://" + s.Addr(), s.Kill, err
@@ -51,24 +53,6 @@ var starters = map[store]func(dir string) (url string, kill func(), err error){
 // processors, and the same lock is twice as slow in one second as in the next.
 var withoutWorkers = []string{"zookeeper.nio.numWorkerThreads=0", "zookeeper.commitProcessor.numWorkerThreads=0"}
 
-func startRedis(dir string) (string, func(), error) {
-	bin, err := testserver.LookPath("redis-server", "it needs redis-server in PATH")
-	if err != nil {
-		return "", nil, err
-	}
-	s := &testserver.Server{Name: "Redis", Ports: make([]int, 1)}
-	s.Command = func() (*exec.Cmd, error) {
-		return exec.Command(bin, "--port", strconv.Itoa(s.Ports[0]), "--bind", "127.0.0.1", "--dir", dir, "--save", "", "--maxclients", "4000"), nil
-	}
-	s.Ready = func() bool {
-		c := redis.NewClient(&redis.Options{Addr: s.Addr(), MaxRetries: -1})
-		defer c.Close() //nolint:errcheck // nothing is lost
-		return c.Ping(context.Background()).Err() == nil
-	}
-	err = testserver.Launch(s)
-	return "redis://" + s.Addr() + "/0", s.Kill, err
-}
-
 // servers are the servers that run, and a client that asks Redis.
 type servers struct {
 	urls   map[store]string
@@ -77,13 +61,8 @@ type servers struct {
 }
 
 // need starts the server of a scenario, unless it runs. The error is that of
-// [testserver.Missing] if a program of the scenario is not installed.
+// package child if a program of the scenario is not installed.
 func (s *servers) need(one *scenario) error {
-	if slices.Contains(one.field, redisson) {
-		if _, err := javaProject(); err != nil {
-			return err
-		}
-	}
 	if s.urls[one.store] != "" {
 		return nil
 	}

@@ -7,6 +7,9 @@ import (
 	"strconv"
 	"strings"
 	"text/tabwriter"
+
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
 )
 
 // report writes the machine and the tables.
@@ -85,13 +88,7 @@ func quantity(x float64, unit string) string {
 }
 
 // count formats x without a fraction, with commas between thousands.
-func count(x float64) string {
-	s := strconv.FormatFloat(x, 'f', 0, 64)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
+func count(x float64) string { return message.NewPrinter(language.English).Sprintf("%.0f", x) }
 
 // ratio formats x with three digits, or more if it is large.
 func ratio(x float64) string {
