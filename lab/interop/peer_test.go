@@ -3,9 +3,7 @@ package interop_test
 import (
 	"cmp"
 	"fmt"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -13,6 +11,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock/internal/test/child"
+	"github.com/distlock-go/distlock/internal/test/maven"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
@@ -60,30 +59,14 @@ type call struct {
 	at     time.Time // of the result
 }
 
-// classPath builds the agent in Java, once, and returns its class path.
-var classPath = sync.OnceValues(func() (string, error) {
-	for _, program := range []string{"java", "mvn"} {
-		if _, err := child.LookPath(program, "it needs Java and Maven"); err != nil {
-			return "", err
-		}
-	}
-	cmd := exec.Command("mvn", "-q", "-B", "package")
-	cmd.Dir = "java"
-	if said, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("mvn package: %w\n%s", err, said)
-	}
-	libraries, err := os.ReadFile("java/target/classpath")
-	return filepath.Join("java", "target", "main.jar") + string(filepath.ListSeparator) + strings.TrimSpace(string(libraries)), err
-})
-
 // startJava starts the agent in Java.
 func startJava(t *testing.T, s servers) *peer {
 	t.Helper()
-	path, err := classPath()
+	p, err := maven.Build(t.Context(), "java")
 	child.Need(t, err)
 	// Small, and quick to start.
-	args := []string{"-Xmx256m", "-Xss512k", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto", "-cp", path, "agent.Agent"}
-	return newPeer(t, "Java", testkit.StartProcess(t, exec.Command("java", append(args, s.args()...)...)))
+	args := []string{"-Xmx256m", "-Xss512k", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto", "-cp", p.ClassPath, "agent.Agent"}
+	return newPeer(t, "Java", testkit.StartProcess(t, exec.Command(p.Java, append(args, s.args()...)...)))
 }
 
 // startGo starts the agent in Go.

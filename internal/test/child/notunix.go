@@ -19,3 +19,6 @@ func Cont(*os.Process) error { return errors.ErrUnsupported }
 
 // Unprivileged does nothing.
 func Unprivileged(*exec.Cmd, string, string) error { return nil }
+
+// LockFile returns an error.
+func LockFile(string) (unlock func(), err error) { return nil, errors.ErrUnsupported }

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // CanStop reports whether Stop can stop a process.
@@ -51,4 +53,18 @@ func Unprivileged(cmd *exec.Cmd, name, dir string) error {
 		}
 		return os.Lchown(path, uid, gid)
 	})
+}
+
+// LockFile locks a file against other processes and goroutines. The lock ends with the
+// process, too.
+func LockFile(path string) (unlock func(), err error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX); err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return func() { _ = f.Close() }, nil
 }
