@@ -1,4 +1,4 @@
-// Package maven builds Maven projects for tests that run programs in Java.
+// Package maven builds Maven projects for tests and benchmarks that run programs in Java.
 package maven
 
 import (

@@ -55,7 +55,8 @@ type member struct {
 	stderr  bytes.Buffer
 }
 
-// The time limits of a process: to become ready, and to stop.
+// The time limits of a process: to become ready, and to stop. A JVM loads thousands of
+// classes first.
 const (
 	readyLimit = time.Minute
 	grace      = 3 * time.Second
@@ -86,7 +87,7 @@ func hire(ctx context.Context, t task, procs int) (c crew, err error) {
 }
 
 func start(ctx context.Context, t task) (*member, error) {
-	self, err := os.Executable()
+	words, err := commandOf(t)
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +95,7 @@ func start(ctx context.Context, t task) (*member, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &member{cmd: exec.CommandContext(ctx, self)} //nolint:gosec // our own program
+	m := &member{cmd: exec.CommandContext(ctx, words[0], words[1:]...)} //nolint:gosec // our own program
 	m.cmd.Env = append(os.Environ(), childEnv+"="+string(text))
 	m.cmd.Stderr = &m.stderr
 	if m.in, err = m.cmd.StdinPipe(); err != nil {
@@ -106,6 +107,15 @@ func start(ctx context.Context, t task) (*member, error) {
 	}
 	m.answers = json.NewDecoder(out)
 	return m, m.cmd.Start()
+}
+
+// commandOf returns the command of a process.
+func commandOf(t task) ([]string, error) {
+	if t.Peer == redisson {
+		return javaCommand(t)
+	}
+	exe, err := os.Executable()
+	return []string{exe}, err
 }
 
 // answer waits for the next answer of the process, and kills it if there is none.

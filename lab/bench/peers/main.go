@@ -1,7 +1,7 @@
 // Command peers compares the lock with other locks that Go programs use: on Redis with
 // redislock, redsync, rueidislock, and the bare pair of commands of a hand-written lock,
-// SET NX PX and a compare-and-delete; with go-zookeeper's lock, two locks of PostgreSQL, and the
-// Mutex of etcd's client. Only the ratios are comparable: the figures
+// SET NX PX and a compare-and-delete; with go-zookeeper's lock, two locks of PostgreSQL, the
+// Mutex of etcd's client, and Java's Redisson. Only the ratios are comparable: the figures
 // hold for one machine on one day.
 //
 //	go run ./lab/bench/peers -only F1,F2

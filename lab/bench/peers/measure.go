@@ -17,6 +17,7 @@ type bench struct {
 	servers  *servers
 	progress io.Writer
 
+	jvm      crew // of the present scenario
 	figures  []*figure
 	verdicts []verdict
 }
@@ -36,6 +37,10 @@ func (b *bench) measure(ctx context.Context, s *scenario) error {
 		inRound = 1
 	}
 	prefix := "distlock-peers:" + uuid.NewString()[:8] + ":" + s.id
+	defer func() {
+		b.jvm.dismiss()
+		b.jvm = nil
+	}()
 	of := make(map[string]*figure)
 	for _, name := range s.field {
 		of[name] = &figure{scenario: s, peer: name}
@@ -87,7 +92,9 @@ func (b *bench) turn(ctx context.Context, s *scenario, peer, key string, d time.
 	if err != nil {
 		return turn{}, err
 	}
-	defer c.dismiss()
+	if peer != redisson {
+		defer c.dismiss()
+	}
 	before := b.servers.cpu(ctx, s)
 	sum := turn{Finished: true}
 	o := order{Length: d, Limit: d + overtime}
@@ -110,8 +117,12 @@ func (b *bench) turn(ctx context.Context, s *scenario, peer, key string, d time.
 	return sum, nil
 }
 
-// crew returns new processes of a peer.
-func (b *bench) crew(ctx context.Context, s *scenario, peer, key string) (crew, error) {
+// crew returns the processes of a peer: new ones, or the JVM of the scenario, which uses the
+// key of its first turn.
+func (b *bench) crew(ctx context.Context, s *scenario, peer, key string) (c crew, err error) {
+	if peer == redisson && b.jvm != nil {
+		return b.jvm, nil
+	}
 	t := task{Peer: peer, URL: b.servers.urls[s.store], Key: key, OwnKeys: s.ownKeys, Turns: s.turns, Goroutines: s.goroutines}
 	procs := s.procs
 	switch peer {
@@ -122,13 +133,17 @@ func (b *bench) crew(ctx context.Context, s *scenario, peer, key string) (crew, 
 	case pipeline:
 		t.Goroutines = pipelineConns
 	}
-	return hire(ctx, t, procs)
+	c, err = hire(ctx, t, procs)
+	if err == nil && peer == redisson {
+		b.jvm = c
+	}
+	return c, err
 }
 
 // failed returns an error if our lock failed anywhere.
 func (b *bench) failed() error {
 	for _, f := range b.figures {
-		if f.peer == ours && len(f.problems) > 0 {
+		if (f.peer == ours || f.peer == sharing) && len(f.problems) > 0 {
 			return fmt.Errorf("%s: %s: %s", f.scenario.id, f.peer, strings.Join(slices.Sorted(slices.Values(f.problems)), "; "))
 		}
 	}

@@ -25,6 +25,7 @@ type unlockFunc func(ctx context.Context) error
 // peers has what opens every peer in Go, and every probe, by name. The scenarios select them.
 var peers = map[string]func(task) (lockFunc, error){
 	ours:          newDistlock,
+	sharing:       onRedis(newSharing),
 	direct:        onRedis(newDirect),
 	bare:          onRedis(newBare),
 	"redislock":   onRedis(newRedislock),
@@ -40,7 +41,7 @@ var peers = map[string]func(task) (lockFunc, error){
 }
 
 // rivals are the peers that our lock is compared with, in any scenario.
-var rivals = []string{bare, "redislock", "redsync", "rueidislock", goZooKeeper, forUpdate, advisory, etcdMutex}
+var rivals = []string{bare, "redislock", "redsync", "rueidislock", goZooKeeper, forUpdate, advisory, etcdMutex, redisson}
 
 // lockedUntil returns the error of an unlock that found out whether the lock was still held.
 func lockedUntil(now bool, err error) error {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
+	"github.com/distlock-go/distlock/backend/redissonlock"
 	"github.com/distlock-go/distlock/cmd/backendurl"
 	"github.com/distlock-go/distlock/driver"
 )
@@ -22,6 +23,13 @@ func newDistlock(t task) (lockFunc, error) {
 		return nil, err
 	}
 	return lockOn(b.Backend, distlock.Config{}), nil
+}
+
+// sharing is the name of this library with the locks that it shares with Redisson.
+const sharing = "redissonlock"
+
+func newSharing(c *redis.Client) lockFunc {
+	return lockOn(redissonlock.New(c, redissonlock.Config{}), distlock.Config{})
 }
 
 // direct is the name of this library without hand-overs: each lock goes through the store.

@@ -7,7 +7,7 @@ type scenario struct {
 	id, what string
 	store    store
 	field    []string // ours, and the peers and probes beside it, in the order of the first round
-	heat     bool     // the server is a JVM: each peer first has turns that do not count
+	heat     bool     // a JVM takes part: each peer first has turns that do not count
 
 	procs      int
 	goroutines int  // in each process
@@ -45,6 +45,7 @@ func allScenarios() []*scenario {
 	onZooKeeper := scenario{store: inZooKeeper, field: []string{ours, goZooKeeper}, heat: true, procs: 1}
 	onPostgreSQL := scenario{store: inPostgreSQL, field: []string{ours, forUpdate, advisory}, procs: 1}
 	onEtcd := scenario{store: inEtcd, field: []string{ours, etcdMutex}, procs: 1}
+	shared := scenario{field: []string{sharing, redisson}, heat: true, procs: 1}
 	return []*scenario{
 		{
 			id: "F1", what: "1 goroutine: time", field: onRedis(), procs: 1, goroutines: 1, ownKeys: true,
@@ -79,6 +80,9 @@ func allScenarios() []*scenario {
 		onEtcd.withOwnKeys("F18.alone", "etcd, 1 goroutine", 1, 1),
 		onEtcd.withOwnKeys("F18.own", "etcd, 8 goroutines, own keys", 8, 1),
 		onEtcd.withOneKey("F18.one", "etcd, one key", 2, 32, 5),
+		shared.withOwnKeys("F19.alone", "Redisson's record, 1 goroutine", 1, 1),
+		shared.withOwnKeys("F19.own", "Redisson's record, 64 goroutines, own keys", 64, 1),
+		shared.withOneKey("F19.one", "Redisson's record, one key", 1, 64, 1),
 	}
 }
 

@@ -63,6 +63,11 @@ type servers struct {
 // need starts the server of a scenario, unless it runs. The error is that of
 // package child if a program of the scenario is not installed.
 func (s *servers) need(one *scenario) error {
+	if slices.Contains(one.field, redisson) {
+		if _, err := javaProject(); err != nil {
+			return err
+		}
+	}
 	if s.urls[one.store] != "" {
 		return nil
 	}

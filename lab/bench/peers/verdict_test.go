@@ -37,6 +37,7 @@ func TestJudge(t *testing.T) {
 		{goal{metric: cpuPerLock, beside: bare, atMost: 1}, []*figure{did(ours, 1000), did(bare, 1200)}, "bare 1.00 yes"},
 		{goal{metric: timeToPass, beside: "publish+ping", atMost: 1}, []*figure{did(ours, 1000), did("publish", 300), did("ping", 200)}, "publish+ping 2.00 no"},
 		{goal{metric: longestWait, beside: ours, theirs: meanWait, atMost: 3}, []*figure{did(ours, 1000)}, "distlock 2.50 yes"},
+		{goal{metric: rate, atLeast: 1}, []*figure{did(sharing, 300), did(redisson, 200)}, "redisson 1.50 yes"},
 		{goal{metric: rate, atLeast: 1}, []*figure{did(ours, 1000)}, " 0.00 no"},
 		{goal{metric: timePerLock, beside: bare, atMost: 1}, []*figure{did(ours, 1000)}, " 0.00 no"},
 	} {
