@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	distlockv1 "github.com/distlock-go/distlock/grpcmw/proto/distlock/v1"
-	"github.com/distlock-go/distlock/internal/protolock"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
@@ -64,7 +63,7 @@ func (r Rules) add(desc protoreflect.MethodDescriptor, faults map[string][]error
 		return
 	}
 	method := "/" + string(desc.Parent().FullName()) + "/" + string(desc.Name())
-	o, errs := protolock.Opts(lock)
+	o, errs := optsOf(lock)
 	key, keyErrs := keyOf(lock.GetParams(), desc)
 	if errs = append(errs, keyErrs...); len(errs) > 0 {
 		faults[method] = errs

@@ -23,14 +23,7 @@ var analyzer = &analysis.Analyzer{
 func run(pass *analysis.Pass) (any, error) {
 	problems, err := generate.Vet(pass)
 	for _, p := range problems.Sort(pass.Fset) {
-		d := analysis.Diagnostic{Pos: p.Pos, Message: p.Message}
-		if fix := p.Fix; fix.Text != "" {
-			d.SuggestedFixes = []analysis.SuggestedFix{{
-				Message:   "Write " + fix.Text,
-				TextEdits: []analysis.TextEdit{{Pos: fix.Pos, End: fix.End, NewText: []byte(fix.Text)}},
-			}}
-		}
-		pass.Report(d)
+		pass.Report(analysis.Diagnostic{Pos: p.Pos, Message: p.Message})
 	}
 	return nil, err // the analyzer has no result
 }

@@ -16,10 +16,6 @@
 //	distlockvet ./...
 //	go vet -vettool=$(go tool -n distlockvet) ./...
 //
-// A message has the whole comment as it is meant, if that can be told: with commas, equals
-// signs, quotes, a misspelt name, no unit, or as Java's annotation. With -fix the comment is
-// replaced where nothing had to be guessed. So does go vet -fix, from Go 1.26 on.
-//
 // distlockvet -version prints the version.
 package main
 

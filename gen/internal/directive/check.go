@@ -47,8 +47,7 @@ func (c *Checker) Check(s *Site) Problems {
 		c.checkName(s, &problems)
 		c.checkLocker(s, &problems)
 	case given:
-		others := slices.DeleteFunc(slices.Clone(l.Args), func(other Arg) bool { return other.Name == a.Name })
-		problems.add(a.Pos, "locker: the decorator of an interface gets its Locker from its constructor; write %s", written(Marker, others))
+		problems.add(a.Pos, "locker: the decorator of an interface gets its Locker from its constructor")
 	}
 	return problems
 }

@@ -29,4 +29,5 @@ type Arg struct {
 	HasValue bool // there is a colon
 	Pos      token.Pos
 	ValuePos token.Pos // of the first character of the value, after a quote
+	bare     bool      // the value has no quotes
 }
