@@ -3,8 +3,9 @@ package grpcmw
 import (
 	"context"
 
-	"github.com/distlock-go/distlock"
 	"google.golang.org/grpc"
+
+	"github.com/distlock-go/distlock"
 )
 
 // UnaryServerInterceptor returns an interceptor that runs the handlers of methods with
@@ -13,7 +14,7 @@ import (
 // its Opts are invalid. For services that are not linked into the program only the form
 // of the name can be checked.
 func UnaryServerInterceptor(l *distlock.Locker, rules Rules, opts ...Option) grpc.UnaryServerInterceptor {
-	m := wire("UnaryServerInterceptor", l, rules, false, opts)
+	m := wire(l, rules, opts)
 	return func(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (resp any, err error) {
 		c := m.calls[info.FullMethod]
 		if c == nil {
