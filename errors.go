@@ -35,7 +35,7 @@ var (
 // locked function.
 type Error struct {
 	// Op is for people: "acquire", "hold", "renew", "release", "refresh", "check", "step",
-	// "hand off", "commit", "lead", "inspect", "observe", "force", "revoke", "ping", "key" or
+	// "hand off", "commit", "lead", "inspect", "force", "revoke", "ping", "key" or
 	// "options".
 	Op  string
 	Key string // the full key; empty when there is none yet

@@ -1,5 +1,5 @@
-// Package admin operates locks: it shows which process has which key and follows it, takes a
-// key away, and checks whether the store answers. The command distlock does the same from a shell.
+// Package admin operates locks: it shows which process has which key, takes a key away, and
+// checks whether the store answers. The command distlock does the same from a shell.
 //
 // The error of each function is a [*distlock.Error] that wraps [errors.ErrUnsupported] if the
 // backend does not have the ability, [distlock.ErrClosed], [distlock.ErrUnavailable], or the

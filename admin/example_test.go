@@ -46,41 +46,6 @@ func health(locker *distlock.Locker, w http.ResponseWriter) {
 	healthz(w, httptest.NewRequest("GET", "/healthz", nil))
 }
 
-// A process that does not take part follows the election.
-func ExampleObserve() {
-	store := memlock.New()
-	candidate := distlock.New(store, distlock.Config{Holder: "web-1"})
-	defer candidate.Close()
-	frontend := distlock.New(store, distlock.Config{})
-	defer frontend.Close()
-	ctx, stop := context.WithCancel(context.Background())
-	defer stop()
-
-	ended := make(chan struct{})
-	for lock, err := range admin.Observe(ctx, frontend, "leader:report", 10*time.Millisecond) {
-		switch {
-		case err != nil:
-			fmt.Println("unknown:", err)
-		case lock.Held == 0:
-			fmt.Println("nobody leads")
-			go func() {
-				_ = candidate.Lead(ctx, "leader:report", distlock.Opts{}, func(ctx context.Context) error {
-					<-ctx.Done()
-					return ctx.Err()
-				})
-				close(ended)
-			}()
-		default:
-			fmt.Println("send requests to", lock.Holders[0].Holder)
-			stop()
-		}
-	}
-	<-ended
-	// Output:
-	// nobody leads
-	// send requests to web-1
-}
-
 // An operator lists the holders, and takes a key away from a holder that is stuck.
 func ExampleInspect() {
 	locker := distlock.New(memlock.New(), distlock.Config{})

@@ -126,8 +126,7 @@ type Waker interface {
 	//
 	// No release after the refused attempt may be missed: where one may have been, the
 	// channel must receive a value. Values may come without a reason, and may be combined.
-	// Turn must not block. The watch ends with ctx, and the channel is not used any more. A
-	// Waker that is no [Queuer] is also asked by observers, with a Request of a Key alone.
+	// Turn must not block. The watch ends with ctx, and the channel is not used any more.
 	Turn(ctx context.Context, r Request) <-chan Grant
 }
 

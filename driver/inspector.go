@@ -18,7 +18,7 @@ type Inspector interface {
 	// Inspect reads only those that it lists.
 	//
 	// With limit 0 it must return only a key that equals the prefix. That should cost no
-	// more than an attempt, however many keys there are: waiters and observers ask for it.
+	// more than an attempt, however many keys there are: waiters ask for it.
 	// A store that cannot list its keys answers limit 0 alone. With a larger one the error
 	// wraps [errors.ErrUnsupported].
 	Inspect(ctx context.Context, prefix string, limit int) ([]KeyInfo, error)

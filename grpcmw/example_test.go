@@ -82,11 +82,7 @@ func ExampleFromOptions() {
 	locker := distlock.New(memlock.New(), distlock.Config{})
 	defer locker.Close()
 
-	rules := grpcmw.FromOptions()
-	srv := grpc.NewServer(
-		grpc.ChainUnaryInterceptor(grpcmw.UnaryServerInterceptor(locker, rules.Unary())),
-		grpc.ChainStreamInterceptor(grpcmw.StreamServerInterceptor(locker, rules.Streams())),
-	)
+	srv := grpc.NewServer(grpc.ChainUnaryInterceptor(grpcmw.UnaryServerInterceptor(locker, grpcmw.FromOptions())))
 	shopv1.RegisterShopServiceServer(srv, orders{})
 	defer srv.Stop()
 	cc := dial(srv)
@@ -108,7 +104,7 @@ func ExampleRules_Adjust() {
 	locker := distlock.New(memlock.New(), distlock.Config{})
 	defer locker.Close()
 
-	rules := grpcmw.FromOptions().Unary().Adjust(func(_ string, o *distlock.Opts) { o.RetryCount = 1 })
+	rules := grpcmw.FromOptions().Adjust(func(_ string, o *distlock.Opts) { o.RetryCount = 1 })
 	srv := grpc.NewServer(grpc.ChainUnaryInterceptor(grpcmw.UnaryServerInterceptor(locker, rules)))
 	srv.Stop()
 	// Output:

@@ -8,10 +8,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/internal/request"
 	"google.golang.org/protobuf/protoadapt"
 	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/request"
 )
 
 // Fields returns a Key of fields of the request message, by their names in the .proto
@@ -78,9 +79,6 @@ func (f fields) params(_ context.Context, _ string, req any) (any, error) {
 }
 
 func (f fields) check(d protoreflect.MessageDescriptor) error {
-	if d == nil {
-		return errors.New("the client streams, so there is no one request to take fields from: use Metadata")
-	}
 	for _, p := range f {
 		if err := p.check(d); err != nil {
 			return fmt.Errorf("Fields(%q): %w", p.text, err)

@@ -72,20 +72,6 @@ var turnCases = []testCase{
 			p.free(key)
 		},
 	},
-	{
-		name:        "observer",
-		explanation: "A Waker without a queue must tell an observer of a release, who has no owner: the Request has only a key.",
-		needs:       []need{needsNoQueue},
-		run: func(p *process) {
-			key, g := p.hold(long)
-			turn := p.waker.Turn(p.Context(), driver.Request{Key: key})
-			mustTell(p, turn, "at first")
-			p.calm()
-			p.release(g)
-			mustTell(p, turn, "of a release")
-			p.free(key)
-		},
-	},
 }
 
 // mustTell waits for a value, or the end of the channel.

@@ -41,9 +41,6 @@ type backend struct {
 // If requests have no answer, the Backend replaces the connections of the client by
 // setting its endpoints again, at most once in the time of two operations.
 //
-// If the client has a user, New replaces client.Auth. Call it before other goroutines
-// use the client.
-//
 // Close revokes the lease of etcd, which releases all locks and all places in queues.
 // If no server answers, they end with the lease. Close takes a few seconds at most, and
 // returns nil.
@@ -55,7 +52,6 @@ func New(client *clientv3.Client, config Config) (driver.Backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	mendLogin(client)
 	l := &link{config: config, client: client, background: placequeue.NewBackground()}
 	b := &backend{link: l, making: make(chan struct{}, 1)}
 	b.table.prefix, b.table.slots = config.Prefix, make(map[string]*slots)

@@ -84,12 +84,11 @@
 //
 // With authentication the user needs the permission to read and write all keys with the
 // prefix. A restart of the servers, and a token that has expired or was revoked, cost
-// nothing: the client logs in again. Servers before 3.5 refuse the login of the client
-// library alone, at least in its version 3.7.3: its requests then hang until their
-// deadlines. [New] mends this for the whole client, by a wrapper around its Auth.
+// nothing: the client logs in again. Servers before 3.5 refuse that, and requests hang
+// until their deadlines: with authentication, use 3.5 or later.
 //
 // The client sends the password of its Config for as long as it lives. A program whose
-// password changes wraps the client's Auth, too, before New:
+// password changes wraps the client's Auth:
 //
 //	type login struct{ clientv3.Auth }
 //

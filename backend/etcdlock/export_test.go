@@ -31,9 +31,6 @@ func Slots(b *Backend) int {
 	return len(b.table.slots)
 }
 
-// MendLogin does to a client what New does to it.
-var MendLogin = mendLogin
-
 // Budgets returns how long leases are at most in a session of this TTL, and how old its
 // last keep-alive may be when they begin.
 func Budgets(ttl time.Duration) (lease, age time.Duration) {

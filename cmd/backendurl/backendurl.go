@@ -7,6 +7,10 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"time"
+
+	"github.com/distlock-go/distlock/backend/sqllock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 // Usage describes all values of a -backend flag, for its help text.
@@ -54,3 +58,31 @@ func Connect(ctx context.Context, rawURL string) (*Backend, error) {
 // InProcess reports whether the locks that rawURL names are inside this process, where
 // they exclude only this process.
 func InProcess(rawURL string) bool { return strings.EqualFold(rawURL, "embedded") }
+
+// ReachTimeout limits the check that the store answers. It is short because a user
+// waits at a terminal, and long enough for a TLS handshake around the world.
+const ReachTimeout = 3 * time.Second
+
+// Backend is an open store. It does not implement [driver.Backend]: a wrapper would
+// hide the optional abilities of the backend that it wraps.
+type Backend struct {
+	// Backend is for [distlock.New]. The Locker closes it.
+	Backend driver.Backend
+
+	// Client is what Backend uses: a *redis.Client, *sql.DB, *clientv3.Client or [Kube]. It is
+	// nil for ZooKeeper, because there the backend has its own connection.
+	Client any
+
+	Dialect  sqllock.Dialect // of a *sql.DB
+	Servers  []string        // host and port of each server; of SQLite the file
+	Password bool            // the URL has one, or the store asks for one
+	TLS      bool
+
+	reach func(context.Context) error // checks that the store answers; may change it
+	end   func() error                // closes the client and the server, once
+}
+
+// Close closes the client, and the server if it is embedded. Close the
+// [distlock.Locker] first, because it still has locks to release. Further calls do
+// nothing and return the same error.
+func (b *Backend) Close() error { return b.end() }

@@ -6,6 +6,9 @@ import (
 	"errors"
 	"time"
 
+	"github.com/go-sql-driver/mysql"
+	_ "modernc.org/sqlite" // the driver
+
 	"github.com/distlock-go/distlock/backend/sqllock"
 )
 
@@ -51,4 +54,31 @@ func reachSQL(ctx context.Context, db *sql.DB, d sqllock.Dialect, b *sqllock.Bac
 		return err
 	}
 	return b.Ping(ctx)
+}
+
+func connectMySQL(_ context.Context, u *hostURL) (*Backend, error) {
+	if u.name() == "" {
+		return nil, invalid(errors.New("the database is missing: want mysql://host:port/db"))
+	}
+	config := mysql.NewConfig()
+	config.Net, config.Addr, config.Logger = "tcp", u.servers[0], &mysql.NopLogger{}
+	config.RejectReadOnly = true // the address may lead to another server by now
+	config.DBName, config.User, config.Passwd, config.TLS = u.name(), u.user.Username(), u.password(), u.tls
+	connector, err := mysql.NewConnector(config)
+	if err != nil {
+		return nil, invalid(err)
+	}
+	return connectSQL(sql.OpenDB(connector), sqllock.MySQL, sqllock.Config{})
+}
+
+// sqliteSettings let processes wait for each other. What a crash of the machine can undo are
+// locks of processes that the crash ended.
+const sqliteSettings = "?_pragma=busy_timeout(5000)&_pragma=synchronous(NORMAL)"
+
+func connectSQLite(_ context.Context, u *hostURL) (*Backend, error) {
+	db, err := sql.Open("sqlite", u.path+sqliteSettings)
+	if err != nil {
+		return nil, err
+	}
+	return connectSQL(db, sqllock.SQLite, sqllock.Config{})
 }

@@ -1,7 +1,10 @@
 // Package clock has the rules by which a process relies on a lease.
 package clock
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
 // Elapsed returns the time from since to now by the clock that ran further: on Linux the
 // monotonic clock stands still while the machine is suspended, and the wall clock can be
@@ -26,4 +29,16 @@ func SafeTTL(ttl time.Duration) time.Duration { return ttl - Margin(ttl) }
 func Jumped(last, now time.Time) bool {
 	const noise = 10 * time.Millisecond
 	return Elapsed(last, now)-now.Sub(last) > noise
+}
+
+// Sleep waits for d. It returns false if ctx ends first.
+func Sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }

@@ -5,8 +5,10 @@ package request
 import (
 	"context"
 	"errors"
+	"fmt"
 	"reflect"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/distlock-go/distlock"
@@ -102,4 +104,70 @@ func RetryAfter(err error) time.Duration {
 		return e.RetryAfter
 	}
 	return distlock.DefaultRetryInterval
+}
+
+// MaxBodies is how many bytes the bodies have together that wait for the locks of one
+// middleware. A single body may have more.
+const MaxBodies = 64 << 20
+
+// Bodies counts the bytes of the bodies that wait. The zero value has none.
+type Bodies struct{ n atomic.Int64 }
+
+// Body is one that waits. It is used by one goroutine.
+type Body struct {
+	all *Bodies
+	n   int64
+}
+
+// New returns a body without bytes.
+func (b *Bodies) New() *Body { return &Body{all: b} }
+
+// Add adds n bytes to the body. If the other bodies have too many, the error wraps
+// [distlock.ErrQueueFull].
+func (b *Body) Add(n int) error {
+	b.n += int64(n)
+	if others := b.all.n.Add(int64(n)) - b.n; others > MaxBodies {
+		return fmt.Errorf("%w: the bodies that wait have %d MB", distlock.ErrQueueFull, others>>20)
+	}
+	return nil
+}
+
+// Done is called when the body does not wait any more.
+func (b *Body) Done() {
+	b.all.n.Add(-b.n)
+	b.n = 0
+}
+
+// End is the end of a handler. Work that it leaves behind, such as a goroutine after a timeout,
+// goes on without the lock.
+type End struct {
+	over atomic.Bool
+	late func() // tells the operator
+}
+
+// NewEnd returns the end of a handler. late is called for each sign of work after it, perhaps
+// concurrently.
+func NewEnd(late func()) *End { return &End{late: late} }
+
+// Check calls late if the handler has returned.
+func (e *End) Check() {
+	if e.over.Load() {
+		e.late()
+	}
+}
+
+// watched is the context of a handler. Whoever asks it for a lease runs under the lock, or
+// should: a goroutine that may outlive the handler has a context of [distlock.Detach].
+type watched struct {
+	context.Context //nolint:containedctx // is that context, and sees its use
+	end             *End
+}
+
+// Value implements [context.Context].
+func (c watched) Value(key any) any {
+	v := c.Context.Value(key)
+	if _, ok := v.(*distlock.Lease); ok {
+		c.end.Check()
+	}
+	return v
 }

@@ -9,7 +9,7 @@ var etcd = []mutant{
 	etcdlock("name-used-again-too-early", "P6", "a deletion that arrives late deletes the place of the next owner",
 		"TestLateDeletionSparesTheNextOwner/DeleteRange", edit{"backend/etcdlock/release.go", "l.doubt = l.session.fence.Load()", "l.doubt = 0"}),
 	etcdlock("extend-while-others-wait", "P5", "Extend does not look at the queue",
-		"TestMutexInTheQueue", edit{"backend/etcdlock/extend.go", `"<", l.Store.created+1).WithPrefix(),`, `">", 0).WithPrefix(),`}),
+		"TestMutexInTheQueue", edit{"backend/etcdlock/renew.go", `"<", l.Store.created+1).WithPrefix(),`, `">", 0).WithPrefix(),`}),
 }
 
 // etcdlock returns a mutant of the etcd backend.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 )
 
 // CheckNames is CheckKey and CheckOwner. Errors name the package pkg.
@@ -82,4 +83,14 @@ func KeyOf(name, suffix string) (key string, ok bool) {
 	opening := strings.Index(inner, "}{") + 1 // 0 if the key has no hash tag
 	key = inner[min(opening+1, len(inner)):]
 	return key, CheckKey(key) == nil && Companion(key, suffix) == name
+}
+
+// Duration returns the value of a field of a Config, or the default if it is zero. It
+// panics if the value is less than a millisecond. The panic names the package and the
+// field.
+func Duration(pkg, field string, value, byDefault time.Duration) time.Duration {
+	if value != 0 && value < time.Millisecond {
+		panic(fmt.Sprintf("%s: Config.%s: %v is less than a millisecond", pkg, field, value))
+	}
+	return cmp.Or(value, byDefault)
 }

@@ -2,7 +2,7 @@
 //
 // Usage:
 //
-//	distlockgen [-check | -list] [packages]
+//	distlockgen [-check] [packages]
 //	distlockgen -version
 //
 // A comment on an unexported function or method
@@ -31,11 +31,6 @@
 // output for pay.go is pay_distlock.go; files without a comment in their source are
 // removed. With -check nothing is written, and the exit status is 1 if a file is not up
 // to date.
-//
-// With -list it prints a table of the locks that comments and .proto files declare, with the
-// defaults of the package, and writes nothing. A .proto file is seen if the code of
-// protoc-gen-go for it is in one of the packages. Calls of the library that are written by hand
-// are not seen.
 //
 // Package patterns are as for the go command. The default is the package in
 // the current directory, for use as
@@ -71,11 +66,10 @@ func run(dir string, args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("distlockgen", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	flags.Usage = func() {
-		_, _ = io.WriteString(stderr, "usage: distlockgen [-check | -list] [packages]\n")
+		_, _ = io.WriteString(stderr, "usage: distlockgen [-check] [packages]\n")
 		flags.PrintDefaults()
 	}
 	check := flags.Bool("check", false, "write nothing; fail if a file is not up to date")
-	list := flags.Bool("list", false, "write nothing; print a table of the locks in comments and .proto files")
 	printVersion := flags.Bool("version", false, "print the version")
 	if err := flags.Parse(args); err != nil {
 		return 2
@@ -84,21 +78,11 @@ func run(dir string, args []string, stdout, stderr io.Writer) int {
 		_, _ = io.WriteString(stdout, version.Line(flags.Name()))
 		return 0
 	}
-	if *check && *list {
-		flags.Usage()
-		return 2
-	}
 	patterns := flags.Args()
 	if len(patterns) == 0 {
 		patterns = []string{"."}
 	}
-	var err error
-	if *list {
-		err = generate.List(stdout, dir, patterns)
-	} else {
-		err = writeAll(dir, patterns, *check)
-	}
-	if err != nil {
+	if err := writeAll(dir, patterns, *check); err != nil {
 		_, _ = io.WriteString(stderr, err.Error()+"\n")
 		return 1
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"flag"
-	"fmt"
 	"io"
 	"maps"
 	"os"
@@ -12,13 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
-	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/descriptorpb"
-	"google.golang.org/protobuf/types/known/durationpb"
-
-	distlockv1 "github.com/distlock-go/distlock/grpcmw/proto/distlock/v1"
 	"github.com/distlock-go/distlock/internal/test/testmode"
 )
 
@@ -71,54 +64,6 @@ func golden(t *testing.T, file, got string) {
 	}
 	if got != string(want) {
 		t.Errorf("%s: got\n%s\nwant\n%s", file, got, want)
-	}
-}
-
-// TestList checks the table of the locks of several packages: in comments, and in a .proto file.
-func TestList(t *testing.T) {
-	const here = "./gen/cmd/distlockgen/testdata/"
-	var stdout, stderr bytes.Buffer
-	if got := run("../../..", []string{"-list", here + "shop", "./example_service/..."}, &stdout, &stderr); got != 0 {
-		t.Fatalf("status %d\n%s", got, &stderr)
-	}
-	golden(t, "testdata/list.txt", stdout.String())
-	if got := must(t, "testdata", 1, "-list", "./shop", "./wrong"); !strings.Contains(got, "wrong.go:11:26: keyTimeout") {
-		t.Errorf("with errors: %s", got)
-	}
-	must(t, "testdata", 2, "-list", "-check")
-}
-
-// TestListDescriptors checks descriptors without the .proto file, options that grpcmw would
-// refuse, and code that the generator cannot read.
-func TestListDescriptors(t *testing.T) {
-	list := func(kind string, lock *distlockv1.Lock) (int, string) {
-		options := &descriptorpb.MethodOptions{}
-		proto.SetExtension(options, distlockv1.E_Lock, lock)
-		raw, err := proto.Marshal(&descriptorpb.FileDescriptorProto{
-			Name: proto.String("a/b.proto"),
-			Service: []*descriptorpb.ServiceDescriptorProto{{
-				Name:   proto.String("Bank"),
-				Method: []*descriptorpb.MethodDescriptorProto{{Name: proto.String("Free")}, {Name: proto.String("Pay"), Options: options}},
-			}},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		dir := module(t, map[string]string{"b.pb.go": fmt.Sprintf("package fresh\n\n// distlock\n\n%s file_b_proto_rawDesc = %q\n", kind, raw)})
-		var stdout, stderr bytes.Buffer
-		status := run(dir, []string{"-list"}, &stdout, &stderr)
-		return status, strings.Join(strings.Fields(stdout.String()+stderr.String()), " ")
-	}
-	const head = "WHERE FUNCTION KEY PARAMETERS LEASE WAIT MODE OTHER "
-	status, out := list("const", &distlockv1.Lock{Value: "pay", Params: []string{"order.id", "at"}, RetryCount: 3, MaxWait: durationpb.New(time.Second), Reentry: distlockv1.Reentry_REENTRY_NONE})
-	if want := head + "b.pb.go:5 Bank.Pay pay order.id, at 10s 3 attempts, 1s exclusive reentry:none"; status != 0 || out != want {
-		t.Errorf("status %d, got %s, want %s", status, out, want)
-	}
-	if status, out := list("const", &distlockv1.Lock{Permits: 2, Mode: 7}); status != 1 || out != "b.pb.go:5: option (distlock.v1.lock) of Pay: mode is unknown: 7 b.pb.go:5: option (distlock.v1.lock) of Pay: value is empty" {
-		t.Errorf("status %d, got %s", status, out)
-	}
-	if status, out := list("var", &distlockv1.Lock{Value: "pay"}); status != 1 || out != "b.pb.go: want code of protoc-gen-go 1.36.6 or later" {
-		t.Errorf("status %d, got %s", status, out)
 	}
 }
 

@@ -2,6 +2,7 @@ package directive
 
 import (
 	"go/ast"
+	"regexp"
 	"strings"
 )
 
@@ -9,7 +10,7 @@ import (
 // functions, which [Read] reads, and the defaults of the package. It reports misplaced, doubled
 // and misspelt directives.
 func Collect(f *ast.File) (sites []*Site, defaults []*ast.Comment, _ Problems) {
-	c := collector{above: map[*ast.Comment]*Site{}}
+	c := collector{above: map[*ast.Comment]bool{}}
 	for _, decl := range f.Decls {
 		switch d := decl.(type) {
 		case *ast.FuncDecl:
@@ -34,11 +35,14 @@ func Collect(f *ast.File) (sites []*Site, defaults []*ast.Comment, _ Problems) {
 	return c.sites, c.defaults, c.problems
 }
 
+// resembling finds comments that are hardly meant as prose. The compiler reports nothing.
+var resembling = regexp.MustCompile(`(?i)^(?://distlock:|// distlock lock \S*:|/[/*] ?dist?lo?c?k ?: ?(?:lo?c?k|defaults?)\b)`)
+
 type collector struct {
 	sites    []*Site
 	defaults []*ast.Comment
 	problems Problems
-	above    map[*ast.Comment]*Site // the comments above functions and methods
+	above    map[*ast.Comment]bool // the comments above functions and methods
 }
 
 // take takes the directive above a function or method. Without one, it reports Java's
@@ -48,7 +52,7 @@ func (c *collector) take(doc *ast.CommentGroup, site *Site) {
 		return
 	}
 	for _, comment := range doc.List {
-		c.above[comment] = site
+		c.above[comment] = true
 		switch {
 		case marker(comment.Text) != Marker:
 		case site.Comment != nil:
@@ -59,11 +63,8 @@ func (c *collector) take(doc *ast.CommentGroup, site *Site) {
 		}
 	}
 	for _, comment := range doc.List {
-		annotation, pasted := strings.CutPrefix(strings.TrimLeft(comment.Text, "/* \t"), "@DistributedLock(")
-		if site.Comment == nil && pasted {
-			one := Problems{{Pos: comment.Pos(), Message: "Java's annotation has no effect here"}}
-			line, certain := mend(Marker, "("+strings.TrimSuffix(annotation, "*/"), nil)
-			c.problems = append(c.problems, one.mended(comment.Pos(), comment.Text, line, certain)...)
+		if site.Comment == nil && strings.HasPrefix(strings.TrimLeft(comment.Text, "/* \t"), "@DistributedLock(") {
+			c.problems.add(comment.Pos(), "Java's annotation has no effect here: write %s value:…", Marker)
 		}
 	}
 }
@@ -72,37 +73,18 @@ func (c *collector) take(doc *ast.CommentGroup, site *Site) {
 func (c *collector) rest(f *ast.File) {
 	for _, group := range f.Comments {
 		for _, comment := range group.List {
-			head := comment.Pos() < f.Package
 			switch m := marker(comment.Text); {
-			case m == Defaults && head:
+			case m == Defaults && comment.Pos() < f.Package:
 				c.defaults = append(c.defaults, comment)
 			case m == Defaults:
 				c.problems.add(comment.Pos(), "misplaced directive: it is about the whole package, so it must stand above the package clause")
-			case m == Marker && c.above[comment] == nil:
+			case m == Marker && !c.above[comment]:
 				c.problems.add(comment.Pos(), "misplaced directive: it must stand directly above a function or a method of an interface")
-			case m == "":
-				c.resembling(comment, head)
+			case m == "" && resembling.MatchString(comment.Text):
+				c.problems.add(comment.Pos(), "a comment without effect: did you mean %s or %s?", Marker, Defaults)
 			}
 		}
 	}
-}
-
-// resembling reports a comment that looks like a directive. It has a fix if a directive may
-// stand there.
-func (c *collector) resembling(comment *ast.Comment, head bool) {
-	written, meant, certain := resembles(comment.Text)
-	if written == "" {
-		return
-	}
-	one, site := Problems{{Pos: comment.Pos(), Message: written + " is a comment without effect"}}, c.above[comment]
-	if head == (meant == Defaults) && (meant == Defaults || site != nil && site.Comment == nil) {
-		line, sure := mend(meant, strings.TrimSuffix(comment.Text[len(written):], "*/"), nil)
-		one = one.mended(comment.Pos(), comment.Text, line, sure && certain)
-	}
-	if !strings.Contains(one[0].Message, "; write ") {
-		one[0].Message += ": did you mean " + meant + "?"
-	}
-	c.problems = append(c.problems, one...)
 }
 
 // Read reads the directives of all sites of a package, with its defaults.

@@ -11,18 +11,19 @@ import (
 	_ "github.com/distlock-go/distlock/internal/raise-all-modules-together/v0.1" // one version
 )
 
-// parse is [Parse] by the letter.
-func parse(comment string, pos token.Pos, defaults *Lock) (*Lock, Problems) {
+const syntax = "options are name:value with spaces between them, and quotes around a whole value that has " +
+	`spaces, quotes, commas or equals signs, as in key:'a + "b"'`
+
+// Parse reads the directive in a comment that begins with [Marker] or [Defaults] and stands at
+// pos. A lock has the defaults of its package, if they are not nil. It reports all problems.
+func Parse(comment string, pos token.Pos, defaults *Lock) (*Lock, Problems) {
 	var problems Problems
 	m := marker(comment)
 	text := strings.TrimRightFunc(strings.TrimPrefix(comment, m), unicode.IsSpace)
 	l := &Lock{Pos: pos, Text: strings.Join(strings.Fields(text), " "), Exprs: map[string]*Expr{}, defaults: m == Defaults}
-	begin := pos + token.Pos(len(m))
-	args, rest := split(text, begin)
-	l.Args = args
-	if at := rightUntil(text, begin, args, rest); at < len(text) {
-		problems.add(begin+token.Pos(at), "%s: options are name:value with spaces between them, "+
-			`and quotes around a whole value that has spaces or quotes, as in key:'a + "b"'`, strings.Fields(text[at:])[0])
+	args, rest := split(text, pos+token.Pos(len(m)))
+	if l.Args = args; rest != "" {
+		problems.add(pos+token.Pos(len(m)+len(text)-len(rest)), "%s: "+syntax, strings.Fields(rest)[0])
 		return l, problems
 	}
 	switch {
@@ -45,13 +46,15 @@ func (l *Lock) read(problems *Problems) {
 		i := slices.IndexFunc(readers, func(r reader) bool { return r.name == a.Name })
 		switch {
 		case i < 0:
-			*problems = append(*problems, l.unknown(a))
+			problems.add(a.Pos, "unknown option %s: there are %s", a.Name, l.names())
 		case l.defaults && readers[i].own != "":
 			problems.add(a.Pos, "%s cannot be a default: %s", a.Name, readers[i].own)
 		case seen[a.Name] && !readers[i].again:
 			problems.add(a.Pos, "%s is given twice", a.Name)
-		case !a.HasValue && !readers[i].alone, a.HasValue && (a.Value == "" || a.Value == ellipsis):
+		case !a.HasValue && !readers[i].alone, a.HasValue && a.Value == "":
 			problems.add(a.Pos, "%s has no value: write %s:…", a.Name, a.Name)
+		case a.bare && !readers[i].code && strings.ContainsAny(a.Value, ",;=“”„‘’…"): // hardly meant
+			problems.add(a.Pos, "%s:%s: "+syntax, a.Name, a.Value)
 		default:
 			seen[a.Name] = true
 			if err := readers[i].read(l, a); err != nil {
@@ -89,20 +92,13 @@ func (l *Lock) validate(problems *Problems) {
 	}
 }
 
-// unknown returns the problem of an option with an unknown name.
-func (l *Lock) unknown(a Arg) Problem {
+// names returns the names of the options that the directive may have.
+func (l *Lock) names() string {
 	var names []string
 	for _, r := range readers {
 		if !l.defaults || r.own == "" {
 			names = append(names, r.name)
 		}
 	}
-	p := Problem{Pos: a.Pos, Message: "unknown option " + a.Name + ": there are " + strings.Join(names, ", ")}
-	switch near := meant(a, func(r reader) bool { return !l.defaults || r.own == "" }); {
-	case strings.EqualFold(a.Name, "params"):
-		p.Message = "unknown option " + a.Name + ": select parameters with param:name or key:expression"
-	case near != "":
-		p.Message = "unknown option " + a.Name + ": did you mean " + near + "?"
-	}
-	return p
+	return strings.Join(names, ", ")
 }

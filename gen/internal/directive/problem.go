@@ -12,13 +12,6 @@ import (
 type Problem struct {
 	Pos     token.Pos
 	Message string
-	Fix     Fix // the zero Fix if it is not certain what was meant
-}
-
-// Fix is what was certainly meant in the place of a whole comment.
-type Fix struct {
-	Pos, End token.Pos
-	Text     string
 }
 
 // Problems are all problems of a file or a package.
@@ -26,19 +19,6 @@ type Problems []Problem
 
 func (p *Problems) add(pos token.Pos, format string, args ...any) {
 	*p = append(*p, Problem{Pos: pos, Message: fmt.Sprintf(format, args...)})
-}
-
-// mended returns the first problem of a comment, with the line that is right, or all problems
-// if line is "". The line is a fix if it is certain that it is meant.
-func (p Problems) mended(pos token.Pos, comment, line string, certain bool) Problems {
-	if line == "" {
-		return p
-	}
-	p[0].Message += "; write " + line
-	if certain {
-		p[0].Fix = Fix{pos, pos + token.Pos(len(comment)), line}
-	}
-	return p[:1]
 }
 
 // Sort returns the problems in the order of files, lines and columns, without

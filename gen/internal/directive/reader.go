@@ -5,15 +5,10 @@ import (
 	"go/parser"
 	"go/scanner"
 	"go/token"
-	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/distlock-go/distlock/internal/optfield"
 )
-
-// ellipsis stands for a value in a line that says how a comment is right.
-const ellipsis = "…"
 
 // reader reads the value of one option.
 type reader struct {
@@ -48,47 +43,6 @@ func makeReaders() []reader {
 		}
 	}
 	return append(all, reader{name: "as", read: readAs, own: ofOne}, reader{name: "locker", read: readExpr, code: true})
-}
-
-// resolve returns the reader of the option that a is, or is meant to be.
-func resolve(a Arg) (r reader, known bool) {
-	name := a.Name
-	for {
-		i := slices.IndexFunc(readers, func(r reader) bool { return r.name == name })
-		if i >= 0 {
-			return readers[i], true
-		}
-		if name = meant(a, func(reader) bool { return true }); name == "" {
-			return reader{}, false
-		}
-	}
-}
-
-// meant returns the name of the option of the right kind that a.Name is like, or that begins
-// with it and can have its value, as retryCount for retry:3; or "" if none or several do.
-func meant(a Arg, right func(reader) bool) string {
-	var names, begun []string
-	begins := false
-	for _, r := range readers {
-		if !right(r) {
-			continue
-		}
-		names = append(names, r.name)
-		if len(a.Name) >= 5 && strings.HasPrefix(r.name, a.Name) {
-			begins = true
-			if r.read(&Lock{Exprs: map[string]*Expr{}}, a) == nil {
-				begun = append(begun, r.name)
-			}
-		}
-	}
-	switch {
-	case len(begun) == 1:
-		return begun[0]
-	case begins:
-		return ""
-	default:
-		return nearest(a.Name, names)
-	}
 }
 
 func readParam(l *Lock, a Arg) error {

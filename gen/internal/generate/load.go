@@ -20,23 +20,9 @@ import (
 // Packages returns the files to write for the packages that match the patterns, as the go
 // command in dir understands them, or all errors in their directives.
 func Packages(dir string, patterns []string) ([]*Output, error) {
-	var files []*Output
-	err := each(dir, patterns, func(g *generator) error {
-		made, err := g.files()
-		files = append(files, made...)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return files, nil
-}
-
-// each calls do for the packages that may have directives, and returns all errors.
-func each(dir string, patterns []string, do func(*generator) error) error {
 	base, err := filepath.Abs(dir)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	rel := func(file string) string {
 		if r, err := filepath.Rel(base, file); err == nil && filepath.IsLocal(r) {
@@ -46,22 +32,28 @@ func each(dir string, patterns []string, do func(*generator) error) error {
 	}
 	listed, err := packages.Load(&packages.Config{Dir: dir, Mode: packages.NeedName | packages.NeedFiles}, patterns...)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	var files []*Output
 	var errs []error
 	for _, p := range listed {
 		g, err := open(p, rel)
 		if g != nil {
-			err = do(g)
+			var made []*Output
+			made, err = g.files()
+			files = append(files, made...)
 		}
 		errs = append(errs, err)
 	}
-	return errors.Join(errs...)
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return files, nil
 }
 
 // traces are in each file that may have a directive, also a misspelt one, so that most
 // packages need not be loaded.
-var traces = regexp.MustCompile(`(?i)distlock|@distributedlock|lock:|:lock`)
+var traces = regexp.MustCompile(`(?i)dist?lo?c?k|@distributedlock`)
 
 // open loads a package and checks its directives. It returns nil if there can be none. Each
 // package is loaded separately, because its generated files are hidden while it is loaded, and

@@ -66,12 +66,11 @@ var layers = []layer{
 	{"metrics", "internal/lockmetrics", "root", ""},
 	{"options", "internal/optfield", "root", ""},
 	{"proto", "grpcmw/proto/distlock/v1 grpcmw/proto/internal/wellknown", "", protobuf},
-	{"declared", "internal/protolock", "root options proto", protobuf},
 	{"requests", "internal/request", "root wiring keys", ""},
 	{"http", "httpmw", "root wiring fence requests parts", ""},
 	{"page", "lockui", "basics root driver admin", ""},
 	{"java", "javakey", "root", ""},
-	{"grpc", "grpcmw", "root wiring fence requests declared proto", grpc + " " + protobuf + " " + genproto},
+	{"grpc", "grpcmw", "root wiring fence requests options proto", grpc + " " + protobuf + " " + genproto},
 	{"messages", "example_service/shopv1", "proto", grpc + " " + protobuf},
 
 	{"network", "internal/test/spoilnet", "", ""},

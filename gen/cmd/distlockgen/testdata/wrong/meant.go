@@ -2,7 +2,7 @@ package wrong
 
 import "context"
 
-// Comments whose meaning can be guessed: the message has the whole comment as it is right.
+// Comments whose meaning can be guessed. None becomes a lock with other options than are meant.
 type meant interface {
 	//distlock:lock prefix:my-, value:test, keyTimeout:3s
 	Commas(ctx context.Context) error
@@ -14,14 +14,10 @@ type meant interface {
 	AnnotationAlone(ctx context.Context, id int) error
 	//distlock:lock(value = "test", paramLock = true)
 	Parentheses(ctx context.Context, id int) error
-	//distlock:lock value:test keyTimeout:3000L
+	//distlock:lock value:test keyTimeout:3000L maxWait:3
 	Long(ctx context.Context) error
-	//distlock:lock value:test keyTimeout:1500 maxWait:3 retryInterval:100
-	NoUnit(ctx context.Context) error
 	//distlock:lock Value:test KEYTIMEOUT:3s key_format:f paramlock fencing:TRUE mode:Exclusive
 	Cases(ctx context.Context, id int) error
-	//distlock:lock valeu:test keyTimeot:3s retry:3
-	Misspelt(ctx context.Context) error
 	// distlock:lock value:test keyTimeout:3s
 	Space(ctx context.Context) error
 	//distlock: lock value:test
@@ -32,8 +28,6 @@ type meant interface {
 	SpacesBehind(ctx context.Context) error
 	//distlock:lock value:test value:test keyTimeout:3s
 	Twice(ctx context.Context) error
-	//distlock:lock value:test keyTimeout:3s keyTimeout:4s
-	TwoValues(ctx context.Context) error
 	//distlock:lock value:test param:r.User.ID
 	Path(ctx context.Context, r request) error
 	//distlock:lock value:test key:r.First + "/" + r.Last maxWait:1s
@@ -42,14 +36,12 @@ type meant interface {
 	Typographic(ctx context.Context) error
 	//distlock:lock prefix:my-,value:test;keyTimeout:3s
 	NoSpaces(ctx context.Context) error
+	//distlock:lock value:test;maxWait:3s
+	Semicolon(ctx context.Context) error
 	//distlock:lock prefix:=my- value:test
 	ColonEquals(ctx context.Context) error
-	//distlock:lock value:test paramLock:false param:id
-	Contradiction(ctx context.Context, id int) error
-	//distlock:lock prefix:shop: keyTimeout:3s
-	NoValue(ctx context.Context) error
 	//distlock:lock value:…
 	Ellipsis(ctx context.Context) error
-	//distlock:lock value:test locker:s.locker keyTimeout:3s
-	WrongPlace(ctx context.Context) error
+	// distlock:lock is how this would begin.
+	Prose(ctx context.Context) error
 }

@@ -1,5 +1,4 @@
-// Package protolock reads the option (distlock.v1.lock) of an rpc, for grpcmw and distlockgen.
-package protolock
+package grpcmw
 
 import (
 	"errors"
@@ -14,9 +13,9 @@ import (
 	"github.com/distlock-go/distlock/internal/optfield"
 )
 
-// Opts returns the options that lock declares, and what is wrong with them, each with the name
+// optsOf returns the options that lock declares, and what is wrong with them, each with the name
 // of its field in .proto files. Params is not set.
-func Opts(lock *distlockv1.Lock) (distlock.Opts, []error) {
+func optsOf(lock *distlockv1.Lock) (distlock.Opts, []error) {
 	o := distlock.Opts{ParamLock: len(lock.GetParams()) > 0}
 	m := lock.ProtoReflect()
 	var errs []error
