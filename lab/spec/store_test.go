@@ -9,6 +9,7 @@ import (
 	"github.com/distlock-go/distlock/backend/caslock"
 	"github.com/distlock-go/distlock/backend/memlock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
 // locks is the store of a history.
@@ -61,13 +62,14 @@ type store struct {
 	stop  context.CancelFunc
 
 	mu      sync.Mutex
-	granted map[string]driver.Grant // by messages
+	granted map[string]driver.Grant       // by messages
+	waits   map[string]context.CancelFunc // by owner
 }
 
 // boot empties the store.
 func (s *store) boot() {
 	s.do(func() {
-		s.mem, s.granted = s.open(), make(map[string]driver.Grant)
+		s.mem, s.granted, s.waits = s.open(), make(map[string]driver.Grant), make(map[string]context.CancelFunc)
 		s.until, s.stop = context.WithCancel(s.ctx)
 	})
 }
@@ -75,15 +77,16 @@ func (s *store) boot() {
 // deliver gives the store a request, and returns its answer.
 func (s *store) deliver(c *call) (a answer) {
 	s.do(func() {
+		s.leave(c.request.Owner + c.grant.Owner)
 		switch c.kind {
 		case "try":
 			if a.grant, a.err = s.mem.TryAcquire(s.until, c.request); a.err != nil {
 				r := c.request
 				r.TTL = claim
-				_, _ = s.mem.Enqueue(s.until, r) // it takes a place, because the key is held
-				go s.wait(r)
+				ctx, end := context.WithCancel(s.until)
+				s.waits[r.Owner] = end
+				go s.wait(ctx, r)
 			}
-			a.grant.Contended = false // with caslock it says that others may wait: no hand-over then
 		case "renew":
 			a.err = driver.RenewAll(s.until, s.mem, []driver.Grant{c.grant})[0]
 		case "release":
@@ -93,16 +96,19 @@ func (s *store) deliver(c *call) (a answer) {
 	return a
 }
 
-// wait hears the message that grants the key. It never asks: the history says who asks.
-func (s *store) wait(r driver.Request) {
-	select {
-	case g := <-s.mem.Turn(s.until, r):
-		if g.Owner != "" {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			s.granted[r.Owner] = g
-		}
-	case <-s.until.Done():
+// wait takes a place in the queue of the store, which may grant the key by a message.
+func (s *store) wait(ctx context.Context, r driver.Request) {
+	if g, err := testkit.Await(ctx, s.mem, r, testkit.Looks{}); err == nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.granted[r.Owner] = g
+	}
+}
+
+// leave ends the wait of an owner that asks again, or no more.
+func (s *store) leave(owner string) {
+	if end := s.waits[owner]; end != nil {
+		end()
 	}
 }
 
