@@ -5,14 +5,13 @@ import (
 	"errors"
 	"log/slog"
 
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/request"
+	"github.com/distlock-go/distlock/wiring"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
-
-	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/internal/request"
-	"github.com/distlock-go/distlock/wiring"
 )
 
 // call is a checked rule.
@@ -20,21 +19,30 @@ type call struct {
 	method string
 	key    Key
 	site   *wiring.Site
+
+	// input is set for streams with a single request, which is received before the lock
+	// is taken.
+	input protoreflect.MessageType
 }
 
-// fit checks that the key can be made for the method, if it is known.
-func (c *call) fit(desc protoreflect.MethodDescriptor) error {
+// fit checks that the key can be made for the method, if it is known, and that the
+// interceptor, which is for streams or for unary methods, sees the method.
+func (c *call) fit(desc protoreflect.MethodDescriptor, forStreams bool) error {
 	switch {
 	case desc == nil:
 		return nil
-	case desc.IsStreamingClient() || desc.IsStreamingServer():
-		return errStreams
+	case streams(desc) && !forStreams:
+		return errors.New("the method streams: its rule belongs to StreamServerInterceptor")
+	case !streams(desc) && forStreams:
+		return errors.New("the method does not stream: its rule belongs to UnaryServerInterceptor")
+	case desc.IsStreamingClient():
+		return c.key.check(nil)
+	}
+	if forStreams {
+		c.input = messageType(desc.Input())
 	}
 	return c.key.check(desc.Input())
 }
-
-// errStreams is a rule that would have no effect: a unary interceptor does not see the method.
-var errStreams = errors.New("the method streams: take the lock in its handler, with Locker.Do")
 
 // late is what the operator is told of work that a handler leaves behind.
 const late = "grpcmw: work asks for its lease after its handler has returned and the lock has ended; " +

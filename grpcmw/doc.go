@@ -39,10 +39,14 @@
 //	}
 //
 // Nothing is generated for it: the build only gets package grpcmw/proto/distlock/v1, which the
-// generated code imports for the option.
+// generated code imports for the option. If some of the methods stream, each interceptor
+// gets its half, and refuses the other:
 //
-//	grpc.NewServer(grpc.ChainUnaryInterceptor(
-//		grpcmw.UnaryServerInterceptor(locker, grpcmw.FromOptions())))
+//	rules := grpcmw.FromOptions()
+//	grpc.NewServer(
+//		grpc.ChainUnaryInterceptor(grpcmw.UnaryServerInterceptor(locker, rules.Unary())),
+//		grpc.ChainStreamInterceptor(grpcmw.StreamServerInterceptor(locker, rules.Streams())),
+//	)
 //
 // [Rules.Adjust] sets what depends on where a program runs. A key from metadata or from a
 // function needs [ByMethod], in an interceptor of its own.
@@ -56,9 +60,10 @@
 //
 // # Streams
 //
-// A method that streams takes its lock in the handler, by [distlock.Locker.Do]: a stream lasts
-// as long as its client wants, and often the lock is needed for a part of it. A rule for such
-// a method is refused.
+// [StreamServerInterceptor] holds the lock while the handler runs, and the stream
+// has the context of the lease. If the client streams, there is no single request: the key
+// can only be metadata or the method, and Fields is refused. Such a client decides how long
+// the lock is held; MaxHold limits it.
 //
 // # Goroutines
 //
@@ -96,7 +101,8 @@
 // doubt. The handler should call [distlock.Lease.Check] before it commits. If it succeeds all
 // the same, or fails with a fault of the server, such as Internal, Unavailable or an error
 // without a status, the call ends with LOCK_LOST. A status that says what is wrong with the
-// call, such as NotFound, is not replaced. A loss, or a failed release, is reported to [distlock.Hooks].
+// call, such as NotFound, is not replaced. For a stream only the status changes; messages
+// that were sent are sent. A loss, or a failed release, is reported to [distlock.Hooks].
 //
 // # Clients
 //

@@ -7,16 +7,15 @@ import (
 	"net"
 	"time"
 
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/memlock"
+	"github.com/distlock-go/distlock/example_service/shopv1"
+	"github.com/distlock-go/distlock/grpcmw"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 	testpb "google.golang.org/grpc/interop/grpc_testing"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/test/bufconn"
-
-	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/backend/memlock"
-	"github.com/distlock-go/distlock/example_service/shopv1"
-	"github.com/distlock-go/distlock/grpcmw"
 )
 
 // orders is a service with one order per request.
@@ -82,7 +81,11 @@ func ExampleFromOptions() {
 	locker := distlock.New(memlock.New(), distlock.Config{})
 	defer locker.Close()
 
-	srv := grpc.NewServer(grpc.ChainUnaryInterceptor(grpcmw.UnaryServerInterceptor(locker, grpcmw.FromOptions())))
+	rules := grpcmw.FromOptions()
+	srv := grpc.NewServer(
+		grpc.ChainUnaryInterceptor(grpcmw.UnaryServerInterceptor(locker, rules.Unary())),
+		grpc.ChainStreamInterceptor(grpcmw.StreamServerInterceptor(locker, rules.Streams())),
+	)
 	shopv1.RegisterShopServiceServer(srv, orders{})
 	defer srv.Stop()
 	cc := dial(srv)
@@ -104,7 +107,7 @@ func ExampleRules_Adjust() {
 	locker := distlock.New(memlock.New(), distlock.Config{})
 	defer locker.Close()
 
-	rules := grpcmw.FromOptions().Adjust(func(_ string, o *distlock.Opts) { o.RetryCount = 1 })
+	rules := grpcmw.FromOptions().Unary().Adjust(func(_ string, o *distlock.Opts) { o.RetryCount = 1 })
 	srv := grpc.NewServer(grpc.ChainUnaryInterceptor(grpcmw.UnaryServerInterceptor(locker, rules)))
 	srv.Stop()
 	// Output:

@@ -8,11 +8,10 @@ import (
 	"strconv"
 	"strings"
 
-	"google.golang.org/protobuf/protoadapt"
-	"google.golang.org/protobuf/reflect/protoreflect"
-
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/internal/request"
+	"google.golang.org/protobuf/protoadapt"
+	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
 // Fields returns a Key of fields of the request message, by their names in the .proto
@@ -79,6 +78,9 @@ func (f fields) params(_ context.Context, _ string, req any) (any, error) {
 }
 
 func (f fields) check(d protoreflect.MessageDescriptor) error {
+	if d == nil {
+		return errors.New("the client streams, so there is no one request to take fields from: use Metadata")
+	}
 	for _, p := range f {
 		if err := p.check(d); err != nil {
 			return fmt.Errorf("Fields(%q): %w", p.text, err)

@@ -18,7 +18,7 @@ type Key struct {
 	params func(ctx context.Context, fullMethod string, req any) (any, error)
 
 	// check reports why the key can never be made for a method that takes a message of
-	// type d.
+	// type d; nil means that there is no one message.
 	check func(d protoreflect.MessageDescriptor) error
 }
 
@@ -31,8 +31,10 @@ type Key struct {
 // status of its own is returned unchanged, and others become Internal, unless they
 // have another code: see [distlock.CodeOf].
 //
-// req is the request message. It must not be changed or kept. f is called concurrently,
-// once for each call, before the lock is taken. It may block until ctx ends.
+// req is the request message. It must not be changed or kept. For a stream it is
+// nil if the client streams, or if the service is not linked into the program. f is
+// called concurrently, once for each call, before the lock is taken. It may block until
+// ctx ends.
 func KeyFunc(f func(ctx context.Context, fullMethod string, req any) (any, error)) Key {
 	return Key{f, func(protoreflect.MessageDescriptor) error { return nil }} // not known before a call
 }

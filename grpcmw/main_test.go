@@ -27,6 +27,7 @@ import (
 const (
 	unaryCall    = testpb.TestService_UnaryCall_FullMethodName
 	serverStream = testpb.TestService_StreamingOutputCall_FullMethodName
+	duplex       = testpb.TestService_FullDuplexCall_FullMethodName
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -105,6 +106,8 @@ type service struct {
 	testpb.UnimplementedTestServiceServer
 	unary  func(context.Context, *testpb.SimpleRequest) (*testpb.SimpleResponse, error)
 	output func(*testpb.StreamingOutputCallRequest, grpc.ServerStreamingServer[testpb.StreamingOutputCallResponse]) error
+	input  func(grpc.ClientStreamingServer[testpb.StreamingInputCallRequest, testpb.StreamingInputCallResponse]) error
+	duplex func(grpc.BidiStreamingServer[testpb.StreamingOutputCallRequest, testpb.StreamingOutputCallResponse]) error
 }
 
 func (s *service) UnaryCall(ctx context.Context, r *testpb.SimpleRequest) (*testpb.SimpleResponse, error) {
@@ -117,6 +120,14 @@ func (s *service) EmptyCall(context.Context, *testpb.Empty) (*testpb.Empty, erro
 
 func (s *service) StreamingOutputCall(r *testpb.StreamingOutputCallRequest, ss grpc.ServerStreamingServer[testpb.StreamingOutputCallResponse]) error {
 	return s.output(r, ss)
+}
+
+func (s *service) StreamingInputCall(ss grpc.ClientStreamingServer[testpb.StreamingInputCallRequest, testpb.StreamingInputCallResponse]) error {
+	return s.input(ss)
+}
+
+func (s *service) FullDuplexCall(ss grpc.BidiStreamingServer[testpb.StreamingOutputCallRequest, testpb.StreamingOutputCallResponse]) error {
+	return s.duplex(ss)
 }
 
 // network is where a server listens.

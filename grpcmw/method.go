@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
+	"google.golang.org/protobuf/types/dynamicpb"
 )
 
 // findMethod returns the description of a method, or nil if its service is not linked
@@ -60,4 +61,12 @@ func servicesBeside(service protoreflect.FullName) (names []string) {
 		return true
 	})
 	return names
+}
+
+// messageType returns the Go type of a message, or a dynamic type if none is linked.
+func messageType(d protoreflect.MessageDescriptor) protoreflect.MessageType {
+	if t, err := protoregistry.GlobalTypes.FindMessageByName(d.FullName()); err == nil {
+		return t
+	}
+	return dynamicpb.NewMessageType(d)
 }

@@ -1,16 +1,16 @@
 package grpcmw
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
+	distlockv1 "github.com/distlock-go/distlock/grpcmw/proto/distlock/v1"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
-
-	distlockv1 "github.com/distlock-go/distlock/grpcmw/proto/distlock/v1"
 )
 
 // FromOptions returns the rules that are written into .proto files, as the option
@@ -24,9 +24,9 @@ import (
 // ParamLock.
 //
 // FromOptions panics with all faults of all options: no value, a param that the
-// request does not have or that cannot be a key, a method that streams, a bad duration,
-// a field of a newer version. It panics too if no method has the option, because then
-// the code was not generated again.
+// request does not have or that cannot be a key, params where the client streams, a
+// bad duration, a field of a newer version. It panics too if no method has the
+// option, because then the code was not generated again.
 func FromOptions() Rules { return fromFiles(protoregistry.GlobalFiles) }
 
 func fromFiles(files *protoregistry.Files) Rules {
@@ -65,11 +65,7 @@ func (r Rules) add(desc protoreflect.MethodDescriptor, faults map[string][]error
 	method := "/" + string(desc.Parent().FullName()) + "/" + string(desc.Name())
 	o, errs := optsOf(lock)
 	key, keyErrs := keyOf(lock.GetParams(), desc)
-	errs = append(errs, keyErrs...)
-	if desc.IsStreamingClient() || desc.IsStreamingServer() {
-		errs = append(errs, errStreams)
-	}
-	if len(errs) > 0 {
+	if errs = append(errs, keyErrs...); len(errs) > 0 {
 		faults[method] = errs
 		return
 	}
@@ -80,6 +76,9 @@ func (r Rules) add(desc protoreflect.MethodDescriptor, faults map[string][]error
 func keyOf(params []string, desc protoreflect.MethodDescriptor) (Key, []error) {
 	if len(params) == 0 {
 		return Method(), nil // not used in the key: the rule is whole
+	}
+	if desc.IsStreamingClient() {
+		return Key{}, []error{errors.New("params: the client streams, so there is no one request to take fields from")}
 	}
 	var f fields
 	var errs []error

@@ -5,15 +5,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/distlock-go/distlock/grpcmw"
+	distlockv1 "github.com/distlock-go/distlock/grpcmw/proto/distlock/v1"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protodesc"
 	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/descriptorpb"
 	"google.golang.org/protobuf/types/known/durationpb"
-
-	"github.com/distlock-go/distlock/grpcmw"
-	distlockv1 "github.com/distlock-go/distlock/grpcmw/proto/distlock/v1"
 )
 
 // declare returns a file with a service that takes messages of odd.proto and has
@@ -122,7 +121,7 @@ func TestFilesThatAreRefused(t *testing.T) {
 
 		"no method has the option (distlock.v1.lock)": declare(t, false, nil, nil),
 
-		option + `M0": the method streams: take the lock in its handler, with Locker.Do`: declare(t, true, params("s")),
+		option + `M0": params: the client streams, so there is no one request to take fields from`: declare(t, true, params("s")),
 	} {
 		want = "grpcmw: FromOptions: " + want
 		if got := panicOf(func() { grpcmw.FromFiles(files) }); got != want {

@@ -2,23 +2,25 @@ package grpcmw_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"testing"
 	"time"
-
-	"google.golang.org/grpc"
-	testpb "google.golang.org/grpc/interop/grpc_testing"
-	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/reflect/protodesc"
-	"google.golang.org/protobuf/types/descriptorpb"
-	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/example_service/shopv1"
 	"github.com/distlock-go/distlock/grpcmw"
 	distlockv1 "github.com/distlock-go/distlock/grpcmw/proto/distlock/v1"
 	"github.com/distlock-go/distlock/internal/test/testkit"
+	"github.com/distlock-go/distlock/wiring"
+	"google.golang.org/grpc"
+	testpb "google.golang.org/grpc/interop/grpc_testing"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protodesc"
+	"google.golang.org/protobuf/types/descriptorpb"
+	"google.golang.org/protobuf/types/known/durationpb"
 )
 
 const testService = "/grpc.testing.TestService/"
@@ -28,7 +30,10 @@ func declared(t *testing.T) grpcmw.Rules {
 	t.Helper()
 	pay := &distlockv1.Lock{Prefix: "shop:", Value: "pay", Params: []string{"response_status.message"}, RetryCount: 1}
 	locks := map[string]*distlockv1.Lock{
-		"UnaryCall": pay,
+		"UnaryCall":           pay,
+		"StreamingOutputCall": pay,
+		"StreamingInputCall":  {Prefix: "shop:", Value: "import", RetryCount: 1},
+		"HalfDuplexCall":      {Value: "read", Mode: distlockv1.Mode_MODE_SHARED},
 		"CacheableUnaryCall": {
 			Prefix: "audit:", Value: "v1", Params: []string{"response_status.message", "response_size"},
 			KeyTimeout: durationpb.New(3 * time.Second), RetryCount: 7, RetryInterval: durationpb.New(20 * time.Millisecond),
@@ -56,13 +61,35 @@ var calls = map[string]func(context.Context, testpb.TestServiceClient) error{
 		_, err := c.EmptyCall(ctx, &testpb.Empty{})
 		return err
 	},
+	"StreamingOutputCall": func(ctx context.Context, c testpb.TestServiceClient) error {
+		ss, err := c.StreamingOutputCall(ctx, outputRequest("42"))
+		if err != nil {
+			return err
+		}
+		if _, err = ss.Recv(); errors.Is(err, io.EOF) {
+			return nil
+		}
+		return err
+	},
+	"StreamingInputCall": func(ctx context.Context, c testpb.TestServiceClient) error {
+		ss, err := c.StreamingInputCall(ctx)
+		if err != nil {
+			return err
+		}
+		_, err = ss.CloseAndRecv()
+		return err
+	},
 }
 
 // TestOptionsLockAServer: each method runs under the key of its option, as a
 // function with the same declaration does, and another holder keeps it out.
 func TestOptionsLockAServer(t *testing.T) {
+	imports, err := wiring.Key(distlock.Opts{Prefix: "shop:", Value: "import"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
 	keys := map[string]string{
-		"UnaryCall": keyOf(t, "42"), "EmptyCall": "",
+		"UnaryCall": keyOf(t, "42"), "StreamingOutputCall": keyOf(t, "42"), "StreamingInputCall": imports, "EmptyCall": "",
 	}
 	taken := false
 	check := func(ctx context.Context, method string) {
@@ -76,11 +103,20 @@ func TestOptionsLockAServer(t *testing.T) {
 			check(ctx, "UnaryCall")
 			return ok(ctx, r)
 		},
+		output: func(_ *testpb.StreamingOutputCallRequest, ss outputStream) error {
+			check(ss.Context(), "StreamingOutputCall")
+			return nil
+		},
+		input: func(ss grpc.ClientStreamingServer[testpb.StreamingInputCallRequest, testpb.StreamingInputCallResponse]) error {
+			check(ss.Context(), "StreamingInputCall")
+			return ss.SendAndClose(&testpb.StreamingInputCallResponse{})
+		},
 	}
 	s := testkit.NewStore()
 	l, rules := testkit.NewLocker(t, s, distlock.Config{}), declared(t)
 	client := start(t, memory, svc, []grpc.ServerOption{
-		grpc.UnaryInterceptor(grpcmw.UnaryServerInterceptor(l, rules)),
+		grpc.UnaryInterceptor(grpcmw.UnaryServerInterceptor(l, rules.Unary())),
+		grpc.StreamInterceptor(grpcmw.StreamServerInterceptor(l, rules.Streams())),
 	})
 	for method, call := range calls {
 		if err := call(t.Context(), client); err != nil {
@@ -89,6 +125,7 @@ func TestOptionsLockAServer(t *testing.T) {
 	}
 	taken = true
 	hold(t, s, keyOf(t, "42"))
+	hold(t, s, imports)
 	held := busy
 	held.retry = distlock.DefaultKeyTimeout // the store knows of an hour
 	for method, call := range calls {
@@ -99,7 +136,7 @@ func TestOptionsLockAServer(t *testing.T) {
 			t.Errorf("%s: %v", method, err)
 		}
 	}
-	_, err := client.UnaryCall(t.Context(), &testpb.SimpleRequest{})
+	_, err = client.UnaryCall(t.Context(), &testpb.SimpleRequest{})
 	wantStatus(t, err, invalid(`field "response_status.message" is missing`))
 }
 
@@ -109,7 +146,10 @@ func TestFieldsOfOptions(t *testing.T) {
 	text := func(o distlock.Opts) string { return fmt.Sprintf("%+v", o) }
 	pay := distlock.Opts{Prefix: "shop:", Value: "pay", ParamLock: true, RetryCount: 1}
 	want := map[string]distlock.Opts{
-		testService + "UnaryCall": pay,
+		testService + "UnaryCall":           pay,
+		testService + "StreamingOutputCall": pay,
+		testService + "StreamingInputCall":  {Prefix: "shop:", Value: "import", RetryCount: 1},
+		testService + "HalfDuplexCall":      {Value: "read", Mode: distlock.Shared},
 		testService + "CacheableUnaryCall": {
 			Prefix: "audit:", Value: "v1", ParamLock: true, KeyTimeout: 3 * time.Second, RetryCount: 7,
 			RetryInterval: 20 * time.Millisecond, MaxWait: 3 * time.Second, Permits: 4, MaxHold: time.Minute,
@@ -130,3 +170,24 @@ func TestFieldsOfOptions(t *testing.T) {
 		t.Errorf("the methods with a lock are %q", order)
 	}
 }
+
+// TestByMethodHasHalves too.
+func TestByMethodHasHalves(t *testing.T) {
+	l := testkit.NewLocker(t, testkit.NewStore(), distlock.Config{})
+	r := grpcmw.ByMethod(map[string]grpcmw.Rule{
+		unaryCall:    {Key: messageKey, Opts: opts()},
+		serverStream: {Key: messageKey, Opts: opts()},
+		"/a.b/c":     {Key: messageKey, Opts: opts()}, // not known: it stays in both
+	})
+	grpcmw.UnaryServerInterceptor(l, r.Unary())
+	grpcmw.StreamServerInterceptor(l, r.Streams())
+	for half, want := range map[*grpcmw.Rules][]string{ptr(r.Unary()): {"/a.b/c", unaryCall}, ptr(r.Streams()): {"/a.b/c", serverStream}} {
+		var got []string
+		half.Adjust(func(method string, _ *distlock.Opts) { got = append(got, method) })
+		if !slices.Equal(got, want) {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+func ptr[T any](v T) *T { return &v }

@@ -54,6 +54,27 @@ func ByMethod(rules map[string]Rule) Rules {
 	return Rules{byMethod}
 }
 
+// Unary returns r without the methods that are known to stream: those belong to
+// [Rules.Streams]. An interceptor panics if it gets a rule for a method that it does not see,
+// because the method would run without its lock.
+func (r Rules) Unary() Rules { return r.less(streams) }
+
+// Streams returns r without the methods that are known not to stream, for
+// [StreamServerInterceptor].
+func (r Rules) Streams() Rules {
+	return r.less(func(d protoreflect.MethodDescriptor) bool { return !streams(d) })
+}
+
+// less returns r without the methods that are known to be of a kind.
+func (r Rules) less(kind func(protoreflect.MethodDescriptor) bool) Rules {
+	byMethod := maps.Clone(r.byMethod)
+	maps.DeleteFunc(byMethod, func(method string, r rule) bool {
+		desc, err := r.describe(method)
+		return err == nil && desc != nil && kind(desc)
+	})
+	return Rules{byMethod}
+}
+
 // Adjust returns r with the Opts changed by f, for options that depend on where a
 // program runs, such as how long to wait. f is called once for each method before
 // Adjust returns, in the order of their names. The interceptor checks the result.
@@ -71,6 +92,10 @@ func (r Rules) Adjust(f func(fullMethod string, o *distlock.Opts)) Rules {
 	return Rules{byMethod}
 }
 
+func streams(d protoreflect.MethodDescriptor) bool {
+	return d.IsStreamingClient() || d.IsStreamingServer()
+}
+
 // describe returns nil for a method that is not known.
 func (r *rule) describe(method string) (protoreflect.MethodDescriptor, error) {
 	if r.desc != nil {
@@ -79,7 +104,7 @@ func (r *rule) describe(method string) (protoreflect.MethodDescriptor, error) {
 	return findMethod(method)
 }
 
-// middleware is what an interceptor has.
+// middleware is what all interceptors share.
 type middleware struct {
 	calls  map[string]*call
 	fail   ErrorHandler
@@ -88,9 +113,9 @@ type middleware struct {
 }
 
 // wire makes the rules into a middleware and panics with all errors in them.
-func wire(l *distlock.Locker, rules Rules, opts []Option) *middleware {
+func wire(name string, l *distlock.Locker, rules Rules, forStreams bool, opts []Option) *middleware {
 	if l == nil {
-		panic("grpcmw: UnaryServerInterceptor: nil Locker")
+		panic("grpcmw: " + name + ": nil Locker")
 	}
 	m := &middleware{calls: make(map[string]*call, len(rules.byMethod)), fail: defaultError}
 	for _, opt := range opts {
@@ -98,19 +123,19 @@ func wire(l *distlock.Locker, rules Rules, opts []Option) *middleware {
 	}
 	var errs []error
 	for _, method := range slices.Sorted(maps.Keys(rules.byMethod)) {
-		c, err := newCall(l, method, rules.byMethod[method])
+		c, err := newCall(l, method, rules.byMethod[method], forStreams)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("rule for %q: %w", method, err))
 		}
 		m.calls[method] = c
 	}
 	if err := errors.Join(errs...); err != nil {
-		panic("grpcmw: UnaryServerInterceptor: " + err.Error())
+		panic("grpcmw: " + name + ": " + err.Error())
 	}
 	return m
 }
 
-func newCall(l *distlock.Locker, method string, r rule) (*call, error) {
+func newCall(l *distlock.Locker, method string, r rule, forStreams bool) (*call, error) {
 	desc, err := r.describe(method)
 	if err != nil {
 		return nil, err
@@ -129,7 +154,7 @@ func newCall(l *distlock.Locker, method string, r rule) (*call, error) {
 		return nil, err
 	}
 	c := &call{method: method, key: r.Key}
-	if err := c.fit(desc); err != nil {
+	if err := c.fit(desc, forStreams); err != nil {
 		return nil, err
 	}
 	c.site = wiring.Bind(l, r.Opts)
@@ -165,7 +190,7 @@ func defaultError(ctx context.Context, _ string, err error) error { return Statu
 // its Opts are invalid. For services that are not linked into the program only the form
 // of the name can be checked.
 func UnaryServerInterceptor(l *distlock.Locker, rules Rules, opts ...Option) grpc.UnaryServerInterceptor {
-	m := wire(l, rules, opts)
+	m := wire("UnaryServerInterceptor", l, rules, false, opts)
 	return func(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (resp any, err error) {
 		c := m.calls[info.FullMethod]
 		if c == nil {

@@ -79,20 +79,11 @@ func ReceiveTickets(b *fence.Boundary) (grpc.UnaryServerInterceptor, grpc.Stream
 	}
 	stream := func(srv any, ss grpc.ServerStream, _ *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
 		return receive(ss.Context(), func(ctx context.Context) error {
-			return handler(srv, carrier{ss, ctx})
+			return handler(srv, &lockedStream{ServerStream: ss, ctx: ctx})
 		})
 	}
 	return unary, stream
 }
-
-// carrier is a stream with another context.
-type carrier struct {
-	grpc.ServerStream
-	ctx context.Context //nolint:containedctx // handed out by Context
-}
-
-// Context implements [grpc.ServerStream].
-func (c carrier) Context() context.Context { return c.ctx }
 
 // ofTicket returns the answer for an error of package fence.
 func ofTicket(err error) (_ answer, ok bool) {

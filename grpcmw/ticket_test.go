@@ -35,9 +35,7 @@ func TestTicketsTravel(t *testing.T) {
 		unary: func(ctx context.Context, _ *testpb.SimpleRequest) (*testpb.SimpleResponse, error) {
 			return nil, work(ctx)
 		},
-		output: func(_ *testpb.StreamingOutputCallRequest, ss grpc.ServerStreamingServer[testpb.StreamingOutputCallResponse]) error {
-			return work(ss.Context())
-		},
+		output: func(_ *testpb.StreamingOutputCallRequest, ss outputStream) error { return work(ss.Context()) },
 	}
 	unary, stream := grpcmw.ReceiveTickets(boundary)
 	server := []grpc.ServerOption{
@@ -51,7 +49,7 @@ func TestTicketsTravel(t *testing.T) {
 		return err
 	}
 	output := func(ctx context.Context) error {
-		ss, err := client.StreamingOutputCall(ctx, &testpb.StreamingOutputCallRequest{})
+		ss, err := client.StreamingOutputCall(ctx, outputRequest("7"))
 		if err == nil {
 			_, err = ss.Recv()
 		}

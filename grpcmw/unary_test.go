@@ -202,14 +202,3 @@ func TestLostAndTheCallerHasLeft(t *testing.T) {
 		}
 	}
 }
-
-// TestFieldsOfAServiceThatIsNotLinked can only fail, and must not lock nothing.
-func TestFieldsOfAServiceThatIsNotLinked(t *testing.T) {
-	const method = "/other.v1.Service/Get"
-	in := grpcmw.UnaryServerInterceptor(testkit.NewLocker(t, testkit.NewStore(), distlock.Config{}), rules(method, grpcmw.Fields("s")))
-	_, err := in(t.Context(), "text", &grpc.UnaryServerInfo{FullMethod: method}, func(context.Context, any) (any, error) {
-		t.Error("the handler ran")
-		return nil, nil
-	})
-	wantStatus(t, err, internal)
-}

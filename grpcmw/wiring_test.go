@@ -16,6 +16,9 @@ func TestMistakesArePanicsWhenItIsWired(t *testing.T) {
 	unary := func(method string, key grpcmw.Key, change ...func(*distlock.Opts)) func() {
 		return func() { grpcmw.UnaryServerInterceptor(l, rules(method, key, change...)) }
 	}
+	stream := func(method string, key grpcmw.Key) func() {
+		return func() { grpcmw.StreamServerInterceptor(l, rules(method, key)) }
+	}
 	oddCall := func(field string) func() { return unary("/grpcmw.test.OddService/Get", grpcmw.Fields(field)) }
 	const rule = `grpcmw: UnaryServerInterceptor: rule for "/grpc.testing.TestService/UnaryCall": `
 	const oddRule = `grpcmw: UnaryServerInterceptor: rule for "/grpcmw.test.OddService/Get": `
@@ -78,9 +81,19 @@ func TestMistakesArePanicsWhenItIsWired(t *testing.T) {
 		{"a double", oddRule + `Fields("self.double"): field grpcmw.test.Odd.double is a double, of which no key can be made`, oddCall("self.double")},
 
 		{
-			"a method that streams",
-			`grpcmw: UnaryServerInterceptor: rule for "/grpc.testing.TestService/StreamingOutputCall": the method streams: take the lock in its handler, with Locker.Do`,
+			"a stream for the unary interceptor",
+			`grpcmw: UnaryServerInterceptor: rule for "/grpc.testing.TestService/StreamingOutputCall": the method streams: its rule belongs to StreamServerInterceptor`,
 			unary(serverStream, messageKey),
+		},
+		{
+			"a unary method for the stream interceptor",
+			`grpcmw: StreamServerInterceptor: rule for "/grpc.testing.TestService/UnaryCall": the method does not stream: its rule belongs to UnaryServerInterceptor`,
+			stream(unaryCall, messageKey),
+		},
+		{
+			"fields of a stream",
+			`grpcmw: StreamServerInterceptor: rule for "/grpc.testing.TestService/FullDuplexCall": the client streams, so there is no one request to take fields from: use Metadata`,
+			stream(duplex, grpcmw.Params(grpcmw.Metadata("a"), messageKey)),
 		},
 	}
 	for _, c := range cases {

@@ -8,7 +8,7 @@
 //	})))
 //	path, handler := shopv1connect.NewShopHandler(shop, connect.WithInterceptors(lock))
 //
-// The rules may also be options in .proto files: grpcmw.FromOptions(). The same
+// The rules may also be options in .proto files: grpcmw.FromOptions().Unary(). The same
 // order in a path and in a message is one lock with httpmw, grpcmw and this package, if
 // Prefix and Value are the same. A procedure that streams cannot have a rule, because
 // its messages are not known yet: grpcmw.UnaryServerInterceptor panics.
