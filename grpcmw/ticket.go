@@ -91,7 +91,6 @@ type carrier struct {
 	ctx context.Context //nolint:containedctx // handed out by Context
 }
 
-// Context implements [grpc.ServerStream].
 func (c carrier) Context() context.Context { return c.ctx }
 
 // ofTicket returns the answer for an error of package fence.
