@@ -55,13 +55,10 @@ func Detach(ctx context.Context) context.Context {
 	return context.WithValue(ctx, leaseKey{}, (*Lease)(nil))
 }
 
-// Deadline implements context.Context.
 func (c *leaseCtx) Deadline() (time.Time, bool) { return c.parent.Deadline() }
 
-// Done implements context.Context.
 func (c *leaseCtx) Done() <-chan struct{} { return c.used().Done() }
 
-// Err implements context.Context.
 func (c *leaseCtx) Err() error {
 	c.mu.Lock()
 	untouched := c.inner == nil && c.cause == nil

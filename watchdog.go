@@ -314,14 +314,12 @@ func (s schedule) Swap(i, j int) {
 	s[i].watch.index, s[j].watch.index = i, j
 }
 
-// Push is for container/heap.
 func (s *schedule) Push(x any) {
 	st := x.(*leaseState)
 	st.watch.index = len(*s)
 	*s = append(*s, st)
 }
 
-// Pop is for container/heap.
 func (s *schedule) Pop() any {
 	last := len(*s) - 1
 	st := (*s)[last]

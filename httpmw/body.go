@@ -53,7 +53,6 @@ type counted struct {
 	as *request.Body // nil: not any more
 }
 
-// Read implements [io.Reader].
 func (c *counted) Read(p []byte) (int, error) {
 	n, err := c.ReadCloser.Read(p)
 	if c.as != nil {

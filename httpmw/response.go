@@ -60,7 +60,6 @@ func (w *response) replace(why error) {
 	lost.ServeHTTP(w.ResponseWriter, nil)
 }
 
-// WriteHeader implements [http.ResponseWriter].
 func (w *response) WriteHeader(status int) {
 	informational := status < 200 && status != http.StatusSwitchingProtocols
 	if informational && !w.begun || w.begin(status) == nil {
@@ -68,7 +67,6 @@ func (w *response) WriteHeader(status int) {
 	}
 }
 
-// Write implements [http.ResponseWriter].
 func (w *response) Write(p []byte) (int, error) {
 	if err := w.begin(http.StatusOK); err != nil {
 		return 0, err
@@ -84,7 +82,6 @@ func (w *response) ReadFrom(r io.Reader) (int64, error) {
 	return io.Copy(w.ResponseWriter, r)
 }
 
-// Flush implements [http.Flusher].
 func (w *response) Flush() { _ = w.FlushError() }
 
 // FlushError is Flush for [http.ResponseController].
@@ -95,7 +92,6 @@ func (w *response) FlushError() error {
 	return http.NewResponseController(w.ResponseWriter).Flush()
 }
 
-// Hijack implements [http.Hijacker].
 func (w *response) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	if err := w.begin(http.StatusSwitchingProtocols); err != nil {
 		return nil, nil, err

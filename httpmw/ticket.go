@@ -30,7 +30,6 @@ type sender struct {
 	boundary *fence.Boundary
 }
 
-// RoundTrip implements [http.RoundTripper].
 func (s sender) RoundTrip(r *http.Request) (*http.Response, error) {
 	tickets, err := s.boundary.Tickets(r.Context())
 	if err == nil && len(tickets) > 0 && redirected(r) {

@@ -176,7 +176,6 @@ type obstacle struct {
 	revision int64 // at which the queue was read
 }
 
-// Watch implements [placequeue.Obstacle].
 func (o *obstacle) Watch(ctx context.Context) <-chan error {
 	fired := make(chan error, len(o.blockers))
 	for _, p := range o.blockers {
@@ -198,5 +197,4 @@ func (o *obstacle) Remains(ctx context.Context) bool {
 	return err == nil && !slices.Contains(exist, false)
 }
 
-// Err implements [placequeue.Obstacle].
 func (o *obstacle) Err(context.Context, bool) error { return o.backend.heldError(o.queue) }

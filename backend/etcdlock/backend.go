@@ -61,7 +61,6 @@ func New(client *clientv3.Client, config Config) (driver.Backend, error) {
 	return b, nil
 }
 
-// Close implements [driver.Backend].
 func (b *backend) Close() error {
 	if !b.background.Close(errClosed) {
 		return nil
@@ -100,7 +99,6 @@ func (b *backend) Ping(ctx context.Context) error {
 	return b.explain(op, op.Err())
 }
 
-// Features implements [driver.Backend].
 func (b *backend) Features() driver.Features { return driver.Features{Sharing: true} }
 
 // session returns the present session, or makes one if there is none.

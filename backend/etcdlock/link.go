@@ -116,7 +116,6 @@ func (l *link) txn(ctx context.Context, conditions []clientv3.Cmp, then ...clien
 // each request, and a timer of the server, for what the client ends by itself.
 type untold struct{ context.Context } //nolint:containedctx // it is one itself
 
-// Deadline implements [context.Context].
 func (untold) Deadline() (_ time.Time, _ bool) { return }
 
 // learnTerm records the term of an answer that a majority of the servers stands for.

@@ -10,8 +10,9 @@
 // are the same lock. In a fleet without Redisson use package redislock, which has a
 // queue.
 //
-// It needs Redis 5 or newer, in a Cluster Redis 7, and for inspection Redis 6. It was
-// tested with Redisson 4.7.
+// It needs Redis 5 or newer, in a Cluster Redis 7, and was tested with Redisson 4.7. It is
+// no [driver.Inspector]: the tools of Redisson show its locks, and DEL of the key takes one
+// away, which the holder learns from its next renewal.
 //
 // # Record
 //
@@ -28,39 +29,13 @@
 //   - redisson_lock_token:{key} is the token counter of RFencedLock. It does not expire, so
 //     one such key stays for each lock that was ever used.
 //   - distlock_gone:{key} is a sorted set of tombstones: owners that were released while an
-//     attempt was in doubt, and those that ForceRelease took the lock away from. It is kept for
-//     15 minutes after the last of them.
+//     attempt was in doubt. It is kept for 15 minutes after the last of them.
 //
-// By Redisson's rule the keys order and {order} have one counter and one channel, as
-// they have in Java. They are two locks all the same. Their tokens rise together, and
-// for the lock that was acquired first, inspection and errors may show the token and
-// the time of the other.
+// By Redisson's rule the keys order and {order} have one counter and one channel, as in
+// Java. They are two locks all the same.
 //
 // A value of another type, and a hash that does not expire, stays unchanged
 // ([driver.ErrForeign]).
-//
-// # Protocol
-//
-// Every operation is one script, which only this package repeats, if the connection
-// broke.
-//
-// Acquire: the hash is created if the key does not exist. An owner that has it gets it
-// again. The counter is raised to the server's time in microseconds, or by one if that
-// is larger. RFencedLock adds one to it. So all tokens rise, in Java and in Go.
-//
-// Release: the hash is deleted if the owner is in it, and the messages of Redisson are
-// published: 0 on redisson_lock__channel:{key}, and 1 on redisson_rwlock:{key}. In a
-// Cluster they are sent with SPUBLISH, as Redisson does by default from Redis 7 on.
-//
-// Wait: a process subscribes to both channels, and makes an attempt at each message,
-// when the subscription works or works again, when the lease of the holder ends, and at
-// intervals.
-//
-// Renew: a pipeline of scripts for up to 256 leases, for each server. A lock that is
-// gone is never created anew.
-//
-// An attempt that may still reach the server is in doubt: the release of its owner adds
-// the owner to the tombstones, and the server refuses the attempt when it arrives.
 //
 // # What holds in a mixed fleet
 //
@@ -70,13 +45,10 @@
 // tokens of RFencedLock protect from it.
 //
 // There is no queue, as there is none in Redisson: when a lock is released, all waiters
-// race for it, and a waiter may be overtaken any number of times. A process that
-// releases a lock is the first to know, so it leaves others their turn: if others have
-// heard of the release, its next attempt for the key begins 3 ms later.
+// race for it.
 //
 //   - RLock: both sides exclude and wake each other. A thread of Java may lock again what it
-//     holds; that is its own affair. forceUnlock takes a lock of Go away, and ForceRelease one
-//     of Java.
+//     holds; that is its own affair. forceUnlock takes a lock of Go away.
 //   - RFencedLock: the same, and the tokens are shared. Its tokens are as large as those of
 //     this package, about 1.8e15, from the first acquisition in Go on.
 //   - RReadWriteLock: both of its locks exclude the locks of this package, and are woken by
@@ -116,12 +88,11 @@
 //
 //	resetkeys ~shop:* ~redisson_lock_token:{shop:*} ~distlock_gone:{shop:*} ~distlock:ping ~distlock_gone:{distlock:ping}
 //	resetchannels &redisson_lock__channel:{shop:*} &redisson_rwlock:{shop:*}
-//	-@all +eval +evalsha +hexists +hlen +hset +hgetall +hkeys +get +set +del +exists +pexpire
+//	-@all +eval +evalsha +hexists +hlen +hset +hgetall +get +set +del +exists +pexpire
 //	+pttl +zadd +zscore +zremrangebyscore +publish +time +subscribe +unsubscribe +ping +hello
 //	+client|setname +type
 //
-// Inspection also needs scan, which shows the names of all keys. Without subscribe,
-// waiters poll. Without publish, waiters in Java sleep until the lease ends. Without
+// Without subscribe, waiters poll. Without publish, waiters in Java sleep until the lease ends. Without
 // unsubscribe, a process goes on listening to channels that it has waited for. Without
 // ping, a dead connection for messages is noticed later. Without the two keys for Ping,
 // it does not notice that the server takes no writes. Without type, errors do not

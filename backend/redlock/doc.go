@@ -38,24 +38,9 @@
 // # Protocol
 //
 // Each operation is one script on each node, on all nodes at once. It returns when a
-// quorum has decided, and continues with the other nodes in the background. A node has
-// the node timeout to answer, whatever the timeouts of the client are. A node that did
-// not answer three times in a row gets one operation at a time. Only this package
-// repeats an operation whose connection broke: it knows that the first copy may arrive
-// later.
-//
-// To acquire: an owner that has the key on a node gets it again. If a quorum has
-// granted the lock, late nodes get it too. If not, the attempt is released at once
-// everywhere, so that rivals that hold a part of the nodes each find them free after
-// their pauses, which differ.
-//
-// To renew: nodes that have the lock extend it. If a quorum has extended it, it is put
-// again on nodes that count and where it is missing. The lock is lost when so many
-// nodes do not have it that no quorum is left.
-//
-// To release: on all nodes. A release without an answer is repeated in the background
-// until the lease has ended on that node. A tombstone refuses an attempt that arrives
-// late.
+// quorum has decided, and continues with the other nodes in the background. An attempt
+// without a quorum is released everywhere. A renewal puts the lock again on nodes that
+// count and where it is missing. The lock is lost when no quorum is left.
 //
 // # Clocks
 //
@@ -92,17 +77,9 @@
 //
 // # Messages
 //
-// The release by a holder publishes its owner on each node, in the channel
-// distlock:redlock:free: with the key behind it. A waiter makes an attempt when a
-// quorum of the nodes has told of one release. So neither a minority that is down nor
-// one that is slow delays it.
-//
-// Several processes that wake together may share the nodes so that none of them has a
-// quorum. Then each of them gives back what it has and tries again after a random
-// pause.
-//
-// Messages only save time: a waiter that misses them polls, as it does for the locks of
-// other libraries. A process with waiters has one more connection to each node.
+// A release publishes its owner on each node, and a waiter makes an attempt when a quorum
+// has told of one release. A waiter that misses messages polls, as it does for the locks
+// of other libraries. A process with waiters has one more connection to each node.
 //
 // # Access control
 //

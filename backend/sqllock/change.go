@@ -107,7 +107,6 @@ type sharing driver.Sharing
 
 const sharedColumn = -1
 
-// Scan implements [sql.Scanner].
 func (s *sharing) Scan(column any) error {
 	var n sql.NullInt64
 	err := n.Scan(column)

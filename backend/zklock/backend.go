@@ -59,7 +59,6 @@ func New(servers []string, config Config) (driver.Backend, error) {
 	return b, nil
 }
 
-// Close implements [driver.Backend].
 func (b *backend) Close() error {
 	if b.background.Close(errClosed) {
 		b.link.close()
@@ -80,7 +79,6 @@ func (b *backend) Ping(ctx context.Context) error {
 	return b.trial.run(op, b.nodes)
 }
 
-// Features implements [driver.Backend].
 func (b *backend) Features() driver.Features { return driver.Features{Sharing: true} }
 
 // path returns the path of the key's node.

@@ -47,7 +47,6 @@ func (h *hosts) Init(servers []string) error {
 	return nil
 }
 
-// Len implements [zk.HostProvider].
 func (h *hosts) Len() int { return len(h.servers) }
 
 // shortConnection is the time that a connection lasts at least before the next one is
@@ -67,7 +66,6 @@ func (h *hosts) Next() (server string, retryStart bool) {
 	return h.last, retryStart
 }
 
-// Connected implements [zk.HostProvider].
 func (h *hosts) Connected() { h.round, h.failed, h.since = nil, false, time.Now() }
 
 // resolve returns the addresses of the servers in a random order. The address that was

@@ -34,7 +34,6 @@ type holder struct {
 // waiter's requests.
 const holderAge = 10 * time.Second
 
-// Watch implements [placequeue.Obstacle].
 func (o *obstacle) Watch(ctx context.Context) <-chan error {
 	fired := make(chan error, len(o.watch))
 	for _, path := range o.watch {

@@ -163,7 +163,6 @@ type watched struct {
 	end             *End
 }
 
-// Value implements [context.Context].
 func (c watched) Value(key any) any {
 	v := c.Context.Value(key)
 	if _, ok := v.(*distlock.Lease); ok {

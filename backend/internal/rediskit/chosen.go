@@ -163,7 +163,6 @@ type impatient struct {
 
 var errImpatient = errors.New("a Sentinel does not answer")
 
-// Err implements [context.Context].
 func (c impatient) Err() error {
 	if err := c.parent.Err(); err != nil {
 		return err

@@ -13,10 +13,8 @@ type detour struct {
 	other redis.UniversalClient
 }
 
-// DialHook implements [redis.Hook].
 func (*detour) DialHook(next redis.DialHook) redis.DialHook { return next }
 
-// ProcessHook implements [redis.Hook].
 func (d *detour) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		limited, cancel := d.limited(ctx)
@@ -29,7 +27,6 @@ func (d *detour) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-// ProcessPipelineHook implements [redis.Hook].
 func (d *detour) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
 		limited, cancel := d.limited(ctx)

@@ -50,7 +50,6 @@ func eager(below, c net.Conn, sleepy *atomic.Bool) net.Conn {
 // is alive.
 func (c *eagerConn) SyscallConn() (syscall.RawConn, error) { return c.raw, nil }
 
-// Read implements [net.Conn].
 func (c *eagerConn) Read(p []byte) (n int, err error) {
 	start := time.Now()
 	if c.near && !c.sleepy.Load() {

@@ -66,12 +66,10 @@ func (s *Server) Leave(client redis.UniversalClient, key string, err error) {
 // it has taken for it, because the server may have received a part.
 type unwritable struct{ *redis.Cmd }
 
-// NoRetry implements [redis.Cmder].
 func (unwritable) NoRetry() bool { return true }
 
 type unwritableArg struct{}
 
 var errLeft = errors.New("this connection is closed, because its server refuses")
 
-// MarshalBinary implements [encoding.BinaryMarshaler].
 func (unwritableArg) MarshalBinary() ([]byte, error) { return nil, errLeft }

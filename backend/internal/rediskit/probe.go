@@ -50,13 +50,11 @@ type probed struct {
 	until time.Time // the deadline of writes
 }
 
-// SetWriteDeadline implements [net.Conn].
 func (c *probed) SetWriteDeadline(t time.Time) error {
 	c.until = t
 	return c.Conn.SetWriteDeadline(t)
 }
 
-// Read implements [net.Conn].
 func (c *probed) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
@@ -65,7 +63,6 @@ func (c *probed) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Write implements [net.Conn].
 func (c *probed) Write(p []byte) (int, error) {
 	now := c.all.now()
 	if !c.usable(now) {
@@ -125,10 +122,8 @@ func (c *probed) probe(now int64) bool {
 // taken.
 type fresh struct{}
 
-// DialHook implements [redis.Hook].
 func (fresh) DialHook(next redis.DialHook) redis.DialHook { return next }
 
-// ProcessHook implements [redis.Hook].
 func (fresh) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		err := next(ctx, cmd)
@@ -140,7 +135,6 @@ func (fresh) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-// ProcessPipelineHook implements [redis.Hook].
 func (fresh) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
 		err := next(ctx, cmds)
