@@ -78,13 +78,24 @@ func heldError(n []int64, fields any) *driver.HeldError {
 	if n[2] > 0 {
 		held.Held = time.Duration(n[2]) * time.Microsecond
 	}
-	parts, _ := fields.([]any)
-	for i := 0; i+1 < len(parts); i += 2 {
-		if name := fmt.Sprint(parts[i]); name != "mode" {
-			held.Holder = holder(name, fmt.Sprint(parts[i+1]))
-		}
+	for _, f := range fieldsOf(fields) {
+		_, held.Holder, _ = holder(f.name, f.holds)
 	}
 	return held
+}
+
+// field is a holder in the record of a lock.
+type field struct{ name, holds string }
+
+// fieldsOf returns the holders among the fields and values of a lock.
+func fieldsOf(reply any) (fields []field) {
+	parts, _ := reply.([]any)
+	for i := 0; i+1 < len(parts); i += 2 {
+		if name := fmt.Sprint(parts[i]); name != "mode" {
+			fields = append(fields, field{name, fmt.Sprint(parts[i+1])})
+		}
+	}
+	return fields
 }
 
 // foreign returns the error for a key that contains something else than a lock.

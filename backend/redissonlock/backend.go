@@ -16,9 +16,10 @@ import (
 )
 
 var (
-	_ driver.Backend = (*backend)(nil)
-	_ driver.Waker   = (*backend)(nil)
-	_ driver.Pinger  = (*backend)(nil)
+	_ driver.Backend   = (*backend)(nil)
+	_ driver.Waker     = (*backend)(nil)
+	_ driver.Inspector = (*backend)(nil)
+	_ driver.Pinger    = (*backend)(nil)
 )
 
 // backend shares locks with Redisson. It is safe for concurrent use.

@@ -33,7 +33,7 @@ func TestACL(t *testing.T) {
 	s := redistest.Start(t)
 	admin := s.Client(t)
 	use := func(rules []string) error {
-		redistest.SetUser(t, admin, rules)
+		redistest.SetUser(t, admin, append(rules, "+scan"))
 		admin.FlushAll(t.Context())
 		admin.ScriptFlush(t.Context())
 		b := newBackend(t, s.Client(t, redistest.AsUser))
@@ -50,7 +50,13 @@ func TestACL(t *testing.T) {
 		if _, err := b.TryAcquire(ctx, request(lockKey)); !isHeld(err) {
 			return err
 		}
+		if _, err := b.Inspect(ctx, "shop:", 10); err != nil {
+			return err
+		}
 		if err := b.Release(ctx, g); err != nil {
+			return err
+		}
+		if _, err = b.ForceRelease(ctx, lockKey); err != nil {
 			return err
 		}
 		return b.Ping(ctx)

@@ -117,9 +117,11 @@ func (r result) numbers() (numbers []int64, rest []any) {
 var luaFiles embed.FS
 
 var (
-	acquireScript = load("acquire")
-	releaseScript = load("release")
-	renewScript   = load("renew")
+	acquireScript      = load("acquire")
+	releaseScript      = load("release")
+	renewScript        = load("renew")
+	forceReleaseScript = load("force_release")
+	inspectScript      = load("inspect")
 )
 
 // maxToken is the largest token in a counter that is believed. From 2^53 on,

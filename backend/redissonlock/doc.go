@@ -10,9 +10,8 @@
 // are the same lock. In a fleet without Redisson use package redislock, which has a
 // queue.
 //
-// It needs Redis 5 or newer, in a Cluster Redis 7, and was tested with Redisson 4.7. It is
-// no [driver.Inspector]: the tools of Redisson show its locks, and DEL of the key takes one
-// away, which the holder learns from its next renewal.
+// It needs Redis 5 or newer, in a Cluster Redis 7, and for inspection Redis 6. It was
+// tested with Redisson 4.7.
 //
 // # Record
 //
@@ -29,7 +28,8 @@
 //   - redisson_lock_token:{key} is the token counter of RFencedLock. It does not expire, so
 //     one such key stays for each lock that was ever used.
 //   - distlock_gone:{key} is a sorted set of tombstones: owners that were released while an
-//     attempt was in doubt. It is kept for 15 minutes after the last of them.
+//     attempt was in doubt, and those that ForceRelease took the lock away from. It is kept for
+//     15 minutes after the last of them.
 //
 // By Redisson's rule the keys order and {order} have one counter and one channel, as in
 // Java. They are two locks all the same.
@@ -48,7 +48,8 @@
 // race for it.
 //
 //   - RLock: both sides exclude and wake each other. A thread of Java may lock again what it
-//     holds; that is its own affair. forceUnlock takes a lock of Go away.
+//     holds; that is its own affair. forceUnlock takes a lock of Go away, and ForceRelease one
+//     of Java.
 //   - RFencedLock: the same, and the tokens are shared. Its tokens are as large as those of
 //     this package, about 1.8e15, from the first acquisition in Go on.
 //   - RReadWriteLock: both of its locks exclude the locks of this package, and are woken by
@@ -88,11 +89,12 @@
 //
 //	resetkeys ~shop:* ~redisson_lock_token:{shop:*} ~distlock_gone:{shop:*} ~distlock:ping ~distlock_gone:{distlock:ping}
 //	resetchannels &redisson_lock__channel:{shop:*} &redisson_rwlock:{shop:*}
-//	-@all +eval +evalsha +hexists +hlen +hset +hgetall +get +set +del +exists +pexpire
+//	-@all +eval +evalsha +hexists +hlen +hset +hgetall +hkeys +get +set +del +exists +pexpire
 //	+pttl +zadd +zscore +zremrangebyscore +publish +time +subscribe +unsubscribe +ping +hello
 //	+client|setname +type
 //
-// Without subscribe, waiters poll. Without publish, waiters in Java sleep until the lease ends. Without
+// Inspection also needs scan, which shows the names of all keys. Without subscribe,
+// waiters poll. Without publish, waiters in Java sleep until the lease ends. Without
 // unsubscribe, a process goes on listening to channels that it has waited for. Without
 // ping, a dead connection for messages is noticed later. Without the two keys for Ping,
 // it does not notice that the server takes no writes. Without type, errors do not

@@ -55,20 +55,21 @@ func checkKey(key string) error {
 // Redisson end in the number of a thread, which is never zero.
 const goSuffix = ":0"
 
-// holder returns the name of the holder with a field. The name of a thread of Redisson is
+// holder describes the field of a holder: the fingerprint of the owner, the name of the
+// holder, and whether it is one of this package. The name of a thread of Redisson is
 // made of the first digits of its client's id, of its number, and of the holds if there
 // are several.
-func holder(field, holds string) string {
+func holder(field, holds string) (fingerprint, name string, ours bool) {
 	if owner, ok := strings.CutSuffix(field, goSuffix); ok {
-		return driver.HolderOf(owner)
+		return driver.Fingerprint(owner), driver.HolderOf(owner), true
 	}
 	client, thread, ok := strings.Cut(strings.TrimSuffix(field, ":write"), ":")
 	if !ok {
-		return ""
+		return driver.Fingerprint(field), "", false
 	}
-	name := "redisson-" + client[:min(len(client), 8)] + "/thread-" + thread
+	name = "redisson-" + client[:min(len(client), 8)] + "/thread-" + thread
 	if holds != "1" {
 		name += "/holds-" + holds
 	}
-	return name
+	return driver.Fingerprint(field), name, false
 }

@@ -94,6 +94,11 @@ func TestMessages(t *testing.T) {
 		}
 		testkit.MustRelease(t, b, testkit.MustTry(t, b, request(lockKey)))
 		mustHear("released")
+		testkit.MustTry(t, b, request(lockKey))
+		if held, err := b.ForceRelease(t.Context(), lockKey); err != nil || !held {
+			t.Errorf("ForceRelease: %v, %v", held, err)
+		}
+		mustHear("released by force")
 	})
 }
 
@@ -138,17 +143,19 @@ func TestTokensAreSharedWithRFencedLock(t *testing.T) {
 	})
 }
 
-// Locks of Java are seen as held, by name and for as long as they last.
+// Locks of Java are seen as held, by name and for as long as they last, and are listed.
 func TestHeldInJava(t *testing.T) {
 	for name, c := range map[string]struct {
-		fields map[string]any
-		name   string // "" if there are several
+		fields  map[string]any
+		name    string // "" if there are several
+		mode    driver.Mode
+		holders int
 	}{
-		"RLock":           {map[string]any{javaThread: 1}, "redisson-6f1b2c3d/thread-57"},
-		"RLock, re-entry": {map[string]any{javaThread: 2}, "redisson-6f1b2c3d/thread-57/holds-2"},
-		"writer":          {map[string]any{"mode": "write", javaThread + ":write": 1}, "redisson-6f1b2c3d/thread-57"},
-		"reader":          {map[string]any{"mode": "read", javaThread: 1}, "redisson-6f1b2c3d/thread-57"},
-		"readers":         {map[string]any{"mode": "read", javaThread: 1, javaClient + ":-3": 1}, ""},
+		"RLock":           {map[string]any{javaThread: 1}, "redisson-6f1b2c3d/thread-57", driver.Exclusive, 1},
+		"RLock, re-entry": {map[string]any{javaThread: 2}, "redisson-6f1b2c3d/thread-57/holds-2", driver.Exclusive, 1},
+		"writer":          {map[string]any{"mode": "write", javaThread + ":write": 1}, "redisson-6f1b2c3d/thread-57", driver.Exclusive, 1},
+		"reader":          {map[string]any{"mode": "read", javaThread: 1}, "redisson-6f1b2c3d/thread-57", driver.Shared, 1},
+		"readers":         {map[string]any{"mode": "read", javaThread: 1, javaClient + ":-3": 1}, "", driver.Shared, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			eachServer(t, func(t *testing.T, b *redissonlock.Backend, client *redis.Client) {
@@ -158,11 +165,21 @@ func TestHeldInJava(t *testing.T) {
 				if held.Holder != c.name || held.RetryAfter < 10*time.Second || held.RetryAfter > 20*time.Second+time.Millisecond || held.Held != 0 {
 					t.Errorf("refused with %+v", held)
 				}
+				infos, err := b.Inspect(t.Context(), "shop:", 10)
+				if err != nil || len(infos) != 1 || infos[0].Held != c.holders || len(infos[0].Holders) != c.holders || infos[0].Mode != c.mode {
+					t.Fatalf("Inspect: %+v, %v", infos, err)
+				}
+				h := infos[0].Holders[0]
+				if c.name != "" && h.Holder != c.name || h.Token != 0 || h.ExpiresIn < 10*time.Second || h.Owner == "" || strings.Contains(h.Owner, javaClient) {
+					t.Errorf("listed with %+v", h)
+				}
 				stranger := request(lockKey).Grant()
 				stranger.Token = 1
 				testkit.ReleaseLost(t, b, stranger)
 				testkit.MustBeLost(t, b, stranger)
-				noError(t, client.Del(t.Context(), lockKey).Err())
+				if held, err := b.ForceRelease(t.Context(), lockKey); err != nil || !held {
+					t.Errorf("ForceRelease: %v, %v", held, err)
+				}
 				testkit.MustRelease(t, b, testkit.MustTry(t, b, request(lockKey)))
 			})
 		})
@@ -216,10 +233,20 @@ func TestForeignValues(t *testing.T) {
 				if !errors.Is(err, driver.ErrForeign) || !strings.Contains(err.Error(), name) {
 					t.Errorf("TryAcquire: %v", err)
 				}
+				if _, err := b.ForceRelease(t.Context(), lockKey); !errors.Is(err, driver.ErrForeign) || !strings.Contains(err.Error(), name) {
+					t.Errorf("ForceRelease: %v", err)
+				}
 				g := request(lockKey).Grant()
 				g.Token = 1
 				testkit.ReleaseLost(t, b, g)
 				testkit.MustBeLost(t, b, g)
+				infos, err := b.Inspect(t.Context(), lockKey, 10)
+				if err != nil || len(infos) != 1 || infos[0].Foreign != name {
+					t.Errorf("Inspect of the key: %+v, %v", infos, err)
+				}
+				if infos, err := b.Inspect(t.Context(), "shop", 10); err != nil || len(infos) != 0 {
+					t.Errorf("Inspect of a prefix: %+v, %v", infos, err)
+				}
 				if c.Dump(t.Context(), lockKey).Val() != before {
 					t.Error("the value was changed")
 				}
@@ -228,6 +255,36 @@ func TestForeignValues(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A hash of an application that expires is not deleted by force.
+func TestForceReleaseOfAnApplicationsHash(t *testing.T) {
+	eachServer(t, func(t *testing.T, b *redissonlock.Backend, c *redis.Client) {
+		noError(t, c.HSet(t.Context(), lockKey, "name", "x", "age", "7").Err())
+		noError(t, c.PExpire(t.Context(), lockKey, time.Minute).Err())
+		if _, err := b.ForceRelease(t.Context(), lockKey); !errors.Is(err, driver.ErrForeign) {
+			t.Errorf("ForceRelease: %v", err)
+		}
+		if n := c.HLen(t.Context(), lockKey).Val(); n != 2 {
+			t.Errorf("%d fields are left", n)
+		}
+	})
+}
+
+// An owner whose lock was taken by force does not take it again with an attempt that
+// was on its way.
+func TestForcedOwnerIsRefused(t *testing.T) {
+	eachServer(t, func(t *testing.T, b *redissonlock.Backend, _ *redis.Client) {
+		r := request(lockKey)
+		testkit.MustTry(t, b, r)
+		if held, err := b.ForceRelease(t.Context(), lockKey); err != nil || !held {
+			t.Fatalf("ForceRelease: %v, %v", held, err)
+		}
+		if _, err := b.TryAcquire(t.Context(), r); err == nil || errors.Is(err, driver.ErrNotAcquired) {
+			t.Errorf("TryAcquire: %v", err)
+		}
+		testkit.MustRelease(t, b, testkit.MustTry(t, b, request(lockKey)))
+	})
 }
 
 func TestBadRequests(t *testing.T) {

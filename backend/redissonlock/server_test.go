@@ -39,10 +39,12 @@ func TestEndpointMoves(t *testing.T) {
 		held, leaving := testkit.MustTry(t, b, request("held")), testkit.MustTry(t, b, request("leaving"))
 		move()
 		for what, done := range map[string]func() bool{
-			"a renewal":  func() bool { return errors.Is(testkit.Renewed(t, b, held), driver.ErrLost) },
-			"a release":  func() bool { return errors.Is(b.Release(t.Context(), leaving), driver.ErrLost) },
-			"an attempt": func() bool { _, err := b.TryAcquire(t.Context(), request("free")); return err == nil || isHeld(err) },
-			"a ping":     func() bool { return b.Ping(t.Context()) == nil },
+			"a renewal":     func() bool { return errors.Is(testkit.Renewed(t, b, held), driver.ErrLost) },
+			"a release":     func() bool { return errors.Is(b.Release(t.Context(), leaving), driver.ErrLost) },
+			"an attempt":    func() bool { _, err := b.TryAcquire(t.Context(), request("free")); return err == nil || isHeld(err) },
+			"a ping":        func() bool { return b.Ping(t.Context()) == nil },
+			"an inspection": func() bool { _, err := b.Inspect(t.Context(), "none", 1); return err == nil },
+			"force":         func() bool { _, err := b.ForceRelease(t.Context(), "none"); return err == nil },
 		} {
 			testkit.Eventually(t, what+" comes to the new server", done)
 		}

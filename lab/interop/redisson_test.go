@@ -94,6 +94,16 @@ func TestRedissonlock(t *testing.T) {
 			j.must(t, "true", thread, "redisson.lock", "mine", key)
 			j.must(t, "done", thread, "redisson.lock", "unlock", key)
 		})
+		t.Run("ForceRelease", func(t *testing.T) {
+			t.Parallel()
+			key, thread := "ForceRelease", t.Name()
+			j.must(t, "true", thread, "redisson.lock", "try", key)
+			g.must(t, "held=1 waiting=0", thread, "redissonlock.lock", "inspect", key)
+			g.must(t, "true", thread, "redissonlock.lock", "force", key)
+			g.must(t, "true", thread, "redissonlock.lock", "try", key)
+			j.must(t, "!java.lang.IllegalMonitorStateException", thread, "redisson.lock", "unlock", key)
+			g.must(t, "done", thread, "redissonlock.lock", "unlock", key)
+		})
 	})
 	t.Run("stopped", func(t *testing.T) {
 		key, thread := "stopped", t.Name()

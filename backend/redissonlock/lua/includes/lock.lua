@@ -11,3 +11,18 @@ end
 local function wrong_type(err)
   return string.sub(err, 1, 9) == 'WRONGTYPE'
 end
+
+-- is_lock reports whether the hash is a lock for certain: it expires, and each field is a
+-- holder.
+local function is_lock(lock)
+  if redis.call('PTTL', lock) < 0 then
+    return false
+  end
+  for _, field in ipairs(redis.call('HKEYS', lock)) do
+    if field ~= 'mode' and not string.find(field, '^%x+%-%x+%-%x+%-%x+%-%x+[^:]*:%-?%d+$')
+      and not string.find(field, '^%x+%-%x+%-%x+%-%x+%-%x+:%-?%d+:write$') then
+      return false
+    end
+  end
+  return true
+end
