@@ -136,3 +136,74 @@ func TestInspectWithoutTheLine(t *testing.T) {
 		})
 	}
 }
+
+// Somebody joins between the moment at which a taker reads the line and its write, and only
+// waits: whoever releases the key last must tell it. These are histories of lab/spec/line.pml.
+func TestJoinBeforeTheWrite(t *testing.T) {
+	type queue = testkit.Queue
+	reader := func() driver.Request {
+		r := testkit.NewRequest("key")
+		r.Mode = driver.Shared
+		return r
+	}
+	// marked returns a holder, whose cell has the mark, and nobody is in the line.
+	marked := func(t *testing.T, r driver.Request, holder, other queue) driver.Grant {
+		g, gone := testkit.MustTry(t, holder, r), testkit.NewRequest("key")
+		mustBeHeld(t, other, gone)
+		testkit.MustRelease(t, other, gone.Grant())
+		return g
+	}
+	for name, play := range map[string]func(t *testing.T, s *server, a, b, c, waiter queue, r driver.Request) (last func()){
+		"others have the key": func(t *testing.T, s *server, a, b, _, waiter queue, r driver.Request) func() {
+			g := marked(t, reader(), a, b)
+			s.before["swap"] = func() { mustBeHeld(t, waiter, r) }
+			testkit.MustRelease(t, b, testkit.MustTry(t, b, reader()))
+			return func() { testkit.MustRelease(t, a, g) }
+		},
+		"a newcomer is faster": func(t *testing.T, s *server, a, b, c, waiter queue, r driver.Request) func() {
+			g, first := marked(t, testkit.NewRequest("key"), a, c), testkit.NewRequest("key")
+			arrived, goOn, done := make(chan bool), make(chan bool), make(chan bool)
+			s.before["put"] = func() {
+				testkit.MustRelease(t, a, g)
+				s.before["swap"] = func() { close(arrived); <-goOn }
+				go func() {
+					testkit.MustRelease(t, c, testkit.MustTry(t, c, testkit.NewRequest("key")))
+					close(done)
+				}()
+				<-arrived // it has read the line, which is empty
+				s.before["swap"] = func() {
+					mustBeHeld(t, waiter, r)
+					close(goOn)
+					<-done
+				}
+			}
+			g, err := b.Enqueue(t.Context(), first)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return func() { testkit.MustRelease(t, b, g) }
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newServer()
+				open := s.opener("mt")
+				waiter, r := open(), testkit.NewRequest("key")
+				last := play(t, s, open(), open(), open(), waiter, r)
+				turn := waiter.Turn(t.Context(), r)
+				synctest.Wait()
+				select {
+				case <-turn:
+				default:
+				}
+				last()
+				synctest.Wait()
+				select {
+				case <-turn:
+				default:
+					t.Error("the waiter was not told")
+				}
+			})
+		})
+	}
+}

@@ -30,6 +30,7 @@ type server struct {
 	fault   func(op, key, version string) fault
 
 	mu       sync.Mutex
+	before   map[string]func() // what happens before the next request of a kind, once
 	cells    map[string][]byte
 	versions map[string]bool // that a cell ever had
 	tickets  map[string][]ticket
@@ -56,7 +57,7 @@ const (
 
 func newServer() *server {
 	return &server{
-		cells: make(map[string][]byte), versions: make(map[string]bool), tickets: make(map[string][]ticket),
+		before: make(map[string]func()), cells: make(map[string][]byte), versions: make(map[string]bool), tickets: make(map[string][]ticket),
 		topics: make(map[string]map[int]func([]byte)),
 	}
 }
@@ -112,6 +113,13 @@ func (s *server) do(ctx context.Context, op, key, version string, f func()) erro
 		return err
 	}
 	s.mu.Lock()
+	first := s.before[op]
+	delete(s.before, op)
+	s.mu.Unlock()
+	if first != nil {
+		first()
+	}
+	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.requests++
 	what := none
@@ -160,6 +168,9 @@ func versionOf(value []byte) string {
 
 func (c cells) Load(ctx context.Context, key string) (value []byte, version string, err error) {
 	var held []byte
+	if key == "" {
+		return nil, "", errors.New("a key is empty") // as DynamoDB says
+	}
 	if err := c.s.do(ctx, "load", key, "", func() { held = c.s.cells[key] }); err != nil {
 		return nil, "", err
 	}

@@ -105,7 +105,7 @@ func (d dialer) Dial(network, address string) (net.Conn, error) {
 
 // A bucket that cannot keep locks is refused at the first use, by the name of what is wrong.
 func TestUnfitBucket(t *testing.T) {
-	c := startCluster(t, 1)
+	c := startCluster(t, 3)
 	js, err := jetstream.New(c.connect(t))
 	if err != nil {
 		t.Fatal(err)
@@ -119,6 +119,7 @@ func TestUnfitBucket(t *testing.T) {
 		{jetstream.StreamConfig{MaxMsgsPerSubject: 1, Storage: jetstream.MemoryStorage}, natslock.Config{Memory: true}, ""},
 		{jetstream.StreamConfig{MaxMsgsPerSubject: 1}, natslock.Config{Replicas: 3}, "1 replicas, and Config.Replicas is 3"},
 		{jetstream.StreamConfig{MaxMsgsPerSubject: 5}, natslock.Config{}, "history is 5"},
+		{jetstream.StreamConfig{MaxMsgsPerSubject: 1, AllowDirect: true, Replicas: 3}, natslock.Config{}, "allows direct reads"},
 		{jetstream.StreamConfig{MaxMsgsPerSubject: 1, MaxBytes: 1 << 20}, natslock.Config{}, "discard: old"},
 		{jetstream.StreamConfig{MaxMsgsPerSubject: 1, MaxAge: time.Hour}, natslock.Config{}, "forgets keys after 1h0m0s, and a lease needs 48h0m0s"},
 		{jetstream.StreamConfig{MaxMsgsPerSubject: 1, MaxAge: 48 * time.Hour}, natslock.Config{}, ""},

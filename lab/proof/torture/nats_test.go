@@ -112,7 +112,7 @@ func (d natsDialer) Dial(network, addr string) (net.Conn, error) {
 
 func openNATS(addrs []string, n *spoilnet.Network) (driver.Backend, func(), error) {
 	nc, err := nats.Connect(strings.Join(addrs, ","), nats.SetCustomDialer(natsDialer{n}), nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1),
-		nats.ReconnectWait(100*time.Millisecond), nats.PingInterval(time.Second), nats.MaxPingsOutstanding(2))
+		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}), nats.ReconnectWait(100*time.Millisecond), nats.PingInterval(time.Second), nats.MaxPingsOutstanding(2))
 	if err != nil {
 		return nil, nil, err
 	}

@@ -24,7 +24,6 @@ from moto.server import DomainDispatcherApplication, create_backend_app
 app, one = DomainDispatcherApplication(create_backend_app), threading.Lock()
 class Handler(WSGIRequestHandler):
     protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
     def run_wsgi(self):
         env = self.make_environ()
         env["wsgi.input"] = io.BytesIO(self.rfile.read(int(self.headers.get("Content-Length") or 0)))
@@ -35,9 +34,8 @@ class Handler(WSGIRequestHandler):
         self.send_response(int(status[:3]))
         for name, value in headers.items():
             self.send_header(name, value)
-        self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(body)
+        self._headers_buffer += [b"\r\n", body if self.command != "HEAD" else b""]
+        self.flush_headers()  # in one packet
     def log_request(self, *a): pass
 run_simple("127.0.0.1", int(sys.argv[1]), None, threaded=True, request_handler=Handler)`
 
