@@ -64,12 +64,7 @@ func TestReaderDoesNotPassAWriter(t *testing.T) {
 func TestLostMessages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer()
-		s.fault = func(op, _, _ string) fault {
-			if op == "send" {
-				return lost
-			}
-			return none
-		}
+		s.fail("send", lost)
 		holder, waiter := s.opener("m")(), s.opener("m")()
 		g := testkit.MustTry(t, holder, testkit.NewRequest("key"))
 		var up time.Time
@@ -121,12 +116,7 @@ func TestInspectWithoutTheLine(t *testing.T) {
 			b := s.opener(abilities)()
 			testkit.MustTry(t, b, testkit.NewRequest("key"))
 			mustBeHeld(t, b, testkit.NewRequest("key"))
-			s.fault = func(op, key, _ string) fault {
-				if op == "oldest" || key == "\x00key" {
-					return lost
-				}
-				return none
-			}
+			s.fault = func(op, key, _ string) fault { return map[bool]fault{true: lost}[op == "oldest" || key == "\x00key"] }
 			for prefix, limit := range map[string]int{"key": 0, "": 9} {
 				found, err := b.(driver.Inspector).Inspect(t.Context(), prefix, limit)
 				if len(found) != 1 || found[0].Held != 1 || !errors.Is(err, errCut) {

@@ -103,12 +103,7 @@ func TestReleaseOfAnEndedLease(t *testing.T) {
 func TestRevokeWithoutItsMessage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer()
-		s.fault = func(op, _, _ string) fault {
-			if op == "send" {
-				return lost
-			}
-			return none
-		}
+		s.fail("send", lost)
 		holder, other := s.open("m"), s.open("m")
 		asked := holder.(driver.Revoker).Revoked(t.Context(), testkit.MustTry(t, holder, testkit.NewRequest("key")))
 		synctest.Wait()

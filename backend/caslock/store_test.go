@@ -148,6 +148,11 @@ func (s *server) do(ctx context.Context, op, key, version string, f func()) erro
 	return nil
 }
 
+// fail makes all requests of a kind fail.
+func (s *server) fail(op string, what fault) {
+	s.fault = func(o, _, _ string) fault { return map[string]fault{op: what}[o] }
+}
+
 func (s *server) drop(key string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,107 +1,15 @@
 package natslock_test
 
 import (
-	"io"
-	"net"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/distlock-go/distlock/backend/casstores/natslock"
 	"github.com/distlock-go/distlock/driver"
-	"github.com/distlock-go/distlock/internal/test/spoilnet"
-	"github.com/distlock-go/distlock/internal/test/testkit"
-	"github.com/distlock-go/distlock/internal/test/testmode"
 )
-
-// Three processes take turns while servers die and the network fails. See testkit.Contend.
-func TestTurnsBesideFaults(t *testing.T) {
-	testmode.Long(t)
-	c := startCluster(t, 3)
-	var networks []*spoilnet.Network
-	open := func() testkit.Queue {
-		n := &spoilnet.Network{}
-		networks = append(networks, n)
-		nc, err := nats.Connect(c.url(), nats.SetCustomDialer(dialer{n}), nats.MaxReconnects(-1), nats.ReconnectWait(100*time.Millisecond),
-			nats.PingInterval(time.Second), nats.MaxPingsOutstanding(2))
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(nc.Close)
-		b := natslock.New(nc, natslock.Config{Replicas: 3})
-		t.Cleanup(func() { _ = b.(io.Closer).Close() })
-		return b.(testkit.Queue)
-	}
-	leader := func() int {
-		js, err := jetstream.New(c.connect(t))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for {
-			if s, err := js.Stream(t.Context(), "KV_distlock"); err == nil {
-				for i, o := range c.options {
-					if info := s.CachedInfo(); info.Cluster != nil && info.Cluster.Leader == o.ServerName {
-						return i
-					}
-				}
-			}
-			time.Sleep(100 * time.Millisecond)
-		}
-	}
-	for _, fault := range []struct {
-		name    string
-		disturb func()
-	}{
-		{"the leader is killed", func() {
-			i := leader()
-			c.servers[i].Shutdown()
-			c.servers[i].WaitForShutdown()
-			time.Sleep(2 * time.Second)
-			c.start(t, i)
-		}},
-		{"connections are killed", func() {
-			for range 5 {
-				time.Sleep(300 * time.Millisecond)
-				for _, n := range networks {
-					n.Kill()
-				}
-			}
-		}},
-		{"connections hang", func() {
-			networks[0].Hang(true)
-			time.Sleep(4 * time.Second)
-			networks[0].Hang(false)
-		}},
-		{"connections are cut", func() {
-			for _, n := range networks {
-				n.Cut()
-			}
-			time.Sleep(4 * time.Second)
-			for _, n := range networks {
-				n.CloseCut()
-			}
-		}},
-		{"answers do not come", func() {
-			networks[0].Deafen()
-			networks[1].Deafen()
-		}},
-	} {
-		t.Run(fault.name, func(t *testing.T) {
-			networks = nil
-			testkit.Contend(t, "turns:"+strings.ReplaceAll(fault.name, " ", "-"), open, fault.disturb)
-		})
-	}
-}
-
-// dialer makes the connections of a client fail.
-type dialer struct{ *spoilnet.Network }
-
-func (d dialer) Dial(network, address string) (net.Conn, error) {
-	return d.DialTimeout(network, address, 2*time.Second)
-}
 
 // A bucket that cannot keep locks is refused at the first use, by the name of what is wrong.
 func TestUnfitBucket(t *testing.T) {
