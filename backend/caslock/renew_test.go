@@ -98,24 +98,3 @@ func TestReleaseOfAnEndedLease(t *testing.T) {
 		testkit.MustTry(t, s.open(""), testkit.NewRequest("key"))
 	})
 }
-
-// A request whose message was lost is found when the connection is up again.
-func TestRevokeWithoutItsMessage(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newServer()
-		s.fail("send", lost)
-		holder, other := s.open("m"), s.open("m")
-		asked := holder.(driver.Revoker).Revoked(t.Context(), testkit.MustTry(t, holder, testkit.NewRequest("key")))
-		synctest.Wait()
-		if held, err := other.(driver.Revoker).Revoke(t.Context(), "key"); !held || err != nil {
-			t.Fatal(held, err)
-		}
-		s.reconnect()
-		synctest.Wait()
-		select {
-		case <-asked:
-		default:
-			t.Error("the holder was not told")
-		}
-	})
-}

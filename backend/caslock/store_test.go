@@ -113,14 +113,13 @@ func (s *server) do(ctx context.Context, op, key, version string, f func()) erro
 		return err
 	}
 	s.mu.Lock()
-	first := s.before[op]
-	delete(s.before, op)
-	s.mu.Unlock()
-	if first != nil {
-		first()
-	}
-	s.mu.Lock()
 	defer s.mu.Unlock()
+	if first := s.before[op]; first != nil {
+		delete(s.before, op)
+		s.mu.Unlock()
+		first()
+		s.mu.Lock()
+	}
 	s.requests++
 	what := none
 	if s.fault != nil {
