@@ -30,11 +30,11 @@ func beNATS(config string) error {
 		return err
 	}
 	s, err := server.NewServer(o)
-	if err != nil {
-		return err
+	if err == nil {
+		s.Start()
+		s.WaitForShutdown() // until it is killed
 	}
-	s.Start()
-	select {} // until it is killed
+	return err
 }
 
 // natsStore is a cluster of NATS. Every write is on disk before its answer.

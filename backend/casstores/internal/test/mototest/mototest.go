@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/child"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 	"github.com/distlock-go/distlock/locktest"
@@ -75,4 +76,19 @@ func Start(t *testing.T) string {
 // Client returns a client whose connections are opened by n.
 func Client(n *locktest.Network) *http.Client {
 	return &http.Client{Transport: &http.Transport{DialContext: n.DialContext, MaxIdleConnsPerHost: 100}}
+}
+
+// Conform runs the suite. open returns a backend whose client is that of [Client], and drop
+// deletes a cell.
+func Conform(t *testing.T, open func(n *locktest.Network) driver.Backend, drop func(t *testing.T, key string) error) {
+	t.Helper()
+	locktest.Run(t, func(*testing.T) driver.Backend { return open(new(locktest.Network)) }, locktest.Features{
+		Lease: time.Second,
+		Over:  func(_ *testing.T, _ driver.Backend, n *locktest.Network) driver.Backend { return open(n) },
+		Drop: func(t *testing.T, _ driver.Backend, key string) {
+			if err := drop(t, key); err != nil {
+				t.Fatal(err)
+			}
+		},
+	})
 }
