@@ -174,7 +174,7 @@ func (a *attempt) turn(ctx context.Context, rec *record) error {
 			a.locked(func() { a.waiter.joinAt = time.Time{} })
 		}
 		return held
-	case len(line) == 0 && !a.waiter.placed && len(rec.Holders) == 0:
+	case len(line) == 0 && len(rec.Holders) == 0:
 		// The first of those who join after this reading tries to take this version, or sees
 		// the next one, and sets the mark again. Not so if this owner has a place: others
 		// may have seen that it is first, and only wait.

@@ -179,16 +179,11 @@ func TestWaiterInDoubt(t *testing.T) {
 		mustBeHeld(t, waiter, r)
 		testkit.MustRelease(t, holder, g)
 		synctest.Wait() // it is told
-		s.fault = func(op, _, _ string) fault {
-			if op == "swap" {
-				s.fault = nil
-				return late
-			}
-			return none
-		}
+		s.fail("swap", late)
 		if _, err := waiter.Enqueue(t.Context(), r); !errors.Is(err, errCut) {
 			t.Fatal(err)
 		}
+		s.fault = nil
 		testkit.MustRelease(t, waiter, r.Grant())
 		time.Sleep(time.Second) // the late request has arrived
 		testkit.MustTry(t, holder, testkit.NewRequest("key"))

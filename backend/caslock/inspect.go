@@ -21,7 +21,10 @@ func (b *backend) Inspect(ctx context.Context, prefix string, limit int) (found 
 		}
 		return err
 	}
-	r, err := b.load(ctx, prefix)
+	var r record
+	if prefix != "" { // or it is no key
+		r, err = b.load(ctx, prefix)
+	}
 	if errors.Is(err, driver.ErrForeign) {
 		found, err = []driver.KeyInfo{{Key: prefix, Foreign: "not a record of locks", Held: 1, Holders: make([]driver.HolderInfo, 1)}}, nil
 	} else if err == nil {

@@ -60,27 +60,29 @@ func TestReaderDoesNotPassAWriter(t *testing.T) {
 	}
 }
 
-// A message that was lost while the connection was down is made good when it is up again.
+// Messages that were lost while the connection was down are made good when it is up again: a
+// waiter gets the key, and a holder hears that it is asked to give its key back.
 func TestLostMessages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer()
-		s.fault = func(op, _, _ string) fault {
-			if op == "send" {
-				return lost
-			}
-			return none
+		s.fail("send", lost)
+		holder, other := s.opener("m")(), s.opener("m")()
+		g, kept, r := testkit.MustTry(t, holder, testkit.NewRequest("key")), testkit.MustTry(t, holder, testkit.NewRequest("kept")), testkit.NewRequest("key")
+		asked := holder.(driver.Revoker).Revoked(t.Context(), kept)
+		mustBeHeld(t, other, r)
+		turn := other.Turn(t.Context(), r)
+		synctest.Wait()
+		if held, err := other.(driver.Revoker).Revoke(t.Context(), "kept"); !held || err != nil {
+			t.Fatal(held, err)
 		}
-		holder, waiter := s.opener("m")(), s.opener("m")()
-		g := testkit.MustTry(t, holder, testkit.NewRequest("key"))
-		var up time.Time
-		time.AfterFunc(time.Second, func() {
-			testkit.MustRelease(t, holder, g)
-			time.Sleep(100 * time.Millisecond)
-			up = time.Now()
-			s.reconnect()
-		})
-		if _, err := testkit.Await(t.Context(), waiter, testkit.NewRequest("key"), testkit.Looks{}); err != nil || up.IsZero() || time.Since(up) > 10*time.Millisecond {
-			t.Errorf("%v, %v after the connection was up", err, time.Since(up))
+		testkit.MustRelease(t, holder, g)
+		s.reconnect()
+		synctest.Wait()
+		select {
+		case <-turn:
+			<-asked
+		default:
+			t.Error("the waiter was not told")
 		}
 	})
 }
@@ -121,18 +123,67 @@ func TestInspectWithoutTheLine(t *testing.T) {
 			b := s.opener(abilities)()
 			testkit.MustTry(t, b, testkit.NewRequest("key"))
 			mustBeHeld(t, b, testkit.NewRequest("key"))
-			s.fault = func(op, key, _ string) fault {
-				if op == "oldest" || key == "\x00key" {
-					return lost
-				}
-				return none
-			}
+			s.fault = func(op, key, _ string) fault { return map[bool]fault{true: lost}[op == "oldest" || key == "\x00key"] }
 			for prefix, limit := range map[string]int{"key": 0, "": 9} {
 				found, err := b.(driver.Inspector).Inspect(t.Context(), prefix, limit)
 				if len(found) != 1 || found[0].Held != 1 || !errors.Is(err, errCut) {
 					t.Errorf("%q, %q: %+v, %v", abilities, prefix, found, err)
 				}
 			}
+		})
+	}
+}
+
+// Somebody joins between the moment at which a taker reads the line and its write, and only
+// waits: whoever releases the key last must tell it. These are histories of lab/spec/line.pml.
+func TestJoinBeforeTheWrite(t *testing.T) {
+	for name, mode := range map[string]driver.Mode{"others have the key": driver.Shared, "a newcomer is faster": driver.Exclusive} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newServer()
+				open := s.opener("mt")
+				a, b, c, waiter, r, first := open(), open(), open(), open(), testkit.NewRequest("key"), testkit.NewRequest("key")
+				first.Mode = mode
+				last := testkit.MustTry(t, a, first)
+				mustBeHeld(t, c, r) // it sets the mark, and leaves the line
+				testkit.MustRelease(t, c, r.Grant())
+				first.Owner, r.Owner = testkit.NewRequest("key").Owner, testkit.NewRequest("key").Owner
+				join := func() { mustBeHeld(t, waiter, r) }
+				if mode == driver.Shared {
+					s.before["swap"] = join
+					testkit.MustRelease(t, b, testkit.MustTry(t, b, first))
+				} else {
+					arrived, goOn, done := make(chan bool), make(chan bool), make(chan bool)
+					s.before["put"] = func() { // b is about to join
+						testkit.MustRelease(t, a, last)
+						s.before["swap"] = func() { close(arrived); <-goOn }
+						go func() {
+							testkit.MustRelease(t, c, testkit.MustTry(t, c, testkit.NewRequest("key")))
+							close(done)
+						}()
+						<-arrived // c has read the line, which is empty
+						s.before["swap"] = func() { join(); close(goOn); <-done }
+					}
+					var err error
+					if last, err = b.Enqueue(t.Context(), first); err != nil {
+						t.Fatal(err)
+					}
+					a = b
+				}
+				turn := waiter.Turn(t.Context(), r)
+				synctest.Wait()
+				select {
+				case <-turn:
+				default:
+				}
+				testkit.MustRelease(t, a, last)
+				synctest.Wait()
+				select {
+				case <-turn:
+				default:
+					t.Error("the waiter was not told")
+				}
+			})
 		})
 	}
 }

@@ -12,10 +12,11 @@ import (
 )
 
 // A store that answers nothing has a few seconds, however many leases there are. One cell, or
-// as many as are renewed at the same time, holds up no other that answers.
+// as many as are renewed at the same time, holds up no other that answers. A store that is slow
+// has as long as it takes.
 func TestRenewalsOfASilentStore(t *testing.T) {
-	const n = 5000
-	for silent, renewed := range map[int]int{0: n, 1: n - 1, 31: n - 31, n: 0} {
+	const n, slow = 5000, -1
+	for silent, renewed := range map[int]int{0: n, 1: n - 1, 31: n - 31, n: 0, slow: n} {
 		synctest.Test(t, func(t *testing.T) {
 			s := newServer()
 			s.latency = time.Millisecond
@@ -31,6 +32,9 @@ func TestRenewalsOfASilentStore(t *testing.T) {
 				}
 				return none
 			}
+			if silent == slow {
+				s.latency = 40 * time.Millisecond // 32 at a time
+			}
 			start, results := time.Now(), [2]int{}
 			for i, err := range driver.RenewAll(t.Context(), b, grants) {
 				switch {
@@ -42,29 +46,11 @@ func TestRenewalsOfASilentStore(t *testing.T) {
 					t.Errorf("%d silent: renewal %d: %v", silent, i, err)
 				}
 			}
-			if d := time.Since(start); results[0] != renewed || d > 5*time.Second {
+			if d := time.Since(start); results[0] != renewed || silent != slow && d > 5*time.Second {
 				t.Errorf("%d silent: %d renewed, %d not sent after %v", silent, results[0], results[1], d)
 			}
 		})
 	}
-}
-
-// A store that is slow, and answers, has as long as it takes.
-func TestRenewalsOfASlowStore(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newServer()
-		b := s.open("")
-		var grants []driver.Grant
-		for i := range 2000 {
-			grants = append(grants, testkit.MustTry(t, b, testkit.NewRequest(fmt.Sprint("key", i))))
-		}
-		s.latency = 100 * time.Millisecond // 32 at a time
-		for i, err := range driver.RenewAll(t.Context(), b, grants) {
-			if err != nil {
-				t.Fatalf("renewal %d: %v", i, err)
-			}
-		}
-	})
 }
 
 // A renewal sees that the holder was asked to give the key back.
@@ -96,31 +82,5 @@ func TestReleaseOfAnEndedLease(t *testing.T) {
 		time.Sleep(r.TTL)
 		testkit.MustRelease(t, holder, g)
 		testkit.MustTry(t, s.open(""), testkit.NewRequest("key"))
-	})
-}
-
-// A request whose message was lost is found when the connection is up again.
-func TestRevokeWithoutItsMessage(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newServer()
-		s.fault = func(op, _, _ string) fault {
-			if op == "send" {
-				return lost
-			}
-			return none
-		}
-		holder, other := s.open("m"), s.open("m")
-		asked := holder.(driver.Revoker).Revoked(t.Context(), testkit.MustTry(t, holder, testkit.NewRequest("key")))
-		synctest.Wait()
-		if held, err := other.(driver.Revoker).Revoke(t.Context(), "key"); !held || err != nil {
-			t.Fatal(held, err)
-		}
-		s.reconnect()
-		synctest.Wait()
-		select {
-		case <-asked:
-		default:
-			t.Error("the holder was not told")
-		}
 	})
 }

@@ -30,6 +30,7 @@ type server struct {
 	fault   func(op, key, version string) fault
 
 	mu       sync.Mutex
+	before   map[string]func() // what happens before the next request of a kind, once
 	cells    map[string][]byte
 	versions map[string]bool // that a cell ever had
 	tickets  map[string][]ticket
@@ -56,7 +57,7 @@ const (
 
 func newServer() *server {
 	return &server{
-		cells: make(map[string][]byte), versions: make(map[string]bool), tickets: make(map[string][]ticket),
+		before: make(map[string]func()), cells: make(map[string][]byte), versions: make(map[string]bool), tickets: make(map[string][]ticket),
 		topics: make(map[string]map[int]func([]byte)),
 	}
 }
@@ -113,6 +114,12 @@ func (s *server) do(ctx context.Context, op, key, version string, f func()) erro
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if first := s.before[op]; first != nil {
+		delete(s.before, op)
+		s.mu.Unlock()
+		first()
+		s.mu.Lock()
+	}
 	s.requests++
 	what := none
 	if s.fault != nil {
@@ -140,6 +147,11 @@ func (s *server) do(ctx context.Context, op, key, version string, f func()) erro
 	return nil
 }
 
+// fail makes all requests of a kind fail.
+func (s *server) fail(op string, what fault) {
+	s.fault = func(o, _, _ string) fault { return map[string]fault{op: what}[o] }
+}
+
 func (s *server) drop(key string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -160,6 +172,9 @@ func versionOf(value []byte) string {
 
 func (c cells) Load(ctx context.Context, key string) (value []byte, version string, err error) {
 	var held []byte
+	if key == "" {
+		return nil, "", errors.New("a key is empty") // as DynamoDB says
+	}
 	if err := c.s.do(ctx, "load", key, "", func() { held = c.s.cells[key] }); err != nil {
 		return nil, "", err
 	}

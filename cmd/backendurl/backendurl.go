@@ -69,7 +69,7 @@ type Backend struct {
 	// Backend is for [distlock.New]. The Locker closes it.
 	Backend driver.Backend
 
-	// Client is what Backend uses: a *redis.Client, *sql.DB, *clientv3.Client or [Kube]. It is
+	// Client is what Backend uses: a *redis.Client, *sql.DB, *clientv3.Client, [Kube], or a client of AWS. It is
 	// nil for ZooKeeper, because there the backend has its own connection.
 	Client any
 

@@ -217,6 +217,8 @@ func TestBadURL(t *testing.T) {
 		{"nats://h:1/a.b", "more than letters"},
 		{"kube://user:secret@h:1/shop", "want no user"},
 		{"kube://h:1/shop?colour=secret", `unexpected parameter "colour"`},
+		{"dynamodb://user:secret@eu-west-1/t", "want no user"},
+		{"s3://eu-west-1", "bucket is missing"},
 		{"etcd://h:1/a?colour=red", `unexpected parameter "colour"`},
 	} {
 		b, err := backendurl.Open(t.Context(), c.rawURL)

@@ -92,7 +92,7 @@ func secrets(rawURL string) []string {
 
 // shownParameters are parameters whose values are not secret.
 var shownParameters = append([]string{
-	tlsParameter, zkTimeout, recordParameter, clockParameter, "db", "protocol", "max_retries", "pool_size", "min_idle_conns", "max_idle_conns",
+	tlsParameter, zkTimeout, recordParameter, clockParameter, endpointParameter, "db", "protocol", "max_retries", "pool_size", "min_idle_conns", "max_idle_conns",
 	"dial_timeout", "read_timeout", "write_timeout", "pool_timeout", "conn_max_idle_time", "conn_max_lifetime",
 }, postgresParameters...)
 

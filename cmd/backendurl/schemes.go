@@ -30,6 +30,8 @@ var schemes = []scheme{
 	{"etcd://", "[user:password@]host:port,host:port/prefix", "2379", etcdRules, connectEtcd},
 	{"nats://", "[user:password@]host:port,host:port/bucket", "4222", natsRules, connectNATS},
 	{"kube://", "namespace (in a pod) or kube://host:port/namespace (kubectl proxy)", "80", kubeRules, connectKube},
+	{"dynamodb://", "region/table", "443", awsRules, connectDynamoDB},
+	{"s3://", "region/bucket/prefix[?endpoint=https://host]", "443", awsRules, connectS3},
 }
 
 // Shared describes the values that name a store outside this process, for a help text.
@@ -52,6 +54,7 @@ var (
 	etcdRules     = rules{user: true, password: true, parameters: []string{tlsParameter}}
 	natsRules     = etcdRules
 	kubeRules     = rules{oneHost: true, parameters: []string{}}
+	awsRules      = rules{oneHost: true, parameters: []string{endpointParameter}}
 )
 
 // parse returns the scheme of rawURL, and its parts.

@@ -3,7 +3,6 @@ package spec
 import (
 	"context"
 	"fmt"
-	"strings"
 	"sync"
 
 	"github.com/distlock-go/distlock/backend/caslock"
@@ -21,36 +20,25 @@ type locks interface {
 // opened has the stores that follow the histories.
 var opened = map[string]func() locks{
 	"memlock": func() locks { return memlock.New() },
-	"caslock": func() locks { return caslock.New(&rows{all: make(map[string][]string)}, caslock.Config{}).(locks) },
+	"caslock": func() locks { return caslock.New(new(rows), caslock.Config{}).(locks) },
 }
 
-// rows is a store with a compare-and-swap. A version is how often a cell was written.
-type rows struct {
-	mu  sync.Mutex
-	all map[string][]string // what was written
-}
+// rows is a store with a compare-and-swap. The version of a value is the value.
+type rows struct{ cells sync.Map }
 
 // Load implements [caslock.Store].
 func (r *rows) Load(_ context.Context, key string) ([]byte, string, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	n := len(r.all[key])
-	if n == 0 {
-		return nil, "", nil
-	}
-	return []byte(r.all[key][n-1]), fmt.Sprint(n), nil
+	v, _ := r.cells.LoadOrStore(key, "")
+	return []byte(v.(string)), v.(string), nil
 }
 
 // Swap implements [caslock.Store].
 func (r *rows) Swap(_ context.Context, key, version string, value []byte) (string, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	n := len(r.all[key])
-	if version != strings.TrimPrefix(fmt.Sprint(n), "0") {
+	r.cells.LoadOrStore(key, "")
+	if !r.cells.CompareAndSwap(key, version, string(value)) {
 		return "", caslock.ErrChanged
 	}
-	r.all[key] = append(r.all[key], string(value))
-	return fmt.Sprint(n + 1), nil
+	return string(value), nil
 }
 
 // store is the machine of the store of one history.

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
@@ -45,18 +44,11 @@ func TestConformance(t *testing.T) {
 	url := mototest.Start(t)
 	db := client(url, new(locktest.Network))
 	table(t, db, "locks", "k")
-	over := func(_ *testing.T, _ driver.Backend, n *locktest.Network) driver.Backend {
+	mototest.Conform(t, func(n *locktest.Network) driver.Backend {
 		return dynamolock.New(client(url, n), dynamolock.Config{Table: "locks"})
-	}
-	locktest.Run(t, func(t *testing.T) driver.Backend { return over(t, nil, new(locktest.Network)) }, locktest.Features{
-		Lease: time.Second,
-		Over:  over,
-		Drop: func(t *testing.T, _ driver.Backend, key string) {
-			_, err := db.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{TableName: aws.String("locks"), Key: map[string]types.AttributeValue{"k": &types.AttributeValueMemberS{Value: key}}})
-			if err != nil {
-				t.Fatal(err)
-			}
-		},
+	}, func(t *testing.T, key string) error {
+		_, err := db.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{TableName: aws.String("locks"), Key: map[string]types.AttributeValue{"k": &types.AttributeValueMemberS{Value: key}}})
+		return err
 	})
 }
 

@@ -10,17 +10,16 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
-// cluster is servers in this process. Every write is on disk before its answer.
-type cluster struct {
-	options []*server.Options
-	servers []*server.Server
-}
+// cluster is servers in this process. Every write is on disk before its answer. The tests that
+// break servers are in lab/proof/torture.
+type cluster struct{ url string }
 
 func startCluster(t testing.TB, n int) *cluster {
 	t.Helper()
-	c := &cluster{}
 	var routes []string
 	var ports []int
 	for range n {
@@ -32,6 +31,7 @@ func startCluster(t testing.TB, n int) *cluster {
 		routes = append(routes, "nats://"+l.Addr().String())
 		_ = l.Close()
 	}
+	var urls []string
 	for i := range n {
 		o := &server.Options{
 			ServerName: fmt.Sprint("s", i), Host: "127.0.0.1", Port: -1, JetStream: true, StoreDir: t.TempDir(), SyncAlways: true, NoSigs: true, NoLog: true,
@@ -40,54 +40,32 @@ func startCluster(t testing.TB, n int) *cluster {
 			o.Cluster = server.ClusterOpts{Name: "c", Host: "127.0.0.1", Port: ports[i]}
 			o.Routes = server.RoutesFromStr(strings.Join(routes, ","))
 		}
-		c.options = append(c.options, o)
-		c.servers = append(c.servers, nil)
-		c.start(t, i)
-	}
-	t.Cleanup(func() {
-		for _, s := range c.servers {
+		s, err := server.NewServer(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Start()
+		t.Cleanup(func() {
 			s.Shutdown()
 			s.WaitForShutdown()
+		})
+		if !s.ReadyForConnections(20 * time.Second) {
+			t.Fatal("the server did not start")
 		}
+		urls = append(urls, s.ClientURL())
+	}
+	c := &cluster{strings.Join(urls, ",")}
+	js, _ := jetstream.New(c.connect(t))
+	testkit.Eventually(t, "the servers have a leader", func() bool {
+		_, err := js.AccountInfo(t.Context())
+		return err == nil
 	})
-	for end := time.Now().Add(30 * time.Second); ; time.Sleep(100 * time.Millisecond) {
-		if nc := c.connect(t); nc.IsConnected() {
-			js, _ := jetstream.New(nc)
-			if _, err := js.AccountInfo(t.Context()); err == nil {
-				return c
-			}
-		}
-		if time.Now().After(end) {
-			t.Fatal("the servers have no leader")
-		}
-	}
-}
-
-func (c *cluster) start(t testing.TB, i int) {
-	t.Helper()
-	s, err := server.NewServer(c.options[i])
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Start()
-	if !s.ReadyForConnections(20 * time.Second) {
-		t.Fatal("the server did not start")
-	}
-	c.options[i].Port = s.Addr().(*net.TCPAddr).Port // that it has after a restart, too
-	c.servers[i] = s
-}
-
-func (c *cluster) url() string {
-	var urls []string
-	for _, o := range c.options {
-		urls = append(urls, fmt.Sprintf("nats://127.0.0.1:%d", o.Port))
-	}
-	return strings.Join(urls, ",")
+	return c
 }
 
 func (c *cluster) connect(t testing.TB, more ...nats.Option) *nats.Conn {
 	t.Helper()
-	nc, err := nats.Connect(c.url(), append(more, nats.MaxReconnects(-1), nats.ReconnectWait(100*time.Millisecond), nats.PingInterval(time.Second), nats.MaxPingsOutstanding(2))...)
+	nc, err := nats.Connect(c.url, append(more, nats.MaxReconnects(-1), nats.ReconnectWait(100*time.Millisecond), nats.PingInterval(time.Second), nats.MaxPingsOutstanding(2))...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
@@ -33,18 +32,12 @@ func TestConformance(t *testing.T) {
 	if _, err := c.CreateBucket(t.Context(), &s3.CreateBucketInput{Bucket: &bucket}); err != nil {
 		t.Fatal(err)
 	}
-	over := func(_ *testing.T, _ driver.Backend, n *locktest.Network) driver.Backend {
+	mototest.Conform(t, func(n *locktest.Network) driver.Backend {
 		return s3lock.New(client(u, n), s3lock.Config{Bucket: bucket})
-	}
-	locktest.Run(t, func(t *testing.T) driver.Backend { return over(t, nil, new(locktest.Network)) }, locktest.Features{
-		Lease: time.Second,
-		Over:  over,
-		Drop: func(t *testing.T, _ driver.Backend, key string) {
-			name := "locks/" + url.PathEscape(key)
-			if _, err := c.DeleteObject(t.Context(), &s3.DeleteObjectInput{Bucket: &bucket, Key: &name}); err != nil {
-				t.Fatal(err)
-			}
-		},
+	}, func(t *testing.T, key string) error {
+		name := "locks/" + url.PathEscape(key)
+		_, err := c.DeleteObject(t.Context(), &s3.DeleteObjectInput{Bucket: &bucket, Key: &name})
+		return err
 	})
 }
 

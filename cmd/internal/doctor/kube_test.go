@@ -7,7 +7,7 @@ import (
 	"github.com/distlock-go/distlock/internal/test/kubetest"
 )
 
-// As through kubectl proxy. Then the account lacks a right.
+// As through kubectl proxy. Then the account lacks a right. No service of AWS answers either.
 func TestKube(t *testing.T) {
 	d := kubetest.NewDouble(t)
 	s := httptest.NewServer(d)
@@ -22,4 +22,7 @@ func TestKube(t *testing.T) {
 	wantSeen(t, r, "ping", "may not watch leases")
 	s.Close()
 	wantRefused(t, "kube://"+s.Listener.Addr().String()+"/shop", "refused")
+	t.Setenv("AWS_ACCESS_KEY_ID", "x")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "x")
+	wantRefused(t, "s3://us-east-1/locks?endpoint="+s.URL, "refused")
 }

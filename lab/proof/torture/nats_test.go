@@ -30,11 +30,11 @@ func beNATS(config string) error {
 		return err
 	}
 	s, err := server.NewServer(o)
-	if err != nil {
-		return err
+	if err == nil {
+		s.Start()
+		s.WaitForShutdown() // until it is killed
 	}
-	s.Start()
-	select {} // until it is killed
+	return err
 }
 
 // natsStore is a cluster of NATS. Every write is on disk before its answer.
@@ -112,7 +112,7 @@ func (d natsDialer) Dial(network, addr string) (net.Conn, error) {
 
 func openNATS(addrs []string, n *spoilnet.Network) (driver.Backend, func(), error) {
 	nc, err := nats.Connect(strings.Join(addrs, ","), nats.SetCustomDialer(natsDialer{n}), nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1),
-		nats.ReconnectWait(100*time.Millisecond), nats.PingInterval(time.Second), nats.MaxPingsOutstanding(2))
+		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}), nats.ReconnectWait(100*time.Millisecond), nats.PingInterval(time.Second), nats.MaxPingsOutstanding(2))
 	if err != nil {
 		return nil, nil, err
 	}

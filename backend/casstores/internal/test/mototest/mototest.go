@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/child"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 	"github.com/distlock-go/distlock/locktest"
@@ -24,7 +25,6 @@ from moto.server import DomainDispatcherApplication, create_backend_app
 app, one = DomainDispatcherApplication(create_backend_app), threading.Lock()
 class Handler(WSGIRequestHandler):
     protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
     def run_wsgi(self):
         env = self.make_environ()
         env["wsgi.input"] = io.BytesIO(self.rfile.read(int(self.headers.get("Content-Length") or 0)))
@@ -35,9 +35,8 @@ class Handler(WSGIRequestHandler):
         self.send_response(int(status[:3]))
         for name, value in headers.items():
             self.send_header(name, value)
-        self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(body)
+        self._headers_buffer += [b"\r\n", body if self.command != "HEAD" else b""]
+        self.flush_headers()  # in one packet
     def log_request(self, *a): pass
 run_simple("127.0.0.1", int(sys.argv[1]), None, threaded=True, request_handler=Handler)`
 
@@ -77,4 +76,19 @@ func Start(t *testing.T) string {
 // Client returns a client whose connections are opened by n.
 func Client(n *locktest.Network) *http.Client {
 	return &http.Client{Transport: &http.Transport{DialContext: n.DialContext, MaxIdleConnsPerHost: 100}}
+}
+
+// Conform runs the suite. open returns a backend whose client is that of [Client], and drop
+// deletes a cell.
+func Conform(t *testing.T, open func(n *locktest.Network) driver.Backend, drop func(t *testing.T, key string) error) {
+	t.Helper()
+	locktest.Run(t, func(*testing.T) driver.Backend { return open(new(locktest.Network)) }, locktest.Features{
+		Lease: time.Second,
+		Over:  func(_ *testing.T, _ driver.Backend, n *locktest.Network) driver.Backend { return open(n) },
+		Drop: func(t *testing.T, _ driver.Backend, key string) {
+			if err := drop(t, key); err != nil {
+				t.Fatal(err)
+			}
+		},
+	})
 }

@@ -1,0 +1,65 @@
+package backendurl
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"github.com/distlock-go/distlock/backend/casstores/dynamolock"
+	"github.com/distlock-go/distlock/backend/casstores/s3lock"
+	"github.com/distlock-go/distlock/driver"
+)
+
+// endpointParameter is the URL of another service with the interface of AWS, such as MinIO.
+const endpointParameter = "endpoint"
+
+// awsConfig returns the region, which is the host of a URL, and the credentials that the
+// environment has.
+func awsConfig(ctx context.Context, u *hostURL) (aws.Config, error) {
+	switch {
+	case u.user != nil:
+		return aws.Config{}, invalid(errors.New("want no user: the environment has the credentials, as for the AWS CLI"))
+	case u.name() == "":
+		return aws.Config{}, invalid(errors.New("the table or the bucket is missing"))
+	}
+	region, _, _ := net.SplitHostPort(u.servers[0])
+	c, err := config.LoadDefaultConfig(ctx, config.WithRegion(region))
+	if endpoint, ok := u.parameter(endpointParameter); ok {
+		c.BaseEndpoint = &endpoint
+	}
+	return c, err
+}
+
+func connectDynamoDB(ctx context.Context, u *hostURL) (*Backend, error) {
+	c, err := awsConfig(ctx, u)
+	if err != nil {
+		return nil, err
+	}
+	client := dynamodb.NewFromConfig(c)
+	return onAWS(client, dynamolock.New(client, dynamolock.Config{Table: u.name()})), nil
+}
+
+func connectS3(ctx context.Context, u *hostURL) (*Backend, error) {
+	c, err := awsConfig(ctx, u)
+	if err != nil {
+		return nil, err
+	}
+	client := s3.NewFromConfig(c, func(o *s3.Options) { o.UsePathStyle = c.BaseEndpoint != nil })
+	bucket, prefix, _ := strings.Cut(u.name(), "/")
+	return onAWS(client, s3lock.New(client, s3lock.Config{Bucket: bucket, Prefix: prefix})), nil
+}
+
+func onAWS(client any, b driver.Backend) *Backend {
+	reach := func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, ReachTimeout)
+		defer cancel()
+		return b.(driver.Pinger).Ping(ctx)
+	}
+	return &Backend{Backend: b, Client: client, Password: true, TLS: true, reach: reach, end: func() error { return nil }}
+}
