@@ -202,38 +202,23 @@ func TestSweep(t *testing.T) {
 	})
 }
 
-// beforeDelete calls f before each deletion.
-type beforeDelete struct {
-	*http.Transport
-	f func()
-}
-
-func (b beforeDelete) RoundTrip(r *http.Request) (*http.Response, error) {
-	if r.Method == http.MethodDelete {
-		b.f()
-	}
-	return b.Transport.RoundTrip(r)
-}
-
 // Somebody takes an old key while a sweep is about to delete its object.
 func TestSweepSparesWhatIsUsed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := kubetest.NewDouble(t)
 		kubelock.SweepOne(1)
 		defer kubelock.SweepOne(1 << 20)
-		other := closing(t, d)
-		old := 0
+		other, old := closing(t, d), 0
 		for kubelock.NameOf(fmt.Sprint(old))[9:11] != kubelock.NameOf("new")[9:11] { // which a sweep looks at
 			old++
 		}
 		testkit.MustRelease(t, other, testkit.MustTry(t, other, testkit.NewRequest(fmt.Sprint(old))))
 		time.Sleep(49 * time.Hour)
-		var g driver.Grant
-		c := &http.Client{Transport: beforeDelete{&http.Transport{DialContext: d.Dial}, func() { g = testkit.MustTry(t, other, testkit.NewRequest(fmt.Sprint(old))) }}}
-		b := kubelock.New(c, kubelock.Config{Server: "http://double", Namespace: "shop"})
-		testkit.MustTry(t, b, testkit.NewRequest("new"))
-		_ = b.(io.Closer).Close()
-		c.CloseIdleConnections()
+		d.Latency = time.Second
+		testkit.MustTry(t, closing(t, d), testkit.NewRequest("new"))
+		time.Sleep(time.Second / 2) // the list is carried out after another half second, and the deletion a second later
+		g := testkit.MustTry(t, other, testkit.NewRequest(fmt.Sprint(old)))
+		time.Sleep(5 * time.Second)
 		testkit.MustRenew(t, other, g)
 	})
 }
