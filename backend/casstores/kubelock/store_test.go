@@ -214,9 +214,9 @@ func TestSweepSparesWhatIsUsed(t *testing.T) {
 		}
 		testkit.MustRelease(t, other, testkit.MustTry(t, other, testkit.NewRequest(fmt.Sprint(old))))
 		time.Sleep(49 * time.Hour)
-		d.Latency = time.Second
+		d.Latency = 100 * time.Millisecond
 		testkit.MustTry(t, closing(t, d), testkit.NewRequest("new"))
-		time.Sleep(time.Second / 2) // the list is carried out after another half second, and the deletion a second later
+		time.Sleep(d.Latency / 2) // the list is carried out soon, then what follows here, then the deletion
 		g := testkit.MustTry(t, other, testkit.NewRequest(fmt.Sprint(old)))
 		time.Sleep(5 * time.Second)
 		testkit.MustRenew(t, other, g)
