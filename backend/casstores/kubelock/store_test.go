@@ -206,6 +206,7 @@ func TestSweep(t *testing.T) {
 func TestSweepSparesWhatIsUsed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := kubetest.NewDouble(t)
+		d.Latency = 100 * time.Millisecond
 		kubelock.SweepOne(1)
 		defer kubelock.SweepOne(1 << 20)
 		other, old := closing(t, d), 0
@@ -214,7 +215,6 @@ func TestSweepSparesWhatIsUsed(t *testing.T) {
 		}
 		testkit.MustRelease(t, other, testkit.MustTry(t, other, testkit.NewRequest(fmt.Sprint(old))))
 		time.Sleep(49 * time.Hour)
-		d.Latency = 100 * time.Millisecond
 		testkit.MustTry(t, closing(t, d), testkit.NewRequest("new"))
 		time.Sleep(d.Latency / 2) // the list is carried out soon, then what follows here, then the deletion
 		g := testkit.MustTry(t, other, testkit.NewRequest(fmt.Sprint(old)))
