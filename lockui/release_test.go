@@ -1,9 +1,11 @@
 package lockui_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -59,6 +61,17 @@ func TestRelease(t *testing.T) {
 		}
 		if got := strings.Join(asked, ","); got != " shop:a,same-origin shop:a" {
 			t.Errorf("asked for %s", got)
+		}
+
+		// A client that leaves does not leave the outcome in doubt.
+		lease = s.hold("shop:b", distlock.Opts{})
+		ctx, leave := context.WithCancel(s.Context())
+		leave()
+		r := httptest.NewRequestWithContext(ctx, http.MethodPost, "/release", strings.NewReader("key=shop:b"))
+		r.Header = http.Header{"Content-Type": {form}, "User": {"ann"}}
+		s.ui.ServeHTTP(httptest.NewRecorder(), r)
+		if err := lease.Check(); !errors.Is(err, distlock.ErrLost) {
+			t.Errorf("the client has left: %v", err)
 		}
 	}, lockui.WithForceRelease(authorize))
 }

@@ -51,30 +51,6 @@ func TestAbandonedLeases(t *testing.T) {
 	})
 }
 
-// TestAbandonedPlaces fills a queue with abandoned places: each gets
-// the key in its turn, for one lease.
-func TestAbandonedPlaces(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := memlock.New()
-		testkit.MustTry(t, b, ask("key", "crashed"))
-		for i := range 5 {
-			if _, err := b.Enqueue(t.Context(), ask("key", strconv.Itoa(i))); !errors.Is(err, driver.ErrNotAcquired) {
-				t.Fatal(err)
-			}
-		}
-		start := time.Now()
-		g, err := testkit.Await(t.Context(), b, ask("key", "patient"), testkit.Looks{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if d := time.Since(start); d > 6*ttl {
-			t.Errorf("served after %v", d)
-		}
-		testkit.MustRelease(t, b, g)
-		mustBeEmpty(t, b)
-	})
-}
-
 // TestNewcomerDoesNotOvertake makes an attempt at the moment at which the lease ends,
 // before the timer of the waiter has run.
 func TestNewcomerDoesNotOvertake(t *testing.T) {

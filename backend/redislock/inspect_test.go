@@ -14,9 +14,7 @@ import (
 
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/driver"
-	"github.com/distlock-go/distlock/internal/test/redistest"
 	"github.com/distlock-go/distlock/internal/test/testkit"
-	"github.com/distlock-go/distlock/internal/test/testmode"
 )
 
 func mustInspect(t *testing.T, b *redislock.Backend, prefix string) []driver.KeyInfo {
@@ -232,34 +230,6 @@ func TestInspectMany(t *testing.T) {
 			t.Errorf("%d locks, want 7; %v", len(infos), err)
 		}
 	})
-}
-
-func TestInspectCluster(t *testing.T) {
-	testmode.Long(t)
-	t.Parallel()
-	servers := redistest.StartCluster(t, 3)
-	c := redistest.ClusterClient(t, servers)
-	b := newBackend(t, c)
-	for i := range 20 { // in other slots than the queues of locks with these names
-		noError(t, c.Set(t.Context(), fmt.Sprintf("shop:{%d}:cart", i), "x", time.Hour).Err())
-	}
-	var want []string
-	for i := range 60 {
-		want = append(want, mustTry(t, b, request(fmt.Sprintf("shop:%02d", i))).Key)
-	}
-	infos := mustInspect(t, b, "shop:")
-	expect(t, "listed", keysOf(infos), want)
-	for _, info := range infos {
-		if info.Held != 1 || info.Holders[0].Token == 0 {
-			t.Errorf("listed %+v", info)
-		}
-		if held, err := b.ForceRelease(t.Context(), info.Key); !held || err != nil {
-			t.Errorf("ForceRelease(%q): %v, %v", info.Key, held, err)
-		}
-	}
-	if infos := mustInspect(t, b, ""); len(infos) != 0 {
-		t.Errorf("left: %+v", infos)
-	}
 }
 
 // Inspect and ForceRelease know keys with a hash tag: held, and waited for. A name with

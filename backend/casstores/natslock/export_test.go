@@ -1,4 +1,19 @@
 package natslock
 
+import (
+	"context"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/distlock-go/distlock/backend/caslock"
+)
+
 // Escape returns the name of a key in the bucket.
 var Escape = escape
+
+// Tickets returns the tickets beside a new bucket.
+func Tickets(ctx context.Context, nc *nats.Conn, js jetstream.JetStream) (caslock.Tickets, error) {
+	s := &store{nc: nc, js: js, cfg: Config{Bucket: "tickets"}}
+	return s, s.Check(ctx)
+}

@@ -1,6 +1,8 @@
 package natslock_test
 
 import (
+	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -41,5 +43,21 @@ func TestUnfitBucket(t *testing.T) {
 		if b.want == "" && err != nil || b.want != "" && (err == nil || !strings.Contains(err.Error(), b.want)) {
 			t.Errorf("%+v with %+v: %v, want %q", b.stream, b.cfg, err, b.want)
 		}
+	}
+}
+
+// A waiter that says again that it waits has the ticket of the first time, and its place.
+func TestTickets(t *testing.T) {
+	nc := startCluster(t, 1).connect(t)
+	js, err := jetstream.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := natslock.Tickets(t.Context(), nc, js)
+	for _, owner := range []string{"a", "b", "a"} {
+		err = errors.Join(err, all.PutTicket(t.Context(), "key", owner, []byte(owner)))
+	}
+	if got, read := all.OldestTickets(t.Context(), "key", 5); errors.Join(err, read) != nil || string(slices.Concat(got...)) != "ab" {
+		t.Errorf("%q, %v", got, errors.Join(err, read))
 	}
 }

@@ -59,7 +59,7 @@ func (s *service) hashedAndFormatted(ctx context.Context) error { return nil }
 func (s *service) types(ctx context.Context) error { return nil }
 
 //distlock:lock value:a
-func (s *service) noContext(id int) (error, int) { return nil, 0 }
+func (s *service) noContext(id int) {}
 
 //distlock:lock value:a param:id param:ctx param:o key:r.Nope.ID key:elsewhere.Name(r)
 func (s *service) parts(ctx context.Context, r request, o opaque) error { return nil }
