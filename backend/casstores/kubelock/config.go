@@ -43,8 +43,10 @@ type Config struct {
 }
 
 // New returns a backend whose requests c sends. The client adds the credentials, and must not
-// send a write again by itself. New sends nothing: an account without the rights is refused at
-// the first use. New panics if a field of cfg is wrong.
+// send a write again by itself. A connection that died without a word costs leases until a ping
+// of HTTP/2 finds it: client-go sends one after HTTP2_READ_IDLE_TIMEOUT_SECONDS, an environment
+// variable; 1 is good. New sends nothing: an account without the rights is refused at the first
+// use. New panics if a field of cfg is wrong.
 func New(c *http.Client, cfg Config) driver.Backend {
 	u, err := url.Parse(cfg.Server)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {

@@ -31,7 +31,7 @@ func InPod() (*http.Client, Config, error) {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.TLSClientConfig = &tls.Config{RootCAs: x509.NewCertPool()}
 	t.TLSClientConfig.RootCAs.AppendCertsFromPEM(ca)
-	t.HTTP2 = &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 5 * time.Second} // a dead connection ends a watch
+	t.HTTP2 = &http.HTTP2Config{SendPingTimeout: time.Second, PingTimeout: time.Second} // a dead connection costs no lease, and ends a watch
 	return &http.Client{Transport: bearer{t}}, Config{Server: "https://" + net.JoinHostPort(host, port), Namespace: string(namespace)}, nil
 }
 

@@ -22,7 +22,9 @@ import (
 	"github.com/distlock-go/distlock/backend/casstores/kubelock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/kubetest"
+	"github.com/distlock-go/distlock/internal/test/spoilnet"
 	"github.com/distlock-go/distlock/internal/test/testkit"
+	"github.com/distlock-go/distlock/internal/test/testmode"
 )
 
 // closing returns a backend on d that is closed with the test.
@@ -252,6 +254,34 @@ func TestInPod(t *testing.T) {
 		if _ = resp.Body.Close(); token != "Bearer "+want {
 			t.Errorf("the token is %q, want %q", token, want)
 		}
+	}
+}
+
+// The connection of a pod, which speaks HTTP/2, dies without a word. The first lock is taken, and
+// a lease of five seconds is kept.
+func TestConnectionLeadsNowhere(t *testing.T) {
+	testmode.InRealTime(t)
+	s := httptest.NewUnstartedServer(kubetest.NewDouble(t))
+	s.EnableHTTP2 = true
+	s.StartTLS()
+	defer s.Close()
+	podOf(t, s.Listener.Addr().String(), pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw}), "one")
+	c, cfg, err := kubelock.InPod()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.CloseIdleConnections()
+	var n spoilnet.Network
+	kubelock.TransportOf(c).DialContext = n.DialContext
+	l := testkit.NewLocker(t, kubelock.New(c, cfg), distlock.Config{})
+	held := testkit.MustAcquire(t, l, "held", distlock.Opts{KeyTimeout: 5 * time.Second})
+	n.Cut()
+	if _, err := l.TryAcquire(t.Context(), "k", distlock.Opts{}); err != nil {
+		t.Error(err)
+	}
+	time.Sleep(6 * time.Second)
+	if err := held.Check(); err != nil {
+		t.Error(err)
 	}
 }
 
