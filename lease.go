@@ -350,11 +350,21 @@ func (lease *Lease) Revoked() <-chan struct{} {
 	}
 	lease.watching.Do(func() {
 		asked := lease.engine.revoker.Revoked(&lease.ctx, lease.state.Grant())
+		go lease.renewWhen(asked)
 		lease.mu.Lock() // not before: a release does not wait
 		defer lease.mu.Unlock()
 		lease.revoked = asked
 	})
 	return lease.revoked
+}
+
+// renewWhen renews the lease as soon as the holder is asked to give the key back.
+func (lease *Lease) renewWhen(asked <-chan struct{}) {
+	select {
+	case <-asked:
+		lease.engine.watchdog.hasten(lease.state)
+	case <-lease.ctx.Done():
+	}
 }
 
 // asked reports whether the holder was asked to give the key back, and listened. Then the key

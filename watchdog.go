@@ -93,6 +93,13 @@ func (dog *watchdog) extended(st *leaseState) {
 	dog.reschedule(st, time.Now().Add(renewalPause(st.TTL())))
 }
 
+// hasten renews st at once.
+func (dog *watchdog) hasten(st *leaseState) {
+	dog.mu.Lock()
+	defer dog.mu.Unlock()
+	dog.reschedule(st, time.Now())
+}
+
 // moved is called after the end of st has changed without a renewal.
 func (dog *watchdog) moved(st *leaseState) {
 	dog.mu.Lock()

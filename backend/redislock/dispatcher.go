@@ -198,7 +198,7 @@ func (d *dispatcher) sendDirect(ctx context.Context, client *redis.Client, serve
 		plain := d.plain.of(ctx, batch)
 		d.own.Eager(!plain.wanted)
 		sent := d.sendCalls(ctx, client, batch, results, plain.rest, plain.commands...)
-		if refused := plain.finish(ctx, client, results, sent); len(refused) > 0 {
+		if refused := plain.finish(results, sent); len(refused) > 0 {
 			d.sendCalls(ctx, client, batch, results, refused)
 		}
 		plain.recycle()

@@ -3,6 +3,7 @@ package redislock_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"sync/atomic"
@@ -188,4 +189,26 @@ func TestVirtualFreeRelease(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Holders that listen learn from a message that their lock was taken away by force.
+func TestVirtualForcedReleaseIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := redistest.Virtual(t)
+		holder := testkit.NewLocker(t, newBackend(t, redistest.VirtualClient(t, m)), distlock.Config{})
+		other := newBackend(t, redistest.VirtualClient(t, m))
+		for _, opts := range []distlock.Opts{{}, {Mode: distlock.Shared}, {Permits: 2}} {
+			lease := testkit.MustAcquire(t, holder, lockKey, opts)
+			lease.Revoked()
+			start := time.Now()
+			if held, err := other.ForceRelease(t.Context(), lockKey); !held || err != nil {
+				t.Error(held, err)
+			}
+			<-lease.Context().Done()
+			if d := time.Since(start); d > 50*time.Millisecond || !errors.Is(lease.Check(), distlock.ErrLost) {
+				t.Errorf("%+v: after %v: %v", opts, d, lease.Check())
+			}
+			_ = lease.Release(t.Context())
+		}
+	})
 }

@@ -36,9 +36,9 @@ const (
 	maxToken = 1<<53 - 1
 )
 
-// plain takes and gives back exclusive locks that nobody else wants. It costs the
-// server about what a lock without queue and tokens costs. Whatever it finds in its way
-// it leaves to the scripts: a holder, a waiter, a tombstone.
+// plain takes exclusive locks that nobody else wants. It costs the server about what a
+// lock without queue and tokens costs. Whatever it finds in its way it leaves to the
+// scripts: a holder, a waiter, a tombstone.
 //
 // Attempts that are sent together are commands in one pipeline:
 //
@@ -121,17 +121,15 @@ type plainBatch struct {
 
 	batch []*request
 	taken []int // the indices of the attempts
-	given []int // of the releases
 	rest  []int // of the other requests
 
 	wanted bool // somebody else had or waited for one of the keys lately
 
-	commands []redis.Cmder // in their order; the first are a SET for each attempt
+	commands []redis.Cmder // in their order: a SET for each attempt, issue, others
 	tokens   int64         // issued to all attempts
 	known    int64         // the largest token that was known before
 	issue    *redis.IntCmd
 	others   *redis.IntCmd
-	release  *rediskit.Cmd
 
 	sets   []redis.StatusCmd
 	args   []any
@@ -168,23 +166,14 @@ func (p *plain) of(ctx context.Context, batch []*request) *plainBatch {
 	for i, r := range batch {
 		wanted := p.mark(r.key).Load()
 		b.wanted = b.wanted || wanted
-		switch {
-		case !r.plain || r.share != "" || wanted:
-			b.rest = append(b.rest, i)
-		case r.mode == "":
-			b.given = append(b.given, i)
-		case attempts:
+		if attempts && r.plain && r.share == "" && !wanted {
 			b.taken = append(b.taken, i)
-		default:
+		} else {
 			b.rest = append(b.rest, i)
 		}
 	}
 	if len(b.taken) > 0 {
 		b.attempt(ctx, reading.token)
-	}
-	if len(b.given) > 0 {
-		b.release = b.releases(ctx, "evalsha", releasePlainScript.Hash())
-		b.commands = append(b.commands, b.release)
 	}
 	return b
 }
@@ -192,7 +181,7 @@ func (p *plain) of(ctx context.Context, batch []*request) *plainBatch {
 // recycle ends the use of b.
 func (b *plainBatch) recycle() {
 	*b = plainBatch{
-		plain: b.plain, taken: b.taken[:0], given: b.given[:0], rest: b.rest[:0], commands: b.commands[:0],
+		plain: b.plain, taken: b.taken[:0], rest: b.rest[:0], commands: b.commands[:0],
 		sets: b.sets[:0], args: b.args[:0], texts: b.texts[:0], buffer: b.buffer,
 	}
 	b.unused.Put(b)
@@ -221,22 +210,6 @@ func (b *plainBatch) attempt(ctx context.Context, token string) {
 	b.known = int64(b.latest.Load())
 }
 
-// releases returns the command of the releases.
-func (b *plainBatch) releases(ctx context.Context, command, script string) *rediskit.Cmd {
-	from := len(b.args)
-	b.args = append(b.args, command, script, 2*len(b.given))
-	for _, i := range b.given {
-		b.args = append(b.args, &b.batch[i].key)
-	}
-	for _, i := range b.given {
-		b.args = append(b.args, b.companion(i, queueSuffix))
-	}
-	for _, i := range b.given {
-		b.args = append(b.args, b.join(b.batch[i].owner, " "))
-	}
-	return rediskit.NewCmd(ctx, b.since(from)...)
-}
-
 // since returns the last arguments, as of a command.
 func (b *plainBatch) since(from int) []any { return slices.Clip(b.args[from:]) }
 
@@ -257,36 +230,10 @@ func (b *plainBatch) join(parts ...string) *text {
 
 // finish adds the results. It returns the indices of the requests that are left to the
 // scripts.
-func (b *plainBatch) finish(ctx context.Context, client *redis.Client, results []dispatch.Result[reply], sent time.Time) (left []int) {
-	leave := func(i int) {
-		b.mark(b.batch[i].key).Store(true)
-		left = append(left, i)
+func (b *plainBatch) finish(results []dispatch.Result[reply], sent time.Time) (left []int) {
+	if b.issue == nil {
+		return nil
 	}
-	if b.issue != nil {
-		b.finishAttempts(results, sent, leave)
-	}
-	if b.release == nil {
-		return left
-	}
-	if redis.HasErrorPrefix(b.release.Err(), "NOSCRIPT") {
-		b.release = b.releases(ctx, "eval", releasePlainScript.Source())
-		_ = client.Process(ctx, b.release) // the command has the error, too
-	}
-	digits, err := b.release.Text()
-	for n, i := range b.given {
-		switch {
-		case !rediskit.Answered(err):
-			results[i].Err, results[i].OutcomeKnown = err, false
-		case n < len(digits) && digits[n:n+1] == replyHeld:
-			results[i].Value.line, results[i].Sent = replyHeld, sent
-		default:
-			leave(i)
-		}
-	}
-	return left
-}
-
-func (b *plainBatch) finishAttempts(results []dispatch.Result[reply], sent time.Time, leave func(i int)) {
 	last := b.issue.Val()
 	alone := b.issue.Err() == nil && b.others.Err() == nil && b.others.Val() == 0
 	switch {
@@ -306,9 +253,11 @@ func (b *plainBatch) finishAttempts(results []dispatch.Result[reply], sent time.
 		case alone && b.commands[n].Err() == nil:
 			results[i].Value.issued, results[i].Sent = uint64(issued), sent
 		default:
-			leave(i)
+			b.mark(b.batch[i].key).Store(true)
+			left = append(left, i)
 		}
 	}
+	return left
 }
 
 // plainTokens returns how many tokens a plain attempt that asks for so many issues.

@@ -49,10 +49,10 @@ func TestRefusedTryWritesNothing(t *testing.T) {
 	locker := distlock.New(newBackend(t, s.Client), distlock.Config{})
 	defer locker.Close()
 	for name, hold := range map[string]func() error{
-		"script":  func() error { return s.Set(ctx, lockKey, "a1 "+token(1e15), time.Hour).Err() },
-		"plain":   func() error { return s.Set(ctx, lockKey, "a1 ~"+token(1e15), time.Hour).Err() },
-		"other":   func() error { return s.Set(ctx, lockKey, "of another library", time.Hour).Err() },
-		"reader":  func() error { return s.ZAdd(ctx, lockKey, redis.Z{Score: 9e15, Member: "r a1"}).Err() },
+		"script": func() error { return s.Set(ctx, lockKey, "a1 "+token(1e15), time.Hour).Err() },
+		"plain":  func() error { return s.Set(ctx, lockKey, "a1 ~"+token(1e15), time.Hour).Err() },
+		"other":  func() error { return s.Set(ctx, lockKey, "of another library", time.Hour).Err() },
+		"reader": func() error { return s.ZAdd(ctx, lockKey, redis.Z{Score: 9e15, Member: "r a1"}).Err() },
 		"waiters": func() error {
 			s.Set(ctx, lockKey, "a1 "+token(1e15), time.Hour)
 			return s.ZAdd(ctx, queueKey, redis.Z{Score: 1, Member: "b:b1"}).Err()

@@ -29,7 +29,7 @@ func (b *backend) Release(ctx context.Context, g driver.Grant) error {
 	unclear := b.inDoubt.Of(g.Owner)
 	a := b.dispatcher.do(ctx, &request{
 		script: releaseScript, key: g.Key, owner: g.Owner, share: share(g.Mode, g.Permits),
-		inDoubt: rediskit.Flag(unclear != 0), plain: unclear == 0,
+		inDoubt: rediskit.Flag(unclear != 0),
 	})
 	if !a.OutcomeKnown {
 		unclear |= doubt.Release

@@ -33,7 +33,7 @@ type request struct {
 	share   string // for both: see share
 
 	once  bool // it must not be sent twice
-	plain bool // it may be sent as plain commands, if the lock is exclusive
+	plain bool // an attempt that may be plain commands, if the lock is exclusive
 	tried bool // it was sent so. Its caller reads this only after an answer
 }
 

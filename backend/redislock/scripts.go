@@ -17,7 +17,6 @@ var luaFiles embed.FS
 var (
 	acquireScript      = load("acquire")
 	releaseScript      = load("release")
-	releasePlainScript = load("release_plain")
 	undoPlainScript    = load("undo_plain")
 	forceReleaseScript = load("force_release")
 	renewScript        = load("renew")

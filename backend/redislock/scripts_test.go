@@ -261,7 +261,7 @@ func (s scripts) hear() func() []string { return s.hearFor(testClaim) }
 
 func (s scripts) hearFor(claim time.Duration) func() []string {
 	s.t.Helper()
-	sub := s.PSubscribe(s.t.Context(), "in:*")
+	sub := s.PSubscribe(s.t.Context(), "in:?", "in:end")
 	s.t.Cleanup(func() { _ = sub.Close() })
 	if _, err := sub.Receive(s.t.Context()); err != nil {
 		s.t.Fatal(err)

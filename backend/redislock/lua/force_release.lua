@@ -1,4 +1,5 @@
--- Takes some locks away from all their holders, and grants them to waiters.
+-- Takes some locks away from all their holders, and grants them to waiters. It tells the
+-- holders in the channels in which they are asked to give a lock back.
 --
 -- KEYS: n locks, their n queues, their n sets of tombstones, the clock.
 -- ARGV: the inbox of the caller, the claim window in milliseconds, the prefix of inboxes;
@@ -42,18 +43,29 @@ local function force_release(i)
     return '2'
   end
 
+  local owners = {}
   if kind then
     if value and not value_is_lock(lock, value) then
       return '-NOLOCK what is at this key is not a lock'
     end
+    if value then
+      owners[1] = parse(value)
+    else
+      for j, m in ipairs(redis.call('ZRANGE', lock, 0, 999)) do
+        owners[j] = string.sub(m, 3)
+      end
+    end
     -- First a command that Redis does not refuse when it is out of memory.
     redis.call('DEL', lock)
     if value then
-      add_tombstone(gone, (parse(value)))
+      add_tombstone(gone, owners[1])
     end
   end
   add_tombstone(gone, name)
   publish(queue, pass_on(lock, queue))
+  for _, owner in ipairs(owners) do
+    redis.call('PUBLISH', ARGV[3] .. 'revoke:' .. owner, '')
+  end
   return kind and '1' or '2'
 end
 
