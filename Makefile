@@ -122,7 +122,7 @@ mutants: ## Break the kit's rules one by one; a test must notice each
 
 .PHONY: spec
 spec: ## Check the specification of the lease: every state, what is not promised, and each guard left out (needs spin; quint)
-	DISTLOCK_TEST_LONG=1 go test -v -count=1 -timeout=30m ./lab/spec
+	PATH="$$PWD/bin/.quint/node_modules/.bin:$$PATH" DISTLOCK_TEST_LONG=1 go test -v -count=1 -timeout=30m ./lab/spec
 
 .PHONY: budget
 budget: ## Print how large each area is and may be; fail if one is larger

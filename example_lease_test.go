@@ -56,30 +56,36 @@ func ExampleOpts_shared() {
 	// upgrade: true
 }
 
-// At most two processes convert at the same time.
+// At most four exports run at the same time, over all processes.
 func ExampleOpts_permits() {
 	locker := distlock.New(memlock.New(), distlock.Config{})
 	defer locker.Close()
 	ctx := context.Background()
 
 	var inside, most atomic.Int32
-	convert := distlock.Wrap(locker, func(_ context.Context, image string) (string, error) {
+	export := func(context.Context) error {
 		most.Store(max(most.Load(), inside.Add(1)))
 		defer inside.Add(-1)
 		<-time.After(time.Millisecond) // the work
-		return image + ".webp", nil
-	}, distlock.Opts{
-		Prefix: "media:", Value: "convert",
-		Permits: 2, // at most two at once, over all processes
-	})
+		return nil
+	}
+	limited := func() error {
+		return locker.Do(ctx, "export", distlock.Opts{
+			Prefix:  "shop:",
+			Value:   "export",
+			Permits: 4,
+			MaxWait: time.Minute,
+			MaxHold: 10 * time.Minute, // an export that hangs gives its permit to another process
+		}, export)
+	}
 
 	var all sync.WaitGroup
-	for i := range 10 {
-		all.Go(func() { _, _ = convert(ctx, fmt.Sprint("image-", i)) })
+	for range 20 {
+		all.Go(func() { _ = limited() })
 	}
 	all.Wait()
-	fmt.Println("more than two at once:", most.Load() > 2)
-	// Output: more than two at once: false
+	fmt.Println("more than four at once:", most.Load() > 4)
+	// Output: more than four at once: false
 }
 
 // A job that cron starts on every machine runs once, although it is quick and the

@@ -17,7 +17,6 @@ package asynqlock
 
 import (
 	"context"
-	"errors"
 
 	"github.com/hibiken/asynq"
 
@@ -60,28 +59,11 @@ func Exclusive(l *distlock.Locker, o distlock.Opts, key func(*asynq.Task) (any, 
 			if err != nil {
 				return err
 			}
-			ran := false
-			err = site.Do(ctx, params, func(ctx context.Context) error {
-				ran = true
-				return next.ProcessTask(ctx, task)
-			})
-			if !ran && err != nil {
-				return &notRunError{err}
-			}
-			return err
+			return site.Do(ctx, params, func(ctx context.Context) error { return next.ProcessTask(ctx, task) })
 		})
 	}
 }
 
 // IsFailure is for [asynq.Config]: a task that did not run, because its lock was busy
 // or the store of the locks did not answer, has not failed.
-func IsFailure(err error) bool { return err != nil && !errors.As(err, new(*notRunError)) }
-
-// notRunError is the error of a task that did not get its lock.
-type notRunError struct{ err error }
-
-// Error returns the text of the lock's error.
-func (e *notRunError) Error() string { return e.err.Error() }
-
-// Unwrap returns the lock's error.
-func (e *notRunError) Unwrap() error { return e.err }
+func IsFailure(err error) bool { return err != nil && distlock.Ran(err) }

@@ -36,14 +36,10 @@ func Once(ctx context.Context, l *distlock.Locker, o distlock.Opts, logger cron.
 	}
 	name := o.Prefix + o.Value
 	return cron.FuncJob(func() {
-		ran := false
-		err := l.Do(ctx, jobkey.Of(o.Value), o, func(ctx context.Context) error {
-			ran = true
-			return fn(ctx)
-		})
+		err := l.Do(ctx, jobkey.Of(o.Value), o, fn)
 		switch {
 		case err == nil:
-		case !ran && distlock.CodeOf(err) == distlock.CodeNotAcquired:
+		case !distlock.Ran(err) && distlock.CodeOf(err) == distlock.CodeNotAcquired:
 			logger.Info("skip", "job", name, "because", err.Error())
 		default:
 			logger.Error(err, "job failed", "job", name)

@@ -39,12 +39,8 @@ func Exclusive(l *distlock.Locker, o distlock.Opts, key func(args json.RawMessag
 		if err != nil {
 			return err
 		}
-		ran := false
-		err = site.Do(ctx, params, func(ctx context.Context) error {
-			ran = true
-			return work(ctx)
-		})
-		if !ran && distlock.CodeOf(err) == distlock.CodeNotAcquired && ctx.Err() == nil {
+		err = site.Do(ctx, params, work)
+		if !distlock.Ran(err) && distlock.CodeOf(err) == distlock.CodeNotAcquired && ctx.Err() == nil {
 			return river.JobSnooze(snooze)
 		}
 		return err

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"unsafe"
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/driver"
@@ -85,4 +86,17 @@ func WantFreeAfter(t *testing.T, s *Store, key string, start time.Time, want tim
 		t.Errorf("the key came free after %v, want %v", d, want)
 	}
 	WantIs(t, s.Backend.Release(context.Background(), r.Grant()))
+}
+
+// Suspend returns t with only its wall clock moved by d, as after a suspension of the
+// machine: the monotonic clock stood still.
+func Suspend(t time.Time, d time.Duration) time.Time {
+	moved := t.Add(d)
+	// time.Time is {wall uint64; ext int64; loc *Location}, where ext is the monotonic
+	// reading.
+	(*struct {
+		wall uint64
+		ext  int64
+	})(unsafe.Pointer(&moved)).ext -= int64(d)
+	return moved
 }

@@ -35,7 +35,6 @@ type Store struct {
 
 	mu            sync.Mutex
 	calls         []Call
-	answers       map[Op]int
 	before, after Hook
 	features      *driver.Features                      // nil: those of Backend
 	tokens        *int                                  // of a grant; nil: as many as Backend issues
@@ -47,7 +46,7 @@ func NewStore() *Store { return Wrap(memlock.New()) }
 
 // Wrap returns a Store that records what it passes on to b.
 func Wrap(b driver.Backend) *Store {
-	return &Store{Backend: b, answers: make(map[Op]int), watches: make(map[chan driver.Grant]context.Context)}
+	return &Store{Backend: b, watches: make(map[chan driver.Grant]context.Context)}
 }
 
 // Memory returns the store in memory of a Store that [NewStore] has made.
@@ -174,14 +173,6 @@ func (s *Store) Attempts() []string {
 	return keys
 }
 
-// Answers returns how many calls of op the store that does the work has answered so far, with
-// or without an error.
-func (s *Store) Answers(op Op) int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.answers[op]
-}
-
 // Free reports whether a key is free. It is not recorded. Any goroutine may call it.
 func (s *Store) Free(tb testing.TB, key string) bool {
 	tb.Helper()
@@ -229,7 +220,6 @@ func (s *Store) enter(ctx context.Context, c *Call) error {
 // applied.
 func (s *Store) leave(ctx context.Context, c *Call, err error) error {
 	s.mu.Lock()
-	s.answers[c.Op]++
 	after, tokens := s.after, s.tokens
 	s.mu.Unlock()
 	if err != nil {

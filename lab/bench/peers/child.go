@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -25,11 +24,8 @@ func child(text string, in io.Reader, out io.Writer) {
 	}
 	defer end()
 	_ = answers.Encode(turn{})
-	for orders := bufio.NewReader(in); ; {
-		o, err := readOrder(orders)
-		if err != nil {
-			return
-		}
+	var o order
+	for orders := json.NewDecoder(in); orders.Decode(&o) == nil; {
 		before := cpuTime()
 		t := w.do(o)
 		t.Client = cpuTime() - before

@@ -24,23 +24,12 @@ type task struct {
 	Profile    string // directory for CPU profiles; "": none
 }
 
-// order is the next work of a process. The parent writes its fields as a line of numbers.
-// The answer is a turn, as JSON.
+// order is the next work of a process. The answer is a turn. Both are JSON.
 type order struct {
 	Start  int64         // in nanoseconds since 1970, the same for all processes
 	Loops  int           // locks for each goroutine; 0: as many as the time allows
 	Length time.Duration // how long, if Loops is 0
 	Limit  time.Duration // time limit
-}
-
-func (o order) write(w io.Writer) error {
-	_, err := fmt.Fprintln(w, o.Start, o.Loops, int64(o.Length), int64(o.Limit))
-	return err
-}
-
-func readOrder(r io.Reader) (o order, err error) {
-	_, err = fmt.Fscanln(r, &o.Start, &o.Loops, &o.Length, &o.Limit)
-	return o, err
 }
 
 // crew is the processes that work on a task together. Each turn has a new crew, so that peers
@@ -141,7 +130,7 @@ func (c crew) do(o order) (turn, error) {
 	const lead = 10 * time.Millisecond
 	o.Start = time.Now().Add(lead).UnixNano()
 	for _, m := range c {
-		if err := o.write(m.in); err != nil {
+		if err := json.NewEncoder(m.in).Encode(o); err != nil {
 			return turn{}, err
 		}
 	}
