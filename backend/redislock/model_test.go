@@ -34,8 +34,7 @@ import (
 // Time is not modelled: a lease can end at any moment, with one exception. The lease of
 // a process that trusts it does not end, because the deadline of the process comes
 // first. Nor are tokens, the extension of leases, renewals, shared locks, forced
-// releases and the loss of data. The scripts follow histories with times, tokens,
-// renewals and failovers in lab/spec.
+// releases and the loss of data: the simulation in lab/simulate has them.
 
 // luaScript is a script.
 type luaScript = luascript.Script
@@ -99,7 +98,7 @@ func (s scripts) both() redislock.Scripts {
 
 // TestModelFinds leaves out one rule at a time, and checks that the exploration finds
 // the violation. A rule of a script is left out by a change of its text. Rules whose
-// absence one request shows are in lab/spec/scripts_test.go.
+// absence one request shows are noticed by the tests of the scripts.
 func TestModelFinds(t *testing.T) {
 	acquire := func(old, with string) redislock.Scripts {
 		return redislock.Scripts{Acquire: changed(redislock.SlowScripts.Acquire, old, with), Release: redislock.SlowScripts.Release}
