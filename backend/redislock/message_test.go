@@ -5,13 +5,10 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
@@ -168,55 +165,5 @@ func TestVirtualWithoutMessages(t *testing.T) {
 				}
 			})
 		}
-	}
-}
-
-// Its connection is killed, or the server's output buffer for it overflows, and a
-// message at that time is lost. The own poll of the waiter is far away.
-//
-// Row 15 (redislock): a waiter asks at once when its subscription works again. Fails if
-// a new subscription does not wake waiters.
-func TestSubscriptionLost(t *testing.T) {
-	for name, end := range map[string]func(t *testing.T, pipe redis.Pipeliner, inbox string){
-		"killed": func(t *testing.T, pipe redis.Pipeliner, _ string) {
-			t.Helper()
-			pipe.ClientKillByFilter(t.Context(), "TYPE", "pubsub")
-		},
-		"overflown": func(t *testing.T, pipe redis.Pipeliner, inbox string) {
-			t.Helper()
-			pipe.Publish(t.Context(), inbox, strings.Repeat("x", 1<<20))
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := realServer(t, "--client-output-buffer-limit", "pubsub", "32kb", "32kb", "1")
-			b := newBackend(t, s.Client)
-			r := request(lockKey)
-			r.TTL = time.Minute
-			g := mustTry(t, b, r)
-			r = request(lockKey)
-			w := testkit.StartWaiter(t, b, r)
-			testkit.Eventually(t, "it listens", func() bool { return s.inboxes(t) == 1 })
-
-			// Both at once: the message has no receiver.
-			pipe := s.TxPipeline()
-			end(t, pipe, s.PubSubChannels(t.Context(), "distlock:inbox:"+"*").Val()[0])
-			keys := redislock.LockKeys(lockKey)
-			pipe.Eval(t.Context(), redislock.ReleaseSource, append(keys[:], clockKey),
-				"an inbox", "60000", "distlock:inbox:", g.Owner, "0", "")
-			if _, err := pipe.Exec(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			select {
-			case <-w.Done:
-			case <-time.After(15 * time.Second): // the waiter asks after twenty seconds
-				t.Fatal("the waiter was not woken by the new subscription")
-			}
-			if w.Err != nil || w.Got.Token <= g.LastToken {
-				t.Errorf("token %d after %d, %v", w.Got.Token, g.LastToken, w.Err)
-			}
-			mustRelease(t, b, w.Got)
-			nothingLeft(t, s.real)
-		})
 	}
 }

@@ -12,7 +12,6 @@ import (
 const (
 	roleHolder = "hold"
 	roleCrowd  = "crowd"
-	roleCaller = "call"
 )
 
 // order tells a child process what to do.
@@ -21,8 +20,6 @@ type order struct {
 	Lease    time.Duration
 	Register string // its address
 	Waiters  int
-
-	Warehouse []string // its addresses, of HTTP and gRPC
 }
 
 // task is the state of a child process.
@@ -38,7 +35,7 @@ type task struct {
 // beChild plays a role, if this process is a child, and exits.
 func beChild() {
 	testkit.BeChild(map[string]func(*testkit.Child) error{
-		roleHolder: play(holdKey), roleCrowd: play(beCrowd), roleCaller: play(callLate),
+		roleHolder: play(holdKey), roleCrowd: play(beCrowd),
 	})
 }
 
