@@ -35,6 +35,8 @@ const resend = 30 * time.Millisecond
 // released.
 // Row 14 (redislock): 200 waiters leave at once, and callers come whose context has ended: nothing
 // is left. Fails if the place of a waiter stays that was released.
+// Row 15 (redislock): a waiter whose connection ends with a message asks at once when it listens
+// again. Fails if a new subscription does not wake waiters.
 // Row 24 (redislock): what was given back before Close is free for another process,
 // and MinHold goes on. Fails if MinHold ends with the process.
 func TestConformanceVirtual(t *testing.T) {

@@ -22,10 +22,8 @@ func Open(client redis.UniversalClient, cfg Config) *Backend { return New(client
 
 // Internals for the tests of scripts and leaks.
 var (
-	ReleaseSource = releaseScript.Source()
-	LockKeys      = lockKeys
-	SlotOf        = slotOf
-	SlotClock     = slotClock
+	SlotOf    = slotOf
+	SlotClock = slotClock
 )
 
 const (

@@ -11,35 +11,6 @@ import (
 	"github.com/distlock-go/distlock/backend/redislock"
 )
 
-// A repeated attempt gets the last token again. One that arrives late does not shorten
-// the lease, and neither does a renewal.
-func TestScriptLateAttempt(t *testing.T) {
-	eachScripts(t, func(t *testing.T, s scripts) {
-		_, last := s.join("a1", writes)
-		s.renewed([]string{"1"}, redislock.ScriptOp{Key: lockKey, Owner: "a1", TTL: time.Minute})
-		if first, again := s.join("a1", writes); first != last || again != last {
-			t.Errorf("the repeat got %d..%d instead of %d", first, again, last)
-		}
-		s.ttl(lockKey, time.Minute)
-		s.extend("a1")
-		s.ttl(lockKey, time.Minute)
-		s.renewed([]string{"1"}, redislock.ScriptOp{Key: lockKey, Owner: "a1", TTL: testTTL})
-		s.ttl(lockKey, time.Minute)
-		s.renewed([]string{"1"}, redislock.ScriptOp{Key: lockKey, Owner: "a1", TTL: testTTL, Retain: true})
-		s.ttl(lockKey, testTTL)
-		s.leave("a1", writes, 1)
-
-		for _, share := range []string{reads, "p1"} {
-			s.join("b1", share)
-			s.ends(share[:1]+" b1", time.Minute)
-			s.join("b1", share)
-			s.lease(share[:1]+" b1", time.Minute)
-			s.ttl(lockKey, time.Minute)
-			s.leave("b1", share, 1)
-		}
-	})
-}
-
 // While the clock is behind the last token, each grant gets the next one.
 //
 // Row 11 (redislock): tokens rise although the clock was set back by an hour, and holders release.

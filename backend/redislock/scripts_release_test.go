@@ -1,7 +1,6 @@
 package redislock_test
 
 import (
-	"fmt"
 	"regexp"
 	"strings"
 	"testing"
@@ -86,34 +85,6 @@ func TestScriptAdoptionIsLate(t *testing.T) {
 			adopts("c1", "1")
 			s.leave("c1", share, 1)
 			s.refused("a1", share, "GONE")
-		}
-	})
-}
-
-func TestScriptRenew(t *testing.T) {
-	eachScripts(t, func(t *testing.T, s scripts) {
-		ctx := t.Context()
-		s.Set(ctx, "k1", "a 1789000000123456", time.Second)
-		s.Set(ctx, "k2", "b 1789000000123456", time.Second)
-		s.RPush(ctx, "k3", "a")
-		s.Set(ctx, "k5", "a 1789000000123456", time.Second)
-		s.Set(ctx, "k6", "ab 1789000000123456", time.Second)
-		s.Set(ctx, "k7", "a", time.Second)
-		ops := make([]redislock.ScriptOp, 7)
-		for i := range ops {
-			ops[i] = redislock.ScriptOp{Key: fmt.Sprint("k", i+1), Owner: "a", TTL: testTTL}
-		}
-		ops[4].TTL = 2 * testTTL
-		s.renewed([]string{"1", "0", "0", "0", "1", "0", "0"}, ops...)
-		s.ttl("k1", testTTL)
-		s.ttl("k5", 2*testTTL)
-		for _, key := range []string{"k2", "k6", "k7"} {
-			if d := s.PTTL(ctx, key).Val(); d > time.Second {
-				t.Errorf("another's lease of %s was extended to %v", key, d)
-			}
-		}
-		if n := s.Exists(ctx, "k4").Val(); n != 0 {
-			t.Error("a lock that was gone was created")
 		}
 	})
 }
