@@ -7,9 +7,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/grpcmw"
-	"github.com/distlock-go/distlock/internal/test/testkit"
 	"google.golang.org/grpc"
 	testpb "google.golang.org/grpc/interop/grpc_testing"
 	"google.golang.org/protobuf/proto"
@@ -18,6 +15,10 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/descriptorpb"
 	"google.golang.org/protobuf/types/dynamicpb"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/grpcmw"
+	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
 // odd is a file with what the generated messages at hand do not have.
@@ -194,33 +195,18 @@ func FuzzFields(f *testing.F) {
 	})
 }
 
-// TestOneThingHasOneKeyWhicheverWayItIsReached compares with the annotation, over
-// a real server.
+// Wrap gives the same keys. Over a real server.
 func TestOneThingHasOneKeyWhicheverWayItIsReached(t *testing.T) {
-	type order struct {
-		ID  int64
-		SKU string
-	}
-	wrapped := func(o order, by func(order) any) string {
-		s := testkit.NewStore()
-		opts := opts()
-		opts.ParamLock, opts.Params = true, distlock.By(by)
-		f := distlock.Wrap(testkit.NewLocker(t, s, distlock.Config{}), func(context.Context, order) (bool, error) { return true, nil }, opts)
-		if _, err := f(t.Context(), o); err != nil {
-			t.Fatal(err)
-		}
-		return s.Attempts()[0]
-	}
 	req := message("u1")
 	req.ResponseSize = 42
 	for _, c := range []struct {
 		key  grpcmw.Key
 		want string
 	}{
-		{messageKey, wrapped(order{SKU: "u1"}, func(o order) any { return o.SKU })},
-		{grpcmw.Fields("response_size"), wrapped(order{ID: 42}, func(o order) any { return o.ID })},
-		{grpcmw.Fields("response_status.message", "response_size"), wrapped(order{42, "u1"}, func(o order) any { return []any{o.SKU, o.ID} })},
-		{grpcmw.Params(messageKey, grpcmw.Fields("response_size")), wrapped(order{42, "u1"}, func(o order) any { return []any{o.SKU, o.ID} })},
+		{messageKey, keyOf(t, "u1")},
+		{grpcmw.Fields("response_size"), keyOf(t, 42)},
+		{grpcmw.Fields("response_status.message", "response_size"), keyOf(t, []any{"u1", 42})},
+		{grpcmw.Params(messageKey, grpcmw.Fields("response_size")), keyOf(t, []any{"u1", 42})},
 		{grpcmw.Method(), keyOf(t, unaryCall)},
 	} {
 		s := testkit.NewStore()

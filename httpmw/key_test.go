@@ -1,7 +1,6 @@
 package httpmw_test
 
 import (
-	"context"
 	"errors"
 	"net/http"
 	"net/http/httptest"
@@ -9,34 +8,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-chi/chi/v5"
+
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/httpmw"
 	"github.com/distlock-go/distlock/internal/test/testkit"
-	"github.com/go-chi/chi/v5"
 )
 
-// wrapped runs the annotated function for req and returns the key it used.
-func wrapped[Req any](t *testing.T, req Req, by func(Req) any) string {
-	t.Helper()
-	s := testkit.NewStore()
-	o := opts()
-	o.ParamLock, o.Params = true, distlock.By(by)
-	f := distlock.Wrap(testkit.NewLocker(t, s, distlock.Config{}), func(context.Context, Req) (bool, error) { return true, nil }, o)
-	if _, err := f(t.Context(), req); err != nil {
-		t.Fatal(err)
-	}
-	return s.Attempts()[0]
-}
-
 func TestOneThingHasOneKeyWhicheverWayItIsReached(t *testing.T) {
-	type order struct {
-		ID  int32
-		SKU string
-	}
-	bySKU := wrapped(t, order{SKU: "u/1"}, func(o order) any { return o.SKU })
-	byID := wrapped(t, order{ID: 42}, func(o order) any { return o.ID })
-	byBoth := wrapped(t, order{ID: 42, SKU: "u/1"}, func(o order) any { return []any{o.SKU, o.ID} })
-
+	bySKU, byID, byBoth := keyOf(t, "u/1"), keyOf(t, 42), keyOf(t, []any{"u/1", 42})
 	routers := map[string]func(pattern string, h http.Handler, mw func(http.Handler) http.Handler) http.Handler{
 		"ServeMux": func(pattern string, h http.Handler, mw func(http.Handler) http.Handler) http.Handler {
 			mux := http.NewServeMux()

@@ -21,13 +21,7 @@ import (
 	"github.com/distlock-go/distlock/wiring"
 )
 
-func TestMain(m *testing.M) {
-	testkit.BeChild(roles)
-	goleak.VerifyTestMain(m)
-}
-
-// roles are what child processes do, on systems that can stop one.
-var roles = map[string]func(*testkit.Child) error{}
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // errBroken is the error of a store that fails. Clients must not see it.
 var errBroken = errors.New("dial tcp 10.1.2.3:6379: refused")

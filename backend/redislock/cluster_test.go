@@ -2,17 +2,13 @@ package redislock_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/redistest"
@@ -171,118 +167,4 @@ func TestNamingEachOther(t *testing.T) {
 	testkit.Eventually(t, "they name each other", func() bool { return to.ErrorStat(t, "MOVED") >= 8 })
 	hand(to)
 	noError(t, <-got)
-}
-
-// keysOn returns n keys of each master.
-func keysOn(t *testing.T, c *redistest.Cluster, n int) map[*redistest.Server][]string {
-	t.Helper()
-	on := make(map[*redistest.Server][]string)
-	for i := 0; len(on[c.Masters[0]]) < n || len(on[c.Masters[1]]) < n || len(on[c.Masters[2]]) < n; i++ {
-		key := fmt.Sprint("on:", i)
-		m := c.Masters[min(c.Slot(t, key)*3/16384, 2)]
-		if len(on[m]) < n {
-			on[m] = append(on[m], key)
-		}
-	}
-	return on
-}
-
-// One master is stopped.
-//
-// Row 18 (redislock): a master that hangs affects only its own locks. Fails if renewals
-// to all masters wait for each other.
-func TestMasterStopped(t *testing.T) {
-	testmode.Long(t)
-	t.Parallel()
-	c := &redistest.Cluster{Masters: redistest.StartCluster(t, 3)}
-	const limit = time.Second
-	locker := testkit.NewLocker(t, redislock.New(redistest.ClusterClient(t, c.Masters), redislock.Config{}), distlock.Config{HandOverTime: -1})
-	on := keysOn(t, c, 10)
-	stopped := c.Masters[1]
-	// A lease that ends if its renewals take as long as the timeout.
-	opts := distlock.Opts{KeyTimeout: 3 * limit, RetryInterval: 50 * time.Millisecond}
-
-	// Releases and renewals have connections of their own. The first of them asks any
-	// server for the slots, and that might be the one that is stopped.
-	noError(t, testkit.MustAcquire(t, locker, "first", opts).Release(t.Context()))
-	leases := make(map[string]*distlock.Lease)
-	for _, keys := range on {
-		for _, key := range keys[5:] {
-			leases[key] = testkit.MustAcquire(t, locker, key, opts)
-		}
-	}
-
-	stopped.Stop()
-	stalled := stalls(t, c.Masters[0], c.Masters[2])
-	ctx, cancel := context.WithCancel(t.Context())
-	var stuck sync.WaitGroup
-	for _, key := range on[stopped][:5] {
-		stuck.Go(func() {
-			if s, err := locker.Acquire(ctx, key, opts); err == nil {
-				t.Errorf("got %s of a server that is stopped", s.Key())
-			}
-		})
-	}
-	// Longer than a lease, so that a lease without renewals ends.
-	var slowest time.Duration
-	pause := time.NewTicker(20 * time.Millisecond)
-	defer pause.Stop()
-	for start, n := time.Now(), 0; time.Since(start) < opts.KeyTimeout+time.Second; n++ {
-		for _, m := range []*redistest.Server{c.Masters[0], c.Masters[2]} {
-			began := time.Now()
-			noError(t, testkit.MustAcquire(t, locker, on[m][n%5], opts).Release(t.Context()))
-			slowest = max(slowest, time.Since(began))
-		}
-		<-pause.C
-	}
-	if machine := stalled(); slowest > limit/2+2*machine {
-		t.Errorf("on the other servers a lock took up to %v, and an answer up to %v", slowest, machine)
-	}
-	lost := func(key string) bool { return slices.Contains(on[stopped], key) }
-	for key, lease := range leases {
-		if (lease.Check() != nil) != lost(key) {
-			t.Errorf("%s, stopped %v: %v", key, lost(key), lease.Check())
-		}
-	}
-	cancel()
-	stuck.Wait()
-	stopped.Cont()
-	for key, lease := range leases {
-		if err := lease.Release(t.Context()); errors.Is(err, driver.ErrLost) != lost(key) || err != nil && !lost(key) {
-			t.Errorf("%s, stopped %v: release: %v", key, lost(key), err)
-		}
-	}
-	noError(t, locker.Close())
-	nothingLeft(t, c.Masters...)
-}
-
-// stalls pings the servers in turn, repeatedly. The returned function ends that, and
-// returns the longest time of a round: that part of a delay is caused by the machine.
-func stalls(t *testing.T, servers ...*redistest.Server) (longest func() time.Duration) {
-	t.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	var clients []*redis.Client
-	for _, s := range servers {
-		clients = append(clients, s.Client(t))
-	}
-	var most time.Duration
-	var asking sync.WaitGroup
-	asking.Go(func() {
-		tick := time.NewTicker(10 * time.Millisecond)
-		defer tick.Stop()
-		for last := time.Now(); ctx.Err() == nil; last = time.Now() {
-			<-tick.C
-			for _, c := range clients {
-				c.Ping(ctx)
-			}
-			most = max(most, time.Since(last))
-		}
-	})
-	longest = func() time.Duration {
-		cancel()
-		asking.Wait()
-		return most
-	}
-	t.Cleanup(func() { longest() })
-	return longest
 }

@@ -2,6 +2,7 @@ package redislock_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -283,4 +284,18 @@ func TestOldMasterStillWrites(t *testing.T) {
 	old.ConfigSet(t.Context(), "min-replicas-to-write", "0") // otherwise the clean-up in Close fails
 	matches(t, "release by the old holder", lease.Release(t.Context()), driver.ErrLost)
 	mustRelease(t, others, next.Got)
+}
+
+// keysOn returns n keys of each master.
+func keysOn(t *testing.T, c *redistest.Cluster, n int) map[*redistest.Server][]string {
+	t.Helper()
+	on := make(map[*redistest.Server][]string)
+	for i := 0; len(on[c.Masters[0]]) < n || len(on[c.Masters[1]]) < n || len(on[c.Masters[2]]) < n; i++ {
+		key := fmt.Sprint("on:", i)
+		m := c.Masters[min(c.Slot(t, key)*3/16384, 2)]
+		if len(on[m]) < n {
+			on[m] = append(on[m], key)
+		}
+	}
+	return on
 }

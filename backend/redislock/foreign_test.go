@@ -128,46 +128,6 @@ func TestForeignValues(t *testing.T) {
 	}
 }
 
-// Row 22 (redislock): the lock of another library is held, and ends when that library
-// releases it. Fails if a release does not check the owner.
-func TestLockOfAnotherKit(t *testing.T) {
-	for kind, put := range map[string]func(s server) redis.Cmder{
-		"string": func(s server) redis.Cmder { return s.Set(s.t.Context(), lockKey, "of redislock or Spring", time.Hour) },
-		"hash":   func(s server) redis.Cmder { return s.HSet(s.t.Context(), lockKey, "redisson", "1") },
-	} {
-		t.Run(kind, func(t *testing.T) {
-			eachServer(t, func(t *testing.T, s server) {
-				s.t = t
-				b := newBackend(t, s.Client)
-				noError(t, put(s).Err())
-				before, lives := s.contents(t)[lockKey], s.TTL(t.Context(), lockKey).Val()
-				for _, ask := range modes {
-					r := ask(lockKey)
-					_, err := b.TryAcquire(t.Context(), r)
-					matches(t, "TryAcquire", err, driver.ErrNotAcquired)
-					g := r.Grant()
-					g.Token, g.LastToken = 1, 1
-					renewed(t, driver.RenewAll(t.Context(), b, []driver.Grant{g}), all("lost"))
-					matches(t, "Release", b.Release(t.Context(), g), driver.ErrLost)
-				}
-				w := testkit.StartWaiter(t, b, request(lockKey), testkit.Looks{Every: 5 * time.Millisecond})
-				r := request(lockKey)
-				_, err := b.Enqueue(t.Context(), r)
-				matches(t, "Enqueue", err, driver.ErrNotAcquired)
-				if errors.Is(err, driver.ErrForeign) != (kind == "hash") {
-					t.Errorf("Enqueue: %v", err)
-				}
-				matches(t, "Release", b.Release(t.Context(), r.Grant()), driver.ErrLost)
-				if after, left := s.contents(t)[lockKey], s.TTL(t.Context(), lockKey).Val(); after != before || left > lives || left < lives-time.Minute {
-					t.Errorf("the other lock was %q for %v and is %q for %v", before, lives, after, left)
-				}
-				s.Del(t.Context(), lockKey)
-				mustRelease(t, b, w.Served(t))
-			})
-		})
-	}
-}
-
 // A refused caller gets the holder and how long it has had the lock, in one round trip,
 // and also if its context ends during the wait.
 func TestRefusalNamesTheHolder(t *testing.T) {

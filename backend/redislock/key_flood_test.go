@@ -3,20 +3,15 @@ package redislock_test
 import (
 	"context"
 	"runtime"
-	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/driver"
-	"github.com/distlock-go/distlock/internal/test/redistest"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 	"github.com/distlock-go/distlock/internal/test/testmode"
 	"github.com/distlock-go/distlock/wiring"
@@ -103,44 +98,4 @@ func TestKeyFlood(t *testing.T) {
 		t.Errorf("%d locks have left tombstones", tombstones)
 	}
 	testkit.Eventually(t, "the memory of Redis is as it was", func() bool { return s.real.Stat(t, "used_memory") < serverBefore+slack })
-}
-
-// Processes die and leave what ends by itself.
-//
-// Row 21 (redislock): after the retention only the clock is left in Redis. Fails if
-// tombstones are stored without an expiry.
-func TestRetentionEnds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m := redistest.Virtual(t)
-		c := redistest.VirtualClient(t, m)
-		l := distlock.New(redislock.New(c, redislock.Config{}), distlock.Config{})
-		defer l.Close()
-		flood(t, []*distlock.Locker{l}, 8, 200, "virtual")
-		if got := m.Keys(); !slices.Equal(got, []string{clockKey}) {
-			t.Errorf("%d keys are left: %q", len(got), got[:min(len(got), 10)])
-		}
-		b := newBackend(t, c)
-		for i := range 20 {
-			dead := request("dead:" + strconv.Itoa(i)) // taken and abandoned, as by a process that dies
-			must(b.TryAcquire(t.Context(), dead))
-			waiter := request(dead.Key)
-			_, err := testkit.Await(t.Context(), b, waiter, testkit.Looks{Every: time.Millisecond, Attempts: 2})
-			matches(t, "a waiter", err, driver.ErrNotAcquired)
-
-			taken := request("taken:" + strconv.Itoa(i))
-			must(b.TryAcquire(t.Context(), taken))
-			must(b.ForceRelease(t.Context(), taken.Key))
-		}
-		if got := len(m.Keys()); got != 1+3*20 {
-			t.Errorf("%d keys", got)
-		}
-		time.Sleep(redislock.TombstoneTTL - time.Second)
-		if got := len(m.Keys()); got != 1+20 {
-			t.Errorf("%d keys a second before the end", got)
-		}
-		time.Sleep(2 * time.Second)
-		if got := m.Keys(); !slices.Equal(got, []string{clockKey}) {
-			t.Errorf("%d keys are left: %q", len(got), got[:min(len(got), 10)])
-		}
-	})
 }

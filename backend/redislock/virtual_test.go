@@ -70,29 +70,6 @@ func TestVirtualPatientWaiter(t *testing.T) {
 	})
 }
 
-// go-redis does not notice a dead subscription. The inbox does.
-func TestVirtualDeafSubscription(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m := redistest.Virtual(t)
-		own, n := overNetwork(t, m, func(o *redis.Options) { o.ConnMaxIdleTime = time.Second })
-		b := newBackend(t, own)
-		other := newBackend(t, redistest.VirtualClient(t, m))
-		r := request(lockKey)
-		r.TTL = time.Hour
-		g := mustTry(t, other, r)
-		waiter := request(lockKey)
-		w := testkit.StartWaiter(t, b, waiter)
-		time.Sleep(time.Minute + time.Second) // long before its next check, which is every twenty seconds
-		n.Cut()
-		start := time.Now()
-		mustRelease(t, other, g)
-		<-w.Done
-		if d := time.Since(start); w.Err != nil || d > 4*redislock.PingEvery {
-			t.Errorf("deaf for %v: %v", d, w.Err)
-		}
-	})
-}
-
 // An owner is compared as a whole: the owners of one process have the same end, and an
 // owner may be a prefix of another.
 func TestOwnersAreComparedAsAWhole(t *testing.T) {

@@ -1,18 +1,14 @@
 package redlock_test
 
 import (
-	"context"
-	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redlock"
 	"github.com/distlock-go/distlock/driver"
-	"github.com/distlock-go/distlock/internal/test/redistest"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
@@ -151,37 +147,6 @@ func TestVirtualSharedNodes(t *testing.T) {
 	})
 }
 
-// Processes that wait get the key one after the other without polling, whichever is
-// first.
-func TestVirtualWaitersOfOtherProcesses(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := virtualFleet(t, 5)
-		o := distlock.Opts{RetryInterval: time.Hour, KeyTimeout: 50 * time.Second}
-		s := testkit.MustAcquire(t, testkit.NewLocker(t, f.backend(t), distlock.Config{}), lockKey, o)
-		const waiters = 6
-		done := make(chan error, waiters)
-		for range waiters {
-			l := testkit.NewLocker(t, f.backend(t), distlock.Config{})
-			go func() {
-				done <- l.Do(t.Context(), lockKey, o, func(context.Context) error { time.Sleep(time.Second); return nil })
-			}()
-		}
-		time.Sleep(time.Second)
-		start := time.Now()
-		if err := s.Release(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		for range waiters {
-			if err := <-done; err != nil {
-				t.Error(err)
-			}
-		}
-		if d := time.Since(start); d > waiters*(time.Second+300*time.Millisecond) {
-			t.Errorf("%d waiters took %v", waiters, d)
-		}
-	})
-}
-
 // subscribed waits until each node has a subscription for the messages about the key.
 func (f *fleet) subscribed(t *testing.T) {
 	t.Helper()
@@ -217,25 +182,4 @@ func TestWakeSurvivesNodes(t *testing.T) {
 	f.servers[1].Cont()
 	testkit.Eventually(t, "the watch begins again", func() bool { return took(up) })
 	quiet(t, other)
-}
-
-// Without the rights for messages, locks work and waiters poll.
-func TestWaitersPollWithoutMessages(t *testing.T) {
-	t.Parallel()
-	f := realFleet(t, 3)
-	rules := append(redistest.DocumentedRules(t, 20), "-publish", "-subscribe", "resetchannels")
-	one, two := f.backendAsUser(t, rules, redlock.Config{}), f.backendAsUser(t, rules, redlock.Config{})
-	g := testkit.MustTry(t, one, request())
-	l := testkit.NewLocker(t, two, distlock.Config{})
-	done := make(chan error, 1)
-	go func() {
-		done <- l.Do(t.Context(), lockKey, distlock.Opts{RetryInterval: 20 * time.Millisecond}, func(context.Context) error { return nil })
-	}()
-	testkit.Eventually(t, "it may not listen", func() bool {
-		return slices.ContainsFunc(f.admins[0].ACLLog(t.Context(), 100).Val(), func(e *redis.ACLLogEntry) bool { return e.Object == "subscribe" })
-	})
-	testkit.MustRelease(t, one, g)
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
 }

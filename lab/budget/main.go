@@ -55,7 +55,7 @@ func (s size) write(w io.Writer) bool {
 		has, limit, goal int
 	}{
 		{"product, lines of Go without tests", s.product, 41_150, 34_000},
-		{"around it: suite, kits, examples, lab", s.around, 16_400, 13_500},
+		{"around it: suite, kits, examples, lab", s.around, 16_650, 13_500},
 		{"tests, lines of Go", s.tests, 68_550, 60_000},
 		{"pages, words without Chinese", s.words, 40_000, 40_000},
 		{"entries of the root", s.entries, 70, 70},

@@ -3,7 +3,6 @@ package torture
 import (
 	"cmp"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -25,18 +24,6 @@ const (
 type violation struct {
 	Check string
 	What  string
-	piece *piece // to be drawn
-}
-
-type piece struct {
-	name string
-	info porcupine.LinearizationInfo
-}
-
-// draw writes porcupine's picture of the piece to dir.
-func (v violation) draw(dir string) (path string, err error) {
-	path = filepath.Join(dir, v.piece.name+".html")
-	return path, porcupine.VisualizePath(model, v.piece.info, path)
 }
 
 // check is one of the checks.
@@ -86,7 +73,7 @@ func checkModel(h *history, size int) (found []violation, pieces int) {
 			if result == porcupine.Unknown {
 				what = fmt.Sprintf("key %d, piece %d of %d operations: undecided after %v", key, i, len(ops), patience)
 			}
-			found = append(found, violation{"model", what, &piece{fmt.Sprintf("key%d-piece%d", key, i), info}})
+			found = append(found, violation{"model", what})
 		}
 	}
 	return found, pieces

@@ -1,9 +1,7 @@
 package torture
 
 import (
-	"os"
 	"slices"
-	"strings"
 	"testing"
 )
 
@@ -212,22 +210,5 @@ func tellOf(t *testing.T, tell func(*tale), by ...string) {
 		if found = slices.Compact(found); !slices.Equal(found, by) {
 			t.Errorf("in pieces of %d: found by %q, want %q", size, found, by)
 		}
-	}
-}
-
-// TestPicture checks that porcupine draws a violation.
-func TestPicture(t *testing.T) {
-	s := quiet()
-	s.held("0.0", 29, 20, 21, 1020).released(ok, 22, 23) // the token decreases
-	found, _ := checkModel(s.h, pieceSize)
-	if len(found) != 1 {
-		t.Fatalf("%d violations", len(found))
-	}
-	path, err := found[0].draw(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if text, err := os.ReadFile(path); err != nil || !strings.Contains(string(text), "acquire 29") {
-		t.Errorf("the picture has %d bytes without the operation: %v", len(text), err)
 	}
 }

@@ -2,7 +2,6 @@ package torture
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"github.com/anishathalye/porcupine"
@@ -127,20 +126,6 @@ var model = (&porcupine.NondeterministicModel{
 		return input.(step).apply(s.(state), output.(outcome))
 	},
 	Equal: func(s, t any) bool { return s.(state).equal(t.(state)) },
-	DescribeOperation: func(input, output any) string {
-		i := input.(step)
-		if i.lease == nil {
-			return i.kind
-		}
-		return fmt.Sprintf("%s %d: %s", i.kind, i.lease.Token, output)
-	},
-	DescribeState: func(s any) string {
-		v := s.(state)
-		if len(v.holders) == 0 {
-			return fmt.Sprintf("free, granted %v, written %d", v.highest, v.largest)
-		}
-		return fmt.Sprintf("held by %v, granted %v, written %d", v.holders, v.highest, v.largest)
-	},
 }).ToModel()
 
 // apply returns the states to which the step may lead.

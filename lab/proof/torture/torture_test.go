@@ -69,10 +69,6 @@ func torture(t *testing.T, backend string) {
 			continue
 		}
 		t.Errorf("%s: %s", v.Check, v.What)
-		if v.piece != nil {
-			path, err := v.draw(dir)
-			t.Logf("drawn in %s (error: %v)", path, err)
-		}
 	}
 	t.Logf("seed %d, %s for %v\n%s", seed, s.backend, length, h.report(r.injected, vs, pieces))
 	if t.Failed() {
