@@ -1,7 +1,6 @@
 package redislock_test
 
 import (
-	"bytes"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -99,6 +98,3 @@ func TestOwnersAreComparedAsAWhole(t *testing.T) {
 		}
 	})
 }
-
-// scriptCall matches a call of any script.
-func scriptCall(written []byte) bool { return bytes.Contains(written, []byte("evalsha")) }
