@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-
-	"github.com/distlock-go/distlock/cmd/backendurl"
 )
 
 // bench does the runs of c and reports them: as a table on stdout.
@@ -64,5 +62,5 @@ func (c *config) summary() string {
 		who = "lockers"
 	}
 	return fmt.Sprintf("wrap: %s %s x %s loops, ramp-up %v, think %v, hold %v, keys %d, backend %s",
-		group(int64(g.users)), who, group(int64(g.loops)), g.rampUp, g.think, &c.hold, c.keys, backendurl.Name(c.backend))
+		group(int64(g.users)), who, group(int64(g.loops)), g.rampUp, g.think, &c.hold, c.keys, nameOf(c.backend))
 }

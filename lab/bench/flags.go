@@ -42,7 +42,7 @@ func parseFlags(args []string, help io.Writer) (*config, error) {
 	fs.IntVar(&c.keys, "keys", 1, "number of `keys`, each with its own counter, over which the users are spread")
 	fs.IntVar(&c.lockers, "lockers", 0, "elect leaders: `n` users, each with a Locker and a connection of its own, who say whom they follow; "+
 		"the defaults are then -loops 1 -ramp-up 0 -think 0 -lock on")
-	fs.StringVar(&c.backend, "backend", "embedded", "`URL` of "+backendurl.Usage)
+	fs.StringVar(&c.backend, "backend", embedded, "`URL` of the store, or embedded, a Redis in this process: "+backendurl.Usage)
 	err := fs.Parse(args)
 	if errors.Is(err, flag.ErrHelp) {
 		_, _ = fmt.Fprintln(help, "bench puts load on a distributed lock and counts the updates that it protects.")

@@ -27,8 +27,8 @@ func TestBadFlags(t *testing.T) {
 		"-lock maybe":                `-lock "maybe": want on, off or both`,
 		"-user 1":                    `flag provided but not defined: -user`,
 		"wrap":                       `unexpected argument "wrap"`,
-		"-backend carrier-pigeon":    "backend \"…\": invalid backend: want one of embedded, ",
-		"-backend redis -lock off":   "backend \"…\": invalid backend: want one of embedded, ",
+		"-backend carrier-pigeon":    "backend \"…\": invalid backend: want one of redis://",
+		"-backend redis -lock off":   "backend \"…\": invalid backend: want one of redis://",
 	} {
 		got := runArgs(t.Context(), strings.Fields(args)...)
 		if want = "bench: " + want; got.code != 2 || !strings.HasPrefix(got.stderr, want) {

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/redis/go-redis/v9"
+	"github.com/alicebob/miniredis/v2"
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/cmd/backendurl"
@@ -42,17 +42,33 @@ type testParams struct {
 func openPlan(ctx context.Context, c *config, locked bool) (*plan, error) {
 	p := newPlan(c)
 	at := c.backend
+	if at == embedded {
+		server, err := miniredis.Run()
+		if err != nil {
+			return nil, err
+		}
+		server.ClockTTL(true) // keys expire in real time
+		at, p.end = "redis://"+server.Addr(), func() error { server.Close(); return nil }
+	}
 	for range max(c.lockers, 1) {
 		b, err := backendurl.Open(ctx, at)
 		if err != nil {
 			return nil, errors.Join(err, p.end())
 		}
 		p.add(b.Backend, b.Close, locked)
-		if client, ok := b.Client.(*redis.Client); ok && backendurl.InProcess(at) {
-			at = "redis://" + client.Options().Addr // the other lockers use the same server
-		}
 	}
 	return p, nil
+}
+
+// embedded is the -backend that is a Redis in this process.
+const embedded = "embedded"
+
+// nameOf returns the -backend without what is secret.
+func nameOf(backend string) string {
+	if backend == embedded {
+		return backend
+	}
+	return backendurl.Name(backend)
 }
 
 func newPlan(c *config) *plan {

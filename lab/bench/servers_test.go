@@ -4,7 +4,6 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/distlock-go/distlock/cmd/backendurl"
 	"github.com/distlock-go/distlock/internal/test/etcdtest"
 	"github.com/distlock-go/distlock/internal/test/sqltest"
 	"github.com/distlock-go/distlock/internal/test/testmode"
@@ -31,7 +30,7 @@ func TestWrapOnServers(t *testing.T) {
 				got := runArgs(t.Context(), "-backend", backend, "-keys", keys, "-lock", "on",
 					"-users", "20", "-loops", "3", "-ramp-up", "10ms", "-think", "1ms", "-hold", "1ms")
 				got.wantCode(t, 0)
-				wantContains(t, got.stdout, ", keys "+keys+", backend "+backendurl.Name(backend)+"\n\nLabel ")
+				wantContains(t, got.stdout, ", keys "+keys+", backend "+nameOf(backend)+"\n\nLabel ")
 				wantContains(t, got.stdout, "\nwrap lock: 60 of 60 increments\n")
 			}
 			got := runArgs(t.Context(), "-backend", backend, "-lockers", "5", "-hold", "1ms..20ms")
