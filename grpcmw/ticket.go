@@ -91,6 +91,7 @@ type carrier struct {
 	ctx context.Context //nolint:containedctx // handed out by Context
 }
 
+// Context implements [grpc.ServerStream].
 func (c carrier) Context() context.Context { return c.ctx }
 
 // ofTicket returns the answer for an error of package fence.
