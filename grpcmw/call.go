@@ -5,13 +5,14 @@ import (
 	"errors"
 	"log/slog"
 
-	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/internal/request"
-	"github.com/distlock-go/distlock/wiring"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/request"
+	"github.com/distlock-go/distlock/wiring"
 )
 
 // call is a checked rule.

@@ -7,15 +7,16 @@ import (
 	"net"
 	"time"
 
-	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/backend/memlock"
-	"github.com/distlock-go/distlock/example_service/shopv1"
-	"github.com/distlock-go/distlock/grpcmw"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 	testpb "google.golang.org/grpc/interop/grpc_testing"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/test/bufconn"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/memlock"
+	"github.com/distlock-go/distlock/example_service/shopv1"
+	"github.com/distlock-go/distlock/grpcmw"
 )
 
 // orders is a service with one order per request.

@@ -8,10 +8,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/internal/request"
 	"google.golang.org/protobuf/protoadapt"
 	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/request"
 )
 
 // Fields returns a Key of fields of the request message, by their names in the .proto

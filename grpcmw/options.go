@@ -7,10 +7,11 @@ import (
 	"slices"
 	"strings"
 
-	distlockv1 "github.com/distlock-go/distlock/grpcmw/proto/distlock/v1"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
+
+	distlockv1 "github.com/distlock-go/distlock/grpcmw/proto/distlock/v1"
 )
 
 // FromOptions returns the rules that are written into .proto files, as the option

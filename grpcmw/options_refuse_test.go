@@ -5,14 +5,15 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/distlock-go/distlock/grpcmw"
-	distlockv1 "github.com/distlock-go/distlock/grpcmw/proto/distlock/v1"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protodesc"
 	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/descriptorpb"
 	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/distlock-go/distlock/grpcmw"
+	distlockv1 "github.com/distlock-go/distlock/grpcmw/proto/distlock/v1"
 )
 
 // declare returns a file with a service that takes messages of odd.proto and has

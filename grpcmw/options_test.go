@@ -9,18 +9,19 @@ import (
 	"testing"
 	"time"
 
-	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/example_service/shopv1"
-	"github.com/distlock-go/distlock/grpcmw"
-	distlockv1 "github.com/distlock-go/distlock/grpcmw/proto/distlock/v1"
-	"github.com/distlock-go/distlock/internal/test/testkit"
-	"github.com/distlock-go/distlock/wiring"
 	"google.golang.org/grpc"
 	testpb "google.golang.org/grpc/interop/grpc_testing"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protodesc"
 	"google.golang.org/protobuf/types/descriptorpb"
 	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/example_service/shopv1"
+	"github.com/distlock-go/distlock/grpcmw"
+	distlockv1 "github.com/distlock-go/distlock/grpcmw/proto/distlock/v1"
+	"github.com/distlock-go/distlock/internal/test/testkit"
+	"github.com/distlock-go/distlock/wiring"
 )
 
 const testService = "/grpc.testing.TestService/"

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"sync"
 
-	"google.golang.org/grpc"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/distlock-go/distlock"
@@ -183,23 +182,3 @@ func WithErrorHandler(f ErrorHandler) Option {
 }
 
 func defaultError(ctx context.Context, _ string, err error) error { return StatusError(ctx, err) }
-
-// UnaryServerInterceptor returns an interceptor that runs the handlers of methods with
-// a rule under their locks. It panics with all errors if l is nil or a rule cannot
-// work: its method does not exist or streams, its Key is nil or names an unknown field,
-// its Opts are invalid. For services that are not linked into the program only the form
-// of the name can be checked.
-func UnaryServerInterceptor(l *distlock.Locker, rules Rules, opts ...Option) grpc.UnaryServerInterceptor {
-	m := wire("UnaryServerInterceptor", l, rules, false, opts)
-	return func(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (resp any, err error) {
-		c := m.calls[info.FullMethod]
-		if c == nil {
-			return handler(ctx, req)
-		}
-		err = m.run(ctx, c, req, func(ctx context.Context) (err error) {
-			resp, err = handler(ctx, req)
-			return err
-		})
-		return resp, err
-	}
-}

@@ -4,13 +4,14 @@ import (
 	"context"
 	"errors"
 
-	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/internal/request"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/protoadapt"
 	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/request"
 )
 
 // ErrorDomain is the domain of the ErrorInfo in the statuses.

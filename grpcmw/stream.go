@@ -3,11 +3,12 @@ package grpcmw
 import (
 	"context"
 
-	"github.com/distlock-go/distlock"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/distlock-go/distlock"
 )
 
 // StreamServerInterceptor returns an interceptor that runs the handlers of streaming

@@ -20,9 +20,6 @@ type Config struct {
 	// The default is [DefaultPrefix].
 	Prefix string
 
-	// NoPrefix leaves the prefix out. Prefix must be empty.
-	NoPrefix bool
-
 	// SessionTTL is how long etcd keeps the locks of a process that it does not hear
 	// from: the TTL of the process's lease of etcd. No lease of a lock is longer than
 	// half of it: see the package comment. It is a number of whole seconds between 1 s
@@ -37,12 +34,7 @@ type Config struct {
 // withDefaults returns the Config with a value in each field, or an error if one is
 // invalid.
 func (c Config) withDefaults() (Config, error) {
-	if c.NoPrefix && c.Prefix != "" {
-		return c, fmt.Errorf("etcdlock: Config.NoPrefix: with Config.Prefix %q", c.Prefix)
-	}
-	if !c.NoPrefix {
-		c.Prefix = cmp.Or(c.Prefix, DefaultPrefix)
-	}
+	c.Prefix = cmp.Or(c.Prefix, DefaultPrefix)
 	c.SessionTTL, c.OpTimeout = cmp.Or(c.SessionTTL, defaultSessionTTL), cmp.Or(c.OpTimeout, defaultOpTimeout)
 	if d := c.SessionTTL; d < time.Second || d > 24*time.Hour || d%time.Second != 0 {
 		return c, fmt.Errorf("etcdlock: Config.SessionTTL: %v is not a number of whole seconds between 1s and 24h", d)

@@ -38,9 +38,6 @@ func (b *backend) Inspect(ctx context.Context, prefix string, limit int) ([]driv
 	}
 	names := b.config.Prefix + exactly
 	from, end := names, clientv3.GetPrefixRangeEnd(names)
-	if names == "" {
-		from, end = "\x00", "\x00" // all keys
-	}
 	for revision := int64(0); ; {
 		resp, err := b.page(ctx, from, revision, clientv3.WithRange(end))
 		if err != nil {

@@ -71,15 +71,9 @@ type Config struct {
 	// default is no user.
 	User, Password string
 
-	// Credentials returns the user and the password if they change. It is called before
-	// each connection is opened, on a goroutine of its own, and should return within a
-	// second. If it fails, so does the connection, and the next one calls it again. For
-	// ZooKeeper another password is another user: ACL must name it before it is used.
-	Credentials func() (user, password string, err error)
-
 	// ACL is the access control list of the nodes. It must allow every user of the
 	// locks to create, read, write and delete. By default all clients have all
-	// permissions, or with credentials the user alone.
+	// permissions, or with a user that user alone.
 	ACL []zk.ACL
 
 	// Dialer opens the connections, for TLS or a proxy. It is called for each
@@ -105,12 +99,9 @@ func (c Config) withDefaults() (Config, error) {
 		return c, fmt.Errorf("zklock: Config.%w", err)
 	}
 	c.Root = strings.TrimSuffix(c.Root, "/")
-	if user, password := c.User, c.Password; user != "" {
-		c.Credentials = func() (string, string, error) { return user, password, nil }
-	}
 	switch {
 	case len(c.ACL) > 0:
-	case c.Credentials != nil:
+	case c.User != "":
 		c.ACL = zk.AuthACL(zk.PermAll)
 	default:
 		c.ACL = zk.WorldACL(zk.PermAll)
@@ -135,13 +126,8 @@ func (c *Config) check() error {
 	if c.OpTimeout < time.Millisecond {
 		return fmt.Errorf("OpTimeout: %v is less than a millisecond", c.OpTimeout)
 	}
-	if c.User != "" || c.Password != "" {
-		if err := checkUser(c.User); err != nil {
-			return fmt.Errorf("User: %w", err)
-		}
-		if c.Credentials != nil {
-			return fmt.Errorf("User: %q, and Credentials name another", c.User)
-		}
+	if c.User == "" && c.Password != "" || strings.Contains(c.User, ":") {
+		return fmt.Errorf("User: user %q is empty or has a colon", c.User)
 	}
 	if c.ACL != nil && len(c.ACL) == 0 {
 		return errors.New("ACL: no entry")
@@ -150,29 +136,6 @@ func (c *Config) check() error {
 		return fmt.Errorf("Names: %d is unknown", c.Names)
 	}
 	return nil
-}
-
-func checkUser(user string) error {
-	if user == "" || strings.Contains(user, ":") {
-		return fmt.Errorf("user %q is empty or has a colon", user)
-	}
-	return nil
-}
-
-// auth returns the present user and its credentials, as the digest scheme has them;
-// none if there are none.
-func (c *Config) auth() (user string, auth []byte, err error) {
-	if c.Credentials == nil {
-		return "", nil, nil
-	}
-	user, password, err := c.Credentials()
-	if err == nil {
-		err = checkUser(user)
-	}
-	if err != nil {
-		return "", nil, fmt.Errorf("credentials: %w", err)
-	}
-	return user, []byte(user + ":" + password), nil
 }
 
 // kindOf returns what the nodes of owners ask for.

@@ -12,7 +12,6 @@ import (
 
 func TestConfigIsChecked(t *testing.T) {
 	t.Parallel()
-	user := func() (string, string, error) { return "shop", "secret", nil }
 	for want, config := range map[string]zklock.Config{
 		`Root: path "locks"`:   {Root: "locks"},
 		`Root: path "/a//b"`:   {Root: "/a//b"},
@@ -23,7 +22,6 @@ func TestConfigIsChecked(t *testing.T) {
 		"OpTimeout: 999µs":     {OpTimeout: 999 * time.Microsecond},
 		`User: user ""`:        {Password: "secret"},
 		`User: user "a:b"`:     {User: "a:b", Password: "secret"},
-		`User: "a"`:            {User: "a", Credentials: user},
 		"ACL: no entry":        {ACL: []zk.ACL{}},
 		"Names: 3 is unknown":  {Names: 3},
 	} {

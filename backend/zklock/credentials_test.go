@@ -1,7 +1,6 @@
 package zklock_test
 
 import (
-	"errors"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -10,24 +9,10 @@ import (
 	"github.com/distlock-go/distlock/backend/zklock"
 )
 
-// TestCredentialsAreReadAgain: each connection has the credentials of its time. If
-// there are none, or the server ends each connection, the error says why, and the
-// client pauses.
-func TestCredentialsAreReadAgain(t *testing.T) {
-	var password locked[string]
-	var broken locked[error]
-	config := zklock.Config{Credentials: func() (string, string, error) { return "shop", password.get(), broken.get() }}
+// TestTurnedAway: if the server ends each connection, the error says why, and the client
+// pauses.
+func TestTurnedAway(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, v *virtual) {
-		var got locked[string]
-		v.server.On(opSetAuth, func(credentials string) fate { got.set(credentials); return served })
-		for _, p := range []string{"2", "longer than before", ""} {
-			password.set(p)
-			v.network.Kill()
-			mustWork(t, v.Backend, "key")
-			if got.get() != "shop:"+p {
-				t.Errorf("credentials %q, and the password is %q", got.get(), p)
-			}
-		}
 		mustSay := func(want string) {
 			t.Helper()
 			v.network.Kill()
@@ -36,9 +21,6 @@ func TestCredentialsAreReadAgain(t *testing.T) {
 				t.Errorf("%v, want %s", err, want)
 			}
 		}
-		broken.set(errors.New("vault is sealed"))
-		mustSay("credentials: vault is sealed")
-		broken.set(nil)
 		for _, c := range []struct {
 			op   int32
 			fate fate
@@ -58,5 +40,5 @@ func TestCredentialsAreReadAgain(t *testing.T) {
 			})
 			mustSay(c.want)
 		}
-	}, config)
+	}, zklock.Config{User: "shop", Password: "secret"})
 }

@@ -79,29 +79,22 @@
 //	KazooNames        kazoo's Lock, WriteLock and ReadLock
 //
 // A lock that is shared has one queue in order of arrival for both sides. All processes
-// that share it must choose the same names. Curator's Revoker asks a holder of this
-// package, which [distlock.Lease.Revoked] tells, and [admin.Revoke] asks a holder of
-// Curator's that is revocable.
+// that share it must choose the same names. Curator's Revoker and [admin.Revoke] ask the
+// holders of both sides. Locks that are written by hand, with nodes named lock…, share the
+// lock, too, if they look at all children. An owner that waits for one has no node
+// meanwhile.
 //
-// Locks that are written by hand often have ephemeral sequential nodes named lock…: the
-// first of all children has the lock. They share the lock, too, if they look at all
-// children. Some compare the names and not the numbers. So an owner that waits for such
-// a lock has no node meanwhile, and its place is a new one when it tries again.
-//
-// A recipe sees no nodes but its own, and none sees the permits of this package. So
-// this package looks for nodes that would ignore its own: nodes of other recipes, every
-// ephemeral child of a key's node whose name it does not know, and the node "leases" of
-// Curator's semaphores, even if the semaphore is free. While there are any, no owner
-// gets the key: the error wraps [driver.ErrForeign] and names the recipe or the node, at
-// once or, for a caller that waits, at the end of the wait. If such a node comes while
-// an owner has the key, both have the lock until the owner's next renewal, which ends
-// the lease with an error that says why. Children that are not ephemeral are no locks.
+// A recipe sees no nodes but its own, and none sees the permits of this package. So while
+// there are nodes that would ignore its own, such as those of another recipe, an ephemeral
+// child with an unknown name, or "leases" of Curator's semaphores, no owner gets the key:
+// the error wraps [driver.ErrForeign] and names the recipe or the node. If such a node
+// comes while an owner has the key, both have the lock until the owner's next renewal,
+// which ends the lease. Children that are not ephemeral are no locks.
 //
 // The sequence numbers of a key's node end at 2^31-1. If a key is never idle for long
 // enough that its node is deleted, calls fail when the numbers are used up.
 //
 // [distlock.Opts.KeyTimeout]: https://pkg.go.dev/github.com/distlock-go/distlock#Opts
 // [admin.Revoke]: https://pkg.go.dev/github.com/distlock-go/distlock/admin#Revoke
-// [distlock.Lease.Revoked]: https://pkg.go.dev/github.com/distlock-go/distlock#Lease.Revoked
 // [distlock.Config.Holder]: https://pkg.go.dev/github.com/distlock-go/distlock#Config
 package zklock

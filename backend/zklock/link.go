@@ -42,7 +42,6 @@ type link struct {
 	current       *session      // nil before the first and after an expired session
 	up            chan struct{} // closed while the session can be used
 	authenticated bool
-	user          string    // that the latest connection has; "" if it has no credentials
 	lastAddr      string    // of the server that was tried last
 	lastErr       error     // the last failure; nil if there was none since the last session
 	suspected     time.Time // when suspect closed a connection last
@@ -68,22 +67,18 @@ func (l *link) dial(network, address string, timeout time.Duration) (net.Conn, e
 	l.mu.Lock()
 	l.lastAddr = address
 	l.mu.Unlock()
-	var c net.Conn
-	user, auth, err := l.config.auth()
-	if err == nil {
-		c, err = l.config.Dialer(network, address, timeout)
-	}
+	c, err := l.config.Dialer(network, address, timeout)
 	if err != nil {
 		l.setFailure(address, err)
 		return nil, err
 	}
 	s := &sniffer{
-		Conn: c, in: bufio.NewReader(c), auth: auth, patience: min(max(l.config.SessionTimeout/3, time.Second), sessionPatience),
+		Conn: c, in: bufio.NewReader(c), patience: min(max(l.config.SessionTimeout/3, time.Second), sessionPatience),
 		onEnd: func(err error) { l.setFailure(address, fmt.Errorf("the connection ended: %w", err)) },
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.latest, l.user = s, user
+	l.latest = s
 	return s, nil
 }
 
@@ -101,7 +96,7 @@ func (l *link) onEvent(e zk.Event) {
 		if l.current == nil { // otherwise it continues: the end of a session is an event of its own
 			l.current = &session{placequeue.NewSession(), id, timeout}
 		}
-		if l.user != "" && !l.authenticated {
+		if l.config.User != "" && !l.authenticated {
 			go l.authenticate()
 			return
 		}
@@ -116,10 +111,9 @@ func (l *link) onEvent(e zk.Event) {
 }
 
 // authenticate sends the credentials, once. On later connections the client library
-// repeats that before it sends anything else. The sniffer replaces the empty
-// credentials by the credentials of its connection.
+// repeats that before it sends anything else.
 func (l *link) authenticate() {
-	if err := l.conn.AddAuth("digest", nil); err != nil {
+	if err := l.conn.AddAuth("digest", []byte(l.config.User+":"+l.config.Password)); err != nil {
 		return // the next connection tries again
 	}
 	l.mu.Lock()
@@ -255,7 +249,7 @@ func (l *link) explain(err error) error {
 		return errClosed
 	}
 	l.mu.Lock()
-	addr, cause, user := l.lastAddr, l.lastErr, l.user
+	addr, cause, user := l.lastAddr, l.lastErr, l.config.User
 	l.mu.Unlock()
 	e := &serverError{addr: addr, err: err}
 	switch {

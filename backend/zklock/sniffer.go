@@ -12,13 +12,10 @@ import (
 )
 
 // sniffer is a connection that also parses the first packet of the server, for the
-// session's timeout, which the client library does not return. And it puts the
-// credentials of the connection into requests for authentication, because the library
-// repeats what it was given first.
+// session's timeout, which the client library does not return.
 type sniffer struct {
 	net.Conn
 	in       *bufio.Reader   // reads from Conn: the library reads each packet in two parts
-	auth     []byte          // the credentials
 	patience time.Duration   // how long to wait for the first packet
 	onEnd    func(why error) // called once, when the connection has ended
 
@@ -35,7 +32,6 @@ type sniffer struct {
 const (
 	lengthLen = 4
 	helloLen  = lengthLen + 4 + 4 + 8
-	opSetAuth = 100 // the kind of a request for authentication
 )
 
 func (s *sniffer) Read(p []byte) (int, error) {
@@ -68,27 +64,14 @@ func (s *sniffer) Write(p []byte) (int, error) {
 		s.owes = time.Now()
 	}
 	s.mu.Unlock()
-	if _, err := s.Conn.Write(s.edit(p)); err != nil {
+	if _, err := s.Conn.Write(p); err != nil {
 		s.end(err)
 		_ = s.Close() // may have been closed already
 	}
 	return len(p), nil
 }
 
-// edit returns the packet p as it is to be sent. A request for authentication ends with
-// the credentials, which the library leaves empty.
-func (s *sniffer) edit(p []byte) []byte {
-	if len(p) <= lengthLen+8 || !s.connected() || binary.BigEndian.Uint32(p[lengthLen+4:]) != opSetAuth {
-		return p
-	}
-	p = append(p[:len(p)-4:len(p)-4], binary.BigEndian.AppendUint32(nil, uint32(len(s.auth)))...)
-	p = append(p, s.auth...)
-	binary.BigEndian.PutUint32(p, uint32(len(p)-lengthLen))
-	return p
-}
-
-// connected reports whether the server has sent its first packet. The request before
-// that has no kind.
+// connected reports whether the server has sent its first packet.
 func (s *sniffer) connected() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

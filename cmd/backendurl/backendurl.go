@@ -5,16 +5,12 @@ package backendurl
 import (
 	"context"
 	"io"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/distlock-go/distlock/backend/sqllock"
 	"github.com/distlock-go/distlock/driver"
 )
-
-// Usage describes all values of a -backend flag, for its help text.
-var Usage = "where the locks are: embedded (inside this process), " + Shared
 
 // Open opens the backend that rawURL names and checks that it answers, which takes at
 // most a few seconds. In a database without tables for locks it creates them. An error
@@ -55,10 +51,6 @@ func Connect(ctx context.Context, rawURL string) (*Backend, error) {
 	return b, nil
 }
 
-// InProcess reports whether the locks that rawURL names are inside this process, where
-// they exclude only this process.
-func InProcess(rawURL string) bool { return strings.EqualFold(rawURL, "embedded") }
-
 // ReachTimeout limits the check that the store answers. It is short because a user
 // waits at a terminal, and long enough for a TLS handshake around the world.
 const ReachTimeout = 3 * time.Second
@@ -79,10 +71,9 @@ type Backend struct {
 	TLS      bool
 
 	reach func(context.Context) error // checks that the store answers; may change it
-	end   func() error                // closes the client and the server, once
+	end   func() error                // closes the client, once
 }
 
-// Close closes the client, and the server if it is embedded. Close the
-// [distlock.Locker] first, because it still has locks to release. Further calls do
-// nothing and return the same error.
+// Close closes the client. Close the [distlock.Locker] first, because it still has locks to
+// release. Further calls do nothing and return the same error.
 func (b *Backend) Close() error { return b.end() }

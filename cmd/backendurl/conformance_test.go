@@ -56,9 +56,6 @@ func TestConformanceAtURL(t *testing.T) {
 // conformAt fails for the faults that the doctor finds, except those that are known.
 func conformAt(t *testing.T, rawURL string, known ...string) {
 	t.Helper()
-	if backendurl.InProcess(rawURL) {
-		t.Fatalf("%s is %q: want a store outside this process", urlEnv, rawURL)
-	}
 	store := open(t, rawURL) // creates the tables
 	t.Cleanup(func() { _ = store.(io.Closer).Close() })
 	t.Run("doctor", func(t *testing.T) {

@@ -26,8 +26,8 @@ func TestEtcd(t *testing.T) {
 
 	store, _ := connect(t, "etcd://"+addr)
 	client, _ := store.Client.(*clientv3.Client)
-	for prefix, want := range map[string]int{"shop/": 1, "distlock/": 0, "": 0} {
-		other, err := etcdlock.New(client, etcdlock.Config{Prefix: prefix, NoPrefix: prefix == ""})
+	for prefix, want := range map[string]int{"shop/": 1, "distlock/": 0} {
+		other, err := etcdlock.New(client, etcdlock.Config{Prefix: prefix})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -64,8 +64,6 @@ func mustFind(t *testing.T, rawURL string, other driver.Inspector, want int) {
 	}
 }
 
-func TestEmbedded(t *testing.T) { use(t, "embedded") }
-
 func listen(t *testing.T) string {
 	t.Helper()
 	s := miniredis.RunT(t)
@@ -146,9 +144,9 @@ func TestRediss(t *testing.T) {
 
 func TestBadURL(t *testing.T) {
 	for _, c := range []struct{ rawURL, want string }{
-		{"", "want one of embedded, redis://"},
-		{"memcached://h:1", "want one of embedded, redis://"},
-		{"secret@evil://127.0.0.1:6379", "want one of embedded, redis://"},
+		{"", "want one of redis://"},
+		{"memcached://h:1", "want one of redis://"},
+		{"secret@evil://127.0.0.1:6379", "want one of redis://"},
 		{"redis://h:port/0", "invalid port"},
 		{"redis://h:0/0", "invalid port"},
 		{"redis://h:65536/0", "invalid port"},
@@ -205,7 +203,7 @@ func TestBadURL(t *testing.T) {
 		{"postgres://h:1/db?sslpassword=secret", "sslpassword"},
 		{"redis://user:secret", "invalid port"}, // the host was forgotten
 		{"zk://user:secret:h:1", "too many colons"},
-		{"secret://h:1", "want one of embedded, redis://"},
+		{"secret://h:1", "want one of redis://"},
 		{"sqlite:x.db?_key=secret", "no parameters"},
 		{"sqlite:", "the path is missing"},
 		{"sqlite://x.db", "without slashes"},
@@ -289,7 +287,6 @@ func TestCancelled(t *testing.T) {
 
 func TestName(t *testing.T) {
 	for rawURL, want := range map[string]string{
-		"embedded":                                 "embedded",
 		"redis://h:1/0":                            "redis://h:1/0",
 		"rediss://user:secret@h:1/0?x=secret":      "rediss://h:1/0",
 		"zk://user:secret@h:1,i:2/a?x=secret":      "zk://h:1,i:2/a",

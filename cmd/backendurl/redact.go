@@ -29,8 +29,6 @@ func redact(rawURL string) string {
 	switch {
 	case s.prefix == "":
 		return unshown
-	case s.form == "":
-		return rawURL
 	case err == nil && s.file:
 		err = s.check(u)
 	}

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/logging"
 
@@ -85,22 +84,3 @@ func reachRedis(ctx context.Context, client *redis.Client, clock string) error {
 // quieten turns off the logger that go-redis has for all clients, which writes to stderr. The
 // command that opens the backend reports its own errors.
 var quieten = sync.OnceFunc(logging.Disable)
-
-// connectEmbedded starts a miniredis in the process, whose keys expire in real time.
-func connectEmbedded(context.Context, *hostURL) (*Backend, error) {
-	server, err := miniredis.Run()
-	if err != nil {
-		return nil, err
-	}
-	server.ClockTTL(true)
-	client := newRedis(&redis.Options{Addr: server.Addr()})
-	return &Backend{
-		Backend: redislock.New(client, redislock.Config{}),
-		Client:  client,
-		reach:   func(context.Context) error { return nil },
-		end: func() error {
-			defer server.Close()
-			return client.Close()
-		},
-	}, nil
-}

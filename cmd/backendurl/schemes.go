@@ -9,7 +9,7 @@ import (
 // scheme is a kind of values.
 type scheme struct {
 	prefix string // in any case
-	form   string // of the rest; "": there is none
+	form   string // of the rest
 	port   string // the default; "": the rest is not a URL
 	rules         // of a URL
 
@@ -19,7 +19,6 @@ type scheme struct {
 }
 
 var schemes = []scheme{
-	{"embedded", "", "", rules{}, connectEmbedded},
 	{"redis://", "[user:password@]host:port/db[?record=redisson]", "6379", redisRules, connectRedis},
 	{"rediss://", "… (with TLS)", "6379", redisRules, connectRedis},
 	{"zk://", "[user:password@]host:port,host:port/chroot", "2181", zkRules, connectZooKeeper},
@@ -34,8 +33,8 @@ var schemes = []scheme{
 	{"s3://", "region/bucket/prefix[?endpoint=https://host]", "443", awsRules, connectS3},
 }
 
-// Shared describes the values that name a store outside this process, for a help text.
-var Shared = forms(schemes[1:])
+// Usage describes the values of a -backend flag, for its help text.
+var Usage = forms(schemes)
 
 func forms(all []scheme) string {
 	var texts []string
@@ -62,7 +61,7 @@ func parse(rawURL string) (scheme, *hostURL, error) {
 	for _, s := range schemes {
 		rest, ok := cutPrefixFold(rawURL, s.prefix)
 		switch {
-		case !ok || s.form == "" && rest != "":
+		case !ok:
 		case s.port == "":
 			return s, &hostURL{servers: []string{rest}, path: rest}, nil
 		default:
@@ -73,7 +72,7 @@ func parse(rawURL string) (scheme, *hostURL, error) {
 			return s, u, err
 		}
 	}
-	return scheme{}, nil, errors.New("want one of " + forms(schemes))
+	return scheme{}, nil, errors.New("want one of " + Usage)
 }
 
 // cutPrefixFold is [strings.CutPrefix] in any case, for an ASCII prefix.

@@ -17,7 +17,7 @@ const backendEnv = "DISTLOCK_BACKEND"
 func backendFlag() cli.Flag {
 	return &cli.StringFlag{
 		Name: "backend",
-		Usage: "where the locks are, as a `URL`: " + backendurl.Shared +
+		Usage: "where the locks are, as a `URL`: " + backendurl.Usage +
 			". Other users can see a command line: put a password into the variable",
 		Sources:     cli.EnvVars(backendEnv),
 		HideDefault: true, // it may contain a password
@@ -72,14 +72,11 @@ func openLocker(ctx context.Context, c *cli.Command) (*distlock.Locker, func() e
 	return l, func() error { return errors.Join(l.Close(), b.Close()) }, nil
 }
 
-// backendOf returns the value of -backend. It names a store outside this process.
+// backendOf returns the value of -backend.
 func backendOf(c *cli.Command) (string, error) {
 	rawURL := c.String("backend")
-	switch {
-	case rawURL == "":
+	if rawURL == "" {
 		return "", usageErrorf("-backend is missing, and so is %s: want a URL such as redis://127.0.0.1:6379/0", backendEnv)
-	case backendurl.InProcess(rawURL):
-		return "", usageErrorf("-backend %q: its locks are inside this process and exclude only this process", rawURL)
 	}
 	return rawURL, nil
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/memlock"
-	"github.com/distlock-go/distlock/wiring"
 )
 
 // Without the lock the function does not run: the results are zero, and the error gives
@@ -17,8 +16,7 @@ func TestBusy(t *testing.T) {
 	l, _ := newLocker(t)
 	bank := &Bank{Paid: map[int64]int{42: 1}}
 	pay := NewLockedPayments(bank, l)
-	g := wiring.Bind(l, distlock.Opts{Prefix: "shop:", Value: "order", ParamLock: true})
-	held, err := g.Acquire(t.Context(), 42)
+	held, err := l.Acquire(t.Context(), distlock.Key("order", 42), distlock.Opts{Prefix: "shop:"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 // Outcome is how an acquisition or a hold ended.
@@ -55,14 +56,8 @@ func (o Outcome) String() string {
 
 // ModeOf returns how a lock is held, as the text of a label.
 func ModeOf(e *distlock.Event) string {
-	switch {
-	case e.Permits > 0:
-		return "permits"
-	case e.Mode == distlock.Shared:
-		return "shared"
-	default:
-		return "exclusive"
-	}
+	w := driver.WaiterInfo{Mode: e.Mode, Permits: e.Permits}
+	return w.ModeName()
 }
 
 // The descriptions of the families.

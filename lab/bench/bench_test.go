@@ -98,8 +98,8 @@ func TestBadFlags(t *testing.T) {
 		"-lock maybe":              `bench: -lock "maybe": want on, off or both`,
 		"-user 1":                  `flag provided but not defined: -user`,
 		"wrap":                     `bench: unexpected argument "wrap"`,
-		"-backend carrier-pigeon":  "bench: backend \"…\": invalid backend: want one of embedded, ",
-		"-backend redis -lock off": "bench: backend \"…\": invalid backend: want one of embedded, ",
+		"-backend carrier-pigeon":  "bench: backend \"…\": invalid backend: want one of redis://",
+		"-backend redis -lock off": "bench: backend \"…\": invalid backend: want one of redis://",
 	} {
 		if got := runArgs(t.Context(), strings.Fields(args)...); got.code != 2 || !strings.HasPrefix(got.stderr, want) {
 			t.Errorf("%s: exit code %d, stderr %q, want %q", args, got.code, got.stderr, want)

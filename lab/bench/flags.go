@@ -32,7 +32,7 @@ func parseFlags(args []string, stderr io.Writer) (*config, error) {
 	fs.DurationVar(&c.rampUp, "ramp-up", time.Second, "the `time` over which the users start, evenly")
 	fs.DurationVar(&c.think, "think", 100*time.Millisecond, "how long a user `pauses` before each sample")
 	fs.DurationVar(&c.hold, "hold", 0, "`time` between reading the counter and writing it back")
-	fs.StringVar(&c.backend, "backend", "embedded", "`URL` of "+backendurl.Usage)
+	fs.StringVar(&c.backend, "backend", embedded, "`URL` of the store, or embedded, a Redis in this process: "+backendurl.Usage)
 	if err := fs.Parse(args); err != nil {
 		return nil, err
 	}

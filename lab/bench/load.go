@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/alicebob/miniredis/v2"
+
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/cmd/backendurl"
 	"github.com/distlock-go/distlock/driver"
@@ -32,10 +34,23 @@ type sample struct {
 	elapsed time.Duration
 }
 
+// embedded is the -backend that is a Redis in this process.
+const embedded = "embedded"
+
 // load does a run. It opens the backend without the lock, too, because a bad -backend is a
 // mistake in either case.
 func (c *config) load(ctx context.Context, locked bool) (*load, error) {
-	b, err := backendurl.Open(ctx, c.backend)
+	url := c.backend
+	if url == embedded {
+		server, err := miniredis.Run()
+		if err != nil {
+			return nil, err
+		}
+		defer server.Close()
+		server.ClockTTL(true) // keys expire in real time
+		url = "redis://" + server.Addr()
+	}
+	b, err := backendurl.Open(ctx, url)
 	if err != nil {
 		return nil, err
 	}

@@ -27,8 +27,12 @@ func (c *config) report(runs []*load) string {
 	if len(runs) == 0 {
 		return ""
 	}
+	backend := c.backend
+	if backend != embedded {
+		backend = backendurl.Name(backend)
+	}
 	text := english.Sprintf("wrap: %d users x %d loops, ramp-up %v, think %v, hold %v, keys %d, backend %s\n\n",
-		c.users, c.loops, c.rampUp, c.think, c.hold, c.keys, backendurl.Name(c.backend)) + english.Sprintf(columnWidths, columns...)
+		c.users, c.loops, c.rampUp, c.think, c.hold, c.keys, backend) + english.Sprintf(columnWidths, columns...)
 	var all []sample
 	for _, l := range runs {
 		text += row(l.label, l.samples)

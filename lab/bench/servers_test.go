@@ -14,7 +14,6 @@ import (
 func TestWrapOnServers(t *testing.T) {
 	t.Parallel()
 	for name, start := range map[string]func(t *testing.T) (backend string){
-		"embedded":   func(*testing.T) string { return "embedded" },
 		"ZooKeeper":  func(t *testing.T) string { return "zk://" + zktest.Start(t, zktest.Config{}).Addr() + "/bench" },
 		"PostgreSQL": func(t *testing.T) string { return sqltest.Postgres.NewDatabase(t) },
 		"MariaDB":    func(t *testing.T) string { return sqltest.MariaDB.NewDatabase(t) },

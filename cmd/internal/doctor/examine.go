@@ -21,7 +21,7 @@ import (
 // Examine examines the store that rawURL names. prefix is what the keys of the locks
 // begin with: a user may have rights for these keys alone. An error means that the store
 // could not be examined, because it does not answer or does not let the user in, or that
-// the URL is invalid ([backendurl.ErrURL]). The store must not be inside this process.
+// the URL is invalid ([backendurl.ErrURL]).
 func Examine(ctx context.Context, rawURL, prefix string) (*Report, error) {
 	store, err := backendurl.Connect(ctx, rawURL)
 	if err != nil {

@@ -24,8 +24,7 @@
 // *distlock.Locker.
 //
 // What is not in this grammar is refused, and so is a value that is hardly meant as it stands,
-// such as one with a comma behind it. The error has the whole comment as it is meant, if that
-// can be told.
+// such as one with a comma behind it.
 //
 // An option of the lock itself comes before one of the package, and that before the default
 // of [distlock.Opts]. What makes one lock different from another is no default: value,

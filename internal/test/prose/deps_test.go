@@ -63,7 +63,7 @@ var layers = []layer{
 	{"batches", "backend/redislock/internal/dispatch", "basics", ""},
 	{"backends", "backend/caslock backend/memlock backend/redislock backend/redissonlock backend/redlock", "basics driver clients doubts scripts batches", goRedis + " " + uuidPath},
 
-	{"metrics", "internal/lockmetrics", "root", ""},
+	{"metrics", "internal/lockmetrics", "root driver", ""},
 	{"options", "internal/optfield", "root", ""},
 	{"proto", "grpcmw/proto/distlock/v1 grpcmw/proto/internal/wellknown", "", protobuf},
 	{"requests", "internal/request", "root wiring keys", ""},
