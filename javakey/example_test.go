@@ -11,14 +11,17 @@ import (
 	"github.com/distlock-go/distlock/wiring"
 )
 
-// Example shows the keys of two Java libraries.
+// Example shows the keys of three Java libraries for the same method and parameters.
 func Example() {
-	pay := distlock.Opts{Value: "pay", ParamLock: true, KeyFormat: javakey.Aspect}
-	fmt.Println(wiring.Key(pay, []any{"u1", 7}))
+	for _, format := range []func(base string, params any) (key string, err error){javakey.Aspect, javakey.Lock4j} {
+		pay := distlock.Opts{Value: "pay", ParamLock: true, KeyFormat: format}
+		fmt.Println(wiring.Key(pay, []any{"u1", 7}))
+	}
 	job := distlock.Opts{Value: "pay", KeyFormat: javakey.ShedLock("prod")}
 	fmt.Println(wiring.Key(job, nil)) // it has no parameters
 	// Output:
 	// pay-3676-7-locks <nil>
+	// lock4j:pay#u1.7 <nil>
 	// job-lock:prod:pay <nil>
 }
 

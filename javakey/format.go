@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"reflect"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/distlock-go/distlock"
@@ -46,6 +47,23 @@ func Aspect(base string, params any) (string, error) {
 	return string(append(key, "-locks"...)), nil
 }
 
+// Lock4j makes the key of @Lock4j with its own key builder and key prefix: "lock4j:",
+// the name, "#", and the values of the keys with "." between them. The base is the
+// name. A []any is several values, any other value is one. They may be strings,
+// integers, bools, and nil among others; what Java makes of the rest is not the text
+// that Go makes of it.
+func Lock4j(base string, params any) (string, error) {
+	var texts []string
+	for _, p := range arguments(params) {
+		text, err := javaText(p)
+		if err != nil {
+			return "", err
+		}
+		texts = append(texts, text)
+	}
+	return "lock4j:" + base + "#" + strings.Join(texts, "."), nil
+}
+
 // ShedLock makes the keys of ShedLock's provider for Redis: "job-lock:", the
 // environment, ":" and the name, which is the base. They have no parameters.
 func ShedLock(environment string) func(base string, params any) (key string, err error) {
@@ -66,6 +84,29 @@ func arguments(params any) []any {
 		return p
 	default:
 		return []any{params}
+	}
+}
+
+// javaText returns what String.valueOf returns.
+func javaText(v any) (string, error) {
+	r, err := resolve(reflect.ValueOf(v))
+	switch {
+	case err != nil:
+		return "", err
+	case !r.IsValid():
+		return "null", nil
+	}
+	switch r.Kind() {
+	case reflect.String:
+		return r.String(), nil
+	case reflect.Bool:
+		return strconv.FormatBool(r.Bool()), nil
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		return strconv.FormatInt(r.Int(), 10), nil
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return strconv.FormatUint(r.Uint(), 10), nil
+	default:
+		return "", fmt.Errorf("javakey: the text of a %T in Java is not known: make it a string", v)
 	}
 }
 

@@ -97,6 +97,9 @@ var made = map[string]struct {
 	"aspect with null":         {distlock.Opts{Value: "test", KeyFormat: javakey.Aspect, ParamLock: true}, []any{nil, "u1", new(*int)}},
 	"aspect with null alone":   {distlock.Opts{Value: "test", KeyFormat: javakey.Aspect, ParamLock: true}, nil},
 	"aspect with a list":       {distlock.Opts{Value: "test", KeyFormat: javakey.Aspect, ParamLock: true}, []string{"u1", "u2"}},
+	"lock4j without keys":      {distlock.Opts{Value: "pay", KeyFormat: javakey.Lock4j}, nil},
+	"lock4j":                   {distlock.Opts{Value: "pay", KeyFormat: javakey.Lock4j, ParamLock: true}, "u1"},
+	"lock4j with five":         {distlock.Opts{Value: "pay", KeyFormat: javakey.Lock4j, ParamLock: true}, []any{"u1", -7, uint64(1 << 40), true, (*string)(nil)}},
 	"shedlock":                 {distlock.Opts{Value: "report", KeyFormat: javakey.ShedLock("prod")}, nil},
 	"shedlock default":         {distlock.Opts{Value: "report", KeyFormat: javakey.ShedLock("default")}, nil},
 }
@@ -204,6 +207,13 @@ func TestRefused(t *testing.T) {
 		}
 		if key, err := javakey.Aspect("a", []any{"u1", v}); err == nil {
 			t.Errorf("%s: the key %s", name, key)
+		}
+	}
+	for name, v := range map[string]any{
+		"a float": 1.5, "a list": []string{"a"}, "bytes": []byte("a"), "an enum": weekday(1), "a pointer to itself": around, "a struct": struct{}{},
+	} {
+		if key, err := javakey.Lock4j("a", []any{"u1", v}); err == nil {
+			t.Errorf("lock4j, %s: the key %s", name, key)
 		}
 	}
 	if key, err := javakey.ShedLock("prod")("a", 1); err == nil {

@@ -3,6 +3,7 @@ import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.Objects;
+import java.util.StringJoiner;
 
 /** Prints what Java makes of the values in javakey_test.go, a name and a result on each line. */
 public class Golden {
@@ -25,6 +26,15 @@ public class Golden {
             }
         }
         return key.append("-locks").toString();
+    }
+
+    /** The key of lock4j: LockInterceptor and DefaultLockKeyBuilder, without Spring. */
+    static String lock4j(String name, Object... keys) {
+        StringJoiner joined = new StringJoiner(".");
+        for (Object key : keys) {
+            joined.add(String.valueOf(key));
+        }
+        return "lock4j" + ":" + name + "#" + joined;
     }
 
     /** The key of ShedLock: InternalRedisLockProvider.buildKey. */
@@ -100,6 +110,9 @@ public class Golden {
         System.out.println("aspect with null\t" + aspect("", "test", true, null, "u1", null));
         System.out.println("aspect with null alone\t" + aspect("", "test", true, (Object) null));
         System.out.println("aspect with a list\t" + aspect("", "test", true, List.of("u1", "u2")));
+        System.out.println("lock4j without keys\t" + lock4j("pay"));
+        System.out.println("lock4j\t" + lock4j("pay", "u1"));
+        System.out.println("lock4j with five\t" + lock4j("pay", "u1", -7, 1L << 40, true, null));
         System.out.println("shedlock\t" + shedLock("report", "job-lock", "prod"));
         System.out.println("shedlock default\t" + shedLock("report", "job-lock", "default"));
     }

@@ -54,7 +54,13 @@ func aspectKey(parameter string) string {
 }
 
 // lock4jKey returns the key that lock4j makes of a parameter.
-func lock4jKey(parameter string) string { return "lock4j:orders#" + parameter }
+func lock4jKey(parameter string) string {
+	key, err := javakey.Lock4j("orders", parameter)
+	if err != nil {
+		panic(err)
+	}
+	return key
+}
 
 // TestRedislock: redislock beside Java's libraries.
 func TestRedislock(t *testing.T) {

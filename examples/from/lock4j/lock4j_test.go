@@ -3,7 +3,6 @@ package lock4j
 
 import (
 	"context"
-	"fmt"
 	"testing"
 	"time"
 
@@ -13,6 +12,7 @@ import (
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/examples/internal/mixed"
+	"github.com/distlock-go/distlock/javakey"
 )
 
 // Order is charged once at a time.
@@ -26,9 +26,7 @@ func after(locker *distlock.Locker, bank bank) distlock.Func[Order, string] {
 		ParamLock: true,
 		Params:    distlock.By(func(o Order) any { return o.ID }),
 		MaxWait:   3 * time.Second,
-		KeyFormat: func(name string, id any) (string, error) { // lock4j:pay#42, while both run
-			return fmt.Sprintf("lock4j:%s#%d", name, id), nil
-		},
+		KeyFormat: javakey.Lock4j, // lock4j:pay#42, while both run
 	})
 	return pay
 }
