@@ -113,15 +113,6 @@ func (s *site) build(params any) (string, error) {
 	return key, err
 }
 
-// Acquire takes the lock for params. For [Skip] the error wraps [ErrKey].
-func (s *site) Acquire(ctx context.Context, params any) (*Lease, error) {
-	key, err := s.Key(params)
-	if err != nil {
-		return nil, s.tell(ctx, err)
-	}
-	return s.locker.acquire(ctx, key, &s.opts)
-}
-
 // Begin returns the lease for params, or nil for Skip: no lock is needed. The function
 // runs under the lease's context and ends with a deferred finish.
 func (s *site) Begin(ctx context.Context, params any) (*Lease, error) {

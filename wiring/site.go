@@ -41,7 +41,6 @@ type Site struct {
 type bound interface {
 	Err() error
 	Key(params any) (string, error)
-	Acquire(ctx context.Context, params any) (*distlock.Lease, error)
 	Begin(ctx context.Context, params any) (*distlock.Lease, error) // nil for Skip
 	NoFunction(ctx context.Context) error
 }
@@ -96,15 +95,6 @@ func (s *Site) Key(params any) (string, error) {
 		return "", s.err
 	}
 	return s.to.Key(params)
-}
-
-// Acquire takes the lock for params, as [distlock.Locker.Acquire] does for a key. For
-// [distlock.Skip] the error wraps [distlock.ErrKey].
-func (s *Site) Acquire(ctx context.Context, params any) (*distlock.Lease, error) {
-	if s.err != nil {
-		return nil, s.err
-	}
-	return s.to.Acquire(ctx, params)
 }
 
 // Do runs fn under the lock for params, as [distlock.Locker.Do] does for a key. If params

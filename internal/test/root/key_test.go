@@ -53,12 +53,12 @@ func TestKeyFormat(t *testing.T) {
 		}
 		// The default Hasher of a Locker is for locks without a KeyFormat.
 		l := distlock.New(memlock.New(), distlock.Config{Hasher: distlock.Keyed(make([]byte, 16))})
-		s, err := wiring.Bind(l, c.opts).Acquire(t.Context(), c.params)
-		wantIs(t, err)
-		if got := s.Key(); got != c.want {
-			t.Errorf("%s: the lease has the key %q, want %q", name, got, c.want)
-		}
-		wantIs(t, s.Release(t.Context()))
+		wantIs(t, wiring.Bind(l, c.opts).Do(t.Context(), c.params, func(ctx context.Context) error {
+			if _, ok := distlock.Held(ctx, c.want); !ok {
+				t.Errorf("%s: it does not run under the key %q", name, c.want)
+			}
+			return nil
+		}))
 		wantIs(t, l.Close())
 	}
 }
@@ -218,10 +218,9 @@ func TestInvalidKeysReachNoStore(t *testing.T) {
 		for name, params := range badParams(t) {
 			for _, hasher := range []distlock.Hasher{nil, distlock.Keyed(make([]byte, 16))} {
 				o := distlock.Opts{Value: "v", ParamLock: true, Hasher: hasher}
-				_, err := wiring.Bind(l, o).Acquire(ctx, params)
-				refused(name, err)
+				refused(name, wiring.Bind(l, o).Do(ctx, params, never))
 				f := distlock.Wrap(l, func(ctx context.Context, _ any) (bool, error) { return true, never(ctx) }, o)
-				_, err = f(ctx, params)
+				_, err := f(ctx, params)
 				refused(name+", Wrap", err)
 			}
 			err := l.Do(ctx, distlock.Key("v", params), distlock.Opts{}, never)
@@ -232,8 +231,7 @@ func TestInvalidKeysReachNoStore(t *testing.T) {
 		}
 		for name, key := range badKeys { // a custom Hasher may return them
 			o := distlock.Opts{Value: "v", ParamLock: true, Hasher: testkit.WhenCalled(key)}
-			_, err := wiring.Bind(l, o).Acquire(ctx, "param")
-			refused(name+", Hasher", err)
+			refused(name+", Hasher", wiring.Bind(l, o).Do(ctx, "param", never))
 		}
 		synctest.Wait()
 		if n := len(s.Calls()); n != 0 {

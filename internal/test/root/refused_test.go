@@ -63,10 +63,6 @@ func TestRefusedReachesTheHooks(t *testing.T) {
 		"Site.Do, Skip": {func(ctx context.Context, l *distlock.Locker) error {
 			return wiring.Bind(l, distlock.Opts{Value: "f"}).Do(ctx, distlock.Skip, nil)
 		}, distlock.CodeOptions, "", true},
-		"Site.Acquire": {func(ctx context.Context, l *distlock.Locker) error {
-			_, err := wiring.Bind(l, distlock.Opts{Value: "f", ParamLock: true}).Acquire(ctx, distlock.Skip)
-			return err
-		}, distlock.CodeKey, "", false},
 		"closed": {func(ctx context.Context, l *distlock.Locker) error {
 			return errors.Join(l.Close(), l.Do(ctx, "k", distlock.Opts{}, run))
 		}, distlock.CodeClosed, "k", false},
