@@ -56,7 +56,7 @@ func TestDecide(t *testing.T) {
 		{judgePooler(true, false), Note, "poll"},
 		{judgeStandbys(0, 0, ""), Note, "none"},
 		{judgeStandbys(2, 1, "ANY 1 (*)"), OK, "2 standbys, 1 synchronous"},
-		{judgeStandbys(1, 0, "other"), Fault, "wait without end"},
+		{judgeStandbys(0, 0, "other"), Fault, "wait without end"},
 		{judgeDumps(1), Warning, "1 connected"},
 		{judgeSnapshot("59"), OK, "59s"},
 		{judgeSnapshot("60"), Warning, "1m0s"},
