@@ -152,7 +152,6 @@ func TestLosses(t *testing.T) {
 		{"found by the release", steal, nil, lost},
 		{"lost, then an error without a status", lose, func(context.Context) error { return errBroken }, lost},
 		{"lost, then the context's error", lose, context.Context.Err, lost},
-		{"lost, then that of a call below", lose, func(ctx context.Context) error { return status.FromContextError(ctx.Err()).Err() }, lost},
 		{"lost, then that of Check", lose, func(ctx context.Context) error {
 			lease, _ := distlock.FromContext(ctx)
 			return fmt.Errorf("pay: %w", lease.Check())
