@@ -150,7 +150,6 @@ func TestLosses(t *testing.T) {
 	rows := []row{
 		{"lost, then a success", lose, nil, lost},
 		{"found by the release", steal, nil, lost},
-		{"lost, then an error without a status", lose, func(context.Context) error { return errBroken }, lost},
 		{"lost, then the context's error", lose, context.Context.Err, lost},
 		{"lost, then that of Check", lose, func(ctx context.Context) error {
 			lease, _ := distlock.FromContext(ctx)

@@ -126,8 +126,7 @@ func askFor(owner string, mode driver.Mode, permits int) driver.Request {
 	return r
 }
 
-// A writer that the holders of permits keep out is told when the last lease ends. (The
-// suite looks at a request for a permit.)
+// A writer that the holders of permits keep out is told when the last lease ends.
 func TestHintAmongMany(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := memlock.New()
