@@ -27,13 +27,7 @@ func TestTurnsBesideFaults(t *testing.T) {
 	open := func() testkit.Queue {
 		n := &spoilnet.Network{}
 		networks = append(networks, n)
-		nc, err := nats.Connect(c.url(), nats.SetCustomDialer(dialer{n}), nats.MaxReconnects(-1), nats.ReconnectWait(100*time.Millisecond),
-			nats.PingInterval(time.Second), nats.MaxPingsOutstanding(2))
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(nc.Close)
-		b := natslock.New(nc, natslock.Config{Replicas: 3})
+		b := natslock.New(c.connect(t, nats.SetCustomDialer(dialer{n})), natslock.Config{Replicas: 3})
 		t.Cleanup(func() { _ = b.(io.Closer).Close() })
 		return b.(testkit.Queue)
 	}
@@ -104,7 +98,7 @@ func (d dialer) Dial(network, address string) (net.Conn, error) {
 
 // A bucket that cannot keep locks is refused at the first use, by the name of what is wrong.
 func TestUnfitBucket(t *testing.T) {
-	c := startCluster(t, 1)
+	c := startCluster(t, 3)
 	js := c.jetstream(t)
 	for i, b := range []struct {
 		stream jetstream.StreamConfig
@@ -114,6 +108,7 @@ func TestUnfitBucket(t *testing.T) {
 		{jetstream.StreamConfig{MaxMsgsPerSubject: 1, Storage: jetstream.MemoryStorage}, natslock.Config{}, "kept in memory"},
 		{jetstream.StreamConfig{MaxMsgsPerSubject: 1, Storage: jetstream.MemoryStorage}, natslock.Config{Memory: true}, ""},
 		{jetstream.StreamConfig{MaxMsgsPerSubject: 1}, natslock.Config{Replicas: 3}, "1 replicas, and Config.Replicas is 3"},
+		{jetstream.StreamConfig{MaxMsgsPerSubject: 1, Replicas: 3, AllowDirect: true}, natslock.Config{}, "allow_direct"},
 		{jetstream.StreamConfig{MaxMsgsPerSubject: 5}, natslock.Config{}, "history is 5"},
 		{jetstream.StreamConfig{MaxMsgsPerSubject: 1, MaxBytes: 1 << 20}, natslock.Config{}, "discard: old"},
 		{jetstream.StreamConfig{MaxMsgsPerSubject: 1, MaxAge: time.Hour}, natslock.Config{}, "forgets keys after 1h0m0s, and a lease needs 48h0m0s"},
