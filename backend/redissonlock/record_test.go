@@ -247,6 +247,10 @@ func TestForeignValues(t *testing.T) {
 				if infos, err := b.Inspect(t.Context(), "shop", 10); err != nil || len(infos) != 0 {
 					t.Errorf("Inspect of a prefix: %+v, %v", infos, err)
 				}
+				noError(t, c.PExpire(t.Context(), lockKey, time.Minute).Err()) // as a lock does
+				if _, err := b.ForceRelease(t.Context(), lockKey); !errors.Is(err, driver.ErrForeign) {
+					t.Errorf("ForceRelease of what expires: %v", err)
+				}
 				if c.Dump(t.Context(), lockKey).Val() != before {
 					t.Error("the value was changed")
 				}
@@ -255,20 +259,6 @@ func TestForeignValues(t *testing.T) {
 			})
 		})
 	}
-}
-
-// A hash of an application that expires is not deleted by force.
-func TestForceReleaseOfAnApplicationsHash(t *testing.T) {
-	eachServer(t, func(t *testing.T, b *redissonlock.Backend, c *redis.Client) {
-		noError(t, c.HSet(t.Context(), lockKey, "name", "x", "age", "7").Err())
-		noError(t, c.PExpire(t.Context(), lockKey, time.Minute).Err())
-		if _, err := b.ForceRelease(t.Context(), lockKey); !errors.Is(err, driver.ErrForeign) {
-			t.Errorf("ForceRelease: %v", err)
-		}
-		if n := c.HLen(t.Context(), lockKey).Val(); n != 2 {
-			t.Errorf("%d fields are left", n)
-		}
-	})
 }
 
 // An owner whose lock was taken by force does not take it again with an attempt that

@@ -163,7 +163,8 @@ func TestFailedTransactionEnds(t *testing.T) {
 		if _, err := b.TryAcquire(t.Context(), r); !unknown(err) {
 			t.Errorf("TryAcquire: %v", err)
 		}
-		if s.index("ROLLBACK") < s.index("BEGIN") {
+		begin := s.index("BEGIN", "idle_in_transaction_session_timeout = ") // for a process that is paused
+		if begin < 0 || s.index("ROLLBACK") < begin {
 			t.Error("the transaction is left open")
 		}
 	})

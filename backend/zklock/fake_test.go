@@ -287,7 +287,7 @@ func (v *fakeServer) execute(c *fakeConn, op int32, p packet) (body packet, code
 	switch {
 	case op == opSync:
 		return packet{}.withBytes([]byte(name)), 0
-	case op == opCreate || op == opContainer:
+	case op == opCreate || op == opContainer && name != "/distlock": // which stays
 		data := p.bytes()
 		acl := ""
 		for range p.int32() {

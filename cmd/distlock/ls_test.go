@@ -14,7 +14,7 @@ var rare = []driver.KeyInfo{
 	{Key: "mine", Held: 1, Waiting: 20, Waiters: []driver.WaiterInfo{
 		{Owner: "0123456789ab"}, {Waiter: "web 3", Mode: driver.Shared}, {Waiter: "web-4/7", Owner: "ba9876543210", Permits: 3, Since: time.Unix(0, 0).UTC()},
 	}, Holders: []driver.HolderInfo{{Holder: "web-3/1432", Owner: "0123456789ab", Token: 1020, LastToken: 2043, ExpiresIn: 1200 * time.Millisecond}}},
-	{Key: "nameless", Held: 2, Waiting: 1, Waiters: []driver.WaiterInfo{{}}, Holders: []driver.HolderInfo{{Owner: "0123456789ab", Token: 5, LastToken: 5}, {Owner: "ba9876543210", Token: 1795880157100574, LastToken: 1795880157101597}}},
+	{Key: "nameless", Held: 2, Waiting: 1, Waiters: []driver.WaiterInfo{{}}, Holders: []driver.HolderInfo{{Owner: "0123456789ab", Token: 5, LastToken: 5}, {Owner: "ba9876543210", Token: 1795880157100574, LastToken: 1795880157101597, ExpiresIn: -time.Second}}},
 	{Key: "redisson", Foreign: "hash", Held: 1, Holders: []driver.HolderInfo{{ExpiresIn: 30 * time.Second}}},
 	{Key: "waited for", Waiting: 1},
 	{Key: "zk", Held: 1, Holders: []driver.HolderInfo{{Holder: "\x1b[2J host", Owner: "0123456789ab"}}},

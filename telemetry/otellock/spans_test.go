@@ -161,17 +161,17 @@ func TestSpanOfAWait(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		o := distlock.Opts{Value: "wait", MaxWait: 1500 * time.Millisecond}
+		o := distlock.Opts{Value: "wait", MaxWait: 2500 * time.Millisecond}
 		_, _ = t.Acquire(ctx, "k", o)
 		time.AfterFunc(1200*time.Millisecond, func() { _ = lease.Release(context.Background()) })
 		_ = t.Do(ctx, "k", o, func(context.Context) error { return nil })
 		span.End()
 		const waited = ` event distlock.waiting at %v distlock.holder="web-1" distlock.place="1"`
 		t.want(
-			`acquire wait [0s 1.5s] below "caller" name=wait mode=exclusive key=k outcome=not_acquired holder=web-1`+fmt.Sprintf(waited, "1s"),
-			`acquire wait [1.5s 2.7s] below "caller" name=wait mode=exclusive key=k token=2 outcome=handed_over`+fmt.Sprintf(waited, "2.5s"),
-			`caller [0s 2.7s] below ""`,
-			`hold wait [2.7s 2.7s] below "caller" name=wait mode=exclusive key=k token=2 outcome=released -> "acquire wait"`,
+			`acquire wait [0s 2.5s] below "caller" name=wait mode=exclusive key=k outcome=not_acquired holder=web-1`+fmt.Sprintf(waited+waited, "1s", "2s"),
+			`acquire wait [2.5s 3.7s] below "caller" name=wait mode=exclusive key=k token=2 outcome=handed_over`+fmt.Sprintf(waited, "3.5s"),
+			`caller [0s 3.7s] below ""`,
+			`hold wait [3.7s 3.7s] below "caller" name=wait mode=exclusive key=k token=2 outcome=released -> "acquire wait"`,
 		)
 	})
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 	"go.uber.org/goleak"
 
 	"github.com/distlock-go/distlock/backend/casstores/natslock"
@@ -39,11 +38,7 @@ func TestConformance(t *testing.T) {
 				Lease: time.Duration(replicas) * 400 * time.Millisecond,
 				Over:  over,
 				Drop: func(t *testing.T, _ driver.Backend, key string) {
-					js, err := jetstream.New(c.connect(t))
-					if err != nil {
-						t.Fatal(err)
-					}
-					kv, err := js.KeyValue(t.Context(), "distlock")
+					kv, err := c.jetstream(t).KeyValue(t.Context(), "distlock")
 					if err == nil {
 						err = kv.Purge(t.Context(), natslock.Escape(key))
 					}

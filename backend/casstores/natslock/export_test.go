@@ -3,7 +3,6 @@ package natslock
 import (
 	"context"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/distlock-go/distlock/backend/caslock"
@@ -13,7 +12,7 @@ import (
 var Escape = escape
 
 // Tickets returns the tickets beside a new bucket.
-func Tickets(ctx context.Context, nc *nats.Conn, js jetstream.JetStream) (caslock.Tickets, error) {
-	s := &store{nc: nc, js: js, cfg: Config{Bucket: "tickets"}}
+func Tickets(ctx context.Context, js jetstream.JetStream) (caslock.Tickets, error) {
+	s := &store{nc: js.Conn(), js: js, cfg: Config{Bucket: "tickets"}}
 	return s, s.Check(ctx)
 }

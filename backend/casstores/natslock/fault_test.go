@@ -16,10 +16,7 @@ import (
 // A bucket that cannot keep locks is refused at the first use, by the name of what is wrong.
 func TestUnfitBucket(t *testing.T) {
 	c := startCluster(t, 3)
-	js, err := jetstream.New(c.connect(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	js := c.jetstream(t)
 	for i, b := range []struct {
 		stream jetstream.StreamConfig
 		cfg    natslock.Config
@@ -48,12 +45,7 @@ func TestUnfitBucket(t *testing.T) {
 
 // A waiter that says again that it waits has the ticket of the first time, and its place.
 func TestTickets(t *testing.T) {
-	nc := startCluster(t, 1).connect(t)
-	js, err := jetstream.New(nc)
-	if err != nil {
-		t.Fatal(err)
-	}
-	all, err := natslock.Tickets(t.Context(), nc, js)
+	all, err := natslock.Tickets(t.Context(), startCluster(t, 1).jetstream(t))
 	for _, owner := range []string{"a", "b", "a"} {
 		err = errors.Join(err, all.PutTicket(t.Context(), "key", owner, []byte(owner)))
 	}

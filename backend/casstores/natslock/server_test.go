@@ -72,3 +72,12 @@ func (c *cluster) connect(t testing.TB, more ...nats.Option) *nats.Conn {
 	t.Cleanup(nc.Close)
 	return nc
 }
+
+func (c *cluster) jetstream(t testing.TB) jetstream.JetStream {
+	t.Helper()
+	js, err := jetstream.New(c.connect(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return js
+}

@@ -31,7 +31,7 @@ func TestDecide(t *testing.T) {
 	for i, d := range []decision{
 		{judgeEviction("noeviction", mb), OK, "noeviction"},
 		{judgeEviction("volatile-ttl", 0), Warning, "as soon as"},
-		{judgeEviction("volatile-ttl", 100*mb), Fault, "every lock expires"},
+		{judgeEviction("volatile-ttl", 100*mb), Fault, "100 MB: it evicts keys that expire, and every lock expires"},
 		{judgeReplicas(0, 0), Note, "none"},
 		{judgeReplicas(1, 0), Warning, "CONFIG SET min-replicas-to-write 1"},
 		{judgeReplicas(1, 1), Note, "WaitReplicas"},
@@ -56,7 +56,7 @@ func TestDecide(t *testing.T) {
 		{judgePooler(true, false), Note, "poll"},
 		{judgeStandbys(0, 0, ""), Note, "none"},
 		{judgeStandbys(2, 1, "ANY 1 (*)"), OK, "2 standbys, 1 synchronous"},
-		{judgeStandbys(1, 0, "other"), Fault, "wait without end"},
+		{judgeStandbys(0, 0, "other"), Fault, "wait without end"},
 		{judgeDumps(1), Warning, "1 connected"},
 		{judgeSnapshot("59"), OK, "59s"},
 		{judgeSnapshot("60"), Warning, "1m0s"},
