@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -184,6 +185,8 @@ func (s *Server) ask(ctx context.Context, limit time.Duration) error {
 		return fmt.Errorf("no connection for %v", patience*limit)
 	case err != nil && errors.As(err, &timeout) && timeout.Timeout() && !Dialled(err):
 		return errors.New("it takes connections, but answers nothing")
+	case errors.Is(err, io.EOF), errors.Is(err, syscall.EPIPE), errors.Is(err, syscall.ECONNRESET):
+		return errors.New("it closes new connections: it may want TLS, or have reached maxclients")
 	case err != nil:
 		return err
 	}
