@@ -152,11 +152,9 @@ func (s *Server) Ask(limit time.Duration) {
 		defer s.mu.Unlock()
 		s.asking, s.found, s.when = false, found, time.Now()
 	})
-	late := time.NewTimer(limit)
-	defer late.Stop()
 	select {
 	case <-done:
-	case <-late.C:
+	case <-time.After(limit):
 	case <-s.background.Done():
 	}
 }
