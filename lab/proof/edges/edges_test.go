@@ -2,7 +2,6 @@ package edges_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -182,7 +181,7 @@ func kept(t *testing.T, r rig) string {
 		case err == nil:
 			_ = got.Release(t.Context())
 			return text
-		case !errors.Is(err, distlock.ErrNotAcquired) || after > 3*least:
+		case after > 3*least: // until then, a busy store may leave an attempt without an answer
 			t.Errorf("after %v: %v", after, err)
 			return "FAILED"
 		}
