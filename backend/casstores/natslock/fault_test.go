@@ -76,15 +76,6 @@ func TestTurnsBesideFaults(t *testing.T) {
 			time.Sleep(4 * time.Second)
 			networks[0].Hang(false)
 		}},
-		{"connections are cut", func() {
-			for _, n := range networks {
-				n.Cut()
-			}
-			time.Sleep(4 * time.Second)
-			for _, n := range networks {
-				n.CloseCut()
-			}
-		}},
 		{"answers do not come", func() {
 			networks[0].Deafen()
 			networks[1].Deafen()

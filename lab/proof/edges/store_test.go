@@ -218,7 +218,7 @@ func startRedlock(t *testing.T) rig {
 			for _, s := range servers {
 				clients = append(clients, newRedis(t, s.Addr(), w))
 			}
-			return redlock.New(clients, redlock.Config{TrustedStart: true})
+			return redlock.New(clients, redlock.Config{TrustedStart: true, NodeTimeout: 500 * time.Millisecond}) // 50 ms are too few for a busy machine
 		},
 		move: func(t *testing.T, w *wires) {
 			w.move(servers[0].Addr(), next.Addr())
