@@ -159,8 +159,6 @@ func (q *asking) wait(pause time.Duration, refused bool) (g driver.Grant, again 
 		}
 		q.turn = w.Turn(q.watching, q.request)
 	}
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
 	select {
 	case g, open := <-q.turn:
 		if !open || g.Owner != "" { // a grant ends the watch, too
@@ -170,7 +168,7 @@ func (q *asking) wait(pause time.Duration, refused bool) (g driver.Grant, again 
 			g = driver.Grant{}
 		}
 		return g, true
-	case <-timer.C:
+	case <-time.After(pause):
 		return driver.Grant{}, true
 	case <-q.ctx.Done():
 	case <-q.engine.life.ctx.Done():

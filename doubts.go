@@ -78,17 +78,14 @@ func (q *doubts) add(d *doubt) {
 
 // run begins attempts until nothing is in doubt, or until the Locker ends.
 func (q *doubts) run() {
-	timer := time.NewTimer(0)
-	defer timer.Stop()
 	idle := q.life.idle
 	for {
 		pause, ok := q.begin(time.Now(), idle == nil)
 		if !ok {
 			return
 		}
-		timer.Reset(pause)
 		select {
-		case <-timer.C:
+		case <-time.After(pause):
 		case <-q.wake:
 		case <-idle:
 			idle = nil

@@ -63,10 +63,8 @@ func (l *lifetime) background(f func()) {
 
 // sleep waits for d. It returns false if ctx ends or the lifetime is over first.
 func (l *lifetime) sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(d):
 		return true
 	case <-ctx.Done():
 	case <-l.ctx.Done():

@@ -54,10 +54,9 @@
 // changed; a renewal is a change. The event "unavailable" says that the store does not
 // answer, as {"error": "unavailable"}; the next "locks" says that it answers again. The
 // store is asked twice a second for each prefix, however many clients look at it, and
-// only while one does. With more than 100 prefixes it is asked less often for each, 200 times
-// a second in all. A Handler asks the store once at a time, and then pauses for as long as the
-// answer took. Who asks for the locks of a prefix meanwhile gets that answer, too. The streams
-// end with [Handler.Close], which a server calls when it shuts down, because
+// only while one does. A Handler asks the store once at a time, and then pauses for as long as
+// the answer took. Who asks for the locks of a prefix meanwhile gets that answer, too. The
+// streams end with [Handler.Close], which a server calls when it shuts down, because
 // [net/http.Server.Shutdown] waits for them:
 //
 //	server.RegisterOnShutdown(ui.Close)

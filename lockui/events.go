@@ -26,7 +26,7 @@ func (h *Handler) events(w http.ResponseWriter, r *http.Request) error {
 	}
 	watched := h.join(r.Context(), prefix)
 	defer h.leave(watched)
-	now, changed := h.first(r.Context(), watched, h.closed)
+	now, changed := h.look(r.Context(), watched, h.closed)
 	if errors.Is(now.err, errors.ErrUnsupported) || errors.Is(now.err, distlock.ErrClosed) {
 		return now.err
 	}
@@ -44,7 +44,7 @@ func (h *Handler) events(w http.ResponseWriter, r *http.Request) error {
 		case <-h.closed:
 			return nil
 		case <-changed:
-			now, changed = h.look(watched)
+			now, changed = h.look(r.Context(), watched, h.closed)
 			s.send(now)
 			if errors.Is(now.err, distlock.ErrClosed) {
 				return nil

@@ -2,7 +2,6 @@ package lockui_test
 
 import (
 	"bufio"
-	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -323,24 +322,5 @@ func TestClientThatDoesNotRead(t *testing.T) {
 		if s.inspected() != n {
 			t.Error("the store is asked for a client that does not read")
 		}
-	})
-}
-
-// Clients choose prefixes, and each costs the store requests. Many of them lock nobody out,
-// and the store is asked 200 times a second at most.
-func TestManyPrefixes(t *testing.T) {
-	bubble(t, func(s *site) {
-		for i := range 120 {
-			s.watch(fmt.Sprint("/events?prefix=", i)).next("locks")
-		}
-		honest := s.watch("/events?prefix=shop:")
-		honest.next("locks")
-		n := s.inspected()
-		time.Sleep(30 * time.Second)
-		if n = s.inspected() - n; n < 5_000 || n > 6_300 {
-			t.Errorf("asked %d times in 30 s", n)
-		}
-		s.hold("shop:a", distlock.Opts{})
-		s.wantKeys(s.decode(honest.next("locks")), "shop:a")
 	})
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/distlock-go/distlock/admin"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/bridge"
+	"github.com/distlock-go/distlock/internal/clock"
 )
 
 // inspectTimeout limits a request to the store. Each round trip is limited by the backend,
@@ -69,7 +70,7 @@ func (h *Handler) list(w http.ResponseWriter, r *http.Request) error {
 	}
 	watched := h.join(r.Context(), prefix) // who comes during a look of another gets its result
 	defer h.leave(watched)
-	now, _ := h.first(r.Context(), watched, nil)
+	now, _ := h.look(r.Context(), watched, nil)
 	if now.err != nil {
 		return now.err
 	}
@@ -122,9 +123,7 @@ func (h *Handler) inspect(ctx context.Context, prefix string, limit int) (locksJ
 	case <-ctx.Done():
 		return locksJSON{}, ctx.Err()
 	}
-	select {
-	case <-time.After(time.Until(h.rest)):
-	case <-ctx.Done():
+	if !clock.Sleep(ctx, time.Until(h.rest)) {
 		return locksJSON{}, ctx.Err()
 	}
 	start := time.Now()

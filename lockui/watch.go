@@ -7,16 +7,12 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/clock"
 )
 
 const (
 	// pollInterval is the pause between two requests to the store for a prefix.
 	pollInterval = 500 * time.Millisecond
-
-	// manyWatches is how many prefixes are watched that often. Clients choose them, and each
-	// costs the store requests: with more of them the pauses are longer, and the store
-	// gets no more requests.
-	manyWatches = 100
 
 	// jitter is how much the end of a lease may seem to move although it does not.
 	// Renewals move it further.
@@ -48,17 +44,13 @@ func (h *Handler) leave(w *watch) {
 	}
 }
 
-// look returns the state, and a channel that is closed when there is another.
-func (h *Handler) look(w *watch) (state, <-chan struct{}) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return w.state, w.changed
-}
-
-// first waits for a state, which may be an error.
-func (h *Handler) first(ctx context.Context, w *watch, closed <-chan struct{}) (state, <-chan struct{}) {
+// look returns the state, which may be an error, once there is one. It also returns a channel
+// that is closed when there is another.
+func (h *Handler) look(ctx context.Context, w *watch, closed <-chan struct{}) (state, <-chan struct{}) {
 	for {
-		now, changed := h.look(w)
+		h.mu.Lock()
+		now, changed := w.state, w.changed
+		h.mu.Unlock()
 		if now.known {
 			return now, changed
 		}
@@ -75,7 +67,7 @@ func (h *Handler) first(ctx context.Context, w *watch, closed <-chan struct{}) (
 // poll asks the store until ctx ends.
 func (h *Handler) poll(ctx context.Context, w *watch) {
 	var before locksJSON
-	for {
+	for ok := true; ok; ok = clock.Sleep(ctx, pollInterval) {
 		found, err := h.inspect(ctx, w.prefix, maxKeys+1) // one shows that there are more
 		if ctx.Err() != nil {
 			return
@@ -86,19 +78,7 @@ func (h *Handler) poll(ctx context.Context, w *watch) {
 			before, next.locks = found, found.encode()
 		}
 		h.publish(w, next)
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(h.pause()):
-		}
 	}
-}
-
-// pause returns how long to wait until the store is asked again for a prefix.
-func (h *Handler) pause() time.Duration {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return pollInterval * time.Duration(max(len(h.watches), manyWatches)) / manyWatches
 }
 
 func (h *Handler) publish(w *watch, next state) {

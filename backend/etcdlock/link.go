@@ -19,6 +19,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/distlock-go/distlock/backend/internal/placequeue"
+	"github.com/distlock-go/distlock/internal/clock"
 	"github.com/distlock-go/distlock/internal/rolling"
 )
 
@@ -61,8 +62,6 @@ func twice[T any](ctx context.Context, l *link, send func(context.Context) (T, e
 		results <- result{answer, err}
 	}
 	go try()
-	timer := time.NewTimer(patience)
-	defer timer.Stop()
 	waits := true // for the first
 	select {
 	case r := <-results:
@@ -70,7 +69,7 @@ func twice[T any](ctx context.Context, l *link, send func(context.Context) (T, e
 			return r.answer, false, r.err
 		}
 		waits = false
-	case <-timer.C:
+	case <-time.After(patience):
 		if patience >= min(l.config.OpTimeout/8, time.Second/4) { // a caller in a hurry is no evidence
 			l.reconnect()
 		}
@@ -170,10 +169,7 @@ func (l *link) watch(ctx context.Context, path string, after int64) {
 	if ctx.Err() == nil {
 		l.stream.CompareAndSwap(stream, stream+1)
 	}
-	select {
-	case <-time.After(watchPause):
-	case <-ctx.Done():
-	}
+	clock.Sleep(ctx, watchPause)
 }
 
 // probeTimeout limits the request that finds out why there is no connection.

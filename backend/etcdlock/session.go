@@ -127,11 +127,9 @@ func (s *session) confirm(sent time.Time, term int64) {
 
 // run keeps the lease alive until it has ended or the Backend is closed.
 func (s *session) run() {
-	pause := time.NewTimer(s.interval())
-	defer pause.Stop()
-	for {
+	for pause := s.interval(); ; pause = min(s.ttl/10, time.Second) {
 		select {
-		case <-pause.C:
+		case <-time.After(pause):
 		case <-s.poke:
 		case <-s.Ended():
 			return
@@ -139,7 +137,6 @@ func (s *session) run() {
 			return
 		}
 		s.keepAlive(false)
-		pause.Reset(min(s.ttl/10, time.Second))
 	}
 }
 
@@ -155,8 +152,6 @@ func (s *session) keepAlive(once bool) {
 	if err != nil {
 		return
 	}
-	pause := time.NewTimer(s.interval())
-	defer pause.Stop()
 	other := time.AfterFunc(time.Hour, func() {
 		s.link.background.Run(func() {
 			s.link.reconnect()
@@ -189,9 +184,8 @@ func (s *session) keepAlive(once bool) {
 			return
 		}
 		limit.Stop()
-		pause.Reset(s.interval())
 		select {
-		case <-pause.C:
+		case <-time.After(s.interval()):
 		case <-s.poke:
 		case <-s.Ended():
 			return

@@ -7,6 +7,7 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/distlock-go/distlock/internal/clock"
 	"github.com/distlock-go/distlock/internal/wake"
 )
 
@@ -53,9 +54,7 @@ func (w *sweeper) run() {
 			return
 		}
 		for !w.sweep() {
-			select {
-			case <-time.After(sweepPause):
-			case <-w.link.background.Done():
+			if !clock.Sleep(w.link.background, sweepPause) {
 				return
 			}
 		}

@@ -109,6 +109,14 @@ func TestOutageText(t *testing.T) {
 			t.Helper()
 			return redistest.Start(t, "--requirepass", "secret-xyzzy").Client(t, func(o *redis.Options) { o.Password = "wrong-xyzzy" })
 		}, `127[\d.:]+: .*WRONGPASS`},
+		"maxclients": {false, func(t *testing.T) redis.UniversalClient {
+			t.Helper()
+			s := redistest.Start(t)
+			if err := s.Client(t).ConfigSet(t.Context(), "maxclients", "1").Err(); err != nil {
+				t.Fatal(err)
+			}
+			return s.Client(t)
+		}, `127[\d.:]+: .*(max number of clients reached|it may want TLS, or have reached maxclients)$`},
 		"hangs": {true, func(t *testing.T) redis.UniversalClient {
 			t.Helper()
 			s := redistest.Start(t)

@@ -17,11 +17,6 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
-const (
-	rightPassword = "open-sesame"
-	wrongPassword = "abracadabra"
-)
-
 // TestOutageTexts checks that for any problem of a quorum, the error names on one line
 // the nodes and their problems.
 func TestOutageTexts(t *testing.T) {
@@ -32,48 +27,31 @@ func TestOutageTexts(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Two of three nodes have the address.
-	ask := func(addr string, timeout time.Duration) func(t *testing.T) error {
-		return func(t *testing.T) error {
-			cs := []redis.UniversalClient{well.Client(t)}
-			for range 2 {
-				c := redis.NewClient(&redis.Options{Addr: addr, Password: "irrelevant"})
-				t.Cleanup(func() { _ = c.Close() })
-				cs = append(cs, c)
-			}
-			l := newLocker(t, cs, redlock.Config{NodeTimeout: timeout})
-			_, err := l.TryAcquire(t.Context(), t.Name(), distlock.Opts{})
-			return err
+	ask := func(t *testing.T, addr string) error {
+		cs := []redis.UniversalClient{well.Client(t)}
+		for range 2 {
+			c := redis.NewClient(&redis.Options{Addr: addr, Password: "irrelevant"})
+			t.Cleanup(func() { _ = c.Close() })
+			cs = append(cs, c)
 		}
-	}
-	guarded := func(password string) func(t *testing.T) error {
-		return func(t *testing.T) error {
-			cs := []redis.UniversalClient{well.Client(t)}
-			for range 2 {
-				s := redistest.Start(t, "--requirepass", rightPassword)
-				cs = append(cs, s.Client(t, func(o *redis.Options) { o.Password = password }))
-			}
-			_, err := newLocker(t, cs, redlock.Config{NodeTimeout: 2 * time.Second}).TryAcquire(t.Context(), t.Name(), distlock.Opts{})
-			return err
-		}
+		l := newLocker(t, cs, redlock.Config{NodeTimeout: 200 * time.Millisecond})
+		_, err := l.TryAcquire(t.Context(), t.Name(), distlock.Opts{})
+		return err
 	}
 	refused := `((no answer within \S+|not asked, because it does not answer): )?dial tcp 127\.0\.0\.1:\d+: connect: connection refused`
 	for _, o := range []struct {
-		name string
-		fail func(t *testing.T) error
-		want string // a pattern
+		name, addr string
+		want       string // a pattern
 	}{
-		{"down", ask(child.ClosedAddr(t), 200*time.Millisecond), both(refused)},
-		{"wrong host", ask("redis..invalid:6379", 200*time.Millisecond), both(`(redis\.\.invalid:6379: )?.*lookup redis\.\.invalid: no such host`)},
-		{"silent", ask(child.SilentAddr(t), 200*time.Millisecond), both(`127\.0\.0\.1:\d+: no answer within 200ms: it takes connections, but answers nothing`)},
-		{"no password", guarded(""), both(`127\.0\.0\.1:\d+: NOAUTH .*`)},
-		{"wrong password", guarded(wrongPassword), both(`127\.0\.0\.1:\d+: WRONGPASS .*`)},
+		{"down", child.ClosedAddr(t), both(refused)},
+		{"silent", child.SilentAddr(t), both(`127\.0\.0\.1:\d+: no answer within 200ms: it takes connections, but answers nothing`)},
 	} {
 		t.Run(o.name, func(t *testing.T) {
 			t.Parallel()
 			want := regexp.MustCompile(o.want)
 			var text string
 			for range 10 { // on a slow machine the reason of the first failure may come too late
-				err := o.fail(t)
+				err := ask(t, o.addr)
 				if !errors.Is(err, distlock.ErrUnavailable) {
 					t.Fatalf("not ErrUnavailable: %v", err)
 				}
@@ -81,13 +59,9 @@ func TestOutageTexts(t *testing.T) {
 					break
 				}
 			}
-			if strings.Contains(text, "\n") || strings.Contains(text, rightPassword) || strings.Contains(text, wrongPassword) {
-				t.Errorf("more than one line, or a secret: %s", text)
+			if !want.MatchString(text) || strings.Contains(text, "\n") || strings.Contains(text, "irrelevant") {
+				t.Errorf("%s\nis more than one line, has a secret, or does not match\n%s", text, o.want)
 			}
-			if !want.MatchString(text) {
-				t.Errorf("%s\ndoes not match\n%s", text, o.want)
-			}
-			t.Log(text)
 		})
 	}
 }

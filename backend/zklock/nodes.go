@@ -11,6 +11,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/distlock-go/distlock/backend/internal/placequeue"
+	"github.com/distlock-go/distlock/internal/clock"
 )
 
 // retryPause is the wait before a background task tries again.
@@ -235,10 +236,7 @@ func (n *nodes) retry(f func(ctx context.Context) error) {
 		if err == nil {
 			return
 		}
-		select {
-		case <-time.After(retryPause):
-		case <-n.background.Done():
-		}
+		clock.Sleep(n.background, retryPause)
 	}
 }
 

@@ -35,17 +35,14 @@ func begin[T any](l *link, f func(*zk.Conn) (T, error)) *pending[T] {
 // wait returns the result of f, or an error if ctx ends first.
 func (p *pending[T]) wait(ctx context.Context) (T, error) {
 	start, pause := time.Now(), min(nudgeAfter, p.link.config.OpTimeout/4)
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
 	for {
 		select {
 		case <-p.done:
 			return p.value, p.err
-		case <-timer.C:
+		case <-time.After(pause):
 			p.link.nudge()
 			p.link.suspect(start)
 			pause = min(2*pause, 2*nudgeAfter)
-			timer.Reset(pause)
 		case <-ctx.Done():
 			if placequeue.IsClosed(p.done) { // just now, or while the process was suspended
 				return p.value, p.err

@@ -12,6 +12,7 @@ import (
 
 	"github.com/distlock-go/distlock/backend/zklock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/clock"
 )
 
 // zkTimeout is the only parameter of a ZooKeeper URL: how long the servers keep the
@@ -56,9 +57,7 @@ func reachZooKeeper(ctx context.Context, b driver.Backend) error {
 		case errors.Is(err, zk.ErrNoAuth): // an answer, too
 			return fmt.Errorf("%w: the nodes belong to another user", err)
 		}
-		select {
-		case <-time.After(retryPause):
-		case <-reach.Done():
+		if !clock.Sleep(reach, retryPause) {
 			return fmt.Errorf("no answer within %v: %w", ReachTimeout, err)
 		}
 	}

@@ -101,11 +101,9 @@ func (bg *Background) End(limit time.Duration) {
 		bg.wg.Wait()
 		close(done)
 	}()
-	t := time.NewTimer(limit)
-	defer t.Stop()
 	select {
 	case <-done:
-	case <-t.C:
+	case <-time.After(limit):
 	}
 }
 

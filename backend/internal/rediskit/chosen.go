@@ -66,11 +66,9 @@ func (s *chosen) usable(born time.Time, limit time.Duration) bool {
 	asking := s.asking
 	s.mu.Unlock()
 	if asking != nil {
-		late := time.NewTimer(limit)
-		defer late.Stop()
 		select {
 		case <-asking:
-		case <-late.C:
+		case <-time.After(limit):
 		}
 	}
 	s.mu.Lock()

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -151,11 +152,9 @@ func (s *Server) Ask(limit time.Duration) {
 		defer s.mu.Unlock()
 		s.asking, s.found, s.when = false, found, time.Now()
 	})
-	late := time.NewTimer(limit)
-	defer late.Stop()
 	select {
 	case <-done:
-	case <-late.C:
+	case <-time.After(limit):
 	case <-s.background.Done():
 	}
 }
@@ -184,6 +183,8 @@ func (s *Server) ask(ctx context.Context, limit time.Duration) error {
 		return fmt.Errorf("no connection for %v", patience*limit)
 	case err != nil && errors.As(err, &timeout) && timeout.Timeout() && !Dialled(err):
 		return errors.New("it takes connections, but answers nothing")
+	case errors.Is(err, io.EOF), errors.Is(err, syscall.EPIPE), errors.Is(err, syscall.ECONNRESET):
+		return errors.New("it closes new connections: it may want TLS, or have reached maxclients")
 	case err != nil:
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/distlock-go/distlock/admin"
 	"github.com/distlock-go/distlock/backend/sqllock"
 	"github.com/distlock-go/distlock/cmd/backendurl"
+	"github.com/distlock-go/distlock/internal/clock"
 	"github.com/distlock-go/distlock/internal/text"
 )
 
@@ -132,10 +133,7 @@ func tryWakeUp(ctx context.Context, t *trial) (verdict, error) {
 			}
 			got <- err
 		}()
-		select {
-		case <-time.After(settle):
-		case <-ctx.Done():
-		}
+		clock.Sleep(ctx, settle)
 		start := time.Now()
 		err = errors.Join(lease.Release(ctx), <-got)
 		took := time.Since(start)

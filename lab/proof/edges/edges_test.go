@@ -2,7 +2,6 @@ package edges_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -160,9 +159,8 @@ func kept(t *testing.T, r rig) string {
 	const least = 8 * time.Second
 	b := r.open(t, newWires())
 	l := distlock.New(b, distlock.Config{})
-	var began time.Time
-	job := func(context.Context) error { began = time.Now(); return nil }
-	if err := l.Do(t.Context(), r.key+"job", distlock.Opts{MinHold: least}, job); err != nil {
+	began := time.Now() // MinHold counts from the acquisition, which is later
+	if err := l.Do(t.Context(), r.key+"job", distlock.Opts{MinHold: least}, func(context.Context) error { return nil }); err != nil {
 		t.Fatal(err)
 	}
 	if err := l.Close(); err != nil {
@@ -183,7 +181,7 @@ func kept(t *testing.T, r rig) string {
 		case err == nil:
 			_ = got.Release(t.Context())
 			return text
-		case !errors.Is(err, distlock.ErrNotAcquired) || after > 3*least:
+		case after > 3*least: // until then, a busy store may leave an attempt without an answer
 			t.Errorf("after %v: %v", after, err)
 			return "FAILED"
 		}

@@ -11,11 +11,14 @@ import (
 	"github.com/go-sql-driver/mysql"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
 	"github.com/redis/go-redis/v9"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
 
+	"github.com/distlock-go/distlock/backend/casstores/natslock"
 	"github.com/distlock-go/distlock/backend/etcdlock"
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/backend/redissonlock"
@@ -60,6 +63,11 @@ func (w *wires) to(addr string) (n *spoilnet.Network, leads string) {
 func (w *wires) dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	n, leads := w.to(addr)
 	return n.DialContext(ctx, network, leads)
+}
+
+// Dial is dial for NATS.
+func (w *wires) Dial(network, addr string) (net.Conn, error) {
+	return w.dial(context.Background(), network, addr)
 }
 
 // move makes new connections to addr lead to another server.
@@ -125,6 +133,7 @@ var stores = []struct {
 	{"sqllock, MariaDB", startMariaDB},
 	{"etcdlock", startEtcd},
 	{"zklock", startZooKeeper},
+	{"natslock", startNATS},
 }
 
 func newRedis(t *testing.T, addr string, w *wires) *redis.Client {
@@ -209,7 +218,7 @@ func startRedlock(t *testing.T) rig {
 			for _, s := range servers {
 				clients = append(clients, newRedis(t, s.Addr(), w))
 			}
-			return redlock.New(clients, redlock.Config{TrustedStart: true})
+			return redlock.New(clients, redlock.Config{TrustedStart: true, NodeTimeout: 500 * time.Millisecond}) // 50 ms are too few for a busy machine
 		},
 		move: func(t *testing.T, w *wires) {
 			w.move(servers[0].Addr(), next.Addr())
@@ -346,4 +355,25 @@ func startZooKeeper(t *testing.T) rig {
 		},
 		silence: func(_ *testing.T, w *wires) { w.silence(w.used(addrs)) },
 	}
+}
+
+func startNATS(t *testing.T) rig {
+	t.Helper()
+	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, JetStream: true, StoreDir: t.TempDir(), SyncAlways: true, NoSigs: true, NoLog: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Start()
+	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
+	if !s.ReadyForConnections(20 * time.Second) {
+		t.Fatal("the server did not start")
+	}
+	return rig{open: func(t *testing.T, w *wires) driver.Backend {
+		nc, err := nats.Connect(s.ClientURL(), nats.SetCustomDialer(w))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(nc.Close)
+		return natslock.New(nc, natslock.Config{})
+	}}
 }
