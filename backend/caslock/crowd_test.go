@@ -142,10 +142,8 @@ func TestReleaseInDoubt(t *testing.T) {
 					if op != "swap" {
 						return none
 					}
-					if swaps++; swaps == at+1 {
-						return what
-					}
-					return none
+					swaps++
+					return map[int]fault{at + 1: what}[swaps]
 				}
 				open := s.opener("")
 				p, other, r := open(), open(), testkit.NewRequest("key")
@@ -170,8 +168,7 @@ func TestReleaseInDoubt(t *testing.T) {
 	}
 }
 
-// Likewise for an attempt of a waiter. If it goes on, it asks again at once: its message is
-// used up.
+// Likewise for an attempt of a waiter. If it goes on, it asks at once: its message is used up.
 func TestWaiterInDoubt(t *testing.T) {
 	for _, what := range []fault{late, lost} {
 		synctest.Test(t, func(t *testing.T) {
@@ -179,6 +176,9 @@ func TestWaiterInDoubt(t *testing.T) {
 			s.latency = 100 * time.Millisecond // it rests after a look
 			holder, waiter, r := s.opener("m")(), s.opener("m")(), testkit.NewRequest("key")
 			g := testkit.MustTry(t, holder, testkit.NewRequest("key"))
+			if time.Since(g.Sent) < s.latency {
+				t.Error("Sent is after the request")
+			}
 			mustBeHeld(t, waiter, r)
 			testkit.MustRelease(t, holder, g)
 			synctest.Wait() // it is told

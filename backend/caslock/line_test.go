@@ -105,7 +105,7 @@ func TestFastProcessKeepsNobodyOut(t *testing.T) {
 			}
 			select {
 			case err := <-served:
-				if done = true; err != nil || time.Since(begin) > 1100*time.Millisecond {
+				if done = true; err != nil || time.Since(begin) > 1500*time.Millisecond {
 					t.Errorf("served after %v: %v", time.Since(begin), err)
 				}
 			default:
