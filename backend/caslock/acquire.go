@@ -69,7 +69,7 @@ func (a *attempt) run(ctx context.Context) (driver.Grant, error) {
 		return driver.Grant{}, driver.NotSent(err)
 	}
 	a.start = time.Now()
-	a.locked(func() { a.hint, w.hint, w.woken = w.hint, "", false })
+	a.locked(func() { a.hint, w.hint, w.woken, w.restTo = w.hint, "", false, time.Time{} })
 	rec, sent, err := a.update(ctx, r.Key, func(rec *record) (bool, error) { return a.decide(ctx, rec) })
 	held := new(driver.HeldError)
 	switch {

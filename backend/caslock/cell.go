@@ -139,8 +139,12 @@ func (b *backend) update(ctx context.Context, key string, decide func(r *record)
 			return r, sent, swapErr
 		case time.Since(start) > patience:
 			return r, sent, fmt.Errorf("the cell changed before each of %d attempts to write it", try+1)
-		case try > 0: // others write it, too; in a line these may be hundreds
-			pause := rand.N(max(time.Since(sent), time.Microsecond) << min(try, 7))
+		case try > 0: // others write it, too; in the line these may be hundreds
+			most := 3
+			if strings.HasPrefix(key, linePrefix) {
+				most = 7
+			}
+			pause := rand.N(max(time.Since(sent), time.Microsecond) << min(try, most))
 			clock.Sleep(ctx, min(pause, turnTime/4)) // its turn may come meanwhile
 		}
 	}

@@ -142,10 +142,8 @@ func TestReleaseInDoubt(t *testing.T) {
 					if op != "swap" {
 						return none
 					}
-					if swaps++; swaps == at+1 {
-						return what
-					}
-					return none
+					swaps++
+					return map[int]fault{at + 1: what}[swaps]
 				}
 				open := s.opener("")
 				p, other, r := open(), open(), testkit.NewRequest("key")
@@ -170,24 +168,34 @@ func TestReleaseInDoubt(t *testing.T) {
 	}
 }
 
-// Likewise for an attempt of a waiter.
+// Likewise for an attempt of a waiter. If it goes on, it asks at once: its message is used up.
 func TestWaiterInDoubt(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newServer()
-		holder, waiter, r := s.opener("m")(), s.opener("m")(), testkit.NewRequest("key")
-		g := testkit.MustTry(t, holder, testkit.NewRequest("key"))
-		mustBeHeld(t, waiter, r)
-		testkit.MustRelease(t, holder, g)
-		synctest.Wait() // it is told
-		s.fail("swap", late)
-		if _, err := waiter.Enqueue(t.Context(), r); !errors.Is(err, errCut) {
-			t.Fatal(err)
-		}
-		s.fault = nil
-		testkit.MustRelease(t, waiter, r.Grant())
-		time.Sleep(time.Second) // the late request has arrived
-		testkit.MustTry(t, holder, testkit.NewRequest("key"))
-	})
+	for _, what := range []fault{late, lost} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newServer()
+			s.latency = 100 * time.Millisecond // it rests after a look
+			holder, waiter, r := s.opener("m")(), s.opener("m")(), testkit.NewRequest("key")
+			g := testkit.MustTry(t, holder, testkit.NewRequest("key"))
+			if time.Since(g.Sent) < s.latency {
+				t.Error("Sent is after the request")
+			}
+			mustBeHeld(t, waiter, r)
+			testkit.MustRelease(t, holder, g)
+			synctest.Wait() // it is told
+			s.fail("swap", what)
+			if _, err := waiter.Enqueue(t.Context(), r); !errors.Is(err, errCut) {
+				t.Fatal(err)
+			}
+			if s.fault = nil; what == lost {
+				if _, err := waiter.Enqueue(t.Context(), r); err != nil {
+					t.Error(err)
+				}
+			}
+			testkit.MustRelease(t, waiter, r.Grant())
+			time.Sleep(time.Second) // the late request has arrived
+			testkit.MustTry(t, holder, testkit.NewRequest("key"))
+		})
+	}
 }
 
 // The count follows the clock: the tokens rise, even if a process that knows no other gets the

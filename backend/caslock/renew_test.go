@@ -11,9 +11,8 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
-// A store that answers nothing has a few seconds, however many leases there are. One cell, or
-// as many as are renewed at the same time, holds up no other that answers. A store that is slow
-// has as long as it takes.
+// A store that answers nothing has a few seconds, however many leases there are. Silent cells
+// hold up no other that answers. A store that is slow has as long as it takes.
 func TestRenewalsOfASilentStore(t *testing.T) {
 	const n, slow = 5000, -1
 	for silent, renewed := range map[int]int{0: n, 1: n - 1, 31: n - 31, n: 0, slow: n} {

@@ -50,7 +50,10 @@ func connectS3(ctx context.Context, u *hostURL) (*Backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	client := s3.NewFromConfig(c, func(o *s3.Options) { o.UsePathStyle = c.BaseEndpoint != nil })
+	client := s3.NewFromConfig(c, func(o *s3.Options) {
+		o.UsePathStyle = c.BaseEndpoint != nil
+		o.DisableLogOutputChecksumValidationSkipped = true // of each object
+	})
 	bucket, prefix, _ := strings.Cut(u.name(), "/")
 	return onAWS(client, s3lock.New(client, s3lock.Config{Bucket: bucket, Prefix: prefix})), nil
 }

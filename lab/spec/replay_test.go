@@ -21,8 +21,8 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// TestRecorded replays some histories of TestReplay, by their numbers there, over caslock, too. Each
-// has something that the others lack. The place of a dead waiter stands for longer in caslock.
+// TestRecorded replays some histories of TestReplay, by number, over caslock, too. Each has
+// something that the others lack. In caslock the place of a dead waiter stands for longer.
 func TestRecorded(t *testing.T) {
 	for name, open := range opened {
 		t.Run(name, func(t *testing.T) { replay(t, open, recorded(t)) })

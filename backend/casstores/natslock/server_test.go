@@ -31,7 +31,7 @@ func startCluster(t testing.TB, n int) *cluster {
 		routes = append(routes, "nats://"+l.Addr().String())
 		_ = l.Close()
 	}
-	var urls []string
+	c := new(cluster)
 	for i := range n {
 		o := &server.Options{
 			ServerName: fmt.Sprint("s", i), Host: "127.0.0.1", Port: -1, JetStream: true, StoreDir: t.TempDir(), SyncAlways: true, NoSigs: true, NoLog: true,
@@ -45,16 +45,13 @@ func startCluster(t testing.TB, n int) *cluster {
 			t.Fatal(err)
 		}
 		s.Start()
-		t.Cleanup(func() {
-			s.Shutdown()
-			s.WaitForShutdown()
-		})
+		t.Cleanup(s.WaitForShutdown)
+		t.Cleanup(s.Shutdown)
 		if !s.ReadyForConnections(20 * time.Second) {
 			t.Fatal("the server did not start")
 		}
-		urls = append(urls, s.ClientURL())
+		c.url = s.ClientURL() // the clients hear of the others
 	}
-	c := &cluster{strings.Join(urls, ",")}
 	js, _ := jetstream.New(c.connect(t))
 	testkit.Eventually(t, "the servers have a leader", func() bool {
 		_, err := js.AccountInfo(t.Context())

@@ -68,13 +68,9 @@ func startNATS(tb testing.TB, servers int) store {
 			return err == nil
 		}
 		s.servers = append(s.servers, member)
+		tb.Cleanup(member.Kill)
 	}
 	child.Need(tb, child.Launch(s.servers...))
-	tb.Cleanup(func() {
-		for _, m := range s.servers {
-			m.Kill()
-		}
-	})
 	b, end, err := openNATS(s.addrs(), new(spoilnet.Network))
 	if err != nil {
 		tb.Fatal(err)
