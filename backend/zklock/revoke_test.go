@@ -74,6 +74,16 @@ func TestRevokeIsNotLost(t *testing.T) {
 				}
 				testkit.MustRenew(t, v, g) // it was only asked
 				testkit.MustRelease(t, v, g)
+
+				asked = v.Revoked(t.Context(), testkit.MustTry(t, v, named("key", "web-3/1432")))
+				if held, err := other.ForceRelease(t.Context(), g.Key); !held || err != nil {
+					t.Errorf("ForceRelease: %v, %v", held, err)
+				}
+				select {
+				case <-asked:
+				case <-time.After(time.Second):
+					t.Error("the holder is not told that its key was taken away")
+				}
 			})
 		})
 	}
