@@ -40,15 +40,3 @@ func TestInterrupt(t *testing.T) {
 		t.Errorf("counter and samples: %q", m)
 	}
 }
-
-func TestInterruptBeforeTheFirstRun(t *testing.T) {
-	t.Parallel()
-	ctx, interrupt := context.WithCancel(t.Context())
-	interrupt()
-	got := runArgs(ctx)
-	got.wantCode(t, 0)
-	wantContains(t, got.stdout, "interrupted: ")
-	if got.stderr != "" {
-		t.Errorf("stderr %q", got.stderr)
-	}
-}

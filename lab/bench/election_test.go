@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -81,17 +80,5 @@ func TestIdeal(t *testing.T) {
 	}
 	if want := []string{"2 5s", "0 6s", "1 1s"}; !slices.Equal(got, want) { // the last one finds the lock free
 		t.Errorf("got %q, want %q", got, want)
-	}
-}
-
-func TestElectionOnEmbedded(t *testing.T) {
-	t.Parallel()
-	got := runArgs(t.Context(), "-lockers", "5", "-hold", "1ms..3ms")
-	got.wantCode(t, 0)
-	follow(t, got.stdout, 5)
-	wantContains(t, got.stdout, "\nwrap: 5 lockers x 1 loops, ramp-up 0s, think 0s, hold 1ms..3ms, keys 1, backend embedded\n")
-	wantContains(t, got.stdout, "\nwrap lock: 5 of 5 increments\n")
-	if n := strings.Count(got.stdout, "\nideal "); n != 1 || strings.Contains(got.stdout, "\nTOTAL ") {
-		t.Error(got.stdout)
 	}
 }

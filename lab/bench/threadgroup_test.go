@@ -59,15 +59,6 @@ func TestRampUpAndThink(t *testing.T) {
 	}
 }
 
-// A long ramp-up of many users must not overflow.
-func TestRampUpOfMany(t *testing.T) {
-	t.Parallel()
-	g := threadGroup{users: 1_000_000, rampUp: 1_000 * time.Hour}
-	if got, want := g.startOf(999_999), 1_000*time.Hour-3600*time.Millisecond; got != want {
-		t.Errorf("the last starts at %v, want %v", got, want)
-	}
-}
-
 func TestGroupEndsWithContext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
