@@ -37,18 +37,6 @@ func TestBadFlags(t *testing.T) {
 	}
 }
 
-func TestHelp(t *testing.T) {
-	t.Parallel()
-	got := runArgs(t.Context(), "-h")
-	got.wantCode(t, 0)
-	for _, name := range []string{"users", "loops", "ramp-up", "think", "hold", "keys", "lockers", "lock", "backend"} {
-		wantContains(t, got.stdout, "\n  -"+name+" ")
-	}
-	if got.stderr != "" {
-		t.Errorf("stderr %q", got.stderr)
-	}
-}
-
 // The line above the table must not show passwords.
 func TestSummaryHidesPassword(t *testing.T) {
 	t.Parallel()
