@@ -22,6 +22,8 @@ type waiter struct {
 	next *time.Timer       // wakes it for its next look
 	end  *time.Timer       // ends it
 
+	began time.Time // when the wait did
+
 	mu      sync.Mutex // locked during a look
 	touched time.Time  // when the place was last said to be in use; zero before there is one
 	first   time.Time  // since when it is the first in the queue; zero if it is not

@@ -64,7 +64,7 @@ func (w *wakes) join(owner string) *waiter {
 	defer w.mu.Unlock()
 	joined := w.waiting[name]
 	if joined == nil {
-		joined = &waiter{turn: make(chan driver.Grant, 1)}
+		joined = &waiter{turn: make(chan driver.Grant, 1), began: time.Now()}
 		joined.next = time.AfterFunc(touchInterval, func() { w.heard(name) })
 		joined.end = time.AfterFunc(micros(deadAfter), func() { w.leave(owner) })
 		w.waiting[name] = joined
