@@ -92,5 +92,8 @@ func (b *backend) ForceRelease(ctx context.Context, key string) (held bool, err 
 		return false, err
 	}
 	b.pass(ctx, key, "", &r)
+	for _, h := range r.Taken {
+		b.send(h.Reply, &message{Key: key, Owner: h.Owner})
+	}
 	return held, nil
 }

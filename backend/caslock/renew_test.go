@@ -72,6 +72,22 @@ func TestRenewalSeesARequest(t *testing.T) {
 	})
 }
 
+// A holder that listens is told that its key was taken away.
+func TestForcedReleaseIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer()
+		holder, other := s.open("m"), s.open("m")
+		asked := holder.(driver.Revoker).Revoked(t.Context(), testkit.MustTry(t, holder, testkit.NewRequest("key")))
+		start := time.Now()
+		if held, err := other.(driver.Inspector).ForceRelease(t.Context(), "key"); !held || err != nil {
+			t.Fatal(held, err)
+		}
+		if <-asked; time.Since(start) > 50*time.Millisecond {
+			t.Errorf("it was told after %v", time.Since(start))
+		}
+	})
+}
+
 // The release of a lease that has ended frees the key for those who see it for the first time.
 func TestReleaseOfAnEndedLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

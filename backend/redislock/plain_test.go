@@ -230,7 +230,6 @@ func TestPlainYields(t *testing.T) {
 			p.ZAdd(context.Background(), "{shop:pay}:gone", redis.Z{Score: float64(time.Now().UnixMicro()), Member: "x"})
 			p.Set(context.Background(), lockKey, "x ~0946684800000001", testTTL)
 		}, ""},
-		"scripts that were forgotten": {func(p plainly) { p.ScriptFlush(context.Background()) }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			plain(t, func(t *testing.T, p plainly) {

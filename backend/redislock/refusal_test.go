@@ -3,7 +3,6 @@ package redislock_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -46,37 +45,28 @@ func TestRefusedTryWritesNothing(t *testing.T) {
 	t.Parallel()
 	const attempts = 50
 	s, ctx := realServer(t), t.Context()
-	locker := distlock.New(newBackend(t, s.Client), distlock.Config{})
-	defer locker.Close()
-	for name, hold := range map[string]func() error{
-		"script": func() error { return s.Set(ctx, lockKey, "a1 "+token(1e15), time.Hour).Err() },
-		"plain":  func() error { return s.Set(ctx, lockKey, "a1 ~"+token(1e15), time.Hour).Err() },
-		"other":  func() error { return s.Set(ctx, lockKey, "of another library", time.Hour).Err() },
-		"reader": func() error { return s.ZAdd(ctx, lockKey, redis.Z{Score: 9e15, Member: "r a1"}).Err() },
-		"waiters": func() error {
-			s.Set(ctx, lockKey, "a1 "+token(1e15), time.Hour)
-			return s.ZAdd(ctx, queueKey, redis.Z{Score: 1, Member: "b:b1"}).Err()
-		},
-	} {
-		s.FlushAll(ctx)
-		noError(t, hold())
-		count := func() (scripts, writes int) {
-			_, rest, _ := strings.Cut(s.Info(ctx, "commandstats").Val(), "cmdstat_evalsha:calls=")
-			_, _ = fmt.Sscan(rest, &scripts)
-			return scripts, s.real.Stat(t, "rdb_changes_since_last_save")
+	locker := testkit.NewLocker(t, newBackend(t, s.Client), distlock.Config{})
+	try := func() {
+		if _, err := locker.TryAcquire(ctx, lockKey, distlock.Opts{}); !errors.Is(err, distlock.ErrNotAcquired) {
+			t.Error(err)
 		}
-		try := func() {
-			if _, err := locker.TryAcquire(ctx, lockKey, distlock.Opts{}); !errors.Is(err, distlock.ErrNotAcquired) {
-				t.Errorf("%s: %v", name, err)
+	}
+	for _, value := range []string{"a1 " + token(1e15), "a1 ~" + token(1e15), "of another library"} {
+		for _, waiter := range []string{"", "b:b1"} {
+			s.FlushAll(ctx)
+			s.Set(ctx, lockKey, value, time.Hour)
+			if waiter != "" {
+				s.ZAdd(ctx, queueKey, redis.Z{Score: 1, Member: waiter})
 			}
-		}
-		try() // it may be the first, which looks at the server
-		scripts, writes := count()
-		for range attempts {
-			try()
-		}
-		if n, w := count(); n != scripts+attempts || w != writes {
-			t.Errorf("%s: %d refused attempts are %d scripts with %d writes", name, attempts, n-scripts, w-writes)
+			try() // it may be the first, which looks at the server
+			scripts, writes := s.scriptCalls(t), s.real.Stat(t, "rdb_changes_since_last_save")
+			for range attempts {
+				try()
+			}
+			n, w := s.scriptCalls(t)-scripts, s.real.Stat(t, "rdb_changes_since_last_save")-writes
+			if n != attempts || w != 0 {
+				t.Errorf("%q, %q waits: %d refused attempts are %d scripts with %d writes", value, waiter, attempts, n, w)
+			}
 		}
 	}
 }

@@ -29,6 +29,21 @@ func (e *entry) mustAcquire(t *testing.T, owner string, s driver.Sharing) driver
 	return g
 }
 
+// Where no message comes, a waiter looks after an eighth of its wait, but not too often.
+func TestLooksWithoutMessages(t *testing.T) {
+	b, e := &Backend{wakes: newWakes(nil)}, &entry{now: second}
+	e.mustAcquire(t, "holder", driver.Sharing{})
+	for _, owner := range []string{"first", "second"} {
+		e.enqueue(ask(owner, driver.Sharing{}))
+		for waited := time.Millisecond; waited < time.Hour; waited *= 2 {
+			d := b.interval(e, ask(owner, driver.Sharing{}), 0, waited)
+			if d > max(waited/8, time.Millisecond) || d < min(waited/8, 10*time.Millisecond) {
+				t.Errorf("%s looks after %v, when it has waited for %v", owner, d, waited)
+			}
+		}
+	}
+}
+
 // A free key is kept for a waiter that does not look for 0.6 s, and for it once. The
 // waiter keeps its place for much longer, and loses it in the end.
 //

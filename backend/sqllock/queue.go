@@ -33,7 +33,7 @@ func (b *Backend) Enqueue(ctx context.Context, r driver.Request) (driver.Grant, 
 	case err != nil:
 		w.next.Reset(touchInterval)
 	case held != nil:
-		w.next.Reset(b.interval(held, &r, w.found(held, &r)))
+		w.next.Reset(b.interval(held, &r, w.found(held, &r), time.Since(w.began)))
 		err = held.heldError(r.Sharing())
 	}
 	return g, err
@@ -92,8 +92,10 @@ func (b *Backend) touch(ctx context.Context, r *driver.Request) error {
 // interval returns how long to wait before the next look. The first in the queue looks
 // often at first, and after a long wait in vain less often: a sixteenth of the wait
 // later is soon. With messages the second looks as often as the first, because the
-// message may be for a process that has died.
-func (b *Backend) interval(e *entry, r *driver.Request, inVain time.Duration) time.Duration {
+// message may be for a process that has died. Without them a look comes after an eighth of
+// the wait so far, so that the key stands still for little of the time; the later ones in a
+// long queue look later.
+func (b *Backend) interval(e *entry, r *driver.Request, inVain, waited time.Duration) time.Duration {
 	ahead := e.ahead(r.Owner)
 	d := 10*time.Millisecond + rand.N(40*time.Millisecond)
 	switch {
@@ -106,6 +108,9 @@ func (b *Backend) interval(e *entry, r *driver.Request, inVain time.Duration) ti
 		d *= time.Duration(1 + min(ahead, 64)/8)
 	default:
 		d += min(inVain/16, 200*time.Millisecond)
+	}
+	if !b.wakes.works.Load() {
+		d = min(d, max(waited/8, time.Millisecond)*time.Duration(1+min(ahead, 64)/8))
 	}
 	if left := e.heldError(r.Sharing()).RetryAfter; ahead == 0 && left > 0 {
 		d = min(d, left+time.Millisecond)

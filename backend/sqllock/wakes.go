@@ -64,7 +64,7 @@ func (w *wakes) join(owner string) *waiter {
 	defer w.mu.Unlock()
 	joined := w.waiting[name]
 	if joined == nil {
-		joined = &waiter{turn: make(chan driver.Grant, 1)}
+		joined = &waiter{turn: make(chan driver.Grant, 1), began: time.Now()}
 		joined.next = time.AfterFunc(touchInterval, func() { w.heard(name) })
 		joined.end = time.AfterFunc(micros(deadAfter), func() { w.leave(owner) })
 		w.waiting[name] = joined
@@ -159,6 +159,8 @@ type waiter struct {
 	turn chan driver.Grant // receives when its turn may have come; has room for one
 	next *time.Timer       // wakes it for its next look
 	end  *time.Timer       // ends it
+
+	began time.Time // when the wait did
 
 	mu      sync.Mutex // locked during a look
 	touched time.Time  // when the place was last said to be in use; zero before there is one

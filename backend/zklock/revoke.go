@@ -53,8 +53,8 @@ func (b *backend) Revoked(ctx context.Context, g driver.Grant) <-chan struct{} {
 	return asked
 }
 
-// awaitMessage waits until a node contains the message. It returns false if ctx ends or
-// the node is deleted first.
+// awaitMessage waits until a node contains the message, or is deleted: then the owner does not
+// have the key any more. It returns false if ctx ends first.
 func (b *backend) awaitMessage(ctx context.Context, path string) bool {
 	for {
 		w, err := b.watches.add(ctx, path)
@@ -63,9 +63,7 @@ func (b *backend) awaitMessage(ctx context.Context, path string) bool {
 		switch {
 		case err != nil: // there may be no connection
 			again = time.After(retryPause)
-		case w == nil:
-			return false
-		case bytes.HasPrefix(w.data, []byte(revokeMessage)):
+		case w == nil, bytes.HasPrefix(w.data, []byte(revokeMessage)):
 			return true
 		default:
 			changed = w.fired

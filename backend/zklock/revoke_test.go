@@ -33,6 +33,13 @@ func TestRevokeIsNotLost(t *testing.T) {
 					cut()
 				}
 				asked := v.Revoked(t.Context(), g)
+				told := func() {
+					select {
+					case <-asked:
+					case <-time.After(patience):
+						t.Fatal("the holder is not told")
+					}
+				}
 				synctest.Wait()
 				switch name {
 				case "after an extension":
@@ -66,11 +73,7 @@ func TestRevokeIsNotLost(t *testing.T) {
 				if name == "before it listens" {
 					asked = v.Revoked(t.Context(), g)
 				}
-				select {
-				case <-asked:
-				case <-time.After(patience):
-					t.Fatal("the holder is not asked")
-				}
+				told()
 				if _, err := v.Extend(t.Context(), g, 1); !errors.Is(err, driver.ErrNotAcquired) {
 					t.Errorf("Extend after the holder was asked: %v", err)
 				}
@@ -80,6 +83,12 @@ func TestRevokeIsNotLost(t *testing.T) {
 				}
 				testkit.MustRenew(t, v, g) // it was only asked
 				testkit.MustRelease(t, v, g)
+
+				asked = v.Revoked(t.Context(), testkit.MustTry(t, v, named("key", "web-3/1432")))
+				if held, err := other.ForceRelease(t.Context(), g.Key); !held || err != nil {
+					t.Errorf("ForceRelease: %v, %v", held, err)
+				}
+				told()
 			})
 		})
 	}

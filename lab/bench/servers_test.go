@@ -27,11 +27,12 @@ func TestWrapOnServers(t *testing.T) {
 			t.Parallel()
 			backend := start(t)
 			for _, keys := range []string{"1", "7"} {
-				got := runArgs(t.Context(), "-backend", backend, "-keys", keys, "-lock", "on",
+				got := runArgs(t.Context(), "-backend", backend, "-keys", keys,
 					"-users", "20", "-loops", "3", "-ramp-up", "10ms", "-think", "1ms", "-hold", "1ms")
 				got.wantCode(t, 0)
 				wantContains(t, got.stdout, ", keys "+keys+", backend "+backendurl.Name(backend)+"\n\nLabel ")
 				wantContains(t, got.stdout, "\nwrap lock: 60 of 60 increments\n")
+				wantContains(t, got.stdout, "\nwrap no lock: ")
 			}
 		})
 	}
