@@ -12,6 +12,7 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/sqllock"
 	"github.com/distlock-go/distlock/examples/internal/mixed"
+	"github.com/distlock-go/distlock/internal/test/child"
 	"github.com/distlock-go/distlock/internal/test/sqltest"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
@@ -39,11 +40,7 @@ func after(ctx context.Context, locker *distlock.Locker, report mixed.Job) error
 	return locker.Do(ctx, "report", distlock.Opts{}, report)
 }
 
-func TestMain(m *testing.M) {
-	code := m.Run()
-	sqltest.StopShared()
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { os.Exit(child.Main{Tests: m}.Run()) }
 
 // TestBothAtOnce runs processes of two releases at the same time: before and between,
 // then between and after.
