@@ -40,9 +40,7 @@ func after(ctx context.Context, locker *distlock.Locker, report mixed.Job) error
 	return locker.Do(ctx, "report", distlock.Opts{}, report)
 }
 
-func TestMain(m *testing.M) {
-	os.Exit(child.Main{Tests: m}.Run())
-}
+func TestMain(m *testing.M) { os.Exit(child.Main{Tests: m}.Run()) }
 
 // TestBothAtOnce runs processes of two releases at the same time: before and between,
 // then between and after.
