@@ -168,7 +168,8 @@ type Revoker interface {
 	// key back, for as long as ctx lasts. It returns when no request is missed any more, and
 	// in any case after the time of one operation. An owner that was asked before may be
 	// told at once. The owner is told within a renewal interval, a third of its lease, also if
-	// it does not renew.
+	// it does not renew. An owner that ForceRelease took the key away from may be told, too:
+	// the Locker then renews at once, and learns of the loss.
 	Revoked(ctx context.Context, g Grant) <-chan struct{}
 }
 

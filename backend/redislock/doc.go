@@ -138,7 +138,7 @@
 // they are. The processes can get the option one by one.
 //
 // Revoke sends a message to each holder, in a channel that begins like the inboxes. It
-// may be lost.
+// may be lost. ForceRelease sends it, too, and a holder that listens renews at once.
 //
 // # Connections
 //

@@ -336,10 +336,7 @@ func (s *redisStore) deliver(q Request, again bool) (line string, plain bool) {
 	if line != "" && !again {
 		return line, true
 	}
-	if repeated := s.script(m.script); line == "" || q.Kind == "try" {
-		line = repeated
-	}
-	return line, false
+	return s.script(m.script), false
 }
 
 // script runs a script.
@@ -356,9 +353,6 @@ func (s *redisStore) script(args []any) string {
 // leave the decision to the script.
 func (s *redisStore) sendPlain(cmds [][]any) string {
 	s.t.Helper()
-	if len(cmds) == 1 {
-		return strings.Trim(s.script(cmds[0]), "0")
-	}
 	// The driver sends them only if it knows that the clock is not behind: of a grant of
 	// another key.
 	ctx := s.t.Context()
