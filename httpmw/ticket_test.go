@@ -137,7 +137,7 @@ func TestTicketsStayWhereTheyBelong(t *testing.T) {
 	}
 	r := httptest.NewRequestWithContext(lease.Context(), http.MethodPost, srv.URL+"/b", nil)
 	r.Response = &http.Response{Request: httptest.NewRequest(http.MethodPost, strings.Replace(srv.URL, "http", "https", 1), nil)}
-	if _, err := httpmw.SendTickets(nil, boundary).RoundTrip(r); !errors.As(err, new(*fence.TicketError)) {
+	if _, err := httpmw.SendTickets(nil, boundary).RoundTrip(r); !errors.As(err, new(*fence.TicketError)) { //nolint:bodyclose // there is none
 		t.Errorf("a redirect that gives up TLS: %v", err)
 	}
 	if err := lease.Release(t.Context()); err != nil {

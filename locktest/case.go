@@ -39,7 +39,6 @@ var (
 	needsTokens  = need{"fencing tokens (Features.NoTokens is set)", func(p *process) bool { return !p.NoTokens }}
 	needsDrop    = need{"Features.Drop", func(p *process) bool { return p.Drop != nil }}
 	needsClose   = need{"a backend that is an io.Closer", func(p *process) bool { _, ok := p.backend.(io.Closer); return ok }}
-	needsNoQueue = need{"a backend that is no driver.Queuer", func(p *process) bool { return p.queue == nil }}
 	needsNothing = need{"", func(*process) bool { return true }}
 	needsNetwork = need{"Features.Over", func(p *process) bool { return p.Over != nil }}
 	needsPeer    = need{"Features.Peer", func(p *process) bool { return p.Peer != nil }}

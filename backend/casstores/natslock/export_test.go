@@ -14,5 +14,6 @@ var Escape = escape
 // Tickets returns the tickets beside a new bucket.
 func Tickets(ctx context.Context, js jetstream.JetStream) (caslock.Tickets, error) {
 	s := &store{nc: js.Conn(), js: js, cfg: Config{Bucket: "tickets"}}
-	return s, s.Check(ctx)
+	err := s.Check(ctx)
+	return s, err
 }

@@ -71,8 +71,9 @@ func newer(result string, paths ...string) (changed bool) {
 	made, err := os.Stat(result)
 	for _, path := range paths {
 		err = errors.Join(err, filepath.WalkDir(path, func(path string, _ fs.DirEntry, _ error) error {
-			info, err := os.Stat(path)
-			changed = changed || err != nil || made == nil || info.ModTime().After(made.ModTime())
+			if info, err := os.Stat(path); err != nil || made == nil || info.ModTime().After(made.ModTime()) {
+				changed = true
+			}
 			return nil
 		}))
 	}
