@@ -32,7 +32,6 @@ type spoiled struct {
 	renew               renewFunc
 	release             releaseFunc
 	extend              extendFunc // of an extending
-	waits               waitsFunc  // says to an extending whether others do
 	turn                turnFunc
 	revoke              revokeFunc
 	inspect             inspectFunc

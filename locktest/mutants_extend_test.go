@@ -3,8 +3,7 @@ package locktest_test
 import (
 	"context"
 	"crypto/rand"
-	"fmt"
-	"sync/atomic"
+	"errors"
 
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/testkit"
@@ -19,17 +18,7 @@ func (p extending) Extend(ctx context.Context, g driver.Grant, tokens int) (driv
 
 // extends makes s an Extender that keeps the contract.
 func (s *spoiled) extends() {
-	s.waits = func(ctx context.Context, key string) bool {
-		infos, err := s.Inspect(ctx, key, 1)
-		return err != nil || len(infos) > 0 && infos[0].Waiting > 0
-	}
-	honest := testkit.Wrap(s.Backend).Only(testkit.Queuing | testkit.Extending).(driver.Extender)
-	s.extend = func(ctx context.Context, g driver.Grant, tokens int) (driver.Grant, error) {
-		if s.waits(ctx, g.Key) {
-			return driver.Grant{}, fmt.Errorf("others wait: %w", driver.ErrNotAcquired)
-		}
-		return honest.Extend(ctx, g, tokens)
-	}
+	s.extend = testkit.Wrap(s.Backend).Only(testkit.Queuing | testkit.Extending).(driver.Extender).Extend
 	s.self = extending{s}
 	s.peer = s.self
 }
@@ -74,16 +63,14 @@ var extendMutants = []mutant{
 			}
 		})
 	}},
-	{"does-not-see-waiters-elsewhere", []string{"extend/others-wait"}, func(s *spoiled) {
-		var waiters atomic.Int32 // of this process
-		s.enqueue = func(ctx context.Context, r driver.Request) (driver.Grant, error) {
-			waiters.Add(1)
-			defer waiters.Add(-1)
-			return s.Backend.Enqueue(ctx, r)
-		}
+	{"does-not-see-waiters", []string{"extend/others-wait"}, func(s *spoiled) {
 		s.extends()
-		s.waits = func(context.Context, string) bool { return waiters.Load() > 0 }
-		s.peer = s.Backend
+		s.extend = func(ctx context.Context, g driver.Grant, tokens int) (driver.Grant, error) {
+			r := driver.Request{Key: rand.Text(), Owner: g.Owner, TTL: g.TTL, Tokens: tokens}
+			more, err := s.Backend.TryAcquire(ctx, r) // for its tokens
+			more.Key = g.Key
+			return more, errors.Join(err, driver.RenewAll(ctx, s.Backend, []driver.Grant{g})[0])
+		}
 	}},
 	{"extends-for-anybody-and-without-time", []string{"renewal/extends", "renewal/never-recreates", "renewal/never-revives"}, func(s *spoiled) {
 		s.extends()

@@ -15,7 +15,6 @@ type (
 	releaseFunc func(ctx context.Context, g driver.Grant) error
 	revokeFunc  func(ctx context.Context, key string) (bool, error)
 	turnFunc    func(ctx context.Context, r driver.Request) <-chan driver.Grant
-	waitsFunc   func(ctx context.Context, key string) bool
 	inspectFunc func(ctx context.Context, prefix string, limit int) ([]driver.KeyInfo, error)
 	extendFunc  func(ctx context.Context, g driver.Grant, tokens int) (driver.Grant, error)
 )
