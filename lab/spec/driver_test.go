@@ -84,7 +84,7 @@ func (r *recorder) message(t *testing.T, kind, owner string, doubt, plainly bool
 		r.answer, r.recorded = answer, nil
 		must(t, f(t.Context(), r.scripts))
 		m.script = r.recorded[0]
-		if kind != "try" || !plainly {
+		if kind != "try" || doubt || !plainly {
 			return
 		}
 		for range 10 { // unless the machine is so busy that the driver uses a script

@@ -48,7 +48,7 @@ func TestScriptsFollow(t *testing.T) {
 	t.Run("simulated, plain commands first", func(t *testing.T) {
 		virtually(t, func(t *testing.T, s *redisStore) {
 			s.plain = true
-			walkAll(t, s, all, s.seen, 30)
+			walkAll(t, s, all, s.seen, 29)
 		})
 	})
 	t.Run("real", func(t *testing.T) {
