@@ -174,7 +174,7 @@ func (p *process) mustNotAdopt(r driver.Request) {
 func (p *process) mustHave(h driver.Request, g driver.Grant) {
 	p.Helper()
 	mustReport(p, renewAll(p, h.Grant(), g), nil, driver.ErrLost)
-	p.mustBeLost(p.insist("Release", func() error { return p.backend.Release(p.Context(), g) }))
+	p.releaseLost(g)
 	mustReport(p, renewAll(p, h.Grant()), nil)
 	if h.Sharing() == (driver.Sharing{}) {
 		p.busy(p.request(h.Key, long))

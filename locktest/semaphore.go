@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/test/await"
 )
 
 var semaphoreCases = []testCase{
@@ -45,17 +46,20 @@ func keptPermits(p *process) {
 	key := p.key()
 	grants := p.take(key, permits)
 	for i := range grants { // the first ends first, and a store may round up to a second
-		grants[i].Retain, grants[i].TTL = true, p.Lease*time.Duration(8*i+4)
+		grants[i].Retain, grants[i].TTL, grants[i].Sent = true, p.Lease*time.Duration(8*i+4), time.Now()
 	}
 	mustReport(p, renewAll(p, grants...), nil, nil, nil)
 	start, first, other := time.Now(), grants[0].TTL+time.Second, p.last() // who does not know what the holder knows
 	r := p.permit(key, max(p.can.MinTTL, time.Millisecond))
 	_, err := other.attempt(r)
+	if err == nil && !await.Running(grants[0].Sent, grants[0].TTL) {
+		p.tooSlow()
+	}
 	if held := new(driver.HeldError); !errors.As(err, &held) || held.RetryAfter > first {
 		p.Errorf("the first of %d permits ends in %v, and a request is refused with %v", permits, grants[0].TTL, err)
 	}
 	r = p.permit(key, long)
-	g := queueUp(other, r).served(other)
+	g := queueUpLooking(other, grants[0], r, rarely).served(other)
 	if d := time.Since(start); d > first+p.soon() {
 		p.Errorf("the first of %d permits has ended after %v, and the waiter has one after %v", permits, grants[0].TTL, d)
 	}
