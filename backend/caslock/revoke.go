@@ -47,7 +47,7 @@ func (b *backend) Revoked(ctx context.Context, g driver.Grant) <-chan struct{} {
 				return
 			}
 			r, err := b.load(ctx, g.Key)
-			if h := find(r.Holders, g.Owner); err == nil && h != nil && h.Revoked {
+			if h := find(r.Holders, g.Owner); err == nil && (h != nil && h.Revoked || find(r.Taken, g.Owner) != nil) {
 				close(asked)
 				return
 			}
@@ -57,7 +57,7 @@ func (b *backend) Revoked(ctx context.Context, g driver.Grant) <-chan struct{} {
 }
 
 // lookAtHeld makes the watches of a holder, or of all, look whether it is asked to give the key
-// back.
+// back, or the key was taken from it.
 func (b *backend) lookAtHeld(owner string) {
 	b.locked(func() {
 		for look, o := range b.watches {
