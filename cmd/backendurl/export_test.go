@@ -1,6 +1,7 @@
 package backendurl
 
 import (
+	"errors"
 	"net"
 	"strconv"
 
@@ -45,6 +46,12 @@ func Parse(rawURL string) (Parsed, error) {
 			return p, err
 		}
 		p = Parsed{[]string{o.Addr}, o.Username, o.Password, o.TLSConfig != nil, strconv.Itoa(o.DB)}
+	case "mysql://":
+		c := configMySQL(u)
+		p = Parsed{[]string{c.Addr}, c.User, c.Passwd, c.TLS != nil, c.DBName}
+		if !c.RejectReadOnly {
+			return p, errors.New("a demoted server would be asked again and again")
+		}
 	case "postgres://", "postgresql://":
 		c, err := parsePostgres(u)
 		if err != nil {

@@ -60,15 +60,19 @@ func connectMySQL(_ context.Context, u *hostURL) (*Backend, error) {
 	if u.name() == "" {
 		return nil, invalid(errors.New("the database is missing: want mysql://host:port/db"))
 	}
-	config := mysql.NewConfig()
-	config.Net, config.Addr, config.Logger = "tcp", u.servers[0], &mysql.NopLogger{}
-	config.RejectReadOnly = true // the address may lead to another server by now
-	config.DBName, config.User, config.Passwd, config.TLS = u.name(), u.user.Username(), u.password(), u.tls
-	connector, err := mysql.NewConnector(config)
+	connector, err := mysql.NewConnector(configMySQL(u))
 	if err != nil {
 		return nil, invalid(err)
 	}
 	return connectSQL(sql.OpenDB(connector), sqllock.MySQL, sqllock.Config{})
+}
+
+func configMySQL(u *hostURL) *mysql.Config {
+	config := mysql.NewConfig()
+	config.Net, config.Addr, config.Logger = "tcp", u.servers[0], &mysql.NopLogger{}
+	config.RejectReadOnly = true // the address may lead to another server by now
+	config.DBName, config.User, config.Passwd, config.TLS = u.name(), u.user.Username(), u.password(), u.tls
+	return config
 }
 
 // sqliteSettings let processes wait for each other. What a crash of the machine can undo are
