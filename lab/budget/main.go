@@ -54,11 +54,11 @@ func (s size) write(w io.Writer) bool {
 		area             string
 		has, limit, goal int
 	}{
-		{"product, lines of Go without tests", s.product, 41_150, 34_000},
-		{"around it: suite, kits, examples, lab", s.around, 16_650, 13_500},
-		{"tests, lines of Go", s.tests, 68_550, 60_000},
+		{"product, lines of Go without tests", s.product, 39_750, 34_000},
+		{"around it: suite, kits, examples, lab", s.around, 16_600, 13_500},
+		{"tests, lines of Go", s.tests, 67_500, 60_000},
 		{"pages, words without Chinese", s.words, 40_000, 40_000},
-		{"entries of the root", s.entries, 69, 70},
+		{"entries of the root", s.entries, 68, 70},
 		{"exported names of distlock", s.root.names, 138, 140},
 		{"exported names of driver", s.driver.names, 100, 100},
 		{"functions of distlock with 5 or more parameters, per 1,000", 1000 * s.root.long / max(1, s.root.functions), 10, 10},
