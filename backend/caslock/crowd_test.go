@@ -123,7 +123,7 @@ func TestFaults(t *testing.T) {
 					Sharing: func() driver.Sharing { return modes[kinds*rand.N(2)] },
 				}
 				c.Run(t, s.opener(abilities), 6, 30*time.Second)
-				if c.Visits < 60 || c.Longest > 25*time.Second { // who hears no message looks after 20 s
+				if c.Visits < 60 || c.Longest > 25*time.Second { // who hears no message joins again within 20 s
 					t.Errorf("%q, %+v: %d visits, the longest wait %v", abilities, modes[kinds], c.Visits, c.Longest)
 				}
 			})
