@@ -55,7 +55,7 @@ func (b *backend) see(key string, f func(s *sight)) {
 func (b *backend) read(key string, value []byte, version string) (record, error) {
 	r, err := parse(value)
 	if err != nil && strings.HasPrefix(key, linePrefix) {
-		r, err = record{}, nil // it is no line, and is overwritten
+		r, err = record{}, nil // the cell has no line, and is overwritten
 	}
 	b.see(key, func(s *sight) {
 		now, beats := time.Now(), make(map[string]beat)

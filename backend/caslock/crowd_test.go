@@ -122,8 +122,8 @@ func TestFaults(t *testing.T) {
 					TTL: time.Second, Crashes: 1, Failure: errCut,
 					Sharing: func() driver.Sharing { return modes[kinds*rand.N(2)] },
 				}
-				c.Run(t, s.opener(abilities), 6, 30*time.Second)
-				if c.Visits < 60 || c.Longest > 25*time.Second { // who hears no message joins again within 20 s
+				c.Run(t, s.opener(abilities), 6, 40*time.Second)
+				if c.Visits < 100 || c.Longest > 25*time.Second { // a waiter that hears no message joins again within 20 s
 					t.Errorf("%q, %+v: %d visits, the longest wait %v", abilities, modes[kinds], c.Visits, c.Longest)
 				}
 			})

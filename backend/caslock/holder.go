@@ -76,7 +76,7 @@ func (b *backend) Extend(ctx context.Context, g driver.Grant, tokens int) (drive
 		if h == nil {
 			return false, driver.ErrLost
 		}
-		if r.Waiting { // somebody may be in the line: whoever takes the key next reads it
+		if r.Waiting { // there may be waiters: the next holder reads the line
 			return false, driver.ErrNotAcquired
 		}
 		h.extend(g.TTL, r.Count)
@@ -104,7 +104,7 @@ func (b *backend) Release(ctx context.Context, g driver.Grant) error {
 			return true, nil
 		}
 		// An attempt that may still arrive has a condition on this version. A lease that has
-		// ended blocks those who see it for the first time.
+		// ended blocks processes that see it for the first time.
 		doubt := g.Sent.IsZero() && (!w.placed || w.unsure) || find(r.ended, g.Owner) != nil
 		if find(r.Taken, g.Owner) != nil || len(r.Holders) > 0 && !w.placed {
 			return doubt, fmt.Errorf("another owner has or had the key: %w", driver.ErrLost)
@@ -115,7 +115,7 @@ func (b *backend) Release(ctx context.Context, g driver.Grant) error {
 		return err
 	}
 	b.locked(func() { delete(b.waiters, g.Owner) })
-	if leaving, ok := b.leaving.Load(g.Owner); ok { // nobody is woken for a place whose owner has gone
+	if leaving, ok := b.leaving.Load(g.Owner); ok { // the place goes before a waiter is woken
 		<-leaving.(chan struct{})
 		if len(r.Holders) > 0 {
 			// The others may have gone meanwhile, and have told an owner that has gone, too.

@@ -22,7 +22,7 @@ func (b *backend) Inspect(ctx context.Context, prefix string, limit int) (found 
 		return err
 	}
 	var r record
-	if prefix != "" { // or it is no key
+	if prefix != "" { // the empty text is no key
 		r, err = b.load(ctx, prefix)
 	}
 	if errors.Is(err, driver.ErrForeign) {
@@ -42,7 +42,7 @@ func (b *backend) Inspect(ctx context.Context, prefix string, limit int) (found 
 	var lineErr error
 	err = l.List(ctx, prefix, func(key string, value []byte, version string) bool {
 		if key != prefix && !strings.HasPrefix(key, linePrefix) && len(found) < limit {
-			if r, err := b.read(key, value, version); err == nil { // or it is no lock
+			if r, err := b.read(key, value, version); err == nil { // the store has other objects, too
 				lineErr = add(key, r)
 			}
 		}

@@ -88,7 +88,7 @@ func TestForcedReleaseIsTold(t *testing.T) {
 	})
 }
 
-// The release of a lease that has ended frees the key for those who see it for the first time.
+// The release of a lease that has ended frees the key for processes that see it for the first time.
 func TestReleaseOfAnEndedLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer()
