@@ -4,8 +4,8 @@
 //
 //	go run ./example_service
 //
-// Its page, http://127.0.0.1:8080/, has two buttons: 200 buyers without the lock, and 200
-// buyers with it.
+// Its page, http://127.0.0.1:8080/, has three buttons: 200 buyers without the lock, 200
+// buyers with it, and a holder of the lock that is stopped.
 //
 // A lock can be in three places, and here it is in all of them: around an HTTP route
 // (http.go), around a gRPC method (shopv1/shop.proto, grpc.go), and around a method of
@@ -32,7 +32,12 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	logging.Disable()            // go-redis has a line for each connection that fails; ours is in errors.go
-	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	var err error
+	if os.Getenv(lateEnv) != "" {
+		err = lateOrder(ctx, os.Args[1:], os.Stdout)
+	} else {
+		err = run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	}
 	if err != nil && !errors.Is(err, flag.ErrHelp) {
 		_, _ = fmt.Fprintln(os.Stderr, "example_service:", err)
 		os.Exit(1)

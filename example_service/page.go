@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/test/child"
 	"github.com/distlock-go/distlock/lockui"
 )
 
@@ -28,9 +29,11 @@ const (
 	browse = 15 * time.Millisecond
 )
 
-// page is what a browser shows: a sale, with the lock and without it, and the locks.
+// page is what a browser shows: a sale, with the lock and without it, the scene of a
+// holder that is stopped, and the locks.
 type page struct {
 	shop  *shop
+	redis string // its URL, for the scene
 	locks *lockui.Handler
 	ctx   context.Context //nolint:containedctx // ends what runs when the service ends
 	end   context.CancelFunc
@@ -44,10 +47,11 @@ type page struct {
 type pageState struct {
 	Item     item   `json:"item"`
 	Pieces   int    `json:"pieces"`  // on sale at first
-	Running  string `json:"running"` // unlocked, locked, or "" if nothing runs
+	Running  string `json:"running"` // unlocked, locked, stop, or "" if nothing runs
 	Unlocked tally  `json:"unlocked"`
 	Locked   tally  `json:"locked"`
-	Trouble  string `json:"trouble"` // why the last sale did not start, or ""
+	Steps    []step `json:"steps"` // of the scene
+	CanStop  bool   `json:"can_stop"`
 }
 
 // tally counts the answers to the buyers of one sale.
@@ -57,13 +61,20 @@ type tally struct {
 	Failed  int `json:"failed"`
 }
 
-func newPage(ctx context.Context, c config, sh *shop, l *distlock.Locker) *page {
+// step is a line about what happens.
+type step struct {
+	Kind string `json:"kind"` // info, good or bad
+	Text string `json:"text"`
+}
+
+func newPage(ctx context.Context, c config, sh *shop, l *distlock.Locker, redisURL string) *page {
 	lock := itemLock(c)
 	lock.MaxWait = max(c.wait, time.Minute) // for 200 buyers on a slow machine
 	p := &page{
 		shop:  newShop(l, lock, sh.stock, max(c.think, browse)),
+		redis: redisURL,
 		locks: lockui.New(l, lockui.WithPrefix(lock.Prefix)),
-		state: pageState{Pieces: pieces},
+		state: pageState{Pieces: pieces, Steps: []step{}, CanStop: child.CanStop},
 	}
 	p.ctx, p.end = context.WithCancel(ctx)
 	return p
@@ -107,38 +118,40 @@ func (p *page) current(ctx context.Context) pageState {
 // postDemo starts what a button says, unless something runs.
 func (p *page) postDemo(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("name")
-	play, ok := map[string]func(){
-		"unlocked": func() { p.rush(&p.state.Unlocked, p.shop.placeUnlocked) },
-		"locked":   func() { p.rush(&p.state.Locked, p.shop.place) },
+	play, ok := map[string]func() error{
+		"unlocked": func() error { return p.rush(&p.state.Unlocked, p.shop.placeUnlocked) },
+		"locked":   func() error { return p.rush(&p.state.Locked, p.shop.place) },
+		"stop":     func() error { return playStopped(p.ctx, p.redis, p.shop, p.tell) },
 	}[name]
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
-	case !ok:
+	case !ok, name == "stop" && !child.CanStop:
 		http.NotFound(w, r)
 		return
 	case p.state.Running != "":
 		http.Error(w, "another demonstration is running", http.StatusConflict)
 		return
 	}
-	p.state.Running, p.state.Trouble = name, ""
+	p.state.Running = name
+	if name == "stop" {
+		p.state.Steps = []step{}
+	}
 	p.runs.Go(func() {
-		_, err := p.shop.reset(p.ctx, sale{shown, pieces})
-		if err == nil {
-			play()
+		if _, err := p.shop.reset(p.ctx, sale{shown, pieces}); err != nil {
+			p.tell("bad", "The sale does not start: %v", err)
+		} else if err := play(); err != nil {
+			p.tell("bad", "It failed: %v", err)
 		}
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		p.state.Running = ""
-		if err != nil {
-			p.state.Trouble = err.Error()
-		}
 	})
 	w.WriteHeader(http.StatusAccepted)
 }
 
 // rush lets all buyers order at once, and counts their answers.
-func (p *page) rush(t *tally, place distlock.Func[order, receipt]) {
+func (p *page) rush(t *tally, place distlock.Func[order, receipt]) error {
 	p.mu.Lock()
 	*t = tally{}
 	p.mu.Unlock()
@@ -159,4 +172,12 @@ func (p *page) rush(t *tally, place distlock.Func[order, receipt]) {
 		})
 	}
 	ordering.Wait()
+	return nil
+}
+
+// tell adds a line about what happens.
+func (p *page) tell(kind, format string, args ...any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.state.Steps = append(p.state.Steps[:len(p.state.Steps):len(p.state.Steps)], step{kind, fmt.Sprintf(format, args...)})
 }

@@ -45,7 +45,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	}
 	defer rpc.Close() //nolint:errcheck // usually the server has closed it
 
-	client, closeRedis, err := openRedis(cfg.redis)
+	client, redisURL, closeRedis, err := openRedis(cfg.redis)
 	if err != nil {
 		return err
 	}
@@ -54,7 +54,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	defer locker.Close() //nolint:errcheck // the log has what failed
 
 	sh := newShop(locker, itemLock(cfg), stock{client}, cfg.think)
-	page := newPage(ctx, cfg, sh, locker)
+	page := newPage(ctx, cfg, sh, locker, redisURL)
 
 	mux := http.NewServeMux()
 	shopRoutes(mux, sh, locker, itemLock(cfg))
@@ -102,21 +102,21 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 }
 
 // openRedis returns a client of the Redis at a URL. Without a URL it starts a Redis in
-// this process.
-func openRedis(redisURL string) (client *redis.Client, closeAll func(), err error) {
+// this process, which listens for the second process of the page.
+func openRedis(redisURL string) (client *redis.Client, usedURL string, closeAll func(), err error) {
 	if redisURL != "" {
 		o, err := redis.ParseURL(redisURL)
 		if err != nil {
-			return nil, nil, errors.New("-redis: want redis://[user:password@]host:port/db") // the URL may have a password
+			return nil, "", nil, errors.New("-redis: want redis://[user:password@]host:port/db") // the URL may have a password
 		}
 		client = redis.NewClient(o)
-		return client, func() { _ = client.Close() }, nil
+		return client, redisURL, func() { _ = client.Close() }, nil
 	}
 	server, err := miniredis.Run()
 	if err != nil {
-		return nil, nil, err
+		return nil, "", nil, err
 	}
 	server.ClockTTL(true) // leases expire by themselves
 	client = redis.NewClient(&redis.Options{Addr: server.Addr()})
-	return client, func() { _ = client.Close(); server.Close() }, nil
+	return client, "redis://" + server.Addr() + "/0", func() { _ = client.Close(); server.Close() }, nil
 }

@@ -6,12 +6,23 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 
+	"github.com/distlock-go/distlock/internal/test/child"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 	"github.com/distlock-go/distlock/internal/test/testmode"
 )
+
+// The test binary is also the second process of the scene.
+func TestMain(m *testing.M) {
+	if os.Getenv(lateEnv) != "" {
+		main()
+		return
+	}
+	os.Exit(m.Run())
+}
 
 // startService runs the command in this process, and returns the URL of its page. stop
 // ends it and returns its error.
@@ -45,7 +56,8 @@ func pageOf(t *testing.T, url string) (s pageState) {
 	return s
 }
 
-// The buttons of the page: the sale without the lock and with it.
+// The buttons of the page: the sale without the lock and with it, and a holder that is
+// really stopped.
 func TestPage(t *testing.T) {
 	testmode.InRealTime(t)
 	url, stop := startService(t)
@@ -71,6 +83,17 @@ func TestPage(t *testing.T) {
 	}
 	if status, _ := do(t, "POST", url+"/demo/other", ""); status != http.StatusNotFound {
 		t.Errorf("another button: %d", status)
+	}
+	if child.CanStop {
+		s := play("stop")
+		if s.Item != (item{shown, pieces - 1, 1}) || len(s.Steps) != 6 {
+			t.Errorf("a holder that is stopped: %+v", s)
+		}
+		for _, step := range s.Steps[2:] {
+			if step.Kind == "bad" {
+				t.Error(step.Text)
+			}
+		}
 	}
 	if err := stop(); err != nil {
 		t.Error(err)

@@ -5,10 +5,11 @@
  * @typedef {object} State
  * @property {{sku: string, stock: number, sold: number}} item
  * @property {number} pieces on sale at first
- * @property {""|"unlocked"|"locked"} running
+ * @property {""|"unlocked"|"locked"|"stop"} running
  * @property {Tally} unlocked
  * @property {Tally} locked
- * @property {string} trouble
+ * @property {{kind: "info"|"good"|"bad", text: string}[]} steps
+ * @property {boolean} can_stop
  */
 
 /** @param {string} selector */
@@ -28,11 +29,12 @@ const buttons = [...document.querySelectorAll("button")];
 const what = {
   unlocked: "200 buyers order without the lock.",
   locked: "200 buyers order with the lock.",
+  stop: "A second process is stopped while it has the lock.",
 };
 let last = ""; // what ran last
 
 /** @param {State} state */
-function show({ item, pieces, running, unlocked, locked, trouble }) {
+function show({ item, pieces, running, unlocked, locked, steps, can_stop }) {
   const over = Math.max(0, item.sold - pieces);
   write("#stock", item.stock);
   write("#pieces", pieces);
@@ -41,12 +43,22 @@ function show({ item, pieces, running, unlocked, locked, trouble }) {
   find("#over").classList.toggle("bad", over > 0);
   lane("unlocked", unlocked, pieces, running);
   lane("locked", locked, pieces, running);
+  const list = find("#steps");
+  if (steps.length > 0) {
+    list.replaceChildren(...steps.map(({ kind, text }) => {
+      const line = document.createElement("li");
+      line.className = kind;
+      line.textContent = text;
+      return line;
+    }));
+  }
   for (const button of buttons) {
-    button.setAttribute("aria-disabled", String(running !== ""));
+    const off = running !== "" || (button.dataset.demo === "stop" && !can_stop);
+    button.setAttribute("aria-disabled", String(off));
     button.setAttribute("aria-busy", String(running === button.dataset.demo));
   }
+  if (!can_stop) write("#stop-note", "This system cannot stop a process.");
   if (running !== "") say(what[running], false);
-  else if (trouble !== "") say(`The sale does not start: ${trouble}`, true);
   else if (last !== "") say(`${item.sold} sold, ${over === 0 ? "not one" : over} more than there were.`, over > 0);
   if (running !== "") last = running;
   document.body.dataset.demo = running || "idle";

@@ -79,7 +79,7 @@ var layers = []layer{
 	{"modes", "internal/test/testmode", "", ""},
 	{"processes", "internal/test/child", "modes", "golang.org/x/sys"},
 	{"testing", "internal/test/maven internal/test/prose", "modes processes", "golang.org/x/sys"},
-	{"shop", "example_service", "root admin fence http grpc page backends messages", grpc + " " + goRedis + " " + miniredisPath},
+	{"shop", "example_service", "root admin fence http grpc page backends processes messages", grpc + " " + goRedis + " " + miniredisPath},
 	{"kit", "internal/test/testkit", "network waiting root admin driver backends modes processes testing", uuidPath},
 	{"behaviour", "internal/test/root", "", ""},
 	{"measured", "internal/test/knownrun", "root admin driver backends kit", ""},
