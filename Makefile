@@ -190,7 +190,7 @@ generate-check: generate ## Fail if the generated code is not up to date
 # module proxy does not have.
 .PHONY: tidy
 tidy: ## Make each go.mod and go.sum tidy
-	for mod in . backend/casstores backend/etcdlock backend/sqllock backend/zklock telemetry/otellock telemetry/promlock examples examples/electorlock; do go -C "$$mod" mod tidy; done
+	for mod in . backend/casstores backend/etcdlock backend/sqllock backend/zklock telemetry/otellock telemetry/promlock examples; do go -C "$$mod" mod tidy; done
 	go -C lab mod tidy -e
 	lib=github.com/distlock-go/distlock; parts="$$lib $$lib/backend/casstores $$lib/backend/etcdlock $$lib/backend/sqllock $$lib/backend/zklock"; \
 		trap 'for mod in cmd gen; do for part in $$parts; do go -C $$mod mod edit -dropreplace "$$part"; done; done' EXIT; \

@@ -65,12 +65,7 @@ func (m *middleware) run(ctx context.Context, c *call, req any, fn func(context.
 		fnErr = fn(ctx)
 	})
 	switch {
-	case !ran:
-		if answer := m.fail(ctx, c.method, err); answer != nil {
-			return answer
-		}
-		return StatusError(ctx, err)
-	case errors.Is(err, distlock.ErrLost) && !chosen(ctx, fnErr):
+	case !ran, errors.Is(err, distlock.ErrLost) && !chosen(ctx, fnErr):
 		return StatusError(ctx, err)
 	default: // what err says comes too late; the hooks have it
 		return fnErr

@@ -74,11 +74,11 @@
 //
 // # Answers
 //
-// A call that does not get its lock ends with one of these, made by [StatusError], or by
-// the function given to [WithErrorHandler]. It is called once, and only if the handler does
-// not run. Each status has an ErrorInfo with the reason. A call with RetryInfo in its
-// status can be repeated, because nothing was done. After LOCK_LOST a call must not be
-// repeated until its outcome is known: no retry policy should contain FailedPrecondition.
+// A call that does not get its lock ends with one of these, made by [StatusError]. An
+// interceptor before this one can give another answer. Each status has an ErrorInfo with the
+// reason. A call with RetryInfo in its status can be repeated, because nothing was done. After
+// LOCK_LOST a call must not be repeated until its outcome is known: no retry policy should
+// contain FailedPrecondition.
 //
 //	InvalidArgument     LOCK_KEY          the request does not say what to lock
 //	Aborted             LOCK_BUSY         another holder has the lock, and the wait ended; RetryInfo

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"testing"
 	"time"
 
@@ -46,48 +45,6 @@ func TestCallsWithoutAKey(t *testing.T) {
 	}
 }
 
-func TestErrorFunc(t *testing.T) {
-	s := testkit.NewStore()
-	l := testkit.NewLocker(t, s, distlock.Config{})
-	held := hold(t, s, keyOf(t, "7"))
-	var calls int
-	var answer error
-	mine := grpcmw.WithErrorHandler(func(ctx context.Context, method string, err error) error {
-		calls++
-		e := new(distlock.Error)
-		if method != unaryCall || ctx.Err() != nil || !errors.Is(err, distlock.ErrNotAcquired) || !errors.As(err, &e) || e.Key != keyOf(t, "7") {
-			t.Errorf("%s: %v", method, err)
-		}
-		return answer
-	})
-	client := startUnary(t, l, never(t), rules(unaryCall, messageKey), mine)
-	answer = status.Error(codes.FailedPrecondition, "later")
-	if _, err := client.UnaryCall(t.Context(), message("7")); status.Code(err) != codes.FailedPrecondition {
-		t.Errorf("%v", err)
-	}
-	answer = nil // must not become a success
-	_, err := client.UnaryCall(t.Context(), message("7"))
-	wantStatus(t, err, want{busy.code, busy.message, busy.reason, 10 * time.Second})
-	if calls != 2 {
-		t.Errorf("called %d times", calls)
-	}
-
-	// After the handler has run it is not called, also if the lock is lost.
-	if err := held.Release(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	s.Memory().Drop(keyOf(t, "7"))
-	client = startUnary(t, l, func(ctx context.Context, r *testpb.SimpleRequest) (*testpb.SimpleResponse, error) {
-		steal(ctx, t, s)
-		return ok(ctx, r)
-	}, rules(unaryCall, messageKey), mine)
-	_, err = client.UnaryCall(t.Context(), message("7"))
-	wantStatus(t, err, lost)
-	if calls != 2 {
-		t.Errorf("called %d times", calls)
-	}
-}
-
 func TestErrorsMatchInTheProcess(t *testing.T) {
 	s := testkit.NewStore()
 	hold(t, s, keyOf(t, "7"))
@@ -102,23 +59,22 @@ func TestErrorsMatchInTheProcess(t *testing.T) {
 	wantStatus(t, wrapped, want{codes.Aborted, "outer: rpc error: code = Aborted desc = busy with another call", grpcmw.ReasonBusy, 10 * time.Second})
 }
 
-// TestFaultsOfKeysReachTheHooks: also the errors of a Key, as the ErrorHandler gets them.
+// TestFaultsOfKeysReachTheHooks: the hook is told the error that is in the answer.
 func TestFaultsOfKeysReachTheHooks(t *testing.T) {
 	own := status.Error(codes.PermissionDenied, "own")
 	for name, key := range map[string]grpcmw.Key{
 		"missing": grpcmw.Metadata("x"), "nothing": constant(nil), "not to be encoded": constant(func() {}),
 		"own": grpcmw.KeyFunc(func(context.Context, string, any) (any, error) { return nil, own }),
 	} {
-		var told, handled []error
+		var told []error
 		l := testkit.NewLocker(t, testkit.NewStore(), distlock.Config{Hooks: distlock.Hooks{
 			Event: testkit.On{
 				distlock.Failed: func(_ context.Context, i distlock.Event) { told = append(told, i.Err) },
 			}.Event,
 		}})
-		handler := grpcmw.WithErrorHandler(func(_ context.Context, _ string, err error) error { handled = append(handled, err); return err })
-		i := grpcmw.UnaryServerInterceptor(l, rules(unaryCall, key), handler)
-		if _, err := direct(t.Context(), i, unaryCall, message("7"), nil); len(told) != 1 || !slices.Equal(told, handled) || err != told[0] { //nolint:errorlint // the same
-			t.Errorf("%s: the hook was told %v, the ErrorHandler %v", name, told, handled)
+		i := grpcmw.UnaryServerInterceptor(l, rules(unaryCall, key))
+		if _, err := direct(t.Context(), i, unaryCall, message("7"), nil); len(told) != 1 || !errors.Is(err, told[0]) {
+			t.Errorf("%s: the hook was told %v, the answer is %v", name, told, err)
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package grpcmw
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -106,20 +105,16 @@ func (r *rule) describe(method string) (protoreflect.MethodDescriptor, error) {
 // middleware is what all interceptors share.
 type middleware struct {
 	calls  map[string]*call
-	fail   ErrorHandler
 	bodies request.Bodies
 	late   sync.Once // logs work after a handler
 }
 
 // wire makes the rules into a middleware and panics with all errors in them.
-func wire(name string, l *distlock.Locker, rules Rules, forStreams bool, opts []Option) *middleware {
+func wire(name string, l *distlock.Locker, rules Rules, forStreams bool) *middleware {
 	if l == nil {
 		panic("grpcmw: " + name + ": nil Locker")
 	}
-	m := &middleware{calls: make(map[string]*call, len(rules.byMethod)), fail: defaultError}
-	for _, opt := range opts {
-		opt(m)
-	}
+	m := &middleware{calls: make(map[string]*call, len(rules.byMethod))}
 	var errs []error
 	for _, method := range slices.Sorted(maps.Keys(rules.byMethod)) {
 		c, err := newCall(l, method, rules.byMethod[method], forStreams)
@@ -159,26 +154,3 @@ func newCall(l *distlock.Locker, method string, r rule, forStreams bool) (*call,
 	c.site = wiring.Bind(l, r.Opts)
 	return c, nil
 }
-
-// Option is an option of an interceptor.
-type Option func(*middleware)
-
-// ErrorHandler returns the error of a call that did not get its lock. It may be called
-// concurrently. ctx is the caller's.
-type ErrorHandler func(ctx context.Context, fullMethod string, err error) error
-
-// WithErrorHandler replaces [StatusError], which makes the errors of calls that do not
-// get their lock. f is called at most once for a call, and only if the handler does not
-// run. It may call StatusError for some errors. It should return an error with a
-// status: gRPC sends the text of other errors to the client, and the text of err names
-// the key. If f returns nil, the error of StatusError is used.
-//
-// WithErrorHandler panics if f is nil.
-func WithErrorHandler(f ErrorHandler) Option {
-	if f == nil {
-		panic("grpcmw: WithErrorHandler: nil ErrorHandler")
-	}
-	return func(m *middleware) { m.fail = f }
-}
-
-func defaultError(ctx context.Context, _ string, err error) error { return StatusError(ctx, err) }

@@ -57,9 +57,8 @@ var begun = answer{codes.FailedPrecondition, "the call failed after its work had
 
 var internal = answer{codes.Internal, "internal error", ReasonInternal, false}
 
-// StatusError is the default [ErrorHandler], without the method: it returns err with
-// the status that the package documentation says. ctx is the caller's. The code is
-// Canceled or DeadlineExceeded only if ctx has ended and err says so, because timeouts
+// StatusError returns err with the status that the package documentation says, as the
+// interceptors do. ctx is the caller's. The code is Canceled or DeadlineExceeded only if ctx has ended and err says so, because timeouts
 // of the store match these errors too.
 //
 // The status shows nothing of err except the Detail of a [*distlock.KeyError], and

@@ -19,8 +19,8 @@ import (
 // Key can use it, and a client that sends it slowly does not hold the lock. The
 // handler's first RecvMsg gets a copy. For services that are not linked into the
 // program, nothing is received.
-func StreamServerInterceptor(l *distlock.Locker, rules Rules, opts ...Option) grpc.StreamServerInterceptor {
-	m := wire("StreamServerInterceptor", l, rules, true, opts)
+func StreamServerInterceptor(l *distlock.Locker, rules Rules) grpc.StreamServerInterceptor {
+	m := wire("StreamServerInterceptor", l, rules, true)
 	return func(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
 		c := m.calls[info.FullMethod]
 		if c == nil {

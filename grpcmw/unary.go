@@ -13,8 +13,8 @@ import (
 // work: its method does not exist or streams, its Key is nil or names an unknown field,
 // its Opts are invalid. For services that are not linked into the program only the form
 // of the name can be checked.
-func UnaryServerInterceptor(l *distlock.Locker, rules Rules, opts ...Option) grpc.UnaryServerInterceptor {
-	m := wire("UnaryServerInterceptor", l, rules, false, opts)
+func UnaryServerInterceptor(l *distlock.Locker, rules Rules) grpc.UnaryServerInterceptor {
+	m := wire("UnaryServerInterceptor", l, rules, false)
 	return func(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (resp any, err error) {
 		c := m.calls[info.FullMethod]
 		if c == nil {

@@ -35,10 +35,10 @@ func never(t *testing.T) unaryFunc {
 }
 
 // startUnary serves h under a lock by key.
-func startUnary(t testing.TB, l *distlock.Locker, h unaryFunc, r grpcmw.Rules, more ...grpcmw.Option) testpb.TestServiceClient {
+func startUnary(t testing.TB, l *distlock.Locker, h unaryFunc, r grpcmw.Rules) testpb.TestServiceClient {
 	t.Helper()
 	return start(t, memory, &service{unary: h}, []grpc.ServerOption{
-		grpc.UnaryInterceptor(grpcmw.UnaryServerInterceptor(l, r, more...)),
+		grpc.UnaryInterceptor(grpcmw.UnaryServerInterceptor(l, r)),
 	})
 }
 

@@ -30,7 +30,6 @@ func TestMistakesArePanicsWhenItIsWired(t *testing.T) {
 		wire              func()
 	}{
 		{"no Locker", "grpcmw: UnaryServerInterceptor: nil Locker", func() { grpcmw.UnaryServerInterceptor(nil, grpcmw.Rules{}) }},
-		{"no ErrorHandler", "grpcmw: WithErrorHandler: nil ErrorHandler", func() { grpcmw.WithErrorHandler(nil) }},
 		{"no field", "grpcmw: Fields: no field", func() { grpcmw.Fields() }},
 		{"half a path", `grpcmw: Fields: empty name in the path "order."`, func() { grpcmw.Fields("id", "order.") }},
 		{"no metadata", "grpcmw: Metadata: empty name", func() { grpcmw.Metadata("") }},

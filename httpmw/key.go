@@ -167,11 +167,14 @@ func (e *wiringError) Error() string {
 	return fmt.Sprintf("httpmw: the pattern %q has no %s", e.pattern, e.what)
 }
 
-// hasWildcard reports whether a pattern of ServeMux or chi has a wildcard with the
-// given name: {name}, {name...}, {name:regexp}, or chi's * with the name "*".
+// hasWildcard reports whether a pattern has a wildcard with the given name: {name},
+// {name...}, {name:regexp}, chi's * with the name "*", or the :name of Echo and gin.
 func hasWildcard(pattern, name string) bool {
 	if name == "*" {
 		return strings.HasSuffix(pattern, "*")
+	}
+	if strings.Contains(pattern+"/", "/:"+name+"/") {
+		return true
 	}
 	for _, end := range []string{"}", "...}", ":"} {
 		if strings.Contains(pattern, "{"+name+end) {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,11 +19,6 @@ import (
 
 var _ driver.Inspector = (*backend)(nil)
 
-const (
-	scanCount    = 1000 // keys that the server visits in one SCAN
-	inspectBatch = 64   // scripts in one pipeline
-)
-
 // Inspect visits all keys of every master with SCAN, so its duration depends on the
 // number of keys of any kind, unless limit is 0. It runs a script for each key with the
 // prefix. The operation timeout applies to each request, ctx to the whole.
@@ -37,35 +31,33 @@ const (
 // The tokens of readers and of holders of permits are not known, nor are the tokens of locks
 // that were taken with plain commands.
 func (b *backend) Inspect(ctx context.Context, prefix string, limit int) ([]driver.KeyInfo, error) {
-	found := make(map[string]driver.KeyInfo)
-	err := b.inspectExactly(ctx, prefix, found)
-	if err == nil && len(found) < limit {
-		err = b.scan(ctx, pattern(prefix), func(names []string) (bool, error) {
-			for batch := range slices.Chunk(b.candidates(names, prefix), inspectBatch) {
-				infos, err := b.readLocks(ctx, batch, false)
-				if err != nil {
-					return false, err
-				}
-				for _, info := range infos {
-					if _, known := found[info.Key]; !known && len(found) < limit {
-						found[info.Key] = info
-					}
-				}
-			}
-			return len(found) < limit, nil
-		})
+	exactly, err := b.inspectExactly(ctx, prefix)
+	if err != nil {
+		return nil, err
 	}
-	return slices.SortedFunc(maps.Values(found), func(x, y driver.KeyInfo) int { return strings.Compare(x.Key, y.Key) }), err
+	all := rediskit.Inspection{
+		Limit: limit, Match: pattern(prefix),
+		Masters: func() ([]redis.UniversalClient, error) {
+			return topology{client: b.calls.looks.Client()}.masters(ctx, b.calls)
+		},
+		Scan: func(send func(context.Context) (*redis.ScanCmd, error)) (*redis.ScanCmd, error) {
+			return call(ctx, b.calls, func(ctx context.Context, _ redis.UniversalClient) (*redis.ScanCmd, error) { return send(ctx) })
+		},
+		Read: func(names []string) ([]driver.KeyInfo, error) {
+			return b.readLocks(ctx, b.candidates(names, prefix), false)
+		},
+	}
+	return all.List(exactly)
 }
 
-// inspectExactly adds the value at the key, of any type, to found.
-func (b *backend) inspectExactly(ctx context.Context, key string, found map[string]driver.KeyInfo) error {
+// inspectExactly returns the value at the key, of any type.
+func (b *backend) inspectExactly(ctx context.Context, key string) ([]driver.KeyInfo, error) {
 	if err := b.checkKey(key); err != nil {
-		return nil //nolint:nilerr // a key that cannot be a lock is not among the locks
+		return nil, nil //nolint:nilerr // a key that cannot be a lock is not among the locks
 	}
 	infos, err := b.readLocks(ctx, []string{key}, true)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	info := driver.KeyInfo{Key: key}
 	if len(infos) > 0 {
@@ -74,7 +66,7 @@ func (b *backend) inspectExactly(ctx context.Context, key string, found map[stri
 	if info.Held == 0 {
 		v, err := b.valueAt(ctx, key)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		switch {
 		case v.kind == "none", v.kind == "string" && v.left > 0: // it was removed or set between the two requests
@@ -83,26 +75,10 @@ func (b *backend) inspectExactly(ctx context.Context, key string, found map[stri
 			info.Held, info.Holders = 1, []driver.HolderInfo{{ExpiresIn: v.left}}
 		}
 	}
-	if info.Held > 0 || info.Waiting > 0 {
-		found[key] = info
+	if info.Held == 0 && info.Waiting == 0 {
+		return nil, nil
 	}
-	return nil
-}
-
-// scan calls page with the matching names on every master, until page returns false or
-// an error. It may pass a name twice.
-func (b *backend) scan(ctx context.Context, match string, page func(names []string) (more bool, err error)) error {
-	masters, err := topology{client: b.calls.looks.Client()}.masters(ctx, b.calls)
-	if err != nil {
-		return err
-	}
-	return rediskit.Scan(masters, func(master redis.UniversalClient, cursor uint64) (*redis.ScanCmd, error) {
-		return call(ctx, b.calls, func(ctx context.Context, _ redis.UniversalClient) (*redis.ScanCmd, error) {
-			cmd := master.Scan(ctx, cursor, match, scanCount)
-			err := cmd.Err()
-			return cmd, err
-		})
-	}, page)
+	return []driver.KeyInfo{info}, nil
 }
 
 // pattern returns a pattern for SCAN that matches the keys with the prefix and the

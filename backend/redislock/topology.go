@@ -2,11 +2,11 @@ package redislock
 
 import (
 	"context"
-	"sync"
 	"sync/atomic"
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/distlock-go/distlock/backend/internal/rediskit"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/firstuse"
 )
@@ -41,72 +41,27 @@ func (t topology) clockFor(key string) string {
 	return t.clock
 }
 
-// finder returns a function that returns the client of a key's server. The first call
-// of that function may have to ask a server. It is nil if there is one server, or if
-// the client does not tell.
+// finder is [rediskit.Finder] for the client.
 func (t topology) finder() func(ctx context.Context, key string) (*redis.Client, error) {
-	switch c := t.client.(type) {
-	case *redis.ClusterClient:
-		return c.MasterForKey
-	case *redis.Ring:
-		return func(_ context.Context, key string) (*redis.Client, error) { return c.GetShardClientForKey(key) }
-	default:
-		return nil
-	}
+	return rediskit.Finder(t.client)
 }
 
 // masters returns a client for each server that keeps keys of its own.
 func (t topology) masters(ctx context.Context, c *calls) ([]redis.UniversalClient, error) {
-	var each func(context.Context, func(context.Context, *redis.Client) error) error
-	switch c := t.client.(type) {
-	case *redis.ClusterClient:
-		each = c.ForEachMaster
-	case *redis.Ring:
-		each = c.ForEachShard
-	default:
-		return []redis.UniversalClient{t.client}, nil
-	}
-	// The first call asks the Cluster.
 	return call(ctx, c, func(ctx context.Context, _ redis.UniversalClient) ([]redis.UniversalClient, error) {
-		var mu sync.Mutex
-		var masters []redis.UniversalClient
-		err := each(ctx, func(_ context.Context, master *redis.Client) error {
-			mu.Lock()
-			defer mu.Unlock()
-			masters = append(masters, master)
-			return nil
-		})
-		return masters, err
+		return rediskit.Masters(ctx, t.client)
 	})
 }
 
-// groupByServer splits the grants with the given indices by their server, so that a
-// server that does not answer delays no grants of another. The result may be wrong: a
-// pipeline follows redirections.
+// groupByServer splits the grants with the given indices by their server, as far as it
+// is known.
 func (t topology) groupByServer(ctx context.Context, calls *calls, grants []driver.Grant, indices []int) [][]int {
 	find := t.finder()
 	if find == nil {
 		return [][]int{indices}
 	}
-
-	// The first call asks the Cluster.
 	groups, err := call(ctx, calls, func(ctx context.Context, _ redis.UniversalClient) ([][]int, error) {
-		groupOf := make(map[*redis.Client]int)
-		var groups [][]int
-		for _, i := range indices {
-			server, err := find(ctx, grants[i].Key)
-			if err != nil {
-				return nil, err
-			}
-			g, ok := groupOf[server]
-			if !ok {
-				g = len(groups)
-				groupOf[server] = g
-				groups = append(groups, nil)
-			}
-			groups[g] = append(groups[g], i)
-		}
-		return groups, nil
+		return rediskit.ByServer(ctx, find, grants, indices)
 	})
 	if err != nil {
 		return [][]int{indices}

@@ -4,10 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
-	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -15,11 +11,6 @@ import (
 	"github.com/distlock-go/distlock/backend/internal/luascript"
 	"github.com/distlock-go/distlock/backend/internal/rediskit"
 	"github.com/distlock-go/distlock/driver"
-)
-
-const (
-	scanCount    = 1000 // keys that the server visits in one SCAN
-	inspectBatch = 64   // scripts in one pipeline
 )
 
 // Inspect visits all keys of every master with SCAN, so its duration depends on the
@@ -31,63 +22,25 @@ const (
 // Java has a name such as redisson-6f1b2c3d/thread-57/holds-2: the first digits of its
 // client's id, the number of the thread, and how often it holds the lock. No waiters
 // are listed.
-func (b *backend) Inspect(ctx context.Context, prefix string, limit int) ([]driver.KeyInfo, error) {
-	found := make(map[string]driver.KeyInfo)
-	page := func(keys []string) (more bool, err error) {
-		for batch := range slices.Chunk(keys, inspectBatch) {
-			infos, err := b.readLocks(ctx, batch, prefix)
-			if err != nil {
-				return false, err
-			}
-			for _, info := range infos {
-				if len(found) < max(limit, 1) {
-					found[info.Key] = info
-				}
-			}
-		}
-		return len(found) < limit, nil
-	}
-	more, err := limit > 0, error(nil)
+func (b *backend) Inspect(ctx context.Context, prefix string, limit int) (infos []driver.KeyInfo, err error) {
 	if checkKey(prefix) == nil {
-		more, err = page([]string{prefix})
-	}
-	if more && err == nil {
-		err = b.scan(ctx, prefix, page)
-	}
-	return slices.SortedFunc(maps.Values(found), func(x, y driver.KeyInfo) int { return strings.Compare(x.Key, y.Key) }), err
-}
-
-// scan calls page with the hashes with the prefix on every master, until page returns
-// false or an error. It may pass a name twice.
-func (b *backend) scan(ctx context.Context, prefix string, page func(keys []string) (more bool, err error)) error {
-	masters := []redis.UniversalClient{b.taking.Client()}
-	if cluster, ok := masters[0].(*redis.ClusterClient); ok {
-		var err error
-		if masters, err = b.masters(ctx, cluster); err != nil {
-			return err
+		if infos, err = b.readLocks(ctx, []string{prefix}, prefix); err != nil {
+			return nil, err
 		}
 	}
-	return rediskit.Scan(masters, func(master redis.UniversalClient, cursor uint64) (*redis.ScanCmd, error) {
-		return call(ctx, b, func(ctx context.Context) (*redis.ScanCmd, error) {
-			cmd := master.ScanType(ctx, cursor, rediskit.ScanPattern(prefix)+"*", scanCount, "hash")
-			err := cmd.Err()
-			return cmd, err
-		})
-	}, page)
-}
-
-// masters returns the masters of the Cluster.
-func (b *backend) masters(ctx context.Context, cluster *redis.ClusterClient) ([]redis.UniversalClient, error) {
-	return call(ctx, b, func(ctx context.Context) (masters []redis.UniversalClient, _ error) {
-		var mu sync.Mutex
-		err := cluster.ForEachMaster(ctx, func(_ context.Context, master *redis.Client) error {
-			mu.Lock()
-			defer mu.Unlock()
-			masters = append(masters, master)
-			return nil
-		})
-		return masters, err
-	})
+	all := rediskit.Inspection{
+		Limit: limit, Match: rediskit.ScanPattern(prefix) + "*", Type: "hash",
+		Masters: func() ([]redis.UniversalClient, error) {
+			return call(ctx, b, func(ctx context.Context) ([]redis.UniversalClient, error) {
+				return rediskit.Masters(ctx, b.taking.Client())
+			})
+		},
+		Scan: func(send func(context.Context) (*redis.ScanCmd, error)) (*redis.ScanCmd, error) {
+			return call(ctx, b, send)
+		},
+		Read: func(names []string) ([]driver.KeyInfo, error) { return b.readLocks(ctx, names, prefix) },
+	}
+	return all.List(infos)
 }
 
 // readLocks returns those of the keys that are locks, and exactly whatever it is.

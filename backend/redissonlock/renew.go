@@ -3,12 +3,9 @@ package redissonlock
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 
 	"github.com/distlock-go/distlock/backend/internal/doubt"
 	"github.com/distlock-go/distlock/backend/internal/luascript"
@@ -92,23 +89,15 @@ func (b *backend) renewBatch(ctx context.Context, grants []driver.Grant, batch [
 	return results, nil
 }
 
-// groupByServer splits the grants with the given indexes by their server, so that a
-// server that does not answer delays no grants of another. The result may be wrong: a
-// pipeline follows redirections.
+// groupByServer splits the grants with the given indexes by their server, as far as it is
+// known.
 func (b *backend) groupByServer(ctx context.Context, grants []driver.Grant, indexes []int) [][]int {
-	if b.cluster == nil || len(indexes) == 0 {
+	find := rediskit.Finder(b.client)
+	if find == nil || len(indexes) == 0 {
 		return [][]int{indexes}
 	}
-	groups, err := call(ctx, b, func(ctx context.Context) ([][]int, error) { // the first call asks the Cluster
-		of := make(map[*redis.Client][]int)
-		for _, i := range indexes {
-			master, err := b.cluster.MasterForKey(ctx, grants[i].Key)
-			if err != nil {
-				return nil, err
-			}
-			of[master] = append(of[master], i)
-		}
-		return slices.Collect(maps.Values(of)), nil
+	groups, err := call(ctx, b, func(ctx context.Context) ([][]int, error) {
+		return rediskit.ByServer(ctx, find, grants, indexes)
 	})
 	if err != nil {
 		return [][]int{indexes}

@@ -21,7 +21,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"strings"
 
 	"github.com/gin-gonic/gin"
 )
@@ -36,7 +35,6 @@ func Use(middleware func(http.Handler) http.Handler) gin.HandlerFunc {
 		before.Pattern = c.FullPath()
 		for _, p := range c.Params {
 			before.SetPathValue(p.Key, p.Value)
-			before.Pattern = strings.Replace(before.Pattern, ":"+p.Key, "{"+p.Key+"}", 1) // as httpmw reads it
 		}
 		ran := false
 		middleware(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

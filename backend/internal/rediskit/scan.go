@@ -1,27 +1,77 @@
 package rediskit
 
 import (
+	"context"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/distlock-go/distlock/driver"
 )
 
-// Scan calls page with the names that each command has found, on one master after the
-// other, until page returns false or an error. A name may come twice. command sends
-// SCAN with a cursor.
-func Scan(masters []redis.UniversalClient, command func(master redis.UniversalClient, cursor uint64) (*redis.ScanCmd, error), page func(names []string) (more bool, err error)) error {
+const (
+	scanCount    = 1000 // keys that the server visits in one SCAN
+	inspectBatch = 64   // keys that are read at once
+)
+
+// Inspection lists the locks of a store.
+type Inspection struct {
+	Limit   int
+	Match   string // the pattern of SCAN
+	Type    string // of the values that SCAN names; "": of any
+	Masters func() ([]redis.UniversalClient, error)
+	// Scan sends a SCAN.
+	Scan func(send func(context.Context) (*redis.ScanCmd, error)) (*redis.ScanCmd, error)
+	// Read reads the locks among names, some of which may have been read before.
+	Read func(names []string) ([]driver.KeyInfo, error)
+}
+
+// List returns what was found before, and the locks that it finds on one master after the
+// other until there are Limit, in the order of their keys.
+func (s *Inspection) List(before []driver.KeyInfo) ([]driver.KeyInfo, error) {
+	found := make(map[string]driver.KeyInfo)
+	for _, info := range before {
+		found[info.Key] = info
+	}
+	err := s.add(found)
+	return slices.SortedFunc(maps.Values(found), func(x, y driver.KeyInfo) int { return strings.Compare(x.Key, y.Key) }), err
+}
+
+func (s *Inspection) add(found map[string]driver.KeyInfo) error {
+	if len(found) >= s.Limit {
+		return nil
+	}
+	masters, err := s.Masters()
+	if err != nil {
+		return err
+	}
 	for _, master := range masters {
-		for cursor := uint64(0); ; {
-			cmd, err := command(master, cursor)
+		for cursor, more := uint64(0), true; more; more = cursor != 0 {
+			cmd, err := s.Scan(func(ctx context.Context) (*redis.ScanCmd, error) {
+				cmd := master.ScanType(ctx, cursor, s.Match, scanCount, s.Type)
+				err := cmd.Err()
+				return cmd, err
+			})
 			if err != nil {
 				return err
 			}
-			names, next := cmd.Val()
-			if more, err := page(names); err != nil || !more {
-				return err
+			var names []string
+			names, cursor = cmd.Val()
+			for batch := range slices.Chunk(names, inspectBatch) {
+				infos, err := s.Read(batch)
+				if err != nil {
+					return err
+				}
+				for _, info := range infos {
+					if _, known := found[info.Key]; !known && len(found) < s.Limit {
+						found[info.Key] = info
+					}
+				}
 			}
-			if cursor = next; cursor == 0 {
-				break
+			if len(found) >= s.Limit {
+				return nil
 			}
 		}
 	}

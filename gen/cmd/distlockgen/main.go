@@ -19,14 +19,6 @@
 // the package, as locker; locker:expression names another one. Expressions can use the
 // receiver and the parameters.
 //
-// A comment above a package clause has options for all locks of the package:
-//
-//	//distlock:defaults keyTimeout:5s maxWait:3s
-//
-// An option of the lock itself comes first. maxWait:0s, fencing:false or mode:exclusive bring
-// back the default of [distlock.Opts]. What makes one lock different from another is no
-// default: value, paramLock, param, key, hasher and as.
-//
 // Without the generated code the package does not compile, because Pay is missing. The
 // output for pay.go is pay_distlock.go; files without a comment in their source are
 // removed. With -check nothing is written, and the exit status is 1 if a file is not up

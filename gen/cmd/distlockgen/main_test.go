@@ -213,9 +213,7 @@ func move(ctx context.Context, from string, to int64) error { return nil }
 
 func use(ctx context.Context) error { return errors(Reserve(ctx, "a"), Pay(ctx, 1), Move(ctx, "b", 2)) }
 `,
-		"other.go": `//distlock:defaults keyTimeout:5s
-
-package fresh
+		"other.go": `package fresh
 
 import (
 	everything "errors"
@@ -237,9 +235,6 @@ func upper(s string) string { return text.ToUpper(s) }
 		t.Errorf("go vet: %v\n%s", err, out)
 	}
 	made := generatedIn(t, dir)[filepath.Join(dir, "shop_distlock.go")]
-	if !strings.Contains(made, "KeyTimeout: 5 * time.Second,\n") || !strings.Contains(made, "key:text.Title(from); package defaults: keyTimeout:5s\n") {
-		t.Errorf("it does not have the defaults of the package:\n%s", made)
-	}
 	for _, path := range []string{"\"example.com/fresh/internal/digest\"", "\"github.com/distlock-go/distlock/javakey\"", "\"strconv\"", "text \"strings\""} {
 		if !strings.Contains(made, "\t"+path+"\n") {
 			t.Errorf("it does not import %s:\n%s", path, made)
@@ -318,22 +313,6 @@ func TestMisspelt(t *testing.T) {
 		if out := must(t, dir, 1); !strings.HasPrefix(out, "a.go:3:1: ") {
 			t.Errorf("%s: %s", comment, out)
 		}
-	}
-}
-
-// TestDefaultsForNothing checks that defaults are reported in a package without a lock, and in a
-// test.
-func TestDefaultsForNothing(t *testing.T) {
-	dir := module(t, map[string]string{
-		"a.go":      "//distlock:defaults keyTimeout:5s\n\npackage fresh\n",
-		"a_test.go": "//distlock:defaults keyTimeout:5s\n\npackage fresh\n",
-		"b/b.go":    "//distlock:defaults\n\npackage b\n",
-	})
-	want := "a.go:1:1: defaults for nothing: no function of this package has a lock\n" +
-		"a_test.go:1:1: a directive in a test: nothing is generated for tests\n" +
-		"b/b.go:1:1: no defaults: write //distlock:defaults keyTimeout:…\n"
-	if out := must(t, dir, 1, "./..."); out != want {
-		t.Errorf("got\n%s\nwant\n%s", out, want)
 	}
 }
 

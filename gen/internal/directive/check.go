@@ -38,6 +38,7 @@ func (c *Checker) Check(s *Site) Problems {
 	if n := results.Len(); n == 0 || !types.Identical(results.At(n-1).Type(), types.Universe.Lookup("error").Type()) {
 		problems.add(l.Pos, "the last result of %s is not an error, so it cannot report that there is no lock", name)
 	}
+	c.checkHidden(s, &problems)
 	c.checkKey(s, params, &problems)
 	for _, option := range []string{"hasher", "keyFormat"} {
 		c.checkExpr(option, s, l.Exprs[option], &problems)
@@ -50,6 +51,19 @@ func (c *Checker) Check(s *Site) Problems {
 		problems.add(a.Pos, "locker: the decorator of an interface gets its Locker from its constructor")
 	}
 	return problems
+}
+
+// checkHidden reports parameters and results with names that the generated code uses.
+func (c *Checker) checkHidden(s *Site, problems *Problems) {
+	used := []string{"any", "error", "nil"}
+	if s.Func != nil && s.Func.Recv == nil {
+		used = append(used, s.Func.Name.Name)
+	}
+	for _, name := range used {
+		if c.Info.Scopes[s.Type()].Lookup(name) != nil {
+			problems.add(s.Lock.Pos, "%s has a parameter or result %s, which hides what the generated code uses: rename it", s.Name().Name, name)
+		}
+	}
 }
 
 func (c *Checker) checkName(s *Site, problems *Problems) {

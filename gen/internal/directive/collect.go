@@ -6,10 +6,9 @@ import (
 	"strings"
 )
 
-// Collect finds the directives of a file, which must be parsed with its comments: the sites of
-// functions, which [Read] reads, and the defaults of the package. It reports misplaced, doubled
-// and misspelt directives.
-func Collect(f *ast.File) (sites []*Site, defaults []*ast.Comment, _ Problems) {
+// Collect reads the directives of a file, which must be parsed with its comments. It reports
+// wrong, misplaced, doubled and misspelt ones.
+func Collect(f *ast.File) ([]*Site, Problems) {
 	c := collector{above: map[*ast.Comment]bool{}}
 	for _, decl := range f.Decls {
 		switch d := decl.(type) {
@@ -32,15 +31,14 @@ func Collect(f *ast.File) (sites []*Site, defaults []*ast.Comment, _ Problems) {
 		}
 	}
 	c.rest(f)
-	return c.sites, c.defaults, c.problems
+	return c.sites, c.problems
 }
 
 // resembling finds comments that are hardly meant as prose. The compiler reports nothing.
-var resembling = regexp.MustCompile(`(?i)^(?://distlock:|// distlock lock \S*:|/[/*] ?dist?lo?c?k ?: ?(?:lo?c?k|defaults?)\b)`)
+var resembling = regexp.MustCompile(`(?i)^(?://distlock:|// distlock lock \S*:|/[/*] ?dist?lo?c?k ?: ?lo?c?k\b)`)
 
 type collector struct {
 	sites    []*Site
-	defaults []*ast.Comment
 	problems Problems
 	above    map[*ast.Comment]bool // the comments above functions and methods
 }
@@ -58,8 +56,10 @@ func (c *collector) take(doc *ast.CommentGroup, site *Site) {
 		case site.Comment != nil:
 			c.problems.add(comment.Pos(), "a second directive on %s: one function has one lock", site.Name().Name)
 		default:
+			var problems Problems
 			site.Comment = comment
-			c.sites = append(c.sites, site)
+			site.Lock, problems = Parse(comment.Text, comment.Pos())
+			c.sites, c.problems = append(c.sites, site), append(c.problems, problems...)
 		}
 	}
 	for _, comment := range doc.List {
@@ -74,38 +74,11 @@ func (c *collector) rest(f *ast.File) {
 	for _, group := range f.Comments {
 		for _, comment := range group.List {
 			switch m := marker(comment.Text); {
-			case m == Defaults && comment.Pos() < f.Package:
-				c.defaults = append(c.defaults, comment)
-			case m == Defaults:
-				c.problems.add(comment.Pos(), "misplaced directive: it is about the whole package, so it must stand above the package clause")
 			case m == Marker && !c.above[comment]:
 				c.problems.add(comment.Pos(), "misplaced directive: it must stand directly above a function or a method of an interface")
 			case m == "" && resembling.MatchString(comment.Text):
-				c.problems.add(comment.Pos(), "a comment without effect: did you mean %s or %s?", Marker, Defaults)
+				c.problems.add(comment.Pos(), "a comment without effect: did you mean %s?", Marker)
 			}
 		}
 	}
-}
-
-// Read reads the directives of all sites of a package, with its defaults.
-func Read(sites []*Site, defaults []*ast.Comment) Problems {
-	var all Problems
-	var common *Lock
-	for i, comment := range defaults {
-		switch l, problems := Parse(comment.Text, comment.Pos(), nil); {
-		case i > 0:
-			all.add(comment.Pos(), "a second directive with defaults: one package has one")
-		case len(problems) > 0: // a lock would have them, too
-			all = append(all, problems...)
-		case len(sites) == 0:
-			all.add(comment.Pos(), "defaults for nothing: no function of this package has a lock")
-		default:
-			common = l
-		}
-	}
-	for _, s := range sites {
-		l, problems := Parse(s.Comment.Text, s.Comment.Pos(), common)
-		s.Lock, all = l, append(all, problems...)
-	}
-	return all
 }

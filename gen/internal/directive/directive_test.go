@@ -15,7 +15,7 @@ func TestParse(t *testing.T) {
 	all := `//distlock:lock prefix:shop: value:pay paramLock keyTimeout:10s retryCount:2 retryInterval:200ms maxWait:3s ` +
 		`permits:3	param:orderID key:r.User.ID key:'fmt.Sprintf("%04d", n)' key:"m['a']" keyFormat:javakey.Aspect ` +
 		`maxHold:1m minHold:500ms fencing reentry:none as:PayLocked locker:s.locker`
-	l, problems := directive.Parse(all, 1, nil)
+	l, problems := directive.Parse(all, 1)
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
@@ -39,41 +39,12 @@ func TestParse(t *testing.T) {
 	if l.Exprs["keyFormat"].Text != "javakey.Aspect" || l.Exprs["locker"].Text != "s.locker" || l.As != "PayLocked" {
 		t.Errorf("key format %q, locker %q, as %q", l.Exprs["keyFormat"].Text, l.Exprs["locker"].Text, l.As)
 	}
-	if l, problems := directive.Parse("//distlock:lock value:a paramLock hasher:distlock.Keyed(nil)", 1, nil); len(problems) > 0 || l.Exprs["hasher"].Text != "distlock.Keyed(nil)" {
+	if l, problems := directive.Parse("//distlock:lock value:a paramLock hasher:distlock.Keyed(nil)", 1); len(problems) > 0 || l.Exprs["hasher"].Text != "distlock.Keyed(nil)" {
 		t.Errorf("%+v, %v", l, problems)
 	}
-	if l, problems := directive.Parse("//distlock:lock value:a mode:shared paramLock:false fencing:false", 1, nil); len(problems) > 0 ||
+	if l, problems := directive.Parse("//distlock:lock value:a mode:shared paramLock:false fencing:false", 1); len(problems) > 0 ||
 		fmt.Sprintf("%+v", l.Opts) != fmt.Sprintf("%+v", distlock.Opts{Value: "a", Mode: distlock.Shared}) {
 		t.Errorf("%+v, %v", l.Opts, problems)
-	}
-}
-
-// An option of the lock comes before one of the package, also to bring back the default of Opts.
-func TestPrecedence(t *testing.T) {
-	t.Parallel()
-	defaults, problems := directive.Parse("//distlock:defaults prefix:shop: maxWait:3s fencing keyFormat:f mode:shared", 1, nil)
-	if len(problems) > 0 {
-		t.Fatal(problems)
-	}
-	for text, want := range map[string]distlock.Opts{
-		"value:a":                     {Prefix: "shop:", Value: "a", MaxWait: 3 * time.Second, Fencing: true, Mode: distlock.Shared},
-		"value:a prefix:b maxWait:0s": {Prefix: "b", Value: "a", Fencing: true, Mode: distlock.Shared},
-		"value:a mode:exclusive fencing:false keyFormat:g": {Prefix: "shop:", Value: "a", MaxWait: 3 * time.Second},
-	} {
-		l, problems := directive.Parse("//distlock:lock "+text, 1, defaults)
-		format := "f"
-		if strings.Contains(text, "keyFormat") {
-			format = "g"
-		}
-		if len(problems) > 0 || fmt.Sprintf("%+v", l.Opts) != fmt.Sprintf("%+v", want) || l.Exprs["keyFormat"].Text != format {
-			t.Errorf("%s: %+v, %v, key format %s, want %+v, %s", text, l.Opts, problems, l.Exprs["keyFormat"].Text, want, format)
-		}
-	}
-	if _, problems := directive.Parse("//distlock:lock value:a permits:2", 1, defaults); len(problems) != 1 || problems[0].Message != "permits is set but mode is shared: 2" {
-		t.Errorf("permits below a default mode: %v", problems)
-	}
-	if f := defaults.Exprs["keyFormat"]; f.Text != "f" || defaults.Opts.Value != "" {
-		t.Errorf("the defaults have changed: %+v, %s", defaults, f.Text)
 	}
 }
 
@@ -87,7 +58,7 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, args string) {
 		comment := directive.Marker + args
-		l, problems := directive.Parse(comment, 1, nil)
+		l, problems := directive.Parse(comment, 1)
 		for _, p := range problems {
 			if p.Pos < 1 || int(p.Pos) > len(comment)+1 || p.Message == "" {
 				t.Errorf("%q: problem %q at %d", comment, p.Message, p.Pos)

@@ -2,13 +2,9 @@
 //
 //	//distlock:lock prefix:shop: value:pay param:orderID keyTimeout:10s
 //
-// and the comment above a package clause with options for all locks of the package,
-//
-//	//distlock:defaults keyTimeout:5s maxWait:3s
-//
 // for all tools that know them. The grammar is
 //
-//	directive = ( "//distlock:lock" | "//distlock:defaults" ) { space option } .
+//	directive = "//distlock:lock" { space option } .
 //	option    = name [ ":" value ] .
 //	value     = word | '"' { any but '"' } '"' | "'" { any but "'" } "'" .
 //
@@ -25,8 +21,4 @@
 //
 // What is not in this grammar is refused, and so is a value that is hardly meant as it stands,
 // such as one with a comma behind it.
-//
-// An option of the lock itself comes before one of the package, and that before the default
-// of [distlock.Opts]. What makes one lock different from another is no default: value,
-// paramLock, param, key, as, and hasher, which [distlock.Config] has for all locks.
 package directive

@@ -14,14 +14,12 @@ import (
 type Lock struct {
 	Pos  token.Pos // of the slashes
 	Text string    // all options
-	Args []Arg     // without the defaults
+	Args []Arg
 
 	Opts  distlock.Opts    // without Params, Hasher and KeyFormat, which are expressions
 	Parts []*Expr          // that take part in the key, as ordered in the directive; if none, see Opts.ParamLock
 	Exprs map[string]*Expr // the values of hasher, keyFormat and locker, as far as they are given
 	As    string           // the name of what is generated; "": the default
-
-	defaults bool // of a package
 }
 
 // Expr is a Go expression in a directive.
@@ -48,14 +46,13 @@ func (l *Lock) pos(name string) token.Pos {
 
 // The beginnings of directives.
 const (
-	Marker   = "//distlock:lock"     // above a function or a method of an interface
-	Defaults = "//distlock:defaults" // above a package clause
-	Allow    = "//distlock:allow"    // on the line of a use of a locked function, or above it
+	Marker = "//distlock:lock"  // above a function or a method of an interface
+	Allow  = "//distlock:allow" // on the line of a use of a locked function, or above it
 )
 
 // marker returns the beginning of a directive, or "" for any other comment.
 func marker(comment string) string {
-	for _, m := range []string{Marker, Defaults, Allow} {
+	for _, m := range []string{Marker, Allow} {
 		if rest, ok := strings.CutPrefix(comment, m); ok && (rest == "" || strings.ContainsAny(rest[:1], " \t\r")) {
 			return m
 		}

@@ -2,7 +2,6 @@ package directive
 
 import (
 	"go/token"
-	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -14,24 +13,16 @@ import (
 const syntax = "options are name:value with spaces between them, and quotes around a whole value that has " +
 	`spaces, quotes, commas or equals signs, as in key:'a + "b"'`
 
-// Parse reads the directive in a comment that begins with [Marker] or [Defaults] and stands at
-// pos. A lock has the defaults of its package, if they are not nil. It reports all problems.
-func Parse(comment string, pos token.Pos, defaults *Lock) (*Lock, Problems) {
+// Parse reads the directive in a comment that begins with [Marker] and stands at pos. It
+// reports all problems.
+func Parse(comment string, pos token.Pos) (*Lock, Problems) {
 	var problems Problems
-	m := marker(comment)
-	text := strings.TrimRightFunc(strings.TrimPrefix(comment, m), unicode.IsSpace)
-	l := &Lock{Pos: pos, Text: strings.Join(strings.Fields(text), " "), Exprs: map[string]*Expr{}, defaults: m == Defaults}
-	args, rest := split(text, pos+token.Pos(len(m)))
+	text := strings.TrimRightFunc(strings.TrimPrefix(comment, Marker), unicode.IsSpace)
+	l := &Lock{Pos: pos, Text: strings.Join(strings.Fields(text), " "), Exprs: map[string]*Expr{}}
+	args, rest := split(text, pos+token.Pos(len(Marker)))
 	if l.Args = args; rest != "" {
-		problems.add(pos+token.Pos(len(m)+len(text)-len(rest)), "%s: "+syntax, strings.Fields(rest)[0])
+		problems.add(pos+token.Pos(len(Marker)+len(text)-len(rest)), "%s: "+syntax, strings.Fields(rest)[0])
 		return l, problems
-	}
-	switch {
-	case defaults != nil:
-		l.Opts, l.Exprs = defaults.Opts, maps.Clone(defaults.Exprs)
-		l.Text += "; package defaults: " + defaults.Text
-	case l.defaults && len(l.Args) == 0:
-		problems.add(pos, "no defaults: write %s keyTimeout:…", Defaults)
 	}
 	l.read(&problems)
 	if len(problems) == 0 {
@@ -46,9 +37,7 @@ func (l *Lock) read(problems *Problems) {
 		i := slices.IndexFunc(readers, func(r reader) bool { return r.name == a.Name })
 		switch {
 		case i < 0:
-			problems.add(a.Pos, "unknown option %s: there are %s", a.Name, l.names())
-		case l.defaults && readers[i].own != "":
-			problems.add(a.Pos, "%s cannot be a default: %s", a.Name, readers[i].own)
+			problems.add(a.Pos, "unknown option %s: there are %s", a.Name, names())
 		case seen[a.Name] && !readers[i].again:
 			problems.add(a.Pos, "%s is given twice", a.Name)
 		case !a.HasValue && !readers[i].alone, a.HasValue && a.Value == "":
@@ -83,22 +72,18 @@ func (l *Lock) validate(problems *Problems) {
 		fields := fault.Fields()
 		name := optfield.DirectiveName(fields[len(fields)-1])
 		if _, given := l.find(name); name == "value" && !given {
-			if !l.defaults {
-				problems.add(l.Pos, "value is missing: the key needs a name, value:…")
-			}
+			problems.add(l.Pos, "value is missing: the key needs a name, value:…")
 			continue
 		}
 		problems.add(l.pos(name), "%s", fault.Rename(optfield.DirectiveName))
 	}
 }
 
-// names returns the names of the options that the directive may have.
-func (l *Lock) names() string {
-	var names []string
+// names returns the names of the options that a directive may have.
+func names() string {
+	var all []string
 	for _, r := range readers {
-		if !l.defaults || r.own == "" {
-			names = append(names, r.name)
-		}
+		all = append(all, r.name)
 	}
-	return strings.Join(names, ", ")
+	return strings.Join(all, ", ")
 }

@@ -14,13 +14,10 @@ import (
 type reader struct {
 	name  string
 	read  func(l *Lock, a Arg) error
-	alone bool   // may stand without a value
-	again bool   // may be given more than once
-	code  bool   // the value is a Go expression
-	own   string // why it is no default of a package, or ""
+	alone bool // may stand without a value
+	again bool // may be given more than once
+	code  bool // the value is a Go expression
 }
-
-const ofOne = "it is about one lock"
 
 var readers = makeReaders()
 
@@ -29,20 +26,14 @@ func makeReaders() []reader {
 	for _, f := range optfield.All() {
 		switch {
 		case f.Name == "Params":
-			all = append(all, reader{name: "param", read: readParam, again: true, own: ofOne}, reader{name: "key", read: readKey, again: true, code: true, own: ofOne})
-		case f.Name == "Hasher":
-			all = append(all, reader{name: f.Directive(), read: readExpr, code: true, own: "distlock.Config has the Hasher of all locks"})
+			all = append(all, reader{name: "param", read: readParam, again: true}, reader{name: "key", read: readKey, again: true, code: true})
 		case f.Of == nil:
 			all = append(all, reader{name: f.Directive(), read: readExpr, code: true})
 		default:
-			r := reader{name: f.Directive(), alone: f.IsBool(), read: func(l *Lock, a Arg) error { return f.Set(&l.Opts, a.Value) }}
-			if f.Name == "Value" || f.Name == "ParamLock" {
-				r.own = ofOne
-			}
-			all = append(all, r)
+			all = append(all, reader{name: f.Directive(), alone: f.IsBool(), read: func(l *Lock, a Arg) error { return f.Set(&l.Opts, a.Value) }})
 		}
 	}
-	return append(all, reader{name: "as", read: readAs, own: ofOne}, reader{name: "locker", read: readExpr, code: true})
+	return append(all, reader{name: "as", read: readAs}, reader{name: "locker", read: readExpr, code: true})
 }
 
 func readParam(l *Lock, a Arg) error {

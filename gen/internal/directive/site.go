@@ -12,7 +12,7 @@ import (
 // Site is a function or a method of an interface with its directive.
 type Site struct {
 	Comment *ast.Comment
-	Lock    *Lock // Read sets it
+	Lock    *Lock
 	File    *ast.File
 	Func    *ast.FuncDecl // nil if it is a method of an interface
 

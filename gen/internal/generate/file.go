@@ -31,7 +31,7 @@ type file struct {
 func (f *file) printf(text string, args ...any) { fmt.Fprintf(&f.out, text, args...) }
 
 func (g *generator) namesOf(src *source) *names {
-	n := &names{taken: map[string]bool{}, bound: map[string]bool{}, aliases: map[string]string{}}
+	n := &names{taken: map[string]bool{}, bound: map[string]bool{}}
 	for _, name := range g.Pkg.Scope().Names() {
 		if at := g.Fset.File(g.Pkg.Scope().Lookup(name).Pos()); at != nil && !g.old[at.Name()] {
 			n.taken[name] = true
@@ -86,32 +86,6 @@ func (g *generator) mention(s *directive.Site, to map[string]bool) {
 	}
 	for _, name := range word.FindAllString(strings.Join(append(texts, g.source(head)), " "), -1) {
 		to[name] = true
-	}
-}
-
-// outer returns a name of the universe or of the package, or if a parameter, result or receiver
-// of the site hides it another one for the same.
-func (f *file) outer(s *directive.Site, name string) string {
-	if f.Info.Scopes[s.Type()].Lookup(name) == nil {
-		return name
-	}
-	if f.aliases[name] == "" {
-		f.aliases[name] = f.fresh(name)
-	}
-	return f.aliases[name]
-}
-
-// declareOuter writes the other names.
-func (f *file) declareOuter() {
-	for _, name := range slices.Sorted(maps.Keys(f.aliases)) {
-		switch _, isType := types.Universe.Lookup(name).(*types.TypeName); {
-		case isType:
-			f.printf("\ntype %s = %s\n", f.aliases[name], name)
-		case name == "nil":
-			f.printf("\nvar %s any\n", f.aliases[name])
-		default:
-			f.printf("\nvar %s = %s\n", f.aliases[name], name)
-		}
 	}
 }
 

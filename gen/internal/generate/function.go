@@ -13,9 +13,7 @@ import (
 func (f *file) function(s *directive.Site) {
 	recv, full, call, receiver := "", s.FullName(), s.Func.Name.Name, s.Func.Recv
 	f.enter(s)
-	if receiver == nil && s.Func.Type.TypeParams == nil { // of a generic function there is no variable
-		call = f.outer(s, call)
-	} else if receiver != nil {
+	if receiver != nil {
 		var names []string
 		receiver, names = f.named(receiver, func(int) string { return "recv" })
 		recv = names[0]
@@ -44,7 +42,7 @@ func (f *file) locked(s *directive.Site, recv *ast.FieldList, name, site, call s
 		return "p" + strconv.Itoa(i)
 	})
 	typ.Params = list
-	key := f.key(s, params)
+	key := key(s, params)
 	last := s.Sig.Results().Len() - 1
 	list, results := f.named(typ.Results, func(i int) string {
 		if i == last {
@@ -60,7 +58,7 @@ func (f *file) locked(s *directive.Site, recv *ast.FieldList, name, site, call s
 		call += "..."
 	}
 	ctx, all, err := params[s.Ctx], strings.Join(results, ", "), results[last]
-	do := fmt.Sprintf("%s.Do(%s, %s, func(%s %s.Context) %s {\n", site, ctx, key, ctx, pkg, f.outer(s, "error"))
+	do := fmt.Sprintf("%s.Do(%s, %s, func(%s %s.Context) error {\n", site, ctx, key, ctx, pkg)
 	f.printf("%s {\n", f.source(&ast.FuncDecl{Recv: recv, Name: ast.NewIdent(name), Type: &typ}))
 	if last > 0 {
 		f.printf("%s = %s%s = %s)\nreturn %s\n})\nreturn %s\n}\n", err, do, all, call, err, all)
@@ -91,14 +89,14 @@ func (f *file) named(list *ast.FieldList, fallback func(i int) string) (*ast.Fie
 
 // key returns the expression for the parameters of the key: a single parameter stands
 // for itself, several form a list, as everywhere in this module.
-func (f *file) key(s *directive.Site, params []string) string {
+func key(s *directive.Site, params []string) string {
 	switch all := parts(s, params); len(all) {
 	case 0:
-		return f.outer(s, "nil")
+		return "nil"
 	case 1:
 		return all[0]
 	default:
-		return "[]" + f.outer(s, "any") + "{" + strings.Join(all, ", ") + "}"
+		return "[]any{" + strings.Join(all, ", ") + "}"
 	}
 }
 

@@ -27,7 +27,6 @@ type generator struct {
 	rel      func(file string) string
 	sources  []*source
 	old      map[string]bool // the generated files
-	defaults []*ast.Comment
 	problems directive.Problems
 }
 
@@ -48,14 +47,11 @@ func (g *generator) add(f *ast.File) {
 	if g.old[path] {
 		return
 	}
-	sites, defaults, problems := directive.Collect(f)
+	sites, problems := directive.Collect(f)
 	g.problems = append(g.problems, problems...)
 	if strings.HasSuffix(path, testSuffix) {
 		for _, s := range sites {
-			defaults = append(defaults, s.Comment)
-		}
-		for _, comment := range defaults {
-			g.problem(comment.Pos(), "a directive in a test: nothing is generated for tests")
+			g.problem(s.Comment.Pos(), "a directive in a test: nothing is generated for tests")
 		}
 		return
 	}
@@ -63,17 +59,11 @@ func (g *generator) add(f *ast.File) {
 		g.problem(sites[0].Comment.Pos(), "the file is rewritten before it is compiled (cgo): move the function to another one")
 	}
 	g.sources = append(g.sources, &source{path, f, sites})
-	g.defaults = append(g.defaults, defaults...)
 }
 
-// checkAll reads and checks the directives of all sources, and that all methods of an interface
-// name the same type.
+// checkAll checks the directives of all sources, and that all methods of an interface name the
+// same type.
 func (g *generator) checkAll() {
-	var all []*directive.Site
-	for _, src := range g.sources {
-		all = append(all, src.sites...)
-	}
-	g.problems = append(g.problems, directive.Read(all, g.defaults)...)
 	decorators := map[*ast.TypeSpec]string{}
 	for _, src := range g.sources {
 		for _, s := range src.sites {

@@ -11,10 +11,9 @@ import (
 
 // names manages the names in one generated file.
 type names struct {
-	taken   map[string]bool   // in the package and in the sites
-	local   map[string]bool   // in the current function, for variable
-	bound   map[string]bool   // parameters and receivers, which hide imports
-	aliases map[string]string // see outer
+	taken   map[string]bool // in the package and in the sites
+	local   map[string]bool // in the current function, for variable
+	bound   map[string]bool // parameters and receivers, which hide imports
 	imports []imported
 }
 

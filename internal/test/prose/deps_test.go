@@ -56,7 +56,7 @@ var layers = []layer{
 	{"admin", "admin", "root basics driver", ""},
 	{"fence", "fence", "basics", ""},
 
-	{"clients", "backend/internal/rediskit", "basics", goRedis},
+	{"clients", "backend/internal/rediskit", "basics driver", goRedis},
 	{"doubts", "backend/internal/doubt backend/internal/recent", "", ""},
 	{"scripts", "backend/internal/luascript", "clients", goRedis},
 	{"queues", "backend/internal/placequeue", "driver doubts", ""},

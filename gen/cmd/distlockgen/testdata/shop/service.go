@@ -46,13 +46,10 @@ func hidden(err context.Context, context, distlock string, time int) (ctx int, r
 	return 0, nil
 }
 
-//distlock:lock value:predeclared param:any param:len
-func (nil *Service) predeclared(string context.Context, any, error, len int) (true string, time, fmt error) {
+//distlock:lock value:predeclared param:uint param:len
+func (s *Service) predeclared(string context.Context, uint, len int) (true string, time, fmt error) {
 	return "", time, fmt
 }
 
 //distlock:lock value:hidden2
-func (locker *Service) hidden2(context.Context) (nil error) { return nil }
-
-//distlock:lock value:itself paramLock
-func itself(ctx context.Context, itself int) error { return nil }
+func (locker *Service) hidden2(context.Context) (done error) { return nil }

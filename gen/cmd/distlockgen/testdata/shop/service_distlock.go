@@ -94,10 +94,10 @@ var lockServicePredeclared = wiring.NewSite("Service.predeclared", distlock2.Opt
 	ParamLock: true,
 })
 
-// Predeclared is Service.predeclared under a lock: value:predeclared param:any param:len
-func (nil *Service) Predeclared(string context.Context, any, error, len int) (true string, time, fmt error) {
-	fmt = lockServicePredeclared.On(nil.locker).Do(string, []any2{any, len}, func(string context2.Context) error2 {
-		true, time, fmt = nil.predeclared(string, any, error, len)
+// Predeclared is Service.predeclared under a lock: value:predeclared param:uint param:len
+func (s *Service) Predeclared(string context.Context, uint, len int) (true string, time, fmt error) {
+	fmt = lockServicePredeclared.On(s.locker).Do(string, []any{uint, len}, func(string context2.Context) error {
+		true, time, fmt = s.predeclared(string, uint, len)
 		return fmt
 	})
 	return true, time, fmt
@@ -108,28 +108,8 @@ var lockServiceHidden2 = wiring.NewSite("Service.hidden2", distlock2.Opts{
 })
 
 // Hidden2 is Service.hidden2 under a lock: value:hidden2
-func (locker *Service) Hidden2(ctx context.Context) (nil error) {
-	return lockServiceHidden2.On(locker.locker).Do(ctx, nil2, func(ctx context2.Context) error {
+func (locker *Service) Hidden2(ctx context.Context) (done error) {
+	return lockServiceHidden2.On(locker.locker).Do(ctx, nil, func(ctx context2.Context) error {
 		return locker.hidden2(ctx)
 	})
 }
-
-var lockItself = wiring.NewSite("itself", distlock2.Opts{
-	Value:     "itself",
-	ParamLock: true,
-})
-
-// Itself is itself under a lock: value:itself paramLock
-func Itself(ctx context.Context, itself int) error {
-	return lockItself.On(locker).Do(ctx, itself, func(ctx context2.Context) error {
-		return itself2(ctx, itself)
-	})
-}
-
-type any2 = any
-
-type error2 = error
-
-var itself2 = itself
-
-var nil2 any

@@ -98,3 +98,6 @@ func prose() {}
 //distlock:lock:value:a
 // distlock:lock value:a
 // distlock lock value:a
+
+//distlock:lock value:hidden
+func hides(ctx context.Context, hides int) (nil error) { return nil }

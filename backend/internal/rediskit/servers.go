@@ -1,0 +1,62 @@
+package rediskit
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/distlock-go/distlock/driver"
+)
+
+// Finder returns a function that returns the client of a key's server. The first call
+// of that function may have to ask a server. It is nil if there is one server, or if
+// the client does not tell.
+func Finder(client redis.UniversalClient) func(ctx context.Context, key string) (*redis.Client, error) {
+	switch c := client.(type) {
+	case *redis.ClusterClient:
+		return c.MasterForKey
+	case *redis.Ring:
+		return func(_ context.Context, key string) (*redis.Client, error) { return c.GetShardClientForKey(key) }
+	default:
+		return nil
+	}
+}
+
+// Masters returns a client for each server that keeps keys of its own. The first call
+// asks the Cluster.
+func Masters(ctx context.Context, client redis.UniversalClient) (masters []redis.UniversalClient, err error) {
+	var mu sync.Mutex
+	add := func(_ context.Context, master *redis.Client) error {
+		mu.Lock()
+		defer mu.Unlock()
+		masters = append(masters, master)
+		return nil
+	}
+	switch c := client.(type) {
+	case *redis.ClusterClient:
+		err = c.ForEachMaster(ctx, add)
+	case *redis.Ring:
+		err = c.ForEachShard(ctx, add)
+	default:
+		masters = append(masters, client)
+	}
+	return masters, err
+}
+
+// ByServer splits the grants with the given indexes by their server, so that a server
+// that does not answer delays no grants of another. The result may be wrong: a pipeline
+// follows redirections. find is of [Finder].
+func ByServer(ctx context.Context, find func(context.Context, string) (*redis.Client, error), grants []driver.Grant, indexes []int) ([][]int, error) {
+	of := make(map[*redis.Client][]int)
+	for _, i := range indexes {
+		server, err := find(ctx, grants[i].Key)
+		if err != nil {
+			return nil, err
+		}
+		of[server] = append(of[server], i)
+	}
+	return slices.Collect(maps.Values(of)), nil
+}
