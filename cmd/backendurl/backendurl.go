@@ -68,7 +68,7 @@ type Backend struct {
 	Dialect  sqllock.Dialect // of a *sql.DB
 	Servers  []string        // host and port of each server; of SQLite the file
 	Password bool            // the URL has one, or the store asks for one
-	TLS      bool
+	TLS      bool            // no connection is without it
 
 	reach func(context.Context) error // checks that the store answers; may change it
 	end   func() error                // closes the client, once
