@@ -55,7 +55,7 @@ func passing(err error) bool {
 	return errors.Is(err, ErrNotAcquired) || errors.Is(err, ErrQueueFull) || errors.Is(err, ErrUnavailable)
 }
 
-// term runs fn while s leads, and resigns. It reports whether to campaign again. If not, it
+// term runs fn while lease leads, and resigns. It reports whether to campaign again. If not, it
 // returns the error of Lead.
 func (lease *Lease) term(fn func(ctx context.Context) error) (again bool, _ error) {
 	fnErr, lockErr := lease.serve(fn)

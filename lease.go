@@ -112,9 +112,9 @@ func (lease *Lease) Release(ctx context.Context) error {
 	return err
 }
 
-// finish releases s when a locked function returns, panics or exits. The function defers it
-// with the address of its error, which becomes the error of the call. Without a lease, which was
-// not needed, s is nil.
+// finish releases the lease when a locked function returns, panics or exits. The function defers
+// it with the address of its error, which becomes the error of the call. A call that needs no
+// lease has nil.
 func (lease *Lease) finish(err *error) {
 	var lost error
 	if lease != nil {
@@ -137,7 +137,7 @@ func (lease *Lease) loss(fnErr, released error) error {
 	return &e
 }
 
-// isLoss reports whether err says that s was lost.
+// isLoss reports whether err says that this lease was lost.
 func (lease *Lease) isLoss(err error) bool {
 	e, ok := err.(*Error) //nolint:errorlint // walk unwraps
 	return ok && e.Key == lease.Key() && errors.Is(e.Err, ErrLost)
@@ -176,10 +176,10 @@ func (lease *Lease) tellAcquired(h func(context.Context, Event), wait time.Durat
 	returned = true
 }
 
-// assign makes s a holder of st. It returns false if st is over, and whether the end of st
+// assign makes the lease a holder of st. It returns false if st is over, and whether the end of st
 // has moved.
 func (lease *Lease) assign(st *leaseState, now, began time.Time, maxHold time.Duration) (ok, moved bool) {
-	lease.state = st // before st can tell s of a loss
+	lease.state = st // before st can tell the lease of a loss
 	ok, moved = st.Assign(lease, &lease.assigned, now, began, maxHold)
 	if !ok {
 		lease.state = nil
@@ -188,7 +188,7 @@ func (lease *Lease) assign(st *leaseState, now, began time.Time, maxHold time.Du
 	return ok, moved
 }
 
-// end releases s without calling hooks. It reports whether this is the first release:
+// end releases the lease without calling hooks. It reports whether this is the first release:
 // a hook that panics must not cause a second one.
 func (lease *Lease) end(ctx context.Context) (first bool, err error) {
 	lease.mu.Lock()
@@ -217,8 +217,8 @@ func (lease *Lease) overAt(now time.Time) error {
 	return lease.state.Check(now)
 }
 
-// reenter returns a lease for a caller that runs under s already, and asks for no more than
-// s has.
+// reenter returns a lease for a caller that runs under this one already, and asks for no more
+// than it has.
 func (lease *Lease) reenter(ctx context.Context, innermost *Lease, opts *Opts) (*Lease, error) {
 	if opts.Fencing && lease.assigned.Token == 0 {
 		return nil, ErrNoFencing
@@ -272,7 +272,7 @@ func (lease *Lease) endReentry() error {
 	return lease.fail("release", err)
 }
 
-// find returns the lease of the key among s and the leases below which s was acquired.
+// find returns the lease of the key: this one, or one below which it was acquired.
 func (lease *Lease) find(e *engine, key string) *Lease {
 	for ; lease != nil; lease = lease.outer {
 		if lease.engine == e && lease.Key() == key {
@@ -294,7 +294,7 @@ func (lease *Lease) fail(op string, err error) error {
 	return &Error{Op: op, Key: lease.Key(), Err: err}
 }
 
-// renewed is called after each renewal of the lease while s is a holder. If the renewal
+// renewed is called after each renewal while the lease has its holder. If the renewal
 // failed, failed is true, and err is the reason, if known.
 func (lease *Lease) renewed(failed bool, err error, left time.Duration) {
 	e := lease.event(Renewed)
@@ -305,8 +305,8 @@ func (lease *Lease) renewed(failed bool, err error, left time.Duration) {
 	lease.engine.life.background(func() { lease.engine.cfg.Hooks.Event(&lease.ctx, e) })
 }
 
-// lost is called once, when the lease is lost while s is a holder, and returns the function
-// that tells s. From here on Close waits for the hook, because the lease may be released,
+// lost is called once, when the lease is lost while it has its holder, and returns the function
+// that tells the holder. From here on Close waits for the hook, because the lease may be released,
 // and Close may be called, as soon as its context is cancelled.
 func (lease *Lease) lost(err error) (tell func()) {
 	told := make(chan struct{})
@@ -324,7 +324,7 @@ func (lease *Lease) lost(err error) (tell func()) {
 	}
 }
 
-// event returns what the hooks are told of s in any case.
+// event returns what the hooks are told of the lease in any case.
 func (lease *Lease) event(kind Kind) Event {
 	sharing := lease.state.Class().Sharing
 	return Event{
@@ -375,6 +375,6 @@ func (lease *Lease) asked() bool {
 	case <-lease.revoked:
 		return true
 	default:
-		return false // also if s.revoked is nil
+		return false // also if lease.revoked is nil
 	}
 }

@@ -93,7 +93,7 @@ func (eng *engine) detach(ctx context.Context, lease *Lease, lost error) (_, err
 	}
 	eng.queue.Exit(lease.Key(), false)
 	if lost == nil {
-		lost = over // just now, and s was told
+		lost = over // just now, and the holder was told
 	}
 	return lost, nil
 }
@@ -106,7 +106,7 @@ func (eng *engine) giveBack(ctx context.Context, lease *Lease, lost error) (_, e
 	// Unwatch first: a renewal that overtakes the release would keep the key.
 	eng.watchdog.remove(lease.state)
 	if over := lease.state.Release(); lost == nil && over != leasestate.ErrReleased { //nolint:errorlint // that very value
-		lost = over // just now, and s was told
+		lost = over // just now, and the holder was told
 	}
 
 	switch err = eng.forget(ctx, lease, lost); {
