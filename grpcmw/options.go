@@ -21,7 +21,7 @@ import (
 // linked into the program, including services that the program only calls. Methods
 // without it have no rule. The fields are named as in [distlock.Opts], in snake case,
 // with the same defaults; params are names for [Fields]. Without params all calls of
-// the method share one lock, like those of a function that is locked without
+// the method share one lock, like the calls of a function that is locked without
 // ParamLock.
 //
 // FromOptions panics with all faults of all options: no value, a param that the

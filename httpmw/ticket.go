@@ -10,8 +10,8 @@ import (
 const ticketHeader = "Distlock-Ticket"
 
 // SendTickets returns a transport that sends the tickets of the request's context along: of
-// the leases that the caller holds alone, and those that came with its own call. If a lease is
-// over, it sends nothing, and the error matches [distlock.ErrLost]. Without a lease the request
+// the leases that the caller holds alone, and the tickets that came with its own call. If a lease
+// is over, it sends nothing, and the error matches [distlock.ErrLost]. Without a lease the request
 // is as it was. A redirect to another host fails, because tickets are not for it.
 //
 // A nil next is [http.DefaultTransport]. SendTickets panics if b is nil.

@@ -46,7 +46,7 @@ func (s *store) acquire(r *driver.Request) (driver.Grant, *driver.HeldError) {
 	return e.grant(s.addHolder(e, r, now), sharing, r.TTL, now), nil
 }
 
-// adopt puts r's owner in the place of the one that has handed its lease off. It reports
+// adopt puts r's owner in the place of the owner that has handed its lease off. It reports
 // whether one of them has the key.
 func (s *store) adopt(r *driver.Request) bool {
 	e := s.keys[r.Key]

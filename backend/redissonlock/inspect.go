@@ -90,7 +90,7 @@ func (b *backend) masters(ctx context.Context, cluster *redis.ClusterClient) ([]
 	})
 }
 
-// readLocks returns those of the keys that are locks, and exactly whatever it is.
+// readLocks returns the keys that are locks, and exactly whatever it is.
 func (b *backend) readLocks(ctx context.Context, keys []string, exactly string) ([]driver.KeyInfo, error) {
 	calls := make([]luascript.Call, len(keys))
 	for i, key := range keys {
