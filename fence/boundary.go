@@ -21,7 +21,8 @@ var Unsigned = new(Boundary)
 
 // Signed returns a Boundary of services that share a secret, and panics if that has less than
 // 32 bytes. A ticket that is signed with one of old is accepted too, so a secret can be changed.
-// A ticket is good for 5 minutes, for which clocks may also differ, wherever its secret is.
+// A ticket is good for 5 minutes, at each service that has its secret. The clocks of the services
+// may differ by as much.
 func Signed(secret []byte, old ...[]byte) *Boundary {
 	b := &Boundary{append([][]byte{secret}, old...)}
 	for _, s := range b.secrets {
@@ -33,15 +34,6 @@ func Signed(secret []byte, old ...[]byte) *Boundary {
 }
 
 const validity = 5 * time.Minute
-
-// TicketError says why the tickets of a call are refused.
-type TicketError struct{ Detail string }
-
-// Error returns the detail.
-func (e *TicketError) Error() string { return "fence: the ticket " + e.Detail }
-
-// ErrNoTicket says that the caller does not hold the lock alone, or has not sent its ticket.
-var ErrNoTicket error = &TicketError{"is missing"}
 
 // Tickets returns the tickets in ctx as texts to send with a call, none if there are none. If a
 // lease is over, the error matches distlock.ErrLost, and nothing should be sent. A text has
