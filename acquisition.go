@@ -96,11 +96,11 @@ func (a *acquisition) tellFailed(err error) {
 // for a lease of its own. It never waits for the process that sent its call.
 func (a *acquisition) enter() (*Lease, error) {
 	a.outer, _ = FromContext(a.ctx)
-	if s := a.outer.find(a.engine, a.key); s != nil {
+	if lease := a.outer.find(a.engine, a.key); lease != nil {
 		if a.handle != nil {
 			return nil, ErrReentry
 		}
-		return s.reenter(a.ctx, a.outer, &a.opts)
+		return lease.reenter(a.ctx, a.outer, &a.opts)
 	}
 	if bridge.CarriedBy(a.ctx).Find(a.key) != nil {
 		return nil, errCarried
@@ -108,15 +108,15 @@ func (a *acquisition) enter() (*Lease, error) {
 	if !a.engine.life.begin() {
 		return nil, ErrClosed
 	}
-	s, err := a.own()
+	lease, err := a.own()
 	if err != nil {
-		if s != nil {
-			s.cancel(err)
+		if lease != nil {
+			lease.cancel(err)
 		}
-		a.engine.done(s)
+		a.engine.done(lease)
 		return nil, err
 	}
-	return s, nil
+	return lease, nil
 }
 
 // own waits for a lease of the caller's own. With an error, it may return one that is of no

@@ -101,8 +101,8 @@ type leaseSet []*Lease
 
 // lost returns why the first lease that is over is so, or nil.
 func (all leaseSet) lost() error {
-	for _, s := range all {
-		if err := s.Check(); err != nil {
+	for _, lease := range all {
+		if err := lease.Check(); err != nil {
 			return err
 		}
 	}
@@ -114,8 +114,8 @@ func (all leaseSet) finish(err *error) {
 	errs, tell := all.end()
 	defer tell()
 	behind := make([]error, 0, len(all))
-	for i, s := range slices.Backward(all) {
-		behind = append(behind, s.loss(*err, errs[i]))
+	for i, lease := range slices.Backward(all) {
+		behind = append(behind, lease.loss(*err, errs[i]))
 	}
 	*err = hasRun(*err, behind...)
 }
@@ -126,19 +126,19 @@ func (all leaseSet) end() (errs []error, tell func()) {
 	first, errs := make([]bool, len(all)), make([]error, len(all))
 	var rest sync.WaitGroup
 	silent := false
-	for i, s := range slices.Backward(all) {
+	for i, lease := range slices.Backward(all) {
 		if silent {
-			rest.Go(func() { first[i], errs[i] = s.end(&s.ctx) })
+			rest.Go(func() { first[i], errs[i] = lease.end(&lease.ctx) })
 			continue
 		}
-		first[i], errs[i] = s.end(&s.ctx)
+		first[i], errs[i] = lease.end(&lease.ctx)
 		silent = errors.Is(errs[i], ErrUnavailable)
 	}
 	rest.Wait()
 	return errs, func() {
-		for i, s := range all {
+		for i, lease := range all {
 			if first[i] {
-				defer s.tellReleased(errs[i]) //nolint:gocritic // deferred, so that the others are called even if one panics
+				defer lease.tellReleased(errs[i]) //nolint:gocritic // deferred, so that the others are called even if one panics
 			}
 		}
 	}
@@ -147,8 +147,8 @@ func (all leaseSet) end() (errs []error, tell func()) {
 // undo releases the locks of a DoAll that got only some. If a release fails, it is tried
 // again in the background.
 func (all leaseSet) undo() {
-	for _, s := range all {
-		s.noMinHold.Store(true)
+	for _, lease := range all {
+		lease.noMinHold.Store(true)
 	}
 	_, tell := all.end()
 	tell()

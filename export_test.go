@@ -75,7 +75,7 @@ func (locker *Locker) StopWatchdog() (goOn func()) {
 	return locker.watchdog.mu.Unlock
 }
 
-// HoldIsOver reports whether the lease in the store that s has, or had, has ended.
+// HoldIsOver reports whether the lease has ended in the store.
 func (lease *Lease) HoldIsOver() bool {
 	return lease.state.Check(time.Now()) != nil
 }
@@ -85,7 +85,7 @@ func (locker *Locker) LimitKeys(n int) {
 	locker.queue = localqueue.New[*leaseState](n, locker.cfg.MaxWaiters)
 }
 
-// ValidAt reports whether s is valid at the given time.
+// ValidAt reports whether the lease is valid at the given time.
 func (lease *Lease) ValidAt(now time.Time) bool { return lease.overAt(now) == nil }
 
 // UnderWay returns how many acquisitions, leases and clean-ups Close would wait for,

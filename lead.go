@@ -34,11 +34,11 @@ func (locker *Locker) Lead(ctx context.Context, key string, opts Opts, fn func(c
 	led := false
 	for {
 		pause := interval + rand.N(interval)
-		s, err := locker.acquireAs(ctx, key, opts, true)
+		lease, err := locker.acquireAs(ctx, key, opts, true)
 		again := err != nil && passing(err)
 		if err == nil {
 			led = true
-			again, err = s.term(fn)
+			again, err = lease.term(fn)
 			pause += interval
 		}
 		if !again || !locker.life.sleep(ctx, pause) {
@@ -55,8 +55,8 @@ func passing(err error) bool {
 	return errors.Is(err, ErrNotAcquired) || errors.Is(err, ErrQueueFull) || errors.Is(err, ErrUnavailable)
 }
 
-// term runs fn while lease leads, and resigns. It reports whether to campaign again. If not, it
-// returns the error of Lead.
+// term runs fn while the lease leads, and resigns. It reports whether to campaign again. If not,
+// it returns the error of Lead.
 func (lease *Lease) term(fn func(ctx context.Context) error) (again bool, _ error) {
 	fnErr, lockErr := lease.serve(fn)
 	lost := errors.Is(lockErr, ErrLost)

@@ -112,9 +112,9 @@ func (lease *Lease) Release(ctx context.Context) error {
 	return err
 }
 
-// finish releases the lease when a locked function returns, panics or exits. The function defers
-// it with the address of its error, which becomes the error of the call. A call that needs no
-// lease has nil.
+// finish releases the lease when a locked function returns, panics or exits. The function
+// defers it with the address of its error, which becomes the error of the call. A nil lease was
+// not needed.
 func (lease *Lease) finish(err *error) {
 	var lost error
 	if lease != nil {
@@ -137,7 +137,7 @@ func (lease *Lease) loss(fnErr, released error) error {
 	return &e
 }
 
-// isLoss reports whether err says that this lease was lost.
+// isLoss reports whether err says that the lease was lost.
 func (lease *Lease) isLoss(err error) bool {
 	e, ok := err.(*Error) //nolint:errorlint // walk unwraps
 	return ok && e.Key == lease.Key() && errors.Is(e.Err, ErrLost)
@@ -176,10 +176,10 @@ func (lease *Lease) tellAcquired(h func(context.Context, Event), wait time.Durat
 	returned = true
 }
 
-// assign makes the lease a holder of st. It returns false if st is over, and whether the end of st
-// has moved.
+// assign makes the lease a holder of st. It returns false if st is over, and whether the end of
+// st has moved.
 func (lease *Lease) assign(st *leaseState, now, began time.Time, maxHold time.Duration) (ok, moved bool) {
-	lease.state = st // before st can tell the lease of a loss
+	lease.state = st // before st can tell it of a loss
 	ok, moved = st.Assign(lease, &lease.assigned, now, began, maxHold)
 	if !ok {
 		lease.state = nil
@@ -272,7 +272,7 @@ func (lease *Lease) endReentry() error {
 	return lease.fail("release", err)
 }
 
-// find returns the lease of the key: this one, or one below which it was acquired.
+// find returns the lease of the key among this one and the leases below which it was acquired.
 func (lease *Lease) find(e *engine, key string) *Lease {
 	for ; lease != nil; lease = lease.outer {
 		if lease.engine == e && lease.Key() == key {
@@ -294,7 +294,7 @@ func (lease *Lease) fail(op string, err error) error {
 	return &Error{Op: op, Key: lease.Key(), Err: err}
 }
 
-// renewed is called after each renewal while the lease has its holder. If the renewal
+// renewed is called after each renewal of the state while the lease is a holder. If the renewal
 // failed, failed is true, and err is the reason, if known.
 func (lease *Lease) renewed(failed bool, err error, left time.Duration) {
 	e := lease.event(Renewed)
@@ -305,9 +305,9 @@ func (lease *Lease) renewed(failed bool, err error, left time.Duration) {
 	lease.engine.life.background(func() { lease.engine.cfg.Hooks.Event(&lease.ctx, e) })
 }
 
-// lost is called once, when the lease is lost while it has its holder, and returns the function
-// that tells the holder. From here on Close waits for the hook, because the lease may be released,
-// and Close may be called, as soon as its context is cancelled.
+// lost is called once, when the state is lost while the lease is a holder, and returns the
+// function that tells the lease. From here on Close waits for the hook, because the lease may be
+// released, and Close may be called, as soon as its context is cancelled.
 func (lease *Lease) lost(err error) (tell func()) {
 	told := make(chan struct{})
 	if h := lease.engine.cfg.Hooks.Event; h != nil {

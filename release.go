@@ -93,7 +93,7 @@ func (eng *engine) detach(ctx context.Context, lease *Lease, lost error) (_, err
 	}
 	eng.queue.Exit(lease.Key(), false)
 	if lost == nil {
-		lost = over // just now, and the holder was told
+		lost = over // just now, and the lease was told
 	}
 	return lost, nil
 }
@@ -106,7 +106,7 @@ func (eng *engine) giveBack(ctx context.Context, lease *Lease, lost error) (_, e
 	// Unwatch first: a renewal that overtakes the release would keep the key.
 	eng.watchdog.remove(lease.state)
 	if over := lease.state.Release(); lost == nil && over != leasestate.ErrReleased { //nolint:errorlint // that very value
-		lost = over // just now, and the holder was told
+		lost = over // just now, and the lease was told
 	}
 
 	switch err = eng.forget(ctx, lease, lost); {
@@ -160,12 +160,12 @@ func (eng *engine) letGo(st *leaseState) {
 // the prefix the oldest.
 func (eng *engine) kept(prefix string) map[string]time.Time {
 	since := make(map[string]time.Time)
-	for _, s := range eng.leases.all() {
-		if !s.acquired.Load() || !strings.HasPrefix(s.Key(), prefix) || !s.lingers(time.Now()) {
+	for _, lease := range eng.leases.all() {
+		if !lease.acquired.Load() || !strings.HasPrefix(lease.Key(), prefix) || !lease.lingers(time.Now()) {
 			continue
 		}
-		if began := since[s.Key()]; began.IsZero() || s.assigned.Since.Before(began) {
-			since[s.Key()] = s.assigned.Since
+		if began := since[lease.Key()]; began.IsZero() || lease.assigned.Since.Before(began) {
+			since[lease.Key()] = lease.assigned.Since
 		}
 	}
 	return since

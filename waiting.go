@@ -74,14 +74,14 @@ func (r *waitReport) due() {
 	r.mu.Unlock()
 	defer close(call)
 
-	l := r.engine
+	eng := r.engine
 	e := newEvent(Waiting, r.key, &r.opts)
-	e.Leader, e.Wait, e.Err = r.candidate, time.Since(r.begun), l.busyErr(r.key)
-	e.Place, e.Waiters = l.queue.Place(r.key, ticket)
-	if l.leases.holder(r.key) == nil {
+	e.Leader, e.Wait, e.Err = r.candidate, time.Since(r.begun), eng.busyErr(r.key)
+	e.Place, e.Waiters = eng.queue.Place(r.key, ticket)
+	if eng.leases.holder(r.key) == nil {
 		e.Waiters++ // the caller that asks the store
 	}
-	l.cfg.Hooks.Event(r.ctx, e)
+	eng.cfg.Hooks.Event(r.ctx, e)
 
 	r.mu.Lock()
 	defer r.mu.Unlock()

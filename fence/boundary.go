@@ -21,8 +21,7 @@ var Unsigned = new(Boundary)
 
 // Signed returns a Boundary of services that share a secret, and panics if that has less than
 // 32 bytes. A ticket that is signed with one of old is accepted too, so a secret can be changed.
-// A ticket is good for 5 minutes, at each service that has its secret. The clocks of the services
-// may differ by as much.
+// A ticket is good for 5 minutes, for which clocks may also differ, wherever its secret is.
 func Signed(secret []byte, old ...[]byte) *Boundary {
 	b := &Boundary{append([][]byte{secret}, old...)}
 	for _, s := range b.secrets {

@@ -50,7 +50,7 @@ func call[T any](ctx context.Context, b *backend, op func(context.Context) (T, e
 }
 
 // explain returns the error of an operation for the caller with ctx: with the server
-// and the reason, or the error of ctx.
+// and the reason, or that of ctx.
 func (b *backend) explain(ctx context.Context, err error) error {
 	switch {
 	case !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled):

@@ -69,7 +69,7 @@ func (b *Backend) checkTables(ctx context.Context) error {
 		}
 		switch {
 		case noTable(err):
-			return fmt.Errorf("%w: %q: call CreateTable: %s", ErrNoTable, b.config.Table, text.OneLine(err))
+			return fmt.Errorf("%w: %q: CreateTable creates it: %s", ErrNoTable, b.config.Table, text.OneLine(err))
 		case errors.Is(err, sql.ErrNoRows):
 			return fmt.Errorf("the table %q has no version: CreateTable has not made it, or the row with the empty key was deleted", b.config.Table)
 		case err == nil && version != schemaVersion:
