@@ -93,7 +93,7 @@ func (h *Handler) key(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	found, err := h.inspect(r.Context(), name, 1) // a key comes before all that it is a prefix of
+	found, err := h.inspect(r.Context(), name, 1) // a key comes before those that it is a prefix of
 	if err != nil {
 		return err
 	}

@@ -61,7 +61,7 @@ func (b *backend) explain(ctx context.Context, err error) error {
 		return b.server.Explain(err)
 	case ctx.Err() != nil:
 		return ctx.Err()
-	default: // not an error of a context: the context of the caller goes on
+	default: // not an error of a context: that of the caller goes on
 		rediskit.Reload(b.client)
 		return b.server.NoAnswer(fmt.Errorf("no answer within the operation timeout of %v", b.limit), 2*b.limit)
 	}
