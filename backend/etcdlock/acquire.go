@@ -46,7 +46,6 @@ func (b *backend) Turn(ctx context.Context, r driver.Request) <-chan driver.Gran
 	return b.table.Turn(ctx, b.background, &r)
 }
 
-// ticket returns the ticket of the request's owner.
 func (b *backend) ticket(ctx context.Context, r *driver.Request, queued bool) (*ticket, error) {
 	if b.background.Err() != nil {
 		return nil, driver.NotSent(errClosed)

@@ -129,7 +129,6 @@ func (s *store) force(key string) bool {
 	return held
 }
 
-// drop takes the key from all holders.
 func (s *store) drop(key string) {
 	if e := s.keys[key]; e != nil {
 		e.holders = nil
@@ -195,7 +194,6 @@ func (s *store) setTimer(e *entry, now time.Time) {
 	})
 }
 
-// insert adds an entry for the key.
 func (s *store) insert(key string, now time.Time) *entry {
 	if len(s.keys) >= s.sweepAt {
 		s.sweep(now)

@@ -47,7 +47,6 @@ func (b *backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Gran
 	return b.parseGrant(g, tokens, a)
 }
 
-// tooShort returns the error for a TTL that is less than a millisecond.
 func tooShort(ttl time.Duration) error {
 	return fmt.Errorf("redissonlock: a TTL of %v is less than a millisecond", ttl)
 }

@@ -17,7 +17,6 @@ var ErrURL = errors.New("invalid backend")
 // uncertain.
 var errNotEncoded = errors.New("not a URL; special characters in user and password must be percent-encoded")
 
-// invalid returns err as an error about the URL.
 func invalid(err error) error { return fmt.Errorf("%w: %w", ErrURL, err) }
 
 // because returns err with the reason for which ctx has ended.
