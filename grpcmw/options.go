@@ -24,9 +24,9 @@ import (
 // the method share one lock, like the calls of a function that is locked without
 // ParamLock.
 //
-// FromOptions panics with all faults of all options: no value, a param that the
-// request does not have or that cannot be a key, params where the client streams, a
-// bad duration, a field of a newer version. It panics too if no method has the
+// FromOptions panics if an option is wrong, and names all faults. A wrong one has no value, a
+// param that the request does not have or that cannot be a key, params where the client
+// streams, a bad duration, or a field of a newer version. It panics too if no method has the
 // option, because then the code was not generated again.
 func FromOptions() Rules { return fromFiles(protoregistry.GlobalFiles) }
 

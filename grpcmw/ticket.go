@@ -13,7 +13,7 @@ import (
 const ticketKey = "distlock-ticket"
 
 // SendTickets returns interceptors of a client that send the tickets of the call's context
-// along: of the leases that the caller holds alone, and the tickets that came with its own call.
+// along. They belong to leases that the caller holds alone, or came with its own call.
 // If a lease is over, they send nothing, and the error matches [distlock.ErrLost]. Without a lease
 // the call is as it was. SendTickets panics if b is nil.
 func SendTickets(b *fence.Boundary) (grpc.UnaryClientInterceptor, grpc.StreamClientInterceptor) {
