@@ -81,7 +81,6 @@ func (q *asking) attemptContext() (context.Context, context.CancelFunc) {
 	return context.WithDeadline(q.ctx, q.budget.until.Add(lastLook))
 }
 
-// attempt makes one attempt.
 func (q *asking) attempt(ctx context.Context) (g driver.Grant, err error) {
 	if q.queuer != nil {
 		g, err = q.queuer.Enqueue(ctx, q.request)

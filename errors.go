@@ -196,8 +196,8 @@ func unavailable(err error) error {
 }
 
 // fieldError says what is wrong with a field of [Opts]. Names of fields are apart
-// from the rest of the text, because a user may know the field by another name: in
-// a directive, on the command line or in a .proto file. Package internal/optfield
+// from the rest of the text. A user may know the field by another name: in a
+// directive, on the command line or in a .proto file. Package internal/optfield
 // translates them.
 type fieldError struct {
 	field  string // two fields that make one text are joined by "+"

@@ -80,8 +80,8 @@ func (eng *engine) noHandOff() error {
 // answer in time, it also says that it is in doubt whether the handle is used up. The lock is
 // then released in the background if this Locker has it.
 //
-// The key and its Permits are those of the handle. KeyTimeout is too, unless opts has one. What
-// the giver's MaxHold has left counts by the earlier of two clocks, and together with that of
+// The key and its Permits are in the handle. So is KeyTimeout, unless opts has one. What the
+// giver's MaxHold has left counts by the earlier of two clocks, and together with MaxHold of
 // opts. Adopt does not wait for callers of this process that have the key or wait for it.
 func (locker *Locker) Adopt(ctx context.Context, handle string, opts Opts) (*Lease, error) {
 	h, err := parseHandle(handle)

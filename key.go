@@ -75,12 +75,12 @@ func keyFault(key string) string {
 }
 
 // Key returns the key of a lock with parameters, for functions that get a key from their
-// caller: Key("transfer", from, to) is "transfer:alice:bob", under Prefix "shop:" the key of
-// the options Prefix "shop:" and Value "transfer" with these parameters. [Opts].ParamLock says
+// caller. Key("transfer", from, to) is "transfer:alice:bob". Under Prefix "shop:" that is the
+// key of Value "transfer" with the same Prefix and parameters. [Opts].ParamLock says
 // which values have the same key. If a parameter cannot be part of a key, the result is a
 // text that every [Locker] refuses with [ErrKey], and that says why. Where parameters may be
-// long, write Key("shop:transfer", from, to) without a Prefix: what does not fit into the
-// room that Key knows of is a digest, and what does not fit because of the Prefix is refused.
+// long, write Key("shop:transfer", from, to) without a Prefix. What does not fit into the
+// room that Key knows of is a digest; what does not fit because of the Prefix is refused.
 func Key(value string, params ...any) string {
 	if len(params) == 0 {
 		return value

@@ -8,8 +8,8 @@ import (
 )
 
 // Lead takes part in the election of one leader for the key opts.Prefix + key, and runs fn
-// while this candidate leads: again and again, until ctx ends, the Locker is closed, or
-// fn fails. Its error is never nil.
+// while this candidate leads. It does so again and again, until ctx ends, the Locker is
+// closed, or fn fails. Its error is never nil.
 //
 // A candidate waits as in [Locker.Acquire]. The context of fn carries the lease, and is
 // cancelled with cause [ErrLost] if the leadership is lost; fn should then stop. The

@@ -86,7 +86,7 @@ type Opts struct {
 	Permits int
 
 	// MaxHold ends a lease this long after it was acquired, with [ErrLost], and gives the key
-	// back to the store: a function that hangs does not keep it from other processes. Callers of
+	// back to the store. A function that hangs does not keep it from other processes. Callers of
 	// this process wait until the function has returned. The default means no limit.
 	MaxHold time.Duration
 

@@ -27,7 +27,7 @@ type waitReport struct {
 	timer     *time.Timer // calls due
 
 	mu     sync.Mutex
-	ticket uint64        // in the queue of this process, or the one that it had there
+	ticket uint64        // in the queue of this process, or its last there
 	call   chan struct{} // of the hook: closed when it has returned
 	fired  bool          // due was called when the wait ended, and may not have returned
 	over   bool          // the wait has ended

@@ -74,8 +74,8 @@ type Backend interface {
 	// the owner does not have the key. Any other error, and no report, means that the outcome
 	// is unknown.
 	//
-	// The TTL is that of the grant. With [Grant].Retain it differs from the one that was
-	// first asked for: the lease must then end TTL from now, whether that is later than
+	// The TTL is [Grant].TTL. With [Grant].Retain it differs from what was first asked
+	// for: the lease must then end TTL from now, whether that is later than
 	// before or sooner. A backend that cannot take any TTL declares [Features].MaxTTL. A
 	// grant that is gone must be reported lost and must never be created anew. An answer
 	// that may be old, as from a replica or a cache, must never be reported as a loss.
@@ -238,11 +238,11 @@ type Grant struct {
 	Key   string
 	Owner string
 
-	// TTL is that of the request, or less if the store does not keep a key for so
+	// TTL is the TTL of the request, or less if the store does not keep a key for so
 	// long.
 	TTL time.Duration
 
-	// Mode and Permits are those of the request.
+	// Mode and Permits are as in the request.
 	Mode    Mode
 	Permits int
 
@@ -305,7 +305,7 @@ const (
 	Exclusive Mode = iota
 
 	// Shared admits any number of holders that ask for Shared, the readers. It
-	// excludes those that ask for Exclusive.
+	// excludes holders that ask for Exclusive.
 	Shared
 )
 

@@ -15,7 +15,7 @@ type Inspector interface {
 	// except that a key that equals the prefix is among them. Every key that is held or
 	// waited for during the whole call is among them, others may be. With an error it
 	// returns what was found before. A queue may be long: if the store can count its places,
-	// Inspect reads only those that it lists.
+	// Inspect reads only the places that it lists.
 	//
 	// With limit 0 it must return only a key that equals the prefix. That should cost no
 	// more than an attempt, however many keys there are: waiters ask for it.
@@ -105,7 +105,7 @@ type HolderInfo struct {
 // WaiterInfo is what an [Inspector] knows about one place in the queue of a key.
 type WaiterInfo struct {
 	// Owner identifies the owner of the place without revealing it: see [Fingerprint]. When
-	// the owner is granted the key, it is that of its [HolderInfo].
+	// the owner is granted the key, [HolderInfo] has the same.
 	Owner string
 
 	// Waiter is the name of the waiter, or "" if it has none. It is what Holder will be.

@@ -34,15 +34,6 @@ func Signed(secret []byte, old ...[]byte) *Boundary {
 
 const validity = 5 * time.Minute
 
-// TicketError says why the tickets of a call are refused.
-type TicketError struct{ Detail string }
-
-// Error returns the detail.
-func (e *TicketError) Error() string { return "fence: the ticket " + e.Detail }
-
-// ErrNoTicket says that the caller does not hold the lock alone, or has not sent its ticket.
-var ErrNoTicket error = &TicketError{"is missing"}
-
 // Tickets returns the tickets in ctx as texts to send with a call, none if there are none. If a
 // lease is over, the error matches distlock.ErrLost, and nothing should be sent. A text has
 // letters, digits, "-", "_" and ".", and can be read by others: it contains the key.

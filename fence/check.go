@@ -13,6 +13,15 @@ import (
 // ErrStale says that a later holder of the lock has shown its ticket.
 var ErrStale = errors.New("fence: stale ticket: a later holder of the lock has been here")
 
+// TicketError says why the tickets of a call are refused.
+type TicketError struct{ Detail string }
+
+// Error returns the detail.
+func (e *TicketError) Error() string { return "fence: the ticket " + e.Detail }
+
+// ErrNoTicket says that the caller does not hold the lock alone, or has not sent its ticket.
+var ErrNoTicket error = &TicketError{"is missing"}
+
 // Ticket is what a holder shows: a [*distlock.Lease], or what came of one with a call.
 //
 // [*distlock.Lease]: https://pkg.go.dev/github.com/distlock-go/distlock#Lease

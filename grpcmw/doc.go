@@ -39,8 +39,12 @@
 //	}
 //
 // Nothing is generated for it: the build only gets package grpcmw/proto/distlock/v1, which the
-// generated code imports for the option. If some of the methods stream, each interceptor
-// gets its half, and refuses the other:
+// generated code imports for the option. The folder for protoc is grpcmw/proto:
+//
+//	protoc -I . -I "$(go list -m -f '{{.Dir}}' github.com/distlock-go/distlock)/grpcmw/proto" …
+//
+// If some of the methods stream, each interceptor
+// gets its half, and panics on the other:
 //
 //	rules := grpcmw.FromOptions()
 //	grpc.NewServer(

@@ -21,12 +21,12 @@ import (
 // linked into the program, including services that the program only calls. Methods
 // without it have no rule. The fields are named as in [distlock.Opts], in snake case,
 // with the same defaults; params are names for [Fields]. Without params all calls of
-// the method share one lock, like those of a function that is locked without
+// the method share one lock, like the calls of a function that is locked without
 // ParamLock.
 //
-// FromOptions panics with all faults of all options: no value, a param that the
-// request does not have or that cannot be a key, params where the client streams, a
-// bad duration, a field of a newer version. It panics too if no method has the
+// FromOptions panics if an option is wrong, and names all faults. A wrong one has no value, a
+// param that the request does not have or that cannot be a key, params where the client
+// streams, a bad duration, or a field of a newer version. It panics too if no method has the
 // option, because then the code was not generated again.
 func FromOptions() Rules { return fromFiles(protoregistry.GlobalFiles) }
 

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/fence"
 	"github.com/distlock-go/distlock/internal/request"
 )
 
@@ -98,6 +99,19 @@ func StatusError(ctx context.Context, err error) error {
 		st = detailed
 	}
 	return &statusError{st, err}
+}
+
+// ofTicket returns the answer for an error of package fence.
+func ofTicket(err error) (_ answer, ok bool) {
+	wrong := new(fence.TicketError)
+	switch {
+	case errors.Is(err, fence.ErrStale):
+		return answer{codes.FailedPrecondition, "a later holder of the lock was here", ReasonStale, false}, true
+	case errors.As(err, &wrong):
+		return answer{codes.Unauthenticated, "the ticket " + wrong.Detail, ReasonTicket, false}, true
+	default:
+		return answer{}, false
+	}
 }
 
 // statusError has the status for clients and, for [errors.Is], the original error.

@@ -2,10 +2,8 @@ package grpcmw
 
 import (
 	"context"
-	"errors"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 
 	"github.com/distlock-go/distlock/fence"
@@ -15,8 +13,8 @@ import (
 const ticketKey = "distlock-ticket"
 
 // SendTickets returns interceptors of a client that send the tickets of the call's context
-// along: of the leases that the caller holds alone, and those that came with its own call. If a
-// lease is over, they send nothing, and the error matches [distlock.ErrLost]. Without a lease
+// along. They belong to leases that the caller holds alone, or came with its own call.
+// If a lease is over, they send nothing, and the error matches [distlock.ErrLost]. Without a lease
 // the call is as it was. SendTickets panics if b is nil.
 func SendTickets(b *fence.Boundary) (grpc.UnaryClientInterceptor, grpc.StreamClientInterceptor) {
 	if b == nil {
@@ -83,17 +81,4 @@ func ReceiveTickets(b *fence.Boundary) (grpc.UnaryServerInterceptor, grpc.Stream
 		})
 	}
 	return unary, stream
-}
-
-// ofTicket returns the answer for an error of package fence.
-func ofTicket(err error) (_ answer, ok bool) {
-	wrong := new(fence.TicketError)
-	switch {
-	case errors.Is(err, fence.ErrStale):
-		return answer{codes.FailedPrecondition, "a later holder of the lock was here", ReasonStale, false}, true
-	case errors.As(err, &wrong):
-		return answer{codes.Unauthenticated, "the ticket " + wrong.Detail, ReasonTicket, false}, true
-	default:
-		return answer{}, false
-	}
 }

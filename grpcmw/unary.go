@@ -9,9 +9,9 @@ import (
 )
 
 // UnaryServerInterceptor returns an interceptor that runs the handlers of methods with
-// a rule under their locks. It panics with all errors if l is nil or a rule cannot
-// work: its method does not exist or streams, its Key is nil or names an unknown field,
-// its Opts are invalid. For services that are not linked into the program only the form
+// a rule under their locks. It panics if l is nil or a rule cannot work, and names all
+// errors. The method may not exist or may stream, the Key may be nil or name an unknown
+// field, the Opts may be invalid. For services that are not linked into the program only the form
 // of the name can be checked.
 func UnaryServerInterceptor(l *distlock.Locker, rules Rules) grpc.UnaryServerInterceptor {
 	m := wire("UnaryServerInterceptor", l, rules, false)

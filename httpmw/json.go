@@ -24,11 +24,11 @@ const defaultMaxBody = 64 << 10
 // A string is a string and a bool a bool. A number must be an integer, without fraction
 // or exponent, and is an int64, or a uint64 if it needs one. "5" and 5 are one lock.
 //
-// The error is a [*distlock.KeyError] if the body is too large or is not one valid JSON
-// value in UTF-8, or if the field is missing, null, an empty string, an object, a list
-// or another number. A body that parsers may read differently is refused too, because
-// the handler could see another value than the lock: a name on the path that appears
-// twice in its object, or in another case, since encoding/json takes "ID" for "id".
+// The error is a [*distlock.KeyError] if the body is too large, or is not one valid JSON
+// value in UTF-8. So it is if the field is missing, null, an empty string, an object, a
+// list or another number. A name on the path that appears twice in its object, or in
+// another case, is refused too: the handler's parser might choose another value than the
+// lock, since encoding/json takes "ID" for "id".
 //
 // JSONField panics if a name in the path is empty or maxBytes is negative.
 func JSONField(path string, maxBytes int64) KeyFunc {

@@ -32,9 +32,9 @@ type KeyFunc func(r *http.Request) (any, error)
 // is a [*distlock.KeyError] if the value is empty, or if it has a "%" and it is not
 // certain whether the router has decoded the path. PathValue panics if name is empty.
 //
-// If the route's pattern does not have the wildcard, or if there is no pattern yet
-// because the lock is around the router, the server is at fault: the answer is 500, and
-// [http.Server].ErrorLog gets a line, once for each [Lock]. A router other than ServeMux and
+// A pattern without the wildcard, or a lock around the router, where there is no pattern
+// yet, is a fault of the server. The answer is 500, and [http.Server].ErrorLog gets one
+// line for each [Lock]. A router other than ServeMux and
 // chi must set [http.Request.Pattern] too, but only for wildcards that can be empty.
 func PathValue(name string) KeyFunc {
 	what := part("PathValue", "path value", name)
@@ -100,7 +100,7 @@ func Int(f KeyFunc) KeyFunc {
 
 // Params returns a KeyFunc for several parts, a []any of the results of the functions
 // in their order. They are called one after the other, and the first error or
-// [distlock.Skip] is the result for all: put a function that skips some requests in
+// [distlock.Skip] is the result for all. So put a function that skips some requests in
 // front of functions that would refuse them. Params panics if there are no functions or one
 // is nil.
 func Params(fs ...KeyFunc) KeyFunc {

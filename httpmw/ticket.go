@@ -9,8 +9,8 @@ import (
 // ticketHeader has the tickets of a request, one in each value.
 const ticketHeader = "Distlock-Ticket"
 
-// SendTickets returns a transport that sends the tickets of the request's context along: of
-// the leases that the caller holds alone, and those that came with its own call. If a lease is
+// SendTickets returns a transport that sends the tickets of the request's context along.
+// They belong to leases that the caller holds alone, or came with its own call. If a lease is
 // over, it sends nothing, and the error matches [distlock.ErrLost]. Without a lease the request
 // is as it was. A redirect to another host fails, because tickets are not for it.
 //

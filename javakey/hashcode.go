@@ -14,7 +14,7 @@ import (
 //   - a string, a bool, a float32 or a float64: String, Boolean, Float, Double
 //   - int8, int16, int32, int64: Byte, Short, Integer, Long
 //   - other integers: Integer or Long; their hash codes differ for negative numbers only.
-//     So these are refused, and so are numbers above those of Long
+//     So these are refused, and so are numbers above the largest Long
 //   - a slice or an array: a List, or what Arrays.hashCode returns. Bytes are a byte[]
 //   - nil: null; its hash code in a List is 0
 //   - a type with a method HashCode() int32: what it returns
@@ -73,7 +73,7 @@ func hashCode(v reflect.Value, depth int) (int32, error) {
 	}
 }
 
-// hashString is that of the UTF-16 units.
+// hashString is the hash code of the UTF-16 units.
 func hashString(s string) (h int32, err error) {
 	if !utf8.ValidString(s) {
 		return 0, fmt.Errorf("javakey: the string %q is not UTF-8", s)
@@ -126,7 +126,7 @@ func hashList(list reflect.Value, depth int) (int32, error) {
 // maxNesting keeps values that contain themselves from being followed without end.
 const maxNesting = 64
 
-// hashCoder is a value with a hash code of its own, such as that of a class of the
+// hashCoder is a value with a hash code of its own, such as a class of the
 // user.
 type hashCoder interface{ HashCode() int32 }
 

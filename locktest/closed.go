@@ -9,8 +9,8 @@ import (
 	"github.com/distlock-go/distlock/internal/test/await"
 )
 
-// closedCases close a Backend, and look from that of another process. What the store promises
-// does not end with the process that it was promised to.
+// closedCases close a Backend, and look from the backend of another process. What the store
+// promises does not end with the process that it was promised to.
 var closedCases = []testCase{
 	{
 		name: "retained",

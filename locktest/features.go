@@ -40,7 +40,7 @@ type Features struct {
 	// operator does, or a server that loses its data.
 	Drop func(t *testing.T, b driver.Backend, key string)
 
-	// Over returns another backend on the store of first, like that of another process. All
+	// Over returns another backend on the store of first, as another process has. All
 	// its connections are opened by n, or lead to a proxy of n. Use the limits for an
 	// operation that users have.
 	Over func(t *testing.T, first driver.Backend, n *Network) driver.Backend
@@ -49,7 +49,7 @@ type Features struct {
 	// memory of the process, or in a file. In real time, either this or Over must be set.
 	NoNetwork bool
 
-	// Peer returns a second backend on the store of first, like that of another process.
+	// Peer returns a second backend on the store of first, as another process has.
 	// It may return first itself if the backend is the store and is not closed. The default
 	// is Over with a network without faults.
 	Peer func(t *testing.T, first driver.Backend) driver.Backend

@@ -25,7 +25,7 @@ const (
 type fixture struct {
 	*testing.T
 	Features
-	ctx    context.Context   //nolint:containedctx // that of the case, as testing.T has one
+	ctx    context.Context   //nolint:containedctx // of the case, as testing.T has one
 	held   map[string]func() // by owner: releases what the case has not released
 	closed map[io.Closer]bool
 	doing  string // is told if the case fails
@@ -61,7 +61,7 @@ const permits = 3
 // holderName is the name of the holder in the owners of the suite, unless a case is about names.
 const holderName = "locktest-host.example/4711"
 
-// newOwner returns an owner like those of the Locker: a random UUID and a name.
+// newOwner returns an owner as the Locker does: a random UUID and a name.
 func newOwner() string { return newOwnerNamed(holderName) }
 
 func newOwnerNamed(name string) string { return uuid.NewString() + "@" + name }

@@ -11,7 +11,7 @@ import (
 	"github.com/distlock-go/distlock/internal/test/await"
 )
 
-// process is a backend like that of a process, and checks that hold for every answer of every
+// process is the backend of a process, and checks that hold for every answer of every
 // backend.
 type process struct {
 	*fixture

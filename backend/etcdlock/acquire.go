@@ -46,7 +46,6 @@ func (b *backend) Turn(ctx context.Context, r driver.Request) <-chan driver.Gran
 	return b.table.Turn(ctx, b.background, &r)
 }
 
-// ticket returns the ticket of the request's owner.
 func (b *backend) ticket(ctx context.Context, r *driver.Request, queued bool) (*ticket, error) {
 	if b.background.Err() != nil {
 		return nil, driver.NotSent(errClosed)
@@ -59,8 +58,8 @@ func (b *backend) ticket(ctx context.Context, r *driver.Request, queued bool) (*
 // attempt grants the key if it is the owner's turn. Otherwise it returns an obstacle.
 // With try, it creates a place only if the owner then has the key.
 func (b *backend) attempt(ctx context.Context, tk *ticket, r *driver.Request, try bool) (driver.Grant, placequeue.Obstacle, error) {
-	newest := int64(0) // with try, the owner shares the key with all places up to this revision
-	for blind := !try; ctx.Err() == nil; blind = false {
+	p := placing{try: try, blind: !try}
+	for ; ctx.Err() == nil; p.blind = false {
 		s, err := b.session(ctx)
 		if err != nil {
 			return driver.Grant{}, nil, err
@@ -71,11 +70,12 @@ func (b *backend) attempt(ctx context.Context, tk *ticket, r *driver.Request, tr
 		if !ok {
 			return driver.Grant{}, nil, placequeue.ErrGivenUp
 		}
-		fence, again := s.fence.Load(), false
+		p.session, p.place, p.fence = s, path, s.fence.Load()
+		again := false
 		if created != 0 {
 			o.queue, o.revision, err = b.queue(ctx, tk.ID.Key)
 		} else {
-			o.queue, o.revision, again, err = b.create(ctx, tk, path, s, fence, try, blind, newest)
+			o.queue, o.revision, again, err = b.create(ctx, tk, &p)
 		}
 		i := o.queue.find(path)
 		if i >= 0 {
@@ -83,7 +83,7 @@ func (b *backend) attempt(ctx context.Context, tk *ticket, r *driver.Request, tr
 		}
 		doubt := int64(0)
 		if again || created == 0 && isUnknown(err) {
-			doubt = fence
+			doubt = p.fence
 		}
 		b.table.end(tk, s, o.own.created, doubt)
 		switch {
@@ -95,7 +95,7 @@ func (b *backend) attempt(ctx context.Context, tk *ticket, r *driver.Request, tr
 			if len(o.blockers) > 0 {
 				return driver.Grant{}, o, nil
 			}
-			if g, err := b.grant(ctx, tk, r, s, o.queue, i, sent); !errors.Is(err, errLeaseGone) {
+			if g, err := b.grant(ctx, tk, r, o, sent); !errors.Is(err, errLeaseGone) {
 				return g, nil, err
 			}
 		case created != 0:
@@ -103,49 +103,58 @@ func (b *backend) attempt(ctx context.Context, tk *ticket, r *driver.Request, tr
 		case !o.queue.admits(tk.Sharing):
 			return driver.Grant{}, o, nil
 		default:
-			newest = o.revision
+			p.newest = o.revision
 		}
 	}
 	return driver.Grant{}, nil, b.explain(ctx, ctx.Err())
 }
 
-// grant records that the owner of tk has the key, with place i of the queue.
-func (b *backend) grant(ctx context.Context, tk *ticket, r *driver.Request, s *session, q queue, i int, sent time.Time) (driver.Grant, error) {
-	if err := s.fresh(ctx, sent); err != nil {
+// grant records that the owner of tk has the key, with its own place of the queue in o.
+func (b *backend) grant(ctx context.Context, tk *ticket, r *driver.Request, o *obstacle, sent time.Time) (driver.Grant, error) {
+	if err := o.fresh(ctx, sent); err != nil {
 		return driver.Grant{}, err
 	}
-	b.table.TellSession(r.TTL, s.ttl, "etcdlock.Config.SessionTTL")
+	b.table.TellSession(r.TTL, o.ttl, "etcdlock.Config.SessionTTL")
 	g := r.Grant()
-	g.TTL, g.Sent, g.Contended = min(r.TTL, s.maxLease()), sent, i < len(q)-1
-	g.Token, g.LastToken = placequeue.Tokens(q[i].written, tokensPerRevision, r.Tokens)
-	if !b.table.setHeld(tk, s, &g) {
+	g.TTL, g.Sent, g.Contended = min(r.TTL, o.maxLease()), sent, o.own.path != o.queue[len(o.queue)-1].path
+	g.Token, g.LastToken = placequeue.Tokens(o.own.written, tokensPerRevision, r.Tokens)
+	if !b.table.setHeld(tk, o.session, &g) {
 		return driver.Grant{}, placequeue.ErrGivenUp // the call that gave up the ticket deletes the place
 	}
 	return g, nil
 }
 
-// create creates a place, unless it exists or another place is in the way: with try,
-// one that is newer than newest, and with blind, any. It returns the queue and its
-// revision. After a creation with either, the queue has the new place alone. It fails
+// placing is a request for a place.
+type placing struct {
+	*session
+
+	place  string // its path
+	fence  int64  // of the session: a request that is late creates nothing
+	try    bool   // no place newer than newest may exist
+	newest int64  // revision of the places that the owner shares the key with
+	blind  bool   // no other place may exist: for keys that are likely free
+}
+
+// create creates a place, unless it exists or p forbids it. It returns the queue and its
+// revision. After a creation with try or blind, the queue has the new place alone. It fails
 // with errFence if it has created nothing because the fence was written: the session
 // then knows the new fence, or has ended. With blind it also does so if there is
-// another place. That is for keys that are likely free: to ask why nothing was created
-// makes the transaction twice as large.
-func (b *backend) create(ctx context.Context, tk *ticket, path string, s *session, fence int64, try, blind bool, newest int64) (q queue, revision int64, again bool, err error) {
+// another place: to ask why nothing was created makes the transaction twice as large.
+func (b *backend) create(ctx context.Context, tk *ticket, p *placing) (q queue, revision int64, again bool, err error) {
 	dir, value := b.dir(tk.ID.Key), valueOf(tk.Sharing, tk.ID.Owner)
-	then := []clientv3.Op{clientv3.OpPut(path, value, clientv3.WithLease(s.id))}
-	free := clientv3.Compare(clientv3.CreateRevision(dir), "<", newest+1).WithPrefix()
+	then := []clientv3.Op{clientv3.OpPut(p.place, value, clientv3.WithLease(p.id))}
+	free := clientv3.Compare(clientv3.CreateRevision(dir), "<", p.newest+1).WithPrefix()
 	var otherwise []clientv3.Op
-	if !blind {
+	if !p.blind {
 		read := clientv3.OpGet(dir, clientv3.WithPrefix())
-		otherwise = []clientv3.Op{clientv3.OpGet(s.path), read}
-		if !try {
+		otherwise = []clientv3.Op{clientv3.OpGet(p.session.path), read}
+		if !p.try {
 			then = append(then, read)
-			free = clientv3.Compare(clientv3.CreateRevision(path), "=", 0)
+			free = clientv3.Compare(clientv3.CreateRevision(p.place), "=", 0)
 		}
 	}
 	resp, again, err := twice(ctx, b.link, func(ctx context.Context) (*clientv3.TxnResponse, error) {
-		return b.client.Txn(ctx).If(s.isFenced(fence), free).Then(then...).Else(otherwise...).Commit()
+		return b.client.Txn(ctx).If(p.isFenced(p.fence), free).Then(then...).Else(otherwise...).Commit()
 	})
 	if err != nil {
 		return nil, 0, again, err
@@ -153,13 +162,13 @@ func (b *backend) create(ctx context.Context, tk *ticket, path string, s *sessio
 	b.learnTerm(resp.Header)
 	revision = resp.Header.Revision
 	switch {
-	case resp.Succeeded && (try || blind):
-		return queue{{path: path, owner: tk.ID.Owner, sharing: tk.Sharing, created: revision, written: revision}}, revision, again, nil
-	case blind:
+	case resp.Succeeded && (p.try || p.blind):
+		return queue{{path: p.place, owner: tk.ID.Owner, sharing: tk.Sharing, created: revision, written: revision}}, revision, again, nil
+	case p.blind:
 		return nil, 0, again, errFence
 	}
 	q = parseQueue(resp.Responses[1].GetResponseRange().Kvs, b.config.Prefix)
-	if !resp.Succeeded && !s.learn(resp.Responses[0].GetResponseRange(), fence) && q.find(path) < 0 {
+	if !resp.Succeeded && !p.learn(resp.Responses[0].GetResponseRange(), p.fence) && q.find(p.place) < 0 {
 		return nil, 0, again, errFence
 	}
 	return q, revision, again, nil

@@ -38,7 +38,6 @@ func isUnknown(err error) bool {
 	}
 }
 
-// codeOf returns the code of an error of the client.
 func codeOf(err error) codes.Code {
 	if known := (rpctypes.EtcdError{}); errors.As(err, &known) {
 		return known.Code()

@@ -6,7 +6,7 @@
 // nothing new on a server. Lockers that share one [Backend] behave like processes that
 // share a server.
 //
-// All times are those of package time. In a testing/synctest bubble an hour of leases
+// All times are from package time. In a testing/synctest bubble an hour of leases
 // passes at once. A Backend has no goroutines and nothing to close.
 package memlock
 

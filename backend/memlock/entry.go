@@ -60,7 +60,6 @@ func (e *entry) admits(sharing driver.Sharing) bool {
 	return e.sharing.Admits(len(e.holders), sharing)
 }
 
-// find returns the holder with that owner, or nil.
 func (e *entry) find(owner string) *holder {
 	i := slices.IndexFunc(e.holders, func(h holder) bool { return h.owner == owner })
 	if i < 0 {
@@ -76,7 +75,6 @@ func (e *entry) removeHolder(owner string) bool {
 	return len(e.holders) < n
 }
 
-// waiter returns the place of the owner in the queue, or nil.
 func (e *entry) waiter(owner string) *waiter {
 	i := slices.IndexFunc(e.queue, func(w *waiter) bool { return w.request.Owner == owner })
 	if i < 0 {
@@ -129,7 +127,6 @@ func (e *entry) heldError(sharing driver.Sharing, now time.Time) *driver.HeldErr
 	return err
 }
 
-// grant returns the grant that h has.
 func (e *entry) grant(h *holder, sharing driver.Sharing, ttl time.Duration, now time.Time) driver.Grant {
 	return driver.Grant{
 		Key: e.key, Owner: h.owner, TTL: ttl, Mode: sharing.Mode, Permits: sharing.Permits,

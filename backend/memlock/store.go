@@ -46,7 +46,7 @@ func (s *store) acquire(r *driver.Request) (driver.Grant, *driver.HeldError) {
 	return e.grant(s.addHolder(e, r, now), sharing, r.TTL, now), nil
 }
 
-// adopt puts r's owner in the place of the one that has handed its lease off. It reports
+// adopt puts r's owner in the place of the owner that has handed its lease off. It reports
 // whether one of them has the key.
 func (s *store) adopt(r *driver.Request) bool {
 	e := s.keys[r.Key]
@@ -129,7 +129,6 @@ func (s *store) force(key string) bool {
 	return held
 }
 
-// drop takes the key from all holders.
 func (s *store) drop(key string) {
 	if e := s.keys[key]; e != nil {
 		e.holders = nil
@@ -195,7 +194,6 @@ func (s *store) setTimer(e *entry, now time.Time) {
 	})
 }
 
-// insert adds an entry for the key.
 func (s *store) insert(key string, now time.Time) *entry {
 	if len(s.keys) >= s.sweepAt {
 		s.sweep(now)

@@ -97,7 +97,6 @@ func (d *dispatcher) newSite(server *rediskit.Server, short *redis.Client) *site
 	return &site{server: server, renewals: make(chan struct{}, maxRenewals), batcher: dispatch.New(cfg)}
 }
 
-// do sends r and returns the result.
 func (d *dispatcher) do(ctx context.Context, r *request) dispatch.Result[reply] {
 	if d.topology.finder() == nil {
 		return d.doAt(ctx, d.defaultSite, r)
@@ -172,7 +171,6 @@ func (d *dispatcher) siteOf(ctx context.Context, key string) *site {
 	return d.siteFor(server)
 }
 
-// siteFor returns the site of the server.
 func (d *dispatcher) siteFor(server *redis.Client) *site {
 	addr := server.Options().Addr
 	d.mu.RLock()

@@ -165,7 +165,6 @@ func (w *waiter) end() {
 	w.in.end(w.request.Owner)
 }
 
-// end ends the waiter of an owner, if there is one.
 func (in *inbox) end(owner string) {
 	in.mu.Lock()
 	defer in.mu.Unlock()

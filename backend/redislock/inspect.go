@@ -90,8 +90,8 @@ func pattern(prefix string) string {
 	return "*" + rediskit.ScanPattern(prefix) + "*"
 }
 
-// candidates returns the keys with the prefix that may be locks. The names are those of
-// locks, of their queues, or of anything else. In a Cluster, another key with braces
+// candidates returns the keys with the prefix that may be locks. The names belong to
+// locks, to their queues, or to anything else. In a Cluster, another key with braces
 // could be in another slot than the queue of that name.
 func (b *backend) candidates(names []string, prefix string) []string {
 	var keys []string

@@ -47,7 +47,6 @@ func (b *backend) Ping(ctx context.Context) error {
 	return err
 }
 
-// pingKeys returns a key for each server.
 func (b *backend) pingKeys(ctx context.Context) (keys []string, err error) {
 	find := b.topology.finder()
 	if find == nil {

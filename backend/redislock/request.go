@@ -102,7 +102,7 @@ func callsFor(batch []*request, which []int, most int) []scriptCall {
 type processArgs struct {
 	inbox, prefix string
 	claim         int64 // the claim window in milliseconds
-	pass          int64 // that of a lock that a release passes on; 0: it leaves the lock free
+	pass          int64 // the same, for a lock that a release passes on; 0: it leaves the lock free
 	topology      topology
 }
 

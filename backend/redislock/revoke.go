@@ -50,7 +50,6 @@ func (b *backend) Revoke(ctx context.Context, key string) (held bool, err error)
 	return true, err
 }
 
-// readOwners returns the owners that hold a key.
 func readOwners(ctx context.Context, c redis.UniversalClient, key string) ([]string, error) {
 	names := lockKeys(key)
 	reply, err := inspectScript.Run(ctx, c, names[:], maxRevoked, 0, rediskit.Flag(true)).Slice()

@@ -47,7 +47,6 @@ func (b *backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Gran
 	return b.parseGrant(g, tokens, a)
 }
 
-// tooShort returns the error for a TTL that is less than a millisecond.
 func tooShort(ttl time.Duration) error {
 	return fmt.Errorf("redissonlock: a TTL of %v is less than a millisecond", ttl)
 }
@@ -108,9 +107,9 @@ func foreign(kind string) error {
 const turnTime = 3 * time.Millisecond
 
 // turns leaves others their turn. A process that releases a key is the first to know
-// that it is free, so its next attempt would come before those of the waiters that have
+// that it is free, so its next attempt would come before the waiters, which have
 // to receive a message first. It waits if others have heard of the release. Redisson
-// has no queue to tell them apart from those that only listen.
+// has no queue to tell them apart from clients that only listen.
 type turns struct{ releases sync.Map } // the times of the releases, by key
 
 // leave notes that others have heard of the release of a key.

@@ -59,7 +59,7 @@ func New(client redis.UniversalClient, cfg Config) driver.Backend {
 		panic("redissonlock: nil client")
 	}
 	if _, ring := client.(*redis.Ring); ring {
-		panic("redissonlock: a Ring")
+		panic("redissonlock: the client of a Ring, of which Redisson has no counterpart")
 	}
 	limit := rediskit.Duration("redissonlock", "OpTimeout", cfg.OpTimeout, time.Second)
 	bg := rediskit.NewBackground()

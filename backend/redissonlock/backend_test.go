@@ -22,7 +22,7 @@ func TestNewPanics(t *testing.T) {
 	defer ring.Close()
 	testkit.WantPanic(t, "redissonlock: nil client", func() { redissonlock.New(nil, redissonlock.Config{}) })
 	testkit.WantPanic(t, "redissonlock: nil client", func() { redissonlock.New((*redis.Client)(nil), redissonlock.Config{}) })
-	testkit.WantPanic(t, "redissonlock: a Ring", func() { redissonlock.New(ring, redissonlock.Config{}) })
+	testkit.WantPanic(t, "redissonlock: the client of a Ring, of which Redisson has no counterpart", func() { redissonlock.New(ring, redissonlock.Config{}) })
 	testkit.WantPanic(t, "redissonlock: Config.OpTimeout: 1µs is less than a millisecond", func() {
 		redissonlock.New(client, redissonlock.Config{OpTimeout: time.Microsecond})
 	})

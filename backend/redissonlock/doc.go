@@ -28,7 +28,7 @@
 //   - redisson_lock_token:{key} is the token counter of RFencedLock. It does not expire, so
 //     one such key stays for each lock that was ever used.
 //   - distlock_gone:{key} is a sorted set of tombstones: owners that were released while an
-//     attempt was in doubt, and those that ForceRelease took the lock away from. It is kept for
+//     attempt was in doubt, and owners that ForceRelease took the lock away from. It is kept for
 //     15 minutes after the last of them.
 //
 // By Redisson's rule the keys order and {order} have one counter and one channel, as in
@@ -50,7 +50,7 @@
 //   - RLock: both sides exclude and wake each other. A thread of Java may lock again what it
 //     holds; that is its own affair. forceUnlock takes a lock of Go away, and ForceRelease one
 //     of Java.
-//   - RFencedLock: the same, and the tokens are shared. Its tokens are as large as those of
+//   - RFencedLock: the same, and the tokens are shared. Its tokens are as large as in
 //     this package, about 1.8e15, from the first acquisition in Go on.
 //   - RReadWriteLock: both of its locks exclude the locks of this package, and are woken by
 //     them. RLock and RReadWriteLock must not be mixed on one name, because Redisson itself
@@ -58,7 +58,7 @@
 //   - RSpinLock: it polls, and publishes nothing. So this package finds it released by its own
 //     polls.
 //   - RFairLock: both sides exclude each other, but this package does not queue: it overtakes
-//     those that wait in Java.
+//     waiters in Java.
 //   - RSemaphore, RPermitExpirableSemaphore and RCountDownLatch are not locks, and are not
 //     shared.
 //
@@ -76,7 +76,7 @@
 //
 // Each grant of a key has larger tokens than all grants before, as long as the counter
 // is there. If it is lost, tokens of this package continue with the server's time, and
-// those of RFencedLock begin with 1. If the counter has a value that is not a token,
+// RFencedLock begins with 1. If the counter has a value that is not a token,
 // the lock is not granted until it is deleted.
 //
 // An operation returns when its context ends, and after the operation timeout in any

@@ -43,7 +43,7 @@ func (b *backend) Inspect(ctx context.Context, prefix string, limit int) (infos 
 	return all.List(infos)
 }
 
-// readLocks returns those of the keys that are locks, and exactly whatever it is.
+// readLocks returns the keys that are locks, and exactly whatever it is.
 func (b *backend) readLocks(ctx context.Context, keys []string, exactly string) ([]driver.KeyInfo, error) {
 	calls := make([]luascript.Call, len(keys))
 	for i, key := range keys {

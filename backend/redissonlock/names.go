@@ -27,7 +27,7 @@ func keysOf(key string) lockKeys {
 	return lockKeys{lock: key, counter: companion("redisson_lock_token", key), gone: companion("distlock_gone", key)}
 }
 
-// channels returns the channels of a lock: that of RLock, and that of RReadWriteLock.
+// channels returns the channels of a lock: of RLock, and of RReadWriteLock.
 func channels(key string) (lock, readWrite string) {
 	return companion("redisson_lock__channel", key), companion("redisson_rwlock", key)
 }

@@ -144,7 +144,7 @@ func (b *backend) Release(ctx context.Context, g driver.Grant) error {
 	case n[0] == isHeld, n[0] == notHeld && g.Token == 0:
 		return nil
 	case unclear&doubt.Release != 0:
-		return nil // sent more than once: an earlier request counts as the one that gave it back
+		return nil // sent more than once: an earlier request may have given it back
 	case n[0] == notHeld:
 		return fmt.Errorf("redissonlock: the lease has ended: %w", driver.ErrLost)
 	default:

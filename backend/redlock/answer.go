@@ -177,7 +177,6 @@ func (as answers) foreignError() error {
 	return fmt.Errorf("redlock: %w: a %s on %d of %d nodes", driver.ErrForeign, typ, as.count(foreign), len(as))
 }
 
-// quorumError returns the errors of the nodes.
 func (as answers) quorumError() error {
 	var errs []error
 	for i := range as {

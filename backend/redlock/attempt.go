@@ -37,7 +37,6 @@ const (
 	failed
 )
 
-// send sends the attempt to a node.
 func (a *attempt) send(ctx context.Context, i int) {
 	keys := []string{
 		a.r.Key, tokenKey(a.r.Key),
@@ -54,7 +53,6 @@ func (a *attempt) send(ctx context.Context, i int) {
 	})
 }
 
-// onReply takes the answer of a node.
 func (a *attempt) onReply(ctx context.Context, i int, ans answer) {
 	a.b.nodes[i].ran(ans.run)
 	a.mu.Lock()

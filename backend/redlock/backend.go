@@ -78,7 +78,7 @@ func checkClients(clients []redis.UniversalClient) {
 		}
 		switch c.(type) {
 		case *redis.ClusterClient, *redis.Ring:
-			panic(fmt.Sprintf("redlock: client %d is a %T; it must be that of one master", i, c))
+			panic(fmt.Sprintf("redlock: client %d is a %T; it must be the client of one master", i, c))
 		}
 		for j := range i {
 			if reflect.TypeOf(c).Comparable() && clients[j] == c {

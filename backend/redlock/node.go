@@ -154,7 +154,6 @@ func (n *node) explainUnanswered(err error, limit time.Duration) error {
 	return n.server.NoAnswer(n.named(err), reasonLasts)
 }
 
-// explain returns an error that names the node.
 func (n *node) explain(err error) error { return n.server.Explain(n.named(err)) }
 
 // named names the node by its number if its address is not known.

@@ -31,11 +31,11 @@ func TestPanics(t *testing.T) {
 		"client 1 is nil":            func() { redlock.New([]redis.UniversalClient{cs[0], nil, cs[2]}, redlock.Config{}) },
 		"client 2 is nil":            func() { redlock.New([]redis.UniversalClient{cs[0], cs[1], typed}, redlock.Config{}) },
 		"client 2 is client 0 again": func() { redlock.New([]redis.UniversalClient{cs[0], cs[1], cs[0]}, redlock.Config{}) },
-		"client 0 is a *redis.ClusterClient; it must be that of one master": func() { redlock.New([]redis.UniversalClient{cluster, cs[1], cs[0]}, redlock.Config{}) },
-		"client 1 is a *redis.Ring; it must be that of one master":          func() { redlock.New([]redis.UniversalClient{cs[1], ring, cs[0]}, redlock.Config{}) },
-		"Config.NodeTimeout: 1µs is less than a millisecond":                func() { redlock.New(cs, redlock.Config{NodeTimeout: time.Microsecond}) },
-		"Config.NodeTimeout: -1s is less than a millisecond":                func() { redlock.New(cs, redlock.Config{NodeTimeout: -time.Second}) },
-		"Config.MaxLease: 999µs is less than a millisecond":                 func() { redlock.New(cs, redlock.Config{MaxLease: 999 * time.Microsecond}) },
+		"client 0 is a *redis.ClusterClient; it must be the client of one master": func() { redlock.New([]redis.UniversalClient{cluster, cs[1], cs[0]}, redlock.Config{}) },
+		"client 1 is a *redis.Ring; it must be the client of one master":          func() { redlock.New([]redis.UniversalClient{cs[1], ring, cs[0]}, redlock.Config{}) },
+		"Config.NodeTimeout: 1µs is less than a millisecond":                      func() { redlock.New(cs, redlock.Config{NodeTimeout: time.Microsecond}) },
+		"Config.NodeTimeout: -1s is less than a millisecond":                      func() { redlock.New(cs, redlock.Config{NodeTimeout: -time.Second}) },
+		"Config.MaxLease: 999µs is less than a millisecond":                       func() { redlock.New(cs, redlock.Config{MaxLease: 999 * time.Microsecond}) },
 	} {
 		testkit.WantPanic(t, "redlock: "+want, f)
 	}

@@ -160,7 +160,6 @@ func (b *Backend) find(ctx context.Context, why purpose, s *statement, v values)
 	return found, err
 }
 
-// peek reads one key.
 func (b *Backend) peek(ctx context.Context, why purpose, key string) (*entry, error) {
 	found, err := b.find(ctx, why, b.sql.peek, values{"key": key})
 	if err != nil || len(found) == 0 {

@@ -151,7 +151,6 @@ func (s *statement) exec(ctx context.Context, c *sql.Conn, v values) (changed bo
 	return n > 0, err
 }
 
-// row returns the row that the statement returns.
 func (s *statement) row(ctx context.Context, q Tx, v values) *sql.Row {
 	return q.QueryRowContext(ctx, s.text, s.args(v)...)
 }

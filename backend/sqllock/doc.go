@@ -51,7 +51,7 @@
 //
 // Waiters are rows, first come, first served. The first one looks at the key every few
 // hundredths of a second, after a long wait every fifth, and the others less often. A
-// release in the same process wakes the one that is next. On PostgreSQL,
+// release in the same process wakes the next waiter. On PostgreSQL,
 // [Config].Listener lets a release in one process wake the next waiter in another, and
 // waiters then look seldom. A free key is kept for 0.6 s for waiters that do not look,
 // because their process was killed, and only once for each of them. Their places are

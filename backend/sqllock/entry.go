@@ -367,7 +367,6 @@ func (e *entry) heldError(sharing driver.Sharing) *driver.HeldError {
 	}
 }
 
-// holders returns the holders of the key.
 func (e *entry) holders() (holders []member) {
 	if e.owner != "" {
 		holders = append(holders, member{owner: e.owner, prior: e.prior, token: e.token, since: e.since, expires: e.expires})

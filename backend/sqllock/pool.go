@@ -238,7 +238,6 @@ func (p *pool) usedLately(c *sql.Conn) (lately bool) {
 	return lately
 }
 
-// usedUp reports whether all connections are in use.
 func (p *pool) usedUp() bool {
 	stats := p.db.Stats()
 	return stats.MaxOpenConnections > 0 && stats.InUse >= stats.MaxOpenConnections

@@ -178,7 +178,6 @@ type position struct {
 	createZxid int64     // ID of the transaction that created the node
 }
 
-// position returns the position of tk's node.
 func (b *backend) position(ctx context.Context, tk *ticket, seen view) (position, error) {
 	q, err := parseQueue(seen.names)
 	if err != nil {

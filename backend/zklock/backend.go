@@ -81,10 +81,8 @@ func (b *backend) Ping(ctx context.Context) error {
 
 func (b *backend) Features() driver.Features { return driver.Features{Sharing: true} }
 
-// path returns the path of the key's node.
 func (b *backend) path(key string) string { return b.config.Root + "/" + EscapeKey(key) }
 
-// ticket returns the ticket of the request's owner.
 func (b *backend) ticket(ctx context.Context, r *driver.Request, queued bool) (*ticket, error) {
 	return b.table.GetOrAdd(ctx, r, queued, func(tk placequeue.Ticket[*session]) *ticket {
 		return &ticket{Ticket: tk, parent: b.path(r.Key), guid: guidOf(r.Owner), kind: b.config.kindOf(r.Sharing()), busy: make(chan struct{}, 1)}

@@ -85,7 +85,7 @@
 // meanwhile.
 //
 // A recipe sees no nodes but its own, and none sees the permits of this package. So while
-// there are nodes that would ignore its own, such as those of another recipe, an ephemeral
+// there are nodes that would ignore its own, such as nodes of another recipe, an ephemeral
 // child with an unknown name, or "leases" of Curator's semaphores, no owner gets the key:
 // the error wraps [driver.ErrForeign] and names the recipe or the node. If such a node
 // comes while an owner has the key, both have the lock until the owner's next renewal,

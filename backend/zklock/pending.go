@@ -21,7 +21,6 @@ type pending[T any] struct {
 	err   error
 }
 
-// begin starts f.
 func begin[T any](l *link, f func(*zk.Conn) (T, error)) *pending[T] {
 	p := &pending[T]{link: l, done: make(chan struct{})}
 	go func() {

@@ -103,7 +103,6 @@ func (tk *ticket) unlock() { <-tk.busy }
 // the client's address there.
 func (tk *ticket) data() []byte { return []byte(driver.HolderOf(tk.ID.Owner)) }
 
-// name returns the name of the node.
 func (tk *ticket) name() string { return tk.node[len(tk.parent)+1:] }
 
 // keptPath returns the path of the node that keeps the place of tk's node.

@@ -4,52 +4,11 @@ package backendurl
 
 import (
 	"context"
-	"io"
-	"sync"
 	"time"
 
 	"github.com/distlock-go/distlock/backend/sqllock"
 	"github.com/distlock-go/distlock/driver"
 )
-
-// Open opens the backend that rawURL names and checks that it answers, which takes at
-// most a few seconds. In a database without tables for locks it creates them. An error
-// is one line that names rawURL without user, password and parameters, and quotes nothing
-// of a value that it cannot read. It wraps [ErrURL] if rawURL is invalid.
-func Open(ctx context.Context, rawURL string) (*Backend, error) {
-	b, err := Connect(ctx, rawURL)
-	if err != nil {
-		return nil, err
-	}
-	if err := b.reach(ctx); err != nil {
-		if c, ok := b.Backend.(io.Closer); ok {
-			_ = c.Close() // it was never used
-		}
-		_ = b.Close()
-		return nil, refused(rawURL, because(ctx, err))
-	}
-	return b, nil
-}
-
-// Connect is [Open] without the check: it changes nothing in the store. With etcd and a
-// user it logs in.
-func Connect(ctx context.Context, rawURL string) (*Backend, error) {
-	s, u, err := parse(rawURL)
-	if err == nil {
-		err = s.check(u)
-	}
-	if err != nil {
-		return nil, refused(rawURL, invalid(err))
-	}
-	b, err := s.connect(ctx, u)
-	if err != nil {
-		return nil, refused(rawURL, because(ctx, err))
-	}
-	b.end = sync.OnceValue(b.end)
-	b.Servers = u.servers
-	b.Password, b.TLS = b.Password || u.password() != "", b.TLS || u.tls != nil
-	return b, nil
-}
 
 // ReachTimeout limits the check that the store answers. It is short because a user
 // waits at a terminal, and long enough for a TLS handshake around the world.
@@ -68,7 +27,7 @@ type Backend struct {
 	Dialect  sqllock.Dialect // of a *sql.DB
 	Servers  []string        // host and port of each server; of SQLite the file
 	Password bool            // the URL has one, or the store asks for one
-	TLS      bool
+	TLS      bool            // no connection is without it
 
 	reach func(context.Context) error // checks that the store answers; may change it
 	end   func() error                // closes the client, once

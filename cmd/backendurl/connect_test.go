@@ -33,12 +33,13 @@ func connect(t *testing.T, rawURL string) (*backendurl.Backend, *distlock.Locker
 func TestConnectWithoutServer(t *testing.T) {
 	t.Parallel()
 	for rawURL, want := range map[string]struct{ password, tls bool }{
-		"redis://u:p@127.0.0.1:1/3":        {true, false},
-		"rediss://127.0.0.1:1":             {false, true},
-		"zk://u:p@127.0.0.1:1,h:2/x":       {true, false},
-		"mysql://127.0.0.1:1/db":           {false, false},
-		"etcd://127.0.0.1:1/x?tls=true":    {false, true},
-		"postgres://u:p@127.0.0.1:1,h:2/x": {true, true},
+		"redis://u:p@127.0.0.1:1/3":                    {true, false},
+		"rediss://127.0.0.1:1":                         {false, true},
+		"zk://u:p@127.0.0.1:1,h:2/x":                   {true, false},
+		"mysql://127.0.0.1:1/db":                       {false, false},
+		"etcd://127.0.0.1:1/x?tls=true":                {false, true},
+		"postgres://u:p@127.0.0.1:1,h:2/x":             {true, false},
+		"postgres://127.0.0.1:1,h:2/x?sslmode=require": {false, true},
 	} {
 		b, _ := connect(t, rawURL)
 		if b.Servers[0] != "127.0.0.1:1" || b.Password != want.password || b.TLS != want.tls {

@@ -46,7 +46,8 @@ func connectPostgres(_ context.Context, u *hostURL) (*Backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	b.Password, b.TLS = config.Password != "", config.TLSConfig != nil
+	plain := func(f *pgconn.FallbackConfig) bool { return f.TLSConfig == nil } // sslmode=prefer, the default
+	b.Password, b.TLS = config.Password != "", config.TLSConfig != nil && !slices.ContainsFunc(config.Fallbacks, plain)
 	return b, nil
 }
 

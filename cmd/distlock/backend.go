@@ -72,7 +72,6 @@ func openLocker(ctx context.Context, c *cli.Command) (*distlock.Locker, func() e
 	return l, func() error { return errors.Join(l.Close(), b.Close()) }, nil
 }
 
-// backendOf returns the value of -backend.
 func backendOf(c *cli.Command) (string, error) {
 	rawURL := c.String("backend")
 	if rawURL == "" {
@@ -81,7 +80,6 @@ func backendOf(c *cli.Command) (string, error) {
 	return rawURL, nil
 }
 
-// keyFlag returns the value of -key.
 func keyFlag(c *cli.Command) (string, error) {
 	switch key := c.String("key"); key {
 	case "":

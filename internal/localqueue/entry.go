@@ -18,7 +18,7 @@ type entry[L Lease] struct {
 	writers    int    // waiters that are not readers
 
 	admitted  int            // number of admitted callers
-	sharing   driver.Sharing // of the one that was admitted last
+	sharing   driver.Sharing // of the caller that was admitted last
 	acquiring int            // admitted readers that ask the store
 	shared    L              // the lease that other readers may share, or none
 

@@ -7,7 +7,7 @@ import (
 	"github.com/distlock-go/distlock"
 )
 
-// acquisition is the context that Start returns: that of the caller, and what the later
+// acquisition is the context that Start returns: the context of the caller, and what the later
 // hooks must know of the acquisition.
 type acquisition struct {
 	context.Context //nolint:containedctx // it is one itself

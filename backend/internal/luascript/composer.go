@@ -74,7 +74,7 @@ func (c *composer) addLine(dir, line string) error {
 	return nil
 }
 
-// define replaces the line of the constants by those that the text uses.
+// define replaces the line of the constants by the constants that the text uses.
 func define(text string, constants Constants) (string, error) {
 	above, below, _ := strings.Cut(text, constantsLine+"\n")
 	if strings.Contains(below, constantsLine) {

@@ -193,7 +193,7 @@ func (l *Listener) ended(ctx context.Context, k *link) {
 }
 
 // check returns the channels of the link without subscribers, which are forgotten, and
-// those that the server has not confirmed: it refused them, or has given them to
+// the channels that the server has not confirmed: it refused them, or has given them to
 // another server.
 func (l *Listener) check(k *link) (left, pending []string) {
 	l.mu.Lock()

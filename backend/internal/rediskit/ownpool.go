@@ -50,8 +50,8 @@ type OwnPool struct {
 }
 
 // NewOwnPool returns an OwnPool of up to size connections to each server, beside those
-// of the client; if size is zero, of as many as the client may have. timeout is that of
-// an operation.
+// of the client; if size is zero, of as many as the client may have. timeout limits an
+// operation.
 func NewOwnPool(client redis.UniversalClient, size int, timeout time.Duration) *OwnPool {
 	ended, end := context.WithCancel(context.Background()) //nolint:forbidigo // it outlives all callers
 	return &OwnPool{user: client, size: size, timeout: timeout, ended: ended, end: end}

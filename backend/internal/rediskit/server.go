@@ -37,8 +37,8 @@ type Server struct {
 	left   time.Time // the last time that Leave ended a connection
 }
 
-// NewServer returns the Server of the client. If the client has several, it is the one
-// that the client asks first. Errors name the package pkg. Work that continues after
+// NewServer returns the Server of the client. If the client has several, it is
+// the first that the client asks. Errors name the package pkg. Work that continues after
 // Ask has returned ends with bg.
 func NewServer(pkg string, client redis.UniversalClient, bg *Background) *Server {
 	s := &Server{pkg: pkg, client: client, background: bg}

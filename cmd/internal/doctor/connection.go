@@ -38,9 +38,9 @@ func encryption(_ context.Context, b *backendurl.Backend) (verdict, error) {
 	case b.TLS:
 		return ok("on"), nil
 	case onLoopback(b.Servers):
-		return ok("off, on this machine"), nil
+		return ok("not required, on this machine"), nil
 	default:
-		return note("off", "use TLS, or a network that you trust"), nil
+		return note("not required", "use TLS (of PostgreSQL: ?sslmode=verify-full in the URL), or a network that you trust"), nil
 	}
 }
 

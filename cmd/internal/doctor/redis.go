@@ -120,7 +120,6 @@ func redisCluster(ctx context.Context, s *redisServer) (verdict, error) {
 	return judgeCluster(parseFields(text)), nil
 }
 
-// judgeCluster judges the fields of CLUSTER INFO.
 func judgeCluster(info map[string]string) verdict {
 	const slots = 16384
 	assigned, _ := strconv.Atoi(info["cluster_slots_assigned"])

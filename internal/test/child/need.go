@@ -24,7 +24,7 @@ var ErrMissing = errors.New("not installed")
 // etcd in PATH", and why it is not there.
 func Missing(needs string, err error) error { return fmt.Errorf("%s (%w): %w", needs, ErrMissing, err) }
 
-// LookPath returns the path of a program. Its error is that of [Missing].
+// LookPath returns the path of a program. Its error is from [Missing].
 func LookPath(program, needs string) (string, error) {
 	path, err := exec.LookPath(program)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 
 // A killed server must find its port free when it is restarted. The system does not
 // assign ports of this range to clients, nor the ports that are 10,000 higher, which
-// are those of a Redis Cluster's bus.
+// belong to the bus of a Redis Cluster.
 const firstPort, ports = 10_000, 6000
 
 // taken reserves the chosen ports against other test processes, for the lifetime of
@@ -43,7 +43,7 @@ func freePort() (port int, err error) {
 }
 
 // ClosedAddr returns an address that no server listens on, and on which no other test can
-// start one: its port is that of the client's side of a connection, until the test ends.
+// start one: its port is on the client's side of a connection, until the test ends.
 func ClosedAddr(tb TB) string {
 	tb.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// Double is an API server, as far as package kubelock uses one. Its answers are those of
-// kube-apiserver 1.36, which passes the same tests.
+// Double is an API server, as far as package kubelock uses one. It answers as
+// kube-apiserver 1.36 does, which passes the same tests.
 type Double struct {
 	conns chan net.Conn // that the server has not accepted yet
 	ended chan struct{}
@@ -109,7 +109,7 @@ func keyOf(o Lease) string {
 	return key
 }
 
-// Drop deletes the object of a key, or those of messages, as an operator does.
+// Drop deletes the object of a key, or the objects of messages, as an operator does.
 func (d *Double) Drop(key string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -120,7 +120,7 @@ func (d *Double) Drop(key string) {
 	}
 }
 
-// Keys returns the keys of all objects, "" for those of messages.
+// Keys returns the keys of all objects, "" for objects of messages.
 func (d *Double) Keys() (keys []string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

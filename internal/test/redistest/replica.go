@@ -33,7 +33,7 @@ func (s *Server) awaitSync(tb testing.TB) {
 	child.Await(tb, "the replica has all data", func() bool { return s.replicates(tb.Context(), "master_link_status:up") })
 }
 
-// replicates reports whether the server says that of its replication.
+// replicates reports whether the server says text about its replication.
 func (s *Server) replicates(ctx context.Context, text string) bool {
 	return strings.Contains(s.admin().Info(ctx, "replication").Val(), text)
 }

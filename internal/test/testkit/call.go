@@ -28,16 +28,16 @@ const (
 // Call is one call of a method of a [Store].
 type Call struct {
 	Op    Op
-	Key   string // that of the request or the first grant; for Inspect the prefix
-	Owner string // that of the request or the first grant
+	Key   string // of the request or the first grant; for Inspect the prefix
+	Owner string // of the request or the first grant
 	At    time.Time
 
-	// Request is that of an attempt. Before may change it.
+	// Request is the request of an attempt. Before may change it.
 	Request driver.Request
-	// Grants are those of Renew, Release and Extend, which Before may change, and in
+	// Grants are the arguments of Renew, Release and Extend, which Before may change, and in
 	// After the result of an attempt or an extension, which After may change.
 	Grants []driver.Grant
-	// Results are those of a renewal, in After, which may change them.
+	// Results are the results of a renewal, in After, which may change them.
 	Results []error
 	// Found is what Inspect has found, in After, which may change it.
 	Found []driver.KeyInfo

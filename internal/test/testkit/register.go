@@ -12,7 +12,7 @@ import (
 // value is ready, and it is safe for concurrent use.
 //
 // While a store may lose what it has granted, the test makes the register lenient. A token
-// never occurs twice all the same, and is never below that of a holder that had left before
+// never occurs twice all the same, and is never below the token of a holder that had left before
 // the request, or that entered while the register was strict.
 type Register struct {
 	mu      sync.Mutex
@@ -34,7 +34,7 @@ type visit struct {
 	valid  func() bool
 }
 
-// SetLenient makes the register lenient, or strict again, for those that enter from now on.
+// SetLenient makes the register lenient, or strict again, for whoever enters from now on.
 func (r *Register) SetLenient(on bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 
 // Set is what a DoAll holds until Release, for tests that do other things meanwhile.
 type Set struct {
-	Context context.Context   // that of the function
+	Context context.Context   // of the function
 	Leases  []*distlock.Lease // in the order of their keys
 
 	release func() error

@@ -36,7 +36,7 @@ type Store struct {
 	mu            sync.Mutex
 	calls         []Call
 	before, after Hook
-	features      *driver.Features                      // nil: those of Backend
+	features      *driver.Features                      // nil: as Backend has
 	tokens        *int                                  // of a grant; nil: as many as Backend issues
 	watches       map[chan driver.Grant]context.Context // of Turn
 }
@@ -61,7 +61,7 @@ func (s *Store) Before(h Hook) {
 }
 
 // After sets the hook that is called when a call has been applied without an error. Its
-// error replaces the reply; that of an inspection comes with what was found. Nil removes it.
+// error replaces the reply; an inspection returns it with what was found. Nil removes it.
 func (s *Store) After(h Hook) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -29,7 +29,7 @@
 // In a scenario with one key, each goroutine takes the lock equally often, so that a peer does
 // not gain by starving some callers. A peer that does not finish in its time cannot be the best.
 //
-// The CPU time of a lock and unlock is that of the client's process and, on Redis, that of the
+// The CPU time of a lock and unlock is spent by the client's process and, on Redis, by the
 // server.
 //
 // The goals are in scenario.go, and how each peer is set up is in the files peer_*.go: as its

@@ -62,7 +62,7 @@ func newPublish(t task) (lockFunc, error) {
 	}, nil
 }
 
-// The pipeline is filled like that of redis-benchmark -c 50 -P 32.
+// The pipeline is filled as redis-benchmark -c 50 -P 32 does it.
 const (
 	pipelineConns = 50
 	pipelinePairs = 16 // of two commands each

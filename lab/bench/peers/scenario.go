@@ -17,7 +17,7 @@ type scenario struct {
 	goals []goal
 }
 
-// goal compares a metric of ours with that of another peer.
+// goal compares a metric of ours with the same of another peer.
 type goal struct {
 	suffix  string // of the scenario's ID, if it is not the first goal
 	what    string

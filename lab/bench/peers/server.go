@@ -60,7 +60,7 @@ type servers struct {
 	stops  []func()
 }
 
-// need starts the server of a scenario, unless it runs. The error is that of
+// need starts the server of a scenario, unless it runs. The error is from
 // package child if a program of the scenario is not installed.
 func (s *servers) need(one *scenario) error {
 	if slices.Contains(one.field, redisson) {

@@ -71,7 +71,7 @@ type Config[R, V any] struct {
 
 // Batcher sends requests to one server. It is safe for concurrent use.
 //
-// A caller that finds no message in flight leads: it sends its own request, and those that
+// A caller that finds no message in flight leads: it sends its own request, and the others that
 // came at the same moment, on its own goroutine. Callers that come meanwhile queue. When the
 // answer is there, the first of them leads, and takes all the others along. So a lone caller
 // pays for nothing, and many share the cost of a message.
@@ -95,7 +95,7 @@ type Batcher[R, V any] struct {
 	mu         sync.Mutex
 	queue      []*call[R, V]
 	inFlight   int // messages
-	young, old int // those of them with goroutines of their own: others may not follow yet, or may
+	young, old int // messages with goroutines of their own: others may not follow yet, or may
 	company    int // for how many messages leaders expect others
 	responsive bool
 	began      time.Time     // when the last message was sent

@@ -20,7 +20,7 @@
 //
 // A Go server reads it with grpcmw.FromOptions; no code is generated for it. To let
 //
-//   -I . -I "$(go list -m -f '{{.Dir}}' github.com/distlock-go/distlock)/proto"
+//   -I . -I "$(go list -m -f '{{.Dir}}' github.com/distlock-go/distlock)/grpcmw/proto"
 
 package distlockv1
 
