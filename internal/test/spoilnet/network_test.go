@@ -144,6 +144,29 @@ func TestHoldAndDeliver(t *testing.T) {
 	}
 }
 
+// A client that closes a connection waits for its reads to end, also if writes are held.
+func TestCloseEndsAReadBesideHeldWrites(t *testing.T) {
+	addr, _ := echo(t)
+	var n spoilnet.Network
+	c := dial(t, &n, addr)
+	n.HoldAt(func([]byte) bool { return true })
+	send(t, c, "held")
+	read := make(chan error)
+	go func() {
+		_, err := c.Read(make([]byte, 1))
+		read <- err
+	}()
+	_ = c.Close()
+	select {
+	case err := <-read:
+		if err == nil {
+			t.Error("something was read")
+		}
+	case <-time.After(5 * time.Second):
+		t.Error("the read goes on")
+	}
+}
+
 // The reply comes late, and the deadline of the client holds until then and afterwards.
 func TestDelay(t *testing.T) {
 	addr, _ := echo(t)
