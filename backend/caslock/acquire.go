@@ -3,6 +3,7 @@ package caslock
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
@@ -39,11 +40,11 @@ func (b *backend) Enqueue(ctx context.Context, r driver.Request) (driver.Grant, 
 		b.listen()
 		b.locked(func() { w.placed, b.waiters[r.Owner] = true, w })
 	}
-	if b.mustJoin(w) {
+	if !time.Now().Before(w.joinAt) {
 		if err := b.join(ctx, r.Key, b.lease(&r)); err != nil {
-			b.locked(func() { w.joinAt = time.Time{} })
 			return driver.Grant{}, err
 		}
+		w.joinAt = time.Now().Add(stands/6 + rand.N(stands/6)) // those who came together do not come back together
 	}
 	return b.attempt(ctx, &r, w)
 }
@@ -166,7 +167,7 @@ func (a *attempt) turn(ctx context.Context, rec *record) error {
 		}
 		held.RetryAfter = turnTime*time.Duration(max(1, behind)) - rec.idle%turnTime
 		if a.waiter.placed && mine < 0 && all { // others have taken it for dead
-			a.locked(func() { a.waiter.joinAt = time.Time{} })
+			a.waiter.joinAt = time.Time{}
 		}
 		return held
 	case len(line) == 0 && len(rec.Holders) == 0:

@@ -2,6 +2,7 @@ package caslock_test
 
 import (
 	"errors"
+	"io"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -39,6 +40,60 @@ func TestDeadWaiterCostsOneTurn(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Whoever lost its place because it did not come joins again when it sees that.
+func TestPassedWaiterJoinsAgain(t *testing.T) {
+	for _, abilities := range []string{"", "t"} {
+		synctest.Test(t, func(t *testing.T) {
+			open := newServer().opener(abilities)
+			holder, a, b, c := open(), open(), open(), open()
+			g := testkit.MustTry(t, holder, testkit.NewRequest("key"))
+			passed, next := testkit.NewRequest("key"), testkit.NewRequest("key")
+			mustBeHeld(t, a, passed)
+			mustBeHeld(t, b, next)
+			testkit.MustRelease(t, holder, g)
+			time.Sleep(600 * time.Millisecond)
+			mustBeHeld(t, b, next)
+			time.Sleep(1100 * time.Millisecond)
+			g, err := b.Enqueue(t.Context(), next)
+			if err != nil {
+				t.Fatal(err)
+			}
+			mustBeHeld(t, c, testkit.NewRequest("key"))
+			testkit.MustRelease(t, b, g)
+			for range 2 {
+				mustBeHeld(t, a, passed)
+				time.Sleep(600 * time.Millisecond)
+			}
+			found, err := c.(driver.Inspector).Inspect(t.Context(), "key", 0)
+			if err != nil || len(found) != 1 || found[0].Waiting != 2 {
+				t.Errorf("%q: %+v, %v", abilities, found, err)
+			}
+			for _, q := range []testkit.Queue{holder, a, b, c} {
+				_ = q.(io.Closer).Close()
+			}
+		})
+	}
+}
+
+// A turn begins when the lease of a dead holder has ended, and not when it was written.
+func TestTurnAfterADeadHolder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		open := newServer().opener("m")
+		first, second, r, dead := open(), open(), testkit.NewRequest("key"), testkit.NewRequest("key")
+		dead.TTL = 5 * time.Second
+		testkit.MustTry(t, open(), dead)
+		mustBeHeld(t, first, r)
+		behind := testkit.NewRequest("key")
+		mustBeHeld(t, second, behind)
+		time.Sleep(dead.TTL + 10*time.Millisecond)
+		mustBeHeld(t, second, behind)
+		if _, err := first.Enqueue(t.Context(), r); err != nil {
+			t.Error(err)
+		}
+		synctest.Wait() // its place is gone
+	})
 }
 
 // A writer cannot have the key while readers do, so it has not let its turn pass.
@@ -96,8 +151,8 @@ func TestFastProcessKeepsNobodyOut(t *testing.T) {
 		fast, slow := s.opener("mt")(), s.opener("mt")()
 		served, done := make(chan error), false
 		time.AfterFunc(time.Second, func() {
-			_, err := testkit.Await(t.Context(), slow, testkit.NewRequest("key"), testkit.Looks{})
-			served <- err
+			g, err := testkit.Await(t.Context(), slow, testkit.NewRequest("key"), testkit.Looks{})
+			served <- errors.Join(err, slow.Release(t.Context(), g))
 		})
 		for begin := time.Now(); !done; {
 			if g, err := fast.TryAcquire(t.Context(), testkit.NewRequest("key")); err == nil {
@@ -111,7 +166,13 @@ func TestFastProcessKeepsNobodyOut(t *testing.T) {
 			default:
 			}
 		}
-		time.Sleep(time.Second) // its place is gone
+		time.Sleep(time.Second)               // its place is gone
+		for pair, most := range []int{9, 2} { // the first finds the line empty
+			before := s.requests
+			if testkit.MustRelease(t, fast, testkit.MustTry(t, fast, testkit.NewRequest("key"))); s.requests > before+most {
+				t.Errorf("pair %d: %d requests", pair, s.requests-before)
+			}
+		}
 	})
 }
 

@@ -72,6 +72,19 @@ func TestRenewalSeesARequest(t *testing.T) {
 	})
 }
 
+// A holder whose cell was overwritten has lost its key.
+func TestRenewalOfAForeignValue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer()
+		b := s.open("")
+		g := testkit.MustTry(t, b, testkit.NewRequest("key"))
+		s.cells["key"] = []byte("another program's")
+		if err := driver.RenewAll(t.Context(), b, []driver.Grant{g})[0]; !errors.Is(err, driver.ErrLost) || !errors.Is(err, driver.ErrForeign) {
+			t.Error(err)
+		}
+	})
+}
+
 // A holder that listens is told that its key was taken away.
 func TestForcedReleaseIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 const pace = 200
 
 // waiter is an owner between an attempt that failed and a grant or Release. Its fields are under
-// the mutex of the backend.
+// the mutex of the backend; joinAt is its own.
 type waiter struct {
 	placed bool              // it may have a place in the line
 	unsure bool              // an attempt had no answer, and may still arrive
@@ -34,17 +34,6 @@ func (b *backend) waiter(owner string) *waiter {
 		return w
 	}
 	return &waiter{turn: make(chan driver.Grant, 1)}
-}
-
-// mustJoin reports whether the waiter must say now that it waits, and takes for granted that it
-// does. Those who came together do not come back together.
-func (b *backend) mustJoin(w *waiter) (must bool) {
-	b.locked(func() {
-		if must = !time.Now().Before(w.joinAt); must {
-			w.joinAt = time.Now().Add(stands/6 + rand.N(stands/6))
-		}
-	})
-	return must
 }
 
 // rest returns the last refusal if the waiter need not ask again yet: messages tell it when its
