@@ -3,7 +3,6 @@ package caslock_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -48,33 +47,18 @@ func TestCheckBeforeTheFirstUse(t *testing.T) {
 	})
 }
 
-// unsteady is a store whose first requests have no answer.
-type unsteady struct {
-	cells
-
-	silent, loads, swaps int
-}
-
-func (u *unsteady) Load(ctx context.Context, key string) ([]byte, string, error) {
-	if u.loads++; u.loads <= u.silent {
-		return nil, "", fmt.Errorf("%w: EOF", caslock.ErrNoAnswer)
-	}
-	return u.cells.Load(ctx, key)
-}
-
-func (u *unsteady) Swap(context.Context, string, string, []byte) (string, error) {
-	u.swaps++
-	return "", caslock.ErrNoAnswer
-}
-
 // A read that has no answer is repeated twice, and a write never: it may have been carried out.
 func TestReadsAreRepeated(t *testing.T) {
 	for silent, sent := range map[int]bool{0: true, 2: true, 3: false} {
 		synctest.Test(t, func(t *testing.T) {
-			store := &unsteady{cells: cells{newServer()}, silent: silent}
-			_, err := caslock.New(store, caslock.Config{}).TryAcquire(t.Context(), testkit.NewRequest("key"))
-			if !errors.Is(err, caslock.ErrNoAnswer) || errors.Is(err, driver.ErrNotSent) == sent || store.loads != min(3, silent+1) || store.swaps > 1 {
-				t.Errorf("%d reads without an answer: %v, %d reads, %d writes", silent, err, store.loads, store.swaps)
+			s, asked := newServer(), map[string]int{}
+			s.fault = func(op, _, _ string) fault {
+				asked[op]++
+				return map[bool]fault{true: lost}[op == "swap" || asked[op] <= silent]
+			}
+			_, err := s.open("").TryAcquire(t.Context(), testkit.NewRequest("key"))
+			if !errors.Is(err, errCut) || errors.Is(err, driver.ErrNotSent) == sent || asked["load"] != min(3, silent+1) || asked["swap"] > 1 {
+				t.Errorf("%d reads without an answer: %v, %v", silent, err, asked)
 			}
 		})
 	}
