@@ -3,13 +3,14 @@ package caslock
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
 )
 
 const (
-	// glance is how many places of a line a decision reads.
+	// glance is how many places of a line a decision reads at most.
 	glance = 16
 
 	// turnTime is how long a free key is kept for the first in the line. After that the second
@@ -19,34 +20,33 @@ const (
 
 // TryAcquire implements driver.Backend.
 func (b *backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
-	a := attempt{backend: b, request: &r, waiter: b.waiter(r.Owner)}
-	return a.run(ctx)
+	return b.attempt(ctx, &r, b.waiter(r.Owner))
 }
 
 // Enqueue implements driver.Queuer.
 func (b *backend) Enqueue(ctx context.Context, r driver.Request) (driver.Grant, error) {
-	a := attempt{backend: b, request: &r, waiter: b.waiter(r.Owner)}
-	if held := b.rest(a.waiter); held != nil {
+	w := b.waiter(r.Owner)
+	if held := b.rest(w); held != nil {
 		return driver.Grant{}, held
 	}
-	if !a.waiter.placed {
+	if !w.placed {
 		crowd := false
 		b.see(r.Key, func(s *sight) { crowd = s.crowd })
 		if !crowd { // or it would be refused, as a rule
-			if g, err := a.run(ctx); !errors.As(err, new(*driver.HeldError)) {
+			if g, err := b.attempt(ctx, &r, w); !errors.As(err, new(*driver.HeldError)) {
 				return g, err
 			}
 		}
 		b.listen()
-		b.locked(func() { a.waiter.placed, b.waiters[r.Owner] = true, a.waiter })
+		b.locked(func() { w.placed, b.waiters[r.Owner] = true, w })
 	}
-	if b.mustJoin(a.waiter) {
+	if !time.Now().Before(w.joinAt) {
 		if err := b.join(ctx, r.Key, b.lease(&r)); err != nil {
-			b.locked(func() { a.waiter.joinAt = time.Time{} })
 			return driver.Grant{}, err
 		}
+		w.joinAt = time.Now().Add(stands/6 + rand.N(stands/6)) // those who came together do not come back together
 	}
-	return a.run(ctx)
+	return b.attempt(ctx, &r, w)
 }
 
 // attempt is one call of TryAcquire or Enqueue.
@@ -56,45 +56,41 @@ type attempt struct {
 	request *driver.Request
 	waiter  *waiter
 
-	start time.Time // of run
-	hint  string    // the version in which it is this owner's turn
-	gone  []string  // the owners of places to be removed, after a success
+	hint string   // the version in which it is this owner's turn
+	gone []string // the owners of places to be removed, after a success
 }
 
-// run makes the attempt. The rules about the mark, record.Waiting, are those of the model
+// attempt makes one. The rules about the mark, record.Waiting, are those of the model
 // lab/spec/line.pml: see there before a change.
-func (a *attempt) run(ctx context.Context) (driver.Grant, error) {
-	r, w := a.request, a.waiter
-	if err := a.tooLong(r.TTL); err != nil {
+func (b *backend) attempt(ctx context.Context, r *driver.Request, w *waiter) (driver.Grant, error) {
+	if err := b.tooLong(r.TTL); err != nil {
 		return driver.Grant{}, driver.NotSent(err)
 	}
-	a.start = time.Now()
-	a.locked(func() { a.hint, w.hint, w.woken, w.restTo = w.hint, "", false, time.Time{} })
-	rec, sent, err := a.update(ctx, r.Key, func(rec *record) (bool, error) { return a.decide(ctx, rec) })
-	held := new(driver.HeldError)
-	switch {
-	case errors.As(err, &held):
-		a.refused(w, held, time.Since(a.start))
-		return driver.Grant{}, err
-	case err != nil && sent.IsZero():
-		return driver.Grant{}, driver.NotSent(err)
-	case err != nil:
-		a.locked(func() { w.unsure, a.waiters[r.Owner] = true, w })
+	a := attempt{backend: b, request: r, waiter: w}
+	start := time.Now()
+	b.locked(func() { a.hint, w.hint, w.lookAt = w.hint, "", time.Time{} })
+	rec, sent, err := b.update(ctx, r.Key, func(rec *record) (bool, error) { return a.decide(ctx, rec) })
+	if held := new(driver.HeldError); errors.As(err, &held) {
+		b.refused(w, held, time.Since(start))
+	} else if err != nil && !errors.Is(err, driver.ErrNotSent) {
+		b.locked(func() { w.unsure, b.waiters[r.Owner] = true, w })
+	}
+	if err != nil {
 		return driver.Grant{}, err
 	}
 	if !rec.fresh { // it takes the key without reading it: processes that have to read ask it for the mark
-		a.listen()
+		b.listen()
 	}
 	if w.placed {
 		a.gone = append(a.gone, r.Owner)
 	}
-	a.locked(func() { delete(a.waiters, r.Owner) })
+	b.locked(func() { delete(b.waiters, r.Owner) })
 	if len(a.gone) > 0 { // beside the work of the new holder
 		done := make(chan struct{})
-		a.leaving.Store(r.Owner, done)
+		b.leaving.Store(r.Owner, done)
 		go func() {
-			_ = a.leave(a.ctx, r.Key, a.gone...) // a place that stays is passed
-			a.leaving.Delete(r.Owner)
+			_ = b.leave(b.ctx, r.Key, a.gone...) // a place that stays is passed
+			b.leaving.Delete(r.Owner)
 			close(done)
 		}()
 	}
@@ -144,7 +140,7 @@ func (a *attempt) decide(ctx context.Context, rec *record) (write bool, err erro
 
 // turn returns nil if the line lets the owner have the key, which admits it.
 func (a *attempt) turn(ctx context.Context, rec *record) error {
-	r, turns, took := a.request, int(rec.idle/turnTime), time.Since(a.start)
+	r, turns := a.request, int(rec.idle/turnTime)
 	n := glance
 	if r.Sharing() == (driver.Sharing{}) { // nobody may be before it, but those who are passed
 		n = min(n, turns+2)
@@ -165,13 +161,13 @@ func (a *attempt) turn(ctx context.Context, rec *record) error {
 	switch {
 	case mine >= 0 && mine-skip < places:
 	case mine >= 0 || !more || !all:
-		held, behind, rest := rec.held(r.Sharing()), mine, time.Duration(0)
+		held, behind := rec.held(r.Sharing()), mine-skip
 		if mine < 0 { // it does not know its place
-			behind, rest = len(line), min(pace*took, 10*turnTime)
+			behind = glance
 		}
-		held.RetryAfter = max(rest, turnTime*time.Duration(max(1, behind-skip))-rec.idle%turnTime)
+		held.RetryAfter = turnTime*time.Duration(max(1, behind)) - rec.idle%turnTime
 		if a.waiter.placed && mine < 0 && all { // others have taken it for dead
-			a.locked(func() { a.waiter.joinAt = time.Time{} })
+			a.waiter.joinAt = time.Time{}
 		}
 		return held
 	case len(line) == 0 && len(rec.Holders) == 0:

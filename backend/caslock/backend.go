@@ -24,6 +24,7 @@ package caslock
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -52,8 +53,8 @@ type Config struct {
 // backend is a driver.Backend with all abilities that the store allows.
 type backend struct {
 	store     Store
-	messenger Messenger // nil if the store is none
-	tickets   Tickets   // likewise
+	messenger Messenger
+	tickets   Tickets // nil if the store has none
 	cfg       Config
 	topic     string          // on which this process listens
 	ctx       context.Context //nolint:containedctx // ends with Close
@@ -68,16 +69,6 @@ type backend struct {
 	watches map[chan struct{}]string // of Revoked, and the owner
 }
 
-var _ interface {
-	driver.Backend
-	driver.Queuer
-	driver.Extender
-	driver.Inspector
-	driver.Revoker
-	driver.Pinger
-	io.Closer
-} = (*backend)(nil)
-
 // New returns a backend on s. It closes s if that is an [io.Closer]. New panics if cfg.MaxTTL is
 // negative.
 func New(s Store, cfg Config) driver.Backend {
@@ -88,29 +79,42 @@ func New(s Store, cfg Config) driver.Backend {
 		store: s, cfg: cfg, topic: rand.Text(), checked: firstuse.New(),
 		sights: make(map[string]*sight), waiters: make(map[string]*waiter), watches: make(map[chan struct{}]string),
 	}
-	b.messenger, _ = s.(Messenger)
 	b.tickets, _ = s.(Tickets)
+	b.messenger = looker{}
+	if m, ok := s.(Messenger); ok {
+		b.messenger = m
+	}
 	b.ctx, b.stop = context.WithCancel(context.Background()) //nolint:forbidigo // ends with Close
 	return b
 }
 
-// check asks a Checker before the first use.
-func (b *backend) check(ctx context.Context) error {
-	c, ok := b.store.(Checker)
-	if !ok {
-		return nil
-	}
-	return b.checked.Do(ctx, c.Check)
-}
+// write is the operation that must not be carried out again.
+const write = "write"
 
-// ask carries out a request to the store, and says what failed.
+// ask carries out a request to the store, and says what failed. A Checker is asked before the
+// first use.
 func (b *backend) ask(ctx context.Context, op string, f func(ctx context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	if err := b.check(ctx); err != nil {
-		return b.fail("check", err)
+	if c, ok := b.store.(Checker); ok {
+		if err := b.checked.Do(ctx, func(ctx context.Context) error { return again(ctx, c.Check) }); err != nil {
+			return b.fail("check", err)
+		}
 	}
-	return b.fail(op, f(ctx))
+	if op == write {
+		return b.fail(op, f(ctx))
+	}
+	return b.fail(op, again(ctx, f))
+}
+
+// again carries out a request until it has an answer, three times at most.
+func again(ctx context.Context, f func(ctx context.Context) error) (err error) {
+	for range 3 {
+		if err = f(ctx); !errors.Is(err, ErrNoAnswer) {
+			break
+		}
+	}
+	return err
 }
 
 // fail says what failed, and where.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/clock"
 )
 
@@ -18,18 +19,11 @@ const maxSights = 1 << 14
 type sight struct {
 	value   []byte
 	version string
-	current bool            // as far as this process knows
-	since   time.Time       // when this version was first seen
-	count   uint64          // the largest of a record
-	beats   map[string]beat // of the leases in the cell, by owner
-	crowd   bool            // others were in the line when it was read last
-	asked   bool            // by a waiter, to set the mark with the next write
-}
-
-// beat is when a beat was first seen.
-type beat struct {
-	count uint64
-	at    time.Time
+	current bool                 // as far as this process knows
+	count   uint64               // the largest of a record
+	first   map[uint64]time.Time // when the count and the beats of the record were first seen
+	crowd   bool                 // others were in the line when it was read last
+	asked   bool                 // by a waiter, to set the mark with the next write
 }
 
 // see calls f with what is known of the cell.
@@ -58,30 +52,29 @@ func (b *backend) read(key string, value []byte, version string) (record, error)
 		r, err = record{}, nil // the cell has no line, and is overwritten
 	}
 	b.see(key, func(s *sight) {
-		now, beats := time.Now(), make(map[string]beat)
-		if s.since.IsZero() || s.version != version {
-			s.since = now
+		now, first := time.Now(), make(map[uint64]time.Time)
+		known := func(count uint64) time.Duration {
+			at, ok := s.first[count]
+			if !ok {
+				at = now
+			}
+			first[count] = at
+			return now.Sub(at)
 		}
-		s.value, s.version, s.current, s.count = value, version, true, max(s.count, r.Count)
-		s.asked = s.asked && !r.Waiting
-		r.version, r.Count, r.idle = version, s.count, now.Sub(s.since)
+		r.version, r.idle = version, known(r.Count)
 		for _, list := range []*[]lease{&r.Holders, &r.Taken, &r.Places} {
 			var rest []lease
 			for _, l := range *list {
-				seen, ok := s.beats[l.Owner]
-				if !ok || seen.count != l.Beat {
-					seen = beat{l.Beat, now}
-				}
-				beats[l.Owner] = seen
-				if l.left = time.Duration(l.TTL)*time.Millisecond - now.Sub(seen.at); l.left > 0 {
+				if l.left = time.Duration(l.TTL)*time.Millisecond - known(l.Beat); l.left > 0 {
 					rest = append(rest, l)
 				} else {
-					r.ended, r.idle = append(r.ended, l), min(r.idle, -l.left)
+					r.idle = min(r.idle, -l.left)
 				}
 			}
 			*list = rest
 		}
-		s.beats = beats
+		s.value, s.version, s.current, s.first, s.count = value, version, true, first, max(s.count, r.Count)
+		s.asked, r.Count = s.asked && !r.Waiting, s.count
 	})
 	return r, err
 }
@@ -106,61 +99,51 @@ func (b *backend) load(ctx context.Context, key string) (r record, err error) {
 // is safe, because the write has a condition, and a no is decided again on the word of the store.
 // The error is that of decide, or says that the outcome is unknown. The time is that just before
 // the last write, and zero if nothing was sent.
-func (b *backend) update(ctx context.Context, key string, decide func(r *record) (write bool, err error)) (r record, sent time.Time, err error) {
+func (b *backend) update(ctx context.Context, key string, decide func(r *record) (changed bool, err error)) (r record, sent time.Time, err error) {
 	start := time.Now()
 	for try := 0; ; try++ {
-		if err := ctx.Err(); err != nil {
-			return r, sent, err
-		}
 		var last sight
 		b.see(key, func(s *sight) { last = *s })
-		if try == 0 && last.current {
+		switch err = ctx.Err(); {
+		case err != nil:
+		case try == 0 && last.current:
 			r, err = b.read(key, last.value, last.version)
-		} else {
+		default:
 			r, err = b.load(ctx, key)
+		}
+		if err != nil && sent.IsZero() {
+			err = driver.NotSent(err)
 		}
 		if err != nil {
 			return r, sent, err
 		}
 		r.step()
-		write, err := decide(&r)
-		if !write {
+		changed, err := decide(&r)
+		if !changed {
 			if r.fresh {
 				return r, sent, err
 			}
 			continue
 		}
 		sent = time.Now()
-		swapErr := b.swap(ctx, key, &r)
+		b.see(key, func(s *sight) { r.Waiting, s.current = r.Waiting || s.asked, false })
+		r.Form = form
+		value := encode(r)
+		swapErr := b.ask(ctx, write, func(ctx context.Context) (err error) {
+			r.version, err = b.store.Swap(ctx, key, r.version, value)
+			return err
+		})
 		switch {
 		case swapErr == nil:
+			_, _ = b.read(key, value, r.version) // its leases count from the answer
 			return r, sent, err
 		case !errors.Is(swapErr, ErrChanged):
 			return r, sent, swapErr
 		case time.Since(start) > patience:
 			return r, sent, fmt.Errorf("the cell changed before each of %d attempts to write it", try+1)
-		case try > 0: // others write it, too; in the line these may be hundreds
-			most := 3
-			if strings.HasPrefix(key, linePrefix) {
-				most = 7
-			}
-			pause := rand.N(max(time.Since(sent), time.Microsecond) << min(try, most))
+		case try > 0: // others write it, too
+			pause := rand.N(max(time.Since(sent), time.Microsecond) << min(try, 5))
 			clock.Sleep(ctx, min(pause, turnTime/4)) // its turn may come meanwhile
 		}
 	}
-}
-
-// swap writes a record. Its leases count from the answer.
-func (b *backend) swap(ctx context.Context, key string, r *record) error {
-	b.see(key, func(s *sight) { r.Waiting, s.current = r.Waiting || s.asked, false })
-	r.Form = form
-	value := encode(r)
-	err := b.ask(ctx, "write", func(ctx context.Context) (err error) {
-		r.version, err = b.store.Swap(ctx, key, r.version, value)
-		return err
-	})
-	if err == nil {
-		_, err = b.read(key, value, r.version)
-	}
-	return err
 }

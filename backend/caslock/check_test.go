@@ -46,3 +46,20 @@ func TestCheckBeforeTheFirstUse(t *testing.T) {
 		}
 	})
 }
+
+// A read that has no answer is repeated twice, and a write never: it may have been carried out.
+func TestReadsAreRepeated(t *testing.T) {
+	for silent, sent := range map[int]bool{0: true, 2: true, 3: false} {
+		synctest.Test(t, func(t *testing.T) {
+			s, asked := newServer(), map[string]int{}
+			s.fault = func(op, _, _ string) fault {
+				asked[op]++
+				return map[bool]fault{true: lost}[op == "swap" || asked[op] <= silent]
+			}
+			_, err := s.open("").TryAcquire(t.Context(), testkit.NewRequest("key"))
+			if !errors.Is(err, errCut) || errors.Is(err, driver.ErrNotSent) == sent || asked["load"] != min(3, silent+1) || asked["swap"] > 1 {
+				t.Errorf("%d reads without an answer: %v, %v", silent, err, asked)
+			}
+		})
+	}
+}

@@ -39,7 +39,8 @@ func TestEveryWaitIsShort(t *testing.T) {
 	}
 }
 
-// The places of hundreds of waiters are written all the time, and no renewal meets them.
+// The places of hundreds of waiters are written all the time, and no renewal meets them: nobody
+// but the holder writes the lock's cell.
 func TestRenewalsBesideWaiters(t *testing.T) {
 	for abilities, crowds := range map[string][]int{"m": {100}, "mt": {300, 600}} {
 		for _, n := range crowds {
@@ -60,14 +61,28 @@ func TestRenewalsBesideWaiters(t *testing.T) {
 					}()
 					time.Sleep(20 * time.Second) // all have arrived
 					var longest time.Duration
+					testkit.MustRenew(t, holder, g) // it sees the mark
+					swaps := 0
+					s.mu.Lock()
+					s.fault = func(op, key, _ string) fault {
+						if op == "swap" && key == "crowd" {
+							swaps++
+						}
+						return none
+					}
+					s.mu.Unlock()
 					for range 40 {
 						time.Sleep(100 * time.Millisecond)
 						start := time.Now()
 						testkit.MustRenew(t, holder, g)
 						longest = max(longest, time.Since(start))
 					}
+					renewed := swaps
 					<-over
 					t.Logf("the longest renewal %v, %d requests", longest, s.requests)
+					if renewed != 40 {
+						t.Errorf("%d swaps of the lock's cell in 40 renewals", renewed)
+					}
 					if longest > 100*time.Millisecond*time.Duration(max(1, n/300)) {
 						t.Errorf("a renewal took %v", longest)
 					}
@@ -186,6 +201,7 @@ func TestWaiterInDoubt(t *testing.T) {
 			if _, err := waiter.Enqueue(t.Context(), r); !errors.Is(err, errCut) {
 				t.Fatal(err)
 			}
+			s.latency = 0 // the release is faster than a late request
 			if s.fault = nil; what == lost {
 				if _, err := waiter.Enqueue(t.Context(), r); err != nil {
 					t.Error(err)

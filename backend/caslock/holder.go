@@ -103,9 +103,9 @@ func (b *backend) Release(ctx context.Context, g driver.Grant) error {
 			r.Holders = without(r.Holders, g.Owner)
 			return true, nil
 		}
-		// An attempt that may still arrive has a condition on this version. A lease that has
-		// ended blocks processes that see it for the first time.
-		doubt := g.Sent.IsZero() && (!w.placed || w.unsure) || find(r.ended, g.Owner) != nil
+		// A request that may still arrive has a condition on this version. A lease that has ended
+		// is in the value still, and blocks processes that see it for the first time.
+		doubt := !w.placed || w.unsure
 		if find(r.Taken, g.Owner) != nil || len(r.Holders) > 0 && !w.placed {
 			return doubt, fmt.Errorf("another owner has or had the key: %w", driver.ErrLost)
 		}

@@ -81,11 +81,7 @@ func (b *backend) describe(ctx context.Context, key string, r *record) (info dri
 func (b *backend) ForceRelease(ctx context.Context, key string) (held bool, err error) {
 	r, _, err := b.update(ctx, key, func(r *record) (bool, error) {
 		held = len(r.Holders) > 0
-		for _, h := range r.Holders {
-			h.extend(h.left, r.Count)
-			r.Taken = append(r.Taken, h)
-		}
-		r.Holders = nil
+		r.Taken, r.Holders = append(r.Taken, r.Holders...), nil
 		return held, nil
 	})
 	if err != nil {

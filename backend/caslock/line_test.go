@@ -41,6 +41,51 @@ func TestDeadWaiterCostsOneTurn(t *testing.T) {
 	}
 }
 
+// Whoever lost its place because it did not come joins again when it sees that.
+func TestPassedWaiterJoinsAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		open := newServer().opener("t")
+		holder, a, b, c, passed, next := open(), open(), open(), open(), testkit.NewRequest("key"), testkit.NewRequest("key")
+		g := testkit.MustTry(t, holder, testkit.NewRequest("key"))
+		mustBeHeld(t, a, passed)
+		mustBeHeld(t, b, next)
+		testkit.MustRelease(t, holder, g)
+		time.Sleep(600 * time.Millisecond)
+		mustBeHeld(t, b, next)
+		time.Sleep(1100 * time.Millisecond)
+		g, err := b.Enqueue(t.Context(), next)
+		mustBeHeld(t, c, testkit.NewRequest("key"))
+		testkit.MustRelease(t, b, g)
+		for range 2 {
+			mustBeHeld(t, a, passed)
+			time.Sleep(600 * time.Millisecond)
+		}
+		found, err2 := c.(driver.Inspector).Inspect(t.Context(), "key", 0)
+		if errors.Join(err, err2) != nil || len(found) != 1 || found[0].Waiting != 2 {
+			t.Errorf("%+v, %v, %v", found, err, err2)
+		}
+	})
+}
+
+// A turn begins when the lease of a dead holder has ended, and not when it was written.
+func TestTurnAfterADeadHolder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		open := newServer().opener("m")
+		first, second, r, dead := open(), open(), testkit.NewRequest("key"), testkit.NewRequest("key")
+		dead.TTL = 5 * time.Second
+		testkit.MustTry(t, open(), dead)
+		mustBeHeld(t, first, r)
+		behind := testkit.NewRequest("key")
+		mustBeHeld(t, second, behind)
+		time.Sleep(dead.TTL + 10*time.Millisecond)
+		mustBeHeld(t, second, behind)
+		if _, err := first.Enqueue(t.Context(), r); err != nil {
+			t.Error(err)
+		}
+		synctest.Wait() // its place is gone
+	})
+}
+
 // A writer cannot have the key while readers do, so it has not let its turn pass.
 func TestReaderDoesNotPassAWriter(t *testing.T) {
 	for _, abilities := range []string{"", "mt"} {
@@ -96,8 +141,8 @@ func TestFastProcessKeepsNobodyOut(t *testing.T) {
 		fast, slow := s.opener("mt")(), s.opener("mt")()
 		served, done := make(chan error), false
 		time.AfterFunc(time.Second, func() {
-			_, err := testkit.Await(t.Context(), slow, testkit.NewRequest("key"), testkit.Looks{})
-			served <- err
+			g, err := testkit.Await(t.Context(), slow, testkit.NewRequest("key"), testkit.Looks{})
+			served <- errors.Join(err, slow.Release(t.Context(), g))
 		})
 		for begin := time.Now(); !done; {
 			if g, err := fast.TryAcquire(t.Context(), testkit.NewRequest("key")); err == nil {
@@ -111,7 +156,13 @@ func TestFastProcessKeepsNobodyOut(t *testing.T) {
 			default:
 			}
 		}
-		time.Sleep(time.Second) // its place is gone
+		time.Sleep(time.Second)               // its place is gone
+		for pair, most := range []int{9, 2} { // the first finds the line empty
+			before := s.requests
+			if testkit.MustRelease(t, fast, testkit.MustTry(t, fast, testkit.NewRequest("key"))); s.requests > before+most {
+				t.Errorf("pair %d: %d requests", pair, s.requests-before)
+			}
+		}
 	})
 }
 

@@ -3,6 +3,7 @@ package caslock
 import (
 	"context"
 	"encoding/json"
+	"math/rand/v2"
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
@@ -20,17 +21,30 @@ type message struct {
 	Record  json.RawMessage `json:"record,omitempty"` // the value with that version
 }
 
+// looker is the messenger of a store that is none: it says at intervals that messages may have
+// been lost.
+type looker struct{}
+
+func (looker) Send(string, []byte) {}
+
+func (l looker) Listen(ctx context.Context, topic string, f func(data []byte)) {
+	time.AfterFunc(poll*7/8+rand.N(poll/4), func() {
+		if ctx.Err() == nil {
+			f(nil)
+			l.Listen(ctx, topic, f)
+		}
+	})
+}
+
 // listen begins to listen to the messages for this process.
 func (b *backend) listen() {
-	if b.messenger != nil {
-		b.listening.Do(func() { b.messenger.Listen(b.ctx, b.topic, b.receive) })
-	}
+	b.listening.Do(func() { b.messenger.Listen(b.ctx, b.topic, b.receive) })
 }
 
 func (b *backend) send(topic string, m *message) {
 	if topic == b.topic {
 		b.receive(encode(m))
-	} else if b.messenger != nil && topic != "" {
+	} else if topic != "" {
 		b.messenger.Send(topic, encode(m))
 	}
 }
@@ -42,7 +56,7 @@ func (b *backend) receive(data []byte) {
 		b.lookAtHeld("")
 		b.locked(func() {
 			for _, w := range b.waiters {
-				w.wake()
+				w.wake("?") // it is no version
 			}
 		})
 	case json.Unmarshal(data, &m) != nil:
@@ -55,10 +69,9 @@ func (b *backend) receive(data []byte) {
 		b.locked(func() {
 			w := b.waiters[m.Owner]
 			if at := time.Now().Add(turnTime * time.Duration(m.Ahead)); w != nil && m.Ahead == 0 {
-				w.hint = m.Version
-				w.wake()
+				w.wake(m.Version)
 			} else if w != nil && at.Before(w.lookAt) {
-				w.restTo, w.lookAt = at, at
+				w.lookAt = at
 				wake.Signal(w.turn) // it asks, and rests until then
 			}
 		})

@@ -25,7 +25,6 @@ type record struct {
 	version string
 	fresh   bool          // it was read for this decision
 	idle    time.Duration // for which this process has known that nobody else has the key
-	ended   []lease       // that are in the value still
 }
 
 // lease is a holder, a former holder, or a place in a line. It has ended when somebody has

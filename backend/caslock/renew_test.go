@@ -1,6 +1,7 @@
 package caslock_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -52,40 +53,46 @@ func TestRenewalsOfASilentStore(t *testing.T) {
 	}
 }
 
-// A renewal sees that the holder was asked to give the key back.
-func TestRenewalSeesARequest(t *testing.T) {
+// A holder whose cell was overwritten has lost its key.
+func TestRenewalOfAForeignValue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer()
-		holder, other := s.open(""), s.open("")
-		g := testkit.MustTry(t, holder, testkit.NewRequest("key"))
-		asked := holder.(driver.Revoker).Revoked(t.Context(), g)
-		if held, err := other.(driver.Revoker).Revoke(t.Context(), "key"); !held || err != nil {
-			t.Fatal(held, err)
-		}
-		testkit.MustRenew(t, holder, g)
-		synctest.Wait()
-		select {
-		case <-asked:
-		default:
-			t.Error("the renewal did not see it")
+		b := s.open("")
+		g := testkit.MustTry(t, b, testkit.NewRequest("key"))
+		s.cells["key"] = []byte("another program's")
+		if err := driver.RenewAll(t.Context(), b, []driver.Grant{g})[0]; !errors.Is(err, driver.ErrLost) || !errors.Is(err, driver.ErrForeign) {
+			t.Error(err)
 		}
 	})
 }
 
-// A holder that listens is told that its key was taken away.
-func TestForcedReleaseIsTold(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newServer()
-		holder, other := s.open("m"), s.open("m")
-		asked := holder.(driver.Revoker).Revoked(t.Context(), testkit.MustTry(t, holder, testkit.NewRequest("key")))
-		start := time.Now()
-		if held, err := other.(driver.Inspector).ForceRelease(t.Context(), "key"); !held || err != nil {
-			t.Fatal(held, err)
-		}
-		if <-asked; time.Since(start) > 50*time.Millisecond {
-			t.Errorf("it was told after %v", time.Since(start))
-		}
-	})
+// A renewal sees that the holder was asked to give the key back. A holder that listens is told of
+// that at once, and if its key was taken away.
+func TestHolderIsTold(t *testing.T) {
+	for abilities, what := range map[string]func(ctx context.Context, b driver.Backend, key string) (bool, error){
+		"": func(ctx context.Context, b driver.Backend, key string) (bool, error) {
+			return b.(driver.Revoker).Revoke(ctx, key)
+		},
+		"m": func(ctx context.Context, b driver.Backend, key string) (bool, error) {
+			return b.(driver.Inspector).ForceRelease(ctx, key)
+		},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newServer()
+			holder, other := s.open(abilities), s.open(abilities)
+			g, start := testkit.MustTry(t, holder, testkit.NewRequest("key")), time.Now()
+			asked := holder.(driver.Revoker).Revoked(t.Context(), g)
+			if held, err := what(t.Context(), other, "key"); !held || err != nil {
+				t.Fatal(held, err)
+			}
+			if abilities == "" {
+				testkit.MustRenew(t, holder, g)
+			}
+			if <-asked; time.Since(start) > 50*time.Millisecond {
+				t.Errorf("it was told after %v", time.Since(start))
+			}
+		})
+	}
 }
 
 // The release of a lease that has ended frees the key for processes that see it for the first time.

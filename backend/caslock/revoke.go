@@ -2,7 +2,6 @@ package caslock
 
 import (
 	"context"
-	"time"
 
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/wake"
@@ -33,14 +32,9 @@ func (b *backend) Revoked(ctx context.Context, g driver.Grant) <-chan struct{} {
 	b.locked(func() { b.watches[look] = g.Owner })
 	go func() {
 		defer b.locked(func() { delete(b.watches, look) })
-		var tick <-chan time.Time
-		if b.messenger == nil {
-			tick = time.Tick(2 * poll)
-		}
 		for {
 			select {
 			case <-look:
-			case <-tick:
 			case <-ctx.Done():
 				return
 			case <-b.ctx.Done():

@@ -10,6 +10,11 @@ import (
 // it.
 var ErrChanged = errors.New("the version has changed")
 
+// ErrNoAnswer says that a request had no answer, and that it makes sense to send it once more:
+// a connection was cut, or no leader was elected. A [Store] may wrap it. A swap is not
+// repeated.
+var ErrNoAnswer = errors.New("no answer")
+
 // Store keeps cells. A cell has a key, a value and a version. Its methods must be safe for
 // concurrent use.
 //
@@ -52,7 +57,7 @@ type Lister interface {
 }
 
 // Messenger is an ability of a [Store] that can pass messages between processes. Without it
-// waiters look at the store at intervals.
+// waiters look at the store at intervals of half a second.
 type Messenger interface {
 	// Send passes data to whoever listens to the topic. A message may be lost. Send does not
 	// block.

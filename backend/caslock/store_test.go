@@ -19,7 +19,7 @@ import (
 )
 
 // errCut is what a caller gets if the network loses a request or its answer.
-var errCut = errors.New("127.0.0.1:7: connection reset")
+var errCut = fmt.Errorf("127.0.0.1:7: connection reset: %w", caslock.ErrNoAnswer)
 
 // server is a store in memory that many processes share. Its version of a value is a digest,
 // like an ETag.

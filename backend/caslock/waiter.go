@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
-	"github.com/distlock-go/distlock/internal/clock"
 	"github.com/distlock-go/distlock/internal/wake"
 )
 
@@ -16,16 +15,14 @@ import (
 const pace = 200
 
 // waiter is an owner between an attempt that failed and a grant or Release. Its fields are under
-// the mutex of the backend.
+// the mutex of the backend; joinAt is its own.
 type waiter struct {
 	placed bool              // it may have a place in the line
 	unsure bool              // an attempt had no answer, and may still arrive
 	joinAt time.Time         // when it must say again that it waits
-	hint   string            // the version in which it is its turn
-	woken  bool              // since its last attempt began
+	hint   string            // the version in which it is its turn; it was woken since its last attempt began
 	held   driver.HeldError  // why its last attempt was refused
-	restTo time.Time         // when it may look again without a message
-	lookAt time.Time         // when it should look by itself
+	lookAt time.Time         // when it looks by itself
 	turn   chan driver.Grant // of Turn
 }
 
@@ -39,24 +36,13 @@ func (b *backend) waiter(owner string) *waiter {
 	return &waiter{turn: make(chan driver.Grant, 1)}
 }
 
-// mustJoin reports whether the waiter must say now that it waits, and takes for granted that it
-// does. Those who came together do not come back together.
-func (b *backend) mustJoin(w *waiter) (must bool) {
-	b.locked(func() {
-		if must = !time.Now().Before(w.joinAt); must {
-			w.joinAt = time.Now().Add(stands/6 + rand.N(stands/6))
-		}
-	})
-	return must
-}
-
 // rest returns the last refusal if the waiter need not ask again yet: messages tell it when its
 // turn comes, and looks of its own only make good what is lost. See pace.
 func (b *backend) rest(w *waiter) *driver.HeldError {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := time.Now()
-	if b.messenger == nil || !w.placed || w.woken || !now.Before(w.restTo) || !now.Before(w.lookAt) {
+	if !w.placed || w.hint != "" || !now.Before(w.lookAt) {
 		return nil
 	}
 	held := w.held
@@ -69,27 +55,21 @@ func (b *backend) rest(w *waiter) *driver.HeldError {
 func (b *backend) refused(w *waiter, held *driver.HeldError, took time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if now := time.Now(); w.placed {
-		held.RetryAfter = max(time.Millisecond, min(held.RetryAfter, w.joinAt.Sub(now)))
-		w.held, w.restTo, w.lookAt = *held, now.Add(pace*took), now.Add(held.RetryAfter)
+	if w.placed {
+		pause := max(2*turnTime, min(pace*took, 10*turnTime))
+		held.RetryAfter = max(time.Millisecond, min(held.RetryAfter, pause/2+rand.N(pause)))
+		w.held, w.lookAt = *held, time.Now().Add(held.RetryAfter)
 	}
 }
 
-// Turn implements driver.Waker. Where no message comes, it wakes the owner at intervals.
-func (b *backend) Turn(ctx context.Context, r driver.Request) <-chan driver.Grant {
-	w := b.waiter(r.Owner)
-	if b.messenger == nil || !w.placed {
-		go func() {
-			for clock.Sleep(ctx, poll*7/8+rand.N(poll/4)) {
-				b.locked(w.wake)
-			}
-		}()
-	}
-	return w.turn
+// Turn implements driver.Waker.
+func (b *backend) Turn(_ context.Context, r driver.Request) <-chan driver.Grant {
+	return b.waiter(r.Owner).turn
 }
 
-// wake tells the waiter that another attempt may succeed. The caller has the mutex.
-func (w *waiter) wake() {
-	w.woken = true
+// wake tells the waiter that another attempt may succeed, in that version. The caller has the
+// mutex.
+func (w *waiter) wake(version string) {
+	w.hint = version
 	wake.Signal(w.turn)
 }

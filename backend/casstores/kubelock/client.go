@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 
+	"github.com/distlock-go/distlock/backend/caslock"
 	"github.com/distlock-go/distlock/driver"
 )
 
@@ -75,8 +76,11 @@ func (c *client) send(ctx context.Context, method, path string, body any) (*http
 		r.Body, r.ContentLength = http.NoBody, 0
 	}
 	resp, err := c.http.Do(r)
-	if err != nil || resp.StatusCode < http.StatusMultipleChoices {
-		return resp, err
+	switch {
+	case err != nil: // the connection may have been dead
+		return nil, fmt.Errorf("%w: %w", caslock.ErrNoAnswer, err)
+	case resp.StatusCode < http.StatusMultipleChoices:
+		return resp, nil
 	}
 	text, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<16))
 	_ = resp.Body.Close()

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -99,14 +98,10 @@ func (s *store) Check(ctx context.Context) error {
 	return nil
 }
 
-// Load implements caslock.Store. Without a resourceVersion, the answer is the newest. It asks
-// again if there was no answer: the connection may have been dead.
+// Load implements caslock.Store. Without a resourceVersion, the answer is the newest.
 func (s *store) Load(ctx context.Context, key string) ([]byte, string, error) {
 	o := newObject(key, "", nil)
 	err := s.do(ctx, http.MethodGet, s.leases("/"+o.Metadata.Name), nil, o)
-	if err != nil && !errors.As(err, new(*status)) && ctx.Err() == nil {
-		err = s.do(ctx, http.MethodGet, s.leases("/"+o.Metadata.Name), nil, o)
-	}
 	switch m := &o.Metadata; {
 	case is(err, "NotFound"):
 		return nil, "", nil

@@ -60,26 +60,16 @@ func TestErrors(t *testing.T) {
 				if name != "another object" && !errors.Is(err, driver.ErrNotSent) {
 					t.Errorf("%v does not say that nothing was sent", err)
 				}
+				// A write that the server was too busy for was not carried out. One that a proxy has
+				// answered may have been.
+				d = kubetest.NewDouble(t)
+				b := closing(t, d)
+				testkit.MustRelease(t, b, testkit.MustTry(t, b, testkit.NewRequest("key"))) // the next attempt only writes
+				c.spoil(d)
+				if _, err := b.TryAcquire(t.Context(), c.r); (d.Busy || d.Proxy) && errors.Is(err, driver.ErrNotSent) != d.Busy {
+					t.Errorf("%v says that nothing was sent; want %v", err, d.Busy)
+				}
 			})
-		})
-	}
-}
-
-// A write that the server was too busy for was not carried out. One that a proxy has answered
-// may have been.
-func TestRefusedWrite(t *testing.T) {
-	for notSent, spoil := range map[bool]func(d *kubetest.Double){
-		true:  func(d *kubetest.Double) { d.Busy = true },
-		false: func(d *kubetest.Double) { d.Proxy = true },
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			d := kubetest.NewDouble(t)
-			b := closing(t, d)
-			testkit.MustRelease(t, b, testkit.MustTry(t, b, testkit.NewRequest("key"))) // the next attempt only writes
-			spoil(d)
-			if _, err := b.TryAcquire(t.Context(), testkit.NewRequest("key")); err == nil || errors.Is(err, driver.ErrNotSent) != notSent {
-				t.Errorf("%v says that nothing was sent; want %v", err, notSent)
-			}
 		})
 	}
 }
@@ -177,14 +167,6 @@ func TestSweep(t *testing.T) {
 		kubelock.SweepOne(16)
 		defer kubelock.SweepOne(1 << 20)
 		b := closing(t, d)
-		visit := func(key string) {
-			r := testkit.NewRequest(key)
-			if g, err := b.TryAcquire(t.Context(), r); err != nil {
-				t.Fatal(err)
-			} else if err := b.Release(t.Context(), g); err != nil {
-				t.Fatal(err)
-			}
-		}
 		for _, age := range []string{"old", "young"} {
 			for i := range 500 {
 				d.Put("ADDED", kubelock.ObjectOf(fmt.Sprint(age, i)))
@@ -193,7 +175,7 @@ func TestSweep(t *testing.T) {
 		}
 		time.Sleep(45 * time.Hour)
 		for i := range 800 { // one in 16 sweeps one in 256
-			visit(fmt.Sprint("new", i))
+			testkit.MustRelease(t, b, testkit.MustTry(t, b, testkit.NewRequest(fmt.Sprint("new", i))))
 		}
 		synctest.Wait()
 		now := d.Count()
@@ -220,6 +202,25 @@ func TestSweepBesideAWrite(t *testing.T) {
 		time.Sleep(time.Second)
 		if n := d.Count(); n["delete"] != 1 || !slices.Contains(d.Keys(), "old") {
 			t.Errorf("%v, left are %q", n, d.Keys())
+		}
+	})
+}
+
+// Close waits for the last message, and leaves no object of messages behind.
+func TestClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := kubetest.NewDouble(t)
+		d.Latency = 10 * time.Millisecond
+		holder, waiter := open(t, d.Dial).(testkit.Queue), open(t, d.Dial).(testkit.Queue)
+		g := testkit.MustTry(t, holder, testkit.NewRequest("key"))
+		_, _ = waiter.Enqueue(t.Context(), testkit.NewRequest("key"))
+		testkit.MustRelease(t, holder, g)
+		_ = holder.(io.Closer).Close()
+		sent := d.Count()["patch"]
+		time.Sleep(time.Second)
+		_ = waiter.(io.Closer).Close()
+		if n := d.Count()["patch"]; n != sent || slices.Contains(d.Keys(), "") {
+			t.Errorf("%d messages or writes after Close, left are %q", n-sent, d.Keys())
 		}
 	})
 }

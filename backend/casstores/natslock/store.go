@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"net/url"
 	"strconv"
 	"strings"
@@ -58,19 +59,14 @@ func changed(err error) bool {
 	return errors.As(err, &api) && (api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence || api.ErrorCode == 10164)
 }
 
-const (
-	patience    = 300 * time.Millisecond // with a request, before a ping
-	pingTimeout = 700 * time.Millisecond
-)
-
 // watch begins with a request. If the request has no answer soon, and then a ping has none, the
 // connection is replaced. The client itself pings every two minutes by default, and a connection
 // that died without a word would cost all locks meanwhile. The function that it returns ends it.
 func (s *store) watch() (end func() bool) {
-	return time.AfterFunc(patience, func() {
+	return time.AfterFunc(300*time.Millisecond, func() {
 		if s.pinging.CompareAndSwap(false, true) {
 			defer s.pinging.Store(false)
-			if errors.Is(s.nc.FlushTimeout(pingTimeout), nats.ErrTimeout) && s.nc.IsConnected() {
+			if errors.Is(s.nc.FlushTimeout(700*time.Millisecond), nats.ErrTimeout) && s.nc.IsConnected() {
 				_ = s.nc.ForceReconnect() // an error means that it is closed
 			}
 		}
@@ -83,18 +79,17 @@ func (s *store) publish(ctx context.Context, subject string, value []byte, last 
 	return s.js.Publish(ctx, subject, value, jetstream.WithExpectLastSequencePerSubject(last))
 }
 
-// read asks again after each second without an answer, and over a new connection. Replicas that
-// have no leader just now answer nothing, and a new one does not know of the request.
-func read[T any](ctx context.Context, s *store, ask func(ctx context.Context) (T, error)) (answer T, err error) {
+// read asks for a second. Replicas that have no leader just now answer nothing, and a new one
+// does not know of the request.
+func read[T any](ctx context.Context, s *store, ask func(ctx context.Context) (T, error)) (T, error) {
 	defer s.watch()()
-	for {
-		short, cancel := context.WithTimeout(ctx, time.Second)
-		answer, err = ask(short)
-		cancel()
-		if ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, nats.ErrDisconnected) {
-			return answer, err
-		}
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	answer, err := ask(ctx)
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nats.ErrDisconnected) {
+		err = fmt.Errorf("%w: %w", caslock.ErrNoAnswer, err)
 	}
+	return answer, err
 }
 
 // Load implements caslock.Store.
@@ -137,21 +132,19 @@ func (s *store) List(ctx context.Context, prefix string, each func(key string, v
 	if err != nil {
 		return err
 	}
-	defer w.Stop() //nolint:errcheck // the watch ends with ctx in any case
-	for {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case v := <-w.Updates():
-			if v == nil { // these were all
-				return nil
-			}
-			key, err := url.PathUnescape(strings.ReplaceAll(v.Key(), "=", "%"))
-			if err == nil && strings.HasPrefix(key, prefix) && !each(key, v.Value(), strconv.FormatUint(v.Revision(), 10)) {
-				return nil
-			}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	context.AfterFunc(ctx, func() { _ = w.Stop() })
+	for v := range w.Updates() {
+		if v == nil { // these were all
+			return nil
+		}
+		key, err := url.PathUnescape(strings.ReplaceAll(v.Key(), "=", "%"))
+		if err == nil && strings.HasPrefix(key, prefix) && !each(key, v.Value(), strconv.FormatUint(v.Revision(), 10)) {
+			return nil
 		}
 	}
+	return ctx.Err()
 }
 
 // Send implements caslock.Messenger.
@@ -188,9 +181,6 @@ func (s *store) Listen(ctx context.Context, topic string, f func(data []byte)) {
 // Close implements io.Closer. The client sends messages from a buffer: without this, a process
 // that ends just after a release wakes nobody.
 func (s *store) Close() error {
-	if s.nc.IsClosed() {
-		return nil
-	}
 	_ = s.nc.FlushTimeout(time.Second) // a server that does not answer is no error of Close
 	return nil
 }

@@ -165,7 +165,8 @@ func (c *conn) Close() error {
 	c.closing = true
 	close(c.closed)
 	if len(c.kept) > 0 {
-		return nil // the held data still arrives
+		c.snap() // the held data still arrives
+		return nil
 	}
 	return c.shutDown()
 }

@@ -131,6 +131,9 @@ func TestHoldAndDeliver(t *testing.T) {
 		t.Errorf("%d connections have something kept back", n.Held())
 	}
 	_ = c.Close()
+	if _, err := c.Read(make([]byte, 1)); err == nil { // clients wait for their reads to end
+		t.Error("something was read")
+	}
 	select {
 	case text := <-got:
 		t.Fatalf("the server got %q", text)
