@@ -56,33 +56,31 @@ func twice[T any](ctx context.Context, l *link, send func(context.Context) (T, e
 		answer T
 		err    error
 	}
-	results := make(chan result, 2)
-	try := func() {
-		answer, err := send(ctx)
-		results <- result{answer, err}
-	}
-	go try()
-	waits := true // for the first
-	select {
-	case r := <-results:
-		if codeOf(r.err) != codes.Unavailable || ctx.Err() != nil {
-			return r.answer, false, r.err
-		}
-		waits = false
-	case <-time.After(patience):
+	second := make(chan result, 1)
+	late := time.AfterFunc(patience, func() {
 		if patience >= min(l.config.OpTimeout/8, time.Second/4) { // a caller in a hurry is no evidence
 			l.reconnect()
 		}
+		answer, err := send(ctx)
+		second <- result{answer, err}
+		if err == nil {
+			cancel() // the first need not wait
+		}
+	})
+	answer, err = send(ctx)
+	switch stopped := late.Stop(); {
+	case stopped && (codeOf(err) != codes.Unavailable || ctx.Err() != nil):
+		return answer, false, err
+	case stopped:
+		answer, err = send(ctx)
+	case err != nil:
+		r := <-second
+		answer, err = r.answer, r.err
 	}
-	go try()
-	r := <-results
-	if r.err != nil && waits {
-		r = <-results
-	}
-	if codeOf(r.err) == codes.Unavailable && ctx.Err() == nil { // the address may lead elsewhere by now
+	if codeOf(err) == codes.Unavailable && ctx.Err() == nil { // the address may lead elsewhere by now
 		l.reconnect()
 	}
-	return r.answer, true, r.err
+	return answer, true, err
 }
 
 // reconnect replaces the client's connections, but not twice in the time of two

@@ -3,6 +3,7 @@ package zklock
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -12,8 +13,8 @@ import (
 )
 
 // TryAcquire implements [driver.Backend]. It joins the queue as Enqueue does and leaves
-// it at once if it does not get the key: one or two round trips if it gets the key,
-// four otherwise.
+// it at once if it does not get the key, in two round trips, or three. Where it was
+// refused before, it reads the queue first, and writes nothing while the key is held.
 func (b *backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	return b.acquire(ctx, &r, false)
 }
@@ -32,12 +33,32 @@ func (b *backend) acquire(ctx context.Context, r *driver.Request, queued bool) (
 	op, end := b.link.opContext(ctx)
 	defer end()
 	g, err := b.table.Acquire(op, tk, queued, func() (driver.Grant, placequeue.Obstacle, error) {
+		if o, err := b.stillHeld(op, tk, queued); o != nil || err != nil {
+			return driver.Grant{}, o, err
+		}
 		return b.attempt(op, tk, r)
 	})
 	if !queued && errors.Is(err, driver.ErrNotAcquired) && b.table.Remove(tk, true) {
+		b.mark(r.Key).Store(true)
 		_, _ = b.nodes.delete(op, tk) // continues in the background after an error
 	}
 	return g, b.table.unsent(tk, err)
+}
+
+// stillHeld returns the obstacle of a try for a key that was refused before, if nodes of
+// this package alone are in its queue and are in the way. A node that is kept may be over.
+func (b *backend) stillHeld(ctx context.Context, tk *ticket, queued bool) (placequeue.Obstacle, error) {
+	if queued || !b.mark(tk.ID.Key).Swap(false) {
+		return nil, nil //nolint:nilnil // an attempt will tell
+	}
+	q, err := b.queue(ctx, tk.parent)
+	blockers, s := placequeue.Blockers(append(q, node{kind: tk.kind}), len(q)), b.link.session()
+	if s == nil || len(blockers) == 0 || slices.ContainsFunc(q, func(n node) bool { return !n.ours || n.kept || n.guid == tk.guid }) {
+		return nil, err
+	}
+	o := &obstacle{session: s, backend: b, ticket: tk, watch: []string{tk.parent + "/" + blockers[0].name}}
+	o.first.Store(&holder{path: tk.parent + "/" + q[0].name})
+	return o, nil
 }
 
 // Turn implements [driver.Waker]. It watches only the nodes that the owner waits for.

@@ -3,6 +3,8 @@ package zklock
 import (
 	"context"
 	"errors"
+	"hash/maphash"
+	"sync/atomic"
 
 	"github.com/distlock-go/distlock/backend/internal/placequeue"
 	"github.com/distlock-go/distlock/driver"
@@ -27,6 +29,16 @@ type backend struct {
 	watches    *watches
 	background *placequeue.Background
 	trial      trial
+
+	// refused is set for keys, by their hashes, for which a try was refused last.
+	refused [256]atomic.Bool
+}
+
+var refusedSeed = maphash.MakeSeed()
+
+// mark returns the mark of a key in refused.
+func (b *backend) mark(key string) *atomic.Bool {
+	return &b.refused[maphash.String(refusedSeed, key)%uint64(len(b.refused))]
 }
 
 // New returns a Backend that keeps locks on the servers of one ensemble. Each server is

@@ -66,6 +66,39 @@ func TestHolderNames(t *testing.T) {
 	}, zklock.Config{SessionTimeout: 3 * time.Hour})
 }
 
+// TestRefusedTriesWriteNothing: only the first refusal of a process creates a node. The
+// next ones name the present holder, and the key is taken as soon as it is free.
+func TestRefusedTriesWriteNothing(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, v *virtual) {
+		other := newVirtual(t, v.server)
+		mustWork(t, other.Backend, "key") // makes the trial
+		var created atomic.Int32
+		v.server.On(opCreate, func(string) fate { created.Add(1); return served })
+		for _, name := range []string{"first", "second"} {
+			g := testkit.MustTry(t, v, named("key", name))
+			created.Store(0)
+			for range 5 {
+				_, err := other.TryAcquire(t.Context(), testkit.NewRequest("key"))
+				if held, _ := errors.AsType[*driver.HeldError](err); held == nil || held.Holder != name {
+					t.Errorf("held by %#v, want %s", err, name)
+				}
+			}
+			if n := created.Load(); n > 1 {
+				t.Errorf("5 refused tries have created %d nodes", n)
+			}
+			testkit.MustRelease(t, v, g)
+			testkit.MustRelease(t, other, testkit.MustTry(t, other, testkit.NewRequest("key")))
+			reader := testkit.NewRequest("key")
+			reader.Mode = driver.Shared
+			g = testkit.MustTry(t, v, reader)
+			testkit.MustBeBusy(t, other, "key")
+			reader.Owner = testkit.NewRequest("key").Owner
+			testkit.MustRelease(t, other, testkit.MustTry(t, other, reader))
+			testkit.MustRelease(t, v, g)
+		}
+	})
+}
+
 // TestNextHolderIsNamed: the holder changes, and the node that a waiter watches does
 // not. The waiter does not read the name at each look, but every ten seconds.
 func TestNextHolderIsNamed(t *testing.T) {

@@ -97,24 +97,12 @@ func (s *sniffer) end(why error) { s.once.Do(func() { s.onEnd(why) }) }
 
 // SetReadDeadline limits the time for the first packet to patience. For a server that
 // accepts connections and sends nothing, the client library would wait seven session
-// timeouts. The library ends each deadline and sets the next before it reads again: the
-// end needs no call of the system.
+// timeouts.
 func (s *sniffer) SetReadDeadline(t time.Time) error {
-	if t.IsZero() {
-		return nil
-	}
 	if limit := time.Now().Add(s.patience); !s.connected() && t.After(limit) {
 		t = limit
 	}
 	return s.Conn.SetReadDeadline(t)
-}
-
-// SetWriteDeadline does not end a deadline either.
-func (s *sniffer) SetWriteDeadline(t time.Time) error {
-	if t.IsZero() {
-		return nil
-	}
-	return s.Conn.SetWriteDeadline(t)
 }
 
 // session returns the session of the first packet, or zeros if it has not come.

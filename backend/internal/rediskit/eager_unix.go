@@ -3,7 +3,6 @@
 package rediskit
 
 import (
-	"errors"
 	"net"
 	"runtime"
 	"sync/atomic"
@@ -30,6 +29,11 @@ type eagerConn struct {
 	raw    syscall.RawConn
 	near   bool         // the last answer came quickly
 	sleepy *atomic.Bool // it must not ask
+
+	// A new function each time would cost memory.
+	ask  func(fd uintptr) bool // reads what is there
+	into []byte                // where to
+	n    int                   // how much; not above 0 if that is nothing, at the end, and after an error
 }
 
 // eager returns an eagerConn over c that does not ask while sleepy is set, or c itself
@@ -43,7 +47,12 @@ func eager(below, c net.Conn, sleepy *atomic.Bool) net.Conn {
 	if err != nil {
 		return c
 	}
-	return &eagerConn{Conn: c, raw: raw, sleepy: sleepy}
+	e := &eagerConn{Conn: c, raw: raw, sleepy: sleepy}
+	e.ask = func(fd uintptr) bool {
+		e.n, _ = syscall.Read(int(fd), e.into)
+		return true
+	}
+	return e
 }
 
 // SyscallConn implements [syscall.Conn]. go-redis looks with it whether the connection
@@ -53,31 +62,16 @@ func (c *eagerConn) SyscallConn() (syscall.RawConn, error) { return c.raw, nil }
 func (c *eagerConn) Read(p []byte) (n int, err error) {
 	start := time.Now()
 	if c.near && !c.sleepy.Load() {
-		for time.Since(start) < eagerFor {
-			if n, err = c.try(p); !errors.Is(err, syscall.EAGAIN) {
-				return n, err
+		for c.into = p; time.Since(start) < eagerFor; runtime.Gosched() {
+			if err := c.raw.Read(c.ask); err != nil { // closed, or past its deadline
+				return 0, err
 			}
-			runtime.Gosched()
+			if c.n > 0 {
+				return c.n, nil
+			}
 		}
 	}
-	n, err = c.Conn.Read(p)
+	n, err = c.Conn.Read(p)                 // reports the end, and errors
 	c.near = time.Since(start) < 3*eagerFor // with the time to wake up
 	return n, err
-}
-
-// try reads what is there. It returns EAGAIN if that is nothing.
-func (c *eagerConn) try(p []byte) (n int, err error) {
-	n, err = 0, syscall.EAGAIN
-	failed := c.raw.Read(func(fd uintptr) bool {
-		n, err = syscall.Read(int(fd), p)
-		return true
-	})
-	switch {
-	case failed != nil: // closed, or past its deadline
-		return 0, failed
-	case n > 0:
-		return n, nil
-	default: // the end, or an error: Read of the connection reports it
-		return 0, syscall.EAGAIN
-	}
 }
