@@ -32,7 +32,7 @@ func TestDecide(t *testing.T) {
 		return v
 	}
 	replicas := func(c types.MultiRegionConsistency, n int) verdict {
-		v, _ := dynamoReplicas(t.Context(), &dynamoTable{TableDescription: &types.TableDescription{MultiRegionConsistency: c, Replicas: make([]types.ReplicaDescription, n)}})
+		v, _ := dynamoReplicas(t.Context(), dynamoTable{TableDescription: &types.TableDescription{MultiRegionConsistency: c, Replicas: make([]types.ReplicaDescription, n)}})
 		return v
 	}
 	for i, d := range []decision{
@@ -52,10 +52,10 @@ func TestDecide(t *testing.T) {
 		{members(4), Note, "than of 3"},
 		{members(3, "h:1"), Warning, "1 of 3 do not answer: h:1"},
 
-		{replicas("", 0), OK, "one region"},
+		{replicas("", 0), OK, "0 replicas"},
 		{replicas(types.MultiRegionConsistencyEventual, 2), Fault, "without strong consistency, in 2 replicas"},
-		{replicas(types.MultiRegionConsistencyStrong, 2), OK, "in 2 replicas"},
-		{judgeSkew(-5 * time.Minute), Warning, "-5m0s"},
+		{replicas(types.MultiRegionConsistencyStrong, 2), OK, "2 replicas"},
+		{judgeSkew(-5*time.Minute, true), Warning, "-5m0s"},
 
 		{atLeast("PostgreSQL", 11, 0)("15.5 (Debian 15.5-0)"), OK, "15.5"},
 		{atLeast("PostgreSQL", 11, 0)("9.6.2"), Fault, "PostgreSQL 11.0 or later"},
