@@ -1,6 +1,10 @@
 package main
 
-import "strings"
+import (
+	"slices"
+	"strings"
+	"time"
+)
 
 // scenario is a kind of work, the peers that do it, and what is expected of ours.
 type scenario struct {
@@ -12,6 +16,11 @@ type scenario struct {
 	procs      int
 	goroutines int  // in each process
 	ownKeys    bool // each goroutine has its own key, otherwise all want one
+	first      int  // goroutines of the first process, if not as many
+	hold       time.Duration
+	open       bool // half as many locks a second as these goroutines got begin by themselves
+	bulk       bool // the field is in package variable bulk
+	once       bool // there is one round
 	turns      bool // the one goroutine of each process takes turns with the other: see handOvers
 
 	goals []goal
@@ -23,8 +32,9 @@ type goal struct {
 	what    string
 	unit    string
 	metric  metric
-	beside  string // peer, or probes that are added up, such as a+b; "": the best peer
-	theirs  metric // of these; nil: the same
+	beside  string  // peer, or probes that are added up, such as a+b; "": the best peer
+	theirs  metric  // of these; nil: the same
+	limit   float64 // instead of theirs; 0: none
 	atLeast float64
 	atMost  float64
 }
@@ -46,7 +56,7 @@ func allScenarios() []*scenario {
 	onPostgreSQL := scenario{store: inPostgreSQL, field: []string{ours, forUpdate, advisory}, procs: 1}
 	onEtcd := scenario{store: inEtcd, field: []string{ours, etcdMutex}, procs: 1}
 	shared := scenario{field: []string{sharing, redisson}, heat: true, procs: 1}
-	return []*scenario{
+	return slices.Concat([]*scenario{
 		{
 			id: "F1", what: "1 goroutine: time", field: onRedis(), procs: 1, goroutines: 1, ownKeys: true,
 			goals: []goal{{unit: micros, metric: timePerLock, beside: bare, atMost: 1.15}, cost(1.15)},
@@ -72,6 +82,14 @@ func allScenarios() []*scenario {
 			id: "F6", what: "hand-over between 2 processes", field: onRedis(publish, ping), procs: 2, goroutines: 1, turns: true,
 			goals: []goal{{unit: micros, metric: timeToPass, beside: publish + "+" + ping, atMost: 1.5}},
 		},
+		{
+			id: "F8", what: "half of the capacity of 64 goroutines, half of all locks within", field: onRedis(), procs: 1, goroutines: 64, ownKeys: true, open: true,
+			goals: []goal{
+				{unit: micros, metric: passed(0.5), atMost: 1},
+				{suffix: ".99", what: "99 %", unit: micros, metric: passed(0.99), atMost: 1},
+				{suffix: ".999", what: "99.9 %", unit: micros, metric: passed(0.999), atMost: 1},
+			},
+		},
 		onZooKeeper.withOwnKeys("F14.own", "ZooKeeper, 100 goroutines, own keys", 100, 1),
 		onZooKeeper.withOneKey("F14.one", "ZooKeeper, one key", 1, 100, 20),
 		onPostgreSQL.withOwnKeys("F17.alone", "PostgreSQL, 1 goroutine", 1, 0.9),
@@ -80,10 +98,16 @@ func allScenarios() []*scenario {
 		onEtcd.withOwnKeys("F18.alone", "etcd, 1 goroutine", 1, 1),
 		onEtcd.withOwnKeys("F18.own", "etcd, 8 goroutines, own keys", 8, 1),
 		onEtcd.withOneKey("F18.one", "etcd, one key", 2, 32, 5),
+		onEtcd.withTurns("F18.pass", "etcd"),
 		shared.withOwnKeys("F19.alone", "Redisson's record, 1 goroutine", 1, 1),
 		shared.withOwnKeys("F19.own", "Redisson's record, 64 goroutines, own keys", 64, 1),
 		shared.withOneKey("F19.one", "Redisson's record, one key", 1, 64, 1),
-	}
+	},
+		scenario{store: inNATS, field: []string{ours, bareKV}}.pairs("F20", "NATS"),
+		scenario{store: inDynamoDB, field: []string{ours, cirello}}.pairs("F21", "DynamoDB (an emulator)"),
+		scenario{store: inS3, field: []string{ours, bareS3}}.pairs("F22", "S3 (an emulator)"),
+		scenario{store: inKubernetes, field: []string{ours, elector}}.pairs("F23", "Kubernetes"),
+		fairScenarios(), bulkScenarios())
 }
 
 func (s scenario) withOwnKeys(id, what string, goroutines int, times float64) *scenario {
@@ -96,6 +120,22 @@ func (s scenario) withOneKey(id, what string, procs, goroutines int, times float
 	return &s
 }
 
+func (s scenario) withTurns(id, name string) *scenario {
+	s.id, s.what, s.procs, s.goroutines, s.turns = id, name+", hand-over between 2 processes", 2, 1, true
+	s.goals = []goal{{unit: micros, metric: timeToPass, atMost: 1}}
+	return &s
+}
+
+// pairs are scenarios of a store with a single rival.
+func (s scenario) pairs(id, name string) []*scenario {
+	s.procs = 1
+	return []*scenario{
+		s.withOwnKeys(id+".alone", name+", 1 goroutine", 1, 1),
+		s.withOwnKeys(id+".own", name+", 8 goroutines, own keys", 8, 1),
+		s.withTurns(id+".pass", name),
+	}
+}
+
 // group returns the scenario's name for -only: F17 for F17.own.
 func (s *scenario) group() string {
 	g, _, _ := strings.Cut(s.id, ".")
@@ -103,4 +143,4 @@ func (s *scenario) group() string {
 }
 
 // orders reports whether each goroutine takes the lock as often as the others.
-func (s *scenario) orders() bool { return !s.ownKeys && !s.turns }
+func (s *scenario) orders() bool { return !s.ownKeys && !s.turns && s.hold == 0 && !s.bulk }
