@@ -43,19 +43,23 @@ func prepare(text string) (do func(order) turn, end func(), err error) {
 	if t.Proc == 0 && t.First > 0 {
 		t.Goroutines = t.First
 	}
-	if measure, ok := bulk[t.Peer]; ok {
+	measure, isBulk := bulk[t.Peer]
+	if isBulk {
+		t.Peer = ours
+	}
+	lock, err := peers[t.Peer](t)
+	if err != nil {
+		return nil, nil, err
+	}
+	if isBulk {
 		return func(order) turn {
-			values, err := measure(t)
+			values, err := measure(t, lock)
 			sum := turn{Finished: values != nil, Bulk: values}
 			if err != nil {
 				sum.Problems = []string{err.Error()}
 			}
 			return sum
 		}, func() {}, nil
-	}
-	lock, err := peers[t.Peer](t)
-	if err != nil {
-		return nil, nil, err
 	}
 	w := newWorker(t, lock)
 	if err := w.warmUp(); err != nil {

@@ -86,7 +86,7 @@ func s3Client(rawURL string) *s3.Client {
 // newCirello uses cirello.io/dynamolock with its defaults, but for the lease, and deletes a lock
 // that is released, as most of its users do. A waiter reads each second.
 func newCirello(t task) (lockFunc, error) {
-	c, err := dynamolock.New(dynamodb.NewFromConfig(awsConfig(t.URL)), cirello, dynamolock.WithLeaseDuration(leaseTime))
+	c, err := dynamolock.New(dynamodb.NewFromConfig(awsConfig(t.URL)), "locks", dynamolock.WithPartitionKeyName("k"), dynamolock.WithLeaseDuration(leaseTime))
 	return func(ctx context.Context, key string) (unlockFunc, error) {
 		l, err := c.AcquireLockWithContext(ctx, key, dynamolock.WithDeleteLockOnRelease(), dynamolock.WithAdditionalTimeToWaitForLock(patience))
 		if err != nil {

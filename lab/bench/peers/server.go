@@ -84,7 +84,7 @@ func startNATS(dir string) (string, func(), error) {
 	return s.ClientURL(), func() { s.Shutdown(); s.WaitForShutdown() }, nil
 }
 
-// startMoto starts an emulator of AWS, with a table for each peer and a bucket.
+// startMoto starts an emulator of AWS, with a table and a bucket.
 func startMoto(service string) func(string) (string, func(), error) {
 	return func(string) (string, func(), error) {
 		s, err := mototest.Launch()
@@ -93,17 +93,14 @@ func startMoto(service string) func(string) (string, func(), error) {
 		}
 		url := service + "://us-east-1/locks?endpoint=http://" + s.Addr()
 		ctx := context.Background() // the server is ready
-		for table, key := range map[string]string{"locks": "k", cirello: "key"} {
-			_, tableErr := dynamodb.NewFromConfig(awsConfig(url)).CreateTable(ctx, &dynamodb.CreateTableInput{
-				TableName: &table, BillingMode: types.BillingModePayPerRequest,
-				AttributeDefinitions: []types.AttributeDefinition{{AttributeName: &key, AttributeType: types.ScalarAttributeTypeS}},
-				KeySchema:            []types.KeySchemaElement{{AttributeName: &key, KeyType: types.KeyTypeHash}},
-			})
-			err = errors.Join(err, tableErr)
-		}
+		_, tableErr := dynamodb.NewFromConfig(awsConfig(url)).CreateTable(ctx, &dynamodb.CreateTableInput{
+			TableName: aws.String("locks"), BillingMode: types.BillingModePayPerRequest,
+			AttributeDefinitions: []types.AttributeDefinition{{AttributeName: aws.String("k"), AttributeType: types.ScalarAttributeTypeS}},
+			KeySchema:            []types.KeySchemaElement{{AttributeName: aws.String("k"), KeyType: types.KeyTypeHash}},
+		})
 		_, bucketErr := s3Client(url).CreateBucket(ctx, &s3.CreateBucketInput{Bucket: aws.String("locks")})
 		// The backend has its credentials from the environment, as with any URL of AWS.
-		return url, s.Kill, errors.Join(err, bucketErr, os.Setenv("AWS_ACCESS_KEY_ID", "x"), os.Setenv("AWS_SECRET_ACCESS_KEY", "x"))
+		return url, s.Kill, errors.Join(tableErr, bucketErr, os.Setenv("AWS_ACCESS_KEY_ID", "x"), os.Setenv("AWS_SECRET_ACCESS_KEY", "x"))
 	}
 }
 
