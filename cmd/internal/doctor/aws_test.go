@@ -1,7 +1,10 @@
 package doctor_test
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -56,6 +59,11 @@ func TestDynamoDB(t *testing.T) {
 
 func TestS3(t *testing.T) {
 	url := "s3://us-east-1/locks?endpoint=" + startMoto(t)
+	late := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Date", time.Now().Add(-time.Hour).UTC().Format(http.TimeFormat))
+	}))
+	defer late.Close()
+	wantSeen(t, examine(t, "s3://us-east-1/locks?endpoint="+late.URL, ""), "clock", "-1h0m")
 	wantFindings(t, examine(t, url, ""), "fault ping")
 	store, err := backendurl.Connect(t.Context(), url)
 	if err != nil {
