@@ -65,7 +65,7 @@ func (s scenario) holding(id, name string, in store, n int) *scenario {
 	s.goals = []goal{
 		{what: "kept", unit: "leases", metric: inBulk("kept"), limit: float64(n), atLeast: 1},
 		{suffix: ".heap", what: "heap of each", unit: perLock, metric: inBulk("heap"), limit: 4096, atMost: 1},
-		{suffix: ".cpu", what: "CPU of a core", unit: "%", metric: inBulk("cpu"), limit: max(1, float64(n)/500), atMost: 1},
+		{suffix: ".cpu", what: "CPU of a core", unit: "%", metric: inBulk("cpu"), limit: max(1, float64(n)/400), atMost: 1},
 	}
 	return &s
 }
