@@ -49,6 +49,13 @@ func (b *bench) measure(ctx context.Context, s *scenario) error {
 		of[name] = &figure{scenario: s, peer: name}
 		b.figures = append(b.figures, of[name])
 	}
+	if s.open {
+		t, err := b.turn(ctx, &scenario{procs: 1, goroutines: s.goroutines, ownKeys: true}, bare, prefix, b.cfg.slice)
+		if err != nil {
+			return err
+		}
+		s.rate = rate(t) / 2
+	}
 	first := 0
 	if s.heat {
 		first = -rounds * inRound
@@ -107,11 +114,7 @@ func (b *bench) turn(ctx context.Context, s *scenario, peer, key string, d time.
 	case s.bulk:
 		o.Limit = 3 * patience
 	case s.open:
-		t, err := c.do(o)
-		if err != nil {
-			return sum, err
-		}
-		o.Rate = rate(t) / 2
+		o.Rate = s.rate
 	}
 	for {
 		t, err := c.do(o)

@@ -18,10 +18,11 @@ type scenario struct {
 	ownKeys    bool // each goroutine has its own key, otherwise all want one
 	first      int  // goroutines of the first process, if not as many
 	hold       time.Duration
-	open       bool // half as many locks a second as these goroutines got begin by themselves
-	bulk       bool // the field is in package variable bulk
-	once       bool // there is one round
-	turns      bool // the one goroutine of each process takes turns with the other: see handOvers
+	open       bool    // half as many locks begin as these goroutines get with the bare pair
+	rate       float64 // that is, a second
+	bulk       bool    // the field is in package variable bulk
+	once       bool    // there is one round
+	turns      bool    // the one goroutine of each process takes turns with the other: see handOvers
 
 	goals []goal
 }
@@ -83,11 +84,11 @@ func allScenarios() []*scenario {
 			goals: []goal{{unit: micros, metric: timeToPass, beside: publish + "+" + ping, atMost: 1.5}},
 		},
 		{
-			id: "F8", what: "half of the capacity of 64 goroutines, half of all locks within", field: onRedis(), procs: 1, goroutines: 64, ownKeys: true, open: true,
+			id: "F8", what: "half of the capacity with the bare pair: half of all locks within", field: onRedis(), procs: 1, goroutines: 64, ownKeys: true, open: true,
 			goals: []goal{
-				{unit: micros, metric: passed(0.5), atMost: 1},
-				{suffix: ".99", what: "99 %", unit: micros, metric: passed(0.99), atMost: 1},
-				{suffix: ".999", what: "99.9 %", unit: micros, metric: passed(0.999), atMost: 1},
+				{unit: micros, metric: passed(0.5), beside: bare, atMost: 1.15},
+				{suffix: ".99", what: "99 %", unit: micros, metric: passed(0.99), beside: bare, atMost: 1.15},
+				{suffix: ".999", what: "99.9 %", unit: micros, metric: passed(0.999), beside: bare, atMost: 1.15},
 			},
 		},
 		onZooKeeper.withOwnKeys("F14.own", "ZooKeeper, 100 goroutines, own keys", 100, 1),
