@@ -244,3 +244,31 @@ func TestFenceTable(t *testing.T) {
 		}
 	})
 }
+
+// BenchmarkFence is a transaction of one update: alone, with Check, and with Guard, for which
+// the locks are in the same database.
+func BenchmarkFence(b *testing.B) {
+	for _, d := range everywhere {
+		w := d.newStore(b).warehouse(b)
+		w.db.SetMaxOpenConns(1)
+		locks := d.on(b, w.pool(b))
+		g := testkit.MustTry(b, locks, request("tea", time.Hour))
+		checks := map[string]func(tx *sql.Tx) error{
+			"plain": func(*sql.Tx) error { return nil },
+			"fence": func(tx *sql.Tx) error { return w.fence.Check(b.Context(), tx, granted{g}) },
+			"guard": func(tx *sql.Tx) error { return locks.Guard(b.Context(), tx, granted{g}) },
+		}
+		for _, name := range []string{"plain", "fence", "guard"} {
+			b.Run(d.dialect.String()+"/"+name, func(b *testing.B) {
+				for b.Loop() {
+					tx := begin(b, w.db, sql.LevelDefault)
+					if err := checks[name](tx); err != nil {
+						b.Fatal(err)
+					}
+					exec(b, tx, "UPDATE items SET writer = writer + 1")
+					commit(b, tx)
+				}
+			})
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package backendurl
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net"
@@ -18,6 +19,18 @@ import (
 
 // endpointParameter is the URL of another service with the interface of AWS, such as MinIO.
 const endpointParameter = "endpoint"
+
+// DynamoDB is a client of a table.
+type DynamoDB struct {
+	*dynamodb.Client
+	dynamolock.Config
+}
+
+// S3 is a client of a bucket.
+type S3 struct {
+	*s3.Client
+	s3lock.Config
+}
 
 // awsConfig returns the region, which is the host of a URL, and the credentials that the
 // environment has.
@@ -41,8 +54,8 @@ func connectDynamoDB(ctx context.Context, u *hostURL) (*Backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	client := dynamodb.NewFromConfig(c)
-	return onAWS(client, dynamolock.New(client, dynamolock.Config{Table: u.name()})), nil
+	db := DynamoDB{dynamodb.NewFromConfig(c), dynamolock.Config{Table: u.name()}}
+	return onAWS(db, dynamolock.New(db.Client, db.Config)), nil
 }
 
 func connectS3(ctx context.Context, u *hostURL) (*Backend, error) {
@@ -55,7 +68,8 @@ func connectS3(ctx context.Context, u *hostURL) (*Backend, error) {
 		o.DisableLogOutputChecksumValidationSkipped = true // of each object
 	})
 	bucket, prefix, _ := strings.Cut(u.name(), "/")
-	return onAWS(client, s3lock.New(client, s3lock.Config{Bucket: bucket, Prefix: prefix})), nil
+	b := S3{client, s3lock.Config{Bucket: bucket, Prefix: cmp.Or(prefix, "locks/")}}
+	return onAWS(b, s3lock.New(b.Client, b.Config)), nil
 }
 
 func onAWS(client any, b driver.Backend) *Backend {

@@ -20,8 +20,8 @@ type Backend struct {
 	// Backend is for [distlock.New]. The Locker closes it.
 	Backend driver.Backend
 
-	// Client is what Backend uses: a *redis.Client, *sql.DB, *clientv3.Client, [Kube], or one of
-	// AWS. It is nil for ZooKeeper, because there the backend has its own connection.
+	// Client is what Backend uses: a *redis.Client, *sql.DB, *clientv3.Client, [Kube],
+	// [DynamoDB] or [S3]. It is nil for ZooKeeper, because there the backend has its own connection.
 	Client any
 
 	Dialect  sqllock.Dialect // of a *sql.DB

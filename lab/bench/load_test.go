@@ -111,10 +111,6 @@ func TestRampUpAndThink(t *testing.T) {
 			config{users: 2, loops: 3},
 			map[int][]time.Duration{0: {0, 1000 * ms, 2000 * ms}, 1: {0, 1000 * ms, 2000 * ms}},
 		},
-		"indivisible": {
-			config{users: 3, loops: 1, rampUp: 10},
-			map[int][]time.Duration{0: {0}, 1: {3}, 2: {6}},
-		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

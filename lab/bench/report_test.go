@@ -8,19 +8,6 @@ import (
 	"time"
 )
 
-func TestMilliseconds(t *testing.T) {
-	t.Parallel()
-	const us = time.Microsecond
-	for d, want := range map[time.Duration]string{
-		us: "0.001", 999 * us: "0.999", 1000 * us: "1.00", 9994 * us: "9.99", 12_340 * us: "12.3", 99_940 * us: "99.9",
-		1_234_567 * us: "1,235", 10 * time.Minute: "600,000",
-	} {
-		if got := ms(d); got != want {
-			t.Errorf("%v is %q, want %q", d, got, want)
-		}
-	}
-}
-
 // The samples take 1,000 ms to 1 ms, every tenth has failed, and one begins every 2 ms.
 func TestRow(t *testing.T) {
 	t.Parallel()

@@ -15,8 +15,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/distlock-go/distlock/backend/casstores/dynamolock"
-	"github.com/distlock-go/distlock/backend/casstores/internal/test/mototest"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/test/mototest"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 	"github.com/distlock-go/distlock/internal/test/testmode"
 	"github.com/distlock-go/distlock/locktest"

@@ -4,6 +4,10 @@
 //	aws dynamodb create-table --table-name locks --billing-mode PAY_PER_REQUEST \
 //	    --attribute-definitions AttributeName=k,AttributeType=S --key-schema AttributeName=k,KeyType=HASH
 //
+//	cfg, err := config.LoadDefaultConfig(ctx) // of aws-sdk-go-v2
+//	...
+//	backend := dynamolock.New(dynamodb.NewFromConfig(cfg), dynamolock.Config{Table: "locks"})
+//
 // An attempt, a renewal and a release are one write each. Waiters look at intervals, because
 // DynamoDB sends no messages. To have keys removed that were not used for two days, enable
 // the table's time to live for the attribute e. A lease is at most 24 hours long.

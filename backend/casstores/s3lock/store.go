@@ -3,6 +3,10 @@
 // and MinIO. The first use tries whether writes are atomic, and refuses a service that ignores
 // the condition.
 //
+//	cfg, err := config.LoadDefaultConfig(ctx) // of aws-sdk-go-v2
+//	...
+//	backend := s3lock.New(s3.NewFromConfig(cfg), s3lock.Config{Bucket: "locks"})
+//
 // It is for jobs, not for queues: an attempt, a renewal and a release are one PUT each, which
 // the service charges for, and waiters read at intervals. A lease of a minute or more is
 // sensible. A lease is at most 24 hours long. Objects are never removed: give the prefix a

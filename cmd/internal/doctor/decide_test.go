@@ -6,6 +6,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
 // decision is what a function has decided on values.
@@ -28,6 +31,10 @@ func TestDecide(t *testing.T) {
 		v, _ := countMembers(t.Context(), ensemble{make([]string, n), down})
 		return v
 	}
+	replicas := func(c types.MultiRegionConsistency, n int) verdict {
+		v, _ := dynamoReplicas(t.Context(), dynamoTable{TableDescription: &types.TableDescription{MultiRegionConsistency: c, Replicas: make([]types.ReplicaDescription, n)}})
+		return v
+	}
 	for i, d := range []decision{
 		{judgeEviction("noeviction", mb), OK, "noeviction"},
 		{judgeEviction("volatile-ttl", 0), Warning, "as soon as"},
@@ -44,6 +51,11 @@ func TestDecide(t *testing.T) {
 		{members(3), OK, "1 may fail"},
 		{members(4), Note, "than of 3"},
 		{members(3, "h:1"), Warning, "1 of 3 do not answer: h:1"},
+
+		{replicas("", 0), OK, "0 replicas"},
+		{replicas(types.MultiRegionConsistencyEventual, 2), Fault, "without strong consistency, in 2 replicas"},
+		{replicas(types.MultiRegionConsistencyStrong, 2), OK, "2 replicas"},
+		{judgeSkew(-5*time.Minute, true), Warning, "-5m0s"},
 
 		{atLeast("PostgreSQL", 11, 0)("15.5 (Debian 15.5-0)"), OK, "15.5"},
 		{atLeast("PostgreSQL", 11, 0)("9.6.2"), Fault, "PostgreSQL 11.0 or later"},
@@ -91,7 +103,7 @@ func TestDocumented(t *testing.T) {
 	}
 	want := rows(t, "all", lockChecks) + rows(t, "all, by the URL", connectionChecks) + rows(t, "Redis", redisChecks) +
 		rows(t, "PostgreSQL", postgresChecks) + rows(t, "MySQL, MariaDB", mysqlChecks) + rows(t, "SQLite", fileChecks) +
-		rows(t, "ZooKeeper, etcd", memberChecks)
+		rows(t, "ZooKeeper, etcd", memberChecks) + rows(t, "Kubernetes", kubeChecks) + rows(t, "DynamoDB", dynamoChecks) + rows(t, "S3", s3Checks)
 	if !strings.Contains(string(page), want) {
 		t.Errorf("docs/doctor.md does not have these rows:\n%s", want)
 	}

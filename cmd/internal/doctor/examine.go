@@ -7,15 +7,12 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/google/uuid"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/sqllock"
 	"github.com/distlock-go/distlock/cmd/backendurl"
-	"github.com/distlock-go/distlock/driver"
 )
 
 // Examine examines the store that rawURL names. prefix is what the keys of the locks
@@ -58,10 +55,10 @@ func examine(ctx context.Context, store *backendurl.Backend) ([]Finding, error) 
 		return examineSQL(ctx, c, store.Dialect, store.Servers[0])
 	case backendurl.Kube:
 		return examineKube(ctx, c)
-	case *dynamodb.Client, *s3.Client: // there is no server to look at
-		first, cancel := context.WithTimeout(ctx, backendurl.ReachTimeout)
-		defer cancel()
-		return nil, store.Backend.(driver.Pinger).Ping(first)
+	case backendurl.DynamoDB:
+		return examineDynamoDB(ctx, c)
+	case backendurl.S3:
+		return examineS3(ctx, c)
 	default:
 		return examineMembers(ctx, store)
 	}

@@ -84,7 +84,7 @@ var layers = []layer{
 	{"behaviour", "internal/test/root", "", ""},
 	{"measured", "internal/test/knownrun", "root admin driver backends kit", ""},
 	{"servers", "internal/test/etcdtest internal/test/redistest internal/test/sqltest internal/test/zktest", "driver network suite modes processes testing kit", goRedis + " " + miniredisPath + " " + uuidPath},
-	{"cluster", "internal/test/kubetest", "processes modes servers", ""},
+	{"emulators", "internal/test/kubetest internal/test/mototest", "driver suite processes modes servers", ""},
 	{"adapters", "internal/test/adaptertest", "root admin backends kit servers", goRedis},
 	{"tools", "internal/test/matrix backend/internal/luascript/compose", "modes testing scripts backends", ""},
 	{"recipes", "internal/cookbook", "root http", ""},

@@ -17,7 +17,7 @@ const childEnv = "DISTLOCK_PEERS_CHILD"
 // and what it did. It ends when its parent closes in.
 func child(text string, in io.Reader, out io.Writer) {
 	answers := json.NewEncoder(out) // if the parent has ended, there are no orders either
-	w, end, err := prepare(text)
+	do, end, err := prepare(text)
 	if err != nil {
 		_ = answers.Encode(turn{Problems: []string{err.Error()}})
 		return
@@ -27,32 +27,50 @@ func child(text string, in io.Reader, out io.Writer) {
 	var o order
 	for orders := json.NewDecoder(in); orders.Decode(&o) == nil; {
 		before := cpuTime()
-		t := w.do(o)
+		t := do(o)
 		t.Client = cpuTime() - before
 		_ = answers.Encode(t)
 	}
 }
 
-// prepare returns a worker that is warm, and a function that ends the task.
-func prepare(text string) (w *worker, end func(), err error) {
+// prepare returns what does an order, by a worker that is warm, and a function that ends the
+// task.
+func prepare(text string) (do func(order) turn, end func(), err error) {
 	var t task
 	if err := json.Unmarshal([]byte(text), &t); err != nil {
 		return nil, nil, err
+	}
+	if t.Proc == 0 && t.First > 0 {
+		t.Goroutines = t.First
+	}
+	measure, isBulk := bulk[t.Peer]
+	if isBulk {
+		t.Peer = ours
 	}
 	lock, err := peers[t.Peer](t)
 	if err != nil {
 		return nil, nil, err
 	}
-	w = newWorker(t, lock)
+	if isBulk {
+		return func(order) turn {
+			values, err := measure(t, lock)
+			sum := turn{Finished: values != nil, Bulk: values}
+			if err != nil {
+				sum.Problems = []string{err.Error()}
+			}
+			return sum
+		}, func() {}, nil
+	}
+	w := newWorker(t, lock)
 	if err := w.warmUp(); err != nil {
 		return nil, nil, err
 	}
 	if t.Profile == "" {
-		return w, func() {}, nil
+		return w.do, func() {}, nil
 	}
 	f, err := os.Create(filepath.Join(t.Profile, fmt.Sprintf("%s.%d.pprof", strings.ReplaceAll(t.Key, ":", "."), t.Proc)))
 	if err != nil {
 		return nil, nil, err
 	}
-	return w, func() { pprof.StopCPUProfile(); _ = f.Close() }, pprof.StartCPUProfile(f)
+	return w.do, func() { pprof.StopCPUProfile(); _ = f.Close() }, pprof.StartCPUProfile(f)
 }

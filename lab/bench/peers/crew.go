@@ -20,8 +20,10 @@ type task struct {
 	OwnKeys    bool   // each goroutine has its own key
 	Turns      bool   // record when the lock was taken and given back
 	Goroutines int
-	Proc       int    // number of this process, from 0
-	Profile    string // directory for CPU profiles; "": none
+	First      int           // goroutines of the first process; 0: as many
+	Hold       time.Duration // how long a lock is held
+	Proc       int           // number of this process, from 0
+	Profile    string        // directory for CPU profiles; "": none
 }
 
 // order is the next work of a process. The answer is a turn. Both are JSON.
@@ -29,6 +31,7 @@ type order struct {
 	Start  int64         // in nanoseconds since 1970, the same for all processes
 	Loops  int           // locks for each goroutine; 0: as many as the time allows
 	Length time.Duration // how long, if Loops is 0
+	Rate   float64       // locks a second that begin, whether or not others have ended; 0: each goroutine has one
 	Limit  time.Duration // time limit
 }
 

@@ -75,16 +75,24 @@ func serverPerLock(r turn) float64 { return over(inMicros(r.Server), float64(r.L
 
 func cpuPerLock(r turn) float64 { return clientPerLock(r) + serverPerLock(r) }
 
-func timeToPass(r turn) float64 {
-	if len(r.Passed) == 0 {
-		return 0
+var timeToPass = passed(0.5)
+
+// passed returns a quantile of turn.Passed.
+func passed(q float64) metric {
+	return func(r turn) float64 {
+		if len(r.Passed) == 0 {
+			return 0
+		}
+		return inMicros(slices.Sorted(slices.Values(r.Passed))[int(q*float64(len(r.Passed)))])
 	}
-	return inMicros(slices.Sorted(slices.Values(r.Passed))[len(r.Passed)/2])
 }
+
+// inBulk returns a value of turn.Bulk.
+func inBulk(name string) metric { return func(r turn) float64 { return r.Bulk[name] } }
 
 // longestWait and meanWait are in milliseconds.
 func longestWait(r turn) float64 { return inMicros(r.Full.Max) / 1e3 }
 
-func meanWait(r turn) float64 { return over(inMicros(r.Full.Sum)/1e3, float64(r.Full.N)) }
+func meanWait(r turn) float64 { return mean(r.Full) }
 
 func inMicros(d time.Duration) float64 { return float64(d) / 1e3 }

@@ -1,14 +1,16 @@
 // Command peers compares the lock with other locks that Go programs use: on Redis with
 // redislock, redsync, rueidislock, and the bare pair of commands of a hand-written lock,
 // SET NX PX and a compare-and-delete; with go-zookeeper's lock, two locks of PostgreSQL, the
-// Mutex of etcd's client, and Java's Redisson. Only the ratios are comparable: the figures
+// Mutex of etcd's client, Java's Redisson, a key of NATS and an object of S3 by hand,
+// cirello.io/dynamolock, and client-go's elector. Only the ratios are comparable: the figures
 // hold for one machine on one day.
 //
 //	go run ./lab/bench/peers -only F1,F2
 //
 // It starts the servers that it needs from PATH and from Debian's packages, leaves out what
 // is not installed, and stops them at the end. All use their defaults, so ZooKeeper,
-// PostgreSQL and etcd write each change to disk before they answer. The whole benchmark takes
+// PostgreSQL, NATS and etcd write each change to disk before they answer. DynamoDB and S3 are moto, an
+// emulator, and kube-apiserver is that of lab/kube/build, named by DISTLOCK_TEST_KUBE. The whole benchmark takes
 // about ten minutes.
 //
 // # How it measures
@@ -31,6 +33,9 @@
 //
 // The CPU time of a lock and unlock is spent by the client's process and, on Redis, by the
 // server.
+//
+// The rows F9 and F10 are not about locks per second: a process holds many leases, has many
+// waiters, or has just begun. F9 has one round.
 //
 // The goals are in scenario.go, and how each peer is set up is in the files peer_*.go: as its
 // documentation says. The exit code is 1 if our lock fails or had two holders at once, and 2 for a

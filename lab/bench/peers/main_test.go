@@ -46,7 +46,7 @@ func TestEveryScenario(t *testing.T) {
 			}
 		}
 		for _, name := range s.field {
-			if !slices.ContainsFunc(strings.Split(stdout.String(), "\n"), func(line string) bool {
+			if !s.bulk && !slices.ContainsFunc(strings.Split(stdout.String(), "\n"), func(line string) bool {
 				words := strings.Fields(line)
 				return len(words) > 2 && words[0] == s.id && words[1] == name && words[2] != "0"
 			}) {
@@ -89,7 +89,7 @@ func TestFlags(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	for arg, want := range map[string]string{
-		"-only F9":   `there is no goal F9`,
+		"-only F99":  `there is no goal F99`,
 		"-rounds 0":  "-rounds 0 -slice 1s: want more than 0 of each",
 		"-slice -1s": "-rounds 5 -slice -1s: want more than 0 of each",
 		"now":        `unexpected argument "now"`,

@@ -32,9 +32,12 @@ const slowFactor = 2
 
 // measure gives each peer its turns, and judges the results.
 func (b *bench) measure(ctx context.Context, s *scenario) error {
-	inRound := turnsInRound
-	if s.orders() {
+	inRound, rounds := turnsInRound, b.cfg.rounds
+	if s.orders() || s.bulk || s.hold > 0 {
 		inRound = 1
+	}
+	if s.once {
+		rounds = 1
 	}
 	prefix := "distlock-peers:" + uuid.NewString()[:8] + ":" + s.id
 	defer func() {
@@ -46,11 +49,18 @@ func (b *bench) measure(ctx context.Context, s *scenario) error {
 		of[name] = &figure{scenario: s, peer: name}
 		b.figures = append(b.figures, of[name])
 	}
+	if s.open {
+		t, err := b.turn(ctx, &scenario{procs: 1, goroutines: s.goroutines, ownKeys: true}, bare, prefix, b.cfg.slice)
+		if err != nil {
+			return err
+		}
+		s.rate = rate(t) / 2
+	}
 	first := 0
 	if s.heat {
-		first = -b.cfg.rounds * inRound
+		first = -rounds * inRound
 	}
-	for n := first; n < b.cfg.rounds*inRound; n++ {
+	for n := first; n < rounds*inRound; n++ {
 		for i := range s.field {
 			at := (i + n - first) % len(s.field)
 			f := of[s.field[at]]
@@ -70,7 +80,7 @@ func (b *bench) measure(ctx context.Context, s *scenario) error {
 			f.add(max(n, 0)/inRound, t, err)
 		}
 		if (n+1)%inRound == 0 && n >= 0 {
-			_, _ = fmt.Fprintf(b.progress, "%-9s round %d of %d\n", s.id, n/inRound+1, b.cfg.rounds)
+			_, _ = fmt.Fprintf(b.progress, "%-9s round %d of %d\n", s.id, n/inRound+1, rounds)
 		}
 	}
 	for _, g := range s.goals {
@@ -82,7 +92,7 @@ func (b *bench) measure(ctx context.Context, s *scenario) error {
 // overtime is how long the last lock of a goroutine may take after its time is up, and
 // patience how long a peer may take to give one key to all goroutines once.
 const (
-	overtime = 5 * time.Second
+	overtime = 10 * time.Second
 	patience = time.Minute
 )
 
@@ -98,8 +108,13 @@ func (b *bench) turn(ctx context.Context, s *scenario, peer, key string, d time.
 	before := b.servers.cpu(ctx, s)
 	sum := turn{Finished: true}
 	o := order{Length: d, Limit: d + overtime}
-	if s.orders() {
+	switch {
+	case s.orders():
 		o = order{Loops: 1, Limit: patience}
+	case s.bulk:
+		o.Limit = 3 * patience
+	case s.open:
+		o.Rate = s.rate
 	}
 	for {
 		t, err := c.do(o)
@@ -123,7 +138,7 @@ func (b *bench) crew(ctx context.Context, s *scenario, peer, key string) (c crew
 	if peer == redisson && b.jvm != nil {
 		return b.jvm, nil
 	}
-	t := task{Peer: peer, URL: b.servers.urls[s.store], Key: key, OwnKeys: s.ownKeys, Turns: s.turns, Goroutines: s.goroutines}
+	t := task{Peer: peer, URL: b.servers.urls[s.store], Key: key, OwnKeys: s.ownKeys, Turns: s.turns, Goroutines: s.goroutines, First: s.first, Hold: s.hold}
 	procs := s.procs
 	switch peer {
 	case ours:

@@ -35,13 +35,17 @@ var peers = map[string]func(task) (lockFunc, error){
 	advisory:      newAdvisory,
 	forUpdate:     newForUpdate,
 	etcdMutex:     newEtcdMutex,
+	bareKV:        newBareKV,
+	cirello:       newCirello,
+	bareS3:        newBareS3,
+	elector:       newElector,
 	ping:          onRedis(newPing),
 	publish:       newPublish,
 	pipeline:      newPipeline,
 }
 
 // rivals are the peers that our lock is compared with, in any scenario.
-var rivals = []string{bare, "redislock", "redsync", "rueidislock", goZooKeeper, forUpdate, advisory, etcdMutex, redisson}
+var rivals = []string{bare, "redislock", "redsync", "rueidislock", goZooKeeper, forUpdate, advisory, etcdMutex, redisson, bareKV, cirello, bareS3, elector}
 
 // lockedUntil returns the error of an unlock that found out whether the lock was still held.
 func lockedUntil(now bool, err error) error {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math"
-	"math/rand/v2"
 	"time"
 
 	"github.com/bsm/redislock"
@@ -30,26 +29,18 @@ var bareUnlock = redis.NewScript(`if redis.call('GET', KEYS[1]) == ARGV[1] then 
 // if its value is still the caller's. It has no token, no renewal and no queue. It is
 // the minimum cost of a lock without contention.
 //
-// The documentation does not say how to wait while the lock is held. Here the caller
-// tries again after a random pause of one to two times bareDelay.
+// The documentation does not say how to wait while the lock is held: see [polling].
 func newBare(c *redis.Client) lockFunc {
-	return func(ctx context.Context, key string) (unlockFunc, error) {
+	return polling(bareDelay, func(ctx context.Context, key string) (unlockFunc, error) {
 		owner := uuid.NewString()
-		for {
-			ok, err := c.SetNX(ctx, key, owner, leaseTime).Result()
-			if err != nil {
-				return nil, err
-			}
-			if ok {
-				break
-			}
-			time.Sleep(bareDelay + rand.N(bareDelay)) // the next attempt tells if ctx has ended
+		if ok, err := c.SetNX(ctx, key, owner, leaseTime).Result(); !ok {
+			return nil, err
 		}
 		return func(ctx context.Context) error {
 			n, err := bareUnlock.Run(ctx, c, []string{key}, owner).Int64()
 			return lockedUntil(n == 1, err)
 		}, nil
-	}
+	})
 }
 
 // newRedislock uses github.com/bsm/redislock. Without a strategy it does not wait. It retries

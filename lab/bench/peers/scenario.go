@@ -1,6 +1,10 @@
 package main
 
-import "strings"
+import (
+	"slices"
+	"strings"
+	"time"
+)
 
 // scenario is a kind of work, the peers that do it, and what is expected of ours.
 type scenario struct {
@@ -12,7 +16,13 @@ type scenario struct {
 	procs      int
 	goroutines int  // in each process
 	ownKeys    bool // each goroutine has its own key, otherwise all want one
-	turns      bool // the one goroutine of each process takes turns with the other: see handOvers
+	first      int  // goroutines of the first process, if not as many
+	hold       time.Duration
+	open       bool    // half as many locks begin as these goroutines get with the bare pair
+	rate       float64 // that is, a second
+	bulk       bool    // the field is in package variable bulk
+	once       bool    // there is one round
+	turns      bool    // the one goroutine of each process takes turns with the other: see handOvers
 
 	goals []goal
 }
@@ -23,8 +33,9 @@ type goal struct {
 	what    string
 	unit    string
 	metric  metric
-	beside  string // peer, or probes that are added up, such as a+b; "": the best peer
-	theirs  metric // of these; nil: the same
+	beside  string  // peer, or probes that are added up, such as a+b; "": the best peer
+	theirs  metric  // of these; nil: the same
+	limit   float64 // instead of theirs; 0: none
 	atLeast float64
 	atMost  float64
 }
@@ -46,7 +57,7 @@ func allScenarios() []*scenario {
 	onPostgreSQL := scenario{store: inPostgreSQL, field: []string{ours, forUpdate, advisory}, procs: 1}
 	onEtcd := scenario{store: inEtcd, field: []string{ours, etcdMutex}, procs: 1}
 	shared := scenario{field: []string{sharing, redisson}, heat: true, procs: 1}
-	return []*scenario{
+	return slices.Concat([]*scenario{
 		{
 			id: "F1", what: "1 goroutine: time", field: onRedis(), procs: 1, goroutines: 1, ownKeys: true,
 			goals: []goal{{unit: micros, metric: timePerLock, beside: bare, atMost: 1.15}, cost(1.15)},
@@ -72,6 +83,14 @@ func allScenarios() []*scenario {
 			id: "F6", what: "hand-over between 2 processes", field: onRedis(publish, ping), procs: 2, goroutines: 1, turns: true,
 			goals: []goal{{unit: micros, metric: timeToPass, beside: publish + "+" + ping, atMost: 1.5}},
 		},
+		{
+			id: "F8", what: "half of the capacity with the bare pair: half of all locks within", field: onRedis(), procs: 1, goroutines: 64, ownKeys: true, open: true,
+			goals: []goal{
+				{unit: micros, metric: passed(0.5), beside: bare, atMost: 1.15},
+				{suffix: ".99", what: "99 %", unit: micros, metric: passed(0.99), beside: bare, atMost: 1.15},
+				{suffix: ".999", what: "99.9 %", unit: micros, metric: passed(0.999), beside: bare, atMost: 1.15},
+			},
+		},
 		onZooKeeper.withOwnKeys("F14.own", "ZooKeeper, 100 goroutines, own keys", 100, 1),
 		onZooKeeper.withOneKey("F14.one", "ZooKeeper, one key", 1, 100, 20),
 		onPostgreSQL.withOwnKeys("F17.alone", "PostgreSQL, 1 goroutine", 1, 0.9),
@@ -80,10 +99,16 @@ func allScenarios() []*scenario {
 		onEtcd.withOwnKeys("F18.alone", "etcd, 1 goroutine", 1, 1),
 		onEtcd.withOwnKeys("F18.own", "etcd, 8 goroutines, own keys", 8, 1),
 		onEtcd.withOneKey("F18.one", "etcd, one key", 2, 32, 5),
+		onEtcd.withTurns("F18.pass", "etcd", 1),
 		shared.withOwnKeys("F19.alone", "Redisson's record, 1 goroutine", 1, 1),
 		shared.withOwnKeys("F19.own", "Redisson's record, 64 goroutines, own keys", 64, 1),
 		shared.withOneKey("F19.one", "Redisson's record, one key", 1, 64, 1),
-	}
+	},
+		scenario{store: inNATS, field: []string{ours, bareKV}}.pairs("F20", "NATS", 1, 1.5),
+		scenario{store: inDynamoDB, field: []string{ours, cirello}}.pairs("F21", "DynamoDB (an emulator)", 1, 1),
+		scenario{store: inS3, field: []string{ours, bareS3}}.pairs("F22", "S3 (an emulator)", 0.8, 1),
+		scenario{store: inKubernetes, field: []string{ours, elector}}.pairs("F23", "Kubernetes", 1, 1),
+		fairScenarios(), bulkScenarios())
 }
 
 func (s scenario) withOwnKeys(id, what string, goroutines int, times float64) *scenario {
@@ -96,6 +121,23 @@ func (s scenario) withOneKey(id, what string, procs, goroutines int, times float
 	return &s
 }
 
+func (s scenario) withTurns(id, name string, atMost float64) *scenario {
+	s.id, s.what, s.procs, s.goroutines, s.turns = id, name+", hand-over between 2 processes", 2, 1, true
+	s.goals = []goal{{unit: micros, metric: timeToPass, atMost: atMost}}
+	return &s
+}
+
+// pairs are scenarios of a store with a single rival. times is what our rate is to be of its
+// rate, and atMost what a hand-over may take of its time.
+func (s scenario) pairs(id, name string, times, atMost float64) []*scenario {
+	s.procs = 1
+	return []*scenario{
+		s.withOwnKeys(id+".alone", name+", 1 goroutine", 1, times),
+		s.withOwnKeys(id+".own", name+", 8 goroutines, own keys", 8, times),
+		s.withTurns(id+".pass", name, atMost),
+	}
+}
+
 // group returns the scenario's name for -only: F17 for F17.own.
 func (s *scenario) group() string {
 	g, _, _ := strings.Cut(s.id, ".")
@@ -103,4 +145,4 @@ func (s *scenario) group() string {
 }
 
 // orders reports whether each goroutine takes the lock as often as the others.
-func (s *scenario) orders() bool { return !s.ownKeys && !s.turns }
+func (s *scenario) orders() bool { return !s.ownKeys && !s.turns && s.hold == 0 && !s.bulk }

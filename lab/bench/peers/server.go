@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -10,9 +11,17 @@ import (
 	"strings"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/redis/go-redis/v9"
 
+	testserver "github.com/distlock-go/distlock/internal/test/child"
 	"github.com/distlock-go/distlock/internal/test/etcdtest"
+	"github.com/distlock-go/distlock/internal/test/kubetest"
+	"github.com/distlock-go/distlock/internal/test/mototest"
 	"github.com/distlock-go/distlock/internal/test/redistest"
 	"github.com/distlock-go/distlock/internal/test/sqltest"
 	"github.com/distlock-go/distlock/internal/test/zktest"
@@ -26,6 +35,10 @@ const (
 	inZooKeeper
 	inPostgreSQL
 	inEtcd
+	inNATS
+	inDynamoDB
+	inS3
+	inKubernetes
 )
 
 // starters start a server of each store in a directory, and return its URL.
@@ -46,6 +59,49 @@ var starters = map[store]func(dir string) (url string, kill func(), err error){
 		s, err := etcdtest.Launch(dir)
 		return "etcd://" + s.Addr(), s.Kill, err
 	},
+	inNATS:     startNATS,
+	inDynamoDB: startMoto("dynamodb"),
+	inS3:       startMoto("s3"),
+	inKubernetes: func(dir string) (string, func(), error) {
+		s, err := kubetest.Launch(dir)
+		if err != nil {
+			return "", nil, err
+		}
+		return "https://" + s.Addr(), s.Kill, nil
+	},
+}
+
+// startNATS starts a server in this process, which is idle meanwhile.
+func startNATS(dir string) (string, func(), error) {
+	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, JetStream: true, StoreDir: dir, SyncAlways: true, NoSigs: true, NoLog: true})
+	if err != nil {
+		return "", nil, err
+	}
+	s.Start()
+	if !s.ReadyForConnections(testserver.Patience) {
+		return "", nil, errors.New("NATS does not start")
+	}
+	return s.ClientURL(), func() { s.Shutdown(); s.WaitForShutdown() }, nil
+}
+
+// startMoto starts an emulator of AWS, with a table and a bucket.
+func startMoto(service string) func(string) (string, func(), error) {
+	return func(string) (string, func(), error) {
+		s, err := mototest.Launch()
+		if err != nil {
+			return "", nil, err
+		}
+		url := service + "://us-east-1/locks?endpoint=http://" + s.Addr()
+		ctx := context.Background() // the server is ready
+		_, tableErr := dynamodb.NewFromConfig(awsConfig(url)).CreateTable(ctx, &dynamodb.CreateTableInput{
+			TableName: aws.String("locks"), BillingMode: types.BillingModePayPerRequest,
+			AttributeDefinitions: []types.AttributeDefinition{{AttributeName: aws.String("k"), AttributeType: types.ScalarAttributeTypeS}},
+			KeySchema:            []types.KeySchemaElement{{AttributeName: aws.String("k"), KeyType: types.KeyTypeHash}},
+		})
+		_, bucketErr := s3Client(url).CreateBucket(ctx, &s3.CreateBucketInput{Bucket: aws.String("locks")})
+		// The backend has its credentials from the environment, as with any URL of AWS.
+		return url, s.Kill, errors.Join(tableErr, bucketErr, os.Setenv("AWS_ACCESS_KEY_ID", "x"), os.Setenv("AWS_SECRET_ACCESS_KEY", "x"))
+	}
 }
 
 // withoutWorkers lets ZooKeeper's threads for connections and for commits do their work

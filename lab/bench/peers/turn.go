@@ -11,10 +11,12 @@ import (
 type turn struct {
 	Locks    int64 // acquired and released
 	Elapsed  time.Duration
-	Finished bool            // all goroutines did what the orders say
-	Client   time.Duration   // CPU time of the processes
-	Server   time.Duration   // CPU time of Redis
-	Full     spread          // of the last order: the waits that began and ended while all goroutines were waiting
+	Finished bool          // all goroutines did what the orders say
+	Client   time.Duration // CPU time of the processes
+	Server   time.Duration // CPU time of Redis
+	Full     spread        // of the last order: the waits that began and ended while all goroutines were waiting
+	Callers  []spread      // of the last order, with task.Hold: the waits of each goroutine
+	Bulk     map[string]float64
 	Moves    []move          // of the last order, with task.Turns
 	Passed   []time.Duration // how long hand-overs took, or round trips
 	Problems []string
@@ -24,7 +26,7 @@ type turn struct {
 func (t *turn) beside(o turn) {
 	elapsed := max(t.Elapsed, o.Elapsed)
 	o.Full.add(t.Full)
-	o.Moves = slices.Concat(t.Moves, o.Moves)
+	o.Moves, o.Callers = slices.Concat(t.Moves, o.Moves), slices.Concat(t.Callers, o.Callers)
 	t.then(o)
 	t.Elapsed = elapsed
 }
@@ -36,7 +38,7 @@ func (t *turn) then(o turn) {
 	t.Finished = t.Finished && o.Finished
 	t.Client += o.Client
 	t.Server += o.Server
-	t.Full, t.Moves = o.Full, o.Moves
+	t.Full, t.Moves, t.Callers, t.Bulk = o.Full, o.Moves, o.Callers, o.Bulk
 	t.Passed = append(t.Passed, o.Passed...)
 	t.Problems = append(t.Problems, o.Problems...)
 }

@@ -20,6 +20,7 @@ const (
 	perSecond = "/s"
 	micros    = "us"
 	millis    = "ms"
+	perLock   = "B"
 )
 
 // maxNoise is by how much the ratios of the two halves may differ.
@@ -33,7 +34,10 @@ func judge(s *scenario, g goal, of map[string]*figure) verdict {
 	if g.theirs == nil {
 		g.theirs = g.metric
 	}
-	if g.beside == "" {
+	switch {
+	case g.limit > 0:
+		g.beside, g.theirs = s.field[0], func(turn) float64 { return g.limit }
+	case g.beside == "":
 		g.beside = best(of)
 	}
 	us, others := of[s.field[0]], sum(of, g.beside, g.theirs)
@@ -42,6 +46,9 @@ func judge(s *scenario, g goal, of map[string]*figure) verdict {
 	}
 	mine := us.values(g.metric)
 	v.peer, v.ours, v.theirs = g.beside, median(mine), median(others)
+	if g.limit > 0 {
+		v.peer = "limit"
+	}
 	var ratios []float64
 	for i := range min(len(mine), len(others)) {
 		if r := over(mine[i], others[i]); r > 0 {

@@ -14,6 +14,7 @@ func did(peer string, locks ...int64) *figure {
 	for round, n := range locks {
 		t := turn{Locks: n, Elapsed: time.Second, Finished: true, Client: time.Duration(n) * 2 * time.Microsecond}
 		t.Passed, t.Full = []time.Duration{time.Duration(n)}, spread{N: 2, Sum: 4 * time.Millisecond, Max: 5 * time.Millisecond}
+		t.Callers = []spread{{N: 3}, t.Full}
 		f.add(round, t, nil)
 	}
 	return f
@@ -39,6 +40,8 @@ func TestJudge(t *testing.T) {
 		{goal{metric: longestWait, beside: ours, theirs: meanWait, atMost: 3}, []*figure{did(ours, 1000)}, "distlock 2.50 yes"},
 		{goal{metric: rate, atLeast: 1}, []*figure{did(sharing, 300), did(redisson, 200)}, "redisson 1.50 yes"},
 		{goal{metric: rate, atLeast: 1}, []*figure{did(ours, 1000)}, " 0.00 no"},
+		{goal{metric: rate, limit: 800, atMost: 1}, []*figure{did(ours, 1000)}, "limit 1.25 no"},
+		{goal{metric: ofCallers(locks, slices.Max[[]float64]), beside: ours, theirs: ofCallers(mean, last), atMost: 2}, []*figure{did(ours, 1000)}, "distlock 1.50 yes"},
 		{goal{metric: timePerLock, beside: bare, atMost: 1}, []*figure{did(ours, 1000)}, " 0.00 no"},
 	} {
 		of := make(map[string]*figure)

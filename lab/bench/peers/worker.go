@@ -57,6 +57,9 @@ func (w *worker) do(o order) turn {
 	w.drained.Store(false)
 	start := time.Unix(0, o.Start)
 	time.Sleep(time.Until(start))
+	if o.Rate > 0 {
+		return w.open(o, start)
+	}
 	var callers sync.WaitGroup
 	for i := range w.callers {
 		callers.Go(func() { w.callers[i].run(o, start) })
@@ -66,12 +69,46 @@ func (w *worker) do(o order) turn {
 
 	sum := turn{Finished: true}
 	for i := range w.callers {
-		sum.beside(w.callers[i].did)
+		did := w.callers[i].did
+		if w.task.Hold > 0 {
+			did.Callers = []spread{did.Full}
+		}
+		sum.beside(did)
 	}
 	sum.Elapsed, sum.Problems = elapsed, sum.Problems[:min(1, len(sum.Problems))]
 	if w.task.Peer == pipeline {
 		sum.Locks *= pipelinePairs
 	}
+	return sum
+}
+
+// open begins a lock on a key of its own at each tick.
+func (w *worker) open(o order, start time.Time) turn {
+	ctx, cancel := context.WithDeadline(context.Background(), start.Add(o.Limit))
+	defer cancel()
+	every := time.Duration(float64(time.Second) / o.Rate)
+	did := make([]caller, o.Length/every)
+	var all sync.WaitGroup
+	for i := range did {
+		time.Sleep(time.Until(start.Add(time.Duration(i) * every)))
+		all.Go(func() {
+			c := &did[i]
+			c.worker, c.ownKey, c.did = w, fmt.Sprintf("%s:open:%d", w.task.Key, i), turn{Finished: true}
+			begin := time.Now()
+			if err := c.once(ctx, begin, false); err != nil {
+				c.fail(err)
+			}
+			c.did.Passed = []time.Duration{time.Since(begin)}
+		})
+	}
+	all.Wait()
+	sum := turn{Finished: true, Elapsed: time.Since(start)}
+	for i := range did {
+		sum.Locks += did[i].did.Locks
+		sum.Passed = append(sum.Passed, did[i].did.Passed...)
+		sum.Problems = append(sum.Problems, did[i].did.Problems...)
+	}
+	sum.Problems = sum.Problems[:min(1, len(sum.Problems))]
 	return sum
 }
 
@@ -134,6 +171,7 @@ func (c *caller) once(ctx context.Context, asked time.Time, again bool) error {
 		case w.task.Turns:
 			c.did.Moves = append(c.did.Moves, move{At: got.UnixNano(), Taken: true}, move{At: time.Now().UnixNano()})
 		}
+		time.Sleep(w.task.Hold)
 		w.holders.Add(-1)
 	}
 	if err := unlock(ctx); err != nil {

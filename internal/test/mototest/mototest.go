@@ -5,12 +5,12 @@ import (
 	"net"
 	"net/http"
 	"os/exec"
+	"strconv"
 	"testing"
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/child"
-	"github.com/distlock-go/distlock/internal/test/testkit"
 	"github.com/distlock-go/distlock/locktest"
 )
 
@@ -40,37 +40,42 @@ class Handler(WSGIRequestHandler):
     def log_request(self, *a): pass
 run_simple("127.0.0.1", int(sys.argv[1]), None, threaded=True, request_handler=Handler)`
 
-// Start starts moto and returns its URL.
-func Start(t *testing.T) string {
-	t.Helper()
-	python, err := child.LookPath("python3", "needs python3 in PATH, with moto[server]")
-	if err == nil {
-		err = exec.CommandContext(t.Context(), python, "-c", "import moto.server, flask").Run() //nolint:gosec // a test
+// newServer returns a server that is not started.
+func newServer() *child.Server {
+	s := &child.Server{Name: "moto", Ports: make([]int, 1)}
+	s.Command = func() (*exec.Cmd, error) {
+		const needs = "needs python3 in PATH, with moto[server]"
+		python, err := child.LookPath("python3", needs)
+		if err != nil {
+			return nil, err
+		}
+		if err := exec.Command(python, "-c", "import moto.server, flask").Run(); err != nil { //nolint:gosec // a test
+			return nil, child.Missing(needs, err)
+		}
+		return exec.Command(python, "-c", script, strconv.Itoa(s.Ports[0])), nil //nolint:gosec // a test
 	}
-	child.Need(t, err)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := l.Addr().String()
-	_ = l.Close()
-	_, port, _ := net.SplitHostPort(addr)
-	cmd := exec.Command(python, "-c", script, port) //nolint:gosec // a test
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	})
-	testkit.Eventually(t, "moto listens", func() bool {
-		c, err := net.DialTimeout("tcp", addr, time.Second)
+	s.Ready = func() bool {
+		c, err := net.DialTimeout("tcp", s.Addr(), time.Second)
 		if err == nil {
 			_ = c.Close()
 		}
 		return err == nil
-	})
-	return "http://" + addr
+	}
+	return s
+}
+
+// Start starts moto for a test, and returns its URL.
+func Start(t *testing.T) string {
+	t.Helper()
+	s := newServer()
+	child.Run(t, s)
+	return "http://" + s.Addr()
+}
+
+// Launch is [Start] for a server that the caller has to kill.
+func Launch() (*child.Server, error) {
+	s := newServer()
+	return s, child.Launch(s)
 }
 
 // Client returns a client whose connections are opened by n.
