@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"net/url"
 	"strconv"
 	"strings"
@@ -80,7 +81,18 @@ func (s *store) watch() (end func() bool) {
 // publish sends a message to a stream.
 func (s *store) publish(ctx context.Context, subject string, value []byte, last uint64) (*jetstream.PubAck, error) {
 	defer s.watch()()
-	return s.js.Publish(ctx, subject, value, jetstream.WithExpectLastSequencePerSubject(last))
+	ack, err := s.js.Publish(ctx, subject, value, jetstream.WithExpectLastSequencePerSubject(last))
+	return ack, s.explain(err)
+}
+
+// explain says what to do if there is no stream any more.
+func (s *store) explain(err error) error {
+	for _, gone := range []error{jetstream.ErrStreamNotFound, jetstream.ErrNoStreamResponse, jetstream.ErrBucketNotFound} {
+		if errors.Is(err, gone) {
+			return fmt.Errorf("%w: if the bucket %q was deleted, a process that starts anew makes it", err, s.cfg.Bucket)
+		}
+	}
+	return err
 }
 
 // read asks again after each second without an answer, and over a new connection. Replicas that
@@ -92,7 +104,7 @@ func read[T any](ctx context.Context, s *store, ask func(ctx context.Context) (T
 		answer, err = ask(short)
 		cancel()
 		if ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, nats.ErrDisconnected) {
-			return answer, err
+			return answer, s.explain(err)
 		}
 	}
 }
@@ -131,7 +143,7 @@ func (s *store) Swap(ctx context.Context, key, version string, value []byte) (st
 func (s *store) List(ctx context.Context, prefix string, each func(key string, value []byte, version string) bool) error {
 	kv, err := s.js.KeyValue(ctx, s.cfg.Bucket)
 	if err != nil {
-		return err
+		return s.explain(err)
 	}
 	w, err := kv.WatchAll(ctx, jetstream.IgnoreDeletes())
 	if err != nil {
