@@ -20,6 +20,7 @@ package gooselock
 import (
 	"context"
 	"database/sql"
+	"errors"
 
 	"github.com/pressly/goose/v3/lock"
 
@@ -60,5 +61,10 @@ func (l *Locker) Lock(ctx context.Context, _ *sql.DB) error {
 	return err
 }
 
-// Unlock is called by goose when the migrations have ended.
-func (l *Locker) Unlock(ctx context.Context, _ *sql.DB) error { return l.lease.Release(ctx) }
+// Unlock is called by goose when the migrations have ended. Without the lock it is an error.
+func (l *Locker) Unlock(ctx context.Context, _ *sql.DB) error {
+	if l.lease == nil {
+		return errors.New("gooselock: Unlock of what is not locked: " + l.key)
+	}
+	return l.lease.Release(ctx)
+}

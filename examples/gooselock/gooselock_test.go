@@ -109,4 +109,7 @@ func TestKey(t *testing.T) {
 	t.Parallel()
 	l := testkit.NewLocker(t, memlock.New(), distlock.Config{})
 	testkit.WantPanic(t, "distlock: options: Value is empty", func() { gooselock.New(l, "", distlock.Opts{}) })
+	if err := gooselock.New(l, "shop", distlock.Opts{}).Unlock(t.Context(), nil); err == nil {
+		t.Error("what is not locked was unlocked")
+	}
 }
