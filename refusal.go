@@ -85,7 +85,7 @@ func aged(e *HeldError, d time.Duration) *HeldError {
 func ended(ctx context.Context, last error) error {
 	end := ctx.Err()
 	if errors.Is(last, end) && !errors.Is(last, ErrNotAcquired) {
-		last = nil // nothing new
+		end, last = last, nil // it names the server that gave no answer
 	}
 	if cause := context.Cause(ctx); !errors.Is(cause, end) {
 		end = fmt.Errorf("%w: %w", end, cause)

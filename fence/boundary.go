@@ -1,6 +1,7 @@
 package fence
 
 import (
+	"bytes"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -19,15 +20,16 @@ type Boundary struct{ secrets [][]byte }
 // Unsigned is a network in which nobody forges tickets. It does not look at signatures.
 var Unsigned = new(Boundary)
 
-// Signed returns a Boundary of services that share a secret, and panics if that has less than
-// 32 bytes. A ticket that is signed with one of old is accepted too, so a secret can be changed.
+// Signed returns a Boundary of services that share a secret. It copies the secret, and panics if
+// that has less than 32 bytes. A ticket that is signed with one of old is accepted too, so a secret can be changed.
 // A ticket is good for 5 minutes, for which clocks may also differ, wherever its secret is.
 func Signed(secret []byte, old ...[]byte) *Boundary {
-	b := &Boundary{append([][]byte{secret}, old...)}
-	for _, s := range b.secrets {
+	b := new(Boundary)
+	for _, s := range append([][]byte{secret}, old...) {
 		if len(s) < sha256.Size {
 			panic(fmt.Sprintf("fence: Signed: a secret of %d bytes, want at least %d", len(s), sha256.Size))
 		}
+		b.secrets = append(b.secrets, bytes.Clone(s))
 	}
 	return b
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -157,6 +158,16 @@ func TestTicketsAreRefused(t *testing.T) {
 // A secret that is missing, such as an empty variable of the environment, stops the program.
 func TestSecretsAreLong(t *testing.T) {
 	t.Parallel()
+	mine := []byte(strings.Repeat("s", 32))
+	copied := fence.Signed(mine)
+	clear(mine) // as some do with what is secret
+	carrying, err := fence.Unsigned.Context(t.Context(), []string{"aw.1." + strconv.FormatInt(time.Now().Unix(), 10) + "."})
+	if err == nil {
+		_, err = signed.Context(t.Context(), sent(carrying, t, copied))
+	}
+	if err != nil {
+		t.Error(err)
+	}
 	testkit.WantPanic(t, "fence: Signed: a secret of 0 bytes, want at least 32", func() { fence.Signed(nil) })
 	testkit.WantPanic(t, "fence: Signed: a secret of 31 bytes, want at least 32", func() { fence.Signed(secret[1:]) })
 	testkit.WantPanic(t, "fence: Signed: a secret of 0 bytes, want at least 32", func() { fence.Signed(secret, nil) })

@@ -86,18 +86,22 @@ func (w *response) Flush() { _ = w.FlushError() }
 
 // FlushError is Flush for [http.ResponseController].
 func (w *response) FlushError() error {
+	begun := w.begun
 	if err := w.begin(http.StatusOK); err != nil {
 		return err
 	}
-	return http.NewResponseController(w.ResponseWriter).Flush()
+	err := http.NewResponseController(w.ResponseWriter).Flush()
+	w.begun = begun || !errors.Is(err, http.ErrNotSupported)
+	return err
 }
 
 func (w *response) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	begun := w.begun
 	if err := w.begin(http.StatusSwitchingProtocols); err != nil {
 		return nil, nil, err
 	}
 	conn, rw, err := http.NewResponseController(w.ResponseWriter).Hijack()
-	w.begun = err == nil
+	w.begun = begun || err == nil
 	return conn, rw, err
 }
 

@@ -146,6 +146,35 @@ func TestNoSuccessAfterALoss(t *testing.T) {
 	}
 }
 
+// TestUnsupported: what a server cannot do begins no answer, and ends none.
+func TestUnsupported(t *testing.T) {
+	type plain struct{ http.ResponseWriter } // cannot flush, nor be hijacked
+	for name, c := range map[string]struct{ before, after, want string }{
+		"nothing was written":     {"", "paid", "the lock was lost"},
+		"the answer was begun":    {"part", " of it", "part of it"},
+		"the answer was complete": {"all", "", "all"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := testkit.NewStore()
+			lock := httpmw.Lock(testkit.NewLocker(t, s, distlock.Config{}), constant("7"), opts())
+			h := lock(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if c.before != "" {
+					_, _ = io.WriteString(w, c.before)
+				}
+				_ = http.NewResponseController(w).Flush()
+				_, _, _ = http.NewResponseController(w).Hijack()
+				loseLease(t, s, r)
+				_, _ = io.WriteString(w, c.after)
+			}))
+			got := httptest.NewRecorder()
+			h.ServeHTTP(plain{got}, httptest.NewRequest("GET", "/", nil))
+			if body := got.Body.String(); !strings.Contains(body, c.want) || c.before != "" && body != c.want {
+				t.Errorf("%d %q", got.Code, body)
+			}
+		})
+	}
+}
+
 // TestLossThatTheHandlerAnswers: an error of the request is the handler's own, and so is what
 // has begun before the loss, or before it was known.
 func TestLossThatTheHandlerAnswers(t *testing.T) {

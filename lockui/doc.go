@@ -27,7 +27,8 @@
 // a prefix they are about all keys, or the keys of [WithPrefix], at most 1,000.
 // A free key is not an error. Errors are problem JSON (RFC 9457): 400 for parameters
 // that are not acceptable, 403 for keys outside of the prefix, 501 if the backend cannot
-// list its locks, 503 if the store does not answer.
+// list its locks, 503 if the store does not answer, or if many others ask
+// for a minute.
 //
 //	{"at": "2026-11-22T10:12:30Z",
 //	 "locks": [{

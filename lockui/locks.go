@@ -16,9 +16,14 @@ import (
 	"github.com/distlock-go/distlock/internal/clock"
 )
 
-// inspectTimeout limits a request to the store. Each round trip is limited by the backend,
-// but a store with many keys needs many.
-const inspectTimeout = 10 * time.Second
+const (
+	// inspectTimeout limits a request to the store. Each round trip is limited by the backend,
+	// but a store with many keys needs many.
+	inspectTimeout = 10 * time.Second
+
+	// patience is how long a client waits for its turn and for the answer.
+	patience = time.Minute
+)
 
 // locksJSON is the locks of a prefix, without the time.
 type locksJSON struct {
@@ -70,7 +75,9 @@ func (h *Handler) list(w http.ResponseWriter, r *http.Request) error {
 	}
 	watched := h.join(r.Context(), prefix) // who comes during a look of another gets its result
 	defer h.leave(watched)
-	now, _ := h.look(r.Context(), watched, nil)
+	ctx, cancel := context.WithTimeout(r.Context(), patience)
+	defer cancel()
+	now, _ := h.look(ctx, watched, nil)
 	if now.err != nil {
 		return now.err
 	}
@@ -93,7 +100,9 @@ func (h *Handler) key(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	found, err := h.inspect(r.Context(), name, 1) // a key comes before those that it is a prefix of
+	ctx, cancel := context.WithTimeout(r.Context(), patience)
+	defer cancel()
+	found, err := h.inspect(ctx, name, 1) // a key comes before those that it is a prefix of
 	if err != nil {
 		return err
 	}
@@ -113,10 +122,8 @@ func wantsPage(w http.ResponseWriter, r *http.Request) bool {
 
 // inspect asks the store for at most limit locks, of which it returns [maxKeys]. The Handler asks
 // once at a time, and then leaves the store alone for as long as the answer took: to list the
-// locks may cost the store a visit of all its keys.
+// locks may cost the store a visit of all its keys. The others wait, in order.
 func (h *Handler) inspect(ctx context.Context, prefix string, limit int) (locksJSON, error) {
-	ctx, cancel := context.WithTimeout(ctx, inspectTimeout)
-	defer cancel()
 	select {
 	case h.scanning <- struct{}{}:
 		defer func() { <-h.scanning }()
@@ -126,9 +133,11 @@ func (h *Handler) inspect(ctx context.Context, prefix string, limit int) (locksJ
 	if !clock.Sleep(ctx, time.Until(h.rest)) {
 		return locksJSON{}, ctx.Err()
 	}
+	ctx, cancel := context.WithTimeout(ctx, inspectTimeout)
+	defer cancel()
 	start := time.Now()
 	infos, err := admin.Inspect(ctx, h.locker, prefix, limit)
-	h.rest = time.Now().Add(min(time.Since(start), inspectTimeout/2)) // the next request must have time
+	h.rest = time.Now().Add(time.Since(start))
 	if err != nil {
 		return locksJSON{}, err
 	}

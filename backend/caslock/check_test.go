@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -61,5 +62,32 @@ func TestReadsAreRepeated(t *testing.T) {
 				t.Errorf("%d reads without an answer: %v, %v", silent, err, asked)
 			}
 		})
+	}
+}
+
+// careless carries out so many of the writes under one condition.
+type careless struct {
+	caslock.Store
+
+	left atomic.Int32
+}
+
+func (*careless) Load(context.Context, string) ([]byte, string, error) { return nil, "", nil }
+
+func (c *careless) Swap(context.Context, string, string, []byte) (string, error) {
+	if c.left.Add(-1) < 0 {
+		return "", caslock.ErrChanged
+	}
+	return "1", nil
+}
+
+// A store that carries out two writes under one condition keeps no locks.
+func TestTry(t *testing.T) {
+	for writes, fit := range []bool{true, true, false, false} {
+		c := new(careless)
+		c.left.Store(int32(writes))
+		if err := caslock.Try(t.Context(), c); (err == nil) != fit {
+			t.Errorf("%d writes of 8: %v", writes, err)
+		}
 	}
 }

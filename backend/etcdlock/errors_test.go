@@ -70,8 +70,9 @@ func TestNoServer(t *testing.T) {
 // If the server is silent, each call says how long it has waited.
 func TestServerIsSilent(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, _ *fake, b *etcdlock.Backend, s *spoiler) {
-		mustWork(t, b, "session")
+		g := testkit.MustTry(t, b, testkit.NewRequest("held"))
 		s.each(func(int, string) fate { return silent })
+		testkit.Unanswered(t, b, g, "etcdlock: 127.0.0.1:1")
 		for name, err := range calls(t.Context(), b, "k") {
 			checkError(t, name, err, "etcdlock: 127.0.0.1:1: no answer within 5s")
 		}

@@ -203,6 +203,9 @@ func (l *link) explain(ctx context.Context, err error) error {
 	if cause != "" {
 		return l.serverError(cause, nil)
 	}
+	if end := ctx.Err(); errors.Is(end, context.DeadlineExceeded) {
+		return l.serverError(fmt.Sprintf("%v: %v", errNoAnswer, end), end)
+	}
 	return ctx.Err()
 }
 

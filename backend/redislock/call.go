@@ -82,14 +82,14 @@ func callAt[T any](ctx context.Context, c *calls, s *rediskit.Server, client red
 	}
 }
 
-// callerError replaces an error of the operation's context by the error of the caller's
-// context, or by noAnswer. To other errors it adds the server.
+// callerError replaces an error of the operation's context by one that wraps the error of the
+// caller's context, or by noAnswer. To other errors it adds the server.
 func (c *calls) callerError(ctx context.Context, s *rediskit.Server, err error) error {
 	if !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) {
 		return s.Explain(err)
 	}
 	if ctx.Err() != nil {
-		return ctx.Err()
+		return s.Late(ctx, 2*c.limit)
 	}
 	return c.noAnswer(s)
 }

@@ -2,6 +2,7 @@ package redislock
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -350,7 +351,7 @@ func (d *dispatcher) retryRedirect(ctx context.Context, r *request, result dispa
 		}
 		next := d.doAt(trying, d.siteOf(trying, r.key), r)
 		known := result.OutcomeKnown && next.OutcomeKnown
-		if trying.Err() == nil || next.Err != trying.Err() { //nolint:errorlint // returned unwrapped
+		if trying.Err() == nil || !errors.Is(next.Err, trying.Err()) {
 			result = next
 		}
 		result.OutcomeKnown = known

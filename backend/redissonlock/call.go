@@ -50,7 +50,7 @@ func call[T any](ctx context.Context, b *backend, op func(context.Context) (T, e
 }
 
 // explain returns the error of an operation for the caller with ctx: with the server
-// and the reason, or that of ctx.
+// and the reason, and with the error of ctx if that has ended.
 func (b *backend) explain(ctx context.Context, err error) error {
 	switch {
 	case !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled):
@@ -60,7 +60,7 @@ func (b *backend) explain(ctx context.Context, err error) error {
 		}
 		return b.server.Explain(err)
 	case ctx.Err() != nil:
-		return ctx.Err()
+		return b.server.Late(ctx, 2*b.limit)
 	default: // not an error of a context: that of the caller goes on
 		rediskit.Reload(b.client)
 		return b.server.NoAnswer(fmt.Errorf("no answer within the operation timeout of %v", b.limit), 2*b.limit)

@@ -33,9 +33,14 @@ func (b ballot) count(ctx context.Context, add func(vote) (decided bool, outcome
 				return outcome
 			}
 		case <-ctx.Done():
-			return ctx.Err()
+			return noQuorum(ctx)
 		}
 	}
+}
+
+// noQuorum returns the error for a caller whose context has ended first.
+func noQuorum(ctx context.Context) error {
+	return fmt.Errorf("redlock: no quorum has answered: %w", ctx.Err())
 }
 
 // majority returns nil when a quorum says yes. If too few can, it returns the errors of

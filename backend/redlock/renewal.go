@@ -80,7 +80,7 @@ func (v *renewal) run(ctx context.Context, report func(int, error)) {
 		v.mu.Lock()
 		defer v.mu.Unlock()
 		for _, i := range v.valid {
-			v.tell(i, ctx.Err())
+			v.tell(i, noQuorum(ctx))
 		}
 	})
 	defer stop()

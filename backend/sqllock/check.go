@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock/internal/clock"
-	"github.com/distlock-go/distlock/internal/text"
 )
 
 // Ping implements [driver.Pinger]. It returns nil if the database answers, has the
@@ -69,7 +68,7 @@ func (b *Backend) checkTables(ctx context.Context) error {
 		}
 		switch {
 		case noTable(err):
-			return fmt.Errorf("%w: %q: CreateTable creates it: %s", ErrNoTable, b.config.Table, text.OneLine(err))
+			return err
 		case errors.Is(err, sql.ErrNoRows):
 			return fmt.Errorf("the table %q has no version: CreateTable has not made it, or the row with the empty key was deleted", b.config.Table)
 		case err == nil && version != schemaVersion:

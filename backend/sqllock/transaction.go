@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"strconv"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/distlock-go/distlock/internal/clock"
 	"github.com/distlock-go/distlock/internal/rolling"
+	"github.com/distlock-go/distlock/internal/text"
 )
 
 // attempts is how often an operation is tried if the connection was of no use.
@@ -115,6 +117,9 @@ func finish(ctx context.Context, c *sql.Conn, statements ...string) {
 
 // failure returns the error of an operation for a caller with the context ctx.
 func (b *Backend) failure(ctx context.Context, err error) error {
+	if noTable(err) { // perhaps dropped after the first use
+		err = fmt.Errorf("%w: %q: CreateTable creates it: %s", ErrNoTable, b.config.Table, text.OneLine(err))
+	}
 	_, unsent := errors.AsType[unsentError](err)
 	e := &storeError{dialect: b.dialect, err: err, unsent: unsent}
 	timeout := errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)

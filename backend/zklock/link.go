@@ -276,12 +276,16 @@ func (l *link) cause(ctx context.Context) error {
 		return l.explain(cause)
 	}
 	l.mu.Lock()
-	up := placequeue.IsClosed(l.up)
+	up, addr := placequeue.IsClosed(l.up), l.lastAddr
 	l.mu.Unlock()
-	if up {
-		return ctx.Err()
+	switch end := ctx.Err(); {
+	case !up:
+		return l.explain(errNoSession)
+	case errors.Is(end, context.DeadlineExceeded):
+		return &serverError{addr: addr, err: fmt.Errorf("no answer: %w", end)}
+	default: // a caller that cancels has not waited for the server
+		return end
 	}
-	return l.explain(errNoSession)
 }
 
 // silent drops the messages of the client library: the errors of the calls say the

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/signal"
 	"strings"
@@ -52,6 +53,9 @@ func usageErrorf(format string, args ...any) error {
 func exitCode(err error) (code int, silent bool) {
 	if e, ok := errors.AsType[*exitError](err); ok {
 		return e.code, e.err == nil
+	}
+	if e, ok := errors.AsType[*fs.PathError](err); ok && e.Path == os.Stdout.Name() {
+		return exitOS, false // the store did what it was asked
 	}
 	if errors.Is(err, distlock.ErrLost) {
 		return exitLost, false

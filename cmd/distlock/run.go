@@ -121,7 +121,7 @@ func (r *runner) parse(c *cli.Command, args []string) (err error) {
 	// Look the program up before waiting for the lock.
 	r.path, err = exec.LookPath(r.argv[0])
 	switch {
-	case errors.Is(err, fs.ErrPermission):
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EISDIR):
 		return &exitError{exitNotExec, err}
 	case err != nil:
 		return &exitError{exitNotFound, err}

@@ -35,11 +35,11 @@ func (c *Catalog) Get(ctx context.Context, key string) (string, error) {
 	if err != nil || found && time.Since(old.Loaded) < fresh {
 		return old.Value, err
 	}
-	opts := distlock.Opts{Prefix: "load:", MaxWait: 3 * time.Second}
+	opts := distlock.Opts{Value: "load", MaxWait: 3 * time.Second}
 	if found {
 		opts.RetryCount = 1 // another caller loads it: do not wait, serve the old value
 	}
-	value, err := distlock.Call(ctx, c.Locker, key, opts, func(ctx context.Context) (string, error) {
+	value, err := distlock.Call(ctx, c.Locker, distlock.Key("load", key), opts, func(ctx context.Context) (string, error) {
 		e, found, err := c.Cache.Get(ctx, key) // again: another caller may have loaded it meanwhile
 		if err != nil || found && time.Since(e.Loaded) < fresh {
 			return e.Value, err

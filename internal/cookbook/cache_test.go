@@ -36,11 +36,11 @@ type shelf struct {
 	loads atomic.Int32
 }
 
-func (s *shelf) load(ctx context.Context, key string) (string, error) {
+func (s *shelf) load(ctx context.Context, _ string) (string, error) {
 	s.loads.Add(1)
 	select {
 	case <-time.After(s.takes):
-		return "new " + key, s.err
+		return "new tea", s.err
 	case <-ctx.Done():
 		return "", context.Cause(ctx)
 	}
@@ -61,7 +61,7 @@ func ask(t *testing.T, processes []*distlock.Locker, c cookbook.Cache, s *shelf)
 	start := time.Now()
 	together(processes, 10, func(l *distlock.Locker) {
 		catalog := cookbook.Catalog{Locker: l, Cache: c, Load: s.load}
-		value, err := catalog.Get(t.Context(), "tea")
+		value, err := catalog.Get(t.Context(), "green tea") // strangers choose keys
 		if err != nil {
 			value = distlock.CodeOf(err).String()
 		}
@@ -120,7 +120,7 @@ func TestCatalog(t *testing.T) {
 				}
 				values, s := new(cache), &shelf{takes: c.takes, err: c.err}
 				if c.stale {
-					values.Store("tea", stale)
+					values.Store("green tea", stale)
 				}
 				got := ask(t, processes, values, s)
 				if n := s.loads.Load(); n != c.loads {

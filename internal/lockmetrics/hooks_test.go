@@ -134,12 +134,16 @@ func TestMaxSeries(t *testing.T) {
 		return h.Start(t.Context(), distlock.Event{Name: name})
 	}
 	start("\xff")
+	start("\xfe") // has the same label
 	var all []context.Context
 	for i := range 1010 {
 		all = append(all, start(fmt.Sprint(i)))
 	}
 	names := map[string]bool{}
 	for series := range c.Series() {
+		if names[series.Name] {
+			t.Errorf("two series are named %q", series.Name)
+		}
 		names[series.Name] = true
 	}
 	if len(names) != 1001 || !names["\uFFFD"] || !names["other"] {

@@ -51,6 +51,7 @@ func (m *Metrics) add(id seriesID) *Series {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	all := *m.series.Load()
+	id.name = Text(id.name) // two series with one label would end a scrape
 	if len(all) >= maxSeries {
 		id.name = other
 	}
@@ -58,7 +59,7 @@ func (m *Metrics) add(id seriesID) *Series {
 		return series // added meanwhile, or above the limit
 	}
 	more := maps.Clone(all)
-	more[id] = &Series{Name: Text(id.name), Mode: id.mode, waits: times{histogram: m.waits}, holds: times{histogram: m.holds}}
+	more[id] = &Series{Name: id.name, Mode: id.mode, waits: times{histogram: m.waits}, holds: times{histogram: m.holds}}
 	m.series.Store(&more)
 	return more[id]
 }

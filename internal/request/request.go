@@ -43,10 +43,16 @@ func missing(params any) bool {
 		return len(v) == 0 || slices.ContainsFunc(v, missing)
 	}
 	switch v := reflect.ValueOf(params); v.Kind() {
-	case reflect.String, reflect.Slice, reflect.Map:
+	case reflect.String, reflect.Map:
 		return v.Len() == 0
+	case reflect.Slice, reflect.Array:
+		empty := v.Len() == 0
+		for i := 0; i < v.Len() && v.Type().Elem().Kind() != reflect.Uint8; i++ {
+			empty = empty || missing(v.Index(i).Interface())
+		}
+		return empty
 	case reflect.Pointer:
-		return v.IsNil()
+		return v.IsNil() || missing(v.Elem().Interface())
 	default:
 		return false
 	}

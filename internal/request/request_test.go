@@ -12,7 +12,8 @@ func TestMissing(t *testing.T) {
 	t.Parallel()
 	type named string
 	var none *int
-	for _, v := range []any{nil, "", named(""), []any{}, []any{"a", ""}, []any{[]any{nil}}, []byte(nil), map[string]int{}, none} {
+	for _, v := range []any{nil, "", named(""), []any{}, []any{"a", ""}, []any{[]any{nil}}, []byte(nil), map[string]int{}, none,
+		new(string), []string{"a", ""}, [1]string{}, &[]any{""}, [][]string{{""}}} {
 		if _, err := request.Params(v, nil); !errors.Is(err, distlock.ErrKey) {
 			t.Errorf("%#v is not missing: %v", v, err)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/distlock-go/distlock/backend/casstores/natslock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
 // A bucket that cannot keep locks is refused at the first use, by the name of what is wrong.
@@ -39,6 +40,23 @@ func TestUnfitBucket(t *testing.T) {
 		err := natslock.New(c.connect(t), b.cfg).(driver.Pinger).Ping(t.Context())
 		if b.want == "" && err != nil || b.want != "" && (err == nil || !strings.Contains(err.Error(), b.want)) {
 			t.Errorf("%+v with %+v: %v, want %q", b.stream, b.cfg, err, b.want)
+		}
+	}
+}
+
+// Each operation says what to do when somebody has deleted the bucket after the first use.
+func TestDeletedBucket(t *testing.T) {
+	c := startCluster(t, 1)
+	b := natslock.New(c.connect(t), natslock.Config{})
+	g := testkit.MustTry(t, b, testkit.NewRequest("held"))
+	if err := c.jetstream(t).DeleteStream(t.Context(), "KV_distlock"); err != nil {
+		t.Fatal(err)
+	}
+	_, attempt := b.TryAcquire(t.Context(), testkit.NewRequest("another"))
+	_, look := b.(driver.Inspector).Inspect(t.Context(), "", 1)
+	for _, err := range []error{attempt, look, testkit.Renewed(t, b, g), b.Release(t.Context(), g)} {
+		if err == nil || !strings.Contains(err.Error(), `if the bucket "distlock" was deleted`) {
+			t.Error(err)
 		}
 	}
 }

@@ -76,7 +76,18 @@ func (s *store) watch() (end func() bool) {
 // publish sends a message to a stream.
 func (s *store) publish(ctx context.Context, subject string, value []byte, last uint64) (*jetstream.PubAck, error) {
 	defer s.watch()()
-	return s.js.Publish(ctx, subject, value, jetstream.WithExpectLastSequencePerSubject(last))
+	ack, err := s.js.Publish(ctx, subject, value, jetstream.WithExpectLastSequencePerSubject(last))
+	return ack, s.explain(err)
+}
+
+// explain says what to do if there is no stream any more.
+func (s *store) explain(err error) error {
+	for _, gone := range []error{jetstream.ErrStreamNotFound, jetstream.ErrNoStreamResponse, jetstream.ErrBucketNotFound} {
+		if errors.Is(err, gone) {
+			return fmt.Errorf("%w: if the bucket %q was deleted, a process that starts anew makes it", err, s.cfg.Bucket)
+		}
+	}
+	return err
 }
 
 // read asks for a second. Replicas that have no leader just now answer nothing, and a new one
@@ -89,7 +100,7 @@ func read[T any](ctx context.Context, s *store, ask func(ctx context.Context) (T
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nats.ErrDisconnected) {
 		err = fmt.Errorf("%w: %w", caslock.ErrNoAnswer, err)
 	}
-	return answer, err
+	return answer, s.explain(err)
 }
 
 // Load implements caslock.Store.
@@ -126,7 +137,7 @@ func (s *store) Swap(ctx context.Context, key, version string, value []byte) (st
 func (s *store) List(ctx context.Context, prefix string, each func(key string, value []byte, version string) bool) error {
 	kv, err := s.js.KeyValue(ctx, s.cfg.Bucket)
 	if err != nil {
-		return err
+		return s.explain(err)
 	}
 	w, err := kv.WatchAll(ctx, jetstream.IgnoreDeletes())
 	if err != nil {

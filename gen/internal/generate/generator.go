@@ -8,7 +8,6 @@ import (
 	"go/token"
 	"maps"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -23,7 +22,6 @@ const testSuffix = "_test.go"
 type generator struct {
 	directive.Checker
 
-	home     string // the directory of the package; "" if cgo's files are not looked for
 	rel      func(file string) string
 	sources  []*source
 	old      map[string]bool // the generated files
@@ -55,7 +53,7 @@ func (g *generator) add(f *ast.File) {
 		}
 		return
 	}
-	if len(sites) > 0 && g.home != "" && filepath.Dir(path) != g.home {
+	if len(sites) > 0 && strings.HasSuffix(path, ".cgo1.go") {
 		g.problem(sites[0].Comment.Pos(), "the file is rewritten before it is compiled (cgo): move the function to another one")
 	}
 	g.sources = append(g.sources, &source{path, f, sites})

@@ -71,7 +71,7 @@ func open(listed *packages.Package, rel func(string) string) (*generator, error)
 	if err != nil {
 		return nil, err
 	}
-	g := &generator{home: home, rel: rel, old: map[string]bool{}}
+	g := &generator{rel: rel, old: map[string]bool{}}
 	overlay, traced := map[string][]byte{}, false
 	for _, name := range names {
 		path := filepath.Join(home, name)
