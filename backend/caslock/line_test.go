@@ -96,8 +96,8 @@ func TestFastProcessKeepsNobodyOut(t *testing.T) {
 		fast, slow := s.opener("mt")(), s.opener("mt")()
 		served, done := make(chan error), false
 		time.AfterFunc(time.Second, func() {
-			_, err := testkit.Await(t.Context(), slow, testkit.NewRequest("key"), testkit.Looks{})
-			served <- err
+			g, err := testkit.Await(t.Context(), slow, testkit.NewRequest("key"), testkit.Looks{})
+			served <- errors.Join(err, slow.Release(t.Context(), g))
 		})
 		for begin := time.Now(); !done; {
 			if g, err := fast.TryAcquire(t.Context(), testkit.NewRequest("key")); err == nil {
@@ -111,7 +111,11 @@ func TestFastProcessKeepsNobodyOut(t *testing.T) {
 			default:
 			}
 		}
-		time.Sleep(time.Second) // its place is gone
+		time.Sleep(time.Second) // its place is gone, and the next holder takes the mark away
+		testkit.MustRelease(t, fast, testkit.MustTry(t, fast, testkit.NewRequest("key")))
+		if _, err := fast.(driver.Extender).Extend(t.Context(), testkit.MustTry(t, fast, testkit.NewRequest("key")), 1); err != nil {
+			t.Errorf("Extend after the last waiter: %v", err)
+		}
 	})
 }
 
