@@ -163,6 +163,9 @@ func TestFastProcessKeepsNobodyOut(t *testing.T) {
 				t.Errorf("pair %d: %d requests", pair, s.requests-before)
 			}
 		}
+		if _, err := fast.(driver.Extender).Extend(t.Context(), testkit.MustTry(t, fast, testkit.NewRequest("key")), 1); err != nil {
+			t.Errorf("Extend after the last waiter: %v", err)
+		}
 	})
 }
 

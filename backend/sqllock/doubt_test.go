@@ -18,19 +18,22 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
-// The connection breaks when the statement that decides an attempt was sent. The
-// attempt may still arrive, so the release of its owner leaves a tombstone. An attempt
-// that did not get so far leaves none.
+// The connection breaks, or the server ends it, when the statement that decides an attempt
+// was sent. The attempt may still arrive, so the release of its owner leaves a tombstone. An
+// attempt that did not get so far, or that was refused, leaves none.
 func TestAttemptInDoubt(t *testing.T) {
 	for name, c := range map[string]struct {
 		permits int
-		breaks  string // the statement that begins with this has no answer
+		breaks  string // the statement that begins with this fails
+		err     error
 		doubt   bool
 	}{
-		"a statement":   {0, "UPDATE \"distlock\" AS l SET prior_token", true},
-		"a new key":     {0, "INSERT INTO \"distlock\" (", true},
-		"a commit":      {2, "COMMIT", true},
-		"a transaction": {2, "WITH l AS", false},
+		"a statement":      {0, "UPDATE \"distlock\" AS l SET prior_token", io.ErrUnexpectedEOF, true},
+		"a new key":        {0, "INSERT INTO \"distlock\" (", io.ErrUnexpectedEOF, true},
+		"a server stops":   {0, "UPDATE \"distlock\" AS l SET prior_token", stateError("57P01"), true},
+		"the disk is full": {0, "UPDATE \"distlock\" AS l SET prior_token", stateError("53100"), false},
+		"a commit":         {2, "COMMIT", io.ErrUnexpectedEOF, true},
+		"a transaction":    {2, "WITH l AS", io.ErrUnexpectedEOF, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -41,7 +44,7 @@ func TestAttemptInDoubt(t *testing.T) {
 				}
 				s.before = func(_ int, query string) error {
 					if strings.HasPrefix(query, c.breaks) {
-						return io.ErrUnexpectedEOF
+						return c.err
 					}
 					return nil
 				}

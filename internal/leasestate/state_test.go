@@ -222,5 +222,11 @@ func TestReadersShareALease(t *testing.T) {
 		if len(s.told) > 0 {
 			t.Errorf("told of a loss: %q", s.told)
 		}
+		many := newLease(t, reader, limits, false)
+		many.assign("a", 0)
+		for range 64 {
+			many.attaches(true)
+		}
+		many.attaches(false) // writers elsewhere may have waited for long
 	})
 }

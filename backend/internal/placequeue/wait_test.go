@@ -54,6 +54,22 @@ func TestRenewedInAnEndedSession(t *testing.T) {
 	}
 }
 
+// TestHeldAgain: an attempt that finds the place of its owner has the tokens of the grant
+// before. Another place is another grant.
+func TestHeldAgain(t *testing.T) {
+	t.Parallel()
+	r, session := testkit.NewRequest("key"), placequeue.NewSession()
+	table, tk := newTable(t, &r)
+	defer table.StopTimers()
+	for i, place := range []string{"a", "a", "b"} {
+		g := r.Grant()
+		g.Sent, g.Token, g.LastToken = time.Now(), uint64(7+i), uint64(7+i)
+		if want := []uint64{7, 7, 9}[i]; !table.SetHeld(tk, place, &session, &g) || g.Token != want || g.LastToken != want {
+			t.Errorf("place %s: tokens %d to %d, want %d", place, g.Token, g.LastToken, want)
+		}
+	}
+}
+
 // obstacle counts the looks at it, until its session ends.
 type obstacle struct {
 	placequeue.Session

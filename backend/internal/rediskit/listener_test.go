@@ -101,6 +101,8 @@ func TestListenerLeavesChannels(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, _, c := listener(t)
 		var one, two heard
+		l.Subscribe("a", one.message, one.look)() // before there is a connection for it
+		synctest.Wait()
 		leave := l.Subscribe("a", one.message, one.look)
 		one.want(t, "the subscription works", "look")
 		leave()
