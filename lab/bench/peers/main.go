@@ -9,9 +9,9 @@
 //
 // It starts the servers that it needs from PATH and from Debian's packages, leaves out what
 // is not installed, and stops them at the end. All use their defaults, so ZooKeeper,
-// PostgreSQL, NATS and etcd write each change to disk before they answer. DynamoDB and S3 are moto, an
-// emulator, and kube-apiserver is that of lab/kube/build, named by DISTLOCK_TEST_KUBE. The whole benchmark takes
-// about ten minutes.
+// PostgreSQL and etcd write each change to disk before they answer, and so does NATS here.
+// DynamoDB and S3 are moto, an emulator. kube-apiserver is what lab/kube/build has made, and
+// DISTLOCK_TEST_KUBE names. The whole benchmark takes about twenty minutes.
 //
 // # How it measures
 //
