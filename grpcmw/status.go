@@ -59,8 +59,8 @@ var begun = answer{codes.FailedPrecondition, "the call failed after its work had
 var internal = answer{codes.Internal, "internal error", ReasonInternal, false}
 
 // StatusError returns err with the status that the package documentation says, as the
-// interceptors do. ctx is the caller's. The code is Canceled or DeadlineExceeded only if ctx has ended and err says so, because timeouts
-// of the store match these errors too.
+// interceptors do. ctx is the caller's. The code is Canceled or DeadlineExceeded only if ctx
+// has ended and err says so, because timeouts of the store match these errors too.
 //
 // The status shows nothing of err except the Detail of a [*distlock.KeyError], and
 // neither does the text of the error, which others may send on. [errors.Is] and
