@@ -110,9 +110,6 @@ func (a *acquisition) enter() (*Lease, error) {
 	}
 	s, err := a.own()
 	if err != nil {
-		if s != nil {
-			s.cancel(err)
-		}
 		a.engine.done(s)
 		return nil, err
 	}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/distlock-go/distlock/cmd/backendurl"
 )
 
 // decision is what a function has decided on values.
@@ -28,7 +30,14 @@ func TestDecide(t *testing.T) {
 		v, _ := countMembers(t.Context(), ensemble{make([]string, n), down})
 		return v
 	}
+	password := func(server string) verdict {
+		v, _ := authentication(t.Context(), &backendurl.Backend{Servers: []string{server}})
+		return v
+	}
 	for i, d := range []decision{
+		{password("127.0.0.1:6379"), Note, "every program of this machine"},
+		{password("192.0.2.1:6379"), Warning, "every machine that reaches"},
+
 		{judgeEviction("noeviction", mb), OK, "noeviction"},
 		{judgeEviction("volatile-ttl", 0), Warning, "as soon as"},
 		{judgeEviction("volatile-ttl", 100*mb), Fault, "100 MB: it evicts keys that expire, and every lock expires"},
@@ -40,7 +49,7 @@ func TestDecide(t *testing.T) {
 		{cluster("16384", "0", "3"), Warning, "NewClusterClient"},
 		{cluster("16384", "100", "3"), Fault, "16284 of 16384"},
 
-		{members(1), Warning, "1 server: none"},
+		{members(2), Warning, "2 servers: none"},
 		{members(3), OK, "1 may fail"},
 		{members(4), Note, "than of 3"},
 		{members(3, "h:1"), Warning, "1 of 3 do not answer: h:1"},
