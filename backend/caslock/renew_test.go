@@ -1,6 +1,7 @@
 package caslock_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -55,40 +56,31 @@ func TestRenewalsOfASilentStore(t *testing.T) {
 	}
 }
 
-// A renewal sees that the holder was asked to give the key back.
-func TestRenewalSeesARequest(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newServer()
-		holder, other := s.open(""), s.open("")
-		g := testkit.MustTry(t, holder, testkit.NewRequest("key"))
-		asked := holder.(driver.Revoker).Revoked(t.Context(), g)
-		if held, err := other.(driver.Revoker).Revoke(t.Context(), "key"); !held || err != nil {
-			t.Fatal(held, err)
-		}
-		testkit.MustRenew(t, holder, g)
-		synctest.Wait()
-		select {
-		case <-asked:
-		default:
-			t.Error("the renewal did not see it")
-		}
-	})
-}
-
-// A holder that listens is told that its key was taken away.
-func TestForcedReleaseIsTold(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newServer()
-		holder, other := s.open("m"), s.open("m")
-		asked := holder.(driver.Revoker).Revoked(t.Context(), testkit.MustTry(t, holder, testkit.NewRequest("key")))
-		start := time.Now()
-		if held, err := other.(driver.Inspector).ForceRelease(t.Context(), "key"); !held || err != nil {
-			t.Fatal(held, err)
-		}
-		if <-asked; time.Since(start) > 50*time.Millisecond {
-			t.Errorf("it was told after %v", time.Since(start))
-		}
-	})
+// A holder that listens is told that its key is asked back, by its next renewal where there are
+// no messages, or was taken away.
+func TestHolderIsTold(t *testing.T) {
+	for abilities, take := range map[string]func(ctx context.Context, b driver.Backend) (held bool, err error){
+		"": func(ctx context.Context, b driver.Backend) (bool, error) {
+			return b.(driver.Revoker).Revoke(ctx, "key")
+		},
+		"m": func(ctx context.Context, b driver.Backend) (bool, error) {
+			return b.(driver.Inspector).ForceRelease(ctx, "key")
+		},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newServer()
+			holder, other := s.open(abilities), s.open(abilities)
+			g := testkit.MustTry(t, holder, testkit.NewRequest("key"))
+			start, asked := time.Now(), holder.(driver.Revoker).Revoked(t.Context(), g)
+			if held, err := take(t.Context(), other); !held || err != nil {
+				t.Fatal(held, err)
+			}
+			_ = testkit.Renewed(t, holder, g)
+			if <-asked; time.Since(start) > 50*time.Millisecond {
+				t.Errorf("%q: told after %v", abilities, time.Since(start))
+			}
+		})
+	}
 }
 
 // The release of a lease that has ended frees the key for processes that see it for the first time.
