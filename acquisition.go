@@ -110,9 +110,6 @@ func (a *acquisition) enter() (*Lease, error) {
 	}
 	lease, err := a.own()
 	if err != nil {
-		if lease != nil {
-			lease.cancel(err)
-		}
 		a.engine.done(lease)
 		return nil, err
 	}

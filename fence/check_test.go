@@ -68,7 +68,7 @@ func TestCheckRefuses(t *testing.T) {
 		"no ticket":       {fence.SQLite, nil, fence.ErrNoTicket, "the ticket is missing"},
 		"no lease":        {fence.SQLite, none, fence.ErrNoTicket, "the ticket is missing"},
 		"a released one":  {fence.SQLite, over, distlock.ErrLost, "released"},
-		"no token":        {fence.SQLite, ticket{"tea", 0}, nil, `the lease of "tea" has no token`},
+		"no token":        {fence.SQLite, ticket{strings.Repeat("x", 255), 0}, nil, `xx" has no token`},
 		"no bigint":       {fence.SQLite, ticket{"tea", math.MaxInt64 + 1}, nil, "larger than a bigint"},
 		"no key":          {fence.SQLite, ticket{"", 7}, nil, "a key of 0 bytes"},
 		"a long key":      {fence.SQLite, ticket{strings.Repeat("x", 256), 7}, nil, "a key of 256 bytes"},

@@ -31,6 +31,9 @@ type shop struct {
 }
 
 func (s shop) opts(prefix string) distlock.Opts {
+	if prefix == ":" {
+		return distlock.Opts{}
+	}
 	o := distlock.Opts{Prefix: s.name + "." + prefix}
 	if strings.HasPrefix(prefix, "r") {
 		o.Mode = distlock.Shared
@@ -73,6 +76,7 @@ func TestOrder(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]nesting{
 		"two orders":       {func(s shop) { s.nest("a:1", "b:1"); s.nest("b:2", "a:2") }, "b:1 a:1 a:2 b:2"},
+		"without a name":   {func(s shop) { s.nest("a:1", ":x"); s.nest(":y", "a:2") }, ""},
 		"one order":        {func(s shop) { s.nest("a:1", "b:1"); s.nest("a:2", "b:2"); s.nest("b:1"); s.nest("a:1") }, ""},
 		"a circle":         {func(s shop) { s.nest("a:1", "b:1"); s.nest("b:1", "c:1"); s.nest("c:1", "a:1") }, "b:1 a:1 c:1 b:1 a:1 c:1"},
 		"over one between": {func(s shop) { s.nest("a:1", "b:1", "c:1"); s.nest("c:1", "a:1") }, "c:1 a:1 a:1 c:1"},

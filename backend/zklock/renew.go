@@ -69,8 +69,6 @@ func (b *backend) renew(ctx context.Context, r *renewal, sent time.Time, err err
 		case other != nil:
 			b.table.Lose(r.Ticket, false)
 			return fmt.Errorf("%w: %w", driver.ErrLost, other.err)
-		case b.link.session() != r.Store:
-			err = b.link.explain(errNoSession)
 		}
 	}
 	return b.table.Renewed(r, sent, exists, err)

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/distlock-go/distlock/cmd/backendurl"
 )
 
 // decision is what a function has decided on values.
@@ -35,7 +37,14 @@ func TestDecide(t *testing.T) {
 		v, _ := dynamoReplicas(t.Context(), dynamoTable{TableDescription: &types.TableDescription{MultiRegionConsistency: c, Replicas: make([]types.ReplicaDescription, n)}})
 		return v
 	}
+	password := func(server string) verdict {
+		v, _ := authentication(t.Context(), &backendurl.Backend{Servers: []string{server}})
+		return v
+	}
 	for i, d := range []decision{
+		{password("127.0.0.1:6379"), Note, "every program of this machine"},
+		{password("192.0.2.1:6379"), Warning, "every machine that reaches"},
+
 		{judgeEviction("noeviction", mb), OK, "noeviction"},
 		{judgeEviction("volatile-ttl", 0), Warning, "as soon as"},
 		{judgeEviction("volatile-ttl", 100*mb), Fault, "100 MB: it evicts keys that expire, and every lock expires"},
@@ -47,7 +56,7 @@ func TestDecide(t *testing.T) {
 		{cluster("16384", "0", "3"), Warning, "NewClusterClient"},
 		{cluster("16384", "100", "3"), Fault, "16284 of 16384"},
 
-		{members(1), Warning, "1 server: none"},
+		{members(2), Warning, "2 servers: none"},
 		{members(3), OK, "1 may fail"},
 		{members(4), Note, "than of 3"},
 		{members(3, "h:1"), Warning, "1 of 3 do not answer: h:1"},

@@ -74,6 +74,9 @@ func wantFindings(t *testing.T, r *doctor.Report, want ...string) {
 	}
 	slices.Sort(got)
 	slices.Sort(want)
+	if strings.Count(text(t, r), " why: ") != strings.Count(text(t, r), " do:  ") || strings.Contains(text(t, r), "do:  \n") {
+		t.Errorf("advice about what is ok:\n%s", text(t, r))
+	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"), text(t, r))
 	}

@@ -100,6 +100,7 @@ func TestKeptSinceTheOldest(t *testing.T) {
 			all = append(all, testkit.MustAcquire(t, l, "k", distlock.Opts{Permits: 3, MaxHold: time.Minute}))
 			time.Sleep(time.Second)
 		}
+		all = append(all, testkit.MustAcquire(t, l, "k2", distlock.Opts{MaxHold: time.Minute})) // beyond the limit
 		time.Sleep(time.Hour)
 		infos, err := admin.Inspect(t.Context(), l, "k", 1)
 		if wantIs(t, err); len(infos) != 1 || !infos[0].KeptSince.Equal(start) {
