@@ -3,10 +3,8 @@ package main
 import (
 	"bytes"
 	"context"
-	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
@@ -54,58 +52,4 @@ func TestWrapOnEmbedded(t *testing.T) {
 	if got.stderr != "" {
 		t.Errorf("stderr %q", got.stderr)
 	}
-}
-
-// An interrupt ends the current run, reports it, and skips the next.
-func TestInterrupt(t *testing.T) {
-	t.Parallel()
-	ctx, interrupt := context.WithTimeout(t.Context(), 2*time.Second) // the run has begun by then
-	defer interrupt()
-	got := runArgs(ctx, "-users", "3", "-loops", "1000000", "-ramp-up", "0", "-think", "1ms")
-	got.wantCode(t, 0)
-	wantContains(t, got.stdout, "\nwrap lock ")
-	wantContains(t, got.stdout, "\ninterrupted: ")
-	if strings.Contains(got.stdout, "wrap no lock") {
-		t.Error(got.stdout)
-	}
-	if !regexp.MustCompile(`\nwrap lock: [1-9][0-9,]* of [1-9][0-9,]* increments`).MatchString(got.stdout) || strings.Contains(got.stdout, "lost") {
-		t.Errorf("counter and samples: %s", got.stdout)
-	}
-}
-
-func TestInterruptBeforeTheFirstRun(t *testing.T) {
-	t.Parallel()
-	ctx, interrupt := context.WithCancel(t.Context())
-	interrupt()
-	got := runArgs(ctx)
-	got.wantCode(t, 0)
-	wantContains(t, got.stdout, "interrupted: ")
-	if got.stderr != "" {
-		t.Errorf("stderr %q", got.stderr)
-	}
-}
-
-func TestBadFlags(t *testing.T) {
-	t.Parallel()
-	for args, want := range map[string]string{
-		"-users 0":                 "bench: -users 0 -loops 10 -keys 1: want at least 1 of each",
-		"-users many":              `invalid value "many" for flag -users: parse error`,
-		"-loops 0":                 "bench: -users 1000 -loops 0 ",
-		"-keys 0":                  "bench: -users 1000 -loops 10 -keys 0: ",
-		"-ramp-up -1s":             "bench: -ramp-up -1s -think 100ms -hold 0s: a time is negative",
-		"-think -1ms":              "bench: -ramp-up 1s -think -1ms ",
-		"-hold -1ms":               "bench: -ramp-up 1s -think 100ms -hold -1ms: ",
-		"-lock maybe":              `bench: -lock "maybe": want on, off or both`,
-		"-user 1":                  `flag provided but not defined: -user`,
-		"wrap":                     `bench: unexpected argument "wrap"`,
-		"-backend carrier-pigeon":  "bench: backend \"…\": invalid backend: want one of redis://",
-		"-backend redis -lock off": "bench: backend \"…\": invalid backend: want one of redis://",
-	} {
-		if got := runArgs(t.Context(), strings.Fields(args)...); got.code != 2 || !strings.HasPrefix(got.stderr, want) {
-			t.Errorf("%s: exit code %d, stderr %q, want %q", args, got.code, got.stderr, want)
-		}
-	}
-	got := runArgs(t.Context(), "-h")
-	got.wantCode(t, 0)
-	wantContains(t, got.stderr, "\n  -users ")
 }

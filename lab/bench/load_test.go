@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"reflect"
 	"slices"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -52,89 +50,6 @@ func TestUnlocked(t *testing.T) {
 			t.Errorf("samples took %v to %v, want 5ms: think time is not in them", shortest, longest)
 		}
 	})
-}
-
-// Under the lock, holds of the same key follow each other.
-func TestKeys(t *testing.T) {
-	t.Parallel()
-	for keys, want := range map[string]time.Duration{
-		"1": 60 * time.Millisecond, "2": 30 * time.Millisecond, "6": 10 * time.Millisecond, "100": 10 * time.Millisecond,
-	} {
-		t.Run(keys, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				l := loadOnMemlock(t.Context(), t, true, "-users", "6", "-loops", "1", "-ramp-up", "0", "-think", "0", "-hold", "10ms", "-keys", keys)
-				l.wantIncrements(t, 6, 6)
-				if _, longest := l.times(); longest != want {
-					t.Errorf("the longest sample took %v, want %v", longest, want)
-				}
-			})
-		})
-	}
-}
-
-// A sample that an interrupt ends does not count; one that has ended does.
-func TestInterruptOfLoad(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		ctx, interrupt := context.WithTimeout(t.Context(), 1200*time.Millisecond)
-		defer interrupt()
-		start := time.Now()
-		l := loadOnMemlock(ctx, t, true, "-users", "10", "-loops", "5", "-ramp-up", "0", "-think", "0", "-hold", "500ms")
-		if took := time.Since(start); took != 1200*time.Millisecond {
-			t.Errorf("the load ended after %v, want it to end with the interrupt", took)
-		}
-		l.wantIncrements(t, 2, 2)
-		if failed, _ := l.failed(); failed != 0 {
-			t.Errorf("%d errors", failed)
-		}
-	})
-}
-
-func TestRampUpAndThink(t *testing.T) {
-	t.Parallel()
-	const ms = time.Millisecond
-	for name, test := range map[string]struct {
-		config config
-		want   map[int][]time.Duration
-	}{
-		"think before each sample": {
-			config{users: 4, loops: 2, rampUp: 2 * time.Second, think: 100 * ms},
-			map[int][]time.Duration{
-				0: {100 * ms, 1200 * ms},
-				1: {600 * ms, 1700 * ms},
-				2: {1100 * ms, 2200 * ms},
-				3: {1600 * ms, 2700 * ms},
-			},
-		},
-		"all at once": {
-			config{users: 2, loops: 3},
-			map[int][]time.Duration{0: {0, 1000 * ms, 2000 * ms}, 1: {0, 1000 * ms, 2000 * ms}},
-		},
-		"indivisible": {
-			config{users: 3, loops: 1, rampUp: 10},
-			map[int][]time.Duration{0: {0}, 1: {3}, 2: {6}},
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				start := time.Now()
-				var mu sync.Mutex
-				at := map[int][]time.Duration{}
-				l := &load{config: &test.config}
-				l.run(t.Context(), func(user int) error {
-					mu.Lock()
-					at[user] = append(at[user], time.Since(start))
-					mu.Unlock()
-					<-time.After(time.Second)
-					return nil
-				})
-				if !reflect.DeepEqual(at, test.want) {
-					t.Errorf("samples began at %v, want %v", at, test.want)
-				}
-			})
-		})
-	}
 }
 
 func TestVerdict(t *testing.T) {
