@@ -112,21 +112,3 @@ func TestBadOptionsArePanicsWhenItIsWired(t *testing.T) {
 		})
 	}
 }
-
-func TestFilesThatAreRefused(t *testing.T) {
-	noValue := locked(func(l *distlockv1.Lock) { l.Value = "" })
-	const option = `option (distlock.v1.lock) of "/declared.DeclaredService/`
-	for want, files := range map[string]*protoregistry.Files{
-		option + `M0": params: "x": message grpcmw.test.Odd has no field "x"` + "\n" +
-			option + `M3": value is empty`: declare(t, false, params("x"), nil, params("s"), noValue),
-
-		"no method has the option (distlock.v1.lock)": declare(t, false, nil, nil),
-
-		option + `M0": params: the client streams, so there is no one request to take fields from`: declare(t, true, params("s")),
-	} {
-		want = "grpcmw: FromOptions: " + want
-		if got := panicOf(func() { grpcmw.FromFiles(files) }); got != want {
-			t.Errorf("panic\n%s, want\n%s", got, want)
-		}
-	}
-}

@@ -235,14 +235,3 @@ func TestTheRequestIsHandedOutOnce(t *testing.T) {
 		t.Errorf("no request: %v, keys %q", err, s.Attempts()[asked:])
 	}
 }
-
-// TestFieldsOfAServiceThatIsNotLinked can only fail, and must not lock nothing.
-func TestFieldsOfAServiceThatIsNotLinked(t *testing.T) {
-	const method = "/other.v1.Service/Watch"
-	i := grpcmw.StreamServerInterceptor(testkit.NewLocker(t, testkit.NewStore(), distlock.Config{}), rules(method, grpcmw.Fields("s")))
-	err := i(nil, &fakeStream{ctx: t.Context()}, &grpc.StreamServerInfo{FullMethod: method}, func(any, grpc.ServerStream) error {
-		t.Error("the handler ran")
-		return nil
-	})
-	wantStatus(t, err, internal)
-}

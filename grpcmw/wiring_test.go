@@ -2,7 +2,6 @@ package grpcmw_test
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -105,18 +104,4 @@ func TestMistakesArePanicsWhenItIsWired(t *testing.T) {
 			c.wire()
 		})
 	}
-}
-
-func TestAllMistakesAreToldAtOnce(t *testing.T) {
-	defer func() {
-		text := fmt.Sprint(recover())
-		if !strings.Contains(text, "/a.b/c") || !strings.Contains(text, "UnaryCal") || strings.Index(text, "/a.b/c") > strings.Index(text, "UnaryCal") {
-			t.Errorf("panic %v", text)
-		}
-	}()
-	grpcmw.UnaryServerInterceptor(testkit.NewLocker(t, testkit.NewStore(), distlock.Config{}), grpcmw.ByMethod(map[string]grpcmw.Rule{
-		"/grpc.testing.TestService/UnaryCal": {Key: messageKey, Opts: opts()},
-		"/a.b/c":                             {Opts: opts()},
-		"/a.b/d":                             {Key: messageKey, Opts: opts()},
-	}))
 }

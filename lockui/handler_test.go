@@ -39,14 +39,6 @@ func TestMethods(t *testing.T) {
 	}, lockui.WithForceRelease(anyone))
 }
 
-func TestNothingElse(t *testing.T) {
-	bubble(t, func(s *site) {
-		for _, path := range []string{"/no", "/key/", "/events/x", "/assets", "/assets/index.html", "/doc.go", "/%2e%2e/go.mod"} {
-			s.wantProblem(s.get(path), http.StatusNotFound, "there is nothing at this path")
-		}
-	})
-}
-
 func TestHeaders(t *testing.T) {
 	bubble(t, func(s *site) {
 		for path, cache := range map[string]string{

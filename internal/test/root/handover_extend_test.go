@@ -95,35 +95,6 @@ func TestExtend(t *testing.T) {
 	}
 }
 
-func TestExtendedHoldEndsWithItsTime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := testkit.NewStore()
-		s.LimitTokens(5) // each grant is extended before its time has passed
-		got := circulate(t, s, distlock.Config{}, 50, func(context.Context) { time.Sleep(10 * time.Millisecond) })
-		if got.waits < 5 || got.waits > 6 || got.releases != got.waits || got.extends < got.waits { // 100 ms are ten holders of 10 ms
-			t.Errorf("%+v for 50 holders of 10 ms", got)
-		}
-	})
-}
-
-// Extending counts as a renewal.
-func TestExtendExtendsTheLease(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := testkit.NewStore()
-		s.LimitTokens(2)
-		circulate(t, s, untimed, 30, func(ctx context.Context) {
-			time.Sleep(time.Second)
-			lease, _ := distlock.FromContext(ctx)
-			if d := time.Until(lease.Until()); d < 4*time.Second {
-				t.Errorf("%v are left", d)
-			}
-		})
-		if n := len(s.Calls(testkit.Renew)); n > 0 { // requests come every two seconds
-			t.Errorf("renewed %d times by the watchdog", n)
-		}
-	})
-}
-
 // A grant that is extended or released has the last token that was issued for it, used or
 // not: a store may have to record it, or begin the next tokens there.
 func TestStoreIsToldTheLastToken(t *testing.T) {

@@ -70,32 +70,6 @@ func TestHandOverNeedsNoRoundTrip(t *testing.T) {
 	}
 }
 
-func TestMaxHoldIsEachHoldersOwn(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-		held := testkit.MustAcquire(t, l, "k", distlock.Opts{MaxHold: time.Minute})
-		var all sync.WaitGroup
-		all.Go(func() {
-			wantIs(t, l.Do(t.Context(), "k", distlock.Opts{MaxHold: 2 * time.Second}, func(ctx context.Context) error {
-				start := time.Now()
-				<-ctx.Done()
-				wantTook(t, start, 2*time.Second)
-				return nil
-			}), distlock.ErrLost)
-		})
-		synctest.Wait()
-		all.Go(func() {
-			wantIs(t, l.Do(t.Context(), "k", distlock.Opts{}, func(context.Context) error {
-				time.Sleep(time.Hour)
-				return nil
-			}))
-		})
-		synctest.Wait()
-		wantIs(t, held.Release(t.Context()))
-		all.Wait()
-		wantCalls(t, s, testkit.Enqueue, 2)
-	})
-}
-
 // The next holder's renewals do not depend on the time of the holder before, whatever
 // MaxHold they have.
 func TestRenewalsOfAHandedOverLock(t *testing.T) {
