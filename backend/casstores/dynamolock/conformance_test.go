@@ -64,6 +64,18 @@ func TestUnfitTable(t *testing.T) {
 	}
 }
 
+// In a global table without strong consistency, the last of two writes wins.
+func TestGlobalTable(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"Table": {"KeySchema": [{"AttributeName": "k"}], "Replicas": [{"RegionName": "eu-west-1"}]}}`)
+	}))
+	defer s.Close()
+	err := dynamolock.New(client(s.URL, new(locktest.Network)), dynamolock.Config{Table: "locks"}).(driver.Pinger).Ping(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "global table without strong consistency") {
+		t.Error(err)
+	}
+}
+
 // Each read is consistent: a replica that lags must not answer. A write without an answer is not
 // sent again: it would fail because of itself.
 func TestRequests(t *testing.T) {

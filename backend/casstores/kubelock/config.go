@@ -10,9 +10,9 @@
 //
 // It is for jobs and controllers, not for thousands of locks a second: an attempt, a renewal and
 // a release are a write in etcd each. A process that waits has one watch, for all keys, on an
-// object to which others write its messages. Beside it, it reads the key at Opts.RetryInterval,
-// and at most for half a percent of the time. The first use asks whether the account has the
-// rights that a Role gives it:
+// object to which others write its messages. Beside it, it reads the key every two seconds on
+// average, and more rarely if the server is slow. The first use asks whether the account has
+// the rights that a Role gives it:
 //
 //	rules:
 //	- apiGroups: [coordination.k8s.io]

@@ -63,3 +63,17 @@ func TestConditionsIgnored(t *testing.T) {
 		}
 	}
 }
+
+// S3 refuses one of two writes at the same time with 409: it is decided anew.
+func TestConflict(t *testing.T) {
+	var writes atomic.Int32
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if w.Header().Set("ETag", `"1"`); r.Method == http.MethodGet {
+			w.WriteHeader(http.StatusNotFound)
+		} else if writes.Add(1) < 10 { // those of the check, and one
+			w.WriteHeader(http.StatusConflict)
+		}
+	}))
+	defer s.Close()
+	testkit.MustTry(t, s3lock.New(client(s.URL, new(locktest.Network)), s3lock.Config{Bucket: bucket}), testkit.NewRequest("key"))
+}
