@@ -129,6 +129,9 @@ func (b *Backend) failure(ctx context.Context, err error) error {
 		if errors.Is(err, ctx.Err()) {
 			e.cause = nil
 		}
+		if e.cause == nil && errors.Is(e.err, context.DeadlineExceeded) {
+			e.err = fmt.Errorf("no answer: %w", e.err)
+		}
 	case errors.Is(err, errNoConn):
 		e.err = errNoConn
 	case timeout:
