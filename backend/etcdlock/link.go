@@ -203,10 +203,7 @@ func (l *link) explain(ctx context.Context, err error) error {
 	if cause != "" {
 		return l.serverError(cause, nil)
 	}
-	if end := ctx.Err(); errors.Is(end, context.DeadlineExceeded) {
-		return l.serverError(fmt.Sprintf("%v: %v", errNoAnswer, end), end)
-	}
-	return ctx.Err()
+	return l.serverError(fmt.Sprintf("%v: %v", errNoAnswer, ctx.Err()), ctx.Err())
 }
 
 // remedy returns what an operator can do about an error of etcd, or "".

@@ -124,11 +124,10 @@ func (b *Backend) failure(ctx context.Context, err error) error {
 	e := &storeError{dialect: b.dialect, err: err, unsent: unsent}
 	timeout := errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 	switch {
+	case errors.Is(err, ctx.Err()):
+		e.err = fmt.Errorf("no answer: %w", ctx.Err())
 	case ctx.Err() != nil:
 		e.err, e.cause = ctx.Err(), err
-		if errors.Is(err, ctx.Err()) {
-			e.cause = nil
-		}
 	case errors.Is(err, errNoConn):
 		e.err = errNoConn
 	case timeout:

@@ -278,14 +278,10 @@ func (l *link) cause(ctx context.Context) error {
 	l.mu.Lock()
 	up, addr := placequeue.IsClosed(l.up), l.lastAddr
 	l.mu.Unlock()
-	switch end := ctx.Err(); {
-	case !up:
-		return l.explain(errNoSession)
-	case errors.Is(end, context.DeadlineExceeded):
-		return &serverError{addr: addr, err: fmt.Errorf("no answer: %w", end)}
-	default: // a caller that cancels has not waited for the server
-		return end
+	if up {
+		return &serverError{addr: addr, err: fmt.Errorf("no answer: %w", ctx.Err())}
 	}
+	return l.explain(errNoSession)
 }
 
 // silent drops the messages of the client library: the errors of the calls say the

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 
 	"github.com/nats-io/nats.go"
 
@@ -24,7 +25,11 @@ func connectNATS(_ context.Context, u *hostURL) (*Backend, error) {
 	for _, s := range u.servers {
 		servers = append(servers, "nats://"+s)
 	}
-	opts := []nats.Option{nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1), nats.ReconnectWait(retryPause), nats.Timeout(ReachTimeout / 2)}
+	var refused atomic.Pointer[error] // the last attempt to connect that failed
+	opts := []nats.Option{
+		nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1), nats.ReconnectWait(retryPause), nats.Timeout(ReachTimeout / 2),
+		nats.ReconnectErrHandler(func(_ *nats.Conn, err error) { refused.Store(&err) }),
+	}
 	if u.user != nil {
 		opts = append(opts, nats.UserInfo(u.user.Username(), u.password()))
 	}
@@ -45,6 +50,8 @@ func connectNATS(_ context.Context, u *hostURL) (*Backend, error) {
 		}
 		if last := nc.LastError(); last != nil { // why there is no connection
 			err = last
+		} else if last := refused.Load(); last != nil {
+			err = *last
 		}
 		return fmt.Errorf("no answer of %s within %v: %w", strings.Join(u.servers, ","), ReachTimeout, err)
 	}

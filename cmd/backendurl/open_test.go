@@ -249,7 +249,7 @@ func TestUnreachable(t *testing.T) {
 		{"MySQL is silent", "mysql", mute, "no answer"},
 		{"etcd refuses", "etcd", dead, "no answer of " + dead},
 		{"etcd is silent", "etcd", mute, "no answer of " + mute},
-		{"NATS refuses", "nats", dead, "no answer of " + dead},
+		{"NATS refuses", "nats", dead, "no answer of " + dead + " within 3s: dial tcp " + dead + ": connect: connection refused"},
 		{"NATS is silent", "nats", mute, "no answer of " + mute},
 		{"both", "zk", mute + "," + dead, ""},
 	} {

@@ -104,12 +104,8 @@ func (s *Server) NoAnswer(err error, last time.Duration) error {
 }
 
 // Late returns the error for a caller whose context has ended before there was an answer. It
-// wraps the error of the context. After a deadline it names the server; a caller that cancels
-// has not waited for it.
+// wraps the error of the context.
 func (s *Server) Late(ctx context.Context, last time.Duration) error {
-	if err := ctx.Err(); !errors.Is(err, context.DeadlineExceeded) {
-		return err
-	}
 	return s.NoAnswer(fmt.Errorf("no answer: %w", ctx.Err()), last)
 }
 
