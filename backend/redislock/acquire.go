@@ -102,14 +102,6 @@ func (b *backend) attempt(ctx context.Context, r driver.Request, mode string, w 
 	}
 	by := time.Now().Add(b.cfg.OpTimeout)
 	b.checkEviction()
-	if mode == modeTry {
-		switch held, err := b.stillHeld(ctx, &r); {
-		case err != nil:
-			return driver.Grant{}, 0, driver.NotSent(err)
-		case held != nil:
-			return driver.Grant{}, 0, held
-		}
-	}
 
 	// A caller that does not queue relies on a refusal, and may not release. If the
 	// attempt was sent twice, the other request could still take the key, and no caller
@@ -146,42 +138,6 @@ func (b *backend) attempt(ctx context.Context, r driver.Request, mode string, w 
 	return g, issued, err
 }
 
-// tokenLen is the length of a token in the value of a lock.
-const tokenLen = 16
-
-// stillHeld returns why a try is refused, without a script, which costs the server more. It
-// returns nil for a key that was free lately, where it would cost a round trip, and if the
-// value is not another owner's exclusive lock. A plain attempt may have taken the lock after
-// the release of its owner: while there are tombstones, the script decides.
-func (b *backend) stillHeld(ctx context.Context, r *driver.Request) (*driver.HeldError, error) {
-	t := b.dispatcher.topology
-	if t.finder() != nil || !t.multiKey() || !b.dispatcher.plain.mark(r.Key).Load() {
-		return nil, nil //nolint:nilnil // the script will tell
-	}
-	return call(ctx, b.calls, func(ctx context.Context, c redis.UniversalClient) (*driver.HeldError, error) {
-		pipe := c.Pipeline()
-		value, left, now := pipe.Get(ctx, r.Key), pipe.PTTL(ctx, r.Key), pipe.Time(ctx)
-		gone := pipe.Exists(ctx, lockKeys(r.Key)[2])
-		switch _, err := pipe.Exec(ctx); {
-		case err == nil:
-		case rediskit.Answered(err):
-			return nil, nil //nolint:nilnil // it is free, or not an exclusive lock
-		default:
-			return nil, err
-		}
-		owner, token, _ := strings.Cut(value.Val(), " ")
-		token, plain := strings.CutPrefix(token, "~")
-		if owner == r.Owner || plain && gone.Val() > 0 {
-			return nil, nil //nolint:nilnil // the script will tell
-		}
-		held := &driver.HeldError{RetryAfter: max(left.Val(), 0), Holder: driver.HolderOf(owner)}
-		if since, err := strconv.ParseInt(token, 10, 64); err == nil && len(token) == tokenLen {
-			held.Held = max(now.Val().Sub(time.UnixMicro(since)), 0)
-		}
-		return held, nil
-	})
-}
-
 // parseReply parses the reply of acquire.lua.
 func (b *backend) parseReply(r driver.Request, a dispatch.Result[reply]) (_ driver.Grant, issued uint64, _ error) {
 	if last := a.Value.issued; last > 0 {
@@ -200,7 +156,6 @@ func (b *backend) parseReply(r driver.Request, a dispatch.Result[reply]) (_ driv
 		}
 	case "0":
 		if held, issued := parseRefusal(rest); held != nil {
-			b.dispatcher.plain.mark(r.Key).Store(true)
 			b.dispatcher.plain.saw(issued)
 			return driver.Grant{}, issued, held
 		}

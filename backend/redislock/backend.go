@@ -71,7 +71,6 @@ func New(client redis.UniversalClient, cfg Config) driver.Backend {
 			server:     rediskit.NewServer("redislock", client, bg),
 		},
 	}
-	b.calls.looks.Eager(false)
 	args := &processArgs{inbox: b.inbox.id, prefix: cfg.InboxPrefix, claim: cfg.ClaimWindow.Milliseconds(), topology: t}
 	if !cfg.FreeRelease {
 		args.pass = args.claim

@@ -163,7 +163,7 @@
 //
 // After a request to a server nearby, such a connection asks for the answer for up to
 // 60 µs before it sleeps, because an idle processor wakes up more slowly. One with TLS
-// does not. One that has asked in vain sleeps for the next two answers.
+// does not.
 //
 // A load balancer, a NAT gateway or a machine that is switched off may forget
 // connections without a word. So a connection that was idle for a second is asked for

@@ -14,10 +14,6 @@ import (
 // on the same machine or in the same rack answers within that time.
 const eagerFor = 60 * time.Microsecond
 
-// afterVain is for how many answers an [eagerConn] sleeps when it has asked in vain: the
-// server may wait for the processor that asks.
-const afterVain = 2
-
 // eagerConn is a connection that asks for the next bytes again and again for a short
 // time before it sleeps. On a machine with nothing else to do, a processor that sleeps
 // takes longer to wake up than a server nearby takes to answer. Other goroutines run
@@ -32,7 +28,6 @@ type eagerConn struct {
 	net.Conn
 	raw    syscall.RawConn
 	near   bool         // the last answer came quickly
-	vain   int          // for how many answers it does not ask, because it has asked in vain
 	sleepy *atomic.Bool // it must not ask
 
 	// A new function each time would cost memory.
@@ -75,11 +70,8 @@ func (c *eagerConn) Read(p []byte) (n int, err error) {
 				return c.n, nil
 			}
 		}
-		c.vain = afterVain
-	} else if c.vain > 0 {
-		c.vain--
 	}
-	n, err = c.Conn.Read(p)                                // it reports the end, and errors
-	c.near = c.vain == 0 && time.Since(start) < 3*eagerFor // with the time to wake up
+	n, err = c.Conn.Read(p)                 // reports the end, and errors
+	c.near = time.Since(start) < 3*eagerFor // with the time to wake up
 	return n, err
 }
