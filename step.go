@@ -78,8 +78,8 @@ func (step *Step) undo(ctx context.Context) error {
 	return nil
 }
 
-// under returns ctx as the context of an operation under the lease: it ends with the lease, too, and
-// carries the lease unless it carries another.
+// under returns ctx as the context of an operation under the lease: it ends with the lease, too,
+// and carries the lease unless it carries another.
 func (lease *Lease) under(ctx context.Context) (_ context.Context, end func()) {
 	if _, ok := FromContext(ctx); !ok {
 		ctx = context.WithValue(ctx, leaseKey{}, lease)

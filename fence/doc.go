@@ -11,7 +11,8 @@
 // The table distlock_fence, of [Dialect.Schema], has the largest token that each key has shown,
 // and its row is locked until the transaction ends. So of two transactions of holders that
 // overlap, either the earlier holder's is first, and the later one sees what it wrote, or it is
-// refused. No clock decides. The check is one statement more: go test -bench Fence ./backend/sqllock.
+// refused. No clock decides. The check is one statement more:
+// go test -bench Fence ./backend/sqllock.
 //
 // The key is the resource: whoever writes it must hold this key, of one store, and alone. If
 // the store has lost its tokens, so that new ones are smaller, delete the rows.

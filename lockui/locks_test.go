@@ -252,8 +252,8 @@ func TestBackendIsNotAnInspector(t *testing.T) {
 }
 
 // To list the locks may cost the store a visit of all its keys. Fails if each viewer makes it do
-// so at the same time, or without a pause, or for itself although another looks for the same, or if one is refused
-// because it waits for the others.
+// so at the same time, or without a pause, or for itself although another looks for the same, or
+// if one is refused because it waits for the others.
 func TestOneScanAtATime(t *testing.T) {
 	bubble(t, func(s *site) {
 		var asking, most atomic.Int32

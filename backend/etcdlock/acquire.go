@@ -147,7 +147,7 @@ func (b *backend) create(ctx context.Context, tk *ticket, p *placing) (q queue, 
 	var otherwise []clientv3.Op
 	if !p.blind {
 		read := clientv3.OpGet(dir, clientv3.WithPrefix())
-		otherwise = []clientv3.Op{clientv3.OpGet(p.session.path), read}
+		otherwise = []clientv3.Op{clientv3.OpGet(p.path), read}
 		if !p.try {
 			then = append(then, read)
 			free = clientv3.Compare(clientv3.CreateRevision(p.place), "=", 0)

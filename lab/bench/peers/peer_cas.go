@@ -64,7 +64,7 @@ func newBareKV(t task) (lockFunc, error) {
 		key = strings.ReplaceAll(key, ":", ".")
 		revision, err := kv.Create(ctx, key, nil)
 		if errors.Is(err, jetstream.ErrKeyExists) {
-			return nil, nil
+			return nil, nil //nolint:nilnil // it is held
 		}
 		return func(ctx context.Context) error { return kv.Delete(ctx, key, jetstream.LastRevision(revision)) }, err
 	}), err
@@ -104,7 +104,7 @@ func newBareS3(t task) (lockFunc, error) {
 		owner := strings.NewReader(uuid.NewString())
 		_, err := c.PutObject(ctx, &s3.PutObjectInput{Bucket: aws.String("locks"), Key: &key, Body: owner, IfNoneMatch: aws.String("*")})
 		if refused := smithy.APIError(nil); errors.As(err, &refused) && refused.ErrorCode() == "PreconditionFailed" {
-			return nil, nil
+			return nil, nil //nolint:nilnil // it is held
 		}
 		return func(ctx context.Context) error {
 			_, err := c.DeleteObject(ctx, &s3.DeleteObjectInput{Bucket: aws.String("locks"), Key: &key})
