@@ -22,7 +22,8 @@ var Unsigned = new(Boundary)
 
 // Signed returns a Boundary of services that share a secret. It copies the secret, and panics if
 // that has less than 32 bytes. A ticket that is signed with one of old is accepted too, so a
-// secret can be changed. A ticket is good for 5 minutes, for which clocks may also differ, wherever its secret is.
+// secret can be changed. A ticket is good for 5 minutes, for which clocks may also differ, wherever
+// its secret is.
 func Signed(secret []byte, old ...[]byte) *Boundary {
 	b := new(Boundary)
 	for _, s := range append([][]byte{secret}, old...) {
