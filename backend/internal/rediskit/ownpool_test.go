@@ -284,6 +284,12 @@ func TestOwnPoolSentinelConnectionsDie(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
+		m.Server().SetPreHook(func(*server.Peer, string, ...string) bool {
+			if busy.Load() { // so that no caller has the connection of another
+				time.Sleep(time.Millisecond)
+			}
+			return false
+		})
 		nets := map[string]*spoilnet.Network{"master:6379": spoilnet.To(m.Dial), "sentinel:26379": spoilnet.To(sentinel.Dial)}
 		user := redis.NewFailoverClient(&redis.FailoverOptions{
 			MasterName: redistest.MasterName, SentinelAddrs: []string{"sentinel:26379"},
