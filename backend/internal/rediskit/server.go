@@ -103,9 +103,12 @@ func (s *Server) NoAnswer(err error, last time.Duration) error {
 	return s.Explain(err)
 }
 
-// Late returns the error for a caller whose context has ended before there was an answer. It
-// wraps the error of the context.
+// Late returns the error for a caller whose context has ended before there was an answer: the
+// error of the context. After a deadline it says where none came from.
 func (s *Server) Late(ctx context.Context, last time.Duration) error {
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return ctx.Err()
+	}
 	return s.NoAnswer(fmt.Errorf("no answer: %w", ctx.Err()), last)
 }
 
