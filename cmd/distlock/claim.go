@@ -74,7 +74,7 @@ func (r *runner) claim(ctx context.Context, locker *distlock.Locker, stdout io.W
 	}
 	if err != nil {
 		_, _ = releaseHandle(ctx, locker, handle)
-		return err
+		return &exitError{exitOS, err}
 	}
 	return nil
 }
