@@ -3,7 +3,7 @@ package mutant
 // etcd has mutants of the requests of the etcd backend. All of them start a server.
 var etcd = []mutant{
 	etcdlock("fence-not-demanded", "P1", "a request that arrives late creates a place",
-		"TestAnswerInAnEndedSession", edit{"backend/etcdlock/acquire.go", "If(s.isFenced(fence), free)", "If(free)"}),
+		"TestAnswerInAnEndedSession", edit{"backend/etcdlock/acquire.go", "If(p.isFenced(p.fence), free)", "If(free)"}),
 	etcdlock("fence-not-written", "P7", "the request of an owner that has given up may still arrive",
 		"TestLateDeletionSparesTheNextOwner", edit{"backend/etcdlock/sweeper.go", "unfenced = s.writeFence(ctx)", "_ = ctx"}),
 	etcdlock("name-used-again-too-early", "P6", "a deletion that arrives late deletes the place of the next owner",
