@@ -3,7 +3,6 @@ package redislock
 import (
 	"context"
 	"fmt"
-	"hash/maphash"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -12,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/distlock-go/distlock/backend/internal/doubt"
+	"github.com/distlock-go/distlock/backend/internal/recent"
 	"github.com/distlock-go/distlock/backend/internal/rediskit"
 	"github.com/distlock-go/distlock/backend/redislock/internal/dispatch"
 	"github.com/distlock-go/distlock/driver"
@@ -66,9 +66,9 @@ type plain struct {
 	// denied is set if the user may not use INCRBY.
 	denied atomic.Bool
 
-	// wanted is set for keys, by their hashes, that somebody else had or waited for
-	// lately. To ask again would cost a round trip.
-	wanted [256]atomic.Bool
+	// wanted is set for keys that somebody else had or waited for lately. To ask again
+	// would cost a round trip.
+	wanted recent.Marks
 
 	unused sync.Pool // of plainBatch
 }
@@ -77,13 +77,6 @@ type plain struct {
 type clockReading struct {
 	token string
 	at    time.Time
-}
-
-var plainSeed = maphash.MakeSeed()
-
-// mark returns the mark of a key in wanted.
-func (p *plain) mark(key string) *atomic.Bool {
-	return &p.wanted[maphash.String(plainSeed, key)%uint64(len(p.wanted))]
 }
 
 // saw notes a token. It reports whether no larger one is known.
@@ -109,7 +102,7 @@ func (p *plain) granted(g driver.Grant, set bool) {
 	if latest {
 		p.clock.Store(&clockReading{fmt.Sprintf("%016d", g.LastToken), g.Sent})
 	}
-	if mark := p.mark(g.Key); !g.Contended && mark.Load() {
+	if mark := p.wanted.Of(g.Key); !g.Contended && mark.Load() {
 		mark.Store(false)
 	}
 }
@@ -164,7 +157,7 @@ func (p *plain) of(ctx context.Context, batch []*request) *plainBatch {
 	reading := p.clock.Load()
 	attempts := reading != nil && !p.denied.Load() && clock.Elapsed(reading.at, time.Now()) <= clockLag
 	for i, r := range batch {
-		wanted := p.mark(r.key).Load()
+		wanted := p.wanted.Of(r.key).Load()
 		b.wanted = b.wanted || wanted
 		if attempts && r.plain && r.share == "" && !wanted {
 			b.taken = append(b.taken, i)
@@ -253,7 +246,7 @@ func (b *plainBatch) finish(results []dispatch.Result[reply], sent time.Time) (l
 		case alone && b.commands[n].Err() == nil:
 			results[i].Value.issued, results[i].Sent = uint64(issued), sent
 		default:
-			b.mark(b.batch[i].key).Store(true)
+			b.plain.wanted.Of(b.batch[i].key).Store(true)
 			left = append(left, i)
 		}
 	}

@@ -39,7 +39,7 @@ func (b *backend) acquire(ctx context.Context, r *driver.Request, queued bool) (
 		return b.attempt(op, tk, r)
 	})
 	if !queued && errors.Is(err, driver.ErrNotAcquired) && b.table.Remove(tk, true) {
-		b.mark(r.Key).Store(true)
+		b.refused.Of(r.Key).Store(true)
 		_, _ = b.nodes.delete(op, tk) // continues in the background after an error
 	}
 	return g, b.table.unsent(tk, err)
@@ -48,7 +48,7 @@ func (b *backend) acquire(ctx context.Context, r *driver.Request, queued bool) (
 // stillHeld returns the obstacle of a try for a key that was refused before, if nodes of
 // this package alone are in its queue and are in the way. A node that is kept may be over.
 func (b *backend) stillHeld(ctx context.Context, tk *ticket, queued bool) (placequeue.Obstacle, error) {
-	if queued || !b.mark(tk.ID.Key).Swap(false) {
+	if queued || !b.refused.Of(tk.ID.Key).Swap(false) {
 		return nil, nil //nolint:nilnil // an attempt will tell
 	}
 	q, err := b.queue(ctx, tk.parent)

@@ -3,10 +3,9 @@ package zklock
 import (
 	"context"
 	"errors"
-	"hash/maphash"
-	"sync/atomic"
 
 	"github.com/distlock-go/distlock/backend/internal/placequeue"
+	"github.com/distlock-go/distlock/backend/internal/recent"
 	"github.com/distlock-go/distlock/driver"
 	_ "github.com/distlock-go/distlock/internal/raise-all-modules-together/v0.1" // one version
 )
@@ -30,15 +29,8 @@ type backend struct {
 	background *placequeue.Background
 	trial      trial
 
-	// refused is set for keys, by their hashes, for which a try was refused last.
-	refused [256]atomic.Bool
-}
-
-var refusedSeed = maphash.MakeSeed()
-
-// mark returns the mark of a key in refused.
-func (b *backend) mark(key string) *atomic.Bool {
-	return &b.refused[maphash.String(refusedSeed, key)%uint64(len(b.refused))]
+	// refused is set for keys for which a try was refused last.
+	refused recent.Marks
 }
 
 // New returns a Backend that keeps locks on the servers of one ensemble. Each server is

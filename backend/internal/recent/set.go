@@ -1,4 +1,4 @@
-// Package recent has a set with a limit.
+// Package recent has what a store remembers of its last keys, within a limit.
 package recent
 
 // most is how many elements a Set has at most.
