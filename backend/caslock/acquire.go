@@ -44,7 +44,7 @@ func (b *backend) Enqueue(ctx context.Context, r driver.Request) (driver.Grant, 
 		if err := b.join(ctx, r.Key, b.lease(&r)); err != nil {
 			return driver.Grant{}, err
 		}
-		w.joinAt = time.Now().Add(stands/6 + rand.N(stands/6)) // those who came together do not come back together
+		w.joinAt = time.Now().Add(stands/6 + rand.N(stands/6)) // waiters that came together come back one by one
 	}
 	return b.attempt(ctx, &r, w)
 }

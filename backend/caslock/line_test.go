@@ -41,7 +41,7 @@ func TestDeadWaiterCostsOneTurn(t *testing.T) {
 	}
 }
 
-// Whoever lost its place because it did not come joins again when it sees that.
+// A waiter that was silent has lost its place. It joins again when it sees that.
 func TestPassedWaiterJoinsAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		open := newServer().opener("t")

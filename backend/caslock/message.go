@@ -56,7 +56,7 @@ func (b *backend) receive(data []byte) {
 		b.lookAtHeld("")
 		b.locked(func() {
 			for _, w := range b.waiters {
-				w.wake("?") // it is no version
+				w.wake(anyVersion)
 			}
 		})
 	case json.Unmarshal(data, &m) != nil:

@@ -56,7 +56,7 @@ func TestRenewalsOfASilentStore(t *testing.T) {
 	}
 }
 
-// A holder whose cell was overwritten has lost its key.
+// A holder loses its key when another program overwrites the cell.
 func TestRenewalOfAForeignValue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer()

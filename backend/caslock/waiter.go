@@ -14,6 +14,9 @@ import (
 // until nothing else gets through.
 const pace = 200
 
+// anyVersion is the hint of a waiter that should look, in whatever version the cell has.
+const anyVersion = "?"
+
 // waiter is an owner between an attempt that failed and a grant or Release. Its fields are under
 // the mutex of the backend; joinAt is its own.
 type waiter struct {

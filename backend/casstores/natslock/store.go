@@ -59,14 +59,19 @@ func changed(err error) bool {
 	return errors.As(err, &api) && (api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence || api.ErrorCode == 10164)
 }
 
+const (
+	patience    = 300 * time.Millisecond // with a request, before a ping
+	pingTimeout = 700 * time.Millisecond
+)
+
 // watch begins with a request. If the request has no answer soon, and then a ping has none, the
 // connection is replaced. The client itself pings every two minutes by default, and a connection
 // that died without a word would cost all locks meanwhile. The function that it returns ends it.
 func (s *store) watch() (end func() bool) {
-	return time.AfterFunc(300*time.Millisecond, func() {
+	return time.AfterFunc(patience, func() {
 		if s.pinging.CompareAndSwap(false, true) {
 			defer s.pinging.Store(false)
-			if errors.Is(s.nc.FlushTimeout(700*time.Millisecond), nats.ErrTimeout) && s.nc.IsConnected() {
+			if errors.Is(s.nc.FlushTimeout(pingTimeout), nats.ErrTimeout) && s.nc.IsConnected() {
 				_ = s.nc.ForceReconnect() // an error means that it is closed
 			}
 		}
@@ -80,7 +85,7 @@ func (s *store) publish(ctx context.Context, subject string, value []byte, last 
 	return ack, s.explain(err)
 }
 
-// explain says what to do if there is no stream any more.
+// explain adds to the error of a missing stream what makes it again.
 func (s *store) explain(err error) error {
 	for _, gone := range []error{jetstream.ErrStreamNotFound, jetstream.ErrNoStreamResponse, jetstream.ErrBucketNotFound} {
 		if errors.Is(err, gone) {

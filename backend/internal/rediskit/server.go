@@ -103,8 +103,8 @@ func (s *Server) NoAnswer(err error, last time.Duration) error {
 	return s.Explain(err)
 }
 
-// Late returns the error for a caller whose context has ended before there was an answer: the
-// error of the context. After a deadline it says where none came from.
+// Late returns the error of a caller's context that has ended before the answer came. After a
+// deadline the error also names the server.
 func (s *Server) Late(ctx context.Context, last time.Duration) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return ctx.Err()
