@@ -25,10 +25,10 @@ const defaultMaxBody = 64 << 10
 // or exponent, and is an int64, or a uint64 if it needs one. "5" and 5 are one lock.
 //
 // The error is a [*distlock.KeyError] if the body is too large, or is not one valid JSON
-// value in UTF-8. So it is if the field is missing, null, an empty string, an object, a
-// list or another number. A name on the path that appears twice in its object, or in
-// another case, is refused too: the handler's parser might choose another value than the
-// lock, since encoding/json takes "ID" for "id".
+// value in UTF-8. A field that is missing, null, an empty string, an object, a list or
+// another number gives one, too. So does a name on the path that appears twice in its
+// object, or in another case: encoding/json takes "ID" for "id", so the handler's parser
+// might choose another value than the lock.
 //
 // JSONField panics if a name in the path is empty or maxBytes is negative.
 func JSONField(path string, maxBytes int64) KeyFunc {
