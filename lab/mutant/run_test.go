@@ -2,7 +2,6 @@ package mutant
 
 import (
 	"bytes"
-	"errors"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -84,24 +83,4 @@ func (m *mutant) hasTest(t *testing.T) bool {
 		text, err := os.ReadFile(file) //nolint:gosec // a file of ours
 		return err == nil && bytes.Contains(text, []byte("\nfunc "+name+"(t *testing.T) {"))
 	})
-}
-
-// TestNotUpToDate has an edit of a text that is not in the source, and a test that is not there.
-func TestNotUpToDate(t *testing.T) {
-	m := mutant{Name: "x", Edits: []edit{{File: "internal/clock/clock.go", Old: "no such text"}}, Package: "./internal/clock", Test: "TestNone"}
-	if _, err := m.run(t.Context(), t.TempDir()); err == nil || m.hasTest(t) {
-		t.Errorf("no error: %v", err)
-	}
-}
-
-// TestSurvivor has an edit that changes nothing that matters.
-func TestSurvivor(t *testing.T) {
-	testmode.Long(t)
-	m := mutant{
-		Name: "comment", Edits: []edit{{File: "internal/clock/clock.go", Old: "// Jumped reports", New: "// Jumped says"}},
-		Package: "./internal/clock", Test: "TestMarginLeavesSomething",
-	}
-	if output, err := m.run(t.Context(), t.TempDir()); !errors.Is(err, errSurvived) {
-		t.Errorf("a change of a comment: %v\n%s", err, output)
-	}
 }

@@ -16,36 +16,14 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
-// Run takes locks with the hooks h, in a way of which every wait and hold is known, and
-// calls look at points of it and in the end. It must be called in a bubble of package
-// synctest.
-func Run(t *testing.T, h distlock.Hooks, look func()) {
-	t.Helper()
-	takeLocks(t, h, func(string, ...string) { look() })
-}
-
-// Test is a Run that checks what gather returns: a line for each series, in any order, with
+// Test takes locks with the hooks h, in a way of which every wait and hold is known, and checks
+// what gather returns at points of it and in the end: a line for each series, in any order, with
 // the name of its family in Prometheus, the values of its labels name, mode and outcome, and
-// its value, or for a histogram its count and sum. A counter or gauge of zero has none.
+// its value, or for a histogram its count and sum. A counter or gauge of zero has none. Test must
+// be called in a bubble of package synctest.
 func Test(t *testing.T, h distlock.Hooks, gather func() []string) {
 	t.Helper()
-	takeLocks(t, h, func(want string, prefixes ...string) {
-		t.Helper()
-		got := slices.DeleteFunc(gather(), func(line string) bool {
-			zero := strings.HasSuffix(line, " 0") && !strings.Contains(line, "_seconds ")
-			return zero || !slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(line, prefix) })
-		})
-		slices.Sort(got)
-		if got := "\n" + strings.Join(got, "\n"); got != want {
-			t.Errorf("got%s\nwant%s", got, want)
-		}
-	})
-}
-
-// takeLocks calls want with the lines, among those that begin with one of the prefixes.
-func takeLocks(t *testing.T, h distlock.Hooks, want func(lines string, prefixes ...string)) {
-	t.Helper()
-	r := &run{T: t, store: testkit.NewStore(), want: want}
+	r := &run{T: t, store: testkit.NewStore(), gather: gather}
 	r.locker = distlock.New(r.store, distlock.Config{Hooks: h, HandOverTime: time.Minute, MaxWaiters: 4})
 	r.waits()
 	r.losses()
@@ -53,7 +31,7 @@ func takeLocks(t *testing.T, h distlock.Hooks, want func(lines string, prefixes 
 	r.failures()
 	r.sets()
 	r.close()
-	want(series, "distlock_")
+	r.want(series, "distlock_")
 }
 
 // series are all series in the end that are not zero.
@@ -98,7 +76,20 @@ type run struct {
 	*testing.T
 	store  *testkit.Store
 	locker *distlock.Locker
-	want   func(lines string, prefixes ...string)
+	gather func() []string
+}
+
+// want checks the lines that begin with one of the prefixes.
+func (r *run) want(lines string, prefixes ...string) {
+	r.Helper()
+	got := slices.DeleteFunc(r.gather(), func(line string) bool {
+		zero := strings.HasSuffix(line, " 0") && !strings.Contains(line, "_seconds ")
+		return zero || !slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(line, prefix) })
+	})
+	slices.Sort(got)
+	if got := "\n" + strings.Join(got, "\n"); got != lines {
+		r.Errorf("got%s\nwant%s", got, lines)
+	}
 }
 
 // waits: the store gives a lock to a holder, which re-enters it; three callers wait for it,

@@ -48,19 +48,6 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// The gate names what is missing, and what is not known.
-func TestIncomplete(t *testing.T) {
-	err := complete([]proof{{row: 99, test: "TestA"}, {row: 1, backends: []string{"consul"}, test: "TestB"}, {row: 3, backends: []string{redis}}})
-	for _, want := range []string{"TestA: there is no row 99", `TestB: there is no backend "consul"`, "row 1, ", "row 25, "} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q is missing from %v", want, err)
-		}
-	}
-	if err != nil && strings.Contains(err.Error(), "row 3, ") {
-		t.Errorf("row 3 is proved: %v", err)
-	}
-}
-
 // render writes the page to w.
 func render(w io.Writer, proofs []proof) {
 	say := func(format string, args ...any) { _, _ = fmt.Fprintf(w, format, args...) } // to memory

@@ -37,19 +37,6 @@ func anchors(text string) map[string]bool {
 	return found
 }
 
-func TestAnchors(t *testing.T) {
-	t.Parallel()
-	found := anchors("# A `code` & [text](page.md)\n```sh\n# a comment\n```\n## 1. Same, again\n### Same\n### Same\n")
-	for _, want := range []string{"a-code--text", "1-same-again", "same", "same-1"} {
-		if !found[want] {
-			t.Errorf("%q is not in %v", want, found)
-		}
-	}
-	if len(found) != 4 {
-		t.Errorf("%v has more than the headings", found)
-	}
-}
-
 // Each link in a page leads to a file of the repository, and to a heading of it, or to a
 // package of the repository and a name that it declares.
 func TestLinks(t *testing.T) {

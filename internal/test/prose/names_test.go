@@ -176,22 +176,6 @@ func known(s string, names map[string]bool) bool {
 	return true
 }
 
-func TestKnown(t *testing.T) {
-	t.Parallel()
-	names := declared(t)
-	for s, want := range map[string]bool{
-		"engine.acquire": true, "engine.acquires": false, "driver.Queuer.Enqueue": true, "driver.Queuers": false,
-		"redislock.backend.Release(ctx, g)": true, "*Lease": true, "grant_next": true, "grant_last": false, "time.Sleep": true,
-		"testing/synctest": true, "backend/redislock/lua/*.lua": true, "backend/redislock/lua/queue.lua": false,
-		"acquire.go": true, "acquired.go": false, "make lint": true, "make lunch": false, "go test -run TestLayers .": true,
-		"go test -run TestLawyers .": false, "go test ./internal/poetry": false, "DISTLOCK_TEST_LONG=1": true, "{key}:queue": true,
-	} {
-		if got := known(s, names); got != want {
-			t.Errorf("known(%q) = %t, want %t", s, got, want)
-		}
-	}
-}
-
 // In the maps of docs/architecture.md a line names a file, and what the file declares.
 func TestMapsNameTheFile(t *testing.T) {
 	t.Parallel()

@@ -52,44 +52,43 @@ func (s snippet) args(t *testing.T, function string) (args []string) {
 // other does not get in.
 func TestTheSnippetsOfTheREADMEExcludeEachOther(t *testing.T) {
 	t.Parallel()
-	for _, page := range []string{"README.md", chinese("README.md")} {
-		var program, route snippet
-		for _, block := range codeBlocks.FindAllStringSubmatch(read(t, page), -1) {
-			switch text := block[1]; {
-			case strings.HasPrefix(text, "package main\n"):
-				program = parse(t, text)
-			case strings.Contains(text, "httpmw.Lock("):
-				route = parse(t, "package main\nfunc _() {\n"+text+"\n}\n")
-			}
+	const page = "README.md" // the Chinese page has the same code: TestChinesePages
+	var program, route snippet
+	for _, block := range codeBlocks.FindAllStringSubmatch(read(t, page), -1) {
+		switch text := block[1]; {
+		case strings.HasPrefix(text, "package main\n"):
+			program = parse(t, text)
+		case strings.Contains(text, "httpmw.Lock("):
+			route = parse(t, "package main\nfunc _() {\n"+text+"\n}\n")
 		}
-		if program.file == nil || route.file == nil {
-			t.Fatalf("%s has no program or no route", page)
+	}
+	if program.file == nil || route.file == nil {
+		t.Fatalf("%s has no program or no route", page)
+	}
+	var types []string
+	for _, d := range program.file.Decls {
+		if d, is := d.(*ast.GenDecl); is && d.Tok == token.TYPE {
+			types = append(types, program.of(d))
 		}
-		var types []string
-		for _, d := range program.file.Decls {
-			if d, is := d.(*ast.GenDecl); is && d.Tok == token.TYPE {
-				types = append(types, program.of(d))
-			}
-		}
-		request := program.args(t, "pay")[1]
-		name, _, _ := strings.Cut(request, "{")
-		wildcard := regexp.MustCompile(`"(/[^"]*)(\{\w+\})([^"]*)"`).FindStringSubmatch(route.text)
-		id := regexp.MustCompile(`\d+`).FindString(request)
-		if wildcard == nil || id == "" {
-			t.Fatalf("%s: no path with a wildcard, or no order in %s", page, request)
-		}
-		main := filepath.Join(t.TempDir(), "main.go")
-		err := os.WriteFile(main, fmt.Appendf(nil, together, strings.Join(types, "\n"), name, program.args(t, "distlock.Wrap")[2],
-			wildcard[1]+wildcard[2]+wildcard[3], route.args(t, "httpmw.Lock")[1], route.args(t, "httpmw.Lock")[2],
-			wildcard[1]+id+wildcard[3], request), 0o600)
-		if err != nil {
-			t.Fatal(err)
-		}
-		out, err := exec.CommandContext(t.Context(), "go", "run", main).CombinedOutput()
-		ran := regexp.MustCompile(`^most inside: 1, ran: \[(\S+) (\S+)\]\n$`).FindStringSubmatch(string(out))
-		if err != nil || ran == nil || ran[1] != ran[2] {
-			t.Errorf("%s: %v: %s", page, err, out)
-		}
+	}
+	request := program.args(t, "pay")[1]
+	name, _, _ := strings.Cut(request, "{")
+	wildcard := regexp.MustCompile(`"(/[^"]*)(\{\w+\})([^"]*)"`).FindStringSubmatch(route.text)
+	id := regexp.MustCompile(`\d+`).FindString(request)
+	if wildcard == nil || id == "" {
+		t.Fatalf("%s: no path with a wildcard, or no order in %s", page, request)
+	}
+	main := filepath.Join(t.TempDir(), "main.go")
+	err := os.WriteFile(main, fmt.Appendf(nil, together, strings.Join(types, "\n"), name, program.args(t, "distlock.Wrap")[2],
+		wildcard[1]+wildcard[2]+wildcard[3], route.args(t, "httpmw.Lock")[1], route.args(t, "httpmw.Lock")[2],
+		wildcard[1]+id+wildcard[3], request), 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.CommandContext(t.Context(), "go", "run", main).CombinedOutput()
+	ran := regexp.MustCompile(`^most inside: 1, ran: \[(\S+) (\S+)\]\n$`).FindStringSubmatch(string(out))
+	if err != nil || ran == nil || ran[1] != ran[2] {
+		t.Errorf("%s: %v: %s", page, err, out)
 	}
 }
 

@@ -8,6 +8,13 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
+// failures is a test that records how it fails.
+type failures struct {
+	testing.TB
+
+	what []string
+}
+
 func (f *failures) Errorf(format string, args ...any) {
 	f.what = append(f.what, fmt.Sprintf(format, args...))
 }

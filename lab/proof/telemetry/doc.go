@@ -1,2 +1,2 @@
-// Package telemetry tests that packages otellock and promlock measure the same.
+// Package telemetry has a program that logs, measures and traces its locks.
 package telemetry

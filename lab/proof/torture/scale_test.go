@@ -23,7 +23,7 @@ import (
 // Leases of scaleLease are held for scaleTime.
 const (
 	scaleLease = 30 * time.Second
-	scaleTime  = 5 * time.Minute
+	scaleTime  = 2 * time.Minute
 )
 
 // TestScale counts what processes send that hold leases, or wait, in virtual time: about what
