@@ -94,7 +94,7 @@ interop: ## Run distlock beside Java's lock libraries, and write docs/interop.md
 
 .PHONY: peers
 peers: ## Set the lock beside other libraries, on a redis-server of its own (10 minutes)
-	go run ./lab/bench/peers
+	go run -tags kube ./lab/bench/peers
 
 .PHONY: fuzz
 fuzz: ## Fuzz every target for FUZZTIME

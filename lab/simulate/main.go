@@ -52,7 +52,6 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	seeds := flags.Int("seeds", 1, "number of runs")
 	processes := flags.Int("processes", 3, "number of simulated processes")
 	length := flags.Duration("for", 30*time.Second, "virtual time in which faults begin")
-	twice := flags.Bool("twice", false, "run each seed twice and compare what it prints")
 	overlay := flags.String("overlay", "", "file as of go build -overlay, with a planted bug")
 	jobs := flags.Int("jobs", runtime.NumCPU(), "number of runs at a time")
 	shrinks := flags.Bool("shrink", true, "leave out the faults that the first violation does not need")
@@ -75,9 +74,6 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	total, start := newTotal(), time.Now()
 	var errs []error
 	s.each(ctx, *seed, *seeds, *jobs, func(r *report, err error) {
-		if err == nil && *twice {
-			err = s.compare(ctx, r)
-		}
 		if err != nil {
 			errs = append(errs, err)
 			return
@@ -102,13 +98,4 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		errs = append(errs, err)
 	}
 	return errors.Join(append(errs, errViolations)...)
-}
-
-// compare runs the seed of a report once more.
-func (s *simulation) compare(ctx context.Context, r *report) error {
-	again, err := s.run(ctx, r.seed)
-	if err == nil && again.text != r.text {
-		err = fmt.Errorf("seed %d does not print the same twice", r.seed)
-	}
-	return err
 }

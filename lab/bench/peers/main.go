@@ -11,7 +11,8 @@
 // is not installed, and stops them at the end. All use their defaults, so ZooKeeper,
 // PostgreSQL and etcd write each change to disk before they answer, and so does NATS here.
 // DynamoDB and S3 are moto, an emulator. kube-apiserver is what lab/kube/build has made, and
-// DISTLOCK_TEST_KUBE names. The whole benchmark takes about twenty minutes.
+// DISTLOCK_TEST_KUBE names; the program needs -tags kube for it, because client-go takes long
+// to compile. The whole benchmark takes about twenty minutes.
 //
 // # How it measures
 //

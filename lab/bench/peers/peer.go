@@ -38,7 +38,6 @@ var peers = map[string]func(task) (lockFunc, error){
 	bareKV:        newBareKV,
 	cirello:       newCirello,
 	bareS3:        newBareS3,
-	elector:       newElector,
 	ping:          onRedis(newPing),
 	publish:       newPublish,
 	pipeline:      newPipeline,

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"io"
 	"math/rand/v2"
 	"net/url"
 	"strings"
@@ -15,16 +14,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/smithy-go"
-	"github.com/go-logr/logr"
 	"github.com/google/uuid"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	coordination "k8s.io/client-go/kubernetes/typed/coordination/v1"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/leaderelection"
-	"k8s.io/client-go/tools/leaderelection/resourcelock"
-	"k8s.io/klog/v2"
 )
 
 // The names of the peers in F20 to F23.
@@ -32,7 +24,7 @@ const (
 	bareKV  = "bare-kv"
 	cirello = "cirello"
 	bareS3  = "bare-s3"
-	elector = "leaderelection"
+	elector = "leaderelection" // if the program was built with -tags kube
 )
 
 // polling is a lock by hand: take returns what releases the lock, and nil if another has it.
@@ -111,42 +103,4 @@ func newBareS3(t task) (lockFunc, error) {
 			return err
 		}, err
 	}), nil
-}
-
-// kubeConfig is that of an administrator, without client-go's limit of five requests a second.
-func kubeConfig(server string) *rest.Config {
-	return &rest.Config{Host: server, BearerToken: "admin", TLSClientConfig: rest.TLSClientConfig{Insecure: true}, QPS: -1}
-}
-
-// newElector lets a LeaderElector of client-go lead for as long as the lock is held, with the
-// durations of Kubernetes itself: it tries again after two to four seconds.
-func newElector(t task) (lockFunc, error) {
-	klog.SetOutput(io.Discard)
-	leases, err := coordination.NewForConfig(kubeConfig(t.URL))
-	return func(ctx context.Context, key string) (unlockFunc, error) {
-		run, end := context.WithCancel(klog.NewContext(ctx, logr.Discard()))
-		leads, ended := make(chan struct{}), make(chan struct{})
-		go func() {
-			defer close(ended)
-			leaderelection.RunOrDie(run, leaderelection.LeaderElectionConfig{
-				Lock: &resourcelock.LeaseLock{
-					LeaseMeta: metav1.ObjectMeta{Namespace: "shop", Name: strings.ToLower(strings.ReplaceAll(key, ":", "-"))},
-					Client:    leases, LockConfig: resourcelock.ResourceLockConfig{Identity: uuid.NewString()},
-				},
-				LeaseDuration: 15 * time.Second, RenewDeadline: 10 * time.Second, RetryPeriod: 2 * time.Second, ReleaseOnCancel: true,
-				Callbacks: leaderelection.LeaderCallbacks{OnStartedLeading: func(context.Context) { close(leads) }, OnStoppedLeading: func() {}},
-			})
-		}()
-		unlock := func(context.Context) error {
-			end()
-			<-ended
-			return nil
-		}
-		select {
-		case <-leads:
-			return unlock, nil
-		case <-ended:
-			return nil, errors.Join(errors.New("not elected"), ctx.Err(), unlock(ctx))
-		}
-	}, err
 }

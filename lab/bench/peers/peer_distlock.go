@@ -5,10 +5,8 @@ import (
 	"strings"
 
 	"github.com/redis/go-redis/v9"
-	"k8s.io/client-go/rest"
 
 	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/backend/casstores/kubelock"
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/backend/redissonlock"
 	"github.com/distlock-go/distlock/cmd/backendurl"
@@ -19,10 +17,6 @@ import (
 func newDistlock(t task) (lockFunc, error) {
 	if strings.HasPrefix(t.URL, "redis://") {
 		return onRedis(func(c *redis.Client) lockFunc { return lockOn(redislock.New(c, redislock.Config{}), distlock.Config{}) })(t)
-	}
-	if strings.HasPrefix(t.URL, "https://") {
-		c, err := rest.HTTPClientFor(kubeConfig(t.URL))
-		return lockOn(kubelock.New(c, kubelock.Config{Server: t.URL, Namespace: "shop"}), distlock.Config{}), err
 	}
 	b, err := backendurl.Open(context.Background(), t.URL) // it has a time limit of its own
 	if err != nil {
