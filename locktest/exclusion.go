@@ -117,7 +117,7 @@ var exclusionCases = []testCase{
 		name:        "all-methods-at-once",
 		explanation: "Every method must be safe for concurrent use. Run this with -race.",
 		run: func(p *process) {
-			const goroutines, rounds = 8, 20
+			const goroutines, rounds = 8, 10
 			rooms := map[string]*room{p.key(): {}, p.key(): {}, p.key(): {}}
 			var wg sync.WaitGroup
 			for range goroutines {
