@@ -9,22 +9,6 @@ import (
 
 const modulePath = "github.com/distlock-go/distlock"
 
-// A user of the root package does not get a Redis client or gRPC: it imports the
-// standard library and google/uuid, and httpmw, fence and lockui only those and the root.
-func TestImports(t *testing.T) {
-	t.Parallel()
-	shipped := []string{".", "driver", "wiring", "admin", "fence", "httpmw", "lockui"}
-	for _, pkg := range shipped {
-		for dep := range strings.FieldsSeq(list(t, "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", "./"+pkg)) {
-			own, found := strings.CutPrefix(dep, modulePath)
-			own = strings.TrimPrefix(own, "/")
-			if (!found || own != "" && !slices.Contains(shipped, own) && !strings.HasPrefix(own, "internal/")) && dep != "github.com/google/uuid" {
-				t.Errorf("%s depends on %s", pkg, dep)
-			}
-		}
-	}
-}
-
 // layer is a row of packages that do not import each other.
 type layer struct {
 	name     string

@@ -4,8 +4,6 @@ import (
 	"os"
 	"os/exec"
 	"path"
-	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -52,37 +50,5 @@ func TestDependabot(t *testing.T) {
 		if len(want) == 0 || !slices.Equal(got, want) {
 			t.Errorf("%s: dependabot.yml has %q, the repository %q", ecosystem, got, want)
 		}
-	}
-}
-
-// TestGeneratedFiles: the files that .gitattributes calls generated are those that say
-// so themselves.
-func TestGeneratedFiles(t *testing.T) {
-	t.Parallel()
-	says := regexp.MustCompile(`(?m)^(//|#|<!--) Code generated .* DO NOT EDIT\.( -->)?$`)
-	attributes := git(t, strings.Join(git(t, "", "ls-files", "-z"), "\x00"), "check-attr", "--stdin", "-z", "linguist-generated")
-	marked := 0
-	for fields := range slices.Chunk(attributes, 3) { // file, attribute, value
-		name := fields[0]
-		head := make([]byte, 500)
-		f, err := os.Open(filepath.Join(root, name))
-		if err != nil {
-			if os.IsNotExist(err) { // deleted, and not committed yet
-				continue
-			}
-			t.Fatal(err)
-		}
-		n, _ := f.Read(head)
-		_ = f.Close()
-		generated := says.Match(head[:n])
-		if generated != (fields[2] == "set") {
-			t.Errorf("%s: generated is %v, and the attribute is %s", name, generated, fields[2])
-		}
-		if generated {
-			marked++
-		}
-	}
-	if marked < 5 {
-		t.Errorf("%d files are generated", marked)
 	}
 }
