@@ -128,6 +128,10 @@ spec: ## Check the specification of the lease: every state, what is not promised
 budget: ## Print how large each area is and may be; fail if one is larger
 	@go run ./lab/budget
 
+.PHONY: linter
+linter:
+	@$(GOLANGCI) version
+
 .PHONY: lint
 lint: ## Run the linter
 	$(GOLANGCI) run $$(go list -m -f '{{.Dir}}/...')
