@@ -146,15 +146,12 @@ func (s *Server) Addr() string { return Address(s.Ports[0]) }
 // Address returns a port of 127.0.0.1 with its host.
 func Address(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
 
-// Log returns the output of all processes that the server has had.
-func (s *Server) Log() string { return s.output.String() }
-
 // Output returns the output since the last start.
 func (s *Server) Output() string {
 	s.mu.Lock()
 	from := s.from
 	s.mu.Unlock()
-	return s.Log()[from:]
+	return s.output.String()[from:]
 }
 
 // Stop stops all processes of the server: connections stay open, and it does not answer.
