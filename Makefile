@@ -57,7 +57,7 @@ format-check: ## Fail if a file is not as gofmt writes it
 
 .PHONY: test-long
 test-long: ## Run all tests, the long ones, too; a missing server is a failure
-	DISTLOCK_TEST_REAL=1 DISTLOCK_TEST_LONG=1 .ci/test work -timeout=20m
+	DISTLOCK_TEST_REAL=1 DISTLOCK_TEST_LONG=1 .ci/test work -timeout=20m -tags=kube
 
 .PHONY: test-valkey
 test-valkey: ## Run the quick tests that start a Redis on VALKEY: a name in PATH, or an absolute path
