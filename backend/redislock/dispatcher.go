@@ -83,7 +83,6 @@ func (d *dispatcher) newSite(server *rediskit.Server, short *redis.Client) *site
 			return d.send(ctx, server, batch)
 		},
 		Timeout: d.limit,
-		Run:     d.background.Go,
 		Slow:    func() { d.diagnose(server) },
 		NoAnswer: func() error {
 			rediskit.Reload(d.topology.client)
