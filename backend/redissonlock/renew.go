@@ -30,7 +30,7 @@ func (b *backend) Renew(ctx context.Context, grants []driver.Grant, report func(
 		valid = append(valid, i)
 	}
 	var all sync.WaitGroup
-	ask := func(f func(context.Context) ([][]int, error)) ([][]int, error) { return call(ctx, b, f) }
+	ask := func(split rediskit.Split) ([][]int, error) { return call(ctx, b, split) }
 	for _, group := range rediskit.ByServer(b.client, grants, valid, ask) {
 		all.Go(func() { b.renewAt(ctx, grants, group, report) })
 	}

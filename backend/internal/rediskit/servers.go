@@ -46,10 +46,13 @@ func Masters(ctx context.Context, client redis.UniversalClient) (masters []redis
 	return masters, err
 }
 
+// Split finds out which grants are on the same server.
+type Split = func(ctx context.Context) ([][]int, error)
+
 // ByServer splits the grants with the given indexes by their server, as far as it is known, so
 // that a server that does not answer delays no grants of another. The result may be wrong: a
-// pipeline follows redirections. ask limits the time of a question to a server.
-func ByServer(client redis.UniversalClient, grants []driver.Grant, indexes []int, ask func(func(context.Context) ([][]int, error)) ([][]int, error)) [][]int {
+// pipeline follows redirections. ask carries out a question to a server, as an operation.
+func ByServer(client redis.UniversalClient, grants []driver.Grant, indexes []int, ask func(Split) ([][]int, error)) [][]int {
 	find := Finder(client)
 	if find == nil || len(indexes) == 0 {
 		return [][]int{indexes}
