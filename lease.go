@@ -157,11 +157,10 @@ func (lease *Lease) keepUntil() time.Time {
 		return time.Time{}
 	}
 	_, began := lease.state.Holder()
-	until := began.Add(lease.minHold)
-	if keepFor(until) == 0 {
-		return time.Time{}
+	if until := began.Add(lease.minHold); time.Until(until) > 0 {
+		return until
 	}
-	return until
+	return time.Time{}
 }
 
 // tellAcquired calls the hook. If the hook does not return, tellAcquired releases the
