@@ -202,8 +202,9 @@ func (a *acquisition) queue() (*leaseState, error) {
 // error, the caller's admission is passed on.
 func (a *acquisition) takeOver(lease *Lease, st *leaseState) (bool, error) {
 	e := a.engine
+	e.leases.add(lease, a.key)
 	switch {
-	case !e.leases.add(lease, a.key):
+	case e.life.ctx.Err() != nil:
 		e.forward(a.key, a.class, st)
 		return false, ErrClosed
 	case st == nil:
@@ -262,7 +263,7 @@ func (a *acquisition) request() driver.Request {
 func (a *acquisition) accept(lease *Lease, g driver.Grant, now time.Time) error {
 	e := a.engine
 	if a.opts.Fencing && g.Token == 0 {
-		_ = e.releaser.Release(a.ctx, g)
+		_ = e.releaser.Release(a.ctx, g, time.Time{})
 		return ErrNoFencing
 	}
 	st := new(leaseState)

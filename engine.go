@@ -54,12 +54,11 @@ func (eng *engine) close() error {
 	if !eng.life.close() {
 		return nil
 	}
-	leases := eng.leases.close()
 	eng.queue.Close()
 	for _, st := range eng.watchdog.watched() {
 		_ = st.Lose(errClosed)
 	}
-	for _, s := range leases {
+	for _, s := range eng.leases.all() { // one that comes later sees that the Locker is closed
 		s.cancel(errClosed)
 	}
 	timer := time.NewTimer(eng.cfg.CloseTimeout)

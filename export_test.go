@@ -75,6 +75,13 @@ func (locker *Locker) StopWatchdog() (goOn func()) {
 	return locker.watchdog.mu.Unlock
 }
 
+// StopLeases delays callers that are admitted, and Close. It also returns a channel that is
+// closed when Close has begun.
+func (locker *Locker) StopLeases() (goOn func(), closed <-chan struct{}) {
+	locker.leases.mu.Lock()
+	return locker.leases.mu.Unlock, locker.life.ctx.Done()
+}
+
 // HoldIsOver reports whether the lease has ended in the store.
 func (lease *Lease) HoldIsOver() bool {
 	return lease.state.Check(time.Now()) != nil

@@ -151,13 +151,16 @@ func (lease *Lease) tellReleased(err error) {
 	}
 }
 
-// keepUntil returns the end of MinHold, or the zero Time.
+// keepUntil returns the end of MinHold if that is not over, or the zero Time.
 func (lease *Lease) keepUntil() time.Time {
 	if lease == nil || lease.minHold == 0 || lease.noMinHold.Load() {
 		return time.Time{}
 	}
 	_, began := lease.state.Holder()
-	return began.Add(lease.minHold)
+	if until := began.Add(lease.minHold); time.Until(until) > 0 {
+		return until
+	}
+	return time.Time{}
 }
 
 // tellAcquired calls the hook. If the hook does not return, tellAcquired releases the

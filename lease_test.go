@@ -152,8 +152,11 @@ func TestReleasedLeaseIsNotShared(t *testing.T) {
 	goOn := l.StopWatchdog()
 	var all sync.WaitGroup
 	all.Go(func() { wantIs(t, last.Release(context.Background())) })
-	for !last.HoldIsOver() {
-		runtime.Gosched()
+	for start := time.Now(); !last.HoldIsOver(); runtime.Gosched() {
+		if time.Since(start) > 2*time.Second {
+			t.Error("the last reader releases the lease, which is not over")
+			break
+		}
 	}
 	var next *distlock.Lease
 	var here atomic.Bool
@@ -166,6 +169,29 @@ func TestReleasedLeaseIsNotShared(t *testing.T) {
 	wantIs(t, next.Check())
 	wantIs(t, next.Release(t.Context()))
 	wantCalls(t, s, testkit.Enqueue, 2)
+}
+
+// A caller that is admitted while the Locker is closed gets no lease, which nobody would end.
+func TestAdmittedWhileTheLockerCloses(t *testing.T) {
+	t.Parallel()
+	for range 20 {
+		l := distlock.New(testkit.NewStore(), distlock.Config{})
+		goOn, closed := l.StopLeases()
+		var all sync.WaitGroup
+		all.Go(func() {
+			lease, err := l.Acquire(context.Background(), "k", distlock.Opts{})
+			if wantIs(t, err, distlock.ErrClosed); err == nil {
+				_ = lease.Release(context.Background())
+			}
+		})
+		for l.Keys() == 0 {
+			runtime.Gosched()
+		}
+		all.Go(func() { wantIs(t, l.Close()) })
+		<-closed
+		goOn()
+		all.Wait()
+	}
 }
 
 // What an outage leaves behind in this process is bounded, however many callers it refuses and

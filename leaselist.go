@@ -15,16 +15,14 @@ const buckets = 1024
 type listNode struct {
 	prev, next *Lease
 	bucket     uint16
-	listed     bool
 }
 
 // leaseList has the leases of a Locker whose contexts can be cancelled.
 type leaseList struct {
 	seed maphash.Seed
 
-	mu     sync.Mutex
-	first  [buckets]*Lease
-	closed bool
+	mu    sync.Mutex
+	first [buckets]*Lease
 }
 
 func (l *leaseList) init() { l.seed = maphash.MakeSeed() }
@@ -34,21 +32,17 @@ func (l *leaseList) bucket(key string) uint16 {
 	return uint16(maphash.String(l.seed, key) % buckets)
 }
 
-// add adds a lease, which is for the key, unless the list is closed.
-func (l *leaseList) add(lease *Lease, key string) bool {
+// add adds a lease, which is for the key.
+func (l *leaseList) add(lease *Lease, key string) {
 	b := l.bucket(key)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.closed {
-		return false
-	}
 	first := l.first[b]
-	lease.node = listNode{next: first, bucket: b, listed: true}
+	lease.node = listNode{next: first, bucket: b}
 	if first != nil {
 		first.node.prev = lease
 	}
 	l.first[b] = lease
-	return true
 }
 
 // holder returns the lease that has the key, or nil if no lease here has it. If there
@@ -70,14 +64,11 @@ func (l *leaseList) holder(key string) *Lease {
 	return found
 }
 
-// remove removes the lease if it is there.
+// remove removes a lease that was added.
 func (l *leaseList) remove(lease *Lease) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	m := lease.node
-	if !m.listed {
-		return
-	}
 	if m.prev == nil {
 		l.first[m.bucket] = m.next
 	} else {
@@ -86,7 +77,6 @@ func (l *leaseList) remove(lease *Lease) {
 	if m.next != nil {
 		m.next.node.prev = m.prev
 	}
-	lease.node = listNode{}
 }
 
 // all returns the leases.
@@ -99,12 +89,4 @@ func (l *leaseList) all() (leases []*Lease) {
 		}
 	}
 	return leases
-}
-
-// close makes the list accept no more leases, and returns its leases.
-func (l *leaseList) close() []*Lease {
-	l.mu.Lock()
-	l.closed = true
-	l.mu.Unlock()
-	return l.all()
 }

@@ -3,6 +3,7 @@ package distlock
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -136,6 +137,38 @@ func (locker *Locker) tooLong(field string, d time.Duration) error {
 func (locker *Locker) TryAcquire(ctx context.Context, key string, opts Opts) (*Lease, error) {
 	opts.RetryCount = 1
 	return locker.Acquire(ctx, key, opts)
+}
+
+// Adopt takes over the lease of a handle that [Lease.HandOff] has returned, if it has not ended
+// and nobody else has adopted it. Otherwise the error wraps [ErrLost]. If the store does not
+// answer in time, it also says that it is in doubt whether the handle is used up. The lock is
+// then released in the background if this Locker has it.
+//
+// The key and its Permits are in the handle. So is KeyTimeout, unless opts has one. What the
+// giver's MaxHold has left counts by the earlier of two clocks, and together with MaxHold of
+// opts. Adopt does not wait for callers of this process that have the key or wait for it.
+func (locker *Locker) Adopt(ctx context.Context, handle string, opts Opts) (*Lease, error) {
+	h, err := parseHandle(handle)
+	if err == nil {
+		err = h.limit(&opts)
+	}
+	switch {
+	case err != nil:
+	case !locker.features.HandOff:
+		err = locker.noHandOff()
+	default:
+		err = locker.check(&opts, h.Key)
+	}
+	if err != nil {
+		if e := (*Error)(nil); !errors.As(err, &e) {
+			err = &Error{Op: "options", Key: h.Key, Err: err}
+		}
+		return nil, locker.refuse(ctx, h.Key, &opts, err)
+	}
+	opts = opts.withDefaults()
+	a := locker.newAcquisition(ctx, h.Key, &opts)
+	a.handle = &h
+	return a.run()
 }
 
 // Close refuses new work and ends waits, both with [ErrClosed]. It cancels the contexts of

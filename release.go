@@ -31,15 +31,14 @@ func (eng *engine) release(ctx context.Context, lease *Lease) error {
 	lease.ended.Store(true)
 	lease.cancel(leasestate.ErrReleased)
 
+	keep := lease.keepUntil()
 	var err error
 	switch {
 	case lost == leasestate.ErrHandedOff: //nolint:errorlint // that very value
 		eng.queue.Exit(lease.Key(), false) // the key in the store is not this owner's
 		lost = nil
-	case lease.state.Class().Shares():
-		lost, err = eng.detach(ctx, lease, lost)
-	case keepFor(lease.keepUntil()) > 0 || lease.asked() || !eng.handOver(lease.Key(), lease.state, now):
-		lost, err = eng.giveBack(ctx, lease, lost)
+	case lease.state.Class().Shares(), !keep.IsZero(), lease.asked(), !eng.handOver(lease.Key(), lease.state, now):
+		lost, err = eng.leave(ctx, lease, lost, keep)
 	}
 	return lease.fail("release", join(lost, err))
 }
@@ -85,31 +84,27 @@ func (eng *engine) extend(st *leaseState) {
 	})
 }
 
-// detach ends the share of a reader. The last reader gives the lease back.
-func (eng *engine) detach(ctx context.Context, lease *Lease, lost error) (_, err error) {
-	last, over := lease.state.Detach(lease)
-	if last {
-		return eng.giveBack(ctx, lease, lost)
-	}
-	eng.queue.Exit(lease.Key(), false)
+// leave ends the holder's part in the lease and its admission to the key. The last holder
+// releases the key in the store, or has it kept until the end of MinHold. leave returns why the
+// lease was lost, also if only the store knew, and what went wrong.
+func (eng *engine) leave(ctx context.Context, lease *Lease, lost error, keep time.Time) (_, err error) {
+	defer eng.queue.Exit(lease.Key(), false)
+	last, over := lease.state.Leave(lease)
 	if lost == nil {
 		lost = over // just now, and the lease was told
 	}
-	return lost, nil
-}
-
-// giveBack releases the lease in the store and ends the admission to the key. It
-// returns why the lease was lost, also if only the store knew, and what went wrong.
-func (eng *engine) giveBack(ctx context.Context, lease *Lease, lost error) (_, err error) {
-	defer eng.queue.Exit(lease.Key(), false)
-
+	if !last {
+		return lost, nil
+	}
 	// Unwatch first: a renewal that overtakes the release would keep the key.
 	eng.watchdog.remove(lease.state)
-	if over := lease.state.Release(); lost == nil && over != leasestate.ErrReleased { //nolint:errorlint // that very value
-		lost = over // just now, and the lease was told
+	if lost != nil && !errors.Is(lost, ErrClosed) {
+		keep = time.Time{} // it has no key to keep, unless it was lost because the Locker is closed
 	}
-
-	switch err = eng.forget(ctx, lease, lost); {
+	if pending := lease.state.ExtendRequested(); pending != nil && !keep.IsZero() {
+		<-pending // it extends the lease
+	}
+	switch err = eng.releaser.Release(ctx, lease.state.LastGrant(), keep); {
 	case err == nil:
 		return lost, nil
 	case !errors.Is(err, ErrLost):
@@ -137,14 +132,10 @@ func (eng *engine) forward(key string, c compat.Class, st *leaseState) {
 // discard gives back a lease that was passed on to a caller and not assigned to it, unless
 // others share it.
 func (eng *engine) discard(st *leaseState) {
-	if st.Class().Shares() {
-		if last, _ := st.Detach(nil); !last {
-			return
-		}
+	if last, _ := st.Leave(nil); last {
+		eng.watchdog.remove(st)
+		eng.releaser.ReleaseInBackground(st.LastGrant())
 	}
-	eng.watchdog.remove(st)
-	_ = st.Release() // it has no holder
-	eng.releaser.ReleaseInBackground(st.LastGrant())
 }
 
 // letGo releases the key of a lease that MaxHold has ended, although its function may go on:
@@ -183,19 +174,6 @@ func (eng *engine) taken(key string) func() {
 			_ = st.Lose(errForced)
 		}
 	}
-}
-
-// forget has the store release the key of a lease, or keep it for what is left of MinHold. A
-// lease that was lost has no key to keep, unless it was lost because the Locker is closed.
-func (eng *engine) forget(ctx context.Context, lease *Lease, lost error) error {
-	until := lease.keepUntil()
-	if keepFor(until) == 0 || lost != nil && !errors.Is(lost, ErrClosed) {
-		return eng.releaser.Release(ctx, lease.state.LastGrant())
-	}
-	if pending := lease.state.ExtendRequested(); pending != nil {
-		<-pending // it extends the lease
-	}
-	return eng.releaser.Keep(ctx, lease.state.LastGrant(), until)
 }
 
 // releaseAll releases what is still held when Close has waited long enough.

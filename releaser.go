@@ -31,55 +31,44 @@ func newReleaser(ctx context.Context, b driver.Backend, life *lifetime) *release
 	return r
 }
 
-// Release makes one attempt to release a grant for a caller, and goes on in the background
-// if there is no answer. The attempt is made even if ctx has ended: the lock of a request
-// that was cancelled must not stay behind. The error wraps ErrLost if the store says that
-// this owner does not have the key.
-func (r *releaser) Release(ctx context.Context, g driver.Grant) error {
+// Release makes one attempt for a caller to release a grant or, if until is not zero, to keep its
+// key until then. If there is no answer, it goes on in the background. The attempt is made even
+// if ctx has ended: the lock of a request that was cancelled must not stay behind. The error
+// wraps ErrLost if the store says that this owner does not have the key.
+//
+// One answer that the key is kept is enough. An earlier request of this owner may still reach
+// the store, but no such request shortens a lease. If it lengthens this one, the release in the
+// end comes first.
+func (r *releaser) Release(ctx context.Context, g driver.Grant, until time.Time) error {
 	own, end := r.outlive(ctx, g, time.Now())
 	defer end()
-	err := r.backend.Release(own, g)
+	err := r.attempt(own, g, until)
 	if err != nil && !errors.Is(err, ErrLost) {
-		r.ReleaseInBackground(g)
+		r.settleLater(g, until)
 	}
 	return err
 }
 
 // ReleaseInBackground makes sure that nothing of the grant is left in the store: neither a
 // key nor a place in the queue. The release, or the grant, may have had no answer.
-func (r *releaser) ReleaseInBackground(g driver.Grant) {
-	now := time.Now()
-	r.doubts.add(&doubt{grant: g, end: now.Add(g.TTL), next: now})
-}
+func (r *releaser) ReleaseInBackground(g driver.Grant) { r.settleLater(g, time.Time{}) }
 
-// Keep asks the store once for a caller to keep the key of a grant until a time. If there is
-// no answer, it goes on in the background until there is one or the lease has run out.
-//
-// One answer is enough. An earlier request of this owner may still reach the store, but no
-// such request shortens a lease. If it lengthens this one, the release in the end comes first.
-func (r *releaser) Keep(ctx context.Context, g driver.Grant, until time.Time) error {
-	own, end := r.outlive(ctx, g, time.Now())
-	defer end()
-	err := r.keep(own, g, until)
-	switch {
-	case err == nil:
-		r.releaseAt(until, g)
-	case !errors.Is(err, ErrLost):
-		end := g.Sent.Add(g.TTL)
-		if until.Before(end) {
-			end = until
+// settleLater makes attempts in the background until one has an answer, or the lease has run out.
+func (r *releaser) settleLater(g driver.Grant, until time.Time) {
+	now := time.Now()
+	d := &doubt{grant: g, until: until, end: now.Add(g.TTL), next: now}
+	if !until.IsZero() {
+		d.end = g.Sent.Add(g.TTL)
+		if until.Before(d.end) {
+			d.end = until
 		}
-		r.doubts.add(&doubt{grant: g, until: until, end: end, next: time.Now()})
 	}
-	return err
+	r.doubts.add(d)
 }
 
 // settle makes an attempt for a grant in doubt. It returns true if nothing is in doubt any more.
 func (r *releaser) settle(d *doubt) bool {
 	err := r.Once(d.grant, d.until)
-	if err == nil && !d.until.IsZero() {
-		r.releaseAt(d.until, d.grant)
-	}
 	return err == nil || errors.Is(err, ErrLost)
 }
 
@@ -91,24 +80,26 @@ func (r *releaser) expire(d *doubt) {
 	}
 }
 
-// Once makes one attempt in the background to release a grant, or to keep it until a time
-// that is not over.
+// Once makes one attempt in the background.
 func (r *releaser) Once(g driver.Grant, until time.Time) error {
 	ctx, cancel := context.WithTimeout(r.bg, min(releaseTimeout, g.TTL))
 	defer cancel()
-	if keepFor(until) > 0 {
-		return r.keep(ctx, g, until)
-	}
-	return r.backend.Release(ctx, g)
+	return r.attempt(ctx, g, until)
 }
 
-// keep sets the TTL of the key to the time that is left, at least a millisecond. Even if the
-// process crashes, the key then expires on time.
-func (r *releaser) keep(ctx context.Context, g driver.Grant, until time.Time) error {
-	g.TTL, g.Retain = max(keepFor(until), time.Millisecond), true
-	err := driver.RenewAll(ctx, r.backend, []driver.Grant{g})[0]
+// attempt releases the grant, or sets the TTL of the key to the time that is left until then.
+// Even if the process crashes, the key then expires on time.
+func (r *releaser) attempt(ctx context.Context, g driver.Grant, until time.Time) error {
+	left := keepFor(until)
+	if left == 0 {
+		return r.backend.Release(ctx, g)
+	}
+	kept := g
+	kept.TTL, kept.Retain = left, true
+	err := driver.RenewAll(ctx, r.backend, []driver.Grant{kept})[0]
 	switch {
 	case err == nil:
+		r.releaseAt(until, g)
 		return nil
 	case errors.Is(err, ErrLost):
 		return taken(err)

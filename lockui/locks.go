@@ -64,27 +64,6 @@ type waiterJSON struct {
 	Since       time.Time `json:"since,omitzero"`
 }
 
-// list answers with the page or with the locks.
-func (h *Handler) list(w http.ResponseWriter, r *http.Request) error {
-	if wantsPage(w, r) {
-		return servePage(w, r)
-	}
-	prefix, err := h.prefixOf(r)
-	if err != nil {
-		return err
-	}
-	watched := h.join(r.Context(), prefix) // who comes during a look of another gets its result
-	defer h.leave(watched)
-	ctx, cancel := context.WithTimeout(r.Context(), patience)
-	defer cancel()
-	now, _ := h.look(ctx, watched, nil)
-	if now.err != nil {
-		return now.err
-	}
-	writeLocks(w, now.locks)
-	return nil
-}
-
 // key answers with the page or with one key.
 func (h *Handler) key(w http.ResponseWriter, r *http.Request) error {
 	if wantsPage(w, r) {

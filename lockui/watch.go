@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"net/http"
 	"time"
 
 	"github.com/distlock-go/distlock"
@@ -42,6 +43,27 @@ func (h *Handler) leave(w *watch) {
 		w.stop()
 		delete(h.watches, w.prefix)
 	}
+}
+
+// list answers with the page or with the locks.
+func (h *Handler) list(w http.ResponseWriter, r *http.Request) error {
+	if wantsPage(w, r) {
+		return servePage(w, r)
+	}
+	prefix, err := h.prefixOf(r)
+	if err != nil {
+		return err
+	}
+	watched := h.join(r.Context(), prefix) // who comes during a look of another gets its result
+	defer h.leave(watched)
+	ctx, cancel := context.WithTimeout(r.Context(), patience)
+	defer cancel()
+	now, _ := h.look(ctx, watched, nil)
+	if now.err != nil {
+		return now.err
+	}
+	writeLocks(w, now.locks)
+	return nil
 }
 
 // look returns the state, which may be an error, once there is one. It also returns a channel

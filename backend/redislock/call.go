@@ -65,7 +65,7 @@ func callAt[T any](ctx context.Context, c *calls, s *rediskit.Server, client red
 	defer cancel()
 	diagnosis := time.AfterFunc(c.limit/2, func() { c.diagnose(s) })
 	defer diagnosis.Stop()
-	c.background.Go(func() {
+	go func() {
 		v, err := op(waiting, client)
 		s.Leave(client, "", err)
 		if causeUnknown(err) {
@@ -73,7 +73,7 @@ func callAt[T any](ctx context.Context, c *calls, s *rediskit.Server, client red
 			err = s.NoAnswer(err, c.limit)
 		}
 		answers <- answer{v, err}
-	})
+	}()
 	select {
 	case a := <-answers:
 		return a.value, c.callerError(ctx, s, a.err)

@@ -83,7 +83,6 @@ func (d *dispatcher) newSite(server *rediskit.Server, short *redis.Client) *site
 			return d.send(ctx, server, batch)
 		},
 		Timeout: d.limit,
-		Run:     d.background.Go,
 		Slow:    func() { d.diagnose(server) },
 		NoAnswer: func() error {
 			rediskit.Reload(d.topology.client)
@@ -99,11 +98,11 @@ func (d *dispatcher) newSite(server *rediskit.Server, short *redis.Client) *site
 }
 
 func (d *dispatcher) do(ctx context.Context, r *request) dispatch.Result[reply] {
-	if d.topology.finder() == nil {
+	if rediskit.Finder(d.topology.client) == nil {
 		return d.doAt(ctx, d.defaultSite, r)
 	}
 	result := d.doAt(ctx, d.siteOf(ctx, r.key), r)
-	if isRedirect(result.Err) {
+	if rediskit.Redirected(result.Err) {
 		result = d.retryRedirect(ctx, r, result)
 	}
 	return result
@@ -141,7 +140,7 @@ func (d *dispatcher) knownSite(key string) *site {
 // knownServer returns the client of the key's server. It returns nil if there is only
 // one server, or if the key's server is not known without asking a server.
 func (d *dispatcher) knownServer(key string) *redis.Client {
-	find := d.topology.finder()
+	find := rediskit.Finder(d.topology.client)
 	if find == nil || !d.topologyKnown.Load() {
 		return nil
 	}
@@ -155,7 +154,7 @@ func (d *dispatcher) knownServer(key string) *redis.Client {
 // siteOf returns the site of the key's server, where there are several servers. The
 // result may be wrong: a pipeline follows redirections.
 func (d *dispatcher) siteOf(ctx context.Context, key string) *site {
-	find := d.topology.finder()
+	find := rediskit.Finder(d.topology.client)
 	var server *redis.Client
 	var err error
 	if d.topologyKnown.Load() {
@@ -345,7 +344,7 @@ func broken(batch []*request, results []dispatch.Result[reply], which []int) (ag
 func (d *dispatcher) retryRedirect(ctx context.Context, r *request, result dispatch.Result[reply]) dispatch.Result[reply] {
 	trying, cancel := context.WithTimeout(ctx, d.limit)
 	defer cancel()
-	for pause := firstRedirectPause; isRedirect(result.Err); pause = min(2*pause, maxRedirectPause) {
+	for pause := firstRedirectPause; rediskit.Redirected(result.Err); pause = min(2*pause, maxRedirectPause) {
 		if !clock.Sleep(trying, pause) {
 			break
 		}
@@ -359,21 +358,8 @@ func (d *dispatcher) retryRedirect(ctx context.Context, r *request, result dispa
 			break
 		}
 	}
-	if ctx.Err() != nil && isRedirect(result.Err) {
+	if ctx.Err() != nil && rediskit.Redirected(result.Err) {
 		result.Err = ctx.Err()
 	}
 	return result
-}
-
-// isRedirect reports whether a Cluster refused a script for the moment: the slot is
-// moving, and its keys are on two servers; or the slot has moved, and two servers name
-// each other; or the slot has no master. Nothing was done. go-redis does not repeat a
-// script then.
-func isRedirect(err error) bool {
-	for _, prefix := range []string{"TRYAGAIN", "MOVED", "ASK", "CLUSTERDOWN"} {
-		if redis.HasErrorPrefix(err, prefix) {
-			return true
-		}
-	}
-	return false
 }

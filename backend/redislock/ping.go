@@ -48,7 +48,7 @@ func (b *backend) Ping(ctx context.Context) error {
 }
 
 func (b *backend) pingKeys(ctx context.Context) (keys []string, err error) {
-	find := b.topology.finder()
+	find := rediskit.Finder(b.topology.client)
 	if find == nil {
 		return []string{b.cfg.Clock + ":{ping}:"}, nil
 	}

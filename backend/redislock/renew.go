@@ -45,7 +45,9 @@ func (b *backend) Renew(ctx context.Context, grants []driver.Grant, report func(
 		valid = append(valid, i)
 	}
 
-	groups := b.topology.groupByServer(ctx, b.calls, grants, valid)
+	groups := rediskit.ByServer(b.topology.client, grants, valid, func(split rediskit.Split) ([][]int, error) {
+		return call(ctx, b.calls, func(ctx context.Context, _ redis.UniversalClient) ([][]int, error) { return split(ctx) })
+	})
 	if len(groups) == 1 {
 		b.renewAt(ctx, grants, groups[0], report)
 		return

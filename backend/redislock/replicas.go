@@ -52,7 +52,7 @@ func (r replicas) execute(ctx context.Context, client redis.UniversalClient, cal
 
 // server returns the client of the key's server.
 func (replicas) server(ctx context.Context, client redis.UniversalClient, key string) (*redis.Client, error) {
-	if find := (topology{client: client}).finder(); find != nil {
+	if find := rediskit.Finder(client); find != nil {
 		return find(ctx, key)
 	}
 	plain, _ := client.(*redis.Client) // New has checked it

@@ -7,7 +7,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/distlock-go/distlock/backend/internal/rediskit"
-	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/firstuse"
 )
 
@@ -41,30 +40,9 @@ func (t topology) clockFor(key string) string {
 	return t.clock
 }
 
-// finder is [rediskit.Finder] for the client.
-func (t topology) finder() func(ctx context.Context, key string) (*redis.Client, error) {
-	return rediskit.Finder(t.client)
-}
-
 // masters returns a client for each server that keeps keys of its own.
 func (t topology) masters(ctx context.Context, c *calls) ([]redis.UniversalClient, error) {
 	return call(ctx, c, func(ctx context.Context, _ redis.UniversalClient) ([]redis.UniversalClient, error) {
 		return rediskit.Masters(ctx, t.client)
 	})
-}
-
-// groupByServer splits the grants with the given indices by their server, as far as it
-// is known.
-func (t topology) groupByServer(ctx context.Context, calls *calls, grants []driver.Grant, indices []int) [][]int {
-	find := t.finder()
-	if find == nil {
-		return [][]int{indices}
-	}
-	groups, err := call(ctx, calls, func(ctx context.Context, _ redis.UniversalClient) ([][]int, error) {
-		return rediskit.ByServer(ctx, find, grants, indices)
-	})
-	if err != nil {
-		return [][]int{indices}
-	}
-	return groups
 }

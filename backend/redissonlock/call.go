@@ -5,7 +5,6 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -88,21 +87,13 @@ func (b *backend) run(ctx context.Context, client redis.UniversalClient, s *luas
 			r.value, err = s.Run(ctx, client, keys, args...).Result()
 			r.known = r.known && rediskit.FateOf(err) != rediskit.Unknown
 			switch {
-			case b.isRedirect(err) && clock.Sleep(ctx, redirectPause):
+			case b.cluster != nil && rediskit.Redirected(err) && clock.Sleep(ctx, redirectPause):
 			case rediskit.Broken(err) && repeats < maxRepeats && ctx.Err() == nil:
 			default:
 				b.server.Leave(client, keys[0], err)
 				return r, err
 			}
 		}
-	})
-}
-
-// isRedirect reports whether a Cluster refused a script for the moment: the slot is
-// moving, or has no master.
-func (b *backend) isRedirect(err error) bool {
-	return b.cluster != nil && slices.ContainsFunc([]string{"TRYAGAIN", "MOVED", "ASK", "CLUSTERDOWN"}, func(prefix string) bool {
-		return redis.HasErrorPrefix(err, prefix)
 	})
 }
 

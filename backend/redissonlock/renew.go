@@ -30,7 +30,8 @@ func (b *backend) Renew(ctx context.Context, grants []driver.Grant, report func(
 		valid = append(valid, i)
 	}
 	var all sync.WaitGroup
-	for _, group := range b.groupByServer(ctx, grants, valid) {
+	ask := func(split rediskit.Split) ([][]int, error) { return call(ctx, b, split) }
+	for _, group := range rediskit.ByServer(b.client, grants, valid, ask) {
 		all.Go(func() { b.renewAt(ctx, grants, group, report) })
 	}
 	all.Wait()
@@ -87,22 +88,6 @@ func (b *backend) renewBatch(ctx context.Context, grants []driver.Grant, batch [
 		}
 	}
 	return results, nil
-}
-
-// groupByServer splits the grants with the given indexes by their server, as far as it is
-// known.
-func (b *backend) groupByServer(ctx context.Context, grants []driver.Grant, indexes []int) [][]int {
-	find := rediskit.Finder(b.client)
-	if find == nil || len(indexes) == 0 {
-		return [][]int{indexes}
-	}
-	groups, err := call(ctx, b, func(ctx context.Context) ([][]int, error) {
-		return rediskit.ByServer(ctx, find, grants, indexes)
-	})
-	if err != nil {
-		return [][]int{indexes}
-	}
-	return groups
 }
 
 // Release gives back the key and wakes waiters. It fails with [driver.ErrLost] if

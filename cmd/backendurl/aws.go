@@ -14,7 +14,6 @@ import (
 
 	"github.com/distlock-go/distlock/backend/casstores/dynamolock"
 	"github.com/distlock-go/distlock/backend/casstores/s3lock"
-	"github.com/distlock-go/distlock/driver"
 )
 
 // endpointParameter is the URL of another service with the interface of AWS, such as MinIO.
@@ -55,7 +54,7 @@ func connectDynamoDB(ctx context.Context, u *hostURL) (*Backend, error) {
 		return nil, err
 	}
 	db := DynamoDB{dynamodb.NewFromConfig(c), dynamolock.Config{Table: u.name()}}
-	return onAWS(db, dynamolock.New(db.Client, db.Config)), nil
+	return &Backend{Backend: dynamolock.New(db.Client, db.Config), Client: db, Password: true, TLS: true}, nil
 }
 
 func connectS3(ctx context.Context, u *hostURL) (*Backend, error) {
@@ -69,14 +68,5 @@ func connectS3(ctx context.Context, u *hostURL) (*Backend, error) {
 	})
 	bucket, prefix, _ := strings.Cut(u.name(), "/")
 	b := S3{client, s3lock.Config{Bucket: bucket, Prefix: cmp.Or(prefix, "locks/")}}
-	return onAWS(b, s3lock.New(b.Client, b.Config)), nil
-}
-
-func onAWS(client any, b driver.Backend) *Backend {
-	reach := func(ctx context.Context) error {
-		ctx, cancel := context.WithTimeout(ctx, ReachTimeout)
-		defer cancel()
-		return b.(driver.Pinger).Ping(ctx)
-	}
-	return &Backend{Backend: b, Client: client, Password: true, TLS: true, reach: reach, end: func() error { return nil }}
+	return &Backend{Backend: s3lock.New(b.Client, b.Config), Client: b, Password: true, TLS: true}, nil
 }

@@ -29,8 +29,14 @@ type Backend struct {
 	Password bool            // the URL has one, or the store asks for one
 	TLS      bool            // no connection is without it
 
-	reach func(context.Context) error // checks that the store answers; may change it
-	end   func() error                // closes the client, once
+	reach func(context.Context) error // checks that the store answers; may change it. The default is ping
+	end   func() error                // closes the client, once; by default there is nothing to close
+}
+
+func (b *Backend) ping(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, ReachTimeout)
+	defer cancel()
+	return b.Backend.(driver.Pinger).Ping(ctx)
 }
 
 // Close closes the client. Close the [distlock.Locker] first, because it still has locks to

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/distlock-go/distlock/backend/casstores/kubelock"
-	"github.com/distlock-go/distlock/driver"
 )
 
 // Kube is a client of an API server.
@@ -32,12 +31,8 @@ func connectKube(_ context.Context, u *hostURL) (*Backend, error) {
 		}
 		k.Namespace, u.servers[0] = namespace, strings.TrimPrefix(k.Server, "https://")
 	}
-	b := kubelock.New(k.Client, k.Config)
-	reach := func(ctx context.Context) error {
-		ctx, cancel := context.WithTimeout(ctx, ReachTimeout)
-		defer cancel()
-		return b.(driver.Pinger).Ping(ctx)
-	}
 	tls := strings.HasPrefix(k.Server, "https")
-	return &Backend{Backend: b, Client: k, Password: true, TLS: tls, reach: reach, end: func() error { k.CloseIdleConnections(); return nil }}, nil
+	b := &Backend{Backend: kubelock.New(k.Client, k.Config), Client: k, Password: true, TLS: tls}
+	b.end = func() error { k.CloseIdleConnections(); return nil }
+	return b, nil
 }

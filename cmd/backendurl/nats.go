@@ -10,7 +10,6 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/distlock-go/distlock/backend/casstores/natslock"
-	"github.com/distlock-go/distlock/driver"
 )
 
 // connectNATS makes a client that connects in the background.
@@ -40,11 +39,10 @@ func connectNATS(_ context.Context, u *hostURL) (*Backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := natslock.New(nc, natslock.Config{Bucket: bucket})
-	reach := func(ctx context.Context) error {
-		ctx, cancel := context.WithTimeout(ctx, ReachTimeout)
-		defer cancel()
-		err := b.(driver.Pinger).Ping(ctx)
+	b := &Backend{Backend: natslock.New(nc, natslock.Config{Bucket: bucket}), Client: nc}
+	b.end = func() error { nc.Close(); return nil }
+	b.reach = func(ctx context.Context) error {
+		err := b.ping(ctx)
 		if err == nil || nc.IsConnected() {
 			return err
 		}
@@ -55,6 +53,5 @@ func connectNATS(_ context.Context, u *hostURL) (*Backend, error) {
 		}
 		return fmt.Errorf("no answer of %s within %v: %w", strings.Join(u.servers, ","), ReachTimeout, err)
 	}
-	end := func() error { nc.Close(); return nil }
-	return &Backend{Backend: b, Client: nc, reach: reach, end: end}, nil
+	return b, nil
 }

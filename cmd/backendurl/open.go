@@ -39,6 +39,12 @@ func Connect(ctx context.Context, rawURL string) (*Backend, error) {
 	if err != nil {
 		return nil, refused(rawURL, because(ctx, err))
 	}
+	if b.reach == nil {
+		b.reach = b.ping
+	}
+	if b.end == nil {
+		b.end = func() error { return nil }
+	}
 	b.end = sync.OnceValue(b.end)
 	b.Servers = u.servers
 	b.Password, b.TLS = b.Password || u.password() != "", b.TLS || u.tls != nil

@@ -79,9 +79,8 @@ type Assignment struct {
 }
 
 // Init makes s the state of a new lease, which this process gets now and which no holder
-// has yet. When the lease is lost, lost is called once for each holder, before Detach or
-// Release of that holder can return, and must not use the state. What it returns is called
-// afterwards.
+// has yet. When the lease is lost, lost is called once for each holder, before Leave of
+// that holder can return, and must not use the state. What it returns is called afterwards.
 func (s *State[H]) Init(now time.Time, g driver.Grant, c compat.Class, l Limits, lost func(h H, err error) (tell func())) {
 	s.grant, s.class, s.limits, s.safeTTL, s.lost = g, c, l, clock.SafeTTL(g.TTL), lost
 	s.since = s.age(now)
@@ -207,7 +206,7 @@ func (s *State[H]) Bind() {
 // Attach lets one more reader share the lease, without a round trip to the store. It
 // returns false, and changes nothing, if Transfer would, or if so many have come to share it
 // that writers in other processes may have waited for long. After Attach the caller must call
-// Assign or Detach.
+// Assign or Leave.
 func (s *State[H]) Attach(now time.Time, ticket uint64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -220,18 +219,17 @@ func (s *State[H]) Attach(now time.Time, ticket uint64) bool {
 	return true
 }
 
-// Detach ends h's share of the lease; the zero H stands for a holder that has attached
-// and to which the lease was not assigned. It returns why the lease is over, if it is, and
-// whether h was the last holder: then the lease is over in any case, and the caller gives
-// it back.
-func (s *State[H]) Detach(h H) (last bool, over error) {
+// Leave ends h's part in the lease; the zero H stands for a holder that was to get it, or has
+// attached, and to which it was not assigned. It returns why the lease is over, if it is, and
+// whether h was the last holder: then the lease is over in any case, and the caller gives it
+// back.
+func (s *State[H]) Leave(h H) (last bool, over error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var none H
-	if h == none {
-		s.attaching--
-	} else {
+	if _, shares := s.sharers[h]; shares {
 		delete(s.sharers, h)
+	} else if s.class.Shares() {
+		s.attaching--
 	}
 	over = s.over
 	last = s.attaching == 0 && len(s.sharers) == 0
@@ -319,18 +317,6 @@ func (s *State[H]) Lose(err error) error {
 		f()
 	}
 	return err
-}
-
-// Release ends the lease because its holder gives it back, unless it is over already. It
-// returns why it was over before, or nil.
-func (s *State[H]) Release() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	over := s.over
-	if over == nil {
-		s.over = ErrReleased
-	}
-	return over
 }
 
 // HandOff ends the lease for this process, unless it is over or bound, and returns what is

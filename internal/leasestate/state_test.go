@@ -203,16 +203,16 @@ func TestReadersShareALease(t *testing.T) {
 		if b, _ := s.assign("b", 0); b.Token != 2 || !b.HandedOver {
 			t.Errorf("the second: %+v", b)
 		}
-		if last, over := s.Detach("a"); last || over != nil {
+		if last, over := s.Leave("a"); last || over != nil {
 			t.Errorf("the first leaves: %v, %v", last, over)
 		}
-		if last, over := s.Detach(""); last || over != nil {
+		if last, over := s.Leave(""); last || over != nil {
 			t.Errorf("one that came and was not assigned leaves: %v, %v", last, over)
 		}
-		if last, over := s.Detach("b"); last || over != nil {
+		if last, over := s.Leave("b"); last || over != nil {
 			t.Errorf("the second leaves while another attaches: %v, %v", last, over)
 		}
-		if last, over := s.Detach(""); !last || over != nil {
+		if last, over := s.Leave(""); !last || over != nil {
 			t.Errorf("the last leaves: %v, %v", last, over)
 		}
 		if err := s.Check(time.Now()); !errors.Is(err, leasestate.ErrReleased) {

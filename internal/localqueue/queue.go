@@ -4,6 +4,7 @@
 package localqueue
 
 import (
+	"fmt"
 	"sync"
 	"time"
 
@@ -54,7 +55,8 @@ func New[L Lease](maxKeys, maxWaiters int) *Queue[L] {
 
 // Enter admits the caller to a key, perhaps with a lease to share, or returns a Waiter.
 // At most maxWaiters callers wait for the key. If maxWaiters is 0 the caller does not
-// wait, and the error is [ErrBusy]. The error may also be [ErrClosed] or a [*FullError].
+// wait, and the error is [ErrBusy]. The error may also be [ErrClosed] or say which
+// limit is reached.
 func (q *Queue[L]) Enter(key string, c compat.Class, maxWaiters int) (w *Waiter[L], shared L, _ error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -64,7 +66,7 @@ func (q *Queue[L]) Enter(key string, c compat.Class, maxWaiters int) (w *Waiter[
 	e, used := q.entries[key]
 	if !used {
 		if n := len(q.entries); n >= q.maxKeys {
-			return nil, shared, &FullError{Limit: MaxKeys, N: n}
+			return nil, shared, fmt.Errorf("%d keys in use, which is the limit", n)
 		}
 		if c.Sharing != (compat.Class{}).Sharing {
 			e = &entry[L]{}
@@ -88,9 +90,9 @@ func (q *Queue[L]) Enter(key string, c compat.Class, maxWaiters int) (w *Waiter[
 	e = q.entry(key)
 	switch {
 	case e.waiting >= maxWaiters:
-		return nil, shared, &FullError{Limit: MaxWaitersOfKey, N: e.waiting}
+		return nil, shared, fmt.Errorf("%d wait for the key (Config.MaxWaiters)", e.waiting)
 	case q.waiting >= q.maxWaiters:
-		return nil, shared, &FullError{Limit: MaxWaiters, N: q.waiting}
+		return nil, shared, fmt.Errorf("%d wait (Config.MaxWaiters)", q.waiting)
 	}
 	w = q.unused.Get().(*Waiter[L]) //nolint:forcetypeassert // nothing else is in the pool
 	w.class = c

@@ -47,7 +47,7 @@ var process = []mutant{
 	root("monotonic-clock-only", "P2", "only the clock that stands still during a suspension is read", "TestJumpOfTheClockEndsTheLeases",
 		edit{"internal/clock/clock.go", "return max(now.Sub(since), now.Round(0).Sub(since.Round(0)))", "return now.Sub(since)"}),
 	outside("unwatched-after-the-release", "P7", "the watchdog drops a lease only after its release was sent", "TestReleaseIsSentAfterTheWatchEnds",
-		edit{"release.go", "	eng.watchdog.remove(lease.state)\n	if over", "	defer eng.watchdog.remove(lease.state)\n	if over"}),
+		edit{"release.go", "	eng.watchdog.remove(lease.state)\n	if lost", "	defer eng.watchdog.remove(lease.state)\n	if lost"}),
 	root("gate-opened-at-loss", "P8", "the next caller in the process may enter while the function that lost the key still runs", "TestGateStaysShutAfterLoss",
 		edit{"lease.go", "	told := make(chan struct{})\n", "	told := make(chan struct{})\n	lease.engine.queue.Exit(lease.Key(), false)\n"}),
 }

@@ -11,6 +11,10 @@ import (
 	"strings"
 )
 
+// Constants are the values of a script that Go knows: numbers, and strings without
+// special characters.
+type Constants map[string]any
+
 const constantsLine = "--- @constants"
 
 var (

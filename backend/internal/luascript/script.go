@@ -28,10 +28,6 @@ import (
 	"github.com/distlock-go/distlock/backend/internal/rediskit"
 )
 
-// Constants are the values of a script that Go knows: numbers, and strings without
-// special characters.
-type Constants map[string]any
-
 // Script is a script for the server.
 type Script struct {
 	Name string // the path of its file

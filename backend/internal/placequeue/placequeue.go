@@ -4,7 +4,11 @@
 // tickets, leases, waits, renewals and releases.
 package placequeue
 
-import "github.com/distlock-go/distlock/driver"
+import (
+	"context"
+
+	"github.com/distlock-go/distlock/driver"
+)
 
 // Place is one owner's place in the queue of a key.
 type Place interface {
@@ -57,4 +61,29 @@ func Split[Q ~[]P, P Place](q Q) (held, waiting Q) {
 func Tokens(number int64, limit, n int) (first, last uint64) {
 	first = uint64(number) * uint64(limit)
 	return first, first + uint64(min(max(n, 1), limit)) - 1
+}
+
+// Obstacle is why an owner does not get the key now.
+type Obstacle interface {
+	// Watch returns a channel with a value when the obstacle may be gone, or with an
+	// error if it cannot be watched. It watches until ctx ends.
+	Watch(ctx context.Context) <-chan error
+	// Ended returns a channel that is closed when the session of the owner's place has
+	// ended.
+	Ended() <-chan struct{}
+	// Remains reports whether the obstacle and the owner's place are still there. It
+	// costs less than an attempt.
+	Remains(ctx context.Context) bool
+	// Err returns why the owner does not have the key. It names the holder if that
+	// costs no request, or if thorough is true.
+	Err(ctx context.Context, thorough bool) error
+}
+
+// wait is what is known of an owner since its last attempt was refused. The table's
+// mutex guards it.
+type wait struct {
+	obstacle Obstacle
+	over     bool          // the obstacle may be gone
+	err      error         // why it cannot be watched; nil if it can, or if Acquire has said so
+	replaced chan struct{} // closed when the next attempt has its result
 }

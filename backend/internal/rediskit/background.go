@@ -9,19 +9,17 @@ import (
 
 // Background owns the goroutines that outlive the call that started them.
 type Background struct {
-	jobs   chan func()
 	ctx    context.Context //nolint:containedctx // the context of the goroutines, not of a call
 	cancel context.CancelFunc
 
-	mu    sync.Mutex
-	ended bool
-	wg    sync.WaitGroup
+	mu sync.Mutex // orders End and the others
+	wg sync.WaitGroup
 }
 
 // NewBackground returns a Background without goroutines.
 func NewBackground() *Background {
 	ctx, cancel := context.WithCancel(context.Background()) //nolint:forbidigo // it outlives all callers
-	return &Background{jobs: make(chan func()), ctx: ctx, cancel: cancel}
+	return &Background{ctx: ctx, cancel: cancel}
 }
 
 // Done returns a channel that is closed when the goroutines must end.
@@ -30,45 +28,16 @@ func (bg *Background) Done() <-chan struct{} { return bg.ctx.Done() }
 // Ended reports whether the goroutines must end.
 func (bg *Background) Ended() bool { return bg.ctx.Err() != nil }
 
-// idleWorker is how long a goroutine of Go waits for something to do.
-const idleWorker = time.Second
-
-// Go starts f, also after End. It never blocks, and End does not wait for f. The
-// goroutines are kept for a while: a new one has a small stack, and to grow it to the
-// size that the client needs costs more than to pass f to another goroutine.
-func (bg *Background) Go(f func()) {
-	select {
-	case bg.jobs <- f:
-	default:
-		go bg.work(f)
-	}
-}
-
-func (bg *Background) work(f func()) {
-	idle := time.NewTimer(idleWorker)
-	defer idle.Stop()
-	for {
-		f()
-		idle.Reset(idleWorker)
-		select {
-		case f = <-bg.jobs:
-		case <-idle.C:
-			return
-		case <-bg.Done():
-			return
-		}
-	}
-}
-
 // Run starts f, which must return when its context ends. After End it does
 // nothing and returns false.
 func (bg *Background) Run(f func(context.Context)) bool {
 	bg.mu.Lock()
 	defer bg.mu.Unlock()
-	if !bg.ended {
-		bg.wg.Go(func() { f(bg.ctx) })
+	if bg.Ended() {
+		return false
 	}
-	return !bg.ended
+	bg.wg.Go(func() { f(bg.ctx) })
+	return true
 }
 
 // Enter begins an operation that End waits for. The caller calls leave when the
@@ -76,7 +45,7 @@ func (bg *Background) Run(f func(context.Context)) bool {
 func (bg *Background) Enter() (leave func()) {
 	bg.mu.Lock()
 	defer bg.mu.Unlock()
-	if bg.ended {
+	if bg.Ended() {
 		return func() {}
 	}
 	bg.wg.Add(1)
@@ -88,14 +57,12 @@ func (bg *Background) Enter() (leave func()) {
 // End does nothing.
 func (bg *Background) End(limit time.Duration) {
 	bg.mu.Lock()
-	again := bg.ended
-	bg.ended = true
+	again := bg.Ended()
+	bg.cancel()
 	bg.mu.Unlock()
 	if again {
 		return
 	}
-	bg.cancel()
-
 	done := make(chan struct{})
 	go func() {
 		bg.wg.Wait()
@@ -125,10 +92,10 @@ func Call[T any](ctx context.Context, bg *Background, op func(context.Context) (
 		finish(none, ctx.Err())
 	})
 	leave := bg.Enter()
-	bg.Go(func() {
+	go func() {
 		defer leave()
 		v, err := op(ctx)
 		stop()
 		finish(v, err)
-	})
+	}()
 }

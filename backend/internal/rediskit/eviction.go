@@ -17,26 +17,18 @@ func (s *Server) CheckEviction(logger *slog.Logger, client redis.UniversalClient
 			ctx, cancel := context.WithTimeout(ctx, limit)
 			defer cancel()
 			if info, err := client.Info(ctx, "memory").Result(); err == nil {
-				WarnOfEviction(ctx, logger, s.pkg, s.addr, info)
+				if policy, may := Evicts(info); may {
+					logger.WarnContext(ctx, s.pkg+": this Redis may evict locks when its memory is full, and two holders are then possible; set maxmemory-policy to noeviction",
+						"server", s.addr, "maxmemory_policy", policy)
+				}
 			}
 		})
 	})
 }
 
-// WarnOfEviction logs a warning if the server may evict locks: the policies
-// volatile-lru and the like select keys that expire, as every lock does. info is the
-// text of INFO. The warning names the package pkg and the server.
-func WarnOfEviction(ctx context.Context, logger *slog.Logger, pkg, addr, info string) {
-	if policy, ok := evicts(info); ok {
-		logger.WarnContext(ctx,
-			pkg+": this Redis may evict locks when its memory is full, and two holders are then possible; set maxmemory-policy to noeviction",
-			"server", addr, "maxmemory_policy", policy)
-	}
-}
-
-// evicts returns the eviction policy in the text of INFO, and whether that policy can
-// evict a lock.
-func evicts(info string) (policy string, ok bool) {
+// Evicts returns the eviction policy in the text of INFO, and whether that may evict a lock: the
+// policies volatile-lru and the like select keys that expire, as every lock does.
+func Evicts(info string) (policy string, may bool) {
 	limited := false
 	for line := range strings.Lines(info) {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")

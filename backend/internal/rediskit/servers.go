@@ -46,17 +46,39 @@ func Masters(ctx context.Context, client redis.UniversalClient) (masters []redis
 	return masters, err
 }
 
-// ByServer splits the grants with the given indexes by their server, so that a server
-// that does not answer delays no grants of another. The result may be wrong: a pipeline
-// follows redirections. find is of [Finder].
-func ByServer(ctx context.Context, find func(context.Context, string) (*redis.Client, error), grants []driver.Grant, indexes []int) ([][]int, error) {
-	of := make(map[*redis.Client][]int)
-	for _, i := range indexes {
-		server, err := find(ctx, grants[i].Key)
-		if err != nil {
-			return nil, err
-		}
-		of[server] = append(of[server], i)
+// Split finds out which grants are on the same server.
+type Split = func(ctx context.Context) ([][]int, error)
+
+// ByServer splits the grants with the given indexes by their server, as far as it is known, so
+// that a server that does not answer delays no grants of another. The result may be wrong: a
+// pipeline follows redirections. ask carries out a question to a server, as an operation.
+func ByServer(client redis.UniversalClient, grants []driver.Grant, indexes []int, ask func(Split) ([][]int, error)) [][]int {
+	find := Finder(client)
+	if find == nil || len(indexes) == 0 {
+		return [][]int{indexes}
 	}
-	return slices.Collect(maps.Values(of)), nil
+	groups, err := ask(func(ctx context.Context) ([][]int, error) {
+		of := make(map[*redis.Client][]int)
+		for _, i := range indexes {
+			server, err := find(ctx, grants[i].Key)
+			if err != nil {
+				return nil, err
+			}
+			of[server] = append(of[server], i)
+		}
+		return slices.Collect(maps.Values(of)), nil
+	})
+	if err != nil {
+		return [][]int{indexes}
+	}
+	return groups
+}
+
+// Redirected reports whether a Cluster refused a script for the moment: the slot is moving, and
+// its keys are on two servers; or the slot has moved, and two servers name each other; or the
+// slot has no master. Nothing was done. go-redis does not repeat a script then.
+func Redirected(err error) bool {
+	return slices.ContainsFunc([]string{"TRYAGAIN", "MOVED", "ASK", "CLUSTERDOWN"}, func(prefix string) bool {
+		return redis.HasErrorPrefix(err, prefix)
+	})
 }

@@ -57,9 +57,6 @@ type Config[R, V any] struct {
 	// Timeout is how long Send may take.
 	Timeout time.Duration
 
-	// Run runs a function on another goroutine. It must not block.
-	Run func(func())
-
 	// Slow is called when half of Timeout has passed without an answer to Send. It may
 	// block.
 	Slow func()

@@ -32,7 +32,7 @@ func (b *Batcher[R, V]) lead(c *call[R, V]) {
 	}
 	t := b.take(c)
 	if !t.direct {
-		b.cfg.Run(func() { b.sendBatch(t) })
+		go b.sendBatch(t)
 		return
 	}
 	returned := false

@@ -56,7 +56,6 @@ func newServerWith(rtt, perRequest, timeout time.Duration) *server {
 			return s.send(ctx, false, reqs)
 		},
 		Timeout: timeout,
-		Run:     func(f func()) { go f() },
 		Slow: func() {
 			s.mu.Lock()
 			s.slow++
