@@ -24,24 +24,25 @@ const extendTimeout = 100 * time.Millisecond
 
 // release ends a lease. It hands the lease over to the next caller in this process, leaves it to
 // the readers that share it, or gives it back to the store.
-func (eng *engine) release(ctx context.Context, lease *Lease) error {
+func (eng *engine) release(ctx context.Context, lease *Lease) (err error) {
 	defer eng.done(lease)
 	now := time.Now()
 	lost := lease.overAt(now)
 	lease.ended.Store(true)
+	defer func() { // also if a context of the caller's own kind panics when it is cancelled
+		switch {
+		case lost == leasestate.ErrHandedOff: //nolint:errorlint // that very value
+			eng.queue.Exit(lease.Key(), false) // the key in the store is not this owner's
+			lost = nil
+		case lease.state.Class().Shares():
+			lost, err = eng.detach(ctx, lease, lost)
+		case keepFor(lease.keepUntil()) > 0 || lease.asked() || !eng.handOver(lease.Key(), lease.state, now):
+			lost, err = eng.giveBack(ctx, lease, lost)
+		}
+		err = lease.fail("release", join(lost, err))
+	}()
 	lease.cancel(leasestate.ErrReleased)
-
-	var err error
-	switch {
-	case lost == leasestate.ErrHandedOff: //nolint:errorlint // that very value
-		eng.queue.Exit(lease.Key(), false) // the key in the store is not this owner's
-		lost = nil
-	case lease.state.Class().Shares():
-		lost, err = eng.detach(ctx, lease, lost)
-	case keepFor(lease.keepUntil()) > 0 || lease.asked() || !eng.handOver(lease.Key(), lease.state, now):
-		lost, err = eng.giveBack(ctx, lease, lost)
-	}
-	return lease.fail("release", join(lost, err))
+	return nil
 }
 
 // handOver passes the caller's admission and the lease on to the next waiter. It returns
