@@ -108,17 +108,19 @@ func (a *acquisition) enter() (*Lease, error) {
 	if !a.engine.life.begin() {
 		return nil, ErrClosed
 	}
-	lease, err := a.own()
-	if err != nil {
-		a.engine.done(lease)
-		return nil, err
-	}
-	return lease, nil
+	return a.own()
 }
 
-// own waits for a lease of the caller's own. With an error, it may return one that is of no
-// use.
-func (a *acquisition) own() (*Lease, error) {
+// own waits for a lease of the caller's own. The backend, or the caller's context, may panic
+// or end the goroutine. The next caller must not wait for one that is gone.
+func (a *acquisition) own() (lease *Lease, err error) {
+	ok := false
+	defer func() {
+		if !ok {
+			a.engine.done(lease)
+			lease = nil
+		}
+	}()
 	a.report = a.reportWait()
 	defer a.report.end()
 	a.class = a.opts.class()
@@ -127,11 +129,12 @@ func (a *acquisition) own() (*Lease, error) {
 		return nil, err
 	}
 	// Not before: a waiter should be small.
-	lease := &Lease{engine: a.engine, name: a.opts.name(), outer: a.outer, minHold: a.opts.MinHold}
+	lease = &Lease{engine: a.engine, name: a.opts.name(), outer: a.outer, minHold: a.opts.MinHold}
 	lease.ctx.lease, lease.ctx.parent = lease, a.ctx
-	ok, err := a.takeOver(lease, st)
+	ok, err = a.takeOver(lease, st)
 	if !ok && err == nil {
 		err = a.ask(lease)
+		ok = err == nil
 	}
 	return lease, err
 }
@@ -171,7 +174,16 @@ func (a *acquisition) queue() (*leaseState, error) {
 	if w != nil {
 		a.report.queued(w.Ticket())
 	}
-	for w != nil {
+	waiting := w != nil
+	defer func() {
+		if !waiting {
+			return
+		}
+		if late, ok := e.queue.Cancel(a.key, w); ok && !late.Closed { // its turn came meanwhile
+			e.forward(a.key, a.class, late.Lease)
+		}
+	}()
+	for waiting {
 		var alarm <-chan time.Time
 		switch d, limited, ok := a.budget.idle(); {
 		case a.ctx.Err() != nil:
@@ -182,19 +194,15 @@ func (a *acquisition) queue() (*leaseState, error) {
 			alarm = time.After(d)
 		}
 		if err != nil {
-			if late, ok := e.queue.Cancel(a.key, w); ok && !late.Closed { // its turn came meanwhile
-				e.forward(a.key, a.class, late.Lease)
-			}
 			return nil, err
 		}
-		switch turn, ok := e.queue.Wait(w, a.ctx.Done(), alarm); {
-		case ok && turn.Closed:
-			return nil, ErrClosed
-		case ok:
-			return turn.Lease, nil
+		turn, ok := e.queue.Wait(w, a.ctx.Done(), alarm)
+		if ok && turn.Closed {
+			err = ErrClosed
 		}
+		st, waiting = turn.Lease, !ok
 	}
-	return st, nil
+	return st, err
 }
 
 // takeOver makes lease a holder of st, which was passed on to the caller. It returns false and
@@ -229,6 +237,7 @@ func (a *acquisition) takeOver(lease *Lease, st *leaseState) (bool, error) {
 
 // ask gets the lease from the store. With an error, the caller's admission is passed on.
 func (a *acquisition) ask(lease *Lease) error {
+	granted := false
 	q := asking{acquisition: *a, lease: lease, request: a.request()}
 	switch {
 	case a.handle != nil:
@@ -236,6 +245,11 @@ func (a *acquisition) ask(lease *Lease) error {
 	case a.opts.RetryCount != 1:
 		q.queuer = a.engine.queuer
 	}
+	defer func() {
+		if !granted { // a grant that the store may have made ends by itself
+			a.engine.queue.Exit(a.key, a.class.Sharing.Mode == Shared)
+		}
+	}()
 	g, now, err := q.grant()
 	a.budget = q.budget // of all keys, for DoAll
 	if a.handle != nil {
@@ -244,9 +258,7 @@ func (a *acquisition) ask(lease *Lease) error {
 	if err == nil {
 		err = a.accept(lease, g, now)
 	}
-	if err != nil {
-		a.engine.queue.Exit(a.key, a.class.Sharing.Mode == Shared)
-	}
+	granted = err == nil
 	return err
 }
 

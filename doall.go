@@ -125,9 +125,14 @@ func (all leaseSet) finish(err *error) {
 func (all leaseSet) end() (errs []error, tell func()) {
 	first, errs := make([]bool, len(all)), make([]error, len(all))
 	var rest sync.WaitGroup
-	silent := false
+	silent, left := false, len(all)
+	defer func() {
+		if left > 0 { // a panic of the caller's context, or of the backend
+			all[:left].end()
+		}
+	}()
 	for i, lease := range slices.Backward(all) {
-		if silent {
+		if left = i; silent {
 			rest.Go(func() { first[i], errs[i] = lease.end(&lease.ctx) })
 			continue
 		}

@@ -22,25 +22,31 @@ const cleanupTimeout = releaseTimeout / 4
 // that gives out the last token waits for the answer.
 const extendTimeout = 100 * time.Millisecond
 
-// release ends a lease. It hands the lease over to the next caller in this process, leaves it to
-// the readers that share it, or gives it back to the store.
-func (eng *engine) release(ctx context.Context, lease *Lease) error {
+// release ends a lease, and passes it on.
+func (eng *engine) release(ctx context.Context, lease *Lease) (err error) {
 	defer eng.done(lease)
 	now := time.Now()
 	lost := lease.overAt(now)
 	lease.ended.Store(true)
+	// Deferred, because a context of the caller's own kind may panic when it is cancelled.
+	defer func() { err = lease.fail("release", eng.passOn(ctx, lease, lost, now)) }()
 	lease.cancel(leasestate.ErrReleased)
+	return nil
+}
 
+// passOn hands a lease that was lost, or nil, over to the next caller in this process, leaves it
+// to the readers that share it, or gives it back to the store.
+func (eng *engine) passOn(ctx context.Context, lease *Lease, lost error, now time.Time) error {
 	keep := lease.keepUntil()
-	var err error
 	switch {
 	case lost == leasestate.ErrHandedOff: //nolint:errorlint // that very value
 		eng.queue.Exit(lease.Key(), false) // the key in the store is not this owner's
-		lost = nil
+		return nil
 	case lease.state.Class().Shares(), !keep.IsZero(), lease.asked(), !eng.handOver(lease.Key(), lease.state, now):
-		lost, err = eng.leave(ctx, lease, lost, keep)
+		return eng.leave(ctx, lease, lost, keep)
+	default:
+		return lost
 	}
-	return lease.fail("release", join(lost, err))
 }
 
 // handOver passes the caller's admission and the lease on to the next waiter. It returns
@@ -87,14 +93,14 @@ func (eng *engine) extend(st *leaseState) {
 // leave ends the holder's part in the lease and its admission to the key. The last holder
 // releases the key in the store, or has it kept until the end of MinHold. leave returns why the
 // lease was lost, also if only the store knew, and what went wrong.
-func (eng *engine) leave(ctx context.Context, lease *Lease, lost error, keep time.Time) (_, err error) {
+func (eng *engine) leave(ctx context.Context, lease *Lease, lost error, keep time.Time) error {
 	defer eng.queue.Exit(lease.Key(), false)
 	last, over := lease.state.Leave(lease)
 	if lost == nil {
 		lost = over // just now, and the lease was told
 	}
 	if !last {
-		return lost, nil
+		return lost
 	}
 	// Unwatch first: a renewal that overtakes the release would keep the key.
 	eng.watchdog.remove(lease.state)
@@ -104,16 +110,16 @@ func (eng *engine) leave(ctx context.Context, lease *Lease, lost error, keep tim
 	if pending := lease.state.ExtendRequested(); pending != nil && !keep.IsZero() {
 		<-pending // it extends the lease
 	}
-	switch err = eng.releaser.Release(ctx, lease.state.LastGrant(), keep); {
+	switch err := eng.releaser.Release(ctx, lease.state.LastGrant(), keep); {
 	case err == nil:
-		return lost, nil
+		return lost
 	case !errors.Is(err, ErrLost):
-		return lost, unavailable(err)
+		return join(lost, unavailable(err))
 	case lost == nil:
 		lease.lost(errTaken)()
-		return errTaken, nil
+		return errTaken
 	default:
-		return lost, nil
+		return lost
 	}
 }
 

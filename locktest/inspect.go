@@ -52,7 +52,7 @@ var inspectCases = []testCase{
 		run: func(p *process) {
 			base := p.key()
 			var want []string
-			for _, tail := range []string{"*", "?", "[ab]", `\`, "x*", "xy", "a", "b", "^", "{a}"} {
+			for _, tail := range []string{"*", "?", "[ab]", `\`, "x*", "xy", "a", "b", "^", "{a}", "\U0010ffff"} {
 				g := p.try(p.request(base+tail, long))
 				want = append(want, g.Key)
 			}

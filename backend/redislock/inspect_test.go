@@ -133,7 +133,7 @@ func TestInspectWaiters(t *testing.T) {
 		waiters := make([]redis.Z, 1000)
 		for i := range waiters {
 			// In the order of names the last would be the first.
-			waiters[i] = redis.Z{Score: float64(1e15 + i), Member: fmt.Sprintf("inbox:%08d-7c1e-4e59-8a86-7d1d1a4b7c11@web-%d", 1000-i, i)}
+			waiters[i] = redis.Z{Score: 1e15 + float64(i), Member: fmt.Sprintf("inbox:%08d-7c1e-4e59-8a86-7d1d1a4b7c11@web-%d", 1000-i, i)}
 		}
 		waiters[1].Member = waiters[1].Member.(string) + " r"
 		waiters[2].Member = waiters[2].Member.(string) + " p40"

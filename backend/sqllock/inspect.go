@@ -12,7 +12,7 @@ import (
 
 const (
 	firstCharacter = "!"          // sorts before all others that a key may have
-	lastCharacter  = "\U0010FFFF" // sorts after them
+	lastCharacter  = "\U0010FFFF" // none sorts after it
 )
 
 // Inspect implements [driver.Inspector]. Of a long queue it reads the first places, and
@@ -22,7 +22,7 @@ func (b *Backend) Inspect(ctx context.Context, prefix string, limit int) ([]driv
 		return nil, err
 	}
 	var found []driver.KeyInfo
-	end := lastCharacter
+	end := strings.Repeat(lastCharacter, 50) // all that a key has room for
 	if limit == 0 {
 		end, limit = firstCharacter, 1
 	}

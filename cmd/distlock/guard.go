@@ -148,7 +148,7 @@ func (g *guard) checkLease(now time.Time) {
 	case g.lost == nil && (g.onLost == onLostIgnore || now.Before(g.stopAt(end))):
 		return
 	case g.lost == nil:
-		g.lost = fmt.Errorf("the lease ends in %v and was not renewed", time.Until(end).Round(time.Millisecond))
+		g.lost = fmt.Errorf("the lease ends in %v: it was not renewed, or -max-hold ends it", time.Until(end).Round(time.Millisecond))
 	}
 	g.warn("the command is stopped: %v", g.reason())
 	g.stop(now, g.graceIfLost())

@@ -100,6 +100,10 @@ func (r *runner) parse(c *cli.Command, args []string) (err error) {
 	if c.IsSet("wait") && r.opts.MaxWait == 0 {
 		r.opts.RetryCount = 1
 	}
+	margin := lease / 10 // before the end of the lease, when the command is stopped
+	if r.onLost == onLostTerm {
+		margin += r.grace
+	}
 	switch {
 	case !behindDashes(args, r.argv):
 		return usageErrorf("the command must come after --: distlock run -key %s -- command", printable(r.key))
@@ -115,8 +119,8 @@ func (r *runner) parse(c *cli.Command, args []string) (err error) {
 		return usageErrorf("-grace is %v: want 0 to %v, a third of the lease", r.grace, lease/3)
 	case r.opts.Permits > 0 && r.opts.Mode == distlock.Shared:
 		return usageErrorf("-permits and -shared exclude each other")
-	case r.opts.MaxHold != 0 && r.opts.MaxHold < minLease:
-		return usageErrorf("-max-hold is %v: want at least %v", r.opts.MaxHold, minLease)
+	case r.opts.MaxHold != 0 && r.opts.MaxHold < max(minLease, 2*margin):
+		return usageErrorf("-max-hold is %v: want at least %v, because the command is stopped %v before", r.opts.MaxHold, max(minLease, 2*margin), margin)
 	}
 	// Look the program up before waiting for the lock.
 	r.path, err = exec.LookPath(r.argv[0])

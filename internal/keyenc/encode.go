@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 )
@@ -152,6 +153,8 @@ func (e *Encoder) direct(p *typePlan, v reflect.Value, depth int) *paramError {
 		return e.float(v.Float(), p.typ.Bits())
 	case opString:
 		return write(e, v.String())
+	case opNumber:
+		return e.number(v.String())
 	case opBytes:
 		return e.bytes(v)
 	case opMethod:
@@ -201,6 +204,10 @@ func (e *Encoder) method(p *typePlan, v reflect.Value) (fault *paramError) {
 		return e.addr(r)
 	case *netip.Addr:
 		return e.addr(*r)
+	case netip.AddrPort:
+		return e.endpoint(r)
+	case *netip.AddrPort:
+		return e.endpoint(*r)
 	case encoding.TextMarshaler:
 		name = "MarshalText"
 		text, err := r.MarshalText()
@@ -303,6 +310,17 @@ func (e *Encoder) float(f float64, bits int) *paramError {
 	return nil
 }
 
+// number appends a JSON number as a float if it is written as one, so 5.0 and 50e-1 are 5. An
+// integer stays as it is, because a float may be less exact.
+func (e *Encoder) number(text string) *paramError {
+	if text == "-0" || strings.ContainsAny(text, ".eE") {
+		if f, err := strconv.ParseFloat(text, 64); err == nil {
+			return e.float(f, 64)
+		}
+	}
+	return write(e, text)
+}
+
 func (e *Encoder) bytes(v reflect.Value) *paramError {
 	if v.Kind() == reflect.Slice {
 		return write(e, v.Bytes())
@@ -330,6 +348,11 @@ func (e *Encoder) time(t time.Time) *paramError {
 // addr appends the text of an address: one of IPv4 in IPv6 is one of IPv4.
 func (e *Encoder) addr(a netip.Addr) *paramError {
 	text, _ := a.Unmap().MarshalText()
+	return write(e, text)
+}
+
+func (e *Encoder) endpoint(a netip.AddrPort) *paramError {
+	text, _ := netip.AddrPortFrom(a.Addr().Unmap(), a.Port()).MarshalText()
 	return write(e, text)
 }
 

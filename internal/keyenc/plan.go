@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"encoding"
+	"encoding/json"
 	"fmt"
 	"net/netip"
 	"reflect"
@@ -27,6 +28,7 @@ var (
 	protoType     = reflect.TypeFor[interface{ ProtoMessage() }]()
 	timeType      = reflect.TypeFor[time.Time]()
 	addrType      = reflect.TypeFor[netip.Addr]()
+	numberType    = reflect.TypeFor[json.Number]()
 	skipType      = reflect.TypeFor[skip]()
 )
 
@@ -42,6 +44,7 @@ const (
 	opUint
 	opFloat
 	opString
+	opNumber // a json.Number, which is a string
 	opBytes
 	opMethod
 	opList
@@ -191,7 +194,9 @@ func (made planner) fill(p *typePlan) {
 		p.refuse("Skip is not a parameter")
 	case t == timeType, t == addrType:
 		p.op = opMethod
-	case t.Kind() == reflect.Struct && encodesFields(t):
+	case t == numberType:
+		p.op = opNumber
+	case t.Kind() == reflect.Struct && (encodesFields(t) || isNullable(t)):
 		made.structure(p, false)
 	case hasMethod(t, asTimerType), hasMethod(t, textType):
 		p.op, p.copied = opMethod, !t.Implements(asTimerType) && !t.Implements(textType)
@@ -203,6 +208,12 @@ func (made planner) fill(p *typePlan) {
 			p.op, p.copied = opMethod, !t.Implements(stringerType)
 		}
 	}
+}
+
+// isNullable reports whether t is like sql.NullString. The text of one without a value may be
+// that of a value: uuid.NullUUID has "null".
+func isNullable(t reflect.Type) bool {
+	return t.NumField() == 2 && t.Field(1).Name == "Valid" && t.Field(1).Type.Kind() == reflect.Bool && hasMethod(t, valuerType)
 }
 
 // hasMethod reports whether addressable values of t have the method. For pointers

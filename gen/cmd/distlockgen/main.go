@@ -22,7 +22,8 @@
 // Without the generated code the package does not compile, because Pay is missing. The
 // output for pay.go is pay_distlock.go; files without a comment in their source are
 // removed. With -check nothing is written, and the exit status is 1 if a file is not up
-// to date.
+// to date. A file that is not part of the build, because of GOOS or -tags, is not written
+// either, but reported with exit status 1 if the comments of its source have changed.
 //
 // Package patterns are as for the go command. The default is the package in
 // the current directory, for use as

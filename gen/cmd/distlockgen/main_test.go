@@ -294,6 +294,17 @@ func TestBuildConstraint(t *testing.T) {
 	if text := all[filepath.Join(dir, other+suffix)]; !strings.Contains(text, "\n//go:build !ignore && "+goarch+" && "+goos+"\n") {
 		t.Errorf("other: %s", text)
 	}
+
+	// What this build cannot write, it can see to be old.
+	const away = "//distlock:lock value:away\nfunc (s *Service) away(ctx context.Context) error { return nil }\n"
+	write(t, filepath.Join(dir, "elsewhere.go"), elsewhere+away)
+	for _, args := range [][]string{nil, {"-check"}} {
+		if out := must(t, dir, 1, args...); !strings.Contains(out, "elsewhere_distlock.go: not up to date, and its source is not part of this build") {
+			t.Errorf("an old file of another build: %s", out)
+		}
+	}
+	write(t, filepath.Join(dir, "elsewhere_distlock.go"), all[filepath.Join(dir, "elsewhere_distlock.go")]+"\n// Away is Service.away under a lock: value:away\n")
+	must(t, dir, 0, "-check")
 }
 
 func goenv(t *testing.T, name string) string {

@@ -4,8 +4,9 @@
 // contradictory options; and comments on functions without a context or an error. If the
 // comments are right, it reports generated code that is missing or not up to date, as
 // distlockgen -check does, and each use of a function around its lock: a call s.reserve
-// where s.Reserve is generated, a value s.reserve, go s.reserve(…). The function may call
-// itself, and tests may call it. A comment with the reason allows a use on its line or the
+// where s.Reserve is generated, a value s.reserve, go s.reserve(…), and a call through an
+// interface of the package that has its method. The function may call itself, and tests may
+// call it. A comment with the reason allows a use on its line or the
 // next one:
 //
 //	//distlock:allow the caller holds the lock of all orders

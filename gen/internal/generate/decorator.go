@@ -54,7 +54,7 @@ func (f *file) decorator(sites []*directive.Site) {
 		f.enter(s)
 		method, d := s.Name().Name, f.variable("d")
 		recv := &ast.Field{Names: []*ast.Ident{ast.NewIdent(d)}, Type: ast.NewIdent("*" + name + args)}
-		f.printf("\n// %s runs the method under a lock: %s\n", method, s.Lock.Text)
+		f.printf("\n// %s runs the method%s%s\n", method, underLock, s.Lock.Text)
 		f.locked(s, &ast.FieldList{List: []*ast.Field{recv}}, method, d+"."+siteField(s), d+"."+face+"."+method)
 	}
 }

@@ -9,6 +9,9 @@ import (
 	"github.com/distlock-go/distlock/gen/internal/directive"
 )
 
+// underLock stands in the comments of generated functions, before the options.
+const underLock = " under a lock: "
+
 // function writes the exported form of an annotated function or method.
 func (f *file) function(s *directive.Site) {
 	recv, full, call, receiver := "", s.FullName(), s.Func.Name.Name, s.Func.Recv
@@ -28,7 +31,7 @@ func (f *file) function(s *directive.Site) {
 	}
 	site := f.fresh(words)
 	f.printf("\nvar %s = %s.NewSite(%q, %s)\n", site, f.importing(wiringPath), full, f.options(s))
-	f.printf("\n// %s is %s under a lock: %s\n", s.Generated(), full, s.Lock.Text)
+	f.printf("\n// %s is %s%s%s\n", s.Generated(), full, underLock, s.Lock.Text)
 	f.locked(s, receiver, s.Generated(), site+".On("+s.Locker(recv)+")", call)
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"go/ast"
+	"go/parser"
 	"go/token"
 	"maps"
 	"os"
@@ -25,6 +26,7 @@ type generator struct {
 	rel      func(file string) string
 	sources  []*source
 	old      map[string]bool // the generated files
+	absent   []string        // files that are old, and whose sources are not part of this build
 	problems directive.Problems
 }
 
@@ -77,6 +79,23 @@ func (g *generator) checkAll() {
 	}
 }
 
+// leaveOut notes a source that is not part of this build. Whether its generated code is up to
+// date can only be seen by the comments, which are in both; code that is missing does not compile.
+func (g *generator) leaveOut(source string) {
+	made, err := os.ReadFile(target(source))
+	if err != nil || !generated.Match(made) {
+		return
+	}
+	f, err := parser.ParseFile(g.Fset, source, nil, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil {
+		return // the go command reports it if it builds the file
+	}
+	sites, _ := directive.Collect(f)
+	if slices.ContainsFunc(sites, func(s *directive.Site) bool { return !bytes.Contains(made, []byte(underLock+s.Lock.Text+"\n")) }) {
+		g.absent = append(g.absent, target(source))
+	}
+}
+
 // failure returns all problems, or nil.
 func (g *generator) failure() error {
 	if len(g.problems) > 0 {
@@ -117,6 +136,7 @@ type Output struct {
 	path    string
 	shown   string // path in messages
 	content []byte
+	absent  bool // its source is not part of this build
 }
 
 // Write writes or removes the file, or with check returns an error if that is needed. It does
@@ -124,6 +144,8 @@ type Output struct {
 func (o *Output) Write(check bool) error {
 	have, err := os.ReadFile(o.path)
 	switch {
+	case o.absent:
+		return fmt.Errorf("%s: not up to date, and its source is not part of this build: run distlockgen with its GOOS, and its -tags in GOFLAGS", o.shown)
 	case o.content == nil && check:
 		return fmt.Errorf("%s: its comments are gone: run distlockgen", o.shown)
 	case o.content == nil:

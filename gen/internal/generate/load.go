@@ -96,12 +96,19 @@ func open(listed *packages.Package, rel func(string) string) (*generator, error)
 	for _, f := range p.Syntax {
 		g.add(f)
 	}
+	built := map[string]bool{}
+	for _, src := range g.sources {
+		built[src.path] = true
+	}
 	for _, name := range names {
+		path := filepath.Join(home, name)
 		if strings.HasSuffix(name, testSuffix) {
-			f, err := parser.ParseFile(p.Fset, filepath.Join(home, name), nil, parser.ParseComments|parser.SkipObjectResolution)
+			f, err := parser.ParseFile(p.Fset, path, nil, parser.ParseComments|parser.SkipObjectResolution)
 			if err == nil { // or else the go command reports it if it builds the file
 				g.add(f)
 			}
+		} else if !built[path] && !g.old[path] {
+			g.leaveOut(path)
 		}
 	}
 	g.checkAll()

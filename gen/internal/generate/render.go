@@ -27,10 +27,13 @@ func (g *generator) files() ([]*Output, error) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, &Output{target(src.path), g.rel(target(src.path)), content})
+		all = append(all, &Output{path: target(src.path), shown: g.rel(target(src.path)), content: content})
 	}
 	for _, path := range g.stale() {
-		all = append(all, &Output{path, g.rel(path), nil})
+		all = append(all, &Output{path: path, shown: g.rel(path)})
+	}
+	for _, path := range g.absent {
+		all = append(all, &Output{shown: g.rel(path), absent: true})
 	}
 	return all, g.failure()
 }

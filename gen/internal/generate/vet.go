@@ -97,7 +97,7 @@ func (g *generator) checkUses(src *source, locked map[types.Object]*directive.Si
 		if fn == nil {
 			return true
 		}
-		s := locked[fn.Origin()]
+		s := cmp.Or(locked[fn.Origin()], behind(fn, locked))
 		if s == nil || s.Func.Pos() <= id.Pos() && id.Pos() < s.Func.End() {
 			return true
 		}
@@ -114,4 +114,30 @@ func (g *generator) checkUses(src *source, locked map[types.Object]*directive.Si
 			g.problem(c.Pos(), "nothing on this line or the next uses a locked function without its lock: remove the comment")
 		}
 	}
+}
+
+// behind returns the site of a locked method that a call of fn may reach, if fn is a method of
+// an interface: the first by its name.
+func behind(fn *types.Func, locked map[types.Object]*directive.Site) (first *directive.Site) {
+	if fn.Signature().Recv() == nil {
+		return nil
+	}
+	face, _ := fn.Signature().Recv().Type().Underlying().(*types.Interface)
+	if face == nil {
+		return nil
+	}
+	for method, s := range locked {
+		recv := method.(*types.Func).Signature().Recv() //nolint:forcetypeassert // all are functions
+		if method.Name() != fn.Name() || recv == nil || first != nil && first.FullName() < s.FullName() {
+			continue
+		}
+		t := recv.Type()
+		if _, ok := t.(*types.Pointer); !ok {
+			t = types.NewPointer(t) // has the other methods, too
+		}
+		if types.Implements(t, face) {
+			first = s
+		}
+	}
+	return first
 }

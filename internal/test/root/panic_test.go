@@ -3,9 +3,13 @@ package test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/internal/test/testkit"
@@ -93,6 +97,108 @@ func TestPanicWhileAKeyIsMade(t *testing.T) {
 			}
 		}
 	})
+}
+
+// brittle is a context of which a later call panics.
+type brittle struct {
+	context.Context
+	left *atomic.Int32 // calls until then
+}
+
+func (b brittle) spend() {
+	if b.left.Add(-1) == 0 {
+		panic("the context")
+	}
+}
+
+func (b brittle) Done() <-chan struct{}       { b.spend(); return b.Context.Done() }
+func (b brittle) Err() error                  { b.spend(); return b.Context.Err() }
+func (b brittle) Deadline() (time.Time, bool) { b.spend(); return b.Context.Deadline() }
+func (b brittle) Value(key any) any           { b.spend(); return b.Context.Value(key) }
+
+// A panic of the caller's context or of the backend, and the end of the goroutine there, leave
+// at most a lease that ends by itself: then the next callers get the lock, and Close does not wait.
+func TestPanicWhileALockIsTaken(t *testing.T) {
+	type operation = func(ctx context.Context, l *distlock.Locker, o distlock.Opts) error
+	work := func(context.Context) error { return nil }
+	survive := func(t *testing.T, holder string, o distlock.Opts, do operation, prepare func(ctx context.Context, s *testkit.Store) context.Context) (panicked bool) {
+		t.Helper()
+		s := testkit.NewStore()
+		l, other := distlock.New(s, distlock.Config{}), distlock.New(s, distlock.Config{})
+		var held *distlock.Lease
+		switch holder {
+		case "here":
+			held = testkit.MustAcquire(t, l, "k", o)
+		case "elsewhere":
+			held = testkit.MustAcquire(t, other, "k", o)
+		}
+		ctx, cancel := context.WithCancel(context.WithValue(t.Context(), ctxKey{}, "lame"))
+		defer cancel()
+		ctx = prepare(ctx, s)
+		done := make(chan struct{})
+		panicked = true
+		go func() {
+			defer close(done)
+			defer func() { _ = recover() }()
+			o := o
+			o.KeyTimeout, o.MaxWait, o.RetryInterval = 100*time.Millisecond, 50*time.Millisecond, 10*time.Millisecond
+			_ = do(ctx, l, o)
+			panicked = false
+		}()
+		<-done
+		s.Before(nil)
+		s.After(nil)
+		if held != nil {
+			wantIs(t, held.Release(t.Context()))
+		}
+		for _, l := range []*distlock.Locker{l, other, l} {
+			for _, key := range []string{"a", "k"} {
+				wantIs(t, l.Do(t.Context(), key, distlock.Opts{MaxWait: time.Second}, work))
+			}
+		}
+		mustCloseAtOnce(t, l)
+		mustCloseAtOnce(t, other)
+		mustBeFree(t, s, "a", "k")
+		return panicked
+	}
+	for name, do := range map[string]operation{
+		"Do": func(ctx context.Context, l *distlock.Locker, o distlock.Opts) error { return l.Do(ctx, "k", o, work) },
+		"DoAll": func(ctx context.Context, l *distlock.Locker, o distlock.Opts) error {
+			return l.DoAll(ctx, []string{"a", "k"}, o, work)
+		},
+	} {
+		for _, holder := range []string{"nobody", "here", "elsewhere"} {
+			for _, o := range []distlock.Opts{{}, {Mode: distlock.Shared}, {Permits: 1}} {
+				t.Run(fmt.Sprint(name, "/", holder, "/", o.Mode, o.Permits), func(t *testing.T) {
+					for n, panicked := 1, true; panicked; n++ {
+						synctest.Test(t, func(t *testing.T) {
+							panicked = survive(t, holder, o, do, func(ctx context.Context, _ *testkit.Store) context.Context {
+								left := new(atomic.Int32)
+								left.Store(int32(n)) //nolint:gosec // it is small
+								return brittle{ctx, left}
+							})
+						})
+					}
+					for _, end := range []func(){func() { panic("the store") }, runtime.Goexit} {
+						for _, op := range []testkit.Op{testkit.Enqueue, testkit.Turn, testkit.Release} {
+							fail := func(ctx context.Context, c *testkit.Call) error {
+								if c.Op == op && c.Key == "k" && ctx.Value(ctxKey{}) == "lame" { // not in the background
+									end()
+								}
+								return nil
+							}
+							synctest.Test(t, func(t *testing.T) {
+								survive(t, holder, o, do, func(ctx context.Context, s *testkit.Store) context.Context { s.Before(fail); return ctx })
+							})
+							synctest.Test(t, func(t *testing.T) {
+								survive(t, holder, o, do, func(ctx context.Context, s *testkit.Store) context.Context { s.After(fail); return ctx })
+							})
+						}
+					}
+				})
+			}
+		}
+	}
 }
 
 type speakingFunc func() string

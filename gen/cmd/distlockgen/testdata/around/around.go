@@ -49,3 +49,17 @@ func (s *shop) allowedWrongly(ctx context.Context) error {
 	//distlock:allow the next line has its lock
 	return s.Reserve(ctx, "tea")
 }
+
+type reserver interface {
+	reserve(ctx context.Context, sku string) error
+}
+
+// order has methods of that name, and no lock.
+type order struct{ reserver }
+
+func (order) sweep() {}
+
+func through[R reserver](ctx context.Context, s *shop, r R) []any {
+	order{s}.sweep()
+	return []any{reserver(s).reserve, r.reserve(ctx, "tea"), order{s}.reserve}
+}
