@@ -212,6 +212,50 @@ func TestNothingSent(t *testing.T) {
 				t.Errorf("%d keys have slots, want the one in doubt", n)
 			}
 		}
+		s.each(nil)
+		testkit.ReleaseRepeatedly(t, b, doubt.Grant()) // its session has ended
+		if etcdlock.WaitForSweeper(t, b); etcdlock.Slots(b) != 0 {
+			t.Error("a slot is kept for a place that has ended with its session")
+		}
+	})
+}
+
+// TestDeletedWithoutFence: a server without space deletes the place of an owner that has
+// given up, and does not write the fence. What arrives late is deleted, too.
+func TestDeletedWithoutFence(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, f *fake, b *etcdlock.Backend, s *spoiler) {
+		mustWork(t, b, "session")
+		r := testkit.NewRequest("k")
+		s.postpone("Txn")
+		if _, err := b.TryAcquire(t.Context(), r); err == nil {
+			t.Fatal("an attempt without an answer succeeded")
+		}
+		s.each(func(_ int, method string) fate { return map[bool]fate{true: refused}[method == "Put"] })
+		_ = b.Release(t.Context(), r.Grant())
+		time.Sleep(time.Second)
+		s.send(t)
+		s.each(nil)
+		if etcdlock.WaitForSweeper(t, b); len(f.places("k")) != 0 || etcdlock.Slots(b) != 0 {
+			t.Errorf("%d places for nobody are left, and %d slots", len(f.places("k")), etcdlock.Slots(b))
+		}
+	})
+}
+
+// TestReconnectsAreFew: no server answers for a minute, whatever is asked. The connections
+// are replaced once in the time of two operations.
+func TestReconnectsAreFew(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, f *fake, b *etcdlock.Backend, s *spoiler) {
+		mustWork(t, b, "session")
+		s.each(func(int, string) fate { return silent })
+		before := f.dials.Load()
+		for start := time.Now(); time.Since(start) < time.Minute; {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			_ = b.Ping(ctx)
+			cancel()
+		}
+		if n := f.dials.Load() - before; n < 3 || n > 14 {
+			t.Errorf("%d connections in a minute", n)
+		}
 	})
 }
 

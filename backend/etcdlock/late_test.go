@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -27,9 +28,10 @@ type spoiler struct {
 type fate int
 
 const (
-	sent   fate = iota
-	silent      // it is not sent, and has no answer
-	late        // it fails, and is sent by send
+	sent    fate = iota
+	silent       // it is not sent, and has no answer
+	late         // it fails, and is sent by send
+	refused      // the server has no space
 )
 
 // each lets decide choose the fate of each request from now on. It gets the number of
@@ -52,6 +54,8 @@ func (s *spoiler) intercept(ctx context.Context, method string, req, reply any, 
 	case silent:
 		<-ctx.Done()
 		return status.FromContextError(ctx.Err()).Err()
+	case refused:
+		return rpctypes.ErrGRPCNoSpace
 	case late:
 		s.mu.Lock()
 		defer s.mu.Unlock()

@@ -70,6 +70,27 @@ func TestHeldAgain(t *testing.T) {
 	}
 }
 
+// TestTimerIsLate: the lease has ended, and its timer has not fired yet, as when the
+// machine was suspended. It has ended, before and after the answer to a renewal.
+func TestTimerIsLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, session := testkit.NewRequest("key"), placequeue.NewSession()
+		table, tk := newTable(t, &r)
+		g := r.Grant()
+		g.Sent = time.Now()
+		table.SetHeld(tk, "place", &session, &g)
+		all := table.Renewals([]driver.Grant{g}, func(int, error) {})
+		table.StopTimers()
+		time.Sleep(g.TTL)
+		if got := table.Renewed(&all[0], time.Now(), true, nil); !errors.Is(got, driver.ErrLost) {
+			t.Errorf("the answer to a renewal after the end: %v", got)
+		}
+		if _, held := table.HeldBy(&g); held {
+			t.Error("a lease that has ended is held")
+		}
+	})
+}
+
 // obstacle counts the looks at it, until its session ends.
 type obstacle struct {
 	placequeue.Session
