@@ -24,6 +24,47 @@ func TestOwnOrphan(t *testing.T) {
 	})
 }
 
+// TestOrphanOfAReader: the creation of a reader's node is in doubt, and the session ends. The
+// node that the server still knows would keep writers out.
+func TestOrphanOfAReader(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, v *virtual) {
+		mustWork(t, v.Backend, "key") // creates the key's node
+		r := testkit.NewRequest("key")
+		r.Mode = driver.Shared
+		v.tryInDoubt(t, r, muted)
+		v.newSession()
+		testkit.TryRepeatedly(t, v, r)
+		if left := v.server.Children(parentOf("key")); len(left) != 1 {
+			t.Errorf("there should be one node: %q", left)
+		}
+	})
+}
+
+// TestDeletedNodeIsNotFound: the deletion of a node beside a stranger has no answer, and the
+// creation of the owner's next node is in doubt. The first node is not the owner's any more.
+func TestDeletedNodeIsNotFound(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, v *virtual) {
+		r := testkit.NewRequest("key")
+		testkit.MustTry(t, v, r)
+		stranger := v.server.Add(parentOf("key") + "/R-")
+		v.server.On(opDelete, func(string) fate { return dropped })
+		for _, creation := range []fate{served, muted, served} {
+			v.server.On(opCreate, func(string) fate { return creation })
+			if err := enqueue(t, v, r); err == nil || errors.Is(err, driver.ErrNotAcquired) {
+				t.Fatalf("Enqueue without an answer: %v", err)
+			}
+			v.network.Kill() // the calls that are in flight end
+			if creation == served {
+				v.server.Delete(stranger)
+			}
+		}
+		v.server.ServeAll()
+		g := testkit.TryRepeatedly(t, v, r)
+		time.Sleep(5 * time.Second)
+		testkit.MustRenew(t, v, g)
+	})
+}
+
 // TestNodeDeleted: an operator deletes nodes. The renewal of a holder without a node is
 // Lost, and a waiter without a node does not get the key but joins the queue again.
 func TestNodeDeleted(t *testing.T) {

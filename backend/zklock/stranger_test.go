@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/go-zookeeper/zk"
 
@@ -103,25 +104,45 @@ func TestStrangers(t *testing.T) {
 	}
 }
 
-// TestWithdrawnHolder: a holder asks again beside a stranger, and gives its node up.
-// Its next lock is another one, with a token that is larger than all tokens in between.
+// TestWithdrawnHolder: a holder asks again beside a stranger, or renews its lease, and gives
+// its node up, for good. Its next lock is another one, with a token that is larger than all
+// tokens in between.
 func TestWithdrawnHolder(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, v *virtual) {
-		r := testkit.NewRequest("key")
-		testkit.MustTry(t, v, r)
-		stranger := v.server.Add(parentOf("key") + "/R-")
-		_, err := v.TryAcquire(t.Context(), r)
-		wantForeign(t, err, "ephemeral node")
-		v.server.Delete(stranger)
-		other := newVirtual(t, v.server)
-		between := testkit.MustTry(t, other, testkit.NewRequest("key"))
-		testkit.MustRelease(t, other, between)
-		g := testkit.MustTry(t, v, r)
-		if g.Token <= between.Token {
-			t.Errorf("token %d after token %d", g.Token, between.Token)
-		}
-		testkit.MustRelease(t, v, g)
-	})
+	for name, again := range map[string]func(t *testing.T, v *virtual, r driver.Request) error{
+		"asks": func(t *testing.T, v *virtual, r driver.Request) error {
+			_, err := v.TryAcquire(t.Context(), r)
+			return err
+		},
+		"waits":  enqueue,
+		"renews": func(t *testing.T, v *virtual, r driver.Request) error { return testkit.Renewed(t, v, r.Grant()) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inVirtualTime(t, func(t *testing.T, v *virtual) {
+				r := testkit.NewRequest("key")
+				lost := testkit.MustTry(t, v, r)
+				told := v.Revoked(t.Context(), lost)
+				stranger := v.server.Add(parentOf("key") + "/R-")
+				wantForeign(t, again(t, v, r), "ephemeral node")
+				synctest.Wait()
+				if left := v.server.Children(parentOf("key")); len(left) != 1 {
+					t.Errorf("beside the stranger: %q", left)
+				}
+				v.server.Delete(stranger)
+				if got := testkit.Renewed(t, v, lost); !errors.Is(got, driver.ErrLost) {
+					t.Errorf("a renewal without the stranger: %v", got)
+				}
+				other := newVirtual(t, v.server)
+				between := testkit.MustTry(t, other, testkit.NewRequest("key"))
+				testkit.MustRelease(t, other, between)
+				g := testkit.MustTry(t, v, r)
+				if g.Token <= between.Token {
+					t.Errorf("token %d after token %d", g.Token, between.Token)
+				}
+				testkit.MustRelease(t, v, g)
+				<-told
+			})
+		})
+	}
 }
 
 func wantForeign(tb testing.TB, err error, recipe string) {
