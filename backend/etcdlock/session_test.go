@@ -147,6 +147,39 @@ func TestWaiterWithoutAPlace(t *testing.T) {
 	}
 }
 
+// The place of a holder is deleted, alone or with its session, another owner has the key, and
+// the first one waits for it for longer than its lease would have lasted.
+func TestPlaceOutlivesALostLease(t *testing.T) {
+	for name, lose := range map[string]func(f *fake){
+		"the session ended": func(f *fake) {
+			lease, _ := f.lastLease()
+			f.revoke(lease)
+			time.Sleep(8 * time.Second) // a keep-alive says so
+		},
+		"deleted": func(f *fake) { f.delete(f.places("k")[0]) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inVirtualTime(t, func(t *testing.T, f *fake, b *etcdlock.Backend, _ *spoiler) {
+				r := testkit.NewRequest("k")
+				testkit.MustTry(t, b, r)
+				lose(f)
+				other, _ := newVirtual(t, f)
+				g := testkit.MustTry(t, other, testkit.NewRequest("k"))
+				first := testkit.StartWaiter(t, b, r, testkit.Looks{Every: time.Second})
+				time.Sleep(time.Second)
+				last := testkit.StartWaiter(t, other, testkit.NewRequest("k"))
+				for range 5 {
+					time.Sleep(g.TTL / 4)
+					testkit.MustRenew(t, other, g)
+				}
+				testkit.MustRelease(t, other, g)
+				testkit.MustRelease(t, b, first.Served(t))
+				testkit.MustRelease(t, other, last.Served(t))
+			})
+		})
+	}
+}
+
 // A request of a session that has ended is answered, while one of the next session is
 // under way. The owner gives up: the second one still creates nothing.
 func TestAnswerInAnEndedSession(t *testing.T) {

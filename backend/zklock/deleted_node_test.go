@@ -3,6 +3,7 @@ package zklock_test
 import (
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
@@ -62,6 +63,27 @@ func TestDeletedNodeIsNotFound(t *testing.T) {
 		g := testkit.TryRepeatedly(t, v, r)
 		time.Sleep(5 * time.Second)
 		testkit.MustRenew(t, v, g)
+	})
+}
+
+// TestPlaceOutlivesALostLease: the node of a holder is deleted, another owner has the key, and
+// the first one waits for it for longer than its lease would have lasted.
+func TestPlaceOutlivesALostLease(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, v *virtual) {
+		other, r := newVirtual(t, v.server), testkit.NewRequest("key")
+		testkit.MustTry(t, v, r)
+		v.server.Delete(v.server.Children(parentOf("key"))[0])
+		g := testkit.MustTry(t, other, testkit.NewRequest("key"))
+		first := testkit.StartWaiter(t, v, r)
+		synctest.Wait()
+		last := testkit.StartWaiter(t, other, testkit.NewRequest("key"))
+		for range 5 {
+			time.Sleep(g.TTL / 4)
+			testkit.MustRenew(t, other, g)
+		}
+		testkit.MustRelease(t, other, g)
+		testkit.MustRelease(t, v, first.Served(t))
+		testkit.MustRelease(t, other, last.Served(t))
 	})
 }
 
