@@ -12,6 +12,7 @@ import (
 
 	"github.com/distlock-go/distlock/backend/zklock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/test/testkit"
 	"github.com/distlock-go/distlock/internal/test/testmode"
 	"github.com/distlock-go/distlock/internal/test/zktest"
 	"github.com/distlock-go/distlock/locktest"
@@ -65,6 +66,7 @@ func through(t *testing.T, servers []string, dial locktest.DialFunc, limit time.
 // Row 24 (zklock): what was given back before Close is free for another process,
 // and MinHold goes on. Fails if MinHold ends with the process.
 func TestConformanceVirtual(t *testing.T) {
+	testkit.FailFast(t, 40*time.Second)
 	reconnects(t)
 	servers := make(map[driver.Backend]*fakeServer)
 	with := func(t *testing.T, server *fakeServer, n *locktest.Network) driver.Backend {
