@@ -332,3 +332,22 @@ func TestSilentServers(t *testing.T) {
 		})
 	}
 }
+
+// A free lock costs one transaction that writes and reads nothing. Another place in the
+// queue is found by a second one, which reads.
+func TestFreeLockReadsNothing(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, f *fake, b *etcdlock.Backend, _ *spoiler) {
+		first, second := testkit.NewRequest("key"), testkit.NewRequest("key")
+		for i, r := range []driver.Request{first, second} {
+			_, err := b.Enqueue(t.Context(), r)
+			if held := errors.Is(err, driver.ErrNotAcquired); held != (i > 0) {
+				t.Fatalf("owner %d: %v", i, err)
+			}
+			f.mu.Lock()
+			if got, want := [2]int{len(f.txn.Success), len(f.txn.Failure)}, [2]int{1 + i, 2 * i}; got != want {
+				t.Errorf("owner %d: %v operations, want %v", i, got, want)
+			}
+			f.mu.Unlock()
+		}
+	})
+}

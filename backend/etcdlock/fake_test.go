@@ -179,6 +179,9 @@ func (f *fake) revoke(id int64) {
 	}
 }
 
+// revokeOf ends the lease of a key.
+func (f *fake) revokeOf(path string) { f.revoke(f.keys[path].Lease) }
+
 // remove deletes a key at the present revision.
 func (f *fake) remove(path string) {
 	delete(f.keys, path)

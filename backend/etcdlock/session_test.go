@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -119,62 +120,56 @@ func TestKeepAlivesLeaveADeposedServer(t *testing.T) {
 	})
 }
 
-// etcd ends the session of a waiter, or an operator deletes its place. The waiter has
-// another place soon, when a keep-alive says so or when it looks.
-func TestWaiterWithoutAPlace(t *testing.T) {
+// etcd ends the session of a holder and later of a waiter, or an operator deletes its place,
+// with the fence or without. It has another place soon, when a keep-alive says so or when it
+// looks, and for longer than the lease would have lasted.
+//
+// Row 28 (etcdlock): after the lease of etcd was revoked, all holders are told by the
+// next renewal, and waiters and later owners are served. Fails if a renewal does not
+// ask whether the place exists.
+func TestPlaceAfterALoss(t *testing.T) {
 	for name, lose := range map[string]func(f *fake, path string){
-		"the session ended": func(f *fake, _ string) { lease, _ := f.lastLease(); f.revoke(lease) },
+		"the session ended": (*fake).revokeOf,
 		"deleted":           (*fake).delete,
-	} {
-		t.Run(name, func(t *testing.T) {
-			inVirtualTime(t, func(t *testing.T, f *fake, holder *etcdlock.Backend, _ *spoiler) {
-				g := testkit.MustTry(t, holder, testkit.NewRequest("k"))
-				held := f.places("k")[0]
-				b, _ := newVirtual(t, f)
-				w := testkit.StartWaiter(t, b, testkit.NewRequest("k"), testkit.Looks{Every: time.Second})
-				synctest.Wait()
-				lose(f, slices.DeleteFunc(f.places("k"), func(path string) bool { return path == held })[0])
-				if n := len(f.places("k")); n != 1 {
-					t.Fatalf("%d places without the waiter's", n)
-				}
-				time.Sleep(8 * time.Second) // the interval of the keep-alives
-				if n := len(f.places("k")); n != 2 {
-					t.Errorf("%d places", n)
-				}
-				testkit.MustRelease(t, holder, g)
-				testkit.MustRelease(t, b, w.Served(t))
-			})
-		})
-	}
-}
-
-// The place of a holder is deleted, alone or with its session, another owner has the key, and
-// the first one waits for it for longer than its lease would have lasted.
-func TestPlaceOutlivesALostLease(t *testing.T) {
-	for name, lose := range map[string]func(f *fake){
-		"the session ended": func(f *fake) {
-			lease, _ := f.lastLease()
-			f.revoke(lease)
-			time.Sleep(8 * time.Second) // a keep-alive says so
+		"deleted with the fence": func(f *fake, path string) {
+			lease, _, _ := strings.Cut(path[strings.LastIndexByte(path, '/')+1:], ".")
+			f.delete(path)
+			f.delete(etcdlock.DefaultPrefix + "%session/" + lease)
 		},
-		"deleted": func(f *fake) { f.delete(f.places("k")[0]) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			inVirtualTime(t, func(t *testing.T, f *fake, b *etcdlock.Backend, _ *spoiler) {
+				const soon = 8 * time.Second // the interval of the keep-alives
 				r := testkit.NewRequest("k")
-				testkit.MustTry(t, b, r)
-				lose(f)
+				lost, also := testkit.MustTry(t, b, r), testkit.MustTry(t, b, testkit.NewRequest("also"))
+				lose(f, f.places("also")[0])
+				if got := testkit.Renewed(t, b, also); !errors.Is(got, driver.ErrLost) {
+					t.Errorf("a renewal without a place: %v", got)
+				}
+				for _, path := range f.places("k") { // unless it has ended with the session
+					lose(f, path)
+				}
+				time.Sleep(soon)
 				other, _ := newVirtual(t, f)
 				g := testkit.MustTry(t, other, testkit.NewRequest("k"))
+				held := f.places("k")[0]
 				first := testkit.StartWaiter(t, b, r, testkit.Looks{Every: time.Second})
-				time.Sleep(time.Second)
+				synctest.Wait()
+				lose(f, slices.DeleteFunc(f.places("k"), func(path string) bool { return path == held })[0])
+				time.Sleep(soon)
+				if n := len(f.places("k")); n != 2 {
+					t.Fatalf("%d places", n)
+				}
 				last := testkit.StartWaiter(t, other, testkit.NewRequest("k"))
 				for range 5 {
-					time.Sleep(g.TTL / 4)
 					testkit.MustRenew(t, other, g)
+					time.Sleep(g.TTL / 4)
 				}
 				testkit.MustRelease(t, other, g)
-				testkit.MustRelease(t, b, first.Served(t))
+				if first.Served(t); first.Got.Token <= lost.LastToken {
+					t.Errorf("token %d after token %d", first.Got.Token, lost.LastToken)
+				}
+				testkit.MustRelease(t, b, first.Got)
 				testkit.MustRelease(t, other, last.Served(t))
 			})
 		})

@@ -3,7 +3,6 @@ package zklock_test
 import (
 	"errors"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
@@ -66,41 +65,21 @@ func TestDeletedNodeIsNotFound(t *testing.T) {
 	})
 }
 
-// TestPlaceOutlivesALostLease: the node of a holder is deleted, another owner has the key, and
-// the first one waits for it for longer than its lease would have lasted.
-func TestPlaceOutlivesALostLease(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, v *virtual) {
-		other, r := newVirtual(t, v.server), testkit.NewRequest("key")
-		testkit.MustTry(t, v, r)
-		v.server.Delete(v.server.Children(parentOf("key"))[0])
-		g := testkit.MustTry(t, other, testkit.NewRequest("key"))
-		first := testkit.StartWaiter(t, v, r)
-		synctest.Wait()
-		last := testkit.StartWaiter(t, other, testkit.NewRequest("key"))
-		for range 5 {
-			time.Sleep(g.TTL / 4)
-			testkit.MustRenew(t, other, g)
-		}
-		testkit.MustRelease(t, other, g)
-		testkit.MustRelease(t, v, first.Served(t))
-		testkit.MustRelease(t, other, last.Served(t))
-	})
-}
-
-// TestNodeDeleted: an operator deletes nodes. The renewal of a holder without a node is
-// Lost, and a waiter without a node does not get the key but joins the queue again.
+// TestNodeDeleted: an operator deletes nodes. A waiter without a node does not get the key but
+// joins the queue again, and so does a holder that asks again, for longer than its lease would
+// have lasted.
 func TestNodeDeleted(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, v *virtual) {
-		other := newVirtual(t, v.server)
-		g := testkit.MustTry(t, v, testkit.NewRequest("key"))
-		queue := func(from *virtual) *testkit.Waiter {
-			w := testkit.StartWaiter(t, from, testkit.NewRequest("key"), testkit.Looks{Every: time.Second})
+		other, r := newVirtual(t, v.server), testkit.NewRequest("key")
+		g := testkit.MustTry(t, v, r)
+		queue := func(from *virtual, r driver.Request) *testkit.Waiter {
+			w := testkit.StartWaiter(t, from, r, testkit.Looks{Every: time.Second})
 			time.Sleep(time.Second)
 			return w
 		}
-		first := queue(v)
+		first := queue(v, testkit.NewRequest("key"))
 		node := v.server.Created(parentOf("key"))[1]
-		second := queue(other)
+		second := queue(other, testkit.NewRequest("key"))
 
 		// The first waiter's node: neither waiter gets the key, and the first is the
 		// last now.
@@ -111,15 +90,16 @@ func TestNodeDeleted(t *testing.T) {
 		second.MustWait(t)
 		// The holder's node: the second waiter gets the key.
 		v.server.Delete(v.server.Created(parentOf("key"))[0])
-		next := second.Served(t)
-		if s := testkit.Renewed(t, v, g); !errors.Is(s, driver.ErrLost) {
-			t.Errorf("the holder without a node is %v", s)
-		}
-		if err := v.Release(t.Context(), g); !errors.Is(err, driver.ErrLost) {
-			t.Errorf("Release by the holder without a node: %v", err)
+		next, again := second.Served(t), queue(v, r)
+		last := queue(other, testkit.NewRequest("key"))
+		for range 5 {
+			testkit.MustRenew(t, other, next)
+			time.Sleep(next.TTL / 4)
 		}
 		first.MustWait(t)
 		testkit.MustRelease(t, other, next)
 		testkit.MustRelease(t, v, first.Served(t))
+		testkit.MustRelease(t, v, again.Served(t))
+		testkit.MustRelease(t, other, last.Served(t))
 	})
 }

@@ -68,13 +68,15 @@ func TestStrangers(t *testing.T) {
 	t.Parallel()
 	addr := zktest.Shared(t).Addr()
 	admin := newAdmin(t, addr)
+	const node = "ephemeral node"
 	for _, c := range []struct {
-		name  string
-		flags int32
+		name    string
+		flags   int32
+		foreign string // what Inspect says, of nodes that are not in the queue
 	}{
-		{"_c_" + guid + "-__WRIT__", zk.FlagEphemeralSequential}, {"_c_" + guid + "-latch-", zk.FlagEphemeralSequential}, {"leases", 0},
-		{"lock", zk.FlagEphemeral}, {"R-", zk.FlagEphemeralSequential}, {"LockA", zk.FlagEphemeralSequential},
-		{"0a1b2c3d4e5f60718293a4b5c6d7e8f9__lock__", zk.FlagEphemeralSequential},
+		{"_c_" + guid + "-__WRIT__", zk.FlagEphemeralSequential, ""}, {"_c_" + guid + "-latch-", zk.FlagEphemeralSequential, node},
+		{"leases", 0, "InterProcessSemaphoreV2"}, {"lock", zk.FlagEphemeral, node}, {"R-", zk.FlagEphemeralSequential, node},
+		{"LockA", zk.FlagEphemeralSequential, node}, {"0a1b2c3d4e5f60718293a4b5c6d7e8f9__lock__", zk.FlagEphemeralSequential, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -90,6 +92,13 @@ func TestStrangers(t *testing.T) {
 				if _, err := b.TryAcquire(context.Background(), testkit.NewRequest(key)); !errors.Is(err, driver.ErrForeign) {
 					t.Fatalf("the next owner: %v", err)
 				}
+			}
+			infos, err := b.Inspect(t.Context(), key, 1)
+			if err != nil || len(infos) != 1 || infos[0].Foreign != c.foreign || infos[0].Held != 1 || len(infos[0].Holders) != 1 {
+				t.Errorf("Inspect: %+v, %v", infos, err)
+			}
+			if infos, err := b.Inspect(t.Context(), key[:len(key)-1], 1); c.foreign != "" && (err != nil || len(infos) != 0) {
+				t.Errorf("Inspect of a prefix: %+v, %v", infos, err)
 			}
 			w := testkit.StartWaiter(t, b, testkit.NewRequest(key))
 			watched(t, other)
