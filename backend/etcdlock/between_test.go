@@ -199,13 +199,13 @@ func TestNothingSent(t *testing.T) {
 		doubt := testkit.NewRequest("first")
 		for name, try := range attempts {
 			s.each(func(int, string) fate { return silent })
-			if _, err := try(b, doubt); err == nil || errors.Is(err, driver.ErrNotSent) {
+			if _, err := try(t.Context(), b, doubt); err == nil || errors.Is(err, driver.ErrNotSent) {
 				t.Errorf("%s in doubt: %v", name, err)
 			}
 			lease, _ := f.lastLease()
 			f.revoke(lease)
 			time.Sleep(25 * time.Second) // the session is known to have ended
-			if _, err := try(b, testkit.NewRequest("key")); !errors.Is(err, driver.ErrNotSent) {
+			if _, err := try(t.Context(), b, testkit.NewRequest("key")); !errors.Is(err, driver.ErrNotSent) {
 				t.Errorf("%s without a session: %v", name, err)
 			}
 			if n := etcdlock.Slots(b); n != 1 {
@@ -239,6 +239,31 @@ func TestDeletedWithoutFence(t *testing.T) {
 			t.Errorf("%d places for nobody are left, and %d slots", len(f.places("k")), etcdlock.Slots(b))
 		}
 	})
+}
+
+// TestCallerLeavesBeforeTheAnswer: the request of a caller that has left arrives after its
+// release, and leaves nothing.
+func TestCallerLeavesBeforeTheAnswer(t *testing.T) {
+	for name, try := range attempts {
+		t.Run(name, func(t *testing.T) {
+			inVirtualTime(t, func(t *testing.T, f *fake, b *etcdlock.Backend, s *spoiler) {
+				mustWork(t, b, "session")
+				s.each(func(_ int, method string) fate { return map[bool]fate{true: silent}[method == "Txn"] })
+				ctx, cancel := context.WithCancel(t.Context())
+				time.AfterFunc(time.Millisecond, cancel) // before there is a second request
+				r := testkit.NewRequest("k")
+				if _, err := try(ctx, b, r); err == nil || errors.Is(err, driver.ErrNotSent) {
+					t.Errorf("an attempt in doubt: %v", err)
+				}
+				s.each(nil)
+				testkit.MustRelease(t, b, r.Grant())
+				etcdlock.WaitForSweeper(t, b)
+				if s.send(t); len(f.places("k")) != 0 {
+					t.Error("a place for nobody is left")
+				}
+			})
+		})
+	}
 }
 
 // TestReconnectsAreFew: no server answers for a minute, whatever is asked. The connections

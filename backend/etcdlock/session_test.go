@@ -120,6 +120,27 @@ func TestKeepAlivesLeaveADeposedServer(t *testing.T) {
 	})
 }
 
+// The same for a waiter, whose turn comes when the lease of etcd lasts no longer than a lock: the
+// keep-alives since the election count for nothing.
+func TestWaiterLeavesADeposedServer(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, f *fake, b *etcdlock.Backend, _ *spoiler) {
+		other, _ := newVirtual(t, f)
+		g := testkit.MustTry(t, other, testkit.NewRequest("k"))
+		w := testkit.StartWaiter(t, b, testkit.NewRequest("k"))
+		time.Sleep(7 * time.Second) // the streams of the keep-alives are open
+		f.elect()
+		for range 3 {
+			testkit.MustRenew(t, other, g)
+			time.Sleep(4 * time.Second)
+		}
+		testkit.MustRelease(t, other, g)
+		w.Served(t)
+		if ends := f.leases[f.keys[f.places("k")[0]].Lease].ends; w.Got.Sent.Add(w.Got.TTL).After(ends) {
+			t.Errorf("the lock ends %v after the lease", w.Got.Sent.Add(w.Got.TTL).Sub(ends))
+		}
+	})
+}
+
 // etcd ends the session of a holder and later of a waiter, or an operator deletes its place,
 // with the fence or without. It has another place soon, when a keep-alive says so or when it
 // looks, and for longer than the lease would have lasted.

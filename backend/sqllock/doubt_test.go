@@ -177,18 +177,28 @@ func TestFailedTransactionEnds(t *testing.T) {
 		}
 		r := request("key", time.Minute)
 		r.Permits = 2
-		s.before = func(_ int, query string) error {
-			if strings.HasPrefix(query, "WITH l AS") {
+		left, fails := 0, "WITH l AS" // a connection with an open transaction
+		s.before = func(conn int, query string) error {
+			if conn == left {
+				t.Errorf("%s is sent on a connection whose transaction could not be ended", query)
+			}
+			if query == "ROLLBACK" && fails == query {
+				left = conn
+			}
+			if strings.HasPrefix(query, "WITH l AS") || query == fails {
 				return stateError("53100")
 			}
 			return nil
 		}
-		if _, err := b.TryAcquire(t.Context(), r); !unknown(err) {
-			t.Errorf("TryAcquire: %v", err)
-		}
-		begin := s.index("BEGIN", "idle_in_transaction_session_timeout = ") // for a process that is paused
-		if begin < 0 || s.index("ROLLBACK") < begin {
-			t.Error("the transaction is left open")
+		for range 3 {
+			if _, err := b.TryAcquire(t.Context(), r); !unknown(err) {
+				t.Errorf("TryAcquire: %v", err)
+			}
+			begin := s.index("BEGIN", "idle_in_transaction_session_timeout = ") // for a process that is paused
+			if begin < 0 || left == 0 && s.index("ROLLBACK") < begin {
+				t.Error("the transaction is left open")
+			}
+			fails = "ROLLBACK"
 		}
 	})
 }

@@ -181,6 +181,11 @@ func TestEntryAtRandom(t *testing.T) {
 				if want := !refused && (before.has(owner) || before.has(heir)); ok != want || ok && (!e.has(heir) || e.has(owner)) {
 					t.Fatalf("%s adopts from %s: %v\n%+v", heir, owner, ok, before)
 				}
+				for _, h := range e.holders() {
+					if ok && h.owner == heir && h.expires < e.now+second {
+						t.Fatalf("%s has adopted what ends after %v\n%+v", heir, micros(h.expires-e.now), e)
+					}
+				}
 				if m := e.find(owner); ok && before.has(owner) && (m == nil || !m.isTombstone()) {
 					t.Fatalf("%s can come back after it has handed off\n%+v", owner, e)
 				}

@@ -128,7 +128,10 @@ func TestWithdrawnHolder(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inVirtualTime(t, func(t *testing.T, v *virtual) {
 				r := testkit.NewRequest("key")
-				lost := testkit.MustTry(t, v, r)
+				lost, err := v.Extend(t.Context(), testkit.MustTry(t, v, r), 1)
+				if err != nil {
+					t.Fatal(err)
+				}
 				told := v.Revoked(t.Context(), lost)
 				stranger := v.server.Add(parentOf("key") + "/R-")
 				wantForeign(t, again(t, v, r), "ephemeral node")
@@ -146,6 +149,9 @@ func TestWithdrawnHolder(t *testing.T) {
 				g := testkit.MustTry(t, v, r)
 				if g.Token <= between.Token {
 					t.Errorf("token %d after token %d", g.Token, between.Token)
+				}
+				if _, err := v.Extend(t.Context(), g, 1); err != nil { // its node is a new one
+					t.Error(err)
 				}
 				testkit.MustRelease(t, v, g)
 				<-told

@@ -22,11 +22,13 @@ func newTable(t *testing.T, r *driver.Request) (table *placequeue.Table[*ticket,
 	t.Helper()
 	table = new(placequeue.Table[*ticket, *placequeue.Session])
 	table.Init(func(*ticket) {})
-	tk, err := table.GetOrAdd(t.Context(), r, true, func(tk placequeue.Ticket[*placequeue.Session]) *ticket { return &ticket{tk} })
-	if err != nil {
-		t.Fatal(err)
-	}
-	return table, tk
+	return table, newTicket(t, table, r)
+}
+
+// newTicket returns the ticket of the owner, or nil if it is refused.
+func newTicket(t *testing.T, table *placequeue.Table[*ticket, *placequeue.Session], r *driver.Request) *ticket {
+	tk, _ := table.GetOrAdd(t.Context(), r, true, func(tk placequeue.Ticket[*placequeue.Session]) *ticket { return &ticket{tk} })
+	return tk
 }
 
 // TestRenewedInAnEndedSession: the session ends while a renewal is in flight. A place
@@ -67,6 +69,9 @@ func TestHeldAgain(t *testing.T) {
 		if want := []uint64{7, 7, 9}[i]; !table.SetHeld(tk, place, &session, &g) || g.Token != want || g.LastToken != want {
 			t.Errorf("place %s: tokens %d to %d, want %d", place, g.Token, g.LastToken, want)
 		}
+	}
+	if r.Mode = driver.Shared; newTicket(t, table, &r) != nil {
+		t.Error("the owner shares what it has for itself")
 	}
 }
 
