@@ -14,7 +14,6 @@ import (
 	"github.com/distlock-go/distlock/backend/etcdlock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/etcdtest"
-	"github.com/distlock-go/distlock/internal/test/testkit"
 	"github.com/distlock-go/distlock/internal/test/testmode"
 	"github.com/distlock-go/distlock/locktest"
 )
@@ -63,7 +62,7 @@ func through(tb testing.TB, addr string, dial locktest.DialFunc) *clientv3.Clien
 // Row 24 (etcdlock): what was given back before Close is free for another process,
 // and MinHold goes on. Fails if MinHold ends with the process.
 func TestConformanceVirtual(t *testing.T) {
-	testkit.FailFast(t, 40*time.Second)
+	failFast(t, 5*time.Minute)
 	servers := make(map[driver.Backend]*fake)
 	with := func(t *testing.T, f *fake, n *locktest.Network) driver.Backend {
 		t.Helper()

@@ -26,7 +26,7 @@ func newVirtual(t *testing.T, f *fake) (*etcdlock.Backend, *spoiler) {
 func inVirtualTime(t *testing.T, f func(t *testing.T, server *fake, b *etcdlock.Backend, s *spoiler)) {
 	t.Helper()
 	t.Parallel()
-	testkit.FailFast(t, 20*time.Second)
+	failFast(t, time.Minute)
 	synctest.Test(t, func(t *testing.T) {
 		server := startFake(t)
 		b, s := newVirtual(t, server)

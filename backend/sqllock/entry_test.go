@@ -92,23 +92,18 @@ func TestEntryOvertakesWhatIsAway(t *testing.T) {
 	}
 }
 
-// A writer that has died keeps readers from the readers that have the key for no longer
-// than from a free key. One that looks keeps them out.
-func TestEntryOvertakesAmongHolders(t *testing.T) {
-	reader := driver.Sharing{Mode: driver.Shared}
+// The time of the waiters to look begins when the lease of the last reader ends.
+func TestEntryAfterAReader(t *testing.T) {
 	e := &entry{now: second}
-	e.mustAcquire(t, "holder", reader)
-	e.enqueue(ask("writer", driver.Sharing{}))
-	e.enqueue(ask("reader", reader))
-	for range 3 {
-		e.now += turnLasts - 1
-		if _, ok := e.acquire(ask("reader", reader)); ok {
-			t.Error("a reader overtakes a writer that is there")
-		}
-		e.enqueue(ask("writer", driver.Sharing{}))
+	e.mustAcquire(t, "reader", driver.Sharing{Mode: driver.Shared})
+	e.now += 7 * second
+	e.enqueue(ask("first", driver.Sharing{}))
+	e.enqueue(ask("second", driver.Sharing{}))
+	e.now += 3*second + turnLasts - 1
+	e.prune()
+	if _, ok := e.acquire(ask("second", driver.Sharing{})); ok {
+		t.Error("the second waiter overtakes the first")
 	}
-	e.now += turnLasts
-	e.mustAcquire(t, "reader", reader)
 }
 
 // While an exclusive owner has the key, a waiter looks seldom, and counts as there for

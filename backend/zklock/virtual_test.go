@@ -14,7 +14,6 @@ import (
 	"github.com/distlock-go/distlock/backend/zklock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/spoilnet"
-	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
 // virtual is a Backend in a bubble, with the server and the network of its connections.
@@ -30,7 +29,7 @@ type virtual struct {
 func inVirtualTime(t *testing.T, f func(t *testing.T, v *virtual), config ...zklock.Config) {
 	t.Helper()
 	t.Parallel()
-	testkit.FailFast(t, 20*time.Second)
+	failFast(t, time.Minute)
 	synctest.Test(t, func(t *testing.T) {
 		v := newVirtual(t, new(fakeServer), config...)
 		mustWork(t, v.Backend, "first")

@@ -40,18 +40,6 @@ func InBubble(t *testing.T, name string, f func(t *testing.T)) {
 	t.Run(name, func(t *testing.T) { synctest.Test(t, f) })
 }
 
-// FailFast ends the tests, with the stacks of all goroutines, if this one takes longer than a
-// limit of real time, or four times that under the race detector. In a bubble only what spins
-// takes long. FailFast is called outside of the bubble.
-func FailFast(tb testing.TB, limit time.Duration) {
-	tb.Helper()
-	if Race {
-		limit *= 4
-	}
-	spins := time.AfterFunc(limit, func() { panic(tb.Name() + " spins") })
-	tb.Cleanup(func() { spins.Stop() })
-}
-
 // Line starts n goroutines that run f under the lock, in this order.
 func Line(t *testing.T, all *sync.WaitGroup, l *distlock.Locker, n int, o distlock.Opts, f func(ctx context.Context, i int)) {
 	t.Helper()
