@@ -67,7 +67,7 @@ func through(t *testing.T, servers []string, dial locktest.DialFunc, limit time.
 // Row 24 (zklock): what was given back before Close is free for another process,
 // and MinHold goes on. Fails if MinHold ends with the process.
 func TestConformanceVirtual(t *testing.T) {
-	failFast(t, 5*time.Minute)
+	failFast(t, 40*time.Second)
 	reconnects(t)
 	servers := make(map[driver.Backend]*fakeServer)
 	with := func(t *testing.T, server *fakeServer, n *locktest.Network) driver.Backend {
