@@ -180,7 +180,12 @@ func (f *fake) revoke(id int64) {
 }
 
 // revokeOf ends the lease of a key.
-func (f *fake) revokeOf(path string) { f.revoke(f.keys[path].Lease) }
+func (f *fake) revokeOf(path string) {
+	f.mu.Lock()
+	id := f.keys[path].Lease
+	f.mu.Unlock()
+	f.revoke(id)
+}
 
 // remove deletes a key at the present revision.
 func (f *fake) remove(path string) {

@@ -135,7 +135,10 @@ func TestWaiterLeavesADeposedServer(t *testing.T) {
 		}
 		testkit.MustRelease(t, other, g)
 		w.Served(t)
-		if ends := f.leases[f.keys[f.places("k")[0]].Lease].ends; w.Got.Sent.Add(w.Got.TTL).After(ends) {
+		place := f.places("k")[0]
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if ends := f.leases[f.keys[place].Lease].ends; w.Got.Sent.Add(w.Got.TTL).After(ends) {
 			t.Errorf("the lock ends %v after the lease", w.Got.Sent.Add(w.Got.TTL).Sub(ends))
 		}
 	})
