@@ -199,18 +199,87 @@ func TestNothingSent(t *testing.T) {
 		doubt := testkit.NewRequest("first")
 		for name, try := range attempts {
 			s.each(func(int, string) fate { return silent })
-			if _, err := try(b, doubt); err == nil || errors.Is(err, driver.ErrNotSent) {
+			if _, err := try(t.Context(), b, doubt); err == nil || errors.Is(err, driver.ErrNotSent) {
 				t.Errorf("%s in doubt: %v", name, err)
 			}
 			lease, _ := f.lastLease()
 			f.revoke(lease)
 			time.Sleep(25 * time.Second) // the session is known to have ended
-			if _, err := try(b, testkit.NewRequest("key")); !errors.Is(err, driver.ErrNotSent) {
+			if _, err := try(t.Context(), b, testkit.NewRequest("key")); !errors.Is(err, driver.ErrNotSent) {
 				t.Errorf("%s without a session: %v", name, err)
 			}
 			if n := etcdlock.Slots(b); n != 1 {
 				t.Errorf("%d keys have slots, want the one in doubt", n)
 			}
+		}
+		s.each(nil)
+		testkit.ReleaseRepeatedly(t, b, doubt.Grant()) // its session has ended
+		if etcdlock.WaitForSweeper(t, b); etcdlock.Slots(b) != 0 {
+			t.Error("a slot is kept for a place that has ended with its session")
+		}
+	})
+}
+
+// TestDeletedWithoutFence: a server without space deletes the place of an owner that has
+// given up, and does not write the fence. What arrives late is deleted, too.
+func TestDeletedWithoutFence(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, f *fake, b *etcdlock.Backend, s *spoiler) {
+		mustWork(t, b, "session")
+		r := testkit.NewRequest("k")
+		s.postpone("Txn")
+		if _, err := b.TryAcquire(t.Context(), r); err == nil {
+			t.Fatal("an attempt without an answer succeeded")
+		}
+		s.each(func(_ int, method string) fate { return map[bool]fate{true: refused}[method == "Put"] })
+		_ = b.Release(t.Context(), r.Grant())
+		time.Sleep(time.Second)
+		s.send(t)
+		s.each(nil)
+		if etcdlock.WaitForSweeper(t, b); len(f.places("k")) != 0 || etcdlock.Slots(b) != 0 {
+			t.Errorf("%d places for nobody are left, and %d slots", len(f.places("k")), etcdlock.Slots(b))
+		}
+	})
+}
+
+// TestCallerLeavesBeforeTheAnswer: the request of a caller that has left arrives after its
+// release, and leaves nothing.
+func TestCallerLeavesBeforeTheAnswer(t *testing.T) {
+	for name, try := range attempts {
+		t.Run(name, func(t *testing.T) {
+			inVirtualTime(t, func(t *testing.T, f *fake, b *etcdlock.Backend, s *spoiler) {
+				mustWork(t, b, "session")
+				s.each(func(_ int, method string) fate { return map[bool]fate{true: silent}[method == "Txn"] })
+				ctx, cancel := context.WithCancel(t.Context())
+				time.AfterFunc(time.Millisecond, cancel) // before there is a second request
+				r := testkit.NewRequest("k")
+				if _, err := try(ctx, b, r); err == nil || errors.Is(err, driver.ErrNotSent) {
+					t.Errorf("an attempt in doubt: %v", err)
+				}
+				s.each(nil)
+				testkit.MustRelease(t, b, r.Grant())
+				etcdlock.WaitForSweeper(t, b)
+				if s.send(t); len(f.places("k")) != 0 {
+					t.Error("a place for nobody is left")
+				}
+			})
+		})
+	}
+}
+
+// TestReconnectsAreFew: no server answers for a minute, whatever is asked. The connections
+// are replaced once in the time of two operations.
+func TestReconnectsAreFew(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, f *fake, b *etcdlock.Backend, s *spoiler) {
+		mustWork(t, b, "session")
+		s.each(func(int, string) fate { return silent })
+		before := f.dials.Load()
+		for start := time.Now(); time.Since(start) < time.Minute; {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			_ = b.Ping(ctx)
+			cancel()
+		}
+		if n := f.dials.Load() - before; n < 3 || n > 14 {
+			t.Errorf("%d connections in a minute", n)
 		}
 	})
 }
@@ -287,4 +356,23 @@ func TestSilentServers(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A free lock costs one transaction that writes and reads nothing. Another place in the
+// queue is found by a second one, which reads.
+func TestFreeLockReadsNothing(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, f *fake, b *etcdlock.Backend, _ *spoiler) {
+		first, second := testkit.NewRequest("key"), testkit.NewRequest("key")
+		for i, r := range []driver.Request{first, second} {
+			_, err := b.Enqueue(t.Context(), r)
+			if held := errors.Is(err, driver.ErrNotAcquired); held != (i > 0) {
+				t.Fatalf("owner %d: %v", i, err)
+			}
+			f.mu.Lock()
+			if got, want := [2]int{len(f.txn.Success), len(f.txn.Failure)}, [2]int{1 + i, 2 * i}; got != want {
+				t.Errorf("owner %d: %v operations, want %v", i, got, want)
+			}
+			f.mu.Unlock()
+		}
+	})
 }

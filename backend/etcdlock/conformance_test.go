@@ -62,6 +62,7 @@ func through(tb testing.TB, addr string, dial locktest.DialFunc) *clientv3.Clien
 // Row 24 (etcdlock): what was given back before Close is free for another process,
 // and MinHold goes on. Fails if MinHold ends with the process.
 func TestConformanceVirtual(t *testing.T) {
+	failFast(t, 2*time.Minute)
 	servers := make(map[driver.Backend]*fake)
 	with := func(t *testing.T, f *fake, n *locktest.Network) driver.Backend {
 		t.Helper()

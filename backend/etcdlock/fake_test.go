@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -28,6 +29,7 @@ type fake struct {
 	etcdserverpb.UnimplementedLeaseServer
 
 	network *spoilnet.Network // of all connections
+	dials   atomic.Int32
 
 	mu       sync.Mutex
 	listener *bufconn.Listener                                // for new connections
@@ -65,6 +67,7 @@ func startFake(tb testing.TB) *fake {
 		leases: make(map[int64]*fakeLease), changed: make(chan struct{}),
 	}
 	f.network = spoilnet.To(func() (net.Conn, error) {
+		f.dials.Add(1)
 		f.mu.Lock()
 		l := f.listener
 		f.mu.Unlock()
@@ -174,6 +177,14 @@ func (f *fake) revoke(id int64) {
 			f.remove(path)
 		}
 	}
+}
+
+// revokeOf ends the lease of a key.
+func (f *fake) revokeOf(path string) {
+	f.mu.Lock()
+	id := f.keys[path].Lease
+	f.mu.Unlock()
+	f.revoke(id)
 }
 
 // remove deletes a key at the present revision.

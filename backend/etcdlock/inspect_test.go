@@ -12,10 +12,11 @@ import (
 	"github.com/distlock-go/distlock/internal/test/etcdtest"
 )
 
-// reads counts the keys that requests read.
+// reads counts the keys that requests read, and does something before the second request.
 type reads struct {
 	clientv3.KV
-	keys int
+	keys   int
+	second func()
 }
 
 // putPlaces creates n places of owners that have a name with a number, without a lease.
@@ -36,6 +37,10 @@ func putPlaces(t *testing.T, kv clientv3.KV, key, what, holder string, n int) {
 }
 
 func (r *reads) Get(ctx context.Context, key string, opts ...clientv3.OpOption) (*clientv3.GetResponse, error) {
+	if second := r.second; second != nil && r.keys > 0 {
+		r.second = nil
+		second()
+	}
 	resp, err := r.KV.Get(ctx, key, opts...)
 	if err == nil {
 		r.keys += len(resp.Kvs)
@@ -43,8 +48,8 @@ func (r *reads) Get(ctx context.Context, key string, opts ...clientv3.OpOption) 
 	return resp, err
 }
 
-// Of long queues Inspect counts all places. It reads the holders, and of the waiters no
-// more than two pages.
+// Of long queues Inspect counts all places, as they were at one moment. It reads the holders,
+// and of the waiters no more than two pages.
 func TestInspectLongQueue(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, etcdtest.Shared(t).Addr())
@@ -58,7 +63,7 @@ func TestInspectLongQueue(t *testing.T) {
 	put("b", "shared", "late", 10)
 	put("c", "exclusive", "writer", 6000)
 	put("d", "permits=2", "user", 3)
-	counting := &reads{KV: plain}
+	counting := &reads{KV: plain, second: func() { drop(t, c, key("b")) }}
 	c.KV = counting
 	infos, err := b.Inspect(t.Context(), t.Name()+"/", 10)
 	if err != nil || len(infos) != 4 {

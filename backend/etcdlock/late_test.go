@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -27,9 +28,10 @@ type spoiler struct {
 type fate int
 
 const (
-	sent   fate = iota
-	silent      // it is not sent, and has no answer
-	late        // it fails, and is sent by send
+	sent    fate = iota
+	silent       // it is sent by send, and has no answer
+	late         // it fails, and is sent by send
+	refused      // the server has no space
 )
 
 // each lets decide choose the fate of each request from now on. It gets the number of
@@ -50,16 +52,23 @@ func (s *spoiler) intercept(ctx context.Context, method string, req, reply any, 
 	}
 	switch what {
 	case silent:
+		s.keep(func() error { return invoke(context.WithoutCancel(ctx), method, req, reply, cc, opts...) })
 		<-ctx.Done()
 		return status.FromContextError(ctx.Err()).Err()
+	case refused:
+		return rpctypes.ErrGRPCNoSpace
 	case late:
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.kept = append(s.kept, func() error { return invoke(context.WithoutCancel(ctx), method, req, reply, cc, opts...) })
+		s.keep(func() error { return invoke(context.WithoutCancel(ctx), method, req, reply, cc, opts...) })
 		return status.Error(codes.Unavailable, "spoiled")
 	default:
 		return invoke(ctx, method, req, reply, cc, opts...)
 	}
+}
+
+func (s *spoiler) keep(invoke func() error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.kept = append(s.kept, invoke)
 }
 
 // postpone keeps the next request, and its repetition, for send if they are of a method.
@@ -101,11 +110,11 @@ func (s *spoiler) send(tb testing.TB) {
 }
 
 // attempts are the calls that ask for a key.
-var attempts = map[string]func(b *etcdlock.Backend, r driver.Request) (driver.Grant, error){
-	"TryAcquire": func(b *etcdlock.Backend, r driver.Request) (driver.Grant, error) {
-		return b.TryAcquire(context.Background(), r)
+var attempts = map[string]func(ctx context.Context, b *etcdlock.Backend, r driver.Request) (driver.Grant, error){
+	"TryAcquire": func(ctx context.Context, b *etcdlock.Backend, r driver.Request) (driver.Grant, error) {
+		return b.TryAcquire(ctx, r)
 	},
-	"Enqueue": func(b *etcdlock.Backend, r driver.Request) (driver.Grant, error) {
-		return b.Enqueue(context.Background(), r)
+	"Enqueue": func(ctx context.Context, b *etcdlock.Backend, r driver.Request) (driver.Grant, error) {
+		return b.Enqueue(ctx, r)
 	},
 }

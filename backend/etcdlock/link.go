@@ -148,9 +148,9 @@ func (l *link) exist(ctx context.Context, places queue) ([]bool, error) {
 // watchPause is the wait after a watch that has failed.
 const watchPause = 200 * time.Millisecond
 
-// watch returns when the place at path was deleted after a revision, or when the
-// history was compacted since. If the watch fails for another reason, such as a server
-// without a leader, it returns after a pause.
+// watch returns when the place at path was deleted after a revision. If the watch fails, as
+// when the history was compacted since or the server has no leader, it returns after a
+// pause.
 //
 // All watches share one stream. A server with users checks the token with which the
 // stream was opened, and refuses each watch after the token has ended. The client hears
@@ -160,7 +160,7 @@ func (l *link) watch(ctx context.Context, path string, after int64) {
 	stream := l.stream.Load()
 	ctx = metadata.AppendToOutgoingContext(ctx, "distlock-stream", strconv.FormatInt(stream, 10))
 	for resp := range l.client.Watch(ctx, path, clientv3.WithRev(after+1), clientv3.WithFilterPut()) {
-		if len(resp.Events) > 0 || resp.CompactRevision != 0 {
+		if len(resp.Events) > 0 {
 			return
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -33,4 +34,12 @@ func watchersOf(t *testing.T, s *etcdtest.Server) (n int) {
 		t.Fatal(err)
 	}
 	return n
+}
+
+// failFast ends the tests if this one takes longer than that in real time: in a bubble only what
+// spins does. It is called outside.
+func failFast(t *testing.T, limit time.Duration) {
+	t.Helper()
+	spins := time.AfterFunc(limit, func() { panic(t.Name() + " spins") })
+	t.Cleanup(func() { spins.Stop() })
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -25,6 +26,7 @@ func newVirtual(t *testing.T, f *fake) (*etcdlock.Backend, *spoiler) {
 func inVirtualTime(t *testing.T, f func(t *testing.T, server *fake, b *etcdlock.Backend, s *spoiler)) {
 	t.Helper()
 	t.Parallel()
+	failFast(t, time.Minute)
 	synctest.Test(t, func(t *testing.T) {
 		server := startFake(t)
 		b, s := newVirtual(t, server)
@@ -118,30 +120,81 @@ func TestKeepAlivesLeaveADeposedServer(t *testing.T) {
 	})
 }
 
-// etcd ends the session of a waiter, or an operator deletes its place. The waiter has
-// another place soon, when a keep-alive says so or when it looks.
-func TestWaiterWithoutAPlace(t *testing.T) {
+// The same for a waiter, whose turn comes when the lease of etcd lasts no longer than a lock: the
+// keep-alives since the election count for nothing.
+func TestWaiterLeavesADeposedServer(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, f *fake, b *etcdlock.Backend, _ *spoiler) {
+		other, _ := newVirtual(t, f)
+		g := testkit.MustTry(t, other, testkit.NewRequest("k"))
+		w := testkit.StartWaiter(t, b, testkit.NewRequest("k"))
+		time.Sleep(7 * time.Second) // the streams of the keep-alives are open
+		f.elect()
+		for range 3 {
+			testkit.MustRenew(t, other, g)
+			time.Sleep(4 * time.Second)
+		}
+		testkit.MustRelease(t, other, g)
+		w.Served(t)
+		place := f.places("k")[0]
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if ends := f.leases[f.keys[place].Lease].ends; w.Got.Sent.Add(w.Got.TTL).After(ends) {
+			t.Errorf("the lock ends %v after the lease", w.Got.Sent.Add(w.Got.TTL).Sub(ends))
+		}
+	})
+}
+
+// etcd ends the session of a holder and later of a waiter, or an operator deletes its place,
+// with the fence or without. It has another place soon, when a keep-alive says so or when it
+// looks, and for longer than the lease would have lasted.
+//
+// Row 28 (etcdlock): after the lease of etcd was revoked, all holders are told by the
+// next renewal, and waiters and later owners are served. Fails if a renewal does not
+// ask whether the place exists.
+func TestPlaceAfterALoss(t *testing.T) {
 	for name, lose := range map[string]func(f *fake, path string){
-		"the session ended": func(f *fake, _ string) { lease, _ := f.lastLease(); f.revoke(lease) },
+		"the session ended": (*fake).revokeOf,
 		"deleted":           (*fake).delete,
+		"deleted with the fence": func(f *fake, path string) {
+			lease, _, _ := strings.Cut(path[strings.LastIndexByte(path, '/')+1:], ".")
+			f.delete(path)
+			f.delete(etcdlock.DefaultPrefix + "%session/" + lease)
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inVirtualTime(t, func(t *testing.T, f *fake, holder *etcdlock.Backend, _ *spoiler) {
-				g := testkit.MustTry(t, holder, testkit.NewRequest("k"))
+			inVirtualTime(t, func(t *testing.T, f *fake, b *etcdlock.Backend, _ *spoiler) {
+				const soon = 8 * time.Second // the interval of the keep-alives
+				r := testkit.NewRequest("k")
+				lost, also := testkit.MustTry(t, b, r), testkit.MustTry(t, b, testkit.NewRequest("also"))
+				lose(f, f.places("also")[0])
+				if got := testkit.Renewed(t, b, also); !errors.Is(got, driver.ErrLost) {
+					t.Errorf("a renewal without a place: %v", got)
+				}
+				for _, path := range f.places("k") { // unless it has ended with the session
+					lose(f, path)
+				}
+				time.Sleep(soon)
+				other, _ := newVirtual(t, f)
+				g := testkit.MustTry(t, other, testkit.NewRequest("k"))
 				held := f.places("k")[0]
-				b, _ := newVirtual(t, f)
-				w := testkit.StartWaiter(t, b, testkit.NewRequest("k"), testkit.Looks{Every: time.Second})
+				first := testkit.StartWaiter(t, b, r, testkit.Looks{Every: time.Second})
 				synctest.Wait()
 				lose(f, slices.DeleteFunc(f.places("k"), func(path string) bool { return path == held })[0])
-				if n := len(f.places("k")); n != 1 {
-					t.Fatalf("%d places without the waiter's", n)
-				}
-				time.Sleep(8 * time.Second) // the interval of the keep-alives
+				time.Sleep(soon)
 				if n := len(f.places("k")); n != 2 {
-					t.Errorf("%d places", n)
+					t.Fatalf("%d places", n)
 				}
-				testkit.MustRelease(t, holder, g)
-				testkit.MustRelease(t, b, w.Served(t))
+				last := testkit.StartWaiter(t, other, testkit.NewRequest("k"))
+				for range 5 {
+					testkit.MustRenew(t, other, g)
+					time.Sleep(g.TTL / 4)
+				}
+				testkit.MustRelease(t, other, g)
+				if first.Served(t); first.Got.Token <= lost.LastToken {
+					t.Errorf("token %d after token %d", first.Got.Token, lost.LastToken)
+				}
+				testkit.MustRelease(t, b, first.Got)
+				testkit.MustRelease(t, other, last.Served(t))
 			})
 		})
 	}

@@ -24,7 +24,7 @@ import (
 func TestAttemptInDoubt(t *testing.T) {
 	for name, c := range map[string]struct {
 		permits int
-		breaks  string // the statement that begins with this fails
+		breaks  string // the statement that begins with this fails, or each at its end
 		err     error
 		doubt   bool
 	}{
@@ -32,6 +32,7 @@ func TestAttemptInDoubt(t *testing.T) {
 		"a new key":        {0, "INSERT INTO \"distlock\" (", io.ErrUnexpectedEOF, true},
 		"a server stops":   {0, "UPDATE \"distlock\" AS l SET prior_token", stateError("57P01"), true},
 		"the disk is full": {0, "UPDATE \"distlock\" AS l SET prior_token", stateError("53100"), false},
+		"its rows":         {0, "", io.ErrUnexpectedEOF, true},
 		"a commit":         {2, "COMMIT", io.ErrUnexpectedEOF, true},
 		"a transaction":    {2, "WITH l AS", io.ErrUnexpectedEOF, false},
 	} {
@@ -41,6 +42,9 @@ func TestAttemptInDoubt(t *testing.T) {
 				b := s.open(t, 4)
 				if err := b.Ping(t.Context()); err != nil {
 					t.Fatal(err)
+				}
+				if c.breaks == "" {
+					s.ends, c.breaks = c.err, "none"
 				}
 				s.before = func(_ int, query string) error {
 					if strings.HasPrefix(query, c.breaks) {
@@ -54,7 +58,7 @@ func TestAttemptInDoubt(t *testing.T) {
 				if !unknown(err) || errors.Is(err, driver.ErrNotSent) {
 					t.Fatalf("an attempt without an answer: %v", err)
 				}
-				s.before, s.owned = nil, true // another attempt has succeeded; that one may still arrive
+				s.before, s.ends, s.owned = nil, nil, true // another attempt has succeeded; that one may still arrive
 				testkit.MustRelease(t, b, r.Grant())
 				if got := s.index("INSERT INTO \"distlock_member\"", r.Owner, "tombstone") >= 0; got != c.doubt {
 					t.Errorf("the release leaves a tombstone: %v", got)
@@ -123,28 +127,44 @@ func TestNotSent(t *testing.T) {
 	})
 }
 
-// A release has no answer, and the next one finds nothing. That is not a loss.
+// A release has no answer, and the next one finds nothing. That is not a loss, and not tried
+// for longer than two operations last.
 func TestReleaseInDoubt(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &script{}
-		b := s.open(t, 4)
-		g := request("key", time.Minute).Grant()
-		g.Token, g.LastToken = 1, 1
-		if err := b.Release(t.Context(), g); !errors.Is(err, driver.ErrLost) {
-			t.Errorf("the release of a lease that was taken away: %v", err)
-		}
-		broken := false
-		s.before = func(_ int, query string) error {
-			if strings.Contains(query, "SET owner = ''") && !broken {
-				broken = true
-				return io.ErrUnexpectedEOF
-			}
-			return nil
-		}
-		if err := b.Release(t.Context(), g); err != nil || !broken {
-			t.Errorf("the release after one without an answer: %v, %v", err, broken)
-		}
-	})
+	for name, c := range map[string]struct {
+		spoil func(s *script, n int) error // the n-th release
+		most  time.Duration
+		err   bool
+	}{
+		"broken once": {func(_ *script, n int) error { return map[int]error{1: io.ErrUnexpectedEOF}[n] }, time.Second, false},
+		"always late": {func(*script, int) error { time.Sleep(1900 * time.Millisecond); return io.ErrUnexpectedEOF }, 4 * time.Second, true},
+		"silent once": {func(s *script, n int) error { s.silent = max(s.silent, map[int]int{1: s.conns}[n]); return nil }, 3 * time.Second, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, n := &script{}, 0
+				b := s.open(t, 4, sqllock.Config{OpTimeout: 2 * time.Second})
+				g := request("key", time.Minute).Grant()
+				g.Token, g.LastToken = 1, 1
+				if err := b.Release(t.Context(), g); !errors.Is(err, driver.ErrLost) {
+					t.Errorf("the release of a lease that was taken away: %v", err)
+				}
+				s.before = func(_ int, query string) error {
+					if strings.Contains(query, "SET owner = ''") {
+						n++
+						return c.spoil(s, n)
+					}
+					return nil
+				}
+				start := time.Now()
+				if err := b.Release(t.Context(), g); (err != nil) != c.err || c.err != unknown(err) || n == 0 || time.Since(start) > c.most {
+					t.Errorf("%v after %d releases and %v", err, n, time.Since(start))
+				}
+				if s.before = nil; c.err {
+					testkit.MustRelease(t, b, g)
+				}
+			})
+		})
+	}
 }
 
 // A transaction that fails is ended on its connection, which the next call has.
@@ -157,18 +177,28 @@ func TestFailedTransactionEnds(t *testing.T) {
 		}
 		r := request("key", time.Minute)
 		r.Permits = 2
-		s.before = func(_ int, query string) error {
-			if strings.HasPrefix(query, "WITH l AS") {
+		left, fails := 0, "WITH l AS" // a connection with an open transaction
+		s.before = func(conn int, query string) error {
+			if conn == left {
+				t.Errorf("%s is sent on a connection whose transaction could not be ended", query)
+			}
+			if query == "ROLLBACK" && fails == query {
+				left = conn
+			}
+			if strings.HasPrefix(query, "WITH l AS") || query == fails {
 				return stateError("53100")
 			}
 			return nil
 		}
-		if _, err := b.TryAcquire(t.Context(), r); !unknown(err) {
-			t.Errorf("TryAcquire: %v", err)
-		}
-		begin := s.index("BEGIN", "idle_in_transaction_session_timeout = ") // for a process that is paused
-		if begin < 0 || s.index("ROLLBACK") < begin {
-			t.Error("the transaction is left open")
+		for range 3 {
+			if _, err := b.TryAcquire(t.Context(), r); !unknown(err) {
+				t.Errorf("TryAcquire: %v", err)
+			}
+			begin := s.index("BEGIN", "idle_in_transaction_session_timeout = ") // for a process that is paused
+			if begin < 0 || left == 0 && s.index("ROLLBACK") < begin {
+				t.Error("the transaction is left open")
+			}
+			fails = "ROLLBACK"
 		}
 	})
 }

@@ -92,23 +92,18 @@ func TestEntryOvertakesWhatIsAway(t *testing.T) {
 	}
 }
 
-// A writer that has died keeps readers from the readers that have the key for no longer
-// than from a free key. One that looks keeps them out.
-func TestEntryOvertakesAmongHolders(t *testing.T) {
-	reader := driver.Sharing{Mode: driver.Shared}
+// The time of the waiters to look begins when the lease of the last reader ends.
+func TestEntryAfterAReader(t *testing.T) {
 	e := &entry{now: second}
-	e.mustAcquire(t, "holder", reader)
-	e.enqueue(ask("writer", driver.Sharing{}))
-	e.enqueue(ask("reader", reader))
-	for range 3 {
-		e.now += turnLasts - 1
-		if _, ok := e.acquire(ask("reader", reader)); ok {
-			t.Error("a reader overtakes a writer that is there")
-		}
-		e.enqueue(ask("writer", driver.Sharing{}))
+	e.mustAcquire(t, "reader", driver.Sharing{Mode: driver.Shared})
+	e.now += 7 * second
+	e.enqueue(ask("first", driver.Sharing{}))
+	e.enqueue(ask("second", driver.Sharing{}))
+	e.now += 3*second + turnLasts - 1
+	e.prune()
+	if _, ok := e.acquire(ask("second", driver.Sharing{})); ok {
+		t.Error("the second waiter overtakes the first")
 	}
-	e.now += turnLasts
-	e.mustAcquire(t, "reader", reader)
 }
 
 // While an exclusive owner has the key, a waiter looks seldom, and counts as there for
@@ -180,6 +175,11 @@ func TestEntryAtRandom(t *testing.T) {
 				ok := e.adopt(&driver.Request{Owner: heir, From: owner, TTL: time.Second})
 				if want := !refused && (before.has(owner) || before.has(heir)); ok != want || ok && (!e.has(heir) || e.has(owner)) {
 					t.Fatalf("%s adopts from %s: %v\n%+v", heir, owner, ok, before)
+				}
+				for _, h := range e.holders() {
+					if ok && h.owner == heir && h.expires < e.now+second {
+						t.Fatalf("%s has adopted what ends after %v\n%+v", heir, micros(h.expires-e.now), e)
+					}
 				}
 				if m := e.find(owner); ok && before.has(owner) && (m == nil || !m.isTombstone()) {
 					t.Fatalf("%s can come back after it has handed off\n%+v", owner, e)

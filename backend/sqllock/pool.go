@@ -279,10 +279,8 @@ func (p *pool) useReserved(ctx context.Context, c *sql.Conn, f func(*sql.Conn, b
 // careFor does for the reserved connection what the pool does for its own: it returns
 // nil if the connection is dead, and after a while another one.
 func (p *pool) careFor(ctx context.Context, c *sql.Conn) *sql.Conn {
-	begun := time.Now()
-	if !p.answers(p.patience.Context(ctx, begun), c, false) {
+	if !p.answers(p.patience.Context(ctx, time.Now()), c, false) {
 		_ = c.Close()
-		p.askIdle(ctx, begun)
 		return nil
 	}
 	if time.Since(p.since) < reservedLasts {

@@ -25,6 +25,7 @@ type script struct {
 	// with it unless it is the database's.
 	before func(conn int, query string) error
 
+	ends    error         // what the end of the rows of a statement says
 	refused error         // what a new connection fails with
 	dials   time.Duration // how long it takes to connect
 	gone    int           // the server has closed the connections up to this one
@@ -172,12 +173,15 @@ func (c *scriptConn) ExecContext(ctx context.Context, query string, args []sqldr
 
 func (c *scriptConn) QueryContext(ctx context.Context, query string, args []sqldriver.NamedValue) (sqldriver.Rows, error) {
 	rows, err := c.answer(ctx, query, args)
-	return &scriptRows{rows}, err
+	return &scriptRows{rows, c.s.ends}, err
 }
 
-type scriptRows struct{ rows [][]sqldriver.Value }
+type scriptRows struct {
+	rows [][]sqldriver.Value
+	ends error
+}
 
-func (r *scriptRows) Close() error { return nil }
+func (r *scriptRows) Close() error { return r.ends }
 
 func (r *scriptRows) Columns() []string {
 	if len(r.rows) == 0 {

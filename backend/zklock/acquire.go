@@ -96,8 +96,7 @@ func (b *backend) attemptOnce(ctx context.Context, tk *ticket, r *driver.Request
 			return driver.Grant{}, nil, err
 		}
 		if tk.node != "" && tk.session != s {
-			tk.node, tk.inDoubt = "", false // the node ended with its session
-			b.table.setLost(tk)
+			b.table.forget(tk) // the node ended with its session
 		}
 		if err := b.trial.run(ctx, b.nodes); err != nil {
 			return driver.Grant{}, nil, err
@@ -135,13 +134,10 @@ func (b *backend) attemptOnce(ctx context.Context, tk *ticket, r *driver.Request
 		case !p.exists:
 			// The node was deleted. Or it was created in a session that began between
 			// the call of ready and the request: then it must be found again.
-			tk.node, tk.inDoubt = "", true
-			b.table.setLost(tk)
+			b.table.forget(tk)
+			tk.inDoubt = true
 		case p.stranger != nil: // it does not matter which of them is first
-			b.table.setLost(tk)
-			own := tk.node
-			tk.node = ""
-			if _, err := b.nodes.discard(ctx, own, s); err != nil {
+			if _, err := b.nodes.discard(ctx, b.table.forget(tk), s); err != nil {
 				return driver.Grant{}, nil, err
 			}
 			o.watch, o.foreign = []string{tk.parent + "/" + p.stranger.name}, p.stranger.err

@@ -11,11 +11,12 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock/backend/zklock"
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
 // TestCredentialsNotWritten: a new connection breaks when the credentials are repeated
-// on it. Without our Write go-zookeeper 1.0.4 would hang.
+// on it. It is closed at once. Without our Write go-zookeeper 1.0.4 would hang.
 func TestCredentialsNotWritten(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, v *virtual) {
 		g := testkit.MustTry(t, v, testkit.NewRequest("key"))
@@ -28,11 +29,50 @@ func TestCredentialsNotWritten(t *testing.T) {
 		})
 		v.network.Kill()
 		synctest.Wait()
-		testkit.MustRenew(t, v, g)
-		if !broken.Load() {
-			t.Error("the credentials were not repeated: the test proves nothing")
+		if n := v.network.Open(); !broken.Load() || n != 0 {
+			t.Errorf("the credentials were repeated: %v; %d connections are open", broken.Load(), n)
 		}
+		testkit.MustRenew(t, v, g)
 	}, zklock.Config{User: "shop", Password: "secret"})
+}
+
+// TestNothingBeforeTheCredentials: until the server has answered to the credentials, it gets
+// nothing else.
+func TestNothingBeforeTheCredentials(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		server := new(fakeServer)
+		server.On(opSetAuth, func(string) fate { return dropped })
+		v := newVirtual(t, server, zklock.Config{User: "shop", Password: "secret"})
+		if _, err := v.TryAcquire(t.Context(), testkit.NewRequest("key")); !errors.Is(err, driver.ErrNotSent) || len(server.Created("")) != 0 {
+			t.Errorf("%v; created %q", err, server.Created(""))
+		}
+	})
+}
+
+// TestCallsWaitForAConnection: the servers are gone for three seconds. No call fails.
+func TestCallsWaitForAConnection(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, v *virtual) {
+		g := testkit.MustTry(t, v, testkit.NewRequest("held"))
+		for what, call := range map[string]func() error{
+			"TryAcquire": func() error { _, err := v.TryAcquire(t.Context(), testkit.NewRequest("key")); return err },
+			"Renew":      func() error { return testkit.Renewed(t, v, g) },
+			"Extend":     func() error { _, err := v.Extend(t.Context(), g, 4); return err },
+			"Inspect":    func() error { _, err := v.Inspect(t.Context(), "", 10); return err },
+			"Ping":       func() error { return v.Ping(t.Context()) },
+			"Release":    func() error { return v.Release(t.Context(), testkit.NewRequest("other").Grant()) },
+		} {
+			time.Sleep(2 * time.Second) // the library does not wait after a longer connection
+			testkit.MustRenew(t, v, g)
+			v.network.Refuse(true)
+			v.network.Kill()
+			synctest.Wait()
+			time.AfterFunc(3*time.Second, func() { v.network.Refuse(false) })
+			if err := call(); err != nil {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+	}, zklock.Config{OpTimeout: 10 * time.Second})
 }
 
 // drowsy is a connection to a server that overlooks the creation of a node until the

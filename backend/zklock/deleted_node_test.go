@@ -24,20 +24,62 @@ func TestOwnOrphan(t *testing.T) {
 	})
 }
 
-// TestNodeDeleted: an operator deletes nodes. The renewal of a holder without a node is
-// Lost, and a waiter without a node does not get the key but joins the queue again.
+// TestOrphanOfAReader: the creation of a reader's node is in doubt, and the session ends. The
+// node that the server still knows would keep writers out.
+func TestOrphanOfAReader(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, v *virtual) {
+		mustWork(t, v.Backend, "key") // creates the key's node
+		r := testkit.NewRequest("key")
+		r.Mode = driver.Shared
+		v.tryInDoubt(t, r, muted)
+		v.newSession()
+		testkit.TryRepeatedly(t, v, r)
+		if left := v.server.Children(parentOf("key")); len(left) != 1 {
+			t.Errorf("there should be one node: %q", left)
+		}
+	})
+}
+
+// TestDeletedNodeIsNotFound: the deletion of a node beside a stranger has no answer, and the
+// creation of the owner's next node is in doubt. The first node is not the owner's any more.
+func TestDeletedNodeIsNotFound(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, v *virtual) {
+		r := testkit.NewRequest("key")
+		testkit.MustTry(t, v, r)
+		stranger := v.server.Add(parentOf("key") + "/R-")
+		v.server.On(opDelete, func(string) fate { return dropped })
+		for _, creation := range []fate{served, muted, served} {
+			v.server.On(opCreate, func(string) fate { return creation })
+			if err := enqueue(t, v, r); err == nil || errors.Is(err, driver.ErrNotAcquired) {
+				t.Fatalf("Enqueue without an answer: %v", err)
+			}
+			v.network.Kill() // the calls that are in flight end
+			if creation == served {
+				v.server.Delete(stranger)
+			}
+		}
+		v.server.ServeAll()
+		g := testkit.TryRepeatedly(t, v, r)
+		time.Sleep(5 * time.Second)
+		testkit.MustRenew(t, v, g)
+	})
+}
+
+// TestNodeDeleted: an operator deletes nodes. A waiter without a node does not get the key but
+// joins the queue again, and so does a holder that asks again, for longer than its lease would
+// have lasted.
 func TestNodeDeleted(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, v *virtual) {
-		other := newVirtual(t, v.server)
-		g := testkit.MustTry(t, v, testkit.NewRequest("key"))
-		queue := func(from *virtual) *testkit.Waiter {
-			w := testkit.StartWaiter(t, from, testkit.NewRequest("key"), testkit.Looks{Every: time.Second})
+		other, r := newVirtual(t, v.server), testkit.NewRequest("key")
+		g := testkit.MustTry(t, v, r)
+		queue := func(from *virtual, r driver.Request) *testkit.Waiter {
+			w := testkit.StartWaiter(t, from, r, testkit.Looks{Every: time.Second})
 			time.Sleep(time.Second)
 			return w
 		}
-		first := queue(v)
+		first := queue(v, testkit.NewRequest("key"))
 		node := v.server.Created(parentOf("key"))[1]
-		second := queue(other)
+		second := queue(other, testkit.NewRequest("key"))
 
 		// The first waiter's node: neither waiter gets the key, and the first is the
 		// last now.
@@ -48,15 +90,16 @@ func TestNodeDeleted(t *testing.T) {
 		second.MustWait(t)
 		// The holder's node: the second waiter gets the key.
 		v.server.Delete(v.server.Created(parentOf("key"))[0])
-		next := second.Served(t)
-		if s := testkit.Renewed(t, v, g); !errors.Is(s, driver.ErrLost) {
-			t.Errorf("the holder without a node is %v", s)
-		}
-		if err := v.Release(t.Context(), g); !errors.Is(err, driver.ErrLost) {
-			t.Errorf("Release by the holder without a node: %v", err)
+		next, again := second.Served(t), queue(v, r)
+		last := queue(other, testkit.NewRequest("key"))
+		for range 5 {
+			testkit.MustRenew(t, other, next)
+			time.Sleep(next.TTL / 4)
 		}
 		first.MustWait(t)
 		testkit.MustRelease(t, other, next)
 		testkit.MustRelease(t, v, first.Served(t))
+		testkit.MustRelease(t, v, again.Served(t))
+		testkit.MustRelease(t, other, last.Served(t))
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/go-zookeeper/zk"
 
@@ -67,13 +68,15 @@ func TestStrangers(t *testing.T) {
 	t.Parallel()
 	addr := zktest.Shared(t).Addr()
 	admin := newAdmin(t, addr)
+	const node = "ephemeral node"
 	for _, c := range []struct {
-		name  string
-		flags int32
+		name    string
+		flags   int32
+		foreign string // what Inspect says, of nodes that are not in the queue
 	}{
-		{"_c_" + guid + "-__WRIT__", zk.FlagEphemeralSequential}, {"_c_" + guid + "-latch-", zk.FlagEphemeralSequential}, {"leases", 0},
-		{"lock", zk.FlagEphemeral}, {"R-", zk.FlagEphemeralSequential}, {"LockA", zk.FlagEphemeralSequential},
-		{"0a1b2c3d4e5f60718293a4b5c6d7e8f9__lock__", zk.FlagEphemeralSequential},
+		{"_c_" + guid + "-__WRIT__", zk.FlagEphemeralSequential, ""}, {"_c_" + guid + "-latch-", zk.FlagEphemeralSequential, node},
+		{"leases", 0, "InterProcessSemaphoreV2"}, {"lock", zk.FlagEphemeral, node}, {"R-", zk.FlagEphemeralSequential, node},
+		{"LockA", zk.FlagEphemeralSequential, node}, {"0a1b2c3d4e5f60718293a4b5c6d7e8f9__lock__", zk.FlagEphemeralSequential, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -90,6 +93,13 @@ func TestStrangers(t *testing.T) {
 					t.Fatalf("the next owner: %v", err)
 				}
 			}
+			infos, err := b.Inspect(t.Context(), key, 1)
+			if err != nil || len(infos) != 1 || infos[0].Foreign != c.foreign || infos[0].Held != 1 || len(infos[0].Holders) != 1 {
+				t.Errorf("Inspect: %+v, %v", infos, err)
+			}
+			if infos, err := b.Inspect(t.Context(), key[:len(key)-1], 1); c.foreign != "" && (err != nil || len(infos) != 0) {
+				t.Errorf("Inspect of a prefix: %+v, %v", infos, err)
+			}
 			w := testkit.StartWaiter(t, b, testkit.NewRequest(key))
 			watched(t, other)
 			if names := children(t, admin, parentOf(key)); len(names) != 1 {
@@ -103,25 +113,51 @@ func TestStrangers(t *testing.T) {
 	}
 }
 
-// TestWithdrawnHolder: a holder asks again beside a stranger, and gives its node up.
-// Its next lock is another one, with a token that is larger than all tokens in between.
+// TestWithdrawnHolder: a holder asks again beside a stranger, or renews its lease, and gives
+// its node up, for good. Its next lock is another one, with a token that is larger than all
+// tokens in between.
 func TestWithdrawnHolder(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, v *virtual) {
-		r := testkit.NewRequest("key")
-		testkit.MustTry(t, v, r)
-		stranger := v.server.Add(parentOf("key") + "/R-")
-		_, err := v.TryAcquire(t.Context(), r)
-		wantForeign(t, err, "ephemeral node")
-		v.server.Delete(stranger)
-		other := newVirtual(t, v.server)
-		between := testkit.MustTry(t, other, testkit.NewRequest("key"))
-		testkit.MustRelease(t, other, between)
-		g := testkit.MustTry(t, v, r)
-		if g.Token <= between.Token {
-			t.Errorf("token %d after token %d", g.Token, between.Token)
-		}
-		testkit.MustRelease(t, v, g)
-	})
+	for name, again := range map[string]func(t *testing.T, v *virtual, r driver.Request) error{
+		"asks": func(t *testing.T, v *virtual, r driver.Request) error {
+			_, err := v.TryAcquire(t.Context(), r)
+			return err
+		},
+		"waits":  enqueue,
+		"renews": func(t *testing.T, v *virtual, r driver.Request) error { return testkit.Renewed(t, v, r.Grant()) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inVirtualTime(t, func(t *testing.T, v *virtual) {
+				r := testkit.NewRequest("key")
+				lost, err := v.Extend(t.Context(), testkit.MustTry(t, v, r), 1)
+				if err != nil {
+					t.Fatal(err)
+				}
+				told := v.Revoked(t.Context(), lost)
+				stranger := v.server.Add(parentOf("key") + "/R-")
+				wantForeign(t, again(t, v, r), "ephemeral node")
+				synctest.Wait()
+				if left := v.server.Children(parentOf("key")); len(left) != 1 {
+					t.Errorf("beside the stranger: %q", left)
+				}
+				v.server.Delete(stranger)
+				if got := testkit.Renewed(t, v, lost); !errors.Is(got, driver.ErrLost) {
+					t.Errorf("a renewal without the stranger: %v", got)
+				}
+				other := newVirtual(t, v.server)
+				between := testkit.MustTry(t, other, testkit.NewRequest("key"))
+				testkit.MustRelease(t, other, between)
+				g := testkit.MustTry(t, v, r)
+				if g.Token <= between.Token {
+					t.Errorf("token %d after token %d", g.Token, between.Token)
+				}
+				if _, err := v.Extend(t.Context(), g, 1); err != nil { // its node is a new one
+					t.Error(err)
+				}
+				testkit.MustRelease(t, v, g)
+				<-told
+			})
+		})
+	}
 }
 
 func wantForeign(tb testing.TB, err error, recipe string) {

@@ -39,11 +39,14 @@ type table struct {
 	placequeue.Table[*ticket, *session]
 }
 
-// setLost records that the owner of tk does not have the key. The ticket stays.
-func (t *table) setLost(tk *ticket) {
+// forget records that tk, which the caller has locked, has no node, and so its owner does
+// not have the key. It returns the path of the node before.
+func (t *table) forget(tk *ticket) (node string) {
 	t.Lock()
 	defer t.Unlock()
 	t.SetLost(tk)
+	node, tk.node, tk.inDoubt = tk.node, "", false
+	return node
 }
 
 // setHeld records that the owner of tk, which the caller has locked, has the key under

@@ -29,6 +29,7 @@ type virtual struct {
 func inVirtualTime(t *testing.T, f func(t *testing.T, v *virtual), config ...zklock.Config) {
 	t.Helper()
 	t.Parallel()
+	failFast(t, time.Minute)
 	synctest.Test(t, func(t *testing.T) {
 		v := newVirtual(t, new(fakeServer), config...)
 		mustWork(t, v.Backend, "first")

@@ -22,11 +22,13 @@ func newTable(t *testing.T, r *driver.Request) (table *placequeue.Table[*ticket,
 	t.Helper()
 	table = new(placequeue.Table[*ticket, *placequeue.Session])
 	table.Init(func(*ticket) {})
-	tk, err := table.GetOrAdd(t.Context(), r, true, func(tk placequeue.Ticket[*placequeue.Session]) *ticket { return &ticket{tk} })
-	if err != nil {
-		t.Fatal(err)
-	}
-	return table, tk
+	return table, newTicket(t, table, r)
+}
+
+// newTicket returns the ticket of the owner, or nil if it is refused.
+func newTicket(t *testing.T, table *placequeue.Table[*ticket, *placequeue.Session], r *driver.Request) *ticket {
+	tk, _ := table.GetOrAdd(t.Context(), r, true, func(tk placequeue.Ticket[*placequeue.Session]) *ticket { return &ticket{tk} })
+	return tk
 }
 
 // TestRenewedInAnEndedSession: the session ends while a renewal is in flight. A place
@@ -68,6 +70,30 @@ func TestHeldAgain(t *testing.T) {
 			t.Errorf("place %s: tokens %d to %d, want %d", place, g.Token, g.LastToken, want)
 		}
 	}
+	if r.Mode = driver.Shared; newTicket(t, table, &r) != nil {
+		t.Error("the owner shares what it has for itself")
+	}
+}
+
+// TestTimerIsLate: the lease has ended, and its timer has not fired yet, as when the
+// machine was suspended. It has ended, before and after the answer to a renewal.
+func TestTimerIsLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, session := testkit.NewRequest("key"), placequeue.NewSession()
+		table, tk := newTable(t, &r)
+		g := r.Grant()
+		g.Sent = time.Now()
+		table.SetHeld(tk, "place", &session, &g)
+		all := table.Renewals([]driver.Grant{g}, func(int, error) {})
+		table.StopTimers()
+		time.Sleep(g.TTL)
+		if got := table.Renewed(&all[0], time.Now(), true, nil); !errors.Is(got, driver.ErrLost) {
+			t.Errorf("the answer to a renewal after the end: %v", got)
+		}
+		if _, held := table.HeldBy(&g); held {
+			t.Error("a lease that has ended is held")
+		}
+	})
 }
 
 // obstacle counts the looks at it, until its session ends.
