@@ -103,12 +103,9 @@ func (b *backend) attempt(ctx context.Context, r driver.Request, mode string, w 
 	by := time.Now().Add(b.cfg.OpTimeout)
 	b.checkEviction()
 
-	// A caller that does not queue relies on a refusal, and may not release. If the
-	// attempt was sent twice, the other request could still take the key, and no caller
-	// would have it.
 	a := b.dispatcher.do(ctx, &request{
 		script: acquireScript, key: r.Key, owner: r.Owner, share: share(r.Mode, r.Permits),
-		ttl: r.TTL.Milliseconds(), mode: mode, tokens: r.Tokens, once: mode == modeTry || b.replicas.n > 0, waiter: w,
+		ttl: r.TTL.Milliseconds(), mode: mode, tokens: r.Tokens, once: b.replicas.n > 0, waiter: w,
 		// A script that is still on its way could give back what a plain attempt has
 		// taken.
 		plain: mode == modeEnqueue && r.TTL <= maxPlainTTL && b.inDoubt.Of(r.Owner) == 0,
@@ -134,6 +131,13 @@ func (b *backend) attempt(ctx context.Context, r driver.Request, mode string, w 
 	}
 	if several := b.checkServer(ctx, by); several != nil {
 		return driver.Grant{}, 0, several
+	}
+	if mode == modeTry && !a.OutcomeKnown && errors.Is(err, driver.ErrNotAcquired) {
+		// A caller that does not queue does not release after a refusal. The copy that had
+		// no answer could still take the key, and no caller would have it.
+		if lost := b.Release(ctx, r.Grant()); lost != nil && !errors.Is(lost, driver.ErrLost) {
+			return driver.Grant{}, 0, fmt.Errorf("redislock: the attempt is in doubt: %w", lost)
+		}
 	}
 	return g, issued, err
 }

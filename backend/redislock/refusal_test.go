@@ -138,3 +138,36 @@ func TestRefusals(t *testing.T) {
 		})
 	}
 }
+
+// A try whose message is lost is sent again. If it is refused, the first copy, which comes
+// when the key is free, does not take it: the caller has gone.
+func TestRefusedTryLeavesNothing(t *testing.T) {
+	plain(t, func(t *testing.T, p plainly) {
+		p.Set(t.Context(), lockKey, "another 1234567890123456", time.Minute)
+		r := request(lockKey)
+		for _, want := range []string{"evalsha", "evalsha hello client client evalsha evalsha"} { // the last one releases
+			p.sent.take()
+			p.sent.swallows = want != "evalsha"
+			if _, err := p.b.TryAcquire(t.Context(), r); !errors.Is(err, driver.ErrNotAcquired) || p.sent.take() != want {
+				t.Errorf("%v, not after %q", err, want)
+			}
+		}
+		p.Del(t.Context(), lockKey)
+		if g, err := newBackend(t, p.Client).TryAcquire(t.Context(), r); err == nil {
+			t.Errorf("the late copy got %+v", g)
+		}
+	})
+}
+
+// Somebody deletes a key in redis-cli, and the waiter has it long before it would look again.
+func TestOutsideDelete(t *testing.T) {
+	t.Parallel()
+	s := realServer(t)
+	r := request(lockKey)
+	r.TTL = time.Hour
+	mustTry(t, newBackend(t, s.real.Client(t)), r)
+	time.AfterFunc(100*time.Millisecond, func() { s.Del(context.Background(), lockKey) })
+	l := testkit.NewLocker(t, newBackend(t, s.Client), distlock.Config{})
+	lease := testkit.MustAcquire(t, l, lockKey, distlock.Opts{RetryInterval: time.Hour, MaxWait: 10 * time.Second})
+	noError(t, lease.Release(t.Context()))
+}
