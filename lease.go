@@ -95,7 +95,7 @@ func (lease *Lease) Refresh(ctx context.Context) error {
 		return lease.fail("refresh", st.Lose(taken(err)))
 	default:
 		st.NotRenewed(sent, err)
-		return lease.fail("refresh", unavailable(err))
+		return lease.fail("refresh", unanswered(ctx, err))
 	}
 }
 

@@ -3,7 +3,6 @@ package redislock
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -21,12 +20,6 @@ type calls struct {
 	server *rediskit.Server // the server that errors name first
 
 	background *rediskit.Background
-}
-
-// noAnswer returns the error of an operation that the server did not answer in time. It
-// is not an error of a context, because the caller's context has not ended.
-func (c *calls) noAnswer(s *rediskit.Server) error {
-	return s.NoAnswer(fmt.Errorf("no answer within the operation timeout of %v", c.limit), 2*c.limit)
 }
 
 // diagnose finds out why the server does not answer. If it is called when half of the
@@ -76,20 +69,8 @@ func callAt[T any](ctx context.Context, c *calls, s *rediskit.Server, client red
 	})
 	select {
 	case a := <-answers:
-		return a.value, c.callerError(ctx, s, a.err)
+		return a.value, s.ForCaller(ctx, a.err, c.limit)
 	case <-waiting.Done():
-		return none, c.callerError(ctx, s, waiting.Err())
+		return none, s.ForCaller(ctx, waiting.Err(), c.limit)
 	}
-}
-
-// callerError replaces an error of the operation's context by one that wraps the error of the
-// caller's context, or by noAnswer. To other errors it adds the server.
-func (c *calls) callerError(ctx context.Context, s *rediskit.Server, err error) error {
-	if !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) {
-		return s.Explain(err)
-	}
-	if ctx.Err() != nil {
-		return s.Late(ctx, 2*c.limit)
-	}
-	return c.noAnswer(s)
 }

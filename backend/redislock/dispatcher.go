@@ -87,7 +87,7 @@ func (d *dispatcher) newSite(server *rediskit.Server, short *redis.Client) *site
 		Slow:    func() { d.diagnose(server) },
 		NoAnswer: func() error {
 			rediskit.Reload(d.topology.client)
-			return d.noAnswer(server)
+			return server.Late(d.limit)
 		},
 	}
 	if short != nil {
@@ -115,7 +115,7 @@ func (d *dispatcher) doAt(ctx context.Context, s *site, r *request) dispatch.Res
 		if rediskit.Answered(result.Err) && r.tried {
 			d.undo(ctx, s, r)
 		}
-		result.Err = d.callerError(ctx, s.server, result.Err)
+		result.Err = s.server.ForCaller(ctx, result.Err, d.limit)
 	}
 	return result
 }
@@ -358,9 +358,6 @@ func (d *dispatcher) retryRedirect(ctx context.Context, r *request, result dispa
 		if trying.Err() != nil {
 			break
 		}
-	}
-	if ctx.Err() != nil && isRedirect(result.Err) {
-		result.Err = ctx.Err()
 	}
 	return result
 }

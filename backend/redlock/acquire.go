@@ -71,7 +71,7 @@ func (b *backend) attempt(ctx context.Context, r driver.Request) (_ driver.Grant
 	select {
 	case <-a.decided:
 	case <-ctx.Done():
-		a.fail(noQuorum(ctx), false)
+		a.fail(b.nodes.silent(), false)
 	}
 	if split, err := a.failure(); err != nil {
 		return driver.Grant{}, split, err

@@ -238,7 +238,7 @@ func TestVirtualHungClients(t *testing.T) {
 			time.AfterFunc(limit/2, cancel)
 			start = time.Now()
 			err = op(ctx, b)
-			if d := time.Since(start); d != limit/2 || !errors.Is(err, context.Canceled) {
+			if d := time.Since(start); d != limit/2 || !await.InDoubt(err) {
 				t.Errorf("%s, cancelled: %v after %v", name, err, d)
 			}
 			if err := op(ctx, b); !errors.Is(err, context.Canceled) {

@@ -60,7 +60,10 @@ type store struct {
 }
 
 // String names the store in errors.
-func (s *store) String() string { return fmt.Sprintf("s3: bucket %q", s.cfg.Bucket) }
+func (s *store) String() string {
+	o := s.c.Options()
+	return fmt.Sprintf("s3: %s: bucket %q", cmp.Or(aws.ToString(o.BaseEndpoint), o.Region), s.cfg.Bucket)
+}
 
 // Check implements caslock.Checker.
 func (s *store) Check(ctx context.Context) error { return caslock.Try(ctx, s) }
