@@ -16,8 +16,9 @@ import (
 // The errors of this package, which arrive wrapped in an [*Error]. Ask for one of them
 // with [errors.Is]; where several may match, use [CodeOf].
 //
-// A wait that ends is ErrNotAcquired, also the context's error if that has ended, and
-// ErrUnavailable if the store fails. A [*HeldError] in it names the holder, if known.
+// A wait that ends is ErrNotAcquired, and ErrUnavailable if the store fails or owes an answer.
+// If the caller's context has ended, the error of any call matches the context's error and its
+// cause; no other error of a context matches. A [*HeldError] names the holder, if known.
 var (
 	ErrNotAcquired = driver.ErrNotAcquired                             // another owner holds the lock, and the wait ended
 	ErrForeign     = driver.ErrForeign                                 // an ErrNotAcquired: the key contains something else; the error names its type
