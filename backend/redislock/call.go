@@ -2,7 +2,6 @@ package redislock
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -25,13 +24,6 @@ type calls struct {
 // diagnose finds out why the server does not answer. If it is called when half of the
 // limit has passed, it has the reason before all of the limit has passed.
 func (c *calls) diagnose(s *rediskit.Server) { s.Ask(c.limit / 4) }
-
-// causeUnknown reports whether err says that there was no answer, but not why. For
-// example, a server closes the connections of clients that it does not accept.
-func causeUnknown(err error) bool {
-	return !rediskit.Answered(err) && !rediskit.Dialled(err) && !errors.Is(err, redis.ErrClosed) &&
-		!errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled)
-}
 
 // An operation must use the context and the client that it is given. It must not share
 // anything with its caller that one of them writes to.
@@ -61,7 +53,7 @@ func callAt[T any](ctx context.Context, c *calls, s *rediskit.Server, client red
 	c.background.Go(func() {
 		v, err := op(waiting, client)
 		s.Leave(client, "", err)
-		if causeUnknown(err) {
+		if rediskit.Unexplained(err) {
 			c.diagnose(s)
 			err = s.NoAnswer(err, c.limit)
 		}

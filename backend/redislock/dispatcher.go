@@ -245,10 +245,10 @@ func (d *dispatcher) send(ctx context.Context, server *rediskit.Server, batch []
 	if !rediskit.Answered(results[0].Err) {
 		rediskit.Reload(d.topology.client)
 	}
-	if causeUnknown(results[0].Err) {
+	if rediskit.Unexplained(results[0].Err) {
 		d.diagnose(server)
 		for i := range results {
-			if causeUnknown(results[i].Err) {
+			if rediskit.Unexplained(results[i].Err) {
 				results[i].Err = server.NoAnswer(results[i].Err, d.limit)
 			}
 		}

@@ -52,13 +52,11 @@ func call[T any](ctx context.Context, b *backend, op func(context.Context) (T, e
 // and the reason, and with the error of ctx if that has ended.
 func (b *backend) explain(ctx context.Context, err error) error {
 	switch {
-	case errors.Is(err, context.DeadlineExceeded):
-		if ctx.Err() == nil {
-			rediskit.Reload(b.client)
-		}
-	case !errors.Is(err, context.Canceled) && !rediskit.Answered(err) && !rediskit.Dialled(err) && !errors.Is(err, redis.ErrClosed):
-		b.server.Ask(b.limit / 4) // why is not known
+	case rediskit.Unexplained(err):
+		b.server.Ask(b.limit / 4)
 		return b.server.NoAnswer(err, b.limit)
+	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
+		rediskit.Reload(b.client)
 	}
 	return b.server.ForCaller(ctx, err, b.limit)
 }

@@ -219,6 +219,13 @@ func (s *Server) ask(ctx context.Context, limit time.Duration) error {
 	return errors.New("it answers on a new connection")
 }
 
+// Unexplained reports whether err says that there was no answer, but not why. For example, a
+// server closes the connections of clients that it does not accept.
+func Unexplained(err error) bool {
+	return !Answered(err) && !Dialled(err) && !errors.Is(err, redis.ErrClosed) &&
+		!errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled)
+}
+
 // Dialled reports whether err says that a connection could not be made. Such an error
 // needs no further explanation.
 func Dialled(err error) bool {
