@@ -160,7 +160,7 @@ func (a *acquisition) reportWait() *waitReport {
 // lease if one is handed over, or there to share.
 func (a *acquisition) queue() (*leaseState, error) {
 	if a.ctx.Err() != nil {
-		return nil, ended(a.ctx, nil)
+		return nil, cutShort(endOf(a.ctx), nil)
 	}
 	e := a.engine
 	most := max(minKeyWaiters, e.cfg.MaxWaiters/5)
@@ -187,7 +187,7 @@ func (a *acquisition) queue() (*leaseState, error) {
 		var alarm <-chan time.Time
 		switch d, limited, ok := a.budget.idle(); {
 		case a.ctx.Err() != nil:
-			err = ended(a.ctx, e.busyErr(a.key))
+			err = cutShort(endOf(a.ctx), e.busyErr(a.key))
 		case !ok:
 			err = spent(&a.budget, e.busyErr(a.key))
 		case limited:

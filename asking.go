@@ -60,7 +60,7 @@ func (q *asking) grant() (driver.Grant, time.Time, error) {
 			q.tell(nil, 0)
 			return g, now, nil
 		}
-		err = q.explain(err, now)
+		err = q.explain(attempt, err, now)
 		pause, again := q.next(err)
 		q.tell(err, pause)
 		if again {
@@ -90,9 +90,6 @@ func (q *asking) attempt(ctx context.Context) (g driver.Grant, err error) {
 	if (q.queuer != nil || !errors.Is(err, ErrNotAcquired)) && !errors.Is(err, driver.ErrNotSent) {
 		q.left = true
 	}
-	if ctx.Err() != nil && q.ctx.Err() == nil {
-		err = withoutDeadline(err)
-	}
 	return g, err
 }
 
@@ -101,19 +98,19 @@ func (q *asking) usable(g driver.Grant, now time.Time) error {
 	if clock.Elapsed(leasestate.Start(g), now) >= clock.SafeTTL(g.TTL) {
 		return errLate
 	}
-	return q.lease.ctx.Err()
+	if q.lease.ctx.Err() != nil {
+		return ErrNotAcquired
+	}
+	return nil
 }
 
-// explain returns what an attempt that failed with err says about the store. An attempt that
-// was cut short does not hide the answer before it. But silence of the store at the end is told,
-// even after a refusal.
-func (q *asking) explain(err error, now time.Time) error {
-	if q.answer != nil {
-		ended := q.ctx.Err() != nil && errors.Is(err, q.ctx.Err())
-		silent := errors.Is(err, errSilent) && !errors.Is(q.answer, ErrNotAcquired)
-		if ended || silent {
-			return q.answer
-		}
+// explain returns what an attempt with ctx that failed with err says about the store. An attempt
+// that was cut short does not hide the answer before it. But silence of the store at the end of
+// MaxWait, which gave it time, is told even after a refusal.
+func (q *asking) explain(ctx context.Context, err error, now time.Time) error {
+	answered := ctx.Err() == nil || errors.Is(err, ErrNotAcquired) || errors.Is(err, ErrLost)
+	if q.answer != nil && !answered && (q.ctx.Err() != nil || !errors.Is(q.answer, ErrNotAcquired)) {
+		return q.answer
 	}
 	q.answer, q.answered = err, now
 	return err
@@ -196,7 +193,7 @@ func (q *asking) refuse(err error) error {
 	case q.engine.life.ctx.Err() != nil:
 		err = ErrClosed
 	case q.ctx.Err() != nil:
-		err = ended(q.ctx, err)
+		err = cutShort(endOf(q.ctx), err)
 	default:
 		err = spent(&q.budget, err)
 	}
@@ -204,24 +201,4 @@ func (q *asking) refuse(err error) error {
 		err = fmt.Errorf("it is in doubt whether the handle is used up: %w", err)
 	}
 	return err
-}
-
-// withoutDeadline returns the error of an attempt that MaxWait ended, without the error of
-// that context: the caller does not know it, and its own context goes on.
-func withoutDeadline(err error) error {
-	if !errors.Is(err, context.DeadlineExceeded) {
-		return err
-	}
-	if held := new(HeldError); errors.As(err, &held) {
-		return held
-	}
-	for _, known := range []error{ErrForeign, ErrNotAcquired} {
-		if errors.Is(err, known) {
-			return known
-		}
-	}
-	if text := err.Error(); text != context.DeadlineExceeded.Error() {
-		return fmt.Errorf("%w: %s", errSilent, text)
-	}
-	return errSilent
 }

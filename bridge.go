@@ -30,8 +30,11 @@ func init() {
 		return all
 	}
 	bridge.Finish = (*Lease).finish
-	bridge.Unavailable = unavailable
-	bridge.Operate = func(locker *Locker, f func(driver.Backend) error) error {
+	bridge.Unanswered = unanswered
+	bridge.Operate = func(ctx context.Context, locker *Locker, f func(driver.Backend) error) error {
+		if ctx.Err() != nil {
+			return endOf(ctx)
+		}
 		if !locker.life.begin() {
 			return ErrClosed
 		}

@@ -1,6 +1,7 @@
 package distlock
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -15,8 +16,9 @@ import (
 // The errors of this package, which arrive wrapped in an [*Error]. Ask for one of them
 // with [errors.Is]; where several may match, use [CodeOf].
 //
-// A wait that ends is ErrNotAcquired, also the context's error if that has ended, and
-// ErrUnavailable if the store fails. A [*HeldError] in it names the holder, if known.
+// A wait that ends is ErrNotAcquired, and ErrUnavailable if the store fails or owes an answer.
+// If the caller's context has ended, the error of any call matches the context's error and its
+// cause; no other error of a context matches. A [*HeldError] names the holder, if known.
 var (
 	ErrNotAcquired = driver.ErrNotAcquired                             // another owner holds the lock, and the wait ended
 	ErrForeign     = driver.ErrForeign                                 // an ErrNotAcquired: the key contains something else; the error names its type
@@ -183,16 +185,48 @@ func walk(err error, visit func(error) bool) bool {
 	}
 }
 
-// unavailable wraps err in ErrUnavailable, unless it matches it already.
+// unavailable returns the error of a request that the store has not answered, as err says.
 func unavailable(err error) error {
-	switch {
-	case err == nil:
+	switch err {
+	case nil:
 		return ErrUnavailable
-	case errors.Is(err, ErrUnavailable):
-		return err
-	default:
-		return fmt.Errorf("%w: %w", ErrUnavailable, err)
+	case context.Canceled, context.DeadlineExceeded:
+		err = errNoAnswer
 	}
+	if errors.Is(err, ErrUnavailable) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrUnavailable, ofStore{err})
+}
+
+// errNoAnswer is for a store that says nothing.
+var errNoAnswer = errors.New("no answer")
+
+// ofStore is an error of a store. It matches no error of a context: a store has time limits of
+// its own, and only the Locker knows whether the context of its caller has ended.
+type ofStore struct{ error }
+
+func (e ofStore) Is(target error) bool {
+	return target != context.Canceled && target != context.DeadlineExceeded && errors.Is(e.error, target)
+}
+
+func (e ofStore) As(target any) bool { return errors.As(e.error, target) }
+
+// unanswered is unavailable for a caller with ctx.
+func unanswered(ctx context.Context, err error) error {
+	if err = unavailable(err); ctx.Err() == nil {
+		return err
+	}
+	return fmt.Errorf("%w: %w", endOf(ctx), err)
+}
+
+// endOf returns the error of a context that has ended, and its cause.
+func endOf(ctx context.Context) error {
+	end, cause := ctx.Err(), context.Cause(ctx)
+	if errors.Is(cause, end) {
+		return cause
+	}
+	return fmt.Errorf("%w: %w", end, cause)
 }
 
 // fieldError says what is wrong with a field of [Opts]. Names of fields are apart

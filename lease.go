@@ -83,6 +83,9 @@ func (lease *Lease) Refresh(ctx context.Context) error {
 	if err := lease.over(); err != nil {
 		return lease.fail("refresh", err)
 	}
+	if ctx.Err() != nil {
+		return lease.fail("refresh", endOf(ctx))
+	}
 	sent := time.Now()
 	err := driver.RenewAll(ctx, lease.engine.backend, []driver.Grant{st.Grant()})[0]
 	switch {
@@ -95,7 +98,7 @@ func (lease *Lease) Refresh(ctx context.Context) error {
 		return lease.fail("refresh", st.Lose(taken(err)))
 	default:
 		st.NotRenewed(sent, err)
-		return lease.fail("refresh", unavailable(err))
+		return lease.fail("refresh", unanswered(ctx, err))
 	}
 }
 

@@ -1,7 +1,6 @@
 package distlock
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -16,9 +15,6 @@ var errLate = errors.New("the reply came later than the lease would have lasted"
 
 // errCarried refuses a caller that would wait for its own caller.
 var errCarried = fmt.Errorf("%w, in the process that sent this call: run under its ticket, see fence.FromContext", ErrReentry)
-
-// errSilent is the store's error if MaxWait ended an operation.
-var errSilent = errors.New("no answer by the end of MaxWait")
 
 // queueErr returns the error for a caller that may not wait in the queue.
 func (eng *engine) queueErr(key string, err error) error {
@@ -81,18 +77,6 @@ func aged(e *HeldError, d time.Duration) *HeldError {
 	return &old
 }
 
-// ended returns the error for a wait that ctx ended, with the error of the last attempt.
-func ended(ctx context.Context, last error) error {
-	end := ctx.Err()
-	if errors.Is(last, end) && !errors.Is(last, ErrNotAcquired) {
-		end, last = last, nil // it names the server that gave no answer
-	}
-	if cause := context.Cause(ctx); !errors.Is(cause, end) {
-		end = fmt.Errorf("%w: %w", end, cause)
-	}
-	return cutShort(end, last)
-}
-
 // cutShort returns the error for the end of the wait. It also contains the result of
 // the last attempt: the holder of the key, or how the backend failed.
 func cutShort(end, last error) error {
@@ -100,7 +84,7 @@ func cutShort(end, last error) error {
 	if held := new(HeldError); errors.As(last, &held) {
 		why = held
 	} else if errors.Is(last, ErrForeign) {
-		why = last
+		why = ofStore{last}
 	}
 	err := fmt.Errorf("%w: %w", why, end)
 	if last != nil && !errors.Is(last, ErrNotAcquired) {

@@ -277,9 +277,6 @@ func (dog *watchdog) renew(batch []*leaseState) {
 	}
 }
 
-// errNoAnswer is the result of a renewal that the backend did not report.
-var errNoAnswer = errors.New("no answer")
-
 // renewed handles the result of a renewal that was sent then.
 func (dog *watchdog) renewed(st *leaseState, sent time.Time, err error) {
 	now, failed, lost := time.Now(), false, errors.Is(err, ErrLost)

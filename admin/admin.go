@@ -2,8 +2,8 @@
 // checks whether the store answers. The command distlock does the same from a shell.
 //
 // The error of each function is a [*distlock.Error] that wraps [errors.ErrUnsupported] if the
-// backend does not have the ability, [distlock.ErrClosed], [distlock.ErrUnavailable], or the
-// error of ctx.
+// backend does not have the ability, [distlock.ErrClosed], or [distlock.ErrUnavailable]. If ctx
+// has ended, it wraps the error of ctx and its cause, and ErrUnavailable if the store was asked.
 package admin
 
 import (
@@ -22,7 +22,7 @@ import (
 )
 
 var (
-	whileOpen = bridge.Operate.(func(*distlock.Locker, func(driver.Backend) error) error)
+	whileOpen = bridge.Operate.(func(context.Context, *distlock.Locker, func(driver.Backend) error) error)
 	owner     = bridge.Owner.(func(*distlock.Lease) string)
 	granted   = bridge.Handle.(func(string) (driver.Grant, error))
 	kept      = bridge.Kept.(func(*distlock.Locker, string) map[string]time.Time)
@@ -134,16 +134,16 @@ func change[Ability any](
 
 // operate calls f with an ability of the backend, and returns its error as a caller gets it.
 func operate[Ability any](ctx context.Context, locker *distlock.Locker, op, key string, f func(Ability) error) error {
-	err := whileOpen(locker, func(b driver.Backend) error {
+	err := whileOpen(ctx, locker, func(b driver.Backend) error {
 		able, ok := b.(Ability)
 		if !ok {
 			return fmt.Errorf("the backend %T is not a %v: %w", b, reflect.TypeFor[Ability](), errors.ErrUnsupported)
 		}
 		err := f(able)
-		if err == nil || ctx.Err() != nil && errors.Is(err, ctx.Err()) || errors.Is(err, distlock.ErrForeign) || errors.Is(err, distlock.ErrLost) {
+		if err == nil || errors.Is(err, distlock.ErrForeign) || errors.Is(err, distlock.ErrLost) {
 			return err
 		}
-		return bridge.Unavailable(err)
+		return bridge.Unanswered(ctx, err)
 	})
 	if err == nil {
 		return nil

@@ -32,7 +32,7 @@ import (
 //
 // Every method must be safe for concurrent use, and must return soon after ctx ends. It must
 // bound its own network operations: a hung server must not hang a caller for longer than a
-// few seconds.
+// few seconds. An error need not match the error of ctx: the Locker adds that, and its cause.
 //
 // A request can reach the store late, after others of the same owner: networks delay, and
 // clients repeat. So no request may shorten a lease. Wherever a method extends a lease to

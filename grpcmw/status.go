@@ -60,7 +60,7 @@ var internal = answer{codes.Internal, "internal error", ReasonInternal, false}
 
 // StatusError returns err with the status that the package documentation says, as the
 // interceptors do. ctx is the caller's. The code is Canceled or DeadlineExceeded only if ctx
-// has ended and err says so, because timeouts of the store match these errors too.
+// has ended and err says so.
 //
 // The status shows nothing of err except the Detail of a [*distlock.KeyError], and
 // neither does the text of the error, which others may send on. [errors.Is] and

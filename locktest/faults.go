@@ -1,7 +1,6 @@
 package locktest
 
 import (
-	"context"
 	"sync"
 	"time"
 
@@ -71,6 +70,11 @@ var networkCases = []testCase{
 		run: silence,
 	},
 	{
+		name:        "callers-end",
+		explanation: "A caller whose context ends while the servers are silent must be told of its end and the cause, and of the server.",
+		run:         callersEnd,
+	},
+	{
 		name: "interrupted-watch",
 		explanation: "A release while the connection of a watch is broken must not be missed: the channel must receive a value when the watch has begun again, " +
 			"or be closed. The waiter would sleep until the lease of a holder ends that has gone.",
@@ -104,31 +108,27 @@ func silence(p *process) {
 	over, n := p.overNetwork()
 	held := over.regain(p.request(p.key(), long))
 	n.faults.Hang(true)
-	brief, cancel := context.WithTimeout(p.Context(), p.Lease/4)
-	defer cancel()
 	var all sync.WaitGroup
 	for _, c := range calls {
 		if !c.need.met(p) {
 			continue
 		}
-		for ctx, limit := range map[context.Context]time.Duration{p.Context(): patience, brief: p.Lease/4 + p.soon()} {
-			g := held
-			if c.asks || c.name == "Release" || c.name == "ForceRelease" {
-				g = p.request(p.key(), long).Grant()
-			}
-			all.Go(func() {
-				start := time.Now()
-				_, err := c.run(over, ctx, g)
-				if d := time.Since(start); err == nil || d > limit {
-					p.Errorf("%s without a server returned the error %v after %v", c.name, err, d)
-				}
-				p.mustBeOpen(c.name, err)
-			})
+		g := held
+		if c.asks || c.name == "Release" || c.name == "ForceRelease" {
+			g = p.request(p.key(), long).Grant()
 		}
+		all.Go(func() {
+			start := time.Now()
+			_, err := c.run(over, p.Context(), g)
+			if d := time.Since(start); err == nil || d > patience {
+				p.Errorf("%s without a server returned the error %v after %v", c.name, err, d)
+			}
+			p.mustBeOpen(c.name, err)
+		})
 	}
 	if p.waker != nil {
 		start := time.Now()
-		over.waker.Turn(brief, p.request(held.Key, long))
+		over.waker.Turn(p.Context(), p.request(held.Key, long))
 		if d := time.Since(start); d > p.soon() {
 			p.Errorf("Turn without a server has taken %v", d)
 		}

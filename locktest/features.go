@@ -25,6 +25,10 @@ type Features struct {
 	// NoTokens: grants carry no fencing tokens, and both are zero.
 	NoTokens bool
 
+	// NoAddress: the backend is given connections, and does not know where they lead, so its
+	// errors cannot say it.
+	NoAddress bool
+
 	// Settle is how long a free key may still be refused. On a quorum of nodes, a failed
 	// attempt gives back what it has taken on some of them only after it has failed. The
 	// default, zero, means that a free key is never refused.

@@ -16,6 +16,7 @@ import (
 // concurrent use.
 type Network struct {
 	faults spoilnet.Network
+	addrs  sync.Map // that the client knows
 }
 
 // DialFunc opens a connection, as [net.Dialer.DialContext] does.
@@ -23,6 +24,7 @@ type DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error
 
 // DialContext opens a connection. It is for clients that have a dialer as an option.
 func (n *Network) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
+	n.addrs.Store(addr, true)
 	return n.faults.DialContext(ctx, network, addr)
 }
 
@@ -31,6 +33,7 @@ func (n *Network) DialContext(ctx context.Context, network, addr string) (net.Co
 func (n *Network) To(dial DialFunc) DialFunc {
 	server := &dial
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		n.addrs.Store(addr, true)
 		return n.faults.DialWith(server, func() (net.Conn, error) { return dial(ctx, network, addr) })
 	}
 }
@@ -59,6 +62,7 @@ func (n *Network) Listen(t testing.TB, addr string) string {
 		n.faults.Kill()
 		open.Wait()
 	})
+	n.addrs.Store(l.Addr().String(), true)
 	return l.Addr().String()
 }
 

@@ -104,7 +104,7 @@ func (b *backend) update(ctx context.Context, key string, decide func(r *record)
 	for try := 0; ; try++ {
 		var last sight
 		b.see(key, func(s *sight) { last = *s })
-		switch err = ctx.Err(); {
+		switch err = b.fail("read", ctx.Err()); {
 		case err != nil:
 		case try == 0 && last.current:
 			r, err = b.read(key, last.value, last.version)

@@ -174,9 +174,8 @@ func (l *link) watch(ctx context.Context, path string, after int64) {
 const probeTimeout = 100 * time.Millisecond
 
 // explain returns the error for the caller of a request that failed. ctx belongs to the
-// request. Without a connection, the error names that as the cause, not the deadline.
+// request. Without a connection, the error says why there is none.
 func (l *link) explain(ctx context.Context, err error) error {
-	var cause string
 	switch {
 	case err == nil, errors.Is(err, errClosed), errors.Is(err, errLeaseGone), errors.As(err, new(*serverError)):
 		return err
@@ -185,25 +184,20 @@ func (l *link) explain(ctx context.Context, err error) error {
 	case ctx.Err() == nil:
 		var known rpctypes.EtcdError
 		if !errors.As(err, &known) {
-			cause = status.Convert(err).Message()
-			return l.serverError(cause, nil)
+			return l.serverError(status.Convert(err).Message(), nil)
 		}
 		return l.serverError(known.Error()+l.remedy(known), err)
 	}
-	if l.client.ActiveConnection().GetState() != connectivity.Ready {
-		cause = l.connectionError()
-	}
+	text := errNoAnswer.Error()
 	if errors.Is(context.Cause(ctx), errNoAnswer) {
-		text := fmt.Sprintf("%v within %v", errNoAnswer, l.config.OpTimeout)
-		if cause != "" {
+		text += fmt.Sprintf(" within %v", l.config.OpTimeout)
+	}
+	if l.client.ActiveConnection().GetState() != connectivity.Ready {
+		if cause := l.connectionError(); cause != "" {
 			text += ": " + cause
 		}
-		return l.serverError(text, nil)
 	}
-	if cause != "" {
-		return l.serverError(cause, nil)
-	}
-	return l.serverError(fmt.Sprintf("%v: %v", errNoAnswer, ctx.Err()), ctx.Err())
+	return l.serverError(text, nil)
 }
 
 // remedy returns what an operator can do about an error of etcd, or "".

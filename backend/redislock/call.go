@@ -2,8 +2,6 @@ package redislock
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -23,22 +21,9 @@ type calls struct {
 	background *rediskit.Background
 }
 
-// noAnswer returns the error of an operation that the server did not answer in time. It
-// is not an error of a context, because the caller's context has not ended.
-func (c *calls) noAnswer(s *rediskit.Server) error {
-	return s.NoAnswer(fmt.Errorf("no answer within the operation timeout of %v", c.limit), 2*c.limit)
-}
-
 // diagnose finds out why the server does not answer. If it is called when half of the
 // limit has passed, it has the reason before all of the limit has passed.
 func (c *calls) diagnose(s *rediskit.Server) { s.Ask(c.limit / 4) }
-
-// causeUnknown reports whether err says that there was no answer, but not why. For
-// example, a server closes the connections of clients that it does not accept.
-func causeUnknown(err error) bool {
-	return !rediskit.Answered(err) && !rediskit.Dialled(err) && !errors.Is(err, redis.ErrClosed) &&
-		!errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled)
-}
 
 // An operation must use the context and the client that it is given. It must not share
 // anything with its caller that one of them writes to.
@@ -68,7 +53,7 @@ func callAt[T any](ctx context.Context, c *calls, s *rediskit.Server, client red
 	go func() {
 		v, err := op(waiting, client)
 		s.Leave(client, "", err)
-		if causeUnknown(err) {
+		if rediskit.Unexplained(err) {
 			c.diagnose(s)
 			err = s.NoAnswer(err, c.limit)
 		}
@@ -76,20 +61,8 @@ func callAt[T any](ctx context.Context, c *calls, s *rediskit.Server, client red
 	}()
 	select {
 	case a := <-answers:
-		return a.value, c.callerError(ctx, s, a.err)
+		return a.value, s.ForCaller(ctx, a.err, c.limit)
 	case <-waiting.Done():
-		return none, c.callerError(ctx, s, waiting.Err())
+		return none, s.ForCaller(ctx, waiting.Err(), c.limit)
 	}
-}
-
-// callerError replaces an error of the operation's context by one that wraps the error of the
-// caller's context, or by noAnswer. To other errors it adds the server.
-func (c *calls) callerError(ctx context.Context, s *rediskit.Server, err error) error {
-	if !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) {
-		return s.Explain(err)
-	}
-	if ctx.Err() != nil {
-		return s.Late(ctx, 2*c.limit)
-	}
-	return c.noAnswer(s)
 }

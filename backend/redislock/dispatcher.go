@@ -86,7 +86,7 @@ func (d *dispatcher) newSite(server *rediskit.Server, short *redis.Client) *site
 		Slow:    func() { d.diagnose(server) },
 		NoAnswer: func() error {
 			rediskit.Reload(d.topology.client)
-			return d.noAnswer(server)
+			return server.Late(d.limit)
 		},
 	}
 	if short != nil {
@@ -114,7 +114,7 @@ func (d *dispatcher) doAt(ctx context.Context, s *site, r *request) dispatch.Res
 		if rediskit.Answered(result.Err) && r.tried {
 			d.undo(ctx, s, r)
 		}
-		result.Err = d.callerError(ctx, s.server, result.Err)
+		result.Err = s.server.ForCaller(ctx, result.Err, d.limit)
 	}
 	return result
 }
@@ -244,10 +244,10 @@ func (d *dispatcher) send(ctx context.Context, server *rediskit.Server, batch []
 	if !rediskit.Answered(results[0].Err) {
 		rediskit.Reload(d.topology.client)
 	}
-	if causeUnknown(results[0].Err) {
+	if rediskit.Unexplained(results[0].Err) {
 		d.diagnose(server)
 		for i := range results {
-			if causeUnknown(results[i].Err) {
+			if rediskit.Unexplained(results[i].Err) {
 				results[i].Err = server.NoAnswer(results[i].Err, d.limit)
 			}
 		}
@@ -357,9 +357,6 @@ func (d *dispatcher) retryRedirect(ctx context.Context, r *request, result dispa
 		if trying.Err() != nil {
 			break
 		}
-	}
-	if ctx.Err() != nil && rediskit.Redirected(result.Err) {
-		result.Err = ctx.Err()
 	}
 	return result
 }

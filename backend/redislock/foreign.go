@@ -54,10 +54,7 @@ func (b *backend) wrongType(ctx context.Context, key string, found error) error 
 	at := make([]value, len(names))
 	for i, name := range names {
 		v, err := b.valueAt(ctx, name)
-		switch end := ctx.Err(); {
-		case err != nil && end != nil:
-			return fmt.Errorf("%w: %w", found, end)
-		case err != nil:
+		if err != nil {
 			return found
 		}
 		at[i] = v

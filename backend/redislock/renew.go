@@ -70,7 +70,7 @@ func (b *backend) renewAt(ctx context.Context, grants []driver.Grant, group []in
 	case at.renewals <- struct{}{}:
 		defer func() { <-at.renewals }()
 	case <-ctx.Done():
-		err := at.server.Explain(fmt.Errorf("%w: %w", errTooMany, ctx.Err()))
+		err := at.server.Explain(errTooMany)
 		for _, i := range group {
 			report(i, err)
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"embed"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -52,18 +51,13 @@ func call[T any](ctx context.Context, b *backend, op func(context.Context) (T, e
 // and the reason, and with the error of ctx if that has ended.
 func (b *backend) explain(ctx context.Context, err error) error {
 	switch {
-	case !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled):
-		if !rediskit.Answered(err) && !rediskit.Dialled(err) && !errors.Is(err, redis.ErrClosed) { // why is not known
-			b.server.Ask(b.limit / 4)
-			return b.server.NoAnswer(err, b.limit)
-		}
-		return b.server.Explain(err)
-	case ctx.Err() != nil:
-		return b.server.Late(ctx, 2*b.limit)
-	default: // not an error of a context: that of the caller goes on
+	case rediskit.Unexplained(err):
+		b.server.Ask(b.limit / 4)
+		return b.server.NoAnswer(err, b.limit)
+	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
 		rediskit.Reload(b.client)
-		return b.server.NoAnswer(fmt.Errorf("no answer within the operation timeout of %v", b.limit), 2*b.limit)
 	}
+	return b.server.ForCaller(ctx, err, b.limit)
 }
 
 // result is what became of a script. The zero value claims nothing.

@@ -22,10 +22,7 @@ import (
 // background what it has acquired. If several owners share the nodes, it tries again up
 // to five times.
 func (b *backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
-	if err := cmp.Or(rediskit.CheckNames("redlock", r.Key, r.Owner), b.checkTTL(r.TTL)); err != nil {
-		return driver.Grant{}, err
-	}
-	if err := ctx.Err(); err != nil {
+	if err := cmp.Or(ctx.Err(), rediskit.CheckNames("redlock", r.Key, r.Owner), b.checkTTL(r.TTL)); err != nil {
 		return driver.Grant{}, err // nothing was sent
 	}
 	if err := b.bootstrap(ctx); err != nil {
@@ -71,7 +68,7 @@ func (b *backend) attempt(ctx context.Context, r driver.Request) (_ driver.Grant
 	select {
 	case <-a.decided:
 	case <-ctx.Done():
-		a.fail(noQuorum(ctx), false)
+		a.fail(b.nodes.silent(), false)
 	}
 	if split, err := a.failure(); err != nil {
 		return driver.Grant{}, split, err

@@ -144,7 +144,7 @@ func (b *backend) bootstrap(ctx context.Context) error {
 	case <-b.started:
 		return nil
 	case <-ctx.Done():
-		return noQuorum(ctx)
+		return b.nodes.silent()
 	}
 }
 

@@ -25,7 +25,7 @@ func newBallot(nodes int) ballot { return make(ballot, nodes) }
 func (b ballot) cast(value int64, known bool, err error) { b <- vote{value, known, err} }
 
 // count passes the votes to add until that has decided, and returns the outcome.
-func (b ballot) count(ctx context.Context, add func(vote) (decided bool, outcome error)) error {
+func (b ballot) count(ctx context.Context, of nodes, add func(vote) (decided bool, outcome error)) error {
 	for {
 		select {
 		case v := <-b:
@@ -33,22 +33,17 @@ func (b ballot) count(ctx context.Context, add func(vote) (decided bool, outcome
 				return outcome
 			}
 		case <-ctx.Done():
-			return noQuorum(ctx)
+			return of.silent()
 		}
 	}
 }
 
-// noQuorum returns the error for a caller whose context has ended first.
-func noQuorum(ctx context.Context) error {
-	return fmt.Errorf("redlock: no quorum has answered: %w", ctx.Err())
-}
-
 // majority returns nil when a quorum says yes. If too few can, it returns the errors of
 // the nodes, or errDenied if there are none.
-func (b ballot) majority(ctx context.Context, nodes, quorum int, yes func(value int64) bool) error {
+func (b ballot) majority(ctx context.Context, of nodes, quorum int, yes func(value int64) bool) error {
 	var errs []error
 	votes, pending := 0, cap(b)
-	return b.count(ctx, func(v vote) (bool, error) {
+	return b.count(ctx, of, func(v vote) (bool, error) {
 		pending--
 		switch {
 		case v.err != nil:
@@ -62,7 +57,7 @@ func (b ballot) majority(ctx context.Context, nodes, quorum int, yes func(value 
 		case len(errs) == 0:
 			return true, errDenied
 		default:
-			return true, &quorumError{nodes, errs}
+			return true, &quorumError{len(of), errs}
 		}
 	})
 }

@@ -1,8 +1,10 @@
 package redlock
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/distlock-go/distlock/internal/clock"
@@ -59,10 +61,19 @@ func (ns nodes) ping(ctx context.Context, quorum int) error {
 		n.checkEviction()
 		n.marker(ctx, false, answers.cast)
 	}
-	if err := answers.majority(ctx, len(ns), quorum, func(int64) bool { return true }); err != nil {
+	if err := answers.majority(ctx, ns, quorum, func(int64) bool { return true }); err != nil {
 		return err
 	}
 	return ns.distinct()
+}
+
+// silent returns the error for a caller whose context has ended first.
+func (ns nodes) silent() error {
+	addrs := make([]string, len(ns))
+	for i, n := range ns {
+		addrs[i] = cmp.Or(n.server.Addr(), fmt.Sprint("node ", n.index))
+	}
+	return fmt.Errorf("redlock: no quorum of %s has answered", strings.Join(addrs, ", "))
 }
 
 // distinct returns an error if two nodes are one server, which has one vote. It knows

@@ -1,6 +1,7 @@
 package redlock
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/distlock-go/distlock/backend/internal/rediskit"
@@ -16,10 +17,7 @@ import (
 // tokens without an owner may have been released before, so it is not an error. If too
 // many nodes do not answer, Release fails with their errors.
 func (b *backend) Release(ctx context.Context, g driver.Grant) error {
-	if err := rediskit.CheckNames("redlock", g.Key, g.Owner); err != nil {
-		return err
-	}
-	if err := ctx.Err(); err != nil {
+	if err := cmp.Or(ctx.Err(), rediskit.CheckNames("redlock", g.Key, g.Owner)); err != nil {
 		return err // nothing was sent
 	}
 	if g.TTL <= 0 || g.TTL > b.cfg.MaxLease {
@@ -42,5 +40,5 @@ func (b *backend) Release(ctx context.Context, g driver.Grant) error {
 	b.owners.unref(o)
 
 	count := releaseCount{nodes: len(b.nodes), quorum: b.quorum, tokens: g.Token != 0}
-	return answers.count(ctx, count.add)
+	return answers.count(ctx, b.nodes, count.add)
 }

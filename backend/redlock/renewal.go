@@ -80,7 +80,7 @@ func (v *renewal) run(ctx context.Context, report func(int, error)) {
 		v.mu.Lock()
 		defer v.mu.Unlock()
 		for _, i := range v.valid {
-			v.tell(i, noQuorum(ctx))
+			v.tell(i, v.b.nodes.silent())
 		}
 	})
 	defer stop()

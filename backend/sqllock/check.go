@@ -34,7 +34,7 @@ func (b *Backend) ready(ctx context.Context) error {
 		return err
 	}
 	if err := b.pool.reserve(ctx, b.config.OpTimeout); err != nil {
-		return b.failure(ctx, err)
+		return b.failure(err)
 	}
 	return nil
 }

@@ -53,6 +53,7 @@ func TestConformance(t *testing.T) {
 				exec(t, admin, "UPDATE distlock SET owner = '' WHERE lock_key = "+place, key)
 			},
 			NoNetwork: of.engine == nil,
+			NoAddress: true,
 		}
 		if of.engine != nil {
 			features.Over = func(t *testing.T, _ driver.Backend, n *locktest.Network) driver.Backend {

@@ -95,7 +95,7 @@ func (b *Backend) ForceRelease(ctx context.Context, key string) (held bool, err 
 		}
 	})
 	if err == nil && guarded {
-		err = b.failure(ctx, errGuarded)
+		err = b.failure(errGuarded)
 	}
 	return held, err
 }

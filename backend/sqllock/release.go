@@ -82,7 +82,7 @@ func (b *Backend) release(ctx context.Context, g *driver.Grant) (found, held boo
 		held = n > 0
 	})
 	if err == nil && guarded {
-		err = b.failure(ctx, errGuarded)
+		err = b.failure(errGuarded)
 	}
 	return found, held, err
 }

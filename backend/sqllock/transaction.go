@@ -49,7 +49,7 @@ func (b *Backend) do(ctx context.Context, why purpose, f func(ctx context.Contex
 			return nil
 		case !undone(err) && (!again || i >= attempts),
 			!clock.Sleep(op, time.Millisecond+rand.N(time.Duration(min(i, 20))*time.Millisecond)):
-			return b.failure(ctx, err)
+			return b.failure(err)
 		}
 	}
 }
@@ -115,8 +115,8 @@ func finish(ctx context.Context, c *sql.Conn, statements ...string) {
 	}
 }
 
-// failure returns the error of an operation for a caller with the context ctx.
-func (b *Backend) failure(ctx context.Context, err error) error {
+// failure returns the error of an operation.
+func (b *Backend) failure(err error) error {
 	if noTable(err) { // perhaps dropped after the first use
 		err = fmt.Errorf("%w: %q: CreateTable creates it: %s", ErrNoTable, b.config.Table, text.OneLine(err))
 	}
@@ -124,10 +124,6 @@ func (b *Backend) failure(ctx context.Context, err error) error {
 	e := &storeError{dialect: b.dialect, err: err, unsent: unsent}
 	timeout := errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 	switch {
-	case errors.Is(err, ctx.Err()):
-		e.err = fmt.Errorf("no answer: %w", ctx.Err())
-	case ctx.Err() != nil:
-		e.err, e.cause = ctx.Err(), err
 	case errors.Is(err, errNoConn):
 		e.err = errNoConn
 	case timeout:

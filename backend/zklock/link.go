@@ -242,8 +242,7 @@ func (l *link) suspect(start time.Time) {
 // the connection or the credentials failed.
 func (l *link) explain(err error) error {
 	switch {
-	case err == nil, errors.Is(err, errClosed), errors.Is(err, errEphemeral), errors.As(err, new(*serverError)),
-		errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+	case err == nil, errors.Is(err, errClosed), errors.Is(err, errEphemeral), errors.As(err, new(*serverError)):
 		return err
 	case errors.Is(err, zk.ErrClosing):
 		return errClosed
@@ -253,11 +252,9 @@ func (l *link) explain(err error) error {
 	l.mu.Unlock()
 	e := &serverError{addr: addr, err: err}
 	switch {
-	case errors.Is(err, errNoAnswer):
-		e.err, e.cause = fmt.Errorf("%w within %v", err, l.config.OpTimeout), cause
 	case errors.Is(err, errNoSession) && cause == nil:
 		e.cause = errNoAnswer
-	case errors.Is(err, errNoSession), errors.Is(err, zk.ErrConnectionClosed), errors.Is(err, zk.ErrNoServer),
+	case errors.Is(err, errNoAnswer), errors.Is(err, errNoSession), errors.Is(err, zk.ErrConnectionClosed), errors.Is(err, zk.ErrNoServer),
 		errors.Is(err, zk.ErrSessionExpired):
 		e.cause = cause
 	case errors.Is(err, zk.ErrNoAuth) && user == "":
@@ -271,17 +268,19 @@ func (l *link) explain(err error) error {
 // cause returns why an operation ended with its context. If there is no session, the
 // missing session is the cause, not the caller's deadline.
 func (l *link) cause(ctx context.Context) error {
-	cause := context.Cause(ctx)
-	if errors.Is(cause, errNoAnswer) || errors.Is(cause, errClosed) {
-		return l.explain(cause)
-	}
 	l.mu.Lock()
-	up, addr := placequeue.IsClosed(l.up), l.lastAddr
+	up := placequeue.IsClosed(l.up)
 	l.mu.Unlock()
-	if up {
-		return &serverError{addr: addr, err: fmt.Errorf("no answer: %w", ctx.Err())}
+	switch cause := context.Cause(ctx); {
+	case errors.Is(cause, errClosed):
+		return cause
+	case errors.Is(cause, errNoAnswer):
+		return l.explain(fmt.Errorf("%w within %v", errNoAnswer, l.config.OpTimeout))
+	case up:
+		return l.explain(errNoAnswer)
+	default:
+		return l.explain(errNoSession)
 	}
-	return l.explain(errNoSession)
 }
 
 // silent drops the messages of the client library: the errors of the calls say the

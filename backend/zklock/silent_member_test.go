@@ -48,16 +48,6 @@ func TestConnectionDiesSilently(t *testing.T) {
 	}
 }
 
-// TestUnanswered: the session holds, and nothing answers a caller in a hurry.
-func TestUnanswered(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, v *virtual) {
-		g := testkit.MustTry(t, v, testkit.NewRequest("held"))
-		v.network.Hang(true)
-		testkit.Unanswered(t, v, g, "zklock: 10.0.0")
-		v.network.Hang(false)
-	})
-}
-
 // TestNothingSent: without a connection nothing is sent, and no ticket is left. After
 // an attempt in doubt another one is not certain.
 func TestNothingSent(t *testing.T) {

@@ -58,9 +58,20 @@ func (r *runner) claim(ctx context.Context, locker *distlock.Locker, stdout io.W
 	if err != nil {
 		return err
 	}
+	go func() {
+		select {
+		case s := <-signals:
+			cancel(&exitError{code: exitSignal + number(s)})
+		case <-ctx.Done():
+		}
+	}()
 	handle, err := lease.HandOff(ctx)
 	_ = lease.Release(ctx)
 	if err != nil {
+		return err
+	}
+	if err = context.Cause(ctx); err != nil { // it is not printed, so nobody could release it
+		_, _ = releaseHandle(context.WithoutCancel(ctx), locker, handle)
 		return err
 	}
 	if asJSON {

@@ -146,10 +146,6 @@ func behindDashes(args, argv []string) bool {
 
 func (r *runner) run(ctx context.Context, c *cli.Command) (err error) {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // a warning without a reader must not end this process and leave the command
-	signals := make(chan os.Signal, 16)
-	notify(signals, endingSignals)
-	defer signal.Stop(signals)
-
 	locker, closeAll, err := openLocker(ctx, c)
 	if err != nil {
 		return err
@@ -159,6 +155,9 @@ func (r *runner) run(ctx context.Context, c *cli.Command) (err error) {
 			r.warn("closing the backend: %v", closeErr)
 		}
 	}()
+	signals := make(chan os.Signal, 16) // before, a signal ends this process
+	notify(signals, endingSignals)
+	defer signal.Stop(signals)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	lease, err := r.acquire(ctx, cancel, locker, signals)

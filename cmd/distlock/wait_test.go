@@ -82,6 +82,34 @@ func TestWait(t *testing.T) {
 	}
 }
 
+// A signal ends distlock claim while the store does not confirm the lease that is handed off.
+// Nothing is printed, and the key is given back.
+func TestSignalEndsClaim(t *testing.T) {
+	s, signal := testkit.NewStore(), make(chan error, 1)
+	s.Before(func(ctx context.Context, c *testkit.Call) error {
+		if c.Op != testkit.Renew {
+			return nil
+		}
+		self, err := os.FindProcess(os.Getpid())
+		if err == nil {
+			err = self.Signal(syscall.SIGTERM)
+		}
+		signal <- err
+		<-ctx.Done()
+		return testkit.ErrSilent
+	})
+	var printed strings.Builder
+	r := &runner{key: "deploy", opts: distlock.Opts{KeyTimeout: time.Minute}, stderr: &printed}
+	err := r.claim(t.Context(), testkit.NewLocker(t, s, distlock.Config{}), &printed, false)
+	if err := <-signal; err != nil {
+		t.Skip(err)
+	}
+	if code, silent := exitCode(err); code != exitSignal+number(syscall.SIGTERM) || !silent || printed.Len() > 0 {
+		t.Errorf("code %d, silent %v, and it printed %q", code, silent, printed.String())
+	}
+	testkit.MustBeFree(t, s, "deploy")
+}
+
 // A key of another kind of lock has no holder that does the work: the message says so, also
 // with -E 0.
 func TestForeignIsNotAnotherHolder(t *testing.T) {

@@ -66,11 +66,12 @@ var (
 	// has returned err. The lease is nil if none was needed.
 	Finish any
 
-	// Unavailable wraps the error of a backend.
-	Unavailable func(err error) error
+	// Unanswered returns the error for a caller with ctx whose request the backend has not
+	// answered, as err says.
+	Unanswered func(ctx context.Context, err error) error
 
-	// Operate is a func(locker *distlock.Locker, f func(driver.Backend) error) error. It calls
-	// f unless the Locker is closed, and Close waits for f.
+	// Operate is a func(ctx context.Context, locker *distlock.Locker, f func(driver.Backend) error) error.
+	// It calls f unless ctx has ended or the Locker is closed, and Close waits for f.
 	Operate any
 
 	// Owner is a func(*distlock.Lease) string.

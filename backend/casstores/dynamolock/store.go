@@ -14,6 +14,7 @@
 package dynamolock
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -59,7 +60,10 @@ type attributes = map[string]types.AttributeValue
 func text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
 
 // String names the store in errors.
-func (s *store) String() string { return fmt.Sprintf("dynamodb: table %q", s.cfg.Table) }
+func (s *store) String() string {
+	o := s.db.Options()
+	return fmt.Sprintf("dynamodb: %s: table %q", cmp.Or(aws.ToString(o.BaseEndpoint), o.Region), s.cfg.Table)
+}
 
 // Check implements caslock.Checker.
 func (s *store) Check(ctx context.Context) error {

@@ -38,7 +38,7 @@ var _ interface {
 
 // String names the server in errors.
 func (s *store) String() string {
-	return "nats: " + cmp.Or(s.nc.ConnectedUrlRedacted(), "not connected")
+	return "nats: " + cmp.Or(s.nc.ConnectedUrlRedacted(), "not connected to "+strings.Join(s.nc.Servers(), ","))
 }
 
 // subject returns the name of a key in subjects.

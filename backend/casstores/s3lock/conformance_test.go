@@ -5,6 +5,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -76,4 +77,24 @@ func TestConflict(t *testing.T) {
 	}))
 	defer s.Close()
 	testkit.MustTry(t, s3lock.New(client(s.URL, new(locktest.Network)), s3lock.Config{Bucket: bucket}), testkit.NewRequest("key"))
+}
+
+// MinIO refuses "." and ".." as elements of a path.
+func TestDots(t *testing.T) {
+	var names sync.Map
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if w.Header().Set("ETag", `"1"`); r.Method == http.MethodGet {
+			w.WriteHeader(http.StatusNotFound)
+		} else if _, tried := names.LoadOrStore(r.URL.Path, true); tried { // several writes of the check
+			w.WriteHeader(http.StatusPreconditionFailed)
+		}
+	}))
+	defer s.Close()
+	b := s3lock.New(client(s.URL, new(locktest.Network)), s3lock.Config{Bucket: bucket})
+	for key, want := range map[string]string{".": "%2E", "..": "%2E%2E", "...": "...", "a/..": "a%2F.."} {
+		testkit.MustTry(t, b, testkit.NewRequest(key))
+		if _, ok := names.Load("/locks/locks/" + want); !ok {
+			t.Errorf("the object of the key %q is not %q", key, want)
+		}
+	}
 }

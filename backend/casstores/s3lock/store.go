@@ -60,12 +60,22 @@ type store struct {
 }
 
 // String names the store in errors.
-func (s *store) String() string { return fmt.Sprintf("s3: bucket %q", s.cfg.Bucket) }
+func (s *store) String() string {
+	o := s.c.Options()
+	return fmt.Sprintf("s3: %s: bucket %q", cmp.Or(aws.ToString(o.BaseEndpoint), o.Region), s.cfg.Bucket)
+}
 
 // Check implements caslock.Checker.
 func (s *store) Check(ctx context.Context) error { return caslock.Try(ctx, s) }
 
-func (s *store) name(key string) *string { return aws.String(s.cfg.Prefix + url.PathEscape(key)) }
+// name returns the name of an object. Some services refuse the elements "." and ".." of a path.
+func (s *store) name(key string) *string {
+	escaped := url.PathEscape(key)
+	if key == "." || key == ".." {
+		escaped = strings.Repeat("%2E", len(key))
+	}
+	return aws.String(s.cfg.Prefix + escaped)
+}
 
 func status(err error) int {
 	var r *awshttp.ResponseError

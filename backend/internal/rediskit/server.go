@@ -65,6 +65,9 @@ func NewServer(pkg string, client redis.UniversalClient, bg *Background) *Server
 	return s
 }
 
+// Addr returns the address as it is in errors.
+func (s *Server) Addr() string { return s.addr }
+
 // Explain adds to err what the operator needs: the package, the address, and what helps
 // if a password or a right is missing, if the server is a replica, or if it is part of
 // a Cluster and the client does not know: then the error also wraps
@@ -103,13 +106,24 @@ func (s *Server) NoAnswer(err error, last time.Duration) error {
 	return s.Explain(err)
 }
 
-// Late returns the error of a caller's context that has ended before the answer came. After a
-// deadline the error also names the server.
-func (s *Server) Late(ctx context.Context, last time.Duration) error {
-	if errors.Is(ctx.Err(), context.Canceled) {
-		return ctx.Err()
+var errNoAnswer = errors.New("no answer")
+
+// Late is NoAnswer after the time limit of an operation.
+func (s *Server) Late(limit time.Duration) error {
+	return s.NoAnswer(fmt.Errorf("%w within the operation timeout of %v", errNoAnswer, limit), 2*limit)
+}
+
+// ForCaller returns err, of an operation with a time limit, for a caller with ctx. If that has
+// ended, the Locker says so.
+func (s *Server) ForCaller(ctx context.Context, err error, limit time.Duration) error {
+	switch {
+	case !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled):
+		return s.Explain(err)
+	case ctx.Err() != nil:
+		return s.NoAnswer(errNoAnswer, 2*limit)
+	default:
+		return s.Late(limit)
 	}
-	return s.NoAnswer(fmt.Errorf("no answer: %w", ctx.Err()), last)
 }
 
 type explained struct {
@@ -203,6 +217,13 @@ func (s *Server) ask(ctx context.Context, limit time.Duration) error {
 		}
 	}
 	return errors.New("it answers on a new connection")
+}
+
+// Unexplained reports whether err says that there was no answer, but not why. For example, a
+// server closes the connections of clients that it does not accept.
+func Unexplained(err error) bool {
+	return !Answered(err) && !Dialled(err) && !errors.Is(err, redis.ErrClosed) &&
+		!errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled)
 }
 
 // Dialled reports whether err says that a connection could not be made. Such an error

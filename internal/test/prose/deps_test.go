@@ -59,7 +59,7 @@ var layers = []layer{
 
 	{"network", "internal/test/spoilnet", "", ""},
 	{"waiting", "internal/test/await", "driver", ""},
-	{"suite", "locktest", "root driver network waiting backends", uuidPath},
+	{"suite", "locktest", "root admin driver network waiting backends", uuidPath},
 	{"modes", "internal/test/testmode", "", ""},
 	{"processes", "internal/test/child", "modes", "golang.org/x/sys"},
 	{"testing", "internal/test/maven internal/test/prose", "modes processes", "golang.org/x/sys"},

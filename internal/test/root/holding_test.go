@@ -131,7 +131,7 @@ func TestHungReleaseIsBounded(t *testing.T) {
 		} {
 			held := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: lease})
 			start := time.Now()
-			wantIs(t, held.Release(t.Context()), distlock.ErrUnavailable, context.DeadlineExceeded)
+			wantIs(t, held.Release(t.Context()), distlock.ErrUnavailable)
 			if d := time.Since(start); d > most || d < most*3/4 {
 				t.Errorf("the caller was kept for %v, want %v", d, most)
 			}

@@ -3,7 +3,6 @@ package testkit
 import (
 	"context"
 	"errors"
-	"strings"
 	"testing"
 	"time"
 
@@ -70,27 +69,6 @@ func MustRenew(tb testing.TB, b driver.Backend, g driver.Grant) {
 	tb.Helper()
 	if got := Renewed(tb, b, g); got != nil {
 		tb.Errorf("renewal by the holder: %+v", got)
-	}
-}
-
-// Unanswered calls a store that is silent, for callers with a short deadline. It checks that
-// each error names the store, and has the deadline as its cause.
-func Unanswered(tb testing.TB, b driver.Backend, g driver.Grant, store string) {
-	tb.Helper()
-	for n, call := range []func(context.Context) error{ // the release last
-		func(ctx context.Context) error {
-			_, err := b.TryAcquire(ctx, NewRequest(g.Key+"another"))
-			return err
-		},
-		func(ctx context.Context) error { return driver.RenewAll(ctx, b, []driver.Grant{g})[0] },
-		func(ctx context.Context) error { return b.Release(ctx, g) },
-	} {
-		ctx, end := context.WithTimeout(tb.Context(), 200*time.Millisecond)
-		err := call(ctx)
-		end()
-		if !errors.Is(err, context.DeadlineExceeded) || !strings.HasPrefix(err.Error(), store) {
-			tb.Errorf("call %d of a silent store: %v\nis not of %s, or not for want of time", n, err, store)
-		}
 	}
 }
 
