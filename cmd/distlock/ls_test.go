@@ -1,12 +1,16 @@
 package main
 
 import (
+	"io"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/alicebob/miniredis/v2"
+
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
 // rare has kinds of locks that the scripts do not create.
@@ -62,5 +66,18 @@ func TestJSONOfRareLocks(t *testing.T) {
 	all := regexp.MustCompile(`\s+`)
 	if got := all.ReplaceAllString(out.String(), ""); got != all.ReplaceAllString(want, "") {
 		t.Errorf("got %s", got)
+	}
+}
+
+// A command that has ended has no connections, whether or not the server took it.
+func TestConnectionsAreClosed(t *testing.T) {
+	m := miniredis.RunT(t)
+	m.RequireAuth("right")
+	for password, code := range map[string]int{"right": exitOK, "wrong": exitUnavailable} {
+		t.Setenv(backendEnv, "redis://:"+password+"@"+m.Addr()+"/0")
+		if got := execute(t.Context(), []string{"distlock", "ls"}, io.Discard, io.Discard); got != code {
+			t.Errorf("the %s password: exit code %d", password, got)
+		}
+		testkit.Eventually(t, "all connections are closed", func() bool { return m.CurrentConnectionCount() == 0 })
 	}
 }
