@@ -26,7 +26,7 @@ func TestInspectionEndsWhenItIsFull(t *testing.T) {
 			Masters: func() ([]redis.UniversalClient, error) { asked++; return make([]redis.UniversalClient, 2), nil },
 			Scan: func(func(context.Context) (*redis.ScanCmd, error)) (*redis.ScanCmd, error) {
 				scanned++
-				return redis.NewScanCmdResult([]string{"c", "x", "b", "a"}, 7, nil), nil
+				return redis.NewScanCmdResult([]string{"c", "x", "b", "a"}, uint64(max(0, 3-scanned)), nil), nil
 			},
 		}
 		exactly, _ := read(before)
