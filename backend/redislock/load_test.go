@@ -39,16 +39,9 @@ var loadOpts = distlock.Opts{KeyTimeout: 4 * time.Second, RetryInterval: 50 * ti
 
 func newLoad(t testing.TB, keys []string, clients ...redis.UniversalClient) *load {
 	t.Helper()
-	return newLoadWith(t, redislock.ClaimWindow, keys, clients...)
-}
-
-// newLoadWith sets the claim window, too. A waiter that does not run for that long
-// loses its lock, as it may on a busy machine.
-func newLoadWith(t testing.TB, claimWindow time.Duration, keys []string, clients ...redis.UniversalClient) *load {
-	t.Helper()
 	l := &load{t: t, keys: keys, opts: loadOpts, errors: make(map[string]int)}
 	for i, c := range clients {
-		b := redislock.Open(c, redislock.Config{ClaimWindow: claimWindow})
+		b := redislock.Open(c, redislock.Config{})
 		cfg := distlock.Config{HandOverTime: time.Millisecond}
 		if i == 0 {
 			cfg.HandOverTime = -1 // see once
@@ -125,13 +118,6 @@ func (l *load) once(ctx context.Context, locker *distlock.Locker, key string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.errors[kind]++
-}
-
-// told returns how many releases returned that kind of error.
-func (l *load) told(kind string) int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.errors[kind]
 }
 
 // goOn waits until there were n more holders.

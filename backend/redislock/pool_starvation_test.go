@@ -13,8 +13,6 @@ import (
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/redistest"
-	"github.com/distlock-go/distlock/internal/test/testkit"
-	"github.com/distlock-go/distlock/internal/test/testmode"
 )
 
 // poolSize is the number of connections of the application's client.
@@ -81,35 +79,5 @@ func TestVirtualBusyPoolLosesNoLease(t *testing.T) {
 		m := redistest.Virtual(t)
 		c := redistest.VirtualClient(t, m, func(o *redis.Options) { o.PoolSize = poolSize })
 		holdWithBusyPool(t, c, redistest.VirtualClient(t, m), synctest.Wait)
-	})
-}
-
-// The same with clients that find their server.
-func TestBusyPoolLosesNoLease(t *testing.T) {
-	testmode.Long(t)
-	blockedAt := func(t *testing.T, servers ...*redistest.Server) func() {
-		t.Helper()
-		return func() {
-			t.Helper()
-			testkit.Eventually(t, "all connections are in use", func() bool {
-				n := 0
-				for _, s := range servers {
-					n += s.Stat(t, "blocked_clients")
-				}
-				return n == poolSize
-			})
-		}
-	}
-	t.Run("cluster", func(t *testing.T) {
-		t.Parallel()
-		servers := redistest.StartCluster(t, 1) // the BLPOPs are for one server
-		c := redistest.ClusterClient(t, servers, func(o *redis.ClusterOptions) { o.PoolSize = poolSize })
-		holdWithBusyPool(t, c, redistest.ClusterClient(t, servers), blockedAt(t, servers...))
-	})
-	t.Run("sentinel", func(t *testing.T) {
-		t.Parallel()
-		s := redistest.StartSentinels(t)
-		c := s.Client(t, func(o *redis.FailoverOptions) { o.PoolSize = poolSize })
-		holdWithBusyPool(t, c, s.Client(t), blockedAt(t, s.Master))
 	})
 }
