@@ -299,3 +299,17 @@ func TestPlaceOfAReleasedReader(t *testing.T) {
 		synctest.Wait()
 	})
 }
+
+// A line that cannot be read is empty, and the next waiter writes it anew.
+func TestDamagedLine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer()
+		s.cells["\x00key"] = []byte("damaged")
+		b := s.opener("")()
+		testkit.MustTry(t, b, testkit.NewRequest("key"))
+		mustBeHeld(t, b, testkit.NewRequest("key"))
+		if found, err := b.(driver.Inspector).Inspect(t.Context(), "key", 0); err != nil || found[0].Waiting != 1 {
+			t.Errorf("%+v, %v", found, err)
+		}
+	})
+}
