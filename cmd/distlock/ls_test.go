@@ -2,12 +2,12 @@ package main
 
 import (
 	"io"
+	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/alicebob/miniredis/v2"
 
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/testkit"
@@ -69,15 +69,16 @@ func TestJSONOfRareLocks(t *testing.T) {
 	}
 }
 
-// A command that has ended has no connections, whether or not the server took it.
-func TestConnectionsAreClosed(t *testing.T) {
-	m := miniredis.RunT(t)
-	m.RequireAuth("right")
-	for password, code := range map[string]int{"right": exitOK, "wrong": exitUnavailable} {
-		t.Setenv(backendEnv, "redis://:"+password+"@"+m.Addr()+"/0")
+// A command that has ended has closed the store, whether or not it could be opened.
+func TestStoreIsClosed(t *testing.T) {
+	for file, code := range map[string]int{"x.db": exitOK, "missing/x.db": exitUnavailable} {
+		t.Setenv(backendEnv, "sqlite:"+filepath.Join(t.TempDir(), file))
 		if got := execute(t.Context(), []string{"distlock", "ls"}, io.Discard, io.Discard); got != code {
-			t.Errorf("the %s password: exit code %d", password, got)
+			t.Errorf("%s: exit code %d", file, got)
 		}
-		testkit.Eventually(t, "all connections are closed", func() bool { return m.CurrentConnectionCount() == 0 })
+		testkit.Eventually(t, "the database is closed", func() bool {
+			stacks := make([]byte, 1<<20)
+			return !strings.Contains(string(stacks[:runtime.Stack(stacks, true)]), "database/sql.(*DB)")
+		})
 	}
 }
