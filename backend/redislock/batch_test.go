@@ -13,16 +13,6 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
-// atOnce calls f with 0 to n-1, each in a goroutine of its own, and waits for all of
-// them.
-func atOnce(n int, f func(i int)) {
-	var all sync.WaitGroup
-	for i := range n {
-		all.Go(func() { f(i) })
-	}
-	all.Wait()
-}
-
 // scriptCalls returns how many scripts the server has run.
 func (s server) scriptCalls(t testing.TB) int {
 	t.Helper()
@@ -47,14 +37,14 @@ func TestCallsThatMeetShareScripts(t *testing.T) {
 		var come atomic.Int64
 		var ended sync.WaitGroup
 		s.real.Stop()
-		ended.Go(func() {
-			atOnce(n, func(i int) {
+		for i := range n {
+			ended.Go(func() {
 				come.Add(1)
 				if err := call(i); err != nil {
 					t.Errorf("%s of k%d: %v", what, i, err)
 				}
 			})
-		})
+		}
 		testkit.Eventually(t, "all have come", func() bool { return come.Load() == n })
 		s.real.Cont()
 		ended.Wait()
