@@ -261,45 +261,6 @@ func TestLateAttemptOfAWaiter(t *testing.T) {
 	}
 }
 
-// A reader releases while its place is still there, and the last one passes the key on to that
-// place. The reader looks again, and passes it on to the next.
-func TestPlaceOfAReleasedReader(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newServer()
-		open := s.opener("mt")
-		holder, first, last, waiter := open(), open(), open(), open()
-		g := testkit.MustTry(t, holder, testkit.NewRequest("key"))
-		reads := []driver.Request{testkit.NewRequest("key"), testkit.NewRequest("key")}
-		reads[0].Mode, reads[1].Mode = driver.Shared, driver.Shared
-		write := testkit.NewRequest("key")
-		mustBeHeld(t, first, reads[0])
-		mustBeHeld(t, last, reads[1])
-		mustBeHeld(t, waiter, write)
-		testkit.MustRelease(t, holder, g)
-		synctest.Wait()
-		goOn, released := make(chan bool), make(chan error)
-		s.before["remove"] = func() { <-goOn }
-		a, err := first.Enqueue(t.Context(), reads[0])
-		synctest.Wait()
-		b, err2 := last.Enqueue(t.Context(), reads[1])
-		if errors.Join(err, err2) != nil {
-			t.Fatal(err, err2)
-		}
-		go func() { released <- first.Release(t.Context(), a) }()
-		synctest.Wait()
-		testkit.MustRelease(t, last, b)
-		close(goOn)
-		if err := <-released; err != nil {
-			t.Error(err)
-		}
-		synctest.Wait()
-		if _, err := waiter.Enqueue(t.Context(), write); err != nil {
-			t.Error(err)
-		}
-		synctest.Wait()
-	})
-}
-
 // A line that cannot be read is empty, and the next waiter writes it anew.
 func TestDamagedLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
