@@ -68,7 +68,8 @@ type Backend interface {
 	// shortens none. It must report one result for each grant, by its index, as soon as the
 	// result is known: the silence of one server must not delay the results of another. It
 	// may call report from several goroutines at once, but must not call it after it has
-	// returned. One call may have all leases of a process that are due: thousands.
+	// returned. One call may have all leases of a process that are due: thousands. It may keep
+	// the slice: the caller does not change it afterwards.
 	//
 	// The result is nil if the grant was extended, and wraps [ErrLost] if the store says that
 	// the owner does not have the key. Any other error, and no report, means that the outcome

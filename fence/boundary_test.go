@@ -145,6 +145,7 @@ func TestTicketsAreRefused(t *testing.T) {
 			}
 			have(got, t, ticket{"tea", 7}, ticket{"pot", 0})
 		}
+		refused("one signed with the new secret", signed, "not signed", sent(ctx, t, fence.Signed(other, secret))...)
 		<-time.After(5*time.Minute + time.Second)
 		refused("an old one", signed, "too old", good)
 		refused("one of the future", fence.Unsigned, "from the future", fmt.Sprintf("dGVh.7.%d.", time.Now().Unix()+301))

@@ -172,6 +172,26 @@ func TestBodiesThatWait(t *testing.T) {
 	}
 }
 
+// What a handler reads does not wait, also if a KeyFunc has put another body in the place of one that
+// it has not read.
+func TestWhatAHandlerReadsDoesNotCount(t *testing.T) {
+	path := func(r *http.Request) (any, error) {
+		r.Body = io.NopCloser(r.Body)
+		return r.URL.Path, nil
+	}
+	var h http.Handler
+	h = httpmw.Lock(testkit.NewLocker(t, testkit.NewStore(), distlock.Config{}), path, opts())(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		n, err := io.Copy(io.Discard, r.Body)
+		if err != nil {
+			t.Errorf("%s: %v after %d bytes", r.URL.Path, err, n)
+		}
+		if r.URL.Path == "/large" { // it has more than all that wait may have
+			record(h, httptest.NewRequest("POST", "/small", strings.NewReader("x")))
+		}
+	}))
+	record(h, httptest.NewRequest("POST", "/large", strings.NewReader(strings.Repeat("x", 65<<20))))
+}
+
 // TestARefusedBodyIsWhole is for KeyFuncs that try something else after an error.
 func TestARefusedBodyIsWhole(t *testing.T) {
 	body := strings.Repeat("x", 100)

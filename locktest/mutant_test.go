@@ -10,7 +10,6 @@ import (
 
 	"github.com/distlock-go/distlock/backend/memlock"
 	"github.com/distlock-go/distlock/driver"
-	"github.com/distlock-go/distlock/internal/test/testmode"
 	"github.com/distlock-go/distlock/locktest"
 )
 
@@ -61,9 +60,6 @@ func TestMutant(t *testing.T) {
 	}
 	for _, m := range slices.Concat(mutants, kvMutants) {
 		t.Run(m.name, func(t *testing.T) {
-			if m.spoil != nil {
-				testmode.Long(t)
-			}
 			t.Parallel()
 			patterns := make([]string, len(m.caught))
 			for i, c := range m.caught {

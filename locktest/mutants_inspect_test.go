@@ -14,6 +14,15 @@ var inspectMutants = []mutant{
 			return s.Backend.Inspect(ctx, prefix, max(limit, 1))
 		}
 	}},
+	{"lists-another-key-first", []string{"inspect/prefix-and-limit"}, func(s *spoiled) {
+		s.inspect = func(ctx context.Context, prefix string, limit int) ([]driver.KeyInfo, error) {
+			if limit != 1 {
+				return s.Backend.Inspect(ctx, prefix, limit)
+			}
+			all, err := s.Backend.Inspect(ctx, prefix, 1000)
+			return all[max(0, len(all)-1):], err
+		}
+	}},
 	{"lists-waiters-from-the-end", []string{"inspect/waiters"}, func(s *spoiled) {
 		s.show(func(info *driver.KeyInfo) { slices.Reverse(info.Waiters) })
 	}},

@@ -38,6 +38,9 @@ var acquireMutants = []mutant{
 	{"hints-at-the-whole-lease", []string{"exclusion/holder"}, func(s *spoiled) {
 		s.refuse(func(error) error { return &driver.HeldError{RetryAfter: time.Minute} })
 	}},
+	{"takes-each-holder-for-its-own", []string{"exclusion/holder"}, func(s *spoiled) {
+		s.refuse(func(error) error { return &driver.HeldError{Local: true} })
+	}},
 	{"passes-no-lease-on", []string{"handoff/once", "handoff/lease"}, func(s *spoiled) {
 		s.ask(func(r *driver.Request) { r.From = "" })
 	}},

@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/admin"
 	"github.com/distlock-go/distlock/backend/memlock"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 	"github.com/distlock-go/distlock/locktest"
@@ -71,6 +73,17 @@ func (s shop) acquire(ctx context.Context, acquire acquireKey, lock string) *dis
 }
 
 type acquireKey = func(ctx context.Context, key string, o distlock.Opts) (*distlock.Lease, error)
+
+// A lease that is lost is not held any more, also before its release.
+func TestOrderAfterALoss(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := shop{t, testkit.NewLocker(t, memlock.New(), distlock.Config{Hooks: locktest.Order(t)}), t.Name()}
+		s.nest("a:1", "b:1")
+		_, _ = admin.ForceRelease(t.Context(), s.Locker, s.acquire(t.Context(), s.Acquire, "b:1").Key())
+		synctest.Wait()
+		s.nest("a:1")
+	})
+}
 
 func TestOrder(t *testing.T) {
 	t.Parallel()

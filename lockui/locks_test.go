@@ -17,6 +17,7 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/admin"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/clock"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 	"github.com/distlock-go/distlock/lockui"
 )
@@ -279,4 +280,31 @@ func TestOneScanAtATime(t *testing.T) {
 			s.Errorf("%d scans at once, %v", most.Load(), d)
 		}
 	})
+}
+
+// Whoever has waited for a minute is refused, whatever it has asked for.
+func TestPatienceOfAMinute(t *testing.T) {
+	for _, path := range []string{"/?prefix=%d", "/key?name=%d"} {
+		bubble(t, func(s *site) {
+			s.store.Before(func(ctx context.Context, c *testkit.Call) error {
+				clock.Sleep(ctx, 9*time.Second) // and as long again for the rest
+				return nil
+			})
+			start := time.Now()
+			var all sync.WaitGroup
+			var served atomic.Int32
+			for i := range 5 {
+				all.Go(func() {
+					if got := s.get(fmt.Sprintf(path, i)); got.status == http.StatusOK {
+						served.Add(1)
+					} else if s.wantProblem(got, http.StatusServiceUnavailable, "the store of the locks took too long"); time.Since(start) != time.Minute {
+						s.Errorf("refused after %v", time.Since(start))
+					}
+				})
+			}
+			if all.Wait(); served.Load() != 3 {
+				s.Errorf("%d are served", served.Load())
+			}
+		})
+	}
 }

@@ -41,7 +41,7 @@ func (b *backend) Inspect(ctx context.Context, prefix string, limit int) (found 
 	defer cancel()
 	var lineErr error
 	err = l.List(ctx, prefix, func(key string, value []byte, version string) bool {
-		if key != prefix && !strings.HasPrefix(key, linePrefix) && len(found) < limit {
+		if key != prefix && strings.HasPrefix(key, prefix) && !strings.HasPrefix(key, linePrefix) && len(found) < limit {
 			if r, err := b.read(key, value, version); err == nil { // the store has other objects, too
 				lineErr = add(key, r)
 			}

@@ -1,9 +1,6 @@
 package redislock_test
 
 import (
-	"context"
-	"errors"
-	"fmt"
 	"regexp"
 	"strconv"
 	"sync"
@@ -11,88 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/driver"
-	"github.com/distlock-go/distlock/internal/test/redistest"
 	"github.com/distlock-go/distlock/internal/test/testkit"
-	"github.com/distlock-go/distlock/internal/test/testmode"
 )
-
-// atOnce calls f with 0 to n-1, each in a goroutine of its own, and waits for all of
-// them.
-func atOnce(n int, f func(i int)) {
-	var all sync.WaitGroup
-	for i := range n {
-		all.Go(func() { f(i) })
-	}
-	all.Wait()
-}
-
-// A plain client of one master of a Cluster gets the locks on that master, and an error
-// for the others.
-func TestPlainClientOfACluster(t *testing.T) {
-	testmode.Long(t)
-	t.Parallel()
-	masters := redistest.StartCluster(t, 2)
-	b := newBackend(t, masters[0].Client(t))
-	for range 5 {
-		var here atomic.Int64
-		atOnce(60, func(i int) {
-			key := fmt.Sprint("k:", i)
-			g, err := b.TryAcquire(t.Context(), request(key))
-			if redislock.SlotOf(key) >= 16384/2 {
-				if !redis.HasErrorPrefix(err, "MOVED") {
-					t.Errorf("%s, which is elsewhere: %v", key, err)
-				}
-				return
-			}
-			here.Add(1)
-			if err == nil {
-				err = b.Release(t.Context(), g)
-			}
-			if err != nil {
-				t.Errorf("%s: %v", key, err)
-			}
-		})
-		if n := here.Load(); n == 0 || n == 60 {
-			t.Fatalf("%d of 60 are here", n)
-		}
-	}
-	nothingLeft(t, masters...)
-}
-
-// The server forgets its scripts repeatedly.
-//
-// Row 16 (redislock): all waiters are served, tokens rise, every release gets a reply.
-// Fails if a script that the server has forgotten is not sent again each time.
-func TestScriptsForgottenUnderLoad(t *testing.T) {
-	t.Parallel()
-	s := realServer(t)
-	l := newLoadWith(t, loadOpts.KeyTimeout, loadKeys(8), s.real.Client(t), s.real.Client(t))
-	ctx, cancel := context.WithCancel(t.Context())
-	var flusher sync.WaitGroup
-	var flushes atomic.Int64
-	defer flusher.Wait()
-	defer cancel()
-	flusher.Go(func() {
-		for ctx.Err() == nil {
-			if err := s.ScriptFlush(ctx).Err(); err != nil && !errors.Is(err, context.Canceled) {
-				t.Error(err)
-			}
-			flushes.Add(1)
-		}
-	})
-	l.start(6, 2)
-	l.goOn(1000)
-	testkit.Eventually(t, "scripts were forgotten often", func() bool { return flushes.Load() > 100 && s.real.ErrorStat(t, "NOSCRIPT") > 20 })
-	l.stop()
-	if n := l.told("released"); n != l.reg.Uses() {
-		t.Errorf("%d served, told %v", l.reg.Uses(), l.errors)
-	}
-	nothingLeft(t, s.real)
-}
 
 // scriptCalls returns how many scripts the server has run.
 func (s server) scriptCalls(t testing.TB) int {
@@ -118,14 +37,14 @@ func TestCallsThatMeetShareScripts(t *testing.T) {
 		var come atomic.Int64
 		var ended sync.WaitGroup
 		s.real.Stop()
-		ended.Go(func() {
-			atOnce(n, func(i int) {
+		for i := range n {
+			ended.Go(func() {
 				come.Add(1)
 				if err := call(i); err != nil {
 					t.Errorf("%s of k%d: %v", what, i, err)
 				}
 			})
-		})
+		}
 		testkit.Eventually(t, "all have come", func() bool { return come.Load() == n })
 		s.real.Cont()
 		ended.Wait()

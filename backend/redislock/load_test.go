@@ -28,9 +28,6 @@ type load struct {
 
 	stopping atomic.Bool
 	workers  sync.WaitGroup
-
-	mu     sync.Mutex
-	errors map[string]int // errors of releases, by kind
 }
 
 // loadOpts has a lease that is shorter than a load, but longer than the pauses of a
@@ -39,16 +36,9 @@ var loadOpts = distlock.Opts{KeyTimeout: 4 * time.Second, RetryInterval: 50 * ti
 
 func newLoad(t testing.TB, keys []string, clients ...redis.UniversalClient) *load {
 	t.Helper()
-	return newLoadWith(t, redislock.ClaimWindow, keys, clients...)
-}
-
-// newLoadWith sets the claim window, too. A waiter that does not run for that long
-// loses its lock, as it may on a busy machine.
-func newLoadWith(t testing.TB, claimWindow time.Duration, keys []string, clients ...redis.UniversalClient) *load {
-	t.Helper()
-	l := &load{t: t, keys: keys, opts: loadOpts, errors: make(map[string]int)}
+	l := &load{t: t, keys: keys, opts: loadOpts}
 	for i, c := range clients {
-		b := redislock.Open(c, redislock.Config{ClaimWindow: claimWindow})
+		b := redislock.Open(c, redislock.Config{})
 		cfg := distlock.Config{HandOverTime: time.Millisecond}
 		if i == 0 {
 			cfg.HandOverTime = -1 // see once
@@ -111,27 +101,9 @@ func (l *load) once(ctx context.Context, locker *distlock.Locker, key string) {
 	case <-s.Context().Done():
 	}
 	l.reg.Leave(key, s.Token())
-	err = s.Release(ctx)
-	kind := "released"
-	switch {
-	case err == nil:
-	case errors.Is(err, distlock.ErrUnavailable):
-		kind = "unavailable"
-	case errors.Is(err, driver.ErrLost):
-		kind = "lost"
-	default:
+	if err := s.Release(ctx); err != nil && !errors.Is(err, distlock.ErrUnavailable) && !errors.Is(err, driver.ErrLost) {
 		l.t.Errorf("%s: release: %v", key, err)
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.errors[kind]++
-}
-
-// told returns how many releases returned that kind of error.
-func (l *load) told(kind string) int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.errors[kind]
 }
 
 // goOn waits until there were n more holders.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -34,7 +33,6 @@ var (
 // At most four renewals are in progress for each server. A further one waits for one of
 // them to end; if ctx ends first, it was not sent.
 func (b *backend) Renew(ctx context.Context, grants []driver.Grant, report func(int, error)) {
-	grants = slices.Clone(grants) // an abandoned request may still read it
 	valid := make([]int, 0, len(grants))
 	for i, g := range grants {
 		// A PEXPIRE of zero would delete the lock.

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -290,5 +292,31 @@ func TestVirtualSilentShardDelaysNoOther(t *testing.T) {
 			}
 		})
 		renewals.Wait()
+	})
+}
+
+// Until it is known that the client leads to one server, a script has the keys of one lock: another
+// key may be on another server. The first acquisition asks.
+func TestOneLockInAScriptAtFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := redistest.Virtual(t)
+		grants := hold(t, newBackend(t, redistest.VirtualClient(t, m)), 2)
+		b := newBackend(t, redistest.VirtualClient(t, m))
+		var most atomic.Int32
+		m.Server().SetPreHook(func(_ *mini.Peer, cmd string, args ...string) bool {
+			if n := 0; strings.HasPrefix(cmd, "EVAL") {
+				n, _ = strconv.Atoi(args[1])
+				most.Store(max(most.Load(), int32(n)))
+			}
+			return false
+		})
+		for _, keys := range []int32{1, 2} {
+			most.Store(0)
+			renewed(t, driver.RenewAll(t.Context(), b, grants), all("extended"))
+			if n := most.Load(); n != keys {
+				t.Errorf("a script has %d keys, want %d", n, keys)
+			}
+			mustRelease(t, b, mustTry(t, b, modes["exclusive"]("other")))
+		}
 	})
 }

@@ -3,10 +3,12 @@ package redissonlock_test
 import (
 	"bytes"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/alicebob/miniredis/v2/server"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/distlock-go/distlock/backend/redissonlock"
@@ -79,5 +81,39 @@ func TestOvertakenAttempt(t *testing.T) {
 		if c.Exists(t.Context(), lockKey).Val() != 0 {
 			t.Error("an attempt that came late has the key")
 		}
+	})
+}
+
+// An answer that cannot be read leaves the outcome open: a release that follows leaves a tombstone,
+// and one that is repeated is no loss.
+func TestOddAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := redistest.Virtual(t)
+		b := newBackend(t, redistest.VirtualClient(t, m))
+		oddly := func(f func() error) {
+			t.Helper()
+			m.Server().SetPreHook(func(c *server.Peer, cmd string, _ ...string) bool {
+				odd := strings.HasPrefix(cmd, "EVAL")
+				if odd {
+					c.WriteInline("PONG")
+				}
+				return odd
+			})
+			defer m.Server().SetPreHook(nil)
+			if err := f(); err == nil || errors.Is(err, driver.ErrNotAcquired) || errors.Is(err, driver.ErrLost) {
+				t.Errorf("an odd answer: %v", err)
+			}
+		}
+		r := request(lockKey)
+		oddly(func() error { _, err := b.TryAcquire(t.Context(), r); return err })
+		testkit.MustRelease(t, b, r.Grant())
+		if !m.Exists(goneKey) {
+			t.Error("an attempt that may still arrive has no tombstone")
+		}
+		g := testkit.MustTry(t, b, request(lockKey))
+		oddly(func() error { return b.Release(t.Context(), g) })
+		m.Del(lockKey)
+		testkit.MustTry(t, b, request(lockKey))
+		testkit.MustRelease(t, b, g)
 	})
 }

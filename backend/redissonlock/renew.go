@@ -20,7 +20,6 @@ const maxRenewBatch = 256
 // once. If a server does not answer within the operation timeout, the outcome is unknown
 // for the grants of that pipeline and of further ones for it.
 func (b *backend) Renew(ctx context.Context, grants []driver.Grant, report func(int, error)) {
-	grants = slices.Clone(grants) // an abandoned call may still read it
 	valid := make([]int, 0, len(grants))
 	for i, g := range grants {
 		if g.TTL < time.Millisecond { // a PEXPIRE of zero would delete the lock

@@ -18,7 +18,7 @@ import (
 // is restored there in the background. A lock that is lost is never created anew.
 func (b *backend) Renew(ctx context.Context, grants []driver.Grant, report func(int, error)) {
 	v := &renewal{
-		b: b, grants: slices.Clone(grants), limit: b.cfg.NodeTimeout, sent: time.Now(),
+		b: b, grants: grants, limit: b.cfg.NodeTimeout, sent: time.Now(),
 		owners:    make([]*ownerState, len(grants)),
 		counts:    make([]renewCount, len(grants)),
 		nodesLeft: len(b.nodes),

@@ -303,3 +303,17 @@ func TestName(t *testing.T) {
 		}
 	}
 }
+
+// A secret of four bytes or more is hidden, the longest first. A shorter one may be any word.
+func TestShortSecrets(t *testing.T) {
+	const text = "AUTH abcdef abcd abc"
+	for rawURL, want := range map[string]string{
+		"redis://u:abc@h/0":               text,
+		"redis://u:abcd@h/0":              "AUTH xxxxxef xxxxx abc",
+		"redis://u:abcd@h/0?token=abcdef": "AUTH xxxxx xxxxx abc",
+	} {
+		if got := backendurl.Hide(text, rawURL); got != want {
+			t.Errorf("%q: %q, want %q", rawURL, got, want)
+		}
+	}
+}

@@ -1,12 +1,16 @@
 package main
 
 import (
+	"io"
+	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
 // rare has kinds of locks that the scripts do not create.
@@ -62,5 +66,19 @@ func TestJSONOfRareLocks(t *testing.T) {
 	all := regexp.MustCompile(`\s+`)
 	if got := all.ReplaceAllString(out.String(), ""); got != all.ReplaceAllString(want, "") {
 		t.Errorf("got %s", got)
+	}
+}
+
+// A command that has ended has closed the store, whether or not it could be opened.
+func TestStoreIsClosed(t *testing.T) {
+	for file, code := range map[string]int{"x.db": exitOK, "missing/x.db": exitUnavailable} {
+		t.Setenv(backendEnv, "sqlite:"+filepath.Join(t.TempDir(), file))
+		if got := execute(t.Context(), []string{"distlock", "ls"}, io.Discard, io.Discard); got != code {
+			t.Errorf("%s: exit code %d", file, got)
+		}
+		testkit.Eventually(t, "the database is closed", func() bool {
+			stacks := make([]byte, 1<<20)
+			return !strings.Contains(string(stacks[:runtime.Stack(stacks, true)]), "database/sql.(*DB)")
+		})
 	}
 }

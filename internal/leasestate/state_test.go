@@ -230,3 +230,17 @@ func TestReadersShareALease(t *testing.T) {
 		many.attaches(false) // writers elsewhere may have waited for long
 	})
 }
+
+// A lease that a message granted is short at first. Half of that is enough for the next holder.
+func TestShortLeaseIsHandedOver(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := &lease{t: t}
+		s.Init(time.Now(), driver.Grant{TTL: ttl, Sent: time.Now(), Until: time.Now().Add(time.Second)}, writer, limits, s.lost)
+		s.assign("a", 0)
+		time.Sleep(500 * time.Millisecond)
+		s.transfers(true)
+		s.assign("b", 0)
+		time.Sleep(time.Millisecond)
+		s.transfers(false)
+	})
+}

@@ -2,12 +2,14 @@ package otellock_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 
+	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
@@ -118,5 +120,18 @@ func TestAllocations(t *testing.T) {
 		otellock.WithTracerProvider(sdktrace.NewTracerProvider()))))
 	if on > off+2 {
 		t.Errorf("%v allocations, %v without hooks", on, off)
+	}
+}
+
+// The program hears of an instrument that its SDK cannot make as it should be.
+func TestErrorOfAnInstrument(t *testing.T) {
+	var handled error
+	was := otel.GetErrorHandler()
+	defer otel.SetErrorHandler(was)
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { handled = errors.Join(handled, err) }))
+	view := sdkmetric.NewView(sdkmetric.Instrument{Name: "distlock.held"}, sdkmetric.Stream{Aggregation: sdkmetric.AggregationLastValue{}})
+	otellock.Hooks(otellock.WithMeterProvider(sdkmetric.NewMeterProvider(sdkmetric.WithReader(sdkmetric.NewManualReader()), sdkmetric.WithView(view))))
+	if handled == nil {
+		t.Error("it hears nothing")
 	}
 }

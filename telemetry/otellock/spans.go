@@ -172,7 +172,7 @@ func (a *acquisition) failed(e *distlock.Event) {
 func (a *acquisition) notRenewed(e *distlock.Event) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.hold != nil && !a.over {
+	if a.hold != nil {
 		a.hold.AddEvent(renewalEvent, trace.WithAttributes(leftKey.Float64(e.Left.Seconds()), semconv.ExceptionMessage(e.Err.Error())))
 	}
 }

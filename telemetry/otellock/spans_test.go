@@ -282,3 +282,20 @@ func TestSpansEndAfterAPanic(t *testing.T) {
 		}
 	}
 }
+
+// However long a wait is, its span has few events.
+func TestSpanOfALongWait(t *testing.T) {
+	traces(t, func(t *traced) {
+		ctx, span := t.caller("caller")
+		lease, err := t.Acquire(t.Context(), "k", distlock.Opts{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = t.Acquire(ctx, "k", distlock.Opts{MaxWait: time.Hour})
+		span.End()
+		if n := len(t.recorder.Ended()[0].Events()); n != 16 {
+			t.Errorf("%d events", n)
+		}
+		_ = lease.Release(ctx)
+	})
+}

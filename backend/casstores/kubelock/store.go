@@ -145,10 +145,10 @@ func (s *store) each(ctx context.Context, query string, f func(o *object) bool) 
 }
 
 // List implements caslock.Lister. It reads all cells of the namespace.
-func (s *store) List(ctx context.Context, prefix string, each func(key string, value []byte, version string) bool) error {
+func (s *store) List(ctx context.Context, _ string, each func(key string, value []byte, version string) bool) error {
 	return s.each(ctx, "labelSelector="+label, func(o *object) bool {
 		key, cell := o.Metadata.Annotations[keyOf]
-		return !cell || !strings.HasPrefix(key, prefix) || each(key, []byte(o.Metadata.Annotations[recordOf]), o.Metadata.ResourceVersion)
+		return !cell || each(key, []byte(o.Metadata.Annotations[recordOf]), o.Metadata.ResourceVersion)
 	})
 }
 

@@ -8,12 +8,16 @@ import (
 	"github.com/distlock-go/distlock/backend/caslock"
 )
 
-// Escape returns the name of a key in the bucket.
-var Escape = escape
+var (
+	Escape  = escape  // returns the name of a key in the bucket
+	Changed = changed // reports whether an error is about the condition of a write
+)
 
-// Tickets returns the tickets beside a new bucket.
-func Tickets(ctx context.Context, js jetstream.JetStream) (caslock.Tickets, error) {
+// Store returns the store of a new bucket.
+func Store(ctx context.Context, js jetstream.JetStream) (interface {
+	caslock.Store
+	caslock.Tickets
+}, error) {
 	s := &store{nc: js.Conn(), js: js, cfg: Config{Bucket: "tickets"}}
-	err := s.Check(ctx)
-	return s, err
+	return s, s.Check(ctx)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/distlock-go/distlock/backend/caslock"
 	"github.com/distlock-go/distlock/backend/casstores/natslock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/testkit"
@@ -63,11 +64,27 @@ func TestDeletedBucket(t *testing.T) {
 
 // A waiter that says again that it waits has the ticket of the first time, and its place.
 func TestTickets(t *testing.T) {
-	all, err := natslock.Tickets(t.Context(), startCluster(t, 1).jetstream(t))
+	all, err := natslock.Store(t.Context(), startCluster(t, 1).jetstream(t))
 	for _, owner := range []string{"a", "b", "a"} {
 		err = errors.Join(err, all.PutTicket(t.Context(), "key", owner, []byte(owner)))
 	}
 	if got, read := all.OldestTickets(t.Context(), "key", 5); errors.Join(err, read) != nil || string(slices.Concat(got...)) != "ab" {
 		t.Errorf("%q, %v", got, errors.Join(err, read))
+	}
+}
+
+// A version that is none of this store is not that of the cell, whatever sent it. Servers say in two
+// ways that a version is old.
+func TestOtherVersion(t *testing.T) {
+	s, err := natslock.Store(t.Context(), startCluster(t, 1).jetstream(t))
+	for _, version := range []string{"x", "7"} {
+		if _, swapErr := s.Swap(t.Context(), "key", version, nil); err != nil || !errors.Is(swapErr, caslock.ErrChanged) {
+			t.Errorf("%q: %v, %v", version, swapErr, err)
+		}
+	}
+	for _, code := range []jetstream.ErrorCode{10071, 10164} {
+		if !natslock.Changed(&jetstream.APIError{ErrorCode: code}) {
+			t.Errorf("code %d is not known", code)
+		}
 	}
 }

@@ -139,7 +139,7 @@ func (s *store) Swap(ctx context.Context, key, version string, value []byte) (st
 }
 
 // List implements caslock.Lister.
-func (s *store) List(ctx context.Context, prefix string, each func(key string, value []byte, version string) bool) error {
+func (s *store) List(ctx context.Context, _ string, each func(key string, value []byte, version string) bool) error {
 	kv, err := s.js.KeyValue(ctx, s.cfg.Bucket)
 	if err != nil {
 		return s.explain(err)
@@ -156,7 +156,7 @@ func (s *store) List(ctx context.Context, prefix string, each func(key string, v
 			return nil
 		}
 		key, err := url.PathUnescape(strings.ReplaceAll(v.Key(), "=", "%"))
-		if err == nil && strings.HasPrefix(key, prefix) && !each(key, v.Value(), strconv.FormatUint(v.Revision(), 10)) {
+		if err == nil && !each(key, v.Value(), strconv.FormatUint(v.Revision(), 10)) {
 			return nil
 		}
 	}

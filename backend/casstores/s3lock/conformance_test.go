@@ -65,6 +65,20 @@ func TestConditionsIgnored(t *testing.T) {
 	}
 }
 
+// A bucket that is missing is a failure, and not a free key.
+func TestMissingBucket(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if w.WriteHeader(http.StatusNotFound); r.Method == http.MethodGet {
+			_, _ = w.Write([]byte("<Error><Code>NoSuchBucket</Code></Error>"))
+		}
+	}))
+	defer s.Close()
+	err := s3lock.New(client(s.URL, new(locktest.Network)), s3lock.Config{Bucket: bucket}).(driver.Pinger).Ping(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "NoSuchBucket") {
+		t.Error(err)
+	}
+}
+
 // S3 refuses one of two writes at the same time with 409: it is decided anew.
 func TestConflict(t *testing.T) {
 	var writes atomic.Int32

@@ -5,7 +5,7 @@
 --   channels of RLock and of RReadWriteLock.
 --
 -- Returns an array of two numbers. The first is
---   1  this owner had it, or this is a repeated call of an owner in doubt
+--   1  this owner had it
 --   0  another has it
 --   2  it had no holder
 -- The other is how many connections have heard that it is free.
@@ -32,7 +32,6 @@ if mine == 1 then
   heard = publish(ARGV[3], ARGV[4], ARGV[5])
 end
 if in_doubt or mine ~= 1 then
-  local known = in_doubt and type(redis.pcall('ZSCORE', gone, owner)) == 'string' -- not an error
   -- Each release writes: a server that has become a replica must not answer it.
   local ok, refused = pcall(in_doubt and add_tombstone or trim, gone, owner)
   if not ok then
@@ -41,9 +40,6 @@ if in_doubt or mine ~= 1 then
     if not string.find(refused, 'WRONGTYPE', 1, true) then
       return redis.error_reply(refused)
     end
-  end
-  if known then
-    mine = 1
   end
 end
 if mine == 1 then

@@ -43,6 +43,7 @@ func TestDecide(t *testing.T) {
 	}
 	for i, d := range []decision{
 		{password("127.0.0.1:6379"), Note, "every program of this machine"},
+		{password("localhost:6379"), Note, "every program of this machine"},
 		{password("192.0.2.1:6379"), Warning, "every machine that reaches"},
 
 		{judgeEviction("noeviction", mb), OK, "noeviction"},

@@ -195,6 +195,9 @@ func TestHandleEnds(t *testing.T) {
 				t.Errorf("free after %v, %v; want %v", took, err, c.ends)
 			}
 			wantIs(t, testkit.ErrorOf(heir.Adopt(t.Context(), handle, distlock.Opts{})), distlock.ErrLost)
+			if _, err := admin.Renew(t.Context(), heir, handle); !errors.Is(err, distlock.ErrLost) || errors.Is(err, distlock.ErrUnavailable) {
+				t.Errorf("renewed then: %v", err)
+			}
 		})
 	}
 }

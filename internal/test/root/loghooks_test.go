@@ -3,6 +3,7 @@ package test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -190,6 +191,21 @@ func TestLogHooksOfAnOutage(t *testing.T) {
 		if single != 1 || counted < 1 || counted > 10 || more < 99 {
 			t.Errorf("%d lines of single renewals, and %d with counts of %d", single, counted, more)
 		}
+	})
+}
+
+// From the seventeenth on, all further reasons are one.
+func TestLogHooksOfManyReasons(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out output
+		h := distlock.LogHooks(slog.New(slog.NewTextHandler(&out, nil)))
+		for reason := range 30 {
+			h.Event(t.Context(), distlock.Event{Kind: distlock.Renewed, Err: errors.New(string(rune('A' + reason)))})
+		}
+		if n := strings.Count(out.take(), "\n"); n != 17 {
+			t.Errorf("%d lines", n)
+		}
+		time.Sleep(time.Minute) // the last line
 	})
 }
 
