@@ -1,6 +1,8 @@
 package redislock_test
 
 import (
+	"context"
+	"errors"
 	"regexp"
 	"strconv"
 	"sync"
@@ -59,4 +61,32 @@ func TestCallsThatMeetShareScripts(t *testing.T) {
 	})
 	meet("release", func(i int) error { return b.Release(t.Context(), grants[i]) })
 	testkit.Eventually(t, "all batchers are idle", func() bool { return b.InFlight() == 0 && b.Queued() == 0 })
+}
+
+// The server forgets its scripts repeatedly.
+//
+// Row 16 (redislock): all waiters are served, and tokens rise.
+// Fails if a script that the server has forgotten is not sent again each time.
+func TestScriptsForgottenUnderLoad(t *testing.T) {
+	t.Parallel()
+	s := realServer(t)
+	l := newLoad(t, loadKeys(8), s.real.Client(t), s.real.Client(t))
+	ctx, cancel := context.WithCancel(t.Context())
+	var flusher sync.WaitGroup
+	var flushes atomic.Int64
+	defer flusher.Wait()
+	defer cancel()
+	flusher.Go(func() {
+		for ctx.Err() == nil {
+			if err := s.ScriptFlush(ctx).Err(); err != nil && !errors.Is(err, context.Canceled) {
+				t.Error(err)
+			}
+			flushes.Add(1)
+		}
+	})
+	l.start(6, 2)
+	l.goOn(1000)
+	testkit.Eventually(t, "scripts were forgotten often", func() bool { return flushes.Load() > 100 && s.real.ErrorStat(t, "NOSCRIPT") > 20 })
+	l.stop()
+	nothingLeft(t, s.real)
 }

@@ -23,8 +23,8 @@ func TestSerialization(t *testing.T) {
 		t.Parallel()
 		of := postgres.newStore(t).with("&default_transaction_isolation=serializable")
 		const failure = "could not serialize access"
-		before := strings.Count(of.server.Log(), failure)
-		contend(t, of, func() bool { return strings.Count(of.server.Log(), failure) >= before+20 })
+		before := strings.Count(of.server.Output(), failure)
+		contend(t, of, func() bool { return strings.Count(of.server.Output(), failure) >= before+20 })
 	})
 	t.Run("MariaDB", func(t *testing.T) {
 		t.Parallel()
