@@ -190,27 +190,27 @@ func unavailable(err error) error {
 	switch err {
 	case nil:
 		return ErrUnavailable
-	case context.Canceled, context.DeadlineExceeded:
+	case context.Canceled, context.DeadlineExceeded: //nolint:errorlint // one that says more is kept
 		err = errNoAnswer
 	}
 	if errors.Is(err, ErrUnavailable) {
 		return err
 	}
-	return fmt.Errorf("%w: %w", ErrUnavailable, ofStore{err})
+	return fmt.Errorf("%w: %w", ErrUnavailable, storeError{err})
 }
 
 // errNoAnswer is for a store that says nothing.
 var errNoAnswer = errors.New("no answer")
 
-// ofStore is an error of a store. It matches no error of a context: a store has time limits of
+// storeError is an error of a store. It matches no error of a context: a store has time limits of
 // its own, and only the Locker knows whether the context of its caller has ended.
-type ofStore struct{ error }
+type storeError struct{ error }
 
-func (e ofStore) Is(target error) bool {
+func (e storeError) Is(target error) bool {
 	return target != context.Canceled && target != context.DeadlineExceeded && errors.Is(e.error, target)
 }
 
-func (e ofStore) As(target any) bool { return errors.As(e.error, target) }
+func (e storeError) As(target any) bool { return errors.As(e.error, target) }
 
 // unanswered is unavailable for a caller with ctx.
 func unanswered(ctx context.Context, err error) error {

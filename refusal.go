@@ -84,7 +84,7 @@ func cutShort(end, last error) error {
 	if held := new(HeldError); errors.As(last, &held) {
 		why = held
 	} else if errors.Is(last, ErrForeign) {
-		why = ofStore{last}
+		why = storeError{last}
 	}
 	err := fmt.Errorf("%w: %w", why, end)
 	if last != nil && !errors.Is(last, ErrNotAcquired) {

@@ -172,8 +172,8 @@ func TestBodiesThatWait(t *testing.T) {
 	}
 }
 
-// What a handler reads does not wait, also if a KeyFunc has put another body in the place of one that
-// it has not read.
+// What a handler reads does not wait, also if a KeyFunc has put another body in the place of one
+// that it has not read.
 func TestWhatAHandlerReadsDoesNotCount(t *testing.T) {
 	path := func(r *http.Request) (any, error) {
 		r.Body = io.NopCloser(r.Body)

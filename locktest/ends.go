@@ -31,11 +31,11 @@ func callersEnd(p *process) {
 	}
 	cancelled, cancel := context.WithCancelCause(p.Context())
 	var all sync.WaitGroup
-	use := func(what string, code distlock.Code, ctx context.Context, f func(ctx context.Context) error) {
-		all.Go(func() { p.mustTell(what, code, ctx, n, f(ctx)) })
+	use := func(ctx context.Context, what string, code distlock.Code, f func(ctx context.Context) error) {
+		all.Go(func() { p.mustExplain(ctx, n, f(ctx), what, code) })
 	}
 	held, _ := p.hold(long)
-	use("Acquire of a held key", distlock.CodeNotAcquired, cancelled, func(ctx context.Context) error { _, err := acquire(ctx, held); return err })
+	use(cancelled, "Acquire of a held key", distlock.CodeNotAcquired, func(ctx context.Context) error { _, err := acquire(ctx, held); return err })
 	<-waiting
 	n.faults.Hang(true)
 	start := time.Now()
@@ -52,19 +52,19 @@ func callersEnd(p *process) {
 			"Revoke":          func(ctx context.Context) error { _, err := admin.Revoke(ctx, l, held); return err },
 			"Ping":            func(ctx context.Context) error { return admin.Ping(ctx, l) },
 		} {
-			use(what, distlock.CodeUnavailable, ctx, f)
+			use(ctx, what, distlock.CodeUnavailable, f)
 		}
 	}
 	all.Wait()
 	if d := time.Since(start); d > p.Lease/4+p.soon() {
 		p.Errorf("the callers returned %v after the servers became silent, and ended after %v", d, p.Lease/4)
 	}
-	p.mustTell("Release", distlock.CodeUnavailable, p.Context(), n, lease.Release(p.Context()))
+	p.mustExplain(p.Context(), n, lease.Release(p.Context()), "Release", distlock.CodeUnavailable)
 	n.heal()
 }
 
-// mustTell checks the error of a caller that may have ended while the servers were silent.
-func (p *process) mustTell(what string, code distlock.Code, ctx context.Context, n *Network, err error) {
+// mustExplain checks the error of a caller that may have ended while the servers were silent.
+func (p *process) mustExplain(ctx context.Context, n *Network, err error, what string, code distlock.Code) {
 	p.Helper()
 	if errors.Is(err, errors.ErrUnsupported) {
 		return

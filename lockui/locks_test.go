@@ -286,7 +286,7 @@ func TestOneScanAtATime(t *testing.T) {
 func TestPatienceOfAMinute(t *testing.T) {
 	for _, path := range []string{"/?prefix=%d", "/key?name=%d"} {
 		bubble(t, func(s *site) {
-			s.store.Before(func(ctx context.Context, c *testkit.Call) error {
+			s.store.Before(func(ctx context.Context, _ *testkit.Call) error {
 				clock.Sleep(ctx, 9*time.Second) // and as long again for the rest
 				return nil
 			})

@@ -304,8 +304,8 @@ func TestOneLockInAScriptAtFirst(t *testing.T) {
 		b := newBackend(t, redistest.VirtualClient(t, m))
 		var most atomic.Int32
 		m.Server().SetPreHook(func(_ *mini.Peer, cmd string, args ...string) bool {
-			if n := 0; strings.HasPrefix(cmd, "EVAL") {
-				n, _ = strconv.Atoi(args[1])
+			if strings.HasPrefix(cmd, "EVAL") {
+				n, _ := strconv.Atoi(args[1])
 				most.Store(max(most.Load(), int32(n)))
 			}
 			return false

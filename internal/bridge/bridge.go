@@ -70,8 +70,8 @@ var (
 	// answered, as err says.
 	Unanswered func(ctx context.Context, err error) error
 
-	// Operate is a func(ctx context.Context, locker *distlock.Locker, f func(driver.Backend) error) error.
-	// It calls f unless ctx has ended or the Locker is closed, and Close waits for f.
+	// Operate is a func(context.Context, *distlock.Locker, func(driver.Backend) error) error. It
+	// calls the function unless ctx has ended or the Locker is closed, and Close waits for it.
 	Operate any
 
 	// Owner is a func(*distlock.Lease) string.

@@ -19,5 +19,6 @@ func Store(ctx context.Context, js jetstream.JetStream) (interface {
 	caslock.Tickets
 }, error) {
 	s := &store{nc: js.Conn(), js: js, cfg: Config{Bucket: "tickets"}}
-	return s, s.Check(ctx)
+	err := s.Check(ctx)
+	return s, err
 }

@@ -73,8 +73,8 @@ func TestTickets(t *testing.T) {
 	}
 }
 
-// A version that is none of this store is not that of the cell, whatever sent it. Servers say in two
-// ways that a version is old.
+// A version that is none of this store is not the version of the cell, whatever sent it. Servers
+// say in two ways that a version is old.
 func TestOtherVersion(t *testing.T) {
 	s, err := natslock.Store(t.Context(), startCluster(t, 1).jetstream(t))
 	for _, version := range []string{"x", "7"} {
