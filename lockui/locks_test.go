@@ -288,7 +288,7 @@ func TestPatienceOfAMinute(t *testing.T) {
 		bubble(t, func(s *site) {
 			s.store.Before(func(ctx context.Context, _ *testkit.Call) error {
 				clock.Sleep(ctx, 9*time.Second) // and as long again for the rest
-				return nil
+				return ctx.Err()
 			})
 			start := time.Now()
 			var all sync.WaitGroup

@@ -11,6 +11,7 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	"github.com/alicebob/miniredis/v2/server"
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
 
 	"github.com/distlock-go/distlock/backend/internal/rediskit"
 	"github.com/distlock-go/distlock/internal/test/redistest"
@@ -43,9 +44,12 @@ func TestShardedChannelFollowsItsSlot(t *testing.T) {
 				return true
 			})
 		}
-		c := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{"x:1"}, Protocol: 2, Dialer: func(_ context.Context, _, addr string) (net.Conn, error) {
-			return servers[addr[0]-'x'].Dial()
-		}})
+		c := redis.NewClusterClient(&redis.ClusterOptions{
+			Addrs: []string{"x:1"}, Protocol: 2,
+			Dialer: func(_ context.Context, _, addr string) (net.Conn, error) { return servers[addr[0]-'x'].Dial() },
+			// Otherwise it looks the name up, and package net keeps a channel of the bubble.
+			MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+		})
 		bg := rediskit.NewBackground()
 		defer time.Sleep(time.Minute) // the client asks for the slots once more
 		defer c.Close()
