@@ -50,6 +50,7 @@ var turnCases = []testCase{
 			gone, stays := queueUp(p, p.request(key, long)), queueUp(p, p.request(key, long))
 			gone.cancel()
 			gone.discard(p)
+			p.calm()
 			p.release(g)
 			p.releaseLast(stays.served(p))
 		},

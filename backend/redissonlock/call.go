@@ -47,8 +47,8 @@ func call[T any](ctx context.Context, b *backend, op func(context.Context) (T, e
 	return a.value, b.explain(ctx, a.err)
 }
 
-// explain returns the error of an operation for the caller with ctx: with the server
-// and the reason, and with the error of ctx if that has ended.
+// explain returns the error of an operation for the caller with ctx, with the server and the
+// reason.
 func (b *backend) explain(ctx context.Context, err error) error {
 	switch {
 	case rediskit.Unexplained(err):
