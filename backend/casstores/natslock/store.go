@@ -150,7 +150,11 @@ func (s *store) List(ctx context.Context, _ string, each func(key string, value 
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	context.AfterFunc(ctx, func() { _ = w.Stop() })
+	context.AfterFunc(ctx, func() {
+		_ = w.Stop()
+		for range w.Updates() { // else the client may wait for ever with what nobody receives
+		}
+	})
 	for v := range w.Updates() {
 		if v == nil { // these were all
 			return nil
