@@ -61,13 +61,15 @@ func checkRequest(r *driver.Request) error {
 	return checkNames(r.Key, r.Owner)
 }
 
+// maxName is the most bytes of a key or an owner.
+const maxName = 255
+
 func checkNames(key, owner string) error {
-	const most = 255
 	switch {
 	case key == "", owner == "":
 		return fmt.Errorf("sqllock: key %q or owner %q is empty", key, owner)
-	case len(key) > most, len(owner) > most:
-		return fmt.Errorf("sqllock: a key of %d bytes or an owner of %d bytes is too long: at most %d", len(key), len(owner), most)
+	case len(key) > maxName, len(owner) > maxName:
+		return fmt.Errorf("sqllock: a key of %d bytes or an owner of %d bytes is too long: at most %d", len(key), len(owner), maxName)
 	}
 	return nil
 }

@@ -22,7 +22,7 @@ func (b *Backend) Inspect(ctx context.Context, prefix string, limit int) ([]driv
 		return nil, err
 	}
 	var found []driver.KeyInfo
-	end := strings.Repeat(lastCharacter, 50) // all that a key has room for
+	end := strings.Repeat(lastCharacter, maxName/len(lastCharacter)+1) // no key has room for as many
 	if limit == 0 {
 		end, limit = firstCharacter, 1
 	}
