@@ -51,8 +51,8 @@ type Checker interface {
 // Lister is an ability of a [Store] that can list its cells. Without it only a single key can
 // be inspected.
 type Lister interface {
-	// List calls each for every cell whose key begins with the prefix, and perhaps for
-	// others, until each returns false.
+	// List calls each for every cell whose key begins with the prefix. It may call it for
+	// other cells. It stops when each returns false.
 	List(ctx context.Context, prefix string, each func(key string, value []byte, version string) bool) error
 }
 

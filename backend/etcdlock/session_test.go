@@ -120,8 +120,8 @@ func TestKeepAlivesLeaveADeposedServer(t *testing.T) {
 	})
 }
 
-// The same for a waiter, whose turn comes when the lease of etcd lasts no longer than a lock: the
-// keep-alives since the election count for nothing.
+// A waiter leaves a deposed server, too. Its turn comes when the lease of etcd lasts no longer than
+// a lock, and the keep-alives since the election count for nothing.
 func TestWaiterLeavesADeposedServer(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, f *fake, b *etcdlock.Backend, _ *spoiler) {
 		other, _ := newVirtual(t, f)

@@ -139,8 +139,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// A try whose message is lost is sent again. If it is refused, the first copy, which comes
-// when the key is free, does not take it: the caller has gone.
+// A try without an answer is sent again. If the second copy is refused, the first one does not
+// take the key when it arrives: the caller has gone.
 func TestRefusedTryLeavesNothing(t *testing.T) {
 	plain(t, func(t *testing.T, p plainly) {
 		p.Set(t.Context(), lockKey, "another 1234567890123456", time.Minute)

@@ -84,8 +84,8 @@ func TestOvertakenAttempt(t *testing.T) {
 	})
 }
 
-// An answer that cannot be read leaves the outcome open: a release that follows leaves a tombstone,
-// and one that is repeated is no loss.
+// An answer that cannot be read leaves the outcome open. A release that follows leaves a tombstone,
+// and a repeated release is no loss.
 func TestOddAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := redistest.Virtual(t)

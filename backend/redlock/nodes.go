@@ -67,7 +67,7 @@ func (ns nodes) ping(ctx context.Context, quorum int) error {
 	return ns.distinct()
 }
 
-// silent returns the error for a caller whose context has ended first.
+// silent returns the error for a caller whose context ends before a quorum answers.
 func (ns nodes) silent() error {
 	addrs := make([]string, len(ns))
 	for i, n := range ns {

@@ -152,7 +152,7 @@ func (s *store) List(ctx context.Context, _ string, each func(key string, value 
 	defer cancel()
 	context.AfterFunc(ctx, func() {
 		_ = w.Stop()
-		for range w.Updates() { // else the client may wait for ever with what nobody receives
+		for range w.Updates() { // the client blocks for ever in a send that nobody receives
 		}
 	})
 	for v := range w.Updates() {
