@@ -147,7 +147,7 @@ func (e *Engine) command(dir, program string, args ...string) (*exec.Cmd, error)
 	}
 	cmd := exec.Command(path, args...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "LC_ALL=C", "TZ=UTC")
+	cmd.Env = append(os.Environ(), "LC_ALL=C", "TZ=UTC", "TMPDIR="+dir) // a MariaDB that starts empties the common one
 	if e.user == "" {
 		return cmd, nil
 	}
