@@ -6,8 +6,6 @@ package leasestate
 import (
 	"errors"
 	"fmt"
-	"math"
-	"sync"
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
@@ -28,28 +26,21 @@ var errBound = errors.New("a transaction is guarded with the lease")
 // Once over it stays over. [State.Init] must be called first. After that, a State is safe
 // for concurrent use.
 type State[H comparable] struct {
+	Supply
+
 	grant   driver.Grant
 	class   compat.Class
-	limits  Limits
+	maxTime time.Duration // see Limits
 	since   time.Duration // the age at which this process got the lease
 	safeTTL time.Duration
 	lost    func(H, error) (tell func())
 
-	mu     sync.Mutex
 	enough time.Duration // what must be left of the lease for a next holder
 
 	sent       time.Time   // when the last request that extended the lease was sent
 	due        time.Time   // when the next renewal should be sent; zero: one was
 	renewalErr *renewalErr // the last renewal since then, if it failed
 	over       error       // wraps ErrLost; nil while the lease goes on
-
-	tokens     tokenRange
-	nextTokens tokenRange    // received ahead of time, to follow tokens
-	issued     uint64        // the last token that the store issued
-	next       uint64        // the last ticket of a next holder: see OthersWait
-	extend     chan struct{} // closed when the store has answered; nil: it need not be asked
-	asked      uint64        // the last ticket when extend was made
-	askAt      time.Duration // the age after which the store is asked again
 
 	began   time.Time     // when the present holder's time began
 	maxHold time.Duration // of the present holder; 0: no limit
@@ -59,7 +50,6 @@ type State[H comparable] struct {
 	attaching int            // holders on their way to share the lease
 	attached  int            // holders that have come to share it
 
-	requested  bool // RequestExtend has returned extend
 	handedOver bool // to a holder that did not ask the store
 	limited    bool // the last holder had a limit, even if there is no holder now
 	bound      bool // see Bind
@@ -82,17 +72,13 @@ type Assignment struct {
 // has yet. When the lease is lost, lost is called once for each holder, before Leave of
 // that holder can return, and must not use the state. What it returns is called afterwards.
 func (s *State[H]) Init(now time.Time, g driver.Grant, c compat.Class, l Limits, lost func(h H, err error) (tell func())) {
-	s.grant, s.class, s.limits, s.safeTTL, s.lost = g, c, l, clock.SafeTTL(g.TTL), lost
+	s.grant, s.class, s.maxTime, s.safeTTL, s.lost = g, c, l.MaxTime, clock.SafeTTL(g.TTL), lost
 	s.since = s.age(now)
 	s.sent, s.enough = Start(g), s.safeTTL/2
 	if !g.Until.IsZero() {
 		s.enough = g.Until.Sub(g.Sent) / 2
 	}
-	s.tokens, s.issued = newRange(g), g.LastToken
-	s.next, s.askAt = math.MaxUint64, s.since
-	if !l.Extend {
-		s.askAt += changeTime
-	}
+	s.Supply.init(g, s.since, l.Extend)
 	if c.Shares() {
 		s.attaching = 1
 	}
@@ -177,15 +163,9 @@ func (s *State[H]) Transfer(now time.Time, ticket, newest uint64) (ok bool, pend
 	if !s.transferable(now, ticket) {
 		return false, nil
 	}
-	more := s.nextTokens.left() > 0
-	if s.tokens.spent(s.attaching) && more {
-		s.tokens, s.nextTokens, more = s.nextTokens, tokenRange{}, false
-	}
-	if s.tokens.token >= s.tokens.low && !more && s.tokens.token != 0 || s.age(now) > s.askAt {
-		s.needAnswer(newest)
-	}
+	s.refill(s.attaching, now, newest)
 	if s.tokens.spent(s.attaching) {
-		return false, s.extend
+		return false, s.answer
 	}
 	var none H
 	s.handedOver, s.maxHold, s.holder = true, 0, none
@@ -243,8 +223,8 @@ func (s *State[H]) Leave(h H) (last bool, over error) {
 // it: it is not over, goes on for a while, and other processes have not waited for longer.
 // The caller has the mutex.
 func (s *State[H]) transferable(now time.Time, ticket uint64) bool {
-	return s.over == nil && !s.bound && ticket <= s.next && s.left(now) > 0 && s.safeTTL-clock.Elapsed(s.sent, now) >= s.enough &&
-		s.age(now)-s.since < s.limits.MaxTime
+	return s.over == nil && !s.bound && ticket <= s.last && s.left(now) > 0 && s.safeTTL-clock.Elapsed(s.sent, now) >= s.enough &&
+		s.age(now)-s.since < s.maxTime
 }
 
 // age returns the age of the lease: the time since the request that was granted was sent.
@@ -411,72 +391,4 @@ func (s *State[H]) NotRenewed(sent time.Time, why error) {
 		return // a later renewal succeeded
 	}
 	s.renewalErr = &renewalErr{time.Now(), text.OneLine(why)}
-}
-
-// OthersWait says that owners in other processes wait for the key, and have done so since
-// newest was the last ticket in this process: callers that came later get no hand-over.
-func (s *State[H]) OthersWait(newest uint64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.next = min(s.next, newest)
-}
-
-// needAnswer makes the channel of RequestExtend, unless it is known that others wait. If the
-// store cannot be asked, they may. The caller has the mutex.
-func (s *State[H]) needAnswer(newest uint64) {
-	switch {
-	case s.extend != nil || s.next != math.MaxUint64:
-	case s.limits.Extend:
-		s.extend, s.asked = make(chan struct{}), newest
-	default:
-		s.next = newest
-	}
-}
-
-// RequestExtend returns a channel if the caller must ask the store whether others wait, and
-// for how many tokens. The caller closes it when it has called Extended or NotExtended.
-// RequestExtend returns nil if the store was asked already, or need not be asked.
-func (s *State[H]) RequestExtend() (answered chan struct{}, tokens int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.requested || s.extend == nil {
-		return nil, 0
-	}
-	s.requested, tokens = true, 1
-	if s.nextTokens.left() == 0 {
-		tokens = driver.MaxTokens
-	}
-	return s.extend, tokens
-}
-
-// ExtendRequested returns the channel of RequestExtend, or nil if the store need not be
-// asked.
-func (s *State[H]) ExtendRequested() <-chan struct{} {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.extend
-}
-
-// Extended records an answer of the store that came now: nobody waits, and g has more tokens,
-// which are used if none are left by then. The store is asked again after four times the time
-// that it took.
-func (s *State[H]) Extended(g driver.Grant, now time.Time) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.extend, s.requested, s.askAt = nil, false, s.age(now)+4*clock.Elapsed(g.Sent, now)
-	if s.over != nil {
-		return
-	}
-	s.issued = g.LastToken
-	if s.nextTokens.left() == 0 {
-		s.nextTokens = newRange(g)
-	}
-}
-
-// NotExtended records that others wait in the store, or that it did not answer: they may have
-// waited since it was asked.
-func (s *State[H]) NotExtended() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.next = min(s.next, s.asked)
 }

@@ -124,11 +124,6 @@ func TestWhenTheStoreIsAsked(t *testing.T) {
 		if a := s.LastGrant(); a.LastToken != 80+16+2+2 {
 			t.Errorf("%d tokens were issued", a.LastToken)
 		}
-		s.Leave("first")
-		s.Extended(grant(9), time.Now())
-		if a := s.LastGrant(); a.LastToken != 80+16+2+2 {
-			t.Error("took tokens after the end")
-		}
 	})
 }
 
