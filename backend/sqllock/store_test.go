@@ -15,7 +15,6 @@ import (
 	"github.com/go-sql-driver/mysql"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
-	_ "modernc.org/sqlite"
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/sqllock"
@@ -57,7 +56,7 @@ type store struct {
 // each runs a test on each kind of database.
 func each(t *testing.T, test func(t *testing.T, of *store)) {
 	t.Helper()
-	eachOf(t, everywhere, test)
+	eachOf(t, quick(everywhere), test)
 }
 
 // eachOwn runs a test with servers of its own.
