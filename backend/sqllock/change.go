@@ -80,7 +80,6 @@ func (b *Backend) load(ctx context.Context, c *sql.Conn, key string, create bool
 			return nil, err
 		}
 	}
-	e.exists = true
 	if e.busy == 0 {
 		return e, nil
 	}
@@ -141,7 +140,6 @@ func (b *Backend) find(ctx context.Context, why purpose, s *statement, v values)
 				return err
 			}
 			if n := len(found); n == 0 || found[n-1].key != k.key {
-				k.exists = true
 				found = append(found, k)
 			}
 			last := &found[len(found)-1]
@@ -205,8 +203,7 @@ func (b *Backend) save(ctx context.Context, c *sql.Conn, before, after *entry) e
 		}
 	}
 	after.busy = int64(len(after.members))
-	if before.owner == after.owner && before.prior == after.prior && before.token == after.token &&
-		before.since == after.since && before.expires == after.expires && before.busy == after.busy {
+	if before.row == after.row {
 		return nil
 	}
 	return exec(b.sql.setKey, values{

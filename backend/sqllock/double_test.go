@@ -43,6 +43,7 @@ var words = strings.NewReplacer(
 	"greatest(", "max(", "GREATEST(", "max(", "set_config('synchronous_commit', 'off', true)", "'off'", "ctid", "rowid",
 	"pg_is_in_recovery()", "0", "txid_current()", "0", "r.xmax", "0", "@@global.read_only", "0", "@@autocommit", "1",
 	"current_setting('transaction_read_only')", "'off'", "@@sql_mode", "'off'",
+	"FROM pg_locks WHERE pid = pg_backend_pid() AND locktype = 'transactionid' AND mode = 'ExclusiveLock'", "WHERE 0",
 )
 
 // phrases are what takes more than other words.
@@ -52,7 +53,6 @@ var phrases = map[*regexp.Regexp]string{
 	regexp.MustCompile(`^UPDATE (.*) AS l JOIN (.*) AS g ON (.*) (SET .*) WHERE (.*)`): "UPDATE $1 AS l $4 FROM $2 AS g WHERE $3 AND $5",
 	regexp.MustCompile(`\((VALUES .*)\) AS g \(k, o, ttl, kept\)`):                     "(SELECT column1 AS k, column2 AS o, column3 AS ttl, column4 AS kept FROM ($1)) AS g",
 	regexp.MustCompile(`IN \((\(.*?\))\)`):                                             "IN (VALUES $1)",
-	regexp.MustCompile(`FROM pg_locks WHERE .*`):                                       "WHERE 0",
 	regexp.MustCompile(`\$([0-9]+)`):                                                   "?$1",
 }
 
