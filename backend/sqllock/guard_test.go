@@ -102,8 +102,10 @@ func (s *shop) mustBeGuarded(g driver.Grant) {
 	if _, err := s.hurried.ForceRelease(s.t.Context(), g.Key); !unknown(err) {
 		s.t.Errorf("ForceRelease before the transaction has ended: %v", err)
 	}
-	for range 2 {
-		_, err := s.hurried.TryAcquire(s.t.Context(), request(g.Key, time.Minute))
+	for _, permits := range []int{0, 2} {
+		r := request(g.Key, time.Minute)
+		r.Permits = permits
+		_, err := s.hurried.TryAcquire(s.t.Context(), r)
 		if err == nil || s.dialect != sqllock.SQLite && !errors.Is(err, driver.ErrNotAcquired) {
 			s.t.Errorf("TryAcquire before the transaction has ended: %v", err)
 		}
@@ -137,15 +139,20 @@ func TestGuardKeepsOthersOut(t *testing.T) {
 	})
 }
 
-// The same while the lease lasts. Then the holder gives the key back.
+// The same while the lease lasts, and after it. Then the holder gives the key back.
 func TestGuardBeforeRelease(t *testing.T) {
 	eachShop(t, quick(everywhere), func(s *shop) {
-		g := s.acquire()
-		tx := guard(s.t, s.b, s.db, g)
-		s.mustBeGuarded(g)
-		commit(s.t, tx)
-		testkit.MustRelease(s.t, s.b, g)
-		s.mustBeStale("a lease that was released", begin(s.t, s.db, sql.LevelDefault), granted{g})
+		for _, ttl := range []time.Duration{50 * time.Millisecond, time.Minute} {
+			g := testkit.MustTry(s.t, s.b, request("key", ttl))
+			tx := guard(s.t, s.b, s.db, g)
+			testkit.Eventually(s.t, "the end of the lease", func() bool { return ttl > time.Second || info(s.t, s.b, "key").Held == 0 })
+			s.mustBeGuarded(g)
+			commit(s.t, tx)
+			if err := s.b.Release(s.t.Context(), g); err != nil && !errors.Is(err, driver.ErrLost) {
+				s.t.Errorf("Release after the transaction: %v", err)
+			}
+			s.mustBeStale("a lease that was released", begin(s.t, s.db, sql.LevelDefault), granted{g})
+		}
 	})
 }
 
