@@ -36,6 +36,7 @@ func quick(all []database) []database {
 var words = strings.NewReplacer(
 	"START TRANSACTION", "BEGIN IMMEDIATE", "INSERT IGNORE", "INSERT OR IGNORE", "ON DUPLICATE KEY UPDATE", "ON CONFLICT DO UPDATE SET",
 	` COLLATE "C"`, "", " WITH (fillfactor = 50)", "", "varbinary(255)", "text", " ENGINE=InnoDB", "", " FROM DUAL", "",
+	"pg_notify(CAST($1 AS text), ", "told(#, ",
 	"CAST(date_part('epoch', clock_timestamp()) * 1000000 AS bigint)", "now(#, 0)",
 	"TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))", "now(#, 0)", "LAST_INSERT_ID(", "last_insert_id(#, ",
 	" FOR KEY SHARE", " AND share(#, lock_key)", " LOCK IN SHARE MODE", " AND share(#, lock_key)",
@@ -71,7 +72,11 @@ func init() {
 	for name, f := range map[string]func(c *doubleConn, arg sqldriver.Value) sqldriver.Value{
 		"now":            func(*doubleConn, sqldriver.Value) sqldriver.Value { return time.Now().UnixMicro() },
 		"last_insert_id": func(c *doubleConn, id sqldriver.Value) sqldriver.Value { c.id = id; return id },
-		"share":          func(c *doubleConn, key sqldriver.Value) sqldriver.Value { c.shares[key] = true; return true },
+		"told": func(c *doubleConn, payload sqldriver.Value) sqldriver.Value {
+			c.told = append(c.told, payload)
+			return nil
+		},
+		"share": func(c *doubleConn, key sqldriver.Value) sqldriver.Value { c.shares[key] = true; return true },
 		"unshared": func(c *doubleConn, key sqldriver.Value) sqldriver.Value {
 			return !slices.ContainsFunc(doubles.conns, func(o *doubleConn) bool { return o.dsn == c.dsn && o.shares[key] })
 		},
@@ -111,6 +116,7 @@ type doubleConn struct {
 	dsn, n string
 	id     sqldriver.Value          // the last that LAST_INSERT_ID has returned
 	shares map[sqldriver.Value]bool // the keys whose rows its transaction has locked
+	told   []sqldriver.Value        // the payloads of its messages
 }
 
 func (c *doubleConn) ours(query string) string {
@@ -161,4 +167,16 @@ func (c *doubleConn) unshare() {
 	doubles.Lock()
 	defer doubles.Unlock()
 	clear(c.shares)
+}
+
+// toldBy returns the payloads of the messages since it was called last.
+func toldBy(of *store) (told []sqldriver.Value) {
+	doubles.Lock()
+	defer doubles.Unlock()
+	for _, c := range doubles.conns {
+		if c.dsn == of.dsn {
+			told, c.told = append(told, c.told...), nil
+		}
+	}
+	return told
 }
