@@ -146,7 +146,7 @@ func TestNoServer(t *testing.T) {
 // Schema returns creates it, with the server's own client, and does nothing the second
 // time.
 func TestTableInSchema(t *testing.T) {
-	eachShared(t, func(t *testing.T, of *store) {
+	eachOf(t, servers, func(t *testing.T, of *store) {
 		exec(t, of.pool(t), "CREATE SCHEMA IF NOT EXISTS shop")
 		text, err := sqllock.Schema(of.dialect, "shop.locks")
 		if err != nil {

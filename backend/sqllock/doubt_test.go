@@ -15,7 +15,6 @@ import (
 
 	"github.com/distlock-go/distlock/backend/sqllock"
 	"github.com/distlock-go/distlock/driver"
-	"github.com/distlock-go/distlock/internal/test/await"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
@@ -224,33 +223,43 @@ type stateError string
 func (s stateError) Error() string    { return "state " + string(s) }
 func (s stateError) SQLState() string { return string(s) }
 
-// A renewal meets a fault of the database: a statement is undone because of a deadlock,
-// a conflict or a limit for the wait, or its connections break, the reserved one first.
+// A call meets a fault of the database: a statement is undone because of a deadlock, a
+// conflict or a limit for the wait. Or the connections of a renewal break, the reserved one
+// first.
 //
 // Row 32 (sqllock): the Backend repeats it, and its caller does not notice. Fails if
 // one of the codes counts as an answer.
-func TestRenewalIsRepeated(t *testing.T) {
-	for fault, times := range map[error]int{
+func TestCallIsRepeated(t *testing.T) {
+	for fault, most := range map[error]int{
 		stateError("40P01"): 3, stateError("40001"): 3, stateError("55P03"): 3, io.ErrUnexpectedEOF: 2,
 	} {
-		synctest.Test(t, func(t *testing.T) {
-			s := &script{}
-			b := s.open(t, 2)
-			faults := make(map[int]int) // by connection
-			s.before = func(conn int, query string) error {
-				if strings.Contains(query, "FROM (VALUES") && times > 0 {
-					times--
-					faults[conn]++
-					return fault
+		broken := fault == io.ErrUnexpectedEOF //nolint:errorlint // it is that very value
+		for what, call := range firstCalls {
+			if broken && what != "Renew" {
+				continue // it has no answer
+			}
+			synctest.Test(t, func(t *testing.T) {
+				s, times := &script{}, most
+				b := s.open(t, 2)
+				if err := b.Ping(t.Context()); err != nil {
+					t.Fatal(err)
 				}
-				return nil
-			}
-			if got := testkit.Renewed(t, b, request("key", time.Minute).Grant()); await.InDoubt(got) || times != 0 {
-				t.Errorf("%v, %d times more: %v", fault, times, got)
-			}
-			if broken := fault == io.ErrUnexpectedEOF; broken != (len(faults) == 2) { //nolint:errorlint // it is that very value
-				t.Errorf("%v: on the connections %v", fault, faults)
-			}
-		})
+				faults := make(map[int]int) // by connection
+				s.before = func(conn int, query string) error {
+					if times > 0 && query != "ROLLBACK" {
+						times--
+						faults[conn]++
+						return fault
+					}
+					return nil
+				}
+				if err := call(t.Context(), b); err != nil || times != 0 {
+					t.Errorf("%s, %v, %d times more: %v", what, fault, times, err)
+				}
+				if broken && len(faults) != 2 {
+					t.Errorf("%v: on the connections %v", fault, faults)
+				}
+			})
+		}
 	}
 }

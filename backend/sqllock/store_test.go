@@ -65,12 +65,6 @@ func eachOwn(t *testing.T, test func(t *testing.T, of *store)) {
 	eachOf(t, servers, func(t *testing.T, of *store) { test(t, of.onServer(t, of.engine.Start(t))) })
 }
 
-// eachShared runs a test that harms its own connections alone.
-func eachShared(t *testing.T, test func(t *testing.T, of *store)) {
-	t.Helper()
-	eachOf(t, servers, test)
-}
-
 func eachOf(t *testing.T, all []database, test func(t *testing.T, of *store)) {
 	t.Helper()
 	t.Parallel()
