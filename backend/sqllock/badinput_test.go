@@ -47,7 +47,7 @@ func TestNewRefuses(t *testing.T) {
 		`Config.Table: the table "a\"b" is not a name`:     {Table: `a"b`},
 		`Config.Table: the table "a.b.c" is not a name`:    {Table: "a.b.c"},
 		`Config.Table: the table "a." is not a name`:       {Table: "a."},
-		`Config.Table: the table "x; DROP`:                 {Table: "x; DROP TABLE y"},
+		`Config.Table: the table "x; DROP`:                 {Table: "x; DROP TABLE y.z"},
 		"Config.Table: the table":                          {Table: strings.Repeat("x", 49)},
 		"Config.OpTimeout: 1µs is less than a millisecond": {OpTimeout: time.Microsecond},
 		"Config.OpTimeout: -1s is less":                    {OpTimeout: -time.Second},
@@ -146,7 +146,7 @@ func TestNoServer(t *testing.T) {
 // Schema returns creates it, with the server's own client, and does nothing the second
 // time.
 func TestTableInSchema(t *testing.T) {
-	eachShared(t, func(t *testing.T, of *store) {
+	eachOf(t, servers, func(t *testing.T, of *store) {
 		exec(t, of.pool(t), "CREATE SCHEMA IF NOT EXISTS shop")
 		text, err := sqllock.Schema(of.dialect, "shop.locks")
 		if err != nil {

@@ -33,7 +33,7 @@ const lease = 250 * time.Millisecond
 // and MinHold goes on. Fails if MinHold ends with the process.
 // Row 9 (sqllock): operations are bounded. Fails if operations have no timeout.
 func TestConformance(t *testing.T) {
-	each(t, func(t *testing.T, of *store) {
+	eachOf(t, everywhere, func(t *testing.T, of *store) {
 		if of.engine != nil {
 			testmode.Long(t)
 		}
@@ -89,7 +89,10 @@ func (of *store) withLeastPrivileges(tb testing.TB) *store {
 // where each statement may go to another session, as behind a pooler in transaction
 // mode, with a database in memory, and with drivers that can do little.
 func TestEveryCall(t *testing.T) {
-	t.Parallel()
+	each(t, func(t *testing.T, of *store) {
+		db := of.pool(t)
+		everyCall(t, of.on(t, db), db)
+	})
 	testmode.InRealTime(t)
 	for name, c := range map[string]struct {
 		d      database

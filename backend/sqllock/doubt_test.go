@@ -3,6 +3,7 @@ package sqllock_test
 import (
 	"context"
 	"database/sql"
+	sqldriver "database/sql/driver"
 	"errors"
 	"fmt"
 	"io"
@@ -14,7 +15,6 @@ import (
 
 	"github.com/distlock-go/distlock/backend/sqllock"
 	"github.com/distlock-go/distlock/driver"
-	"github.com/distlock-go/distlock/internal/test/await"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
@@ -32,6 +32,8 @@ func TestAttemptInDoubt(t *testing.T) {
 		"a new key":        {0, "INSERT INTO \"distlock\" (", io.ErrUnexpectedEOF, true},
 		"a server stops":   {0, "UPDATE \"distlock\" AS l SET prior_token", stateError("57P01"), true},
 		"the disk is full": {0, "UPDATE \"distlock\" AS l SET prior_token", stateError("53100"), false},
+		"no answer":        {0, "UPDATE \"distlock\" AS l SET prior_token", context.DeadlineExceeded, true},
+		"not sent":         {0, "UPDATE \"distlock\" AS l SET prior_token", sqldriver.ErrBadConn, false},
 		"its rows":         {0, "", io.ErrUnexpectedEOF, true},
 		"a commit":         {2, "COMMIT", io.ErrUnexpectedEOF, true},
 		"a transaction":    {2, "WITH l AS", io.ErrUnexpectedEOF, false},
@@ -109,7 +111,7 @@ func TestNotSent(t *testing.T) {
 		}
 	}
 	synctest.Test(t, func(t *testing.T) {
-		s := &script{holder: "other@host/1", left: time.Minute}
+		s := &script{holder: "other@host/1"}
 		b, db := s.openWith(t, 3)
 		if err := b.Ping(t.Context()); err != nil {
 			t.Fatal(err)
@@ -162,6 +164,9 @@ func TestReleaseInDoubt(t *testing.T) {
 				if s.before = nil; c.err {
 					testkit.MustRelease(t, b, g)
 				}
+				if err := b.Release(t.Context(), g); !errors.Is(err, driver.ErrLost) {
+					t.Errorf("a release after one that had an answer: %v", err)
+				}
 			})
 		})
 	}
@@ -212,78 +217,49 @@ func TestUnseenWriteIsRefused(t *testing.T) {
 	})
 }
 
-// A transaction is guarded with the lease of the holder. What would take the key from
-// it, even after its lease, changes nothing.
-func TestNothingPassesAGuard(t *testing.T) {
-	for _, left := range []time.Duration{time.Minute, -time.Minute} {
-		synctest.Test(t, func(t *testing.T) {
-			g := request("key", time.Minute).Grant()
-			s := &script{holder: g.Owner, left: left}
-			b := s.open(t, 4)
-			if _, err := b.ForceRelease(t.Context(), "key"); !unknown(err) {
-				t.Errorf("ForceRelease: %v", err)
-			}
-			if err := b.Release(t.Context(), g); !unknown(err) {
-				t.Errorf("Release: %v", err)
-			}
-			for _, permits := range []int{0, 2} {
-				r := request("key", time.Minute)
-				r.Permits = permits
-				if _, err := b.TryAcquire(t.Context(), r); !errors.Is(err, driver.ErrNotAcquired) {
-					t.Errorf("TryAcquire: %v", err)
-				}
-			}
-			if s.index("UPDATE", "SET owner = CAST", "key") > s.index("distlock:check:") {
-				t.Error("the row of the key is changed")
-			}
-		})
-	}
-}
-
-// A release comes after Guard has locked the row, and before Guard notes that: it did not look
-// for the transaction.
-func TestReleaseBesideGuard(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b, db := new(script).openWith(t, 4)
-		if err := b.Guard(t.Context(), db, granted{driver.Grant{Key: "key", Token: 5}}); !errors.Is(err, sqllock.ErrStale) {
-			t.Errorf("Guard: %v", err)
-		}
-	})
-}
-
 // stateError is an error of PostgreSQL with that code.
 type stateError string
 
 func (s stateError) Error() string    { return "state " + string(s) }
 func (s stateError) SQLState() string { return string(s) }
 
-// A renewal meets a fault of the database: a statement is undone because of a deadlock,
-// a conflict or a limit for the wait, or its connections break, the reserved one first.
+// A call meets a fault of the database: a statement is undone because of a deadlock, a
+// conflict or a limit for the wait. Or the connections of a renewal break, the reserved one
+// first.
 //
 // Row 32 (sqllock): the Backend repeats it, and its caller does not notice. Fails if
 // one of the codes counts as an answer.
-func TestRenewalIsRepeated(t *testing.T) {
-	for fault, times := range map[error]int{
+func TestCallIsRepeated(t *testing.T) {
+	for fault, most := range map[error]int{
 		stateError("40P01"): 3, stateError("40001"): 3, stateError("55P03"): 3, io.ErrUnexpectedEOF: 2,
 	} {
-		synctest.Test(t, func(t *testing.T) {
-			s := &script{}
-			b := s.open(t, 2)
-			faults := make(map[int]int) // by connection
-			s.before = func(conn int, query string) error {
-				if strings.Contains(query, "FROM (VALUES") && times > 0 {
-					times--
-					faults[conn]++
-					return fault
+		broken := fault == io.ErrUnexpectedEOF //nolint:errorlint // it is that very value
+		for what, call := range firstCalls {
+			if broken && what != "Renew" {
+				continue // it has no answer
+			}
+			synctest.Test(t, func(t *testing.T) {
+				s, times := &script{}, most
+				b := s.open(t, 2)
+				if err := b.Ping(t.Context()); err != nil {
+					t.Fatal(err)
 				}
-				return nil
-			}
-			if got := testkit.Renewed(t, b, request("key", time.Minute).Grant()); await.InDoubt(got) || times != 0 {
-				t.Errorf("%v, %d times more: %v", fault, times, got)
-			}
-			if broken := fault == io.ErrUnexpectedEOF; broken != (len(faults) == 2) { //nolint:errorlint // it is that very value
-				t.Errorf("%v: on the connections %v", fault, faults)
-			}
-		})
+				faults := make(map[int]int) // by connection
+				s.before = func(conn int, query string) error {
+					if times > 0 && query != "ROLLBACK" {
+						times--
+						faults[conn]++
+						return fault
+					}
+					return nil
+				}
+				if err := call(t.Context(), b); err != nil || times != 0 {
+					t.Errorf("%s, %v, %d times more: %v", what, fault, times, err)
+				}
+				if broken && len(faults) != 2 {
+					t.Errorf("%v: on the connections %v", fault, faults)
+				}
+			})
+		}
 	}
 }

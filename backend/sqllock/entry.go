@@ -26,23 +26,26 @@ const (
 type entry struct {
 	key     string
 	now     int64
-	exists  bool
 	guarded bool // Guard was called for the key; not in SQLite
 	frozen  bool // Guard keeps the exclusive holder, even if its lease has ended
 	patient bool // the request does not overtake a waiter that may only be late
 	adopted bool // the exclusive holder has handed its lease off to the present one
 
+	row
+	members []member // in order of arrival
+
+	// In a list, how many members share the key or wait; members has the first.
+	sharers, waiters int
+}
+
+// row is what the row of a key says. It is zero without one.
+type row struct {
 	owner   string // the exclusive holder, or empty
 	prior   int64  // the last token before the holder had the key
 	token   int64  // the last token that was issued
 	since   int64
 	expires int64 // when its lease ends; without an exclusive holder, when an owner last left
-	busy    int64
-
-	members []member // in order of arrival
-
-	// In a list, how many members share the key or wait; members has the first.
-	sharers, waiters int
+	busy    int64 // how many members there are
 }
 
 // member is an owner that waits, or shares the key, or has a tombstone: it was released
@@ -69,10 +72,6 @@ func (e *entry) prune() {
 	if e.owner != "" && e.expires <= e.now && !e.frozen {
 		e.owner = ""
 	}
-	e.pruneMembers()
-}
-
-func (e *entry) pruneMembers() {
 	e.members = slices.DeleteFunc(e.members, func(m member) bool {
 		if !m.holds() {
 			return m.expires <= e.now-deadAfter

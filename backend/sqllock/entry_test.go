@@ -77,6 +77,11 @@ func TestEntryOvertakesWhatIsAway(t *testing.T) {
 		e.enqueue(ask("alive", driver.Sharing{})) // it is not the first yet, and it is there
 		e.now++
 		turn("alive")
+		e.patient = true
+		if _, ok := e.acquire(ask("alive", driver.Sharing{})); ok {
+			t.Error("a waiter that is patient overtakes one that may only be late")
+		}
+		e.patient = false
 		if _, ok := e.acquire(ask("last", driver.Sharing{})); ok {
 			t.Error("a waiter overtakes one that is there")
 		}
@@ -92,9 +97,17 @@ func TestEntryOvertakesWhatIsAway(t *testing.T) {
 	}
 }
 
-// The time of the waiters to look begins when the lease of the last reader ends.
-func TestEntryAfterAReader(t *testing.T) {
+// The time of the waiters to look begins when the lease of the last reader ends. A permit is
+// free when the first of the leases ends, and the key when the last does.
+func TestEntryAfterReaders(t *testing.T) {
 	e := &entry{now: second}
+	e.mustAcquire(t, "first", driver.Sharing{Permits: 2})
+	e.now += second
+	e.mustAcquire(t, "second", driver.Sharing{Permits: 2})
+	if one, all := e.heldError(driver.Sharing{Permits: 2}), e.heldError(driver.Sharing{}); one.RetryAfter != 9*time.Second || all.RetryAfter != 10*time.Second {
+		t.Errorf("a permit is free in %v, the key in %v", one.RetryAfter, all.RetryAfter)
+	}
+	e = &entry{now: second}
 	e.mustAcquire(t, "reader", driver.Sharing{Mode: driver.Shared})
 	e.now += 7 * second
 	e.enqueue(ask("first", driver.Sharing{}))

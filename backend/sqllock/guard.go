@@ -57,13 +57,9 @@ func (b *Backend) Guard(ctx context.Context, tx Tx, lease Lease) error {
 	v := values{"key": key, "token": token}
 	var mark int64 // 0 if a release may still pass over what the statement has locked
 	err := b.sql.guard.row(ctx, tx, v).Scan(&mark)
-	if err == nil && mark >= manyLockers {
-		if err := b.belowSavepoint(ctx, tx); err != nil {
-			return err
-		}
-		mark -= manyLockers
-	}
 	switch {
+	case err == nil && mark == belowSavepoint:
+		return errors.New("sqllock: Guard: below a savepoint, and a rollback to it would undo this: call Guard first in the transaction")
 	case err == nil && mark != 0:
 		return nil
 	case err == nil:
@@ -80,20 +76,6 @@ func (b *Backend) Guard(ctx context.Context, tx Tx, lease Lease) error {
 		return fmt.Errorf("sqllock: Guard: %w", err)
 	}
 	return ErrStale
-}
-
-// belowSavepoint fails if a part of the transaction, which began at a savepoint, has
-// written or locked something, as Guard has.
-func (b *Backend) belowSavepoint(ctx context.Context, tx Tx) error {
-	var parts int
-	err := b.sql.parts.row(ctx, tx, nil).Scan(&parts)
-	if err == nil && parts > 1 {
-		err = errors.New("below a savepoint, and a rollback to it would undo this: call Guard first in the transaction")
-	}
-	if err != nil {
-		return fmt.Errorf("sqllock: Guard: %w", err)
-	}
-	return nil
 }
 
 // prepareGuard notes that Guard was called for the key: from then on, what takes the
@@ -117,7 +99,7 @@ func (b *Backend) prepareGuard(ctx context.Context, key string, token int64) (ne
 			return err
 		}
 		newest = e.owner != "" && e.prior < token && token <= e.token
-		if !e.exists || e.guarded {
+		if e.token == 0 || e.guarded { // there is no row, or nothing to note
 			return nil
 		}
 		if b.dialect == MySQL {

@@ -102,8 +102,10 @@ func (s *shop) mustBeGuarded(g driver.Grant) {
 	if _, err := s.hurried.ForceRelease(s.t.Context(), g.Key); !unknown(err) {
 		s.t.Errorf("ForceRelease before the transaction has ended: %v", err)
 	}
-	for range 2 {
-		_, err := s.hurried.TryAcquire(s.t.Context(), request(g.Key, time.Minute))
+	for _, permits := range []int{0, 2} {
+		r := request(g.Key, time.Minute)
+		r.Permits = permits
+		_, err := s.hurried.TryAcquire(s.t.Context(), r)
 		if err == nil || s.dialect != sqllock.SQLite && !errors.Is(err, driver.ErrNotAcquired) {
 			s.t.Errorf("TryAcquire before the transaction has ended: %v", err)
 		}
@@ -137,22 +139,27 @@ func TestGuardKeepsOthersOut(t *testing.T) {
 	})
 }
 
-// The same while the lease lasts. Then the holder gives the key back.
+// The same while the lease lasts, and after it. Then the holder gives the key back.
 func TestGuardBeforeRelease(t *testing.T) {
-	eachShop(t, everywhere, func(s *shop) {
-		g := s.acquire()
-		tx := guard(s.t, s.b, s.db, g)
-		s.mustBeGuarded(g)
-		commit(s.t, tx)
-		testkit.MustRelease(s.t, s.b, g)
-		s.mustBeStale("a lease that was released", begin(s.t, s.db, sql.LevelDefault), granted{g})
+	eachShop(t, quick(everywhere), func(s *shop) {
+		for _, ttl := range []time.Duration{50 * time.Millisecond, time.Minute} {
+			g := testkit.MustTry(s.t, s.b, request("key", ttl))
+			tx := guard(s.t, s.b, s.db, g)
+			testkit.Eventually(s.t, "the end of the lease", func() bool { return ttl > time.Second || info(s.t, s.b, "key").Held == 0 })
+			s.mustBeGuarded(g)
+			commit(s.t, tx)
+			if err := s.b.Release(s.t.Context(), g); err != nil && !errors.Is(err, driver.ErrLost) {
+				s.t.Errorf("Release after the transaction: %v", err)
+			}
+			s.mustBeStale("a lease that was released", begin(s.t, s.db, sql.LevelDefault), granted{g})
+		}
 	})
 }
 
 // While a guarded transaction is open, the holder renews its lease. SQLite has one
 // writer.
 func TestGuardLetsRenewalsPass(t *testing.T) {
-	eachShop(t, servers, func(s *shop) {
+	eachShop(t, quick(servers), func(s *shop) {
 		g := s.acquire()
 		tx := guard(s.t, s.b, s.db, g)
 		for range 3 {
@@ -199,7 +206,7 @@ func TestGuardOfSnapshot(t *testing.T) {
 
 // Guard refuses what it cannot protect.
 func TestGuardRefuses(t *testing.T) {
-	eachShop(t, everywhere, func(s *shop) {
+	eachShop(t, quick(everywhere), func(s *shop) {
 		shared := request("shared", time.Minute)
 		shared.Mode = driver.Shared
 		g, held := testkit.MustTry(s.t, s.b, shared), s.acquire()
@@ -216,7 +223,7 @@ func TestGuardRefuses(t *testing.T) {
 // A key that Guard was never called for is given back at once, with the statement that
 // does not look for guarded transactions: it would find one here.
 func TestReleaseOfUnguarded(t *testing.T) {
-	eachShop(t, []database{postgres}, func(s *shop) {
+	eachShop(t, quick(servers[:1]), func(s *shop) {
 		g := s.acquire()
 		tx := begin(s.t, s.db, sql.LevelDefault)
 		scan(s.t, tx, "SELECT token FROM distlock WHERE lock_key = 'key' FOR KEY SHARE")
@@ -234,7 +241,7 @@ func TestReleaseOfUnguarded(t *testing.T) {
 // The key is released, or also taken by another owner, when Guard has locked its row
 // for the first time and not yet noted that. Guard finds that the lease is stale.
 func TestGuardDuringRelease(t *testing.T) {
-	eachShop(t, []database{postgres}, func(s *shop) {
+	eachShop(t, quick(servers[:1]), func(s *shop) {
 		for _, key := range []string{"free", "taken"} {
 			g := testkit.MustTry(s.t, s.b, request(key, time.Minute))
 			tx := begin(s.t, s.db, sql.LevelDefault)
@@ -290,7 +297,7 @@ func TestReleaseDuringGuard(t *testing.T) {
 // Guarded transactions hold all connections of the application but the reserved one
 // when they call Guard for the first time. It needs a connection of its own.
 func TestGuardWithoutConnections(t *testing.T) {
-	eachShop(t, servers, func(s *shop) {
+	eachShop(t, quick(servers), func(s *shop) {
 		db, b := s.limited(s.t, 2)
 		g := testkit.MustTry(s.t, b, request("key", time.Minute))
 		commit(s.t, guard(s.t, b, db, g))
@@ -316,7 +323,7 @@ func (s *shop) inLine() (*distlock.Lease, *testkit.Waiting[*distlock.Lease]) {
 // caller of the process waits. It gets the key when the transaction has ended, as one
 // elsewhere does.
 func TestGuardBeforeHandOver(t *testing.T) {
-	eachShop(t, everywhere, func(s *shop) {
+	eachShop(t, quick(everywhere), func(s *shop) {
 		lease, next := s.inLine()
 		tx := begin(s.t, s.db, sql.LevelDefault)
 		if err := s.b.Guard(s.t.Context(), tx, lease); err != nil {

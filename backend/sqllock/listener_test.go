@@ -1,8 +1,9 @@
 package sqllock_test
 
 import (
-	"context"
+	sqldriver "database/sql/driver"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -24,46 +25,33 @@ func (of *store) listening(tb testing.TB) *sqllock.Backend {
 	return of.open(tb, sqllock.Config{Listener: pglisten.New(config)})
 }
 
-// A release tells the waiter that is next, and no other. Without a waiter it tells
-// nobody.
+// A release tells the waiter that is next, and no other. Without a waiter it tells nobody.
 func TestReleaseNotifies(t *testing.T) {
 	t.Parallel()
-	of := postgres.newStore(t)
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	c, err := pgx.Connect(ctx, of.dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close(context.WithoutCancel(ctx))
-	if _, err := c.Exec(ctx, "LISTEN distlock"); err != nil {
-		t.Fatal(err)
-	}
-	b := of.listening(t)
+	of := database{driver: "double", dialect: sqllock.Postgres}.newStore(t)
+	b := of.open(t, sqllock.Config{Listener: deaf{}})
 	testkit.MustRelease(t, b, testkit.MustTry(t, b, request("another", time.Minute)))
-	for _, mode := range []driver.Mode{driver.Exclusive, driver.Shared} {
+	for mode, n := range map[driver.Mode]int{driver.Exclusive: 1, driver.Shared: 3} { // readers can have it together
 		g := testkit.MustTry(t, b, request("key", time.Minute))
+		var want []sqldriver.Value
 		places := make([]driver.Request, 3)
 		for i := range places {
 			places[i] = request("key", time.Minute)
 			places[i].Mode = mode
-			if _, err := b.Enqueue(ctx, places[i]); !errors.Is(err, driver.ErrNotAcquired) {
+			if _, err := b.Enqueue(t.Context(), places[i]); !errors.Is(err, driver.ErrNotAcquired) {
 				t.Fatalf("Enqueue: %v", err)
 			}
+			want = append(want, driver.Fingerprint(places[i].Owner))
 		}
 		testkit.MustRelease(t, b, g)
-		want := places[:1]
-		if mode == driver.Shared { // they can have the key together
-			want = places
-		}
-		for i := range want {
-			n, err := c.WaitForNotification(ctx)
-			if err != nil || n.Payload != driver.Fingerprint(want[i].Owner) {
-				t.Fatalf("message %d of a release with waiters that are %v: %+v, %v", i+1, mode, n, err)
-			}
+		if told := toldBy(of); !slices.Equal(told, want[:n]) {
+			t.Errorf("a release with waiters that are %v tells %v, want %v", mode, told, want[:n])
 		}
 		for i := len(places) - 1; i >= 0; i-- { // from the end: no other waiter's turn comes
 			testkit.MustRelease(t, b, places[i].Grant())
+		}
+		if told := toldBy(of); len(told) > 0 {
+			t.Errorf("waiters that leave tell %v", told)
 		}
 	}
 }

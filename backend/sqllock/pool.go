@@ -167,7 +167,7 @@ func (p *pool) take(ctx context.Context) (*sql.Conn, error) {
 // does, and then says something else.
 func over(ctx context.Context) bool {
 	end, ok := ctx.Deadline()
-	return ctx.Err() != nil || ok && time.Until(end) <= 0
+	return ok && time.Until(end) <= 0
 }
 
 // askIdle asks all idle connections whether they work, unless that was done since.

@@ -112,9 +112,6 @@ func (b *Backend) interval(e *entry, r *driver.Request, inVain, waited time.Dura
 	if !b.wakes.works.Load() {
 		d = min(d, max(waited/8, time.Millisecond)*time.Duration(1+min(ahead, 64)/8))
 	}
-	if left := e.heldError(r.Sharing()).RetryAfter; ahead == 0 && left > 0 {
-		d = min(d, left+time.Millisecond)
-	}
 	if at := e.opens(r); at > 0 {
 		d = min(d, 100*time.Millisecond+rand.N(200*time.Millisecond), max(50*time.Millisecond, micros(at-e.now)+time.Millisecond))
 	}

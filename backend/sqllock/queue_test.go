@@ -15,7 +15,7 @@ import (
 // not look, after a look that failed, and if it was woken while it looked.
 func TestTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &script{holder: "other@host/1", left: time.Hour}
+		s := &script{holder: "other@host/1"}
 		b := s.open(t, 4)
 		r := request("key", time.Minute)
 		look := func() error { _, err := b.Enqueue(t.Context(), r); return err }

@@ -29,7 +29,6 @@ type statements struct {
 	notify    *statement // in PostgreSQL
 
 	guard       *statement
-	parts       *statement // in PostgreSQL: how many parts of the transaction have written
 	guardMember *statement // whether a token is of an owner that shares the key
 	addGuard    *statement // in MySQL: the row that Guard locks
 	setGuarded  *statement // notes that Guard was called for the key
@@ -55,10 +54,9 @@ const (
 	sweepPage = 500
 )
 
-// manyLockers is added to what the statement of PostgreSQL returns unless the
-// transaction itself is all that has locked the row: another one has, too, or it is
-// below a savepoint.
-const manyLockers = 2
+// belowSavepoint is what the statement of PostgreSQL returns in a part of a transaction that
+// began at a savepoint.
+const belowSavepoint = -1
 
 // byDialect returns the template for the dialect.
 type byDialect map[Dialect]string
@@ -146,16 +144,18 @@ VALUES (:key, :owner, :ticket, :sharing, :prior, :token, :since, :expires)`),
 		notify:    one(`SELECT pg_notify(:channel, :message)`),
 
 		guard: pick(byDialect{
-			// The outer query reads what has locked the row when the inner one has.
+			// The outer query reads what has locked the row when the inner one has. If that is
+			// not the transaction alone, it counts the parts that have written or locked.
 			Postgres: `WITH l AS (SELECT lock_key, guarded FROM {lock}
   WHERE lock_key = :key AND owner <> '' AND prior_token < :token AND token >= :token FOR KEY SHARE)
-SELECT guarded + CASE (SELECT CAST(CAST(r.xmax AS text) AS bigint) FROM {lock} AS r WHERE r.lock_key = l.lock_key)
-  WHEN txid_current() % 4294967296 THEN 0 ELSE ` + strconv.Itoa(manyLockers) + ` END FROM l`,
+SELECT CASE
+  WHEN txid_current() % 4294967296 = (SELECT CAST(CAST(r.xmax AS text) AS bigint) FROM {lock} AS r WHERE r.lock_key = l.lock_key) THEN guarded
+  WHEN (SELECT count(*) FROM pg_locks WHERE pid = pg_backend_pid() AND locktype = 'transactionid' AND mode = 'ExclusiveLock') > 1
+  THEN ` + strconv.Itoa(belowSavepoint) + ` ELSE guarded END FROM l`,
 			MySQL: `SELECT 1 FROM {guard} WHERE lock_key = :key AND closed < :token LOCK IN SHARE MODE`,
 			SQLite: `UPDATE {lock} SET owner = owner WHERE lock_key = :key AND owner <> '' AND prior_token < :token AND token >= :token
 RETURNING 1`,
 		}),
-		parts:       one(`SELECT count(*) FROM pg_locks WHERE pid = pg_backend_pid() AND locktype = 'transactionid' AND mode = 'ExclusiveLock'`),
 		guardMember: one(`SELECT token FROM {member} WHERE lock_key = :key AND prior_token < :token AND token >= :token`),
 		addGuard: one(`INSERT INTO {guard} (lock_key, closed) VALUES (:key, :token)
 ON DUPLICATE KEY UPDATE closed = {max}(closed, :token)`),

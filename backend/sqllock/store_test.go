@@ -15,7 +15,6 @@ import (
 	"github.com/go-sql-driver/mysql"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
-	_ "modernc.org/sqlite"
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/sqllock"
@@ -57,19 +56,13 @@ type store struct {
 // each runs a test on each kind of database.
 func each(t *testing.T, test func(t *testing.T, of *store)) {
 	t.Helper()
-	eachOf(t, everywhere, test)
+	eachOf(t, quick(everywhere), test)
 }
 
 // eachOwn runs a test with servers of its own.
 func eachOwn(t *testing.T, test func(t *testing.T, of *store)) {
 	t.Helper()
 	eachOf(t, servers, func(t *testing.T, of *store) { test(t, of.onServer(t, of.engine.Start(t))) })
-}
-
-// eachShared runs a test that harms its own connections alone.
-func eachShared(t *testing.T, test func(t *testing.T, of *store)) {
-	t.Helper()
-	eachOf(t, servers, test)
 }
 
 func eachOf(t *testing.T, all []database, test func(t *testing.T, of *store)) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"math/rand/v2"
-	"slices"
 	"time"
 
 	"github.com/distlock-go/distlock/internal/clock"
@@ -69,21 +68,14 @@ func (b *Backend) unused(ctx context.Context, after string) (page, unused []stri
 // delete deletes the row of a key if it is still unused.
 func (b *Backend) delete(ctx context.Context, key string) error {
 	return b.transact(ctx, forAttempt, func(ctx context.Context, c *sql.Conn) error {
-		e, err := b.load(ctx, c, key, false)
-		if err != nil || !e.exists {
-			return err
+		_, err := b.changeIn(ctx, c, key, false, func(*entry) {}) // without those that have died
+		deleted := false
+		if err == nil {
+			deleted, err = b.sql.delKey.exec(ctx, c, values{"key": key, "retention": b.config.Retention.Microseconds()})
 		}
-		before := *e
-		before.members = slices.Clone(e.members)
-		e.pruneMembers() // of processes that have died
-		if err := b.save(ctx, c, &before, e); err != nil {
-			return err
+		if deleted && b.dialect == MySQL {
+			_, err = b.sql.delGuard.exec(ctx, c, values{"key": key})
 		}
-		deleted, err := b.sql.delKey.exec(ctx, c, values{"key": key, "retention": b.config.Retention.Microseconds()})
-		if err != nil || !deleted || !e.guarded || b.dialect != MySQL {
-			return err
-		}
-		_, err = b.sql.delGuard.exec(ctx, c, values{"key": key})
 		return err
 	})
 }

@@ -92,7 +92,6 @@ func (w *wakes) leave(owner string) {
 	defer w.mu.Unlock()
 	if name := driver.Fingerprint(owner); w.waiting[name] == gone {
 		delete(w.waiting, name)
-		gone.next.Stop()
 		gone.end.Stop()
 		close(gone.turn)
 	}
@@ -149,10 +148,6 @@ func (w *wakes) heard(name string) {
 // exclusive holder, others need to know sooner, and it says so at almost each look.
 const touchInterval = time.Second
 
-// looksToOvertake is how often a waiter finds only other waiters in its way before it
-// overtakes them. Where everything is slow, they may only be late.
-const looksToOvertake = 2
-
 // waiter is an owner that waits in this process. It lasts from the first refusal until
 // the owner is released, or for a minute without a look, as its place does.
 type waiter struct {
@@ -165,7 +160,7 @@ type waiter struct {
 	mu      sync.Mutex // locked during a look
 	touched time.Time  // when the place was last said to be in use; zero before there is one
 	first   time.Time  // since when it is the first in the queue; zero if it is not
-	open    int        // how many looks, one after the other, have found only waiters in the way
+	open    bool       // the last look has found only waiters in the way
 }
 
 // begin forgets the wake-ups before a look: the look sees what they were for.
@@ -181,9 +176,7 @@ func (w *waiter) begin() {
 // found notes the key as a look has found it. It returns for how long the owner of r
 // has been the first in the queue in vain.
 func (w *waiter) found(e *entry, r *driver.Request) (inVain time.Duration) {
-	if w.open++; e.opens(r) == 0 {
-		w.open = 0
-	}
+	w.open = e.opens(r) != 0
 	if e.ahead(r.Owner) > 0 {
 		w.first = time.Time{}
 		return 0
@@ -194,5 +187,6 @@ func (w *waiter) found(e *entry, r *driver.Request) (inVain time.Duration) {
 	return time.Since(w.first)
 }
 
-// patient reports whether the next look overtakes no waiter that may only be late.
-func (w *waiter) patient() bool { return w.open < looksToOvertake-1 }
+// patient reports whether the next look overtakes no waiter. Where everything is slow, they
+// may only be late: the look after it does.
+func (w *waiter) patient() bool { return !w.open }

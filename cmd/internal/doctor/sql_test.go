@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock/internal/test/sqltest"
-	"github.com/distlock-go/distlock/internal/test/testmode"
 )
 
 func TestPostgres(t *testing.T) {
@@ -88,7 +87,6 @@ func TestMariaDB(t *testing.T) {
 
 func TestSQLite(t *testing.T) {
 	t.Parallel()
-	testmode.InRealTime(t)
 	file := filepath.Join(t.TempDir(), "locks.db")
 	wantFindings(t, examine(t, "sqlite:"+file, ""), "fault file")
 	if _, err := os.Stat(file); !errors.Is(err, os.ErrNotExist) {
