@@ -196,13 +196,10 @@ func (o *obstacle) Watch(ctx context.Context) <-chan error {
 	return fired
 }
 
-// Remains implements [placequeue.Obstacle]. To read the whole queue costs more.
+// Remains implements [placequeue.Obstacle]. To read the whole queue costs more, unless
+// the servers refuse so many operations.
 func (o *obstacle) Remains(ctx context.Context) bool {
-	places := append(slices.Clip(o.blockers), o.own)
-	if len(places) > maxOps {
-		return false
-	}
-	exist, err := o.link.exist(ctx, places)
+	exist, err := o.link.exist(ctx, append(slices.Clip(o.blockers), o.own))
 	return err == nil && !slices.Contains(exist, false)
 }
 
