@@ -81,12 +81,7 @@ func (b *backend) attemptOnce(ctx context.Context, tk *ticket, r *driver.Request
 	if !tk.lock(ctx) {
 		return driver.Grant{}, nil, b.link.cause(ctx)
 	}
-	inFlight := false // the creation of a node: a deletion waits for its result
-	defer func() {
-		if !inFlight {
-			tk.unlock()
-		}
-	}()
+	defer tk.unlock()
 	for ctx.Err() == nil {
 		if tk.IsGone() {
 			return driver.Grant{}, nil, placequeue.ErrGivenUp
@@ -96,7 +91,7 @@ func (b *backend) attemptOnce(ctx context.Context, tk *ticket, r *driver.Request
 			return driver.Grant{}, nil, err
 		}
 		if tk.node != "" && tk.session != s {
-			b.table.forget(tk) // the node ended with its session
+			b.table.forget(tk) // the node ended with its session; the server may still show it
 		}
 		if err := b.trial.run(ctx, b.nodes); err != nil {
 			return driver.Grant{}, nil, err
@@ -107,15 +102,7 @@ func (b *backend) attemptOnce(ctx context.Context, tk *ticket, r *driver.Request
 		var seen view
 		o, sent := &obstacle{session: s, backend: b, ticket: tk}, time.Now()
 		if tk.node == "" {
-			creation := b.nodes.create(tk, s)
-			if seen, err = creation.wait(ctx); err != nil && !placequeue.IsClosed(creation.done) {
-				inFlight = true
-				go func() {
-					<-creation.done
-					tk.unlock()
-				}()
-			}
-			if errors.Is(err, errEphemeral) {
+			if seen, err = b.nodes.create(ctx, tk, s); errors.Is(err, errEphemeral) {
 				o.watch, o.foreign = []string{tk.parent}, err
 				return driver.Grant{}, o, nil
 			}
@@ -135,19 +122,14 @@ func (b *backend) attemptOnce(ctx context.Context, tk *ticket, r *driver.Request
 			// The node was deleted. Or it was created in a session that began between
 			// the call of ready and the request: then it must be found again.
 			b.table.forget(tk)
-			tk.inDoubt = true
 		case p.stranger != nil: // it does not matter which of them is first
-			if _, err := b.nodes.discard(ctx, b.table.forget(tk), s); err != nil {
+			tk.unwanted = append(tk.unwanted, b.table.forget(tk))
+			tk.inDoubt = false
+			if _, err := b.nodes.clean(ctx, tk); err != nil {
 				return driver.Grant{}, nil, err
 			}
 			o.watch, o.foreign = []string{tk.parent + "/" + p.stranger.name}, p.stranger.err
 			return driver.Grant{}, o, nil
-		case len(p.orphans) > 0: // an owner must not wait for itself
-			for _, path := range p.orphans {
-				if _, err := b.nodes.discard(ctx, path, s); err != nil {
-					return driver.Grant{}, nil, err
-				}
-			}
 		case len(p.blockers) > 0:
 			now := time.UnixMilli(seen.time).Add(time.Since(tk.since)) // or later, by the servers' clock
 			left, over, err := b.endKept(ctx, p.kept, now)
@@ -188,7 +170,6 @@ type position struct {
 	stranger   *stranger // a node beside which it must not be
 	blockers   []string  // the paths of the nodes that it waits for
 	others     bool      // other programs have made some of them
-	orphans    []string  // the blockers that have the same owner
 	kept       []string  // the paths of nodes in front of it that do not end with a session
 	first      string    // the path of the first node in the queue
 	contended  bool      // other nodes are behind it
@@ -219,11 +200,7 @@ func (b *backend) position(ctx context.Context, tk *ticket, seen view) (position
 		if n.kind.tag == tagPlain && p.stranger == nil {
 			p.stranger = &stranger{name: n.name}
 		}
-		path := tk.parent + "/" + n.name
-		p.blockers, p.others = append(p.blockers, path), p.others || !n.ours
-		if n.guid == tk.guid {
-			p.orphans = append(p.orphans, path)
-		}
+		p.blockers, p.others = append(p.blockers, tk.parent+"/"+n.name), p.others || !n.ours
 	}
 	return p, nil
 }

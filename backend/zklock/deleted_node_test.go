@@ -9,35 +9,27 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
-// TestOwnOrphan: an owner does not wait for its own node from a session that is dead
-// and that the server still knows.
-func TestOwnOrphan(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, v *virtual) {
-		mustWork(t, v.Backend, "key") // creates the key's node
-		r := testkit.NewRequest("key")
-		v.server.Add(parentOf("key") + "/_c_" + r.Owner + "-lock-")
-		g := testkit.MustTry(t, v, r)
-		if left := v.server.Children(parentOf("key")); len(left) != 1 {
-			t.Errorf("there should be one node: %q", left)
-		}
-		testkit.MustRelease(t, v, g)
-	})
-}
-
-// TestOrphanOfAReader: the creation of a reader's node is in doubt, and the session ends. The
-// node that the server still knows would keep writers out.
-func TestOrphanOfAReader(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, v *virtual) {
-		mustWork(t, v.Backend, "key") // creates the key's node
-		r := testkit.NewRequest("key")
-		r.Mode = driver.Shared
-		v.tryInDoubt(t, r, muted)
-		v.newSession()
-		testkit.TryRepeatedly(t, v, r)
-		if left := v.server.Children(parentOf("key")); len(left) != 1 {
-			t.Errorf("there should be one node: %q", left)
-		}
-	})
+// TestOrphan: a node was granted, or the creation of a reader's is in doubt, and the session
+// ends. The node that the server still knows would keep the owner out, or writers.
+func TestOrphan(t *testing.T) {
+	for mode, begin := range map[driver.Mode]func(t *testing.T, v *virtual, r driver.Request){
+		driver.Exclusive: func(t *testing.T, v *virtual, r driver.Request) { testkit.MustTry(t, v, r) },
+		driver.Shared:    func(t *testing.T, v *virtual, r driver.Request) { v.tryInDoubt(t, r, muted) },
+	} {
+		t.Run(mode.String(), func(t *testing.T) {
+			inVirtualTime(t, func(t *testing.T, v *virtual) {
+				mustWork(t, v.Backend, "key") // creates the key's node
+				r := testkit.NewRequest("key")
+				r.Mode = mode
+				begin(t, v, r)
+				v.newSession()
+				testkit.TryRepeatedly(t, v, r)
+				if left := v.server.Children(parentOf("key")); len(left) != 1 {
+					t.Errorf("there should be one node: %q", left)
+				}
+			})
+		})
+	}
 }
 
 // TestDeletedNodeIsNotFound: the deletion of a node beside a stranger has no answer, and the

@@ -128,7 +128,10 @@ func (c *fakeConn) serve(p packet, first bool) bool {
 		}
 		v.deferred = nil
 	}
-	body, code := v.execute(c, op, p)
+	body, code := packet(nil), int32(codeNoAuth)
+	if fate != denied {
+		body, code = v.execute(c, op, p)
+	}
 	if fate != muted {
 		c.send(append(packet{}.with32(xid).with64(v.zxid).with32(code), body...))
 	}

@@ -12,9 +12,9 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/zklock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/testkit"
-	"github.com/distlock-go/distlock/internal/test/zktest"
 )
 
 // Other programs have nodes where locks belong.
@@ -22,12 +22,9 @@ import (
 // Row 22 (zklock): nodes that are not locks are skipped, a key's node that cannot have
 // children is ErrForeign, and all of them stay. Fails if any name counts as the name of
 // a lock.
-func TestForeignNodes(t *testing.T) {
-	t.Parallel()
-	addr := zktest.Shared(t).Addr()
-	operator := newAdmin(t, addr)
-	b := newBackend(t, []string{addr})
+func TestForeignNodes(t *testing.T) { onBoth(t, foreignNodes) }
 
+func foreignNodes(t *testing.T, b *zklock.Backend, operator *zk.Conn, _ func(path string) bool) {
 	// The key's node has children of another program.
 	key := "foreign-" + uuid.NewString() // the nodes stay, and the test may run again
 	keepParent(t, operator, key)

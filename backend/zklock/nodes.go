@@ -5,7 +5,6 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -22,7 +21,6 @@ type nodes struct {
 	config     *Config
 	link       *link
 	background *placequeue.Background
-	deleting   sync.Map // the paths of nodes that are being deleted: search leaves them out
 }
 
 // view is what a ticket's owner sees of the queue.
@@ -33,10 +31,9 @@ type view struct {
 	time  int64    // when that was, in milliseconds of the servers' clock
 }
 
-// create creates the node of tk, which the caller has locked, and reads the queue. The
-// lock is needed until the result is there.
-func (n *nodes) create(tk *ticket, s *session) *pending[view] {
-	return begin(n.link, func(c *zk.Conn) (view, error) {
+// create creates the node of tk, which the caller has locked, and reads the queue.
+func (n *nodes) create(ctx context.Context, tk *ticket, s *session) (view, error) {
+	creation := begin(n.link, func(c *zk.Conn) (view, error) {
 		node, err := n.createIn(c, tk.parent, nodePrefix(tk.guid, tk.kind), tk.data())
 		switch {
 		case errors.Is(err, zk.ErrNoChildrenForEphemerals):
@@ -63,6 +60,8 @@ func (n *nodes) create(tk *ticket, s *session) *pending[view] {
 		}
 		return view{names, stat.EphemeralOwner, stat.Czxid, stat.Ctime}, nil
 	})
+	tk.request = creation.done
+	return creation.wait(ctx)
 }
 
 // look reads the queue and the node of tk as the leader knows them.
@@ -90,8 +89,8 @@ func nothingDone(err error) bool {
 // find looks for the node of tk if its creation is in doubt because the reply was lost.
 // It deletes the other nodes of the owner.
 func (n *nodes) find(ctx context.Context, tk *ticket, s *session) error {
-	if !tk.inDoubt {
-		return nil
+	if _, err := n.clean(ctx, tk); err != nil || !tk.inDoubt {
+		return err
 	}
 	own, others, err := n.search(ctx, tk, s)
 	if err != nil {
@@ -100,17 +99,13 @@ func (n *nodes) find(ctx context.Context, tk *ticket, s *session) error {
 	if own != "" {
 		tk.created(own, s)
 	}
-	tk.inDoubt = false
-	for _, path := range others {
-		if _, err := n.discard(ctx, path, s); err != nil {
-			return err
-		}
-	}
-	return nil
+	tk.inDoubt, tk.unwanted = false, others
+	_, err = n.clean(ctx, tk)
+	return err
 }
 
-// search returns the nodes of tk's owner that are not being deleted. own is the first
-// of session s and of tk's kind; others are the rest.
+// search returns the nodes of tk's owner. own is the first of session s and of tk's kind;
+// others are the rest.
 func (n *nodes) search(ctx context.Context, tk *ticket, s *session) (own string, others []string, err error) {
 	// The server of the present connection may not know the node yet.
 	if _, err := n.link.sync().wait(ctx); err != nil {
@@ -122,14 +117,14 @@ func (n *nodes) search(ctx context.Context, tk *ticket, s *session) (own string,
 	}
 	for _, other := range q {
 		path := tk.parent + "/" + other.name
-		if _, deleting := n.deleting.Load(path); deleting || other.guid != tk.guid {
+		if other.guid != tk.guid {
 			continue
 		}
 		stat, err := n.link.stat(path).wait(ctx)
 		switch {
 		case err != nil:
 			return "", nil, err
-		case own == "" && stat.EphemeralOwner == s.id && other.kind == tk.kind:
+		case stat.EphemeralOwner == s.id && other.kind == tk.kind:
 			own = path
 		case stat.Czxid != 0:
 			others = append(others, path)
@@ -170,61 +165,45 @@ func (n *nodes) deleteInBackground(tk *ticket) {
 // tryDelete deletes the node of a ticket that was given up and that the caller has
 // locked. If the creation of the node is in doubt, it looks for the node first.
 func (n *nodes) tryDelete(ctx context.Context, tk *ticket) (existed bool, err error) {
-	if tk.node == "" && !tk.inDoubt {
+	if !tk.isLeft() {
 		return false, nil
 	}
 	s, err := n.link.ready(ctx)
 	if err != nil {
 		return false, err
 	}
-	var all []string
 	switch {
-	case tk.node == "":
+	case tk.node == "" && tk.inDoubt:
 		own, others, err := n.search(ctx, tk, s)
 		if err != nil {
 			return false, err
 		}
-		if all = others; own != "" {
-			all = append(all, own)
-		}
+		tk.unwanted = append(tk.unwanted, append(others, own)...)
 	case tk.keeping:
-		all, s = slices.Compact([]string{tk.node, tk.keptPath()}), nil
+		tk.unwanted = append(tk.unwanted, tk.node, tk.keptPath())
 	case tk.session == s: // otherwise the node ended with its session
-		all = []string{tk.node}
+		tk.unwanted = append(tk.unwanted, tk.node)
 	}
 	tk.node, tk.inDoubt = "", false
-	for _, path := range all {
-		was, failed := n.discard(ctx, path, s)
-		existed = existed || was
-		if failed != nil {
-			err = failed
-		}
-	}
-	return existed, err
+	return n.clean(ctx, tk)
 }
 
-// discard deletes a node, which is nobody's from now on. After an error it continues in
-// the background, until session s ends; nil if the node does not end with a session.
-func (n *nodes) discard(ctx context.Context, path string, s *session) (existed bool, err error) {
-	n.deleting.Store(path, true)
-	if existed, err = n.link.remove(path).wait(ctx); err == nil {
-		n.deleting.Delete(path)
-		return existed, nil
+// clean deletes the nodes that the owner of tk does not want. It reports whether there was
+// one. The caller has locked tk. After an error it is to be called again.
+func (n *nodes) clean(ctx context.Context, tk *ticket) (existed bool, err error) {
+	for ; len(tk.unwanted) > 0; tk.unwanted = tk.unwanted[1:] {
+		if tk.unwanted[0] == "" {
+			continue
+		}
+		deletion := n.link.remove(tk.unwanted[0])
+		tk.request = deletion.done
+		was, err := deletion.wait(ctx)
+		if err != nil {
+			return existed, err
+		}
+		existed = existed || was
 	}
-	n.background.Run(func() {
-		defer n.deleting.Delete(path)
-		n.retry(func(ctx context.Context) error {
-			if s != nil && s.HasEnded() {
-				return nil
-			}
-			_, err := n.link.ready(ctx)
-			if err == nil {
-				_, err = n.link.remove(path).wait(ctx)
-			}
-			return err
-		})
-	})
-	return false, err
+	return existed, nil
 }
 
 // retry calls f until it succeeds or the Backend is closed.

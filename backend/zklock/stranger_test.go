@@ -13,7 +13,6 @@ import (
 	"github.com/distlock-go/distlock/backend/zklock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/testkit"
-	"github.com/distlock-go/distlock/internal/test/zktest"
 )
 
 // TestStranger: a lock of Curator's is a stranger to a node that it does not see. Nodes
@@ -65,9 +64,6 @@ func TestStranger(t *testing.T) {
 // the nodes in the queue are compared by their numbers alone, or other ephemeral nodes
 // are skipped.
 func TestStrangers(t *testing.T) {
-	t.Parallel()
-	addr := zktest.Shared(t).Addr()
-	admin := newAdmin(t, addr)
 	const node = "ephemeral node"
 	for _, c := range []struct {
 		name    string
@@ -78,11 +74,9 @@ func TestStrangers(t *testing.T) {
 		{"leases", 0, "InterProcessSemaphoreV2"}, {"lock", zk.FlagEphemeral, node}, {"R-", zk.FlagEphemeralSequential, node},
 		{"LockA", zk.FlagEphemeralSequential, node}, {"0a1b2c3d4e5f60718293a4b5c6d7e8f9__lock__", zk.FlagEphemeralSequential, ""},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			key := t.Name()
+		onBoth(t, func(t *testing.T, b *zklock.Backend, admin *zk.Conn, watched func(path string) bool) {
+			key := t.Name() + c.name
 			keepParent(t, admin, key)
-			b := newBackend(t, []string{addr})
 			g := testkit.MustTry(t, b, testkit.NewRequest(key))
 			other := plant(t, admin, parentOf(key)+"/"+c.name, c.flags)
 			if got := testkit.Renewed(t, b, g); !errors.Is(got, driver.ErrLost) || !errors.Is(got, driver.ErrForeign) {
@@ -101,7 +95,7 @@ func TestStrangers(t *testing.T) {
 				t.Errorf("Inspect of a prefix: %+v, %v", infos, err)
 			}
 			w := testkit.StartWaiter(t, b, testkit.NewRequest(key))
-			watched(t, other)
+			testkit.Eventually(t, "it is watched", func() bool { return watched(other) })
 			if names := children(t, admin, parentOf(key)); len(names) != 1 {
 				t.Errorf("the waiter has a node beside the stranger: %q", names)
 			}

@@ -24,11 +24,13 @@ type ticket struct {
 	kept    atomic.Bool   // the node does not end with a session
 
 	// The ticket's lock guards these.
-	node    string    // path of the node; "" if none is known
-	session *session  // the session of the node
-	since   time.Time // when the node was known to exist
-	inDoubt bool      // there may be a node with an unknown path
-	keeping bool      // there may be a node that is kept
+	node     string          // path of the node; "" if none is known
+	session  *session        // the session of the node
+	since    time.Time       // when the node was known to exist
+	inDoubt  bool            // there may be a node with an unknown path
+	keeping  bool            // there may be a node that is kept
+	unwanted []string        // the paths of nodes that are to be deleted
+	request  <-chan struct{} // closed when the last creation or deletion has its result
 }
 
 // renewal is one grant of a call of Renew.
@@ -39,13 +41,13 @@ type table struct {
 	placequeue.Table[*ticket, *session]
 }
 
-// forget records that tk, which the caller has locked, has no node, and so its owner does
-// not have the key. It returns the path of the node before.
+// forget records that tk, which the caller has locked, has no node that is known, and so
+// its owner does not have the key. It returns the path of the node before.
 func (t *table) forget(tk *ticket) (node string) {
 	t.Lock()
 	defer t.Unlock()
 	t.SetLost(tk)
-	node, tk.node, tk.inDoubt = tk.node, "", false
+	node, tk.node, tk.inDoubt = tk.node, "", true
 	return node
 }
 
@@ -67,9 +69,9 @@ func (t *table) unsent(tk *ticket, err error) error {
 	case tk.busy <- struct{}{}:
 		defer tk.unlock()
 	default:
-		return err // a creation is in flight
+		return err // a request is in flight
 	}
-	if tk.node != "" || tk.inDoubt {
+	if tk.isLeft() {
 		return err
 	}
 	t.Remove(tk, false)
@@ -100,7 +102,21 @@ func (tk *ticket) lock(ctx context.Context) bool {
 	}
 }
 
-func (tk *ticket) unlock() { <-tk.busy }
+// unlock unlocks the ticket when the last request has its result: what is created or
+// deleted late must not meet the next attempt.
+func (tk *ticket) unlock() {
+	if r := tk.request; r != nil && !placequeue.IsClosed(r) {
+		go func() {
+			<-r
+			<-tk.busy
+		}()
+		return
+	}
+	<-tk.busy
+}
+
+// isLeft reports whether there may be a node.
+func (tk *ticket) isLeft() bool { return tk.node != "" || tk.inDoubt || len(tk.unwanted) > 0 }
 
 // data returns the data of the node, for people: the name of the holder. Curator writes
 // the client's address there.
