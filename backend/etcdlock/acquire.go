@@ -38,7 +38,7 @@ func (b *backend) acquire(ctx context.Context, r *driver.Request, queued bool) (
 	if !queued && errors.Is(err, driver.ErrNotAcquired) {
 		b.table.Lose(tk, true)
 	}
-	return g, b.table.unsent(tk, err)
+	return g, b.table.Unsent(tk, err, func() bool { return b.table.isUnsent(tk) })
 }
 
 // Turn implements [driver.Waker]. It watches only the places that the owner waits for.
@@ -185,12 +185,12 @@ type obstacle struct {
 	revision int64 // at which the queue was read
 }
 
-func (o *obstacle) Watch(ctx context.Context) <-chan error {
-	fired := make(chan error, len(o.blockers))
+func (o *obstacle) Watch(ctx context.Context) <-chan struct{} {
+	fired := make(chan struct{}, len(o.blockers))
 	for _, p := range o.blockers {
 		go func() {
 			o.link.watch(clientv3.WithRequireLeader(ctx), p.path, o.revision)
-			fired <- nil
+			fired <- struct{}{}
 		}()
 	}
 	return fired

@@ -260,6 +260,11 @@ func TestPlaceCreatedAgain(t *testing.T) {
 		g := testkit.MustTry(t, b, r)
 		next := testkit.StartWaiter(t, b, w)
 		synctest.Wait()
+		s.each(func(_ int, method string) fate { return map[bool]fate{true: refused}[method == "Txn"] })
+		if held, err := b.ForceRelease(t.Context(), "k"); held || err == nil {
+			t.Errorf("ForceRelease that is refused: %v, %v", held, err)
+		}
+		s.each(nil)
 		if held, err := b.ForceRelease(t.Context(), "k"); !held || err != nil {
 			t.Fatal(held, err)
 		}

@@ -1,7 +1,6 @@
 package etcdlock
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/distlock-go/distlock/backend/internal/placequeue"
@@ -121,20 +120,11 @@ func (t *table) setHeld(tk *ticket, s *session, g *driver.Grant) bool {
 	return tk.session == s && t.SetHeld(tk, tk.path, granted{s, tk.created}, g)
 }
 
-// unsent removes the ticket of an attempt that has failed with err, if its owner has no
-// place and no request may still create one. The error then says so.
-func (t *table) unsent(tk *ticket, err error) error {
-	if err == nil || errors.Is(err, driver.ErrNotAcquired) {
-		return err
-	}
+// isUnsent is isUnsent of the ticket, for who has not locked the table.
+func (t *table) isUnsent(tk *ticket) bool {
 	t.Lock()
-	unsent := tk.isUnsent()
-	t.Unlock()
-	if !unsent {
-		return err
-	}
-	t.Lose(tk, false)
-	return driver.NotSent(err)
+	defer t.Unlock()
+	return tk.isUnsent()
 }
 
 // leave says that no owner wants the place of a ticket that has left the table. The next

@@ -42,7 +42,7 @@ func (b *backend) acquire(ctx context.Context, r *driver.Request, queued bool) (
 		b.refused.Of(r.Key).Store(true)
 		_, _ = b.nodes.delete(op, tk) // continues in the background after an error
 	}
-	return g, b.table.unsent(tk, err)
+	return g, b.table.Unsent(tk, err, tk.isUnsent)
 }
 
 // stillHeld returns the obstacle of a try for a key that was refused before, if nodes of
@@ -56,9 +56,8 @@ func (b *backend) stillHeld(ctx context.Context, tk *ticket, queued bool) (place
 	if s == nil || len(blockers) == 0 || slices.ContainsFunc(q, func(n node) bool { return !n.ours || n.kept || n.guid == tk.guid }) {
 		return nil, err
 	}
-	o := &obstacle{session: s, backend: b, ticket: tk, watch: []string{tk.parent + "/" + blockers[0].name}}
-	o.first.Store(&holder{path: tk.parent + "/" + q[0].name})
-	return o, nil
+	first, watch := tk.parent+"/"+q[0].name, []string{tk.parent + "/" + blockers[0].name}
+	return &obstacle{session: s, backend: b, ticket: tk, watch: watch, first: first, seen: time.Now()}, nil
 }
 
 // Turn implements [driver.Waker]. It watches only the nodes that the owner waits for.
@@ -116,7 +115,7 @@ func (b *backend) attemptOnce(ctx context.Context, tk *ticket, r *driver.Request
 		if err != nil {
 			return driver.Grant{}, nil, err
 		}
-		o.first.Store(&holder{path: p.first})
+		o.first, o.seen = p.first, sent
 		switch {
 		case !p.exists:
 			// The node was deleted. Or it was created in a session that began between

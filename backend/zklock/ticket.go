@@ -2,7 +2,6 @@ package zklock
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -59,25 +58,6 @@ func (t *table) setHeld(tk *ticket, g *driver.Grant) bool {
 	return t.SetHeld(tk, tk.node, tk.session, g)
 }
 
-// unsent removes the ticket of an attempt that has failed with err, if its owner has no
-// node and no request may still create one. The error then says so.
-func (t *table) unsent(tk *ticket, err error) error {
-	if err == nil || errors.Is(err, driver.ErrNotAcquired) {
-		return err
-	}
-	select {
-	case tk.busy <- struct{}{}:
-		defer tk.unlock()
-	default:
-		return err // a request is in flight
-	}
-	if tk.isLeft() {
-		return err
-	}
-	t.Remove(tk, false)
-	return driver.NotSent(err)
-}
-
 // created records the node of tk, which the caller has locked.
 func (tk *ticket) created(node string, s *session) {
 	tk.node, tk.session, tk.since, tk.inDoubt = node, s, time.Now(), false
@@ -113,6 +93,17 @@ func (tk *ticket) unlock() {
 		return
 	}
 	<-tk.busy
+}
+
+// isUnsent reports whether there is no node, and no request may still create one.
+func (tk *ticket) isUnsent() bool {
+	select {
+	case tk.busy <- struct{}{}:
+		defer tk.unlock()
+		return !tk.isLeft()
+	default:
+		return false // a request is in flight
+	}
 }
 
 // isLeft reports whether there may be a node.
