@@ -203,4 +203,12 @@ func (o *obstacle) Remains(ctx context.Context) bool {
 	return err == nil && !slices.Contains(exist, false)
 }
 
-func (o *obstacle) Err(context.Context, bool) error { return o.backend.heldError(o.queue) }
+// Err names the holder, the owner of the first place. Only the holder's process knows when
+// it got the key and when its lease ends.
+func (o *obstacle) Err(context.Context, bool) error {
+	first := o.queue[0]
+	if l, ok := o.backend.table.HeldAt(first.path); ok {
+		return l.HeldError()
+	}
+	return &driver.HeldError{Holder: driver.HolderOf(first.owner)}
+}

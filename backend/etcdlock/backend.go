@@ -150,12 +150,3 @@ func (b *backend) queue(ctx context.Context, key string) (queue, int64, error) {
 	b.learnTerm(resp.Header)
 	return parseQueue(resp.Kvs, b.config.Prefix), resp.Header.Revision, nil
 }
-
-// heldError returns the error that names the holder of the key, the owner of the first
-// place. Only the holder's process knows when it got the key and when its lease ends.
-func (b *backend) heldError(q queue) *driver.HeldError {
-	if l, ok := b.table.HeldAt(q[0].path); ok {
-		return l.HeldError()
-	}
-	return &driver.HeldError{Holder: driver.HolderOf(q[0].owner)}
-}

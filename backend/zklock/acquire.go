@@ -157,7 +157,9 @@ func (b *backend) grant(tk *ticket, r *driver.Request, p *position, sent time.Ti
 	g.TTL = min(r.TTL, tk.session.maxLease())
 	g.Sent, g.Contended = sent, p.contended
 	g.Token, g.LastToken = placequeue.Tokens(p.createZxid, tokensPerID, r.Tokens)
-	if !b.table.setHeld(tk, &g) {
+	b.table.Lock()
+	defer b.table.Unlock()
+	if !b.table.SetHeld(tk, tk.node, tk.session, &g) {
 		return driver.Grant{}, placequeue.ErrGivenUp // the call that gave up the ticket deletes the node
 	}
 	return g, nil

@@ -86,15 +86,36 @@ func nothingDone(err error) bool {
 	}, func(e error) bool { return errors.Is(err, e) })
 }
 
-// find looks for the node of tk if its creation is in doubt because the reply was lost.
-// It deletes the other nodes of the owner.
+// find looks for the node of tk if its creation is in doubt because the reply was lost:
+// one of session s and of tk's kind. It deletes the other nodes of the owner.
 func (n *nodes) find(ctx context.Context, tk *ticket, s *session) error {
 	if _, err := n.clean(ctx, tk); err != nil || !tk.inDoubt {
 		return err
 	}
-	own, others, err := n.search(ctx, tk, s)
+	// The server of the present connection may not know the node yet.
+	if _, err := n.link.sync().wait(ctx); err != nil {
+		return err
+	}
+	q, err := n.link.queue(ctx, tk.parent)
 	if err != nil {
 		return err
+	}
+	own := ""
+	var others []string
+	for _, other := range q {
+		if other.guid != tk.guid {
+			continue
+		}
+		path := tk.parent + "/" + other.name
+		stat, err := n.link.stat(path).wait(ctx)
+		switch {
+		case err != nil:
+			return err
+		case stat.EphemeralOwner == s.id && other.kind == tk.kind:
+			own = path
+		case stat.Czxid != 0:
+			others = append(others, path)
+		}
 	}
 	if own != "" {
 		tk.created(own, s)
@@ -104,44 +125,16 @@ func (n *nodes) find(ctx context.Context, tk *ticket, s *session) error {
 	return err
 }
 
-// search returns the nodes of tk's owner. own is the first of session s and of tk's kind;
-// others are the rest.
-func (n *nodes) search(ctx context.Context, tk *ticket, s *session) (own string, others []string, err error) {
-	// The server of the present connection may not know the node yet.
-	if _, err := n.link.sync().wait(ctx); err != nil {
-		return "", nil, err
-	}
-	q, err := n.link.queue(ctx, tk.parent)
-	if err != nil {
-		return "", nil, err
-	}
-	for _, other := range q {
-		path := tk.parent + "/" + other.name
-		if other.guid != tk.guid {
-			continue
-		}
-		stat, err := n.link.stat(path).wait(ctx)
-		switch {
-		case err != nil:
-			return "", nil, err
-		case stat.EphemeralOwner == s.id && other.kind == tk.kind:
-			own = path
-		case stat.Czxid != 0:
-			others = append(others, path)
-		}
-	}
-	return own, others, nil
-}
-
 // delete deletes the node of a ticket that was given up. It reports whether there was
 // one. After an error it continues in the background.
 func (n *nodes) delete(ctx context.Context, tk *ticket) (existed bool, err error) {
-	if !tk.lock(ctx) {
-		n.deleteInBackground(tk)
-		return false, n.link.cause(ctx)
+	if tk.lock(ctx) {
+		existed, err = n.tryDelete(ctx, tk)
+		tk.unlock()
+	} else {
+		err = n.link.cause(ctx)
 	}
-	defer tk.unlock()
-	if existed, err = n.tryDelete(ctx, tk); err != nil {
+	if err != nil {
 		n.deleteInBackground(tk)
 	}
 	return existed, err
@@ -155,10 +148,15 @@ func (n *nodes) deleteInBackground(tk *ticket) {
 			return
 		}
 		defer tk.unlock()
-		n.retry(func(ctx context.Context) error {
-			_, err := n.tryDelete(ctx, tk)
-			return err
-		})
+		for n.background.Err() == nil {
+			op, end := n.link.opContext(n.background)
+			_, err := n.tryDelete(op, tk)
+			end()
+			if err == nil {
+				return
+			}
+			clock.Sleep(n.background, retryPause)
+		}
 	})
 }
 
@@ -169,22 +167,18 @@ func (n *nodes) tryDelete(ctx context.Context, tk *ticket) (existed bool, err er
 		return false, nil
 	}
 	s, err := n.link.ready(ctx)
-	if err != nil {
-		return false, err
+	if err == nil {
+		err = n.find(ctx, tk, s)
 	}
 	switch {
-	case tk.node == "" && tk.inDoubt:
-		own, others, err := n.search(ctx, tk, s)
-		if err != nil {
-			return false, err
-		}
-		tk.unwanted = append(tk.unwanted, append(others, own)...)
+	case err != nil:
+		return false, err
 	case tk.keeping:
-		tk.unwanted = append(tk.unwanted, tk.node, tk.keptPath())
+		tk.unwanted = []string{tk.node, tk.keptPath()}
 	case tk.session == s: // otherwise the node ended with its session
-		tk.unwanted = append(tk.unwanted, tk.node)
+		tk.unwanted = []string{tk.node}
 	}
-	tk.node, tk.inDoubt = "", false
+	tk.node = ""
 	return n.clean(ctx, tk)
 }
 
@@ -204,19 +198,6 @@ func (n *nodes) clean(ctx context.Context, tk *ticket) (existed bool, err error)
 		existed = existed || was
 	}
 	return existed, nil
-}
-
-// retry calls f until it succeeds or the Backend is closed.
-func (n *nodes) retry(f func(ctx context.Context) error) {
-	for n.background.Err() == nil {
-		op, end := n.link.opContext(n.background)
-		err := f(op)
-		end()
-		if err == nil {
-			return
-		}
-		clock.Sleep(n.background, retryPause)
-	}
 }
 
 // createIn creates an ephemeral sequential node, and the nodes above it if they do not

@@ -50,14 +50,6 @@ func (t *table) forget(tk *ticket) (node string) {
 	return node
 }
 
-// setHeld records that the owner of tk, which the caller has locked, has the key under
-// the terms of g: see [placequeue.Table.SetHeld].
-func (t *table) setHeld(tk *ticket, g *driver.Grant) bool {
-	t.Lock()
-	defer t.Unlock()
-	return t.SetHeld(tk, tk.node, tk.session, g)
-}
-
 // created records the node of tk, which the caller has locked.
 func (tk *ticket) created(node string, s *session) {
 	tk.node, tk.session, tk.since, tk.inDoubt = node, s, time.Now(), false
