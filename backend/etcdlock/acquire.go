@@ -38,7 +38,7 @@ func (b *backend) acquire(ctx context.Context, r *driver.Request, queued bool) (
 	if !queued && errors.Is(err, driver.ErrNotAcquired) {
 		b.table.Lose(tk, true)
 	}
-	return g, b.table.Unsent(tk, err, func() bool { return b.table.isUnsent(tk) })
+	return g, b.table.Unsent(tk, err, tk.isUnsent)
 }
 
 // Turn implements [driver.Waker]. It watches only the places that the owner waits for.

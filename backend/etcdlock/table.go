@@ -120,13 +120,6 @@ func (t *table) setHeld(tk *ticket, s *session, g *driver.Grant) bool {
 	return tk.session == s && t.SetHeld(tk, tk.path, granted{s, tk.created}, g)
 }
 
-// isUnsent is isUnsent of the ticket, for who has not locked the table.
-func (t *table) isUnsent(tk *ticket) bool {
-	t.Lock()
-	defer t.Unlock()
-	return tk.isUnsent()
-}
-
 // leave says that no owner wants the place of a ticket that has left the table. The next
 // fence is for the requests that are in flight. It returns false if the place does not
 // exist.

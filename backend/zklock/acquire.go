@@ -33,14 +33,21 @@ func (b *backend) acquire(ctx context.Context, r *driver.Request, queued bool) (
 	op, end := b.link.opContext(ctx)
 	defer end()
 	g, err := b.table.Acquire(op, tk, queued, func() (driver.Grant, placequeue.Obstacle, error) {
-		if o, err := b.stillHeld(op, tk, queued); o != nil || err != nil {
+		o, err := b.stillHeld(op, tk, queued)
+		if o != nil || err != nil {
 			return driver.Grant{}, o, err
 		}
-		return b.attempt(op, tk, r)
+		g, o, err := b.attempt(op, tk, r)
+		if errors.Is(err, zk.ErrConnectionClosed) && op.Err() == nil {
+			// The server may have been the wrong one, or the connection has died without a
+			// word.
+			return b.attempt(op, tk, r)
+		}
+		return g, o, err
 	})
 	if !queued && errors.Is(err, driver.ErrNotAcquired) && b.table.Remove(tk, true) {
 		b.refused.Of(r.Key).Store(true)
-		_, _ = b.nodes.delete(op, tk) // continues in the background after an error
+		_, _ = b.delete(op, tk) // continues in the background after an error
 	}
 	return g, b.table.Unsent(tk, err, tk.isUnsent)
 }
@@ -65,18 +72,9 @@ func (b *backend) Turn(ctx context.Context, r driver.Request) <-chan driver.Gran
 	return b.table.Turn(ctx, b.background, &r)
 }
 
-// attempt makes an attempt, and another one if it ends with its connection: the server
-// may have been the wrong one, or a connection may have died without a word.
-func (b *backend) attempt(ctx context.Context, tk *ticket, r *driver.Request) (g driver.Grant, o placequeue.Obstacle, err error) {
-	if g, o, err = b.attemptOnce(ctx, tk, r); errors.Is(err, zk.ErrConnectionClosed) && ctx.Err() == nil {
-		return b.attemptOnce(ctx, tk, r)
-	}
-	return g, o, err
-}
-
-// attemptOnce makes sure that tk has a node in the queue, and grants the key if it is
+// attempt makes sure that tk has a node in the queue, and grants the key if it is
 // the owner's turn. Otherwise it returns an obstacle.
-func (b *backend) attemptOnce(ctx context.Context, tk *ticket, r *driver.Request) (driver.Grant, placequeue.Obstacle, error) {
+func (b *backend) attempt(ctx context.Context, tk *ticket, r *driver.Request) (driver.Grant, placequeue.Obstacle, error) {
 	if !tk.lock(ctx) {
 		return driver.Grant{}, nil, b.link.cause(ctx)
 	}
@@ -92,21 +90,21 @@ func (b *backend) attemptOnce(ctx context.Context, tk *ticket, r *driver.Request
 		if tk.node != "" && tk.session != s {
 			b.table.forget(tk) // the node ended with its session; the server may still show it
 		}
-		if err := b.trial.run(ctx, b.nodes); err != nil {
+		if err := b.trial.run(ctx, b); err != nil {
 			return driver.Grant{}, nil, err
 		}
-		if err := b.nodes.find(ctx, tk, s); err != nil {
+		if err := b.find(ctx, tk, s); err != nil {
 			return driver.Grant{}, nil, err
 		}
 		var seen view
 		o, sent := &obstacle{session: s, backend: b, ticket: tk}, time.Now()
 		if tk.node == "" {
-			if seen, err = b.nodes.create(ctx, tk, s); errors.Is(err, errEphemeral) {
+			if seen, err = b.create(ctx, tk, s); errors.Is(err, errEphemeral) {
 				o.watch, o.foreign = []string{tk.parent}, err
 				return driver.Grant{}, o, nil
 			}
 		} else {
-			seen, err = b.nodes.look(ctx, tk)
+			seen, err = b.look(ctx, tk)
 		}
 		if err != nil {
 			return driver.Grant{}, nil, err
@@ -124,7 +122,7 @@ func (b *backend) attemptOnce(ctx context.Context, tk *ticket, r *driver.Request
 		case p.stranger != nil: // it does not matter which of them is first
 			tk.unwanted = append(tk.unwanted, b.table.forget(tk))
 			tk.inDoubt = false
-			if _, err := b.nodes.clean(ctx, tk); err != nil {
+			if _, err := b.clean(ctx, tk); err != nil {
 				return driver.Grant{}, nil, err
 			}
 			o.watch, o.foreign = []string{tk.parent + "/" + p.stranger.name}, p.stranger.err

@@ -32,26 +32,26 @@ func TestOrphan(t *testing.T) {
 	}
 }
 
-// TestDeletedNodeIsNotFound: the deletion of a node beside a stranger has no answer, and the
-// creation of the owner's next node is in doubt. The first node is not the owner's any more.
+// TestDeletedNodeIsNotFound: the deletion of a node beside a stranger has no answer, twice.
+// The node is not the owner's any more.
 func TestDeletedNodeIsNotFound(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, v *virtual) {
 		r := testkit.NewRequest("key")
 		testkit.MustTry(t, v, r)
 		stranger := v.server.Add(parentOf("key") + "/R-")
 		v.server.On(opDelete, func(string) fate { return dropped })
-		for _, creation := range []fate{served, muted, served} {
-			v.server.On(opCreate, func(string) fate { return creation })
+		for range 2 {
 			if err := enqueue(t, v, r); err == nil || errors.Is(err, driver.ErrNotAcquired) {
 				t.Fatalf("Enqueue without an answer: %v", err)
 			}
 			v.network.Kill() // the calls that are in flight end
-			if creation == served {
-				v.server.Delete(stranger)
-			}
 		}
+		v.server.Delete(stranger)
 		v.server.ServeAll()
 		g := testkit.TryRepeatedly(t, v, r)
+		if all := v.server.Created(parentOf("key")); len(all) != 3 {
+			t.Errorf("created %q", all)
+		}
 		time.Sleep(5 * time.Second)
 		testkit.MustRenew(t, v, g)
 	})

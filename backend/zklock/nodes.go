@@ -9,19 +9,11 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/distlock-go/distlock/backend/internal/placequeue"
 	"github.com/distlock-go/distlock/internal/clock"
 )
 
 // retryPause is the wait before a background task tries again.
 const retryPause = 100 * time.Millisecond
-
-// nodes creates, finds and deletes the nodes of tickets.
-type nodes struct {
-	config     *Config
-	link       *link
-	background *placequeue.Background
-}
 
 // view is what a ticket's owner sees of the queue.
 type view struct {
@@ -32,9 +24,9 @@ type view struct {
 }
 
 // create creates the node of tk, which the caller has locked, and reads the queue.
-func (n *nodes) create(ctx context.Context, tk *ticket, s *session) (view, error) {
-	creation := begin(n.link, func(c *zk.Conn) (view, error) {
-		node, err := n.createIn(c, tk.parent, nodePrefix(tk.guid, tk.kind), tk.data())
+func (b *backend) create(ctx context.Context, tk *ticket, s *session) (view, error) {
+	creation := begin(b.link, func(c *zk.Conn) (view, error) {
+		node, err := b.createIn(c, tk.parent, nodePrefix(tk.guid, tk.kind), tk.data())
 		switch {
 		case errors.Is(err, zk.ErrNoChildrenForEphemerals):
 			return view{}, errEphemeral
@@ -65,12 +57,12 @@ func (n *nodes) create(ctx context.Context, tk *ticket, s *session) (view, error
 }
 
 // look reads the queue and the node of tk as the leader knows them.
-func (n *nodes) look(ctx context.Context, tk *ticket) (view, error) {
-	if _, err := n.link.sync().wait(ctx); err != nil {
+func (b *backend) look(ctx context.Context, tk *ticket) (view, error) {
+	if _, err := b.link.sync().wait(ctx); err != nil {
 		return view{}, err
 	}
-	children := n.link.children(tk.parent)
-	stat, err := n.link.stat(tk.node).wait(ctx)
+	children := b.link.children(tk.parent)
+	stat, err := b.link.stat(tk.node).wait(ctx)
 	if err != nil {
 		return view{}, err
 	}
@@ -86,17 +78,17 @@ func nothingDone(err error) bool {
 	}, func(e error) bool { return errors.Is(err, e) })
 }
 
-// find looks for the node of tk if its creation is in doubt because the reply was lost:
-// one of session s and of tk's kind. It deletes the other nodes of the owner.
-func (n *nodes) find(ctx context.Context, tk *ticket, s *session) error {
-	if _, err := n.clean(ctx, tk); err != nil || !tk.inDoubt {
+// find looks for the node of tk in session s if its creation is in doubt because the reply
+// was lost. It deletes the nodes of the owner in other sessions.
+func (b *backend) find(ctx context.Context, tk *ticket, s *session) error {
+	if _, err := b.clean(ctx, tk); err != nil || !tk.inDoubt {
 		return err
 	}
 	// The server of the present connection may not know the node yet.
-	if _, err := n.link.sync().wait(ctx); err != nil {
+	if _, err := b.link.sync().wait(ctx); err != nil {
 		return err
 	}
-	q, err := n.link.queue(ctx, tk.parent)
+	q, err := b.link.queue(ctx, tk.parent)
 	if err != nil {
 		return err
 	}
@@ -107,11 +99,11 @@ func (n *nodes) find(ctx context.Context, tk *ticket, s *session) error {
 			continue
 		}
 		path := tk.parent + "/" + other.name
-		stat, err := n.link.stat(path).wait(ctx)
+		stat, err := b.link.stat(path).wait(ctx)
 		switch {
 		case err != nil:
 			return err
-		case stat.EphemeralOwner == s.id && other.kind == tk.kind:
+		case stat.EphemeralOwner == s.id:
 			own = path
 		case stat.Czxid != 0:
 			others = append(others, path)
@@ -121,54 +113,54 @@ func (n *nodes) find(ctx context.Context, tk *ticket, s *session) error {
 		tk.created(own, s)
 	}
 	tk.inDoubt, tk.unwanted = false, others
-	_, err = n.clean(ctx, tk)
+	_, err = b.clean(ctx, tk)
 	return err
 }
 
 // delete deletes the node of a ticket that was given up. It reports whether there was
 // one. After an error it continues in the background.
-func (n *nodes) delete(ctx context.Context, tk *ticket) (existed bool, err error) {
+func (b *backend) delete(ctx context.Context, tk *ticket) (existed bool, err error) {
 	if tk.lock(ctx) {
-		existed, err = n.tryDelete(ctx, tk)
+		existed, err = b.tryDelete(ctx, tk)
 		tk.unlock()
 	} else {
-		err = n.link.cause(ctx)
+		err = b.link.cause(ctx)
 	}
 	if err != nil {
-		n.deleteInBackground(tk)
+		b.deleteInBackground(tk)
 	}
 	return existed, err
 }
 
 // deleteInBackground deletes the node of a ticket that was given up. It returns at
 // once. The deletion is repeated until the node or the session is gone.
-func (n *nodes) deleteInBackground(tk *ticket) {
-	n.background.Run(func() {
-		if !tk.lock(n.background) {
+func (b *backend) deleteInBackground(tk *ticket) {
+	b.background.Run(func() {
+		if !tk.lock(b.background) {
 			return
 		}
 		defer tk.unlock()
-		for n.background.Err() == nil {
-			op, end := n.link.opContext(n.background)
-			_, err := n.tryDelete(op, tk)
+		for b.background.Err() == nil {
+			op, end := b.link.opContext(b.background)
+			_, err := b.tryDelete(op, tk)
 			end()
 			if err == nil {
 				return
 			}
-			clock.Sleep(n.background, retryPause)
+			clock.Sleep(b.background, retryPause)
 		}
 	})
 }
 
 // tryDelete deletes the node of a ticket that was given up and that the caller has
 // locked. If the creation of the node is in doubt, it looks for the node first.
-func (n *nodes) tryDelete(ctx context.Context, tk *ticket) (existed bool, err error) {
+func (b *backend) tryDelete(ctx context.Context, tk *ticket) (existed bool, err error) {
 	if !tk.isLeft() {
 		return false, nil
 	}
-	s, err := n.link.ready(ctx)
+	s, err := b.link.ready(ctx)
 	if err == nil {
-		err = n.find(ctx, tk, s)
+		err = b.find(ctx, tk, s)
 	}
 	switch {
 	case err != nil:
@@ -179,17 +171,17 @@ func (n *nodes) tryDelete(ctx context.Context, tk *ticket) (existed bool, err er
 		tk.unwanted = []string{tk.node}
 	}
 	tk.node = ""
-	return n.clean(ctx, tk)
+	return b.clean(ctx, tk)
 }
 
 // clean deletes the nodes that the owner of tk does not want. It reports whether there was
 // one. The caller has locked tk. After an error it is to be called again.
-func (n *nodes) clean(ctx context.Context, tk *ticket) (existed bool, err error) {
+func (b *backend) clean(ctx context.Context, tk *ticket) (existed bool, err error) {
 	for ; len(tk.unwanted) > 0; tk.unwanted = tk.unwanted[1:] {
 		if tk.unwanted[0] == "" {
 			continue
 		}
-		deletion := n.link.remove(tk.unwanted[0])
+		deletion := b.link.remove(tk.unwanted[0])
 		tk.request = deletion.done
 		was, err := deletion.wait(ctx)
 		if err != nil {
@@ -202,13 +194,13 @@ func (n *nodes) clean(ctx context.Context, tk *ticket) (existed bool, err error)
 
 // createIn creates an ephemeral sequential node, and the nodes above it if they do not
 // exist. It returns the path of the node. It blocks.
-func (n *nodes) createIn(c *zk.Conn, parent, name string, data []byte) (string, error) {
+func (b *backend) createIn(c *zk.Conn, parent, name string, data []byte) (string, error) {
 	for {
-		node, err := c.Create(parent+"/"+name, data, zk.FlagEphemeralSequential, n.config.ACL)
+		node, err := c.Create(parent+"/"+name, data, zk.FlagEphemeralSequential, b.config.ACL)
 		if !errors.Is(err, zk.ErrNoNode) {
 			return node, denied(err, "create in", parent)
 		}
-		if err := n.createAll(c, parent); err != nil {
+		if err := b.createAll(c, parent); err != nil {
 			return "", err
 		}
 	}
@@ -217,13 +209,13 @@ func (n *nodes) createIn(c *zk.Conn, parent, name string, data []byte) (string, 
 // createAll creates the node at path and all above it. The root and the nodes above
 // it are persistent. The nodes below the root are containers, which the server deletes
 // some time after their last child: at any time, even between two requests.
-func (n *nodes) createAll(c *zk.Conn, path string) error {
+func (b *backend) createAll(c *zk.Conn, path string) error {
 	for {
 		var err error
-		if len(path) > len(n.config.Root) {
-			_, err = c.CreateContainer(path, nil, zk.FlagContainer, n.config.ACL)
+		if len(path) > len(b.config.Root) {
+			_, err = c.CreateContainer(path, nil, zk.FlagContainer, b.config.ACL)
 		} else {
-			_, err = c.Create(path, nil, zk.FlagPersistent, n.config.ACL)
+			_, err = c.Create(path, nil, zk.FlagPersistent, b.config.ACL)
 		}
 		i := strings.LastIndexByte(path, '/')
 		switch {
@@ -232,7 +224,7 @@ func (n *nodes) createAll(c *zk.Conn, path string) error {
 		case !errors.Is(err, zk.ErrNoNode) || i <= 0:
 			return denied(err, "create", path)
 		}
-		if err := n.createAll(c, path[:i]); err != nil {
+		if err := b.createAll(c, path[:i]); err != nil {
 			return err
 		}
 	}

@@ -27,8 +27,6 @@ type watch struct {
 	fired chan struct{} // closed when the node was deleted or changed, or the watch has ended
 }
 
-func newWatches(l *link) *watches { return &watches{link: l, byPath: make(map[string]*watch)} }
-
 // add returns a watch that fires when the node is deleted or changed. It is nil if
 // there is no such node.
 func (w *watches) add(ctx context.Context, path string) (*watch, error) {

@@ -38,10 +38,17 @@ func (t *Table[T, S]) Acquire(ctx context.Context, tk T, queued bool, attempt fu
 	return g, err
 }
 
-// Unsent removes the ticket of an attempt that has failed with err, if unsent says that
-// its owner has no place and no request may still create one. The error then says so.
-func (t *Table[T, S]) Unsent(tk T, err error, unsent func() bool) error {
-	if err == nil || errors.Is(err, driver.ErrNotAcquired) || !unsent() {
+// Unsent removes the ticket of an attempt that has failed with err, if isUnsent says that
+// its owner has no place and no request may still create one. The error then says so. It
+// calls isUnsent with the mutex.
+func (t *Table[T, S]) Unsent(tk T, err error, isUnsent func() bool) error {
+	if err == nil || errors.Is(err, driver.ErrNotAcquired) {
+		return err
+	}
+	t.Lock()
+	unsent := isUnsent()
+	t.Unlock()
+	if !unsent {
 		return err
 	}
 	t.Lose(tk, false)
