@@ -88,7 +88,7 @@ func (b *backend) attempt(ctx context.Context, tk *ticket, r *driver.Request) (d
 			return driver.Grant{}, nil, err
 		}
 		if tk.node != "" && tk.session != s {
-			b.table.forget(tk) // the node ended with its session; the server may still show it
+			b.forget(tk) // the node ended with its session; the server may still show it
 		}
 		if err := b.trial.run(ctx, b); err != nil {
 			return driver.Grant{}, nil, err
@@ -118,9 +118,9 @@ func (b *backend) attempt(ctx context.Context, tk *ticket, r *driver.Request) (d
 		case !p.exists:
 			// The node was deleted. Or it was created in a session that began between
 			// the call of ready and the request: then it must be found again.
-			b.table.forget(tk)
+			b.forget(tk)
 		case p.stranger != nil: // it does not matter which of them is first
-			tk.unwanted = append(tk.unwanted, b.table.forget(tk))
+			tk.unwanted = append(tk.unwanted, b.forget(tk))
 			tk.inDoubt = false
 			if _, err := b.clean(ctx, tk); err != nil {
 				return driver.Grant{}, nil, err

@@ -23,7 +23,7 @@ var (
 type backend struct {
 	config     Config
 	link       *link
-	table      table
+	table      placequeue.Table[*ticket, *session]
 	watches    *watches
 	background *placequeue.Background
 	trial      trial

@@ -15,7 +15,8 @@ type Backend = backend
 // holders.
 func Queue(names []string) (order, holders []string, err error) {
 	q, err := parseQueue(names)
-	return nodeNames(q), nodeNames(placequeue.Holders(q)), err
+	held, _ := placequeue.Split(q)
+	return nodeNames(q), nodeNames(held), err
 }
 
 func nodeNames(nodes []node) (names []string) {

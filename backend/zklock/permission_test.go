@@ -74,21 +74,3 @@ func mustLack(tb testing.TB, err error, want string) {
 		tb.Errorf("%v, want %s", err, want)
 	}
 }
-
-// TestTrialIsMadeOnce: the first Ping creates a node and deletes it, and later calls do
-// not.
-func TestTrialIsMadeOnce(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		v := newVirtual(t, new(fakeServer))
-		for range 2 {
-			if err := v.Ping(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			mustWork(t, v.Backend, "key")
-		}
-		if all, left := v.server.Created(parentOf("")), v.server.Children(parentOf("")); len(all) != 1 || len(left) != 0 {
-			t.Errorf("created %q, left %q", all, left)
-		}
-	})
-}

@@ -35,17 +35,12 @@ type ticket struct {
 // renewal is one grant of a call of Renew.
 type renewal = placequeue.Renewal[*ticket, *session]
 
-// table has the tickets of a Backend. It knows the session of the node of each holder.
-type table struct {
-	placequeue.Table[*ticket, *session]
-}
-
 // forget records that tk, which the caller has locked, has no node that is known, and so
 // its owner does not have the key. It returns the path of the node before.
-func (t *table) forget(tk *ticket) (node string) {
-	t.Lock()
-	defer t.Unlock()
-	t.SetLost(tk)
+func (b *backend) forget(tk *ticket) (node string) {
+	b.table.Lock()
+	defer b.table.Unlock()
+	b.table.SetLost(tk)
 	node, tk.node, tk.inDoubt = tk.node, "", true
 	return node
 }

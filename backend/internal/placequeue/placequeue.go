@@ -37,12 +37,6 @@ func Blockers[Q ~[]P, P Place](q Q, i int) Q {
 	return nil
 }
 
-// Holders returns the places that have the key.
-func Holders[Q ~[]P, P Place](q Q) Q {
-	held, _ := Split(q)
-	return held
-}
-
 // Split returns the places that have the key, and the places that wait for it.
 func Split[Q ~[]P, P Place](q Q) (held, waiting Q) {
 	for i, p := range q {
