@@ -38,7 +38,7 @@ func (b *backend) acquire(ctx context.Context, r *driver.Request, queued bool) (
 	if !queued && errors.Is(err, driver.ErrNotAcquired) {
 		b.table.Lose(tk, true)
 	}
-	return g, b.table.unsent(tk, err)
+	return g, b.table.Unsent(tk, err, tk.isUnsent)
 }
 
 // Turn implements [driver.Waker]. It watches only the places that the owner waits for.
@@ -185,25 +185,30 @@ type obstacle struct {
 	revision int64 // at which the queue was read
 }
 
-func (o *obstacle) Watch(ctx context.Context) <-chan error {
-	fired := make(chan error, len(o.blockers))
+func (o *obstacle) Watch(ctx context.Context) <-chan struct{} {
+	fired := make(chan struct{}, len(o.blockers))
 	for _, p := range o.blockers {
 		go func() {
 			o.link.watch(clientv3.WithRequireLeader(ctx), p.path, o.revision)
-			fired <- nil
+			fired <- struct{}{}
 		}()
 	}
 	return fired
 }
 
-// Remains implements [placequeue.Obstacle]. To read the whole queue costs more.
+// Remains implements [placequeue.Obstacle]. To read the whole queue costs more, unless
+// the servers refuse so many operations.
 func (o *obstacle) Remains(ctx context.Context) bool {
-	places := append(slices.Clip(o.blockers), o.own)
-	if len(places) > maxOps {
-		return false
-	}
-	exist, err := o.link.exist(ctx, places)
+	exist, err := o.link.exist(ctx, append(slices.Clip(o.blockers), o.own))
 	return err == nil && !slices.Contains(exist, false)
 }
 
-func (o *obstacle) Err(context.Context, bool) error { return o.backend.heldError(o.queue) }
+// Err names the holder, the owner of the first place. Only the holder's process knows when
+// it got the key and when its lease ends.
+func (o *obstacle) Err(context.Context, bool) error {
+	first := o.queue[0]
+	if l, ok := o.backend.table.HeldAt(first.path); ok {
+		return l.HeldError()
+	}
+	return &driver.HeldError{Holder: driver.HolderOf(first.owner)}
+}

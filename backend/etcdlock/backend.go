@@ -55,7 +55,7 @@ func New(client *clientv3.Client, config Config) (driver.Backend, error) {
 	l := &link{config: config, client: client, background: placequeue.NewBackground()}
 	b := &backend{link: l, making: make(chan struct{}, 1)}
 	b.table.prefix, b.table.slots = config.Prefix, make(map[string]*slots)
-	b.sweeper = sweeper{link: l, table: &b.table, wake: make(chan struct{}, 1), places: make(map[string]leftover)}
+	b.sweeper = sweeper{link: l, table: &b.table, wake: make(chan struct{}, 1), places: make(map[*ticket]struct{})}
 	b.table.Init(b.sweeper.take)
 	b.background.Run(b.sweeper.run)
 	return b, nil
@@ -149,16 +149,4 @@ func (b *backend) queue(ctx context.Context, key string) (queue, int64, error) {
 	}
 	b.learnTerm(resp.Header)
 	return parseQueue(resp.Kvs, b.config.Prefix), resp.Header.Revision, nil
-}
-
-// heldError returns the error that names the holder of the key, the owner of the first
-// place. Only the holder's process knows when it got the key and when its lease ends.
-func (b *backend) heldError(q queue) *driver.HeldError {
-	if len(q) == 0 {
-		return &driver.HeldError{}
-	}
-	if l, ok := b.table.HeldAt(q[0].path); ok {
-		return l.HeldError()
-	}
-	return &driver.HeldError{Holder: driver.HolderOf(q[0].owner)}
 }

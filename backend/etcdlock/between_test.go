@@ -20,9 +20,9 @@ import (
 )
 
 // TestBudgets: a lease, and the age of the keep-alive that it begins with, leave a
-// tenth of the session for clocks.
+// tenth of the session for clocks. Without a keep-alive of that age nothing is extended.
 func TestBudgets(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, _ *fake, b *etcdlock.Backend, _ *spoiler) {
+	inVirtualTime(t, func(t *testing.T, f *fake, b *etcdlock.Backend, _ *spoiler) {
 		lease, age := etcdlock.Budgets(20 * time.Second)
 		if lease > 10*time.Second || lease+age > 18*time.Second {
 			t.Errorf("of a session of 20s, a lease has %v, and a keep-alive may be %v old", lease, age)
@@ -33,6 +33,13 @@ func TestBudgets(t *testing.T) {
 		more, err := b.Extend(t.Context(), driver.Grant{Key: g.Key, Owner: g.Owner, TTL: time.Minute}, 4)
 		if g.TTL > lease || err != nil || more.TTL > lease {
 			t.Errorf("granted for %v, extended for %v, %v", g.TTL, more.TTL, err)
+		}
+		f.slow(func(bool) time.Duration { return lost })
+		time.Sleep(7 * time.Second)
+		testkit.MustRenew(t, b, more)
+		time.Sleep(2 * time.Second)
+		if _, err := b.Extend(t.Context(), more, 4); err == nil {
+			t.Error("extended, and the last keep-alive was sent before nine seconds")
 		}
 		testkit.MustRelease(t, b, more)
 	})
@@ -356,6 +363,24 @@ func TestSilentServers(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestWatchesFail: no server can watch, as without a leader. A waiter asks a few times a
+// second, and has the key soon after it is free.
+func TestWatchesFail(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, f *fake, b *etcdlock.Backend, s *spoiler) {
+		g := testkit.MustTry(t, b, testkit.NewRequest("k"))
+		f.unwatched = true
+		var asked atomic.Int64
+		s.each(func(int, string) fate { asked.Add(1); return sent })
+		w := testkit.StartWaiter(t, b, testkit.NewRequest("k"), testkit.Looks{Every: time.Hour})
+		time.Sleep(8 * time.Second)
+		if n := asked.Load(); n > 80 {
+			t.Errorf("%d requests in eight seconds", n)
+		}
+		testkit.MustRelease(t, b, g)
+		testkit.MustRelease(t, b, w.Served(t))
+	})
 }
 
 // A free lock costs one transaction that writes and reads nothing. Another place in the

@@ -12,7 +12,7 @@ func TestConfigIsChecked(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, "127.0.0.1:1")
 	for want, config := range map[string]etcdlock.Config{
-		"Config.SessionTTL: -1s":     {SessionTTL: -time.Second},
+		"Config.SessionTTL: 500ms":   {SessionTTL: time.Second / 2},
 		"Config.SessionTTL: 1.5s":    {SessionTTL: 1500 * time.Millisecond},
 		"Config.SessionTTL: 25h0m0s": {SessionTTL: 25 * time.Hour},
 		"Config.OpTimeout: 999µs":    {OpTimeout: 999 * time.Microsecond},

@@ -63,14 +63,19 @@ func TestNoServer(t *testing.T) {
 	}
 }
 
-// If the server is silent, each call says how long it has waited.
+// If the server is silent, each call says how long it has waited. If it refuses, each says
+// why, and what helps.
 func TestServerIsSilent(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, _ *fake, b *etcdlock.Backend, s *spoiler) {
-		s.each(func(int, string) fate { return silent })
-		for name, err := range calls(t.Context(), b, "k") {
-			checkError(t, name, err, "etcdlock: 127.0.0.1:1: no answer within 5s")
-		}
-	})
+	for want, answer := range map[string]fate{"no answer within 5s": silent, "compact, defragment": refused} {
+		t.Run(want, func(t *testing.T) {
+			inVirtualTime(t, func(t *testing.T, _ *fake, b *etcdlock.Backend, s *spoiler) {
+				s.each(func(int, string) fate { return answer })
+				for name, err := range calls(t.Context(), b, "k") {
+					checkError(t, name, err, "etcdlock: 127.0.0.1:1: ", want)
+				}
+			})
+		})
+	}
 }
 
 // A Backend that is closed leaves nothing in etcd.

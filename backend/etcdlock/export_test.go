@@ -12,9 +12,9 @@ type Backend = backend
 func WaitForSweeper(tb testing.TB, b *Backend) {
 	tb.Helper()
 	for start := time.Now(); ; time.Sleep(time.Millisecond) {
-		b.sweeper.mu.Lock()
+		b.table.Lock()
 		n := len(b.sweeper.places)
-		b.sweeper.mu.Unlock()
+		b.table.Unlock()
 		switch {
 		case n == 0:
 			return

@@ -44,6 +44,8 @@ type fake struct {
 	streams  uint64
 	txn      *etcdserverpb.TxnRequest // the last one
 
+	unwatched bool // watches fail
+
 	// What the answers to Grant and to keep-alives wait for; nil if nothing.
 	delay func(keepAlive bool) time.Duration
 }
@@ -55,7 +57,7 @@ type fakeLease struct {
 }
 
 type deletion struct {
-	key      string
+	kv       *mvccpb.KeyValue
 	revision int64
 }
 
@@ -189,8 +191,11 @@ func (f *fake) revokeOf(path string) {
 
 // remove deletes a key at the present revision.
 func (f *fake) remove(path string) {
+	if f.keys[path] == nil {
+		return
+	}
+	f.deleted = append(f.deleted, deletion{f.keys[path], f.revision})
 	delete(f.keys, path)
-	f.deleted = append(f.deleted, deletion{path, f.revision})
 	close(f.changed)
 	f.changed = make(chan struct{})
 }
@@ -229,7 +234,6 @@ func (f *fake) find(from, end []byte) (kvs []*mvccpb.KeyValue) {
 			kvs = append(kvs, &mvccpb.KeyValue{Key: kv.Key, Value: kv.Value, CreateRevision: kv.CreateRevision, ModRevision: kv.ModRevision, Lease: kv.Lease})
 		}
 	}
-	slices.SortFunc(kvs, func(a, b *mvccpb.KeyValue) int { return bytes.Compare(a.Key, b.Key) })
 	return kvs
 }
 
@@ -248,14 +252,38 @@ func (f *fake) holds(c *etcdserverpb.Compare) bool {
 	})
 }
 
+// read reads a range as it was at a revision. The values are the present ones.
+func (f *fake) read(r *etcdserverpb.RangeRequest) *etcdserverpb.RangeResponse {
+	kvs := f.find(r.Key, r.RangeEnd)
+	for _, d := range f.deleted {
+		if r.Revision > 0 && d.revision > r.Revision && within(string(d.kv.Key), r.Key, r.RangeEnd) {
+			kvs = append(kvs, d.kv)
+		}
+	}
+	slices.SortFunc(kvs, func(a, b *mvccpb.KeyValue) int {
+		if r.SortTarget == etcdserverpb.RangeRequest_CREATE {
+			return cmp.Compare(a.CreateRevision, b.CreateRevision)
+		}
+		return bytes.Compare(a.Key, b.Key)
+	})
+	resp := &etcdserverpb.RangeResponse{Header: f.header(), Count: int64(len(kvs))}
+	for _, kv := range kvs {
+		if kv.CreateRevision < r.MinCreateRevision || r.MaxCreateRevision > 0 && kv.CreateRevision > r.MaxCreateRevision {
+			continue
+		}
+		if resp.More = r.Limit > 0 && len(resp.Kvs) == int(r.Limit); resp.More {
+			break
+		}
+		resp.Kvs = append(resp.Kvs, kv)
+	}
+	return resp
+}
+
 // apply applies an operation of a transaction, the writes of which have one revision.
 func (f *fake) apply(op *etcdserverpb.RequestOp, revision int64) (*etcdserverpb.ResponseOp, error) {
 	switch r := op.Request.(type) {
 	case *etcdserverpb.RequestOp_RequestRange:
-		kvs := f.find(r.RequestRange.Key, r.RequestRange.RangeEnd)
-		return &etcdserverpb.ResponseOp{Response: &etcdserverpb.ResponseOp_ResponseRange{
-			ResponseRange: &etcdserverpb.RangeResponse{Header: f.header(), Kvs: kvs, Count: int64(len(kvs))},
-		}}, nil
+		return &etcdserverpb.ResponseOp{Response: &etcdserverpb.ResponseOp_ResponseRange{ResponseRange: f.read(r.RequestRange)}}, nil
 	case *etcdserverpb.RequestOp_RequestPut:
 		p := r.RequestPut
 		if p.Lease != 0 && f.leases[p.Lease] == nil {
@@ -415,13 +443,17 @@ func (w watcher) Watch(ctx context.Context, key string, opts ...clientv3.OpOptio
 	if from == 0 { // the watch begins when it arrives
 		from = w.server.revision + 1
 	}
+	refused := w.server.unwatched
 	w.server.mu.Unlock()
 	go func() {
 		defer close(events)
+		if refused {
+			return
+		}
 		for {
 			w.server.mu.Lock()
 			changed := w.server.changed
-			deleted := slices.ContainsFunc(w.server.deleted, func(d deletion) bool { return d.key == key && d.revision >= from })
+			deleted := slices.ContainsFunc(w.server.deleted, func(d deletion) bool { return string(d.kv.Key) == key && d.revision >= from })
 			w.server.mu.Unlock()
 			if deleted {
 				select {

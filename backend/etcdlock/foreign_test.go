@@ -4,8 +4,9 @@ import (
 	"context"
 	"testing"
 
+	clientv3 "go.etcd.io/etcd/client/v3"
+
 	"github.com/distlock-go/distlock/backend/etcdlock"
-	"github.com/distlock-go/distlock/internal/test/etcdtest"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
@@ -15,9 +16,9 @@ import (
 // Row 22 (etcdlock): a key with the name of the lock does not matter, and one in its
 // queue is a place that excludes others until it is deleted. Fails if places that the
 // Backend has not made do not count.
-func TestForeign(t *testing.T) {
-	t.Parallel()
-	c := newClient(t, etcdtest.Shared(t).Addr())
+func TestForeign(t *testing.T) { onBoth(t, foreign) }
+
+func foreign(t *testing.T, c *clientv3.Client) {
 	b := newBackend(t, c)
 	put := func(path string) {
 		t.Helper()

@@ -162,5 +162,6 @@ func (b *backend) ForceRelease(ctx context.Context, key string) (held bool, err 
 	if err != nil {
 		return false, err
 	}
-	return placequeue.Each(placequeue.Holders(q), func(p place) (bool, error) { return b.delete(op, &p) })
+	holders, _ := placequeue.Split(q)
+	return placequeue.Each(holders, func(p place) (bool, error) { return b.delete(op, &p) })
 }

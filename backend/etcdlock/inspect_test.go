@@ -9,7 +9,6 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/distlock-go/distlock/driver"
-	"github.com/distlock-go/distlock/internal/test/etcdtest"
 )
 
 // reads counts the keys that requests read, and does something before the second request.
@@ -50,9 +49,9 @@ func (r *reads) Get(ctx context.Context, key string, opts ...clientv3.OpOption) 
 
 // Of long queues Inspect counts all places, as they were at one moment. It reads the holders,
 // and of the waiters no more than two pages.
-func TestInspectLongQueue(t *testing.T) {
-	t.Parallel()
-	c := newClient(t, etcdtest.Shared(t).Addr())
+func TestInspectLongQueue(t *testing.T) { onBoth(t, inspectLongQueue) }
+
+func inspectLongQueue(t *testing.T, c *clientv3.Client) {
 	b := newBackend(t, c)
 	plain := c.KV
 	key := func(name string) string { return t.Name() + "/" + name }
@@ -61,7 +60,7 @@ func TestInspectLongQueue(t *testing.T) {
 	put("b", "shared", "reader", 2100)
 	put("b", "exclusive", "writer", 1500)
 	put("b", "shared", "late", 10)
-	put("c", "exclusive", "writer", 6000)
+	put("c", "exclusive", "writer", 3500)
 	put("d", "permits=2", "user", 3)
 	counting := &reads{KV: plain, second: func() { drop(t, c, key("b")) }}
 	c.KV = counting
@@ -72,7 +71,7 @@ func TestInspectLongQueue(t *testing.T) {
 	for i, want := range []struct {
 		held, waiting int
 		holder, first string
-	}{{1, 0, "writer-0", ""}, {2100, 1510, "reader-0", "writer-0"}, {1, 5999, "writer-0", "writer-1"}, {2, 1, "user-0", "user-2"}} {
+	}{{1, 0, "writer-0", ""}, {2100, 1510, "reader-0", "writer-0"}, {1, 3499, "writer-0", "writer-1"}, {2, 1, "user-0", "user-2"}} {
 		info := infos[i]
 		if info.Key != key(string(rune('a'+i))) || info.Held != want.held || info.Waiting != want.waiting ||
 			len(info.Holders) != min(want.held, driver.MaxHolderInfos) || info.Holders[0].Holder != want.holder {
@@ -89,9 +88,9 @@ func TestInspectLongQueue(t *testing.T) {
 
 // The servers have the key that is the prefix after the keys in which a minus follows,
 // and so after the first page.
-func TestInspectThePrefixItself(t *testing.T) {
-	t.Parallel()
-	c := newClient(t, etcdtest.Shared(t).Addr())
+func TestInspectThePrefixItself(t *testing.T) { onBoth(t, inspectThePrefixItself) }
+
+func inspectThePrefixItself(t *testing.T, c *clientv3.Client) {
 	b := newBackend(t, c)
 	putPlaces(t, c.KV, t.Name(), "exclusive", "writer", 1)
 	putPlaces(t, c.KV, t.Name()+"-1", "shared", "reader", 1001)

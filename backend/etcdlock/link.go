@@ -126,7 +126,7 @@ func (l *link) newLease(ctx context.Context, seconds int64) (*clientv3.LeaseGran
 	return lease, err
 }
 
-// exist returns which of at most maxOps places exist.
+// exist returns which of the places exist, in one transaction.
 func (l *link) exist(ctx context.Context, places queue) ([]bool, error) {
 	exist := make([]bool, len(places))
 	ops := make([]clientv3.Op, len(places))

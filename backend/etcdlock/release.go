@@ -26,23 +26,17 @@ func (b *backend) Release(ctx context.Context, g driver.Grant) error {
 // deletePlace deletes the place of a ticket that has left the table. After an error it
 // continues in the background.
 func (b *backend) deletePlace(ctx context.Context, tk *ticket) (existed bool, err error) {
-	l, ok := b.table.leftover(tk)
-	if !ok {
+	if !b.table.leave(tk) {
 		return false, nil
 	}
 	resp, again, err := twice(ctx, b.link, func(ctx context.Context) (*clientv3.DeleteResponse, error) {
-		return b.client.Delete(ctx, l.path)
+		return b.client.Delete(ctx, tk.path)
 	})
 	if err != nil || again { // a deletion may arrive late
-		l.doubt = l.session.fence.Load()
-		b.sweeper.add(l)
+		b.sweeper.deleted(tk, tk.session.fence.Load())
 		return again, b.explain(ctx, err)
 	}
-	if l.doubt != 0 {
-		b.sweeper.add(l)
-	} else {
-		b.table.deleted(l)
-	}
+	b.sweeper.deleted(tk, 0)
 	return resp.Deleted > 0, nil
 }
 

@@ -45,7 +45,7 @@ func (b *backend) Renew(ctx context.Context, grants []driver.Grant, report func(
 			exist, unknown := b.exist(op, places)
 			for i, r := range batch {
 				err := unknown
-				if err == nil && exist[i] {
+				if err == nil {
 					err = r.Store.fresh(op, sent)
 				}
 				report(r.Index, b.table.Renewed(&r, sent, exist[i], err))

@@ -10,8 +10,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	clientv3 "go.etcd.io/etcd/client/v3"
+
 	"github.com/distlock-go/distlock/backend/etcdlock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/test/etcdtest"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
@@ -31,6 +34,18 @@ func inVirtualTime(t *testing.T, f func(t *testing.T, server *fake, b *etcdlock.
 		server := startFake(t)
 		b, s := newVirtual(t, server)
 		f(t, server, b, s)
+	})
+}
+
+// onBoth runs f on a real server and on one in memory.
+func onBoth(t *testing.T, f func(t *testing.T, c *clientv3.Client)) {
+	t.Helper()
+	t.Run("in memory", func(t *testing.T) {
+		inVirtualTime(t, func(t *testing.T, server *fake, _ *etcdlock.Backend, s *spoiler) { f(t, server.client(t, s)) })
+	})
+	t.Run("real", func(t *testing.T) {
+		t.Parallel()
+		f(t, newClient(t, etcdtest.Shared(t).Addr()))
 	})
 }
 
@@ -245,6 +260,11 @@ func TestPlaceCreatedAgain(t *testing.T) {
 		g := testkit.MustTry(t, b, r)
 		next := testkit.StartWaiter(t, b, w)
 		synctest.Wait()
+		s.each(func(_ int, method string) fate { return map[bool]fate{true: refused}[method == "Txn"] })
+		if held, err := b.ForceRelease(t.Context(), "k"); held || err == nil {
+			t.Errorf("ForceRelease that is refused: %v, %v", held, err)
+		}
+		s.each(nil)
 		if held, err := b.ForceRelease(t.Context(), "k"); !held || err != nil {
 			t.Fatal(held, err)
 		}

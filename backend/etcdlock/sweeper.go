@@ -2,7 +2,6 @@ package etcdlock
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -20,29 +19,39 @@ const (
 	maxOps = 100
 )
 
-// sweeper deletes places that no owner wants, until the server has confirmed it. Their
-// leases have ended, or a release had no answer, or a request had none and may still
-// arrive.
+// sweeper deletes the places of tickets that have left the table, until the server has
+// confirmed it. Their leases have ended, or a release had no answer, or a request had
+// none and may still arrive.
 type sweeper struct {
-	link  *link
-	table *table
-	wake  chan struct{}
-
-	mu     sync.Mutex
-	places map[string]leftover // by path
+	link   *link
+	table  *table
+	wake   chan struct{}
+	places map[*ticket]struct{} // the table's mutex guards it
 }
 
 // take deletes the place of a ticket that has left the table.
 func (w *sweeper) take(tk *ticket) {
-	if l, ok := w.table.leftover(tk); ok {
-		w.add(l)
+	if w.table.leave(tk) {
+		w.table.Lock()
+		defer w.table.Unlock()
+		w.add(tk)
 	}
 }
 
-func (w *sweeper) add(l leftover) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.places[l.path] = l
+// deleted records that the place of a ticket was deleted, under this fence if a
+// deletion may still arrive, and 0 if not.
+func (w *sweeper) deleted(tk *ticket, doubt int64) {
+	w.table.Lock()
+	defer w.table.Unlock()
+	if tk.doubt = max(tk.doubt, doubt); tk.doubt != 0 {
+		w.add(tk)
+	} else {
+		w.table.putSlot(tk.ID.Key, tk.slot)
+	}
+}
+
+func (w *sweeper) add(tk *ticket) {
+	w.places[tk] = struct{}{}
 	wake.Signal(w.wake)
 }
 
@@ -61,46 +70,46 @@ func (w *sweeper) run() {
 	}
 }
 
-// next returns some of the leftovers of one session, and all that have ended with their
-// session.
-func (w *sweeper) next() (batch, ended []leftover) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for path, l := range w.places {
+// next returns some of the tickets of one session, and the newest fence of their
+// requests in doubt. It gives up those that have ended with their session.
+func (w *sweeper) next() (batch []*ticket, doubt int64) {
+	w.table.Lock()
+	defer w.table.Unlock()
+	for tk := range w.places {
 		switch {
-		case l.session.HasEnded():
-			ended = append(ended, l)
-			delete(w.places, path)
-		case len(batch) == 0 || l.session == batch[0].session && len(batch) < maxOps:
-			batch = append(batch, l)
+		case tk.session.HasEnded():
+			w.remove(tk)
+		case len(batch) == 0 || tk.session == batch[0].session && len(batch) < maxOps:
+			batch, doubt = append(batch, tk), max(doubt, tk.doubt)
 		}
 	}
-	return batch, ended
+	return batch, doubt
 }
 
-// sweep deletes the leftovers. It returns false if it must be called again after a
-// pause.
+func (w *sweeper) remove(tk *ticket) {
+	delete(w.places, tk)
+	w.table.putSlot(tk.ID.Key, tk.slot)
+}
+
+// sweep deletes the places. It returns false if it must be called again after a pause.
 func (w *sweeper) sweep() (done bool) {
 	for {
-		batch, ended := w.next()
-		w.table.deleted(ended...)
+		batch, doubt := w.next()
 		if len(batch) == 0 {
 			return true
 		}
 		ctx, end := w.link.opContext(w.link.background)
-		fenced, err := w.delete(ctx, batch)
+		fenced, err := w.delete(ctx, batch, doubt)
 		end()
-		w.mu.Lock()
-		for _, l := range batch {
-			if delete(w.places, l.path); err != nil {
-				l.doubt = l.session.fence.Load() // a deletion may arrive late, too
-				w.places[l.path] = l
+		w.table.Lock()
+		for _, tk := range batch {
+			if err == nil {
+				w.remove(tk)
+			} else {
+				tk.doubt = tk.session.fence.Load() // a deletion may arrive late, too
 			}
 		}
-		w.mu.Unlock()
-		if err == nil {
-			w.table.deleted(batch...)
-		}
+		w.table.Unlock()
 		if fenced || err != nil {
 			return false
 		}
@@ -109,15 +118,14 @@ func (w *sweeper) sweep() (done bool) {
 
 // delete deletes places of one session. If a request for one of them may still arrive,
 // it writes the fence before, unless this has happened since.
-func (w *sweeper) delete(ctx context.Context, batch []leftover) (fenced bool, err error) {
-	s := batch[0].session
+func (w *sweeper) delete(ctx context.Context, batch []*ticket, doubt int64) (fenced bool, err error) {
 	ops := make([]clientv3.Op, len(batch))
-	for i, l := range batch {
-		ops[i] = clientv3.OpDelete(l.path)
-		fenced = fenced || l.doubt >= s.fence.Load()
+	for i, tk := range batch {
+		ops[i] = clientv3.OpDelete(tk.path)
 	}
+	s := batch[0].session
 	var unfenced error
-	if fenced {
+	if fenced = doubt >= s.fence.Load(); fenced {
 		unfenced = s.writeFence(ctx)
 	}
 	if _, err = w.link.client.Txn(ctx).Then(ops...).Commit(); err == nil {

@@ -1,7 +1,6 @@
 package etcdlock
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/distlock-go/distlock/backend/internal/placequeue"
@@ -9,7 +8,7 @@ import (
 )
 
 // ticket is one owner's request for one key. The table's mutex guards the fields that
-// change.
+// change. After the ticket has left the table, the sweeper deletes its place.
 type ticket struct {
 	placequeue.Ticket[granted]
 
@@ -121,52 +120,18 @@ func (t *table) setHeld(tk *ticket, s *session, g *driver.Grant) bool {
 	return tk.session == s && t.SetHeld(tk, tk.path, granted{s, tk.created}, g)
 }
 
-// unsent removes the ticket of an attempt that has failed with err, if its owner has no
-// place and no request may still create one. The error then says so.
-func (t *table) unsent(tk *ticket, err error) error {
-	if err == nil || errors.Is(err, driver.ErrNotAcquired) {
-		return err
-	}
-	t.Lock()
-	unsent := tk.isUnsent()
-	t.Unlock()
-	if !unsent {
-		return err
-	}
-	t.Lose(tk, false)
-	return driver.NotSent(err)
-}
-
-// leftover is a place that no owner wants.
-type leftover struct {
-	path    string
-	session *session
-	doubt   int64 // the fence of a request with an unknown outcome; 0 if there is none
-	key     string
-	slot    int
-}
-
-// leftover returns the place of a ticket that has left the table, or false if the place
-// does not exist.
-func (t *table) leftover(tk *ticket) (leftover, bool) {
+// leave says that no owner wants the place of a ticket that has left the table. The next
+// fence is for the requests that are in flight. It returns false if the place does not
+// exist.
+func (t *table) leave(tk *ticket) bool {
 	t.Lock()
 	defer t.Unlock()
 	if tk.isUnsent() {
 		t.putSlot(tk.ID.Key, tk.slot)
-		return leftover{}, false
+		return false
 	}
-	l := leftover{path: tk.path, session: tk.session, doubt: tk.doubt, key: tk.ID.Key, slot: tk.slot}
 	if tk.inFlight > 0 {
-		l.doubt = l.session.fence.Load()
+		tk.doubt = tk.session.fence.Load()
 	}
-	return l, true
-}
-
-// deleted gives up the slots of places whose deletion is confirmed.
-func (t *table) deleted(places ...leftover) {
-	t.Lock()
-	defer t.Unlock()
-	for _, l := range places {
-		t.putSlot(l.key, l.slot)
-	}
+	return true
 }

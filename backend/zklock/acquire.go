@@ -33,16 +33,23 @@ func (b *backend) acquire(ctx context.Context, r *driver.Request, queued bool) (
 	op, end := b.link.opContext(ctx)
 	defer end()
 	g, err := b.table.Acquire(op, tk, queued, func() (driver.Grant, placequeue.Obstacle, error) {
-		if o, err := b.stillHeld(op, tk, queued); o != nil || err != nil {
+		o, err := b.stillHeld(op, tk, queued)
+		if o != nil || err != nil {
 			return driver.Grant{}, o, err
 		}
-		return b.attempt(op, tk, r)
+		g, o, err := b.attempt(op, tk, r)
+		if errors.Is(err, zk.ErrConnectionClosed) && op.Err() == nil {
+			// The server may have been the wrong one, or the connection has died without a
+			// word.
+			return b.attempt(op, tk, r)
+		}
+		return g, o, err
 	})
 	if !queued && errors.Is(err, driver.ErrNotAcquired) && b.table.Remove(tk, true) {
 		b.refused.Of(r.Key).Store(true)
-		_, _ = b.nodes.delete(op, tk) // continues in the background after an error
+		_, _ = b.delete(op, tk) // continues in the background after an error
 	}
-	return g, b.table.unsent(tk, err)
+	return g, b.table.Unsent(tk, err, tk.isUnsent)
 }
 
 // stillHeld returns the obstacle of a try for a key that was refused before, if nodes of
@@ -56,9 +63,8 @@ func (b *backend) stillHeld(ctx context.Context, tk *ticket, queued bool) (place
 	if s == nil || len(blockers) == 0 || slices.ContainsFunc(q, func(n node) bool { return !n.ours || n.kept || n.guid == tk.guid }) {
 		return nil, err
 	}
-	o := &obstacle{session: s, backend: b, ticket: tk, watch: []string{tk.parent + "/" + blockers[0].name}}
-	o.first.Store(&holder{path: tk.parent + "/" + q[0].name})
-	return o, nil
+	first, watch := tk.parent+"/"+q[0].name, []string{tk.parent + "/" + blockers[0].name}
+	return &obstacle{session: s, backend: b, ticket: tk, watch: watch, first: first, seen: time.Now()}, nil
 }
 
 // Turn implements [driver.Waker]. It watches only the nodes that the owner waits for.
@@ -66,27 +72,13 @@ func (b *backend) Turn(ctx context.Context, r driver.Request) <-chan driver.Gran
 	return b.table.Turn(ctx, b.background, &r)
 }
 
-// attempt makes an attempt, and another one if it ends with its connection: the server
-// may have been the wrong one, or a connection may have died without a word.
-func (b *backend) attempt(ctx context.Context, tk *ticket, r *driver.Request) (g driver.Grant, o placequeue.Obstacle, err error) {
-	if g, o, err = b.attemptOnce(ctx, tk, r); errors.Is(err, zk.ErrConnectionClosed) && ctx.Err() == nil {
-		return b.attemptOnce(ctx, tk, r)
-	}
-	return g, o, err
-}
-
-// attemptOnce makes sure that tk has a node in the queue, and grants the key if it is
+// attempt makes sure that tk has a node in the queue, and grants the key if it is
 // the owner's turn. Otherwise it returns an obstacle.
-func (b *backend) attemptOnce(ctx context.Context, tk *ticket, r *driver.Request) (driver.Grant, placequeue.Obstacle, error) {
+func (b *backend) attempt(ctx context.Context, tk *ticket, r *driver.Request) (driver.Grant, placequeue.Obstacle, error) {
 	if !tk.lock(ctx) {
 		return driver.Grant{}, nil, b.link.cause(ctx)
 	}
-	inFlight := false // the creation of a node: a deletion waits for its result
-	defer func() {
-		if !inFlight {
-			tk.unlock()
-		}
-	}()
+	defer tk.unlock()
 	for ctx.Err() == nil {
 		if tk.IsGone() {
 			return driver.Grant{}, nil, placequeue.ErrGivenUp
@@ -96,31 +88,23 @@ func (b *backend) attemptOnce(ctx context.Context, tk *ticket, r *driver.Request
 			return driver.Grant{}, nil, err
 		}
 		if tk.node != "" && tk.session != s {
-			b.table.forget(tk) // the node ended with its session
+			b.forget(tk) // the node ended with its session; the server may still show it
 		}
-		if err := b.trial.run(ctx, b.nodes); err != nil {
+		if err := b.trial.run(ctx, b); err != nil {
 			return driver.Grant{}, nil, err
 		}
-		if err := b.nodes.find(ctx, tk, s); err != nil {
+		if err := b.find(ctx, tk, s); err != nil {
 			return driver.Grant{}, nil, err
 		}
 		var seen view
 		o, sent := &obstacle{session: s, backend: b, ticket: tk}, time.Now()
 		if tk.node == "" {
-			creation := b.nodes.create(tk, s)
-			if seen, err = creation.wait(ctx); err != nil && !placequeue.IsClosed(creation.done) {
-				inFlight = true
-				go func() {
-					<-creation.done
-					tk.unlock()
-				}()
-			}
-			if errors.Is(err, errEphemeral) {
+			if seen, err = b.create(ctx, tk, s); errors.Is(err, errEphemeral) {
 				o.watch, o.foreign = []string{tk.parent}, err
 				return driver.Grant{}, o, nil
 			}
 		} else {
-			seen, err = b.nodes.look(ctx, tk)
+			seen, err = b.look(ctx, tk)
 		}
 		if err != nil {
 			return driver.Grant{}, nil, err
@@ -129,25 +113,20 @@ func (b *backend) attemptOnce(ctx context.Context, tk *ticket, r *driver.Request
 		if err != nil {
 			return driver.Grant{}, nil, err
 		}
-		o.first.Store(&holder{path: p.first})
+		o.first, o.seen = p.first, sent
 		switch {
 		case !p.exists:
 			// The node was deleted. Or it was created in a session that began between
 			// the call of ready and the request: then it must be found again.
-			b.table.forget(tk)
-			tk.inDoubt = true
+			b.forget(tk)
 		case p.stranger != nil: // it does not matter which of them is first
-			if _, err := b.nodes.discard(ctx, b.table.forget(tk), s); err != nil {
+			tk.unwanted = append(tk.unwanted, b.forget(tk))
+			tk.inDoubt = false
+			if _, err := b.clean(ctx, tk); err != nil {
 				return driver.Grant{}, nil, err
 			}
 			o.watch, o.foreign = []string{tk.parent + "/" + p.stranger.name}, p.stranger.err
 			return driver.Grant{}, o, nil
-		case len(p.orphans) > 0: // an owner must not wait for itself
-			for _, path := range p.orphans {
-				if _, err := b.nodes.discard(ctx, path, s); err != nil {
-					return driver.Grant{}, nil, err
-				}
-			}
 		case len(p.blockers) > 0:
 			now := time.UnixMilli(seen.time).Add(time.Since(tk.since)) // or later, by the servers' clock
 			left, over, err := b.endKept(ctx, p.kept, now)
@@ -176,7 +155,9 @@ func (b *backend) grant(tk *ticket, r *driver.Request, p *position, sent time.Ti
 	g.TTL = min(r.TTL, tk.session.maxLease())
 	g.Sent, g.Contended = sent, p.contended
 	g.Token, g.LastToken = placequeue.Tokens(p.createZxid, tokensPerID, r.Tokens)
-	if !b.table.setHeld(tk, &g) {
+	b.table.Lock()
+	defer b.table.Unlock()
+	if !b.table.SetHeld(tk, tk.node, tk.session, &g) {
 		return driver.Grant{}, placequeue.ErrGivenUp // the call that gave up the ticket deletes the node
 	}
 	return g, nil
@@ -188,7 +169,6 @@ type position struct {
 	stranger   *stranger // a node beside which it must not be
 	blockers   []string  // the paths of the nodes that it waits for
 	others     bool      // other programs have made some of them
-	orphans    []string  // the blockers that have the same owner
 	kept       []string  // the paths of nodes in front of it that do not end with a session
 	first      string    // the path of the first node in the queue
 	contended  bool      // other nodes are behind it
@@ -219,11 +199,7 @@ func (b *backend) position(ctx context.Context, tk *ticket, seen view) (position
 		if n.kind.tag == tagPlain && p.stranger == nil {
 			p.stranger = &stranger{name: n.name}
 		}
-		path := tk.parent + "/" + n.name
-		p.blockers, p.others = append(p.blockers, path), p.others || !n.ours
-		if n.guid == tk.guid {
-			p.orphans = append(p.orphans, path)
-		}
+		p.blockers, p.others = append(p.blockers, tk.parent+"/"+n.name), p.others || !n.ours
 	}
 	return p, nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"net"
 	"slices"
 	"strings"
 	"testing"
@@ -21,7 +22,12 @@ import (
 // newAdmin returns a connection of the client library, for what an operator does.
 func newAdmin(tb testing.TB, servers ...string) *zk.Conn {
 	tb.Helper()
-	c, _, err := zk.Connect(servers, 5*time.Minute, zk.WithLogger(log.New(io.Discard, "", 0)), zk.WithLogInfo(false))
+	return adminOver(tb, net.DialTimeout, servers)
+}
+
+func adminOver(tb testing.TB, dial zk.Dialer, servers []string) *zk.Conn {
+	tb.Helper()
+	c, _, err := zk.Connect(servers, 5*time.Minute, zk.WithDialer(dial), zk.WithLogger(log.New(io.Discard, "", 0)), zk.WithLogInfo(false))
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -64,14 +70,23 @@ func queued(tb testing.TB, c *zk.Conn, key string, n int) {
 
 func parentOf(key string) string { return zklock.DefaultRoot + "/" + zklock.EscapeKey(key) }
 
-// watched waits until a client of the shared server watches a node whose path begins
-// so.
-func watched(t *testing.T, path string) {
+// onBoth runs f on the shared server, and on one in memory. f gets what tells whether a node
+// is watched.
+func onBoth(t *testing.T, f func(t *testing.T, b *zklock.Backend, admin *zk.Conn, watched func(path string) bool)) {
 	t.Helper()
-	server := zktest.Shared(t)
-	testkit.Eventually(t, "it is watched", func() bool {
-		paths, err := server.Ask("wchp")
-		return err == nil && strings.Contains(paths, path)
+	t.Run("in memory", func(t *testing.T) {
+		inVirtualTime(t, func(t *testing.T, v *virtual) {
+			dial := func(string, string, time.Duration) (net.Conn, error) { return v.server.Dial() }
+			f(t, v.Backend, adminOver(t, dial, []string{"10.0.0.1:1"}), v.server.Watched)
+		})
+	})
+	t.Run("real", func(t *testing.T) {
+		t.Parallel()
+		server := zktest.Shared(t)
+		f(t, newBackend(t, []string{server.Addr()}), newAdmin(t, server.Addr()), func(path string) bool {
+			paths, err := server.Ask("wchp")
+			return err == nil && strings.Contains(paths, path)
+		})
 	})
 }
 

@@ -23,8 +23,7 @@ var (
 type backend struct {
 	config     Config
 	link       *link
-	table      table
-	nodes      *nodes
+	table      placequeue.Table[*ticket, *session]
 	watches    *watches
 	background *placequeue.Background
 	trial      trial
@@ -57,9 +56,8 @@ func New(servers []string, config Config) (driver.Backend, error) {
 	if b.link, err = newLink(b.background, servers, &b.config); err != nil {
 		return nil, err
 	}
-	b.watches = newWatches(b.link)
-	b.nodes = &nodes{config: &b.config, link: b.link, background: b.background}
-	b.table.Init(b.nodes.deleteInBackground)
+	b.watches = &watches{link: b.link, byPath: make(map[string]*watch)}
+	b.table.Init(b.deleteInBackground)
 	return b, nil
 }
 
@@ -80,7 +78,7 @@ func (b *backend) Ping(ctx context.Context) error {
 	if err := b.link.confirm(op); err != nil {
 		return err
 	}
-	return b.trial.run(op, b.nodes)
+	return b.trial.run(op, b)
 }
 
 func (b *backend) Features() driver.Features { return driver.Features{Sharing: true} }
@@ -108,7 +106,7 @@ func (b *backend) Release(ctx context.Context, g driver.Grant) error {
 	op, end := b.link.opContext(ctx)
 	defer end()
 	return b.table.Release(&g,
-		func(tk *ticket) (existed bool, err error) { return b.nodes.delete(op, tk) },
+		func(tk *ticket) (existed bool, err error) { return b.delete(op, tk) },
 		func() (found bool, queued int, err error) { return b.deleteAll(op, &g) })
 }
 

@@ -13,20 +13,23 @@ import (
 
 // TestExtendBetweenTheLooks: another owner joins the queue after the first look of
 // Extend, before the write. Its token is smaller than the tokens of the write, so these
-// do not count.
+// do not count. The owner may extend its lock later.
 func TestExtendBetweenTheLooks(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, v *virtual) {
 		g := testkit.MustTry(t, v, testkit.NewRequest("key"))
-		joined := false
+		joined := ""
 		v.server.On(opSetData, func(node string) fate {
-			if !joined {
-				joined = true
-				v.server.Add(path.Dir(node) + "/_c_" + guid + "-lock-")
+			if joined == "" {
+				joined = v.server.Add(path.Dir(node) + "/_c_" + guid + "-lock-")
 			}
 			return served
 		})
-		if _, err := v.Extend(t.Context(), g, 4); !errors.Is(err, driver.ErrNotAcquired) || !joined {
-			t.Errorf("Extend, and another owner has joined (%v): %v", joined, err)
+		if _, err := v.Extend(t.Context(), g, 4); !errors.Is(err, driver.ErrNotAcquired) || joined == "" {
+			t.Errorf("Extend, and another owner has joined (%q): %v", joined, err)
+		}
+		v.server.Delete(joined)
+		if _, err := v.Extend(t.Context(), g, 4); err != nil {
+			t.Errorf("Extend when it has left: %v", err)
 		}
 	})
 }

@@ -33,6 +33,7 @@ func TestConfigIsChecked(t *testing.T) {
 			t.Errorf("the error contains the password: %v", err)
 		}
 	}
+	newBackend(t, []string{"127.0.0.1:1"}, zklock.Config{Root: "/"})
 	for _, server := range []string{"zk:2181/locks", "[zk:2181"} {
 		if _, err := zklock.New([]string{server}, zklock.Config{}); err == nil || !strings.HasPrefix(err.Error(), "zklock: ") || !strings.Contains(err.Error(), "zk:2181") {
 			t.Errorf("the server %s: %v", server, err)

@@ -9,57 +9,49 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
-// TestOwnOrphan: an owner does not wait for its own node from a session that is dead
-// and that the server still knows.
-func TestOwnOrphan(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, v *virtual) {
-		mustWork(t, v.Backend, "key") // creates the key's node
-		r := testkit.NewRequest("key")
-		v.server.Add(parentOf("key") + "/_c_" + r.Owner + "-lock-")
-		g := testkit.MustTry(t, v, r)
-		if left := v.server.Children(parentOf("key")); len(left) != 1 {
-			t.Errorf("there should be one node: %q", left)
-		}
-		testkit.MustRelease(t, v, g)
-	})
+// TestOrphan: a node was granted, or the creation of a reader's is in doubt, and the session
+// ends. The node that the server still knows would keep the owner out, or writers.
+func TestOrphan(t *testing.T) {
+	for mode, begin := range map[driver.Mode]func(t *testing.T, v *virtual, r driver.Request){
+		driver.Exclusive: func(t *testing.T, v *virtual, r driver.Request) { testkit.MustTry(t, v, r) },
+		driver.Shared:    func(t *testing.T, v *virtual, r driver.Request) { v.tryInDoubt(t, r, muted) },
+	} {
+		t.Run(mode.String(), func(t *testing.T) {
+			inVirtualTime(t, func(t *testing.T, v *virtual) {
+				mustWork(t, v.Backend, "key") // creates the key's node
+				r := testkit.NewRequest("key")
+				r.Mode = mode
+				begin(t, v, r)
+				v.newSession()
+				testkit.TryRepeatedly(t, v, r)
+				if left := v.server.Children(parentOf("key")); len(left) != 1 {
+					t.Errorf("there should be one node: %q", left)
+				}
+			})
+		})
+	}
 }
 
-// TestOrphanOfAReader: the creation of a reader's node is in doubt, and the session ends. The
-// node that the server still knows would keep writers out.
-func TestOrphanOfAReader(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, v *virtual) {
-		mustWork(t, v.Backend, "key") // creates the key's node
-		r := testkit.NewRequest("key")
-		r.Mode = driver.Shared
-		v.tryInDoubt(t, r, muted)
-		v.newSession()
-		testkit.TryRepeatedly(t, v, r)
-		if left := v.server.Children(parentOf("key")); len(left) != 1 {
-			t.Errorf("there should be one node: %q", left)
-		}
-	})
-}
-
-// TestDeletedNodeIsNotFound: the deletion of a node beside a stranger has no answer, and the
-// creation of the owner's next node is in doubt. The first node is not the owner's any more.
+// TestDeletedNodeIsNotFound: the deletion of a node beside a stranger has no answer, twice.
+// The node is not the owner's any more.
 func TestDeletedNodeIsNotFound(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, v *virtual) {
 		r := testkit.NewRequest("key")
 		testkit.MustTry(t, v, r)
 		stranger := v.server.Add(parentOf("key") + "/R-")
 		v.server.On(opDelete, func(string) fate { return dropped })
-		for _, creation := range []fate{served, muted, served} {
-			v.server.On(opCreate, func(string) fate { return creation })
+		for range 2 {
 			if err := enqueue(t, v, r); err == nil || errors.Is(err, driver.ErrNotAcquired) {
 				t.Fatalf("Enqueue without an answer: %v", err)
 			}
 			v.network.Kill() // the calls that are in flight end
-			if creation == served {
-				v.server.Delete(stranger)
-			}
 		}
+		v.server.Delete(stranger)
 		v.server.ServeAll()
 		g := testkit.TryRepeatedly(t, v, r)
+		if all := v.server.Created(parentOf("key")); len(all) != 3 {
+			t.Errorf("created %q", all)
+		}
 		time.Sleep(5 * time.Second)
 		testkit.MustRenew(t, v, g)
 	})

@@ -2,7 +2,6 @@ package zklock
 
 import (
 	"context"
-	"time"
 
 	"github.com/go-zookeeper/zk"
 
@@ -16,7 +15,8 @@ type Backend = backend
 // holders.
 func Queue(names []string) (order, holders []string, err error) {
 	q, err := parseQueue(names)
-	return nodeNames(q), nodeNames(placequeue.Holders(q)), err
+	held, _ := placequeue.Split(q)
+	return nodeNames(q), nodeNames(held), err
 }
 
 func nodeNames(nodes []node) (names []string) {
@@ -45,20 +45,8 @@ func (c Config) WithLookup(lookup func(ctx context.Context, host string) ([]stri
 	return c
 }
 
-// MaxLease returns the longest lease of a session.
-func MaxLease(timeout time.Duration) time.Duration {
-	return (&session{timeout: timeout}).maxLease()
-}
-
 // IsEphemeral reports whether a node with this owner ends with a session.
 func IsEphemeral(owner int64) bool { return isEphemeral(&zk.Stat{EphemeralOwner: owner}) }
 
 // HolderName returns the name in the data of a node.
 func HolderName(data []byte) string { return holderName(data) }
-
-// Answer returns the result of a call that has its answer when ctx has ended.
-func Answer(ctx context.Context, answer int) (int, error) {
-	p := &pending[int]{link: &link{config: &Config{OpTimeout: time.Second}}, done: make(chan struct{}), value: answer}
-	close(p.done)
-	return p.wait(ctx)
-}

@@ -39,11 +39,14 @@ const (
 	muted          // it is executed, and there is no answer
 	postponed      // it is executed before the next opSync, and there is no answer
 	hungUp         // the connection is closed
+	denied         // the client lacks the permission
 )
 
 const (
 	codeNoNode     = -101
+	codeNoAuth     = -102
 	codeBadVersion = -103
+	codeBarren     = -108
 	codeExists     = -110
 )
 
@@ -165,6 +168,13 @@ func (v *fakeServer) ACLs() map[string]string {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return maps.Clone(v.acls)
+}
+
+// Watched reports whether a client watches a node.
+func (v *fakeServer) Watched(path string) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return len(v.watches[path]) > 0
 }
 
 // Created returns the paths of all nodes that were ever created below a path.
@@ -365,6 +375,9 @@ func (v *fakeServer) create(c *fakeConn, name string, data []byte, flags int32) 
 	parent := v.nodes[path.Dir(name)]
 	if parent == nil {
 		return nil, codeNoNode
+	}
+	if parent.owner != 0 {
+		return nil, codeBarren
 	}
 	if flags&2 != 0 && flags < 4 { // sequential
 		name += fmt.Sprintf("%010d", parent.sequence)

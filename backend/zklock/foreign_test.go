@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -12,9 +11,9 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/zklock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/testkit"
-	"github.com/distlock-go/distlock/internal/test/zktest"
 )
 
 // Other programs have nodes where locks belong.
@@ -22,12 +21,9 @@ import (
 // Row 22 (zklock): nodes that are not locks are skipped, a key's node that cannot have
 // children is ErrForeign, and all of them stay. Fails if any name counts as the name of
 // a lock.
-func TestForeignNodes(t *testing.T) {
-	t.Parallel()
-	addr := zktest.Shared(t).Addr()
-	operator := newAdmin(t, addr)
-	b := newBackend(t, []string{addr})
+func TestForeignNodes(t *testing.T) { onBoth(t, foreignNodes) }
 
+func foreignNodes(t *testing.T, b *zklock.Backend, operator *zk.Conn, _ func(path string) bool) {
 	// The key's node has children of another program.
 	key := "foreign-" + uuid.NewString() // the nodes stay, and the test may run again
 	keepParent(t, operator, key)
@@ -50,14 +46,14 @@ func TestForeignNodes(t *testing.T) {
 	plant(t, operator, parentOf(barren), zk.FlagEphemeral)
 	locker := testkit.NewLocker(t, b, distlock.Config{})
 	_, err := locker.TryAcquire(t.Context(), barren, distlock.Opts{})
-	mustBeForeign(t, err)
+	wantForeign(t, err, "ephemeral node")
 	testkit.Eventually(t, "it has looked before its context ends", func() bool {
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 		defer cancel()
 		_, err = locker.Acquire(ctx, barren, distlock.Opts{RetryInterval: time.Millisecond})
 		return errors.Is(err, driver.ErrForeign) && errors.Is(err, context.DeadlineExceeded)
 	})
-	mustBeForeign(t, err)
+	wantForeign(t, err, "ephemeral node")
 	infos, err := b.Inspect(t.Context(), barren, 10)
 	if err != nil || len(infos) != 1 || infos[0].Foreign != "ephemeral node" || infos[0].Held != 1 {
 		t.Errorf("Inspect of the key: %+v, %v", infos, err)
@@ -70,11 +66,4 @@ func TestForeignNodes(t *testing.T) {
 		t.Fatal(err)
 	}
 	testkit.MustRelease(t, b, w.Served(t))
-}
-
-func mustBeForeign(tb testing.TB, err error) {
-	tb.Helper()
-	if !errors.Is(err, driver.ErrForeign) || errors.Is(err, distlock.ErrUnavailable) || !strings.Contains(err.Error(), "ephemeral node") {
-		tb.Errorf("where another program has an ephemeral node: %v", err)
-	}
 }

@@ -172,5 +172,6 @@ func (b *backend) eachHolder(ctx context.Context, key string, f func(ctx context
 	if err != nil {
 		return false, err
 	}
-	return placequeue.Each(placequeue.Holders(q), func(n node) (bool, error) { return f(op, parent+"/"+n.name, n) })
+	holders, _ := placequeue.Split(q)
+	return placequeue.Each(holders, func(n node) (bool, error) { return f(op, parent+"/"+n.name, n) })
 }

@@ -172,9 +172,6 @@ func (l *link) ready(ctx context.Context) (*session, error) {
 		case <-l.ctx.Done():
 			return nil, errClosed
 		case <-ctx.Done():
-			if errors.Is(context.Cause(ctx), errNoAnswer) {
-				return nil, l.explain(fmt.Errorf("%w within %v", errNoSession, l.config.OpTimeout))
-			}
 			return nil, l.cause(ctx)
 		}
 	}
@@ -269,18 +266,18 @@ func (l *link) explain(err error) error {
 // missing session is the cause, not the caller's deadline.
 func (l *link) cause(ctx context.Context) error {
 	l.mu.Lock()
-	up := placequeue.IsClosed(l.up)
+	missing := errNoSession
+	if placequeue.IsClosed(l.up) {
+		missing = errNoAnswer
+	}
 	l.mu.Unlock()
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, errClosed):
 		return cause
 	case errors.Is(cause, errNoAnswer):
-		return l.explain(fmt.Errorf("%w within %v", errNoAnswer, l.config.OpTimeout))
-	case up:
-		return l.explain(errNoAnswer)
-	default:
-		return l.explain(errNoSession)
+		missing = fmt.Errorf("%w within %v", missing, l.config.OpTimeout)
 	}
+	return l.explain(missing)
 }
 
 // silent drops the messages of the client library: the errors of the calls say the

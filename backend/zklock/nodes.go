@@ -5,25 +5,15 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/distlock-go/distlock/backend/internal/placequeue"
 	"github.com/distlock-go/distlock/internal/clock"
 )
 
 // retryPause is the wait before a background task tries again.
 const retryPause = 100 * time.Millisecond
-
-// nodes creates, finds and deletes the nodes of tickets.
-type nodes struct {
-	config     *Config
-	link       *link
-	background *placequeue.Background
-	deleting   sync.Map // the paths of nodes that are being deleted: search leaves them out
-}
 
 // view is what a ticket's owner sees of the queue.
 type view struct {
@@ -33,11 +23,10 @@ type view struct {
 	time  int64    // when that was, in milliseconds of the servers' clock
 }
 
-// create creates the node of tk, which the caller has locked, and reads the queue. The
-// lock is needed until the result is there.
-func (n *nodes) create(tk *ticket, s *session) *pending[view] {
-	return begin(n.link, func(c *zk.Conn) (view, error) {
-		node, err := n.createIn(c, tk.parent, nodePrefix(tk.guid, tk.kind), tk.data())
+// create creates the node of tk, which the caller has locked, and reads the queue.
+func (b *backend) create(ctx context.Context, tk *ticket, s *session) (view, error) {
+	creation := begin(b.link, func(c *zk.Conn) (view, error) {
+		node, err := b.createIn(c, tk.parent, nodePrefix(tk.guid, tk.kind), tk.data())
 		switch {
 		case errors.Is(err, zk.ErrNoChildrenForEphemerals):
 			return view{}, errEphemeral
@@ -63,15 +52,17 @@ func (n *nodes) create(tk *ticket, s *session) *pending[view] {
 		}
 		return view{names, stat.EphemeralOwner, stat.Czxid, stat.Ctime}, nil
 	})
+	tk.request = creation.done
+	return creation.wait(ctx)
 }
 
 // look reads the queue and the node of tk as the leader knows them.
-func (n *nodes) look(ctx context.Context, tk *ticket) (view, error) {
-	if _, err := n.link.sync().wait(ctx); err != nil {
+func (b *backend) look(ctx context.Context, tk *ticket) (view, error) {
+	if _, err := b.link.sync().wait(ctx); err != nil {
 		return view{}, err
 	}
-	children := n.link.children(tk.parent)
-	stat, err := n.link.stat(tk.node).wait(ctx)
+	children := b.link.children(tk.parent)
+	stat, err := b.link.stat(tk.node).wait(ctx)
 	if err != nil {
 		return view{}, err
 	}
@@ -87,168 +78,129 @@ func nothingDone(err error) bool {
 	}, func(e error) bool { return errors.Is(err, e) })
 }
 
-// find looks for the node of tk if its creation is in doubt because the reply was lost.
-// It deletes the other nodes of the owner.
-func (n *nodes) find(ctx context.Context, tk *ticket, s *session) error {
-	if !tk.inDoubt {
-		return nil
+// find looks for the node of tk in session s if its creation is in doubt because the reply
+// was lost. It deletes the nodes of the owner in other sessions.
+func (b *backend) find(ctx context.Context, tk *ticket, s *session) error {
+	if _, err := b.clean(ctx, tk); err != nil || !tk.inDoubt {
+		return err
 	}
-	own, others, err := n.search(ctx, tk, s)
+	// The server of the present connection may not know the node yet.
+	if _, err := b.link.sync().wait(ctx); err != nil {
+		return err
+	}
+	q, err := b.link.queue(ctx, tk.parent)
 	if err != nil {
 		return err
 	}
-	if own != "" {
-		tk.created(own, s)
-	}
-	tk.inDoubt = false
-	for _, path := range others {
-		if _, err := n.discard(ctx, path, s); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// search returns the nodes of tk's owner that are not being deleted. own is the first
-// of session s and of tk's kind; others are the rest.
-func (n *nodes) search(ctx context.Context, tk *ticket, s *session) (own string, others []string, err error) {
-	// The server of the present connection may not know the node yet.
-	if _, err := n.link.sync().wait(ctx); err != nil {
-		return "", nil, err
-	}
-	q, err := n.link.queue(ctx, tk.parent)
-	if err != nil {
-		return "", nil, err
-	}
+	own := ""
+	var others []string
 	for _, other := range q {
-		path := tk.parent + "/" + other.name
-		if _, deleting := n.deleting.Load(path); deleting || other.guid != tk.guid {
+		if other.guid != tk.guid {
 			continue
 		}
-		stat, err := n.link.stat(path).wait(ctx)
+		path := tk.parent + "/" + other.name
+		stat, err := b.link.stat(path).wait(ctx)
 		switch {
 		case err != nil:
-			return "", nil, err
-		case own == "" && stat.EphemeralOwner == s.id && other.kind == tk.kind:
+			return err
+		case stat.EphemeralOwner == s.id:
 			own = path
 		case stat.Czxid != 0:
 			others = append(others, path)
 		}
 	}
-	return own, others, nil
+	if own != "" {
+		tk.created(own, s)
+	}
+	tk.inDoubt, tk.unwanted = false, others
+	_, err = b.clean(ctx, tk)
+	return err
 }
 
 // delete deletes the node of a ticket that was given up. It reports whether there was
 // one. After an error it continues in the background.
-func (n *nodes) delete(ctx context.Context, tk *ticket) (existed bool, err error) {
-	if !tk.lock(ctx) {
-		n.deleteInBackground(tk)
-		return false, n.link.cause(ctx)
+func (b *backend) delete(ctx context.Context, tk *ticket) (existed bool, err error) {
+	if tk.lock(ctx) {
+		existed, err = b.tryDelete(ctx, tk)
+		tk.unlock()
+	} else {
+		err = b.link.cause(ctx)
 	}
-	defer tk.unlock()
-	if existed, err = n.tryDelete(ctx, tk); err != nil {
-		n.deleteInBackground(tk)
+	if err != nil {
+		b.deleteInBackground(tk)
 	}
 	return existed, err
 }
 
 // deleteInBackground deletes the node of a ticket that was given up. It returns at
 // once. The deletion is repeated until the node or the session is gone.
-func (n *nodes) deleteInBackground(tk *ticket) {
-	n.background.Run(func() {
-		if !tk.lock(n.background) {
+func (b *backend) deleteInBackground(tk *ticket) {
+	b.background.Run(func() {
+		if !tk.lock(b.background) {
 			return
 		}
 		defer tk.unlock()
-		n.retry(func(ctx context.Context) error {
-			_, err := n.tryDelete(ctx, tk)
-			return err
-		})
+		for b.background.Err() == nil {
+			op, end := b.link.opContext(b.background)
+			_, err := b.tryDelete(op, tk)
+			end()
+			if err == nil {
+				return
+			}
+			clock.Sleep(b.background, retryPause)
+		}
 	})
 }
 
 // tryDelete deletes the node of a ticket that was given up and that the caller has
 // locked. If the creation of the node is in doubt, it looks for the node first.
-func (n *nodes) tryDelete(ctx context.Context, tk *ticket) (existed bool, err error) {
-	if tk.node == "" && !tk.inDoubt {
+func (b *backend) tryDelete(ctx context.Context, tk *ticket) (existed bool, err error) {
+	if !tk.isLeft() {
 		return false, nil
 	}
-	s, err := n.link.ready(ctx)
-	if err != nil {
-		return false, err
+	s, err := b.link.ready(ctx)
+	if err == nil {
+		err = b.find(ctx, tk, s)
 	}
-	var all []string
 	switch {
-	case tk.node == "":
-		own, others, err := n.search(ctx, tk, s)
-		if err != nil {
-			return false, err
-		}
-		if all = others; own != "" {
-			all = append(all, own)
-		}
+	case err != nil:
+		return false, err
 	case tk.keeping:
-		all, s = slices.Compact([]string{tk.node, tk.keptPath()}), nil
+		tk.unwanted = []string{tk.node, tk.keptPath()}
 	case tk.session == s: // otherwise the node ended with its session
-		all = []string{tk.node}
+		tk.unwanted = []string{tk.node}
 	}
-	tk.node, tk.inDoubt = "", false
-	for _, path := range all {
-		was, failed := n.discard(ctx, path, s)
+	tk.node = ""
+	return b.clean(ctx, tk)
+}
+
+// clean deletes the nodes that the owner of tk does not want. It reports whether there was
+// one. The caller has locked tk. After an error it is to be called again.
+func (b *backend) clean(ctx context.Context, tk *ticket) (existed bool, err error) {
+	for ; len(tk.unwanted) > 0; tk.unwanted = tk.unwanted[1:] {
+		if tk.unwanted[0] == "" {
+			continue
+		}
+		deletion := b.link.remove(tk.unwanted[0])
+		tk.request = deletion.done
+		was, err := deletion.wait(ctx)
+		if err != nil {
+			return existed, err
+		}
 		existed = existed || was
-		if failed != nil {
-			err = failed
-		}
 	}
-	return existed, err
-}
-
-// discard deletes a node, which is nobody's from now on. After an error it continues in
-// the background, until session s ends; nil if the node does not end with a session.
-func (n *nodes) discard(ctx context.Context, path string, s *session) (existed bool, err error) {
-	n.deleting.Store(path, true)
-	if existed, err = n.link.remove(path).wait(ctx); err == nil {
-		n.deleting.Delete(path)
-		return existed, nil
-	}
-	n.background.Run(func() {
-		defer n.deleting.Delete(path)
-		n.retry(func(ctx context.Context) error {
-			if s != nil && s.HasEnded() {
-				return nil
-			}
-			_, err := n.link.ready(ctx)
-			if err == nil {
-				_, err = n.link.remove(path).wait(ctx)
-			}
-			return err
-		})
-	})
-	return false, err
-}
-
-// retry calls f until it succeeds or the Backend is closed.
-func (n *nodes) retry(f func(ctx context.Context) error) {
-	for n.background.Err() == nil {
-		op, end := n.link.opContext(n.background)
-		err := f(op)
-		end()
-		if err == nil {
-			return
-		}
-		clock.Sleep(n.background, retryPause)
-	}
+	return existed, nil
 }
 
 // createIn creates an ephemeral sequential node, and the nodes above it if they do not
 // exist. It returns the path of the node. It blocks.
-func (n *nodes) createIn(c *zk.Conn, parent, name string, data []byte) (string, error) {
+func (b *backend) createIn(c *zk.Conn, parent, name string, data []byte) (string, error) {
 	for {
-		node, err := c.Create(parent+"/"+name, data, zk.FlagEphemeralSequential, n.config.ACL)
+		node, err := c.Create(parent+"/"+name, data, zk.FlagEphemeralSequential, b.config.ACL)
 		if !errors.Is(err, zk.ErrNoNode) {
 			return node, denied(err, "create in", parent)
 		}
-		if err := n.createAll(c, parent); err != nil {
+		if err := b.createAll(c, parent); err != nil {
 			return "", err
 		}
 	}
@@ -257,13 +209,13 @@ func (n *nodes) createIn(c *zk.Conn, parent, name string, data []byte) (string, 
 // createAll creates the node at path and all above it. The root and the nodes above
 // it are persistent. The nodes below the root are containers, which the server deletes
 // some time after their last child: at any time, even between two requests.
-func (n *nodes) createAll(c *zk.Conn, path string) error {
+func (b *backend) createAll(c *zk.Conn, path string) error {
 	for {
 		var err error
-		if len(path) > len(n.config.Root) {
-			_, err = c.CreateContainer(path, nil, zk.FlagContainer, n.config.ACL)
+		if len(path) > len(b.config.Root) {
+			_, err = c.CreateContainer(path, nil, zk.FlagContainer, b.config.ACL)
 		} else {
-			_, err = c.Create(path, nil, zk.FlagPersistent, n.config.ACL)
+			_, err = c.Create(path, nil, zk.FlagPersistent, b.config.ACL)
 		}
 		i := strings.LastIndexByte(path, '/')
 		switch {
@@ -272,7 +224,7 @@ func (n *nodes) createAll(c *zk.Conn, path string) error {
 		case !errors.Is(err, zk.ErrNoNode) || i <= 0:
 			return denied(err, "create", path)
 		}
-		if err := n.createAll(c, path[:i]); err != nil {
+		if err := b.createAll(c, path[:i]); err != nil {
 			return err
 		}
 	}

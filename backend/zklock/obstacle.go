@@ -14,39 +14,37 @@ type obstacle struct {
 
 	backend *backend
 	ticket  *ticket
-	watch   []string // the paths of the nodes to wait for
-	own     string   // the path of the ticket's node; "" if there can be none
-	first   atomic.Pointer[holder]
-	foreign error     // nil if an owner that excludes the ticket's has the key
-	others  bool      // other programs have made some of the nodes to wait for
-	until   time.Time // when the next node is over that does not end with a session; zero if there is none
+	watch   []string                // the paths of the nodes to wait for
+	own     string                  // the path of the ticket's node; "" if there can be none
+	first   string                  // the path of the first node in the queue
+	holder  atomic.Pointer[content] // of that node; nil if it was not read
+	seen    time.Time               // when the queue was read
+	foreign error                   // nil if an owner that excludes the ticket's has the key
+	others  bool                    // other programs have made some of the nodes to wait for
+	until   time.Time               // when the next node is over that does not end with a session; zero if there is none
 }
 
-// holder is the first node in the queue. Its content is zero if it was not read.
-type holder struct {
-	path string
-	content
-	read time.Time
-}
-
-// holderAge is how old the name of a holder may be before a waiter reads it again,
-// unless it waits for that holder alone. To read it at each look would double the
-// waiter's requests.
+// holderAge is how old the name of a holder may be, unless a waiter waits for that holder
+// alone. To read it at each look would double the waiter's requests.
 const holderAge = 10 * time.Second
 
-func (o *obstacle) Watch(ctx context.Context) <-chan error {
-	fired := make(chan error, len(o.watch))
+func (o *obstacle) Watch(ctx context.Context) <-chan struct{} {
+	fired := make(chan struct{}, len(o.watch))
 	for _, path := range o.watch {
-		go func() { fired <- o.backend.watches.wait(ctx, path) }()
+		go func() {
+			o.backend.watches.wait(ctx, path)
+			fired <- struct{}{}
+		}()
 	}
 	return fired
 }
 
 // Remains implements [placequeue.Obstacle]. It looks at the ticket's node, if it has
 // one, and at the node that it waits for. Other programs do not delete a node in front
-// that is over: behind theirs, the whole queue is read.
+// that is over: behind theirs, the whole queue is read. So it is at times if another node
+// is the first, to name its owner.
 func (o *obstacle) Remains(ctx context.Context) bool {
-	if len(o.watch) != 1 || o.others || !o.until.IsZero() && !time.Now().Before(o.until) {
+	if len(o.watch) != 1 || o.others || o.first != o.watch[0] && time.Since(o.seen) >= holderAge || !o.until.IsZero() && !time.Now().Before(o.until) {
 		return false
 	}
 	link, tk := o.backend.link, o.ticket
@@ -69,47 +67,29 @@ func (o *obstacle) Remains(ctx context.Context) bool {
 }
 
 // Err implements [placequeue.Obstacle]. To name a holder in another process is a
-// request, but not again while the holder alone is in the way, and not often. The
-// holder has had the key for at most the time since it joined the queue.
+// request, once for each obstacle. The holder has had the key for at most the time since
+// it joined the queue.
 func (o *obstacle) Err(ctx context.Context, thorough bool) error {
 	if o.foreign != nil {
 		return o.foreign
 	}
-	b, first := o.backend, o.first.Load()
-	if l, ok := b.table.HeldAt(first.path); ok {
+	if l, ok := o.backend.table.HeldAt(o.first); ok {
 		return l.HeldError()
 	}
-	if thorough && (first.stat.Czxid == 0 || first.path != o.watch[0]) && time.Since(first.read) >= holderAge {
-		first = o.readFirst(ctx, first.path)
-		o.first.Store(first)
+	holder := o.holder.Load()
+	if holder == nil {
+		holder = new(content)
+		if thorough {
+			*holder, _ = o.backend.link.content(o.first).wait(ctx) // what is not known is left out
+			o.holder.Store(holder)
+		}
 	}
-	held := &driver.HeldError{Holder: holderName(first.data)}
-	if first.stat.Czxid != 0 {
-		held.Held = max(time.Since(time.UnixMilli(first.stat.Ctime)), 0) // by the server's clock
+	held := &driver.HeldError{Holder: holderName(holder.data)}
+	if holder.stat.Czxid != 0 {
+		held.Held = max(time.Since(time.UnixMilli(holder.stat.Ctime)), 0) // by the server's clock
 	}
 	if !o.until.IsZero() {
 		held.RetryAfter = max(time.Until(o.until), 0)
 	}
 	return held
-}
-
-// readFirst returns the first node in the queue, which was at path. What is not known
-// is left out.
-func (o *obstacle) readFirst(ctx context.Context, path string) *holder {
-	link := o.backend.link
-	for {
-		node, err := link.content(path).wait(ctx)
-		if err != nil || node.stat.Czxid != 0 {
-			return &holder{path, node, time.Now()}
-		}
-		q, _ := link.queue(ctx, o.ticket.parent) // the node was deleted since
-		next := path
-		if len(q) > 0 {
-			next = o.ticket.parent + "/" + q[0].name
-		}
-		if next == path || q[0].guid == o.ticket.guid {
-			return &holder{path: path, read: time.Now()}
-		}
-		path = next
-	}
 }

@@ -5,8 +5,6 @@ import (
 	"time"
 
 	"github.com/go-zookeeper/zk"
-
-	"github.com/distlock-go/distlock/backend/internal/placequeue"
 )
 
 // nudgeAfter is the time without an answer after which the server gets another request.
@@ -43,9 +41,6 @@ func (p *pending[T]) wait(ctx context.Context) (T, error) {
 			p.link.suspect(start)
 			pause = min(2*pause, 2*nudgeAfter)
 		case <-ctx.Done():
-			if placequeue.IsClosed(p.done) { // just now, or while the process was suspended
-				return p.value, p.err
-			}
 			p.link.suspect(start)
 			var none T
 			return none, p.link.cause(ctx)

@@ -21,21 +21,36 @@ import (
 // granted that cannot be given back. Fails if only the answer of the leader is tried.
 func TestMissingPermission(t *testing.T) {
 	t.Parallel()
+	all := map[string]struct{ op, perm int32 }{
+		"create": {opContainer, zk.PermCreate}, "read": {opGetChildren, zk.PermRead},
+		"write": {opSetData, zk.PermWrite}, "delete in": {opDelete, zk.PermDelete},
+	}
+	lacks := func(t *testing.T, b *zklock.Backend, want string) {
+		t.Helper()
+		for range 2 {
+			_, err := b.TryAcquire(t.Context(), testkit.NewRequest("key"))
+			mustLack(t, err, "no permission to "+want)
+			mustLack(t, b.Ping(t.Context()), "no permission to "+want)
+		}
+	}
+	for name, c := range all {
+		synctest.Test(t, func(t *testing.T) {
+			server := new(fakeServer)
+			server.On(c.op, func(string) fate { return denied })
+			lacks(t, newVirtual(t, server).Backend, name+` "/distlock`)
+			if n := len(server.Children(parentOf(""))); n > 1 {
+				t.Errorf("without the permission to %s, %d nodes are left", name, n)
+			}
+		})
+	}
 	addr := []string{zktest.Shared(t).Addr()}
-	for perm, want := range map[int32]string{
-		zk.PermCreate: "no permission to create ", zk.PermRead: "no permission to read ",
-		zk.PermWrite: "no permission to write ", zk.PermDelete: "no permission to delete in ",
-	} {
-		t.Run(strings.Fields(want)[3], func(t *testing.T) {
+	for name, c := range all {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			root := "/lacks-" + uuid.NewString()
 			b := newBackend(t, addr, zklock.Config{Root: root, User: "shop", Password: "secret",
-				ACL: zk.DigestACL(zk.PermAll&^perm, "shop", "secret")})
-			for range 2 {
-				_, err := b.TryAcquire(t.Context(), testkit.NewRequest("key"))
-				mustLack(t, err, want+`"`+root)
-				mustLack(t, b.Ping(t.Context()), want+`"`+root)
-			}
+				ACL: zk.DigestACL(zk.PermAll&^c.perm, "shop", "secret")})
+			lacks(t, b, name+` "`+root)
 		})
 	}
 
@@ -58,22 +73,4 @@ func mustLack(tb testing.TB, err error, want string) {
 	if !errors.Is(err, zk.ErrNoAuth) || errors.Is(err, driver.ErrNotAcquired) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "see Config.") {
 		tb.Errorf("%v, want %s", err, want)
 	}
-}
-
-// TestTrialIsMadeOnce: the first Ping creates a node and deletes it, and later calls do
-// not.
-func TestTrialIsMadeOnce(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		v := newVirtual(t, new(fakeServer))
-		for range 2 {
-			if err := v.Ping(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			mustWork(t, v.Backend, "key")
-		}
-		if all, left := v.server.Created(parentOf("")), v.server.Children(parentOf("")); len(all) != 1 || len(left) != 0 {
-			t.Errorf("created %q, left %q", all, left)
-		}
-	})
 }

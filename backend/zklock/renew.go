@@ -110,6 +110,7 @@ func (b *backend) Extend(ctx context.Context, g driver.Grant, n int) (driver.Gra
 	case err != nil:
 		return driver.Grant{}, err
 	}
+	lock.Ticket.version.Store(stat.Version)
 	// An owner that came before the write has smaller tokens.
 	if err := b.checkAlone(op, lock.Ticket); err != nil {
 		return driver.Grant{}, err
@@ -117,7 +118,6 @@ func (b *backend) Extend(ctx context.Context, g driver.Grant, n int) (driver.Gra
 	extended := lock.Grant
 	extended.Sent, extended.TTL, extended.Contended = sent, g.TTL, false
 	extended.Token, extended.LastToken = placequeue.Tokens(stat.Mzxid, tokensPerID, n)
-	lock.Ticket.version.Store(stat.Version)
 	if !b.table.Extend(lock.Ticket, extended) {
 		return driver.Grant{}, placequeue.ErrNotHeld
 	}

@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"time"
 
 	"github.com/go-zookeeper/zk"
 
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/clock"
 )
 
 // Revoke implements [driver.Revoker]. It writes Curator's message into the nodes of the
@@ -56,25 +56,20 @@ func (b *backend) Revoked(ctx context.Context, g driver.Grant) <-chan struct{} {
 // awaitMessage waits until a node contains the message, or is deleted: then the owner does not
 // have the key any more. It returns false if ctx ends first.
 func (b *backend) awaitMessage(ctx context.Context, path string) bool {
-	for {
+	for b.background.Err() == nil && ctx.Err() == nil {
 		w, err := b.watches.add(ctx, path)
-		var again <-chan time.Time
-		var changed <-chan struct{}
 		switch {
 		case err != nil: // there may be no connection
-			again = time.After(retryPause)
+			clock.Sleep(ctx, retryPause)
+			continue
 		case w == nil, bytes.HasPrefix(w.data, []byte(revokeMessage)):
 			return true
-		default:
-			changed = w.fired
 		}
 		select {
-		case <-again:
-		case <-changed:
+		case <-w.fired:
 		case <-ctx.Done():
-			return false
 		case <-b.background.Done():
-			return false
 		}
 	}
+	return false
 }

@@ -95,24 +95,6 @@ func TestNodeOfAnotherSession(t *testing.T) {
 	})
 }
 
-// TestNodeOfAnotherKind: the creations of two nodes with one UUID are in doubt, first
-// for an exclusive lock, then for a shared one. The exclusive node is not the reader's.
-func TestNodeOfAnotherKind(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, v *virtual) {
-		mustWork(t, v.Backend, "key") // creates the key's node
-		writer := testkit.NewRequest("key")
-		reader := writer
-		writer.Owner += "@writer"
-		reader.Owner, reader.Mode = reader.Owner+"@reader", driver.Shared
-		v.tryInDoubt(t, writer, muted)
-		v.tryInDoubt(t, reader, dropped)
-		testkit.TryRepeatedly(t, v, reader)
-		other := testkit.NewRequest("key")
-		other.Mode = driver.Shared
-		testkit.MustTry(t, v, other)
-	})
-}
-
 // TestCreatedInTheNextSession: the request for a node is written in the next session.
 // The owner finds that node, and needs no other.
 func TestCreatedInTheNextSession(t *testing.T) {

@@ -2,7 +2,6 @@ package zklock
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -24,56 +23,26 @@ type ticket struct {
 	kept    atomic.Bool   // the node does not end with a session
 
 	// The ticket's lock guards these.
-	node    string    // path of the node; "" if none is known
-	session *session  // the session of the node
-	since   time.Time // when the node was known to exist
-	inDoubt bool      // there may be a node with an unknown path
-	keeping bool      // there may be a node that is kept
+	node     string          // path of the node; "" if none is known
+	session  *session        // the session of the node
+	since    time.Time       // when the node was known to exist
+	inDoubt  bool            // there may be a node with an unknown path
+	keeping  bool            // there may be a node that is kept
+	unwanted []string        // the paths of nodes that are to be deleted
+	request  <-chan struct{} // closed when the last creation or deletion has its result
 }
 
 // renewal is one grant of a call of Renew.
 type renewal = placequeue.Renewal[*ticket, *session]
 
-// table has the tickets of a Backend. It knows the session of the node of each holder.
-type table struct {
-	placequeue.Table[*ticket, *session]
-}
-
-// forget records that tk, which the caller has locked, has no node, and so its owner does
-// not have the key. It returns the path of the node before.
-func (t *table) forget(tk *ticket) (node string) {
-	t.Lock()
-	defer t.Unlock()
-	t.SetLost(tk)
-	node, tk.node, tk.inDoubt = tk.node, "", false
+// forget records that tk, which the caller has locked, has no node that is known, and so
+// its owner does not have the key. It returns the path of the node before.
+func (b *backend) forget(tk *ticket) (node string) {
+	b.table.Lock()
+	defer b.table.Unlock()
+	b.table.SetLost(tk)
+	node, tk.node, tk.inDoubt = tk.node, "", true
 	return node
-}
-
-// setHeld records that the owner of tk, which the caller has locked, has the key under
-// the terms of g: see [placequeue.Table.SetHeld].
-func (t *table) setHeld(tk *ticket, g *driver.Grant) bool {
-	t.Lock()
-	defer t.Unlock()
-	return t.SetHeld(tk, tk.node, tk.session, g)
-}
-
-// unsent removes the ticket of an attempt that has failed with err, if its owner has no
-// node and no request may still create one. The error then says so.
-func (t *table) unsent(tk *ticket, err error) error {
-	if err == nil || errors.Is(err, driver.ErrNotAcquired) {
-		return err
-	}
-	select {
-	case tk.busy <- struct{}{}:
-		defer tk.unlock()
-	default:
-		return err // a creation is in flight
-	}
-	if tk.node != "" || tk.inDoubt {
-		return err
-	}
-	t.Remove(tk, false)
-	return driver.NotSent(err)
 }
 
 // created records the node of tk, which the caller has locked.
@@ -100,7 +69,32 @@ func (tk *ticket) lock(ctx context.Context) bool {
 	}
 }
 
-func (tk *ticket) unlock() { <-tk.busy }
+// unlock unlocks the ticket when the last request has its result: what is created or
+// deleted late must not meet the next attempt.
+func (tk *ticket) unlock() {
+	if r := tk.request; r != nil && !placequeue.IsClosed(r) {
+		go func() {
+			<-r
+			<-tk.busy
+		}()
+		return
+	}
+	<-tk.busy
+}
+
+// isUnsent reports whether there is no node, and no request may still create one.
+func (tk *ticket) isUnsent() bool {
+	select {
+	case tk.busy <- struct{}{}:
+		defer tk.unlock()
+		return !tk.isLeft()
+	default:
+		return false // a request is in flight
+	}
+}
+
+// isLeft reports whether there may be a node.
+func (tk *ticket) isLeft() bool { return tk.node != "" || tk.inDoubt || len(tk.unwanted) > 0 }
 
 // data returns the data of the node, for people: the name of the holder. Curator writes
 // the client's address there.

@@ -6,6 +6,8 @@ import (
 	"sync"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/distlock-go/distlock/internal/clock"
 )
 
 // watches contains one watch for each node that tickets wait for, however many they
@@ -24,8 +26,6 @@ type watch struct {
 	data  []byte        // of the node, until fired is closed
 	fired chan struct{} // closed when the node was deleted or changed, or the watch has ended
 }
-
-func newWatches(l *link) *watches { return &watches{link: l, byPath: make(map[string]*watch)} }
 
 // add returns a watch that fires when the node is deleted or changed. It is nil if
 // there is no such node.
@@ -52,19 +52,20 @@ func (w *watches) add(ctx context.Context, path string) (*watch, error) {
 	return one, nil
 }
 
-// wait returns when the node was deleted or changed, or is not there.
-func (w *watches) wait(ctx context.Context, path string) error {
+// wait returns when the node was deleted or changed, or is not there. If it cannot be
+// watched, it returns after a pause.
+func (w *watches) wait(ctx context.Context, path string) {
 	op, end := w.link.opContext(ctx)
 	defer end()
-	one, err := w.add(op, path)
-	if err != nil || one == nil {
-		return err
+	switch one, err := w.add(op, path); {
+	case err != nil:
+		clock.Sleep(ctx, retryPause)
+	case one != nil:
+		select {
+		case <-one.fired:
+		case <-ctx.Done():
+		}
 	}
-	select {
-	case <-one.fired:
-	case <-ctx.Done():
-	}
-	return nil
 }
 
 // run sets the watch and waits for its event. It reads the data of the node, because

@@ -37,12 +37,6 @@ func Blockers[Q ~[]P, P Place](q Q, i int) Q {
 	return nil
 }
 
-// Holders returns the places that have the key.
-func Holders[Q ~[]P, P Place](q Q) Q {
-	held, _ := Split(q)
-	return held
-}
-
 // Split returns the places that have the key, and the places that wait for it.
 func Split[Q ~[]P, P Place](q Q) (held, waiting Q) {
 	for i, p := range q {
@@ -65,9 +59,9 @@ func Tokens(number int64, limit, n int) (first, last uint64) {
 
 // Obstacle is why an owner does not get the key now.
 type Obstacle interface {
-	// Watch returns a channel with a value when the obstacle may be gone, or with an
-	// error if it cannot be watched. It watches until ctx ends.
-	Watch(ctx context.Context) <-chan error
+	// Watch returns a channel with a value when the obstacle may be gone, or a little
+	// later if it cannot be watched. It watches until ctx ends.
+	Watch(ctx context.Context) <-chan struct{}
 	// Ended returns a channel that is closed when the session of the owner's place has
 	// ended.
 	Ended() <-chan struct{}
@@ -84,6 +78,5 @@ type Obstacle interface {
 type wait struct {
 	obstacle Obstacle
 	over     bool          // the obstacle may be gone
-	err      error         // why it cannot be watched; nil if it can, or if Acquire has said so
 	replaced chan struct{} // closed when the next attempt has its result
 }

@@ -2,6 +2,7 @@ package placequeue
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/distlock-go/distlock/driver"
@@ -14,16 +15,16 @@ var ErrGivenUp = fmt.Errorf("released while waiting: %w", driver.ErrNotAcquired)
 // remains. The first refusal of a queued request names the holder only if that costs no
 // request: most waiters get the key without another.
 func (t *Table[T, S]) Acquire(ctx context.Context, tk T, queued bool, attempt func() (driver.Grant, Obstacle, error)) (driver.Grant, error) {
-	last, over, err := t.waited(tk)
-	switch {
-	case err != nil:
-		return driver.Grant{}, err
-	case last != nil && !over && last.Remains(ctx):
-		return driver.Grant{}, last.Err(ctx, true)
+	t.Lock()
+	one := tk.base()
+	last := one.wait
+	look := last != nil && !last.over
+	t.Unlock()
+	if look && last.obstacle.Remains(ctx) {
+		return driver.Grant{}, last.obstacle.Err(ctx, true)
 	}
 	g, o, err := attempt()
 	t.Lock()
-	one := tk.base()
 	if one.wait != nil {
 		close(one.wait.replaced)
 	}
@@ -37,22 +38,26 @@ func (t *Table[T, S]) Acquire(ctx context.Context, tk T, queued bool, attempt fu
 	return g, err
 }
 
-// waited returns the obstacle of the last attempt if that was refused, whether it may
-// be gone, and once why it cannot be watched.
-func (t *Table[T, S]) waited(tk T) (o Obstacle, over bool, err error) {
-	t.Lock()
-	defer t.Unlock()
-	w := tk.base().wait
-	if w == nil {
-		return nil, false, nil
+// Unsent removes the ticket of an attempt that has failed with err, if isUnsent says that
+// its owner has no place and no request may still create one. The error then says so. It
+// calls isUnsent with the mutex.
+func (t *Table[T, S]) Unsent(tk T, err error, isUnsent func() bool) error {
+	if err == nil || errors.Is(err, driver.ErrNotAcquired) {
+		return err
 	}
-	err, w.err = w.err, nil
-	return w.obstacle, w.over, err
+	t.Lock()
+	unsent := isUnsent()
+	t.Unlock()
+	if !unsent {
+		return err
+	}
+	t.Lose(tk, false)
+	return driver.NotSent(err)
 }
 
 // Turn implements [driver.Waker]. The channel is closed when the obstacle of the
-// owner's last attempt may be gone or cannot be watched, when another attempt has
-// another result, and when the session or the Backend has ended.
+// owner's last attempt may be gone, when another attempt has another result, and when the
+// session or the Backend has ended.
 func (t *Table[T, S]) Turn(ctx context.Context, bg *Background, r *driver.Request) <-chan driver.Grant {
 	turn := make(chan driver.Grant)
 	t.Lock()
@@ -67,11 +72,10 @@ func (t *Table[T, S]) Turn(ctx context.Context, bg *Background, r *driver.Reques
 		defer close(turn)
 		watching, end := context.WithCancel(ctx)
 		defer end()
-		var err error
 		select {
 		case <-ctx.Done():
 			return
-		case err = <-w.obstacle.Watch(watching):
+		case <-w.obstacle.Watch(watching):
 		case <-w.obstacle.Ended():
 		case <-w.replaced:
 		case <-gone:
@@ -79,9 +83,7 @@ func (t *Table[T, S]) Turn(ctx context.Context, bg *Background, r *driver.Reques
 		}
 		t.Lock()
 		defer t.Unlock()
-		if w.over = true; ctx.Err() == nil {
-			w.err = err
-		}
+		w.over = true
 	}()
 	return turn
 }
