@@ -331,9 +331,6 @@ func (d *dispatcher) retryRedirect(ctx context.Context, r *request, result dispa
 			result = next
 		}
 		result.OutcomeKnown = known
-		if trying.Err() != nil {
-			break
-		}
 	}
 	return result
 }
