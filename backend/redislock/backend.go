@@ -1,7 +1,9 @@
 package redislock
 
 import (
+	"context"
 	"reflect"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/redis/go-redis/v9"
@@ -30,6 +32,22 @@ type backend struct {
 
 	background *rediskit.Background
 	closed     func()
+}
+
+// calls are the ways to the servers.
+type calls struct {
+	own    *rediskit.OwnPool // for what is done with locks
+	looks  *rediskit.OwnPool // for what looks at them
+	limit  time.Duration     // of an operation
+	server *rediskit.Server  // the server that errors name first
+
+	background *rediskit.Background
+}
+
+// call runs op over the connections of observers. Errors name the first server of
+// the client.
+func call[T any](ctx context.Context, c *calls, op func(context.Context, redis.UniversalClient) (T, error)) (T, error) {
+	return rediskit.Operate(ctx, c.server, c.looks.Client(), op)
 }
 
 // ownConnections is how many connections of its own a Backend has to a server at most:
@@ -68,7 +86,7 @@ func New(client redis.UniversalClient, cfg Config) driver.Backend {
 			looks:      rediskit.NewOwnPool(client, lookConnections, cfg.OpTimeout),
 			limit:      cfg.OpTimeout,
 			background: bg,
-			server:     rediskit.NewServer("redislock", client, bg),
+			server:     rediskit.NewServer("redislock", client, bg, cfg.OpTimeout),
 		},
 	}
 	args := &processArgs{inbox: b.inbox.id, prefix: cfg.InboxPrefix, claim: cfg.ClaimWindow.Milliseconds(), topology: t}
@@ -96,5 +114,5 @@ func (b *backend) Close() error {
 
 // checkEviction logs a warning, once, if the server may evict locks.
 func (b *backend) checkEviction() {
-	b.calls.server.CheckEviction(b.cfg.Logger, b.calls.looks.Client(), b.cfg.OpTimeout)
+	b.calls.server.CheckEviction(b.cfg.Logger, b.calls.looks.Client())
 }

@@ -83,10 +83,10 @@ func (d *dispatcher) newSite(server *rediskit.Server, short *redis.Client) *site
 			return d.send(ctx, server, batch)
 		},
 		Timeout: d.limit,
-		Slow:    func() { d.diagnose(server) },
+		Slow:    server.Diagnose,
 		NoAnswer: func() error {
 			rediskit.Reload(d.topology.client)
-			return server.Late(d.limit)
+			return server.Late()
 		},
 	}
 	if short != nil {
@@ -114,7 +114,7 @@ func (d *dispatcher) doAt(ctx context.Context, s *site, r *request) dispatch.Res
 		if rediskit.Answered(result.Err) && r.tried {
 			d.undo(ctx, s, r)
 		}
-		result.Err = s.server.ForCaller(ctx, result.Err, d.limit)
+		result.Err = s.server.ForCaller(ctx, result.Err)
 	}
 	return result
 }
@@ -123,55 +123,31 @@ func (d *dispatcher) doAt(ctx context.Context, s *site, r *request) dispatch.Res
 // look at it, for example because the user may not access the queue. If that fails, the
 // lock expires.
 func (d *dispatcher) undo(ctx context.Context, s *site, r *request) {
-	_, _ = callAt(context.WithoutCancel(ctx), d.calls, s.server, d.own.Client(), func(ctx context.Context, c redis.UniversalClient) (any, error) {
+	_, _ = rediskit.Operate(context.WithoutCancel(ctx), s.server, d.own.Client(), func(ctx context.Context, c redis.UniversalClient) (any, error) {
 		return undoPlainScript.Run(ctx, c, []string{r.key}, r.owner+" ").Result()
 	})
-}
-
-// knownSite returns the site of the key's server if that server is known without asking
-// a server. Otherwise it returns the default site.
-func (d *dispatcher) knownSite(key string) *site {
-	if server := d.knownServer(key); server != nil {
-		return d.siteFor(server)
-	}
-	return d.defaultSite
-}
-
-// knownServer returns the client of the key's server. It returns nil if there is only
-// one server, or if the key's server is not known without asking a server.
-func (d *dispatcher) knownServer(key string) *redis.Client {
-	find := rediskit.Finder(d.topology.client)
-	if find == nil || !d.topologyKnown.Load() {
-		return nil
-	}
-	server, err := find(context.Background(), key) //nolint:forbidigo // a look-up in memory, not a call
-	if err != nil {
-		return nil
-	}
-	return server
 }
 
 // siteOf returns the site of the key's server, where there are several servers. The
 // result may be wrong: a pipeline follows redirections.
 func (d *dispatcher) siteOf(ctx context.Context, key string) *site {
 	find := rediskit.Finder(d.topology.client)
-	var server *redis.Client
-	var err error
 	if d.topologyKnown.Load() {
-		server, err = find(ctx, key)
-	} else {
-		server, err = call(ctx, d.calls, func(ctx context.Context, _ redis.UniversalClient) (*redis.Client, error) {
-			return find(ctx, key)
-		})
-		d.topologyKnown.Store(err == nil)
+		server, _ := find(ctx, key)
+		return d.siteFor(server)
 	}
-	if err != nil {
-		return d.defaultSite
-	}
+	server, err := call(ctx, d.calls, func(ctx context.Context, _ redis.UniversalClient) (*redis.Client, error) {
+		return find(ctx, key)
+	})
+	d.topologyKnown.Store(err == nil)
 	return d.siteFor(server)
 }
 
+// siteFor returns the site of a server, or the default one for nil.
 func (d *dispatcher) siteFor(server *redis.Client) *site {
+	if server == nil {
+		return d.defaultSite
+	}
 	addr := server.Options().Addr
 	d.mu.RLock()
 	s := d.sites[addr]
@@ -182,7 +158,7 @@ func (d *dispatcher) siteFor(server *redis.Client) *site {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.sites[addr] == nil {
-		d.sites[addr] = d.newSite(rediskit.NewServer("redislock", server, d.background), nil)
+		d.sites[addr] = d.newSite(rediskit.NewServer("redislock", server, d.background, d.limit), nil)
 	}
 	return d.sites[addr]
 }
@@ -245,7 +221,7 @@ func (d *dispatcher) send(ctx context.Context, server *rediskit.Server, batch []
 		rediskit.Reload(d.topology.client)
 	}
 	if rediskit.Unexplained(results[0].Err) {
-		d.diagnose(server)
+		server.Diagnose()
 		for i := range results {
 			if rediskit.Unexplained(results[i].Err) {
 				results[i].Err = server.NoAnswer(results[i].Err, d.limit)
@@ -345,6 +321,7 @@ func (d *dispatcher) retryRedirect(ctx context.Context, r *request, result dispa
 	trying, cancel := context.WithTimeout(ctx, d.limit)
 	defer cancel()
 	for pause := firstRedirectPause; rediskit.Redirected(result.Err); pause = min(2*pause, maxRedirectPause) {
+		rediskit.Reload(d.own.Client()) // with WAIT, go-redis does not see the redirection
 		if !clock.Sleep(trying, pause) {
 			break
 		}
@@ -354,9 +331,6 @@ func (d *dispatcher) retryRedirect(ctx context.Context, r *request, result dispa
 			result = next
 		}
 		result.OutcomeKnown = known
-		if trying.Err() != nil {
-			break
-		}
 	}
 	return result
 }

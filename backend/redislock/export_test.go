@@ -132,7 +132,7 @@ func (c Caller) Run(ctx context.Context, s *luascript.Script, ops ...ScriptOp) (
 		keys[i] = o.Key
 		switch s.Name {
 		case renewScript.Name:
-			args = append(args, o.Owner, o.TTL.Milliseconds(), o.Share, rediskit.Flag(o.Retain))
+			args = append(args, o.Owner, o.TTL.Milliseconds(), rediskit.Flag(o.Retain), o.Share)
 			continue
 		case acquireScript.Name:
 			args = append(args, o.Owner, o.TTL.Milliseconds(), o.Mode, o.Share)

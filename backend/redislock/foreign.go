@@ -67,9 +67,7 @@ func (b *backend) wrongType(ctx context.Context, key string, found error) error 
 		return fmt.Errorf("%w: the queue %q is %v", found, names[1], at[1])
 	case at[2].kind != "zset" && at[2].kind != "none":
 		return fmt.Errorf("%w: the set of tombstones %q is %v", found, names[2], at[2])
-	case isLine(found, ""):
-		return fmt.Errorf("redislock: %w", driver.ErrForeign) // it was removed in the meantime
-	default:
+	default: // it was removed in the meantime, or the error is not of one lock
 		return found
 	}
 }

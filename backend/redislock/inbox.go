@@ -212,16 +212,9 @@ func (w *waiter) send(m message) {
 		}
 		return
 	}
-	g := w.grant(w.request, m, w.asked, w.issued)
-	if g.Owner != "" {
-		select {
-		case <-w.turn:
-		default:
-		}
-	}
 	select {
-	case w.turn <- g:
-	default:
+	case w.turn <- w.grant(w.request, m, w.asked, w.issued):
+	default: // an attempt is due, which claims what was granted
 	}
 }
 

@@ -152,11 +152,7 @@ func keyInfo(key string, reply []any) (driver.KeyInfo, error) {
 	}
 	holders, _ := rest[1].([]any)
 	for holder := range slices.Chunk(holders, 3) {
-		h, err := holderInfo(holder)
-		if err != nil {
-			return info, err
-		}
-		info.Holders = append(info.Holders, h)
+		info.Holders = append(info.Holders, holderInfo(holder))
 	}
 	waiters, _ := rest[2].([]any)
 	for waiter := range slices.Chunk(waiters, 2) {
@@ -171,9 +167,6 @@ func keyInfo(key string, reply []any) (driver.KeyInfo, error) {
 // microseconds when the waiter came, unless the clock was set back. Of an entry of
 // another form it returns false: the queue drops it.
 func waiterInfo(parts []any) (w driver.WaiterInfo, ok bool) {
-	if len(parts) != 2 {
-		return w, false
-	}
 	entry, _ := parts[0].(string)
 	ticket, _ := parts[1].(string)
 	_, waiter, _ := strings.Cut(entry, ":")
@@ -199,17 +192,11 @@ func waiterInfo(parts []any) (w driver.WaiterInfo, ok bool) {
 // holderInfo parses an owner, the milliseconds until its lease ends, and its token. A
 // token is about the server's time in microseconds. So it says since when the owner has
 // the lock, unless the clock was set back.
-func holderInfo(parts []any) (h driver.HolderInfo, err error) {
-	if len(parts) != 3 {
-		return h, errors.New("redislock: inspect answered with a part of a holder")
-	}
-	owner, ok1 := parts[0].(string)
-	left, ok2 := parts[1].(string)
-	token, ok3 := parts[2].(string)
-	ms, err := strconv.ParseInt(left, 10, 64)
-	if !ok1 || !ok2 || !ok3 || err != nil {
-		return h, errors.New("redislock: inspect answered with a malformed holder")
-	}
+func holderInfo(parts []any) (h driver.HolderInfo) {
+	owner, _ := parts[0].(string)
+	left, _ := parts[1].(string)
+	token, _ := parts[2].(string)
+	ms, _ := strconv.ParseInt(left, 10, 64)
 	h.Owner, h.Holder = driver.Fingerprint(owner), driver.HolderOf(owner)
 	h.ExpiresIn = max(time.Duration(ms)*time.Millisecond, 0)
 	number, smaller := strings.CutPrefix(token, "~")
@@ -219,5 +206,5 @@ func holderInfo(parts []any) (h driver.HolderInfo, err error) {
 			h.Token, h.LastToken = max(at, driver.MaxTokens)-driver.MaxTokens+1, at
 		}
 	}
-	return h, nil
+	return h
 }

@@ -25,12 +25,12 @@ func (r replicas) unconfirmed(got int) error {
 // concern reports whether replicas must confirm one of the calls.
 func (r replicas) concern(calls []scriptCall) bool {
 	return r.n > 0 && slices.ContainsFunc(calls, func(c scriptCall) bool {
-		return slices.ContainsFunc(c.requests, func(r *request) bool { return r.mode != "" && r.mode != modeExtend })
+		return c.script == acquireScript && slices.ContainsFunc(c.requests, func(r *request) bool { return r.mode != modeExtend })
 	})
 }
 
 // execute runs the calls. Each server gets a pipeline with its calls and a WAIT: a
-// pipeline uses one connection.
+// pipeline uses one connection. WAIT cannot follow a redirection, so nothing does here.
 func (r replicas) execute(ctx context.Context, client redis.UniversalClient, calls []scriptCall) {
 	var servers []*redis.Client
 	groups := make(map[*redis.Client][]int)
@@ -46,7 +46,7 @@ func (r replicas) execute(ctx context.Context, client redis.UniversalClient, cal
 		groups[s] = append(groups[s], i)
 	}
 	for _, s := range servers {
-		r.executeOn(ctx, s, client, calls, groups[s])
+		r.executeOn(ctx, s, calls, groups[s])
 	}
 }
 
@@ -59,7 +59,7 @@ func (replicas) server(ctx context.Context, client redis.UniversalClient, key st
 	return plain, nil
 }
 
-func (r replicas) executeOn(ctx context.Context, server *redis.Client, client redis.UniversalClient, calls []scriptCall, which []int) {
+func (r replicas) executeOn(ctx context.Context, server *redis.Client, calls []scriptCall, which []int) {
 	if d := server.Options().ReadTimeout; d > 0 && d <= r.timeout {
 		server = server.WithTimeout(d + r.timeout)
 	}
@@ -69,27 +69,7 @@ func (r replicas) executeOn(ctx context.Context, server *redis.Client, client re
 	}
 	wait := pipe.Do(ctx, "wait", r.n, r.timeout.Milliseconds())
 	rediskit.Exec(ctx, pipe)
-	var moved []scriptCall
-	var at []int
 	for _, i := range which {
-		c := &calls[i]
-		c.confirmed, _ = wait.Int() // zero if there is no answer
-		if err := c.cmd.Err(); redis.HasErrorPrefix(err, "MOVED") || redis.HasErrorPrefix(err, "ASK") {
-			// The client follows the redirection. WAIT cannot follow it.
-			c.confirmed = 0
-			moved, at = append(moved, *c), append(at, i)
-		}
-	}
-	if len(moved) == 0 {
-		return
-	}
-	for m := range moved {
-		args := slices.Clone(moved[m].cmd.Args())
-		args[2] = 1 + 3*len(moved[m].requests)
-		moved[m].cmd = rediskit.NewCmd(ctx, args...)
-	}
-	execute(ctx, client, moved)
-	for m, i := range at {
-		calls[i] = moved[m]
+		calls[i].confirmed, _ = wait.Int() // zero if there is no answer
 	}
 }

@@ -22,15 +22,14 @@ type request struct {
 	keys   *[3]string // if they are not the lockKeys of key
 	owner  string
 
-	// For acquire.lua.
-	ttl    int64 // milliseconds
-	mode   string
+	ttl    int64  // milliseconds; for acquire.lua and renew.lua
+	mode   string // for acquire.lua; for renew.lua a flag
 	tokens int
 
 	waiter *waiter // of an attempt that queues
 
 	inDoubt string // for release.lua: a flag
-	share   string // for both: see share
+	share   string // see share
 
 	once  bool // it must not be sent twice
 	plain bool // an attempt that may be plain commands, if the lock is exclusive
@@ -106,14 +105,8 @@ type processArgs struct {
 	topology      topology
 }
 
-// command returns the command of the call: EVAL with the source, otherwise EVALSHA.
-func (c *scriptCall) command(ctx context.Context, p *processArgs, source bool) *rediskit.Cmd {
-	args := make([]any, 0, 7+7*len(c.requests))
-	if source {
-		args = append(args, "eval", c.script.Source())
-	} else {
-		args = append(args, "evalsha", c.script.Hash())
-	}
+// appendKeys appends all keys of the locks, the clock, and the arguments of the process.
+func (c *scriptCall) appendKeys(args []any, p *processArgs) []any {
 	args = append(args, 1+3*len(c.requests))
 	for _, r := range c.requests {
 		if r.keys == nil {
@@ -129,7 +122,25 @@ func (c *scriptCall) command(ctx context.Context, p *processArgs, source bool) *
 	if c.requests[0].mode == "" {
 		claim = &p.pass
 	}
-	args = append(args, p.topology.clockFor(c.requests[0].key), &p.inbox, claim, &p.prefix)
+	return append(args, p.topology.clockFor(c.requests[0].key), &p.inbox, claim, &p.prefix)
+}
+
+// command returns the command of the call: EVAL with the source, otherwise EVALSHA.
+func (c *scriptCall) command(ctx context.Context, p *processArgs, source bool) *rediskit.Cmd {
+	args := make([]any, 0, 7+7*len(c.requests))
+	if source {
+		args = append(args, "eval", c.script.Source())
+	} else {
+		args = append(args, "evalsha", c.script.Hash())
+	}
+	if c.script == renewScript {
+		args = append(args, len(c.requests))
+		for _, r := range c.requests {
+			args = append(args, &r.key)
+		}
+	} else {
+		args = c.appendKeys(args, p)
+	}
 	for _, r := range c.requests {
 		args = r.appendArgs(args)
 	}

@@ -33,7 +33,7 @@ func (b *backend) checkServer(ctx context.Context, by time.Time) error {
 	ctx, cancel := context.WithDeadline(ctx, by)
 	defer cancel()
 	err := t.asked.Do(ctx, func(ctx context.Context) error {
-		one, err := callAt(ctx, b.calls, b.calls.server, b.calls.own.Client(), b.readsBack)
+		one, err := rediskit.Operate(ctx, b.calls.server, b.calls.own.Client(), b.readsBack)
 		switch {
 		case redis.HasErrorPrefix(err, "CROSSSLOT"):
 			t.foundSlots()

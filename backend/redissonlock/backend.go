@@ -64,7 +64,7 @@ func New(client redis.UniversalClient, cfg Config) driver.Backend {
 		limit: limit, client: client, publish: "PUBLISH",
 		own:        rediskit.NewOwnPool(client, ownConnections, limit),
 		taking:     rediskit.NewOwnPool(client, 0, limit),
-		server:     rediskit.NewServer("redissonlock", client, bg),
+		server:     rediskit.NewServer("redissonlock", client, bg, limit),
 		background: bg,
 		closed:     rediskit.Opened("redissonlock", slog.Default(), client),
 	}
@@ -100,5 +100,5 @@ type Config struct {
 
 // checkEviction logs a warning, once, if the server may evict locks.
 func (b *backend) checkEviction() {
-	b.server.CheckEviction(slog.Default(), b.taking.Client(), b.limit)
+	b.server.CheckEviction(slog.Default(), b.taking.Client())
 }

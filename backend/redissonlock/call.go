@@ -3,7 +3,6 @@ package redissonlock
 import (
 	"context"
 	"embed"
-	"errors"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -24,40 +23,9 @@ const (
 	redirectPause = 20 * time.Millisecond
 )
 
-// call runs op on another goroutine, for at most the operation timeout. op is abandoned
-// if it is late: it must use the context that it gets, and must not share anything with
-// its caller that one of them writes to.
-func call[T any](ctx context.Context, b *backend, op func(context.Context) (T, error)) (T, error) {
-	var none T
-	if err := ctx.Err(); err != nil {
-		return none, err
-	}
-	type answer struct {
-		value T
-		err   error
-	}
-	limited, cancel := context.WithTimeout(ctx, b.limit)
-	defer cancel()
-	diagnosis := time.AfterFunc(b.limit/2, func() { b.server.Ask(b.limit / 4) })
-	defer diagnosis.Stop()
-	answers := make(chan answer, 1)
-	rediskit.Call(limited, b.background, op, func(v T, err error) { answers <- answer{v, err} })
-	a := <-answers
-	b.server.Leave(b.taking.Client(), "", a.err)
-	return a.value, b.explain(ctx, a.err)
-}
-
-// explain returns the error of an operation for the caller with ctx, with the server and the
-// reason.
-func (b *backend) explain(ctx context.Context, err error) error {
-	switch {
-	case rediskit.Unexplained(err):
-		b.server.Ask(b.limit / 4)
-		return b.server.NoAnswer(err, b.limit)
-	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
-		rediskit.Reload(b.client)
-	}
-	return b.server.ForCaller(ctx, err, b.limit)
+// call runs op over the connections that are not for renewals and releases alone.
+func call[T any](ctx context.Context, b *backend, op func(context.Context, redis.UniversalClient) (T, error)) (T, error) {
+	return rediskit.Operate(ctx, b.server, b.taking.Client(), op)
 }
 
 // result is what became of a script. The zero value claims nothing.
@@ -73,7 +41,7 @@ func (b *backend) run(ctx context.Context, client redis.UniversalClient, s *luas
 	if err := ctx.Err(); err != nil {
 		return result{known: true}, err
 	}
-	return call(ctx, b, func(ctx context.Context) (result, error) {
+	return rediskit.Operate(ctx, b.server, client, func(ctx context.Context, client redis.UniversalClient) (result, error) {
 		r := result{known: true}
 		for repeats := 0; ; repeats++ {
 			r.sent = time.Now()

@@ -33,12 +33,10 @@ func (b *backend) Inspect(ctx context.Context, prefix string, limit int) (infos 
 	all := rediskit.Inspection{
 		Limit: limit, Match: rediskit.ScanPattern(prefix) + "*", Type: "hash",
 		Masters: func() ([]redis.UniversalClient, error) {
-			return call(ctx, b, func(ctx context.Context) ([]redis.UniversalClient, error) {
-				return rediskit.Masters(ctx, b.taking.Client())
-			})
+			return call(ctx, b, rediskit.Masters)
 		},
 		Scan: func(send func(context.Context) (*redis.ScanCmd, error)) (*redis.ScanCmd, error) {
-			return call(ctx, b, send)
+			return call(ctx, b, func(ctx context.Context, _ redis.UniversalClient) (*redis.ScanCmd, error) { return send(ctx) })
 		},
 		Read: func(names []string) ([]driver.KeyInfo, error) { return b.readLocks(ctx, names, prefix) },
 	}
@@ -52,8 +50,8 @@ func (b *backend) readLocks(ctx context.Context, keys []string, exactly string) 
 		k := keysOf(key)
 		calls[i] = luascript.Call{Keys: []string{k.lock, k.counter}, Args: []any{driver.MaxHolderInfos, rediskit.Flag(key == exactly)}}
 	}
-	return call(ctx, b, func(ctx context.Context) (infos []driver.KeyInfo, _ error) {
-		for i, cmd := range inspectScript.RunAll(ctx, b.taking.Client(), calls) {
+	return call(ctx, b, func(ctx context.Context, c redis.UniversalClient) (infos []driver.KeyInfo, _ error) {
+		for i, cmd := range inspectScript.RunAll(ctx, c, calls) {
 			reply, err := cmd.Slice()
 			if errors.Is(err, redis.Nil) {
 				continue
@@ -110,8 +108,8 @@ func (b *backend) ForceRelease(ctx context.Context, key string) (bool, error) {
 	k := keysOf(key)
 	lock, readWrite := channels(key)
 	// It is not sent again: the lock may have the next holder by then.
-	reply, err := call(ctx, b, func(ctx context.Context) (string, error) {
-		return forceReleaseScript.Run(ctx, b.taking.Client(), []string{k.lock, k.gone}, b.publish, lock, readWrite).Text()
+	reply, err := call(ctx, b, func(ctx context.Context, c redis.UniversalClient) (string, error) {
+		return forceReleaseScript.Run(ctx, c, []string{k.lock, k.gone}, b.publish, lock, readWrite).Text()
 	})
 	switch {
 	case err != nil:
@@ -132,7 +130,7 @@ func (b *backend) ForceRelease(ctx context.Context, key string) (bool, error) {
 // timeout. If several servers fail, it returns one of the errors.
 func (b *backend) Ping(ctx context.Context) error {
 	if b.cluster != nil {
-		_, err := call(ctx, b, func(ctx context.Context) (struct{}, error) {
+		_, err := call(ctx, b, func(ctx context.Context, _ redis.UniversalClient) (struct{}, error) {
 			return struct{}{}, b.cluster.ForEachMaster(ctx, func(ctx context.Context, master *redis.Client) error {
 				return master.Ping(ctx).Err()
 			})

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/distlock-go/distlock/backend/internal/doubt"
 	"github.com/distlock-go/distlock/backend/internal/luascript"
 	"github.com/distlock-go/distlock/backend/internal/rediskit"
@@ -29,8 +31,7 @@ func (b *backend) Renew(ctx context.Context, grants []driver.Grant, report func(
 		valid = append(valid, i)
 	}
 	var all sync.WaitGroup
-	ask := func(split rediskit.Split) ([][]int, error) { return call(ctx, b, split) }
-	for _, group := range rediskit.ByServer(b.client, grants, valid, ask) {
+	for _, group := range rediskit.ByServer(ctx, b.server, grants, valid) {
 		all.Go(func() { b.renewAt(ctx, grants, group, report) })
 	}
 	all.Wait()
@@ -62,9 +63,10 @@ func (b *backend) renewBatch(ctx context.Context, grants []driver.Grant, batch [
 		g := grants[i]
 		calls[n] = luascript.Call{Keys: []string{g.Key}, Args: []any{g.Owner, g.TTL.Milliseconds(), rediskit.Flag(g.Retain)}}
 	}
-	cmds, err := call(ctx, b, func(ctx context.Context) (cmds []*rediskit.Cmd, err error) {
+	own := b.own.Client()
+	cmds, err := rediskit.Operate(ctx, b.server, own, func(ctx context.Context, c redis.UniversalClient) (cmds []*rediskit.Cmd, err error) {
 		for repeats := 0; ; repeats++ {
-			cmds = renewScript.RunAll(ctx, b.own.Client(), calls)
+			cmds = renewScript.RunAll(ctx, c, calls)
 			if slices.ContainsFunc(cmds, func(c *rediskit.Cmd) bool { return rediskit.Answered(c.Err()) }) {
 				return cmds, nil
 			}
@@ -78,10 +80,10 @@ func (b *backend) renewBatch(ctx context.Context, grants []driver.Grant, batch [
 	}
 	results := make([]error, len(batch))
 	for n, cmd := range cmds {
-		b.server.Leave(b.own.Client(), calls[n].Keys[0], cmd.Err())
+		b.server.Leave(own, calls[n].Keys[0], cmd.Err())
 		switch extended, err := cmd.Int64(); {
 		case err != nil:
-			results[n] = b.explain(ctx, err)
+			results[n] = b.server.ForCaller(ctx, b.server.Unanswered(err))
 		case extended != 1:
 			results[n] = driver.ErrLost
 		}

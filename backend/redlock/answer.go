@@ -2,7 +2,6 @@ package redlock
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -121,21 +120,15 @@ func (as answers) tokens() (known []nodeTokens, nodes []int) {
 	return known, nodes
 }
 
-// heldError returns the holder of the key, and when the missing nodes for a quorum
-// become free. If the nodes have different holders, possibly none has the lock, and the
+// heldError returns the holder of the key, and when the first node becomes free: then a
+// quorum may be. If the nodes have different holders, possibly none has the lock, and the
 // error names none.
-func (as answers) heldError(missing int) *driver.HeldError {
-	var left []time.Duration
-	var all *driver.HeldError
+func (as answers) heldError() (all *driver.HeldError) {
 	for i := range as {
 		other := &as[i].other
-		if as[i].outcome != heldByOther {
-			continue
-		}
-		if other.RetryAfter > 0 {
-			left = append(left, other.RetryAfter)
-		}
 		switch {
+		case as[i].outcome != heldByOther:
+			continue
 		case all == nil:
 			all = other
 		case all.Holder != other.Holder:
@@ -143,10 +136,9 @@ func (as answers) heldError(missing int) *driver.HeldError {
 		default:
 			all.Held = max(all.Held, other.Held)
 		}
-	}
-	all.RetryAfter = 0
-	if slices.Sort(left); len(left) >= missing {
-		all.RetryAfter = left[missing-1]
+		if d := other.RetryAfter; d > 0 && (all.RetryAfter == 0 || d < all.RetryAfter) {
+			all.RetryAfter = d
+		}
 	}
 	return all
 }

@@ -78,15 +78,15 @@ func (a *attempt) onReply(ctx context.Context, i int, ans answer) {
 // decide sets the state as soon as it is certain.
 func (a *attempt) decide() {
 	votes, pending := a.answers.votes(), a.answers.count(noReply)
-	others, foreigners := a.answers.count(heldByOther), a.answers.count(foreign)
-	switch missing := a.b.quorum - votes - pending; {
+	switch {
 	case votes >= a.b.quorum:
 		a.state = granted
-	case missing <= 0:
+	case votes+pending >= a.b.quorum:
 		return
-	case others >= missing: // other owners are enough to prevent a quorum
-		a.state, a.err, a.noneHeld, a.split = failed, a.answers.heldError(missing), true, a.answers.split(a.b.quorum)
-	case others+foreigners >= missing:
+	// One node more than a quorum can spare, so each is reason enough.
+	case a.answers.count(heldByOther) > 0:
+		a.state, a.err, a.noneHeld, a.split = failed, a.answers.heldError(), true, a.answers.split(a.b.quorum)
+	case a.answers.count(foreign) > 0:
 		a.state, a.err, a.noneHeld = failed, a.answers.foreignError(), true
 	default:
 		a.state, a.err = failed, a.answers.quorumError()

@@ -54,7 +54,7 @@ type node struct {
 func newNode(index int, client redis.UniversalClient, timeout time.Duration, bg *rediskit.Background) *node {
 	n := &node{
 		index: index, timeout: timeout, background: bg,
-		server:   rediskit.NewServer("redlock", client, bg),
+		server:   rediskit.NewServer("redlock", client, bg, timeout),
 		listener: rediskit.NewListener(client, bg),
 		own:      rediskit.NewOwnPool(client, ownConnections, timeout),
 		taking:   rediskit.NewOwnPool(client, 0, timeout),
@@ -166,5 +166,5 @@ func (n *node) named(err error) error {
 
 // checkEviction logs a warning, once, if the node may evict locks.
 func (n *node) checkEviction() {
-	n.server.CheckEviction(slog.Default(), n.taking.Client(), n.timeout)
+	n.server.CheckEviction(slog.Default(), n.taking.Client())
 }

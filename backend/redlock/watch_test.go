@@ -1,12 +1,14 @@
 package redlock_test
 
 import (
+	"context"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/distlock-go/distlock/backend/internal/rediskit"
 	"github.com/distlock-go/distlock/backend/redlock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/testkit"
@@ -91,8 +93,17 @@ func TestVirtualFailedAttemptsWakeNobody(t *testing.T) {
 		f := virtualFleet(t, 3)
 		b, other := f.backend(t), f.backend(t)
 		up := watched(t, b)
+		ctx, cancel := context.WithCancel(t.Context())
+		b.Turn(ctx, driver.Request{Key: lockKey + "2"})
 		synctest.Wait()
 		took(up)
+		listen := func() int64 { return f.admins[0].Publish(t.Context(), channel+"2", "x").Val() }
+		before := listen()
+		cancel()
+		time.Sleep(2 * rediskit.PingEvery)
+		if after := listen(); before != 1 || after != 0 {
+			t.Errorf("%d listen to another key, and %d when its watch is over", before, after)
+		}
 		f.put(t, "x", time.Hour, 0, 1)
 		r := request()
 		for range 3 {
@@ -118,22 +129,25 @@ func TestVirtualSharedNodes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := virtualFleet(t, 5)
 		clients := f.clients()
-		attempts := 0
-		clients[4].(*redis.Client).AddHook(onScript(func(hash string, _ int) {
-			if hash == redlock.AcquireHash {
+		attempts, releases := 0, 0
+		clients[0].(*redis.Client).AddHook(onScript(func(hash string, _ int) {
+			switch hash {
+			case redlock.AcquireHash:
 				attempts++
+			case redlock.ReleaseHash:
+				releases++
 			}
 		}))
 		b := newBackend(t, plainly(clients), redlock.Config{NodeTimeout: 3 * time.Second})
 		testkit.MustRelease(t, b, testkit.MustTry(t, b, request()))
 		try := func(want int) {
 			t.Helper()
-			attempts = 0
+			attempts, releases = 0, 0
 			start := time.Now()
 			mustBeHeld(t, testkit.ErrorOf(b.TryAcquire(t.Context(), request())))
 			synctest.Wait()
-			if d := time.Since(start); attempts != want || d > time.Second {
-				t.Errorf("%d attempts in %v, want %d", attempts, d, want)
+			if d := time.Since(start); attempts != want || releases > 0 || d > time.Second {
+				t.Errorf("%d attempts in %v, want %d, and %d releases", attempts, d, want, releases)
 			}
 		}
 		f.put(t, "x", time.Hour, 0, 1)

@@ -11,8 +11,8 @@
 // for the constants that Go passes: one local for each that the script uses below the
 // line.
 //
-// Comments that fill a line and leading blanks are not sent to the server. So strings
-// and comments in long brackets are refused.
+// Comments that fill a line and leading blanks are not sent to the server. So a script has no
+// long brackets.
 package luascript
 
 import (

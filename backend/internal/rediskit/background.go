@@ -5,6 +5,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 )
 
 // Background owns the goroutines that outlive the call that started them.
@@ -72,6 +74,34 @@ func (bg *Background) End(limit time.Duration) {
 	case <-done:
 	case <-time.After(limit):
 	}
+}
+
+// Operate runs op with the client on another goroutine, for at most the limit of the
+// server. If ctx or the limit ends first, op is abandoned: see [Call]. Errors name the server, and
+// the reason if there was no answer.
+func Operate[T any](
+	ctx context.Context, s *Server, client redis.UniversalClient, op func(context.Context, redis.UniversalClient) (T, error),
+) (T, error) {
+	var none T
+	if err := ctx.Err(); err != nil {
+		return none, err
+	}
+	type answer struct {
+		value T
+		err   error
+	}
+	limited, cancel := context.WithTimeout(ctx, s.limit)
+	defer cancel()
+	diagnosis := time.AfterFunc(s.limit/2, s.Diagnose)
+	defer diagnosis.Stop()
+	answers := make(chan answer, 1)
+	Call(limited, s.background, func(ctx context.Context) (T, error) {
+		v, err := op(ctx, client)
+		s.Leave(client, "", err)
+		return v, s.Unanswered(err)
+	}, func(v T, err error) { answers <- answer{v, err} })
+	a := <-answers
+	return a.value, s.ForCaller(ctx, a.err)
 }
 
 // Call runs op on another goroutine and calls done once: with the result of op or, if

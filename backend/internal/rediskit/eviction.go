@@ -4,17 +4,16 @@ import (
 	"context"
 	"log/slog"
 	"strings"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 )
 
 // CheckEviction logs a warning if the server may evict locks. It does so once, in the
 // background. It ignores errors, because many users may not call INFO.
-func (s *Server) CheckEviction(logger *slog.Logger, client redis.UniversalClient, limit time.Duration) {
+func (s *Server) CheckEviction(logger *slog.Logger, client redis.UniversalClient) {
 	s.eviction.Do(func() {
 		s.background.Run(func(ctx context.Context) {
-			ctx, cancel := context.WithTimeout(ctx, limit)
+			ctx, cancel := context.WithTimeout(ctx, s.limit)
 			defer cancel()
 			if info, err := client.Info(ctx, "memory").Result(); err == nil {
 				if policy, may := Evicts(info); may {

@@ -21,7 +21,7 @@ func TestLeave(t *testing.T) {
 		client := redistest.VirtualClient(t, m)
 		bg := rediskit.NewBackground()
 		defer bg.End(time.Second)
-		s := rediskit.NewServer("test", client, bg)
+		s := rediskit.NewServer("test", client, bg, time.Second)
 		var mu sync.Mutex
 		refusal, old := "", map[*server.Peer]bool{}
 		m.Server().SetPreHook(func(c *server.Peer, name string, _ ...string) bool {
@@ -77,7 +77,7 @@ func TestLeaveSeldom(t *testing.T) {
 		client := redistest.VirtualClient(t, m)
 		bg := rediskit.NewBackground()
 		defer bg.End(time.Second)
-		s := rediskit.NewServer("test", client, bg)
+		s := rediskit.NewServer("test", client, bg, time.Second)
 		m.Server().SetPreHook(func(c *server.Peer, name string, _ ...string) bool {
 			if name == "EVAL" {
 				c.WriteError("OOM command not allowed")

@@ -65,6 +65,9 @@ type subscriber struct {
 // NewListener returns a Listener with the client. A Ring is not supported: its caller
 // does not know on which server it publishes.
 func NewListener(client redis.UniversalClient, bg *Background) *Listener {
+	if c, ok := client.(*redis.Client); ok {
+		client = guarded(c, c.Options().ReadTimeout)
+	}
 	return &Listener{client: client, background: bg, channels: make(map[string]*channel), links: make(map[string]*link)}
 }
 

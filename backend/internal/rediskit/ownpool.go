@@ -3,6 +3,7 @@ package rediskit
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"sync"
@@ -147,11 +148,34 @@ func (p *OwnPool) use(own redis.UniversalClient) redis.UniversalClient {
 
 // other returns the client that takes the place of the pool. Abandoned operations end
 // soon.
-func (p *OwnPool) other() redis.UniversalClient {
-	if c, ok := p.user.(*redis.Client); ok {
-		return c.WithTimeout(p.timeout)
+func (p *OwnPool) other() redis.UniversalClient { return guarded(p.user, p.timeout) }
+
+// guarded returns a client of one server with this timeout, and with another OnConnect: it
+// returns panics as errors, because go-redis calls it on goroutines of ours, where nobody
+// recovers. Any other client is returned as it is.
+func guarded(client redis.UniversalClient, timeout time.Duration) redis.UniversalClient {
+	c, ok := client.(*redis.Client)
+	if !ok {
+		return client
 	}
-	return p.user
+	c = c.WithTimeout(timeout)
+	guard(&c.Options().OnConnect)
+	return c
+}
+
+func guard(at *func(context.Context, *redis.Conn) error) {
+	onConnect := *at
+	if onConnect == nil {
+		return
+	}
+	*at = func(ctx context.Context, c *redis.Conn) (err error) {
+		defer func() {
+			if r := recover(); r != nil {
+				err = fmt.Errorf("OnConnect has panicked: %v", r)
+			}
+		}()
+		return onConnect(ctx, c)
+	}
 }
 
 // dialFactor is how many times the operation timeout a connection may take: TLS and
@@ -163,6 +187,7 @@ func (p *OwnPool) configure(o *redis.Options) {
 	if p.size > 0 {
 		o.PoolSize = p.size
 	}
+	guard(&o.OnConnect)
 	o.MaxIdleConns, o.MinIdleConns = o.PoolSize, 0
 	o.MaxActiveConns, o.MaxConcurrentDials = 0, 0
 	o.PipelinePoolSize, o.PipelineReadBufferSize, o.PipelineWriteBufferSize = -1, 0, 0 // no more connections

@@ -347,3 +347,40 @@ func TestOwnPoolSentinelConnectionsDie(t *testing.T) {
 		}
 	})
 }
+
+// OnConnect may block, so Short makes no connection then.
+func TestShortMakesNoConnection(t *testing.T) {
+	c := redis.NewClient(&redis.Options{Addr: newFake(t, answerOK).addr(), OnConnect: func(context.Context, *redis.Conn) error {
+		t.Error("OnConnect is called")
+		return nil
+	}})
+	defer c.Close()
+	if err := newOwnPool(t, c).Short(time.Second).Process(t.Context(), newCmd(t.Context())); rediskit.FateOf(err) != rediskit.NotSent {
+		t.Error(err)
+	}
+}
+
+// That a connection is silent for the short time of Short says nothing about others.
+func TestVirtualShortBlamesNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := redistest.Virtual(t)
+		n := spoilnet.To(m.Dial)
+		dials := 0
+		p := newOwnPool(t, redistest.VirtualClient(t, m, func(o *redis.Options) {
+			o.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
+				dials++
+				return n.DialContext(ctx, network, addr)
+			}
+		}))
+		m.Server().SetPreHook(func(*server.Peer, string, ...string) bool { time.Sleep(time.Millisecond); return false })
+		for range 2 { // on two connections
+			go echo(t.Context(), p.Client(), "k")
+		}
+		time.Sleep(2 * time.Second)
+		n.HoldAt(func(written []byte) bool { return strings.Contains(string(written), "PING") })
+		_ = echo(t.Context(), p.Short(50*time.Millisecond), "k")
+		if err := echo(t.Context(), p.Client(), "k").Err(); err != nil || dials != 2 || n.Struck() != 1 {
+			t.Errorf("%v, %d connections were made, %d silent", err, dials, n.Struck())
+		}
+	})
+}

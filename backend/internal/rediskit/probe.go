@@ -88,9 +88,6 @@ func (c *probed) usable(now int64) bool {
 
 // limit is how long a write may be delayed.
 func (c *probed) limit() time.Duration {
-	if c.until.IsZero() {
-		return c.all.patience
-	}
 	return min(c.all.patience, time.Until(c.until)/2)
 }
 

@@ -21,7 +21,8 @@ import (
 // cause: it dials again and again until its time is up, and its hooks cannot be
 // removed. A Server is safe for concurrent use.
 type Server struct {
-	pkg    string // named in errors
+	pkg    string        // named in errors
+	limit  time.Duration // of an operation
 	addr   string
 	client redis.UniversalClient
 	probe  *redis.Options // of the separate connection; nil if unknown
@@ -38,10 +39,10 @@ type Server struct {
 }
 
 // NewServer returns the Server of the client. If the client has several, it is
-// the first that the client asks. Errors name the package pkg. Work that continues after
-// Ask has returned ends with bg.
-func NewServer(pkg string, client redis.UniversalClient, bg *Background) *Server {
-	s := &Server{pkg: pkg, client: client, background: bg}
+// the first that the client asks. Errors name the package pkg. limit is that of an
+// operation. Work that continues after Ask has returned ends with bg.
+func NewServer(pkg string, client redis.UniversalClient, bg *Background, limit time.Duration) *Server {
+	s := &Server{pkg: pkg, client: client, background: bg, limit: limit}
 	switch c := client.(type) {
 	case *redis.Client:
 		o := *c.Options()
@@ -108,21 +109,32 @@ func (s *Server) NoAnswer(err error, last time.Duration) error {
 
 var errNoAnswer = errors.New("no answer")
 
-// Late is NoAnswer after the time limit of an operation.
-func (s *Server) Late(limit time.Duration) error {
-	return s.NoAnswer(fmt.Errorf("%w within the operation timeout of %v", errNoAnswer, limit), 2*limit)
+// Late is NoAnswer after the time limit of an operation. Another server of a Cluster may have
+// taken the place of this one.
+func (s *Server) Late() error {
+	Reload(s.client)
+	return s.NoAnswer(fmt.Errorf("%w within the operation timeout of %v", errNoAnswer, s.limit), 2*s.limit)
+}
+
+// Unanswered is NoAnswer if err says that there was no answer, but not why.
+func (s *Server) Unanswered(err error) error {
+	if !Unexplained(err) || errors.As(err, new(*explained)) {
+		return err
+	}
+	s.Diagnose()
+	return s.NoAnswer(err, s.limit)
 }
 
 // ForCaller returns err, of an operation with a time limit, for a caller with ctx. If that has
 // ended, the Locker says so.
-func (s *Server) ForCaller(ctx context.Context, err error, limit time.Duration) error {
+func (s *Server) ForCaller(ctx context.Context, err error) error {
 	switch {
 	case !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled):
 		return s.Explain(err)
 	case ctx.Err() != nil:
-		return s.NoAnswer(errNoAnswer, 2*limit)
+		return s.NoAnswer(errNoAnswer, 2*s.limit)
 	default:
-		return s.Late(limit)
+		return s.Late()
 	}
 }
 
@@ -155,6 +167,10 @@ func (s *Server) text(err error) string {
 	}
 	return s.pkg + ": " + text
 }
+
+// Diagnose is Ask for a quarter of the limit. If it is called when half of the limit has
+// passed, it has the reason before all of the limit has passed.
+func (s *Server) Diagnose() { s.Ask(s.limit / 4) }
 
 // Ask makes a connection to the server and checks whether it answers, unless another
 // call is doing so already. It returns when it has a result or when the limit has

@@ -2,7 +2,6 @@ package rediskit
 
 import (
 	"context"
-	"maps"
 	"slices"
 	"sync"
 
@@ -46,19 +45,19 @@ func Masters(ctx context.Context, client redis.UniversalClient) (masters []redis
 	return masters, err
 }
 
-// Split finds out which grants are on the same server.
-type Split = func(ctx context.Context) ([][]int, error)
+// Groups are the indexes of grants, by their server. It is nil if it is not known.
+type Groups = map[*redis.Client][]int
 
 // ByServer splits the grants with the given indexes by their server, as far as it is known, so
 // that a server that does not answer delays no grants of another. The result may be wrong: a
-// pipeline follows redirections. ask carries out a question to a server, as an operation.
-func ByServer(client redis.UniversalClient, grants []driver.Grant, indexes []int, ask func(Split) ([][]int, error)) [][]int {
-	find := Finder(client)
-	if find == nil || len(indexes) == 0 {
-		return [][]int{indexes}
+// pipeline follows redirections.
+func ByServer(ctx context.Context, s *Server, grants []driver.Grant, indexes []int) Groups {
+	find := Finder(s.client)
+	if find == nil {
+		return Groups{nil: indexes}
 	}
-	groups, err := ask(func(ctx context.Context) ([][]int, error) {
-		of := make(map[*redis.Client][]int)
+	groups, err := Operate(ctx, s, s.client, func(ctx context.Context, _ redis.UniversalClient) (Groups, error) {
+		of := make(Groups)
 		for _, i := range indexes {
 			server, err := find(ctx, grants[i].Key)
 			if err != nil {
@@ -66,10 +65,10 @@ func ByServer(client redis.UniversalClient, grants []driver.Grant, indexes []int
 			}
 			of[server] = append(of[server], i)
 		}
-		return slices.Collect(maps.Values(of)), nil
+		return of, nil
 	})
 	if err != nil {
-		return [][]int{indexes}
+		return Groups{nil: indexes}
 	}
 	return groups
 }

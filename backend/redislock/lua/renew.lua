@@ -3,9 +3,9 @@
 -- the set.
 --
 -- KEYS: the locks.
--- ARGV: for each lock the owner, the time to live in milliseconds, the share: see
---   includes/lock.lua; and 1 if the lease ends after that time even if it was longer. Otherwise
---   the request may be late, and shortens no lease.
+-- ARGV: for each lock the owner, the time to live in milliseconds, 1 if the lease ends after
+--   that time even if it was longer, and the share: see includes/lock.lua. Without the 1 the
+--   request may be late, and shortens no lease.
 --
 -- Returns a line for each lock: 1 if it was extended, 0 if not, or -<error>.
 
@@ -24,7 +24,7 @@ end
 
 local function renew(i)
   local lock, owner, ttl = KEYS[i], ARGV[4 * i - 3], ARGV[4 * i - 2]
-  local share, retain = ARGV[4 * i - 1], ARGV[4 * i] == '1'
+  local retain, share = ARGV[4 * i - 1] == '1', ARGV[4 * i]
   if share == '' then
     local value = redis.pcall('GET', lock)
     if type(value) == 'table' then

@@ -138,9 +138,7 @@ func (b *Batcher[R, V]) Do(ctx context.Context, req R, idempotent bool) Result[V
 	} else {
 		b.queue = append(b.queue, c)
 		b.company = company
-		if c.patient = b.directly(); !c.patient {
-			c.since = time.Now()
-		}
+		c.patient = b.directly()
 	}
 	patient := c.patient
 	b.mu.Unlock()

@@ -23,8 +23,6 @@ type call[R, V any] struct {
 	req  R
 	once bool // it must not be sent twice
 
-	since time.Time // when it was queued, if the server is not responsive
-
 	signals chan signal // room for one of each
 
 	// Guarded by the mutex of the Batcher. When the call is done or leads they are the

@@ -75,12 +75,8 @@ func (b *Batcher[R, V]) take(c *call[R, V]) *batch[R, V] {
 		if b.distant() {
 			t.youth = min(followAfter, b.lateAfter)
 		}
-		switch {
-		case !b.silent:
-		case now.Before(b.giveUp):
+		if b.silent && now.Before(b.giveUp) {
 			t.deadline = b.giveUp
-		case !c.since.IsZero():
-			t.deadline = c.since.Add(b.cfg.Timeout)
 		}
 		b.young++
 	}
