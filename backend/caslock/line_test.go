@@ -239,28 +239,6 @@ func TestJoinBeforeTheWrite(t *testing.T) {
 	}
 }
 
-// The attempt of a waiter had no answer, and arrives after its release. It takes nothing.
-func TestLateAttemptOfAWaiter(t *testing.T) {
-	for _, abilities := range []string{"", "t"} {
-		synctest.Test(t, func(t *testing.T) {
-			s := newServer(t)
-			holder, waiter, r := s.opener(abilities)(), s.opener(abilities)(), testkit.NewRequest("key")
-			g := testkit.MustTry(t, holder, testkit.NewRequest("key"))
-			mustBeHeld(t, waiter, r)
-			testkit.MustRelease(t, holder, g)
-			time.Sleep(5 * time.Second) // until it looks by itself
-			s.fault = func(op, key, _ string) fault { return map[bool]fault{true: late}[op == "swap" && key == "key"] }
-			if _, err := waiter.Enqueue(t.Context(), r); !errors.Is(err, errCut) {
-				t.Errorf("the attempt is not in doubt: %v", err)
-			}
-			s.fault = nil
-			testkit.MustRelease(t, waiter, r.Grant())
-			time.Sleep(time.Second)
-			testkit.MustTry(t, holder, testkit.NewRequest("key"))
-		})
-	}
-}
-
 // A line that cannot be read is empty, and the next waiter writes it anew.
 func TestDamagedLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -36,12 +36,11 @@ var (
 // per key. They start again with the process: a resource that checks tokens and outlives
 // the process needs a backend that outlives it too.
 type Backend struct {
-	mu       sync.Mutex
-	token    uint64 // the last one issued
-	keys     map[string]*entry
-	released recent.Set[keyOwner] // a Release that is repeated differs from one of a key that another has taken
-	deposed  recent.Set[keyOwner] // ForceRelease has taken the key from these owners
-	sweepAt  int
+	mu      sync.Mutex
+	token   uint64 // the last one issued
+	keys    map[string]*entry
+	deposed recent.Set[keyOwner] // ForceRelease has taken the key from these owners
+	sweepAt int
 }
 
 // keyOwner identifies a request for a key.
@@ -119,25 +118,18 @@ func (b *Backend) Renew(_ context.Context, grants []driver.Grant, report func(in
 // waits.
 //
 // The release of a lease that ended while no other owner wanted the key is not an error.
-// The Backend remembers a bounded number of past releases: to repeat one of these is not
-// an error either, even if another owner has the key by then.
 func (b *Backend) Release(_ context.Context, g driver.Grant) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	e, ko := b.keys[g.Key], keyOwner{g.Key, g.Owner}
-	switch {
-	case e == nil:
-		if b.deposed.Has(ko) {
-			return driver.ErrLost
-		}
+	switch e := b.keys[g.Key]; {
+	case e == nil && !b.deposed.Has(keyOwner{g.Key, g.Owner}):
 		return nil
-	case e.removeHolder(g.Owner):
-		b.released.Add(ko)
-	case !e.removeWaiter(g.Owner) && !b.released.Has(ko):
+	case e == nil, !e.removeHolder(g.Owner) && !e.removeWaiter(g.Owner):
 		return driver.ErrLost
+	default:
+		b.advanceOrRemove(e) // others may have waited only because of a waiter
+		return nil
 	}
-	b.advanceOrRemove(e) // others may have waited only because of a waiter
-	return nil
 }
 
 // Inspect implements [driver.Inspector].
