@@ -172,7 +172,7 @@ type shape struct {
 func (n *shapes) note(name string, by *keyBuilder, parts int) {
 	n.mu.Lock()
 	first, known := n.first[name]
-	differs := known && first.by != nil && first.by != by && first.parts != parts
+	differs := first.by != nil && first.by != by && first.parts != parts
 	switch {
 	case differs:
 		n.first[name] = shape{}

@@ -91,7 +91,6 @@ func (lease *Lease) Refresh(ctx context.Context) error {
 	switch {
 	case err == nil:
 		st.Extend(sent)
-		lease.engine.watchdog.extended(st)
 		return lease.fail("refresh", lease.over())
 	case errors.Is(err, ErrLost):
 		lease.engine.watchdog.remove(st)

@@ -80,7 +80,6 @@ func (eng *engine) extend(st *leaseState) {
 		case err == nil:
 			st.Extend(g.Sent)
 			st.Extended(g, time.Now())
-			eng.watchdog.extended(st)
 		case errors.Is(err, ErrLost):
 			eng.watchdog.remove(st)
 			_ = st.Lose(errTaken) // does nothing if it was released meanwhile

@@ -86,13 +86,6 @@ func (dog *watchdog) remove(st *leaseState) {
 	}
 }
 
-// extended is called after another request has extended st.
-func (dog *watchdog) extended(st *leaseState) {
-	dog.mu.Lock()
-	defer dog.mu.Unlock()
-	dog.reschedule(st, time.Now().Add(renewalPause(st.TTL())))
-}
-
 // hasten renews st at once.
 func (dog *watchdog) hasten(st *leaseState) {
 	dog.mu.Lock()

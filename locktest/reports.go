@@ -40,7 +40,6 @@ func mustReport(p *process, results []error, want ...error) {
 func renewUnder(ctx context.Context, p *process, grants []driver.Grant, also func()) []error {
 	p.Helper()
 	var mu sync.Mutex
-	returned := false
 	results := make([]error, len(grants))
 	reported := make([]bool, len(grants)) // by index
 	p.backend.Renew(ctx, grants, func(i int, err error) {
@@ -49,12 +48,9 @@ func renewUnder(ctx context.Context, p *process, grants []driver.Grant, also fun
 		switch {
 		case i < 0 || i >= len(grants):
 			p.Errorf("Renew of %d grants: a report for grant %d, counted from 0", len(grants), i)
-		case returned:
-			p.Errorf("Renew of %d grants: a report for grant %d after Renew had returned", len(grants), i)
-		case reported[i]:
+		case reported[i]: // also after Renew has returned: then each was reported, or failed below
 			p.Errorf("Renew of %d grants: a second report for grant %d", len(grants), i)
-		}
-		if i >= 0 && i < len(grants) && !returned {
+		default:
 			results[i], reported[i] = err, true
 		}
 		if also != nil {
@@ -63,11 +59,10 @@ func renewUnder(ctx context.Context, p *process, grants []driver.Grant, also fun
 	})
 	mu.Lock()
 	defer mu.Unlock()
-	returned = true
 	if i := slices.Index(reported, false); i >= 0 { // one says enough
 		p.Errorf("Renew of %d grants: no report for grant %d", len(grants), i)
 	}
-	return results
+	return slices.Clone(results) // a report may come late
 }
 
 // renew renews one grant.

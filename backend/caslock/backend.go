@@ -60,6 +60,7 @@ type backend struct {
 	ctx       context.Context //nolint:containedctx // ends with Close
 	stop      context.CancelFunc
 	listening sync.Once
+	beside    sync.WaitGroup  // messages
 	leaving   sync.Map        // a channel for each holder: closed when its place is gone
 	checked   *firstuse.Check // Checker.Check
 
@@ -151,9 +152,10 @@ func (b *backend) Ping(ctx context.Context) error {
 	return err
 }
 
-// Close implements io.Closer.
+// Close implements io.Closer. A process that ends just after a release has sent its messages.
 func (b *backend) Close() error {
 	b.stop()
+	b.beside.Wait()
 	if c, ok := b.store.(io.Closer); ok {
 		return c.Close()
 	}

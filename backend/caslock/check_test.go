@@ -35,7 +35,7 @@ func (c *checked) Check(context.Context) error {
 // A store is checked before it is used, until it is fit.
 func TestCheckBeforeTheFirstUse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &checked{cells: cells{newServer()}}
+		store := &checked{cells: cells{newServer(t)}}
 		b := caslock.New(store, caslock.Config{})
 		if err := b.(driver.Pinger).Ping(t.Context()); err == nil || !strings.Contains(err.Error(), "store at 127.0.0.1:7: check: it has no table") {
 			t.Error(err)
@@ -52,7 +52,7 @@ func TestCheckBeforeTheFirstUse(t *testing.T) {
 func TestReadsAreRepeated(t *testing.T) {
 	for silent, sent := range map[int]bool{0: true, 2: true, 3: false} {
 		synctest.Test(t, func(t *testing.T) {
-			s, asked := newServer(), map[string]int{}
+			s, asked := newServer(t), map[string]int{}
 			s.fault = func(op, _, _ string) fault {
 				asked[op]++
 				return map[bool]fault{true: lost}[op == "swap" || asked[op] <= silent]

@@ -16,8 +16,8 @@ func TestConformance(t *testing.T) {
 	for _, abilities := range []string{"", "m", "t", "mt"} {
 		t.Run(cmp.Or(abilities, "none"), func(t *testing.T) {
 			var s *server
-			locktest.Run(t, func(*testing.T) driver.Backend {
-				s = newServer()
+			locktest.Run(t, func(t *testing.T) driver.Backend {
+				s = newServer(t)
 				return s.open(abilities).(driver.Extender).(driver.Backend) // the suite leaves out what is missing; other tests have the rest
 			}, locktest.Features{
 				Bubble: true,

@@ -25,7 +25,7 @@ func TestEveryWaitIsShort(t *testing.T) {
 			for _, n := range []int{2, 3, 5} {
 				t.Run(fmt.Sprint(abilities, "/", mode, "/", n), func(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
-						s := newServer()
+						s := newServer(t)
 						s.jitter = time.Millisecond
 						c := testkit.Crowd{Sharing: sharing}
 						c.Run(t, s.opener(abilities), n, 3*time.Second)
@@ -46,7 +46,7 @@ func TestRenewalsBesideWaiters(t *testing.T) {
 		for _, n := range crowds {
 			t.Run(fmt.Sprint(abilities, "/", n), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					s := newServer()
+					s := newServer(t)
 					s.jitter = time.Millisecond
 					if abilities == "mt" {
 						s.service = 1600 * time.Microsecond
@@ -98,7 +98,7 @@ func TestRenewalsBesideWaiters(t *testing.T) {
 func TestHundredsTakeTurns(t *testing.T) {
 	for n, most := range map[int]int{2: 8, 10: 10, 100: 12, 300: 20, 600: 30} {
 		synctest.Test(t, func(t *testing.T) {
-			s := newServer()
+			s := newServer(t)
 			s.service, s.jitter = 1600*time.Microsecond, 200*time.Microsecond
 			c := testkit.Crowd{Looks: testkit.Looks{Every: 500 * time.Millisecond}}
 			visits, requests := 0, 0
@@ -125,7 +125,7 @@ func TestFaults(t *testing.T) {
 	for _, abilities := range []string{"", "m", "mt"} {
 		for kinds := range len(modes) {
 			synctest.Test(t, func(t *testing.T) {
-				s := newServer()
+				s := newServer(t)
 				s.jitter = time.Millisecond
 				s.fault = func(string, string, string) fault {
 					if rand.N(50) > 0 {
@@ -151,7 +151,7 @@ func TestReleaseInDoubt(t *testing.T) {
 	for _, what := range []fault{lost, silent, late} {
 		for at := range 3 { // the write of TryAcquire, Renew or Release
 			synctest.Test(t, func(t *testing.T) {
-				s := newServer()
+				s := newServer(t)
 				swaps := 0
 				s.fault = func(op, _, _ string) fault {
 					if op != "swap" {
@@ -187,7 +187,7 @@ func TestReleaseInDoubt(t *testing.T) {
 func TestWaiterInDoubt(t *testing.T) {
 	for _, what := range []fault{late, lost} {
 		synctest.Test(t, func(t *testing.T) {
-			s := newServer()
+			s := newServer(t)
 			s.latency = 100 * time.Millisecond // it rests after a look
 			holder, waiter, r := s.opener("m")(), s.opener("m")(), testkit.NewRequest("key")
 			g := testkit.MustTry(t, holder, testkit.NewRequest("key"))
@@ -196,7 +196,7 @@ func TestWaiterInDoubt(t *testing.T) {
 			}
 			mustBeHeld(t, waiter, r)
 			testkit.MustRelease(t, holder, g)
-			synctest.Wait() // it is told
+			time.Sleep(s.latency + 1) // it is told
 			s.fail("swap", what)
 			if _, err := waiter.Enqueue(t.Context(), r); !errors.Is(err, errCut) {
 				t.Fatal(err)
@@ -218,7 +218,7 @@ func TestWaiterInDoubt(t *testing.T) {
 // key after the store has lost its cell.
 func TestTokensRiseOverALostCell(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newServer()
+		s := newServer(t)
 		last := uint64(0)
 		for range 3 {
 			p, r := s.opener("")(), testkit.NewRequest("key")

@@ -22,7 +22,7 @@ func mustBeHeld(t *testing.T, q testkit.Queue, r driver.Request) {
 func TestDeadWaiterCostsOneTurn(t *testing.T) {
 	for _, abilities := range []string{"m", "mt"} {
 		synctest.Test(t, func(t *testing.T) {
-			open := newServer().opener(abilities)
+			open := newServer(t).opener(abilities)
 			holder := open()
 			g := testkit.MustTry(t, holder, testkit.NewRequest("key"))
 			mustBeHeld(t, open(), testkit.NewRequest("key"))
@@ -44,7 +44,7 @@ func TestDeadWaiterCostsOneTurn(t *testing.T) {
 // A waiter that was silent has lost its place. It joins again when it sees that.
 func TestPassedWaiterJoinsAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		open := newServer().opener("t")
+		open := newServer(t).opener("t")
 		holder, a, b, c, passed, next := open(), open(), open(), open(), testkit.NewRequest("key"), testkit.NewRequest("key")
 		g := testkit.MustTry(t, holder, testkit.NewRequest("key"))
 		mustBeHeld(t, a, passed)
@@ -70,7 +70,7 @@ func TestPassedWaiterJoinsAgain(t *testing.T) {
 // A turn begins when the lease of a dead holder has ended, and not when it was written.
 func TestTurnAfterADeadHolder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		open := newServer().opener("m")
+		open := newServer(t).opener("m")
 		first, second, r, dead := open(), open(), testkit.NewRequest("key"), testkit.NewRequest("key")
 		dead.TTL = 5 * time.Second
 		testkit.MustTry(t, open(), dead)
@@ -90,7 +90,7 @@ func TestTurnAfterADeadHolder(t *testing.T) {
 func TestReaderDoesNotPassAWriter(t *testing.T) {
 	for _, abilities := range []string{"", "mt"} {
 		synctest.Test(t, func(t *testing.T) {
-			open := newServer().opener(abilities)
+			open := newServer(t).opener(abilities)
 			read := testkit.NewRequest("key")
 			read.Mode = driver.Shared
 			testkit.MustTry(t, open(), read)
@@ -109,7 +109,7 @@ func TestReaderDoesNotPassAWriter(t *testing.T) {
 // waiter gets the key, and a holder hears that it is asked to give its key back.
 func TestLostMessages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newServer()
+		s := newServer(t)
 		s.fail("send", lost)
 		holder, other := s.opener("m")(), s.opener("m")()
 		g, kept, r := testkit.MustTry(t, holder, testkit.NewRequest("key")), testkit.MustTry(t, holder, testkit.NewRequest("kept")), testkit.NewRequest("key")
@@ -136,7 +136,7 @@ func TestLostMessages(t *testing.T) {
 // into the line, and asks that process for the mark.
 func TestFastProcessKeepsNobodyOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newServer()
+		s := newServer(t)
 		s.service = time.Millisecond
 		fast, slow := s.opener("mt")(), s.opener("mt")()
 		served, done := make(chan error), false
@@ -173,7 +173,7 @@ func TestFastProcessKeepsNobodyOut(t *testing.T) {
 func TestInspectWithoutTheLine(t *testing.T) {
 	for _, abilities := range []string{"", "t"} {
 		synctest.Test(t, func(t *testing.T) {
-			s := newServer()
+			s := newServer(t)
 			b := s.opener(abilities)()
 			testkit.MustTry(t, b, testkit.NewRequest("key"))
 			mustBeHeld(t, b, testkit.NewRequest("key"))
@@ -194,7 +194,7 @@ func TestJoinBeforeTheWrite(t *testing.T) {
 	for name, mode := range map[string]driver.Mode{"others have the key": driver.Shared, "a newcomer is faster": driver.Exclusive} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := newServer()
+				s := newServer(t)
 				open := s.opener("mt")
 				a, b, c, waiter, r, first := open(), open(), open(), open(), testkit.NewRequest("key"), testkit.NewRequest("key")
 				first.Mode = mode
@@ -239,32 +239,10 @@ func TestJoinBeforeTheWrite(t *testing.T) {
 	}
 }
 
-// The attempt of a waiter had no answer, and arrives after its release. It takes nothing.
-func TestLateAttemptOfAWaiter(t *testing.T) {
-	for _, abilities := range []string{"", "t"} {
-		synctest.Test(t, func(t *testing.T) {
-			s := newServer()
-			holder, waiter, r := s.opener(abilities)(), s.opener(abilities)(), testkit.NewRequest("key")
-			g := testkit.MustTry(t, holder, testkit.NewRequest("key"))
-			mustBeHeld(t, waiter, r)
-			testkit.MustRelease(t, holder, g)
-			time.Sleep(5 * time.Second) // until it looks by itself
-			s.fault = func(op, key, _ string) fault { return map[bool]fault{true: late}[op == "swap" && key == "key"] }
-			if _, err := waiter.Enqueue(t.Context(), r); !errors.Is(err, errCut) {
-				t.Errorf("the attempt is not in doubt: %v", err)
-			}
-			s.fault = nil
-			testkit.MustRelease(t, waiter, r.Grant())
-			time.Sleep(time.Second)
-			testkit.MustTry(t, holder, testkit.NewRequest("key"))
-		})
-	}
-}
-
 // A line that cannot be read is empty, and the next waiter writes it anew.
 func TestDamagedLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newServer()
+		s := newServer(t)
 		s.cells["\x00key"] = []byte("damaged")
 		b := s.opener("")()
 		testkit.MustTry(t, b, testkit.NewRequest("key"))

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/clock"
 	"github.com/distlock-go/distlock/internal/wake"
 )
 
@@ -25,27 +26,37 @@ type message struct {
 // been lost.
 type looker struct{}
 
-func (looker) Send(string, []byte) {}
+func (looker) Send(context.Context, string, []byte) {}
 
-func (l looker) Listen(ctx context.Context, topic string, f func(data []byte)) {
-	time.AfterFunc(poll*7/8+rand.N(poll/4), func() {
-		if ctx.Err() == nil {
-			f(nil)
-			l.Listen(ctx, topic, f)
-		}
-	})
+func (looker) Listen(ctx context.Context, _ string, f func(data []byte)) {
+	for clock.Sleep(ctx, poll*7/8+rand.N(poll/4)) {
+		f(nil)
+	}
 }
 
 // listen begins to listen to the messages for this process.
 func (b *backend) listen() {
-	b.listening.Do(func() { b.messenger.Listen(b.ctx, b.topic, b.receive) })
+	b.listening.Do(func() {
+		b.beside.Go(func() {
+			for b.ctx.Err() == nil {
+				again := time.Now().Add(time.Second)
+				b.messenger.Listen(b.ctx, b.topic, b.receive)
+				clock.Sleep(b.ctx, time.Until(again))
+			}
+		})
+	})
 }
 
 func (b *backend) send(topic string, m *message) {
 	if topic == b.topic {
 		b.receive(encode(m))
 	} else if topic != "" {
-		b.messenger.Send(topic, encode(m))
+		data := encode(m)
+		b.beside.Go(func() {
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(b.ctx), requestTimeout)
+			defer cancel()
+			b.messenger.Send(ctx, topic, data)
+		})
 	}
 }
 

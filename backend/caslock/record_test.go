@@ -30,12 +30,11 @@ func TestRecordVectors(t *testing.T) {
 	}
 	for _, v := range vectors {
 		synctest.Test(t, func(t *testing.T) {
-			s := newServer()
+			s := newServer(t)
 			if v.Value != "" {
 				s.cells["key"] = []byte(v.Value)
 			}
 			b := s.open("")
-			defer b.(interface{ Close() error }).Close()
 			infos, err := b.(driver.Inspector).Inspect(t.Context(), "key", 0)
 			info := driver.KeyInfo{Holders: make([]driver.HolderInfo, 1)}
 			if len(infos) > 0 {

@@ -18,7 +18,7 @@ func TestRenewalsOfASilentStore(t *testing.T) {
 	const n, slow = 5000, -1
 	for silent, renewed := range map[int]int{0: n, 1: n - 1, 31: n - 31, n: 0, slow: n} {
 		synctest.Test(t, func(t *testing.T) {
-			s := newServer()
+			s := newServer(t)
 			s.latency = time.Millisecond
 			b := s.open("")
 			var grants []driver.Grant
@@ -59,7 +59,7 @@ func TestRenewalsOfASilentStore(t *testing.T) {
 // A holder loses its key when another program overwrites the cell.
 func TestRenewalOfAForeignValue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newServer()
+		s := newServer(t)
 		b := s.open("")
 		g := testkit.MustTry(t, b, testkit.NewRequest("key"))
 		s.cells["key"] = []byte("another program's")
@@ -81,7 +81,7 @@ func TestHolderIsTold(t *testing.T) {
 		},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			s := newServer()
+			s := newServer(t)
 			holder, other := s.open(abilities), s.open(abilities)
 			g, start := testkit.MustTry(t, holder, testkit.NewRequest("key")), time.Now()
 			asked := holder.(driver.Revoker).Revoked(t.Context(), g)
@@ -101,7 +101,7 @@ func TestHolderIsTold(t *testing.T) {
 // The release of a lease that has ended frees the key for processes that see it for the first time.
 func TestReleaseOfAnEndedLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newServer()
+		s := newServer(t)
 		holder, r := s.open(""), testkit.NewRequest("key")
 		g := testkit.MustTry(t, holder, r)
 		time.Sleep(r.TTL)

@@ -59,13 +59,11 @@ type Lister interface {
 // Messenger is an ability of a [Store] that can pass messages between processes. Without it
 // waiters look at the store at intervals of half a second.
 type Messenger interface {
-	// Send passes data to whoever listens to the topic. A message may be lost. Send does not
-	// block.
-	Send(topic string, data []byte)
+	// Send passes data to whoever listens to the topic. A message may be lost.
+	Send(ctx context.Context, topic string, data []byte)
 
-	// Listen calls f for each message of the topic until ctx ends. It calls f with nil when
-	// it has begun to listen, and when it has begun again after an interruption. It does not
-	// block.
+	// Listen calls f with nil when it has begun to listen, and then for each message of the
+	// topic. It returns when ctx ends, or at an interruption: then it is called again.
 	Listen(ctx context.Context, topic string, f func(data []byte))
 }
 

@@ -6,10 +6,12 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"math/rand/v2"
 	"slices"
 	"sync"
+	"testing"
 	"time"
 
 	"github.com/distlock-go/distlock/backend/caslock"
@@ -23,6 +25,7 @@ var errCut = fmt.Errorf("127.0.0.1:7: connection reset: %w", caslock.ErrNoAnswer
 // server is a store in memory that many processes share. Its version of a value is a digest,
 // like an ETag.
 type server struct {
+	t       *testing.T
 	latency time.Duration // of each request
 	jitter  time.Duration // added to it, at random
 	service time.Duration // for which a request occupies the server: it carries out one after the other
@@ -54,8 +57,9 @@ const (
 	mute         // it never arrives, and nothing tells the caller
 )
 
-func newServer() *server {
+func newServer(t *testing.T) *server {
 	return &server{
+		t:      t,
 		before: make(map[string]func()), cells: make(map[string][]byte), versions: make(map[string]bool), tickets: make(map[string][]ticket),
 		topics: make(map[string]map[int]func([]byte)),
 	}
@@ -83,7 +87,9 @@ func (s *server) open(abilities string) driver.Backend {
 			tickets
 		}{cells{s}, messages{s}, tickets{s}}
 	}
-	return caslock.New(store, caslock.Config{MaxTTL: 24 * time.Hour})
+	b := caslock.New(store, caslock.Config{MaxTTL: 24 * time.Hour})
+	s.t.Cleanup(func() { _ = b.(io.Closer).Close() })
+	return b
 }
 
 // opener returns open, for Queue.
@@ -218,8 +224,8 @@ func (c cells) List(ctx context.Context, prefix string, each func(string, []byte
 
 type messages struct{ s *server }
 
-func (m messages) Send(topic string, data []byte) {
-	_ = m.s.do(context.Background(), "send", topic, "", func() {
+func (m messages) Send(ctx context.Context, topic string, data []byte) {
+	_ = m.s.do(ctx, "send", topic, "", func() {
 		for _, f := range m.s.topics[topic] {
 			go f(data)
 		}
@@ -228,7 +234,6 @@ func (m messages) Send(topic string, data []byte) {
 
 func (m messages) Listen(ctx context.Context, topic string, f func([]byte)) {
 	m.s.mu.Lock()
-	defer m.s.mu.Unlock()
 	all := m.s.topics[topic]
 	if all == nil {
 		all = make(map[int]func([]byte))
@@ -236,12 +241,12 @@ func (m messages) Listen(ctx context.Context, topic string, f func([]byte)) {
 	}
 	id := len(all)
 	all[id] = f
-	context.AfterFunc(ctx, func() {
-		m.s.mu.Lock()
-		defer m.s.mu.Unlock()
-		delete(all, id)
-	})
-	go f(nil)
+	m.s.mu.Unlock()
+	f(nil)
+	<-ctx.Done()
+	m.s.mu.Lock()
+	defer m.s.mu.Unlock()
+	delete(all, id)
 }
 
 type tickets struct{ s *server }

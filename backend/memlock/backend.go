@@ -14,8 +14,10 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
+	"github.com/distlock-go/distlock/backend/internal/recent"
 	"github.com/distlock-go/distlock/driver"
 )
 
@@ -34,12 +36,19 @@ var (
 // per key. They start again with the process: a resource that checks tokens and outlives
 // the process needs a backend that outlives it too.
 type Backend struct {
-	store
+	mu      sync.Mutex
+	token   uint64 // the last one issued
+	keys    map[string]*entry
+	deposed recent.Set[keyOwner] // ForceRelease has taken the key from these owners
+	sweepAt int
 }
+
+// keyOwner identifies a request for a key.
+type keyOwner struct{ key, owner string }
 
 // New returns an empty Backend.
 func New() *Backend {
-	return &Backend{store: store{keys: make(map[string]*entry), sweepAt: firstSweep}}
+	return &Backend{keys: make(map[string]*entry), sweepAt: firstSweep}
 }
 
 // Features implements [driver.Backend]. All requests wait in one queue, whatever they
@@ -109,15 +118,18 @@ func (b *Backend) Renew(_ context.Context, grants []driver.Grant, report func(in
 // waits.
 //
 // The release of a lease that ended while no other owner wanted the key is not an error.
-// The Backend remembers a bounded number of past releases: to repeat one of these is not
-// an error either, even if another owner has the key by then.
 func (b *Backend) Release(_ context.Context, g driver.Grant) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if !b.release(&g) {
+	switch e := b.keys[g.Key]; {
+	case e == nil && !b.deposed.Has(keyOwner{g.Key, g.Owner}):
+		return nil
+	case e == nil, !e.removeHolder(g.Owner) && !e.removeWaiter(g.Owner):
 		return driver.ErrLost
+	default:
+		b.advanceOrRemove(e) // others may have waited only because of a waiter
+		return nil
 	}
-	return nil
 }
 
 // Inspect implements [driver.Inspector].
@@ -152,7 +164,18 @@ func (b *Backend) Inspect(_ context.Context, prefix string, limit int) ([]driver
 func (b *Backend) ForceRelease(_ context.Context, key string) (bool, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.force(key), nil
+	e := b.keys[key]
+	if e == nil {
+		return false, nil
+	}
+	e.prune(time.Now())
+	for i := range e.holders {
+		b.deposed.Add(keyOwner{key, e.holders[i].owner})
+	}
+	held := len(e.holders) > 0
+	e.holders = nil
+	b.advanceOrRemove(e)
+	return held, nil
 }
 
 // Revoke implements [driver.Revoker]. No request is lost: a holder that listens later is
@@ -189,7 +212,10 @@ func (b *Backend) Revoked(_ context.Context, g driver.Grant) <-chan struct{} {
 func (b *Backend) Drop(key string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.drop(key)
+	if e := b.keys[key]; e != nil {
+		e.holders = nil
+		b.advanceOrRemove(e)
+	}
 }
 
 // Ping implements [driver.Pinger]. Memory always answers.

@@ -83,13 +83,14 @@ func (e *entry) waiter(owner string) *waiter {
 	return e.queue[i]
 }
 
-// removeWaiter takes w out of the queue. It stops the timer if the queue is empty then.
-func (e *entry) removeWaiter(w *waiter) {
-	i := slices.Index(e.queue, w)
-	e.queue = slices.Delete(e.queue, i, i+1)
-	if len(e.queue) == 0 {
+// removeWaiter reports whether the owner was a waiter. It stops the timer after the last.
+func (e *entry) removeWaiter(owner string) bool {
+	n := len(e.queue)
+	e.queue = slices.DeleteFunc(e.queue, func(w *waiter) bool { return w.request.Owner == owner })
+	if n > 0 && len(e.queue) == 0 {
 		e.timer.Stop()
 	}
+	return len(e.queue) < n
 }
 
 // prune removes holders with expired leases. It reports whether there were any.

@@ -99,26 +99,6 @@ func TestShorterLeaseInTheQueue(t *testing.T) {
 	})
 }
 
-func TestRepeatedReleaseIsRemembered(t *testing.T) {
-	b := memlock.New()
-	g := testkit.MustTry(t, b, ask("key", "first"))
-	testkit.MustRelease(t, b, g)
-	next := testkit.MustTry(t, b, ask("key", "second"))
-	testkit.MustRelease(t, b, g) // the first again
-	testkit.MustRelease(t, b, next)
-
-	// The history is bounded.
-	for i := range 1024 {
-		testkit.MustRelease(t, b, testkit.MustTry(t, b, ask("key", "later "+strconv.Itoa(i))))
-	}
-	last := testkit.MustTry(t, b, ask("key", "last"))
-	if err := b.Release(t.Context(), g); !errors.Is(err, driver.ErrLost) {
-		t.Errorf("a release of long ago: %v", err)
-	}
-	testkit.MustRelease(t, b, last)
-	mustBeEmpty(t, b)
-}
-
 // askFor returns a request that waits as long as it takes, in a mode or for a permit.
 func askFor(owner string, mode driver.Mode, permits int) driver.Request {
 	r := ask("key", owner)

@@ -1,55 +1,42 @@
 package memlock
 
 import (
-	"sync"
 	"time"
 
-	"github.com/distlock-go/distlock/backend/internal/recent"
 	"github.com/distlock-go/distlock/driver"
 )
 
 // firstSweep is the number of keys below which a store never sweeps.
 const firstSweep = 4096
 
-// store contains the keys. Its methods are called with the mutex locked.
-type store struct {
-	mu       sync.Mutex
-	token    uint64 // the last one issued
-	keys     map[string]*entry
-	released recent.Set[keyOwner] // a Release that is repeated differs from one of a key that another has taken
-	deposed  recent.Set[keyOwner] // ForceRelease has taken the key from these owners
-	sweepAt  int
-}
-
-// keyOwner identifies a request for a key.
-type keyOwner struct{ key, owner string }
+// The methods in this file are called with the mutex locked.
 
 // acquire grants the key to r's owner if the owner has it already, or if the holders
 // admit the request and there are no waiters. Otherwise it returns the holder.
-func (s *store) acquire(r *driver.Request) (driver.Grant, *driver.HeldError) {
+func (b *Backend) acquire(r *driver.Request) (driver.Grant, *driver.HeldError) {
 	now, sharing := time.Now(), r.Sharing()
-	e := s.keys[r.Key]
+	e := b.keys[r.Key]
 	if e == nil {
-		e = s.insert(r.Key, now)
+		e = b.insert(r.Key, now)
 	}
 	if e.prune(now) {
-		s.advance(e, now) // the timer is late
+		b.advance(e, now) // the timer is late
 	}
 	if h := e.find(r.Owner); h != nil {
 		h.extend(now.Add(r.TTL))
-		s.setTimer(e, now)
+		b.setTimer(e, now)
 		return e.grant(h, sharing, r.TTL, now), nil
 	}
 	if len(e.queue) > 0 || !e.admits(sharing) {
 		return driver.Grant{}, e.heldError(sharing, now)
 	}
-	return e.grant(s.addHolder(e, r, now), sharing, r.TTL, now), nil
+	return e.grant(b.addHolder(e, r, now), sharing, r.TTL, now), nil
 }
 
 // adopt puts r's owner in the place of the owner that has handed its lease off. It reports
 // whether one of them has the key.
-func (s *store) adopt(r *driver.Request) bool {
-	e := s.keys[r.Key]
+func (b *Backend) adopt(r *driver.Request) bool {
+	e := b.keys[r.Key]
 	if e == nil {
 		return false
 	}
@@ -62,21 +49,21 @@ func (s *store) adopt(r *driver.Request) bool {
 }
 
 // addHolder makes r's owner a holder with new tokens.
-func (s *store) addHolder(e *entry, r *driver.Request, now time.Time) *holder {
+func (b *Backend) addHolder(e *entry, r *driver.Request, now time.Time) *holder {
 	n := uint64(max(r.Tokens, 1))
-	s.token += n
+	b.token += n
 	e.sharing = r.Sharing()
 	e.holders = append(e.holders, holder{
-		owner: r.Owner, expires: now.Add(r.TTL), token: s.token - n + 1, last: s.token, since: now.UnixNano(),
+		owner: r.Owner, expires: now.Add(r.TTL), token: b.token - n + 1, last: b.token, since: now.UnixNano(),
 	})
 	return &e.holders[len(e.holders)-1]
 }
 
 // renew extends a lease that has not ended. A lease that has ended is lost even if the
 // key has had no other holder since, because it could have had one.
-func (s *store) renew(g *driver.Grant) error {
+func (b *Backend) renew(g *driver.Grant) error {
 	now := time.Now()
-	e := s.keys[g.Key]
+	e := b.keys[g.Key]
 	if e == nil {
 		return driver.ErrLost
 	}
@@ -89,94 +76,51 @@ func (s *store) renew(g *driver.Grant) error {
 	} else {
 		h.extend(end)
 	}
-	s.setTimer(e, now)
+	b.setTimer(e, now)
 	return nil
-}
-
-// release takes the key, or the place in the queue, from g's owner. It returns false if
-// the key was taken from the owner before.
-func (s *store) release(g *driver.Grant) bool {
-	e := s.keys[g.Key]
-	ko := keyOwner{g.Key, g.Owner}
-	if e == nil {
-		return !s.deposed.Has(ko)
-	}
-	if e.removeHolder(g.Owner) {
-		s.released.Add(ko)
-		s.advanceOrRemove(e)
-		return true
-	}
-	if w := e.waiter(g.Owner); w != nil {
-		e.removeWaiter(w)
-		s.advanceOrRemove(e) // others may have waited only because of w
-		return true
-	}
-	return s.released.Has(ko)
-}
-
-// force takes the key from all holders for good. It reports whether there were any.
-func (s *store) force(key string) bool {
-	e := s.keys[key]
-	if e == nil {
-		return false
-	}
-	e.prune(time.Now())
-	for i := range e.holders {
-		s.deposed.Add(keyOwner{key, e.holders[i].owner})
-	}
-	held := len(e.holders) > 0
-	s.drop(key)
-	return held
-}
-
-func (s *store) drop(key string) {
-	if e := s.keys[key]; e != nil {
-		e.holders = nil
-		s.advanceOrRemove(e)
-	}
 }
 
 // advanceOrRemove is called when a holder or a waiter has left. It grants the key to the
 // waiters that are admitted now, or removes the entry if it is empty.
-func (s *store) advanceOrRemove(e *entry) {
+func (b *Backend) advanceOrRemove(e *entry) {
 	switch {
 	case len(e.queue) > 0:
 		now := time.Now()
 		e.prune(now)
-		s.advance(e, now)
+		b.advance(e, now)
 	case len(e.holders) == 0:
-		delete(s.keys, e.key)
+		delete(b.keys, e.key)
 	}
 }
 
 // advance grants the key to waiters in order of arrival, up to the first that is not
 // admitted. The leases of all holders must be running.
-func (s *store) advance(e *entry, now time.Time) {
+func (b *Backend) advance(e *entry, now time.Time) {
 	for len(e.queue) > 0 && e.admits(e.queue[0].request.Sharing()) {
 		w := e.queue[0]
-		e.removeWaiter(w)
-		w.turn <- e.grant(s.addHolder(e, &w.request, now), w.request.Sharing(), w.request.TTL, now)
+		e.removeWaiter(w.request.Owner)
+		w.turn <- e.grant(b.addHolder(e, &w.request, now), w.request.Sharing(), w.request.TTL, now)
 	}
-	s.setTimer(e, now)
+	b.setTimer(e, now)
 }
 
 // enqueue returns the place of r's owner in the queue of the key, which is held. It is the
 // old place if there is one.
-func (s *store) enqueue(r *driver.Request) {
-	e := s.keys[r.Key]
+func (b *Backend) enqueue(r *driver.Request) {
+	e := b.keys[r.Key]
 	w := e.waiter(r.Owner)
 	if w == nil {
 		now := time.Now()
 		w = &waiter{since: now, turn: make(chan driver.Grant, 1)}
 		e.queue = append(e.queue, w)
-		s.setTimer(e, now)
+		b.setTimer(e, now)
 	}
 	w.request = *r
 }
 
 // setTimer makes the queue of e advance when the first of the leases ends. Without
 // waiters it does nothing: the next request finds out.
-func (s *store) setTimer(e *entry, now time.Time) {
+func (b *Backend) setTimer(e *entry, now time.Time) {
 	if len(e.queue) == 0 {
 		return
 	}
@@ -186,34 +130,34 @@ func (s *store) setTimer(e *entry, now time.Time) {
 		return
 	}
 	e.timer = time.AfterFunc(left, func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
+		b.mu.Lock()
+		defer b.mu.Unlock()
 		if len(e.queue) > 0 {
-			s.advanceOrRemove(e)
+			b.advanceOrRemove(e)
 		}
 	})
 }
 
-func (s *store) insert(key string, now time.Time) *entry {
-	if len(s.keys) >= s.sweepAt {
-		s.sweep(now)
+func (b *Backend) insert(key string, now time.Time) *entry {
+	if len(b.keys) >= b.sweepAt {
+		b.sweep(now)
 	}
 	e := &entry{key: key}
 	e.holders = e.one[:0]
-	s.keys[key] = e
+	b.keys[key] = e
 	return e
 }
 
 // sweep removes the entries without waiters and without valid leases. It runs when the
 // number of keys has doubled, so its cost per insertion is constant.
-func (s *store) sweep(now time.Time) {
-	for key, e := range s.keys {
+func (b *Backend) sweep(now time.Time) {
+	for key, e := range b.keys {
 		if len(e.queue) > 0 {
 			continue
 		}
 		if e.prune(now); len(e.holders) == 0 {
-			delete(s.keys, key)
+			delete(b.keys, key)
 		}
 	}
-	s.sweepAt = max(firstSweep, 2*len(s.keys))
+	b.sweepAt = max(firstSweep, 2*len(b.keys))
 }

@@ -58,7 +58,7 @@ func TestUnfitTable(t *testing.T) {
 	table(t, db, "other", "id")
 	for name, want := range map[string]string{"other": "its key is not k alone", "none": "ResourceNotFoundException"} {
 		err := dynamolock.New(db, dynamolock.Config{Table: name}).(driver.Pinger).Ping(t.Context())
-		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("dynamodb: table %q: check: ", name)) || !strings.Contains(err.Error(), want) {
+		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf(": table %q: check: ", name)) || !strings.Contains(err.Error(), want) {
 			t.Errorf("table %q: %v, want %q", name, err, want)
 		}
 	}

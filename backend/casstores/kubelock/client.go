@@ -14,12 +14,6 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// client sends requests to an API server.
-type client struct {
-	http *http.Client
-	cfg  Config
-}
-
 // status is an answer that is no success.
 type status struct {
 	Code            int
@@ -34,18 +28,18 @@ func is(err error, reason string) bool {
 }
 
 // String begins the text of each error.
-func (c *client) String() string {
-	return fmt.Sprintf("kubernetes: %s: namespace %q", c.cfg.Server, c.cfg.Namespace)
+func (s *store) String() string {
+	return fmt.Sprintf("kubernetes: %s: namespace %q", s.cfg.Server, s.cfg.Namespace)
 }
 
 // leases returns the path of the objects; rest is the name of one, or a query.
-func (c *client) leases(rest string) string {
-	return "/apis/coordination.k8s.io/v1/namespaces/" + url.PathEscape(c.cfg.Namespace) + "/leases" + rest
+func (s *store) leases(rest string) string {
+	return "/apis/coordination.k8s.io/v1/namespaces/" + url.PathEscape(s.cfg.Namespace) + "/leases" + rest
 }
 
 // do sends a request, and decodes the answer into out.
-func (c *client) do(ctx context.Context, method, path string, body, out any) error {
-	resp, err := c.send(ctx, method, path, body)
+func (s *store) do(ctx context.Context, method, path string, body, out any) error {
+	resp, err := s.send(ctx, method, path, body)
 	if err != nil {
 		return err
 	}
@@ -60,12 +54,12 @@ func (c *client) do(ctx context.Context, method, path string, body, out any) err
 }
 
 // send sends a request.
-func (c *client) send(ctx context.Context, method, path string, body any) (*http.Response, error) {
+func (s *store) send(ctx context.Context, method, path string, body any) (*http.Response, error) {
 	data, err := json.Marshal(body)
 	if err != nil {
 		return nil, err
 	}
-	r, err := http.NewRequestWithContext(ctx, method, c.cfg.Server+path, bytes.NewReader(data))
+	r, err := http.NewRequestWithContext(ctx, method, s.cfg.Server+path, bytes.NewReader(data))
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +69,7 @@ func (c *client) send(ctx context.Context, method, path string, body any) (*http
 	if body == nil {
 		r.Body, r.ContentLength = http.NoBody, 0
 	}
-	resp, err := c.http.Do(r)
+	resp, err := s.http.Do(r)
 	switch {
 	case err != nil: // the connection may have been dead
 		return nil, fmt.Errorf("%w: %w", caslock.ErrNoAnswer, err)
@@ -84,10 +78,10 @@ func (c *client) send(ctx context.Context, method, path string, body any) (*http
 	}
 	text, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<16))
 	_ = resp.Body.Close()
-	s := status{Message: string(text)}
-	_ = json.Unmarshal(text, &s) // a proxy answers in words
-	s.Code = resp.StatusCode
-	if err = fmt.Errorf("%s: %w", method, &s); s.Code == http.StatusTooManyRequests {
+	answer := status{Message: string(text)}
+	_ = json.Unmarshal(text, &answer) // a proxy answers in words
+	answer.Code = resp.StatusCode
+	if err = fmt.Errorf("%s: %w", method, &answer); answer.Code == http.StatusTooManyRequests {
 		err = driver.NotSent(err) // nothing was carried out
 	}
 	return nil, err

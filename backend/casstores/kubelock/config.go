@@ -56,5 +56,5 @@ func New(c *http.Client, cfg Config) driver.Backend {
 		panic("kubelock: Config.Namespace is empty")
 	}
 	cfg.Server = strings.TrimSuffix(cfg.Server, "/")
-	return caslock.New(&store{client: client{c, cfg}}, caslock.Config{MaxTTL: keep / 2})
+	return caslock.New(&store{c, cfg}, caslock.Config{MaxTTL: keep / 2})
 }

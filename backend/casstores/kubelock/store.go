@@ -9,7 +9,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/distlock-go/distlock/backend/caslock"
@@ -65,16 +64,8 @@ func (o *object) written() (last time.Time) {
 
 // store keeps each cell in an object.
 type store struct {
-	client
-
-	beside sync.WaitGroup // goroutines beside the callers
-}
-
-// Close implements io.Closer. Without it, a process that ends just after a release would wake
-// nobody.
-func (s *store) Close() error {
-	s.beside.Wait()
-	return nil
+	http *http.Client
+	cfg  Config
 }
 
 // Check refuses an account that lacks a right. Without it, messages could be lost in silence.
@@ -127,7 +118,7 @@ func (s *store) Swap(ctx context.Context, key, version string, value []byte) (st
 	case is(err, "Conflict"), is(err, "AlreadyExists"), is(err, "NotFound") && version != "":
 		return "", fmt.Errorf("%w: %w", caslock.ErrChanged, err)
 	case err == nil && version == "" && rand.N(sweepOne) == 0:
-		s.beside.Go(func() { s.sweep(o) })
+		go s.sweep(o)
 	}
 	return o.Metadata.ResourceVersion, err
 }

@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"time"
-
-	"github.com/distlock-go/distlock/internal/clock"
 )
 
 const sendTimeout = 2 * time.Second
@@ -17,41 +15,28 @@ const events = "?watch=1&resourceVersion=0&timeoutSeconds=120&fieldSelector=meta
 
 // Send implements caslock.Messenger. Whatever the version of the object, its watch tells each
 // change.
-func (s *store) Send(topic string, data []byte) {
-	s.beside.Go(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), sendTimeout) //nolint:forbidigo // beside the caller
-		defer cancel()
-		o := newObject(topic, "", map[string]string{message: string(data)})
-		_ = s.do(ctx, http.MethodPatch, s.leases("/"+o.Metadata.Name), o, o) // a message may be lost
-	})
+func (s *store) Send(ctx context.Context, topic string, data []byte) {
+	o := newObject(topic, "", map[string]string{message: string(data)})
+	_ = s.do(ctx, http.MethodPatch, s.leases("/"+o.Metadata.Name), o, o) // a message may be lost
 }
 
-// Listen implements caslock.Messenger.
-func (s *store) Listen(ctx context.Context, topic string, f func(data []byte)) {
-	s.beside.Go(func() {
-		box := newObject(topic, "", nil)
-		for ctx.Err() == nil {
-			began := time.Now()
-			short, cancel := context.WithTimeout(ctx, sendTimeout)
-			_ = s.do(short, http.MethodPost, s.leases(""), box, new(any)) // it may be there already
-			cancel()
-			s.watch(ctx, box.Metadata.Name, f)
-			if time.Since(began) < time.Second {
-				clock.Sleep(ctx, time.Second)
-			}
-		}
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sendTimeout)
-		defer cancel()
-		_ = s.do(ctx, http.MethodDelete, s.leases("/"+box.Metadata.Name), nil, new(any)) // or it is swept
-	})
-}
-
-// watch calls f for the messages to an object. The first event tells what the object is now: those
+// Listen implements caslock.Messenger. The first event tells what the object is now: messages
 // before it may have been missed.
-func (s *store) watch(ctx context.Context, name string, f func(data []byte)) {
-	ctx, cancel := context.WithTimeout(ctx, 125*time.Second)
+func (s *store) Listen(ctx context.Context, topic string, f func(data []byte)) {
+	box := newObject(topic, "", nil)
+	short, cancel := context.WithTimeout(ctx, sendTimeout)
+	_ = s.do(short, http.MethodPost, s.leases(""), box, new(any)) // it may be there already
+	cancel()
+	defer func() {
+		if ctx.Err() != nil { // it is of no more use; a crash leaves it to a sweep
+			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), sendTimeout)
+			defer cancel()
+			_ = s.do(last, http.MethodDelete, s.leases("/"+box.Metadata.Name), nil, new(any))
+		}
+	}()
+	long, cancel := context.WithTimeout(ctx, 125*time.Second)
 	defer cancel()
-	resp, err := s.send(ctx, http.MethodGet, s.leases(events+name), nil)
+	resp, err := s.send(long, http.MethodGet, s.leases(events+box.Metadata.Name), nil)
 	if err != nil {
 		return
 	}

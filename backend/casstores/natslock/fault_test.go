@@ -2,11 +2,14 @@ package natslock_test
 
 import (
 	"errors"
+	"io"
+	"net"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/distlock-go/distlock/backend/caslock"
@@ -86,5 +89,43 @@ func TestOtherVersion(t *testing.T) {
 		if !natslock.Changed(&jetstream.APIError{ErrorCode: code}) {
 			t.Errorf("code %d is not known", code)
 		}
+	}
+}
+
+// lateDialer opens one connection, on which each write takes a while.
+type lateDialer struct{ net.Conn }
+
+func (d *lateDialer) Dial(network, addr string) (net.Conn, error) {
+	if d.Conn != nil {
+		return nil, net.ErrClosed
+	}
+	var err error
+	d.Conn, err = net.Dial(network, addr)
+	return d, err
+}
+
+func (d *lateDialer) Write(p []byte) (int, error) {
+	time.Sleep(20 * time.Millisecond)
+	return d.Conn.Write(p)
+}
+
+// A process that ends just after Close has told the next waiter.
+func TestClose(t *testing.T) {
+	c, d := startCluster(t, 1), new(lateDialer)
+	holder := natslock.New(c.connect(t, nats.SetCustomDialer(d)), natslock.Config{})
+	waiter, r := natslock.New(c.connect(t), natslock.Config{}).(testkit.Queue), testkit.NewRequest("key")
+	defer waiter.(io.Closer).Close()
+	g := testkit.MustTry(t, holder, testkit.NewRequest("key"))
+	_, _ = waiter.Enqueue(t.Context(), r)
+	turn := waiter.Turn(t.Context(), r)
+	<-turn // it listens
+	_, _ = waiter.Enqueue(t.Context(), r)
+	testkit.MustRelease(t, holder, g)
+	_ = holder.(io.Closer).Close()
+	_ = d.Conn.Close()
+	select {
+	case <-turn:
+	case <-time.After(5 * time.Second):
+		t.Error("the waiter was not told")
 	}
 }

@@ -167,40 +167,32 @@ func (s *store) List(ctx context.Context, _ string, each func(key string, value 
 	return ctx.Err()
 }
 
-// Send implements caslock.Messenger.
-func (s *store) Send(topic string, data []byte) { _ = s.nc.Publish(s.topic(topic), data) }
+// Send implements caslock.Messenger. The client sends messages from a buffer: without the flush, a
+// process that ends just after a release wakes nobody.
+func (s *store) Send(ctx context.Context, topic string, data []byte) {
+	_ = s.nc.Publish(s.topic(topic), data)
+	_ = s.nc.FlushWithContext(ctx)
+}
 
 func (s *store) topic(topic string) string { return "distlock.tell." + s.cfg.Bucket + "." + topic }
 
 // Listen implements caslock.Messenger.
 func (s *store) Listen(ctx context.Context, topic string, f func(data []byte)) {
-	go func() {
-		status := s.nc.StatusChanged(nats.CONNECTED, nats.CLOSED)
-		defer s.nc.RemoveStatusListener(status)
-		sub, err := s.nc.Subscribe(s.topic(topic), func(m *nats.Msg) { f(m.Data) })
-		if err != nil {
-			return // the connection is closed
-		}
-		defer sub.Unsubscribe() //nolint:errcheck // the connection is closed
-		for {
-			if s.nc.FlushTimeout(3*time.Second) == nil { // FlushWithContext wants a deadline
-				f(nil)
-			}
-			select {
-			case now := <-status:
-				if now == nats.CLOSED {
-					return
-				}
-			case <-ctx.Done():
-				return
-			}
-		}
-	}()
-}
-
-// Close implements io.Closer. The client sends messages from a buffer: without this, a process
-// that ends just after a release wakes nobody.
-func (s *store) Close() error {
-	_ = s.nc.FlushTimeout(time.Second) // a server that does not answer is no error of Close
-	return nil
+	broken := s.nc.StatusChanged(nats.RECONNECTING, nats.CLOSED)
+	defer s.nc.RemoveStatusListener(broken)
+	sub, err := s.nc.Subscribe(s.topic(topic), func(m *nats.Msg) { f(m.Data) })
+	if err != nil {
+		return // the connection is closed
+	}
+	defer sub.Unsubscribe() //nolint:errcheck // the connection is closed
+	short, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	if s.nc.FlushWithContext(short) != nil {
+		return
+	}
+	f(nil)
+	select {
+	case <-broken:
+	case <-ctx.Done():
+	}
 }
