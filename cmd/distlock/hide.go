@@ -3,7 +3,6 @@ package main
 import (
 	"io"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/distlock-go/distlock/cmd/backendurl"
@@ -25,7 +24,6 @@ func newHider(w io.Writer, args []string) *hider {
 		_, value, _ := strings.Cut(arg, "=") // a flag and its value
 		h.addresses = append(h.addresses, value, arg)
 	}
-	h.addresses = slices.DeleteFunc(h.addresses, func(a string) bool { return !strings.ContainsAny(a, ":@=") })
 	if password := os.Getenv("PGPASSWORD"); len(password) > 3 {
 		h.passwords = append(h.passwords, password)
 	}
