@@ -33,7 +33,7 @@ func readBody(r *http.Request, limit int64) ([]byte, error) {
 }
 
 // count counts the bytes of r's body that are read until stop is called.
-func count(r *http.Request, as *request.Body) (stop func()) {
+func count(r *http.Request, as *request.Call) (stop func()) {
 	if r.Body == nil || r.Body == http.NoBody {
 		return func() {}
 	}
@@ -50,7 +50,7 @@ func count(r *http.Request, as *request.Body) (stop func()) {
 // counted is a body whose bytes are counted when they are read.
 type counted struct {
 	io.ReadCloser
-	as *request.Body // nil: not any more
+	as *request.Call // nil: not any more
 }
 
 func (c *counted) Read(p []byte) (int, error) {
