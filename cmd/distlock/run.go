@@ -66,7 +66,7 @@ func runCommand(args []string, stderr io.Writer) *cli.Command {
 			if err := r.parse(c, args); err != nil {
 				return err
 			}
-			return r.run(ctx, c)
+			return withLocker(ctx, c, func(locker *distlock.Locker) error { return r.run(ctx, locker) })
 		},
 	}
 }
@@ -144,18 +144,9 @@ func behindDashes(args, argv []string) bool {
 	return len(argv) == 0
 }
 
-func (r *runner) run(ctx context.Context, c *cli.Command) (err error) {
+func (r *runner) run(ctx context.Context, locker *distlock.Locker) error {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // a warning without a reader must not end this process and leave the command
-	locker, closeAll, err := openLocker(ctx, c)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if closeErr := closeAll(); closeErr != nil {
-			r.warn("closing the backend: %v", closeErr)
-		}
-	}()
-	signals := make(chan os.Signal, 16) // before, a signal ends this process
+	signals := make(chan os.Signal, 16)                     // before, a signal ends this process
 	notify(signals, endingSignals)
 	defer signal.Stop(signals)
 	ctx, cancel := context.WithCancelCause(ctx)

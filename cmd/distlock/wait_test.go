@@ -110,21 +110,6 @@ func TestSignalEndsClaim(t *testing.T) {
 	testkit.MustBeFree(t, s, "deploy")
 }
 
-// A release that is killed half-way leaves the key for a short lease, however long the claim's is.
-func TestReleaseNeedsAShortLease(t *testing.T) {
-	s := testkit.NewStore()
-	locker := testkit.NewLocker(t, s, distlock.Config{})
-	lease := testkit.MustAcquire(t, locker, "deploy", distlock.Opts{KeyTimeout: time.Hour})
-	handle, err := lease.HandOff(t.Context())
-	_ = lease.Release(t.Context()) // as distlock claim does: it leaves the key alone
-	if err == nil {
-		_, err = releaseHandle(t.Context(), locker, handle)
-	}
-	if got := s.Calls(testkit.Release); err != nil || len(got) != 1 || got[0].Grants[0].TTL != distlock.DefaultKeyTimeout {
-		t.Errorf("released %+v: %v", got, err)
-	}
-}
-
 // A key of another kind of lock has no holder that does the work: the message says so, also
 // with -E 0.
 func TestForeignIsNotAnotherHolder(t *testing.T) {
