@@ -74,7 +74,9 @@ const late = "httpmw: pattern %q: work goes on after the handler has returned an
 func (m *middleware) serve(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	call := m.door.Enter(func() { tell(r, fmt.Errorf(late, r.Pattern)) })
 	defer call.Done()
-	stop := count(r, call)
+	if r.Body != nil && r.Body != http.NoBody {
+		r.Body = &counted{r.Body, call}
+	}
 	params, err := request.Params(m.key(r))
 	if wrong := new(wiringError); errors.As(err, &wrong) {
 		m.once.Do(func() { tell(r, err) }) // every request has the same mistake
@@ -82,7 +84,6 @@ func (m *middleware) serve(w http.ResponseWriter, r *http.Request, next http.Han
 	if err == nil && params != distlock.Skip && m.maxBody > 0 {
 		_, err = readBody(r, m.maxBody)
 	}
-	stop()
 	var out *response
 	ran, err := call.Do(r.Context(), m.site, params, err, func(ctx context.Context) {
 		if params == distlock.Skip {

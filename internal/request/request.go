@@ -93,10 +93,11 @@ type Door struct {
 	told    sync.Once    // of work after a handler
 }
 
-// Call is a request at a door. It is used by one goroutine, but for Check.
+// Call is a request at a door. It waits in one goroutine.
 type Call struct {
 	door *Door
-	n    int64       // bytes of its body, while it waits
+	n    int64       // bytes of its body
+	done bool        // they count no more
 	over atomic.Bool // the handler has returned
 	late func()
 }
@@ -108,6 +109,9 @@ func (d *Door) Enter(late func()) *Call { return &Call{door: d, late: late} }
 // Add adds n bytes to the body. If the other bodies have too many, the error wraps
 // [distlock.ErrQueueFull].
 func (c *Call) Add(n int) error {
+	if c.done {
+		return nil
+	}
 	c.n += int64(n)
 	if others := c.door.waiting.Add(int64(n)) - c.n; others > MaxBodies {
 		return fmt.Errorf("%w: the bodies that wait have %d MB", distlock.ErrQueueFull, others>>20)
@@ -117,8 +121,10 @@ func (c *Call) Add(n int) error {
 
 // Done is called when the call does not wait any more.
 func (c *Call) Done() {
-	c.door.waiting.Add(-c.n)
-	c.n = 0
+	if !c.done {
+		c.done = true
+		c.door.waiting.Add(-c.n)
+	}
 }
 
 // Do runs fn under the lock for params, and reports whether it ran. It returns why it did not,
