@@ -136,12 +136,8 @@ func (r *runner) parse(c *cli.Command, args []string) (err error) {
 // behindDashes reports whether argv is what follows the first "--" of args. Otherwise
 // it may contain flags of distlock that follow the command.
 func behindDashes(args, argv []string) bool {
-	for i, arg := range args {
-		if arg == "--" {
-			return len(args)-i-1 == len(argv)
-		}
-	}
-	return len(argv) == 0
+	i := slices.Index(args, "--")
+	return i < 0 && len(argv) == 0 || len(args)-i-1 == len(argv)
 }
 
 func (r *runner) run(ctx context.Context, locker *distlock.Locker) error {
