@@ -53,17 +53,13 @@ const late = "grpcmw: work asks for its lease after its handler has returned and
 // was lost and fn did not choose its answer.
 func (m *middleware) run(ctx context.Context, c *call, req any, fn func(context.Context) error) error {
 	params, err := request.Params(c.key.params(ctx, c.method, req))
-	body := m.bodies.New()
-	defer body.Done()
+	call := m.door.Enter(func() { slog.Warn(late, "method", c.method) })
+	defer call.Done()
 	if message, ok := req.(proto.Message); ok && err == nil && params != distlock.Skip {
-		err = body.Add(proto.Size(message))
+		err = call.Add(proto.Size(message))
 	}
 	var fnErr error
-	end := request.NewEnd(func() { m.late.Do(func() { slog.Warn(late, "method", c.method) }) })
-	ran, err := request.Do(ctx, c.site, params, err, end, func(ctx context.Context) {
-		body.Done()
-		fnErr = fn(ctx)
-	})
+	ran, err := call.Do(ctx, c.site, params, err, func(ctx context.Context) { fnErr = fn(ctx) })
 	switch {
 	case !ran, errors.Is(err, distlock.ErrLost) && !chosen(ctx, fnErr):
 		return StatusError(ctx, err)
@@ -83,6 +79,6 @@ func chosen(caller context.Context, err error) bool {
 	case codes.Canceled, codes.DeadlineExceeded:
 		return caller.Err() != nil
 	default:
-		return err != nil && caller.Err() != nil && errors.Is(err, caller.Err())
+		return caller.Err() != nil && errors.Is(err, caller.Err())
 	}
 }

@@ -56,25 +56,20 @@ func setField(p any, fd protoreflect.FieldDescriptor, v protoreflect.Value) erro
 		}
 		*p = d.AsDuration()
 	case *distlock.Mode:
-		switch distlockv1.Mode(v.Enum()) {
-		case distlockv1.Mode_MODE_EXCLUSIVE: // also the default
-		case distlockv1.Mode_MODE_SHARED:
-			*p = distlock.Shared
-		default:
-			return fmt.Errorf("is unknown: %d", v.Enum())
-		}
+		return setEnum(p, v.Enum(), distlock.Exclusive, distlock.Shared)
 	case *distlock.Reentry:
-		switch distlockv1.Reentry(v.Enum()) {
-		case distlockv1.Reentry_REENTRY_ALL: // also the default
-		case distlockv1.Reentry_REENTRY_ONE:
-			*p = distlock.ReentryOne
-		case distlockv1.Reentry_REENTRY_NONE:
-			*p = distlock.ReentryNone
-		default:
-			return fmt.Errorf("is unknown: %d", v.Enum())
-		}
+		return setEnum(p, v.Enum(), distlock.ReentryAll, distlock.ReentryOne, distlock.ReentryNone)
 	default:
 		return fmt.Errorf("has the unknown type %v", fd.Kind())
 	}
+	return nil
+}
+
+// setEnum sets p to the value of a number. They count from 1: 0 is an option that is not set.
+func setEnum[T any](p *T, n protoreflect.EnumNumber, values ...T) error {
+	if n < 1 || int(n) > len(values) {
+		return fmt.Errorf("is unknown: %d", n)
+	}
+	*p = values[n-1]
 	return nil
 }

@@ -123,22 +123,14 @@ func (p *fieldPath) value(m protoreflect.Message) (any, error) {
 }
 
 func (p *fieldPath) scalar(fd protoreflect.FieldDescriptor, v protoreflect.Value) (any, error) {
-	n := 1
-	var value any
-	switch fd.Kind() {
-	case protoreflect.StringKind:
-		value, n = v.String(), len(v.String())
-	case protoreflect.BytesKind:
-		value, n = v.Bytes(), len(v.Bytes())
-	case protoreflect.EnumKind:
-		value = int32(v.Enum())
-		if name := fd.Enum().Values().ByNumber(v.Enum()); name != nil {
+	value := v.Interface()
+	if n, ok := value.(protoreflect.EnumNumber); ok {
+		value = int32(n)
+		if name := fd.Enum().Values().ByNumber(n); name != nil {
 			value = string(name.Name())
 		}
-	default:
-		value = v.Interface() // a bool or an integer
 	}
-	if n == 0 {
+	if b, ok := value.([]byte); ok && len(b) == 0 || value == "" {
 		return nil, &distlock.KeyError{Detail: "field " + strconv.Quote(p.text) + " is empty"}
 	}
 	return value, nil

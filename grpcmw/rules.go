@@ -6,7 +6,6 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"sync"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
 
@@ -104,9 +103,8 @@ func (r *rule) describe(method string) (protoreflect.MethodDescriptor, error) {
 
 // middleware is what all interceptors share.
 type middleware struct {
-	calls  map[string]*call
-	bodies request.Bodies
-	late   sync.Once // logs work after a handler
+	calls map[string]*call
+	door  request.Door
 }
 
 // wire makes the rules into a middleware and panics with all errors in them.

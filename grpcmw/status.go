@@ -1,6 +1,7 @@
 package grpcmw
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -11,7 +12,6 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/fence"
 	"github.com/distlock-go/distlock/internal/request"
 )
 
@@ -32,31 +32,27 @@ const (
 	ReasonInternal    = "LOCK_INTERNAL"
 )
 
-// answer is the status for a code of [distlock.CodeOf].
+// answer is the status for a code.
 type answer struct {
 	code   codes.Code
 	text   string
 	reason string
-	retry  bool // with RetryInfo: nothing was done
 }
 
 // answers has the statuses; all other codes are internal. A lost lock has the code
 // that no retry policy contains: docs/operations.md has the table.
 var answers = map[distlock.Code]answer{
-	distlock.CodeLost:        {codes.FailedPrecondition, "the lock was lost: the outcome is in doubt", ReasonLost, false},
-	distlock.CodeKey:         {codes.InvalidArgument, "invalid request", ReasonKey, false},
-	distlock.CodeReentry:     {codes.FailedPrecondition, "the caller holds the lock", ReasonReentry, false},
-	distlock.CodeClosed:      {codes.Unavailable, "locks are temporarily unavailable", ReasonUnavailable, true},
-	distlock.CodeUnavailable: {codes.Unavailable, "locks are temporarily unavailable", ReasonUnavailable, true},
-	distlock.CodeQueueFull:   {codes.ResourceExhausted, "too many calls are waiting", ReasonQueueFull, true},
-	distlock.CodeNotAcquired: {codes.Aborted, "busy with another call", ReasonBusy, true},
+	distlock.CodeLost:        {codes.FailedPrecondition, "the lock was lost: the outcome is in doubt", ReasonLost},
+	request.CodeBegun:        {codes.FailedPrecondition, "the call failed after its work had begun: the outcome is in doubt", ReasonLost},
+	request.CodeStale:        {codes.FailedPrecondition, "a later holder of the lock was here", ReasonStale},
+	request.CodeTicket:       {codes.Unauthenticated, "", ReasonTicket},
+	distlock.CodeKey:         {codes.InvalidArgument, "invalid request", ReasonKey},
+	distlock.CodeReentry:     {codes.FailedPrecondition, "the caller holds the lock", ReasonReentry},
+	distlock.CodeClosed:      {codes.Unavailable, "locks are temporarily unavailable", ReasonUnavailable},
+	distlock.CodeUnavailable: {codes.Unavailable, "locks are temporarily unavailable", ReasonUnavailable},
+	distlock.CodeQueueFull:   {codes.ResourceExhausted, "too many calls are waiting", ReasonQueueFull},
+	distlock.CodeNotAcquired: {codes.Aborted, "busy with another call", ReasonBusy},
 }
-
-// begun is for an error that a function has returned, such as the refusal of another lock: what
-// the function did before is not undone.
-var begun = answer{codes.FailedPrecondition, "the call failed after its work had begun: the outcome is in doubt", ReasonLost, false}
-
-var internal = answer{codes.Internal, "internal error", ReasonInternal, false}
 
 // StatusError returns err with the status that the package documentation says, as the
 // interceptors do. ctx is the caller's. The code is Canceled or DeadlineExceeded only if ctx
@@ -70,48 +66,25 @@ var internal = answer{codes.Internal, "internal error", ReasonInternal, false}
 // If the function ran, see [distlock.Ran], there is no RetryInfo. An error of a Key with a
 // status of its own is returned unchanged.
 func StatusError(ctx context.Context, err error) error {
-	code := distlock.CodeOf(err)
-	a, known := answers[code]
-	if code == distlock.CodeOther {
-		a, known = ofTicket(err)
-	}
+	a := request.AnswerOf(err)
+	s, known := answers[a.Code]
 	switch ended := ctx.Err(); {
-	case code == distlock.CodeLost, code == distlock.CodeOther && known:
-	case known && distlock.Ran(err):
-		a = begun
-	case code == distlock.CodeKey:
-		if k := new(distlock.KeyError); errors.As(err, &k) {
-			a.text = k.Detail
-		}
-	case ended != nil && errors.Is(err, ended):
-		a = answer{status.FromContextError(ended).Code(), "ended before the lock was got", ReasonBusy, false}
+	case ended != nil && errors.Is(err, ended) && (!known || a.RetryAfter > 0):
+		a.RetryAfter, s = 0, answer{status.FromContextError(ended).Code(), "ended before the lock was got", ReasonBusy}
 	case !known && hasStatus(err):
 		return err
 	case !known:
-		a = internal
+		s = answer{codes.Internal, "internal error", ReasonInternal}
 	}
-	details := []protoadapt.MessageV1{&errdetails.ErrorInfo{Reason: a.reason, Domain: ErrorDomain}}
-	if a.retry {
-		details = append(details, &errdetails.RetryInfo{RetryDelay: durationpb.New(request.RetryAfter(err))})
+	details := []protoadapt.MessageV1{&errdetails.ErrorInfo{Reason: s.reason, Domain: ErrorDomain}}
+	if a.RetryAfter > 0 { // nothing was done
+		details = append(details, &errdetails.RetryInfo{RetryDelay: durationpb.New(a.RetryAfter)})
 	}
-	st := status.New(a.code, a.text)
+	st := status.New(s.code, cmp.Or(a.Detail, s.text))
 	if detailed, err := st.WithDetails(details...); err == nil {
 		st = detailed
 	}
 	return &statusError{st, err}
-}
-
-// ofTicket returns the answer for an error of package fence.
-func ofTicket(err error) (_ answer, ok bool) {
-	wrong := new(fence.TicketError)
-	switch {
-	case errors.Is(err, fence.ErrStale):
-		return answer{codes.FailedPrecondition, "a later holder of the lock was here", ReasonStale, false}, true
-	case errors.As(err, &wrong):
-		return answer{codes.Unauthenticated, "the ticket " + wrong.Detail, ReasonTicket, false}, true
-	default:
-		return answer{}, false
-	}
 }
 
 // statusError has the status for clients and, for [errors.Is], the original error.

@@ -7,6 +7,7 @@ import (
 	"google.golang.org/grpc/metadata"
 
 	"github.com/distlock-go/distlock/fence"
+	"github.com/distlock-go/distlock/internal/request"
 )
 
 // ticketKey has the tickets of a call in its metadata.
@@ -63,7 +64,7 @@ func ReceiveTickets(b *fence.Boundary) (grpc.UnaryServerInterceptor, grpc.Stream
 		if err == nil {
 			err = handle(carrying)
 		}
-		if _, ours := ofTicket(err); ours && !hasStatus(err) {
+		if code := request.AnswerOf(err).Code; (code == request.CodeStale || code == request.CodeTicket) && !hasStatus(err) {
 			return StatusError(ctx, err)
 		}
 		return err

@@ -50,6 +50,7 @@ func TestMistakesArePanicsWhenItIsWired(t *testing.T) {
 
 		{"no slash", shape("a.b/c"), unary("a.b/c", messageKey)},
 		{"one part", shape("/a.b"), unary("/a.b", messageKey)},
+		{"no service", shape("//c"), unary("//c", messageKey)},
 		{"three parts", shape("/a/b/c"), unary("/a/b/c", messageKey)},
 		{"a space", shape("/a.b/c "), unary("/a.b/c ", messageKey)},
 

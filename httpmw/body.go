@@ -32,33 +32,16 @@ func readBody(r *http.Request, limit int64) ([]byte, error) {
 	return data, err
 }
 
-// count counts the bytes of r's body that are read until stop is called.
-func count(r *http.Request, as *request.Body) (stop func()) {
-	if r.Body == nil || r.Body == http.NoBody {
-		return func() {}
-	}
-	c := &counted{r.Body, as}
-	r.Body = c
-	return func() {
-		c.as = nil
-		if r.Body == c {
-			r.Body = c.ReadCloser
-		}
-	}
-}
-
-// counted is a body whose bytes are counted when they are read.
+// counted is a body whose bytes are counted when they are read, as long as the call waits.
 type counted struct {
 	io.ReadCloser
-	as *request.Body // nil: not any more
+	call *request.Call
 }
 
 func (c *counted) Read(p []byte) (int, error) {
 	n, err := c.ReadCloser.Read(p)
-	if c.as != nil {
-		if full := c.as.Add(n); full != nil {
-			return n, full
-		}
+	if full := c.call.Add(n); full != nil {
+		return n, full
 	}
 	return n, err
 }

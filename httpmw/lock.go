@@ -62,9 +62,9 @@ type middleware struct {
 
 	fail    ErrorHandler
 	maxBody int64 // read before the lock is taken; 0: not read
-	bodies  request.Bodies
+	door    request.Door
 
-	once, lateOnce sync.Once // log a wiringError, and work after a handler
+	once sync.Once // logs a wiringError
 }
 
 // late is what the operator is told of work that a handler leaves behind.
@@ -72,9 +72,11 @@ const late = "httpmw: pattern %q: work goes on after the handler has returned an
 	"a timeout belongs around the lock, and a goroutine that is left needs distlock.Detach and a lock of its own"
 
 func (m *middleware) serve(w http.ResponseWriter, r *http.Request, next http.Handler) {
-	body := m.bodies.New()
-	defer body.Done()
-	stop := count(r, body)
+	call := m.door.Enter(func() { tell(r, fmt.Errorf(late, r.Pattern)) })
+	defer call.Done()
+	if r.Body != nil && r.Body != http.NoBody {
+		r.Body = &counted{r.Body, call}
+	}
 	params, err := request.Params(m.key(r))
 	if wrong := new(wiringError); errors.As(err, &wrong) {
 		m.once.Do(func() { tell(r, err) }) // every request has the same mistake
@@ -82,17 +84,14 @@ func (m *middleware) serve(w http.ResponseWriter, r *http.Request, next http.Han
 	if err == nil && params != distlock.Skip && m.maxBody > 0 {
 		_, err = readBody(r, m.maxBody)
 	}
-	stop()
-	end := request.NewEnd(func() { m.lateOnce.Do(func() { tell(r, fmt.Errorf(late, r.Pattern)) }) })
 	var out *response
-	ran, err := request.Do(r.Context(), m.site, params, err, end, func(ctx context.Context) {
-		body.Done()
+	ran, err := call.Do(r.Context(), m.site, params, err, func(ctx context.Context) {
 		if params == distlock.Skip {
 			next.ServeHTTP(w, r.WithContext(ctx))
 			return
 		}
 		lease, _ := distlock.FromContext(ctx)
-		out = newResponse(w, lease, end)
+		out = newResponse(w, lease, call)
 		next.ServeHTTP(out, r.WithContext(ctx))
 	})
 	switch {

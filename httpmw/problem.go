@@ -1,6 +1,7 @@
 package httpmw
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -8,7 +9,6 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/fence"
 	"github.com/distlock-go/distlock/internal/request"
 )
 
@@ -55,30 +55,18 @@ var lost = Problem{
 	Detail: "the lock was lost before the request was finished",
 }
 
-// begun is for an error that a function has returned, such as the refusal of another lock: what
-// the function did before is not undone.
-var begun = Problem{
-	Type: TypeLost, Title: "Outcome in doubt", Status: http.StatusFailedDependency,
-	Detail: "the request failed after its work had begun",
-}
-
-var unavailable = passing(http.StatusServiceUnavailable, TypeUnavailable, "Temporarily unavailable")
-
-// passing returns a problem that may pass. Nothing was done.
-func passing(status int, typ, title string) Problem {
-	return Problem{Type: typ, Title: title, Status: status, RetryAfter: distlock.DefaultRetryInterval}
-}
-
-// problems has the answer for each code of [distlock.CodeOf]; the answer for all others
-// is internal.
+// problems has the answer for each code; the answer for all others is internal.
 var problems = map[distlock.Code]Problem{
 	distlock.CodeLost:        lost, // the request runs under a lock already, and that is over
+	request.CodeBegun:        {Type: TypeLost, Title: lost.Title, Status: lost.Status, Detail: "the request failed after its work had begun"},
+	request.CodeStale:        {Type: TypeStale, Title: "A later holder of the lock was here", Status: http.StatusPreconditionFailed},
+	request.CodeTicket:       {Type: TypeTicket, Title: "The ticket is not acceptable", Status: http.StatusForbidden},
 	distlock.CodeKey:         {Type: TypeBadKey, Title: "Invalid request", Status: http.StatusBadRequest},
 	distlock.CodeReentry:     {Type: TypeReentry, Title: "The caller holds the lock", Status: http.StatusConflict},
-	distlock.CodeClosed:      unavailable,
-	distlock.CodeUnavailable: unavailable,
-	distlock.CodeNotAcquired: passing(http.StatusConflict, TypeBusy, "Busy with another request"),
-	distlock.CodeQueueFull:   passing(http.StatusTooManyRequests, TypeQueueFull, "Too many requests are waiting"),
+	distlock.CodeClosed:      {Type: TypeUnavailable, Title: "Temporarily unavailable", Status: http.StatusServiceUnavailable},
+	distlock.CodeUnavailable: {Type: TypeUnavailable, Title: "Temporarily unavailable", Status: http.StatusServiceUnavailable},
+	distlock.CodeNotAcquired: {Type: TypeBusy, Title: "Busy with another request", Status: http.StatusConflict},
+	distlock.CodeQueueFull:   {Type: TypeQueueFull, Title: "Too many requests are waiting", Status: http.StatusTooManyRequests},
 }
 
 // ProblemOf returns the answer for the error of an [ErrorHandler]. It shows nothing of
@@ -86,46 +74,16 @@ var problems = map[distlock.Code]Problem{
 // [*distlock.Error], or [distlock.DefaultRetryInterval] if the error has none. If the function
 // ran, see [distlock.Ran], the answer has none.
 func ProblemOf(err error) Problem {
-	code := distlock.CodeOf(err)
-	p, ok := problems[code]
-	switch {
-	case code == distlock.CodeOther || code == distlock.CodeOK:
-		return ofTicket(err)
-	case code != distlock.CodeLost && distlock.Ran(err):
-		return begun
-	case !ok:
-		return internal
+	a := request.AnswerOf(err)
+	p, ok := problems[a.Code]
+	if !ok {
+		p = internal
 	}
-	if p.RetryAfter > 0 {
-		p.RetryAfter = request.RetryAfter(err)
-	}
-	if p.Type == TypeBadKey {
-		describeKey(&p, err)
-	}
-	return p
-}
-
-// ofTicket returns the answer for an error of package fence, or of the function's own.
-func ofTicket(err error) Problem {
-	wrong := new(fence.TicketError)
-	switch {
-	case errors.Is(err, fence.ErrStale):
-		return Problem{Type: TypeStale, Title: "A later holder of the lock was here", Status: http.StatusPreconditionFailed}
-	case errors.As(err, &wrong):
-		return Problem{Type: TypeTicket, Title: "The ticket is not acceptable", Status: http.StatusForbidden, Detail: "the ticket " + wrong.Detail}
-	default:
-		return internal
-	}
-}
-
-// describeKey adds what the client may know of a bad key.
-func describeKey(p *Problem, err error) {
-	if large := new(http.MaxBytesError); errors.As(err, &large) {
+	p.RetryAfter, p.Detail = a.RetryAfter, cmp.Or(a.Detail, p.Detail)
+	if large := new(http.MaxBytesError); p.Type == TypeBadKey && errors.As(err, &large) {
 		p.Type, p.Title, p.Status = TypeBodyTooLarge, "Request body too large", http.StatusRequestEntityTooLarge
 	}
-	if k := new(distlock.KeyError); errors.As(err, &k) {
-		p.Detail = k.Detail
-	}
+	return p
 }
 
 // WriteError is the default [ErrorHandler]: it writes the [Problem] of err.

@@ -20,7 +20,7 @@ type response struct {
 	http.ResponseWriter
 	lease  *distlock.Lease
 	before http.Header // as the handler found it
-	end    *request.End
+	call   *request.Call
 
 	begun bool  // the final status was written, by the handler or in its place
 	lost  error // why what the handler writes is dropped
@@ -32,14 +32,14 @@ var (
 	_ io.ReaderFrom = (*response)(nil)
 )
 
-func newResponse(w http.ResponseWriter, lease *distlock.Lease, end *request.End) *response {
-	return &response{ResponseWriter: w, lease: lease, before: w.Header().Clone(), end: end}
+func newResponse(w http.ResponseWriter, lease *distlock.Lease, call *request.Call) *response {
+	return &response{ResponseWriter: w, lease: lease, before: w.Header().Clone(), call: call}
 }
 
 // begin is called before the handler writes. An error of the request, 4xx, which the handler
 // has chosen itself, may begin after the loss.
 func (w *response) begin(status int) error {
-	w.end.Check()
+	w.call.Check()
 	if w.begun {
 		return w.lost
 	}

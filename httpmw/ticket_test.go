@@ -32,6 +32,9 @@ func postAs(ctx context.Context, t *testing.T, target string) (answer, error) {
 	transport := new(http.Transport)
 	defer transport.CloseIdleConnections()
 	resp, err := (&http.Client{Transport: httpmw.SendTickets(transport, boundary)}).Do(r)
+	if r.Header.Get(ticketHeader) != "" {
+		t.Error("the caller's own request has the ticket, and may be sent elsewhere")
+	}
 	if err != nil {
 		return answer{}, err
 	}

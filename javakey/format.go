@@ -31,10 +31,7 @@ import (
 func Aspect(base string, params any) (string, error) {
 	key := append(make([]byte, 0, len(base)+32), base...)
 	for _, p := range arguments(params) {
-		v, err := resolve(reflect.ValueOf(p))
-		if err != nil {
-			return "", err
-		}
+		v, _ := resolve(reflect.ValueOf(p)) // hashCode reports the error
 		if !v.IsValid() {
 			continue
 		}

@@ -121,6 +121,7 @@ func TestBadRelease(t *testing.T) {
 			detail            string
 		}{
 			{form, "", http.StatusBadRequest, "key is missing"},
+			{form, "key=", http.StatusBadRequest, "key is missing"},
 			{form, "key=a&key=b", http.StatusBadRequest, unparsed},
 			{form, "key=%zz", http.StatusBadRequest, unparsed},
 			{form, "key=%ff", http.StatusBadRequest, "the key is not the key of a lock"},

@@ -91,9 +91,6 @@ func (h *Handler) poll(ctx context.Context, w *watch) {
 	var before locksJSON
 	for ok := true; ok; ok = clock.Sleep(ctx, pollInterval) {
 		found, err := h.inspect(ctx, w.prefix, maxKeys+1) // one shows that there are more
-		if ctx.Err() != nil {
-			return
-		}
 		next := state{known: true, err: err}
 		if err == nil {
 			found.settle(before)

@@ -76,7 +76,7 @@ func TestRedis(t *testing.T) {
 	for _, rawURL := range []string{
 		"redis://" + addr,
 		"redis://" + addr + "/3",
-		"REDIS://" + addr + "/0?pool_size=2&dial_timeout=1s",
+		"redis://" + addr + "/0?pool_size=2&dial_timeout=1s",
 	} {
 		use(t, rawURL)
 	}
@@ -205,12 +205,12 @@ func TestBadURL(t *testing.T) {
 		{"zk://user:secret:h:1", "too many colons"},
 		{"secret://h:1", "want one of redis://"},
 		{"sqlite:x.db?_key=secret", "no parameters"},
-		{"sqlite:", "the path is missing"},
-		{"sqlite://x.db", "without slashes"},
-		{"sqlite:file:x.db", "without file:"},
-		{"sqlite::memory:", `":memory:" is not a file`},
+		{"sqlite:", "want the path of a file"},
+		{"sqlite://x.db", "without // or file:"},
+		{"sqlite:file:x.db", "without // or file:"},
+		{"sqlite::memory:", "want the path of a file"},
 		{"sqlite:x\x00", "zero byte"},
-		{"sqlite:/var/lib/", `"/var/lib/" is a folder`},
+		{"sqlite:/var/lib/", "want the path of a file"},
 		{"etcd://http://h:1", "two slashes"},
 		{"nats://h:1/a.b", "more than letters"},
 		{"kube://user:secret@h:1/shop", "want no user"},

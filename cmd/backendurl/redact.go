@@ -41,7 +41,7 @@ func redact(rawURL string) string {
 
 // Hide returns text without what is secret in rawURL, which may be any text.
 func Hide(text, rawURL string) string {
-	if strings.ContainsAny(rawURL, ":@=") { // otherwise it is a word, which other texts may have
+	if strings.Contains(rawURL, "://") || strings.ContainsAny(rawURL, "@=") { // not a word or a key, such as shop:pay:42
 		quoted := strconv.Quote(rawURL)
 		text = strings.NewReplacer(rawURL, redact(rawURL), quoted[1:len(quoted)-1], redact(rawURL)).Replace(text)
 	}

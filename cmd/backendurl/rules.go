@@ -64,20 +64,11 @@ func (r rules) check(u *hostURL) error {
 // parameters, as a user of a shell expects.
 func checkFile(path string) error {
 	switch {
-	case path == "":
-		return errors.New("the path is missing: want sqlite:path")
-	case strings.HasPrefix(path, "//"):
-		return errors.New("want sqlite:path without slashes before the path")
-	case strings.HasPrefix(path, "file:"):
-		return errors.New("want sqlite:path without file: before the path")
-	case strings.HasPrefix(path, ":"):
-		return fmt.Errorf("%q is not a file", path)
-	case strings.ContainsRune(path, 0):
-		return errors.New("the path has a zero byte")
-	case strings.ContainsRune(path, '?'):
-		return errors.New("a SQLite database has no parameters, and its path must not have a ?")
-	case strings.HasSuffix(path, "/"):
-		return fmt.Errorf("%q is a folder: want a file", path)
+	case path == "", strings.HasPrefix(path, "//"), strings.HasPrefix(path, "file:"), strings.HasPrefix(path, ":"), strings.HasSuffix(path, "/"):
+		return errors.New("want the path of a file after sqlite: without // or file: before it")
+	case strings.ContainsAny(path, "?\x00"):
+		return errors.New("a SQLite database has no parameters, and its path must not have a ? or a zero byte")
+	default:
+		return nil
 	}
-	return nil
 }

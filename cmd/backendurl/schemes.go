@@ -8,7 +8,7 @@ import (
 
 // scheme is a kind of values.
 type scheme struct {
-	prefix string // in any case
+	prefix string
 	form   string // of the rest
 	port   string // the default; "": the rest is not a URL
 	rules         // of a URL
@@ -59,7 +59,7 @@ var (
 // parse returns the scheme of rawURL, and its parts.
 func parse(rawURL string) (scheme, *hostURL, error) {
 	for _, s := range schemes {
-		rest, ok := cutPrefixFold(rawURL, s.prefix)
+		rest, ok := strings.CutPrefix(rawURL, s.prefix)
 		switch {
 		case !ok:
 		case s.port == "":
@@ -73,12 +73,4 @@ func parse(rawURL string) (scheme, *hostURL, error) {
 		}
 	}
 	return scheme{}, nil, errors.New("want one of " + Usage)
-}
-
-// cutPrefixFold is [strings.CutPrefix] in any case, for an ASCII prefix.
-func cutPrefixFold(s, prefix string) (rest string, found bool) {
-	if len(s) < len(prefix) || !strings.EqualFold(s[:len(prefix)], prefix) {
-		return s, false
-	}
-	return s[len(prefix):], true
 }

@@ -28,11 +28,8 @@ func connectZooKeeper(_ context.Context, u *hostURL) (*Backend, error) {
 	}
 	if value, ok := u.parameter(zkTimeout); ok {
 		d, err := time.ParseDuration(value)
-		if err == nil && d == 0 {
-			err = errors.New("0 is no time")
-		}
-		if err != nil {
-			return nil, invalid(fmt.Errorf("%s: %w", zkTimeout, err))
+		if err != nil || d == 0 {
+			return nil, invalid(fmt.Errorf("%s is %q: want a time such as 6s", zkTimeout, value))
 		}
 		config.SessionTimeout = d
 	}

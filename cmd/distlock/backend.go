@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/urfave/cli/v3"
@@ -49,27 +48,17 @@ func storeCommand(timeout time.Duration, usageOfJSON string, command *cli.Comman
 
 // withLocker calls f with a Locker over the store that -backend names.
 func withLocker(ctx context.Context, c *cli.Command, f func(*distlock.Locker) error) error {
-	locker, closeAll, err := openLocker(ctx, c)
+	rawURL, err := backendOf(c)
 	if err != nil {
 		return err
 	}
-	defer closeAll() //nolint:errcheck // the work is done
-	return f(locker)
-}
-
-// openLocker returns a Locker over the store that -backend names, and a function that
-// closes both.
-func openLocker(ctx context.Context, c *cli.Command) (*distlock.Locker, func() error, error) {
-	rawURL, err := backendOf(c)
-	if err != nil {
-		return nil, nil, err
-	}
 	b, err := backendurl.Open(ctx, rawURL)
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
-	l := distlock.New(b.Backend, distlock.Config{HandOverTime: -1}) // this process has no other callers
-	return l, func() error { return errors.Join(l.Close(), b.Close()) }, nil
+	locker := distlock.New(b.Backend, distlock.Config{HandOverTime: -1}) // this process has no other callers
+	defer func() { _, _ = locker.Close(), b.Close() }()                  // the work is done
+	return f(locker)
 }
 
 func backendOf(c *cli.Command) (string, error) {

@@ -203,10 +203,11 @@ func TestLossAtTheRelease(t *testing.T) {
 	for _, c := range []struct {
 		onLost           string
 		steal            bool
+		fail             error
 		code, want, warn int
 	}{
-		{onLostKill, false, 0, 0, 0}, {onLostKill, false, 3, 3, 0}, {onLostKill, true, 0, exitLost, 1}, {onLostKill, true, 3, 3, 1},
-		{onLostTerm, true, 0, exitLost, 1}, {onLostIgnore, true, 0, 0, 1},
+		{onLostKill, false, nil, 0, 0, 0}, {onLostKill, false, nil, 3, 3, 0}, {onLostKill, true, nil, 0, exitLost, 1}, {onLostKill, true, nil, 3, 3, 1},
+		{onLostTerm, true, nil, 0, exitLost, 1}, {onLostIgnore, true, nil, 0, 0, 1}, {onLostKill, false, testkit.ErrSilent, 3, 3, 1},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			store, lease := held(t)
@@ -214,6 +215,8 @@ func TestLossAtTheRelease(t *testing.T) {
 				store.Steal(t, "deploy")
 			}
 			var out strings.Builder
+			store.Fail(c.fail, testkit.Release)
+			defer store.Fail(nil)
 			r := &runner{stderr: &out, key: "deploy", onLost: c.onLost}
 			if code := r.giveBack(t.Context(), lease, c.code, nil); code != c.want || strings.Count(out.String(), "\n") != c.warn {
 				t.Errorf("%+v: exit code %d, said %q", c, code, out.String())
@@ -260,7 +263,7 @@ func TestSignalTogetherWithTheLock(t *testing.T) {
 	})
 }
 
-// A handle that nobody reads leaves no lock behind.
+// A handle that nobody reads leaves no lock behind; a release that is killed half-way, a short one.
 func TestClaimWithoutAReader(t *testing.T) {
 	store := testkit.NewStore()
 	in, out := io.Pipe()
@@ -269,5 +272,8 @@ func TestClaimWithoutAReader(t *testing.T) {
 	err := r.claim(t.Context(), testkit.NewLocker(t, store, distlock.Config{}), out, false)
 	if code, _ := exitCode(err); code != exitOS || !store.Free(t, "deploy") {
 		t.Errorf("exit code %d, %v; the key is free: %v", code, err, store.Free(t, "deploy"))
+	}
+	if got := store.Calls(testkit.Release); len(got) != 1 || got[0].Grants[0].TTL != distlock.DefaultKeyTimeout {
+		t.Errorf("released %+v", got)
 	}
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"io"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/distlock-go/distlock/cmd/backendurl"
@@ -14,20 +13,16 @@ import (
 type hider struct {
 	w         io.Writer
 	addresses []string
-	passwords []string
+	password  string // of the environment
 }
 
 // newHider returns a hider for the addresses in the environment and in args, also where no
 // address is expected.
 func newHider(w io.Writer, args []string) *hider {
-	h := &hider{w: w, addresses: []string{os.Getenv(backendEnv)}}
+	h := &hider{w: w, addresses: []string{os.Getenv(backendEnv)}, password: os.Getenv("PGPASSWORD")}
 	for _, arg := range args {
 		_, value, _ := strings.Cut(arg, "=") // a flag and its value
 		h.addresses = append(h.addresses, value, arg)
-	}
-	h.addresses = slices.DeleteFunc(h.addresses, func(a string) bool { return !strings.ContainsAny(a, ":@=") })
-	if password := os.Getenv("PGPASSWORD"); len(password) > 3 {
-		h.passwords = append(h.passwords, password)
 	}
 	return h
 }
@@ -42,8 +37,8 @@ func (h *hider) hide(text string) string {
 	for _, a := range h.addresses {
 		text = backendurl.Hide(text, a)
 	}
-	for _, p := range h.passwords {
-		text = strings.ReplaceAll(text, p, "xxxxx")
+	if len(h.password) > 3 {
+		text = strings.ReplaceAll(text, h.password, "xxxxx")
 	}
 	return text
 }

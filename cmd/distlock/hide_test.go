@@ -44,11 +44,11 @@ func TestHider(t *testing.T) {
 	t.Setenv(backendEnv, "redis://user:p%40ssword@h:1/0")
 	t.Setenv("PGPASSWORD", "oPen")
 	var out strings.Builder
-	h := newHider(&out, []string{"distlock", "ls", "-backend=mysql://user:hunter2@h/db"})
-	if _, err := h.Write([]byte("ERR unknown command 'HELLO' '3' 'AUTH' 'user' 'p@ssword' p%40ssword hunter2 oPen\n")); err != nil {
+	h := newHider(&out, []string{"distlock", "-key", "shop:pay:42", "-backend=mysql://user:hunter2@h/db"})
+	if _, err := h.Write([]byte("ERR unknown command 'HELLO' '3' 'AUTH' 'user' 'p@ssword' p%40ssword hunter2 oPen shop:pay:42\n")); err != nil {
 		t.Fatal(err)
 	}
-	if want := "ERR unknown command 'HELLO' '3' 'AUTH' 'user' 'xxxxx' xxxxx xxxxx xxxxx\n"; out.String() != want {
+	if want := "ERR unknown command 'HELLO' '3' 'AUTH' 'user' 'xxxxx' xxxxx xxxxx xxxxx shop:pay:42\n"; out.String() != want {
 		t.Errorf("got %q, want %q", out.String(), want)
 	}
 }

@@ -74,8 +74,10 @@ func renewCommand(stdout io.Writer) *cli.Command {
 	})
 }
 
+// releaseHandle adopts the lease for a short time, because the handle is then used up: if this
+// process is killed before it has released the key, nobody else can.
 func releaseHandle(ctx context.Context, locker *distlock.Locker, handle string) (key string, err error) {
-	lease, err := locker.Adopt(ctx, handle, distlock.Opts{})
+	lease, err := locker.Adopt(ctx, handle, distlock.Opts{KeyTimeout: distlock.DefaultKeyTimeout})
 	if e, ok := errors.AsType[*distlock.Error](err); ok && e.Op == "acquire" {
 		e.Op = "release" // what was asked for
 	}

@@ -66,7 +66,7 @@ func runCommand(args []string, stderr io.Writer) *cli.Command {
 			if err := r.parse(c, args); err != nil {
 				return err
 			}
-			return r.run(ctx, c)
+			return withLocker(ctx, c, func(locker *distlock.Locker) error { return r.run(ctx, locker) })
 		},
 	}
 }
@@ -136,26 +136,13 @@ func (r *runner) parse(c *cli.Command, args []string) (err error) {
 // behindDashes reports whether argv is what follows the first "--" of args. Otherwise
 // it may contain flags of distlock that follow the command.
 func behindDashes(args, argv []string) bool {
-	for i, arg := range args {
-		if arg == "--" {
-			return len(args)-i-1 == len(argv)
-		}
-	}
-	return len(argv) == 0
+	i := slices.Index(args, "--")
+	return i < 0 && len(argv) == 0 || len(args)-i-1 == len(argv)
 }
 
-func (r *runner) run(ctx context.Context, c *cli.Command) (err error) {
+func (r *runner) run(ctx context.Context, locker *distlock.Locker) error {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // a warning without a reader must not end this process and leave the command
-	locker, closeAll, err := openLocker(ctx, c)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if closeErr := closeAll(); closeErr != nil {
-			r.warn("closing the backend: %v", closeErr)
-		}
-	}()
-	signals := make(chan os.Signal, 16) // before, a signal ends this process
+	signals := make(chan os.Signal, 16)                     // before, a signal ends this process
 	notify(signals, endingSignals)
 	defer signal.Stop(signals)
 	ctx, cancel := context.WithCancelCause(ctx)

@@ -29,7 +29,7 @@ func writeTable(w io.Writer, locks []driver.KeyInfo) error {
 		}
 		for _, h := range holders {
 			_, _ = fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%s\t%s\t%s\t%s\t%s\n",
-				printable(l.Key), modeCell(l), l.Held, l.Waiting, cmp.Or(printable(h.Holder), "-"), cmp.Or(h.Owner, "-"),
+				printable(l.Key), strings.TrimSuffix(l.ModeName()+":"+l.Foreign, ":"), l.Held, l.Waiting, cmp.Or(printable(h.Holder), "-"), cmp.Or(h.Owner, "-"),
 				known(h.Token > 0, tokens(h)), known(!h.Since.IsZero(), h.Since.Local().Format(time.DateTime)),
 				known(h.ExpiresIn > 0, h.ExpiresIn.Round(100*time.Millisecond).String()))
 			n++
@@ -78,13 +78,6 @@ func tokens(h driver.HolderInfo) string {
 		same++
 	}
 	return first + "…" + last[same:]
-}
-
-func modeCell(l *driver.KeyInfo) string {
-	if l.Foreign != "" {
-		return l.ModeName() + ":" + l.Foreign
-	}
-	return l.ModeName()
 }
 
 // known returns text, or - if the store does not know the value.

@@ -146,8 +146,8 @@ func TestMaxSeries(t *testing.T) {
 		}
 		names[series.Name] = true
 	}
-	if len(names) != 1001 || !names["\uFFFD"] || !names["other"] {
-		t.Errorf("%d series", len(names))
+	if n := c.all()["other exclusive waiting"]; len(names) != 1001 || !names["\uFFFD"] || n != 11 {
+		t.Errorf("%d series, %d others", len(names), n)
 	}
 	for _, ctx := range all {
 		h.Event(ctx, distlock.Event{Kind: distlock.Failed, Err: distlock.ErrClosed})

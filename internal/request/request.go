@@ -4,12 +4,11 @@ package request
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"reflect"
 	"slices"
+	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/internal/keyenc"
@@ -84,81 +83,74 @@ func Single(what string, values []string) (any, error) {
 	}
 }
 
-// Do runs fn under the lock for params, and reports whether it ran. It returns why it did not,
-// or the error of the lease. If err is why there are no params, the hooks are told of it. end
-// is told when fn has returned.
-func Do(ctx context.Context, site *wiring.Site, params any, err error, end *End, fn func(context.Context)) (ran bool, _ error) {
-	if err != nil {
-		params = keyenc.Fault{Err: err}
-	}
-	err = site.Do(ctx, params, func(ctx context.Context) error {
-		ran = true
-		if params == distlock.Skip {
-			fn(ctx)
-			return nil
-		}
-		defer end.over.Store(true)
-		fn(watched{ctx, end})
-		return nil
-	})
-	return ran, err
-}
-
-// RetryAfter returns when to try again after a refusal that may pass.
-func RetryAfter(err error) time.Duration {
-	if e := new(distlock.Error); errors.As(err, &e) && e.RetryAfter > 0 {
-		return e.RetryAfter
-	}
-	return distlock.DefaultRetryInterval
-}
-
-// MaxBodies is how many bytes the bodies have together that wait for the locks of one
-// middleware. A single body may have more.
+// MaxBodies is how many bytes the bodies have together that wait at one door. A single body may
+// have more.
 const MaxBodies = 64 << 20
 
-// Bodies counts the bytes of the bodies that wait. The zero value has none.
-type Bodies struct{ n atomic.Int64 }
-
-// Body is one that waits. It is used by one goroutine.
-type Body struct {
-	all *Bodies
-	n   int64
+// Door is what the requests of one middleware share. The zero value is one.
+type Door struct {
+	waiting atomic.Int64 // bytes of the bodies that wait
+	told    sync.Once    // of work after a handler
 }
 
-// New returns a body without bytes.
-func (b *Bodies) New() *Body { return &Body{all: b} }
+// Call is a request at a door. It waits in one goroutine.
+type Call struct {
+	door *Door
+	n    int64       // bytes of its body
+	done bool        // they count no more
+	over atomic.Bool // the handler has returned
+	late func()
+}
+
+// Enter returns a call without bytes. late is called for the first sign of work that goes on
+// after its handler without the lock, such as a goroutine after a timeout: once for the door.
+func (d *Door) Enter(late func()) *Call { return &Call{door: d, late: late} }
 
 // Add adds n bytes to the body. If the other bodies have too many, the error wraps
 // [distlock.ErrQueueFull].
-func (b *Body) Add(n int) error {
-	b.n += int64(n)
-	if others := b.all.n.Add(int64(n)) - b.n; others > MaxBodies {
+func (c *Call) Add(n int) error {
+	if c.done {
+		return nil
+	}
+	c.n += int64(n)
+	if others := c.door.waiting.Add(int64(n)) - c.n; others > MaxBodies {
 		return fmt.Errorf("%w: the bodies that wait have %d MB", distlock.ErrQueueFull, others>>20)
 	}
 	return nil
 }
 
-// Done is called when the body does not wait any more.
-func (b *Body) Done() {
-	b.all.n.Add(-b.n)
-	b.n = 0
+// Done is called when the call does not wait any more.
+func (c *Call) Done() {
+	if !c.done {
+		c.done = true
+		c.door.waiting.Add(-c.n)
+	}
 }
 
-// End is the end of a handler. Work that it leaves behind, such as a goroutine after a timeout,
-// goes on without the lock.
-type End struct {
-	over atomic.Bool
-	late func() // tells the operator
+// Do runs fn under the lock for params, and reports whether it ran. It returns why it did not,
+// or the error of the lease. If err is why there are no params, the hooks are told of it.
+func (c *Call) Do(ctx context.Context, site *wiring.Site, params any, err error, fn func(context.Context)) (ran bool, _ error) {
+	if err != nil {
+		params = keyenc.Fault{Err: err}
+	}
+	err = site.Do(ctx, params, func(ctx context.Context) error {
+		ran = true
+		c.Done()
+		if params == distlock.Skip {
+			fn(ctx)
+			return nil
+		}
+		defer c.over.Store(true)
+		fn(watched{ctx, c})
+		return nil
+	})
+	return ran, err
 }
 
-// NewEnd returns the end of a handler. late is called for each sign of work after it, perhaps
-// concurrently.
-func NewEnd(late func()) *End { return &End{late: late} }
-
-// Check calls late if the handler has returned.
-func (e *End) Check() {
-	if e.over.Load() {
-		e.late()
+// Check tells the operator if the handler has returned.
+func (c *Call) Check() {
+	if c.over.Load() {
+		c.door.told.Do(c.late)
 	}
 }
 
@@ -166,13 +158,13 @@ func (e *End) Check() {
 // should: a goroutine that may outlive the handler has a context of [distlock.Detach].
 type watched struct {
 	context.Context //nolint:containedctx // is that context, and sees its use
-	end             *End
+	call            *Call
 }
 
 func (c watched) Value(key any) any {
 	v := c.Context.Value(key)
 	if _, ok := v.(*distlock.Lease); ok {
-		c.end.Check()
+		c.call.Check()
 	}
 	return v
 }

@@ -50,7 +50,7 @@ func (t *spanMaker) start(ctx context.Context, _ distlock.Event) context.Context
 	if !traced && ctx.Value(t) == nil {
 		return ctx
 	}
-	return &acquisition{Context: ctx, maker: t, traced: traced}
+	return context.WithValue(ctx, t, &acquisition{tracer: t, traced: traced})
 }
 
 func (t *spanMaker) event(ctx context.Context, e distlock.Event) {
@@ -65,9 +65,9 @@ func (t *spanMaker) event(ctx context.Context, e distlock.Event) {
 			a.waits = append(a.waits, wait{time.Now(), &kept})
 		}
 	case distlock.Acquired:
-		a.acquired(&e)
+		a.acquired(ctx, &e)
 	case distlock.Failed:
-		a.failed(&e)
+		a.failed(ctx, &e)
 	case distlock.Renewed:
 		if e.Err != nil {
 			a.notRenewed(&e)
@@ -85,12 +85,10 @@ func (t *spanMaker) of(ctx context.Context) *acquisition {
 	return nil
 }
 
-// acquisition is the context that Start returns: the caller's context, and the span of the
-// lease. Spans of the function remain children of the caller's span.
+// acquisition is in the context that Start returns, with the span of the lease. Spans of the
+// function remain children of the caller's span.
 type acquisition struct {
-	context.Context //nolint:containedctx // it is one itself
-
-	maker  *spanMaker
+	tracer trace.Tracer
 	traced bool   // the caller has a span; false hides an acquisition above
 	waits  []wait // what the wait was for: no event comes beside Waiting
 
@@ -121,34 +119,26 @@ func (a *acquisition) addWaits(span trace.Span) {
 	}
 }
 
-// Value returns a for the key of its hooks: other hooks may be above and below.
-func (a *acquisition) Value(key any) any {
-	if t, ok := key.(*spanMaker); ok && t == a.maker {
-		return a
-	}
-	return a.Context.Value(key)
-}
-
 // span returns a new span below the span of the caller.
-func (a *acquisition) span(what string, e *distlock.Event, began time.Time, links []trace.Link, more ...attribute.KeyValue) trace.Span {
+func (a *acquisition) span(ctx context.Context, what string, e *distlock.Event, began time.Time, links []trace.Link, more ...attribute.KeyValue) trace.Span {
 	name := lockmetrics.Text(e.Name)
 	attrs := make([]attribute.KeyValue, 0, 8)
 	attrs = append(attrs, nameKey.String(name), modeKey.String(lockmetrics.ModeOf(e)), keyKey.String(lockmetrics.Text(e.Key)))
 	if e.Permits > 0 {
 		attrs = append(attrs, permitsKey.Int(e.Permits))
 	}
-	_, span := a.maker.Start(a.Context, what+" "+name,
+	_, span := a.tracer.Start(ctx, what+" "+name,
 		trace.WithTimestamp(began), trace.WithAttributes(append(attrs, more...)...), trace.WithLinks(links...))
 	return span
 }
 
-func (a *acquisition) acquired(e *distlock.Event) {
+func (a *acquisition) acquired(ctx context.Context, e *distlock.Event) {
 	now := time.Now()
 	token := tokenKey.Int64(int64(e.Token))
-	acquire := a.span("acquire", e, now.Add(-e.Wait), nil, token, outcomeKey.String(lockmetrics.OutcomeOf(e).String()))
+	acquire := a.span(ctx, "acquire", e, now.Add(-e.Wait), nil, token, outcomeKey.String(lockmetrics.OutcomeOf(e).String()))
 	a.addWaits(acquire)
 	acquire.End(trace.WithTimestamp(now))
-	hold := a.span("hold", e, now, []trace.Link{{SpanContext: acquire.SpanContext()}}, token)
+	hold := a.span(ctx, "hold", e, now, []trace.Link{{SpanContext: acquire.SpanContext()}}, token)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.hold = hold
@@ -157,10 +147,10 @@ func (a *acquisition) acquired(e *distlock.Event) {
 	}
 }
 
-func (a *acquisition) failed(e *distlock.Event) {
+func (a *acquisition) failed(ctx context.Context, e *distlock.Event) {
 	now := time.Now()
 	outcome := lockmetrics.OutcomeOf(e).String()
-	span := a.span("acquire", e, now.Add(-e.Wait), nil, outcomeKey.String(outcome))
+	span := a.span(ctx, "acquire", e, now.Add(-e.Wait), nil, outcomeKey.String(outcome))
 	a.addWaits(span)
 	span.SetAttributes(holderOf(e.Err)...)
 	if distlock.CodeOf(e.Err) != distlock.CodeNotAcquired { // which is an answer, like a value that is not in a cache

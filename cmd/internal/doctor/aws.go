@@ -138,26 +138,31 @@ func s3Versioning(ctx context.Context, b backendurl.S3) (verdict, error) {
 }
 
 func s3Lifecycle(ctx context.Context, b backendurl.S3) (verdict, error) {
-	const do = "a rule for the prefix, with an expiration of 2 days or more"
 	out, err := b.GetBucketLifecycleConfiguration(ctx, &s3.GetBucketLifecycleConfigurationInput{Bucket: &b.Bucket})
-	if err != nil && !strings.Contains(err.Error(), "NoSuchLifecycleConfiguration") {
+	switch {
+	case err == nil:
+		return judgeLifecycle(b.Prefix, out.Rules), nil
+	case strings.Contains(err.Error(), "NoSuchLifecycleConfiguration"):
+		return judgeLifecycle(b.Prefix, nil), nil
+	default:
 		return verdict{}, err
 	}
-	if out == nil { // there are no rules
-		out = new(s3.GetBucketLifecycleConfigurationOutput)
-	}
-	for _, r := range out.Rules {
+}
+
+func judgeLifecycle(locks string, rules []s3types.LifecycleRule) verdict {
+	const do = "a rule for the prefix, with an expiration of 2 days or more"
+	for _, r := range rules {
 		prefix := aws.ToString(r.Prefix) //nolint:staticcheck // older rules have it
 		if r.Filter != nil {
 			prefix = aws.ToString(r.Filter.Prefix)
 		}
-		if r.Status == s3types.ExpirationStatusEnabled && r.Expiration != nil && strings.HasPrefix(b.Prefix, prefix) {
+		if r.Status == s3types.ExpirationStatusEnabled && r.Expiration != nil && strings.HasPrefix(locks, prefix) {
 			days := int(aws.ToInt32(r.Expiration.Days))
 			if days < 2 {
-				return fault(fmt.Sprintf("objects of %q end after %s", prefix, count(days, "day")), do), nil
+				return fault(fmt.Sprintf("objects of %q end after %s", prefix, count(days, "day")), do)
 			}
-			return ok("objects end after %d days", days), nil
+			return ok("objects end after %d days", days)
 		}
 	}
-	return note("no rule for "+b.Prefix+": an object of each key stays for ever", do), nil
+	return note("no rule for "+locks+": an object of each key stays for ever", do)
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	s3types "github.com/aws/aws-sdk-go-v2/service/s3/types"
 
 	"github.com/distlock-go/distlock/cmd/backendurl"
 )
@@ -36,6 +37,11 @@ func TestDecide(t *testing.T) {
 	replicas := func(c types.MultiRegionConsistency, n int) verdict {
 		v, _ := dynamoReplicas(t.Context(), dynamoTable{TableDescription: &types.TableDescription{MultiRegionConsistency: c, Replicas: make([]types.ReplicaDescription, n)}})
 		return v
+	}
+	lifecycle := func(prefix string, days int32) verdict {
+		return judgeLifecycle("locks/", []s3types.LifecycleRule{{
+			Status: s3types.ExpirationStatusEnabled, Prefix: &prefix, Expiration: &s3types.LifecycleExpiration{Days: &days},
+		}})
 	}
 	password := func(server string) verdict {
 		v, _ := authentication(t.Context(), &backendurl.Backend{Servers: []string{server}})
@@ -65,6 +71,9 @@ func TestDecide(t *testing.T) {
 		{replicas("", 0), OK, "0 replicas"},
 		{replicas(types.MultiRegionConsistencyEventual, 2), Fault, "without strong consistency, in 2 replicas"},
 		{replicas(types.MultiRegionConsistencyStrong, 2), OK, "2 replicas"},
+		{lifecycle("lo", 2), OK, "2 days"},
+		{lifecycle("locks/", 1), Fault, "end after 1 day"},
+		{lifecycle("other/", 1), Note, "no rule for locks/"},
 		{judgeSkew(-5*time.Minute, true), Warning, "-5m0s"},
 
 		{atLeast("PostgreSQL", 11, 0)("15.5 (Debian 15.5-0)"), OK, "15.5"},

@@ -61,7 +61,7 @@ func (s *service) types(ctx context.Context) error { return nil }
 //distlock:lock value:a
 func (s *service) noContext(id int) {}
 
-//distlock:lock value:a param:id param:ctx param:o key:r.Nope.ID key:elsewhere.Name(r)
+//distlock:lock value:a param:id param:ctx param:o key:r.Nope.ID key:elsewhere.Name(r) key:o
 func (s *service) parts(ctx context.Context, r request, o opaque) error { return nil }
 
 //distlock:lock value:a paramLock
