@@ -52,7 +52,8 @@ func (locker *Locker) Lead(ctx context.Context, key string, opts Opts, fn func(c
 
 // passing reports whether another campaign may succeed after one that ended with err.
 func passing(err error) bool {
-	return errors.Is(err, ErrNotAcquired) || errors.Is(err, ErrQueueFull) || errors.Is(err, ErrUnavailable)
+	return errors.Is(err, ErrNotAcquired) || errors.Is(err, ErrQueueFull) ||
+		errors.Is(err, ErrUnavailable) && !errors.Is(err, errors.ErrUnsupported)
 }
 
 // term runs fn while the lease leads, and resigns. It reports whether to campaign again. If not,

@@ -2,6 +2,7 @@ package etcdlock
 
 import (
 	"errors"
+	"fmt"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	"google.golang.org/grpc/codes"
@@ -9,7 +10,7 @@ import (
 )
 
 var (
-	errClosed    = errors.New("etcdlock: the Backend is closed")
+	errClosed    = fmt.Errorf("etcdlock: the Backend is closed (%w)", errors.ErrUnsupported)
 	errNoAnswer  = errors.New("no answer")
 	errFence     = errors.New("etcdlock: the fence was written")
 	errLeaseGone = errors.New("etcdlock: the lease of etcd has ended")

@@ -90,7 +90,7 @@ func TestClosed(t *testing.T) {
 		<-w.Done
 		_, err := b.TryAcquire(t.Context(), testkit.NewRequest("k"))
 		for what, err := range map[string]error{"Await": w.Err, "TryAcquire": err, "Release": b.Release(t.Context(), g)} {
-			checkError(t, what, err, "etcdlock: the Backend is closed")
+			checkError(t, what, err, "etcdlock: the Backend is closed (unsupported operation)")
 		}
 		if left := f.paths(""); len(left) > 0 {
 			t.Errorf("left in etcd: %q", left)

@@ -194,6 +194,6 @@ func TestClose(t *testing.T) {
 		}
 		<-w.Done
 		fails(t, "Enqueue", w.Err, "closed")
-		tellsWhy(t, b, "closed")
+		tellsWhy(t, b, "closed (unsupported operation)")
 	})
 }

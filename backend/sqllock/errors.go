@@ -21,7 +21,7 @@ var ErrStale = fmt.Errorf("sqllock: stale lease: %w", driver.ErrLost)
 var ErrNoTable = errors.New("the table for locks does not exist")
 
 var (
-	errClosed   = errors.New("sqllock: the Backend is closed")
+	errClosed   = fmt.Errorf("sqllock: the Backend is closed (%w)", errors.ErrUnsupported)
 	errNoAnswer = errors.New("no answer")
 	errNoConn   = errors.New("no connection of the pool is free")
 	errUnfit    = errors.New("a session of the pool cannot be used for locks")

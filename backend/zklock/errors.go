@@ -18,7 +18,7 @@ const ephemeralNode = "ephemeral node"
 var errEphemeral = fmt.Errorf("%w: %s", driver.ErrForeign, ephemeralNode)
 
 var (
-	errClosed        = errors.New("zklock: the Backend is closed")
+	errClosed        = fmt.Errorf("zklock: the Backend is closed (%w)", errors.ErrUnsupported)
 	errNoAnswer      = errors.New("no answer")
 	errNoSession     = errors.New("no session")
 	errNoCredentials = errors.New("no credentials were given, see Config.User")

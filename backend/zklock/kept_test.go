@@ -97,6 +97,9 @@ func TestKeptInFrontOfOthers(t *testing.T) {
 					return served
 				})
 				_ = v.Close()
+				if _, err := v.TryAcquire(t.Context(), testkit.NewRequest("closed")); !errors.Is(err, errors.ErrUnsupported) {
+					t.Errorf("after Close: %v", err)
+				}
 				for range 14 {
 					time.Sleep(2 * time.Second)
 					if !queued {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -262,6 +263,43 @@ func TestVirtualOwnPoolClose(t *testing.T) {
 		_ = c.Close()
 		time.Sleep(time.Minute) // c tries again until its own limits
 	})
+}
+
+// All connections die at once without a word, and the pool gives out first what was used first.
+// The first one that is silent speaks for all. A command without time for another one goes
+// through the client of the user.
+func TestOwnPoolConnectionsDie(t *testing.T) {
+	const timeout = time.Minute
+	for name, patience := range map[string]time.Duration{"time": timeout, "little time": timeout / 3} {
+		testkit.InBubble(t, name, func(t *testing.T) {
+			m := redistest.Virtual(t)
+			m.Server().SetPreHook(func(_ *server.Peer, name string, args ...string) bool {
+				if name == "EVAL" { // the last one is answered first
+					i, _ := strconv.Atoi(args[2])
+					time.Sleep(time.Duration(9-2*i) * time.Millisecond)
+				}
+				return false
+			})
+			n := spoilnet.To(m.Dial)
+			user := redistest.VirtualClient(t, m, func(o *redis.Options) { o.Dialer = n.DialContext })
+			p := rediskit.NewOwnPool(user, 8, timeout)
+			defer p.Close()
+			var all sync.WaitGroup
+			for i := range 4 {
+				all.Go(func() { _ = echo(t.Context(), p.Client(), strconv.Itoa(i)) })
+				time.Sleep(time.Millisecond)
+			}
+			all.Wait()
+			n.Cut()
+			time.Sleep(2 * time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			defer cancel()
+			start := time.Now()
+			if text, err := echo(ctx, p.Client(), "k").Text(); text != "k" || time.Since(start) > timeout/3 {
+				t.Errorf("%q, %v after %v", text, err, time.Since(start))
+			}
+		})
+	}
 }
 
 // All connections die at once without a word: those to the master, and more to the

@@ -21,7 +21,7 @@ const idleFor = time.Second
 var errStale = errors.New("the connection is silent")
 
 // neighbours are the connections of a pool to one server. One that is silent is
-// evidence about all that were used before it. Times are since began.
+// evidence about all that were idle for half as long. Times are since began.
 type neighbours struct {
 	began    time.Time
 	patience time.Duration // for a sign of life
@@ -110,7 +110,7 @@ func (c *probed) probe(now int64) bool {
 	}
 	raise(&c.all.suspect, now)
 	if limit == c.all.patience {
-		raise(&c.all.dead, c.used)
+		raise(&c.all.dead, now-(now-c.used)/2)
 	}
 	return false
 }
@@ -124,7 +124,10 @@ func (fresh) DialHook(next redis.DialHook) redis.DialHook { return next }
 func (fresh) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		err := next(ctx, cmd)
-		for errors.Is(err, errStale) && ctx.Err() == nil {
+		for errors.Is(err, errStale) {
+			if cmd.SetErr(err); ctx.Err() != nil { // a Cmd knows that it was not sent
+				break
+			}
 			cmd.SetErr(nil) // go-redis does not replace the error of a command
 			err = next(ctx, cmd)
 		}

@@ -293,7 +293,7 @@ func TestLeadCampaignsAgain(t *testing.T) {
 
 func TestLeadRefusesWhatCannotBeMended(t *testing.T) {
 	never := func(context.Context) error { panic("led") }
-	bubble(t, func(t *testing.T, l *distlock.Locker, _ *testkit.Store) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 		unfenced := testkit.NewStore()
 		unfenced.LimitTokens(0)
 		bare := testkit.NewLocker(t, unfenced, distlock.Config{})
@@ -311,5 +311,9 @@ func TestLeadRefusesWhatCannotBeMended(t *testing.T) {
 		wantIs(t, l.Do(t.Context(), "k", reading, func(ctx context.Context) error { return l.Lead(ctx, "k", writing, never) }), distlock.ErrUpgrade)
 		once := distlock.Opts{Reentry: distlock.ReentryNone}
 		wantIs(t, l.Do(t.Context(), "k", once, func(ctx context.Context) error { return l.Lead(ctx, "k", once, never) }), distlock.ErrReentry)
+		s.Fail(errors.ErrUnsupported, testkit.Enqueue)
+		ctx, end := context.WithTimeout(t.Context(), time.Minute)
+		defer end()
+		wantIs(t, l.Lead(ctx, "k", distlock.Opts{}, never), distlock.ErrUnavailable)
 	})
 }
