@@ -172,7 +172,7 @@ func (o *Opts) validateNumbers() error {
 // the fields that make keys of parameters: if it ignored them, callers that ask for a
 // lock per parameter would share one. It allocates only if something is wrong.
 func (o *Opts) validateGivenKey() error {
-	const advice = "is set, but the key is given, not made of parameters: use Wrap, or make the key with Key"
+	const advice = "is set, but the key is given: use Wrap, or make the same key with Key(Value, parameters)"
 	var errs []error
 	for _, f := range [...]struct {
 		name string

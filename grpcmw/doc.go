@@ -20,8 +20,8 @@
 // A [Key] says what a call locks. Its result is encoded like the parameters of
 // [distlock.Wrap]: Fields("order_id") has the key of a function with
 // distlock.By(func(r PayRequest) any { return r.OrderID }), if Prefix and Value are equal.
-// A part that is missing or empty is refused with InvalidArgument; it is never a lock that
-// all calls share.
+// A part that is missing or empty is refused with InvalidArgument. Only a number, bool or enum
+// without presence cannot be missing: it is 0, and a lock that such calls share. See [Fields].
 //
 // There is no key for the whole message: every field that is added to the message would
 // change all keys, and old and new versions of a service would not exclude each other.

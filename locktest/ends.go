@@ -74,7 +74,7 @@ func (p *process) mustExplain(ctx context.Context, n *Network, err error, what s
 		told = told && errors.Is(err, end) == (ctx.Err() == end) //nolint:errorlint // that very value
 	}
 	if cause := context.Cause(ctx); !told || cause != nil && !errors.Is(err, cause) {
-		p.Errorf("%s: the context has ended with %v: %v, want %v and the address in the error %v", what, ctx.Err(), cause, code, err)
+		p.Errorf("%s: the context has ended with %v: %v, want %v and the address (caslock.Store: by String) in the error %v", what, ctx.Err(), cause, code, err)
 	}
 }
 

@@ -64,7 +64,7 @@ func withLocker(ctx context.Context, c *cli.Command, f func(*distlock.Locker) er
 func backendOf(c *cli.Command) (string, error) {
 	rawURL := c.String("backend")
 	if rawURL == "" {
-		return "", usageErrorf("-backend is missing, and so is %s: want a URL such as redis://127.0.0.1:6379/0", backendEnv)
+		return "", usageErrorf("-backend is missing, and so is %s, which distlock run does not pass on: want a URL such as redis://127.0.0.1:6379/0", backendEnv)
 	}
 	return rawURL, nil
 }

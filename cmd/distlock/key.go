@@ -25,8 +25,8 @@ func keyCommand(stdout io.Writer) *cli.Command {
 		},
 		Action: func(_ context.Context, c *cli.Command) error {
 			o := distlock.Opts{Prefix: c.String("prefix"), Value: c.String("value"), ParamLock: c.Args().Present()}
-			if err := o.Validate(); err != nil {
-				return err
+			if o.Value == "" {
+				return usageErrorf("-value is missing, or empty")
 			}
 			key, err := wiring.Key(o, c.Args().Slice())
 			if err != nil {

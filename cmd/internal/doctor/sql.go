@@ -54,5 +54,5 @@ const (
 	snapshotWhy = "While a transaction is open, the database keeps all versions of rows since then: keys that are locked often get slower (P5)."
 	versionWhy  = "The locks need statements that older servers do not have, and the tests run on these versions only."
 	roleWhy     = "Only the primary grants, renews and releases locks (P1)."
-	replicasWhy = "A lock that the replica has not received is lost when the replica takes over: two holders are possible (P1)."
+	replicasWhy = "If a replica takes over, the locks that it has not received are lost: two holders are possible (P1)."
 )

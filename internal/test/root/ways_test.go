@@ -60,7 +60,7 @@ func TestOptionsAreRefused(t *testing.T) {
 	const (
 		unshared = ", but the backend *testkit.Store does not support sharing"
 		short    = ", but the backend *testkit.Store keeps no key for longer than "
-		given    = " is set, but the key is given, not made of parameters: use Wrap, or make the key with Key"
+		given    = " is set, but the key is given: use Wrap, or make the same key with Key(Value, parameters)"
 	)
 	minute := driver.Features{Sharing: true, MaxTTL: 30 * time.Second}
 	for want, c := range map[string]struct {

@@ -21,6 +21,9 @@
 // A Go server reads it with grpcmw.FromOptions; no code is generated for it. To let
 //
 //   -I . -I "$(go list -m -f '{{.Dir}}' github.com/distlock-go/distlock)/grpcmw/proto"
+//
+// If google/protobuf/descriptor.proto is not found, protoc lacks its include files: add
+// their folder, or the package with them (libprotobuf-dev in Debian).
 
 package distlockv1
 
