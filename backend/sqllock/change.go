@@ -194,7 +194,7 @@ func (b *Backend) save(ctx context.Context, c *sql.Conn, before, after *entry) e
 			return err
 		}
 	}
-	if before.owner != "" && before.owner != after.owner && !after.adopted && before.guarded && b.dialect == MySQL {
+	if before.owner != after.owner && !after.adopted && before.guarded && b.dialect == MySQL {
 		if err := exec(b.sql.close, values{"token": before.token}); err != nil {
 			return err
 		}

@@ -59,12 +59,10 @@ func TestSessionRefused(t *testing.T) {
 				exec(t, of.pool(t), c.setup)
 			}
 			tellsWhy(t, of.with(c.param).open(t), c.words...)
+			fails(t, "CreateTable", sqllock.CreateTable(t.Context(), of.with(c.param).pool(t), of.dialect, "other"))
 		})
 	}
 	tellsWhy(t, sqlite.on(t, inMemory(t, 0)), "in memory")
-	db := mariaDB.newStore(t).with("?sql_mode=%27EMPTY_STRING_IS_NULL%27").pool(t)
-	err := sqllock.CreateTable(t.Context(), db, sqllock.MySQL, "")
-	fails(t, "CreateTable with EMPTY_STRING_IS_NULL", err, "EMPTY_STRING_IS_NULL: remove it")
 }
 
 // The application turns autocommit off in connections of the pool after the first
