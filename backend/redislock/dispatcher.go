@@ -235,7 +235,11 @@ func (d *dispatcher) send(ctx context.Context, server *rediskit.Server, batch []
 // other commands if there are any. It returns the time just before that.
 func (d *dispatcher) sendCalls(ctx context.Context, client redis.UniversalClient, batch []*request, results []dispatch.Result[reply], which []int, others ...redis.Cmder) time.Time {
 	most := 1
-	if d.topology.multiKey() {
+	switch {
+	case !d.topology.multiKey():
+	case batch[0].script == renewScript:
+		most = maxRenewBatch
+	default:
 		most = maxScriptRequests
 	}
 	return d.run(ctx, client, callsFor(batch, which, most), results, others...)

@@ -15,7 +15,8 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// maxRenewBatch is the number of renewals in one pipeline.
+// maxRenewBatch is the number of renewals in one script or pipeline: a script stops the
+// server while it runs.
 const maxRenewBatch = 256
 
 var (
@@ -23,7 +24,8 @@ var (
 	errTooMany = fmt.Errorf("not sent, because %d renewals for this server have no answer yet", maxRenewals)
 )
 
-// Renew extends the grants, in pipelines of up to 256, to all servers at once, and
+// Renew extends the grants. It sends one script for every 256 grants. If there may be
+// several servers, it sends pipelines of the same size, to all servers at once, and
 // reports each result when its server has answered. The outcome of a grant is unknown if
 // its server did not answer within the operation timeout. Then further batches of this call
 // for that server are not sent, and their outcomes are unknown, too.

@@ -387,15 +387,15 @@ func TestOwnPoolSentinelConnectionsDie(t *testing.T) {
 }
 
 // OnConnect may block, so Short makes no connection then.
-func TestShortMakesNoConnection(t *testing.T) {
-	c := redis.NewClient(&redis.Options{Addr: newFake(t, answerOK).addr(), OnConnect: func(context.Context, *redis.Conn) error {
-		t.Error("OnConnect is called")
-		return nil
-	}})
-	defer c.Close()
-	if err := newOwnPool(t, c).Short(time.Second).Process(t.Context(), newCmd(t.Context())); rediskit.FateOf(err) != rediskit.NotSent {
-		t.Error(err)
-	}
+func TestVirtualShortMakesNoConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newOwnPool(t, redistest.VirtualClient(t, redistest.Virtual(t), func(o *redis.Options) {
+			o.OnConnect = func(context.Context, *redis.Conn) error { return errors.New("called") }
+		}))
+		if err := echo(t.Context(), p.Short(time.Second), "k").Err(); !strings.Contains(err.Error(), "not made here") {
+			t.Error(err)
+		}
+	})
 }
 
 // That a connection is silent for the short time of Short says nothing about others.
