@@ -58,19 +58,13 @@ func TestNewcomerDoesNotOvertake(t *testing.T) {
 		for range 50 {
 			b := memlock.New()
 			testkit.MustTry(t, b, ask("key", "holder"))
-			served := make(chan error)
-			go func() {
-				_, err := testkit.Await(t.Context(), b, ask("key", "waiter"), testkit.Looks{})
-				served <- err
-			}()
+			w := testkit.StartWaiter(t, b, ask("key", "waiter"))
 			synctest.Wait()
 			time.Sleep(ttl)
 			if _, err := b.Enqueue(t.Context(), ask("key", "newcomer")); !errors.Is(err, driver.ErrNotAcquired) {
 				t.Fatalf("the newcomer: %v", err)
 			}
-			if err := <-served; err != nil {
-				t.Fatalf("the waiter: %v", err)
-			}
+			w.Served(t)
 		}
 	})
 }
