@@ -79,15 +79,12 @@ func TestShorterLeaseInTheQueue(t *testing.T) {
 		g := testkit.MustTry(t, b, long)
 		go func() { _, _ = testkit.Await(t.Context(), b, ask("key", "short"), testkit.Looks{}) }()
 		synctest.Wait()
-		served := make(chan time.Time)
-		go func() {
-			_, _ = testkit.Await(t.Context(), b, ask("key", "last"), testkit.Looks{})
-			served <- time.Now()
-		}()
+		last := testkit.StartWaiter(t, b, ask("key", "last"))
 		synctest.Wait()
 		start := time.Now()
 		testkit.MustRelease(t, b, g)
-		if d := (<-served).Sub(start); d != ttl {
+		last.Served(t)
+		if d := last.At.Sub(start); d != ttl {
 			t.Errorf("served after %v, when the lease before was %v", d, ttl)
 		}
 	})
