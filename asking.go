@@ -131,15 +131,10 @@ func (q *asking) next(err error) (time.Duration, bool) {
 
 // tell tells the waiters in this process what the store answered to the last attempt, or
 // nothing if it granted the key. The next attempt begins after the pause at the latest. A
-// caller that does not wait says only how the store failed.
+// caller that does not wait says nothing: the next one asks at once.
 func (q *asking) tell(err error, pause time.Duration) {
 	const attempt = 2 * time.Second
-	switch {
-	case err == nil && !q.told:
-		return // the first attempt was granted
-	case errors.Is(err, ErrNotAcquired) && q.opts.RetryCount == 1:
-		return
-	case err != nil && q.ctx.Err() != nil:
+	if q.opts.RetryCount == 1 || err == nil && !q.told || err != nil && q.ctx.Err() != nil {
 		return
 	}
 	q.told = true

@@ -58,19 +58,13 @@ func TestNewcomerDoesNotOvertake(t *testing.T) {
 		for range 50 {
 			b := memlock.New()
 			testkit.MustTry(t, b, ask("key", "holder"))
-			served := make(chan error)
-			go func() {
-				_, err := testkit.Await(t.Context(), b, ask("key", "waiter"), testkit.Looks{})
-				served <- err
-			}()
+			w := testkit.StartWaiter(t, b, ask("key", "waiter"))
 			synctest.Wait()
 			time.Sleep(ttl)
 			if _, err := b.Enqueue(t.Context(), ask("key", "newcomer")); !errors.Is(err, driver.ErrNotAcquired) {
 				t.Fatalf("the newcomer: %v", err)
 			}
-			if err := <-served; err != nil {
-				t.Fatalf("the waiter: %v", err)
-			}
+			w.Served(t)
 		}
 	})
 }
@@ -85,15 +79,12 @@ func TestShorterLeaseInTheQueue(t *testing.T) {
 		g := testkit.MustTry(t, b, long)
 		go func() { _, _ = testkit.Await(t.Context(), b, ask("key", "short"), testkit.Looks{}) }()
 		synctest.Wait()
-		served := make(chan time.Time)
-		go func() {
-			_, _ = testkit.Await(t.Context(), b, ask("key", "last"), testkit.Looks{})
-			served <- time.Now()
-		}()
+		last := testkit.StartWaiter(t, b, ask("key", "last"))
 		synctest.Wait()
 		start := time.Now()
 		testkit.MustRelease(t, b, g)
-		if d := (<-served).Sub(start); d != ttl {
+		last.Served(t)
+		if d := last.At.Sub(start); d != ttl {
 			t.Errorf("served after %v, when the lease before was %v", d, ttl)
 		}
 	})

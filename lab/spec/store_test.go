@@ -3,6 +3,7 @@ package spec
 import (
 	"context"
 	"fmt"
+	"io"
 	"sync"
 
 	"github.com/distlock-go/distlock/backend/caslock"
@@ -59,6 +60,9 @@ func (s *store) boot() {
 	s.do(func() {
 		s.mem, s.granted, s.waits = s.open(), make(map[string]driver.Grant), make(map[string]context.CancelFunc)
 		s.until, s.stop = context.WithCancel(s.ctx)
+		if c, ok := s.mem.(io.Closer); ok {
+			context.AfterFunc(s.ctx, func() { _ = c.Close() })
+		}
 	})
 }
 

@@ -87,7 +87,7 @@ func (s *store) publish(ctx context.Context, subject string, value []byte, last 
 
 // explain adds to the error of a missing stream what makes it again.
 func (s *store) explain(err error) error {
-	for _, gone := range []error{jetstream.ErrStreamNotFound, jetstream.ErrNoStreamResponse, jetstream.ErrBucketNotFound} {
+	for _, gone := range []error{jetstream.ErrStreamNotFound, jetstream.ErrNoStreamResponse} {
 		if errors.Is(err, gone) {
 			return fmt.Errorf("%w: if the bucket %q was deleted, a process that starts anew makes it", err, s.cfg.Bucket)
 		}
@@ -110,16 +110,25 @@ func read[T any](ctx context.Context, s *store, ask func(ctx context.Context) (T
 
 // Load implements caslock.Store.
 func (s *store) Load(ctx context.Context, key string) ([]byte, string, error) {
+	value, version, err := s.last(ctx, s.subject(key))
+	if version == 0 {
+		return nil, "", err
+	}
+	return value, strconv.FormatUint(version, 10), nil
+}
+
+// last returns the last message with the subject, and its number; 0 if there is none.
+func (s *store) last(ctx context.Context, subject string) ([]byte, uint64, error) {
 	m, err := read(ctx, s, func(ctx context.Context) (*jetstream.RawStreamMsg, error) {
-		return s.cells.GetLastMsgForSubject(ctx, s.subject(key))
+		return s.cells.GetLastMsgForSubject(ctx, subject)
 	})
 	switch {
 	case errors.Is(err, jetstream.ErrMsgNotFound):
-		return nil, "", nil
+		return nil, 0, nil
 	case err != nil:
-		return nil, "", err
+		return nil, 0, err
 	}
-	return m.Data, strconv.FormatUint(m.Sequence, 10), nil
+	return m.Data, m.Sequence, nil
 }
 
 // Swap implements caslock.Store.
@@ -138,13 +147,17 @@ func (s *store) Swap(ctx context.Context, key, version string, value []byte) (st
 	return strconv.FormatUint(ack.Sequence, 10), nil
 }
 
-// List implements caslock.Lister.
+// List implements caslock.Lister. Any replica may answer, and wait for what the leader knows now.
 func (s *store) List(ctx context.Context, _ string, each func(key string, value []byte, version string) bool) error {
+	_, newest, err := s.last(ctx, "$KV."+s.cfg.Bucket+".>")
+	if err != nil || newest == 0 {
+		return err
+	}
 	kv, err := s.js.KeyValue(ctx, s.cfg.Bucket)
 	if err != nil {
-		return s.explain(err)
+		return err
 	}
-	w, err := kv.WatchAll(ctx, jetstream.IgnoreDeletes())
+	w, err := kv.WatchAll(ctx)
 	if err != nil {
 		return err
 	}
@@ -156,11 +169,11 @@ func (s *store) List(ctx context.Context, _ string, each func(key string, value 
 		}
 	})
 	for v := range w.Updates() {
-		if v == nil { // these were all
-			return nil
+		if v == nil { // these were all that the replica has
+			continue
 		}
 		key, err := url.PathUnescape(strings.ReplaceAll(v.Key(), "=", "%"))
-		if err == nil && !each(key, v.Value(), strconv.FormatUint(v.Revision(), 10)) {
+		if err == nil && !each(key, v.Value(), strconv.FormatUint(v.Revision(), 10)) || v.Revision() >= newest {
 			return nil
 		}
 	}

@@ -175,6 +175,7 @@ func TestKeyAllocations(t *testing.T) {
 		{"keyed", 2, func() (string, error) { return keyed.Key(order{ID: id, SKU: "u1", Qty: 3}) }},
 		{"two parameters", 3, func() (string, error) { return keys.Key([]any{"alice", "b:b"}) }},
 		{"Key", 3, func() (string, error) { return distlock.Key("k", id, "b:b"), nil }},
+		{"Key alone", 0, func() (string, error) { return distlock.Key("k"), nil }},
 	} {
 		var err error
 		got := testing.AllocsPerRun(200, func() {

@@ -233,7 +233,7 @@ func silent(limit time.Duration, says error) *testkit.Store {
 func TestMaxWaitInAnOutage(t *testing.T) {
 	for name, take := range ways {
 		bubbleCase(t, name, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-			s.Fail(testkit.ErrBroken, testkit.Try, testkit.Enqueue)
+			s.Fail(fmt.Errorf("%w: %w", testkit.ErrBroken, context.Canceled), testkit.Try, testkit.Enqueue)
 			start := time.Now()
 			var all sync.WaitGroup
 			for range 2 { // one asks the store, the other waits for it

@@ -40,7 +40,7 @@ func TestStep(t *testing.T) {
 		"do fails":                       {fail: map[string]error{do: errDo}, ran: []string{do, undo}, want: []error{errDo}, absent: []error{distlock.ErrLost}},
 		"do fails, no undo":              {fail: map[string]error{do: errDo}, no: []string{undo}, ran: []string{do}, want: []error{errDo}},
 		"do and undo fail":               {fail: map[string]error{do: errDo, undo: errUndo}, ran: []string{do, undo}, want: []error{errDo, errUndo}},
-		"do fails and is lost":           {lose: do, fail: map[string]error{do: errDo, undo: errUndo}, ran: []string{do, undo}, want: []error{errDo, distlock.ErrLost, errUndo}, op: "step"},
+		"do fails and is lost":           {lose: do, fail: map[string]error{do: &distlock.Error{Op: "step", Key: "k", Err: errDo}, undo: errUndo}, ran: []string{do, undo}, want: []error{errDo, distlock.ErrLost, errUndo}, op: "step"},
 		"commit fails":                   {fail: map[string]error{commit: errCommit}, ran: []string{do, commit, undo}, want: []error{errCommit}},
 		"commit and undo fail":           {fail: map[string]error{commit: errCommit, undo: errUndo}, ran: []string{do, commit, undo}, want: []error{errCommit, errUndo}},
 		"lost in commit":                 {lose: commit, ran: []string{do, commit}, want: []error{distlock.ErrLost}, op: "commit"},
