@@ -36,7 +36,7 @@ func TestProblemOf(t *testing.T) {
 		{&distlock.KeyError{Detail: "x"}, badKey("x")},
 		{&http.MaxBytesError{}, internal}, // says nothing of a key
 		{join(distlock.ErrNotAcquired, context.DeadlineExceeded), busy},
-		{join(distlock.ErrUnavailable, context.DeadlineExceeded), unavailable},
+		{join(distlock.ErrUnavailable), unavailable},
 		{join(distlock.ErrClosed), unavailable},
 		{join(distlock.ErrQueueFull), queueFull},
 		{context.Canceled, internal},
