@@ -30,6 +30,7 @@ func TestStatusError(t *testing.T) {
 		want want
 	}{
 		{t.Context(), testkit.Ran(t, join(distlock.ErrNotAcquired)), begun}, // of another lock, which a function of the handler wanted
+		{t.Context(), testkit.Ran(t, join(distlock.ErrUpgrade)), begun},
 		{t.Context(), testkit.Ran(t, join(distlock.ErrLost)), lost},
 		{t.Context(), join(distlock.ErrKey), invalid("invalid request")},
 		{t.Context(), fmt.Errorf("wrapped: %w", &distlock.KeyError{Detail: "x"}), invalid("x")},

@@ -157,7 +157,6 @@ func TestLosses(t *testing.T) {
 		}, lost},
 		{"cancelled, but not lost", fine, func(context.Context) error { return context.Canceled }, want{codes.Canceled, "context canceled", "", 0}},
 		{"cannot be given back", func(_ context.Context, _ *testing.T, s *testkit.Store) { s.Fail(errBroken, testkit.Release) }, nil, want{}},
-		{"all is well", fine, nil, want{}},
 	}
 	for code := codes.Canceled; code <= codes.Unauthenticated; code++ {
 		end := want{code, "no", "", 0}

@@ -5,6 +5,7 @@ import (
 	"log"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -37,8 +38,8 @@ type KeyFunc func(r *http.Request) (any, error)
 // line for each [Lock]. A router other than ServeMux and
 // chi must set [http.Request.Pattern] too, but only for wildcards that can be empty.
 func PathValue(name string) KeyFunc {
-	what := part("PathValue", "path value", name)
-	return func(r *http.Request) (any, error) { return pathValue(r, what, name) }
+	what, in := part("PathValue", "path value", name), wildcard(name)
+	return func(r *http.Request) (any, error) { return pathValue(r, what, name, in) }
 }
 
 // Header returns a KeyFunc for a header field, a string. A field that is missing, empty
@@ -129,10 +130,10 @@ func part(constructor, kind, name string) string {
 // the path in its encoded form, the value is a piece of that form; if it has decoded a
 // "%", it is not. A piece that cannot be decoded was not encoded. A value that fits
 // both is refused: read in the wrong way, it is the lock of another value.
-func pathValue(r *http.Request, what, name string) (any, error) {
+func pathValue(r *http.Request, what, name string, in *regexp.Regexp) (any, error) {
 	v := r.PathValue(name)
 	switch {
-	case v == "" && !hasWildcard(r.Pattern, name):
+	case v == "" && !in.MatchString(r.Pattern):
 		return nil, &wiringError{what, r.Pattern}
 	case v == "":
 		return request.Single(what, nil)
@@ -167,21 +168,14 @@ func (e *wiringError) Error() string {
 	return fmt.Sprintf("httpmw: the pattern %q has no %s", e.pattern, e.what)
 }
 
-// hasWildcard reports whether a pattern has a wildcard with the given name: {name},
-// {name...}, {name:regexp}, chi's * with the name "*", or the :name of Echo and gin.
-func hasWildcard(pattern, name string) bool {
+// wildcard returns what patterns with a wildcard of that name match: {name}, {name...},
+// {name:regexp}, chi's * with the name "*", or the :name of Echo and gin.
+func wildcard(name string) *regexp.Regexp {
 	if name == "*" {
-		return strings.HasSuffix(pattern, "*")
+		return regexp.MustCompile(`\*$`)
 	}
-	if strings.Contains(pattern+"/", "/:"+name+"/") {
-		return true
-	}
-	for _, end := range []string{"}", "...}", ":"} {
-		if strings.Contains(pattern, "{"+name+end) {
-			return true
-		}
-	}
-	return false
+	name = regexp.QuoteMeta(name)
+	return regexp.MustCompile(`\{` + name + `(\.{3}\}|[}:])|/:` + name + `(/|$)`)
 }
 
 // tell logs the mistake for the operator of the server.

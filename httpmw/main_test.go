@@ -26,9 +26,6 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // errBroken is the error of a store that fails. Clients must not see it.
 var errBroken = errors.New("dial tcp 10.1.2.3:6379: refused")
 
-// errForeign is the error of a store in which another library has the lock.
-var errForeign = fmt.Errorf("10.1.2.3:6379: %w: a hash", distlock.ErrForeign)
-
 // hold takes a key as another process would, for an hour. Clients must not see its
 // name.
 func hold(t *testing.T, s *testkit.Store, key string) *distlock.Lease {

@@ -54,17 +54,14 @@ func exitCode(err error) (code int, silent bool) {
 	if e, ok := errors.AsType[*exitError](err); ok {
 		return e.code, e.err == nil
 	}
-	if e, ok := errors.AsType[*fs.PathError](err); ok && e.Path == os.Stdout.Name() {
-		return exitOS, false // the store did what it was asked
-	}
-	if errors.Is(err, distlock.ErrLost) {
-		return exitLost, false
-	}
-	if e, ok := errors.AsType[*distlock.Error](err); ok && e.Op == "options" {
-		return exitUsage, false
-	}
+	file, _ := errors.AsType[*fs.PathError](err)
+	lock, _ := errors.AsType[*distlock.Error](err)
 	switch {
-	case errors.Is(err, backendurl.ErrURL), errors.Is(err, distlock.ErrKey), errors.Is(err, errors.ErrUnsupported):
+	case file != nil && file.Path == os.Stdout.Name(): // the store did what it was asked
+		return exitOS, false
+	case errors.Is(err, distlock.ErrLost):
+		return exitLost, false
+	case lock != nil && lock.Op == "options", errors.Is(err, backendurl.ErrURL), errors.Is(err, distlock.ErrKey), errors.Is(err, errors.ErrUnsupported):
 		return exitUsage, false
 	default:
 		return exitUnavailable, false

@@ -144,6 +144,11 @@ func TestGuard(t *testing.T) {
 			c.deaf, c.stops = true, 7*time.Second
 			c.after(time.Second, func() { hang(c); c.changes <- change{stopped: syscall.SIGTERM} })
 		}, exitLost, true, "TERM 8.0s, resume 8.0s, KILL 8.9s"},
+		"stopped by itself when asked to end": {onLostTerm, func(c *guarded) {
+			hang(c)
+			c.deaf, c.stops = true, time.Minute
+			c.after(7*time.Second, func() { c.changes <- change{stopped: syscall.SIGTERM} })
+		}, exitLost, true, "TERM 6.4s, resume 7.0s, KILL 8.9s"},
 		"stopped for long, and then a signal": {onLostTerm, func(c *guarded) {
 			hang(c)
 			c.deaf = true
