@@ -35,7 +35,8 @@ func (locker *Locker) Lead(ctx context.Context, key string, opts Opts, fn func(c
 	for {
 		pause := interval + rand.N(interval)
 		lease, err := locker.acquireAs(ctx, key, opts, true)
-		again := err != nil && passing(err)
+		again := errors.Is(err, ErrNotAcquired) || errors.Is(err, ErrQueueFull) ||
+			errors.Is(err, ErrUnavailable) && !errors.Is(err, errors.ErrUnsupported)
 		if err == nil {
 			led = true
 			again, err = lease.term(fn)
@@ -48,12 +49,6 @@ func (locker *Locker) Lead(ctx context.Context, key string, opts Opts, fn func(c
 			return err
 		}
 	}
-}
-
-// passing reports whether another campaign may succeed after one that ended with err.
-func passing(err error) bool {
-	return errors.Is(err, ErrNotAcquired) || errors.Is(err, ErrQueueFull) ||
-		errors.Is(err, ErrUnavailable) && !errors.Is(err, errors.ErrUnsupported)
 }
 
 // term runs fn while the lease leads, and resigns. It reports whether to campaign again. If not,

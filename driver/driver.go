@@ -60,9 +60,8 @@ type Backend interface {
 	// [*HeldError] also says when to look again and names the holder. If the key
 	// contains a lock of another kind, the error must wrap [ErrForeign]. If nothing was
 	// sent, it may wrap [ErrNotSent]. Any other error means that the outcome is unknown: the
-	// Locker tries again with the same Owner or calls Release. If another attempt cannot help,
-	// as after Close, it should wrap [errors.ErrUnsupported]: the wait ends at once. The error
-	// should contain the address of the server and the cause.
+	// Locker calls Release, or tries again with the same Owner unless the error wraps
+	// [errors.ErrUnsupported], as after Close. The error should name the server and the cause.
 	TryAcquire(ctx context.Context, r Request) (Grant, error)
 
 	// Renew extends each grant to a full TTL from now, in as few round trips as it can, and

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
-	"strconv"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -75,41 +75,6 @@ func connections(tb testing.TB, s *redistest.Server) (conns []string) {
 	return conns
 }
 
-// A pool has no connection before the first use, and never more than its size.
-func TestOwnPoolConnections(t *testing.T) {
-	t.Parallel()
-	s := redistest.Start(t)
-	p := rediskit.NewOwnPool(s.Client(t, named), 4, time.Minute)
-	defer p.Close()
-	c := p.Client()
-	if l := connections(t, s); len(l) != 0 {
-		t.Errorf("before the first use: %q", l)
-	}
-	admin := s.Client(t)
-	if err := admin.Do(t.Context(), "client", "pause", time.Minute.Milliseconds(), "write").Err(); err != nil {
-		t.Fatal(err)
-	}
-	results := make(chan error, 40)
-	for range cap(results) {
-		go func() {
-			cmd := rediskit.NewCmd(context.Background(), "eval", "return redis.call('SET', KEYS[1], 1)", 1, "k")
-			results <- c.Process(context.Background(), cmd)
-		}()
-	}
-	testkit.Eventually(t, "scripts wait on four connections", func() bool { return s.Stat(t, "blocked_clients") >= 4 })
-	if l := connections(t, s); len(l) != 4 {
-		t.Errorf("%d connections: %q", len(l), l)
-	}
-	if err := admin.ClientUnpause(t.Context()).Err(); err != nil {
-		t.Fatal(err)
-	}
-	for range cap(results) {
-		if err := <-results; err != nil {
-			t.Error(err)
-		}
-	}
-}
-
 // If no connection can be made, commands go through the client of the user. So they do
 // after Close.
 func TestOwnPoolFallsBack(t *testing.T) {
@@ -145,10 +110,7 @@ func TestOwnPoolFallsBack(t *testing.T) {
 				if l := connections(t, s); len(l) != 2 {
 					t.Errorf("before Close: %q", l)
 				}
-				if err := p.Close(); err != nil {
-					t.Error(err)
-				}
-				if err := p.Close(); err != nil {
+				if err := p.Close(); err != nil { // once more when the test ends
 					t.Error(err)
 				}
 				testkit.Eventually(t, "the connection is closed", func() bool { return len(connections(t, s)) == 1 })
@@ -244,60 +206,58 @@ func TestOwnPoolSentinel(t *testing.T) {
 	testkit.Eventually(t, "the other server is asked", func() bool { return who() == s.Master.Addr() })
 }
 
-// Closing the pool ends the making of connections, in the background, too.
-func TestVirtualOwnPoolClose(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := redis.NewClient(&redis.Options{Addr: "127.0.0.1:0", Dialer: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			<-ctx.Done()
-			return nil, ctx.Err()
-		}})
-		p := rediskit.NewOwnPool(c, 1, time.Hour)
-		own := p.Client()
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		cmd := echo(ctx, own, "k")
-		if rediskit.FateOf(cmd.Err()) != rediskit.NotSent {
-			t.Errorf("%v", cmd)
-		}
-		_ = p.Close()
-		_ = c.Close()
-		time.Sleep(time.Minute) // c tries again until its own limits
-	})
-}
-
-// All connections die at once without a word, and the pool gives out first what was used first.
-// The first one that is silent speaks for all. A command without time for another one goes
-// through the client of the user.
+// A pool has no connection before the first use, and never more than its size. Then all die at
+// once without a word, and the pool gives out first what was used first: it speaks for all. A command without time for another one goes
+// through the client of the user. Closing the pool ends the making of connections.
 func TestOwnPoolConnectionsDie(t *testing.T) {
 	const timeout = time.Minute
 	for name, patience := range map[string]time.Duration{"time": timeout, "little time": timeout / 3} {
 		testkit.InBubble(t, name, func(t *testing.T) {
+			var hung atomic.Bool
 			m := redistest.Virtual(t)
-			m.Server().SetPreHook(func(_ *server.Peer, name string, args ...string) bool {
-				if name == "EVAL" { // the last one is answered first
-					i, _ := strconv.Atoi(args[2])
-					time.Sleep(time.Duration(9-2*i) * time.Millisecond)
-				}
-				return false
-			})
+			m.Server().SetPreHook(func(*server.Peer, string, ...string) bool { time.Sleep(time.Millisecond); return false })
 			n := spoilnet.To(m.Dial)
-			user := redistest.VirtualClient(t, m, func(o *redis.Options) { o.Dialer = n.DialContext })
-			p := rediskit.NewOwnPool(user, 8, timeout)
-			defer p.Close()
+			user := redis.NewClient(&redis.Options{Addr: "127.0.0.1:0", Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) {
+				if hung.Load() {
+					<-ctx.Done()
+					return nil, ctx.Err()
+				}
+				return n.DialContext(ctx, network, addr)
+			}})
+			p := rediskit.NewOwnPool(user, 4, timeout)
+			c, before := p.Client(), n.Open()
 			var all sync.WaitGroup
-			for i := range 4 {
-				all.Go(func() { _ = echo(t.Context(), p.Client(), strconv.Itoa(i)) })
-				time.Sleep(time.Millisecond)
+			for range 40 {
+				all.Go(func() { _ = echo(t.Context(), c, "k") })
 			}
-			all.Wait()
+			if all.Wait(); before != 0 || n.Open() != 4 {
+				t.Errorf("%d connections before the first use, and %d", before, n.Open())
+			}
+			var conns []*redis.Conn
+			for range 4 {
+				c := c.(*redis.Client).Conn()
+				_ = c.Ping(t.Context())
+				conns = append(conns, c)
+			}
+			for _, c := range slices.Backward(conns) {
+				_ = c.Close()
+			}
 			n.Cut()
 			time.Sleep(2 * time.Second)
 			ctx, cancel := context.WithTimeout(t.Context(), patience)
 			defer cancel()
 			start := time.Now()
-			if text, err := echo(ctx, p.Client(), "k").Text(); text != "k" || time.Since(start) > timeout/3 {
+			if text, err := echo(ctx, c, "k").Text(); text != "k" || time.Since(start) > timeout/3 {
 				t.Errorf("%q, %v after %v", text, err, time.Since(start))
 			}
+			hung.Store(true)
+			n.Kill()
+			if cmd := echo(ctx, c, "k"); rediskit.FateOf(cmd.Err()) != rediskit.NotSent {
+				t.Errorf("%v", cmd)
+			}
+			_ = p.Close()
+			_ = user.Close()
+			time.Sleep(time.Hour) // user tries again until its own limits
 		})
 	}
 }

@@ -247,13 +247,11 @@ func TestLeadCampaignsAgain(t *testing.T) {
 		full bool // another waits, and there is room for one
 		down bool // the store fails; otherwise another holder has the key
 	}{
-		"busy, one attempt":    {opts: distlock.Opts{RetryCount: 1}},
-		"busy, three attempts": {opts: distlock.Opts{RetryCount: 3}},
-		"busy, a full line":    {full: true},
-		"busy, MaxWait":        {opts: distlock.Opts{MaxWait: 3 * time.Second}},
-		"down":                 {down: true},
-		"down, one attempt":    {opts: distlock.Opts{RetryCount: 1}, down: true},
-		"down, three attempts": {opts: distlock.Opts{RetryCount: 3}, down: true},
+		"busy, one attempt": {opts: distlock.Opts{RetryCount: 1}},
+		"busy, a full line": {full: true},
+		"busy, MaxWait":     {opts: distlock.Opts{MaxWait: 3 * time.Second}},
+		"down":              {down: true},
+		"down, one attempt": {opts: distlock.Opts{RetryCount: 1}, down: true},
 	} {
 		testkit.InBubble(t, name, func(t *testing.T) {
 			s := testkit.NewStore()
@@ -312,8 +310,7 @@ func TestLeadRefusesWhatCannotBeMended(t *testing.T) {
 		once := distlock.Opts{Reentry: distlock.ReentryNone}
 		wantIs(t, l.Do(t.Context(), "k", once, func(ctx context.Context) error { return l.Lead(ctx, "k", once, never) }), distlock.ErrReentry)
 		s.Fail(errors.ErrUnsupported, testkit.Enqueue)
-		ctx, end := context.WithTimeout(t.Context(), time.Minute)
-		defer end()
-		wantIs(t, l.Lead(ctx, "k", distlock.Opts{}, never), distlock.ErrUnavailable)
+		time.AfterFunc(time.Minute, func() { _ = l.Close() }) // or it would campaign for ever
+		wantIs(t, l.Lead(t.Context(), "k", distlock.Opts{}, never), distlock.ErrUnavailable)
 	})
 }
