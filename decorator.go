@@ -95,11 +95,7 @@ func (s *site) Key(params any) (string, error) {
 	if s.err != nil {
 		return "", s.err
 	}
-	key, err := s.build(params)
-	if err == errSkip { //nolint:errorlint // it is not wrapped
-		err = s.keys.refuse(err)
-	}
-	return key, err
+	return s.keys.Key(params)
 }
 
 // build is Key, but returns errSkip for [Skip], and tells the Locker how many parameters the

@@ -184,7 +184,7 @@ func (n *shapes) note(name string, by *keyBuilder, parts int) {
 	}
 	n.mu.Unlock()
 	if differs {
-		slog.Warn("distlock: locks of one Prefix and Value have different numbers of parameters and do not exclude each other",
+		slog.Warn("distlock: locks of one Prefix and Value have different numbers of parameters (-1: a key without Value) and do not exclude each other",
 			"name", name, "parameters", first.parts, "elsewhere", parts)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
@@ -16,6 +17,7 @@ import (
 type Locker struct {
 	engine
 	shapes shapes
+	given  keyBuilder // stands in shapes for keys from callers that do not begin with Value
 }
 
 // New returns a Locker that owns b. It panics if b is nil or cfg is invalid.
@@ -101,6 +103,9 @@ func (locker *Locker) check(opts *Opts, keys ...string) error {
 	for _, key := range keys {
 		if err := checkKey(key); err != nil {
 			return err
+		}
+		if opts.Value != "" && !strings.HasPrefix(strings.TrimPrefix(key, opts.Prefix), opts.Value) {
+			locker.shapes.note(opts.name(), &locker.given, -1)
 		}
 	}
 	return nil

@@ -172,14 +172,13 @@ func (o *Opts) validateNumbers() error {
 // the fields that make keys of parameters: if it ignored them, callers that ask for a
 // lock per parameter would share one. It allocates only if something is wrong.
 func (o *Opts) validateGivenKey() error {
-	const advice = "is set, but the key is given: use Wrap, or make the same key with Key(Value, parameters)"
 	var errs []error
 	for _, f := range [...]struct {
 		name string
 		set  bool
 	}{{"ParamLock", o.ParamLock}, {"Params", o.Params.isSet()}, {"Hasher", o.Hasher != nil}, {"KeyFormat", o.KeyFormat != nil}} {
 		if f.set {
-			errs = append(errs, fieldErrorf(f.name, advice))
+			errs = append(errs, fieldErrorf(f.name, "is set, but the key is given: use Wrap, or make the same key with Key(Value, parameters)"))
 		}
 	}
 	if err := o.validateNumbers(); err != nil {

@@ -39,9 +39,8 @@
 //	}
 //
 // Nothing is generated for it: the build only gets package grpcmw/proto/distlock/v1, which the
-// generated code imports for the option. The folder for protoc is grpcmw/proto:
-//
-//	protoc -I . -I "$(go list -m -f '{{.Dir}}' github.com/distlock-go/distlock)/grpcmw/proto" …
+// generated code imports for the option. The head of grpcmw/proto/distlock/v1/lock.proto says
+// how protoc finds it.
 //
 // If some of the methods stream, each interceptor
 // gets its half, and panics on the other:

@@ -37,12 +37,13 @@ func TestShapesOfOneNameAreLogged(t *testing.T) {
 	lock("own", true, 42)
 	wantIs(t, wiring.Bind(l, format).Do(t.Context(), []any{1, 2}, func(context.Context) error { return nil }))
 	lock("pay", true, 42)
+	wantIs(t, l.Do(t.Context(), "pay:42", distlock.Opts{Prefix: "shop:", Value: "pay"}, func(context.Context) error { return nil }))
 	if log.Len() > 0 {
 		t.Errorf("logged for nothing: %s", &log)
 	}
 
 	lock("pay", true, []any{42, "u1"})
-	want := `level=WARN msg="distlock: locks of one Prefix and Value have different numbers of parameters and do not exclude each other" name=shop:pay parameters=1 elsewhere=2`
+	want := `level=WARN msg="distlock: locks of one Prefix and Value have different numbers of parameters (-1: a key without Value) and do not exclude each other" name=shop:pay parameters=1 elsewhere=2`
 	if !strings.Contains(log.String(), want) {
 		t.Errorf("logged %s, want %s", &log, want)
 	}
@@ -58,9 +59,9 @@ func TestShapesOfOneNameAreLogged(t *testing.T) {
 		lock(fmt.Sprint("v", i), true, 42)
 	}
 	log.Reset()
-	lock("v1", true, []any{1, 2})
+	wantIs(t, l.Do(t.Context(), "1", distlock.Opts{Prefix: "shop:", Value: "v1"}, func(context.Context) error { return nil }))
 	lock(fmt.Sprint("v", names-1), true, []any{1, 2})
-	if n := strings.Count(log.String(), "\n"); n != 1 {
+	if n := strings.Count(log.String(), "\n"); n != 1 || !strings.Contains(log.String(), "name=shop:v1 parameters=1 elsewhere=-1") {
 		t.Errorf("%d lines: %s", n, &log)
 	}
 }
