@@ -8,10 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
-	"github.com/distlock-go/distlock/backend/redislock"
-	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
@@ -23,44 +20,6 @@ func (s server) scriptCalls(t testing.TB) int {
 		n += must(strconv.Atoi(m[1]))
 	}
 	return n
-}
-
-// Concurrent calls share scripts. That each gets its own result is in
-// isolation_test.go.
-func TestCallsThatMeetShareScripts(t *testing.T) {
-	s := realServer(t)
-	b := newBackend(t, s.Client, redislock.Config{OpTimeout: 20 * time.Second})
-	noError(t, b.Ping(t.Context())) // until it is known that this is one server, a script has one key
-	const n = 500
-	// meet makes n calls while the server is stopped, so that they come together.
-	meet := func(what string, call func(i int) error) {
-		t.Helper()
-		before := s.scriptCalls(t)
-		var come atomic.Int64
-		var ended sync.WaitGroup
-		s.real.Stop()
-		for i := range n {
-			ended.Go(func() {
-				come.Add(1)
-				if err := call(i); err != nil {
-					t.Errorf("%s of k%d: %v", what, i, err)
-				}
-			})
-		}
-		testkit.Eventually(t, "all have come", func() bool { return come.Load() == n })
-		s.real.Cont()
-		ended.Wait()
-		if calls := s.scriptCalls(t) - before; calls > n/10 {
-			t.Errorf("%d scripts for %d calls: %s", calls, n, what)
-		}
-	}
-	grants := make([]driver.Grant, n)
-	meet("acquisition", func(i int) (err error) {
-		grants[i], err = b.TryAcquire(t.Context(), request("k"+strconv.Itoa(i)))
-		return err
-	})
-	meet("release", func(i int) error { return b.Release(t.Context(), grants[i]) })
-	testkit.Eventually(t, "all batchers are idle", func() bool { return b.InFlight() == 0 && b.Queued() == 0 })
 }
 
 // The server forgets its scripts repeatedly.

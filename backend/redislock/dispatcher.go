@@ -50,10 +50,8 @@ type site struct {
 }
 
 const (
-	// The pause before a request that a Cluster refused is sent again. It doubles each
-	// time, up to the maximum.
-	firstRedirectPause = 5 * time.Millisecond
-	maxRedirectPause   = 50 * time.Millisecond
+	// redirectPause is the pause before a request that a Cluster refused is sent again.
+	redirectPause = 10 * time.Millisecond
 
 	// maxRepeats is how often a batch is repeated after its connection broke. More than
 	// one connection may have been closed meanwhile.
@@ -324,9 +322,9 @@ func broken(batch []*request, results []dispatch.Result[reply], which []int) (ag
 func (d *dispatcher) retryRedirect(ctx context.Context, r *request, result dispatch.Result[reply]) dispatch.Result[reply] {
 	trying, cancel := context.WithTimeout(ctx, d.limit)
 	defer cancel()
-	for pause := firstRedirectPause; rediskit.Redirected(result.Err); pause = min(2*pause, maxRedirectPause) {
+	for rediskit.Redirected(result.Err) {
 		rediskit.Reload(d.own.Client()) // with WAIT, go-redis does not see the redirection
-		if !clock.Sleep(trying, pause) {
+		if !clock.Sleep(trying, redirectPause) {
 			break
 		}
 		next := d.doAt(trying, d.siteOf(trying, r.key), r)

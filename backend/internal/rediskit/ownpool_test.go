@@ -346,14 +346,16 @@ func TestOwnPoolSentinelConnectionsDie(t *testing.T) {
 	})
 }
 
-// OnConnect may block, so Short makes no connection then.
-func TestVirtualShortMakesNoConnection(t *testing.T) {
+// A panic in OnConnect is an error. OnConnect may block, so Short makes no connection then.
+func TestVirtualOnConnect(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newOwnPool(t, redistest.VirtualClient(t, redistest.Virtual(t), func(o *redis.Options) {
-			o.OnConnect = func(context.Context, *redis.Conn) error { return errors.New("called") }
+			o.OnConnect = func(context.Context, *redis.Conn) error { panic("by the user") }
 		}))
-		if err := echo(t.Context(), p.Short(time.Second), "k").Err(); !strings.Contains(err.Error(), "not made here") {
-			t.Error(err)
+		for want, c := range map[string]redis.UniversalClient{"not made here": p.Short(time.Second), "has panicked": p.Client()} {
+			if err := echo(t.Context(), c, "k").Err(); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%v, want: %s", err, want)
+			}
 		}
 	})
 }
