@@ -196,7 +196,8 @@ func TestWaiterInDoubt(t *testing.T) {
 			}
 			mustBeHeld(t, waiter, r)
 			testkit.MustRelease(t, holder, g)
-			time.Sleep(s.latency + 1) // it is told
+			time.Sleep(s.latency + 1)
+			synctest.Wait() // it is told
 			s.fail("swap", what)
 			if _, err := waiter.Enqueue(t.Context(), r); !errors.Is(err, errCut) {
 				t.Fatal(err)

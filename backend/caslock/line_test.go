@@ -204,20 +204,20 @@ func TestJoinBeforeTheWrite(t *testing.T) {
 				first.Owner, r.Owner = testkit.NewRequest("key").Owner, testkit.NewRequest("key").Owner
 				join := func() { mustBeHeld(t, waiter, r) }
 				if mode == driver.Shared {
-					s.before["swap"] = join
+					s.next("swap", join)
 					testkit.MustRelease(t, b, testkit.MustTry(t, b, first))
 				} else {
 					arrived, goOn, done := make(chan bool), make(chan bool), make(chan bool)
-					s.before["put"] = func() { // b is about to join
+					s.next("put", func() { // b is about to join
 						testkit.MustRelease(t, a, last)
-						s.before["swap"] = func() { close(arrived); <-goOn }
+						s.next("swap", func() { close(arrived); <-goOn })
 						go func() {
 							testkit.MustRelease(t, c, testkit.MustTry(t, c, testkit.NewRequest("key")))
 							close(done)
 						}()
 						<-arrived // c has read the line, which is empty
-						s.before["swap"] = func() { join(); close(goOn); <-done }
-					}
+						s.next("swap", func() { join(); close(goOn); <-done })
+					})
 					var err error
 					if last, err = b.Enqueue(t.Context(), first); err != nil {
 						t.Fatal(err)

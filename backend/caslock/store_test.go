@@ -152,6 +152,12 @@ func (s *server) do(ctx context.Context, op, key, version string, f func()) erro
 	return nil
 }
 
+func (s *server) next(op string, f func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.before[op] = f
+}
+
 // fail makes all requests of a kind fail.
 func (s *server) fail(op string, what fault) {
 	s.fault = func(o, _, _ string) fault { return map[string]fault{op: what}[o] }

@@ -95,11 +95,10 @@ func TestOtherVersion(t *testing.T) {
 // lateDialer opens one connection, on which each write takes a while.
 type lateDialer struct{ net.Conn }
 
-func (d *lateDialer) Dial(network, addr string) (net.Conn, error) {
+func (d *lateDialer) Dial(network, addr string) (_ net.Conn, err error) {
 	if d.Conn != nil {
 		return nil, net.ErrClosed
 	}
-	var err error
 	d.Conn, err = net.Dial(network, addr)
 	return d, err
 }
@@ -122,7 +121,7 @@ func TestClose(t *testing.T) {
 	_, _ = waiter.Enqueue(t.Context(), r)
 	testkit.MustRelease(t, holder, g)
 	_ = holder.(io.Closer).Close()
-	_ = d.Conn.Close()
+	_ = d.Close()
 	select {
 	case <-turn:
 	case <-time.After(5 * time.Second):
