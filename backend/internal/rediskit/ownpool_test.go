@@ -206,8 +206,8 @@ func TestOwnPoolSentinel(t *testing.T) {
 	testkit.Eventually(t, "the other server is asked", func() bool { return who() == s.Master.Addr() })
 }
 
-// A pool has no connection before the first use, and never more than its size. Then all die at
-// once without a word, and the pool gives out first what was used first: it speaks for all. A command without time for another one goes
+// A pool has no connection before the first use, and never more than its size. If all die without
+// a word, the one that was used first speaks for all, and a command without time for another goes
 // through the client of the user. Closing the pool ends the making of connections.
 func TestOwnPoolConnectionsDie(t *testing.T) {
 	const timeout = time.Minute
