@@ -78,7 +78,7 @@ func (s *State[H]) Init(now time.Time, g driver.Grant, c compat.Class, l Limits,
 	if !g.Until.IsZero() {
 		s.enough = g.Until.Sub(g.Sent) / 2
 	}
-	s.Supply.init(g, s.since, l.Extend)
+	s.init(g, s.since, l.Extend)
 	if c.Shares() {
 		s.attaching = 1
 	}
