@@ -61,7 +61,7 @@ func (b *Backend) attempt(ctx context.Context, r *driver.Request) (g driver.Gran
 func (b *Backend) decide(ctx context.Context, r *driver.Request, queued, patient bool) (g driver.Grant, held *entry, err error) {
 	sent := time.Now()
 	decided := false
-	err = b.change(ctx, forAttempt, r.Key, r.From == "", func(e *entry) {
+	err = b.change(ctx, forAttempt, r.Key, r.From == "", nil, func(e *entry) {
 		var ok bool
 		decided = true
 		if r.From != "" {

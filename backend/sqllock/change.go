@@ -11,14 +11,15 @@ import (
 
 // change locks the key, lets decide change it, and writes the difference. Afterwards it
 // wakes the waiters that may have the key then. The decision must not depend on what it
-// was before, because it may be called again.
+// was before, because it may be called again. Removes reports whether the decision will
+// take the key from its exclusive holder, beside one with a lease that has ended.
 //
 // If the row of the key does not exist, it is created if create is set.
-func (b *Backend) change(ctx context.Context, why purpose, key string, create bool, decide func(*entry)) error {
+func (b *Backend) change(ctx context.Context, why purpose, key string, create bool, removes func(*entry) bool, decide func(*entry)) error {
 	var next []string
 	err := b.transact(ctx, why, func(ctx context.Context, c *sql.Conn) error {
 		var err error
-		next, err = b.changeIn(ctx, c, key, create, decide)
+		next, err = b.changeIn(ctx, c, key, create, removes, decide)
 		return err
 	})
 	if err == nil {
@@ -29,15 +30,17 @@ func (b *Backend) change(ctx context.Context, why purpose, key string, create bo
 
 // changeIn is change inside of a transaction. It returns the waiters to wake, which may
 // have the key now and could not have it before.
-func (b *Backend) changeIn(ctx context.Context, c *sql.Conn, key string, create bool, decide func(*entry)) ([]string, error) {
+func (b *Backend) changeIn(ctx context.Context, c *sql.Conn, key string, create bool, removes func(*entry) bool, decide func(*entry)) ([]string, error) {
 	e, err := b.load(ctx, c, key, create)
 	if err != nil {
 		return nil, err
 	}
-	if e.owner != "" && e.guarded {
-		if e.frozen, err = b.hasGuarded(ctx, c, key); err != nil {
+	if e.owner != "" && (e.expires <= e.now || removes != nil && removes(e)) {
+		free, err := b.lockGuard(ctx, c, e)
+		if err != nil {
 			return nil, err
 		}
+		e.frozen = !free
 	}
 	before := *e
 	before.members = slices.Clone(e.members)
@@ -209,13 +212,16 @@ func (b *Backend) save(ctx context.Context, c *sql.Conn, before, after *entry) e
 	})
 }
 
-// hasGuarded reports whether a transaction is guarded with the lease of the key's exclusive
-// holder. If not, there can be none until this transaction has ended.
-func (b *Backend) hasGuarded(ctx context.Context, c *sql.Conn, key string) (bool, error) {
-	var mark int64
-	err := b.sql.remove.row(ctx, c, values{"key": key}).Scan(&mark)
-	if errors.Is(err, sql.ErrNoRows) {
+// lockGuard reports whether no transaction is guarded with the lease of the key's
+// exclusive holder. Then there can be none until the transaction has ended.
+func (b *Backend) lockGuard(ctx context.Context, c *sql.Conn, e *entry) (bool, error) {
+	if !e.guarded {
 		return true, nil
 	}
-	return false, err
+	var mark int64
+	err := b.sql.remove.row(ctx, c, values{"key": e.key}).Scan(&mark)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	return err == nil, err
 }

@@ -89,7 +89,7 @@ func (b *Backend) ForceRelease(ctx context.Context, key string) (held bool, err 
 		return false, err
 	}
 	guarded := false
-	err = b.change(ctx, forRelease, key, false, func(e *entry) {
+	err = b.change(ctx, forRelease, key, false, func(*entry) bool { return true }, func(e *entry) {
 		if guarded = e.frozen; !guarded {
 			held = e.force()
 		}

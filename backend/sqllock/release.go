@@ -71,7 +71,7 @@ func (b *Backend) release(ctx context.Context, g *driver.Grant) (found, held boo
 		}
 	}
 	guarded := false
-	err = b.change(ctx, forRelease, g.Key, late, func(e *entry) {
+	err = b.change(ctx, forRelease, g.Key, late, func(e *entry) bool { return e.owner == g.Owner }, func(e *entry) {
 		if guarded = e.frozen && e.owner == g.Owner; guarded {
 			return
 		}

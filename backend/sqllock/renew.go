@@ -151,7 +151,7 @@ func (b *Backend) Extend(ctx context.Context, g driver.Grant, tokens int) (drive
 	var more driver.Grant
 	var failure error
 	sent := time.Now()
-	err := b.change(ctx, forRenewal, g.Key, false, func(e *entry) { more, failure = e.extend(&r) })
+	err := b.change(ctx, forRenewal, g.Key, false, nil, func(e *entry) { more, failure = e.extend(&r) })
 	if err == nil {
 		err = failure
 	}

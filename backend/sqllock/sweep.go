@@ -68,7 +68,7 @@ func (b *Backend) unused(ctx context.Context, after string) (page, unused []stri
 // delete deletes the row of a key if it is still unused.
 func (b *Backend) delete(ctx context.Context, key string) error {
 	return b.transact(ctx, forAttempt, func(ctx context.Context, c *sql.Conn) error {
-		_, err := b.changeIn(ctx, c, key, false, func(*entry) {}) // without those that have died
+		_, err := b.changeIn(ctx, c, key, false, nil, func(*entry) {}) // without those that have died
 		deleted := false
 		if err == nil {
 			deleted, err = b.sql.delKey.exec(ctx, c, values{"key": key, "retention": b.config.Retention.Microseconds()})
