@@ -54,8 +54,11 @@ func (c *conn) Read(p []byte) (int, error) {
 			if err == nil {
 				continue // until the deadline, if there is one
 			}
-			<-c.closed
-			return 0, net.ErrClosed
+			select { // the server has closed it, which the client does not see
+			case <-c.closed:
+				return 0, net.ErrClosed
+			case <-time.After(10 * time.Millisecond): // perhaps the deadline has passed
+			}
 		case !lost, err != nil && !c.arrived():
 			return n, err
 		}
