@@ -54,7 +54,7 @@ func (s size) write(w io.Writer) bool {
 		area             string
 		has, limit, goal int
 	}{
-		{"product, lines of Go without tests", s.product, 39_650, 34_000},
+		{"product, lines of Go without tests", s.product, 39_100, 34_000},
 		{"around it: suite, kits, examples, lab", s.around, 16_975, 13_500},
 		{"tests, lines of Go", s.tests, 66_910, 60_000},
 		{"pages, words without Chinese", s.words, 40_000, 40_000},
