@@ -63,23 +63,24 @@ func (b *backend) renewAt(ctx context.Context, at *site, grants []driver.Grant, 
 		}
 		return
 	}
-	var failed error
+	var notSent error
 	for batch := range slices.Chunk(group, maxRenewBatch) {
-		results, err := []dispatch.Result[reply](nil), failed
-		if failed == nil {
-			results, err = b.renewBatch(ctx, at, grants, batch)
+		if notSent != nil {
+			for _, i := range batch {
+				report(i, notSent)
+			}
+			continue
 		}
+		results, err := b.renewBatch(ctx, at, grants, batch)
 		for n, i := range batch {
-			switch {
-			case failed != nil:
-				report(i, fmt.Errorf("%w: %w", errNotSent, failed))
-			case err != nil:
+			if err != nil {
 				report(i, err)
-			default:
+			} else {
 				report(i, renewal(ctx, at, results[n]))
 			}
 		}
-		if failed = err; failed != nil {
+		if err != nil {
+			notSent = fmt.Errorf("%w: %w", errNotSent, err)
 			rediskit.Reload(b.topology.client)
 		}
 	}
