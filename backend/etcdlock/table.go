@@ -21,7 +21,7 @@ type ticket struct {
 	doubt    int64    // the fence of the last request with an unknown outcome; 0 if there is none
 }
 
-// isUnsent reports whether there is no place, and no request may still create one.
+// isUnsent reports whether the ticket has no place, and no request may still create one.
 func (tk *ticket) isUnsent() bool { return tk.created == 0 && tk.doubt == 0 && tk.inFlight == 0 }
 
 // granted is what is known of a place that has the key.

@@ -99,7 +99,7 @@ func (b *Backend) prepareGuard(ctx context.Context, key string, token int64) (ne
 			return err
 		}
 		newest = e.owner != "" && e.prior < token && token <= e.token
-		if e.token == 0 || e.guarded { // there is no row, or nothing to note
+		if e.token == 0 || e.guarded { // the key has no row, or its row says so already
 			return nil
 		}
 		if b.dialect == MySQL {

@@ -82,7 +82,7 @@ func (tk *ticket) unlock() {
 	<-tk.busy
 }
 
-// isUnsent reports whether there is no node, and no request may still create one.
+// isUnsent reports whether the ticket has no node, and no request may still create one.
 func (tk *ticket) isUnsent() bool {
 	select {
 	case tk.busy <- struct{}{}:
