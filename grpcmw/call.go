@@ -62,7 +62,7 @@ func (m *middleware) run(ctx context.Context, c *call, req any, fn func(context.
 	ran, err := call.Do(ctx, c.site, params, err, func(ctx context.Context) { fnErr = fn(ctx) })
 	switch {
 	case !ran, errors.Is(err, distlock.ErrLost) && !chosen(ctx, fnErr):
-		return StatusError(ctx, err)
+		return answerOf(ctx, err)
 	default: // what err says comes too late; the hooks have it
 		return fnErr
 	}

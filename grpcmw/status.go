@@ -56,7 +56,8 @@ var answers = map[distlock.Code]answer{
 
 // StatusError returns err with the status that the package documentation says, as the
 // interceptors do. ctx is the caller's. The code is Canceled or DeadlineExceeded only if ctx
-// has ended and err says so.
+// has ended and err says so. A handler that runs under a lock, says ctx, has begun its work: if
+// another lock refuses it, the reason is LOCK_LOST.
 //
 // The status shows nothing of err except the Detail of a [*distlock.KeyError], and
 // neither does the text of the error, which others may send on. [errors.Is] and
@@ -66,6 +67,11 @@ var answers = map[distlock.Code]answer{
 // If the function ran, see [distlock.Ran], there is no RetryInfo. An error of a Key with a
 // status of its own is returned unchanged.
 func StatusError(ctx context.Context, err error) error {
+	return answerOf(ctx, request.Begun(ctx, err))
+}
+
+// answerOf is StatusError for a handler that did not run.
+func answerOf(ctx context.Context, err error) error {
 	a := request.AnswerOf(err)
 	s, known := answers[a.Code]
 	switch ended := ctx.Err(); {

@@ -30,9 +30,8 @@
 //
 // # Answers
 //
-// [WriteError] answers a request that does not get its lock with problem JSON (RFC 9457),
-// or the function given to [WithErrorHandler] does. It is called once, and only if the
-// handler does not run.
+// A request that does not get its lock is answered with problem JSON (RFC 9457), see
+// [ProblemOf], or by the function given to [WithErrorHandler]. Then the handler does not run.
 //
 //	400  the request does not say what to lock           TypeBadKey
 //	403  a ticket is missing, or not in order            TypeTicket

@@ -40,7 +40,8 @@ func Lock(l *distlock.Locker, key KeyFunc, o distlock.Opts, opts ...Option) func
 	if err := o.Validate(); err != nil {
 		panic("httpmw: Lock: " + err.Error())
 	}
-	m := &middleware{key: key, site: wiring.Bind(l, o), fail: WriteError}
+	m := &middleware{key: key, site: wiring.Bind(l, o)}
+	m.fail = func(w http.ResponseWriter, r *http.Request, err error) { ProblemOf(err).ServeHTTP(w, r) }
 	for _, opt := range opts {
 		opt(m)
 	}
@@ -105,14 +106,13 @@ func (m *middleware) serve(w http.ResponseWriter, r *http.Request, next http.Han
 // Option is an option of [Lock].
 type Option func(*middleware)
 
-// ErrorHandler answers a request that did not get its lock. [WriteError] is the
-// default. It may be called concurrently.
+// ErrorHandler answers a request that did not get its lock. The default writes what [ProblemOf]
+// returns. It may be called concurrently.
 type ErrorHandler func(w http.ResponseWriter, r *http.Request, err error)
 
-// WithErrorHandler replaces [WriteError], which answers requests that do not get their
-// lock. f is called at most once for a request, and only if the handler does not run.
-// It may call WriteError for some errors, or use [ProblemOf]. It writes the whole
-// answer. The error names the key, so do not show it to clients.
+// WithErrorHandler replaces the answer to requests that do not get their lock. f is called
+// at most once for a request, and only if the handler does not run. It may use [ProblemOf]. It
+// writes the whole answer. The error names the key, so do not show it to clients.
 //
 // WithErrorHandler panics if f is nil.
 func WithErrorHandler(f ErrorHandler) Option {

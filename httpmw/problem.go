@@ -86,8 +86,15 @@ func ProblemOf(err error) Problem {
 	return p
 }
 
-// WriteError is the default [ErrorHandler]: it writes the [Problem] of err.
-func WriteError(w http.ResponseWriter, r *http.Request, err error) { ProblemOf(err).ServeHTTP(w, r) }
+// WriteError writes the [Problem] of err. A handler that runs under a lock has begun its work. So
+// if another lock refuses it, the answer is TypeLost, and not one after which clients repeat the
+// request. If the handler has done nothing yet, it may write what [ProblemOf] returns.
+func WriteError(w http.ResponseWriter, r *http.Request, err error) {
+	if r != nil {
+		err = request.Begun(r.Context(), err)
+	}
+	ProblemOf(err).ServeHTTP(w, r)
+}
 
 // ServeHTTP writes p. It keeps the headers that others have set, except headers that
 // would be wrong for p, and forbids caches to store the answer.

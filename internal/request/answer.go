@@ -1,6 +1,7 @@
 package request
 
 import (
+	"context"
 	"errors"
 	"time"
 
@@ -44,4 +45,13 @@ func AnswerOf(err error) Answer {
 		}
 	}
 	return a
+}
+
+// Begun returns err as the error of code that runs under a lock, if ctx is the context of such
+// code and err says that nothing was done: that is true of another lock, and not of the code.
+func Begun(ctx context.Context, err error) error {
+	if lease, held := distlock.FromContext(ctx); held && AnswerOf(err).RetryAfter > 0 {
+		return &distlock.Error{Op: "hold", Key: lease.Key(), Err: err}
+	}
+	return err
 }

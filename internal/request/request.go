@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"reflect"
-	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -21,37 +20,32 @@ func Params(params any, err error) (any, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case params != distlock.Skip && missing(params):
+	case params != distlock.Skip && missing(reflect.ValueOf(params), 16):
 		return nil, &distlock.KeyError{Detail: "what the request is about is missing"}
 	default:
 		return params, nil
 	}
 }
 
-// missing reports whether params is not a value: nil, an empty string, list or map, or a list
-// with such a part. Zero and false are values.
-func missing(params any) bool {
-	switch v := params.(type) {
-	case nil:
-		return true
-	case string:
-		return v == ""
-	case int64:
+// missing reports whether v is not a value: nil, an empty string, list or map, or a list with
+// such a part, but not below depth: lists may contain themselves. Zero and false are values.
+func missing(v reflect.Value, depth int) bool {
+	if depth == 0 {
 		return false
-	case []any:
-		return len(v) == 0 || slices.ContainsFunc(v, missing)
 	}
-	switch v := reflect.ValueOf(params); v.Kind() {
+	switch v.Kind() {
+	case reflect.Invalid:
+		return true
 	case reflect.String, reflect.Map:
 		return v.Len() == 0
 	case reflect.Slice, reflect.Array:
 		empty := v.Len() == 0
 		for i := 0; i < v.Len() && v.Type().Elem().Kind() != reflect.Uint8; i++ {
-			empty = empty || missing(v.Index(i).Interface())
+			empty = empty || missing(v.Index(i), depth-1)
 		}
 		return empty
-	case reflect.Pointer:
-		return v.IsNil() || missing(v.Elem().Interface())
+	case reflect.Pointer, reflect.Interface:
+		return v.IsNil() || missing(v.Elem(), depth-1)
 	default:
 		return false
 	}

@@ -280,7 +280,7 @@ func (e *event) happen(t *testing.T, run way) (called bool, ctx context.Context,
 // is the handler's own.
 func (e *event) middlewares(t *testing.T, row outcome) {
 	t.Helper()
-	if e.only != nil || e.ran && e.code != distlock.CodeLost {
+	if e.only != nil || row.http == "its own" {
 		return
 	}
 	testkit.InBubble(t, e.what+"/httpmw", func(t *testing.T) {
@@ -310,7 +310,7 @@ func route(w http.ResponseWriter) way {
 		key := func(*http.Request) (any, error) { return "k", nil }
 		h := httpmw.Lock(l, key, keyK(o))(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if err := fn(r.Context()); err != nil {
-				http.Error(w, "failed", http.StatusInternalServerError)
+				httpmw.WriteError(w, r, err)
 			}
 		}))
 		h.ServeHTTP(w, httptest.NewRequestWithContext(ctx, http.MethodPost, "/", nil))
@@ -324,7 +324,10 @@ func method(ctx context.Context, l *distlock.Locker, o distlock.Opts, fn func(co
 	key := grpcmw.KeyFunc(func(context.Context, string, any) (any, error) { return "k", nil })
 	in := grpcmw.UnaryServerInterceptor(l, grpcmw.ByMethod(map[string]grpcmw.Rule{name: {Key: key, Opts: keyK(o)}}))
 	_, err := in(ctx, nil, &grpc.UnaryServerInfo{FullMethod: name}, func(ctx context.Context, _ any) (any, error) {
-		return nil, fn(ctx)
+		if err := fn(ctx); err != nil {
+			return nil, grpcmw.StatusError(ctx, err)
+		}
+		return nil, nil
 	})
 	return err
 }
