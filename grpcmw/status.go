@@ -67,12 +67,10 @@ var answers = map[distlock.Code]answer{
 // If the function ran, see [distlock.Ran], there is no RetryInfo. An error of a Key with a
 // status of its own is returned unchanged.
 func StatusError(ctx context.Context, err error) error {
-	return answerOf(ctx, request.Begun(ctx, err))
+	return statusOf(ctx, request.AnswerOf(ctx, err), err)
 }
 
-// answerOf is StatusError for a handler that did not run.
-func answerOf(ctx context.Context, err error) error {
-	a := request.AnswerOf(err)
+func statusOf(ctx context.Context, a request.Answer, err error) error {
 	s, known := answers[a.Code]
 	switch ended := ctx.Err(); {
 	case ended != nil && errors.Is(err, ended) && (!known || a.RetryAfter > 0):

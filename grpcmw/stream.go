@@ -41,8 +41,6 @@ func StreamServerInterceptor(l *distlock.Locker, rules Rules) grpc.StreamServerI
 	}
 }
 
-var _ grpc.ServerStream = (*lockedStream)(nil)
-
 // lockedStream is the stream as the handler sees it.
 type lockedStream struct {
 	grpc.ServerStream

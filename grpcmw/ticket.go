@@ -64,7 +64,7 @@ func ReceiveTickets(b *fence.Boundary) (grpc.UnaryServerInterceptor, grpc.Stream
 		if err == nil {
 			err = handle(carrying)
 		}
-		if code := request.AnswerOf(err).Code; (code == request.CodeStale || code == request.CodeTicket) && !hasStatus(err) {
+		if code := request.AnswerOf(ctx, err).Code; (code == request.CodeStale || code == request.CodeTicket) && !hasStatus(err) {
 			return StatusError(ctx, err)
 		}
 		return err

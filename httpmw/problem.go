@@ -2,6 +2,7 @@ package httpmw
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -73,8 +74,10 @@ var problems = map[distlock.Code]Problem{
 // the error except the Detail of a [*distlock.KeyError]. RetryAfter comes from the
 // [*distlock.Error], or [distlock.DefaultRetryInterval] if the error has none. If the function
 // ran, see [distlock.Ran], the answer has none.
-func ProblemOf(err error) Problem {
-	a := request.AnswerOf(err)
+func ProblemOf(err error) Problem { return problemOf(context.Background(), err) }
+
+func problemOf(ctx context.Context, err error) Problem {
+	a := request.AnswerOf(ctx, err)
 	p, ok := problems[a.Code]
 	if !ok {
 		p = internal
@@ -90,10 +93,7 @@ func ProblemOf(err error) Problem {
 // if another lock refuses it, the answer is TypeLost, and not one after which clients repeat the
 // request. If the handler has done nothing yet, it may write what [ProblemOf] returns.
 func WriteError(w http.ResponseWriter, r *http.Request, err error) {
-	if r != nil {
-		err = request.Begun(r.Context(), err)
-	}
-	ProblemOf(err).ServeHTTP(w, r)
+	problemOf(r.Context(), err).ServeHTTP(w, r)
 }
 
 // ServeHTTP writes p. It keeps the headers that others have set, except headers that

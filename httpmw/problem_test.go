@@ -71,7 +71,7 @@ func TestAProblemKeepsTheHeadersOfOthers(t *testing.T) {
 	} {
 		w.Header().Set(name, value)
 	}
-	httpmw.WriteError(w, nil, distlock.ErrQueueFull)
+	httpmw.WriteError(w, httptest.NewRequest("GET", "/", nil), distlock.ErrQueueFull)
 	wantProblem(t, answer{w.Code, w.Header(), nil, w.Body.String()}, queueFull, "1")
 	if w.Header().Get("X-Request-Id") != "1" || w.Header().Get("Content-Length") != "" {
 		t.Errorf("header %v", w.Header())

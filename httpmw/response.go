@@ -26,12 +26,6 @@ type response struct {
 	lost  error // why what the handler writes is dropped
 }
 
-var (
-	_ http.Flusher  = (*response)(nil)
-	_ http.Hijacker = (*response)(nil)
-	_ io.ReaderFrom = (*response)(nil)
-)
-
 func newResponse(w http.ResponseWriter, lease *distlock.Lease, call *request.Call) *response {
 	return &response{ResponseWriter: w, lease: lease, before: w.Header().Clone(), call: call}
 }

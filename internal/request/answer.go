@@ -23,8 +23,9 @@ type Answer struct {
 	RetryAfter time.Duration // of a refusal that may pass, before which nothing was done; or 0
 }
 
-// AnswerOf returns the answer for an error.
-func AnswerOf(err error) Answer {
+// AnswerOf returns the answer for an error, in the place of which ctx is the context. Code that
+// runs under a lock has begun: that another lock refuses it does not say that nothing was done.
+func AnswerOf(ctx context.Context, err error) Answer {
 	a := Answer{Code: distlock.CodeOf(err)}
 	key, ticket := new(distlock.KeyError), new(fence.TicketError)
 	switch {
@@ -44,14 +45,8 @@ func AnswerOf(err error) Answer {
 			a.RetryAfter = e.RetryAfter
 		}
 	}
-	return a
-}
-
-// Begun returns err as the error of code that runs under a lock, if ctx is the context of such
-// code and err says that nothing was done: that is true of another lock, and not of the code.
-func Begun(ctx context.Context, err error) error {
-	if lease, held := distlock.FromContext(ctx); held && AnswerOf(err).RetryAfter > 0 {
-		return &distlock.Error{Op: "hold", Key: lease.Key(), Err: err}
+	if _, begun := distlock.FromContext(ctx); begun && a.RetryAfter > 0 {
+		return Answer{Code: CodeBegun}
 	}
-	return err
+	return a
 }
