@@ -48,8 +48,9 @@ func TestCallsWithoutAKey(t *testing.T) {
 func TestErrorsMatchInTheProcess(t *testing.T) {
 	s := testkit.NewStore()
 	hold(t, s, keyOf(t, "7"))
-	i := grpcmw.UnaryServerInterceptor(testkit.NewLocker(t, s, distlock.Config{}), rules(unaryCall, messageKey))
-	_, err := direct(t.Context(), i, unaryCall, message("7"), nil)
+	l := testkit.NewLocker(t, s, distlock.Config{})
+	i, outer := grpcmw.UnaryServerInterceptor(l, rules(unaryCall, messageKey)), testkit.MustAcquire(t, l, "outer", distlock.Opts{})
+	_, err := direct(outer.Context(), i, unaryCall, message("7"), nil)
 	e := new(distlock.Error)
 	if !errors.Is(err, distlock.ErrNotAcquired) || !errors.As(err, &e) || e.Key != keyOf(t, "7") {
 		t.Errorf("%v", err)

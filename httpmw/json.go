@@ -57,10 +57,6 @@ func (f *jsonField) params(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return f.find(data)
-}
-
-func (f *jsonField) find(data []byte) (any, error) {
 	if !utf8.Valid(data) || !json.Valid(data) {
 		return nil, &distlock.KeyError{Detail: "the body is not valid JSON"}
 	}

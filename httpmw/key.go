@@ -70,8 +70,8 @@ func Query(name string) KeyFunc {
 	}
 }
 
-// Int returns a KeyFunc that makes a decimal integer, an int64, of the string that f
-// returns: Int(PathValue("id")). "1", "01" and "+1" are one lock; without Int they are three.
+// Int returns a KeyFunc that makes a decimal integer, as [JSONField] has it, of the string that
+// f returns: Int(PathValue("id")). "1", "01" and "+1" are one lock; without Int they are three.
 // It returns integers and [distlock.Skip] unchanged; anything else is a
 // [*distlock.KeyError]. Int panics if f is nil.
 func Int(f KeyFunc) KeyFunc {
@@ -85,8 +85,7 @@ func Int(f KeyFunc) KeyFunc {
 		}
 		switch v := v.(type) {
 		case string:
-			var n int64
-			if n, err = strconv.ParseInt(v, 10, 64); err == nil {
+			if n, fault := number(v); fault == "" {
 				return n, nil
 			}
 		case int64, uint64, int:
@@ -95,7 +94,7 @@ func Int(f KeyFunc) KeyFunc {
 		if v == distlock.Skip {
 			return v, nil
 		}
-		return nil, &distlock.KeyError{Detail: "the parameter is not an integer", Err: err}
+		return nil, &distlock.KeyError{Detail: "the parameter is not an integer"}
 	}
 }
 

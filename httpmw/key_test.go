@@ -84,7 +84,7 @@ func TestBadRequestsNeverReachTheStore(t *testing.T) {
 		detail      string
 	}{
 		{"not an integer", httpmw.Int(httpmw.PathValue("x")), "/7a", nil, "the parameter is not an integer"},
-		{"too large", httpmw.Int(httpmw.PathValue("x")), "/9223372036854775808", nil, "the parameter is not an integer"},
+		{"too large", httpmw.Int(httpmw.PathValue("x")), "/18446744073709551616", nil, "the parameter is not an integer"},
 		{"no header", httpmw.Header("X-SKU"), "/7", nil, `header "X-SKU" is missing or empty`},
 		{"an empty header", httpmw.Header("X-SKU"), "/7", []string{"X-SKU", ""}, `header "X-SKU" is missing or empty`},
 		{"two headers", httpmw.Header("X-SKU"), "/7", []string{"X-SKU", "a", "x-sku", "a"}, `header "X-SKU" appears more than once`},

@@ -89,9 +89,8 @@ func problemOf(ctx context.Context, err error) Problem {
 	return p
 }
 
-// WriteError writes the [Problem] of err. A handler that runs under a lock has begun its work. So
-// if another lock refuses it, the answer is TypeLost, and not one after which clients repeat the
-// request. If the handler has done nothing yet, it may write what [ProblemOf] returns.
+// WriteError writes the [Problem] of err. In a handler that runs under a lock, it is TypeLost if
+// another lock refuses it: its work has begun. If it has not, write what [ProblemOf] returns.
 func WriteError(w http.ResponseWriter, r *http.Request, err error) {
 	problemOf(r.Context(), err).ServeHTTP(w, r)
 }
@@ -99,10 +98,6 @@ func WriteError(w http.ResponseWriter, r *http.Request, err error) {
 // ServeHTTP writes p. It keeps the headers that others have set, except headers that
 // would be wrong for p, and forbids caches to store the answer.
 func (p Problem) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
-	body, err := json.Marshal(p)
-	if err != nil {
-		panic("httpmw: " + err.Error()) // cannot happen with strings and an int
-	}
 	h := w.Header()
 	h.Del("Content-Length")
 	h.Set("Content-Type", "application/problem+json")
@@ -112,5 +107,5 @@ func (p Problem) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 		h.Set("Retry-After", strconv.FormatInt(int64((p.RetryAfter+time.Second-1)/time.Second), 10))
 	}
 	w.WriteHeader(p.Status)
-	_, _ = w.Write(append(body, '\n')) // an error means that the client is gone
+	_ = json.NewEncoder(w).Encode(p) // an error means that the client is gone
 }

@@ -107,8 +107,8 @@ func TestErrorHandler(t *testing.T) {
 	if calls != 1 {
 		t.Errorf("called %d times", calls)
 	}
-	outer := httpmw.Lock(l, constant("outer"), opts()) // a lock around a lock is no work
-	wantProblem(t, record(outer(httpmw.Lock(l, constant("7"), opts())(never(t))), httptest.NewRequest("GET", "/", nil)), busy, "10")
+	outer := httpmw.Lock(l, constant("outer"), opts())(httpmw.Lock(l, constant("7"), opts())(never(t)))
+	wantProblem(t, record(outer, httptest.NewRequest("GET", "/", nil)), busy, "10")
 
 	// After the handler has run it is not called, also if the lock is lost.
 	if err := held.Release(t.Context()); err != nil {

@@ -29,8 +29,6 @@ type Handler struct {
 	close   func()
 }
 
-var _ http.Handler = (*Handler)(nil)
-
 // watch asks the store for the locks of one prefix while clients look at them. The
 // mutex of the Handler guards it.
 type watch struct {

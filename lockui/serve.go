@@ -2,6 +2,7 @@ package lockui
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 
@@ -23,10 +24,7 @@ func New(l *distlock.Locker, opts ...Option) *Handler {
 		"/key":    {"GET, HEAD", h.key},
 		"/events": {"GET", h.events},
 	}
-	entries, err := files.ReadDir("assets")
-	if err != nil {
-		panic("lockui: " + err.Error()) // cannot happen with embedded files
-	}
+	entries, _ := files.ReadDir("assets") // it cannot fail with embedded files
 	for _, e := range entries {
 		h.routes["/"+e.Name()] = route{"GET, HEAD", serveAsset(e.Name())}
 	}
@@ -58,10 +56,8 @@ func (h *Handler) route(w http.ResponseWriter, r *http.Request) error {
 	if !ok {
 		return &problem{http.StatusNotFound, "there is nothing at this path"}
 	}
-	for method := range strings.SplitSeq(found.allow, ", ") {
-		if r.Method == method {
-			return found.serve(w, r)
-		}
+	if slices.Contains(strings.Split(found.allow, ", "), r.Method) {
+		return found.serve(w, r)
 	}
 	w.Header().Set("Allow", found.allow)
 	return &problem{http.StatusMethodNotAllowed, "this path allows " + found.allow}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -42,9 +43,24 @@ func claimCommand(stdout, stderr io.Writer) *cli.Command {
 			if c.IsSet("wait") && r.opts.MaxWait == 0 {
 				r.opts.RetryCount = 1
 			}
+			if f, ok := stdout.(*os.File); ok && wasClosed(f) {
+				return &exitError{exitOS, errors.New("the output is closed: nobody would get the handle")}
+			}
 			return withLocker(ctx, c, func(locker *distlock.Locker) error { return r.claim(ctx, locker, stdout, c.Bool("json")) })
 		},
 	}
+}
+
+// wasClosed reports whether f was closed when this process began. Then the runtime has opened the
+// null device in its place, for reading too; a shell that is told to opens it for writing.
+func wasClosed(f *os.File) bool {
+	info, _ := f.Stat()
+	null, _ := os.Stat(os.DevNull)
+	if !os.SameFile(info, null) {
+		return false
+	}
+	_, err := f.Read(make([]byte, 1))
+	return err == io.EOF
 }
 
 func (r *runner) claim(ctx context.Context, locker *distlock.Locker, stdout io.Writer, asJSON bool) error {

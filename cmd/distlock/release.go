@@ -42,7 +42,7 @@ func releaseCommand(stdout io.Writer) *cli.Command {
 				return err
 			}
 			if c.Bool("ask") == c.Bool("force") {
-				return usageErrorf("want either -ask, or -force: then the holder of %q may continue until its next renewal", key)
+				return usageErrorf("want either -ask, or -force: then the holder of %q may continue until its next renewal; or no -key, for the lock of %s", key, handleEnv)
 			}
 			release, done := admin.ForceRelease, "released"
 			if c.Bool("ask") {

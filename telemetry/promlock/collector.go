@@ -18,8 +18,6 @@ type Collector struct {
 	locks                           *lockmetrics.Metrics
 }
 
-var _ prometheus.Collector = (*Collector)(nil)
-
 // New returns a Collector. Register it once, and give its Hooks to each Locker.
 func New() *Collector {
 	labels := []string{"distlock_name", "distlock_mode"}
