@@ -74,7 +74,7 @@ var problems = map[distlock.Code]Problem{
 // the error except the Detail of a [*distlock.KeyError]. RetryAfter comes from the
 // [*distlock.Error], or [distlock.DefaultRetryInterval] if the error has none. If the function
 // ran, see [distlock.Ran], the answer has none.
-func ProblemOf(err error) Problem { return problemOf(context.Background(), err) }
+func ProblemOf(err error) Problem { return problemOf(context.Background(), err) } //nolint:forbidigo // of no lock
 
 func problemOf(ctx context.Context, err error) Problem {
 	a := request.AnswerOf(ctx, err)
