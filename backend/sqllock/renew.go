@@ -51,14 +51,11 @@ func (b *Backend) renewIn(ctx context.Context, table string, all []renewal, unan
 			unanswered = err
 		}
 		for _, r := range batch {
-			switch {
-			case err != nil:
-				report(r.i, err)
-			case renewed[keyOwner{r.g.Key, r.g.Owner}]:
-				report(r.i, nil)
-			default:
-				report(r.i, driver.ErrLost)
+			result := err
+			if err == nil && !renewed[keyOwner{r.g.Key, r.g.Owner}] {
+				result = driver.ErrLost
 			}
+			report(r.i, result)
 		}
 	}
 	return unanswered
@@ -133,9 +130,9 @@ func renewTemplates(d Dialect, name string, n int) (renew, read string) {
 			"WHERE " + running + " RETURNING lock_key, owner", ""
 	default:
 		return update + "JOIN (" + rows("SELECT :key# AS k, :owner# AS o, :ttl# AS ttl, :kept# AS kept", " UNION ALL ") + ") AS g " +
-				"ON " + running + " " + renewal + " WHERE @@autocommit = 1",
+				"ON " + running + " " + renewal + " WHERE NOT " + openEnded,
 			"SELECT lock_key, owner FROM " + name + " WHERE (lock_key, owner) IN (" + rows("(:key#, :owner#)", ", ") + ") " +
-				"AND token > 0 AND expires > {now} UNION ALL SELECT '', '' FROM DUAL WHERE @@autocommit = 0"
+				"AND token > 0 AND expires > {now} UNION ALL SELECT '', '' FROM DUAL WHERE " + openEnded + allRows
 	}
 }
 
@@ -152,11 +149,8 @@ func (b *Backend) Extend(ctx context.Context, g driver.Grant, tokens int) (drive
 	var failure error
 	sent := time.Now()
 	err := b.change(ctx, forRenewal, g.Key, false, nil, func(e *entry) { more, failure = e.extend(&r) })
-	if err == nil {
-		err = failure
-	}
 	more.Sent = sent
-	return more, err
+	return more, cmp.Or(err, failure)
 }
 
 // extend issues more tokens to the owner of r if it has the key and nobody else waits.
