@@ -63,7 +63,7 @@ func (b *Backend) renewIn(ctx context.Context, table string, all []renewal, unan
 
 // renew returns which of the grants were renewed.
 func (b *Backend) renew(ctx context.Context, table string, batch []renewal) (map[keyOwner]bool, error) {
-	if err := b.ready(ctx); err != nil {
+	if err := b.ready(ctx, nil); err != nil {
 		return nil, err
 	}
 	renewTemplate, readTemplate := renewTemplates(b.dialect, table, len(batch))
@@ -139,10 +139,7 @@ func renewTemplates(d Dialect, name string, n int) (renew, read string) {
 // Extend implements [driver.Extender].
 func (b *Backend) Extend(ctx context.Context, g driver.Grant, tokens int) (driver.Grant, error) {
 	r := driver.Request{Key: g.Key, Owner: g.Owner, TTL: g.TTL, Mode: g.Mode, Permits: g.Permits, Tokens: tokens}
-	if err := checkRequest(&r); err != nil {
-		return driver.Grant{}, err
-	}
-	if err := b.ready(ctx); err != nil {
+	if err := b.ready(ctx, checkRequest(&r)); err != nil {
 		return driver.Grant{}, err
 	}
 	var more driver.Grant
