@@ -77,7 +77,7 @@ func TestTicketsAreGone(t *testing.T) {
 			drop()
 		}
 		waiter := natslock.New(c.connect(t), natslock.Config{}).(testkit.Queue)
-		defer waiter.(io.Closer).Close()
+		t.Cleanup(func() { _ = waiter.(io.Closer).Close() })
 		w := testkit.StartWaiter(t, waiter, testkit.NewRequest(key), testkit.Looks{Every: 100 * time.Millisecond})
 		testkit.Eventually(t, "a ticket", func() bool {
 			s, err := js.Stream(t.Context(), "DISTLOCK_WAIT_distlock")
