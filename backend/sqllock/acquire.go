@@ -29,10 +29,7 @@ func (b *Backend) attempt(ctx context.Context, r *driver.Request) (g driver.Gran
 			err = driver.NotSent(err)
 		}
 	}()
-	if err := checkRequest(r); err != nil {
-		return driver.Grant{}, nil, err
-	}
-	if err := b.ready(ctx); err != nil {
+	if err := b.ready(ctx, checkRequest(r)); err != nil {
 		return driver.Grant{}, nil, err
 	}
 	if r.From != "" {

@@ -65,23 +65,21 @@ func (b *Backend) changeIn(ctx context.Context, c *sql.Conn, key string, create 
 func (b *Backend) load(ctx context.Context, c *sql.Conn, key string, create bool) (*entry, error) {
 	e := &entry{key: key}
 	args := values{"key": key}
-	for created := false; ; created = true {
-		err := b.sql.load.row(ctx, c, args).Scan(e.columns()...)
-		if err == nil {
-			break
-		}
-		if !errors.Is(err, sql.ErrNoRows) {
-			return nil, err
-		}
-		if !create || created {
+	read := func() error { return b.sql.load.row(ctx, c, args).Scan(e.columns()...) }
+	err := read()
+	if errors.Is(err, sql.ErrNoRows) {
+		if !create {
 			return e, nil
 		}
-		if _, err := b.sql.create.exec(ctx, c, args); err != nil {
-			return nil, err
+		if _, err = b.sql.create.exec(ctx, c, args); err == nil {
+			err = read()
+		}
+		if errors.Is(err, sql.ErrNoRows) {
+			err = errIgnored // to others the key would be free
 		}
 	}
-	if e.busy == 0 {
-		return e, nil
+	if err != nil || e.busy == 0 {
+		return e, err
 	}
 	return e, b.sql.members.rows(ctx, c, args, func(scan func(...any) error) error {
 		var m member
@@ -170,7 +168,10 @@ func (b *Backend) peek(ctx context.Context, why purpose, key string) (*entry, er
 func (b *Backend) save(ctx context.Context, c *sql.Conn, before, after *entry) error {
 	exec := func(s *statement, v values) error {
 		v["key"] = after.key
-		_, err := s.exec(ctx, c, v)
+		changed, err := s.exec(ctx, c, v)
+		if err == nil && !changed && s != b.sql.close {
+			err = errIgnored
+		}
 		return err
 	}
 	for i := range before.members {

@@ -18,16 +18,20 @@ import (
 // behind. The error says what is wrong with a session, and what to do. The first call
 // of a Backend checks the same.
 func (b *Backend) Ping(ctx context.Context) error {
-	if err := b.ready(ctx); err != nil {
+	if err := b.ready(ctx, nil); err != nil {
 		return err
 	}
 	return b.check(ctx)
 }
 
 // ready checks the tables before they are used for the first time, and sees to it that
-// there is a connection for renewals before there is something to renew.
-func (b *Backend) ready(ctx context.Context) error {
-	if b.ctx.Err() != nil {
+// there is a connection for renewals before there is something to renew. It returns what
+// is wrong with the request, if anything is.
+func (b *Backend) ready(ctx context.Context, wrong error) error {
+	switch {
+	case wrong != nil:
+		return wrong
+	case b.ctx.Err() != nil:
 		return errClosed
 	}
 	if err := b.checked.Do(ctx, b.check); err != nil {

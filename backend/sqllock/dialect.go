@@ -60,6 +60,8 @@ const (
 	keyRow    = "l.lock_key = :key"
 	onTheLast = " AND l.ctid = (SELECT n.ctid FROM {lock} AS n WHERE n.lock_key <= :key ORDER BY n.lock_key DESC LIMIT 1)"
 	doNothing = " ON CONFLICT (lock_key) DO NOTHING"
+	allRows   = " LIMIT 9223372036854775807"                        // sql_select_limit counts where no other limit stands
+	openEnded = "(@@autocommit = 0 OR @@completion_type = 'CHAIN')" // a statement by itself is not committed
 )
 
 func (d Dialect) syntax() *syntax {
@@ -74,10 +76,10 @@ func (d Dialect) syntax() *syntax {
 	case MySQL:
 		return &syntax{
 			name: "MySQL", now: "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))",
-			max: "greatest", quote: "`", shared: "FOR UPDATE", update: "FOR UPDATE",
-			key: "varbinary(255)", with: " ENGINE=InnoDB", mode: "SELECT CASE WHEN @@autocommit = 0 THEN 'autocommit' WHEN @@sql_mode LIKE '%EMPTY_STRING_IS_NULL%' THEN 'empty' " +
+			max: "greatest", quote: "`", shared: allRows + " FOR UPDATE", update: allRows + " FOR UPDATE",
+			key: "varbinary(255)", with: " ENGINE=InnoDB", mode: "SELECT CASE WHEN " + openEnded + " THEN 'autocommit' WHEN @@sql_mode LIKE '%EMPTY_STRING_IS_NULL%' THEN 'empty' " +
 				"WHEN @@global.read_only THEN 'read-only' END",
-			insert: "INSERT IGNORE", guarded: "l.guarded", commits: " AND @@autocommit = 1", row: keyRow,
+			insert: "INSERT IGNORE", guarded: "l.guarded", commits: " AND NOT " + openEnded, row: keyRow,
 		}
 	case SQLite:
 		return &syntax{

@@ -25,6 +25,7 @@ var (
 	errNoAnswer = errors.New("no answer")
 	errNoConn   = errors.New("no connection of the pool is free")
 	errUnfit    = errors.New("a session of the pool cannot be used for locks")
+	errIgnored  = fmt.Errorf("%w: the tables do not keep what is written: look for triggers, rules and policies", errUnfit)
 	errReadOnly = fmt.Errorf("%w", errUnfit) // because of its server, or of where it leads
 	errGuarded  = errors.New("a transaction that was guarded with the lease has not ended")
 )
@@ -34,7 +35,7 @@ var unfit = map[string]string{
 	"standby": "the database is read-only, because it is a standby: connect to the primary, with pgx by target_session_attrs=read-write",
 	"read-only": "the database is read-only in this session: connect to the primary, or set default_transaction_read_only (PostgreSQL) " +
 		"or read_only (MySQL) to off",
-	"autocommit": "autocommit is off: remove it from the data source name, init_connect and the server's settings, or give the locks a " +
+	"autocommit": "autocommit is off, or completion_type is CHAIN: remove it from the data source name, init_connect and the server's settings, or give the locks a " +
 		"pool with a data source name of its own",
 	"empty": "sql_mode has EMPTY_STRING_IS_NULL: remove it",
 }
@@ -50,7 +51,7 @@ func remedy(err error) string {
 	case "26000", "42P05":
 		return "behind a pooler in transaction mode, set default_query_exec_mode=exec for pgx"
 	case "1568":
-		return "a transaction was left open on a connection of the pool, or autocommit is off"
+		return "a transaction was left open on a connection of the pool, or autocommit is off, or completion_type is CHAIN"
 	}
 	if errors.Is(err, sqldriver.ErrBadConn) {
 		return "also on a new connection: the server ends it, or does not write (with rejectReadOnly=true)"

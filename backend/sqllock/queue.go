@@ -62,7 +62,7 @@ func (b *Backend) look(ctx context.Context, r *driver.Request, w *waiter) (drive
 		if err != nil {
 			return driver.Grant{}, nil, err
 		}
-		e.patient = w.patient()
+		e.patient = !w.open
 		may := e.mayGrant(r)
 		e.patient = false
 		if !may && e.find(r.Owner) != nil {
@@ -78,7 +78,7 @@ func (b *Backend) look(ctx context.Context, r *driver.Request, w *waiter) (drive
 		}
 	}
 	w.touched = time.Now()
-	return b.decide(ctx, r, true, w.patient())
+	return b.decide(ctx, r, true, !w.open)
 }
 
 // touch says that the owner's waiter is still there.

@@ -51,14 +51,11 @@ func (b *Backend) renewIn(ctx context.Context, table string, all []renewal, unan
 			unanswered = err
 		}
 		for _, r := range batch {
-			switch {
-			case err != nil:
-				report(r.i, err)
-			case renewed[keyOwner{r.g.Key, r.g.Owner}]:
-				report(r.i, nil)
-			default:
-				report(r.i, driver.ErrLost)
+			result := err
+			if err == nil && !renewed[keyOwner{r.g.Key, r.g.Owner}] {
+				result = driver.ErrLost
 			}
+			report(r.i, result)
 		}
 	}
 	return unanswered
@@ -66,7 +63,7 @@ func (b *Backend) renewIn(ctx context.Context, table string, all []renewal, unan
 
 // renew returns which of the grants were renewed.
 func (b *Backend) renew(ctx context.Context, table string, batch []renewal) (map[keyOwner]bool, error) {
-	if err := b.ready(ctx); err != nil {
+	if err := b.ready(ctx, nil); err != nil {
 		return nil, err
 	}
 	renewTemplate, readTemplate := renewTemplates(b.dialect, table, len(batch))
@@ -133,30 +130,24 @@ func renewTemplates(d Dialect, name string, n int) (renew, read string) {
 			"WHERE " + running + " RETURNING lock_key, owner", ""
 	default:
 		return update + "JOIN (" + rows("SELECT :key# AS k, :owner# AS o, :ttl# AS ttl, :kept# AS kept", " UNION ALL ") + ") AS g " +
-				"ON " + running + " " + renewal + " WHERE @@autocommit = 1",
+				"ON " + running + " " + renewal + " WHERE NOT " + openEnded,
 			"SELECT lock_key, owner FROM " + name + " WHERE (lock_key, owner) IN (" + rows("(:key#, :owner#)", ", ") + ") " +
-				"AND token > 0 AND expires > {now} UNION ALL SELECT '', '' FROM DUAL WHERE @@autocommit = 0"
+				"AND token > 0 AND expires > {now} UNION ALL SELECT '', '' FROM DUAL WHERE " + openEnded + allRows
 	}
 }
 
 // Extend implements [driver.Extender].
 func (b *Backend) Extend(ctx context.Context, g driver.Grant, tokens int) (driver.Grant, error) {
 	r := driver.Request{Key: g.Key, Owner: g.Owner, TTL: g.TTL, Mode: g.Mode, Permits: g.Permits, Tokens: tokens}
-	if err := checkRequest(&r); err != nil {
-		return driver.Grant{}, err
-	}
-	if err := b.ready(ctx); err != nil {
+	if err := b.ready(ctx, checkRequest(&r)); err != nil {
 		return driver.Grant{}, err
 	}
 	var more driver.Grant
 	var failure error
 	sent := time.Now()
 	err := b.change(ctx, forRenewal, g.Key, false, nil, func(e *entry) { more, failure = e.extend(&r) })
-	if err == nil {
-		err = failure
-	}
 	more.Sent = sent
-	return more, err
+	return more, cmp.Or(err, failure)
 }
 
 // extend issues more tokens to the owner of r if it has the key and nobody else waits.

@@ -44,6 +44,7 @@ func TestSessionRefused(t *testing.T) {
 		words []string
 	}{
 		"autocommit off":           {mariaDB, "?autocommit=0", "", []string{"autocommit is off", "data source name"}},
+		"a COMMIT begins the next": {mariaDB, "?completion_type=1", "", []string{"completion_type", "data source name"}},
 		"empty texts are NULL":     {mariaDB, "?sql_mode=%27EMPTY_STRING_IS_NULL%27", "", []string{"EMPTY_STRING_IS_NULL"}},
 		"read-only in MariaDB":     {mariaDB, "?tx_read_only=1", "", []string{"READ ONLY", "let the session write"}},
 		"read-only":                {postgres, "&default_transaction_read_only=on", "", []string{"read-only", "default_transaction_read_only"}},
@@ -95,20 +96,20 @@ func TestAutocommitOffInPool(t *testing.T) {
 	})
 }
 
-// The application has turned autocommit off in the connections of the pool. A renewal
-// is in doubt, with the reason. The next ones have other connections, and are
-// committed.
+// The application has turned autocommit off in the connections of the pool, or each COMMIT
+// there begins a transaction. A renewal is in doubt, with the reason. The next ones have
+// other connections, and are committed.
 func TestAutocommitOffAtRenewal(t *testing.T) {
 	t.Parallel()
 	of := mariaDB.newStore(t)
 	db, b := of.limited(t, 0)
 	db.SetMaxIdleConns(1)
-	for _, mode := range []driver.Mode{driver.Exclusive, driver.Shared} {
-		r := request(mode.String(), time.Minute)
-		r.Mode = mode
+	for i, spoils := range [][]string{{"SET autocommit = 0"}, {"SET completion_type = 'CHAIN'", "COMMIT"}} {
+		r := request(strconv.Itoa(i), time.Minute)
+		r.Mode = driver.Mode(i)
 		g := testkit.MustTry(t, b, r)
 		g.TTL = time.Hour
-		spoil(t, conn(t, db), "SET autocommit = 0")
+		spoil(t, conn(t, db), spoils...)
 		fails(t, "a renewal with autocommit off", testkit.Renewed(t, b, g), "autocommit is off")
 		if got := testkit.Renewed(t, b, g); got != nil {
 			t.Errorf("%v: the next renewal: %v", g.Mode, got)
@@ -117,6 +118,42 @@ func TestAutocommitOffAtRenewal(t *testing.T) {
 			t.Errorf("%v: held for %v, want an hour", g.Mode, left)
 		}
 	}
+}
+
+// A trigger lets nobody write, and the database says nothing. A key is not granted that
+// would be free to others.
+func TestWritesAreIgnored(t *testing.T) {
+	t.Parallel()
+	for trigger, d := range map[string]database{
+		"BEGIN SELECT RAISE(IGNORE); END":   sqlite,
+		"FOR EACH ROW EXECUTE FUNCTION f()": postgres,
+	} {
+		of := d.newStore(t)
+		b := of.open(t)
+		testkit.MustRelease(t, b, testkit.MustTry(t, b, request("key", time.Minute)))
+		if d == postgres {
+			exec(t, of.pool(t), "CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'")
+		}
+		for _, on := range []string{"UPDATE", "INSERT"} {
+			exec(t, of.pool(t), "CREATE TRIGGER no_"+on+" BEFORE "+on+" ON distlock "+trigger)
+			_, err := b.TryAcquire(t.Context(), request(map[string]string{"UPDATE": "key", "INSERT": "new"}[on], time.Minute))
+			fails(t, on+" is ignored", err, "triggers")
+		}
+	}
+}
+
+// A session returns one row. All who share a key count, and all leases are renewed.
+func TestSessionOfOneRow(t *testing.T) {
+	t.Parallel()
+	b := mariaDB.newStore(t).with("?sql_select_limit=1").open(t)
+	r, other := request("key", time.Minute), request("key", time.Minute)
+	r.Mode, other.Mode = driver.Shared, driver.Shared
+	readers := []driver.Grant{testkit.MustTry(t, b, r), testkit.MustTry(t, b, other)}
+	if got := driver.RenewAll(t.Context(), b, readers); got[0] != nil || got[1] != nil {
+		t.Errorf("the renewals: %v", got)
+	}
+	testkit.MustRelease(t, b, readers[0])
+	testkit.MustBeBusy(t, b, "key")
 }
 
 // The application has left a transaction open on a connection of the pool. No lock is

@@ -160,7 +160,7 @@ type waiter struct {
 	mu      sync.Mutex // locked during a look
 	touched time.Time  // when the place was last said to be in use; zero before there is one
 	first   time.Time  // since when it is the first in the queue; zero if it is not
-	open    bool       // the last look has found only waiters in the way
+	open    bool       // the last look has found only waiters: the next one may overtake them
 }
 
 // begin forgets the wake-ups before a look: the look sees what they were for.
@@ -186,7 +186,3 @@ func (w *waiter) found(e *entry, r *driver.Request) (inVain time.Duration) {
 	}
 	return time.Since(w.first)
 }
-
-// patient reports whether the next look overtakes no waiter. Where everything is slow, they
-// may only be late: the look after it does.
-func (w *waiter) patient() bool { return !w.open }

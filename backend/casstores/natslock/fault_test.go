@@ -65,6 +65,32 @@ func TestDeletedBucket(t *testing.T) {
 	}
 }
 
+// A server that is alone loses the tickets when it starts anew: they are in memory. A waiter that
+// is in line comes back, another one joins, and a key that is free is granted.
+func TestTicketsAreGone(t *testing.T) {
+	c := startCluster(t, 1)
+	js, holder := c.jetstream(t), natslock.New(c.connect(t), natslock.Config{})
+	drop := func() { _ = js.DeleteStream(t.Context(), "DISTLOCK_WAIT_distlock") }
+	for _, key := range []string{"early", "late"} {
+		g := testkit.MustTry(t, holder, testkit.NewRequest(key))
+		if key == "late" {
+			drop()
+		}
+		waiter := natslock.New(c.connect(t), natslock.Config{}).(testkit.Queue)
+		t.Cleanup(func() { _ = waiter.(io.Closer).Close() })
+		w := testkit.StartWaiter(t, waiter, testkit.NewRequest(key), testkit.Looks{Every: 100 * time.Millisecond})
+		testkit.Eventually(t, "a ticket", func() bool {
+			s, err := js.Stream(t.Context(), "DISTLOCK_WAIT_distlock")
+			return err == nil && s.CachedInfo().State.Msgs == 1
+		})
+		drop()
+		testkit.MustRelease(t, holder, g)
+		testkit.MustRelease(t, waiter, w.Served(t))
+		drop()
+		testkit.MustRelease(t, holder, testkit.MustTry(t, holder, testkit.NewRequest(key)))
+	}
+}
+
 // A waiter that says again that it waits has the ticket of the first time, and its place.
 func TestTickets(t *testing.T) {
 	all, err := natslock.Store(t.Context(), startCluster(t, 1).jetstream(t))

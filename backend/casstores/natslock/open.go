@@ -80,15 +80,17 @@ func (s *store) Check(ctx context.Context) error {
 	if problem := s.unfit(&cfg); problem != "" {
 		return fmt.Errorf("bucket %q cannot keep locks: %s", s.cfg.Bucket, problem)
 	}
-	waiters, err := s.stream(ctx, jetstream.StreamConfig{
-		Name: "DISTLOCK_WAIT_" + s.cfg.Bucket, Subjects: []string{"distlock.wait." + s.cfg.Bucket + ".>"}, Replicas: cfg.Replicas, Storage: jetstream.MemoryStorage,
+	s.cells = cells
+	s.waiters, err = s.queue(ctx)
+	return err
+}
+
+// queue returns the stream of the waiters.
+func (s *store) queue(ctx context.Context) (jetstream.Stream, error) {
+	return s.stream(ctx, jetstream.StreamConfig{
+		Name: "DISTLOCK_WAIT_" + s.cfg.Bucket, Subjects: []string{"distlock.wait." + s.cfg.Bucket + ".>"}, Replicas: s.cells.CachedInfo().Config.Replicas, Storage: jetstream.MemoryStorage,
 		MaxMsgsPerSubject: 1, MaxAge: time.Hour,
 	})
-	if err != nil {
-		return err
-	}
-	s.cells, s.waiters = cells, waiters
-	return nil
 }
 
 // stream returns a stream, which it makes if there is none.

@@ -87,12 +87,15 @@ func (s *store) publish(ctx context.Context, subject string, value []byte, last 
 
 // explain adds to the error of a missing stream what makes it again.
 func (s *store) explain(err error) error {
-	for _, gone := range []error{jetstream.ErrStreamNotFound, jetstream.ErrNoStreamResponse} {
-		if errors.Is(err, gone) {
-			return fmt.Errorf("%w: if the bucket %q was deleted, a process that starts anew makes it", err, s.cfg.Bucket)
-		}
+	if gone(err) {
+		return fmt.Errorf("%w: if the bucket %q was deleted, a process that starts anew makes it", err, s.cfg.Bucket)
 	}
 	return err
+}
+
+// gone reports whether the stream is missing.
+func gone(err error) bool {
+	return errors.Is(err, jetstream.ErrStreamNotFound) || errors.Is(err, jetstream.ErrNoStreamResponse)
 }
 
 // read asks for a second. Replicas that have no leader just now answer nothing, and a new one
