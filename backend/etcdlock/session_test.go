@@ -253,12 +253,11 @@ func TestPlaceCreatedAgain(t *testing.T) {
 		testkit.MustRelease(t, b, testkit.MustTry(t, b, testkit.NewRequest("session")))
 		r := testkit.NewRequest("k")
 		s.postpone("Txn")
-		w := testkit.NewRequest("k")
 		if _, err := b.TryAcquire(t.Context(), r); err == nil {
 			t.Fatal("an attempt without an answer succeeded")
 		}
 		g := testkit.MustTry(t, b, r)
-		next := testkit.StartWaiter(t, b, w)
+		next := testkit.StartWaiter(t, b, testkit.NewRequest("k"))
 		synctest.Wait()
 		s.each(func(_ int, method string) fate { return map[bool]fate{true: refused}[method == "Txn"] })
 		if held, err := b.ForceRelease(t.Context(), "k"); held || err == nil {
