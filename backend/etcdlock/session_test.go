@@ -344,10 +344,7 @@ func TestPingAfterTheSessionWasLost(t *testing.T) {
 			lease, _ := f.lastLease()
 			f.revoke(lease)
 		}
-		if err := b.Ping(t.Context()); err != nil {
-			t.Error(err)
-		}
-		if err := b.Close(); err != nil || len(f.keys) > 0 {
+		if err := errors.Join(b.Ping(t.Context()), b.Close()); err != nil || len(f.keys) > 0 {
 			t.Errorf("%d keys are left: %v", len(f.keys), err)
 		}
 	})
