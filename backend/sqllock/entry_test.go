@@ -37,7 +37,7 @@ func TestLooksWithoutMessages(t *testing.T) {
 	for i, owner := range []string{"first", "second", "third"} {
 		e.enqueue(ask(owner, driver.Sharing{}))
 		b.wakes.works.Store(true)
-		least := []time.Duration{200, 200, 500}[i] * time.Millisecond
+		least := time.Duration([]int{200, 200, 500}[i]) * time.Millisecond
 		if d := b.interval(e, ask(owner, driver.Sharing{}), 0, 0); d < least || d >= 2*least {
 			t.Errorf("%s looks after %v, although messages come", owner, d)
 		}
