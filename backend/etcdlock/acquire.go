@@ -47,9 +47,6 @@ func (b *backend) Turn(ctx context.Context, r driver.Request) <-chan driver.Gran
 }
 
 func (b *backend) ticket(ctx context.Context, r *driver.Request, queued bool) (*ticket, error) {
-	if b.background.Err() != nil {
-		return nil, driver.NotSent(errClosed)
-	}
 	return b.table.GetOrAdd(ctx, r, queued, func(tk placequeue.Ticket[granted]) *ticket {
 		return &ticket{Ticket: tk, slot: b.table.takeSlot(r.Key)}
 	})

@@ -62,7 +62,7 @@ func inspectLongQueue(t *testing.T, c *clientv3.Client) {
 	put("b", "shared", "late", 10)
 	put("c", "exclusive", "writer", 3500)
 	put("d", "permits=2", "user", 3)
-	counting := &reads{KV: plain, second: func() { drop(t, c, key("b")) }}
+	counting := &reads{KV: plain, second: func() { drop(t, c, key("b")); drop(t, c, key("d")) }}
 	c.KV = counting
 	infos, err := b.Inspect(t.Context(), t.Name()+"/", 10)
 	if err != nil || len(infos) != 4 {

@@ -253,12 +253,11 @@ func TestPlaceCreatedAgain(t *testing.T) {
 		testkit.MustRelease(t, b, testkit.MustTry(t, b, testkit.NewRequest("session")))
 		r := testkit.NewRequest("k")
 		s.postpone("Txn")
-		w := testkit.NewRequest("k")
 		if _, err := b.TryAcquire(t.Context(), r); err == nil {
 			t.Fatal("an attempt without an answer succeeded")
 		}
 		g := testkit.MustTry(t, b, r)
-		next := testkit.StartWaiter(t, b, w)
+		next := testkit.StartWaiter(t, b, testkit.NewRequest("k"))
 		synctest.Wait()
 		s.each(func(_ int, method string) fate { return map[bool]fate{true: refused}[method == "Txn"] })
 		if held, err := b.ForceRelease(t.Context(), "k"); held || err == nil {
@@ -345,10 +344,7 @@ func TestPingAfterTheSessionWasLost(t *testing.T) {
 			lease, _ := f.lastLease()
 			f.revoke(lease)
 		}
-		if err := b.Ping(t.Context()); err != nil {
-			t.Error(err)
-		}
-		if err := b.Close(); err != nil || len(f.keys) > 0 {
+		if err := errors.Join(b.Ping(t.Context()), b.Close()); err != nil || len(f.keys) > 0 {
 			t.Errorf("%d keys are left: %v", len(f.keys), err)
 		}
 	})

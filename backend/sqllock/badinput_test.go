@@ -106,22 +106,10 @@ func tellsWhy(t *testing.T, b *sqllock.Backend, words ...string) {
 	}
 }
 
-func TestMissingTable(t *testing.T) {
-	each(t, func(t *testing.T, of *store) { // with tables of another name
-		b := of.open(t, sqllock.Config{Table: "locks"})
-		tellsWhy(t, b, `"locks"`, "does not exist", "CreateTable")
-
-		// It works as soon as the table is there.
-		if err := sqllock.CreateTable(t.Context(), of.pool(t), of.dialect, "locks"); err != nil {
-			t.Fatal(err)
-		}
-		testkit.MustRelease(t, b, testkit.MustTry(t, b, request("key", time.Minute)))
-	})
-}
-
 func TestTableOfAnotherVersion(t *testing.T) {
 	each(t, func(t *testing.T, of *store) {
 		db := of.pool(t)
+		tellsWhy(t, of.open(t, sqllock.Config{Table: "locks"}), `"locks"`, "does not exist", "CreateTable")
 		exec(t, db, "UPDATE distlock SET token = 99 WHERE lock_key = ''")
 		tellsWhy(t, of.open(t), `"distlock"`, "version 99", "version 1")
 		exec(t, db, "DELETE FROM distlock")

@@ -208,15 +208,6 @@ func TestFailedTransactionEnds(t *testing.T) {
 	})
 }
 
-// What a session writes is not seen in another one, because a transaction was left open
-// there. Such sessions cannot exclude anybody.
-func TestUnseenWriteIsRefused(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &script{unseen: true}
-		tellsWhy(t, s.open(t, 4), "does not see what it writes")
-	})
-}
-
 // stateError is an error of PostgreSQL with that code.
 type stateError string
 

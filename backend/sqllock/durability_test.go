@@ -3,7 +3,6 @@ package sqllock_test
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -24,14 +23,8 @@ func TestTablesGone(t *testing.T) {
 		r := request("key", time.Minute)
 		r.Tokens = 64
 		g := testkit.MustTry(t, b, r)
-		schema, err := sqllock.Schema(of.dialect, "")
-		if err != nil {
-			t.Fatal(err)
-		}
 		for _, table := range []string{"distlock", "distlock_member", "distlock_guard"} {
-			if strings.Contains(schema, table) {
-				exec(t, admin, "DROP TABLE IF EXISTS "+table)
-			}
+			exec(t, admin, "DROP TABLE IF EXISTS "+table) // the last one is of MySQL
 		}
 		tellsWhy(t, b, sqllock.ErrNoTable.Error(), "CreateTable")
 		if err := sqllock.CreateTable(t.Context(), admin, of.dialect, ""); err != nil {

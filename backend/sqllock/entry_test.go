@@ -30,11 +30,18 @@ func (e *entry) mustAcquire(t *testing.T, owner string, s driver.Sharing) driver
 }
 
 // Where no message comes, a waiter looks after an eighth of its wait, but not too often.
+// Where messages come, the first two look some times a second, and the others seldom.
 func TestLooksWithoutMessages(t *testing.T) {
 	b, e := &Backend{wakes: newWakes(nil)}, &entry{now: second}
 	e.mustAcquire(t, "holder", driver.Sharing{})
-	for _, owner := range []string{"first", "second"} {
+	for i, owner := range []string{"first", "second", "third"} {
 		e.enqueue(ask(owner, driver.Sharing{}))
+		b.wakes.works.Store(true)
+		least := time.Duration([]int{200, 200, 500}[i]) * time.Millisecond
+		if d := b.interval(e, ask(owner, driver.Sharing{}), 0, 0); d < least || d >= 2*least {
+			t.Errorf("%s looks after %v, although messages come", owner, d)
+		}
+		b.wakes.works.Store(false)
 		for waited := time.Millisecond; waited < time.Hour; waited *= 2 {
 			d := b.interval(e, ask(owner, driver.Sharing{}), 0, waited)
 			if d > max(waited/8, time.Millisecond) || d < min(waited/8, 10*time.Millisecond) {

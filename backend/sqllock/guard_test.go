@@ -336,7 +336,6 @@ func TestGuardBeforeHandOver(t *testing.T) {
 		if _, err := s.hurried.TryAcquire(s.t.Context(), request("key", time.Minute)); err == nil {
 			s.t.Error("another owner got the key")
 		}
-		next.MustWait(s.t)
 		commit(s.t, tx)
 		if err := next.Served(s.t).Release(s.t.Context()); err != nil {
 			s.t.Error(err)

@@ -128,15 +128,18 @@ func TestConnectionsClosed(t *testing.T) {
 	}
 }
 
-// The reserved connection goes back to the pool now and then, whose limits apply to it.
+// The reserved connection goes back to the pool now and then, whose limits apply to it. The
+// Backend looks some times in each retention for keys that are unused.
 func TestReservedConnectionIsReplaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &script{}
-		b := s.open(t, 4)
-		used := make(map[int]bool)
+		b := s.open(t, 4, sqllock.Config{Retention: time.Minute})
+		used, sweeps := make(map[int]bool), 0
 		s.before = func(conn int, query string) error {
 			if strings.Contains(query, "FROM (VALUES") {
 				used[conn] = true
+			} else if strings.Contains(query, "SET since = ") {
+				sweeps++
 			}
 			return nil
 		}
@@ -146,8 +149,8 @@ func TestReservedConnectionIsReplaced(t *testing.T) {
 			}
 			time.Sleep(10 * time.Second)
 		}
-		if len(used) < 2 {
-			t.Errorf("all renewals have had %d connection", len(used))
+		if len(used) < 2 || sweeps < 10 || sweeps > 40 {
+			t.Errorf("all renewals have had %d connections, and there were %d sweeps", len(used), sweeps)
 		}
 	})
 }

@@ -57,5 +57,13 @@ func TestInspectLongQueue(t *testing.T) {
 		if n, err := b.Listed(t.Context(), ""); n != driver.MaxHolderInfos+driver.MaxWaiterInfos+2 || err != nil {
 			t.Errorf("%d members were read, %v", n, err)
 		}
+		var held []string
+		for i := range 250 { // more than a page
+			held = append(held, fmt.Sprintf("('page%d', 'owner', 0, 1, 0, %d, 0)", i, time.Now().Add(time.Hour).UnixMicro()))
+		}
+		exec(t, db, "INSERT INTO distlock (lock_key, owner, prior_token, token, since, expires, busy) VALUES "+strings.Join(held, ", "))
+		if infos, err := b.Inspect(t.Context(), "page", 1000); len(infos) != len(held) || err != nil {
+			t.Errorf("%d of %d keys are listed, %v", len(infos), len(held), err)
+		}
 	})
 }

@@ -64,6 +64,7 @@ func TestSessionRefused(t *testing.T) {
 		})
 	}
 	tellsWhy(t, sqlite.on(t, inMemory(t, 0)), "in memory")
+	tellsWhy(t, (&script{unseen: true}).open(t, 4), "does not see what it writes") // it is in a transaction that was left open
 }
 
 // The application turns autocommit off in connections of the pool after the first

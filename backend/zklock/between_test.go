@@ -31,6 +31,11 @@ func TestExtendBetweenTheLooks(t *testing.T) {
 		if _, err := v.Extend(t.Context(), g, 4); err != nil {
 			t.Errorf("Extend when it has left: %v", err)
 		}
+		v.server.Add(path.Dir(joined) + "/_c_" + guid + "-lock-")
+		v.server.On(opGetData, func(node string) fate { v.server.Delete(node); return served })
+		if infos, err := v.Inspect(t.Context(), "key", 1); len(infos) != 0 || err != nil {
+			t.Errorf("Inspect, and all leave while it reads: %+v, %v", infos, err)
+		}
 	})
 }
 

@@ -58,9 +58,7 @@ func (b *backend) endKept(ctx context.Context, paths []string, now time.Time) (l
 		}
 		end, _ := node.keptUntil(path)
 		switch rest := end.Sub(now); {
-		case node.stat.Czxid == 0:
-			over = true
-		case rest <= 0:
+		case rest <= 0: // also if the node is gone
 			if _, err := b.link.remove(path).wait(ctx); err != nil {
 				return 0, false, err
 			}

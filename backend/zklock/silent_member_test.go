@@ -43,6 +43,12 @@ func TestConnectionDiesSilently(t *testing.T) {
 				if err := lease.Release(t.Context()); err != nil {
 					t.Error(err)
 				}
+				v.server.On(opSync, func(string) fate { return dropped })
+				v.server.On(opConnect, func(string) fate { t.Error("without the leader it connects to the same address"); return served })
+				for range 5 {
+					_ = v.Ping(t.Context())
+				}
+				v.server.ServeAll()
 			}, zklock.Config{}.WithLookup(func(context.Context, string) ([]string, error) { return []string{"10.0.0.1"}, nil }))
 		})
 	}

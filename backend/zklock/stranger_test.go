@@ -150,6 +150,10 @@ func TestWithdrawnHolder(t *testing.T) {
 				}
 				testkit.MustRelease(t, v, g)
 				<-told
+				plain := v.server.Add(parentOf("key") + "/lock") // its program may compare names as texts
+				if err := enqueue(t, v, r); !errors.Is(err, driver.ErrNotAcquired) || !slices.Equal(v.server.Children(parentOf("key")), []string{plain}) {
+					t.Errorf("a waiter has a node behind one with a plain name: %v", err)
+				}
 			})
 		})
 	}
