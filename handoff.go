@@ -3,17 +3,13 @@ package distlock
 import (
 	"cmp"
 	"context"
-	"encoding/base64"
-	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/crc32"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
 
+	"github.com/distlock-go/distlock/internal/bridge"
 	"github.com/distlock-go/distlock/internal/leasestate"
 )
 
@@ -53,8 +49,7 @@ func (lease *Lease) HandOff(ctx context.Context) (handle string, err error) {
 	lease.cancel(lease.fail("hold", leasestate.ErrHandedOff))
 	lease.engine.watchdog.remove(lease.state)
 	g := lease.state.Grant()
-	h := handoff{g.Key, g.Owner, g.TTL, g.Permits, lease.Token(), left, now.UnixMilli()}
-	return h.encode(), nil
+	return bridge.Seal(handleVersion, noSecret, handoff{g.Key, g.Owner, g.TTL, g.Permits, lease.Token(), left, now.UnixMilli()}), nil
 }
 
 func (lease *Lease) mayHandOff() error {
@@ -89,31 +84,16 @@ type handoff struct {
 	At      int64         `json:"a"`           // when it was made, in milliseconds of Unix time
 }
 
-// handleVersion begins the text of a handle. JSON and its checksum follow.
+// handleVersion begins the text of a handle.
 const handleVersion = "distlock1."
 
-func (h handoff) encode() string {
-	value, err := json.Marshal(h)
-	if err != nil {
-		panic("distlock: " + err.Error()) // text and numbers can be encoded
-	}
-	value = binary.BigEndian.AppendUint32(value, crc32.ChecksumIEEE(value))
-	return handleVersion + base64.RawURLEncoding.EncodeToString(value)
-}
+// noSecret makes the signature of a handle a checksum.
+var noSecret = [][]byte{nil}
 
 // parseHandle never puts the text into the error.
 func parseHandle(text string) (h handoff, _ error) {
-	value, ok := strings.CutPrefix(text, handleVersion)
-	if !ok {
-		return h, errors.New("the text is not a handle of this version")
-	}
-	b, err := base64.RawURLEncoding.Strict().DecodeString(value)
-	n := len(b) - crc32.Size
-	if err != nil || n < 0 || crc32.ChecksumIEEE(b[:n]) != binary.BigEndian.Uint32(b[n:]) || json.Unmarshal(b[:n], &h) != nil {
-		return handoff{}, errors.New("the handle is damaged")
-	}
-	if len(h.Owner) < 36 || uuid.Validate(h.Owner[:36]) != nil { // a store may have a meaning for other texts
-		return handoff{}, errors.New("the handle is damaged")
+	if !bridge.Open(handleVersion, noSecret, text, &h) || len(h.Owner) < 36 || uuid.Validate(h.Owner[:36]) != nil {
+		return handoff{}, errors.New("the text is not a handle of this version, or damaged") // a store may have a meaning for other owners
 	}
 	return h, nil
 }

@@ -106,7 +106,7 @@ func TestBadTicketsAreRefused(t *testing.T) {
 		r := httptest.NewRequest(http.MethodPost, "/", nil)
 		r.Header.Add(ticketHeader, text)
 		wantProblem(t, record(h, r), problem(http.StatusForbidden, httpmw.TypeTicket, "The ticket is not acceptable",
-			"the ticket is not signed with the secret of this service"), "")
+			"the ticket is malformed, or not signed with the secret of this service"), "")
 	}
 }
 

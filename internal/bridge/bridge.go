@@ -17,7 +17,7 @@ type Ticket interface {
 // Carried has a context return the Tickets that came with a call, for the root to see.
 type Carried struct{}
 
-// Tickets are for different keys.
+// Tickets may have several for a key. The first one counts.
 type Tickets []Ticket
 
 // Find returns the ticket of a key, or nil.
@@ -26,16 +26,6 @@ func (all Tickets) Find(key string) Ticket {
 		return all[i]
 	}
 	return nil
-}
-
-// With returns all, and of more those for other keys.
-func (all Tickets) With(more Tickets) Tickets {
-	for _, t := range more {
-		if all.Find(t.Key()) == nil {
-			all = append(all, t)
-		}
-	}
-	return all
 }
 
 // CarriedBy returns the tickets in a context that came with a call, the newest first.
