@@ -90,32 +90,29 @@ const handleVersion = "distlock1."
 // noSecret makes the signature of a handle a checksum.
 var noSecret = [][]byte{nil}
 
-// parseHandle never puts the text into the error.
-func parseHandle(text string) (h handoff, _ error) {
+// parseHandle returns what is in a handle, and completes opts with its terms. It never puts the
+// text into the error.
+func parseHandle(text string, opts *Opts) (h handoff, _ error) {
+	// A store may have a meaning for owners of another form.
 	if !bridge.Open(handleVersion, noSecret, text, &h) || len(h.Owner) < 36 || uuid.Validate(h.Owner[:36]) != nil {
-		return handoff{}, errors.New("the text is not a handle of this version, or damaged") // a store may have a meaning for other owners
+		return handoff{}, errors.New("the text is not a handle of this version, or damaged")
 	}
-	return h, nil
-}
-
-// limit completes opts with the terms of the handle.
-func (h *handoff) limit(opts *Opts) error {
 	if opts.Mode == Shared || opts.Permits != 0 && opts.Permits != h.Permits {
-		return errors.New("Mode and Permits of a handle cannot be changed")
+		return h, errors.New("Mode and Permits of a handle cannot be changed")
 	}
 	if opts.Fencing && h.Token == 0 {
-		return ErrNoFencing
+		return h, ErrNoFencing
 	}
 	opts.Permits, opts.KeyTimeout = h.Permits, cmp.Or(opts.KeyTimeout, h.TTL)
 	if h.Left == 0 {
-		return nil
+		return h, nil
 	}
 	left := min(h.Left, h.Left-time.Since(time.UnixMilli(h.At))).Truncate(time.Millisecond)
 	if left <= 0 {
-		return fmt.Errorf("%w: MaxHold has ended the lease of the handle", ErrLost)
+		return h, fmt.Errorf("%w: MaxHold has ended the lease of the handle", ErrLost)
 	}
 	if opts.MaxHold == 0 || left < opts.MaxHold {
 		opts.MaxHold = left
 	}
-	return nil
+	return h, nil
 }

@@ -98,9 +98,5 @@ func FromContext(ctx context.Context, key string) (Ticket, bool) {
 
 // held returns the tickets in ctx, the innermost of a key first.
 func held(ctx context.Context) bridge.Tickets {
-	all := bridge.CarriedBy(ctx)
-	if bridge.Leases != nil {
-		all = append(bridge.Leases(ctx), all...)
-	}
-	return all
+	return append(bridge.Leases(ctx), bridge.CarriedBy(ctx)...)
 }

@@ -34,9 +34,9 @@ func CarriedBy(ctx context.Context) Tickets {
 	return tickets
 }
 
-// Leases returns the exclusive leases under which the caller runs, the innermost first. It is
-// nil in a program without the root.
-var Leases func(ctx context.Context) Tickets
+// Leases returns the exclusive leases under which the caller runs, the innermost first: none in
+// a program without the root.
+var Leases = func(context.Context) Tickets { return nil }
 
 var (
 	// Site is a func(locker *distlock.Locker, name string, opts distlock.Opts) any. It returns
