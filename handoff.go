@@ -49,7 +49,7 @@ func (lease *Lease) HandOff(ctx context.Context) (handle string, err error) {
 	lease.cancel(lease.fail("hold", leasestate.ErrHandedOff))
 	lease.engine.watchdog.remove(lease.state)
 	g := lease.state.Grant()
-	return bridge.Seal(handleVersion, noSecret, handoff{g.Key, g.Owner, g.TTL, g.Permits, lease.Token(), left, now.UnixMilli()}), nil
+	return bridge.Seal(handleVersion, bridge.NoSecret, handoff{g.Key, g.Owner, g.TTL, g.Permits, lease.Token(), left, now.UnixMilli()}), nil
 }
 
 func (lease *Lease) mayHandOff() error {
@@ -87,14 +87,11 @@ type handoff struct {
 // handleVersion begins the text of a handle.
 const handleVersion = "distlock1."
 
-// noSecret makes the signature of a handle a checksum.
-var noSecret = [][]byte{nil}
-
 // parseHandle returns what is in a handle, and completes opts with its terms. It never puts the
 // text into the error.
 func parseHandle(text string, opts *Opts) (h handoff, _ error) {
 	// A store may have a meaning for owners of another form.
-	if !bridge.Open(handleVersion, noSecret, text, &h) || len(h.Owner) < 36 || uuid.Validate(h.Owner[:36]) != nil {
+	if !bridge.Open(handleVersion, bridge.NoSecret, text, &h) || len(h.Owner) < 36 || uuid.Validate(h.Owner[:36]) != nil {
 		return handoff{}, errors.New("the text is not a handle of this version, or damaged")
 	}
 	if opts.Mode == Shared || opts.Permits != 0 && opts.Permits != h.Permits {
