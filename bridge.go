@@ -23,7 +23,7 @@ func init() {
 	bridge.Leases = func(ctx context.Context) (all bridge.Tickets) {
 		innermost, _ := FromContext(ctx)
 		for lease := innermost; lease != nil; lease = lease.outer {
-			if lease.state.Class().Sharing == (driver.Sharing{}) && all.Find(lease.Key()) == nil {
+			if lease.state.Class().Sharing == (driver.Sharing{}) {
 				all = append(all, lease)
 			}
 		}
@@ -42,11 +42,8 @@ func init() {
 		return f(locker.backend)
 	}
 	bridge.Handle = func(text string) (driver.Grant, error) {
-		h, err := parseHandle(text)
 		var opts Opts
-		if err == nil {
-			err = h.limit(&opts)
-		}
+		h, err := parseHandle(text, &opts)
 		g := driver.Grant{Key: h.Key, Owner: h.Owner, TTL: h.TTL, Permits: h.Permits, Token: h.Token, LastToken: h.Token}
 		if opts.MaxHold > 0 {
 			g.TTL = min(g.TTL, opts.MaxHold)

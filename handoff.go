@@ -3,17 +3,13 @@ package distlock
 import (
 	"cmp"
 	"context"
-	"encoding/base64"
-	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/crc32"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
 
+	"github.com/distlock-go/distlock/internal/bridge"
 	"github.com/distlock-go/distlock/internal/leasestate"
 )
 
@@ -53,8 +49,7 @@ func (lease *Lease) HandOff(ctx context.Context) (handle string, err error) {
 	lease.cancel(lease.fail("hold", leasestate.ErrHandedOff))
 	lease.engine.watchdog.remove(lease.state)
 	g := lease.state.Grant()
-	h := handoff{g.Key, g.Owner, g.TTL, g.Permits, lease.Token(), left, now.UnixMilli()}
-	return h.encode(), nil
+	return bridge.Seal(handleVersion, bridge.NoSecret, handoff{g.Key, g.Owner, g.TTL, g.Permits, lease.Token(), left, now.UnixMilli()}), nil
 }
 
 func (lease *Lease) mayHandOff() error {
@@ -89,53 +84,32 @@ type handoff struct {
 	At      int64         `json:"a"`           // when it was made, in milliseconds of Unix time
 }
 
-// handleVersion begins the text of a handle. JSON and its checksum follow.
+// handleVersion begins the text of a handle.
 const handleVersion = "distlock1."
 
-func (h handoff) encode() string {
-	value, err := json.Marshal(h)
-	if err != nil {
-		panic("distlock: " + err.Error()) // text and numbers can be encoded
+// parseHandle returns what is in a handle, and completes opts with its terms. It never puts the
+// text into the error.
+func parseHandle(text string, opts *Opts) (h handoff, _ error) {
+	// A store may have a meaning for owners of another form.
+	if !bridge.Open(handleVersion, bridge.NoSecret, text, &h) || len(h.Owner) < 36 || uuid.Validate(h.Owner[:36]) != nil {
+		return handoff{}, errors.New("the text is not a handle of this version, or damaged")
 	}
-	value = binary.BigEndian.AppendUint32(value, crc32.ChecksumIEEE(value))
-	return handleVersion + base64.RawURLEncoding.EncodeToString(value)
-}
-
-// parseHandle never puts the text into the error.
-func parseHandle(text string) (h handoff, _ error) {
-	value, ok := strings.CutPrefix(text, handleVersion)
-	if !ok {
-		return h, errors.New("the text is not a handle of this version")
-	}
-	b, err := base64.RawURLEncoding.Strict().DecodeString(value)
-	n := len(b) - crc32.Size
-	if err != nil || n < 0 || crc32.ChecksumIEEE(b[:n]) != binary.BigEndian.Uint32(b[n:]) || json.Unmarshal(b[:n], &h) != nil {
-		return handoff{}, errors.New("the handle is damaged")
-	}
-	if len(h.Owner) < 36 || uuid.Validate(h.Owner[:36]) != nil { // a store may have a meaning for other texts
-		return handoff{}, errors.New("the handle is damaged")
-	}
-	return h, nil
-}
-
-// limit completes opts with the terms of the handle.
-func (h *handoff) limit(opts *Opts) error {
 	if opts.Mode == Shared || opts.Permits != 0 && opts.Permits != h.Permits {
-		return errors.New("Mode and Permits of a handle cannot be changed")
+		return h, errors.New("Mode and Permits of a handle cannot be changed")
 	}
 	if opts.Fencing && h.Token == 0 {
-		return ErrNoFencing
+		return h, ErrNoFencing
 	}
 	opts.Permits, opts.KeyTimeout = h.Permits, cmp.Or(opts.KeyTimeout, h.TTL)
 	if h.Left == 0 {
-		return nil
+		return h, nil
 	}
 	left := min(h.Left, h.Left-time.Since(time.UnixMilli(h.At))).Truncate(time.Millisecond)
 	if left <= 0 {
-		return fmt.Errorf("%w: MaxHold has ended the lease of the handle", ErrLost)
+		return h, fmt.Errorf("%w: MaxHold has ended the lease of the handle", ErrLost)
 	}
 	if opts.MaxHold == 0 || left < opts.MaxHold {
 		opts.MaxHold = left
 	}
-	return nil
+	return h, nil
 }

@@ -153,10 +153,7 @@ func (locker *Locker) TryAcquire(ctx context.Context, key string, opts Opts) (*L
 // giver's MaxHold has left counts by the earlier of two clocks, and together with MaxHold of
 // opts. Adopt does not wait for callers of this process that have the key or wait for it.
 func (locker *Locker) Adopt(ctx context.Context, handle string, opts Opts) (*Lease, error) {
-	h, err := parseHandle(handle)
-	if err == nil {
-		err = h.limit(&opts)
-	}
+	h, err := parseHandle(handle, &opts)
 	switch {
 	case err != nil:
 	case !locker.features.HandOff:

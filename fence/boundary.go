@@ -3,11 +3,7 @@ package fence
 import (
 	"bytes"
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/base64"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -27,29 +23,43 @@ var Unsigned = new(Boundary)
 func Signed(secret []byte, old ...[]byte) *Boundary {
 	b := new(Boundary)
 	for _, s := range append([][]byte{secret}, old...) {
-		if len(s) < sha256.Size {
-			panic(fmt.Sprintf("fence: Signed: a secret of %d bytes, want at least %d", len(s), sha256.Size))
+		if len(s) < 32 {
+			panic(fmt.Sprintf("fence: Signed: a secret of %d bytes, want at least 32", len(s)))
 		}
 		b.secrets = append(b.secrets, bytes.Clone(s))
 	}
 	return b
 }
 
-const validity = 5 * time.Minute
+// A text of a ticket begins with kind, and is good for validity.
+const (
+	kind     = "ticket1."
+	validity = 5 * time.Minute
+)
+
+// ticket is one that goes with a call, or came with it.
+type ticket struct {
+	Of     string `json:"k"`
+	Number uint64 `json:"f"`
+	Sent   int64  `json:"a"` // in seconds of Unix time
+}
+
+func (t ticket) Key() string   { return t.Of }
+func (t ticket) Token() uint64 { return t.Number }
 
 // Tickets returns the tickets in ctx as texts to send with a call, none if there are none. If a
 // lease is over, the error matches distlock.ErrLost, and nothing should be sent. A text has
 // letters, digits, "-", "_" and ".", and can be read by others: it contains the key.
 func (b *Boundary) Tickets(ctx context.Context) (texts []string, err error) {
-	for _, t := range held(ctx) {
+	all := held(ctx)
+	for i, t := range all {
+		if all[:i].Find(t.Key()) != nil {
+			continue
+		}
 		if err := over(t); err != nil {
 			return nil, err
 		}
-		text := fmt.Sprintf("%s.%d.%d.", encoding.EncodeToString([]byte(t.Key())), t.Token(), time.Now().Unix())
-		if len(b.secrets) > 0 {
-			text += signature(b.secrets[0], text)
-		}
-		texts = append(texts, text)
+		texts = append(texts, bridge.Seal(kind, b.secrets, ticket{t.Key(), t.Token(), time.Now().Unix()}))
 	}
 	return texts, nil
 }
@@ -63,61 +73,18 @@ func (b *Boundary) Context(ctx context.Context, texts []string) (context.Context
 	}
 	var all bridge.Tickets
 	for text := range strings.SplitSeq(strings.Join(texts, ","), ",") { // proxies join headers
-		t, err := b.open(strings.TrimSpace(text))
-		if err == nil && all.Find(t.key) != nil {
-			err = &TicketError{"is there twice"}
-		}
-		if err != nil {
-			return nil, err
+		var t ticket
+		switch good := bridge.Open(kind, b.secrets, strings.TrimSpace(text), &t); {
+		case !good || t.Of == "" || len(t.Of) > maxKey:
+			return nil, &TicketError{"is malformed, or not signed with the secret of this service"}
+		case time.Since(time.Unix(t.Sent, 0)).Abs() > validity:
+			return nil, &TicketError{"is too old, or from the future"}
+		case all.Find(t.Of) != nil:
+			return nil, &TicketError{"is there twice"}
 		}
 		all = append(all, t)
 	}
-	return context.WithValue(ctx, bridge.Carried{}, all.With(bridge.CarriedBy(ctx))), nil
-}
-
-// ticket is one that came with a call.
-type ticket struct {
-	key   string
-	token uint64
-}
-
-func (t ticket) Key() string   { return t.key }
-func (t ticket) Token() uint64 { return t.token }
-
-func (b *Boundary) open(text string) (t ticket, err error) {
-	end := strings.LastIndexByte(text, '.') + 1
-	good := len(b.secrets) == 0
-	for _, secret := range b.secrets {
-		good = good || hmac.Equal([]byte(text[end:]), []byte(signature(secret, text[:end])))
-	}
-	if !good {
-		return t, &TicketError{"is not signed with the secret of this service"}
-	}
-	parts := strings.Split(text, ".")
-	if len(parts) != 4 {
-		return t, errMalformed
-	}
-	key, err1 := encoding.DecodeString(parts[0])
-	token, err2 := strconv.ParseUint(parts[1], 10, 64)
-	sent, err3 := strconv.ParseInt(parts[2], 10, 64)
-	switch age := time.Since(time.Unix(sent, 0)); {
-	case err1 != nil || err2 != nil || err3 != nil || len(key) == 0 || len(key) > maxKey:
-		return t, errMalformed
-	case age > validity || age < -validity:
-		return t, &TicketError{"is too old, or from the future"}
-	default:
-		return ticket{string(key), token}, nil
-	}
-}
-
-var errMalformed = &TicketError{"is malformed"}
-
-var encoding = base64.RawURLEncoding.Strict()
-
-func signature(secret []byte, text string) string {
-	mac := hmac.New(sha256.New, secret)
-	mac.Write([]byte("distlock ticket " + text))
-	return encoding.EncodeToString(mac.Sum(nil))
+	return context.WithValue(ctx, bridge.Carried{}, append(all, bridge.CarriedBy(ctx)...)), nil
 }
 
 // FromContext returns the ticket of a full key under which the caller runs: its own lease, or
@@ -129,9 +96,7 @@ func FromContext(ctx context.Context, key string) (Ticket, bool) {
 	return t, t != nil
 }
 
-func held(ctx context.Context) (all bridge.Tickets) {
-	if bridge.Leases != nil {
-		all = bridge.Leases(ctx)
-	}
-	return all.With(bridge.CarriedBy(ctx))
+// held returns the tickets in ctx, the innermost of a key first.
+func held(ctx context.Context) bridge.Tickets {
+	return append(bridge.Leases(ctx), bridge.CarriedBy(ctx)...)
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -110,16 +109,22 @@ func TestLostLeaseDoesNotTravel(t *testing.T) {
 	}
 }
 
+// forge returns a text that is signed by nobody.
+func forge(key, token string, sent time.Time) string {
+	value := fmt.Sprintf(`{"k":%q,"f":%s,"a":%d}`, key, token, sent.Unix())
+	return "ticket1." + base64.RawURLEncoding.EncodeToString(append([]byte(value), make([]byte, 32)...))
+}
+
 // What is forged, changed, unsigned, malformed or old is refused by name.
 func TestTicketsAreRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ctx, err := fence.Unsigned.Context(t.Context(), []string{fmt.Sprintf("dGVh.7.%d.", time.Now().Unix())})
+		bare := forge("tea", "7", time.Now())
+		ctx, err := fence.Unsigned.Context(t.Context(), []string{bare})
 		if err != nil {
 			t.Fatal(err)
 		}
-		good, bare := sent(ctx, t, signed)[0], sent(ctx, t, fence.Unsigned)[0]
-		changed := []byte(good)
-		changed[len("dGVh.")] = '8' // the token
+		good := sent(ctx, t, signed)[0]
+		eight := forge("tea", "8", time.Now())
 		refused := func(what string, b *fence.Boundary, detail string, texts ...string) {
 			t.Helper()
 			wrong := new(fence.TicketError)
@@ -127,14 +132,15 @@ func TestTicketsAreRefused(t *testing.T) {
 				t.Errorf("%s: %v", what, err)
 			}
 		}
-		refused("a changed token", signed, "not signed", string(changed))
+		refused("a changed token", signed, "not signed", eight[:len(eight)-43]+good[len(good)-43:])
 		refused("no signature", signed, "not signed", bare)
+		refused("a checksum", signed, "not signed", sent(ctx, t, fence.Unsigned)[0])
 		refused("another secret", fence.Signed(other), "not signed", good)
 		refused("one of two", signed, "not signed", good, bare)
 		refused("twice", signed, "twice", good, good)
 		for _, text := range []string{
-			"", ".", "...", "tea", "dGVh.7", strings.Replace(bare, "7", "-7", 1), strings.Replace(bare, "dGVh", "", 1), strings.Replace(bare, "dGVh", "d?", 1),
-			"dGVh." + bare, strings.Replace(bare, "dGVh", base64.RawURLEncoding.EncodeToString(make([]byte, 256)), 1), strings.Replace(bare, ".7.", ".99999999999999999999.", 1),
+			"", "tea", "ticket1.", bare[8:], bare + "A", bare[:len(bare)-1] + "?", bare[:40], "ticket1." + bare, "distlock1." + bare[8:],
+			forge("tea", "-7", time.Now()), forge("tea", "99999999999999999999", time.Now()), forge("", "7", time.Now()), forge(strings.Repeat("x", 256), "7", time.Now()),
 		} {
 			refused(fmt.Sprintf("%q", text), fence.Unsigned, "malformed", text)
 		}
@@ -148,7 +154,7 @@ func TestTicketsAreRefused(t *testing.T) {
 		refused("one signed with the new secret", signed, "not signed", sent(ctx, t, fence.Signed(other, secret))...)
 		<-time.After(5*time.Minute + time.Second)
 		refused("an old one", signed, "too old", good)
-		refused("one of the future", fence.Unsigned, "from the future", fmt.Sprintf("dGVh.7.%d.", time.Now().Unix()+301))
+		refused("one of the future", fence.Unsigned, "from the future", forge("tea", "7", time.Now().Add(301*time.Second)))
 		early := sent(ctx, t, signed)[0]
 		if _, err := signed.Context(t.Context(), []string{early}); err != nil {
 			t.Error(err)
@@ -162,7 +168,7 @@ func TestSecretsAreLong(t *testing.T) {
 	mine := []byte(strings.Repeat("s", 32))
 	copied := fence.Signed(mine)
 	clear(mine) // as some do with what is secret
-	carrying, err := fence.Unsigned.Context(t.Context(), []string{"aw.1." + strconv.FormatInt(time.Now().Unix(), 10) + "."})
+	carrying, err := fence.Unsigned.Context(t.Context(), []string{forge("k", "1", time.Now())})
 	if err == nil {
 		_, err = signed.Context(t.Context(), sent(carrying, t, copied))
 	}

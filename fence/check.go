@@ -114,7 +114,7 @@ func (d Dialect) Check(ctx context.Context, tx Tx, t Ticket) error {
 
 // valid returns what a ticket says, or what is wrong with it.
 func valid(t Ticket) (key string, token int64, err error) {
-	if isNil(t) {
+	if v := reflect.ValueOf(t); t == nil || v.Kind() == reflect.Pointer && v.IsNil() { // as distlock.FromContext returns without a lock
 		return "", 0, ErrNoTicket
 	}
 	if err := over(t); err != nil {
@@ -131,12 +131,6 @@ func valid(t Ticket) (key string, token int64, err error) {
 	default:
 		return key, int64(n), nil
 	}
-}
-
-// isNil is also true for the nil *Lease that distlock.FromContext returns without a lock.
-func isNil(t Ticket) bool {
-	v := reflect.ValueOf(t)
-	return t == nil || v.Kind() == reflect.Pointer && v.IsNil()
 }
 
 // over returns why the lease is over by the clocks of this process, if the ticket is a lease.

@@ -21,7 +21,7 @@
 // "attribute_not_exists(fence) OR fence <= :token", with SET fence = :token. For an object in
 // S3, keep the token in its metadata: read it, compare, and write with If-Match of its ETag.
 //
-// A lease does not leave its process, but its key and token do, as a [Ticket]: SendTickets and
+// A lease does not travel with a call, but its key and token do, as a [Ticket]: SendTickets and
 // ReceiveTickets of packages httpmw and grpcmw carry it. The callee takes no lock; [FromContext]
 // returns the ticket there, and the lease in a function that holds the lock itself. A ticket
 // says which writer is the last, not who may call: it is for services inside a [Boundary].

@@ -62,7 +62,7 @@ func TestTicketsTravel(t *testing.T) {
 	lease := testkit.MustAcquire(t, l, keyOf(t, "7"), distlock.Opts{})
 	stale := want{codes.FailedPrecondition, "a later holder of the lock was here", grpcmw.ReasonStale, 0}
 	missing := want{codes.Unauthenticated, "the ticket is missing", grpcmw.ReasonTicket, 0}
-	refused := want{codes.Unauthenticated, "the ticket is not signed with the secret of this service", grpcmw.ReasonTicket, 0}
+	refused := want{codes.Unauthenticated, "the ticket is malformed, or not signed with the secret of this service", grpcmw.ReasonTicket, 0}
 	wantStatus(t, call(lease.Context(), "7"), want{codes.FailedPrecondition, "the caller holds the lock", grpcmw.ReasonReentry, 0})
 	wantStatus(t, call(lease.Context(), "8"), stale)
 	wantStatus(t, output(lease.Context()), stale)

@@ -67,15 +67,13 @@ func (n *nest) String() string { return fmt.Sprintf("%s (key %s) at %s", n.class
 func (n *nest) below(outer *nest) bool { return n != nil && (n == outer || n.outer.below(outer)) }
 
 // nested is what the process has seen.
-var nested = nests{orders: make(map[string]map[string]order)}
+var nested = nests{orders: make(map[string]map[string]string)}
 
 type nests struct {
 	mu     sync.Mutex
 	held   []*nest
-	orders map[string]map[string]order // the first time that one lock was taken under another
+	orders map[string]map[string]string // how one lock was taken under another, the first time
 }
-
-type order struct{ under, taken *nest }
 
 // begin notes that n is waited for. It returns the text of a circle, or "".
 func (s *nests) begin(n *nest) (circle string) {
@@ -90,37 +88,35 @@ func (s *nests) begin(n *nest) (circle string) {
 			from, to = outer.key, n.key
 		}
 		if s.orders[from] == nil {
-			s.orders[from] = make(map[string]order)
+			s.orders[from] = make(map[string]string)
 		}
-		if _, known := s.orders[from][to]; known {
+		if s.orders[from][to] != "" {
 			continue
 		}
-		back := s.path(to, from, make(map[string]bool))
-		if back == nil {
-			s.orders[from][to] = order{outer, n}
-			continue
-		}
-		for _, o := range append(back, order{outer, n}) {
-			circle += fmt.Sprintf("\n\t%v\n\t\tis taken under %v", o.taken, o.under)
+		how := fmt.Sprintf("\n\t%v\n\t\tis taken under %v", n, outer)
+		if back := s.path(to, from, make(map[string]bool)); back != "" {
+			circle += back + how
+		} else {
+			s.orders[from][to] = how
 		}
 	}
 	return circle
 }
 
-// path returns how one lock came to be taken under another.
-func (s *nests) path(from, to string, seen map[string]bool) []order {
-	if o, ok := s.orders[from][to]; ok {
-		return []order{o}
+// path returns how one lock came to be taken under another, or "".
+func (s *nests) path(from, to string, seen map[string]bool) (how string) {
+	if how = s.orders[from][to]; how != "" {
+		return how
 	}
 	seen[from] = true
-	for next, o := range s.orders[from] {
+	for next, how := range s.orders[from] {
 		if !seen[next] {
-			if rest := s.path(next, to, seen); rest != nil {
-				return append([]order{o}, rest...)
+			if rest := s.path(next, to, seen); rest != "" {
+				return how + rest
 			}
 		}
 	}
-	return nil
+	return ""
 }
 
 // happened notes what became of n.

@@ -33,22 +33,17 @@ func Unreliable(store *memlock.Backend, seed uint64) driver.Backend {
 type unreliable struct {
 	*memlock.Backend
 
-	mu      sync.Mutex
-	seed    *rand.Rand
-	network network
-	delay   time.Duration // of replies
-	until   time.Time     // then the network changes
+	mu    sync.Mutex
+	seed  *rand.Rand
+	now   network
+	until time.Time // then it changes
 }
 
-// network is the state of a network.
-type network int
-
-const (
-	works network = iota
-	fails
-	late
-	mute
-)
+// network is what happens to calls.
+type network struct {
+	before, after error         // of a call that does not arrive, and in the place of a reply
+	delay         time.Duration // of replies
+}
 
 const shortest, longest = 50 * time.Millisecond, 20 * time.Second
 
@@ -57,13 +52,14 @@ func (u *unreliable) between(least, most time.Duration) time.Duration {
 	return time.Duration(float64(least) * math.Pow(float64(most)/float64(least), u.seed.Float64()))
 }
 
-// now returns the state.
-func (u *unreliable) now(ctx context.Context) (network, time.Duration) {
+// network returns the present one.
+func (u *unreliable) network(ctx context.Context) network {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	for !time.Now().Before(u.until) {
-		u.network = network(max(0, u.seed.IntN(6)-2))
-		u.delay, u.until = u.between(shortest, 3*time.Second), u.until.Add(u.between(shortest, longest))
+		delay := u.between(shortest, 3*time.Second)
+		u.now = []network{{}, {}, {}, {before: errFails}, {delay: delay}, {after: errMute, delay: delay}}[u.seed.IntN(6)]
+		u.until = u.until.Add(u.between(shortest, longest))
 		if u.seed.IntN(2) == 0 {
 			held, _ := u.Inspect(context.WithoutCancel(ctx), "", math.MaxInt)
 			for _, k := range held {
@@ -71,7 +67,7 @@ func (u *unreliable) now(ctx context.Context) (network, time.Duration) {
 			}
 		}
 	}
-	return u.network, u.delay
+	return u.now
 }
 
 var (
@@ -81,21 +77,20 @@ var (
 
 // over makes a call over the network.
 func over[T any](ctx context.Context, u *unreliable, call func() (T, error)) (none T, err error) {
-	network, delay := u.now(ctx)
-	if network == fails {
-		return none, errFails
+	n := u.network(ctx)
+	if n.before != nil {
+		return none, n.before
 	}
 	answer, err := call()
-	if network != late && network != mute {
-		return answer, err
+	if n.delay > 0 {
+		select {
+		case <-time.After(n.delay):
+		case <-ctx.Done():
+			return none, ctx.Err()
+		}
 	}
-	select {
-	case <-time.After(delay):
-	case <-ctx.Done():
-		return none, ctx.Err()
-	}
-	if network == mute {
-		return none, errMute
+	if n.after != nil {
+		return none, n.after
 	}
 	return answer, err
 }

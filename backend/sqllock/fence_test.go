@@ -12,18 +12,13 @@ import (
 	"github.com/distlock-go/distlock/admin"
 	"github.com/distlock-go/distlock/backend/memlock"
 	"github.com/distlock-go/distlock/backend/sqllock"
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/fence"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
-// ticket is the lease of a caller in another process.
-type ticket struct {
-	key   string
-	token uint64
-}
-
-func (t ticket) Key() string   { return t.key }
-func (t ticket) Token() uint64 { return t.token }
+// ticket returns the lease of a caller in another process.
+func ticket(key string, token uint64) granted { return granted{driver.Grant{Key: key, Token: token}} }
 
 // warehouse is data in a database that knows nothing of the locks.
 type warehouse struct {
@@ -134,10 +129,10 @@ func TestFenceOfTwoTransactions(t *testing.T) {
 	eachLevel(t, func(w *warehouse, level sql.IsolationLevel) {
 		for i := range uint64(8) {
 			commits := i&2 == 0
-			first, second := ticket{fmt.Sprint("k", i), 11 + i%2}, ticket{fmt.Sprint("k", i), 12 - i%2}
+			first, second := ticket(fmt.Sprint("k", i), 11+i%2), ticket(fmt.Sprint("k", i), 12-i%2)
 			exec(w.tb, w.db, "UPDATE items SET writer = 0")
 			if i < 4 { // the row exists
-				if err := w.try(level, ticket{first.key, 5}); err != nil {
+				if err := w.try(level, ticket(first.Key(), 5)); err != nil {
 					w.tb.Fatal(err)
 				}
 			}
@@ -167,11 +162,11 @@ func TestFenceOfTwoTransactions(t *testing.T) {
 				}
 				err = w.try(level, second)
 			}
-			stale := commits && first.token > second.token
+			stale := commits && first.Token() > second.Token()
 			if errors.Is(err, fence.ErrStale) != stale || !stale && err != nil {
 				w.tb.Errorf("%v after %v, which commits (%v): %v", second, first, commits, err)
 			}
-			w.mustBeOf(map[bool]uint64{true: first.token, false: second.token}[stale])
+			w.mustBeOf(map[bool]uint64{true: first.Token(), false: second.Token()}[stale])
 		}
 	})
 }
@@ -184,16 +179,16 @@ func TestFenceTable(t *testing.T) {
 		long := strings.Repeat("x", 254)
 		for i, key := range []string{"tea", "Tea", "tea.", "té", "te", long + "a", long + "b"} {
 			for _, token := range []uint64{uint64(i) + 1, 1<<63 - 1 - uint64(i)} {
-				if err := w.try(sql.LevelDefault, ticket{key, token}); err != nil {
+				if err := w.try(sql.LevelDefault, ticket(key, token)); err != nil {
 					t.Errorf("%q, token %d: %v", key, token, err)
 				}
 			}
-			if err := w.try(sql.LevelDefault, ticket{key, 1<<63 - 2 - uint64(i)}); !errors.Is(err, fence.ErrStale) {
+			if err := w.try(sql.LevelDefault, ticket(key, 1<<63-2-uint64(i))); !errors.Is(err, fence.ErrStale) {
 				t.Errorf("%q, a smaller token: %v", key, err)
 			}
 		}
 		exec(t, w.db, "DROP TABLE distlock_fence")
-		if err := fmt.Sprint(w.try(sql.LevelDefault, ticket{"tea", 1})); !strings.Contains(err, "Dialect.Schema has the statement that creates the table") {
+		if err := fmt.Sprint(w.try(sql.LevelDefault, ticket("tea", 1))); !strings.Contains(err, "Dialect.Schema has the statement that creates the table") {
 			t.Errorf("without the table: %v", err)
 		}
 	})

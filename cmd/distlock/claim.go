@@ -86,22 +86,19 @@ func (r *runner) claim(ctx context.Context, locker *distlock.Locker, stdout io.W
 	if err != nil {
 		return err
 	}
-	if err = context.Cause(ctx); err != nil { // it is not printed, so nobody could release it
-		_, _ = releaseHandle(context.WithoutCancel(ctx), locker, handle)
-		return err
-	}
-	if asJSON {
+	switch err = context.Cause(ctx); {
+	case err != nil: // a signal
+	case asJSON:
 		err = json.NewEncoder(stdout).Encode(struct {
 			Key    string `json:"key"`
 			Handle string `json:"handle"`
 			Token  uint64 `json:"token"`
 		}{r.key, handle, lease.Token()})
-	} else {
+	default:
 		_, err = fmt.Fprintln(stdout, handle)
 	}
-	if err != nil {
-		_, _ = releaseHandle(ctx, locker, handle)
-		return &exitError{exitOS, err}
+	if err != nil { // nobody has the handle, so nobody could release it
+		_, _ = releaseHandle(context.WithoutCancel(ctx), locker, handle)
 	}
-	return nil
+	return err
 }

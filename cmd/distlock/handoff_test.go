@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"errors"
+	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -15,28 +17,19 @@ import (
 	"github.com/distlock-go/distlock/internal/test/testmode"
 )
 
-var handOffRoles = map[string]func(*testkit.Child) error{"giver": giver, "heir": heir}
-
-func openChild(c *testkit.Child) (*distlock.Locker, error) {
-	var url string
-	err := c.Decode(&url)
-	if err != nil {
-		return nil, err
-	}
-	b, err := backendurl.Open(context.Background(), url)
-	if err != nil {
-		return nil, err
-	}
-	return distlock.New(b.Backend, distlock.Config{}), nil
-}
+var handOffRoles = map[string]func(*testkit.Child) error{"giver": giver}
 
 // giver takes the lock, hands it off, and says at each line that it hears what it may still do.
 func giver(c *testkit.Child) error {
-	locker, err := openChild(c)
+	var url string
+	if err := c.Decode(&url); err != nil {
+		return err
+	}
+	b, err := backendurl.Open(context.Background(), url)
 	if err != nil {
 		return err
 	}
-	lease, err := locker.Acquire(context.Background(), "order", distlock.Opts{KeyTimeout: 3 * time.Second})
+	lease, err := distlock.New(b.Backend, distlock.Config{}).Acquire(context.Background(), "order", distlock.Opts{KeyTimeout: 3 * time.Second})
 	if err != nil {
 		return err
 	}
@@ -52,27 +45,8 @@ func giver(c *testkit.Child) error {
 	return nil
 }
 
-// heir adopts what it hears, and says whether it has.
-func heir(c *testkit.Child) error {
-	locker, err := openChild(c)
-	if err != nil {
-		return err
-	}
-	c.Say("ready")
-	lease, err := locker.Adopt(context.Background(), c.Hear(), distlock.Opts{})
-	if err != nil && !errors.Is(err, distlock.ErrLost) {
-		return err
-	}
-	c.Say("adopted", err == nil)
-	c.Hear()
-	if err == nil {
-		return lease.Release(context.Background())
-	}
-	return nil
-}
-
 // The giver is killed when it has printed the handle, or stopped and continued after the
-// adoption; and two processes adopt one handle.
+// adoption; and three Lockers with connections of their own adopt one handle.
 func TestHandOffBetweenProcesses(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
@@ -157,28 +131,27 @@ func (q *queue) stopped(t *testing.T) {
 }
 
 func (q *queue) twice(t *testing.T) {
+	lockers := []*distlock.Locker{q.locker, newQueue(t, q.url).locker, newQueue(t, q.url).locker}
 	for range 5 {
-		p, handle, _ := q.given(t)
-		heirs, won := make([]*testkit.Process, 3), 0
-		for i := range heirs {
-			heirs[i] = testkit.StartChild(t, "heir", q.url)
-			heirs[i].Hear("ready")
+		p, handle, token := q.given(t)
+		leases := make([]*distlock.Lease, len(lockers))
+		var all sync.WaitGroup
+		for i, l := range lockers {
+			all.Go(func() {
+				var err error
+				if leases[i], err = l.Adopt(t.Context(), handle, distlock.Opts{}); err != nil && !errors.Is(err, distlock.ErrLost) {
+					t.Error(err)
+				}
+			})
 		}
-		for _, h := range heirs {
-			h.Tell(handle)
+		all.Wait()
+		won := slices.DeleteFunc(leases, func(l *distlock.Lease) bool { return l == nil })
+		if len(won) != 1 {
+			t.Fatalf("%d of %d have adopted one handle", len(won), len(lockers))
 		}
-		for _, h := range heirs {
-			var adopted bool
-			if h.Hear("adopted", &adopted); adopted {
-				won++
-			}
+		if err := errors.Join(won[0].Check(), won[0].Release(t.Context())); err != nil || won[0].Token() != token {
+			t.Errorf("token %d, want %d: %v", won[0].Token(), token, err)
 		}
-		if won != 1 {
-			t.Errorf("%d of %d have adopted one handle", won, len(heirs))
-		}
-		for _, h := range append(heirs, p) {
-			h.CloseInput()
-			h.Wait()
-		}
+		p.Kill()
 	}
 }

@@ -17,7 +17,7 @@ type Ticket interface {
 // Carried has a context return the Tickets that came with a call, for the root to see.
 type Carried struct{}
 
-// Tickets are for different keys.
+// Tickets may have several for a key. The first one counts.
 type Tickets []Ticket
 
 // Find returns the ticket of a key, or nil.
@@ -28,25 +28,15 @@ func (all Tickets) Find(key string) Ticket {
 	return nil
 }
 
-// With returns all, and of more those for other keys.
-func (all Tickets) With(more Tickets) Tickets {
-	for _, t := range more {
-		if all.Find(t.Key()) == nil {
-			all = append(all, t)
-		}
-	}
-	return all
-}
-
 // CarriedBy returns the tickets in a context that came with a call, the newest first.
 func CarriedBy(ctx context.Context) Tickets {
 	tickets, _ := ctx.Value(Carried{}).(Tickets)
 	return tickets
 }
 
-// Leases returns the exclusive leases under which the caller runs, the innermost first. It is
-// nil in a program without the root.
-var Leases func(ctx context.Context) Tickets
+// Leases returns the exclusive leases under which the caller runs, the innermost first: none in
+// a program without the root.
+var Leases = func(context.Context) Tickets { return nil }
 
 var (
 	// Site is a func(locker *distlock.Locker, name string, opts distlock.Opts) any. It returns

@@ -19,7 +19,7 @@ func pages(t *testing.T) map[string]string {
 	t.Helper()
 	texts := map[string]string{}
 	err := walk(func(name string) error {
-		if path.Ext(name) != ".md" {
+		if path.Ext(name) != ".md" && path.Base(name) != "llms.txt" {
 			return nil
 		}
 		text, err := os.ReadFile(filepath.Join(root, name))
