@@ -2,8 +2,6 @@ package distlock
 
 import (
 	"context"
-	"fmt"
-	"io"
 	"sync"
 	"time"
 
@@ -49,36 +47,20 @@ func (eng *engine) init(b driver.Backend, cfg Config) {
 	eng.revoker, _ = b.(driver.Revoker)
 }
 
-// close is Locker.Close.
-func (eng *engine) close() error {
-	if !eng.life.close() {
-		return nil
+// done is called at the end of an acquisition that has begun, with the lease that came of it
+// or nil.
+func (eng *engine) done(lease *Lease) {
+	if lease != nil {
+		eng.leases.remove(lease)
 	}
-	eng.queue.Close()
-	for _, st := range eng.watchdog.watched() {
-		_ = st.Lose(errClosed)
-	}
-	for _, s := range eng.leases.all() { // one that comes later sees that the Locker is closed
-		s.cancel(errClosed)
-	}
-	timer := time.NewTimer(eng.cfg.CloseTimeout)
-	defer timer.Stop()
-	select {
-	case <-eng.life.idle:
-		timer.Reset(cleanupTimeout)
-		select {
-		case <-eng.life.clean:
-		case <-timer.C:
-		}
-	case <-timer.C:
-		eng.releaseAll()
-	}
-	eng.stop()
-	eng.watchdog.done.Wait()
-	if c, ok := eng.backend.(io.Closer); ok {
-		return c.Close()
-	}
-	return nil
+	eng.life.done()
 }
 
-var errClosed = fmt.Errorf("%w: %w", ErrLost, ErrClosed)
+// letGo releases the key of a lease that MaxHold has ended, although its function may go on:
+// in this process the key stays closed until that returns, in others it is free.
+func (eng *engine) letGo(st *leaseState) {
+	if eng.life.begin() {
+		defer eng.life.done()
+		eng.releaser.settleLater(st.LastGrant(), time.Time{})
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"container/heap"
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -105,6 +106,20 @@ func (dog *watchdog) watched() []*leaseState {
 	dog.mu.Lock()
 	defer dog.mu.Unlock()
 	return slices.Clone(dog.schedule)
+}
+
+// errForced is why a lease is over that this process has taken away.
+var errForced = fmt.Errorf("%w: ForceRelease has taken the key away", ErrLost)
+
+// taken returns a function that ends the leases of the key as of now.
+func (dog *watchdog) taken(key string) func() {
+	states := slices.DeleteFunc(dog.watched(), func(st *leaseState) bool { return st.Key() != key })
+	return func() {
+		for _, st := range states {
+			dog.remove(st)
+			_ = st.Lose(errForced)
+		}
+	}
 }
 
 // renewalPause returns a third of the lease, less up to a tenth of that: leases that began
