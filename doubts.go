@@ -55,10 +55,6 @@ type doubt struct {
 	failed bool // an attempt has
 }
 
-func newDoubts(ctx context.Context, life *lifetime, settle func(*doubt) bool) *doubts {
-	return &doubts{life: life, settle: settle, wake: make(chan struct{}, 1), ctx: ctx}
-}
-
 // add adds a doubt. Its caller has called begin of the lifetime, and not done.
 func (q *doubts) add(d *doubt) {
 	q.mu.Lock()

@@ -35,8 +35,10 @@ func (eng *engine) init(b driver.Backend, cfg Config) {
 	eng.queue = localqueue.New[*leaseState](maxKeys, cfg.MaxWaiters)
 	eng.life = newLifetime()
 	eng.leases.init()
-	eng.watchdog = newWatchdog(ctx, b, &cfg.Hooks)
-	eng.watchdog.ended = eng.letGo
+	eng.watchdog = &watchdog{
+		backend: b, ended: eng.letGo, tell: cfg.Hooks.Event != nil, now: time.Now, epoch: time.Now(),
+		wake: make(chan struct{}, 1), ctx: ctx,
+	}
 	eng.releaser = newReleaser(ctx, b, eng.life)
 	if cfg.Holder != "" {
 		eng.ownerSuffix = "@" + cfg.Holder

@@ -50,7 +50,7 @@ func (lease *Lease) HandOff(ctx context.Context) (handle string, err error) {
 	if err != nil {
 		return "", lease.fail("hand off", err)
 	}
-	lease.cancel(lease.fail("hold", leasestate.ErrHandedOff))
+	lease.ctx.end(lease.fail("hold", leasestate.ErrHandedOff))
 	lease.engine.watchdog.remove(lease.state)
 	g := lease.state.Grant()
 	h := handoff{g.Key, g.Owner, g.TTL, g.Permits, lease.Token(), left, now.UnixMilli()}

@@ -44,9 +44,6 @@ type Lease struct {
 	revoked  <-chan struct{} // see Revoked
 }
 
-// cancel cancels the lease's context.
-func (lease *Lease) cancel(cause error) { lease.ctx.end(cause) }
-
 // Key returns the full key.
 func (lease *Lease) Key() string { return lease.state.Key() }
 
@@ -149,7 +146,7 @@ func (lease *Lease) reenter(ctx context.Context, innermost *Lease, opts *Opts) (
 	}
 	in.ctx.lease, in.ctx.parent = in, ctx
 	// ctx may have been cut off from the cancellation of the lease's context.
-	in.untie = context.AfterFunc(&lease.ctx, func() { in.cancel(context.Cause(&lease.ctx)) })
+	in.untie = context.AfterFunc(&lease.ctx, func() { in.ctx.end(context.Cause(&lease.ctx)) })
 	return in, nil
 }
 
@@ -215,7 +212,7 @@ func (lease *Lease) lost(err error) (tell func()) {
 		})
 	}
 	return func() {
-		lease.cancel(lease.fail("hold", err)) // below several leases the key tells which
+		lease.ctx.end(lease.fail("hold", err)) // below several leases the key tells which
 		close(told)
 	}
 }

@@ -193,7 +193,7 @@ func (locker *Locker) Close() error {
 		_ = st.Lose(errClosed)
 	}
 	for _, s := range locker.leases.all() { // one that comes later sees that the Locker is closed
-		s.cancel(errClosed)
+		s.ctx.end(errClosed)
 	}
 	timer := time.NewTimer(locker.cfg.CloseTimeout)
 	defer timer.Stop()

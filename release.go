@@ -86,7 +86,7 @@ func (lease *Lease) endReentry() error {
 		lease.reentered.entered.Store(false)
 	}
 	lease.untie()
-	lease.cancel(leasestate.ErrReleased)
+	lease.ctx.end(leasestate.ErrReleased)
 	return lease.fail("release", err)
 }
 
@@ -98,7 +98,7 @@ func (lease *Lease) giveBack(ctx context.Context) (err error) {
 	lease.ended.Store(true)
 	// Deferred, because a context of the caller's own kind may panic when it is cancelled.
 	defer func() { err = lease.fail("release", lease.passOn(ctx, lost, now)) }()
-	lease.cancel(leasestate.ErrReleased)
+	lease.ctx.end(leasestate.ErrReleased)
 	return nil
 }
 
@@ -139,11 +139,9 @@ func (lease *Lease) leave(ctx context.Context, lost error, keep time.Time) error
 		<-pending // it extends the lease
 	}
 	switch err := eng.releaser.Release(ctx, lease.state.LastGrant(), keep); {
-	case err == nil:
-		return lost
-	case !errors.Is(err, ErrLost):
+	case err != nil && !errors.Is(err, ErrLost):
 		return join(lost, unavailable(err))
-	case lost == nil:
+	case err != nil && lost == nil:
 		lease.lost(errTaken)()
 		return errTaken
 	default:

@@ -27,7 +27,7 @@ type releaser struct {
 
 func newReleaser(ctx context.Context, b driver.Backend, life *lifetime) *releaser {
 	r := &releaser{backend: b, life: life, timeout: rolling.New(releaseTimeout), bg: ctx}
-	r.doubts = newDoubts(ctx, life, r.settle)
+	r.doubts = &doubts{life: life, settle: r.settle, wake: make(chan struct{}, 1), ctx: ctx}
 	return r
 }
 
@@ -92,15 +92,7 @@ func (r *releaser) attempt(ctx context.Context, g driver.Grant, until time.Time)
 	}
 	kept := g
 	kept.TTL, kept.Retain = left, true
-	err := driver.RenewAll(ctx, r.backend, []driver.Grant{kept})[0]
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, ErrLost):
-		return taken(err)
-	default:
-		return unavailable(err)
-	}
+	return driver.RenewAll(ctx, r.backend, []driver.Grant{kept})[0]
 }
 
 // releaseAt releases a key at the end of the time for which it was kept, for stores in which
@@ -130,9 +122,6 @@ func (r *releaser) outlive(ctx context.Context, g driver.Grant, now time.Time) (
 // take less than one for none. It uses the monotonic clock alone, which never runs ahead: a
 // key that is kept too long costs a run, one that is kept too short runs twice.
 func keepFor(until time.Time) time.Duration {
-	if until.IsZero() {
-		return 0
-	}
 	left := time.Until(until)
 	if left <= 0 {
 		return 0

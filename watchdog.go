@@ -59,10 +59,6 @@ type watch struct {
 	renewing bool // a renewal is in progress
 }
 
-func newWatchdog(ctx context.Context, b driver.Backend, h *Hooks) *watchdog {
-	return &watchdog{backend: b, tell: h.Event != nil, now: time.Now, epoch: time.Now(), wake: make(chan struct{}, 1), ctx: ctx}
-}
-
 // add begins to watch a new lease.
 func (dog *watchdog) add(st *leaseState) {
 	dog.mu.Lock()
@@ -135,9 +131,6 @@ func (dog *watchdog) onGrid(at time.Time, ttl time.Duration) time.Duration {
 	return at.Sub(dog.epoch).Truncate(max(ttl/3/64, 1))
 }
 
-// retryPause returns when a renewal without an answer is tried again.
-func retryPause(ttl time.Duration) time.Duration { return renewalPause(ttl) / 4 }
-
 // reschedule sets the time of st's next renewal. The caller has the mutex.
 func (dog *watchdog) reschedule(st *leaseState, renewAt time.Time) {
 	st.watch.renewAt = dog.onGrid(renewAt, st.TTL())
@@ -176,8 +169,10 @@ func (dog *watchdog) run() {
 	last := dog.now()
 	for {
 		now := dog.now()
-		if clock.Jumped(last, now) {
-			dog.recheck(now)
+		if clock.Jumped(last, now) { // the timers of leases are late
+			for _, st := range dog.watched() {
+				_ = st.Check(now) // ends it if its time has run out
+			}
 		}
 		last = now
 		for _, st := range dog.due(now) {
@@ -197,14 +192,6 @@ func (dog *watchdog) run() {
 		case <-dog.wake:
 		case <-timer.C:
 		}
-	}
-}
-
-// recheck ends the leases whose time has run out: after a jump of the wall clock, their
-// timers are late.
-func (dog *watchdog) recheck(now time.Time) {
-	for _, st := range dog.watched() {
-		_ = st.Check(now) // ends it if its time has run out
 	}
 }
 
@@ -300,7 +287,7 @@ func (dog *watchdog) renewed(st *leaseState, sent time.Time, err error) {
 			failed = true
 			st.NotRenewed(sent, err)
 		}
-		dog.reschedule(st, now.Add(retryPause(st.TTL())))
+		dog.reschedule(st, now.Add(renewalPause(st.TTL())/4))
 	}
 	dog.mu.Unlock()
 	switch {
