@@ -49,15 +49,6 @@ func (eng *engine) init(b driver.Backend, cfg Config) {
 	eng.revoker, _ = b.(driver.Revoker)
 }
 
-// done is called at the end of an acquisition that has begun, with the lease that came of it
-// or nil.
-func (eng *engine) done(lease *Lease) {
-	if lease != nil {
-		eng.leases.remove(lease)
-	}
-	eng.life.done()
-}
-
 // letGo releases the key of a lease that MaxHold has ended, although its function may go on:
 // in this process the key stays closed until that returns, in others it is free.
 func (eng *engine) letGo(st *leaseState) {

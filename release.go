@@ -102,6 +102,15 @@ func (lease *Lease) giveBack(ctx context.Context) (err error) {
 	return nil
 }
 
+// done is called at the end of an acquisition that has begun, with the lease that came of it
+// or nil.
+func (eng *engine) done(lease *Lease) {
+	if lease != nil {
+		eng.leases.remove(lease)
+	}
+	eng.life.done()
+}
+
 // passOn hands the lease, unless it was lost, over to the next caller in this process, leaves it
 // to the readers that share it, or gives it back to the store.
 func (lease *Lease) passOn(ctx context.Context, lost error, now time.Time) error {
