@@ -20,7 +20,7 @@ const hintFloor = 2 * time.Millisecond
 // its timeouts.
 const lastLook = 500 * time.Millisecond
 
-// asking is what an acquisition asks the store. No other caller of this process does so for
+// asking asks the store for an acquisition. No other caller of this process does so for
 // the key, except readers and with permits. It makes an attempt, waits for the interval of
 // the budget, for the end of the holder's lease or for its turn, and makes the next.
 type asking struct {
