@@ -41,12 +41,6 @@ func (eng *engine) newAcquisition(ctx context.Context, key string, opts *Opts) a
 	return a
 }
 
-// acquire acquires the lock for a full key under checked options with defaults.
-func (eng *engine) acquire(ctx context.Context, key string, opts *Opts) (*Lease, error) {
-	a := eng.newAcquisition(ctx, key, opts)
-	return a.run()
-}
-
 // refuse tells the hooks of an acquisition that ends before it begins, because of its options
 // or its key, and returns err. Some callers, such as schedulers, drop the error.
 func (eng *engine) refuse(ctx context.Context, key string, opts *Opts, err error) error {
@@ -57,8 +51,7 @@ func (eng *engine) refuse(ctx context.Context, key string, opts *Opts, err error
 }
 
 func (a *acquisition) run() (*Lease, error) {
-	h := a.engine.cfg.Hooks.Event
-	if h != nil {
+	if a.engine.cfg.Hooks.Event != nil {
 		a.begun = time.Now()
 	}
 	a.tellStart()
@@ -68,9 +61,7 @@ func (a *acquisition) run() (*Lease, error) {
 		a.tellFailed(err)
 		return nil, err
 	}
-	if h != nil {
-		lease.tellAcquired(h, time.Since(a.begun))
-	}
+	a.tellAcquired(lease)
 	return lease, nil
 }
 
@@ -90,6 +81,27 @@ func (a *acquisition) tellFailed(err error) {
 		e.Wait = time.Since(a.begun)
 	}
 	h(a.ctx, e)
+}
+
+// tellAcquired calls the hook. If the hook does not return, tellAcquired releases the
+// lease, because no caller will get it.
+func (a *acquisition) tellAcquired(lease *Lease) {
+	h := a.engine.cfg.Hooks.Event
+	if h == nil {
+		return
+	}
+	returned := false
+	defer func() {
+		if !returned { // a panic, or runtime.Goexit
+			lease.noMinHold.Store(true)
+			_ = lease.Release(&lease.ctx)
+		}
+	}()
+	e := lease.event(Acquired)
+	e.Held, e.Wait = 0, time.Since(a.begun)
+	e.Reentrant, e.HandedOver = lease.reentered != nil, lease.assigned.HandedOver
+	h(&lease.ctx, e)
+	returned = true
 }
 
 // enter re-enters the lease of the key that ctx carries. If ctx carries none, the caller waits
@@ -238,11 +250,11 @@ func (a *acquisition) takeOver(lease *Lease, st *leaseState) (bool, error) {
 // ask gets the lease from the store. With an error, the caller's admission is passed on.
 func (a *acquisition) ask(lease *Lease) error {
 	granted := false
-	q := asking{acquisition: *a, lease: lease, request: a.request()}
+	q := asking{engine: a.engine, ctx: a.ctx, request: a.request(), budget: a.budget, once: a.opts.RetryCount == 1}
 	switch {
 	case a.handle != nil:
 		q.request.From, q.request.Tokens = a.handle.Owner, 1
-	case a.opts.RetryCount != 1:
+	case !q.once:
 		q.queuer = a.engine.queuer
 	}
 	defer func() {

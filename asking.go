@@ -20,14 +20,15 @@ const hintFloor = 2 * time.Millisecond
 // its timeouts.
 const lastLook = 500 * time.Millisecond
 
-// asking is an acquisition that asks the store. No other caller of this process does so for
+// asking asks the store for an acquisition. No other caller of this process does so for
 // the key, except readers and with permits. It makes an attempt, waits for the interval of
 // the budget, for the end of the holder's lease or for its turn, and makes the next.
 type asking struct {
-	acquisition // by value: with a pointer, each acquisition would be on the heap
-
-	lease   *Lease
+	engine  *engine
+	ctx     context.Context //nolint:containedctx // of the acquisition, for one call
 	request driver.Request
+	budget  budget        // by value: with a pointer, each acquisition would be on the heap
+	once    bool          // there is one attempt, and no wait
 	queuer  driver.Queuer // nil: a refused attempt keeps no place
 
 	turn     <-chan driver.Grant // nil: nobody tells when an attempt may succeed
@@ -98,7 +99,7 @@ func (q *asking) usable(g driver.Grant, now time.Time) error {
 	if clock.Elapsed(leasestate.Start(g), now) >= clock.SafeTTL(g.TTL) {
 		return errLate
 	}
-	if q.lease.ctx.Err() != nil {
+	if q.ctx.Err() != nil || q.engine.life.ctx.Err() != nil {
 		return ErrNotAcquired
 	}
 	return nil
@@ -134,11 +135,11 @@ func (q *asking) next(err error) (time.Duration, bool) {
 // caller that does not wait says nothing: the next one asks at once.
 func (q *asking) tell(err error, pause time.Duration) {
 	const attempt = 2 * time.Second
-	if q.opts.RetryCount == 1 || err == nil && !q.told || err != nil && q.ctx.Err() != nil {
+	if q.once || err == nil && !q.told || err != nil && q.ctx.Err() != nil {
 		return
 	}
 	q.told = true
-	q.engine.queue.SetBackendErr(q.key, err, time.Now().Add(pause+attempt))
+	q.engine.queue.SetBackendErr(q.request.Key, err, time.Now().Add(pause+attempt))
 }
 
 // wait waits for the pause, or for the caller's turn, which may bring the grant. It returns
@@ -177,13 +178,13 @@ func (q *asking) endTurn() {
 // whose last attempt has ended with err.
 func (q *asking) refuse(err error) error {
 	if q.left {
-		q.engine.releaser.ReleaseInBackground(q.request.Grant())
+		q.engine.releaser.settleLater(q.request.Grant(), time.Time{})
 	}
 	if held := new(HeldError); errors.As(err, &held) && !errors.Is(err, ErrForeign) {
-		err = q.engine.markLocal(q.key, aged(held, time.Since(q.answered)))
+		err = q.engine.markLocal(q.request.Key, aged(held, time.Since(q.answered)))
 	}
 	switch {
-	case q.handle != nil && errors.Is(err, ErrLost):
+	case q.request.From != "" && errors.Is(err, ErrLost):
 		return errHandle
 	case q.engine.life.ctx.Err() != nil:
 		err = ErrClosed
@@ -192,7 +193,7 @@ func (q *asking) refuse(err error) error {
 	default:
 		err = spent(&q.budget, err)
 	}
-	if q.handle != nil && q.left {
+	if q.request.From != "" && q.left {
 		err = fmt.Errorf("it is in doubt whether the handle is used up: %w", err)
 	}
 	return err

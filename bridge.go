@@ -52,6 +52,6 @@ func init() {
 	}
 	bridge.Waiting = func(locker *Locker, key string) int { return locker.queue.Waiting(key) }
 	bridge.Owner = func(lease *Lease) string { return lease.state.Grant().Owner }
-	bridge.Kept = func(locker *Locker, prefix string) map[string]time.Time { return locker.kept(prefix) }
-	bridge.Taken = func(locker *Locker, key string) func() { return locker.taken(key) }
+	bridge.Kept = func(locker *Locker, prefix string) map[string]time.Time { return locker.leases.lingering(prefix) }
+	bridge.Taken = func(locker *Locker, key string) func() { return locker.watchdog.taken(key) }
 }

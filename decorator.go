@@ -122,7 +122,8 @@ func (s *site) Begin(ctx context.Context, params any) (*Lease, error) {
 	case err != nil:
 		return nil, s.tell(ctx, err)
 	default:
-		return s.locker.acquire(ctx, key, &s.opts)
+		a := s.locker.newAcquisition(ctx, key, &s.opts)
+		return a.run()
 	}
 }
 

@@ -34,7 +34,6 @@ const (
 type doubts struct {
 	life   *lifetime
 	settle func(*doubt) bool // makes an attempt
-	expire func(*doubt)      // is called if there was none that settled it
 	wake   chan struct{}
 	ctx    context.Context //nolint:containedctx // ends with the Locker
 
@@ -54,10 +53,6 @@ type doubt struct {
 	next   time.Time // attempt
 	trying bool
 	failed bool // an attempt has
-}
-
-func newDoubts(ctx context.Context, life *lifetime, settle func(*doubt) bool, expire func(*doubt)) *doubts {
-	return &doubts{life: life, settle: settle, expire: expire, wake: make(chan struct{}, 1), ctx: ctx}
 }
 
 // add adds a doubt. Its caller has called begin of the lifetime, and not done.
@@ -101,13 +96,7 @@ func (q *doubts) begin(now time.Time, last bool) (pause time.Duration, ok bool) 
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.last = last
-	q.all = slices.DeleteFunc(q.all, func(d *doubt) bool {
-		over := !d.trying && !now.Before(d.end)
-		if over {
-			q.expire(d)
-		}
-		return over
-	})
+	q.all = slices.DeleteFunc(q.all, func(d *doubt) bool { return !d.trying && !now.Before(d.end) })
 	pause = doubtPause
 	for _, d := range slices.Backward(q.all) { // an old one may be for a server that does not answer
 		switch {

@@ -2,8 +2,6 @@ package distlock
 
 import (
 	"context"
-	"fmt"
-	"io"
 	"sync"
 	"time"
 
@@ -37,8 +35,10 @@ func (eng *engine) init(b driver.Backend, cfg Config) {
 	eng.queue = localqueue.New[*leaseState](maxKeys, cfg.MaxWaiters)
 	eng.life = newLifetime()
 	eng.leases.init()
-	eng.watchdog = newWatchdog(ctx, b, &cfg.Hooks)
-	eng.watchdog.ended = eng.letGo
+	eng.watchdog = &watchdog{
+		backend: b, ended: eng.letGo, tell: cfg.Hooks.Event != nil, now: time.Now, epoch: time.Now(),
+		wake: make(chan struct{}, 1), ctx: ctx,
+	}
 	eng.releaser = newReleaser(ctx, b, eng.life)
 	if cfg.Holder != "" {
 		eng.ownerSuffix = "@" + cfg.Holder
@@ -49,36 +49,11 @@ func (eng *engine) init(b driver.Backend, cfg Config) {
 	eng.revoker, _ = b.(driver.Revoker)
 }
 
-// close is Locker.Close.
-func (eng *engine) close() error {
-	if !eng.life.close() {
-		return nil
+// letGo releases the key of a lease that MaxHold has ended, although its function may go on:
+// in this process the key stays closed until that returns, in others it is free.
+func (eng *engine) letGo(st *leaseState) {
+	if eng.life.begin() {
+		defer eng.life.done()
+		eng.releaser.settleLater(st.LastGrant(), time.Time{})
 	}
-	eng.queue.Close()
-	for _, st := range eng.watchdog.watched() {
-		_ = st.Lose(errClosed)
-	}
-	for _, s := range eng.leases.all() { // one that comes later sees that the Locker is closed
-		s.cancel(errClosed)
-	}
-	timer := time.NewTimer(eng.cfg.CloseTimeout)
-	defer timer.Stop()
-	select {
-	case <-eng.life.idle:
-		timer.Reset(cleanupTimeout)
-		select {
-		case <-eng.life.clean:
-		case <-timer.C:
-		}
-	case <-timer.C:
-		eng.releaseAll()
-	}
-	eng.stop()
-	eng.watchdog.done.Wait()
-	if c, ok := eng.backend.(io.Closer); ok {
-		return c.Close()
-	}
-	return nil
 }
-
-var errClosed = fmt.Errorf("%w: %w", ErrLost, ErrClosed)

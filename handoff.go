@@ -46,7 +46,7 @@ func (lease *Lease) HandOff(ctx context.Context) (handle string, err error) {
 	if err != nil {
 		return "", lease.fail("hand off", err)
 	}
-	lease.cancel(lease.fail("hold", leasestate.ErrHandedOff))
+	lease.ctx.end(lease.fail("hold", leasestate.ErrHandedOff))
 	lease.engine.watchdog.remove(lease.state)
 	g := lease.state.Grant()
 	return bridge.Seal(handleVersion, bridge.NoSecret, handoff{g.Key, g.Owner, g.TTL, g.Permits, lease.Token(), left, now.UnixMilli()}), nil

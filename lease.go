@@ -44,9 +44,6 @@ type Lease struct {
 	revoked  <-chan struct{} // see Revoked
 }
 
-// cancel cancels the lease's context.
-func (lease *Lease) cancel(cause error) { lease.ctx.end(cause) }
-
 // Key returns the full key.
 func (lease *Lease) Key() string { return lease.state.Key() }
 
@@ -101,86 +98,6 @@ func (lease *Lease) Refresh(ctx context.Context) error {
 	}
 }
 
-// Release gives the lock back; releasing a re-entry only ends the re-entry. It works
-// even if ctx has ended, with a time limit of its own. The error wraps [ErrLost] if the
-// lease was over before, and [ErrUnavailable] if the store did not answer; Release then
-// tries again in the background until the lease has expired. While [Opts].MinHold
-// lasts, the key stays. Further calls do nothing and return the first result.
-func (lease *Lease) Release(ctx context.Context) error {
-	first, err := lease.end(ctx)
-	if first {
-		lease.tellReleased(err)
-	}
-	return err
-}
-
-// finish releases the lease when a locked function returns, panics or exits. The function
-// defers it with the address of its error, which becomes the error of the call. A nil lease was
-// not needed.
-func (lease *Lease) finish(err *error) {
-	var lost error
-	if lease != nil {
-		lost = lease.loss(*err, lease.Release(&lease.ctx))
-	}
-	*err = hasRun(*err, lost)
-}
-
-// loss returns the loss in the error of a release, unless the function's error names it. That
-// a release failed is not the function's matter: the hooks are told, and it goes on in the
-// background.
-func (lease *Lease) loss(fnErr, released error) error {
-	if !errors.Is(released, ErrLost) || walk(fnErr, lease.isLoss) {
-		return nil
-	}
-	e := *released.(*Error)              //nolint:errorlint,forcetypeassert // made by fail
-	if both, ok := e.Err.(*joined); ok { //nolint:errorlint // made by join
-		e.Err = both.errs[0]
-	}
-	return &e
-}
-
-// isLoss reports whether err says that the lease was lost.
-func (lease *Lease) isLoss(err error) bool {
-	e, ok := err.(*Error) //nolint:errorlint // walk unwraps
-	return ok && e.Key == lease.Key() && errors.Is(e.Err, ErrLost)
-}
-
-func (lease *Lease) tellReleased(err error) {
-	if h := lease.engine.cfg.Hooks.Event; h != nil {
-		e := lease.event(Released)
-		e.Reentrant, e.Leader, e.Err = lease.reentered != nil, lease.leads, err
-		h(&lease.ctx, e)
-	}
-}
-
-// keepUntil returns the end of MinHold if that is not over, or the zero Time.
-func (lease *Lease) keepUntil() time.Time {
-	if lease == nil || lease.minHold == 0 || lease.noMinHold.Load() {
-		return time.Time{}
-	}
-	_, began := lease.state.Holder()
-	if until := began.Add(lease.minHold); time.Until(until) > 0 {
-		return until
-	}
-	return time.Time{}
-}
-
-// tellAcquired calls the hook. If the hook does not return, tellAcquired releases the
-// lease, because no caller will get it.
-func (lease *Lease) tellAcquired(h func(context.Context, Event), wait time.Duration) {
-	returned := false
-	defer func() {
-		if !returned { // a panic, or runtime.Goexit
-			lease.noMinHold.Store(true)
-			_ = lease.Release(&lease.ctx)
-		}
-	}()
-	e := lease.event(Acquired)
-	e.Held, e.Wait, e.Reentrant, e.HandedOver = 0, wait, lease.reentered != nil, lease.assigned.HandedOver
-	h(&lease.ctx, e)
-	returned = true
-}
-
 // assign makes the lease a holder of st. It returns false if st is over, and whether the end of
 // st has moved.
 func (lease *Lease) assign(st *leaseState, now, began time.Time, maxHold time.Duration) (ok, moved bool) {
@@ -191,23 +108,6 @@ func (lease *Lease) assign(st *leaseState, now, began time.Time, maxHold time.Du
 	}
 	lease.acquired.Store(ok)
 	return ok, moved
-}
-
-// end releases the lease without calling hooks. It reports whether this is the first release:
-// a hook that panics must not cause a second one.
-func (lease *Lease) end(ctx context.Context) (first bool, err error) {
-	lease.mu.Lock()
-	defer lease.mu.Unlock()
-	if lease.released {
-		return false, lease.result
-	}
-	lease.released = true
-	if lease.reentered != nil {
-		lease.result = lease.endReentry()
-	} else {
-		lease.result = lease.engine.release(ctx, lease)
-	}
-	return true, lease.result
 }
 
 // over returns why the lease is over, or nil.
@@ -246,7 +146,7 @@ func (lease *Lease) reenter(ctx context.Context, innermost *Lease, opts *Opts) (
 	}
 	in.ctx.lease, in.ctx.parent = in, ctx
 	// ctx may have been cut off from the cancellation of the lease's context.
-	in.untie = context.AfterFunc(&lease.ctx, func() { in.cancel(context.Cause(&lease.ctx)) })
+	in.untie = context.AfterFunc(&lease.ctx, func() { in.ctx.end(context.Cause(&lease.ctx)) })
 	return in, nil
 }
 
@@ -264,18 +164,6 @@ func covers(s, o driver.Sharing) bool {
 
 // errEntered refuses a re-entry for which another one would have to end first.
 var errEntered = fmt.Errorf("%w: another call below the same holder is inside", ErrNotAcquired)
-
-// endReentry ends a re-entry.
-func (lease *Lease) endReentry() error {
-	err := lease.over()
-	lease.ended.Store(true)
-	if lease.alone {
-		lease.reentered.entered.Store(false)
-	}
-	lease.untie()
-	lease.cancel(leasestate.ErrReleased)
-	return lease.fail("release", err)
-}
 
 // find returns the lease of the key among this one and the leases below which it was acquired.
 func (lease *Lease) find(e *engine, key string) *Lease {
@@ -324,7 +212,7 @@ func (lease *Lease) lost(err error) (tell func()) {
 		})
 	}
 	return func() {
-		lease.cancel(lease.fail("hold", err)) // below several leases the key tells which
+		lease.ctx.end(lease.fail("hold", err)) // below several leases the key tells which
 		close(told)
 	}
 }
@@ -369,17 +257,5 @@ func (lease *Lease) renewWhen(asked <-chan struct{}) {
 	case <-asked:
 		lease.engine.watchdog.hasten(lease.state)
 	case <-lease.ctx.Done():
-	}
-}
-
-// asked reports whether the holder was asked to give the key back, and listened. Then the key
-// goes back to the store: the next holder of the same lease would be told of a request to the
-// one before, and whoever asked would wait. The caller has the mutex.
-func (lease *Lease) asked() bool {
-	select {
-	case <-lease.revoked:
-		return true
-	default:
-		return false // also if lease.revoked is nil
 	}
 }

@@ -2,7 +2,9 @@ package distlock
 
 import (
 	"hash/maphash"
+	"strings"
 	"sync"
+	"time"
 )
 
 // buckets is the number of lists of leases. All leases of a key are in one list, so that
@@ -89,4 +91,19 @@ func (l *leaseList) all() (leases []*Lease) {
 		}
 	}
 	return leases
+}
+
+// lingering returns since when functions run whose leases are over, by the key: for each key with
+// the prefix the oldest.
+func (l *leaseList) lingering(prefix string) map[string]time.Time {
+	since := make(map[string]time.Time)
+	for _, lease := range l.all() {
+		if !lease.acquired.Load() || !strings.HasPrefix(lease.Key(), prefix) || !lease.lingers(time.Now()) {
+			continue
+		}
+		if began := since[lease.Key()]; began.IsZero() || lease.assigned.Since.Before(began) {
+			since[lease.Key()] = lease.assigned.Since
+		}
+	}
+	return since
 }

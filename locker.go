@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
@@ -179,4 +181,60 @@ func (locker *Locker) Adopt(ctx context.Context, handle string, opts Opts) (*Lea
 // if it is an [io.Closer]. Without held leases it takes at most half a second, to clean up
 // after earlier failures. Keys that [Opts].MinHold keeps stay in the store. Stop
 // servers first, so no request is cut short. Only the first call does anything.
-func (locker *Locker) Close() error { return locker.close() }
+func (locker *Locker) Close() error {
+	if !locker.life.close() {
+		return nil
+	}
+	locker.queue.Close()
+	for _, st := range locker.watchdog.watched() {
+		_ = st.Lose(errClosed)
+	}
+	for _, s := range locker.leases.all() { // one that comes later sees that the Locker is closed
+		s.ctx.end(errClosed)
+	}
+	timer := time.NewTimer(locker.cfg.CloseTimeout)
+	defer timer.Stop()
+	select {
+	case <-locker.life.idle:
+		timer.Reset(cleanupTimeout)
+		select {
+		case <-locker.life.clean:
+		case <-timer.C:
+		}
+	case <-timer.C:
+		locker.releaseAll()
+	}
+	locker.stop()
+	locker.watchdog.done.Wait()
+	if c, ok := locker.backend.(io.Closer); ok {
+		return c.Close()
+	}
+	return nil
+}
+
+// releaseAll releases what is still held when Close has waited long enough.
+func (locker *Locker) releaseAll() {
+	var releases sync.WaitGroup
+	slots := make(chan struct{}, 64)
+	deadline := time.Now().Add(releaseTimeout)
+	for _, st := range locker.watchdog.watched() {
+		if time.Now().After(deadline) {
+			break // the store does not answer; the leases run out by themselves
+		}
+		locker.watchdog.remove(st)
+		slots <- struct{}{}
+		releases.Go(func() {
+			lease, _ := st.Holder()
+			_ = locker.releaser.Once(st.LastGrant(), lease.keepUntil()) // no caller is left to be told
+			<-slots
+		})
+	}
+	releases.Wait()
+}
+
+// cleanupTimeout is how long Close waits for clean-up in the background when no lease
+// is held any more. A store that works needs no longer; in a store that does not work,
+// leases expire by themselves.
+const cleanupTimeout = releaseTimeout / 4
+
+var errClosed = fmt.Errorf("%w: %w", ErrLost, ErrClosed)

@@ -3,51 +3,188 @@ package distlock
 import (
 	"context"
 	"errors"
-	"fmt"
-	"slices"
-	"strings"
-	"sync"
 	"time"
 
 	"github.com/distlock-go/distlock/internal/compat"
 	"github.com/distlock-go/distlock/internal/leasestate"
 )
 
-// cleanupTimeout is how long Close waits for clean-up in the background when no lease
-// is held any more. A store that works needs no longer; in a store that does not work,
-// leases expire by themselves.
-const cleanupTimeout = releaseTimeout / 4
+// Release gives the lock back; releasing a re-entry only ends the re-entry. It works
+// even if ctx has ended, with a time limit of its own. The error wraps [ErrLost] if the
+// lease was over before, and [ErrUnavailable] if the store did not answer; Release then
+// tries again in the background until the lease has expired. While [Opts].MinHold
+// lasts, the key stays. Further calls do nothing and return the first result.
+func (lease *Lease) Release(ctx context.Context) error {
+	first, err := lease.end(ctx)
+	if first {
+		lease.tellReleased(err)
+	}
+	return err
+}
 
-// extendTimeout bounds the request whether a lease may be handed over further: the caller
-// that gives out the last token waits for the answer.
-const extendTimeout = 100 * time.Millisecond
+// finish releases the lease when a locked function returns, panics or exits. The function
+// defers it with the address of its error, which becomes the error of the call. A nil lease was
+// not needed.
+func (lease *Lease) finish(err *error) {
+	var lost error
+	if lease != nil {
+		lost = lease.loss(*err, lease.Release(&lease.ctx))
+	}
+	*err = hasRun(*err, lost)
+}
 
-// release ends a lease, and passes it on.
-func (eng *engine) release(ctx context.Context, lease *Lease) (err error) {
-	defer eng.done(lease)
+// loss returns the loss in the error of a release, unless the function's error names it. That
+// a release failed is not the function's matter: the hooks are told, and it goes on in the
+// background.
+func (lease *Lease) loss(fnErr, released error) error {
+	if !errors.Is(released, ErrLost) || walk(fnErr, lease.isLoss) {
+		return nil
+	}
+	e := *released.(*Error)              //nolint:errorlint,forcetypeassert // made by fail
+	if both, ok := e.Err.(*joined); ok { //nolint:errorlint // made by join
+		e.Err = both.errs[0]
+	}
+	return &e
+}
+
+// isLoss reports whether err says that the lease was lost.
+func (lease *Lease) isLoss(err error) bool {
+	e, ok := err.(*Error) //nolint:errorlint // walk unwraps
+	return ok && e.Key == lease.Key() && errors.Is(e.Err, ErrLost)
+}
+
+func (lease *Lease) tellReleased(err error) {
+	if h := lease.engine.cfg.Hooks.Event; h != nil {
+		e := lease.event(Released)
+		e.Reentrant, e.Leader, e.Err = lease.reentered != nil, lease.leads, err
+		h(&lease.ctx, e)
+	}
+}
+
+// end releases the lease without calling hooks. It reports whether this is the first release:
+// a hook that panics must not cause a second one.
+func (lease *Lease) end(ctx context.Context) (first bool, err error) {
+	lease.mu.Lock()
+	defer lease.mu.Unlock()
+	if lease.released {
+		return false, lease.result
+	}
+	lease.released = true
+	if lease.reentered != nil {
+		lease.result = lease.endReentry()
+	} else {
+		lease.result = lease.giveBack(ctx)
+	}
+	return true, lease.result
+}
+
+// endReentry ends a re-entry.
+func (lease *Lease) endReentry() error {
+	err := lease.over()
+	lease.ended.Store(true)
+	if lease.alone {
+		lease.reentered.entered.Store(false)
+	}
+	lease.untie()
+	lease.ctx.end(leasestate.ErrReleased)
+	return lease.fail("release", err)
+}
+
+// giveBack ends the lease, and passes it on.
+func (lease *Lease) giveBack(ctx context.Context) (err error) {
+	defer lease.engine.done(lease)
 	now := time.Now()
 	lost := lease.overAt(now)
 	lease.ended.Store(true)
 	// Deferred, because a context of the caller's own kind may panic when it is cancelled.
-	defer func() { err = lease.fail("release", eng.passOn(ctx, lease, lost, now)) }()
-	lease.cancel(leasestate.ErrReleased)
+	defer func() { err = lease.fail("release", lease.passOn(ctx, lost, now)) }()
+	lease.ctx.end(leasestate.ErrReleased)
 	return nil
 }
 
-// passOn hands a lease that was lost, or nil, over to the next caller in this process, leaves it
+// done is called at the end of an acquisition that has begun, with the lease that came of it
+// or nil.
+func (eng *engine) done(lease *Lease) {
+	if lease != nil {
+		eng.leases.remove(lease)
+	}
+	eng.life.done()
+}
+
+// passOn hands the lease, unless it was lost, over to the next caller in this process, leaves it
 // to the readers that share it, or gives it back to the store.
-func (eng *engine) passOn(ctx context.Context, lease *Lease, lost error, now time.Time) error {
-	keep := lease.keepUntil()
+func (lease *Lease) passOn(ctx context.Context, lost error, now time.Time) error {
+	eng, keep := lease.engine, lease.keepUntil()
 	switch {
 	case lost == leasestate.ErrHandedOff: //nolint:errorlint // that very value
 		eng.queue.Exit(lease.Key(), false) // the key in the store is not this owner's
 		return nil
 	case lease.state.Class().Shares(), !keep.IsZero(), lease.asked(), !eng.handOver(lease.Key(), lease.state, now):
-		return eng.leave(ctx, lease, lost, keep)
+		return lease.leave(ctx, lost, keep)
 	default:
 		return lost
 	}
 }
+
+// leave ends the holder's part in the lease and its admission to the key. The last holder
+// releases the key in the store, or has it kept until the end of MinHold. leave returns why the
+// lease was lost, also if only the store knew, and what went wrong.
+func (lease *Lease) leave(ctx context.Context, lost error, keep time.Time) error {
+	eng := lease.engine
+	defer eng.queue.Exit(lease.Key(), false)
+	last, over := lease.state.Leave(lease)
+	if lost == nil {
+		lost = over // just now, and the lease was told
+	}
+	if !last {
+		return lost
+	}
+	// Unwatch first: a renewal that overtakes the release would keep the key.
+	eng.watchdog.remove(lease.state)
+	if lost != nil && !errors.Is(lost, ErrClosed) {
+		keep = time.Time{} // it has no key to keep, unless it was lost because the Locker is closed
+	}
+	if pending := lease.state.ExtendRequested(); pending != nil && !keep.IsZero() {
+		<-pending // it extends the lease
+	}
+	switch err := eng.releaser.Release(ctx, lease.state.LastGrant(), keep); {
+	case err != nil && !errors.Is(err, ErrLost):
+		return join(lost, unavailable(err))
+	case err != nil && lost == nil:
+		lease.lost(errTaken)()
+		return errTaken
+	default:
+		return lost
+	}
+}
+
+// keepUntil returns the end of MinHold if that is not over, or the zero Time.
+func (lease *Lease) keepUntil() time.Time {
+	if lease == nil || lease.minHold == 0 || lease.noMinHold.Load() {
+		return time.Time{}
+	}
+	_, began := lease.state.Holder()
+	if until := began.Add(lease.minHold); time.Until(until) > 0 {
+		return until
+	}
+	return time.Time{}
+}
+
+// asked reports whether the holder was asked to give the key back, and listened. Then the key
+// goes back to the store: the next holder of the same lease would be told of a request to the
+// one before, and whoever asked would wait. The caller has the mutex.
+func (lease *Lease) asked() bool {
+	select {
+	case <-lease.revoked:
+		return true
+	default:
+		return false // also if lease.revoked is nil
+	}
+}
+
+// extendTimeout bounds the request whether a lease may be handed over further: the caller
+// that gives out the last token waits for the answer.
+const extendTimeout = 100 * time.Millisecond
 
 // handOver passes the caller's admission and the lease on to the next waiter. It returns
 // false if it cannot; then the caller still has both.
@@ -89,39 +226,6 @@ func (eng *engine) extend(st *leaseState) {
 	})
 }
 
-// leave ends the holder's part in the lease and its admission to the key. The last holder
-// releases the key in the store, or has it kept until the end of MinHold. leave returns why the
-// lease was lost, also if only the store knew, and what went wrong.
-func (eng *engine) leave(ctx context.Context, lease *Lease, lost error, keep time.Time) error {
-	defer eng.queue.Exit(lease.Key(), false)
-	last, over := lease.state.Leave(lease)
-	if lost == nil {
-		lost = over // just now, and the lease was told
-	}
-	if !last {
-		return lost
-	}
-	// Unwatch first: a renewal that overtakes the release would keep the key.
-	eng.watchdog.remove(lease.state)
-	if lost != nil && !errors.Is(lost, ErrClosed) {
-		keep = time.Time{} // it has no key to keep, unless it was lost because the Locker is closed
-	}
-	if pending := lease.state.ExtendRequested(); pending != nil && !keep.IsZero() {
-		<-pending // it extends the lease
-	}
-	switch err := eng.releaser.Release(ctx, lease.state.LastGrant(), keep); {
-	case err == nil:
-		return lost
-	case !errors.Is(err, ErrLost):
-		return join(lost, unavailable(err))
-	case lost == nil:
-		lease.lost(errTaken)()
-		return errTaken
-	default:
-		return lost
-	}
-}
-
 // forward passes on what a caller of class c got that had given up: its admission, and
 // perhaps a lease.
 func (eng *engine) forward(key string, c compat.Class, st *leaseState) {
@@ -139,73 +243,6 @@ func (eng *engine) forward(key string, c compat.Class, st *leaseState) {
 func (eng *engine) discard(st *leaseState) {
 	if last, _ := st.Leave(nil); last {
 		eng.watchdog.remove(st)
-		eng.releaser.ReleaseInBackground(st.LastGrant())
+		eng.releaser.settleLater(st.LastGrant(), time.Time{})
 	}
-}
-
-// letGo releases the key of a lease that MaxHold has ended, although its function may go on:
-// in this process the key stays closed until that returns, in others it is free.
-func (eng *engine) letGo(st *leaseState) {
-	if eng.life.begin() {
-		defer eng.life.done()
-		eng.releaser.ReleaseInBackground(st.LastGrant())
-	}
-}
-
-// kept returns since when functions run whose leases are over, by the key: for each key with
-// the prefix the oldest.
-func (eng *engine) kept(prefix string) map[string]time.Time {
-	since := make(map[string]time.Time)
-	for _, lease := range eng.leases.all() {
-		if !lease.acquired.Load() || !strings.HasPrefix(lease.Key(), prefix) || !lease.lingers(time.Now()) {
-			continue
-		}
-		if began := since[lease.Key()]; began.IsZero() || lease.assigned.Since.Before(began) {
-			since[lease.Key()] = lease.assigned.Since
-		}
-	}
-	return since
-}
-
-// errForced is why a lease is over that this process has taken away.
-var errForced = fmt.Errorf("%w: ForceRelease has taken the key away", ErrLost)
-
-// taken returns a function that ends the leases of the key as of now.
-func (eng *engine) taken(key string) func() {
-	states := slices.DeleteFunc(eng.watchdog.watched(), func(st *leaseState) bool { return st.Key() != key })
-	return func() {
-		for _, st := range states {
-			eng.watchdog.remove(st)
-			_ = st.Lose(errForced)
-		}
-	}
-}
-
-// releaseAll releases what is still held when Close has waited long enough.
-func (eng *engine) releaseAll() {
-	var releases sync.WaitGroup
-	slots := make(chan struct{}, 64)
-	deadline := time.Now().Add(releaseTimeout)
-	for _, st := range eng.watchdog.watched() {
-		if time.Now().After(deadline) {
-			break // the store does not answer; the leases run out by themselves
-		}
-		eng.watchdog.remove(st)
-		slots <- struct{}{}
-		releases.Go(func() {
-			lease, _ := st.Holder()
-			_ = eng.releaser.Once(st.LastGrant(), lease.keepUntil()) // no caller is left to be told
-			<-slots
-		})
-	}
-	releases.Wait()
-}
-
-// done is called at the end of an acquisition that has begun, with the lease that came of it
-// or nil.
-func (eng *engine) done(lease *Lease) {
-	if lease != nil {
-		eng.leases.remove(lease)
-	}
-	eng.life.done()
 }

@@ -27,7 +27,7 @@ type releaser struct {
 
 func newReleaser(ctx context.Context, b driver.Backend, life *lifetime) *releaser {
 	r := &releaser{backend: b, life: life, timeout: rolling.New(releaseTimeout), bg: ctx}
-	r.doubts = newDoubts(ctx, life, r.settle, r.expire)
+	r.doubts = &doubts{life: life, settle: r.settle, wake: make(chan struct{}, 1), ctx: ctx}
 	return r
 }
 
@@ -43,17 +43,21 @@ func (r *releaser) Release(ctx context.Context, g driver.Grant, until time.Time)
 	own, end := r.outlive(ctx, g, time.Now())
 	defer end()
 	err := r.attempt(own, g, until)
-	if err != nil && !errors.Is(err, ErrLost) {
+	if errors.Is(err, ErrLost) {
+		return err
+	}
+	if keepFor(until) > 0 { // also without an answer: the key may be kept
+		r.releaseAt(until, g)
+	}
+	if err != nil {
 		r.settleLater(g, until)
 	}
 	return err
 }
 
-// ReleaseInBackground makes sure that nothing of the grant is left in the store: neither a
-// key nor a place in the queue. The release, or the grant, may have had no answer.
-func (r *releaser) ReleaseInBackground(g driver.Grant) { r.settleLater(g, time.Time{}) }
-
-// settleLater makes attempts in the background until one has an answer, or the lease has run out.
+// settleLater makes sure that nothing of the grant is left in the store, neither a key nor a
+// place in the queue, or that its key is kept until then. It makes attempts in the background
+// until one has an answer, or the lease has run out.
 func (r *releaser) settleLater(g driver.Grant, until time.Time) {
 	now := time.Now()
 	d := &doubt{grant: g, until: until, end: now.Add(g.TTL), next: now}
@@ -72,14 +76,6 @@ func (r *releaser) settle(d *doubt) bool {
 	return err == nil || errors.Is(err, ErrLost)
 }
 
-// expire is called when the lease of a grant in doubt has run out. A key that was to be kept
-// may have been, and in some stores it does not expire.
-func (r *releaser) expire(d *doubt) {
-	if !d.until.IsZero() {
-		r.releaseAt(d.until, d.grant)
-	}
-}
-
 // Once makes one attempt in the background.
 func (r *releaser) Once(g driver.Grant, until time.Time) error {
 	ctx, cancel := context.WithTimeout(r.bg, min(releaseTimeout, g.TTL))
@@ -96,16 +92,7 @@ func (r *releaser) attempt(ctx context.Context, g driver.Grant, until time.Time)
 	}
 	kept := g
 	kept.TTL, kept.Retain = left, true
-	err := driver.RenewAll(ctx, r.backend, []driver.Grant{kept})[0]
-	switch {
-	case err == nil:
-		r.releaseAt(until, g)
-		return nil
-	case errors.Is(err, ErrLost):
-		return taken(err)
-	default:
-		return unavailable(err)
-	}
+	return driver.RenewAll(ctx, r.backend, []driver.Grant{kept})[0]
 }
 
 // releaseAt releases a key at the end of the time for which it was kept, for stores in which
@@ -118,7 +105,7 @@ func (r *releaser) releaseAt(until time.Time, g driver.Grant) {
 			return // the Locker was closed, and the timer stopped with it
 		}
 		defer r.life.done()
-		r.ReleaseInBackground(g)
+		r.settleLater(g, time.Time{})
 	})
 }
 
@@ -135,9 +122,6 @@ func (r *releaser) outlive(ctx context.Context, g driver.Grant, now time.Time) (
 // take less than one for none. It uses the monotonic clock alone, which never runs ahead: a
 // key that is kept too long costs a run, one that is kept too short runs twice.
 func keepFor(until time.Time) time.Duration {
-	if until.IsZero() {
-		return 0
-	}
 	left := time.Until(until)
 	if left <= 0 {
 		return 0

@@ -4,6 +4,7 @@ import (
 	"container/heap"
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -58,10 +59,6 @@ type watch struct {
 	renewing bool // a renewal is in progress
 }
 
-func newWatchdog(ctx context.Context, b driver.Backend, h *Hooks) *watchdog {
-	return &watchdog{backend: b, tell: h.Event != nil, now: time.Now, epoch: time.Now(), wake: make(chan struct{}, 1), ctx: ctx}
-}
-
 // add begins to watch a new lease.
 func (dog *watchdog) add(st *leaseState) {
 	dog.mu.Lock()
@@ -107,6 +104,20 @@ func (dog *watchdog) watched() []*leaseState {
 	return slices.Clone(dog.schedule)
 }
 
+// errForced is why a lease is over that this process has taken away.
+var errForced = fmt.Errorf("%w: ForceRelease has taken the key away", ErrLost)
+
+// taken returns a function that ends the leases of the key as of now.
+func (dog *watchdog) taken(key string) func() {
+	states := slices.DeleteFunc(dog.watched(), func(st *leaseState) bool { return st.Key() != key })
+	return func() {
+		for _, st := range states {
+			dog.remove(st)
+			_ = st.Lose(errForced)
+		}
+	}
+}
+
 // renewalPause returns a third of the lease, less up to a tenth of that: leases that began
 // together are not renewed together.
 func renewalPause(ttl time.Duration) time.Duration {
@@ -119,9 +130,6 @@ func renewalPause(ttl time.Duration) time.Duration {
 func (dog *watchdog) onGrid(at time.Time, ttl time.Duration) time.Duration {
 	return at.Sub(dog.epoch).Truncate(max(ttl/3/64, 1))
 }
-
-// retryPause returns when a renewal without an answer is tried again.
-func retryPause(ttl time.Duration) time.Duration { return renewalPause(ttl) / 4 }
 
 // reschedule sets the time of st's next renewal. The caller has the mutex.
 func (dog *watchdog) reschedule(st *leaseState, renewAt time.Time) {
@@ -161,8 +169,10 @@ func (dog *watchdog) run() {
 	last := dog.now()
 	for {
 		now := dog.now()
-		if clock.Jumped(last, now) {
-			dog.recheck(now)
+		if clock.Jumped(last, now) { // the timers of leases are late
+			for _, st := range dog.watched() {
+				_ = st.Check(now) // ends it if its time has run out
+			}
 		}
 		last = now
 		for _, st := range dog.due(now) {
@@ -182,14 +192,6 @@ func (dog *watchdog) run() {
 		case <-dog.wake:
 		case <-timer.C:
 		}
-	}
-}
-
-// recheck ends the leases whose time has run out: after a jump of the wall clock, their
-// timers are late.
-func (dog *watchdog) recheck(now time.Time) {
-	for _, st := range dog.watched() {
-		_ = st.Check(now) // ends it if its time has run out
 	}
 }
 
@@ -285,7 +287,7 @@ func (dog *watchdog) renewed(st *leaseState, sent time.Time, err error) {
 			failed = true
 			st.NotRenewed(sent, err)
 		}
-		dog.reschedule(st, now.Add(retryPause(st.TTL())))
+		dog.reschedule(st, now.Add(renewalPause(st.TTL())/4))
 	}
 	dog.mu.Unlock()
 	switch {

@@ -1,17 +1,12 @@
 package grpcmw
 
 import (
-	"context"
 	"errors"
-	"log/slog"
+	"reflect"
 
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/internal/request"
 	"github.com/distlock-go/distlock/wiring"
 )
 
@@ -45,40 +40,28 @@ func (c *call) fit(desc protoreflect.MethodDescriptor, forStreams bool) error {
 	return c.key.check(desc.Input())
 }
 
-// late is what the operator is told of work that a handler leaves behind.
-const late = "grpcmw: work asks for its lease after its handler has returned and the lock has ended; " +
-	"a goroutine that is left needs distlock.Detach and a lock of its own"
-
-// run runs fn under the lock for req. It returns the result of fn unchanged, unless the lock
-// was lost and fn did not choose its answer.
-func (m *middleware) run(ctx context.Context, c *call, req any, fn func(context.Context) error) error {
-	params, err := request.Params(c.key.params(ctx, c.method, req))
-	call := m.door.Enter(func() { slog.Warn(late, "method", c.method) })
-	defer call.Done()
-	if message, ok := req.(proto.Message); ok && err == nil && params != distlock.Skip {
-		err = call.Add(proto.Size(message))
+func newCall(l *distlock.Locker, method string, r rule, forStreams bool) (*call, error) {
+	desc, err := r.describe(method)
+	if err != nil {
+		return nil, err
 	}
-	var fnErr error
-	ran, err := call.Do(ctx, c.site, params, err, func(ctx context.Context) { fnErr = fn(ctx) })
-	switch {
-	case !ran, errors.Is(err, distlock.ErrLost) && !chosen(ctx, fnErr):
-		return statusOf(ctx, request.AnswerOf(distlock.Detach(ctx), err), err) // a lock around this one is no work
-	default: // what err says comes too late; the hooks have it
-		return fnErr
+	if r.Key.params == nil {
+		return nil, errors.New("Key is nil")
 	}
-}
-
-// chosen reports whether a handler that has lost its lock answers what is wrong with the call.
-// A success is not such an answer, and neither is a fault of the server, which clients and
-// proxies repeat. If the caller has left, an error that says so is its own.
-func chosen(caller context.Context, err error) bool {
-	switch status.Code(err) {
-	case codes.InvalidArgument, codes.NotFound, codes.AlreadyExists, codes.PermissionDenied, codes.Unauthenticated,
-		codes.FailedPrecondition, codes.OutOfRange, codes.Aborted, codes.ResourceExhausted:
-		return true
-	case codes.Canceled, codes.DeadlineExceeded:
-		return caller.Err() != nil
-	default:
-		return caller.Err() != nil && errors.Is(err, caller.Err())
+	if !reflect.ValueOf(r.Opts.Params).IsZero() {
+		return nil, errors.New("Opts.Params is set, but Key selects the parameters")
 	}
+	if r.Opts.ParamLock && (r.desc == nil || r.whole) { // FromOptions sets it
+		return nil, errors.New("Opts.ParamLock is set, but Key selects the parameters")
+	}
+	r.Opts.ParamLock = !r.whole
+	if err := r.Opts.Validate(); err != nil {
+		return nil, err
+	}
+	c := &call{method: method, key: r.Key}
+	if err := c.fit(desc, forStreams); err != nil {
+		return nil, err
+	}
+	c.site = wiring.Bind(l, r.Opts)
+	return c, nil
 }

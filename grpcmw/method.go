@@ -70,3 +70,7 @@ func messageType(d protoreflect.MessageDescriptor) protoreflect.MessageType {
 	}
 	return dynamicpb.NewMessageType(d)
 }
+
+func streams(d protoreflect.MethodDescriptor) bool {
+	return d.IsStreamingClient() || d.IsStreamingServer()
+}

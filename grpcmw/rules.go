@@ -1,17 +1,12 @@
 package grpcmw
 
 import (
-	"errors"
-	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/internal/request"
-	"github.com/distlock-go/distlock/wiring"
 )
 
 // Rule says how a method is locked.
@@ -89,66 +84,10 @@ func (r Rules) Adjust(f func(fullMethod string, o *distlock.Opts)) Rules {
 	return Rules{byMethod}
 }
 
-func streams(d protoreflect.MethodDescriptor) bool {
-	return d.IsStreamingClient() || d.IsStreamingServer()
-}
-
 // describe returns nil for a method that is not known.
 func (r *rule) describe(method string) (protoreflect.MethodDescriptor, error) {
 	if r.desc != nil {
 		return r.desc, nil
 	}
 	return findMethod(method)
-}
-
-// middleware is what all interceptors share.
-type middleware struct {
-	calls map[string]*call
-	door  request.Door
-}
-
-// wire makes the rules into a middleware and panics with all errors in them.
-func wire(name string, l *distlock.Locker, rules Rules, forStreams bool) *middleware {
-	if l == nil {
-		panic("grpcmw: " + name + ": nil Locker")
-	}
-	m := &middleware{calls: make(map[string]*call, len(rules.byMethod))}
-	var errs []error
-	for _, method := range slices.Sorted(maps.Keys(rules.byMethod)) {
-		c, err := newCall(l, method, rules.byMethod[method], forStreams)
-		if err != nil {
-			errs = append(errs, fmt.Errorf("rule for %q: %w", method, err))
-		}
-		m.calls[method] = c
-	}
-	if err := errors.Join(errs...); err != nil {
-		panic("grpcmw: " + name + ": " + err.Error())
-	}
-	return m
-}
-
-func newCall(l *distlock.Locker, method string, r rule, forStreams bool) (*call, error) {
-	desc, err := r.describe(method)
-	if err != nil {
-		return nil, err
-	}
-	if r.Key.params == nil {
-		return nil, errors.New("Key is nil")
-	}
-	if !reflect.ValueOf(r.Opts.Params).IsZero() {
-		return nil, errors.New("Opts.Params is set, but Key selects the parameters")
-	}
-	if r.Opts.ParamLock && (r.desc == nil || r.whole) { // FromOptions sets it
-		return nil, errors.New("Opts.ParamLock is set, but Key selects the parameters")
-	}
-	r.Opts.ParamLock = !r.whole
-	if err := r.Opts.Validate(); err != nil {
-		return nil, err
-	}
-	c := &call{method: method, key: r.Key}
-	if err := c.fit(desc, forStreams); err != nil {
-		return nil, err
-	}
-	c.site = wiring.Bind(l, r.Opts)
-	return c, nil
 }

@@ -9,15 +9,6 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-const (
-	// glance is how many places of a line a decision reads at most.
-	glance = 16
-
-	// turnTime is how long a free key is kept for the first in the line. After that the second
-	// may have it, and so on.
-	turnTime = time.Second
-)
-
 // TryAcquire implements driver.Backend.
 func (b *backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	return b.attempt(ctx, &r, b.waiter(r.Owner))
@@ -38,7 +29,7 @@ func (b *backend) Enqueue(ctx context.Context, r driver.Request) (driver.Grant, 
 			}
 		}
 		b.listen()
-		b.locked(func() { w.placed, b.waiters[r.Owner] = true, w })
+		b.locked(func() { w.placed, b.all[r.Owner] = true, w })
 	}
 	if !time.Now().Before(w.joinAt) {
 		if err := b.join(ctx, r.Key, b.lease(&r)); err != nil {
@@ -73,7 +64,7 @@ func (b *backend) attempt(ctx context.Context, r *driver.Request, w *waiter) (dr
 	if held := new(driver.HeldError); errors.As(err, &held) {
 		b.refused(w, held, time.Since(start))
 	} else if err != nil && !errors.Is(err, driver.ErrNotSent) {
-		b.locked(func() { w.unsure, b.waiters[r.Owner] = true, w })
+		b.locked(func() { w.unsure, b.all[r.Owner] = true, w })
 	}
 	if err != nil {
 		return driver.Grant{}, err
@@ -84,7 +75,7 @@ func (b *backend) attempt(ctx context.Context, r *driver.Request, w *waiter) (dr
 	if w.placed {
 		a.gone = append(a.gone, r.Owner)
 	}
-	b.locked(func() { delete(b.waiters, r.Owner) })
+	b.locked(func() { delete(b.all, r.Owner) })
 	if len(a.gone) > 0 { // beside the work of the new holder
 		done := make(chan struct{})
 		b.leaving.Store(r.Owner, done)
@@ -177,4 +168,12 @@ func (a *attempt) turn(ctx context.Context, rec *record) error {
 		rec.Waiting = false
 	}
 	return nil
+}
+
+// lease returns what is written of the owner as a holder or a waiter.
+func (b *backend) lease(r *driver.Request) lease {
+	return lease{
+		Owner: r.Owner, TTL: millis(stands), Since: time.Now().UnixMilli(),
+		Shared: r.Mode == driver.Shared, Permits: r.Permits, Reply: b.topic,
+	}
 }

@@ -24,7 +24,6 @@ package caslock
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -32,15 +31,6 @@ import (
 
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/firstuse"
-)
-
-const (
-	requestTimeout = 3 * time.Second
-	patience       = 10 * time.Second // with a cell that others keep changing
-
-	// poll is how often a waiter looks at a store that is no Messenger. It is less than
-	// turnTime, so that no waiter misses its turn.
-	poll = 500 * time.Millisecond
 )
 
 // Config configures a backend. The zero value is the default.
@@ -52,22 +42,12 @@ type Config struct {
 
 // backend is a driver.Backend with all abilities that the store allows.
 type backend struct {
-	store     Store
-	messenger Messenger
-	tickets   Tickets // nil if the store has none
-	cfg       Config
-	topic     string          // on which this process listens
-	ctx       context.Context //nolint:containedctx // ends with Close
-	stop      context.CancelFunc
-	listening sync.Once
-	beside    sync.WaitGroup  // messages
-	leaving   sync.Map        // a channel for each holder: closed when its place is gone
-	checked   *firstuse.Check // Checker.Check
+	*cells
+	lines
+	post
 
-	mu      sync.Mutex
-	sights  map[string]*sight
-	waiters map[string]*waiter       // by owner
-	watches map[chan struct{}]string // of Revoked, and the owner
+	cfg     Config
+	leaving sync.Map // a channel for each holder: closed when its place is gone
 }
 
 // New returns a backend on s. It closes s if that is an [io.Closer]. New panics if cfg.MaxTTL is
@@ -76,61 +56,17 @@ func New(s Store, cfg Config) driver.Backend {
 	if cfg.MaxTTL < 0 {
 		panic(fmt.Sprintf("caslock: Config.MaxTTL is negative: %v", cfg.MaxTTL))
 	}
-	b := &backend{
-		store: s, cfg: cfg, topic: rand.Text(), checked: firstuse.New(),
-		sights: make(map[string]*sight), waiters: make(map[string]*waiter), watches: make(map[chan struct{}]string),
-	}
+	c := &cells{store: s, checked: firstuse.New(), sights: make(map[string]*sight)}
+	b := &backend{cells: c, lines: lines{cells: c}, post: post{
+		waiters: waiters{all: make(map[string]*waiter)}, cells: c, messenger: looker{}, topic: rand.Text(),
+		watches: make(map[chan struct{}]string),
+	}, cfg: cfg}
 	b.tickets, _ = s.(Tickets)
-	b.messenger = looker{}
 	if m, ok := s.(Messenger); ok {
 		b.messenger = m
 	}
 	b.ctx, b.stop = context.WithCancel(context.Background()) //nolint:forbidigo // ends with Close
 	return b
-}
-
-// write is the operation that must not be carried out again.
-const write = "write"
-
-// ask carries out a request to the store, and says what failed. A Checker is asked before the
-// first use.
-func (b *backend) ask(ctx context.Context, op string, f func(ctx context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
-	if c, ok := b.store.(Checker); ok {
-		if err := b.checked.Do(ctx, func(ctx context.Context) error { return again(ctx, c.Check) }); err != nil {
-			return b.fail("check", err)
-		}
-	}
-	if op == write {
-		return b.fail(op, f(ctx))
-	}
-	return b.fail(op, again(ctx, f))
-}
-
-// again carries out a request until it has an answer, three times at most.
-func again(ctx context.Context, f func(ctx context.Context) error) (err error) {
-	for range 3 {
-		if err = f(ctx); !errors.Is(err, ErrNoAnswer) {
-			break
-		}
-	}
-	return err
-}
-
-// fail says what failed, and where.
-func (b *backend) fail(op string, err error) error {
-	if name, ok := b.store.(fmt.Stringer); ok && err != nil {
-		return fmt.Errorf("%s: %s: %w", name, op, err)
-	}
-	return err
-}
-
-// locked calls f with the mutex.
-func (b *backend) locked(f func()) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	f()
 }
 
 // Features implements driver.Backend.

@@ -6,14 +6,28 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/clock"
+	"github.com/distlock-go/distlock/internal/firstuse"
 )
 
-// maxSights is how many cells a process remembers.
-const maxSights = 1 << 14
+const (
+	requestTimeout = 3 * time.Second
+	patience       = 10 * time.Second // with a cell that others keep changing
+	maxSights      = 1 << 14          // cells that a process remembers
+)
+
+// cells is the cells of a store, and what this process knows of them.
+type cells struct {
+	store   Store
+	checked *firstuse.Check // Checker.Check
+
+	mu     sync.Mutex
+	sights map[string]*sight
+}
 
 // sight is what this process knows of a cell.
 type sight struct {
@@ -27,31 +41,68 @@ type sight struct {
 }
 
 // see calls f with what is known of the cell.
-func (b *backend) see(key string, f func(s *sight)) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	s := b.sights[key]
+func (c *cells) see(key string, f func(s *sight)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := c.sights[key]
 	if s == nil {
-		for old := range b.sights {
-			if len(b.sights) < maxSights {
+		for old := range c.sights {
+			if len(c.sights) < maxSights {
 				break
 			}
-			delete(b.sights, old)
+			delete(c.sights, old)
 		}
 		s = &sight{}
-		b.sights[key] = s
+		c.sights[key] = s
 	}
 	f(s)
 }
 
+// write is the operation that must not be carried out again.
+const write = "write"
+
+// ask carries out a request to the store, and says what failed. A Checker is asked before the
+// first use.
+func (c *cells) ask(ctx context.Context, op string, f func(ctx context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	if s, ok := c.store.(Checker); ok {
+		if err := c.checked.Do(ctx, func(ctx context.Context) error { return again(ctx, s.Check) }); err != nil {
+			return c.fail("check", err)
+		}
+	}
+	if op == write {
+		return c.fail(op, f(ctx))
+	}
+	return c.fail(op, again(ctx, f))
+}
+
+// again carries out a request until it has an answer, three times at most.
+func again(ctx context.Context, f func(ctx context.Context) error) (err error) {
+	for range 3 {
+		if err = f(ctx); !errors.Is(err, ErrNoAnswer) {
+			break
+		}
+	}
+	return err
+}
+
+// fail says what failed, and where.
+func (c *cells) fail(op string, err error) error {
+	if name, ok := c.store.(fmt.Stringer); ok && err != nil {
+		return fmt.Errorf("%s: %s: %w", name, op, err)
+	}
+	return err
+}
+
 // read remembers the value of a cell, and returns its record. Leases that have ended are not
 // among those of the record.
-func (b *backend) read(key string, value []byte, version string) (record, error) {
+func (c *cells) read(key string, value []byte, version string) (record, error) {
 	r, err := parse(value)
 	if err != nil && strings.HasPrefix(key, linePrefix) {
 		r, err = record{}, nil // the cell has no line, and is overwritten
 	}
-	b.see(key, func(s *sight) {
+	c.see(key, func(s *sight) {
 		now, first := time.Now(), make(map[uint64]time.Time)
 		known := func(count uint64) time.Duration {
 			at, ok := s.first[count]
@@ -80,15 +131,15 @@ func (b *backend) read(key string, value []byte, version string) (record, error)
 }
 
 // load reads a cell.
-func (b *backend) load(ctx context.Context, key string) (r record, err error) {
+func (c *cells) load(ctx context.Context, key string) (r record, err error) {
 	var value []byte
 	var version string
-	err = b.ask(ctx, "read", func(ctx context.Context) (err error) {
-		value, version, err = b.store.Load(ctx, key)
+	err = c.ask(ctx, "read", func(ctx context.Context) (err error) {
+		value, version, err = c.store.Load(ctx, key)
 		return err
 	})
 	if err == nil {
-		r, err = b.read(key, value, version)
+		r, err = c.read(key, value, version)
 		r.fresh = true
 	}
 	return r, err
@@ -99,17 +150,17 @@ func (b *backend) load(ctx context.Context, key string) (r record, err error) {
 // is safe, because the write has a condition, and a no is decided again on the word of the store.
 // The error is that of decide, or says that the outcome is unknown. The time is that just before
 // the last write, and zero if nothing was sent.
-func (b *backend) update(ctx context.Context, key string, decide func(r *record) (changed bool, err error)) (r record, sent time.Time, err error) {
+func (c *cells) update(ctx context.Context, key string, decide func(r *record) (changed bool, err error)) (r record, sent time.Time, err error) {
 	start := time.Now()
 	for try := 0; ; try++ {
 		var last sight
-		b.see(key, func(s *sight) { last = *s })
-		switch err = b.fail("read", ctx.Err()); {
+		c.see(key, func(s *sight) { last = *s })
+		switch err = c.fail("read", ctx.Err()); {
 		case err != nil:
 		case try == 0 && last.current:
-			r, err = b.read(key, last.value, last.version)
+			r, err = c.read(key, last.value, last.version)
 		default:
-			r, err = b.load(ctx, key)
+			r, err = c.load(ctx, key)
 		}
 		if err != nil && sent.IsZero() {
 			err = driver.NotSent(err)
@@ -126,16 +177,16 @@ func (b *backend) update(ctx context.Context, key string, decide func(r *record)
 			continue
 		}
 		sent = time.Now()
-		b.see(key, func(s *sight) { r.Waiting, s.current = r.Waiting || s.asked, false })
+		c.see(key, func(s *sight) { r.Waiting, s.current = r.Waiting || s.asked, false })
 		r.Form = form
 		value := encode(r)
-		swapErr := b.ask(ctx, write, func(ctx context.Context) (err error) {
-			r.version, err = b.store.Swap(ctx, key, r.version, value)
+		swapErr := c.ask(ctx, write, func(ctx context.Context) (err error) {
+			r.version, err = c.store.Swap(ctx, key, r.version, value)
 			return err
 		})
 		switch {
 		case swapErr == nil:
-			_, _ = b.read(key, value, r.version) // its leases count from the answer
+			_, _ = c.read(key, value, r.version) // its leases count from the answer
 			return r, sent, err
 		case !errors.Is(swapErr, ErrChanged):
 			return r, sent, swapErr

@@ -114,7 +114,7 @@ func (b *backend) Release(ctx context.Context, g driver.Grant) error {
 	if err != nil {
 		return err
 	}
-	b.locked(func() { delete(b.waiters, g.Owner) })
+	b.locked(func() { delete(b.all, g.Owner) })
 	if leaving, ok := b.leaving.Load(g.Owner); ok { // the place goes before a waiter is woken
 		<-leaving.(chan struct{})
 		if len(r.Holders) > 0 {
@@ -126,4 +126,34 @@ func (b *backend) Release(ctx context.Context, g driver.Grant) error {
 	}
 	b.pass(ctx, g.Key, g.Owner, &r)
 	return nil
+}
+
+// pass tells those whose turn it is, and the one behind them, that the key may be had. What it
+// cannot tell, they find out by themselves.
+func (b *backend) pass(ctx context.Context, key, from string, r *record) {
+	if !r.Waiting || len(r.Holders) > 0 && r.Holders[0].sharing() == (driver.Sharing{}) {
+		return
+	}
+	var line []lease
+	var places int
+	stays := false
+	for n := 2; n <= glance && places >= len(line); n *= 8 { // one writer is all, as a rule
+		found, all, err := b.waiting(ctx, key, from, r, n)
+		if err != nil {
+			return
+		}
+		line = without(found, from)
+		stays = len(line) < len(found)
+		if places, _ = r.turn(line, driver.Sharing{}); all {
+			break
+		}
+	}
+	m := message{Key: key, Version: r.version, Record: encode(r)}
+	for i, p := range line[:min(places+1, len(line))] {
+		m.Owner, m.Ahead = p.Owner, max(0, i+1-places)
+		b.send(p.Reply, &m)
+	}
+	if stays { // another process took the key for it, or it could not leave
+		_ = b.leave(ctx, key, from)
+	}
 }

@@ -4,9 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"math/rand/v2"
+	"sync"
 	"time"
 
-	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/clock"
 	"github.com/distlock-go/distlock/internal/wake"
 )
@@ -22,6 +22,10 @@ type message struct {
 	Record  json.RawMessage `json:"record,omitempty"` // the value with that version
 }
 
+// poll is how often a waiter looks at a store that is no Messenger. It is less than turnTime, so
+// that no waiter misses its turn.
+const poll = 500 * time.Millisecond
+
 // looker is the messenger of a store that is none: it says at intervals that messages may have
 // been lost.
 type looker struct{}
@@ -34,51 +38,65 @@ func (looker) Listen(ctx context.Context, _ string, f func(data []byte)) {
 	}
 }
 
+// post is what a process tells others, and what it hears.
+type post struct {
+	waiters
+
+	cells     *cells
+	messenger Messenger
+	topic     string          // on which this process listens
+	ctx       context.Context //nolint:containedctx // ends with Close
+	stop      context.CancelFunc
+	listening sync.Once
+	beside    sync.WaitGroup           // messages
+	watches   map[chan struct{}]string // of Revoked, and the owner; under the mutex of the waiters
+}
+
 // listen begins to listen to the messages for this process.
-func (b *backend) listen() {
-	b.listening.Do(func() {
-		b.beside.Go(func() {
-			for b.ctx.Err() == nil {
+func (p *post) listen() {
+	p.listening.Do(func() {
+		p.beside.Go(func() {
+			for p.ctx.Err() == nil {
 				again := time.Now().Add(time.Second)
-				b.messenger.Listen(b.ctx, b.topic, b.receive)
-				clock.Sleep(b.ctx, time.Until(again))
+				p.messenger.Listen(p.ctx, p.topic, p.receive)
+				clock.Sleep(p.ctx, time.Until(again))
 			}
 		})
 	})
 }
 
-func (b *backend) send(topic string, m *message) {
-	if topic == b.topic {
-		b.receive(encode(m))
+func (p *post) send(topic string, m *message) {
+	if topic == p.topic {
+		p.receive(encode(m))
 	} else if topic != "" {
 		data := encode(m)
-		b.beside.Go(func() {
-			ctx, cancel := context.WithTimeout(context.WithoutCancel(b.ctx), requestTimeout)
+		p.beside.Go(func() {
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(p.ctx), requestTimeout)
 			defer cancel()
-			b.messenger.Send(ctx, topic, data)
+			p.messenger.Send(ctx, topic, data)
 		})
 	}
 }
 
-func (b *backend) receive(data []byte) {
+func (p *post) receive(data []byte) {
 	var m message
 	switch {
 	case data == nil: // messages may have been lost
-		b.lookAtHeld("")
-		b.locked(func() {
-			for _, w := range b.waiters {
+		p.lookAtHeld("")
+		p.locked(func() {
+			for _, w := range p.all {
 				w.wake(anyVersion)
 			}
 		})
 	case json.Unmarshal(data, &m) != nil:
 	case m.Waits:
-		b.see(m.Key, func(s *sight) { s.asked = true })
+		p.cells.see(m.Key, func(s *sight) { s.asked = true })
 	case m.Version == "":
-		b.lookAtHeld(m.Owner)
+		p.lookAtHeld(m.Owner)
 	default:
-		_, _ = b.read(m.Key, m.Record, m.Version)
-		b.locked(func() {
-			w := b.waiters[m.Owner]
+		_, _ = p.cells.read(m.Key, m.Record, m.Version)
+		p.locked(func() {
+			w := p.all[m.Owner]
 			if at := time.Now().Add(turnTime * time.Duration(m.Ahead)); w != nil && m.Ahead == 0 {
 				w.wake(m.Version)
 			} else if w != nil && at.Before(w.lookAt) {
@@ -89,32 +107,14 @@ func (b *backend) receive(data []byte) {
 	}
 }
 
-// pass tells those whose turn it is, and the one behind them, that the key may be had. What it
-// cannot tell, they find out by themselves.
-func (b *backend) pass(ctx context.Context, key, from string, r *record) {
-	if !r.Waiting || len(r.Holders) > 0 && r.Holders[0].sharing() == (driver.Sharing{}) {
-		return
-	}
-	var line []lease
-	var places int
-	stays := false
-	for n := 2; n <= glance && places >= len(line); n *= 8 { // one writer is all, as a rule
-		found, all, err := b.waiting(ctx, key, from, r, n)
-		if err != nil {
-			return
+// lookAtHeld makes the watches of a holder, or of all, look whether it is asked to give the key
+// back, or the key was taken from it.
+func (p *post) lookAtHeld(owner string) {
+	p.locked(func() {
+		for look, o := range p.watches {
+			if owner == "" || o == owner {
+				wake.Signal(look)
+			}
 		}
-		line = without(found, from)
-		stays = len(line) < len(found)
-		if places, _ = r.turn(line, driver.Sharing{}); all {
-			break
-		}
-	}
-	m := message{Key: key, Version: r.version, Record: encode(r)}
-	for i, p := range line[:min(places+1, len(line))] {
-		m.Owner, m.Ahead = p.Owner, max(0, i+1-places)
-		b.send(p.Reply, &m)
-	}
-	if stays { // another process took the key for it, or it could not leave
-		_ = b.leave(ctx, key, from)
-	}
+	})
 }

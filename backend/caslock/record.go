@@ -94,6 +94,10 @@ func encode(v any) []byte {
 	return text
 }
 
+// turnTime is how long a free key is kept for the first in the line. After that the second
+// may have it, and so on.
+const turnTime = time.Second
+
 // turn returns how many of the places could become holders now, in their order, and whether
 // somebody with s could join behind the last place.
 func (r *record) turn(line []lease, s driver.Sharing) (places int, more bool) {

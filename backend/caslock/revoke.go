@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/distlock-go/distlock/driver"
-	"github.com/distlock-go/distlock/internal/wake"
 )
 
 // Revoke implements driver.Revoker. It writes a mark, which the next renewal sees; a message
@@ -48,16 +47,4 @@ func (b *backend) Revoked(ctx context.Context, g driver.Grant) <-chan struct{} {
 		}
 	}()
 	return asked
-}
-
-// lookAtHeld makes the watches of a holder, or of all, look whether it is asked to give the key
-// back, or the key was taken from it.
-func (b *backend) lookAtHeld(owner string) {
-	b.locked(func() {
-		for look, o := range b.watches {
-			if owner == "" || o == owner {
-				wake.Signal(look)
-			}
-		}
-	})
 }

@@ -15,6 +15,9 @@ var ErrChanged = errors.New("the version has changed")
 // repeated.
 var ErrNoAnswer = errors.New("no answer")
 
+// linePrefix begins the keys of cells that no lock has. The keys of locks have no such character.
+const linePrefix = "\x00"
+
 // Store keeps cells. A cell has a key, a value and a version. Its methods must be safe for
 // concurrent use.
 //

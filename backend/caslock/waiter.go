@@ -3,6 +3,7 @@ package caslock
 import (
 	"context"
 	"math/rand/v2"
+	"sync"
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
@@ -18,7 +19,7 @@ const pace = 200
 const anyVersion = "?"
 
 // waiter is an owner between an attempt that failed and a grant or Release. Its fields are under
-// the mutex of the backend; joinAt is its own.
+// the mutex of the waiters; joinAt is its own.
 type waiter struct {
 	placed bool              // it may have a place in the line
 	unsure bool              // an attempt had no answer, and may still arrive
@@ -29,11 +30,24 @@ type waiter struct {
 	turn   chan driver.Grant // of Turn
 }
 
+// waiters is the owners of this process that are known to wait.
+type waiters struct {
+	mu  sync.Mutex
+	all map[string]*waiter // by owner
+}
+
+// locked calls f with the mutex.
+func (ws *waiters) locked(f func()) {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	f()
+}
+
 // waiter returns the waiter of the owner, or a new one that nobody knows yet.
-func (b *backend) waiter(owner string) *waiter {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if w := b.waiters[owner]; w != nil {
+func (ws *waiters) waiter(owner string) *waiter {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	if w := ws.all[owner]; w != nil {
 		return w
 	}
 	return &waiter{turn: make(chan driver.Grant, 1)}
@@ -41,9 +55,9 @@ func (b *backend) waiter(owner string) *waiter {
 
 // rest returns the last refusal if the waiter need not ask again yet: messages tell it when its
 // turn comes, and looks of its own only make good what is lost. See pace.
-func (b *backend) rest(w *waiter) *driver.HeldError {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+func (ws *waiters) rest(w *waiter) *driver.HeldError {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
 	now := time.Now()
 	if !w.placed || w.hint != "" || !now.Before(w.lookAt) {
 		return nil
@@ -55,9 +69,9 @@ func (b *backend) rest(w *waiter) *driver.HeldError {
 
 // refused notes why an attempt of the waiter was refused, and how long that took. It says in
 // held when the waiter should look by itself.
-func (b *backend) refused(w *waiter, held *driver.HeldError, took time.Duration) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+func (ws *waiters) refused(w *waiter, held *driver.HeldError, took time.Duration) {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
 	if w.placed {
 		pause := max(2*turnTime, min(pace*took, 10*turnTime))
 		held.RetryAfter = max(time.Millisecond, min(held.RetryAfter, pause/2+rand.N(pause)))
@@ -66,8 +80,8 @@ func (b *backend) refused(w *waiter, held *driver.HeldError, took time.Duration)
 }
 
 // Turn implements driver.Waker.
-func (b *backend) Turn(_ context.Context, r driver.Request) <-chan driver.Grant {
-	return b.waiter(r.Owner).turn
+func (ws *waiters) Turn(_ context.Context, r driver.Request) <-chan driver.Grant {
+	return ws.waiter(r.Owner).turn
 }
 
 // wake tells the waiter that another attempt may succeed, in that version. The caller has the

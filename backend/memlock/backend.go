@@ -14,7 +14,6 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/distlock-go/distlock/backend/internal/recent"
@@ -36,11 +35,9 @@ var (
 // per key. They start again with the process: a resource that checks tokens and outlives
 // the process needs a backend that outlives it too.
 type Backend struct {
-	mu      sync.Mutex
-	token   uint64 // the last one issued
-	keys    map[string]*entry
+	store
+
 	deposed recent.Set[keyOwner] // ForceRelease has taken the key from these owners
-	sweepAt int
 }
 
 // keyOwner identifies a request for a key.
@@ -48,7 +45,7 @@ type keyOwner struct{ key, owner string }
 
 // New returns an empty Backend.
 func New() *Backend {
-	return &Backend{keys: make(map[string]*entry), sweepAt: firstSweep}
+	return &Backend{store: store{keys: make(map[string]*entry), sweepAt: firstSweep}}
 }
 
 // Features implements [driver.Backend]. All requests wait in one queue, whatever they
@@ -64,23 +61,18 @@ func (b *Backend) TryAcquire(_ context.Context, r driver.Request) (driver.Grant,
 	if r.From != "" && !b.adopt(&r) {
 		return driver.Grant{}, driver.ErrLost
 	}
-	g, held := b.acquire(&r)
-	if held != nil {
-		return driver.Grant{}, held
-	}
-	return g, nil
+	return b.acquire(&r)
 }
 
 // Enqueue implements [driver.Queuer].
 func (b *Backend) Enqueue(_ context.Context, r driver.Request) (driver.Grant, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	g, held := b.acquire(&r)
-	if held != nil {
+	g, err := b.acquire(&r)
+	if err != nil {
 		b.enqueue(&r)
-		return driver.Grant{}, held
 	}
-	return g, nil
+	return g, err
 }
 
 // Turn implements [driver.Waker]. The channel receives the grant at the moment at which the

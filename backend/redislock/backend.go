@@ -1,9 +1,8 @@
 package redislock
 
 import (
-	"context"
+	"fmt"
 	"reflect"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/redis/go-redis/v9"
@@ -32,22 +31,6 @@ type backend struct {
 
 	background *rediskit.Background
 	closed     func()
-}
-
-// calls are the ways to the servers.
-type calls struct {
-	own    *rediskit.OwnPool // for what is done with locks
-	looks  *rediskit.OwnPool // for what looks at them
-	limit  time.Duration     // of an operation
-	server *rediskit.Server  // the server that errors name first
-
-	background *rediskit.Background
-}
-
-// call runs op over the connections of observers. Errors name the first server of
-// the client.
-func call[T any](ctx context.Context, c *calls, op func(context.Context, redis.UniversalClient) (T, error)) (T, error) {
-	return rediskit.Operate(ctx, c.server, c.looks.Client(), op)
 }
 
 // ownConnections is how many connections of its own a Backend has to a server at most:
@@ -115,4 +98,26 @@ func (b *backend) Close() error {
 // checkEviction logs a warning, once, if the server may evict locks.
 func (b *backend) checkEviction() {
 	b.calls.server.CheckEviction(b.cfg.Logger, b.calls.looks.Client())
+}
+
+// checkNames refuses keys and owners that would break the format of locks.
+func (b *backend) checkNames(key, owner string) error {
+	if err := b.checkKey(key); err != nil {
+		return err
+	}
+	if err := rediskit.CheckOwner(owner); err != nil {
+		return fmt.Errorf("redislock: %w", err)
+	}
+	return nil
+}
+
+// checkKey refuses what cannot be the key of a lock. That includes the key of a clock.
+func (b *backend) checkKey(key string) error {
+	if isClock(key, defaultClock) || isClock(key, b.cfg.Clock) {
+		return fmt.Errorf("redislock: the key %q is in use by the Backend itself", key)
+	}
+	if err := rediskit.CheckKey(key); err != nil {
+		return fmt.Errorf("redislock: %w", err)
+	}
+	return nil
 }

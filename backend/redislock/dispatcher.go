@@ -336,3 +336,7 @@ func (d *dispatcher) retryRedirect(ctx context.Context, r *request, result dispa
 	}
 	return result
 }
+
+// maxRenewBatch is the number of renewals in one script or pipeline: a script stops the
+// server while it runs.
+const maxRenewBatch = 256

@@ -15,10 +15,6 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// maxRenewBatch is the number of renewals in one script or pipeline: a script stops the
-// server while it runs.
-const maxRenewBatch = 256
-
 var (
 	errNotSent = errors.New("redislock: not sent, because the batch before it failed")
 	errTooMany = fmt.Errorf("not sent, because %d renewals for this server have no answer yet", maxRenewals)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/distlock-go/distlock/backend/internal/luascript"
 	"github.com/distlock-go/distlock/backend/internal/rediskit"
 	"github.com/distlock-go/distlock/backend/redislock/internal/dispatch"
+	"github.com/distlock-go/distlock/driver"
 )
 
 // request is what a script has to do for one lock. Only the dispatcher changes it.
@@ -202,4 +204,28 @@ func (replyError) RedisError() {}
 func isLine(err error, prefix string) bool {
 	line := replyError("")
 	return errors.As(err, &line) && redis.HasErrorPrefix(line, prefix)
+}
+
+// share returns how scripts are told what an owner asks for: "r" is to read, "p3" is
+// one of three permits, "" is an exclusive lock.
+func share(m driver.Mode, permits int) string {
+	switch {
+	case permits > 0:
+		return "p" + strconv.Itoa(permits)
+	case m == driver.Shared:
+		return "r"
+	default:
+		return ""
+	}
+}
+
+func checkMode(m driver.Mode, permits int) error {
+	switch {
+	case permits < 0:
+		return fmt.Errorf("redislock: %d permits", permits)
+	case m != driver.Exclusive && m != driver.Shared, permits > 0 && m != driver.Exclusive:
+		return fmt.Errorf("redislock: %v with %d permits is not a way to hold a key", m, permits)
+	default:
+		return nil
+	}
 }

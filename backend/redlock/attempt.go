@@ -172,7 +172,7 @@ func (a *attempt) mint(ctx context.Context) (nodeTokens, error) {
 			})
 		})
 	}
-	if err := answers.majority(ctx, a.b.nodes, a.b.quorum, func(stored int64) bool { return stored == 1 }); err != nil {
+	if err := a.b.nodes.majority(ctx, answers, a.b.quorum, func(stored int64) bool { return stored == 1 }); err != nil {
 		a.fail(err, true)
 		return nodeTokens{}, err
 	}

@@ -1,7 +1,6 @@
 package redlock
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -23,44 +22,6 @@ func newBallot(nodes int) ballot { return make(ballot, nodes) }
 
 // cast is called once for each node, see [send].
 func (b ballot) cast(value int64, known bool, err error) { b <- vote{value, known, err} }
-
-// count passes the votes to add until that has decided, and returns the outcome.
-func (b ballot) count(ctx context.Context, of nodes, add func(vote) (decided bool, outcome error)) error {
-	for {
-		select {
-		case v := <-b:
-			if decided, outcome := add(v); decided {
-				return outcome
-			}
-		case <-ctx.Done():
-			return of.silent()
-		}
-	}
-}
-
-// majority returns nil when a quorum says yes. If too few can, it returns the errors of
-// the nodes, or errDenied if there are none.
-func (b ballot) majority(ctx context.Context, of nodes, quorum int, yes func(value int64) bool) error {
-	var errs []error
-	votes, pending := 0, cap(b)
-	return b.count(ctx, of, func(v vote) (bool, error) {
-		pending--
-		switch {
-		case v.err != nil:
-			errs = append(errs, v.err)
-		case yes(v.value):
-			votes++
-		}
-		switch {
-		case votes+pending >= quorum:
-			return votes >= quorum, nil
-		case len(errs) == 0:
-			return true, errDenied
-		default:
-			return true, &quorumError{len(of), errs}
-		}
-	})
-}
 
 // releaseCount counts what the nodes say about a release.
 type releaseCount struct {
@@ -108,8 +69,6 @@ func (c *releaseCount) add(v vote) (bool, error) {
 
 var (
 	errReleased = errors.New("redlock: this owner has released the lock")
-	errFormat   = errors.New("redlock: a script returned a reply of another format")
-	errSilent   = errors.New("not asked, because it does not answer")
 	errTaken    = fmt.Errorf("redlock: another owner has the key: %w", driver.ErrLost)
 	errExpired  = fmt.Errorf("redlock: the owner does not have the key any more: %w", driver.ErrLost)
 	errDenied   = errors.New("redlock: the lock was lost while its tokens were stored")

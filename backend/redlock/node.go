@@ -168,3 +168,8 @@ func (n *node) named(err error) error {
 func (n *node) checkEviction() {
 	n.server.CheckEviction(slog.Default(), n.taking.Client())
 }
+
+var (
+	errFormat = errors.New("redlock: a script returned a reply of another format")
+	errSilent = errors.New("not asked, because it does not answer")
+)

@@ -61,10 +61,48 @@ func (ns nodes) ping(ctx context.Context, quorum int) error {
 		n.checkEviction()
 		n.marker(ctx, false, answers.cast)
 	}
-	if err := answers.majority(ctx, ns, quorum, func(int64) bool { return true }); err != nil {
+	if err := ns.majority(ctx, answers, quorum, func(int64) bool { return true }); err != nil {
 		return err
 	}
 	return ns.distinct()
+}
+
+// count passes the votes to add until that has decided, and returns the outcome.
+func (ns nodes) count(ctx context.Context, b ballot, add func(vote) (decided bool, outcome error)) error {
+	for {
+		select {
+		case v := <-b:
+			if decided, outcome := add(v); decided {
+				return outcome
+			}
+		case <-ctx.Done():
+			return ns.silent()
+		}
+	}
+}
+
+// majority returns nil when a quorum says yes. If too few can, it returns the errors of
+// the nodes, or errDenied if there are none.
+func (ns nodes) majority(ctx context.Context, b ballot, quorum int, yes func(value int64) bool) error {
+	var errs []error
+	votes, pending := 0, cap(b)
+	return ns.count(ctx, b, func(v vote) (bool, error) {
+		pending--
+		switch {
+		case v.err != nil:
+			errs = append(errs, v.err)
+		case yes(v.value):
+			votes++
+		}
+		switch {
+		case votes+pending >= quorum:
+			return votes >= quorum, nil
+		case len(errs) == 0:
+			return true, errDenied
+		default:
+			return true, &quorumError{len(ns), errs}
+		}
+	})
 }
 
 // silent returns the error for a caller whose context ends before a quorum answers.

@@ -40,5 +40,5 @@ func (b *backend) Release(ctx context.Context, g driver.Grant) error {
 	b.owners.unref(o)
 
 	count := releaseCount{nodes: len(b.nodes), quorum: b.quorum, tokens: g.Token != 0}
-	return answers.count(ctx, b.nodes, count.add)
+	return b.nodes.count(ctx, answers, count.add)
 }

@@ -90,7 +90,7 @@ func (b *backend) attempt(ctx context.Context, tk *ticket, r *driver.Request) (d
 		if tk.node != "" && tk.session != s {
 			b.forget(tk) // the node ended with its session; the server may still show it
 		}
-		if err := b.trial.run(ctx, b); err != nil {
+		if err := b.trial.run(ctx, b.link); err != nil {
 			return driver.Grant{}, nil, err
 		}
 		if err := b.find(ctx, tk, s); err != nil {

@@ -78,7 +78,7 @@ func (b *backend) Ping(ctx context.Context) error {
 	if err := b.link.confirm(op); err != nil {
 		return err
 	}
-	return b.trial.run(op, b)
+	return b.trial.run(op, b.link)
 }
 
 func (b *backend) Features() driver.Features { return driver.Features{Sharing: true} }

@@ -4,16 +4,11 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
-	"time"
 
 	"github.com/go-zookeeper/zk"
 
 	"github.com/distlock-go/distlock/internal/clock"
 )
-
-// retryPause is the wait before a background task tries again.
-const retryPause = 100 * time.Millisecond
 
 // view is what a ticket's owner sees of the queue.
 type view struct {
@@ -26,7 +21,7 @@ type view struct {
 // create creates the node of tk, which the caller has locked, and reads the queue.
 func (b *backend) create(ctx context.Context, tk *ticket, s *session) (view, error) {
 	creation := begin(b.link, func(c *zk.Conn) (view, error) {
-		node, err := b.createIn(c, tk.parent, nodePrefix(tk.guid, tk.kind), tk.data())
+		node, err := b.link.createIn(c, tk.parent, nodePrefix(tk.guid, tk.kind), tk.data())
 		switch {
 		case errors.Is(err, zk.ErrNoChildrenForEphemerals):
 			return view{}, errEphemeral
@@ -192,40 +187,12 @@ func (b *backend) clean(ctx context.Context, tk *ticket) (existed bool, err erro
 	return existed, nil
 }
 
-// createIn creates an ephemeral sequential node, and the nodes above it if they do not
-// exist. It returns the path of the node. It blocks.
-func (b *backend) createIn(c *zk.Conn, parent, name string, data []byte) (string, error) {
-	for {
-		node, err := c.Create(parent+"/"+name, data, zk.FlagEphemeralSequential, b.config.ACL)
-		if !errors.Is(err, zk.ErrNoNode) {
-			return node, denied(err, "create in", parent)
-		}
-		if err := b.createAll(c, parent); err != nil {
-			return "", err
-		}
-	}
-}
-
-// createAll creates the node at path and all above it. The root and the nodes above
-// it are persistent. The nodes below the root are containers, which the server deletes
-// some time after their last child: at any time, even between two requests.
-func (b *backend) createAll(c *zk.Conn, path string) error {
-	for {
-		var err error
-		if len(path) > len(b.config.Root) {
-			_, err = c.CreateContainer(path, nil, zk.FlagContainer, b.config.ACL)
-		} else {
-			_, err = c.Create(path, nil, zk.FlagPersistent, b.config.ACL)
-		}
-		i := strings.LastIndexByte(path, '/')
-		switch {
-		case errors.Is(err, zk.ErrNodeExists):
-			return nil
-		case !errors.Is(err, zk.ErrNoNode) || i <= 0:
-			return denied(err, "create", path)
-		}
-		if err := b.createAll(c, path[:i]); err != nil {
-			return err
-		}
-	}
+// forget records that tk, which the caller has locked, has no node that is known, and so
+// its owner does not have the key. It returns the path of the node before.
+func (b *backend) forget(tk *ticket) (node string) {
+	b.table.Lock()
+	defer b.table.Unlock()
+	b.table.SetLost(tk)
+	node, tk.node, tk.inDoubt = tk.node, "", true
+	return node
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path"
+	"strings"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -94,6 +95,44 @@ func (l *link) remove(path string) *pending[bool] {
 // had after the call. A server that is cut off from the leader does not answer.
 func (l *link) sync() *pending[string] {
 	return begin(l, func(c *zk.Conn) (string, error) { return c.Sync("/") })
+}
+
+// createIn creates an ephemeral sequential node, and the nodes above it if they do not
+// exist. It returns the path of the node. It blocks.
+func (l *link) createIn(c *zk.Conn, parent, name string, data []byte) (string, error) {
+	for {
+		node, err := c.Create(parent+"/"+name, data, zk.FlagEphemeralSequential, l.config.ACL)
+		if !errors.Is(err, zk.ErrNoNode) {
+			return node, denied(err, "create in", parent)
+		}
+		if err := l.createAll(c, parent); err != nil {
+			return "", err
+		}
+	}
+}
+
+// createAll creates the node at path and all above it. The root and the nodes above
+// it are persistent. The nodes below the root are containers, which the server deletes
+// some time after their last child: at any time, even between two requests.
+func (l *link) createAll(c *zk.Conn, path string) error {
+	for {
+		var err error
+		if len(path) > len(l.config.Root) {
+			_, err = c.CreateContainer(path, nil, zk.FlagContainer, l.config.ACL)
+		} else {
+			_, err = c.Create(path, nil, zk.FlagPersistent, l.config.ACL)
+		}
+		i := strings.LastIndexByte(path, '/')
+		switch {
+		case errors.Is(err, zk.ErrNodeExists):
+			return nil
+		case !errors.Is(err, zk.ErrNoNode) || i <= 0:
+			return denied(err, "create", path)
+		}
+		if err := l.createAll(c, path[:i]); err != nil {
+			return err
+		}
+	}
 }
 
 // keptUntil returns the end of a node that is kept, or false for another one. If

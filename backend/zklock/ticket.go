@@ -35,16 +35,6 @@ type ticket struct {
 // renewal is one grant of a call of Renew.
 type renewal = placequeue.Renewal[*ticket, *session]
 
-// forget records that tk, which the caller has locked, has no node that is known, and so
-// its owner does not have the key. It returns the path of the node before.
-func (b *backend) forget(tk *ticket) (node string) {
-	b.table.Lock()
-	defer b.table.Unlock()
-	b.table.SetLost(tk)
-	node, tk.node, tk.inDoubt = tk.node, "", true
-	return node
-}
-
 // created records the node of tk, which the caller has locked.
 func (tk *ticket) created(node string, s *session) {
 	tk.node, tk.session, tk.since, tk.inDoubt = node, s, time.Now(), false
@@ -106,24 +96,3 @@ func (tk *ticket) name() string { return tk.node[len(tk.parent)+1:] }
 func (tk *ticket) keptPath() string {
 	return strings.Replace(tk.node, "-"+mark+tk.kind.tag, "-"+mark+markKept+tk.kind.tag, 1)
 }
-
-// session is a session with the servers. Ephemeral nodes belong to a session and are
-// deleted when it ends.
-type session struct {
-	placequeue.Session
-
-	id      int64
-	timeout time.Duration // as agreed with the server
-}
-
-// maxLease returns how long a lease may be so that it ends before the session can end.
-// The lease begins when a request is sent that the server then confirms.
-//
-// The leader ends a session some time after its last sign of life. A sign of life that
-// reaches a follower gets to the leader with the follower's next answer to a ping, at
-// most half a tick later. If the follower dies before that, the last sign of life that
-// the leader knows is the one before the request. It is at most a third of the timeout
-// older, because the client pings that often. So after the request the session lasts
-// for at least timeout - timeout/3 - tick/2. That is at least half of the timeout if
-// the timeout is three ticks or more.
-func (s *session) maxLease() time.Duration { return s.timeout / 2 }

@@ -23,19 +23,19 @@ type trial struct {
 }
 
 // run makes a trial, unless one was successful before.
-func (t *trial) run(ctx context.Context, b *backend) error {
+func (t *trial) run(ctx context.Context, l *link) error {
 	if t.passed.Load() {
 		return nil
 	}
-	_, err := begin(b.link, func(c *zk.Conn) (_ struct{}, err error) {
+	_, err := begin(l, func(c *zk.Conn) (_ struct{}, err error) {
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		if t.passed.Load() {
 			return struct{}{}, nil
 		}
-		parent := b.config.Root + "/" + EscapeKey("")
+		parent := l.config.Root + "/" + EscapeKey("")
 		if t.node == "" {
-			if t.node, err = b.createIn(c, parent, trialName, nil); err != nil {
+			if t.node, err = l.createIn(c, parent, trialName, nil); err != nil {
 				return struct{}{}, err
 			}
 		}

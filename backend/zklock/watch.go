@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 
 	"github.com/go-zookeeper/zk"
 
@@ -85,3 +86,6 @@ func (w *watches) run(path string, one *watch) {
 	}
 	close(one.fired)
 }
+
+// retryPause is the wait before a background task tries again.
+const retryPause = 100 * time.Millisecond

@@ -14,16 +14,6 @@ import (
 	"time"
 )
 
-// Limits of what is encoded. Parameters come from strangers: they must not make
-// the process walk without end or hash a gigabyte.
-const (
-	MaxEncoded = 1 << 20 // bytes
-	MaxNesting = 64      // structs, lists and maps in one another; pointers in a row
-)
-
-// MaxKeyLen is the most bytes that a full key may have.
-const MaxKeyLen = 200
-
 const maxPooled = 64 << 10 // bytes; a larger buffer is dropped
 
 // Encoder encodes one set of parameters. Get one with [NewEncoder].

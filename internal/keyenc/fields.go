@@ -1,11 +1,45 @@
 package keyenc
 
 import (
+	"context"
+	"database/sql/driver"
+	"encoding"
+	"encoding/json"
+	"fmt"
+	"net/netip"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
+
+// lockKeyer is a type that chooses its own text for the key.
+type lockKeyer interface{ LockKey() string }
+
+// asTimer is a protobuf Timestamp.
+type asTimer interface{ AsTime() time.Time }
+
+var (
+	lockKeyerType = reflect.TypeFor[lockKeyer]()
+	textType      = reflect.TypeFor[encoding.TextMarshaler]()
+	stringerType  = reflect.TypeFor[fmt.Stringer]()
+	asTimerType   = reflect.TypeFor[asTimer]()
+	valuerType    = reflect.TypeFor[driver.Valuer]()
+	contextType   = reflect.TypeFor[context.Context]()
+	protoType     = reflect.TypeFor[interface{ ProtoMessage() }]()
+	timeType      = reflect.TypeFor[time.Time]()
+	addrType      = reflect.TypeFor[netip.Addr]()
+	numberType    = reflect.TypeFor[json.Number]()
+	skipType      = reflect.TypeFor[skip]()
+)
+
+// hasMethod reports whether addressable values of t have the method. For pointers
+// and interfaces it returns false: they are followed instead, so that the method
+// of a nil one is not called.
+func hasMethod(t, method reflect.Type) bool {
+	return t.Kind() != reflect.Pointer && t.Kind() != reflect.Interface && reflect.PointerTo(t).Implements(method)
+}
 
 // structFields returns the fields of t that take part in the key: those tagged
 // `lock:"key"` if there are any, otherwise all that are not left out.

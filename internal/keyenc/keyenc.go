@@ -18,6 +18,16 @@ import (
 	"unicode/utf8"
 )
 
+// Limits of what is encoded. Parameters come from strangers: they must not make
+// the process walk without end or hash a gigabyte.
+const (
+	MaxEncoded = 1 << 20 // bytes
+	MaxNesting = 64      // structs, lists and maps in one another; pointers in a row
+)
+
+// MaxKeyLen is the most bytes that a full key may have.
+const MaxKeyLen = 200
+
 // Skip stands in place of parameters of a call that needs no lock. It cannot be
 // encoded. Its text only shows in a log.
 const Skip skip = "distlock.Skip"

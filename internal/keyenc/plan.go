@@ -1,35 +1,8 @@
 package keyenc
 
 import (
-	"context"
-	"database/sql/driver"
-	"encoding"
-	"encoding/json"
-	"fmt"
-	"net/netip"
 	"reflect"
 	"sync"
-	"time"
-)
-
-// lockKeyer is a type that chooses its own text for the key.
-type lockKeyer interface{ LockKey() string }
-
-// asTimer is a protobuf Timestamp.
-type asTimer interface{ AsTime() time.Time }
-
-var (
-	lockKeyerType = reflect.TypeFor[lockKeyer]()
-	textType      = reflect.TypeFor[encoding.TextMarshaler]()
-	stringerType  = reflect.TypeFor[fmt.Stringer]()
-	asTimerType   = reflect.TypeFor[asTimer]()
-	valuerType    = reflect.TypeFor[driver.Valuer]()
-	contextType   = reflect.TypeFor[context.Context]()
-	protoType     = reflect.TypeFor[interface{ ProtoMessage() }]()
-	timeType      = reflect.TypeFor[time.Time]()
-	addrType      = reflect.TypeFor[netip.Addr]()
-	numberType    = reflect.TypeFor[json.Number]()
-	skipType      = reflect.TypeFor[skip]()
 )
 
 // op says how values of a type are encoded.
@@ -214,13 +187,6 @@ func (made planner) fill(p *typePlan) {
 // that of a value: uuid.NullUUID has "null".
 func isNullable(t reflect.Type) bool {
 	return t.NumField() == 2 && t.Field(1).Name == "Valid" && t.Field(1).Type.Kind() == reflect.Bool && hasMethod(t, valuerType)
-}
-
-// hasMethod reports whether addressable values of t have the method. For pointers
-// and interfaces it returns false: they are followed instead, so that the method
-// of a nil one is not called.
-func hasMethod(t, method reflect.Type) bool {
-	return t.Kind() != reflect.Pointer && t.Kind() != reflect.Interface && reflect.PointerTo(t).Implements(method)
 }
 
 func (made planner) fillKind(p *typePlan) {

@@ -248,13 +248,3 @@ func (l *Listener) deliver(name, text string) {
 		s.message(text)
 	}
 }
-
-// Reload is called when a server did not answer. In a Cluster another server may have
-// taken its place. go-redis learns this from redirections or once a minute, but a dead
-// server redirects nothing. So the other servers are asked, in the background, at most
-// five times a second.
-func Reload(client redis.UniversalClient) {
-	if c, ok := client.(*redis.ClusterClient); ok {
-		c.ReloadState(context.Background()) //nolint:forbidigo // it is not used
-	}
-}

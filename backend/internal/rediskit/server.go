@@ -248,3 +248,13 @@ func Dialled(err error) bool {
 	op := new(net.OpError)
 	return errors.As(err, &op) && op.Op == "dial"
 }
+
+// Reload is called when a server did not answer. In a Cluster another server may have
+// taken its place. go-redis learns this from redirections or once a minute, but a dead
+// server redirects nothing. So the other servers are asked, in the background, at most
+// five times a second.
+func Reload(client redis.UniversalClient) {
+	if c, ok := client.(*redis.ClusterClient); ok {
+		c.ReloadState(context.Background()) //nolint:forbidigo // it is not used
+	}
+}

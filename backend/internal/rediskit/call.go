@@ -1,0 +1,63 @@
+package rediskit
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Operate runs op with the client on another goroutine, for at most the limit of the
+// server. If ctx or the limit ends first, op is abandoned: see [Call]. Errors name the server, and
+// the reason if there was no answer.
+func Operate[T any](
+	ctx context.Context, s *Server, client redis.UniversalClient, op func(context.Context, redis.UniversalClient) (T, error),
+) (T, error) {
+	var none T
+	if err := ctx.Err(); err != nil {
+		return none, err
+	}
+	type answer struct {
+		value T
+		err   error
+	}
+	limited, cancel := context.WithTimeout(ctx, s.limit)
+	defer cancel()
+	diagnosis := time.AfterFunc(s.limit/2, s.Diagnose)
+	defer diagnosis.Stop()
+	answers := make(chan answer, 1)
+	Call(limited, s.background, func(ctx context.Context) (T, error) {
+		v, err := op(ctx, client)
+		s.Leave(client, "", err)
+		return v, s.Unanswered(err)
+	}, func(v T, err error) { answers <- answer{v, err} })
+	a := <-answers
+	return a.value, s.ForCaller(ctx, a.err)
+}
+
+// Call runs op on another goroutine and calls done once: with the result of op or, if
+// ctx ends first, with the error of ctx. It never blocks.
+//
+// If ctx ends first, op is abandoned: it goes on, may still take effect, and its result
+// is dropped. So op must use the context that it gets, and must not share anything with
+// the caller that either may write to. The End of bg waits for op.
+func Call[T any](ctx context.Context, bg *Background, op func(context.Context) (T, error), done func(T, error)) {
+	var over atomic.Bool
+	finish := func(v T, err error) {
+		if !over.Swap(true) {
+			done(v, err)
+		}
+	}
+	stop := context.AfterFunc(ctx, func() {
+		var none T
+		finish(none, ctx.Err())
+	})
+	leave := bg.Enter()
+	go func() {
+		defer leave()
+		v, err := op(ctx)
+		stop()
+		finish(v, err)
+	}()
+}
