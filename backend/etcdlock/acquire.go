@@ -30,9 +30,7 @@ func (b *backend) acquire(ctx context.Context, r *driver.Request, queued bool) (
 	if err != nil {
 		return driver.Grant{}, err
 	}
-	op, end := b.opContext(ctx)
-	defer end()
-	g, err := b.table.Acquire(op, tk, queued, func() (driver.Grant, placequeue.Obstacle, error) {
+	g, err := b.table.Acquire(ctx, tk, queued, func(op context.Context) (driver.Grant, placequeue.Obstacle, error) {
 		return b.attempt(op, tk, r, !queued)
 	})
 	if !queued && errors.Is(err, driver.ErrNotAcquired) {
@@ -43,7 +41,7 @@ func (b *backend) acquire(ctx context.Context, r *driver.Request, queued bool) (
 
 // Turn implements [driver.Waker]. It watches only the places that the owner waits for.
 func (b *backend) Turn(ctx context.Context, r driver.Request) <-chan driver.Grant {
-	return b.table.Turn(ctx, b.background, &r)
+	return b.table.Turn(ctx, &r)
 }
 
 func (b *backend) ticket(ctx context.Context, r *driver.Request, queued bool) (*ticket, error) {
@@ -196,11 +194,30 @@ func (o *obstacle) Watch(ctx context.Context) <-chan struct{} {
 	return fired
 }
 
-// Remains implements [placequeue.Obstacle]. To read the whole queue costs more, unless
-// the servers refuse so many operations.
-func (o *obstacle) Remains(ctx context.Context) bool {
-	exist, err := o.link.exist(ctx, append(slices.Clip(o.blockers), o.own))
-	return err == nil && !slices.Contains(exist, false)
+// look reports which of the obstacles are still there, and the places of their owners too.
+// It reads up to 100 places in one request, one request after the other. To read whole
+// queues costs more.
+func (b *backend) look(all []placequeue.Obstacle, report func(i int, remains bool)) {
+	var places queue
+	var ends []int // of the places of each obstacle
+	for _, one := range all {
+		o := one.(*obstacle)
+		places = append(append(places, o.blockers...), o.own)
+		ends = append(ends, len(places))
+	}
+	var exist []bool
+	var err error
+	begin := 0
+	for i, end := range ends {
+		for len(exist) < end && err == nil {
+			op, cancel := b.opContext(b.background)
+			some, failed := b.exist(op, places[len(exist):min(len(exist)+maxOps, len(places))])
+			cancel()
+			exist, err = append(exist, some...), failed
+		}
+		report(i, err == nil && !slices.Contains(exist[begin:end], false))
+		begin = end
+	}
 }
 
 // Err names the holder, the owner of the first place. Only the holder's process knows when

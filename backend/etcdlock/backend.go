@@ -56,7 +56,7 @@ func New(client *clientv3.Client, config Config) (driver.Backend, error) {
 	b := &backend{link: l, making: make(chan struct{}, 1)}
 	b.table.prefix, b.table.slots = config.Prefix, make(map[string]*slots)
 	b.sweeper = sweeper{link: l, table: &b.table, wake: make(chan struct{}, 1), places: make(map[*ticket]struct{})}
-	b.table.Init(b.sweeper.take)
+	b.table.Init(b.background, b.opContext, b.sweeper.take, b.look)
 	b.background.Run(b.sweeper.run)
 	return b, nil
 }

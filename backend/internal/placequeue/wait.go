@@ -11,19 +11,37 @@ import (
 // ErrGivenUp is the error of an attempt if the owner was released meanwhile.
 var ErrGivenUp = fmt.Errorf("released while waiting: %w", driver.ErrNotAcquired)
 
+// maxAttempts is how many attempts a Backend makes at the same time.
+const maxAttempts = 128
+
 // Acquire makes an attempt for the owner of tk, unless the obstacle of its last one
 // remains. The first refusal of a queued request names the holder only if that costs no
 // request: most waiters get the key without another.
-func (t *Table[T, S]) Acquire(ctx context.Context, tk T, queued bool, attempt func() (driver.Grant, Obstacle, error)) (driver.Grant, error) {
+//
+// Waiters wait for each other while many attempts have no answer: the servers answer
+// thousands too late, and the renewals behind them.
+func (t *Table[T, S]) Acquire(ctx context.Context, tk T, queued bool, attempt func(ctx context.Context) (driver.Grant, Obstacle, error)) (driver.Grant, error) {
+	op, end := t.limit(ctx)
+	defer func() { end() }()
 	t.Lock()
 	one := tk.base()
 	last := one.wait
 	look := last != nil && !last.over
 	t.Unlock()
-	if look && last.obstacle.Remains(ctx) {
-		return driver.Grant{}, last.obstacle.Err(ctx, true)
+	if look && t.remains(op, last.obstacle) {
+		return driver.Grant{}, last.obstacle.Err(op, true)
 	}
-	g, o, err := attempt()
+	full := len(t.attempts) == maxAttempts
+	select {
+	case <-op.Done(): // the attempt says why
+	case t.attempts <- struct{}{}:
+		defer func() { <-t.attempts }()
+		if full && op.Err() == nil { // that was not the time of the attempt
+			end()
+			op, end = t.limit(ctx)
+		}
+	}
+	g, o, err := attempt(op)
 	t.Lock()
 	if one.wait != nil {
 		close(one.wait.replaced)
@@ -33,7 +51,7 @@ func (t *Table[T, S]) Acquire(ctx context.Context, tk T, queued bool, attempt fu
 	}
 	t.Unlock()
 	if o != nil {
-		err = o.Err(ctx, !queued || last != nil)
+		err = o.Err(op, !queued || last != nil)
 	}
 	return g, err
 }
@@ -58,7 +76,7 @@ func (t *Table[T, S]) Unsent(tk T, err error, isUnsent func() bool) error {
 // Turn implements [driver.Waker]. The channel is closed when the obstacle of the
 // owner's last attempt may be gone, when another attempt has another result, and when the
 // session or the Backend has ended.
-func (t *Table[T, S]) Turn(ctx context.Context, bg *Background, r *driver.Request) <-chan driver.Grant {
+func (t *Table[T, S]) Turn(ctx context.Context, r *driver.Request) <-chan driver.Grant {
 	turn := make(chan driver.Grant)
 	t.Lock()
 	defer t.Unlock()
@@ -79,7 +97,7 @@ func (t *Table[T, S]) Turn(ctx context.Context, bg *Background, r *driver.Reques
 		case <-w.obstacle.Ended():
 		case <-w.replaced:
 		case <-gone:
-		case <-bg.Done():
+		case <-t.background.Done():
 		}
 		t.Lock()
 		defer t.Unlock()
