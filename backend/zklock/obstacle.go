@@ -41,8 +41,8 @@ func (o *obstacle) Watch(ctx context.Context) <-chan struct{} {
 	return fired
 }
 
-// look reports which of the obstacles are still there, and the nodes of their owners too.
-func (b *backend) look(all []placequeue.Obstacle, report func(i int, remains bool)) {
+// lookAt reports which of the obstacles are still there, and the nodes of their owners too.
+func (b *backend) lookAt(all []placequeue.Obstacle, report func(i int, remains bool)) {
 	op, end := b.link.opContext(b.background)
 	defer end()
 	for i := 0; i < len(all); i += maxRenewals {
