@@ -10,6 +10,7 @@ import (
 
 	"github.com/distlock-go/distlock/backend/internal/placequeue"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/clock"
 )
 
 // TryAcquire implements [driver.Backend]. It creates a place only if the owner then has
@@ -41,7 +42,7 @@ func (b *backend) acquire(ctx context.Context, r *driver.Request, queued bool) (
 
 // Turn implements [driver.Waker]. It watches only the places that the owner waits for.
 func (b *backend) Turn(ctx context.Context, r driver.Request) <-chan driver.Grant {
-	return b.table.Turn(ctx, &r)
+	return b.table.Turn(ctx, b.background, &r)
 }
 
 func (b *backend) ticket(ctx context.Context, r *driver.Request, queued bool) (*ticket, error) {
@@ -194,30 +195,52 @@ func (o *obstacle) Watch(ctx context.Context) <-chan struct{} {
 	return fired
 }
 
-// look reports which of the obstacles are still there, and the places of their owners too.
-// It reads up to 100 places in one request, one request after the other. To read whole
-// queues costs more.
-func (b *backend) look(all []placequeue.Obstacle, report func(i int, remains bool)) {
-	var places queue
-	var ends []int // of the places of each obstacle
-	for _, one := range all {
-		o := one.(*obstacle)
-		places = append(append(places, o.blockers...), o.own)
-		ends = append(ends, len(places))
+// Remains implements [placequeue.Obstacle]. To read the whole queue costs more, unless
+// the servers refuse so many operations.
+func (o *obstacle) Remains(ctx context.Context) bool {
+	places, b := append(slices.Clip(o.blockers), o.own), o.backend
+	b.looks.Lock()
+	l := b.next
+	if l == nil || len(l.places)+len(places) > maxOps {
+		l = &looks{answered: make(chan struct{})}
+		b.next = l
+		b.background.Run(func() { b.send(l) })
 	}
-	var exist []bool
-	var err error
-	begin := 0
-	for i, end := range ends {
-		for len(exist) < end && err == nil {
-			op, cancel := b.opContext(b.background)
-			some, failed := b.exist(op, places[len(exist):min(len(exist)+maxOps, len(places))])
-			cancel()
-			exist, err = append(exist, some...), failed
-		}
-		report(i, err == nil && !slices.Contains(exist[begin:end], false))
-		begin = end
+	i := len(l.places)
+	l.places = append(l.places, places...)
+	b.looks.Unlock()
+	select {
+	case <-l.answered:
+		return l.err == nil && !slices.Contains(l.exist[i:i+len(places)], false)
+	case <-ctx.Done():
+	case <-b.background.Done():
 	}
+	return false
+}
+
+// looks are the looks of some waiters, in one request. Each waiter looks at intervals, for
+// an event that was lost. Thousands in a process would send thousands of requests.
+type looks struct {
+	places   queue
+	exist    []bool
+	err      error
+	answered chan struct{} // closed when exist and err are set
+}
+
+// gatherTime is how long a look waits for others.
+const gatherTime = 20 * time.Millisecond
+
+func (b *backend) send(l *looks) {
+	clock.Sleep(b.background, gatherTime)
+	b.looks.Lock()
+	if b.next == l {
+		b.next = nil
+	}
+	b.looks.Unlock()
+	op, end := b.opContext(b.background)
+	defer end()
+	l.exist, l.err = b.exist(op, l.places)
+	close(l.answered)
 }
 
 // Err names the holder, the owner of the first place. Only the holder's process knows when

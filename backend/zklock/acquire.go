@@ -69,7 +69,7 @@ func (b *backend) stillHeld(ctx context.Context, tk *ticket, queued bool) (place
 
 // Turn implements [driver.Waker]. It watches only the nodes that the owner waits for.
 func (b *backend) Turn(ctx context.Context, r driver.Request) <-chan driver.Grant {
-	return b.table.Turn(ctx, &r)
+	return b.table.Turn(ctx, b.background, &r)
 }
 
 // attempt makes sure that tk has a node in the queue, and grants the key if it is

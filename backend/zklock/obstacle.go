@@ -2,11 +2,9 @@ package zklock
 
 import (
 	"context"
-	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/distlock-go/distlock/backend/internal/placequeue"
 	"github.com/distlock-go/distlock/driver"
 )
 
@@ -41,23 +39,11 @@ func (o *obstacle) Watch(ctx context.Context) <-chan struct{} {
 	return fired
 }
 
-// lookAt reports which of the obstacles are still there, and the nodes of their owners too.
-func (b *backend) lookAt(all []placequeue.Obstacle, report func(i int, remains bool)) {
-	op, end := b.link.opContext(b.background)
-	defer end()
-	for i := 0; i < len(all); i += maxRenewals {
-		var reads sync.WaitGroup
-		for at := i; at < min(i+maxRenewals, len(all)); at++ {
-			reads.Go(func() { report(at, all[at].(*obstacle).remains(op)) })
-		}
-		reads.Wait()
-	}
-}
-
-// remains looks at the ticket's node, if it has one, and at the node that it waits for.
-// Other programs do not delete a node in front that is over: behind theirs, the whole
-// queue is read. So it is at times if another node is the first, to name its owner.
-func (o *obstacle) remains(ctx context.Context) bool {
+// Remains implements [placequeue.Obstacle]. It looks at the ticket's node, if it has
+// one, and at the node that it waits for. Other programs do not delete a node in front
+// that is over: behind theirs, the whole queue is read. So it is at times if another node
+// is the first, to name its owner.
+func (o *obstacle) Remains(ctx context.Context) bool {
 	if len(o.watch) != 1 || o.others || o.first != o.watch[0] && time.Since(o.seen) >= holderAge || !o.until.IsZero() && !time.Now().Before(o.until) {
 		return false
 	}

@@ -65,6 +65,9 @@ type Obstacle interface {
 	// Ended returns a channel that is closed when the session of the owner's place has
 	// ended.
 	Ended() <-chan struct{}
+	// Remains reports whether the obstacle and the owner's place are still there. It
+	// costs less than an attempt.
+	Remains(ctx context.Context) bool
 	// Err returns why the owner does not have the key. It names the holder if that
 	// costs no request, or if thorough is true.
 	Err(ctx context.Context, thorough bool) error

@@ -11,35 +11,38 @@ import (
 // ErrGivenUp is the error of an attempt if the owner was released meanwhile.
 var ErrGivenUp = fmt.Errorf("released while waiting: %w", driver.ErrNotAcquired)
 
-// maxAttempts is how many attempts a Backend makes at the same time.
-const maxAttempts = 128
+// maxCalls is how many attempts of a Backend, and how many looks, are in flight. If
+// thousands were, a slow server would answer most of them too late, and renewals behind
+// them.
+const maxCalls = 128
 
 // Acquire makes an attempt for the owner of tk, unless the obstacle of its last one
 // remains. The first refusal of a queued request names the holder only if that costs no
 // request: most waiters get the key without another.
-//
-// Waiters wait for each other while many attempts have no answer: the servers answer
-// thousands too late, and the renewals behind them.
-func (t *Table[T, S]) Acquire(ctx context.Context, tk T, queued bool, attempt func(ctx context.Context) (driver.Grant, Obstacle, error)) (driver.Grant, error) {
-	op, end := t.limit(ctx)
-	defer func() { end() }()
+func (t *Table[T, S]) Acquire(ctx context.Context, tk T, queued bool, attempt func(context.Context) (driver.Grant, Obstacle, error)) (driver.Grant, error) {
 	t.Lock()
 	one := tk.base()
 	last := one.wait
 	look := last != nil && !last.over
 	t.Unlock()
-	if look && t.remains(op, last.obstacle) {
-		return driver.Grant{}, last.obstacle.Err(op, true)
+	calls := t.attempts
+	if look {
+		calls = t.looks
 	}
-	full := len(t.attempts) == maxAttempts
+	op, end := t.limit(ctx)
+	defer func() { end() }()
+	full := len(calls) == maxCalls
 	select {
-	case <-op.Done(): // the attempt says why
-	case t.attempts <- struct{}{}:
-		defer func() { <-t.attempts }()
-		if full && op.Err() == nil { // that was not the time of the attempt
+	case calls <- struct{}{}:
+		defer func() { <-calls }()
+		if full { // that was no time of the servers
 			end()
 			op, end = t.limit(ctx)
 		}
+	case <-op.Done(): // the attempt says why
+	}
+	if look && last.obstacle.Remains(op) {
+		return driver.Grant{}, last.obstacle.Err(op, true)
 	}
 	g, o, err := attempt(op)
 	t.Lock()
@@ -76,7 +79,7 @@ func (t *Table[T, S]) Unsent(tk T, err error, isUnsent func() bool) error {
 // Turn implements [driver.Waker]. The channel is closed when the obstacle of the
 // owner's last attempt may be gone, when another attempt has another result, and when the
 // session or the Backend has ended.
-func (t *Table[T, S]) Turn(ctx context.Context, r *driver.Request) <-chan driver.Grant {
+func (t *Table[T, S]) Turn(ctx context.Context, bg *Background, r *driver.Request) <-chan driver.Grant {
 	turn := make(chan driver.Grant)
 	t.Lock()
 	defer t.Unlock()
@@ -97,7 +100,7 @@ func (t *Table[T, S]) Turn(ctx context.Context, r *driver.Request) <-chan driver
 		case <-w.obstacle.Ended():
 		case <-w.replaced:
 		case <-gone:
-		case <-t.background.Done():
+		case <-bg.Done():
 		}
 		t.Lock()
 		defer t.Unlock()

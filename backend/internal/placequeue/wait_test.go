@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,18 +17,16 @@ type ticket struct {
 	placequeue.Ticket[*placequeue.Session]
 }
 
-type tickets = placequeue.Table[*ticket, *placequeue.Session]
-
 // newTable returns a table with a ticket.
-func newTable(t *testing.T, r *driver.Request) (table *tickets, tk *ticket) {
+func newTable(t *testing.T, r *driver.Request) (table *placequeue.Table[*ticket, *placequeue.Session], tk *ticket) {
 	t.Helper()
-	table = new(tickets)
-	table.Init(placequeue.NewBackground(), context.WithCancel, func(*ticket) {}, look)
+	table = new(placequeue.Table[*ticket, *placequeue.Session])
+	table.Init(func(*ticket) {})
 	return table, newTicket(t, table, r)
 }
 
 // newTicket returns the ticket of the owner, or nil if it is refused.
-func newTicket(t *testing.T, table *tickets, r *driver.Request) *ticket {
+func newTicket(t *testing.T, table *placequeue.Table[*ticket, *placequeue.Session], r *driver.Request) *ticket {
 	tk, _ := table.GetOrAdd(t.Context(), r, true, func(tk placequeue.Ticket[*placequeue.Session]) *ticket { return &ticket{tk} })
 	return tk
 }
@@ -111,21 +108,12 @@ type obstacle struct {
 
 	changed chan struct{}
 	looks   int
-	asked   time.Time // when its waiter looked last
 }
 
 func (o *obstacle) Watch(context.Context) <-chan struct{} { return o.changed }
+func (o *obstacle) Remains(context.Context) bool          { o.looks++; return o.looks < 3 }
 func (o *obstacle) Err(_ context.Context, more bool) error {
 	return fmt.Errorf("%v: %w", more, driver.ErrNotAcquired)
-}
-
-// look looks at obstacles, which are gone at the third look.
-func look(all []placequeue.Obstacle, report func(int, bool)) {
-	for i := range all {
-		o := all[i].(*obstacle)
-		o.looks++
-		report(i, o.looks < 3)
-	}
 }
 
 // TestTurn: a waiter is told when the obstacle of its last attempt may be gone, for
@@ -134,20 +122,20 @@ func TestTurn(t *testing.T) {
 	for name, looks := range map[string]int{"changed": 0, "session ended": 0, "another attempt": 3, "released": 0, "closed": 0} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				bg, r, table := placequeue.NewBackground(), testkit.NewRequest("key"), new(tickets)
+				bg := placequeue.NewBackground()
 				defer bg.Close(nil)
-				table.Init(bg, context.WithCancel, func(*ticket) {}, look)
-				tk := newTicket(t, table, &r)
+				r := testkit.NewRequest("key")
+				table, tk := newTable(t, &r)
 				o, attempts := &obstacle{Session: placequeue.NewSession(), changed: make(chan struct{}, 1)}, 0
 				enqueue := func() error {
-					_, err := table.Acquire(t.Context(), tk, true, func(context.Context) (driver.Grant, placequeue.Obstacle, error) {
+					_, err := table.Acquire(t.Context(), tk, true, func() (driver.Grant, placequeue.Obstacle, error) {
 						attempts++
 						return driver.Grant{}, &obstacle{Session: placequeue.NewSession()}, nil
 					})
 					return err
 				}
-				_, _ = table.Acquire(t.Context(), tk, true, func(context.Context) (driver.Grant, placequeue.Obstacle, error) { return driver.Grant{}, o, nil })
-				turn := table.Turn(t.Context(), &r)
+				_, _ = table.Acquire(t.Context(), tk, true, func() (driver.Grant, placequeue.Obstacle, error) { return driver.Grant{}, o, nil })
+				turn := table.Turn(t.Context(), bg, &r)
 				synctest.Wait()
 				select {
 				case <-turn:
@@ -176,55 +164,6 @@ func TestTurn(t *testing.T) {
 					t.Errorf("%d attempts and %d looks, want 1 and %d", attempts, o.looks, looks)
 				}
 			})
-		})
-	}
-}
-
-// TestLooksInRounds: the looks of thousands of waiters are few requests, one at a time, and
-// each of them learns what is true after it has asked.
-func TestLooksInRounds(t *testing.T) {
-	for _, slow := range []time.Duration{5 * time.Millisecond, 400 * time.Millisecond} {
-		synctest.Test(t, func(t *testing.T) {
-			const waiters, polls, interval = 2000, 3, 750 * time.Millisecond
-			rounds, looks, running := 0, 0, 0
-			var table tickets
-			table.Init(placequeue.NewBackground(), context.WithCancel, func(*ticket) {}, func(all []placequeue.Obstacle, report func(int, bool)) {
-				if running++; running > 1 {
-					t.Error("two rounds at the same time")
-				}
-				rounds, looks = rounds+1, looks+len(all)
-				time.Sleep(slow)
-				for i, o := range all {
-					report(i, time.Since(o.(*obstacle).asked) >= slow)
-				}
-				running--
-			})
-			begun := time.Now()
-			var all sync.WaitGroup
-			for i := range waiters {
-				all.Go(func() {
-					r, o := testkit.NewRequest("key"), &obstacle{Session: placequeue.NewSession()}
-					tk := newTicket(t, &table, &r)
-					attempt := func(context.Context) (driver.Grant, placequeue.Obstacle, error) { return driver.Grant{}, o, nil }
-					_, _ = table.Acquire(t.Context(), tk, true, attempt)
-					time.Sleep(time.Duration(i) * interval / waiters)
-					for range polls {
-						o.asked = time.Now()
-						_, _ = table.Acquire(t.Context(), tk, true, func(context.Context) (driver.Grant, placequeue.Obstacle, error) {
-							t.Error("an attempt although the obstacle is there")
-							return attempt(nil)
-						})
-						if took := time.Since(o.asked); took > 50*time.Millisecond+2*slow {
-							t.Errorf("a look took %v", took)
-						}
-						time.Sleep(interval)
-					}
-				})
-			}
-			all.Wait()
-			if most := int(time.Since(begun)/max(50*time.Millisecond, slow)) + 2; rounds > most || looks != waiters*polls {
-				t.Errorf("%d looks in %d rounds, want %d in at most %d", looks, rounds, waiters*polls, most)
-			}
 		})
 	}
 }
