@@ -211,7 +211,7 @@ func (o *obstacle) Remains(ctx context.Context) bool {
 	b.looks.Unlock()
 	select {
 	case <-l.answered:
-		return l.err == nil && !slices.Contains(l.exist[i:i+len(places)], false)
+		return !slices.Contains(l.exist[i:i+len(places)], false)
 	case <-ctx.Done():
 	case <-b.background.Done():
 	}
@@ -222,9 +222,8 @@ func (o *obstacle) Remains(ctx context.Context) bool {
 // an event that was lost. Thousands in a process would send thousands of requests.
 type looks struct {
 	places   queue
-	exist    []bool
-	err      error
-	answered chan struct{} // closed when exist and err are set
+	exist    []bool        // none without an answer
+	answered chan struct{} // closed when exist is set
 }
 
 // gatherTime is how long a look waits for others.
@@ -239,7 +238,7 @@ func (b *backend) send(l *looks) {
 	b.looks.Unlock()
 	op, end := b.opContext(b.background)
 	defer end()
-	l.exist, l.err = b.exist(op, l.places)
+	l.exist, _ = b.exist(op, l.places)
 	close(l.answered)
 }
 

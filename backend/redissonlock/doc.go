@@ -55,10 +55,7 @@
 //   - RReadWriteLock: both of its locks exclude the locks of this package, and are woken by
 //     them. RLock and RReadWriteLock must not be mixed on one name, because Redisson itself
 //     does not exclude them.
-//   - RSpinLock: it polls, and publishes nothing. So this package finds it released by its own
-//     polls.
-//   - RFairLock: both sides exclude each other, but this package does not queue: it overtakes
-//     waiters in Java.
+//   - RSpinLock polls and publishes nothing, and waiters of RFairLock are overtaken.
 //   - RSemaphore, RPermitExpirableSemaphore and RCountDownLatch are not locks, and are not
 //     shared.
 //

@@ -44,6 +44,17 @@ func TestLooksWithoutMessages(t *testing.T) {
 	}
 }
 
+// The waiters of a process look 2,000 times a second together, however many there are.
+func TestLooksOfManyWaiters(t *testing.T) {
+	b, e := &Backend{wakes: newWakes(nil)}, &entry{now: second}
+	for i := range 6000 {
+		b.wakes.waiting[fmt.Sprint(i)] = nil
+	}
+	if d := b.interval(e, ask("one", driver.Sharing{}), 0, time.Hour); d != 3*time.Second {
+		t.Errorf("each looks after %v", d)
+	}
+}
+
 // A free key is kept for a waiter that does not look for 0.6 s, and for it once. The
 // waiter keeps its place for much longer, and loses it in the end.
 //

@@ -84,21 +84,19 @@ type Held[T any, S Store] struct {
 type Table[T interface{ base() *Ticket[S] }, S Store] struct {
 	sync.Mutex
 
-	limit    Limit
-	ended    func(tk T)    // has the place deleted of a lease that has ended; called without the mutex
-	attempts chan struct{} // full while maxCalls attempts have no answer
-	looks    chan struct{} // the same for looks
+	limit    func(context.Context) (context.Context, context.CancelFunc) // of one operation
+	ended    func(tk T)                                                  // has the place deleted of a lease that has ended; called without the mutex
+	attempts chan struct{}                                               // full while maxCalls attempts have no answer
+	looks    chan struct{}                                               // the same for looks
 	tickets  map[ID]T
 	holders  map[string]T // by path of the place
 	releases recent.Set[ID]
 	told     sync.Once
 }
 
-// Limit returns the context of one operation.
-type Limit func(context.Context) (context.Context, context.CancelFunc)
-
-// Init prepares an empty table. It calls ended for each lease that has ended.
-func (t *Table[T, S]) Init(limit Limit, ended func(tk T)) {
+// Init prepares an empty table. limit returns the context of one operation. The table calls
+// ended for each lease that has ended.
+func (t *Table[T, S]) Init(limit func(context.Context) (context.Context, context.CancelFunc), ended func(tk T)) {
 	t.limit, t.ended, t.tickets, t.holders = limit, ended, make(map[ID]T), make(map[string]T)
 	t.attempts, t.looks = make(chan struct{}, maxCalls), make(chan struct{}, maxCalls)
 }
