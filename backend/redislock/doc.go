@@ -6,9 +6,7 @@
 //	locker := distlock.New(redislock.New(rdb, redislock.Config{}), distlock.Config{})
 //	defer locker.Close()
 //
-// It needs Redis 5 or newer. go-redis writes a line to stderr for each connection that
-// fails. In an outage these hide the error of the lock. Disable of its package
-// [github.com/redis/go-redis/v9/logging] turns them off for the whole program.
+// It needs Redis 5 or newer.
 //
 // # Keys
 //
@@ -93,15 +91,8 @@
 // A reader that has died delays a writer until its lease ends. A waiter makes an
 // attempt when the first lease of several holders ends.
 //
-// Renew: up to 256 leases share a script, and in a Cluster a pipeline for each server.
-// A lock that is gone is never created anew.
-//
 // Every command is sent once by go-redis, whatever MaxRetries of the client is, and an
 // owner is good for one acquisition: see docs/adr/0003-tombstones.md.
-//
-// What is wrong with one lock, such as a key with a value of another type or a key that
-// the user may not access, fails the requests for this lock alone, although they share
-// scripts with others.
 //
 // # Mixed fleets
 //
@@ -178,9 +169,6 @@
 // find the reason, the Backend opens a separate connection with the client's Dialer
 // when half of the time has passed, sends a PING and closes the connection. It does so
 // for one operation at a time on each server, and only with clients of go-redis itself.
-//
-// A server that is out of memory refuses new locks. Existing locks can be renewed,
-// granted to waiters and released.
 //
 // In a Cluster, a server that is down or does not answer affects only the locks of its
 // own slots. If a master dies, the Backend asks the other servers at once for its

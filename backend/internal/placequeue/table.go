@@ -86,8 +86,7 @@ type Table[T interface{ base() *Ticket[S] }, S Store] struct {
 
 	limit    func(context.Context) (context.Context, context.CancelFunc) // of one operation
 	ended    func(tk T)                                                  // has the place deleted of a lease that has ended; called without the mutex
-	attempts chan struct{}                                               // full while maxCalls attempts have no answer
-	looks    chan struct{}                                               // the same for looks
+	calls    chan struct{}                                               // full while maxCalls of them have no answer
 	tickets  map[ID]T
 	holders  map[string]T // by path of the place
 	releases recent.Set[ID]
@@ -98,7 +97,7 @@ type Table[T interface{ base() *Ticket[S] }, S Store] struct {
 // ended for each lease that has ended.
 func (t *Table[T, S]) Init(limit func(context.Context) (context.Context, context.CancelFunc), ended func(tk T)) {
 	t.limit, t.ended, t.tickets, t.holders = limit, ended, make(map[ID]T), make(map[string]T)
-	t.attempts, t.looks = make(chan struct{}, maxCalls), make(chan struct{}, maxCalls)
+	t.calls = make(chan struct{}, maxCalls)
 }
 
 // GetOrAdd returns the ticket of the request's owner. If there is none, it adds what

@@ -11,10 +11,9 @@ import (
 // ErrGivenUp is the error of an attempt if the owner was released meanwhile.
 var ErrGivenUp = fmt.Errorf("released while waiting: %w", driver.ErrNotAcquired)
 
-// maxCalls is how many attempts of a Backend, and how many looks, are in flight. If
-// thousands were, a slow server would answer most of them too late, and renewals behind
-// them.
-const maxCalls = 128
+// maxCalls is how many attempts and looks of a Backend are in flight. If thousands were, a
+// slow server would answer most of them too late, and the renewals behind them.
+const maxCalls = 256
 
 // Acquire makes an attempt for the owner of tk, unless the obstacle of its last one
 // remains. The first refusal of a queued request names the holder only if that costs no
@@ -25,16 +24,12 @@ func (t *Table[T, S]) Acquire(ctx context.Context, tk T, queued bool, attempt fu
 	last := one.wait
 	look := last != nil && !last.over
 	t.Unlock()
-	calls := t.attempts
-	if look {
-		calls = t.looks
-	}
 	op, end := t.limit(ctx)
 	defer func() { end() }()
-	full := len(calls) == maxCalls
+	full := len(t.calls) == maxCalls
 	select {
-	case calls <- struct{}{}:
-		defer func() { <-calls }()
+	case t.calls <- struct{}{}:
+		defer func() { <-t.calls }()
 		if full { // that was no time of the servers
 			end()
 			op, end = t.limit(ctx)

@@ -172,7 +172,7 @@ func TestTurn(t *testing.T) {
 	}
 }
 
-// TestFewAttempts: of a thousand attempts, 128 are in flight. Each has all its time, or none.
+// TestFewAttempts: of a thousand attempts, 256 are in flight. Each has all its time, or none.
 func TestFewAttempts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const limit = 2 * time.Second
@@ -186,7 +186,7 @@ func TestFewAttempts(t *testing.T) {
 			all.Go(func() {
 				_, _ = table.Acquire(t.Context(), tk, true, func(op context.Context) (g driver.Grant, _ placequeue.Obstacle, err error) {
 					if op.Err() == nil {
-						if end, _ := op.Deadline(); time.Until(end) < limit || running.Add(1) > 128 {
+						if end, _ := op.Deadline(); time.Until(end) < limit || running.Add(1) > 256 {
 							t.Errorf("%d are in flight, and one has %v", running.Load(), time.Until(end))
 						}
 						time.Sleep(limit * 3 / 4)
@@ -198,7 +198,7 @@ func TestFewAttempts(t *testing.T) {
 			})
 		}
 		all.Wait()
-		if made.Load() != 2*128 {
+		if made.Load() != 2*256 {
 			t.Errorf("%d attempts were made before the others gave up", made.Load())
 		}
 	})
