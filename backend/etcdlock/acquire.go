@@ -10,6 +10,7 @@ import (
 
 	"github.com/distlock-go/distlock/backend/internal/placequeue"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/clock"
 )
 
 // TryAcquire implements [driver.Backend]. It creates a place only if the owner then has
@@ -30,9 +31,7 @@ func (b *backend) acquire(ctx context.Context, r *driver.Request, queued bool) (
 	if err != nil {
 		return driver.Grant{}, err
 	}
-	op, end := b.opContext(ctx)
-	defer end()
-	g, err := b.table.Acquire(op, tk, queued, func() (driver.Grant, placequeue.Obstacle, error) {
+	g, err := b.table.Acquire(ctx, tk, queued, func(op context.Context) (driver.Grant, placequeue.Obstacle, error) {
 		return b.attempt(op, tk, r, !queued)
 	})
 	if !queued && errors.Is(err, driver.ErrNotAcquired) {
@@ -196,8 +195,48 @@ func (o *obstacle) Watch(ctx context.Context) <-chan struct{} {
 // Remains implements [placequeue.Obstacle]. To read the whole queue costs more, unless
 // the servers refuse so many operations.
 func (o *obstacle) Remains(ctx context.Context) bool {
-	exist, err := o.link.exist(ctx, append(slices.Clip(o.blockers), o.own))
-	return err == nil && !slices.Contains(exist, false)
+	places, b := append(slices.Clip(o.blockers), o.own), o.backend
+	b.looks.Lock()
+	l := b.next
+	if l == nil || len(l.places)+len(places) > maxOps {
+		l = &looks{answered: make(chan struct{})}
+		b.next = l
+		b.background.Run(func() { b.send(l) })
+	}
+	i := len(l.places)
+	l.places = append(l.places, places...)
+	b.looks.Unlock()
+	select {
+	case <-l.answered:
+		return !slices.Contains(l.exist[i:i+len(places)], false)
+	case <-ctx.Done():
+	case <-b.background.Done():
+	}
+	return false
+}
+
+// looks are the looks of some waiters, in one request. Each waiter looks at intervals, for
+// an event that was lost. Thousands in a process would send thousands of requests.
+type looks struct {
+	places   queue
+	exist    []bool        // none without an answer
+	answered chan struct{} // closed when exist is set
+}
+
+// gatherTime is how long a look waits for others.
+const gatherTime = 20 * time.Millisecond
+
+func (b *backend) send(l *looks) {
+	clock.Sleep(b.background, gatherTime)
+	b.looks.Lock()
+	if b.next == l {
+		b.next = nil
+	}
+	b.looks.Unlock()
+	op, end := b.opContext(b.background)
+	defer end()
+	l.exist, _ = b.exist(op, l.places)
+	close(l.answered)
 }
 
 // Err names the holder, the owner of the first place. Only the holder's process knows when

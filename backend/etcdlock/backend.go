@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -31,6 +32,9 @@ type backend struct {
 	making  chan struct{}           // full while a goroutine makes a session
 	table   table
 	sweeper sweeper
+
+	looks sync.Mutex
+	next  *looks // that is not sent yet
 }
 
 // New returns a Backend that keeps locks on the servers of client, which the caller
@@ -56,7 +60,7 @@ func New(client *clientv3.Client, config Config) (driver.Backend, error) {
 	b := &backend{link: l, making: make(chan struct{}, 1)}
 	b.table.prefix, b.table.slots = config.Prefix, make(map[string]*slots)
 	b.sweeper = sweeper{link: l, table: &b.table, wake: make(chan struct{}, 1), places: make(map[*ticket]struct{})}
-	b.table.Init(b.sweeper.take)
+	b.table.Init(b.opContext, b.sweeper.take)
 	b.background.Run(b.sweeper.run)
 	return b, nil
 }

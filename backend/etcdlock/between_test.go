@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"sync/atomic"
@@ -380,6 +381,38 @@ func TestWatchesFail(t *testing.T) {
 		}
 		testkit.MustRelease(t, b, g)
 		testkit.MustRelease(t, b, w.Served(t))
+	})
+}
+
+// TestLooksGoTogether: the looks of hundreds of waiters are few requests. They hear of no
+// release, and each has the key after its next look.
+func TestLooksGoTogether(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, f *fake, b *etcdlock.Backend, s *spoiler) {
+		const keys, every = 500, 750 * time.Millisecond
+		f.deaf = true
+		var grants [keys]driver.Grant
+		var waiters [keys]*testkit.Waiter
+		for i := range keys {
+			r := testkit.NewRequest(fmt.Sprint(i))
+			grants[i] = testkit.MustTry(t, b, r)
+			waiters[i] = testkit.StartWaiter(t, b, testkit.NewRequest(r.Key), testkit.Looks{Every: every})
+			time.Sleep(every / keys)
+		}
+		var asked atomic.Int64
+		s.each(func(int, string) fate { asked.Add(1); return sent })
+		time.Sleep(8 * time.Second)
+		if n := asked.Load(); n > 8*50 {
+			t.Errorf("%d requests in eight seconds for %d waiters", n, keys)
+		}
+		for _, g := range grants {
+			testkit.MustRelease(t, b, g)
+		}
+		free := time.Now()
+		for _, w := range waiters {
+			if testkit.MustRelease(t, b, w.Served(t)); w.At.Sub(free) > 2*every+100*time.Millisecond {
+				t.Errorf("a waiter has the key after %v", w.At.Sub(free))
+			}
+		}
 	})
 }
 

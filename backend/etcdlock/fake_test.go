@@ -45,6 +45,7 @@ type fake struct {
 	txn      *etcdserverpb.TxnRequest // the last one
 
 	unwatched bool // watches fail
+	deaf      bool // watches hear of nothing
 
 	// What the answers to Grant and to keep-alives wait for; nil if nothing.
 	delay func(keepAlive bool) time.Duration
@@ -452,8 +453,8 @@ func (w watcher) Watch(ctx context.Context, key string, opts ...clientv3.OpOptio
 		}
 		for {
 			w.server.mu.Lock()
-			changed := w.server.changed
-			deleted := slices.ContainsFunc(w.server.deleted, func(d deletion) bool { return string(d.kv.Key) == key && d.revision >= from })
+			changed, deaf := w.server.changed, w.server.deaf
+			deleted := !deaf && slices.ContainsFunc(w.server.deleted, func(d deletion) bool { return string(d.kv.Key) == key && d.revision >= from })
 			w.server.mu.Unlock()
 			if deleted {
 				select {

@@ -6,20 +6,16 @@
 //	locker := distlock.New(redislock.New(rdb, redislock.Config{}), distlock.Config{})
 //	defer locker.Close()
 //
-// It needs Redis 5 or newer. go-redis writes a line to stderr for each connection that
-// fails. In an outage these hide the error of the lock. Disable of its package
-// [github.com/redis/go-redis/v9/logging] turns them off for the whole program.
+// It needs Redis 5 or newer.
 //
 // # Keys
 //
 // An exclusive lock is one string key. Its value is "owner token": the owner, and the
 // number with sixteen digits that it got as its fencing token; or "owner ~number", if a
 // plain attempt took the lock, with a number that is a little smaller. The key expires
-// with the lease (SET key value PX ttl). Other libraries use a string that expires,
-// too: bsm's redislock, redsync, common Spring aspects, Spring Integration, ShedLock,
-// and lock4j if it uses a RedisTemplate, not Redisson. So this package treats their
-// locks as held, and they treat the locks of this package as held. What waiting clients
-// of theirs may expect is under "Mixed fleets" below.
+// with the lease (SET key value PX ttl). Other libraries use a string that expires, too:
+// see docs/interop.md. They treat the locks of this package as held, and it theirs. What
+// waiting clients of theirs may expect is under "Mixed fleets" below.
 //
 // A shared lock has several holders: readers ([driver.Shared]), or holders of permits.
 // It is a sorted set at the same key. Its members are "r owner" or "p owner". The score
@@ -56,22 +52,9 @@
 //
 // # Protocol
 //
-// Every operation is one script, and so atomic, with one exception. A program that
-// locks often tries an exclusive key that it thinks is free with plain commands in one
-// message, which cost the server less: SET NX, INCRBY of distlock:clock, and EXISTS of
-// the queue and the tombstones. What they find in their way is left to the script. If
-// they take the lock past the queue, the script gives it back before anybody has it. If
-// they arrive when their owner has released the lock, the next attempt of another owner
-// deletes it. A lease of more than 7.5 minutes is left to the script, so such a lock
-// ends before the tombstone does.
-//
-// Tokens: a new token is the server's time in microseconds, or the last token plus one
-// if that is larger. So the tokens of a server rise, for all keys, and they need no
-// counter for each key. Plain attempts add up to four to the last token, as long as a
-// script has set it to the time in the last 20 ms. A connection may lead to another
-// server than the last one, for example after a failover. So what a plain attempt gets
-// is used only if it is larger than all tokens that the program knew. Otherwise the
-// script decides.
+// Every operation is one script, and so atomic. Only a program that locks often tries an
+// exclusive key that it thinks is free with plain commands: see docs/adr/0004-batching.md.
+// How tokens are made is in docs/adr/0002-tokens-are-times.md.
 //
 // Acquire: a free key is taken if there is no queue, or if this owner is at the head of
 // the queue. In all other cases the owner is queued if it wants to wait. An owner that
@@ -108,28 +91,13 @@
 // A reader that has died delays a writer until its lease ends. A waiter makes an
 // attempt when the first lease of several holders ends.
 //
-// Renew: up to 256 leases share a script, and in a Cluster a pipeline for each server.
-// A lock that is gone is never created anew.
-//
-// Every command is sent once by go-redis, whatever MaxRetries of the client is. Only
-// this package repeats a command, and so it knows whether an earlier copy may still be
-// carried out. An attempt that may still reach the server is in doubt. The release of
-// its owner says so, the script adds the owner to the tombstones, and the server
-// refuses the attempt when it arrives. So an owner is good for one acquisition. An
-// ordinary release leaves no tombstone. A release that was sent more than once is never
-// reported as a loss.
-//
-// What is wrong with one lock, such as a key with a value of another type or a key that
-// the user may not access, fails the requests for this lock alone, although they share
-// scripts with others.
+// Every command is sent once by go-redis, whatever MaxRetries of the client is, and an
+// owner is good for one acquisition: see docs/adr/0003-tombstones.md.
 //
 // # Mixed fleets
 //
-// Clients of other libraries wait for a key by polling, with SET NX every 100 ms or so.
-// They exclude the users of this package, and are excluded. But they are in no queue,
-// and the users of this package pass a key on: as long as one of them always waits, in
-// another process or as another goroutine, the key is not free for a moment, or only
-// for a fraction of a millisecond. So a client that polls waits until they are done, if
+// Clients of other libraries wait for a key by polling, and are in no queue. As long as a
+// user of this package always waits, the key is passed on and never free for them, if
 // that is for hours. The other way round, a waiter of this package polls every
 // RetryInterval while another library has the key, and gets it after a few intervals.
 //
@@ -160,10 +128,6 @@
 //     all requests use the client. A client whose hooks must see all commands, for example
 //     because they change keys, can be embedded in such a type. Scripts are sent
 //     by its Process and Pipeline: a type that overrides Eval or EvalSha does not see them.
-//
-// After a request to a server nearby, such a connection asks for the answer for up to
-// 60 µs before it sleeps, because an idle processor wakes up more slowly. One with TLS
-// does not.
 //
 // A load balancer, a NAT gateway or a machine that is switched off may forget
 // connections without a word. So a connection that was idle for a second is asked for
@@ -205,9 +169,6 @@
 // find the reason, the Backend opens a separate connection with the client's Dialer
 // when half of the time has passed, sends a PING and closes the connection. It does so
 // for one operation at a time on each server, and only with clients of go-redis itself.
-//
-// A server that is out of memory refuses new locks. Existing locks can be renewed,
-// granted to waiters and released.
 //
 // In a Cluster, a server that is down or does not answer affects only the locks of its
 // own slots. If a master dies, the Backend asks the other servers at once for its

@@ -49,6 +49,12 @@ func TestLooksWithoutMessages(t *testing.T) {
 			}
 		}
 	}
+	for i := range 6000 { // all of them look 2,000 times a second
+		b.wakes.waiting[fmt.Sprint(i)] = nil
+	}
+	if d := b.interval(e, ask("first", driver.Sharing{}), 0, time.Hour); d != 3*time.Second {
+		t.Errorf("of many, each looks after %v", d)
+	}
 }
 
 // A free key is kept for a waiter that does not look for 0.6 s, and for it once. The

@@ -115,5 +115,5 @@ func (b *Backend) interval(e *entry, r *driver.Request, inVain, waited time.Dura
 	if at := e.opens(r); at > 0 {
 		d = min(d, 100*time.Millisecond+rand.N(200*time.Millisecond), max(50*time.Millisecond, micros(at-e.now)+time.Millisecond))
 	}
-	return d
+	return max(d, b.wakes.spread())
 }

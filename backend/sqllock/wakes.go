@@ -82,6 +82,14 @@ func (w *wakes) find(owner string) *waiter {
 	return w.waiting[driver.Fingerprint(owner)]
 }
 
+// spread is the shortest interval between the looks of a waiter: all together look 2,000
+// times a second.
+func (w *wakes) spread() time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return time.Duration(len(w.waiting)) * time.Second / 2000
+}
+
 // leave ends the waiter for the owner, if it has one.
 func (w *wakes) leave(owner string) {
 	gone := w.find(owner)

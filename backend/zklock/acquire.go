@@ -30,9 +30,7 @@ func (b *backend) acquire(ctx context.Context, r *driver.Request, queued bool) (
 	if err != nil {
 		return driver.Grant{}, err
 	}
-	op, end := b.link.opContext(ctx)
-	defer end()
-	g, err := b.table.Acquire(op, tk, queued, func() (driver.Grant, placequeue.Obstacle, error) {
+	g, err := b.table.Acquire(ctx, tk, queued, func(op context.Context) (driver.Grant, placequeue.Obstacle, error) {
 		o, err := b.stillHeld(op, tk, queued)
 		if o != nil || err != nil {
 			return driver.Grant{}, o, err
@@ -47,6 +45,8 @@ func (b *backend) acquire(ctx context.Context, r *driver.Request, queued bool) (
 	})
 	if !queued && errors.Is(err, driver.ErrNotAcquired) && b.table.Remove(tk, true) {
 		b.refused.Of(r.Key).Store(true)
+		op, end := b.link.opContext(ctx)
+		defer end()
 		_, _ = b.delete(op, tk) // continues in the background after an error
 	}
 	return g, b.table.Unsent(tk, err, tk.isUnsent)

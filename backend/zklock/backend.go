@@ -57,7 +57,7 @@ func New(servers []string, config Config) (driver.Backend, error) {
 		return nil, err
 	}
 	b.watches = &watches{link: b.link, byPath: make(map[string]*watch)}
-	b.table.Init(b.deleteInBackground)
+	b.table.Init(b.link.opContext, b.deleteInBackground)
 	return b, nil
 }
 

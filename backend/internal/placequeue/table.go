@@ -84,16 +84,20 @@ type Held[T any, S Store] struct {
 type Table[T interface{ base() *Ticket[S] }, S Store] struct {
 	sync.Mutex
 
-	ended    func(tk T) // has the place deleted of a lease that has ended; called without the mutex
+	limit    func(context.Context) (context.Context, context.CancelFunc) // of one operation
+	ended    func(tk T)                                                  // has the place deleted of a lease that has ended; called without the mutex
+	calls    chan struct{}                                               // full while maxCalls of them have no answer
 	tickets  map[ID]T
 	holders  map[string]T // by path of the place
 	releases recent.Set[ID]
 	told     sync.Once
 }
 
-// Init prepares an empty table. It calls ended for each lease that has ended.
-func (t *Table[T, S]) Init(ended func(tk T)) {
-	t.ended, t.tickets, t.holders = ended, make(map[ID]T), make(map[string]T)
+// Init prepares an empty table. limit returns the context of one operation. The table calls
+// ended for each lease that has ended.
+func (t *Table[T, S]) Init(limit func(context.Context) (context.Context, context.CancelFunc), ended func(tk T)) {
+	t.limit, t.ended, t.tickets, t.holders = limit, ended, make(map[ID]T), make(map[string]T)
+	t.calls = make(chan struct{}, maxCalls)
 }
 
 // GetOrAdd returns the ticket of the request's owner. If there is none, it adds what

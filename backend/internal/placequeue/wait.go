@@ -11,19 +11,35 @@ import (
 // ErrGivenUp is the error of an attempt if the owner was released meanwhile.
 var ErrGivenUp = fmt.Errorf("released while waiting: %w", driver.ErrNotAcquired)
 
+// maxCalls is how many attempts and looks of a Backend are in flight. If thousands were, a
+// slow server would answer most of them too late, and the renewals behind them.
+const maxCalls = 256
+
 // Acquire makes an attempt for the owner of tk, unless the obstacle of its last one
 // remains. The first refusal of a queued request names the holder only if that costs no
 // request: most waiters get the key without another.
-func (t *Table[T, S]) Acquire(ctx context.Context, tk T, queued bool, attempt func() (driver.Grant, Obstacle, error)) (driver.Grant, error) {
+func (t *Table[T, S]) Acquire(ctx context.Context, tk T, queued bool, attempt func(context.Context) (driver.Grant, Obstacle, error)) (driver.Grant, error) {
 	t.Lock()
 	one := tk.base()
 	last := one.wait
 	look := last != nil && !last.over
 	t.Unlock()
-	if look && last.obstacle.Remains(ctx) {
-		return driver.Grant{}, last.obstacle.Err(ctx, true)
+	op, end := t.limit(ctx)
+	defer func() { end() }()
+	full := len(t.calls) == maxCalls
+	select {
+	case t.calls <- struct{}{}:
+		defer func() { <-t.calls }()
+		if full { // that was no time of the servers
+			end()
+			op, end = t.limit(ctx)
+		}
+	case <-op.Done(): // the attempt says why
 	}
-	g, o, err := attempt()
+	if look && last.obstacle.Remains(op) {
+		return driver.Grant{}, last.obstacle.Err(op, true)
+	}
+	g, o, err := attempt(op)
 	t.Lock()
 	if one.wait != nil {
 		close(one.wait.replaced)
@@ -33,7 +49,7 @@ func (t *Table[T, S]) Acquire(ctx context.Context, tk T, queued bool, attempt fu
 	}
 	t.Unlock()
 	if o != nil {
-		err = o.Err(ctx, !queued || last != nil)
+		err = o.Err(op, !queued || last != nil)
 	}
 	return g, err
 }

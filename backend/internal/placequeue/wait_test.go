@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,16 +19,18 @@ type ticket struct {
 	placequeue.Ticket[*placequeue.Session]
 }
 
+type tickets = placequeue.Table[*ticket, *placequeue.Session]
+
 // newTable returns a table with a ticket.
-func newTable(t *testing.T, r *driver.Request) (table *placequeue.Table[*ticket, *placequeue.Session], tk *ticket) {
+func newTable(t *testing.T, r *driver.Request) (table *tickets, tk *ticket) {
 	t.Helper()
-	table = new(placequeue.Table[*ticket, *placequeue.Session])
-	table.Init(func(*ticket) {})
+	table = new(tickets)
+	table.Init(context.WithCancel, func(*ticket) {})
 	return table, newTicket(t, table, r)
 }
 
 // newTicket returns the ticket of the owner, or nil if it is refused.
-func newTicket(t *testing.T, table *placequeue.Table[*ticket, *placequeue.Session], r *driver.Request) *ticket {
+func newTicket(t *testing.T, table *tickets, r *driver.Request) *ticket {
 	tk, _ := table.GetOrAdd(t.Context(), r, true, func(tk placequeue.Ticket[*placequeue.Session]) *ticket { return &ticket{tk} })
 	return tk
 }
@@ -128,13 +132,13 @@ func TestTurn(t *testing.T) {
 				table, tk := newTable(t, &r)
 				o, attempts := &obstacle{Session: placequeue.NewSession(), changed: make(chan struct{}, 1)}, 0
 				enqueue := func() error {
-					_, err := table.Acquire(t.Context(), tk, true, func() (driver.Grant, placequeue.Obstacle, error) {
+					_, err := table.Acquire(t.Context(), tk, true, func(context.Context) (driver.Grant, placequeue.Obstacle, error) {
 						attempts++
 						return driver.Grant{}, &obstacle{Session: placequeue.NewSession()}, nil
 					})
 					return err
 				}
-				_, _ = table.Acquire(t.Context(), tk, true, func() (driver.Grant, placequeue.Obstacle, error) { return driver.Grant{}, o, nil })
+				_, _ = table.Acquire(t.Context(), tk, true, func(context.Context) (driver.Grant, placequeue.Obstacle, error) { return driver.Grant{}, o, nil })
 				turn := table.Turn(t.Context(), bg, &r)
 				synctest.Wait()
 				select {
@@ -166,4 +170,36 @@ func TestTurn(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestFewAttempts: of a thousand attempts, 256 are in flight. Each has all its time, or none.
+func TestFewAttempts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const limit = 2 * time.Second
+		table, r, running, made := new(tickets), testkit.NewRequest("key"), atomic.Int64{}, atomic.Int64{}
+		table.Init(func(ctx context.Context) (context.Context, context.CancelFunc) {
+			return context.WithTimeout(ctx, limit)
+		}, func(*ticket) {})
+		tk := newTicket(t, table, &r)
+		var all sync.WaitGroup
+		for range 1000 {
+			all.Go(func() {
+				_, _ = table.Acquire(t.Context(), tk, true, func(op context.Context) (g driver.Grant, _ placequeue.Obstacle, err error) {
+					if op.Err() == nil {
+						if end, _ := op.Deadline(); time.Until(end) < limit || running.Add(1) > 256 {
+							t.Errorf("%d are in flight, and one has %v", running.Load(), time.Until(end))
+						}
+						time.Sleep(limit * 3 / 4)
+						running.Add(-1)
+						made.Add(1)
+					}
+					return g, nil, op.Err()
+				})
+			})
+		}
+		all.Wait()
+		if made.Load() != 2*256 {
+			t.Errorf("%d attempts were made before the others gave up", made.Load())
+		}
+	})
 }
