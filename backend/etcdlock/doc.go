@@ -64,12 +64,21 @@
 // deleted the keys with the prefix, or because no keep-alive has arrived in time, all
 // its locks are lost. The next renewal says so. The next request begins a new session.
 //
+// The client asks its servers in turn. A request without an answer in half of the time
+// of an operation is sent again, to the next one. So a member that is silent costs half
+// of [Config].OpTimeout for every third request, until the client notices: with the
+// keep-alives above, after seconds; without them, perhaps never.
+//
 // # Keys in etcd
 //
 // The places of a key are below the prefix, "distlock/" by default, the name that
 // [EscapeKey] returns, and a slash. Anything else that is written there counts as a
 // place. The value of a place says what it asks for, and names the owner. The Backend
 // writes nothing without a lease.
+//
+// A cluster that has raised the alarm NOSPACE refuses new locks, and Ping reports it.
+// Locks that are held are renewed and released. Each lock is a write to etcd's history,
+// so the cluster needs --auto-compaction-retention.
 //
 // # Users
 //

@@ -6,16 +6,20 @@
 //	locker := distlock.New(redislock.New(rdb, redislock.Config{}), distlock.Config{})
 //	defer locker.Close()
 //
-// It needs Redis 5 or newer.
+// It needs Redis 5 or newer. go-redis writes a line to stderr for each connection that
+// fails. In an outage these hide the error of the lock. Disable of its package
+// [github.com/redis/go-redis/v9/logging] turns them off for the whole program.
 //
 // # Keys
 //
 // An exclusive lock is one string key. Its value is "owner token": the owner, and the
 // number with sixteen digits that it got as its fencing token; or "owner ~number", if a
 // plain attempt took the lock, with a number that is a little smaller. The key expires
-// with the lease (SET key value PX ttl). Other libraries use a string that expires, too:
-// see docs/interop.md. They treat the locks of this package as held, and it theirs. What
-// waiting clients of theirs may expect is under "Mixed fleets" below.
+// with the lease (SET key value PX ttl). Other libraries use a string that expires,
+// too: bsm's redislock, redsync, common Spring aspects, Spring Integration, ShedLock,
+// and lock4j if it uses a RedisTemplate, not Redisson. So this package treats their
+// locks as held, and they treat the locks of this package as held. What waiting clients
+// of theirs may expect is under "Mixed fleets" below.
 //
 // A shared lock has several holders: readers ([driver.Shared]), or holders of permits.
 // It is a sorted set at the same key. Its members are "r owner" or "p owner". The score
@@ -91,8 +95,15 @@
 // A reader that has died delays a writer until its lease ends. A waiter makes an
 // attempt when the first lease of several holders ends.
 //
+// Renew: up to 256 leases share a script, and in a Cluster a pipeline for each server.
+// A lock that is gone is never created anew.
+//
 // Every command is sent once by go-redis, whatever MaxRetries of the client is, and an
 // owner is good for one acquisition: see docs/adr/0003-tombstones.md.
+//
+// What is wrong with one lock, such as a key with a value of another type or a key that
+// the user may not access, fails the requests for this lock alone, although they share
+// scripts with others.
 //
 // # Mixed fleets
 //
@@ -128,6 +139,10 @@
 //     all requests use the client. A client whose hooks must see all commands, for example
 //     because they change keys, can be embedded in such a type. Scripts are sent
 //     by its Process and Pipeline: a type that overrides Eval or EvalSha does not see them.
+//
+// After a request to a server nearby, such a connection asks for the answer for up to
+// 60 µs before it sleeps, because an idle processor wakes up more slowly. One with TLS
+// does not.
 //
 // A load balancer, a NAT gateway or a machine that is switched off may forget
 // connections without a word. So a connection that was idle for a second is asked for
@@ -169,6 +184,9 @@
 // find the reason, the Backend opens a separate connection with the client's Dialer
 // when half of the time has passed, sends a PING and closes the connection. It does so
 // for one operation at a time on each server, and only with clients of go-redis itself.
+//
+// A server that is out of memory refuses new locks. Existing locks can be renewed,
+// granted to waiters and released.
 //
 // In a Cluster, a server that is down or does not answer affects only the locks of its
 // own slots. If a master dies, the Backend asks the other servers at once for its

@@ -55,7 +55,10 @@
 //   - RReadWriteLock: both of its locks exclude the locks of this package, and are woken by
 //     them. RLock and RReadWriteLock must not be mixed on one name, because Redisson itself
 //     does not exclude them.
-//   - RSpinLock polls and publishes nothing, and waiters of RFairLock are overtaken.
+//   - RSpinLock: it polls, and publishes nothing. So this package finds it released by its own
+//     polls.
+//   - RFairLock: both sides exclude each other, but this package does not queue: it overtakes
+//     waiters in Java.
 //   - RSemaphore, RPermitExpirableSemaphore and RCountDownLatch are not locks, and are not
 //     shared.
 //
@@ -67,7 +70,9 @@
 //
 // # Guarantees and their conditions
 //
-// What Redis may lose is in the documentation of package redislock.
+// Redis may lose data in a failover to a replica that was behind, in a restart without
+// an append-only file, and by eviction. Then two holders may have one lock, until the
+// first learns of the loss from its next renewal. Set maxmemory-policy to noeviction.
 //
 // Each grant of a key has larger tokens than all grants before, as long as the counter
 // is there. If it is lost, tokens of this package continue with the server's time, and
@@ -75,7 +80,8 @@
 // the lock is not granted until it is deleted.
 //
 // An operation returns when its context ends, and after the operation timeout in any
-// case, whatever the timeouts of the client are.
+// case, whatever the timeouts of the client are. A server that is out of memory refuses
+// new locks; existing ones can be renewed and released.
 //
 // # Access control
 //

@@ -5,7 +5,9 @@
 //	defer locker.Close()
 //
 // The algorithm is Redlock, as redis.io describes it under "Distributed Locks with
-// Redis". docs/why.md says what it does not promise, and what tokens are for.
+// Redis". Martin Kleppmann has shown what it does not promise ("How to do distributed
+// locking", 2016): a holder that was paused for longer than its lease may still write.
+// Only a resource that checks tokens is safe from that. See [Config].Tokens.
 //
 // One Redis with package redislock is simpler, faster and fair. Here there is no queue:
 // a release wakes all waiters by a message, and the fastest gets the key. Use this

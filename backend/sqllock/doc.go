@@ -39,6 +39,14 @@
 // it is lost, the next owner waits for the end of the lease. The tables belong on the
 // primary: a standby is refused.
 //
+// # Why not advisory locks
+//
+// An advisory lock belongs to a session: if the connection is lost, the database gives
+// the lock away while the holder still runs. It takes a connection, and has no fencing
+// token. No call of this package depends on what a session did before, so a pooler such
+// as PgBouncer in transaction mode does no harm. With pgx, set
+// default_query_exec_mode=exec there.
+//
 // # Waiting
 //
 // Waiters are rows, first come, first served. The first one looks at the key every few

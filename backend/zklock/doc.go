@@ -80,7 +80,9 @@
 //
 // A lock that is shared has one queue in order of arrival for both sides. All processes
 // that share it must choose the same names. Curator's Revoker and [admin.Revoke] ask the
-// holders of both sides.
+// holders of both sides. Locks that are written by hand, with nodes named lock…, share the
+// lock, too, if they look at all children. An owner that waits for one has no node
+// meanwhile.
 //
 // A recipe sees no nodes but its own, and none sees the permits of this package. So while
 // there are nodes that would ignore its own, such as nodes of another recipe, an ephemeral
