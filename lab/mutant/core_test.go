@@ -13,7 +13,7 @@ var core = []mutant{
 	outside("batch-of-a-lease", "P2", "a request for several leases may take as long as the shortest", "TestBatchTakesAThirdOfItsShortestLease",
 		edit{"watchdog.go", "timeout/3)", "timeout)"}),
 	outside("refused-renewal-not-repeated", "P5", "a renewal that the store refuses is not sent again soon", "TestRenewalsRefusedForAWhile",
-		edit{"watchdog.go", "		dog.reschedule(st, now.Add(retryPause(st.TTL())))\n", ""}),
+		edit{"watchdog.go", "		dog.reschedule(st, now.Add(renewalPause(st.TTL())/4))\n", ""}),
 	root("lost-and-watched", "P7", "a lease that the store denies stays in the schedule", "TestLostLeaseIsNotWatched",
 		edit{"watchdog.go", "		dog.remove(st)\n		_ = st.Lose(taken(err))", "		_ = st.Lose(taken(r.Err))"}),
 	outside("shared-lease-left-behind", "P5", "the last reader of a shared lease does not release it", "TestReadersShareOneLease",
