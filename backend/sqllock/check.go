@@ -46,14 +46,12 @@ func (b *Backend) ready(ctx context.Context, wrong error) error {
 // check reads the version of the tables, and does once what a lock does. If it cannot
 // read, it finds out why.
 func (b *Backend) check(ctx context.Context) error {
-	err := b.checkTables(ctx)
-	if err == nil {
-		err = b.tryStatement(ctx)
+	for _, try := range []func(context.Context) error{b.checkTables, b.tryStatement, b.tryTransaction} {
+		if err := try(ctx); err != nil {
+			return err
+		}
 	}
-	if err == nil {
-		err = b.tryTransaction(ctx)
-	}
-	return err
+	return nil
 }
 
 func (b *Backend) checkTables(ctx context.Context) error {
@@ -116,22 +114,31 @@ func (b *Backend) tryStatement(ctx context.Context) error {
 	})
 }
 
-// tryTransaction does in one transaction all that locks need, and leaves nothing.
+// tryTransaction does in one transaction all that locks need, and leaves nothing. In MySQL it
+// looks whether a transaction can be undone: with MyISAM two owners would get a key.
 func (b *Backend) tryTransaction(ctx context.Context) error {
 	v := values{
 		"key": "distlock:check:" + crand.Text(), "owner": "-", "ttl": int64(0), "tokens": int64(1), "retention": -time.Hour.Microseconds(),
 		"ticket": int64(1), "sharing": int64(0), "prior": int64(0), "token": int64(0), "since": int64(0), "expires": int64(0), "busy": int64(0),
 	}
-	all := []*statement{b.sql.create, b.sql.setKey, b.sql.addMember, b.sql.setMember, b.sql.touch, b.sql.delMember}
+	all, undo := []*statement{b.sql.create, b.sql.setKey, b.sql.addMember, b.sql.setMember, b.sql.touch, b.sql.delMember, b.sql.delKey}, error(nil)
 	if b.dialect == MySQL {
-		all = append(all, b.sql.addGuard, b.sql.close, b.sql.delGuard)
+		all, undo = append(all, b.sql.addGuard, b.sql.close, b.sql.delGuard, b.sql.create), errors.New("undo")
 	}
-	return b.transact(ctx, forAttempt, func(ctx context.Context, c *sql.Conn) error {
-		for _, s := range append(all, b.sql.delKey) {
+	err := b.transact(ctx, forAttempt, func(ctx context.Context, c *sql.Conn) error {
+		for _, s := range all {
 			if _, err := s.exec(ctx, c, v); err != nil {
 				return err
 			}
 		}
-		return nil
+		return undo
 	})
+	if undo == nil || !errors.Is(err, undo) {
+		return err
+	}
+	left, err := b.find(ctx, forAttempt, b.sql.peek, v)
+	if err == nil && len(left) > 0 {
+		err = b.failure(fmt.Errorf("%w: the tables have no transactions: their ENGINE must be InnoDB", errUnfit))
+	}
+	return err
 }

@@ -64,6 +64,9 @@ func TestSessionRefused(t *testing.T) {
 		})
 	}
 	tellsWhy(t, sqlite.on(t, inMemory(t, 0)), "in memory")
+	old := mariaDB.newStore(t)
+	exec(t, old.pool(t), "ALTER TABLE distlock ENGINE = MyISAM")
+	tellsWhy(t, old.open(t), "ENGINE must be InnoDB")
 	tellsWhy(t, (&script{unseen: true}).open(t, 4), "does not see what it writes") // it is in a transaction that was left open
 }
 
