@@ -44,7 +44,7 @@ func (b *backend) acquire(ctx context.Context, r *driver.Request, queued bool) (
 		return g, o, err
 	})
 	if !queued && errors.Is(err, driver.ErrNotAcquired) && b.table.Remove(tk, true) {
-		b.refused.Of(r.Key).Store(true)
+		b.refused.Of(r.Key).Store(!errors.Is(err, driver.ErrForeign)) // what is foreign may not be in the queue
 		op, end := b.link.opContext(ctx)
 		defer end()
 		_, _ = b.delete(op, tk) // continues in the background after an error
