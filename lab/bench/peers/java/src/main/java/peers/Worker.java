@@ -30,11 +30,12 @@ public final class Worker {
         int threads = Integer.parseInt(args[3]);
         execute(client, args[1], true, threads, 0, 3, 0, TimeUnit.SECONDS.toNanos(50));
         reports.println("{}");
-        Scanner orders = new Scanner(System.in);
+        Scanner orders = new Scanner(System.in).useDelimiter("[^0-9]+"); // JSON, in the order of its fields
         while (orders.hasNextLong()) {
             long start = orders.nextLong();
             int loops = orders.nextInt();
             long length = orders.nextLong();
+            orders.nextLong(); // Rate, for goroutines
             reports.println(execute(client, args[1], ownKeys, threads, start, loops, length, orders.nextLong()));
             reports.flush();
         }
