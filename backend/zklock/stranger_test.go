@@ -87,6 +87,7 @@ func TestStrangers(t *testing.T) {
 					t.Fatalf("the next owner: %v", err)
 				}
 			}
+			testkit.Eventually(t, "the loser has no node", func() bool { return len(children(t, admin, parentOf(key))) == 1 })
 			infos, err := b.Inspect(t.Context(), key, 1)
 			if err != nil || len(infos) != 1 || infos[0].Foreign != c.foreign || infos[0].Held != 1 || len(infos[0].Holders) != 1 {
 				t.Errorf("Inspect: %+v, %v", infos, err)
