@@ -55,7 +55,7 @@ func (m *middleware) run(ctx context.Context, c *call, req any, fn func(context.
 	ran, err := call.Do(ctx, c.site, params, err, func(ctx context.Context) { fnErr = fn(ctx) })
 	switch {
 	case !ran, errors.Is(err, distlock.ErrLost) && !chosen(ctx, fnErr):
-		return statusOf(ctx, request.AnswerOf(distlock.Detach(ctx), err), err) // a lock around this one is no work
+		return statusOf(ctx, request.AnswerOf(distlock.Detach(ctx), err), err) // an outer lock alone is no work done
 	default: // what err says comes too late; the hooks have it
 		return fnErr
 	}

@@ -128,8 +128,8 @@ func (b *backend) Release(ctx context.Context, g driver.Grant) error {
 	return nil
 }
 
-// pass tells those whose turn it is, and the one behind them, that the key may be had. What it
-// cannot tell, they find out by themselves.
+// pass tells the waiters whose turn it is, and the next one, that the key may be free. A waiter
+// that it cannot tell finds out by itself.
 func (b *backend) pass(ctx context.Context, key, from string, r *record) {
 	if !r.Waiting || len(r.Holders) > 0 && r.Holders[0].sharing() == (driver.Sharing{}) {
 		return

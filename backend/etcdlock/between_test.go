@@ -417,7 +417,7 @@ func TestLooksGoTogether(t *testing.T) {
 }
 
 // A free lock costs one transaction that writes and reads nothing. Another place in the
-// queue is found by a second one, which reads. Who has a place reads alone.
+// queue is found by a second one, which reads. An owner that has a place only reads.
 func TestFreeLockReadsNothing(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, f *fake, b *etcdlock.Backend, _ *spoiler) {
 		first, second := testkit.NewRequest("key"), testkit.NewRequest("key")
