@@ -31,8 +31,7 @@ type cells struct {
 
 // sight is what this process knows of a cell.
 type sight struct {
-	value   []byte
-	version string
+	record  record               // as it was written, with its version
 	current bool                 // as far as this process knows
 	count   uint64               // the largest of a record
 	first   map[uint64]time.Time // when the count and the beats of the record were first seen
@@ -95,13 +94,19 @@ func (c *cells) fail(op string, err error) error {
 	return err
 }
 
-// read remembers the value of a cell, and returns its record. Leases that have ended are not
-// among those of the record.
+// read remembers the value of a cell, and returns its record.
 func (c *cells) read(key string, value []byte, version string) (record, error) {
 	r, err := parse(value)
-	if err != nil && strings.HasPrefix(key, linePrefix) {
-		r, err = record{}, nil // the cell has no line, and is overwritten
+	if err != nil && !strings.HasPrefix(key, linePrefix) { // a cell without a line is overwritten
+		return record{}, err
 	}
+	r.version = version
+	return c.remember(key, r), nil
+}
+
+// remember remembers a record that nobody changes any more, and returns it with lists of its own.
+// Leases that have ended are not in them.
+func (c *cells) remember(key string, r record) record {
 	c.see(key, func(s *sight) {
 		now, first := time.Now(), make(map[uint64]time.Time)
 		known := func(count uint64) time.Duration {
@@ -112,7 +117,8 @@ func (c *cells) read(key string, value []byte, version string) (record, error) {
 			first[count] = at
 			return now.Sub(at)
 		}
-		r.version, r.idle = version, known(r.Count)
+		s.record, s.current, s.count = r, true, max(s.count, r.Count)
+		r.idle, r.fresh = known(r.Count), false
 		for _, list := range []*[]lease{&r.Holders, &r.Taken, &r.Places} {
 			var rest []lease
 			for _, l := range *list {
@@ -124,10 +130,9 @@ func (c *cells) read(key string, value []byte, version string) (record, error) {
 			}
 			*list = rest
 		}
-		s.value, s.version, s.current, s.first, s.count = value, version, true, first, max(s.count, r.Count)
-		s.asked, r.Count = s.asked && !r.Waiting, s.count
+		s.first, s.asked, r.Count = first, s.asked && !r.Waiting, s.count
 	})
-	return r, err
+	return r
 }
 
 // load reads a cell.
@@ -158,7 +163,7 @@ func (c *cells) update(ctx context.Context, key string, decide func(r *record) (
 		switch err = c.fail("read", ctx.Err()); {
 		case err != nil:
 		case try == 0 && last.current:
-			r, err = c.read(key, last.value, last.version)
+			r = c.remember(key, last.record)
 		default:
 			r, err = c.load(ctx, key)
 		}
@@ -179,14 +184,13 @@ func (c *cells) update(ctx context.Context, key string, decide func(r *record) (
 		sent = time.Now()
 		c.see(key, func(s *sight) { r.Waiting, s.current = r.Waiting || s.asked, false })
 		r.Form = form
-		value := encode(r)
 		swapErr := c.ask(ctx, write, func(ctx context.Context) (err error) {
-			r.version, err = c.store.Swap(ctx, key, r.version, value)
+			r.version, err = c.store.Swap(ctx, key, r.version, encode(r))
 			return err
 		})
 		switch {
 		case swapErr == nil:
-			_, _ = c.read(key, value, r.version) // its leases count from the answer
+			c.remember(key, r) // its leases count from the answer
 			return r, sent, err
 		case !errors.Is(swapErr, ErrChanged):
 			return r, sent, swapErr

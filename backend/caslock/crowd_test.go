@@ -198,7 +198,7 @@ func TestWaiterInDoubt(t *testing.T) {
 			testkit.MustRelease(t, holder, g)
 			time.Sleep(s.latency + 1)
 			synctest.Wait() // it is told
-			s.fail("swap", what)
+			s.fault = func(op, _, _ string) fault { return map[string]fault{"swap": what}[op] }
 			if _, err := waiter.Enqueue(t.Context(), r); !errors.Is(err, errCut) {
 				t.Fatal(err)
 			}

@@ -110,7 +110,7 @@ func TestReaderDoesNotPassAWriter(t *testing.T) {
 func TestLostMessages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t)
-		s.fail("send", lost)
+		s.fault = func(op, _, _ string) fault { return map[string]fault{"send": lost}[op] }
 		holder, other := s.opener("m")(), s.opener("m")()
 		g, kept, r := testkit.MustTry(t, holder, testkit.NewRequest("key")), testkit.MustTry(t, holder, testkit.NewRequest("kept")), testkit.NewRequest("key")
 		asked := holder.(driver.Revoker).Revoked(t.Context(), kept)

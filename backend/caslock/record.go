@@ -145,11 +145,5 @@ func place(all []lease, owner string) int {
 }
 
 func without(all []lease, owners ...string) []lease {
-	var rest []lease
-	for _, l := range all {
-		if !slices.Contains(owners, l.Owner) {
-			rest = append(rest, l)
-		}
-	}
-	return rest
+	return slices.DeleteFunc(slices.Clone(all), func(l lease) bool { return slices.Contains(owners, l.Owner) })
 }

@@ -158,11 +158,6 @@ func (s *server) next(op string, f func()) {
 	s.before[op] = f
 }
 
-// fail makes all requests of a kind fail.
-func (s *server) fail(op string, what fault) {
-	s.fault = func(o, _, _ string) fault { return map[string]fault{op: what}[o] }
-}
-
 func (s *server) drop(key string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
