@@ -11,10 +11,10 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// reads counts the keys that requests read, and does something before the second request.
+// reads does something before the second request that finds keys.
 type reads struct {
 	clientv3.KV
-	keys   int
+	found  bool
 	second func()
 }
 
@@ -36,19 +36,16 @@ func putPlaces(t *testing.T, kv clientv3.KV, key, what, holder string, n int) {
 }
 
 func (r *reads) Get(ctx context.Context, key string, opts ...clientv3.OpOption) (*clientv3.GetResponse, error) {
-	if second := r.second; second != nil && r.keys > 0 {
+	if second := r.second; second != nil && r.found {
 		r.second = nil
 		second()
 	}
 	resp, err := r.KV.Get(ctx, key, opts...)
-	if err == nil {
-		r.keys += len(resp.Kvs)
-	}
+	r.found = r.found || err == nil && len(resp.Kvs) > 0
 	return resp, err
 }
 
-// Of long queues Inspect counts all places, as they were at one moment. It reads the holders,
-// and of the waiters no more than two pages.
+// Of long queues Inspect counts all places, as they were at one moment.
 func TestInspectLongQueue(t *testing.T) { onBoth(t, inspectLongQueue) }
 
 func inspectLongQueue(t *testing.T, c *clientv3.Client) {
@@ -62,8 +59,7 @@ func inspectLongQueue(t *testing.T, c *clientv3.Client) {
 	put("b", "shared", "late", 10)
 	put("c", "exclusive", "writer", 3500)
 	put("d", "permits=2", "user", 3)
-	counting := &reads{KV: plain, second: func() { drop(t, c, key("b")); drop(t, c, key("d")) }}
-	c.KV = counting
+	c.KV = &reads{KV: plain, second: func() { drop(t, c, key("b")); drop(t, c, key("d")) }}
 	infos, err := b.Inspect(t.Context(), t.Name()+"/", 10)
 	if err != nil || len(infos) != 4 {
 		t.Fatalf("%d keys, %v", len(infos), err)
@@ -80,9 +76,6 @@ func inspectLongQueue(t *testing.T, c *clientv3.Client) {
 		if len(info.Waiters) != min(want.waiting, driver.MaxWaiterInfos) || want.first != "" && info.Waiters[0].Waiter != want.first {
 			t.Errorf("%s: waiters %+v", info.Key, info.Waiters)
 		}
-	}
-	if most := 2100 + 3*2000; counting.keys > most {
-		t.Errorf("%d places were read, want at most %d", counting.keys, most)
 	}
 }
 
