@@ -8,6 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/distlock-go/distlock/backend/internal/rediskit"
+	"github.com/distlock-go/distlock/internal/background"
 	"github.com/distlock-go/distlock/internal/firstuse"
 )
 
@@ -55,7 +56,7 @@ type calls struct {
 	limit  time.Duration     // of an operation
 	server *rediskit.Server  // the server that errors name first
 
-	background *rediskit.Background
+	background *background.Work
 }
 
 // call runs op over the connections of observers. Errors name the first server of
