@@ -3,12 +3,31 @@ package rediskit_test
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/distlock-go/distlock/backend/internal/rediskit"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/background"
 )
+
+// endless answers each SCAN with some keys, and says that there are more.
+type endless struct{ scans int }
+
+func (*endless) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (*endless) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func (s *endless) ProcessHook(redis.ProcessHook) redis.ProcessHook {
+	return func(_ context.Context, cmd redis.Cmder) error {
+		s.scans++
+		cmd.(*redis.ScanCmd).SetVal([]string{"c", "x", "b", "a"}, 1)
+		return nil
+	}
+}
 
 // A list that is full is the end: no more is asked, and no more is listed.
 func TestInspectionEndsWhenItIsFull(t *testing.T) {
@@ -20,19 +39,15 @@ func TestInspectionEndsWhenItIsFull(t *testing.T) {
 		return infos, nil
 	}
 	for scans, before := range [][]string{{"x", "y"}, {"x"}} {
-		asked, scanned := 0, 0
-		list := rediskit.Inspection{
-			Limit: 2, Read: read,
-			Masters: func() ([]redis.UniversalClient, error) { asked++; return make([]redis.UniversalClient, 2), nil },
-			Scan: func(func(context.Context) (*redis.ScanCmd, error)) (*redis.ScanCmd, error) {
-				scanned++
-				return redis.NewScanCmdResult([]string{"c", "x", "b", "a"}, uint64(max(0, 3-scanned)), nil), nil
-			},
-		}
+		client, server, work := redis.NewClient(&redis.Options{}), new(endless), background.New()
+		client.AddHook(server)
+		list := rediskit.Inspection{Limit: 2, Read: read, Client: client, Server: rediskit.NewServer("pkg", client, work, time.Minute)}
 		exactly, _ := read(before)
-		found, err := list.List(exactly)
-		if err != nil || len(found) != 2 || asked != scans || scanned != scans {
-			t.Errorf("%q before: found %+v, %v; asked %d times for the masters, scanned %d times", before, found, err, asked, scanned)
+		found, err := list.List(t.Context(), exactly)
+		if err != nil || len(found) != 2 || server.scans != scans {
+			t.Errorf("%q before: found %+v, %v; scanned %d times", before, found, err, server.scans)
 		}
+		work.End(time.Minute)
+		_ = client.Close()
 	}
 }
