@@ -128,7 +128,6 @@ func TestTurn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				bg := background.New()
-				defer bg.Close(nil)
 				r := testkit.NewRequest("key")
 				table, tk := newTable(t, &r)
 				o, attempts := &obstacle{Session: placequeue.NewSession(), changed: make(chan struct{}, 1)}, 0

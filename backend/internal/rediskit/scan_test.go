@@ -13,20 +13,14 @@ import (
 )
 
 // endless answers each SCAN with some keys, and says that there are more.
-type endless struct{ scans int }
-
-func (*endless) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (*endless) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
+type endless struct {
+	redis.UniversalClient
+	scans int
 }
 
-func (s *endless) ProcessHook(redis.ProcessHook) redis.ProcessHook {
-	return func(_ context.Context, cmd redis.Cmder) error {
-		s.scans++
-		cmd.(*redis.ScanCmd).SetVal([]string{"c", "x", "b", "a"}, 1)
-		return nil
-	}
+func (s *endless) ScanType(context.Context, uint64, string, int64, string) *redis.ScanCmd {
+	s.scans++
+	return redis.NewScanCmdResult([]string{"c", "x", "b", "a"}, 1, nil)
 }
 
 // A list that is full is the end: no more is asked, and no more is listed.
@@ -39,15 +33,12 @@ func TestInspectionEndsWhenItIsFull(t *testing.T) {
 		return infos, nil
 	}
 	for scans, before := range [][]string{{"x", "y"}, {"x"}} {
-		client, server, work := redis.NewClient(&redis.Options{}), new(endless), background.New()
-		client.AddHook(server)
-		list := rediskit.Inspection{Limit: 2, Read: read, Client: client, Server: rediskit.NewServer("pkg", client, work, time.Minute)}
+		client := new(endless)
+		list := rediskit.Inspection{Limit: 2, Read: read, Client: client, Server: rediskit.NewServer("pkg", client, background.New(), time.Minute)}
 		exactly, _ := read(before)
 		found, err := list.List(t.Context(), exactly)
-		if err != nil || len(found) != 2 || server.scans != scans {
-			t.Errorf("%q before: found %+v, %v; scanned %d times", before, found, err, server.scans)
+		if err != nil || len(found) != 2 || client.scans != scans {
+			t.Errorf("%q before: found %+v, %v; scanned %d times", before, found, err, client.scans)
 		}
-		work.End(time.Minute)
-		_ = client.Close()
 	}
 }
